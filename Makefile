@@ -1,0 +1,148 @@
+# profile: one flame graph of a CUDA program, CPU and GPU.
+#
+#   make demo      install what is missing, build, profile a sample program
+#   make test      install what is missing, build, run every test
+#   make           build ./profile
+#
+# Variables: V=1 shows commands; DEVELOPER=1 makes warnings errors; SANITIZE=address,undefined builds
+# into a folder of its own; CC, CXX, CLANG, BPFTOOL name tools. docs/testing.md lists all targets.
+
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+CC := gcc
+CXX := g++
+AR := ar
+CLANG ?= clang
+BPFTOOL ?= $(firstword $(shell for b in bpftool /usr/sbin/bpftool \
+	/usr/lib/linux-tools/*/bpftool /usr/lib/linux-tools-*/bpftool; do \
+	$$b version >/dev/null 2>&1 && echo $$b; done; true))
+prefix ?= /usr/local
+
+SANITIZE ?=
+BUILD := build$(if $(SANITIZE),/sanitized)
+
+Q := $(if $(V),,@)
+msg = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
+
+WARNINGS := -Wall -Wextra -Wshadow -Wformat=2 -Wundef $(if $(DEVELOPER),-Werror)
+WARNINGS_C := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes -Wvla
+OPTIMIZE ?= -O2
+CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -include scripts/banned.h
+CFLAGS += -std=gnu11 -g $(OPTIMIZE) -fno-omit-frame-pointer $(WARNINGS_C) \
+	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
+LDFLAGS += $(if $(SANITIZE),-fsanitize=$(SANITIZE))
+LIBS := -lbpf -ldw -lelf -lz -liberty -llzma -lcjson -lm
+
+all: profile $(if $(SANITIZE),,$(BUILD)/libprofile_cupti.so)
+
+# ---- what is made of what ----
+
+symbolize_src := $(wildcard symbolize/*.c)
+inject_src := $(filter-out cupti_trace/gpu_wire_decode.c,$(wildcard cupti_trace/*.c))
+profiler_src := $(filter-out profiler/main.c,$(wildcard profiler/*.c)) \
+	cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_encode.c
+
+symbolize_obj := $(symbolize_src:%.c=$(BUILD)/%.o)
+inject_obj := $(inject_src:%.c=$(BUILD)/pic/%.o)
+profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o)
+
+PROFILE := $(if $(SANITIZE),$(BUILD)/profile,profile)
+
+$(PROFILE): $(BUILD)/profiler/main.o $(BUILD)/profiler/payload_blob.o \
+	$(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+ifneq ($(SANITIZE),)
+.PHONY: profile
+profile: $(PROFILE)
+endif
+
+$(BUILD)/libsymbolize.a: $(symbolize_obj)
+$(BUILD)/libprofiler.a: $(profiler_obj)
+$(BUILD)/lib%.a:
+	$(call msg,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/%.o: %.c Makefile
+	$(call msg,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# The injected library: never sanitized, for it runs inside other people's programs.
+INJECT_CFLAGS = $(filter-out -fsanitize%,$(filter-out -fno-sanitize%,$(CFLAGS))) -fPIC \
+	-fvisibility=hidden
+$(BUILD)/pic/%.o: %.c Makefile
+	$(call msg,CC,$< (pic))
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(INJECT_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/libprofile_cupti.so: $(inject_obj) cupti_trace/exports.map
+	$(call msg,LINK,$@)
+	$(Q)$(CC) -shared -o $@ $(inject_obj) -Wl,--version-script=cupti_trace/exports.map \
+		-Wl,-z,defs -Wl,-z,nodelete -Wl,-z,noexecstack -pthread -ldl
+
+# .incbin is not seen by -MMD: the embedded file is named here
+$(BUILD)/profiler/payload_blob.o: profiler/payload_blob.S $(BUILD)/libprofile_cupti.so Makefile
+	$(call msg,AS,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -DPAYLOAD_FILE='"$(BUILD)/libprofile_cupti.so"' -c -o $@ $<
+
+# ---- BPF ----
+
+$(BUILD)/bpf/stacks.bpf.o: bpf/stacks.bpf.c bpf/kernel_types.h bpf/stack_event.h Makefile
+	$(call msg,BPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -O2 -g -target bpf -D__TARGET_ARCH_x86 -Wall -I. -Ibpf -c -o $@ $<
+
+$(BUILD)/bpf/stacks.skel.h: $(BUILD)/bpf/stacks.bpf.o
+	$(call msg,SKEL,$@)
+	$(Q)test -n "$(BPFTOOL)" || { echo "no working bpftool found; run scripts/setup" >&2; exit 1; }
+	$(Q)$(BPFTOOL) gen skeleton $< name stacks > $@
+
+$(BUILD)/profiler/cpu_source.o: $(BUILD)/bpf/stacks.skel.h
+
+# ---- tests, stand-ins, workloads ----
+
+include tests/fake_cuda/rules.mk
+include tests/workloads/rules.mk
+include tests/rules.mk
+
+# ---- for people ----
+
+.PHONY: all demo setup check format clean install portable
+
+setup:
+	$(Q)scripts/setup
+
+demo: setup
+	$(Q)$(MAKE) --no-print-directory all workloads fake_cuda
+	$(Q)scripts/demo
+
+check:
+	$(Q)scripts/check
+
+format:
+	$(Q)clang-format -i $$(git ls-files '*.c' '*.h' '*.cpp' '*.cu')
+
+# A folder that runs on any x86-64 Linux with glibc 2.34: libraries static, libcjson beside it.
+portable: $(BUILD)/portable/profile
+$(BUILD)/portable/profile: $(BUILD)/profiler/main.o $(BUILD)/profiler/payload_blob.o \
+	$(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
+	$(call msg,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,-rpath,'$$ORIGIN' \
+		-Wl,-Bstatic -lbpf -ldw -lelf -lz -llzma -lbz2 -liberty -Wl,-Bdynamic -lcjson -lm
+	$(Q)cp -L "$$($(CC) -print-file-name=libcjson.so.1)" $(@D)/
+
+install: profile
+	install -D -m 755 profile $(DESTDIR)$(prefix)/bin/profile
+	install -D -m 644 docs/profile.1 $(DESTDIR)$(prefix)/share/man/man1/profile.1
+
+clean:
+	rm -rf build profile
+
+-include $(shell find build -name '*.d' 2>/dev/null)

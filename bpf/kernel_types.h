@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The few kernel structures the BPF programs look into, with only the members they read. CO-RE
+ * (preserve_access_index) relocates each access to the running kernel's layout from its BTF, so
+ * this needs neither kernel headers nor a generated vmlinux.h at build time. Names are the kernel's
+ * (include/linux/sched.h, pid.h, pid_namespace.h, arch/x86/include/asm/ptrace.h).
+ */
+#ifndef BPF_KERNEL_TYPES_H
+#define BPF_KERNEL_TYPES_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef int bool;
+
+#define BPF_CORE_TYPE __attribute__((preserve_access_index))
+
+struct upid {
+	int nr;
+} BPF_CORE_TYPE;
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+} BPF_CORE_TYPE;
+
+struct signal_struct {
+	struct {
+		int counter;
+	} live;
+} BPF_CORE_TYPE;
+
+struct task_struct {
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	struct signal_struct *signal;
+	unsigned int flags;
+} BPF_CORE_TYPE;
+
+/* User-visible register layout of x86-64: kernel ABI, not relocated. */
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax;
+	unsigned long ip, cs, flags, sp, ss;
+};
+
+/* UAPI, linux/bpf_perf_event.h */
+struct bpf_perf_event_data {
+	struct pt_regs regs;
+	__u64 sample_period;
+	__u64 addr;
+};
+
+/* UAPI, linux/bpf.h: what the programs use of it */
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+	BPF_F_NO_PREALLOC = 1,
+	BPF_F_USER_STACK = 1 << 8,
+	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2,
+	BPF_RB_AVAIL_DATA = 0,
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
+};
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the BPF programs send to the profiler through their ring buffer: one stack each, either a
+ * CPU sample or the entry of a CUDA launch function. Compiled by both sides.
+ *
+ * Layout: a struct stack_event followed by `user_frames` and then `kernel_frames` addresses (u64),
+ * each innermost first. Only that many bytes are sent. A launch stack begins with the function's own
+ * address, or with a 0 to be skipped. Times are CLOCK_MONOTONIC in ns. Process and
+ * thread ids are those of the profiler's pid namespace.
+ */
+#ifndef BPF_STACK_EVENT_H
+#define BPF_STACK_EVENT_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+/* Deepest stack taken, per side: the kernel's own default limit (perf_event_max_stack). */
+#define STACK_EVENT_MAX_FRAMES 127
+
+enum stack_event_kind {
+	STACK_EVENT_CPU_SAMPLE = 1,
+	STACK_EVENT_LAUNCH = 2,
+};
+
+/*
+ * Which function a launch probe sits on: the attach cookie of the uprobe. 0 is no function. The
+ * runtime's come first; a runtime launch calls the driver's function inside, and counts once.
+ */
+enum launch_function {
+	LAUNCH_NONE = 0,
+	LAUNCH_CUDA_KERNEL,             /* cudaLaunchKernel */
+	LAUNCH_CUDA_KERNEL_EXC,         /* cudaLaunchKernelExC */
+	LAUNCH_CUDA_COOPERATIVE_KERNEL, /* cudaLaunchCooperativeKernel */
+	LAUNCH_CUDA_GRAPH,              /* cudaGraphLaunch */
+	LAUNCH_CU_KERNEL,               /* cuLaunchKernel: the first of the driver's */
+	LAUNCH_CU_KERNEL_EX,            /* cuLaunchKernelEx */
+	LAUNCH_CU_COOPERATIVE_KERNEL,   /* cuLaunchCooperativeKernel */
+	LAUNCH_CU_GRAPH,                /* cuGraphLaunch */
+	LAUNCH_FUNCTIONS
+};
+#define LAUNCH_FIRST_DRIVER LAUNCH_CU_KERNEL
+
+/* The per-thread default stream twins are the same function to us, with this bit in the cookie. */
+#define LAUNCH_PTSZ 0x100
+
+#define STACK_EVENT_TRUNCATED 1u /* flags: the stack was deeper than STACK_EVENT_MAX_FRAMES */
+
+struct stack_event {
+	__u64 time_ns;
+	__u32 pid;
+	__u32 tid;
+	__u16 kind;            /* enum stack_event_kind */
+	__u16 launch_function; /* enum launch_function, | LAUNCH_PTSZ; 0 for CPU samples */
+	__u16 user_frames;
+	__u16 kernel_frames;
+	__u32 flags;
+	__u32 padding;
+	/* __u64 frames[user_frames + kernel_frames] follow */
+};
+
+_Static_assert(sizeof(struct stack_event) == 32, "both sides must agree on the layout");
+
+/* Counters that the BPF side keeps, read by the profiler at the end and for the status line. */
+struct stack_counters {
+	__u64 samples;         /* CPU samples taken of tracked processes */
+	__u64 launches;        /* launch probes hit, nested ones not included */
+	__u64 nested;          /* driver launches inside a runtime launch */
+	__u64 dropped_samples; /* no room in the ring buffer */
+	__u64 dropped_launches;
+	__u64 untracked_processes; /* descendants not followed because the table was full */
+};
+
+#endif

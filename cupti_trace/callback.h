@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What CUPTI calls in the application's threads: launches at their entry, and the few events that
+ * need a reaction. Only the functions listed here are ever subscribed to, one by one: enabling a
+ * whole domain would cost on each of the ten runtime calls that PyTorch makes for one launch.
+ */
+#ifndef CUPTI_TRACE_CALLBACK_H
+#define CUPTI_TRACE_CALLBACK_H
+
+#include "cupti_trace/tracer.h"
+
+/* Subscribes. 0, or CUPTI's result. */
+int callback_subscribe(struct tracer *tracer);
+
+/* Turns every callback off again. */
+void callback_unsubscribe(struct tracer *tracer);
+
+#endif

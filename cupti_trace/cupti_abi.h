@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The part of CUPTI's binary interface that the injected library uses.
+ *
+ * libcupti is found and dlopen'd in the target process at run time, and it may be any release from
+ * CUDA 11.8 to 13.x, whatever toolkit (if any) this program was built on. So the handful of
+ * functions, constants and record layouts that we rely on are declared here, under their own names
+ * (without the CUPTI headers), and nothing of the CUDA Toolkit is needed to build.
+ *
+ * tests/unit/test_cupti_abi.c compares every value, offset and signature below with NVIDIA's
+ * headers wherever those are installed, so a mistake here cannot survive a build with a toolkit.
+ *
+ * Source: CUPTI documentation and headers, cupti_activity.h, cupti_callbacks.h, cupti_result.h,
+ * cupti_runtime_cbid.h, cupti_driver_cbid.h (CUDA 11.8 and 13.0). Layouts only ever grow at the
+ * end between those releases; a field newer than CUPTI 11.8 says since which API version it exists
+ * and must not be read below it.
+ */
+#ifndef CUPTI_TRACE_CUPTI_ABI_H
+#define CUPTI_TRACE_CUPTI_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* CUptiResult */
+enum {
+	CUPTI_ABI_SUCCESS = 0,
+	CUPTI_ABI_ERROR_INVALID_PARAMETER = 1,
+	CUPTI_ABI_ERROR_MAX_LIMIT_REACHED = 12,
+	CUPTI_ABI_ERROR_NOT_INITIALIZED = 15,
+	CUPTI_ABI_ERROR_INVALID_KIND = 21,
+	CUPTI_ABI_ERROR_INSUFFICIENT_PRIVILEGES = 35,
+	CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED = 39,
+	CUPTI_ABI_ERROR_UNKNOWN = 999,
+};
+
+/* CUpti_ActivityKind */
+enum {
+	CUPTI_ABI_ACTIVITY_KIND_INVALID = 0,
+	CUPTI_ABI_ACTIVITY_KIND_KERNEL = 3, /* serialises kernels; we never enable it */
+	CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10,
+};
+
+/* CUpti_ActivityFlag, for cuptiActivityFlushAll */
+enum { CUPTI_ABI_FLUSH_FORCED = 1 };
+
+/* CUpti_ActivityAttribute */
+enum { CUPTI_ABI_ATTR_DEVICE_BUFFER_SIZE = 0 }; /* size_t, bytes */
+
+/* CUpti_CallbackDomain */
+enum {
+	CUPTI_ABI_DOMAIN_DRIVER_API = 1,
+	CUPTI_ABI_DOMAIN_RUNTIME_API = 2,
+	CUPTI_ABI_DOMAIN_RESOURCE = 3,
+};
+
+/* CUpti_CallbackIdResource */
+enum {
+	CUPTI_ABI_RESOURCE_CONTEXT_CREATED = 1,
+	CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING = 2,
+	CUPTI_ABI_RESOURCE_MODULE_LOADED = 6,
+};
+
+/* CUpti_ApiCallbackSite */
+enum { CUPTI_ABI_API_ENTER = 0, CUPTI_ABI_API_EXIT = 1 };
+
+/* CUpti_runtime_api_trace_cbid: one entry per launch entry point and the calls that end tracing. */
+enum {
+	CUPTI_ABI_RT_cudaDeviceReset = 164,
+	CUPTI_ABI_RT_cudaLaunchKernel = 211,
+	CUPTI_ABI_RT_cudaLaunchKernel_ptsz = 214,
+	CUPTI_ABI_RT_cudaLaunchCooperativeKernel = 269,
+	CUPTI_ABI_RT_cudaLaunchCooperativeKernel_ptsz = 270,
+	CUPTI_ABI_RT_cudaLaunchCooperativeKernelMultiDevice = 272, /* gone in CUDA 13 */
+	CUPTI_ABI_RT_cudaGraphLaunch = 311,
+	CUPTI_ABI_RT_cudaGraphLaunch_ptsz = 312,
+	CUPTI_ABI_RT_cudaLaunchKernelExC = 430,
+	CUPTI_ABI_RT_cudaLaunchKernelExC_ptsz = 431,
+};
+
+/* CUpti_driver_api_trace_cbid */
+enum {
+	CUPTI_ABI_DRV_cuLaunch = 115,
+	CUPTI_ABI_DRV_cuLaunchGrid = 116,
+	CUPTI_ABI_DRV_cuLaunchGridAsync = 117,
+	CUPTI_ABI_DRV_cuLaunchKernel = 307,
+	CUPTI_ABI_DRV_cuLaunchKernel_ptsz = 442,
+	CUPTI_ABI_DRV_cuLaunchCooperativeKernel = 477,
+	CUPTI_ABI_DRV_cuLaunchCooperativeKernel_ptsz = 478,
+	CUPTI_ABI_DRV_cuLaunchCooperativeKernelMultiDevice = 480,
+	CUPTI_ABI_DRV_cuGraphLaunch = 514,
+	CUPTI_ABI_DRV_cuGraphLaunch_ptsz = 515,
+	CUPTI_ABI_DRV_cuLaunchKernelEx = 652,
+	CUPTI_ABI_DRV_cuLaunchKernelEx_ptsz = 653,
+};
+
+/* Every activity record starts with its kind. */
+struct cupti_abi_activity {
+	uint32_t kind;
+} __attribute__((packed, aligned(8)));
+
+/*
+ * CUpti_ActivityKernel8 and later (KIND_CONCURRENT_KERNEL), the prefix that all of them share.
+ * Times are in CUPTI's clock, ns; 0 means "could not be collected". `name` is the mangled kernel
+ * name and is valid as long as the module is loaded: copy it while handling the buffer.
+ */
+struct cupti_abi_kernel {
+	uint32_t kind;
+	uint8_t cache_config;
+	uint8_t shared_memory_config;
+	uint16_t registers_per_thread;
+	uint32_t partitioned_cache_requested;
+	uint32_t partitioned_cache_executed;
+	uint64_t start;
+	uint64_t end;
+	uint64_t completed;
+	uint32_t device_id;
+	uint32_t context_id;
+	uint32_t stream_id;
+	int32_t grid_x, grid_y, grid_z;
+	int32_t block_x, block_y, block_z;
+	int32_t static_shared_memory;  /* bytes */
+	int32_t dynamic_shared_memory; /* bytes */
+	uint32_t local_memory_per_thread;
+	uint32_t local_memory_total;
+	uint32_t correlation_id;
+	int64_t grid_id;
+	const char *name;
+	void *reserved0;
+	uint64_t queued;
+	uint64_t submitted;
+	uint8_t launch_type;
+	uint8_t carveout_requested;
+	uint8_t carveout;
+	uint8_t padding;
+	uint32_t shared_memory_executed;
+	uint64_t graph_node_id; /* 0: not part of a graph */
+	uint32_t shmem_limit_config;
+	uint32_t graph_id;
+} __attribute__((packed, aligned(8)));
+
+/* CUpti_CallbackData, handed to API-domain callbacks. */
+struct cupti_abi_callback_data {
+	uint32_t callback_site;
+	const char *function_name;
+	const void *function_params;
+	void *function_return_value;
+	const char *symbol_name;
+	void *context;
+	uint32_t context_uid;
+	uint64_t *correlation_data; /* scratch shared by a call's ENTER and EXIT */
+	uint32_t correlation_id;
+};
+
+/* CUpti_ResourceData, handed to resource-domain callbacks: not the struct above. */
+struct cupti_abi_resource_data {
+	void *context;
+	void *stream;
+	void *descriptor;
+};
+
+typedef void *cupti_abi_subscriber;
+typedef void (*cupti_abi_callback)(void *userdata, uint32_t domain, uint32_t cbid,
+				   const void *cbdata);
+typedef void (*cupti_abi_buffer_requested)(uint8_t **buffer, size_t *size,
+					   size_t *max_num_records);
+typedef void (*cupti_abi_buffer_completed)(void *context, uint32_t stream_id, uint8_t *buffer,
+					   size_t size, size_t valid_size);
+
+/*
+ * The functions, as X(name, required, parameters); each returns CUptiResult (an int).
+ * `required` 0: may be missing in an older libcupti, check for NULL before the call.
+ */
+#define CUPTI_ABI_FUNCTIONS(X)                                                                     \
+	X(cuptiGetVersion, 1, (uint32_t * version))                                                \
+	X(cuptiGetTimestamp, 1, (uint64_t * timestamp))                                            \
+	X(cuptiGetResultString, 1, (uint32_t result, const char **string))                         \
+	X(cuptiSubscribe, 1,                                                                       \
+	  (cupti_abi_subscriber * subscriber, cupti_abi_callback callback, void *userdata))        \
+	X(cuptiUnsubscribe, 1, (cupti_abi_subscriber subscriber))                                  \
+	X(cuptiEnableCallback, 1,                                                                  \
+	  (uint32_t enable, cupti_abi_subscriber subscriber, uint32_t domain, uint32_t cbid))      \
+	X(cuptiActivityRegisterCallbacks, 1,                                                       \
+	  (cupti_abi_buffer_requested requested, cupti_abi_buffer_completed completed))            \
+	X(cuptiActivityEnable, 1, (uint32_t kind))                                                 \
+	X(cuptiActivityDisable, 1, (uint32_t kind))                                                \
+	X(cuptiActivityFlushAll, 1, (uint32_t flag))                                               \
+	X(cuptiActivityGetNextRecord, 1,                                                           \
+	  (uint8_t * buffer, size_t valid_size, struct cupti_abi_activity **record))               \
+	X(cuptiActivityGetNumDroppedRecords, 1,                                                    \
+	  (void *context, uint32_t stream_id, size_t *dropped))                                    \
+	X(cuptiActivitySetAttribute, 1, (uint32_t attribute, size_t *value_size, void *value))
+
+#endif

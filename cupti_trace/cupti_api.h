@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finds the right libcupti for this process and resolves the functions we use.
+ *
+ * libcupti is rarely on the loader's path, and several may be installed; the one used must be the
+ * one that the program's own CUDA belongs to. In this order:
+ *   1. one that is mapped already (PyTorch maps its own);
+ *   2. beside the process's own libcudart (also the layout of NVIDIA's wheels, where it lies in a
+ *      sibling package);
+ *   3. under $CUDA_HOME and $CUDA_PATH;
+ *   4. in the folders of $LD_LIBRARY_PATH;
+ *   5. in the usual toolkit folders under /usr/local and /opt;
+ *   6. wherever ld.so finds libcupti.so.13, .12, .11 or libcupti.so.
+ */
+#ifndef CUPTI_TRACE_CUPTI_API_H
+#define CUPTI_TRACE_CUPTI_API_H
+
+#include "cupti_trace/cupti_abi.h"
+
+#define CUPTI_API_PATH_MAX 1024
+#define CUPTI_API_LOOKED_MAX 3000
+
+struct cupti_api {
+	void *handle;
+#define X(name, required, parameters) int(*name) parameters;
+	CUPTI_ABI_FUNCTIONS(X)
+#undef X
+	uint32_t version;                  /* cuptiGetVersion */
+	char path[CUPTI_API_PATH_MAX];     /* what was loaded */
+	char looked[CUPTI_API_LOOKED_MAX]; /* places tried, separated by '\n', for the error */
+};
+
+/*
+ * 0, or -ENOENT (no library; see `looked`), or -ENOSYS (it lacks a function; `path` says which
+ * library). The library is never unloaded: CUPTI has threads and hooks of its own.
+ */
+int cupti_api_load(struct cupti_api *api);
+
+/* CUPTI's word for a result. Never NULL. */
+const char *cupti_api_error(const struct cupti_api *api, int result);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a traced process tells the profiler, one event at a time: a tagged union without any CUPTI
+ * type in it. The injected library fills these in and encodes them (gpu_wire.h); the profiler
+ * decodes them and knows nothing of CUPTI.
+ *
+ * Times are CLOCK_MONOTONIC in ns; durations in ns as CUPTI measured them; sizes in bytes. Strings
+ * are borrowed: for the sender they live until the event is encoded, for the receiver until the
+ * next event is decoded. Correlation ids, name ids and context/stream ids are per process.
+ */
+#ifndef CUPTI_TRACE_GPU_EVENT_H
+#define CUPTI_TRACE_GPU_EVENT_H
+
+#include <stdint.h>
+
+enum gpu_event_type {
+	GPU_EVENT_NONE = 0,
+	GPU_EVENT_BATCH,   /* the next lines are from this process */
+	GPU_EVENT_HELLO,   /* first event of a process (again after exec) */
+	GPU_EVENT_MAPS,    /* new code was mapped: please look for launch functions again */
+	GPU_EVENT_NAME,    /* defines a name id */
+	GPU_EVENT_LAUNCH,  /* a launch function was entered */
+	GPU_EVENT_KERNEL,  /* a kernel ran on a GPU */
+	GPU_EVENT_DROPS,   /* events that could not be recorded or sent */
+	GPU_EVENT_NOTICE,  /* something the user should know */
+	GPU_EVENT_GOODBYE, /* orderly end, with totals to check against */
+	GPU_EVENT_TYPES
+};
+
+/*
+ * Starts every write to the pipe. `sequence` counts a process's writes from 0, so that a gap shows
+ * a lost write.
+ */
+struct gpu_event_batch {
+	uint32_t pid;
+	uint64_t sequence;
+};
+
+/* `wants_ack`: the process waits, bounded, until the profiler says that its probes are on. */
+struct gpu_event_hello {
+	uint32_t version; /* GPU_WIRE_VERSION of the sender */
+	uint32_t pid;
+	const char *executable;
+	const char *cupti_path;   /* the libcupti in use; "" if none */
+	uint32_t cupti_version;   /* cuptiGetVersion */
+	int64_t clock_offset_ns;  /* CLOCK_MONOTONIC - CUPTI's clock */
+	uint64_t clock_error_ns;  /* half the window in which the offset was measured */
+	const char *libraries;    /* CUDA libraries mapped, separated by '\n' */
+	uint32_t wants_ack;
+};
+
+struct gpu_event_maps {
+	uint64_t generation; /* how often code was mapped so far (dlpi_adds) */
+	uint32_t wants_ack;
+};
+
+/*
+ * A long name comes in pieces, in order: `more` says that the next NAME event with this id carries
+ * the following bytes.
+ */
+struct gpu_event_name {
+	uint32_t id;
+	uint32_t more;
+	const char *name; /* a kernel's mangled name, or a piece of it */
+};
+
+/* Whether a launch came through the runtime (libcudart) or directly through the driver. */
+enum gpu_launch_family {
+	GPU_LAUNCH_RUNTIME = 1,
+	GPU_LAUNCH_DRIVER = 2,
+};
+
+/* flags of gpu_event_launch */
+#define GPU_LAUNCH_IS_GRAPH 1u /* may start any number of kernels, not just one */
+
+struct gpu_event_launch {
+	uint64_t time_ns; /* when the function was entered */
+	uint32_t tid;
+	uint32_t correlation_id;
+	uint32_t family; /* enum gpu_launch_family */
+	uint32_t flags;
+};
+
+struct gpu_event_kernel {
+	uint64_t start_ns;
+	uint64_t duration_ns;
+	uint32_t name_id;
+	uint32_t correlation_id;
+	uint32_t device_id;
+	uint32_t context_id;
+	uint32_t stream_id;
+	uint32_t grid[3];
+	uint32_t block[3];
+	uint32_t static_shared; /* bytes */
+	uint32_t dynamic_shared;
+	uint32_t registers;     /* per thread */
+	uint32_t graph_id;      /* 0: not launched by a graph */
+	uint64_t graph_node_id; /* 0: not launched by a graph */
+	uint32_t bad_time;      /* 1: CUPTI gave no or reversed timestamps; duration_ns is 0 */
+};
+
+/* All counts are since the previous such event. */
+struct gpu_event_drops {
+	uint64_t kernels;  /* by CUPTI, for want of buffers */
+	uint64_t launches; /* launch events not recorded */
+	uint64_t batches;  /* writes given up because the profiler did not read for too long */
+	uint64_t unknown;  /* activity records of a kind nobody asked for */
+};
+
+enum gpu_notice {
+	GPU_NOTICE_OTHER = 0,
+	GPU_NOTICE_NO_CUPTI,        /* detail: the places looked at, separated by '\n' */
+	GPU_NOTICE_SUBSCRIBER_TAKEN, /* another profiler uses CUPTI in this process */
+	GPU_NOTICE_CUPTI_ERROR,     /* detail: the call and what it returned */
+	GPU_NOTICE_OLD_CUPTI,       /* detail: path and version */
+	GPU_NOTICE_VERBOSE,         /* only sent when asked for (-v) */
+	GPU_NOTICES
+};
+
+struct gpu_event_notice {
+	uint32_t code; /* enum gpu_notice */
+	const char *detail;
+};
+
+struct gpu_event_goodbye {
+	uint64_t kernels;   /* kernel events sent in all */
+	uint64_t kernel_ns; /* the sum of their durations */
+	uint64_t launches;  /* launch events sent in all */
+};
+
+struct gpu_event {
+	enum gpu_event_type type;
+	union {
+		struct gpu_event_batch batch;
+		struct gpu_event_hello hello;
+		struct gpu_event_maps maps;
+		struct gpu_event_name name;
+		struct gpu_event_launch launch;
+		struct gpu_event_kernel kernel;
+		struct gpu_event_drops drops;
+		struct gpu_event_notice notice;
+		struct gpu_event_goodbye goodbye;
+	};
+};
+
+#endif

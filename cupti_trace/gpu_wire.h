@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The line format between a traced process and the profiler: JSON objects, one a line, UTF-8,
+ * described field by field in docs/wire-format.md.
+ *
+ * Keys are short because a busy program sends a million lines a second. Encoding writes into a
+ * caller's buffer and never allocates: it runs inside the user's program. Decoding reads one line
+ * of untrusted text; anything that is not exactly an event of this format is -EBADMSG and has no
+ * effect. Unknown keys are ignored, so that a later minor change does not break an older reader;
+ * a change that an older reader would misread increments GPU_WIRE_VERSION.
+ *
+ * Invariant, held by tests/unit/test_gpu_wire.c: decode(encode(e)) == e for every event e.
+ */
+#ifndef CUPTI_TRACE_GPU_WIRE_H
+#define CUPTI_TRACE_GPU_WIRE_H
+
+#include <stddef.h>
+#include "cupti_trace/gpu_event.h"
+
+#define GPU_WIRE_VERSION 1
+
+/* The environment variables by which the library finds its profiler. */
+#define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"       /* path of the named pipe */
+#define GPU_WIRE_VERBOSE_ENV "PROFILE_VERBOSE" /* set: send GPU_NOTICE_VERBOSE */
+
+/* The profiler writes one byte into "<directory of the pipe>/ack.<pid>" to answer `wants_ack`. */
+#define GPU_WIRE_ACK_PREFIX "ack."
+
+/*
+ * A write() of at most this many bytes to a pipe is never mixed with others (POSIX PIPE_BUF, 4096
+ * on Linux), so that is the limit of a batch: a '\n' to end whatever rubbish came before, a "batch"
+ * line, then whole lines of one process.
+ */
+#define GPU_WIRE_BATCH_MAX 4096
+
+/* Longest line: a batch less its own header. Longer strings are cut when encoded. */
+#define GPU_WIRE_LINE_MAX 4000
+
+/* "t", the first key of each line: the type, by index enum gpu_event_type. */
+#define GPU_WIRE_TYPE_NAMES                                                                        \
+	{                                                                                          \
+		"", "batch", "hello", "maps", "name", "l", "k", "drops", "notice", "bye"           \
+	}
+
+/*
+ * Writes `event` as one line with its '\n' into buffer[0..size). Returns the length, or -ENOSPC if
+ * it does not fit (never for size >= GPU_WIRE_LINE_MAX: strings are cut to fit), or -EINVAL for an
+ * unknown type. Invalid UTF-8 and control characters in strings are escaped.
+ */
+int gpu_wire_encode(const struct gpu_event *event, char *buffer, size_t size);
+
+/*
+ * Reads one line (without its '\n'; need not be NUL-terminated) into `event`. Strings are stored in
+ * `decoder` and are valid until its next use. 0, -EBADMSG, or -ENOMEM.
+ */
+struct gpu_wire_decoder;
+struct gpu_wire_decoder *gpu_wire_decoder_new(void);
+void gpu_wire_decoder_free(struct gpu_wire_decoder *decoder);
+int gpu_wire_decode(struct gpu_wire_decoder *decoder, const char *line, size_t length,
+		    struct gpu_event *event);
+
+#endif

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: MIT
+/*
+ * JSON lines -> events. Used by the profiler and tests only, never inside the target.
+ *
+ * The two lines that come by the million, launches and kernels, are read by a small scanner for
+ * exactly the form that gpu_wire_encode writes; everything else, and any hot line in another form,
+ * goes through cJSON. Both ways give the same result (tests/unit/test_gpu_wire.c).
+ */
+#include "cupti_trace/gpu_wire.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gpu_wire_decoder {
+	cJSON *tree; /* the last line's, kept because events borrow its strings */
+};
+
+struct gpu_wire_decoder *gpu_wire_decoder_new(void)
+{
+	return calloc(1, sizeof(struct gpu_wire_decoder));
+}
+
+void gpu_wire_decoder_free(struct gpu_wire_decoder *decoder)
+{
+	if (!decoder)
+		return;
+	cJSON_Delete(decoder->tree);
+	free(decoder);
+}
+
+/* ---- the scanner for hot lines ---- */
+
+struct scan {
+	const char *at;
+	const char *end;
+	bool failed;
+};
+
+static bool scan_try(struct scan *s, const char *text, size_t n)
+{
+	if (s->failed || (size_t)(s->end - s->at) < n || memcmp(s->at, text, n) != 0)
+		return false;
+	s->at += n;
+	return true;
+}
+
+#define TRY(s, literal) scan_try(s, literal, sizeof(literal) - 1)
+
+static void scan_expect(struct scan *s, const char *text, size_t n)
+{
+	if (!scan_try(s, text, n))
+		s->failed = true;
+}
+
+#define EXPECT(s, literal) scan_expect(s, literal, sizeof(literal) - 1)
+
+static uint64_t scan_u64(struct scan *s, uint64_t max)
+{
+	uint64_t value = 0;
+	const char *start = s->at;
+
+	while (s->at < s->end && *s->at >= '0' && *s->at <= '9') {
+		uint64_t digit = (uint64_t)(*s->at++ - '0');
+
+		if (value > (max - digit) / 10) {
+			s->failed = true;
+			return 0;
+		}
+		value = value * 10 + digit;
+	}
+	if (s->at == start || (s->at - start > 1 && *start == '0'))
+		s->failed = true;
+	return value;
+}
+
+static uint32_t scan_u32(struct scan *s)
+{
+	return (uint32_t)scan_u64(s, UINT32_MAX);
+}
+
+static void scan_triple(struct scan *s, uint32_t out[3])
+{
+	out[0] = scan_u32(s);
+	EXPECT(s, ",");
+	out[1] = scan_u32(s);
+	EXPECT(s, ",");
+	out[2] = scan_u32(s);
+	EXPECT(s, "]");
+}
+
+static bool scan_launch(struct scan *s, struct gpu_event_launch *e)
+{
+	EXPECT(s, "\"s\":");
+	e->time_ns = scan_u64(s, INT64_MAX);
+	EXPECT(s, ",\"h\":");
+	e->tid = scan_u32(s);
+	EXPECT(s, ",\"c\":");
+	e->correlation_id = scan_u32(s);
+	EXPECT(s, ",\"f\":");
+	e->family = scan_u32(s);
+	e->flags = TRY(s, ",\"x\":") ? scan_u32(s) : 0;
+	EXPECT(s, "}");
+	return !s->failed && s->at == s->end;
+}
+
+static bool scan_kernel(struct scan *s, struct gpu_event_kernel *e)
+{
+	uint32_t v[3];
+
+	EXPECT(s, "\"n\":");
+	e->name_id = scan_u32(s);
+	EXPECT(s, ",\"s\":");
+	e->start_ns = scan_u64(s, INT64_MAX);
+	EXPECT(s, ",\"d\":");
+	e->duration_ns = scan_u64(s, INT64_MAX);
+	EXPECT(s, ",\"c\":");
+	e->correlation_id = scan_u32(s);
+	EXPECT(s, ",\"v\":[");
+	scan_triple(s, v);
+	e->device_id = v[0];
+	e->context_id = v[1];
+	e->stream_id = v[2];
+	EXPECT(s, ",\"g\":[");
+	scan_triple(s, e->grid);
+	EXPECT(s, ",\"b\":[");
+	scan_triple(s, e->block);
+	EXPECT(s, ",\"m\":[");
+	e->static_shared = scan_u32(s);
+	EXPECT(s, ",");
+	e->dynamic_shared = scan_u32(s);
+	EXPECT(s, "],\"r\":");
+	e->registers = scan_u32(s);
+	if (TRY(s, ",\"gr\":[")) {
+		e->graph_id = scan_u32(s);
+		EXPECT(s, ",");
+		e->graph_node_id = scan_u64(s, INT64_MAX);
+		EXPECT(s, "]");
+	}
+	if (TRY(s, ",\"bad\":"))
+		e->bad_time = scan_u32(s);
+	EXPECT(s, "}");
+	return !s->failed && s->at == s->end;
+}
+
+static bool scan_batch(struct scan *s, struct gpu_event_batch *e)
+{
+	EXPECT(s, "\"pid\":");
+	e->pid = scan_u32(s);
+	EXPECT(s, ",\"seq\":");
+	e->sequence = scan_u64(s, INT64_MAX);
+	EXPECT(s, "}");
+	return !s->failed && s->at == s->end;
+}
+
+/* Not hot, but its sums must be exact, which cJSON's doubles are not. */
+static bool scan_goodbye(struct scan *s, struct gpu_event_goodbye *e)
+{
+	EXPECT(s, "\"kernels\":");
+	e->kernels = scan_u64(s, INT64_MAX);
+	EXPECT(s, ",\"kernel_ns\":");
+	e->kernel_ns = scan_u64(s, INT64_MAX);
+	EXPECT(s, ",\"launches\":");
+	e->launches = scan_u64(s, INT64_MAX);
+	EXPECT(s, "}");
+	return !s->failed && s->at == s->end;
+}
+
+/* True if the line was one of these in canonical form. */
+static bool decode_hot(const char *line, size_t length, struct gpu_event *event)
+{
+	struct scan s = {.at = line, .end = line + length};
+
+	if (TRY(&s, "{\"t\":\"k\",")) {
+		event->type = GPU_EVENT_KERNEL;
+		return scan_kernel(&s, &event->kernel);
+	}
+	if (TRY(&s, "{\"t\":\"l\",")) {
+		event->type = GPU_EVENT_LAUNCH;
+		return scan_launch(&s, &event->launch);
+	}
+	if (TRY(&s, "{\"t\":\"batch\",")) {
+		event->type = GPU_EVENT_BATCH;
+		return scan_batch(&s, &event->batch);
+	}
+	if (TRY(&s, "{\"t\":\"bye\",")) {
+		event->type = GPU_EVENT_GOODBYE;
+		return scan_goodbye(&s, &event->goodbye);
+	}
+	return false;
+}
+
+/* ---- the general way ---- */
+
+/* Reads members of one object; the first thing that is missing or wrong makes all of it bad. */
+struct reader {
+	const cJSON *object;
+	bool bad;
+};
+
+/*
+ * cJSON keeps numbers as double: whole numbers are exact up to 2^53, which is 104 days of
+ * nanoseconds since boot. Times and sums in canonical lines do not come this way and stay exact.
+ */
+static double number(struct reader *r, const cJSON *item, double min, double max)
+{
+	if (!cJSON_IsNumber(item) || !(item->valuedouble >= min && item->valuedouble <= max) ||
+	    item->valuedouble != floor(item->valuedouble)) {
+		r->bad = true;
+		return 0;
+	}
+	return item->valuedouble;
+}
+
+static const cJSON *member(struct reader *r, const char *key)
+{
+	return cJSON_GetObjectItemCaseSensitive(r->object, key);
+}
+
+#define U64_LIMIT 9223372036854774784.0 /* the largest double below 2^63 */
+
+static uint64_t get_u64(struct reader *r, const char *key)
+{
+	return (uint64_t)number(r, member(r, key), 0, U64_LIMIT);
+}
+
+static uint32_t get_u32(struct reader *r, const char *key)
+{
+	return (uint32_t)number(r, member(r, key), 0, UINT32_MAX);
+}
+
+static uint32_t get_u32_or_0(struct reader *r, const char *key)
+{
+	return member(r, key) ? get_u32(r, key) : 0;
+}
+
+static const char *get_string(struct reader *r, const char *key)
+{
+	const cJSON *item = member(r, key);
+
+	if (!cJSON_IsString(item)) {
+		r->bad = true;
+		return "";
+	}
+	return item->valuestring;
+}
+
+static void get_array(struct reader *r, const char *key, uint64_t *out, int n, double max)
+{
+	const cJSON *array = member(r, key);
+
+	if (!cJSON_IsArray(array) || cJSON_GetArraySize(array) != n) {
+		r->bad = true;
+		return;
+	}
+	for (int i = 0; i < n; i++)
+		out[i] = (uint64_t)number(r, cJSON_GetArrayItem(array, i), 0, max);
+}
+
+static void get_triple(struct reader *r, const char *key, uint32_t out[3])
+{
+	uint64_t v[3] = {0};
+
+	get_array(r, key, v, 3, UINT32_MAX);
+	for (int i = 0; i < 3; i++)
+		out[i] = (uint32_t)v[i];
+}
+
+static int64_t get_exact_int(struct reader *r, const char *key)
+{
+	const char *text = get_string(r, key);
+	char *end;
+	long long value;
+
+	errno = 0;
+	value = strtoll(text, &end, 10);
+	if (end == text || *end || errno)
+		r->bad = true;
+	return value;
+}
+
+static void get_hello(struct reader *r, struct gpu_event_hello *e)
+{
+	e->version = get_u32(r, "version");
+	e->pid = get_u32(r, "pid");
+	e->executable = get_string(r, "exe");
+	e->cupti_path = get_string(r, "cupti");
+	e->cupti_version = get_u32(r, "cupti_version");
+	e->clock_offset_ns = get_exact_int(r, "clock_offset");
+	e->clock_error_ns = get_u64(r, "clock_error");
+	e->libraries = get_string(r, "libs");
+	e->wants_ack = get_u32(r, "ack");
+}
+
+static void get_kernel(struct reader *r, struct gpu_event_kernel *e)
+{
+	uint32_t v[3] = {0};
+	uint64_t shared[2] = {0}, graph[2] = {0};
+
+	e->name_id = get_u32(r, "n");
+	e->start_ns = get_u64(r, "s");
+	e->duration_ns = get_u64(r, "d");
+	e->correlation_id = get_u32(r, "c");
+	get_triple(r, "v", v);
+	e->device_id = v[0];
+	e->context_id = v[1];
+	e->stream_id = v[2];
+	get_triple(r, "g", e->grid);
+	get_triple(r, "b", e->block);
+	get_array(r, "m", shared, 2, UINT32_MAX);
+	e->static_shared = (uint32_t)shared[0];
+	e->dynamic_shared = (uint32_t)shared[1];
+	e->registers = get_u32(r, "r");
+	if (member(r, "gr"))
+		get_array(r, "gr", graph, 2, U64_LIMIT);
+	if (graph[0] > UINT32_MAX)
+		r->bad = true;
+	e->graph_id = (uint32_t)graph[0];
+	e->graph_node_id = graph[1];
+	e->bad_time = get_u32_or_0(r, "bad");
+}
+
+static void get_launch(struct reader *r, struct gpu_event_launch *e)
+{
+	e->time_ns = get_u64(r, "s");
+	e->tid = get_u32(r, "h");
+	e->correlation_id = get_u32(r, "c");
+	e->family = get_u32(r, "f");
+	e->flags = get_u32_or_0(r, "x");
+}
+
+static void get_fields(struct reader *r, struct gpu_event *e)
+{
+	switch (e->type) {
+	case GPU_EVENT_BATCH:
+		e->batch.pid = get_u32(r, "pid");
+		e->batch.sequence = get_u64(r, "seq");
+		break;
+	case GPU_EVENT_HELLO:
+		get_hello(r, &e->hello);
+		break;
+	case GPU_EVENT_MAPS:
+		e->maps.generation = get_u64(r, "generation");
+		e->maps.wants_ack = get_u32(r, "ack");
+		break;
+	case GPU_EVENT_NAME:
+		e->name.id = get_u32(r, "i");
+		e->name.more = get_u32_or_0(r, "more");
+		e->name.name = get_string(r, "n");
+		break;
+	case GPU_EVENT_LAUNCH:
+		get_launch(r, &e->launch);
+		break;
+	case GPU_EVENT_KERNEL:
+		get_kernel(r, &e->kernel);
+		break;
+	case GPU_EVENT_DROPS:
+		e->drops.kernels = get_u64(r, "kernels");
+		e->drops.launches = get_u64(r, "launches");
+		e->drops.batches = get_u64(r, "batches");
+		e->drops.unknown = get_u64(r, "unknown");
+		break;
+	case GPU_EVENT_NOTICE:
+		e->notice.code = get_u32(r, "code");
+		e->notice.detail = get_string(r, "detail");
+		break;
+	case GPU_EVENT_GOODBYE:
+		e->goodbye.kernels = get_u64(r, "kernels");
+		e->goodbye.kernel_ns = get_u64(r, "kernel_ns");
+		e->goodbye.launches = get_u64(r, "launches");
+		break;
+	case GPU_EVENT_NONE:
+	case GPU_EVENT_TYPES:
+		r->bad = true;
+		break;
+	}
+}
+
+static enum gpu_event_type type_of(const char *name)
+{
+	static const char *const names[] = GPU_WIRE_TYPE_NAMES;
+
+	for (int i = 1; i < GPU_EVENT_TYPES; i++)
+		if (strcmp(name, names[i]) == 0)
+			return (enum gpu_event_type)i;
+	return GPU_EVENT_NONE;
+}
+
+/* Values that would break arithmetic further on, whichever way they were read. */
+static bool is_sane(const struct gpu_event *e)
+{
+	switch (e->type) {
+	case GPU_EVENT_LAUNCH:
+		return e->launch.family == GPU_LAUNCH_RUNTIME ||
+		       e->launch.family == GPU_LAUNCH_DRIVER;
+	case GPU_EVENT_KERNEL:
+		/* nothing runs for a century: keeps sums far from overflow */
+		return e->kernel.duration_ns < (UINT64_C(1) << 61) && e->kernel.bad_time <= 1;
+	default:
+		return true;
+	}
+}
+
+int gpu_wire_decode(struct gpu_wire_decoder *decoder, const char *line, size_t length,
+		    struct gpu_event *event)
+{
+	const char *parsed_end = NULL;
+	struct reader r = {0};
+
+	memset(event, 0, sizeof(*event));
+	if (length > GPU_WIRE_LINE_MAX)
+		return -EBADMSG;
+	if (decode_hot(line, length, event))
+		return is_sane(event) ? 0 : -EBADMSG;
+
+	memset(event, 0, sizeof(*event));
+	cJSON_Delete(decoder->tree);
+	decoder->tree = cJSON_ParseWithLengthOpts(line, length, &parsed_end, false);
+	if (!decoder->tree)
+		return -EBADMSG;
+	/* JSON allows white space after the object, and nothing else */
+	for (; parsed_end < line + length; parsed_end++)
+		if (*parsed_end != ' ' && *parsed_end != '\t' && *parsed_end != '\r')
+			return -EBADMSG;
+	if (!cJSON_IsObject(decoder->tree))
+		return -EBADMSG;
+	r.object = decoder->tree;
+	event->type = type_of(get_string(&r, "t"));
+	if (!r.bad)
+		get_fields(&r, event);
+	return r.bad || !is_sane(event) ? -EBADMSG : 0;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+/* Events -> JSON lines. Runs inside the user's program: no allocation, no stdio, no locale. */
+#include "cupti_trace/gpu_wire.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Output cursor: once `full`, further writes are ignored and the event is refused as a whole. */
+struct line {
+	char *at;
+	char *end;
+	bool full;
+};
+
+static void put_bytes(struct line *l, const char *bytes, size_t n)
+{
+	if (l->full || (size_t)(l->end - l->at) < n) {
+		l->full = true;
+		return;
+	}
+	memcpy(l->at, bytes, n);
+	l->at += n;
+}
+
+static void put_literal(struct line *l, const char *text)
+{
+	put_bytes(l, text, strlen(text));
+}
+
+static void put_u64(struct line *l, uint64_t value)
+{
+	char digits[20];
+	size_t i = sizeof(digits);
+
+	do {
+		digits[--i] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	put_bytes(l, digits + i, sizeof(digits) - i);
+}
+
+static void put_key(struct line *l, const char *key)
+{
+	put_bytes(l, ",\"", 2);
+	put_literal(l, key);
+	put_bytes(l, "\":", 2);
+}
+
+static void put_uint(struct line *l, const char *key, uint64_t value)
+{
+	put_key(l, key);
+	put_u64(l, value);
+}
+
+/* A string of digits: most JSON readers keep numbers as double and lose bits above 2^53. */
+static void put_exact_int(struct line *l, const char *key, int64_t value)
+{
+	put_key(l, key);
+	put_bytes(l, value < 0 ? "\"-" : "\"", value < 0 ? 2 : 1);
+	put_u64(l, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+	put_bytes(l, "\"", 1);
+}
+
+static void put_array(struct line *l, const char *key, const uint64_t *values, size_t n)
+{
+	put_key(l, key);
+	for (size_t i = 0; i < n; i++) {
+		put_bytes(l, i ? "," : "[", 1);
+		put_u64(l, values[i]);
+	}
+	put_bytes(l, "]", 1);
+}
+
+/*
+ * Length of the valid UTF-8 sequence at s (1..4), or 0: overlong forms, surrogates and values past
+ * U+10FFFF are invalid (RFC 3629). Stops at the terminating NUL.
+ */
+static size_t utf8_length(const unsigned char *s)
+{
+	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3
+		   : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+/* What one character becomes inside a JSON string (RFC 8259): bytes written to `out`, at most 6. */
+static size_t escape(const unsigned char *s, size_t length, char *out)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	if (length == 0) {
+		memcpy(out, "\\ufffd", 6);
+		return 6;
+	}
+	if (s[0] == '"' || s[0] == '\\') {
+		out[0] = '\\';
+		out[1] = (char)s[0];
+		return 2;
+	}
+	if (s[0] < 0x20 || s[0] == 0x7f) {
+		memcpy(out, "\\u00", 4);
+		out[4] = hex[s[0] >> 4];
+		out[5] = hex[s[0] & 15];
+		return 6;
+	}
+	memcpy(out, s, length);
+	return length;
+}
+
+/* A string of which at most `limit` bytes are written; what is longer is cut between characters. */
+static void put_string(struct line *l, const char *key, const char *text, size_t limit)
+{
+	const unsigned char *s = (const unsigned char *)(text ? text : "");
+	size_t written = 0;
+
+	put_key(l, key);
+	put_bytes(l, "\"", 1);
+	while (*s) {
+		char escaped[6];
+		size_t length = utf8_length(s);
+		size_t n = escape(s, length, escaped);
+
+		if (written + n > limit)
+			break;
+		put_bytes(l, escaped, n);
+		written += n;
+		s += length ? length : 1;
+	}
+	put_bytes(l, "\"", 1);
+}
+
+static void put_hello(struct line *l, const struct gpu_event_hello *e)
+{
+	put_uint(l, "version", e->version);
+	put_uint(l, "pid", e->pid);
+	put_string(l, "exe", e->executable, 1000);
+	put_string(l, "cupti", e->cupti_path, 1000);
+	put_uint(l, "cupti_version", e->cupti_version);
+	put_exact_int(l, "clock_offset", e->clock_offset_ns);
+	put_uint(l, "clock_error", e->clock_error_ns);
+	put_string(l, "libs", e->libraries, 1500);
+	put_uint(l, "ack", e->wants_ack);
+}
+
+static void put_launch(struct line *l, const struct gpu_event_launch *e)
+{
+	put_uint(l, "s", e->time_ns);
+	put_uint(l, "h", e->tid);
+	put_uint(l, "c", e->correlation_id);
+	put_uint(l, "f", e->family);
+	if (e->flags)
+		put_uint(l, "x", e->flags);
+}
+
+static void put_kernel(struct line *l, const struct gpu_event_kernel *e)
+{
+	put_uint(l, "n", e->name_id);
+	put_uint(l, "s", e->start_ns);
+	put_uint(l, "d", e->duration_ns);
+	put_uint(l, "c", e->correlation_id);
+	put_array(l, "v", (uint64_t[]){e->device_id, e->context_id, e->stream_id}, 3);
+	put_array(l, "g", (uint64_t[]){e->grid[0], e->grid[1], e->grid[2]}, 3);
+	put_array(l, "b", (uint64_t[]){e->block[0], e->block[1], e->block[2]}, 3);
+	put_array(l, "m", (uint64_t[]){e->static_shared, e->dynamic_shared}, 2);
+	put_uint(l, "r", e->registers);
+	if (e->graph_id || e->graph_node_id)
+		put_array(l, "gr", (uint64_t[]){e->graph_id, e->graph_node_id}, 2);
+	if (e->bad_time)
+		put_uint(l, "bad", e->bad_time);
+}
+
+static void put_drops(struct line *l, const struct gpu_event_drops *e)
+{
+	put_uint(l, "kernels", e->kernels);
+	put_uint(l, "launches", e->launches);
+	put_uint(l, "batches", e->batches);
+	put_uint(l, "unknown", e->unknown);
+}
+
+static void put_fields(struct line *l, const struct gpu_event *e)
+{
+	switch (e->type) {
+	case GPU_EVENT_BATCH:
+		put_uint(l, "pid", e->batch.pid);
+		put_uint(l, "seq", e->batch.sequence);
+		break;
+	case GPU_EVENT_HELLO:
+		put_hello(l, &e->hello);
+		break;
+	case GPU_EVENT_MAPS:
+		put_uint(l, "generation", e->maps.generation);
+		put_uint(l, "ack", e->maps.wants_ack);
+		break;
+	case GPU_EVENT_NAME:
+		put_uint(l, "i", e->name.id);
+		if (e->name.more)
+			put_uint(l, "more", e->name.more);
+		put_string(l, "n", e->name.name, GPU_WIRE_LINE_MAX - 100);
+		break;
+	case GPU_EVENT_LAUNCH:
+		put_launch(l, &e->launch);
+		break;
+	case GPU_EVENT_KERNEL:
+		put_kernel(l, &e->kernel);
+		break;
+	case GPU_EVENT_DROPS:
+		put_drops(l, &e->drops);
+		break;
+	case GPU_EVENT_NOTICE:
+		put_uint(l, "code", e->notice.code);
+		put_string(l, "detail", e->notice.detail, GPU_WIRE_LINE_MAX - 100);
+		break;
+	case GPU_EVENT_GOODBYE:
+		put_uint(l, "kernels", e->goodbye.kernels);
+		put_uint(l, "kernel_ns", e->goodbye.kernel_ns);
+		put_uint(l, "launches", e->goodbye.launches);
+		break;
+	case GPU_EVENT_NONE:
+	case GPU_EVENT_TYPES:
+		break;
+	}
+}
+
+int gpu_wire_encode(const struct gpu_event *event, char *buffer, size_t size)
+{
+	static const char *const names[] = GPU_WIRE_TYPE_NAMES;
+	struct line l = {.at = buffer, .end = buffer + size};
+
+	_Static_assert(sizeof(names) / sizeof(names[0]) == GPU_EVENT_TYPES, "one name a type");
+	if (event->type <= GPU_EVENT_NONE || event->type >= GPU_EVENT_TYPES)
+		return -EINVAL;
+	put_literal(&l, "{\"t\":\"");
+	put_literal(&l, names[event->type]);
+	put_bytes(&l, "\"", 1);
+	put_fields(&l, event);
+	put_bytes(&l, "}\n", 2);
+	return l.full ? -ENOSPC : (int)(l.at - buffer);
+}

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The injected library's entry and exit.
+ *
+ * The CUDA driver loads the library named by CUDA_INJECTION64_PATH inside cuInit, calls
+ * InitializeInjection, and only then lets the application go on, so whatever happens here happens
+ * before the first launch. Start: pipe, libcupti, subscription, hello, wait for the profiler's
+ * probes, activity records, flusher thread. Every failure is told through the pipe, and leaves the
+ * application as if the library were not there: nothing is printed, nothing exits or aborts.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "cupti_trace/activity.h"
+#include "cupti_trace/callback.h"
+#include "cupti_trace/launch_log.h"
+#include "cupti_trace/tracer.h"
+
+#define OLDEST_CUPTI 18           /* CUDA 11.8: the record layouts in cupti_abi.h */
+#define CUPTI_REFUSAL_IS_SAFE 27  /* CUDA 12.9: copes with getting no buffer */
+#define TICK_MS 50                /* launches go out this often */
+#define TICKS_PER_FLUSH 5         /* activity records this often: 250 ms */
+
+int InitializeInjection(void);
+
+/* CUPTI's buffer hooks and atexit carry no context: the one global state of this library. */
+static struct tracer the_tracer = {
+	.clock_lock = PTHREAD_MUTEX_INITIALIZER,
+	.record_lock = PTHREAD_MUTEX_INITIALIZER,
+	.flusher_lock = PTHREAD_MUTEX_INITIALIZER,
+	.flusher_wake = PTHREAD_COND_INITIALIZER,
+};
+static pthread_mutex_t ask_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *format, ...)
+{
+	char detail[GPU_WIRE_LINE_MAX];
+	struct gpu_event event = {.type = GPU_EVENT_NOTICE, .notice = {code, detail}};
+	va_list args;
+
+	if (code == GPU_NOTICE_VERBOSE && !tracer->verbose)
+		return;
+	va_start(args, format);
+	vsnprintf(detail, sizeof(detail), format, args);
+	va_end(args);
+	sink_put(&tracer->sink, &event);
+}
+
+/* ---- asking the profiler ---- */
+
+static int open_ack_pipe(const struct tracer *tracer, char *path, size_t size)
+{
+	const char *slash = strrchr(tracer->pipe_path, '/');
+	int n = snprintf(path, size, "%.*s/" GPU_WIRE_ACK_PREFIX "%d",
+			 slash ? (int)(slash - tracer->pipe_path) : 1,
+			 slash ? tracer->pipe_path : ".", (int)getpid());
+
+	if (n < 0 || (size_t)n >= size)
+		return -ENAMETOOLONG;
+	unlink(path); /* left by an earlier program of this process */
+	if (mkfifo(path, 0600) != 0)
+		return -errno;
+	/* both ends, so that it neither blocks nor reports end of file before the answer */
+	n = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	return n < 0 ? -errno : n;
+}
+
+static void wait_for_answer(struct tracer *tracer, int ack)
+{
+	uint64_t deadline = clock_now_ns() + ACK_PATIENCE_MS * UINT64_C(1000000);
+	uint64_t now;
+
+	while ((now = clock_now_ns()) < deadline) {
+		struct pollfd p[2] = {{.fd = ack, .events = POLLIN}, {.fd = tracer->sink.fd}};
+
+		if (poll(p, 2, (int)((deadline - now) / 1000000) + 1) < 0 && errno != EINTR)
+			return;
+		if (p[0].revents || p[1].revents)
+			return;
+	}
+	tracer_notice(tracer, GPU_NOTICE_OTHER,
+		      "no answer from the profiler within %d ms; launches before its probes are on "
+		      "are not captured",
+		      ACK_PATIENCE_MS);
+}
+
+void tracer_ask(struct tracer *tracer, const struct gpu_event *event)
+{
+	char path[CUPTI_API_PATH_MAX + 32] = "";
+	int ack;
+
+	pthread_mutex_lock(&ask_lock);
+	ack = open_ack_pipe(tracer, path, sizeof(path));
+	sink_put(&tracer->sink, event);
+	sink_flush(&tracer->sink);
+	if (ack >= 0 && !sink_is_off(&tracer->sink))
+		wait_for_answer(tracer, ack);
+	if (ack >= 0) {
+		close(ack);
+		unlink(path);
+	}
+	pthread_mutex_unlock(&ask_lock);
+}
+
+static int note_count(struct dl_phdr_info *info, size_t size, void *data)
+{
+	(void)size;
+	*(uint64_t *)data = info->dlpi_adds;
+	return 1;
+}
+
+uint64_t tracer_count_mapped(void)
+{
+	uint64_t count = 0;
+
+	dl_iterate_phdr(note_count, &count);
+	return count;
+}
+
+struct library_list {
+	char text[1500];
+	size_t used;
+};
+
+static int note_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct library_list *list = data;
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *base = slash ? slash + 1 : info->dlpi_name;
+	int n;
+
+	(void)size;
+	if (strncmp(base, "libcuda", 7) != 0 && strncmp(base, "libcupti", 8) != 0)
+		return 0;
+	n = snprintf(list->text + list->used, sizeof(list->text) - list->used, "%s%s",
+		     list->used ? "\n" : "", info->dlpi_name);
+	if (n > 0 && (size_t)n < sizeof(list->text) - list->used)
+		list->used += (size_t)n;
+	else
+		list->text[list->used] = '\0';
+	return 0;
+}
+
+static void say_hello(struct tracer *tracer, bool will_trace)
+{
+	struct library_list libraries = {.used = 0};
+	char executable[CUPTI_API_PATH_MAX] = "";
+	ssize_t n = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
+	struct gpu_event event = {
+		.type = GPU_EVENT_HELLO,
+		.hello = {.version = GPU_WIRE_VERSION,
+			  .pid = tracer->sink.pid,
+			  .executable = executable,
+			  .cupti_path = tracer->api.path,
+			  .cupti_version = tracer->api.version,
+			  .clock_offset_ns = tracer->clock.newer.offset_ns,
+			  .clock_error_ns = tracer->clock.newer.error_ns,
+			  .libraries = libraries.text,
+			  .wants_ack = will_trace},
+	};
+
+	executable[n > 0 ? n : 0] = '\0';
+	dl_iterate_phdr(note_library, &libraries);
+	atomic_store(&tracer->code_generation, tracer_count_mapped());
+	if (will_trace)
+		tracer_ask(tracer, &event);
+	else
+		sink_put(&tracer->sink, &event);
+}
+
+/* ---- CUPTI's buffers ---- */
+
+static bool is_mine(struct tracer *tracer)
+{
+	return atomic_load(&tracer->on) && atomic_load(&tracer->owner) == getpid();
+}
+
+static void on_buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	*buffer = buffers_get(&the_tracer.buffers);
+	*size = *buffer ? BUFFERS_SIZE : 0;
+	*max_records = 0; /* as many as fit */
+}
+
+static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+				size_t valid_size)
+{
+	struct tracer *tracer = &the_tracer;
+	struct gpu_event_drops drops = {0};
+	size_t dropped = 0;
+
+	(void)size;
+	if (valid_size > 0 && is_mine(tracer))
+		tracer_send_buffer(tracer, buffer, valid_size);
+	buffers_put(&tracer->buffers, buffer);
+	if (tracer->api.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) ==
+	    CUPTI_ABI_SUCCESS)
+		drops.kernels = dropped;
+	if (drops.kernels)
+		sink_count_drops(&tracer->sink, &drops);
+}
+
+void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
+{
+	struct clock_map clock;
+
+	pthread_mutex_lock(&tracer->clock_lock);
+	clock = tracer->clock;
+	pthread_mutex_unlock(&tracer->clock_lock);
+
+	pthread_mutex_lock(&tracer->record_lock);
+	/* a launch is in the pipe before the kernels it started */
+	launch_log_drain(&tracer->sink);
+	activity_send_buffer(&tracer->api, &clock, &tracer->names, &tracer->sink, buffer,
+			     valid_size);
+	pthread_mutex_unlock(&tracer->record_lock);
+}
+
+static void measure_clock(struct tracer *tracer)
+{
+	struct clock_point point;
+
+	if (clock_measure(&tracer->api, &point) != 0)
+		return;
+	pthread_mutex_lock(&tracer->clock_lock);
+	clock_map_add(&tracer->clock, &point);
+	pthread_mutex_unlock(&tracer->clock_lock);
+}
+
+void tracer_flush(struct tracer *tracer, bool all)
+{
+	measure_clock(tracer);
+	tracer->api.cuptiActivityFlushAll(all ? CUPTI_ABI_FLUSH_FORCED : 0);
+	launch_log_drain(&tracer->sink);
+	sink_flush(&tracer->sink);
+}
+
+/* ---- the flusher thread ---- */
+
+/* The profiler is gone: give the application back all that tracing costs. */
+static void turn_off(struct tracer *tracer)
+{
+	atomic_store(&tracer->on, false);
+	callback_unsubscribe(tracer);
+	tracer->api.cuptiActivityDisable(CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+}
+
+/* Sleeps one tick; true when it is time to end. */
+static bool wait_tick(struct tracer *tracer)
+{
+	struct timespec until;
+	bool stop;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += TICK_MS * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	pthread_mutex_lock(&tracer->flusher_lock);
+	if (!tracer->flusher_stop)
+		pthread_cond_timedwait(&tracer->flusher_wake, &tracer->flusher_lock, &until);
+	stop = tracer->flusher_stop;
+	pthread_mutex_unlock(&tracer->flusher_lock);
+	return stop;
+}
+
+static void *flusher_main(void *arg)
+{
+	struct tracer *tracer = arg;
+
+	for (uint64_t tick = 1; !wait_tick(tracer); tick++) {
+		if (sink_is_off(&tracer->sink)) {
+			turn_off(tracer);
+			break;
+		}
+		if (tick % TICKS_PER_FLUSH == 0) {
+			tracer_flush(tracer, false);
+		} else {
+			launch_log_drain(&tracer->sink);
+			sink_flush(&tracer->sink);
+		}
+	}
+	return NULL;
+}
+
+static void start_flusher(struct tracer *tracer)
+{
+	sigset_t all, old;
+
+	/* the application's signals are for its own threads */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	tracer->flusher_runs = pthread_create(&tracer->flusher, NULL, flusher_main, tracer) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (tracer->flusher_runs)
+		pthread_setname_np(tracer->flusher, "profile-flush");
+}
+
+static void stop_flusher(struct tracer *tracer)
+{
+	struct timespec deadline;
+
+	if (!tracer->flusher_runs)
+		return;
+	pthread_mutex_lock(&tracer->flusher_lock);
+	tracer->flusher_stop = true;
+	pthread_cond_signal(&tracer->flusher_wake);
+	pthread_mutex_unlock(&tracer->flusher_lock);
+	/* it may sit inside CUPTI: exit must not hang on it */
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += 2;
+	pthread_timedjoin_np(tracer->flusher, NULL, &deadline);
+	tracer->flusher_runs = false;
+}
+
+/* ---- end, fork, start ---- */
+
+static void on_exit_process(void)
+{
+	struct tracer *tracer = &the_tracer;
+
+	if (!is_mine(tracer))
+		return;
+	stop_flusher(tracer);
+	tracer_flush(tracer, true);
+	atomic_store(&tracer->on, false);
+	sink_goodbye(&tracer->sink);
+}
+
+/* CUDA does not work in a forked child, and the child's records would be the parent's again. */
+static void on_fork_child(void)
+{
+	struct tracer *tracer = &the_tracer;
+
+	atomic_store(&tracer->on, false);
+	atomic_store(&tracer->owner, 0);
+	tracer->flusher_runs = false;
+	sink_abandon(&tracer->sink);
+}
+
+/* Loads and subscribes; on failure the reason is in the pipe. */
+static bool set_up_cupti(struct tracer *tracer)
+{
+	struct cupti_api *api = &tracer->api;
+	int err = cupti_api_load(api);
+	int result;
+
+	if (err == -ENOENT)
+		tracer_notice(tracer, GPU_NOTICE_NO_CUPTI, "%s", api->looked);
+	else if (err)
+		tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "%s lacks a function that is needed",
+			      api->path);
+	else if (api->version < OLDEST_CUPTI)
+		tracer_notice(tracer, GPU_NOTICE_OLD_CUPTI, "%s has CUPTI API version %u", api->path,
+			      api->version);
+	if (err || api->version < OLDEST_CUPTI)
+		return false;
+
+	measure_clock(tracer);
+	buffers_init(&tracer->buffers, api->version >= CUPTI_REFUSAL_IS_SAFE);
+	result = callback_subscribe(tracer);
+	if (result == CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+		tracer_notice(tracer, GPU_NOTICE_SUBSCRIBER_TAKEN, "%s", api->path);
+		return false;
+	}
+	if (result != CUPTI_ABI_SUCCESS) {
+		tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "cuptiSubscribe: %d (%s)", result,
+			      cupti_api_error(api, result));
+		return false;
+	}
+	return true;
+}
+
+static bool start_activity(struct tracer *tracer)
+{
+	const struct cupti_api *api = &tracer->api;
+	int result = api->cuptiActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
+
+	if (result == CUPTI_ABI_SUCCESS)
+		result = api->cuptiActivityEnable(CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	if (result == CUPTI_ABI_SUCCESS)
+		return true;
+	tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "starting kernel activity: %d (%s)", result,
+		      cupti_api_error(api, result));
+	callback_unsubscribe(tracer);
+	return false;
+}
+
+static void start(struct tracer *tracer)
+{
+	bool ready = set_up_cupti(tracer) && start_activity(tracer);
+
+	atomic_store(&tracer->on, ready);
+	say_hello(tracer, ready);
+	if (!ready) {
+		sink_flush(&tracer->sink);
+		sink_abandon(&tracer->sink);
+		return;
+	}
+	start_flusher(tracer);
+	atexit(on_exit_process);
+}
+
+/* Called by the CUDA driver. Returns 1 as NVIDIA's samples do; the driver ignores failures. */
+__attribute__((visibility("default"))) int InitializeInjection(void)
+{
+	struct tracer *tracer = &the_tracer;
+	const char *pipe_path = getenv(GPU_WIRE_PIPE_ENV);
+	int saved_errno = errno;
+	pid_t nobody = 0;
+
+	if (!pipe_path || strlen(pipe_path) >= sizeof(tracer->pipe_path))
+		return 1;
+	if (!atomic_compare_exchange_strong(&tracer->owner, &nobody, getpid()))
+		return 1;
+	memcpy(tracer->pipe_path, pipe_path, strlen(pipe_path) + 1);
+	tracer->verbose = getenv(GPU_WIRE_VERBOSE_ENV) != NULL;
+	if (launch_log_init() == 0 &&
+	    sink_open(&tracer->sink, pipe_path, (uint32_t)getpid()) == 0) {
+		pthread_atfork(NULL, NULL, on_fork_child);
+		start(tracer);
+	}
+	errno = saved_errno;
+	return 1;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Launches, from the thread that makes them to the pipe, without a lock or a system call.
+ *
+ * Each launching thread owns a ring of launch_log_entry; it writes, and whoever drains (one at a
+ * time) reads. A full ring is drained by its own thread: a launch is never lost, it waits. Rings of
+ * threads that ended are freed once drained.
+ */
+#ifndef CUPTI_TRACE_LAUNCH_LOG_H
+#define CUPTI_TRACE_LAUNCH_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "cupti_trace/sink.h"
+
+#define LAUNCH_LOG_CAPACITY 4096 /* entries a thread, a power of two */
+
+struct launch_log_entry {
+	uint64_t time_ns;
+	uint32_t correlation_id;
+	uint16_t family; /* enum gpu_launch_family */
+	uint16_t flags;
+};
+
+/* To be called once before any thread logs. 0 or -errno. */
+int launch_log_init(void);
+
+/* Records that the calling thread entered a launch function now. */
+void launch_log_add(struct sink *sink, uint32_t correlation_id, uint16_t family, uint16_t flags);
+
+/*
+ * The id of the calling thread's last logged launch: a driver call with the same one is nested in
+ * it. `*seen` is false if the thread has logged nothing.
+ */
+uint32_t launch_log_last_correlation(bool *seen);
+
+/* Moves everything that was logged before the call into the sink. Any thread may call. */
+void launch_log_drain(struct sink *sink);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernel names -> small ids, so that a name crosses the pipe once and not with every launch.
+ *
+ * Names are copied: CUPTI's pointers die with the module. A pointer seen before is only trusted
+ * after comparing the text. The table is bounded: past NAMES_MAX names or NAMES_MAX_BYTES, names
+ * share id 0. Not thread-safe; the caller locks.
+ */
+#ifndef CUPTI_TRACE_NAMES_H
+#define CUPTI_TRACE_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NAMES_MAX 65536
+#define NAMES_MAX_BYTES (16u << 20)
+#define NAMES_OVERFLOW_ID 0
+#define NAMES_POINTER_CACHE 1024
+
+struct names {
+	char **by_id;        /* by_id[1..count] */
+	uint32_t *slots;     /* open addressing over ids, 0 = free */
+	uint32_t slot_count; /* a power of two */
+	uint32_t count;
+	size_t bytes;
+	struct {
+		const char *pointer;
+		uint32_t id;
+	} cache[NAMES_POINTER_CACHE];
+};
+
+/* The id of `name`; *is_new is set when it was not seen before. Never fails: see overflow. */
+uint32_t names_id(struct names *names, const char *name, bool *is_new);
+
+void names_release(struct names *names);
+
+#endif

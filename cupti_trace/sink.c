@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void begin_batch(struct sink *sink)
+{
+	struct gpu_event event = {
+		.type = GPU_EVENT_BATCH,
+		.batch = {.pid = sink->pid, .sequence = sink->sequence},
+	};
+
+	/* the newline ends a half line that somebody else may have left in the pipe */
+	sink->batch[0] = '\n';
+	sink->used = 1 + (size_t)gpu_wire_encode(&event, sink->batch + 1, sizeof(sink->batch) - 1);
+	sink->header = sink->used;
+	sink->batch_kernels = 0;
+	sink->batch_launches = 0;
+}
+
+int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid)
+{
+	memset(sink, 0, sizeof(*sink));
+	pthread_mutex_init(&sink->lock, NULL);
+	sink->pid = pid;
+	sink->fd = open(pipe_path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (sink->fd < 0)
+		return -errno;
+	begin_batch(sink);
+	return 0;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* One write of the whole batch: 0, -EPIPE, or -EAGAIN when patience ran out. */
+static int write_batch(struct sink *sink)
+{
+	int64_t deadline = now_ms() + (sink->stalled ? 0 : SINK_PATIENCE_MS);
+
+	for (;;) {
+		ssize_t n = write(sink->fd, sink->batch, sink->used);
+		struct pollfd p = {.fd = sink->fd, .events = POLLOUT};
+		int64_t left;
+
+		if (n == (ssize_t)sink->used)
+			return 0;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n >= 0 || errno != EAGAIN)
+			return -EPIPE;
+		left = deadline - now_ms();
+		if (left <= 0)
+			return -EAGAIN;
+		if (poll(&p, 1, (int)left) > 0 && (p.revents & (POLLERR | POLLNVAL)))
+			return -EPIPE;
+	}
+}
+
+/*
+ * EPIPE comes with a SIGPIPE to the thread that wrote, and that thread may be the application's:
+ * block it, and if our write raised one that was not pending before, take it away again.
+ */
+static int write_batch_quietly(struct sink *sink)
+{
+	const struct timespec no_wait = {0, 0};
+	sigset_t pipe_signal, old, pending;
+	bool was_pending;
+	int err;
+
+	sigemptyset(&pipe_signal);
+	sigaddset(&pipe_signal, SIGPIPE);
+	sigpending(&pending);
+	was_pending = sigismember(&pending, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe_signal, &old);
+	err = write_batch(sink);
+	if (err == -EPIPE && !was_pending)
+		while (sigtimedwait(&pipe_signal, NULL, &no_wait) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return err;
+}
+
+static void send_batch(struct sink *sink)
+{
+	int err;
+
+	if (sink->fd < 0 || sink->used == sink->header)
+		return;
+	err = write_batch_quietly(sink);
+	if (err == -EPIPE) {
+		close(sink->fd);
+		sink->fd = -1;
+		sink->broken = true;
+		return;
+	}
+	__atomic_store_n(&sink->stalled, err != 0, __ATOMIC_RELAXED);
+	if (err) {
+		sink->drops.batches++;
+		sink->drops.kernels += sink->batch_kernels;
+		sink->drops.launches += sink->batch_launches;
+	}
+	/* a batch that was given up leaves a gap in the sequence, which the reader sees */
+	sink->sequence++;
+	begin_batch(sink);
+}
+
+static void put_locked(struct sink *sink, const struct gpu_event *event)
+{
+	int n;
+
+	if (sink->fd < 0)
+		return;
+	n = gpu_wire_encode(event, sink->batch + sink->used, sizeof(sink->batch) - sink->used);
+	if (n == -ENOSPC) {
+		send_batch(sink);
+		if (sink->fd < 0)
+			return;
+		n = gpu_wire_encode(event, sink->batch + sink->used,
+				    sizeof(sink->batch) - sink->used);
+	}
+	if (n < 0)
+		return;
+	sink->used += (size_t)n;
+	if (event->type == GPU_EVENT_KERNEL) {
+		sink->batch_kernels++;
+		sink->totals.kernels++;
+		sink->totals.kernel_ns += event->kernel.duration_ns;
+	} else if (event->type == GPU_EVENT_LAUNCH) {
+		sink->batch_launches++;
+		sink->totals.launches++;
+	}
+}
+
+void sink_put(struct sink *sink, const struct gpu_event *event)
+{
+	pthread_mutex_lock(&sink->lock);
+	put_locked(sink, event);
+	pthread_mutex_unlock(&sink->lock);
+}
+
+void sink_count_drops(struct sink *sink, const struct gpu_event_drops *drops)
+{
+	pthread_mutex_lock(&sink->lock);
+	sink->drops.kernels += drops->kernels;
+	sink->drops.launches += drops->launches;
+	sink->drops.unknown += drops->unknown;
+	pthread_mutex_unlock(&sink->lock);
+}
+
+static void flush_locked(struct sink *sink)
+{
+	const struct gpu_event_drops none = {0};
+	struct gpu_event event = {.type = GPU_EVENT_DROPS, .drops = sink->drops};
+
+	if (memcmp(&sink->drops, &none, sizeof(none)) != 0 && !sink->stalled) {
+		sink->drops = none;
+		put_locked(sink, &event);
+	}
+	send_batch(sink);
+}
+
+void sink_flush(struct sink *sink)
+{
+	pthread_mutex_lock(&sink->lock);
+	flush_locked(sink);
+	pthread_mutex_unlock(&sink->lock);
+}
+
+void sink_goodbye(struct sink *sink)
+{
+	struct gpu_event event = {.type = GPU_EVENT_GOODBYE};
+
+	pthread_mutex_lock(&sink->lock);
+	flush_locked(sink);
+	event.goodbye = sink->totals;
+	put_locked(sink, &event);
+	flush_locked(sink);
+	pthread_mutex_unlock(&sink->lock);
+}
+
+bool sink_is_off(struct sink *sink)
+{
+	bool off;
+
+	pthread_mutex_lock(&sink->lock);
+	off = sink->fd < 0;
+	pthread_mutex_unlock(&sink->lock);
+	return off;
+}
+
+bool sink_is_stalled(const struct sink *sink)
+{
+	return __atomic_load_n(&sink->stalled, __ATOMIC_RELAXED);
+}
+
+void sink_abandon(struct sink *sink)
+{
+	/* no lock: the thread that held it may not exist in this process */
+	if (sink->fd >= 0)
+		close(sink->fd);
+	sink->fd = -1;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The way out of the target: events -> whole lines -> one write() a batch into the named pipe.
+ *
+ * A batch is at most GPU_WIRE_BATCH_MAX bytes, so the kernel keeps it in one piece whatever other
+ * processes write. The pipe is non-blocking; when the profiler does not keep up, sink_put waits for
+ * room (backpressure), but never longer than SINK_PATIENCE_MS in a row: then the batch is given up
+ * and counted, and until the profiler reads again nothing more is waited for. The profiler's death
+ * (EPIPE) turns the sink off for good, without a signal to the application.
+ *
+ * Any thread may call; events of one batch stay in the order of the calls.
+ */
+#ifndef CUPTI_TRACE_SINK_H
+#define CUPTI_TRACE_SINK_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "cupti_trace/gpu_event.h"
+#include "cupti_trace/gpu_wire.h"
+
+#define SINK_PATIENCE_MS 5000
+
+struct sink {
+	pthread_mutex_t lock;
+	int fd;        /* -1: off */
+	uint32_t pid;
+	bool stalled;  /* the last write was given up; do not wait again until one succeeds */
+	bool broken;   /* no reader any more */
+	size_t used;   /* bytes in batch */
+	size_t header; /* of which the batch's own header */
+	uint64_t sequence;
+	uint64_t batch_kernels; /* events in the batch, to count them if it is given up */
+	uint64_t batch_launches;
+	struct gpu_event_drops drops;    /* not yet told */
+	struct gpu_event_goodbye totals; /* of all that was handed in, sent or given up */
+	char batch[GPU_WIRE_BATCH_MAX];
+};
+
+/* Opens the pipe. 0 or -errno (-ENXIO: nobody reads it). `pid` as the profiler knows it. */
+int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid);
+
+/* Adds an event to the batch, sending the batch first if it is full. Never fails visibly. */
+void sink_put(struct sink *sink, const struct gpu_event *event);
+
+/* Counts what was lost before it became an event; told with the next flush. */
+void sink_count_drops(struct sink *sink, const struct gpu_event_drops *drops);
+
+/* Sends what is in the batch, and the drops if there are any. */
+void sink_flush(struct sink *sink);
+
+/* Sends the goodbye with the totals, and flushes. */
+void sink_goodbye(struct sink *sink);
+
+/* The profiler is gone, or the sink was never open. */
+bool sink_is_off(struct sink *sink);
+
+/* The profiler has stopped reading and nobody should wait for it. Lock-free, may be a moment old. */
+bool sink_is_stalled(const struct sink *sink);
+
+/* Closes without a word: in a child after fork, which shares the pipe but is not traced. */
+void sink_abandon(struct sink *sink);
+
+#endif

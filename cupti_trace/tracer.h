@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one state of the injected library: one traced process, from the driver's initialisation to
+ * its exit. inject.c starts and stops it, callback.c and the buffer hooks feed it.
+ */
+#ifndef CUPTI_TRACE_TRACER_H
+#define CUPTI_TRACE_TRACER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+#include "cupti_trace/buffers.h"
+#include "cupti_trace/clock.h"
+#include "cupti_trace/cupti_api.h"
+#include "cupti_trace/names.h"
+#include "cupti_trace/sink.h"
+
+struct tracer {
+	_Atomic bool on;      /* hooks do nothing when false */
+	_Atomic pid_t owner;  /* the process this state belongs to; another after fork */
+	bool verbose;
+	char pipe_path[CUPTI_API_PATH_MAX];
+	struct cupti_api api;
+	cupti_abi_subscriber subscriber;
+	bool subscribed;
+	struct sink sink;
+	struct buffers buffers;
+	pthread_mutex_t clock_lock;
+	struct clock_map clock;
+	pthread_mutex_t record_lock; /* names, and the order of records in the pipe */
+	struct names names;
+	_Atomic uint64_t code_generation; /* dlpi_adds last told to the profiler */
+	pthread_t flusher;
+	bool flusher_runs;
+	pthread_mutex_t flusher_lock;
+	pthread_cond_t flusher_wake;
+	bool flusher_stop;
+};
+
+/* Tells the profiler something about this process. */
+void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Sends all launches logged so far, then the records of a buffer CUPTI has filled. */
+void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size);
+
+/*
+ * Sends `event` (a hello or maps event that wants an acknowledgement) and waits until the profiler
+ * has answered, is gone, or ACK_PATIENCE_MS have passed.
+ */
+#define ACK_PATIENCE_MS 5000
+void tracer_ask(struct tracer *tracer, const struct gpu_event *event);
+
+/* How often code was mapped into this process so far. */
+uint64_t tracer_count_mapped(void);
+
+/* Has CUPTI hand over what is complete, or with `all` everything. */
+void tracer_flush(struct tracer *tracer, bool all);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The collecting half of a session, without processes or descriptors: takes events of all sources in
+ * and keeps the profile.
+ *
+ * Stacks are located in the address space of their moment, so process events are applied in order
+ * of time between them. What runs on the GPU goes through correlate; CPU samples go straight into
+ * the profile. Recorded streams take this same way in tests.
+ */
+#ifndef PROFILER_COLLECT_H
+#define PROFILER_COLLECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "bpf/stack_event.h"
+#include "cupti_trace/gpu_event.h"
+#include "profiler/correlate.h"
+#include "profiler/process_events.h"
+#include "profiler/profile.h"
+#include "profiler/stack_table.h"
+#include "symbolize/intern.h"
+#include "symbolize/symbolizer.h"
+
+struct collect_stats {
+	uint64_t cpu_samples;  /* in the profile */
+	uint64_t truncated;    /* stacks deeper than could be taken */
+	uint64_t out_of_memory; /* events lost for want of memory */
+	bool driver_mapped;    /* some process mapped libcuda */
+};
+
+struct collect {
+	struct symbolizer *symbolizer;
+	struct stack_table *stacks;
+	struct profile *profile;
+	struct correlate *correlate;
+	struct intern strings;
+	struct collect_stats stats;
+	uint8_t *tracked; /* a bit a pid: processes of the target's tree */
+	uint32_t root;    /* the target; its samples count from its exec on */
+	bool root_runs;
+};
+
+/* 0 or -ENOMEM. */
+int collect_init(struct collect *c);
+void collect_release(struct collect *c);
+
+/* The target, still at its gate. */
+void collect_set_root(struct collect *c, pid_t pid);
+/* The target's exec has happened, whether or not its event arrived. */
+void collect_root_runs(struct collect *c);
+
+void collect_process_event(struct collect *c, const struct process_event *event);
+void collect_stack(struct collect *c, const struct stack_event *event, const __u64 *frames);
+
+/* A decoded event of the pipe; `kernel` is interned, for GPU_EVENT_KERNEL. */
+void collect_gpu_event(struct collect *c, uint32_t pid, const struct gpu_event *event,
+		       const char *kernel);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Joins what the GPU did with where it was launched. Pure: no I/O, no clock, no names.
+ *
+ * Three streams come in, each late by its own delay, and mixed in any way between threads and
+ * processes:
+ *   probes     (pid, tid, time, stack)        a launch function was entered; from eBPF
+ *   launches   (pid, tid, time, correlation)  the same call, as CUPTI's callback saw it; from the
+ *                                             target, after the probe (it sits inside the call)
+ *   operations (pid, correlation, duration)   what ran on the GPU because of it
+ *
+ * A launch takes the latest probe of its thread and family that is not later than itself and later
+ * than the thread's previous launch. A runtime launch without one (a stripped static libcudart has
+ * no symbol to probe) takes the first driver probe between itself and the thread's next launch: the
+ * driver call it nests. Probes left over are nested calls, and are counted. An operation takes the
+ * stack of the launch with its correlation id; ids are per process. One launch may start many
+ * operations (CUDA graphs).
+ *
+ * Every operation is attributed exactly once, in the end without a stack (STACK_NONE) if there was
+ * no launch or no probe for it. Units: ns, CLOCK_MONOTONIC. Memory grows with what is in flight,
+ * plus a bounded memory of finished launches.
+ */
+#ifndef PROFILER_CORRELATE_H
+#define PROFILER_CORRELATE_H
+
+#include <stdint.h>
+
+#define STACK_NONE UINT32_MAX
+
+enum launch_family {
+	FAMILY_RUNTIME = 1, /* libcudart */
+	FAMILY_DRIVER = 2,  /* libcuda */
+};
+
+struct gpu_operation {
+	uint32_t correlation_id;
+	uint64_t duration_ns;
+	const char *name; /* interned by the caller; only passed through */
+};
+
+/* Where attributed operations go. */
+struct correlate_output {
+	void (*attribute)(void *context, uint32_t stack, const struct gpu_operation *operation);
+	void *context;
+};
+
+struct correlate_stats {
+	uint64_t probes;
+	uint64_t probes_unused;     /* nested driver calls, or calls CUPTI did not report */
+	uint64_t launches;
+	uint64_t launches_unprobed; /* no probe was found for the launch */
+	uint64_t operations;
+	uint64_t matched;           /* attributed with a stack */
+	uint64_t unmatched;         /* attributed without */
+	uint64_t unmatched_ns;
+};
+
+struct correlate;
+
+struct correlate *correlate_new(const struct correlate_output *output);
+void correlate_free(struct correlate *c);
+
+/* All return 0 or -ENOMEM; then the item is lost, but nothing else is. */
+int correlate_probe(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
+		    enum launch_family family, uint32_t stack);
+int correlate_launch(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
+		     uint32_t correlation_id, enum launch_family family, int is_graph);
+int correlate_operation(struct correlate *c, uint32_t pid, const struct gpu_operation *operation);
+
+/*
+ * Says that all probes up to `probes_until_ns` have been handed in. What can be decided with that is
+ * decided; operations without a launch are given up after CORRELATE_PATIENCE_NS.
+ */
+void correlate_advance(struct correlate *c, uint64_t probes_until_ns);
+#define CORRELATE_PATIENCE_NS 2000000000u
+
+/* How long after a runtime launch its nested driver call may still come. */
+#define CORRELATE_NESTED_NS 500000000u
+
+/* `pid` starts anew (exec, or the number is used again): decides all that is pending for it. */
+void correlate_restart_process(struct correlate *c, uint32_t pid);
+
+/* Nothing more will come: attributes everything that is left. */
+void correlate_finish(struct correlate *c);
+
+struct correlate_stats correlate_stats(const struct correlate *c);
+
+#endif

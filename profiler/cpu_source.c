@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/cpu_source.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "bpf/stacks.skel.h"
+
+#define RING_BYTES_LAUNCHES (32u << 20) /* 0.5 s of 200,000 launches/s with 30 frames */
+#define RING_BYTES_SAMPLES (4u << 20)
+#define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, Linux 6.6, newer than our headers */
+
+/* The head of union bpf_attr for BPF_LINK_CREATE with uprobe_multi (linux/bpf.h, Linux 6.6). */
+struct uprobe_multi_attr {
+	__u32 prog_fd;
+	__u32 target_fd;
+	__u32 attach_type;
+	__u32 link_flags;
+	__u64 path;
+	__u64 offsets;
+	__u64 ref_ctr_offsets;
+	__u64 cookies;
+	__u32 count;
+	__u32 flags;
+	__u32 pid;
+	__u32 padding;
+};
+
+struct cpu_source {
+	struct cpu_source_options options;
+	struct stacks *bpf;
+	struct ring_buffer *ring;
+	struct bpf_link **links; /* tracepoints, clocks, single probes */
+	uint32_t link_count, link_capacity;
+	int *multi_links;
+	uint32_t multi_count;
+	bool has_multi;
+	cpu_source_handler handler;
+	void *handler_context;
+};
+
+static int stay_quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+static int keep_link(struct cpu_source *s, struct bpf_link *link)
+{
+	if (!link)
+		return -errno;
+	if (s->link_count == s->link_capacity) {
+		uint32_t capacity = s->link_capacity ? s->link_capacity * 2 : 64;
+		struct bpf_link **links = realloc(s->links, capacity * sizeof(struct bpf_link *));
+
+		if (!links) {
+			bpf_link__destroy(link);
+			return -ENOMEM;
+		}
+		s->links = links;
+		s->link_capacity = capacity;
+	}
+	s->links[s->link_count++] = link;
+	return 0;
+}
+
+static int on_event(void *context, void *data, size_t size)
+{
+	struct cpu_source *s = context;
+	const struct stack_event *event = data;
+
+	if (size < sizeof(*event) ||
+	    size != sizeof(*event) + (event->user_frames + event->kernel_frames) * sizeof(__u64))
+		return 0;
+	s->handler(s->handler_context, event, (const __u64 *)(event + 1));
+	return 0;
+}
+
+static void explain_load(int err, char *error, size_t size)
+{
+	if (err == -EPERM || err == -EACCES)
+		snprintf(error, size,
+			 "loading eBPF programs is not permitted; run with sudo, or give the "
+			 "binary CAP_BPF and CAP_PERFMON");
+	else if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
+		snprintf(error, size,
+			 "this kernel has no BTF (/sys/kernel/btf/vmlinux is missing); a kernel "
+			 "built with CONFIG_DEBUG_INFO_BTF is needed (Linux 5.11 or later)");
+	else
+		snprintf(error, size, "the kernel refused the eBPF programs: %s; Linux 5.11 or "
+				      "later is needed", strerror(-err));
+}
+
+static int load(struct cpu_source *s)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	int err;
+
+	bpf_map__set_max_entries(s->bpf->maps.events, s->options.launches ? RING_BYTES_LAUNCHES
+									   : RING_BYTES_SAMPLES);
+	bpf_program__set_expected_attach_type(s->bpf->progs.launch_multi, ATTACH_UPROBE_MULTI);
+	bpf_program__set_autoload(s->bpf->progs.launch_multi, s->options.launches && s->has_multi);
+	bpf_program__set_autoload(s->bpf->progs.launch_single, s->options.launches);
+	err = stacks__load(s->bpf);
+	if (err)
+		return err;
+	return bpf_prog_test_run_opts(bpf_program__fd(s->bpf->progs.find_pidns_level), &run);
+}
+
+/* Loads with uprobe_multi if the kernel has it, else without. */
+static int open_and_load(struct cpu_source *s)
+{
+	int err = -EINVAL;
+
+	for (int attempt = 0; attempt < 2; attempt++) {
+		s->has_multi = attempt == 0;
+		s->bpf = stacks__open();
+		if (!s->bpf)
+			return -errno;
+		err = load(s);
+		if (err == 0 || err == -EPERM)
+			break;
+		stacks__destroy(s->bpf);
+		s->bpf = NULL;
+	}
+	return err;
+}
+
+struct cpu_source *cpu_source_open(const struct cpu_source_options *options, char *error,
+				   size_t error_size)
+{
+	struct cpu_source *s = calloc(1, sizeof(*s));
+	int err = -ENOMEM;
+
+	if (!s)
+		goto out;
+	s->options = *options;
+	libbpf_set_print(stay_quiet);
+	err = open_and_load(s);
+	if (!err)
+		err = keep_link(s, bpf_program__attach(s->bpf->progs.on_fork));
+	if (!err)
+		err = keep_link(s, bpf_program__attach(s->bpf->progs.on_exit));
+	if (!err) {
+		s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.events), on_event, s, NULL);
+		if (!s->ring)
+			err = -errno;
+	}
+out:
+	if (!err)
+		return s;
+	explain_load(err, error, error_size);
+	cpu_source_close(s);
+	return NULL;
+}
+
+void cpu_source_close(struct cpu_source *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->multi_count; i++)
+		close(s->multi_links[i]);
+	free(s->multi_links);
+	for (uint32_t i = 0; i < s->link_count; i++)
+		bpf_link__destroy(s->links[i]);
+	free(s->links);
+	ring_buffer__free(s->ring);
+	stacks__destroy(s->bpf);
+	free(s);
+}
+
+int cpu_source_track(struct cpu_source *s, pid_t pid)
+{
+	__u32 key = (__u32)pid;
+	__u8 yes = 1;
+	int err = bpf_map__update_elem(s->bpf->maps.tracked, &key, sizeof(key), &yes, sizeof(yes),
+				       BPF_ANY);
+
+	return err;
+}
+
+static int start_clock(struct cpu_source *s, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000000u / s->options.sample_hz,
+		.exclude_idle = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = keep_link(s, bpf_program__attach_perf_event(s->bpf->progs.cpu_sample, fd));
+	if (err)
+		close(fd);
+	return err;
+}
+
+int cpu_source_start(struct cpu_source *s, char *error, size_t error_size)
+{
+	int cpus = libbpf_num_possible_cpus(), started = 0, err = -ENODEV;
+
+	if (s->options.sample_hz == 0)
+		return 0;
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		err = start_clock(s, cpu);
+		if (err == 0)
+			started++;
+		else if (err != -ENODEV && err != -ENXIO) /* those: an offline CPU */
+			break;
+	}
+	if (started > 0 && (err == 0 || err == -ENODEV || err == -ENXIO))
+		return 0;
+	snprintf(error, error_size, "cannot start the sampling clock: %s%s", strerror(-err),
+		 err == -EACCES || err == -EPERM
+			 ? "; run with sudo, or give the binary CAP_PERFMON"
+			 : "");
+	return err;
+}
+
+static int probe_multi(struct cpu_source *s, const char *path, const uint64_t *offsets,
+		       const uint64_t *functions, uint32_t count)
+{
+	struct uprobe_multi_attr attr = {
+		.prog_fd = (__u32)bpf_program__fd(s->bpf->progs.launch_multi),
+		.attach_type = ATTACH_UPROBE_MULTI,
+		.path = (__u64)(uintptr_t)path,
+		.offsets = (__u64)(uintptr_t)offsets,
+		.cookies = (__u64)(uintptr_t)functions,
+		.count = count,
+	};
+	int *links = realloc(s->multi_links, (s->multi_count + 1) * sizeof(*links));
+	int fd;
+
+	if (!links)
+		return -ENOMEM;
+	s->multi_links = links;
+	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	if (fd < 0)
+		return -errno;
+	s->multi_links[s->multi_count++] = fd;
+	return 0;
+}
+
+static int probe_single(struct cpu_source *s, const char *path, uint64_t offset, uint64_t function)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = function);
+
+	return keep_link(s, bpf_program__attach_uprobe_opts(s->bpf->progs.launch_single, -1, path,
+							    offset, &opts));
+}
+
+int cpu_source_probe(struct cpu_source *s, const char *path, const uint64_t *offsets,
+		     const uint64_t *functions, uint32_t count)
+{
+	int err = 0;
+
+	if (count == 0)
+		return 0;
+	if (s->has_multi && probe_multi(s, path, offsets, functions, count) == 0)
+		return 0;
+	for (uint32_t i = 0; i < count && !err; i++)
+		err = probe_single(s, path, offsets[i], functions[i]);
+	return err;
+}
+
+int cpu_source_fd(const struct cpu_source *s)
+{
+	return ring_buffer__epoll_fd(s->ring);
+}
+
+void cpu_source_drain(struct cpu_source *s, cpu_source_handler handler, void *context)
+{
+	s->handler = handler;
+	s->handler_context = context;
+	ring_buffer__consume(s->ring);
+}
+
+struct stack_counters cpu_source_counters(const struct cpu_source *s)
+{
+	return s->bpf->bss->counters;
+}

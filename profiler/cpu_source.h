@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The BPF side as seen from here: loading, sampling clocks, launch probes, the ring buffer.
+ *
+ * Sampling is by one software clock a CPU, filtered to the target's process tree in the kernel, so
+ * that threads and processes too short-lived to fill a period of their own are seen in proportion.
+ */
+#ifndef PROFILER_CPU_SOURCE_H
+#define PROFILER_CPU_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "bpf/stack_event.h"
+
+struct cpu_source;
+
+struct cpu_source_options {
+	uint32_t sample_hz; /* 0: no CPU samples */
+	bool launches;      /* make room for launch stacks */
+};
+
+/*
+ * Loads the programs and follows the process tree; sampling starts with cpu_source_start. On failure
+ * returns NULL and explains in `error`, a whole sentence for the user.
+ */
+struct cpu_source *cpu_source_open(const struct cpu_source_options *options, char *error,
+				   size_t error_size);
+void cpu_source_close(struct cpu_source *source);
+
+/* Follows `pid` and all its descendants from now on. 0 or -errno. */
+int cpu_source_track(struct cpu_source *source, pid_t pid);
+
+/* Starts the sampling clocks. 0 or -errno, explained in `error`. */
+int cpu_source_start(struct cpu_source *source, char *error, size_t error_size);
+
+/*
+ * Puts launch probes on a file: `offsets[i]` in the file, reported as function `functions[i]` (enum
+ * launch_function, | LAUNCH_PTSZ). `path` may be any path that leads to the file now. 0 or -errno.
+ */
+int cpu_source_probe(struct cpu_source *source, const char *path, const uint64_t *offsets,
+		     const uint64_t *functions, uint32_t count);
+
+/* Readable when much has accumulated; drain on a timer as well. */
+int cpu_source_fd(const struct cpu_source *source);
+
+/* Hands over everything in the ring buffer. `frames` are event->user_frames + kernel_frames. */
+typedef void (*cpu_source_handler)(void *context, const struct stack_event *event,
+				   const __u64 *frames);
+void cpu_source_drain(struct cpu_source *source, cpu_source_handler handler, void *context);
+
+struct stack_counters cpu_source_counters(const struct cpu_source *source);
+
+#endif

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/gpu_source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cupti_trace/gpu_wire.h"
+#include "symbolize/hash_index.h"
+
+#define NAME_IDS_MAX 65536
+#define NAME_BYTES_MAX 65536
+#define PROCESSES_MAX 65536
+#define READ_SIZE 65536
+
+struct gpu_process {
+	uint32_t pid;
+	bool open;      /* said hello, not goodbye */
+	bool ignored;   /* speaks another version */
+	uint64_t next_sequence;
+	uint64_t kernels; /* received since hello */
+	uint64_t dropped; /* told since hello */
+	const char **names;
+	uint32_t name_count;
+	char *piece; /* a name being put together */
+	size_t piece_length;
+	uint32_t piece_id;
+};
+
+struct gpu_source {
+	struct intern *strings;
+	gpu_source_handler handler;
+	void *context;
+	struct gpu_wire_decoder *decoder;
+	struct gpu_source_stats stats;
+	struct gpu_process *processes;
+	uint32_t process_count, process_capacity;
+	struct hash_index index;
+	uint32_t current; /* index of the process whose batch this is; HASH_INDEX_NONE: none */
+	char line[GPU_WIRE_LINE_MAX + 1]; /* a line begun in an earlier read */
+	size_t line_length;
+	bool skipping; /* the line is too long: wait for its end */
+	char first_malformed[81];
+	char buffer[READ_SIZE];
+};
+
+struct gpu_source *gpu_source_new(struct intern *strings, gpu_source_handler handler, void *context)
+{
+	struct gpu_source *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->strings = strings;
+	s->handler = handler;
+	s->context = context;
+	s->current = HASH_INDEX_NONE;
+	s->decoder = gpu_wire_decoder_new();
+	if (s->decoder)
+		return s;
+	free(s);
+	return NULL;
+}
+
+void gpu_source_free(struct gpu_source *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->process_count; i++) {
+		free(s->processes[i].names);
+		free(s->processes[i].piece);
+	}
+	free(s->processes);
+	hash_index_release(&s->index);
+	gpu_wire_decoder_free(s->decoder);
+	free(s);
+}
+
+/* ---- processes ---- */
+
+static bool process_equal(const void *records, uint32_t position, const void *key)
+{
+	return ((const struct gpu_process *)records + position)->pid == *(const uint32_t *)key;
+}
+
+/* Index of the process, made if need be; HASH_INDEX_NONE when there are too many. */
+static uint32_t get_process(struct gpu_source *s, uint32_t pid)
+{
+	uint32_t hash = hash_bytes(&pid, sizeof(pid));
+	uint32_t at = hash_index_find(&s->index, hash, process_equal, s->processes, &pid);
+
+	if (at != HASH_INDEX_NONE || s->process_count == PROCESSES_MAX)
+		return at;
+	if (s->process_count == s->process_capacity) {
+		uint32_t capacity = s->process_capacity ? s->process_capacity * 2 : 16;
+		struct gpu_process *p = realloc(s->processes, capacity * sizeof(*p));
+
+		if (!p)
+			return HASH_INDEX_NONE;
+		s->processes = p;
+		s->process_capacity = capacity;
+	}
+	if (hash_index_add(&s->index, hash, s->process_count) != 0)
+		return HASH_INDEX_NONE;
+	s->processes[s->process_count] = (struct gpu_process){.pid = pid};
+	return s->process_count++;
+}
+
+static void forget_names(struct gpu_process *p)
+{
+	free(p->names);
+	p->names = NULL;
+	p->name_count = 0;
+	p->piece_length = 0;
+}
+
+static bool set_name(struct gpu_source *s, struct gpu_process *p, uint32_t id, const char *name)
+{
+	if (id >= p->name_count) {
+		uint32_t count = id * 2 + 16;
+		const char **names = realloc(p->names, count * sizeof(*names));
+
+		if (!names)
+			return false;
+		memset(names + p->name_count, 0, (count - p->name_count) * sizeof(*names));
+		p->names = names;
+		p->name_count = count;
+	}
+	p->names[id] = intern_string(s->strings, name);
+	return p->names[id] != NULL;
+}
+
+/* A name, or the next piece of one. False if it makes no sense. */
+static bool take_name(struct gpu_source *s, struct gpu_process *p, const struct gpu_event_name *e)
+{
+	size_t n = strlen(e->name);
+	char *piece;
+
+	if (e->id == 0 || e->id > NAME_IDS_MAX)
+		return false;
+	if (p->piece_length > 0 && p->piece_id != e->id)
+		p->piece_length = 0;
+	if (!e->more && p->piece_length == 0)
+		return set_name(s, p, e->id, e->name);
+	if (p->piece_length + n >= NAME_BYTES_MAX)
+		return false;
+	piece = realloc(p->piece, p->piece_length + n + 1);
+	if (!piece)
+		return false;
+	memcpy(piece + p->piece_length, e->name, n + 1);
+	p->piece = piece;
+	p->piece_length += n;
+	p->piece_id = e->id;
+	if (e->more)
+		return true;
+	p->piece_length = 0;
+	return set_name(s, p, e->id, piece);
+}
+
+static const char *name_of(struct gpu_source *s, const struct gpu_process *p, uint32_t id)
+{
+	const char *name = id < p->name_count ? p->names[id] : NULL;
+
+	if (!name)
+		name = intern_string(s->strings, id ? GPU_SOURCE_NAME_LOST
+						    : GPU_SOURCE_NAMES_FULL);
+	return name ? name : GPU_SOURCE_NAME_LOST;
+}
+
+/* ---- events ---- */
+
+static void begin_batch(struct gpu_source *s, const struct gpu_event_batch *e)
+{
+	struct gpu_process *p;
+
+	s->current = get_process(s, e->pid);
+	if (s->current == HASH_INDEX_NONE)
+		return;
+	p = &s->processes[s->current];
+	/* a smaller number is a new program in the same process: its hello follows */
+	if (e->sequence > p->next_sequence)
+		s->stats.lost_batches += e->sequence - p->next_sequence;
+	p->next_sequence = e->sequence + 1;
+}
+
+static void take_hello(struct gpu_source *s, struct gpu_process *p, const struct gpu_event_hello *e)
+{
+	if (p->open)
+		s->stats.without_goodbye++; /* exec, or a killed process's number used again */
+	else
+		s->stats.processes++;
+	p->open = true;
+	p->ignored = e->version != GPU_WIRE_VERSION;
+	p->kernels = 0;
+	p->dropped = 0;
+	forget_names(p);
+	if (p->ignored)
+		s->stats.foreign_versions++;
+}
+
+static void take_drops(struct gpu_source *s, struct gpu_process *p, const struct gpu_event_drops *e)
+{
+	s->stats.dropped_kernels += e->kernels;
+	s->stats.dropped_launches += e->launches;
+	s->stats.unknown_records += e->unknown;
+	p->dropped += e->kernels;
+}
+
+static void take_goodbye(struct gpu_source *s, struct gpu_process *p,
+			 const struct gpu_event_goodbye *e)
+{
+	uint64_t accounted = p->kernels + p->dropped;
+
+	if (p->open && e->kernels > accounted)
+		s->stats.missing_kernels += e->kernels - accounted;
+	p->open = false;
+}
+
+static void take_kernel(struct gpu_source *s, struct gpu_process *p,
+			const struct gpu_event_kernel *e)
+{
+	s->stats.kernels++;
+	s->stats.kernel_ns += e->duration_ns;
+	s->stats.bad_times += e->bad_time;
+	p->kernels++;
+}
+
+/* False if the event cannot be: nothing was done then. */
+static bool take_event(struct gpu_source *s, const struct gpu_event *event)
+{
+	struct gpu_process *p;
+	const char *kernel = NULL;
+
+	if (event->type == GPU_EVENT_BATCH) {
+		begin_batch(s, &event->batch);
+		return s->current != HASH_INDEX_NONE;
+	}
+	if (s->current == HASH_INDEX_NONE)
+		return false;
+	p = &s->processes[s->current];
+	if (event->type == GPU_EVENT_HELLO)
+		take_hello(s, p, &event->hello);
+	else if (p->ignored)
+		return true;
+	switch (event->type) {
+	case GPU_EVENT_NAME:
+		return take_name(s, p, &event->name);
+	case GPU_EVENT_LAUNCH:
+		s->stats.launches++;
+		break;
+	case GPU_EVENT_KERNEL:
+		take_kernel(s, p, &event->kernel);
+		kernel = name_of(s, p, event->kernel.name_id);
+		break;
+	case GPU_EVENT_DROPS:
+		take_drops(s, p, &event->drops);
+		break;
+	case GPU_EVENT_GOODBYE:
+		take_goodbye(s, p, &event->goodbye);
+		break;
+	default:
+		break;
+	}
+	s->handler(s->context, p->pid, event, kernel);
+	return true;
+}
+
+static void note_malformed(struct gpu_source *s, const char *line, size_t length)
+{
+	size_t n = length < sizeof(s->first_malformed) - 1 ? length
+							   : sizeof(s->first_malformed) - 1;
+
+	s->stats.malformed++;
+	if (s->first_malformed[0])
+		return;
+	for (size_t i = 0; i < n; i++)
+		s->first_malformed[i] = line[i] >= 0x20 && line[i] < 0x7f ? line[i] : '?';
+}
+
+static void take_line(struct gpu_source *s, const char *line, size_t length)
+{
+	struct gpu_event event;
+
+	if (length == 0)
+		return; /* every batch begins with a newline */
+	s->stats.lines++;
+	if (gpu_wire_decode(s->decoder, line, length, &event) != 0 || !take_event(s, &event))
+		note_malformed(s, line, length);
+}
+
+/* ---- bytes ---- */
+
+/* Keeps the part of a line that is there; a line that grows too long is skipped to its end. */
+static void keep_partial(struct gpu_source *s, const char *bytes, size_t n)
+{
+	if (s->skipping)
+		return;
+	if (s->line_length + n > GPU_WIRE_LINE_MAX) {
+		s->stats.lines++;
+		s->stats.too_long++;
+		note_malformed(s, s->line_length ? s->line : bytes,
+			       s->line_length ? s->line_length : n);
+		s->skipping = true;
+		s->line_length = 0;
+		return;
+	}
+	memcpy(s->line + s->line_length, bytes, n);
+	s->line_length += n;
+}
+
+void gpu_source_feed(struct gpu_source *s, const char *bytes, size_t size)
+{
+	const char *end = bytes + size;
+
+	s->stats.bytes += size;
+	while (bytes < end) {
+		const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
+
+		if (!newline) {
+			keep_partial(s, bytes, (size_t)(end - bytes));
+			return;
+		}
+		if (s->skipping || s->line_length > 0 ||
+		    (size_t)(newline - bytes) > GPU_WIRE_LINE_MAX) {
+			keep_partial(s, bytes, (size_t)(newline - bytes));
+			if (!s->skipping)
+				take_line(s, s->line, s->line_length);
+			s->line_length = 0;
+			s->skipping = false;
+		} else {
+			take_line(s, bytes, (size_t)(newline - bytes));
+		}
+		bytes = newline + 1;
+	}
+}
+
+int gpu_source_read(struct gpu_source *s, int pipe, uint64_t limit)
+{
+	uint64_t got = 0;
+
+	while (got < limit) {
+		ssize_t n = read(pipe, s->buffer, sizeof(s->buffer));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -errno;
+		if (n == 0)
+			return -EPIPE;
+		gpu_source_feed(s, s->buffer, (size_t)n);
+		got += (uint64_t)n;
+	}
+	return 1;
+}
+
+void gpu_source_finish(struct gpu_source *s)
+{
+	if (s->line_length > 0) {
+		s->stats.lines++;
+		note_malformed(s, s->line, s->line_length);
+	}
+	s->line_length = 0;
+	for (uint32_t i = 0; i < s->process_count; i++)
+		s->stats.without_goodbye += s->processes[i].open && !s->processes[i].ignored;
+}
+
+struct gpu_source_stats gpu_source_stats(const struct gpu_source *s)
+{
+	return s->stats;
+}
+
+const char *gpu_source_first_malformed(const struct gpu_source *s)
+{
+	return s->first_malformed;
+}
+
+void gpu_source_each_open(const struct gpu_source *s, void (*visit)(void *context, uint32_t pid),
+			  void *context)
+{
+	for (uint32_t i = 0; i < s->process_count; i++)
+		if (s->processes[i].open)
+			visit(context, s->processes[i].pid);
+}

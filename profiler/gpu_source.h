@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reading end of the named pipe: bytes of untrusted text -> checked events of known processes.
+ *
+ * Keeps, for each traced process, what later lines refer to (kernel names by id), the sequence of
+ * its writes, and its totals, so that everything lost on the way is noticed. A line that is not an
+ * event costs a count and nothing else, whatever is in it and however long it is.
+ */
+#ifndef PROFILER_GPU_SOURCE_H
+#define PROFILER_GPU_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "cupti_trace/gpu_event.h"
+#include "symbolize/intern.h"
+
+/* Frames for kernels whose name did not arrive. */
+#define GPU_SOURCE_NAME_LOST "[kernel name lost]"
+#define GPU_SOURCE_NAMES_FULL "[too many kernel names]"
+
+struct gpu_source_stats {
+	uint64_t bytes;
+	uint64_t lines;             /* all but empty ones */
+	uint64_t malformed;         /* not an event: ignored */
+	uint64_t too_long;          /* of these, longer than a line may be */
+	uint64_t lost_batches;      /* gaps in a process's sequence of writes */
+	uint64_t kernels, kernel_ns;
+	uint64_t launches;
+	uint64_t bad_times;         /* kernels without usable timestamps: counted, 0 ns */
+	uint64_t dropped_kernels;   /* by CUPTI or in the target, as the target told */
+	uint64_t dropped_launches;
+	uint64_t missing_kernels;   /* sent, by a process's own totals, but not received */
+	uint64_t unknown_records;
+	uint32_t processes;         /* that said hello */
+	uint32_t without_goodbye;   /* that ended otherwise: killed, or _exit */
+	uint32_t foreign_versions;  /* spoke another protocol version; ignored */
+};
+
+/*
+ * Called for each event but batches, names and those of ignored processes. `kernel` is the mangled
+ * name for GPU_EVENT_KERNEL (interned), else NULL.
+ */
+typedef void (*gpu_source_handler)(void *context, uint32_t pid, const struct gpu_event *event,
+				   const char *kernel);
+
+struct gpu_source;
+
+/* `strings` receives kernel names and must outlive the source. */
+struct gpu_source *gpu_source_new(struct intern *strings, gpu_source_handler handler,
+				  void *context);
+void gpu_source_free(struct gpu_source *source);
+
+/*
+ * Reads what is in the pipe, at most about `limit` bytes. Returns 1 if there may be more, 0 if it is
+ * empty, -EPIPE at its end (no writer left), or -errno.
+ */
+int gpu_source_read(struct gpu_source *source, int pipe, uint64_t limit);
+
+/* The same for bytes that are in memory: recorded streams, tests. */
+void gpu_source_feed(struct gpu_source *source, const char *bytes, size_t size);
+
+/* No more input: a last line without its newline counts as malformed. */
+void gpu_source_finish(struct gpu_source *source);
+
+struct gpu_source_stats gpu_source_stats(const struct gpu_source *source);
+
+/* The beginning of the first malformed line, made printable; "" if there was none. */
+const char *gpu_source_first_malformed(const struct gpu_source *source);
+
+/* Calls back for each process that has said hello but not goodbye. */
+void gpu_source_each_open(const struct gpu_source *source,
+			  void (*visit)(void *context, uint32_t pid), void *context);
+
+#endif

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+/* profile: run a command, and write where its time went on CPU and GPU. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include "profiler/identity.h"
+#include "profiler/log.h"
+#include "profiler/options.h"
+#include "profiler/output.h"
+#include "profiler/report.h"
+#include "profiler/resolve.h"
+#include "profiler/session.h"
+#include "profiler/writer.h"
+
+static double unit_ns(const struct options *o)
+{
+	switch (o->unit) {
+	case UNIT_MICROSECONDS:
+		return 1e3;
+	case UNIT_NANOSECONDS:
+		return 1;
+	default:
+		return 1e9 / o->frequency_hz;
+	}
+}
+
+static int write_profile(const struct options *o, struct collect *c, struct output *output,
+			 struct writer_result *result)
+{
+	struct resolve_input input = {
+		.profile = c->profile,
+		.stacks = c->stacks,
+		.symbolizer = c->symbolizer,
+		.strings = &c->strings,
+		.sample_period_ns = 1e9 / o->frequency_hz,
+		.raw_names = o->raw_names,
+	};
+	struct writer_options writer_options = {.unit_ns = {unit_ns(o), unit_ns(o)}};
+	struct call_tree *tree = resolve(&input);
+	FILE *stream;
+	int err, end_err;
+
+	if (!tree)
+		return -ENOMEM;
+	stream = output_begin(output);
+	if (!stream) {
+		err = -errno;
+	} else {
+		err = folded_writer.write(tree, &writer_options, stream, result);
+		end_err = output_end(output, stream);
+		if (!err)
+			err = end_err;
+	}
+	call_tree_free(tree);
+	return err;
+}
+
+static int run(const struct options *o, struct log *log, const struct identity *identity,
+	       struct output *output)
+{
+	struct session *session = session_new(o, identity, log);
+	struct session_stats stats;
+	struct writer_result result;
+	int status, exit_status = 0, err;
+
+	if (!session) {
+		log_error(log, "out of memory");
+		return EXIT_PROFILER_FAILED;
+	}
+	status = session_run(session, &exit_status);
+	if (status == 0) {
+		stats = session_stats(session);
+		report_summary(log, o, &stats, session_first_malformed(session));
+		err = write_profile(o, session_collect(session), output, &result);
+		if (err) {
+			log_error(log, "writing %s: %s", o->output, strerror(-err));
+			status = EXIT_PROFILER_FAILED;
+		} else {
+			report_written(log, o, &result);
+			status = exit_status;
+		}
+	} else {
+		output_cancel(output);
+	}
+	session_free(session);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct log log = {.level = LOG_NORMAL, .terminal = isatty(STDERR_FILENO)};
+	struct options options;
+	struct identity identity;
+	struct output output;
+	int err;
+
+	switch (options_parse(argc, argv, &options)) {
+	case OPTIONS_RUN:
+		break;
+	case OPTIONS_DONE:
+		return 0;
+	case OPTIONS_WRONG:
+		return EXIT_PROFILER_FAILED;
+	}
+	log.level = options.level;
+	if (identity_find(&identity, options.as_root) != 0) {
+		log_error(&log, "SUDO_UID or SUDO_GID is not a number; unset them, or use --as-root");
+		return EXIT_PROFILER_FAILED;
+	}
+	err = output_open(&output, options.output, &identity);
+	if (err) {
+		log_error(&log, "cannot write %s: %s; give another file with -o", options.output,
+			  strerror(-err));
+		return EXIT_PROFILER_FAILED;
+	}
+	return run(&options, &log, &identity, &output);
+}

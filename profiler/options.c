@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/version.h"
+
+static const char help[] =
+	"Usage: profile [options] [--] command [argument...]\n"
+	"\n"
+	"Runs the command and writes where its time went, on the CPU and on the GPU, as folded\n"
+	"stacks for flamegraph.pl: GPU kernels lie under the CPU stacks that launched them.\n"
+	"\n"
+	"  -o FILE             output file, - for stdout (default " OPTIONS_DEFAULT_OUTPUT ")\n"
+	"  -gpu-only           only GPU time, under the stacks that launched it\n"
+	"  -cpu-only           only CPU samples; nothing is loaded into the program\n"
+	"  -F, --freq HZ       CPU samples per second and CPU (default 50)\n"
+	"  --unit UNIT         weights in samples (default), us or ns\n"
+	"  --raw-names         keep kernel names mangled\n"
+	"  -cupti-lib PATH     load this injection library instead of the built-in one\n"
+	"  -cuda-lib PATH      also probe this CUDA runtime library; may be repeated\n"
+	"  --as-root           under sudo: run the command as root, not as the invoking user\n"
+	"  -v                  say more        -q  say nothing but errors\n"
+	"  --version           print the version and exit\n"
+	"  -h, --help          print this and exit\n"
+	"\n"
+	"Long options take one dash or two. Exit status: the command's own; 128+N if signal N\n"
+	"killed it; 125 if profile failed; 126 if the command cannot be run; 127 if not found.\n";
+
+enum { OPT_GPU_ONLY = 256, OPT_CPU_ONLY, OPT_CUPTI_LIB, OPT_CUDA_LIB, OPT_UNIT, OPT_RAW_NAMES,
+       OPT_AS_ROOT, OPT_VERSION };
+
+static const struct option long_options[] = {
+	{"gpu-only", no_argument, NULL, OPT_GPU_ONLY},
+	{"cpu-only", no_argument, NULL, OPT_CPU_ONLY},
+	{"cupti-lib", required_argument, NULL, OPT_CUPTI_LIB},
+	{"cuda-lib", required_argument, NULL, OPT_CUDA_LIB},
+	{"freq", required_argument, NULL, 'F'},
+	{"unit", required_argument, NULL, OPT_UNIT},
+	{"raw-names", no_argument, NULL, OPT_RAW_NAMES},
+	{"as-root", no_argument, NULL, OPT_AS_ROOT},
+	{"version", no_argument, NULL, OPT_VERSION},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/* A whole decimal number within [min, max], and nothing else. */
+static bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *out)
+{
+	char *end;
+	unsigned long value;
+
+	if (text[0] < '0' || text[0] > '9')
+		return false;
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || *end || value < min || value > max)
+		return false;
+	*out = (uint32_t)value;
+	return true;
+}
+
+static bool set_mode(struct options *o, enum profile_mode mode)
+{
+	if (o->mode != MODE_MERGED && o->mode != mode) {
+		fprintf(stderr, "profile: -gpu-only and -cpu-only exclude each other; leave both "
+				"out for the merged profile\n");
+		return false;
+	}
+	o->mode = mode;
+	return true;
+}
+
+static bool set_unit(struct options *o, const char *text)
+{
+	static const char *const names[] = {"samples", "us", "ns"};
+
+	for (int i = 0; i < 3; i++) {
+		if (strcmp(text, names[i]) == 0) {
+			o->unit = (enum weight_unit)i;
+			return true;
+		}
+	}
+	fprintf(stderr, "profile: --unit is one of samples, us, ns, not '%s'\n", text);
+	return false;
+}
+
+static bool set_frequency(struct options *o, const char *text)
+{
+	if (parse_u32(text, 1, OPTIONS_MAX_FREQUENCY, &o->frequency_hz))
+		return true;
+	fprintf(stderr, "profile: -F takes a whole number of Hz from 1 to %d, not '%s'\n",
+		OPTIONS_MAX_FREQUENCY, text);
+	return false;
+}
+
+static bool add_cuda_lib(struct options *o, const char *path)
+{
+	if (o->cuda_lib_count == OPTIONS_MAX_CUDA_LIBS) {
+		fprintf(stderr, "profile: at most %d -cuda-lib\n", OPTIONS_MAX_CUDA_LIBS);
+		return false;
+	}
+	o->cuda_libs[o->cuda_lib_count++] = path;
+	return true;
+}
+
+static bool set_option(struct options *o, int option, const char *argument)
+{
+	switch (option) {
+	case 'o':
+		o->output = argument;
+		return true;
+	case 'F':
+		return set_frequency(o, argument);
+	case 'v':
+		o->level = LOG_VERBOSE;
+		return true;
+	case 'q':
+		o->level = LOG_ERRORS;
+		return true;
+	case OPT_GPU_ONLY:
+		return set_mode(o, MODE_GPU_ONLY);
+	case OPT_CPU_ONLY:
+		return set_mode(o, MODE_CPU_ONLY);
+	case OPT_CUPTI_LIB:
+		o->cupti_lib = argument;
+		return true;
+	case OPT_CUDA_LIB:
+		return add_cuda_lib(o, argument);
+	case OPT_UNIT:
+		return set_unit(o, argument);
+	case OPT_RAW_NAMES:
+		o->raw_names = true;
+		return true;
+	case OPT_AS_ROOT:
+		o->as_root = true;
+		return true;
+	default: /* getopt has said what is wrong */
+		return false;
+	}
+}
+
+enum options_result options_parse(int argc, char **argv, struct options *options)
+{
+	int option;
+
+	memset(options, 0, sizeof(*options));
+	options->output = OPTIONS_DEFAULT_OUTPUT;
+	options->frequency_hz = OPTIONS_DEFAULT_FREQUENCY;
+	optind = 0; /* start afresh: tests parse more than once */
+	while ((option = getopt_long_only(argc, argv, "+o:F:vqh", long_options, NULL)) != -1) {
+		if (option == 'h') {
+			fputs(help, stdout);
+			return OPTIONS_DONE;
+		}
+		if (option == OPT_VERSION) {
+			puts("profile " PROFILE_VERSION);
+			return OPTIONS_DONE;
+		}
+		if (!set_option(options, option, optarg))
+			goto wrong;
+	}
+	if (optind >= argc) {
+		fprintf(stderr, "profile: no command to run\n");
+		goto wrong;
+	}
+	if (options->output[0] == '\0') {
+		fprintf(stderr, "profile: -o needs a file name, or - for stdout\n");
+		goto wrong;
+	}
+	options->command = argv + optind;
+	return OPTIONS_RUN;
+wrong:
+	fprintf(stderr, "Try 'profile --help'.\n");
+	return OPTIONS_WRONG;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command line, checked. See docs/profile.1 for what each option means to a user.
+ */
+#ifndef PROFILER_OPTIONS_H
+#define PROFILER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "profiler/log.h"
+
+#define OPTIONS_DEFAULT_OUTPUT "merged_trace.folded"
+#define OPTIONS_DEFAULT_FREQUENCY 50
+#define OPTIONS_MAX_FREQUENCY 10000
+
+enum profile_mode { MODE_MERGED, MODE_GPU_ONLY, MODE_CPU_ONLY };
+enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
+
+/* Exit statuses of our own, as env(1) and timeout(1) have them. */
+enum {
+	EXIT_PROFILER_FAILED = 125,
+	EXIT_CANNOT_RUN = 126,
+	EXIT_NOT_FOUND = 127,
+	EXIT_SIGNAL_BASE = 128, /* + the signal that killed the target */
+};
+
+#define OPTIONS_MAX_CUDA_LIBS 16
+
+/* Strings point into argv. */
+struct options {
+	const char *output; /* "-": stdout */
+	enum profile_mode mode;
+	enum weight_unit unit;
+	uint32_t frequency_hz;
+	const char *cupti_lib; /* NULL: the embedded one */
+	const char *cuda_libs[OPTIONS_MAX_CUDA_LIBS]; /* further runtimes to probe */
+	uint32_t cuda_lib_count;
+	bool raw_names;
+	bool as_root;
+	enum log_level level;
+	char **command; /* the target's argv, NULL-terminated */
+};
+
+/* What the caller does next. */
+enum options_result {
+	OPTIONS_RUN,   /* go on */
+	OPTIONS_DONE,  /* --help or --version was answered: exit 0 */
+	OPTIONS_WRONG, /* explained on stderr: exit 125 */
+};
+
+enum options_result options_parse(int argc, char **argv, struct options *options);
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/resolve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/correlate.h"
+#include "symbolize/demangle.h"
+
+static const char *frame_name(const struct resolve_input *in, const struct frame *frame)
+{
+	if (frame->kind == FRAME_TEXT)
+		return frame->text;
+	return symbolizer_name(in->symbolizer, frame->code, frame->kind == FRAME_RETURN);
+}
+
+static uint32_t add_stack(const struct resolve_input *in, struct call_tree *tree, uint32_t stack)
+{
+	uint32_t count, node = CALL_TREE_ROOT;
+	const struct frame *frames = stack_table_get(in->stacks, stack, &count);
+
+	if (count == 0)
+		return call_tree_child(tree, node, RESOLVE_NO_STACK);
+	while (count-- > 0 && node != CALL_TREE_NONE)
+		node = call_tree_child(tree, node, frame_name(in, &frames[count]));
+	return node;
+}
+
+/* "[GPU_Kernel]softmax(float const*)", interned. */
+static const char *kernel_label(const struct resolve_input *in, const char *kernel)
+{
+	char *name = in->raw_names ? strdup(kernel) : demangle(kernel, DEMANGLE_SIGNATURE);
+	const char *label = NULL;
+	char *text = NULL;
+
+	if (name && asprintf(&text, RESOLVE_KERNEL_PREFIX "%s", name) >= 0)
+		label = intern_string(in->strings, text);
+	else
+		text = NULL;
+	free(text);
+	free(name);
+	return label;
+}
+
+static bool add_entry(const struct resolve_input *in, struct call_tree *tree,
+		      const struct profile_entry *e)
+{
+	const char *label = e->kernel ? kernel_label(in, e->kernel) : NULL;
+	uint32_t node;
+
+	if (e->kernel && !label)
+		return false;
+	node = e->stack == STACK_NONE ? call_tree_child(tree, CALL_TREE_ROOT, RESOLVE_NO_LAUNCH)
+				      : add_stack(in, tree, e->stack);
+	if (node != CALL_TREE_NONE && label)
+		node = call_tree_child(tree, node, label);
+	if (node == CALL_TREE_NONE)
+		return false;
+	if (label)
+		call_tree_add_weight(tree, node, WEIGHT_GPU, (double)e->gpu_ns);
+	else
+		call_tree_add_weight(tree, node, WEIGHT_CPU,
+				     (double)e->count * in->sample_period_ns);
+	return true;
+}
+
+struct call_tree *resolve(const struct resolve_input *input)
+{
+	struct call_tree *tree = call_tree_new();
+	uint32_t count;
+	const struct profile_entry *entries = profile_entries(input->profile, &count);
+
+	for (uint32_t i = 0; tree && i < count; i++) {
+		if (!add_entry(input, tree, &entries[i])) {
+			call_tree_free(tree);
+			tree = NULL;
+		}
+	}
+	if (tree && call_tree_sort(tree) != 0) {
+		call_tree_free(tree);
+		tree = NULL;
+	}
+	return tree;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Puts names to a profile: stacks of addresses and sums become a call tree.
+ *
+ * CPU samples lie under their stack. A GPU kernel lies as "[GPU_Kernel]name" under the stack that
+ * launched it, or under RESOLVE_NO_LAUNCH at the root when there is none: its time is never dropped.
+ */
+#ifndef PROFILER_RESOLVE_H
+#define PROFILER_RESOLVE_H
+
+#include <stdbool.h>
+#include "profiler/call_tree.h"
+#include "profiler/profile.h"
+#include "profiler/stack_table.h"
+#include "symbolize/intern.h"
+#include "symbolize/symbolizer.h"
+
+#define RESOLVE_NO_LAUNCH "[launch not captured]"
+#define RESOLVE_NO_STACK "[stack not captured]"
+#define RESOLVE_KERNEL_PREFIX "[GPU_Kernel]"
+
+struct resolve_input {
+	const struct profile *profile;
+	const struct stack_table *stacks;
+	struct symbolizer *symbolizer;
+	struct intern *strings; /* receives names made here; must outlive the tree */
+	double sample_period_ns;
+	bool raw_names;         /* leave kernel names mangled */
+};
+
+/* A sorted tree, or NULL when out of memory. */
+struct call_tree *resolve(const struct resolve_input *input);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/debug_file.h"
+
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "symbolize/safe_open.h"
+
+#define BUILD_ID_MAX 64
+
+/* Files larger than this are not read through for a checksum; they have build ids. */
+#define MAX_CHECKED (INT64_C(4) << 30)
+
+struct wanted {
+	const unsigned char *build_id; /* NULL: none */
+	size_t build_id_size;
+	char *link;   /* the name in .gnu_debuglink; NULL: none */
+	uint32_t crc; /* if there is a link */
+};
+
+/*
+ * A name, a NUL, zeros up to a multiple of four, the CRC. libdw could read it, but would take the
+ * section's word for its size.
+ */
+static void read_link(struct wanted *wanted, const struct elf_file *program)
+{
+	GElf_Shdr header;
+	size_t length;
+	char *link;
+
+	if (!elf_file_find_section(program, SHT_PROGBITS, ".gnu_debuglink", &header) ||
+	    header.sh_size > PATH_MAX)
+		return;
+	link = elf_file_read_section(program, &header);
+	if (!link)
+		return;
+	length = (strlen(link) + 1 + 3) / 4 * 4;
+	if (length + sizeof(wanted->crc) > header.sh_size) {
+		free(link);
+		return;
+	}
+	memcpy(&wanted->crc, link + length, sizeof(wanted->crc));
+	wanted->link = link;
+}
+
+static bool crc_matches(int fd, uint32_t expected)
+{
+	unsigned char buffer[65536];
+	uint64_t offset = 0;
+	uLong crc = crc32(0, NULL, 0);
+	struct stat st;
+
+	if (fstat(fd, &st) != 0 || st.st_size > MAX_CHECKED)
+		return false;
+
+	for (;;) {
+		ssize_t got = pread(fd, buffer, sizeof(buffer), (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return false;
+		if (got == 0)
+			return crc == expected;
+		crc = crc32(crc, buffer, (uInt)got);
+		offset += (uint64_t)got;
+	}
+}
+
+static bool is_the_wanted(int fd, const struct wanted *wanted)
+{
+	const void *id = NULL;
+	struct elf_file file;
+	bool known, same;
+	ssize_t size;
+
+	if (elf_file_open(&file, fd) != 0)
+		return false;
+	size = dwelf_elf_gnu_build_id(file.elf, &id);
+	known = size > 0 && wanted->build_id;
+	same = known && (size_t)size == wanted->build_id_size &&
+	       memcmp(id, wanted->build_id, wanted->build_id_size) == 0;
+	elf_file_close(&file);
+	if (known)
+		return same;
+	return wanted->link && crc_matches(fd, wanted->crc);
+}
+
+static int try_path(const char *path, int length, const struct wanted *wanted)
+{
+	struct stat st;
+	int fd;
+
+	if (length < 0 || length >= PATH_MAX)
+		return -ENOENT;
+	fd = open_regular(path, SYMLINK_FOLLOW, &st);
+	if (fd < 0)
+		return fd;
+	if (is_the_wanted(fd, wanted))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+static int open_by_build_id(const struct wanted *wanted, const char *root)
+{
+	char path[PATH_MAX], hex[2 * BUILD_ID_MAX + 1];
+	int length;
+
+	if (!wanted->build_id || wanted->build_id_size < 2)
+		return -ENOENT;
+	for (size_t i = 0; i < wanted->build_id_size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", wanted->build_id[i]);
+	length = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", root, hex, hex + 2);
+	return try_path(path, length, wanted);
+}
+
+static int open_by_link(const struct wanted *wanted, const char *program, const char *root)
+{
+	const char *slash = program ? strrchr(program, '/') : NULL;
+	int folder, length, fd;
+	char path[PATH_MAX];
+
+	/* The name comes from the file: it must not lead out of the folders. */
+	if (!slash || !wanted->link || wanted->link[0] == '\0' || strchr(wanted->link, '/'))
+		return -ENOENT;
+	folder = slash - program < PATH_MAX ? (int)(slash - program) : PATH_MAX;
+	/* A program may be linked to a file of its own name; that is for .debug/ only. */
+	if (strcmp(slash + 1, wanted->link) != 0) {
+		length = snprintf(path, sizeof(path), "%.*s/%s", folder, program, wanted->link);
+		fd = try_path(path, length, wanted);
+		if (fd >= 0)
+			return fd;
+	}
+	length = snprintf(path, sizeof(path), "%.*s/.debug/%s", folder, program, wanted->link);
+	fd = try_path(path, length, wanted);
+	if (fd >= 0)
+		return fd;
+	length = snprintf(path, sizeof(path), "%s%.*s/%s", root, folder, program, wanted->link);
+	return try_path(path, length, wanted);
+}
+
+int debug_file_open(const struct elf_file *program, const char *path, const char *root)
+{
+	struct wanted wanted = {0};
+	const void *id = NULL;
+	ssize_t size;
+	int fd;
+
+	size = dwelf_elf_gnu_build_id(program->elf, &id);
+	if (size > 0 && size <= BUILD_ID_MAX) {
+		wanted.build_id = id;
+		wanted.build_id_size = (size_t)size;
+	}
+	read_link(&wanted, program);
+	fd = open_by_build_id(&wanted, root);
+	if (fd < 0)
+		fd = open_by_link(&wanted, path, root);
+	free(wanted.link);
+	return fd < 0 ? -ENOENT : fd;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/elf_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "symbolize/safe_open.h"
+
+#define MAX_NOTES (64u << 20)
+
+/*
+ * What libelf would take for granted. It allocates as many section descriptors as section 0 says
+ * where the header's own 16-bit count is 0; programs and libraries have no use for that.
+ */
+static bool header_is_sane(const unsigned char *header, size_t size)
+{
+	static const unsigned int order = 1;
+	const bool little = *(const unsigned char *)&order == 1;
+	Elf64_Ehdr header64;
+	Elf32_Ehdr header32;
+
+	if (size < sizeof(header32) || memcmp(header, ELFMAG, SELFMAG) != 0 ||
+	    header[EI_DATA] != (little ? ELFDATA2LSB : ELFDATA2MSB))
+		return false;
+	if (header[EI_CLASS] == ELFCLASS32) {
+		memcpy(&header32, header, sizeof(header32));
+		return header32.e_shnum != 0 || header32.e_shoff == 0;
+	}
+	if (size < sizeof(header64))
+		return false;
+	memcpy(&header64, header, sizeof(header64));
+	return header64.e_shnum != 0 || header64.e_shoff == 0;
+}
+
+/* Whether what libelf and libdw read unasked (string tables, notes) is of acceptable size. */
+static bool tables_are_sane(const struct elf_file *file, size_t segments)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(file->elf, scn))) {
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(scn, &header))
+			return false;
+		if ((header.sh_type == SHT_STRTAB && header.sh_size > ELF_FILE_MAX_SECTION) ||
+		    (header.sh_type == SHT_NOTE && header.sh_size > MAX_NOTES))
+			return false;
+	}
+	for (size_t i = 0; i < segments; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(file->elf, (int)i, &header))
+			return false;
+		if (header.p_type == PT_NOTE && header.p_filesz > MAX_NOTES)
+			return false;
+	}
+	return true;
+}
+
+static int check(struct elf_file *file)
+{
+	size_t segments = 0;
+	GElf_Ehdr header;
+
+	if (!file->elf)
+		return -ENOEXEC;
+	if (elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &header) ||
+	    (header.e_type != ET_EXEC && header.e_type != ET_DYN) ||
+	    elf_getphdrnum(file->elf, &segments) != 0 || segments > ELF_FILE_MAX_SEGMENTS ||
+	    !tables_are_sane(file, segments)) {
+		elf_file_close(file);
+		return -ENOEXEC;
+	}
+	file->machine = header.e_machine;
+	file->type = header.e_type;
+	return 0;
+}
+
+int elf_file_open(struct elf_file *file, int fd)
+{
+	unsigned char header[sizeof(Elf64_Ehdr)];
+	struct stat st;
+
+	*file = (struct elf_file){.fd = fd};
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	file->size = st.st_size > 0 ? (uint64_t)st.st_size : 0;
+	if (file->size < sizeof(header) || read_exactly(fd, header, sizeof(header), 0) != 0 ||
+	    !header_is_sane(header, sizeof(header)))
+		return -ENOEXEC;
+	elf_version(EV_CURRENT);
+	file->elf = elf_begin(fd, ELF_C_READ, NULL);
+	return check(file);
+}
+
+int elf_file_open_memory(struct elf_file *file, const void *image, size_t size)
+{
+	*file = (struct elf_file){.fd = -1, .image = image, .size = size};
+	if (!header_is_sane(image, size))
+		return -ENOEXEC;
+	elf_version(EV_CURRENT);
+	/* libelf's prototype lacks the const, but reading does not write. */
+	file->elf = elf_memory((char *)(uintptr_t)image, size);
+	return check(file);
+}
+
+void elf_file_close(struct elf_file *file)
+{
+	elf_end(file->elf);
+	file->elf = NULL;
+}
+
+bool elf_file_has_contents(const struct elf_file *file, const GElf_Shdr *header)
+{
+	return header->sh_type != SHT_NOBITS && header->sh_type != SHT_NULL &&
+	       !(header->sh_flags & SHF_COMPRESSED) && header->sh_size > 0 &&
+	       header->sh_size <= ELF_FILE_MAX_SECTION && header->sh_size <= file->size &&
+	       header->sh_offset <= file->size - header->sh_size;
+}
+
+char *elf_file_read_section(const struct elf_file *file, const GElf_Shdr *header)
+{
+	char *copy;
+
+	if (!elf_file_has_contents(file, header))
+		return NULL;
+	copy = malloc(header->sh_size + 1);
+	if (!copy)
+		return NULL;
+	copy[header->sh_size] = '\0';
+	if (file->image) {
+		memcpy(copy, file->image + header->sh_offset, header->sh_size);
+	} else if (read_exactly(file->fd, copy, header->sh_size, header->sh_offset) != 0) {
+		free(copy);
+		return NULL;
+	}
+	return copy;
+}
+
+Elf_Scn *elf_file_find_section(const struct elf_file *file, uint32_t type, const char *name,
+			       GElf_Shdr *header)
+{
+	Elf_Scn *section = NULL;
+	size_t names = 0;
+
+	if (name && elf_getshdrstrndx(file->elf, &names) != 0)
+		return NULL;
+	while ((section = elf_nextscn(file->elf, section))) {
+		const char *found;
+
+		if (!gelf_getshdr(section, header) || header->sh_type != type)
+			continue;
+		if (!name)
+			return section;
+		found = elf_strptr(file->elf, names, header->sh_name);
+		if (found && strcmp(found, name) == 0)
+			return section;
+	}
+	return NULL;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An ELF image, in a file or in memory, whose sections can be read without trust in its headers.
+ *
+ * libelf parses the headers. It reads with pread(2), never by mapping: the file belongs to someone
+ * else, and a mapping of a file that gets truncated kills the reader with SIGBUS. Section sizes are
+ * checked against the file's, and against fixed limits (a sparse file has any size it likes),
+ * before anything is allocated.
+ */
+#ifndef SYMBOLIZE_ELF_FILE_H
+#define SYMBOLIZE_ELF_FILE_H
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* No table of a real program comes near; more is refused. */
+#define ELF_FILE_MAX_SECTION (1u << 30)
+#define ELF_FILE_MAX_SEGMENTS 4096u
+
+struct elf_file {
+	Elf *elf;
+	int fd;            /* -1: in memory; borrowed */
+	const char *image; /* NULL: in a file; borrowed */
+	uint64_t size;     /* bytes in the file or image */
+	uint16_t machine;  /* EM_* */
+	uint16_t type;     /* ET_EXEC or ET_DYN */
+};
+
+/*
+ * Opens a program, a library or their debug file of this machine's byte order: 0, -ENOEXEC for
+ * anything else, -errno. The fd (or image) stays the caller's and must outlive the elf_file.
+ */
+int elf_file_open(struct elf_file *file, int fd);
+int elf_file_open_memory(struct elf_file *file, const void *image, size_t size);
+void elf_file_close(struct elf_file *file);
+
+/* Whether the section has contents that lie inside the file, uncompressed, of acceptable size. */
+bool elf_file_has_contents(const struct elf_file *file, const GElf_Shdr *header);
+
+/*
+ * A malloc'd copy of a section, followed by a NUL that the size in `header` does not count; NULL
+ * when it has no acceptable contents or memory is out. The caller frees it.
+ */
+char *elf_file_read_section(const struct elf_file *file, const GElf_Shdr *header);
+
+/* The section with this type and (unless NULL) name, and its header; NULL when there is none. */
+Elf_Scn *elf_file_find_section(const struct elf_file *file, uint32_t type, const char *name,
+			       GElf_Shdr *header);
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/elf_syms.h"
+
+#include <errno.h>
+#include <lzma.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolize/debug_file.h"
+#include "symbolize/elf_file.h"
+#include "symbolize/elf_table.h"
+#include "symbolize/range_table.h"
+
+/* .gnu_debugdata holds some megabytes at most; a hostile one could expand without end. */
+#define DEBUGDATA_MAX (256u << 20)
+#define DEBUGDATA_MEMORY (128u << 20)
+
+/* Names in a hostile file can all be as long as the file; aliases are compared by this much. */
+#define COMPARED_NAME 4096
+
+struct segment {
+	uint64_t offset, size, address;
+	bool executable;
+};
+
+struct elf_syms {
+	struct elf_table symbols; /* sorted; ids of ranges are positions in its list */
+	struct range_table table;
+	struct segment *segments;
+	size_t segment_count;
+};
+
+static int read_segments(struct elf_syms *syms, const struct elf_file *file)
+{
+	size_t count = 0;
+
+	if (elf_getphdrnum(file->elf, &count) != 0 || count == 0)
+		return 0;
+	syms->segments = calloc(count, sizeof(*syms->segments));
+	if (!syms->segments)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(file->elf, (int)i, &header) || header.p_type != PT_LOAD)
+			continue;
+		syms->segments[syms->segment_count++] = (struct segment){
+			.offset = header.p_offset,
+			.size = header.p_filesz,
+			.address = header.p_vaddr,
+			.executable = (header.p_flags & PF_X) != 0,
+		};
+	}
+	return 0;
+}
+
+/* Executable segments first: a page at a segment's edge can be in the file once, mapped twice. */
+static bool address_of_offset(const struct elf_syms *syms, uint64_t offset, uint64_t *address)
+{
+	const struct segment *found = NULL;
+
+	for (size_t i = 0; i < syms->segment_count; i++) {
+		const struct segment *segment = &syms->segments[i];
+
+		if (offset < segment->offset || offset - segment->offset >= segment->size)
+			continue;
+		if (!found || (segment->executable && !found->executable))
+			found = segment;
+	}
+	if (!found)
+		return false;
+	*address = found->address + (offset - found->offset);
+	return true;
+}
+
+static int binding_rank(uint8_t binding)
+{
+	switch (binding) {
+	case STB_GLOBAL:
+	case STB_GNU_UNIQUE:
+		return 0;
+	case STB_WEAK:
+		return 1;
+	default:
+		return 2;
+	}
+}
+
+static size_t leading_underscores(const char *name)
+{
+	size_t count = 0;
+
+	while (count < COMPARED_NAME && name[count] == '_')
+		count++;
+	return count;
+}
+
+/* Which of two symbols at one address gives its name: negative for x. */
+static int compare_aliases(const struct elf_candidate *x, const struct elf_candidate *y)
+{
+	size_t length_x, length_y;
+	int order;
+
+	order = (x->type == STT_NOTYPE) - (y->type == STT_NOTYPE);
+	if (!order)
+		order = binding_rank(x->binding) - binding_rank(y->binding);
+	if (!order)
+		order = (x->size == 0) - (y->size == 0);
+	if (order || x->name == y->name)
+		return order;
+	length_x = leading_underscores(x->name);
+	length_y = leading_underscores(y->name);
+	if (length_x == length_y) {
+		length_x = strnlen(x->name, COMPARED_NAME);
+		length_y = strnlen(y->name, COMPARED_NAME);
+	}
+	if (length_x != length_y)
+		return length_x < length_y ? -1 : 1;
+	return strncmp(x->name, y->name, COMPARED_NAME);
+}
+
+static int compare_address(const void *a, const void *b)
+{
+	const struct elf_candidate *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* One symbol an address; it inherits the size and section's end from its aliases if it has none. */
+static void choose_names(struct elf_table *symbols)
+{
+	struct elf_candidate *list = symbols->list;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < symbols->count;) {
+		struct elf_candidate best = list[i];
+		uint64_t size = best.size, limit = best.limit;
+
+		for (i++; i < symbols->count && list[i].address == best.address; i++) {
+			if (list[i].size > size)
+				size = list[i].size;
+			if (list[i].limit > limit)
+				limit = list[i].limit;
+			if (compare_aliases(&list[i], &best) < 0)
+				best = list[i];
+		}
+		if (best.size == 0)
+			best.size = size;
+		best.limit = limit;
+		list[kept++] = best;
+	}
+	symbols->count = kept;
+}
+
+/* Where a symbol without a size ends; 0: it is not to be used. */
+static uint64_t end_of_unsized(const struct elf_table *symbols, size_t i, uint64_t sized_end)
+{
+	const struct elf_candidate *symbol = &symbols->list[i];
+	uint64_t end = symbol->limit;
+
+	if (symbol->address < sized_end)
+		return 0;
+	if (i + 1 < symbols->count && symbols->list[i + 1].address < end)
+		end = symbols->list[i + 1].address;
+	return end;
+}
+
+static int build_table(struct elf_syms *syms)
+{
+	struct elf_table *symbols = &syms->symbols;
+	uint64_t sized_end = 0;
+	struct range *ranges;
+	size_t count = 0;
+	int err;
+
+	if (symbols->count == 0)
+		return 0;
+	qsort(symbols->list, symbols->count, sizeof(*symbols->list), compare_address);
+	choose_names(symbols);
+	ranges = calloc(symbols->count, sizeof(*ranges));
+	if (!ranges)
+		return -ENOMEM;
+	for (size_t i = 0; i < symbols->count; i++) {
+		const struct elf_candidate *symbol = &symbols->list[i];
+		uint64_t end;
+
+		if (symbol->size == 0) {
+			end = end_of_unsized(symbols, i, sized_end);
+		} else {
+			end = symbol->address + symbol->size;
+			if (end < symbol->address)
+				end = UINT64_MAX;
+			if (end > sized_end)
+				sized_end = end;
+		}
+		/* Sorted by start, so of nested symbols the inner has the higher priority. */
+		if (end > symbol->address)
+			ranges[count++] = (struct range){
+				.start = symbol->address,
+				.end = end,
+				.priority = (uint32_t)i,
+				.id = (uint32_t)i,
+			};
+	}
+	err = range_table_build(&syms->table, ranges, count);
+	free(ranges);
+	return err;
+}
+
+/* Adds the .symtab of the separate debug file: as elf_table_add. */
+static int add_debug_file(struct elf_syms *syms, const struct elf_file *file, const char *path,
+			  const char *debug_root)
+{
+	struct elf_file debug;
+	int err = 0, fd;
+
+	fd = debug_file_open(file, path, debug_root);
+	if (fd < 0)
+		return 0;
+	if (elf_file_open(&debug, fd) == 0) {
+		err = elf_table_add(&syms->symbols, &debug, SHT_SYMTAB);
+		elf_file_close(&debug);
+	}
+	close(fd);
+	return err;
+}
+
+/* Unpacks xz data into a malloc'd buffer: 0 or -errno. */
+static int unxz(const void *packed, size_t packed_size, char **image, size_t *size)
+{
+	lzma_stream stream = LZMA_STREAM_INIT;
+	size_t capacity = 0;
+	lzma_ret ret;
+	int err = -ENOMEM;
+
+	*image = NULL;
+	if (lzma_stream_decoder(&stream, DEBUGDATA_MEMORY, 0) != LZMA_OK)
+		return -ENOMEM;
+	stream.next_in = packed;
+	stream.avail_in = packed_size;
+	do {
+		char *bigger;
+
+		capacity = capacity ? capacity * 2 : 1u << 20;
+		bigger = capacity <= DEBUGDATA_MAX ? realloc(*image, capacity) : NULL;
+		if (!bigger)
+			goto out;
+		*image = bigger;
+		stream.next_out = (uint8_t *)bigger + stream.total_out;
+		stream.avail_out = capacity - stream.total_out;
+		ret = lzma_code(&stream, LZMA_FINISH);
+	} while (ret == LZMA_OK && stream.avail_out == 0);
+	err = ret == LZMA_STREAM_END ? 0 : -EINVAL;
+	*size = stream.total_out;
+out:
+	lzma_end(&stream);
+	if (err) {
+		free(*image);
+		*image = NULL;
+	}
+	return err;
+}
+
+/* Adds the .symtab of the "mini debug info" that Fedora ships inside stripped files. */
+static int add_debugdata(struct elf_syms *syms, const struct elf_file *file)
+{
+	struct elf_file inner;
+	GElf_Shdr header;
+	size_t size = 0;
+	char *packed, *image = NULL;
+	int err = 0;
+
+	if (!elf_file_find_section(file, SHT_PROGBITS, ".gnu_debugdata", &header))
+		return 0;
+	packed = elf_file_read_section(file, &header);
+	if (packed && unxz(packed, header.sh_size, &image, &size) == 0 &&
+	    elf_file_open_memory(&inner, image, size) == 0) {
+		err = elf_table_add(&syms->symbols, &inner, SHT_SYMTAB);
+		elf_file_close(&inner);
+	}
+	free(image);
+	free(packed);
+	return err;
+}
+
+static int add_all_symbols(struct elf_syms *syms, const struct elf_file *file, const char *path,
+			   const char *debug_root)
+{
+	int err;
+
+	err = elf_table_add(&syms->symbols, file, SHT_SYMTAB);
+	if (err == 0 && debug_root)
+		err = add_debug_file(syms, file, path, debug_root);
+	if (err == 0)
+		err = add_debugdata(syms, file);
+	if (err >= 0)
+		err = elf_table_add(&syms->symbols, file, SHT_DYNSYM);
+	if (err >= 0)
+		err = elf_table_add_plt(&syms->symbols, file);
+	return err < 0 ? err : 0;
+}
+
+static int load(const struct elf_file *file, const char *path, const char *debug_root,
+		struct elf_syms **result)
+{
+	struct elf_syms *syms = calloc(1, sizeof(*syms));
+	int err = -ENOMEM;
+
+	if (!syms)
+		return err;
+	err = read_segments(syms, file);
+	if (!err)
+		err = add_all_symbols(syms, file, path, debug_root);
+	if (!err)
+		err = build_table(syms);
+	if (err) {
+		elf_syms_free(syms);
+		return err;
+	}
+	*result = syms;
+	return 0;
+}
+
+int elf_syms_load(int fd, const char *path, const char *debug_root, struct elf_syms **syms)
+{
+	struct elf_file file;
+	int err;
+
+	err = elf_file_open(&file, fd);
+	if (err)
+		return err;
+	err = load(&file, path, debug_root, syms);
+	elf_file_close(&file);
+	return err;
+}
+
+int elf_syms_load_memory(const void *image, size_t size, struct elf_syms **syms)
+{
+	struct elf_file file;
+	int err;
+
+	err = elf_file_open_memory(&file, image, size);
+	if (err)
+		return err;
+	err = load(&file, NULL, NULL, syms);
+	elf_file_close(&file);
+	return err;
+}
+
+uint32_t elf_syms_count(const struct elf_syms *syms)
+{
+	return (uint32_t)syms->symbols.count;
+}
+
+bool elf_syms_find(const struct elf_syms *syms, uint64_t file_offset, struct elf_symbol *symbol)
+{
+	const struct elf_candidate *found;
+	uint64_t address;
+	uint32_t id;
+
+	if (!address_of_offset(syms, file_offset, &address))
+		return false;
+	id = range_table_find(&syms->table, address);
+	if (id == RANGE_NONE)
+		return false;
+	found = &syms->symbols.list[id];
+	*symbol = (struct elf_symbol){.name = found->name, .index = id, .is_plt = found->is_plt};
+	return true;
+}
+
+void elf_syms_free(struct elf_syms *syms)
+{
+	if (!syms)
+		return;
+	elf_table_release(&syms->symbols);
+	range_table_release(&syms->table);
+	free(syms->segments);
+	free(syms);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions of one ELF program or library: file offset -> linker symbol.
+ *
+ * Symbols come from .symtab (of the file, else of its separate debug file, else of the compressed
+ * .gnu_debugdata) and .dynsym together: STT_FUNC, STT_GNU_IFUNC, and labels (STT_NOTYPE) in
+ * executable sections. Rules:
+ *
+ * - Of several symbols at one address a function beats a label, then global beats weak beats local,
+ *   then one with a size, fewer leading underscores, the shorter name, the alphabet.
+ * - A symbol with a size ends there. One without extends to the next symbol or its section's end,
+ *   and is ignored inside a symbol that has a size.
+ * - Of nested symbols the inner one owns its part.
+ * - Stubs of the procedure linkage table are named after the function that they jump to (x86-64).
+ *
+ * File offsets become addresses by the PT_LOAD segments, so it does not matter where (or whether)
+ * the file is relocated. Everything is read at loading; the descriptor is not needed afterwards.
+ * Memory and time are bounded by the file's size. Format: System V ABI, gABI chapters 4 and 5.
+ */
+#ifndef SYMBOLIZE_ELF_SYMS_H
+#define SYMBOLIZE_ELF_SYMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_syms;
+
+struct elf_symbol {
+	const char *name; /* as the linker knows it; lives as long as the elf_syms */
+	uint32_t index;   /* below elf_syms_count; the same for all addresses of one function */
+	bool is_plt;      /* a stub that jumps to `name` */
+};
+
+/*
+ * Loads the symbols of the file open as `fd`. `path`, where it lies, and `debug_root`, normally
+ * DEBUG_FILE_ROOT, are for finding a separate debug file; NULL: not looked for. 0, -ENOEXEC when it
+ * is not an ELF program or library, -ENOMEM, -errno. No symbols is not an error.
+ */
+int elf_syms_load(int fd, const char *path, const char *debug_root, struct elf_syms **syms);
+
+/* The same for an image in memory, laid out as in a file (the vDSO), which is not kept. */
+int elf_syms_load_memory(const void *image, size_t size, struct elf_syms **syms);
+
+/* How many symbols there are. */
+uint32_t elf_syms_count(const struct elf_syms *syms);
+
+/* The symbol that holds the byte at `file_offset`; false when there is none. */
+bool elf_syms_find(const struct elf_syms *syms, uint64_t file_offset, struct elf_symbol *symbol);
+
+void elf_syms_free(struct elf_syms *syms);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/hash_index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FIRST_CAPACITY 64
+
+uint32_t hash_index_find(const struct hash_index *index, uint32_t hash, hash_index_equal equal,
+			 const void *records, const void *key)
+{
+	uint32_t mask = index->capacity - 1;
+
+	if (index->capacity == 0)
+		return HASH_INDEX_NONE;
+	for (uint32_t i = hash & mask;; i = (i + 1) & mask) {
+		const struct hash_slot *slot = &index->slots[i];
+
+		if (slot->position == HASH_INDEX_NONE)
+			return HASH_INDEX_NONE;
+		if (slot->hash == hash && equal(records, slot->position, key))
+			return slot->position;
+	}
+}
+
+static void place(struct hash_index *index, struct hash_slot slot)
+{
+	uint32_t mask = index->capacity - 1;
+	uint32_t i = slot.hash & mask;
+
+	while (index->slots[i].position != HASH_INDEX_NONE)
+		i = (i + 1) & mask;
+	index->slots[i] = slot;
+}
+
+static int grow(struct hash_index *index)
+{
+	struct hash_index bigger = {.used = index->used};
+
+	if (index->capacity > UINT32_MAX / 4)
+		return -ENOMEM;
+	bigger.capacity = index->capacity ? index->capacity * 2 : FIRST_CAPACITY;
+	bigger.slots = malloc(bigger.capacity * sizeof(*bigger.slots));
+	if (!bigger.slots)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < bigger.capacity; i++)
+		bigger.slots[i].position = HASH_INDEX_NONE;
+	for (uint32_t i = 0; i < index->capacity; i++)
+		if (index->slots[i].position != HASH_INDEX_NONE)
+			place(&bigger, index->slots[i]);
+	free(index->slots);
+	*index = bigger;
+	return 0;
+}
+
+int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t position)
+{
+	/* At most half full: probes stay short even with a mediocre hash. */
+	if (index->used >= index->capacity / 2) {
+		int err = grow(index);
+
+		if (err)
+			return err;
+	}
+	place(index, (struct hash_slot){.hash = hash, .position = position});
+	index->used++;
+	return 0;
+}
+
+void hash_index_remove(struct hash_index *index, uint32_t hash, uint32_t position)
+{
+	uint32_t mask = index->capacity - 1;
+	uint32_t hole;
+
+	if (index->capacity == 0)
+		return;
+	for (hole = hash & mask; index->slots[hole].position != position; hole = (hole + 1) & mask)
+		if (index->slots[hole].position == HASH_INDEX_NONE)
+			return;
+
+	/* Close the gap, so that no probe that passed through it stops short (Knuth's 6.4 R). */
+	for (uint32_t i = (hole + 1) & mask; index->slots[i].position != HASH_INDEX_NONE;
+	     i = (i + 1) & mask) {
+		uint32_t home = index->slots[i].hash & mask;
+
+		if (((i - home) & mask) >= ((i - hole) & mask)) {
+			index->slots[hole] = index->slots[i];
+			hole = i;
+		}
+	}
+	index->slots[hole].position = HASH_INDEX_NONE;
+	index->used--;
+}
+
+void hash_index_release(struct hash_index *index)
+{
+	free(index->slots);
+	*index = (struct hash_index){0};
+}
+
+uint32_t hash_bytes(const void *data, size_t size)
+{
+	const unsigned char *bytes = data;
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3u;
+	hash ^= hash >> 32;
+	hash *= 0x9e3779b97f4a7c15u;
+	return (uint32_t)(hash >> 32);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An open-addressing index from hashes to positions in the caller's own array.
+ *
+ * The index stores no keys: the caller keeps the records, hashes them, and tells through a callback
+ * whether the record at a position is the one looked for. One small table thus serves processes,
+ * modules, interned strings and named addresses alike.
+ *
+ * Zero-initialised is empty and valid. Not thread-safe. Errors: 0 or -errno.
+ */
+#ifndef SYMBOLIZE_HASH_INDEX_H
+#define SYMBOLIZE_HASH_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HASH_INDEX_NONE UINT32_MAX
+
+struct hash_slot {
+	uint32_t hash;
+	uint32_t position; /* HASH_INDEX_NONE: free */
+};
+
+struct hash_index {
+	struct hash_slot *slots;
+	uint32_t capacity; /* 0 or a power of two */
+	uint32_t used;
+};
+
+/* Whether the record at `position` of `records` has the key `key`. */
+typedef bool (*hash_index_equal)(const void *records, uint32_t position, const void *key);
+
+/* The position of the record with `key`, or HASH_INDEX_NONE. */
+uint32_t hash_index_find(const struct hash_index *index, uint32_t hash, hash_index_equal equal,
+			 const void *records, const void *key);
+
+/* Adds a position that is not in the index yet. -ENOMEM leaves the index as it was. */
+int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t position);
+
+/* Removes what hash_index_add added with the same arguments; no effect when it is not there. */
+void hash_index_remove(struct hash_index *index, uint32_t hash, uint32_t position);
+
+void hash_index_release(struct hash_index *index);
+
+/* FNV-1a over `size` bytes, with a final mix so that the low bits are usable. */
+uint32_t hash_bytes(const void *data, size_t size);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel's functions, from /proc/kallsyms ("ADDRESS TYPE NAME[\t[MODULE]]", one a line; types
+ * as in nm(1)). Modules and BPF programs are among them.
+ *
+ * Symbols there have no sizes: a function ends where the next symbol of any type starts, or after
+ * KSYMS_MAX_FUNCTION bytes. With kptr_restrict all addresses read as zero; then there are no
+ * symbols.
+ */
+#ifndef SYMBOLIZE_KSYMS_H
+#define SYMBOLIZE_KSYMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KSYMS_MAX_BYTES (256u << 20)
+#define KSYMS_MAX_FUNCTION (1u << 20)
+
+struct ksyms;
+
+/* Reads /proc/kallsyms: 0 or -errno; no symbols is not an error. The caller frees it. */
+int ksyms_load(struct ksyms **ksyms);
+
+/* The same from an open file. */
+int ksyms_read(int fd, struct ksyms **ksyms);
+
+/* How many functions it knows. */
+size_t ksyms_count(const struct ksyms *ksyms);
+
+/* The raw name of the function at `address`, which lives as long as `ksyms`; NULL when unknown. */
+const char *ksyms_find(const struct ksyms *ksyms, uint64_t address);
+
+void ksyms_free(struct ksyms *ksyms);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/maps.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct map_table *map_table_new(void)
+{
+	struct map_table *table = calloc(1, sizeof(*table));
+
+	if (table)
+		table->references = 1;
+	return table;
+}
+
+struct map_table *map_table_share(struct map_table *table)
+{
+	table->references++;
+	return table;
+}
+
+void map_table_drop(struct map_table *table)
+{
+	if (!table || --table->references > 0)
+		return;
+	free(table->entries);
+	free(table);
+}
+
+/* Position of the first entry that ends after `address`. */
+static uint32_t first_ending_after(const struct map_table *table, uint64_t address)
+{
+	uint32_t low = 0, high = table->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (table->entries[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Makes `*table` ours alone, with room for two more entries (an insertion adds at most two). */
+static int prepare_to_change(struct map_table **table)
+{
+	struct map_table *old = *table, *own = old;
+	uint32_t capacity = old->capacity ? old->capacity : 16;
+	struct map_entry *entries;
+
+	if (old->count + 2 > capacity)
+		capacity *= 2;
+	if (old->references == 1 && capacity == old->capacity)
+		return 0;
+	if (old->references > 1) {
+		own = map_table_new();
+		if (!own)
+			return -ENOMEM;
+	}
+	entries = realloc(own->entries, capacity * sizeof(*entries));
+	if (!entries) {
+		if (own != old)
+			map_table_drop(own);
+		return -ENOMEM;
+	}
+	own->entries = entries;
+	own->capacity = capacity;
+	if (own != old) {
+		if (old->count > 0)
+			memcpy(entries, old->entries, old->count * sizeof(*entries));
+		own->count = old->count;
+		map_table_drop(old);
+		*table = own;
+	}
+	return 0;
+}
+
+int map_table_insert(struct map_table **table, struct map_entry entry)
+{
+	struct map_entry pieces[3];
+	uint32_t first, last, count = 0;
+	struct map_table *t = *table;
+	int err;
+
+	if (entry.start >= entry.end)
+		return -EINVAL;
+	if (t->count + 2 > MAP_TABLE_MAX)
+		return -ENOSPC;
+	err = prepare_to_change(table);
+	if (err)
+		return err;
+	t = *table;
+
+	/* entries[first..last) overlap the new one; what sticks out of them stays. */
+	first = last = first_ending_after(t, entry.start);
+	while (last < t->count && t->entries[last].start < entry.end)
+		last++;
+	if (first < last && t->entries[first].start < entry.start) {
+		pieces[count] = t->entries[first];
+		pieces[count++].end = entry.start;
+	}
+	pieces[count++] = entry;
+	if (first < last && t->entries[last - 1].end > entry.end) {
+		struct map_entry tail = t->entries[last - 1];
+
+		tail.file_offset += entry.end - tail.start;
+		tail.start = entry.end;
+		pieces[count++] = tail;
+	}
+	memmove(t->entries + first + count, t->entries + last,
+		(t->count - last) * sizeof(*t->entries));
+	memcpy(t->entries + first, pieces, count * sizeof(*pieces));
+	t->count = t->count - (last - first) + count;
+	return 0;
+}
+
+const struct map_entry *map_table_find(const struct map_table *table, uint64_t address)
+{
+	uint32_t i = first_ending_after(table, address);
+
+	if (i < table->count && table->entries[i].start <= address)
+		return &table->entries[i];
+	if (i > 0 && table->entries[i - 1].end == address)
+		return &table->entries[i - 1];
+	return NULL;
+}
+
+/* Digits in `base` up to 64 bits, then the character `end`, which is skipped. */
+static bool take_number(char **at, unsigned int base, char end, uint64_t *value)
+{
+	const char *begin = *at;
+
+	*value = 0;
+	for (;; (*at)++) {
+		unsigned int digit;
+
+		if (**at >= '0' && **at <= '9')
+			digit = (unsigned int)(**at - '0');
+		else if (**at >= 'a' && **at <= 'f')
+			digit = (unsigned int)(**at - 'a') + 10;
+		else
+			break;
+		if (digit >= base || *value > (UINT64_MAX - digit) / base)
+			return false;
+		*value = *value * base + digit;
+	}
+	if (*at == begin || **at != end)
+		return false;
+	(*at)++;
+	return true;
+}
+
+/* In place: "\012" becomes a newline. */
+static void unescape_newlines(char *path)
+{
+	char *to = strstr(path, "\\012");
+
+	if (!to)
+		return;
+	for (const char *from = to; *from; to++) {
+		if (strncmp(from, "\\012", 4) == 0) {
+			*to = '\n';
+			from += 4;
+		} else {
+			*to = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+int maps_parse_line(char *line, struct code_mapping *mapping)
+{
+	uint64_t major, minor;
+	char *at = line, *flags;
+	size_t digits;
+
+	if (!take_number(&at, 16, '-', &mapping->start) ||
+	    !take_number(&at, 16, ' ', &mapping->end) || mapping->start >= mapping->end)
+		return -EINVAL;
+	flags = at;
+	if (strspn(flags, "rwxsp-") != 4 || flags[4] != ' ')
+		return -EINVAL;
+	at += 5;
+	if (!take_number(&at, 16, ' ', &mapping->file_offset) ||
+	    !take_number(&at, 16, ':', &major) || !take_number(&at, 16, ' ', &minor) ||
+	    major > UINT32_MAX || minor > UINT32_MAX)
+		return -EINVAL;
+	mapping->dev_major = (uint32_t)major;
+	mapping->dev_minor = (uint32_t)minor;
+
+	/* The inode ends the line, or spaces and a path follow; old kernels print a space anyway.
+	 */
+	digits = strspn(at, "0123456789");
+	if (at[digits] == '\0') {
+		mapping->path = at + digits;
+		if (!take_number(&at, 10, '\0', &mapping->inode))
+			return -EINVAL;
+	} else {
+		if (!take_number(&at, 10, ' ', &mapping->inode))
+			return -EINVAL;
+		at += strspn(at, " ");
+		unescape_newlines(at);
+		mapping->path = at;
+	}
+	return flags[2] == 'x';
+}
+
+struct reader {
+	char buffer[2 * MAPS_LINE_MAX];
+	size_t used;
+	bool skipping; /* inside a line that is too long */
+	maps_visit visit;
+	void *context;
+};
+
+static int take_line(struct reader *reader, char *line)
+{
+	struct code_mapping mapping = {0};
+
+	if (reader->skipping) {
+		reader->skipping = false;
+		return 0;
+	}
+	if (maps_parse_line(line, &mapping) != 1)
+		return 0;
+	return reader->visit(reader->context, &mapping);
+}
+
+static int take_lines(struct reader *reader)
+{
+	char *line = reader->buffer, *newline;
+	size_t left = reader->used;
+
+	while ((newline = memchr(line, '\n', left))) {
+		int err;
+
+		*newline = '\0';
+		left -= (size_t)(newline + 1 - line);
+		err = take_line(reader, line);
+		if (err)
+			return err;
+		line = newline + 1;
+	}
+	if (left > MAPS_LINE_MAX) {
+		reader->skipping = true;
+		left = 0;
+	}
+	memmove(reader->buffer, line, left);
+	reader->used = left;
+	return 0;
+}
+
+int maps_read(int fd, maps_visit visit, void *context)
+{
+	struct reader reader;
+	int err = 0;
+
+	reader.used = 0;
+	reader.skipping = false;
+	reader.visit = visit;
+	reader.context = context;
+	for (;;) {
+		ssize_t got = read(fd, reader.buffer + reader.used,
+				   sizeof(reader.buffer) - reader.used - 1);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		reader.used += (size_t)got;
+		err = take_lines(&reader);
+		if (err)
+			return err;
+	}
+	if (reader.used > 0) {
+		reader.buffer[reader.used] = '\0';
+		err = take_line(&reader, reader.buffer);
+	}
+	return err;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The executable mappings of one address space, and the reader of /proc/PID/maps.
+ *
+ * A map_table holds disjoint mappings sorted by address. A new mapping replaces what it overlaps,
+ * as mmap(MAP_FIXED) does: old ones are trimmed, split or removed. Tables are shared between a
+ * process and its forks until one of them changes (most children exec at once).
+ *
+ * Units: addresses and sizes in bytes. Errors: 0 or -errno. Not thread-safe.
+ */
+#ifndef SYMBOLIZE_MAPS_H
+#define SYMBOLIZE_MAPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolize/symbolizer.h"
+
+/* Linux's default vm.max_map_count is 65530; more than this is refused with -ENOSPC. */
+#define MAP_TABLE_MAX 65536
+
+/* A path of PATH_MAX bytes, each of which could be printed as four, and what comes before it. */
+#define MAPS_LINE_MAX 16640
+
+struct map_entry {
+	uint64_t start, end;  /* start < end */
+	uint64_t file_offset; /* of `start` */
+	uint32_t module;
+};
+
+struct map_table {
+	uint32_t references;
+	uint32_t count, capacity;
+	struct map_entry *entries;
+};
+
+/* An empty table with one reference; NULL when out of memory. */
+struct map_table *map_table_new(void);
+
+/* One more reference to the same table. */
+struct map_table *map_table_share(struct map_table *table);
+
+/* Drops one reference; the last one frees. NULL is allowed. */
+void map_table_drop(struct map_table *table);
+
+/*
+ * Adds `entry` to `*table`; a shared table is copied first, and `*table` is the copy. -EINVAL for
+ * an empty or inverted range, -ENOSPC, -ENOMEM: nothing has changed.
+ */
+int map_table_insert(struct map_table **table, struct map_entry entry);
+
+/*
+ * The mapping that holds `address`, or NULL; it stays valid until the table changes. The address
+ * just past a mapping's end belongs to that mapping if to no other: a call can be the last
+ * instruction of a mapping, and then it is where the call returns to.
+ */
+const struct map_entry *map_table_find(const struct map_table *table, uint64_t address);
+
+/*
+ * Parses one line of /proc/PID/maps (without its newline; proc(5)) and rewrites it in place:
+ * mapping->path points into `line`. Returns 1 for an executable mapping, 0 for any other, -EINVAL
+ * for what is not such a line.
+ *
+ * The kernel prints a newline inside a path as "\012" and escapes nothing else, so a path that has
+ * those four characters itself is misread; it then fails the check of its inode.
+ */
+int maps_parse_line(char *line, struct code_mapping *mapping);
+
+/* A nonzero result stops the reading and is returned. */
+typedef int (*maps_visit)(void *context, const struct code_mapping *mapping);
+
+/*
+ * Calls `visit` for every executable mapping in `fd`, which holds text like /proc/PID/maps. The
+ * mapping is valid during the call. Lines that do not parse or are too long are skipped.
+ */
+int maps_read(int fd, maps_visit visit, void *context);
+
+#endif

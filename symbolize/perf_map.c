@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/perf_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolize/intern.h"
+#include "symbolize/range_table.h"
+#include "symbolize/safe_open.h"
+
+struct perf_map {
+	char *text;   /* the file; names point into it */
+	char **names; /* by range id */
+	struct range_table table;
+};
+
+/* A hexadecimal number and the blanks after it; false when there is no number or it overflows. */
+static bool take_hex(char **at, uint64_t *value)
+{
+	const char *begin;
+
+	if ((*at)[0] == '0' && ((*at)[1] == 'x' || (*at)[1] == 'X'))
+		*at += 2;
+	*value = 0;
+	for (begin = *at;; (*at)++) {
+		char lower = **at | 0x20;
+		unsigned int digit;
+
+		if (**at >= '0' && **at <= '9')
+			digit = (unsigned int)(**at - '0');
+		else if (lower >= 'a' && lower <= 'f')
+			digit = (unsigned int)(lower - 'a') + 10;
+		else
+			break;
+		if (*value >> 60)
+			return false;
+		*value = *value << 4 | digit;
+	}
+	if (*at == begin || (**at != ' ' && **at != '\t'))
+		return false;
+	*at += strspn(*at, " \t");
+	return true;
+}
+
+/* Parses a line in place: the name becomes a string. */
+static bool parse_line(char *line, struct range *range, char **name)
+{
+	uint64_t start, size;
+	size_t length;
+
+	if (!take_hex(&line, &start) || !take_hex(&line, &size) || *line == '\0')
+		return false;
+	length = strnlen(line, PERF_MAP_MAX_NAME);
+	line[length] = '\0';
+	if (length > 0 && line[length - 1] == '\r')
+		line[--length] = '\0';
+	if (length == 0)
+		return false;
+	replace_control_characters(line);
+	range->start = start;
+	range->end = size > UINT64_MAX - start ? UINT64_MAX : start + size;
+	*name = line;
+	return true;
+}
+
+static size_t count_lines(const char *text, size_t size)
+{
+	size_t count = 1;
+
+	for (const char *end = text + size; (text = memchr(text, '\n', (size_t)(end - text)));)
+		if (++text == end || ++count >= PERF_MAP_MAX_LINES)
+			break;
+	return count;
+}
+
+static int parse(struct perf_map *map, size_t size)
+{
+	size_t lines = count_lines(map->text, size), count = 0;
+	struct range *ranges = calloc(lines, sizeof(*ranges));
+	char *line = map->text, *end = map->text + size;
+	int err = -ENOMEM;
+
+	map->names = calloc(lines, sizeof(*map->names));
+	if (!ranges || !map->names)
+		goto out;
+	while (line < end && count < lines) {
+		char *newline = memchr(line, '\n', (size_t)(end - line));
+
+		if (newline)
+			*newline = '\0';
+		if (parse_line(line, &ranges[count], &map->names[count])) {
+			ranges[count].id = (uint32_t)count;
+			ranges[count].priority = (uint32_t)count;
+			count++;
+		}
+		line = newline ? newline + 1 : end;
+	}
+	err = range_table_build(&map->table, ranges, count);
+out:
+	free(ranges);
+	return err;
+}
+
+int perf_map_read(int fd, struct perf_map **result)
+{
+	struct perf_map *map = calloc(1, sizeof(*map));
+	size_t size;
+	int err;
+
+	if (!map)
+		return -ENOMEM;
+	err = read_to_end(fd, PERF_MAP_MAX_BYTES, &map->text, &size);
+	if (!err)
+		err = parse(map, size);
+	if (err) {
+		perf_map_free(map);
+		return err;
+	}
+	*result = map;
+	return 0;
+}
+
+/* The pid that a living process has in its own pid namespace: the last of its NSpid line. */
+static pid_t pid_inside(pid_t pid)
+{
+	char path[64], *text = NULL, *line, *end;
+	size_t size;
+	long inside = pid;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return pid;
+	if (read_to_end(fd, 65536, &text, &size) == 0 && (line = strstr(text, "\nNSpid:"))) {
+		line += strlen("\nNSpid:");
+		end = line + strcspn(line, "\n");
+		*end = '\0';
+		while (*line) {
+			long value = strtol(line, &end, 10);
+
+			if (end == line)
+				break;
+			inside = value;
+			line = end;
+		}
+	}
+	free(text);
+	close(fd);
+	return (pid_t)inside;
+}
+
+/* `owner`: the user who must own the file, unless it is root's; NULL: anyone. */
+static int load_path(const char *path, const uid_t *owner, struct perf_map **map)
+{
+	struct stat st;
+	int err, fd;
+
+	fd = open_regular(path, SYMLINK_REFUSE, &st);
+	if (fd < 0)
+		return fd;
+	if (owner && st.st_uid != *owner && st.st_uid != 0)
+		err = -EPERM;
+	else if (st.st_size > (off_t)PERF_MAP_MAX_BYTES)
+		err = -EFBIG;
+	else
+		err = perf_map_read(fd, map);
+	close(fd);
+	return err;
+}
+
+int perf_map_load(pid_t pid, struct perf_map **map)
+{
+	const uid_t *owner = NULL;
+	struct stat process;
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (stat(path, &process) == 0) {
+		owner = &process.st_uid;
+		snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", (int)pid,
+			 (int)pid_inside(pid));
+		if (load_path(path, owner, map) == 0)
+			return 0;
+	}
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
+	return load_path(path, owner, map);
+}
+
+const char *perf_map_find(const struct perf_map *map, uint64_t address)
+{
+	uint32_t id = range_table_find(&map->table, address);
+
+	return id == RANGE_NONE ? NULL : map->names[id];
+}
+
+void perf_map_free(struct perf_map *map)
+{
+	if (!map)
+		return;
+	range_table_release(&map->table);
+	free(map->names);
+	free(map->text);
+	free(map);
+}

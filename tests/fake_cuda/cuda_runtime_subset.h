@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The part of CUDA's runtime API that the fake libcudart exports and the workloads call, declared
+ * afresh so that neither needs the CUDA headers. Binary compatible with CUDA 13 for these calls.
+ *
+ * A kernel here is a host function that exists for its address, registered under a device name
+ * with __cudaRegisterFunction, as nvcc's generated code does.
+ */
+#ifndef TESTS_FAKE_CUDA_CUDA_RUNTIME_SUBSET_H
+#define TESTS_FAKE_CUDA_CUDA_RUNTIME_SUBSET_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef int cudaError_t;
+enum {
+	cudaSuccess = 0,
+	cudaErrorInvalidValue = 1,
+	cudaErrorMemoryAllocation = 2,
+	cudaErrorInitializationError = 3,
+	cudaErrorInvalidConfiguration = 9,
+	cudaErrorInsufficientDriver = 35,
+	cudaErrorInvalidDeviceFunction = 98,
+	cudaErrorInvalidResourceHandle = 400,
+	cudaErrorNotReady = 600,
+};
+
+enum cudaMemcpyKind {
+	cudaMemcpyHostToHost,
+	cudaMemcpyHostToDevice,
+	cudaMemcpyDeviceToHost,
+	cudaMemcpyDeviceToDevice,
+	cudaMemcpyDefault,
+};
+
+enum cudaStreamCaptureMode {
+	cudaStreamCaptureModeGlobal,
+	cudaStreamCaptureModeThreadLocal,
+	cudaStreamCaptureModeRelaxed,
+};
+
+enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
+
+struct dim3 {
+	unsigned int x, y, z;
+#ifdef __cplusplus
+	dim3(unsigned int vx = 1, unsigned int vy = 1, unsigned int vz = 1) : x(vx), y(vy), z(vz)
+	{
+	}
+#endif
+};
+#ifndef __cplusplus
+typedef struct dim3 dim3;
+#endif
+
+typedef struct fake_cuda_stream *cudaStream_t;
+typedef struct fake_cuda_event *cudaEvent_t;
+typedef struct fake_cuda_graph *cudaGraph_t;
+typedef struct fake_cuda_graph_exec *cudaGraphExec_t;
+
+typedef struct cudaLaunchConfig_st {
+	dim3 gridDim, blockDim;
+	size_t dynamicSmemBytes;
+	cudaStream_t stream;
+	void *attrs;
+	unsigned int numAttrs;
+} cudaLaunchConfig_t;
+
+cudaError_t cudaGetDeviceCount(int *count);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDevice(int *device);
+cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaDeviceReset(void);
+cudaError_t cudaGetLastError(void);
+cudaError_t cudaPeekAtLastError(void);
+const char *cudaGetErrorString(cudaError_t error);
+const char *cudaGetErrorName(cudaError_t error);
+
+cudaError_t cudaMalloc(void **memory, size_t size);
+cudaError_t cudaFree(void *memory);
+cudaError_t cudaMemcpy(void *to, const void *from, size_t size, enum cudaMemcpyKind kind);
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+
+cudaError_t cudaEventCreate(cudaEvent_t *event);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end);
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+				 unsigned long long flags);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
+cudaError_t cudaGraphLaunch_ptsz(cudaGraphExec_t exec, cudaStream_t stream);
+
+#define CUDA_RUNTIME_LAUNCH_PARAMETERS                                              \
+	const void *func, dim3 grid, dim3 block, void **args, size_t shared_memory, \
+		cudaStream_t stream
+cudaError_t cudaLaunchKernel(CUDA_RUNTIME_LAUNCH_PARAMETERS);
+cudaError_t cudaLaunchKernel_ptsz(CUDA_RUNTIME_LAUNCH_PARAMETERS);
+cudaError_t cudaLaunchCooperativeKernel(CUDA_RUNTIME_LAUNCH_PARAMETERS);
+cudaError_t cudaLaunchCooperativeKernel_ptsz(CUDA_RUNTIME_LAUNCH_PARAMETERS);
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args);
+cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *func,
+				     void **args);
+
+/*
+ * What nvcc's generated host code calls. A fat binary that begins with FAKE_CUDA_FATBIN_MAGIC
+ * promises that the first argument of each of its kernels is its duration (uint64_t, ns); kernels
+ * of any other last FAKE_CUDA_KERNEL_NS.
+ */
+#define FAKE_CUDA_FATBIN_MAGIC 0x46414b45u
+void **__cudaRegisterFatBinary(void *fatbin);
+void __cudaRegisterFatBinaryEnd(void **handle);
+void __cudaUnregisterFatBinary(void **handle);
+void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
+			    int thread_limit, void *tid, void *bid, void *block, void *grid,
+			    int *warp);
+unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_memory, void *stream);
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_memory,
+				       void *stream);
+cudaError_t __cudaGetKernel(const void **kernel, const void *func);
+cudaError_t __cudaLaunchKernel(CUDA_RUNTIME_LAUNCH_PARAMETERS);
+cudaError_t __cudaLaunchKernel_ptsz(CUDA_RUNTIME_LAUNCH_PARAMETERS);
+char __cudaInitModule(void **handle);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* The fake libcupti.so.13: attaching to the driver, the one subscriber, and callbacks. */
+#define _GNU_SOURCE
+#include "cupti.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FAKE_CUPTI_API_VERSION = 130001, MAX_CBID = 1024 };
+
+static struct {
+	pthread_mutex_t lock;
+	bool attached, forked;
+	const struct fake_cuda_driver *driver;
+	bool subscribed;
+	cupti_abi_callback callback;
+	void *userdata;
+	uint8_t enabled[4][MAX_CBID]; /* [domain][cbid] */
+	unsigned long misuses;
+} cupti = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const uint32_t domain_size[4] = {
+	[CUPTI_ABI_DOMAIN_DRIVER_API] = FAKE_DRV_SIZE,
+	[CUPTI_ABI_DOMAIN_RUNTIME_API] = FAKE_RT_SIZE,
+	[CUPTI_ABI_DOMAIN_RESOURCE] = FAKE_RESOURCE_SIZE,
+};
+
+unsigned long cupti_env(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoul(text, NULL, 10) : 0;
+}
+
+void cupti_misuse(const char *what)
+{
+	__atomic_add_fetch(&cupti.misuses, 1, __ATOMIC_RELAXED);
+	if (!cupti_env("FAKE_CUDA_STRICT"))
+		return;
+	fprintf(stderr, "fake libcupti: pid %d: %s\n", (int)getpid(), what);
+	abort();
+}
+
+FAKE_CUDA_EXPORT unsigned long fake_cupti_misuses(void)
+{
+	return __atomic_load_n(&cupti.misuses, __ATOMIC_RELAXED);
+}
+
+static void after_fork_in_child(void)
+{
+	cupti.forked = true;
+}
+
+bool cupti_forked(void)
+{
+	return cupti.forked;
+}
+
+const struct fake_cuda_driver *cupti_driver(void)
+{
+	return cupti.driver;
+}
+
+/* True if the client wants this callback now; its function is then in *callback. */
+static bool wanted(uint32_t domain, uint32_t cbid, cupti_abi_callback *callback, void **userdata)
+{
+	if (cbid >= MAX_CBID || !__atomic_load_n(&cupti.enabled[domain][cbid], __ATOMIC_ACQUIRE))
+		return false;
+	*callback = __atomic_load_n(&cupti.callback, __ATOMIC_ACQUIRE);
+	*userdata = cupti.userdata;
+	return *callback != NULL;
+}
+
+static void on_api(struct fake_cuda_call *call, uint32_t site)
+{
+	cupti_abi_callback callback;
+	void *userdata;
+	struct cupti_abi_callback_data data = {
+		.callback_site = site,
+		.function_name = call->name,
+		.function_params = call->params,
+		.function_return_value = call->result,
+		.symbol_name = call->symbol,
+		.context = call->context,
+		.context_uid = call->context_id,
+		.correlation_data = &call->correlation_data,
+		.correlation_id = call->correlation_id,
+	};
+
+	if (wanted(call->domain, call->cbid, &callback, &userdata))
+		callback(userdata, call->domain, call->cbid, &data);
+}
+
+static void on_resource(uint32_t cbid, const struct fake_cuda_resource *resource)
+{
+	cupti_abi_callback callback;
+	void *userdata;
+	struct cupti_abi_resource_data data = {resource->context, resource->stream,
+					       resource->descriptor};
+
+	if (wanted(CUPTI_ABI_DOMAIN_RESOURCE, cbid, &callback, &userdata))
+		callback(userdata, CUPTI_ABI_DOMAIN_RESOURCE, cbid, &data);
+}
+
+static int attach_locked(void)
+{
+	static const struct fake_cuda_hooks hooks = {
+		.api = on_api,
+		.kernel = cupti_activity_kernel,
+		.resource = on_resource,
+	};
+	const struct fake_cuda_driver *(*get)(void) = NULL;
+	void *library;
+
+	if (cupti.attached)
+		return CUPTI_ABI_SUCCESS;
+	library = dlopen("libcuda.so.1", RTLD_NOW);
+	if (library)
+		*(void **)&get = dlsym(library, "fake_cuda_get_driver");
+	if (!get || get()->size != sizeof(*cupti.driver))
+		return CUPTI_ABI_ERROR_NOT_INITIALIZED;
+	cupti.driver = get();
+	cupti.attached = true;
+	pthread_atfork(NULL, NULL, after_fork_in_child);
+	cupti.driver->set_hooks(&hooks);
+	return CUPTI_ABI_SUCCESS;
+}
+
+int cupti_attach(void)
+{
+	int err;
+
+	if (cupti.forked) {
+		cupti_misuse("CUPTI called in a forked child of a process that uses CUDA");
+		return CUPTI_ABI_ERROR_NOT_INITIALIZED;
+	}
+	pthread_mutex_lock(&cupti.lock);
+	err = attach_locked();
+	pthread_mutex_unlock(&cupti.lock);
+	return err;
+}
+
+FAKE_CUDA_EXPORT int cuptiGetVersion(uint32_t *version)
+{
+	if (!version)
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	*version = FAKE_CUPTI_API_VERSION;
+	return CUPTI_ABI_SUCCESS;
+}
+
+FAKE_CUDA_EXPORT int cuptiGetTimestamp(uint64_t *timestamp)
+{
+	int err;
+
+	if (!timestamp)
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	err = cupti.forked ? CUPTI_ABI_SUCCESS : cupti_attach(); /* measured: works after a fork */
+	if (!err)
+		*timestamp = cupti.driver->cupti_time(cupti.driver->now());
+	return err;
+}
+
+FAKE_CUDA_EXPORT int cuptiGetResultString(uint32_t result, const char **string)
+{
+	static const struct {
+		uint32_t result;
+		const char *text;
+	} strings[] = {
+		{CUPTI_ABI_SUCCESS, "CUPTI_SUCCESS"},
+		{CUPTI_ABI_ERROR_INVALID_PARAMETER, "CUPTI_ERROR_INVALID_PARAMETER"},
+		{FAKE_CUPTI_ERROR_INVALID_OPERATION, "CUPTI_ERROR_INVALID_OPERATION"},
+		{FAKE_CUPTI_ERROR_OUT_OF_MEMORY, "CUPTI_ERROR_OUT_OF_MEMORY"},
+		{FAKE_CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT,
+		 "CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT"},
+		{CUPTI_ABI_ERROR_MAX_LIMIT_REACHED, "CUPTI_ERROR_MAX_LIMIT_REACHED"},
+		{FAKE_CUPTI_ERROR_NOT_COMPATIBLE, "CUPTI_ERROR_NOT_COMPATIBLE"},
+		{CUPTI_ABI_ERROR_NOT_INITIALIZED, "CUPTI_ERROR_NOT_INITIALIZED"},
+		{CUPTI_ABI_ERROR_INVALID_KIND, "CUPTI_ERROR_INVALID_KIND"},
+		{CUPTI_ABI_ERROR_INSUFFICIENT_PRIVILEGES, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"},
+		{CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
+		 "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"},
+		{CUPTI_ABI_ERROR_UNKNOWN, "CUPTI_ERROR_UNKNOWN"},
+	};
+
+	if (!string)
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
+		if (strings[i].result == result) {
+			*string = strings[i].text;
+			return CUPTI_ABI_SUCCESS;
+		}
+	}
+	return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+}
+
+FAKE_CUDA_EXPORT int cuptiGetLastError(void)
+{
+	return CUPTI_ABI_SUCCESS;
+}
+
+FAKE_CUDA_EXPORT int cuptiSubscribe(cupti_abi_subscriber *subscriber, cupti_abi_callback callback,
+				    void *userdata)
+{
+	unsigned long forced = cupti_env("FAKE_CUDA_SUBSCRIBE_ERROR");
+	int err;
+
+	if (!subscriber)
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	if (forced)
+		return (int)forced;
+	err = cupti_attach();
+	if (err)
+		return cupti.forked ? err : CUPTI_ABI_ERROR_UNKNOWN; /* measured: 999 */
+	pthread_mutex_lock(&cupti.lock);
+	if (cupti.subscribed) {
+		err = CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	} else {
+		cupti.subscribed = true;
+		cupti.userdata = userdata;
+		__atomic_store_n(&cupti.callback, callback, __ATOMIC_RELEASE);
+		*subscriber = &cupti;
+	}
+	pthread_mutex_unlock(&cupti.lock);
+	return err;
+}
+
+/* With the lock held. */
+static bool is_subscriber(cupti_abi_subscriber subscriber)
+{
+	return cupti.subscribed && subscriber == &cupti;
+}
+
+FAKE_CUDA_EXPORT int cuptiUnsubscribe(cupti_abi_subscriber subscriber)
+{
+	int err = cupti_attach();
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&cupti.lock);
+	if (is_subscriber(subscriber)) {
+		for (uint32_t domain = 0; domain < 4; domain++)
+			for (uint32_t i = 0; i < MAX_CBID; i++)
+				__atomic_store_n(&cupti.enabled[domain][i], 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&cupti.callback, NULL, __ATOMIC_RELEASE);
+		cupti.subscribed = false;
+	} else {
+		err = CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	}
+	pthread_mutex_unlock(&cupti.lock);
+	return err;
+}
+
+/* Enable or disable the callbacks [first, end) of a domain. */
+static int set_enabled(uint32_t enable, cupti_abi_subscriber subscriber, uint32_t domain,
+		       uint32_t first, uint32_t end)
+{
+	int err = cupti_attach();
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&cupti.lock);
+	if (!is_subscriber(subscriber))
+		err = CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	for (uint32_t i = first; !err && i < end; i++)
+		__atomic_store_n(&cupti.enabled[domain][i], enable != 0, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&cupti.lock);
+	return err;
+}
+
+FAKE_CUDA_EXPORT int cuptiEnableCallback(uint32_t enable, cupti_abi_subscriber subscriber,
+					 uint32_t domain, uint32_t cbid)
+{
+	if (domain >= 4 || !cbid || cbid >= domain_size[domain])
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	return set_enabled(enable, subscriber, domain, cbid, cbid + 1);
+}
+
+FAKE_CUDA_EXPORT int cuptiEnableDomain(uint32_t enable, cupti_abi_subscriber subscriber,
+				       uint32_t domain)
+{
+	if (domain >= 4 || !domain_size[domain])
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	return set_enabled(enable, subscriber, domain, 1, domain_size[domain]);
+}
+
+FAKE_CUDA_EXPORT int cuptiGetGraphNodeId(void *node, uint64_t *id)
+{
+	if (!node || !id)
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	memcpy(id, node, sizeof(*id));
+	return CUPTI_ABI_SUCCESS;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the fake libcupti share. Results are CUptiResult values. */
+#ifndef TESTS_FAKE_CUDA_CUPTI_H
+#define TESTS_FAKE_CUDA_CUPTI_H
+
+#include "fake_cuda.h"
+#include "cbid.h"
+
+enum {
+	FAKE_CUPTI_ERROR_INVALID_OPERATION = 7,
+	FAKE_CUPTI_ERROR_OUT_OF_MEMORY = 8,
+	FAKE_CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT = 10,
+	FAKE_CUPTI_ERROR_NOT_COMPATIBLE = 14,
+};
+
+/*
+ * Find the driver and hook into it, once per process. CUPTI_ABI_ERROR_NOT_INITIALIZED without a
+ * driver, and in a forked child of a process that had done it.
+ */
+int cupti_attach(void);
+bool cupti_forked(void);
+/* Valid after a successful cupti_attach. */
+const struct fake_cuda_driver *cupti_driver(void);
+
+/* The client did what NVIDIA leaves undefined: count it, and abort if FAKE_CUDA_STRICT is set. */
+void cupti_misuse(const char *what);
+
+/* activity.c: a kernel went onto a stream's timeline. */
+void cupti_activity_kernel(const struct fake_cuda_kernel *kernel);
+
+/* A number from the environment, 0 if it is unset. */
+unsigned long cupti_env(const char *name);
+
+#define FAKE_CUPTI_DECLARE(name, required, parameters) int name parameters;
+CUPTI_ABI_FUNCTIONS(FAKE_CUPTI_DECLARE)
+#undef FAKE_CUPTI_DECLARE
+
+/* Exported too, though cupti_abi.h need not know them. */
+int cuptiEnableDomain(uint32_t enable, cupti_abi_subscriber subscriber, uint32_t domain);
+int cuptiActivityFlushPeriod(uint32_t ms);
+int cuptiActivityGetAttribute(uint32_t attribute, size_t *value_size, void *value);
+int cuptiGetGraphNodeId(void *node, uint64_t *id);
+int cuptiGetLastError(void);
+/* How often cupti_misuse was called; no such thing in NVIDIA's library. */
+unsigned long fake_cupti_misuses(void);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the fake driver share: API call bracketing, modules and graphs.
+ * Every function returns a CUresult unless it says otherwise.
+ */
+#ifndef TESTS_FAKE_CUDA_DRIVER_H
+#define TESTS_FAKE_CUDA_DRIVER_H
+
+#include "timeline.h"
+
+/* 0, or NOT_INITIALIZED: before cuInit, and for ever in a forked child of a process that did it. */
+int driver_ready(void);
+
+void driver_call_enter(struct fake_cuda_call *call);
+void driver_call_exit(struct fake_cuda_call *call);
+/* Correlation id of the outermost API call on this thread. */
+uint32_t driver_correlation_id(void);
+
+void driver_notify_resource(uint32_t cbid, void *context, void *stream, void *descriptor);
+void driver_notify_kernel(const struct fake_cuda_kernel *kernel);
+
+/*
+ * A module image is text: either a table, "FAKE_CUDA_MODULE\n" then lines "name=ns" or "name=arg"
+ * (the first kernel argument, a uint64_t, is the duration), or PTX, whose .entry functions last
+ * as long as their first argument says if it is a .u64, else FAKE_CUDA_KERNEL_NS.
+ */
+int module_load(struct fake_cuda_module **module, const char *image);
+int module_unload(struct fake_cuda_module *module);
+int module_function(struct fake_cuda_function **function, struct fake_cuda_module *module,
+		    const char *name);
+const char *module_function_name(const struct fake_cuda_function *function);
+bool module_function_valid(const struct fake_cuda_function *function);
+
+int graph_capture_begin(struct fake_cuda_stream *stream);
+int graph_capture_end(struct fake_cuda_stream *stream, struct fake_cuda_graph **graph);
+void graph_capture_launch(struct fake_cuda_graph *graph, const struct gpu_launch *launch);
+int graph_instantiate(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph *graph);
+int graph_destroy(struct fake_cuda_graph *graph);
+int graph_exec_destroy(struct fake_cuda_graph_exec *exec);
+int graph_run(struct fake_cuda_graph_exec *exec, struct fake_cuda_stream *stream);
+
+const struct fake_cuda_launchers *driver_launchers(bool internal);
+
+#endif

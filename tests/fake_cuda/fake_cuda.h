@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The private seam between the three stand-ins (libcuda, libcudart, libcupti).
+ *
+ * The fake driver owns the virtual GPU; the fake runtime and the fake CUPTI reach it through one
+ * exported function, fake_cuda_get_driver(), found with dlsym in libcuda.so.1. Nothing here exists
+ * in NVIDIA's libraries, so the profiler must never use it; tests may.
+ *
+ * Times are ns of CLOCK_MONOTONIC unless a name says "cupti". Results are CUresult values; the
+ * runtime's cudaError_t has the same numbers for every error that the stand-ins produce.
+ * Strings and structures handed to a hook are valid during that call, kernel names for the life of
+ * the process.
+ */
+#ifndef TESTS_FAKE_CUDA_FAKE_CUDA_H
+#define TESTS_FAKE_CUDA_FAKE_CUDA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FAKE_CUDA_EXPORT __attribute__((visibility("default")))
+
+/* CUresult, the part in use. */
+enum {
+	FAKE_CUDA_SUCCESS = 0,
+	FAKE_CUDA_ERROR_INVALID_VALUE = 1,
+	FAKE_CUDA_ERROR_OUT_OF_MEMORY = 2,
+	FAKE_CUDA_ERROR_NOT_INITIALIZED = 3,
+	FAKE_CUDA_ERROR_NO_DEVICE = 100,
+	FAKE_CUDA_ERROR_INVALID_DEVICE = 101,
+	FAKE_CUDA_ERROR_INVALID_IMAGE = 200,
+	FAKE_CUDA_ERROR_INVALID_CONTEXT = 201,
+	FAKE_CUDA_ERROR_INVALID_HANDLE = 400,
+	FAKE_CUDA_ERROR_NOT_FOUND = 500,
+	FAKE_CUDA_ERROR_NOT_READY = 600,
+	FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
+	FAKE_CUDA_ERROR_ILLEGAL_STATE = 401,
+};
+
+struct fake_cuda_context;
+struct fake_cuda_stream;
+struct fake_cuda_function;
+struct fake_cuda_module;
+struct fake_cuda_graph;
+struct fake_cuda_graph_exec;
+
+/*
+ * One runtime or driver API call in progress; lives on the stack of the entry point. The caller
+ * fills the first block, fake_cuda_driver.call_enter the second.
+ */
+struct fake_cuda_call {
+	uint32_t domain; /* CUPTI_ABI_DOMAIN_DRIVER_API or _RUNTIME_API */
+	uint32_t cbid;
+	const char *name;
+	const void *params;
+	int *result;
+	const char *symbol; /* kernel name of a launch, else NULL */
+
+	uint32_t correlation_id;   /* the outermost call's, shared by all nested calls */
+	uint64_t correlation_data; /* scratch for CUPTI's client */
+	struct fake_cuda_context *context;
+	uint32_t context_id;
+	struct fake_cuda_call *outer;
+};
+
+/* A kernel that has been put on a stream's timeline. */
+struct fake_cuda_kernel {
+	const char *name;
+	uint32_t device_id, context_id, stream_id, correlation_id, graph_id;
+	uint64_t graph_node_id;
+	uint32_t grid[3], block[3];
+	uint32_t shared_memory;
+	int64_t grid_id;
+	uint64_t start, end;
+};
+
+/* Resource event: cbid and the three pointers of CUpti_ResourceData. */
+struct fake_cuda_resource {
+	void *context;
+	void *stream;
+	void *descriptor;
+};
+
+/* CUpti_ModuleResourceData and CUpti_GraphData, the descriptors in use. */
+struct fake_cuda_module_data {
+	uint32_t module_id;
+	size_t cubin_size;
+	const char *cubin;
+};
+
+struct fake_cuda_graph_data {
+	void *graph, *original_graph;
+	void *node, *original_node; /* each begins with its uint64_t id */
+	int node_type;              /* 0: kernel */
+	void *dependency;
+	void *graph_exec;
+};
+
+/*
+ * What libcupti hooks. Called on the thread that makes the CUDA call, with no lock held.
+ * `site` is CUPTI_ABI_API_ENTER or _EXIT.
+ */
+struct fake_cuda_hooks {
+	void (*api)(struct fake_cuda_call *call, uint32_t site);
+	void (*kernel)(const struct fake_cuda_kernel *kernel);
+	void (*resource)(uint32_t cbid, const struct fake_cuda_resource *resource);
+};
+
+/* Layout of CUlaunchConfig. */
+struct fake_cuda_launch_config {
+	unsigned int grid[3], block[3];
+	unsigned int shared_memory;
+	struct fake_cuda_stream *stream;
+	void *attributes;
+	unsigned int num_attributes;
+};
+
+typedef int fake_cuda_launch_fn(struct fake_cuda_function *f, unsigned int gx, unsigned int gy,
+				unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz,
+				unsigned int shared_memory, struct fake_cuda_stream *stream,
+				void **params, void **extra);
+typedef int fake_cuda_launch_ex_fn(const struct fake_cuda_launch_config *config,
+				   struct fake_cuda_function *f, void **params, void **extra);
+typedef int fake_cuda_launch_cooperative_fn(struct fake_cuda_function *f, unsigned int gx,
+					    unsigned int gy, unsigned int gz, unsigned int bx,
+					    unsigned int by, unsigned int bz,
+					    unsigned int shared_memory,
+					    struct fake_cuda_stream *stream, void **params);
+typedef int fake_cuda_graph_launch_fn(struct fake_cuda_graph_exec *exec,
+				      struct fake_cuda_stream *stream);
+
+/* The launch entry points that the runtime calls; index 1 is the _ptsz variant. */
+struct fake_cuda_launchers {
+	fake_cuda_launch_fn *kernel[2];
+	fake_cuda_launch_ex_fn *kernel_ex[2];
+	fake_cuda_launch_cooperative_fn *cooperative[2];
+	fake_cuda_graph_launch_fn *graph[2];
+};
+
+struct fake_cuda_driver {
+	size_t size; /* of this structure: a mismatch means libraries of different builds */
+
+	int (*init)(unsigned int flags); /* cuInit */
+	int (*ready)(void);              /* 0, or NOT_INITIALIZED before cuInit and after a fork */
+	void (*call_enter)(struct fake_cuda_call *call);
+	void (*call_exit)(struct fake_cuda_call *call);
+	void (*set_hooks)(const struct fake_cuda_hooks *hooks);
+	uint64_t (*now)(void);
+	uint64_t (*cupti_time)(uint64_t monotonic);
+	void (*sleep_until)(uint64_t monotonic);
+
+	int (*device_count)(int *count); /* cuDeviceGetCount */
+	int (*set_device)(int device);   /* makes its primary context current, creating it */
+	int (*get_device)(void);
+	bool (*has_context)(void); /* the calling thread has a live current context */
+	int (*device_synchronize)(void);
+	int (*device_reset)(void);
+
+	int (*stream_create)(struct fake_cuda_stream **stream, unsigned int flags);
+	int (*stream_destroy)(struct fake_cuda_stream *stream);
+	int (*stream_synchronize)(struct fake_cuda_stream *stream);
+	/* When the work now on the stream ends, at least now. */
+	int (*stream_end)(struct fake_cuda_stream *stream, uint64_t *end);
+
+	int (*module_load)(struct fake_cuda_module **module, const char *image);
+	int (*module_function)(struct fake_cuda_function **function,
+			       struct fake_cuda_module *module, const char *name);
+	const char *(*function_name)(const struct fake_cuda_function *function);
+
+	int (*capture_begin)(struct fake_cuda_stream *stream);
+	int (*capture_end)(struct fake_cuda_stream *stream, struct fake_cuda_graph **graph);
+	int (*graph_instantiate)(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph *graph);
+	int (*graph_destroy)(struct fake_cuda_graph *graph);
+	int (*graph_exec_destroy)(struct fake_cuda_graph_exec *exec);
+
+	/* The exported cuLaunch*, or unexported twins with FAKE_CUDA_INTERNAL_DRIVER_CALLS. */
+	const struct fake_cuda_launchers *launchers;
+
+	/* Ground truth so far: accepted launch calls, kernels put on the GPU. */
+	void (*counts)(uint64_t *launches, uint64_t *kernels);
+};
+
+/* Exported by libcuda.so.1. Usable before cuInit; never NULL. */
+const struct fake_cuda_driver *fake_cuda_get_driver(void);
+
+#endif

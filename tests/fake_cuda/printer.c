@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The smallest tracer: a library for CUDA_INJECTION64_PATH that appends what CUPTI reports to the
+ * file named by PRINTER_OUT. It checks the stand-ins against themselves, and shows, when the
+ * profiler's own library fails a test, which of the two is wrong.
+ *
+ *	PID kernel NAME START END CORRELATION DEVICE CONTEXT STREAM GRAPH NODE	(CUPTI's clock)
+ *	PID launches N	launch calls that began, counted once each
+ *	PID dropped N
+ */
+#define _GNU_SOURCE
+#include "../../cupti_trace/cupti_abi.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { BUFFER_SIZE = 1 << 20 };
+
+static struct {
+#define X(name, required, parameters) int(*name) parameters;
+	CUPTI_ABI_FUNCTIONS(X)
+#undef X
+} cupti;
+
+static FILE *out;
+static pid_t owner;
+static uint64_t launches;
+static __thread int depth; /* of launch calls: a runtime launch nests a driver launch */
+
+static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
+{
+	const struct cupti_abi_callback_data *call = data;
+
+	(void)userdata, (void)cbid;
+	if (domain == CUPTI_ABI_DOMAIN_RESOURCE) {
+		cupti.cuptiActivityFlushAll(CUPTI_ABI_FLUSH_FORCED);
+		return;
+	}
+	if (call->callback_site == CUPTI_ABI_API_EXIT)
+		depth--;
+	else if (depth++ == 0)
+		__atomic_add_fetch(&launches, 1, __ATOMIC_RELAXED);
+}
+
+static void requested(uint8_t **buffer, size_t *size, size_t *max_num_records)
+{
+	*buffer = aligned_alloc(8, BUFFER_SIZE);
+	*size = *buffer ? BUFFER_SIZE : 0;
+	*max_num_records = 0;
+}
+
+static void completed(void *context, uint32_t stream_id, uint8_t *buffer, size_t size,
+		      size_t valid_size)
+{
+	struct cupti_abi_activity *record = NULL;
+
+	(void)context, (void)stream_id, (void)size;
+	while (cupti.cuptiActivityGetNextRecord(buffer, valid_size, &record) == 0) {
+		const struct cupti_abi_kernel *k = (const void *)record;
+
+		fprintf(out, "%d kernel %s %llu %llu %u %u %u %u %u %llu\n", (int)owner, k->name,
+			(unsigned long long)k->start, (unsigned long long)k->end, k->correlation_id,
+			k->device_id, k->context_id, k->stream_id, k->graph_id,
+			(unsigned long long)k->graph_node_id);
+	}
+	free(buffer);
+}
+
+static void at_exit(void)
+{
+	size_t dropped = 0;
+
+	if (getpid() != owner)
+		return;
+	cupti.cuptiActivityFlushAll(CUPTI_ABI_FLUSH_FORCED);
+	cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped);
+	fprintf(out, "%d launches %llu\n%d dropped %zu\n", (int)owner, (unsigned long long)launches,
+		(int)owner, dropped);
+	fclose(out);
+}
+
+int InitializeInjection(void);
+
+__attribute__((visibility("default"))) int InitializeInjection(void)
+{
+	static const uint32_t runtime[] = {
+		CUPTI_ABI_RT_cudaLaunchKernel, CUPTI_ABI_RT_cudaLaunchKernel_ptsz,
+		CUPTI_ABI_RT_cudaLaunchCooperativeKernel, CUPTI_ABI_RT_cudaGraphLaunch,
+		CUPTI_ABI_RT_cudaLaunchKernelExC};
+	static const uint32_t driver[] = {
+		CUPTI_ABI_DRV_cuLaunchKernel, CUPTI_ABI_DRV_cuLaunchKernel_ptsz,
+		CUPTI_ABI_DRV_cuLaunchCooperativeKernel, CUPTI_ABI_DRV_cuGraphLaunch,
+		CUPTI_ABI_DRV_cuLaunchKernelEx};
+	void *library = dlopen("libcupti.so.13", RTLD_NOW);
+	const char *path = getenv("PRINTER_OUT");
+	cupti_abi_subscriber subscriber;
+
+	if (!library || !path)
+		return 0;
+#define X(name, required, parameters)                  \
+	*(void **)&cupti.name = dlsym(library, #name); \
+	if (!cupti.name)                               \
+		return 0;
+	CUPTI_ABI_FUNCTIONS(X)
+#undef X
+	out = fopen(path, "ae");
+	owner = getpid();
+	if (!out || cupti.cuptiSubscribe(&subscriber, on_callback, NULL))
+		return 0;
+	for (size_t i = 0; i < sizeof(runtime) / sizeof(runtime[0]); i++) {
+		cupti.cuptiEnableCallback(1, subscriber, CUPTI_ABI_DOMAIN_RUNTIME_API, runtime[i]);
+		cupti.cuptiEnableCallback(1, subscriber, CUPTI_ABI_DOMAIN_DRIVER_API, driver[i]);
+	}
+	cupti.cuptiEnableCallback(1, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
+				  CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING);
+	cupti.cuptiActivityRegisterCallbacks(requested, completed);
+	cupti.cuptiActivityEnable(CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	atexit(at_exit);
+	return 1;
+}

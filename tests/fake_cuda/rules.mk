@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+# The CUDA stand-ins, under $(BUILD)/tests/fake_cuda. Included from the top Makefile, which sets
+# BUILD, CC, AR, Q and the macro `msg`. They are built with flags of their own: a sanitizer or
+# -static meant for the profiler must not reach libraries that are loaded into other processes.
+
+FAKE_CUDA_SRC := tests/fake_cuda
+FAKE_CUDA_DIR := $(BUILD)/tests/fake_cuda
+
+FAKE_CUDA_DRIVER_OBJS := driver driver_launch module graph timeline totals
+FAKE_CUDA_CUPTI_OBJS := cupti activity
+FAKE_CUDA_RUNTIME_OBJS := runtime runtime_init runtime_launch
+
+# Entry points begin with `push %rbp`, as NVIDIA's do: a frame pointer, no endbr64 before it, no
+# early return ahead of it.
+FAKE_CUDA_CFLAGS := -std=gnu11 -O1 -g -fPIC -fvisibility=hidden -pthread \
+	-fno-omit-frame-pointer -fcf-protection=none -fno-shrink-wrap \
+	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	$(if $(DEVELOPER),-Werror)
+# Stripped like NVIDIA's: only exported symbols have names. nodelete: they own threads and hooks.
+FAKE_CUDA_LDFLAGS := -shared -pthread -Wl,-z,nodelete -Wl,-z,defs -Wl,-s
+
+FAKE_CUDA_LIBS := $(addprefix $(FAKE_CUDA_DIR)/,libcuda.so.1 libcupti.so.13 libcudart.so.13 \
+	libcudart.so libcudart_static.a libprinter.so)
+
+.PHONY: fake_cuda
+fake_cuda: $(FAKE_CUDA_LIBS)
+
+$(FAKE_CUDA_DIR)/%.o: $(FAKE_CUDA_SRC)/%.c $(FAKE_CUDA_SRC)/rules.mk
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(FAKE_CUDA_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(FAKE_CUDA_DIR)/static/%.o: $(FAKE_CUDA_SRC)/%.c $(FAKE_CUDA_SRC)/rules.mk
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(FAKE_CUDA_CFLAGS) -DFAKE_CUDART_STATIC -MMD -MP -c -o $@ $<
+
+$(FAKE_CUDA_DIR)/libcuda.so.1: $(FAKE_CUDA_DRIVER_OBJS:%=$(FAKE_CUDA_DIR)/%.o)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(FAKE_CUDA_LDFLAGS) -Wl,-soname,$(@F) -o $@ $^ -ldl
+
+$(FAKE_CUDA_DIR)/libcupti.so.13: $(FAKE_CUDA_CUPTI_OBJS:%=$(FAKE_CUDA_DIR)/%.o)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(FAKE_CUDA_LDFLAGS) -Wl,-soname,$(@F) -o $@ $^ -ldl
+
+$(FAKE_CUDA_DIR)/libprinter.so: $(FAKE_CUDA_DIR)/printer.o
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(FAKE_CUDA_LDFLAGS) -o $@ $^ -ldl
+
+$(FAKE_CUDA_DIR)/libcudart.so.13: $(FAKE_CUDA_RUNTIME_OBJS:%=$(FAKE_CUDA_DIR)/%.o) \
+		$(FAKE_CUDA_SRC)/cudart.map
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(FAKE_CUDA_LDFLAGS) -Wl,-soname,$(@F) \
+		-Wl,--version-script,$(FAKE_CUDA_SRC)/cudart.map -o $@ $(filter %.o,$^) -ldl
+
+$(FAKE_CUDA_DIR)/libcudart.so: $(FAKE_CUDA_DIR)/libcudart.so.13
+	$(Q)ln -sf $(<F) $@
+
+$(FAKE_CUDA_DIR)/libcudart_static.a: $(FAKE_CUDA_RUNTIME_OBJS:%=$(FAKE_CUDA_DIR)/static/%.o)
+	$(call msg,AR,$@)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+-include $(wildcard $(FAKE_CUDA_DIR)/*.d $(FAKE_CUDA_DIR)/static/*.d)

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything of the fake runtime but launches: devices, memory, streams, events, graphs. */
+#include "runtime.h"
+#include "cbid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EVENT_MAGIC 0x45564e54u
+
+struct fake_cuda_event {
+	uint32_t magic;
+	bool recorded;
+	uint64_t time; /* when the work before it on its stream ends */
+};
+
+CUDART_EXPORT cudaError_t cudaGetDeviceCount(int *count)
+{
+	struct {
+		int *count;
+	} params = {count};
+	RUNTIME_CALL("cudaGetDeviceCount", FAKE_RT_cudaGetDeviceCount, driver->device_count(count));
+}
+
+CUDART_EXPORT cudaError_t cudaSetDevice(int device)
+{
+	struct {
+		int device;
+	} params = {device};
+	RUNTIME_CALL("cudaSetDevice", FAKE_RT_cudaSetDevice, driver->set_device(device));
+}
+
+CUDART_EXPORT cudaError_t cudaGetDevice(int *device)
+{
+	struct {
+		int *device;
+	} params = {device};
+	RUNTIME_CALL("cudaGetDevice", FAKE_RT_cudaGetDevice,
+		     device ? (*device = driver->get_device(), cudaSuccess)
+			    : cudaErrorInvalidValue);
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceSynchronize(void)
+{
+	char params = 0;
+	RUNTIME_CALL("cudaDeviceSynchronize", FAKE_RT_cudaDeviceSynchronize,
+		     driver->device_synchronize());
+}
+
+static cudaError_t device_reset(const struct fake_cuda_driver *driver)
+{
+	cudaError_t err = driver->device_reset();
+
+	if (!err)
+		runtime_forget_modules();
+	return err;
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceReset(void)
+{
+	char params = 0;
+	RUNTIME_CALL("cudaDeviceReset", CUPTI_ABI_RT_cudaDeviceReset, device_reset(driver));
+}
+
+CUDART_EXPORT cudaError_t cudaGetLastError(void)
+{
+	return runtime_last_error(true);
+}
+
+CUDART_EXPORT cudaError_t cudaPeekAtLastError(void)
+{
+	return runtime_last_error(false);
+}
+
+static const struct {
+	cudaError_t error;
+	const char *name, *text;
+} errors[] = {
+	{cudaSuccess, "cudaSuccess", "no error"},
+	{cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+	{cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+	{cudaErrorInitializationError, "cudaErrorInitializationError", "initialization error"},
+	{cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
+	 "invalid configuration argument"},
+	{cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
+	 "CUDA driver version is insufficient for CUDA runtime version"},
+	{cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction",
+	 "invalid device function"},
+	{cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle",
+	 "invalid resource handle"},
+	{cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+	{FAKE_CUDA_ERROR_NO_DEVICE, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+	{FAKE_CUDA_ERROR_INVALID_DEVICE, "cudaErrorInvalidDevice", "invalid device ordinal"},
+	{FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "cudaErrorStreamCaptureUnsupported",
+	 "operation not permitted when stream is capturing"},
+};
+
+CUDART_EXPORT const char *cudaGetErrorString(cudaError_t error)
+{
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		if (errors[i].error == error)
+			return errors[i].text;
+	return "unrecognized error code";
+}
+
+CUDART_EXPORT const char *cudaGetErrorName(cudaError_t error)
+{
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		if (errors[i].error == error)
+			return errors[i].name;
+	return "unrecognized error code";
+}
+
+static cudaError_t allocate(void **memory, size_t size)
+{
+	if (!memory)
+		return cudaErrorInvalidValue;
+	*memory = size ? malloc(size) : NULL;
+	return size && !*memory ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+
+CUDART_EXPORT cudaError_t cudaMalloc(void **memory, size_t size)
+{
+	struct {
+		void **memory;
+		size_t size;
+	} params = {memory, size};
+	RUNTIME_CALL("cudaMalloc", FAKE_RT_cudaMalloc, allocate(memory, size));
+}
+
+static cudaError_t release(const struct fake_cuda_driver *driver, void *memory)
+{
+	cudaError_t err = memory ? driver->device_synchronize() : cudaSuccess;
+
+	if (!err)
+		free(memory);
+	return err;
+}
+
+CUDART_EXPORT cudaError_t cudaFree(void *memory)
+{
+	struct {
+		void *memory;
+	} params = {memory};
+	RUNTIME_CALL("cudaFree", FAKE_RT_cudaFree, release(driver, memory));
+}
+
+static cudaError_t copy(const struct fake_cuda_driver *driver, void *to, const void *from,
+			size_t size)
+{
+	cudaError_t err = driver->stream_synchronize(NULL);
+
+	if (!err && size)
+		memcpy(to, from, size);
+	return err;
+}
+
+CUDART_EXPORT cudaError_t cudaMemcpy(void *to, const void *from, size_t size,
+				     enum cudaMemcpyKind kind)
+{
+	struct {
+		void *to;
+		const void *from;
+		size_t size;
+		enum cudaMemcpyKind kind;
+	} params = {to, from, size, kind};
+	RUNTIME_CALL("cudaMemcpy", FAKE_RT_cudaMemcpy, copy(driver, to, from, size));
+}
+
+CUDART_EXPORT cudaError_t cudaStreamCreate(cudaStream_t *stream)
+{
+	struct {
+		cudaStream_t *stream;
+	} params = {stream};
+	RUNTIME_CALL("cudaStreamCreate", FAKE_RT_cudaStreamCreate,
+		     driver->stream_create(stream, 0));
+}
+
+CUDART_EXPORT cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags)
+{
+	struct {
+		cudaStream_t *stream;
+		unsigned int flags;
+	} params = {stream, flags};
+	RUNTIME_CALL("cudaStreamCreateWithFlags", FAKE_RT_cudaStreamCreateWithFlags,
+		     driver->stream_create(stream, flags));
+}
+
+CUDART_EXPORT cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+	struct {
+		cudaStream_t stream;
+	} params = {stream};
+	RUNTIME_CALL("cudaStreamDestroy", FAKE_RT_cudaStreamDestroy,
+		     driver->stream_destroy(stream));
+}
+
+CUDART_EXPORT cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+	struct {
+		cudaStream_t stream;
+	} params = {stream};
+	RUNTIME_CALL("cudaStreamSynchronize", FAKE_RT_cudaStreamSynchronize,
+		     driver->stream_synchronize(stream));
+}
+
+static bool event_valid(const struct fake_cuda_event *event)
+{
+	return event && event->magic == EVENT_MAGIC;
+}
+
+static cudaError_t event_new(cudaEvent_t *event)
+{
+	if (!event)
+		return cudaErrorInvalidValue;
+	*event = calloc(1, sizeof(**event));
+	if (!*event)
+		return cudaErrorMemoryAllocation;
+	(*event)->magic = EVENT_MAGIC;
+	return cudaSuccess;
+}
+
+CUDART_EXPORT cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+	struct {
+		cudaEvent_t *event;
+	} params = {event};
+	RUNTIME_CALL("cudaEventCreate", FAKE_RT_cudaEventCreate, event_new(event));
+}
+
+static cudaError_t event_free(cudaEvent_t event)
+{
+	if (!event_valid(event))
+		return cudaErrorInvalidResourceHandle;
+	event->magic = 0;
+	free(event);
+	return cudaSuccess;
+}
+
+CUDART_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+	struct {
+		cudaEvent_t event;
+	} params = {event};
+	RUNTIME_CALL("cudaEventDestroy", FAKE_RT_cudaEventDestroy, event_free(event));
+}
+
+static cudaError_t event_record(const struct fake_cuda_driver *driver, cudaEvent_t event,
+				cudaStream_t stream)
+{
+	cudaError_t err;
+
+	if (!event_valid(event))
+		return cudaErrorInvalidResourceHandle;
+	err = driver->stream_end(stream, &event->time);
+	event->recorded = !err;
+	return err;
+}
+
+CUDART_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+	struct {
+		cudaEvent_t event;
+		cudaStream_t stream;
+	} params = {event, stream};
+	RUNTIME_CALL("cudaEventRecord", FAKE_RT_cudaEventRecord,
+		     event_record(driver, event, stream));
+}
+
+static cudaError_t event_wait(const struct fake_cuda_driver *driver, cudaEvent_t event)
+{
+	if (!event_valid(event))
+		return cudaErrorInvalidResourceHandle;
+	if (event->recorded && event->time > driver->now())
+		driver->sleep_until(event->time);
+	return cudaSuccess;
+}
+
+CUDART_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+	struct {
+		cudaEvent_t event;
+	} params = {event};
+	RUNTIME_CALL("cudaEventSynchronize", FAKE_RT_cudaEventSynchronize,
+		     event_wait(driver, event));
+}
+
+static cudaError_t event_elapsed(const struct fake_cuda_driver *driver, float *ms,
+				 cudaEvent_t start, cudaEvent_t end)
+{
+	uint64_t now = driver->now();
+
+	if (!ms)
+		return cudaErrorInvalidValue;
+	if (!event_valid(start) || !event_valid(end) || !start->recorded || !end->recorded)
+		return cudaErrorInvalidResourceHandle;
+	if (start->time > now || end->time > now)
+		return cudaErrorNotReady;
+	*ms = (float)((double)(int64_t)(end->time - start->time) / 1e6);
+	return cudaSuccess;
+}
+
+CUDART_EXPORT cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
+{
+	struct {
+		float *ms;
+		cudaEvent_t start, end;
+	} params = {ms, start, end};
+	RUNTIME_CALL("cudaEventElapsedTime", FAKE_RT_cudaEventElapsedTime,
+		     event_elapsed(driver, ms, start, end));
+}
+
+CUDART_EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
+						 enum cudaStreamCaptureMode mode)
+{
+	struct {
+		cudaStream_t stream;
+		enum cudaStreamCaptureMode mode;
+	} params = {stream, mode};
+	RUNTIME_CALL("cudaStreamBeginCapture", FAKE_RT_cudaStreamBeginCapture,
+		     driver->capture_begin(stream));
+}
+
+CUDART_EXPORT cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+	struct {
+		cudaStream_t stream;
+		cudaGraph_t *graph;
+	} params = {stream, graph};
+	RUNTIME_CALL("cudaStreamEndCapture", FAKE_RT_cudaStreamEndCapture,
+		     driver->capture_end(stream, graph));
+}
+
+CUDART_EXPORT cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+					       unsigned long long flags)
+{
+	struct {
+		cudaGraphExec_t *exec;
+		cudaGraph_t graph;
+		unsigned long long flags;
+	} params = {exec, graph, flags};
+	RUNTIME_CALL("cudaGraphInstantiate", FAKE_RT_cudaGraphInstantiate,
+		     driver->graph_instantiate(exec, graph));
+}
+
+CUDART_EXPORT cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+	struct {
+		cudaGraph_t graph;
+	} params = {graph};
+	RUNTIME_CALL("cudaGraphDestroy", FAKE_RT_cudaGraphDestroy, driver->graph_destroy(graph));
+}
+
+CUDART_EXPORT cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+	struct {
+		cudaGraphExec_t exec;
+	} params = {exec};
+	RUNTIME_CALL("cudaGraphExecDestroy", FAKE_RT_cudaGraphExecDestroy,
+		     driver->graph_exec_destroy(exec));
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "timeline.h"
+#include "driver.h"
+#include "cbid.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define STREAM_MAGIC 0x5354524du
+#define HANDLE_LEGACY ((struct fake_cuda_stream *)1)
+#define HANDLE_PER_THREAD ((struct fake_cuda_stream *)2)
+
+struct gpu_op {
+	uint64_t start, end;
+	struct fake_cuda_function *function;
+};
+
+struct fake_cuda_stream {
+	uint32_t magic; /* 0 once destroyed */
+	uint32_t id;
+	struct fake_cuda_context *context;
+	bool blocking; /* ordered with the legacy default stream */
+	struct fake_cuda_graph *capture;
+	uint64_t tail; /* end of the last kernel */
+	unsigned int head, count;
+	struct gpu_op ops[GPU_QUEUE_DEPTH];
+	struct fake_cuda_stream *next;
+};
+
+struct fake_cuda_context {
+	uint32_t id;
+	int device;
+	bool alive;
+	struct fake_cuda_stream *legacy;
+	struct fake_cuda_stream *streams; /* all of them, the legacy one included */
+	uint64_t blocking_tail;           /* latest end on any blocking stream */
+	struct fake_cuda_context *next;
+};
+
+static pthread_mutex_t gpu_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct fake_cuda_context *primary[GPU_MAX_DEVICES];
+static struct fake_cuda_context *contexts;
+static struct fake_cuda_function *functions;
+static uint32_t next_context_id = 1, next_stream_id = 7;
+static int64_t next_grid_id = 1;
+static uint64_t launches, kernels;
+static __thread struct fake_cuda_context *current;
+static __thread int current_device;
+static __thread struct fake_cuda_stream *thread_stream;
+
+uint64_t gpu_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t gpu_cupti_time(uint64_t monotonic)
+{
+	const struct gpu_config *c = gpu_config();
+	int64_t drift = (int64_t)(monotonic / 1000000) * c->drift_ppm +
+			(int64_t)(monotonic % 1000000) * c->drift_ppm / 1000000;
+
+	return monotonic + c->clock_offset + (uint64_t)drift;
+}
+
+void gpu_sleep_until(uint64_t monotonic)
+{
+	struct timespec ts = {
+		.tv_sec = (time_t)(monotonic / 1000000000u),
+		.tv_nsec = (long)(monotonic % 1000000000u),
+	};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+}
+
+/* With gpu_lock held. */
+static struct fake_cuda_stream *stream_new(struct fake_cuda_context *context, bool blocking)
+{
+	struct fake_cuda_stream *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->magic = STREAM_MAGIC;
+	/* The numbers that CUPTI gives: 7 is the first context's default stream, then 13, 14... */
+	s->id = next_stream_id;
+	next_stream_id = s->id == 7 ? 13 : s->id + 1;
+	s->context = context;
+	s->blocking = blocking;
+	s->next = context->streams;
+	context->streams = s;
+	return s;
+}
+
+static struct fake_cuda_context *context_new(int device)
+{
+	struct fake_cuda_context *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->id = next_context_id++;
+	c->device = device;
+	c->legacy = stream_new(c, true);
+	if (!c->legacy) {
+		free(c);
+		return NULL;
+	}
+	c->alive = true;
+	c->next = contexts;
+	contexts = c;
+	return c;
+}
+
+struct fake_cuda_context *gpu_context(int device)
+{
+	struct fake_cuda_context *c;
+	bool created = false;
+
+	if (device < 0 || device >= gpu_config()->devices)
+		return NULL;
+	pthread_mutex_lock(&gpu_lock);
+	if (!primary[device]) {
+		primary[device] = context_new(device);
+		created = true;
+	}
+	c = primary[device];
+	pthread_mutex_unlock(&gpu_lock);
+	if (created && c)
+		driver_notify_resource(CUPTI_ABI_RESOURCE_CONTEXT_CREATED, c, NULL, NULL);
+	return c;
+}
+
+struct fake_cuda_context *gpu_current(void)
+{
+	return current && current->alive ? current : NULL;
+}
+
+void gpu_set_current(struct fake_cuda_context *context)
+{
+	current = context;
+	if (context)
+		current_device = context->device;
+}
+
+uint32_t gpu_context_id(const struct fake_cuda_context *context)
+{
+	return context ? context->id : 0;
+}
+
+int gpu_set_device(int device)
+{
+	struct fake_cuda_context *c;
+
+	if (device < 0 || device >= gpu_config()->devices)
+		return FAKE_CUDA_ERROR_INVALID_DEVICE;
+	c = gpu_context(device);
+	if (!c)
+		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
+	gpu_set_current(c);
+	return 0;
+}
+
+int gpu_get_device(void)
+{
+	return current_device;
+}
+
+struct fake_cuda_stream *gpu_stream(struct fake_cuda_stream *handle, bool per_thread)
+{
+	struct fake_cuda_context *c = gpu_current();
+
+	if (handle == HANDLE_LEGACY || (!handle && !per_thread))
+		return c ? c->legacy : NULL;
+	if (handle == HANDLE_PER_THREAD || !handle) {
+		if (!c)
+			return NULL;
+		if (!thread_stream || thread_stream->context != c || !thread_stream->magic) {
+			pthread_mutex_lock(&gpu_lock);
+			thread_stream = stream_new(c, true);
+			pthread_mutex_unlock(&gpu_lock);
+		}
+		return thread_stream;
+	}
+	return handle->magic == STREAM_MAGIC ? handle : NULL;
+}
+
+int gpu_stream_create(struct fake_cuda_stream **stream, unsigned int flags)
+{
+	struct fake_cuda_context *c = gpu_current();
+	struct fake_cuda_stream *s;
+
+	if (!stream || flags > 1)
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	if (!c)
+		return FAKE_CUDA_ERROR_INVALID_CONTEXT;
+	pthread_mutex_lock(&gpu_lock);
+	s = stream_new(c, !(flags & 1));
+	pthread_mutex_unlock(&gpu_lock);
+	if (!s)
+		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
+	*stream = s;
+	driver_notify_resource(FAKE_RESOURCE_STREAM_CREATED, c, s, NULL);
+	return 0;
+}
+
+int gpu_stream_destroy(struct fake_cuda_stream *stream)
+{
+	struct fake_cuda_stream *s = stream;
+
+	if (stream == NULL || stream == HANDLE_LEGACY || stream == HANDLE_PER_THREAD)
+		return FAKE_CUDA_ERROR_INVALID_HANDLE;
+	if (s->magic != STREAM_MAGIC)
+		return FAKE_CUDA_ERROR_INVALID_HANDLE;
+	driver_notify_resource(FAKE_RESOURCE_STREAM_DESTROY_STARTING, s->context, s, NULL);
+	s->magic = 0;
+	return 0;
+}
+
+struct fake_cuda_graph **gpu_stream_capture(struct fake_cuda_stream *stream)
+{
+	return &stream->capture;
+}
+
+bool gpu_stream_is_legacy(const struct fake_cuda_stream *stream)
+{
+	return stream == stream->context->legacy;
+}
+
+/* With gpu_lock held: the end of all that a wait on the stream waits for. */
+static uint64_t stream_tail(const struct fake_cuda_stream *s)
+{
+	return s == s->context->legacy ? s->context->blocking_tail : s->tail;
+}
+
+int gpu_stream_end(struct fake_cuda_stream *handle, uint64_t *end)
+{
+	struct fake_cuda_stream *s = gpu_stream(handle, false);
+	uint64_t now = gpu_now();
+
+	if (!s)
+		return FAKE_CUDA_ERROR_INVALID_HANDLE;
+	pthread_mutex_lock(&gpu_lock);
+	*end = stream_tail(s) > now ? stream_tail(s) : now;
+	pthread_mutex_unlock(&gpu_lock);
+	return 0;
+}
+
+int gpu_stream_synchronize(struct fake_cuda_stream *handle)
+{
+	struct fake_cuda_stream *s = gpu_stream(handle, false);
+	uint64_t end = 0;
+	int err;
+
+	if (s && s->capture)
+		return FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	err = gpu_stream_end(handle, &end);
+	if (!err && end > gpu_now())
+		gpu_sleep_until(end);
+	return err;
+}
+
+int gpu_device_synchronize(void)
+{
+	struct fake_cuda_context *c = gpu_current();
+	uint64_t end = 0;
+
+	if (!c)
+		return FAKE_CUDA_ERROR_INVALID_CONTEXT;
+	pthread_mutex_lock(&gpu_lock);
+	for (struct fake_cuda_stream *s = c->streams; s; s = s->next)
+		if (s->tail > end)
+			end = s->tail;
+	pthread_mutex_unlock(&gpu_lock);
+	if (end > gpu_now())
+		gpu_sleep_until(end);
+	return 0;
+}
+
+int gpu_device_reset(void)
+{
+	struct fake_cuda_context *c = gpu_current();
+	int err;
+
+	if (!c)
+		return 0;
+	err = gpu_device_synchronize();
+	if (err)
+		return err;
+	driver_notify_resource(CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING, c, NULL, NULL);
+	pthread_mutex_lock(&gpu_lock);
+	for (struct fake_cuda_stream *s = c->streams; s; s = s->next)
+		s->magic = 0;
+	c->alive = false;
+	primary[c->device] = NULL;
+	pthread_mutex_unlock(&gpu_lock);
+	current = NULL;
+	return 0;
+}
+
+/* With gpu_lock held: take what has ended by `now` off the queue and into the totals. */
+static void retire(struct fake_cuda_stream *s, uint64_t now)
+{
+	while (s->count && s->ops[s->head].end <= now) {
+		const struct gpu_op *op = &s->ops[s->head];
+
+		op->function->kernels++;
+		op->function->ns += gpu_cupti_time(op->end) - gpu_cupti_time(op->start);
+		s->head = (s->head + 1) % GPU_QUEUE_DEPTH;
+		s->count--;
+	}
+}
+
+void gpu_enqueue(struct fake_cuda_stream *stream, const struct gpu_launch *launch,
+		 struct fake_cuda_kernel *kernel)
+{
+	struct fake_cuda_context *c = stream->context;
+	uint64_t now, start, after;
+
+	pthread_mutex_lock(&gpu_lock);
+	for (;;) {
+		uint64_t room;
+
+		now = gpu_now();
+		retire(stream, now);
+		if (stream->count < GPU_QUEUE_DEPTH)
+			break;
+		room = stream->ops[stream->head].end;
+		pthread_mutex_unlock(&gpu_lock);
+		gpu_sleep_until(room);
+		pthread_mutex_lock(&gpu_lock);
+	}
+	start = now + gpu_config()->latency;
+	after = stream->tail;
+	if (stream == c->legacy)
+		after = c->blocking_tail;
+	else if (stream->blocking && c->legacy->tail > after)
+		after = c->legacy->tail;
+	if (after > start)
+		start = after;
+	stream->tail = start + launch->duration;
+	if (stream->blocking && stream->tail > c->blocking_tail)
+		c->blocking_tail = stream->tail;
+	stream->ops[(stream->head + stream->count++) % GPU_QUEUE_DEPTH] =
+		(struct gpu_op){.start = start, .end = stream->tail, .function = launch->function};
+	kernels++;
+	*kernel = (struct fake_cuda_kernel){
+		.name = launch->function->name,
+		.device_id = (uint32_t)c->device,
+		.context_id = c->id,
+		.stream_id = stream->id,
+		.grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
+		.block = {launch->block[0], launch->block[1], launch->block[2]},
+		.shared_memory = launch->shared_memory,
+		.grid_id = next_grid_id++,
+		.start = start,
+		.end = stream->tail,
+	};
+	pthread_mutex_unlock(&gpu_lock);
+}
+
+void gpu_count_launch(void)
+{
+	const struct gpu_config *c = gpu_config();
+	uint64_t n = __atomic_add_fetch(&launches, 1, __ATOMIC_RELAXED);
+
+	if (n == c->kill_after) {
+		gpu_write_totals();
+		raise(SIGKILL);
+	}
+	if (n == c->crash_after) {
+		gpu_write_totals();
+		signal(SIGSEGV, SIG_DFL);
+		raise(SIGSEGV);
+	}
+}
+
+void gpu_counts(uint64_t *launches_out, uint64_t *kernels_out)
+{
+	*launches_out = __atomic_load_n(&launches, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&gpu_lock);
+	*kernels_out = kernels;
+	pthread_mutex_unlock(&gpu_lock);
+}
+
+void gpu_register_function(struct fake_cuda_function *function)
+{
+	pthread_mutex_lock(&gpu_lock);
+	function->next = functions;
+	functions = function;
+	pthread_mutex_unlock(&gpu_lock);
+}
+
+const struct fake_cuda_function *gpu_totals_begin(uint64_t *pending)
+{
+	uint64_t now = gpu_now();
+
+	pthread_mutex_lock(&gpu_lock);
+	*pending = 0;
+	for (struct fake_cuda_context *c = contexts; c; c = c->next) {
+		for (struct fake_cuda_stream *s = c->streams; s; s = s->next) {
+			retire(s, now);
+			*pending += s->count;
+		}
+	}
+	return functions;
+}
+
+void gpu_totals_end(void)
+{
+	pthread_mutex_unlock(&gpu_lock);
+}

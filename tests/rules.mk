@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+# How tests are built and run; included from the top Makefile. docs/testing.md explains the kinds.
+
+UNIT_SRC := $(wildcard tests/unit/test_*.c)
+UNIT_DIR := $(BUILD)/tests/unit
+UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(UNIT_DIR)/%)
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_DIR := $(BUILD)/tests/fuzz
+FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(FUZZ_DIR)/%)
+
+CUDA_HOME ?= /usr/local/cuda
+CUDA_INCLUDE := $(wildcard $(CUDA_HOME)/include)
+
+# what the unit tests of the injected library link: its modules, without its entry
+INJECT_TESTED := $(filter-out cupti_trace/inject.c cupti_trace/gpu_wire_encode.c,$(inject_src))
+
+.PHONY: test run-tests unit cli fuzz fuzz-build bench test-gpu bench-gpu
+
+test: setup
+	$(Q)$(MAKE) --no-print-directory DEVELOPER=1 run-tests
+
+run-tests: all unit-build fake_cuda workloads
+	$(Q)tests/run
+
+.PHONY: unit-build
+unit-build: $(UNIT_BIN)
+
+unit: unit-build fake_cuda workloads
+	$(Q)tests/run unit
+
+cli: all fake_cuda workloads
+	$(Q)tests/run cli
+
+$(UNIT_DIR)/%: tests/unit/%.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a \
+		$(INJECT_TESTED:%.c=$(BUILD)/%.o) $(BUILD)/bpf/stacks.skel.h Makefile tests/rules.mk
+	$(call msg,TEST,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE)) $(CFLAGS) $(LDFLAGS) \
+		-MMD -MP -MF $@.d -o $@ $< $(INJECT_TESTED:%.c=$(BUILD)/%.o) \
+		$(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a -lcmocka $(LIBS) -pthread -ldl
+
+# ---- fuzzing: libFuzzer, `make fuzz SECONDS=60` each ----
+
+SECONDS ?= 30
+fuzz-build: $(FUZZ_BIN)
+fuzz: fuzz-build
+	$(Q)for f in $(FUZZ_BIN); do echo "== $$f"; mkdir -p $$f.corpus; \
+		$$f -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 \
+		-verbosity=0 $$f.corpus || exit 1; done
+
+FUZZED := $(symbolize_src) cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_encode.c \
+	profiler/gpu_source.c profiler/correlate.c profiler/queue.c
+$(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZED) Makefile tests/rules.mk
+	$(call msg,FUZZ,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -std=gnu11 -g -O1 $(CPPFLAGS) -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=all -o $@ $< $(FUZZED) -ldw -lelf -lz -liberty -llzma -lcjson -lm
+
+# ---- on a machine with a GPU ----
+
+test-gpu:
+	$(Q)tests/gpu/run correctness
+
+bench-gpu:
+	$(Q)tests/gpu/run overhead

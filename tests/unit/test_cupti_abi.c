@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cupti_trace/cupti_abi.h says the same as NVIDIA's headers, where those are installed.
+ *
+ * Values, sizes, offsets and signatures are compared while compiling: with a CUDA Toolkit (-isystem
+ * its include folder) a mistake does not build. Without one the test is skipped.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "../../cupti_trace/cupti_abi.h"
+
+#if defined(__has_include) && __has_include(<cupti.h>) && __has_include(<cuda.h>)
+#include <cupti.h>
+#define HAVE_CUPTI 1
+#endif
+
+#ifdef HAVE_CUPTI
+
+#define SAME(ours, theirs) _Static_assert((long long)(ours) == (long long)(theirs), #theirs)
+
+/* CUptiResult */
+SAME(CUPTI_ABI_SUCCESS, CUPTI_SUCCESS);
+SAME(CUPTI_ABI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_INVALID_PARAMETER);
+SAME(CUPTI_ABI_ERROR_MAX_LIMIT_REACHED, CUPTI_ERROR_MAX_LIMIT_REACHED);
+SAME(CUPTI_ABI_ERROR_NOT_INITIALIZED, CUPTI_ERROR_NOT_INITIALIZED);
+SAME(CUPTI_ABI_ERROR_INVALID_KIND, CUPTI_ERROR_INVALID_KIND);
+SAME(CUPTI_ABI_ERROR_INSUFFICIENT_PRIVILEGES, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
+SAME(CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
+     CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+SAME(CUPTI_ABI_ERROR_UNKNOWN, CUPTI_ERROR_UNKNOWN);
+
+/* Kinds, flags, attributes, domains, sites */
+SAME(CUPTI_ABI_ACTIVITY_KIND_INVALID, CUPTI_ACTIVITY_KIND_INVALID);
+SAME(CUPTI_ABI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL);
+SAME(CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+SAME(CUPTI_ABI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+SAME(CUPTI_ABI_ATTR_DEVICE_BUFFER_SIZE, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE);
+SAME(CUPTI_ABI_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_DRIVER_API);
+SAME(CUPTI_ABI_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_RUNTIME_API);
+SAME(CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RESOURCE);
+SAME(CUPTI_ABI_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+SAME(CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+SAME(CUPTI_ABI_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+SAME(CUPTI_ABI_API_ENTER, CUPTI_API_ENTER);
+SAME(CUPTI_ABI_API_EXIT, CUPTI_API_EXIT);
+
+/* Runtime calls: NVIDIA's names carry the CUDA version that introduced them. */
+#define RUNTIME(name, version) \
+	SAME(CUPTI_ABI_RT_##name, CUPTI_RUNTIME_TRACE_CBID_##name##_##version)
+RUNTIME(cudaDeviceReset, v3020);
+RUNTIME(cudaLaunchKernel, v7000);
+RUNTIME(cudaLaunchKernel_ptsz, v7000);
+RUNTIME(cudaLaunchCooperativeKernel, v9000);
+RUNTIME(cudaLaunchCooperativeKernel_ptsz, v9000);
+RUNTIME(cudaLaunchCooperativeKernelMultiDevice, v9000);
+RUNTIME(cudaGraphLaunch, v10000);
+RUNTIME(cudaGraphLaunch_ptsz, v10000);
+RUNTIME(cudaLaunchKernelExC, v11060);
+RUNTIME(cudaLaunchKernelExC_ptsz, v11060);
+
+#define DRIVER(name) SAME(CUPTI_ABI_DRV_##name, CUPTI_DRIVER_TRACE_CBID_##name)
+DRIVER(cuLaunch);
+DRIVER(cuLaunchGrid);
+DRIVER(cuLaunchGridAsync);
+DRIVER(cuLaunchKernel);
+DRIVER(cuLaunchKernel_ptsz);
+DRIVER(cuLaunchCooperativeKernel);
+DRIVER(cuLaunchCooperativeKernel_ptsz);
+DRIVER(cuLaunchCooperativeKernelMultiDevice);
+DRIVER(cuGraphLaunch);
+DRIVER(cuGraphLaunch_ptsz);
+DRIVER(cuLaunchKernelEx);
+DRIVER(cuLaunchKernelEx_ptsz);
+
+/* A field of ours lies where theirs does and is as large. */
+#define FIELD(type, ours, their_type, theirs)                            \
+	SAME(offsetof(struct type, ours), offsetof(their_type, theirs)); \
+	SAME(sizeof(((struct type *)0)->ours), sizeof(((their_type *)0)->theirs))
+
+SAME(sizeof(struct cupti_abi_activity), sizeof(CUpti_Activity));
+SAME(_Alignof(struct cupti_abi_activity), _Alignof(CUpti_Activity));
+FIELD(cupti_abi_activity, kind, CUpti_Activity, kind);
+
+/* The kernel record: against the newest, which starts with all older ones from 8 on. */
+#define KERNEL_FIELDS_OF(X, record)                                             \
+	X(kind, record, kind)                                                   \
+	X(cache_config, record, cacheConfig)                                    \
+	X(shared_memory_config, record, sharedMemoryConfig)                     \
+	X(registers_per_thread, record, registersPerThread)                     \
+	X(partitioned_cache_requested, record, partitionedGlobalCacheRequested) \
+	X(partitioned_cache_executed, record, partitionedGlobalCacheExecuted)   \
+	X(start, record, start)                                                 \
+	X(end, record, end)                                                     \
+	X(completed, record, completed)                                         \
+	X(device_id, record, deviceId)                                          \
+	X(context_id, record, contextId)                                        \
+	X(stream_id, record, streamId)                                          \
+	X(grid_x, record, gridX)                                                \
+	X(grid_y, record, gridY)                                                \
+	X(grid_z, record, gridZ)                                                \
+	X(block_x, record, blockX)                                              \
+	X(block_y, record, blockY)                                              \
+	X(block_z, record, blockZ)                                              \
+	X(static_shared_memory, record, staticSharedMemory)                     \
+	X(dynamic_shared_memory, record, dynamicSharedMemory)                   \
+	X(local_memory_per_thread, record, localMemoryPerThread)                \
+	X(local_memory_total, record, localMemoryTotal)                         \
+	X(correlation_id, record, correlationId)                                \
+	X(grid_id, record, gridId)                                              \
+	X(name, record, name)                                                   \
+	X(reserved0, record, reserved0)                                         \
+	X(queued, record, queued)                                               \
+	X(submitted, record, submitted)                                         \
+	X(launch_type, record, launchType)                                      \
+	X(carveout_requested, record, isSharedMemoryCarveoutRequested)          \
+	X(carveout, record, sharedMemoryCarveoutRequested)                      \
+	X(padding, record, padding)                                             \
+	X(shared_memory_executed, record, sharedMemoryExecuted)                 \
+	X(graph_node_id, record, graphNodeId)                                   \
+	X(shmem_limit_config, record, shmemLimitConfig)                         \
+	X(graph_id, record, graphId)
+#define KERNEL_FIELD(ours, record, theirs) FIELD(cupti_abi_kernel, ours, record, theirs);
+#define KERNEL_PREFIX(record)                                                          \
+	KERNEL_FIELDS_OF(KERNEL_FIELD, record)                                         \
+	_Static_assert(sizeof(struct cupti_abi_kernel) <= sizeof(record), "a prefix"); \
+	SAME(_Alignof(struct cupti_abi_kernel), _Alignof(record))
+
+/* CUDA 13 writes record 10, CUDA 12 record 9, CUDA 11.8 record 8. */
+#if CUPTI_API_VERSION >= 130000
+KERNEL_PREFIX(CUpti_ActivityKernel10);
+SAME(sizeof(CUpti_ActivityKernel10), 216); /* what the stand-in writes */
+#endif
+#if __has_include(<cupti_activity_deprecated.h>)
+#include <cupti_activity_deprecated.h>
+KERNEL_PREFIX(CUpti_ActivityKernel9);
+#endif
+KERNEL_PREFIX(CUpti_ActivityKernel8);
+
+#define DATA(ours, theirs) FIELD(cupti_abi_callback_data, ours, CUpti_CallbackData, theirs)
+DATA(callback_site, callbackSite);
+DATA(function_name, functionName);
+DATA(function_params, functionParams);
+DATA(function_return_value, functionReturnValue);
+DATA(symbol_name, symbolName);
+DATA(context, context);
+DATA(context_uid, contextUid);
+DATA(correlation_data, correlationData);
+DATA(correlation_id, correlationId);
+SAME(sizeof(struct cupti_abi_callback_data), sizeof(CUpti_CallbackData));
+
+#define RESOURCE(ours, theirs) FIELD(cupti_abi_resource_data, ours, CUpti_ResourceData, theirs)
+RESOURCE(context, context);
+RESOURCE(stream, resourceHandle.stream);
+RESOURCE(descriptor, resourceDescriptor);
+SAME(sizeof(struct cupti_abi_resource_data), sizeof(CUpti_ResourceData));
+
+/*
+ * Signatures. Their enums are our uint32_t and their struct pointers our void pointers or
+ * structures of another name, so types cannot be compared as they stand: what is checked is the
+ * number of parameters and the size of each, and that integers, pointers and enums match in kind.
+ */
+#define ENUM_SIZE(type) SAME(sizeof(type), sizeof(uint32_t))
+ENUM_SIZE(CUptiResult);
+ENUM_SIZE(CUpti_ActivityKind);
+ENUM_SIZE(CUpti_ActivityAttribute);
+ENUM_SIZE(CUpti_CallbackDomain);
+ENUM_SIZE(CUpti_CallbackId);
+SAME(sizeof(cupti_abi_subscriber), sizeof(CUpti_SubscriberHandle));
+
+/* Their function is exactly of the type written here in their own names ... */
+#define THEIRS(name, ...)                                                                    \
+	_Static_assert(                                                                      \
+		__builtin_types_compatible_p(__typeof__(&name), CUptiResult(*) __VA_ARGS__), \
+		#name " in CUPTI's headers")
+/* ... and ours of the same type with enums as uint32_t and handles as void pointers. */
+#define X(name, required, parameters) typedef int ours_##name parameters;
+CUPTI_ABI_FUNCTIONS(X)
+#undef X
+#define OURS(name, ...)                                                                 \
+	_Static_assert(__builtin_types_compatible_p(ours_##name *, int(*) __VA_ARGS__), \
+		       #name " in cupti_abi.h");                                        \
+	enum { checked_##name }
+
+THEIRS(cuptiGetVersion, (uint32_t *));
+OURS(cuptiGetVersion, (uint32_t *));
+THEIRS(cuptiGetTimestamp, (uint64_t *));
+OURS(cuptiGetTimestamp, (uint64_t *));
+THEIRS(cuptiGetResultString, (CUptiResult, const char **));
+OURS(cuptiGetResultString, (uint32_t, const char **));
+THEIRS(cuptiSubscribe, (CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *));
+OURS(cuptiSubscribe, (void **, cupti_abi_callback, void *));
+THEIRS(cuptiUnsubscribe, (CUpti_SubscriberHandle));
+OURS(cuptiUnsubscribe, (void *));
+THEIRS(cuptiEnableCallback,
+       (uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId));
+OURS(cuptiEnableCallback, (uint32_t, void *, uint32_t, uint32_t));
+THEIRS(cuptiActivityRegisterCallbacks,
+       (CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc));
+OURS(cuptiActivityRegisterCallbacks, (cupti_abi_buffer_requested, cupti_abi_buffer_completed));
+THEIRS(cuptiActivityEnable, (CUpti_ActivityKind));
+OURS(cuptiActivityEnable, (uint32_t));
+THEIRS(cuptiActivityDisable, (CUpti_ActivityKind));
+OURS(cuptiActivityDisable, (uint32_t));
+THEIRS(cuptiActivityFlushAll, (uint32_t));
+OURS(cuptiActivityFlushAll, (uint32_t));
+THEIRS(cuptiActivityGetNextRecord, (uint8_t *, size_t, CUpti_Activity **));
+OURS(cuptiActivityGetNextRecord, (uint8_t *, size_t, struct cupti_abi_activity **));
+THEIRS(cuptiActivityGetNumDroppedRecords, (CUcontext, uint32_t, size_t *));
+OURS(cuptiActivityGetNumDroppedRecords, (void *, uint32_t, size_t *));
+THEIRS(cuptiActivitySetAttribute, (CUpti_ActivityAttribute, size_t *, void *));
+OURS(cuptiActivitySetAttribute, (uint32_t, size_t *, void *));
+
+/* A function that is added to the list must be added here. */
+#define X(name, required, parameters) SAME(checked_##name, 0);
+CUPTI_ABI_FUNCTIONS(X)
+#undef X
+
+/* The callbacks' types. */
+_Static_assert(__builtin_types_compatible_p(cupti_abi_buffer_requested,
+					    CUpti_BuffersCallbackRequestFunc),
+	       "CUpti_BuffersCallbackRequestFunc");
+_Static_assert(__builtin_types_compatible_p(CUpti_BuffersCallbackCompleteFunc,
+					    void (*)(CUcontext, uint32_t, uint8_t *, size_t,
+						     size_t)),
+	       "CUpti_BuffersCallbackCompleteFunc");
+_Static_assert(__builtin_types_compatible_p(cupti_abi_buffer_completed,
+					    void (*)(void *, uint32_t, uint8_t *, size_t, size_t)),
+	       "cupti_abi_buffer_completed");
+_Static_assert(__builtin_types_compatible_p(CUpti_CallbackFunc,
+					    void (*)(void *, CUpti_CallbackDomain, CUpti_CallbackId,
+						     const void *)),
+	       "CUpti_CallbackFunc");
+_Static_assert(__builtin_types_compatible_p(cupti_abi_callback,
+					    void (*)(void *, uint32_t, uint32_t, const void *)),
+	       "cupti_abi_callback");
+
+#endif
+
+static void same_as_the_headers(void **state)
+{
+	(void)state;
+#ifdef HAVE_CUPTI
+	print_message("compared with CUPTI API version %d while compiling\n", CUPTI_API_VERSION);
+#else
+	print_message("SKIP: built without CUPTI's headers (cupti.h, cuda.h): nothing to compare "
+		      "cupti_abi.h with\n");
+	skip();
+#endif
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_the_headers)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The whole library on real processes, and on made-up ones whose pids no kernel hands out, so that
+ * nothing can be read from /proc for them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "symbolize/symbolizer.h"
+
+#define GHOST 0x3fff0000 /* above the largest pid_max */
+
+static char folder[128];
+
+__attribute__((noinline)) static int local_function(int x)
+{
+	__asm__ volatile("");
+	return x + 1;
+}
+
+__attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
+{
+	char command[4096];
+	va_list arguments;
+	size_t length;
+
+	length = (size_t)snprintf(command, sizeof(command), "cd %s && ", folder);
+	va_start(arguments, format);
+	vsnprintf(command + length, sizeof(command) - length, format, arguments);
+	va_end(arguments);
+	if (system(command) != 0)
+		fail_msg("failed: %s", command);
+}
+
+/* A library whose only function has this name, for the whole of its .text (16 bytes and more). */
+static void build_library(const char *file, const char *function)
+{
+	shell("printf '\\t.text\\n\\t.globl %s\\n\\t.type %s,@function\\n%s:\\n\\t.fill "
+	      "4096,1,0x90\\n"
+	      "\\t.size %s,4096\\n\\t.section .note.GNU-stack,\"\",@progbits\\n' > l.S &&"
+	      " ${CC:-cc} -shared -nostdlib -nostartfiles l.S -o '%s'",
+	      function, function, function, function, file);
+}
+
+static uint64_t text_offset(const char *file)
+{
+	unsigned long offset = 0;
+	char command[512];
+	FILE *pipe;
+
+	snprintf(command, sizeof(command),
+		 "readelf -SW '%s/%s' | sed 's/^ *\\[ *[0-9]*\\]//' | awk '$1 == \".text\" {print "
+		 "$4}'",
+		 folder, file);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	assert_int_equal(fscanf(pipe, "%lx", &offset), 1);
+	pclose(pipe);
+	return offset;
+}
+
+struct mapped {
+	char path[256];
+	struct code_mapping mapping;
+};
+
+static void describe(struct mapped *m, const char *file, uint64_t start, uint64_t size,
+		     uint64_t offset)
+{
+	struct stat st;
+
+	snprintf(m->path, sizeof(m->path), "%s/%s", folder, file);
+	assert_int_equal(stat(m->path, &st), 0);
+	m->mapping = (struct code_mapping){
+		.start = start,
+		.end = start + size,
+		.file_offset = offset,
+		.dev_major = major(st.st_dev),
+		.dev_minor = minor(st.st_dev),
+		.inode = st.st_ino,
+		.path = m->path,
+	};
+}
+
+static void map_library(struct symbolizer *s, pid_t pid, const char *file, uint64_t start)
+{
+	struct mapped m;
+
+	describe(&m, file, start, 4096, text_offset(file) & ~4095ull);
+	assert_int_equal(symbolizer_map(s, pid, &m.mapping), 0);
+}
+
+static const char *name_at(struct symbolizer *s, pid_t pid, uint64_t address)
+{
+	return symbolizer_name(s, symbolizer_locate(s, pid, address), false);
+}
+
+static void test_this_process(void **state)
+{
+	struct symbolizer *s = symbolizer_new();
+	pid_t self = getpid();
+	const char *name;
+	struct code_ref ref, again;
+
+	(void)state;
+	ref = symbolizer_locate(s, self, (uintptr_t)local_function + 1);
+	assert_true(ref.module > MODULE_JIT);
+	assert_int_equal(ref.process, 0);
+	name = symbolizer_name(s, ref, false);
+	assert_string_equal(name, "local_function");
+	again = symbolizer_locate(s, self, (uintptr_t)local_function + 2);
+	assert_ptr_equal(symbolizer_name(s, again, false), name);
+	assert_non_null(strstr(symbolizer_module_path(s, ref.module), "symbolizer"));
+
+	ref = symbolizer_locate(s, self, (uintptr_t)dlsym(RTLD_DEFAULT, "hsearch") + 4);
+	assert_non_null(strstr(symbolizer_name(s, ref, false), "hsearch"));
+	assert_non_null(strstr(symbolizer_module_path(s, ref.module), "libc"));
+
+	assert_string_equal(name_at(s, self, 8), "[unknown]");
+	assert_string_equal(name_at(s, self, UINT64_MAX), "[unknown]");
+	ref = symbolizer_locate(s, self, 8);
+	assert_int_equal(ref.module, MODULE_UNKNOWN);
+	assert_int_equal(ref.offset, 0);
+	symbolizer_free(s);
+	symbolizer_free(NULL);
+}
+
+static void test_vdso_and_kernel(void **state)
+{
+	struct symbolizer *s = symbolizer_new();
+	uint64_t base = getauxval(AT_SYSINFO_EHDR);
+	unsigned int found = 0;
+	struct code_ref ref;
+
+	(void)state;
+	if (base) {
+		for (uint64_t offset = 0; offset < 8192; offset++) {
+			ref = symbolizer_locate(s, getpid(), base + offset);
+			if (ref.module != MODULE_VDSO)
+				break;
+			assert_int_equal(ref.offset, offset);
+			found += strstr(symbolizer_name(s, ref, false), "clock_gettime") != NULL;
+		}
+		assert_true(found > 10);
+	}
+	ref = symbolizer_locate_kernel(s, 0xffffffff00000001);
+	assert_int_equal(ref.module, MODULE_KERNEL);
+	assert_int_equal(ref.offset, 0xffffffff00000001);
+	ref.offset = 5;
+	assert_string_equal(symbolizer_name(s, ref, false), "[kernel]");
+	assert_string_equal(symbolizer_module_path(s, MODULE_KERNEL), "[kernel]");
+	assert_string_equal(symbolizer_module_path(s, 12345), "[unknown]");
+	ref.module = 12345;
+	assert_string_equal(symbolizer_name(s, ref, false), "[unknown]");
+	symbolizer_free(s);
+}
+
+static void test_fork_exec_exit(void **state)
+{
+	struct symbolizer *s = symbolizer_new();
+	pid_t parent = GHOST, child = GHOST + 1;
+	uint64_t at = 0x10000 + 100;
+
+	(void)state;
+	build_library("a.so", "_ZN1a1fEv");
+	build_library("b.so", "b_function");
+	at = 0x10000 + (text_offset("a.so") & 4095) + 10;
+	assert_string_equal(name_at(s, parent, at), "[unknown]");
+	map_library(s, parent, "a.so", 0x10000);
+	assert_string_equal(name_at(s, parent, at), "a::f");
+
+	/* A fork has what its parent had, until one of them maps something else. */
+	assert_int_equal(symbolizer_fork(s, parent, child), 0);
+	assert_string_equal(name_at(s, child, at), "a::f");
+	map_library(s, child, "b.so", 0x10000);
+	assert_string_equal(name_at(s, child, at), "b_function");
+	assert_string_equal(name_at(s, parent, at), "a::f");
+
+	/* The same code in both is the same code_ref. */
+	map_library(s, child, "a.so", 0x70000);
+	assert_memory_equal((&(struct code_ref[]){symbolizer_locate(s, parent, at)}),
+			    (&(struct code_ref[]){symbolizer_locate(s, child, at + 0x60000)}),
+			    sizeof(struct code_ref));
+
+	assert_int_equal(symbolizer_exec(s, child), 0);
+	assert_string_equal(name_at(s, child, at), "[unknown]");
+	map_library(s, child, "a.so", 0x20000);
+	assert_string_equal(name_at(s, child, at + 0x10000), "a::f");
+
+	symbolizer_exit(s, parent);
+	assert_string_equal(name_at(s, parent, at), "[unknown]");
+	assert_string_equal(name_at(s, child, at + 0x10000), "a::f");
+
+	/* The number is used again before its exit was seen. */
+	assert_int_equal(symbolizer_fork(s, parent, child), 0);
+	assert_string_equal(name_at(s, child, at + 0x10000), "[unknown]");
+	/* perf reports a thread as a fork of its own process. */
+	map_library(s, child, "a.so", 0x20000);
+	assert_int_equal(symbolizer_fork(s, child, child), 0);
+	assert_string_equal(name_at(s, child, at + 0x10000), "a::f");
+	/* A parent that nobody knows. */
+	assert_int_equal(symbolizer_fork(s, GHOST + 77, GHOST + 78), 0);
+	symbolizer_free(s);
+}
+
+static void test_return_addresses(void **state)
+{
+	struct symbolizer *s = symbolizer_new();
+	struct code_ref ref;
+	uint64_t text;
+
+	(void)state;
+	shell("printf '\\t.text\\n\\t.type one,@function\\none:\\n\\t.fill 16,1,0x90\\n\\t.size "
+	      "one,16\\n"
+	      "\\t.type two,@function\\ntwo:\\n\\t.fill 16,1,0x90\\n\\t.size two,16\\n"
+	      "\\t.section .note.GNU-stack,\"\",@progbits\\n' > r.S &&"
+	      " ${CC:-cc} -shared -nostdlib -nostartfiles r.S -o r.so");
+	text = text_offset("r.so");
+	map_library(s, GHOST, "r.so", 0x10000);
+	ref = symbolizer_locate(s, GHOST, 0x10000 + (text & 4095) + 16);
+	assert_string_equal(symbolizer_name(s, ref, false), "two");
+	assert_string_equal(symbolizer_name(s, ref, true), "one");
+	ref.offset += 16;
+	assert_string_equal(symbolizer_name(s, ref, true), "two");
+	assert_string_equal(symbolizer_name(s, ref, false), "[r.so]");
+	ref.offset = 0;
+	assert_string_equal(symbolizer_name(s, ref, true), "[r.so]");
+	symbolizer_free(s);
+}
+
+static void test_names_survive_deletion_and_replacement(void **state)
+{
+	struct symbolizer *s = symbolizer_new();
+	struct code_ref deleted, replaced;
+	uint64_t at;
+
+	(void)state;
+	build_library("deleted.so", "was_deleted");
+	build_library("replaced.so", "was_replaced");
+	at = 0x10000 + (text_offset("deleted.so") & 4095) + 10;
+	map_library(s, GHOST, "deleted.so", 0x10000);
+	map_library(s, GHOST, "replaced.so", 0x20000);
+	deleted = symbolizer_locate(s, GHOST, at);
+	replaced = symbolizer_locate(s, GHOST, at + 0x10000);
+	shell("rm deleted.so");
+	build_library("other.so", "impostor");
+	shell("mv other.so replaced.so");
+	assert_string_equal(symbolizer_name(s, deleted, false), "was_deleted");
+	assert_string_equal(symbolizer_name(s, replaced, false), "was_replaced");
+	symbolizer_free(s);
+}
+
+static void test_a_replaced_file_gives_no_wrong_names(void **state)
+{
+	struct symbolizer *s = symbolizer_new();
+	struct code_ref ref;
+	uint64_t at;
+
+	(void)state;
+	build_library("lib.so", "original");
+	at = 0x10000 + (text_offset("lib.so") & 4095) + 10;
+	map_library(s, GHOST, "lib.so", 0x10000);
+	build_library("other.so", "impostor");
+	shell("mv other.so lib.so");
+	ref = symbolizer_locate(s, GHOST, at);
+	assert_string_equal(symbolizer_name(s, ref, false), "[lib.so]");
+	symbolizer_free(s);
+}
+
+/* A child that maps the library, for as long as the test wants. */
+static pid_t child_with(const char *file, uint64_t *start)
+{
+	int pipes[2], fd;
+	char path[256];
+	void *memory;
+	pid_t pid;
+
+	assert_int_equal(pipe(pipes), 0);
+	pid = fork();
+	if (pid == 0) {
+		snprintf(path, sizeof(path), "%s/%s", folder, file);
+		fd = open(path, O_RDONLY);
+		memory = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+			      (off_t)(text_offset(file) & ~4095ull));
+		close(fd);
+		if (write(pipes[1], &memory, sizeof(memory)) != sizeof(memory))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	assert_true(pid > 0);
+	assert_int_equal(read(pipes[0], &memory, sizeof(memory)), sizeof(memory));
+	assert_true(memory != MAP_FAILED);
+	close(pipes[0]);
+	close(pipes[1]);
+	*start = (uintptr_t)memory;
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void test_a_living_process_with_a_deleted_file(void **state)
+{
+	struct symbolizer *s = symbolizer_new();
+	struct code_ref ref, after;
+	uint64_t start, at;
+	pid_t pid;
+
+	(void)state;
+	build_library("gone (x).so", "gone_function");
+	at = (text_offset("gone (x).so") & 4095) + 10;
+	pid = child_with("gone (x).so", &start);
+	shell("rm 'gone (x).so'");
+	ref = symbolizer_locate(s, pid, start + at); /* lazily from /proc, by map_files */
+	assert_true(ref.module > MODULE_JIT);
+	assert_null(strstr(symbolizer_module_path(s, ref.module), "deleted"));
+	end_child(pid);
+	/* It is known until its end is reported. */
+	after = symbolizer_locate(s, pid, start + at);
+	assert_memory_equal(&ref, &after, sizeof(ref));
+	assert_int_equal(symbolizer_snapshot(s, pid), -ESRCH);
+	if (geteuid() == 0)
+		assert_string_equal(symbolizer_name(s, ref, false), "gone_function");
+	symbolizer_free(s);
+}
+
+static void test_new_mappings_are_found_without_being_told(void **state)
+{
+	struct symbolizer *s = symbolizer_new();
+	const char *name = NULL;
+	uint64_t at;
+	void *handle, *function;
+	char path[256];
+
+	(void)state;
+	build_library("late.so", "late_function");
+	assert_int_equal(symbolizer_snapshot(s, getpid()), 0);
+	snprintf(path, sizeof(path), "%s/late.so", folder);
+	handle = dlopen(path, RTLD_NOW);
+	assert_non_null(handle);
+	function = dlsym(handle, "late_function");
+	at = (uintptr_t)function + 5;
+	/* Within a bounded time: garbage came first, and made it wait. */
+	for (int i = 0; i < 100; i++)
+		assert_string_equal(name_at(s, getpid(), 0x1000 + (uint64_t)i), "[unknown]");
+	for (int i = 0; i < 1000; i++) {
+		name = name_at(s, getpid(), at);
+		if (strcmp(name, "late_function") == 0)
+			break;
+		usleep(5000);
+	}
+	assert_string_equal(name, "late_function");
+	dlclose(handle);
+	symbolizer_free(s);
+}
+
+static void test_hostile_paths(void **state)
+{
+	static const char *const names[] = {"fifo", "folder", "dangling", "/dev/tty", "/dev/zero"};
+	struct symbolizer *s = symbolizer_new();
+	struct code_ref ref;
+
+	(void)state;
+	shell("mkfifo fifo && mkdir -p folder && ln -sf nowhere dangling");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct code_mapping mapping = {.start = 0x1000, .end = 0x2000, .inode = 1};
+		char path[256];
+		struct stat st;
+
+		snprintf(path, sizeof(path), "%s%s%s", names[i][0] == '/' ? "" : folder,
+			 names[i][0] == '/' ? "" : "/", names[i]);
+		if (lstat(path, &st) == 0)
+			mapping.inode = st.st_ino;
+		mapping.path = path;
+		assert_int_equal(symbolizer_map(s, GHOST, &mapping), 0);
+		ref = symbolizer_locate(s, GHOST, 0x1800); /* must not hang */
+		assert_int_equal(symbolizer_name(s, ref, false)[0], '[');
+	}
+	symbolizer_free(s);
+}
+
+static void test_odd_mappings(void **state)
+{
+	static const struct {
+		const char *path;
+		uint64_t inode;
+		const char *name;
+	} odd[] = {
+		{"", 0, "[jit]"},
+		{"//anon", 0, "[jit]"},
+		{"[anon:evil]", 0, "[jit]"},
+		{"[heap]", 0, "[jit]"},
+		{"[stack]", 0, "[jit]"},
+		{"[uprobes]", 0, "[uprobes]"},
+		{"[vsyscall]", 0, "[vsyscall]"},
+		{"/memfd:jit (deleted)", 5, "[jit]"},
+		{"/dev/zero (deleted)", 5, "[jit]"},
+		{"relative", 5, "[jit]"},
+		{"/nowhere/lib\033[2J\nx.so", 5, "[lib?[2J?x.so]"},
+		{"/nowhere/libfoo.so.1 (deleted)", 5, "[libfoo.so.1]"},
+		{"/", 5, "[]"},
+	};
+	struct symbolizer *s = symbolizer_new();
+	struct code_mapping empty = {.start = 0x2000, .end = 0x2000, .path = ""};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+		struct code_mapping mapping = {
+			.start = 0x1000,
+			.end = 0x2000,
+			.inode = odd[i].inode,
+			.path = odd[i].path,
+		};
+
+		assert_int_equal(symbolizer_map(s, GHOST, &mapping), 0);
+		assert_string_equal(name_at(s, GHOST, 0x1000 + i), odd[i].name);
+	}
+	assert_int_equal(symbolizer_map(s, GHOST, &empty), -EINVAL);
+	symbolizer_free(s);
+}
+
+static void test_jit_code(void **state)
+{
+	struct symbolizer *s = symbolizer_new();
+	struct code_mapping mapping = {.start = 0x1000, .end = 0x2000, .path = "//anon"};
+	struct code_ref ref;
+	struct mapped m;
+	char path[64];
+	FILE *file;
+
+	(void)state;
+	/* Also a file that is not ELF, such as a Java or .NET image. */
+	shell("head -c 8192 /dev/zero > image");
+	describe(&m, "image", 0x5000, 0x1000, 0);
+	assert_int_equal(symbolizer_map(s, GHOST, &mapping), 0);
+	assert_int_equal(symbolizer_map(s, GHOST, &m.mapping), 0);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", GHOST);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fprintf(file, "1100 100 js:main app.js:1\n5000 80 in file\n");
+	fclose(file);
+
+	ref = symbolizer_locate(s, GHOST, 0x1180);
+	assert_int_equal(ref.module, MODULE_JIT);
+	assert_int_equal(ref.process, GHOST);
+	assert_int_equal(ref.offset, 0x1180);
+	assert_string_equal(symbolizer_name(s, ref, false), "js:main app.js:1");
+	assert_string_equal(name_at(s, GHOST, 0x1200), "[jit]");
+	ref = symbolizer_locate(s, GHOST, 0x1200);
+	assert_string_equal(symbolizer_name(s, ref, true), "js:main app.js:1");
+	assert_string_equal(name_at(s, GHOST, 0x5010), "in file");
+	unlink(path);
+	symbolizer_free(s);
+}
+
+static void test_stats(void **state)
+{
+	struct symbolizer *s = symbolizer_new();
+	struct code_ref ref;
+
+	(void)state;
+	ref = symbolizer_locate(s, getpid(), (uintptr_t)local_function);
+	symbolizer_name(s, ref, false);
+	symbolizer_name(s, ref, false);
+	assert_int_equal(symbolizer_stats(s).named, 1);
+	assert_int_equal(symbolizer_stats(s).unnamed, 0);
+	symbolizer_name(s, (struct code_ref){0}, false);
+	symbolizer_name(s, (struct code_ref){0}, true);
+	assert_int_equal(symbolizer_stats(s).named, 2);
+	assert_int_equal(symbolizer_stats(s).unnamed, 1);
+	symbolizer_free(s);
+}
+
+static unsigned int open_files(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	unsigned int count = 0;
+
+	assert_non_null(directory);
+	while (readdir(directory))
+		count++;
+	closedir(directory);
+	return count;
+}
+
+static void test_many_files(void **state)
+{
+	enum { FILES = 600 };
+	struct symbolizer *s = symbolizer_new();
+	static struct code_ref refs[FILES];
+	unsigned int before = open_files();
+	uint64_t text;
+
+	(void)state;
+	build_library("many.so", "in_many");
+	shell("for i in $(seq 0 %d); do cp many.so many$i.so; done", FILES - 1);
+	text = text_offset("many.so");
+	for (unsigned int i = 0; i < FILES; i++) {
+		struct mapped m;
+		char file[32];
+
+		snprintf(file, sizeof(file), "many%u.so", i);
+		describe(&m, file, 0x10000 + i * 0x2000ull, 0x1000, text & ~4095ull);
+		assert_int_equal(symbolizer_map(s, GHOST, &m.mapping), 0);
+		refs[i] = symbolizer_locate(s, GHOST, m.mapping.start + (text & 4095) + 3);
+	}
+	assert_true(open_files() <= before + 512);
+	for (unsigned int i = 0; i < FILES; i++)
+		assert_string_equal(symbolizer_name(s, refs[i], false), "in_many");
+	assert_int_equal(open_files(), before);
+	symbolizer_free(s);
+}
+
+static int make_folder(void **state)
+{
+	const char *parent = getenv("TMPDIR");
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "%s/symbolizer.XXXXXX", parent ? parent : "/tmp");
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+	char command[256];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_this_process),
+		cmocka_unit_test(test_vdso_and_kernel),
+		cmocka_unit_test(test_fork_exec_exit),
+		cmocka_unit_test(test_return_addresses),
+		cmocka_unit_test(test_names_survive_deletion_and_replacement),
+		cmocka_unit_test(test_a_replaced_file_gives_no_wrong_names),
+		cmocka_unit_test(test_a_living_process_with_a_deleted_file),
+		cmocka_unit_test(test_new_mappings_are_found_without_being_told),
+		cmocka_unit_test(test_hostile_paths),
+		cmocka_unit_test(test_odd_mappings),
+		cmocka_unit_test(test_jit_code),
+		cmocka_unit_test(test_stats),
+		cmocka_unit_test(test_many_files),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

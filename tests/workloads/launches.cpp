@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launches N [THREADS=1] [STREAMS=1] [MODE=kernel]: exactly N launches of a tiny kernel, shared
+ * out over threads (the first ones launch one more if N does not divide), each thread going round
+ * its own streams. Prints what it did.
+ *
+ * MODE: kernel | ex (cudaLaunchKernelExC) | cooperative | graph (N launches of a graph that holds
+ * GRAPH_NODES kernels) | mixed (all in turn).
+ */
+#include "gpu.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <string>
+#include <vector>
+
+enum { TINY_NS = 1000, GRAPH_NODES = 3 };
+
+GPU_KERNEL(tiny)
+GPU_KERNEL(tiny_in_graph)
+
+enum mode { MODE_KERNEL, MODE_EX, MODE_COOPERATIVE, MODE_GRAPH, MODE_MIXED };
+static const char *const mode_names[] = {"kernel", "ex", "cooperative", "graph", "mixed"};
+
+struct work {
+	pthread_t thread;
+	long launches;
+	int streams;
+	enum mode mode;
+	long kernels; /* out */
+};
+
+NOINLINE static void launch_kernel(cudaStream_t stream)
+{
+	GPU_CHECK(GPU_LAUNCH(stream, TINY_NS, tiny));
+}
+
+NOINLINE static void launch_ex(cudaStream_t stream)
+{
+	gpu_ns ns = TINY_NS;
+	void *args[] = {&ns};
+	cudaLaunchConfig_t config = {};
+
+	config.gridDim = dim3(1);
+	config.blockDim = dim3(1);
+	config.stream = stream;
+	GPU_CHECK(cudaLaunchKernelExC(&config, (const void *)tiny, args));
+}
+
+NOINLINE static void launch_cooperative(cudaStream_t stream)
+{
+	GPU_CHECK(GPU_LAUNCH_BY(cudaLaunchCooperativeKernel, stream, TINY_NS, tiny));
+}
+
+NOINLINE static void launch_graph(cudaGraphExec_t graph, cudaStream_t stream)
+{
+	GPU_CHECK(cudaGraphLaunch(graph, stream));
+}
+
+NOINLINE static cudaGraphExec_t make_graph(cudaStream_t stream)
+{
+	cudaGraphExec_t exec;
+	cudaGraph_t graph;
+
+	GPU_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+	for (int i = 0; i < GRAPH_NODES; i++)
+		GPU_CHECK(GPU_LAUNCH(stream, TINY_NS, tiny_in_graph));
+	GPU_CHECK(cudaStreamEndCapture(stream, &graph));
+	GPU_CHECK(cudaGraphInstantiate(&exec, graph, 0));
+	GPU_CHECK(cudaGraphDestroy(graph));
+	return exec;
+}
+
+NOINLINE static void launch_all(struct work *w, const std::vector<cudaStream_t> &streams)
+{
+	cudaGraphExec_t graph = nullptr;
+
+	if (w->mode == MODE_GRAPH || w->mode == MODE_MIXED)
+		graph = make_graph(streams[0]);
+	for (long i = 0; i < w->launches; i++) {
+		cudaStream_t stream = streams[(size_t)i % streams.size()];
+		int mode = w->mode == MODE_MIXED ? (int)(i % MODE_MIXED) : w->mode;
+
+		if (mode == MODE_KERNEL)
+			launch_kernel(stream);
+		else if (mode == MODE_EX)
+			launch_ex(stream);
+		else if (mode == MODE_COOPERATIVE)
+			launch_cooperative(stream);
+		else
+			launch_graph(graph, stream);
+		w->kernels += mode == MODE_GRAPH ? GRAPH_NODES : 1;
+	}
+	GPU_CHECK(cudaDeviceSynchronize());
+	if (graph)
+		GPU_CHECK(cudaGraphExecDestroy(graph));
+}
+
+static void *thread_main(void *arg)
+{
+	struct work *w = (struct work *)arg;
+	std::vector<cudaStream_t> streams((size_t)w->streams);
+
+	for (auto &s : streams)
+		GPU_CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+	launch_all(w, streams);
+	for (auto &s : streams)
+		GPU_CHECK(cudaStreamDestroy(s));
+	return nullptr;
+}
+
+static int parse_mode(const char *name)
+{
+	for (int i = 0; i <= MODE_MIXED; i++)
+		if (strcmp(name, mode_names[i]) == 0)
+			return i;
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	long n = argc > 1 ? atol(argv[1]) : -1, kernels = 0;
+	int threads = argc > 2 ? atoi(argv[2]) : 1;
+	int streams = argc > 3 ? atoi(argv[3]) : 1;
+	int mode = argc > 4 ? parse_mode(argv[4]) : MODE_KERNEL;
+
+	if (n < 0 || threads < 1 || streams < 1 || mode < 0) {
+		fprintf(stderr, "usage: %s N [THREADS] [STREAMS] [MODE]\n", argv[0]);
+		return 1;
+	}
+	std::vector<struct work> work((size_t)threads);
+	for (int i = 0; i < threads; i++) {
+		work[(size_t)i].launches = n / threads + (i < n % threads);
+		work[(size_t)i].streams = streams;
+		work[(size_t)i].mode = (enum mode)mode;
+	}
+	for (int i = 1; i < threads; i++)
+		if (pthread_create(&work[(size_t)i].thread, nullptr, thread_main, &work[(size_t)i]))
+			return 2;
+	thread_main(&work[0]);
+	for (int i = 1; i < threads; i++)
+		pthread_join(work[(size_t)i].thread, nullptr);
+	for (const auto &w : work)
+		kernels += w.kernels;
+	printf("launches %ld kernels %ld threads %d streams %d mode %s\n", n, kernels, threads,
+	       streams, mode_names[mode]);
+	return 0;
+}

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+# The workloads, under $(BUILD)/tests/workloads: NAME links with the shared stand-in for cudart,
+# NAME_static with the static one, and `make workloads_gpu` builds the launching ones with nvcc as
+# NAME_gpu. Included from the top Makefile after tests/fake_cuda/rules.mk.
+#
+# -O1 with frame pointers and no tail calls: the stacks are the ones the sources show.
+
+WORKLOADS_SRC := tests/workloads
+WORKLOADS_DIR := $(BUILD)/tests/workloads
+
+WORKLOADS_CUDA := inference launches durations forks device_reset pyramid
+WORKLOADS_STATIC := inference launches durations
+WORKLOADS_PLAIN := cpu_mix exits rubbish driver_api
+
+WORKLOADS_FLAGS := -O1 -g -pthread -fno-omit-frame-pointer -fno-optimize-sibling-calls \
+	-Wall -Wextra -Wshadow $(if $(DEVELOPER),-Werror)
+WORKLOADS_CFLAGS := -std=gnu11 -Wstrict-prototypes -Wmissing-prototypes $(WORKLOADS_FLAGS)
+WORKLOADS_CXXFLAGS := -std=gnu++17 $(WORKLOADS_FLAGS)
+NVCC ?= $(CUDA_HOME)/bin/nvcc
+WORKLOADS_NVCCFLAGS := -x cu -std=c++17 -O1 -g -arch=sm_90 \
+	-Xcompiler -fno-omit-frame-pointer,-fno-optimize-sibling-calls
+
+.PHONY: workloads workloads_gpu
+workloads: $(addprefix $(WORKLOADS_DIR)/,$(WORKLOADS_CUDA) $(WORKLOADS_PLAIN) \
+	$(WORKLOADS_STATIC:%=%_static))
+workloads_gpu: $(WORKLOADS_CUDA:%=$(WORKLOADS_DIR)/%_gpu)
+
+$(WORKLOADS_DIR)/%.o: $(WORKLOADS_SRC)/%.c $(WORKLOADS_SRC)/rules.mk
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(WORKLOADS_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(WORKLOADS_DIR)/%.o: $(WORKLOADS_SRC)/%.cpp $(WORKLOADS_SRC)/rules.mk
+	$(call msg,CXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -MMD -MP -c -o $@ $<
+
+$(WORKLOADS_CUDA:%=$(WORKLOADS_DIR)/%): $(WORKLOADS_DIR)/%: $(WORKLOADS_DIR)/%.o \
+		$(FAKE_CUDA_DIR)/libcudart.so
+	$(call msg,LINK,$@)
+	$(Q)$(CXX) -pthread -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart
+
+$(WORKLOADS_STATIC:%=$(WORKLOADS_DIR)/%_static): $(WORKLOADS_DIR)/%_static: \
+		$(WORKLOADS_DIR)/%.o $(FAKE_CUDA_DIR)/libcudart_static.a
+	$(call msg,LINK,$@)
+	$(Q)$(CXX) -pthread -o $@ $^ -ldl
+
+$(WORKLOADS_PLAIN:%=$(WORKLOADS_DIR)/%): $(WORKLOADS_DIR)/%: $(WORKLOADS_DIR)/%.o
+	$(call msg,LINK,$@)
+	$(Q)$(CXX) -pthread -o $@ $< -ldl
+
+$(WORKLOADS_DIR)/%_gpu: $(WORKLOADS_SRC)/%.cpp $(WORKLOADS_SRC)/gpu.h $(WORKLOADS_SRC)/burn.h
+	$(call msg,NVCC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NVCC) $(WORKLOADS_NVCCFLAGS) -o $@ $<
+
+-include $(wildcard $(WORKLOADS_DIR)/*.d)
