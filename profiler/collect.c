@@ -66,11 +66,6 @@ void collect_set_root(struct collect *c, pid_t pid)
 	set_tracked(c, c->root, true);
 }
 
-void collect_root_runs(struct collect *c)
-{
-	c->root_runs = true;
-}
-
 /* ---- address spaces ---- */
 
 static void on_fork(struct collect *c, const struct process_event *event)

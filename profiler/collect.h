@@ -46,8 +46,6 @@ void collect_release(struct collect *c);
 
 /* The target, still at its gate. */
 void collect_set_root(struct collect *c, pid_t pid);
-/* The target's exec has happened, whether or not its event arrived. */
-void collect_root_runs(struct collect *c);
 
 void collect_process_event(struct collect *c, const struct process_event *event);
 void collect_stack(struct collect *c, const struct stack_event *event, const __u64 *frames);

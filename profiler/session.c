@@ -362,6 +362,9 @@ static int set_up(struct session *s)
 		log_error(s->log, "cannot start a process: %s", strerror(-err));
 		return EXIT_PROFILER_FAILED;
 	}
+	/* the target's own fork is past, and by no process that is followed: read it before */
+	process_events_read(s->process_events);
+	apply_process_events(s, UINT64_MAX);
 	collect_set_root(&s->collect, s->target.pid);
 	err = cpu_source_track(s->cpu, s->target.pid);
 	if (err)
