@@ -11,8 +11,8 @@ FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(FUZZ_DIR)/%)
 CUDA_HOME ?= /usr/local/cuda
 CUDA_INCLUDE := $(wildcard $(CUDA_HOME)/include)
 
-# what the unit tests of the injected library link: its modules, without its entry
-INJECT_TESTED := $(filter-out cupti_trace/inject.c cupti_trace/gpu_wire_encode.c,$(inject_src))
+# the injected library's modules, for the unit tests; only what a test refers to is linked in
+$(BUILD)/libinject.a: $(inject_src:%.c=$(BUILD)/%.o)
 
 .PHONY: test run-tests unit cli fuzz fuzz-build bench test-gpu bench-gpu
 
@@ -31,13 +31,13 @@ unit: unit-build fake_cuda workloads
 cli: all fake_cuda workloads
 	$(Q)tests/run cli
 
-$(UNIT_DIR)/%: tests/unit/%.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a \
-		$(INJECT_TESTED:%.c=$(BUILD)/%.o) $(BUILD)/bpf/stacks.skel.h Makefile tests/rules.mk
+$(UNIT_DIR)/%: tests/unit/%.c $(BUILD)/libinject.a $(BUILD)/libprofiler.a \
+		$(BUILD)/libsymbolize.a $(BUILD)/bpf/stacks.skel.h Makefile tests/rules.mk
 	$(call msg,TEST,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE)) $(CFLAGS) $(LDFLAGS) \
-		-MMD -MP -MF $@.d -o $@ $< $(INJECT_TESTED:%.c=$(BUILD)/%.o) \
-		$(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a -lcmocka $(LIBS) -pthread -ldl
+		-MMD -MP -MF $@.d -o $@ $< $(BUILD)/libinject.a $(BUILD)/libprofiler.a \
+		$(BUILD)/libsymbolize.a -lcmocka $(LIBS) -pthread -ldl
 
 # ---- fuzzing: libFuzzer, `make fuzz SECONDS=60` each ----
 
