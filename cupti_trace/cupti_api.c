@@ -164,8 +164,8 @@ static bool find_library(struct cupti_api *api)
 	if (mapped.cupti[0] && try_open(api, mapped.cupti))
 		return true;
 	if (try_beside_cudart(api, mapped.cudart_folder) ||
-	    try_toolkit(api, getenv("CUDA_HOME")) || try_toolkit(api, getenv("CUDA_PATH")) ||
-	    try_library_path(api) || try_usual_folders(api))
+	    try_library_path(api) || try_toolkit(api, getenv("CUDA_HOME")) ||
+	    try_toolkit(api, getenv("CUDA_PATH")) || try_usual_folders(api))
 		return true;
 	note_looked(api, "the loader's own folders (ldconfig -p)");
 	for (size_t i = 0; i < FILE_NAMES; i++)

@@ -7,8 +7,8 @@
  *   1. one that is mapped already (PyTorch maps its own);
  *   2. beside the process's own libcudart (also the layout of NVIDIA's wheels, where it lies in a
  *      sibling package);
- *   3. under $CUDA_HOME and $CUDA_PATH;
- *   4. in the folders of $LD_LIBRARY_PATH;
+ *   3. in the folders of $LD_LIBRARY_PATH: whoever sets it for the program means it;
+ *   4. under $CUDA_HOME and $CUDA_PATH;
  *   5. in the usual toolkit folders under /usr/local and /opt;
  *   6. wherever ld.so finds libcupti.so.13, .12, .11 or libcupti.so.
  */

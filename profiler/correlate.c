@@ -337,23 +337,29 @@ static void decide(struct correlate *c, struct link *l, uint32_t stack)
 
 /* ---- matching launches with probes ---- */
 
-/* The latest probe of the launch's family up to its time; all probes up to there are used up. */
+/*
+ * The latest probe of the launch's family up to its time; all probes up to there are used up. A
+ * driver launch without a probe of its own takes a runtime probe: the runtime's function was entered
+ * before CUPTI was there to see it (the program's first CUDA call), only the nested call was seen.
+ */
 static uint32_t take_probe_before(struct correlate *c, struct thread *t, const struct launch *launch)
 {
-	uint32_t stack = STACK_NONE;
+	uint32_t own = STACK_NONE, outer = STACK_NONE;
 	struct probe *p;
 
 	while ((p = queue_front(&t->probes)) && p->time_ns <= launch->time_ns) {
-		if (p->family == launch->family) {
-			if (stack != STACK_NONE)
-				c->stats.probes_unused++;
-			stack = p->stack;
-		} else {
-			c->stats.probes_unused++;
-		}
+		if (p->family == launch->family)
+			own = p->stack;
+		else if (launch->family == FAMILY_DRIVER)
+			outer = p->stack;
+		c->stats.probes_unused++;
 		queue_pop(&t->probes);
 	}
-	return stack;
+	if (own == STACK_NONE)
+		own = outer;
+	if (own != STACK_NONE)
+		c->stats.probes_unused--;
+	return own;
 }
 
 /* The driver call nested in a runtime launch: the first driver probe before `until_ns`. */
@@ -510,21 +516,10 @@ void correlate_advance(struct correlate *c, uint64_t probes_until_ns)
 
 void correlate_restart_process(struct correlate *c, uint32_t pid)
 {
-	struct probe *p;
-
-	for (uint32_t i = 0; i < c->thread_count; i++) {
-		struct thread *t = &c->threads[i];
-
-		if (t->pid != pid)
-			continue;
-		while (decide_first_launch(c, t, true))
+	/* probes stay: the new program's first launch function may have been entered already */
+	for (uint32_t i = 0; i < c->thread_count; i++)
+		while (c->threads[i].pid == pid && decide_first_launch(c, &c->threads[i], true))
 			;
-		/* a probe of the new program cannot precede its hello */
-		while ((p = queue_front(&t->probes))) {
-			c->stats.probes_unused++;
-			queue_pop(&t->probes);
-		}
-	}
 	for (uint32_t i = 0; i < c->link_capacity; i++) {
 		struct link *l = &c->links[i];
 

@@ -12,7 +12,8 @@
  * A launch takes the latest probe of its thread and family that is not later than itself and later
  * than the thread's previous launch. A runtime launch without one (a stripped static libcudart has
  * no symbol to probe) takes the first driver probe between itself and the thread's next launch: the
- * driver call it nests. Probes left over are nested calls, and are counted. An operation takes the
+ * driver call it nests. A driver launch without a driver probe takes a runtime probe in the same
+ * place: CUPTI came too late for the runtime call around it. Probes left over are nested calls, and are counted. An operation takes the
  * stack of the launch with its correlation id; ids are per process. One launch may start many
  * operations (CUDA graphs).
  *

@@ -5,7 +5,7 @@
  * FAKE_CUDA_DIR names the folder with the built libraries. Each test runs in a forked child with
  * fresh copies of them, because their state (one cuInit, one subscriber) is per process.
  */
-#define _GNU_SOURCE
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
