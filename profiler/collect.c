@@ -80,6 +80,12 @@ static void on_fork(struct collect *c, const struct process_event *event)
 	}
 }
 
+bool collect_wants(const struct collect *c, const struct process_event *event)
+{
+	return is_tracked(c, (uint32_t)event->pid) ||
+	       (event->type == PROCESS_FORK && is_tracked(c, (uint32_t)event->parent));
+}
+
 void collect_process_event(struct collect *c, const struct process_event *event)
 {
 	if (event->type == PROCESS_FORK) {

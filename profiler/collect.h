@@ -47,6 +47,9 @@ void collect_release(struct collect *c);
 /* The target, still at its gate. */
 void collect_set_root(struct collect *c, pid_t pid);
 
+/* Whether the event is about a process of the target's tree. */
+bool collect_wants(const struct collect *c, const struct process_event *event);
+
 void collect_process_event(struct collect *c, const struct process_event *event);
 void collect_stack(struct collect *c, const struct stack_event *event, const __u64 *frames);
 

@@ -31,6 +31,8 @@ struct gpu_source {
 	struct intern *strings;
 	gpu_source_handler handler;
 	void *context;
+	void (*tee)(void *context, const void *bytes, size_t size);
+	void *tee_context;
 	struct gpu_wire_decoder *decoder;
 	struct gpu_source_stats stats;
 	struct gpu_process *processes;
@@ -73,6 +75,13 @@ void gpu_source_free(struct gpu_source *s)
 	hash_index_release(&s->index);
 	gpu_wire_decoder_free(s->decoder);
 	free(s);
+}
+
+void gpu_source_tee(struct gpu_source *s,
+		    void (*tee)(void *context, const void *bytes, size_t size), void *context)
+{
+	s->tee = tee;
+	s->tee_context = context;
 }
 
 /* ---- processes ---- */
@@ -346,6 +355,8 @@ int gpu_source_read(struct gpu_source *s, int pipe, uint64_t limit)
 			return errno == EAGAIN ? 0 : -errno;
 		if (n == 0)
 			return -EPIPE;
+		if (s->tee)
+			s->tee(s->tee_context, s->buffer, (size_t)n);
 		gpu_source_feed(s, s->buffer, (size_t)n);
 		got += (uint64_t)n;
 	}

@@ -10,6 +10,7 @@
 #define PROFILER_GPU_SOURCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "cupti_trace/gpu_event.h"
 #include "symbolize/intern.h"
@@ -49,6 +50,10 @@ struct gpu_source;
 struct gpu_source *gpu_source_new(struct intern *strings, gpu_source_handler handler,
 				  void *context);
 void gpu_source_free(struct gpu_source *source);
+
+/* Shows all bytes read from the pipe to `tee` as well. */
+void gpu_source_tee(struct gpu_source *source,
+		    void (*tee)(void *context, const void *bytes, size_t size), void *context);
 
 /*
  * Reads what is in the pipe, at most about `limit` bytes. Returns 1 if there may be more, 0 if it is

@@ -23,6 +23,7 @@ static const char help[] =
 	"  -cupti-lib PATH     load this injection library instead of the built-in one\n"
 	"  -cuda-lib PATH      also probe this CUDA runtime library; may be repeated\n"
 	"  --as-root           under sudo: run the command as root, not as the invoking user\n"
+	"  --record PREFIX     keep the raw input in PREFIX.pipe and PREFIX.events, for bug reports\n"
 	"  -v                  say more        -q  say nothing but errors\n"
 	"  --version           print the version and exit\n"
 	"  -h, --help          print this and exit\n"
@@ -31,7 +32,7 @@ static const char help[] =
 	"killed it; 125 if profile failed; 126 if the command cannot be run; 127 if not found.\n";
 
 enum { OPT_GPU_ONLY = 256, OPT_CPU_ONLY, OPT_CUPTI_LIB, OPT_CUDA_LIB, OPT_UNIT, OPT_RAW_NAMES,
-       OPT_AS_ROOT, OPT_VERSION };
+       OPT_AS_ROOT, OPT_RECORD, OPT_VERSION };
 
 static const struct option long_options[] = {
 	{"gpu-only", no_argument, NULL, OPT_GPU_ONLY},
@@ -42,6 +43,7 @@ static const struct option long_options[] = {
 	{"unit", required_argument, NULL, OPT_UNIT},
 	{"raw-names", no_argument, NULL, OPT_RAW_NAMES},
 	{"as-root", no_argument, NULL, OPT_AS_ROOT},
+	{"record", required_argument, NULL, OPT_RECORD},
 	{"version", no_argument, NULL, OPT_VERSION},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -134,6 +136,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return set_unit(o, argument);
 	case OPT_RAW_NAMES:
 		o->raw_names = true;
+		return true;
+	case OPT_RECORD:
+		o->record = argument;
 		return true;
 	case OPT_AS_ROOT:
 		o->as_root = true;

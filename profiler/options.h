@@ -35,6 +35,7 @@ struct options {
 	const char *cupti_lib; /* NULL: the embedded one */
 	const char *cuda_libs[OPTIONS_MAX_CUDA_LIBS]; /* further runtimes to probe */
 	uint32_t cuda_lib_count;
+	const char *record; /* prefix of files to keep the raw input in; NULL: none */
 	bool raw_names;
 	bool as_root;
 	enum log_level level;

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bpf/stack_event.h"
 #include "profiler/correlate.h"
+#include "profiler/launch_functions.h"
 #include "symbolize/demangle.h"
 
 static const char *frame_name(const struct resolve_input *in, const struct frame *frame)
@@ -14,15 +16,30 @@ static const char *frame_name(const struct resolve_input *in, const struct frame
 	return symbolizer_name(in->symbolizer, frame->code, frame->kind == FRAME_RETURN);
 }
 
-static uint32_t add_stack(const struct resolve_input *in, struct call_tree *tree, uint32_t stack)
+/*
+ * A kernel belongs under the outermost launch function of its stack: where only a nested driver call
+ * was probed, the way from the runtime's function down to it is CUDA's business.
+ */
+static bool ends_launch(const char *name)
+{
+	return launch_function_of(name) != LAUNCH_NONE;
+}
+
+static uint32_t add_stack(const struct resolve_input *in, struct call_tree *tree, uint32_t stack,
+			  bool is_launch)
 {
 	uint32_t count, node = CALL_TREE_ROOT;
 	const struct frame *frames = stack_table_get(in->stacks, stack, &count);
 
 	if (count == 0)
 		return call_tree_child(tree, node, RESOLVE_NO_STACK);
-	while (count-- > 0 && node != CALL_TREE_NONE)
-		node = call_tree_child(tree, node, frame_name(in, &frames[count]));
+	while (count-- > 0 && node != CALL_TREE_NONE) {
+		const char *name = frame_name(in, &frames[count]);
+
+		node = call_tree_child(tree, node, name);
+		if (is_launch && ends_launch(name))
+			break;
+	}
 	return node;
 }
 
@@ -51,7 +68,7 @@ static bool add_entry(const struct resolve_input *in, struct call_tree *tree,
 	if (e->kernel && !label)
 		return false;
 	node = e->stack == STACK_NONE ? call_tree_child(tree, CALL_TREE_ROOT, RESOLVE_NO_LAUNCH)
-				      : add_stack(in, tree, e->stack);
+				      : add_stack(in, tree, e->stack, label != NULL);
 	if (node != CALL_TREE_NONE && label)
 		node = call_tree_child(tree, node, label);
 	if (node == CALL_TREE_NONE)

@@ -15,6 +15,7 @@
 #include "profiler/notices.h"
 #include "profiler/payload.h"
 #include "profiler/probes.h"
+#include "profiler/recording.h"
 #include "profiler/target.h"
 
 #define TICK_MS 50
@@ -35,6 +36,7 @@ struct session {
 	struct gpu_source *gpu;
 	struct notices notices;
 	struct collect collect;
+	struct recording *recording; /* NULL: not asked for */
 	int epoll, signals;
 	sigset_t old_mask;
 	bool mask_changed;
@@ -90,8 +92,11 @@ static void apply_process_events(struct session *s, uint64_t until_ns)
 {
 	const struct process_event *event;
 
-	while ((event = process_events_next(s->process_events, until_ns)))
+	while ((event = process_events_next(s->process_events, until_ns))) {
+		if (collect_wants(&s->collect, event))
+			recording_process_event(s->recording, event);
 		collect_process_event(&s->collect, event);
+	}
 }
 
 /*
@@ -113,6 +118,7 @@ static void drain_stacks(struct session *s)
 		memcpy(&event, s->stacks + at, sizeof(event));
 		frames = (const __u64 *)(s->stacks + at + sizeof(event));
 		apply_process_events(s, event.time_ns);
+		recording_stack(s->recording, &event, frames);
 		collect_stack(&s->collect, &event, frames);
 		at += sizeof(event) +
 		      (event.user_frames + event.kernel_frames) * sizeof(*frames);
@@ -143,6 +149,9 @@ static void on_gpu_event(void *context, uint32_t pid, const struct gpu_event *ev
 			    event->hello.clock_error_ns);
 		drain_stacks(s); /* the stacks of the process's earlier program, if any */
 	}
+	if (event->type == GPU_EVENT_GOODBYE)
+		log_verbose(s->log, "process %u: CUPTI reported %" PRIu64 " kernels, %" PRIu64 " ns",
+			    pid, event->goodbye.kernels, event->goodbye.kernel_ns);
 	if (event->type == GPU_EVENT_NOTICE)
 		notices_add(&s->notices, pid, &event->notice);
 	collect_gpu_event(&s->collect, pid, event, kernel);
@@ -215,6 +224,7 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	target_release_resources(&s->target);
+	recording_close(s->recording);
 	payload_remove(&s->payload);
 	probes_free(s->probes);
 	cpu_source_close(s->cpu);
@@ -314,6 +324,26 @@ static int open_gpu_side(struct session *s)
 	return watch(s, s->payload.pipe, READY_PIPE);
 }
 
+static void tee_pipe(void *context, const void *bytes, size_t size)
+{
+	recording_pipe(context, bytes, size);
+}
+
+static int open_recording(struct session *s)
+{
+	if (!s->options->record)
+		return 0;
+	s->recording = recording_open(s->options->record, s->identity);
+	if (!s->recording) {
+		log_error(s->log, "cannot record to %s.pipe and .events: %s", s->options->record,
+			  strerror(errno));
+		return -EACCES;
+	}
+	if (s->gpu)
+		gpu_source_tee(s->gpu, tee_pipe, s->recording);
+	return 0;
+}
+
 static int start_target(struct session *s)
 {
 	char injection[PAYLOAD_PATH_MAX + 64], pipe[PAYLOAD_PATH_MAX + 64];
@@ -355,7 +385,7 @@ static int set_up(struct session *s)
 		return EXIT_PROFILER_FAILED;
 	}
 	if (open_kernel_side(s) != 0 || watch(s, cpu_source_fd(s->cpu), READY_STACKS) != 0 ||
-	    open_gpu_side(s) != 0)
+	    open_gpu_side(s) != 0 || open_recording(s) != 0)
 		return EXIT_PROFILER_FAILED;
 	err = start_target(s);
 	if (err) {
@@ -366,6 +396,7 @@ static int set_up(struct session *s)
 	process_events_read(s->process_events);
 	apply_process_events(s, UINT64_MAX);
 	collect_set_root(&s->collect, s->target.pid);
+	recording_target(s->recording, s->target.pid);
 	err = cpu_source_track(s->cpu, s->target.pid);
 	if (err)
 		snprintf(error, sizeof(error), "cannot follow the target: %s", strerror(-err));
@@ -534,6 +565,10 @@ int session_run(struct session *s, int *exit_status)
 	collect_rest(s);
 	s->ended_ns = now_ns();
 	*exit_status = target_exit_status(&s->target);
+	status = recording_close(s->recording);
+	s->recording = NULL;
+	if (status)
+		log_warn(s->log, "the recording is incomplete: %s", strerror(-status));
 	/* before names are looked up, which takes a moment: give back what the machine lent us */
 	payload_remove(&s->payload);
 	return 0;
