@@ -4,9 +4,9 @@
  * CPU sample or the entry of a CUDA launch function. Compiled by both sides.
  *
  * Layout: a struct stack_event followed by `user_frames` and then `kernel_frames` addresses (u64),
- * each innermost first. Only that many bytes are sent. A launch stack begins with the function's own
- * address, or with a 0 to be skipped. Times are CLOCK_MONOTONIC in ns. Process and
- * thread ids are those of the profiler's pid namespace.
+ * each innermost first. Only that many bytes are sent. A launch stack begins with the function's
+ * own address, or with a 0 to be skipped. Times are CLOCK_MONOTONIC in ns. Process and thread ids
+ * are those of the profiler's pid namespace.
  */
 #ifndef BPF_STACK_EVENT_H
 #define BPF_STACK_EVENT_H

@@ -88,7 +88,7 @@ static __always_inline __u32 process_of(struct task_struct *task)
 static __always_inline unsigned long wakeup_flags(void)
 {
 	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= wakeup_bytes ? BPF_RB_FORCE_WAKEUP
-									      : BPF_RB_NO_WAKEUP;
+									     : BPF_RB_NO_WAKEUP;
 }
 
 #define COUNT(field) __sync_fetch_and_add(&counters.field, 1)

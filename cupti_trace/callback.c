@@ -55,8 +55,8 @@ static void wait_for_buffers(struct tracer *tracer)
 {
 	const struct timespec pause = {0, 1000000};
 
-	for (int i = 0; i < 100 && buffers_are_short(&tracer->buffers) &&
-			!sink_is_stalled(&tracer->sink); i++)
+	for (int i = 0;
+	     i < 100 && buffers_are_short(&tracer->buffers) && !sink_is_stalled(&tracer->sink); i++)
 		nanosleep(&pause, NULL);
 }
 
@@ -120,7 +120,8 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 	const struct cupti_api *api = &tracer->api;
 	cupti_abi_subscriber subscriber = tracer->subscriber;
 
-	/* functions that a CUPTI does not know are refused one by one; nothing else depends on it */
+	/* functions that a CUPTI does not know are refused one by one; nothing else depends on it
+	 */
 	for (size_t i = 0; i < LAUNCHES; i++)
 		api->cuptiEnableCallback(enable, subscriber, launches[i].domain, launches[i].cbid);
 	api->cuptiEnableCallback(enable, subscriber, RT, CUPTI_ABI_RT_cudaDeviceReset);

@@ -161,8 +161,7 @@ struct cupti_abi_resource_data {
 typedef void *cupti_abi_subscriber;
 typedef void (*cupti_abi_callback)(void *userdata, uint32_t domain, uint32_t cbid,
 				   const void *cbdata);
-typedef void (*cupti_abi_buffer_requested)(uint8_t **buffer, size_t *size,
-					   size_t *max_num_records);
+typedef void (*cupti_abi_buffer_requested)(uint8_t **buffer, size_t *size, size_t *max_num_records);
 typedef void (*cupti_abi_buffer_completed)(void *context, uint32_t stream_id, uint8_t *buffer,
 					   size_t size, size_t valid_size);
 
@@ -170,24 +169,24 @@ typedef void (*cupti_abi_buffer_completed)(void *context, uint32_t stream_id, ui
  * The functions, as X(name, required, parameters); each returns CUptiResult (an int).
  * `required` 0: may be missing in an older libcupti, check for NULL before the call.
  */
-#define CUPTI_ABI_FUNCTIONS(X)                                                                     \
-	X(cuptiGetVersion, 1, (uint32_t * version))                                                \
-	X(cuptiGetTimestamp, 1, (uint64_t * timestamp))                                            \
-	X(cuptiGetResultString, 1, (uint32_t result, const char **string))                         \
-	X(cuptiSubscribe, 1,                                                                       \
-	  (cupti_abi_subscriber * subscriber, cupti_abi_callback callback, void *userdata))        \
-	X(cuptiUnsubscribe, 1, (cupti_abi_subscriber subscriber))                                  \
-	X(cuptiEnableCallback, 1,                                                                  \
-	  (uint32_t enable, cupti_abi_subscriber subscriber, uint32_t domain, uint32_t cbid))      \
-	X(cuptiActivityRegisterCallbacks, 1,                                                       \
-	  (cupti_abi_buffer_requested requested, cupti_abi_buffer_completed completed))            \
-	X(cuptiActivityEnable, 1, (uint32_t kind))                                                 \
-	X(cuptiActivityDisable, 1, (uint32_t kind))                                                \
-	X(cuptiActivityFlushAll, 1, (uint32_t flag))                                               \
-	X(cuptiActivityGetNextRecord, 1,                                                           \
-	  (uint8_t * buffer, size_t valid_size, struct cupti_abi_activity **record))               \
-	X(cuptiActivityGetNumDroppedRecords, 1,                                                    \
-	  (void *context, uint32_t stream_id, size_t *dropped))                                    \
-	X(cuptiActivitySetAttribute, 1, (uint32_t attribute, size_t *value_size, void *value))
+#define CUPTI_ABI_FUNCTIONS(X)                                                                \
+	X(cuptiGetVersion, 1, (uint32_t * version))                                           \
+	X(cuptiGetTimestamp, 1, (uint64_t * timestamp))                                       \
+	X(cuptiGetResultString, 1, (uint32_t result, const char **string))                    \
+	X(cuptiSubscribe, 1,                                                                  \
+	  (cupti_abi_subscriber * subscriber, cupti_abi_callback callback, void *userdata))   \
+	X(cuptiUnsubscribe, 1, (cupti_abi_subscriber subscriber))                             \
+	X(cuptiEnableCallback, 1,                                                             \
+	  (uint32_t enable, cupti_abi_subscriber subscriber, uint32_t domain, uint32_t cbid)) \
+	X(cuptiActivityRegisterCallbacks, 1,                                                  \
+	  (cupti_abi_buffer_requested requested, cupti_abi_buffer_completed completed))       \
+	X(cuptiActivityEnable, 1, (uint32_t kind))                                            \
+	X(cuptiActivityDisable, 1, (uint32_t kind))                                           \
+	X(cuptiActivityFlushAll, 1, (uint32_t flag))                                          \
+	X(cuptiActivityGetNextRecord, 1,                                                      \
+	  (uint8_t * buffer, size_t valid_size, struct cupti_abi_activity * *record))         \
+	X(cuptiActivityGetNumDroppedRecords, 1,                                               \
+	  (void *context, uint32_t stream_id, size_t *dropped))                               \
+	X(cuptiActivitySetAttribute, 1, (uint32_t attribute, size_t * value_size, void *value))
 
 #endif

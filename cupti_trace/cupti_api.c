@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Newest first: a libcupti may be newer than the program's CUDA, not older than the driver's API. */
+/* Newest first: a libcupti may be newer than the program's CUDA, not older than the driver's API.
+ */
 static const char *const file_names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
 					 "libcupti.so"};
 #define FILE_NAMES (sizeof(file_names) / sizeof(file_names[0]))
@@ -163,9 +164,9 @@ static bool find_library(struct cupti_api *api)
 	dl_iterate_phdr(note_mapped, &mapped);
 	if (mapped.cupti[0] && try_open(api, mapped.cupti))
 		return true;
-	if (try_beside_cudart(api, mapped.cudart_folder) ||
-	    try_library_path(api) || try_toolkit(api, getenv("CUDA_HOME")) ||
-	    try_toolkit(api, getenv("CUDA_PATH")) || try_usual_folders(api))
+	if (try_beside_cudart(api, mapped.cudart_folder) || try_library_path(api) ||
+	    try_toolkit(api, getenv("CUDA_HOME")) || try_toolkit(api, getenv("CUDA_PATH")) ||
+	    try_usual_folders(api))
 		return true;
 	note_looked(api, "the loader's own folders (ldconfig -p)");
 	for (size_t i = 0; i < FILE_NAMES; i++)
@@ -179,9 +180,9 @@ int cupti_api_load(struct cupti_api *api)
 	memset(api, 0, sizeof(*api));
 	if (!find_library(api))
 		return -ENOENT;
-#define X(name, required, parameters)                                                              \
-	*(void **)&api->name = dlsym(api->handle, #name);                                          \
-	if (required && !api->name)                                                                \
+#define X(name, required, parameters)                     \
+	*(void **)&api->name = dlsym(api->handle, #name); \
+	if (required && !api->name)                       \
 		return -ENOSYS;
 	CUPTI_ABI_FUNCTIONS(X)
 #undef X

@@ -41,11 +41,11 @@ struct gpu_event_hello {
 	uint32_t version; /* GPU_WIRE_VERSION of the sender */
 	uint32_t pid;
 	const char *executable;
-	const char *cupti_path;   /* the libcupti in use; "" if none */
-	uint32_t cupti_version;   /* cuptiGetVersion */
-	int64_t clock_offset_ns;  /* CLOCK_MONOTONIC - CUPTI's clock */
-	uint64_t clock_error_ns;  /* half the window in which the offset was measured */
-	const char *libraries;    /* CUDA libraries mapped, separated by '\n' */
+	const char *cupti_path;  /* the libcupti in use; "" if none */
+	uint32_t cupti_version;  /* cuptiGetVersion */
+	int64_t clock_offset_ns; /* CLOCK_MONOTONIC - CUPTI's clock */
+	uint64_t clock_error_ns; /* half the window in which the offset was measured */
+	const char *libraries;   /* CUDA libraries mapped, separated by '\n' */
 	uint32_t wants_ack;
 };
 
@@ -109,11 +109,11 @@ struct gpu_event_drops {
 
 enum gpu_notice {
 	GPU_NOTICE_OTHER = 0,
-	GPU_NOTICE_NO_CUPTI,        /* detail: the places looked at, separated by '\n' */
+	GPU_NOTICE_NO_CUPTI,         /* detail: the places looked at, separated by '\n' */
 	GPU_NOTICE_SUBSCRIBER_TAKEN, /* another profiler uses CUPTI in this process */
-	GPU_NOTICE_CUPTI_ERROR,     /* detail: the call and what it returned */
-	GPU_NOTICE_OLD_CUPTI,       /* detail: path and version */
-	GPU_NOTICE_VERBOSE,         /* only sent when asked for (-v) */
+	GPU_NOTICE_CUPTI_ERROR,      /* detail: the call and what it returned */
+	GPU_NOTICE_OLD_CUPTI,        /* detail: path and version */
+	GPU_NOTICE_VERBOSE,          /* only sent when asked for (-v) */
 	GPU_NOTICES
 };
 

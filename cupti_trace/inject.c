@@ -25,10 +25,10 @@
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/tracer.h"
 
-#define OLDEST_CUPTI 18           /* CUDA 11.8: the record layouts in cupti_abi.h */
-#define CUPTI_REFUSAL_IS_SAFE 27  /* CUDA 12.9: copes with getting no buffer */
-#define TICK_MS 50                /* launches go out this often */
-#define TICKS_PER_FLUSH 5         /* activity records this often: 250 ms */
+#define OLDEST_CUPTI 18          /* CUDA 11.8: the record layouts in cupti_abi.h */
+#define CUPTI_REFUSAL_IS_SAFE 27 /* CUDA 12.9: copes with getting no buffer */
+#define TICK_MS 50               /* launches go out this often */
+#define TICKS_PER_FLUSH 5        /* activity records this often: 250 ms */
 
 int InitializeInjection(void);
 
@@ -361,8 +361,8 @@ static bool set_up_cupti(struct tracer *tracer)
 		tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "%s lacks a function that is needed",
 			      api->path);
 	else if (api->version < OLDEST_CUPTI)
-		tracer_notice(tracer, GPU_NOTICE_OLD_CUPTI, "%s has CUPTI API version %u", api->path,
-			      api->version);
+		tracer_notice(tracer, GPU_NOTICE_OLD_CUPTI, "%s has CUPTI API version %u",
+			      api->path, api->version);
 	if (err || api->version < OLDEST_CUPTI)
 		return false;
 

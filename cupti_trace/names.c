@@ -72,8 +72,7 @@ uint32_t names_id(struct names *names, const char *name, bool *is_new)
 	*is_new = false;
 	if (!name)
 		return NAMES_OVERFLOW_ID;
-	if (names->cache[c].pointer == name &&
-	    strcmp(names->by_id[names->cache[c].id], name) == 0)
+	if (names->cache[c].pointer == name && strcmp(names->by_id[names->cache[c].id], name) == 0)
 		return names->cache[c].id;
 	if (names->slot_count)
 		id = *find_slot(names, name);

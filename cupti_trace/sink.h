@@ -24,7 +24,7 @@
 
 struct sink {
 	pthread_mutex_t lock;
-	int fd;        /* -1: off */
+	int fd; /* -1: off */
 	uint32_t pid;
 	bool stalled;  /* the last write was given up; do not wait again until one succeeds */
 	bool broken;   /* no reader any more */
@@ -56,7 +56,8 @@ void sink_goodbye(struct sink *sink);
 /* The profiler is gone, or the sink was never open. */
 bool sink_is_off(struct sink *sink);
 
-/* The profiler has stopped reading and nobody should wait for it. Lock-free, may be a moment old. */
+/* The profiler has stopped reading and nobody should wait for it. Lock-free, may be a moment old.
+ */
 bool sink_is_stalled(const struct sink *sink);
 
 /* Closes without a word: in a child after fork, which shares the pipe but is not traced. */

@@ -17,8 +17,8 @@
 #include "cupti_trace/sink.h"
 
 struct tracer {
-	_Atomic bool on;      /* hooks do nothing when false */
-	_Atomic pid_t owner;  /* the process this state belongs to; another after fork */
+	_Atomic bool on;     /* hooks do nothing when false */
+	_Atomic pid_t owner; /* the process this state belongs to; another after fork */
 	bool verbose;
 	char pipe_path[CUPTI_API_PATH_MAX];
 	struct cupti_api api;

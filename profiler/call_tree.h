@@ -44,9 +44,9 @@ const struct call_node *call_tree_nodes(const struct call_tree *tree, uint32_t *
 double call_tree_total(const struct call_tree *tree, enum weight_kind kind);
 
 /*
- * Whole numbers for all nodes' weights of one kind in units of `unit_ns`, such that their sum is the
- * rounded sum of the weights (largest remainder; ties go to the earlier node). `out` has room for
- * every node. Returns the sum. 0 or -ENOMEM.
+ * Whole numbers for all nodes' weights of one kind in units of `unit_ns`, such that their sum is
+ * the rounded sum of the weights (largest remainder; ties go to the earlier node). `out` has room
+ * for every node. Returns the sum. 0 or -ENOMEM.
  */
 int call_tree_round(const struct call_tree *tree, enum weight_kind kind, double unit_ns,
 		    uint64_t *out, uint64_t *total);

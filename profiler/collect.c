@@ -56,7 +56,7 @@ static void set_tracked(struct collect *c, uint32_t pid, bool tracked)
 	if (tracked)
 		c->tracked[pid / 8] |= (uint8_t)(1u << pid % 8);
 	else
-		c->tracked[pid / 8] &= (uint8_t)~(1u << pid % 8);
+		c->tracked[pid / 8] &= (uint8_t) ~(1u << pid % 8);
 }
 
 void collect_set_root(struct collect *c, pid_t pid)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The collecting half of a session, without processes or descriptors: takes events of all sources in
- * and keeps the profile.
+ * The collecting half of a session, without processes or descriptors: takes events of all sources
+ * in and keeps the profile.
  *
  * Stacks are located in the address space of their moment, so process events are applied in order
  * of time between them. What runs on the GPU goes through correlate; CPU samples go straight into
@@ -22,10 +22,10 @@
 #include "symbolize/symbolizer.h"
 
 struct collect_stats {
-	uint64_t cpu_samples;  /* in the profile */
-	uint64_t truncated;    /* stacks deeper than could be taken */
+	uint64_t cpu_samples;   /* in the profile */
+	uint64_t truncated;     /* stacks deeper than could be taken */
 	uint64_t out_of_memory; /* events lost for want of memory */
-	bool driver_mapped;    /* some process mapped libcuda */
+	bool driver_mapped;     /* some process mapped libcuda */
 };
 
 struct collect {

@@ -24,9 +24,9 @@ struct probe {
 
 struct launch {
 	uint64_t time_ns;
-	uint32_t correlation_id;
-	uint16_t family;
-	uint16_t is_graph;
+	uint32_t link; /* position, and age: the id may be used again before this is decided */
+	uint32_t link_age;
+	uint32_t family;
 };
 
 struct thread {
@@ -240,11 +240,16 @@ static void remove_link(struct correlate *c, struct link *l)
 	c->link_free = at;
 }
 
+static struct link *link_at(struct correlate *c, uint32_t position, uint32_t age)
+{
+	struct link *l = &c->links[position];
+
+	return l->state != LINK_FREE && l->age == age ? l : NULL;
+}
+
 static struct link *link_of(struct correlate *c, const struct link_ref *ref)
 {
-	struct link *l = &c->links[ref->position];
-
-	return l->state != LINK_FREE && l->age == ref->age ? l : NULL;
+	return link_at(c, ref->position, ref->age);
 }
 
 static struct link_ref ref_of(const struct correlate *c, const struct link *l, uint64_t deadline)
@@ -339,10 +344,12 @@ static void decide(struct correlate *c, struct link *l, uint32_t stack)
 
 /*
  * The latest probe of the launch's family up to its time; all probes up to there are used up. A
- * driver launch without a probe of its own takes a runtime probe: the runtime's function was entered
- * before CUPTI was there to see it (the program's first CUDA call), only the nested call was seen.
+ * driver launch without a probe of its own takes a runtime probe: the runtime's function was
+ * entered before CUPTI was there to see it (the program's first CUDA call), only the nested call
+ * was seen.
  */
-static uint32_t take_probe_before(struct correlate *c, struct thread *t, const struct launch *launch)
+static uint32_t take_probe_before(struct correlate *c, struct thread *t,
+				  const struct launch *launch)
 {
 	uint32_t own = STACK_NONE, outer = STACK_NONE;
 	struct probe *p;
@@ -397,6 +404,8 @@ static bool decide_first_launch(struct correlate *c, struct thread *t, bool fina
 		next = queue_at(&t->launches, 1);
 		if (next && next->time_ns < until)
 			until = next->time_ns;
+		else
+			next = NULL; /* too far away to matter */
 		if (!final && c->probes_until_ns < until)
 			return false;
 		/* a driver launch that follows has its own probe just before it: leave that one */
@@ -407,7 +416,7 @@ static bool decide_first_launch(struct correlate *c, struct thread *t, bool fina
 	if (stack == STACK_NONE)
 		c->stats.launches_unprobed++;
 	queue_pop(&t->launches);
-	l = find_link(c, t->pid, launch.correlation_id);
+	l = link_at(c, launch.link, launch.link_age);
 	if (l && l->state == LINK_UNDECIDED)
 		decide(c, l, stack);
 	return true;
@@ -430,7 +439,7 @@ int correlate_probe(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t ti
 int correlate_launch(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
 		     uint32_t correlation_id, enum launch_family family, int is_graph)
 {
-	struct launch launch = {time_ns, correlation_id, (uint16_t)family, is_graph != 0};
+	struct launch launch = {.time_ns = time_ns, .family = family};
 	struct thread *t = get_thread(c, pid, tid);
 	struct link *l = find_link(c, pid, correlation_id);
 
@@ -446,6 +455,10 @@ int correlate_launch(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t t
 	}
 	if (!l)
 		l = add_link(c, pid, correlation_id);
+	if (l) {
+		launch.link = (uint32_t)(l - c->links);
+		launch.link_age = l->age;
+	}
 	if (!l || queue_insert_by_time(&t->launches, &launch) != 0) {
 		if (l && l->state == LINK_FREE)
 			remove_link(c, l);

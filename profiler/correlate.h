@@ -13,9 +13,9 @@
  * than the thread's previous launch. A runtime launch without one (a stripped static libcudart has
  * no symbol to probe) takes the first driver probe between itself and the thread's next launch: the
  * driver call it nests. A driver launch without a driver probe takes a runtime probe in the same
- * place: CUPTI came too late for the runtime call around it. Probes left over are nested calls, and are counted. An operation takes the
- * stack of the launch with its correlation id; ids are per process. One launch may start many
- * operations (CUDA graphs).
+ * place: CUPTI came too late for the runtime call around it. Probes left over are nested calls, and
+ * are counted. An operation takes the stack of the launch with its correlation id; ids are per
+ * process. One launch may start many operations (CUDA graphs).
  *
  * Every operation is attributed exactly once, in the end without a stack (STACK_NONE) if there was
  * no launch or no probe for it. Units: ns, CLOCK_MONOTONIC. Memory grows with what is in flight,
@@ -47,12 +47,12 @@ struct correlate_output {
 
 struct correlate_stats {
 	uint64_t probes;
-	uint64_t probes_unused;     /* nested driver calls, or calls CUPTI did not report */
+	uint64_t probes_unused; /* nested driver calls, or calls CUPTI did not report */
 	uint64_t launches;
 	uint64_t launches_unprobed; /* no probe was found for the launch */
 	uint64_t operations;
-	uint64_t matched;           /* attributed with a stack */
-	uint64_t unmatched;         /* attributed without */
+	uint64_t matched;   /* attributed with a stack */
+	uint64_t unmatched; /* attributed without */
 	uint64_t unmatched_ns;
 };
 
@@ -69,8 +69,8 @@ int correlate_launch(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t t
 int correlate_operation(struct correlate *c, uint32_t pid, const struct gpu_operation *operation);
 
 /*
- * Says that all probes up to `probes_until_ns` have been handed in. What can be decided with that is
- * decided; operations without a launch are given up after CORRELATE_PATIENCE_NS.
+ * Says that all probes up to `probes_until_ns` have been handed in. What can be decided with that
+ * is decided; operations without a launch are given up after CORRELATE_PATIENCE_NS.
  */
 void correlate_advance(struct correlate *c, uint64_t probes_until_ns);
 #define CORRELATE_PATIENCE_NS 2000000000u

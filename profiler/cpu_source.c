@@ -95,8 +95,10 @@ static void explain_load(int err, char *error, size_t size)
 			 "this kernel has no BTF (/sys/kernel/btf/vmlinux is missing); a kernel "
 			 "built with CONFIG_DEBUG_INFO_BTF is needed (Linux 5.11 or later)");
 	else
-		snprintf(error, size, "the kernel refused the eBPF programs: %s; Linux 5.11 or "
-				      "later is needed", strerror(-err));
+		snprintf(error, size,
+			 "the kernel refused the eBPF programs: %s; Linux 5.11 or "
+			 "later is needed",
+			 strerror(-err));
 }
 
 static int load(struct cpu_source *s)
@@ -104,8 +106,8 @@ static int load(struct cpu_source *s)
 	LIBBPF_OPTS(bpf_test_run_opts, run);
 	int err;
 
-	bpf_map__set_max_entries(s->bpf->maps.events, s->options.launches ? RING_BYTES_LAUNCHES
-									   : RING_BYTES_SAMPLES);
+	bpf_map__set_max_entries(s->bpf->maps.events,
+				 s->options.launches ? RING_BYTES_LAUNCHES : RING_BYTES_SAMPLES);
 	bpf_program__set_expected_attach_type(s->bpf->progs.launch_multi, ATTACH_UPROBE_MULTI);
 	bpf_program__set_autoload(s->bpf->progs.launch_multi, s->options.launches && s->has_multi);
 	bpf_program__set_autoload(s->bpf->progs.launch_single, s->options.launches);
@@ -223,9 +225,8 @@ int cpu_source_start(struct cpu_source *s, char *error, size_t error_size)
 	if (started > 0 && (err == 0 || err == -ENODEV || err == -ENXIO))
 		return 0;
 	snprintf(error, error_size, "cannot start the sampling clock: %s%s", strerror(-err),
-		 err == -EACCES || err == -EPERM
-			 ? "; run with sudo, or give the binary CAP_PERFMON"
-			 : "");
+		 err == -EACCES || err == -EPERM ? "; run with sudo, or give the binary CAP_PERFMON"
+						 : "");
 	return err;
 }
 

@@ -22,8 +22,8 @@ struct cpu_source_options {
 };
 
 /*
- * Loads the programs and follows the process tree; sampling starts with cpu_source_start. On failure
- * returns NULL and explains in `error`, a whole sentence for the user.
+ * Loads the programs and follows the process tree; sampling starts with cpu_source_start. On
+ * failure returns NULL and explains in `error`, a whole sentence for the user.
  */
 struct cpu_source *cpu_source_open(const struct cpu_source_options *options, char *error,
 				   size_t error_size);

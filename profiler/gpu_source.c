@@ -15,8 +15,8 @@
 
 struct gpu_process {
 	uint32_t pid;
-	bool open;      /* said hello, not goodbye */
-	bool ignored;   /* speaks another version */
+	bool open;    /* said hello, not goodbye */
+	bool ignored; /* speaks another version */
 	uint64_t next_sequence;
 	uint64_t kernels; /* received since hello */
 	uint64_t dropped; /* told since hello */
@@ -170,8 +170,7 @@ static const char *name_of(struct gpu_source *s, const struct gpu_process *p, ui
 	const char *name = id < p->name_count ? p->names[id] : NULL;
 
 	if (!name)
-		name = intern_string(s->strings, id ? GPU_SOURCE_NAME_LOST
-						    : GPU_SOURCE_NAMES_FULL);
+		name = intern_string(s->strings, id ? GPU_SOURCE_NAME_LOST : GPU_SOURCE_NAMES_FULL);
 	return name ? name : GPU_SOURCE_NAME_LOST;
 }
 
@@ -275,8 +274,8 @@ static bool take_event(struct gpu_source *s, const struct gpu_event *event)
 
 static void note_malformed(struct gpu_source *s, const char *line, size_t length)
 {
-	size_t n = length < sizeof(s->first_malformed) - 1 ? length
-							   : sizeof(s->first_malformed) - 1;
+	size_t n =
+		length < sizeof(s->first_malformed) - 1 ? length : sizeof(s->first_malformed) - 1;
 
 	s->stats.malformed++;
 	if (s->first_malformed[0])

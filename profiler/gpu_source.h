@@ -21,20 +21,20 @@
 
 struct gpu_source_stats {
 	uint64_t bytes;
-	uint64_t lines;             /* all but empty ones */
-	uint64_t malformed;         /* not an event: ignored */
-	uint64_t too_long;          /* of these, longer than a line may be */
-	uint64_t lost_batches;      /* gaps in a process's sequence of writes */
+	uint64_t lines;        /* all but empty ones */
+	uint64_t malformed;    /* not an event: ignored */
+	uint64_t too_long;     /* of these, longer than a line may be */
+	uint64_t lost_batches; /* gaps in a process's sequence of writes */
 	uint64_t kernels, kernel_ns;
 	uint64_t launches;
-	uint64_t bad_times;         /* kernels without usable timestamps: counted, 0 ns */
-	uint64_t dropped_kernels;   /* by CUPTI or in the target, as the target told */
+	uint64_t bad_times;       /* kernels without usable timestamps: counted, 0 ns */
+	uint64_t dropped_kernels; /* by CUPTI or in the target, as the target told */
 	uint64_t dropped_launches;
-	uint64_t missing_kernels;   /* sent, by a process's own totals, but not received */
+	uint64_t missing_kernels; /* sent, by a process's own totals, but not received */
 	uint64_t unknown_records;
-	uint32_t processes;         /* that said hello */
-	uint32_t without_goodbye;   /* that ended otherwise: killed, or _exit */
-	uint32_t foreign_versions;  /* spoke another protocol version; ignored */
+	uint32_t processes;        /* that said hello */
+	uint32_t without_goodbye;  /* that ended otherwise: killed, or _exit */
+	uint32_t foreign_versions; /* spoke another protocol version; ignored */
 };
 
 /*
@@ -56,8 +56,8 @@ void gpu_source_tee(struct gpu_source *source,
 		    void (*tee)(void *context, const void *bytes, size_t size), void *context);
 
 /*
- * Reads what is in the pipe, at most about `limit` bytes. Returns 1 if there may be more, 0 if it is
- * empty, -EPIPE at its end (no writer left), or -errno.
+ * Reads what is in the pipe, at most about `limit` bytes. Returns 1 if there may be more, 0 if it
+ * is empty, -EPIPE at its end (no writer left), or -errno.
  */
 int gpu_source_read(struct gpu_source *source, int pipe, uint64_t limit);
 

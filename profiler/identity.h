@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 struct identity {
-	bool other;  /* not ourselves: uid and gid must be switched to */
+	bool other; /* not ourselves: uid and gid must be switched to */
 	uid_t uid;
 	gid_t gid;
 	char name[256]; /* "" when the user has no passwd entry */
@@ -24,8 +24,8 @@ struct identity {
 int identity_find(struct identity *identity, bool as_root);
 
 /*
- * Becomes that user for good, in a child that is about to exec: supplementary groups, gid, uid. When
- * HOME, USER and LOGNAME are root's (sudo sets them) they become the user's. 0 or -errno.
+ * Becomes that user for good, in a child that is about to exec: supplementary groups, gid, uid.
+ * When HOME, USER and LOGNAME are root's (sudo sets them) they become the user's. 0 or -errno.
  */
 int identity_become(const struct identity *identity);
 

@@ -4,9 +4,9 @@
 #include <string.h>
 #include "bpf/stack_event.h"
 
-#define NAMES(symbol)                                                                              \
-	{                                                                                          \
-		symbol, symbol "_ptsz"                                                             \
+#define NAMES(symbol)                  \
+	{                              \
+		symbol, symbol "_ptsz" \
 	}
 
 static const char *const names[LAUNCH_FUNCTIONS][2] = {

@@ -29,12 +29,12 @@ static void print(struct log *log, const char *prefix, const char *format, va_li
 		return; /* nowhere to complain */
 }
 
-#define PRINT(log, prefix, format)                                                                 \
-	do {                                                                                       \
-		va_list args;                                                                      \
-		va_start(args, format);                                                            \
-		print(log, prefix, format, args);                                                  \
-		va_end(args);                                                                      \
+#define PRINT(log, prefix, format)                \
+	do {                                      \
+		va_list args;                     \
+		va_start(args, format);           \
+		print(log, prefix, format, args); \
+		va_end(args);                     \
 	} while (0)
 
 void log_error(struct log *log, const char *format, ...)

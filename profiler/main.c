@@ -104,7 +104,8 @@ int main(int argc, char **argv)
 	}
 	log.level = options.level;
 	if (identity_find(&identity, options.as_root) != 0) {
-		log_error(&log, "SUDO_UID or SUDO_GID is not a number; unset them, or use --as-root");
+		log_error(&log,
+			  "SUDO_UID or SUDO_GID is not a number; unset them, or use --as-root");
 		return EXIT_PROFILER_FAILED;
 	}
 	err = output_open(&output, options.output, &identity);

@@ -21,8 +21,8 @@ static void clean(const char *detail, char *out, size_t size)
 			out[used++] = ',';
 			out[used++] = ' ';
 		} else {
-			out[used++] = (unsigned char)*detail < 0x20 || *detail == 0x7f ? '?'
-										      : *detail;
+			out[used++] =
+				(unsigned char)*detail < 0x20 || *detail == 0x7f ? '?' : *detail;
 		}
 	}
 	out[used] = '\0';
@@ -55,8 +55,8 @@ void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice 
 		break;
 	case GPU_NOTICE_OLD_CUPTI:
 		log_warn(n->log,
-			 "process %u: %s is too old: no GPU time. CUDA 11.8 or later is needed", pid,
-			 detail);
+			 "process %u: %s is too old: no GPU time. CUDA 11.8 or later is needed",
+			 pid, detail);
 		break;
 	case GPU_NOTICE_CUPTI_ERROR:
 		log_warn(n->log, "process %u: CUPTI does not work there: no GPU time. %s", pid,

@@ -23,7 +23,8 @@ static const char help[] =
 	"  -cupti-lib PATH     load this injection library instead of the built-in one\n"
 	"  -cuda-lib PATH      also probe this CUDA runtime library; may be repeated\n"
 	"  --as-root           under sudo: run the command as root, not as the invoking user\n"
-	"  --record PREFIX     keep the raw input in PREFIX.pipe and PREFIX.events, for bug reports\n"
+	"  --record PREFIX     keep the raw input in PREFIX.pipe and PREFIX.events, for bug "
+	"reports\n"
 	"  -v                  say more        -q  say nothing but errors\n"
 	"  --version           print the version and exit\n"
 	"  -h, --help          print this and exit\n"
@@ -31,8 +32,17 @@ static const char help[] =
 	"Long options take one dash or two. Exit status: the command's own; 128+N if signal N\n"
 	"killed it; 125 if profile failed; 126 if the command cannot be run; 127 if not found.\n";
 
-enum { OPT_GPU_ONLY = 256, OPT_CPU_ONLY, OPT_CUPTI_LIB, OPT_CUDA_LIB, OPT_UNIT, OPT_RAW_NAMES,
-       OPT_AS_ROOT, OPT_RECORD, OPT_VERSION };
+enum {
+	OPT_GPU_ONLY = 256,
+	OPT_CPU_ONLY,
+	OPT_CUPTI_LIB,
+	OPT_CUDA_LIB,
+	OPT_UNIT,
+	OPT_RAW_NAMES,
+	OPT_AS_ROOT,
+	OPT_RECORD,
+	OPT_VERSION
+};
 
 static const struct option long_options[] = {
 	{"gpu-only", no_argument, NULL, OPT_GPU_ONLY},

@@ -32,7 +32,7 @@ struct options {
 	enum profile_mode mode;
 	enum weight_unit unit;
 	uint32_t frequency_hz;
-	const char *cupti_lib; /* NULL: the embedded one */
+	const char *cupti_lib;                        /* NULL: the embedded one */
 	const char *cuda_libs[OPTIONS_MAX_CUDA_LIBS]; /* further runtimes to probe */
 	uint32_t cuda_lib_count;
 	const char *record; /* prefix of files to keep the raw input in; NULL: none */

@@ -16,13 +16,14 @@
 struct output {
 	const char *path; /* as given; "-" is stdout */
 	int fd;
-	bool created;     /* by us, just now */
+	bool created; /* by us, just now */
 };
 
 /* 0 or -errno. */
 int output_open(struct output *output, const char *path, const struct identity *identity);
 
-/* A stream that replaces what the file holds; close it with output_end. NULL with errno on error. */
+/* A stream that replaces what the file holds; close it with output_end. NULL with errno on error.
+ */
 FILE *output_begin(struct output *output);
 
 /* Flushes and closes; 0 or -errno (a full disk shows here). */

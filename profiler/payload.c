@@ -69,12 +69,12 @@ static int make_pipe(struct payload *payload, const struct identity *identity)
 {
 	if (mkfifoat(payload->folder, PIPE_NAME, 0600) != 0)
 		return -errno;
-	payload->pipe = openat(payload->folder, PIPE_NAME,
-			       O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	payload->pipe =
+		openat(payload->folder, PIPE_NAME, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
 	if (payload->pipe < 0)
 		return -errno;
-	payload->pipe_writer = openat(payload->folder, PIPE_NAME,
-				      O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	payload->pipe_writer =
+		openat(payload->folder, PIPE_NAME, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
 	if (payload->pipe_writer < 0)
 		return -errno;
 	if (fchown(payload->pipe, identity->uid, identity->gid) != 0)

@@ -4,9 +4,9 @@
  * holds the injected library and the named pipe.
  *
  * The folder must be on a file system from which code can be mapped, and within reach of the target
- * user; several places are tried. We are possibly root and the user can change the folder's contents
- * at any time: files are only ever created, opened and removed relative to the folder's descriptor,
- * never through links, and the pipe is opened once, by us, before the target runs.
+ * user; several places are tried. We are possibly root and the user can change the folder's
+ * contents at any time: files are only ever created, opened and removed relative to the folder's
+ * descriptor, never through links, and the pipe is opened once, by us, before the target runs.
  */
 #ifndef PROFILER_PAYLOAD_H
 #define PROFILER_PAYLOAD_H
@@ -17,13 +17,13 @@
 #define PAYLOAD_PATH_MAX 512
 
 struct payload {
-	int folder;                      /* descriptor; -1: none */
-	int pipe;                        /* read end, non-blocking */
-	int pipe_writer;                 /* keeps the pipe open until payload_close_writer */
+	int folder;      /* descriptor; -1: none */
+	int pipe;        /* read end, non-blocking */
+	int pipe_writer; /* keeps the pipe open until payload_close_writer */
 	char path[PAYLOAD_PATH_MAX];
 	char library[PAYLOAD_PATH_MAX + 32];
 	char pipe_path[PAYLOAD_PATH_MAX + 32];
-	char tried[1024];                /* for the error message: places and why not */
+	char tried[1024]; /* for the error message: places and why not */
 };
 
 /* 0 or -errno (-ENOEXEC: no place allows execution; see `tried`). */

@@ -185,8 +185,7 @@ static int scan_open_file(struct probes *p, int fd, const char *attach_path, con
 	if (found.count == 0)
 		return -ENOENT;
 	note_cost(p, fd, &found, shown_path);
-	err = cpu_source_probe(p->source, attach_path, found.offsets, found.functions,
-			       found.count);
+	err = cpu_source_probe(p->source, attach_path, found.offsets, found.functions, found.count);
 	if (err) {
 		log_warn(p->log, "cannot probe %s: %s; its launches will have no stack", shown_path,
 			 strerror(-err));
@@ -209,15 +208,28 @@ int probes_scan_file(struct probes *p, const char *path)
 	return n;
 }
 
-/* One mapped file: by its mapping, which is right even if the path has been replaced since. */
-static int scan_mapping(struct probes *p, pid_t pid, const char *range, const char *path)
+/*
+ * One mapped file: by its mapping, which is right even if the path has been replaced since. Where
+ * that is not permitted (it takes CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN), by its path, if the
+ * file there is the one that was mapped.
+ */
+static int scan_mapping(struct probes *p, pid_t pid, const char *range, uint64_t inode,
+			const char *path)
 {
-	char attach[128];
+	char attach[4096 + 64];
 	struct stat st;
 	int n = 0, fd;
 
 	snprintf(attach, sizeof(attach), "/proc/%d/map_files/%s", (int)pid, range);
 	fd = open_regular(attach, SYMLINK_FOLLOW, &st);
+	if (fd < 0) {
+		snprintf(attach, sizeof(attach), "/proc/%d/root%s", (int)pid, path);
+		fd = open_regular(attach, SYMLINK_FOLLOW, &st);
+		if (fd >= 0 && st.st_ino != inode) {
+			close(fd);
+			return 0;
+		}
+	}
 	if (fd < 0)
 		return 0;
 	if (is_new_file(p, &st))
@@ -239,13 +251,15 @@ int probes_scan_process(struct probes *p, pid_t pid)
 		return -errno;
 	while (getline(&line, &capacity, maps) > 0) {
 		char range[64], permissions[8];
+		uint64_t inode = 0;
 		int at = 0;
 
-		if (sscanf(line, "%63s %7s %*s %*s %*s %n", range, permissions, &at) < 2 ||
+		if (sscanf(line, "%63s %7s %*s %*s %" SCNu64 " %n", range, permissions, &inode,
+			   &at) < 3 ||
 		    permissions[2] != 'x' || at == 0 || line[at] != '/')
 			continue;
 		line[strcspn(line, "\n")] = '\0';
-		probed += scan_mapping(p, pid, range, line + at);
+		probed += scan_mapping(p, pid, range, inode, line + at);
 	}
 	free(line);
 	fclose(maps);

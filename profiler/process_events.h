@@ -5,8 +5,8 @@
  * A process's /proc/PID/maps is gone by the time we would read it if the process was short, and
  * wrong if it has changed since the sample. So the kernel is asked to record every executable
  * mapping as it happens (perf_event_open(2), a software "dummy" event on each CPU with mmap2, comm
- * and task records). Times are CLOCK_MONOTONIC, the clock of the stack events, so that each stack is
- * located in the address space it was taken in.
+ * and task records). Times are CLOCK_MONOTONIC, the clock of the stack events, so that each stack
+ * is located in the address space it was taken in.
  */
 #ifndef PROFILER_PROCESS_EVENTS_H
 #define PROFILER_PROCESS_EVENTS_H
@@ -35,7 +35,8 @@ void process_events_close(struct process_events *events);
 int process_events_read(struct process_events *events);
 
 /*
- * The earliest event taken in that is not later than `until_ns`, or NULL. Valid until the next call.
+ * The earliest event taken in that is not later than `until_ns`, or NULL. Valid until the next
+ * call.
  */
 const struct process_event *process_events_next(struct process_events *events, uint64_t until_ns);
 

@@ -39,8 +39,8 @@ static struct profile_entry *get_entry(struct profile *profile, uint32_t stack, 
 	uint64_t h = ((uint64_t)(uintptr_t)kernel ^ ((uint64_t)stack << 32 | stack)) *
 		     0x9e3779b97f4a7c15u;
 	uint32_t hash = (uint32_t)(h >> 32);
-	uint32_t at = hash_index_find(&profile->index, hash, entry_equal, profile->entries,
-				      &wanted);
+	uint32_t at =
+		hash_index_find(&profile->index, hash, entry_equal, profile->entries, &wanted);
 
 	if (at != HASH_INDEX_NONE)
 		return &profile->entries[at];

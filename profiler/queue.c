@@ -62,8 +62,8 @@ int queue_insert_by_time(struct queue *q, const void *element)
 
 	if (queue_push(q, element) != 0)
 		return -ENOMEM;
-	for (i = q->length - 1; i > 0 && q->length - i < QUEUE_REACH &&
-				time_of(slot(q, i - 1)) > time_ns; i--)
+	for (i = q->length - 1;
+	     i > 0 && q->length - i < QUEUE_REACH && time_of(slot(q, i - 1)) > time_ns; i--)
 		memcpy(slot(q, i), slot(q, i - 1), q->element_size);
 	memcpy(slot(q, i), element, q->element_size);
 	return 0;

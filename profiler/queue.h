@@ -3,7 +3,8 @@
  * A growing ring of equal elements, first in, first out.
  *
  * Elements are copied in. Pointers handed out are valid until the next change. Functions that speak
- * of time take the element's first member as a uint64_t time in ns and keep the queue ordered by it.
+ * of time take the element's first member as a uint64_t time in ns and keep the queue ordered by
+ * it.
  */
 #ifndef PROFILER_QUEUE_H
 #define PROFILER_QUEUE_H

@@ -84,7 +84,8 @@ static void record_map(struct recording *r, const struct process_event *e)
 {
 	const struct code_mapping *m = &e->mapping;
 
-	fprintf(r->events, "map %" PRIu64 " %d %" PRIx64 " %" PRIx64 " %" PRIx64 " %u %u %" PRIu64 " ",
+	fprintf(r->events,
+		"map %" PRIu64 " %d %" PRIx64 " %" PRIx64 " %" PRIx64 " %u %u %" PRIu64 " ",
 		e->time_ns, (int)e->pid, m->start, m->end, m->file_offset, m->dev_major,
 		m->dev_minor, m->inode);
 	for (const char *p = m->path; *p; p++)

@@ -3,10 +3,8 @@
  * The raw input of a run, kept in two files for bug reports and as test input (--record PREFIX):
  *
  *   PREFIX.pipe     the bytes of the named pipe, as they came (docs/wire-format.md)
- *   PREFIX.events   stacks and process events, one a line, in the order in which they were taken in;
- *                   numbers are decimal, addresses and offsets hexadecimal:
- *     target PID
- *     fork TIME PARENT CHILD
+ *   PREFIX.events   stacks and process events, one a line, in the order in which they were taken
+ * in; numbers are decimal, addresses and offsets hexadecimal: target PID fork TIME PARENT CHILD
  *     exec TIME PID
  *     exit TIME PID
  *     map TIME PID START END OFFSET MAJOR MINOR INODE PATH

@@ -22,14 +22,17 @@ static void report_correlation(struct log *log, const struct session_stats *s)
 {
 	uint64_t dropped = s->gpu.dropped_kernels + s->gpu.missing_kernels;
 
-	log_line(log, "Correlation: %" PRIu64 " matched, %" PRIu64 " unmatched, %" PRIu64 " dropped",
+	log_line(log,
+		 "Correlation: %" PRIu64 " matched, %" PRIu64 " unmatched, %" PRIu64 " dropped",
 		 s->correlate.matched, s->correlate.unmatched, dropped);
 	if (s->correlate.unmatched)
 		log_line(log, "  unmatched kernels ran %.3f ms and are under [launch not captured]",
 			 (double)s->correlate.unmatched_ns / 1e6);
 	if (s->gpu.dropped_kernels)
-		log_line(log, "  %" PRIu64 " kernels were dropped before they reached the profiler: "
-			      "their GPU time is not in the profile", s->gpu.dropped_kernels);
+		log_line(log,
+			 "  %" PRIu64 " kernels were dropped before they reached the profiler: "
+			 "their GPU time is not in the profile",
+			 s->gpu.dropped_kernels);
 	if (s->gpu.missing_kernels)
 		log_line(log, "  %" PRIu64 " kernels were sent by the target but did not arrive",
 			 s->gpu.missing_kernels);
@@ -44,8 +47,9 @@ static void report_no_gpu(struct log *log, const struct options *o, const struct
 	if (s->gpu.processes > 0 || s->gpu.foreign_versions > 0)
 		return;
 	if (s->collect.driver_mapped)
-		log_warn(log, "the CUDA driver was loaded, but tracing never started in it: was "
-			      "cuInit called, and is CUDA_INJECTION64_PATH passed on to the program?");
+		log_warn(log,
+			 "the CUDA driver was loaded, but tracing never started in it: was "
+			 "cuInit called, and is CUDA_INJECTION64_PATH passed on to the program?");
 	else if (o->mode == MODE_GPU_ONLY)
 		log_warn(log, "the command did not use CUDA: the profile is empty");
 	else
@@ -55,21 +59,26 @@ static void report_no_gpu(struct log *log, const struct options *o, const struct
 static void report_losses(struct log *log, const struct session_stats *s)
 {
 	if (s->bpf.dropped_samples || s->bpf.dropped_launches)
-		log_warn(log, "%" PRIu64 " CPU samples and %" PRIu64 " launch stacks were dropped: the "
-			      "machine was too busy to read them in time",
+		log_warn(log,
+			 "%" PRIu64 " CPU samples and %" PRIu64 " launch stacks were dropped: the "
+			 "machine was too busy to read them in time",
 			 (uint64_t)s->bpf.dropped_samples, (uint64_t)s->bpf.dropped_launches);
 	if (s->bpf.untracked_processes)
 		log_warn(log, "%" PRIu64 " processes were not followed: too many at once",
 			 (uint64_t)s->bpf.untracked_processes);
 	if (s->gpu.without_goodbye)
-		log_warn(log, "%u traced process%s ended without a goodbye (killed?): up to its last "
-			      "second of GPU work is missing",
+		log_warn(log,
+			 "%u traced process%s ended without a goodbye (killed?): up to its last "
+			 "second of GPU work is missing",
 			 s->gpu.without_goodbye, s->gpu.without_goodbye == 1 ? "" : "es");
 	if (s->gpu.lost_batches)
-		log_warn(log, "%" PRIu64 " writes of traced processes were lost", s->gpu.lost_batches);
+		log_warn(log, "%" PRIu64 " writes of traced processes were lost",
+			 s->gpu.lost_batches);
 	if (s->gpu.foreign_versions)
-		log_warn(log, "%u processes sent another protocol version and were ignored: is "
-			      "-cupti-lib from another release?", s->gpu.foreign_versions);
+		log_warn(log,
+			 "%u processes sent another protocol version and were ignored: is "
+			 "-cupti-lib from another release?",
+			 s->gpu.foreign_versions);
 	if (s->gpu.unknown_records)
 		log_warn(log, "%" PRIu64 " CUPTI records of an unknown kind were ignored",
 			 s->gpu.unknown_records);
@@ -77,7 +86,8 @@ static void report_losses(struct log *log, const struct session_stats *s)
 		log_warn(log, "%" PRIu64 " mapping records were lost: some frames may be [unknown]",
 			 s->lost_process_events);
 	if (s->collect.out_of_memory)
-		log_warn(log, "out of memory: %" PRIu64 " events were lost", s->collect.out_of_memory);
+		log_warn(log, "out of memory: %" PRIu64 " events were lost",
+			 s->collect.out_of_memory);
 }
 
 void report_summary(struct log *log, const struct options *options,
@@ -90,12 +100,15 @@ void report_summary(struct log *log, const struct options *options,
 	}
 	report_losses(log, stats);
 	if (stats->gpu.malformed)
-		log_warn(log, "%" PRIu64 " lines in the pipe were not ours and were ignored (%" PRIu64
-			      " too long); the first began: %s",
+		log_warn(log,
+			 "%" PRIu64 " lines in the pipe were not ours and were ignored (%" PRIu64
+			 " too long); the first began: %s",
 			 stats->gpu.malformed, stats->gpu.too_long, first_malformed);
 	if (stats->collect.truncated)
-		log_warn(log, "%" PRIu64 " stacks were deeper than %d frames; they begin at "
-			      "[truncated]", stats->collect.truncated, STACK_EVENT_MAX_FRAMES);
+		log_warn(log,
+			 "%" PRIu64 " stacks were deeper than %d frames; they begin at "
+			 "[truncated]",
+			 stats->collect.truncated, STACK_EVENT_MAX_FRAMES);
 }
 
 void report_written(struct log *log, const struct options *options,
@@ -106,6 +119,8 @@ void report_written(struct log *log, const struct options *options,
 	const char *file = options->output[0] == '-' && !options->output[1] ? "standard output"
 									    : options->output;
 
-	log_line(log, "Wrote %" PRIu64 " stacks (%" PRIu64 " %s: %" PRIu64 " CPU, %" PRIu64 " GPU) to %s",
+	log_line(log,
+		 "Wrote %" PRIu64 " stacks (%" PRIu64 " %s: %" PRIu64 " CPU, %" PRIu64
+		 " GPU) to %s",
 		 result->stacks, cpu + gpu, units[options->unit], cpu, gpu, file);
 }

@@ -17,8 +17,8 @@ static const char *frame_name(const struct resolve_input *in, const struct frame
 }
 
 /*
- * A kernel belongs under the outermost launch function of its stack: where only a nested driver call
- * was probed, the way from the runtime's function down to it is CUDA's business.
+ * A kernel belongs under the outermost launch function of its stack: where only a nested driver
+ * call was probed, the way from the runtime's function down to it is CUDA's business.
  */
 static bool ends_launch(const char *name)
 {

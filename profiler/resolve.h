@@ -3,7 +3,8 @@
  * Puts names to a profile: stacks of addresses and sums become a call tree.
  *
  * CPU samples lie under their stack. A GPU kernel lies as "[GPU_Kernel]name" under the stack that
- * launched it, or under RESOLVE_NO_LAUNCH at the root when there is none: its time is never dropped.
+ * launched it, or under RESOLVE_NO_LAUNCH at the root when there is none: its time is never
+ * dropped.
  */
 #ifndef PROFILER_RESOLVE_H
 #define PROFILER_RESOLVE_H
@@ -25,7 +26,7 @@ struct resolve_input {
 	struct symbolizer *symbolizer;
 	struct intern *strings; /* receives names made here; must outlive the tree */
 	double sample_period_ns;
-	bool raw_names;         /* leave kernel names mangled */
+	bool raw_names; /* leave kernel names mangled */
 };
 
 /* A sorted tree, or NULL when out of memory. */

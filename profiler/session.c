@@ -10,48 +10,15 @@
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
-#include "cupti_trace/gpu_wire.h"
-#include "profiler/cpu_source.h"
-#include "profiler/notices.h"
-#include "profiler/payload.h"
-#include "profiler/probes.h"
-#include "profiler/recording.h"
-#include "profiler/target.h"
+#include "profiler/session_state.h"
 
 #define TICK_MS 50
 #define STATUS_NS 500000000u
-#define PIPE_CHUNK (4u << 20)        /* read at most this much between drains */
-#define PROBE_SLACK_NS 20000000u     /* a probe's stack may reach the ring this late */
-#define PIPE_PAUSE_NS 2000000        /* let a busy pipe fill up: fewer, larger reads */
+#define PIPE_CHUNK (4u << 20)    /* read at most this much between drains */
+#define PROBE_SLACK_NS 20000000u /* a probe's stack may reach the ring this late */
+#define PIPE_PAUSE_NS 2000000    /* let a busy pipe fill up: fewer, larger reads */
 
-struct session {
-	const struct options *options;
-	const struct identity *identity;
-	struct log *log;
-	struct payload payload;
-	struct target target;
-	struct cpu_source *cpu;
-	struct process_events *process_events;
-	struct probes *probes;
-	struct gpu_source *gpu;
-	struct notices notices;
-	struct collect collect;
-	struct recording *recording; /* NULL: not asked for */
-	int epoll, signals;
-	sigset_t old_mask;
-	bool mask_changed;
-	uint32_t interrupts;   /* SIGINTs so far */
-	bool stop_waiting;     /* for processes that outlive the target */
-	bool pipe_ended;
-	bool told_waiting;
-	uint64_t start_ns, status_ns, ended_ns;
-	unsigned char *stacks; /* drained from the ring, not yet located */
-	size_t stacks_used, stacks_capacity;
-};
-
-enum { READY_SIGNAL, READY_PIPE, READY_STACKS };
-
-static uint64_t now_ns(void)
+uint64_t session_now_ns(void)
 {
 	struct timespec t;
 
@@ -59,7 +26,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static bool traces_gpu(const struct session *s)
+bool session_traces_gpu(const struct session *s)
 {
 	return s->options->mode != MODE_CPU_ONLY;
 }
@@ -88,7 +55,7 @@ static void keep_stack(void *context, const struct stack_event *event, const __u
 	s->stacks_used = needed;
 }
 
-static void apply_process_events(struct session *s, uint64_t until_ns)
+void session_apply_process_events(struct session *s, uint64_t until_ns)
 {
 	const struct process_event *event;
 
@@ -100,8 +67,9 @@ static void apply_process_events(struct session *s, uint64_t until_ns)
 }
 
 /*
- * Takes in all stacks the kernel has sent, each in the address space of its time: what processes did
- * before a stack was taken is recorded before the stack is, so it is read after the ring was emptied.
+ * Takes in all stacks the kernel has sent, each in the address space of its time: what processes
+ * did before a stack was taken is recorded before the stack is, so it is read after the ring was
+ * emptied.
  */
 static void drain_stacks(struct session *s)
 {
@@ -117,14 +85,13 @@ static void drain_stacks(struct session *s)
 
 		memcpy(&event, s->stacks + at, sizeof(event));
 		frames = (const __u64 *)(s->stacks + at + sizeof(event));
-		apply_process_events(s, event.time_ns);
+		session_apply_process_events(s, event.time_ns);
 		recording_stack(s->recording, &event, frames);
 		collect_stack(&s->collect, &event, frames);
-		at += sizeof(event) +
-		      (event.user_frames + event.kernel_frames) * sizeof(*frames);
+		at += sizeof(event) + (event.user_frames + event.kernel_frames) * sizeof(*frames);
 	}
 	/* those that no stack waits for, but not newer ones that a stack may still precede */
-	apply_process_events(s, now_ns() - PROBE_SLACK_NS);
+	session_apply_process_events(s, session_now_ns() - PROBE_SLACK_NS);
 }
 
 static void answer(struct session *s, uint32_t pid)
@@ -137,21 +104,22 @@ static void answer(struct session *s, uint32_t pid)
 		    err ? strerror(-err) : "");
 }
 
-static void on_gpu_event(void *context, uint32_t pid, const struct gpu_event *event,
-			 const char *kernel)
+void session_on_gpu_event(void *context, uint32_t pid, const struct gpu_event *event,
+			  const char *kernel)
 {
 	struct session *s = context;
 
 	if (event->type == GPU_EVENT_HELLO) {
-		log_verbose(s->log, "process %u (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64
-				    " ns", pid, event->hello.executable,
-			    event->hello.cupti_version, event->hello.cupti_path,
-			    event->hello.clock_error_ns);
+		log_verbose(s->log,
+			    "process %u (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
+			    pid, event->hello.executable, event->hello.cupti_version,
+			    event->hello.cupti_path, event->hello.clock_error_ns);
 		drain_stacks(s); /* the stacks of the process's earlier program, if any */
 	}
 	if (event->type == GPU_EVENT_GOODBYE)
-		log_verbose(s->log, "process %u: CUPTI reported %" PRIu64 " kernels, %" PRIu64 " ns",
-			    pid, event->goodbye.kernels, event->goodbye.kernel_ns);
+		log_verbose(s->log,
+			    "process %u: CUPTI reported %" PRIu64 " kernels, %" PRIu64 " ns", pid,
+			    event->goodbye.kernels, event->goodbye.kernel_ns);
 	if (event->type == GPU_EVENT_NOTICE)
 		notices_add(&s->notices, pid, &event->notice);
 	collect_gpu_event(&s->collect, pid, event, kernel);
@@ -164,7 +132,7 @@ static void read_pipe(struct session *s)
 {
 	int result;
 
-	if (!traces_gpu(s) || s->pipe_ended)
+	if (!session_traces_gpu(s) || s->pipe_ended)
 		return;
 	result = gpu_source_read(s->gpu, s->payload.pipe, PIPE_CHUNK);
 	if (result == -EPIPE)
@@ -176,7 +144,7 @@ static void read_pipe(struct session *s)
 /* One round over all sources. */
 static void collect_round(struct session *s)
 {
-	uint64_t probes_until = now_ns() - PROBE_SLACK_NS;
+	uint64_t probes_until = session_now_ns() - PROBE_SLACK_NS;
 
 	drain_stacks(s);
 	read_pipe(s);
@@ -187,17 +155,15 @@ static void collect_rest(struct session *s)
 {
 	struct correlate *c = s->collect.correlate;
 
-	if (traces_gpu(s)) {
+	if (session_traces_gpu(s)) {
 		while (!s->pipe_ended && gpu_source_read(s->gpu, s->payload.pipe, PIPE_CHUNK) == 1)
 			;
 		gpu_source_finish(s->gpu);
 	}
 	drain_stacks(s);
-	apply_process_events(s, UINT64_MAX);
+	session_apply_process_events(s, UINT64_MAX);
 	correlate_finish(c);
 }
-
-/* ---- starting ---- */
 
 struct session *session_new(const struct options *options, const struct identity *identity,
 			    struct log *log)
@@ -239,191 +205,6 @@ void session_free(struct session *s)
 		sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
 	free(s->stacks);
 	free(s);
-}
-
-static int watch(struct session *s, int fd, uint32_t what)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.u32 = what};
-
-	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
-}
-
-/* Signals become readable; SIGPIPE becomes an error of write(). Dispositions are left alone. */
-static int take_signals(struct session *s)
-{
-	static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
-	sigset_t mask, blocked;
-
-	sigemptyset(&mask);
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-		sigaddset(&mask, ours[i]);
-	blocked = mask;
-	sigaddset(&blocked, SIGPIPE);
-	if (sigprocmask(SIG_BLOCK, &blocked, &s->old_mask) != 0)
-		return -errno;
-	s->mask_changed = true;
-	s->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-	return s->signals < 0 ? -errno : 0;
-}
-
-static int open_kernel_side(struct session *s)
-{
-	struct cpu_source_options options = {
-		.sample_hz = s->options->mode == MODE_GPU_ONLY ? 0 : s->options->frequency_hz,
-		.launches = traces_gpu(s),
-	};
-	char error[512];
-
-	s->cpu = cpu_source_open(&options, error, sizeof(error));
-	if (!s->cpu) {
-		log_error(s->log, "%s", error);
-		return -EPERM;
-	}
-	s->process_events = process_events_open();
-	if (!s->process_events) {
-		log_error(s->log, "cannot follow the processes' mappings: perf_event_open: %s; run "
-				  "with sudo, or give the binary CAP_PERFMON", strerror(errno));
-		return -EPERM;
-	}
-	return 0;
-}
-
-static int open_gpu_side(struct session *s)
-{
-	int err;
-
-	if (!traces_gpu(s))
-		return 0;
-	if (s->options->cupti_lib && access(s->options->cupti_lib, R_OK) != 0) {
-		log_error(s->log, "-cupti-lib %s: %s", s->options->cupti_lib, strerror(errno));
-		return -ENOENT;
-	}
-	err = payload_create(&s->payload, s->identity);
-	if (err) {
-		log_error(s->log, "no folder for the tracing library: tried %s; set TMPDIR to one "
-				  "on a file system mounted without noexec", s->payload.tried);
-		return err;
-	}
-	s->gpu = gpu_source_new(&s->collect.strings, on_gpu_event, s);
-	s->probes = probes_new(s->cpu, s->log);
-	if (!s->gpu || !s->probes) {
-		log_error(s->log, "out of memory");
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < s->options->cuda_lib_count; i++) {
-		const char *path = s->options->cuda_libs[i];
-
-		err = probes_scan_file(s->probes, path);
-		if (err < 0) {
-			log_error(s->log, "-cuda-lib %s: %s", path,
-				  access(path, R_OK) == 0 ? "no CUDA launch function in it"
-							  : strerror(errno));
-			return err;
-		}
-	}
-	return watch(s, s->payload.pipe, READY_PIPE);
-}
-
-static void tee_pipe(void *context, const void *bytes, size_t size)
-{
-	recording_pipe(context, bytes, size);
-}
-
-static int open_recording(struct session *s)
-{
-	if (!s->options->record)
-		return 0;
-	s->recording = recording_open(s->options->record, s->identity);
-	if (!s->recording) {
-		log_error(s->log, "cannot record to %s.pipe and .events: %s", s->options->record,
-			  strerror(errno));
-		return -EACCES;
-	}
-	if (s->gpu)
-		gpu_source_tee(s->gpu, tee_pipe, s->recording);
-	return 0;
-}
-
-static int start_target(struct session *s)
-{
-	char injection[PAYLOAD_PATH_MAX + 64], pipe[PAYLOAD_PATH_MAX + 64];
-	const char *environment[4] = {NULL};
-	struct target_options options = {
-		.command = s->options->command,
-		.identity = s->identity,
-		.environment = environment,
-		.stdout_to_stderr = strcmp(s->options->output, "-") == 0,
-		.signal_mask = s->old_mask,
-	};
-
-	if (traces_gpu(s)) {
-		const char *library = s->options->cupti_lib ? s->options->cupti_lib
-							    : s->payload.library;
-
-		if (getenv("CUDA_INJECTION64_PATH"))
-			log_warn(s->log, "CUDA_INJECTION64_PATH is set to %s; it is replaced for "
-					 "this run", getenv("CUDA_INJECTION64_PATH"));
-		snprintf(injection, sizeof(injection), "CUDA_INJECTION64_PATH=%s", library);
-		snprintf(pipe, sizeof(pipe), GPU_WIRE_PIPE_ENV "=%s", s->payload.pipe_path);
-		environment[0] = injection;
-		environment[1] = pipe;
-		if (s->options->level == LOG_VERBOSE)
-			environment[2] = GPU_WIRE_VERBOSE_ENV "=1";
-	}
-	return target_start(&s->target, &options);
-}
-
-/* 0, or our exit status. */
-static int set_up(struct session *s)
-{
-	char error[512];
-	int err;
-
-	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (s->epoll < 0 || take_signals(s) != 0 || watch(s, s->signals, READY_SIGNAL) != 0) {
-		log_error(s->log, "cannot watch signals: %s", strerror(errno));
-		return EXIT_PROFILER_FAILED;
-	}
-	if (open_kernel_side(s) != 0 || watch(s, cpu_source_fd(s->cpu), READY_STACKS) != 0 ||
-	    open_gpu_side(s) != 0 || open_recording(s) != 0)
-		return EXIT_PROFILER_FAILED;
-	err = start_target(s);
-	if (err) {
-		log_error(s->log, "cannot start a process: %s", strerror(-err));
-		return EXIT_PROFILER_FAILED;
-	}
-	/* the target's own fork is past, and by no process that is followed: read it before */
-	process_events_read(s->process_events);
-	apply_process_events(s, UINT64_MAX);
-	collect_set_root(&s->collect, s->target.pid);
-	recording_target(s->recording, s->target.pid);
-	err = cpu_source_track(s->cpu, s->target.pid);
-	if (err)
-		snprintf(error, sizeof(error), "cannot follow the target: %s", strerror(-err));
-	else
-		err = cpu_source_start(s->cpu, error, sizeof(error));
-	if (err) {
-		log_error(s->log, "%s", error);
-		return EXIT_PROFILER_FAILED;
-	}
-	return 0;
-}
-
-static int release_target(struct session *s)
-{
-	const char *command = s->options->command[0];
-	int err;
-
-	s->start_ns = now_ns();
-	err = target_release(&s->target);
-	if (!err)
-		return 0;
-	if (err == -ENOENT) {
-		log_error(s->log, "%s: command not found", command);
-		return EXIT_NOT_FOUND;
-	}
-	log_error(s->log, "cannot run %s: %s", command, strerror(-err));
-	return EXIT_CANNOT_RUN;
 }
 
 /* ---- the loop ---- */
@@ -503,18 +284,19 @@ static bool is_done(struct session *s)
 {
 	struct pid_list pids = {.used = 0};
 
-	if (!traces_gpu(s) || s->stop_waiting)
+	if (!session_traces_gpu(s) || s->stop_waiting)
 		return true;
 	payload_close_writer(&s->payload);
 	if (s->pipe_ended)
 		return true;
 	if (s->ended_ns == 0)
-		s->ended_ns = now_ns();
-	if (!s->told_waiting && now_ns() - s->ended_ns > 1000000000u) {
+		s->ended_ns = session_now_ns();
+	if (!s->told_waiting && session_now_ns() - s->ended_ns > 1000000000u) {
 		s->told_waiting = true;
 		gpu_source_each_open(s->gpu, list_pid, &pids);
-		log_warn(s->log, "the command has ended, but processes it started still use the GPU "
-				 "(%s); waiting for them, Ctrl-C stops waiting",
+		log_warn(s->log,
+			 "the command has ended, but processes it started still use the GPU "
+			 "(%s); waiting for them, Ctrl-C stops waiting",
 			 pids.used ? pids.text : "unknown");
 	}
 	return false;
@@ -523,7 +305,7 @@ static bool is_done(struct session *s)
 static void loop(struct session *s)
 {
 	const struct timespec pause = {0, PIPE_PAUSE_NS};
-	uint64_t drained_ns = now_ns();
+	uint64_t drained_ns = session_now_ns();
 	bool done = false;
 
 	while (!done) {
@@ -531,7 +313,7 @@ static void loop(struct session *s)
 		bool ended = target_poll(&s->target);
 		int n = epoll_wait(s->epoll, ready, 4, ended ? 5 : TICK_MS);
 		bool pipe_ready = false, stacks_ready = false;
-		uint64_t now = now_ns();
+		uint64_t now = session_now_ns();
 
 		for (int i = 0; i < n; i++) {
 			if (ready[i].data.u32 == READY_SIGNAL)
@@ -554,16 +336,16 @@ static void loop(struct session *s)
 
 int session_run(struct session *s, int *exit_status)
 {
-	int status = set_up(s);
+	int status = session_set_up(s);
 
 	if (!status)
-		status = release_target(s);
+		status = session_release_target(s);
 	if (status)
 		return status;
 	loop(s);
 	log_clear_status(s->log);
 	collect_rest(s);
-	s->ended_ns = now_ns();
+	s->ended_ns = session_now_ns();
 	*exit_status = target_exit_status(&s->target);
 	status = recording_close(s->recording);
 	s->recording = NULL;

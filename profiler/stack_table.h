@@ -12,9 +12,9 @@
 #include "symbolize/symbolizer.h"
 
 enum frame_kind {
-	FRAME_CODE = 1,    /* `code`, an exact address */
-	FRAME_RETURN = 2,  /* `code`, a return address */
-	FRAME_TEXT = 3,    /* `text` */
+	FRAME_CODE = 1,   /* `code`, an exact address */
+	FRAME_RETURN = 2, /* `code`, a return address */
+	FRAME_TEXT = 3,   /* `text` */
 };
 
 /* Compared with memcmp: zero-initialise. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Included ahead of every C file of ours: calls that write without a bound, or parse numbers without
- * telling errors, do not compile. Use snprintf, memcpy with a checked size, strtoul with checks.
+ * Included ahead of every C file of ours: calls that write without a bound, or parse numbers
+ * without telling errors, do not compile. Use snprintf, memcpy with a checked size, strtoul with
+ * checks.
  */
 #ifndef SCRIPTS_BANNED_H
 #define SCRIPTS_BANNED_H

@@ -201,8 +201,15 @@ static void the_pipe_before_the_stacks(void **state)
 static void bad_lines_are_refused(void **state)
 {
 	static const char *const bad[] = {
-		"", "stack", "stack 1", "stack x 1 1 1 0 0 0 0", "stack 1 1 1 1 0 0 65535 65535 1",
-		"stack 1 1 1 1 0 0 2 0 ff", "map 1 2 3", "fork 1", "nothing 1 2",
+		"",
+		"stack",
+		"stack 1",
+		"stack x 1 1 1 0 0 0 0",
+		"stack 1 1 1 1 0 0 65535 65535 1",
+		"stack 1 1 1 1 0 0 2 0 ff",
+		"map 1 2 3",
+		"fork 1",
+		"nothing 1 2",
 		"exec 99999999999999999999999 1",
 	};
 	struct collect collect;

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+/* The first half of a session: from nothing to a target that runs with everything attached. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include "cupti_trace/gpu_wire.h"
+#include "profiler/session.h"
+#include "profiler/session_state.h"
+
+static int watch(struct session *s, int fd, uint32_t what)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = what};
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
+}
+
+/* Signals become readable; SIGPIPE becomes an error of write(). Dispositions are left alone. */
+static int take_signals(struct session *s)
+{
+	static const int ours[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
+	sigset_t mask, blocked;
+
+	sigemptyset(&mask);
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		sigaddset(&mask, ours[i]);
+	blocked = mask;
+	sigaddset(&blocked, SIGPIPE);
+	if (sigprocmask(SIG_BLOCK, &blocked, &s->old_mask) != 0)
+		return -errno;
+	s->mask_changed = true;
+	s->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signals < 0 ? -errno : 0;
+}
+
+static int open_kernel_side(struct session *s)
+{
+	struct cpu_source_options options = {
+		.sample_hz = s->options->mode == MODE_GPU_ONLY ? 0 : s->options->frequency_hz,
+		.launches = session_traces_gpu(s),
+	};
+	char error[512];
+
+	s->cpu = cpu_source_open(&options, error, sizeof(error));
+	if (!s->cpu) {
+		log_error(s->log, "%s", error);
+		return -EPERM;
+	}
+	s->process_events = process_events_open();
+	if (!s->process_events) {
+		log_error(s->log,
+			  "cannot follow the processes' mappings: perf_event_open: %s; run "
+			  "with sudo, or give the binary CAP_PERFMON",
+			  strerror(errno));
+		return -EPERM;
+	}
+	return 0;
+}
+
+static int open_gpu_side(struct session *s)
+{
+	int err;
+
+	if (!session_traces_gpu(s))
+		return 0;
+	if (s->options->cupti_lib && access(s->options->cupti_lib, R_OK) != 0) {
+		log_error(s->log, "-cupti-lib %s: %s", s->options->cupti_lib, strerror(errno));
+		return -ENOENT;
+	}
+	err = payload_create(&s->payload, s->identity);
+	if (err) {
+		log_error(s->log,
+			  "no folder for the tracing library: tried %s; set TMPDIR to one "
+			  "on a file system mounted without noexec",
+			  s->payload.tried);
+		return err;
+	}
+	s->gpu = gpu_source_new(&s->collect.strings, session_on_gpu_event, s);
+	s->probes = probes_new(s->cpu, s->log);
+	if (!s->gpu || !s->probes) {
+		log_error(s->log, "out of memory");
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < s->options->cuda_lib_count; i++) {
+		const char *path = s->options->cuda_libs[i];
+
+		err = probes_scan_file(s->probes, path);
+		if (err < 0) {
+			log_error(s->log, "-cuda-lib %s: %s", path,
+				  access(path, R_OK) == 0 ? "no CUDA launch function in it"
+							  : strerror(errno));
+			return err;
+		}
+	}
+	return watch(s, s->payload.pipe, READY_PIPE);
+}
+
+static void tee_pipe(void *context, const void *bytes, size_t size)
+{
+	recording_pipe(context, bytes, size);
+}
+
+static int open_recording(struct session *s)
+{
+	if (!s->options->record)
+		return 0;
+	s->recording = recording_open(s->options->record, s->identity);
+	if (!s->recording) {
+		log_error(s->log, "cannot record to %s.pipe and .events: %s", s->options->record,
+			  strerror(errno));
+		return -EACCES;
+	}
+	if (s->gpu)
+		gpu_source_tee(s->gpu, tee_pipe, s->recording);
+	return 0;
+}
+
+static int start_target(struct session *s)
+{
+	char injection[PAYLOAD_PATH_MAX + 64], pipe[PAYLOAD_PATH_MAX + 64];
+	const char *environment[4] = {NULL};
+	struct target_options options = {
+		.command = s->options->command,
+		.identity = s->identity,
+		.environment = environment,
+		.stdout_to_stderr = strcmp(s->options->output, "-") == 0,
+		.signal_mask = s->old_mask,
+	};
+
+	if (session_traces_gpu(s)) {
+		const char *library =
+			s->options->cupti_lib ? s->options->cupti_lib : s->payload.library;
+
+		if (getenv("CUDA_INJECTION64_PATH"))
+			log_warn(s->log,
+				 "CUDA_INJECTION64_PATH is set to %s; it is replaced for "
+				 "this run",
+				 getenv("CUDA_INJECTION64_PATH"));
+		snprintf(injection, sizeof(injection), "CUDA_INJECTION64_PATH=%s", library);
+		snprintf(pipe, sizeof(pipe), GPU_WIRE_PIPE_ENV "=%s", s->payload.pipe_path);
+		environment[0] = injection;
+		environment[1] = pipe;
+		if (s->options->level == LOG_VERBOSE)
+			environment[2] = GPU_WIRE_VERBOSE_ENV "=1";
+	}
+	return target_start(&s->target, &options);
+}
+
+/* 0, or our exit status. */
+int session_set_up(struct session *s)
+{
+	char error[512];
+	int err;
+
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll < 0 || take_signals(s) != 0 || watch(s, s->signals, READY_SIGNAL) != 0) {
+		log_error(s->log, "cannot watch signals: %s", strerror(errno));
+		return EXIT_PROFILER_FAILED;
+	}
+	if (open_kernel_side(s) != 0 || watch(s, cpu_source_fd(s->cpu), READY_STACKS) != 0 ||
+	    open_gpu_side(s) != 0 || open_recording(s) != 0)
+		return EXIT_PROFILER_FAILED;
+	err = start_target(s);
+	if (err) {
+		log_error(s->log, "cannot start a process: %s", strerror(-err));
+		return EXIT_PROFILER_FAILED;
+	}
+	/* the target's own fork is past, and by no process that is followed: read it before */
+	process_events_read(s->process_events);
+	session_apply_process_events(s, UINT64_MAX);
+	collect_set_root(&s->collect, s->target.pid);
+	recording_target(s->recording, s->target.pid);
+	err = cpu_source_track(s->cpu, s->target.pid);
+	if (err)
+		snprintf(error, sizeof(error), "cannot follow the target: %s", strerror(-err));
+	else
+		err = cpu_source_start(s->cpu, error, sizeof(error));
+	if (err) {
+		log_error(s->log, "%s", error);
+		return EXIT_PROFILER_FAILED;
+	}
+	return 0;
+}
+
+int session_release_target(struct session *s)
+{
+	const char *command = s->options->command[0];
+	int err;
+
+	s->start_ns = session_now_ns();
+	err = target_release(&s->target);
+	if (!err)
+		return 0;
+	if (err == -ENOENT) {
+		log_error(s->log, "%s: command not found", command);
+		return EXIT_NOT_FOUND;
+	}
+	log_error(s->log, "cannot run %s: %s", command, strerror(-err));
+	return EXIT_CANNOT_RUN;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What session.c (the loop) and session_start.c (setting up) share: the session's state. Nobody
+ * else includes this.
+ */
+#ifndef PROFILER_SESSION_STATE_H
+#define PROFILER_SESSION_STATE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "profiler/collect.h"
+#include "profiler/cpu_source.h"
+#include "profiler/gpu_source.h"
+#include "profiler/identity.h"
+#include "profiler/notices.h"
+#include "profiler/options.h"
+#include "profiler/payload.h"
+#include "profiler/probes.h"
+#include "profiler/recording.h"
+#include "profiler/target.h"
+
+/* What a descriptor watched by the session's epoll is. */
+enum { READY_SIGNAL, READY_PIPE, READY_STACKS };
+
+struct session {
+	const struct options *options;
+	const struct identity *identity;
+	struct log *log;
+	struct payload payload;
+	struct target target;
+	struct cpu_source *cpu;
+	struct process_events *process_events;
+	struct probes *probes;
+	struct gpu_source *gpu;
+	struct notices notices;
+	struct collect collect;
+	struct recording *recording; /* NULL: not asked for */
+	int epoll, signals;
+	sigset_t old_mask;
+	bool mask_changed;
+	uint32_t interrupts; /* SIGINTs so far */
+	bool stop_waiting;   /* for processes that outlive the target */
+	bool pipe_ended;
+	bool told_waiting;
+	uint64_t start_ns, status_ns, ended_ns;
+	unsigned char *stacks; /* drained from the ring, not yet located */
+	size_t stacks_used, stacks_capacity;
+};
+
+/* CLOCK_MONOTONIC, ns. */
+uint64_t session_now_ns(void);
+
+bool session_traces_gpu(const struct session *s);
+
+/* Everything up to the closed gate, and its opening. 0, or our exit status with the reason told. */
+int session_set_up(struct session *s);
+int session_release_target(struct session *s);
+
+/* Handed to the sources while setting up. */
+void session_on_gpu_event(void *context, uint32_t pid, const struct gpu_event *event,
+			  const char *kernel);
+void session_apply_process_events(struct session *s, uint64_t until_ns);
+
+#endif
