@@ -63,3 +63,14 @@ test-gpu:
 
 bench-gpu:
 	$(Q)tests/gpu/run overhead
+
+# ---- measuring ----
+
+BENCH_DIR := $(BUILD)/tests/bench
+$(BENCH_DIR)/pipe: tests/bench/pipe.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
+	$(call msg,BENCH,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+bench: all $(BENCH_DIR)/pipe fake_cuda workloads
+	$(Q)tests/bench/run

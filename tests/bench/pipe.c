@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How fast the profiler takes in what comes through the pipe, and the stacks from the kernel, on one
+ * core, without a target: `make bench`. Prints events per second, median of several rounds.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "cupti_trace/gpu_wire.h"
+#include "profiler/collect.h"
+#include "profiler/gpu_source.h"
+
+enum { ROUNDS = 5, LAUNCHES = 200000, PID = 4711, DEPTH = 30, DISTINCT = 500 };
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+struct text {
+	char *bytes;
+	size_t used;
+};
+
+static void put(struct text *text, const struct gpu_event *event)
+{
+	int n = gpu_wire_encode(event, text->bytes + text->used, GPU_WIRE_LINE_MAX);
+
+	if (n > 0)
+		text->used += (size_t)n;
+}
+
+/* A launch and its kernel for each correlation id, in the order in which the library sends them. */
+static struct text make_pipe(void)
+{
+	struct text text = {.bytes = malloc((size_t)LAUNCHES * 256 + (1 << 20))};
+
+	if (!text.bytes)
+		exit(1);
+	put(&text, &(struct gpu_event){.type = GPU_EVENT_BATCH, .batch = {PID, 0}});
+	put(&text, &(struct gpu_event){.type = GPU_EVENT_NAME, .name = {1, 0, "_Z6kernelPf"}});
+	for (uint32_t i = 1; i <= LAUNCHES; i++) {
+		uint64_t time_ns = UINT64_C(123456789000000) + i * UINT64_C(5000);
+		struct gpu_event launch = {.type = GPU_EVENT_LAUNCH,
+					   .launch = {time_ns, PID + 1, i, GPU_LAUNCH_RUNTIME, 0}};
+		struct gpu_event kernel = {.type = GPU_EVENT_KERNEL,
+					   .kernel = {.start_ns = time_ns + 4000,
+						      .duration_ns = 2000 + i % 100,
+						      .name_id = 1,
+						      .correlation_id = i,
+						      .context_id = 1,
+						      .stream_id = 7,
+						      .grid = {128, 1, 1},
+						      .block = {256, 1, 1},
+						      .registers = 32}};
+
+		put(&text, &launch);
+		put(&text, &kernel);
+	}
+	return text;
+}
+
+static void on_event(void *context, uint32_t pid, const struct gpu_event *event, const char *kernel)
+{
+	collect_gpu_event(context, pid, event, kernel);
+}
+
+static void add_stack(struct collect *c, uint32_t i)
+{
+	__u64 frames[DEPTH];
+	struct stack_event event = {
+		.time_ns = UINT64_C(123456789000000) + i * UINT64_C(5000) - 1000,
+		.pid = PID,
+		.tid = PID + 1,
+		.kind = STACK_EVENT_LAUNCH,
+		.launch_function = LAUNCH_CUDA_KERNEL,
+		.user_frames = DEPTH,
+	};
+
+	for (uint32_t f = 0; f < DEPTH; f++)
+		frames[f] = UINT64_C(0x550000001000) + f * 64 + (f == 1 ? i % DISTINCT : 0) * 8;
+	collect_stack(c, &event, frames);
+}
+
+struct result {
+	double pipe_s, stacks_s, end_s;
+};
+
+static struct result run_round(const struct text *text)
+{
+	struct code_mapping mapping = {.start = 0x550000000000,
+				       .end = 0x550000100000,
+				       .inode = 1,
+				       .path = "/nowhere/program"};
+	struct process_event map = {.type = PROCESS_MAP, .pid = PID, .mapping = mapping};
+	struct collect c;
+	struct gpu_source *gpu;
+	struct result r;
+	double start;
+
+	if (collect_init(&c) != 0)
+		exit(1);
+	collect_set_root(&c, PID);
+	collect_process_event(&c, &(struct process_event){.type = PROCESS_EXEC, .pid = PID});
+	collect_process_event(&c, &map);
+	gpu = gpu_source_new(&c.strings, on_event, &c);
+	if (!gpu)
+		exit(1);
+
+	start = now_s();
+	for (uint32_t i = 1; i <= LAUNCHES; i++)
+		add_stack(&c, i);
+	r.stacks_s = now_s() - start;
+	start = now_s();
+	gpu_source_feed(gpu, text->bytes, text->used);
+	r.pipe_s = now_s() - start;
+	start = now_s();
+	correlate_finish(c.correlate);
+	r.end_s = now_s() - start;
+	if (correlate_stats(c.correlate).matched != LAUNCHES) {
+		fprintf(stderr, "matched %" PRIu64 " of %d\n", correlate_stats(c.correlate).matched,
+			LAUNCHES);
+		exit(1);
+	}
+	gpu_source_free(gpu);
+	collect_release(&c);
+	return r;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double median(double *values)
+{
+	qsort(values, ROUNDS, sizeof(*values), by_value);
+	return values[ROUNDS / 2];
+}
+
+int main(void)
+{
+	struct text text = make_pipe();
+	double pipe_s[ROUNDS], stacks_s[ROUNDS], end_s[ROUNDS], join_s;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		struct result r = run_round(&text);
+
+		pipe_s[i] = r.pipe_s;
+		stacks_s[i] = r.stacks_s;
+		end_s[i] = r.end_s;
+	}
+	join_s = median(end_s);
+	printf("bytes a launch and its kernel:          %.0f\n", (double)text.used / LAUNCHES);
+	printf("pipe lines decoded and queued, a second: %.2f million\n",
+	       2 * LAUNCHES / median(pipe_s) / 1e6);
+	printf("launches joined, a second:               %.2f million\n", LAUNCHES / join_s / 1e6);
+	printf("launch stacks of %d frames, a second:    %.2f million\n", DEPTH,
+	       LAUNCHES / median(stacks_s) / 1e6);
+	free(text.bytes);
+	return 0;
+}
