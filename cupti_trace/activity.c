@@ -6,13 +6,25 @@
 /* Bytes of a name in one event: even if each had to be escaped, the line stays within its limit. */
 #define NAME_PIECE 600
 
+/* The first bytes of a name, not cut within a character. */
+static size_t piece_length(const char *name, size_t left)
+{
+	size_t n = NAME_PIECE;
+
+	if (left <= NAME_PIECE)
+		return left;
+	while (n > NAME_PIECE - 4 && ((unsigned char)name[n] & 0xc0) == 0x80)
+		n--;
+	return n;
+}
+
 static void send_name(struct sink *sink, uint32_t id, const char *name)
 {
 	size_t left = strlen(name);
 	char piece[NAME_PIECE + 1];
 
 	do {
-		size_t n = left < NAME_PIECE ? left : NAME_PIECE;
+		size_t n = piece_length(name, left);
 		struct gpu_event event = {
 			.type = GPU_EVENT_NAME,
 			.name = {.id = id, .more = left > n, .name = piece},
@@ -30,11 +42,14 @@ static void set_times(struct gpu_event_kernel *e, const struct cupti_abi_kernel 
 		      const struct clock_map *clock)
 {
 	/* CUPTI writes 0 for "unknown" and, rarely, an end before the start */
-	if (k->start == 0 || k->end < k->start) {
+	if (k->start == 0 || k->end < k->start ||
+	    k->end - k->start >= GPU_EVENT_DURATION_LIMIT_NS) {
 		e->bad_time = 1;
 		return;
 	}
 	e->start_ns = clock_map_convert(clock, k->start);
+	if (e->start_ns > INT64_MAX)
+		e->start_ns = 0; /* before the machine started: no time the wire can carry */
 	e->duration_ns = k->end - k->start; /* as measured: not bent by the clock conversion */
 }
 

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory that CUPTI writes activity records into: a bounded pool of equal buffers.
+ * The memory that CUPTI writes activity records into: a bounded pool of buffers.
  *
- * Small buffers come back soon (a buffer is only handed over when every record in it is complete),
- * and the bound keeps a target whose profiler is slow from growing. When the pool is used up, CUPTI
+ * CUPTI hands a buffer over only when every record in it is complete, and on a GPU that is always
+ * busy that means: when it is full and its last kernel has ended. What is in it until then is lost
+ * if the process is killed. So a buffer is given the size that about BUFFERS_PERIOD of records
+ * need: small for slow kernels, large for fast ones, doubling or halving by how fast the last one
+ * went.
+ *
+ * The bound keeps a target whose profiler is slow from growing. When the pool is used up, CUPTI
  * gets no buffer and counts what it could not record; releases before 12.9 may crash on that, so
  * there the pool grows instead, and the launch callback's backpressure has to keep it small.
  */
@@ -15,22 +20,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BUFFERS_SIZE (512u << 10) /* bytes each: about 2,500 kernel records */
-#define BUFFERS_MAX 96            /* 48 MiB */
-#define BUFFERS_HIGH 64           /* in use: launching threads should wait a little */
+#define BUFFERS_SIZE (64u << 10) /* bytes of memory each: about 300 kernel records */
+#define BUFFERS_MIN_SIZE 1024u   /* bytes given of it at least: 4 records */
+#define BUFFERS_MAX 768          /* 48 MiB */
+#define BUFFERS_HIGH 512         /* in use: launching threads should wait a little */
+#define BUFFERS_PERIOD_NS 100000000u
 
 struct buffers {
 	pthread_mutex_t lock;
 	uint8_t *free[BUFFERS_MAX];
 	uint32_t free_count;
 	uint32_t in_use;
-	bool may_refuse; /* this CUPTI copes with getting no buffer */
+	bool may_refuse;  /* this CUPTI copes with getting no buffer */
+	size_t size;      /* given last */
+	uint64_t time_ns; /* when */
 };
 
 void buffers_init(struct buffers *buffers, bool may_refuse);
 
-/* An 8-byte aligned buffer of BUFFERS_SIZE bytes, or NULL. */
-uint8_t *buffers_get(struct buffers *buffers);
+/*
+ * An 8-byte aligned buffer and how much of it to use, or NULL and 0. `now_ns` is the time by any
+ * steady clock.
+ */
+uint8_t *buffers_get(struct buffers *buffers, uint64_t now_ns, size_t *size);
 
 void buffers_put(struct buffers *buffers, uint8_t *buffer);
 

@@ -81,6 +81,9 @@ struct gpu_event_launch {
 	uint32_t flags;
 };
 
+/* Nothing runs for 70 years: keeps sums far from overflow. Longer is bad_time. */
+#define GPU_EVENT_DURATION_LIMIT_NS (UINT64_C(1) << 61)
+
 struct gpu_event_kernel {
 	uint64_t start_ns;
 	uint64_t duration_ns;
@@ -96,15 +99,20 @@ struct gpu_event_kernel {
 	uint32_t registers;     /* per thread */
 	uint32_t graph_id;      /* 0: not launched by a graph */
 	uint64_t graph_node_id; /* 0: not launched by a graph */
-	uint32_t bad_time;      /* 1: CUPTI gave no or reversed timestamps; duration_ns is 0 */
+	uint32_t bad_time;      /* 1: CUPTI gave no or senseless timestamps; duration_ns is 0 */
 };
 
-/* All counts are since the previous such event. */
+/*
+ * All counts are since the previous such event. What was never recorded is apart from what was
+ * recorded but not sent: only the latter is in the goodbye's totals.
+ */
 struct gpu_event_drops {
-	uint64_t kernels;  /* by CUPTI, for want of buffers */
-	uint64_t launches; /* launch events not recorded */
-	uint64_t batches;  /* writes given up because the profiler did not read for too long */
-	uint64_t unknown;  /* activity records of a kind nobody asked for */
+	uint64_t kernels;        /* not recorded by CUPTI, for want of buffers */
+	uint64_t launches;       /* not recorded, for want of memory */
+	uint64_t batches;        /* writes given up: the profiler did not read for too long */
+	uint64_t unsent_kernels; /* events in these */
+	uint64_t unsent_launches;
+	uint64_t unknown; /* activity records of a kind nobody asked for */
 };
 
 enum gpu_notice {
@@ -123,9 +131,9 @@ struct gpu_event_notice {
 };
 
 struct gpu_event_goodbye {
-	uint64_t kernels;   /* kernel events sent in all */
+	uint64_t kernels;   /* kernel events since the hello, sent or given up */
 	uint64_t kernel_ns; /* the sum of their durations */
-	uint64_t launches;  /* launch events sent in all */
+	uint64_t launches;  /* launch events, likewise */
 };
 
 struct gpu_event {

@@ -361,6 +361,8 @@ static void get_fields(struct reader *r, struct gpu_event *e)
 		e->drops.kernels = get_u64(r, "kernels");
 		e->drops.launches = get_u64(r, "launches");
 		e->drops.batches = get_u64(r, "batches");
+		e->drops.unsent_kernels = get_u64(r, "unsent_kernels");
+		e->drops.unsent_launches = get_u64(r, "unsent_launches");
 		e->drops.unknown = get_u64(r, "unknown");
 		break;
 	case GPU_EVENT_NOTICE:
@@ -397,8 +399,8 @@ static bool is_sane(const struct gpu_event *e)
 		return e->launch.family == GPU_LAUNCH_RUNTIME ||
 		       e->launch.family == GPU_LAUNCH_DRIVER;
 	case GPU_EVENT_KERNEL:
-		/* nothing runs for a century: keeps sums far from overflow */
-		return e->kernel.duration_ns < (UINT64_C(1) << 61) && e->kernel.bad_time <= 1;
+		return e->kernel.duration_ns < GPU_EVENT_DURATION_LIMIT_NS &&
+		       e->kernel.bad_time <= 1;
 	default:
 		return true;
 	}

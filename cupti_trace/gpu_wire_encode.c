@@ -184,6 +184,8 @@ static void put_drops(struct line *l, const struct gpu_event_drops *e)
 	put_uint(l, "kernels", e->kernels);
 	put_uint(l, "launches", e->launches);
 	put_uint(l, "batches", e->batches);
+	put_uint(l, "unsent_kernels", e->unsent_kernels);
+	put_uint(l, "unsent_launches", e->unsent_launches);
 	put_uint(l, "unknown", e->unknown);
 }
 

@@ -186,8 +186,7 @@ static bool is_mine(struct tracer *tracer)
 
 static void on_buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
-	*buffer = buffers_get(&the_tracer.buffers);
-	*size = *buffer ? BUFFERS_SIZE : 0;
+	*buffer = buffers_get(&the_tracer.buffers, clock_now_ns(), size);
 	*max_records = 0; /* as many as fit */
 }
 

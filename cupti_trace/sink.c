@@ -23,6 +23,7 @@ static void begin_batch(struct sink *sink)
 	sink->header = sink->used;
 	sink->batch_kernels = 0;
 	sink->batch_launches = 0;
+	sink->batch_drops = (struct gpu_event_drops){0};
 }
 
 int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid)
@@ -93,6 +94,16 @@ static int write_batch_quietly(struct sink *sink)
 	return err;
 }
 
+static void add_drops(struct gpu_event_drops *to, const struct gpu_event_drops *drops)
+{
+	to->kernels += drops->kernels;
+	to->launches += drops->launches;
+	to->batches += drops->batches;
+	to->unsent_kernels += drops->unsent_kernels;
+	to->unsent_launches += drops->unsent_launches;
+	to->unknown += drops->unknown;
+}
+
 static void send_batch(struct sink *sink)
 {
 	int err;
@@ -109,8 +120,9 @@ static void send_batch(struct sink *sink)
 	__atomic_store_n(&sink->stalled, err != 0, __ATOMIC_RELAXED);
 	if (err) {
 		sink->drops.batches++;
-		sink->drops.kernels += sink->batch_kernels;
-		sink->drops.launches += sink->batch_launches;
+		sink->drops.unsent_kernels += sink->batch_kernels;
+		sink->drops.unsent_launches += sink->batch_launches;
+		add_drops(&sink->drops, &sink->batch_drops);
 	}
 	/* a batch that was given up leaves a gap in the sequence, which the reader sees */
 	sink->sequence++;
@@ -141,6 +153,8 @@ static void put_locked(struct sink *sink, const struct gpu_event *event)
 	} else if (event->type == GPU_EVENT_LAUNCH) {
 		sink->batch_launches++;
 		sink->totals.launches++;
+	} else if (event->type == GPU_EVENT_DROPS) {
+		add_drops(&sink->batch_drops, &event->drops);
 	}
 }
 
@@ -154,9 +168,7 @@ void sink_put(struct sink *sink, const struct gpu_event *event)
 void sink_count_drops(struct sink *sink, const struct gpu_event_drops *drops)
 {
 	pthread_mutex_lock(&sink->lock);
-	sink->drops.kernels += drops->kernels;
-	sink->drops.launches += drops->launches;
-	sink->drops.unknown += drops->unknown;
+	add_drops(&sink->drops, drops);
 	pthread_mutex_unlock(&sink->lock);
 }
 
@@ -185,6 +197,8 @@ void sink_goodbye(struct sink *sink)
 
 	pthread_mutex_lock(&sink->lock);
 	flush_locked(sink);
+	flush_locked(
+		sink); /* the first may only have ended a stall: drops come before the totals */
 	event.goodbye = sink->totals;
 	put_locked(sink, &event);
 	flush_locked(sink);

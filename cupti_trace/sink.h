@@ -33,8 +33,9 @@ struct sink {
 	uint64_t sequence;
 	uint64_t batch_kernels; /* events in the batch, to count them if it is given up */
 	uint64_t batch_launches;
-	struct gpu_event_drops drops;    /* not yet told */
-	struct gpu_event_goodbye totals; /* of all that was handed in, sent or given up */
+	struct gpu_event_drops batch_drops; /* told in the batch: untold again if it is given up */
+	struct gpu_event_drops drops;       /* not yet told */
+	struct gpu_event_goodbye totals;    /* of all that was handed in, sent or given up */
 	char batch[GPU_WIRE_BATCH_MAX];
 };
 

@@ -19,7 +19,8 @@
  *
  * Every operation is attributed exactly once, in the end without a stack (STACK_NONE) if there was
  * no launch or no probe for it. Units: ns, CLOCK_MONOTONIC. Memory grows with what is in flight,
- * plus a bounded memory of finished launches.
+ * plus a bounded memory of finished launches, plus a few bytes for each graph launch, each launch
+ * that ran nothing and each thread.
  */
 #ifndef PROFILER_CORRELATE_H
 #define PROFILER_CORRELATE_H

@@ -18,8 +18,8 @@ struct gpu_process {
 	bool open;    /* said hello, not goodbye */
 	bool ignored; /* speaks another version */
 	uint64_t next_sequence;
-	uint64_t kernels; /* received since hello */
-	uint64_t dropped; /* told since hello */
+	uint64_t kernels, kernel_ns; /* received since hello */
+	uint64_t unsent;             /* given up by the sender since hello */
 	const char **names;
 	uint32_t name_count;
 	char *piece; /* a name being put together */
@@ -199,7 +199,8 @@ static void take_hello(struct gpu_source *s, struct gpu_process *p, const struct
 	p->open = e->wants_ack != 0; /* else it only explains why it does not trace */
 	p->ignored = e->version != GPU_WIRE_VERSION;
 	p->kernels = 0;
-	p->dropped = 0;
+	p->kernel_ns = 0;
+	p->unsent = 0;
 	forget_names(p);
 	if (p->ignored)
 		s->stats.foreign_versions++;
@@ -207,19 +208,21 @@ static void take_hello(struct gpu_source *s, struct gpu_process *p, const struct
 
 static void take_drops(struct gpu_source *s, struct gpu_process *p, const struct gpu_event_drops *e)
 {
-	s->stats.dropped_kernels += e->kernels;
-	s->stats.dropped_launches += e->launches;
+	s->stats.dropped_kernels += e->kernels + e->unsent_kernels;
+	s->stats.dropped_launches += e->launches + e->unsent_launches;
 	s->stats.unknown_records += e->unknown;
-	p->dropped += e->kernels;
+	p->unsent += e->unsent_kernels;
 }
 
 static void take_goodbye(struct gpu_source *s, struct gpu_process *p,
 			 const struct gpu_event_goodbye *e)
 {
-	uint64_t accounted = p->kernels + p->dropped;
+	uint64_t accounted = p->kernels + p->unsent;
 
 	if (p->open && e->kernels > accounted)
 		s->stats.missing_kernels += e->kernels - accounted;
+	if (p->open && e->kernels == p->kernels && e->kernel_ns != p->kernel_ns)
+		s->stats.wrong_totals++;
 	p->open = false;
 }
 
@@ -230,6 +233,7 @@ static void take_kernel(struct gpu_source *s, struct gpu_process *p,
 	s->stats.kernel_ns += e->duration_ns;
 	s->stats.bad_times += e->bad_time;
 	p->kernels++;
+	p->kernel_ns += e->duration_ns;
 }
 
 /* False if the event cannot be: nothing was done then. */
@@ -303,10 +307,10 @@ static void keep_partial(struct gpu_source *s, const char *bytes, size_t n)
 	if (s->skipping)
 		return;
 	if (s->line_length + n > GPU_WIRE_LINE_MAX) {
+		memcpy(s->line + s->line_length, bytes, GPU_WIRE_LINE_MAX - s->line_length);
 		s->stats.lines++;
 		s->stats.too_long++;
-		note_malformed(s, s->line_length ? s->line : bytes,
-			       s->line_length ? s->line_length : n);
+		note_malformed(s, s->line, GPU_WIRE_LINE_MAX);
 		s->skipping = true;
 		s->line_length = 0;
 		return;

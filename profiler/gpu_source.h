@@ -31,6 +31,7 @@ struct gpu_source_stats {
 	uint64_t dropped_kernels; /* by CUPTI or in the target, as the target told */
 	uint64_t dropped_launches;
 	uint64_t missing_kernels; /* sent, by a process's own totals, but not received */
+	uint64_t wrong_totals;    /* processes whose sum of ns is not what was received */
 	uint64_t unknown_records;
 	uint32_t processes;        /* that said hello */
 	uint32_t without_goodbye;  /* that ended otherwise: killed, or _exit */
@@ -38,8 +39,8 @@ struct gpu_source_stats {
 };
 
 /*
- * Called for each event but batches, names and those of ignored processes. `kernel` is the mangled
- * name for GPU_EVENT_KERNEL (interned), else NULL.
+ * Called for each event but batches, names and those of ignored processes after their hello (which
+ * may want an answer). `kernel` is the mangled name for GPU_EVENT_KERNEL (interned), else NULL.
  */
 typedef void (*gpu_source_handler)(void *context, uint32_t pid, const struct gpu_event *event,
 				   const char *kernel);

@@ -25,7 +25,8 @@ int identity_find(struct identity *identity, bool as_root);
 
 /*
  * Becomes that user for good, in a child that is about to exec: supplementary groups, gid, uid.
- * When HOME, USER and LOGNAME are root's (sudo sets them) they become the user's. 0 or -errno.
+ * When HOME, USER, LOGNAME and SHELL are root's (sudo sets them) they become the user's. 0 or
+ * -errno.
  */
 int identity_become(const struct identity *identity);
 

@@ -11,19 +11,44 @@ void notices_init(struct notices *n, struct log *log)
 	n->log = log;
 }
 
+/*
+ * Bytes of the character at `s` that may be shown, or 0. Only well-formed sequences may: a stray
+ * byte from 0x80 to 0x9f, and U+0080 to U+009F, are control characters to some terminals.
+ */
+static size_t shown_length(const unsigned char *s)
+{
+	size_t n = s[0] < 0x80                   ? 1
+		   : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+		   : (s[0] & 0xf0) == 0xe0       ? 3
+		   : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+						 : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if (s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0))
+		return 0;
+	return n;
+}
+
 /* Printable text; line ends become ", ". */
 static void clean(const char *detail, char *out, size_t size)
 {
 	size_t used = 0;
 
-	for (; *detail && used + 3 < size; detail++) {
+	while (*detail && used + 5 < size) {
+		size_t n = shown_length((const unsigned char *)detail);
+
 		if (*detail == '\n') {
 			out[used++] = ',';
 			out[used++] = ' ';
+		} else if (n == 0) {
+			out[used++] = '?';
 		} else {
-			out[used++] =
-				(unsigned char)*detail < 0x20 || *detail == 0x7f ? '?' : *detail;
+			memcpy(out + used, detail, n);
+			used += n;
 		}
+		detail += n ? n : 1;
 	}
 	out[used] = '\0';
 }

@@ -165,7 +165,8 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	memset(options, 0, sizeof(*options));
 	options->output = OPTIONS_DEFAULT_OUTPUT;
 	options->frequency_hz = OPTIONS_DEFAULT_FREQUENCY;
-	optind = 0; /* start afresh: tests parse more than once */
+	optind = 0;                  /* start afresh: tests parse more than once */
+	argv[0] = (char *)"profile"; /* what getopt's messages begin with, like our own */
 	while ((option = getopt_long_only(argc, argv, "+o:F:vqh", long_options, NULL)) != -1) {
 		if (option == 'h') {
 			fputs(help, stdout);

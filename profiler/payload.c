@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,8 @@
 
 #define LIBRARY_NAME "libprofile_cupti.so"
 #define PIPE_NAME "gpu.pipe"
+#define LOCK_NAME "lock"
+#define FOLDER_PREFIX "profile-"
 #define PIPE_BYTES (1 << 20)
 
 /* The injected library, put into .rodata by payload_blob.S. */
@@ -84,6 +87,75 @@ static int make_pipe(struct payload *payload, const struct identity *identity)
 	return 0;
 }
 
+/* Ours until we end, however we end. */
+static int take_lock(struct payload *payload)
+{
+	payload->lock = openat(payload->folder, LOCK_NAME,
+			       O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (payload->lock < 0)
+		return -errno;
+	return flock(payload->lock, LOCK_EX | LOCK_NB) == 0 ? 0 : -errno;
+}
+
+static bool is_our_file(const char *name)
+{
+	return strcmp(name, LIBRARY_NAME) == 0 || strcmp(name, PIPE_NAME) == 0 ||
+	       strcmp(name, LOCK_NAME) == 0 ||
+	       strncmp(name, GPU_WIRE_ACK_PREFIX, strlen(GPU_WIRE_ACK_PREFIX)) == 0;
+}
+
+/* Removes the files we made, or that our library makes; nothing else, and through no link. */
+static void remove_files(int folder)
+{
+	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *listing = copy >= 0 ? fdopendir(copy) : NULL;
+	struct dirent *entry;
+
+	while (listing && (entry = readdir(listing)))
+		if (is_our_file(entry->d_name))
+			unlinkat(folder, entry->d_name, 0);
+	if (listing)
+		closedir(listing);
+	else if (copy >= 0)
+		close(copy);
+}
+
+/* Removes `name` below `parent` if it is a folder of ours whose profiler is gone. */
+static void remove_if_stale(int parent, const char *name)
+{
+	int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int lock = folder < 0 ? -1
+			      : openat(folder, LOCK_NAME,
+				       O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0) {
+		remove_files(folder);
+		unlinkat(parent, name, AT_REMOVEDIR);
+	}
+	if (lock >= 0)
+		close(lock);
+	if (folder >= 0)
+		close(folder);
+}
+
+static void remove_stale_folders(const char *path)
+{
+	int parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int copy = parent >= 0 ? dup(parent) : -1;
+	DIR *listing = copy >= 0 ? fdopendir(copy) : NULL;
+	struct dirent *entry;
+
+	while (listing && (entry = readdir(listing)))
+		if (strncmp(entry->d_name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) == 0)
+			remove_if_stale(parent, entry->d_name);
+	if (listing)
+		closedir(listing);
+	else if (copy >= 0)
+		close(copy);
+	if (parent >= 0)
+		close(parent);
+}
+
 /* Whether the target's user can get at the library from the outside. */
 static int check_reachable(const struct payload *payload, const struct identity *identity)
 {
@@ -101,7 +173,8 @@ static int check_reachable(const struct payload *payload, const struct identity 
 
 static int try_place(struct payload *payload, const char *parent, const struct identity *identity)
 {
-	int err, n = snprintf(payload->path, sizeof(payload->path), "%s/profile-XXXXXX", parent);
+	int err, n = snprintf(payload->path, sizeof(payload->path), "%s/" FOLDER_PREFIX "XXXXXX",
+			      parent);
 
 	if (n < 0 || (size_t)n >= sizeof(payload->path))
 		return -ENAMETOOLONG;
@@ -112,7 +185,9 @@ static int try_place(struct payload *payload, const char *parent, const struct i
 	snprintf(payload->library, sizeof(payload->library), "%s/" LIBRARY_NAME, payload->path);
 	snprintf(payload->pipe_path, sizeof(payload->pipe_path), "%s/" PIPE_NAME, payload->path);
 	payload->folder = open(payload->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	err = payload->folder < 0 ? -errno : write_library(payload->folder, identity);
+	err = payload->folder < 0 ? -errno : take_lock(payload);
+	if (!err)
+		err = write_library(payload->folder, identity);
 	if (!err)
 		err = make_pipe(payload, identity);
 	/* the folder changes hands last: until here nobody else could touch what is in it */
@@ -125,9 +200,10 @@ static int try_place(struct payload *payload, const char *parent, const struct i
 	return err;
 }
 
-static void init(struct payload *payload)
+void payload_init(struct payload *payload)
 {
 	payload->folder = -1;
+	payload->lock = -1;
 	payload->pipe = -1;
 	payload->pipe_writer = -1;
 	payload->path[0] = '\0';
@@ -140,13 +216,14 @@ int payload_create(struct payload *payload, const struct identity *identity)
 	int err = -ENOEXEC;
 
 	memset(payload, 0, sizeof(*payload));
-	init(payload);
+	payload_init(payload);
 	snprintf(run_user, sizeof(run_user), "/run/user/%u", (unsigned int)identity->uid);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		size_t used = strlen(payload->tried);
 
 		if (!places[i] || places[i][0] != '/')
 			continue;
+		remove_stale_folders(places[i]);
 		err = try_place(payload, places[i], identity);
 		if (!err)
 			return 0;
@@ -194,28 +271,16 @@ int payload_acknowledge(const struct payload *payload, pid_t pid)
 
 void payload_remove(struct payload *payload)
 {
-	DIR *listing;
-	int copy;
-
 	payload_close_writer(payload);
 	if (payload->pipe >= 0)
 		close(payload->pipe);
-	copy = payload->folder >= 0 ? dup(payload->folder) : -1;
-	listing = copy >= 0 ? fdopendir(copy) : NULL;
-	if (listing) {
-		struct dirent *entry;
-
-		rewinddir(listing);
-		while ((entry = readdir(listing)))
-			if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-				unlinkat(payload->folder, entry->d_name, 0);
-		closedir(listing);
-	} else if (copy >= 0) {
-		close(copy);
-	}
-	if (payload->folder >= 0)
+	if (payload->folder >= 0) {
+		remove_files(payload->folder);
 		close(payload->folder);
+	}
 	if (payload->path[0])
 		rmdir(payload->path);
-	init(payload);
+	if (payload->lock >= 0)
+		close(payload->lock);
+	payload_init(payload);
 }

@@ -7,6 +7,9 @@
  * user; several places are tried. We are possibly root and the user can change the folder's
  * contents at any time: files are only ever created, opened and removed relative to the folder's
  * descriptor, never through links, and the pipe is opened once, by us, before the target runs.
+ *
+ * A profiler that is killed cannot remove its folder. Each holds a lock on its own, so the next run
+ * knows the ones that nobody uses any more, and removes them.
  */
 #ifndef PROFILER_PAYLOAD_H
 #define PROFILER_PAYLOAD_H
@@ -18,6 +21,7 @@
 
 struct payload {
 	int folder;      /* descriptor; -1: none */
+	int lock;        /* held as long as the folder is in use */
 	int pipe;        /* read end, non-blocking */
 	int pipe_writer; /* keeps the pipe open until payload_close_writer */
 	char path[PAYLOAD_PATH_MAX];
@@ -25,6 +29,9 @@ struct payload {
 	char pipe_path[PAYLOAD_PATH_MAX + 32];
 	char tried[1024]; /* for the error message: places and why not */
 };
+
+/* Nothing there yet: payload_remove is allowed from here on. */
+void payload_init(struct payload *payload);
 
 /* 0 or -errno (-ENOEXEC: no place allows execution; see `tried`). */
 int payload_create(struct payload *payload, const struct identity *identity);

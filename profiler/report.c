@@ -36,6 +36,11 @@ static void report_correlation(struct log *log, const struct session_stats *s)
 	if (s->gpu.missing_kernels)
 		log_line(log, "  %" PRIu64 " kernels were sent by the target but did not arrive",
 			 s->gpu.missing_kernels);
+	if (s->gpu.wrong_totals)
+		log_line(log,
+			 "  %" PRIu64 " processes reported another sum of GPU time than arrived: "
+			 "something else wrote to the pipe",
+			 s->gpu.wrong_totals);
 	if (s->gpu.bad_times)
 		log_line(log, "  %" PRIu64 " kernels have no usable timestamps and count as 0 ns",
 			 s->gpu.bad_times);
@@ -119,6 +124,9 @@ void report_written(struct log *log, const struct options *options,
 	const char *file = options->output[0] == '-' && !options->output[1] ? "standard output"
 									    : options->output;
 
+	if (cpu + gpu == 0 && result->exact_ns > 0)
+		log_warn(log, "all of it is less than one %s: --unit us or --unit ns shows more",
+			 options->unit == UNIT_SAMPLES ? "sample" : "unit");
 	log_line(log,
 		 "Wrote %" PRIu64 " stacks (%" PRIu64 " %s: %" PRIu64 " CPU, %" PRIu64
 		 " GPU) to %s",

@@ -175,7 +175,7 @@ struct session *session_new(const struct options *options, const struct identity
 	s->options = options;
 	s->identity = identity;
 	s->log = log;
-	s->payload.folder = s->payload.pipe = s->payload.pipe_writer = -1;
+	payload_init(&s->payload);
 	s->target.gate = s->target.exec_error = -1;
 	s->epoll = s->signals = -1;
 	notices_init(&s->notices, log);

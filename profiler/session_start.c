@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The first half of a session: from nothing to a target that runs with everything attached. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,9 @@ static int open_gpu_side(struct session *s)
 
 	if (!session_traces_gpu(s))
 		return 0;
-	if (s->options->cupti_lib && access(s->options->cupti_lib, R_OK) != 0) {
+	/* a name without a slash would be looked up on the loader's path, which is not what was
+	 * meant */
+	if (s->options->cupti_lib && !realpath(s->options->cupti_lib, s->cupti_lib)) {
 		log_error(s->log, "-cupti-lib %s: %s", s->options->cupti_lib, strerror(errno));
 		return -ENOENT;
 	}
@@ -120,7 +123,7 @@ static int open_recording(struct session *s)
 
 static int start_target(struct session *s)
 {
-	char injection[PAYLOAD_PATH_MAX + 64], pipe[PAYLOAD_PATH_MAX + 64];
+	char injection[PATH_MAX + 64], pipe[PAYLOAD_PATH_MAX + 64];
 	const char *environment[4] = {NULL};
 	struct target_options options = {
 		.command = s->options->command,
@@ -131,8 +134,7 @@ static int start_target(struct session *s)
 	};
 
 	if (session_traces_gpu(s)) {
-		const char *library =
-			s->options->cupti_lib ? s->options->cupti_lib : s->payload.library;
+		const char *library = s->options->cupti_lib ? s->cupti_lib : s->payload.library;
 
 		if (getenv("CUDA_INJECTION64_PATH"))
 			log_warn(s->log,

@@ -6,6 +6,7 @@
 #ifndef PROFILER_SESSION_STATE_H
 #define PROFILER_SESSION_STATE_H
 
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +37,7 @@ struct session {
 	struct gpu_source *gpu;
 	struct notices notices;
 	struct collect collect;
+	char cupti_lib[PATH_MAX];    /* absolute path of -cupti-lib */
 	struct recording *recording; /* NULL: not asked for */
 	int epoll, signals;
 	sigset_t old_mask;

@@ -97,6 +97,7 @@ static int write_folded(const struct call_tree *tree, const struct writer_option
 	if (!w.length_before)
 		goto out;
 	for (int k = 0; k < WEIGHT_KINDS; k++) {
+		result->exact_ns += call_tree_total(tree, (enum weight_kind)k);
 		w.weight[k] = calloc(count, sizeof(*w.weight[k]));
 		if (!w.weight[k])
 			goto out;
