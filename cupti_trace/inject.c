@@ -190,22 +190,29 @@ static void on_buffer_requested(uint8_t **buffer, size_t *size, size_t *max_reco
 	*max_records = 0; /* as many as fit */
 }
 
-static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
-				size_t valid_size)
+/* CUPTI counts the records it had no room for, from one asking to the next. */
+static void count_dropped(struct tracer *tracer, void *context, uint32_t stream)
 {
-	struct tracer *tracer = &the_tracer;
 	struct gpu_event_drops drops = {0};
 	size_t dropped = 0;
 
-	(void)size;
-	if (valid_size > 0 && is_mine(tracer))
-		tracer_send_buffer(tracer, buffer, valid_size);
-	buffers_put(&tracer->buffers, buffer);
 	if (tracer->api.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) ==
 	    CUPTI_ABI_SUCCESS)
 		drops.kernels = dropped;
 	if (drops.kernels)
 		sink_count_drops(&tracer->sink, &drops);
+}
+
+static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+				size_t valid_size)
+{
+	struct tracer *tracer = &the_tracer;
+
+	(void)size;
+	if (valid_size > 0 && is_mine(tracer))
+		tracer_send_buffer(tracer, buffer, valid_size);
+	buffers_put(&tracer->buffers, buffer);
+	count_dropped(tracer, context, stream);
 }
 
 void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
@@ -239,6 +246,7 @@ void tracer_flush(struct tracer *tracer, bool all)
 {
 	measure_clock(tracer);
 	tracer->api.cuptiActivityFlushAll(all ? CUPTI_ABI_FLUSH_FORCED : 0);
+	count_dropped(tracer, NULL, 0); /* those after the last buffer */
 	launch_log_drain(&tracer->sink);
 	sink_flush(&tracer->sink);
 }

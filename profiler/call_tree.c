@@ -164,7 +164,7 @@ int call_tree_round(const struct call_tree *tree, enum weight_kind kind, double 
 		if (units > 0)
 			remainders[n++] = (struct remainder){units - floor(units), i};
 	}
-	*total = (uint64_t)floor(exact + 0.5);
+	*total = (uint64_t)round(exact);
 	left = *total > floors ? *total - floors : 0;
 	qsort(remainders, n, sizeof(*remainders), by_larger_part);
 	for (uint32_t i = 0; i < n && i < left; i++)

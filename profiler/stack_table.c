@@ -45,8 +45,9 @@ static bool stack_equal(const void *records, uint32_t position, const void *key)
 	const struct stack *s = (const struct stack *)records + position;
 	const struct wanted *w = key;
 
-	return s->count == w->count &&
-	       memcmp(w->table->frames + s->first, w->frames, w->count * sizeof(*w->frames)) == 0;
+	if (s->count != w->count || w->count == 0) /* no frames: nothing to point to either */
+		return s->count == w->count;
+	return memcmp(w->table->frames + s->first, w->frames, w->count * sizeof(*w->frames)) == 0;
 }
 
 /* Whole words at a time: this runs for every launch and sample. */

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* Activity records of a stand-in for CUPTI, through a real pipe, as the profiler reads them. */
+#include "fifo.h"
+#include "cupti_trace/activity.h"
+
+enum { HEARD_MAX = 40 };
+
+struct heard {
+	struct gpu_event_kernel kernels[HEARD_MAX];
+	char *names[HEARD_MAX];
+	uint32_t count;
+};
+
+static void hear(void *context, uint32_t pid, const struct gpu_event *event, const char *kernel)
+{
+	struct heard *h = context;
+
+	(void)pid;
+	if (event->type != GPU_EVENT_KERNEL)
+		return;
+	assert_true(h->count < HEARD_MAX);
+	h->kernels[h->count] = event->kernel;
+	h->names[h->count++] = strdup(kernel);
+}
+
+/* The records lie one after the other, as long as a kernel's each. */
+static int next_record(uint8_t *buffer, size_t valid_size, struct cupti_abi_activity **record)
+{
+	uint8_t *next = *record ? (uint8_t *)*record + sizeof(struct cupti_abi_kernel) : buffer;
+
+	if (next + sizeof(struct cupti_abi_kernel) > buffer + valid_size)
+		return CUPTI_ABI_ERROR_MAX_LIMIT_REACHED;
+	*record = (struct cupti_abi_activity *)next;
+	return CUPTI_ABI_SUCCESS;
+}
+
+struct bench {
+	struct cupti_api api;
+	struct fifo fifo;
+	struct sink sink;
+	struct names names;
+	struct clock_map clock;
+	struct heard heard;
+};
+
+static int begin(void **state)
+{
+	struct gpu_event hello = {.type = GPU_EVENT_HELLO,
+				  .hello = {.version = GPU_WIRE_VERSION, .wants_ack = 1}};
+	struct clock_point point = {.at_ns = 1000000, .offset_ns = -400000};
+	struct bench *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -1;
+	*state = b;
+	b->api.cuptiActivityGetNextRecord = next_record;
+	clock_map_add(&b->clock, &point);
+	fifo_make(&b->fifo, hear, &b->heard);
+	assert_true(fcntl(b->fifo.reader, F_SETPIPE_SZ, 1 << 18) > 0); /* nobody reads meanwhile */
+	assert_int_equal(sink_open(&b->sink, b->fifo.path, 1), 0);
+	sink_put(&b->sink, &hello);
+	return 0;
+}
+
+static int end(void **state)
+{
+	struct bench *b = *state;
+
+	for (uint32_t i = 0; i < b->heard.count; i++)
+		free(b->heard.names[i]);
+	sink_abandon(&b->sink);
+	names_release(&b->names);
+	fifo_remove(&b->fifo);
+	free(b);
+	return 0;
+}
+
+static struct cupti_abi_kernel record(const char *name, uint64_t start, uint64_t ended)
+{
+	return (struct cupti_abi_kernel){
+		.kind = CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+		.start = start,
+		.end = ended,
+		.name = name,
+	};
+}
+
+/* The records in memory that ends where they end. */
+static void send(struct bench *b, const struct cupti_abi_kernel *records, size_t n)
+{
+	size_t size = n * sizeof(*records);
+	uint8_t *buffer = malloc(size ? size : 1);
+
+	assert_non_null(buffer);
+	if (n)
+		memcpy(buffer, records, size);
+	activity_send_buffer(&b->api, &b->clock, &b->names, &b->sink, buffer, size);
+	free(buffer);
+	sink_flush(&b->sink);
+	fifo_drain(&b->fifo);
+}
+
+static void every_field_arrives(void **state)
+{
+	struct bench *b = *state;
+	struct cupti_abi_kernel r = record("_Z1kv", 1000000, 1000250);
+	const struct gpu_event_kernel *k = &b->heard.kernels[0];
+
+	r.correlation_id = 11;
+	r.device_id = 1;
+	r.context_id = 2;
+	r.stream_id = 3;
+	r.grid_x = 4;
+	r.grid_y = 5;
+	r.grid_z = 6;
+	r.block_x = 7;
+	r.block_y = 8;
+	r.block_z = 9;
+	r.static_shared_memory = 100;
+	r.dynamic_shared_memory = 200;
+	r.registers_per_thread = 255;
+	r.graph_id = 12;
+	r.graph_node_id = 13;
+	send(b, &r, 1);
+	assert_int_equal(b->heard.count, 1);
+	assert_string_equal(b->heard.names[0], "_Z1kv");
+	assert_int_equal(k->start_ns, 600000);
+	assert_int_equal(k->duration_ns, 250);
+	assert_int_equal(k->correlation_id, 11);
+	assert_int_equal(k->device_id, 1);
+	assert_int_equal(k->context_id, 2);
+	assert_int_equal(k->stream_id, 3);
+	assert_int_equal(k->grid[0] * 100 + k->grid[1] * 10 + k->grid[2], 456);
+	assert_int_equal(k->block[0] * 100 + k->block[1] * 10 + k->block[2], 789);
+	assert_int_equal(k->static_shared, 100);
+	assert_int_equal(k->dynamic_shared, 200);
+	assert_int_equal(k->registers, 255);
+	assert_int_equal(k->graph_id, 12);
+	assert_int_equal(k->graph_node_id, 13);
+	assert_int_equal(k->bad_time, 0);
+}
+
+/* A kernel without usable times still counts; nothing that CUPTI writes makes a line malformed. */
+static void senseless_times_are_marked(void **state)
+{
+	struct bench *b = *state;
+	const struct cupti_abi_kernel r[] = {
+		record("k", 0, 0),
+		record("k", 0, 50),
+		record("k", 50, 0),
+		record("k", 2000, 1999),
+		record("k", 1, UINT64_MAX),
+		record("k", UINT64_MAX, UINT64_MAX), /* unusual, but a duration: 0 */
+		record("k", 1, 5),                   /* long before CLOCK_MONOTONIC began */
+		record("k", 2000000, 2000000),
+	};
+	const bool bad[] = {true, true, true, true, true, false, false, false};
+	const size_t n = sizeof(r) / sizeof(r[0]);
+
+	send(b, r, n);
+	assert_int_equal(gpu_source_stats(b->fifo.source).malformed, 0);
+	assert_int_equal(b->heard.count, n);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(b->heard.kernels[i].bad_time, bad[i]);
+		if (bad[i])
+			assert_int_equal(b->heard.kernels[i].duration_ns, 0);
+	}
+	assert_int_equal(b->heard.kernels[6].duration_ns, 4);
+	assert_int_equal(b->heard.kernels[7].start_ns, 1600000);
+	assert_int_equal(gpu_source_stats(b->fifo.source).bad_times, 5);
+}
+
+/* The clock may be off, the duration never is. */
+static void drift_does_not_bend_durations(void **state)
+{
+	struct bench *b = *state;
+	struct clock_point point = {.at_ns = 2000000, .offset_ns = 600000};
+	struct cupti_abi_kernel r = record("k", 1000000, 2000000);
+
+	clock_map_add(&b->clock, &point);
+	send(b, &r, 1);
+	assert_int_equal(b->heard.kernels[0].duration_ns, 1000000);
+	assert_int_equal(b->heard.kernels[0].start_ns, 600000);
+}
+
+static void a_name_is_sent_once(void **state)
+{
+	struct bench *b = *state;
+	char text[] = "same";
+	const struct cupti_abi_kernel r[] = {record("same", 5, 6), record(text, 7, 8),
+					     record("other", 7, 8), record("same", 9, 10)};
+
+	send(b, r, 4);
+	send(b, r, 4);
+	/* batch, hello, 2 names, 4 kernels; batch, 4 kernels */
+	assert_int_equal(gpu_source_stats(b->fifo.source).lines, 8 + 5);
+	for (uint32_t i = 0; i < 8; i++)
+		assert_string_equal(b->heard.names[i], i % 4 == 2 ? "other" : "same");
+}
+
+static void a_record_without_a_name_counts_too(void **state)
+{
+	struct bench *b = *state;
+	struct cupti_abi_kernel r = record(NULL, 1000000, 1000005);
+
+	send(b, &r, 1);
+	assert_string_equal(b->heard.names[0], GPU_SOURCE_NAMES_FULL);
+	assert_int_equal(b->heard.kernels[0].duration_ns, 5);
+}
+
+/* Around the length of a piece, with characters of all lengths across its end, and very long. */
+static void long_names_arrive_whole(void **state)
+{
+	static const char *const units[] = {"x", "\"", "\xc3\xa9", "\xe2\x82\xac",
+					    "\xf0\x9f\x98\x80"};
+	static const size_t sizes[] = {599, 600, 601, 1200, 1201, 2500, 50000};
+	struct bench *b = *state;
+
+	for (size_t u = 0; u < sizeof(units) / sizeof(units[0]); u++) {
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			size_t unit = strlen(units[u]), n = sizes[i] % unit;
+			char *name = malloc(sizes[i] + 1);
+			struct cupti_abi_kernel r = record(name, 5, 6);
+
+			assert_non_null(name);
+			memset(name, 'a', n);
+			for (; n + unit <= sizes[i]; n += unit)
+				memcpy(name + n, units[u], unit);
+			name[n] = '\0';
+			send(b, &r, 1);
+			assert_int_equal(strcmp(b->heard.names[b->heard.count - 1], name), 0);
+			free(name);
+		}
+	}
+	assert_int_equal(gpu_source_stats(b->fifo.source).malformed, 0);
+}
+
+static void unknown_records_are_counted(void **state)
+{
+	struct bench *b = *state;
+	struct cupti_abi_kernel r[] = {record("k", 5, 6), record("k", 5, 6), record("k", 5, 6),
+				       record("k", 5, 6)};
+
+	r[0].kind = CUPTI_ABI_ACTIVITY_KIND_INVALID;
+	r[1].kind = 12345;
+	r[2].kind = CUPTI_ABI_ACTIVITY_KIND_KERNEL;
+	send(b, r, 4);
+	assert_int_equal(b->heard.count, 2);
+	assert_int_equal(gpu_source_stats(b->fifo.source).unknown_records, 2);
+}
+
+static void an_empty_buffer_sends_nothing(void **state)
+{
+	struct bench *b = *state;
+
+	send(b, NULL, 0);
+	assert_int_equal(b->heard.count, 0);
+	assert_int_equal(gpu_source_stats(b->fifo.source).unknown_records, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(every_field_arrives),
+		TEST(senseless_times_are_marked),
+		TEST(drift_does_not_bend_durations),
+		TEST(a_name_is_sent_once),
+		TEST(a_record_without_a_name_counts_too),
+		TEST(long_names_arrive_whole),
+		TEST(unknown_records_are_counted),
+		TEST(an_empty_buffer_sends_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

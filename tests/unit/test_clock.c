@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* Conversion between a made-up CUPTI clock and CLOCK_MONOTONIC. */
+#include "unit.h"
+#include "cupti_trace/clock.h"
+
+#define SECOND UINT64_C(1000000000)
+#define TODAY UINT64_C(1750000000000000000) /* CUPTI's clock counts from 1970 */
+
+static int64_t fake_ahead; /* of CLOCK_MONOTONIC */
+static int fake_result;
+
+static int fake_timestamp(uint64_t *timestamp)
+{
+	*timestamp = clock_now_ns() + (uint64_t)fake_ahead;
+	return fake_result;
+}
+
+static void measuring_finds_the_offset(void **state)
+{
+	static const int64_t cases[] = {0, 1, -5, 3600000000000, (int64_t)TODAY, -1000000000};
+	struct cupti_api api = {.cuptiGetTimestamp = fake_timestamp};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct clock_point point;
+		int64_t off;
+
+		fake_ahead = cases[i];
+		assert_int_equal(clock_measure(&api, &point), 0);
+		off = point.offset_ns + cases[i];
+		assert_true(off <= (int64_t)point.error_ns + 1);
+		assert_true(-off <= (int64_t)point.error_ns + 1);
+	}
+}
+
+static void a_clock_that_fails_is_an_error(void **state)
+{
+	struct cupti_api api = {.cuptiGetTimestamp = fake_timestamp};
+	struct clock_point point;
+
+	(void)state;
+	fake_result = CUPTI_ABI_ERROR_NOT_INITIALIZED;
+	assert_int_equal(clock_measure(&api, &point), -EIO);
+	fake_result = CUPTI_ABI_SUCCESS;
+}
+
+static void one_point_is_a_plain_offset(void **state)
+{
+	struct clock_point p = {.at_ns = TODAY, .offset_ns = 1000 - (int64_t)TODAY, .error_ns = 50};
+	struct clock_map map = {0};
+
+	(void)state;
+	clock_map_add(&map, &p);
+	assert_int_equal(clock_map_convert(&map, TODAY), 1000);
+	assert_int_equal(clock_map_convert(&map, TODAY + 5), 1005);
+	assert_int_equal(clock_map_convert(&map, TODAY - 5), 995);
+}
+
+static void measured_points_convert_exactly(void **state)
+{
+	struct clock_point a = {TODAY, 5000 - (int64_t)TODAY, 50};
+	struct clock_point b = {TODAY + SECOND, 5200 - (int64_t)TODAY, 50};
+	struct clock_map map = {0};
+
+	(void)state;
+	clock_map_add(&map, &a);
+	clock_map_add(&map, &b);
+	assert_int_equal(clock_map_convert(&map, a.at_ns), 5000);
+	assert_int_equal(clock_map_convert(&map, b.at_ns), SECOND + 5200);
+	assert_int_equal(clock_map_convert(&map, TODAY + SECOND / 2), SECOND / 2 + 5100);
+	assert_int_equal(clock_map_convert(&map, TODAY + 2 * SECOND), 2 * SECOND + 5400);
+	assert_int_equal(clock_map_convert(&map, TODAY - SECOND / 4), 4950 - SECOND / 4);
+}
+
+static void senseless_points_are_ignored(void **state)
+{
+	struct clock_point good = {TODAY, -5, 1000}, later = {TODAY + 10, -6, 4000};
+	struct clock_point bad[] = {
+		{TODAY + 10, 99, 20001}, /* switched out in the middle */
+		{TODAY + 10, 99, SECOND},
+		{TODAY, 99, 10},          /* no time has passed */
+		{TODAY - SECOND, 99, 10}, /* the clock was set back */
+	};
+	struct clock_map map = {0}, before;
+
+	(void)state;
+	clock_map_add(&map, &good);
+	before = map;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		clock_map_add(&map, &bad[i]);
+		assert_memory_equal(&map, &before, sizeof(map));
+	}
+	clock_map_add(&map, &later); /* not great, but not unusual */
+	assert_memory_equal(&map.newer, &later, sizeof(later));
+	assert_memory_equal(&map.older, &good, sizeof(good));
+}
+
+/* On a machine where every measurement is poor, poor ones are taken. */
+static void poor_points_are_taken_where_all_are_poor(void **state)
+{
+	struct clock_point a = {TODAY, -5, 90000}, b = {TODAY + SECOND, -6, 100000};
+	struct clock_map map = {0};
+
+	(void)state;
+	clock_map_add(&map, &a);
+	clock_map_add(&map, &b);
+	assert_int_equal(map.newer.at_ns, b.at_ns);
+}
+
+/*
+ * A clock with any offset and drift, measured again and again without error: a time between two
+ * measurements is right to 2 ns (each offset is rounded), one k intervals away to 2 + 2k.
+ */
+static void drift_is_followed(void **state)
+{
+	uint64_t rounds = unit_number("UNIT_ROUNDS", 3000);
+
+	(void)state;
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct prng p = prng_round(round);
+		/* monotonic = cupti - base + drift * (cupti - base) / 2^32, whole numbers only */
+		uint64_t base = TODAY + prng_bits(&p, 60);
+		int64_t drift = (int64_t)prng_below(&p, 858993) - 429496; /* 100 ppm */
+		uint64_t at = base + SECOND + prng_bits(&p, 40);
+		struct clock_map map = {0};
+
+		for (int i = 0; i < 20; i++) {
+			uint64_t interval = 1000000 + prng_below(&p, 2 * SECOND);
+			int64_t passed, expected, got, k;
+			struct clock_point point;
+			uint64_t t;
+
+			at += interval;
+			passed = (int64_t)(at - base);
+			point = (struct clock_point){
+				at, (int64_t)(((__int128)drift * passed) >> 32) - (int64_t)base,
+				100};
+			clock_map_add(&map, &point);
+			EXPECT(&p, map.newer.at_ns == at);
+			if (i == 0)
+				continue;
+			k = (int64_t)prng_below(&p, 4);
+			t = at + (uint64_t)k * interval - prng_below(&p, interval);
+			passed = (int64_t)(t - base);
+			expected = passed + (int64_t)(((__int128)drift * passed) >> 32);
+			got = (int64_t)clock_map_convert(&map, t);
+			EXPECT(&p, got - expected <= 2 + 2 * k && expected - got <= 2 + 2 * k);
+		}
+	}
+}
+
+static void now_is_monotonic(void **state)
+{
+	uint64_t last = clock_now_ns();
+
+	(void)state;
+	assert_true(last > 0);
+	for (int i = 0; i < 1000; i++) {
+		uint64_t now = clock_now_ns();
+
+		assert_true(now >= last);
+		last = now;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(measuring_finds_the_offset),
+		cmocka_unit_test(a_clock_that_fails_is_an_error),
+		cmocka_unit_test(one_point_is_a_plain_offset),
+		cmocka_unit_test(measured_points_convert_exactly),
+		cmocka_unit_test(senseless_points_are_ignored),
+		cmocka_unit_test(poor_points_are_taken_where_all_are_poor),
+		cmocka_unit_test(drift_is_followed),
+		cmocka_unit_test(now_is_monotonic),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

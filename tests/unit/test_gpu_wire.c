@@ -1,0 +1,724 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The line format: what is encoded decodes to the same event, and nothing else decodes.
+ *
+ * Numbers that only cJSON reads (everything but launches, kernels, batches and goodbyes in
+ * canonical form) are exact up to 2^53, and drawn from that range.
+ */
+#include "unit.h"
+#include "cupti_trace/gpu_wire.h"
+
+#define EXACT_BITS 53
+#define TIME_BITS 63 /* the reader takes times and sums below 2^63 */
+
+static void assert_same_string(const char *a, const char *b)
+{
+	assert_string_equal(a ? a : "", b ? b : "");
+}
+
+static void assert_same_event(const struct gpu_event *a, const struct gpu_event *b)
+{
+	assert_int_equal(a->type, b->type);
+	switch (a->type) {
+	case GPU_EVENT_BATCH:
+		assert_int_equal(a->batch.pid, b->batch.pid);
+		assert_int_equal(a->batch.sequence, b->batch.sequence);
+		break;
+	case GPU_EVENT_HELLO:
+		assert_int_equal(a->hello.version, b->hello.version);
+		assert_int_equal(a->hello.pid, b->hello.pid);
+		assert_same_string(a->hello.executable, b->hello.executable);
+		assert_same_string(a->hello.cupti_path, b->hello.cupti_path);
+		assert_int_equal(a->hello.cupti_version, b->hello.cupti_version);
+		assert_int_equal(a->hello.clock_offset_ns, b->hello.clock_offset_ns);
+		assert_int_equal(a->hello.clock_error_ns, b->hello.clock_error_ns);
+		assert_same_string(a->hello.libraries, b->hello.libraries);
+		assert_int_equal(a->hello.wants_ack, b->hello.wants_ack);
+		break;
+	case GPU_EVENT_MAPS:
+		assert_int_equal(a->maps.generation, b->maps.generation);
+		assert_int_equal(a->maps.wants_ack, b->maps.wants_ack);
+		break;
+	case GPU_EVENT_NAME:
+		assert_int_equal(a->name.id, b->name.id);
+		assert_int_equal(a->name.more, b->name.more);
+		assert_same_string(a->name.name, b->name.name);
+		break;
+	case GPU_EVENT_LAUNCH: /* no padding in these two */
+		assert_memory_equal(&a->launch, &b->launch, sizeof(a->launch));
+		break;
+	case GPU_EVENT_DROPS:
+		assert_memory_equal(&a->drops, &b->drops, sizeof(a->drops));
+		break;
+	case GPU_EVENT_KERNEL:
+		assert_int_equal(a->kernel.start_ns, b->kernel.start_ns);
+		assert_int_equal(a->kernel.duration_ns, b->kernel.duration_ns);
+		assert_int_equal(a->kernel.name_id, b->kernel.name_id);
+		assert_int_equal(a->kernel.correlation_id, b->kernel.correlation_id);
+		assert_int_equal(a->kernel.device_id, b->kernel.device_id);
+		assert_int_equal(a->kernel.context_id, b->kernel.context_id);
+		assert_int_equal(a->kernel.stream_id, b->kernel.stream_id);
+		assert_memory_equal(a->kernel.grid, b->kernel.grid, sizeof(a->kernel.grid));
+		assert_memory_equal(a->kernel.block, b->kernel.block, sizeof(a->kernel.block));
+		assert_int_equal(a->kernel.static_shared, b->kernel.static_shared);
+		assert_int_equal(a->kernel.dynamic_shared, b->kernel.dynamic_shared);
+		assert_int_equal(a->kernel.registers, b->kernel.registers);
+		assert_int_equal(a->kernel.graph_id, b->kernel.graph_id);
+		assert_int_equal(a->kernel.graph_node_id, b->kernel.graph_node_id);
+		assert_int_equal(a->kernel.bad_time, b->kernel.bad_time);
+		break;
+	case GPU_EVENT_NOTICE:
+		assert_int_equal(a->notice.code, b->notice.code);
+		assert_same_string(a->notice.detail, b->notice.detail);
+		break;
+	case GPU_EVENT_GOODBYE:
+		assert_int_equal(a->goodbye.kernels, b->goodbye.kernels);
+		assert_int_equal(a->goodbye.kernel_ns, b->goodbye.kernel_ns);
+		assert_int_equal(a->goodbye.launches, b->goodbye.launches);
+		break;
+	case GPU_EVENT_NONE:
+	case GPU_EVENT_TYPES:
+		fail();
+	}
+}
+
+static int make_decoder(void **state)
+{
+	*state = gpu_wire_decoder_new();
+	return *state ? 0 : -1;
+}
+
+static int free_decoder(void **state)
+{
+	gpu_wire_decoder_free(*state);
+	return 0;
+}
+
+/* The line behind a fence: one byte read past the end is seen by the sanitizers and valgrind. */
+static int decode(struct gpu_wire_decoder *decoder, const char *line, size_t length,
+		  struct gpu_event *event)
+{
+	char *copy = malloc(length ? length : 1);
+	int err;
+
+	assert_non_null(copy);
+	memcpy(copy, line, length);
+	err = gpu_wire_decode(decoder, copy, length, event);
+	free(copy);
+	return err;
+}
+
+static int decode_text(struct gpu_wire_decoder *decoder, const char *line)
+{
+	struct gpu_event event;
+
+	return decode(decoder, line, strlen(line), &event);
+}
+
+static void check_round_trip(struct gpu_wire_decoder *decoder, const struct gpu_event *event)
+{
+	char line[GPU_WIRE_LINE_MAX];
+	struct gpu_event back;
+	int n = gpu_wire_encode(event, line, sizeof(line));
+
+	assert_in_range(n, 1, GPU_WIRE_LINE_MAX);
+	assert_int_equal(line[n - 1], '\n');
+	assert_null(memchr(line, '\n', (size_t)n - 1));
+	for (int i = 0; i < n - 1; i++)
+		assert_true((unsigned char)line[i] >= 0x20 && line[i] != 0x7f);
+	assert_int_equal(decode(decoder, line, (size_t)n - 1, &back), 0);
+	assert_same_event(event, &back);
+}
+
+/* ---- random events ---- */
+
+/* Valid UTF-8 of all lengths, with what JSON has to escape. At most `size` bytes with the NUL. */
+static const char *random_string(struct prng *p, char *out, size_t size)
+{
+	static const char *const parts[] = {
+		"a",
+		"Z",
+		"0",
+		" ",
+		"\"",
+		"\\",
+		"/",
+		"\n",
+		"\r",
+		"\t",
+		"\b",
+		"\x01",
+		"\x1f",
+		"\x7f",
+		"{",
+		"}",
+		"[",
+		",",
+		":",
+		"\xc2\x80",
+		"\xdf\xbf",
+		"\xe0\xa0\x80",
+		"\xed\x9f\xbf",
+		"\xef\xbf\xbd",
+		"\xf0\x90\x80\x80",
+		"\xf4\x8f\xbf\xbf",
+		"\\u0000",
+		"_Z6kernelPfi",
+	};
+	size_t used = 0;
+
+	for (uint64_t n = prng_bits(p, 6); n > 0; n--) {
+		const char *part = parts[prng_below(p, sizeof(parts) / sizeof(parts[0]))];
+		size_t length = strlen(part);
+
+		if (used + length >= size)
+			break;
+		memcpy(out + used, part, length);
+		used += length;
+	}
+	out[used] = '\0';
+	return out;
+}
+
+static uint32_t u32(struct prng *p)
+{
+	return (uint32_t)prng_bits(p, 32);
+}
+
+static void random_kernel(struct prng *p, struct gpu_event_kernel *e)
+{
+	e->start_ns = prng_bits(p, TIME_BITS);
+	e->duration_ns = prng_bits(p, 61);
+	e->name_id = u32(p);
+	e->correlation_id = u32(p);
+	e->device_id = u32(p);
+	e->context_id = u32(p);
+	e->stream_id = u32(p);
+	for (int i = 0; i < 3; i++) {
+		e->grid[i] = u32(p);
+		e->block[i] = u32(p);
+	}
+	e->static_shared = u32(p);
+	e->dynamic_shared = u32(p);
+	e->registers = u32(p);
+	if (prng_chance(p, 50)) {
+		e->graph_id = u32(p);
+		e->graph_node_id = prng_bits(p, TIME_BITS);
+	}
+	e->bad_time = prng_chance(p, 20);
+}
+
+struct random_event {
+	struct gpu_event event;
+	char strings[3][160];
+};
+
+static void random_event(struct prng *p, enum gpu_event_type type, struct random_event *r)
+{
+	struct gpu_event *e = &r->event;
+
+	memset(e, 0, sizeof(*e));
+	e->type = type;
+	switch (type) {
+	case GPU_EVENT_BATCH:
+		e->batch = (struct gpu_event_batch){u32(p), prng_bits(p, TIME_BITS)};
+		break;
+	case GPU_EVENT_HELLO:
+		e->hello = (struct gpu_event_hello){
+			.version = u32(p),
+			.pid = u32(p),
+			.executable = random_string(p, r->strings[0], sizeof(r->strings[0])),
+			.cupti_path = random_string(p, r->strings[1], sizeof(r->strings[1])),
+			.cupti_version = u32(p),
+			.clock_offset_ns = (int64_t)prng_bits(p, 64),
+			.clock_error_ns = prng_bits(p, EXACT_BITS),
+			.libraries = random_string(p, r->strings[2], sizeof(r->strings[2])),
+			.wants_ack = u32(p),
+		};
+		break;
+	case GPU_EVENT_MAPS:
+		e->maps = (struct gpu_event_maps){prng_bits(p, EXACT_BITS), u32(p)};
+		break;
+	case GPU_EVENT_NAME:
+		e->name = (struct gpu_event_name){
+			u32(p), u32(p), random_string(p, r->strings[0], sizeof(r->strings[0]))};
+		break;
+	case GPU_EVENT_LAUNCH:
+		e->launch = (struct gpu_event_launch){
+			prng_bits(p, TIME_BITS), u32(p), u32(p),
+			prng_chance(p, 50) ? GPU_LAUNCH_RUNTIME : GPU_LAUNCH_DRIVER, u32(p)};
+		break;
+	case GPU_EVENT_KERNEL:
+		random_kernel(p, &e->kernel);
+		break;
+	case GPU_EVENT_DROPS:
+		e->drops = (struct gpu_event_drops){
+			.kernels = prng_bits(p, EXACT_BITS),
+			.launches = prng_bits(p, EXACT_BITS),
+			.batches = prng_bits(p, EXACT_BITS),
+			.unsent_kernels = prng_bits(p, EXACT_BITS),
+			.unsent_launches = prng_bits(p, EXACT_BITS),
+			.unknown = prng_bits(p, EXACT_BITS),
+		};
+		break;
+	case GPU_EVENT_NOTICE:
+		e->notice = (struct gpu_event_notice){
+			u32(p), random_string(p, r->strings[0], sizeof(r->strings[0]))};
+		break;
+	case GPU_EVENT_GOODBYE:
+		e->goodbye = (struct gpu_event_goodbye){
+			prng_bits(p, TIME_BITS), prng_bits(p, TIME_BITS), prng_bits(p, TIME_BITS)};
+		break;
+	case GPU_EVENT_NONE:
+	case GPU_EVENT_TYPES:
+		break;
+	}
+}
+
+static void every_event_survives_the_wire(void **state)
+{
+	uint64_t rounds = unit_number("UNIT_ROUNDS", 3000);
+
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct prng p = prng_round(round);
+		struct random_event r;
+
+		for (int type = GPU_EVENT_NONE + 1; type < GPU_EVENT_TYPES; type++) {
+			random_event(&p, (enum gpu_event_type)type, &r);
+			check_round_trip(*state, &r.event);
+		}
+	}
+}
+
+static void extreme_numbers_survive(void **state)
+{
+	struct gpu_event e = {.type = GPU_EVENT_KERNEL};
+
+	memset(&e.kernel, 0xff, sizeof(e.kernel));
+	e.kernel.start_ns = INT64_MAX;
+	e.kernel.duration_ns = (UINT64_C(1) << 61) - 1;
+	e.kernel.graph_node_id = INT64_MAX;
+	e.kernel.bad_time = 1;
+	check_round_trip(*state, &e);
+	e = (struct gpu_event){.type = GPU_EVENT_GOODBYE,
+			       .goodbye = {INT64_MAX, INT64_MAX, INT64_MAX}};
+	check_round_trip(*state, &e);
+	e = (struct gpu_event){.type = GPU_EVENT_BATCH, .batch = {UINT32_MAX, INT64_MAX}};
+	check_round_trip(*state, &e);
+	e = (struct gpu_event){
+		.type = GPU_EVENT_LAUNCH,
+		.launch = {INT64_MAX, UINT32_MAX, UINT32_MAX, GPU_LAUNCH_DRIVER, UINT32_MAX}};
+	check_round_trip(*state, &e);
+	e = (struct gpu_event){.type = GPU_EVENT_HELLO, .hello.clock_offset_ns = INT64_MIN};
+	check_round_trip(*state, &e);
+	e.hello.clock_offset_ns = INT64_MAX;
+	check_round_trip(*state, &e);
+}
+
+/* ---- both readers agree ---- */
+
+/* The same JSON with spaces wherever they may be, which only the general reader takes. */
+static size_t add_spaces(struct prng *p, const char *line, size_t length, char *out)
+{
+	bool in_string = false;
+	size_t n = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		out[n++] = line[i];
+		if (line[i] == '"')
+			in_string = !in_string;
+		if (!in_string && strchr("{}[],:\"", line[i]) && (i == 0 || prng_chance(p, 30)))
+			out[n++] = prng_chance(p, 50) ? ' ' : '\t';
+	}
+	return n;
+}
+
+/* The same members in reverse order; arrays stay as they are. */
+static size_t reverse_members(const char *line, size_t length, char *out)
+{
+	size_t ends[32], count = 0, n = 0;
+	int depth = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		depth += line[i] == '[' || line[i] == '{';
+		depth -= line[i] == ']' || line[i] == '}';
+		if ((line[i] == ',' && depth == 1) || i == length - 1)
+			ends[count++] = i;
+	}
+	out[n++] = '{';
+	while (count-- > 0) {
+		size_t start = count ? ends[count - 1] + 1 : 1;
+
+		memcpy(out + n, line + start, ends[count] - start);
+		n += ends[count] - start;
+		out[n++] = count ? ',' : '}';
+	}
+	return n;
+}
+
+static void other_forms_of_hot_lines_read_the_same(void **state)
+{
+	static const enum gpu_event_type hot[] = {GPU_EVENT_BATCH, GPU_EVENT_LAUNCH,
+						  GPU_EVENT_KERNEL, GPU_EVENT_GOODBYE};
+	uint64_t rounds = unit_number("UNIT_ROUNDS", 3000);
+
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct prng p = prng_round(round);
+		char line[GPU_WIRE_LINE_MAX], other[2 * GPU_WIRE_LINE_MAX];
+		struct random_event r;
+		struct gpu_event fast, slow;
+		size_t n, m;
+
+		random_event(&p, hot[round % 4], &r);
+		/* what the general reader keeps as double must be exact there too */
+		r.event.kernel.start_ns &= (UINT64_C(1) << EXACT_BITS) - 1;
+		if (r.event.type == GPU_EVENT_KERNEL) {
+			r.event.kernel.duration_ns &= (UINT64_C(1) << EXACT_BITS) - 1;
+			r.event.kernel.graph_node_id &= (UINT64_C(1) << EXACT_BITS) - 1;
+		} else if (r.event.type == GPU_EVENT_GOODBYE) {
+			r.event.goodbye.kernel_ns &= (UINT64_C(1) << EXACT_BITS) - 1;
+			r.event.goodbye.launches &= (UINT64_C(1) << EXACT_BITS) - 1;
+		} else if (r.event.type == GPU_EVENT_BATCH) {
+			r.event.batch.sequence &= (UINT64_C(1) << EXACT_BITS) - 1;
+		}
+		n = (size_t)gpu_wire_encode(&r.event, line, sizeof(line)) - 1;
+		EXPECT(&p, decode(*state, line, n, &fast) == 0);
+		m = add_spaces(&p, line, n, other);
+		EXPECT(&p, decode(*state, other, m, &slow) == 0);
+		assert_same_event(&fast, &slow);
+		m = reverse_members(line, n, other);
+		EXPECT(&p, m == n && decode(*state, other, m, &slow) == 0);
+		assert_same_event(&fast, &slow);
+	}
+}
+
+static void unknown_keys_are_ignored(void **state)
+{
+	struct gpu_event e;
+	static const char line[] = "{\"t\":\"l\",\"s\":1,\"new\":{\"a\":[1,null]},\"h\":2,\"c\":3,"
+				   "\"f\":2,\"later\":true}";
+
+	assert_int_equal(decode(*state, line, sizeof(line) - 1, &e), 0);
+	assert_int_equal(e.launch.time_ns, 1);
+	assert_int_equal(e.launch.tid, 2);
+	assert_int_equal(e.launch.correlation_id, 3);
+	assert_int_equal(e.launch.family, GPU_LAUNCH_DRIVER);
+	assert_int_equal(e.launch.flags, 0);
+}
+
+/* ---- strings ---- */
+
+static const char *name_after_the_wire(struct gpu_wire_decoder *decoder, const char *name)
+{
+	struct gpu_event e = {.type = GPU_EVENT_NAME, .name = {.id = 1, .name = name}};
+	char line[GPU_WIRE_LINE_MAX];
+	static struct gpu_event back;
+	int n = gpu_wire_encode(&e, line, sizeof(line));
+
+	assert_in_range(n, 1, GPU_WIRE_LINE_MAX);
+	assert_int_equal(decode(decoder, line, (size_t)n - 1, &back), 0);
+	return back.name.name;
+}
+
+#define BAD "\xef\xbf\xbd" /* U+FFFD */
+
+static void invalid_utf8_is_replaced(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} cases[] = {
+		{"\x80", BAD},
+		{"a\xffz", "a" BAD "z"},
+		{"\xc0\xaf", BAD BAD},                 /* overlong '/' */
+		{"\xe0\x80\xaf", BAD BAD BAD},         /* again */
+		{"\xed\xa0\x80", BAD BAD BAD},         /* a surrogate */
+		{"\xf4\x90\x80\x80", BAD BAD BAD BAD}, /* past U+10FFFF */
+		{"\xf5\x80\x80\x80", BAD BAD BAD BAD},
+		{"\xe2\x82", BAD BAD}, /* cut off by the end */
+		{"\xe2\x82z", BAD BAD "z"},
+		{"\xf0\x9f\x98", BAD BAD BAD},
+		{"\xe2\x82\xac", "\xe2\x82\xac"},
+		{"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(name_after_the_wire(*state, cases[i].in), cases[i].out);
+	assert_string_equal(name_after_the_wire(*state, NULL), "");
+}
+
+/* All pairs of bytes: always a line, always valid UTF-8 on the other side. */
+static void all_byte_pairs_make_a_line(void **state)
+{
+	for (int a = 1; a < 256; a++) {
+		for (int b = 0; b < 256; b++) {
+			char text[3] = {(char)a, (char)b, 0};
+			const char *back = name_after_the_wire(*state, text);
+
+			if (a < 0x80 && b < 0x80)
+				assert_string_equal(back, text);
+			else
+				assert_true(strlen(back) >= 1 && strlen(back) <= 6);
+		}
+	}
+}
+
+static void long_strings_are_cut_between_characters(void **state)
+{
+	static const char *const units[] = {"x",   "\"", "\x01", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
+					    "\xff"};
+	const size_t size = 20000;
+	char *text = malloc(size + 1);
+
+	assert_non_null(text);
+	for (size_t u = 0; u < sizeof(units) / sizeof(units[0]); u++) {
+		size_t unit = strlen(units[u]);
+		struct gpu_event all[] = {
+			{.type = GPU_EVENT_NAME,
+			 .name = {.id = UINT32_MAX, .more = UINT32_MAX, .name = text}},
+			{.type = GPU_EVENT_NOTICE, .notice = {UINT32_MAX, text}},
+			{.type = GPU_EVENT_HELLO,
+			 .hello = {UINT32_MAX, UINT32_MAX, text, text, UINT32_MAX, INT64_MIN,
+				   UINT64_MAX >> 11, text, UINT32_MAX}},
+		};
+
+		for (size_t i = 0; i + unit <= size; i += unit)
+			memcpy(text + i, units[u], unit);
+		text[size / unit * unit] = '\0';
+		for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+			char line[GPU_WIRE_LINE_MAX];
+			int n = gpu_wire_encode(&all[i], line, sizeof(line));
+			struct gpu_event back;
+
+			assert_in_range(n, 3000, GPU_WIRE_LINE_MAX);
+			assert_int_equal(decode(*state, line, (size_t)n - 1, &back), 0);
+			if (all[i].type == GPU_EVENT_NAME && (unsigned char)units[u][0] != 0xff) {
+				size_t length = strlen(back.name.name);
+
+				assert_int_equal(length % unit, 0);
+				assert_memory_equal(back.name.name, text, length);
+			}
+		}
+	}
+	free(text);
+}
+
+static void a_short_buffer_is_refused_as_a_whole(void **state)
+{
+	struct gpu_event e = {.type = GPU_EVENT_HELLO, .hello = {.executable = "abc\"\n\xff"}};
+	char line[512], reference[512];
+	int n = gpu_wire_encode(&e, reference, sizeof(reference));
+
+	(void)state;
+	assert_true(n > 0);
+	for (int size = 0; size < n; size++) {
+		memset(line, 'x', sizeof(line));
+		assert_int_equal(gpu_wire_encode(&e, line, (size_t)size), -ENOSPC);
+		for (size_t i = (size_t)size; i < sizeof(line); i++)
+			assert_int_equal(line[i], 'x');
+	}
+	assert_int_equal(gpu_wire_encode(&e, line, (size_t)n), n);
+	assert_memory_equal(line, reference, n);
+}
+
+static void unknown_types_are_not_encoded(void **state)
+{
+	struct gpu_event e = {.type = GPU_EVENT_NONE};
+	char line[100];
+
+	(void)state;
+	assert_int_equal(gpu_wire_encode(&e, line, sizeof(line)), -EINVAL);
+	e.type = GPU_EVENT_TYPES;
+	assert_int_equal(gpu_wire_encode(&e, line, sizeof(line)), -EINVAL);
+}
+
+/* A line always fits behind the header of a batch. */
+static void a_line_and_its_header_fit_into_a_batch(void **state)
+{
+	struct gpu_event e = {.type = GPU_EVENT_BATCH, .batch = {UINT32_MAX, UINT64_MAX}};
+	char line[200];
+
+	(void)state;
+	assert_true(1 + gpu_wire_encode(&e, line, sizeof(line)) + GPU_WIRE_LINE_MAX <=
+		    GPU_WIRE_BATCH_MAX);
+}
+
+/* ---- what is no event ---- */
+
+#define KERNEL(fields) "{\"t\":\"k\"," fields "}"
+#define REST ",\"v\":[0,1,7],\"g\":[1,2,3],\"b\":[4,5,6],\"m\":[0,0],\"r\":32"
+
+static void rubbish_is_refused(void **state)
+{
+	static const char *const lines[] = {
+		"",
+		" ",
+		"x",
+		"null",
+		"true",
+		"1",
+		"\"t\"",
+		"[]",
+		"[{\"t\":\"maps\",\"generation\":1,\"ack\":0}]",
+		"{}",
+		"{\"t\":1}",
+		"{\"t\":null}",
+		"{\"t\":\"\"}",
+		"{\"t\":\"K\"}",
+		"{\"t\":\"nonsense\"}",
+		"{\"T\":\"maps\",\"generation\":1,\"ack\":0}",
+		/* trailing garbage, on both ways */
+		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":1}x",
+		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":1}{}",
+		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":1},",
+		"{\"t\":\"maps\",\"generation\":1,\"ack\":0}}",
+		/* cut off */
+		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":1",
+		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":",
+		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":",
+		"{\"t\":\"k\",",
+		"{\"t\":\"name\",\"i\":1,\"n\":\"a",
+		"{\"t\":\"name\",\"i\":1,\"n\":\"\\u12",
+		"{\"t\":\"name\",\"i\":1,\"n\":\"\\ud800\"}",
+		/* wrong types */
+		"{\"t\":\"l\",\"s\":\"1\",\"h\":2,\"c\":3,\"f\":1}",
+		"{\"t\":\"l\",\"s\":1,\"h\":null,\"c\":3,\"f\":1}",
+		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":[3],\"f\":1}",
+		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":true}",
+		"{\"t\":\"name\",\"i\":1,\"n\":5}",
+		"{\"t\":\"name\",\"i\":\"1\",\"n\":\"a\"}",
+		"{\"t\":\"hello\",\"version\":1,\"pid\":1,\"exe\":\"\",\"cupti\":\"\","
+		"\"cupti_version\":1,\"clock_offset\":5,\"clock_error\":0,\"libs\":\"\",\"ack\":0}",
+		"{\"t\":\"hello\",\"version\":1,\"pid\":1,\"exe\":\"\",\"cupti\":\"\","
+		"\"cupti_version\":1,\"clock_offset\":\"5x\",\"clock_error\":0,\"libs\":\"\","
+		"\"ack\":0}",
+		"{\"t\":\"hello\",\"version\":1,\"pid\":1,\"exe\":\"\",\"cupti\":\"\","
+		"\"cupti_version\":1,\"clock_offset\":\"9223372036854775808\",\"clock_error\":0,"
+		"\"libs\":\"\",\"ack\":0}",
+		/* missing */
+		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3}",
+		"{\"t\":\"batch\",\"pid\":1}",
+		"{\"t\":\"maps\",\"generation\":1}",
+		"{\"t\":\"drops\",\"kernels\":1,\"launches\":0,\"batches\":0}",
+		"{\"t\":\"notice\",\"code\":1}",
+		/* overflow, negative, fractions, not quite numbers */
+		"{\"t\":\"l\",\"s\":1,\"h\":4294967296,\"c\":3,\"f\":1}",
+		"{\"t\":\"l\",\"s\":1,\"h\":99999999999999999999,\"c\":3,\"f\":1}",
+		"{\"t\":\"l\",\"s\":9223372036854775808,\"h\":2,\"c\":3,\"f\":1}",
+		"{\"t\":\"l\",\"s\":18446744073709551616,\"h\":2,\"c\":3,\"f\":1}",
+		"{\"t\":\"l\",\"s\":1e400,\"h\":2,\"c\":3,\"f\":1}",
+		"{\"t\":\"l\",\"s\":-1,\"h\":2,\"c\":3,\"f\":1}",
+		"{\"t\":\"l\",\"s\":1.5,\"h\":2,\"c\":3,\"f\":1}",
+		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":0.5}",
+		"{\"t\":\"l\",\"s\":+1,\"h\":2,\"c\":3,\"f\":1}",
+		"{\"t\":\"l\",\"s\":NaN,\"h\":2,\"c\":3,\"f\":1}",
+		"{\"t\":\"l\",\"s\":Infinity,\"h\":2,\"c\":3,\"f\":1}",
+		"{\"t\":\"l\",\"s\":,\"h\":2,\"c\":3,\"f\":1}",
+		/* out of their meaning */
+		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":0}",
+		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":3}",
+		KERNEL("\"n\":1,\"s\":5,\"d\":2305843009213693952,\"c\":1" REST),
+		KERNEL("\"n\":1,\"s\":5,\"d\":10,\"c\":1" REST ",\"bad\":2"),
+		KERNEL("\"n\":1, \"s\":5,\"d\":2305843009213693952,\"c\":1" REST),
+		/* arrays of another length or with other things in them */
+		KERNEL("\"n\":1,\"s\":5,\"d\":1,\"c\":1,\"v\":[0,1],\"g\":[1,2,3],\"b\":[4,5,6],"
+		       "\"m\":[0,0],\"r\":3"),
+		KERNEL("\"n\":1,\"s\":5,\"d\":1,\"c\":1,\"v\":[0,1,2,3],\"g\":[1,2,3],\"b\":[4,5,6]"
+		       ","
+		       "\"m\":[0,0],\"r\":3"),
+		KERNEL("\"n\":1,\"s\":5,\"d\":1,\"c\":1,\"v\":[0,1,-2],\"g\":[1,2,3],\"b\":[4,5,6],"
+		       "\"m\":[0,0],\"r\":3"),
+		KERNEL("\"n\":1,\"s\":5,\"d\":1,\"c\":1,\"v\":7,\"g\":[1,2,3],\"b\":[4,5,6],"
+		       "\"m\":[0,0],\"r\":3"),
+		KERNEL("\"n\":1,\"s\":5,\"d\":10,\"c\":1" REST ",\"gr\":[4294967296,1]"),
+		KERNEL("\"n\":1,\"s\":5,\"d\":10,\"c\":1" REST ",\"gr\":[1]"),
+		KERNEL("\"n\":1,\"s\":5,\"d\":10,\"c\":1" REST ",\"gr\":{}"),
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (decode_text(*state, lines[i]) != -EBADMSG)
+			fail_msg("taken: %s", lines[i]);
+}
+
+static void ordinary_lines_are_taken(void **state)
+{
+	assert_int_equal(decode_text(*state, KERNEL("\"n\":1,\"s\":5,\"d\":10,\"c\":1" REST)), 0);
+	assert_int_equal(decode_text(*state, KERNEL("\"n\":1,\"s\":5,\"d\":10,\"c\":1" REST
+						    ",\"gr\":[1,2],\"bad\":1")),
+			 0);
+	assert_int_equal(decode_text(*state, "{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":1}"), 0);
+	assert_int_equal(decode_text(*state, "{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":1} \t\r"),
+			 0);
+}
+
+static void deep_nesting_is_refused(void **state)
+{
+	char line[GPU_WIRE_LINE_MAX + 1];
+	size_t n = (size_t)snprintf(line, sizeof(line), "{\"t\":\"maps\",\"x\":");
+	struct gpu_event e;
+
+	memset(line + n, '[', sizeof(line) - n);
+	assert_int_equal(decode(*state, line, GPU_WIRE_LINE_MAX, &e), -EBADMSG);
+	for (size_t i = n; i < GPU_WIRE_LINE_MAX - 4; i += 5)
+		memcpy(line + i, "{\"a\":", 5);
+	assert_int_equal(decode(*state, line, GPU_WIRE_LINE_MAX, &e), -EBADMSG);
+}
+
+static void lines_have_a_longest_length(void **state)
+{
+	static const char head[] = "{\"t\":\"maps\",\"generation\":1,\"ack\":0}";
+	char line[GPU_WIRE_LINE_MAX + 1];
+	struct gpu_event e;
+
+	memset(line, ' ', sizeof(line));
+	memcpy(line, head, sizeof(head) - 1);
+	assert_int_equal(decode(*state, line, GPU_WIRE_LINE_MAX, &e), 0);
+	assert_int_equal(decode(*state, line, GPU_WIRE_LINE_MAX + 1, &e), -EBADMSG);
+}
+
+/* Each byte of good lines replaced by each other: taken or refused, but never a crash. */
+static void damaged_lines_do_no_harm(void **state)
+{
+	uint64_t rounds = unit_number("UNIT_ROUNDS", 3000);
+
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct prng p = prng_round(round);
+		char line[GPU_WIRE_LINE_MAX];
+		struct random_event r;
+		struct gpu_event e;
+		size_t n;
+
+		random_event(&p, (enum gpu_event_type)(1 + round % (GPU_EVENT_TYPES - 1)), &r);
+		n = (size_t)gpu_wire_encode(&r.event, line, sizeof(line)) - 1;
+		for (uint64_t i = 1 + prng_below(&p, 4); i > 0; i--)
+			line[prng_below(&p, n)] = (char)prng_u64(&p);
+		if (prng_chance(&p, 30))
+			n = prng_below(&p, n);
+		if (decode(*state, line, n, &e) == 0)
+			EXPECT(&p, e.type > GPU_EVENT_NONE && e.type < GPU_EVENT_TYPES);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_decoder, free_decoder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(every_event_survives_the_wire),
+		TEST(extreme_numbers_survive),
+		TEST(other_forms_of_hot_lines_read_the_same),
+		TEST(unknown_keys_are_ignored),
+		TEST(invalid_utf8_is_replaced),
+		TEST(all_byte_pairs_make_a_line),
+		TEST(long_strings_are_cut_between_characters),
+		TEST(a_short_buffer_is_refused_as_a_whole),
+		TEST(unknown_types_are_not_encoded),
+		TEST(a_line_and_its_header_fit_into_a_batch),
+		TEST(rubbish_is_refused),
+		TEST(ordinary_lines_are_taken),
+		TEST(deep_nesting_is_refused),
+		TEST(lines_have_a_longest_length),
+		TEST(damaged_lines_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

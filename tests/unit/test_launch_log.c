@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Launches from many threads: none lost, none doubled, in order within a thread. The correlation id
+ * of a launch carries the number of its thread (upper half) and of the launch (lower half).
+ */
+#include "fifo.h"
+#include "cupti_trace/launch_log.h"
+
+enum { THREADS = 8, LAUNCHES = 3 * LAUNCH_LOG_CAPACITY + 17 };
+
+struct heard {
+	uint32_t tid[64];
+	uint32_t next[64];
+	uint64_t last_ns[64];
+	uint32_t flags;
+};
+
+static void hear(void *context, uint32_t pid, const struct gpu_event *event, const char *kernel)
+{
+	struct heard *h = context;
+	const struct gpu_event_launch *e = &event->launch;
+	uint32_t thread = e->correlation_id >> 16, number = e->correlation_id & 0xffff;
+
+	(void)pid;
+	(void)kernel;
+	if (event->type != GPU_EVENT_LAUNCH)
+		return;
+	/* asserts would leave the reading thread: count what is wrong by not moving on */
+	if (thread >= 64 || number != h->next[thread] || e->time_ns < h->last_ns[thread])
+		return;
+	if (number > 0 && h->tid[thread] != e->tid)
+		return;
+	h->tid[thread] = e->tid;
+	h->next[thread]++;
+	h->last_ns[thread] = e->time_ns;
+	h->flags |= e->flags << e->family;
+}
+
+struct worker {
+	pthread_t thread;
+	struct sink *sink;
+	uint32_t number;
+	uint32_t count;
+};
+
+static void *launch(void *worker)
+{
+	struct worker *w = worker;
+	bool seen;
+
+	if (launch_log_last_correlation(&seen) != 0 || seen)
+		return w; /* a thread that has launched nothing knows nothing */
+	for (uint32_t i = 0; i < w->count; i++) {
+		uint32_t id = w->number << 16 | i;
+
+		launch_log_add(w->sink, id, GPU_LAUNCH_RUNTIME, 0);
+		if (launch_log_last_correlation(&seen) != id || !seen)
+			return w;
+	}
+	return NULL;
+}
+
+static void start(struct worker *w, struct sink *sink, uint32_t number, uint32_t count)
+{
+	*w = (struct worker){.sink = sink, .number = number, .count = count};
+	assert_int_equal(pthread_create(&w->thread, NULL, launch, w), 0);
+}
+
+static void join(struct worker *w)
+{
+	void *wrong = NULL;
+
+	assert_int_equal(pthread_join(w->thread, &wrong), 0);
+	assert_null(wrong);
+}
+
+static void put_hello(struct sink *sink)
+{
+	struct gpu_event e = {.type = GPU_EVENT_HELLO,
+			      .hello = {.version = GPU_WIRE_VERSION, .wants_ack = 1}};
+
+	sink_put(sink, &e);
+}
+
+struct bench {
+	struct fifo fifo;
+	struct sink sink;
+	struct heard heard;
+};
+
+static int begin(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -1;
+	*state = b;
+	fifo_make(&b->fifo, hear, &b->heard);
+	fifo_start_reader(&b->fifo);
+	assert_int_equal(sink_open(&b->sink, b->fifo.path, 1), 0);
+	put_hello(&b->sink);
+	return 0;
+}
+
+/* Everything is through. */
+static void finish(struct bench *b)
+{
+	launch_log_drain(&b->sink);
+	sink_goodbye(&b->sink);
+	sink_abandon(&b->sink);
+	fifo_end_reader(&b->fifo);
+}
+
+static int end(void **state)
+{
+	struct bench *b = *state;
+
+	fifo_remove(&b->fifo);
+	free(b);
+	return 0;
+}
+
+/* Three times what a ring holds, and nobody drains but the thread itself. */
+static void a_full_ring_is_drained_by_its_thread(void **state)
+{
+	struct bench *b = *state;
+	struct worker w;
+
+	start(&w, &b->sink, 3, LAUNCHES);
+	join(&w);
+	finish(b);
+	assert_int_equal(b->heard.next[3], LAUNCHES);
+	assert_int_equal(gpu_source_stats(b->fifo.source).launches, LAUNCHES);
+}
+
+static void many_threads_lose_and_double_nothing(void **state)
+{
+	struct bench *b = *state;
+	struct worker w[THREADS];
+
+	for (uint32_t i = 0; i < THREADS; i++)
+		start(&w[i], &b->sink, i, LAUNCHES);
+	for (int i = 0; i < 200; i++)
+		launch_log_drain(&b->sink);
+	for (uint32_t i = 0; i < THREADS; i++)
+		join(&w[i]);
+	finish(b);
+	for (uint32_t i = 0; i < THREADS; i++)
+		assert_int_equal(b->heard.next[i], LAUNCHES);
+	assert_int_equal(gpu_source_stats(b->fifo.source).launches, THREADS * LAUNCHES);
+	assert_int_equal(gpu_source_stats(b->fifo.source).malformed, 0);
+}
+
+/* Short threads come and go while another drains: their rings are freed (leak checkers see that).
+ */
+static void launches_of_ended_threads_arrive(void **state)
+{
+	struct bench *b = *state;
+
+	for (uint32_t round = 0; round < 8; round++) {
+		struct worker w[8];
+
+		for (uint32_t i = 0; i < 8; i++)
+			start(&w[i], &b->sink, round * 8 + i, 10);
+		launch_log_drain(&b->sink);
+		for (uint32_t i = 0; i < 8; i++)
+			join(&w[i]);
+		if (round % 2)
+			launch_log_drain(&b->sink);
+	}
+	finish(b);
+	for (uint32_t i = 0; i < 64; i++)
+		assert_int_equal(b->heard.next[i], 10);
+	assert_int_equal(gpu_source_stats(b->fifo.source).launches, 640);
+}
+
+static void family_and_flags_come_through(void **state)
+{
+	struct bench *b = *state;
+
+	launch_log_add(&b->sink, 5 << 16, GPU_LAUNCH_RUNTIME, 0);
+	launch_log_add(&b->sink, 5 << 16 | 1, GPU_LAUNCH_DRIVER, GPU_LAUNCH_IS_GRAPH);
+	launch_log_drain(&b->sink);
+	launch_log_drain(&b->sink);
+	finish(b);
+	assert_int_equal(b->heard.next[5], 2);
+	assert_int_equal(b->heard.tid[5], getpid()); /* the first thread's id is the process's */
+	assert_int_equal(b->heard.flags, GPU_LAUNCH_IS_GRAPH << GPU_LAUNCH_DRIVER);
+}
+
+/* A reader that is gone must not stop the application. */
+static void without_a_reader_launches_go_nowhere(void **state)
+{
+	struct bench *b = *state;
+	struct worker w;
+
+	sink_abandon(&b->sink);
+	start(&w, &b->sink, 3, LAUNCHES);
+	join(&w);
+	finish(b);
+	assert_int_equal(gpu_source_stats(b->fifo.source).launches, 0);
+}
+
+static int init(void **state)
+{
+	(void)state;
+	return launch_log_init();
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_full_ring_is_drained_by_its_thread),
+		TEST(many_threads_lose_and_double_nothing),
+		TEST(launches_of_ended_threads_arrive),
+		TEST(family_and_flags_come_through),
+		TEST(without_a_reader_launches_go_nowhere),
+	};
+
+	return cmocka_run_group_tests(tests, init, NULL);
+}

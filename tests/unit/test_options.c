@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line. What is said on stderr is looked at, so that it does not clutter the test's. */
+#include "unit.h"
+#include "profiler/options.h"
+
+static struct options options;
+static struct capture captured;
+
+/* Parses the words behind the program's name; the result's text is in captured.text. */
+static enum options_result parse_words(const char *const *words)
+{
+	static char *argv[64];
+	static char copy[4096];
+	size_t used = 0;
+	int argc = 0;
+	enum options_result result;
+
+	argv[argc++] = (char *)"profile";
+	for (; *words; words++) { /* the parser may write to argv, so it gets copies */
+		size_t n = strlen(*words) + 1;
+
+		assert_true(used + n <= sizeof(copy) && argc < 63);
+		memcpy(copy + used, *words, n);
+		argv[argc++] = copy + used;
+		used += n;
+	}
+	argv[argc] = NULL;
+	capture_begin(&captured);
+	result = options_parse(argc, argv, &options);
+	capture_end(&captured);
+	return result;
+}
+
+#define PARSE(...) parse_words((const char *const[]){__VA_ARGS__, NULL})
+#define assert_run(...) assert_int_equal(PARSE(__VA_ARGS__), OPTIONS_RUN)
+#define assert_command(word) assert_string_equal(options.command[0], word)
+
+/* Refused, with a sentence and a hint. */
+#define assert_wrong(...)                                                        \
+	do {                                                                     \
+		assert_int_equal(PARSE(__VA_ARGS__), OPTIONS_WRONG);             \
+		assert_non_null(strstr(captured.text, "Try 'profile --help'.")); \
+		assert_true(captured.text[0] != 'T');                            \
+	} while (0)
+
+static void defaults(void **state)
+{
+	(void)state;
+	assert_run("app");
+	assert_string_equal(options.output, "merged_trace.folded");
+	assert_int_equal(options.mode, MODE_MERGED);
+	assert_int_equal(options.unit, UNIT_SAMPLES);
+	assert_int_equal(options.frequency_hz, 50);
+	assert_null(options.cupti_lib);
+	assert_null(options.record);
+	assert_int_equal(options.cuda_lib_count, 0);
+	assert_false(options.raw_names);
+	assert_false(options.as_root);
+	assert_int_equal(options.level, LOG_NORMAL);
+	assert_command("app");
+	assert_null(options.command[1]);
+	assert_string_equal(captured.text, "");
+}
+
+static void long_options_take_one_dash_or_two(void **state)
+{
+	(void)state;
+	for (int dashes = 1; dashes <= 2; dashes++) {
+		const char *d = dashes == 1 ? "-" : "--";
+		char gpu[32], cpu[32], cupti[32], cuda[32], freq[32], unit[32], raw[32], root[32];
+
+		snprintf(gpu, sizeof(gpu), "%sgpu-only", d);
+		snprintf(cpu, sizeof(cpu), "%scpu-only", d);
+		snprintf(cupti, sizeof(cupti), "%scupti-lib", d);
+		snprintf(cuda, sizeof(cuda), "%scuda-lib", d);
+		snprintf(freq, sizeof(freq), "%sfreq", d);
+		snprintf(unit, sizeof(unit), "%sunit", d);
+		snprintf(raw, sizeof(raw), "%sraw-names", d);
+		snprintf(root, sizeof(root), "%sas-root", d);
+		assert_run(gpu, "app");
+		assert_int_equal(options.mode, MODE_GPU_ONLY);
+		assert_run(cpu, "app");
+		assert_int_equal(options.mode, MODE_CPU_ONLY);
+		assert_run(cupti, "/lib/inject.so", "app");
+		assert_string_equal(options.cupti_lib, "/lib/inject.so");
+		assert_command("app");
+		assert_run(cuda, "/lib/a.so", cuda, "/lib/b.so", "app");
+		assert_int_equal(options.cuda_lib_count, 2);
+		assert_string_equal(options.cuda_libs[0], "/lib/a.so");
+		assert_string_equal(options.cuda_libs[1], "/lib/b.so");
+		assert_run(freq, "99", "app");
+		assert_int_equal(options.frequency_hz, 99);
+		assert_run(unit, "us", "app");
+		assert_int_equal(options.unit, UNIT_MICROSECONDS);
+		assert_run(raw, root, "app");
+		assert_true(options.raw_names);
+		assert_true(options.as_root);
+	}
+	assert_run("--unit=ns", "-freq=7", "--cuda-lib=/x", "app");
+	assert_int_equal(options.unit, UNIT_NANOSECONDS);
+	assert_int_equal(options.frequency_hz, 7);
+	assert_string_equal(options.cuda_libs[0], "/x");
+	assert_run("--record", "run", "app");
+	assert_string_equal(options.record, "run");
+	assert_run("--unit", "samples", "app");
+	assert_int_equal(options.unit, UNIT_SAMPLES);
+}
+
+static void short_options(void **state)
+{
+	(void)state;
+	assert_run("-o", "file", "-F", "100", "-v", "app");
+	assert_string_equal(options.output, "file");
+	assert_int_equal(options.frequency_hz, 100);
+	assert_int_equal(options.level, LOG_VERBOSE);
+	assert_run("-q", "-F20", "app");
+	assert_int_equal(options.frequency_hz, 20);
+	assert_int_equal(options.level, LOG_ERRORS);
+	assert_run("-o", "-", "app");
+	assert_string_equal(options.output, "-");
+	assert_run("-o", "a", "-o", "b", "app"); /* the last one counts */
+	assert_string_equal(options.output, "b");
+}
+
+static void abbreviations_that_are_clear(void **state)
+{
+	(void)state;
+	assert_run("--gpu", "app");
+	assert_int_equal(options.mode, MODE_GPU_ONLY);
+	assert_run("--raw", "-as", "app");
+	assert_true(options.raw_names && options.as_root);
+	assert_wrong("--cu", "x", "app"); /* cupti-lib or cuda-lib */
+	assert_non_null(strstr(captured.text, "ambiguous"));
+}
+
+/* The command's own options are the command's. */
+static void the_first_word_ends_our_options(void **state)
+{
+	(void)state;
+	assert_run("-q", "app", "-o", "x", "--gpu-only", "--help");
+	assert_int_equal(options.mode, MODE_MERGED);
+	assert_string_equal(options.output, "merged_trace.folded");
+	assert_command("app");
+	assert_string_equal(options.command[1], "-o");
+	assert_string_equal(options.command[4], "--help");
+	assert_null(options.command[5]);
+}
+
+static void two_dashes_end_our_options(void **state)
+{
+	(void)state;
+	assert_run("-q", "--", "-o", "x");
+	assert_command("-o");
+	assert_string_equal(options.command[1], "x");
+	assert_run("--", "--");
+	assert_command("--");
+	assert_null(options.command[1]);
+	assert_run("app", "--", "x");
+	assert_string_equal(options.command[1], "--");
+	assert_run("-", "x"); /* no option: a command of that name */
+	assert_command("-");
+}
+
+static void a_command_is_needed(void **state)
+{
+	static const char *const nothing[] = {NULL};
+
+	(void)state;
+	assert_int_equal(parse_words(nothing), OPTIONS_WRONG);
+	assert_non_null(strstr(captured.text, "no command"));
+	assert_wrong("-q");
+	assert_wrong("--");
+	assert_wrong("-o", "file");
+}
+
+static void bad_numbers(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"0",
+		"-1",
+		"+5",
+		" 5",
+		"5 ",
+		"5Hz",
+		"0x10",
+		"1e3",
+		"1.5",
+		"x",
+		"10001",
+		"4294967297",
+		"18446744073709551617",
+		"99999999999999999999999999",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_wrong("-F", bad[i], "app");
+		assert_non_null(strstr(captured.text, "10000"));
+	}
+	assert_run("-F", "1", "app");
+	assert_run("-F", "10000", "app");
+	assert_run("-F", "0050", "app");
+	assert_int_equal(options.frequency_hz, 50);
+}
+
+static void bad_words(void **state)
+{
+	static const char *const units[] = {"", "ms", "US", "u", "nss", "sample"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		assert_wrong("--unit", units[i], "app");
+	assert_wrong("--nonsense", "app");
+	assert_wrong("-x", "app");
+	assert_wrong("-gpu-onlyy", "app");
+	assert_wrong("--gpu-only=1", "app");
+	assert_wrong("-o");
+	assert_wrong("-F");
+	assert_wrong("--unit");
+	assert_wrong("-cupti-lib");
+	assert_wrong("-o", "", "app");
+}
+
+static void modes_exclude_each_other(void **state)
+{
+	(void)state;
+	assert_wrong("-gpu-only", "-cpu-only", "app");
+	assert_wrong("-cpu-only", "--gpu-only", "app");
+	assert_run("-gpu-only", "-gpu-only", "app");
+	assert_int_equal(options.mode, MODE_GPU_ONLY);
+}
+
+static void libraries_to_probe_are_bounded(void **state)
+{
+	const char *words[2 * OPTIONS_MAX_CUDA_LIBS + 4];
+	int n = 0;
+
+	(void)state;
+	for (int i = 0; i < OPTIONS_MAX_CUDA_LIBS; i++) {
+		words[n++] = "-cuda-lib";
+		words[n++] = "/x.so";
+	}
+	words[n] = "app";
+	words[n + 1] = NULL;
+	assert_int_equal(parse_words(words), OPTIONS_RUN);
+	assert_int_equal(options.cuda_lib_count, OPTIONS_MAX_CUDA_LIBS);
+	words[n++] = "-cuda-lib";
+	words[n++] = "/x.so";
+	words[n++] = "app";
+	words[n] = NULL;
+	assert_int_equal(parse_words(words), OPTIONS_WRONG);
+}
+
+/* Parses in a child whose stdout is read here. */
+static void output_of(const char *option, char *text, size_t size)
+{
+	size_t used = 0;
+	ssize_t n;
+	int ends[2], status;
+	pid_t child;
+
+	fflush(stdout);
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	if (child == 0) {
+		char *argv[] = {(char *)"profile", (char *)(uintptr_t)option, NULL};
+
+		dup2(ends[1], STDOUT_FILENO);
+		status = options_parse(2, argv, &options);
+		fflush(stdout);
+		_exit(status);
+	}
+	close(ends[1]);
+	while ((n = read(ends[0], text + used, size - 1 - used)) > 0)
+		used += (size_t)n;
+	text[used] = '\0';
+	close(ends[0]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), OPTIONS_DONE);
+}
+
+static void help_and_version_go_to_stdout(void **state)
+{
+	static const char *const asks[] = {"-h", "--help", "-help", "--version", "-version"};
+	static const char *const told[] = {"-o FILE",   "-gpu-only",   "-cpu-only",  "--freq",
+					   "--unit",    "--raw-names", "-cupti-lib", "-cuda-lib",
+					   "--as-root", "-v ",         "-q ",        "--version",
+					   "--help",    "125",         "126",        "127"};
+	char text[8192];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
+		output_of(asks[i], text, sizeof(text));
+		assert_memory_equal(text, i < 3 ? "Usage: profile" : "profile ", 8);
+	}
+	output_of("--help", text, sizeof(text));
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+		if (!strstr(text, told[i]))
+			fail_msg("--help does not tell of %s", told[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(long_options_take_one_dash_or_two),
+		cmocka_unit_test(short_options),
+		cmocka_unit_test(abbreviations_that_are_clear),
+		cmocka_unit_test(the_first_word_ends_our_options),
+		cmocka_unit_test(two_dashes_end_our_options),
+		cmocka_unit_test(a_command_is_needed),
+		cmocka_unit_test(bad_numbers),
+		cmocka_unit_test(bad_words),
+		cmocka_unit_test(modes_exclude_each_other),
+		cmocka_unit_test(libraries_to_probe_are_bounded),
+		cmocka_unit_test(help_and_version_go_to_stdout),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

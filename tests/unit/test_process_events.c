@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel's record of a child that forks, execs, maps and ends. Skipped where perf is refused.
+ */
+#include <sched.h>
+#include <time.h>
+#include "unit.h"
+#include "profiler/process_events.h"
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static struct process_events *open_events(void)
+{
+	struct process_events *e = process_events_open();
+
+	if (!e) {
+		print_message("perf_event_open: %s\n", strerror(errno));
+		SKIP("the kernel refuses perf events here");
+	}
+	return e;
+}
+
+/* A child that, once let go, runs `command`. */
+static pid_t start_child(const char *command, int *gate)
+{
+	int ends[2];
+	pid_t child;
+	char byte;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	child = fork();
+	if (child == 0) {
+		close(ends[1]);
+		if (read(ends[0], &byte, 1) != 1)
+			_exit(1);
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	close(ends[0]);
+	*gate = ends[1];
+	return child;
+}
+
+static void run_child(pid_t child, int gate)
+{
+	int status;
+
+	assert_int_equal(write(gate, "", 1), 1);
+	close(gate);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+struct life {
+	uint64_t forked, execed, mapped_libc, ended;
+	uint32_t maps, grandchildren;
+	uint64_t last_ns;
+};
+
+static void note(struct life *life, pid_t child, const struct process_event *e)
+{
+	assert_true(e->time_ns >= life->last_ns);
+	life->last_ns = e->time_ns;
+	if (e->type == PROCESS_FORK && e->parent == child)
+		life->grandchildren++;
+	if (e->pid != child)
+		return;
+	switch (e->type) {
+	case PROCESS_FORK:
+		assert_int_equal(e->parent, getpid());
+		life->forked = e->time_ns;
+		break;
+	case PROCESS_EXEC:
+		life->execed = e->time_ns;
+		break;
+	case PROCESS_MAP:
+		life->maps++;
+		assert_true(e->mapping.end > e->mapping.start);
+		assert_non_null(e->mapping.path);
+		if (strstr(e->mapping.path, "libc.so")) {
+			assert_true(e->mapping.inode != 0);
+			life->mapped_libc = e->time_ns;
+		}
+		break;
+	case PROCESS_EXIT:
+		life->ended = e->time_ns;
+		break;
+	}
+}
+
+static void a_child_from_fork_to_exit(void **state)
+{
+	struct process_events *events = open_events();
+	const struct process_event *e;
+	struct life life = {0};
+	uint64_t before = now_ns(), after;
+	int gate;
+	pid_t child = start_child("/bin/true; exit 0", &gate);
+
+	(void)state;
+	run_child(child, gate);
+	after = now_ns();
+	assert_int_equal(process_events_read(events), 0);
+	while ((e = process_events_next(events, UINT64_MAX)))
+		note(&life, child, e);
+	assert_int_equal(process_events_lost(events), 0);
+	assert_true(before <= life.forked);
+	assert_true(life.forked < life.execed);
+	assert_true(life.execed < life.mapped_libc);
+	assert_true(life.mapped_libc < life.ended);
+	assert_true(life.ended <= after);
+	assert_true(life.maps >= 2); /* the program and its C library */
+	assert_int_equal(life.grandchildren, 1);
+	process_events_close(events);
+}
+
+/* Nothing later than asked for is handed out, and it is not lost either. */
+static void events_wait_for_their_time(void **state)
+{
+	struct process_events *events = open_events();
+	const struct process_event *e;
+	struct life early = {0}, late = {0};
+	uint64_t middle;
+	int gate, gate2;
+	pid_t child = start_child("exit 0", &gate), second;
+
+	(void)state;
+	run_child(child, gate);
+	middle = now_ns();
+	second = start_child("exit 0", &gate2);
+	run_child(second, gate2);
+	assert_int_equal(process_events_read(events), 0);
+	while ((e = process_events_next(events, middle))) {
+		assert_true(e->time_ns <= middle);
+		note(&early, child, e);
+	}
+	assert_true(early.ended > 0);
+	assert_null(process_events_next(events, middle));
+	assert_int_equal(process_events_read(events), 0); /* what is left moves */
+	while ((e = process_events_next(events, UINT64_MAX))) {
+		assert_true(e->time_ns > middle);
+		note(&late, second, e);
+	}
+	assert_true(late.forked > middle && late.ended > late.execed);
+	process_events_close(events);
+}
+
+static void new_code_in_our_own_process(void **state)
+{
+	struct process_events *events = open_events();
+	const struct process_event *e;
+	long page = sysconf(_SC_PAGESIZE);
+	uint32_t found = 0;
+	void *code =
+		mmap(NULL, (size_t)page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *data = mmap(NULL, (size_t)page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(code, MAP_FAILED);
+	assert_int_equal(process_events_read(events), 0);
+	while ((e = process_events_next(events, UINT64_MAX))) {
+		if (e->type != PROCESS_MAP || e->pid != getpid())
+			continue;
+		assert_true(e->mapping.start != (uintptr_t)data); /* only code is recorded */
+		if (e->mapping.start == (uintptr_t)code) {
+			assert_int_equal(e->mapping.end - e->mapping.start, page);
+			assert_int_equal(e->mapping.inode, 0);
+			found++;
+		}
+	}
+	assert_int_equal(found, 1);
+	munmap(code, (size_t)page);
+	munmap(data, (size_t)page);
+	process_events_close(events);
+}
+
+/* More than a ring holds, read in between or not: counted as lost, never mixed up. */
+static void rings_that_wrap_and_overflow(void **state)
+{
+	struct process_events *events = open_events();
+	long page = sysconf(_SC_PAGESIZE);
+	const struct process_event *e;
+	uint32_t seen = 0, total = 0;
+	cpu_set_t before, one;
+
+	(void)state;
+	/* all into one ring, however many CPUs there are */
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	CPU_ZERO(&one);
+	CPU_SET((size_t)sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	for (uint32_t batch = 0; batch < 12; batch++) {
+		uint32_t n = batch == 11 ? 20000 : 700; /* the last does not fit */
+
+		for (uint32_t i = 0; i < n; i++, total++) {
+			void *code = mmap(NULL, (size_t)page, PROT_READ | PROT_EXEC,
+					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+			assert_ptr_not_equal(code, MAP_FAILED);
+			munmap(code, (size_t)page);
+		}
+		assert_int_equal(process_events_read(events), 0);
+		while ((e = process_events_next(events, UINT64_MAX)))
+			seen += e->type == PROCESS_MAP && e->pid == getpid();
+		if (batch < 11)
+			assert_int_equal(process_events_lost(events), 0);
+	}
+	assert_true(seen >= 11 * 700 && seen < total);
+	/* the kernel tells of a loss with the next record that fits */
+	munmap(mmap(NULL, (size_t)page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+	       (size_t)page);
+	assert_int_equal(process_events_read(events), 0);
+	sched_setaffinity(0, sizeof(before), &before);
+	process_events_close(events); /* with events that nobody took */
+}
+
+static void closing_nothing(void **state)
+{
+	(void)state;
+	process_events_close(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_child_from_fork_to_exit),
+		cmocka_unit_test(events_wait_for_their_time),
+		cmocka_unit_test(new_code_in_our_own_process),
+		cmocka_unit_test(rings_that_wrap_and_overflow),
+		cmocka_unit_test(closing_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

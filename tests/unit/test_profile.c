@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+#include "profiler/correlate.h"
+#include "profiler/profile.h"
+
+static void rows_add_up(void **state)
+{
+	static const char one[] = "one", two[] = "two";
+	struct profile *p = profile_new();
+	const struct profile_entry *e;
+	uint32_t count;
+
+	(void)state;
+	e = profile_entries(p, &count);
+	assert_int_equal(count, 0);
+	profile_add_sample(p, 3);
+	profile_add_kernel(p, 3, one, 100);
+	profile_add_kernel(p, 3, two, 7);
+	profile_add_sample(p, 3);
+	profile_add_kernel(p, 3, one, UINT64_C(1) << 60);
+	profile_add_kernel(p, STACK_NONE, one, 5);
+	profile_add_kernel(p, 4, one, 0);
+	e = profile_entries(p, &count);
+	assert_int_equal(count, 5);
+	assert_int_equal(e[0].stack, 3);
+	assert_null(e[0].kernel);
+	assert_int_equal(e[0].count, 2);
+	assert_int_equal(e[0].gpu_ns, 0);
+	assert_ptr_equal(e[1].kernel, one);
+	assert_int_equal(e[1].count, 2);
+	assert_int_equal(e[1].gpu_ns, (UINT64_C(1) << 60) + 100);
+	assert_ptr_equal(e[2].kernel, two);
+	assert_int_equal(e[2].gpu_ns, 7);
+	assert_int_equal(e[3].stack, STACK_NONE);
+	assert_int_equal(e[4].count, 1);
+	assert_int_equal(e[4].gpu_ns, 0);
+	profile_free(p);
+	profile_free(NULL);
+}
+
+static void sums_are_exact(void **state)
+{
+	static const char kernels[50][2];
+	struct prng random = prng_round(0);
+	struct profile *p = profile_new();
+	uint64_t ns = 0, got_ns = 0, samples = 0, got_samples = 0, operations = 0,
+		 got_operations = 0;
+	const struct profile_entry *e;
+	uint32_t count;
+
+	(void)state;
+	for (int i = 0; i < 100000; i++) {
+		uint32_t stack = (uint32_t)prng_below(&random, 300);
+		uint64_t weight = prng_bits(&random, 45);
+
+		if (prng_chance(&random, 30)) {
+			profile_add_sample(p, stack);
+			samples++;
+		} else {
+			profile_add_kernel(p, stack, kernels[prng_below(&random, 50)], weight);
+			ns += weight;
+			operations++;
+		}
+	}
+	e = profile_entries(p, &count);
+	assert_true(count <= 300 * 51);
+	for (uint32_t i = 0; i < count; i++) {
+		got_ns += e[i].gpu_ns;
+		*(e[i].kernel ? &got_operations : &got_samples) += e[i].count;
+	}
+	assert_int_equal(got_ns, ns);
+	assert_int_equal(got_samples, samples);
+	assert_int_equal(got_operations, operations);
+	profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_add_up),
+		cmocka_unit_test(sums_are_exact),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+/* The target's end of the pipe, against a real pipe and readers that are fast, slow, gone or
+ * asleep. */
+#include "fifo.h"
+#include "cupti_trace/sink.h"
+
+static void ignore(void *context, uint32_t pid, const struct gpu_event *event, const char *kernel)
+{
+	(void)context;
+	(void)pid;
+	(void)event;
+	(void)kernel;
+}
+
+static struct gpu_event kernel_event(uint32_t correlation_id)
+{
+	return (struct gpu_event){
+		.type = GPU_EVENT_KERNEL,
+		.kernel = {.name_id = 1, .correlation_id = correlation_id, .duration_ns = 3},
+	};
+}
+
+static void put_hello(struct sink *sink, uint32_t pid)
+{
+	struct gpu_event e = {.type = GPU_EVENT_HELLO,
+			      .hello = {.version = GPU_WIRE_VERSION, .pid = pid, .wants_ack = 1}};
+
+	sink_put(sink, &e);
+}
+
+static void put_kernels(struct sink *sink, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct gpu_event e = kernel_event(i);
+
+		sink_put(sink, &e);
+	}
+}
+
+static void opening_needs_a_reader(void **state)
+{
+	struct fifo f;
+	struct sink sink;
+
+	(void)state;
+	fifo_make(&f, ignore, NULL);
+	assert_int_equal(sink_open(&sink, "/nonexistent/pipe", 1), -ENOENT);
+	assert_true(sink_is_off(&sink));
+	fifo_close_writer(&f);
+	close(f.reader);
+	f.reader = -1;
+	assert_int_equal(sink_open(&sink, f.path, 1), -ENXIO);
+	put_kernels(&sink, 500); /* off: nothing happens */
+	sink_flush(&sink);
+	sink_goodbye(&sink);
+	assert_true(sink_is_off(&sink));
+	fifo_remove(&f);
+}
+
+static void a_batch_has_a_header(void **state)
+{
+	static const char expected[] = "\n{\"t\":\"batch\",\"pid\":77,\"seq\":0}\n"
+				       "{\"t\":\"maps\",\"generation\":1,\"ack\":0}\n"
+				       "{\"t\":\"maps\",\"generation\":2,\"ack\":0}\n"
+				       "\n{\"t\":\"batch\",\"pid\":77,\"seq\":1}\n"
+				       "{\"t\":\"maps\",\"generation\":3,\"ack\":0}\n";
+	struct gpu_event e = {.type = GPU_EVENT_MAPS, .maps = {.generation = 1}};
+	struct fifo f;
+	struct sink sink;
+
+	(void)state;
+	fifo_make(&f, ignore, NULL);
+	f.keep_raw = true;
+	assert_int_equal(sink_open(&sink, f.path, 77), 0);
+	sink_flush(&sink); /* nothing to say: nothing is written */
+	sink_put(&sink, &e);
+	e.maps.generation = 2;
+	sink_put(&sink, &e);
+	sink_flush(&sink);
+	sink_flush(&sink);
+	e.maps.generation = 3;
+	sink_put(&sink, &e);
+	sink_flush(&sink);
+	fifo_drain(&f);
+	assert_int_equal(f.raw_size, sizeof(expected) - 1);
+	assert_memory_equal(f.raw, expected, sizeof(expected) - 1);
+	sink_abandon(&sink);
+	fifo_remove(&f);
+}
+
+/* Walks the raw bytes: each batch is at most a pipe's atomic write, and they are numbered. */
+static uint64_t check_batches(const struct fifo *f, uint32_t pid)
+{
+	static const char mark[] = "\n{\"t\":\"batch\",";
+	const char *at = f->raw, *end = f->raw + f->raw_size;
+	uint64_t count = 0;
+
+	while (at < end) {
+		const char *next = memmem(at + 1, (size_t)(end - at - 1), mark, sizeof(mark) - 1);
+		char header[100];
+		int n = snprintf(header, sizeof(header), "%s\"pid\":%u,\"seq\":%" PRIu64 "}\n",
+				 mark, pid, count);
+
+		assert_true(end - at > n);
+		assert_memory_equal(at, header, n);
+		assert_true((next ? next : end) - at <= GPU_WIRE_BATCH_MAX);
+		at = next ? next : end;
+		assert_int_equal(at[-1], '\n');
+		count++;
+	}
+	return count;
+}
+
+static void batches_are_whole_and_numbered(void **state)
+{
+	struct gpu_event notice = {.type = GPU_EVENT_NOTICE};
+	struct gpu_source_stats s;
+	struct fifo f;
+	struct sink sink;
+	char text[5000];
+
+	(void)state;
+	memset(text, '"', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	fifo_make(&f, ignore, NULL);
+	f.keep_raw = true;
+	fifo_start_reader(&f);
+	assert_int_equal(sink_open(&sink, f.path, 77), 0);
+	put_hello(&sink, 77);
+	for (uint32_t i = 0; i < 500; i++) {
+		notice.notice.detail = text + (i * 37) % sizeof(text); /* all lengths of lines */
+		sink_put(&sink, &notice);
+		put_kernels(&sink, i % 50);
+	}
+	sink_goodbye(&sink);
+	sink_abandon(&sink);
+	fifo_end_reader(&f);
+	assert_true(check_batches(&f, 77) > 300);
+	s = gpu_source_stats(f.source);
+	assert_int_equal(s.malformed, 0);
+	assert_int_equal(s.lost_batches, 0);
+	assert_int_equal(s.kernels, 10 * (49 * 50 / 2));
+	assert_int_equal(s.missing_kernels, 0);
+	assert_int_equal(s.without_goodbye, 0);
+	fifo_remove(&f);
+}
+
+/* ---- the reader is gone ---- */
+
+static volatile sig_atomic_t pipe_signals;
+
+static void count_signal(int signal)
+{
+	(void)signal;
+	pipe_signals++;
+}
+
+static void break_pipe(struct fifo *f, struct sink *sink)
+{
+	fifo_make(f, ignore, NULL);
+	assert_int_equal(sink_open(sink, f->path, 1), 0);
+	put_kernels(sink, 3);
+	sink_flush(sink);
+	assert_false(sink_is_off(sink));
+	fifo_close_writer(f);
+	close(f->reader);
+	f->reader = -1;
+	put_kernels(sink, 3);
+	sink_flush(sink);
+	assert_true(sink_is_off(sink));
+	assert_true(sink->broken);
+	put_kernels(sink, 1000);
+	sink_goodbye(sink);
+}
+
+static void a_reader_that_is_gone_turns_it_off_without_a_signal(void **state)
+{
+	struct sigaction action = {.sa_handler = count_signal}, old;
+	sigset_t before, after, pending;
+	struct fifo f;
+	struct sink sink;
+
+	(void)state;
+	pipe_signals = 0;
+	sigaction(SIGPIPE, &action, &old);
+	pthread_sigmask(SIG_BLOCK, NULL, &before);
+	break_pipe(&f, &sink);
+	pthread_sigmask(SIG_BLOCK, NULL, &after);
+	sigpending(&pending);
+	assert_int_equal(pipe_signals, 0);
+	assert_int_equal(sigismember(&before, SIGPIPE), sigismember(&after, SIGPIPE));
+	assert_false(sigismember(&pending, SIGPIPE));
+	sigaction(SIGPIPE, &old, NULL);
+	fifo_remove(&f);
+}
+
+static void a_signal_that_was_pending_stays(void **state)
+{
+	struct sigaction action = {.sa_handler = count_signal}, old;
+	sigset_t block, before, pending;
+	struct fifo f;
+	struct sink sink;
+
+	(void)state;
+	pipe_signals = 0;
+	sigaction(SIGPIPE, &action, &old);
+	sigemptyset(&block);
+	sigaddset(&block, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &block, &before);
+	raise(SIGPIPE);
+	break_pipe(&f, &sink);
+	sigpending(&pending);
+	assert_true(sigismember(&pending, SIGPIPE));
+	assert_int_equal(pipe_signals, 0);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	assert_int_equal(pipe_signals, 1);
+	sigaction(SIGPIPE, &old, NULL);
+	fifo_remove(&f);
+}
+
+static void a_blocked_signal_stays_blocked(void **state)
+{
+	sigset_t block, before, after, pending;
+	struct fifo f;
+	struct sink sink;
+
+	(void)state;
+	sigemptyset(&block);
+	sigaddset(&block, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &block, &before);
+	break_pipe(&f, &sink);
+	pthread_sigmask(SIG_BLOCK, NULL, &after);
+	assert_true(sigismember(&after, SIGPIPE));
+	sigpending(&pending);
+	assert_false(sigismember(&pending, SIGPIPE));
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	fifo_remove(&f);
+}
+
+/* ---- the reader is slow ---- */
+
+static void a_slow_reader_loses_nothing(void **state)
+{
+	struct gpu_source_stats s;
+	struct fifo f;
+	struct sink sink;
+
+	(void)state;
+	fifo_make(&f, ignore, NULL);
+	f.nap = 200;
+	assert_true(fcntl(f.reader, F_SETPIPE_SZ, 4096) >= 4096);
+	fifo_start_reader(&f);
+	assert_int_equal(sink_open(&sink, f.path, 9), 0);
+	put_hello(&sink, 9);
+	put_kernels(&sink, 5000);
+	sink_goodbye(&sink);
+	assert_false(sink_is_stalled(&sink));
+	sink_abandon(&sink);
+	fifo_end_reader(&f);
+	s = gpu_source_stats(f.source);
+	assert_int_equal(s.kernels, 5000);
+	assert_int_equal(s.kernel_ns, 15000);
+	assert_int_equal(s.lost_batches + s.missing_kernels + s.dropped_kernels + s.malformed, 0);
+	fifo_remove(&f);
+}
+
+/*
+ * Waits SINK_PATIENCE_MS once. What is given up is counted, told as soon as the reader is back, and
+ * told before the totals, so that nothing counts twice.
+ */
+static void a_reader_that_sleeps_costs_what_does_not_fit(void **state)
+{
+	const struct gpu_event_drops by_cupti = {.kernels = 100, .unknown = 7};
+	struct gpu_source_stats s;
+	struct fifo f;
+	struct sink sink;
+
+	(void)state;
+	fifo_make(&f, ignore, NULL);
+	assert_true(fcntl(f.reader, F_SETPIPE_SZ, 4096) >= 4096);
+	assert_int_equal(sink_open(&sink, f.path, 9), 0);
+	put_hello(&sink, 9);
+	put_kernels(&sink, 25);
+	sink_flush(&sink);
+	sink_count_drops(&sink, &by_cupti);
+	put_kernels(&sink, 25);
+	sink_flush(&sink); /* with the drops in it: no room, given up after the wait */
+	assert_true(sink_is_stalled(&sink));
+	put_kernels(&sink, 2000); /* none of this waits */
+	assert_true(sink_is_stalled(&sink));
+	fifo_drain(&f);
+	sink_goodbye(&sink);
+	assert_false(sink_is_stalled(&sink));
+	fifo_drain(&f);
+	sink_abandon(&sink);
+	gpu_source_finish(f.source);
+	s = gpu_source_stats(f.source);
+	assert_int_equal(s.malformed, 0);
+	assert_true(s.lost_batches > 0);
+	assert_true(s.kernels >= 25 && s.kernels < 2050);
+	assert_int_equal(s.kernels + s.dropped_kernels, 2050 + 100);
+	assert_int_equal(s.unknown_records, 7);
+	assert_int_equal(s.missing_kernels, 0);
+	assert_int_equal(s.without_goodbye, 0);
+	fifo_remove(&f);
+}
+
+/* ---- many at once ---- */
+
+enum { WRITERS = 4, EACH = 4000 };
+
+static void check_many(struct fifo *f, uint32_t processes)
+{
+	struct gpu_source_stats s = gpu_source_stats(f->source);
+
+	assert_string_equal(gpu_source_first_malformed(f->source), "");
+	assert_int_equal(s.malformed, 0);
+	assert_int_equal(s.lost_batches, 0);
+	assert_int_equal(s.kernels, WRITERS * EACH);
+	assert_int_equal(s.kernel_ns, 3 * WRITERS * EACH);
+	assert_int_equal(s.processes, processes);
+	assert_int_equal(s.missing_kernels, 0);
+	assert_int_equal(s.without_goodbye, 0);
+}
+
+static void processes_never_mix_their_lines(void **state)
+{
+	pid_t children[WRITERS];
+	struct fifo f;
+
+	(void)state;
+	fifo_make(&f, ignore, NULL);
+	for (uint32_t i = 0; i < WRITERS; i++) {
+		children[i] = fork();
+		assert_true(children[i] >= 0);
+		if (children[i] == 0) {
+			struct sink sink;
+
+			if (sink_open(&sink, f.path, 100 + i) != 0)
+				_exit(1);
+			put_hello(&sink, 100 + i);
+			put_kernels(&sink, EACH);
+			sink_goodbye(&sink);
+			_exit(sink_is_off(&sink));
+		}
+	}
+	fifo_close_writer(&f);
+	fifo_read_to_the_end(&f);
+	gpu_source_finish(f.source);
+	for (uint32_t i = 0; i < WRITERS; i++) {
+		int status;
+
+		assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+		assert_int_equal(status, 0);
+	}
+	check_many(&f, WRITERS);
+	fifo_remove(&f);
+}
+
+static void *put_each(void *sink)
+{
+	put_kernels(sink, EACH);
+	return NULL;
+}
+
+static void threads_share_a_sink(void **state)
+{
+	pthread_t threads[WRITERS];
+	struct fifo f;
+	struct sink sink;
+
+	(void)state;
+	fifo_make(&f, ignore, NULL);
+	fifo_start_reader(&f);
+	assert_int_equal(sink_open(&sink, f.path, 5), 0);
+	put_hello(&sink, 5);
+	for (int i = 0; i < WRITERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, put_each, &sink), 0);
+	for (int i = 0; i < 100; i++)
+		sink_flush(&sink);
+	for (int i = 0; i < WRITERS; i++)
+		pthread_join(threads[i], NULL);
+	sink_goodbye(&sink);
+	sink_abandon(&sink);
+	fifo_end_reader(&f);
+	check_many(&f, 1);
+	fifo_remove(&f);
+}
+
+static void an_abandoned_sink_says_nothing(void **state)
+{
+	struct fifo f;
+	struct sink sink;
+
+	(void)state;
+	fifo_make(&f, ignore, NULL);
+	assert_int_equal(sink_open(&sink, f.path, 5), 0);
+	put_kernels(&sink, 3);
+	sink_abandon(&sink);
+	sink_abandon(&sink);
+	put_kernels(&sink, 1000);
+	sink_goodbye(&sink);
+	fifo_drain(&f);
+	assert_int_equal(gpu_source_stats(f.source).bytes, 0);
+	fifo_remove(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(opening_needs_a_reader),
+		cmocka_unit_test(a_batch_has_a_header),
+		cmocka_unit_test(batches_are_whole_and_numbered),
+		cmocka_unit_test(a_reader_that_is_gone_turns_it_off_without_a_signal),
+		cmocka_unit_test(a_signal_that_was_pending_stays),
+		cmocka_unit_test(a_blocked_signal_stays_blocked),
+		cmocka_unit_test(a_slow_reader_loses_nothing),
+		cmocka_unit_test(a_reader_that_sleeps_costs_what_does_not_fit),
+		cmocka_unit_test(processes_never_mix_their_lines),
+		cmocka_unit_test(threads_share_a_sink),
+		cmocka_unit_test(an_abandoned_sink_says_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

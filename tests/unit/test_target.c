@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* Real programs behind the gate. */
+#include "unit.h"
+#include "profiler/target.h"
+
+static const struct identity ourselves;
+
+static int start(struct target *t, char **command, const char *const *environment)
+{
+	struct target_options options = {
+		.command = command,
+		.identity = &ourselves,
+		.environment = environment,
+	};
+
+	sigprocmask(SIG_SETMASK, NULL, &options.signal_mask);
+	return target_start(t, &options);
+}
+
+static void wait_for_end(struct target *t)
+{
+	siginfo_t info;
+
+	/* leaves it to target_poll to take the status */
+	while (waitid(P_PID, (id_t)t->pid, &info, WEXITED | WNOWAIT) != 0)
+		assert_int_equal(errno, EINTR);
+	assert_true(target_poll(t));
+	assert_true(target_poll(t));
+}
+
+#define SHELL(script)                                                              \
+	(char *[])                                                                 \
+	{                                                                          \
+		(char *)"/bin/sh", (char *)"-c", (char *)(uintptr_t)(script), NULL \
+	}
+
+static int status_of(const char *script)
+{
+	struct target t;
+	int status;
+
+	assert_int_equal(start(&t, SHELL(script), NULL), 0);
+	assert_int_equal(target_release(&t), 0);
+	wait_for_end(&t);
+	status = target_exit_status(&t);
+	target_release_resources(&t);
+	return status;
+}
+
+static void exit_statuses_are_passed_on(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of("exit 0"), 0);
+	assert_int_equal(status_of("exit 1"), 1);
+	assert_int_equal(status_of("exit 255"), 255);
+	assert_int_equal(status_of("kill -TERM $$"), 128 + SIGTERM);
+	assert_int_equal(status_of("kill -KILL $$"), 128 + SIGKILL);
+}
+
+struct bench {
+	char folder[64];
+	char mark[96]; /* a file that the target would make */
+	char script[256];
+};
+
+static int begin(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -1;
+	*state = b;
+	snprintf(b->folder, sizeof(b->folder), "/tmp/profile_unit.XXXXXX");
+	if (!mkdtemp(b->folder))
+		return -1;
+	snprintf(b->mark, sizeof(b->mark), "%s/mark", b->folder);
+	snprintf(b->script, sizeof(b->script), "echo \"$VALUE\" > %s", b->mark);
+	return 0;
+}
+
+static int end(void **state)
+{
+	struct bench *b = *state;
+
+	unlink(b->mark);
+	rmdir(b->folder);
+	free(b);
+	return 0;
+}
+
+static void a_closed_gate_is_never_passed(void **state)
+{
+	struct bench *b = *state;
+	struct target t;
+	int status;
+
+	assert_int_equal(start(&t, SHELL(b->script), NULL), 0);
+	assert_false(target_poll(&t));
+	target_release_resources(&t); /* waits for the child */
+	assert_int_equal(access(b->mark, F_OK), -1);
+	assert_int_equal(waitpid(t.pid, &status, WNOHANG), -1);
+	target_release_resources(&t);
+}
+
+/* The profiler dies before the gate opens: the command must not run without it. */
+static void the_death_of_the_profiler_closes_the_gate(void **state)
+{
+	struct bench *b = *state;
+	int ends[2], status;
+	pid_t profiler, child = 0;
+	char byte;
+
+	assert_int_equal(pipe(ends), 0);
+	profiler = fork();
+	if (profiler == 0) {
+		struct target t;
+
+		close(ends[0]);
+		status = start(&t, SHELL(b->script), NULL);
+		if (write(ends[1], &t.pid, sizeof(t.pid)) != sizeof(t.pid))
+			status = 1;
+		_exit(status != 0); /* and the gate with it */
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &child, sizeof(child)), sizeof(child));
+	/* the child holds the pipe open until it ends */
+	assert_int_equal(read(ends[0], &byte, 1), 0);
+	close(ends[0]);
+	assert_int_equal(waitpid(profiler, &status, 0), profiler);
+	assert_int_equal(status, 0);
+	assert_int_equal(access(b->mark, F_OK), -1);
+}
+
+static void an_open_gate_lets_it_run_with_its_environment(void **state)
+{
+	static const char *const environment[] = {"VALUE=a=b c", "OTHER=", NULL};
+	struct bench *b = *state;
+	char text[32] = "";
+	struct target t;
+	FILE *f;
+
+	assert_int_equal(start(&t, SHELL(b->script), environment), 0);
+	assert_int_equal(access(b->mark, F_OK), -1);
+	assert_null(getenv("VALUE")); /* ours stays as it is */
+	assert_int_equal(target_release(&t), 0);
+	wait_for_end(&t);
+	assert_int_equal(target_exit_status(&t), 0);
+	f = fopen(b->mark, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	fclose(f);
+	assert_string_equal(text, "a=b c\n");
+	target_release_resources(&t);
+}
+
+static int exec_error(const char *command)
+{
+	char *words[] = {(char *)(uintptr_t)command, NULL};
+	struct target t;
+	int err;
+
+	assert_int_equal(start(&t, words, NULL), 0);
+	err = target_release(&t);
+	wait_for_end(&t);
+	target_release_resources(&t);
+	return err;
+}
+
+static void commands_that_cannot_run(void **state)
+{
+	struct bench *b = *state;
+	FILE *f = fopen(b->mark, "w");
+
+	assert_non_null(f);
+	fputs("no program\n", f);
+	fclose(f);
+	setenv("PATH", "/usr/bin:/bin",
+	       1); /* a folder in it that is closed to us would be EACCES */
+	assert_int_equal(exec_error("/no/such/program"), -ENOENT);
+	assert_int_equal(exec_error("no-such-program-anywhere"), -ENOENT);
+	assert_int_equal(exec_error(""), -ENOENT);
+	assert_int_equal(exec_error(b->folder), -EACCES);
+	assert_int_equal(exec_error(b->mark), -EACCES);
+}
+
+static void a_user_that_we_may_not_become_is_an_error(void **state)
+{
+	struct identity somebody = {.other = true, .uid = 4000000001, .gid = 4000000001};
+	struct bench *b = *state;
+	struct target_options options = {.command = SHELL(b->script), .identity = &somebody};
+	struct target t;
+
+	if (geteuid() == 0)
+		SKIP("root may become anybody");
+	assert_int_equal(target_start(&t, &options), 0);
+	assert_int_equal(target_release(&t), -EPERM);
+	wait_for_end(&t);
+	target_release_resources(&t);
+	assert_int_equal(access(b->mark, F_OK), -1);
+}
+
+static void signals_reach_it(void **state)
+{
+	struct target t;
+
+	(void)state;
+	assert_int_equal(start(&t, SHELL("kill -STOP $$; exec sleep 1000"), NULL), 0);
+	assert_int_equal(target_release(&t), 0);
+	target_signal(&t, SIGTERM);
+	target_signal(&t, SIGCONT);
+	wait_for_end(&t);
+	assert_int_equal(target_exit_status(&t), 128 + SIGTERM);
+	target_signal(&t, SIGTERM); /* nobody: not even a process with that number now */
+	target_release_resources(&t);
+}
+
+/* The mask that the profiler was started with, not its own. */
+static void the_signal_mask_is_restored(void **state)
+{
+	struct target_options options = {.command = SHELL("kill -USR1 $$; exit 3"),
+					 .identity = &ourselves};
+	sigset_t blocked, before;
+	struct target t;
+
+	(void)state;
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	options.signal_mask = before;
+	assert_int_equal(target_start(&t, &options), 0);
+	assert_int_equal(target_release(&t), 0);
+	wait_for_end(&t);
+	assert_int_equal(target_exit_status(&t), 128 + SIGUSR1);
+	target_release_resources(&t);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+static void its_stdout_can_become_stderr(void **state)
+{
+	struct target_options options = {
+		.command = SHELL("echo out"), .identity = &ourselves, .stdout_to_stderr = true};
+	static struct capture captured;
+	struct target t;
+
+	(void)state;
+	capture_begin(&captured);
+	assert_int_equal(target_start(&t, &options), 0);
+	assert_int_equal(target_release(&t), 0);
+	wait_for_end(&t);
+	assert_string_equal(capture_end(&captured), "out\n");
+	target_release_resources(&t);
+}
+
+/* The gate and the report take the lowest free descriptors: none of them is there after exec. */
+static void it_inherits_no_descriptors(void **state)
+{
+	char script[256];
+	int fds[4];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(pipe(fds + 2), 0);
+	snprintf(script, sizeof(script),
+		 "for fd in %d %d %d %d; do [ ! -e /proc/$$/fd/$fd ] || exit 9; done", fds[0],
+		 fds[1], fds[2], fds[3]);
+	for (int i = 0; i < 4; i++)
+		close(fds[i]);
+	assert_int_equal(status_of(script), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exit_statuses_are_passed_on),
+		TEST(a_closed_gate_is_never_passed),
+		TEST(the_death_of_the_profiler_closes_the_gate),
+		TEST(an_open_gate_lets_it_run_with_its_environment),
+		TEST(commands_that_cannot_run),
+		TEST(a_user_that_we_may_not_become_is_an_error),
+		cmocka_unit_test(signals_reach_it),
+		cmocka_unit_test(the_signal_mask_is_restored),
+		cmocka_unit_test(its_stdout_can_become_stderr),
+		cmocka_unit_test(it_inherits_no_descriptors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
