@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How fast the profiler takes in what comes through the pipe, and the stacks from the kernel, on one
- * core, without a target: `make bench`. Prints events per second, median of several rounds.
+ * How fast the profiler takes in what comes through the pipe, and the stacks from the kernel, on
+ * one core, without a target: `make bench`. Prints events per second, median of several rounds.
  */
 #include <inttypes.h>
 #include <stdio.h>

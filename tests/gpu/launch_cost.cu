@@ -3,8 +3,8 @@
  * What a launch costs the CPU, with and without a profiler around it.
  *
  * Launches come in bursts that fit the launch queue, so that the CPU is what is timed; waiting for
- * the GPU lies outside the clock. Prints one line: median and 90th percentile of a burst's mean, ns.
- * usage: launch_cost [stack depth = 20] [bursts = 400]
+ * the GPU lies outside the clock. Prints one line: median and 90th percentile of a burst's mean,
+ * ns. usage: launch_cost [stack depth = 20] [bursts = 400]
  */
 #include <algorithm>
 #include <cstdio>

@@ -8,6 +8,7 @@ cd "$root" || exit 1
 out=${OUT:-$root/build/gpu}
 mkdir -p "$out"
 export CUDA_HOME=${CUDA_HOME:-/usr/local/cuda}
+# shellcheck disable=SC2034 # used by the scripts that source this
 bin=build/tests/workloads
 
 profile=./profile
