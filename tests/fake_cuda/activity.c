@@ -269,21 +269,22 @@ void cupti_activity_kernel(const struct fake_cuda_kernel *kernel)
 {
 	struct buffer *b;
 	struct times *t;
+	uint64_t number;
 
 	if (!__atomic_load_n(&activity.kind, __ATOMIC_ACQUIRE))
 		return;
 	pthread_mutex_lock(&activity.lock);
 	if (!activity.kind || !activity.requested)
 		goto out;
-	activity.records_seen++;
-	if (every(activity.drop_every, activity.records_seen) || !make_room()) {
+	number = ++activity.records_seen; /* make_room may let others in */
+	if (every(activity.drop_every, number) || !make_room()) {
 		activity.dropped++;
 		goto out;
 	}
 	b = activity.current;
 	t = &b->times[b->count];
 	fill((struct kernel_record *)(void *)b->data + b->count, kernel, activity.kind);
-	if (!every(activity.zero_every, activity.records_seen))
+	if (!every(activity.zero_every, number))
 		*t = (struct times){kernel->start, kernel->end};
 	if (kernel->end > b->last_end)
 		b->last_end = kernel->end;

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MIT
+# GPU work under the stacks that launched it: every kernel counted once, every nanosecond kept.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	needs_root
+}
+
+# all_matched LAUNCHES KERNELS: the summary says just that, and nothing is lost or unusual.
+all_matched()
+{
+	expect_status 0
+	expect_line stderr "^Samples: ([0-9]+ CPU, )?$1 launches, $2 GPU kernels \("
+	expect_line stderr "^Correlation: $2 matched, 0 unmatched, 0 dropped\$"
+	expect_no_line stderr '^profile: |^  '
+	expect_folded out.folded
+	expect_totals out.folded
+	expect_no_line out.folded 'launch not captured'
+}
+
+# equal_to_truth: kernel by kernel, to the nanosecond, what the stand-ins ran.
+equal_to_truth()
+{
+	[ -s totals ]
+	diff <(kernels_of_totals totals) <(kernels_of out.folded)
+}
+
+# exact ARGUMENTS...: a run in ns with the ground truth beside it.
+exact()
+{
+	rm -f totals
+	FAKE_CUDA_TOTALS=$PWD/totals run_profile -gpu-only --unit ns --raw-names -o out.folded "$@"
+	expect_status 0
+	equal_to_truth
+}
+
+@test "100,000 launches by 4 threads on 4 streams each" {
+	run_profile -gpu-only --unit ns -o out.folded "$workloads/launches" 100000 4 4
+	all_matched 100000 100000
+	expect_equal 'GPU ns' "$(weight_of out.folded)" 100000000
+	expect out.folded <<-'END'
+		<*>;main;thread_main;launch_all;launch_kernel;cudaLaunchKernel;[GPU_Kernel]tiny(unsigned long long) 25000000
+		<*>;thread_main;launch_all;launch_kernel;cudaLaunchKernel;[GPU_Kernel]tiny(unsigned long long) 75000000
+	END
+}
+
+@test "the same, merged with CPU samples" {
+	run_profile -o out.folded "$workloads/launches" 100000 4 4
+	all_matched 100000 100000
+	expect_equal 'GPU samples' "$(weight_of out.folded '\[GPU_Kernel\]')" 5
+}
+
+@test "each kind of launch, shared and static runtime" {
+	while read -r mode launches kernels function; do
+		for program in launches launches_static; do
+			run_profile -gpu-only --unit ns -o out.folded \
+				"$workloads/$program" 4000 2 2 "$mode"
+			all_matched "$launches" "$kernels"
+			expect_equal "ns of $program $mode" "$(weight_of out.folded)" "${kernels}000"
+			expect_equal "ns under $function" \
+				"$(weight_of out.folded ";$function;[[]GPU_Kernel[]]")" "${kernels}000"
+		done
+	done <<-'END'
+		kernel 4000 4000 cudaLaunchKernel
+		ex 4000 4000 cudaLaunchKernelExC
+		cooperative 4000 4000 cudaLaunchCooperativeKernel
+		graph [0-9]+ 12000 cudaGraphLaunch
+	END
+}
+
+@test "all kinds of launches in turn" {
+	exact "$workloads/launches" 4000 2 2 mixed
+	for function in cudaLaunchKernel cudaLaunchKernelExC cudaLaunchCooperativeKernel; do
+		expect_equal "ns under $function" "$(weight_of out.folded ";$function;")" 1000000
+	done
+	expect_equal 'ns under cudaGraphLaunch' "$(weight_of out.folded ';cudaGraphLaunch;')" 3000000
+}
+
+@test "a runtime that calls the driver past its exported symbols" {
+	export FAKE_CUDA_INTERNAL_DRIVER_CALLS=1
+	for program in launches launches_static; do
+		run_profile -gpu-only --unit ns -o out.folded "$workloads/$program" 4000 2 2
+		all_matched 4000 4000
+		expect_equal ns "$(weight_of out.folded ';cudaLaunchKernel;')" 4000000
+	done
+}
+
+@test "a stripped program with a static runtime: stacks come from the driver call" {
+	strip -o stripped "$workloads/launches_static"
+	run_profile -gpu-only --unit ns -o out.folded ./stripped 4000 2 2
+	all_matched 4000 4000
+	expect_equal ns "$(weight_of out.folded ';cuLaunchKernel;')" 4000000
+	expect_line out.folded '\[stripped\];cuLaunchKernel;'
+}
+
+@test "a stripped program with nothing to probe: [launch not captured], time kept" {
+	strip -o stripped "$workloads/launches_static"
+	FAKE_CUDA_INTERNAL_DRIVER_CALLS=1 run_profile -gpu-only --unit ns -o out.folded \
+		./stripped 4000 2 2
+	expect_status 0
+	expect stderr <<-'END'
+		Samples: 4000 launches, 4000 GPU kernels (4.000 ms)
+		Correlation: 0 matched, 4000 unmatched, 0 dropped
+		  unmatched kernels ran 4.000 ms and are under [launch not captured]
+		Wrote 1 stacks (4000000 ns: 0 CPU, 4000000 GPU) to out.folded
+	END
+	expect out.folded <<<'[launch not captured];[GPU_Kernel]tiny(unsigned long long) 4000000'
+}
+
+@test "a program of the driver's interface alone" {
+	run_profile -gpu-only --unit ns -o out.folded "$workloads/driver_api" 100
+	all_matched 200 200
+	expect out.folded <<-'END'
+		<*>main;launch_spin;cuLaunchKernel;[GPU_Kernel]driver_spin 10000000
+		<*>main;launch_wait;cuLaunchKernelEx;[GPU_Kernel]driver_wait 3000000
+	END
+}
+
+@test "a sample program: every kernel under the function that launched it" {
+	for program in inference inference_static; do
+		run_profile -gpu-only --unit ns -o out.folded "$workloads/$program" 20
+		all_matched 1480 1480
+		sed 's/^.*;main;server::InferencePipeline::run;//' out.folded >short
+		expect short <<-'END'
+			server::InferencePipeline::embed;cudaLaunchKernel;[GPU_Kernel]model::embedding_lookup(unsigned long long) 6000000
+			server::InferencePipeline::logits;cudaLaunchKernel;[GPU_Kernel]model::top_k_logits(unsigned long long) 4000000
+			server::TransformerLayer::forward;cudaLaunchKernel;[GPU_Kernel]model::layer_norm<float>(unsigned long long) 9600000
+			server::TransformerLayer::forward;server::Attention::forward;cudaLaunchKernel;[GPU_Kernel]model::attention_scores<float, 64>(unsigned long long) 108000000
+			server::TransformerLayer::forward;server::Attention::forward;server::Attention::softmax_rows;cudaLaunchKernel;[GPU_Kernel]model::softmax<float>(unsigned long long) 28800000
+			server::TransformerLayer::forward;server::Mlp::forward;cudaLaunchKernel;[GPU_Kernel]model::gelu(unsigned long long) 14400000
+			server::TransformerLayer::forward;server::Mlp::forward;cudaLaunchKernel;[GPU_Kernel]model::gemm<float, 128, 256>(unsigned long long) 216000000
+			server::TransformerLayer::forward;server::Mlp::forward;cudaLaunchKernel;[GPU_Kernel]model::gemm<float, 64, 64>(unsigned long long) 144000000
+		END
+	done
+}
+
+@test "merged: CPU samples and kernels in one tree" {
+	run_profile -o out.folded "$workloads/inference" 60
+	all_matched 4440 4440
+	expect_equal 'GPU samples' "$(weight_of out.folded '\[GPU_Kernel\]')" 80
+	expect_line out.folded ';main;server::InferencePipeline::run;server::Tokenizer::tokenize(;.*)? [0-9]+$'
+	expect_line out.folded ';server::Mlp::forward;cudaLaunchKernel;\[GPU_Kernel\]model::gemm<float, 128, 256>\(unsigned long long\) [0-9]+$'
+}
+
+@test "stacks of 5 to 60 frames" {
+	run_profile -gpu-only --unit ns -o out.folded "$workloads/pyramid" 10
+	all_matched 120 120
+	awk '{
+		split($0, parts, /;launch_at</)
+		depth = gsub(/;climb/, "", parts[1])
+		level = parts[2] + 0
+		if (depth != level || $NF != 10 * level * 2000 || $0 !~ "Kernel.step<" level ">")
+			bad = 1
+	} END { exit NR != 12 || bad }' out.folded
+}
+
+@test "CUDA and fork: each process its own, none twice" {
+	run_profile -gpu-only --unit ns -o out.folded "$workloads/forks"
+	all_matched 32 32
+	expect out.folded <<-'END'
+		<*>main;early_child_launches;cudaLaunchKernel;[GPU_Kernel]early_child_kernel(unsigned long long) 250000
+		<*>main;exec_child_launches;cudaLaunchKernel;[GPU_Kernel]exec_child_kernel(unsigned long long) 350000
+		<*>main;parent_launches;cudaLaunchKernel;[GPU_Kernel]parent_kernel(unsigned long long) 1000000
+	END
+	run_profile -F 997 -o out.folded "$workloads/forks"
+	expect_line out.folded 'main;plain_child;plain_child_work'
+}
+
+@test "cudaDeviceReset loses nothing" {
+	run_profile -gpu-only --unit ns -o out.folded "$workloads/device_reset" 100
+	all_matched 400 400
+	expect out.folded <<-'END'
+		<*>main;launch_after_reset;cudaLaunchKernel;[GPU_Kernel]after_reset(unsigned long long) 4000000
+		<*>main;launch_before_reset;cudaLaunchKernel;[GPU_Kernel]before_reset(unsigned long long) 4000000
+	END
+}
+
+@test "a program that leaves through execve: both programs are there" {
+	run_profile -gpu-only --unit ns -o out.folded \
+		bash -c '"$1" 30; exec "$2" 10' bash "$workloads/launches" "$workloads/driver_api"
+	all_matched 50 50
+}
+
+@test "several processes at once" {
+	cat >work <<-'END'
+		for i in 1 2 3 4 5 6; do "$1" 5000 2 2 & done
+		wait
+	END
+	run_profile -gpu-only --unit ns -o out.folded bash work "$workloads/launches"
+	all_matched 30000 30000
+	expect_equal ns "$(weight_of out.folded)" 30000000
+}
+
+@test "GPU time is the device's, to the nanosecond, kernel by kernel" {
+	exact "$workloads/durations" 10
+	exact "$workloads/inference" 10
+	exact "$workloads/inference_static" 10
+	exact "$workloads/launches" 5000 4 2 graph
+	exact "$workloads/driver_api" 50
+	exact "$workloads/forks"
+	exact "$workloads/device_reset" 50
+	exact "$workloads/pyramid" 5
+}
+
+@test "the same when CUPTI's clock drifts, is elsewhere, or kernels start late" {
+	for ppm in 300 -300; do
+		FAKE_CUDA_DRIFT_PPM=$ppm exact "$workloads/durations" 10
+		expect_line out.folded ';main;run_8;launch_8;cudaLaunchKernel;'
+	done
+	FAKE_CUDA_CLOCK_OFFSET_NS=0 exact "$workloads/inference" 5
+	FAKE_CUDA_LATENCY_NS=3000000 exact "$workloads/inference" 5
+	FAKE_CUDA_DEVICES=4 exact "$workloads/inference" 5
+}
+
+@test "with drift every launch still finds its stack" {
+	FAKE_CUDA_DRIFT_PPM=300 run_profile -gpu-only --unit ns -o out.folded \
+		"$workloads/inference" 60
+	all_matched 4440 4440
+}
+
+@test "--unit samples and us: rounded, but the total is true" {
+	run_profile -gpu-only --unit us -o out.folded "$workloads/inference" 20
+	all_matched 1480 1480
+	expect_equal us "$(weight_of out.folded)" 530800
+	run_profile -gpu-only -F 1000 -o out.folded "$workloads/inference" 20
+	expect_equal samples "$(weight_of out.folded)" 531
+	# 26.54 samples
+	run_profile -gpu-only -o out.folded "$workloads/inference" 20
+	expect_equal samples "$(weight_of out.folded)" 27
+}
+
+@test "--raw-names" {
+	run_profile -gpu-only --unit ns --raw-names -o out.folded "$workloads/inference" 1
+	expect_line out.folded '\[GPU_Kernel\]_ZN5model4gemmIfLi128ELi256EEEvy [0-9]+$'
+}
+
+@test "-cuda-lib: a runtime that is named beforehand" {
+	run_profile -gpu-only --unit ns -cuda-lib "$fake_cuda/libcudart.so.13" -o out.folded \
+		"$workloads/launches" 1000
+	all_matched 1000 1000
+}
+
+@test "-cupti-lib: another injection library" {
+	cp "$root/build/libprofile_cupti.so" other.so
+	run_profile -v -gpu-only --unit ns -cupti-lib "$PWD/other.so" -o out.folded \
+		sh -c 'echo "$CUDA_INJECTION64_PATH"; exec "$0" 1000' "$workloads/launches"
+	expect_status 0
+	expect_line stdout "^$PWD/other\\.so\$"
+	expect_line stderr '^Correlation: 1000 matched, 0 unmatched, 0 dropped$'
+}
+
+@test "flamegraph.pl reads the output" {
+	local tool=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
+
+	tool=$(command -v flamegraph.pl || echo "$tool")
+	[ -e "$tool" ] || skip 'flamegraph.pl is not installed'
+	run_profile -o out.folded "$workloads/inference" 60
+	perl "$tool" out.folded >out.svg 2>warnings
+	cat warnings
+	[ ! -s warnings ]
+	# kernels are there, escaped, and all samples are counted
+	grep -qE 'GPU_Kernel\]model::gemm(&lt;|\()float, 128, 256(&gt;|\))\(unsigned long long\) \(' out.svg
+	grep -q ">all ($(weight_of out.folded) samples, 100%)<" out.svg
+}

@@ -1,0 +1,260 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# What the command line tests share. A test runs in a folder of its own, against ./profile and the
+# CUDA stand-ins; files named stdout and stderr there hold what the last run printed.
+
+root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+profile=$root/profile
+workloads=$root/build/tests/workloads
+fake_cuda=$root/build/tests/fake_cuda
+export root profile workloads fake_cuda
+
+# A bound for what should take a moment: generous, for a busy machine. Nothing is timed against it.
+readonly patience=120
+
+needs_root()
+{
+	if [ "$(id -u)" != 0 ]; then
+		skip 'needs root: the kernel gives eBPF programs to root only'
+	fi
+}
+
+needs_command()
+{
+	if ! command -v "$1" >/dev/null; then skip "$1 is not installed"; fi
+}
+
+# To be called by each file's setup.
+enter_test_folder()
+{
+	cd "$BATS_TEST_TMPDIR" || return 1
+	# other users must get here: some tests run the target as one
+	chmod 755 "$BATS_TEST_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_RUN_TMPDIR"
+	export LD_LIBRARY_PATH=$fake_cuda
+	unset CUDA_HOME CUDA_PATH CUDA_INJECTION64_PATH SUDO_UID SUDO_GID SUDO_USER
+}
+
+# ---- running ----
+
+# run_profile ARGUMENTS...: to the end; sets $status and the files stdout and stderr.
+run_profile()
+{
+	run_command "$profile" "$@"
+}
+
+# The same for any command, such as one that runs the profiler within something.
+run_command()
+{
+	status=0
+	timeout -k 5 "$patience" "$@" >stdout 2>stderr </dev/null 3>&- || status=$?
+	drop_noise
+}
+
+# What others do on this machine can show in one line: the kernel records the mappings of all
+# processes in one ring, and a storm of theirs can fill it.
+drop_noise()
+{
+	local noise='^profile: [0-9]* mapping records were lost: '
+
+	if grep -q "$noise" stderr; then sed -i "/$noise/d" stderr; fi
+}
+
+# start_profile ARGUMENTS...: in the background, with the signals of an interactive shell; sets $pid.
+# What still runs when a test fails is killed in teardown.
+start_profile()
+{
+	env --default-signal=INT,QUIT "$profile" "$@" >stdout 2>stderr </dev/null 3>&- &
+	pid=$!
+}
+
+# Waits for what start_profile started; sets $status.
+finish_profile()
+{
+	status=0
+	wait "$pid" || status=$?
+	pid=
+	drop_noise
+}
+
+teardown()
+{
+	if [ -n "${pid-}" ]; then
+		# shellcheck disable=SC2046
+		kill -KILL $(child_of "$pid") "$pid" 2>/dev/null || true
+	fi
+}
+
+# wait_until COMMAND...: polls.
+wait_until()
+{
+	local i
+
+	for ((i = 0; i < patience * 20; i++)); do
+		if "$@"; then return 0; fi
+		sleep 0.05
+	done
+	echo "still not so after $patience s: $*"
+	return 1
+}
+
+# The process that the profiler $1 runs; nothing while there is none.
+child_of()
+{
+	local children=''
+
+	read -r children _ 2>/dev/null <"/proc/$1/task/$1/children" || true
+	echo "$children"
+}
+
+# is_traced PID: the injected library is in it.
+is_traced()
+{
+	grep -qs libprofile_cupti "/proc/$1/maps"
+}
+
+# The command of the profiler $pid is traced; sets $child.
+command_is_traced()
+{
+	child=$(child_of "$pid")
+	[ -n "$child" ] && is_traced "$child"
+}
+
+# no_process_with VARIABLE=VALUE: none has it in its environment.
+no_process_with()
+{
+	! grep -lzsxF -- "$1" /proc/[0-9]*/environ >/dev/null
+}
+
+# ---- expecting ----
+
+show()
+{
+	echo "status $status"
+	sed 's/^/stdout: /' stdout
+	sed 's/^/stderr: /' stderr
+}
+
+expect_status()
+{
+	if [ "$status" != "$1" ]; then
+		echo "expected status $1"
+		show
+		return 1
+	fi
+}
+
+# expect FILE: its lines are those on stdin, where <N> stands for a whole number, <F> for one with
+# a point, and <*> for anything.
+expect()
+{
+	local file=$1 want got i
+
+	mapfile -t want < <(sed -e 's/[][\.*^$+?(){}|]/\\&/g' -e 's/<N>/[0-9]+/g' \
+		-e 's/<F>/[0-9]+\\.[0-9]+/g' -e 's/<\\\*>/.*/g')
+	mapfile -t got <"$file"
+	for ((i = 0; i < ${#want[@]} || i < ${#got[@]}; i++)); do
+		if ! [[ ${got[i]-} =~ ^${want[i]-}$ ]] || [ $i -ge ${#want[@]} ] ||
+			[ $i -ge ${#got[@]} ]; then
+			echo "$file, line $((i + 1)): expected '${want[i]-(end)}'"
+			show
+			return 1
+		fi
+	done
+}
+
+expect_empty()
+{
+	if [ -s "$1" ]; then
+		echo "$1 is not empty"
+		show
+		return 1
+	fi
+}
+
+# expect_line FILE PATTERN: a line of it is like PATTERN (extended regular expression).
+expect_line()
+{
+	if ! grep -qE -- "$2" "$1"; then
+		echo "no line of $1 matches: $2"
+		show
+		return 1
+	fi
+}
+
+expect_no_line()
+{
+	if grep -E -- "$2" "$1"; then
+		echo "a line of $1 matches: $2"
+		show
+		return 1
+	fi
+}
+
+expect_no_file()
+{
+	if [ -e "$1" ]; then
+		echo "$1 exists"
+		show
+		return 1
+	fi
+}
+
+# expect_equal WHAT GOT WANTED
+expect_equal()
+{
+	if [ "$2" != "$3" ]; then
+		echo "$1: got '$2', wanted '$3'"
+		show
+		return 1
+	fi
+}
+
+# ---- reading profiles ----
+
+# Sum of the weights of lines that match PATTERN (default: all).
+weight_of()
+{
+	awk -v pattern="${2-}" '{ stack = $0; sub(/ [0-9]+$/, "", stack) }
+		pattern == "" || stack ~ pattern { sum += $NF } END { printf "%.0f\n", sum }' "$1"
+}
+
+# "KERNEL NS" lines, sorted, summed over stacks: what a profile in ns says.
+kernels_of()
+{
+	sed -n 's/^.*\[GPU_Kernel\]\(.*\) \([0-9]*\)$/\1 \2/p' "$1" |
+		awk '{ ns[$1] += $2 } END { for (k in ns) printf "%s %.0f\n", k, ns[k] }' | sort
+}
+
+# The same from the stand-ins' ground truth (FAKE_CUDA_TOTALS).
+kernels_of_totals()
+{
+	awk '$2 == "kernel" { ns[$3] += $5 } END { for (k in ns) printf "%s %.0f\n", k, ns[k] }' \
+		"$1" | sort
+}
+
+# Every line is "stack weight", and lines are in the order of their frames, none twice.
+expect_folded()
+{
+	local stacks
+
+	expect_no_line "$1" '^$|^[^;]* *[^0-9]$|;;|^;|; '
+	if grep -vE '^.+ [1-9][0-9]*$' "$1"; then
+		echo "not folded stacks: $1"
+		return 1
+	fi
+	stacks=$(sed 's/ [0-9]*$//' "$1" | tr ';' '\001')
+	if [ -n "$stacks" ] && ! LC_ALL=C sort -c -u <<<"$stacks"; then
+		echo "not sorted, or a stack twice: $1"
+		return 1
+	fi
+}
+
+# The numbers of the last line on stderr are those of the file.
+expect_totals()
+{
+	local file=$1 cpu gpu
+
+	gpu=$(weight_of "$file" '\[GPU_Kernel\]')
+	cpu=$(($(weight_of "$file") - gpu))
+	expect_line stderr "^Wrote $(wc -l <"$file") stacks \($((cpu + gpu)) [a-z]+: $cpu CPU, $gpu GPU\) to "
+}

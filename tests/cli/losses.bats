@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+# What gets lost is counted and told; what is left is right.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	needs_root
+}
+
+@test "records that CUPTI drops" {
+	FAKE_CUDA_DROP_EVERY=10 run_profile -gpu-only --unit ns -o out.folded \
+		"$workloads/launches" 1000 2 2
+	expect_status 0
+	expect stderr <<-'END'
+		Samples: 1000 launches, 900 GPU kernels (0.900 ms)
+		Correlation: 900 matched, 0 unmatched, 100 dropped
+		  100 kernels were dropped before they reached the profiler: their GPU time is not in the profile
+		Wrote 2 stacks (900000 ns: 0 CPU, 900000 GPU) to out.folded
+	END
+}
+
+@test "records without times" {
+	FAKE_CUDA_ZERO_TIMESTAMP_EVERY=7 run_profile -gpu-only --unit ns -o out.folded \
+		"$workloads/launches" 1000 2 2
+	expect_status 0
+	expect stderr <<-'END'
+		Samples: 1000 launches, 1000 GPU kernels (0.858 ms)
+		Correlation: 1000 matched, 0 unmatched, 0 dropped
+		  142 kernels have no usable timestamps and count as 0 ns
+		Wrote 2 stacks (858000 ns: 0 CPU, 858000 GPU) to out.folded
+	END
+}
+
+# ends_early STATUS: of a run with 6000 launches over seconds until the command dies of a signal.
+ends_early()
+{
+	local kernels
+
+	expect_status "$1"
+	expect_line stderr '^Samples: [0-9]+ CPU, [1-9][0-9]* launches, [1-9][0-9]* GPU kernels '
+	expect_line stderr '^profile: 1 traced process ended without a goodbye \(killed\?\): '
+	expect_folded out.folded
+	expect_totals out.folded
+	kernels=$(sed -n 's/^Samples: .*, \([0-9]*\) GPU kernels .*/\1/p' stderr)
+	[ "$kernels" -le 6000 ]
+	expect_line out.folded ';main;server::InferencePipeline::run;'
+	expect_line out.folded ';cudaLaunchKernel;\[GPU_Kernel\]model::gemm<float, 128, 256>'
+}
+
+@test "a command that is killed in the middle" {
+	FAKE_CUDA_KILL_AFTER=6000 run_profile --unit ns -o out.folded "$workloads/inference" 200
+	ends_early $((128 + 9))
+}
+
+@test "a command that crashes in the middle" {
+	FAKE_CUDA_CRASH_AFTER=6000 run_profile --unit ns -o out.folded "$workloads/inference" 200
+	ends_early $((128 + 11))
+}
+
+# without_gpu_time PATTERN: the run says so in one line like this, and is a CPU profile all the same.
+without_gpu_time()
+{
+	expect_status 0
+	expect stdout <<<'requests 20 kernels 1480 gpu_ns 530800000 cpu_ns 240000000'
+	expect_line stderr "$1"
+	expect_line stderr '^Samples: [0-9]+ CPU, 0 launches, 0 GPU kernels '
+	expect_equal 'lines on stderr' "$(wc -l <stderr)" 4
+	expect_line out.folded ';main;server::InferencePipeline::run;'
+	expect_no_line out.folded '\[GPU_Kernel\]'
+	expect_folded out.folded
+}
+
+@test "another profiler uses CUPTI already" {
+	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -F 997 -o out.folded "$workloads/inference" 20
+	without_gpu_time '^profile: process [0-9]+: another profiler already uses CUPTI there \(.*/libcupti\.so\.13\): no GPU time\. Turn it off \(.*\) and run again$'
+}
+
+@test "CUPTI does not work" {
+	FAKE_CUDA_SUBSCRIBE_ERROR=999 run_profile -F 997 -o out.folded "$workloads/inference" 20
+	without_gpu_time '^profile: process [0-9]+: CUPTI does not work there: no GPU time\. cuptiSubscribe: 999 \(.*\)$'
+}
+
+@test "no libcupti: says where it looked and what to do" {
+	needs_command unshare
+	mkdir cuda
+	cp -P "$fake_cuda"/libcuda.so* "$fake_cuda"/libcudart.so* cuda
+	# an installed toolkit is out of sight there
+	run_command unshare -m sh -ec '
+		for d in /usr/local /opt; do [ ! -d $d ] || mount -t tmpfs none $d; done
+		work=$1; shift
+		export LD_LIBRARY_PATH=$work/cuda CUDA_HOME=/no/such/toolkit
+		exec "$@"' sh "$PWD" "$profile" -F 997 -o out.folded "$workloads/inference" 20
+	if grep -q 'CUPTI does not work\|uses CUDA; CUPTI' stderr; then
+		skip 'a libcupti of this system is in its library folders'
+	fi
+	without_gpu_time '^profile: process [0-9]+ uses CUDA, but no libcupti was found: no GPU time\. Install CUPTI \(.*\) or set CUDA_HOME\. Looked in: .*/cuda, .*/no/such/toolkit/.*/usr/local/cuda/'
+}
+
+@test "no device" {
+	FAKE_CUDA_DEVICES=0 run_profile -o out.folded "$workloads/launches" 10
+	expect_status 2
+	expect_line stderr 'CUDA error 100: '
+	expect_line stderr '^Samples: [0-9]+ CPU, 0 launches, 0 GPU kernels '
+	expect_line stderr '^profile: the CUDA driver was loaded, but tracing never started in it: '
+}
+
+@test "a command that unsets the variables" {
+	run_profile -o out.folded env -u CUDA_INJECTION64_PATH -u PROFILE_PIPE \
+		"$workloads/launches" 10
+	expect_status 0
+	expect stdout <<<'launches 10 kernels 10 threads 1 streams 1 mode kernel'
+	expect_line stderr '^profile: the CUDA driver was loaded, but tracing never started in it: .*CUDA_INJECTION64_PATH'
+}
+
+@test "a command that takes the private folder away" {
+	run_profile -o out.folded sh -c 'rm -rf "${PROFILE_PIPE%/*}"; exec "$0" 10' \
+		"$workloads/launches"
+	expect_status 0
+	expect_line stdout '^launches 10 kernels 10 '
+	expect_line stderr '^Wrote '
+}
+
+@test "a command that puts other things into the private folder" {
+	echo precious >precious
+	run_profile -o out.folded sh -c 'folder=${PROFILE_PIPE%/*}
+		for i in $(seq 1 3000); do ln -s "$0" "$folder/ack.$i"; done
+		ln -s "$0" "$folder/link"; mkdir "$folder/deep"; ln -s "$0" "$folder/deep/link"
+		echo "$folder" >where; exec "$1" 10' "$PWD/precious" "$workloads/launches"
+	expect_status 0
+	expect_line stderr '^Wrote '
+	expect precious <<<precious
+	rm -rf "$(cat where)"
+}
+
+@test "a command that dies while it waits for the profiler's answer" {
+	run_profile -o out.folded timeout -s KILL 0.02 "$workloads/inference" 100
+	expect_status $((128 + 9))
+	expect_line stderr '^Wrote '
+}
