@@ -41,7 +41,9 @@ all: profile $(if $(SANITIZE),,$(BUILD)/libprofile_cupti.so)
 # ---- what is made of what ----
 
 symbolize_src := $(wildcard symbolize/*.c)
-inject_src := $(filter-out cupti_trace/gpu_wire_decode.c,$(wildcard cupti_trace/*.c))
+# the injected library shares the call-frame reader with symbolize/, and nothing else
+inject_src := $(filter-out cupti_trace/gpu_wire_decode.c,$(wildcard cupti_trace/*.c)) \
+	$(addprefix symbolize/,cfi.c cfi_program.c cfi_apply.c)
 profiler_src := $(filter-out profiler/main.c,$(wildcard profiler/*.c)) \
 	cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_encode.c
 

@@ -21,7 +21,17 @@
 enum stack_event_kind {
 	STACK_EVENT_CPU_SAMPLE = 1,
 	STACK_EVENT_LAUNCH = 2,
+	STACK_EVENT_CPU_SNAPSHOT = 3, /* a CPU sample as a struct stack_snapshot */
 };
+
+/*
+ * A CPU sample to be unwound by the reader: the user registers, the kernel's frames, and a copy of the
+ * user stack from its stack pointer up. Its size is fixed; `stack_bytes` and `event.kernel_frames` say
+ * how much of it counts. Registers are in DWARF's order (System V ABI AMD64, figure 3.36), the pc last.
+ */
+#define STACK_SNAPSHOT_REGISTERS 17
+#define STACK_SNAPSHOT_PAGE 4096
+#define STACK_SNAPSHOT_BYTES 32768
 
 /*
  * Which function a launch probe sits on: the attach cookie of the uprobe. 0 is no function. The
@@ -57,6 +67,15 @@ struct stack_event {
 	__u32 flags;
 	__u32 padding;
 	/* __u64 frames[user_frames + kernel_frames] follow */
+};
+
+struct stack_snapshot {
+	struct stack_event event; /* user_frames is 0 */
+	__u64 registers[STACK_SNAPSHOT_REGISTERS];
+	__u32 stack_bytes;
+	__u32 padding;
+	__u64 kernel[STACK_EVENT_MAX_FRAMES];
+	unsigned char stack[STACK_SNAPSHOT_BYTES];
 };
 
 _Static_assert(sizeof(struct stack_event) == 32, "both sides must agree on the layout");

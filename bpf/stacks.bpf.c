@@ -137,6 +137,88 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
+/* DWARF's numbers: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 pc. */
+static __always_inline void save_registers(struct stack_snapshot *s, const struct pt_regs *regs)
+{
+	s->registers[0] = regs->ax;
+	s->registers[1] = regs->dx;
+	s->registers[2] = regs->cx;
+	s->registers[3] = regs->bx;
+	s->registers[4] = regs->si;
+	s->registers[5] = regs->di;
+	s->registers[6] = regs->bp;
+	s->registers[7] = regs->sp;
+	s->registers[8] = regs->r8;
+	s->registers[9] = regs->r9;
+	s->registers[10] = regs->r10;
+	s->registers[11] = regs->r11;
+	s->registers[12] = regs->r12;
+	s->registers[13] = regs->r13;
+	s->registers[14] = regs->r14;
+	s->registers[15] = regs->r15;
+	s->registers[16] = regs->ip;
+}
+
+/*
+ * Copies the stack page by page up to where the memory ends: memory ends with a page. What may lie
+ * above a thread's stack is other data, which does no harm.
+ */
+static __always_inline void copy_stack(struct stack_snapshot *s, __u64 sp)
+{
+	const unsigned int page = STACK_SNAPSHOT_PAGE;
+	unsigned int first = page - (sp & (page - 1));
+
+	s->stack_bytes = 0;
+	if (bpf_probe_read_user(s->stack, first, (void *)sp))
+		return;
+	s->stack_bytes = first;
+	for (unsigned int i = 0; i < STACK_SNAPSHOT_BYTES / STACK_SNAPSHOT_PAGE - 1; i++) {
+		unsigned int at = first + i * page;
+
+		if (at > STACK_SNAPSHOT_BYTES - page ||
+		    bpf_probe_read_user(s->stack + at, page, (void *)(sp + at)))
+			return;
+		s->stack_bytes = at + page;
+	}
+}
+
+/* A CPU sample with a copy of the stack instead of a walk. */
+SEC("perf_event")
+int cpu_snapshot(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 pid = process_of(task), kernel;
+	struct stack_snapshot *s;
+	struct pt_regs regs;
+
+	if (!pid || !bpf_map_lookup_elem(&tracked, &pid))
+		return 0;
+	COUNT(samples);
+	s = bpf_ringbuf_reserve(&events, sizeof(*s), 0);
+	if (!s) {
+		COUNT(dropped_samples);
+		return 0;
+	}
+	s->event.time_ns = bpf_ktime_get_ns();
+	s->event.pid = pid;
+	s->event.tid = pid_in_profiler_ns(task);
+	s->event.kind = STACK_EVENT_CPU_SNAPSHOT;
+	s->event.launch_function = LAUNCH_NONE;
+	s->event.user_frames = 0;
+	s->event.flags = 0;
+	s->event.padding = 0;
+	s->padding = 0;
+	kernel = frames_of(bpf_get_stack(ctx, s->kernel, sizeof(s->kernel), 0));
+	s->event.kernel_frames = kernel > STACK_EVENT_MAX_FRAMES ? 0 : kernel;
+	/* the registers at the entry to the kernel, if the tick came inside it */
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
+		__builtin_memset(&regs, 0, sizeof(regs));
+	save_registers(s, &regs);
+	copy_stack(s, regs.sp);
+	bpf_ringbuf_submit(s, wakeup_flags());
+	return 0;
+}
+
 /*
  * True if this driver launch happens inside the runtime launch that the thread entered last: that
  * entry's return address is still where it was, above us on the stack. One runtime launch nests one

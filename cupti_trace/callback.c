@@ -3,48 +3,61 @@
 
 #include <time.h>
 #include "cupti_trace/launch_log.h"
+#include "cupti_trace/launch_stack.h"
 
 struct entry_point {
 	uint32_t domain;
 	uint32_t cbid;
+	uint16_t flags;   /* GPU_LAUNCH_IS_GRAPH */
+	const char *name;
 };
 
 #define RT CUPTI_ABI_DOMAIN_RUNTIME_API
 #define DRV CUPTI_ABI_DOMAIN_DRIVER_API
+#define ONE(domain, function) {domain, CUPTI_ABI_##domain##_##function, 0, #function}
+#define MANY(domain, function)                                                                     \
+	{domain, CUPTI_ABI_##domain##_##function, GPU_LAUNCH_IS_GRAPH, #function}
 
 static const struct entry_point launches[] = {
-	{RT, CUPTI_ABI_RT_cudaLaunchKernel},
-	{RT, CUPTI_ABI_RT_cudaLaunchKernel_ptsz},
-	{RT, CUPTI_ABI_RT_cudaLaunchKernelExC},
-	{RT, CUPTI_ABI_RT_cudaLaunchKernelExC_ptsz},
-	{RT, CUPTI_ABI_RT_cudaLaunchCooperativeKernel},
-	{RT, CUPTI_ABI_RT_cudaLaunchCooperativeKernel_ptsz},
-	{RT, CUPTI_ABI_RT_cudaLaunchCooperativeKernelMultiDevice},
-	{RT, CUPTI_ABI_RT_cudaGraphLaunch},
-	{RT, CUPTI_ABI_RT_cudaGraphLaunch_ptsz},
-	{DRV, CUPTI_ABI_DRV_cuLaunch},
-	{DRV, CUPTI_ABI_DRV_cuLaunchGrid},
-	{DRV, CUPTI_ABI_DRV_cuLaunchGridAsync},
-	{DRV, CUPTI_ABI_DRV_cuLaunchKernel},
-	{DRV, CUPTI_ABI_DRV_cuLaunchKernel_ptsz},
-	{DRV, CUPTI_ABI_DRV_cuLaunchKernelEx},
-	{DRV, CUPTI_ABI_DRV_cuLaunchKernelEx_ptsz},
-	{DRV, CUPTI_ABI_DRV_cuLaunchCooperativeKernel},
-	{DRV, CUPTI_ABI_DRV_cuLaunchCooperativeKernel_ptsz},
-	{DRV, CUPTI_ABI_DRV_cuLaunchCooperativeKernelMultiDevice},
-	{DRV, CUPTI_ABI_DRV_cuGraphLaunch},
-	{DRV, CUPTI_ABI_DRV_cuGraphLaunch_ptsz},
+	ONE(RT, cudaLaunchKernel),
+	ONE(RT, cudaLaunchKernel_ptsz),
+	ONE(RT, cudaLaunchKernelExC),
+	ONE(RT, cudaLaunchKernelExC_ptsz),
+	ONE(RT, cudaLaunchCooperativeKernel),
+	ONE(RT, cudaLaunchCooperativeKernel_ptsz),
+	MANY(RT, cudaLaunchCooperativeKernelMultiDevice),
+	MANY(RT, cudaGraphLaunch),
+	MANY(RT, cudaGraphLaunch_ptsz),
+	ONE(DRV, cuLaunch),
+	ONE(DRV, cuLaunchGrid),
+	ONE(DRV, cuLaunchGridAsync),
+	ONE(DRV, cuLaunchKernel),
+	ONE(DRV, cuLaunchKernel_ptsz),
+	ONE(DRV, cuLaunchKernelEx),
+	ONE(DRV, cuLaunchKernelEx_ptsz),
+	ONE(DRV, cuLaunchCooperativeKernel),
+	ONE(DRV, cuLaunchCooperativeKernel_ptsz),
+	MANY(DRV, cuLaunchCooperativeKernelMultiDevice),
+	MANY(DRV, cuGraphLaunch),
+	MANY(DRV, cuGraphLaunch_ptsz),
 };
 #define LAUNCHES (sizeof(launches) / sizeof(launches[0]))
 
-static bool is_graph_launch(uint32_t domain, uint32_t cbid)
+/* cbid -> index in `launches` + 1, for each domain: what a launch looks up. */
+#define CBIDS 1024
+static uint8_t entry_of[2][CBIDS];
+
+static void index_launches(void)
 {
-	if (domain == RT)
-		return cbid == CUPTI_ABI_RT_cudaGraphLaunch ||
-		       cbid == CUPTI_ABI_RT_cudaGraphLaunch_ptsz ||
-		       cbid == CUPTI_ABI_RT_cudaLaunchCooperativeKernelMultiDevice;
-	return cbid == CUPTI_ABI_DRV_cuGraphLaunch || cbid == CUPTI_ABI_DRV_cuGraphLaunch_ptsz ||
-	       cbid == CUPTI_ABI_DRV_cuLaunchCooperativeKernelMultiDevice;
+	for (size_t i = 0; i < LAUNCHES; i++)
+		entry_of[launches[i].domain == DRV][launches[i].cbid] = (uint8_t)(i + 1);
+}
+
+static const struct entry_point *find_entry(uint32_t domain, uint32_t cbid)
+{
+	uint8_t entry = cbid < CBIDS ? entry_of[domain == DRV][cbid] : 0;
+
+	return entry ? &launches[entry - 1] : NULL;
 }
 
 /*
@@ -63,10 +76,11 @@ static void wait_for_buffers(struct tracer *tracer)
 static void on_launch(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		      const struct cupti_abi_callback_data *data)
 {
-	uint32_t last;
+	const struct entry_point *entry = find_entry(domain, cbid);
+	uint32_t last, stack = 0;
 	bool seen;
 
-	if (data->callback_site != CUPTI_ABI_API_ENTER)
+	if (data->callback_site != CUPTI_ABI_API_ENTER || !entry)
 		return;
 	last = launch_log_last_correlation(&seen);
 	/* a runtime launch calls the driver's, with the same id: that is one launch, the outer */
@@ -74,9 +88,14 @@ static void on_launch(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		return;
 	if (buffers_are_short(&tracer->buffers))
 		wait_for_buffers(tracer);
-	launch_log_add(&tracer->sink, data->correlation_id,
-		       domain == RT ? GPU_LAUNCH_RUNTIME : GPU_LAUNCH_DRIVER,
-		       is_graph_launch(domain, cbid) ? GPU_LAUNCH_IS_GRAPH : 0);
+	if (tracer->captures_stacks)
+		stack = launch_stack_capture(&tracer->sink, entry->name);
+	launch_log_add(&tracer->sink, &(struct gpu_event_launch){
+		.correlation_id = data->correlation_id,
+		.family = domain == RT ? GPU_LAUNCH_RUNTIME : GPU_LAUNCH_DRIVER,
+		.flags = entry->flags,
+		.stack_id = stack,
+	});
 }
 
 /* New device code was loaded, perhaps by a library that brought its own copy of the runtime. */
@@ -138,6 +157,7 @@ int callback_subscribe(struct tracer *tracer)
 	if (result != CUPTI_ABI_SUCCESS)
 		return result;
 	tracer->subscribed = true;
+	index_launches();
 	enable_all(tracer, 1);
 	return CUPTI_ABI_SUCCESS;
 }

@@ -19,6 +19,8 @@ enum gpu_event_type {
 	GPU_EVENT_HELLO,   /* first event of a process (again after exec) */
 	GPU_EVENT_MAPS,    /* new code was mapped: please look for launch functions again */
 	GPU_EVENT_NAME,    /* defines a name id */
+	GPU_EVENT_CODE,    /* where code of the stacks to come lies */
+	GPU_EVENT_STACK,   /* defines a stack id */
 	GPU_EVENT_LAUNCH,  /* a launch function was entered */
 	GPU_EVENT_KERNEL,  /* a kernel ran on a GPU */
 	GPU_EVENT_DROPS,   /* events that could not be recorded or sent */
@@ -64,6 +66,33 @@ struct gpu_event_name {
 	const char *name; /* a kernel's mangled name, or a piece of it */
 };
 
+/*
+ * An executable mapping of the process, as /proc/self/maps gives it, sent before the first stack with
+ * an address in it. It replaces what was said of these addresses before. So stacks can be located
+ * whatever becomes of the process.
+ */
+struct gpu_event_code {
+	uint64_t start, end;
+	uint64_t file_offset; /* of `start` */
+	uint64_t inode;       /* 0: no file */
+	uint32_t dev_major, dev_minor;
+	const char *path;     /* may be "", "[vdso]" and the like */
+};
+
+/*
+ * A call stack of the process that launches refer to: the launch function's name, then return
+ * addresses from its caller outwards. Ids start at 1. The addresses are those of the moment; code
+ * may be unmapped later.
+ */
+#define GPU_STACK_MAX_FRAMES 220 /* at 16 digits each, still one line */
+struct gpu_event_stack {
+	uint32_t id;
+	uint32_t is_whole; /* ends at the thread's start */
+	const char *function;
+	uint32_t count;
+	const uint64_t *addresses; /* innermost first */
+};
+
 /* Whether a launch came through the runtime (libcudart) or directly through the driver. */
 enum gpu_launch_family {
 	GPU_LAUNCH_RUNTIME = 1,
@@ -77,8 +106,9 @@ struct gpu_event_launch {
 	uint64_t time_ns; /* when the function was entered */
 	uint32_t tid;
 	uint32_t correlation_id;
-	uint32_t family; /* enum gpu_launch_family */
+	uint32_t family;   /* enum gpu_launch_family */
 	uint32_t flags;
+	uint32_t stack_id; /* 0: not captured here */
 };
 
 /* Nothing runs for 70 years: keeps sums far from overflow. Longer is bad_time. */
@@ -143,6 +173,8 @@ struct gpu_event {
 		struct gpu_event_hello hello;
 		struct gpu_event_maps maps;
 		struct gpu_event_name name;
+		struct gpu_event_code code;
+		struct gpu_event_stack stack;
 		struct gpu_event_launch launch;
 		struct gpu_event_kernel kernel;
 		struct gpu_event_drops drops;

@@ -20,6 +20,7 @@
 #define GPU_WIRE_VERSION 1
 
 /* The environment variables by which the library finds its profiler. */
+#define GPU_WIRE_STACKS_ENV "PROFILE_STACKS"   /* set: capture launch stacks in the process */
 #define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"       /* path of the named pipe */
 #define GPU_WIRE_VERBOSE_ENV "PROFILE_VERBOSE" /* set: send GPU_NOTICE_VERBOSE */
 
@@ -39,7 +40,7 @@
 /* "t", the first key of each line: the type, by index enum gpu_event_type. */
 #define GPU_WIRE_TYPE_NAMES                                                              \
 	{                                                                                \
-		"", "batch", "hello", "maps", "name", "l", "k", "drops", "notice", "bye" \
+		"", "batch", "hello", "maps", "name", "code", "stack", "l", "k", "drops", "notice", "bye" \
 	}
 
 /*

@@ -9,6 +9,7 @@
 #include "cupti_trace/gpu_wire.h"
 
 #include <cjson/cJSON.h>
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 
 struct gpu_wire_decoder {
 	cJSON *tree; /* the last line's, kept because events borrow its strings */
+	uint64_t addresses[GPU_STACK_MAX_FRAMES]; /* the last stack's */
 };
 
 struct gpu_wire_decoder *gpu_wire_decoder_new(void)
@@ -103,6 +105,7 @@ static bool scan_launch(struct scan *s, struct gpu_event_launch *e)
 	EXPECT(s, ",\"f\":");
 	e->family = scan_u32(s);
 	e->flags = TRY(s, ",\"x\":") ? scan_u32(s) : 0;
+	e->stack_id = TRY(s, ",\"k\":") ? scan_u32(s) : 0;
 	EXPECT(s, "}");
 	return !s->failed && s->at == s->end;
 }
@@ -330,9 +333,66 @@ static void get_launch(struct reader *r, struct gpu_event_launch *e)
 	e->correlation_id = get_u32(r, "c");
 	e->family = get_u32(r, "f");
 	e->flags = get_u32_or_0(r, "x");
+	e->stack_id = get_u32_or_0(r, "k");
 }
 
-static void get_fields(struct reader *r, struct gpu_event *e)
+/* "7f0012ab,401000" */
+static void get_addresses(struct reader *r, const char *key, uint64_t *out, uint32_t *count)
+{
+	const char *text = get_string(r, key);
+
+	for (*count = 0; *text && !r->bad; (*count)++) {
+		char *end;
+
+		errno = 0;
+		if (*count == GPU_STACK_MAX_FRAMES || !isxdigit((unsigned char)*text)) {
+			r->bad = true;
+			return;
+		}
+		out[*count] = strtoull(text, &end, 16);
+		if (errno || (*end == ',' && !end[1]) || (*end && *end != ','))
+			r->bad = true;
+		text = *end ? end + 1 : end;
+	}
+}
+
+static uint64_t get_hex(struct reader *r, const char *key)
+{
+	uint64_t values[GPU_STACK_MAX_FRAMES] = {0};
+	uint32_t count = 0;
+
+	get_addresses(r, key, values, &count);
+	if (count != 1)
+		r->bad = true;
+	return values[0];
+}
+
+static void get_code(struct reader *r, struct gpu_event_code *e)
+{
+	uint64_t dev[2] = {0};
+
+	e->start = get_hex(r, "s");
+	e->end = get_hex(r, "e");
+	e->file_offset = get_hex(r, "o");
+	e->inode = get_hex(r, "ino");
+	get_array(r, "dev", dev, 2, UINT32_MAX);
+	e->dev_major = (uint32_t)dev[0];
+	e->dev_minor = (uint32_t)dev[1];
+	e->path = get_string(r, "p");
+	if (e->start >= e->end)
+		r->bad = true;
+}
+
+static void get_stack(struct reader *r, struct gpu_wire_decoder *decoder, struct gpu_event_stack *e)
+{
+	e->id = get_u32(r, "i");
+	e->is_whole = get_u32(r, "whole");
+	e->function = get_string(r, "f");
+	e->addresses = decoder->addresses;
+	get_addresses(r, "a", decoder->addresses, &e->count);
+}
+
+static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struct gpu_event *e)
 {
 	switch (e->type) {
 	case GPU_EVENT_BATCH:
@@ -350,6 +410,12 @@ static void get_fields(struct reader *r, struct gpu_event *e)
 		e->name.id = get_u32(r, "i");
 		e->name.more = get_u32_or_0(r, "more");
 		e->name.name = get_string(r, "n");
+		break;
+	case GPU_EVENT_CODE:
+		get_code(r, &e->code);
+		break;
+	case GPU_EVENT_STACK:
+		get_stack(r, decoder, &e->stack);
 		break;
 	case GPU_EVENT_LAUNCH:
 		get_launch(r, &e->launch);
@@ -432,6 +498,6 @@ int gpu_wire_decode(struct gpu_wire_decoder *decoder, const char *line, size_t l
 	r.object = decoder->tree;
 	event->type = type_of(get_string(&r, "t"));
 	if (!r.bad)
-		get_fields(&r, event);
+		get_fields(&r, decoder, event);
 	return r.bad || !is_sane(event) ? -EBADMSG : 0;
 }

@@ -152,6 +152,52 @@ static void put_hello(struct line *l, const struct gpu_event_hello *e)
 	put_uint(l, "ack", e->wants_ack);
 }
 
+/* "7f0012ab,401000": a third shorter than decimal, and exact in every JSON reader. */
+static void put_addresses(struct line *l, const char *key, const uint64_t *addresses, uint32_t n)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	put_key(l, key);
+	put_bytes(l, "\"", 1);
+	for (uint32_t i = 0; i < n && i < GPU_STACK_MAX_FRAMES; i++) {
+		char digits[16];
+		size_t at = sizeof(digits);
+		uint64_t value = addresses[i];
+
+		do {
+			digits[--at] = hex[value & 15];
+			value >>= 4;
+		} while (value);
+		if (i)
+			put_bytes(l, ",", 1);
+		put_bytes(l, digits + at, sizeof(digits) - at);
+	}
+	put_bytes(l, "\"", 1);
+}
+
+static void put_hex(struct line *l, const char *key, uint64_t value)
+{
+	put_addresses(l, key, &value, 1);
+}
+
+static void put_code(struct line *l, const struct gpu_event_code *e)
+{
+	put_hex(l, "s", e->start);
+	put_hex(l, "e", e->end);
+	put_hex(l, "o", e->file_offset);
+	put_hex(l, "ino", e->inode);
+	put_array(l, "dev", (uint64_t[]){e->dev_major, e->dev_minor}, 2);
+	put_string(l, "p", e->path, GPU_WIRE_LINE_MAX - 200);
+}
+
+static void put_stack(struct line *l, const struct gpu_event_stack *e)
+{
+	put_uint(l, "i", e->id);
+	put_uint(l, "whole", e->is_whole);
+	put_string(l, "f", e->function, 100);
+	put_addresses(l, "a", e->addresses, e->count);
+}
+
 static void put_launch(struct line *l, const struct gpu_event_launch *e)
 {
 	put_uint(l, "s", e->time_ns);
@@ -160,6 +206,8 @@ static void put_launch(struct line *l, const struct gpu_event_launch *e)
 	put_uint(l, "f", e->family);
 	if (e->flags)
 		put_uint(l, "x", e->flags);
+	if (e->stack_id)
+		put_uint(l, "k", e->stack_id);
 }
 
 static void put_kernel(struct line *l, const struct gpu_event_kernel *e)
@@ -208,6 +256,12 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		if (e->name.more)
 			put_uint(l, "more", e->name.more);
 		put_string(l, "n", e->name.name, GPU_WIRE_LINE_MAX - 100);
+		break;
+	case GPU_EVENT_CODE:
+		put_code(l, &e->code);
+		break;
+	case GPU_EVENT_STACK:
+		put_stack(l, &e->stack);
 		break;
 	case GPU_EVENT_LAUNCH:
 		put_launch(l, &e->launch);

@@ -23,6 +23,7 @@
 #include "cupti_trace/activity.h"
 #include "cupti_trace/callback.h"
 #include "cupti_trace/launch_log.h"
+#include "cupti_trace/launch_stack.h"
 #include "cupti_trace/tracer.h"
 
 #define OLDEST_CUPTI 18          /* CUDA 11.8: the record layouts in cupti_abi.h */
@@ -290,6 +291,8 @@ static void *flusher_main(void *arg)
 			turn_off(tracer);
 			break;
 		}
+		if (tracer->captures_stacks)
+			launch_stack_check_code();
 		if (tick % TICKS_PER_FLUSH == 0) {
 			tracer_flush(tracer, false);
 		} else {
@@ -407,6 +410,8 @@ static void start(struct tracer *tracer)
 {
 	bool ready = set_up_cupti(tracer) && start_activity(tracer);
 
+	if (tracer->captures_stacks)
+		launch_stack_check_code();
 	atomic_store(&tracer->on, ready);
 	say_hello(tracer, ready);
 	if (!ready) {
@@ -431,6 +436,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	if (!atomic_compare_exchange_strong(&tracer->owner, &nobody, getpid()))
 		return 1;
 	memcpy(tracer->pipe_path, pipe_path, strlen(pipe_path) + 1);
+	tracer->captures_stacks = getenv(GPU_WIRE_STACKS_ENV) != NULL;
 	tracer->verbose = getenv(GPU_WIRE_VERBOSE_ENV) != NULL;
 	if (launch_log_init() == 0 &&
 	    sink_open(&tracer->sink, pipe_path, (uint32_t)getpid()) == 0) {

@@ -67,7 +67,8 @@ static void drain_ring(struct sink *sink, struct ring *ring)
 				   .tid = ring->tid,
 				   .correlation_id = entry->correlation_id,
 				   .family = entry->family,
-				   .flags = entry->flags},
+				   .flags = entry->flags,
+				   .stack_id = entry->stack_id},
 		};
 
 		sink_put(sink, &event);
@@ -108,7 +109,7 @@ void launch_log_drain(struct sink *sink)
 	pthread_mutex_unlock(&drain_lock);
 }
 
-void launch_log_add(struct sink *sink, uint32_t correlation_id, uint16_t family, uint16_t flags)
+void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
 {
 	struct ring *ring = own_ring ? own_ring : new_ring();
 	uint64_t now = clock_now_ns(); /* before any waiting for room */
@@ -127,10 +128,11 @@ void launch_log_add(struct sink *sink, uint32_t correlation_id, uint16_t family,
 	}
 	entry = &ring->entries[head % LAUNCH_LOG_CAPACITY];
 	entry->time_ns = now;
-	entry->correlation_id = correlation_id;
-	entry->family = family;
-	entry->flags = flags;
-	ring->last_correlation = correlation_id;
+	entry->correlation_id = launch->correlation_id;
+	entry->family = (uint16_t)launch->family;
+	entry->flags = (uint16_t)launch->flags;
+	entry->stack_id = launch->stack_id;
+	ring->last_correlation = launch->correlation_id;
 	ring->seen = true;
 	atomic_store_explicit(&ring->head, head + 1, memory_order_release);
 }

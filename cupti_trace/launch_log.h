@@ -20,13 +20,15 @@ struct launch_log_entry {
 	uint32_t correlation_id;
 	uint16_t family; /* enum gpu_launch_family */
 	uint16_t flags;
+	uint32_t stack_id;
+	uint32_t padding;
 };
 
 /* To be called once before any thread logs. 0 or -errno. */
 int launch_log_init(void);
 
-/* Records that the calling thread entered a launch function now. */
-void launch_log_add(struct sink *sink, uint32_t correlation_id, uint16_t family, uint16_t flags);
+/* Records that the calling thread entered a launch function now: time and thread are filled in. */
+void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch);
 
 /*
  * The id of the calling thread's last logged launch: a driver call with the same one is nested in

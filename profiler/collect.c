@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/launch_functions.h"
+#include "symbolize/unwind.h"
 
 #define PID_LIMIT (1u << 22) /* the kernel's PID_MAX_LIMIT */
-#define TRUNCATED_FRAME "[truncated]"
+/* Outermost frame of a stack that is cut; known by its address. */
+static const char truncated_frame[] = "[truncated]";
 
 static void attribute(void *context, uint32_t stack, const struct gpu_operation *operation)
 {
@@ -40,6 +42,7 @@ void collect_release(struct collect *c)
 	profile_free(c->profile);
 	correlate_free(c->correlate);
 	intern_release(&c->strings);
+	wire_stacks_release(&c->wire_stacks);
 	free(c->tracked);
 	memset(c, 0, sizeof(*c));
 }
@@ -116,8 +119,10 @@ void collect_process_event(struct collect *c, const struct process_event *event)
 
 /* ---- stacks ---- */
 
+#define MAX_UNWOUND 512
+
 struct stack_builder {
-	struct frame frames[2 * STACK_EVENT_MAX_FRAMES + 3];
+	struct frame frames[STACK_EVENT_MAX_FRAMES + MAX_UNWOUND + 3];
 	uint32_t count;
 };
 
@@ -147,6 +152,28 @@ static void build_sample(struct collect *c, struct stack_builder *b, const struc
 		push_code(b, symbolizer_locate(c->symbolizer, (pid_t)e->pid, frames[i]), i > 0);
 }
 
+/* True if the stack is whole. */
+static bool build_snapshot(struct collect *c, struct stack_builder *b,
+			   const struct stack_snapshot *snapshot)
+{
+	struct unwind_frame frames[MAX_UNWOUND];
+	struct unwind_input input = {.stack = snapshot->stack, .stack_size = snapshot->stack_bytes};
+	enum unwind_end end;
+	size_t count;
+
+	for (uint32_t i = 0; i < snapshot->event.kernel_frames; i++)
+		push_code(b, symbolizer_locate_kernel(c->symbolizer, snapshot->kernel[i]), i > 0);
+	_Static_assert(STACK_SNAPSHOT_REGISTERS == CFI_REGISTERS, "both are DWARF's");
+	for (int i = 0; i < CFI_REGISTERS; i++)
+		input.registers.value[i] = snapshot->registers[i];
+	input.registers.known = (1u << CFI_REGISTERS) - 1;
+	count = symbolizer_unwind(c->symbolizer, (pid_t)snapshot->event.pid, &input, frames,
+				  MAX_UNWOUND, &end);
+	for (size_t i = 0; i < count; i++)
+		push_code(b, frames[i].code, frames[i].is_return_address);
+	return end == UNWIND_WHOLE;
+}
+
 /* The launch function by its own name, whatever symbols its file has, then its callers. */
 static void build_launch(struct collect *c, struct stack_builder *b, const struct stack_event *e,
 			 const __u64 *frames)
@@ -156,6 +183,38 @@ static void build_launch(struct collect *c, struct stack_builder *b, const struc
 	push_text(b, launch_function_name(e->launch_function));
 	for (i++; i < e->user_frames; i++)
 		push_code(b, symbolizer_locate(c->symbolizer, (pid_t)e->pid, frames[i]), true);
+}
+
+static void add_sample(struct collect *c, const struct stack_builder *b)
+{
+	uint32_t stack;
+	int err = stack_table_add(c->stacks, b->frames, b->count, &stack);
+
+	if (!err)
+		err = profile_add_sample(c->profile, stack);
+	if (err)
+		c->stats.out_of_memory++;
+	else
+		c->stats.cpu_samples++;
+}
+
+void collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot)
+{
+	struct stack_builder b = {.count = 0};
+
+	if (snapshot->event.kernel_frames > STACK_EVENT_MAX_FRAMES ||
+	    snapshot->stack_bytes > STACK_SNAPSHOT_BYTES)
+		return;
+	if (snapshot->event.pid == c->root && !c->root_runs)
+		return; /* still our own code, on its way to exec */
+	c->stats.snapshots++;
+	if (build_snapshot(c, &b, snapshot)) {
+		c->stats.whole_snapshots++;
+	} else {
+		c->stats.truncated++;
+		push_text(&b, truncated_frame);
+	}
+	add_sample(c, &b);
 }
 
 void collect_stack(struct collect *c, const struct stack_event *event, const __u64 *frames)
@@ -176,23 +235,96 @@ void collect_stack(struct collect *c, const struct stack_event *event, const __u
 		build_sample(c, &b, event, frames);
 	if (event->flags & STACK_EVENT_TRUNCATED) {
 		c->stats.truncated++;
-		push_text(&b, TRUNCATED_FRAME);
+		push_text(&b, truncated_frame);
+	}
+	if (!is_launch) {
+		add_sample(c, &b);
+		return;
 	}
 	err = stack_table_add(c->stacks, b.frames, b.count, &stack);
-	if (!err && is_launch) {
+	if (!err) {
 		bool driver = (event->launch_function & 0xff) >= LAUNCH_FIRST_DRIVER;
 
 		err = correlate_probe(c->correlate, event->pid, event->tid, event->time_ns,
 				      driver ? FAMILY_DRIVER : FAMILY_RUNTIME, stack);
-	} else if (!err) {
-		err = profile_add_sample(c->profile, stack);
-		c->stats.cpu_samples += err == 0;
 	}
 	if (err)
 		c->stats.out_of_memory++;
 }
 
 /* ---- the GPU side ---- */
+
+static int take_code(struct collect *c, uint32_t pid, const struct gpu_event_code *e)
+{
+	struct code_mapping mapping = {.start = e->start,
+				       .end = e->end,
+				       .file_offset = e->file_offset,
+				       .dev_major = e->dev_major,
+				       .dev_minor = e->dev_minor,
+				       .inode = e->inode,
+				       .path = e->path};
+
+	return wire_stacks_add_code(&c->wire_stacks, pid, &mapping);
+}
+
+/* By what the process said of itself: right even when it is gone or another program by now. */
+static struct code_ref locate_wire(struct collect *c, uint32_t pid, uint64_t address)
+{
+	const struct code_mapping *mapping = wire_stacks_find_code(&c->wire_stacks, pid, address);
+
+	return mapping ? symbolizer_locate_in(c->symbolizer, (pid_t)pid, mapping, address)
+		       : (struct code_ref){.module = MODULE_UNKNOWN};
+}
+
+/* A stack taken in the process: the launch function, then its callers. */
+static int take_wire_stack(struct collect *c, uint32_t pid, const struct gpu_event_stack *e)
+{
+	struct stack_builder b = {.count = 0};
+	const char *function = intern_string(&c->strings, e->function);
+	uint32_t stack;
+	int err;
+
+	if (!function)
+		return -ENOMEM;
+	push_text(&b, function);
+	for (uint32_t i = 0; i < e->count; i++)
+		push_code(&b, locate_wire(c, pid, e->addresses[i]), true);
+	if (!e->is_whole) {
+		c->stats.truncated++;
+		push_text(&b, truncated_frame);
+	}
+	err = stack_table_add(c->stacks, b.frames, b.count, &stack);
+	if (!err)
+		err = wire_stacks_set(&c->wire_stacks, pid, e->id, stack);
+	return err == -ERANGE ? 0 : err; /* nonsense; launches that name it have no stack */
+}
+
+static bool is_whole(const struct collect *c, uint32_t stack)
+{
+	uint32_t count;
+	const struct frame *frames = stack_table_get(c->stacks, stack, &count);
+	const struct frame *outermost = count ? &frames[count - 1] : NULL;
+
+	return outermost && !(outermost->kind == FRAME_TEXT && outermost->text == truncated_frame);
+}
+
+static int take_launch(struct collect *c, uint32_t pid, const struct gpu_event_launch *e)
+{
+	int is_graph = e->flags & GPU_LAUNCH_IS_GRAPH;
+	uint32_t stack = WIRE_STACKS_NONE;
+
+	if (e->stack_id)
+		stack = wire_stacks_get(&c->wire_stacks, pid, e->stack_id);
+	if (stack != WIRE_STACKS_NONE) {
+		c->stats.launches++;
+		c->stats.whole_launches += is_whole(c, stack);
+		return correlate_launch_with_stack(c->correlate, pid, e->correlation_id, is_graph,
+						   stack);
+	}
+	return correlate_launch(c->correlate, pid, e->tid, e->time_ns, e->correlation_id,
+				e->family == GPU_LAUNCH_DRIVER ? FAMILY_DRIVER : FAMILY_RUNTIME,
+				is_graph);
+}
 
 void collect_gpu_event(struct collect *c, uint32_t pid, const struct gpu_event *event,
 		       const char *kernel)
@@ -201,13 +333,13 @@ void collect_gpu_event(struct collect *c, uint32_t pid, const struct gpu_event *
 
 	if (event->type == GPU_EVENT_HELLO) {
 		correlate_restart_process(c->correlate, pid);
+		wire_stacks_forget(&c->wire_stacks, pid);
+	} else if (event->type == GPU_EVENT_CODE) {
+		err = take_code(c, pid, &event->code);
+	} else if (event->type == GPU_EVENT_STACK) {
+		err = take_wire_stack(c, pid, &event->stack);
 	} else if (event->type == GPU_EVENT_LAUNCH) {
-		const struct gpu_event_launch *e = &event->launch;
-
-		err = correlate_launch(c->correlate, pid, e->tid, e->time_ns, e->correlation_id,
-				       e->family == GPU_LAUNCH_DRIVER ? FAMILY_DRIVER
-								      : FAMILY_RUNTIME,
-				       e->flags & GPU_LAUNCH_IS_GRAPH);
+		err = take_launch(c, pid, &event->launch);
 	} else if (event->type == GPU_EVENT_KERNEL) {
 		struct gpu_operation operation = {
 			.correlation_id = event->kernel.correlation_id,

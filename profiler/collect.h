@@ -18,11 +18,16 @@
 #include "profiler/process_events.h"
 #include "profiler/profile.h"
 #include "profiler/stack_table.h"
+#include "profiler/wire_stacks.h"
 #include "symbolize/intern.h"
 #include "symbolize/symbolizer.h"
 
 struct collect_stats {
 	uint64_t cpu_samples;   /* in the profile */
+	uint64_t snapshots;       /* CPU samples that were unwound here, by call-frame information */
+	uint64_t whole_snapshots; /* of these, down to the thread's start */
+	uint64_t launches;        /* whose stack was taken in the process */
+	uint64_t whole_launches;
 	uint64_t truncated;     /* stacks deeper than could be taken */
 	uint64_t out_of_memory; /* events lost for want of memory */
 	bool driver_mapped;     /* some process mapped libcuda */
@@ -34,6 +39,7 @@ struct collect {
 	struct profile *profile;
 	struct correlate *correlate;
 	struct intern strings;
+	struct wire_stacks wire_stacks;
 	struct collect_stats stats;
 	uint8_t *tracked; /* a bit a pid: processes of the target's tree */
 	uint32_t root;    /* the target; its samples count from its exec on */
@@ -52,6 +58,8 @@ bool collect_wants(const struct collect *c, const struct process_event *event);
 
 void collect_process_event(struct collect *c, const struct process_event *event);
 void collect_stack(struct collect *c, const struct stack_event *event, const __u64 *frames);
+
+void collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot);
 
 /* A decoded event of the pipe; `kernel` is interned, for GPU_EVENT_KERNEL. */
 void collect_gpu_event(struct collect *c, uint32_t pid, const struct gpu_event *event,

@@ -436,16 +436,12 @@ int correlate_probe(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t ti
 	return queue_insert_by_time(&t->probes, &probe);
 }
 
-int correlate_launch(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
-		     uint32_t correlation_id, enum launch_family family, int is_graph)
+/* The link of a new launch: made, or found where operations came first. NULL: out of memory. */
+static struct link *launch_link(struct correlate *c, uint32_t pid, uint32_t correlation_id,
+				int is_graph)
 {
-	struct launch launch = {.time_ns = time_ns, .family = family};
-	struct thread *t = get_thread(c, pid, tid);
 	struct link *l = find_link(c, pid, correlation_id);
 
-	c->stats.launches++;
-	if (!t || queue_length(&t->launches) >= IN_FLIGHT_MAX)
-		return -ENOMEM;
 	if (l && l->state != LINK_NO_LAUNCH) {
 		/* the id is used again; the old launch keeps what it has */
 		if (l->state == LINK_UNDECIDED)
@@ -455,6 +451,22 @@ int correlate_launch(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t t
 	}
 	if (!l)
 		l = add_link(c, pid, correlation_id);
+	if (l)
+		l->is_graph = is_graph != 0;
+	return l;
+}
+
+int correlate_launch(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
+		     uint32_t correlation_id, enum launch_family family, int is_graph)
+{
+	struct launch launch = {.time_ns = time_ns, .family = family};
+	struct thread *t = get_thread(c, pid, tid);
+	struct link *l;
+
+	c->stats.launches++;
+	if (!t || queue_length(&t->launches) >= IN_FLIGHT_MAX)
+		return -ENOMEM;
+	l = launch_link(c, pid, correlation_id, is_graph);
 	if (l) {
 		launch.link = (uint32_t)(l - c->links);
 		launch.link_age = l->age;
@@ -465,7 +477,18 @@ int correlate_launch(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t t
 		return -ENOMEM;
 	}
 	l->state = LINK_UNDECIDED;
-	l->is_graph = is_graph != 0;
+	return 0;
+}
+
+int correlate_launch_with_stack(struct correlate *c, uint32_t pid, uint32_t correlation_id,
+				int is_graph, uint32_t stack)
+{
+	struct link *l = launch_link(c, pid, correlation_id, is_graph);
+
+	c->stats.launches++;
+	if (!l)
+		return -ENOMEM;
+	decide(c, l, stack);
 	return 0;
 }
 

@@ -67,6 +67,9 @@ int correlate_probe(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t ti
 		    enum launch_family family, uint32_t stack);
 int correlate_launch(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
 		     uint32_t correlation_id, enum launch_family family, int is_graph);
+/* A launch whose stack was taken in the process itself: joined by id, with no probe to wait for. */
+int correlate_launch_with_stack(struct correlate *c, uint32_t pid, uint32_t correlation_id,
+				int is_graph, uint32_t stack);
 int correlate_operation(struct correlate *c, uint32_t pid, const struct gpu_operation *operation);
 
 /*

@@ -13,7 +13,7 @@
 #include "bpf/stacks.skel.h"
 
 #define RING_BYTES_LAUNCHES (32u << 20) /* 0.5 s of 200,000 launches/s with 30 frames */
-#define RING_BYTES_SAMPLES (4u << 20)
+#define RING_BYTES_SAMPLES (16u << 20)
 #define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, Linux 6.6, newer than our headers */
 
 /* The head of union bpf_attr for BPF_LINK_CREATE with uprobe_multi (linux/bpf.h, Linux 6.6). */
@@ -41,6 +41,7 @@ struct cpu_source {
 	int *multi_links;
 	uint32_t multi_count;
 	bool has_multi;
+	bool has_snapshots; /* this kernel gives user registers (Linux 5.15); else frame pointers */
 	cpu_source_handler handler;
 	void *handler_context;
 };
@@ -77,7 +78,11 @@ static int on_event(void *context, void *data, size_t size)
 	struct cpu_source *s = context;
 	const struct stack_event *event = data;
 
-	if (size < sizeof(*event) ||
+	if (size == sizeof(struct stack_snapshot) && event->kind == STACK_EVENT_CPU_SNAPSHOT) {
+		s->handler(s->handler_context, event, NULL);
+		return 0;
+	}
+	if (size < sizeof(*event) || event->kind == STACK_EVENT_CPU_SNAPSHOT ||
 	    size != sizeof(*event) + (event->user_frames + event->kernel_frames) * sizeof(__u64))
 		return 0;
 	s->handler(s->handler_context, event, (const __u64 *)(event + 1));
@@ -111,19 +116,22 @@ static int load(struct cpu_source *s)
 	bpf_program__set_expected_attach_type(s->bpf->progs.launch_multi, ATTACH_UPROBE_MULTI);
 	bpf_program__set_autoload(s->bpf->progs.launch_multi, s->options.launches && s->has_multi);
 	bpf_program__set_autoload(s->bpf->progs.launch_single, s->options.launches);
+	bpf_program__set_autoload(s->bpf->progs.cpu_snapshot, s->has_snapshots);
+	bpf_program__set_autoload(s->bpf->progs.cpu_sample, !s->has_snapshots);
 	err = stacks__load(s->bpf);
 	if (err)
 		return err;
 	return bpf_prog_test_run_opts(bpf_program__fd(s->bpf->progs.find_pidns_level), &run);
 }
 
-/* Loads with uprobe_multi if the kernel has it, else without. */
+/* Loads with all that a new kernel has, else with less. */
 static int open_and_load(struct cpu_source *s)
 {
 	int err = -EINVAL;
 
-	for (int attempt = 0; attempt < 2; attempt++) {
+	for (int attempt = 0; attempt < 3; attempt++) {
 		s->has_multi = attempt == 0;
+		s->has_snapshots = attempt < 2;
 		s->bpf = stacks__open();
 		if (!s->bpf)
 			return -errno;
@@ -203,7 +211,10 @@ static int start_clock(struct cpu_source *s, int cpu)
 
 	if (fd < 0)
 		return -errno;
-	err = keep_link(s, bpf_program__attach_perf_event(s->bpf->progs.cpu_sample, fd));
+	err = keep_link(s, bpf_program__attach_perf_event(s->has_snapshots
+								  ? s->bpf->progs.cpu_snapshot
+								  : s->bpf->progs.cpu_sample,
+							  fd));
 	if (err)
 		close(fd);
 	return err;

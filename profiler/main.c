@@ -83,6 +83,7 @@ static int run(const struct options *o, struct log *log, const struct identity *
 		output_cancel(output);
 	}
 	session_free(session);
+	identity_leave_files(identity);
 	return status;
 }
 

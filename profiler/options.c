@@ -23,6 +23,8 @@ static const char help[] =
 	"  -cupti-lib PATH     load this injection library instead of the built-in one\n"
 	"  -cuda-lib PATH      also probe this CUDA runtime library; may be repeated\n"
 	"  --as-root           under sudo: run the command as root, not as the invoking user\n"
+	"  -launch-stacks HOW  take launch stacks inprocess (no frame pointers needed), by uprobe,\n"
+	"                      or auto (default: inprocess)\n"
 	"  --record PREFIX     keep the raw input in PREFIX.pipe and PREFIX.events, for bug "
 	"reports\n"
 	"  -v                  say more        -q  say nothing but errors\n"
@@ -41,6 +43,7 @@ enum {
 	OPT_RAW_NAMES,
 	OPT_AS_ROOT,
 	OPT_RECORD,
+	OPT_LAUNCH_STACKS,
 	OPT_VERSION
 };
 
@@ -54,6 +57,7 @@ static const struct option long_options[] = {
 	{"raw-names", no_argument, NULL, OPT_RAW_NAMES},
 	{"as-root", no_argument, NULL, OPT_AS_ROOT},
 	{"record", required_argument, NULL, OPT_RECORD},
+	{"launch-stacks", required_argument, NULL, OPT_LAUNCH_STACKS},
 	{"version", no_argument, NULL, OPT_VERSION},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -98,6 +102,32 @@ static bool set_unit(struct options *o, const char *text)
 	}
 	fprintf(stderr, "profile: --unit is one of samples, us, ns, not '%s'\n", text);
 	return false;
+}
+
+static bool set_launch_stacks(struct options *o, const char *text)
+{
+	static const char *const names[] = {"auto", "inprocess", "uprobe"};
+
+	for (int i = 0; i < 3; i++) {
+		if (strcmp(text, names[i]) == 0) {
+			o->launch_stacks = (enum launch_stacks)i;
+			return true;
+		}
+	}
+	fprintf(stderr, "profile: -launch-stacks is one of auto, inprocess, uprobe, not '%s'\n",
+		text);
+	return false;
+}
+
+/*
+ * In the process it is cheaper and needs no frame pointers. Naming a library to probe means probes,
+ * and another injection library cannot be expected to take stacks.
+ */
+static void choose_launch_stacks(struct options *o)
+{
+	if (o->launch_stacks == LAUNCH_STACKS_AUTO)
+		o->launch_stacks = o->cupti_lib || o->cuda_lib_count ? LAUNCH_STACKS_UPROBE
+								     : LAUNCH_STACKS_INPROCESS;
 }
 
 static bool set_frequency(struct options *o, const char *text)
@@ -147,6 +177,8 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_RAW_NAMES:
 		o->raw_names = true;
 		return true;
+	case OPT_LAUNCH_STACKS:
+		return set_launch_stacks(o, argument);
 	case OPT_RECORD:
 		o->record = argument;
 		return true;
@@ -187,6 +219,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		fprintf(stderr, "profile: -o needs a file name, or - for stdout\n");
 		goto wrong;
 	}
+	choose_launch_stacks(options);
 	options->command = argv + optind;
 	return OPTIONS_RUN;
 wrong:

@@ -14,6 +14,8 @@
 #define OPTIONS_MAX_FREQUENCY 10000
 
 enum profile_mode { MODE_MERGED, MODE_GPU_ONLY, MODE_CPU_ONLY };
+/* Who takes the stacks of launches: see docs/profile.1. */
+enum launch_stacks { LAUNCH_STACKS_AUTO, LAUNCH_STACKS_INPROCESS, LAUNCH_STACKS_UPROBE };
 enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
 
 /* Exit statuses of our own, as env(1) and timeout(1) have them. */
@@ -31,6 +33,7 @@ struct options {
 	const char *output; /* "-": stdout */
 	enum profile_mode mode;
 	enum weight_unit unit;
+	enum launch_stacks launch_stacks; /* never AUTO after options_parse */
 	uint32_t frequency_hz;
 	const char *cupti_lib;                        /* NULL: the embedded one */
 	const char *cuda_libs[OPTIONS_MAX_CUDA_LIBS]; /* further runtimes to probe */

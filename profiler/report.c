@@ -18,6 +18,28 @@ static void report_samples(struct log *log, const struct options *o, const struc
 			 (double)s->gpu.kernel_ns / 1e6);
 }
 
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* Where stacks came from, and how many of them are whole. */
+static void report_stacks(struct log *log, const struct options *o, const struct session_stats *s)
+{
+	const struct collect_stats *c = &s->collect;
+
+	if (c->snapshots)
+		log_line(log, "Stacks: %.1f %% of CPU samples are whole%s",
+			 percent(c->whole_snapshots, c->snapshots),
+			 c->snapshots < c->cpu_samples ? " (the rest by frame pointers)" : "");
+	if (o->mode != MODE_CPU_ONLY && c->launches)
+		log_line(log, "Stacks: %.1f %% of launches are whole, taken in the process",
+			 percent(c->whole_launches, c->launches));
+	else if (o->mode != MODE_CPU_ONLY && s->probes)
+		log_line(log, "Stacks: launches taken by uprobes on %u functions, by frame pointers",
+			 s->probes);
+}
+
 static void report_correlation(struct log *log, const struct session_stats *s)
 {
 	uint64_t dropped = s->gpu.dropped_kernels + s->gpu.missing_kernels;
@@ -103,6 +125,7 @@ void report_summary(struct log *log, const struct options *options,
 		report_correlation(log, stats);
 		report_no_gpu(log, options, stats);
 	}
+	report_stacks(log, options, stats);
 	report_losses(log, stats);
 	if (stats->gpu.malformed)
 		log_warn(log,
@@ -111,9 +134,9 @@ void report_summary(struct log *log, const struct options *options,
 			 stats->gpu.malformed, stats->gpu.too_long, first_malformed);
 	if (stats->collect.truncated)
 		log_warn(log,
-			 "%" PRIu64 " stacks were deeper than %d frames; they begin at "
-			 "[truncated]",
-			 stats->collect.truncated, STACK_EVENT_MAX_FRAMES);
+			 "%" PRIu64 " stacks are cut where they were too deep or could not be followed; "
+			 "they begin at [truncated]",
+			 stats->collect.truncated);
 }
 
 void report_written(struct log *log, const struct options *options,

@@ -31,14 +31,35 @@ bool session_traces_gpu(const struct session *s)
 	return s->options->mode != MODE_CPU_ONLY;
 }
 
+bool session_uses_probes(const struct session *s)
+{
+	return session_traces_gpu(s) && s->options->launch_stacks == LAUNCH_STACKS_UPROBE;
+}
+
 /* ---- collecting ---- */
+
+/* Bytes of an event in the ring's form; of a snapshot only as much as was copied. */
+static size_t event_size(const struct stack_event *event)
+{
+	const struct stack_snapshot *snapshot = (const struct stack_snapshot *)event;
+	size_t unused;
+
+	if (event->kind != STACK_EVENT_CPU_SNAPSHOT)
+		return sizeof(*event) +
+		       ((size_t)event->user_frames + event->kernel_frames) * sizeof(__u64);
+	unused = snapshot->stack_bytes < STACK_SNAPSHOT_BYTES
+			 ? STACK_SNAPSHOT_BYTES - snapshot->stack_bytes
+			 : 0;
+	return sizeof(*snapshot) - (unused & ~(size_t)7);
+}
 
 static void keep_stack(void *context, const struct stack_event *event, const __u64 *frames)
 {
 	struct session *s = context;
-	size_t frame_bytes = (event->user_frames + event->kernel_frames) * sizeof(*frames);
-	size_t needed = s->stacks_used + sizeof(*event) + frame_bytes;
+	size_t size = event_size(event);
+	size_t needed = s->stacks_used + size;
 
+	(void)frames; /* they follow the event in memory */
 	if (needed > s->stacks_capacity) {
 		size_t capacity = needed * 2;
 		unsigned char *stacks = realloc(s->stacks, capacity);
@@ -50,8 +71,7 @@ static void keep_stack(void *context, const struct stack_event *event, const __u
 		s->stacks = stacks;
 		s->stacks_capacity = capacity;
 	}
-	memcpy(s->stacks + s->stacks_used, event, sizeof(*event));
-	memcpy(s->stacks + s->stacks_used + sizeof(*event), frames, frame_bytes);
+	memcpy(s->stacks + s->stacks_used, event, size);
 	s->stacks_used = needed;
 }
 
@@ -59,11 +79,30 @@ void session_apply_process_events(struct session *s, uint64_t until_ns)
 {
 	const struct process_event *event;
 
-	while ((event = process_events_next(s->process_events, until_ns))) {
+	while (s->process_events && (event = process_events_next(s->process_events, until_ns))) {
 		if (collect_wants(&s->collect, event))
 			recording_process_event(s->recording, event);
 		collect_process_event(&s->collect, event);
 	}
+}
+
+static void read_process_events(struct session *s)
+{
+	if (s->process_events && process_events_read(s->process_events) != 0)
+		s->collect.stats.out_of_memory++;
+}
+
+static void take_stack(struct session *s, const struct stack_event *event)
+{
+	const struct stack_snapshot *snapshot = (const struct stack_snapshot *)event;
+
+	if (event->kind == STACK_EVENT_CPU_SNAPSHOT) {
+		recording_stack(s->recording, event, snapshot->kernel);
+		collect_snapshot(&s->collect, snapshot);
+		return;
+	}
+	recording_stack(s->recording, event, (const __u64 *)(event + 1));
+	collect_stack(&s->collect, event, (const __u64 *)(event + 1));
 }
 
 /*
@@ -76,32 +115,35 @@ static void drain_stacks(struct session *s)
 	size_t at = 0;
 
 	s->stacks_used = 0;
-	cpu_source_drain(s->cpu, keep_stack, s);
-	if (process_events_read(s->process_events) != 0)
-		s->collect.stats.out_of_memory++;
+	if (s->cpu)
+		cpu_source_drain(s->cpu, keep_stack, s);
+	read_process_events(s);
 	while (at < s->stacks_used) {
-		struct stack_event event;
-		const __u64 *frames;
+		/* every size is a multiple of 8: events stay aligned */
+		const struct stack_event *event = (const struct stack_event *)(s->stacks + at);
 
-		memcpy(&event, s->stacks + at, sizeof(event));
-		frames = (const __u64 *)(s->stacks + at + sizeof(event));
-		session_apply_process_events(s, event.time_ns);
-		recording_stack(s->recording, &event, frames);
-		collect_stack(&s->collect, &event, frames);
-		at += sizeof(event) + (event.user_frames + event.kernel_frames) * sizeof(*frames);
+		session_apply_process_events(s, event->time_ns);
+		take_stack(s, event);
+		at += event_size(event);
 	}
 	/* those that no stack waits for, but not newer ones that a stack may still precede */
 	session_apply_process_events(s, session_now_ns() - PROBE_SLACK_NS);
 }
 
+/* A process waits for our probes: puts them on what it maps, if there are to be any, and says so. */
 static void answer(struct session *s, uint32_t pid)
 {
-	int n = probes_scan_process(s->probes, (pid_t)pid);
-	int err = payload_acknowledge(&s->payload, (pid_t)pid);
+	int err;
 
-	log_verbose(s->log, "process %u: %d launch functions newly probed, %u in all%s%s", pid,
-		    n > 0 ? n : 0, probes_count(s->probes), err ? "; cannot answer: " : "",
-		    err ? strerror(-err) : "");
+	if (s->probes) {
+		int n = probes_scan_process(s->probes, (pid_t)pid);
+
+		log_verbose(s->log, "process %u: %d launch functions newly probed, %u in all", pid,
+			    n > 0 ? n : 0, probes_count(s->probes));
+	}
+	err = payload_acknowledge(&s->payload, (pid_t)pid);
+	if (err)
+		log_verbose(s->log, "cannot answer process %u: %s", pid, strerror(-err));
 }
 
 void session_on_gpu_event(void *context, uint32_t pid, const struct gpu_event *event,
@@ -244,7 +286,8 @@ static void read_signals(struct session *s)
 
 static void show_status(struct session *s, uint64_t now)
 {
-	struct stack_counters bpf = cpu_source_counters(s->cpu);
+	struct stack_counters bpf = s->cpu ? cpu_source_counters(s->cpu)
+					   : (struct stack_counters){0};
 	struct gpu_source_stats gpu = {0};
 	uint64_t seconds = (now - s->start_ns) / 1000000000u;
 	uint64_t dropped;
@@ -342,6 +385,8 @@ int session_run(struct session *s, int *exit_status)
 		status = session_release_target(s);
 	if (status)
 		return status;
+	/* from here on files are opened for names that the target gives: only the user's may be */
+	identity_enter_files(s->identity);
 	loop(s);
 	log_clear_status(s->log);
 	collect_rest(s);
@@ -371,11 +416,13 @@ struct session_stats session_stats(const struct session *s)
 	struct session_stats stats = {
 		.collect = s->collect.stats,
 		.correlate = correlate_stats(s->collect.correlate),
-		.bpf = cpu_source_counters(s->cpu),
-		.lost_process_events = process_events_lost(s->process_events),
 		.elapsed_ns = s->ended_ns - s->start_ns,
 	};
 
+	if (s->cpu)
+		stats.bpf = cpu_source_counters(s->cpu);
+	if (s->process_events)
+		stats.lost_process_events = process_events_lost(s->process_events);
 	if (s->gpu)
 		stats.gpu = gpu_source_stats(s->gpu);
 	if (s->probes)

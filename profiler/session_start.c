@@ -37,11 +37,11 @@ static int take_signals(struct session *s)
 	return s->signals < 0 ? -errno : 0;
 }
 
-static int open_kernel_side(struct session *s)
+static int open_cpu_source(struct session *s, uint32_t sample_hz)
 {
 	struct cpu_source_options options = {
-		.sample_hz = s->options->mode == MODE_GPU_ONLY ? 0 : s->options->frequency_hz,
-		.launches = session_traces_gpu(s),
+		.sample_hz = sample_hz,
+		.launches = session_uses_probes(s),
 	};
 	char error[512];
 
@@ -50,15 +50,60 @@ static int open_kernel_side(struct session *s)
 		log_error(s->log, "%s", error);
 		return -EPERM;
 	}
+	return watch(s, cpu_source_fd(s->cpu), READY_STACKS);
+}
+
+/*
+ * BPF for CPU samples and launch probes, and the record of what processes map. With neither samples
+ * nor probes no privilege is needed: mappings are then read from /proc, which is right as long as the
+ * process lives and unmaps nothing.
+ */
+static int open_kernel_side(struct session *s)
+{
+	uint32_t sample_hz = s->options->mode == MODE_GPU_ONLY ? 0 : s->options->frequency_hz;
+	bool needs_bpf = sample_hz > 0 || session_uses_probes(s);
+	int err = needs_bpf ? open_cpu_source(s, sample_hz) : 0;
+
+	if (err)
+		return err;
 	s->process_events = process_events_open();
-	if (!s->process_events) {
-		log_error(s->log,
-			  "cannot follow the processes' mappings: perf_event_open: %s; run "
-			  "with sudo, or give the binary CAP_PERFMON",
-			  strerror(errno));
-		return -EPERM;
+	if (s->process_events)
+		return 0;
+	if (!needs_bpf) {
+		log_verbose(s->log, "mappings are read from /proc: perf_event_open: %s",
+			    strerror(errno));
+		return 0;
 	}
-	return 0;
+	log_error(s->log,
+		  "cannot follow the processes' mappings: perf_event_open: %s; run with sudo, or give "
+		  "the binary CAP_PERFMON",
+		  strerror(errno));
+	return -EPERM;
+}
+
+/* The target, at its gate, is followed and sampled from here on. */
+static int follow_target(struct session *s)
+{
+	char error[512];
+	int err;
+
+	/* the target's own fork is past, and by no process that is followed: read it before */
+	if (s->process_events) {
+		process_events_read(s->process_events);
+		session_apply_process_events(s, UINT64_MAX);
+	}
+	collect_set_root(&s->collect, s->target.pid);
+	recording_target(s->recording, s->target.pid);
+	if (!s->cpu)
+		return 0;
+	err = cpu_source_track(s->cpu, s->target.pid);
+	if (err)
+		snprintf(error, sizeof(error), "cannot follow the target: %s", strerror(-err));
+	else
+		err = cpu_source_start(s->cpu, error, sizeof(error));
+	if (err)
+		log_error(s->log, "%s", error);
+	return err;
 }
 
 static int open_gpu_side(struct session *s)
@@ -82,12 +127,13 @@ static int open_gpu_side(struct session *s)
 		return err;
 	}
 	s->gpu = gpu_source_new(&s->collect.strings, session_on_gpu_event, s);
-	s->probes = probes_new(s->cpu, s->log);
-	if (!s->gpu || !s->probes) {
+	if (session_uses_probes(s))
+		s->probes = probes_new(s->cpu, s->log);
+	if (!s->gpu || (session_uses_probes(s) && !s->probes)) {
 		log_error(s->log, "out of memory");
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < s->options->cuda_lib_count; i++) {
+	for (uint32_t i = 0; s->probes && i < s->options->cuda_lib_count; i++) {
 		const char *path = s->options->cuda_libs[i];
 
 		err = probes_scan_file(s->probes, path);
@@ -124,7 +170,8 @@ static int open_recording(struct session *s)
 static int start_target(struct session *s)
 {
 	char injection[PATH_MAX + 64], pipe[PAYLOAD_PATH_MAX + 64];
-	const char *environment[4] = {NULL};
+	const char *environment[5] = {NULL};
+	uint32_t n = 0;
 	struct target_options options = {
 		.command = s->options->command,
 		.identity = s->identity,
@@ -143,10 +190,12 @@ static int start_target(struct session *s)
 				 getenv("CUDA_INJECTION64_PATH"));
 		snprintf(injection, sizeof(injection), "CUDA_INJECTION64_PATH=%s", library);
 		snprintf(pipe, sizeof(pipe), GPU_WIRE_PIPE_ENV "=%s", s->payload.pipe_path);
-		environment[0] = injection;
-		environment[1] = pipe;
+		environment[n++] = injection;
+		environment[n++] = pipe;
+		if (!session_uses_probes(s))
+			environment[n++] = GPU_WIRE_STACKS_ENV "=1";
 		if (s->options->level == LOG_VERBOSE)
-			environment[2] = GPU_WIRE_VERBOSE_ENV "=1";
+			environment[n++] = GPU_WIRE_VERBOSE_ENV "=1";
 	}
 	return target_start(&s->target, &options);
 }
@@ -154,7 +203,6 @@ static int start_target(struct session *s)
 /* 0, or our exit status. */
 int session_set_up(struct session *s)
 {
-	char error[512];
 	int err;
 
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -162,29 +210,14 @@ int session_set_up(struct session *s)
 		log_error(s->log, "cannot watch signals: %s", strerror(errno));
 		return EXIT_PROFILER_FAILED;
 	}
-	if (open_kernel_side(s) != 0 || watch(s, cpu_source_fd(s->cpu), READY_STACKS) != 0 ||
-	    open_gpu_side(s) != 0 || open_recording(s) != 0)
+	if (open_kernel_side(s) != 0 || open_gpu_side(s) != 0 || open_recording(s) != 0)
 		return EXIT_PROFILER_FAILED;
 	err = start_target(s);
 	if (err) {
 		log_error(s->log, "cannot start a process: %s", strerror(-err));
 		return EXIT_PROFILER_FAILED;
 	}
-	/* the target's own fork is past, and by no process that is followed: read it before */
-	process_events_read(s->process_events);
-	session_apply_process_events(s, UINT64_MAX);
-	collect_set_root(&s->collect, s->target.pid);
-	recording_target(s->recording, s->target.pid);
-	err = cpu_source_track(s->cpu, s->target.pid);
-	if (err)
-		snprintf(error, sizeof(error), "cannot follow the target: %s", strerror(-err));
-	else
-		err = cpu_source_start(s->cpu, error, sizeof(error));
-	if (err) {
-		log_error(s->log, "%s", error);
-		return EXIT_PROFILER_FAILED;
-	}
-	return 0;
+	return follow_target(s) == 0 ? 0 : EXIT_PROFILER_FAILED;
 }
 
 int session_release_target(struct session *s)

@@ -56,6 +56,9 @@ uint64_t session_now_ns(void);
 
 bool session_traces_gpu(const struct session *s);
 
+/* Launch stacks come from BPF probes, not from the library in the process. */
+bool session_uses_probes(const struct session *s);
+
 /* Everything up to the closed gate, and its opening. 0, or our exit status with the reason told. */
 int session_set_up(struct session *s);
 int session_release_target(struct session *s);

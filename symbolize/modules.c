@@ -274,6 +274,24 @@ void modules_load(struct modules *modules, struct module *module)
 	close(fd);
 }
 
+void modules_load_cfi(struct modules *modules, struct module *module)
+{
+	int fd = module->fd;
+
+	(void)modules;
+	if (module->tried_cfi || module->state == MODULE_NOT_ELF || module->state == MODULE_PSEUDO)
+		return;
+	module->tried_cfi = true;
+	if (module->state != MODULE_OPEN)
+		fd = open_module(module, 0, NULL);
+	if (fd < 0)
+		return;
+	if (elf_cfi_load(fd, &module->cfi) != 0)
+		module->cfi = NULL;
+	if (module->state != MODULE_OPEN)
+		close(fd);
+}
+
 void modules_release(struct modules *modules)
 {
 	for (uint32_t i = 0; i < modules->count; i++) {
@@ -282,6 +300,7 @@ void modules_release(struct modules *modules)
 		if (module->fd >= 0)
 			close(module->fd);
 		elf_syms_free(module->syms);
+		elf_cfi_free(module->cfi);
 		free(module->names);
 		free(module->path);
 	}

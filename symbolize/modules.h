@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "symbolize/elf_cfi.h"
 #include "symbolize/elf_syms.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/maps.h"
@@ -47,6 +48,8 @@ struct module {
 	bool was_deleted; /* the kernel printed " (deleted)" after the path */
 	int fd;
 	struct elf_syms *syms;
+	struct elf_cfi *cfi; /* NULL: not loaded, or there is none */
+	bool tried_cfi;
 	const char **names; /* what symbolizer.c calls each symbol, or NULL so far; by its index */
 };
 
@@ -74,6 +77,9 @@ uint32_t modules_pin(struct modules *modules, pid_t pid, const struct map_entry 
 
 /* Loads the symbols, once: module->syms and module->names, or neither. */
 void modules_load(struct modules *modules, struct module *module);
+
+/* Loads the call-frame information, once: module->cfi, or nothing. */
+void modules_load_cfi(struct modules *modules, struct module *module);
 
 void modules_release(struct modules *modules);
 

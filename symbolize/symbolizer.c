@@ -16,7 +16,9 @@
 #include "symbolize/intern.h"
 #include "symbolize/ksyms.h"
 #include "symbolize/maps.h"
+#include "symbolize/cfi_rows.h"
 #include "symbolize/modules.h"
+#include "symbolize/symbolizer_cfi.h"
 #include "symbolize/perf_map.h"
 #include "symbolize/processes.h"
 
@@ -39,6 +41,7 @@ struct jit {
 struct symbolizer {
 	struct process_table processes;
 	struct modules modules;
+	struct cfi_rows cfi_rows;
 	struct intern names;
 	struct symbolizer_stats stats;
 
@@ -67,6 +70,7 @@ void symbolizer_free(struct symbolizer *s)
 		return;
 	process_table_release(&s->processes);
 	modules_release(&s->modules);
+	cfi_rows_release(&s->cfi_rows);
 	intern_release(&s->names);
 	free(s->refs);
 	hash_index_release(&s->ref_index);
@@ -215,14 +219,11 @@ static const struct map_entry *find_mapping(struct symbolizer *s, pid_t pid, uin
 	return entry;
 }
 
-struct code_ref symbolizer_locate(struct symbolizer *s, pid_t pid, uint64_t address)
+static struct code_ref locate_in_entry(struct symbolizer *s, pid_t pid,
+				       const struct map_entry *entry, uint64_t address)
 {
-	const struct map_entry *entry = find_mapping(s, pid, address);
-	struct code_ref ref = {.module = MODULE_UNKNOWN};
+	struct code_ref ref = {.module = modules_pin(&s->modules, pid, entry)};
 
-	if (!entry)
-		return ref;
-	ref.module = modules_pin(&s->modules, pid, entry);
 	if (ref.module == MODULE_JIT) {
 		ref.process = (uint32_t)pid;
 		ref.offset = address;
@@ -232,6 +233,32 @@ struct code_ref symbolizer_locate(struct symbolizer *s, pid_t pid, uint64_t addr
 		ref.offset = address - entry->start + entry->file_offset;
 	}
 	return ref;
+}
+
+struct code_ref symbolizer_locate(struct symbolizer *s, pid_t pid, uint64_t address)
+{
+	const struct map_entry *entry = find_mapping(s, pid, address);
+
+	return entry ? locate_in_entry(s, pid, entry, address)
+		     : (struct code_ref){.module = MODULE_UNKNOWN};
+}
+
+struct code_ref symbolizer_locate_in(struct symbolizer *s, pid_t pid,
+				     const struct code_mapping *mapping, uint64_t address)
+{
+	struct map_entry entry = {.start = mapping->start,
+				  .end = mapping->end,
+				  .file_offset = mapping->file_offset};
+
+	if (modules_add(&s->modules, mapping, &entry.module) != 0)
+		return (struct code_ref){.module = MODULE_UNKNOWN};
+	return locate_in_entry(s, pid, &entry, address);
+}
+
+const struct cfi_row *symbolizer_cfi_row(struct symbolizer *s, struct code_ref code,
+					 bool is_return_address)
+{
+	return cfi_rows_find(&s->cfi_rows, &s->modules, code, is_return_address);
 }
 
 struct code_ref symbolizer_locate_kernel(struct symbolizer *s, uint64_t address)

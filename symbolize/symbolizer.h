@@ -73,6 +73,13 @@ int symbolizer_snapshot(struct symbolizer *s, pid_t pid);
 /* A user address of `pid`, now. Unknown addresses give MODULE_UNKNOWN with offset 0. */
 struct code_ref symbolizer_locate(struct symbolizer *s, pid_t pid, uint64_t address);
 
+/*
+ * An address inside a mapping that somebody else knows of (the process itself said so): nothing is
+ * remembered of the process. `mapping` must hold the address, or the byte before it.
+ */
+struct code_ref symbolizer_locate_in(struct symbolizer *s, pid_t pid,
+				     const struct code_mapping *mapping, uint64_t address);
+
 /* An address inside the kernel. */
 struct code_ref symbolizer_locate_kernel(struct symbolizer *s, uint64_t address);
 

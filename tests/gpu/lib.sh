@@ -11,7 +11,7 @@ export CUDA_HOME=${CUDA_HOME:-/usr/local/cuda}
 # shellcheck disable=SC2034 # used by the scripts that source this
 bin=build/tests/workloads
 
-profile=./profile
+profile=${PROFILE:-./profile}
 if ! $profile --version >/dev/null 2>&1; then
 	profile=build/portable/profile
 fi
@@ -81,6 +81,11 @@ gpu_sum() {
 # reported LOG: the ns that CUPTI reported, summed over processes (needs -v)
 reported() {
 	awk '/CUPTI reported/ { s += $(NF - 1) } END { printf "%d", s }' "$1"
+}
+
+# whole LOG KIND: percent of whole stacks of "CPU samples" or "launches"
+whole() {
+	sed -n "s/^Stacks: \([0-9.]*\) % of $2 are whole.*/\1/p" "$1"
 }
 
 # correlation LOG: "matched unmatched dropped"

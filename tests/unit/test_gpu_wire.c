@@ -44,10 +44,33 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->name.more, b->name.more);
 		assert_same_string(a->name.name, b->name.name);
 		break;
-	case GPU_EVENT_LAUNCH: /* no padding in these two */
-		assert_memory_equal(&a->launch, &b->launch, sizeof(a->launch));
+	case GPU_EVENT_CODE:
+		assert_int_equal(a->code.start, b->code.start);
+		assert_int_equal(a->code.end, b->code.end);
+		assert_int_equal(a->code.file_offset, b->code.file_offset);
+		assert_int_equal(a->code.inode, b->code.inode);
+		assert_int_equal(a->code.dev_major, b->code.dev_major);
+		assert_int_equal(a->code.dev_minor, b->code.dev_minor);
+		assert_same_string(a->code.path, b->code.path);
 		break;
-	case GPU_EVENT_DROPS:
+	case GPU_EVENT_STACK:
+		assert_int_equal(a->stack.id, b->stack.id);
+		assert_int_equal(a->stack.is_whole, b->stack.is_whole);
+		assert_same_string(a->stack.function, b->stack.function);
+		assert_int_equal(a->stack.count, b->stack.count);
+		if (a->stack.count)
+			assert_memory_equal(a->stack.addresses, b->stack.addresses,
+					    a->stack.count * sizeof(uint64_t));
+		break;
+	case GPU_EVENT_LAUNCH:
+		assert_int_equal(a->launch.time_ns, b->launch.time_ns);
+		assert_int_equal(a->launch.tid, b->launch.tid);
+		assert_int_equal(a->launch.correlation_id, b->launch.correlation_id);
+		assert_int_equal(a->launch.family, b->launch.family);
+		assert_int_equal(a->launch.flags, b->launch.flags);
+		assert_int_equal(a->launch.stack_id, b->launch.stack_id);
+		break;
+	case GPU_EVENT_DROPS: /* no padding */
 		assert_memory_equal(&a->drops, &b->drops, sizeof(a->drops));
 		break;
 	case GPU_EVENT_KERNEL:
@@ -211,6 +234,7 @@ static void random_kernel(struct prng *p, struct gpu_event_kernel *e)
 struct random_event {
 	struct gpu_event event;
 	char strings[3][160];
+	uint64_t addresses[GPU_STACK_MAX_FRAMES];
 };
 
 static void random_event(struct prng *p, enum gpu_event_type type, struct random_event *r)
@@ -244,9 +268,35 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			u32(p), u32(p), random_string(p, r->strings[0], sizeof(r->strings[0]))};
 		break;
 	case GPU_EVENT_LAUNCH:
-		e->launch = (struct gpu_event_launch){
-			prng_bits(p, TIME_BITS), u32(p), u32(p),
-			prng_chance(p, 50) ? GPU_LAUNCH_RUNTIME : GPU_LAUNCH_DRIVER, u32(p)};
+		e->launch = (struct gpu_event_launch){prng_bits(p, TIME_BITS),
+						      u32(p),
+						      u32(p),
+						      prng_chance(p, 50) ? GPU_LAUNCH_RUNTIME
+									 : GPU_LAUNCH_DRIVER,
+						      u32(p),
+						      u32(p)};
+		break;
+	case GPU_EVENT_CODE:
+		e->code = (struct gpu_event_code){
+			.start = prng_bits(p, 62),
+			.file_offset = prng_bits(p, 64),
+			.inode = prng_bits(p, 64),
+			.dev_major = u32(p),
+			.dev_minor = u32(p),
+			.path = random_string(p, r->strings[0], sizeof(r->strings[0])),
+		};
+		e->code.end = e->code.start + 1 + prng_bits(p, 40);
+		break;
+	case GPU_EVENT_STACK:
+		e->stack = (struct gpu_event_stack){
+			.id = u32(p),
+			.is_whole = prng_chance(p, 50),
+			.function = "cudaLaunchKernel",
+			.count = (uint32_t)prng_below(p, GPU_STACK_MAX_FRAMES + 1),
+			.addresses = r->addresses,
+		};
+		for (uint32_t i = 0; i < e->stack.count; i++)
+			r->addresses[i] = prng_bits(p, 64);
 		break;
 	case GPU_EVENT_KERNEL:
 		random_kernel(p, &e->kernel);

@@ -53,7 +53,9 @@ static void *launch(void *worker)
 	for (uint32_t i = 0; i < w->count; i++) {
 		uint32_t id = w->number << 16 | i;
 
-		launch_log_add(w->sink, id, GPU_LAUNCH_RUNTIME, 0);
+		launch_log_add(w->sink, &(struct gpu_event_launch){.correlation_id = id,
+								   .family = GPU_LAUNCH_RUNTIME,
+								   .flags = 0});
 		if (launch_log_last_correlation(&seen) != id || !seen)
 			return w;
 	}
@@ -178,8 +180,12 @@ static void family_and_flags_come_through(void **state)
 {
 	struct bench *b = *state;
 
-	launch_log_add(&b->sink, 5 << 16, GPU_LAUNCH_RUNTIME, 0);
-	launch_log_add(&b->sink, 5 << 16 | 1, GPU_LAUNCH_DRIVER, GPU_LAUNCH_IS_GRAPH);
+	launch_log_add(&b->sink, &(struct gpu_event_launch){.correlation_id = 5 << 16,
+							    .family = GPU_LAUNCH_RUNTIME,
+							    .flags = 0});
+	launch_log_add(&b->sink, &(struct gpu_event_launch){.correlation_id = 5 << 16 | 1,
+							    .family = GPU_LAUNCH_DRIVER,
+							    .flags = GPU_LAUNCH_IS_GRAPH});
 	launch_log_drain(&b->sink);
 	launch_log_drain(&b->sink);
 	finish(b);

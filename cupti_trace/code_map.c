@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/code_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_SIZE 8192
+
+/* Reads hexadecimal or decimal digits at *at, and the one character behind them. */
+static uint64_t take_number(const char **at, unsigned int base)
+{
+	uint64_t value = 0;
+
+	for (;; (*at)++) {
+		char c = **at;
+		unsigned int digit = c >= '0' && c <= '9' ? (unsigned int)(c - '0')
+				     : c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a' + 10) : 16;
+
+		if (digit >= base)
+			break;
+		value = value * base + digit;
+	}
+	if (**at)
+		(*at)++;
+	return value;
+}
+
+static bool is_cuda_path(const char *path)
+{
+	static const char *const names[] = {"libcuda.so", "libcudart.so", "libcupti.so",
+					    "libprofile_cupti"};
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(base, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* "start-end perms offset major:minor inode   path" (proc(5)) */
+static void take_line(struct code_map *map, const char *line)
+{
+	uint64_t own = (uint64_t)(uintptr_t)take_line;
+	struct code_map_entry *entry = &map->entries[map->count];
+	struct gpu_event_code *code = &entry->code;
+	const char *at = line;
+	size_t length;
+
+	memset(entry, 0, sizeof(*entry));
+	code->start = take_number(&at, 16);
+	code->end = take_number(&at, 16);
+	if (strlen(at) < 5 || at[2] != 'x')
+		return;
+	at += 5;
+	code->file_offset = take_number(&at, 16);
+	code->dev_major = (uint32_t)take_number(&at, 16);
+	code->dev_minor = (uint32_t)take_number(&at, 16);
+	code->inode = take_number(&at, 10);
+	while (*at == ' ')
+		at++;
+	length = strlen(at) + 1;
+	if (map->count + 1 >= CODE_MAP_MAX || map->paths_used + length > CODE_MAP_PATH_BYTES)
+		return;
+	code->path = memcpy(map->paths + map->paths_used, at, length);
+	map->paths_used += (uint32_t)length;
+	entry->is_cuda = is_cuda_path(at) || (own >= code->start && own < code->end);
+	map->count++;
+}
+
+static int read_lines(struct code_map *map, int fd)
+{
+	char buffer[LINE_SIZE];
+	size_t used = 0;
+
+	for (;;) {
+		ssize_t n = read(fd, buffer + used, sizeof(buffer) - 1 - used);
+		char *line = buffer, *newline;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		used += (size_t)n;
+		buffer[used] = '\0';
+		while ((newline = memchr(line, '\n', used - (size_t)(line - buffer)))) {
+			*newline = '\0';
+			take_line(map, line);
+			line = newline + 1;
+		}
+		used -= (size_t)(line - buffer);
+		memmove(buffer, line, used);
+		if (used == sizeof(buffer) - 1)
+			used = 0; /* no such line is ours */
+	}
+}
+
+int code_map_read(struct code_map *map)
+{
+	int fd, err;
+
+	if (!map->entries)
+		map->entries = malloc(CODE_MAP_MAX * sizeof(*map->entries));
+	if (!map->paths)
+		map->paths = malloc(CODE_MAP_PATH_BYTES);
+	map->count = 0;
+	map->paths_used = 0;
+	if (!map->entries || !map->paths)
+		return -ENOMEM;
+	fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = read_lines(map, fd);
+	close(fd);
+	return err;
+}
+
+struct code_map_entry *code_map_find(struct code_map *map, uint64_t pc)
+{
+	uint32_t low = 0, high = map->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (map->entries[middle].code.end <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < map->count && map->entries[low].code.start <= pc ? &map->entries[low] : NULL;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/launch_stack.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cupti_trace/code_map.h"
+#include "cupti_trace/unwind.h"
+
+#define THREAD_SLOTS 512
+
+struct known_stack {
+	uint64_t hash; /* 0: free */
+	uint32_t id;
+};
+
+/*
+ * One instance for the process, like the library itself. `generation` changes whenever ids are
+ * forgotten; thread caches of an older one are not believed.
+ */
+static struct {
+	pthread_mutex_t lock;
+	struct known_stack *slots;
+	uint32_t slot_count; /* a power of two */
+	uint32_t count;      /* in this generation */
+	uint32_t next_id;
+	uint64_t adds, subs; /* what the loader counted when last looked */
+	struct code_map map;
+	bool map_is_stale;   /* code was mapped or unmapped since it was read */
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_id = 1, .map_is_stale = true};
+static _Atomic uint32_t generation = 1;
+
+static __thread struct {
+	uint32_t generation;
+	struct known_stack slots[THREAD_SLOTS];
+} thread_cache;
+
+static int read_counts(struct dl_phdr_info *info, size_t size, void *data)
+{
+	uint64_t *counts = data;
+
+	(void)size;
+	counts[0] = info->dlpi_adds;
+	counts[1] = info->dlpi_subs;
+	return 1;
+}
+
+void launch_stack_check_code(void)
+{
+	uint64_t counts[2] = {0};
+
+	dl_iterate_phdr(read_counts, counts);
+	pthread_mutex_lock(&table.lock);
+	if (counts[0] != table.adds || counts[1] != table.subs) {
+		if (counts[1] != table.subs) {
+			/* rows and stacks may now mean other code */
+			unwind_forget();
+			if (table.slots)
+				memset(table.slots, 0, table.slot_count * sizeof(*table.slots));
+			table.count = 0;
+			atomic_fetch_add(&generation, 1);
+		}
+		table.adds = counts[0];
+		table.subs = counts[1];
+		table.map_is_stale = true;
+	}
+	pthread_mutex_unlock(&table.lock);
+}
+
+/* ---- known stacks ---- */
+
+static struct known_stack *find_slot(uint64_t hash)
+{
+	uint32_t mask = table.slot_count - 1, i = (uint32_t)(hash >> 20) & mask;
+
+	while (table.slots[i].hash && table.slots[i].hash != hash)
+		i = (i + 1) & mask;
+	return &table.slots[i];
+}
+
+static bool make_room(void)
+{
+	uint32_t old_count = table.slot_count, count = old_count ? old_count * 2 : 1024;
+	struct known_stack *old = table.slots;
+
+	if (table.count * 2 < old_count)
+		return true;
+	table.slots = calloc(count, sizeof(*table.slots));
+	if (!table.slots) {
+		table.slots = old;
+		return false;
+	}
+	table.slot_count = count;
+	for (uint32_t i = 0; i < old_count; i++)
+		if (old[i].hash)
+			*find_slot(old[i].hash) = old[i];
+	free(old);
+	return true;
+}
+
+/* The mapping of a pc, told to the profiler if it was not yet. */
+static const struct code_map_entry *find_code(struct sink *sink, uint64_t pc)
+{
+	struct code_map_entry *entry = table.map_is_stale ? NULL : code_map_find(&table.map, pc);
+
+	if (!entry) {
+		code_map_read(&table.map);
+		table.map_is_stale = false;
+		entry = code_map_find(&table.map, pc);
+	}
+	if (entry && !entry->sent) {
+		struct gpu_event event = {.type = GPU_EVENT_CODE, .code = entry->code};
+
+		sink_put(sink, &event);
+		entry->sent = true;
+	}
+	return entry;
+}
+
+static void send_stack(struct sink *sink, uint32_t id, const char *function,
+		       const struct unwind_stack *stack)
+{
+	uint32_t first = 0, count;
+	struct gpu_event event = {.type = GPU_EVENT_STACK};
+
+	for (bool inside = true; first < stack->count && inside; first += inside) {
+		const struct code_map_entry *entry = find_code(sink, stack->pcs[first] - 1);
+
+		inside = entry && entry->is_cuda;
+	}
+	for (uint32_t i = first; i < stack->count; i++)
+		find_code(sink, stack->pcs[i] - 1);
+	count = stack->count - first;
+	event.stack.id = id;
+	event.stack.function = function;
+	event.stack.is_whole = stack->is_whole && count <= GPU_STACK_MAX_FRAMES;
+	event.stack.count = count < GPU_STACK_MAX_FRAMES ? count : GPU_STACK_MAX_FRAMES;
+	event.stack.addresses = stack->pcs + first;
+	sink_put(sink, &event);
+}
+
+/* The id of a stack that this thread has not seen lately. */
+static uint32_t find_id(struct sink *sink, uint64_t hash, const char *function,
+			const struct unwind_stack *stack)
+{
+	struct known_stack *slot;
+	uint32_t id = 0;
+
+	pthread_mutex_lock(&table.lock);
+	if (make_room()) {
+		slot = find_slot(hash);
+		if (!slot->hash && table.count < LAUNCH_STACKS_MAX) {
+			slot->hash = hash;
+			slot->id = table.next_id++;
+			table.count++;
+			send_stack(sink, slot->id, function, stack);
+		}
+		id = slot->hash ? slot->id : 0;
+	}
+	pthread_mutex_unlock(&table.lock);
+	return id;
+}
+
+static uint64_t hash_stack(const char *function, const struct unwind_stack *stack)
+{
+	uint64_t h = (uint64_t)(uintptr_t)function * 0x9e3779b97f4a7c15u;
+
+	for (uint32_t i = 0; i < stack->count; i++) {
+		h = (h ^ stack->pcs[i]) * 0x9e3779b97f4a7c15u;
+		h ^= h >> 32;
+	}
+	return h ? h : 1;
+}
+
+uint32_t launch_stack_capture(struct sink *sink, const char *function)
+{
+	uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
+	struct unwind_stack stack;
+	struct known_stack *slot;
+	uint64_t hash;
+
+	unwind_own_stack(&stack);
+	if (stack.count == 0)
+		return 0;
+	hash = hash_stack(function, &stack);
+	if (thread_cache.generation != now) {
+		memset(&thread_cache, 0, sizeof(thread_cache));
+		thread_cache.generation = now;
+	}
+	slot = &thread_cache.slots[(hash >> 40) % THREAD_SLOTS];
+	if (slot->hash != hash) {
+		slot->id = find_id(sink, hash, function, &stack);
+		slot->hash = hash;
+	}
+	return slot->id;
+}

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/unwind.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "symbolize/cfi.h"
+
+#define CACHE_SLOTS 65536u /* a power of two; 1 MiB */
+#define CACHE_PROBES 8
+#define COPY_BYTES (32u << 10) /* of a foreign stack */
+
+/* ---- rows, packed into one word so that they can be stored at once ---- */
+
+enum row_kind {
+	ROW_NONE = 0, /* the slot is empty */
+	ROW_RSP,      /* CFA = rsp + offset */
+	ROW_RBP,      /* CFA = rbp + offset */
+	ROW_OUTERMOST,
+	ROW_FRAME_POINTER, /* no table: by the frame pointer, if that leads anywhere */
+	ROW_FULL,          /* needs the whole machinery each time */
+};
+
+static uint64_t pack(enum row_kind kind, int32_t cfa_offset, int16_t rbp_offset)
+{
+	return (uint64_t)kind << 56 | (uint64_t)(uint16_t)rbp_offset << 32 | (uint32_t)cfa_offset;
+}
+
+struct slot {
+	_Atomic uint64_t pc;
+	_Atomic uint64_t row;
+};
+
+/* Shared by all threads of the process; see unwind.h. */
+static struct slot cache[CACHE_SLOTS];
+
+static uint32_t slot_of(uint64_t pc)
+{
+	return (uint32_t)((pc * 0x9e3779b97f4a7c15u) >> 40) & (CACHE_SLOTS - 1);
+}
+
+static uint64_t cache_get(uint64_t pc)
+{
+	uint32_t at = slot_of(pc);
+
+	for (uint32_t i = 0; i < CACHE_PROBES; i++) {
+		struct slot *slot = &cache[(at + i) & (CACHE_SLOTS - 1)];
+		uint64_t key = atomic_load_explicit(&slot->pc, memory_order_acquire);
+
+		if (key == pc) {
+			uint64_t row = atomic_load_explicit(&slot->row, memory_order_acquire);
+
+			/* taken over by another pc meanwhile? */
+			return atomic_load_explicit(&slot->pc, memory_order_relaxed) == pc ? row
+											   : 0;
+		}
+		if (key == 0)
+			return 0;
+	}
+	return 0;
+}
+
+static void cache_put(uint64_t pc, uint64_t row)
+{
+	uint32_t at = slot_of(pc);
+	struct slot *slot = &cache[at];
+
+	for (uint32_t i = 0; i < CACHE_PROBES; i++) {
+		uint64_t expected = 0;
+
+		slot = &cache[(at + i) & (CACHE_SLOTS - 1)];
+		if (atomic_compare_exchange_strong(&slot->pc, &expected, pc) || expected == pc) {
+			atomic_store_explicit(&slot->row, row, memory_order_release);
+			return;
+		}
+	}
+	/* all taken: the last gives way. Readers see an empty row until the new one is there. */
+	atomic_store(&slot->row, 0);
+	atomic_store(&slot->pc, pc);
+	atomic_store_explicit(&slot->row, row, memory_order_release);
+}
+
+void unwind_forget(void)
+{
+	for (uint32_t i = 0; i < CACHE_SLOTS; i++) {
+		atomic_store_explicit(&cache[i].row, 0, memory_order_relaxed);
+		atomic_store_explicit(&cache[i].pc, 0, memory_order_relaxed);
+	}
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* ---- tables ---- */
+
+struct object {
+	uint64_t start, end; /* of its mapping */
+	const uint8_t *index;
+};
+
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 35)
+/* Resolved at run time, so that the library also loads where glibc is older. */
+typedef int (*find_object_fn)(void *address, struct dl_find_object *result);
+
+static bool find_by_loader(uint64_t pc, struct object *object)
+{
+	static _Atomic(find_object_fn) function;
+	static _Atomic bool looked;
+	struct dl_find_object found;
+	find_object_fn find;
+
+	if (!atomic_load(&looked)) {
+		atomic_store(&function, (find_object_fn)dlsym(RTLD_DEFAULT, "_dl_find_object"));
+		atomic_store(&looked, true);
+	}
+	find = atomic_load(&function);
+	if (!find || find((void *)(uintptr_t)pc, &found) != 0 || !found.dlfo_eh_frame)
+		return false;
+	object->start = (uint64_t)(uintptr_t)found.dlfo_map_start;
+	object->end = (uint64_t)(uintptr_t)found.dlfo_map_end;
+	object->index = found.dlfo_eh_frame;
+	return true;
+}
+#else
+static bool find_by_loader(uint64_t pc, struct object *object)
+{
+	(void)pc;
+	(void)object;
+	return false;
+}
+#endif
+
+struct search {
+	uint64_t pc;
+	struct object *object;
+};
+
+static int match_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct search *s = data;
+	const uint8_t *index = NULL;
+	uint64_t end = 0;
+	bool holds = false;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_GNU_EH_FRAME)
+			index = (const uint8_t *)(uintptr_t)start;
+		if (p->p_type != PT_LOAD)
+			continue;
+		if (start + p->p_memsz > end)
+			end = start + p->p_memsz;
+		holds |= s->pc >= start && s->pc < start + p->p_memsz;
+	}
+	if (!holds || !index)
+		return 0;
+	*s->object = (struct object){.start = info->dlpi_addr, .end = end, .index = index};
+	return 1;
+}
+
+static bool find_object(uint64_t pc, struct object *object)
+{
+	struct search s = {.pc = pc, .object = object};
+
+	return find_by_loader(pc, object) || dl_iterate_phdr(match_object, &s) == 1;
+}
+
+/*
+ * The tables of a loaded object lie in its mapping: the index where the loader says, the frames where
+ * the index says (an encoded pointer, in practice pc-relative and 4 bytes), both to the mapping's end
+ * at most.
+ */
+static bool find_table(uint64_t pc, struct cfi_table *table)
+{
+	const uint8_t pc_relative_s32 = 0x1b;
+	struct object object;
+	uint64_t index;
+	int32_t offset;
+
+	if (!find_object(pc, &object))
+		return false;
+	index = (uint64_t)(uintptr_t)object.index;
+	if (index + 12 > object.end || object.index[0] != 1 || object.index[1] != pc_relative_s32)
+		return false;
+	memcpy(&offset, object.index + 4, sizeof(offset));
+	memset(table, 0, sizeof(*table));
+	table->index = object.index;
+	table->index_address = index;
+	table->index_size = object.end - index;
+	table->frames_address = index + 4 + (uint64_t)(int64_t)offset;
+	if (table->frames_address < object.start || table->frames_address >= object.end)
+		return false;
+	table->frames = (const uint8_t *)(uintptr_t)table->frames_address;
+	table->frames_size = object.end - table->frames_address;
+	return true;
+}
+
+static uint64_t look_up(uint64_t pc, struct cfi_row *full)
+{
+	struct cfi_simple_row simple;
+	struct cfi_table table;
+
+	if (!find_table(pc, &table) || cfi_find_row(&table, pc, full) != 0)
+		return pack(ROW_FRAME_POINTER, 0, 0);
+	if (!cfi_simplify(full, &simple))
+		return pack(ROW_FULL, 0, 0);
+	if (simple.is_outermost)
+		return pack(ROW_OUTERMOST, 0, 0);
+	return pack(simple.from_rbp ? ROW_RBP : ROW_RSP, simple.cfa_offset, simple.rbp_offset);
+}
+
+/* ---- the stack's memory ---- */
+
+/* [start, end) in the thread's addresses, readable at `bytes`. */
+struct memory {
+	uint64_t start, end;
+	const unsigned char *bytes;
+};
+
+static bool read_word(const struct memory *m, uint64_t address, uint64_t *value)
+{
+	if (address < m->start || address > m->end - 8 || (address & 7))
+		return false;
+	memcpy(value, m->bytes + (address - m->start), sizeof(*value));
+	return true;
+}
+
+static bool read_for_cfi(void *context, uint64_t address, uint64_t *value)
+{
+	return read_word(context, address, value);
+}
+
+/* The thread's stack: looked up once a thread, which takes some 10 us. */
+static __thread struct {
+	uint64_t low, high;
+	bool known;
+} own_stack;
+
+static void find_own_stack(void)
+{
+	pthread_attr_t attributes;
+	void *address;
+	size_t size;
+
+	own_stack.known = true;
+	if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+		return;
+	if (pthread_attr_getstack(&attributes, &address, &size) == 0) {
+		own_stack.low = (uint64_t)(uintptr_t)address;
+		own_stack.high = own_stack.low + size;
+	}
+	pthread_attr_destroy(&attributes);
+}
+
+/*
+ * A foreign stack's end is not known: the kernel copies as much as there is. The buffer is made once
+ * a thread that needs it, and lives as long as the process: a thread's end runs no code of ours here.
+ */
+static bool copy_stack(struct memory *m, uint64_t sp)
+{
+	static __thread unsigned char *buffer;
+
+	if (!buffer)
+		buffer = malloc(COPY_BYTES);
+	for (size_t size = buffer ? COPY_BYTES : 0; size >= 4096; size /= 2) {
+		struct iovec local = {.iov_base = buffer, .iov_len = size};
+		struct iovec remote = {.iov_base = (void *)(uintptr_t)sp, .iov_len = size};
+		ssize_t n = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+
+		if (n >= 16) {
+			*m = (struct memory){sp, sp + ((uint64_t)n & ~7u), buffer};
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- walking ---- */
+
+struct walk {
+	struct memory memory;
+	bool interrupted; /* the pc is where a signal came, not a return address */
+	struct cfi_registers registers; /* of the frame being left; see `exact` */
+	bool exact;                     /* registers other than rsp, rbp, pc are right too */
+};
+
+/* One step by a simple row. False when the stack leads no further. */
+static bool step_simple(struct walk *w, uint64_t row)
+{
+	enum row_kind kind = (enum row_kind)(row >> 56);
+	int16_t rbp_offset = (int16_t)(uint16_t)(row >> 32);
+	uint64_t *value = w->registers.value;
+	uint64_t base = value[kind == ROW_RBP ? CFI_RBP : CFI_RSP];
+	uint64_t cfa = base + (uint64_t)(int64_t)(int32_t)(uint32_t)row;
+
+	if (cfa <= value[CFI_RSP] || !read_word(&w->memory, cfa - 8, &value[CFI_PC]))
+		return false;
+	if (rbp_offset > CFI_RBP_UNDEFINED &&
+	    !read_word(&w->memory, cfa + (uint64_t)(int64_t)rbp_offset, &value[CFI_RBP]))
+		return false;
+	value[CFI_RSP] = cfa;
+	w->exact = false; /* rbx, r12..r15 were not followed */
+	return true;
+}
+
+static bool step_frame_pointer(struct walk *w)
+{
+	uint64_t *value = w->registers.value, rbp = value[CFI_RBP], pc, saved;
+
+	if (rbp < value[CFI_RSP] || !read_word(&w->memory, rbp, &saved) ||
+	    !read_word(&w->memory, rbp + 8, &pc) || pc < 4096)
+		return false;
+	value[CFI_RSP] = rbp + 16;
+	value[CFI_RBP] = saved;
+	value[CFI_PC] = pc;
+	w->exact = false;
+	return true;
+}
+
+/* A row of another form: signal frames, realigned stacks, PLT entries. */
+static bool step_full(struct walk *w, uint64_t pc)
+{
+	uint64_t sp = w->registers.value[CFI_RSP];
+	struct cfi_table table;
+	struct cfi_row row;
+
+	if (!find_table(pc, &table) || cfi_find_row(&table, pc, &row) != 0)
+		return false;
+	if (!w->exact)
+		w->registers.known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC;
+	w->interrupted = row.is_signal_frame;
+	return cfi_apply(&row, &w->registers, read_for_cfi, &w->memory) == 0 &&
+	       w->registers.value[CFI_RSP] > sp;
+}
+
+static void walk(struct walk *w, struct unwind_stack *stack)
+{
+	while (stack->count < UNWIND_MAX_FRAMES) {
+		uint64_t pc = w->registers.value[CFI_PC], at = w->interrupted ? pc : pc - 1, row;
+		bool moved;
+
+		if (pc == 0) {
+			stack->is_whole = true; /* clone's and makecontext's stacks end in a zero */
+			return;
+		}
+		stack->pcs[stack->count++] = pc;
+		w->interrupted = false;
+		/* a return address may lie behind the end of its function */
+		row = cache_get(at);
+		if (!row) {
+			struct cfi_row full;
+
+			row = look_up(at, &full);
+			cache_put(at, row);
+		}
+		switch ((enum row_kind)(row >> 56)) {
+		case ROW_RSP:
+		case ROW_RBP:
+			moved = step_simple(w, row);
+			break;
+		case ROW_OUTERMOST:
+			stack->is_whole = true;
+			return;
+		case ROW_FULL:
+			moved = step_full(w, at);
+			break;
+		default:
+			moved = step_frame_pointer(w);
+			break;
+		}
+		if (!moved)
+			return;
+	}
+}
+
+__attribute__((noinline)) void unwind_own_stack(struct unwind_stack *stack)
+{
+	struct walk w = {.exact = false};
+	uint64_t rbp = (uint64_t)(uintptr_t)__builtin_frame_address(0), *value;
+
+	stack->count = 0;
+	stack->is_whole = false;
+	if (!own_stack.known)
+		find_own_stack();
+	/* this file is built with frame pointers: [rbp] is the caller's rbp, [rbp + 8] where it goes on */
+	value = w.registers.value;
+	memcpy(&value[CFI_RBP], (const void *)(uintptr_t)rbp, 8);
+	memcpy(&value[CFI_PC], (const void *)(uintptr_t)(rbp + 8), 8);
+	value[CFI_RSP] = rbp + 16;
+	w.registers.known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC;
+	if (rbp >= own_stack.low && rbp < own_stack.high)
+		w.memory = (struct memory){rbp, own_stack.high, (const unsigned char *)(uintptr_t)rbp};
+	else if (!copy_stack(&w.memory, rbp))
+		return;
+	walk(&w, stack);
+}

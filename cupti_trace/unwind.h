@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calling thread's own stack, by call-frame information, at a few ns a frame.
+ *
+ * The row that leads from a pc to its caller is looked up once and kept in a table that all threads
+ * share without locks, so a warm walk is a hash look-up and two loads a frame, with no frame
+ * pointers, no allocation, no system call. Tables are found through _dl_find_object (glibc 2.35) or
+ * dl_iterate_phdr. Code without tables (a JIT's) is walked by frame pointer where that is plausible.
+ *
+ * Nothing but the thread's own stack is read, and nothing outside its bounds; on a stack that is not
+ * the thread's (a coroutine's) a copy made by the kernel is walked instead.
+ */
+#ifndef CUPTI_TRACE_UNWIND_H
+#define CUPTI_TRACE_UNWIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define UNWIND_MAX_FRAMES 240
+
+struct unwind_stack {
+	uint32_t count;
+	bool is_whole; /* ends where the thread starts; else it is cut: too deep, or no way on */
+	uint64_t pcs[UNWIND_MAX_FRAMES]; /* innermost first; all are return addresses */
+};
+
+/* Walks from the caller of the function that calls this. */
+void unwind_own_stack(struct unwind_stack *stack);
+
+/* Forgets all rows: code was unmapped, and other code may come to lie there. Any thread. */
+void unwind_forget(void);
+
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/wire_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct wire_process {
+	uint32_t pid;
+	uint32_t count;
+	uint32_t *stacks; /* by id */
+	struct code_mapping *code; /* in order of arrival */
+	uint32_t code_count, code_capacity;
+};
+
+static void forget(struct wire_process *p)
+{
+	for (uint32_t i = 0; i < p->code_count; i++)
+		free((char *)p->code[i].path);
+	free(p->code);
+	free(p->stacks);
+	*p = (struct wire_process){.pid = p->pid};
+}
+
+void wire_stacks_release(struct wire_stacks *w)
+{
+	for (uint32_t i = 0; i < w->count; i++)
+		forget(&w->processes[i]);
+	free(w->processes);
+	hash_index_release(&w->index);
+	memset(w, 0, sizeof(*w));
+}
+
+static bool process_equal(const void *records, uint32_t position, const void *key)
+{
+	return ((const struct wire_process *)records + position)->pid == *(const uint32_t *)key;
+}
+
+static struct wire_process *find(const struct wire_stacks *w, uint32_t pid)
+{
+	uint32_t at = hash_index_find(&w->index, hash_bytes(&pid, sizeof(pid)), process_equal,
+				      w->processes, &pid);
+
+	return at == HASH_INDEX_NONE ? NULL : &w->processes[at];
+}
+
+static struct wire_process *find_or_add(struct wire_stacks *w, uint32_t pid)
+{
+	struct wire_process *p = find(w, pid);
+
+	if (p)
+		return p;
+	if (w->count == w->capacity) {
+		uint32_t capacity = w->capacity ? w->capacity * 2 : 16;
+
+		p = realloc(w->processes, capacity * sizeof(*p));
+		if (!p)
+			return NULL;
+		w->processes = p;
+		w->capacity = capacity;
+	}
+	if (hash_index_add(&w->index, hash_bytes(&pid, sizeof(pid)), w->count) != 0)
+		return NULL;
+	w->processes[w->count] = (struct wire_process){.pid = pid};
+	return &w->processes[w->count++];
+}
+
+int wire_stacks_add_code(struct wire_stacks *w, uint32_t pid, const struct code_mapping *mapping)
+{
+	struct wire_process *p = find_or_add(w, pid);
+	char *path;
+
+	if (!p)
+		return -ENOMEM;
+	if (p->code_count == WIRE_STACKS_MAX_CODE)
+		return -ENOSPC;
+	if (p->code_count == p->code_capacity) {
+		uint32_t capacity = p->code_capacity ? p->code_capacity * 2 : 64;
+		struct code_mapping *code = realloc(p->code, capacity * sizeof(*code));
+
+		if (!code)
+			return -ENOMEM;
+		p->code = code;
+		p->code_capacity = capacity;
+	}
+	path = strdup(mapping->path);
+	if (!path)
+		return -ENOMEM;
+	p->code[p->code_count] = *mapping;
+	p->code[p->code_count++].path = path;
+	return 0;
+}
+
+const struct code_mapping *wire_stacks_find_code(const struct wire_stacks *w, uint32_t pid,
+						 uint64_t address)
+{
+	const struct wire_process *p = find(w, pid);
+
+	/* the latest word first */
+	for (uint32_t i = p ? p->code_count : 0; i-- > 0;)
+		if (address > p->code[i].start && address <= p->code[i].end)
+			return &p->code[i];
+	return NULL;
+}
+
+int wire_stacks_set(struct wire_stacks *w, uint32_t pid, uint32_t id, uint32_t stack)
+{
+	struct wire_process *p;
+
+	if (id == 0 || id >= WIRE_STACKS_MAX_ID)
+		return -ERANGE;
+	p = find_or_add(w, pid);
+	if (!p)
+		return -ENOMEM;
+	if (id >= p->count) {
+		uint32_t count = id < 128 ? 256 : id * 2;
+		uint32_t *stacks = realloc(p->stacks, count * sizeof(*stacks));
+
+		if (!stacks)
+			return -ENOMEM;
+		for (uint32_t i = p->count; i < count; i++)
+			stacks[i] = WIRE_STACKS_NONE;
+		p->stacks = stacks;
+		p->count = count;
+	}
+	p->stacks[id] = stack;
+	return 0;
+}
+
+uint32_t wire_stacks_get(const struct wire_stacks *w, uint32_t pid, uint32_t id)
+{
+	const struct wire_process *p = find(w, pid);
+
+	return p && id < p->count ? p->stacks[id] : WIRE_STACKS_NONE;
+}
+
+void wire_stacks_forget(struct wire_stacks *w, uint32_t pid)
+{
+	struct wire_process *p = find(w, pid);
+
+	if (p)
+		forget(p);
+}

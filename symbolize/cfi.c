@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/cfi.h"
+
+#include <errno.h>
+#include <string.h>
+#include "symbolize/cfi_private.h"
+
+/* DW_EH_PE_*: how a pointer is encoded. */
+enum {
+	ENC_ABSOLUTE = 0x00,
+	ENC_ULEB = 0x01,
+	ENC_U16 = 0x02,
+	ENC_U32 = 0x03,
+	ENC_U64 = 0x04,
+	ENC_SLEB = 0x09,
+	ENC_S16 = 0x0a,
+	ENC_S32 = 0x0b,
+	ENC_S64 = 0x0c,
+	ENC_FORMAT = 0x0f,
+	ENC_PC_RELATIVE = 0x10,
+	ENC_DATA_RELATIVE = 0x30,
+	ENC_APPLICATION = 0x70,
+	ENC_OMIT = 0xff,
+};
+
+static uint64_t address_of(const struct cfi_table *t, const uint8_t *at)
+{
+	return t->frames_address + (uint64_t)(at - t->frames);
+}
+
+uint64_t cfi_read_pointer(struct bytes *b, uint8_t encoding, uint64_t here, uint64_t data)
+{
+	uint64_t value;
+
+	switch (encoding & ENC_FORMAT) {
+	case ENC_ABSOLUTE:
+	case ENC_U64:
+	case ENC_S64:
+		value = bytes_u64(b);
+		break;
+	case ENC_ULEB:
+		value = bytes_uleb(b);
+		break;
+	case ENC_SLEB:
+		value = (uint64_t)bytes_sleb(b);
+		break;
+	case ENC_U16:
+		value = bytes_u16(b);
+		break;
+	case ENC_S16:
+		value = (uint64_t)(int16_t)bytes_u16(b);
+		break;
+	case ENC_U32:
+		value = bytes_u32(b);
+		break;
+	case ENC_S32:
+		value = (uint64_t)(int32_t)bytes_u32(b);
+		break;
+	default:
+		b->bad = true;
+		return 0;
+	}
+	switch (encoding & ENC_APPLICATION) {
+	case 0:
+		return value;
+	case ENC_PC_RELATIVE:
+		return value + here;
+	case ENC_DATA_RELATIVE:
+		return value + data;
+	default:
+		b->bad = true;
+		return 0;
+	}
+}
+
+/* ---- entries ---- */
+
+enum entry { ENTRY, ENTRY_TERMINATOR, ENTRY_BROKEN };
+
+/* The body of the entry at `b`: what follows its length. */
+static enum entry next_entry(struct bytes *b, struct bytes *body)
+{
+	uint64_t length = bytes_u32(b);
+
+	if (length == UINT32_MAX)
+		length = bytes_u64(b);
+	if (!b->bad && length == 0)
+		return ENTRY_TERMINATOR;
+	*body = bytes_take(b, length);
+	return b->bad ? ENTRY_BROKEN : ENTRY;
+}
+
+static struct bytes bytes_of(const struct cfi_table *t)
+{
+	return (struct bytes){.at = t->frames, .end = t->frames + t->frames_size};
+}
+
+static void read_augmentation(const struct cfi_table *t, struct bytes *b, const char *letters,
+			      struct cfi_common *common)
+{
+	uint64_t size;
+	struct bytes data;
+
+	if (letters[0] != 'z')
+		return;
+	common->has_augmentation_data = true;
+	size = bytes_uleb(b);
+	data = bytes_take(b, size);
+	for (letters++; *letters; letters++) {
+		if (*letters == 'R') {
+			common->pointer_encoding = bytes_u8(&data);
+		} else if (*letters == 'P') {
+			uint8_t encoding = bytes_u8(&data);
+
+			/* the address is of no use here, only its size */
+			cfi_read_pointer(&data, encoding & ENC_FORMAT, address_of(t, data.at), 0);
+		} else if (*letters == 'L') {
+			bytes_u8(&data);
+		} else if (*letters == 'S') {
+			common->is_signal_frame = true;
+		} else {
+			break; /* later letters' data cannot be found, and we need none of it */
+		}
+	}
+}
+
+static bool read_common(const struct cfi_table *t, uint64_t offset, struct cfi_common *common)
+{
+	struct bytes b = bytes_of(t), body;
+	const char *letters;
+	uint64_t id;
+	uint8_t version;
+
+	if (offset >= t->frames_size)
+		return false;
+	b.at += offset;
+	if (next_entry(&b, &body) != ENTRY)
+		return false;
+	id = bytes_u32(&body);
+	version = bytes_u8(&body);
+	if (id != (t->is_debug_frame ? UINT32_MAX : 0) || version == 0 || version > 4)
+		return false;
+	letters = (const char *)body.at;
+	bytes_skip_string(&body);
+	memset(common, 0, sizeof(*common));
+	if (version == 4)
+		bytes_take(&body, 2); /* address and segment size */
+	common->code_alignment = bytes_uleb(&body);
+	common->data_alignment = bytes_sleb(&body);
+	if (version == 1)
+		bytes_u8(&body);
+	else
+		bytes_uleb(&body); /* return address column: 16 on x86-64 */
+	if (body.bad)
+		return false;
+	read_augmentation(t, &body, letters, common);
+	common->program = body;
+	return !body.bad;
+}
+
+/* Reads the FDE whose length field is at `offset`; false if it is a CIE or broken. */
+static bool read_function(const struct cfi_table *t, uint64_t offset, struct cfi_function *f)
+{
+	struct bytes b = bytes_of(t), body;
+	uint64_t id_at, id;
+
+	if (offset >= t->frames_size)
+		return false;
+	b.at += offset;
+	if (next_entry(&b, &body) != ENTRY)
+		return false;
+	id_at = (uint64_t)(body.at - t->frames);
+	id = bytes_u32(&body);
+	if (body.bad || id == (t->is_debug_frame ? UINT32_MAX : 0))
+		return false;
+	/* .eh_frame: backwards from here; .debug_frame: from the section's start */
+	if (!t->is_debug_frame && id > id_at)
+		return false;
+	if (!read_common(t, t->is_debug_frame ? id : id_at - id, &f->common))
+		return false;
+	f->start = cfi_read_pointer(&body, f->common.pointer_encoding, address_of(t, body.at), 0);
+	f->end = f->start + cfi_read_pointer(&body, f->common.pointer_encoding & ENC_FORMAT, 0, 0);
+	if (f->common.has_augmentation_data)
+		bytes_take(&body, bytes_uleb(&body));
+	f->program = body;
+	return !body.bad && f->end >= f->start;
+}
+
+int cfi_each_function(const struct cfi_table *t,
+		      void (*visit)(void *context, const struct cfi_index_entry *entry),
+		      void *context)
+{
+	struct bytes b = bytes_of(t), body;
+
+	while (b.at < b.end) {
+		uint64_t offset = (uint64_t)(b.at - t->frames);
+		struct cfi_function f;
+		enum entry kind = next_entry(&b, &body);
+
+		if (kind == ENTRY_BROKEN)
+			return -EBADMSG;
+		/* crt files leave terminators in the middle: only the section's end ends it */
+		if (kind == ENTRY && read_function(t, offset, &f) && f.end > f.start) {
+			struct cfi_index_entry entry = {f.start, f.end, offset};
+
+			visit(context, &entry);
+		}
+	}
+	return 0;
+}
+
+int cfi_row_of_function(const struct cfi_table *t, uint64_t fde, uint64_t pc, struct cfi_row *row)
+{
+	struct cfi_function f;
+
+	if (!read_function(t, fde, &f))
+		return -EBADMSG;
+	if (pc < f.start || pc >= f.end)
+		return -ENOENT;
+	return cfi_run_program(t, &f, pc, row);
+}
+
+/* ---- the search table ---- */
+
+/*
+ * .eh_frame_hdr: version 1, three encodings, the pointer to .eh_frame, the count, then pairs of
+ * function start and FDE address, sorted. All linkers write the pairs data-relative, 4 bytes each.
+ */
+static int find_function(const struct cfi_table *t, uint64_t pc, uint64_t *fde)
+{
+	struct bytes b = {.at = t->index, .end = t->index + t->index_size};
+	uint8_t version = bytes_u8(&b), frames_encoding = bytes_u8(&b);
+	uint8_t count_encoding = bytes_u8(&b), table_encoding = bytes_u8(&b);
+	uint64_t count, low = 0, high, address;
+
+	cfi_read_pointer(&b, frames_encoding, t->index_address + 4, t->index_address);
+	count = cfi_read_pointer(&b, count_encoding & ENC_FORMAT, 0, 0);
+	if (b.bad || version != 1 || count_encoding == ENC_OMIT ||
+	    table_encoding != (ENC_DATA_RELATIVE | ENC_S32) || count > (uint64_t)(b.end - b.at) / 8)
+		return -EBADMSG;
+	/* the last start that is not past the pc */
+	for (high = count; low < high;) {
+		uint64_t middle = low + (high - low) / 2;
+		int32_t start;
+
+		memcpy(&start, b.at + middle * 8, sizeof(start));
+		if (t->index_address + (uint64_t)(int64_t)start <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return -ENOENT;
+	b.at += (low - 1) * 8 + 4;
+	address = t->index_address + (uint64_t)(int64_t)(int32_t)bytes_u32(&b);
+	if (address < t->frames_address || address - t->frames_address >= t->frames_size)
+		return -EBADMSG;
+	*fde = address - t->frames_address;
+	return 0;
+}
+
+struct search {
+	uint64_t pc, fde;
+	bool found;
+};
+
+static void note_function(void *context, const struct cfi_index_entry *entry)
+{
+	struct search *s = context;
+
+	if (!s->found && s->pc >= entry->start && s->pc < entry->end) {
+		s->fde = entry->fde;
+		s->found = true;
+	}
+}
+
+int cfi_find_row(const struct cfi_table *t, uint64_t pc, struct cfi_row *row)
+{
+	struct search search = {.pc = pc};
+	uint64_t fde;
+	int err;
+
+	if (!t->index) {
+		cfi_each_function(t, note_function, &search);
+		return search.found ? cfi_row_of_function(t, search.fde, pc, row) : -ENOENT;
+	}
+	err = find_function(t, pc, &fde);
+	return err ? err : cfi_row_of_function(t, fde, pc, row);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Call-frame information: how to get from a function's registers to its caller's, at any pc.
+ *
+ * Reads .eh_frame (through the .eh_frame_hdr search table where there is one) and .debug_frame,
+ * runs the call-frame program up to a pc, and applies the resulting row to registers and memory.
+ * x86-64.
+ *
+ * Nothing is allocated, locked or printed, and every access is within the bounds given: this runs
+ * on untrusted files in the profiler, and inside the user's program at each launch (cupti_trace/),
+ * which is why this header, alone of symbolize/, may be included there.
+ *
+ * Sources: DWARF 4, section 6.4 and 7.23; Linux Standard Base, .eh_frame and .eh_frame_hdr; System
+ * V ABI AMD64, register numbers (figure 3.36).
+ */
+#ifndef SYMBOLIZE_CFI_H
+#define SYMBOLIZE_CFI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* DWARF register numbers. */
+enum cfi_register {
+	CFI_RAX = 0,
+	CFI_RBX = 3,
+	CFI_RBP = 6,
+	CFI_RSP = 7,
+	CFI_R12 = 12,
+	CFI_R15 = 15,
+	CFI_PC = 16, /* the return address column */
+	CFI_REGISTERS = 17
+};
+
+struct cfi_registers {
+	uint64_t value[CFI_REGISTERS];
+	uint32_t known; /* a bit a register */
+};
+
+/* The sections of one module, in memory; `address` is where a section lies in the module's terms.
+ */
+struct cfi_table {
+	const uint8_t *frames; /* .eh_frame or .debug_frame */
+	size_t frames_size;
+	uint64_t frames_address;
+	const uint8_t *index; /* .eh_frame_hdr; NULL: none */
+	size_t index_size;
+	uint64_t index_address;
+	bool is_debug_frame;
+};
+
+enum cfi_rule_kind {
+	CFI_SAME,      /* the default: unchanged */
+	CFI_UNDEFINED, /* lost; for the pc: this is the outermost frame */
+	CFI_OFFSET,    /* saved at CFA + offset */
+	CFI_VAL_OFFSET,
+	CFI_REGISTER_RULE,
+	CFI_EXPRESSION, /* saved at the address that the expression gives */
+	CFI_VAL_EXPRESSION,
+};
+
+struct cfi_rule {
+	uint8_t kind;              /* enum cfi_rule_kind */
+	uint8_t reg;               /* CFI_REGISTER_RULE */
+	uint16_t expression_size;  /* bytes */
+	int32_t offset;            /* from the CFA */
+	const uint8_t *expression; /* into the table */
+};
+
+/* What holds at one pc. */
+struct cfi_row {
+	bool cfa_is_expression;
+	bool is_signal_frame; /* the pc above was interrupted, it is no return address */
+	uint8_t cfa_register;
+	int32_t cfa_offset;
+	uint16_t cfa_expression_size;
+	const uint8_t *cfa_expression;
+	struct cfi_rule rules[CFI_REGISTERS];
+};
+
+/*
+ * The row at `pc` (in the module's terms). 0; -ENOENT: no information covers the pc; -EBADMSG: the
+ * table is broken there. Without an index the whole section is walked: list its functions once
+ * instead.
+ */
+int cfi_find_row(const struct cfi_table *table, uint64_t pc, struct cfi_row *row);
+
+/* Reads a word of the unwound program's memory. False where it cannot be read. */
+typedef bool (*cfi_reader)(void *context, uint64_t address, uint64_t *value);
+
+/*
+ * Applies a row: `registers` become the caller's. 0; -ENOENT: there is no caller; -EFAULT: memory
+ * or a register that is needed is not known; -EBADMSG: an expression is broken.
+ */
+int cfi_apply(const struct cfi_row *row, struct cfi_registers *registers, cfi_reader read,
+	      void *context);
+
+/*
+ * The form nearly all rows have: CFA from rsp or rbp, return address just below it, rbp saved at a
+ * fixed place or unchanged. It fits a cache and is applied in a few instructions.
+ */
+struct cfi_simple_row {
+	int32_t cfa_offset;
+	int16_t rbp_offset;   /* from the CFA; CFI_RBP_SAME, CFI_RBP_UNDEFINED */
+	uint8_t from_rbp;     /* else from rsp */
+	uint8_t is_outermost; /* no caller */
+};
+#define CFI_RBP_SAME INT16_MIN
+#define CFI_RBP_UNDEFINED (INT16_MIN + 1)
+
+/* False if the row is of another form. */
+bool cfi_simplify(const struct cfi_row *row, struct cfi_simple_row *simple);
+
+/* ---- sections without a search table ---- */
+
+struct cfi_index_entry {
+	uint64_t start, end; /* pc range, the module's terms */
+	uint64_t fde;        /* offset in the section */
+};
+
+/*
+ * Lists the functions of a section, in the order in which they stand there: calls back for each. 0,
+ * or -EBADMSG where the section breaks off (what was listed before stands).
+ */
+int cfi_each_function(const struct cfi_table *table,
+		      void (*visit)(void *context, const struct cfi_index_entry *entry),
+		      void *context);
+
+/* The row at `pc`, of the function description at this offset of the section. */
+int cfi_row_of_function(const struct cfi_table *table, uint64_t fde, uint64_t pc,
+			struct cfi_row *row);
+
+#endif

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+/* From one frame's registers to its caller's, by a row. */
+#include <errno.h>
+#include <string.h>
+#include "symbolize/cfi.h"
+#include "symbolize/cfi_bytes.h"
+
+#define STACK_MAX 32  /* depth of an expression's stack */
+#define STEPS_MAX 512 /* operations of one expression: they may loop */
+
+/* DW_OP_*: those that compilers, linkers and libcs write into call-frame information. */
+enum {
+	OP_ADDR = 0x03,
+	OP_DEREF = 0x06,
+	OP_CONST1U = 0x08,
+	OP_CONST1S = 0x09,
+	OP_CONST2U = 0x0a,
+	OP_CONST2S = 0x0b,
+	OP_CONST4U = 0x0c,
+	OP_CONST4S = 0x0d,
+	OP_CONST8U = 0x0e,
+	OP_CONST8S = 0x0f,
+	OP_CONSTU = 0x10,
+	OP_CONSTS = 0x11,
+	OP_DUP = 0x12,
+	OP_DROP = 0x13,
+	OP_OVER = 0x14,
+	OP_SWAP = 0x16,
+	OP_AND = 0x1a,
+	OP_MINUS = 0x1c,
+	OP_MUL = 0x1e,
+	OP_NEG = 0x1f,
+	OP_NOT = 0x20,
+	OP_OR = 0x21,
+	OP_PLUS = 0x22,
+	OP_PLUS_UCONST = 0x23,
+	OP_SHL = 0x24,
+	OP_SHR = 0x25,
+	OP_SHRA = 0x26,
+	OP_XOR = 0x27,
+	OP_BRA = 0x28,
+	OP_EQ = 0x29,
+	OP_GE = 0x2a,
+	OP_GT = 0x2b,
+	OP_LE = 0x2c,
+	OP_LT = 0x2d,
+	OP_NE = 0x2e,
+	OP_SKIP = 0x2f,
+	OP_LIT0 = 0x30,
+	OP_LIT31 = 0x4f,
+	OP_BREG0 = 0x70,
+	OP_BREG31 = 0x8f,
+	OP_NOP = 0x96,
+};
+
+struct evaluation {
+	const struct cfi_registers *registers;
+	cfi_reader read;
+	void *context;
+	const uint8_t *start;
+	struct bytes code;
+	uint64_t stack[STACK_MAX];
+	unsigned int depth;
+	int err;
+};
+
+static void push(struct evaluation *e, uint64_t value)
+{
+	if (e->depth == STACK_MAX)
+		e->err = -EBADMSG;
+	else
+		e->stack[e->depth++] = value;
+}
+
+static uint64_t pop(struct evaluation *e)
+{
+	if (e->depth == 0) {
+		e->err = -EBADMSG;
+		return 0;
+	}
+	return e->stack[--e->depth];
+}
+
+static void push_register(struct evaluation *e, unsigned int reg, int64_t offset)
+{
+	if (reg >= CFI_REGISTERS || !(e->registers->known & (1u << reg)))
+		e->err = -EFAULT;
+	else
+		push(e, e->registers->value[reg] + (uint64_t)offset);
+}
+
+static void dereference(struct evaluation *e)
+{
+	uint64_t value = 0;
+
+	if (!e->read(e->context, pop(e), &value))
+		e->err = -EFAULT;
+	push(e, value);
+}
+
+static void jump(struct evaluation *e, int16_t offset)
+{
+	int64_t at = e->code.at - e->start + offset;
+
+	if (at < 0 || at > e->code.end - e->start)
+		e->err = -EBADMSG;
+	else
+		e->code.at = e->start + at;
+}
+
+/* False if it is no constant. */
+static bool run_constant(struct evaluation *e, uint8_t op)
+{
+	struct bytes *b = &e->code;
+
+	if (op >= OP_LIT0 && op <= OP_LIT31)
+		push(e, op - OP_LIT0);
+	else if (op == OP_CONST1U)
+		push(e, bytes_u8(b));
+	else if (op == OP_CONST1S)
+		push(e, (uint64_t)(int8_t)bytes_u8(b));
+	else if (op == OP_CONST2U)
+		push(e, bytes_u16(b));
+	else if (op == OP_CONST2S)
+		push(e, (uint64_t)(int16_t)bytes_u16(b));
+	else if (op == OP_CONST4U)
+		push(e, bytes_u32(b));
+	else if (op == OP_CONST4S)
+		push(e, (uint64_t)(int32_t)bytes_u32(b));
+	else if (op == OP_CONST8U || op == OP_CONST8S || op == OP_ADDR)
+		push(e, bytes_u64(b));
+	else if (op == OP_CONSTU)
+		push(e, bytes_uleb(b));
+	else if (op == OP_CONSTS)
+		push(e, (uint64_t)bytes_sleb(b));
+	else
+		return false;
+	return true;
+}
+
+static uint64_t shift_right_signed(uint64_t a, uint64_t n)
+{
+	uint64_t sign = a >> 63 ? UINT64_MAX : 0;
+
+	if (n == 0)
+		return a;
+	return n > 63 ? sign : (a >> n) | (sign << (64 - n));
+}
+
+/* Operations on the two topmost values. False if it is none of them. */
+static bool run_binary(struct evaluation *e, uint8_t op)
+{
+	uint64_t a, b;
+
+	if (!(op == OP_AND || op == OP_MINUS || op == OP_MUL || op == OP_OR || op == OP_PLUS ||
+	      (op >= OP_SHL && op <= OP_XOR) || (op >= OP_EQ && op <= OP_NE)))
+		return false;
+	b = pop(e);
+	a = pop(e);
+	switch (op) {
+	case OP_AND:
+		push(e, a & b);
+		break;
+	case OP_MINUS:
+		push(e, a - b);
+		break;
+	case OP_MUL:
+		push(e, a * b);
+		break;
+	case OP_OR:
+		push(e, a | b);
+		break;
+	case OP_PLUS:
+		push(e, a + b);
+		break;
+	case OP_SHL:
+		push(e, b > 63 ? 0 : a << b);
+		break;
+	case OP_SHR:
+		push(e, b > 63 ? 0 : a >> b);
+		break;
+	case OP_SHRA:
+		push(e, shift_right_signed(a, b));
+		break;
+	case OP_XOR:
+		push(e, a ^ b);
+		break;
+	case OP_EQ:
+		push(e, a == b);
+		break;
+	case OP_GE:
+		push(e, (int64_t)a >= (int64_t)b);
+		break;
+	case OP_GT:
+		push(e, (int64_t)a > (int64_t)b);
+		break;
+	case OP_LE:
+		push(e, (int64_t)a <= (int64_t)b);
+		break;
+	case OP_LT:
+		push(e, (int64_t)a < (int64_t)b);
+		break;
+	default:
+		push(e, a != b);
+		break;
+	}
+	return true;
+}
+
+static void run_operation(struct evaluation *e, uint8_t op)
+{
+	uint64_t a, b;
+
+	if (run_constant(e, op) || run_binary(e, op))
+		return;
+	if (op >= OP_BREG0 && op <= OP_BREG31) {
+		push_register(e, op - OP_BREG0, bytes_sleb(&e->code));
+		return;
+	}
+	switch (op) {
+	case OP_DEREF:
+		dereference(e);
+		break;
+	case OP_DUP:
+		a = pop(e);
+		push(e, a);
+		push(e, a);
+		break;
+	case OP_DROP:
+		pop(e);
+		break;
+	case OP_OVER:
+		b = pop(e);
+		a = pop(e);
+		push(e, a);
+		push(e, b);
+		push(e, a);
+		break;
+	case OP_SWAP:
+		b = pop(e);
+		a = pop(e);
+		push(e, b);
+		push(e, a);
+		break;
+	case OP_NEG:
+		push(e, 0 - pop(e));
+		break;
+	case OP_NOT:
+		push(e, ~pop(e));
+		break;
+	case OP_PLUS_UCONST:
+		push(e, pop(e) + bytes_uleb(&e->code));
+		break;
+	case OP_SKIP:
+		jump(e, (int16_t)bytes_u16(&e->code));
+		break;
+	case OP_BRA:
+		a = bytes_u16(&e->code);
+		if (pop(e))
+			jump(e, (int16_t)a);
+		break;
+	case OP_NOP:
+		break;
+	default:
+		e->err = -EBADMSG;
+		break;
+	}
+}
+
+/* `initial`: what the expression finds on its stack (the CFA, for register rules); may be NULL. */
+static int evaluate(const uint8_t *code, size_t size, const struct cfi_registers *registers,
+		    const uint64_t *initial, cfi_reader read, void *context, uint64_t *result)
+{
+	struct evaluation e = {.registers = registers,
+			       .read = read,
+			       .context = context,
+			       .start = code,
+			       .code = {.at = code, .end = code + size}};
+	int steps = 0;
+
+	if (initial)
+		push(&e, *initial);
+	while (e.code.at < e.code.end && !e.err && !e.code.bad) {
+		if (++steps > STEPS_MAX)
+			return -EBADMSG;
+		run_operation(&e, bytes_u8(&e.code));
+	}
+	*result = e.err ? 0 : pop(&e);
+	return e.code.bad ? -EBADMSG : e.err;
+}
+
+static int find_cfa(const struct cfi_row *row, const struct cfi_registers *r, cfi_reader read,
+		    void *context, uint64_t *cfa)
+{
+	if (row->cfa_is_expression)
+		return evaluate(row->cfa_expression, row->cfa_expression_size, r, NULL, read,
+				context, cfa);
+	if (!(r->known & (1u << row->cfa_register)))
+		return -EFAULT;
+	*cfa = r->value[row->cfa_register] + (uint64_t)(int64_t)row->cfa_offset;
+	return 0;
+}
+
+/* The caller's value of a register that has a rule of its own. */
+static int find_register(const struct cfi_rule *rule, const struct cfi_registers *r, uint64_t cfa,
+			 cfi_reader read, void *context, uint64_t *value)
+{
+	int err;
+
+	switch (rule->kind) {
+	case CFI_OFFSET:
+		return read(context, cfa + (uint64_t)(int64_t)rule->offset, value) ? 0 : -EFAULT;
+	case CFI_VAL_OFFSET:
+		*value = cfa + (uint64_t)(int64_t)rule->offset;
+		return 0;
+	case CFI_REGISTER_RULE:
+		if (rule->reg >= CFI_REGISTERS || !(r->known & (1u << rule->reg)))
+			return -EFAULT;
+		*value = r->value[rule->reg];
+		return 0;
+	case CFI_EXPRESSION:
+	case CFI_VAL_EXPRESSION:
+		err = evaluate(rule->expression, rule->expression_size, r, &cfa, read, context,
+			       value);
+		if (!err && rule->kind == CFI_EXPRESSION && !read(context, *value, value))
+			err = -EFAULT;
+		return err;
+	default:
+		return -EFAULT;
+	}
+}
+
+int cfi_apply(const struct cfi_row *row, struct cfi_registers *registers, cfi_reader read,
+	      void *context)
+{
+	struct cfi_registers caller = *registers;
+	uint64_t cfa = 0;
+	int err;
+
+	if (row->rules[CFI_PC].kind == CFI_UNDEFINED)
+		return -ENOENT;
+	err = find_cfa(row, registers, read, context, &cfa);
+	if (err)
+		return err;
+	for (unsigned int i = 0; i < CFI_REGISTERS; i++) {
+		const struct cfi_rule *rule = &row->rules[i];
+
+		if (rule->kind == CFI_SAME && i != CFI_PC)
+			continue;
+		err = find_register(rule, registers, cfa, read, context, &caller.value[i]);
+		if (err && i == CFI_PC)
+			return err;
+		if (err)
+			caller.known &= ~(1u << i);
+		else
+			caller.known |= 1u << i;
+	}
+	/* the CFA is the stack pointer before the call, unless a rule says otherwise (signal
+	 * frames) */
+	if (row->rules[CFI_RSP].kind == CFI_SAME) {
+		caller.value[CFI_RSP] = cfa;
+		caller.known |= 1u << CFI_RSP;
+	}
+	*registers = caller;
+	return 0;
+}
+
+bool cfi_simplify(const struct cfi_row *row, struct cfi_simple_row *simple)
+{
+	const struct cfi_rule *pc = &row->rules[CFI_PC], *rbp = &row->rules[CFI_RBP];
+
+	memset(simple, 0, sizeof(*simple));
+	if (pc->kind == CFI_UNDEFINED) {
+		simple->is_outermost = 1;
+		return true;
+	}
+	if (row->cfa_is_expression || row->is_signal_frame || pc->kind != CFI_OFFSET ||
+	    pc->offset != -8 || row->rules[CFI_RSP].kind != CFI_SAME ||
+	    (row->cfa_register != CFI_RSP && row->cfa_register != CFI_RBP))
+		return false;
+	if (rbp->kind == CFI_SAME)
+		simple->rbp_offset = CFI_RBP_SAME;
+	else if (rbp->kind == CFI_UNDEFINED)
+		simple->rbp_offset = CFI_RBP_UNDEFINED;
+	else if (rbp->kind == CFI_OFFSET && rbp->offset > CFI_RBP_UNDEFINED &&
+		 rbp->offset <= INT16_MAX)
+		simple->rbp_offset = (int16_t)rbp->offset;
+	else
+		return false;
+	simple->from_rbp = row->cfa_register == CFI_RBP;
+	simple->cfa_offset = row->cfa_offset;
+	return true;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What cfi.c (finding and reading entries) hands to cfi_program.c (running their programs). */
+#ifndef SYMBOLIZE_CFI_PRIVATE_H
+#define SYMBOLIZE_CFI_PRIVATE_H
+
+#include "symbolize/cfi.h"
+#include "symbolize/cfi_bytes.h"
+
+/* What a CIE says that its FDEs need. */
+struct cfi_common {
+	uint64_t code_alignment;
+	int64_t data_alignment;
+	uint8_t pointer_encoding;
+	bool has_augmentation_data;
+	bool is_signal_frame;
+	struct bytes program;
+};
+
+struct cfi_function {
+	uint64_t start, end;
+	struct cfi_common common;
+	struct bytes program;
+};
+
+/* Runs the programs up to `pc`. 0 or -EBADMSG. */
+int cfi_run_program(const struct cfi_table *table, const struct cfi_function *function, uint64_t pc,
+		    struct cfi_row *row);
+
+/* An encoded pointer (DW_EH_PE_*): `here` is its own address, `data` the base of data-relative
+ * ones. */
+uint64_t cfi_read_pointer(struct bytes *b, uint8_t encoding, uint64_t here, uint64_t data);
+
+#endif

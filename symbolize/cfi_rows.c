@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/cfi_rows.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#define CACHE_SIZE 16384u /* a power of two */
+
+enum cached { CACHED_NOTHING, CACHED_ROW, CACHED_NO_ROW };
+
+struct cfi_cached_row {
+	uint64_t offset;
+	uint32_t module;
+	uint32_t state; /* enum cached */
+	struct cfi_row row;
+};
+
+void cfi_rows_release(struct cfi_rows *rows)
+{
+	free(rows->cache);
+	elf_cfi_free(rows->vdso);
+	*rows = (struct cfi_rows){0};
+}
+
+/* One image for all processes of a kernel. */
+static const struct elf_cfi *vdso_cfi(struct cfi_rows *rows)
+{
+	const void *image = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *header = image;
+
+	if (!rows->tried_vdso && image && header->e_ident[EI_CLASS] == ELFCLASS64)
+		elf_cfi_load_memory(image,
+				    header->e_shoff +
+					    (size_t)header->e_shnum * header->e_shentsize,
+				    &rows->vdso);
+	rows->tried_vdso = true;
+	return rows->vdso;
+}
+
+static const struct elf_cfi *cfi_of(struct cfi_rows *rows, struct modules *modules, uint32_t index)
+{
+	struct module *module;
+
+	if (index == MODULE_VDSO)
+		return vdso_cfi(rows);
+	module = modules_get(modules, index);
+	if (!module)
+		return NULL;
+	modules_load_cfi(modules, module);
+	return module->cfi;
+}
+
+const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modules,
+				    struct code_ref code, bool is_return_address)
+{
+	uint64_t offset = code.offset - is_return_address;
+	uint64_t hash = (offset ^ (uint64_t)code.module << 40) * 0x9e3779b97f4a7c15u;
+	const struct elf_cfi *cfi;
+	struct cfi_cached_row *slot;
+
+	if (code.module == MODULE_UNKNOWN || code.module == MODULE_JIT)
+		return NULL;
+	if (!rows->cache)
+		rows->cache = calloc(CACHE_SIZE, sizeof(*rows->cache));
+	if (!rows->cache)
+		return NULL;
+	slot = &rows->cache[(hash >> 40) & (CACHE_SIZE - 1)];
+	if (slot->state == CACHED_NOTHING || slot->offset != offset || slot->module != code.module) {
+		cfi = cfi_of(rows, modules, code.module);
+		slot->offset = offset;
+		slot->module = code.module;
+		slot->state = cfi && elf_cfi_find_row(cfi, offset, &slot->row) == 0
+				      ? CACHED_ROW
+				      : CACHED_NO_ROW;
+	}
+	return slot->state == CACHED_ROW ? &slot->row : NULL;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of call-frame information by place in code, kept after their first use: running the program of
+ * a function costs a microsecond, and a profile comes by the same places all the time.
+ *
+ * Zero-initialised is empty. The cache is of fixed size; a row that was displaced is found again.
+ */
+#ifndef SYMBOLIZE_CFI_ROWS_H
+#define SYMBOLIZE_CFI_ROWS_H
+
+#include <stdbool.h>
+#include "symbolize/cfi.h"
+#include "symbolize/elf_cfi.h"
+#include "symbolize/modules.h"
+#include "symbolize/symbolizer.h"
+
+struct cfi_rows {
+	struct cfi_cached_row *cache;
+	struct elf_cfi *vdso;
+	bool tried_vdso;
+};
+
+/*
+ * The row at `code` (or at the byte before, for a return address), or NULL where no table covers it.
+ * Valid until the next call.
+ */
+const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modules,
+				    struct code_ref code, bool is_return_address);
+
+void cfi_rows_release(struct cfi_rows *rows);
+
+#endif

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/elf_cfi.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/elf_file.h"
+
+#ifndef SHT_X86_64_UNWIND
+#define SHT_X86_64_UNWIND 0x70000001
+#endif
+
+struct segment {
+	uint64_t offset, size, address;
+};
+
+/* One section, and an index of its functions if it brings none. */
+struct section {
+	struct cfi_table table;
+	char *frames, *search; /* what the table points into */
+	struct cfi_index_entry *index;
+	size_t index_count, index_capacity;
+	bool out_of_memory;
+};
+
+struct elf_cfi {
+	struct segment *segments;
+	size_t segment_count;
+	struct section eh_frame;
+	struct section debug_frame;
+};
+
+static void release_section(struct section *s)
+{
+	free(s->frames);
+	free(s->search);
+	free(s->index);
+}
+
+void elf_cfi_free(struct elf_cfi *cfi)
+{
+	if (!cfi)
+		return;
+	release_section(&cfi->eh_frame);
+	release_section(&cfi->debug_frame);
+	free(cfi->segments);
+	free(cfi);
+}
+
+/* Offsets become addresses by the loadable segments. */
+static int read_segments(struct elf_cfi *cfi, const struct elf_file *file)
+{
+	size_t n = 0;
+
+	if (elf_getphdrnum(file->elf, &n) != 0)
+		return -ENOEXEC;
+	cfi->segments = calloc(n ? n : 1, sizeof(*cfi->segments));
+	if (!cfi->segments)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr p;
+
+		if (gelf_getphdr(file->elf, (int)i, &p) && p.p_type == PT_LOAD)
+			cfi->segments[cfi->segment_count++] =
+				(struct segment){p.p_offset, p.p_filesz, p.p_vaddr};
+	}
+	return 0;
+}
+
+static bool to_address(const struct elf_cfi *cfi, uint64_t offset, uint64_t *address)
+{
+	for (size_t i = 0; i < cfi->segment_count; i++) {
+		const struct segment *s = &cfi->segments[i];
+
+		if (offset >= s->offset && offset - s->offset < s->size) {
+			*address = offset - s->offset + s->address;
+			return true;
+		}
+	}
+	return false;
+}
+
+static char *read_named(const struct elf_file *file, const char *name, GElf_Shdr *header)
+{
+	if (elf_file_find_section(file, SHT_PROGBITS, name, header) ||
+	    elf_file_find_section(file, SHT_X86_64_UNWIND, name, header))
+		return elf_file_read_section(file, header);
+	return NULL;
+}
+
+static void note_function(void *context, const struct cfi_index_entry *entry)
+{
+	struct section *s = context;
+
+	if (s->index_count == s->index_capacity) {
+		size_t capacity = s->index_capacity ? s->index_capacity * 2 : 256;
+		struct cfi_index_entry *index = realloc(s->index, capacity * sizeof(*index));
+
+		if (!index) {
+			s->out_of_memory = true;
+			return;
+		}
+		s->index = index;
+		s->index_capacity = capacity;
+	}
+	s->index[s->index_count++] = *entry;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct cfi_index_entry *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int build_index(struct section *s)
+{
+	/* a section that breaks off has what came before */
+	cfi_each_function(&s->table, note_function, s);
+	qsort(s->index, s->index_count, sizeof(*s->index), by_start);
+	return s->out_of_memory ? -ENOMEM : 0;
+}
+
+static int read_section(struct section *s, const struct elf_file *file, bool is_debug_frame)
+{
+	GElf_Shdr header, search;
+
+	s->frames = read_named(file, is_debug_frame ? ".debug_frame" : ".eh_frame", &header);
+	if (!s->frames)
+		return 0;
+	s->table.frames = (const uint8_t *)s->frames;
+	s->table.frames_size = header.sh_size;
+	s->table.frames_address = header.sh_addr;
+	s->table.is_debug_frame = is_debug_frame;
+	if (!is_debug_frame)
+		s->search = read_named(file, ".eh_frame_hdr", &search);
+	if (!s->search)
+		return build_index(s);
+	s->table.index = (const uint8_t *)s->search;
+	s->table.index_size = search.sh_size;
+	s->table.index_address = search.sh_addr;
+	return 0;
+}
+
+static int load(struct elf_file *file, struct elf_cfi **result)
+{
+	struct elf_cfi *cfi = calloc(1, sizeof(*cfi));
+	int err = cfi ? read_segments(cfi, file) : -ENOMEM;
+
+	if (!err)
+		err = read_section(&cfi->eh_frame, file, false);
+	if (!err)
+		err = read_section(&cfi->debug_frame, file, true);
+	if (!err && !cfi->eh_frame.frames && !cfi->debug_frame.frames)
+		err = -ENOENT;
+	elf_file_close(file);
+	if (err) {
+		elf_cfi_free(cfi);
+		return err;
+	}
+	*result = cfi;
+	return 0;
+}
+
+int elf_cfi_load(int fd, struct elf_cfi **cfi)
+{
+	struct elf_file file;
+	int err = elf_file_open(&file, fd);
+
+	return err ? err : load(&file, cfi);
+}
+
+int elf_cfi_load_memory(const void *image, size_t size, struct elf_cfi **cfi)
+{
+	struct elf_file file;
+	int err = elf_file_open_memory(&file, image, size);
+
+	return err ? err : load(&file, cfi);
+}
+
+static int find_by_index(const struct section *s, uint64_t address, struct cfi_row *row)
+{
+	size_t low = 0, high = s->index_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->index[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || address >= s->index[low - 1].end)
+		return -ENOENT;
+	return cfi_row_of_function(&s->table, s->index[low - 1].fde, address, row);
+}
+
+static int find_in_section(const struct section *s, uint64_t address, struct cfi_row *row)
+{
+	if (!s->frames)
+		return -ENOENT;
+	return s->search ? cfi_find_row(&s->table, address, row)
+			 : find_by_index(s, address, row);
+}
+
+int elf_cfi_find_row(const struct elf_cfi *cfi, uint64_t file_offset, struct cfi_row *row)
+{
+	uint64_t address;
+	int err;
+
+	if (!to_address(cfi, file_offset, &address))
+		return -ENOENT;
+	err = find_in_section(&cfi->eh_frame, address, row);
+	return err ? find_in_section(&cfi->debug_frame, address, row) : 0;
+}

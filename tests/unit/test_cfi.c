@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Call-frame information: every function of the libraries this test itself runs on gives the rows
+ * that elfutils' libdw gives (an independent reader), and broken tables give errors.
+ */
+#include "unit.h"
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <link.h>
+#include <unistd.h>
+#include "symbolize/cfi.h"
+#include "symbolize/elf_cfi.h"
+
+/* ---- the same rows as libdw ---- */
+
+struct oracle {
+	Elf *elf;
+	Dwarf_CFI *cfi;
+	struct elf_cfi *ours;
+	uint64_t offset_to_address; /* of the executable segment */
+	uint64_t offset, size;
+	unsigned int compared, with_row;
+};
+
+static void open_library(struct oracle *o, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t n = 0;
+
+	memset(o, 0, sizeof(*o));
+	assert_true(fd >= 0);
+	assert_int_equal(elf_cfi_load(fd, &o->ours), 0);
+	elf_version(EV_CURRENT);
+	o->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	assert_non_null(o->elf);
+	o->cfi = dwarf_getcfi_elf(o->elf);
+	assert_non_null(o->cfi);
+	assert_int_equal(elf_getphdrnum(o->elf, &n), 0);
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr p;
+
+		assert_non_null(gelf_getphdr(o->elf, (int)i, &p));
+		if (p.p_type == PT_LOAD && (p.p_flags & PF_X)) {
+			o->offset = p.p_offset;
+			o->size = p.p_filesz;
+			o->offset_to_address = p.p_vaddr - p.p_offset;
+		}
+	}
+	close(fd);
+}
+
+static void close_library(struct oracle *o)
+{
+	dwarf_cfi_end(o->cfi);
+	elf_end(o->elf);
+	elf_cfi_free(o->ours);
+}
+
+static void compare_cfa(const struct cfi_row *row, Dwarf_Frame *frame)
+{
+	Dwarf_Op *ops = NULL;
+	size_t count = 0;
+
+	assert_int_equal(dwarf_frame_cfa(frame, &ops, &count), 0);
+	if (row->cfa_is_expression) {
+		assert_true(count > 1 || (count == 1 && ops[0].atom != DW_OP_bregx));
+		return;
+	}
+	assert_true(count >= 1);
+	if (ops[0].atom == DW_OP_bregx) {
+		assert_int_equal(row->cfa_register, ops[0].number);
+		assert_int_equal(row->cfa_offset, (int64_t)ops[0].number2);
+	} else {
+		assert_int_equal(row->cfa_register, ops[0].atom - DW_OP_breg0);
+		assert_int_equal(row->cfa_offset, (int64_t)ops[0].number);
+	}
+}
+
+/* libdw tells a rule by the operations that compute it. */
+static void compare_register(const struct cfi_row *row, Dwarf_Frame *frame, int reg)
+{
+	Dwarf_Op memory[3], *ops = NULL;
+	size_t count = 0;
+	const struct cfi_rule *rule = &row->rules[reg];
+
+	assert_int_equal(dwarf_frame_register(frame, reg, memory, &ops, &count), 0);
+	if (count == 0 && ops == memory) {
+		/* "undefined"; libdw says so too of registers that a call may change */
+		assert_true(rule->kind == CFI_UNDEFINED || rule->kind == CFI_SAME);
+	} else if (count == 0) {
+		assert_int_equal(rule->kind, CFI_SAME);
+	} else if (rule->kind == CFI_EXPRESSION || rule->kind == CFI_VAL_EXPRESSION) {
+		assert_int_equal(ops[0].atom, DW_OP_call_frame_cfa);
+	} else if (ops[0].atom == DW_OP_call_frame_cfa && count <= 2) {
+		int64_t offset = count == 2 ? (int64_t)ops[1].number : 0;
+
+		assert_true(rule->kind == CFI_OFFSET || rule->kind == CFI_VAL_OFFSET ||
+			    (reg == CFI_RSP && rule->kind == CFI_SAME));
+		assert_int_equal(rule->offset, offset);
+	}
+}
+
+static void compare_at(struct oracle *o, uint64_t offset)
+{
+	uint64_t address = offset + o->offset_to_address;
+	Dwarf_Frame *frame = NULL;
+	struct cfi_row row;
+	int theirs = dwarf_cfi_addrframe(o->cfi, address, &frame);
+	int ours = elf_cfi_find_row(o->ours, offset, &row);
+
+	o->compared++;
+	assert_int_equal(ours == 0, theirs == 0);
+	if (ours != 0)
+		return;
+	o->with_row++;
+	compare_cfa(&row, frame);
+	if (row.rules[CFI_PC].kind != CFI_UNDEFINED)
+		compare_register(&row, frame, CFI_PC);
+	compare_register(&row, frame, CFI_RBP);
+	compare_register(&row, frame, CFI_RBX);
+	compare_register(&row, frame, CFI_R12);
+	compare_register(&row, frame, CFI_R15);
+	free(frame);
+}
+
+static int find_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+	char *path = data;
+
+	(void)size;
+	if (!strstr(info->dlpi_name, "/libc.so.6"))
+		return 0;
+	snprintf(path, 4096, "%s", info->dlpi_name);
+	return 1;
+}
+
+static void compare_library(const char *path, unsigned int step)
+{
+	struct oracle o;
+
+	open_library(&o, path);
+	for (uint64_t at = 0; at < o.size; at += step)
+		compare_at(&o, o.offset + at);
+	assert_true(o.with_row > o.compared / 2);
+	close_library(&o);
+}
+
+static void libc_has_the_rows_that_libdw_finds(void **state)
+{
+	char path[4096] = "";
+
+	(void)state;
+	assert_int_equal(dl_iterate_phdr(find_library, path), 1);
+	compare_library(path, 13);
+}
+
+static void this_program_has_the_rows_that_libdw_finds(void **state)
+{
+	(void)state;
+	compare_library("/proc/self/exe", 3);
+}
+
+/* ---- broken tables ---- */
+
+static bool read_nothing(void *context, uint64_t address, uint64_t *value)
+{
+	(void)context;
+	*value = address;
+	return true;
+}
+
+static void damaged_tables_are_errors_or_harmless(void **state)
+{
+	uint8_t frames[512], index[128];
+
+	(void)state;
+	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 20000); round++) {
+		struct prng p = prng_round(round);
+		struct cfi_table t = {.frames = frames,
+				      .frames_size = prng_below(&p, sizeof(frames) + 1),
+				      .frames_address = 0x1000,
+				      .is_debug_frame = prng_chance(&p, 30)};
+		struct cfi_registers r = {.known = (1u << CFI_REGISTERS) - 1};
+		struct cfi_row row;
+
+		for (size_t i = 0; i < sizeof(frames); i++)
+			frames[i] = (uint8_t)prng_bits(&p, prng_chance(&p, 60) ? 3 : 8);
+		for (size_t i = 0; i < sizeof(index); i++)
+			index[i] = (uint8_t)prng_bits(&p, 4);
+		if (prng_chance(&p, 50)) {
+			memcpy(index, "\x01\x1b\x03\x3b", 4);
+			t.index = index;
+			t.index_size = prng_below(&p, sizeof(index) + 1);
+			t.index_address = 0x800;
+		}
+		if (cfi_find_row(&t, prng_bits(&p, 14), &row) == 0)
+			EXPECT(&p, cfi_apply(&row, &r, read_nothing, NULL) <= 0);
+	}
+}
+
+/* ---- applying rows ---- */
+
+struct fake_memory {
+	uint64_t start;
+	uint64_t words[8];
+};
+
+static bool read_fake(void *context, uint64_t address, uint64_t *value)
+{
+	struct fake_memory *m = context;
+
+	if (address < m->start || address >= m->start + sizeof(m->words) || (address & 7))
+		return false;
+	*value = m->words[(address - m->start) / 8];
+	return true;
+}
+
+static struct cfi_registers some_registers(void)
+{
+	struct cfi_registers r = {.known = (1u << CFI_REGISTERS) - 1};
+
+	for (unsigned int i = 0; i < CFI_REGISTERS; i++)
+		r.value[i] = 0x100 + i;
+	r.value[CFI_RSP] = 0x7000;
+	return r;
+}
+
+static void a_plain_row_pops_a_frame(void **state)
+{
+	struct fake_memory m = {0x7000, {11, 22, 33, 44}};
+	struct cfi_registers r = some_registers();
+	struct cfi_row row = {.cfa_register = CFI_RSP, .cfa_offset = 24};
+
+	(void)state;
+	row.rules[CFI_PC] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = -8};
+	row.rules[CFI_RBP] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = -16};
+	assert_int_equal(cfi_apply(&row, &r, read_fake, &m), 0);
+	assert_int_equal(r.value[CFI_PC], 33);
+	assert_int_equal(r.value[CFI_RBP], 22);
+	assert_int_equal(r.value[CFI_RSP], 0x7018);
+	assert_int_equal(r.value[CFI_RBX], 0x103);
+}
+
+static void the_outermost_frame_has_no_caller(void **state)
+{
+	struct cfi_registers r = some_registers();
+	struct cfi_row row = {.cfa_register = CFI_RSP};
+
+	(void)state;
+	row.rules[CFI_PC].kind = CFI_UNDEFINED;
+	assert_int_equal(cfi_apply(&row, &r, read_fake, NULL), -ENOENT);
+}
+
+static void memory_that_cannot_be_read_is_an_error(void **state)
+{
+	struct fake_memory m = {0x9000, {0}};
+	struct cfi_registers r = some_registers();
+	struct cfi_row row = {.cfa_register = CFI_RSP, .cfa_offset = 8};
+
+	(void)state;
+	row.rules[CFI_PC] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = -8};
+	assert_int_equal(cfi_apply(&row, &r, read_fake, &m), -EFAULT);
+	r.known &= ~(1u << CFI_RSP);
+	assert_int_equal(cfi_apply(&row, &r, read_fake, &m), -EFAULT);
+}
+
+/* The linker's expression for a lazy PLT slot: rsp + 8, and 8 more from its 11th byte on. */
+static void a_plt_expression(void **state)
+{
+	static const uint8_t code[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a,
+				       0x3b, 0x2a, 0x33, 0x24, 0x22};
+	struct fake_memory m = {0x7000, {11, 22, 33, 44}};
+	struct cfi_registers r = some_registers();
+	struct cfi_row row = {.cfa_is_expression = true,
+			      .cfa_expression = code,
+			      .cfa_expression_size = sizeof(code)};
+
+	(void)state;
+	row.rules[CFI_PC] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = -8};
+	r.value[CFI_PC] = 0x4005;
+	assert_int_equal(cfi_apply(&row, &r, read_fake, &m), 0);
+	assert_int_equal(r.value[CFI_PC], 11);
+	r = some_registers();
+	r.value[CFI_PC] = 0x400b;
+	assert_int_equal(cfi_apply(&row, &r, read_fake, &m), 0);
+	assert_int_equal(r.value[CFI_PC], 22);
+}
+
+static void expressions_end(void **state)
+{
+	static const uint8_t endless[] = {0x2f, 0xfd, 0xff}; /* skip -3 */
+	static const uint8_t underflow[] = {0x22};
+	static const uint8_t unknown[] = {0xff};
+	const struct {
+		const uint8_t *code;
+		size_t size;
+	} bad[] = {{endless, 3}, {underflow, 1}, {unknown, 1}, {NULL, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct cfi_registers r = some_registers();
+		struct cfi_row row = {.cfa_is_expression = true,
+				      .cfa_expression = bad[i].code,
+				      .cfa_expression_size = (uint16_t)bad[i].size};
+
+		row.rules[CFI_PC] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = -8};
+		assert_int_equal(cfi_apply(&row, &r, read_fake, NULL), -EBADMSG);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(libc_has_the_rows_that_libdw_finds),
+		cmocka_unit_test(this_program_has_the_rows_that_libdw_finds),
+		cmocka_unit_test(damaged_tables_are_errors_or_harmless),
+		cmocka_unit_test(a_plain_row_pops_a_frame),
+		cmocka_unit_test(the_outermost_frame_has_no_caller),
+		cmocka_unit_test(memory_that_cannot_be_read_is_an_error),
+		cmocka_unit_test(a_plt_expression),
+		cmocka_unit_test(expressions_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
