@@ -31,7 +31,7 @@ enum stack_event_kind {
  */
 #define STACK_SNAPSHOT_REGISTERS 17
 #define STACK_SNAPSHOT_PAGE 4096
-#define STACK_SNAPSHOT_BYTES 32768
+#define STACK_SNAPSHOT_BYTES (128 << 10)
 
 /*
  * Which function a launch probe sits on: the attach cookie of the uprobe. 0 is no function. The

@@ -18,7 +18,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 unsigned int pidns_level;
 
 /* Wake the reader when this much is waiting; below it, the reader's timer does. Bytes. */
-const volatile unsigned long wakeup_bytes = 1 << 20;
+const volatile unsigned long wakeup_bytes = 4 << 20;
 
 struct stack_counters counters;
 
@@ -173,8 +173,10 @@ static __always_inline void copy_stack(struct stack_snapshot *s, __u64 sp)
 		return;
 	s->stack_bytes = first;
 	for (unsigned int i = 0; i < STACK_SNAPSHOT_BYTES / STACK_SNAPSHOT_PAGE - 1; i++) {
-		unsigned int at = first + i * page;
+		__u64 at = first + i * page;
 
+		/* the verifier must see the very value that was compared being used */
+		__asm__ volatile("" : "+r"(at));
 		if (at > STACK_SNAPSHOT_BYTES - page ||
 		    bpf_probe_read_user(s->stack + at, page, (void *)(sp + at)))
 			return;

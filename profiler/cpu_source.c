@@ -13,7 +13,7 @@
 #include "bpf/stacks.skel.h"
 
 #define RING_BYTES_LAUNCHES (32u << 20) /* 0.5 s of 200,000 launches/s with 30 frames */
-#define RING_BYTES_SAMPLES (16u << 20)
+#define RING_BYTES_SAMPLES (32u << 20)
 #define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, Linux 6.6, newer than our headers */
 
 /* The head of union bpf_attr for BPF_LINK_CREATE with uprobe_multi (linux/bpf.h, Linux 6.6). */

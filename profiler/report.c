@@ -32,11 +32,16 @@ static void report_stacks(struct log *log, const struct options *o, const struct
 		log_line(log, "Stacks: %.1f %% of CPU samples are whole%s",
 			 percent(c->whole_snapshots, c->snapshots),
 			 c->snapshots < c->cpu_samples ? " (the rest by frame pointers)" : "");
+	else if (c->cpu_samples)
+		log_line(log,
+			 "Stacks: CPU samples taken by frame pointers: this kernel does not let "
+			 "stacks be copied (Linux 5.15 does)");
 	if (o->mode != MODE_CPU_ONLY && c->launches)
 		log_line(log, "Stacks: %.1f %% of launches are whole, taken in the process",
 			 percent(c->whole_launches, c->launches));
 	else if (o->mode != MODE_CPU_ONLY && s->probes)
-		log_line(log, "Stacks: launches taken by uprobes on %u functions, by frame pointers",
+		log_line(log,
+			 "Stacks: launches taken by uprobes on %u functions, by frame pointers",
 			 s->probes);
 }
 
@@ -134,7 +139,8 @@ void report_summary(struct log *log, const struct options *options,
 			 stats->gpu.malformed, stats->gpu.too_long, first_malformed);
 	if (stats->collect.truncated)
 		log_warn(log,
-			 "%" PRIu64 " stacks are cut where they were too deep or could not be followed; "
+			 "%" PRIu64
+			 " stacks are cut where they were too deep or could not be followed; "
 			 "they begin at [truncated]",
 			 stats->collect.truncated);
 }

@@ -90,7 +90,7 @@ exact()
 
 @test "a stripped program with a static runtime: stacks come from the driver call" {
 	strip -o stripped "$workloads/launches_static"
-	run_profile -gpu-only --unit ns -o out.folded ./stripped 4000 2 2
+	run_profile -gpu-only -launch-stacks uprobe --unit ns -o out.folded ./stripped 4000 2 2
 	all_matched 4000 4000
 	expect_equal ns "$(weight_of out.folded ';cuLaunchKernel;')" 4000000
 	expect_line out.folded '\[stripped\];cuLaunchKernel;'
@@ -98,8 +98,8 @@ exact()
 
 @test "a stripped program with nothing to probe: [launch not captured], time kept" {
 	strip -o stripped "$workloads/launches_static"
-	FAKE_CUDA_INTERNAL_DRIVER_CALLS=1 run_profile -gpu-only --unit ns -o out.folded \
-		./stripped 4000 2 2
+	FAKE_CUDA_INTERNAL_DRIVER_CALLS=1 run_profile -gpu-only -launch-stacks uprobe \
+		--unit ns -o out.folded ./stripped 4000 2 2
 	expect_status 0
 	expect stderr <<-'END'
 		Samples: 4000 launches, 4000 GPU kernels (4.000 ms)

@@ -254,7 +254,7 @@ wrong_usage()
 
 @test "-v says what CUPTI reported" {
 	needs_root
-	run_profile -v -gpu-only -o out.folded "$workloads/inference" 3
+	run_profile -v -gpu-only -launch-stacks uprobe -o out.folded "$workloads/inference" 3
 	expect_status 0
 	expect_line stderr '^profile: process [0-9]+ \(.*/inference\) uses CUDA; CUPTI 130001: .*/libcupti\.so\.13; clock within [0-9]+ ns$'
 	expect_line stderr '^profile: probe on cudaLaunchKernel in .*/libcudart\.so\.13 '

@@ -21,6 +21,7 @@ WORKLOADS_NVCCFLAGS := -x cu -std=c++17 -O1 -g -arch=sm_90 \
 	-Xcompiler -fno-omit-frame-pointer,-fno-optimize-sibling-calls
 
 .PHONY: workloads workloads_gpu
+workloads: $(WORKLOADS_DIR)/no_frame_pointers
 workloads: $(addprefix $(WORKLOADS_DIR)/,$(WORKLOADS_CUDA) $(WORKLOADS_PLAIN) \
 	$(WORKLOADS_STATIC:%=%_static))
 workloads_gpu: $(WORKLOADS_CUDA:%=$(WORKLOADS_DIR)/%_gpu)
@@ -48,6 +49,12 @@ $(WORKLOADS_STATIC:%=$(WORKLOADS_DIR)/%_static): $(WORKLOADS_DIR)/%_static: \
 $(WORKLOADS_PLAIN:%=$(WORKLOADS_DIR)/%): $(WORKLOADS_DIR)/%: $(WORKLOADS_DIR)/%.o
 	$(call msg,LINK,$@)
 	$(Q)$(CXX) -pthread -o $@ $< -ldl
+
+$(WORKLOADS_DIR)/no_frame_pointers: $(WORKLOADS_SRC)/no_frame_pointers.cpp $(WORKLOADS_SRC)/burn.h \
+		$(WORKLOADS_SRC)/rules.mk
+	$(call msg,CXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -std=gnu++17 -O2 -fomit-frame-pointer -Wall -Wextra -Wshadow -o $@ $<
 
 $(WORKLOADS_DIR)/%_gpu: $(WORKLOADS_SRC)/%.cpp $(WORKLOADS_SRC)/gpu.h $(WORKLOADS_SRC)/burn.h
 	$(call msg,NVCC,$@)

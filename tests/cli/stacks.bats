@@ -1,0 +1,137 @@
+#!/usr/bin/env bats
+# Stacks are whole: without frame pointers, in samples and launches, with and without privileges.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+}
+
+# percent KIND: of whole stacks, as the summary says
+percent()
+{
+	sed -n "s/^Stacks: \([0-9.]*\) % of $1 are whole.*/\1/p" stacks
+}
+
+at_least()
+{
+	awk -v is="$2" -v least="$3" 'BEGIN { exit !(is != "" && is + 0 >= least) }' || {
+		echo "$1: $2, should be at least $3"
+		return 1
+	}
+}
+
+# leaf_share FILE FUNCTION: percent of all weight in stacks with that frame
+leaf_share()
+{
+	awk -v f=";$2[; ]" '{ n = $NF; all += n } $0 ~ f { some += n } END { printf "%.1f", 100 * some / all }' "$1"
+}
+
+@test "CPU samples of a program without frame pointers: whole, in order, in known shares" {
+	needs_root
+	run_profile -cpu-only -F 997 -o out.folded "$workloads/no_frame_pointers" 6000
+	expect_status 0
+	cat stacks
+	at_least 'whole stacks' "$(percent 'CPU samples')" 99
+	for leaf in in_template in_virtual in_function in_catch in_handler in_recursion; do
+		share=$(leaf_share out.folded $leaf)
+		awk -v s="$share" 'BEGIN { exit !(s > 13.6 && s < 19.7) }' || {
+			echo "$leaf: $share %, should be 16.7"
+			return 1
+		}
+	done
+	start='^_start;__libc_start_main[^;]*;(__libc_start_call_main;|\[libc\.so\.6\];)?main;'
+	nested='Nested<unsigned int, 8>::call;Nested<unsigned int, 7>::call;Nested<unsigned int, 6>::call'
+	expect_line out.folded "$start$nested.*;Nested<unsigned int, 0>::call;in_template[; ]"
+	expect_line out.folded "${start}Circle::draw;in_virtual[; ]"
+	expect_line out.folded "${start}.*;in_function[; ]"
+	expect_line out.folded "${start}catcher;in_catch[; ]"
+	expect_line out.folded "${start}.*raise.*;on_signal;in_handler[; ]"
+	expect_line out.folded "${start}(recurse;){61}in_recursion[; ]"
+}
+
+@test "launch stacks are the same in the process and by uprobe, where there are frame pointers" {
+	needs_root
+	for how in inprocess uprobe; do
+		run_profile -gpu-only --unit ns -launch-stacks $how -o $how.folded "$workloads/pyramid" 2
+		expect_status 0
+		expect_line stderr '^Correlation: [0-9]+ matched, 0 unmatched, 0 dropped$'
+		# what leads to main has no frame pointers
+		sed 's/^.*;main;/main;/' $how.folded | sort >$how.stacks
+	done
+	[ -s uprobe.stacks ]
+	diff inprocess.stacks uprobe.stacks
+}
+
+@test "launches are whole, and the summary says how they were taken" {
+	needs_root
+	run_profile -gpu-only -o out.folded "$workloads/inference" 5
+	expect stacks <<<'Stacks: 100.0 % of launches are whole, taken in the process'
+	run_profile -gpu-only -launch-stacks uprobe -o out.folded "$workloads/inference" 5
+	expect stacks <<<'Stacks: launches taken by uprobes on 16 functions, by frame pointers'
+}
+
+@test "-gpu-only needs no privilege" {
+	needs_root
+	needs_command setpriv
+	cp "$profile" "$workloads/inference" .
+	chmod 755 profile inference
+	mkdir open
+	chmod 777 open
+	run_command setpriv --reuid 65534 --regid 65534 --clear-groups \
+		./profile -gpu-only --unit ns -o open/out.folded ./inference 20
+	expect_status 0
+	expect stderr <<-'END'
+		Samples: 1480 launches, 1480 GPU kernels (530.800 ms)
+		Correlation: 1480 matched, 0 unmatched, 0 dropped
+		Wrote 8 stacks (530800000 ns: 0 CPU, 530800000 GPU) to open/out.folded
+	END
+	expect stacks <<<'Stacks: 100.0 % of launches are whole, taken in the process'
+	run_profile -gpu-only --unit ns -o root.folded "$workloads/inference" 20
+	diff root.folded open/out.folded
+}
+
+@test "a launch in a program that is gone by the time its stack is looked at" {
+	needs_root
+	run_profile -gpu-only --unit ns -o out.folded "$workloads/forks"
+	expect_status 0
+	if grep -q 'unknown' out.folded; then
+		cat out.folded
+		return 1
+	fi
+	expect_line out.folded ';main;exec_child_launches;cudaLaunchKernel;'
+}
+
+@test "deep recursion is cut where it has to be, visibly" {
+	needs_root
+	cat >deep.c <<-'END'
+		#include <stdlib.h>
+		volatile unsigned long sink;
+		__attribute__((noinline)) static void burn(void)
+		{
+			for (unsigned long i = 0; i < 400000000; i++)
+				sink = sink + i;
+		}
+		__attribute__((noinline)) static void down(int n)
+		{
+			volatile char room[1000];
+			room[n % 1000] = 1;
+			if (n)
+				down(n - 1);
+			else
+				burn();
+			sink = sink + (unsigned long)room[n % 1000];
+		}
+		int main(void)
+		{
+			down(1000);
+			return 0;
+		}
+	END
+	gcc -O1 -o deep deep.c
+	run_profile -cpu-only -o out.folded ./deep
+	expect_status 0
+	expect_line out.folded '^\[truncated\];(down;){50}.*;burn [0-9]+$'
+	expect_line stacks '^profile: [0-9]+ stacks are cut '
+}
