@@ -8,15 +8,20 @@
 struct entry_point {
 	uint32_t domain;
 	uint32_t cbid;
-	uint16_t flags;   /* GPU_LAUNCH_IS_GRAPH */
+	uint16_t flags; /* GPU_LAUNCH_IS_GRAPH */
 	const char *name;
 };
 
 #define RT CUPTI_ABI_DOMAIN_RUNTIME_API
 #define DRV CUPTI_ABI_DOMAIN_DRIVER_API
-#define ONE(domain, function) {domain, CUPTI_ABI_##domain##_##function, 0, #function}
-#define MANY(domain, function)                                                                     \
-	{domain, CUPTI_ABI_##domain##_##function, GPU_LAUNCH_IS_GRAPH, #function}
+#define ONE(domain, function)                                         \
+	{                                                             \
+		domain, CUPTI_ABI_##domain##_##function, 0, #function \
+	}
+#define MANY(domain, function)                                                          \
+	{                                                                               \
+		domain, CUPTI_ABI_##domain##_##function, GPU_LAUNCH_IS_GRAPH, #function \
+	}
 
 static const struct entry_point launches[] = {
 	ONE(RT, cudaLaunchKernel),
@@ -90,12 +95,13 @@ static void on_launch(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		wait_for_buffers(tracer);
 	if (tracer->captures_stacks)
 		stack = launch_stack_capture(&tracer->sink, entry->name);
-	launch_log_add(&tracer->sink, &(struct gpu_event_launch){
-		.correlation_id = data->correlation_id,
-		.family = domain == RT ? GPU_LAUNCH_RUNTIME : GPU_LAUNCH_DRIVER,
-		.flags = entry->flags,
-		.stack_id = stack,
-	});
+	launch_log_add(&tracer->sink,
+		       &(struct gpu_event_launch){
+			       .correlation_id = data->correlation_id,
+			       .family = domain == RT ? GPU_LAUNCH_RUNTIME : GPU_LAUNCH_DRIVER,
+			       .flags = entry->flags,
+			       .stack_id = stack,
+		       });
 }
 
 /* New device code was loaded, perhaps by a library that brought its own copy of the runtime. */

@@ -16,8 +16,9 @@ static uint64_t take_number(const char **at, unsigned int base)
 
 	for (;; (*at)++) {
 		char c = **at;
-		unsigned int digit = c >= '0' && c <= '9' ? (unsigned int)(c - '0')
-				     : c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a' + 10) : 16;
+		unsigned int digit = c >= '0' && c <= '9'   ? (unsigned int)(c - '0')
+				     : c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a' + 10)
+							    : 16;
 
 		if (digit >= base)
 			break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process's own executable mappings, from /proc/self/maps: exact, whatever happened to the files
- * since, and in the form in which the profiler names code.
+ * The process's own executable mappings, from /proc/self/maps: exact, whatever happened to the
+ * files since, and in the form in which the profiler names code.
  *
  * Zero-initialised is empty. Not thread-safe: the caller locks. Bounded: what does not fit is not
  * known, and its addresses are sent without a mapping.

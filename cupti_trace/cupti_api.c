@@ -18,9 +18,14 @@ static const char *const file_names[] = {"libcupti.so.13", "libcupti.so.12", "li
 
 static void note_looked(struct cupti_api *api, const char *place)
 {
-	size_t used = strlen(api->looked);
-	int n = snprintf(api->looked + used, sizeof(api->looked) - used, "%s%s", used ? "\n" : "",
-			 place);
+	size_t used = strlen(api->looked), length = strlen(place);
+	int n;
+
+	for (const char *at = api->looked; (at = strstr(at, place)); at++)
+		if ((at == api->looked || at[-1] == '\n') && (at[length] == '\n' || !at[length]))
+			return; /* named already */
+	n = snprintf(api->looked + used, sizeof(api->looked) - used, "%s%s", used ? "\n" : "",
+		     place);
 
 	if (n < 0 || (size_t)n >= sizeof(api->looked) - used)
 		api->looked[used] = '\0';

@@ -31,10 +31,12 @@ enum gpu_event_type {
 
 /*
  * Starts every write to the pipe. `sequence` counts a process's writes from 0, so that a gap shows
- * a lost write.
+ * a lost write. `bytes` is how much follows this line in the same write: what comes after that is
+ * not of this process. 0: not told, all up to the next such event.
  */
 struct gpu_event_batch {
 	uint32_t pid;
+	uint32_t bytes;
 	uint64_t sequence;
 };
 
@@ -67,16 +69,16 @@ struct gpu_event_name {
 };
 
 /*
- * An executable mapping of the process, as /proc/self/maps gives it, sent before the first stack with
- * an address in it. It replaces what was said of these addresses before. So stacks can be located
- * whatever becomes of the process.
+ * An executable mapping of the process, as /proc/self/maps gives it, sent before the first stack
+ * with an address in it. It replaces what was said of these addresses before. So stacks can be
+ * located whatever becomes of the process.
  */
 struct gpu_event_code {
 	uint64_t start, end;
 	uint64_t file_offset; /* of `start` */
 	uint64_t inode;       /* 0: no file */
 	uint32_t dev_major, dev_minor;
-	const char *path;     /* may be "", "[vdso]" and the like */
+	const char *path; /* may be "", "[vdso]" and the like */
 };
 
 /*
@@ -106,7 +108,7 @@ struct gpu_event_launch {
 	uint64_t time_ns; /* when the function was entered */
 	uint32_t tid;
 	uint32_t correlation_id;
-	uint32_t family;   /* enum gpu_launch_family */
+	uint32_t family; /* enum gpu_launch_family */
 	uint32_t flags;
 	uint32_t stack_id; /* 0: not captured here */
 };

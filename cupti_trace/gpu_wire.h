@@ -38,9 +38,10 @@
 #define GPU_WIRE_LINE_MAX 4000
 
 /* "t", the first key of each line: the type, by index enum gpu_event_type. */
-#define GPU_WIRE_TYPE_NAMES                                                              \
-	{                                                                                \
-		"", "batch", "hello", "maps", "name", "code", "stack", "l", "k", "drops", "notice", "bye" \
+#define GPU_WIRE_TYPE_NAMES                                                               \
+	{                                                                                 \
+		"", "batch", "hello", "maps", "name", "code", "stack", "l", "k", "drops", \
+			"notice", "bye"                                                   \
 	}
 
 /*

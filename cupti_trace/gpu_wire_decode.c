@@ -155,6 +155,9 @@ static bool scan_batch(struct scan *s, struct gpu_event_batch *e)
 	e->pid = scan_u32(s);
 	EXPECT(s, ",\"seq\":");
 	e->sequence = scan_u64(s, INT64_MAX);
+	e->bytes = TRY(s, ",\"len\":") ? scan_u32(s) : 0;
+	while (TRY(s, " ")) /* written later into the room of the longest number */
+		;
 	EXPECT(s, "}");
 	return !s->failed && s->at == s->end;
 }
@@ -398,6 +401,7 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 	case GPU_EVENT_BATCH:
 		e->batch.pid = get_u32(r, "pid");
 		e->batch.sequence = get_u64(r, "seq");
+		e->batch.bytes = get_u32_or_0(r, "len");
 		break;
 	case GPU_EVENT_HELLO:
 		get_hello(r, &e->hello);

@@ -243,6 +243,8 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 	case GPU_EVENT_BATCH:
 		put_uint(l, "pid", e->batch.pid);
 		put_uint(l, "seq", e->batch.sequence);
+		if (e->batch.bytes)
+			put_uint(l, "len", e->batch.bytes);
 		break;
 	case GPU_EVENT_HELLO:
 		put_hello(l, &e->hello);

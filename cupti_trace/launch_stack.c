@@ -29,7 +29,7 @@ static struct {
 	uint32_t next_id;
 	uint64_t adds, subs; /* what the loader counted when last looked */
 	struct code_map map;
-	bool map_is_stale;   /* code was mapped or unmapped since it was read */
+	bool map_is_stale; /* code was mapped or unmapped since it was read */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_id = 1, .map_is_stale = true};
 static _Atomic uint32_t generation = 1;
 

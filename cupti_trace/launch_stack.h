@@ -2,14 +2,14 @@
 /*
  * The stack of a launch, taken in the launching thread and known by a small id.
  *
- * Each distinct stack (with the launch function's name) is sent once; later launches from there only
- * name its id. Stacks are told apart by a 64-bit hash of their addresses. A cache of each thread
- * answers nearly always; behind it is one table of the process. The frames of CUPTI, the driver, a
- * shared libcudart and this library are left out: the first address is one in the program, or, where
- * libcudart is linked statically, inside it; the profiler drops those by name.
+ * Each distinct stack (with the launch function's name) is sent once; later launches from there
+ * only name its id. Stacks are told apart by a 64-bit hash of their addresses. A cache of each
+ * thread answers nearly always; behind it is one table of the process. The frames of CUPTI, the
+ * driver, a shared libcudart and this library are left out: the first address is one in the
+ * program, or, where libcudart is linked statically, inside it; the profiler drops those by name.
  *
- * When code is unmapped, other code may come to lie at the same addresses: all ids are forgotten then,
- * and stacks are sent anew.
+ * When code is unmapped, other code may come to lie at the same addresses: all ids are forgotten
+ * then, and stacks are sent anew.
  */
 #ifndef CUPTI_TRACE_LAUNCH_STACK_H
 #define CUPTI_TRACE_LAUNCH_STACK_H

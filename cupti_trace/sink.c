@@ -10,11 +10,15 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The length of a batch is known last: room for its digits is kept in the header, before "}\n". */
+#define LENGTH_DIGITS 4
+_Static_assert(GPU_WIRE_BATCH_MAX <= 9999, "a batch's length has four digits");
+
 static void begin_batch(struct sink *sink)
 {
 	struct gpu_event event = {
 		.type = GPU_EVENT_BATCH,
-		.batch = {.pid = sink->pid, .sequence = sink->sequence},
+		.batch = {.pid = sink->pid, .sequence = sink->sequence, .bytes = 9999},
 	};
 
 	/* the newline ends a half line that somebody else may have left in the pipe */
@@ -24,6 +28,17 @@ static void begin_batch(struct sink *sink)
 	sink->batch_kernels = 0;
 	sink->batch_launches = 0;
 	sink->batch_drops = (struct gpu_event_drops){0};
+}
+
+static void write_length(struct sink *sink)
+{
+	char *digits = sink->batch + sink->header - 2 - LENGTH_DIGITS;
+	size_t length = sink->used - sink->header;
+	char text[LENGTH_DIGITS + 1];
+	int n = snprintf(text, sizeof(text), "%-4u", (unsigned int)(length % 10000));
+
+	if (n == LENGTH_DIGITS)
+		memcpy(digits, text, LENGTH_DIGITS);
 }
 
 int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid)
@@ -110,6 +125,7 @@ static void send_batch(struct sink *sink)
 
 	if (sink->fd < 0 || sink->used == sink->header)
 		return;
+	write_length(sink);
 	err = write_batch_quietly(sink);
 	if (err == -EPIPE) {
 		close(sink->fd);

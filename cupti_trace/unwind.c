@@ -173,9 +173,9 @@ static bool find_object(uint64_t pc, struct object *object)
 }
 
 /*
- * The tables of a loaded object lie in its mapping: the index where the loader says, the frames where
- * the index says (an encoded pointer, in practice pc-relative and 4 bytes), both to the mapping's end
- * at most.
+ * The tables of a loaded object lie in its mapping: the index where the loader says, the frames
+ * where the index says (an encoded pointer, in practice pc-relative and 4 bytes), both to the
+ * mapping's end at most.
  */
 static bool find_table(uint64_t pc, struct cfi_table *table)
 {
@@ -260,8 +260,9 @@ static void find_own_stack(void)
 }
 
 /*
- * A foreign stack's end is not known: the kernel copies as much as there is. The buffer is made once
- * a thread that needs it, and lives as long as the process: a thread's end runs no code of ours here.
+ * A foreign stack's end is not known: the kernel copies as much as there is. The buffer is made
+ * once a thread that needs it, and lives as long as the process: a thread's end runs no code of
+ * ours here.
  */
 static bool copy_stack(struct memory *m, uint64_t sp)
 {
@@ -286,7 +287,7 @@ static bool copy_stack(struct memory *m, uint64_t sp)
 
 struct walk {
 	struct memory memory;
-	bool interrupted; /* the pc is where a signal came, not a return address */
+	bool interrupted;               /* the pc is where a signal came, not a return address */
 	struct cfi_registers registers; /* of the frame being left; see `exact` */
 	bool exact;                     /* registers other than rsp, rbp, pc are right too */
 };
@@ -389,14 +390,16 @@ __attribute__((noinline)) void unwind_own_stack(struct unwind_stack *stack)
 	stack->is_whole = false;
 	if (!own_stack.known)
 		find_own_stack();
-	/* this file is built with frame pointers: [rbp] is the caller's rbp, [rbp + 8] where it goes on */
+	/* this file is built with frame pointers: [rbp] is the caller's rbp, [rbp + 8] where it
+	 * goes on */
 	value = w.registers.value;
 	memcpy(&value[CFI_RBP], (const void *)(uintptr_t)rbp, 8);
 	memcpy(&value[CFI_PC], (const void *)(uintptr_t)(rbp + 8), 8);
 	value[CFI_RSP] = rbp + 16;
 	w.registers.known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC;
 	if (rbp >= own_stack.low && rbp < own_stack.high)
-		w.memory = (struct memory){rbp, own_stack.high, (const unsigned char *)(uintptr_t)rbp};
+		w.memory =
+			(struct memory){rbp, own_stack.high, (const unsigned char *)(uintptr_t)rbp};
 	else if (!copy_stack(&w.memory, rbp))
 		return;
 	walk(&w, stack);

@@ -5,10 +5,11 @@
  * The row that leads from a pc to its caller is looked up once and kept in a table that all threads
  * share without locks, so a warm walk is a hash look-up and two loads a frame, with no frame
  * pointers, no allocation, no system call. Tables are found through _dl_find_object (glibc 2.35) or
- * dl_iterate_phdr. Code without tables (a JIT's) is walked by frame pointer where that is plausible.
+ * dl_iterate_phdr. Code without tables (a JIT's) is walked by frame pointer where that is
+ * plausible.
  *
- * Nothing but the thread's own stack is read, and nothing outside its bounds; on a stack that is not
- * the thread's (a coroutine's) a copy made by the kernel is walked instead.
+ * Nothing but the thread's own stack is read, and nothing outside its bounds; on a stack that is
+ * not the thread's (a coroutine's) a copy made by the kernel is walked instead.
  */
 #ifndef CUPTI_TRACE_UNWIND_H
 #define CUPTI_TRACE_UNWIND_H

@@ -23,8 +23,8 @@
 #include "symbolize/symbolizer.h"
 
 struct collect_stats {
-	uint64_t cpu_samples;   /* in the profile */
-	uint64_t snapshots;       /* CPU samples that were unwound here, by call-frame information */
+	uint64_t cpu_samples; /* in the profile */
+	uint64_t snapshots;   /* CPU samples that were unwound here, by call-frame information */
 	uint64_t whole_snapshots; /* of these, down to the thread's start */
 	uint64_t launches;        /* whose stack was taken in the process */
 	uint64_t whole_launches;

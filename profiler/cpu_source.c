@@ -211,10 +211,10 @@ static int start_clock(struct cpu_source *s, int cpu)
 
 	if (fd < 0)
 		return -errno;
-	err = keep_link(s, bpf_program__attach_perf_event(s->has_snapshots
-								  ? s->bpf->progs.cpu_snapshot
-								  : s->bpf->progs.cpu_sample,
-							  fd));
+	err = keep_link(s,
+			bpf_program__attach_perf_event(s->has_snapshots ? s->bpf->progs.cpu_snapshot
+									: s->bpf->progs.cpu_sample,
+						       fd));
 	if (err)
 		close(fd);
 	return err;

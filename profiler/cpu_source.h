@@ -46,8 +46,8 @@ int cpu_source_probe(struct cpu_source *source, const char *path, const uint64_t
 int cpu_source_fd(const struct cpu_source *source);
 
 /*
- * Hands over everything in the ring buffer. `frames` are event->user_frames + kernel_frames, but for
- * STACK_EVENT_CPU_SNAPSHOT, where `event` is the head of a struct stack_snapshot.
+ * Hands over everything in the ring buffer. `frames` are event->user_frames + kernel_frames, but
+ * for STACK_EVENT_CPU_SNAPSHOT, where `event` is the head of a struct stack_snapshot.
  */
 typedef void (*cpu_source_handler)(void *context, const struct stack_event *event,
 				   const __u64 *frames);

@@ -38,7 +38,9 @@ struct gpu_source {
 	struct gpu_process *processes;
 	uint32_t process_count, process_capacity;
 	struct hash_index index;
-	uint32_t current; /* index of the process whose batch this is; HASH_INDEX_NONE: none */
+	bool batch_is_bounded;
+	uint64_t batch_left; /* bytes of the current batch still to come, if so */
+	uint32_t current;    /* index of the process whose batch this is; HASH_INDEX_NONE: none */
 	char line[GPU_WIRE_LINE_MAX + 1]; /* a line begun in an earlier read */
 	size_t line_length;
 	bool skipping; /* the line is too long: wait for its end */
@@ -181,6 +183,8 @@ static void begin_batch(struct gpu_source *s, const struct gpu_event_batch *e)
 	struct gpu_process *p;
 
 	s->current = get_process(s, e->pid);
+	s->batch_is_bounded = e->bytes > 0;
+	s->batch_left = e->bytes;
 	if (s->current == HASH_INDEX_NONE)
 		return;
 	p = &s->processes[s->current];
@@ -288,6 +292,17 @@ static void note_malformed(struct gpu_source *s, const char *line, size_t length
 		s->first_malformed[i] = line[i] >= 0x20 && line[i] < 0x7f ? line[i] : '?';
 }
 
+/* What is not within a batch's bytes was written by somebody else, however it looks. */
+static void leave_batch(struct gpu_source *s, size_t length)
+{
+	if (!s->batch_is_bounded)
+		return;
+	if (length + 1 > s->batch_left)
+		s->current = HASH_INDEX_NONE;
+	else
+		s->batch_left -= length + 1;
+}
+
 static void take_line(struct gpu_source *s, const char *line, size_t length)
 {
 	struct gpu_event event;
@@ -295,6 +310,7 @@ static void take_line(struct gpu_source *s, const char *line, size_t length)
 	if (length == 0)
 		return; /* every batch begins with a newline */
 	s->stats.lines++;
+	leave_batch(s, length);
 	if (gpu_wire_decode(s->decoder, line, length, &event) != 0 || !take_event(s, &event))
 		note_malformed(s, line, length);
 }

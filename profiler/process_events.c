@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -43,6 +44,8 @@ static int open_ring(struct process_events *e, int cpu)
 		.task = 1,
 		.sample_id_all = 1,
 		.use_clockid = 1,
+		.watermark = 1,
+		.wakeup_watermark = (__u32)(RING_PAGES * e->page_size / 2),
 		.clockid = CLOCK_MONOTONIC,
 	};
 	struct cpu_ring *ring = &e->rings[e->ring_count];
@@ -102,6 +105,17 @@ void process_events_close(struct process_events *e)
 	free(e->rings);
 	free(e->queue);
 	free(e);
+}
+
+int process_events_watch(struct process_events *e, int epoll, uint32_t tag)
+{
+	for (int i = 0; i < e->ring_count; i++) {
+		struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u32 = tag};
+
+		if (epoll_ctl(epoll, EPOLL_CTL_ADD, e->rings[i].fd, &event) != 0)
+			return -errno;
+	}
+	return 0;
 }
 
 static struct process_event *add(struct process_events *e)

@@ -31,6 +31,12 @@ struct process_events;
 struct process_events *process_events_open(void);
 void process_events_close(struct process_events *events);
 
+/*
+ * Has `epoll` report `tag` (data.u32) when a ring is half full: any process of the machine may map
+ * a lot at once. 0 or -errno.
+ */
+int process_events_watch(struct process_events *events, int epoll, uint32_t tag);
+
 /* Takes in what the kernel has recorded so far. 0 or -ENOMEM. */
 int process_events_read(struct process_events *events);
 

@@ -130,7 +130,8 @@ static void drain_stacks(struct session *s)
 	session_apply_process_events(s, session_now_ns() - PROBE_SLACK_NS);
 }
 
-/* A process waits for our probes: puts them on what it maps, if there are to be any, and says so. */
+/* A process waits for our probes: puts them on what it maps, if there are to be any, and says so.
+ */
 static void answer(struct session *s, uint32_t pid)
 {
 	int err;
@@ -286,8 +287,8 @@ static void read_signals(struct session *s)
 
 static void show_status(struct session *s, uint64_t now)
 {
-	struct stack_counters bpf = s->cpu ? cpu_source_counters(s->cpu)
-					   : (struct stack_counters){0};
+	struct stack_counters bpf =
+		s->cpu ? cpu_source_counters(s->cpu) : (struct stack_counters){0};
 	struct gpu_source_stats gpu = {0};
 	uint64_t seconds = (now - s->start_ns) / 1000000000u;
 	uint64_t dropped;
@@ -352,9 +353,9 @@ static void loop(struct session *s)
 	bool done = false;
 
 	while (!done) {
-		struct epoll_event ready[4];
+		struct epoll_event ready[16];
 		bool ended = target_poll(&s->target);
-		int n = epoll_wait(s->epoll, ready, 4, ended ? 5 : TICK_MS);
+		int n = epoll_wait(s->epoll, ready, 16, ended ? 5 : TICK_MS);
 		bool pipe_ready = false, stacks_ready = false;
 		uint64_t now = session_now_ns();
 
@@ -363,6 +364,8 @@ static void loop(struct session *s)
 				read_signals(s);
 			pipe_ready |= ready[i].data.u32 == READY_PIPE;
 			stacks_ready |= ready[i].data.u32 == READY_STACKS;
+			if (ready[i].data.u32 == READY_PROCESSES)
+				read_process_events(s);
 		}
 		if (stacks_ready || ended || now - drained_ns >= TICK_MS * UINT64_C(1000000)) {
 			collect_round(s);

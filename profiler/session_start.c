@@ -55,8 +55,8 @@ static int open_cpu_source(struct session *s, uint32_t sample_hz)
 
 /*
  * BPF for CPU samples and launch probes, and the record of what processes map. With neither samples
- * nor probes no privilege is needed: mappings are then read from /proc, which is right as long as the
- * process lives and unmaps nothing.
+ * nor probes no privilege is needed: mappings are then read from /proc, which is right as long as
+ * the process lives and unmaps nothing.
  */
 static int open_kernel_side(struct session *s)
 {
@@ -68,14 +68,15 @@ static int open_kernel_side(struct session *s)
 		return err;
 	s->process_events = process_events_open();
 	if (s->process_events)
-		return 0;
+		return process_events_watch(s->process_events, s->epoll, READY_PROCESSES);
 	if (!needs_bpf) {
 		log_verbose(s->log, "mappings are read from /proc: perf_event_open: %s",
 			    strerror(errno));
 		return 0;
 	}
 	log_error(s->log,
-		  "cannot follow the processes' mappings: perf_event_open: %s; run with sudo, or give "
+		  "cannot follow the processes' mappings: perf_event_open: %s; run with sudo, or "
+		  "give "
 		  "the binary CAP_PERFMON",
 		  strerror(errno));
 	return -EPERM;

@@ -23,7 +23,7 @@
 #include "profiler/target.h"
 
 /* What a descriptor watched by the session's epoll is. */
-enum { READY_SIGNAL, READY_PIPE, READY_STACKS };
+enum { READY_SIGNAL, READY_PIPE, READY_STACKS, READY_PROCESSES };
 
 struct session {
 	const struct options *options;

@@ -8,7 +8,7 @@
 struct wire_process {
 	uint32_t pid;
 	uint32_t count;
-	uint32_t *stacks; /* by id */
+	uint32_t *stacks;          /* by id */
 	struct code_mapping *code; /* in order of arrival */
 	uint32_t code_count, code_capacity;
 };

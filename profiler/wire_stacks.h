@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What traced processes have sent of their stacks: where their code lies, and ids of the stack table
- * by the ids they gave. A process's later word on an address replaces its earlier one. Ids are small
- * and dense; a process that says hello again starts anew.
+ * What traced processes have sent of their stacks: where their code lies, and ids of the stack
+ * table by the ids they gave. A process's later word on an address replaces its earlier one. Ids
+ * are small and dense; a process that says hello again starts anew.
  */
 #ifndef PROFILER_WIRE_STACKS_H
 #define PROFILER_WIRE_STACKS_H

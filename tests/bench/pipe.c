@@ -42,7 +42,7 @@ static struct text make_pipe(void)
 
 	if (!text.bytes)
 		exit(1);
-	put(&text, &(struct gpu_event){.type = GPU_EVENT_BATCH, .batch = {PID, 0}});
+	put(&text, &(struct gpu_event){.type = GPU_EVENT_BATCH, .batch = {.pid = PID}});
 	put(&text, &(struct gpu_event){.type = GPU_EVENT_NAME, .name = {1, 0, "_Z6kernelPf"}});
 	for (uint32_t i = 1; i <= LAUNCHES; i++) {
 		uint64_t time_ns = UINT64_C(123456789000000) + i * UINT64_C(5000);

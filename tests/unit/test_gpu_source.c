@@ -628,9 +628,41 @@ static void a_tee_sees_what_is_read(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+static void ignore_event(void *context, uint32_t pid, const struct gpu_event *event,
+			 const char *kernel)
+{
+	(void)context;
+	(void)pid;
+	(void)event;
+	(void)kernel;
+}
+
+/* Bytes that somebody else writes between two batches, however well they are made. */
+static void lines_outside_a_batch_are_nobodys(void **state)
+{
+	static const char kernel[] = "{\"t\":\"k\",\"n\":1,\"s\":1,\"d\":10,\"c\":1,\"v\":[0,1,7],"
+				     "\"g\":[1,1,1],\"b\":[1,1,1],\"m\":[0,0],\"r\":1}\n";
+	char text[1024];
+	int n = snprintf(text, sizeof(text),
+			 "\n{\"t\":\"batch\",\"pid\":7,\"seq\":0,\"len\":%-4zu}\n%s%s\n%s",
+			 strlen(kernel), kernel, kernel, kernel);
+	struct intern strings = {0};
+	struct gpu_source *source = gpu_source_new(&strings, ignore_event, NULL);
+
+	(void)state;
+	assert_non_null(source);
+	gpu_source_feed(source, text, (size_t)n);
+	gpu_source_finish(source);
+	assert_int_equal(gpu_source_stats(source).kernels, 1);
+	assert_int_equal(gpu_source_stats(source).malformed, 2);
+	gpu_source_free(source);
+	intern_release(&strings);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_outside_a_batch_are_nobodys),
 		TEST(a_process_from_hello_to_goodbye),
 		TEST(events_before_any_batch_are_malformed),
 		TEST(names_are_per_process),

@@ -23,6 +23,7 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 	case GPU_EVENT_BATCH:
 		assert_int_equal(a->batch.pid, b->batch.pid);
 		assert_int_equal(a->batch.sequence, b->batch.sequence);
+		assert_int_equal(a->batch.bytes, b->batch.bytes);
 		break;
 	case GPU_EVENT_HELLO:
 		assert_int_equal(a->hello.version, b->hello.version);
@@ -245,7 +246,7 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 	e->type = type;
 	switch (type) {
 	case GPU_EVENT_BATCH:
-		e->batch = (struct gpu_event_batch){u32(p), prng_bits(p, TIME_BITS)};
+		e->batch = (struct gpu_event_batch){u32(p), u32(p), prng_bits(p, TIME_BITS)};
 		break;
 	case GPU_EVENT_HELLO:
 		e->hello = (struct gpu_event_hello){
@@ -353,7 +354,9 @@ static void extreme_numbers_survive(void **state)
 	e = (struct gpu_event){.type = GPU_EVENT_GOODBYE,
 			       .goodbye = {INT64_MAX, INT64_MAX, INT64_MAX}};
 	check_round_trip(*state, &e);
-	e = (struct gpu_event){.type = GPU_EVENT_BATCH, .batch = {UINT32_MAX, INT64_MAX}};
+	e = (struct gpu_event){
+		.type = GPU_EVENT_BATCH,
+		.batch = {.pid = UINT32_MAX, .bytes = UINT32_MAX, .sequence = INT64_MAX}};
 	check_round_trip(*state, &e);
 	e = (struct gpu_event){
 		.type = GPU_EVENT_LAUNCH,
@@ -584,7 +587,8 @@ static void unknown_types_are_not_encoded(void **state)
 /* A line always fits behind the header of a batch. */
 static void a_line_and_its_header_fit_into_a_batch(void **state)
 {
-	struct gpu_event e = {.type = GPU_EVENT_BATCH, .batch = {UINT32_MAX, UINT64_MAX}};
+	struct gpu_event e = {.type = GPU_EVENT_BATCH,
+			      .batch = {.pid = UINT32_MAX, .sequence = UINT64_MAX}};
 	char line[200];
 
 	(void)state;
