@@ -25,9 +25,10 @@ enum stack_event_kind {
 };
 
 /*
- * A CPU sample to be unwound by the reader: the user registers, the kernel's frames, and a copy of the
- * user stack from its stack pointer up. Its size is fixed; `stack_bytes` and `event.kernel_frames` say
- * how much of it counts. Registers are in DWARF's order (System V ABI AMD64, figure 3.36), the pc last.
+ * A CPU sample to be unwound by the reader: the user registers, the kernel's frames, and a copy of
+ * the user stack from its stack pointer up. Its size is fixed; `stack_bytes` and
+ * `event.kernel_frames` say how much of it counts. Registers are in DWARF's order (System V ABI
+ * AMD64, figure 3.36), the pc last.
  */
 #define STACK_SNAPSHOT_REGISTERS 17
 #define STACK_SNAPSHOT_PAGE 4096

@@ -98,6 +98,9 @@ void collect_process_event(struct collect *c, const struct process_event *event)
 	if (!is_tracked(c, (uint32_t)event->pid))
 		return;
 	switch (event->type) {
+	case PROCESS_SAMPLE:
+		collect_snapshot(c, event->snapshot);
+		break;
 	case PROCESS_EXEC:
 		if ((uint32_t)event->pid == c->root)
 			c->root_runs = true;

@@ -25,15 +25,43 @@ struct process_events {
 	struct process_event *queue; /* queue[next..count), sorted by time */
 	size_t next, count, capacity;
 	char *returned_path; /* of the event handed out last */
+	struct stack_snapshot *returned_snapshot;
 	uint64_t lost;
 	unsigned char record[65536]; /* one record put together from a ring's two ends */
 };
 
-static int open_ring(struct process_events *e, int cpu)
+/* Bits of perf's register numbers (asm/perf_regs.h): ax bx cx dx si di bp sp ip, r8 to r15. */
+#define SAMPLE_REGISTERS 0xff01ffu
+#define SAMPLE_REGISTER_COUNT 17
+/* A record's size has 16 bits; the stack is most of it. */
+#define SAMPLE_STACK_BYTES 61440u
+
+static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, struct cpu_ring *ring,
+		      size_t ring_bytes)
 {
-	struct perf_event_attr attr = {
+	void *map;
+	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	map = mmap(NULL, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	ring->fd = fd;
+	ring->page = map;
+	return 0;
+}
+
+/* What all our events record besides samples. */
+static struct perf_event_attr side_records(const struct process_events *e)
+{
+	return (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
+		.size = sizeof(struct perf_event_attr),
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 		.exclude_kernel = 1,
@@ -48,39 +76,36 @@ static int open_ring(struct process_events *e, int cpu)
 		.wakeup_watermark = (__u32)(RING_PAGES * e->page_size / 2),
 		.clockid = CLOCK_MONOTONIC,
 	};
-	struct cpu_ring *ring = &e->rings[e->ring_count];
-	void *map;
-	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	map = mmap(NULL, (RING_PAGES + 1) * e->page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		   0);
-	if (map == MAP_FAILED) {
-		int err = -errno;
-
-		close(fd);
-		return err;
-	}
-	ring->fd = fd;
-	ring->page = map;
-	e->ring_count++;
-	return 0;
 }
 
-struct process_events *process_events_open(void)
+static struct process_events *open_all(pid_t pid, uint32_t sample_hz)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	struct process_events *e = calloc(1, sizeof(*e));
+	struct perf_event_attr attr;
 	int err = -ENODEV;
 
 	if (!e)
 		return NULL;
 	e->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	e->rings = calloc((size_t)cpus, sizeof(*e->rings));
+	attr = side_records(e);
+	if (sample_hz) {
+		attr.config = PERF_COUNT_SW_CPU_CLOCK;
+		attr.sample_period = 1000000000u / sample_hz;
+		attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attr.sample_regs_user = SAMPLE_REGISTERS;
+		attr.sample_stack_user = SAMPLE_STACK_BYTES;
+		attr.inherit = 1;
+		attr.disabled = 1;
+		attr.enable_on_exec = 1;
+	}
 	for (int cpu = 0; e->rings && cpu < cpus; cpu++) {
-		err = open_ring(e, cpu);
-		if (err && err != -ENODEV && err != -ENXIO) /* those: an offline CPU */
+		err = open_event(&attr, pid, cpu, &e->rings[e->ring_count],
+				 (RING_PAGES + 1) * e->page_size);
+		if (err == 0)
+			e->ring_count++;
+		else if (err != -ENODEV && err != -ENXIO) /* those: an offline CPU */
 			break;
 	}
 	if (e->ring_count == 0 || (err && err != -ENODEV && err != -ENXIO)) {
@@ -91,6 +116,16 @@ struct process_events *process_events_open(void)
 	return e;
 }
 
+struct process_events *process_events_open(void)
+{
+	return open_all(-1, 0);
+}
+
+struct process_events *process_events_open_target(pid_t pid, uint32_t sample_hz)
+{
+	return open_all(pid, sample_hz);
+}
+
 void process_events_close(struct process_events *e)
 {
 	if (!e)
@@ -99,9 +134,12 @@ void process_events_close(struct process_events *e)
 		munmap(e->rings[i].page, (RING_PAGES + 1) * e->page_size);
 		close(e->rings[i].fd);
 	}
-	for (; e->next < e->count; e->next++)
+	for (; e->next < e->count; e->next++) {
 		free((char *)e->queue[e->next].mapping.path);
+		free(e->queue[e->next].snapshot);
+	}
 	free(e->returned_path);
+	free(e->returned_snapshot);
 	free(e->rings);
 	free(e->queue);
 	free(e);
@@ -201,6 +239,55 @@ static int take_plain(struct process_events *e, enum process_event_type type, ui
 	return 0;
 }
 
+/* TID, TIME, REGS_USER and STACK_USER, in this order; STACK_USER is size, bytes, bytes that count.
+ */
+struct record_sample {
+	struct perf_event_header header;
+	__u32 pid, tid;
+	__u64 time;
+	__u64 abi; /* 0: no user registers, and none follow */
+	__u64 registers[SAMPLE_REGISTER_COUNT];
+	__u64 stack_size;
+	/* stack_size bytes, then a __u64: how many of them are stack; nothing if stack_size is 0 */
+};
+
+/* perf's order of registers (asm/perf_regs.h) -> DWARF's. */
+static const uint8_t dwarf_register[SAMPLE_REGISTER_COUNT] = {0, 3, 2,  1,  4,  5,  6,  7, 16,
+							      8, 9, 10, 11, 12, 13, 14, 15};
+
+static int take_sample(struct process_events *e, const struct record_sample *r, size_t size)
+{
+	struct process_event *event;
+	struct stack_snapshot *s;
+	__u64 bytes = 0;
+
+	if (size < sizeof(*r) || r->abi == 0 || r->stack_size > size - sizeof(*r))
+		return 0;
+	if (r->stack_size && r->stack_size + sizeof(bytes) <= size - sizeof(*r))
+		memcpy(&bytes, (const char *)(r + 1) + r->stack_size, sizeof(bytes));
+	if (bytes > r->stack_size || bytes > STACK_SNAPSHOT_BYTES)
+		return 0;
+	s = calloc(1, sizeof(*s)); /* what is not written to costs no memory */
+	event = s ? add(e) : NULL;
+	if (!event) {
+		free(s);
+		return -ENOMEM;
+	}
+	s->event.time_ns = r->time;
+	s->event.pid = r->pid;
+	s->event.tid = r->tid;
+	s->event.kind = STACK_EVENT_CPU_SNAPSHOT;
+	for (int i = 0; i < SAMPLE_REGISTER_COUNT; i++)
+		s->registers[dwarf_register[i]] = r->registers[i];
+	s->stack_bytes = (__u32)bytes;
+	memcpy(s->stack, r + 1, bytes);
+	event->time_ns = r->time;
+	event->type = PROCESS_SAMPLE;
+	event->pid = (pid_t)r->pid;
+	event->snapshot = s;
+	return 0;
+}
+
 static int take_record(struct process_events *e, const void *record, size_t size)
 {
 	const struct perf_event_header *header = record;
@@ -210,6 +297,8 @@ static int take_record(struct process_events *e, const void *record, size_t size
 
 	memcpy(&time_ns, (const char *)record + size - sizeof(time_ns), sizeof(time_ns));
 	switch (header->type) {
+	case PERF_RECORD_SAMPLE:
+		return take_sample(e, record, size);
 	case PERF_RECORD_MMAP2:
 		if (size < sizeof(struct record_mmap2) + 16)
 			return 0;
@@ -295,11 +384,14 @@ const struct process_event *process_events_next(struct process_events *e, uint64
 	struct process_event *event;
 
 	free(e->returned_path);
+	free(e->returned_snapshot);
 	e->returned_path = NULL;
+	e->returned_snapshot = NULL;
 	if (e->next == e->count || e->queue[e->next].time_ns > until_ns)
 		return NULL;
 	event = &e->queue[e->next++];
 	e->returned_path = (char *)event->mapping.path;
+	e->returned_snapshot = event->snapshot;
 	return event;
 }
 

@@ -13,22 +13,37 @@
 
 #include <stdint.h>
 #include <sys/types.h>
+#include "bpf/stack_event.h"
 #include "symbolize/symbolizer.h"
 
-enum process_event_type { PROCESS_FORK, PROCESS_EXEC, PROCESS_MAP, PROCESS_EXIT };
+enum process_event_type {
+	PROCESS_FORK,
+	PROCESS_EXEC,
+	PROCESS_MAP,
+	PROCESS_EXIT,
+	PROCESS_SAMPLE, /* a CPU sample: only with process_events_open_target */
+};
 
 struct process_event {
 	uint64_t time_ns;
 	enum process_event_type type;
 	pid_t pid;
-	pid_t parent;                /* PROCESS_FORK */
-	struct code_mapping mapping; /* PROCESS_MAP; its path belongs to the event */
+	pid_t parent;                    /* PROCESS_FORK */
+	struct code_mapping mapping;     /* PROCESS_MAP; its path belongs to the event */
+	struct stack_snapshot *snapshot; /* PROCESS_SAMPLE; belongs to the event */
 };
 
 struct process_events;
 
-/* NULL with errno set on failure. */
+/* All processes of the machine (needs CAP_PERFMON). NULL with errno set on failure. */
 struct process_events *process_events_open(void);
+
+/*
+ * Only `pid`, from its exec on, and its descendants, with CPU samples of user code at `sample_hz`:
+ * what a user without privileges may have where kernel.perf_event_paranoid is 2 or lower. Each
+ * thread starts a sampling period of its own, so threads shorter than one are seen too seldom.
+ */
+struct process_events *process_events_open_target(pid_t pid, uint32_t sample_hz);
 void process_events_close(struct process_events *events);
 
 /*

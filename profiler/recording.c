@@ -111,6 +111,9 @@ void recording_process_event(struct recording *r, const struct process_event *e)
 	case PROCESS_MAP:
 		record_map(r, e);
 		break;
+	case PROCESS_SAMPLE:
+		recording_stack(r, &e->snapshot->event, NULL);
+		break;
 	}
 }
 
@@ -122,7 +125,7 @@ void recording_stack(struct recording *r, const struct stack_event *e, const __u
 		return;
 	fprintf(r->events, "stack %" PRIu64 " %u %u %u %u %u %u %u", (uint64_t)e->time_ns, e->pid,
 		e->tid, e->kind, e->launch_function, e->flags, e->user_frames, e->kernel_frames);
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; frames && i < count; i++)
 		fprintf(r->events, " %" PRIx64, (uint64_t)frames[i]);
 	fputc('\n', r->events);
 }

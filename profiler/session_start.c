@@ -37,26 +37,31 @@ static int take_signals(struct session *s)
 	return s->signals < 0 ? -errno : 0;
 }
 
+/*
+ * BPF for CPU samples and launch probes. Where it is not to be had, and no probes are asked for,
+ * samples are left to perf events of the target alone, which follow_target opens.
+ */
 static int open_cpu_source(struct session *s, uint32_t sample_hz)
 {
 	struct cpu_source_options options = {
 		.sample_hz = sample_hz,
 		.launches = session_uses_probes(s),
 	};
-	char error[512];
 
-	s->cpu = cpu_source_open(&options, error, sizeof(error));
-	if (!s->cpu) {
-		log_error(s->log, "%s", error);
+	s->cpu = cpu_source_open(&options, s->bpf_error, sizeof(s->bpf_error));
+	if (s->cpu)
+		return watch(s, cpu_source_fd(s->cpu), READY_STACKS);
+	if (session_uses_probes(s)) {
+		log_error(s->log, "%s", s->bpf_error);
 		return -EPERM;
 	}
-	return watch(s, cpu_source_fd(s->cpu), READY_STACKS);
+	s->samples_by_perf = true;
+	return 0;
 }
 
 /*
- * BPF for CPU samples and launch probes, and the record of what processes map. With neither samples
- * nor probes no privilege is needed: mappings are then read from /proc, which is right as long as
- * the process lives and unmaps nothing.
+ * The kernel's side: BPF, and the record of what processes map. With neither samples nor probes no
+ * privilege is needed: launch stacks come with their own mappings.
  */
 static int open_kernel_side(struct session *s)
 {
@@ -64,22 +69,36 @@ static int open_kernel_side(struct session *s)
 	bool needs_bpf = sample_hz > 0 || session_uses_probes(s);
 	int err = needs_bpf ? open_cpu_source(s, sample_hz) : 0;
 
-	if (err)
+	if (err || !s->cpu)
 		return err;
 	s->process_events = process_events_open();
 	if (s->process_events)
 		return process_events_watch(s->process_events, s->epoll, READY_PROCESSES);
-	if (!needs_bpf) {
-		log_verbose(s->log, "mappings are read from /proc: perf_event_open: %s",
-			    strerror(errno));
-		return 0;
-	}
 	log_error(s->log,
 		  "cannot follow the processes' mappings: perf_event_open: %s; run with sudo, or "
 		  "give "
 		  "the binary CAP_PERFMON",
 		  strerror(errno));
 	return -EPERM;
+}
+
+/* CPU samples as any user may have them. What is missing is said; without any, -cpu-only is
+ * pointless. */
+static int sample_by_perf(struct session *s)
+{
+	bool needed = s->options->mode == MODE_CPU_ONLY;
+
+	s->process_events = process_events_open_target(s->target.pid, s->options->frequency_hz);
+	if (s->process_events) {
+		log_warn(s->log, "%s. Going on with CPU samples of user code only", s->bpf_error);
+		return process_events_watch(s->process_events, s->epoll, READY_PROCESSES);
+	}
+	(needed ? log_error : log_warn)(
+		s->log,
+		"%s. Without that, perf events need kernel.perf_event_paranoid at 2: %s. %s",
+		s->bpf_error, strerror(errno),
+		needed ? "No CPU samples" : "Going on with GPU time only");
+	return needed ? -EPERM : 0;
 }
 
 /* The target, at its gate, is followed and sampled from here on. */
@@ -92,6 +111,11 @@ static int follow_target(struct session *s)
 	if (s->process_events) {
 		process_events_read(s->process_events);
 		session_apply_process_events(s, UINT64_MAX);
+	}
+	if (s->samples_by_perf) {
+		err = sample_by_perf(s);
+		if (err)
+			return err;
 	}
 	collect_set_root(&s->collect, s->target.pid);
 	recording_target(s->recording, s->target.pid);

@@ -42,8 +42,10 @@ struct session {
 	int epoll, signals;
 	sigset_t old_mask;
 	bool mask_changed;
-	uint32_t interrupts; /* SIGINTs so far */
-	bool stop_waiting;   /* for processes that outlive the target */
+	bool samples_by_perf; /* CPU samples come with process_events: BPF is not to be had */
+	char bpf_error[512];  /* why */
+	uint32_t interrupts;  /* SIGINTs so far */
+	bool stop_waiting;    /* for processes that outlive the target */
 	bool pipe_ended;
 	bool told_waiting;
 	uint64_t start_ns, status_ns, ended_ns;

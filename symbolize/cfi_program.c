@@ -5,9 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define STATES_MAX 8  /* nesting of remember_state */
-
-
+#define STATES_MAX 8 /* nesting of remember_state */
 
 /* DW_CFA_* */
 enum {

@@ -32,8 +32,7 @@ static const struct elf_cfi *vdso_cfi(struct cfi_rows *rows)
 
 	if (!rows->tried_vdso && image && header->e_ident[EI_CLASS] == ELFCLASS64)
 		elf_cfi_load_memory(image,
-				    header->e_shoff +
-					    (size_t)header->e_shnum * header->e_shentsize,
+				    header->e_shoff + (size_t)header->e_shnum * header->e_shentsize,
 				    &rows->vdso);
 	rows->tried_vdso = true;
 	return rows->vdso;
@@ -67,13 +66,13 @@ const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modul
 	if (!rows->cache)
 		return NULL;
 	slot = &rows->cache[(hash >> 40) & (CACHE_SIZE - 1)];
-	if (slot->state == CACHED_NOTHING || slot->offset != offset || slot->module != code.module) {
+	if (slot->state == CACHED_NOTHING || slot->offset != offset ||
+	    slot->module != code.module) {
 		cfi = cfi_of(rows, modules, code.module);
 		slot->offset = offset;
 		slot->module = code.module;
-		slot->state = cfi && elf_cfi_find_row(cfi, offset, &slot->row) == 0
-				      ? CACHED_ROW
-				      : CACHED_NO_ROW;
+		slot->state = cfi && elf_cfi_find_row(cfi, offset, &slot->row) == 0 ? CACHED_ROW
+										    : CACHED_NO_ROW;
 	}
 	return slot->state == CACHED_ROW ? &slot->row : NULL;
 }

@@ -200,8 +200,7 @@ static int find_in_section(const struct section *s, uint64_t address, struct cfi
 {
 	if (!s->frames)
 		return -ENOENT;
-	return s->search ? cfi_find_row(&s->table, address, row)
-			 : find_by_index(s, address, row);
+	return s->search ? cfi_find_row(&s->table, address, row) : find_by_index(s, address, row);
 }
 
 int elf_cfi_find_row(const struct elf_cfi *cfi, uint64_t file_offset, struct cfi_row *row)

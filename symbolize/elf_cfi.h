@@ -2,9 +2,9 @@
 /*
  * The call-frame information of one ELF program or library: file offset of a pc -> row.
  *
- * .eh_frame with its search table where there is one, .debug_frame otherwise (and for what .eh_frame
- * does not cover), which gets an index of our own. Everything is read at loading; memory is bounded by
- * the sections' sizes. Format: cfi.h.
+ * .eh_frame with its search table where there is one, .debug_frame otherwise (and for what
+ * .eh_frame does not cover), which gets an index of our own. Everything is read at loading; memory
+ * is bounded by the sections' sizes. Format: cfi.h.
  */
 #ifndef SYMBOLIZE_ELF_CFI_H
 #define SYMBOLIZE_ELF_CFI_H
@@ -15,7 +15,8 @@
 
 struct elf_cfi;
 
-/* 0, -ENOEXEC when it is not an ELF program or library, -ENOENT without any such section, -ENOMEM. */
+/* 0, -ENOEXEC when it is not an ELF program or library, -ENOENT without any such section, -ENOMEM.
+ */
 int elf_cfi_load(int fd, struct elf_cfi **cfi);
 
 /* The same for an image in memory (the vDSO), which must outlive it. */

@@ -246,9 +246,8 @@ struct code_ref symbolizer_locate(struct symbolizer *s, pid_t pid, uint64_t addr
 struct code_ref symbolizer_locate_in(struct symbolizer *s, pid_t pid,
 				     const struct code_mapping *mapping, uint64_t address)
 {
-	struct map_entry entry = {.start = mapping->start,
-				  .end = mapping->end,
-				  .file_offset = mapping->file_offset};
+	struct map_entry entry = {
+		.start = mapping->start, .end = mapping->end, .file_offset = mapping->file_offset};
 
 	if (modules_add(&s->modules, mapping, &entry.module) != 0)
 		return (struct code_ref){.module = MODULE_UNKNOWN};

@@ -8,8 +8,8 @@
 #include "symbolize/symbolizer.h"
 
 /*
- * The row at a place in code (of the byte before it, for a return address), or NULL if no table covers
- * it. Valid until the next call.
+ * The row at a place in code (of the byte before it, for a return address), or NULL if no table
+ * covers it. Valid until the next call.
  */
 const struct cfi_row *symbolizer_cfi_row(struct symbolizer *s, struct code_ref code,
 					 bool is_return_address);

@@ -68,7 +68,8 @@ static enum step step(struct symbolizer *s, struct code_ref code, bool is_return
 	err = cfi_apply(row, r, read_stack, m);
 	if (err == -ENOENT)
 		return STEP_OUTERMOST;
-	/* the stack grows down: a caller's frame lies above; a signal may have come on another stack */
+	/* the stack grows down: a caller's frame lies above; a signal may have come on another
+	 * stack */
 	if (err || (r->value[CFI_RSP] <= sp && !*was_signal))
 		return STEP_LOST;
 	return STEP_ON;
@@ -78,9 +79,8 @@ size_t symbolizer_unwind(struct symbolizer *s, pid_t pid, const struct unwind_in
 			 struct unwind_frame *frames, size_t max, enum unwind_end *end)
 {
 	struct cfi_registers r = input->registers;
-	struct stack_memory m = {.start = r.value[CFI_RSP],
-				 .bytes = input->stack,
-				 .size = input->stack_size};
+	struct stack_memory m = {
+		.start = r.value[CFI_RSP], .bytes = input->stack, .size = input->stack_size};
 	bool is_return = false, was_signal;
 	size_t count = 0;
 

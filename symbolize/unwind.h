@@ -21,7 +21,8 @@ struct unwind_input {
 
 struct unwind_frame {
 	struct code_ref code;
-	bool is_return_address; /* else an exact pc: the innermost frame, or one a signal interrupted */
+	bool is_return_address; /* else an exact pc: the innermost frame, or one a signal
+				   interrupted */
 };
 
 enum unwind_end {

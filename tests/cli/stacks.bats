@@ -1,4 +1,6 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
 # Stacks are whole: without frame pointers, in samples and launches, with and without privileges.
 
 load helpers

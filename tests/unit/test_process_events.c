@@ -90,6 +90,8 @@ static void note(struct life *life, pid_t child, const struct process_event *e)
 	case PROCESS_EXIT:
 		life->ended = e->time_ns;
 		break;
+	case PROCESS_SAMPLE:
+		fail();
 	}
 }
 
