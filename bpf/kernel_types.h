@@ -37,7 +37,12 @@ struct signal_struct {
 	} live;
 } BPF_CORE_TYPE;
 
+struct thread_struct {
+	unsigned long fsbase;
+} BPF_CORE_TYPE;
+
 struct task_struct {
+	struct thread_struct thread;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
@@ -61,6 +66,7 @@ struct bpf_perf_event_data {
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };

@@ -55,7 +55,8 @@ enum launch_function {
 /* The per-thread default stream twins are the same function to us, with this bit in the cookie. */
 #define LAUNCH_PTSZ 0x100
 
-#define STACK_EVENT_TRUNCATED 1u /* flags: the stack was deeper than STACK_EVENT_MAX_FRAMES */
+#define STACK_EVENT_TRUNCATED 1u    /* flags: the stack was deeper than STACK_EVENT_MAX_FRAMES */
+#define STACK_EVENT_PYTHON_WHOLE 2u /* flags: the chain of Python frames was read to its end */
 
 struct stack_event {
 	__u64 time_ns;
@@ -70,16 +71,53 @@ struct stack_event {
 	/* __u64 frames[user_frames + kernel_frames] follow */
 };
 
+/*
+ * Where a process keeps its Python frames: byte offsets into CPython's structures, as
+ * symbolize/python_offsets.h has them. The reader puts one into a map for each such process.
+ */
+#define STACK_PYTHON_NO_OFFSET 0xffff
+
+struct stack_python {
+	__u64 interpreters; /* address of the pointer to the first interpreter's state */
+	__u32 interpreter_next;
+	__u32 interpreter_threads;
+	__u16 thread_next;
+	__u16 thread_id; /* of the thread state: what the thread pointer register holds */
+	__u16 thread_frame;
+	__u16 cframe_frame; /* STACK_PYTHON_NO_OFFSET: none in between */
+	__u16 frame_previous;
+	__u16 frame_code;
+	__u16 frame_place;
+	__u16 frame_owner; /* STACK_PYTHON_NO_OFFSET: none */
+	__u16 code_text;   /* a member that tells code objects at one address apart */
+	__u16 code_first_line;
+	__u32 padding;
+};
+
+/* One link of the chain of frames, as it is in memory; what could not be read is 0. */
+#define STACK_PYTHON_MAX_LINKS 128
+
+struct stack_python_link {
+	__u64 code;
+	__u64 place;
+	__u64 text;
+	__u32 first_line;
+	__u32 owner;
+};
+
 struct stack_snapshot {
 	struct stack_event event; /* user_frames is 0 */
 	__u64 registers[STACK_SNAPSHOT_REGISTERS];
 	__u32 stack_bytes;
-	__u32 padding;
+	__u32 python_links; /* innermost first */
+	struct stack_python_link python[STACK_PYTHON_MAX_LINKS];
 	__u64 kernel[STACK_EVENT_MAX_FRAMES];
 	unsigned char stack[STACK_SNAPSHOT_BYTES];
 };
 
 _Static_assert(sizeof(struct stack_event) == 32, "both sides must agree on the layout");
+_Static_assert(sizeof(struct stack_python) == 40, "both sides must agree on the layout");
+_Static_assert(sizeof(struct stack_python_link) == 32, "both sides must agree on the layout");
 
 /* Counters that the BPF side keeps, read by the profiler at the end and for the status line. */
 struct stack_counters {

@@ -184,6 +184,103 @@ static __always_inline void copy_stack(struct stack_snapshot *s, __u64 sp)
 	}
 }
 
+/* ---- Python frames ---- */
+
+#define MAX_THREADS 512 /* looked through for the current one */
+
+/* Processes that run CPython, put here by the reader; children inherit it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PROCESSES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* process id */
+	__type(value, struct stack_python);
+} pythons SEC(".maps");
+
+/* Where a thread's state was found last. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u32); /* thread id */
+	__type(value, __u64);
+} python_threads SEC(".maps");
+
+static __always_inline __u64 user_word(__u64 address)
+{
+	__u64 value = 0;
+
+	bpf_probe_read_user(&value, sizeof(value), (void *)address);
+	return value;
+}
+
+/* The state of the thread with this thread pointer: where it was before, or from the list of all.
+ */
+static __always_inline __u64 find_python_thread(const struct stack_python *p, __u32 tid, __u64 self)
+{
+	__u64 *known = bpf_map_lookup_elem(&python_threads, &tid), interpreter, thread = 0;
+
+	if (known && user_word(*known + p->thread_id) == self)
+		return *known;
+	interpreter = user_word(p->interpreters);
+	for (int i = 0; i < MAX_THREADS && interpreter; i++) {
+		thread = user_word(thread ? thread + p->thread_next
+					  : interpreter + p->interpreter_threads);
+		if (!thread) {
+			interpreter = user_word(interpreter + p->interpreter_next);
+			continue;
+		}
+		if (user_word(thread + p->thread_id) == self) {
+			bpf_map_update_elem(&python_threads, &tid, &thread, BPF_ANY);
+			return thread;
+		}
+	}
+	return 0;
+}
+
+static __always_inline void read_link(const struct stack_python *p, struct stack_python_link *link,
+				      __u64 frame)
+{
+	__u8 owner = 0;
+	__u32 line = 0;
+	__u64 code;
+
+	link->code = user_word(frame + p->frame_code);
+	link->place = user_word(frame + p->frame_place);
+	if (p->frame_owner != STACK_PYTHON_NO_OFFSET)
+		bpf_probe_read_user(&owner, sizeof(owner), (void *)(frame + p->frame_owner));
+	link->owner = owner;
+	code = link->code & ~7ull; /* references may be tagged */
+	link->text = user_word(code + p->code_text);
+	bpf_probe_read_user(&line, sizeof(line), (void *)(code + p->code_first_line));
+	link->first_line = line;
+}
+
+static __always_inline void read_python(struct stack_snapshot *s, struct task_struct *task)
+{
+	__u32 pid = s->event.pid;
+	struct stack_python *p = bpf_map_lookup_elem(&pythons, &pid);
+	__u64 thread, frame;
+
+	s->python_links = 0;
+	if (!p)
+		return;
+	thread = find_python_thread(p, s->event.tid, BPF_CORE_READ(task, thread.fsbase));
+	if (!thread)
+		return;
+	frame = user_word(thread + p->thread_frame);
+	if (p->cframe_frame != STACK_PYTHON_NO_OFFSET)
+		frame = user_word(frame + p->cframe_frame);
+	for (unsigned int i = 0; i < STACK_PYTHON_MAX_LINKS; i++) {
+		if (!frame) {
+			s->event.flags |= STACK_EVENT_PYTHON_WHOLE;
+			return;
+		}
+		read_link(p, &s->python[i], frame);
+		s->python_links = i + 1;
+		frame = user_word(frame + p->frame_previous);
+	}
+}
+
 /* A CPU sample with a copy of the stack instead of a walk. */
 SEC("perf_event")
 int cpu_snapshot(struct bpf_perf_event_data *ctx)
@@ -209,7 +306,7 @@ int cpu_snapshot(struct bpf_perf_event_data *ctx)
 	s->event.user_frames = 0;
 	s->event.flags = 0;
 	s->event.padding = 0;
-	s->padding = 0;
+	read_python(s, task);
 	kernel = frames_of(bpf_get_stack(ctx, s->kernel, sizeof(s->kernel), 0));
 	s->event.kernel_frames = kernel > STACK_EVENT_MAX_FRAMES ? 0 : kernel;
 	/* the registers at the entry to the kernel, if the tick came inside it */
@@ -319,6 +416,7 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	__u32 from = process_of(parent), to = process_of(child);
+	struct stack_python *python;
 	__u8 yes = 1;
 
 	/* a new thread has its creator's process id */
@@ -326,6 +424,9 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	if (bpf_map_update_elem(&tracked, &to, &yes, BPF_ANY))
 		COUNT(untracked_processes);
+	python = bpf_map_lookup_elem(&pythons, &from);
+	if (python)
+		bpf_map_update_elem(&pythons, &to, python, BPF_ANY);
 	return 0;
 }
 
@@ -335,8 +436,10 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	__u32 pid = process_of(task);
 
 	/* the last thread takes the process with it; its number may be used again */
-	if (pid && BPF_CORE_READ(task, signal, live.counter) == 0)
+	if (pid && BPF_CORE_READ(task, signal, live.counter) == 0) {
 		bpf_map_delete_elem(&tracked, &pid);
+		bpf_map_delete_elem(&pythons, &pid);
+	}
 	return 0;
 }
 

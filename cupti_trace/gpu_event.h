@@ -20,6 +20,7 @@ enum gpu_event_type {
 	GPU_EVENT_MAPS,    /* new code was mapped: please look for launch functions again */
 	GPU_EVENT_NAME,    /* defines a name id */
 	GPU_EVENT_CODE,    /* where code of the stacks to come lies */
+	GPU_EVENT_PYCODE,  /* defines an id of a Python function */
 	GPU_EVENT_STACK,   /* defines a stack id */
 	GPU_EVENT_LAUNCH,  /* a launch function was entered */
 	GPU_EVENT_KERNEL,  /* a kernel ran on a GPU */
@@ -82,17 +83,42 @@ struct gpu_event_code {
 };
 
 /*
- * A call stack of the process that launches refer to: the launch function's name, then return
- * addresses from its caller outwards. Ids start at 1. The addresses are those of the moment; code
- * may be unmapped later.
+ * A Python code object that frames of the stacks to come refer to, by ids from 1. The same function
+ * may come more than once, under other ids.
  */
-#define GPU_STACK_MAX_FRAMES 220 /* at 16 digits each, still one line */
+#define GPU_PYCODE_MAX_ID (1u << 20)
+struct gpu_event_pycode {
+	uint32_t id;
+	const char *name;
+	const char *qualname; /* "" where the interpreter has none (before 3.11) */
+	const char *path;     /* as Python knows it; may be "<string>" and the like */
+	uint32_t first_line;
+};
+
+enum gpu_frame_kind {
+	GPU_FRAME_RETURN = 1, /* `value` is a return address */
+	GPU_FRAME_PYTHON = 2, /* `value` is a pycode id; 0: a Python function that is not known */
+};
+
+#define GPU_FRAME_MAX_LINE ((1u << 24) - 1)
+struct gpu_event_frame {
+	uint64_t value;
+	uint32_t kind; /* enum gpu_frame_kind */
+	uint32_t line; /* 0: not known, or not asked for; GPU_FRAME_PYTHON only */
+};
+
+/*
+ * A call stack of the process that launches refer to: the launch function's name, then frames from
+ * its caller outwards. Ids start at 1. Addresses are those of the moment; code may be unmapped
+ * later.
+ */
+#define GPU_STACK_MAX_FRAMES 210 /* at 17 characters each, still one line */
 struct gpu_event_stack {
 	uint32_t id;
 	uint32_t is_whole; /* ends at the thread's start */
 	const char *function;
 	uint32_t count;
-	const uint64_t *addresses; /* innermost first */
+	const struct gpu_event_frame *frames; /* innermost first */
 };
 
 /* Whether a launch came through the runtime (libcudart) or directly through the driver. */
@@ -153,6 +179,7 @@ enum gpu_notice {
 	GPU_NOTICE_SUBSCRIBER_TAKEN, /* another profiler uses CUPTI in this process */
 	GPU_NOTICE_CUPTI_ERROR,      /* detail: the call and what it returned */
 	GPU_NOTICE_OLD_CUPTI,        /* detail: path and version */
+	GPU_NOTICE_NO_PYTHON,        /* detail: why Python frames are not read */
 	GPU_NOTICE_VERBOSE,          /* only sent when asked for (-v) */
 	GPU_NOTICES
 };
@@ -176,6 +203,7 @@ struct gpu_event {
 		struct gpu_event_maps maps;
 		struct gpu_event_name name;
 		struct gpu_event_code code;
+		struct gpu_event_pycode pycode;
 		struct gpu_event_stack stack;
 		struct gpu_event_launch launch;
 		struct gpu_event_kernel kernel;

@@ -20,7 +20,10 @@
 #define GPU_WIRE_VERSION 1
 
 /* The environment variables by which the library finds its profiler. */
-#define GPU_WIRE_STACKS_ENV "PROFILE_STACKS"   /* set: capture launch stacks in the process */
+#define GPU_WIRE_STACKS_ENV "PROFILE_STACKS" /* set: capture launch stacks in the process */
+/* set: Python frames have line numbers; set: the interpreter's own frames stay beside them */
+#define GPU_WIRE_PYTHON_LINES_ENV "PROFILE_PYTHON_LINES"
+#define GPU_WIRE_NATIVE_PYTHON_ENV "PROFILE_NATIVE_PYTHON"
 #define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"       /* path of the named pipe */
 #define GPU_WIRE_VERBOSE_ENV "PROFILE_VERBOSE" /* set: send GPU_NOTICE_VERBOSE */
 
@@ -38,10 +41,10 @@
 #define GPU_WIRE_LINE_MAX 4000
 
 /* "t", the first key of each line: the type, by index enum gpu_event_type. */
-#define GPU_WIRE_TYPE_NAMES                                                               \
-	{                                                                                 \
-		"", "batch", "hello", "maps", "name", "code", "stack", "l", "k", "drops", \
-			"notice", "bye"                                                   \
+#define GPU_WIRE_TYPE_NAMES                                                                \
+	{                                                                                  \
+		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k", \
+			"drops", "notice", "bye"                                           \
 	}
 
 /*

@@ -18,7 +18,7 @@
 
 struct gpu_wire_decoder {
 	cJSON *tree; /* the last line's, kept because events borrow its strings */
-	uint64_t addresses[GPU_STACK_MAX_FRAMES]; /* the last stack's */
+	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES]; /* the last stack's */
 };
 
 struct gpu_wire_decoder *gpu_wire_decoder_new(void)
@@ -339,35 +339,75 @@ static void get_launch(struct reader *r, struct gpu_event_launch *e)
 	e->stack_id = get_u32_or_0(r, "k");
 }
 
-/* "7f0012ab,401000" */
-static void get_addresses(struct reader *r, const char *key, uint64_t *out, uint32_t *count)
+/* Digits of a number up to `max`, from *at on. */
+static uint64_t take_digits(struct reader *r, const char **at, int base, uint64_t max)
 {
-	const char *text = get_string(r, key);
+	unsigned char first = (unsigned char)**at;
+	uint64_t value = 0;
+	char *end;
 
-	for (*count = 0; *text && !r->bad; (*count)++) {
-		char *end;
-
-		errno = 0;
-		if (*count == GPU_STACK_MAX_FRAMES || !isxdigit((unsigned char)*text)) {
-			r->bad = true;
-			return;
-		}
-		out[*count] = strtoull(text, &end, 16);
-		if (errno || (*end == ',' && !end[1]) || (*end && *end != ','))
-			r->bad = true;
-		text = *end ? end + 1 : end;
+	/* strtoull would take a sign, white space, or "0x" */
+	if ((base == 16 ? !isxdigit(first) : !isdigit(first)) ||
+	    (first == '0' && ((*at)[1] | 0x20) == 'x')) {
+		r->bad = true;
+		return 0;
 	}
+	errno = 0;
+	value = strtoull(*at, &end, base);
+	if (errno || value > max)
+		r->bad = true;
+	*at = end;
+	return value;
 }
 
 static uint64_t get_hex(struct reader *r, const char *key)
 {
-	uint64_t values[GPU_STACK_MAX_FRAMES] = {0};
-	uint32_t count = 0;
+	const char *text = get_string(r, key);
+	uint64_t value = take_digits(r, &text, 16, UINT64_MAX);
 
-	get_addresses(r, key, values, &count);
-	if (count != 1)
+	if (*text)
 		r->bad = true;
-	return values[0];
+	return value;
+}
+
+/* "7f0012ab" or "p12" or "p3:42" */
+static struct gpu_event_frame take_frame(struct reader *r, const char **at)
+{
+	struct gpu_event_frame frame = {.kind = GPU_FRAME_RETURN};
+
+	if (**at != 'p') {
+		frame.value = take_digits(r, at, 16, UINT64_MAX);
+		return frame;
+	}
+	(*at)++;
+	frame.kind = GPU_FRAME_PYTHON;
+	frame.value = take_digits(r, at, 10, GPU_PYCODE_MAX_ID - 1);
+	if (**at == ':') {
+		(*at)++;
+		frame.line = (uint32_t)take_digits(r, at, 10, GPU_FRAME_MAX_LINE);
+		if (frame.line == 0)
+			r->bad = true;
+	}
+	return frame;
+}
+
+static void get_frames(struct reader *r, const char *key, struct gpu_event_frame *out,
+		       uint32_t *count)
+{
+	const char *text = get_string(r, key);
+
+	*count = 0;
+	while (*text && !r->bad) {
+		if (*count == GPU_STACK_MAX_FRAMES) {
+			r->bad = true;
+			return;
+		}
+		out[(*count)++] = take_frame(r, &text);
+		if (*text == ',' && text[1])
+			text++;
+		else if (*text)
+			r->bad = true;
+	}
 }
 
 static void get_code(struct reader *r, struct gpu_event_code *e)
@@ -391,8 +431,19 @@ static void get_stack(struct reader *r, struct gpu_wire_decoder *decoder, struct
 	e->id = get_u32(r, "i");
 	e->is_whole = get_u32(r, "whole");
 	e->function = get_string(r, "f");
-	e->addresses = decoder->addresses;
-	get_addresses(r, "a", decoder->addresses, &e->count);
+	e->frames = decoder->frames;
+	get_frames(r, "a", decoder->frames, &e->count);
+}
+
+static void get_pycode(struct reader *r, struct gpu_event_pycode *e)
+{
+	e->id = get_u32(r, "i");
+	e->name = get_string(r, "f");
+	e->qualname = get_string(r, "q");
+	e->path = get_string(r, "p");
+	e->first_line = get_u32(r, "l");
+	if (e->id == 0 || e->id >= GPU_PYCODE_MAX_ID)
+		r->bad = true;
 }
 
 static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struct gpu_event *e)
@@ -417,6 +468,9 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 		break;
 	case GPU_EVENT_CODE:
 		get_code(r, &e->code);
+		break;
+	case GPU_EVENT_PYCODE:
+		get_pycode(r, &e->pycode);
 		break;
 	case GPU_EVENT_STACK:
 		get_stack(r, decoder, &e->stack);

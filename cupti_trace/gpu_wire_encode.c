@@ -152,32 +152,49 @@ static void put_hello(struct line *l, const struct gpu_event_hello *e)
 	put_uint(l, "ack", e->wants_ack);
 }
 
-/* "7f0012ab,401000": a third shorter than decimal, and exact in every JSON reader. */
-static void put_addresses(struct line *l, const char *key, const uint64_t *addresses, uint32_t n)
+/* A third shorter than decimal, and exact in every JSON reader. */
+static void put_digits(struct line *l, uint64_t value)
 {
 	static const char hex[] = "0123456789abcdef";
+	char digits[16];
+	size_t at = sizeof(digits);
 
-	put_key(l, key);
-	put_bytes(l, "\"", 1);
-	for (uint32_t i = 0; i < n && i < GPU_STACK_MAX_FRAMES; i++) {
-		char digits[16];
-		size_t at = sizeof(digits);
-		uint64_t value = addresses[i];
-
-		do {
-			digits[--at] = hex[value & 15];
-			value >>= 4;
-		} while (value);
-		if (i)
-			put_bytes(l, ",", 1);
-		put_bytes(l, digits + at, sizeof(digits) - at);
-	}
-	put_bytes(l, "\"", 1);
+	do {
+		digits[--at] = hex[value & 15];
+		value >>= 4;
+	} while (value);
+	put_bytes(l, digits + at, sizeof(digits) - at);
 }
 
 static void put_hex(struct line *l, const char *key, uint64_t value)
 {
-	put_addresses(l, key, &value, 1);
+	put_key(l, key);
+	put_bytes(l, "\"", 1);
+	put_digits(l, value);
+	put_bytes(l, "\"", 1);
+}
+
+/* "7f0012ab,p12,p3:42,401000" */
+static void put_frames(struct line *l, const char *key, const struct gpu_event_frame *frames,
+		       uint32_t n)
+{
+	put_key(l, key);
+	put_bytes(l, "\"", 1);
+	for (uint32_t i = 0; i < n && i < GPU_STACK_MAX_FRAMES; i++) {
+		if (i)
+			put_bytes(l, ",", 1);
+		if (frames[i].kind != GPU_FRAME_PYTHON) {
+			put_digits(l, frames[i].value);
+			continue;
+		}
+		put_bytes(l, "p", 1);
+		put_u64(l, frames[i].value < GPU_PYCODE_MAX_ID ? frames[i].value : 0);
+		if (frames[i].line == 0 || frames[i].line > GPU_FRAME_MAX_LINE)
+			continue;
+		put_bytes(l, ":", 1);
+		put_u64(l, frames[i].line);
+	}
+	put_bytes(l, "\"", 1);
 }
 
 static void put_code(struct line *l, const struct gpu_event_code *e)
@@ -195,7 +212,16 @@ static void put_stack(struct line *l, const struct gpu_event_stack *e)
 	put_uint(l, "i", e->id);
 	put_uint(l, "whole", e->is_whole);
 	put_string(l, "f", e->function, 100);
-	put_addresses(l, "a", e->addresses, e->count);
+	put_frames(l, "a", e->frames, e->count);
+}
+
+static void put_pycode(struct line *l, const struct gpu_event_pycode *e)
+{
+	put_uint(l, "i", e->id);
+	put_string(l, "f", e->name, 800);
+	put_string(l, "q", e->qualname, 1200);
+	put_string(l, "p", e->path, 1800);
+	put_uint(l, "l", e->first_line);
 }
 
 static void put_launch(struct line *l, const struct gpu_event_launch *e)
@@ -261,6 +287,9 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		break;
 	case GPU_EVENT_CODE:
 		put_code(l, &e->code);
+		break;
+	case GPU_EVENT_PYCODE:
+		put_pycode(l, &e->pycode);
 		break;
 	case GPU_EVENT_STACK:
 		put_stack(l, &e->stack);

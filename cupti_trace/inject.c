@@ -24,6 +24,7 @@
 #include "cupti_trace/callback.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
+#include "cupti_trace/python_stack.h"
 #include "cupti_trace/tracer.h"
 
 #define OLDEST_CUPTI 18          /* CUDA 11.8: the record layouts in cupti_abi.h */
@@ -292,7 +293,7 @@ static void *flusher_main(void *arg)
 			break;
 		}
 		if (tracer->captures_stacks)
-			launch_stack_check_code();
+			launch_stack_check_code(&tracer->sink);
 		if (tick % TICKS_PER_FLUSH == 0) {
 			tracer_flush(tracer, false);
 		} else {
@@ -411,7 +412,7 @@ static void start(struct tracer *tracer)
 	bool ready = set_up_cupti(tracer) && start_activity(tracer);
 
 	if (tracer->captures_stacks)
-		launch_stack_check_code();
+		launch_stack_check_code(&tracer->sink);
 	atomic_store(&tracer->on, ready);
 	say_hello(tracer, ready);
 	if (!ready) {
@@ -437,6 +438,9 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 		return 1;
 	memcpy(tracer->pipe_path, pipe_path, strlen(pipe_path) + 1);
 	tracer->captures_stacks = getenv(GPU_WIRE_STACKS_ENV) != NULL;
+	python_stack_init(&(struct python_stack_options){
+		.lines = getenv(GPU_WIRE_PYTHON_LINES_ENV) != NULL,
+		.keeps_native = getenv(GPU_WIRE_NATIVE_PYTHON_ENV) != NULL});
 	tracer->verbose = getenv(GPU_WIRE_VERBOSE_ENV) != NULL;
 	if (launch_log_init() == 0 &&
 	    sink_open(&tracer->sink, pipe_path, (uint32_t)getpid()) == 0) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/code_map.h"
+#include "cupti_trace/python_stack.h"
 #include "cupti_trace/unwind.h"
 
 #define THREAD_SLOTS 512
@@ -48,11 +49,19 @@ static int read_counts(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-void launch_stack_check_code(void)
+void launch_stack_check_code(struct sink *sink)
 {
 	uint64_t counts[2] = {0};
+	bool is_new;
 
 	dl_iterate_phdr(read_counts, counts);
+	pthread_mutex_lock(&table.lock);
+	is_new = counts[0] != table.adds;
+	pthread_mutex_unlock(&table.lock);
+	/* takes the loader's lock, which a thread that launches in a constructor holds: not in ours
+	 */
+	if (is_new)
+		python_stack_look(sink);
 	pthread_mutex_lock(&table.lock);
 	if (counts[0] != table.adds || counts[1] != table.subs) {
 		if (counts[1] != table.subs) {
@@ -120,31 +129,42 @@ static const struct code_map_entry *find_code(struct sink *sink, uint64_t pc)
 	return entry;
 }
 
-static void send_stack(struct sink *sink, uint32_t id, const char *function,
-		       const struct unwind_stack *stack)
-{
-	uint32_t first = 0, count;
-	struct gpu_event event = {.type = GPU_EVENT_STACK};
+/* All of a thread's stack, as it was captured. */
+struct captured {
+	struct unwind_stack native;
+	struct python_stack python;
+};
 
-	for (bool inside = true; first < stack->count && inside; first += inside) {
-		const struct code_map_entry *entry = find_code(sink, stack->pcs[first] - 1);
+static void send_stack(struct sink *sink, uint32_t id, const char *function,
+		       const struct captured *stack)
+{
+	const uint64_t *pcs = stack->native.pcs;
+	uint32_t first = 0, count = stack->native.count;
+	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
+	struct gpu_event event = {.type = GPU_EVENT_STACK};
+	bool is_cut;
+
+	for (bool inside = true; first < count && inside; first += inside) {
+		const struct code_map_entry *entry = find_code(sink, pcs[first] - 1);
 
 		inside = entry && entry->is_cuda;
 	}
-	for (uint32_t i = first; i < stack->count; i++)
-		find_code(sink, stack->pcs[i] - 1);
-	count = stack->count - first;
+	event.stack.count =
+		python_stack_merge(sink, pcs + first, count - first, stack->native.is_whole,
+				   &stack->python, frames, GPU_STACK_MAX_FRAMES, &is_cut);
+	for (uint32_t i = 0; i < event.stack.count; i++)
+		if (frames[i].kind == GPU_FRAME_RETURN)
+			find_code(sink, frames[i].value - 1);
 	event.stack.id = id;
 	event.stack.function = function;
-	event.stack.is_whole = stack->is_whole && count <= GPU_STACK_MAX_FRAMES;
-	event.stack.count = count < GPU_STACK_MAX_FRAMES ? count : GPU_STACK_MAX_FRAMES;
-	event.stack.addresses = stack->pcs + first;
+	event.stack.is_whole = stack->native.is_whole && !is_cut;
+	event.stack.frames = frames;
 	sink_put(sink, &event);
 }
 
 /* The id of a stack that this thread has not seen lately. */
 static uint32_t find_id(struct sink *sink, uint64_t hash, const char *function,
-			const struct unwind_stack *stack)
+			const struct captured *stack)
 {
 	struct known_stack *slot;
 	uint32_t id = 0;
@@ -164,27 +184,29 @@ static uint32_t find_id(struct sink *sink, uint64_t hash, const char *function,
 	return id;
 }
 
-static uint64_t hash_stack(const char *function, const struct unwind_stack *stack)
+static uint64_t hash_stack(const char *function, const struct captured *stack)
 {
 	uint64_t h = (uint64_t)(uintptr_t)function * 0x9e3779b97f4a7c15u;
 
-	for (uint32_t i = 0; i < stack->count; i++) {
-		h = (h ^ stack->pcs[i]) * 0x9e3779b97f4a7c15u;
+	for (uint32_t i = 0; i < stack->native.count; i++) {
+		h = (h ^ stack->native.pcs[i]) * 0x9e3779b97f4a7c15u;
 		h ^= h >> 32;
 	}
+	h = python_stack_hash(h, &stack->python);
 	return h ? h : 1;
 }
 
 uint32_t launch_stack_capture(struct sink *sink, const char *function)
 {
 	uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
-	struct unwind_stack stack;
+	struct captured stack;
 	struct known_stack *slot;
 	uint64_t hash;
 
-	unwind_own_stack(&stack);
-	if (stack.count == 0)
+	unwind_own_stack(&stack.native);
+	if (stack.native.count == 0)
 		return 0;
+	python_stack_read(sink, &stack.python);
 	hash = hash_stack(function, &stack);
 	if (thread_cache.generation != now) {
 		memset(&thread_cache, 0, sizeof(thread_cache));

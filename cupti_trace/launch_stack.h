@@ -7,6 +7,7 @@
  * thread answers nearly always; behind it is one table of the process. The frames of CUPTI, the
  * driver, a shared libcudart and this library are left out: the first address is one in the
  * program, or, where libcudart is linked statically, inside it; the profiler drops those by name.
+ * Python frames stand where the interpreter evaluates them: see python_stack.h.
  *
  * When code is unmapped, other code may come to lie at the same addresses: all ids are forgotten
  * then, and stacks are sent anew.
@@ -26,7 +27,7 @@
  */
 uint32_t launch_stack_capture(struct sink *sink, const char *function);
 
-/* To be called now and then: notices whether code was unmapped or mapped. Any thread. */
-void launch_stack_check_code(void);
+/* To be called first, and now and then: notices whether code was unmapped or mapped. Any thread. */
+void launch_stack_check_code(struct sink *sink);
 
 #endif

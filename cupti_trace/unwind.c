@@ -177,7 +177,7 @@ static bool find_object(uint64_t pc, struct object *object)
  * where the index says (an encoded pointer, in practice pc-relative and 4 bytes), both to the
  * mapping's end at most.
  */
-static bool find_table(uint64_t pc, struct cfi_table *table)
+bool unwind_find_table(uint64_t pc, struct cfi_table *table)
 {
 	const uint8_t pc_relative_s32 = 0x1b;
 	struct object object;
@@ -207,7 +207,7 @@ static uint64_t look_up(uint64_t pc, struct cfi_row *full)
 	struct cfi_simple_row simple;
 	struct cfi_table table;
 
-	if (!find_table(pc, &table) || cfi_find_row(&table, pc, full) != 0)
+	if (!unwind_find_table(pc, &table) || cfi_find_row(&table, pc, full) != 0)
 		return pack(ROW_FRAME_POINTER, 0, 0);
 	if (!cfi_simplify(full, &simple))
 		return pack(ROW_FULL, 0, 0);
@@ -332,7 +332,7 @@ static bool step_full(struct walk *w, uint64_t pc)
 	struct cfi_table table;
 	struct cfi_row row;
 
-	if (!find_table(pc, &table) || cfi_find_row(&table, pc, &row) != 0)
+	if (!unwind_find_table(pc, &table) || cfi_find_row(&table, pc, &row) != 0)
 		return false;
 	if (!w->exact)
 		w->registers.known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC;

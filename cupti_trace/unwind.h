@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define UNWIND_MAX_FRAMES 240
+#define UNWIND_MAX_FRAMES 512
 
 struct unwind_stack {
 	uint32_t count;
@@ -27,6 +27,10 @@ struct unwind_stack {
 
 /* Walks from the caller of the function that calls this. */
 void unwind_own_stack(struct unwind_stack *stack);
+
+/* The call-frame information of the loaded code at `pc`. */
+struct cfi_table;
+bool unwind_find_table(uint64_t pc, struct cfi_table *table);
 
 /* Forgets all rows: code was unmapped, and other code may come to lie there. Any thread. */
 void unwind_forget(void);

@@ -24,6 +24,7 @@ int collect_init(struct collect *c)
 	struct correlate_output output = {.attribute = attribute, .context = c};
 
 	memset(c, 0, sizeof(*c));
+	python_processes_init(&c->pythons, &c->strings);
 	c->symbolizer = symbolizer_new();
 	c->stacks = stack_table_new();
 	c->profile = profile_new();
@@ -43,6 +44,7 @@ void collect_release(struct collect *c)
 	correlate_free(c->correlate);
 	intern_release(&c->strings);
 	wire_stacks_release(&c->wire_stacks);
+	python_processes_release(&c->pythons);
 	free(c->tracked);
 	memset(c, 0, sizeof(*c));
 }
@@ -76,6 +78,8 @@ static void on_fork(struct collect *c, const struct process_event *event)
 	if (is_tracked(c, (uint32_t)event->parent)) {
 		set_tracked(c, (uint32_t)event->pid, true);
 		symbolizer_fork(c->symbolizer, event->parent, event->pid);
+		if (event->parent != event->pid)
+			python_processes_fork(&c->pythons, event->parent, event->pid);
 	} else if (is_tracked(c, (uint32_t)event->pid)) {
 		/* its number went to a process that is none of ours */
 		set_tracked(c, (uint32_t)event->pid, false);
@@ -87,6 +91,19 @@ bool collect_wants(const struct collect *c, const struct process_event *event)
 {
 	return is_tracked(c, (uint32_t)event->pid) ||
 	       (event->type == PROCESS_FORK && is_tracked(c, (uint32_t)event->parent));
+}
+
+static void look_for_python(struct collect *c, const struct process_event *event)
+{
+	struct stack_python layout;
+	uint32_t unknown_hex;
+
+	if (!c->on_python)
+		return;
+	if (python_processes_map(&c->pythons, event->pid, &event->mapping, &layout, &unknown_hex))
+		c->on_python(c->python_context, event->pid, &layout);
+	else if (unknown_hex)
+		c->on_unknown_python(c->python_context, event->pid, unknown_hex);
 }
 
 void collect_process_event(struct collect *c, const struct process_event *event)
@@ -105,15 +122,18 @@ void collect_process_event(struct collect *c, const struct process_event *event)
 		if ((uint32_t)event->pid == c->root)
 			c->root_runs = true;
 		symbolizer_exec(c->symbolizer, event->pid);
+		python_processes_forget(&c->pythons, event->pid);
 		break;
 	case PROCESS_MAP:
 		if (strstr(event->mapping.path, "/libcuda.so"))
 			c->stats.driver_mapped = true;
 		symbolizer_map(c->symbolizer, event->pid, &event->mapping);
+		look_for_python(c, event);
 		break;
 	case PROCESS_EXIT:
 		set_tracked(c, (uint32_t)event->pid, false);
 		symbolizer_exit(c->symbolizer, event->pid);
+		python_processes_forget(&c->pythons, event->pid);
 		break;
 	case PROCESS_FORK:
 		break;
@@ -123,9 +143,10 @@ void collect_process_event(struct collect *c, const struct process_event *event)
 /* ---- stacks ---- */
 
 #define MAX_UNWOUND 512
+#define MAX_MERGED (MAX_UNWOUND + STACK_PYTHON_MAX_LINKS)
 
 struct stack_builder {
-	struct frame frames[STACK_EVENT_MAX_FRAMES + MAX_UNWOUND + 3];
+	struct frame frames[STACK_EVENT_MAX_FRAMES + MAX_MERGED + 3];
 	uint32_t count;
 };
 
@@ -160,6 +181,8 @@ static bool build_snapshot(struct collect *c, struct stack_builder *b,
 			   const struct stack_snapshot *snapshot)
 {
 	struct unwind_frame frames[MAX_UNWOUND];
+	struct python_sample_frame merged[MAX_MERGED];
+	uint32_t merged_count;
 	struct unwind_input input = {.stack = snapshot->stack, .stack_size = snapshot->stack_bytes};
 	enum unwind_end end;
 	size_t count;
@@ -172,7 +195,18 @@ static bool build_snapshot(struct collect *c, struct stack_builder *b,
 	input.registers.known = (1u << CFI_REGISTERS) - 1;
 	count = symbolizer_unwind(c->symbolizer, (pid_t)snapshot->event.pid, &input, frames,
 				  MAX_UNWOUND, &end);
-	for (size_t i = 0; i < count; i++)
+	merged_count =
+		python_processes_merge(&c->pythons, c->symbolizer, snapshot, frames,
+				       (uint32_t)count, end == UNWIND_WHOLE, merged, MAX_MERGED);
+	for (uint32_t i = 0; i < merged_count; i++) {
+		const struct unwind_frame *native = &frames[merged[i].index];
+
+		if (merged[i].text)
+			push_text(b, merged[i].text);
+		else
+			push_code(b, native->code, native->is_return_address);
+	}
+	for (size_t i = 0; i < count && merged_count == 0; i++)
 		push_code(b, frames[i].code, frames[i].is_return_address);
 	return end == UNWIND_WHOLE;
 }
@@ -279,6 +313,40 @@ static struct code_ref locate_wire(struct collect *c, uint32_t pid, uint64_t add
 		       : (struct code_ref){.module = MODULE_UNKNOWN};
 }
 
+static int take_pycode(struct collect *c, uint32_t pid, const struct gpu_event_pycode *e)
+{
+	const char *slash = strrchr(e->path, '/');
+	struct wire_python python = {
+		.name = intern_string(&c->strings, e->qualname[0] ? e->qualname : e->name),
+		.file = intern_string(&c->strings, slash ? slash + 1 : e->path),
+	};
+	int err = -ENOMEM;
+
+	if (python.name && python.file)
+		err = wire_stacks_set_python(&c->wire_stacks, pid, e->id, &python);
+	return err == -ERANGE ? 0 : err;
+}
+
+/* "Model.forward (model.py)", "Model.forward (model.py:42)" */
+static const char *python_text(struct collect *c, uint32_t pid, const struct gpu_event_frame *frame)
+{
+	const struct wire_python *python =
+		wire_stacks_get_python(&c->wire_stacks, pid, (uint32_t)frame->value);
+	const char *interned;
+	char *text = NULL;
+	int n;
+
+	if (!python)
+		return PYTHON_UNKNOWN_FRAME;
+	n = frame->line ? asprintf(&text, "%s (%s:%u)", python->name, python->file, frame->line)
+			: asprintf(&text, "%s (%s)", python->name, python->file);
+	if (n < 0)
+		return NULL;
+	interned = intern_string(&c->strings, text);
+	free(text);
+	return interned;
+}
+
 /* A stack taken in the process: the launch function, then its callers. */
 static int take_wire_stack(struct collect *c, uint32_t pid, const struct gpu_event_stack *e)
 {
@@ -290,8 +358,19 @@ static int take_wire_stack(struct collect *c, uint32_t pid, const struct gpu_eve
 	if (!function)
 		return -ENOMEM;
 	push_text(&b, function);
-	for (uint32_t i = 0; i < e->count; i++)
-		push_code(&b, locate_wire(c, pid, e->addresses[i]), true);
+	for (uint32_t i = 0; i < e->count; i++) {
+		const struct gpu_event_frame *frame = &e->frames[i];
+
+		if (frame->kind == GPU_FRAME_PYTHON) {
+			const char *text = python_text(c, pid, frame);
+
+			if (!text)
+				return -ENOMEM;
+			push_text(&b, text);
+		} else {
+			push_code(&b, locate_wire(c, pid, frame->value), true);
+		}
+	}
 	if (!e->is_whole) {
 		c->stats.truncated++;
 		push_text(&b, truncated_frame);
@@ -339,6 +418,8 @@ void collect_gpu_event(struct collect *c, uint32_t pid, const struct gpu_event *
 		wire_stacks_forget(&c->wire_stacks, pid);
 	} else if (event->type == GPU_EVENT_CODE) {
 		err = take_code(c, pid, &event->code);
+	} else if (event->type == GPU_EVENT_PYCODE) {
+		err = take_pycode(c, pid, &event->pycode);
 	} else if (event->type == GPU_EVENT_STACK) {
 		err = take_wire_stack(c, pid, &event->stack);
 	} else if (event->type == GPU_EVENT_LAUNCH) {

@@ -17,6 +17,7 @@
 #include "profiler/correlate.h"
 #include "profiler/process_events.h"
 #include "profiler/profile.h"
+#include "profiler/python_processes.h"
 #include "profiler/stack_table.h"
 #include "profiler/wire_stacks.h"
 #include "symbolize/intern.h"
@@ -40,6 +41,11 @@ struct collect {
 	struct correlate *correlate;
 	struct intern strings;
 	struct wire_stacks wire_stacks;
+	struct python_processes pythons;
+	/* told when a process turns out to run Python; NULL: nobody wants to know */
+	void (*on_python)(void *context, pid_t pid, const struct stack_python *layout);
+	void (*on_unknown_python)(void *context, pid_t pid, uint32_t hex);
+	void *python_context;
 	struct collect_stats stats;
 	uint8_t *tracked; /* a bit a pid: processes of the target's tree */
 	uint32_t root;    /* the target; its samples count from its exec on */

@@ -197,6 +197,18 @@ int cpu_source_track(struct cpu_source *s, pid_t pid)
 	return err;
 }
 
+int cpu_source_set_python(struct cpu_source *s, pid_t pid, const struct stack_python *python)
+{
+	__u32 key = (__u32)pid;
+	int err;
+
+	if (python)
+		return bpf_map__update_elem(s->bpf->maps.pythons, &key, sizeof(key), python,
+					    sizeof(*python), BPF_ANY);
+	err = bpf_map__delete_elem(s->bpf->maps.pythons, &key, sizeof(key), 0);
+	return err == -ENOENT ? 0 : err;
+}
+
 static int start_clock(struct cpu_source *s, int cpu)
 {
 	struct perf_event_attr attr = {

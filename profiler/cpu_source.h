@@ -32,6 +32,12 @@ void cpu_source_close(struct cpu_source *source);
 /* Follows `pid` and all its descendants from now on. 0 or -errno. */
 int cpu_source_track(struct cpu_source *source, pid_t pid);
 
+/*
+ * From now on samples of `pid` carry its Python frames, read as `python` says; NULL: no longer. 0
+ * or -errno.
+ */
+int cpu_source_set_python(struct cpu_source *source, pid_t pid, const struct stack_python *python);
+
 /* Starts the sampling clocks. 0 or -errno, explained in `error`. */
 int cpu_source_start(struct cpu_source *source, char *error, size_t error_size);
 

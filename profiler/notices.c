@@ -87,6 +87,10 @@ void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice 
 		log_warn(n->log, "process %u: CUPTI does not work there: no GPU time. %s", pid,
 			 detail);
 		break;
+	case GPU_NOTICE_NO_PYTHON:
+		log_warn(n->log, "process %u: %s: Python functions are shown as the interpreter's",
+			 pid, detail);
+		break;
 	default:
 		log_warn(n->log, "process %u: %s", pid, detail);
 		break;

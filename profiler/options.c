@@ -26,6 +26,8 @@ static const char help[] =
 	"  -launch-stacks HOW  take launch stacks inprocess (no frame pointers needed), by "
 	"uprobe,\n"
 	"                      or auto (default: inprocess)\n"
+	"  --python-lines      Python frames with line numbers\n"
+	"  --native-python     keep the Python interpreter's own C frames\n"
 	"  --record PREFIX     keep the raw input in PREFIX.pipe and PREFIX.events, for bug "
 	"reports\n"
 	"  -v                  say more        -q  say nothing but errors\n"
@@ -45,6 +47,8 @@ enum {
 	OPT_AS_ROOT,
 	OPT_RECORD,
 	OPT_LAUNCH_STACKS,
+	OPT_PYTHON_LINES,
+	OPT_NATIVE_PYTHON,
 	OPT_VERSION
 };
 
@@ -59,6 +63,8 @@ static const struct option long_options[] = {
 	{"as-root", no_argument, NULL, OPT_AS_ROOT},
 	{"record", required_argument, NULL, OPT_RECORD},
 	{"launch-stacks", required_argument, NULL, OPT_LAUNCH_STACKS},
+	{"python-lines", no_argument, NULL, OPT_PYTHON_LINES},
+	{"native-python", no_argument, NULL, OPT_NATIVE_PYTHON},
 	{"version", no_argument, NULL, OPT_VERSION},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -177,6 +183,12 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return set_unit(o, argument);
 	case OPT_RAW_NAMES:
 		o->raw_names = true;
+		return true;
+	case OPT_PYTHON_LINES:
+		o->python_lines = true;
+		return true;
+	case OPT_NATIVE_PYTHON:
+		o->native_python = true;
 		return true;
 	case OPT_LAUNCH_STACKS:
 		return set_launch_stacks(o, argument);

@@ -13,6 +13,8 @@
 #include "profiler/session_state.h"
 
 #define TICK_MS 50
+#define QUICK_TICK_MS 5 /* while a program starts: what it runs is to be known soon */
+#define QUICK_NS 300000000u
 #define STATUS_NS 500000000u
 #define PIPE_CHUNK (4u << 20)    /* read at most this much between drains */
 #define PROBE_SLACK_NS 20000000u /* a probe's stack may reach the ring this late */
@@ -82,6 +84,8 @@ void session_apply_process_events(struct session *s, uint64_t until_ns)
 	while (s->process_events && (event = process_events_next(s->process_events, until_ns))) {
 		if (collect_wants(&s->collect, event))
 			recording_process_event(s->recording, event);
+		if (event->type == PROCESS_EXEC && collect_wants(&s->collect, event))
+			s->quick_until_ns = session_now_ns() + QUICK_NS;
 		collect_process_event(&s->collect, event);
 	}
 }
@@ -355,7 +359,8 @@ static void loop(struct session *s)
 	while (!done) {
 		struct epoll_event ready[16];
 		bool ended = target_poll(&s->target);
-		int n = epoll_wait(s->epoll, ready, 16, ended ? 5 : TICK_MS);
+		int tick = ended || session_now_ns() < s->quick_until_ns ? QUICK_TICK_MS : TICK_MS;
+		int n = epoll_wait(s->epoll, ready, 16, tick);
 		bool pipe_ready = false, stacks_ready = false;
 		uint64_t now = session_now_ns();
 
@@ -367,7 +372,7 @@ static void loop(struct session *s)
 			if (ready[i].data.u32 == READY_PROCESSES)
 				read_process_events(s);
 		}
-		if (stacks_ready || ended || now - drained_ns >= TICK_MS * UINT64_C(1000000)) {
+		if (stacks_ready || ended || now - drained_ns >= (uint64_t)tick * 1000000) {
 			collect_round(s);
 			drained_ns = now;
 		} else if (pipe_ready) {

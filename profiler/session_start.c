@@ -63,6 +63,27 @@ static int open_cpu_source(struct session *s, uint32_t sample_hz)
  * The kernel's side: BPF, and the record of what processes map. With neither samples nor probes no
  * privilege is needed: launch stacks come with their own mappings.
  */
+static void on_python(void *context, pid_t pid, const struct stack_python *layout)
+{
+	struct session *s = context;
+	int err = cpu_source_set_python(s->cpu, pid, layout);
+
+	log_verbose(s->log, "process %d runs Python%s%s", (int)pid, err ? ": " : "",
+		    err ? strerror(-err) : "");
+}
+
+/* Said once a kind, together with what the injected library says of launches. */
+static void on_unknown_python(void *context, pid_t pid, uint32_t hex)
+{
+	struct session *s = context;
+	char detail[64];
+	struct gpu_event_notice notice = {.code = GPU_NOTICE_NO_PYTHON, .detail = detail};
+
+	snprintf(detail, sizeof(detail), "Python %u.%u.%u is not known", hex >> 24,
+		 hex >> 16 & 0xff, hex >> 8 & 0xff);
+	notices_add(&s->notices, (uint32_t)pid, &notice);
+}
+
 static int open_kernel_side(struct session *s)
 {
 	uint32_t sample_hz = s->options->mode == MODE_GPU_ONLY ? 0 : s->options->frequency_hz;
@@ -71,6 +92,13 @@ static int open_kernel_side(struct session *s)
 
 	if (err || !s->cpu)
 		return err;
+	if (sample_hz > 0) {
+		s->collect.on_python = on_python;
+		s->collect.on_unknown_python = on_unknown_python;
+		s->collect.python_context = s;
+		s->collect.pythons.lines = s->options->python_lines;
+		s->collect.pythons.keeps_native = s->options->native_python;
+	}
 	s->process_events = process_events_open();
 	if (s->process_events)
 		return process_events_watch(s->process_events, s->epoll, READY_PROCESSES);
@@ -195,7 +223,7 @@ static int open_recording(struct session *s)
 static int start_target(struct session *s)
 {
 	char injection[PATH_MAX + 64], pipe[PAYLOAD_PATH_MAX + 64];
-	const char *environment[5] = {NULL};
+	const char *environment[7] = {NULL};
 	uint32_t n = 0;
 	struct target_options options = {
 		.command = s->options->command,
@@ -219,6 +247,10 @@ static int start_target(struct session *s)
 		environment[n++] = pipe;
 		if (!session_uses_probes(s))
 			environment[n++] = GPU_WIRE_STACKS_ENV "=1";
+		if (s->options->python_lines)
+			environment[n++] = GPU_WIRE_PYTHON_LINES_ENV "=1";
+		if (s->options->native_python)
+			environment[n++] = GPU_WIRE_NATIVE_PYTHON_ENV "=1";
 		if (s->options->level == LOG_VERBOSE)
 			environment[n++] = GPU_WIRE_VERBOSE_ENV "=1";
 	}
@@ -251,6 +283,7 @@ int session_release_target(struct session *s)
 	int err;
 
 	s->start_ns = session_now_ns();
+	s->quick_until_ns = s->start_ns + 100000000; /* then its exec will be known */
 	err = target_release(&s->target);
 	if (!err)
 		return 0;

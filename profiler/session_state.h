@@ -48,6 +48,7 @@ struct session {
 	bool stop_waiting;    /* for processes that outlive the target */
 	bool pipe_ended;
 	bool told_waiting;
+	uint64_t quick_until_ns; /* look often until then */
 	uint64_t start_ns, status_ns, ended_ns;
 	unsigned char *stacks; /* drained from the ring, not yet located */
 	size_t stacks_used, stacks_capacity;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cupti_trace/gpu_event.h"
 
 struct wire_process {
 	uint32_t pid;
@@ -11,6 +12,8 @@ struct wire_process {
 	uint32_t *stacks;          /* by id */
 	struct code_mapping *code; /* in order of arrival */
 	uint32_t code_count, code_capacity;
+	struct wire_python *pythons; /* by id; without a name where none was sent */
+	uint32_t python_count;
 };
 
 static void forget(struct wire_process *p)
@@ -19,6 +22,7 @@ static void forget(struct wire_process *p)
 		free((char *)p->code[i].path);
 	free(p->code);
 	free(p->stacks);
+	free(p->pythons);
 	*p = (struct wire_process){.pid = p->pid};
 }
 
@@ -101,6 +105,38 @@ const struct code_mapping *wire_stacks_find_code(const struct wire_stacks *w, ui
 		if (address > p->code[i].start && address <= p->code[i].end)
 			return &p->code[i];
 	return NULL;
+}
+
+int wire_stacks_set_python(struct wire_stacks *w, uint32_t pid, uint32_t id,
+			   const struct wire_python *python)
+{
+	struct wire_process *p;
+
+	if (id == 0 || id >= GPU_PYCODE_MAX_ID)
+		return -ERANGE;
+	p = find_or_add(w, pid);
+	if (!p)
+		return -ENOMEM;
+	if (id >= p->python_count) {
+		uint32_t count = id < 128 ? 256 : id * 2;
+		struct wire_python *pythons = realloc(p->pythons, count * sizeof(*pythons));
+
+		if (!pythons)
+			return -ENOMEM;
+		memset(pythons + p->python_count, 0, (count - p->python_count) * sizeof(*pythons));
+		p->pythons = pythons;
+		p->python_count = count;
+	}
+	p->pythons[id] = *python;
+	return 0;
+}
+
+const struct wire_python *wire_stacks_get_python(const struct wire_stacks *w, uint32_t pid,
+						 uint32_t id)
+{
+	const struct wire_process *p = find(w, pid);
+
+	return p && id < p->python_count && p->pythons[id].name ? &p->pythons[id] : NULL;
 }
 
 int wire_stacks_set(struct wire_stacks *w, uint32_t pid, uint32_t id, uint32_t stack)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What traced processes have sent of their stacks: where their code lies, and ids of the stack
- * table by the ids they gave. A process's later word on an address replaces its earlier one. Ids
- * are small and dense; a process that says hello again starts anew.
+ * What traced processes have sent of their stacks: where their code lies, their Python functions,
+ * and ids of the stack table, both by the ids they gave. A process's later word on an address
+ * replaces its earlier one. Ids are small and dense; a process that says hello again starts anew.
  */
 #ifndef PROFILER_WIRE_STACKS_H
 #define PROFILER_WIRE_STACKS_H
@@ -30,6 +30,20 @@ int wire_stacks_add_code(struct wire_stacks *w, uint32_t pid, const struct code_
 /* The mapping with the byte before `address` (a return address), or NULL. */
 const struct code_mapping *wire_stacks_find_code(const struct wire_stacks *w, uint32_t pid,
 						 uint64_t address);
+
+/* A Python function. Both texts are interned by the caller and outlive the table. */
+struct wire_python {
+	const char *name;
+	const char *file;
+};
+
+/* 0, -ENOMEM, or -ERANGE for an id that no sender uses. */
+int wire_stacks_set_python(struct wire_stacks *w, uint32_t pid, uint32_t id,
+			   const struct wire_python *python);
+
+/* NULL when that id was not sent. Valid until the next set. */
+const struct wire_python *wire_stacks_get_python(const struct wire_stacks *w, uint32_t pid,
+						 uint32_t id);
 
 /* 0, -ENOMEM, or -ERANGE for an id that no sender uses. */
 int wire_stacks_set(struct wire_stacks *w, uint32_t pid, uint32_t id, uint32_t stack);

@@ -39,6 +39,9 @@ $(UNIT_DIR)/%: tests/unit/%.c $(BUILD)/libinject.a $(BUILD)/libprofiler.a \
 		-MMD -MP -MF $@.d -o $@ $< $(BUILD)/libinject.a $(BUILD)/libprofiler.a \
 		$(BUILD)/libsymbolize.a -lcmocka $(LIBS) -pthread -ldl
 
+# its own functions are looked up as a loader does
+$(UNIT_DIR)/test_python_loop: LDFLAGS += -rdynamic
+
 # ---- fuzzing: libFuzzer, `make fuzz SECONDS=60` each ----
 
 SECONDS ?= 30
@@ -72,5 +75,15 @@ $(BENCH_DIR)/pipe: tests/bench/pipe.c $(BUILD)/libprofiler.a $(BUILD)/libsymboli
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-bench: all $(BENCH_DIR)/pipe fake_cuda workloads
+# embeds the interpreter that python3-config speaks for, if there is one
+PYTHON_CONFIG ?= $(shell command -v python3-config)
+$(BENCH_DIR)/python_stack: tests/bench/python_stack.c $(BUILD)/libinject.a
+	$(call msg,BENCH,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) \
+		$(patsubst -I%,-isystem %,$(shell $(PYTHON_CONFIG) --includes)) -o $@ $^ \
+		$(shell $(PYTHON_CONFIG) --ldflags --embed) \
+		-Wl,-rpath,$(shell $(PYTHON_CONFIG) --prefix)/lib -pthread -ldl
+
+bench: all $(BENCH_DIR)/pipe $(if $(PYTHON_CONFIG),$(BENCH_DIR)/python_stack) fake_cuda workloads
 	$(Q)tests/bench/run

@@ -59,9 +59,16 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->stack.is_whole, b->stack.is_whole);
 		assert_same_string(a->stack.function, b->stack.function);
 		assert_int_equal(a->stack.count, b->stack.count);
-		if (a->stack.count)
-			assert_memory_equal(a->stack.addresses, b->stack.addresses,
-					    a->stack.count * sizeof(uint64_t));
+		for (uint32_t i = 0; i < a->stack.count; i++)
+			assert_memory_equal(&a->stack.frames[i], &b->stack.frames[i],
+					    sizeof(a->stack.frames[i]));
+		break;
+	case GPU_EVENT_PYCODE:
+		assert_int_equal(a->pycode.id, b->pycode.id);
+		assert_same_string(a->pycode.name, b->pycode.name);
+		assert_same_string(a->pycode.qualname, b->pycode.qualname);
+		assert_same_string(a->pycode.path, b->pycode.path);
+		assert_int_equal(a->pycode.first_line, b->pycode.first_line);
 		break;
 	case GPU_EVENT_LAUNCH:
 		assert_int_equal(a->launch.time_ns, b->launch.time_ns);
@@ -235,8 +242,20 @@ static void random_kernel(struct prng *p, struct gpu_event_kernel *e)
 struct random_event {
 	struct gpu_event event;
 	char strings[3][160];
-	uint64_t addresses[GPU_STACK_MAX_FRAMES];
+	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
 };
+
+static struct gpu_event_frame random_frame(struct prng *p)
+{
+	if (prng_chance(p, 50))
+		return (struct gpu_event_frame){.value = prng_bits(p, 64),
+						.kind = GPU_FRAME_RETURN};
+	return (struct gpu_event_frame){
+		.value = prng_below(p, GPU_PYCODE_MAX_ID),
+		.kind = GPU_FRAME_PYTHON,
+		.line = prng_chance(p, 50) ? 1 + (uint32_t)prng_below(p, GPU_FRAME_MAX_LINE) : 0,
+	};
+}
 
 static void random_event(struct prng *p, enum gpu_event_type type, struct random_event *r)
 {
@@ -294,10 +313,19 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			.is_whole = prng_chance(p, 50),
 			.function = "cudaLaunchKernel",
 			.count = (uint32_t)prng_below(p, GPU_STACK_MAX_FRAMES + 1),
-			.addresses = r->addresses,
+			.frames = r->frames,
 		};
 		for (uint32_t i = 0; i < e->stack.count; i++)
-			r->addresses[i] = prng_bits(p, 64);
+			r->frames[i] = random_frame(p);
+		break;
+	case GPU_EVENT_PYCODE:
+		e->pycode = (struct gpu_event_pycode){
+			.id = 1 + (uint32_t)prng_below(p, GPU_PYCODE_MAX_ID - 1),
+			.name = random_string(p, r->strings[0], sizeof(r->strings[0])),
+			.qualname = random_string(p, r->strings[1], sizeof(r->strings[1])),
+			.path = random_string(p, r->strings[2], sizeof(r->strings[2])),
+			.first_line = u32(p),
+		};
 		break;
 	case GPU_EVENT_KERNEL:
 		random_kernel(p, &e->kernel);
@@ -729,6 +757,82 @@ static void lines_have_a_longest_length(void **state)
 	assert_int_equal(decode(*state, line, GPU_WIRE_LINE_MAX + 1, &e), -EBADMSG);
 }
 
+#define STACK_LINE(frames) \
+	"{\"t\":\"stack\",\"i\":1,\"whole\":1,\"f\":\"cudaLaunchKernel\",\"a\":\"" frames "\"}"
+
+static void frames_of_stacks_are_checked(void **state)
+{
+	static const char *const good[] = {STACK_LINE(""), STACK_LINE("7f00"), STACK_LINE("p1"),
+					   STACK_LINE("p0,1,p1048575:16777215"),
+					   STACK_LINE("ffffffffffffffff,p2:1")};
+	static const char *const bad[] = {
+		STACK_LINE(","),      STACK_LINE("1,"),       STACK_LINE(",1"),
+		STACK_LINE("1,,2"),   STACK_LINE("p"),        STACK_LINE("pp1"),
+		STACK_LINE("p1:"),    STACK_LINE("p1:0"),     STACK_LINE("p1:16777216"),
+		STACK_LINE("p1:2:3"), STACK_LINE("p1048576"), STACK_LINE("p-1"),
+		STACK_LINE("p1:-1"),  STACK_LINE("pa"),       STACK_LINE("1:2"),
+		STACK_LINE("0x12"),   STACK_LINE("-1"),       STACK_LINE(" 1"),
+		STACK_LINE("1 ,2"),   STACK_LINE("p 1"),      STACK_LINE("10000000000000000"),
+		STACK_LINE("1;2"),    STACK_LINE("p1,p"),     STACK_LINE("P1"),
+	};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(decode_text(*state, good[i]), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(decode_text(*state, bad[i]), -EBADMSG);
+}
+
+static void the_longest_stack_fits_a_line(void **state)
+{
+	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
+	char function[200];
+	char line[GPU_WIRE_LINE_MAX];
+	struct gpu_event back, event = {.type = GPU_EVENT_STACK,
+					.stack = {.id = UINT32_MAX,
+						  .is_whole = 1,
+						  .function = function,
+						  .count = GPU_STACK_MAX_FRAMES,
+						  .frames = frames}};
+
+	memset(function, 'f', sizeof(function) - 1);
+	function[sizeof(function) - 1] = '\0';
+	for (int python = 0; python < 2; python++) {
+		int n;
+
+		for (uint32_t i = 0; i < GPU_STACK_MAX_FRAMES; i++)
+			frames[i] =
+				python ? (struct gpu_event_frame){GPU_PYCODE_MAX_ID - 1,
+								  GPU_FRAME_PYTHON,
+								  GPU_FRAME_MAX_LINE}
+				       : (struct gpu_event_frame){UINT64_MAX, GPU_FRAME_RETURN, 0};
+		n = gpu_wire_encode(&event, line, sizeof(line));
+		assert_in_range(n, 1, GPU_WIRE_LINE_MAX);
+		assert_int_equal(decode(*state, line, (size_t)n - 1, &back), 0);
+		assert_int_equal(back.stack.count, GPU_STACK_MAX_FRAMES);
+	}
+}
+
+static void the_longest_python_function_fits_a_line(void **state)
+{
+	static char text[3000];
+	struct gpu_event event = {.type = GPU_EVENT_PYCODE,
+				  .pycode = {GPU_PYCODE_MAX_ID - 1, text, text, text, UINT32_MAX}};
+	char line[GPU_WIRE_LINE_MAX];
+	struct gpu_event back;
+	int n;
+
+	memset(text, 1, sizeof(text) - 1); /* six bytes each on the wire */
+	n = gpu_wire_encode(&event, line, sizeof(line));
+	assert_in_range(n, 1, GPU_WIRE_LINE_MAX);
+	assert_int_equal(decode(*state, line, (size_t)n - 1, &back), 0);
+	assert_int_equal(decode_text(*state, "{\"t\":\"pycode\",\"i\":0,\"f\":\"f\",\"q\":\"\","
+					     "\"p\":\"f.py\",\"l\":1}"),
+			 -EBADMSG);
+	assert_int_equal(decode_text(*state, "{\"t\":\"pycode\",\"i\":1048576,\"f\":\"f\","
+					     "\"q\":\"\",\"p\":\"f.py\",\"l\":1}"),
+			 -EBADMSG);
+}
+
 /* Each byte of good lines replaced by each other: taken or refused, but never a crash. */
 static void damaged_lines_do_no_harm(void **state)
 {
@@ -771,6 +875,9 @@ int main(void)
 		TEST(ordinary_lines_are_taken),
 		TEST(deep_nesting_is_refused),
 		TEST(lines_have_a_longest_length),
+		TEST(frames_of_stacks_are_checked),
+		TEST(the_longest_stack_fits_a_line),
+		TEST(the_longest_python_function_fits_a_line),
 		TEST(damaged_lines_do_no_harm),
 	};
 

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/python_stack.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "cupti_trace/loaded_python.h"
+#include "symbolize/python_merge.h"
+
+#define LIBRARY_PATH_MAX 4096
+#define MERGED_MAX (UNWIND_MAX_FRAMES + PYTHON_FRAMES_MAX)
+
+enum python_state {
+	PYTHON_NONE,  /* none found so far */
+	PYTHON_FOUND, /* and not yet seen to be what it says */
+	PYTHON_CHECKED,
+	PYTHON_UNUSABLE,
+};
+
+struct known_code {
+	uint64_t code, mark; /* 0: free */
+	uint32_t id;
+};
+
+/* One for the process. All but `state` is written before the state is PYTHON_FOUND, and then stays.
+ */
+static struct {
+	pthread_mutex_t lock; /* of looking, and of telling why not */
+	_Atomic int state;    /* enum python_state */
+	struct python_stack_options options;
+	struct python_offsets offsets;
+	struct python_types types;
+	struct python_loop loop;
+	void *(*this_thread)(void); /* PyGILState_GetThisThreadState */
+} python = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Code objects whose names were sent; the caller of python_stack_merge locks. */
+static struct {
+	struct known_code *slots;
+	uint32_t slot_count; /* a power of two */
+	uint32_t count;
+} known;
+
+void python_stack_init(const struct python_stack_options *options)
+{
+	python.options = *options;
+}
+
+/* ---- finding the interpreter ---- */
+
+static int match_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const char *slash = strrchr(info->dlpi_name, '/');
+	size_t length = strlen(info->dlpi_name);
+
+	(void)size;
+	if (strncmp(slash ? slash + 1 : info->dlpi_name, "libpython3", 10) != 0 ||
+	    length >= LIBRARY_PATH_MAX)
+		return 0;
+	memcpy(data, info->dlpi_name, length + 1);
+	return 1;
+}
+
+/*
+ * A handle to look symbols up in, or NULL. A library's handle is kept, so that the library stays:
+ * what is found in it is used until the process ends.
+ */
+static void *find_interpreter(void)
+{
+	char path[LIBRARY_PATH_MAX];
+	void *runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
+	Dl_info info;
+
+	if (runtime && dladdr(runtime, &info) && info.dli_fname) {
+		void *handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+
+		return handle ? handle : dlopen(NULL, RTLD_LAZY); /* the executable's own name */
+	}
+	if (!runtime && dl_iterate_phdr(match_library, path) == 1)
+		return dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	return NULL;
+}
+
+/* "3.10.13 (main, ...)", "3.9.0rc1+" -> PY_VERSION_HEX; 0 if it is not that. */
+static uint32_t parse_version(const char *text)
+{
+	uint32_t part[3] = {0}, level = 0xf;
+
+	for (int i = 0; i < 3; i++) {
+		if (*text < '0' || *text > '9')
+			return 0;
+		while (*text >= '0' && *text <= '9' && part[i] < 100)
+			part[i] = part[i] * 10 + (uint32_t)(*text++ - '0');
+		if (i < 2 && *text++ != '.')
+			return 0;
+	}
+	if (*text == 'a' || *text == 'b' || *text == 'r')
+		level = *text == 'a' ? 0xa : *text == 'b' ? 0xb : 0xc;
+	return part[0] << 24 | part[1] << 16 | part[2] << 8 | level << 4;
+}
+
+static uint32_t find_version(void *handle)
+{
+	const unsigned long *number = dlsym(handle, "Py_Version"); /* since 3.11 */
+	const char *(*function)(void) = (const char *(*)(void))dlsym(handle, "Py_GetVersion");
+
+	if (number)
+		return (uint32_t)*number;
+	return function ? parse_version(function()) : 0;
+}
+
+/* "Python 3.15.0 <what>" */
+static void tell(struct sink *sink, uint32_t hex, const char *what)
+{
+	char detail[200];
+	struct gpu_event event = {.type = GPU_EVENT_NOTICE,
+				  .notice = {.code = GPU_NOTICE_NO_PYTHON, .detail = detail}};
+
+	snprintf(detail, sizeof(detail), "Python %u.%u.%u %s", hex >> 24, hex >> 16 & 0xff,
+		 hex >> 8 & 0xff, what);
+	sink_put(sink, &event);
+}
+
+static enum python_state inspect(struct sink *sink, void *handle)
+{
+	const void *runtime = dlsym(handle, "_PyRuntime");
+	void *loop = dlsym(handle, "_PyEval_EvalFrameDefault");
+	uint32_t hex = find_version(handle);
+	int err;
+
+	python.this_thread = (void *(*)(void))dlsym(handle, "PyGILState_GetThisThreadState");
+	python.types.code = (uint64_t)(uintptr_t)dlsym(handle, "PyCode_Type");
+	python.types.text = (uint64_t)(uintptr_t)dlsym(handle, "PyUnicode_Type");
+	if (!runtime || !loop || !hex || !python.this_thread || !python.types.code ||
+	    !python.types.text) {
+		tell(sink, hex, "lacks symbols that are needed");
+		return PYTHON_UNUSABLE;
+	}
+	err = python_offsets_read(hex, runtime, PYTHON_RUNTIME_BYTES, &python.offsets);
+	if (err || !loaded_python_find_loop((uint64_t)(uintptr_t)loop, &python.loop)) {
+		tell(sink, hex, err == -ENOTSUP ? "is not known" : "is not laid out as it says");
+		return PYTHON_UNUSABLE;
+	}
+	return PYTHON_FOUND;
+}
+
+void python_stack_look(struct sink *sink)
+{
+	void *handle;
+
+	pthread_mutex_lock(&python.lock);
+	if (atomic_load(&python.state) == PYTHON_NONE) {
+		handle = find_interpreter();
+		if (handle)
+			atomic_store(&python.state, inspect(sink, handle));
+	}
+	pthread_mutex_unlock(&python.lock);
+}
+
+/* ---- reading ---- */
+
+/* Refuses what is not mapped, where a plain load would crash. */
+static bool read_safely(void *context, uint64_t address, void *buffer, size_t size)
+{
+	struct iovec local = {.iov_base = buffer, .iov_len = size};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = size};
+
+	(void)context;
+	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+static const struct python_memory safe_memory = {.read = read_safely};
+static const struct python_memory own_memory = {.read = NULL};
+
+/* Reads with care and sees whether everything is what it should be. */
+static bool check(uint64_t thread, struct python_stack *stack)
+{
+	struct python_code code;
+
+	python_frames_read(&safe_memory, &python.offsets, thread, stack);
+	for (uint32_t i = 0; i < stack->count; i++)
+		if (python_code_read(&safe_memory, &python.offsets, &python.types,
+				     stack->frames[i].code, &code) != 0)
+			return false;
+	return stack->is_whole || stack->count == PYTHON_FRAMES_MAX;
+}
+
+static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *stack)
+{
+	bool good = check(thread, stack);
+	int expected = PYTHON_FOUND;
+
+	if (good && stack->count == 0)
+		return false; /* nothing was seen yet that could be wrong */
+	if (atomic_compare_exchange_strong(&python.state, &expected,
+					   good ? PYTHON_CHECKED : PYTHON_UNUSABLE) &&
+	    !good)
+		tell(sink, (uint32_t)python.offsets.version << 16,
+		     "does not keep its frames where it should");
+	return good;
+}
+
+bool python_stack_read(struct sink *sink, struct python_stack *stack)
+{
+	int state = atomic_load_explicit(&python.state, memory_order_acquire);
+	uint64_t thread;
+
+	stack->count = 0;
+	if (state != PYTHON_CHECKED && state != PYTHON_FOUND)
+		return false;
+	thread = (uint64_t)(uintptr_t)python.this_thread();
+	if (!thread)
+		return false;
+	if (state == PYTHON_FOUND && !read_first(sink, thread, stack)) {
+		stack->count = 0;
+		return false;
+	}
+	if (state == PYTHON_CHECKED)
+		python_frames_read(&own_memory, &python.offsets, thread, stack);
+	return stack->count > 0;
+}
+
+uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack)
+{
+	bool lines = python.options.lines;
+
+	for (uint32_t i = 0; i < stack->count; i++) {
+		const struct python_frame *f = &stack->frames[i];
+
+		hash = (hash ^ f->code ^ (f->mark << 20 | f->mark >> 44)) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 32;
+		if (lines)
+			hash = (hash ^ f->place) * 0x9e3779b97f4a7c15u;
+	}
+	return hash;
+}
+
+/* ---- code objects ---- */
+
+static struct known_code *find_slot(const struct python_frame *f)
+{
+	uint32_t mask = known.slot_count - 1;
+	uint32_t i = (uint32_t)(((f->code ^ f->mark) * 0x9e3779b97f4a7c15u) >> 32) & mask;
+
+	while (known.slots[i].code &&
+	       (known.slots[i].code != f->code || known.slots[i].mark != f->mark))
+		i = (i + 1) & mask;
+	return &known.slots[i];
+}
+
+static bool make_room(void)
+{
+	uint32_t old_count = known.slot_count, count = old_count ? old_count * 2 : 1024;
+	struct known_code *old = known.slots;
+
+	if (known.count * 2 < old_count)
+		return true;
+	known.slots = calloc(count, sizeof(*known.slots));
+	if (!known.slots) {
+		known.slots = old;
+		return false;
+	}
+	known.slot_count = count;
+	for (uint32_t i = 0; i < old_count; i++) {
+		struct python_frame f = {.code = old[i].code, .mark = old[i].mark};
+
+		if (old[i].code)
+			*find_slot(&f) = old[i];
+	}
+	free(old);
+	return true;
+}
+
+/* The id of a frame's code, told to the profiler if it was not yet; 0 if it cannot be told. */
+static uint32_t code_id(struct sink *sink, const struct python_frame *f)
+{
+	struct python_code code;
+	struct gpu_event event = {.type = GPU_EVENT_PYCODE};
+	struct known_code *slot;
+
+	if (!make_room())
+		return 0;
+	slot = find_slot(f);
+	if (slot->code)
+		return slot->id;
+	if (known.count + 1 >= GPU_PYCODE_MAX_ID ||
+	    python_code_read(&safe_memory, &python.offsets, &python.types, f->code, &code) != 0)
+		return 0;
+	*slot = (struct known_code){.code = f->code, .mark = f->mark, .id = ++known.count};
+	event.pycode = (struct gpu_event_pycode){.id = slot->id,
+						 .name = code.name,
+						 .qualname = code.qualname,
+						 .path = code.path,
+						 .first_line = code.first_line};
+	sink_put(sink, &event);
+	return slot->id;
+}
+
+/* ---- merging ---- */
+
+static enum python_native kind_of(uint64_t pc)
+{
+	if (pc <= python.loop.module_start || pc > python.loop.module_end)
+		return PYTHON_NATIVE_OTHER;
+	return python_loop_holds(&python.loop, pc) ? PYTHON_NATIVE_LOOP : PYTHON_NATIVE_INTERPRETER;
+}
+
+uint32_t python_stack_merge(struct sink *sink, const uint64_t *pcs, uint32_t count, bool is_whole,
+			    const struct python_stack *stack, struct gpu_event_frame *out,
+			    uint32_t max, bool *is_cut)
+{
+	struct python_merged merged[MERGED_MAX];
+	uint8_t kinds[UNWIND_MAX_FRAMES];
+	struct python_merge_input in = {.natives = kinds,
+					.native_count = count,
+					.native_is_whole = is_whole,
+					.keeps_native = python.options.keeps_native,
+					.python = stack};
+	uint32_t n;
+
+	for (uint32_t i = 0; i < count; i++)
+		kinds[i] = stack->count ? (uint8_t)kind_of(pcs[i]) : PYTHON_NATIVE_OTHER;
+	n = python_merge(&in, merged, MERGED_MAX);
+	*is_cut = n > max;
+	n = n < max ? n : max;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct python_frame *f = &stack->frames[merged[i].index];
+
+		if (!merged[i].is_python) {
+			out[i] = (struct gpu_event_frame){.value = pcs[merged[i].index],
+							  .kind = GPU_FRAME_RETURN};
+			continue;
+		}
+		out[i] = (struct gpu_event_frame){.kind = GPU_FRAME_PYTHON,
+						  .value = code_id(sink, f)};
+		if (python.options.lines)
+			out[i].line = python_line(&safe_memory, &python.offsets, f);
+	}
+	return n;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The Python frames of the calling thread, for its launch stacks.
+ *
+ * An interpreter in the process is noticed by its symbols, wherever they are: in the executable, in
+ * libpython, also in one that was loaded for itself alone. Only memory is read, and one
+ * thread-local slot is asked for (PyGILState_GetThisThreadState): the GIL is neither needed nor
+ * taken, nothing of the interpreter is called that could change it. The first frames found are read
+ * through the kernel and checked, every object's type included; only when that made sense are later
+ * ones read directly. An interpreter of an unknown version, or one that is not what it says, is
+ * told once and its stacks stay native.
+ *
+ * The first interpreter found counts; a second one in the same process is not looked for.
+ */
+#ifndef CUPTI_TRACE_PYTHON_STACK_H
+#define CUPTI_TRACE_PYTHON_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "cupti_trace/sink.h"
+#include "cupti_trace/unwind.h"
+#include "symbolize/python_frames.h"
+
+struct python_stack_options {
+	bool lines;        /* frames with line numbers */
+	bool keeps_native; /* the interpreter's own frames stay */
+};
+
+/* Once, before anything else. */
+void python_stack_init(const struct python_stack_options *options);
+
+/* Looks for an interpreter, unless there is one already; to be called when code was mapped. */
+void python_stack_look(struct sink *sink);
+
+/* The calling thread's Python frames now; false if there are none. A few ns a frame. */
+bool python_stack_read(struct sink *sink, struct python_stack *stack);
+
+/* Continues a hash with what tells this stack from others. */
+uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack);
+
+/*
+ * The frames of one stack, native and Python, innermost first, at most `max`; sends the names of
+ * code that was not sent yet. `python` may be empty. *is_cut: there were more. Not thread-safe: the
+ * caller locks.
+ */
+uint32_t python_stack_merge(struct sink *sink, const uint64_t *pcs, uint32_t count, bool is_whole,
+			    const struct python_stack *python, struct gpu_event_frame *out,
+			    uint32_t max, bool *is_cut);
+
+#endif

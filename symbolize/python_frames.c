@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/python_frames.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Longest line table looked at. */
+#define LINES_MAX (1u << 20)
+
+/* ---- memory ---- */
+
+/* An object's address: in the lower half, aligned, and not in the first page. */
+static bool is_object(uint64_t address)
+{
+	return address >= 4096 && address < (UINT64_C(1) << 47) && (address & 7) == 0;
+}
+
+/* Always inlined with a constant `direct`: the own frames are walked at every launch. */
+static inline __attribute__((always_inline)) bool
+load(const struct python_memory *memory, bool direct, uint64_t address, void *out, size_t size)
+{
+	if (direct) {
+		memcpy(out, (const void *)(uintptr_t)address, size);
+		return true;
+	}
+	return memory->read(memory->context, address, out, size);
+}
+
+static bool read_any(const struct python_memory *memory, uint64_t address, void *out, size_t size)
+{
+	return load(memory, memory->read == NULL, address, out, size);
+}
+
+static bool read_pointer(const struct python_memory *memory, uint64_t address, uint64_t *out)
+{
+	return read_any(memory, address, out, sizeof(*out)) && is_object(*out);
+}
+
+/* ---- frames ---- */
+
+/* From 3.14 on the lowest bits of a reference to an object say how it is counted. */
+static uint64_t untagged(uint64_t reference)
+{
+	return reference & ~UINT64_C(7);
+}
+
+static inline __attribute__((always_inline)) bool load_mark(const struct python_memory *memory,
+							    bool direct,
+							    const struct python_offsets *o,
+							    uint64_t code, uint64_t *mark)
+{
+	uint64_t text;
+	uint32_t line;
+
+	if (!is_object(code) ||
+	    !load(memory, direct, code + python_mark_text(o), &text, sizeof(text)) ||
+	    !load(memory, direct, code + o->code_first_line, &line, sizeof(line)))
+		return false;
+	*mark = python_mark(text, line);
+	return true;
+}
+
+bool python_mark_read(const struct python_memory *memory, const struct python_offsets *offsets,
+		      uint64_t code, uint64_t *mark)
+{
+	return load_mark(memory, memory->read == NULL, offsets, code, mark);
+}
+
+static inline __attribute__((always_inline)) void walk(const struct python_memory *memory,
+						       bool direct, const struct python_offsets *o,
+						       uint64_t thread, struct python_stack *stack)
+{
+	uint64_t at = 0;
+
+	stack->count = 0;
+	stack->is_whole = false;
+	if (!is_object(thread) || !load(memory, direct, thread + o->thread_frame, &at, 8))
+		return;
+	if (o->cframe_frame != PYTHON_NO_OFFSET) {
+		uint64_t cframe = at;
+
+		/* it lies on the C stack; a thread that never ran Python has one in its state */
+		if (!is_object(cframe) || !load(memory, direct, cframe + o->cframe_frame, &at, 8))
+			return;
+	}
+	/* shims and incomplete frames count too, so that a chain of nothing else ends as well */
+	for (uint32_t steps = 0; steps < 2 * PYTHON_FRAMES_MAX; steps++) {
+		struct python_frame *f = &stack->frames[stack->count];
+		uint64_t frame = at;
+		uint8_t owner = 0;
+		uint32_t index = 0;
+
+		if (frame == 0) {
+			stack->is_whole = true;
+			return;
+		}
+		if (!is_object(frame) || !load(memory, direct, frame + o->frame_previous, &at, 8))
+			return;
+		if (o->frame_owner != PYTHON_NO_OFFSET &&
+		    !load(memory, direct, frame + o->frame_owner, &owner, 1))
+			return;
+		if (o->frame_form == PYTHON_FRAME_SHIM && owner >= o->owner_of_shim) {
+			if (stack->count && owner == o->owner_of_shim)
+				stack->frames[stack->count - 1].is_entry = true;
+			continue;
+		}
+		if (stack->count == PYTHON_FRAMES_MAX ||
+		    !load(memory, direct, frame + o->frame_code, &f->code, 8))
+			return;
+		f->code = untagged(f->code);
+		if (o->place_form == PYTHON_PLACE_POINTER) {
+			if (!load(memory, direct, frame + o->frame_place, &f->place, 8))
+				return;
+		} else {
+			if (!load(memory, direct, frame + o->frame_place, &index, 4))
+				return;
+			f->place = index;
+		}
+		if (!load_mark(memory, direct, o, f->code, &f->mark))
+			return;
+		f->is_entry = o->frame_form == PYTHON_FRAME_EACH ||
+			      (o->frame_form == PYTHON_FRAME_FLAG && owner);
+		stack->count++;
+	}
+}
+
+void python_frames_read(const struct python_memory *memory, const struct python_offsets *offsets,
+			uint64_t thread, struct python_stack *stack)
+{
+	if (memory->read)
+		walk(memory, false, offsets, thread, stack);
+	else
+		walk(memory, true, offsets, thread, stack);
+}
+
+/* ---- texts ---- */
+
+/* Appends one character (RFC 3629). False when it does not fit. */
+static bool put_utf8(char *out, size_t size, size_t *used, uint32_t c)
+{
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) {
+		c = 0xfffd; /* a lone surrogate: Python allows them */
+		n = 3;
+	}
+	if (*used + n >= size)
+		return false;
+	if (n == 1) {
+		out[(*used)++] = (char)c;
+		return true;
+	}
+	out[(*used)++] = (char)(n == 2 ? 0xc0 | c >> 6 : n == 3 ? 0xe0 | c >> 12 : 0xf0 | c >> 18);
+	for (size_t i = n - 1; i-- > 0;)
+		out[(*used)++] = (char)(0x80 | (c >> (6 * i) & 0x3f));
+	return true;
+}
+
+static uint32_t character(const unsigned char *raw, size_t i, uint32_t kind)
+{
+	uint16_t two;
+	uint32_t four;
+
+	if (kind == 1)
+		return raw[i];
+	if (kind == 2) {
+		memcpy(&two, raw + 2 * i, sizeof(two));
+		return two;
+	}
+	memcpy(&four, raw + 4 * i, sizeof(four));
+	return four;
+}
+
+/* A str -> UTF-8, cut between characters; of a long one the end if `tail`. 0 or -errno. */
+static int read_text(const struct python_memory *memory, const struct python_offsets *o,
+		     const struct python_types *types, uint64_t text, char *out, size_t size,
+		     bool tail)
+{
+	unsigned char raw[1024];
+	uint64_t length, type, data;
+	uint32_t state, kind, flags;
+	size_t used = 0;
+
+	if (!read_any(memory, text + o->object_type, &type, sizeof(type)) ||
+	    !read_any(memory, text + o->text_length, &length, sizeof(length)) ||
+	    !read_any(memory, text + o->text_state, &state, sizeof(state)))
+		return -EFAULT;
+	kind = state >> o->text_kind_bit & 7;
+	flags = state >> (o->text_kind_bit + 3); /* compact, ascii */
+	/* names and paths are exact str objects, and those are compact */
+	if ((types->text && type != types->text) || !(flags & 1) || length > INT32_MAX ||
+	    (kind != 1 && kind != 2 && kind != 4))
+		return -EBADMSG;
+	data = text + (flags & 2 ? o->text_ascii_data : o->text_wide_data);
+	if (tail && length >= size) {
+		data += (length - (size - 1)) * kind;
+		length = size - 1;
+	}
+	while (length > 0) {
+		size_t n = sizeof(raw) / kind;
+		bool fits = true;
+
+		n = length < n ? length : n;
+		if (!read_any(memory, data, raw, n * kind))
+			return -EFAULT;
+		for (size_t i = 0; fits && i < n; i++)
+			fits = put_utf8(out, size, &used, character(raw, i, kind));
+		if (!fits)
+			break;
+		data += n * kind;
+		length -= n;
+	}
+	out[used] = '\0';
+	return 0;
+}
+
+static int read_member(const struct python_memory *memory, const struct python_offsets *o,
+		       const struct python_types *types, uint64_t member, char *out, size_t size,
+		       bool tail)
+{
+	uint64_t text;
+
+	if (!read_any(memory, member, &text, sizeof(text)))
+		return -EFAULT;
+	if (!is_object(text))
+		return -EBADMSG;
+	return read_text(memory, o, types, text, out, size, tail);
+}
+
+int python_code_read(const struct python_memory *memory, const struct python_offsets *o,
+		     const struct python_types *types, uint64_t code, struct python_code *out)
+{
+	uint64_t type;
+	int32_t line;
+	int err;
+
+	out->qualname[0] = '\0';
+	if (!is_object(code))
+		return -EBADMSG;
+	if (!read_any(memory, code + o->object_type, &type, sizeof(type)) ||
+	    !read_any(memory, code + o->code_first_line, &line, sizeof(line)))
+		return -EFAULT;
+	if (types->code && type != types->code)
+		return -EBADMSG;
+	out->first_line = line > 0 ? (uint32_t)line : 0;
+	err = read_member(memory, o, types, code + o->code_name, out->name, sizeof(out->name),
+			  false);
+	if (!err)
+		err = read_member(memory, o, types, code + o->code_filename, out->path,
+				  sizeof(out->path), true);
+	if (!err && o->code_qualname != PYTHON_NO_OFFSET)
+		err = read_member(memory, o, types, code + o->code_qualname, out->qualname,
+				  sizeof(out->qualname), false);
+	return err;
+}
+
+/* ---- lines ---- */
+
+/* The bytes of a bytes object, a piece at a time. */
+struct table {
+	const struct python_memory *memory;
+	uint64_t at;
+	uint64_t left; /* bytes not yet in `piece` */
+	unsigned char piece[256];
+	uint32_t used, have;
+};
+
+static bool open_table(struct table *t, const struct python_memory *memory,
+		       const struct python_offsets *o, uint64_t code)
+{
+	uint64_t bytes;
+
+	*t = (struct table){.memory = memory};
+	if (!read_pointer(memory, code + o->code_lines, &bytes) ||
+	    !read_any(memory, bytes + o->bytes_length, &t->left, sizeof(t->left)) ||
+	    t->left > LINES_MAX)
+		return false;
+	t->at = bytes + o->bytes_data;
+	return true;
+}
+
+/* The next byte, or -1 at the end. */
+static int next(struct table *t)
+{
+	if (t->used == t->have) {
+		uint32_t n = t->left < sizeof(t->piece) ? (uint32_t)t->left : sizeof(t->piece);
+
+		if (n == 0 || !read_any(t->memory, t->at, t->piece, n))
+			return -1;
+		t->at += n;
+		t->left -= n;
+		t->used = 0;
+		t->have = n;
+	}
+	return t->piece[t->used++];
+}
+
+/* To 3.9 (Objects/lnotab_notes.txt): pairs of steps in bytes and in lines. */
+static int64_t line_of_pairs(struct table *t, int64_t line, uint64_t place)
+{
+	uint64_t at = 0;
+
+	for (;;) {
+		int bytes = next(t), lines = next(t);
+
+		if (bytes < 0 || lines < 0)
+			return line;
+		at += (uint64_t)bytes;
+		if (at > place)
+			return line;
+		line += (int8_t)lines;
+	}
+}
+
+/* 3.10 (Objects/lnotab_notes.txt): ranges in bytes, each with its step in lines; -128: no line. */
+static int64_t line_of_ranges(struct table *t, int64_t line, uint64_t place)
+{
+	uint64_t end = 0;
+
+	for (;;) {
+		int bytes = next(t), lines = next(t);
+
+		if (bytes < 0 || lines < 0)
+			return 0;
+		end += (uint64_t)bytes;
+		if ((int8_t)lines != -128)
+			line += (int8_t)lines;
+		if (end > place)
+			return (int8_t)lines == -128 ? 0 : line;
+	}
+}
+
+/* Six bits a byte, lowest first; 0x40: more follow. */
+static uint32_t variable(struct table *t)
+{
+	uint32_t value = 0;
+
+	for (unsigned int shift = 0; shift < 32; shift += 6) {
+		int byte = next(t);
+
+		if (byte < 0)
+			return 0;
+		value |= (uint32_t)(byte & 0x3f) << shift;
+		if (!(byte & 0x40))
+			break;
+	}
+	return value;
+}
+
+static int64_t signed_variable(struct table *t)
+{
+	uint32_t value = variable(t);
+
+	return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
+}
+
+/* From 3.11 (Objects/locations.md): entries that begin with a byte of 1, form:4, units - 1:3. */
+static int64_t line_of_locations(struct table *t, int64_t line, uint64_t place)
+{
+	uint64_t end = 0;
+
+	for (;;) {
+		int first = next(t);
+		int form = first >> 3 & 15;
+		bool has_line = form != 15;
+
+		if (first < 0 || !(first & 0x80))
+			return 0;
+		end += 2 * (uint64_t)((first & 7) + 1);
+		if (form < 10) {
+			next(t); /* columns */
+		} else if (form < 13) {
+			line += form - 10;
+			next(t);
+			next(t);
+		} else if (form == 13) {
+			line += signed_variable(t);
+		} else if (form == 14) {
+			line += signed_variable(t);
+			for (int i = 0; i < 3; i++)
+				variable(t); /* end line, columns */
+		}
+		if (end > place)
+			return has_line ? line : 0;
+	}
+}
+
+uint32_t python_line(const struct python_memory *memory, const struct python_offsets *o,
+		     const struct python_frame *frame)
+{
+	uint64_t place = frame->place;
+	struct table t;
+	int32_t first;
+	int64_t line;
+
+	if (!is_object(frame->code) ||
+	    !read_any(memory, frame->code + o->code_first_line, &first, sizeof(first)) ||
+	    !open_table(&t, memory, o, frame->code))
+		return 0;
+	if (o->place_form == PYTHON_PLACE_POINTER) {
+		uint64_t start = frame->code + o->code_instructions;
+
+		/* a frame that has not begun stands before its first instruction */
+		place = frame->place < start ? 0 : frame->place - start;
+	} else {
+		place = (int32_t)place < 0 ? 0 : place;
+		place *= o->place_form == PYTHON_PLACE_UNITS ? 2 : 1;
+	}
+	line = o->lines_form == PYTHON_LINES_PAIRS    ? line_of_pairs(&t, first, place)
+	       : o->lines_form == PYTHON_LINES_RANGES ? line_of_ranges(&t, first, place)
+						      : line_of_locations(&t, first, place);
+	return line > 0 && line < INT32_MAX ? (uint32_t)line : 0;
+}

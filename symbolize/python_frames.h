@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads the Python stack of a thread, and what its code objects say of themselves.
+ *
+ * Used in the process itself and from outside: memory is read through a callback, or, with none,
+ * directly, which is only for a thread's own live frames. Nothing is allocated and nothing trusted:
+ * pointers are checked before they are followed, chains are bounded, a cycle ends at the bound.
+ * With a callback that refuses what cannot be read, no content of memory can do harm; at worst
+ * frames are missing or wrong.
+ */
+#ifndef SYMBOLIZE_PYTHON_FRAMES_H
+#define SYMBOLIZE_PYTHON_FRAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "symbolize/python_offsets.h"
+
+#define PYTHON_FRAMES_MAX 256
+#define PYTHON_TEXT_MAX 512 /* bytes of a name, with the NUL; what is longer is cut */
+#define PYTHON_PATH_MAX 1024
+
+struct python_memory {
+	/* False if not all of it can be read. NULL: plain loads from this process. */
+	bool (*read)(void *context, uint64_t address, void *buffer, size_t size);
+	void *context;
+};
+
+struct python_frame {
+	uint64_t code;  /* address of the code object */
+	uint64_t place; /* its instruction now, as the version keeps it: for python_line() */
+	uint64_t mark;  /* together with `code`: equal for equal names, also when memory of a code
+			 * object that is gone holds another */
+	bool is_entry;  /* a C evaluation loop was entered at this frame */
+};
+
+struct python_stack {
+	uint32_t count;
+	bool is_whole; /* else it is cut: too deep, or unreadable from there on */
+	struct python_frame frames[PYTHON_FRAMES_MAX]; /* innermost first */
+};
+
+/* The frames of the thread whose PyThreadState lies at `thread`. */
+void python_frames_read(const struct python_memory *memory, const struct python_offsets *offsets,
+			uint64_t thread, struct python_stack *stack);
+
+/* The mark of a code object, from the two members of it that python_mark_text and `first_line` say.
+ */
+static inline uint64_t python_mark(uint64_t text, uint32_t first_line)
+{
+	return text ^ (uint64_t)first_line << 48 ^ first_line;
+}
+
+/* The offset of the first of them. */
+static inline uint16_t python_mark_text(const struct python_offsets *offsets)
+{
+	return offsets->code_qualname != PYTHON_NO_OFFSET ? offsets->code_qualname
+							  : offsets->code_name;
+}
+
+/* False if it cannot be read. */
+bool python_mark_read(const struct python_memory *memory, const struct python_offsets *offsets,
+		      uint64_t code, uint64_t *mark);
+
+/* Types of the interpreter, for checking objects; 0: not known, not checked. */
+struct python_types {
+	uint64_t code; /* &PyCode_Type */
+	uint64_t text; /* &PyUnicode_Type */
+};
+
+struct python_code {
+	uint32_t first_line;
+	char name[PYTHON_TEXT_MAX];     /* UTF-8 */
+	char qualname[PYTHON_TEXT_MAX]; /* "" before 3.11 */
+	char path[PYTHON_PATH_MAX];     /* co_filename; of a long one, its end */
+};
+
+/*
+ * What a code object says. 0; -EFAULT: it cannot be read; -EBADMSG: it is none.
+ */
+int python_code_read(const struct python_memory *memory, const struct python_offsets *offsets,
+		     const struct python_types *types, uint64_t code, struct python_code *out);
+
+/* The source line of a frame; 0 if it has none or it cannot be told. */
+uint32_t python_line(const struct python_memory *memory, const struct python_offsets *offsets,
+		     const struct python_frame *frame);
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/python_image.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/elf_file.h"
+#include "symbolize/safe_open.h"
+
+#define LOOP_BYTES_MAX (4u << 20)
+
+enum { SYMBOL_RUNTIME, SYMBOL_VERSION, SYMBOL_LOOP, SYMBOL_CODE, SYMBOL_TEXT, SYMBOLS };
+static const char *const names[SYMBOLS] = {"_PyRuntime", "Py_Version", "_PyEval_EvalFrameDefault",
+					   "PyCode_Type", "PyUnicode_Type"};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool python_image_is_candidate(const char *path)
+{
+	const char *name = base_name(path);
+
+	return strncmp(name, "python", 6) == 0 || strncmp(name, "libpython", 9) == 0;
+}
+
+/* "python3.10", "libpython3.10d.so.1.0" -> a released 3.10; 0 if the name tells nothing. */
+static uint32_t version_of_name(const char *path)
+{
+	const char *at = strstr(base_name(path), "python3.");
+	unsigned long minor = at ? strtoul(at + strlen("python3."), NULL, 10) : 0;
+
+	return minor > 0 && minor < 256 ? 0x030000f0u | (uint32_t)minor << 16 : 0;
+}
+
+/* ---- the file ---- */
+
+struct reader {
+	struct elf_file elf;
+	int fd;
+	GElf_Sym symbols[SYMBOLS]; /* st_value 0: not there */
+};
+
+static int find_symbols(struct reader *r)
+{
+	GElf_Shdr header, strings_header;
+	Elf_Scn *section = elf_file_find_section(&r->elf, SHT_DYNSYM, NULL, &header), *strings;
+	char *symbols = NULL, *text = NULL;
+	uint64_t count;
+
+	if (!section || header.sh_entsize != sizeof(Elf64_Sym))
+		return -ENOENT;
+	strings = elf_getscn(r->elf.elf, header.sh_link);
+	if (!strings || !gelf_getshdr(strings, &strings_header))
+		return -ENOENT;
+	symbols = elf_file_read_section(&r->elf, &header);
+	text = elf_file_read_section(&r->elf, &strings_header);
+	count = symbols && text ? header.sh_size / sizeof(Elf64_Sym) : 0;
+	for (uint64_t i = 0; i < count; i++) {
+		Elf64_Sym symbol;
+
+		memcpy(&symbol, symbols + i * sizeof(symbol), sizeof(symbol));
+		if (symbol.st_name >= strings_header.sh_size || symbol.st_shndx == SHN_UNDEF)
+			continue;
+		for (int k = 0; k < SYMBOLS; k++)
+			if (strcmp(text + symbol.st_name, names[k]) == 0)
+				r->symbols[k] = symbol;
+	}
+	free(symbols);
+	free(text);
+	return r->symbols[SYMBOL_RUNTIME].st_value && r->symbols[SYMBOL_LOOP].st_value ? 0
+										       : -ENOENT;
+}
+
+/* The segment with so many bytes in the file at `address`. */
+static bool find_segment(struct reader *r, uint64_t address, uint64_t size, GElf_Phdr *segment)
+{
+	size_t n = 0;
+
+	if (elf_getphdrnum(r->elf.elf, &n) != 0)
+		return false;
+	for (size_t i = 0; i < n && i < ELF_FILE_MAX_SEGMENTS; i++)
+		if (gelf_getphdr(r->elf.elf, (int)i, segment) && segment->p_type == PT_LOAD &&
+		    address >= segment->p_vaddr && size <= segment->p_filesz &&
+		    address - segment->p_vaddr <= segment->p_filesz - size)
+			return true;
+	return false;
+}
+
+static int read_at(struct reader *r, uint64_t address, void *out, uint64_t size)
+{
+	GElf_Phdr segment;
+
+	if (!find_segment(r, address, size, &segment))
+		return -ENOEXEC;
+	return read_exactly(r->fd, out, size, segment.p_offset + (address - segment.p_vaddr));
+}
+
+static int read_version(struct reader *r, const char *path, struct python_image *image)
+{
+	char runtime[PYTHON_RUNTIME_BYTES];
+	uint64_t version;
+	int err = 0;
+
+	if (r->symbols[SYMBOL_VERSION].st_value)
+		err = read_at(r, r->symbols[SYMBOL_VERSION].st_value, &version, sizeof(version));
+	else
+		version = version_of_name(path);
+	if (err)
+		return err;
+	image->hex = (uint32_t)version;
+	err = read_at(r, image->runtime, runtime, sizeof(runtime));
+	/* before 3.13 it holds nothing that is wanted, and may lie in .bss */
+	return python_offsets_read(image->hex, runtime, err ? 0 : sizeof(runtime), &image->offsets);
+}
+
+/* ---- the loop ---- */
+
+static char *read_section(struct reader *r, const char *name, GElf_Shdr *header)
+{
+	if (!elf_file_find_section(&r->elf, SHT_PROGBITS, name, header) &&
+	    !elf_file_find_section(&r->elf, SHT_X86_64_UNWIND, name, header))
+		return NULL;
+	return elf_file_read_section(&r->elf, header);
+}
+
+/* As elf_cfi does it, only for as long as this takes. The caller frees `frames` and `index`. */
+static bool read_frames(struct reader *r, struct cfi_table *table, char **frames, char **index)
+{
+	GElf_Shdr header, index_header;
+
+	*frames = read_section(r, ".eh_frame", &header);
+	*index = read_section(r, ".eh_frame_hdr", &index_header);
+	if (!*frames)
+		return false;
+	*table = (struct cfi_table){.frames = (const uint8_t *)*frames,
+				    .frames_size = header.sh_size,
+				    .frames_address = header.sh_addr};
+	if (*index) {
+		table->index = (const uint8_t *)*index;
+		table->index_size = index_header.sh_size;
+		table->index_address = index_header.sh_addr;
+	}
+	return true;
+}
+
+static int find_loop(struct reader *r, struct python_image *image)
+{
+	const GElf_Sym *symbol = &r->symbols[SYMBOL_LOOP];
+	struct python_loop *loop = &image->loop;
+	struct cfi_table table;
+	GElf_Phdr segment;
+	char *frames = NULL, *index = NULL;
+	uint8_t *code;
+
+	if (symbol->st_size == 0 || symbol->st_size > LOOP_BYTES_MAX ||
+	    !find_segment(r, symbol->st_value, symbol->st_size, &segment))
+		return -ENOEXEC;
+	image->segment_address = segment.p_vaddr;
+	image->segment_offset = segment.p_offset;
+	loop->parts[0].start = symbol->st_value;
+	loop->parts[0].end = symbol->st_value + symbol->st_size;
+	loop->count = 1;
+	loop->module_start = segment.p_vaddr;
+	loop->module_end = segment.p_vaddr + segment.p_filesz;
+	code = malloc(symbol->st_size);
+	if (!code)
+		return -ENOMEM;
+	if (read_at(r, symbol->st_value, code, symbol->st_size) == 0 &&
+	    read_frames(r, &table, &frames, &index))
+		python_loop_find_parts(loop, &table, code);
+	free(index);
+	free(frames);
+	free(code);
+	return 0;
+}
+
+int python_image_read(int fd, const char *path, struct python_image *image)
+{
+	struct reader r = {.fd = fd};
+	int err = elf_file_open(&r.elf, fd);
+
+	memset(image, 0, sizeof(*image));
+	if (err)
+		return err;
+	err = find_symbols(&r);
+	if (!err) {
+		image->runtime = r.symbols[SYMBOL_RUNTIME].st_value;
+		image->code_type = r.symbols[SYMBOL_CODE].st_value;
+		image->text_type = r.symbols[SYMBOL_TEXT].st_value;
+		err = read_version(&r, path, image);
+	}
+	if (!err)
+		err = find_loop(&r, image);
+	elf_file_close(&r.elf);
+	return err;
+}
+
+bool python_image_in_loop(const struct python_image *image, uint64_t file_offset)
+{
+	return python_loop_holds(&image->loop,
+				 file_offset - image->segment_offset + image->segment_address);
+}

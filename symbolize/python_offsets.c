@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/python_offsets.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define RELEASE_CANDIDATE 0xc /* the level in PY_VERSION_HEX's second last digit */
+
+/* ---- tables ---- */
+
+static const struct python_offsets tables[] = {
+	{
+		.version = 0x0308, /* 3.9 is the same */
+		.frame_form = PYTHON_FRAME_EACH,
+		.place_form = PYTHON_PLACE_BYTES,
+		.lines_form = PYTHON_LINES_PAIRS,
+		.text_kind_bit = 2,
+		.runtime_interpreters = 32,
+		.interpreter_next = 0,
+		.interpreter_threads = 8,
+		.thread_next = 8,
+		.thread_id = 176,
+		.thread_frame = 24,
+		.cframe_frame = PYTHON_NO_OFFSET,
+		.frame_previous = 24,
+		.frame_code = 32,
+		.frame_place = 104,
+		.frame_owner = PYTHON_NO_OFFSET,
+		.code_filename = 104,
+		.code_name = 112,
+		.code_qualname = PYTHON_NO_OFFSET,
+		.code_first_line = 40,
+		.code_lines = 120,
+		.code_instructions = PYTHON_NO_OFFSET,
+		.object_type = 8,
+		.text_length = 16,
+		.text_state = 32,
+		.text_ascii_data = 48,
+		.text_wide_data = 72,
+		.bytes_length = 16,
+		.bytes_data = 32,
+	},
+	{
+		.version = 0x030a,
+		.frame_form = PYTHON_FRAME_EACH,
+		.place_form = PYTHON_PLACE_UNITS,
+		.lines_form = PYTHON_LINES_RANGES,
+		.text_kind_bit = 2,
+		.runtime_interpreters = 32,
+		.interpreter_next = 0,
+		.interpreter_threads = 8,
+		.thread_next = 8,
+		.thread_id = 176,
+		.thread_frame = 24,
+		.cframe_frame = PYTHON_NO_OFFSET,
+		.frame_previous = 24,
+		.frame_code = 32,
+		.frame_place = 96,
+		.frame_owner = PYTHON_NO_OFFSET,
+		.code_filename = 104,
+		.code_name = 112,
+		.code_qualname = PYTHON_NO_OFFSET,
+		.code_first_line = 40,
+		.code_lines = 120,
+		.code_instructions = PYTHON_NO_OFFSET,
+		.object_type = 8,
+		.text_length = 16,
+		.text_state = 32,
+		.text_ascii_data = 48,
+		.text_wide_data = 72,
+		.bytes_length = 16,
+		.bytes_data = 32,
+	},
+	{
+		.version = 0x030b,
+		.frame_form = PYTHON_FRAME_FLAG,
+		.place_form = PYTHON_PLACE_POINTER,
+		.lines_form = PYTHON_LINES_LOCATIONS,
+		.text_kind_bit = 2,
+		.runtime_interpreters = 40,
+		.interpreter_next = 0,
+		.interpreter_threads = 16,
+		.thread_next = 8,
+		.thread_id = 152,
+		.thread_frame = 56,
+		.cframe_frame = 8,
+		.frame_previous = 48,
+		.frame_code = 32,
+		.frame_place = 56,
+		.frame_owner = 68,
+		.code_filename = 112,
+		.code_name = 120,
+		.code_qualname = 128,
+		.code_first_line = 72,
+		.code_lines = 136,
+		.code_instructions = 184,
+		.object_type = 8,
+		.text_length = 16,
+		.text_state = 32,
+		.text_ascii_data = 48,
+		.text_wide_data = 72,
+		.bytes_length = 16,
+		.bytes_data = 32,
+	},
+	{
+		.version = 0x030c,
+		.frame_form = PYTHON_FRAME_SHIM,
+		.place_form = PYTHON_PLACE_POINTER,
+		.lines_form = PYTHON_LINES_LOCATIONS,
+		.owner_of_shim = 3,
+		.text_kind_bit = 2,
+		.runtime_interpreters = 40,
+		.interpreter_next = 0,
+		.interpreter_threads = 72,
+		.thread_next = 8,
+		.thread_id = 136,
+		.thread_frame = 56,
+		.cframe_frame = 0,
+		.frame_previous = 8,
+		.frame_code = 0,
+		.frame_place = 56,
+		.frame_owner = 70,
+		.code_filename = 112,
+		.code_name = 120,
+		.code_qualname = 128,
+		.code_first_line = 68,
+		.code_lines = 136,
+		.code_instructions = 192,
+		.object_type = 8,
+		.text_length = 16,
+		.text_state = 32,
+		.text_ascii_data = 40,
+		.text_wide_data = 56,
+		.bytes_length = 16,
+		.bytes_data = 32,
+	},
+};
+
+/* ---- what an interpreter says of itself (its Include/internal/pycore_debug_offsets.h) ---- */
+
+enum { WORD_COOKIE, WORD_VERSION, WORD_FREE_THREADED };
+
+/* Which 64-bit word of it holds what; the fields in between are not needed here. */
+struct word_layout {
+	uint16_t version;
+	uint8_t runtime_interpreters, interpreter_next, interpreter_threads;
+	uint8_t thread_next, thread_id, thread_frame;
+	uint8_t frame_previous, frame_code, frame_place, frame_owner;
+	uint8_t code_filename, code_name, code_qualname, code_lines, code_first_line;
+	uint8_t code_instructions;
+	uint8_t object_type;
+	uint8_t bytes_length, bytes_data;
+	uint8_t text_state, text_length, text_ascii_size;
+};
+
+static const struct word_layout layouts[] = {
+	{0x030d, 5,  8,  9,  21, 24, 23, 29, 30, 31, 33, 35,
+	 36,     37, 38, 39, 43, 45, 65, 66, 68, 69, 70},
+	{0x030e, 5,  8,  9,  24, 27, 26, 32, 33, 34, 36, 40,
+	 41,     42, 43, 44, 48, 51, 75, 76, 78, 79, 80},
+};
+
+struct words {
+	const void *bytes;
+	size_t size;
+	bool bad;
+};
+
+static uint64_t word(struct words *w, uint32_t index)
+{
+	uint64_t value;
+
+	if ((index + 1) * sizeof(value) > w->size) {
+		w->bad = true;
+		return 0;
+	}
+	memcpy(&value, (const char *)w->bytes + index * sizeof(value), sizeof(value));
+	return value;
+}
+
+/* No structure of these is as long as a page. */
+static uint16_t offset(struct words *w, uint32_t index)
+{
+	uint64_t value = word(w, index);
+
+	if (value >= 4096)
+		w->bad = true;
+	return (uint16_t)value;
+}
+
+/* But an interpreter's state is long. */
+static uint32_t far_offset(struct words *w, uint32_t index)
+{
+	uint64_t value = word(w, index);
+
+	if (value >= 1 << 20)
+		w->bad = true;
+	return (uint32_t)value;
+}
+
+static int read_own_words(uint32_t hex, const struct word_layout *l, struct words *w,
+			  struct python_offsets *o)
+{
+	uint64_t cookie = word(w, WORD_COOKIE);
+	bool free_threaded = word(w, WORD_FREE_THREADED) != 0;
+
+	if (memcmp(&cookie, "xdebugpy", sizeof(cookie)) != 0 || word(w, WORD_VERSION) != hex)
+		return -EBADMSG;
+	*o = (struct python_offsets){
+		.version = l->version,
+		.frame_form = PYTHON_FRAME_SHIM,
+		.place_form = PYTHON_PLACE_POINTER,
+		.lines_form = PYTHON_LINES_LOCATIONS,
+		.owner_of_shim = 3,
+		/* without the GIL, 3.14 keeps a whole byte before it */
+		.text_kind_bit = free_threaded && l->version >= 0x030e ? 8 : 2,
+		.runtime_interpreters = far_offset(w, l->runtime_interpreters),
+		.interpreter_next = far_offset(w, l->interpreter_next),
+		.interpreter_threads = far_offset(w, l->interpreter_threads),
+		.thread_next = offset(w, l->thread_next),
+		.thread_id = offset(w, l->thread_id),
+		.thread_frame = offset(w, l->thread_frame),
+		.cframe_frame = PYTHON_NO_OFFSET,
+		.frame_previous = offset(w, l->frame_previous),
+		.frame_code = offset(w, l->frame_code),
+		.frame_place = offset(w, l->frame_place),
+		.frame_owner = offset(w, l->frame_owner),
+		.code_filename = offset(w, l->code_filename),
+		.code_name = offset(w, l->code_name),
+		.code_qualname = offset(w, l->code_qualname),
+		.code_first_line = offset(w, l->code_first_line),
+		.code_lines = offset(w, l->code_lines),
+		.code_instructions = offset(w, l->code_instructions),
+		.object_type = offset(w, l->object_type),
+		.text_length = offset(w, l->text_length),
+		.text_state = offset(w, l->text_state),
+		.text_ascii_data = offset(w, l->text_ascii_size),
+		/* behind it the length and a pointer of a UTF-8 copy */
+		.text_wide_data = (uint16_t)(offset(w, l->text_ascii_size) + 16),
+		.bytes_length = offset(w, l->bytes_length),
+		.bytes_data = offset(w, l->bytes_data),
+	};
+	return w->bad ? -EBADMSG : 0;
+}
+
+int python_offsets_read(uint32_t hex, const void *runtime, size_t size,
+			struct python_offsets *offsets)
+{
+	uint16_t version = (uint16_t)(hex >> 16);
+	struct words w = {.bytes = runtime, .size = size};
+
+	if ((hex >> 4 & 0xf) < RELEASE_CANDIDATE)
+		return -ENOTSUP;
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		if (layouts[i].version == version)
+			return read_own_words(hex, &layouts[i], &w, offsets);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		if (tables[i].version == (version == 0x0309 ? 0x0308 : version)) {
+			*offsets = tables[i];
+			offsets->version = version;
+			return 0;
+		}
+	}
+	return -ENOTSUP;
+}

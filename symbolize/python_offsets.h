@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where CPython keeps what a stack reader needs, by version: byte offsets into its structures.
+ *
+ * From 3.13 on an interpreter says so itself, at the start of the variable _PyRuntime; for 3.8 to
+ * 3.12 there are tables. tests/cli/python.bats holds both against the headers of the interpreters
+ * that are installed. x86-64 only. Interpreters before their release candidates are not known:
+ * their structures still move.
+ *
+ * Read and run against real interpreters: 3.8 to 3.13. By the published layout only: 3.14, and
+ * builds without the GIL.
+ */
+#ifndef SYMBOLIZE_PYTHON_OFFSETS_H
+#define SYMBOLIZE_PYTHON_OFFSETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How frames show where the C function that evaluates them was entered anew. */
+enum python_frame_form {
+	PYTHON_FRAME_EACH = 1, /* to 3.10: every frame has an evaluation of its own */
+	PYTHON_FRAME_FLAG,     /* 3.11: a flag on the first frame of an evaluation */
+	PYTHON_FRAME_SHIM,     /* from 3.12: a frame that is no code lies before the first */
+};
+
+/* How a frame says where it is. */
+enum python_place_form {
+	PYTHON_PLACE_BYTES = 1, /* to 3.9: int, bytes from the start of the code */
+	PYTHON_PLACE_UNITS,     /* 3.10: int, in units of two bytes */
+	PYTHON_PLACE_POINTER,   /* from 3.11 */
+};
+
+enum python_lines_form {
+	PYTHON_LINES_PAIRS = 1, /* to 3.9: co_lnotab */
+	PYTHON_LINES_RANGES,    /* 3.10: co_linetable */
+	PYTHON_LINES_LOCATIONS, /* from 3.11: co_linetable in another form */
+};
+
+#define PYTHON_NO_OFFSET 0xffffu
+
+struct python_offsets {
+	uint16_t version; /* 0x030b is 3.11 */
+	uint8_t frame_form;
+	uint8_t place_form;
+	uint8_t lines_form;
+	uint8_t owner_of_shim; /* `frame_owner` of a shim */
+	uint8_t text_kind_bit; /* of the state of a str: where its kind begins */
+	/* _PyRuntime to its first interpreter, from there to the first thread, and to the next ones
+	 */
+	uint32_t runtime_interpreters;
+	uint32_t interpreter_next;
+	uint32_t interpreter_threads;
+	uint16_t thread_next;
+	uint16_t thread_id; /* pthread_self() of the thread */
+	/* PyThreadState: the innermost frame, or from it to _PyCFrame and the frame there */
+	uint16_t thread_frame;
+	uint16_t cframe_frame; /* PYTHON_NO_OFFSET: `thread_frame` is the frame already */
+	/* PyFrameObject, _PyInterpreterFrame */
+	uint16_t frame_previous;
+	uint16_t frame_code;
+	uint16_t frame_place;
+	uint16_t frame_owner; /* one byte: the owner, or 3.11's flag; PYTHON_NO_OFFSET: neither */
+	/* PyCodeObject */
+	uint16_t code_filename;
+	uint16_t code_name;
+	uint16_t code_qualname; /* PYTHON_NO_OFFSET: before 3.11 */
+	uint16_t code_first_line;
+	uint16_t code_lines;
+	uint16_t code_instructions; /* PYTHON_NO_OFFSET: not in the object, before 3.11 */
+	/* PyObject, str, bytes */
+	uint16_t object_type;
+	uint16_t text_length;
+	uint16_t text_state;
+	uint16_t text_ascii_data; /* of an ASCII string */
+	uint16_t text_wide_data;  /* of any other */
+	uint16_t bytes_length;
+	uint16_t bytes_data;
+};
+
+/* As much of _PyRuntime as python_offsets_read() looks at. */
+#define PYTHON_RUNTIME_BYTES (81 * 8)
+
+/*
+ * The offsets of an interpreter. `hex` is its PY_VERSION_HEX (0x030b07f0); `runtime` are the first
+ * `size` bytes of its _PyRuntime, which only 3.13 and later need. 0; -ENOTSUP: not known; -EBADMSG:
+ * what it says of itself makes no sense.
+ */
+int python_offsets_read(uint32_t hex, const void *runtime, size_t size,
+			struct python_offsets *offsets);
+
+#endif

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: MIT
+# Python functions in the stacks of launches, with every interpreter that is installed: a system's
+# static one, pyenv's with libpython.so, of all versions.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	mapfile -t pythons < <(find_pythons)
+	if [ ${#pythons[@]} = 0 ]; then skip 'no Python from 3.8 to 3.14 is installed'; fi
+	script=$workloads/../../../tests/workloads/python_launches.py
+}
+
+# Interpreters, by path; one of each kind.
+find_pythons()
+{
+	local python
+
+	for python in /usr/bin/python3.{8,9,10,11,12,13,14} \
+		"${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
+		if [ -x "$python" ]; then echo "$python"; fi
+	done
+}
+
+# minor_of PYTHON: 11 for 3.11.
+minor_of()
+{
+	"$1" -c 'import sys; print(sys.version_info[1])'
+}
+
+# trace PYTHON ARGUMENTS...: of the workload; options of the profiler in $options.
+trace()
+{
+	# shellcheck disable=SC2086
+	run_profile -gpu-only -launch-stacks inprocess --unit ns ${options-} -o out.folded \
+		"$1" "$script" "${@:2}"
+	expect_status 0
+	expect_no_line stderr '^profile: '
+}
+
+# "KERNEL: FRAME > FRAME", Python frames only, from the one below main on.
+python_frames()
+{
+	awk -F ';' '{
+		frames = ""
+		for (i = 1; i < NF; i++) {
+			if ($i !~ / \([^()]*\)$/) continue
+			if ($i ~ /^main \(/) frames = ""
+			else frames = frames (frames == "" ? "" : " > ") $i
+		}
+		sub(/.*\[GPU_Kernel\]/, "", $NF); sub(/ [0-9]*$/, "", $NF)
+		gsub(/python_launches.py/, "F", frames)
+		print $NF ": " frames
+	}' "$1" | LC_ALL=C sort
+}
+
+# What python_frames says of all cases but those apart, with qualified names.
+expected_frames()
+{
+	cat <<-'END'
+		call: case_call (F) > Model.__call__ (F) > launch (F)
+		callback: case_callback (F) > case_callback.<locals>.called (F) > launch (F)
+		classmethod: case_classmethod (F) > Model.build (F) > launch (F)
+		comprehension: case_comprehension (F) > case_comprehension.<locals>.<listcomp> (F) > launch (F)
+		coroutine: case_coroutine (F) > awaiting (F) > awaited (F) > launch (F)
+		decorated: case_decorated (F) > case_decorated.<locals>.wrap.<locals>.wrapper (F) > case_decorated.<locals>.work (F) > launch (F)
+		delegate: case_delegate (F) > delegate (F) > steps (F) > launch (F)
+		exception: case_exception (F) > launch (F)
+		exec: case_exec (F) > <module> (<generated>) > launch (F)
+		generator: case_generator (F) > steps (F) > launch (F)
+		map: case_map (F) > case_map.<locals>.twice (F) > launch (F)
+		method: case_method (F) > Model.forward (F) > Model.layer (F) > launch (F)
+		plain: case_plain (F) > case_plain.<locals>.inner (F) > launch (F)
+		property: case_property (F) > Model.width (F) > launch (F)
+		reduce: case_reduce (F) > case_reduce.<locals>.add (F) > launch (F)
+		sorted: case_sorted (F) > case_sorted.<locals>.key (F) > launch (F)
+		spread: case_spread (F) > case_spread.<locals>.spread (F) > launch (F)
+		thread: Thread._bootstrap (threading.py) > Thread._bootstrap_inner (threading.py) > Thread.run (threading.py) > case_thread.<locals>.work (F) > launch (F)
+		unicode: case_unicode (F) > case_unicode.<locals>.größe_Ж (F) > launch (F)
+		with: case_with (F) > case_with.<locals>.Context.__enter__ (F) > launch (F)
+	END
+}
+
+# The same as Python 3.$1 has it: no qualified names before 3.11, no frame of a list's comprehension
+# from 3.12 on.
+expected_of_version()
+{
+	if [ "$1" -lt 11 ]; then
+		expected_frames | sed -E 's/[A-Za-z_.<>]+\.([^ .]+ \()/\1/g'
+	elif [ "$1" -ge 12 ]; then
+		expected_frames | sed 's/ > case_comprehension.<locals>.<listcomp> (F)//'
+	else
+		expected_frames
+	fi
+}
+
+@test "all kinds of Python frames, in order" {
+	local python cases
+
+	cases=$(expected_frames | sed 's/:.*//')
+	for python in "${pythons[@]}"; do
+		echo "$python"
+		# shellcheck disable=SC2086
+		trace "$python" $cases
+		diff <(expected_of_version "$(minor_of "$python")" | LC_ALL=C sort) \
+			<(python_frames out.folded)
+		expect_no_line out.folded '_PyEval_EvalFrame|truncated'
+		# every stack from the thread's start
+		expect_no_line out.folded '^[^;]*\.py\)'
+		expect_equal 'GPU ns' "$(weight_of out.folded)" "$(wc -w <<<"$cases")000"
+	done
+}
+
+@test "native frames of extensions stay between Python frames, the interpreter's go" {
+	local python
+
+	for python in "${pythons[@]}"; do
+		trace "$python" callback sorted
+		expect_line out.folded ';case_callback \([^;]*\);.*ffi_call;.*;[^;]*called \([^;]*\);launch '
+		expect_line out.folded ';case_sorted \([^;]*\);[^;]*key \([^;]*\);launch '
+		options=--native-python trace "$python" callback sorted
+		expect_line out.folded ';case_sorted \([^;]*\);.*;_PyEval_EvalFrameDefault;[^;]*key \([^;]*\);(.*;)?launch '
+		expect_line out.folded ';_PyEval_EvalFrameDefault;<module> \('
+	done
+}
+
+@test "--python-lines: where in the function" {
+	local python line
+
+	for python in "${pythons[@]}"; do
+		options=--python-lines trace "$python" method exception delegate unicode
+		for line in 'launch(self.name)' 'launch("exception")' 'launch(name)' \
+			'größe_Ж()'; do
+			line=$(grep -nE "^\s+${line//[()]/.}\$" "$script" | head -n 1 | cut -d : -f 1)
+			expect_line out.folded "\\(python_launches.py:$line\\);"
+		done
+		expect_line out.folded ":$(grep -n 'check(cuda.cuLaunchKernel(f' "$script" | cut -d : -f 1)\\);"
+		expect_no_line out.folded 'python_launches.py\)'
+	done
+}
+
+@test "recursion of 30 and of 400" {
+	local python expected
+
+	expected="recursion: case_recursion (F)$(printf ' > descend (F)%.0s' {0..30}) > launch (F)"
+	for python in "${pythons[@]}"; do
+		trace "$python" recursion
+		diff <(echo "$expected") <(python_frames out.folded)
+		run_profile -gpu-only --unit ns -o out.folded "$python" "$script" deep
+		expect_status 0
+		expect_line out.folded '^\[truncated\];.*down \([^;]*\);launch \([^;]*\);'
+		expect_equal 'stacks' "$(wc -l <out.folded)" 1
+	done
+}
+
+@test "code objects that come and go at the same addresses keep their names apart" {
+	local python
+
+	for python in "${pythons[@]}"; do
+		trace "$python" reused
+		diff <(printf 'reused: case_reused (F) > made_%d (<string>) > launch (F)\n' {0..49} |
+			LC_ALL=C sort) <(python_frames out.folded)
+	done
+}
+
+@test "the program's output and exit status are its own" {
+	local python
+
+	for python in "${pythons[@]}"; do
+		run_profile -q -gpu-only -o out.folded "$python" -c '
+import runpy, sys
+sys.argv = [sys.argv[1], "plain"]
+runpy.run_path(sys.argv[0], run_name="__main__")
+print("done")
+sys.exit(7)' "$script"
+		expect_status 7
+		expect_equal stdout "$(cat stdout)" done
+		expect_empty stderr
+	done
+}
+
+@test "offsets are those of the interpreters' headers" {
+	local python include version library checked=0
+
+	needs_command gcc
+	for python in "${pythons[@]}"; do
+		include=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+		library=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR"))')
+		version=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("LDVERSION"))')
+		if [ ! -e "$include/Python.h" ]; then continue; fi
+		gcc -w -O1 -D_GNU_SOURCE -I "$root" -I "$include" -I "$include/internal" -o probe \
+			"$BATS_TEST_DIRNAME/python_offsets.c" "$root/symbolize/python_offsets.c" \
+			-L "$library" -Wl,-rpath,"$library" -Wl,--as-needed "-lpython$version"
+		./probe
+		checked=$((checked + 1))
+	done
+	if [ $checked = 0 ]; then skip 'no headers of a Python are installed'; fi
+}
+
+# chains_of FILE: "SAMPLES FRAME > FRAME", functions of the workload only, those of one chain summed.
+chains_of()
+{
+	awk -F ';' '{
+		weight = $NF; sub(/.* /, "", weight); sub(/ [0-9]*$/, "", $NF)
+		chain = ""
+		for (i = 1; i <= NF; i++)
+			if (sub(/ \(python_burn.py\)$/, "", $i))
+				chain = chain (chain == "" ? "" : " > ") $i
+		sum[chain] += weight
+	} END { for (chain in sum) print sum[chain], chain }' "$1"
+}
+
+@test "CPU samples show the Python functions, in order" {
+	local python samples wrong names expected
+
+	needs_root
+	for python in "${pythons[@]}"; do
+		echo "$python"
+		run_profile -cpu-only -F 500 -o out.folded "$python" \
+			"$workloads/../../../tests/workloads/python_burn.py" 0.4
+		expect_status 0
+		expect_no_line stderr 'runs Python|is not known'
+		names=''
+		if [ "$(minor_of "$python")" -ge 11 ]; then names='Nested\.'; fi
+		expected="<module> > main > repeat( > burn_hash|( > burn_generator( > produce)?"
+		expected+="| > burn_sorted( > key)?|( > burn_child)"
+		expected+="| > burn_nested( > ${names}outer( > ${names}middle( > ${names}inner)?)?)?)( > spin)?)?"
+		expected="^[0-9]+ ($expected|<module>( > main)?|repeat( > burn_thread( > spin)?)?)\$"
+		chains_of out.folded >chains
+		samples=$(awk '{ sum += $1 } END { print sum }' chains)
+		# all but the interpreter's start and end
+		wrong=$(grep -vE "$expected" chains | awk '{ sum += $1 } END { print sum + 0 }')
+		if [ $((wrong * 25)) -gt "$samples" ]; then
+			echo "$wrong of $samples samples are not as expected:"
+			cat chains
+			return 1
+		fi
+		expect_line chains " > burn_nested > ${names}outer > ${names}middle > ${names}inner > spin\$"
+		expect_line chains ' > burn_generator > produce > spin$'
+		expect_line chains ' > burn_sorted > key > spin$'
+		expect_line chains ' > burn_hash$'
+		expect_line chains '^[0-9]+ repeat > burn_thread > spin$'
+		expect_line chains ' > repeat > burn_child > spin$'
+		expect_no_line out.folded 'spin \(python_burn.py\);.*;burn_'
+	done
+}
+
+@test "merged: CPU samples and launches of one function share its path" {
+	local cpu gpu
+
+	needs_root
+	cat >both.py <<-'END'
+		import runpy, sys, time
+		sys.argv = [sys.argv[1], "plain"]
+		main = runpy.run_path(sys.argv[0], run_name="workload")
+		def work():
+		    end = time.monotonic() + 0.5
+		    while time.monotonic() < end:
+		        pass
+		    main["case_plain"]()
+		work()
+	END
+	run_profile -F 200 --unit ns -o out.folded "${pythons[0]}" both.py "$script"
+	expect_status 0
+	cpu=$(grep -v GPU_Kernel out.folded | grep -o '.*;<module> (both.py);work (both.py)' | sort -u)
+	gpu=$(grep 'GPU_Kernel' out.folded | grep -o '.*;<module> (both.py);work (both.py)' | sort -u)
+	[ -n "$gpu" ]
+	expect_equal 'path of CPU samples' "$cpu" "$gpu"
+}
+
+@test "--python-lines and --native-python in CPU samples" {
+	needs_root
+	run_profile -cpu-only -F 500 --python-lines -o out.folded "${pythons[0]}" \
+		"$workloads/../../../tests/workloads/python_burn.py" 0.2
+	expect_status 0
+	expect_line out.folded "spin \(python_burn.py:$(grep -n 'total += i' \
+		"$workloads/../../../tests/workloads/python_burn.py" | cut -d : -f 1)\)"
+	run_profile -cpu-only -F 500 --native-python -o out.folded "${pythons[0]}" \
+		"$workloads/../../../tests/workloads/python_burn.py" 0.2
+	expect_status 0
+	expect_line out.folded ';_PyEval_EvalFrameDefault;<module> \(python_burn.py\);'
+}

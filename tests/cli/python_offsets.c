@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compiled against the headers of an installed Python by python.bats: are
+ * symbolize/python_offsets.c's offsets those of its structures? Prints what differs; exit status 1
+ * if anything does.
+ */
+#define Py_BUILD_CORE 1
+#include <Python.h>
+#include <frameobject.h>
+#include <stddef.h>
+#include <stdio.h>
+#if PY_VERSION_HEX >= 0x030b0000
+#include <internal/pycore_frame.h>
+#include <internal/pycore_interp.h>
+#endif
+#if PY_VERSION_HEX >= 0x03090000
+#include <internal/pycore_interp.h>
+#include <internal/pycore_runtime.h>
+#endif
+#include <internal/pycore_pystate.h>
+#include "symbolize/python_offsets.h"
+
+static int wrong;
+
+static void check(const char *what, unsigned long got, unsigned long wanted)
+{
+	if (got == wanted)
+		return;
+	printf("%s: %s is %lu, in the headers %lu\n", PY_VERSION, what, got, wanted);
+	wrong = 1;
+}
+
+#define CHECK(field, type, member) check(#field, o.field, offsetof(type, member))
+#define CHECK_VALUE(field, value) check(#field, o.field, value)
+
+int main(void)
+{
+	union {
+		PyASCIIObject object;
+		unsigned char bytes[sizeof(PyASCIIObject)];
+	} text = {.object.state.kind = 1};
+	struct python_offsets o = {0};
+	unsigned int state;
+
+#if PY_VERSION_HEX >= 0x030d0000
+	const void *runtime = &_PyRuntime;
+#else
+	const void *runtime = NULL;
+#endif
+
+	if (python_offsets_read(PY_VERSION_HEX, runtime, runtime ? PYTHON_RUNTIME_BYTES : 0, &o)) {
+		printf("%s is not known\n", PY_VERSION);
+		return 1;
+	}
+	CHECK_VALUE(version, PY_VERSION_HEX >> 16);
+	CHECK(runtime_interpreters, _PyRuntimeState, interpreters.head);
+	CHECK(interpreter_next, PyInterpreterState, next);
+#if PY_VERSION_HEX >= 0x030b0000
+	CHECK(interpreter_threads, PyInterpreterState, threads.head);
+#else
+	CHECK(interpreter_threads, PyInterpreterState, tstate_head);
+#endif
+	CHECK(thread_next, PyThreadState, next);
+	CHECK(thread_id, PyThreadState, thread_id);
+#if PY_VERSION_HEX >= 0x030d0000
+	CHECK(thread_frame, PyThreadState, current_frame);
+	CHECK_VALUE(cframe_frame, PYTHON_NO_OFFSET);
+	CHECK(frame_code, _PyInterpreterFrame, f_executable);
+	CHECK(frame_place, _PyInterpreterFrame, instr_ptr);
+#elif PY_VERSION_HEX >= 0x030b0000
+	CHECK(thread_frame, PyThreadState, cframe);
+	CHECK(cframe_frame, _PyCFrame, current_frame);
+	CHECK(frame_code, _PyInterpreterFrame, f_code);
+	CHECK(frame_place, _PyInterpreterFrame, prev_instr);
+#else
+	CHECK(thread_frame, PyThreadState, frame);
+	CHECK_VALUE(cframe_frame, PYTHON_NO_OFFSET);
+	CHECK(frame_code, PyFrameObject, f_code);
+	CHECK(frame_place, PyFrameObject, f_lasti);
+	CHECK(frame_previous, PyFrameObject, f_back);
+	CHECK_VALUE(frame_owner, PYTHON_NO_OFFSET);
+	CHECK_VALUE(code_qualname, PYTHON_NO_OFFSET);
+	CHECK_VALUE(code_instructions, PYTHON_NO_OFFSET);
+#endif
+#if PY_VERSION_HEX >= 0x030b0000
+	CHECK(frame_previous, _PyInterpreterFrame, previous);
+	CHECK(code_qualname, PyCodeObject, co_qualname);
+	CHECK(code_instructions, PyCodeObject, co_code_adaptive);
+#endif
+#if PY_VERSION_HEX >= 0x030c0000
+	CHECK(frame_owner, _PyInterpreterFrame, owner);
+	CHECK_VALUE(owner_of_shim, 3);
+#elif PY_VERSION_HEX >= 0x030b0000
+	CHECK(frame_owner, _PyInterpreterFrame, is_entry);
+#endif
+	CHECK(code_filename, PyCodeObject, co_filename);
+	CHECK(code_name, PyCodeObject, co_name);
+	CHECK(code_first_line, PyCodeObject, co_firstlineno);
+#if PY_VERSION_HEX >= 0x030a0000
+	CHECK(code_lines, PyCodeObject, co_linetable);
+#else
+	CHECK(code_lines, PyCodeObject, co_lnotab);
+#endif
+	CHECK(object_type, PyObject, ob_type);
+	CHECK(text_length, PyASCIIObject, length);
+	CHECK(text_state, PyASCIIObject, state);
+	CHECK_VALUE(text_ascii_data, sizeof(PyASCIIObject));
+	CHECK_VALUE(text_wide_data, sizeof(PyCompactUnicodeObject));
+	CHECK(bytes_length, PyBytesObject, ob_base.ob_size);
+	CHECK(bytes_data, PyBytesObject, ob_sval);
+	memcpy(&state, text.bytes + offsetof(PyASCIIObject, state), sizeof(state));
+	check("1 << text_kind_bit", 1u << o.text_kind_bit, state);
+	return wrong;
+}

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading CPython's structures, on made-up memory of each version's layout: whole, torn, cyclic,
+ * too deep. That the layouts are the real ones is tests/cli/python.bats' business.
+ */
+#include "python_memory.h"
+
+/* ---- each version's offsets ---- */
+
+/* The fields of _Py_DebugOffsets in order, as far as they are read. */
+static const char fields_3_13[] =
+	"cookie version free_threaded runtime.size .finalizing runtime.interpreters "
+	"interpreter.size "
+	".id interpreter.next interpreter.threads .gc .imports_modules .sysdict .builtins "
+	".ceval_gil "
+	".gil_runtime_state .enabled .locked .holder thread.size .prev thread.next .interp "
+	"thread.current_frame thread.id .native_thread_id .datastack_chunk .status frame.size "
+	"frame.previous frame.executable frame.instr_ptr .localsplus frame.owner code.size "
+	"code.filename code.name code.qualname code.linetable code.firstlineno .argcount "
+	".localsplusnames .localspluskinds code.adaptive object.size object.type type.size "
+	".tp_name "
+	".tp_repr .tp_flags tuple.size .ob_item .ob_size list.size .ob_item .ob_size dict.size "
+	".ma_keys .ma_values float.size .ob_fval long.size .lv_tag .ob_digit bytes.size "
+	"bytes.ob_size bytes.ob_sval unicode.size unicode.state unicode.length unicode.ascii_size";
+static const char fields_3_14[] =
+	"cookie version free_threaded runtime.size .finalizing runtime.interpreters "
+	"interpreter.size "
+	".id interpreter.next interpreter.threads .threads_main .gc .imports_modules .sysdict "
+	".builtins .ceval_gil "
+	".gil_runtime_state .enabled .locked .holder .code_object_generation .tlbc_generation "
+	"thread.size .prev thread.next .interp thread.current_frame thread.id .native_thread_id "
+	".datastack_chunk .status frame.size frame.previous frame.executable frame.instr_ptr "
+	".localsplus frame.owner .stackpointer .tlbc_index code.size code.filename code.name "
+	"code.qualname code.linetable code.firstlineno .argcount .localsplusnames "
+	".localspluskinds code.adaptive .co_tlbc object.size object.type type.size .tp_name "
+	".tp_repr .tp_flags tuple.size .ob_item .ob_size list.size .ob_item .ob_size set.size "
+	".used "
+	".table .mask dict.size .ma_keys .ma_values float.size .ob_fval long.size .lv_tag "
+	".ob_digit "
+	"bytes.size bytes.ob_size bytes.ob_sval unicode.size unicode.state unicode.length "
+	"unicode.ascii_size";
+
+static const struct {
+	const char *field;
+	uint64_t value;
+} values[] = {
+	{"runtime.interpreters", 632},
+	{"interpreter.next", 7264},
+	{"interpreter.threads", 7344},
+	{"thread.next", 8},
+	{"thread.id", 152},
+	{"thread.current_frame", 72},
+	{"frame.previous", 8},
+	{"frame.executable", 0},
+	{"frame.instr_ptr", 56},
+	{"frame.owner", 70},
+	{"code.filename", 112},
+	{"code.name", 120},
+	{"code.qualname", 128},
+	{"code.linetable", 136},
+	{"code.firstlineno", 68},
+	{"code.adaptive", 200},
+	{"object.type", 8},
+	{"bytes.ob_size", 16},
+	{"bytes.ob_sval", 32},
+	{"unicode.state", 32},
+	{"unicode.length", 16},
+	{"unicode.ascii_size", 40},
+};
+
+/* What an interpreter with these offsets says at the start of _PyRuntime. */
+static void make_runtime(uint64_t words[PYTHON_RUNTIME_BYTES / 8], const char *fields, uint32_t hex)
+{
+	const char *at = fields;
+	uint32_t n = 0;
+
+	memset(words, 0xee, PYTHON_RUNTIME_BYTES); /* what should not be read is no offset */
+	for (; *at; n++) {
+		size_t length = strcspn(at, " ");
+
+		assert_true(n < PYTHON_RUNTIME_BYTES / 8);
+		for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+			if (strlen(values[i].field) == length &&
+			    memcmp(values[i].field, at, length) == 0)
+				words[n] = values[i].value;
+		at += length + (at[length] == ' ');
+	}
+	memcpy(&words[0], "xdebugpy", 8);
+	words[1] = hex;
+	words[2] = 0;
+}
+
+static const uint32_t versions[] = {0x030812f0, 0x030912f0, 0x030a0df0, 0x030b07f0,
+				    0x030c01f0, 0x030d00f0, 0x030e00f0};
+#define VERSIONS (sizeof(versions) / sizeof(versions[0]))
+
+static void get_offsets(uint32_t hex, struct python_offsets *o)
+{
+	uint64_t words[PYTHON_RUNTIME_BYTES / 8];
+
+	make_runtime(words, hex >> 16 == 0x030e ? fields_3_14 : fields_3_13, hex);
+	assert_int_equal(python_offsets_read(hex, words, sizeof(words), o), 0);
+	assert_int_equal(o->version, hex >> 16);
+}
+
+static void versions_not_known_are_refused(void **state)
+{
+	static const uint32_t unknown[] = {0,          0x020712f0, 0x030712f0,
+					   0x030f00f0, 0x040000f0, 0x030c00a3,
+					   0x030c00b1, 0x030d00a1, 0x030e00b2};
+	uint64_t words[PYTHON_RUNTIME_BYTES / 8];
+	struct python_offsets o;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+		make_runtime(words, fields_3_14, unknown[i]);
+		assert_int_equal(python_offsets_read(unknown[i], words, sizeof(words), &o),
+				 -ENOTSUP);
+	}
+	assert_int_equal(python_offsets_read(0x030d00c1, words, 0, &o), -EBADMSG);
+}
+
+static void nonsense_in_runtime_is_refused(void **state)
+{
+	uint64_t words[PYTHON_RUNTIME_BYTES / 8];
+	struct python_offsets o;
+
+	(void)state;
+	make_runtime(words, fields_3_13, 0x030d00f0);
+	assert_int_equal(python_offsets_read(0x030d01f0, words, sizeof(words), &o), -EBADMSG);
+	assert_int_equal(python_offsets_read(0x030d00f0, words, 40, &o), -EBADMSG);
+	words[0] ^= 1;
+	assert_int_equal(python_offsets_read(0x030d00f0, words, sizeof(words), &o), -EBADMSG);
+	make_runtime(words, fields_3_13, 0x030d00f0);
+	words[23] = 1 << 20; /* thread.current_frame */
+	assert_int_equal(python_offsets_read(0x030d00f0, words, sizeof(words), &o), -EBADMSG);
+	/* one version's words read as the other's */
+	make_runtime(words, fields_3_13, 0x030e00f0);
+	assert_int_equal(python_offsets_read(0x030e00f0, words, sizeof(words), &o), -EBADMSG);
+}
+
+/* ---- frames ---- */
+
+struct world {
+	struct made_memory made;
+	struct python_memory memory;
+	struct python_offsets o;
+	struct python_types types;
+	struct python_stack stack;
+};
+
+static void open_world(struct world *w, uint32_t hex)
+{
+	memset(w, 0, sizeof(*w));
+	made_init(&w->made);
+	w->memory = (struct python_memory){.read = made_read, .context = &w->made};
+	w->types = (struct python_types){.code = CODE_TYPE, .text = TEXT_TYPE};
+	get_offsets(hex, &w->o);
+}
+
+static void close_world(struct world *w)
+{
+	free(w->made.bytes);
+}
+
+static void frames_of_every_version(void **state)
+{
+	(void)state;
+	for (size_t v = 0; v < VERSIONS; v++) {
+		struct world w;
+		uint64_t a, b, frame;
+		struct python_code code;
+		bool each;
+
+		open_world(&w, versions[v]);
+		each = w.o.frame_form == PYTHON_FRAME_EACH;
+		a = made_code(&w.made, &w.o, "outer", "/src/a.py", 10);
+		b = made_code(&w.made, &w.o, "inner", "/src/b.py", 20);
+		frame = made_frame(&w.made, &w.o, a, 0, true);
+		frame = made_frame(&w.made, &w.o, b, frame, false);
+		frame = made_frame(&w.made, &w.o, a, frame, true);
+		frame = made_frame(&w.made, &w.o, b, frame, false);
+		python_frames_read(&w.memory, &w.o, made_thread(&w.made, &w.o, frame), &w.stack);
+		assert_true(w.stack.is_whole);
+		assert_int_equal(w.stack.count, 4);
+		for (uint32_t i = 0; i < 4; i++) {
+			assert_int_equal(w.stack.frames[i].code, i % 2 ? a : b);
+			assert_int_equal(w.stack.frames[i].is_entry, each || i % 2);
+		}
+		assert_true(w.stack.frames[0].mark != w.stack.frames[1].mark);
+		assert_true(w.stack.frames[0].mark == w.stack.frames[2].mark);
+		assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, a, &code), 0);
+		assert_string_equal(code.name, "outer");
+		assert_string_equal(code.path, "/src/a.py");
+		assert_string_equal(code.qualname, versions[v] >= 0x030b0000 ? "outer" : "");
+		assert_int_equal(code.first_line, 10);
+		close_world(&w);
+	}
+}
+
+/* From 3.14 on a reference's lowest bits are a tag. */
+static void tagged_references_are_understood(void **state)
+{
+	struct world w;
+	uint64_t code, frame;
+
+	(void)state;
+	open_world(&w, 0x030e00f0);
+	code = made_code(&w.made, &w.o, "f", "f.py", 1);
+	frame = made_frame(&w.made, &w.o, code | 1, 0, true);
+	python_frames_read(&w.memory, &w.o, made_thread(&w.made, &w.o, frame), &w.stack);
+	assert_int_equal(w.stack.count, 1);
+	assert_int_equal(w.stack.frames[0].code, code);
+	close_world(&w);
+}
+
+static void no_frames_are_no_frames(void **state)
+{
+	(void)state;
+	for (size_t v = 0; v < VERSIONS; v++) {
+		struct world w;
+
+		open_world(&w, versions[v]);
+		python_frames_read(&w.memory, &w.o, made_thread(&w.made, &w.o, 0), &w.stack);
+		assert_int_equal(w.stack.count, 0);
+		assert_true(w.stack.is_whole);
+		python_frames_read(&w.memory, &w.o, 0, &w.stack);
+		assert_int_equal(w.stack.count, 0);
+		python_frames_read(&w.memory, &w.o, 0xdeadbeef00, &w.stack);
+		assert_int_equal(w.stack.count, 0);
+		assert_false(w.stack.is_whole);
+		close_world(&w);
+	}
+}
+
+static void a_cycle_ends(void **state)
+{
+	(void)state;
+	for (size_t v = 0; v < VERSIONS; v++) {
+		struct world w;
+		uint64_t code, first, last, thread;
+
+		open_world(&w, versions[v]);
+		code = made_code(&w.made, &w.o, "f", "f.py", 1);
+		first = made_frame(&w.made, &w.o, code, 0, false);
+		last = made_frame(&w.made, &w.o, code, first, true);
+		thread = made_thread(&w.made, &w.o, last);
+		made_put_64(&w.made, first + w.o.frame_previous, last);
+		python_frames_read(&w.memory, &w.o, thread, &w.stack);
+		assert_int_equal(w.stack.count, PYTHON_FRAMES_MAX);
+		assert_false(w.stack.is_whole);
+		if (w.o.frame_form == PYTHON_FRAME_SHIM) {
+			/* of shims alone, too */
+			made_put_8(&w.made, first + w.o.frame_owner, 3);
+			made_put_8(&w.made, last + w.o.frame_owner, 3);
+			python_frames_read(&w.memory, &w.o, thread, &w.stack);
+			assert_int_equal(w.stack.count, 0);
+			assert_false(w.stack.is_whole);
+		}
+		close_world(&w);
+	}
+}
+
+static void too_deep_is_cut(void **state)
+{
+	(void)state;
+	for (size_t v = 0; v < VERSIONS; v++) {
+		for (uint32_t depth = PYTHON_FRAMES_MAX - 1; depth <= PYTHON_FRAMES_MAX + 1;
+		     depth++) {
+			struct world w;
+			uint64_t code, frame = 0;
+			uint32_t kept = depth < PYTHON_FRAMES_MAX ? depth : PYTHON_FRAMES_MAX;
+
+			open_world(&w, versions[v]);
+			code = made_code(&w.made, &w.o, "f", "f.py", 1);
+			for (uint32_t i = 0; i < depth; i++)
+				frame = made_frame(&w.made, &w.o, code, frame, i == 0);
+			python_frames_read(&w.memory, &w.o, made_thread(&w.made, &w.o, frame),
+					   &w.stack);
+			assert_int_equal(w.stack.count, kept);
+			assert_int_equal(w.stack.is_whole, depth <= PYTHON_FRAMES_MAX);
+			close_world(&w);
+		}
+	}
+}
+
+/* Any bytes anywhere: it ends, and reads nothing but through the callback. */
+static void torn_memory_does_no_harm(void **state)
+{
+	uint64_t rounds = unit_number("UNIT_ROUNDS", 3000);
+
+	(void)state;
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct prng p = prng_round(round);
+		struct python_code code;
+		uint64_t last = 0, frame = 0, thread;
+		struct world w;
+
+		open_world(&w, versions[round % VERSIONS]);
+		for (int i = 0; i < 6; i++) {
+			last = made_code(&w.made, &w.o, "name", "/a/path.py", 3);
+			made_put_64(&w.made, last + w.o.code_lines,
+				    made_bytes(&w.made, &w.o, "\x80\1\xf0\2\3\4\5\6", 8));
+			frame = made_frame(&w.made, &w.o, last, frame, prng_chance(&p, 50));
+		}
+		thread = made_thread(&w.made, &w.o, frame);
+		for (int i = 0; i < 40; i++) {
+			uint64_t at = prng_below(&p, w.made.used - 8);
+
+			if (prng_chance(&p, 50))
+				w.made.bytes[at] = (unsigned char)prng_u64(&p);
+			else /* a pointer that leads somewhere else in there */
+				made_put_64(&w.made, MEMORY_BASE + (at & ~UINT64_C(7)),
+					    MEMORY_BASE + (prng_below(&p, w.made.used) & ~7u));
+		}
+		python_frames_read(&w.memory, &w.o, thread, &w.stack);
+		EXPECT(&p, w.stack.count <= PYTHON_FRAMES_MAX);
+		for (uint32_t i = 0; i < w.stack.count && i < 8; i++) {
+			w.stack.frames[i].place = prng_bits(&p, 20);
+			python_line(&w.memory, &w.o, &w.stack.frames[i]);
+			if (python_code_read(&w.memory, &w.o, &w.types, w.stack.frames[i].code,
+					     &code) == 0) {
+				EXPECT(&p, memchr(code.name, 0, sizeof(code.name)) != NULL);
+				EXPECT(&p, memchr(code.path, 0, sizeof(code.path)) != NULL);
+			}
+		}
+		close_world(&w);
+	}
+}
+
+/* ---- texts ---- */
+
+static void texts_of_all_widths(void **state)
+{
+	static const uint8_t latin1[] = {'g', 'r', 0xf6, 0xdf, 'e'};
+	static const uint16_t two[] = {0x416, 0x4e2d, 0xd800, 'x'};
+	static const uint32_t four[] = {0x1f600, 'y', 0x7fffffff};
+
+	(void)state;
+	for (size_t v = 0; v < VERSIONS; v++) {
+		struct python_code code;
+		struct world w;
+		uint64_t at;
+
+		open_world(&w, versions[v]);
+		at = made_code(&w.made, &w.o, "f", "f.py", 1);
+		made_put_64(&w.made, at + w.o.code_name,
+			    made_text(&w.made, &w.o, latin1, 5, 1, false));
+		assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, at, &code), 0);
+		assert_string_equal(code.name, "gr\xc3\xb6\xc3\x9f"
+					       "e");
+		made_put_64(&w.made, at + w.o.code_name,
+			    made_text(&w.made, &w.o, two, 4, 2, false));
+		assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, at, &code), 0);
+		assert_string_equal(code.name, "\xd0\x96\xe4\xb8\xad\xef\xbf\xbdx");
+		made_put_64(&w.made, at + w.o.code_name,
+			    made_text(&w.made, &w.o, four, 3, 4, false));
+		assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, at, &code), 0);
+		assert_string_equal(code.name, "\xf0\x9f\x98\x80y\xef\xbf\xbd");
+		close_world(&w);
+	}
+}
+
+static void long_texts_are_cut(void **state)
+{
+	struct python_code code;
+	struct world w;
+	char name[3000];
+	uint16_t wide[3000];
+	uint64_t at;
+
+	(void)state;
+	open_world(&w, 0x030b07f0);
+	for (size_t i = 0; i < sizeof(name); i++) {
+		name[i] = (char)('a' + i % 26);
+		wide[i] = 0x4e2d;
+	}
+	name[sizeof(name) - 1] = '\0';
+	at = made_code(&w.made, &w.o, name, name, 1);
+	assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, at, &code), 0);
+	assert_int_equal(strlen(code.name), PYTHON_TEXT_MAX - 1);
+	assert_memory_equal(code.name, name, PYTHON_TEXT_MAX - 1); /* the beginning of a name */
+	assert_string_equal(code.path, name + sizeof(name) - PYTHON_PATH_MAX); /* a path's end */
+	made_put_64(&w.made, at + w.o.code_name, made_text(&w.made, &w.o, wide, 3000, 2, false));
+	assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, at, &code), 0);
+	assert_int_equal(strlen(code.name), (PYTHON_TEXT_MAX - 1) / 3 * 3);
+	close_world(&w);
+}
+
+static void objects_of_other_types_are_refused(void **state)
+{
+	struct python_code code;
+	struct world w;
+	uint64_t at;
+
+	(void)state;
+	open_world(&w, 0x030b07f0);
+	at = made_code(&w.made, &w.o, "f", "f.py", 1);
+	w.types.code = TEXT_TYPE;
+	assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, at, &code), -EBADMSG);
+	w.types = (struct python_types){.code = CODE_TYPE, .text = CODE_TYPE};
+	assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, at, &code), -EBADMSG);
+	w.types = (struct python_types){0}; /* not known: not checked */
+	assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, at, &code), 0);
+	assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, at + 4, &code), -EBADMSG);
+	assert_int_equal(python_code_read(&w.memory, &w.o, &w.types, 0x1000, &code), -EFAULT);
+	close_world(&w);
+}
+
+/* ---- lines ---- */
+
+static uint32_t line_at(struct world *w, uint64_t code, uint64_t bytes)
+{
+	struct python_frame frame = {.code = code, .place = bytes};
+
+	if (w->o.place_form == PYTHON_PLACE_POINTER)
+		frame.place = code + w->o.code_instructions + bytes;
+	else if (w->o.place_form == PYTHON_PLACE_UNITS)
+		frame.place = bytes / 2;
+	return python_line(&w->memory, &w->o, &frame);
+}
+
+static uint64_t open_lines(struct world *w, uint32_t hex, const void *table, size_t size)
+{
+	uint64_t code;
+
+	open_world(w, hex);
+	code = made_code(&w->made, &w->o, "f", "f.py", 100);
+	made_put_64(&w->made, code + w->o.code_lines, made_bytes(&w->made, &w->o, table, size));
+	return code;
+}
+
+static void lines_by_pairs(void **state)
+{
+	/* 2 bytes on 100, 4 on 103, 300 on 102, the rest on 302 */
+	static const uint8_t table[] = {2, 3, 4, 0xff, 255, 0, 45, 127, 0, 73};
+	struct world w;
+	uint64_t code = open_lines(&w, 0x030912f0, table, sizeof(table));
+
+	(void)state;
+	assert_int_equal(line_at(&w, code, 0), 100);
+	assert_int_equal(line_at(&w, code, 2), 103);
+	assert_int_equal(line_at(&w, code, 4), 103);
+	assert_int_equal(line_at(&w, code, 6), 102);
+	assert_int_equal(line_at(&w, code, 304), 102);
+	assert_int_equal(line_at(&w, code, 306), 302);
+	assert_int_equal(line_at(&w, code, 5000), 302);
+	assert_int_equal(line_at(&w, code, UINT32_MAX), 100); /* -1: not begun */
+	close_world(&w);
+}
+
+static void lines_by_ranges(void **state)
+{
+	/* 4 bytes on 101, 2 without a line, 2 on 99 */
+	static const uint8_t table[] = {4, 1, 2, 0x80, 2, 0xfe};
+	struct world w;
+	uint64_t code = open_lines(&w, 0x030a0df0, table, sizeof(table));
+
+	(void)state;
+	assert_int_equal(line_at(&w, code, 0), 101);
+	assert_int_equal(line_at(&w, code, 2), 101);
+	assert_int_equal(line_at(&w, code, 4), 0);
+	assert_int_equal(line_at(&w, code, 6), 99);
+	assert_int_equal(line_at(&w, code, 8), 0);
+	close_world(&w);
+}
+
+static void lines_by_locations(void **state)
+{
+	static const uint8_t table[] = {
+		0x80 | 0 << 3 | 1,
+		0x12, /* 2 units, same line: 100 */
+		0x80 | 11 << 3 | 0,
+		0,
+		9, /* 1 unit, one line on: 101 */
+		0x80 | 13 << 3 | 2,
+		0x40 | (70 & 0x3f),
+		70 >> 6, /* 3 units, + 35: 136 */
+		0x80 | 14 << 3 | 0,
+		3,
+		0x41,
+		0x02,
+		5,
+		6,                  /* 1 unit, - 1, long: 135 */
+		0x80 | 15 << 3 | 0, /* 1 unit without a line */
+		0x80 | 12 << 3 | 7,
+		1,
+		2, /* 8 units, two lines on: 137 */
+	};
+
+	(void)state;
+	for (size_t v = 3; v < VERSIONS; v++) {
+		struct world w;
+		uint64_t code = open_lines(&w, versions[v], table, sizeof(table));
+		struct python_frame before = {.code = code, .place = code};
+
+		assert_int_equal(line_at(&w, code, 0), 100);
+		assert_int_equal(line_at(&w, code, 2), 100);
+		assert_int_equal(line_at(&w, code, 4), 101);
+		assert_int_equal(line_at(&w, code, 6), 136);
+		assert_int_equal(line_at(&w, code, 10), 136);
+		assert_int_equal(line_at(&w, code, 12), 135);
+		assert_int_equal(line_at(&w, code, 14), 0);
+		assert_int_equal(line_at(&w, code, 16), 137);
+		assert_int_equal(line_at(&w, code, 30), 137);
+		assert_int_equal(line_at(&w, code, 32), 0); /* past the end */
+		assert_int_equal(python_line(&w.memory, &w.o, &before), 100);
+		close_world(&w);
+	}
+}
+
+static void tables_longer_than_a_piece(void **state)
+{
+	uint8_t table[2000];
+	struct world w;
+	uint64_t code;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table); i += 2) {
+		table[i] = 2;
+		table[i + 1] = 1;
+	}
+	code = open_lines(&w, 0x030a0df0, table, sizeof(table));
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_int_equal(line_at(&w, code, 2 * i), 101 + i);
+	close_world(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(versions_not_known_are_refused),
+		cmocka_unit_test(nonsense_in_runtime_is_refused),
+		cmocka_unit_test(frames_of_every_version),
+		cmocka_unit_test(tagged_references_are_understood),
+		cmocka_unit_test(no_frames_are_no_frames),
+		cmocka_unit_test(a_cycle_ends),
+		cmocka_unit_test(too_deep_is_cut),
+		cmocka_unit_test(torn_memory_does_no_harm),
+		cmocka_unit_test(texts_of_all_widths),
+		cmocka_unit_test(long_texts_are_cut),
+		cmocka_unit_test(objects_of_other_types_are_refused),
+		cmocka_unit_test(lines_by_pairs),
+		cmocka_unit_test(lines_by_ranges),
+		cmocka_unit_test(lines_by_locations),
+		cmocka_unit_test(tables_longer_than_a_piece),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finding the evaluation loop and its far parts: in a libpython if there is one, and in a function
+ * of our own that is made as compilers make such functions.
+ */
+#include "unit.h"
+#include <dlfcn.h>
+#include <glob.h>
+#include "cupti_trace/loaded_python.h"
+
+/*
+ * A function with a frame of 64 bytes whose rare part lies in another section, with call-frame
+ * information that begins in the middle; and beside it one that looks the same, but is not jumped
+ * to.
+ */
+__asm__(".section .text.made_loop, \"ax\", @progbits\n"
+	".globl made_loop\n"
+	".type made_loop, @function\n"
+	"made_loop:\n"
+	".cfi_startproc\n"
+	"	push %rbx\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset rbx, -16\n"
+	"	sub $48, %rsp\n"
+	"	.cfi_def_cfa_offset 64\n"
+	"	test %edi, %edi\n"
+	"	.byte 0x0f, 0x84\n" /* je made_loop_far: long, as to another section */
+	"	.long made_loop_far - . - 4\n"
+	"	.fill 200, 1, 0x90\n"
+	"made_loop_near:\n"
+	"	add $48, %rsp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	pop %rbx\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size made_loop, . - made_loop\n"
+	".section .text.unlikely.made, \"ax\", @progbits\n"
+	"made_other_far:\n"
+	".cfi_startproc\n"
+	"	.cfi_def_cfa_offset 64\n"
+	"	.cfi_offset rbx, -16\n"
+	"	.fill 16, 1, 0x90\n"
+	"	jmp made_loop_near\n"
+	".cfi_endproc\n"
+	"made_loop_far:\n"
+	".cfi_startproc\n"
+	"	.cfi_def_cfa_offset 64\n"
+	"	.cfi_offset rbx, -16\n"
+	"	.fill 16, 1, 0x90\n"
+	"	jmp made_loop_near\n"
+	".cfi_endproc\n"
+	"made_loop_far_end:\n"
+	".text\n");
+
+extern const char made_loop[], made_loop_far_start[] __asm__("made_loop_far");
+extern const char made_loop_far_end[], made_other_far[];
+
+static void parts_of_a_made_function(void **state)
+{
+	struct python_loop loop;
+	uint64_t start = (uint64_t)(uintptr_t)made_loop;
+	uint64_t far_start = (uint64_t)(uintptr_t)made_loop_far_start;
+	uint64_t far_end = (uint64_t)(uintptr_t)made_loop_far_end;
+
+	(void)state;
+	if (!loaded_python_find_loop(start, &loop))
+		SKIP("a test program's own functions are not exported");
+	assert_int_equal(loop.count, 2);
+	assert_true(loop.parts[0].start == start);
+	assert_true(loop.parts[1].start == far_start);
+	assert_true(loop.parts[1].end == far_end);
+	assert_true(loop.module_start <= start && loop.module_end > far_end);
+	assert_false(python_loop_holds(&loop, start)); /* a return address lies behind a call */
+	assert_true(python_loop_holds(&loop, start + 5));
+	assert_true(python_loop_holds(&loop, far_start + 5));
+	assert_false(python_loop_holds(&loop, (uint64_t)(uintptr_t)made_other_far + 5));
+}
+
+static void what_is_no_function_is_refused(void **state)
+{
+	struct python_loop loop;
+	int local;
+
+	(void)state;
+	assert_false(loaded_python_find_loop(0, &loop));
+	assert_false(loaded_python_find_loop((uint64_t)(uintptr_t)&local, &loop));
+}
+
+/* Where the linker kept the name of the far part, it is compared. */
+static bool named_part(const char *path, uint64_t *start, uint64_t *size)
+{
+	char command[600], line[600];
+	bool found = false;
+	FILE *pipe;
+
+	snprintf(command, sizeof(command),
+		 "nm -S '%s' 2>/dev/null | grep ' _PyEval_EvalFrameDefault.cold'", path);
+	pipe = popen(command, "r");
+	if (pipe && fgets(line, sizeof(line), pipe))
+		found = sscanf(line, "%" SCNx64 " %" SCNx64, start, size) == 2;
+	if (pipe)
+		pclose(pipe);
+	return found;
+}
+
+static void check_library(const char *path)
+{
+	void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	void *function = handle ? dlsym(handle, "_PyEval_EvalFrameDefault") : NULL;
+	uint64_t start, size;
+	struct python_loop loop;
+	Dl_info info;
+
+	if (!function)
+		return;
+	assert_true(loaded_python_find_loop((uint64_t)(uintptr_t)function, &loop));
+	assert_true(loop.parts[0].end - loop.parts[0].start > 10000);
+	print_message("%s: %u parts\n", path, loop.count);
+	if (named_part(path, &start, &size) && dladdr(function, &info)) {
+		bool found = false;
+
+		start += (uint64_t)(uintptr_t)info.dli_fbase;
+		for (uint32_t i = 1; i < loop.count; i++)
+			found |= loop.parts[i].start == start && loop.parts[i].end == start + size;
+		/* what is as short as a ud2 need not be reached by a jump, and calls nothing */
+		assert_true(found || size < 16);
+	}
+	dlclose(handle);
+}
+
+static void parts_of_installed_libraries(void **state)
+{
+	glob_t found = {0};
+
+	(void)state;
+	glob("/usr/lib/x86_64-linux-gnu/libpython3.*.so.1.0", 0, NULL, &found);
+	glob("~/.pyenv/versions/3.*/lib/libpython3.*.so.1.0", GLOB_APPEND | GLOB_TILDE, NULL,
+	     &found);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		check_library(found.gl_pathv[i]);
+	globfree(&found);
+	if (found.gl_pathc == 0)
+		SKIP("no libpython is installed");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parts_of_a_made_function),
+		cmocka_unit_test(what_is_no_function_is_refused),
+		cmocka_unit_test(parts_of_installed_libraries),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

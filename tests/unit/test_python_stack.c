@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calling thread's Python frames, with every libpython that is installed, each in a process of
+ * its own, loaded for itself alone (RTLD_LOCAL): with and without the GIL, in threads that know no
+ * Python, and after the interpreter is gone.
+ */
+#include "unit.h"
+#include <dlfcn.h>
+#include <glob.h>
+#include <pthread.h>
+#include "cupti_trace/python_stack.h"
+
+#define DEPTH 20
+
+/* What a process that checks one library exits with. */
+enum { GOOD, BAD, NOT_USABLE };
+
+static struct sink sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .broken = true};
+
+#define PYTHON_FUNCTIONS(X)                                            \
+	X(void, Py_InitializeEx, (int))                                \
+	X(int, Py_FinalizeEx, (void))                                  \
+	X(int, PyRun_SimpleString, (const char *))                     \
+	X(void *, PyImport_AddModule, (const char *))                  \
+	X(void *, PyCFunction_NewEx, (void *, void *, void *))         \
+	X(int, PyObject_SetAttrString, (void *, const char *, void *)) \
+	X(void *, PyLong_FromLong, (long))                             \
+	X(void *, PyEval_SaveThread, (void))                           \
+	X(void, PyEval_RestoreThread, (void *))
+
+static struct {
+#define X(result, name, arguments) result(*name) arguments;
+	PYTHON_FUNCTIONS(X)
+#undef X
+} py;
+
+/* PyMethodDef */
+struct method {
+	const char *name;
+	void *(*function)(void *, void *);
+	int flags;
+	const char *doc;
+};
+
+static struct python_stack stack, again;
+static int calls;
+
+#define MUST(condition)                                                                         \
+	do {                                                                                    \
+		if (!(condition)) {                                                             \
+			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+			_exit(BAD);                                                             \
+		}                                                                               \
+	} while (0)
+
+static void *without_python(void *arg)
+{
+	struct python_stack other;
+
+	(void)arg;
+	MUST(!python_stack_read(&sink, &other));
+	MUST(other.count == 0);
+	return NULL;
+}
+
+static void check_same(const struct python_stack *a, const struct python_stack *b)
+{
+	MUST(a->count == b->count && a->is_whole == b->is_whole);
+	for (uint32_t i = 0; i < a->count; i++)
+		MUST(a->frames[i].code == b->frames[i].code &&
+		     a->frames[i].mark == b->frames[i].mark);
+}
+
+/* Called at the bottom of DEPTH functions, themselves called by sorted()'s key. */
+static void *called(void *self, void *arguments)
+{
+	static struct gpu_event_frame frames[700];
+	struct unwind_stack native;
+	uint32_t python = 0, count;
+	pthread_t thread;
+	bool is_cut;
+	void *saved;
+
+	(void)self;
+	(void)arguments;
+	calls++;
+	MUST(python_stack_read(&sink, &stack)); /* the first time with care, then directly */
+	MUST(python_stack_read(&sink, &again));
+	check_same(&stack, &again);
+	MUST(stack.is_whole);
+	MUST(stack.count == DEPTH + 3); /* bottom, lambda, module */
+	saved = py.PyEval_SaveThread();
+	MUST(python_stack_read(&sink, &again));
+	check_same(&stack, &again);
+	py.PyEval_RestoreThread(saved);
+	MUST(pthread_create(&thread, NULL, without_python, NULL) == 0);
+	MUST(pthread_join(thread, NULL) == 0);
+
+	unwind_own_stack(&native);
+	count = python_stack_merge(&sink, native.pcs, native.count, native.is_whole, &stack, frames,
+				   700, &is_cut);
+	MUST(!is_cut);
+	for (uint32_t i = 0; i < count; i++)
+		if (frames[i].kind == GPU_FRAME_PYTHON) {
+			MUST(frames[i].value >= 1 && frames[i].value <= 4);
+			MUST((frames[i].line != 0) == true);
+			python++;
+		}
+	MUST(python == stack.count);
+	MUST(count < native.count + stack.count);
+	return py.PyLong_FromLong(1);
+}
+
+static const struct method method = {"called", called, 4 /* METH_NOARGS */, NULL};
+
+static void check_library(const char *path)
+{
+	void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL), *module;
+
+	if (!handle)
+		_exit(NOT_USABLE);
+#define X(result, name, arguments)                           \
+	py.name = (result(*) arguments)dlsym(handle, #name); \
+	if (!py.name)                                        \
+		_exit(NOT_USABLE);
+	PYTHON_FUNCTIONS(X)
+#undef X
+	python_stack_init(&(struct python_stack_options){.lines = true});
+	MUST(!python_stack_read(&sink, &stack)); /* not looked for yet */
+	python_stack_look(&sink);
+	MUST(!python_stack_read(&sink, &stack)); /* not initialised yet */
+	py.Py_InitializeEx(0);
+	MUST(!python_stack_read(&sink, &stack)); /* runs nothing yet */
+	module = py.PyImport_AddModule("__main__");
+	MUST(module);
+	py.PyObject_SetAttrString(module, "called",
+				  py.PyCFunction_NewEx((void *)(uintptr_t)&method, NULL, NULL));
+	MUST(py.PyRun_SimpleString("def descend(depth):\n"
+				   "    return descend(depth - 1) if depth > 1 else bottom()\n"
+				   "def bottom():\n"
+				   "    return called()\n"
+				   "for _ in range(3):\n"
+				   "    sorted([1], key=lambda value: descend(20))\n") == 0);
+	MUST(calls == 3);
+	MUST(!python_stack_read(&sink, &stack));
+	py.Py_FinalizeEx();
+	MUST(!python_stack_read(&sink, &stack));
+	_exit(GOOD);
+}
+
+/* 3.7 and older are not known; their processes end well without Python frames. */
+static bool is_known(const char *path)
+{
+	const char *version = strstr(path, "libpython3.");
+
+	return version && strtoul(version + strlen("libpython3."), NULL, 10) >= 8;
+}
+
+static void every_installed_library(void **state)
+{
+	glob_t found = {0};
+	int checked = 0;
+
+	(void)state;
+	glob("/usr/lib/x86_64-linux-gnu/libpython3.*.so.1.0", 0, NULL, &found);
+	glob("~/.pyenv/versions/3.*/lib/libpython3.*.so.1.0", GLOB_APPEND | GLOB_TILDE, NULL,
+	     &found);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		int status;
+		pid_t pid;
+
+		if (!is_known(found.gl_pathv[i]))
+			continue;
+		pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0)
+			check_library(found.gl_pathv[i]);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		print_message("%s: status %d\n", found.gl_pathv[i], status);
+		assert_true(WIFEXITED(status));
+		assert_int_not_equal(WEXITSTATUS(status), BAD);
+		checked += WEXITSTATUS(status) == GOOD;
+	}
+	globfree(&found);
+	if (checked == 0)
+		SKIP("no libpython that is known is installed");
+}
+
+static void no_python_is_no_stack(void **state)
+{
+	struct gpu_event_frame frames[3];
+	uint64_t pcs[3] = {1, 2, 3};
+	bool is_cut;
+
+	(void)state;
+	python_stack_look(&sink);
+	assert_false(python_stack_read(&sink, &stack));
+	assert_int_equal(python_stack_merge(&sink, pcs, 3, true, &stack, frames, 3, &is_cut), 3);
+	assert_false(is_cut);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(frames[i].kind, GPU_FRAME_RETURN);
+		assert_int_equal(frames[i].value, pcs[i]);
+	}
+	assert_int_equal(python_stack_merge(&sink, pcs, 3, true, &stack, frames, 2, &is_cut), 2);
+	assert_true(is_cut);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_python_is_no_stack),
+		cmocka_unit_test(every_installed_library),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
