@@ -175,7 +175,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 print("done")
 sys.exit(7)' "$script"
 		expect_status 7
-		expect_equal stdout "$(cat stdout)" done
+		expect_equal stdout "$(cat stdout)" 'done'
 		expect_empty stderr
 	done
 }
