@@ -38,6 +38,7 @@ static struct {
 	struct python_types types;
 	struct python_loop loop;
 	void *(*this_thread)(void); /* PyGILState_GetThisThreadState */
+	int (*is_finalizing)(void); /* Py_IsFinalizing */
 } python = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Code objects whose names were sent; the caller of python_stack_merge locks. */
@@ -135,10 +136,13 @@ static enum python_state inspect(struct sink *sink, void *handle)
 	int err;
 
 	python.this_thread = (void *(*)(void))dlsym(handle, "PyGILState_GetThisThreadState");
+	python.is_finalizing = (int (*)(void))dlsym(handle, "Py_IsFinalizing"); /* since 3.13 */
+	if (!python.is_finalizing)
+		python.is_finalizing = (int (*)(void))dlsym(handle, "_Py_IsFinalizing");
 	python.types.code = (uint64_t)(uintptr_t)dlsym(handle, "PyCode_Type");
 	python.types.text = (uint64_t)(uintptr_t)dlsym(handle, "PyUnicode_Type");
-	if (!runtime || !loop || !hex || !python.this_thread || !python.types.code ||
-	    !python.types.text) {
+	if (!runtime || !loop || !hex || !python.this_thread || !python.is_finalizing ||
+	    !python.types.code || !python.types.text) {
 		tell(sink, hex, "lacks symbols that are needed");
 		return PYTHON_UNUSABLE;
 	}
@@ -213,6 +217,9 @@ bool python_stack_read(struct sink *sink, struct python_stack *stack)
 
 	stack->count = 0;
 	if (state != PYTHON_CHECKED && state != PYTHON_FOUND)
+		return false;
+	/* an interpreter on its way out frees the state of daemon threads that still run */
+	if (python.is_finalizing())
 		return false;
 	thread = (uint64_t)(uintptr_t)python.this_thread();
 	if (!thread)

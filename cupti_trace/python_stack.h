@@ -7,8 +7,8 @@
  * thread-local slot is asked for (PyGILState_GetThisThreadState): the GIL is neither needed nor
  * taken, nothing of the interpreter is called that could change it. The first frames found are read
  * through the kernel and checked, every object's type included; only when that made sense are later
- * ones read directly. An interpreter of an unknown version, or one that is not what it says, is
- * told once and its stacks stay native.
+ * ones read directly. Nothing is read of an interpreter that is on its way out. One of an unknown
+ * version, or that is not what it says, is told once and its stacks stay native.
  *
  * The first interpreter found counts; a second one in the same process is not looked for.
  */

@@ -55,6 +55,7 @@ static void defaults(void **state)
 	assert_null(options.record);
 	assert_int_equal(options.cuda_lib_count, 0);
 	assert_false(options.raw_names);
+	assert_false(options.python_lines || options.native_python);
 	assert_false(options.as_root);
 	assert_int_equal(options.level, LOG_NORMAL);
 	assert_command("app");
@@ -96,6 +97,10 @@ static void long_options_take_one_dash_or_two(void **state)
 		assert_true(options.raw_names);
 		assert_true(options.as_root);
 	}
+	assert_run("-python-lines", "app");
+	assert_true(options.python_lines && !options.native_python);
+	assert_run("--native-python", "--python-lines", "app");
+	assert_true(options.python_lines && options.native_python);
 	assert_run("--unit=ns", "-freq=7", "--cuda-lib=/x", "app");
 	assert_int_equal(options.unit, UNIT_NANOSECONDS);
 	assert_int_equal(options.frequency_hz, 7);
@@ -284,10 +289,24 @@ static void output_of(const char *option, char *text, size_t size)
 static void help_and_version_go_to_stdout(void **state)
 {
 	static const char *const asks[] = {"-h", "--help", "-help", "--version", "-version"};
-	static const char *const told[] = {"-o FILE",   "-gpu-only",   "-cpu-only",  "--freq",
-					   "--unit",    "--raw-names", "-cupti-lib", "-cuda-lib",
-					   "--as-root", "-v ",         "-q ",        "--version",
-					   "--help",    "125",         "126",        "127"};
+	static const char *const told[] = {"-o FILE",
+					   "-gpu-only",
+					   "-cpu-only",
+					   "--freq",
+					   "--unit",
+					   "--raw-names",
+					   "-cupti-lib",
+					   "-cuda-lib",
+					   "--as-root",
+					   "--python-lines",
+					   "--native-python",
+					   "-v ",
+					   "-q ",
+					   "--version",
+					   "--help",
+					   "125",
+					   "126",
+					   "127"};
 	char text[8192];
 
 	(void)state;
