@@ -292,7 +292,7 @@ chains_of()
 		run_profile -gpu-only -launch-stacks inprocess --unit ns -o out.folded "$python" \
 			"$workloads/../../../tests/workloads/python_threads.py"
 		expect_status 0
-		expect_equal stdout "$(cat stdout)" done
+		expect_equal stdout "$(cat stdout)" 'done'
 		sed -E 's/(descend \([^;]*\);)+/descend (F);/; s/made_[0-9]+ \([^;]*\);//' out.folded \
 			>short
 		# every other launch: from an interpreter on its way out, which is not read
