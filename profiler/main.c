@@ -34,6 +34,7 @@ static int write_profile(const struct options *o, struct collect *c, struct outp
 		.strings = &c->strings,
 		.sample_period_ns = 1e9 / o->frequency_hz,
 		.raw_names = o->raw_names,
+		.inlines = o->inlines,
 	};
 	struct writer_options writer_options = {.unit_ns = {unit_ns(o), unit_ns(o)}};
 	struct call_tree *tree = resolve(&input);

@@ -20,6 +20,7 @@ static const char help[] =
 	"  -F, --freq HZ       CPU samples per second and CPU (default 50)\n"
 	"  --unit UNIT         weights in samples (default), us or ns\n"
 	"  --raw-names         keep kernel names mangled\n"
+	"  --inlines           inlined functions as frames of their own, by debug information\n"
 	"  -cupti-lib PATH     load this injection library instead of the built-in one\n"
 	"  -cuda-lib PATH      also probe this CUDA runtime library; may be repeated\n"
 	"  --as-root           under sudo: run the command as root, not as the invoking user\n"
@@ -44,6 +45,7 @@ enum {
 	OPT_CUDA_LIB,
 	OPT_UNIT,
 	OPT_RAW_NAMES,
+	OPT_INLINES,
 	OPT_AS_ROOT,
 	OPT_RECORD,
 	OPT_LAUNCH_STACKS,
@@ -60,6 +62,7 @@ static const struct option long_options[] = {
 	{"freq", required_argument, NULL, 'F'},
 	{"unit", required_argument, NULL, OPT_UNIT},
 	{"raw-names", no_argument, NULL, OPT_RAW_NAMES},
+	{"inlines", no_argument, NULL, OPT_INLINES},
 	{"as-root", no_argument, NULL, OPT_AS_ROOT},
 	{"record", required_argument, NULL, OPT_RECORD},
 	{"launch-stacks", required_argument, NULL, OPT_LAUNCH_STACKS},
@@ -183,6 +186,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return set_unit(o, argument);
 	case OPT_RAW_NAMES:
 		o->raw_names = true;
+		return true;
+	case OPT_INLINES:
+		o->inlines = true;
 		return true;
 	case OPT_PYTHON_LINES:
 		o->python_lines = true;

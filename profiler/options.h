@@ -40,6 +40,7 @@ struct options {
 	uint32_t cuda_lib_count;
 	const char *record; /* prefix of files to keep the raw input in; NULL: none */
 	bool raw_names;
+	bool inlines;       /* inlined functions as frames of their own */
 	bool python_lines;  /* Python frames with line numbers */
 	bool native_python; /* keep the interpreter's own frames */
 	bool as_root;

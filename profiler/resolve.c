@@ -9,11 +9,19 @@
 #include "profiler/launch_functions.h"
 #include "symbolize/demangle.h"
 
-static const char *frame_name(const struct resolve_input *in, const struct frame *frame)
+/* The names that a frame stands for, outermost first; valid until the next call. */
+static uint32_t frame_names(const struct resolve_input *in, const struct frame *frame,
+			    const char *const **names, const char **single)
 {
-	if (frame->kind == FRAME_TEXT)
-		return frame->text;
-	return symbolizer_name(in->symbolizer, frame->code, frame->kind == FRAME_RETURN);
+	bool is_return = frame->kind == FRAME_RETURN;
+
+	if (in->inlines && frame->kind != FRAME_TEXT)
+		return symbolizer_names(in->symbolizer, frame->code, is_return, names);
+	*single = frame->kind == FRAME_TEXT
+			  ? frame->text
+			  : symbolizer_name(in->symbolizer, frame->code, is_return);
+	*names = single;
+	return 1;
 }
 
 /*
@@ -33,12 +41,15 @@ static uint32_t add_stack(const struct resolve_input *in, struct call_tree *tree
 
 	if (count == 0)
 		return call_tree_child(tree, node, RESOLVE_NO_STACK);
-	while (count-- > 0 && node != CALL_TREE_NONE) {
-		const char *name = frame_name(in, &frames[count]);
+	while (count-- > 0) {
+		const char *const *names, *single;
+		uint32_t name_count = frame_names(in, &frames[count], &names, &single);
 
-		node = call_tree_child(tree, node, name);
-		if (is_launch && ends_launch(name))
-			break;
+		for (uint32_t i = 0; i < name_count; i++) {
+			node = call_tree_child(tree, node, names[i]);
+			if (node == CALL_TREE_NONE || (is_launch && ends_launch(names[i])))
+				return node;
+		}
 	}
 	return node;
 }

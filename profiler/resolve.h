@@ -27,6 +27,7 @@ struct resolve_input {
 	struct intern *strings; /* receives names made here; must outlive the tree */
 	double sample_period_ns;
 	bool raw_names; /* leave kernel names mangled */
+	bool inlines;   /* inlined functions as frames of their own */
 };
 
 /* A sorted tree, or NULL when out of memory. */

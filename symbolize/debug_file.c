@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "symbolize/debuginfod.h"
 #include "symbolize/safe_open.h"
 
 #define BUILD_ID_MAX 64
@@ -108,17 +109,34 @@ static int try_path(const char *path, int length, const struct wanted *wanted)
 	return -ENOENT;
 }
 
+/* False without a build id that can be searched. */
+static bool hex_of(const struct wanted *wanted, char hex[2 * BUILD_ID_MAX + 1])
+{
+	if (!wanted->build_id || wanted->build_id_size < 2)
+		return false;
+	for (size_t i = 0; i < wanted->build_id_size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", wanted->build_id[i]);
+	return true;
+}
+
 static int open_by_build_id(const struct wanted *wanted, const char *root)
 {
 	char path[PATH_MAX], hex[2 * BUILD_ID_MAX + 1];
 	int length;
 
-	if (!wanted->build_id || wanted->build_id_size < 2)
+	if (!hex_of(wanted, hex))
 		return -ENOENT;
-	for (size_t i = 0; i < wanted->build_id_size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", wanted->build_id[i]);
 	length = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", root, hex, hex + 2);
 	return try_path(path, length, wanted);
+}
+
+static int open_by_debuginfod(const struct wanted *wanted)
+{
+	char path[PATH_MAX], hex[2 * BUILD_ID_MAX + 1];
+
+	if (!hex_of(wanted, hex) || debuginfod_find(hex, path, sizeof(path)) != 0)
+		return -ENOENT;
+	return try_path(path, (int)strlen(path), wanted);
 }
 
 static int open_by_link(const struct wanted *wanted, const char *program, const char *root)
@@ -162,6 +180,8 @@ int debug_file_open(const struct elf_file *program, const char *path, const char
 	fd = open_by_build_id(&wanted, root);
 	if (fd < 0)
 		fd = open_by_link(&wanted, path, root);
+	if (fd < 0)
+		fd = open_by_debuginfod(&wanted);
 	free(wanted.link);
 	return fd < 0 ? -ENOENT : fd;
 }

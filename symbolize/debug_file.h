@@ -5,7 +5,8 @@
  * In gdb's order ("Separate Debug Files" in its manual): by build id under
  * ROOT/.build-id/xx/yyyy.debug; then the file that .gnu_debuglink names, in the program's folder,
  * in its .debug/, and in ROOT/<the program's folder>. A file whose build id differs is refused;
- * without build ids the link's CRC-32 must match.
+ * without build ids the link's CRC-32 must match. At last, if the user allows it, a debuginfod
+ * server is asked (debuginfod.h).
  */
 #ifndef SYMBOLIZE_DEBUG_FILE_H
 #define SYMBOLIZE_DEBUG_FILE_H

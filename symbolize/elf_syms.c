@@ -56,7 +56,7 @@ static int read_segments(struct elf_syms *syms, const struct elf_file *file)
 }
 
 /* Executable segments first: a page at a segment's edge can be in the file once, mapped twice. */
-static bool address_of_offset(const struct elf_syms *syms, uint64_t offset, uint64_t *address)
+bool elf_syms_address(const struct elf_syms *syms, uint64_t offset, uint64_t *address)
 {
 	const struct segment *found = NULL;
 
@@ -359,7 +359,7 @@ bool elf_syms_find(const struct elf_syms *syms, uint64_t file_offset, struct elf
 	uint64_t address;
 	uint32_t id;
 
-	if (!address_of_offset(syms, file_offset, &address))
+	if (!elf_syms_address(syms, file_offset, &address))
 		return false;
 	id = range_table_find(&syms->table, address);
 	if (id == RANGE_NONE)

@@ -48,6 +48,10 @@ uint32_t elf_syms_count(const struct elf_syms *syms);
 /* The symbol that holds the byte at `file_offset`; false when there is none. */
 bool elf_syms_find(const struct elf_syms *syms, uint64_t file_offset, struct elf_symbol *symbol);
 
+/* The address, as the file itself counts, of the byte at `file_offset`; false: no segment has it.
+ */
+bool elf_syms_address(const struct elf_syms *syms, uint64_t file_offset, uint64_t *address);
+
 void elf_syms_free(struct elf_syms *syms);
 
 #endif

@@ -274,22 +274,50 @@ void modules_load(struct modules *modules, struct module *module)
 	close(fd);
 }
 
+/* The open file, or one to be closed by close_again; negative: it cannot be had. */
+static int open_again(const struct module *module)
+{
+	if (module->state == MODULE_NOT_ELF || module->state == MODULE_PSEUDO)
+		return -ENOEXEC;
+	return module->state == MODULE_OPEN ? module->fd : open_module(module, 0, NULL);
+}
+
+static void close_again(const struct module *module, int fd)
+{
+	if (module->state != MODULE_OPEN)
+		close(fd);
+}
+
 void modules_load_cfi(struct modules *modules, struct module *module)
 {
-	int fd = module->fd;
+	int fd;
 
 	(void)modules;
-	if (module->tried_cfi || module->state == MODULE_NOT_ELF || module->state == MODULE_PSEUDO)
+	if (module->tried_cfi)
 		return;
+	fd = open_again(module);
 	module->tried_cfi = true;
-	if (module->state != MODULE_OPEN)
-		fd = open_module(module, 0, NULL);
 	if (fd < 0)
 		return;
 	if (elf_cfi_load(fd, &module->cfi) != 0)
 		module->cfi = NULL;
-	if (module->state != MODULE_OPEN)
-		close(fd);
+	close_again(module, fd);
+}
+
+void modules_load_dwarf(struct modules *modules, struct module *module)
+{
+	int fd;
+
+	(void)modules;
+	if (module->tried_dwarf)
+		return;
+	fd = open_again(module);
+	module->tried_dwarf = true;
+	if (fd < 0)
+		return;
+	if (dwarf_load(fd, module->path, DEBUG_FILE_ROOT, &module->dwarf) != 0)
+		module->dwarf = NULL;
+	close_again(module, fd);
 }
 
 void modules_release(struct modules *modules)
@@ -301,6 +329,7 @@ void modules_release(struct modules *modules)
 			close(module->fd);
 		elf_syms_free(module->syms);
 		elf_cfi_free(module->cfi);
+		dwarf_free(module->dwarf);
 		free(module->names);
 		free(module->path);
 	}

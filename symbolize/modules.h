@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "symbolize/dwarf.h"
 #include "symbolize/elf_cfi.h"
 #include "symbolize/elf_syms.h"
 #include "symbolize/hash_index.h"
@@ -50,6 +51,8 @@ struct module {
 	struct elf_syms *syms;
 	struct elf_cfi *cfi; /* NULL: not loaded, or there is none */
 	bool tried_cfi;
+	struct dwarf *dwarf; /* the same */
+	bool tried_dwarf;
 	const char **names; /* what symbolizer.c calls each symbol, or NULL so far; by its index */
 };
 
@@ -80,6 +83,12 @@ void modules_load(struct modules *modules, struct module *module);
 
 /* Loads the call-frame information, once: module->cfi, or nothing. */
 void modules_load_cfi(struct modules *modules, struct module *module);
+
+/*
+ * Loads the index of inlined functions, once: module->dwarf, or nothing. Before modules_load, which
+ * lets go of the file, it works for files that were deleted meanwhile.
+ */
+void modules_load_dwarf(struct modules *modules, struct module *module);
 
 void modules_release(struct modules *modules);
 

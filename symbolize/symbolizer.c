@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "symbolize/demangle.h"
+#include "symbolize/dwarf.h"
 #include "symbolize/elf_syms.h"
 #include "symbolize/hash_index.h"
+#include "symbolize/inline_names.h"
 #include "symbolize/intern.h"
 #include "symbolize/ksyms.h"
 #include "symbolize/maps.h"
@@ -42,6 +44,8 @@ struct symbolizer {
 	struct process_table processes;
 	struct modules modules;
 	struct cfi_rows cfi_rows;
+	struct inline_names inlines;
+	const char *chain[DWARF_MAX_DEPTH]; /* the last answer of symbolizer_names */
 	struct intern names;
 	struct symbolizer_stats stats;
 
@@ -71,6 +75,7 @@ void symbolizer_free(struct symbolizer *s)
 	process_table_release(&s->processes);
 	modules_release(&s->modules);
 	cfi_rows_release(&s->cfi_rows);
+	inline_names_release(&s->inlines);
 	intern_release(&s->names);
 	free(s->refs);
 	hash_index_release(&s->ref_index);
@@ -474,6 +479,23 @@ const char *symbolizer_name(struct symbolizer *s, struct code_ref ref, bool is_r
 		return "[unknown]";
 	remember(s, hash, (struct named_ref){.ref = ref, .name = name});
 	return name;
+}
+
+uint32_t symbolizer_names(struct symbolizer *s, struct code_ref ref, bool is_return_address,
+			  const char *const **names)
+{
+	const char *const *inlined = NULL;
+	uint32_t count = 0;
+
+	if (is_return_address && ref.offset > 0)
+		ref.offset--;
+	if (ref.module >= MODULES_FIRST)
+		count = inline_names_find(&s->inlines, &s->modules, &s->names, ref, &inlined);
+	s->chain[0] = symbolizer_name(s, ref, false);
+	for (uint32_t i = 0; i < count; i++)
+		s->chain[i + 1] = inlined[i];
+	*names = s->chain;
+	return count + 1;
 }
 
 struct symbolizer_stats symbolizer_stats(const struct symbolizer *s)

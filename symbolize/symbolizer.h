@@ -91,6 +91,15 @@ struct code_ref symbolizer_locate_kernel(struct symbolizer *s, uint64_t address)
  */
 const char *symbolizer_name(struct symbolizer *s, struct code_ref ref, bool is_return_address);
 
+/*
+ * The same with what the compiler inlined, by DWARF (dwarf.h): fills `*names` with the name that
+ * symbolizer_name gives, then the functions inlined into it at that byte, outermost first; returns
+ * how many names there are, at least 1. Without DWARF there is the one name. Debug information is
+ * opened for this call only, once a file. `*names` is valid until the next call.
+ */
+uint32_t symbolizer_names(struct symbolizer *s, struct code_ref ref, bool is_return_address,
+			  const char *const **names);
+
 /* The module's path as it was mapped, or its bracketed name. */
 const char *symbolizer_module_path(struct symbolizer *s, uint32_t module);
 

@@ -35,7 +35,7 @@ wrong_usage()
 	run_profile --help
 	expect_status 0
 	expect_empty stderr
-	for option in '-o FILE' -gpu-only -cpu-only '-F, --freq HZ' '--unit UNIT' --raw-names \
+	for option in '-o FILE' -gpu-only -cpu-only '-F, --freq HZ' '--unit UNIT' --raw-names --inlines \
 		'-cupti-lib PATH' '-cuda-lib PATH' --as-root -v -q --version '-h, --help'; do
 		expect_line stdout "^  .*$option"
 	done

@@ -137,3 +137,27 @@ leaf_share()
 	expect_line out.folded '^\[truncated\];(down;){50}.*;burn [0-9]+$'
 	expect_line stacks '^profile: [0-9]+ stacks are cut '
 }
+
+@test "--inlines: inlined functions are frames of their own, and are not without it" {
+	needs_root
+	cat >inlines.c <<-'END'
+		volatile unsigned long sink;
+		#define INLINE __attribute__((always_inline)) static inline
+		INLINE void inner(void) { for (unsigned long i = 0; i < 300000000; i++) sink += i; }
+		INLINE void middle(void) { inner(); }
+		__attribute__((noinline)) void outer(void) { middle(); }
+		int main(void) { outer(); return 0; }
+	END
+	"${CC:-cc}" -O2 -g -o inlines inlines.c
+	run_profile -cpu-only -F 997 -o plain.folded ./inlines
+	expect_status 0
+	expect_line plain.folded ';main;outer '
+	expect_no_line plain.folded 'middle|inner'
+	run_profile -cpu-only -F 997 --inlines -o inlines.folded ./inlines
+	expect_status 0
+	expect_line inlines.folded ';main;outer;middle;inner '
+	strip inlines
+	run_profile -cpu-only -F 997 --inlines -o stripped.folded ./inlines
+	expect_status 0
+	expect_line stripped.folded ';\[inlines\] '
+}

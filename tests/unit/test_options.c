@@ -56,6 +56,7 @@ static void defaults(void **state)
 	assert_int_equal(options.cuda_lib_count, 0);
 	assert_false(options.raw_names);
 	assert_false(options.python_lines || options.native_python);
+	assert_false(options.inlines);
 	assert_false(options.as_root);
 	assert_int_equal(options.level, LOG_NORMAL);
 	assert_command("app");
@@ -101,6 +102,10 @@ static void long_options_take_one_dash_or_two(void **state)
 	assert_true(options.python_lines && !options.native_python);
 	assert_run("--native-python", "--python-lines", "app");
 	assert_true(options.python_lines && options.native_python);
+	assert_run("--inlines", "app");
+	assert_true(options.inlines);
+	assert_run("-inlines", "app");
+	assert_true(options.inlines);
 	assert_run("--unit=ns", "-freq=7", "--cuda-lib=/x", "app");
 	assert_int_equal(options.unit, UNIT_NANOSECONDS);
 	assert_int_equal(options.frequency_hz, 7);
@@ -298,6 +303,7 @@ static void help_and_version_go_to_stdout(void **state)
 					   "-cupti-lib",
 					   "-cuda-lib",
 					   "--as-root",
+					   "--inlines",
 					   "--python-lines",
 					   "--native-python",
 					   "-v ",

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of inlined functions by place in code, demangled, kept after their first use.
+ *
+ * The DWARF of a module (dwarf.h) is loaded when code in it is first asked for; a program that asks
+ * for nothing here never has libdw open a file. Zero-initialised is empty. Not thread-safe.
+ */
+#ifndef SYMBOLIZE_INLINE_NAMES_H
+#define SYMBOLIZE_INLINE_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "symbolize/hash_index.h"
+#include "symbolize/intern.h"
+#include "symbolize/modules.h"
+#include "symbolize/symbolizer.h"
+
+struct inline_list; /* what is inlined at one place */
+
+struct inline_names {
+	struct inline_list *lists;
+	uint32_t count, capacity;
+	struct hash_index index;
+	const char **names; /* those of all lists */
+	uint32_t name_count, name_capacity;
+};
+
+/*
+ * The functions inlined at the byte `ref`, outermost first, without the function that they are
+ * inlined into: how many, and `*names`, interned in `strings` and valid until the next call.
+ */
+uint32_t inline_names_find(struct inline_names *inlines, struct modules *modules,
+			   struct intern *strings, struct code_ref ref, const char *const **names);
+
+void inline_names_release(struct inline_names *inlines);
+
+#endif

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs are compiled here ($CC or cc, $CXX or c++) in a temporary folder; addr2line reads their
+ * DWARF independently.
+ */
+#include "unit.h"
+#include "symbolize/demangle.h"
+#include "symbolize/dwarf.h"
+#include "symbolize/modules.h"
+#include "symbolize/symbolizer.h"
+
+static char folder[128];
+
+static const char c_program[] =
+	"volatile int sink;\n"
+	"#define INLINE __attribute__((always_inline)) static inline\n"
+	"INLINE int innermost(int x) { for (int i = 0; i < x; i++) sink += i * x; return sink; }\n"
+	"INLINE int middle(int x) { if (x & 1) { int y = innermost(x + 1); sink = y; }\n"
+	"	return innermost(x) + sink; }\n"
+	"INLINE int outermost(int x) { sink = 3; x += middle(x); sink = 4; return x; }\n"
+	"__attribute__((noinline)) int work(int x) { sink = 1; x = outermost(x);\n"
+	"	return x + middle(2); }\n"
+	"__attribute__((noinline)) int plain(int x) { sink = x; return sink + 2; }\n"
+	"int main(int argc, char **argv) { (void)argv; return work(argc) + plain(argc); }\n";
+
+static const char cxx_program[] =
+	"volatile long sink;\n"
+	"#define INLINE __attribute__((always_inline)) inline\n"
+	"namespace outer {\n"
+	"template <class T> struct Box { T value;\n"
+	"	INLINE T twice(T by) { for (T i = 0; i < by; i++) sink += long(value * i);\n"
+	"		return value + by; } };\n"
+	"template <int N> struct Chain { INLINE static long call(long x) { sink += N;\n"
+	"	return Chain<N - 1>::call(x + sink); } };\n"
+	"template <> struct Chain<0> { INLINE static long call(long x)\n"
+	"	{ sink = x; return sink; } };\n"
+	"struct Functor { INLINE long operator()(long y) const { sink += y;\n"
+	"	return Chain<2>::call(y); } };\n"
+	"template <class F> INLINE long apply(F f, long x) { return f(x) + sink; }\n"
+	"__attribute__((noinline)) long work(long x) {\n"
+	"	Box<int> box{int(x)};\n"
+	"	x += box.twice(7) + Chain<5>::call(x);\n"
+	"	return apply(Functor(), x); }\n"
+	"}\n"
+	"int main(int argc, char **) { try { if (argc > 9) throw argc; } catch (int x) {\n"
+	"	return int(outer::Chain<1>::call(x)); }\n"
+	"	return int(outer::work(argc)); }\n";
+
+__attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
+{
+	char command[4096];
+	va_list arguments;
+	size_t length;
+
+	length = (size_t)snprintf(command, sizeof(command), "cd %s && ", folder);
+	va_start(arguments, format);
+	vsnprintf(command + length, sizeof(command) - length, format, arguments);
+	va_end(arguments);
+	if (system(command) != 0)
+		fail_msg("failed: %s", command);
+}
+
+static void write_text(const char *name, const char *text)
+{
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static int load(const char *name, struct dwarf **dwarf)
+{
+	char path[256], root[256];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(root, sizeof(root), "%s/debug", folder);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	*dwarf = NULL;
+	err = dwarf_load(fd, path, root, dwarf);
+	close(fd); /* all that follows has to work without it */
+	return err;
+}
+
+/* Outermost first, joined by ';'. */
+static void join(const char *const *names, size_t count, char *text, size_t size)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < count; i++) {
+		char *name = demangle(names[i] ? names[i] : "??", DEMANGLE_FUNCTION);
+
+		assert_non_null(name);
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ";" : "", name);
+		assert_true(used < size);
+		free(name);
+	}
+}
+
+struct reading {
+	uint64_t address;
+	char *names[DWARF_MAX_DEPTH]; /* innermost first, as addr2line has them */
+	size_t count;
+};
+
+/* Compares one address; returns how many functions there are. */
+static size_t compare(struct dwarf *dwarf, struct reading *r)
+{
+	const char *names[DWARF_MAX_DEPTH], *expected[DWARF_MAX_DEPTH];
+	char ours[8192], theirs[8192];
+	size_t count = dwarf_find(dwarf, r->address, names);
+
+	for (size_t i = 0; i < r->count; i++)
+		expected[i] = r->names[r->count - 1 - i];
+	join(names, count, ours, sizeof(ours));
+	join(expected, r->count, theirs, sizeof(theirs));
+	if (strcmp(ours, theirs) != 0)
+		fail_msg("%#lx: %s instead of %s", (unsigned long)r->address, ours, theirs);
+	for (size_t i = 0; i < r->count; i++)
+		free(r->names[i]);
+	r->count = 0;
+	return count;
+}
+
+/*
+ * Every byte of the functions that match `functions` (of nm's), against addr2line on `reference`.
+ * Returns the greatest depth seen.
+ */
+static size_t check_all(const char *name, const char *reference, const char *functions)
+{
+	struct reading reading = {0};
+	size_t depth = 0, addresses = 0;
+	struct dwarf *dwarf;
+	char line[8192];
+	FILE *pipe;
+
+	assert_int_equal(load(name, &dwarf), 0);
+	snprintf(line, sizeof(line),
+		 "cd %s && nm -S %s | awk '$4 ~ /%s/ && $3 ~ /[tT]/ {print $1, $2}' | "
+		 "while read -r a s; do for ((i = 0x$a; i < 0x$a + 0x$s; i++)); do "
+		 "printf '%%x\\n' $i; done; done >pcs; ${ADDR2LINE:-addr2line} -a -i -f -e %s <pcs",
+		 folder, reference, functions, reference);
+	setenv("COMMAND", line, 1);
+	pipe = popen("exec bash -c \"$COMMAND\"", "r");
+	assert_non_null(pipe);
+	while (fgets(line, sizeof(line), pipe)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (strncmp(line, "0x", 2) == 0) {
+			if (reading.count) {
+				size_t count = compare(dwarf, &reading);
+
+				depth = count > depth ? count : depth;
+			}
+			reading.address = strtoull(line, NULL, 16);
+			addresses++;
+			continue;
+		}
+		assert_true(reading.count < DWARF_MAX_DEPTH);
+		reading.names[reading.count++] = strdup(line);
+		assert_non_null(fgets(line, sizeof(line), pipe)); /* file:line */
+	}
+	if (reading.count)
+		compare(dwarf, &reading);
+	pclose(pipe);
+	assert_true(addresses > 40);
+	dwarf_free(dwarf);
+	return depth;
+}
+
+#define FUNCTIONS "main|work|plain"
+
+static void inlined_functions_are_as_addr2line_has_them(void **state)
+{
+	static const char *const flags[] = {"-g -gdwarf-5",
+					    "-g -gdwarf-4",
+					    "-g -gdwarf-3",
+					    "-g1",
+					    "-g -gdwarf-5 -ffunction-sections -no-pie",
+					    "-g -gz=zlib"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		shell("${CC:-cc} -O2 %s -o c c.c && ${CXX:-c++} -O2 %s -o cxx cxx.cc", flags[i],
+		      flags[i]);
+		assert_int_equal(check_all("c", "c", FUNCTIONS), 4);
+		assert_true(check_all("cxx", "cxx", FUNCTIONS) >= 7);
+	}
+}
+
+/* binutils 2.40 does not read clang's ranges in DWARF 5. */
+static void with_clang_as_well(void **state)
+{
+	(void)state;
+	if (system("command -v clang >/dev/null") != 0)
+		SKIP("there is no clang");
+	shell("clang -O2 -g -gdwarf-4 -o c c.c && clang++ -O2 -g -gdwarf-4 -o cxx cxx.cc");
+	assert_int_equal(check_all("c", "c", FUNCTIONS), 4);
+	assert_true(check_all("cxx", "cxx", FUNCTIONS) >= 7);
+	if (system("command -v llvm-addr2line >/dev/null") != 0)
+		SKIP("there is no llvm-addr2line for DWARF 5");
+	shell("clang -O2 -g -gdwarf-5 -o c c.c && clang++ -O2 -g -gdwarf-5 -o cxx cxx.cc");
+	setenv("ADDR2LINE", "llvm-addr2line", 1);
+	assert_int_equal(check_all("c", "c", FUNCTIONS), 4);
+	assert_true(check_all("cxx", "cxx", FUNCTIONS) >= 7);
+	unsetenv("ADDR2LINE");
+}
+
+static void link_time_optimisation(void **state)
+{
+	(void)state;
+	shell("${CC:-cc} -O2 -g -flto -o c c.c");
+	assert_int_equal(check_all("c", "c", FUNCTIONS), 4);
+}
+
+static void separate_debug_files(void **state)
+{
+	struct dwarf *dwarf;
+
+	(void)state;
+	shell("${CC:-cc} -O2 -g -Wl,--build-id=none -o whole c.c && "
+	      "objcopy --only-keep-debug whole part.debug && cp whole part && strip part && "
+	      "objcopy --add-gnu-debuglink=part.debug part");
+	assert_int_equal(check_all("part", "whole", FUNCTIONS), 4);
+	shell("rm part.debug");
+	assert_int_equal(load("part", &dwarf), -ENOENT);
+	shell("${CC:-cc} -O2 -g -Wl,--build-id -o whole c.c && "
+	      "id=$(readelf -n whole | awk '/Build ID/ {print $3}') && rest=${id#??} && "
+	      "mkdir -p debug/.build-id/${id%%%%$rest} && "
+	      "objcopy --only-keep-debug whole debug/.build-id/${id%%%%$rest}/$rest.debug && "
+	      "strip -o part whole");
+	assert_int_equal(check_all("part", "whole", FUNCTIONS), 4);
+}
+
+static void debug_files_of_servers(void **state)
+{
+	char path[512];
+	struct dwarf *dwarf;
+
+	(void)state;
+	shell("rm -rf debug && ${CC:-cc} -O2 -g -Wl,--build-id -o whole c.c && "
+	      "objcopy --only-keep-debug whole served && strip -o part whole && mkdir -p bin && "
+	      "printf '#!/bin/sh\\necho \"$@\" >>%s/asked\\n"
+	      "test -f %s/served && echo %s/served\\n' >bin/debuginfod-find && "
+	      "chmod +x bin/debuginfod-find",
+	      folder, folder, folder);
+	snprintf(path, sizeof(path), "%s/bin:%s", folder, getenv("PATH"));
+	setenv("PATH", path, 1);
+	assert_int_equal(load("part", &dwarf), -ENOENT); /* nobody allowed it */
+	setenv("DEBUGINFOD_URLS", "", 1);
+	assert_int_equal(load("part", &dwarf), -ENOENT);
+	shell("test ! -e asked");
+
+	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:9", 1);
+	assert_int_equal(check_all("part", "whole", FUNCTIONS), 4);
+	shell("test \"$(cat asked)\" = \"debuginfo $(readelf -n part | "
+	      "awk '/Build ID/ {print $3}')\"");
+	shell("mv served x && ${CXX:-c++} -O2 -g -Wl,--build-id -o served cxx.cc");
+	assert_int_equal(load("part", &dwarf), -ENOENT); /* another program's */
+	shell("rm served && mkfifo served");
+	assert_int_equal(load("part", &dwarf), -ENOENT);
+	shell("printf '#!/bin/sh\\necho %s/x\\nsleep 60\\n' >bin/debuginfod-find", folder);
+	assert_int_equal(load("part", &dwarf), -ENOENT); /* killed */
+	shell("mv x served && printf '#!/bin/sh\\necho %s/served\\n' >bin/debuginfod-find", folder);
+	assert_int_equal(load("part", &dwarf), -ENOENT); /* not asked again */
+	unsetenv("DEBUGINFOD_URLS");
+}
+
+static void nothing_to_read(void **state)
+{
+	struct dwarf *dwarf;
+
+	(void)state;
+	shell("${CC:-cc} -O2 -g0 -Wl,--build-id=none -o none c.c");
+	assert_int_equal(load("none", &dwarf), -ENOENT);
+	assert_int_equal(load("c.c", &dwarf), -ENOEXEC);
+	assert_null(dwarf);
+}
+
+static void depth_is_bounded(void **state)
+{
+	const char *names[DWARF_MAX_DEPTH];
+	struct dwarf *dwarf;
+	size_t deepest = 0;
+
+	(void)state;
+	write_text("deep.cc", "volatile long sink;\n"
+			      "template <int N> struct C { __attribute__((always_inline)) static "
+			      "long f(long x) { sink += N; return C<N - 1>::f(x + sink); } };\n"
+			      "template <> struct C<0> { static long f(long x) { return x; } };\n"
+			      "int main(int n, char **) { return int(C<90>::f(n)); }\n");
+	shell("${CXX:-c++} -O2 -g -no-pie -o deep deep.cc");
+	assert_int_equal(load("deep", &dwarf), 0);
+	for (uint64_t at = 0x400000; at < 0x404000; at++) {
+		size_t count = dwarf_find(dwarf, at, names);
+
+		deepest = count > deepest ? count : deepest;
+	}
+	assert_int_equal(deepest, DWARF_MAX_DEPTH);
+	dwarf_free(dwarf);
+}
+
+/* ---- broken files ---- */
+
+struct section {
+	unsigned long offset, size;
+};
+
+static struct section section_of(const char *file, const char *name)
+{
+	struct section section = {0};
+	char command[512];
+	FILE *pipe;
+
+	snprintf(command, sizeof(command),
+		 "cd %s && readelf -SW %s | sed 's/^ *\\[ *[0-9]*\\] *//' | "
+		 "awk '$1 == \"%s\" {print $4, $5}'",
+		 folder, file, name);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	assert_int_equal(fscanf(pipe, "%lx %lx", &section.offset, &section.size), 2);
+	pclose(pipe);
+	return section;
+}
+
+static void ask_everywhere(const char *path)
+{
+	const char *names[DWARF_MAX_DEPTH];
+	struct dwarf *dwarf;
+	size_t bytes = 0;
+
+	if (load(path, &dwarf) != 0)
+		return;
+	for (uint64_t at = 0x401000; at < 0x401600; at += 3) {
+		size_t count = dwarf_find(dwarf, at, names);
+
+		assert_true(count <= DWARF_MAX_DEPTH);
+		for (size_t i = 0; i < count; i++)
+			bytes += names[i] ? strlen(names[i]) : 0;
+	}
+	assert_true(bytes < SIZE_MAX);
+	dwarf_free(dwarf);
+}
+
+static void mutate(const char *flags, uint64_t first_round, uint64_t rounds)
+{
+	static const char *const sections[] = {".debug_info", ".debug_abbrev", ".debug_str",
+					       ".debug_info", ".debug_rnglists"};
+	static unsigned char image[1 << 20], copy[1 << 20];
+	char path[256];
+	ssize_t size;
+	int fd;
+
+	shell("${CXX:-c++} -O2 %s -no-pie -o whole cxx.cc", flags);
+	snprintf(path, sizeof(path), "%s/whole", folder);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	size = read(fd, image, sizeof(image));
+	close(fd);
+	assert_true(size > 0 && size < (ssize_t)sizeof(image));
+	for (size_t s = 0; s < sizeof(sections) / sizeof(sections[0]); s++) {
+		bool old = strstr(flags, "dwarf-4") != NULL && s == 4;
+		struct section section = section_of("whole", old ? ".debug_ranges" : sections[s]);
+
+		for (uint64_t round = 0; round < rounds; round++) {
+			struct prng p = prng_round(first_round + s * rounds + round);
+			uint64_t changes = 1 + prng_below(&p, 8);
+			size_t length = (size_t)size;
+
+			memcpy(copy, image, length);
+			while (changes-- > 0) {
+				uint64_t at = section.offset + prng_below(&p, section.size);
+
+				copy[at] = prng_chance(&p, 30) ? 0xff : (unsigned char)prng_u64(&p);
+			}
+			if (prng_chance(&p, 5)) /* the rest of the section is gone */
+				memset(copy + section.offset + section.size / 2, 0,
+				       section.size - section.size / 2);
+			snprintf(path, sizeof(path), "%s/mutant", folder);
+			fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+			EXPECT(&p, write(fd, copy, length) == (ssize_t)length);
+			if (prng_chance(&p, 3))
+				EXPECT(&p, ftruncate(fd, (off_t)prng_below(&p, length)) == 0);
+			close(fd);
+			alarm(20); /* a mutant must not keep us */
+			ask_everywhere("mutant");
+			alarm(0);
+		}
+	}
+}
+
+static void broken_dwarf_costs_names_only(void **state)
+{
+	uint64_t rounds = unit_number("UNIT_ROUNDS", 2000);
+
+	(void)state;
+	mutate("-g -gdwarf-5", 0, rounds / 5);
+	mutate("-g -gdwarf-4", rounds, rounds / 5);
+}
+
+/* ---- through the symbolizer ---- */
+
+__attribute__((always_inline)) static inline uint64_t pc_inside(void)
+{
+	uint64_t pc;
+
+	__asm__ volatile("lea 0(%%rip), %0" : "=r"(pc));
+	return pc;
+}
+
+__attribute__((always_inline)) static inline uint64_t pc_further_inside(void)
+{
+	return pc_inside() + 0;
+}
+
+__attribute__((noinline)) static uint64_t pc_of_this(void)
+{
+	return pc_further_inside();
+}
+
+static void symbolizer_gives_chains(void **state)
+{
+	struct symbolizer *s = symbolizer_new();
+	const char *const *names, *const *again;
+	struct code_ref ref;
+
+	(void)state;
+	assert_non_null(s);
+	ref = symbolizer_locate(s, getpid(), pc_of_this());
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(symbolizer_names(s, ref, true, &names), 3);
+		assert_string_equal(names[0], "pc_of_this");
+		assert_string_equal(names[1], "pc_further_inside");
+		assert_string_equal(names[2], "pc_inside");
+	}
+	assert_int_equal(symbolizer_names(s, (struct code_ref){0}, true, &again), 1);
+	assert_string_equal(again[0], "[unknown]");
+	symbolizer_free(s);
+}
+
+static int enter(void **state)
+{
+	(void)state;
+	snprintf(folder, sizeof(folder), "/tmp/test_dwarf.XXXXXX");
+	if (!mkdtemp(folder))
+		return -1;
+	unsetenv("DEBUGINFOD_URLS"); /* the user's */
+	write_text("c.c", c_program);
+	write_text("cxx.cc", cxx_program);
+	return 0;
+}
+
+static int leave(void **state)
+{
+	(void)state;
+	shell("rm -rf %s", folder);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(inlined_functions_are_as_addr2line_has_them),
+		cmocka_unit_test(with_clang_as_well),
+		cmocka_unit_test(link_time_optimisation),
+		cmocka_unit_test(separate_debug_files),
+		cmocka_unit_test(debug_files_of_servers),
+		cmocka_unit_test(nothing_to_read),
+		cmocka_unit_test(depth_is_bounded),
+		cmocka_unit_test(broken_dwarf_costs_names_only),
+		cmocka_unit_test(symbolizer_gives_chains),
+	};
+
+	return cmocka_run_group_tests(tests, enter, leave);
+}
