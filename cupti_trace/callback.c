@@ -78,6 +78,19 @@ static void wait_for_buffers(struct tracer *tracer)
 		nanosleep(&pause, NULL);
 }
 
+/* The stack's id; how long it took is counted if somebody wants to know. */
+static uint32_t capture(struct tracer *tracer, const char *function)
+{
+	uint64_t start = tracer->verbose ? clock_now_ns() : 0;
+	uint32_t id = launch_stack_capture(&tracer->sink, function);
+
+	if (tracer->verbose) {
+		atomic_fetch_add(&tracer->captures, 1);
+		atomic_fetch_add(&tracer->capture_ns, clock_now_ns() - start);
+	}
+	return id;
+}
+
 static void on_launch(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		      const struct cupti_abi_callback_data *data)
 {
@@ -94,7 +107,7 @@ static void on_launch(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 	if (buffers_are_short(&tracer->buffers))
 		wait_for_buffers(tracer);
 	if (tracer->captures_stacks)
-		stack = launch_stack_capture(&tracer->sink, entry->name);
+		stack = capture(tracer, entry->name);
 	launch_log_add(&tracer->sink,
 		       &(struct gpu_event_launch){
 			       .correlation_id = data->correlation_id,

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <link.h>
 #include <poll.h>
 #include <signal.h>
@@ -336,6 +337,16 @@ static void stop_flusher(struct tracer *tracer)
 
 /* ---- end, fork, start ---- */
 
+static void tell_cost(struct tracer *tracer)
+{
+	uint64_t count = atomic_load(&tracer->captures);
+
+	if (count > 0)
+		tracer_notice(tracer, GPU_NOTICE_VERBOSE,
+			      "%" PRIu64 " launch stacks took %" PRIu64 " ns each", count,
+			      atomic_load(&tracer->capture_ns) / count);
+}
+
 static void on_exit_process(void)
 {
 	struct tracer *tracer = &the_tracer;
@@ -344,6 +355,7 @@ static void on_exit_process(void)
 		return;
 	stop_flusher(tracer);
 	tracer_flush(tracer, true);
+	tell_cost(tracer);
 	atomic_store(&tracer->on, false);
 	sink_goodbye(&tracer->sink);
 }

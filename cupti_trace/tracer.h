@@ -20,7 +20,8 @@ struct tracer {
 	_Atomic bool on;     /* hooks do nothing when false */
 	_Atomic pid_t owner; /* the process this state belongs to; another after fork */
 	bool verbose;
-	bool captures_stacks; /* launch stacks are taken here, not by probes */
+	bool captures_stacks;                  /* launch stacks are taken here, not by probes */
+	_Atomic uint64_t captures, capture_ns; /* what that cost; counted when verbose */
 	char pipe_path[CUPTI_API_PATH_MAX];
 	struct cupti_api api;
 	cupti_abi_subscriber subscriber;

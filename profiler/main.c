@@ -2,6 +2,8 @@
 /* profile: run a command, and write where its time went on CPU and GPU. */
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 #include "profiler/identity.h"
 #include "profiler/log.h"
@@ -56,12 +58,27 @@ static int write_profile(const struct options *o, struct collect *c, struct outp
 	return err;
 }
 
+/* What naming and writing cost, for those who ask (-v). */
+static void tell_cost(struct log *log, const struct timespec *start)
+{
+	struct rusage usage = {0};
+	struct timespec end;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	getrusage(RUSAGE_SELF, &usage);
+	log_verbose(log, "naming and writing took %.3f s; at most %ld MiB of memory were in use",
+		    (double)(end.tv_sec - start->tv_sec) +
+			    (double)(end.tv_nsec - start->tv_nsec) / 1e9,
+		    usage.ru_maxrss / 1024);
+}
+
 static int run(const struct options *o, struct log *log, const struct identity *identity,
 	       struct output *output)
 {
 	struct session *session = session_new(o, identity, log);
 	struct session_stats stats;
 	struct writer_result result;
+	struct timespec start;
 	int status, exit_status = 0, err;
 
 	if (!session) {
@@ -72,7 +89,9 @@ static int run(const struct options *o, struct log *log, const struct identity *
 	if (status == 0) {
 		stats = session_stats(session);
 		report_summary(log, o, &stats, session_first_malformed(session));
+		clock_gettime(CLOCK_MONOTONIC, &start);
 		err = write_profile(o, session_collect(session), output, &result);
+		tell_cost(log, &start);
 		if (err) {
 			log_error(log, "writing %s: %s", o->output, strerror(-err));
 			status = EXIT_PROFILER_FAILED;
