@@ -91,7 +91,8 @@ struct stack_python {
 	__u16 frame_owner; /* STACK_PYTHON_NO_OFFSET: none */
 	__u16 code_text;   /* a member that tells code objects at one address apart */
 	__u16 code_first_line;
-	__u32 padding;
+	__u16 text_hash; /* of what `code_text` points to */
+	__u16 padding;
 };
 
 /* One link of the chain of frames, as it is in memory; what could not be read is 0. */
@@ -101,6 +102,7 @@ struct stack_python_link {
 	__u64 code;
 	__u64 place;
 	__u64 text;
+	__u64 text_hash;
 	__u32 first_line;
 	__u32 owner;
 };
@@ -117,7 +119,7 @@ struct stack_snapshot {
 
 _Static_assert(sizeof(struct stack_event) == 32, "both sides must agree on the layout");
 _Static_assert(sizeof(struct stack_python) == 40, "both sides must agree on the layout");
-_Static_assert(sizeof(struct stack_python_link) == 32, "both sides must agree on the layout");
+_Static_assert(sizeof(struct stack_python_link) == 40, "both sides must agree on the layout");
 
 /* Counters that the BPF side keeps, read by the profiler at the end and for the status line. */
 struct stack_counters {

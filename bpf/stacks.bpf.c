@@ -251,6 +251,7 @@ static __always_inline void read_link(const struct stack_python *p, struct stack
 	link->owner = owner;
 	code = link->code & ~7ull; /* references may be tagged */
 	link->text = user_word(code + p->code_text);
+	link->text_hash = user_word(link->text + p->text_hash);
 	bpf_probe_read_user(&line, sizeof(line), (void *)(code + p->code_first_line));
 	link->first_line = line;
 }

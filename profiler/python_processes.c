@@ -177,6 +177,7 @@ static void make_layout(const struct python_image *image, uint64_t bias, struct 
 	out->frame_owner = o->frame_owner;
 	out->code_text = python_mark_text(o);
 	out->code_first_line = o->code_first_line;
+	out->text_hash = python_text_hash(o);
 }
 
 bool python_processes_map(struct python_processes *p, pid_t pid, const struct code_mapping *mapping,
@@ -325,7 +326,7 @@ static void take_links(const struct stack_snapshot *s, const struct python_offse
 		f->code = link->code & ~UINT64_C(7);
 		f->place =
 			o->place_form == PYTHON_PLACE_POINTER ? link->place : (uint32_t)link->place;
-		f->mark = python_mark(link->text, link->first_line);
+		f->mark = python_mark(link->text, link->text_hash, link->first_line);
 		f->is_entry = o->frame_form == PYTHON_FRAME_EACH ||
 			      (o->frame_form == PYTHON_FRAME_FLAG && link->owner);
 		stack->count++;

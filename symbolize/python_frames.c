@@ -49,14 +49,17 @@ static inline __attribute__((always_inline)) bool load_mark(const struct python_
 							    const struct python_offsets *o,
 							    uint64_t code, uint64_t *mark)
 {
-	uint64_t text;
+	uint64_t text, hash;
 	uint32_t line;
 
 	if (!is_object(code) ||
 	    !load(memory, direct, code + python_mark_text(o), &text, sizeof(text)) ||
 	    !load(memory, direct, code + o->code_first_line, &line, sizeof(line)))
 		return false;
-	*mark = python_mark(text, line);
+	if (!is_object(text) ||
+	    !load(memory, direct, text + python_text_hash(o), &hash, sizeof(hash)))
+		hash = 0;
+	*mark = python_mark(text, hash, line);
 	return true;
 }
 

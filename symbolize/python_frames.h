@@ -44,11 +44,20 @@ struct python_stack {
 void python_frames_read(const struct python_memory *memory, const struct python_offsets *offsets,
 			uint64_t thread, struct python_stack *stack);
 
-/* The mark of a code object, from the two members of it that python_mark_text and `first_line` say.
+/*
+ * The mark of a code object: the address of its name (the member that python_mark_text says), the
+ * hash that the name carries, and its first line. The hash tells names apart that came to lie at
+ * one address one after the other, as those of code that a program makes and drops in a loop do.
  */
-static inline uint64_t python_mark(uint64_t text, uint32_t first_line)
+static inline uint64_t python_mark(uint64_t text, uint64_t text_hash, uint32_t first_line)
 {
-	return text ^ (uint64_t)first_line << 48 ^ first_line;
+	return text ^ text_hash * 0x9e3779b97f4a7c15u ^ (uint64_t)first_line << 48 ^ first_line;
+}
+
+/* Where a str keeps its hash (PyASCIIObject, in all versions: behind its length). */
+static inline uint16_t python_text_hash(const struct python_offsets *offsets)
+{
+	return (uint16_t)(offsets->text_length + 8);
 }
 
 /* The offset of the first of them. */

@@ -18,6 +18,7 @@
 #include <internal/pycore_runtime.h>
 #endif
 #include <internal/pycore_pystate.h>
+#include "symbolize/python_frames.h"
 #include "symbolize/python_offsets.h"
 
 static int wrong;
@@ -103,6 +104,7 @@ int main(void)
 #endif
 	CHECK(object_type, PyObject, ob_type);
 	CHECK(text_length, PyASCIIObject, length);
+	check("text_hash", python_text_hash(&o), offsetof(PyASCIIObject, hash));
 	CHECK(text_state, PyASCIIObject, state);
 	CHECK_VALUE(text_ascii_data, sizeof(PyASCIIObject));
 	CHECK_VALUE(text_wide_data, sizeof(PyCompactUnicodeObject));
