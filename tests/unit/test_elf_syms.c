@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #include "symbolize/elf_syms.h"
+#include "unit.h"
 
 static char folder[128];
 
@@ -321,7 +322,7 @@ static void test_mini_debuginfo(void **state)
 	(void)state;
 	write_text("program.c", program);
 	if (system("which xz >/dev/null 2>&1") != 0)
-		skip();
+		SKIP("xz is not installed");
 	shell("${CC:-cc} -O1 -fPIC -shared program.c -o m.so && objcopy --only-keep-debug m.so "
 	      "m.mini &&"
 	      " objcopy -S m.mini m.mini --keep-symbol=hidden 2>/dev/null; xz -kf m.mini &&"
@@ -343,7 +344,7 @@ static void test_vdso_from_memory(void **state)
 
 	(void)state;
 	if (!image)
-		skip();
+		SKIP("this process has no vDSO (valgrind hides it)");
 	size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
 	assert_int_equal(elf_syms_load_memory(image, size, &syms), 0);
 	for (uint64_t offset = 0; offset < size; offset++) {
