@@ -95,6 +95,7 @@ as_tester()
 	{ cat /etc/passwd; echo 'tester:x:4242:4242::/home/tester:/bin/sh'; } >passwd
 	{ cat /etc/group; printf '%s\n' tester:x:4242: first:x:4243:tester second:x:4244:tester \
 		other:x:4245:; } >group
+	unshare -m true 2>/dev/null || skip 'mount namespaces cannot be made here'
 	run_command unshare -m sh -ec '
 		mount --bind passwd /etc/passwd
 		mount --bind group /etc/group
@@ -177,6 +178,7 @@ as_tester()
 @test "TMPDIR on a file system without execution: another place is taken" {
 	needs_command unshare
 	mkdir noexec
+	unshare -m true 2>/dev/null || skip 'mount namespaces cannot be made here'
 	run_command unshare -m sh -ec 'mount -t tmpfs -o noexec none noexec
 		TMPDIR=$PWD/noexec "$@"; ls -A noexec' sh \
 		"$profile" -gpu-only -o out.folded "$workloads/launches" 10
@@ -189,6 +191,7 @@ as_tester()
 	needs_command unshare
 	mkdir noexec
 	cp "$profile" .
+	unshare -m true 2>/dev/null || skip 'mount namespaces cannot be made here'
 	run_command unshare -m sh -ec '
 		for d in noexec /var/tmp /dev/shm /run; do mount -t tmpfs -o noexec none $d; done
 		cd /; work=$OLDPWD; mkdir -p "$1"; mount --rbind "$work" "$1"
