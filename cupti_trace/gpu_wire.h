@@ -55,6 +55,12 @@
 int gpu_wire_encode(const struct gpu_event *event, char *buffer, size_t size);
 
 /*
+ * Length of the valid UTF-8 sequence at `s` (1 to 4), or 0: overlong forms, surrogates and values
+ * past U+10FFFF are invalid (RFC 3629). Stops at the terminating NUL.
+ */
+size_t gpu_wire_utf8_length(const unsigned char *s);
+
+/*
  * Reads one line (without its '\n'; need not be NUL-terminated) into `event`. Strings are stored in
  * `decoder` and are valid until its next use. 0, -EBADMSG, or -ENOMEM.
  */

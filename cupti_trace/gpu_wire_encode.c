@@ -72,11 +72,7 @@ static void put_array(struct line *l, const char *key, const uint64_t *values, s
 	put_bytes(l, "]", 1);
 }
 
-/*
- * Length of the valid UTF-8 sequence at s (1..4), or 0: overlong forms, surrogates and values past
- * U+10FFFF are invalid (RFC 3629). Stops at the terminating NUL.
- */
-static size_t utf8_length(const unsigned char *s)
+size_t gpu_wire_utf8_length(const unsigned char *s)
 {
 	size_t n = s[0] < 0x80                   ? 1
 		   : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
@@ -127,7 +123,7 @@ static void put_string(struct line *l, const char *key, const char *text, size_t
 	put_bytes(l, "\"", 1);
 	while (*s) {
 		char escaped[6];
-		size_t length = utf8_length(s);
+		size_t length = gpu_wire_utf8_length(s);
 		size_t n = escape(s, length, escaped);
 
 		if (written + n > limit)

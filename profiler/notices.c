@@ -2,6 +2,7 @@
 #include "profiler/notices.h"
 
 #include <string.h>
+#include "cupti_trace/gpu_wire.h"
 
 #define SHOWN_MAX 1000
 
@@ -17,15 +18,8 @@ void notices_init(struct notices *n, struct log *log)
  */
 static size_t shown_length(const unsigned char *s)
 {
-	size_t n = s[0] < 0x80                   ? 1
-		   : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-		   : (s[0] & 0xf0) == 0xe0       ? 3
-		   : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-						 : 0;
+	size_t n = gpu_wire_utf8_length(s);
 
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
 	if (s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0))
 		return 0;
 	return n;
