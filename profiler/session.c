@@ -232,6 +232,15 @@ struct session *session_new(const struct options *options, const struct identity
 	return NULL;
 }
 
+/* Those that came while the profile was written: unblocked, they would change the exit status. */
+static void discard_signals(int fd)
+{
+	struct signalfd_siginfo info;
+
+	while (read(fd, &info, sizeof(info)) == sizeof(info))
+		;
+}
+
 void session_free(struct session *s)
 {
 	if (!s)
@@ -246,8 +255,10 @@ void session_free(struct session *s)
 	collect_release(&s->collect);
 	if (s->epoll >= 0)
 		close(s->epoll);
-	if (s->signals >= 0)
+	if (s->signals >= 0) {
+		discard_signals(s->signals);
 		close(s->signals);
+	}
 	if (s->mask_changed)
 		sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
 	free(s->stacks);

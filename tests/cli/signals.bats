@@ -80,26 +80,37 @@ signals_taken()
 
 @test "Ctrl-C at a terminal reaches the command once" {
 	needs_command script
-	cat >work <<-'END'
-		trap 'echo interrupted >>interrupts' INT
-		echo ready >ready
-		until [ -e interrupts ]; do sleep 0.01; done
-		sleep 0.3
-		exit 42
-	END
 	mkfifo keyboard
 	status=0
-	timeout -k 5 "$patience" script -qec "'$profile' -o out.folded bash work" /dev/null \
+	timeout -k 5 "$patience" \
+		script -qec "'$profile' -o out.folded '$workloads/exits' count-int" /dev/null \
 		<keyboard >stdout 2>stderr 3>&- &
 	local terminal=$!
 	exec 9>keyboard
-	wait_until test -e ready
+	wait_until grep -qs ready stdout
 	printf '\003' >&9
 	wait "$terminal" || status=$?
 	exec 9>&-
 	expect_status 42
-	expect interrupts <<<interrupted
+	expect_line stdout 'interrupts 1.?$'
 	expect_line stdout 'Wrote '
+}
+
+@test "SIGINT while the profile is written changes nothing" {
+	mkfifo out.folded
+	exec 8<>out.folded
+	# a full pipe: the profiler stays at its last step until somebody reads
+	timeout 1 dd if=/dev/zero bs=4096 status=none >&8 || true
+	start_profile -gpu-only --unit ns -o out.folded "$workloads/launches" 40
+	wait_until grep -qs '^Correlation: ' stderr
+	kill -INT "$pid"
+	exec 7<out.folded 8>&-
+	tr -d '\0' <&7 >got
+	exec 7>&-
+	finish_profile
+	expect_status 0
+	expect_line stderr '^Wrote '
+	expect_equal ns "$(weight_of got)" 40000
 }
 
 @test "a status line at a terminal, none elsewhere" {

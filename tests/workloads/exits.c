@@ -7,6 +7,8 @@
  *   sleep	print "ready", sleep until a signal ends it
  *   ignore-int	the same, but SIGINT is ignored and SIGTERM ends it with status 7
  *   _exit	_exit(5) without running exit handlers
+ *   count-int	print "ready", wait for SIGINT and a moment for a second one, print how many came;
+ *		status 42
  *   self	print argv, environment, directory, ids, umask, signals, limits, descriptors
  *
  * "self" prints nothing that differs from run to run by itself (no pid, no time), so that the
@@ -125,6 +127,26 @@ static _Noreturn void sleep_for_ever(void)
 		pause();
 }
 
+static int count_interrupts(void)
+{
+	const struct timespec moment = {0, 300000000};
+	siginfo_t info;
+	sigset_t set;
+	int count = 0;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	puts("ready");
+	fflush(stdout);
+	if (sigwaitinfo(&set, &info) == SIGINT)
+		count++;
+	while (sigtimedwait(&set, &info, &moment) == SIGINT)
+		count++;
+	printf("interrupts %d\n", count);
+	return 42;
+}
+
 static int send_self(int signal)
 {
 	struct rlimit no_core = {0, 0};
@@ -158,10 +180,13 @@ int main(int argc, char **argv)
 		sigaction(SIGTERM, &term, NULL);
 		sleep_for_ever();
 	}
+	if (strcmp(mode, "count-int") == 0)
+		return count_interrupts();
 	if (strcmp(mode, "self") == 0)
 		return print_self(argc, argv);
 	fprintf(stderr,
-		"usage: %s STATUS|segv|abort|kill|_exit|sleep|ignore-int|self [ARGUMENTS]\n",
+		"usage: %s STATUS|segv|abort|kill|_exit|sleep|ignore-int|count-int|self "
+		"[ARGUMENTS]\n",
 		argv[0]);
 	return 100;
 }
