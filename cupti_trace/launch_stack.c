@@ -11,7 +11,7 @@
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/unwind.h"
 
-#define THREAD_SLOTS 512
+#define THREAD_SLOTS 512 /* in sets of four, a cache line each */
 
 struct known_stack {
 	uint64_t hash; /* 0: free */
@@ -36,7 +36,7 @@ static _Atomic uint32_t generation = 1;
 
 static __thread struct {
 	uint32_t generation;
-	struct known_stack slots[THREAD_SLOTS];
+	struct known_stack slots[THREAD_SLOTS] __attribute__((aligned(64)));
 } thread_cache;
 
 static int read_counts(struct dl_phdr_info *info, size_t size, void *data)
@@ -184,16 +184,38 @@ static uint32_t find_id(struct sink *sink, uint64_t hash, const char *function,
 	return id;
 }
 
+/* Both halves of the product: each bit of the result depends on all of both. */
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 static uint64_t hash_stack(const char *function, const struct captured *stack)
 {
-	uint64_t h = (uint64_t)(uintptr_t)function * 0x9e3779b97f4a7c15u;
+	uint64_t h = (uint64_t)(uintptr_t)function ^ 0x9e3779b97f4a7c15u;
+	const uint64_t *pcs = stack->native.pcs;
+	uint32_t count = stack->native.count, i;
 
-	for (uint32_t i = 0; i < stack->native.count; i++) {
-		h = (h ^ stack->native.pcs[i]) * 0x9e3779b97f4a7c15u;
-		h ^= h >> 32;
-	}
+	/* two at a time: each step waits for the one before */
+	for (i = 0; i + 1 < count; i += 2)
+		h = fold(h ^ pcs[i], pcs[i + 1] ^ 0xa0761d6478bd642fu);
+	if (i < count)
+		h = fold(h ^ pcs[i], 0xe7037ed1a0b428dbu);
 	h = python_stack_hash(h, &stack->python);
 	return h ? h : 1;
+}
+
+/* The place of a stack in the thread's cache: its own, or the one that gives way to it. */
+static struct known_stack *thread_slot(uint64_t hash)
+{
+	struct known_stack *set = &thread_cache.slots[(hash >> 40) % THREAD_SLOTS & ~3u];
+
+	for (uint32_t i = 0; i < 4; i++)
+		if (set[i].hash == hash || set[i].hash == 0)
+			return &set[i];
+	return &set[hash >> 32 & 3];
 }
 
 uint32_t launch_stack_capture(struct sink *sink, const char *function)
@@ -212,7 +234,7 @@ uint32_t launch_stack_capture(struct sink *sink, const char *function)
 		memset(&thread_cache, 0, sizeof(thread_cache));
 		thread_cache.generation = now;
 	}
-	slot = &thread_cache.slots[(hash >> 40) % THREAD_SLOTS];
+	slot = thread_slot(hash);
 	if (slot->hash != hash) {
 		slot->id = find_id(sink, hash, function, &stack);
 		slot->hash = hash;

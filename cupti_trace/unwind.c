@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "cupti_trace/frame_memo.h"
 #include "symbolize/cfi.h"
 
 #define CACHE_SLOTS 65536u /* a power of two; 1 MiB */
@@ -22,6 +23,7 @@ enum row_kind {
 	ROW_NONE = 0, /* the slot is empty */
 	ROW_RSP,      /* CFA = rsp + offset */
 	ROW_RBP,      /* CFA = rbp + offset */
+	ROW_AT_RBP,   /* CFA = the word at rbp + offset; rbp's place counts from rbp */
 	ROW_OUTERMOST,
 	ROW_FRAME_POINTER, /* no table: by the frame pointer, if that leads anywhere */
 	ROW_FULL,          /* needs the whole machinery each time */
@@ -39,6 +41,8 @@ struct slot {
 
 /* Shared by all threads of the process; see unwind.h. */
 static struct slot cache[CACHE_SLOTS];
+/* Changes when rows are forgotten; threads' memos of an older one are not believed. */
+static _Atomic uint32_t generation;
 
 static uint32_t slot_of(uint64_t pc)
 {
@@ -92,7 +96,7 @@ void unwind_forget(void)
 		atomic_store_explicit(&cache[i].row, 0, memory_order_relaxed);
 		atomic_store_explicit(&cache[i].pc, 0, memory_order_relaxed);
 	}
-	atomic_thread_fence(memory_order_seq_cst);
+	atomic_fetch_add(&generation, 1);
 }
 
 /* ---- tables ---- */
@@ -204,6 +208,11 @@ bool unwind_find_table(uint64_t pc, struct cfi_table *table)
 
 static uint64_t look_up(uint64_t pc, struct cfi_row *full)
 {
+	static const enum row_kind kinds[] = {
+		[CFI_CFA_RSP] = ROW_RSP,
+		[CFI_CFA_RBP] = ROW_RBP,
+		[CFI_CFA_AT_RBP] = ROW_AT_RBP,
+	};
 	struct cfi_simple_row simple;
 	struct cfi_table table;
 
@@ -213,7 +222,7 @@ static uint64_t look_up(uint64_t pc, struct cfi_row *full)
 		return pack(ROW_FULL, 0, 0);
 	if (simple.is_outermost)
 		return pack(ROW_OUTERMOST, 0, 0);
-	return pack(simple.from_rbp ? ROW_RBP : ROW_RSP, simple.cfa_offset, simple.rbp_offset);
+	return pack(kinds[simple.cfa_form], simple.cfa_offset, simple.rbp_offset);
 }
 
 /* ---- the stack's memory ---- */
@@ -287,25 +296,42 @@ static bool copy_stack(struct memory *m, uint64_t sp)
 
 struct walk {
 	struct memory memory;
+	struct frame_memo *memo;        /* NULL: none for this stack */
 	bool interrupted;               /* the pc is where a signal came, not a return address */
 	struct cfi_registers registers; /* of the frame being left; see `exact` */
+	uint64_t rbp_at;                /* where rbp's value was read; 0: not from the stack */
 	bool exact;                     /* registers other than rsp, rbp, pc are right too */
 };
+
+/* What a packed row says of offsets. */
+static int32_t cfa_offset_of(uint64_t row)
+{
+	return (int32_t)(uint32_t)row;
+}
+
+static int16_t rbp_offset_of(uint64_t row)
+{
+	return (int16_t)(uint16_t)(row >> 32);
+}
 
 /* One step by a simple row. False when the stack leads no further. */
 static bool step_simple(struct walk *w, uint64_t row)
 {
 	enum row_kind kind = (enum row_kind)(row >> 56);
-	int16_t rbp_offset = (int16_t)(uint16_t)(row >> 32);
 	uint64_t *value = w->registers.value;
-	uint64_t base = value[kind == ROW_RBP ? CFI_RBP : CFI_RSP];
-	uint64_t cfa = base + (uint64_t)(int64_t)(int32_t)(uint32_t)row;
+	uint64_t rbp_base, base = value[kind == ROW_RSP ? CFI_RSP : CFI_RBP];
+	uint64_t cfa = base + (uint64_t)(int64_t)cfa_offset_of(row);
 
+	if (kind == ROW_AT_RBP && !read_word(&w->memory, cfa, &cfa))
+		return false;
 	if (cfa <= value[CFI_RSP] || !read_word(&w->memory, cfa - 8, &value[CFI_PC]))
 		return false;
-	if (rbp_offset > CFI_RBP_UNDEFINED &&
-	    !read_word(&w->memory, cfa + (uint64_t)(int64_t)rbp_offset, &value[CFI_RBP]))
-		return false;
+	if (rbp_offset_of(row) > CFI_RBP_UNDEFINED) {
+		rbp_base = kind == ROW_AT_RBP ? base : cfa;
+		w->rbp_at = rbp_base + (uint64_t)(int64_t)rbp_offset_of(row);
+		if (!read_word(&w->memory, w->rbp_at, &value[CFI_RBP]))
+			return false;
+	}
 	value[CFI_RSP] = cfa;
 	w->exact = false; /* rbx, r12..r15 were not followed */
 	return true;
@@ -321,6 +347,7 @@ static bool step_frame_pointer(struct walk *w)
 	value[CFI_RSP] = rbp + 16;
 	value[CFI_RBP] = saved;
 	value[CFI_PC] = pc;
+	w->rbp_at = rbp;
 	w->exact = false;
 	return true;
 }
@@ -337,54 +364,132 @@ static bool step_full(struct walk *w, uint64_t pc)
 	if (!w->exact)
 		w->registers.known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC;
 	w->interrupted = row.is_signal_frame;
+	w->rbp_at = 0;
 	return cfi_apply(&row, &w->registers, read_for_cfi, &w->memory) == 0 &&
 	       w->registers.value[CFI_RSP] > sp;
 }
 
+/* The row of the code at `at`, from the table of all threads or a look-up. */
+static uint64_t find_row(uint64_t at)
+{
+	uint64_t row = cache_get(at);
+	struct cfi_row full;
+
+	if (!row) {
+		row = look_up(at, &full);
+		cache_put(at, row);
+	}
+	return row;
+}
+
+/* The walk is at `node` after following the memo. */
+static void arrive(struct walk *w, const struct frame_state *state)
+{
+	uint64_t *value = w->registers.value;
+
+	if (state->pc == value[CFI_PC] && state->rsp == value[CFI_RSP])
+		return; /* where it was */
+	value[CFI_PC] = state->pc;
+	value[CFI_RSP] = state->rsp;
+	w->rbp_at = state->rbp_at;
+	read_word(&w->memory, w->rbp_at, &value[CFI_RBP]);
+	w->exact = false;
+}
+
+/*
+ * Has the memo say as much as it knows from here on. Returns the node of the frame the walk is at
+ * then, 0 if it is none's; `from` is the node of the frame before.
+ */
+static uint32_t recall(struct walk *w, uint32_t from, struct unwind_stack *stack)
+{
+	struct frame_state state = {.pc = w->registers.value[CFI_PC],
+				    .rsp = w->registers.value[CFI_RSP],
+				    .rbp_at = w->rbp_at};
+	uint32_t node;
+
+	if (!w->memo || w->interrupted || state.rbp_at == 0)
+		return 0;
+	node = frame_memo_node(w->memo, &state);
+	if (from)
+		frame_memo_set_next(w->memo, from, node);
+	if (!node)
+		return 0;
+	node = frame_memo_follow(w->memo, node, stack->pcs, &stack->count, UNWIND_MAX_FRAMES,
+				 &state);
+	arrive(w, &state);
+	return node;
+}
+
+static void note_rule(struct walk *w, uint32_t node, uint64_t row)
+{
+	static const enum frame_rule rules[] = {
+		[ROW_RSP] = FRAME_BY_RSP,           [ROW_RBP] = FRAME_BY_RBP,
+		[ROW_AT_RBP] = FRAME_AT_RBP,        [ROW_OUTERMOST] = FRAME_OUTERMOST,
+		[ROW_FRAME_POINTER] = FRAME_BY_RBP, [ROW_FULL] = FRAME_UNKNOWN,
+	};
+	enum row_kind kind = (enum row_kind)(row >> 56);
+
+	if (node)
+		frame_memo_set_rule(w->memo, node, rules[kind],
+				    kind == ROW_FRAME_POINTER ? 16 : cfa_offset_of(row),
+				    rbp_offset_of(row));
+}
+
+static bool step(struct walk *w, uint64_t row, uint64_t at)
+{
+	switch ((enum row_kind)(row >> 56)) {
+	case ROW_RSP:
+	case ROW_RBP:
+	case ROW_AT_RBP:
+		return step_simple(w, row);
+	case ROW_FULL:
+		return step_full(w, at);
+	default:
+		return step_frame_pointer(w);
+	}
+}
+
 static void walk(struct walk *w, struct unwind_stack *stack)
 {
+	uint32_t node = 0;
+
 	while (stack->count < UNWIND_MAX_FRAMES) {
-		uint64_t pc = w->registers.value[CFI_PC], at = w->interrupted ? pc : pc - 1, row;
-		bool moved;
+		uint64_t pc = w->registers.value[CFI_PC], at, row;
 
 		if (pc == 0) {
 			stack->is_whole = true; /* clone's and makecontext's stacks end in a zero */
 			return;
 		}
 		stack->pcs[stack->count++] = pc;
-		w->interrupted = false;
-		/* a return address may lie behind the end of its function */
-		row = cache_get(at);
-		if (!row) {
-			struct cfi_row full;
-
-			row = look_up(at, &full);
-			cache_put(at, row);
-		}
-		switch ((enum row_kind)(row >> 56)) {
-		case ROW_RSP:
-		case ROW_RBP:
-			moved = step_simple(w, row);
-			break;
-		case ROW_OUTERMOST:
+		node = recall(w, node, stack);
+		if (node && frame_memo_is_outermost(w->memo, node)) {
 			stack->is_whole = true;
 			return;
-		case ROW_FULL:
-			moved = step_full(w, at);
-			break;
-		default:
-			moved = step_frame_pointer(w);
-			break;
 		}
-		if (!moved)
+		/* a return address may lie behind the end of its function */
+		at = w->registers.value[CFI_PC] - !w->interrupted;
+		w->interrupted = false;
+		row = find_row(at);
+		note_rule(w, node, row);
+		if (row >> 56 == ROW_OUTERMOST) {
+			stack->is_whole = true;
+			return;
+		}
+		if (row >> 56 == ROW_FULL)
+			node = 0;
+		if (!step(w, row, at))
 			return;
 	}
 }
+
+/* The memo is not made for a launch from a handler of a signal that came inside a walk. */
+static __thread bool walking;
 
 __attribute__((noinline)) void unwind_own_stack(struct unwind_stack *stack)
 {
 	struct walk w = {.exact = false};
 	uint64_t rbp = (uint64_t)(uintptr_t)__builtin_frame_address(0), *value;
+	bool nested = walking;
 
 	stack->count = 0;
 	stack->is_whole = false;
@@ -396,11 +501,17 @@ __attribute__((noinline)) void unwind_own_stack(struct unwind_stack *stack)
 	memcpy(&value[CFI_RBP], (const void *)(uintptr_t)rbp, 8);
 	memcpy(&value[CFI_PC], (const void *)(uintptr_t)(rbp + 8), 8);
 	value[CFI_RSP] = rbp + 16;
+	w.rbp_at = rbp;
 	w.registers.known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC;
-	if (rbp >= own_stack.low && rbp < own_stack.high)
+	walking = true;
+	if (rbp >= own_stack.low && rbp < own_stack.high) {
 		w.memory =
 			(struct memory){rbp, own_stack.high, (const unsigned char *)(uintptr_t)rbp};
-	else if (!copy_stack(&w.memory, rbp))
-		return;
-	walk(&w, stack);
+		if (!nested)
+			w.memo = frame_memo_of_thread(own_stack.high, atomic_load(&generation));
+		walk(&w, stack);
+	} else if (copy_stack(&w.memory, rbp)) {
+		walk(&w, stack);
+	}
+	walking = nested;
 }

@@ -96,13 +96,22 @@ int cfi_apply(const struct cfi_row *row, struct cfi_registers *registers, cfi_re
 	      void *context);
 
 /*
- * The form nearly all rows have: CFA from rsp or rbp, return address just below it, rbp saved at a
- * fixed place or unchanged. It fits a cache and is applied in a few instructions.
+ * The forms nearly all rows have: return address just below the CFA, rbp saved at a fixed place or
+ * unchanged. They fit a cache and are applied in a few instructions.
  */
+enum cfi_cfa_form {
+	CFI_CFA_RSP, /* rsp + cfa_offset */
+	CFI_CFA_RBP, /* rbp + cfa_offset */
+	/* the word at rbp + cfa_offset, and rbp is saved at rbp + rbp_offset: how compilers
+	 * describe functions that align their frame and keep the caller's end of it (DW_OP_breg6,
+	 * deref) */
+	CFI_CFA_AT_RBP,
+};
+
 struct cfi_simple_row {
 	int32_t cfa_offset;
 	int16_t rbp_offset;   /* from the CFA; CFI_RBP_SAME, CFI_RBP_UNDEFINED */
-	uint8_t from_rbp;     /* else from rsp */
+	uint8_t cfa_form;     /* enum cfi_cfa_form */
 	uint8_t is_outermost; /* no caller */
 };
 #define CFI_RBP_SAME INT16_MIN

@@ -365,6 +365,47 @@ int cfi_apply(const struct cfi_row *row, struct cfi_registers *registers, cfi_re
 	return 0;
 }
 
+/* A signed LEB128 number that is all of the bytes but for a `tail` (DWARF 5, 7.6). */
+static bool read_offset(const uint8_t *bytes, size_t size, size_t tail, int64_t *value)
+{
+	uint64_t result = 0;
+	unsigned int shift = 0;
+
+	for (size_t i = 0; i < size && shift < 63; i++) {
+		result |= (uint64_t)(bytes[i] & 0x7f) << shift;
+		shift += 7;
+		if (bytes[i] & 0x80)
+			continue;
+		if (bytes[i] & 0x40)
+			result |= ~UINT64_C(0) << shift;
+		*value = (int64_t)result;
+		return i + 1 + tail == size;
+	}
+	return false;
+}
+
+/* CFA by "DW_OP_breg6 k; DW_OP_deref", rbp by "DW_OP_breg6 m". */
+static bool simplify_aligned(const struct cfi_row *row, struct cfi_simple_row *simple)
+{
+	const uint8_t breg_rbp = 0x70 + CFI_RBP, deref = 0x06;
+	const struct cfi_rule *rbp = &row->rules[CFI_RBP];
+	size_t size = row->cfa_expression_size;
+	int64_t cfa_offset, rbp_offset;
+
+	if (size < 3 || row->cfa_expression[0] != breg_rbp ||
+	    row->cfa_expression[size - 1] != deref || rbp->kind != CFI_EXPRESSION ||
+	    rbp->expression_size < 2 || rbp->expression[0] != breg_rbp ||
+	    !read_offset(row->cfa_expression + 1, size - 1, 1, &cfa_offset) ||
+	    !read_offset(rbp->expression + 1, rbp->expression_size - 1u, 0, &rbp_offset) ||
+	    cfa_offset != (int32_t)cfa_offset || rbp_offset <= CFI_RBP_UNDEFINED ||
+	    rbp_offset > INT16_MAX)
+		return false;
+	simple->cfa_form = CFI_CFA_AT_RBP;
+	simple->cfa_offset = (int32_t)cfa_offset;
+	simple->rbp_offset = (int16_t)rbp_offset;
+	return true;
+}
+
 bool cfi_simplify(const struct cfi_row *row, struct cfi_simple_row *simple)
 {
 	const struct cfi_rule *pc = &row->rules[CFI_PC], *rbp = &row->rules[CFI_RBP];
@@ -374,9 +415,12 @@ bool cfi_simplify(const struct cfi_row *row, struct cfi_simple_row *simple)
 		simple->is_outermost = 1;
 		return true;
 	}
-	if (row->cfa_is_expression || row->is_signal_frame || pc->kind != CFI_OFFSET ||
-	    pc->offset != -8 || row->rules[CFI_RSP].kind != CFI_SAME ||
-	    (row->cfa_register != CFI_RSP && row->cfa_register != CFI_RBP))
+	if (row->is_signal_frame || pc->kind != CFI_OFFSET || pc->offset != -8 ||
+	    row->rules[CFI_RSP].kind != CFI_SAME)
+		return false;
+	if (row->cfa_is_expression)
+		return simplify_aligned(row, simple);
+	if (row->cfa_register != CFI_RSP && row->cfa_register != CFI_RBP)
 		return false;
 	if (rbp->kind == CFI_SAME)
 		simple->rbp_offset = CFI_RBP_SAME;
@@ -387,7 +431,7 @@ bool cfi_simplify(const struct cfi_row *row, struct cfi_simple_row *simple)
 		simple->rbp_offset = (int16_t)rbp->offset;
 	else
 		return false;
-	simple->from_rbp = row->cfa_register == CFI_RBP;
+	simple->cfa_form = row->cfa_register == CFI_RBP ? CFI_CFA_RBP : CFI_CFA_RSP;
 	simple->cfa_offset = row->cfa_offset;
 	return true;
 }

@@ -103,6 +103,50 @@ static void compare_register(const struct cfi_row *row, Dwarf_Frame *frame, int 
 	}
 }
 
+/* Memory in which every word differs. */
+static bool read_scrambled(void *context, uint64_t address, uint64_t *value)
+{
+	(void)context;
+	*value = (address * 0x9e3779b97f4a7c15u >> 20) & ~7u;
+	return true;
+}
+
+/* Where the caller's rsp, rbp and pc are by a simple row; the reading of rules of its own. */
+static void apply_simple(const struct cfi_simple_row *row, uint64_t *rsp, uint64_t *rbp,
+			 uint64_t *pc)
+{
+	uint64_t base = row->cfa_form == CFI_CFA_RSP ? *rsp : *rbp;
+	uint64_t cfa = base + (uint64_t)(int64_t)row->cfa_offset;
+
+	if (row->cfa_form == CFI_CFA_AT_RBP)
+		read_scrambled(NULL, cfa, &cfa);
+	else
+		base = cfa;
+	if (row->rbp_offset > CFI_RBP_UNDEFINED)
+		read_scrambled(NULL, base + (uint64_t)(int64_t)row->rbp_offset, rbp);
+	read_scrambled(NULL, cfa - 8, pc);
+	*rsp = cfa;
+}
+
+/* A row that has a simple form means the same in it. */
+static void compare_simple(const struct cfi_row *row)
+{
+	struct cfi_registers r = {.known = (1u << CFI_REGISTERS) - 1};
+	uint64_t rsp = 0x7000, rbp = 0x8000, pc = 0x4000;
+	struct cfi_simple_row simple;
+
+	if (!cfi_simplify(row, &simple) || simple.is_outermost)
+		return;
+	r.value[CFI_RSP] = rsp;
+	r.value[CFI_RBP] = rbp;
+	assert_int_equal(cfi_apply(row, &r, read_scrambled, NULL), 0);
+	apply_simple(&simple, &rsp, &rbp, &pc);
+	assert_int_equal(r.value[CFI_RSP], rsp);
+	assert_int_equal(r.value[CFI_PC], pc);
+	if (r.known & 1u << CFI_RBP)
+		assert_int_equal(r.value[CFI_RBP], rbp);
+}
+
 static void compare_at(struct oracle *o, uint64_t offset)
 {
 	uint64_t address = offset + o->offset_to_address;
@@ -123,6 +167,7 @@ static void compare_at(struct oracle *o, uint64_t offset)
 	compare_register(&row, frame, CFI_RBX);
 	compare_register(&row, frame, CFI_R12);
 	compare_register(&row, frame, CFI_R15);
+	compare_simple(&row);
 	free(frame);
 }
 
@@ -289,6 +334,64 @@ static void a_plt_expression(void **state)
 	assert_int_equal(r.value[CFI_PC], 22);
 }
 
+/* What GCC writes of a function that aligns its frame: CFA from a word below rbp. */
+static void an_aligned_frame_is_simple(void **state)
+{
+	static const uint8_t cfa[] = {0x76, 0x58, 0x06}, rbp[] = {0x76, 0x00};
+	static const uint8_t far_cfa[] = {0x76, 0x80, 0x80, 0x7f, 0x06};
+	struct cfi_row row = {
+		.cfa_is_expression = true, .cfa_expression = cfa, .cfa_expression_size = 3};
+	struct cfi_simple_row simple;
+
+	(void)state;
+	row.rules[CFI_PC] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = -8};
+	row.rules[CFI_RBP] =
+		(struct cfi_rule){.kind = CFI_EXPRESSION, .expression = rbp, .expression_size = 2};
+	assert_true(cfi_simplify(&row, &simple));
+	assert_int_equal(simple.cfa_form, CFI_CFA_AT_RBP);
+	assert_int_equal(simple.cfa_offset, -40);
+	assert_int_equal(simple.rbp_offset, 0);
+	compare_simple(&row);
+	row.cfa_expression = far_cfa;
+	row.cfa_expression_size = sizeof(far_cfa);
+	assert_true(cfi_simplify(&row, &simple));
+	assert_int_equal(simple.cfa_offset, -16384);
+	compare_simple(&row);
+}
+
+static void other_expressions_are_not_simple(void **state)
+{
+	static const uint8_t good_cfa[] = {0x76, 0x58, 0x06}, good_rbp[] = {0x76, 0x00};
+	static const uint8_t bad[][5] = {
+		{0x76, 0x58, 0x22},             /* no deref */
+		{0x77, 0x58, 0x06},             /* from rsp */
+		{0x76, 0x58, 0x06, 0x06},       /* twice */
+		{0x76, 0xd8, 0x80, 0x80, 0x06}, /* the number does not end */
+		{0x76, 0x86},                   /* nor this one */
+		{0x06},
+	};
+	static const size_t sizes[] = {3, 3, 4, 5, 2, 1};
+	struct cfi_simple_row simple;
+	struct cfi_row row = {.cfa_is_expression = true};
+
+	(void)state;
+	row.rules[CFI_PC] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = -8};
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		row.rules[CFI_RBP] = (struct cfi_rule){
+			.kind = CFI_EXPRESSION, .expression = good_rbp, .expression_size = 2};
+		row.cfa_expression = bad[i];
+		row.cfa_expression_size = (uint16_t)sizes[i];
+		assert_false(cfi_simplify(&row, &simple));
+		row.cfa_expression = good_cfa;
+		row.cfa_expression_size = sizeof(good_cfa);
+		row.rules[CFI_RBP].expression = bad[i];
+		row.rules[CFI_RBP].expression_size = (uint16_t)sizes[i];
+		assert_false(cfi_simplify(&row, &simple));
+	}
+	row.rules[CFI_RBP] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = -16};
+	assert_false(cfi_simplify(&row, &simple));
+}
+
 static void expressions_end(void **state)
 {
 	static const uint8_t endless[] = {0x2f, 0xfd, 0xff}; /* skip -3 */
@@ -321,6 +424,8 @@ int main(void)
 		cmocka_unit_test(the_outermost_frame_has_no_caller),
 		cmocka_unit_test(memory_that_cannot_be_read_is_an_error),
 		cmocka_unit_test(a_plt_expression),
+		cmocka_unit_test(an_aligned_frame_is_simple),
+		cmocka_unit_test(other_expressions_are_not_simple),
 		cmocka_unit_test(expressions_end),
 	};
 

@@ -77,6 +77,114 @@ static void the_same_twice(void **state)
 	assert_as_expected();
 }
 
+/*
+ * Paths that part and meet again at the same and at other depths, through functions whose frames
+ * are found by rsp, by rbp (alloca) and with rbp in use for something else, as in real programs
+ * from launch to launch: whatever was remembered of earlier ones must not show.
+ */
+struct path {
+	uint32_t choices; /* the lowest three bits count at each level */
+	int depth;
+};
+
+NOINLINE static void go_on(struct path path);
+
+NOINLINE static void with_small_frame(struct path path)
+{
+	volatile char local[24];
+
+	local[0] = (char)path.depth;
+	go_on(path);
+	local[1] = local[0];
+}
+
+NOINLINE static void with_large_frame(struct path path)
+{
+	volatile char local[1000];
+
+	local[path.depth] = (char)path.depth;
+	go_on(path);
+	local[1] = local[0];
+}
+
+NOINLINE static void with_moving_frame(struct path path)
+{
+	volatile char *local = __builtin_alloca(16 + (path.choices & 0xf0));
+
+	local[0] = (char)path.depth;
+	go_on(path);
+	local[1] = local[0];
+}
+
+/* Aligned, and with something to find on the caller's stack: CFA by an expression. */
+NOINLINE static void with_aligned_frame(struct path path, int a, int b, int c, int d, int e, int f)
+{
+	volatile char *moving = __builtin_alloca(16 + (path.choices & 0x30));
+	volatile char local[64] __attribute__((aligned(64)));
+
+	local[0] = (char)(a + b + c + d + e + f);
+	moving[0] = local[0];
+	go_on(path);
+	local[1] = moving[0];
+}
+
+NOINLINE static void through_aligned_frame(struct path path)
+{
+	with_aligned_frame(path, 1, 2, 3, 4, 5, 6);
+	taken.pcs[UNWIND_MAX_FRAMES - 1] = 0; /* no tail call */
+}
+
+/* Three calls from one frame: they differ in nothing but the return address. */
+NOINLINE static void from_several_places(struct path path)
+{
+	volatile int which = path.choices % 3;
+
+	if (which == 0)
+		go_on(path);
+	else if (which == 1)
+		go_on((struct path){path.choices + 1, path.depth});
+	else
+		go_on((struct path){path.choices ^ 0x5a, path.depth});
+	which = 0;
+}
+
+NOINLINE static void go_on(struct path path)
+{
+	static void (*const ways[])(struct path) = {
+		with_small_frame,      with_large_frame,    with_moving_frame, from_several_places,
+		through_aligned_frame, from_several_places, with_small_frame,  with_moving_frame,
+	};
+	uint32_t way = path.choices & 7;
+
+	if (path.depth == 0) {
+		take();
+		return;
+	}
+	path.choices = path.choices >> 2 | path.choices << 30;
+	path.depth--;
+	ways[way](path);
+	taken.pcs[UNWIND_MAX_FRAMES - 1] = 0; /* no tail call */
+}
+
+static void take_paths(uint32_t seed, int rounds)
+{
+	for (int i = 0; i < rounds; i++) {
+		seed = seed * 1664525u + 1013904223u;
+		/* mostly a path near one of few, as in a program with loops */
+		go_on((struct path){.choices = seed >> 30 ? 0x1b2d4e8f + (seed >> 28) : seed,
+				    .depth = 8 + (int)(seed >> 16 & 15)});
+		assert_as_expected();
+	}
+}
+
+static void paths_that_part_and_meet(void **state)
+{
+	(void)state;
+	take_paths(1, 20000);
+	unwind_forget();
+	take_paths(2, 2000);
+}
+
 static int compare(const void *a, const void *b)
 {
 	(void)a;
@@ -174,6 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(deep_recursion),
 		cmocka_unit_test(the_same_twice),
+		cmocka_unit_test(paths_that_part_and_meet),
 		cmocka_unit_test(below_a_callback_of_libc),
 		cmocka_unit_test(below_a_signal_handler),
 		cmocka_unit_test(in_another_thread),

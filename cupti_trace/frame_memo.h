@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a thread's earlier walks of its own stack found, so that the next one only has to see that
+ * it is still so.
+ *
+ * A frame's state is where its stack pointer is, where its caller's rbp is to be read, and its pc.
+ * The call-frame information of the pc makes of it the next state, given two words of the stack:
+ * the return address, and rbp if the rule needs it. A node keeps one state and which state came
+ * after it last time. To follow nodes is to compare those words with what is there now: every word
+ * that decides the walk is read again, so the result is what a walk by the rules would give.
+ *
+ * It pays where the program has used the caches since the last launch: nodes lie side by side in
+ * the order of the walk, and the stack's words are read independently of one another, where a walk
+ * by the rules waits for one table row after the other.
+ *
+ * One thread's, without locks. Its memory is freed at the thread's end.
+ */
+#ifndef CUPTI_TRACE_FRAME_MEMO_H
+#define CUPTI_TRACE_FRAME_MEMO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct frame_memo;
+
+struct frame_state {
+	uint64_t pc;
+	uint64_t rsp;    /* behind the return address that led here */
+	uint64_t rbp_at; /* the address of the word that holds this frame's rbp; 0: not known */
+};
+
+/* How the next state follows. */
+enum frame_rule {
+	FRAME_UNKNOWN, /* not by a node: it has to be walked */
+	FRAME_BY_RSP,  /* its rsp has a fixed distance from this one */
+	FRAME_BY_RBP,  /* its rsp is rbp + offset */
+	FRAME_AT_RBP,  /* its rsp is the word at rbp + offset, its rbp is at rbp + rbp_offset */
+	FRAME_OUTERMOST,
+};
+
+/*
+ * The calling thread's, for a stack that ends at `high`; NULL where there is no memory. What was
+ * remembered under another `generation` is forgotten.
+ */
+struct frame_memo *frame_memo_of_thread(uint64_t high, uint32_t generation);
+
+/* The node of a state, made if there is none; 0 when the memo is full or cannot hold it. */
+uint32_t frame_memo_node(struct frame_memo *memo, const struct frame_state *state);
+
+/* How a node goes on. */
+void frame_memo_set_rule(struct frame_memo *memo, uint32_t node, enum frame_rule rule,
+			 int32_t offset, int16_t rbp_offset);
+
+/* What comes after `node`, as of now. */
+void frame_memo_set_next(struct frame_memo *memo, uint32_t node, uint32_t next);
+
+/*
+ * Goes on from `node` as long as the stack agrees, appending pcs[*count...] up to `max`. Returns
+ * the last node reached, `*state` its state.
+ */
+uint32_t frame_memo_follow(const struct frame_memo *memo, uint32_t node, uint64_t *pcs,
+			   uint32_t *count, uint32_t max, struct frame_state *state);
+
+/* The node ends the stack. */
+bool frame_memo_is_outermost(const struct frame_memo *memo, uint32_t node);
+
+#endif
