@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_NODES 256u /* powers of two */
-#define MOST_NODES 8192u /* 256 KiB, and 64 KiB for the index */
+#define FIRST_NODES 256u       /* powers of two */
+#define MOST_NODES 8192u       /* 256 KiB, and 64 KiB for the index */
 #define MOST_BYTES (16u << 20) /* of all threads */
 
 /* Addresses are kept as distances from the stack's end; 32 bytes, two to a cache line. */
@@ -233,8 +233,7 @@ uint32_t frame_memo_follow(const struct frame_memo *memo, uint32_t node, uint64_
 		at = next;
 	}
 	*count = n;
-	*state = (struct frame_state){.pc = at->pc,
-				      .rsp = memo->high - at->rsp,
-				      .rbp_at = memo->high - at->rbp_at};
+	*state = (struct frame_state){
+		.pc = at->pc, .rsp = memo->high - at->rsp, .rbp_at = memo->high - at->rbp_at};
 	return (uint32_t)(at - memo->nodes);
 }

@@ -75,6 +75,21 @@ $(BENCH_DIR)/pipe: tests/bench/pipe.c $(BUILD)/libprofiler.a $(BUILD)/libsymboli
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+$(BENCH_DIR)/naming: tests/bench/naming.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
+	$(call msg,BENCH,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -ldl
+
+$(BENCH_DIR)/capture: tests/bench/capture.c $(BUILD)/libinject.a
+	$(call msg,BENCH,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ -pthread -ldl
+
+$(BENCH_DIR)/deep: tests/bench/deep.c
+	$(call msg,BENCH,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -O2 -fomit-frame-pointer -o $@ $<
+
 # embeds the interpreter that python3-config speaks for, if there is one
 PYTHON_CONFIG ?= $(shell command -v python3-config)
 $(BENCH_DIR)/python_stack: tests/bench/python_stack.c $(BUILD)/libinject.a
@@ -85,5 +100,6 @@ $(BENCH_DIR)/python_stack: tests/bench/python_stack.c $(BUILD)/libinject.a
 		$(shell $(PYTHON_CONFIG) --ldflags --embed) \
 		-Wl,-rpath,$(shell $(PYTHON_CONFIG) --prefix)/lib -pthread -ldl
 
-bench: all $(BENCH_DIR)/pipe $(if $(PYTHON_CONFIG),$(BENCH_DIR)/python_stack) fake_cuda workloads
+bench: all $(addprefix $(BENCH_DIR)/,pipe naming capture deep \
+	$(if $(PYTHON_CONFIG),python_stack)) fake_cuda workloads
 	$(Q)tests/bench/run

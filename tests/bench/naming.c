@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How long names take: 10,000 distinct stacks of 50 frames at random places in the code of ordinary
+ * libraries, located, named and written as folded stacks; median of several rounds, each from
+ * nothing. `make bench`.
+ */
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#include "profiler/resolve.h"
+#include "profiler/writer.h"
+
+enum { ROUNDS = 5, STACKS = 10000, DEPTH = 50, RANGES = 256 };
+
+/* Loaded where they are installed, so that there is code of several kinds: C, C++, tables. */
+static const char *const libraries[] = {
+	"libc.so.6",        "libm.so.6",     "libstdc++.so.6",      "libcrypto.so.3",
+	"libsqlite3.so.0",  "libz.so.1",     "libpython3.11.so.1.0", "libLLVM-14.so.1",
+	"libprotobuf.so.32", "libcurl.so.4", "libxml2.so.2",
+};
+
+struct range {
+	uint64_t start, end;
+};
+
+static struct range ranges[RANGES];
+static uint32_t range_count;
+static uint64_t code_bytes;
+static uint32_t seed;
+
+static uint32_t next_random(void)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return seed >> 8;
+}
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void find_code(void)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[4352], path[4096], mode[8];
+	uint64_t start, end;
+
+	while (f && range_count < RANGES && fgets(line, sizeof(line), f)) {
+		path[0] = '\0';
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %*s %4095s", &start, &end,
+			   mode, path) < 3 ||
+		    mode[2] != 'x' || path[0] != '/')
+			continue;
+		ranges[range_count++] = (struct range){start, end};
+		code_bytes += end - start;
+	}
+	if (f)
+		fclose(f);
+}
+
+static void add_stack(struct symbolizer *symbolizer, struct stack_table *stacks,
+		      struct profile *profile)
+{
+	struct frame frames[DEPTH];
+	uint32_t id;
+
+	memset(frames, 0, sizeof(frames));
+	for (uint32_t i = 0; i < DEPTH; i++) {
+		const struct range *r = &ranges[next_random() % range_count];
+		uint64_t address = r->start + next_random() % (r->end - r->start);
+
+		frames[i].kind = i ? FRAME_RETURN : FRAME_CODE;
+		frames[i].code = symbolizer_locate(symbolizer, getpid(), address);
+	}
+	if (stack_table_add(stacks, frames, DEPTH, &id) != 0)
+		exit(1);
+	profile_add_sample(profile, id);
+}
+
+static double run_round(void)
+{
+	const struct writer_options options = {.unit_ns = {1, 1}};
+	struct symbolizer *symbolizer = symbolizer_new();
+	struct stack_table *stacks = stack_table_new();
+	struct profile *profile = profile_new();
+	struct intern strings = {0};
+	struct resolve_input input = {.profile = profile,
+				      .stacks = stacks,
+				      .symbolizer = symbolizer,
+				      .strings = &strings,
+				      .sample_period_ns = 1};
+	FILE *out = fopen("/dev/null", "w");
+	struct writer_result result;
+	struct call_tree *tree;
+	double start = now_s();
+
+	if (!symbolizer || !stacks || !profile || !out ||
+	    symbolizer_snapshot(symbolizer, getpid()) != 0)
+		exit(1);
+	for (int i = 0; i < STACKS; i++)
+		add_stack(symbolizer, stacks, profile);
+	tree = resolve(&input);
+	if (!tree || folded_writer.write(tree, &options, out, &result) != 0)
+		exit(1);
+	start = now_s() - start;
+	call_tree_free(tree);
+	profile_free(profile);
+	stack_table_free(stacks);
+	symbolizer_free(symbolizer);
+	intern_release(&strings);
+	fclose(out);
+	return start;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+int main(void)
+{
+	double seconds[ROUNDS];
+	struct rusage usage;
+
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
+		dlopen(libraries[i], RTLD_LAZY); /* stays */
+	find_code();
+	if (range_count == 0)
+		return 1;
+	for (int i = 0; i < ROUNDS; i++) {
+		seed = (uint32_t)i;
+		seconds[i] = run_round();
+	}
+	qsort(seconds, ROUNDS, sizeof(*seconds), by_value);
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%d stacks of %d frames in %u files (%.0f MB of code) named: %.2f s, %ld MiB\n",
+	       STACKS, DEPTH, range_count, (double)code_bytes / 1e6, seconds[ROUNDS / 2],
+	       usage.ru_maxrss / 1024);
+	return 0;
+}
