@@ -19,8 +19,8 @@ enum { ROUNDS = 5, STACKS = 10000, DEPTH = 50, RANGES = 256 };
 
 /* Loaded where they are installed, so that there is code of several kinds: C, C++, tables. */
 static const char *const libraries[] = {
-	"libc.so.6",        "libm.so.6",     "libstdc++.so.6",      "libcrypto.so.3",
-	"libsqlite3.so.0",  "libz.so.1",     "libpython3.11.so.1.0", "libLLVM-14.so.1",
+	"libc.so.6",         "libm.so.6",    "libstdc++.so.6",       "libcrypto.so.3",
+	"libsqlite3.so.0",   "libz.so.1",    "libpython3.11.so.1.0", "libLLVM-14.so.1",
 	"libprotobuf.so.32", "libcurl.so.4", "libxml2.so.2",
 };
 
