@@ -36,9 +36,57 @@ enum {
 /* CUpti_ActivityKind */
 enum {
 	CUPTI_ABI_ACTIVITY_KIND_INVALID = 0,
+	CUPTI_ABI_ACTIVITY_KIND_MEMCPY = 1,
+	CUPTI_ABI_ACTIVITY_KIND_MEMSET = 2,
 	CUPTI_ABI_ACTIVITY_KIND_KERNEL = 3, /* serialises kernels; we never enable it */
 	CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10,
+	CUPTI_ABI_ACTIVITY_KIND_MEMCPY2 = 22, /* between devices */
+	CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER = 25,
+	CUPTI_ABI_ACTIVITY_KIND_MEMORY2 = 49, /* allocation and release */
+	CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE = 51,
 };
+
+/* CUpti_ActivityMemcpyKind: host, device, array, peer */
+enum {
+	CUPTI_ABI_MEMCPY_HTOD = 1,
+	CUPTI_ABI_MEMCPY_DTOH = 2,
+	CUPTI_ABI_MEMCPY_HTOA = 3,
+	CUPTI_ABI_MEMCPY_ATOH = 4,
+	CUPTI_ABI_MEMCPY_ATOA = 5,
+	CUPTI_ABI_MEMCPY_ATOD = 6,
+	CUPTI_ABI_MEMCPY_DTOA = 7,
+	CUPTI_ABI_MEMCPY_DTOD = 8,
+	CUPTI_ABI_MEMCPY_HTOH = 9,
+	CUPTI_ABI_MEMCPY_PTOP = 10,
+};
+
+/* CUpti_ActivityMemoryKind */
+enum {
+	CUPTI_ABI_MEMORY_PAGEABLE = 1,
+	CUPTI_ABI_MEMORY_PINNED = 2,
+	CUPTI_ABI_MEMORY_DEVICE = 3,
+	CUPTI_ABI_MEMORY_ARRAY = 4,
+	CUPTI_ABI_MEMORY_MANAGED = 5,
+	CUPTI_ABI_MEMORY_DEVICE_STATIC = 6,
+	CUPTI_ABI_MEMORY_MANAGED_STATIC = 7,
+};
+
+/* CUpti_ActivityMemoryOperationType */
+enum { CUPTI_ABI_MEMORY_ALLOCATION = 1, CUPTI_ABI_MEMORY_RELEASE = 2 };
+
+/* CUpti_ActivityUnifiedMemoryCounterKind */
+enum {
+	CUPTI_ABI_UVM_BYTES_HTOD = 1,
+	CUPTI_ABI_UVM_BYTES_DTOH = 2,
+	CUPTI_ABI_UVM_CPU_PAGE_FAULTS = 3, /* an instant; value: 1 */
+	CUPTI_ABI_UVM_GPU_PAGE_FAULTS = 4, /* value: how many, of one group */
+	CUPTI_ABI_UVM_THRASHING = 5,
+	CUPTI_ABI_UVM_THROTTLING = 6,
+	CUPTI_ABI_UVM_REMOTE_MAP = 7,
+	CUPTI_ABI_UVM_BYTES_DTOD = 8,
+};
+/* CUpti_ActivityUnifiedMemoryCounterScope */
+enum { CUPTI_ABI_UVM_SCOPE_PROCESS_SINGLE_DEVICE = 1 };
 
 /* CUpti_ActivityFlag, for cuptiActivityFlushAll */
 enum { CUPTI_ABI_FLUSH_FORCED = 1 };
@@ -58,6 +106,10 @@ enum {
 	CUPTI_ABI_RESOURCE_CONTEXT_CREATED = 1,
 	CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING = 2,
 	CUPTI_ABI_RESOURCE_MODULE_LOADED = 6,
+	CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED = 13,
+	CUPTI_ABI_RESOURCE_GRAPHNODE_DESTROY_STARTING = 14,
+	CUPTI_ABI_RESOURCE_GRAPHEXEC_DESTROY_STARTING = 19,
+	CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED = 20,
 };
 
 /* CUpti_ApiCallbackSite */
@@ -138,6 +190,119 @@ struct cupti_abi_kernel {
 	uint32_t graph_id;
 } __attribute__((packed, aligned(8)));
 
+/* CUpti_ActivityMemcpy5 and later (KIND_MEMCPY), the prefix that all of them share. */
+struct cupti_abi_memcpy {
+	uint32_t kind;
+	uint8_t copy_kind;   /* CUPTI_ABI_MEMCPY_* */
+	uint8_t source_kind; /* CUPTI_ABI_MEMORY_* */
+	uint8_t destination_kind;
+	uint8_t flags;
+	uint64_t bytes;
+	uint64_t start, end;
+	uint32_t device_id;
+	uint32_t context_id;
+	uint32_t stream_id;
+	uint32_t correlation_id;
+	uint32_t runtime_correlation_id;
+	uint32_t pad;
+	void *reserved0;
+	uint64_t graph_node_id;
+	uint32_t graph_id;
+} __attribute__((packed, aligned(8)));
+
+/* CUpti_ActivityMemcpyPtoP3 and later (KIND_MEMCPY2). `device_id` and the like: where it ran. */
+struct cupti_abi_memcpy_peer {
+	uint32_t kind;
+	uint8_t copy_kind;
+	uint8_t source_kind;
+	uint8_t destination_kind;
+	uint8_t flags;
+	uint64_t bytes;
+	uint64_t start, end;
+	uint32_t device_id;
+	uint32_t context_id;
+	uint32_t stream_id;
+	uint32_t source_device_id;
+	uint32_t source_context_id;
+	uint32_t destination_device_id;
+	uint32_t destination_context_id;
+	uint32_t correlation_id;
+	void *reserved0;
+	uint64_t graph_node_id;
+	uint32_t graph_id;
+} __attribute__((packed, aligned(8)));
+
+/* CUpti_ActivityMemset3 and later (KIND_MEMSET). */
+struct cupti_abi_memset {
+	uint32_t kind;
+	uint32_t value;
+	uint64_t bytes;
+	uint64_t start, end;
+	uint32_t device_id;
+	uint32_t context_id;
+	uint32_t stream_id;
+	uint32_t correlation_id;
+	uint16_t flags;
+	uint16_t memory_kind;
+	uint32_t pad;
+	void *reserved0;
+	uint64_t graph_node_id;
+	uint32_t graph_id;
+} __attribute__((packed, aligned(8)));
+
+/* CUpti_ActivityMemory3 and later (KIND_MEMORY2): an instant, not a span. */
+struct cupti_abi_memory {
+	uint32_t kind;
+	uint32_t operation;   /* CUPTI_ABI_MEMORY_ALLOCATION, _RELEASE */
+	uint32_t memory_kind; /* CUPTI_ABI_MEMORY_* */
+	uint32_t correlation_id;
+	uint64_t address;
+	uint64_t bytes;
+	uint64_t timestamp;
+	uint64_t pc;
+	uint32_t process_id;
+	uint32_t device_id;
+	uint32_t context_id;
+	uint32_t stream_id;
+} __attribute__((packed, aligned(8)));
+
+/*
+ * CUpti_ActivityUnifiedMemoryCounter2 and later. What happened has no launch: `start` to `end` is a
+ * migration's or a group of faults' span; ids are devices' where they apply.
+ */
+struct cupti_abi_uvm {
+	uint32_t kind;
+	uint32_t counter_kind; /* CUPTI_ABI_UVM_* */
+	uint64_t value;        /* bytes, or faults */
+	uint64_t start, end;
+	uint64_t address;
+	uint32_t source_id;
+	uint32_t destination_id;
+	uint32_t stream_id;
+	uint32_t process_id;
+	uint32_t flags;
+	uint32_t pad;
+} __attribute__((packed, aligned(8)));
+
+/* CUpti_ActivityUnifiedMemoryCounterConfig */
+struct cupti_abi_uvm_config {
+	uint32_t scope;
+	uint32_t kind;
+	uint32_t device_id;
+	uint32_t enable;
+} __attribute__((packed, aligned(8)));
+
+/* CUpti_ActivityGraphTrace (KIND_GRAPH_TRACE): one launch of a graph as a whole. */
+struct cupti_abi_graph_trace {
+	uint32_t kind;
+	uint32_t correlation_id;
+	uint64_t start, end;
+	uint32_t device_id;
+	uint32_t graph_id;
+	uint32_t context_id;
+	uint32_t stream_id;
+} __attribute__((packed, aligned(8)));
+
 /* CUpti_CallbackData, handed to API-domain callbacks. */
 struct cupti_abi_callback_data {
 	uint32_t callback_site;
@@ -158,6 +323,17 @@ struct cupti_abi_resource_data {
 	void *descriptor;
 };
 
+/* CUpti_GraphData, the descriptor of resource callbacks about graphs. */
+struct cupti_abi_graph_data {
+	void *graph;
+	void *original_graph;
+	void *node;
+	void *original_node; /* of a clone */
+	uint32_t node_type;
+	void *dependency;
+	void *graph_exec;
+};
+
 typedef void *cupti_abi_subscriber;
 typedef void (*cupti_abi_callback)(void *userdata, uint32_t domain, uint32_t cbid,
 				   const void *cbdata);
@@ -169,24 +345,27 @@ typedef void (*cupti_abi_buffer_completed)(void *context, uint32_t stream_id, ui
  * The functions, as X(name, required, parameters); each returns CUptiResult (an int).
  * `required` 0: may be missing in an older libcupti, check for NULL before the call.
  */
-#define CUPTI_ABI_FUNCTIONS(X)                                                                \
-	X(cuptiGetVersion, 1, (uint32_t * version))                                           \
-	X(cuptiGetTimestamp, 1, (uint64_t * timestamp))                                       \
-	X(cuptiGetResultString, 1, (uint32_t result, const char **string))                    \
-	X(cuptiSubscribe, 1,                                                                  \
-	  (cupti_abi_subscriber * subscriber, cupti_abi_callback callback, void *userdata))   \
-	X(cuptiUnsubscribe, 1, (cupti_abi_subscriber subscriber))                             \
-	X(cuptiEnableCallback, 1,                                                             \
-	  (uint32_t enable, cupti_abi_subscriber subscriber, uint32_t domain, uint32_t cbid)) \
-	X(cuptiActivityRegisterCallbacks, 1,                                                  \
-	  (cupti_abi_buffer_requested requested, cupti_abi_buffer_completed completed))       \
-	X(cuptiActivityEnable, 1, (uint32_t kind))                                            \
-	X(cuptiActivityDisable, 1, (uint32_t kind))                                           \
-	X(cuptiActivityFlushAll, 1, (uint32_t flag))                                          \
-	X(cuptiActivityGetNextRecord, 1,                                                      \
-	  (uint8_t * buffer, size_t valid_size, struct cupti_abi_activity * *record))         \
-	X(cuptiActivityGetNumDroppedRecords, 1,                                               \
-	  (void *context, uint32_t stream_id, size_t *dropped))                               \
-	X(cuptiActivitySetAttribute, 1, (uint32_t attribute, size_t * value_size, void *value))
+#define CUPTI_ABI_FUNCTIONS(X)                                                                  \
+	X(cuptiGetVersion, 1, (uint32_t * version))                                             \
+	X(cuptiGetTimestamp, 1, (uint64_t * timestamp))                                         \
+	X(cuptiGetResultString, 1, (uint32_t result, const char **string))                      \
+	X(cuptiSubscribe, 1,                                                                    \
+	  (cupti_abi_subscriber * subscriber, cupti_abi_callback callback, void *userdata))     \
+	X(cuptiUnsubscribe, 1, (cupti_abi_subscriber subscriber))                               \
+	X(cuptiEnableCallback, 1,                                                               \
+	  (uint32_t enable, cupti_abi_subscriber subscriber, uint32_t domain, uint32_t cbid))   \
+	X(cuptiActivityRegisterCallbacks, 1,                                                    \
+	  (cupti_abi_buffer_requested requested, cupti_abi_buffer_completed completed))         \
+	X(cuptiActivityEnable, 1, (uint32_t kind))                                              \
+	X(cuptiActivityDisable, 1, (uint32_t kind))                                             \
+	X(cuptiActivityFlushAll, 1, (uint32_t flag))                                            \
+	X(cuptiActivityGetNextRecord, 1,                                                        \
+	  (uint8_t * buffer, size_t valid_size, struct cupti_abi_activity * *record))           \
+	X(cuptiActivityGetNumDroppedRecords, 1,                                                 \
+	  (void *context, uint32_t stream_id, size_t *dropped))                                 \
+	X(cuptiActivitySetAttribute, 0, (uint32_t attribute, size_t * value_size, void *value)) \
+	X(cuptiGetGraphNodeId, 0, (void *node, uint64_t *id))                                   \
+	X(cuptiActivityConfigureUnifiedMemoryCounter, 0,                                        \
+	  (struct cupti_abi_uvm_config * config, uint32_t count))
 
 #endif

@@ -39,7 +39,6 @@ CUPTI_ABI_FUNCTIONS(FAKE_CUPTI_DECLARE)
 int cuptiEnableDomain(uint32_t enable, cupti_abi_subscriber subscriber, uint32_t domain);
 int cuptiActivityFlushPeriod(uint32_t ms);
 int cuptiActivityGetAttribute(uint32_t attribute, size_t *value_size, void *value);
-int cuptiGetGraphNodeId(void *node, uint64_t *id);
 int cuptiGetLastError(void);
 /* How often cupti_misuse was called; no such thing in NVIDIA's library. */
 unsigned long fake_cupti_misuses(void);

@@ -38,6 +38,43 @@ SAME(CUPTI_ABI_ERROR_UNKNOWN, CUPTI_ERROR_UNKNOWN);
 SAME(CUPTI_ABI_ACTIVITY_KIND_INVALID, CUPTI_ACTIVITY_KIND_INVALID);
 SAME(CUPTI_ABI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL);
 SAME(CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+SAME(CUPTI_ABI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
+SAME(CUPTI_ABI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
+SAME(CUPTI_ABI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMCPY2);
+SAME(CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+SAME(CUPTI_ABI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY2);
+SAME(CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+#define COPY(name) SAME(CUPTI_ABI_MEMCPY_##name, CUPTI_ACTIVITY_MEMCPY_KIND_##name)
+COPY(HTOD);
+COPY(DTOH);
+COPY(HTOA);
+COPY(ATOH);
+COPY(ATOA);
+COPY(ATOD);
+COPY(DTOA);
+COPY(DTOD);
+COPY(HTOH);
+COPY(PTOP);
+#define MEMORY(name) SAME(CUPTI_ABI_MEMORY_##name, CUPTI_ACTIVITY_MEMORY_KIND_##name)
+MEMORY(PAGEABLE);
+MEMORY(PINNED);
+MEMORY(DEVICE);
+MEMORY(ARRAY);
+MEMORY(MANAGED);
+MEMORY(DEVICE_STATIC);
+MEMORY(MANAGED_STATIC);
+SAME(CUPTI_ABI_MEMORY_ALLOCATION, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION);
+SAME(CUPTI_ABI_MEMORY_RELEASE, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE);
+#define UVM(ours, theirs) SAME(CUPTI_ABI_UVM_##ours, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_##theirs)
+UVM(BYTES_HTOD, KIND_BYTES_TRANSFER_HTOD);
+UVM(BYTES_DTOH, KIND_BYTES_TRANSFER_DTOH);
+UVM(CPU_PAGE_FAULTS, KIND_CPU_PAGE_FAULT_COUNT);
+UVM(GPU_PAGE_FAULTS, KIND_GPU_PAGE_FAULT);
+UVM(THRASHING, KIND_THRASHING);
+UVM(THROTTLING, KIND_THROTTLING);
+UVM(REMOTE_MAP, KIND_REMOTE_MAP);
+UVM(BYTES_DTOD, KIND_BYTES_TRANSFER_DTOD);
+UVM(SCOPE_PROCESS_SINGLE_DEVICE, SCOPE_PROCESS_SINGLE_DEVICE);
 SAME(CUPTI_ABI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 SAME(CUPTI_ABI_ATTR_DEVICE_BUFFER_SIZE, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE);
 SAME(CUPTI_ABI_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_DRIVER_API);
@@ -46,6 +83,10 @@ SAME(CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RESOURCE);
 SAME(CUPTI_ABI_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
 SAME(CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
 SAME(CUPTI_ABI_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+SAME(CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
+SAME(CUPTI_ABI_RESOURCE_GRAPHNODE_DESTROY_STARTING, CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING);
+SAME(CUPTI_ABI_RESOURCE_GRAPHEXEC_DESTROY_STARTING, CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING);
+SAME(CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
 SAME(CUPTI_ABI_API_ENTER, CUPTI_API_ENTER);
 SAME(CUPTI_ABI_API_EXIT, CUPTI_API_EXIT);
 
@@ -141,6 +182,129 @@ KERNEL_PREFIX(CUpti_ActivityKernel9);
 #endif
 KERNEL_PREFIX(CUpti_ActivityKernel8);
 
+/* The other records: ours is a prefix of each version that a supported CUPTI writes. */
+#define PREFIX(type, record)                                                           \
+	_Static_assert(sizeof(struct type) <= sizeof(record), "a prefix of " #record); \
+	SAME(_Alignof(struct type), _Alignof(record))
+#define MEMCPY_FIELDS(record)                                                          \
+	FIELD(cupti_abi_memcpy, copy_kind, record, copyKind);                          \
+	FIELD(cupti_abi_memcpy, source_kind, record, srcKind);                         \
+	FIELD(cupti_abi_memcpy, destination_kind, record, dstKind);                    \
+	FIELD(cupti_abi_memcpy, flags, record, flags);                                 \
+	FIELD(cupti_abi_memcpy, bytes, record, bytes);                                 \
+	FIELD(cupti_abi_memcpy, start, record, start);                                 \
+	FIELD(cupti_abi_memcpy, end, record, end);                                     \
+	FIELD(cupti_abi_memcpy, device_id, record, deviceId);                          \
+	FIELD(cupti_abi_memcpy, context_id, record, contextId);                        \
+	FIELD(cupti_abi_memcpy, stream_id, record, streamId);                          \
+	FIELD(cupti_abi_memcpy, correlation_id, record, correlationId);                \
+	FIELD(cupti_abi_memcpy, runtime_correlation_id, record, runtimeCorrelationId); \
+	FIELD(cupti_abi_memcpy, graph_node_id, record, graphNodeId);                   \
+	FIELD(cupti_abi_memcpy, graph_id, record, graphId);                            \
+	PREFIX(cupti_abi_memcpy, record)
+#define PEER_FIELDS(record)                                                         \
+	FIELD(cupti_abi_memcpy_peer, copy_kind, record, copyKind);                  \
+	FIELD(cupti_abi_memcpy_peer, source_kind, record, srcKind);                 \
+	FIELD(cupti_abi_memcpy_peer, destination_kind, record, dstKind);            \
+	FIELD(cupti_abi_memcpy_peer, bytes, record, bytes);                         \
+	FIELD(cupti_abi_memcpy_peer, start, record, start);                         \
+	FIELD(cupti_abi_memcpy_peer, end, record, end);                             \
+	FIELD(cupti_abi_memcpy_peer, device_id, record, deviceId);                  \
+	FIELD(cupti_abi_memcpy_peer, context_id, record, contextId);                \
+	FIELD(cupti_abi_memcpy_peer, stream_id, record, streamId);                  \
+	FIELD(cupti_abi_memcpy_peer, source_device_id, record, srcDeviceId);        \
+	FIELD(cupti_abi_memcpy_peer, source_context_id, record, srcContextId);      \
+	FIELD(cupti_abi_memcpy_peer, destination_device_id, record, dstDeviceId);   \
+	FIELD(cupti_abi_memcpy_peer, destination_context_id, record, dstContextId); \
+	FIELD(cupti_abi_memcpy_peer, correlation_id, record, correlationId);        \
+	FIELD(cupti_abi_memcpy_peer, graph_node_id, record, graphNodeId);           \
+	FIELD(cupti_abi_memcpy_peer, graph_id, record, graphId);                    \
+	PREFIX(cupti_abi_memcpy_peer, record)
+#define MEMSET_FIELDS(record)                                           \
+	FIELD(cupti_abi_memset, value, record, value);                  \
+	FIELD(cupti_abi_memset, bytes, record, bytes);                  \
+	FIELD(cupti_abi_memset, start, record, start);                  \
+	FIELD(cupti_abi_memset, end, record, end);                      \
+	FIELD(cupti_abi_memset, device_id, record, deviceId);           \
+	FIELD(cupti_abi_memset, context_id, record, contextId);         \
+	FIELD(cupti_abi_memset, stream_id, record, streamId);           \
+	FIELD(cupti_abi_memset, correlation_id, record, correlationId); \
+	FIELD(cupti_abi_memset, memory_kind, record, memoryKind);       \
+	FIELD(cupti_abi_memset, graph_node_id, record, graphNodeId);    \
+	FIELD(cupti_abi_memset, graph_id, record, graphId);             \
+	PREFIX(cupti_abi_memset, record)
+#define MEMORY_FIELDS(record)                                            \
+	FIELD(cupti_abi_memory, operation, record, memoryOperationType); \
+	FIELD(cupti_abi_memory, memory_kind, record, memoryKind);        \
+	FIELD(cupti_abi_memory, correlation_id, record, correlationId);  \
+	FIELD(cupti_abi_memory, address, record, address);               \
+	FIELD(cupti_abi_memory, bytes, record, bytes);                   \
+	FIELD(cupti_abi_memory, timestamp, record, timestamp);           \
+	FIELD(cupti_abi_memory, process_id, record, processId);          \
+	FIELD(cupti_abi_memory, device_id, record, deviceId);            \
+	FIELD(cupti_abi_memory, context_id, record, contextId);          \
+	FIELD(cupti_abi_memory, stream_id, record, streamId);            \
+	PREFIX(cupti_abi_memory, record)
+#define UVM_FIELDS(record)                                       \
+	FIELD(cupti_abi_uvm, counter_kind, record, counterKind); \
+	FIELD(cupti_abi_uvm, value, record, value);              \
+	FIELD(cupti_abi_uvm, start, record, start);              \
+	FIELD(cupti_abi_uvm, end, record, end);                  \
+	FIELD(cupti_abi_uvm, address, record, address);          \
+	FIELD(cupti_abi_uvm, source_id, record, srcId);          \
+	FIELD(cupti_abi_uvm, destination_id, record, dstId);     \
+	FIELD(cupti_abi_uvm, stream_id, record, streamId);       \
+	FIELD(cupti_abi_uvm, process_id, record, processId);     \
+	FIELD(cupti_abi_uvm, flags, record, flags);              \
+	PREFIX(cupti_abi_uvm, record)
+#define GRAPH_FIELDS(record)                                                 \
+	FIELD(cupti_abi_graph_trace, correlation_id, record, correlationId); \
+	FIELD(cupti_abi_graph_trace, start, record, start);                  \
+	FIELD(cupti_abi_graph_trace, end, record, end);                      \
+	FIELD(cupti_abi_graph_trace, device_id, record, deviceId);           \
+	FIELD(cupti_abi_graph_trace, graph_id, record, graphId);             \
+	FIELD(cupti_abi_graph_trace, context_id, record, contextId);         \
+	FIELD(cupti_abi_graph_trace, stream_id, record, streamId);           \
+	PREFIX(cupti_abi_graph_trace, record)
+#if CUPTI_API_VERSION >= 130000
+MEMCPY_FIELDS(CUpti_ActivityMemcpy6);
+PEER_FIELDS(CUpti_ActivityMemcpyPtoP4);
+MEMSET_FIELDS(CUpti_ActivityMemset4);
+MEMORY_FIELDS(CUpti_ActivityMemory4);
+UVM_FIELDS(CUpti_ActivityUnifiedMemoryCounter3);
+GRAPH_FIELDS(CUpti_ActivityGraphTrace2);
+SAME(sizeof(CUpti_ActivityMemcpy6), 96);
+SAME(sizeof(CUpti_ActivityMemcpyPtoP4), 96);
+SAME(sizeof(CUpti_ActivityMemset4), 88);
+SAME(sizeof(CUpti_ActivityMemory4), 128);
+SAME(sizeof(CUpti_ActivityUnifiedMemoryCounter3), 104);
+SAME(sizeof(CUpti_ActivityGraphTrace2), 56);
+#endif
+#if __has_include(<cupti_activity_deprecated.h>)
+MEMCPY_FIELDS(CUpti_ActivityMemcpy5);
+PEER_FIELDS(CUpti_ActivityMemcpyPtoP3);
+MEMSET_FIELDS(CUpti_ActivityMemset3);
+MEMORY_FIELDS(CUpti_ActivityMemory3);
+UVM_FIELDS(CUpti_ActivityUnifiedMemoryCounter2);
+GRAPH_FIELDS(CUpti_ActivityGraphTrace);
+#endif
+#define CONFIG(ours, theirs) \
+	FIELD(cupti_abi_uvm_config, ours, CUpti_ActivityUnifiedMemoryCounterConfig, theirs)
+CONFIG(scope, scope);
+CONFIG(kind, kind);
+CONFIG(device_id, deviceId);
+CONFIG(enable, enable);
+SAME(sizeof(struct cupti_abi_uvm_config), sizeof(CUpti_ActivityUnifiedMemoryCounterConfig));
+#define GRAPH(ours, theirs) FIELD(cupti_abi_graph_data, ours, CUpti_GraphData, theirs)
+GRAPH(graph, graph);
+GRAPH(original_graph, originalGraph);
+GRAPH(node, node);
+GRAPH(original_node, originalNode);
+GRAPH(node_type, nodeType);
+GRAPH(dependency, dependency);
+GRAPH(graph_exec, graphExec);
+SAME(sizeof(struct cupti_abi_graph_data), sizeof(CUpti_GraphData));
+
 #define DATA(ours, theirs) FIELD(cupti_abi_callback_data, ours, CUpti_CallbackData, theirs)
 DATA(callback_site, callbackSite);
 DATA(function_name, functionName);
@@ -214,6 +378,11 @@ THEIRS(cuptiActivityGetNumDroppedRecords, (CUcontext, uint32_t, size_t *));
 OURS(cuptiActivityGetNumDroppedRecords, (void *, uint32_t, size_t *));
 THEIRS(cuptiActivitySetAttribute, (CUpti_ActivityAttribute, size_t *, void *));
 OURS(cuptiActivitySetAttribute, (uint32_t, size_t *, void *));
+THEIRS(cuptiGetGraphNodeId, (CUgraphNode, uint64_t *));
+OURS(cuptiGetGraphNodeId, (void *, uint64_t *));
+THEIRS(cuptiActivityConfigureUnifiedMemoryCounter,
+       (CUpti_ActivityUnifiedMemoryCounterConfig *, uint32_t));
+OURS(cuptiActivityConfigureUnifiedMemoryCounter, (struct cupti_abi_uvm_config *, uint32_t));
 
 /* A function that is added to the list must be added here. */
 #define X(name, required, parameters) SAME(checked_##name, 0);
