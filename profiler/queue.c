@@ -23,9 +23,8 @@ static unsigned char *slot(const struct queue *q, uint32_t i)
 	return q->elements + (size_t)((q->first + i) & (q->capacity - 1)) * q->element_size;
 }
 
-static int grow(struct queue *q)
+static int resize(struct queue *q, uint32_t capacity)
 {
-	uint32_t capacity = q->capacity ? q->capacity * 2 : 16;
 	unsigned char *elements = malloc((size_t)capacity * q->element_size);
 
 	if (!elements)
@@ -41,7 +40,7 @@ static int grow(struct queue *q)
 
 int queue_push(struct queue *q, const void *element)
 {
-	if (q->length == q->capacity && grow(q) != 0)
+	if (q->length == q->capacity && resize(q, q->capacity ? q->capacity * 2 : 16) != 0)
 		return -ENOMEM;
 	memcpy(slot(q, q->length++), element, q->element_size);
 	return 0;
@@ -85,6 +84,9 @@ void queue_pop(struct queue *q)
 		return;
 	q->first = (q->first + 1) & (q->capacity - 1);
 	q->length--;
+	/* not for a few, and not so early that the next push grows it again */
+	if (q->capacity > QUEUE_KEPT && q->length < q->capacity / 4)
+		(void)resize(q, q->capacity / 2); /* without memory it stays large */
 }
 
 uint32_t queue_length(const struct queue *q)

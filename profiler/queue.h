@@ -37,7 +37,8 @@ int queue_insert_by_time(struct queue *q, const void *element);
 void *queue_front(const struct queue *q);
 void *queue_at(const struct queue *q, uint32_t i);
 
-/* Removes the first element, if any. */
+/* Removes the first element, if any. What a crowd needed is given back once it is gone. */
+#define QUEUE_KEPT 1024
 void queue_pop(struct queue *q);
 
 uint32_t queue_length(const struct queue *q);

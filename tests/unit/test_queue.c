@@ -158,6 +158,28 @@ static void the_reach_is_bounded(void **state)
 	queue_release(&q);
 }
 
+/* Whatever the crowd, what is left after it is in order and takes little. */
+static void a_queue_shrinks_when_it_empties(void **state)
+{
+	const uint32_t n = 100 * QUEUE_KEPT;
+	struct queue q;
+	uint32_t crowd;
+
+	(void)state;
+	queue_init(&q, sizeof(struct element));
+	for (uint32_t i = 0; i < n; i++)
+		push(&q, i);
+	crowd = q.capacity;
+	for (uint32_t i = 0; i < n; i++) {
+		assert_int_equal(number_at(&q, 0), i);
+		assert_int_equal(number_at(&q, n - 1 - i), n - 1);
+		queue_pop(&q);
+		assert_true(q.capacity <= QUEUE_KEPT || q.capacity <= 4 * queue_length(&q));
+	}
+	assert_true(q.capacity <= QUEUE_KEPT && crowd >= n);
+	queue_release(&q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +189,7 @@ int main(void)
 		cmocka_unit_test(counting_stops_at_two),
 		cmocka_unit_test(random_use_matches_a_model),
 		cmocka_unit_test(the_reach_is_bounded),
+		cmocka_unit_test(a_queue_shrinks_when_it_empties),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
