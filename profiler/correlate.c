@@ -5,16 +5,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/correlate_links.h"
 #include "profiler/queue.h"
 #include "symbolize/hash_index.h"
-
-/* Finished launches kept for operations that come late. */
-#define FINISHED_MAX (1u << 20)
-#define NO_LINK UINT32_MAX
-
-/* Bounds against a target that sends nonsense: far above what real programs have in flight. */
-#define THREADS_MAX (1u << 18)
-#define IN_FLIGHT_MAX (1u << 21) /* probes or launches of one thread */
 
 struct probe {
 	uint64_t time_ns;
@@ -24,11 +17,11 @@ struct probe {
 
 struct launch {
 	uint64_t time_ns;
-	uint32_t link; /* position, and age: the id may be used again before this is decided */
-	uint32_t link_age;
+	struct link_ref link; /* the id may be used again before this is decided */
 	uint32_t family;
 };
 
+/* Of use only while something is in its queues: forgotten when there are many. */
 struct thread {
 	uint32_t pid;
 	uint32_t tid;
@@ -36,71 +29,26 @@ struct thread {
 	struct queue launches; /* struct launch, by time, undecided */
 };
 
-enum link_state {
-	LINK_FREE,
-	LINK_NO_LAUNCH, /* operations came before their launch */
-	LINK_UNDECIDED, /* the launch waits for its probe */
-	LINK_DECIDED,
-};
-
-/* One correlation id of one process: what joins a launch to its operations. */
-struct link {
-	uint32_t pid;
-	uint32_t correlation_id;
-	uint32_t stack;
-	uint32_t first_waiting; /* operations, in a list through the pool; NO_LINK: none */
-	uint32_t last_waiting;
-	uint8_t state; /* enum link_state */
-	bool is_graph;
-	bool finished; /* in the queue of finished links */
-	uint32_t age;  /* tells a reused slot from what a queue entry meant */
-};
-
-struct waiting_operation {
-	struct gpu_operation operation;
-	uint32_t next;
-};
-
-/* A queue entry that refers to a link. */
-struct link_ref {
-	uint32_t position;
-	uint32_t age;
+/* A link that operations made; its launch may have come since. */
+struct orphan {
 	uint64_t deadline_ns;
+	struct link_ref link;
 };
 
 struct correlate {
 	struct correlate_output output;
 	struct correlate_stats stats;
 	uint64_t probes_until_ns;
+	uint32_t newest; /* CORRELATE_REMEMBERED: limit of all that is in flight, too */
 
 	struct thread *threads;
 	uint32_t thread_count, thread_capacity;
 	struct hash_index thread_index;
+	uint32_t probes_held, launches_held; /* in all threads' queues */
 
-	struct link *links;
-	uint32_t link_capacity, link_free; /* free list through first_waiting */
-	struct hash_index link_index;
-
-	struct waiting_operation *waiting;
-	uint32_t waiting_capacity, waiting_free;
-
-	struct queue orphans;  /* struct link_ref: links without a launch, by deadline */
-	struct queue finished; /* struct link_ref: oldest first */
+	struct links links;
+	struct queue orphans; /* struct orphan, by deadline */
 };
-
-struct key {
-	uint32_t pid;
-	uint32_t id;
-};
-
-static uint32_t hash_key(uint32_t pid, uint32_t id)
-{
-	uint64_t h = ((uint64_t)pid << 32 | id) * 0x9e3779b97f4a7c15u;
-
-	return (uint32_t)(h >> 32);
-}
-
-/* ---- growing pools ---- */
 
 struct correlate *correlate_new(const struct correlate_output *output)
 {
@@ -109,181 +57,52 @@ struct correlate *correlate_new(const struct correlate_output *output)
 	if (!c)
 		return NULL;
 	c->output = *output;
-	c->link_free = NO_LINK;
-	c->waiting_free = NO_LINK;
-	queue_init(&c->orphans, sizeof(struct link_ref));
-	queue_init(&c->finished, sizeof(struct link_ref));
+	c->newest = CORRELATE_REMEMBERED;
+	links_init(&c->links);
+	queue_init(&c->orphans, sizeof(struct orphan));
 	return c;
+}
+
+static void release_thread(struct thread *t)
+{
+	queue_release(&t->probes);
+	queue_release(&t->launches);
 }
 
 void correlate_free(struct correlate *c)
 {
 	if (!c)
 		return;
-	for (uint32_t i = 0; i < c->thread_count; i++) {
-		queue_release(&c->threads[i].probes);
-		queue_release(&c->threads[i].launches);
-	}
+	for (uint32_t i = 0; i < c->thread_count; i++)
+		release_thread(&c->threads[i]);
 	free(c->threads);
-	free(c->links);
-	free(c->waiting);
 	hash_index_release(&c->thread_index);
-	hash_index_release(&c->link_index);
+	links_release(&c->links);
 	queue_release(&c->orphans);
-	queue_release(&c->finished);
 	free(c);
 }
 
-static bool thread_equal(const void *records, uint32_t position, const void *key)
+void correlate_remember(struct correlate *c, uint32_t newest)
 {
-	const struct thread *t = (const struct thread *)records + position;
-	const struct key *k = key;
-
-	return t->pid == k->pid && t->tid == k->id;
+	c->newest = newest;
+	links_limit(&c->links, newest);
 }
 
-static struct thread *get_thread(struct correlate *c, uint32_t pid, uint32_t tid)
+static size_t queue_memory(const struct queue *q)
 {
-	struct key key = {pid, tid};
-	uint32_t hash = hash_key(pid, tid);
-	uint32_t at = hash_index_find(&c->thread_index, hash, thread_equal, c->threads, &key);
-	struct thread *t;
-
-	if (at != HASH_INDEX_NONE)
-		return &c->threads[at];
-	if (c->thread_count == THREADS_MAX)
-		return NULL;
-	if (c->thread_count == c->thread_capacity) {
-		uint32_t capacity = c->thread_capacity ? c->thread_capacity * 2 : 64;
-
-		t = realloc(c->threads, capacity * sizeof(*t));
-		if (!t)
-			return NULL;
-		c->threads = t;
-		c->thread_capacity = capacity;
-	}
-	if (hash_index_add(&c->thread_index, hash, c->thread_count) != 0)
-		return NULL;
-	t = &c->threads[c->thread_count++];
-	memset(t, 0, sizeof(*t));
-	t->pid = pid;
-	t->tid = tid;
-	queue_init(&t->probes, sizeof(struct probe));
-	queue_init(&t->launches, sizeof(struct launch));
-	return t;
+	return q->capacity * q->element_size;
 }
 
-static bool link_equal(const void *records, uint32_t position, const void *key)
+size_t correlate_memory(const struct correlate *c)
 {
-	const struct link *l = (const struct link *)records + position;
-	const struct key *k = key;
+	size_t bytes = sizeof(*c) + links_memory(&c->links) + queue_memory(&c->orphans) +
+		       c->thread_capacity * sizeof(*c->threads) +
+		       c->thread_index.capacity * sizeof(*c->thread_index.slots);
 
-	return l->pid == k->pid && l->correlation_id == k->id;
-}
-
-static bool grow_links(struct correlate *c)
-{
-	uint32_t capacity = c->link_capacity ? c->link_capacity * 2 : 1024;
-	struct link *links = realloc(c->links, capacity * sizeof(*links));
-
-	if (!links)
-		return false;
-	memset(links + c->link_capacity, 0, (capacity - c->link_capacity) * sizeof(*links));
-	for (uint32_t i = capacity; i-- > c->link_capacity;) {
-		links[i].first_waiting = c->link_free;
-		c->link_free = i;
-	}
-	c->links = links;
-	c->link_capacity = capacity;
-	return true;
-}
-
-static struct link *find_link(struct correlate *c, uint32_t pid, uint32_t correlation_id)
-{
-	struct key key = {pid, correlation_id};
-	uint32_t at = hash_index_find(&c->link_index, hash_key(pid, correlation_id), link_equal,
-				      c->links, &key);
-
-	return at == HASH_INDEX_NONE ? NULL : &c->links[at];
-}
-
-static struct link *add_link(struct correlate *c, uint32_t pid, uint32_t correlation_id)
-{
-	struct link *l;
-	uint32_t at, age;
-
-	if (c->link_free == NO_LINK && !grow_links(c))
-		return NULL;
-	at = c->link_free;
-	if (hash_index_add(&c->link_index, hash_key(pid, correlation_id), at) != 0)
-		return NULL;
-	l = &c->links[at];
-	c->link_free = l->first_waiting;
-	age = l->age;
-	*l = (struct link){.pid = pid,
-			   .correlation_id = correlation_id,
-			   .stack = STACK_NONE,
-			   .first_waiting = NO_LINK,
-			   .last_waiting = NO_LINK,
-			   .age = age};
-	return l;
-}
-
-static void remove_link(struct correlate *c, struct link *l)
-{
-	uint32_t at = (uint32_t)(l - c->links);
-
-	hash_index_remove(&c->link_index, hash_key(l->pid, l->correlation_id), at);
-	l->state = LINK_FREE;
-	l->age++;
-	l->first_waiting = c->link_free;
-	c->link_free = at;
-}
-
-static struct link *link_at(struct correlate *c, uint32_t position, uint32_t age)
-{
-	struct link *l = &c->links[position];
-
-	return l->state != LINK_FREE && l->age == age ? l : NULL;
-}
-
-static struct link *link_of(struct correlate *c, const struct link_ref *ref)
-{
-	return link_at(c, ref->position, ref->age);
-}
-
-static struct link_ref ref_of(const struct correlate *c, const struct link *l, uint64_t deadline)
-{
-	return (struct link_ref){(uint32_t)(l - c->links), l->age, deadline};
-}
-
-static int wait_for_launch(struct correlate *c, struct link *l, const struct gpu_operation *op)
-{
-	uint32_t at;
-
-	if (c->waiting_free == NO_LINK) {
-		uint32_t capacity = c->waiting_capacity ? c->waiting_capacity * 2 : 1024;
-		struct waiting_operation *w = realloc(c->waiting, capacity * sizeof(*w));
-
-		if (!w)
-			return -ENOMEM;
-		for (uint32_t i = capacity; i-- > c->waiting_capacity;) {
-			w[i].next = c->waiting_free;
-			c->waiting_free = i;
-		}
-		c->waiting = w;
-		c->waiting_capacity = capacity;
-	}
-	at = c->waiting_free;
-	c->waiting_free = c->waiting[at].next;
-	c->waiting[at].operation = *op;
-	c->waiting[at].next = NO_LINK;
-	if (l->last_waiting == NO_LINK)
-		l->first_waiting = at;
-	else
-		c->waiting[l->last_waiting].next = at;
-	l->last_waiting = at;
-	return 0;
+	for (uint32_t i = 0; i < c->thread_count; i++)
+		bytes +=
+			queue_memory(&c->threads[i].probes) + queue_memory(&c->threads[i].launches);
+	return bytes;
 }
 
 /* ---- attribution ---- */
@@ -299,48 +118,43 @@ static void attribute(struct correlate *c, uint32_t stack, const struct gpu_oper
 	c->output.attribute(c->output.context, stack, op);
 }
 
-/* A launch of one kernel is done with its first operation; keep the newest FINISHED_MAX of them. */
-static void finish_link(struct correlate *c, struct link *l)
+static enum link_state begun(const struct link *link)
 {
-	struct link_ref ref = ref_of(c, l, 0);
-
-	if (l->is_graph || l->finished)
-		return;
-	l->finished = true;
-	if (queue_push(&c->finished, &ref) != 0 || queue_length(&c->finished) > FINISHED_MAX) {
-		struct link_ref *oldest = queue_front(&c->finished);
-		struct link *old = oldest ? link_of(c, oldest) : NULL;
-
-		if (old)
-			remove_link(c, old);
-		if (oldest)
-			queue_pop(&c->finished);
-	}
+	return link->is_graph ? LINK_GRAPH : LINK_PLAIN;
 }
 
-/* The stack of `l` is known now, or known to be missing: whatever waited for it is attributed. */
-static void decide(struct correlate *c, struct link *l, uint32_t stack)
+/*
+ * The stack of `link` is known now, or known to be missing: whatever waited for it is attributed.
+ */
+static void decide(struct correlate *c, struct link *link, uint32_t stack)
 {
-	uint32_t at = l->first_waiting;
-	bool had_operations = at != NO_LINK;
+	bool had_operations = false;
+	struct gpu_operation op;
 
-	l->state = LINK_DECIDED;
-	l->stack = stack;
-	l->first_waiting = NO_LINK;
-	l->last_waiting = NO_LINK;
-	while (at != NO_LINK) {
-		uint32_t next = c->waiting[at].next;
-
-		attribute(c, stack, &c->waiting[at].operation);
-		c->waiting[at].next = c->waiting_free;
-		c->waiting_free = at;
-		at = next;
+	while (links_take_waiting(&c->links, link, &op)) {
+		attribute(c, stack, &op);
+		had_operations = true;
 	}
-	if (had_operations)
-		finish_link(c, l);
+	link->stack = stack;
+	links_list(&c->links, link, had_operations ? begun(link) : LINK_IDLE);
 }
 
 /* ---- matching launches with probes ---- */
+
+static void pop_probe(struct correlate *c, struct thread *t)
+{
+	queue_pop(&t->probes);
+	c->probes_held--;
+}
+
+/* The oldest `n` probes are nobody's. */
+static void drop_probes(struct correlate *c, struct thread *t, uint32_t n)
+{
+	for (; n > 0; n--) {
+		c->stats.probes_unused++;
+		pop_probe(c, t);
+	}
+}
 
 /*
  * The latest probe of the launch's family up to its time; all probes up to there are used up. A
@@ -359,8 +173,7 @@ static uint32_t take_probe_before(struct correlate *c, struct thread *t,
 			own = p->stack;
 		else if (launch->family == FAMILY_DRIVER)
 			outer = p->stack;
-		c->stats.probes_unused++;
-		queue_pop(&t->probes);
+		drop_probes(c, t, 1);
 	}
 	if (own == STACK_NONE)
 		own = outer;
@@ -370,7 +183,7 @@ static uint32_t take_probe_before(struct correlate *c, struct thread *t,
 }
 
 /* The driver call nested in a runtime launch: the first driver probe before `until_ns`. */
-static uint32_t take_nested_probe(struct thread *t, uint64_t until_ns)
+static uint32_t take_nested_probe(struct correlate *c, struct thread *t, uint64_t until_ns)
 {
 	struct probe *p = queue_front(&t->probes);
 	uint32_t stack;
@@ -379,7 +192,7 @@ static uint32_t take_nested_probe(struct thread *t, uint64_t until_ns)
 	if (!p || p->time_ns >= until_ns || p->family != FAMILY_DRIVER)
 		return STACK_NONE;
 	stack = p->stack;
-	queue_pop(&t->probes);
+	pop_probe(c, t);
 	return stack;
 }
 
@@ -411,15 +224,193 @@ static bool decide_first_launch(struct correlate *c, struct thread *t, bool fina
 		/* a driver launch that follows has its own probe just before it: leave that one */
 		if (!next || next->family != FAMILY_DRIVER ||
 		    queue_count_before(&t->probes, until) > 1)
-			stack = take_nested_probe(t, until);
+			stack = take_nested_probe(c, t, until);
 	}
 	if (stack == STACK_NONE)
 		c->stats.launches_unprobed++;
 	queue_pop(&t->launches);
-	l = link_at(c, launch.link, launch.link_age);
+	c->launches_held--;
+	l = links_deref(&c->links, launch.link);
 	if (l && l->state == LINK_UNDECIDED)
 		decide(c, l, stack);
 	return true;
+}
+
+static void decide_launches(struct correlate *c, struct thread *t, bool final)
+{
+	while (decide_first_launch(c, t, final))
+		;
+}
+
+static void decide_all_launches(struct correlate *c, bool final)
+{
+	for (uint32_t i = 0; i < c->thread_count; i++)
+		decide_launches(c, &c->threads[i], final);
+}
+
+/* ---- threads ---- */
+
+struct key {
+	uint32_t pid;
+	uint32_t id;
+};
+
+static bool thread_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct thread *t = (const struct thread *)records + position;
+	const struct key *k = key;
+
+	return t->pid == k->pid && t->tid == k->id;
+}
+
+/* With empty queues a thread is like one that was never seen. Keeps the order of the others. */
+static void forget_idle_threads(struct correlate *c)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < c->thread_count; i++) {
+		struct thread *t = &c->threads[i];
+		uint32_t hash = hash_key(t->pid, t->tid);
+
+		hash_index_remove(&c->thread_index, hash, i);
+		if (!queue_length(&t->probes) && !queue_length(&t->launches)) {
+			release_thread(t);
+			continue;
+		}
+		/* cannot fail: there was room for it before */
+		hash_index_add(&c->thread_index, hash, kept);
+		c->threads[kept++] = *t;
+	}
+	c->thread_count = kept;
+}
+
+/* Decides what the older half of the threads has, without waiting for more. */
+static void settle_old_threads(struct correlate *c)
+{
+	for (uint32_t i = 0; i < c->thread_count / 2; i++) {
+		struct thread *t = &c->threads[i];
+
+		decide_launches(c, t, true);
+		drop_probes(c, t, queue_length(&t->probes));
+	}
+}
+
+/*
+ * Room for one more thread. When the array is full and hardly anything can be forgotten it grows,
+ * so that this costs little for each thread; far above what programs have at work at a time, the
+ * oldest are given up instead.
+ */
+static bool make_thread_room(struct correlate *c)
+{
+	uint32_t crowded = c->thread_capacity - c->thread_capacity / 4;
+	uint32_t capacity = c->thread_capacity ? c->thread_capacity * 2 : 64;
+	struct thread *threads;
+
+	if (c->thread_count < c->thread_capacity)
+		return true;
+	forget_idle_threads(c);
+	if (c->thread_count < crowded)
+		return true;
+	if (c->thread_capacity >= c->newest / 8 && c->thread_count > 1) {
+		settle_old_threads(c);
+		forget_idle_threads(c);
+		return true;
+	}
+	threads = realloc(c->threads, capacity * sizeof(*threads));
+	if (!threads)
+		return false;
+	c->threads = threads;
+	c->thread_capacity = capacity;
+	return true;
+}
+
+static struct thread *get_thread(struct correlate *c, uint32_t pid, uint32_t tid)
+{
+	struct key key = {pid, tid};
+	uint32_t hash = hash_key(pid, tid);
+	uint32_t at = hash_index_find(&c->thread_index, hash, thread_equal, c->threads, &key);
+	struct thread *t;
+
+	if (at != HASH_INDEX_NONE)
+		return &c->threads[at];
+	if (!make_thread_room(c) || hash_index_add(&c->thread_index, hash, c->thread_count) != 0)
+		return NULL;
+	t = &c->threads[c->thread_count++];
+	memset(t, 0, sizeof(*t));
+	t->pid = pid;
+	t->tid = tid;
+	queue_init(&t->probes, sizeof(struct probe));
+	queue_init(&t->launches, sizeof(struct launch));
+	return t;
+}
+
+/*
+ * Too many probes that no launch took: calls that CUPTI does not report. Those threads that have
+ * most of them lose the older half; the others, which may well be traced, keep theirs.
+ */
+static void drop_old_probes(struct correlate *c)
+{
+	uint32_t share = c->probes_held / c->thread_count / 2;
+
+	for (uint32_t i = 0; i < c->thread_count; i++) {
+		struct thread *t = &c->threads[i];
+		uint32_t n = queue_length(&t->probes);
+
+		if (n >= share)
+			drop_probes(c, t, n - n / 2);
+	}
+}
+
+/* ---- operations without a launch ---- */
+
+/* False: there is none. */
+static bool give_up_oldest_orphan(struct correlate *c)
+{
+	struct orphan *oldest = queue_front(&c->orphans);
+	struct link *link;
+
+	if (!oldest)
+		return false;
+	link = links_deref(&c->links, oldest->link);
+	queue_pop(&c->orphans);
+	if (link && link->state == LINK_NO_LAUNCH)
+		decide(c, link, STACK_NONE);
+	return true;
+}
+
+static void give_up_orphans(struct correlate *c)
+{
+	struct orphan *oldest;
+
+	while ((oldest = queue_front(&c->orphans)) && oldest->deadline_ns <= c->probes_until_ns)
+		give_up_oldest_orphan(c);
+}
+
+static struct link *add_orphan(struct correlate *c, uint32_t pid, uint32_t correlation_id)
+{
+	struct orphan orphan = {.deadline_ns = c->probes_until_ns + CORRELATE_PATIENCE_NS};
+	struct link *link;
+
+	if (queue_length(&c->orphans) >= c->newest)
+		give_up_oldest_orphan(c);
+	link = links_add(&c->links, pid, correlation_id);
+	if (!link)
+		return NULL;
+	link->state = LINK_NO_LAUNCH;
+	orphan.link = links_ref(&c->links, link);
+	if (queue_push(&c->orphans, &orphan) == 0)
+		return link;
+	links_remove(&c->links, link);
+	return NULL;
+}
+
+/* Too many operations wait: those without a launch are given up first, the oldest of them. */
+static void make_waiting_room(struct correlate *c)
+{
+	while (c->links.waiting_count >= c->newest && give_up_oldest_orphan(c))
+		;
+	if (c->links.waiting_count >= c->newest)
+		decide_all_launches(c, true);
 }
 
 /* ---- input ---- */
@@ -428,56 +419,70 @@ int correlate_probe(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t ti
 		    enum launch_family family, uint32_t stack)
 {
 	struct probe probe = {time_ns, stack, family};
-	struct thread *t = get_thread(c, pid, tid);
+	struct thread *t;
 
 	c->stats.probes++;
-	if (!t || queue_length(&t->probes) >= IN_FLIGHT_MAX)
+	if (c->probes_held >= c->newest)
+		drop_old_probes(c);
+	t = get_thread(c, pid, tid);
+	if (!t || queue_insert_by_time(&t->probes, &probe) != 0) {
+		c->stats.probes_unused++;
 		return -ENOMEM;
-	return queue_insert_by_time(&t->probes, &probe);
+	}
+	c->probes_held++;
+	return 0;
 }
 
 /* The link of a new launch: made, or found where operations came first. NULL: out of memory. */
 static struct link *launch_link(struct correlate *c, uint32_t pid, uint32_t correlation_id,
 				int is_graph)
 {
-	struct link *l = find_link(c, pid, correlation_id);
+	struct link *l = links_find(&c->links, pid, correlation_id);
 
 	if (l && l->state != LINK_NO_LAUNCH) {
 		/* the id is used again; the old launch keeps what it has */
 		if (l->state == LINK_UNDECIDED)
 			decide(c, l, STACK_NONE);
-		remove_link(c, l);
+		links_remove(&c->links, l);
 		l = NULL;
 	}
 	if (!l)
-		l = add_link(c, pid, correlation_id);
+		l = links_add(&c->links, pid, correlation_id);
 	if (l)
 		l->is_graph = is_graph != 0;
 	return l;
+}
+
+/* Queues the launch, until its probe is known to be there or not to come. */
+static int await_probe(struct correlate *c, uint32_t pid, uint32_t tid, struct launch *launch,
+		       struct link *link)
+{
+	struct thread *t = get_thread(c, pid, tid);
+
+	launch->link = links_ref(&c->links, link);
+	if (!t || queue_insert_by_time(&t->launches, launch) != 0)
+		return -ENOMEM;
+	c->launches_held++;
+	link->state = LINK_UNDECIDED;
+	return 0;
 }
 
 int correlate_launch(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
 		     uint32_t correlation_id, enum launch_family family, int is_graph)
 {
 	struct launch launch = {.time_ns = time_ns, .family = family};
-	struct thread *t = get_thread(c, pid, tid);
 	struct link *l;
 
 	c->stats.launches++;
-	if (!t || queue_length(&t->launches) >= IN_FLIGHT_MAX)
-		return -ENOMEM;
+	if (c->launches_held >= c->newest)
+		decide_all_launches(c, true);
 	l = launch_link(c, pid, correlation_id, is_graph);
-	if (l) {
-		launch.link = (uint32_t)(l - c->links);
-		launch.link_age = l->age;
-	}
-	if (!l || queue_insert_by_time(&t->launches, &launch) != 0) {
-		if (l && l->state == LINK_FREE)
-			remove_link(c, l);
-		return -ENOMEM;
-	}
-	l->state = LINK_UNDECIDED;
-	return 0;
+	if (l && await_probe(c, pid, tid, &launch, l) == 0)
+		return 0;
+	c->stats.launches_unprobed++;
+	if (l && l->state == LINK_FREE)
+		links_remove(&c->links, l);
+	return -ENOMEM;
 }
 
 int correlate_launch_with_stack(struct correlate *c, uint32_t pid, uint32_t correlation_id,
@@ -494,28 +499,21 @@ int correlate_launch_with_stack(struct correlate *c, uint32_t pid, uint32_t corr
 
 int correlate_operation(struct correlate *c, uint32_t pid, const struct gpu_operation *operation)
 {
-	struct link *l = find_link(c, pid, operation->correlation_id);
+	struct link *l;
 
 	c->stats.operations++;
-	if (l && l->state == LINK_DECIDED) {
+	if (c->links.waiting_count >= c->newest)
+		make_waiting_room(c);
+	l = links_find(&c->links, pid, operation->correlation_id);
+	if (l && link_is_decided(l)) {
 		attribute(c, l->stack, operation);
-		finish_link(c, l);
+		if (l->state == LINK_IDLE)
+			links_list(&c->links, l, begun(l));
 		return 0;
 	}
-	if (!l) {
-		struct link_ref ref;
-
-		l = add_link(c, pid, operation->correlation_id);
-		if (l) {
-			l->state = LINK_NO_LAUNCH;
-			ref = ref_of(c, l, c->probes_until_ns + CORRELATE_PATIENCE_NS);
-			if (queue_push(&c->orphans, &ref) != 0) {
-				remove_link(c, l);
-				l = NULL;
-			}
-		}
-	}
-	if (!l || wait_for_launch(c, l, operation) != 0) {
+	if (!l)
+		l = add_orphan(c, pid, operation->correlation_id);
+	if (!l || links_wait(&c->links, l, operation) != 0) {
 		/* no memory to wait: its time must not be lost */
 		attribute(c, STACK_NONE, operation);
 		return -ENOMEM;
@@ -523,68 +521,41 @@ int correlate_operation(struct correlate *c, uint32_t pid, const struct gpu_oper
 	return 0;
 }
 
-static void give_up_orphans(struct correlate *c, bool all)
-{
-	struct link_ref *ref;
-
-	while ((ref = queue_front(&c->orphans)) &&
-	       (all || ref->deadline_ns <= c->probes_until_ns)) {
-		struct link *l = link_of(c, ref);
-
-		queue_pop(&c->orphans);
-		if (l && l->state == LINK_NO_LAUNCH) {
-			decide(c, l, STACK_NONE);
-			if (l->state != LINK_FREE && !l->finished)
-				remove_link(c, l);
-		}
-	}
-}
-
 void correlate_advance(struct correlate *c, uint64_t probes_until_ns)
 {
 	if (probes_until_ns > c->probes_until_ns)
 		c->probes_until_ns = probes_until_ns;
-	for (uint32_t i = 0; i < c->thread_count; i++)
-		while (decide_first_launch(c, &c->threads[i], false))
-			;
-	give_up_orphans(c, false);
+	decide_all_launches(c, false);
+	give_up_orphans(c);
 }
 
 void correlate_restart_process(struct correlate *c, uint32_t pid)
 {
 	/* probes stay: the new program's first launch function may have been entered already */
 	for (uint32_t i = 0; i < c->thread_count; i++)
-		while (c->threads[i].pid == pid && decide_first_launch(c, &c->threads[i], true))
-			;
-	for (uint32_t i = 0; i < c->link_capacity; i++) {
-		struct link *l = &c->links[i];
+		if (c->threads[i].pid == pid)
+			decide_launches(c, &c->threads[i], true);
+	if (!links_may_have(&c->links, pid))
+		return;
+	for (uint32_t i = 0; i < c->links.used; i++) {
+		struct link *l = &c->links.links[i];
 
 		if (l->state == LINK_FREE || l->pid != pid)
 			continue;
-		if (l->state != LINK_DECIDED)
+		if (!link_is_decided(l))
 			decide(c, l, STACK_NONE);
-		if (l->state != LINK_FREE)
-			remove_link(c, l);
+		links_remove(&c->links, l);
 	}
 }
 
 void correlate_finish(struct correlate *c)
 {
 	c->probes_until_ns = UINT64_MAX - CORRELATE_PATIENCE_NS;
-	for (uint32_t i = 0; i < c->thread_count; i++) {
-		struct thread *t = &c->threads[i];
-
-		while (decide_first_launch(c, t, true))
-			;
-		while (queue_front(&t->probes)) {
-			c->stats.probes_unused++;
-			queue_pop(&t->probes);
-		}
-	}
-	give_up_orphans(c, true);
-	for (uint32_t i = 0; i < c->link_capacity; i++)
-		if (c->links[i].state == LINK_UNDECIDED || c->links[i].state == LINK_NO_LAUNCH)
-			decide(c, &c->links[i], STACK_NONE);
+	decide_all_launches(c, true);
+	for (uint32_t i = 0; i < c->thread_count; i++)
+		drop_probes(c, &c->threads[i], queue_length(&c->threads[i].probes));
+	while (give_up_oldest_orphan(c))
+		;
 }
 
 struct correlate_stats correlate_stats(const struct correlate *c)

@@ -18,13 +18,15 @@
  * process. One launch may start many operations (CUDA graphs).
  *
  * Every operation is attributed exactly once, in the end without a stack (STACK_NONE) if there was
- * no launch or no probe for it. Units: ns, CLOCK_MONOTONIC. Memory grows with what is in flight,
- * plus a bounded memory of finished launches, plus a few bytes for each graph launch, each launch
- * that ran nothing and each thread.
+ * no launch or no probe for it. Units: ns, CLOCK_MONOTONIC.
+ *
+ * Memory is bounded, whatever is handed in: CORRELATE_REMEMBERED says how. It does not grow with
+ * the number of operations, launches, threads or processes.
  */
 #ifndef PROFILER_CORRELATE_H
 #define PROFILER_CORRELATE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define STACK_NONE UINT32_MAX
@@ -89,5 +91,20 @@ void correlate_restart_process(struct correlate *c, uint32_t pid);
 void correlate_finish(struct correlate *c);
 
 struct correlate_stats correlate_stats(const struct correlate *c);
+
+/*
+ * How many launches are remembered once their stack is known: the newest so many without an
+ * operation, as many that had theirs, and at least as many graph launches that have begun. An
+ * operation that comes later has no stack. No more than so many probes, launches without a probe
+ * and operations without a launch wait, in all processes; then the oldest are decided early with
+ * what is there. About 90 MB for graph launches alone, 90 MB for launches without operations.
+ */
+#define CORRELATE_REMEMBERED 1000000u
+
+/* For tests: another number than CORRELATE_REMEMBERED, at least 1, before anything is handed in. */
+void correlate_remember(struct correlate *c, uint32_t newest);
+
+/* Bytes held now. */
+size_t correlate_memory(const struct correlate *c);
 
 #endif

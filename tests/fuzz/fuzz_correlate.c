@@ -73,6 +73,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!c || !marks)
 		abort();
+	if (size && data[0] & 1) /* little is remembered: what is old is given up early */
+		correlate_remember(c, 1 + (data[0] >> 1) % 32);
 	while (in.at < in.end) {
 		uint8_t what = byte(&in), who = byte(&in);
 		uint32_t pid = who & 3, tid = who >> 2 & 3;
