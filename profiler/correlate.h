@@ -97,7 +97,7 @@ struct correlate_stats correlate_stats(const struct correlate *c);
  * operation, as many that had theirs, and at least as many graph launches that have begun. An
  * operation that comes later has no stack. No more than so many probes, launches without a probe
  * and operations without a launch wait, in all processes; then the oldest are decided early with
- * what is there. About 90 MB for graph launches alone, 90 MB for launches without operations.
+ * what is there. 90 MB for graph launches alone, half that for launches without operations.
  */
 #define CORRELATE_REMEMBERED 1000000u
 
