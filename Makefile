@@ -42,11 +42,12 @@ all: profile $(if $(SANITIZE),,$(BUILD)/libprofile_cupti.so)
 
 symbolize_src := $(wildcard symbolize/*.c)
 # the injected library shares the readers of call frames and of Python with symbolize/, no more
-inject_src := $(filter-out cupti_trace/gpu_wire_decode.c,$(wildcard cupti_trace/*.c)) \
+inject_src := $(filter-out cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_scan.c,$(wildcard cupti_trace/*.c)) \
 	$(addprefix symbolize/,cfi.c cfi_program.c cfi_apply.c python_offsets.c python_frames.c \
 	python_loop.c python_merge.c)
 profiler_src := $(filter-out profiler/main.c,$(wildcard profiler/*.c)) \
-	cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_encode.c
+	cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_scan.c cupti_trace/gpu_wire_encode.c \
+	cupti_trace/work_tally.c
 
 symbolize_obj := $(symbolize_src:%.c=$(BUILD)/%.o)
 inject_obj := $(inject_src:%.c=$(BUILD)/pic/%.o)

@@ -38,32 +38,49 @@ static void send_name(struct sink *sink, uint32_t id, const char *name)
 	} while (left);
 }
 
-static void set_times(struct gpu_event_kernel *e, const struct cupti_abi_kernel *k,
-		      const struct clock_map *clock)
+/* One record on its way: where it goes, and what is known of all of them. */
+struct sending {
+	const struct clock_map *clock;
+	struct names *names;
+	struct work_tally *tally;
+	struct sink *sink;
+};
+
+/* When something ran. False: CUPTI gave no usable times. */
+static bool convert_times(const struct sending *s, uint64_t start, uint64_t end, uint64_t *start_ns,
+			  uint64_t *duration_ns)
 {
 	/* CUPTI writes 0 for "unknown" and, rarely, an end before the start */
-	if (k->start == 0 || k->end < k->start ||
-	    k->end - k->start >= GPU_EVENT_DURATION_LIMIT_NS) {
-		e->bad_time = 1;
-		return;
-	}
-	e->start_ns = clock_map_convert(clock, k->start);
-	if (e->start_ns > INT64_MAX)
-		e->start_ns = 0; /* before the machine started: no time the wire can carry */
-	e->duration_ns = k->end - k->start; /* as measured: not bent by the clock conversion */
+	if (start == 0 || end < start || end - start >= GPU_EVENT_DURATION_LIMIT_NS)
+		return false;
+	*start_ns = clock_map_convert(s->clock, start);
+	if (*start_ns > INT64_MAX)
+		*start_ns = 0;      /* before the machine started: no time the wire can carry */
+	*duration_ns = end - start; /* as measured: not bent by the clock conversion */
+	return true;
 }
 
-static void send_kernel(const struct cupti_abi_kernel *k, const struct clock_map *clock,
-			struct names *names, struct sink *sink)
+static void count(const struct sending *s, const struct work_key *key, uint64_t ns, uint64_t bytes)
+{
+	struct work_sum *sum = work_tally_get(s->tally, key);
+
+	if (!sum)
+		return;
+	sum->count++;
+	sum->ns += ns;
+	sum->bytes += bytes;
+}
+
+static void send_kernel(const struct sending *s, const struct cupti_abi_kernel *k)
 {
 	struct gpu_event event = {.type = GPU_EVENT_KERNEL};
 	struct gpu_event_kernel *e = &event.kernel;
 	bool is_new;
 
-	e->name_id = names_id(names, k->name, &is_new);
+	e->name_id = names_id(s->names, k->name, &is_new);
 	if (is_new)
-		send_name(sink, e->name_id, k->name);
-	set_times(e, k, clock);
+		send_name(s->sink, e->name_id, k->name);
+	e->bad_time = !convert_times(s, k->start, k->end, &e->start_ns, &e->duration_ns);
 	e->correlation_id = k->correlation_id;
 	e->device_id = k->device_id;
 	e->context_id = k->context_id;
@@ -79,23 +96,221 @@ static void send_kernel(const struct cupti_abi_kernel *k, const struct clock_map
 	e->registers = k->registers_per_thread;
 	e->graph_id = k->graph_id;
 	e->graph_node_id = k->graph_node_id;
-	sink_put(sink, &event);
+	count(s,
+	      &(struct work_key){.device = k->device_id,
+				 .context = k->context_id,
+				 .stream = k->stream_id,
+				 .work = GPU_WORK_KERNEL},
+	      e->duration_ns, 0);
+	sink_put(s->sink, &event);
 }
 
-void activity_send_buffer(const struct cupti_api *api, const struct clock_map *clock,
-			  struct names *names, struct sink *sink, uint8_t *buffer,
-			  size_t valid_size)
+/* Other work: `e` holds all but the times. */
+static void send_work(const struct sending *s, const struct gpu_event_work *e, uint64_t start,
+		      uint64_t end)
 {
+	struct gpu_event event = {.type = GPU_EVENT_WORK, .work = *e};
+	bool timed = convert_times(s, start, end, &event.work.start_ns, &event.work.duration_ns);
+
+	event.work.bad_time = !timed;
+	/* the wire carries 63 bits: more bytes than that are none that were moved */
+	if (event.work.bytes > INT64_MAX)
+		event.work.bytes = 0;
+	if (event.work.graph_node_id > INT64_MAX)
+		event.work.graph_node_id = 0;
+	count(s,
+	      &(struct work_key){.device = e->device_id,
+				 .context = e->context_id,
+				 .stream = e->stream_id,
+				 .work = e->work},
+	      event.work.duration_ns, event.work.bytes);
+	sink_put(s->sink, &event);
+}
+
+static uint32_t work_of_copy(uint8_t copy_kind)
+{
+	/* both list the ten kinds in one order */
+	return copy_kind >= CUPTI_ABI_MEMCPY_HTOD && copy_kind <= CUPTI_ABI_MEMCPY_PTOP
+		       ? GPU_WORK_MEMCPY_HTOD + (uint32_t)copy_kind - CUPTI_ABI_MEMCPY_HTOD
+		       : GPU_WORK_MEMCPY_OTHER;
+}
+
+static void send_memcpy(const struct sending *s, const struct cupti_abi_memcpy *m)
+{
+	_Static_assert(GPU_WORK_MEMCPY_PTOP - GPU_WORK_MEMCPY_HTOD ==
+			       CUPTI_ABI_MEMCPY_PTOP - CUPTI_ABI_MEMCPY_HTOD,
+		       "see work_of_copy");
+	send_work(s,
+		  &(struct gpu_event_work){.work = work_of_copy(m->copy_kind),
+					   .bytes = m->bytes,
+					   .correlation_id = m->correlation_id,
+					   .device_id = m->device_id,
+					   .context_id = m->context_id,
+					   .stream_id = m->stream_id,
+					   .graph_id = m->graph_id,
+					   .graph_node_id = m->graph_node_id,
+					   .source_memory = m->source_kind,
+					   .destination_memory = m->destination_kind},
+		  m->start, m->end);
+}
+
+static void send_memcpy_peer(const struct sending *s, const struct cupti_abi_memcpy_peer *m)
+{
+	send_work(s,
+		  &(struct gpu_event_work){.work = work_of_copy(m->copy_kind),
+					   .bytes = m->bytes,
+					   .correlation_id = m->correlation_id,
+					   .device_id = m->device_id,
+					   .context_id = m->context_id,
+					   .stream_id = m->stream_id,
+					   .graph_id = m->graph_id,
+					   .graph_node_id = m->graph_node_id,
+					   .source_memory = m->source_kind,
+					   .destination_memory = m->destination_kind},
+		  m->start, m->end);
+}
+
+static void send_memset(const struct sending *s, const struct cupti_abi_memset *m)
+{
+	send_work(s,
+		  &(struct gpu_event_work){.work = GPU_WORK_MEMSET,
+					   .bytes = m->bytes,
+					   .correlation_id = m->correlation_id,
+					   .device_id = m->device_id,
+					   .context_id = m->context_id,
+					   .stream_id = m->stream_id,
+					   .graph_id = m->graph_id,
+					   .graph_node_id = m->graph_node_id,
+					   .destination_memory = m->memory_kind},
+		  m->start, m->end);
+}
+
+static void send_memory(const struct sending *s, const struct cupti_abi_memory *m)
+{
+	send_work(s,
+		  &(struct gpu_event_work){.work = m->operation == CUPTI_ABI_MEMORY_RELEASE
+							   ? GPU_WORK_FREE
+							   : GPU_WORK_ALLOC,
+					   .bytes = m->bytes,
+					   .correlation_id = m->correlation_id,
+					   .device_id = m->device_id,
+					   .context_id = m->context_id,
+					   .stream_id = m->stream_id,
+					   .destination_memory = m->memory_kind},
+		  m->timestamp, m->timestamp);
+}
+
+static uint32_t work_of_uvm(uint32_t counter_kind)
+{
+	switch (counter_kind) {
+	case CUPTI_ABI_UVM_BYTES_HTOD:
+		return GPU_WORK_UVM_HTOD;
+	case CUPTI_ABI_UVM_BYTES_DTOH:
+		return GPU_WORK_UVM_DTOH;
+	case CUPTI_ABI_UVM_BYTES_DTOD:
+		return GPU_WORK_UVM_DTOD;
+	case CUPTI_ABI_UVM_GPU_PAGE_FAULTS:
+		return GPU_WORK_UVM_GPU_FAULTS;
+	case CUPTI_ABI_UVM_CPU_PAGE_FAULTS:
+		return GPU_WORK_UVM_CPU_FAULT;
+	default:
+		return GPU_WORK_UVM_OTHER;
+	}
+}
+
+static void send_uvm(const struct sending *s, const struct cupti_abi_uvm *u)
+{
+	uint32_t work = work_of_uvm(u->counter_kind);
+	bool to_device = work == GPU_WORK_UVM_HTOD || work == GPU_WORK_UVM_DTOD;
+	bool counts = work != GPU_WORK_UVM_CPU_FAULT && work != GPU_WORK_UVM_OTHER;
+
+	send_work(
+		s,
+		&(struct gpu_event_work){.work = work,
+					 .bytes = counts ? u->value : 0, /* else an address */
+					 .device_id = to_device ? u->destination_id : u->source_id,
+					 .stream_id = u->stream_id},
+		u->start, work == GPU_WORK_UVM_CPU_FAULT ? u->start : u->end);
+}
+
+static void send_graph(const struct sending *s, const struct cupti_abi_graph_trace *g)
+{
+	send_work(s,
+		  &(struct gpu_event_work){.work = GPU_WORK_GRAPH,
+					   .correlation_id = g->correlation_id,
+					   .device_id = g->device_id,
+					   .context_id = g->context_id,
+					   .stream_id = g->stream_id,
+					   .graph_id = g->graph_id},
+		  g->start, g->end);
+}
+
+/* False: a kind that was not asked for. */
+static bool send_record(const struct sending *s, const struct cupti_abi_activity *record)
+{
+	const void *r = record;
+
+	switch (record->kind) {
+	case CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+	case CUPTI_ABI_ACTIVITY_KIND_KERNEL:
+		send_kernel(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY:
+		send_memcpy(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY2:
+		send_memcpy_peer(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMSET:
+		send_memset(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMORY2:
+		send_memory(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+		send_uvm(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE:
+		send_graph(s, r);
+		return true;
+	default:
+		return false;
+	}
+}
+
+void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,
+			  uint8_t *buffer, size_t valid_size)
+{
+	const struct sending sending = {.clock = clock,
+					.names = output->names,
+					.tally = output->tally,
+					.sink = output->sink};
 	struct cupti_abi_activity *record = NULL;
 	struct gpu_event_drops drops = {0};
 
-	while (api->cuptiActivityGetNextRecord(buffer, valid_size, &record) == CUPTI_ABI_SUCCESS) {
-		if (record->kind == CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL ||
-		    record->kind == CUPTI_ABI_ACTIVITY_KIND_KERNEL)
-			send_kernel((const struct cupti_abi_kernel *)record, clock, names, sink);
-		else
+	while (output->api->cuptiActivityGetNextRecord(buffer, valid_size, &record) ==
+	       CUPTI_ABI_SUCCESS)
+		if (!send_record(&sending, record))
 			drops.unknown++;
-	}
 	if (drops.unknown)
-		sink_count_drops(sink, &drops);
+		sink_count_drops(output->sink, &drops);
+}
+
+void activity_send_sums(const struct work_tally *tally, struct sink *sink)
+{
+	const struct work_sum *sum;
+	uint32_t at = 0;
+
+	while ((sum = work_tally_next(tally, &at))) {
+		struct gpu_event event = {.type = GPU_EVENT_SUM,
+					  .sum = {.device_id = sum->key.device,
+						  .context_id = sum->key.context,
+						  .stream_id = sum->key.stream,
+						  .work = sum->key.work,
+						  .count = sum->count,
+						  .ns = sum->ns,
+						  .bytes = sum->bytes}};
+
+		sink_put(sink, &event);
+	}
 }

@@ -1,21 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CUPTI activity records -> gpu_events. The only module that knows record layouts (cupti_abi.h).
+ * CUPTI's activity records -> events in the sink.
+ *
+ * Every record of a buffer becomes one event, whatever its timestamps; records of kinds that nobody
+ * asked for are counted as drops. What is sent is summed up as well, so that the profiler can be
+ * told at the end what should have arrived.
  */
 #ifndef CUPTI_TRACE_ACTIVITY_H
 #define CUPTI_TRACE_ACTIVITY_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include "cupti_trace/clock.h"
 #include "cupti_trace/cupti_api.h"
 #include "cupti_trace/names.h"
 #include "cupti_trace/sink.h"
+#include "cupti_trace/work_tally.h"
 
-/*
- * Sends every record of a completed buffer, new kernel names first. `names` is the process's table;
- * the caller makes sure that only one thread is in here at a time.
- */
-void activity_send_buffer(const struct cupti_api *api, const struct clock_map *clock,
-			  struct names *names, struct sink *sink, uint8_t *buffer,
-			  size_t valid_size);
+/* Where records go. All borrowed; calls with one output are serialised by the caller. */
+struct activity_output {
+	const struct cupti_api *api;
+	struct names *names;
+	struct work_tally *tally;
+	struct sink *sink;
+};
+
+void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,
+			  uint8_t *buffer, size_t valid_size);
+
+/* Sends what all records so far sum up to. */
+void activity_send_sums(const struct work_tally *tally, struct sink *sink);
 
 #endif

@@ -1,26 +1,36 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/callback.h"
 
+#include <string.h>
 #include <time.h>
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
 
+/* What the entry of an API function means. */
+enum meaning {
+	MEANS_NOTHING,
+	MEANS_KERNEL, /* launches one kernel */
+	MEANS_GRAPH,  /* launches any number of operations */
+	MEANS_OTHER,  /* copies, sets, allocates */
+	MEANS_NODE,   /* makes a node of a graph: only its name is of interest */
+};
+
 struct entry_point {
 	uint32_t domain;
 	uint32_t cbid;
-	uint16_t flags; /* GPU_LAUNCH_IS_GRAPH */
+	enum meaning meaning;
 	const char *name;
 };
 
 #define RT CUPTI_ABI_DOMAIN_RUNTIME_API
 #define DRV CUPTI_ABI_DOMAIN_DRIVER_API
-#define ONE(domain, function)                                         \
-	{                                                             \
-		domain, CUPTI_ABI_##domain##_##function, 0, #function \
+#define ONE(domain, function)                                                    \
+	{                                                                        \
+		domain, CUPTI_ABI_##domain##_##function, MEANS_KERNEL, #function \
 	}
-#define MANY(domain, function)                                                          \
-	{                                                                               \
-		domain, CUPTI_ABI_##domain##_##function, GPU_LAUNCH_IS_GRAPH, #function \
+#define MANY(domain, function)                                                  \
+	{                                                                       \
+		domain, CUPTI_ABI_##domain##_##function, MEANS_GRAPH, #function \
 	}
 
 static const struct entry_point launches[] = {
@@ -48,21 +58,60 @@ static const struct entry_point launches[] = {
 };
 #define LAUNCHES (sizeof(launches) / sizeof(launches[0]))
 
-/* cbid -> index in `launches` + 1, for each domain: what a launch looks up. */
+/* For each domain and cbid: its meaning, and index in `launches` + 1. What a launch looks up. */
 #define CBIDS 1024
-static uint8_t entry_of[2][CBIDS];
+static uint8_t meaning_of[2][CBIDS];
+static uint8_t launch_of[2][CBIDS];
 
-static void index_launches(void)
+/* The API function that the calling thread is in, the outermost of those subscribed to. */
+static __thread struct {
+	const char *function; /* NULL: none */
+	uint32_t domain, cbid;
+} current;
+
+static const struct entry_points_range {
+	uint32_t domain, first, last;
+	enum meaning meaning;
+} ranges[] = {
+#define COPIES(domain, first, last) {domain, first, last, MEANS_OTHER},
+	CUPTI_ABI_COPY_RANGES(COPIES)
+#undef COPIES
+#define ALLOCATIONS(domain, first, last) {domain, first, last, MEANS_OTHER},
+		CUPTI_ABI_ALLOCATION_RANGES(ALLOCATIONS)
+#undef ALLOCATIONS
+#define NODES(domain, first, last) {domain, first, last, MEANS_NODE},
+			CUPTI_ABI_GRAPH_NODE_RANGES(NODES)
+#undef NODES
+};
+#define RANGES (sizeof(ranges) / sizeof(ranges[0]))
+
+static void index_functions(const struct tracer *tracer)
 {
-	for (size_t i = 0; i < LAUNCHES; i++)
-		entry_of[launches[i].domain == DRV][launches[i].cbid] = (uint8_t)(i + 1);
+	memset(meaning_of, 0, sizeof(meaning_of));
+	for (size_t i = 0; i < RANGES; i++) {
+		const struct entry_points_range *r = &ranges[i];
+
+		if (tracer->kernels_only && r->meaning == MEANS_OTHER)
+			continue;
+		for (uint32_t cbid = r->first; cbid <= r->last && cbid < CBIDS; cbid++)
+			meaning_of[r->domain == DRV][cbid] = (uint8_t)r->meaning;
+	}
+	for (size_t i = 0; i < LAUNCHES; i++) {
+		bool driver = launches[i].domain == DRV;
+
+		meaning_of[driver][launches[i].cbid] = (uint8_t)launches[i].meaning;
+		launch_of[driver][launches[i].cbid] = (uint8_t)(i + 1);
+	}
 }
 
-static const struct entry_point *find_entry(uint32_t domain, uint32_t cbid)
+static const char *name_of(uint32_t domain, uint32_t cbid,
+			   const struct cupti_abi_callback_data *data)
 {
-	uint8_t entry = cbid < CBIDS ? entry_of[domain == DRV][cbid] : 0;
+	uint8_t launch = launch_of[domain == DRV][cbid];
 
-	return entry ? &launches[entry - 1] : NULL;
+	if (launch)
+		return launches[launch - 1].name;
+	return data->function_name ? data->function_name : "";
 }
 
 /*
@@ -91,30 +140,124 @@ static uint32_t capture(struct tracer *tracer, const char *function)
 	return id;
 }
 
-static void on_launch(struct tracer *tracer, uint32_t domain, uint32_t cbid,
-		      const struct cupti_abi_callback_data *data)
+static void on_launch(struct tracer *tracer, uint32_t domain, enum meaning meaning,
+		      const char *function, uint32_t correlation_id)
 {
-	const struct entry_point *entry = find_entry(domain, cbid);
-	uint32_t last, stack = 0;
+	uint32_t last, stack = 0, flags = 0;
 	bool seen;
 
-	if (data->callback_site != CUPTI_ABI_API_ENTER || !entry)
-		return;
 	last = launch_log_last_correlation(&seen);
-	/* a runtime launch calls the driver's, with the same id: that is one launch, the outer */
-	if (domain == DRV && seen && last == data->correlation_id)
+	/* a runtime call makes the driver's, with the same id: that is one launch, the outer */
+	if (domain == DRV && seen && last == correlation_id)
 		return;
 	if (buffers_are_short(&tracer->buffers))
 		wait_for_buffers(tracer);
-	if (tracer->captures_stacks)
-		stack = capture(tracer, entry->name);
+	/* only kernel launches have probes that could take the stack instead */
+	if (tracer->captures_stacks || meaning == MEANS_OTHER)
+		stack = capture(tracer, function);
+	if (meaning == MEANS_GRAPH)
+		flags = GPU_LAUNCH_IS_GRAPH;
+	else if (meaning == MEANS_OTHER)
+		/* a batch of copies is many operations */
+		flags = GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_IS_GRAPH;
 	launch_log_add(&tracer->sink,
 		       &(struct gpu_event_launch){
-			       .correlation_id = data->correlation_id,
+			       .correlation_id = correlation_id,
 			       .family = domain == RT ? GPU_LAUNCH_RUNTIME : GPU_LAUNCH_DRIVER,
-			       .flags = entry->flags,
+			       .flags = flags,
 			       .stack_id = stack,
 		       });
+}
+
+static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+		   const struct cupti_abi_callback_data *data)
+{
+	enum meaning meaning =
+		cbid < CBIDS ? (enum meaning)meaning_of[domain == DRV][cbid] : MEANS_NOTHING;
+	const char *function;
+
+	if (meaning == MEANS_NOTHING)
+		return;
+	if (data->callback_site != CUPTI_ABI_API_ENTER) {
+		if (current.domain == domain && current.cbid == cbid)
+			current.function = NULL;
+		return;
+	}
+	function = name_of(domain, cbid, data);
+	if (!current.function) {
+		current.function = function;
+		current.domain = domain;
+		current.cbid = cbid;
+	}
+	if (meaning != MEANS_NODE)
+		on_launch(tracer, domain, meaning, function, data->correlation_id);
+}
+
+/* ---- graphs ---- */
+
+/* Where the calling thread makes the node is where its work comes from. */
+static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_data *data)
+{
+	struct gpu_event event = {.type = GPU_EVENT_NODE};
+
+	if (!data || tracer->api.cuptiGetGraphNodeId(data->node, &event.node.id) != 0)
+		return;
+	event.node.stack_id =
+		launch_stack_capture(&tracer->sink, current.function ? current.function : "");
+	sink_put(&tracer->sink, &event);
+}
+
+/* Comes after the same node's creation, which was CUDA's own doing: instantiating, cloning. */
+static void on_node_cloned(struct tracer *tracer, const struct cupti_abi_graph_data *data)
+{
+	struct gpu_event event = {.type = GPU_EVENT_NODE};
+
+	if (!data || tracer->api.cuptiGetGraphNodeId(data->node, &event.node.id) != 0 ||
+	    tracer->api.cuptiGetGraphNodeId(data->original_node, &event.node.origin) != 0)
+		return;
+	sink_put(&tracer->sink, &event);
+}
+
+/* ---- unified memory ---- */
+
+#define MOST_DEVICES 64
+
+/* Has CUPTI watch unified memory on all devices, once there is a context. */
+static void watch_unified_memory(struct tracer *tracer)
+{
+	static const uint32_t kinds[] = {CUPTI_ABI_UVM_BYTES_HTOD, CUPTI_ABI_UVM_BYTES_DTOH,
+					 CUPTI_ABI_UVM_BYTES_DTOD, CUPTI_ABI_UVM_GPU_PAGE_FAULTS,
+					 CUPTI_ABI_UVM_CPU_PAGE_FAULTS};
+	const struct cupti_api *api = &tracer->api;
+	bool any = false;
+
+	if (tracer->kernels_only || !api->cuptiActivityConfigureUnifiedMemoryCounter ||
+	    atomic_exchange(&tracer->watches_uvm, true))
+		return;
+	for (uint32_t device = 0; device < MOST_DEVICES; device++) {
+		int result = CUPTI_ABI_SUCCESS;
+
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+			struct cupti_abi_uvm_config config = {
+				.scope = CUPTI_ABI_UVM_SCOPE_PROCESS_SINGLE_DEVICE,
+				.kind = kinds[i],
+				.device_id = device,
+				.enable = 1,
+			};
+
+			result = api->cuptiActivityConfigureUnifiedMemoryCounter(&config, 1);
+			if (result == CUPTI_ABI_SUCCESS)
+				any = true;
+			else if (i == 0)
+				break; /* no such device, or none that can */
+		}
+		if (result != CUPTI_ABI_SUCCESS && !any)
+			break;
+		if (result == CUPTI_ABI_ERROR_INVALID_DEVICE)
+			break;
+	}
+	if (any)
+		api->cuptiActivityEnable(CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
 }
 
 /* New device code was loaded, perhaps by a library that brought its own copy of the runtime. */
@@ -130,6 +273,30 @@ static void on_module_loaded(struct tracer *tracer)
 		tracer_ask(tracer, &event);
 }
 
+static void on_resource(struct tracer *tracer, uint32_t cbid,
+			const struct cupti_abi_resource_data *data)
+{
+	switch (cbid) {
+	case CUPTI_ABI_RESOURCE_MODULE_LOADED:
+		on_module_loaded(tracer);
+		break;
+	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
+		watch_unified_memory(tracer);
+		break;
+	case CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING:
+		tracer_flush(tracer, false);
+		break;
+	case CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED:
+		on_node_created(tracer, data->descriptor);
+		break;
+	case CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED:
+		on_node_cloned(tracer, data->descriptor);
+		break;
+	default:
+		break;
+	}
+}
+
 static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
 {
 	struct tracer *tracer = userdata;
@@ -137,10 +304,7 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 	if (!atomic_load_explicit(&tracer->on, memory_order_relaxed))
 		return;
 	if (domain == CUPTI_ABI_DOMAIN_RESOURCE) {
-		if (cbid == CUPTI_ABI_RESOURCE_MODULE_LOADED)
-			on_module_loaded(tracer);
-		else if (cbid == CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING)
-			tracer_flush(tracer, false);
+		on_resource(tracer, cbid, cbdata);
 		return;
 	}
 	if (domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset) {
@@ -150,23 +314,34 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 			tracer_flush(tracer, false);
 		return;
 	}
-	on_launch(tracer, domain, cbid, cbdata);
+	on_api(tracer, domain, cbid, cbdata);
 }
 
 static void enable_all(struct tracer *tracer, uint32_t enable)
 {
+	static const uint32_t resources[] = {
+		CUPTI_ABI_RESOURCE_MODULE_LOADED,
+		CUPTI_ABI_RESOURCE_CONTEXT_CREATED,
+		CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING,
+		CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED,
+		CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED,
+	};
+	bool follows_nodes = tracer->api.cuptiGetGraphNodeId && !tracer->whole_graphs;
 	const struct cupti_api *api = &tracer->api;
 	cupti_abi_subscriber subscriber = tracer->subscriber;
 
 	/* functions that a CUPTI does not know are refused one by one; nothing else depends on it
 	 */
-	for (size_t i = 0; i < LAUNCHES; i++)
-		api->cuptiEnableCallback(enable, subscriber, launches[i].domain, launches[i].cbid);
+	for (uint32_t driver = 0; driver < 2; driver++)
+		for (uint32_t cbid = 0; cbid < CBIDS; cbid++)
+			if (meaning_of[driver][cbid] != MEANS_NOTHING)
+				api->cuptiEnableCallback(enable, subscriber, driver ? DRV : RT,
+							 cbid);
 	api->cuptiEnableCallback(enable, subscriber, RT, CUPTI_ABI_RT_cudaDeviceReset);
-	api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
-				 CUPTI_ABI_RESOURCE_MODULE_LOADED);
-	api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
-				 CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING);
+	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
+		if (follows_nodes || resources[i] < CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED)
+			api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
+						 resources[i]);
 }
 
 int callback_subscribe(struct tracer *tracer)
@@ -176,7 +351,7 @@ int callback_subscribe(struct tracer *tracer)
 	if (result != CUPTI_ABI_SUCCESS)
 		return result;
 	tracer->subscribed = true;
-	index_launches();
+	index_functions(tracer);
 	enable_all(tracer, 1);
 	return CUPTI_ABI_SUCCESS;
 }

@@ -12,6 +12,7 @@
 #define CUPTI_TRACE_GPU_EVENT_H
 
 #include <stdint.h>
+#include "cupti_trace/gpu_work.h"
 
 enum gpu_event_type {
 	GPU_EVENT_NONE = 0,
@@ -27,6 +28,9 @@ enum gpu_event_type {
 	GPU_EVENT_DROPS,   /* events that could not be recorded or sent */
 	GPU_EVENT_NOTICE,  /* something the user should know */
 	GPU_EVENT_GOODBYE, /* orderly end, with totals to check against */
+	GPU_EVENT_WORK,    /* a GPU did something else than a kernel */
+	GPU_EVENT_NODE,    /* where a graph's node was made */
+	GPU_EVENT_SUM,     /* what CUPTI reported of one stream and kind, in all */
 	GPU_EVENT_TYPES
 };
 
@@ -128,7 +132,8 @@ enum gpu_launch_family {
 };
 
 /* flags of gpu_event_launch */
-#define GPU_LAUNCH_IS_GRAPH 1u /* may start any number of kernels, not just one */
+#define GPU_LAUNCH_IS_GRAPH 1u /* may start any number of operations, not just one */
+#define GPU_LAUNCH_IS_OTHER 2u /* copies, sets, allocates: does not launch a kernel */
 
 struct gpu_event_launch {
 	uint64_t time_ns; /* when the function was entered */
@@ -160,15 +165,51 @@ struct gpu_event_kernel {
 	uint32_t bad_time;      /* 1: CUPTI gave no or senseless timestamps; duration_ns is 0 */
 };
 
+struct gpu_event_work {
+	uint64_t start_ns;
+	uint64_t duration_ns; /* 0 of an instant */
+	uint64_t bytes;
+	uint32_t work; /* enum gpu_work, but not GPU_WORK_KERNEL */
+	uint32_t correlation_id;
+	uint32_t device_id; /* of a migration, the device that it goes to or comes from */
+	uint32_t context_id;
+	uint32_t stream_id;
+	uint32_t graph_id;                          /* 0: not launched by a graph */
+	uint64_t graph_node_id;                     /* 0: not launched by a graph */
+	uint32_t source_memory, destination_memory; /* CUPTI's memory kinds; 0: not known */
+	uint32_t bad_time;                          /* as in gpu_event_kernel */
+};
+
+/*
+ * A node of a CUDA graph: made by the call that stack_id names, or a clone of another node. What is
+ * said later of an id replaces what was said before: ids are used again.
+ */
+struct gpu_event_node {
+	uint64_t id;
+	uint64_t origin;   /* 0: not a clone */
+	uint32_t stack_id; /* 0: a clone, or not captured */
+};
+
+/* Sent before the goodbye, one for each device, context, stream and kind of work. */
+struct gpu_event_sum {
+	uint32_t device_id;
+	uint32_t context_id;
+	uint32_t stream_id;
+	uint32_t work;
+	uint64_t count;
+	uint64_t ns;
+	uint64_t bytes;
+};
+
 /*
  * All counts are since the previous such event. What was never recorded is apart from what was
  * recorded but not sent: only the latter is in the goodbye's totals.
  */
 struct gpu_event_drops {
-	uint64_t kernels;        /* not recorded by CUPTI, for want of buffers */
-	uint64_t launches;       /* not recorded, for want of memory */
-	uint64_t batches;        /* writes given up: the profiler did not read for too long */
-	uint64_t unsent_kernels; /* events in these */
+	uint64_t kernels;  /* records of any kind that CUPTI did not keep, for want of buffers */
+	uint64_t launches; /* not recorded, for want of memory */
+	uint64_t batches;  /* writes given up: the profiler did not read for too long */
+	uint64_t unsent_kernels; /* events in these: kernels and other work */
 	uint64_t unsent_launches;
 	uint64_t unknown; /* activity records of a kind nobody asked for */
 };
@@ -190,7 +231,7 @@ struct gpu_event_notice {
 };
 
 struct gpu_event_goodbye {
-	uint64_t kernels;   /* kernel events since the hello, sent or given up */
+	uint64_t kernels;   /* kernel and other work events since the hello, sent or given up */
 	uint64_t kernel_ns; /* the sum of their durations */
 	uint64_t launches;  /* launch events, likewise */
 };
@@ -210,6 +251,9 @@ struct gpu_event {
 		struct gpu_event_drops drops;
 		struct gpu_event_notice notice;
 		struct gpu_event_goodbye goodbye;
+		struct gpu_event_work work;
+		struct gpu_event_node node;
+		struct gpu_event_sum sum;
 	};
 };
 

@@ -24,6 +24,8 @@
 /* set: Python frames have line numbers; set: the interpreter's own frames stay beside them */
 #define GPU_WIRE_PYTHON_LINES_ENV "PROFILE_PYTHON_LINES"
 #define GPU_WIRE_NATIVE_PYTHON_ENV "PROFILE_NATIVE_PYTHON"
+#define GPU_WIRE_KERNELS_ONLY_ENV "PROFILE_KERNELS_ONLY" /* set: no other work than kernels */
+#define GPU_WIRE_GRAPHS_ENV "PROFILE_GRAPHS"   /* set: a graph's launch as a whole, not its nodes */
 #define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"       /* path of the named pipe */
 #define GPU_WIRE_VERBOSE_ENV "PROFILE_VERBOSE" /* set: send GPU_NOTICE_VERBOSE */
 
@@ -44,7 +46,7 @@
 #define GPU_WIRE_TYPE_NAMES                                                                \
 	{                                                                                  \
 		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k", \
-			"drops", "notice", "bye"                                           \
+			"drops", "notice", "bye", "m", "node", "sum"                       \
 	}
 
 /*

@@ -2,9 +2,9 @@
 /*
  * JSON lines -> events. Used by the profiler and tests only, never inside the target.
  *
- * The two lines that come by the million, launches and kernels, are read by a small scanner for
- * exactly the form that gpu_wire_encode writes; everything else, and any hot line in another form,
- * goes through cJSON. Both ways give the same result (tests/unit/test_gpu_wire.c).
+ * Lines that come by the million have a scanner of their own (gpu_wire_scan.h); everything else,
+ * and any such line in another form, goes through cJSON. Both ways give the same result
+ * (tests/unit/test_gpu_wire.c).
  */
 #include "cupti_trace/gpu_wire.h"
 
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cupti_trace/gpu_wire_scan.h"
 
 struct gpu_wire_decoder {
 	cJSON *tree; /* the last line's, kept because events borrow its strings */
@@ -32,171 +33,6 @@ void gpu_wire_decoder_free(struct gpu_wire_decoder *decoder)
 		return;
 	cJSON_Delete(decoder->tree);
 	free(decoder);
-}
-
-/* ---- the scanner for hot lines ---- */
-
-struct scan {
-	const char *at;
-	const char *end;
-	bool failed;
-};
-
-static bool scan_try(struct scan *s, const char *text, size_t n)
-{
-	if (s->failed || (size_t)(s->end - s->at) < n || memcmp(s->at, text, n) != 0)
-		return false;
-	s->at += n;
-	return true;
-}
-
-#define TRY(s, literal) scan_try(s, literal, sizeof(literal) - 1)
-
-static void scan_expect(struct scan *s, const char *text, size_t n)
-{
-	if (!scan_try(s, text, n))
-		s->failed = true;
-}
-
-#define EXPECT(s, literal) scan_expect(s, literal, sizeof(literal) - 1)
-
-static uint64_t scan_u64(struct scan *s, uint64_t max)
-{
-	uint64_t value = 0;
-	const char *start = s->at;
-
-	while (s->at < s->end && *s->at >= '0' && *s->at <= '9') {
-		uint64_t digit = (uint64_t)(*s->at++ - '0');
-
-		if (value > (max - digit) / 10) {
-			s->failed = true;
-			return 0;
-		}
-		value = value * 10 + digit;
-	}
-	if (s->at == start || (s->at - start > 1 && *start == '0'))
-		s->failed = true;
-	return value;
-}
-
-static uint32_t scan_u32(struct scan *s)
-{
-	return (uint32_t)scan_u64(s, UINT32_MAX);
-}
-
-static void scan_triple(struct scan *s, uint32_t out[3])
-{
-	out[0] = scan_u32(s);
-	EXPECT(s, ",");
-	out[1] = scan_u32(s);
-	EXPECT(s, ",");
-	out[2] = scan_u32(s);
-	EXPECT(s, "]");
-}
-
-static bool scan_launch(struct scan *s, struct gpu_event_launch *e)
-{
-	EXPECT(s, "\"s\":");
-	e->time_ns = scan_u64(s, INT64_MAX);
-	EXPECT(s, ",\"h\":");
-	e->tid = scan_u32(s);
-	EXPECT(s, ",\"c\":");
-	e->correlation_id = scan_u32(s);
-	EXPECT(s, ",\"f\":");
-	e->family = scan_u32(s);
-	e->flags = TRY(s, ",\"x\":") ? scan_u32(s) : 0;
-	e->stack_id = TRY(s, ",\"k\":") ? scan_u32(s) : 0;
-	EXPECT(s, "}");
-	return !s->failed && s->at == s->end;
-}
-
-static bool scan_kernel(struct scan *s, struct gpu_event_kernel *e)
-{
-	uint32_t v[3];
-
-	EXPECT(s, "\"n\":");
-	e->name_id = scan_u32(s);
-	EXPECT(s, ",\"s\":");
-	e->start_ns = scan_u64(s, INT64_MAX);
-	EXPECT(s, ",\"d\":");
-	e->duration_ns = scan_u64(s, INT64_MAX);
-	EXPECT(s, ",\"c\":");
-	e->correlation_id = scan_u32(s);
-	EXPECT(s, ",\"v\":[");
-	scan_triple(s, v);
-	e->device_id = v[0];
-	e->context_id = v[1];
-	e->stream_id = v[2];
-	EXPECT(s, ",\"g\":[");
-	scan_triple(s, e->grid);
-	EXPECT(s, ",\"b\":[");
-	scan_triple(s, e->block);
-	EXPECT(s, ",\"m\":[");
-	e->static_shared = scan_u32(s);
-	EXPECT(s, ",");
-	e->dynamic_shared = scan_u32(s);
-	EXPECT(s, "],\"r\":");
-	e->registers = scan_u32(s);
-	if (TRY(s, ",\"gr\":[")) {
-		e->graph_id = scan_u32(s);
-		EXPECT(s, ",");
-		e->graph_node_id = scan_u64(s, INT64_MAX);
-		EXPECT(s, "]");
-	}
-	if (TRY(s, ",\"bad\":"))
-		e->bad_time = scan_u32(s);
-	EXPECT(s, "}");
-	return !s->failed && s->at == s->end;
-}
-
-static bool scan_batch(struct scan *s, struct gpu_event_batch *e)
-{
-	EXPECT(s, "\"pid\":");
-	e->pid = scan_u32(s);
-	EXPECT(s, ",\"seq\":");
-	e->sequence = scan_u64(s, INT64_MAX);
-	e->bytes = TRY(s, ",\"len\":") ? scan_u32(s) : 0;
-	while (TRY(s, " ")) /* written later into the room of the longest number */
-		;
-	EXPECT(s, "}");
-	return !s->failed && s->at == s->end;
-}
-
-/* Not hot, but its sums must be exact, which cJSON's doubles are not. */
-static bool scan_goodbye(struct scan *s, struct gpu_event_goodbye *e)
-{
-	EXPECT(s, "\"kernels\":");
-	e->kernels = scan_u64(s, INT64_MAX);
-	EXPECT(s, ",\"kernel_ns\":");
-	e->kernel_ns = scan_u64(s, INT64_MAX);
-	EXPECT(s, ",\"launches\":");
-	e->launches = scan_u64(s, INT64_MAX);
-	EXPECT(s, "}");
-	return !s->failed && s->at == s->end;
-}
-
-/* True if the line was one of these in canonical form. */
-static bool decode_hot(const char *line, size_t length, struct gpu_event *event)
-{
-	struct scan s = {.at = line, .end = line + length};
-
-	if (TRY(&s, "{\"t\":\"k\",")) {
-		event->type = GPU_EVENT_KERNEL;
-		return scan_kernel(&s, &event->kernel);
-	}
-	if (TRY(&s, "{\"t\":\"l\",")) {
-		event->type = GPU_EVENT_LAUNCH;
-		return scan_launch(&s, &event->launch);
-	}
-	if (TRY(&s, "{\"t\":\"batch\",")) {
-		event->type = GPU_EVENT_BATCH;
-		return scan_batch(&s, &event->batch);
-	}
-	if (TRY(&s, "{\"t\":\"bye\",")) {
-		event->type = GPU_EVENT_GOODBYE;
-		return scan_goodbye(&s, &event->goodbye);
-	}
-	return false;
 }
 
 /* ---- the general way ---- */
@@ -301,10 +137,22 @@ static void get_hello(struct reader *r, struct gpu_event_hello *e)
 	e->wants_ack = get_u32(r, "ack");
 }
 
+static void get_graph(struct reader *r, uint32_t *graph_id, uint64_t *graph_node_id)
+{
+	uint64_t graph[2] = {0};
+
+	if (member(r, "gr"))
+		get_array(r, "gr", graph, 2, U64_LIMIT);
+	if (graph[0] > UINT32_MAX)
+		r->bad = true;
+	*graph_id = (uint32_t)graph[0];
+	*graph_node_id = graph[1];
+}
+
 static void get_kernel(struct reader *r, struct gpu_event_kernel *e)
 {
 	uint32_t v[3] = {0};
-	uint64_t shared[2] = {0}, graph[2] = {0};
+	uint64_t shared[2] = {0};
 
 	e->name_id = get_u32(r, "n");
 	e->start_ns = get_u64(r, "s");
@@ -320,12 +168,29 @@ static void get_kernel(struct reader *r, struct gpu_event_kernel *e)
 	e->static_shared = (uint32_t)shared[0];
 	e->dynamic_shared = (uint32_t)shared[1];
 	e->registers = get_u32(r, "r");
-	if (member(r, "gr"))
-		get_array(r, "gr", graph, 2, U64_LIMIT);
-	if (graph[0] > UINT32_MAX)
-		r->bad = true;
-	e->graph_id = (uint32_t)graph[0];
-	e->graph_node_id = graph[1];
+	get_graph(r, &e->graph_id, &e->graph_node_id);
+	e->bad_time = get_u32_or_0(r, "bad");
+}
+
+static void get_work(struct reader *r, struct gpu_event_work *e)
+{
+	uint64_t memory[2] = {0};
+	uint32_t v[3] = {0};
+
+	e->work = get_u32(r, "w");
+	e->start_ns = get_u64(r, "s");
+	e->duration_ns = get_u64(r, "d");
+	e->correlation_id = get_u32(r, "c");
+	get_triple(r, "v", v);
+	e->device_id = v[0];
+	e->context_id = v[1];
+	e->stream_id = v[2];
+	e->bytes = get_u64(r, "b");
+	if (member(r, "p"))
+		get_array(r, "p", memory, 2, UINT32_MAX);
+	e->source_memory = (uint32_t)memory[0];
+	e->destination_memory = (uint32_t)memory[1];
+	get_graph(r, &e->graph_id, &e->graph_node_id);
 	e->bad_time = get_u32_or_0(r, "bad");
 }
 
@@ -408,6 +273,27 @@ static void get_frames(struct reader *r, const char *key, struct gpu_event_frame
 		else if (*text)
 			r->bad = true;
 	}
+}
+
+static void get_node(struct reader *r, struct gpu_event_node *e)
+{
+	e->id = get_hex(r, "n");
+	e->origin = member(r, "o") ? get_hex(r, "o") : 0;
+	e->stack_id = get_u32_or_0(r, "k");
+}
+
+static void get_sum(struct reader *r, struct gpu_event_sum *e)
+{
+	uint32_t v[3] = {0};
+
+	get_triple(r, "v", v);
+	e->device_id = v[0];
+	e->context_id = v[1];
+	e->stream_id = v[2];
+	e->work = get_u32(r, "w");
+	e->count = get_u64(r, "count");
+	e->ns = get_hex(r, "ns");
+	e->bytes = get_hex(r, "b");
 }
 
 static void get_code(struct reader *r, struct gpu_event_code *e)
@@ -498,6 +384,15 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 		e->goodbye.kernel_ns = get_u64(r, "kernel_ns");
 		e->goodbye.launches = get_u64(r, "launches");
 		break;
+	case GPU_EVENT_WORK:
+		get_work(r, &e->work);
+		break;
+	case GPU_EVENT_NODE:
+		get_node(r, &e->node);
+		break;
+	case GPU_EVENT_SUM:
+		get_sum(r, &e->sum);
+		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:
 		r->bad = true;
@@ -525,6 +420,13 @@ static bool is_sane(const struct gpu_event *e)
 	case GPU_EVENT_KERNEL:
 		return e->kernel.duration_ns < GPU_EVENT_DURATION_LIMIT_NS &&
 		       e->kernel.bad_time <= 1;
+	case GPU_EVENT_WORK:
+		return e->work.duration_ns < GPU_EVENT_DURATION_LIMIT_NS && e->work.bad_time <= 1 &&
+		       e->work.work != GPU_WORK_KERNEL && e->work.work < GPU_WORKS;
+	case GPU_EVENT_NODE:
+		return e->node.id != 0;
+	case GPU_EVENT_SUM:
+		return e->sum.work < GPU_WORKS;
 	default:
 		return true;
 	}
@@ -539,7 +441,7 @@ int gpu_wire_decode(struct gpu_wire_decoder *decoder, const char *line, size_t l
 	memset(event, 0, sizeof(*event));
 	if (length > GPU_WIRE_LINE_MAX)
 		return -EBADMSG;
-	if (decode_hot(line, length, event))
+	if (gpu_wire_scan(line, length, event))
 		return is_sane(event) ? 0 : -EBADMSG;
 
 	memset(event, 0, sizeof(*event));

@@ -249,6 +249,40 @@ static void put_kernel(struct line *l, const struct gpu_event_kernel *e)
 		put_uint(l, "bad", e->bad_time);
 }
 
+static void put_work(struct line *l, const struct gpu_event_work *e)
+{
+	put_uint(l, "w", e->work);
+	put_uint(l, "s", e->start_ns);
+	put_uint(l, "d", e->duration_ns);
+	put_uint(l, "c", e->correlation_id);
+	put_array(l, "v", (uint64_t[]){e->device_id, e->context_id, e->stream_id}, 3);
+	put_uint(l, "b", e->bytes);
+	if (e->source_memory || e->destination_memory)
+		put_array(l, "p", (uint64_t[]){e->source_memory, e->destination_memory}, 2);
+	if (e->graph_id || e->graph_node_id)
+		put_array(l, "gr", (uint64_t[]){e->graph_id, e->graph_node_id}, 2);
+	if (e->bad_time)
+		put_uint(l, "bad", e->bad_time);
+}
+
+static void put_node(struct line *l, const struct gpu_event_node *e)
+{
+	put_hex(l, "n", e->id);
+	if (e->origin)
+		put_hex(l, "o", e->origin);
+	if (e->stack_id)
+		put_uint(l, "k", e->stack_id);
+}
+
+static void put_sum(struct line *l, const struct gpu_event_sum *e)
+{
+	put_array(l, "v", (uint64_t[]){e->device_id, e->context_id, e->stream_id}, 3);
+	put_uint(l, "w", e->work);
+	put_uint(l, "count", e->count);
+	put_hex(l, "ns", e->ns);
+	put_hex(l, "b", e->bytes);
+}
+
 static void put_drops(struct line *l, const struct gpu_event_drops *e)
 {
 	put_uint(l, "kernels", e->kernels);
@@ -307,6 +341,15 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		put_uint(l, "kernels", e->goodbye.kernels);
 		put_uint(l, "kernel_ns", e->goodbye.kernel_ns);
 		put_uint(l, "launches", e->goodbye.launches);
+		break;
+	case GPU_EVENT_WORK:
+		put_work(l, &e->work);
+		break;
+	case GPU_EVENT_NODE:
+		put_node(l, &e->node);
+		break;
+	case GPU_EVENT_SUM:
+		put_sum(l, &e->sum);
 		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:

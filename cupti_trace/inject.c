@@ -229,8 +229,9 @@ void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 	pthread_mutex_lock(&tracer->record_lock);
 	/* a launch is in the pipe before the kernels it started */
 	launch_log_drain(&tracer->sink);
-	activity_send_buffer(&tracer->api, &clock, &tracer->names, &tracer->sink, buffer,
-			     valid_size);
+	activity_send_buffer(&(struct activity_output){&tracer->api, &tracer->names, &tracer->tally,
+						       &tracer->sink},
+			     &clock, buffer, valid_size);
 	pthread_mutex_unlock(&tracer->record_lock);
 }
 
@@ -256,12 +257,28 @@ void tracer_flush(struct tracer *tracer, bool all)
 
 /* ---- the flusher thread ---- */
 
+/* The kinds of records asked for; the first is a must, the others where this CUPTI has them. */
+static const uint32_t activities[] = {
+	CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ABI_ACTIVITY_KIND_MEMCPY,
+	CUPTI_ABI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ABI_ACTIVITY_KIND_MEMSET,
+	CUPTI_ABI_ACTIVITY_KIND_MEMORY2,           CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE,
+};
+#define ACTIVITIES (sizeof(activities) / sizeof(activities[0]))
+
+static bool is_wanted(const struct tracer *tracer, uint32_t kind)
+{
+	if (kind == CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE)
+		return tracer->whole_graphs;
+	return !tracer->kernels_only || kind == CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+}
+
 /* The profiler is gone: give the application back all that tracing costs. */
 static void turn_off(struct tracer *tracer)
 {
 	atomic_store(&tracer->on, false);
 	callback_unsubscribe(tracer);
-	tracer->api.cuptiActivityDisable(CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	for (size_t i = 0; i < ACTIVITIES; i++)
+		tracer->api.cuptiActivityDisable(activities[i]);
 }
 
 /* Sleeps one tick; true when it is time to end. */
@@ -293,8 +310,7 @@ static void *flusher_main(void *arg)
 			turn_off(tracer);
 			break;
 		}
-		if (tracer->captures_stacks)
-			launch_stack_check_code(&tracer->sink);
+		launch_stack_check_code(&tracer->sink);
 		if (tick % TICKS_PER_FLUSH == 0) {
 			tracer_flush(tracer, false);
 		} else {
@@ -357,6 +373,9 @@ static void on_exit_process(void)
 	tracer_flush(tracer, true);
 	tell_cost(tracer);
 	atomic_store(&tracer->on, false);
+	pthread_mutex_lock(&tracer->record_lock);
+	activity_send_sums(&tracer->tally, &tracer->sink);
+	pthread_mutex_unlock(&tracer->record_lock);
 	sink_goodbye(&tracer->sink);
 }
 
@@ -404,15 +423,31 @@ static bool set_up_cupti(struct tracer *tracer)
 	return true;
 }
 
+static void enable_others(struct tracer *tracer)
+{
+	for (size_t i = 1; i < ACTIVITIES; i++) {
+		int result = CUPTI_ABI_SUCCESS;
+
+		if (is_wanted(tracer, activities[i]))
+			result = tracer->api.cuptiActivityEnable(activities[i]);
+		if (result != CUPTI_ABI_SUCCESS)
+			tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR,
+				      "activity kind %u is not recorded: %d (%s)", activities[i],
+				      result, cupti_api_error(&tracer->api, result));
+	}
+}
+
 static bool start_activity(struct tracer *tracer)
 {
 	const struct cupti_api *api = &tracer->api;
 	int result = api->cuptiActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
 
 	if (result == CUPTI_ABI_SUCCESS)
-		result = api->cuptiActivityEnable(CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-	if (result == CUPTI_ABI_SUCCESS)
+		result = api->cuptiActivityEnable(activities[0]);
+	if (result == CUPTI_ABI_SUCCESS) {
+		enable_others(tracer);
 		return true;
+	}
 	tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "starting kernel activity: %d (%s)", result,
 		      cupti_api_error(api, result));
 	callback_unsubscribe(tracer);
@@ -423,8 +458,7 @@ static void start(struct tracer *tracer)
 {
 	bool ready = set_up_cupti(tracer) && start_activity(tracer);
 
-	if (tracer->captures_stacks)
-		launch_stack_check_code(&tracer->sink);
+	launch_stack_check_code(&tracer->sink);
 	atomic_store(&tracer->on, ready);
 	say_hello(tracer, ready);
 	if (!ready) {
@@ -454,6 +488,8 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 		.lines = getenv(GPU_WIRE_PYTHON_LINES_ENV) != NULL,
 		.keeps_native = getenv(GPU_WIRE_NATIVE_PYTHON_ENV) != NULL});
 	tracer->verbose = getenv(GPU_WIRE_VERBOSE_ENV) != NULL;
+	tracer->kernels_only = getenv(GPU_WIRE_KERNELS_ONLY_ENV) != NULL;
+	tracer->whole_graphs = getenv(GPU_WIRE_GRAPHS_ENV) != NULL;
 	if (launch_log_init() == 0 &&
 	    sink_open(&tracer->sink, pipe_path, (uint32_t)getpid()) == 0) {
 		pthread_atfork(NULL, NULL, on_fork_child);

@@ -166,6 +166,10 @@ static void put_locked(struct sink *sink, const struct gpu_event *event)
 		sink->batch_kernels++;
 		sink->totals.kernels++;
 		sink->totals.kernel_ns += event->kernel.duration_ns;
+	} else if (event->type == GPU_EVENT_WORK) {
+		sink->batch_kernels++;
+		sink->totals.kernels++;
+		sink->totals.kernel_ns += event->work.duration_ns;
 	} else if (event->type == GPU_EVENT_LAUNCH) {
 		sink->batch_launches++;
 		sink->totals.launches++;

@@ -31,7 +31,7 @@ struct sink {
 	size_t used;   /* bytes in batch */
 	size_t header; /* of which the batch's own header */
 	uint64_t sequence;
-	uint64_t batch_kernels; /* events in the batch, to count them if it is given up */
+	uint64_t batch_kernels; /* kernels and other work in it, to count them if it is given up */
 	uint64_t batch_launches;
 	struct gpu_event_drops batch_drops; /* told in the batch: untold again if it is given up */
 	struct gpu_event_drops drops;       /* not yet told */

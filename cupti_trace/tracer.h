@@ -15,12 +15,13 @@
 #include "cupti_trace/cupti_api.h"
 #include "cupti_trace/names.h"
 #include "cupti_trace/sink.h"
+#include "cupti_trace/work_tally.h"
 
 struct tracer {
 	_Atomic bool on;     /* hooks do nothing when false */
 	_Atomic pid_t owner; /* the process this state belongs to; another after fork */
 	bool verbose;
-	bool captures_stacks;                  /* launch stacks are taken here, not by probes */
+	bool captures_stacks; /* stacks of kernel launches are taken here, not by probes */
 	_Atomic uint64_t captures, capture_ns; /* what that cost; counted when verbose */
 	char pipe_path[CUPTI_API_PATH_MAX];
 	struct cupti_api api;
@@ -30,8 +31,12 @@ struct tracer {
 	struct buffers buffers;
 	pthread_mutex_t clock_lock;
 	struct clock_map clock;
-	pthread_mutex_t record_lock; /* names, and the order of records in the pipe */
+	pthread_mutex_t record_lock; /* names, tally, and the order of records in the pipe */
 	struct names names;
+	struct work_tally tally;
+	bool kernels_only; /* no other records than kernels' */
+	bool whole_graphs; /* a graph launch is one record, not one a node */
+	_Atomic bool watches_uvm;
 	_Atomic uint64_t code_generation; /* dlpi_adds last told to the profiler */
 	pthread_t flusher;
 	bool flusher_runs;

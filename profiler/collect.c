@@ -5,17 +5,46 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/launch_functions.h"
+#include "profiler/work_names.h"
 #include "symbolize/unwind.h"
 
 #define PID_LIMIT (1u << 22) /* the kernel's PID_MAX_LIMIT */
 /* Outermost frame of a stack that is cut; known by its address. */
 static const char truncated_frame[] = "[truncated]";
 
-static void attribute(void *context, uint32_t stack, const struct gpu_operation *operation)
+static void count_work(struct collect *c, uint32_t stack, const struct gpu_operation *o)
+{
+	struct work_sum *sum =
+		work_tally_get(&c->counted, &(struct work_key){o->process, o->device, o->context,
+							       o->stream, o->work});
+
+	if (!sum)
+		return;
+	sum->count++;
+	sum->ns += o->duration_ns;
+	sum->bytes += o->bytes;
+	sum->bad_times += o->bad_time;
+	if (stack == STACK_NONE) {
+		sum->unmatched++;
+		sum->unmatched_ns += o->duration_ns;
+	}
+}
+
+/* `stack` is what the launch gave: a launch id where there is --by, else a stack's id. */
+static void attribute(void *context, uint32_t stack, const struct gpu_operation *o)
 {
 	struct collect *c = context;
+	struct by_place place = {.pid = o->process,
+				 .device = o->device,
+				 .context = o->context,
+				 .stream = o->stream,
+				 .is_gpu = true};
+	struct profile_key key = {.work = o->work, .name = o->name, .capture = o->capture};
 
-	if (profile_add_kernel(c->profile, stack, operation->name, operation->duration_ns) != 0)
+	key.stack = by_launch_stack(&c->by, stack, &place.tid);
+	key.group = by_group(&c->by, &place);
+	count_work(c, stack, o);
+	if (profile_add_work(c->profile, &key, o->duration_ns, o->bytes) != 0)
 		c->stats.out_of_memory++;
 }
 
@@ -27,6 +56,7 @@ int collect_init(struct collect *c)
 	python_processes_init(&c->pythons, &c->strings);
 	c->symbolizer = symbolizer_new();
 	c->stacks = stack_table_new();
+	by_init(&c->by, c->stacks, &c->strings);
 	c->profile = profile_new();
 	c->correlate = correlate_new(&output);
 	c->tracked = calloc(PID_LIMIT / 8, 1);
@@ -44,6 +74,10 @@ void collect_release(struct collect *c)
 	correlate_free(c->correlate);
 	intern_release(&c->strings);
 	wire_stacks_release(&c->wire_stacks);
+	graph_nodes_release(&c->graph_nodes);
+	by_release(&c->by);
+	work_tally_release(&c->counted);
+	work_tally_release(&c->told);
 	python_processes_release(&c->pythons);
 	free(c->tracked);
 	memset(c, 0, sizeof(*c));
@@ -222,13 +256,15 @@ static void build_launch(struct collect *c, struct stack_builder *b, const struc
 		push_code(b, symbolizer_locate(c->symbolizer, (pid_t)e->pid, frames[i]), true);
 }
 
-static void add_sample(struct collect *c, const struct stack_builder *b)
+static void add_sample(struct collect *c, const struct stack_builder *b, uint32_t pid, uint32_t tid)
 {
 	uint32_t stack;
 	int err = stack_table_add(c->stacks, b->frames, b->count, &stack);
 
 	if (!err)
-		err = profile_add_sample(c->profile, stack);
+		err = profile_add_sample(
+			c->profile, stack,
+			by_group(&c->by, &(struct by_place){.pid = pid, .tid = tid}));
 	if (err)
 		c->stats.out_of_memory++;
 	else
@@ -251,7 +287,7 @@ void collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot)
 		c->stats.truncated++;
 		push_text(&b, truncated_frame);
 	}
-	add_sample(c, &b);
+	add_sample(c, &b, snapshot->event.pid, snapshot->event.tid);
 }
 
 void collect_stack(struct collect *c, const struct stack_event *event, const __u64 *frames)
@@ -275,13 +311,14 @@ void collect_stack(struct collect *c, const struct stack_event *event, const __u
 		push_text(&b, truncated_frame);
 	}
 	if (!is_launch) {
-		add_sample(c, &b);
+		add_sample(c, &b, event->pid, event->tid);
 		return;
 	}
 	err = stack_table_add(c->stacks, b.frames, b.count, &stack);
 	if (!err) {
 		bool driver = (event->launch_function & 0xff) >= LAUNCH_FIRST_DRIVER;
 
+		stack = by_launch(&c->by, stack, event->pid, event->tid);
 		err = correlate_probe(c->correlate, event->pid, event->tid, event->time_ns,
 				      driver ? FAMILY_DRIVER : FAMILY_RUNTIME, stack);
 	}
@@ -357,7 +394,8 @@ static int take_wire_stack(struct collect *c, uint32_t pid, const struct gpu_eve
 
 	if (!function)
 		return -ENOMEM;
-	push_text(&b, function);
+	if (function[0])
+		push_text(&b, function);
 	for (uint32_t i = 0; i < e->count; i++) {
 		const struct gpu_event_frame *frame = &e->frames[i];
 
@@ -393,46 +431,137 @@ static bool is_whole(const struct collect *c, uint32_t stack)
 static int take_launch(struct collect *c, uint32_t pid, const struct gpu_event_launch *e)
 {
 	int is_graph = e->flags & GPU_LAUNCH_IS_GRAPH;
+	bool is_other = e->flags & GPU_LAUNCH_IS_OTHER;
 	uint32_t stack = WIRE_STACKS_NONE;
 
+	c->stats.kernel_launches += !is_other;
 	if (e->stack_id)
 		stack = wire_stacks_get(&c->wire_stacks, pid, e->stack_id);
 	if (stack != WIRE_STACKS_NONE) {
 		c->stats.launches++;
 		c->stats.whole_launches += is_whole(c, stack);
 		return correlate_launch_with_stack(c->correlate, pid, e->correlation_id, is_graph,
-						   stack);
+						   by_launch(&c->by, stack, pid, e->tid));
 	}
+	/* probes are on kernel launches only: nobody else's is this one's */
+	if (is_other)
+		return correlate_launch_with_stack(c->correlate, pid, e->correlation_id, is_graph,
+						   STACK_NONE);
 	return correlate_launch(c->correlate, pid, e->tid, e->time_ns, e->correlation_id,
 				e->family == GPU_LAUNCH_DRIVER ? FAMILY_DRIVER : FAMILY_RUNTIME,
 				is_graph);
 }
 
+/* ---- what ran ---- */
+
+static uint32_t capture_of(struct collect *c, uint32_t pid, uint64_t node)
+{
+	uint32_t stack;
+
+	if (node == 0)
+		return PROFILE_NO_CAPTURE;
+	stack = graph_nodes_find(&c->graph_nodes, pid, node);
+	if (stack != GRAPH_NODES_UNKNOWN)
+		return stack;
+	c->stats.unseen_nodes++;
+	return PROFILE_CAPTURE_UNSEEN;
+}
+
+static int take_kernel(struct collect *c, uint32_t pid, const struct gpu_event_kernel *e,
+		       const char *name)
+{
+	return correlate_operation(
+		c->correlate, pid,
+		&(struct gpu_operation){.correlation_id = e->correlation_id,
+					.duration_ns = e->duration_ns,
+					.name = name,
+					.work = GPU_WORK_KERNEL,
+					.process = pid,
+					.device = e->device_id,
+					.context = e->context_id,
+					.stream = e->stream_id,
+					.capture = capture_of(c, pid, e->graph_node_id),
+					.bad_time = e->bad_time});
+}
+
+static int take_work(struct collect *c, uint32_t pid, const struct gpu_event_work *e)
+{
+	struct gpu_operation operation = {.correlation_id = e->correlation_id,
+					  .duration_ns = e->duration_ns,
+					  .name = work_frame(e->work),
+					  .bytes = e->bytes,
+					  .work = e->work,
+					  .process = pid,
+					  .device = e->device_id,
+					  .context = e->context_id,
+					  .stream = e->stream_id,
+					  .capture = capture_of(c, pid, e->graph_node_id),
+					  .bad_time = e->bad_time};
+
+	if (!gpu_work_has_no_launch(e->work))
+		return correlate_operation(c->correlate, pid, &operation);
+	attribute(c, PROFILE_STACK_ROOT, &operation);
+	return 0;
+}
+
+static int take_node(struct collect *c, uint32_t pid, const struct gpu_event_node *e)
+{
+	uint32_t stack;
+
+	if (e->origin)
+		return graph_nodes_cloned(&c->graph_nodes, pid, e->id, e->origin);
+	stack = wire_stacks_get(&c->wire_stacks, pid, e->stack_id);
+	return graph_nodes_made(&c->graph_nodes, pid, e->id,
+				stack == WIRE_STACKS_NONE ? GRAPH_NODES_UNKNOWN : stack);
+}
+
+static int take_sum(struct collect *c, uint32_t pid, const struct gpu_event_sum *e)
+{
+	struct work_sum *sum =
+		work_tally_get(&c->told, &(struct work_key){pid, e->device_id, e->context_id,
+							    e->stream_id, e->work});
+
+	if (!sum)
+		return -ENOMEM;
+	sum->count += e->count;
+	sum->ns += e->ns;
+	sum->bytes += e->bytes;
+	return 0;
+}
+
+static int take_gpu_event(struct collect *c, uint32_t pid, const struct gpu_event *event,
+			  const char *kernel)
+{
+	switch (event->type) {
+	case GPU_EVENT_HELLO:
+		correlate_restart_process(c->correlate, pid);
+		wire_stacks_forget(&c->wire_stacks, pid);
+		graph_nodes_forget(&c->graph_nodes, pid);
+		return 0;
+	case GPU_EVENT_CODE:
+		return take_code(c, pid, &event->code);
+	case GPU_EVENT_PYCODE:
+		return take_pycode(c, pid, &event->pycode);
+	case GPU_EVENT_STACK:
+		return take_wire_stack(c, pid, &event->stack);
+	case GPU_EVENT_LAUNCH:
+		return take_launch(c, pid, &event->launch);
+	case GPU_EVENT_KERNEL:
+		return take_kernel(c, pid, &event->kernel, kernel);
+	case GPU_EVENT_WORK:
+		return take_work(c, pid, &event->work);
+	case GPU_EVENT_NODE:
+		return take_node(c, pid, &event->node);
+	case GPU_EVENT_SUM:
+		return take_sum(c, pid, &event->sum);
+	default:
+		return 0;
+	}
+}
+
 void collect_gpu_event(struct collect *c, uint32_t pid, const struct gpu_event *event,
 		       const char *kernel)
 {
-	int err = 0;
-
-	if (event->type == GPU_EVENT_HELLO) {
-		correlate_restart_process(c->correlate, pid);
-		wire_stacks_forget(&c->wire_stacks, pid);
-	} else if (event->type == GPU_EVENT_CODE) {
-		err = take_code(c, pid, &event->code);
-	} else if (event->type == GPU_EVENT_PYCODE) {
-		err = take_pycode(c, pid, &event->pycode);
-	} else if (event->type == GPU_EVENT_STACK) {
-		err = take_wire_stack(c, pid, &event->stack);
-	} else if (event->type == GPU_EVENT_LAUNCH) {
-		err = take_launch(c, pid, &event->launch);
-	} else if (event->type == GPU_EVENT_KERNEL) {
-		struct gpu_operation operation = {
-			.correlation_id = event->kernel.correlation_id,
-			.duration_ns = event->kernel.duration_ns,
-			.name = kernel,
-		};
-
-		err = correlate_operation(c->correlate, pid, &operation);
-	}
-	if (err)
+	if (take_gpu_event(c, pid, event, kernel) != 0)
 		c->stats.out_of_memory++;
 }

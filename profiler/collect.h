@@ -14,7 +14,10 @@
 #include <stdint.h>
 #include "bpf/stack_event.h"
 #include "cupti_trace/gpu_event.h"
+#include "cupti_trace/work_tally.h"
+#include "profiler/by.h"
 #include "profiler/correlate.h"
+#include "profiler/graph_nodes.h"
 #include "profiler/process_events.h"
 #include "profiler/profile.h"
 #include "profiler/python_processes.h"
@@ -29,9 +32,11 @@ struct collect_stats {
 	uint64_t whole_snapshots; /* of these, down to the thread's start */
 	uint64_t launches;        /* whose stack was taken in the process */
 	uint64_t whole_launches;
-	uint64_t truncated;     /* stacks deeper than could be taken */
-	uint64_t out_of_memory; /* events lost for want of memory */
-	bool driver_mapped;     /* some process mapped libcuda */
+	uint64_t truncated;       /* stacks deeper than could be taken */
+	uint64_t out_of_memory;   /* events lost for want of memory */
+	uint64_t kernel_launches; /* calls that launch kernels or graphs */
+	uint64_t unseen_nodes;    /* operations of graph nodes whose making was not seen */
+	bool driver_mapped;       /* some process mapped libcuda */
 };
 
 struct collect {
@@ -47,8 +52,12 @@ struct collect {
 	void (*on_unknown_python)(void *context, pid_t pid, uint32_t hex);
 	void *python_context;
 	struct collect_stats stats;
-	uint8_t *tracked; /* a bit a pid: processes of the target's tree */
-	uint32_t root;    /* the target; its samples count from its exec on */
+	struct graph_nodes graph_nodes;
+	struct by by;              /* frames at the root; see by.h */
+	struct work_tally counted; /* what the profile holds */
+	struct work_tally told;    /* what CUPTI reported, as processes said at their end */
+	uint8_t *tracked;          /* a bit a pid: processes of the target's tree */
+	uint32_t root;             /* the target; its samples count from its exec on */
 	bool root_runs;
 };
 

@@ -26,6 +26,7 @@
 #ifndef PROFILER_CORRELATE_H
 #define PROFILER_CORRELATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,10 +37,16 @@ enum launch_family {
 	FAMILY_DRIVER = 2,  /* libcuda */
 };
 
+/* All but the correlation id and the duration is only passed through. */
 struct gpu_operation {
 	uint32_t correlation_id;
 	uint64_t duration_ns;
-	const char *name; /* interned by the caller; only passed through */
+	const char *name; /* interned by the caller */
+	uint64_t bytes;
+	uint32_t work; /* enum gpu_work */
+	uint32_t process, device, context, stream;
+	uint32_t capture; /* of a graph's node: the stack that made it, or a value of profile.h's */
+	bool bad_time;
 };
 
 /* Where attributed operations go. */

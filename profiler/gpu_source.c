@@ -18,7 +18,7 @@ struct gpu_process {
 	bool open;    /* said hello, not goodbye */
 	bool ignored; /* speaks another version */
 	uint64_t next_sequence;
-	uint64_t kernels, kernel_ns; /* received since hello */
+	uint64_t kernels, kernel_ns; /* received since hello, other work included */
 	uint64_t unsent;             /* given up by the sender since hello */
 	const char **names;
 	uint32_t name_count;
@@ -240,6 +240,14 @@ static void take_kernel(struct gpu_source *s, struct gpu_process *p,
 	p->kernel_ns += e->duration_ns;
 }
 
+static void take_work(struct gpu_source *s, struct gpu_process *p, const struct gpu_event_work *e)
+{
+	s->stats.works++;
+	s->stats.bad_times += e->bad_time;
+	p->kernels++;
+	p->kernel_ns += e->duration_ns;
+}
+
 /* False if the event cannot be: nothing was done then. */
 static bool take_event(struct gpu_source *s, const struct gpu_event *event)
 {
@@ -266,6 +274,9 @@ static bool take_event(struct gpu_source *s, const struct gpu_event *event)
 	case GPU_EVENT_KERNEL:
 		take_kernel(s, p, &event->kernel);
 		kernel = name_of(s, p, event->kernel.name_id);
+		break;
+	case GPU_EVENT_WORK:
+		take_work(s, p, &event->work);
 		break;
 	case GPU_EVENT_DROPS:
 		take_drops(s, p, &event->drops);

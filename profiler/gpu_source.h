@@ -26,6 +26,7 @@ struct gpu_source_stats {
 	uint64_t too_long;     /* of these, longer than a line may be */
 	uint64_t lost_batches; /* gaps in a process's sequence of writes */
 	uint64_t kernels, kernel_ns;
+	uint64_t works; /* operations other than kernels */
 	uint64_t launches;
 	uint64_t bad_times;       /* kernels without usable timestamps: counted, 0 ns */
 	uint64_t dropped_kernels; /* by CUPTI or in the target, as the target told */

@@ -77,6 +77,7 @@ static int run(const struct options *o, struct log *log, const struct identity *
 {
 	struct session *session = session_new(o, identity, log);
 	struct session_stats stats;
+	struct accounts accounts;
 	struct writer_result result;
 	struct timespec start;
 	int status, exit_status = 0, err;
@@ -88,7 +89,8 @@ static int run(const struct options *o, struct log *log, const struct identity *
 	status = session_run(session, &exit_status);
 	if (status == 0) {
 		stats = session_stats(session);
-		report_summary(log, o, &stats, session_first_malformed(session));
+		accounts = accounts_of(stats.counted, stats.told);
+		report_summary(log, o, &stats, &accounts, session_first_malformed(session));
 		clock_gettime(CLOCK_MONOTONIC, &start);
 		err = write_profile(o, session_collect(session), output, &result);
 		tell_cost(log, &start);
@@ -98,6 +100,8 @@ static int run(const struct options *o, struct log *log, const struct identity *
 		} else {
 			report_written(log, o, &result);
 			status = exit_status;
+			if (o->strict && !accounts_are_exact(log, &accounts, &stats))
+				status = EXIT_NOT_EXACT;
 		}
 	} else {
 		output_cancel(output);

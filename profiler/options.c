@@ -17,6 +17,10 @@ static const char help[] =
 	"  -o FILE             output file, - for stdout (default " OPTIONS_DEFAULT_OUTPUT ")\n"
 	"  -gpu-only           only GPU time, under the stacks that launched it\n"
 	"  -cpu-only           only CPU samples; nothing is loaded into the program\n"
+	"  --by PARTS          frames at the root: any of process,thread,device,context,stream\n"
+	"  --kernels-only      of GPU work only kernels: no copies, sets, allocations\n"
+	"  --graph HOW         CUDA graphs by node (default) or as a whole (graph)\n"
+	"  --strict            exit with 124 if anything was lost or could not be matched\n"
 	"  -F, --freq HZ       CPU samples per second and CPU (default 50)\n"
 	"  --unit UNIT         weights in samples (default), us or ns\n"
 	"  --raw-names         keep kernel names mangled\n"
@@ -36,7 +40,8 @@ static const char help[] =
 	"  -h, --help          print this and exit\n"
 	"\n"
 	"Long options take one dash or two. Exit status: the command's own; 128+N if signal N\n"
-	"killed it; 125 if profile failed; 126 if the command cannot be run; 127 if not found.\n";
+	"killed it; 124 by --strict; 125 if profile failed; 126 if the command cannot be run; 127 "
+	"if not found.\n";
 
 enum {
 	OPT_GPU_ONLY = 256,
@@ -51,6 +56,10 @@ enum {
 	OPT_LAUNCH_STACKS,
 	OPT_PYTHON_LINES,
 	OPT_NATIVE_PYTHON,
+	OPT_KERNELS_ONLY,
+	OPT_GRAPH,
+	OPT_STRICT,
+	OPT_BY,
 	OPT_VERSION
 };
 
@@ -68,6 +77,10 @@ static const struct option long_options[] = {
 	{"launch-stacks", required_argument, NULL, OPT_LAUNCH_STACKS},
 	{"python-lines", no_argument, NULL, OPT_PYTHON_LINES},
 	{"native-python", no_argument, NULL, OPT_NATIVE_PYTHON},
+	{"kernels-only", no_argument, NULL, OPT_KERNELS_ONLY},
+	{"graph", required_argument, NULL, OPT_GRAPH},
+	{"strict", no_argument, NULL, OPT_STRICT},
+	{"by", required_argument, NULL, OPT_BY},
 	{"version", no_argument, NULL, OPT_VERSION},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -125,6 +138,26 @@ static bool set_launch_stacks(struct options *o, const char *text)
 		}
 	}
 	fprintf(stderr, "profile: -launch-stacks is one of auto, inprocess, uprobe, not '%s'\n",
+		text);
+	return false;
+}
+
+static bool set_graph(struct options *o, const char *text)
+{
+	o->whole_graphs = strcmp(text, "graph") == 0;
+	if (o->whole_graphs || strcmp(text, "node") == 0)
+		return true;
+	fprintf(stderr, "profile: --graph is node or graph, not '%s'\n", text);
+	return false;
+}
+
+static bool set_by(struct options *o, const char *text)
+{
+	if (by_parse(text, &o->by))
+		return true;
+	fprintf(stderr,
+		"profile: --by takes process, thread, device, context, stream, each at most once, "
+		"separated by commas, not '%s'\n",
 		text);
 	return false;
 }
@@ -204,6 +237,16 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_AS_ROOT:
 		o->as_root = true;
 		return true;
+	case OPT_KERNELS_ONLY:
+		o->kernels_only = true;
+		return true;
+	case OPT_GRAPH:
+		return set_graph(o, argument);
+	case OPT_STRICT:
+		o->strict = true;
+		return true;
+	case OPT_BY:
+		return set_by(o, argument);
 	default: /* getopt has said what is wrong */
 		return false;
 	}

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "profiler/by.h"
 #include "profiler/log.h"
 
 #define OPTIONS_DEFAULT_OUTPUT "merged_trace.folded"
@@ -20,6 +21,7 @@ enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
 
 /* Exit statuses of our own, as env(1) and timeout(1) have them. */
 enum {
+	EXIT_NOT_EXACT = 124, /* --strict */
 	EXIT_PROFILER_FAILED = 125,
 	EXIT_CANNOT_RUN = 126,
 	EXIT_NOT_FOUND = 127,
@@ -44,6 +46,10 @@ struct options {
 	bool python_lines;  /* Python frames with line numbers */
 	bool native_python; /* keep the interpreter's own frames */
 	bool as_root;
+	bool kernels_only; /* no copies, sets, allocations, migrations */
+	bool whole_graphs; /* a graph's launch as one piece of work */
+	bool strict;       /* anything lost or unmatched: exit EXIT_NOT_EXACT */
+	struct by_order by;
 	enum log_level level;
 	char **command; /* the target's argv, NULL-terminated */
 };

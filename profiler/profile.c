@@ -27,20 +27,26 @@ void profile_free(struct profile *profile)
 
 static bool entry_equal(const void *records, uint32_t position, const void *key)
 {
-	const struct profile_entry *a = (const struct profile_entry *)records + position;
-	const struct profile_entry *b = key;
+	const struct profile_key *a = &((const struct profile_entry *)records + position)->key;
+	const struct profile_key *b = key;
 
-	return a->stack == b->stack && a->kernel == b->kernel;
+	return a->stack == b->stack && a->name == b->name && a->capture == b->capture &&
+	       a->group == b->group && a->work == b->work;
 }
 
-static struct profile_entry *get_entry(struct profile *profile, uint32_t stack, const char *kernel)
+static uint32_t hash_key(const struct profile_key *key)
 {
-	struct profile_entry wanted = {.stack = stack, .kernel = kernel};
-	uint64_t h = ((uint64_t)(uintptr_t)kernel ^ ((uint64_t)stack << 32 | stack)) *
-		     0x9e3779b97f4a7c15u;
-	uint32_t hash = (uint32_t)(h >> 32);
-	uint32_t at =
-		hash_index_find(&profile->index, hash, entry_equal, profile->entries, &wanted);
+	uint64_t h = (uint64_t)(uintptr_t)key->name;
+
+	h = (h ^ ((uint64_t)key->stack << 32 | key->capture)) * 0x9e3779b97f4a7c15u;
+	h = (h ^ h >> 32 ^ ((uint64_t)key->group << 32 | key->work)) * 0x9e3779b97f4a7c15u;
+	return (uint32_t)(h >> 32);
+}
+
+static struct profile_entry *get_entry(struct profile *profile, const struct profile_key *key)
+{
+	uint32_t hash = hash_key(key);
+	uint32_t at = hash_index_find(&profile->index, hash, entry_equal, profile->entries, key);
 
 	if (at != HASH_INDEX_NONE)
 		return &profile->entries[at];
@@ -55,13 +61,14 @@ static struct profile_entry *get_entry(struct profile *profile, uint32_t stack, 
 	}
 	if (hash_index_add(&profile->index, hash, profile->count) != 0)
 		return NULL;
-	profile->entries[profile->count] = wanted;
+	profile->entries[profile->count] = (struct profile_entry){.key = *key};
 	return &profile->entries[profile->count++];
 }
 
-int profile_add_sample(struct profile *profile, uint32_t stack)
+int profile_add_sample(struct profile *profile, uint32_t stack, uint32_t group)
 {
-	struct profile_entry *e = get_entry(profile, stack, NULL);
+	struct profile_key key = {.stack = stack, .capture = PROFILE_NO_CAPTURE, .group = group};
+	struct profile_entry *e = get_entry(profile, &key);
 
 	if (!e)
 		return -ENOMEM;
@@ -69,15 +76,16 @@ int profile_add_sample(struct profile *profile, uint32_t stack)
 	return 0;
 }
 
-int profile_add_kernel(struct profile *profile, uint32_t stack, const char *kernel,
-		       uint64_t duration_ns)
+int profile_add_work(struct profile *profile, const struct profile_key *key, uint64_t duration_ns,
+		     uint64_t bytes)
 {
-	struct profile_entry *e = get_entry(profile, stack, kernel);
+	struct profile_entry *e = get_entry(profile, key);
 
 	if (!e)
 		return -ENOMEM;
 	e->count++;
 	e->gpu_ns += duration_ns;
+	e->bytes += bytes;
 	return 0;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was measured, before names: for each stack (and kernel), how much.
+ * What was measured, before names: for each stack (and what ran on a GPU because of it), how much.
  *
  * CPU: the number of samples; each weighs one sampling period. GPU: the sum of durations of one
- * kernel under one launch stack, whole ns, so sums are exact. Weights become ns as double only when
- * both meet in the call tree.
+ * kernel or kind of work under one launch stack, whole ns, so sums are exact. Weights become ns as
+ * double only when both meet in the call tree.
  */
 #ifndef PROFILER_PROFILE_H
 #define PROFILER_PROFILE_H
@@ -13,21 +13,36 @@
 
 struct profile;
 
-/* One row; `kernel` is NULL for CPU samples, else interned by the caller. */
+/* Values beside ids of the stack table; STACK_NONE (correlate.h): launch not captured. */
+#define PROFILE_STACK_ROOT (UINT32_MAX - 1) /* nothing launched it: it lies at the root */
+#define PROFILE_NO_CAPTURE (UINT32_MAX - 2) /* not a graph's node */
+#define PROFILE_CAPTURE_UNSEEN                                            \
+	(UINT32_MAX - 3) /* a graph's node, made before tracing or unseen \
+			  */
+#define PROFILE_NO_GROUP (UINT32_MAX - 4)
+
+struct profile_key {
+	uint32_t stack;
+	uint32_t capture; /* where the graph's node was made: stack id, or one of the above */
+	uint32_t group;   /* stack id of frames to stand at the root, or PROFILE_NO_GROUP */
+	uint32_t work;    /* enum gpu_work; 0 for CPU samples */
+	const char *name; /* kernel's, or kind's; interned by the caller. NULL: CPU samples */
+};
+
 struct profile_entry {
-	uint32_t stack; /* id in the stack table, or STACK_NONE: launch not captured */
-	const char *kernel;
+	struct profile_key key;
 	uint64_t count; /* samples, or operations */
 	uint64_t gpu_ns;
+	uint64_t bytes;
 };
 
 struct profile *profile_new(void);
 void profile_free(struct profile *profile);
 
-/* 0 or -ENOMEM. */
-int profile_add_sample(struct profile *profile, uint32_t stack);
-int profile_add_kernel(struct profile *profile, uint32_t stack, const char *kernel,
-		       uint64_t duration_ns);
+/* 0 or -ENOMEM. `group` as in the key. */
+int profile_add_sample(struct profile *profile, uint32_t stack, uint32_t group);
+int profile_add_work(struct profile *profile, const struct profile_key *key, uint64_t duration_ns,
+		     uint64_t bytes);
 
 /* All rows, in order of first appearance. */
 const struct profile_entry *profile_entries(const struct profile *profile, uint32_t *count);

@@ -9,12 +9,13 @@ static void report_samples(struct log *log, const struct options *o, const struc
 		log_line(log, "Samples: %" PRIu64 " CPU", s->collect.cpu_samples);
 	else if (o->mode == MODE_GPU_ONLY)
 		log_line(log, "Samples: %" PRIu64 " launches, %" PRIu64 " GPU kernels (%.3f ms)",
-			 s->gpu.launches, s->gpu.kernels, (double)s->gpu.kernel_ns / 1e6);
+			 s->collect.kernel_launches, s->gpu.kernels,
+			 (double)s->gpu.kernel_ns / 1e6);
 	else
 		log_line(log,
 			 "Samples: %" PRIu64 " CPU, %" PRIu64 " launches, %" PRIu64
 			 " GPU kernels (%.3f ms)",
-			 s->collect.cpu_samples, s->gpu.launches, s->gpu.kernels,
+			 s->collect.cpu_samples, s->collect.kernel_launches, s->gpu.kernels,
 			 (double)s->gpu.kernel_ns / 1e6);
 }
 
@@ -45,23 +46,26 @@ static void report_stacks(struct log *log, const struct options *o, const struct
 			 s->probes);
 }
 
-static void report_correlation(struct log *log, const struct session_stats *s)
+static void report_correlation(struct log *log, const struct session_stats *s,
+			       const struct accounts *a)
 {
 	uint64_t dropped = s->gpu.dropped_kernels + s->gpu.missing_kernels;
 
 	log_line(log,
 		 "Correlation: %" PRIu64 " matched, %" PRIu64 " unmatched, %" PRIu64 " dropped",
-		 s->correlate.matched, s->correlate.unmatched, dropped);
-	if (s->correlate.unmatched)
-		log_line(log, "  unmatched kernels ran %.3f ms and are under [launch not captured]",
-			 (double)s->correlate.unmatched_ns / 1e6);
+		 a->matched, a->unmatched, dropped);
+	if (a->unmatched)
+		log_line(log,
+			 "  unmatched operations ran %.3f ms and are under "
+			 "[launch not captured]",
+			 (double)a->unmatched_ns / 1e6);
 	if (s->gpu.dropped_kernels)
 		log_line(log,
-			 "  %" PRIu64 " kernels were dropped before they reached the profiler: "
+			 "  %" PRIu64 " operations were dropped before they reached the profiler: "
 			 "their GPU time is not in the profile",
 			 s->gpu.dropped_kernels);
 	if (s->gpu.missing_kernels)
-		log_line(log, "  %" PRIu64 " kernels were sent by the target but did not arrive",
+		log_line(log, "  %" PRIu64 " operations were sent by the target but did not arrive",
 			 s->gpu.missing_kernels);
 	if (s->gpu.wrong_totals)
 		log_line(log,
@@ -69,7 +73,8 @@ static void report_correlation(struct log *log, const struct session_stats *s)
 			 "something else wrote to the pipe",
 			 s->gpu.wrong_totals);
 	if (s->gpu.bad_times)
-		log_line(log, "  %" PRIu64 " kernels have no usable timestamps and count as 0 ns",
+		log_line(log,
+			 "  %" PRIu64 " operations have no usable timestamps and count as 0 ns",
 			 s->gpu.bad_times);
 }
 
@@ -123,11 +128,19 @@ static void report_losses(struct log *log, const struct session_stats *s)
 }
 
 void report_summary(struct log *log, const struct options *options,
-		    const struct session_stats *stats, const char *first_malformed)
+		    const struct session_stats *stats, const struct accounts *accounts,
+		    const char *first_malformed)
 {
 	report_samples(log, options, stats);
 	if (options->mode != MODE_CPU_ONLY) {
-		report_correlation(log, stats);
+		report_correlation(log, stats, accounts);
+		accounts_report(log, accounts, stats->counted);
+		if (stats->collect.unseen_nodes)
+			log_line(log,
+				 "  %" PRIu64
+				 " operations are of graph nodes that were made before "
+				 "tracing or out of sight",
+				 stats->collect.unseen_nodes);
 		report_no_gpu(log, options, stats);
 	}
 	report_stacks(log, options, stats);

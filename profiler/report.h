@@ -6,12 +6,14 @@
 #ifndef PROFILER_REPORT_H
 #define PROFILER_REPORT_H
 
+#include "profiler/accounts.h"
 #include "profiler/options.h"
 #include "profiler/session.h"
 #include "profiler/writer.h"
 
 void report_summary(struct log *log, const struct options *options,
-		    const struct session_stats *stats, const char *first_malformed);
+		    const struct session_stats *stats, const struct accounts *accounts,
+		    const char *first_malformed);
 
 void report_written(struct log *log, const struct options *options,
 		    const struct writer_result *result);

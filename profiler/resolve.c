@@ -7,6 +7,7 @@
 #include "bpf/stack_event.h"
 #include "profiler/correlate.h"
 #include "profiler/launch_functions.h"
+#include "profiler/work_names.h"
 #include "symbolize/demangle.h"
 
 /* The names that a frame stands for, outermost first; valid until the next call. */
@@ -25,43 +26,51 @@ static uint32_t frame_names(const struct resolve_input *in, const struct frame *
 }
 
 /*
- * A kernel belongs under the outermost launch function of its stack: where only a nested driver
- * call was probed, the way from the runtime's function down to it is CUDA's business.
+ * Work belongs under the outermost call that launched it: where only a nested driver call was
+ * probed, or the runtime is linked statically, the way from that call inwards is CUDA's business.
+ * `function` is what the stack itself says was called, or NULL.
  */
-static bool ends_launch(const char *name)
+static bool ends_launch(const char *name, const char *function)
 {
-	return launch_function_of(name) != LAUNCH_NONE;
+	return launch_function_of(name) != LAUNCH_NONE || (function && strcmp(name, function) == 0);
 }
 
-static uint32_t add_stack(const struct resolve_input *in, struct call_tree *tree, uint32_t stack,
-			  bool is_launch)
+/* Adds a stack's frames below `node`, from the root on; those of a launch up to its call. */
+static uint32_t add_stack(const struct resolve_input *in, struct call_tree *tree, uint32_t node,
+			  uint32_t stack, bool is_launch)
 {
-	uint32_t count, node = CALL_TREE_ROOT;
+	uint32_t count;
 	const struct frame *frames = stack_table_get(in->stacks, stack, &count);
+	const char *function = NULL;
 
 	if (count == 0)
 		return call_tree_child(tree, node, RESOLVE_NO_STACK);
+	if (is_launch && frames[0].kind == FRAME_TEXT)
+		function = frames[0].text;
 	while (count-- > 0) {
 		const char *const *names, *single;
 		uint32_t name_count = frame_names(in, &frames[count], &names, &single);
 
 		for (uint32_t i = 0; i < name_count; i++) {
 			node = call_tree_child(tree, node, names[i]);
-			if (node == CALL_TREE_NONE || (is_launch && ends_launch(names[i])))
+			if (node == CALL_TREE_NONE ||
+			    (is_launch && ends_launch(names[i], function)))
 				return node;
 		}
 	}
 	return node;
 }
 
-/* "[GPU_Kernel]softmax(float const*)", interned. */
-static const char *kernel_label(const struct resolve_input *in, const char *kernel)
+/* "[GPU_Kernel]softmax(float const*)", interned. Other work has its frame as its name. */
+static const char *work_label(const struct resolve_input *in, const struct profile_key *key)
 {
-	char *name = in->raw_names ? strdup(kernel) : demangle(kernel, DEMANGLE_SIGNATURE);
 	const char *label = NULL;
-	char *text = NULL;
+	char *name, *text = NULL;
 
-	if (name && asprintf(&text, RESOLVE_KERNEL_PREFIX "%s", name) >= 0)
+	if (key->work != GPU_WORK_KERNEL)
+		return key->name;
+	name = in->raw_names ? strdup(key->name) : demangle(key->name, DEMANGLE_SIGNATURE);
+	if (name && asprintf(&text, "%s%s", work_frame(GPU_WORK_KERNEL), name) >= 0)
 		label = intern_string(in->strings, text);
 	else
 		text = NULL;
@@ -70,21 +79,53 @@ static const char *kernel_label(const struct resolve_input *in, const char *kern
 	return label;
 }
 
+/* Where a graph's node was made, below the graph's launch. */
+static uint32_t add_capture(const struct resolve_input *in, struct call_tree *tree, uint32_t node,
+			    uint32_t capture)
+{
+	if (capture == PROFILE_NO_CAPTURE)
+		return node;
+	if (capture == PROFILE_CAPTURE_UNSEEN)
+		return call_tree_child(tree, node, RESOLVE_CAPTURE_UNSEEN);
+	node = call_tree_child(tree, node, RESOLVE_CAPTURED);
+	return node == CALL_TREE_NONE ? node : add_stack(in, tree, node, capture, true);
+}
+
+static uint32_t add_path(const struct resolve_input *in, struct call_tree *tree,
+			 const struct profile_key *key)
+{
+	uint32_t node = CALL_TREE_ROOT;
+	const char *label;
+
+	if (key->group != PROFILE_NO_GROUP)
+		node = add_stack(in, tree, node, key->group, false);
+	if (node == CALL_TREE_NONE)
+		return node;
+	if (!key->name)
+		return add_stack(in, tree, node, key->stack, false);
+	label = work_label(in, key);
+	if (!label)
+		return CALL_TREE_NONE;
+	if (key->stack == STACK_NONE)
+		node = call_tree_child(tree, node, RESOLVE_NO_LAUNCH);
+	else if (key->stack != PROFILE_STACK_ROOT)
+		node = add_stack(in, tree, node, key->stack, true);
+	if (node != CALL_TREE_NONE)
+		node = add_capture(in, tree, node, key->capture);
+	return node == CALL_TREE_NONE ? node : call_tree_child(tree, node, label);
+}
+
 static bool add_entry(const struct resolve_input *in, struct call_tree *tree,
 		      const struct profile_entry *e)
 {
-	const char *label = e->kernel ? kernel_label(in, e->kernel) : NULL;
 	uint32_t node;
 
-	if (e->kernel && !label)
-		return false;
-	node = e->stack == STACK_NONE ? call_tree_child(tree, CALL_TREE_ROOT, RESOLVE_NO_LAUNCH)
-				      : add_stack(in, tree, e->stack, label != NULL);
-	if (node != CALL_TREE_NONE && label)
-		node = call_tree_child(tree, node, label);
+	if (e->key.name && gpu_work_is_instant(e->key.work))
+		return true; /* has no time */
+	node = add_path(in, tree, &e->key);
 	if (node == CALL_TREE_NONE)
 		return false;
-	if (label)
+	if (e->key.name)
 		call_tree_add_weight(tree, node, WEIGHT_GPU, (double)e->gpu_ns);
 	else
 		call_tree_add_weight(tree, node, WEIGHT_CPU,

@@ -3,8 +3,10 @@
  * Puts names to a profile: stacks of addresses and sums become a call tree.
  *
  * CPU samples lie under their stack. A GPU kernel lies as "[GPU_Kernel]name" under the stack that
- * launched it, or under RESOLVE_NO_LAUNCH at the root when there is none: its time is never
- * dropped.
+ * launched it, other work as "[GPU_Memcpy HtoD]" and the like, or under RESOLVE_NO_LAUNCH at the
+ * root when there is no such stack: its time is never dropped. Between the launch of a graph and
+ * the work of one of its nodes stand RESOLVE_CAPTURED and the stack of the call that made the node,
+ * or RESOLVE_CAPTURE_UNSEEN.
  */
 #ifndef PROFILER_RESOLVE_H
 #define PROFILER_RESOLVE_H
@@ -18,7 +20,8 @@
 
 #define RESOLVE_NO_LAUNCH "[launch not captured]"
 #define RESOLVE_NO_STACK "[stack not captured]"
-#define RESOLVE_KERNEL_PREFIX "[GPU_Kernel]"
+#define RESOLVE_CAPTURED "[graph node captured at]"
+#define RESOLVE_CAPTURE_UNSEEN "[graph node, capture not seen]"
 
 struct resolve_input {
 	const struct profile *profile;

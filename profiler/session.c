@@ -226,8 +226,10 @@ struct session *session_new(const struct options *options, const struct identity
 	s->target.gate = s->target.exec_error = -1;
 	s->epoll = s->signals = -1;
 	notices_init(&s->notices, log);
-	if (collect_init(&s->collect) == 0)
+	if (collect_init(&s->collect) == 0) {
+		s->collect.by.order = options->by;
 		return s;
+	}
 	free(s);
 	return NULL;
 }
@@ -436,6 +438,8 @@ struct session_stats session_stats(const struct session *s)
 		.collect = s->collect.stats,
 		.correlate = correlate_stats(s->collect.correlate),
 		.elapsed_ns = s->ended_ns - s->start_ns,
+		.counted = &s->collect.counted,
+		.told = &s->collect.told,
 	};
 
 	if (s->cpu)

@@ -29,6 +29,8 @@ struct session_stats {
 	uint64_t lost_process_events;
 	uint32_t probes;
 	uint64_t elapsed_ns;
+	const struct work_tally *counted; /* what the profile holds; the session's */
+	const struct work_tally *told;    /* what CUPTI reported */
 };
 
 struct session *session_new(const struct options *options, const struct identity *identity,

@@ -223,7 +223,7 @@ static int open_recording(struct session *s)
 static int start_target(struct session *s)
 {
 	char injection[PATH_MAX + 64], pipe[PAYLOAD_PATH_MAX + 64];
-	const char *environment[7] = {NULL};
+	const char *environment[9] = {NULL};
 	uint32_t n = 0;
 	struct target_options options = {
 		.command = s->options->command,
@@ -251,6 +251,10 @@ static int start_target(struct session *s)
 			environment[n++] = GPU_WIRE_PYTHON_LINES_ENV "=1";
 		if (s->options->native_python)
 			environment[n++] = GPU_WIRE_NATIVE_PYTHON_ENV "=1";
+		if (s->options->kernels_only)
+			environment[n++] = GPU_WIRE_KERNELS_ONLY_ENV "=1";
+		if (s->options->whole_graphs)
+			environment[n++] = GPU_WIRE_GRAPHS_ENV "=1";
 		if (s->options->level == LOG_VERBOSE)
 			environment[n++] = GPU_WIRE_VERBOSE_ENV "=1";
 	}

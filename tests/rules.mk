@@ -35,7 +35,7 @@ $(UNIT_DIR)/%: tests/unit/%.c $(BUILD)/libinject.a $(BUILD)/libprofiler.a \
 		$(BUILD)/libsymbolize.a $(BUILD)/bpf/stacks.skel.h Makefile tests/rules.mk
 	$(call msg,TEST,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE)) $(CFLAGS) $(LDFLAGS) \
+	$(Q)$(CC) $(CPPFLAGS) $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE) -DCUDA_INCLUDE='"$(CUDA_INCLUDE)"') $(CFLAGS) $(LDFLAGS) \
 		-MMD -MP -MF $@.d -o $@ $< $(BUILD)/libinject.a $(BUILD)/libprofiler.a \
 		$(BUILD)/libsymbolize.a -lcmocka $(LIBS) -pthread -ldl
 

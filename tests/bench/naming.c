@@ -82,7 +82,7 @@ static void add_stack(struct symbolizer *symbolizer, struct stack_table *stacks,
 	}
 	if (stack_table_add(stacks, frames, DEPTH, &id) != 0)
 		exit(1);
-	profile_add_sample(profile, id);
+	profile_add_sample(profile, id, PROFILE_NO_GROUP);
 }
 
 static double run_round(void)

@@ -39,6 +39,7 @@ struct bench {
 	struct fifo fifo;
 	struct sink sink;
 	struct names names;
+	struct work_tally tally;
 	struct clock_map clock;
 	struct heard heard;
 };
@@ -70,6 +71,7 @@ static int end(void **state)
 		free(b->heard.names[i]);
 	sink_abandon(&b->sink);
 	names_release(&b->names);
+	work_tally_release(&b->tally);
 	fifo_remove(&b->fifo);
 	free(b);
 	return 0;
@@ -94,7 +96,8 @@ static void send(struct bench *b, const struct cupti_abi_kernel *records, size_t
 	assert_non_null(buffer);
 	if (n)
 		memcpy(buffer, records, size);
-	activity_send_buffer(&b->api, &b->clock, &b->names, &b->sink, buffer, size);
+	activity_send_buffer(&(struct activity_output){&b->api, &b->names, &b->tally, &b->sink},
+			     &b->clock, buffer, size);
 	free(buffer);
 	sink_flush(&b->sink);
 	fifo_drain(&b->fifo);

@@ -906,8 +906,9 @@ static bool launch_is_still_to_come(const struct world *w, uint32_t at)
 
 static void hand_in(struct world *w, struct correlate *c, const struct delivery *d)
 {
-	struct gpu_operation op = {d->correlation_id, d->duration_ns,
-				   (const char *)&w->attributions[d->number]};
+	struct gpu_operation op = {.correlation_id = d->correlation_id,
+				   .duration_ns = d->duration_ns,
+				   .name = (const char *)&w->attributions[d->number]};
 	int err = 0;
 
 	if (d->kind == PROBE)
@@ -1076,7 +1077,8 @@ static void nonsense_conserves_time(void **state)
 			uint64_t time = prng_chance(&p, 80) ? prng_below(&p, 50) : prng_u64(&p);
 			enum launch_family family =
 				prng_chance(&p, 50) ? FAMILY_RUNTIME : FAMILY_DRIVER;
-			struct gpu_operation op = {id, prng_bits(&p, 40), ""};
+			struct gpu_operation op = {
+				.correlation_id = id, .duration_ns = prng_bits(&p, 40), .name = ""};
 
 			switch (prng_below(&p, 12)) {
 			case 0:

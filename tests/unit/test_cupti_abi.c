@@ -7,9 +7,12 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "../../cupti_trace/cupti_abi.h"
@@ -26,6 +29,7 @@
 /* CUptiResult */
 SAME(CUPTI_ABI_SUCCESS, CUPTI_SUCCESS);
 SAME(CUPTI_ABI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_INVALID_PARAMETER);
+SAME(CUPTI_ABI_ERROR_INVALID_DEVICE, CUPTI_ERROR_INVALID_DEVICE);
 SAME(CUPTI_ABI_ERROR_MAX_LIMIT_REACHED, CUPTI_ERROR_MAX_LIMIT_REACHED);
 SAME(CUPTI_ABI_ERROR_NOT_INITIALIZED, CUPTI_ERROR_NOT_INITIALIZED);
 SAME(CUPTI_ABI_ERROR_INVALID_KIND, CUPTI_ERROR_INVALID_KIND);
@@ -410,6 +414,86 @@ _Static_assert(__builtin_types_compatible_p(cupti_abi_callback,
 
 #endif
 
+/* ---- groups of functions: all of those names, and nothing else ---- */
+
+enum group { NO_GROUP, COPY_GROUP, ALLOCATION_GROUP, NODE_GROUP };
+
+static enum group group_by_number(bool driver, long cbid)
+{
+#define RT false
+#define DRV true
+#define COPIES(domain, first, last)                                  \
+	if (driver == (domain) && cbid >= (first) && cbid <= (last)) \
+		return COPY_GROUP;
+#define ALLOCATIONS(domain, first, last)                             \
+	if (driver == (domain) && cbid >= (first) && cbid <= (last)) \
+		return ALLOCATION_GROUP;
+#define NODES(domain, first, last)                                   \
+	if (driver == (domain) && cbid >= (first) && cbid <= (last)) \
+		return NODE_GROUP;
+	CUPTI_ABI_COPY_RANGES(COPIES)
+	CUPTI_ABI_ALLOCATION_RANGES(ALLOCATIONS)
+	CUPTI_ABI_GRAPH_NODE_RANGES(NODES)
+	return NO_GROUP;
+}
+
+static bool starts(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+static enum group group_by_name(const char *name)
+{
+	const char *bare = starts(name, "cuda")   ? name + 4
+			   : starts(name, "cu64") ? name + 4
+						  : name + 2;
+
+	if (starts(bare, "Memcpy") || starts(bare, "Memset"))
+		return COPY_GROUP;
+	if (starts(bare, "MemAlloc") || starts(bare, "MemFree") || starts(bare, "MemHostAlloc") ||
+	    starts(name, "cudaMalloc") || starts(name, "cudaFree") || starts(name, "cudaHostAlloc"))
+		return ALLOCATION_GROUP;
+	if (starts(bare, "GraphAdd") && strstr(bare, "Node"))
+		return NODE_GROUP;
+	return NO_GROUP;
+}
+
+static void check_groups(const char *path, bool driver)
+{
+	FILE *f = fopen(path, "r");
+	char line[512], name[256];
+	long cbid;
+	int seen = 0;
+
+	if (!f) {
+		print_message("SKIP: no %s\n", path);
+		skip();
+	}
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, " CUPTI_%*[A-Z]_TRACE_CBID_%255[A-Za-z0-9_] = %ld", name, &cbid) !=
+			    2 ||
+		    !starts(name, "cu"))
+			continue;
+		seen++;
+		if (group_by_name(name) != group_by_number(driver, cbid))
+			fail_msg("%s = %ld", name, cbid);
+	}
+	fclose(f);
+	assert_true(seen > 300);
+}
+
+static void groups_are_those_of_the_headers(void **state)
+{
+	(void)state;
+#ifdef HAVE_CUPTI
+	check_groups(CUDA_INCLUDE "/cupti_runtime_cbid.h", false);
+	check_groups(CUDA_INCLUDE "/cupti_driver_cbid.h", true);
+#else
+	print_message("SKIP: built without CUPTI's headers\n");
+	skip();
+#endif
+}
+
 static void same_as_the_headers(void **state)
 {
 	(void)state;
@@ -424,7 +508,8 @@ static void same_as_the_headers(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_the_headers)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_the_headers),
+					   cmocka_unit_test(groups_are_those_of_the_headers)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

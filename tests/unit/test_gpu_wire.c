@@ -107,6 +107,18 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->goodbye.kernel_ns, b->goodbye.kernel_ns);
 		assert_int_equal(a->goodbye.launches, b->goodbye.launches);
 		break;
+	case GPU_EVENT_WORK: /* no padding but at the end, and zeroed there */
+		assert_memory_equal(&a->work, &b->work, offsetof(struct gpu_event_work, bad_time));
+		assert_int_equal(a->work.bad_time, b->work.bad_time);
+		break;
+	case GPU_EVENT_NODE:
+		assert_int_equal(a->node.id, b->node.id);
+		assert_int_equal(a->node.origin, b->node.origin);
+		assert_int_equal(a->node.stack_id, b->node.stack_id);
+		break;
+	case GPU_EVENT_SUM: /* no padding */
+		assert_memory_equal(&a->sum, &b->sum, sizeof(a->sum));
+		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:
 		fail();
@@ -326,6 +338,43 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			.path = random_string(p, r->strings[2], sizeof(r->strings[2])),
 			.first_line = u32(p),
 		};
+		break;
+	case GPU_EVENT_WORK:
+		e->work = (struct gpu_event_work){
+			.start_ns = prng_bits(p, TIME_BITS),
+			.duration_ns = prng_bits(p, 60),
+			.bytes = prng_bits(p, TIME_BITS),
+			.work = 1 + (uint32_t)prng_below(p, GPU_WORKS - 1),
+			.correlation_id = u32(p),
+			.device_id = u32(p),
+			.context_id = u32(p),
+			.stream_id = u32(p),
+			.bad_time = prng_chance(p, 20),
+		};
+		if (prng_chance(p, 50)) {
+			e->work.graph_id = u32(p);
+			e->work.graph_node_id = prng_bits(p, TIME_BITS);
+		}
+		if (prng_chance(p, 50)) {
+			e->work.source_memory = u32(p);
+			e->work.destination_memory = u32(p);
+		}
+		break;
+	case GPU_EVENT_NODE:
+		e->node = (struct gpu_event_node){.id = 1 + prng_bits(p, 63)};
+		if (prng_chance(p, 50))
+			e->node.origin = prng_bits(p, 64);
+		else
+			e->node.stack_id = u32(p);
+		break;
+	case GPU_EVENT_SUM:
+		e->sum = (struct gpu_event_sum){u32(p),
+						u32(p),
+						u32(p),
+						(uint32_t)prng_below(p, GPU_WORKS),
+						prng_bits(p, EXACT_BITS),
+						prng_bits(p, 64),
+						prng_bits(p, 64)};
 		break;
 	case GPU_EVENT_KERNEL:
 		random_kernel(p, &e->kernel);

@@ -3,6 +3,57 @@
 #include "profiler/correlate.h"
 #include "profiler/profile.h"
 
+static struct profile_key key_of(uint32_t stack, const char *name)
+{
+	return (struct profile_key){.stack = stack,
+				    .capture = PROFILE_NO_CAPTURE,
+				    .group = PROFILE_NO_GROUP,
+				    .name = name};
+}
+
+static void add_kernel(struct profile *p, uint32_t stack, const char *name, uint64_t ns)
+{
+	struct profile_key key = key_of(stack, name);
+
+	assert_int_equal(profile_add_work(p, &key, ns, 0), 0);
+}
+
+static void add_sample(struct profile *p, uint32_t stack)
+{
+	assert_int_equal(profile_add_sample(p, stack, PROFILE_NO_GROUP), 0);
+}
+
+/* Whatever differs in the key is a row of its own. */
+static void keys_are_kept_apart(void **state)
+{
+	static const char one[] = "one";
+	struct profile *p = profile_new();
+	struct profile_key keys[6];
+	const struct profile_entry *e;
+	uint32_t count;
+
+	(void)state;
+	for (int i = 0; i < 6; i++)
+		keys[i] = key_of(1, one);
+	keys[1].stack = 2;
+	keys[2].capture = 2;
+	keys[3].group = 2;
+	keys[4].work = 2;
+	keys[5].name = NULL;
+	for (int round = 0; round < 2; round++)
+		for (unsigned int i = 0; i < 6; i++)
+			assert_int_equal(profile_add_work(p, &keys[i], i, 10 * i), 0);
+	e = profile_entries(p, &count);
+	assert_int_equal(count, 6);
+	for (unsigned int i = 0; i < 6; i++) {
+		assert_memory_equal(&e[i].key, &keys[i], sizeof(keys[i]));
+		assert_int_equal(e[i].count, 2);
+		assert_int_equal(e[i].gpu_ns, 2 * i);
+		assert_int_equal(e[i].bytes, 20 * i);
+	}
+	profile_free(p);
+}
+
 static void rows_add_up(void **state)
 {
 	static const char one[] = "one", two[] = "two";
@@ -13,25 +64,25 @@ static void rows_add_up(void **state)
 	(void)state;
 	e = profile_entries(p, &count);
 	assert_int_equal(count, 0);
-	profile_add_sample(p, 3);
-	profile_add_kernel(p, 3, one, 100);
-	profile_add_kernel(p, 3, two, 7);
-	profile_add_sample(p, 3);
-	profile_add_kernel(p, 3, one, UINT64_C(1) << 60);
-	profile_add_kernel(p, STACK_NONE, one, 5);
-	profile_add_kernel(p, 4, one, 0);
+	add_sample(p, 3);
+	add_kernel(p, 3, one, 100);
+	add_kernel(p, 3, two, 7);
+	add_sample(p, 3);
+	add_kernel(p, 3, one, UINT64_C(1) << 60);
+	add_kernel(p, STACK_NONE, one, 5);
+	add_kernel(p, 4, one, 0);
 	e = profile_entries(p, &count);
 	assert_int_equal(count, 5);
-	assert_int_equal(e[0].stack, 3);
-	assert_null(e[0].kernel);
+	assert_int_equal(e[0].key.stack, 3);
+	assert_null(e[0].key.name);
 	assert_int_equal(e[0].count, 2);
 	assert_int_equal(e[0].gpu_ns, 0);
-	assert_ptr_equal(e[1].kernel, one);
+	assert_ptr_equal(e[1].key.name, one);
 	assert_int_equal(e[1].count, 2);
 	assert_int_equal(e[1].gpu_ns, (UINT64_C(1) << 60) + 100);
-	assert_ptr_equal(e[2].kernel, two);
+	assert_ptr_equal(e[2].key.name, two);
 	assert_int_equal(e[2].gpu_ns, 7);
-	assert_int_equal(e[3].stack, STACK_NONE);
+	assert_int_equal(e[3].key.stack, STACK_NONE);
 	assert_int_equal(e[4].count, 1);
 	assert_int_equal(e[4].gpu_ns, 0);
 	profile_free(p);
@@ -54,10 +105,10 @@ static void sums_are_exact(void **state)
 		uint64_t weight = prng_bits(&random, 45);
 
 		if (prng_chance(&random, 30)) {
-			profile_add_sample(p, stack);
+			add_sample(p, stack);
 			samples++;
 		} else {
-			profile_add_kernel(p, stack, kernels[prng_below(&random, 50)], weight);
+			add_kernel(p, stack, kernels[prng_below(&random, 50)], weight);
 			ns += weight;
 			operations++;
 		}
@@ -66,7 +117,7 @@ static void sums_are_exact(void **state)
 	assert_true(count <= 300 * 51);
 	for (uint32_t i = 0; i < count; i++) {
 		got_ns += e[i].gpu_ns;
-		*(e[i].kernel ? &got_operations : &got_samples) += e[i].count;
+		*(e[i].key.name ? &got_operations : &got_samples) += e[i].count;
 	}
 	assert_int_equal(got_ns, ns);
 	assert_int_equal(got_samples, samples);
@@ -78,6 +129,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_add_up),
+		cmocka_unit_test(keys_are_kept_apart),
 		cmocka_unit_test(sums_are_exact),
 	};
 

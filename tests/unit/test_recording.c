@@ -87,7 +87,7 @@ static char *gpu_lines(char *folded)
 	     line = strtok_r(NULL, "\n", &state)) {
 		size_t n = strlen(line);
 
-		if (!strstr(line, RESOLVE_KERNEL_PREFIX))
+		if (!strstr(line, "[GPU_Kernel]"))
 			continue;
 		memcpy(end, line, n);
 		end[n] = '\n';

@@ -3,6 +3,7 @@
 #include "unit.h"
 #include "profiler/correlate.h"
 #include "profiler/resolve.h"
+#include "profiler/work_names.h"
 
 struct bench {
 	struct profile *profile;
@@ -54,6 +55,23 @@ static struct frame text(const char *name)
 	return f;
 }
 
+static void add_work(struct bench *b, uint32_t stack, uint32_t capture, uint32_t work,
+		     const char *name, uint64_t ns)
+{
+	struct profile_key key = {.stack = stack,
+				  .capture = capture,
+				  .group = PROFILE_NO_GROUP,
+				  .work = work,
+				  .name = name};
+
+	assert_int_equal(profile_add_work(b->profile, &key, ns, 0), 0);
+}
+
+static void add_kernel(struct bench *b, uint32_t stack, const char *name, uint64_t ns)
+{
+	add_work(b, stack, PROFILE_NO_CAPTURE, GPU_WORK_KERNEL, name, ns);
+}
+
 /* A stack of texts, given root first. */
 static uint32_t stack_of(struct bench *b, const char *const *names)
 {
@@ -96,7 +114,7 @@ static void samples_weigh_a_period_each(void **state)
 	uint32_t stack = STACK(b, "main", "work");
 
 	for (int i = 0; i < 5; i++)
-		profile_add_sample(b->profile, stack);
+		profile_add_sample(b->profile, stack, PROFILE_NO_GROUP);
 	t = resolve(&b->input);
 	assert_non_null(t);
 	assert_weight(t, WEIGHT_CPU, 5000, "main", "work");
@@ -111,9 +129,9 @@ static void kernels_lie_under_their_launch(void **state)
 	struct call_tree *t;
 	uint32_t stack = STACK(b, "main", "cudaLaunchKernel");
 
-	profile_add_kernel(b->profile, stack, "_Z7softmaxPKfi", 30);
-	profile_add_kernel(b->profile, stack, "_Z7softmaxPKfi", 12);
-	profile_add_kernel(b->profile, stack, "plain_c_name", 5);
+	add_kernel(b, stack, "_Z7softmaxPKfi", 30);
+	add_kernel(b, stack, "_Z7softmaxPKfi", 12);
+	add_kernel(b, stack, "plain_c_name", 5);
 	t = resolve(&b->input);
 	assert_weight(t, WEIGHT_GPU, 42, "main", "cudaLaunchKernel",
 		      "[GPU_Kernel]softmax(float const*, int)");
@@ -128,7 +146,7 @@ static void raw_names_stay_mangled(void **state)
 	struct call_tree *t;
 
 	b->input.raw_names = true;
-	profile_add_kernel(b->profile, STACK(b, "main"), "_Z7softmaxPKfi", 30);
+	add_kernel(b, STACK(b, "main"), "_Z7softmaxPKfi", 30);
 	t = resolve(&b->input);
 	assert_weight(t, WEIGHT_GPU, 30, "main", "[GPU_Kernel]_Z7softmaxPKfi");
 	call_tree_free(t);
@@ -139,8 +157,8 @@ static void a_kernel_without_a_launch_keeps_its_time(void **state)
 	struct bench *b = *state;
 	struct call_tree *t;
 
-	profile_add_kernel(b->profile, STACK_NONE, "_Z1av", 30);
-	profile_add_kernel(b->profile, STACK_NONE, "[kernel name lost]", 4);
+	add_kernel(b, STACK_NONE, "_Z1av", 30);
+	add_kernel(b, STACK_NONE, "[kernel name lost]", 4);
 	t = resolve(&b->input);
 	assert_weight(t, WEIGHT_GPU, 30, RESOLVE_NO_LAUNCH, "[GPU_Kernel]a()");
 	assert_weight(t, WEIGHT_GPU, 4, RESOLVE_NO_LAUNCH, "[GPU_Kernel][kernel name lost]");
@@ -155,8 +173,8 @@ static void an_empty_stack_has_a_name(void **state)
 	uint32_t empty;
 
 	assert_int_equal(stack_table_add(b->stacks, NULL, 0, &empty), 0);
-	profile_add_sample(b->profile, empty);
-	profile_add_kernel(b->profile, empty, "k", 9);
+	profile_add_sample(b->profile, empty, PROFILE_NO_GROUP);
+	add_kernel(b, empty, "k", 9);
 	t = resolve(&b->input);
 	assert_weight(t, WEIGHT_CPU, 1000, RESOLVE_NO_STACK);
 	assert_weight(t, WEIGHT_GPU, 9, RESOLVE_NO_STACK, "[GPU_Kernel]k");
@@ -177,7 +195,7 @@ static void equal_names_are_one_path(void **state)
 		f[0].kind = FRAME_RETURN;
 		f[0].code = (struct code_ref){.module = MODULE_UNKNOWN, .offset = offset};
 		assert_int_equal(stack_table_add(b->stacks, f, 2, &id), 0);
-		profile_add_sample(b->profile, id);
+		profile_add_sample(b->profile, id, PROFILE_NO_GROUP);
 	}
 	assert_int_equal(stack_table_count(b->stacks), 3);
 	t = resolve(&b->input);
@@ -199,9 +217,85 @@ static void an_empty_profile_is_an_empty_tree(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+/* Copies and the like carry their frame as a name; what nothing launched lies at the root. */
+static void other_work_has_its_own_frames(void **state)
+{
+	struct bench *b = *state;
+	struct call_tree *t;
+	uint32_t stack = STACK(b, "main", "cudaMemcpy");
+
+	add_work(b, stack, PROFILE_NO_CAPTURE, GPU_WORK_MEMCPY_HTOD,
+		 work_frame(GPU_WORK_MEMCPY_HTOD), 30);
+	add_work(b, PROFILE_STACK_ROOT, PROFILE_NO_CAPTURE, GPU_WORK_UVM_DTOH,
+		 work_frame(GPU_WORK_UVM_DTOH), 7);
+	add_work(b, stack, PROFILE_NO_CAPTURE, GPU_WORK_ALLOC, work_frame(GPU_WORK_ALLOC), 0);
+	t = resolve(&b->input);
+	assert_weight(t, WEIGHT_GPU, 30, "main", "cudaMemcpy", "[GPU_Memcpy HtoD]");
+	assert_weight(t, WEIGHT_GPU, 7, "[GPU_UVM DtoH]");
+	assert_weight(t, WEIGHT_GPU, -1, "main", "cudaMemcpy", "[GPU_Alloc]");
+	assert_true(call_tree_total(t, WEIGHT_GPU) == 37);
+	call_tree_free(t);
+}
+
+/* The runtime in the program itself: what lies between its function and the driver's is cut. */
+static void a_copy_is_cut_at_its_own_function(void **state)
+{
+	struct bench *b = *state;
+	struct call_tree *t;
+
+	add_work(b, STACK(b, "main", "cudaMemcpy", "inner", "cudaMemcpy"), PROFILE_NO_CAPTURE,
+		 GPU_WORK_MEMCPY_HTOD, work_frame(GPU_WORK_MEMCPY_HTOD), 30);
+	t = resolve(&b->input);
+	assert_weight(t, WEIGHT_GPU, 30, "main", "cudaMemcpy", "[GPU_Memcpy HtoD]");
+	call_tree_free(t);
+}
+
+static void a_graphs_node_has_two_stacks(void **state)
+{
+	struct bench *b = *state;
+	struct call_tree *t;
+	uint32_t launch = STACK(b, "main", "replay", "cudaGraphLaunch");
+	uint32_t capture = STACK(b, "main", "record", "cudaLaunchKernel");
+
+	add_work(b, launch, capture, GPU_WORK_KERNEL, "k", 30);
+	add_work(b, launch, PROFILE_CAPTURE_UNSEEN, GPU_WORK_KERNEL, "k", 5);
+	add_work(b, STACK_NONE, capture, GPU_WORK_KERNEL, "k", 2);
+	t = resolve(&b->input);
+	assert_weight(t, WEIGHT_GPU, 30, "main", "replay", "cudaGraphLaunch", RESOLVE_CAPTURED,
+		      "main", "record", "cudaLaunchKernel", "[GPU_Kernel]k");
+	assert_weight(t, WEIGHT_GPU, 5, "main", "replay", "cudaGraphLaunch", RESOLVE_CAPTURE_UNSEEN,
+		      "[GPU_Kernel]k");
+	assert_weight(t, WEIGHT_GPU, 2, RESOLVE_NO_LAUNCH, RESOLVE_CAPTURED, "main", "record",
+		      "cudaLaunchKernel", "[GPU_Kernel]k");
+	call_tree_free(t);
+}
+
+static void groups_stand_at_the_root(void **state)
+{
+	struct bench *b = *state;
+	uint32_t stack = STACK(b, "main", "work");
+	struct profile_key key = {.stack = STACK(b, "main", "cudaLaunchKernel"),
+				  .capture = PROFILE_NO_CAPTURE,
+				  .group = STACK(b, "app 7", "GPU 0"),
+				  .name = "k"};
+	struct call_tree *t;
+
+	assert_int_equal(profile_add_sample(b->profile, stack, STACK(b, "app 7")), 0);
+	assert_int_equal(profile_add_work(b->profile, &key, 3, 0), 0);
+	t = resolve(&b->input);
+	assert_weight(t, WEIGHT_CPU, 1000, "app 7", "main", "work");
+	assert_weight(t, WEIGHT_GPU, 3, "app 7", "GPU 0", "main", "cudaLaunchKernel",
+		      "[GPU_Kernel]k");
+	call_tree_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(other_work_has_its_own_frames, begin, end),
+		cmocka_unit_test_setup_teardown(a_copy_is_cut_at_its_own_function, begin, end),
+		cmocka_unit_test_setup_teardown(a_graphs_node_has_two_stacks, begin, end),
+		cmocka_unit_test_setup_teardown(groups_stand_at_the_root, begin, end),
 		TEST(samples_weigh_a_period_each),
 		TEST(kernels_lie_under_their_launch),
 		TEST(raw_names_stay_mangled),

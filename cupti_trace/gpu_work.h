@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kinds of work that a GPU does and CUPTI reports, as this program tells them apart. The values
+ * are those of the wire format: new ones are added at the end.
+ *
+ * Spans have a duration that counts as GPU time. Instants have none: they are counted, with their
+ * bytes.
+ */
+#ifndef CUPTI_TRACE_GPU_WORK_H
+#define CUPTI_TRACE_GPU_WORK_H
+
+enum gpu_work {
+	GPU_WORK_KERNEL = 0,
+	/* copies: host, device, array, peer */
+	GPU_WORK_MEMCPY_OTHER,
+	GPU_WORK_MEMCPY_HTOD,
+	GPU_WORK_MEMCPY_DTOH,
+	GPU_WORK_MEMCPY_HTOA,
+	GPU_WORK_MEMCPY_ATOH,
+	GPU_WORK_MEMCPY_ATOA,
+	GPU_WORK_MEMCPY_ATOD,
+	GPU_WORK_MEMCPY_DTOA,
+	GPU_WORK_MEMCPY_DTOD,
+	GPU_WORK_MEMCPY_HTOH,
+	GPU_WORK_MEMCPY_PTOP,
+	GPU_WORK_MEMSET,
+	GPU_WORK_GRAPH, /* a graph's launch as a whole, where its nodes are not told apart */
+	/* unified memory; nothing launches these */
+	GPU_WORK_UVM_HTOD, /* a migration */
+	GPU_WORK_UVM_DTOH,
+	GPU_WORK_UVM_DTOD,
+	GPU_WORK_UVM_GPU_FAULTS, /* a group of page faults on a GPU; `bytes` is their number */
+	GPU_WORK_UVM_CPU_FAULT,  /* an instant */
+	GPU_WORK_UVM_OTHER,      /* thrashing, throttling, remote maps */
+	/* memory calls: instants */
+	GPU_WORK_ALLOC,
+	GPU_WORK_FREE,
+	GPU_WORKS
+};
+
+/* Nothing launches it: it has no correlation id and no stack. */
+static inline int gpu_work_has_no_launch(unsigned int work)
+{
+	return work >= GPU_WORK_UVM_HTOD && work <= GPU_WORK_UVM_OTHER;
+}
+
+static inline int gpu_work_is_instant(unsigned int work)
+{
+	return work == GPU_WORK_UVM_CPU_FAULT || work == GPU_WORK_ALLOC || work == GPU_WORK_FREE;
+}
+
+#endif
