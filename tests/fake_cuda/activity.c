@@ -2,13 +2,14 @@
 /*
  * Activity records of the fake libcupti.
  *
- * A launch reserves its record in the current client buffer, which the launching thread requests
- * if there is none. The timestamps are filled in when the buffer is handed over: until the virtual
- * GPU has reached a kernel's end, its record is incomplete and shows zeros. Buffers go back through
+ * Work reserves its record in the current client buffer, which the calling thread requests if there
+ * is none with room. The timestamps are filled in when the buffer is handed over: until the virtual
+ * GPU has reached the work's end, its record is incomplete and shows zeros. Buffers go back through
  * one worker thread, in the order in which they were filled.
  */
 #define _GNU_SOURCE
 #include "cupti.h"
+#include "records.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -17,29 +18,20 @@
 #include <time.h>
 #include <unistd.h>
 
-/* CUpti_ActivityKernel10: the shared prefix and what CUPTI 12 and 13 added. */
-struct kernel_record {
-	struct cupti_abi_kernel prefix;
-	void *access_policy_window;
-	uint32_t channel_id, channel_type;
-	uint32_t cluster[3], cluster_scheduling_policy;
-	uint64_t local_memory_total_v2;
-	uint32_t max_potential_cluster_size, max_active_clusters;
-	uint8_t is_device_launched, padding[7];
-};
-_Static_assert(sizeof(struct kernel_record) == 216, "size of CUpti_ActivityKernel10");
-
 /* buffer_completed's stream id means nothing with a NULL context; on an H100 it is not even 0. */
 enum { STREAM_ID_NOISE = 0x15b40000 };
 
-struct times {
+struct entry {
+	size_t offset;
 	uint64_t start, end; /* monotonic; both 0: never to be known */
+	bool reversed;
 };
 
 struct buffer {
 	uint8_t *data;
-	size_t size, count, capacity; /* bytes, records, records */
-	struct times *times;          /* one a record */
+	size_t size, used;             /* bytes */
+	size_t count, limit, capacity; /* records: in it, at most, room for in `entries` */
+	struct entry *entries;
 	uint64_t last_end;
 	bool queued_by_flush, forced;
 	struct buffer *next;
@@ -52,8 +44,8 @@ static struct {
 	pthread_t worker;
 	cupti_abi_buffer_requested requested;
 	cupti_abi_buffer_completed completed;
-	uint32_t kind;                        /* the kernel kind that is enabled, or 0 */
-	unsigned long drop_every, zero_every; /* every nth record, 0: none */
+	uint64_t kinds; /* bit mask of those that are enabled */
+	unsigned long drop_every, zero_every, reverse_every; /* every nth record, 0: none */
 	uint64_t records_seen;
 	size_t dropped;
 	uint64_t flush_period;               /* ns, 0: none */
@@ -79,17 +71,18 @@ static bool complete(const struct buffer *b, uint64_t now)
 /* Fill in what is known by now. */
 static void write_times(struct buffer *b)
 {
-	struct kernel_record *records = (struct kernel_record *)(void *)b->data;
 	uint64_t now = driver()->now();
 
 	for (size_t i = 0; i < b->count; i++) {
-		const struct times *t = &b->times[i];
+		const struct entry *e = &b->entries[i];
+		uint64_t start, end;
 
-		if (!t->end || t->end > now)
+		if (!e->end || e->end > now)
 			continue;
-		records[i].prefix.start = driver()->cupti_time(t->start);
-		records[i].prefix.end = driver()->cupti_time(t->end);
-		records[i].prefix.completed = records[i].prefix.end;
+		start = driver()->cupti_time(e->start);
+		end = driver()->cupti_time(e->end);
+		record_set_times(b->data + e->offset, e->reversed ? end : start,
+				 e->reversed ? start : end);
 	}
 }
 
@@ -97,9 +90,8 @@ static void write_times(struct buffer *b)
 static void hand_over(struct buffer *b)
 {
 	write_times(b);
-	activity.completed(NULL, STREAM_ID_NOISE, b->data, b->size,
-			   b->count * sizeof(struct kernel_record));
-	free(b->times);
+	activity.completed(NULL, STREAM_ID_NOISE, b->data, b->size, b->used);
+	free(b->entries);
 	free(b);
 }
 
@@ -193,8 +185,8 @@ static int start_worker(void)
 	return CUPTI_ABI_SUCCESS;
 }
 
-/* Without the lock: ask the client for a buffer. NULL if it gave none that can be used. */
-static struct buffer *request_buffer(void)
+/* Without the lock: ask the client for a buffer. NULL if it gave none with room for a record. */
+static struct buffer *request_buffer(size_t record)
 {
 	size_t max_records = 0;
 	struct buffer *b = calloc(1, sizeof(*b));
@@ -202,53 +194,30 @@ static struct buffer *request_buffer(void)
 	if (!b)
 		return NULL;
 	activity.requested(&b->data, &b->size, &max_records);
-	b->capacity = b->size / sizeof(struct kernel_record);
-	if (max_records && max_records < b->capacity)
-		b->capacity = max_records;
-	if (b->data && ((uintptr_t)b->data & 7)) {
+	b->limit = max_records ? max_records : SIZE_MAX;
+	if (b->data && ((uintptr_t)b->data & 7))
 		cupti_misuse("activity buffer is not aligned to 8 bytes");
-		b->capacity = 0;
-	}
-	if (b->data && b->capacity) {
-		b->times = calloc(b->capacity, sizeof(*b->times));
-		if (b->times)
-			return b;
-	}
+	else if (b->data && b->size >= record)
+		return b;
 	free(b);
 	return NULL;
 }
 
-static void fill(struct kernel_record *r, const struct fake_cuda_kernel *k, uint32_t kind)
+static bool has_room(const struct buffer *b, size_t record)
 {
-	memset(r, 0, sizeof(*r));
-	r->prefix.kind = kind;
-	r->prefix.registers_per_thread = 16;
-	r->prefix.device_id = k->device_id;
-	r->prefix.context_id = k->context_id;
-	r->prefix.stream_id = k->stream_id;
-	r->prefix.grid_x = (int32_t)k->grid[0];
-	r->prefix.grid_y = (int32_t)k->grid[1];
-	r->prefix.grid_z = (int32_t)k->grid[2];
-	r->prefix.block_x = (int32_t)k->block[0];
-	r->prefix.block_y = (int32_t)k->block[1];
-	r->prefix.block_z = (int32_t)k->block[2];
-	r->prefix.dynamic_shared_memory = (int32_t)k->shared_memory;
-	r->prefix.correlation_id = k->correlation_id;
-	r->prefix.grid_id = k->grid_id;
-	r->prefix.name = k->name;
-	r->prefix.graph_id = k->graph_id;
-	r->prefix.graph_node_id = k->graph_node_id;
-	r->cluster[0] = r->cluster[1] = r->cluster[2] = 1;
+	return b->count < b->limit && b->size - b->used >= record;
 }
 
 /* With the lock held: make activity.current a buffer with room. May let go of the lock. */
-static bool make_room(void)
+static bool make_room(size_t record)
 {
+	while (activity.current && activity.current->count && !has_room(activity.current, record))
+		queue_current();
 	if (!activity.current) {
 		struct buffer *b;
 
 		pthread_mutex_unlock(&activity.lock);
-		b = request_buffer();
+		b = request_buffer(record);
 		pthread_mutex_lock(&activity.lock);
 		if (b && activity.current) {
 			b->next = activity.spare;
@@ -257,7 +226,24 @@ static bool make_room(void)
 			activity.current = b;
 		}
 	}
-	return activity.current != NULL;
+	return activity.current && has_room(activity.current, record);
+}
+
+/* With the lock held: the place of a buffer's next record; NULL if memory is short. */
+static struct entry *add_entry(struct buffer *b, size_t record)
+{
+	if (b->count == b->capacity) {
+		size_t n = b->capacity ? 2 * b->capacity : 64;
+		struct entry *grown = realloc(b->entries, n * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		b->entries = grown;
+		b->capacity = n;
+	}
+	b->entries[b->count] = (struct entry){.offset = b->used};
+	b->used += record;
+	return &b->entries[b->count++];
 }
 
 static bool every(unsigned long interval, uint64_t n)
@@ -265,32 +251,63 @@ static bool every(unsigned long interval, uint64_t n)
 	return interval && n % interval == 0;
 }
 
-void cupti_activity_kernel(const struct fake_cuda_kernel *kernel)
+static uint64_t kind_bit(uint32_t kind)
 {
-	struct buffer *b;
-	struct times *t;
-	uint64_t number;
+	return (uint64_t)1 << kind;
+}
 
-	if (!__atomic_load_n(&activity.kind, __ATOMIC_ACQUIRE))
-		return;
-	pthread_mutex_lock(&activity.lock);
-	if (!activity.kind || !activity.requested)
-		goto out;
-	number = ++activity.records_seen; /* make_room may let others in */
-	if (every(activity.drop_every, number) || !make_room()) {
+static const uint64_t kernel_kinds = (uint64_t)1 << CUPTI_ABI_ACTIVITY_KIND_KERNEL |
+				     (uint64_t)1 << CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+
+/* The kind of record that is wanted of an activity; 0 if none is. */
+static uint32_t wanted_kind(const struct fake_cuda_activity *a)
+{
+	uint64_t kinds = __atomic_load_n(&activity.kinds, __ATOMIC_ACQUIRE);
+	uint32_t kind = record_kind(a);
+
+	if (a->graph_node_id && (kinds & kind_bit(CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE)))
+		return 0; /* the graph has one record for all its nodes */
+	if (a->type == FAKE_CUDA_KERNEL && !(kinds & kind_bit(kind)))
+		kind = CUPTI_ABI_ACTIVITY_KIND_KERNEL;
+	return kinds & kind_bit(kind) ? kind : 0;
+}
+
+/* With the lock held. */
+static void write_record(uint32_t kind, const struct fake_cuda_activity *a)
+{
+	uint64_t number = ++activity.records_seen; /* make_room may let others in */
+	size_t size = record_size(kind);
+	struct entry *e = NULL;
+	struct buffer *b;
+
+	if (!every(activity.drop_every, number) && make_room(size))
+		e = add_entry(activity.current, size);
+	if (!e) {
 		activity.dropped++;
-		goto out;
+		return;
 	}
 	b = activity.current;
-	t = &b->times[b->count];
-	fill((struct kernel_record *)(void *)b->data + b->count, kernel, activity.kind);
-	if (!every(activity.zero_every, number))
-		*t = (struct times){kernel->start, kernel->end};
-	if (kernel->end > b->last_end)
-		b->last_end = kernel->end;
-	if (++b->count == b->capacity)
+	record_fill(b->data + e->offset, kind, a);
+	if (!every(activity.zero_every, number)) {
+		e->start = a->start;
+		e->end = a->end;
+		e->reversed = every(activity.reverse_every, number);
+	}
+	if (a->end > b->last_end)
+		b->last_end = a->end;
+	if (!has_room(b, RECORD_SMALLEST))
 		queue_current();
-out:
+}
+
+void cupti_activity(const struct fake_cuda_activity *a)
+{
+	uint32_t kind = wanted_kind(a);
+
+	if (!kind)
+		return;
+	pthread_mutex_lock(&activity.lock);
+	if (activity.requested)
+		write_record(kind, a);
 	pthread_mutex_unlock(&activity.lock);
 }
 
@@ -307,6 +324,7 @@ FAKE_CUDA_EXPORT int cuptiActivityRegisterCallbacks(cupti_abi_buffer_requested r
 	pthread_mutex_lock(&activity.lock);
 	activity.drop_every = cupti_env("FAKE_CUDA_DROP_EVERY");
 	activity.zero_every = cupti_env("FAKE_CUDA_ZERO_TIMESTAMP_EVERY");
+	activity.reverse_every = cupti_env("FAKE_CUDA_REVERSE_TIMESTAMP_EVERY");
 	err = start_worker();
 	if (!err) {
 		activity.requested = requested;
@@ -316,26 +334,22 @@ FAKE_CUDA_EXPORT int cuptiActivityRegisterCallbacks(cupti_abi_buffer_requested r
 	return err;
 }
 
-static bool kernel_kind(uint32_t kind)
-{
-	return kind == CUPTI_ABI_ACTIVITY_KIND_KERNEL ||
-	       kind == CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-}
-
 /* Kinds that the stand-in has no records of are refused rather than silently empty. */
 FAKE_CUDA_EXPORT int cuptiActivityEnable(uint32_t kind)
 {
 	int err = cupti_attach();
+	uint64_t others;
 
 	if (err)
 		return err;
-	if (!kernel_kind(kind))
+	if (!record_size(kind))
 		return CUPTI_ABI_ERROR_INVALID_KIND;
+	others = kernel_kinds & kind_bit(kind) ? kernel_kinds & ~kind_bit(kind) : 0;
 	pthread_mutex_lock(&activity.lock);
-	if (activity.kind && activity.kind != kind)
+	if (activity.kinds & others)
 		err = FAKE_CUPTI_ERROR_NOT_COMPATIBLE;
 	else
-		__atomic_store_n(&activity.kind, kind, __ATOMIC_RELEASE);
+		__atomic_or_fetch(&activity.kinds, kind_bit(kind), __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&activity.lock);
 	return err;
 }
@@ -346,13 +360,22 @@ FAKE_CUDA_EXPORT int cuptiActivityDisable(uint32_t kind)
 
 	if (err)
 		return err;
-	if (!kernel_kind(kind))
+	if (!record_size(kind))
 		return CUPTI_ABI_ERROR_INVALID_KIND;
-	pthread_mutex_lock(&activity.lock);
-	if (activity.kind == kind)
-		__atomic_store_n(&activity.kind, 0, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&activity.lock);
+	__atomic_and_fetch(&activity.kinds, ~kind_bit(kind), __ATOMIC_RELEASE);
 	return CUPTI_ABI_SUCCESS;
+}
+
+/* As on a system where memory is never managed: there is nothing to count. */
+FAKE_CUDA_EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(struct cupti_abi_uvm_config *config,
+								uint32_t count)
+{
+	int err;
+
+	if (!config || !count)
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	err = cupti_attach();
+	return err ? err : FAKE_CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED;
 }
 
 /* With the lock held: mark what this flush must wait for. */
@@ -424,7 +447,7 @@ FAKE_CUDA_EXPORT int cuptiActivityFlushPeriod(uint32_t ms)
 FAKE_CUDA_EXPORT int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_size,
 						struct cupti_abi_activity **record)
 {
-	size_t offset = 0;
+	size_t offset = 0, size;
 	uint32_t kind;
 
 	if (!buffer || !record)
@@ -432,16 +455,18 @@ FAKE_CUDA_EXPORT int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_si
 	if (*record) {
 		ptrdiff_t at = (uint8_t *)*record - buffer;
 
-		if (at < 0 || (size_t)at + sizeof(struct kernel_record) > valid_size)
+		size = record_size((*record)->kind);
+		if (at < 0 || !size || (size_t)at + size > valid_size)
 			return CUPTI_ABI_ERROR_MAX_LIMIT_REACHED;
-		offset = (size_t)at + sizeof(struct kernel_record);
+		offset = (size_t)at + size;
 	}
 	if (offset >= valid_size)
 		return CUPTI_ABI_ERROR_MAX_LIMIT_REACHED;
-	if (valid_size - offset < sizeof(struct kernel_record))
+	if (valid_size - offset < sizeof(kind))
 		return CUPTI_ABI_ERROR_INVALID_KIND;
 	memcpy(&kind, buffer + offset, sizeof(kind));
-	if (!kernel_kind(kind))
+	size = record_size(kind);
+	if (!size || valid_size - offset < size)
 		return CUPTI_ABI_ERROR_INVALID_KIND;
 	*record = (struct cupti_abi_activity *)(void *)(buffer + offset);
 	return CUPTI_ABI_SUCCESS;

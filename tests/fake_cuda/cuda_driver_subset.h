@@ -20,6 +20,31 @@ typedef struct fake_cuda_module *CUmodule;
 typedef struct fake_cuda_graph_exec *CUgraphExec;
 typedef struct fake_cuda_launch_config CUlaunchConfig;
 typedef int CUdevice;
+typedef unsigned long long CUdeviceptr;
+typedef struct CUarray_st *CUarray;
+
+typedef enum CUmemorytype_enum {
+	CU_MEMORYTYPE_HOST = 1,
+	CU_MEMORYTYPE_DEVICE = 2,
+	CU_MEMORYTYPE_ARRAY = 3,
+	CU_MEMORYTYPE_UNIFIED = 4,
+} CUmemorytype;
+
+typedef struct CUDA_MEMCPY2D_st {
+	size_t srcXInBytes, srcY;
+	CUmemorytype srcMemoryType;
+	const void *srcHost;
+	CUdeviceptr srcDevice;
+	CUarray srcArray;
+	size_t srcPitch;
+	size_t dstXInBytes, dstY;
+	CUmemorytype dstMemoryType;
+	void *dstHost;
+	CUdeviceptr dstDevice;
+	CUarray dstArray;
+	size_t dstPitch;
+	size_t WidthInBytes, Height;
+} CUDA_MEMCPY2D;
 
 int cuInit(unsigned int flags);
 int cuDriverGetVersion(int *version);
@@ -52,6 +77,45 @@ int cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params, 
 int cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **params, void **extra);
 int cuGraphLaunch(CUgraphExec exec, CUstream stream);
 int cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream);
+
+int cuMemAlloc_v2(CUdeviceptr *address, size_t size);
+int cuMemFree_v2(CUdeviceptr address);
+int cuMemAllocHost_v2(void **memory, size_t size);
+int cuMemFreeHost(void *memory);
+int cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream);
+int cuMemAllocAsync_ptsz(CUdeviceptr *address, size_t size, CUstream stream);
+int cuMemFreeAsync(CUdeviceptr address, CUstream stream);
+int cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream);
+
+int cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size);
+int cuMemcpyHtoD_v2_ptds(CUdeviceptr to, const void *from, size_t size);
+int cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size, CUstream stream);
+int cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr to, const void *from, size_t size, CUstream stream);
+int cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size);
+int cuMemcpyDtoH_v2_ptds(void *to, CUdeviceptr from, size_t size);
+int cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size, CUstream stream);
+int cuMemcpyDtoHAsync_v2_ptsz(void *to, CUdeviceptr from, size_t size, CUstream stream);
+int cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t size);
+int cuMemcpyDtoD_v2_ptds(CUdeviceptr to, CUdeviceptr from, size_t size);
+int cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream);
+int cuMemcpyDtoDAsync_v2_ptsz(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream);
+int cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size);
+int cuMemcpy_ptds(CUdeviceptr to, CUdeviceptr from, size_t size);
+int cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream);
+int cuMemcpyAsync_ptsz(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream);
+int cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *copy);
+int cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream);
+int cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+		 size_t size);
+int cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+		      CUcontext from_context, size_t size, CUstream stream);
+
+int cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t n);
+int cuMemsetD8_v2_ptds(CUdeviceptr to, unsigned char value, size_t n);
+int cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t n, CUstream stream);
+int cuMemsetD8Async_ptsz(CUdeviceptr to, unsigned char value, size_t n, CUstream stream);
+int cuMemsetD32_v2(CUdeviceptr to, unsigned int value, size_t n);
+int cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t n, CUstream stream);
 
 #ifdef __cplusplus
 }

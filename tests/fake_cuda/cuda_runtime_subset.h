@@ -22,10 +22,14 @@ enum {
 	cudaErrorMemoryAllocation = 2,
 	cudaErrorInitializationError = 3,
 	cudaErrorInvalidConfiguration = 9,
+	cudaErrorInvalidPitchValue = 12,
+	cudaErrorInvalidMemcpyDirection = 21,
 	cudaErrorInsufficientDriver = 35,
 	cudaErrorInvalidDeviceFunction = 98,
 	cudaErrorInvalidResourceHandle = 400,
 	cudaErrorNotReady = 600,
+	cudaErrorStreamCaptureUnsupported = 900,
+	cudaErrorGraphExecUpdateFailure = 910,
 };
 
 enum cudaMemcpyKind {
@@ -81,7 +85,31 @@ const char *cudaGetErrorName(cudaError_t error);
 
 cudaError_t cudaMalloc(void **memory, size_t size);
 cudaError_t cudaFree(void *memory);
+cudaError_t cudaMallocHost(void **memory, size_t size);
+cudaError_t cudaFreeHost(void *memory);
+cudaError_t cudaMallocAsync(void **memory, size_t size, cudaStream_t stream);
+cudaError_t cudaMallocAsync_ptsz(void **memory, size_t size, cudaStream_t stream);
+cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream);
+cudaError_t cudaFreeAsync_ptsz(void *memory, cudaStream_t stream);
+
 cudaError_t cudaMemcpy(void *to, const void *from, size_t size, enum cudaMemcpyKind kind);
+cudaError_t cudaMemcpy_ptds(void *to, const void *from, size_t size, enum cudaMemcpyKind kind);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
+			    cudaStream_t stream);
+cudaError_t cudaMemcpyAsync_ptsz(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
+				 cudaStream_t stream);
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+			 size_t width, size_t height, enum cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+			      size_t width, size_t height, enum cudaMemcpyKind kind,
+			      cudaStream_t stream);
+cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t size);
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+				size_t size, cudaStream_t stream);
+cudaError_t cudaMemset(void *to, int value, size_t size);
+cudaError_t cudaMemset_ptds(void *to, int value, size_t size);
+cudaError_t cudaMemsetAsync(void *to, int value, size_t size, cudaStream_t stream);
+cudaError_t cudaMemsetAsync_ptsz(void *to, int value, size_t size, cudaStream_t stream);
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags);

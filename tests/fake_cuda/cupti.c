@@ -110,7 +110,7 @@ static int attach_locked(void)
 {
 	static const struct fake_cuda_hooks hooks = {
 		.api = on_api,
-		.kernel = cupti_activity_kernel,
+		.activity = cupti_activity,
 		.resource = on_resource,
 	};
 	const struct fake_cuda_driver *(*get)(void) = NULL;
@@ -180,6 +180,8 @@ FAKE_CUDA_EXPORT int cuptiGetResultString(uint32_t result, const char **string)
 		{FAKE_CUPTI_ERROR_NOT_COMPATIBLE, "CUPTI_ERROR_NOT_COMPATIBLE"},
 		{CUPTI_ABI_ERROR_NOT_INITIALIZED, "CUPTI_ERROR_NOT_INITIALIZED"},
 		{CUPTI_ABI_ERROR_INVALID_KIND, "CUPTI_ERROR_INVALID_KIND"},
+		{FAKE_CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED,
+		 "CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED"},
 		{CUPTI_ABI_ERROR_INSUFFICIENT_PRIVILEGES, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"},
 		{CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
 		 "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"},

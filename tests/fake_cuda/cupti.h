@@ -11,6 +11,7 @@ enum {
 	FAKE_CUPTI_ERROR_OUT_OF_MEMORY = 8,
 	FAKE_CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT = 10,
 	FAKE_CUPTI_ERROR_NOT_COMPATIBLE = 14,
+	FAKE_CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED = 28,
 };
 
 /*
@@ -25,8 +26,8 @@ const struct fake_cuda_driver *cupti_driver(void);
 /* The client did what NVIDIA leaves undefined: count it, and abort if FAKE_CUDA_STRICT is set. */
 void cupti_misuse(const char *what);
 
-/* activity.c: a kernel went onto a stream's timeline. */
-void cupti_activity_kernel(const struct fake_cuda_kernel *kernel);
+/* activity.c: something went onto a stream's timeline, or happened. */
+void cupti_activity(const struct fake_cuda_activity *activity);
 
 /* A number from the environment, 0 if it is unset. */
 unsigned long cupti_env(const char *name);

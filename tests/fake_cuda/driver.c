@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fake libcuda.so.1: initialisation, the injected library, API call bracketing, and every
- * entry point that is not a launch (driver_launch.c).
+ * entry point but launches (driver_launch.c) and those about memory (driver_memory.c).
  */
 #define _GNU_SOURCE
 #include "driver.h"
@@ -79,12 +79,12 @@ void driver_notify_resource(uint32_t cbid, void *context, void *stream, void *de
 		h->resource(cbid, &resource);
 }
 
-void driver_notify_kernel(const struct fake_cuda_kernel *kernel)
+void driver_notify_activity(const struct fake_cuda_activity *activity)
 {
 	const struct fake_cuda_hooks *h = __atomic_load_n(&hooks, __ATOMIC_ACQUIRE);
 
 	if (h)
-		h->kernel(kernel);
+		h->activity(activity);
 }
 
 /* As the driver does: a library that is missing or has no such function is passed over. */
@@ -137,24 +137,6 @@ __attribute__((destructor)) static void at_exit(void)
 		gpu_write_totals();
 }
 
-/*
- * The body shared by all entry points: refuse before cuInit and after a fork, then bracket
- * `expression` (an int) as the API call `api`, whose parameters lie in the structure `params`.
- */
-#define API_CALL(api, expression)                                            \
-	int result = driver_ready();                                         \
-	struct fake_cuda_call call = {.domain = CUPTI_ABI_DOMAIN_DRIVER_API, \
-				      .cbid = FAKE_DRV_##api,                \
-				      .name = #api,                          \
-				      .params = &params,                     \
-				      .result = &result};                    \
-	if (result)                                                          \
-		return result;                                               \
-	driver_call_enter(&call);                                            \
-	result = (expression);                                               \
-	driver_call_exit(&call);                                             \
-	return result
-
 static int get_count(int *count)
 {
 	if (!count)
@@ -168,7 +150,7 @@ FAKE_CUDA_EXPORT int cuDeviceGetCount(int *count)
 	struct {
 		int *count;
 	} params = {count};
-	API_CALL(cuDeviceGetCount, get_count(count));
+	DRIVER_CALL(cuDeviceGetCount, get_count(count));
 }
 
 static int get_device(CUdevice *device, int ordinal)
@@ -187,7 +169,7 @@ FAKE_CUDA_EXPORT int cuDeviceGet(CUdevice *device, int ordinal)
 		CUdevice *device;
 		int ordinal;
 	} params = {device, ordinal};
-	API_CALL(cuDeviceGet, get_device(device, ordinal));
+	DRIVER_CALL(cuDeviceGet, get_device(device, ordinal));
 }
 
 static int retain(CUcontext *context, CUdevice device)
@@ -204,7 +186,7 @@ FAKE_CUDA_EXPORT int cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice devic
 		CUcontext *context;
 		CUdevice device;
 	} params = {context, device};
-	API_CALL(cuDevicePrimaryCtxRetain, retain(context, device));
+	DRIVER_CALL(cuDevicePrimaryCtxRetain, retain(context, device));
 }
 
 FAKE_CUDA_EXPORT int cuCtxSetCurrent(CUcontext context)
@@ -212,7 +194,7 @@ FAKE_CUDA_EXPORT int cuCtxSetCurrent(CUcontext context)
 	struct {
 		CUcontext context;
 	} params = {context};
-	API_CALL(cuCtxSetCurrent, (gpu_set_current(context), 0));
+	DRIVER_CALL(cuCtxSetCurrent, (gpu_set_current(context), 0));
 }
 
 static int get_current(CUcontext *context)
@@ -228,7 +210,7 @@ FAKE_CUDA_EXPORT int cuCtxGetCurrent(CUcontext *context)
 	struct {
 		CUcontext *context;
 	} params = {context};
-	API_CALL(cuCtxGetCurrent, get_current(context));
+	DRIVER_CALL(cuCtxGetCurrent, get_current(context));
 }
 
 FAKE_CUDA_EXPORT int cuCtxSynchronize(void)
@@ -236,7 +218,7 @@ FAKE_CUDA_EXPORT int cuCtxSynchronize(void)
 	struct {
 		char none;
 	} params = {0};
-	API_CALL(cuCtxSynchronize, gpu_device_synchronize());
+	DRIVER_CALL(cuCtxSynchronize, gpu_device_synchronize());
 }
 
 FAKE_CUDA_EXPORT int cuStreamCreate(CUstream *stream, unsigned int flags)
@@ -245,7 +227,7 @@ FAKE_CUDA_EXPORT int cuStreamCreate(CUstream *stream, unsigned int flags)
 		CUstream *stream;
 		unsigned int flags;
 	} params = {stream, flags};
-	API_CALL(cuStreamCreate, gpu_stream_create(stream, flags));
+	DRIVER_CALL(cuStreamCreate, gpu_stream_create(stream, flags));
 }
 
 FAKE_CUDA_EXPORT int cuStreamDestroy_v2(CUstream stream)
@@ -253,7 +235,7 @@ FAKE_CUDA_EXPORT int cuStreamDestroy_v2(CUstream stream)
 	struct {
 		CUstream stream;
 	} params = {stream};
-	API_CALL(cuStreamDestroy_v2, gpu_stream_destroy(stream));
+	DRIVER_CALL(cuStreamDestroy_v2, gpu_stream_destroy(stream));
 }
 
 FAKE_CUDA_EXPORT int cuStreamSynchronize(CUstream stream)
@@ -261,7 +243,7 @@ FAKE_CUDA_EXPORT int cuStreamSynchronize(CUstream stream)
 	struct {
 		CUstream stream;
 	} params = {stream};
-	API_CALL(cuStreamSynchronize, gpu_stream_synchronize(stream));
+	DRIVER_CALL(cuStreamSynchronize, gpu_stream_synchronize(stream));
 }
 
 FAKE_CUDA_EXPORT int cuModuleLoadData(CUmodule *module, const void *image)
@@ -270,7 +252,7 @@ FAKE_CUDA_EXPORT int cuModuleLoadData(CUmodule *module, const void *image)
 		CUmodule *module;
 		const void *image;
 	} params = {module, image};
-	API_CALL(cuModuleLoadData, module_load(module, image));
+	DRIVER_CALL(cuModuleLoadData, module_load(module, image));
 }
 
 FAKE_CUDA_EXPORT int cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
@@ -280,7 +262,7 @@ FAKE_CUDA_EXPORT int cuModuleGetFunction(CUfunction *function, CUmodule module, 
 		CUmodule module;
 		const char *name;
 	} params = {function, module, name};
-	API_CALL(cuModuleGetFunction, module_function(function, module, name));
+	DRIVER_CALL(cuModuleGetFunction, module_function(function, module, name));
 }
 
 FAKE_CUDA_EXPORT int cuModuleUnload(CUmodule module)
@@ -288,7 +270,7 @@ FAKE_CUDA_EXPORT int cuModuleUnload(CUmodule module)
 	struct {
 		CUmodule module;
 	} params = {module};
-	API_CALL(cuModuleUnload, module_unload(module));
+	DRIVER_CALL(cuModuleUnload, module_unload(module));
 }
 
 FAKE_CUDA_EXPORT int cuDriverGetVersion(int *version)
@@ -315,6 +297,9 @@ static const struct {
 	{FAKE_CUDA_ERROR_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE", "illegal state"},
 	{FAKE_CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
 	{FAKE_CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
+	{FAKE_CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE",
+	 "the graph update was not performed because it included changes which violated "
+	 "constraints specific to instantiated graph update"},
 	{FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
 	 "operation not permitted when stream is capturing"},
 };
@@ -347,18 +332,18 @@ FAKE_CUDA_EXPORT int cuGetErrorName(int error, const char **string)
 FAKE_CUDA_EXPORT int cuGetProcAddress_v2(const char *symbol, void **function, int version,
 					 uint64_t flags, int *status)
 {
-	static const char *const suffixes[] = {"_ptsz", "_v2", ""};
+	static const char *const suffixes[] = {"_v2_ptds", "_v2_ptsz", "_ptds", "_ptsz", "_v2", ""};
 	char name[128];
 	Dl_info self;
 	void *library = NULL;
 
 	(void)version;
-	if (!symbol || !function || strlen(symbol) + sizeof("_ptsz") > sizeof(name))
+	if (!symbol || !function || strlen(symbol) + sizeof("_v2_ptsz") > sizeof(name))
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
 	*function = NULL;
 	if (dladdr(&errors, &self))
 		library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-	for (size_t i = flags & 2 ? 0 : 1; library && !*function && i < 3; i++) {
+	for (size_t i = flags & 2 ? 0 : 4; library && !*function && i < 6; i++) {
 		size_t len = strlen(symbol), suffix = strlen(suffixes[i]);
 
 		memcpy(name, symbol, len);
@@ -392,6 +377,7 @@ FAKE_CUDA_EXPORT const struct fake_cuda_driver *fake_cuda_get_driver(void)
 		.device_count = cuDeviceGetCount,
 		.set_device = gpu_set_device,
 		.get_device = gpu_get_device,
+		.context = gpu_context,
 		.has_context = has_context,
 		.device_synchronize = gpu_device_synchronize,
 		.device_reset = gpu_device_reset,
@@ -411,6 +397,8 @@ FAKE_CUDA_EXPORT const struct fake_cuda_driver *fake_cuda_get_driver(void)
 	};
 
 	__atomic_store_n(&driver.launchers, driver_launchers(gpu_config()->internal_driver_calls),
+			 __ATOMIC_RELEASE);
+	__atomic_store_n(&driver.memory, driver_memory_calls(gpu_config()->internal_driver_calls),
 			 __ATOMIC_RELEASE);
 	return &driver;
 }

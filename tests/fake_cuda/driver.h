@@ -17,7 +17,38 @@ void driver_call_exit(struct fake_cuda_call *call);
 uint32_t driver_correlation_id(void);
 
 void driver_notify_resource(uint32_t cbid, void *context, void *stream, void *descriptor);
-void driver_notify_kernel(const struct fake_cuda_kernel *kernel);
+void driver_notify_activity(const struct fake_cuda_activity *activity);
+
+/* What a launch of `f` does. */
+int driver_kernel_work(struct gpu_work *work, const struct fake_cuda_launch_config *config,
+		       struct fake_cuda_function *f, void **params);
+
+/*
+ * Run work on a stream, or add it to what the stream captures; the activity carries the current
+ * call's correlation id. `end`: when it ends, 0 if it was captured; may be NULL.
+ */
+int driver_submit(struct fake_cuda_stream *stream, const struct gpu_work *work, uint64_t *end);
+/* The same for a node of a graph that runs. */
+void driver_run(struct fake_cuda_stream *stream, const struct gpu_work *work, uint32_t graph_id,
+		uint64_t graph_node_id, struct fake_cuda_activity *activity);
+
+/*
+ * The body shared by all entry points: refuse before cuInit and after a fork, then bracket
+ * `expression` (an int) as the API call `api`, whose parameters lie in the structure `params`.
+ */
+#define DRIVER_CALL(api, expression)                                         \
+	int result = driver_ready();                                         \
+	struct fake_cuda_call call = {.domain = CUPTI_ABI_DOMAIN_DRIVER_API, \
+				      .cbid = FAKE_DRV_##api,                \
+				      .name = #api,                          \
+				      .params = &params,                     \
+				      .result = &result};                    \
+	if (result)                                                          \
+		return result;                                               \
+	driver_call_enter(&call);                                            \
+	result = (expression);                                               \
+	driver_call_exit(&call);                                             \
+	return result
 
 /*
  * A module image is text: either a table, "FAKE_CUDA_MODULE\n" then lines "name=ns" or "name=arg"
@@ -33,12 +64,13 @@ bool module_function_valid(const struct fake_cuda_function *function);
 
 int graph_capture_begin(struct fake_cuda_stream *stream);
 int graph_capture_end(struct fake_cuda_stream *stream, struct fake_cuda_graph **graph);
-void graph_capture_launch(struct fake_cuda_graph *graph, const struct gpu_launch *launch);
+int graph_capture_work(struct fake_cuda_graph *graph, const struct gpu_work *work);
 int graph_instantiate(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph *graph);
 int graph_destroy(struct fake_cuda_graph *graph);
 int graph_exec_destroy(struct fake_cuda_graph_exec *exec);
 int graph_run(struct fake_cuda_graph_exec *exec, struct fake_cuda_stream *stream);
 
 const struct fake_cuda_launchers *driver_launchers(bool internal);
+const struct fake_cuda_memory_calls *driver_memory_calls(bool internal);
 
 #endif

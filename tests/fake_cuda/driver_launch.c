@@ -7,6 +7,7 @@
  * public symbols. CUPTI sees both alike; a probe on the exported symbol sees only the first.
  */
 #include "driver.h"
+#include "memory.h"
 #include "cbid.h"
 #include "cuda_driver_subset.h"
 
@@ -23,39 +24,72 @@ static int check(const struct fake_cuda_function *f, const unsigned int *grid,
 	return 0;
 }
 
+int driver_kernel_work(struct gpu_work *work, const struct fake_cuda_launch_config *c,
+		       struct fake_cuda_function *f, void **params)
+{
+	int err = check(f, c->grid, c->block);
+
+	if (err)
+		return err;
+	*work = (struct gpu_work){
+		.activity = {.type = FAKE_CUDA_KERNEL,
+			     .name = module_function_name(f),
+			     .grid = {c->grid[0], c->grid[1], c->grid[2]},
+			     .block = {c->block[0], c->block[1], c->block[2]},
+			     .shared_memory = c->shared_memory},
+		.function = f,
+		.duration = f->duration,
+	};
+	if (f->source == GPU_DURATION_FIRST_ARGUMENT) {
+		if (!params || !params[0])
+			return FAKE_CUDA_ERROR_INVALID_VALUE;
+		work->duration = *(const uint64_t *)params[0];
+	}
+	return 0;
+}
+
+void driver_run(struct fake_cuda_stream *stream, const struct gpu_work *work, uint32_t graph_id,
+		uint64_t graph_node_id, struct fake_cuda_activity *activity)
+{
+	gpu_enqueue(stream, work, activity);
+	activity->correlation_id = driver_correlation_id();
+	activity->graph_id = graph_id;
+	activity->graph_node_id = graph_node_id;
+	memory_move(work);
+	driver_notify_activity(activity);
+}
+
+int driver_submit(struct fake_cuda_stream *stream, const struct gpu_work *work, uint64_t *end)
+{
+	struct fake_cuda_activity activity = {0};
+	int err = 0;
+
+	if (*gpu_stream_capture(stream))
+		err = graph_capture_work(*gpu_stream_capture(stream), work);
+	else
+		driver_run(stream, work, 0, 0, &activity);
+	if (end)
+		*end = activity.end;
+	return err;
+}
+
 static int launch(const CUlaunchConfig *c, CUfunction f, void **params, bool per_thread)
 {
 	struct fake_cuda_stream *stream = gpu_stream(c->stream, per_thread);
-	struct fake_cuda_kernel kernel;
-	struct gpu_launch l = {
-		.function = f,
-		.grid = {c->grid[0], c->grid[1], c->grid[2]},
-		.block = {c->block[0], c->block[1], c->block[2]},
-		.shared_memory = c->shared_memory,
-	};
-	int err = check(f, c->grid, c->block);
+	struct gpu_work work;
+	uint64_t end = 0;
+	int err = driver_kernel_work(&work, c, f, params);
 
 	if (err)
 		return err;
 	if (!gpu_current())
 		return FAKE_CUDA_ERROR_INVALID_CONTEXT;
-	if (!stream)
+	if (!stream || gpu_stream_context(stream) != gpu_current())
 		return FAKE_CUDA_ERROR_INVALID_HANDLE;
-	l.duration = f->duration;
-	if (f->source == GPU_DURATION_FIRST_ARGUMENT) {
-		if (!params || !params[0])
-			return FAKE_CUDA_ERROR_INVALID_VALUE;
-		l.duration = *(const uint64_t *)params[0];
-	}
-	if (*gpu_stream_capture(stream)) {
-		graph_capture_launch(*gpu_stream_capture(stream), &l);
-		return 0;
-	}
-	gpu_enqueue(stream, &l, &kernel);
-	kernel.correlation_id = driver_correlation_id();
-	driver_notify_kernel(&kernel);
-	gpu_count_launch();
-	return 0;
+	err = driver_submit(stream, &work, &end);
+	if (!err && end)
+		gpu_count_launch();
+	return err;
 }
 
 static int launch_graph(CUgraphExec exec, CUstream stream, bool per_thread)

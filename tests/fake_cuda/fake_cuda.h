@@ -34,6 +34,7 @@ enum {
 	FAKE_CUDA_ERROR_NOT_FOUND = 500,
 	FAKE_CUDA_ERROR_NOT_READY = 600,
 	FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
+	FAKE_CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE = 910,
 	FAKE_CUDA_ERROR_ILLEGAL_STATE = 401,
 };
 
@@ -43,6 +44,7 @@ struct fake_cuda_function;
 struct fake_cuda_module;
 struct fake_cuda_graph;
 struct fake_cuda_graph_exec;
+struct CUDA_MEMCPY2D_st; /* cuda_driver_subset.h */
 
 /*
  * One runtime or driver API call in progress; lives on the stack of the entry point. The caller
@@ -63,15 +65,43 @@ struct fake_cuda_call {
 	struct fake_cuda_call *outer;
 };
 
-/* A kernel that has been put on a stream's timeline. */
-struct fake_cuda_kernel {
-	const char *name;
+enum fake_cuda_activity_type {
+	FAKE_CUDA_KERNEL,
+	FAKE_CUDA_COPY,
+	FAKE_CUDA_SET,
+	FAKE_CUDA_TIMELINE_TYPES, /* those before it occupy a stream */
+	FAKE_CUDA_MEMORY = FAKE_CUDA_TIMELINE_TYPES,
+	FAKE_CUDA_GRAPH, /* all that one launch of a graph put on the timeline */
+};
+
+enum { FAKE_CUDA_NO_STREAM = -1 }; /* the stream id of what is on none */
+
+struct fake_cuda_place {
+	uint32_t device_id, context_id;
+};
+
+/* What has been put on a stream's timeline, or an instant: all that a record can say of it. */
+struct fake_cuda_activity {
+	enum fake_cuda_activity_type type;
 	uint32_t device_id, context_id, stream_id, correlation_id, graph_id;
 	uint64_t graph_node_id;
+	uint64_t start, end; /* the same, if it is an instant */
+	uint64_t bytes;      /* but for kernels */
+	bool async;
+
+	/* kernels */
+	const char *name;
 	uint32_t grid[3], block[3];
 	uint32_t shared_memory;
 	int64_t grid_id;
-	uint64_t start, end;
+
+	/* CUPTI_ABI_MEMCPY_* and CUPTI_ABI_MEMORY_*; sets and allocations have a destination only
+	 */
+	uint8_t copy_kind, source_kind, destination_kind;
+	struct fake_cuda_place source, destination; /* between which devices a peer copy is */
+	uint32_t value;                             /* of a set */
+	uint32_t operation;                         /* CUPTI_ABI_MEMORY_ALLOCATION, _RELEASE */
+	uint64_t address;
 };
 
 /* Resource event: cbid and the three pointers of CUpti_ResourceData. */
@@ -102,7 +132,7 @@ struct fake_cuda_graph_data {
  */
 struct fake_cuda_hooks {
 	void (*api)(struct fake_cuda_call *call, uint32_t site);
-	void (*kernel)(const struct fake_cuda_kernel *kernel);
+	void (*activity)(const struct fake_cuda_activity *activity);
 	void (*resource)(uint32_t cbid, const struct fake_cuda_resource *resource);
 };
 
@@ -137,6 +167,39 @@ struct fake_cuda_launchers {
 	fake_cuda_graph_launch_fn *graph[2];
 };
 
+/* The calls about memory that the runtime makes; index 1 is the _ptds or _ptsz variant. */
+struct fake_cuda_memory_calls {
+	int (*allocate)(unsigned long long *address, size_t size);
+	int (*release)(unsigned long long address);
+	int (*allocate_host)(void **memory, size_t size);
+	int (*release_host)(void *memory);
+	int (*allocate_async[2])(unsigned long long *address, size_t size,
+				 struct fake_cuda_stream *stream);
+	int (*release_async[2])(unsigned long long address, struct fake_cuda_stream *stream);
+	int (*htod[2])(unsigned long long to, const void *from, size_t size);
+	int (*dtoh[2])(void *to, unsigned long long from, size_t size);
+	int (*dtod[2])(unsigned long long to, unsigned long long from, size_t size);
+	int (*any[2])(unsigned long long to, unsigned long long from, size_t size);
+	int (*htod_async[2])(unsigned long long to, const void *from, size_t size,
+			     struct fake_cuda_stream *stream);
+	int (*dtoh_async[2])(void *to, unsigned long long from, size_t size,
+			     struct fake_cuda_stream *stream);
+	int (*dtod_async[2])(unsigned long long to, unsigned long long from, size_t size,
+			     struct fake_cuda_stream *stream);
+	int (*any_async[2])(unsigned long long to, unsigned long long from, size_t size,
+			    struct fake_cuda_stream *stream);
+	int (*set8[2])(unsigned long long to, unsigned char value, size_t count);
+	int (*set8_async[2])(unsigned long long to, unsigned char value, size_t count,
+			     struct fake_cuda_stream *stream);
+	int (*copy_2d)(const struct CUDA_MEMCPY2D_st *copy);
+	int (*copy_2d_async)(const struct CUDA_MEMCPY2D_st *copy, struct fake_cuda_stream *stream);
+	int (*peer)(unsigned long long to, struct fake_cuda_context *to_context,
+		    unsigned long long from, struct fake_cuda_context *from_context, size_t size);
+	int (*peer_async)(unsigned long long to, struct fake_cuda_context *to_context,
+			  unsigned long long from, struct fake_cuda_context *from_context,
+			  size_t size, struct fake_cuda_stream *stream);
+};
+
 struct fake_cuda_driver {
 	size_t size; /* of this structure: a mismatch means libraries of different builds */
 
@@ -152,6 +215,8 @@ struct fake_cuda_driver {
 	int (*device_count)(int *count); /* cuDeviceGetCount */
 	int (*set_device)(int device);   /* makes its primary context current, creating it */
 	int (*get_device)(void);
+	/* A device's primary context, created if need be; NULL if there is no such device. */
+	struct fake_cuda_context *(*context)(int device);
 	bool (*has_context)(void); /* the calling thread has a live current context */
 	int (*device_synchronize)(void);
 	int (*device_reset)(void);
@@ -175,6 +240,7 @@ struct fake_cuda_driver {
 
 	/* The exported cuLaunch*, or unexported twins with FAKE_CUDA_INTERNAL_DRIVER_CALLS. */
 	const struct fake_cuda_launchers *launchers;
+	const struct fake_cuda_memory_calls *memory;
 
 	/* Ground truth so far: accepted launch calls, kernels put on the GPU. */
 	void (*counts)(uint64_t *launches, uint64_t *kernels);

@@ -13,7 +13,7 @@
 
 struct graph_node {
 	uint64_t id; /* first: fake_cuda_graph_data's readers take it from here */
-	struct gpu_launch launch;
+	struct gpu_work work;
 	struct graph_node *next;
 };
 
@@ -53,14 +53,14 @@ static void list_free(struct node_list *l)
 	}
 }
 
-static struct graph_node *list_add(struct node_list *l, const struct gpu_launch *launch)
+static struct graph_node *list_add(struct node_list *l, const struct gpu_work *work)
 {
 	struct graph_node *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return NULL;
 	n->id = (uint64_t)l->graph_id << 32 | l->count++; /* as CUPTI's are made up */
-	n->launch = *launch;
+	n->work = *work;
 	*l->end = n;
 	l->end = &n->next;
 	return n;
@@ -91,15 +91,16 @@ int graph_capture_begin(struct fake_cuda_stream *stream)
 	return 0;
 }
 
-void graph_capture_launch(struct fake_cuda_graph *graph, const struct gpu_launch *launch)
+int graph_capture_work(struct fake_cuda_graph *graph, const struct gpu_work *work)
 {
-	struct graph_node *n = list_add(&graph->nodes, launch);
+	struct graph_node *n = list_add(&graph->nodes, work);
 	struct fake_cuda_graph_data data = {.graph = graph, .node = n};
 
 	if (n)
 		driver_notify_resource(FAKE_RESOURCE_GRAPHNODE_CREATED, gpu_current(), NULL, &data);
 	else
 		graph->broken = true;
+	return 0;
 }
 
 int graph_capture_end(struct fake_cuda_stream *stream, struct fake_cuda_graph **graph)
@@ -136,7 +137,7 @@ int graph_instantiate(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph
 	for (struct graph_node *n = graph->nodes.first; n; n = n->next) {
 		data.graph = e;
 		data.original_node = n;
-		data.node = list_add(&e->nodes, &n->launch);
+		data.node = list_add(&e->nodes, &n->work);
 		if (!data.node) {
 			graph_exec_destroy(e);
 			return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
@@ -169,18 +170,14 @@ int graph_exec_destroy(struct fake_cuda_graph_exec *exec)
 
 int graph_run(struct fake_cuda_graph_exec *exec, struct fake_cuda_stream *stream)
 {
-	struct fake_cuda_kernel kernel;
+	struct fake_cuda_activity activity;
 
 	if (!exec)
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
 	if (*gpu_stream_capture(stream))
 		return FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	for (const struct graph_node *n = exec->nodes.first; n; n = n->next) {
-		gpu_enqueue(stream, &n->launch, &kernel);
-		kernel.correlation_id = driver_correlation_id();
-		kernel.graph_id = exec->id;
-		kernel.graph_node_id = n->id;
-		driver_notify_kernel(&kernel);
+		driver_run(stream, &n->work, exec->id, n->id, &activity);
 	}
 	return 0;
 }

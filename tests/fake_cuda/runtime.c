@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything of the fake runtime but launches: devices, memory, streams, events, graphs. */
+/* The fake runtime: devices, streams, events, graphs. */
 #include "runtime.h"
 #include "cbid.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define EVENT_MAGIC 0x45564e54u
 
@@ -82,6 +81,9 @@ static const struct {
 	{cudaErrorInitializationError, "cudaErrorInitializationError", "initialization error"},
 	{cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
 	 "invalid configuration argument"},
+	{cudaErrorInvalidPitchValue, "cudaErrorInvalidPitchValue", "invalid pitch argument"},
+	{cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection",
+	 "invalid copy direction for memcpy"},
 	{cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
 	 "CUDA driver version is insufficient for CUDA runtime version"},
 	{cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction",
@@ -91,6 +93,9 @@ static const struct {
 	{cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
 	{FAKE_CUDA_ERROR_NO_DEVICE, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
 	{FAKE_CUDA_ERROR_INVALID_DEVICE, "cudaErrorInvalidDevice", "invalid device ordinal"},
+	{cudaErrorGraphExecUpdateFailure, "cudaErrorGraphExecUpdateFailure",
+	 "the graph update was not performed because it included changes which violated "
+	 "constraints specific to instantiated graph update"},
 	{FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "cudaErrorStreamCaptureUnsupported",
 	 "operation not permitted when stream is capturing"},
 };
@@ -109,62 +114,6 @@ CUDART_EXPORT const char *cudaGetErrorName(cudaError_t error)
 		if (errors[i].error == error)
 			return errors[i].name;
 	return "unrecognized error code";
-}
-
-static cudaError_t allocate(void **memory, size_t size)
-{
-	if (!memory)
-		return cudaErrorInvalidValue;
-	*memory = size ? malloc(size) : NULL;
-	return size && !*memory ? cudaErrorMemoryAllocation : cudaSuccess;
-}
-
-CUDART_EXPORT cudaError_t cudaMalloc(void **memory, size_t size)
-{
-	struct {
-		void **memory;
-		size_t size;
-	} params = {memory, size};
-	RUNTIME_CALL("cudaMalloc", FAKE_RT_cudaMalloc, allocate(memory, size));
-}
-
-static cudaError_t release(const struct fake_cuda_driver *driver, void *memory)
-{
-	cudaError_t err = memory ? driver->device_synchronize() : cudaSuccess;
-
-	if (!err)
-		free(memory);
-	return err;
-}
-
-CUDART_EXPORT cudaError_t cudaFree(void *memory)
-{
-	struct {
-		void *memory;
-	} params = {memory};
-	RUNTIME_CALL("cudaFree", FAKE_RT_cudaFree, release(driver, memory));
-}
-
-static cudaError_t copy(const struct fake_cuda_driver *driver, void *to, const void *from,
-			size_t size)
-{
-	cudaError_t err = driver->stream_synchronize(NULL);
-
-	if (!err && size)
-		memcpy(to, from, size);
-	return err;
-}
-
-CUDART_EXPORT cudaError_t cudaMemcpy(void *to, const void *from, size_t size,
-				     enum cudaMemcpyKind kind)
-{
-	struct {
-		void *to;
-		const void *from;
-		size_t size;
-		enum cudaMemcpyKind kind;
-	} params = {to, from, size, kind};
-	RUNTIME_CALL("cudaMemcpy", FAKE_RT_cudaMemcpy, copy(driver, to, from, size));
 }
 
 CUDART_EXPORT cudaError_t cudaStreamCreate(cudaStream_t *stream)

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 enum { RECORD_SIZE = 216, MAX_RECORDS = 10000, MAX_CALLS = 100, LONG_NS = 30000000 };
+enum { MAX_WORK = 1000, WORK_SIZE = 128 };
 
 #define RUNTIME(X)                   \
 	X(cudaSetDevice)             \
@@ -36,6 +37,22 @@ enum { RECORD_SIZE = 216, MAX_RECORDS = 10000, MAX_CALLS = 100, LONG_NS = 300000
 	X(cudaLaunchKernelExC)       \
 	X(cudaMalloc)                \
 	X(cudaFree)                  \
+	X(cudaMallocHost)            \
+	X(cudaFreeHost)              \
+	X(cudaMallocAsync)           \
+	X(cudaFreeAsync)             \
+	X(cudaMemcpy)                \
+	X(cudaMemcpy_ptds)           \
+	X(cudaMemcpyAsync)           \
+	X(cudaMemcpyAsync_ptsz)      \
+	X(cudaMemcpy2D)              \
+	X(cudaMemcpy2DAsync)         \
+	X(cudaMemcpyPeer)            \
+	X(cudaMemcpyPeerAsync)       \
+	X(cudaMemset)                \
+	X(cudaMemset_ptds)           \
+	X(cudaMemsetAsync)           \
+	X(cudaMemsetAsync_ptsz)      \
 	X(cudaGetLastError)          \
 	X(__cudaRegisterFatBinary)   \
 	X(__cudaRegisterFunction)
@@ -59,13 +76,23 @@ static struct {
 	unsigned int calls;
 	struct {
 		uint32_t domain, cbid, site, correlation_id;
-		char name[64];
+		char name[64], function[64];
 	} call[MAX_CALLS];
 	unsigned int resources[32];
 	unsigned int buffers_requested, buffers_completed;
 	pthread_t requested_on, completed_on;
 	unsigned int records;
 	struct cupti_abi_kernel record[MAX_RECORDS];
+	unsigned int works; /* records of other kinds */
+	union work {
+		uint32_t kind;
+		struct cupti_abi_memcpy copy;
+		struct cupti_abi_memcpy_peer peer;
+		struct cupti_abi_memset set;
+		struct cupti_abi_memory memory;
+		struct cupti_abi_graph_trace graph;
+		uint8_t bytes[WORK_SIZE];
+	} work[MAX_WORK];
 	size_t buffer_size, misalign;
 } seen;
 
@@ -142,6 +169,8 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 	seen.call[seen.calls].correlation_id = d->correlation_id;
 	snprintf(seen.call[seen.calls].name, sizeof(seen.call[0].name), "%s",
 		 d->symbol_name ? d->symbol_name : "");
+	snprintf(seen.call[seen.calls].function, sizeof(seen.call[0].function), "%s",
+		 d->function_name);
 	seen.calls++;
 }
 
@@ -152,6 +181,36 @@ static void on_requested(uint8_t **buffer, size_t *size, size_t *max_num_records
 	*buffer = seen.buffer_size ? (uint8_t *)aligned_alloc(8, 2u << 20) + seen.misalign : NULL;
 	*size = seen.buffer_size;
 	*max_num_records = 0;
+}
+
+static size_t work_size(uint32_t kind)
+{
+	switch (kind) {
+	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY:
+	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY2:
+		return 96;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMSET:
+		return 88;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMORY2:
+		return 128;
+	case CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE:
+		return 56;
+	}
+	fail_msg("a record of kind %u", kind);
+	return 0;
+}
+
+static void keep_record(const struct cupti_abi_activity *record)
+{
+	if (record->kind != CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+		if (seen.works < MAX_WORK)
+			memcpy(&seen.work[seen.works], record, work_size(record->kind));
+		seen.works++;
+		return;
+	}
+	if (seen.records < MAX_RECORDS)
+		memcpy(&seen.record[seen.records], record, sizeof(seen.record[0]));
+	seen.records++;
 }
 
 static void on_completed(void *context, uint32_t stream_id, uint8_t *buffer, size_t size,
@@ -166,12 +225,8 @@ static void on_completed(void *context, uint32_t stream_id, uint8_t *buffer, siz
 	assert_true(valid_size <= size);
 	seen.buffers_completed++;
 	seen.completed_on = pthread_self();
-	while ((err = cupti.cuptiActivityGetNextRecord(buffer, valid_size, &record)) == 0) {
-		assert_int_equal(record->kind, CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-		if (seen.records < MAX_RECORDS)
-			memcpy(&seen.record[seen.records], record, sizeof(seen.record[0]));
-		seen.records++;
-	}
+	while ((err = cupti.cuptiActivityGetNextRecord(buffer, valid_size, &record)) == 0)
+		keep_record(record);
 	assert_int_equal(err, CUPTI_ABI_ERROR_MAX_LIMIT_REACHED);
 	free(buffer);
 }
@@ -185,6 +240,28 @@ static void enable_kernels(void)
 {
 	assert_int_equal(cupti.cuptiActivityRegisterCallbacks(on_requested, on_completed), 0);
 	assert_int_equal(cupti.cuptiActivityEnable(CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL), 0);
+}
+
+/* Records of another kind than kernels. */
+static void enable_work(uint32_t kind)
+{
+	assert_int_equal(cupti.cuptiActivityRegisterCallbacks(on_requested, on_completed), 0);
+	assert_int_equal(cupti.cuptiActivityEnable(kind), 0);
+}
+
+static void flush(void)
+{
+	assert_int_equal(rt.cudaDeviceSynchronize(), 0);
+	assert_int_equal(cupti.cuptiActivityFlushAll(0), 0);
+}
+
+static void *device_memory(size_t size)
+{
+	void *memory = NULL;
+
+	assert_int_equal(rt.cudaMalloc(&memory, size), 0);
+	assert_non_null(memory);
+	return memory;
 }
 
 static void enable(uint32_t domain, uint32_t cbid)

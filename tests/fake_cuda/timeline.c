@@ -2,12 +2,14 @@
 #define _GNU_SOURCE
 #include "timeline.h"
 #include "driver.h"
+#include "memory.h"
 #include "cbid.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define STREAM_MAGIC 0x5354524du
@@ -16,7 +18,10 @@
 
 struct gpu_op {
 	uint64_t start, end;
+	enum fake_cuda_activity_type type;
 	struct fake_cuda_function *function;
+	uint64_t bytes;
+	uint8_t copy_kind;
 };
 
 struct fake_cuda_stream {
@@ -25,9 +30,10 @@ struct fake_cuda_stream {
 	struct fake_cuda_context *context;
 	bool blocking; /* ordered with the legacy default stream */
 	struct fake_cuda_graph *capture;
-	uint64_t tail; /* end of the last kernel */
+	uint64_t tail; /* end of the last work */
 	unsigned int head, count;
 	struct gpu_op ops[GPU_QUEUE_DEPTH];
+	struct gpu_sum sums[FAKE_CUDA_TIMELINE_TYPES];
 	struct fake_cuda_stream *next;
 };
 
@@ -48,6 +54,7 @@ static struct fake_cuda_function *functions;
 static uint32_t next_context_id = 1, next_stream_id = 7;
 static int64_t next_grid_id = 1;
 static uint64_t launches, kernels;
+static struct gpu_sums sums;
 static __thread struct fake_cuda_context *current;
 static __thread int current_device;
 static __thread struct fake_cuda_stream *thread_stream;
@@ -153,6 +160,11 @@ uint32_t gpu_context_id(const struct fake_cuda_context *context)
 	return context ? context->id : 0;
 }
 
+struct fake_cuda_place gpu_place(const struct fake_cuda_context *context)
+{
+	return (struct fake_cuda_place){(uint32_t)context->device, context->id};
+}
+
 int gpu_set_device(int device)
 {
 	struct fake_cuda_context *c;
@@ -220,6 +232,16 @@ int gpu_stream_destroy(struct fake_cuda_stream *stream)
 	driver_notify_resource(FAKE_RESOURCE_STREAM_DESTROY_STARTING, s->context, s, NULL);
 	s->magic = 0;
 	return 0;
+}
+
+struct fake_cuda_context *gpu_stream_context(const struct fake_cuda_stream *stream)
+{
+	return stream->context;
+}
+
+uint32_t gpu_stream_id(const struct fake_cuda_stream *stream)
+{
+	return stream->id;
 }
 
 struct fake_cuda_graph **gpu_stream_capture(struct fake_cuda_stream *stream)
@@ -299,8 +321,16 @@ int gpu_device_reset(void)
 	c->alive = false;
 	primary[c->device] = NULL;
 	pthread_mutex_unlock(&gpu_lock);
+	memory_forget(c);
 	current = NULL;
 	return 0;
+}
+
+static void sum_add(struct gpu_sum *s, uint64_t ns, uint64_t bytes)
+{
+	s->count++;
+	s->ns += ns;
+	s->bytes += bytes;
 }
 
 /* With gpu_lock held: take what has ended by `now` off the queue and into the totals. */
@@ -308,34 +338,46 @@ static void retire(struct fake_cuda_stream *s, uint64_t now)
 {
 	while (s->count && s->ops[s->head].end <= now) {
 		const struct gpu_op *op = &s->ops[s->head];
+		uint64_t ns = gpu_cupti_time(op->end) - gpu_cupti_time(op->start);
 
-		op->function->kernels++;
-		op->function->ns += gpu_cupti_time(op->end) - gpu_cupti_time(op->start);
+		sum_add(&s->sums[op->type], ns, op->bytes);
+		if (op->type == FAKE_CUDA_COPY)
+			sum_add(&sums.copies[op->copy_kind], ns, op->bytes);
+		else if (op->type == FAKE_CUDA_SET)
+			sum_add(&sums.sets, ns, op->bytes);
+		if (op->function) {
+			op->function->kernels++;
+			op->function->ns += ns;
+		}
 		s->head = (s->head + 1) % GPU_QUEUE_DEPTH;
 		s->count--;
 	}
 }
 
-void gpu_enqueue(struct fake_cuda_stream *stream, const struct gpu_launch *launch,
-		 struct fake_cuda_kernel *kernel)
+/* With gpu_lock held, which it may let go of: wait until the stream's queue has room. */
+static uint64_t wait_for_room(struct fake_cuda_stream *stream)
 {
-	struct fake_cuda_context *c = stream->context;
-	uint64_t now, start, after;
-
-	pthread_mutex_lock(&gpu_lock);
 	for (;;) {
-		uint64_t room;
+		uint64_t now = gpu_now(), room;
 
-		now = gpu_now();
 		retire(stream, now);
 		if (stream->count < GPU_QUEUE_DEPTH)
-			break;
+			return now;
 		room = stream->ops[stream->head].end;
 		pthread_mutex_unlock(&gpu_lock);
 		gpu_sleep_until(room);
 		pthread_mutex_lock(&gpu_lock);
 	}
-	start = now + gpu_config()->latency;
+}
+
+void gpu_enqueue(struct fake_cuda_stream *stream, const struct gpu_work *work,
+		 struct fake_cuda_activity *activity)
+{
+	struct fake_cuda_context *c = stream->context;
+	uint64_t start, after;
+
+	pthread_mutex_lock(&gpu_lock);
+	start = wait_for_room(stream) + gpu_config()->latency;
 	after = stream->tail;
 	if (stream == c->legacy)
 		after = c->blocking_tail;
@@ -343,24 +385,27 @@ void gpu_enqueue(struct fake_cuda_stream *stream, const struct gpu_launch *launc
 		after = c->legacy->tail;
 	if (after > start)
 		start = after;
-	stream->tail = start + launch->duration;
+	stream->tail = start + work->duration;
 	if (stream->blocking && stream->tail > c->blocking_tail)
 		c->blocking_tail = stream->tail;
-	stream->ops[(stream->head + stream->count++) % GPU_QUEUE_DEPTH] =
-		(struct gpu_op){.start = start, .end = stream->tail, .function = launch->function};
-	kernels++;
-	*kernel = (struct fake_cuda_kernel){
-		.name = launch->function->name,
-		.device_id = (uint32_t)c->device,
-		.context_id = c->id,
-		.stream_id = stream->id,
-		.grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
-		.block = {launch->block[0], launch->block[1], launch->block[2]},
-		.shared_memory = launch->shared_memory,
-		.grid_id = next_grid_id++,
+	stream->ops[(stream->head + stream->count++) % GPU_QUEUE_DEPTH] = (struct gpu_op){
 		.start = start,
 		.end = stream->tail,
+		.type = work->activity.type,
+		.function = work->function,
+		.bytes = work->activity.bytes,
+		.copy_kind = work->activity.copy_kind,
 	};
+	*activity = work->activity;
+	activity->device_id = (uint32_t)c->device;
+	activity->context_id = c->id;
+	activity->stream_id = stream->id;
+	activity->start = start;
+	activity->end = stream->tail;
+	if (activity->type == FAKE_CUDA_KERNEL) {
+		activity->grid_id = next_grid_id++;
+		kernels++;
+	}
 	pthread_mutex_unlock(&gpu_lock);
 }
 
@@ -396,6 +441,22 @@ void gpu_register_function(struct fake_cuda_function *function)
 	pthread_mutex_unlock(&gpu_lock);
 }
 
+void gpu_count_memory(uint32_t operation, uint64_t bytes)
+{
+	pthread_mutex_lock(&gpu_lock);
+	sum_add(&sums.memory[operation], 0, bytes);
+	pthread_mutex_unlock(&gpu_lock);
+}
+
+static uint64_t waiting_kernels(const struct fake_cuda_stream *s)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < s->count; i++)
+		n += s->ops[(s->head + i) % GPU_QUEUE_DEPTH].type == FAKE_CUDA_KERNEL;
+	return n;
+}
+
 const struct fake_cuda_function *gpu_totals_begin(uint64_t *pending)
 {
 	uint64_t now = gpu_now();
@@ -405,10 +466,32 @@ const struct fake_cuda_function *gpu_totals_begin(uint64_t *pending)
 	for (struct fake_cuda_context *c = contexts; c; c = c->next) {
 		for (struct fake_cuda_stream *s = c->streams; s; s = s->next) {
 			retire(s, now);
-			*pending += s->count;
+			*pending += waiting_kernels(s);
 		}
 	}
 	return functions;
+}
+
+const struct gpu_sums *gpu_totals_sums(void)
+{
+	return &sums;
+}
+
+bool gpu_totals_stream(struct fake_cuda_stream **at, struct gpu_stream_sums *out)
+{
+	struct fake_cuda_stream *s = *at ? (*at)->next : contexts ? contexts->streams : NULL;
+	struct fake_cuda_context *c = *at ? (*at)->context->next : contexts ? contexts->next : NULL;
+
+	for (; !s && c; c = c->next)
+		s = c->streams;
+	if (!s)
+		return false;
+	*at = s;
+	out->device_id = (uint32_t)s->context->device;
+	out->context_id = s->context->id;
+	out->stream_id = s->id;
+	memcpy(out->sums, s->sums, sizeof(out->sums));
+	return true;
 }
 
 void gpu_totals_end(void)

@@ -2,12 +2,12 @@
 /*
  * The virtual GPU: contexts, streams and their timelines, inside the fake driver.
  *
- * A stream is a line of time. A kernel put on it starts at max(now + launch latency, end of what
- * is before it) and ends a duration later; both instants are known at once, so no thread plays the
- * GPU, and waiting is a sleep until an instant. As on the real device, at most GPU_QUEUE_DEPTH
- * kernels wait on a stream (the launching thread sleeps while it is full), streams run beside each
- * other, and the legacy default stream waits for, and holds up, all streams that were not created
- * as non-blocking.
+ * A stream is a line of time. A kernel, a copy or a set put on it starts at max(now + launch
+ * latency, end of what is before it) and ends a duration later; both instants are known at once, so
+ * no thread plays the GPU, and waiting is a sleep until an instant. As on the real device, at most
+ * GPU_QUEUE_DEPTH kernels wait on a stream (the launching thread sleeps while it is full), streams
+ * run beside each other, and the legacy default stream waits for, and holds up, all streams that
+ * were not created as non-blocking.
  *
  * Objects are never freed before the process ends, so a stale handle is detected instead of being
  * undefined. One lock guards all state; no function is called back with it held.
@@ -34,11 +34,37 @@ struct fake_cuda_function {
 	struct fake_cuda_function *next; /* all functions of the process */
 };
 
-struct gpu_launch {
-	struct fake_cuda_function *function;
+/* A rectangle of bytes; one row if height is 1. `from` is NULL for a set. */
+struct gpu_bytes {
+	void *to;
+	const void *from;
+	size_t to_pitch, from_pitch, width, height;
+	unsigned int value_size; /* of a set's elements */
+};
+
+/* What a stream or a graph's node can do. */
+struct gpu_work {
+	struct fake_cuda_activity activity; /* but for what gpu_enqueue fills in */
 	uint64_t duration;
-	uint32_t grid[3], block[3];
-	uint32_t shared_memory;
+	struct fake_cuda_function *function; /* of a kernel */
+	struct gpu_bytes bytes;              /* of a copy or a set */
+};
+
+struct gpu_sum {
+	uint64_t count, ns, bytes; /* ns in CUPTI's clock */
+};
+
+enum { GPU_COPY_KINDS = 11, GPU_MEMORY_OPERATIONS = 3 };
+
+/* Sums over what has ended, by CUPTI_ABI_MEMCPY_* and CUPTI_ABI_MEMORY_*. */
+struct gpu_sums {
+	struct gpu_sum copies[GPU_COPY_KINDS], sets, memory[GPU_MEMORY_OPERATIONS];
+};
+
+/* The same of one stream, by enum fake_cuda_activity_type. */
+struct gpu_stream_sums {
+	uint32_t device_id, context_id, stream_id;
+	struct gpu_sum sums[FAKE_CUDA_TIMELINE_TYPES];
 };
 
 /* Settings, read from the environment once (README.md lists the variables). */
@@ -47,6 +73,7 @@ struct gpu_config {
 	int64_t drift_ppm;
 	uint64_t latency;
 	uint64_t default_duration;
+	uint64_t copy_duration, copy_bytes_per_us;
 	uint64_t kill_after, crash_after;
 	const char *totals; /* file name or NULL */
 	int devices;
@@ -66,6 +93,7 @@ struct fake_cuda_context *gpu_context(int device);
 struct fake_cuda_context *gpu_current(void); /* may be NULL */
 void gpu_set_current(struct fake_cuda_context *context);
 uint32_t gpu_context_id(const struct fake_cuda_context *context);
+struct fake_cuda_place gpu_place(const struct fake_cuda_context *context);
 int gpu_device_reset(void);
 
 /*
@@ -78,23 +106,30 @@ int gpu_stream_destroy(struct fake_cuda_stream *stream);
 int gpu_stream_synchronize(struct fake_cuda_stream *handle);
 int gpu_stream_end(struct fake_cuda_stream *handle, uint64_t *end);
 int gpu_device_synchronize(void);
+struct fake_cuda_context *gpu_stream_context(const struct fake_cuda_stream *stream);
+uint32_t gpu_stream_id(const struct fake_cuda_stream *stream);
 /* The stream's capture in progress: what launches add to instead of running. */
 struct fake_cuda_graph **gpu_stream_capture(struct fake_cuda_stream *stream);
 bool gpu_stream_is_legacy(const struct fake_cuda_stream *stream);
 
-/* Put a kernel on a stream; fills `kernel` but for its correlation and graph ids. */
-void gpu_enqueue(struct fake_cuda_stream *stream, const struct gpu_launch *launch,
-		 struct fake_cuda_kernel *kernel);
+/* Put work on a stream; fills `activity` but for its correlation and graph ids. */
+void gpu_enqueue(struct fake_cuda_stream *stream, const struct gpu_work *work,
+		 struct fake_cuda_activity *activity);
 
 /* Count an accepted launch call; ends the process if the environment asks for that here. */
 void gpu_count_launch(void);
 void gpu_counts(uint64_t *launches, uint64_t *kernels);
+/* Count an allocation or a release. */
+void gpu_count_memory(uint32_t operation, uint64_t bytes);
 void gpu_register_function(struct fake_cuda_function *function);
 /*
  * Bring the functions' totals up to now and hold them still until gpu_totals_end. Returns the list
  * of all functions; `pending` is the number of kernels that have not ended.
  */
 const struct fake_cuda_function *gpu_totals_begin(uint64_t *pending);
+/* In between: the other sums, and those of the streams one after another, false after the last. */
+const struct gpu_sums *gpu_totals_sums(void);
+bool gpu_totals_stream(struct fake_cuda_stream **at, struct gpu_stream_sums *sums);
 void gpu_totals_end(void);
 /* Append the totals to the file of FAKE_CUDA_TOTALS, once. */
 void gpu_write_totals(void);

@@ -2,6 +2,7 @@
 /* Settings from the environment, and the ground truth that a process leaves behind. */
 #define _GNU_SOURCE
 #include "timeline.h"
+#include "../../cupti_trace/cupti_abi.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +40,10 @@ static void config_read(void)
 	config.drift_ppm = env_number("FAKE_CUDA_DRIFT_PPM", 0);
 	config.latency = (uint64_t)env_number("FAKE_CUDA_LATENCY_NS", 2000);
 	config.default_duration = (uint64_t)env_number("FAKE_CUDA_KERNEL_NS", 1000);
+	config.copy_duration = (uint64_t)env_number("FAKE_CUDA_COPY_NS", 2000);
+	config.copy_bytes_per_us = (uint64_t)env_number("FAKE_CUDA_COPY_BYTES_PER_US", 10000);
+	if (!config.copy_bytes_per_us)
+		config.copy_bytes_per_us = 1;
 	config.kill_after = (uint64_t)env_number("FAKE_CUDA_KILL_AFTER", 0);
 	config.crash_after = (uint64_t)env_number("FAKE_CUDA_CRASH_AFTER", 0);
 	config.internal_driver_calls = env_number("FAKE_CUDA_INTERNAL_DRIVER_CALLS", 0) != 0;
@@ -86,6 +91,44 @@ static void print_kernels(FILE *out, const struct fake_cuda_function *list)
 	}
 }
 
+static void print_sum(FILE *out, const char *what, const struct gpu_sum *s)
+{
+	if (s->count)
+		fprintf(out, "%d %s %llu %llu %llu\n", (int)getpid(), what,
+			(unsigned long long)s->count, (unsigned long long)s->ns,
+			(unsigned long long)s->bytes);
+}
+
+static void print_sums(FILE *out, const struct gpu_sums *s)
+{
+	static const char *const copies[GPU_COPY_KINDS] = {
+		"memcpy -",    "memcpy HtoD", "memcpy DtoH", "memcpy HtoA",
+		"memcpy AtoH", "memcpy AtoA", "memcpy AtoD", "memcpy DtoA",
+		"memcpy DtoD", "memcpy HtoH", "memcpy PtoP"};
+
+	for (int i = 0; i < GPU_COPY_KINDS; i++)
+		print_sum(out, copies[i], &s->copies[i]);
+	print_sum(out, "memset -", &s->sets);
+	print_sum(out, "memory alloc", &s->memory[CUPTI_ABI_MEMORY_ALLOCATION]);
+	print_sum(out, "memory free", &s->memory[CUPTI_ABI_MEMORY_RELEASE]);
+}
+
+static void print_streams(FILE *out)
+{
+	static const char *const types[FAKE_CUDA_TIMELINE_TYPES] = {"kernel", "memcpy", "memset"};
+	struct fake_cuda_stream *at = NULL;
+	struct gpu_stream_sums s;
+	char what[64];
+
+	while (gpu_totals_stream(&at, &s)) {
+		for (int i = 0; i < FAKE_CUDA_TIMELINE_TYPES; i++) {
+			snprintf(what, sizeof(what), "sum %u %u %u %s", s.device_id, s.context_id,
+				 s.stream_id, types[i]);
+			print_sum(out, what, &s.sums[i]);
+		}
+	}
+}
+
 static void print_totals(FILE *out)
 {
 	const struct fake_cuda_function *list, *f;
@@ -100,6 +143,8 @@ static void print_totals(FILE *out)
 	fprintf(out, "%d %llu %llu %llu %llu\n", (int)getpid(), (unsigned long long)launches,
 		(unsigned long long)count, (unsigned long long)ns, (unsigned long long)pending);
 	print_kernels(out, list);
+	print_sums(out, gpu_totals_sums());
+	print_streams(out);
 	gpu_totals_end();
 }
 

@@ -385,6 +385,383 @@ static void the_injected_library_sees_the_first_launch(void)
 	assert_int_equal(n, 4);
 }
 
+static void copies_nest_and_have_records(void)
+{
+	const uint32_t runtime_cbid = 41, driver_cbid = 277; /* cudaMemcpyAsync, HtoDAsync_v2 */
+	static char host[30000];
+	const struct cupti_abi_memcpy *c = &seen.work[0].copy;
+	cudaStream_t stream;
+	void *device;
+
+	subscribe();
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMCPY);
+	enable(CUPTI_ABI_DOMAIN_RUNTIME_API, runtime_cbid);
+	enable(CUPTI_ABI_DOMAIN_DRIVER_API, driver_cbid);
+	device = device_memory(sizeof(host));
+	stream = new_stream();
+	assert_int_equal(
+		rt.cudaMemcpyAsync(device, host, sizeof(host), cudaMemcpyHostToDevice, stream), 0);
+	assert_int_equal(seen.calls, 4);
+	assert_int_equal(seen.call[0].cbid, runtime_cbid);
+	assert_string_equal(seen.call[0].function, "cudaMemcpyAsync");
+	assert_int_equal(seen.call[1].cbid, driver_cbid);
+	assert_int_equal(seen.call[1].domain, CUPTI_ABI_DOMAIN_DRIVER_API);
+	assert_string_equal(seen.call[1].function, "cuMemcpyHtoDAsync_v2");
+	assert_int_equal(seen.call[1].correlation_id, seen.call[0].correlation_id);
+	assert_int_equal(seen.call[2].site, CUPTI_ABI_API_EXIT);
+	assert_int_equal(seen.call[3].cbid, runtime_cbid);
+	flush();
+	assert_int_equal(seen.works, 1);
+	assert_int_equal(c->kind, CUPTI_ABI_ACTIVITY_KIND_MEMCPY);
+	assert_int_equal(c->copy_kind, CUPTI_ABI_MEMCPY_HTOD);
+	assert_int_equal(c->source_kind, CUPTI_ABI_MEMORY_PAGEABLE);
+	assert_int_equal(c->destination_kind, CUPTI_ABI_MEMORY_DEVICE);
+	assert_int_equal(c->flags, 1);
+	assert_int_equal(c->bytes, sizeof(host));
+	assert_int_equal(c->end - c->start, 2000 + 3000);
+	assert_int_equal(c->correlation_id, seen.call[0].correlation_id);
+	assert_int_equal(c->context_id, 1);
+	assert_true(c->stream_id >= 13);
+	assert_int_equal(c->graph_node_id, 0);
+}
+
+static void copies_of_each_kind(void)
+{
+	static const uint8_t kinds[] = {CUPTI_ABI_MEMCPY_HTOD, CUPTI_ABI_MEMCPY_DTOD,
+					CUPTI_ABI_MEMCPY_DTOH, CUPTI_ABI_MEMCPY_HTOH,
+					CUPTI_ABI_MEMCPY_DTOH};
+	char host[100] = "these bytes", back[100] = "", *pinned;
+	char *a, *b;
+
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMCPY);
+	a = device_memory(100);
+	b = device_memory(100);
+	assert_int_equal(rt.cudaMallocHost((void **)&pinned, 100), 0);
+	assert_int_equal(rt.cudaMemcpy(a, host, 100, cudaMemcpyHostToDevice), 0);
+	assert_int_equal(rt.cudaMemcpy(b, a, 100, cudaMemcpyDeviceToDevice), 0);
+	assert_int_equal(rt.cudaMemcpy(pinned, b, 100, cudaMemcpyDeviceToHost), 0);
+	assert_int_equal(rt.cudaMemcpy(back, pinned, 100, cudaMemcpyHostToHost), 0);
+	assert_int_equal(rt.cudaMemcpy_ptds(back, b, 100, cudaMemcpyDefault), 0);
+	assert_int_equal(rt.cudaMemcpy(back, b, 0, cudaMemcpyDefault), 0); /* no work */
+	assert_string_equal(back, "these bytes");
+	flush();
+	assert_int_equal(seen.works, 5);
+	for (unsigned int i = 0; i < 5; i++) {
+		assert_int_equal(seen.work[i].copy.copy_kind, kinds[i]);
+		assert_int_equal(seen.work[i].copy.flags, 0);
+	}
+	assert_int_equal(seen.work[2].copy.destination_kind, CUPTI_ABI_MEMORY_PINNED);
+	assert_int_equal(seen.work[3].copy.source_kind, CUPTI_ABI_MEMORY_PINNED);
+	assert_int_equal(seen.work[3].copy.stream_id, 7);
+	assert_int_not_equal(seen.work[4].copy.stream_id, 7);
+}
+
+static void rectangles_and_sets_move_their_bytes(void)
+{
+	char from[4][8] = {"abcdefg", "hijklmn", "opqrstu", "vwxyz"}, to[4][4], *device;
+
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMCPY);
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMSET);
+	device = device_memory(64);
+	assert_int_equal(rt.cudaMemset(device, 'x', 64), 0);
+	assert_int_equal(rt.cudaMemcpy2D(device, 16, from, 8, 3, 4, cudaMemcpyHostToDevice), 0);
+	assert_int_equal(
+		rt.cudaMemcpy2DAsync(to, 4, device, 16, 4, 4, cudaMemcpyDeviceToHost, NULL), 0);
+	assert_memory_equal(to, "abcxhijxopqxvwxx", 16);
+	assert_int_equal(rt.cudaMemcpy2D(device, 2, from, 8, 3, 4, cudaMemcpyHostToDevice),
+			 cudaErrorInvalidPitchValue);
+	flush();
+	assert_int_equal(seen.works, 3);
+	assert_int_equal(seen.work[0].set.kind, CUPTI_ABI_ACTIVITY_KIND_MEMSET);
+	assert_int_equal(seen.work[0].set.value, 'x');
+	assert_int_equal(seen.work[0].set.bytes, 64);
+	assert_int_equal(seen.work[0].set.memory_kind, CUPTI_ABI_MEMORY_DEVICE);
+	assert_int_equal(seen.work[0].set.flags, 0);
+	assert_int_equal(seen.work[1].copy.bytes, 12);
+	assert_int_equal(seen.work[2].copy.bytes, 16);
+}
+
+static void only_some_copies_wait(void)
+{
+	char host[8], *device, *pinned;
+	cudaStream_t stream;
+	uint64_t start;
+
+	setenv("FAKE_CUDA_COPY_NS", "30000000", 1); /* LONG_NS */
+	device = device_memory(16);
+	assert_int_equal(rt.cudaMallocHost((void **)&pinned, 8), 0);
+	stream = new_stream();
+	start = now_ns();
+	assert_int_equal(rt.cudaMemset(device, 0, 8), 0);
+	assert_int_equal(rt.cudaMemcpy(device, device + 8, 8, cudaMemcpyDeviceToDevice), 0);
+	assert_int_equal(rt.cudaMemcpyAsync(device, host, 8, cudaMemcpyHostToDevice, stream), 0);
+	assert_int_equal(rt.cudaMemcpyAsync(pinned, device, 8, cudaMemcpyDeviceToHost, stream), 0);
+	assert_true(now_ns() - start < LONG_NS);
+	/* Behind the two on the stream. */
+	assert_int_equal(rt.cudaMemcpyAsync(host, device, 8, cudaMemcpyDeviceToHost, stream), 0);
+	assert_true(now_ns() - start >= 3 * LONG_NS);
+	start = now_ns();
+	assert_int_equal(rt.cudaMemcpy(device, pinned, 8, cudaMemcpyHostToDevice), 0);
+	assert_true(now_ns() - start >= LONG_NS);
+}
+
+static void wrong_addresses_are_refused(void)
+{
+	char host[100], *device, *other;
+
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMCPY);
+	device = device_memory(100);
+	assert_int_equal(rt.cudaMemcpy(host, host, 1, cudaMemcpyHostToDevice), 1);
+	assert_int_equal(rt.cudaMemcpy(device, device, 1, cudaMemcpyDeviceToHost), 1);
+	assert_int_equal(rt.cudaMemcpy(device, NULL, 1, cudaMemcpyHostToDevice), 1);
+	assert_int_equal(rt.cudaMemcpy(device + 1, host, 100, cudaMemcpyHostToDevice), 1);
+	assert_int_equal(rt.cudaMemcpy(device, host, 1, (enum cudaMemcpyKind)9), 21);
+	assert_int_equal(rt.cudaMemset(host, 0, 1), 1);
+	assert_int_equal(rt.cudaFree(host), 1);
+	assert_int_equal(rt.cudaFree(NULL), 0);
+	assert_int_equal(rt.cudaFreeHost(device), 1);
+	assert_int_equal(rt.cudaFree(device), 0);
+	assert_int_equal(rt.cudaFree(device), 1);
+	other = device_memory(10);
+	assert_int_equal(rt.cudaDeviceReset(), 0);
+	assert_int_equal(rt.cudaMemset(other, 0, 1), 1);
+	flush();
+	assert_int_equal(seen.works, 0);
+}
+
+static void allocations_are_instants(void)
+{
+	const struct cupti_abi_memory *m = &seen.work[0].memory;
+	uint64_t before, after;
+	cudaStream_t stream;
+	void *a, *b, *c;
+
+	subscribe();
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMORY2);
+	enable(CUPTI_ABI_DOMAIN_RUNTIME_API, 20); /* cudaMalloc */
+	stream = new_stream();
+	assert_int_equal(cupti.cuptiGetTimestamp(&before), 0);
+	a = device_memory(100);
+	assert_int_equal(rt.cudaMallocAsync(&b, 200, stream), 0);
+	assert_int_equal(rt.cudaMallocHost(&c, 300), 0);
+	assert_int_equal(rt.cudaFreeAsync(b, stream), 0);
+	assert_int_equal(rt.cudaFree(a), 0);
+	assert_int_equal(cupti.cuptiGetTimestamp(&after), 0);
+	flush();
+	assert_int_equal(seen.works, 5);
+	assert_int_equal(m->operation, CUPTI_ABI_MEMORY_ALLOCATION);
+	assert_int_equal(m->memory_kind, CUPTI_ABI_MEMORY_DEVICE);
+	assert_int_equal(m->correlation_id, seen.call[0].correlation_id);
+	assert_int_equal(m->address, (uintptr_t)a);
+	assert_int_equal(m->bytes, 100);
+	assert_in_range(m->timestamp, before, after);
+	assert_int_equal(m->process_id, getpid());
+	assert_int_equal(m->context_id, 1);
+	assert_int_equal(m->stream_id, UINT32_MAX);
+	m = &seen.work[1].memory;
+	assert_int_equal(m->bytes, 200);
+	assert_true(m->stream_id >= 13 && m->stream_id < 100);
+	assert_int_equal(seen.work[2].memory.memory_kind, CUPTI_ABI_MEMORY_PINNED);
+	m = &seen.work[4].memory;
+	assert_int_equal(m->operation, CUPTI_ABI_MEMORY_RELEASE);
+	assert_int_equal(m->address, (uintptr_t)a);
+	assert_int_equal(m->bytes, 100);
+}
+
+static void each_kind_is_enabled_by_itself(void)
+{
+	char host[8] = "", *device;
+
+	enable_kernels();
+	device = device_memory(8);
+	assert_int_equal(rt.cudaMemcpy(device, host, 8, cudaMemcpyHostToDevice), 0);
+	assert_int_equal(rt.cudaMemset(device, 1, 8), 0);
+	assert_int_equal(launch(NULL, 1000), 0);
+	flush();
+	assert_int_equal(seen.records, 1);
+	assert_int_equal(seen.works, 0);
+	assert_int_equal(cupti.cuptiActivityEnable(CUPTI_ABI_ACTIVITY_KIND_MEMSET), 0);
+	assert_int_equal(cupti.cuptiActivityDisable(CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL), 0);
+	assert_int_equal(rt.cudaMemcpy(device, host, 8, cudaMemcpyHostToDevice), 0);
+	assert_int_equal(rt.cudaMemset(device, 1, 8), 0);
+	assert_int_equal(launch(NULL, 1000), 0);
+	flush();
+	assert_int_equal(seen.records, 1);
+	assert_int_equal(seen.works, 1);
+	assert_int_equal(cupti.cuptiActivityDisable(CUPTI_ABI_ACTIVITY_KIND_MEMSET), 0);
+	assert_int_equal(rt.cudaMemset(device, 1, 8), 0);
+	flush();
+	assert_int_equal(seen.works, 1);
+	assert_int_equal(cupti.cuptiActivityEnable(CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER),
+			 CUPTI_ABI_ERROR_INVALID_KIND);
+}
+
+static void devices_have_their_own_ids(void)
+{
+	const struct cupti_abi_memcpy_peer *p = &seen.work[1].peer;
+	cudaStream_t stream;
+	char *a, *b;
+
+	setenv("FAKE_CUDA_DEVICES", "2", 1);
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMCPY);
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMCPY2);
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMSET);
+	a = device_memory(100);
+	stream = new_stream();
+	assert_int_equal(rt.cudaSetDevice(1), 0);
+	b = device_memory(100);
+	assert_int_equal(rt.cudaMemset(b, 'b', 100), 0);
+	assert_int_equal(rt.cudaMemcpyPeer(a, 0, b, 1, 100), 0);
+	assert_int_equal(launch(stream, 1000), cudaErrorInvalidResourceHandle);
+	assert_int_equal(rt.cudaSetDevice(0), 0);
+	assert_int_equal(rt.cudaMemcpyPeerAsync(a, 0, a + 50, 0, 50, stream), 0);
+	assert_int_equal(rt.cudaMemcpyAsync(b, a, 100, cudaMemcpyDefault, stream), 0);
+	assert_int_equal(rt.cudaMemcpyPeer(a, 0, b, 2, 100), 101);
+	flush();
+	assert_int_equal(rt.cudaSetDevice(1), 0);
+	flush();
+	assert_int_equal(seen.works, 4);
+	assert_int_equal(seen.work[0].set.device_id, 1);
+	assert_int_equal(seen.work[0].set.context_id, 2);
+	assert_int_equal(p->kind, CUPTI_ABI_ACTIVITY_KIND_MEMCPY2);
+	assert_int_equal(p->copy_kind, CUPTI_ABI_MEMCPY_PTOP);
+	assert_int_equal(p->device_id, 1);
+	assert_int_equal(p->context_id, 2);
+	assert_int_equal(p->source_device_id, 1);
+	assert_int_equal(p->source_context_id, 2);
+	assert_int_equal(p->destination_device_id, 0);
+	assert_int_equal(p->destination_context_id, 1);
+	assert_int_equal(seen.work[2].copy.copy_kind, CUPTI_ABI_MEMCPY_DTOD);
+	assert_int_equal(seen.work[2].copy.device_id, 0);
+	assert_int_equal(seen.work[3].peer.destination_device_id, 1);
+	assert_int_equal(seen.work[3].peer.stream_id, seen.work[2].copy.stream_id);
+}
+
+static void the_drivers_calls_stand_alone(void)
+{
+	__typeof__(&cuMemAlloc_v2) allocate;
+	__typeof__(&cuMemcpyHtoD_v2) htod;
+	__typeof__(&cuMemcpyDtoHAsync_v2) dtoh_async;
+	__typeof__(&cuMemsetD32_v2) set32;
+	uint32_t back[2] = {0, 0}, from = 7;
+	CUdeviceptr device;
+
+	*(void **)&allocate = dlsym(libcuda, "cuMemAlloc_v2");
+	*(void **)&htod = dlsym(libcuda, "cuMemcpyHtoD_v2");
+	*(void **)&dtoh_async = dlsym(libcuda, "cuMemcpyDtoHAsync_v2");
+	*(void **)&set32 = dlsym(libcuda, "cuMemsetD32_v2");
+	assert_int_equal(allocate(&device, 8), 3);
+	subscribe();
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMCPY);
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMSET);
+	assert_int_equal(rt.cudaSetDevice(0), 0);
+	enable(CUPTI_ABI_DOMAIN_DRIVER_API, 251); /* cuMemsetD32_v2 */
+	assert_int_equal(allocate(&device, 0), 1);
+	assert_int_equal(allocate(&device, 8), 0);
+	assert_int_equal(set32(device, 0x12345678, 2), 0);
+	assert_int_equal(htod(device, &from, 4), 0);
+	assert_int_equal(dtoh_async(back, device, 8, NULL), 0);
+	assert_int_equal(back[0], 7);
+	assert_int_equal(back[1], 0x12345678);
+	flush();
+	assert_int_equal(seen.works, 3);
+	assert_int_equal(seen.calls, 2);
+	assert_string_equal(seen.call[0].function, "cuMemsetD32_v2");
+	assert_int_equal(seen.work[0].set.bytes, 8);
+	assert_int_equal(seen.work[0].set.correlation_id, seen.call[0].correlation_id);
+}
+
+static void losses_are_over_all_kinds(void)
+{
+	unsigned int zeros = 0, reversed = 0;
+	char *device;
+
+	setenv("FAKE_CUDA_DROP_EVERY", "10", 1);
+	setenv("FAKE_CUDA_ZERO_TIMESTAMP_EVERY", "7", 1);
+	setenv("FAKE_CUDA_REVERSE_TIMESTAMP_EVERY", "5", 1);
+	enable_kernels();
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMSET);
+	device = device_memory(8);
+	for (int i = 0; i < 50; i++) {
+		assert_int_equal(launch(NULL, 100), 0);
+		assert_int_equal(rt.cudaMemset(device, 0, 8), 0);
+	}
+	flush();
+	assert_int_equal(seen.records + seen.works, 90);
+	assert_int_equal(seen.works, 40); /* every tenth is the second of two */
+	assert_int_equal(dropped(), 10);
+	for (unsigned int i = 0; i < seen.records; i++) {
+		zeros += seen.record[i].start == 0;
+		reversed += seen.record[i].end < seen.record[i].start;
+	}
+	assert_int_equal(reversed, 9); /* 5, 15 .. 95, of which 35 has no times */
+	for (unsigned int i = 0; i < seen.works; i++)
+		zeros += seen.work[i].set.start == 0;
+	assert_int_equal(zeros, 13);
+}
+
+/* Runs a process whose ground truth goes to a file; returns its text. */
+static void ground_truth(void (*body)(void), char *text, size_t size)
+{
+	char path[] = "/tmp/test_fake_cuda.XXXXXX";
+	int fd = mkstemp(path), status;
+	ssize_t n;
+	pid_t pid;
+
+	assert_true(fd >= 0);
+	setenv("FAKE_CUDA_TOTALS", path, 1);
+	pid = fork();
+	if (pid == 0) {
+		body();
+		exit(rt.cudaDeviceSynchronize());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	n = read(fd, text, size - 1);
+	assert_true(n > 0);
+	text[n] = '\0';
+	close(fd);
+	unlink(path);
+}
+
+static void expect_line(const char *text, const char *line)
+{
+	char found[200];
+
+	/* after the process's number */
+	snprintf(found, sizeof(found), " %s\n", line);
+	if (!strstr(text, found))
+		fail_msg("no line '%s' in:\n%s", line, text);
+}
+
+static void some_work(void)
+{
+	char host[100] = "", *a = device_memory(10000), *b = device_memory(10000);
+
+	launch(NULL, 1000);
+	rt.cudaMemcpy(a, host, 100, cudaMemcpyHostToDevice);
+	rt.cudaMemcpy(b, a, 10000, cudaMemcpyDeviceToDevice);
+	rt.cudaMemset(a, 0, 10000);
+	rt.cudaFree(b);
+}
+
+static void totals_tell_all_work(void)
+{
+	char text[4096];
+
+	ground_truth(some_work, text, sizeof(text));
+	expect_line(text, "1 1 1000 0");
+	expect_line(text, "kernel _Z6kernelv 1 1000");
+	expect_line(text, "memcpy HtoD 1 2010 100");
+	expect_line(text, "memcpy DtoD 1 3000 10000");
+	expect_line(text, "memset - 1 3000 10000");
+	expect_line(text, "memory alloc 2 0 20000");
+	expect_line(text, "memory free 1 0 10000");
+	expect_line(text, "sum 0 1 7 kernel 1 1000 0");
+	expect_line(text, "sum 0 1 7 memcpy 2 5010 10100");
+	expect_line(text, "sum 0 1 7 memset 1 3000 10000");
+}
+
 /* Runs the test named by the state in a child: cmocka's assertions end it with a non-zero status.
  */
 static void isolate(void **state)
@@ -431,6 +808,17 @@ int main(void)
 		TEST(the_driver_refuses_all_before_init),
 		TEST(entry_points_begin_with_push_rbp),
 		TEST(the_injected_library_sees_the_first_launch),
+		TEST(copies_nest_and_have_records),
+		TEST(copies_of_each_kind),
+		TEST(rectangles_and_sets_move_their_bytes),
+		TEST(only_some_copies_wait),
+		TEST(wrong_addresses_are_refused),
+		TEST(allocations_are_instants),
+		TEST(each_kind_is_enabled_by_itself),
+		TEST(devices_have_their_own_ids),
+		TEST(the_drivers_calls_stand_alone),
+		TEST(losses_are_over_all_kinds),
+		TEST(totals_tell_all_work),
 	};
 
 	if (!getenv("FAKE_CUDA_DIR")) {

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The virtual GPU's memory: which addresses are a device's and which are pinned, and what copies
+ * and sets between addresses are. All of it is real memory of the process, so bytes do arrive.
+ * Every function returns a CUresult unless it says otherwise.
+ */
+#ifndef TESTS_FAKE_CUDA_MEMORY_H
+#define TESTS_FAKE_CUDA_MEMORY_H
+
+#include "timeline.h"
+
+/* Where a call says that an address is. */
+enum memory_side { MEMORY_ANYWHERE, MEMORY_ON_HOST, MEMORY_ON_DEVICE };
+
+struct memory_copy {
+	struct gpu_bytes bytes;
+	enum memory_side to, from;
+	bool async;
+};
+
+/*
+ * Allocate device memory of the current context, or pinned host memory (`kind`,
+ * CUPTI_ABI_MEMORY_*). `stream`: whose order the call follows, NULL if it is synchronous.
+ */
+int memory_allocate(void **address, size_t size, uint8_t kind, struct fake_cuda_stream *stream);
+int memory_release(void *address, uint8_t kind, struct fake_cuda_stream *stream);
+/* A context is gone: so is what was allocated in it. */
+void memory_forget(const struct fake_cuda_context *context);
+
+/*
+ * The work that a copy or a set is; INVALID_VALUE if an address is not where the call says, or does
+ * not reach as far.
+ */
+int memory_copy_work(struct gpu_work *work, const struct memory_copy *copy);
+int memory_set_work(struct gpu_work *work, const struct gpu_bytes *bytes, uint32_t value,
+		    bool async);
+/* Copy or set the bytes of work; nothing if its device memory has been released since. */
+void memory_move(const struct gpu_work *work);
+
+#endif

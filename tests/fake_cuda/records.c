@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "records.h"
+#include "../../cupti_trace/cupti_abi.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* CUpti_ActivityKernel10: the shared prefix and what CUPTI 12 and 13 added. */
+struct kernel_record {
+	struct cupti_abi_kernel prefix;
+	void *access_policy_window;
+	uint32_t channel_id, channel_type;
+	uint32_t cluster[3], cluster_scheduling_policy;
+	uint64_t local_memory_total_v2;
+	uint32_t max_potential_cluster_size, max_active_clusters;
+	uint8_t is_device_launched, padding[7];
+};
+_Static_assert(sizeof(struct kernel_record) == 216, "size of CUpti_ActivityKernel10");
+
+/* The others' prefixes end in padding that is used by what was added, so they lie over words. */
+union memcpy_record { /* CUpti_ActivityMemcpy6 */
+	struct cupti_abi_memcpy prefix;
+	uint64_t words[12]; /* the last: how many copies it is */
+};
+_Static_assert(sizeof(union memcpy_record) == 96, "size of CUpti_ActivityMemcpy6");
+
+union peer_record { /* CUpti_ActivityMemcpyPtoP4 */
+	struct cupti_abi_memcpy_peer prefix;
+	uint64_t words[12];
+};
+_Static_assert(sizeof(union peer_record) == 96, "size of CUpti_ActivityMemcpyPtoP4");
+
+union memset_record { /* CUpti_ActivityMemset4 */
+	struct cupti_abi_memset prefix;
+	uint64_t words[11];
+};
+_Static_assert(sizeof(union memset_record) == 88, "size of CUpti_ActivityMemset4");
+
+struct memory_record { /* CUpti_ActivityMemory4 */
+	struct cupti_abi_memory prefix;
+	const char *name;
+	uint32_t is_async, padding;
+	uint64_t pool[5];
+	const char *source;
+};
+_Static_assert(sizeof(struct memory_record) == 128, "size of CUpti_ActivityMemory4");
+
+struct graph_record { /* CUpti_ActivityGraphTrace2 */
+	struct cupti_abi_graph_trace prefix;
+	void *reserved;
+	uint32_t end_device_id, end_context_id;
+};
+_Static_assert(sizeof(struct graph_record) == RECORD_SMALLEST, "size of CUpti_ActivityGraphTrace2");
+
+size_t record_size(uint32_t kind)
+{
+	switch (kind) {
+	case CUPTI_ABI_ACTIVITY_KIND_KERNEL:
+	case CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		return sizeof(struct kernel_record);
+	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY:
+		return sizeof(union memcpy_record);
+	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY2:
+		return sizeof(union peer_record);
+	case CUPTI_ABI_ACTIVITY_KIND_MEMSET:
+		return sizeof(union memset_record);
+	case CUPTI_ABI_ACTIVITY_KIND_MEMORY2:
+		return sizeof(struct memory_record);
+	case CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE:
+		return sizeof(struct graph_record);
+	}
+	return 0;
+}
+
+uint32_t record_kind(const struct fake_cuda_activity *a)
+{
+	switch (a->type) {
+	case FAKE_CUDA_KERNEL:
+		return CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+	case FAKE_CUDA_COPY:
+		return a->copy_kind == CUPTI_ABI_MEMCPY_PTOP ? CUPTI_ABI_ACTIVITY_KIND_MEMCPY2
+							     : CUPTI_ABI_ACTIVITY_KIND_MEMCPY;
+	case FAKE_CUDA_SET:
+		return CUPTI_ABI_ACTIVITY_KIND_MEMSET;
+	case FAKE_CUDA_MEMORY:
+		return CUPTI_ABI_ACTIVITY_KIND_MEMORY2;
+	case FAKE_CUDA_GRAPH:
+		return CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE;
+	}
+	return CUPTI_ABI_ACTIVITY_KIND_INVALID;
+}
+
+static void fill_kernel(struct kernel_record *r, const struct fake_cuda_activity *a)
+{
+	r->prefix.registers_per_thread = 16;
+	r->prefix.device_id = a->device_id;
+	r->prefix.context_id = a->context_id;
+	r->prefix.stream_id = a->stream_id;
+	r->prefix.grid_x = (int32_t)a->grid[0];
+	r->prefix.grid_y = (int32_t)a->grid[1];
+	r->prefix.grid_z = (int32_t)a->grid[2];
+	r->prefix.block_x = (int32_t)a->block[0];
+	r->prefix.block_y = (int32_t)a->block[1];
+	r->prefix.block_z = (int32_t)a->block[2];
+	r->prefix.dynamic_shared_memory = (int32_t)a->shared_memory;
+	r->prefix.correlation_id = a->correlation_id;
+	r->prefix.grid_id = a->grid_id;
+	r->prefix.name = a->name;
+	r->prefix.graph_id = a->graph_id;
+	r->prefix.graph_node_id = a->graph_node_id;
+	r->cluster[0] = r->cluster[1] = r->cluster[2] = 1;
+}
+
+static void fill_memcpy(union memcpy_record *r, const struct fake_cuda_activity *a)
+{
+	r->words[11] = 1;
+	r->prefix.copy_kind = a->copy_kind;
+	r->prefix.source_kind = a->source_kind;
+	r->prefix.destination_kind = a->destination_kind;
+	r->prefix.flags = a->async;
+	r->prefix.bytes = a->bytes;
+	r->prefix.device_id = a->device_id;
+	r->prefix.context_id = a->context_id;
+	r->prefix.stream_id = a->stream_id;
+	r->prefix.correlation_id = a->correlation_id;
+	r->prefix.graph_node_id = a->graph_node_id;
+	r->prefix.graph_id = a->graph_id;
+}
+
+static void fill_peer(union peer_record *r, const struct fake_cuda_activity *a)
+{
+	r->prefix.copy_kind = a->copy_kind;
+	r->prefix.source_kind = a->source_kind;
+	r->prefix.destination_kind = a->destination_kind;
+	r->prefix.flags = a->async;
+	r->prefix.bytes = a->bytes;
+	r->prefix.device_id = a->device_id;
+	r->prefix.context_id = a->context_id;
+	r->prefix.stream_id = a->stream_id;
+	r->prefix.source_device_id = a->source.device_id;
+	r->prefix.source_context_id = a->source.context_id;
+	r->prefix.destination_device_id = a->destination.device_id;
+	r->prefix.destination_context_id = a->destination.context_id;
+	r->prefix.correlation_id = a->correlation_id;
+	r->prefix.graph_node_id = a->graph_node_id;
+	r->prefix.graph_id = a->graph_id;
+}
+
+static void fill_memset(union memset_record *r, const struct fake_cuda_activity *a)
+{
+	r->prefix.value = a->value;
+	r->prefix.bytes = a->bytes;
+	r->prefix.device_id = a->device_id;
+	r->prefix.context_id = a->context_id;
+	r->prefix.stream_id = a->stream_id;
+	r->prefix.correlation_id = a->correlation_id;
+	r->prefix.flags = a->async;
+	r->prefix.memory_kind = a->destination_kind;
+	r->prefix.graph_node_id = a->graph_node_id;
+	r->prefix.graph_id = a->graph_id;
+}
+
+static void fill_memory(struct memory_record *r, const struct fake_cuda_activity *a)
+{
+	r->prefix.operation = a->operation;
+	r->prefix.memory_kind = a->destination_kind;
+	r->prefix.correlation_id = a->correlation_id;
+	r->prefix.address = a->address;
+	r->prefix.bytes = a->bytes;
+	r->prefix.process_id = (uint32_t)getpid();
+	r->prefix.device_id = a->device_id;
+	r->prefix.context_id = a->context_id;
+	r->prefix.stream_id = a->stream_id;
+	r->is_async = a->async;
+}
+
+static void fill_graph(struct graph_record *r, const struct fake_cuda_activity *a)
+{
+	r->prefix.correlation_id = a->correlation_id;
+	r->prefix.device_id = r->end_device_id = a->device_id;
+	r->prefix.graph_id = a->graph_id;
+	r->prefix.context_id = r->end_context_id = a->context_id;
+	r->prefix.stream_id = a->stream_id;
+}
+
+void record_fill(void *record, uint32_t kind, const struct fake_cuda_activity *activity)
+{
+	memset(record, 0, record_size(kind));
+	memcpy(record, &kind, sizeof(kind));
+	switch (activity->type) {
+	case FAKE_CUDA_KERNEL:
+		fill_kernel(record, activity);
+		break;
+	case FAKE_CUDA_COPY:
+		if (kind == CUPTI_ABI_ACTIVITY_KIND_MEMCPY2)
+			fill_peer(record, activity);
+		else
+			fill_memcpy(record, activity);
+		break;
+	case FAKE_CUDA_SET:
+		fill_memset(record, activity);
+		break;
+	case FAKE_CUDA_MEMORY:
+		fill_memory(record, activity);
+		break;
+	case FAKE_CUDA_GRAPH:
+		fill_graph(record, activity);
+		break;
+	}
+}
+
+void record_set_times(void *record, uint64_t start, uint64_t end)
+{
+	struct kernel_record *kernel = record;
+	union memcpy_record *copy = record;
+	union peer_record *peer = record;
+	union memset_record *set = record;
+	struct memory_record *memory = record;
+	struct graph_record *graph = record;
+
+	switch (kernel->prefix.kind) {
+	case CUPTI_ABI_ACTIVITY_KIND_KERNEL:
+	case CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		kernel->prefix.start = start;
+		kernel->prefix.end = kernel->prefix.completed = end;
+		break;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY:
+		copy->prefix.start = start;
+		copy->prefix.end = end;
+		break;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY2:
+		peer->prefix.start = start;
+		peer->prefix.end = end;
+		break;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMSET:
+		set->prefix.start = start;
+		set->prefix.end = end;
+		break;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMORY2:
+		memory->prefix.timestamp = start;
+		break;
+	case CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE:
+		graph->prefix.start = start;
+		graph->prefix.end = end;
+		break;
+	}
+}

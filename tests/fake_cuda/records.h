@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Activity records as CUDA 13's libcupti lays them out. */
+#ifndef TESTS_FAKE_CUDA_RECORDS_H
+#define TESTS_FAKE_CUDA_RECORDS_H
+
+#include "fake_cuda.h"
+
+/* The smallest record, of CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE. */
+enum { RECORD_SMALLEST = 56 };
+
+/* Bytes of a kind's records; 0: the stand-in has none of the kind. */
+size_t record_size(uint32_t kind);
+/* The kind that an activity is reported as; kernels have two, of which this is the concurrent. */
+uint32_t record_kind(const struct fake_cuda_activity *activity);
+/* Everything but the times, which are 0. */
+void record_fill(void *record, uint32_t kind, const struct fake_cuda_activity *activity);
+/* In CUPTI's clock. */
+void record_set_times(void *record, uint64_t start, uint64_t end);
+
+#endif
