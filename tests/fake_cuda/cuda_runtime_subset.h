@@ -64,6 +64,33 @@ typedef struct fake_cuda_stream *cudaStream_t;
 typedef struct fake_cuda_event *cudaEvent_t;
 typedef struct fake_cuda_graph *cudaGraph_t;
 typedef struct fake_cuda_graph_exec *cudaGraphExec_t;
+typedef struct fake_cuda_graph_node *cudaGraphNode_t;
+
+struct cudaKernelNodeParams {
+	void *func;
+	dim3 gridDim, blockDim;
+	unsigned int sharedMemBytes;
+	void **kernelParams, **extra;
+};
+
+struct cudaMemsetParams {
+	void *dst;
+	size_t pitch;
+	unsigned int value, elementSize;
+	size_t width, height; /* elements, rows */
+};
+
+enum cudaGraphExecUpdateResult {
+	cudaGraphExecUpdateSuccess,
+	cudaGraphExecUpdateError,
+	cudaGraphExecUpdateErrorTopologyChanged,
+	cudaGraphExecUpdateErrorNodeTypeChanged,
+};
+
+typedef struct cudaGraphExecUpdateResultInfo_st {
+	enum cudaGraphExecUpdateResult result;
+	cudaGraphNode_t errorNode, errorFromNode;
+} cudaGraphExecUpdateResultInfo;
 
 typedef struct cudaLaunchConfig_st {
 	dim3 gridDim, blockDim;
@@ -126,6 +153,22 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
 				 unsigned long long flags);
+cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int flags);
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
+				   const cudaGraphNode_t *dependencies, size_t count,
+				   const struct cudaKernelNodeParams *kernel);
+cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph,
+				     const cudaGraphNode_t *dependencies, size_t count, void *to,
+				     const void *from, size_t size, enum cudaMemcpyKind kind);
+cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph,
+				   const cudaGraphNode_t *dependencies, size_t count,
+				   const struct cudaMemsetParams *set);
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
+				       const cudaGraphNode_t *dependencies, size_t count,
+				       cudaGraph_t child);
+cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph);
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
+				cudaGraphExecUpdateResultInfo *info);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "driver.h"
+#include "graph.h"
 #include "cbid.h"
 #include "cuda_driver_subset.h"
 
@@ -391,6 +392,13 @@ FAKE_CUDA_EXPORT const struct fake_cuda_driver *fake_cuda_get_driver(void)
 		.capture_begin = graph_capture_begin,
 		.capture_end = graph_capture_end,
 		.graph_instantiate = graph_instantiate,
+		.graph_create = graph_create,
+		.graph_add_kernel = graph_add_kernel,
+		.graph_add_copy = graph_add_copy,
+		.graph_add_set = graph_add_set,
+		.graph_add_child = graph_add_child,
+		.graph_clone = graph_clone,
+		.graph_update = graph_update,
 		.graph_destroy = graph_destroy,
 		.graph_exec_destroy = graph_exec_destroy,
 		.counts = gpu_counts,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the fake driver share: API call bracketing, modules and graphs.
+ * What the files of the fake driver share: API call bracketing and modules.
  * Every function returns a CUresult unless it says otherwise.
  */
 #ifndef TESTS_FAKE_CUDA_DRIVER_H
@@ -61,14 +61,6 @@ int module_function(struct fake_cuda_function **function, struct fake_cuda_modul
 		    const char *name);
 const char *module_function_name(const struct fake_cuda_function *function);
 bool module_function_valid(const struct fake_cuda_function *function);
-
-int graph_capture_begin(struct fake_cuda_stream *stream);
-int graph_capture_end(struct fake_cuda_stream *stream, struct fake_cuda_graph **graph);
-int graph_capture_work(struct fake_cuda_graph *graph, const struct gpu_work *work);
-int graph_instantiate(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph *graph);
-int graph_destroy(struct fake_cuda_graph *graph);
-int graph_exec_destroy(struct fake_cuda_graph_exec *exec);
-int graph_run(struct fake_cuda_graph_exec *exec, struct fake_cuda_stream *stream);
 
 const struct fake_cuda_launchers *driver_launchers(bool internal);
 const struct fake_cuda_memory_calls *driver_memory_calls(bool internal);

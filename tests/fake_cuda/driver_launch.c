@@ -7,7 +7,7 @@
  * public symbols. CUPTI sees both alike; a probe on the exported symbol sees only the first.
  */
 #include "driver.h"
-#include "memory.h"
+#include "graph.h"
 #include "cbid.h"
 #include "cuda_driver_subset.h"
 

@@ -5,8 +5,8 @@
  * Each exists twice, as launches do (driver_launch.c): the runtime calls the unexported one with
  * FAKE_CUDA_INTERNAL_DRIVER_CALLS.
  */
-#include "memory.h"
 #include "driver.h"
+#include "graph.h"
 #include "cbid.h"
 #include "cuda_driver_subset.h"
 
@@ -157,8 +157,9 @@ static int allocate_async(CUdeviceptr *address, size_t size, CUstream stream, in
 	if (!s)
 		return FAKE_CUDA_ERROR_INVALID_HANDLE;
 	if (*gpu_stream_capture(s))
-		return FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	err = memory_allocate(&memory, size, CUPTI_ABI_MEMORY_DEVICE, s);
+		err = graph_capture_allocation(*gpu_stream_capture(s), &memory, size);
+	else
+		err = memory_allocate(&memory, size, CUPTI_ABI_MEMORY_DEVICE, s);
 	if (!err)
 		*address = (uintptr_t)memory;
 	return err;
@@ -172,7 +173,7 @@ static int release_async(CUdeviceptr address, CUstream stream, int flags)
 	if (!s)
 		return FAKE_CUDA_ERROR_INVALID_HANDLE;
 	if (*gpu_stream_capture(s))
-		return FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+		return graph_capture_release(*gpu_stream_capture(s), pointer(address));
 	return memory_release(pointer(address), CUPTI_ABI_MEMORY_DEVICE, s);
 }
 

@@ -44,7 +44,8 @@ struct fake_cuda_function;
 struct fake_cuda_module;
 struct fake_cuda_graph;
 struct fake_cuda_graph_exec;
-struct CUDA_MEMCPY2D_st; /* cuda_driver_subset.h */
+struct fake_cuda_graph_node; /* begins with its uint64_t id */
+struct CUDA_MEMCPY2D_st;     /* cuda_driver_subset.h */
 
 /*
  * One runtime or driver API call in progress; lives on the stack of the entry point. The caller
@@ -121,7 +122,7 @@ struct fake_cuda_module_data {
 struct fake_cuda_graph_data {
 	void *graph, *original_graph;
 	void *node, *original_node; /* each begins with its uint64_t id */
-	int node_type;              /* 0: kernel */
+	int node_type;              /* CUgraphNodeType */
 	void *dependency;
 	void *graph_exec;
 };
@@ -200,6 +201,22 @@ struct fake_cuda_memory_calls {
 			  size_t size, struct fake_cuda_stream *stream);
 };
 
+/* Where a graph gets a new node. */
+struct fake_cuda_new_node {
+	struct fake_cuda_graph_node **node;
+	struct fake_cuda_graph *graph;
+	struct fake_cuda_graph_node *const *dependencies;
+	size_t count;
+};
+
+/* Layout of cudaMemsetParams. */
+struct fake_cuda_set_2d {
+	void *to;
+	size_t pitch;
+	unsigned int value, element_size;
+	size_t width, height; /* elements, rows */
+};
+
 struct fake_cuda_driver {
 	size_t size; /* of this structure: a mismatch means libraries of different builds */
 
@@ -235,6 +252,21 @@ struct fake_cuda_driver {
 	int (*capture_begin)(struct fake_cuda_stream *stream);
 	int (*capture_end)(struct fake_cuda_stream *stream, struct fake_cuda_graph **graph);
 	int (*graph_instantiate)(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph *graph);
+	int (*graph_create)(struct fake_cuda_graph **graph);
+	int (*graph_add_kernel)(const struct fake_cuda_new_node *where,
+				const struct fake_cuda_launch_config *config,
+				struct fake_cuda_function *f, void **params);
+	/* The sides are 0: either, 1: host, 2: device. */
+	int (*graph_add_copy)(const struct fake_cuda_new_node *where, void *to, const void *from,
+			      size_t size, int to_side, int from_side);
+	int (*graph_add_set)(const struct fake_cuda_new_node *where,
+			     const struct fake_cuda_set_2d *set);
+	int (*graph_add_child)(const struct fake_cuda_new_node *where,
+			       struct fake_cuda_graph *child);
+	int (*graph_clone)(struct fake_cuda_graph **clone, struct fake_cuda_graph *graph);
+	/* `result`: a cudaGraphExecUpdateResult */
+	int (*graph_update)(struct fake_cuda_graph_exec *exec, struct fake_cuda_graph *graph,
+			    int *result);
 	int (*graph_destroy)(struct fake_cuda_graph *graph);
 	int (*graph_exec_destroy)(struct fake_cuda_graph_exec *exec);
 

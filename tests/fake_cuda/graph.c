@@ -1,80 +1,227 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Graphs of the fake driver: a straight line of kernel nodes, made by stream capture.
+ * An executable graph is a clone of the graph that it was made from, with its own graph id and its
+ * own node ids, as in CUDA, and those are what records carry. A child graph node holds a clone too.
  *
- * An executable graph has its own graph id and its own node ids (the captured nodes' clones), as
- * in CUDA, and those are what kernel records carry.
+ * The tell_* functions are all that CUPTI hears about graphs: when, and in which order.
  */
+#include "graph.h"
 #include "driver.h"
 #include "cbid.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-struct graph_node {
-	uint64_t id; /* first: fake_cuda_graph_data's readers take it from here */
-	struct gpu_work work;
-	struct graph_node *next;
+/* CUgraphNodeType */
+enum node_type {
+	NODE_KERNEL = 0,
+	NODE_COPY = 1,
+	NODE_SET = 2,
+	NODE_GRAPH = 4,
+	NODE_ALLOCATION = 10,
+	NODE_RELEASE = 11,
 };
 
-struct node_list {
-	uint32_t graph_id, count;
-	struct graph_node *first, **end;
+/* cudaGraphExecUpdateResult */
+enum { UPDATE_SUCCESS = 0, UPDATE_TOPOLOGY_CHANGED = 2, UPDATE_NODE_TYPE_CHANGED = 3 };
+
+struct fake_cuda_graph_node {
+	uint64_t id; /* first: cuptiGetGraphNodeId takes it from here */
+	enum node_type type;
+	struct gpu_work work;          /* kernels, copies, sets */
+	struct fake_cuda_graph *child; /* of NODE_GRAPH, and its own */
+	struct fake_cuda_graph_node *next;
 };
 
 struct fake_cuda_graph {
-	uint32_t id;
+	uint32_t id, count;
 	bool broken; /* ran out of memory while capturing */
-	struct node_list nodes;
+	struct fake_cuda_graph_node *first, **end;
 };
 
 struct fake_cuda_graph_exec {
-	uint32_t id;
-	struct node_list nodes;
+	struct fake_cuda_graph *graph;
 };
 
+static pthread_mutex_t id_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t next_graph_id = 1;
+static uint32_t *free_ids; /* with FAKE_CUDA_REUSE_NODE_IDS, the newest is the next one */
+static size_t free_count, free_capacity;
 
-static void list_init(struct node_list *l, uint32_t graph_id)
+/* ---- what CUPTI is told ---- */
+
+static void tell(uint32_t cbid, struct fake_cuda_graph_data *data)
 {
-	l->graph_id = graph_id;
-	l->count = 0;
-	l->first = NULL;
-	l->end = &l->first;
+	driver_notify_resource(cbid, gpu_current(), NULL, data);
 }
 
-static void list_free(struct node_list *l)
+static void tell_created(struct fake_cuda_graph *graph, struct fake_cuda_graph_node *n)
 {
-	while (l->first) {
-		struct graph_node *n = l->first;
+	struct fake_cuda_graph_data data = {.graph = graph, .node = n, .node_type = (int)n->type};
 
-		l->first = n->next;
+	tell(FAKE_RESOURCE_GRAPHNODE_CREATED, &data);
+}
+
+/* A node that is a copy of another: of a clone, of a child graph, or of an executable graph. */
+static void tell_cloned(struct fake_cuda_graph *graph, struct fake_cuda_graph_node *n,
+			const struct fake_cuda_graph *original_graph,
+			const struct fake_cuda_graph_node *original)
+{
+	struct fake_cuda_graph_data data = {
+		.graph = graph,
+		.original_graph = (void *)(uintptr_t)original_graph,
+		.node = n,
+		.original_node = (void *)(uintptr_t)original,
+		.node_type = (int)n->type,
+	};
+
+	tell_created(graph, n);
+	tell(FAKE_RESOURCE_GRAPHNODE_CLONED, &data);
+}
+
+static void tell_destroy(struct fake_cuda_graph *graph, struct fake_cuda_graph_node *n)
+{
+	struct fake_cuda_graph_data data = {.graph = graph, .node = n, .node_type = (int)n->type};
+
+	tell(CUPTI_ABI_RESOURCE_GRAPHNODE_DESTROY_STARTING, &data);
+}
+
+static void tell_exec_created(struct fake_cuda_graph *graph, struct fake_cuda_graph_exec *exec)
+{
+	struct fake_cuda_graph_data data = {.graph = graph, .graph_exec = exec};
+
+	tell(FAKE_RESOURCE_GRAPHEXEC_CREATED, &data);
+}
+
+/* The nodes' own come after it. */
+static void tell_exec_destroy(struct fake_cuda_graph_exec *exec)
+{
+	struct fake_cuda_graph_data data = {.graph = exec->graph, .graph_exec = exec};
+
+	tell(CUPTI_ABI_RESOURCE_GRAPHEXEC_DESTROY_STARTING, &data);
+}
+
+/* ---- graphs and nodes ---- */
+
+static uint32_t take_graph_id(void)
+{
+	uint32_t id;
+
+	pthread_mutex_lock(&id_lock);
+	id = free_count ? free_ids[--free_count] : next_graph_id++;
+	pthread_mutex_unlock(&id_lock);
+	return id;
+}
+
+static void give_graph_id(uint32_t id)
+{
+	if (!gpu_config()->reuse_node_ids)
+		return;
+	pthread_mutex_lock(&id_lock);
+	if (free_count == free_capacity) {
+		size_t n = free_capacity ? 2 * free_capacity : 64;
+		uint32_t *grown = realloc(free_ids, n * sizeof(*grown));
+
+		if (grown) {
+			free_ids = grown;
+			free_capacity = n;
+		}
+	}
+	if (free_count < free_capacity)
+		free_ids[free_count++] = id;
+	pthread_mutex_unlock(&id_lock);
+}
+
+static struct fake_cuda_graph *graph_new(void)
+{
+	struct fake_cuda_graph *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->id = take_graph_id();
+	g->end = &g->first;
+	return g;
+}
+
+/* `quiet`: nothing was told of it either. */
+static void graph_free(struct fake_cuda_graph *g, bool quiet)
+{
+	while (g->first) {
+		struct fake_cuda_graph_node *n = g->first;
+
+		g->first = n->next;
+		if (!quiet)
+			tell_destroy(g, n);
+		if (n->child)
+			graph_free(n->child, quiet);
 		free(n);
 	}
+	give_graph_id(g->id);
+	free(g);
 }
 
-static struct graph_node *list_add(struct node_list *l, const struct gpu_work *work)
+static struct fake_cuda_graph_node *node_add(struct fake_cuda_graph *g, enum node_type type,
+					     const struct gpu_work *work)
 {
-	struct graph_node *n = calloc(1, sizeof(*n));
+	struct fake_cuda_graph_node *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return NULL;
-	n->id = (uint64_t)l->graph_id << 32 | l->count++; /* as CUPTI's are made up */
-	n->work = *work;
-	*l->end = n;
-	l->end = &n->next;
+	n->id = (uint64_t)g->id << 32 | g->count++; /* as CUPTI's are made up */
+	n->type = type;
+	if (work)
+		n->work = *work;
+	*g->end = n;
+	g->end = &n->next;
 	return n;
 }
 
-static uint32_t new_graph_id(void)
+static enum node_type type_of(const struct gpu_work *work)
 {
-	return __atomic_fetch_add(&next_graph_id, 1, __ATOMIC_RELAXED);
+	switch (work->activity.type) {
+	case FAKE_CUDA_COPY:
+		return NODE_COPY;
+	case FAKE_CUDA_SET:
+		return NODE_SET;
+	default:
+		return NODE_KERNEL;
+	}
 }
+
+/* Add a copy of each node; NULL if memory is short. */
+static struct fake_cuda_graph *copy_graph(const struct fake_cuda_graph *original)
+{
+	struct fake_cuda_graph *g = graph_new();
+
+	if (!g)
+		return NULL;
+	for (const struct fake_cuda_graph_node *o = original->first; o; o = o->next) {
+		struct fake_cuda_graph_node *n = node_add(g, o->type, &o->work);
+
+		if (!n || (o->child && !(n->child = copy_graph(o->child)))) {
+			graph_free(g, true);
+			return NULL;
+		}
+	}
+	return g;
+}
+
+static void tell_copied(struct fake_cuda_graph *g, const struct fake_cuda_graph *original)
+{
+	const struct fake_cuda_graph_node *o = original->first;
+
+	for (struct fake_cuda_graph_node *n = g->first; n && o; n = n->next, o = o->next) {
+		tell_cloned(g, n, original, o);
+		if (n->child)
+			tell_copied(n->child, o->child);
+	}
+}
+
+/* ---- capture ---- */
 
 int graph_capture_begin(struct fake_cuda_stream *stream)
 {
 	struct fake_cuda_stream *s = gpu_stream(stream, false);
-	struct fake_cuda_graph *g;
 
 	if (!s)
 		return FAKE_CUDA_ERROR_INVALID_HANDLE;
@@ -82,25 +229,37 @@ int graph_capture_begin(struct fake_cuda_stream *stream)
 		return FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	if (*gpu_stream_capture(s))
 		return FAKE_CUDA_ERROR_ILLEGAL_STATE;
-	g = calloc(1, sizeof(*g));
-	if (!g)
-		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
-	g->id = new_graph_id();
-	list_init(&g->nodes, g->id);
-	*gpu_stream_capture(s) = g;
+	return graph_create(gpu_stream_capture(s));
+}
+
+static int capture(struct fake_cuda_graph *graph, enum node_type type, const struct gpu_work *work)
+{
+	struct fake_cuda_graph_node *n = node_add(graph, type, work);
+
+	if (n)
+		tell_created(graph, n);
+	else
+		graph->broken = true;
 	return 0;
 }
 
 int graph_capture_work(struct fake_cuda_graph *graph, const struct gpu_work *work)
 {
-	struct graph_node *n = list_add(&graph->nodes, work);
-	struct fake_cuda_graph_data data = {.graph = graph, .node = n};
+	return capture(graph, type_of(work), work);
+}
 
-	if (n)
-		driver_notify_resource(FAKE_RESOURCE_GRAPHNODE_CREATED, gpu_current(), NULL, &data);
-	else
-		graph->broken = true;
-	return 0;
+int graph_capture_allocation(struct fake_cuda_graph *graph, void **address, size_t size)
+{
+	int err = memory_reserve(address, size, CUPTI_ABI_MEMORY_DEVICE);
+
+	return err ? err : capture(graph, NODE_ALLOCATION, NULL);
+}
+
+int graph_capture_release(struct fake_cuda_graph *graph, void *address)
+{
+	if (!memory_known(address, CUPTI_ABI_MEMORY_DEVICE))
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	return capture(graph, NODE_RELEASE, NULL);
 }
 
 int graph_capture_end(struct fake_cuda_stream *stream, struct fake_cuda_graph **graph)
@@ -122,31 +281,132 @@ int graph_capture_end(struct fake_cuda_stream *stream, struct fake_cuda_graph **
 	return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-int graph_instantiate(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph *graph)
-{
-	struct fake_cuda_graph_data data = {.original_graph = graph};
-	struct fake_cuda_graph_exec *e;
+/* ---- made by hand ---- */
 
-	if (!exec || !graph)
+int graph_create(struct fake_cuda_graph **graph)
+{
+	if (!graph)
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
-	e = calloc(1, sizeof(*e));
-	if (!e)
+	*graph = graph_new();
+	return *graph ? 0 : FAKE_CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static bool has_node(const struct fake_cuda_graph *g, const struct fake_cuda_graph_node *node)
+{
+	const struct fake_cuda_graph_node *n = g->first;
+
+	while (n && n != node)
+		n = n->next;
+	return n != NULL;
+}
+
+/* Dependencies are nodes of the same graph, so they are before a new one. */
+static int check_place(const struct fake_cuda_new_node *where)
+{
+	if (!where->node || !where->graph || (where->count && !where->dependencies))
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < where->count; i++)
+		if (!has_node(where->graph, where->dependencies[i]))
+			return FAKE_CUDA_ERROR_INVALID_VALUE;
+	return 0;
+}
+
+static int add_work(const struct fake_cuda_new_node *where, const struct gpu_work *work)
+{
+	struct fake_cuda_graph_node *n = node_add(where->graph, type_of(work), work);
+
+	if (!n)
 		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
-	e->id = new_graph_id();
-	list_init(&e->nodes, e->id);
-	for (struct graph_node *n = graph->nodes.first; n; n = n->next) {
-		data.graph = e;
-		data.original_node = n;
-		data.node = list_add(&e->nodes, &n->work);
-		if (!data.node) {
-			graph_exec_destroy(e);
-			return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
-		}
-		driver_notify_resource(FAKE_RESOURCE_GRAPHNODE_CLONED, gpu_current(), NULL, &data);
+	*where->node = n;
+	tell_created(where->graph, n);
+	return 0;
+}
+
+int graph_add_kernel(const struct fake_cuda_new_node *where,
+		     const struct fake_cuda_launch_config *config, struct fake_cuda_function *f,
+		     void **params)
+{
+	struct gpu_work work;
+	int err = check_place(where);
+
+	if (!err)
+		err = driver_kernel_work(&work, config, f, params);
+	return err ? err : add_work(where, &work);
+}
+
+int graph_add_copy(const struct fake_cuda_new_node *where, void *to, const void *from, size_t size,
+		   int to_side, int from_side)
+{
+	struct memory_copy copy = {
+		.bytes = {to, from, size, size, size, 1, 0},
+		.to = (enum memory_side)to_side,
+		.from = (enum memory_side)from_side,
+		.async = true,
+	};
+	struct gpu_work work;
+	int err = check_place(where);
+
+	if (!err && !size)
+		err = FAKE_CUDA_ERROR_INVALID_VALUE;
+	if (!err)
+		err = memory_copy_work(&work, &copy);
+	return err ? err : add_work(where, &work);
+}
+
+int graph_add_set(const struct fake_cuda_new_node *where, const struct fake_cuda_set_2d *set)
+{
+	struct gpu_bytes bytes;
+	struct gpu_work work;
+	int err = check_place(where);
+
+	if (err)
+		return err;
+	if (!set || !set->width || !set->height ||
+	    (set->element_size != 1 && set->element_size != 2 && set->element_size != 4))
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	bytes = (struct gpu_bytes){.to = set->to,
+				   .to_pitch = set->pitch,
+				   .width = set->width,
+				   .height = set->height,
+				   .value_size = set->element_size};
+	if (set->height > 1 && set->pitch < set->width * set->element_size)
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	err = memory_set_work(&work, &bytes, set->value, true);
+	return err ? err : add_work(where, &work);
+}
+
+int graph_add_child(const struct fake_cuda_new_node *where, struct fake_cuda_graph *child)
+{
+	struct fake_cuda_graph *copied;
+	struct fake_cuda_graph_node *n;
+	int err = check_place(where);
+
+	if (err)
+		return err;
+	if (!child || child == where->graph)
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	copied = copy_graph(child);
+	n = copied ? node_add(where->graph, NODE_GRAPH, NULL) : NULL;
+	if (!n) {
+		if (copied)
+			graph_free(copied, true);
+		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	data = (struct fake_cuda_graph_data){.graph = graph, .graph_exec = e};
-	driver_notify_resource(FAKE_RESOURCE_GRAPHEXEC_CREATED, gpu_current(), NULL, &data);
-	*exec = e;
+	n->child = copied;
+	*where->node = n;
+	tell_created(where->graph, n);
+	tell_copied(copied, child);
+	return 0;
+}
+
+int graph_clone(struct fake_cuda_graph **clone, struct fake_cuda_graph *graph)
+{
+	if (!clone || !graph)
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	*clone = copy_graph(graph);
+	if (!*clone)
+		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
+	tell_copied(*clone, graph);
 	return 0;
 }
 
@@ -154,8 +414,68 @@ int graph_destroy(struct fake_cuda_graph *graph)
 {
 	if (!graph)
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
-	list_free(&graph->nodes);
-	free(graph);
+	graph_free(graph, false);
+	return 0;
+}
+
+/* ---- executable graphs ---- */
+
+int graph_instantiate(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph *graph)
+{
+	struct fake_cuda_graph_exec *e;
+
+	if (!exec || !graph)
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
+	e->graph = copy_graph(graph);
+	if (!e->graph) {
+		free(e);
+		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	tell_copied(e->graph, graph);
+	tell_exec_created(graph, e);
+	*exec = e;
+	return 0;
+}
+
+static int compare(const struct fake_cuda_graph *a, const struct fake_cuda_graph *b)
+{
+	const struct fake_cuda_graph_node *n = a->first, *m = b->first;
+	int result = UPDATE_SUCCESS;
+
+	for (; n && m && !result; n = n->next, m = m->next) {
+		if (n->type != m->type)
+			result = UPDATE_NODE_TYPE_CHANGED;
+		else if (n->child)
+			result = compare(n->child, m->child);
+	}
+	if (!result && (n || m))
+		result = UPDATE_TOPOLOGY_CHANGED;
+	return result;
+}
+
+/* The nodes do other work from now on; they remain the same nodes, with the same ids. */
+static void assign(struct fake_cuda_graph *to, const struct fake_cuda_graph *from)
+{
+	const struct fake_cuda_graph_node *f = from->first;
+
+	for (struct fake_cuda_graph_node *n = to->first; n; n = n->next, f = f->next) {
+		n->work = f->work;
+		if (n->child)
+			assign(n->child, f->child);
+	}
+}
+
+int graph_update(struct fake_cuda_graph_exec *exec, struct fake_cuda_graph *graph, int *result)
+{
+	if (!exec || !graph || !result)
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	*result = compare(exec->graph, graph);
+	if (*result)
+		return FAKE_CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+	assign(exec->graph, graph);
 	return 0;
 }
 
@@ -163,21 +483,43 @@ int graph_exec_destroy(struct fake_cuda_graph_exec *exec)
 {
 	if (!exec)
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
-	list_free(&exec->nodes);
+	tell_exec_destroy(exec);
+	graph_free(exec->graph, false);
 	free(exec);
 	return 0;
 }
 
-int graph_run(struct fake_cuda_graph_exec *exec, struct fake_cuda_stream *stream)
+/* `whole`: what the launch did from its first to its last node. */
+static void run_nodes(const struct fake_cuda_graph *g, struct fake_cuda_stream *stream,
+		      uint32_t graph_id, struct fake_cuda_activity *whole)
 {
 	struct fake_cuda_activity activity;
+
+	for (const struct fake_cuda_graph_node *n = g->first; n; n = n->next) {
+		if (n->child)
+			run_nodes(n->child, stream, graph_id, whole);
+		if (n->type > NODE_SET)
+			continue;
+		driver_run(stream, &n->work, graph_id, n->id, &activity);
+		if (!whole->end) {
+			*whole = activity;
+			whole->type = FAKE_CUDA_GRAPH;
+			whole->graph_node_id = 0;
+		}
+		whole->end = activity.end;
+	}
+}
+
+int graph_run(struct fake_cuda_graph_exec *exec, struct fake_cuda_stream *stream)
+{
+	struct fake_cuda_activity whole = {0};
 
 	if (!exec)
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
 	if (*gpu_stream_capture(stream))
 		return FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	for (const struct graph_node *n = exec->nodes.first; n; n = n->next) {
-		driver_run(stream, &n->work, exec->id, n->id, &activity);
-	}
+	run_nodes(exec->graph, stream, exec->graph->id, &whole);
+	if (whole.end)
+		driver_notify_activity(&whole);
 	return 0;
 }

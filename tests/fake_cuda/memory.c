@@ -133,26 +133,46 @@ static void announce(const struct allocation *a, uint32_t operation,
 	driver_notify_activity(&activity);
 }
 
-int memory_allocate(void **address, size_t size, uint8_t kind, struct fake_cuda_stream *stream)
+static int allocate(struct allocation *a, void **address, size_t size, uint8_t kind)
 {
-	struct allocation a = {.size = size, .kind = kind, .context = gpu_current()};
 	void *memory;
 
 	if (!address || !size)
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
-	if (!a.context)
+	if (!gpu_current())
 		return FAKE_CUDA_ERROR_INVALID_CONTEXT;
 	memory = aligned_alloc(256, (size + 255) / 256 * 256); /* as cudaMalloc promises */
 	if (!memory)
 		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
-	a.address = (uintptr_t)memory;
-	if (!add(&a)) {
+	*a = (struct allocation){(uintptr_t)memory, size, kind, gpu_current()};
+	if (!add(a)) {
 		free(memory);
 		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	*address = memory;
-	announce(&a, CUPTI_ABI_MEMORY_ALLOCATION, stream);
 	return 0;
+}
+
+int memory_allocate(void **address, size_t size, uint8_t kind, struct fake_cuda_stream *stream)
+{
+	struct allocation a;
+	int err = allocate(&a, address, size, kind);
+
+	if (!err)
+		announce(&a, CUPTI_ABI_MEMORY_ALLOCATION, stream);
+	return err;
+}
+
+int memory_reserve(void **address, size_t size, uint8_t kind)
+{
+	struct allocation a;
+
+	return allocate(&a, address, size, kind);
+}
+
+bool memory_known(const void *address, uint8_t kind)
+{
+	return find(address).kind == kind;
 }
 
 int memory_release(void *address, uint8_t kind, struct fake_cuda_stream *stream)

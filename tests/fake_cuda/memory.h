@@ -23,6 +23,9 @@ struct memory_copy {
  * CUPTI_ABI_MEMORY_*). `stream`: whose order the call follows, NULL if it is synchronous.
  */
 int memory_allocate(void **address, size_t size, uint8_t kind, struct fake_cuda_stream *stream);
+/* The same without telling anyone: memory of graphs. */
+int memory_reserve(void **address, size_t size, uint8_t kind);
+bool memory_known(const void *address, uint8_t kind);
 int memory_release(void *address, uint8_t kind, struct fake_cuda_stream *stream);
 /* A context is gone: so is what was allocated in it. */
 void memory_forget(const struct fake_cuda_context *context);

@@ -9,7 +9,8 @@ FAKE_CUDA_DIR := $(BUILD)/tests/fake_cuda
 FAKE_CUDA_DRIVER_OBJS := driver driver_launch driver_memory memory module graph timeline \
 	totals
 FAKE_CUDA_CUPTI_OBJS := cupti activity records
-FAKE_CUDA_RUNTIME_OBJS := runtime runtime_init runtime_launch runtime_memory
+FAKE_CUDA_RUNTIME_OBJS := runtime runtime_init runtime_graph runtime_launch \
+	runtime_memory
 
 # Entry points begin with `push %rbp`, as NVIDIA's do: a frame pointer, no endbr64 before it, no
 # early return ahead of it.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fake runtime: devices, streams, events, graphs. */
+/* The fake runtime: devices, streams, events, errors. */
 #include "runtime.h"
 #include "cbid.h"
 
@@ -257,54 +257,4 @@ CUDART_EXPORT cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cud
 	} params = {ms, start, end};
 	RUNTIME_CALL("cudaEventElapsedTime", FAKE_RT_cudaEventElapsedTime,
 		     event_elapsed(driver, ms, start, end));
-}
-
-CUDART_EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
-						 enum cudaStreamCaptureMode mode)
-{
-	struct {
-		cudaStream_t stream;
-		enum cudaStreamCaptureMode mode;
-	} params = {stream, mode};
-	RUNTIME_CALL("cudaStreamBeginCapture", FAKE_RT_cudaStreamBeginCapture,
-		     driver->capture_begin(stream));
-}
-
-CUDART_EXPORT cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
-{
-	struct {
-		cudaStream_t stream;
-		cudaGraph_t *graph;
-	} params = {stream, graph};
-	RUNTIME_CALL("cudaStreamEndCapture", FAKE_RT_cudaStreamEndCapture,
-		     driver->capture_end(stream, graph));
-}
-
-CUDART_EXPORT cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
-					       unsigned long long flags)
-{
-	struct {
-		cudaGraphExec_t *exec;
-		cudaGraph_t graph;
-		unsigned long long flags;
-	} params = {exec, graph, flags};
-	RUNTIME_CALL("cudaGraphInstantiate", FAKE_RT_cudaGraphInstantiate,
-		     driver->graph_instantiate(exec, graph));
-}
-
-CUDART_EXPORT cudaError_t cudaGraphDestroy(cudaGraph_t graph)
-{
-	struct {
-		cudaGraph_t graph;
-	} params = {graph};
-	RUNTIME_CALL("cudaGraphDestroy", FAKE_RT_cudaGraphDestroy, driver->graph_destroy(graph));
-}
-
-CUDART_EXPORT cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
-{
-	struct {
-		cudaGraphExec_t exec;
-	} params = {exec};
-	RUNTIME_CALL("cudaGraphExecDestroy", FAKE_RT_cudaGraphExecDestroy,
-		     driver->graph_exec_destroy(exec));
 }

@@ -20,41 +20,50 @@
 #include <unistd.h>
 
 enum { RECORD_SIZE = 216, MAX_RECORDS = 10000, MAX_CALLS = 100, LONG_NS = 30000000 };
-enum { MAX_WORK = 1000, WORK_SIZE = 128 };
+enum { MAX_WORK = 1000, WORK_SIZE = 128, MAX_NODES = 200 };
 
-#define RUNTIME(X)                   \
-	X(cudaSetDevice)             \
-	X(cudaDeviceSynchronize)     \
-	X(cudaDeviceReset)           \
-	X(cudaStreamCreateWithFlags) \
-	X(cudaStreamDestroy)         \
-	X(cudaStreamSynchronize)     \
-	X(cudaStreamBeginCapture)    \
-	X(cudaStreamEndCapture)      \
-	X(cudaGraphInstantiate)      \
-	X(cudaGraphLaunch)           \
-	X(cudaLaunchKernel)          \
-	X(cudaLaunchKernelExC)       \
-	X(cudaMalloc)                \
-	X(cudaFree)                  \
-	X(cudaMallocHost)            \
-	X(cudaFreeHost)              \
-	X(cudaMallocAsync)           \
-	X(cudaFreeAsync)             \
-	X(cudaMemcpy)                \
-	X(cudaMemcpy_ptds)           \
-	X(cudaMemcpyAsync)           \
-	X(cudaMemcpyAsync_ptsz)      \
-	X(cudaMemcpy2D)              \
-	X(cudaMemcpy2DAsync)         \
-	X(cudaMemcpyPeer)            \
-	X(cudaMemcpyPeerAsync)       \
-	X(cudaMemset)                \
-	X(cudaMemset_ptds)           \
-	X(cudaMemsetAsync)           \
-	X(cudaMemsetAsync_ptsz)      \
-	X(cudaGetLastError)          \
-	X(__cudaRegisterFatBinary)   \
+#define RUNTIME(X)                    \
+	X(cudaSetDevice)              \
+	X(cudaDeviceSynchronize)      \
+	X(cudaDeviceReset)            \
+	X(cudaStreamCreateWithFlags)  \
+	X(cudaStreamDestroy)          \
+	X(cudaStreamSynchronize)      \
+	X(cudaStreamBeginCapture)     \
+	X(cudaStreamEndCapture)       \
+	X(cudaGraphInstantiate)       \
+	X(cudaGraphLaunch)            \
+	X(cudaGraphCreate)            \
+	X(cudaGraphAddKernelNode)     \
+	X(cudaGraphAddMemcpyNode1D)   \
+	X(cudaGraphAddMemsetNode)     \
+	X(cudaGraphAddChildGraphNode) \
+	X(cudaGraphClone)             \
+	X(cudaGraphExecUpdate)        \
+	X(cudaGraphDestroy)           \
+	X(cudaGraphExecDestroy)       \
+	X(cudaLaunchKernel)           \
+	X(cudaLaunchKernelExC)        \
+	X(cudaMalloc)                 \
+	X(cudaFree)                   \
+	X(cudaMallocHost)             \
+	X(cudaFreeHost)               \
+	X(cudaMallocAsync)            \
+	X(cudaFreeAsync)              \
+	X(cudaMemcpy)                 \
+	X(cudaMemcpy_ptds)            \
+	X(cudaMemcpyAsync)            \
+	X(cudaMemcpyAsync_ptsz)       \
+	X(cudaMemcpy2D)               \
+	X(cudaMemcpy2DAsync)          \
+	X(cudaMemcpyPeer)             \
+	X(cudaMemcpyPeerAsync)        \
+	X(cudaMemset)                 \
+	X(cudaMemset_ptds)            \
+	X(cudaMemsetAsync)            \
+	X(cudaMemsetAsync_ptsz)       \
+	X(cudaGetLastError)           \
+	X(__cudaRegisterFatBinary)    \
 	X(__cudaRegisterFunction)
 
 static struct {
@@ -79,6 +88,11 @@ static struct {
 		char name[64], function[64];
 	} call[MAX_CALLS];
 	unsigned int resources[32];
+	unsigned int nodes; /* of graphs: what happened to them */
+	struct node_event {
+		uint32_t cbid, type;
+		uint64_t id, original; /* 0: none */
+	} node[MAX_NODES];
 	unsigned int buffers_requested, buffers_completed;
 	pthread_t requested_on, completed_on;
 	unsigned int records;
@@ -147,6 +161,25 @@ static int launch(cudaStream_t stream, uint64_t ns)
 	return rt.cudaLaunchKernel((const void *)(uintptr_t)kernel_stub, one, one, args, 0, stream);
 }
 
+static uint64_t node_id(void *node)
+{
+	uint64_t id = 0;
+
+	if (node)
+		assert_int_equal(cupti.cuptiGetGraphNodeId(node, &id), 0);
+	return id;
+}
+
+static void on_node(uint32_t cbid, const struct cupti_abi_resource_data *data)
+{
+	const struct cupti_abi_graph_data *graph = data->descriptor;
+
+	assert_true(seen.nodes < MAX_NODES);
+	assert_non_null(graph->node);
+	seen.node[seen.nodes++] = (struct node_event){cbid, graph->node_type, node_id(graph->node),
+						      node_id(graph->original_node)};
+}
+
 static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *data)
 {
 	const struct cupti_abi_callback_data *d = data;
@@ -155,6 +188,10 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 	if (domain == CUPTI_ABI_DOMAIN_RESOURCE) {
 		assert_in_range(cbid, 1, 31);
 		seen.resources[cbid]++;
+		if (cbid == CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED ||
+		    cbid == CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED ||
+		    cbid == CUPTI_ABI_RESOURCE_GRAPHNODE_DESTROY_STARTING)
+			on_node(cbid, data);
 		return;
 	}
 	if (d->callback_site == CUPTI_ABI_API_ENTER)

@@ -78,6 +78,7 @@ struct gpu_config {
 	const char *totals; /* file name or NULL */
 	int devices;
 	bool internal_driver_calls;
+	bool reuse_node_ids;
 };
 
 const struct gpu_config *gpu_config(void);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Graphs of the fake driver: nodes in the order in which they were added, which is the order in
+ * which they run. Every function returns a CUresult unless it says otherwise.
+ */
+#ifndef TESTS_FAKE_CUDA_GRAPH_H
+#define TESTS_FAKE_CUDA_GRAPH_H
+
+#include "memory.h"
+
+int graph_capture_begin(struct fake_cuda_stream *stream);
+int graph_capture_end(struct fake_cuda_stream *stream, struct fake_cuda_graph **graph);
+/* To the graph that a stream captures. */
+int graph_capture_work(struct fake_cuda_graph *graph, const struct gpu_work *work);
+/* An allocation, whose address is good from now on, or a release. */
+int graph_capture_allocation(struct fake_cuda_graph *graph, void **address, size_t size);
+int graph_capture_release(struct fake_cuda_graph *graph, void *address);
+
+int graph_create(struct fake_cuda_graph **graph);
+int graph_add_kernel(const struct fake_cuda_new_node *where,
+		     const struct fake_cuda_launch_config *config, struct fake_cuda_function *f,
+		     void **params);
+int graph_add_copy(const struct fake_cuda_new_node *where, void *to, const void *from, size_t size,
+		   int to_side, int from_side);
+int graph_add_set(const struct fake_cuda_new_node *where, const struct fake_cuda_set_2d *set);
+int graph_add_child(const struct fake_cuda_new_node *where, struct fake_cuda_graph *child);
+int graph_clone(struct fake_cuda_graph **clone, struct fake_cuda_graph *graph);
+int graph_destroy(struct fake_cuda_graph *graph);
+
+int graph_instantiate(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph *graph);
+/* `result`: cudaGraphExecUpdateResult; the call fails unless it is 0. */
+int graph_update(struct fake_cuda_graph_exec *exec, struct fake_cuda_graph *graph, int *result);
+int graph_exec_destroy(struct fake_cuda_graph_exec *exec);
+int graph_run(struct fake_cuda_graph_exec *exec, struct fake_cuda_stream *stream);
+
+#endif
