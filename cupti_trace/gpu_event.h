@@ -222,6 +222,7 @@ enum gpu_notice {
 	GPU_NOTICE_OLD_CUPTI,        /* detail: path and version */
 	GPU_NOTICE_NO_PYTHON,        /* detail: why Python frames are not read */
 	GPU_NOTICE_VERBOSE,          /* only sent when asked for (-v) */
+	GPU_NOTICE_NOT_RECORDED,     /* detail: a kind of GPU work, and what CUPTI said */
 	GPU_NOTICES
 };
 

@@ -423,6 +423,22 @@ static bool set_up_cupti(struct tracer *tracer)
 	return true;
 }
 
+static const char *word_of(uint32_t kind)
+{
+	switch (kind) {
+	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY:
+		return "copies";
+	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY2:
+		return "copies between GPUs";
+	case CUPTI_ABI_ACTIVITY_KIND_MEMSET:
+		return "memory sets";
+	case CUPTI_ABI_ACTIVITY_KIND_MEMORY2:
+		return "allocations";
+	default:
+		return "graphs as a whole";
+	}
+}
+
 static void enable_others(struct tracer *tracer)
 {
 	for (size_t i = 1; i < ACTIVITIES; i++) {
@@ -431,9 +447,9 @@ static void enable_others(struct tracer *tracer)
 		if (is_wanted(tracer, activities[i]))
 			result = tracer->api.cuptiActivityEnable(activities[i]);
 		if (result != CUPTI_ABI_SUCCESS)
-			tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR,
-				      "activity kind %u is not recorded: %d (%s)", activities[i],
-				      result, cupti_api_error(&tracer->api, result));
+			tracer_notice(tracer, GPU_NOTICE_NOT_RECORDED, "%s: %d (%s)",
+				      word_of(activities[i]), result,
+				      cupti_api_error(&tracer->api, result));
 	}
 }
 

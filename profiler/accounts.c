@@ -121,8 +121,9 @@ static void put_bytes(char *out, size_t size, uint64_t bytes)
 
 static void report_row(struct log *log, const struct row *row)
 {
-	char bytes[32] = "", notes[128] = "";
+	char time[32] = "", bytes[32] = "", notes[128] = "", line[256];
 	size_t used = 0;
+	int n;
 
 	if (row->work == GPU_WORK_UVM_GPU_FAULTS)
 		snprintf(bytes, sizeof(bytes), "%" PRIu64 " faults", row->sum.bytes);
@@ -134,13 +135,13 @@ static void report_row(struct log *log, const struct row *row)
 	if (row->sum.bad_times)
 		snprintf(notes + used, sizeof(notes) - used, "  %" PRIu64 " without times",
 			 row->sum.bad_times);
-	if (gpu_work_is_instant(row->work))
-		log_line(log, "  GPU %u  %-15s %9" PRIu64 " %15s  %12s%s", row->device,
-			 work_word(row->work), row->sum.count, "", bytes, notes);
-	else
-		log_line(log, "  GPU %u  %-15s %9" PRIu64 " %12.3f ms  %12s%s", row->device,
-			 work_word(row->work), row->sum.count, (double)row->sum.ns / 1e6, bytes,
-			 notes);
+	if (!gpu_work_is_instant(row->work))
+		snprintf(time, sizeof(time), "%.3f ms", (double)row->sum.ns / 1e6);
+	n = snprintf(line, sizeof(line), "  GPU %u  %-15s %9" PRIu64 " %15s  %12s%s", row->device,
+		     work_word(row->work), row->sum.count, time, bytes, notes);
+	while (n > 0 && n < (int)sizeof(line) && line[n - 1] == ' ')
+		line[--n] = '\0';
+	log_line(log, "%s", line);
 }
 
 static void report_check(struct log *log, const struct accounts *a,

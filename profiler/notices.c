@@ -72,6 +72,13 @@ void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice 
 			 "Turn it off (torch.profiler, nsys, ncu, Proton, ...) and run again",
 			 pid, detail);
 		break;
+	case GPU_NOTICE_NOT_RECORDED:
+		log_warn(
+			n->log,
+			"process %u: this CUPTI does not record some GPU work, which is not in the "
+			"profile: %s",
+			pid, detail);
+		break;
 	case GPU_NOTICE_OLD_CUPTI:
 		log_warn(n->log,
 			 "process %u: %s is too old: no GPU time. CUDA 11.8 or later is needed",

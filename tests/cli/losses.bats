@@ -16,7 +16,7 @@ setup()
 	expect stderr <<-'END'
 		Samples: 1000 launches, 900 GPU kernels (0.900 ms)
 		Correlation: 900 matched, 0 unmatched, 100 dropped
-		  100 kernels were dropped before they reached the profiler: their GPU time is not in the profile
+		  100 operations were dropped before they reached the profiler: their GPU time is not in the profile
 		Wrote 2 stacks (900000 ns: 0 CPU, 900000 GPU) to out.folded
 	END
 }
@@ -28,9 +28,10 @@ setup()
 	expect stderr <<-'END'
 		Samples: 1000 launches, 1000 GPU kernels (0.858 ms)
 		Correlation: 1000 matched, 0 unmatched, 0 dropped
-		  142 kernels have no usable timestamps and count as 0 ns
+		  142 operations have no usable timestamps and count as 0 ns
 		Wrote 2 stacks (858000 ns: 0 CPU, 858000 GPU) to out.folded
 	END
+	expect_line work '^  GPU 0  kernels +1000 +0\.858 ms +142 without times$'
 }
 
 # ends_early STATUS: of a run with 6000 launches over seconds until the command dies of a signal.
