@@ -8,8 +8,8 @@
 WORKLOADS_SRC := tests/workloads
 WORKLOADS_DIR := $(BUILD)/tests/workloads
 
-WORKLOADS_CUDA := inference launches durations forks device_reset pyramid
-WORKLOADS_STATIC := inference launches durations
+WORKLOADS_CUDA := inference launches durations forks device_reset pyramid gpu_work graphs
+WORKLOADS_STATIC := inference launches durations gpu_work graphs
 WORKLOADS_PLAIN := cpu_mix exits rubbish driver_api
 
 WORKLOADS_FLAGS := -O1 -g -pthread -fno-omit-frame-pointer -fno-optimize-sibling-calls \
@@ -39,7 +39,7 @@ $(WORKLOADS_DIR)/%.o: $(WORKLOADS_SRC)/%.cpp $(WORKLOADS_SRC)/rules.mk
 $(WORKLOADS_CUDA:%=$(WORKLOADS_DIR)/%): $(WORKLOADS_DIR)/%: $(WORKLOADS_DIR)/%.o \
 		$(FAKE_CUDA_DIR)/libcudart.so
 	$(call msg,LINK,$@)
-	$(Q)$(CXX) -pthread -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart
+	$(Q)$(CXX) -pthread -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart -ldl
 
 $(WORKLOADS_STATIC:%=$(WORKLOADS_DIR)/%_static): $(WORKLOADS_DIR)/%_static: \
 		$(WORKLOADS_DIR)/%.o $(FAKE_CUDA_DIR)/libcudart_static.a
@@ -56,9 +56,10 @@ $(WORKLOADS_DIR)/no_frame_pointers: $(WORKLOADS_SRC)/no_frame_pointers.cpp $(WOR
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -std=gnu++17 -O2 -fomit-frame-pointer -Wall -Wextra -Wshadow -o $@ $<
 
-$(WORKLOADS_DIR)/%_gpu: $(WORKLOADS_SRC)/%.cpp $(WORKLOADS_SRC)/gpu.h $(WORKLOADS_SRC)/burn.h
+$(WORKLOADS_DIR)/%_gpu: $(WORKLOADS_SRC)/%.cpp $(addprefix $(WORKLOADS_SRC)/,gpu.h \
+		burn.h ptx.h driver.h)
 	$(call msg,NVCC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(NVCC) $(WORKLOADS_NVCCFLAGS) -o $@ $<
+	$(Q)$(NVCC) $(WORKLOADS_NVCCFLAGS) -o $@ $< -ldl
 
 -include $(wildcard $(WORKLOADS_DIR)/*.d)
