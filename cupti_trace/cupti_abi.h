@@ -152,36 +152,29 @@ enum {
  *
  * Copies and sets: cudaMemcpy*, cudaMemset*, cuMemcpy*, cu64Memcpy*, cuMemset*.
  */
-#define CUPTI_ABI_COPY_RANGES(X)                                                            \
-	X(RT, 31, 52)                                                                       \
-	X(RT, 142, 145)                                                                     \
-	X(RT, 160, 163)                                                                     \
-	X(RT, 215, 236)                                                                     \
-	X(RT, 243, 246) X(RT, 249, 250) X(RT, 482, 485) X(RT, 509, 512) X(DRV, 43, 82)      \
-		X(DRV, 216, 227) X(DRV, 232, 234) X(DRV, 248, 254) X(DRV, 276, 293)         \
-			X(DRV, 305, 306) X(DRV, 318, 321) X(DRV, 397, 416) X(DRV, 418, 433) \
-				X(DRV, 776, 779) X(DRV, 796, 799)
+/* clang-format off */
+#define CUPTI_ABI_COPY_RANGES(X) \
+	X(RT, 31, 52) X(RT, 142, 145) X(RT, 160, 163) X(RT, 215, 236) X(RT, 243, 246) \
+	X(RT, 249, 250) X(RT, 482, 485) X(RT, 509, 512) X(DRV, 43, 82) X(DRV, 216, 227) \
+	X(DRV, 232, 234) X(DRV, 248, 254) X(DRV, 276, 293) X(DRV, 305, 306) \
+	X(DRV, 318, 321) X(DRV, 397, 416) X(DRV, 418, 433) X(DRV, 776, 779) \
+	X(DRV, 796, 799)
 /* Allocations and releases of device and pinned memory: cudaMalloc*, cudaFree*, cuMemAlloc* ... */
-#define CUPTI_ABI_ALLOCATION_RANGES(X)                                                \
-	X(RT, 20, 27)                                                                 \
-	X(RT, 140, 141)                                                               \
-	X(RT, 192, 192)                                                               \
-	X(RT, 194, 194)                                                               \
-	X(RT, 206, 206) X(RT, 373, 376) X(RT, 391, 392) X(DRV, 29, 34) X(DRV, 37, 39) \
-		X(DRV, 215, 215) X(DRV, 243, 245) X(DRV, 271, 271) X(DRV, 294, 294)   \
-			X(DRV, 371, 371) X(DRV, 598, 601) X(DRV, 611, 612)
+#define CUPTI_ABI_ALLOCATION_RANGES(X) \
+	X(RT, 20, 27) X(RT, 140, 141) X(RT, 192, 192) X(RT, 194, 194) X(RT, 206, 206) \
+	X(RT, 373, 376) X(RT, 391, 392) X(DRV, 29, 34) X(DRV, 37, 39) X(DRV, 215, 215) \
+	X(DRV, 243, 245) X(DRV, 271, 271) X(DRV, 294, 294) X(DRV, 371, 371) \
+	X(DRV, 598, 601) X(DRV, 611, 612)
 /* Functions that make nodes of graphs: cudaGraphAdd*Node, cuGraphAdd*Node. */
-#define CUPTI_ABI_GRAPH_NODE_RANGES(X)                                                          \
-	X(RT, 289, 290)                                                                         \
-	X(RT, 293, 293)                                                                         \
-	X(RT, 296, 296)                                                                         \
-	X(RT, 298, 298)                                                                         \
-	X(RT, 300, 300) X(RT, 350, 352) X(RT, 362, 362) X(RT, 365, 365) X(RT, 397, 397)         \
-		X(RT, 400, 400) X(RT, 419, 419) X(RT, 421, 421) X(RT, 445, 445) X(RT, 460, 460) \
-			X(DRV, 502, 502) X(DRV, 504, 504) X(DRV, 506, 506) X(DRV, 525, 526)     \
-				X(DRV, 530, 530) X(DRV, 589, 590) X(DRV, 618, 618)              \
-					X(DRV, 621, 621) X(DRV, 638, 639) X(DRV, 669, 669)      \
-						X(DRV, 689, 689) X(DRV, 712, 712) X(DRV, 723, 723)
+#define CUPTI_ABI_GRAPH_NODE_RANGES(X) \
+	X(RT, 289, 290) X(RT, 293, 293) X(RT, 296, 296) X(RT, 298, 298) X(RT, 300, 300) \
+	X(RT, 350, 352) X(RT, 362, 362) X(RT, 365, 365) X(RT, 397, 397) X(RT, 400, 400) \
+	X(RT, 419, 419) X(RT, 421, 421) X(RT, 445, 445) X(RT, 460, 460) \
+	X(DRV, 502, 502) X(DRV, 504, 504) X(DRV, 506, 506) X(DRV, 525, 526) \
+	X(DRV, 530, 530) X(DRV, 589, 590) X(DRV, 618, 618) X(DRV, 621, 621) \
+	X(DRV, 638, 639) X(DRV, 669, 669) X(DRV, 689, 689) X(DRV, 712, 712) \
+	X(DRV, 723, 723)
+/* clang-format on */
 
 /* Every activity record starts with its kind. */
 struct cupti_abi_activity {

@@ -237,3 +237,12 @@ uint32_t frame_memo_follow(const struct frame_memo *memo, uint32_t node, uint64_
 		.pc = at->pc, .rsp = memo->high - at->rsp, .rbp_at = memo->high - at->rbp_at};
 	return (uint32_t)(at - memo->nodes);
 }
+
+void frame_memo_read_sps(const struct frame_memo *memo, uint32_t node, uint64_t *sps,
+			 uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		node = memo->nodes[node].next;
+		sps[i] = memo->high - memo->nodes[node].rsp;
+	}
+}

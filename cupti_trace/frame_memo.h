@@ -61,6 +61,13 @@ void frame_memo_set_next(struct frame_memo *memo, uint32_t node, uint32_t next);
 uint32_t frame_memo_follow(const struct frame_memo *memo, uint32_t node, uint64_t *pcs,
 			   uint32_t *count, uint32_t max, struct frame_state *state);
 
+/*
+ * The stack pointers of the `count` states behind `node`, as far as they were just followed. Apart
+ * from that, because few walks want them.
+ */
+void frame_memo_read_sps(const struct frame_memo *memo, uint32_t node, uint64_t *sps,
+			 uint32_t count);
+
 /* The node ends the stack. */
 bool frame_memo_is_outermost(const struct frame_memo *memo, uint32_t node);
 

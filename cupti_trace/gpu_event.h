@@ -31,6 +31,7 @@ enum gpu_event_type {
 	GPU_EVENT_WORK,    /* a GPU did something else than a kernel */
 	GPU_EVENT_NODE,    /* where a graph's node was made */
 	GPU_EVENT_SUM,     /* what CUPTI reported of one stream and kind, in all */
+	GPU_EVENT_NVTX,    /* defines an id of an NVTX range's name */
 	GPU_EVENT_TYPES
 };
 
@@ -102,6 +103,7 @@ struct gpu_event_pycode {
 enum gpu_frame_kind {
 	GPU_FRAME_RETURN = 1, /* `value` is a return address */
 	GPU_FRAME_PYTHON = 2, /* `value` is a pycode id; 0: a Python function that is not known */
+	GPU_FRAME_NVTX = 3,   /* `value` is an nvtx id: a range that was open there */
 };
 
 #define GPU_FRAME_MAX_LINE ((1u << 24) - 1)
@@ -109,6 +111,17 @@ struct gpu_event_frame {
 	uint64_t value;
 	uint32_t kind; /* enum gpu_frame_kind */
 	uint32_t line; /* 0: not known, or not asked for; GPU_FRAME_PYTHON only */
+};
+
+/*
+ * What an NVTX range that stacks refer to is called, by ids from 1.
+ */
+#define GPU_NVTX_MAX_ID (1u << 15)
+struct gpu_event_nvtx {
+	uint32_t id;
+	uint32_t color;     /* ARGB; 0: none was given */
+	const char *domain; /* "" for the default one */
+	const char *name;   /* the range's message */
 };
 
 /*
@@ -255,6 +268,7 @@ struct gpu_event {
 		struct gpu_event_work work;
 		struct gpu_event_node node;
 		struct gpu_event_sum sum;
+		struct gpu_event_nvtx nvtx;
 	};
 };
 

@@ -28,6 +28,7 @@
 #define GPU_WIRE_GRAPHS_ENV "PROFILE_GRAPHS"   /* set: a graph's launch as a whole, not its nodes */
 #define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"       /* path of the named pipe */
 #define GPU_WIRE_VERBOSE_ENV "PROFILE_VERBOSE" /* set: send GPU_NOTICE_VERBOSE */
+#define GPU_WIRE_NVTX_ENV "PROFILE_NVTX"       /* set: NVTX ranges are frames of launch stacks */
 
 /* The profiler writes one byte into "<directory of the pipe>/ack.<pid>" to answer `wants_ack`. */
 #define GPU_WIRE_ACK_PREFIX "ack."
@@ -46,7 +47,7 @@
 #define GPU_WIRE_TYPE_NAMES                                                                \
 	{                                                                                  \
 		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k", \
-			"drops", "notice", "bye", "m", "node", "sum"                       \
+			"drops", "notice", "bye", "m", "node", "sum", "nvtx"               \
 	}
 
 /*

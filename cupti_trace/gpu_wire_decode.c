@@ -235,11 +235,17 @@ static uint64_t get_hex(struct reader *r, const char *key)
 	return value;
 }
 
-/* "7f0012ab" or "p12" or "p3:42" */
+/* "7f0012ab" or "p12" or "p3:42" or "n2" */
 static struct gpu_event_frame take_frame(struct reader *r, const char **at)
 {
 	struct gpu_event_frame frame = {.kind = GPU_FRAME_RETURN};
 
+	if (**at == 'n') {
+		(*at)++;
+		frame.kind = GPU_FRAME_NVTX;
+		frame.value = take_digits(r, at, 10, GPU_NVTX_MAX_ID - 1);
+		return frame;
+	}
 	if (**at != 'p') {
 		frame.value = take_digits(r, at, 16, UINT64_MAX);
 		return frame;
@@ -332,6 +338,16 @@ static void get_pycode(struct reader *r, struct gpu_event_pycode *e)
 		r->bad = true;
 }
 
+static void get_nvtx(struct reader *r, struct gpu_event_nvtx *e)
+{
+	e->id = get_u32(r, "i");
+	e->domain = get_string(r, "d");
+	e->name = get_string(r, "n");
+	e->color = get_u32_or_0(r, "color");
+	if (e->id == 0 || e->id >= GPU_NVTX_MAX_ID)
+		r->bad = true;
+}
+
 static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struct gpu_event *e)
 {
 	switch (e->type) {
@@ -392,6 +408,9 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 		break;
 	case GPU_EVENT_SUM:
 		get_sum(r, &e->sum);
+		break;
+	case GPU_EVENT_NVTX:
+		get_nvtx(r, &e->nvtx);
 		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:

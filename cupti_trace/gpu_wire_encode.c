@@ -170,7 +170,7 @@ static void put_hex(struct line *l, const char *key, uint64_t value)
 	put_bytes(l, "\"", 1);
 }
 
-/* "7f0012ab,p12,p3:42,401000" */
+/* "7f0012ab,p12,n2,p3:42,401000" */
 static void put_frames(struct line *l, const char *key, const struct gpu_event_frame *frames,
 		       uint32_t n)
 {
@@ -179,6 +179,11 @@ static void put_frames(struct line *l, const char *key, const struct gpu_event_f
 	for (uint32_t i = 0; i < n && i < GPU_STACK_MAX_FRAMES; i++) {
 		if (i)
 			put_bytes(l, ",", 1);
+		if (frames[i].kind == GPU_FRAME_NVTX) {
+			put_bytes(l, "n", 1);
+			put_u64(l, frames[i].value < GPU_NVTX_MAX_ID ? frames[i].value : 0);
+			continue;
+		}
 		if (frames[i].kind != GPU_FRAME_PYTHON) {
 			put_digits(l, frames[i].value);
 			continue;
@@ -293,6 +298,15 @@ static void put_drops(struct line *l, const struct gpu_event_drops *e)
 	put_uint(l, "unknown", e->unknown);
 }
 
+static void put_nvtx(struct line *l, const struct gpu_event_nvtx *e)
+{
+	put_uint(l, "i", e->id);
+	put_string(l, "d", e->domain, 1200);
+	put_string(l, "n", e->name, 2400);
+	if (e->color)
+		put_uint(l, "color", e->color);
+}
+
 static void put_fields(struct line *l, const struct gpu_event *e)
 {
 	switch (e->type) {
@@ -350,6 +364,9 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		break;
 	case GPU_EVENT_SUM:
 		put_sum(l, &e->sum);
+		break;
+	case GPU_EVENT_NVTX:
+		put_nvtx(l, &e->nvtx);
 		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/code_map.h"
+#include "cupti_trace/nvtx.h"
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/unwind.h"
 
@@ -133,6 +134,7 @@ static const struct code_map_entry *find_code(struct sink *sink, uint64_t pc)
 struct captured {
 	struct unwind_stack native;
 	struct python_stack python;
+	struct nvtx_ranges ranges;
 };
 
 static void send_stack(struct sink *sink, uint32_t id, const char *function,
@@ -141,6 +143,7 @@ static void send_stack(struct sink *sink, uint32_t id, const char *function,
 	const uint64_t *pcs = stack->native.pcs;
 	uint32_t first = 0, count = stack->native.count;
 	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
+	struct python_merged origins[GPU_STACK_MAX_FRAMES];
 	struct gpu_event event = {.type = GPU_EVENT_STACK};
 	bool is_cut;
 
@@ -151,7 +154,10 @@ static void send_stack(struct sink *sink, uint32_t id, const char *function,
 	}
 	event.stack.count =
 		python_stack_merge(sink, pcs + first, count - first, stack->native.is_whole,
-				   &stack->python, frames, GPU_STACK_MAX_FRAMES, &is_cut);
+				   &stack->python, frames, origins, GPU_STACK_MAX_FRAMES, &is_cut);
+	if (stack->ranges.count > 0)
+		event.stack.count = nvtx_insert(sink, &stack->ranges, first, origins, frames,
+						event.stack.count, &is_cut);
 	for (uint32_t i = 0; i < event.stack.count; i++)
 		if (frames[i].kind == GPU_FRAME_RETURN)
 			find_code(sink, frames[i].value - 1);
@@ -204,6 +210,8 @@ static uint64_t hash_stack(const char *function, const struct captured *stack)
 	if (i < count)
 		h = fold(h ^ pcs[i], 0xe7037ed1a0b428dbu);
 	h = python_stack_hash(h, &stack->python);
+	if (stack->ranges.count > 0)
+		h = nvtx_hash(h, &stack->ranges);
 	return h ? h : 1;
 }
 
@@ -218,6 +226,21 @@ static struct known_stack *thread_slot(uint64_t hash)
 	return &set[hash >> 32 & 3];
 }
 
+/*
+ * The same with the NVTX ranges that are open, which are placed by stack pointers. A function of
+ * its own, so that other launches do not pay for its stack.
+ */
+static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, struct captured *stack)
+{
+	uint64_t sps[UNWIND_MAX_FRAMES];
+
+	unwind_own_stack_with_sps(&stack->native, sps, UNWIND_MAX_FRAMES);
+	if (stack->native.count == 0)
+		return;
+	python_stack_read(sink, &stack->python);
+	nvtx_read(&stack->native, sps, &stack->python, &stack->ranges);
+}
+
 uint32_t launch_stack_capture(struct sink *sink, const char *function)
 {
 	uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
@@ -225,10 +248,15 @@ uint32_t launch_stack_capture(struct sink *sink, const char *function)
 	struct known_stack *slot;
 	uint64_t hash;
 
-	unwind_own_stack(&stack.native);
+	stack.ranges.count = 0;
+	if (nvtx_has_open()) {
+		capture_with_ranges(sink, &stack);
+	} else {
+		unwind_own_stack(&stack.native);
+		python_stack_read(sink, &stack.python);
+	}
 	if (stack.native.count == 0)
 		return 0;
-	python_stack_read(sink, &stack.python);
 	hash = hash_stack(function, &stack);
 	if (thread_cache.generation != now) {
 		memset(&thread_cache, 0, sizeof(thread_cache));

@@ -7,7 +7,8 @@
  * thread answers nearly always; behind it is one table of the process. The frames of CUPTI, the
  * driver, a shared libcudart and this library are left out: the first address is one in the
  * program, or, where libcudart is linked statically, inside it; the profiler drops those by name.
- * Python frames stand where the interpreter evaluates them: see python_stack.h.
+ * Python frames stand where the interpreter evaluates them: see python_stack.h. NVTX ranges that
+ * are open stand inside the functions that opened them: see nvtx.h.
  *
  * When code is unmapped, other code may come to lie at the same addresses: all ids are forgotten
  * then, and stacks are sent anew.

@@ -11,7 +11,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "cupti_trace/loaded_python.h"
-#include "symbolize/python_merge.h"
 
 #define LIBRARY_PATH_MAX 4096
 #define MERGED_MAX (UNWIND_MAX_FRAMES + PYTHON_FRAMES_MAX)
@@ -39,6 +38,8 @@ static struct {
 	struct python_loop loop;
 	void *(*this_thread)(void); /* PyGILState_GetThisThreadState */
 	int (*is_finalizing)(void); /* Py_IsFinalizing */
+	char untold[200];           /* what could not be told for want of a sink */
+	_Atomic bool has_untold;
 } python = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Code objects whose names were sent; the caller of python_stack_merge locks. */
@@ -116,16 +117,23 @@ static uint32_t find_version(void *handle)
 	return function ? parse_version(function()) : 0;
 }
 
-/* "Python 3.15.0 <what>" */
+static void tell_untold(struct sink *sink)
+{
+	struct gpu_event event = {
+		.type = GPU_EVENT_NOTICE,
+		.notice = {.code = GPU_NOTICE_NO_PYTHON, .detail = python.untold}};
+
+	if (sink && atomic_exchange(&python.has_untold, false))
+		sink_put(sink, &event);
+}
+
+/* "Python 3.15.0 <what>"; once a process */
 static void tell(struct sink *sink, uint32_t hex, const char *what)
 {
-	char detail[200];
-	struct gpu_event event = {.type = GPU_EVENT_NOTICE,
-				  .notice = {.code = GPU_NOTICE_NO_PYTHON, .detail = detail}};
-
-	snprintf(detail, sizeof(detail), "Python %u.%u.%u %s", hex >> 24, hex >> 16 & 0xff,
-		 hex >> 8 & 0xff, what);
-	sink_put(sink, &event);
+	snprintf(python.untold, sizeof(python.untold), "Python %u.%u.%u %s", hex >> 24,
+		 hex >> 16 & 0xff, hex >> 8 & 0xff, what);
+	atomic_store(&python.has_untold, true);
+	tell_untold(sink);
 }
 
 static enum python_state inspect(struct sink *sink, void *handle)
@@ -164,6 +172,7 @@ void python_stack_look(struct sink *sink)
 		if (handle)
 			atomic_store(&python.state, inspect(sink, handle));
 	}
+	tell_untold(sink);
 	pthread_mutex_unlock(&python.lock);
 }
 
@@ -320,7 +329,7 @@ static enum python_native kind_of(uint64_t pc)
 
 uint32_t python_stack_merge(struct sink *sink, const uint64_t *pcs, uint32_t count, bool is_whole,
 			    const struct python_stack *stack, struct gpu_event_frame *out,
-			    uint32_t max, bool *is_cut)
+			    struct python_merged *origins, uint32_t max, bool *is_cut)
 {
 	struct python_merged merged[MERGED_MAX];
 	uint8_t kinds[UNWIND_MAX_FRAMES];
@@ -339,6 +348,8 @@ uint32_t python_stack_merge(struct sink *sink, const uint64_t *pcs, uint32_t cou
 	for (uint32_t i = 0; i < n; i++) {
 		const struct python_frame *f = &stack->frames[merged[i].index];
 
+		if (origins)
+			origins[i] = merged[i];
 		if (!merged[i].is_python) {
 			out[i] = (struct gpu_event_frame){.value = pcs[merged[i].index],
 							  .kind = GPU_FRAME_RETURN};

@@ -20,6 +20,7 @@
 #include "cupti_trace/sink.h"
 #include "cupti_trace/unwind.h"
 #include "symbolize/python_frames.h"
+#include "symbolize/python_merge.h"
 
 struct python_stack_options {
 	bool lines;        /* frames with line numbers */
@@ -29,7 +30,11 @@ struct python_stack_options {
 /* Once, before anything else. */
 void python_stack_init(const struct python_stack_options *options);
 
-/* Looks for an interpreter, unless there is one already; to be called when code was mapped. */
+/*
+ * Looks for an interpreter, unless there is one already; to be called when code was mapped. `sink`
+ * may be NULL here and in python_stack_read, before there is one: what is to be told is told at the
+ * next look that has one.
+ */
 void python_stack_look(struct sink *sink);
 
 /* The calling thread's Python frames now; false if there are none. A few ns a frame. */
@@ -40,11 +45,11 @@ uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack);
 
 /*
  * The frames of one stack, native and Python, innermost first, at most `max`; sends the names of
- * code that was not sent yet. `python` may be empty. *is_cut: there were more. Not thread-safe: the
- * caller locks.
+ * code that was not sent yet. `python` may be empty. *is_cut: there were more. Where each frame
+ * came from is in origins[], unless that is NULL. Not thread-safe: the caller locks.
  */
 uint32_t python_stack_merge(struct sink *sink, const uint64_t *pcs, uint32_t count, bool is_whole,
 			    const struct python_stack *python, struct gpu_event_frame *out,
-			    uint32_t max, bool *is_cut);
+			    struct python_merged *origins, uint32_t max, bool *is_cut);
 
 #endif

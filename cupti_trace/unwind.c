@@ -301,6 +301,8 @@ struct walk {
 	struct cfi_registers registers; /* of the frame being left; see `exact` */
 	uint64_t rbp_at;                /* where rbp's value was read; 0: not from the stack */
 	bool exact;                     /* registers other than rsp, rbp, pc are right too */
+	uint32_t max;                   /* frames wanted */
+	uint64_t *sps;                  /* their stack pointers; NULL: not wanted */
 };
 
 /* What a packed row says of offsets. */
@@ -405,7 +407,7 @@ static uint32_t recall(struct walk *w, uint32_t from, struct unwind_stack *stack
 	struct frame_state state = {.pc = w->registers.value[CFI_PC],
 				    .rsp = w->registers.value[CFI_RSP],
 				    .rbp_at = w->rbp_at};
-	uint32_t node;
+	uint32_t node, first, count;
 
 	if (!w->memo || w->interrupted || state.rbp_at == 0)
 		return 0;
@@ -414,8 +416,11 @@ static uint32_t recall(struct walk *w, uint32_t from, struct unwind_stack *stack
 		frame_memo_set_next(w->memo, from, node);
 	if (!node)
 		return 0;
-	node = frame_memo_follow(w->memo, node, stack->pcs, &stack->count, UNWIND_MAX_FRAMES,
-				 &state);
+	count = stack->count;
+	first = node;
+	node = frame_memo_follow(w->memo, node, stack->pcs, &stack->count, w->max, &state);
+	if (w->sps)
+		frame_memo_read_sps(w->memo, first, w->sps + count, stack->count - count);
 	arrive(w, &state);
 	return node;
 }
@@ -453,13 +458,15 @@ static void walk(struct walk *w, struct unwind_stack *stack)
 {
 	uint32_t node = 0;
 
-	while (stack->count < UNWIND_MAX_FRAMES) {
+	while (stack->count < w->max) {
 		uint64_t pc = w->registers.value[CFI_PC], at, row;
 
 		if (pc == 0) {
 			stack->is_whole = true; /* clone's and makecontext's stacks end in a zero */
 			return;
 		}
+		if (w->sps)
+			w->sps[stack->count] = w->registers.value[CFI_RSP];
 		stack->pcs[stack->count++] = pc;
 		node = recall(w, node, stack);
 		if (node && frame_memo_is_outermost(w->memo, node)) {
@@ -485,10 +492,12 @@ static void walk(struct walk *w, struct unwind_stack *stack)
 /* The memo is not made for a launch from a handler of a signal that came inside a walk. */
 static __thread bool walking;
 
-__attribute__((noinline)) void unwind_own_stack(struct unwind_stack *stack)
+/* `rbp` is the frame of the function that is called from outside. */
+static inline __attribute__((always_inline)) void walk_own(uint64_t rbp, struct unwind_stack *stack,
+							   uint64_t *sps, uint32_t max)
 {
-	struct walk w = {.exact = false};
-	uint64_t rbp = (uint64_t)(uintptr_t)__builtin_frame_address(0), *value;
+	struct walk w = {.exact = false, .sps = sps, .max = max};
+	uint64_t *value;
 	bool nested = walking;
 
 	stack->count = 0;
@@ -514,4 +523,15 @@ __attribute__((noinline)) void unwind_own_stack(struct unwind_stack *stack)
 		walk(&w, stack);
 	}
 	walking = nested;
+}
+
+__attribute__((noinline)) void unwind_own_stack(struct unwind_stack *stack)
+{
+	walk_own((uint64_t)(uintptr_t)__builtin_frame_address(0), stack, NULL, UNWIND_MAX_FRAMES);
+}
+
+__attribute__((noinline)) void unwind_own_stack_with_sps(struct unwind_stack *stack, uint64_t *sps,
+							 uint32_t max)
+{
+	walk_own((uint64_t)(uintptr_t)__builtin_frame_address(0), stack, sps, max);
 }

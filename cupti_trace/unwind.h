@@ -28,6 +28,12 @@ struct unwind_stack {
 /* Walks from the caller of the function that calls this. */
 void unwind_own_stack(struct unwind_stack *stack);
 
+/*
+ * The same, `max` frames at most (UNWIND_MAX_FRAMES is the limit), with each frame's stack pointer
+ * in sps[]: what it is when the call that goes on there has returned.
+ */
+void unwind_own_stack_with_sps(struct unwind_stack *stack, uint64_t *sps, uint32_t max);
+
 /* The call-frame information of the loaded code at `pc`. */
 struct cfi_table;
 bool unwind_find_table(uint64_t pc, struct cfi_table *table);

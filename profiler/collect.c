@@ -384,6 +384,27 @@ static const char *python_text(struct collect *c, uint32_t pid, const struct gpu
 	return interned;
 }
 
+/* "nvtx:message", "nvtx:domain:message" */
+static int take_nvtx(struct collect *c, uint32_t pid, const struct gpu_event_nvtx *e)
+{
+	const char *interned;
+	char *text = NULL;
+	int n = asprintf(&text, "nvtx:%s%s%s", e->domain, e->domain[0] ? ":" : "", e->name);
+
+	if (n < 0)
+		return -ENOMEM;
+	interned = intern_string(&c->strings, text);
+	free(text);
+	return interned ? wire_stacks_set_nvtx(&c->wire_stacks, pid, e->id, interned) : -ENOMEM;
+}
+
+static const char *nvtx_text(const struct collect *c, uint32_t pid, uint64_t id)
+{
+	const char *text = wire_stacks_get_nvtx(&c->wire_stacks, pid, (uint32_t)id);
+
+	return text ? text : "nvtx:[unknown]";
+}
+
 /* A stack taken in the process: the launch function, then its callers. */
 static int take_wire_stack(struct collect *c, uint32_t pid, const struct gpu_event_stack *e)
 {
@@ -405,6 +426,8 @@ static int take_wire_stack(struct collect *c, uint32_t pid, const struct gpu_eve
 			if (!text)
 				return -ENOMEM;
 			push_text(&b, text);
+		} else if (frame->kind == GPU_FRAME_NVTX) {
+			push_text(&b, nvtx_text(c, pid, frame->value));
 		} else {
 			push_code(&b, locate_wire(c, pid, frame->value), true);
 		}
@@ -542,6 +565,8 @@ static int take_gpu_event(struct collect *c, uint32_t pid, const struct gpu_even
 		return take_code(c, pid, &event->code);
 	case GPU_EVENT_PYCODE:
 		return take_pycode(c, pid, &event->pycode);
+	case GPU_EVENT_NVTX:
+		return take_nvtx(c, pid, &event->nvtx);
 	case GPU_EVENT_STACK:
 		return take_wire_stack(c, pid, &event->stack);
 	case GPU_EVENT_LAUNCH:

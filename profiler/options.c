@@ -33,6 +33,7 @@ static const char help[] =
 	"                      or auto (default: inprocess)\n"
 	"  --python-lines      Python frames with line numbers\n"
 	"  --native-python     keep the Python interpreter's own C frames\n"
+	"  --nvtx              NVTX ranges as frames of launch stacks\n"
 	"  --record PREFIX     keep the raw input in PREFIX.pipe and PREFIX.events, for bug "
 	"reports\n"
 	"  -v                  say more        -q  say nothing but errors\n"
@@ -60,6 +61,7 @@ enum {
 	OPT_GRAPH,
 	OPT_STRICT,
 	OPT_BY,
+	OPT_NVTX,
 	OPT_VERSION
 };
 
@@ -81,6 +83,7 @@ static const struct option long_options[] = {
 	{"graph", required_argument, NULL, OPT_GRAPH},
 	{"strict", no_argument, NULL, OPT_STRICT},
 	{"by", required_argument, NULL, OPT_BY},
+	{"nvtx", no_argument, NULL, OPT_NVTX},
 	{"version", no_argument, NULL, OPT_VERSION},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -173,6 +176,16 @@ static void choose_launch_stacks(struct options *o)
 								     : LAUNCH_STACKS_INPROCESS;
 }
 
+/* Ranges are known to the library in the program, which puts them into the stacks it takes. */
+static bool check_nvtx(const struct options *o)
+{
+	if (!o->nvtx || (o->mode != MODE_CPU_ONLY && o->launch_stacks == LAUNCH_STACKS_INPROCESS))
+		return true;
+	fprintf(stderr, "profile: --nvtx needs launch stacks that are taken in the process: not "
+			"with -cpu-only, -launch-stacks uprobe, -cupti-lib or -cuda-lib\n");
+	return false;
+}
+
 static bool set_frequency(struct options *o, const char *text)
 {
 	if (parse_u32(text, 1, OPTIONS_MAX_FREQUENCY, &o->frequency_hz))
@@ -229,6 +242,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_NATIVE_PYTHON:
 		o->native_python = true;
 		return true;
+	case OPT_NVTX:
+		o->nvtx = true;
+		return true;
 	case OPT_LAUNCH_STACKS:
 		return set_launch_stacks(o, argument);
 	case OPT_RECORD:
@@ -282,6 +298,8 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		goto wrong;
 	}
 	choose_launch_stacks(options);
+	if (!check_nvtx(options))
+		goto wrong;
 	options->command = argv + optind;
 	return OPTIONS_RUN;
 wrong:

@@ -12,6 +12,8 @@
 #include "profiler/session.h"
 #include "profiler/session_state.h"
 
+#define NVTX_PATH_ENV "NVTX_INJECTION64_PATH"
+
 static int watch(struct session *s, int fd, uint32_t what)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u32 = what};
@@ -220,10 +222,22 @@ static int open_recording(struct session *s)
 	return 0;
 }
 
+/* A tool that the user has chosen for NVTX himself stays: there can be one. */
+static bool takes_nvtx(const struct session *s)
+{
+	const char *chosen = getenv(NVTX_PATH_ENV);
+
+	if (s->options->nvtx && chosen)
+		log_warn(s->log,
+			 NVTX_PATH_ENV " is set to %s and stays: no NVTX ranges in this profile",
+			 chosen);
+	return s->options->nvtx && !chosen;
+}
+
 static int start_target(struct session *s)
 {
-	char injection[PATH_MAX + 64], pipe[PAYLOAD_PATH_MAX + 64];
-	const char *environment[9] = {NULL};
+	char injection[PATH_MAX + 64], pipe[PAYLOAD_PATH_MAX + 64], nvtx[PATH_MAX + 64];
+	const char *environment[12] = {NULL};
 	uint32_t n = 0;
 	struct target_options options = {
 		.command = s->options->command,
@@ -255,6 +269,11 @@ static int start_target(struct session *s)
 			environment[n++] = GPU_WIRE_KERNELS_ONLY_ENV "=1";
 		if (s->options->whole_graphs)
 			environment[n++] = GPU_WIRE_GRAPHS_ENV "=1";
+		if (takes_nvtx(s)) {
+			snprintf(nvtx, sizeof(nvtx), NVTX_PATH_ENV "=%s", library);
+			environment[n++] = nvtx;
+			environment[n++] = GPU_WIRE_NVTX_ENV "=1";
+		}
 		if (s->options->level == LOG_VERBOSE)
 			environment[n++] = GPU_WIRE_VERBOSE_ENV "=1";
 	}

@@ -14,6 +14,8 @@ struct wire_process {
 	uint32_t code_count, code_capacity;
 	struct wire_python *pythons; /* by id; without a name where none was sent */
 	uint32_t python_count;
+	const char **ranges; /* NVTX's, by id; NULL where none was sent */
+	uint32_t range_count;
 };
 
 static void forget(struct wire_process *p)
@@ -23,6 +25,7 @@ static void forget(struct wire_process *p)
 	free(p->code);
 	free(p->stacks);
 	free(p->pythons);
+	free(p->ranges);
 	*p = (struct wire_process){.pid = p->pid};
 }
 
@@ -137,6 +140,36 @@ const struct wire_python *wire_stacks_get_python(const struct wire_stacks *w, ui
 	const struct wire_process *p = find(w, pid);
 
 	return p && id < p->python_count && p->pythons[id].name ? &p->pythons[id] : NULL;
+}
+
+int wire_stacks_set_nvtx(struct wire_stacks *w, uint32_t pid, uint32_t id, const char *text)
+{
+	struct wire_process *p;
+
+	if (id == 0 || id >= GPU_NVTX_MAX_ID)
+		return -ERANGE;
+	p = find_or_add(w, pid);
+	if (!p)
+		return -ENOMEM;
+	if (id >= p->range_count) {
+		uint32_t count = id < 128 ? 256 : id * 2;
+		const char **ranges = realloc(p->ranges, count * sizeof(*ranges));
+
+		if (!ranges)
+			return -ENOMEM;
+		memset(ranges + p->range_count, 0, (count - p->range_count) * sizeof(*ranges));
+		p->ranges = ranges;
+		p->range_count = count;
+	}
+	p->ranges[id] = text;
+	return 0;
+}
+
+const char *wire_stacks_get_nvtx(const struct wire_stacks *w, uint32_t pid, uint32_t id)
+{
+	const struct wire_process *p = find(w, pid);
+
+	return p && id < p->range_count ? p->ranges[id] : NULL;
 }
 
 int wire_stacks_set(struct wire_stacks *w, uint32_t pid, uint32_t id, uint32_t stack)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What traced processes have sent of their stacks: where their code lies, their Python functions,
- * and ids of the stack table, both by the ids they gave. A process's later word on an address
- * replaces its earlier one. Ids are small and dense; a process that says hello again starts anew.
+ * What traced processes have sent of their stacks: where their code lies, their Python functions
+ * and NVTX ranges, and ids of the stack table, all by the ids they gave. A process's later word on
+ * an address replaces its earlier one. Ids are small and dense; a process that says hello again
+ * starts anew.
  */
 #ifndef PROFILER_WIRE_STACKS_H
 #define PROFILER_WIRE_STACKS_H
@@ -44,6 +45,12 @@ int wire_stacks_set_python(struct wire_stacks *w, uint32_t pid, uint32_t id,
 /* NULL when that id was not sent. Valid until the next set. */
 const struct wire_python *wire_stacks_get_python(const struct wire_stacks *w, uint32_t pid,
 						 uint32_t id);
+
+/* The frame of an NVTX range, interned by the caller. 0, -ENOMEM, or -ERANGE as above. */
+int wire_stacks_set_nvtx(struct wire_stacks *w, uint32_t pid, uint32_t id, const char *text);
+
+/* NULL when that id was not sent. */
+const char *wire_stacks_get_nvtx(const struct wire_stacks *w, uint32_t pid, uint32_t id);
 
 /* 0, -ENOMEM, or -ERANGE for an id that no sender uses. */
 int wire_stacks_set(struct wire_stacks *w, uint32_t pid, uint32_t id, uint32_t stack);

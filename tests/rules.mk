@@ -80,7 +80,7 @@ $(BENCH_DIR)/naming: tests/bench/naming.c $(BUILD)/libprofiler.a $(BUILD)/libsym
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -ldl
 
-$(BENCH_DIR)/capture: tests/bench/capture.c $(BUILD)/libinject.a
+$(BENCH_DIR)/capture $(BENCH_DIR)/nvtx: $(BENCH_DIR)/%: tests/bench/%.c $(BUILD)/libinject.a
 	$(call msg,BENCH,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ -pthread -ldl
@@ -100,6 +100,6 @@ $(BENCH_DIR)/python_stack: tests/bench/python_stack.c $(BUILD)/libinject.a
 		$(shell $(PYTHON_CONFIG) --ldflags --embed) \
 		-Wl,-rpath,$(shell $(PYTHON_CONFIG) --prefix)/lib -pthread -ldl
 
-bench: all $(addprefix $(BENCH_DIR)/,pipe naming capture deep \
+bench: all $(addprefix $(BENCH_DIR)/,pipe naming capture nvtx deep \
 	$(if $(PYTHON_CONFIG),python_stack)) fake_cuda workloads
 	$(Q)tests/bench/run

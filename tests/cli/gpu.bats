@@ -63,7 +63,7 @@ exact()
 			all_matched "$launches" "$kernels"
 			expect_equal "ns of $program $mode" "$(weight_of out.folded)" "${kernels}000"
 			expect_equal "ns under $function" \
-				"$(weight_of out.folded ";$function;$made[[]GPU_Kernel[]]")" "${kernels}000"
+				"$(weight_of out.folded ";$function;${made}[[]GPU_Kernel[]]")" "${kernels}000"
 		done
 	done <<-'END'
 		kernel 4000 4000 cudaLaunchKernel

@@ -22,7 +22,7 @@ FAKE_CUDA_CFLAGS := -std=gnu11 -O1 -g -fPIC -fvisibility=hidden -pthread \
 FAKE_CUDA_LDFLAGS := -shared -pthread -Wl,-z,nodelete -Wl,-z,defs -Wl,-s
 
 FAKE_CUDA_LIBS := $(addprefix $(FAKE_CUDA_DIR)/,libcuda.so.1 libcupti.so.13 libcudart.so.13 \
-	libcudart.so libcudart_static.a libprinter.so)
+	libcudart.so libcudart_static.a libprinter.so libnvToolsExt.so.1)
 
 .PHONY: fake_cuda
 fake_cuda: $(FAKE_CUDA_LIBS)
@@ -48,6 +48,10 @@ $(FAKE_CUDA_DIR)/libcupti.so.13: $(FAKE_CUDA_CUPTI_OBJS:%=$(FAKE_CUDA_DIR)/%.o)
 $(FAKE_CUDA_DIR)/libprinter.so: $(FAKE_CUDA_DIR)/printer.o
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(FAKE_CUDA_LDFLAGS) -o $@ $^ -ldl
+
+$(FAKE_CUDA_DIR)/libnvToolsExt.so.1: $(FAKE_CUDA_DIR)/nvtx.o
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(FAKE_CUDA_LDFLAGS) -Wl,-soname,$(@F) -o $@ $^ -ldl
 
 $(FAKE_CUDA_DIR)/libcudart.so.13: $(FAKE_CUDA_RUNTIME_OBJS:%=$(FAKE_CUDA_DIR)/%.o) \
 		$(FAKE_CUDA_SRC)/cudart.map

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Python functions that a process sends with its launch stacks: from events to the names of a tree.
- */
+/* Python functions and NVTX ranges that a process sends with its launch stacks: from events to the
+ * names of a tree. */
 #include "unit.h"
 #include "profiler/collect.h"
 #include "profiler/resolve.h"
@@ -78,6 +78,7 @@ static const char *path_of(struct collect *c)
 }
 
 #define PYTHON(id, line) ((struct gpu_event_frame){id, GPU_FRAME_PYTHON, line})
+#define NVTX(id) ((struct gpu_event_frame){id, GPU_FRAME_NVTX, 0})
 #define NATIVE(address) ((struct gpu_event_frame){address, GPU_FRAME_RETURN, 0})
 
 static void functions_have_names_and_files(void **state)
@@ -136,6 +137,22 @@ static void a_hello_forgets_functions(void **state)
 	assert_string_equal(path_of(&c), "new (new.py)|[Python]|cuLaunchKernel|[GPU_Kernel]kernel");
 }
 
+static void ranges_have_domains_and_names(void **state)
+{
+	struct gpu_event_frame frames[] = {NVTX(3), NVTX(2), NATIVE(0x1234), NVTX(1)};
+	struct gpu_event one = {.type = GPU_EVENT_NVTX, .nvtx = {1, 0, "", "step 1"}};
+	struct gpu_event two = {.type = GPU_EVENT_NVTX, .nvtx = {2, 0, "train", "a\nb"}};
+	struct collect c;
+
+	(void)state;
+	begin(&c);
+	collect_gpu_event(&c, PID, &one, NULL);
+	collect_gpu_event(&c, PID, &two, NULL);
+	send_launch(&c, 1, frames, 4);
+	assert_string_equal(path_of(&c), "nvtx:step 1|[unknown]|nvtx:train:a?b|nvtx:[unknown]|"
+					 "cuLaunchKernel|[GPU_Kernel]kernel");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +160,7 @@ int main(void)
 		cmocka_unit_test(hostile_names_are_harmless),
 		cmocka_unit_test(what_was_not_sent_is_unknown),
 		cmocka_unit_test(a_hello_forgets_functions),
+		cmocka_unit_test(ranges_have_domains_and_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

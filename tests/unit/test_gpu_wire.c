@@ -70,6 +70,12 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_same_string(a->pycode.path, b->pycode.path);
 		assert_int_equal(a->pycode.first_line, b->pycode.first_line);
 		break;
+	case GPU_EVENT_NVTX:
+		assert_int_equal(a->nvtx.id, b->nvtx.id);
+		assert_int_equal(a->nvtx.color, b->nvtx.color);
+		assert_same_string(a->nvtx.domain, b->nvtx.domain);
+		assert_same_string(a->nvtx.name, b->nvtx.name);
+		break;
 	case GPU_EVENT_LAUNCH:
 		assert_int_equal(a->launch.time_ns, b->launch.time_ns);
 		assert_int_equal(a->launch.tid, b->launch.tid);
@@ -262,6 +268,9 @@ static struct gpu_event_frame random_frame(struct prng *p)
 	if (prng_chance(p, 50))
 		return (struct gpu_event_frame){.value = prng_bits(p, 64),
 						.kind = GPU_FRAME_RETURN};
+	if (prng_chance(p, 20))
+		return (struct gpu_event_frame){.value = prng_below(p, GPU_NVTX_MAX_ID),
+						.kind = GPU_FRAME_NVTX};
 	return (struct gpu_event_frame){
 		.value = prng_below(p, GPU_PYCODE_MAX_ID),
 		.kind = GPU_FRAME_PYTHON,
@@ -375,6 +384,14 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 						prng_bits(p, EXACT_BITS),
 						prng_bits(p, 64),
 						prng_bits(p, 64)};
+		break;
+	case GPU_EVENT_NVTX:
+		e->nvtx = (struct gpu_event_nvtx){
+			.id = 1 + (uint32_t)prng_below(p, GPU_NVTX_MAX_ID - 1),
+			.color = u32(p),
+			.domain = random_string(p, r->strings[0], sizeof(r->strings[0])),
+			.name = random_string(p, r->strings[1], sizeof(r->strings[1])),
+		};
 		break;
 	case GPU_EVENT_KERNEL:
 		random_kernel(p, &e->kernel);
@@ -882,6 +899,26 @@ static void the_longest_python_function_fits_a_line(void **state)
 			 -EBADMSG);
 }
 
+static void the_longest_nvtx_name_fits_a_line(void **state)
+{
+	static char text[3000];
+	struct gpu_event event = {.type = GPU_EVENT_NVTX,
+				  .nvtx = {GPU_NVTX_MAX_ID - 1, UINT32_MAX, text, text}};
+	char line[GPU_WIRE_LINE_MAX];
+	struct gpu_event back;
+	int n;
+
+	memset(text, 1, sizeof(text) - 1); /* six bytes each on the wire */
+	n = gpu_wire_encode(&event, line, sizeof(line));
+	assert_in_range(n, 1, GPU_WIRE_LINE_MAX);
+	assert_int_equal(decode(*state, line, (size_t)n - 1, &back), 0);
+	assert_int_equal(decode_text(*state, "{\"t\":\"nvtx\",\"i\":0,\"d\":\"\",\"n\":\"step\"}"),
+			 -EBADMSG);
+	assert_int_equal(
+		decode_text(*state, "{\"t\":\"nvtx\",\"i\":32768,\"d\":\"\",\"n\":\"step\"}"),
+		-EBADMSG);
+}
+
 /* Each byte of good lines replaced by each other: taken or refused, but never a crash. */
 static void damaged_lines_do_no_harm(void **state)
 {
@@ -927,6 +964,7 @@ int main(void)
 		TEST(frames_of_stacks_are_checked),
 		TEST(the_longest_stack_fits_a_line),
 		TEST(the_longest_python_function_fits_a_line),
+		TEST(the_longest_nvtx_name_fits_a_line),
 		TEST(damaged_lines_do_no_harm),
 	};
 

@@ -102,6 +102,8 @@ static void long_options_take_one_dash_or_two(void **state)
 	assert_true(options.python_lines && !options.native_python);
 	assert_run("--native-python", "--python-lines", "app");
 	assert_true(options.python_lines && options.native_python);
+	assert_run("--nvtx", "app");
+	assert_true(options.nvtx);
 	assert_run("--inlines", "app");
 	assert_true(options.inlines);
 	assert_run("-inlines", "app");
@@ -241,6 +243,16 @@ static void modes_exclude_each_other(void **state)
 	assert_int_equal(options.mode, MODE_GPU_ONLY);
 }
 
+static void nvtx_needs_stacks_from_the_process(void **state)
+{
+	(void)state;
+	assert_run("--nvtx", "-gpu-only", "app");
+	assert_run("--nvtx", "-cupti-lib", "/x", "-launch-stacks", "inprocess", "app");
+	assert_wrong("--nvtx", "-cpu-only", "app");
+	assert_wrong("--nvtx", "-launch-stacks", "uprobe", "app");
+	assert_wrong("-cuda-lib", "/x", "--nvtx", "app");
+}
+
 static void libraries_to_probe_are_bounded(void **state)
 {
 	const char *words[2 * OPTIONS_MAX_CUDA_LIBS + 4];
@@ -294,25 +306,11 @@ static void output_of(const char *option, char *text, size_t size)
 static void help_and_version_go_to_stdout(void **state)
 {
 	static const char *const asks[] = {"-h", "--help", "-help", "--version", "-version"};
-	static const char *const told[] = {"-o FILE",
-					   "-gpu-only",
-					   "-cpu-only",
-					   "--freq",
-					   "--unit",
-					   "--raw-names",
-					   "-cupti-lib",
-					   "-cuda-lib",
-					   "--as-root",
-					   "--inlines",
-					   "--python-lines",
-					   "--native-python",
-					   "-v ",
-					   "-q ",
-					   "--version",
-					   "--help",
-					   "125",
-					   "126",
-					   "127"};
+	static const char *const told[] = {
+		"-o FILE",        "-gpu-only",       "-cpu-only", "--freq",    "--unit",
+		"--raw-names",    "-cupti-lib",      "-cuda-lib", "--as-root", "--inlines",
+		"--python-lines", "--native-python", "--nvtx",    "-v ",       "-q ",
+		"--version",      "--help",          "125",       "126",       "127"};
 	char text[8192];
 
 	(void)state;
@@ -339,6 +337,7 @@ int main(void)
 		cmocka_unit_test(bad_numbers),
 		cmocka_unit_test(bad_words),
 		cmocka_unit_test(modes_exclude_each_other),
+		cmocka_unit_test(nvtx_needs_stacks_from_the_process),
 		cmocka_unit_test(libraries_to_probe_are_bounded),
 		cmocka_unit_test(help_and_version_go_to_stdout),
 	};

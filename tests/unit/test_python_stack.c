@@ -98,7 +98,7 @@ static void *called(void *self, void *arguments)
 
 	unwind_own_stack(&native);
 	count = python_stack_merge(&sink, native.pcs, native.count, native.is_whole, &stack, frames,
-				   700, &is_cut);
+				   NULL, 700, &is_cut);
 	MUST(!is_cut);
 	for (uint32_t i = 0; i < count; i++)
 		if (frames[i].kind == GPU_FRAME_PYTHON) {
@@ -195,13 +195,15 @@ static void no_python_is_no_stack(void **state)
 	(void)state;
 	python_stack_look(&sink);
 	assert_false(python_stack_read(&sink, &stack));
-	assert_int_equal(python_stack_merge(&sink, pcs, 3, true, &stack, frames, 3, &is_cut), 3);
+	assert_int_equal(python_stack_merge(&sink, pcs, 3, true, &stack, frames, NULL, 3, &is_cut),
+			 3);
 	assert_false(is_cut);
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_int_equal(frames[i].kind, GPU_FRAME_RETURN);
 		assert_int_equal(frames[i].value, pcs[i]);
 	}
-	assert_int_equal(python_stack_merge(&sink, pcs, 3, true, &stack, frames, 2, &is_cut), 2);
+	assert_int_equal(python_stack_merge(&sink, pcs, 3, true, &stack, frames, NULL, 2, &is_cut),
+			 2);
 	assert_true(is_cut);
 }
 

@@ -24,6 +24,7 @@ WORKLOADS_NVCCFLAGS := -x cu -std=c++17 -O1 -g -arch=sm_90 \
 workloads: $(WORKLOADS_DIR)/no_frame_pointers
 workloads: $(addprefix $(WORKLOADS_DIR)/,$(WORKLOADS_CUDA) $(WORKLOADS_PLAIN) \
 	$(WORKLOADS_STATIC:%=%_static))
+workloads: $(WORKLOADS_DIR)/nvtx_ranges
 workloads_gpu: $(WORKLOADS_CUDA:%=$(WORKLOADS_DIR)/%_gpu)
 
 $(WORKLOADS_DIR)/%.o: $(WORKLOADS_SRC)/%.c $(WORKLOADS_SRC)/rules.mk
@@ -49,6 +50,11 @@ $(WORKLOADS_STATIC:%=$(WORKLOADS_DIR)/%_static): $(WORKLOADS_DIR)/%_static: \
 $(WORKLOADS_PLAIN:%=$(WORKLOADS_DIR)/%): $(WORKLOADS_DIR)/%: $(WORKLOADS_DIR)/%.o
 	$(call msg,LINK,$@)
 	$(Q)$(CXX) -pthread -o $@ $< -ldl
+
+$(WORKLOADS_DIR)/nvtx_ranges: $(WORKLOADS_DIR)/nvtx_ranges.o $(FAKE_CUDA_DIR)/libcudart.so \
+		$(FAKE_CUDA_DIR)/libnvToolsExt.so.1
+	$(call msg,LINK,$@)
+	$(Q)$(CXX) -pthread -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart -l:libnvToolsExt.so.1
 
 $(WORKLOADS_DIR)/no_frame_pointers: $(WORKLOADS_SRC)/no_frame_pointers.cpp $(WORKLOADS_SRC)/burn.h \
 		$(WORKLOADS_SRC)/rules.mk

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/nvtx.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cupti_trace/nvtx_abi.h"
+#include "cupti_trace/nvtx_place.h"
+
+/* The number of a started range: serial number, thread, place in the thread's `started`. */
+#define SLOT_BITS 6
+#define THREAD_BITS 12
+_Static_assert(NVTX_DEPTH_MAX == 1 << SLOT_BITS, "a slot for each range of a thread");
+_Static_assert(NVTX_THREADS_MAX == 1 << THREAD_BITS, "a number for each thread");
+
+struct range {
+	uint32_t name;
+	uint32_t domain;
+	uint64_t started; /* its number; 0: it was pushed */
+	struct nvtx_place place;
+};
+
+struct thread {
+	uint32_t number;
+	uint32_t count;
+	uint32_t started_count; /* of these */
+	uint64_t slots_used;    /* of `started`, a bit each */
+	uint64_t serial;
+	_Atomic uint64_t started[NVTX_DEPTH_MAX]; /* numbers; 0: free, or ended by some thread */
+	uint32_t depth[NVTX_DOMAINS_MAX];         /* pushed and not popped */
+	uint32_t ignored[NVTX_DOMAINS_MAX];       /* the last of these, that are not in the list */
+	struct range ranges[NVTX_DEPTH_MAX];
+};
+
+/* Threads by number. Freed ones are used again and never given back: late ends may look at them. */
+static struct {
+	pthread_mutex_t lock;
+	struct thread *_Atomic threads[NVTX_THREADS_MAX];
+	uint32_t count;
+	uint32_t free[NVTX_THREADS_MAX]; /* numbers of threads that have ended */
+	uint32_t free_count;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_end;
+static bool has_key;
+static _Atomic bool in_use;
+static __thread struct thread *own;
+
+/* ---- threads ---- */
+
+static void at_thread_end(void *data)
+{
+	struct thread *thread = data;
+
+	own = NULL;
+	for (uint32_t i = 0; i < NVTX_DEPTH_MAX; i++)
+		atomic_store(&thread->started[i], 0);
+	pthread_mutex_lock(&table.lock);
+	table.free[table.free_count++] = thread->number;
+	pthread_mutex_unlock(&table.lock);
+}
+
+static void make_key(void)
+{
+	has_key = pthread_key_create(&thread_end, at_thread_end) == 0;
+}
+
+/* Of one that has ended, but for what keeps the numbers of ranges apart. */
+static struct thread *reuse_thread(void)
+{
+	struct thread *thread = table.threads[table.free[--table.free_count]];
+
+	thread->count = 0;
+	thread->started_count = 0;
+	thread->slots_used = 0;
+	memset(thread->depth, 0, sizeof(thread->depth));
+	memset(thread->ignored, 0, sizeof(thread->ignored));
+	return thread;
+}
+
+static struct thread *new_thread(void)
+{
+	struct thread *thread = NULL;
+
+	pthread_mutex_lock(&table.lock);
+	if (table.free_count > 0) {
+		thread = reuse_thread();
+	} else if (table.count < NVTX_THREADS_MAX) {
+		thread = calloc(1, sizeof(*thread));
+		if (thread) {
+			thread->number = table.count;
+			atomic_store(&table.threads[table.count++], thread);
+		}
+	}
+	pthread_mutex_unlock(&table.lock);
+	return thread;
+}
+
+/* The calling thread's; NULL if there is no room for one more. */
+static struct thread *own_thread(void)
+{
+	struct thread *thread = own;
+
+	if (thread)
+		return thread;
+	pthread_once(&once, make_key);
+	thread = has_key ? new_thread() : NULL;
+	if (!thread)
+		return NULL;
+	if (pthread_setspecific(thread_end, thread) != 0) {
+		at_thread_end(thread);
+		return NULL;
+	}
+	own = thread;
+	atomic_store(&in_use, true);
+	return thread;
+}
+
+/* ---- the list ---- */
+
+static void drop(struct thread *thread, uint32_t at)
+{
+	struct range *range = &thread->ranges[at];
+
+	if (range->started) {
+		thread->slots_used &= ~(UINT64_C(1) << range->started % NVTX_DEPTH_MAX);
+		thread->started_count--;
+	}
+	thread->count--;
+	memmove(range, range + 1, (thread->count - at) * sizeof(*range));
+}
+
+/* Drops those that some thread has ended. */
+static void sweep(struct thread *thread)
+{
+	for (uint32_t i = thread->count; i-- > 0 && thread->started_count > 0;) {
+		uint64_t started = thread->ranges[i].started;
+
+		if (started && atomic_load(&thread->started[started % NVTX_DEPTH_MAX]) != started)
+			drop(thread, i);
+	}
+}
+
+static struct range *add(struct thread *thread, uint32_t domain, uint32_t name, uint64_t sp)
+{
+	struct range *range = &thread->ranges[thread->count];
+
+	range->name = name;
+	range->domain = domain;
+	range->started = 0;
+	nvtx_place_take(&range->place, sp);
+	thread->count++;
+	return range;
+}
+
+int nvtx_push(uint32_t domain, uint32_t name, uint64_t sp)
+{
+	struct thread *thread = own_thread();
+
+	if (!thread)
+		return NVTX_ABI_NO_PUSH_POP_TRACKING;
+	if (thread->started_count > 0)
+		sweep(thread);
+	/* what is not in the list is always the last of its domain: pop could not tell otherwise */
+	if (thread->ignored[domain] > 0 || thread->count == NVTX_DEPTH_MAX)
+		thread->ignored[domain]++;
+	else
+		add(thread, domain, name, sp);
+	return (int)thread->depth[domain]++;
+}
+
+int nvtx_pop(uint32_t domain)
+{
+	struct thread *thread = own;
+
+	if (!thread || thread->depth[domain] == 0)
+		return NVTX_ABI_NO_PUSH_POP_TRACKING;
+	if (thread->ignored[domain] > 0) {
+		thread->ignored[domain]--;
+		return (int)--thread->depth[domain];
+	}
+	for (uint32_t i = thread->count; i-- > 0;) {
+		const struct range *range = &thread->ranges[i];
+
+		if (range->domain == domain && !range->started) {
+			drop(thread, i);
+			break;
+		}
+	}
+	return (int)--thread->depth[domain];
+}
+
+/* ---- started ranges ---- */
+
+uint64_t nvtx_start(uint32_t domain, uint32_t name, uint64_t sp)
+{
+	struct thread *thread = own_thread();
+	struct range *range;
+	uint32_t slot;
+
+	if (!thread)
+		return 0;
+	sweep(thread);
+	if (thread->count == NVTX_DEPTH_MAX)
+		return 0;
+	slot = (uint32_t)__builtin_ctzll(~thread->slots_used);
+	range = add(thread, domain, name, sp);
+	range->started = ++thread->serial << (THREAD_BITS + SLOT_BITS) |
+			 (uint64_t)thread->number << SLOT_BITS | slot;
+	thread->slots_used |= UINT64_C(1) << slot;
+	thread->started_count++;
+	atomic_store(&thread->started[slot], range->started);
+	return range->started;
+}
+
+void nvtx_end(uint64_t range)
+{
+	struct thread *thread =
+		atomic_load(&table.threads[range >> SLOT_BITS & (NVTX_THREADS_MAX - 1)]);
+
+	if (thread && range)
+		atomic_compare_exchange_strong(&thread->started[range % NVTX_DEPTH_MAX], &range, 0);
+}
+
+/* ---- launches ---- */
+
+bool nvtx_has_open(void)
+{
+	return atomic_load_explicit(&in_use, memory_order_relaxed) && own && own->count > 0;
+}
+
+void nvtx_read(const struct unwind_stack *native, const uint64_t *sps,
+	       const struct python_stack *python, struct nvtx_ranges *out)
+{
+	struct thread *thread = own;
+
+	sweep(thread);
+	out->count = thread->count;
+	for (uint32_t i = 0; i < thread->count; i++) {
+		const struct range *range = &thread->ranges[i];
+		bool is_unchanged;
+
+		out->open[i].name = range->name;
+		out->open[i].python = nvtx_place_python(&range->place, python, &is_unchanged);
+		out->open[i].native =
+			is_unchanged ? nvtx_place_native(&range->place, native, sps) : UINT32_MAX;
+	}
+}
+
+uint64_t nvtx_hash(uint64_t hash, const struct nvtx_ranges *ranges)
+{
+	for (uint32_t i = 0; i < ranges->count; i++) {
+		uint64_t place = (uint64_t)ranges->open[i].native << 32 | ranges->open[i].python;
+
+		hash = (hash ^ (ranges->open[i].name + (place << 16))) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 32;
+	}
+	return hash ? hash : 1;
+}
+
+/*
+ * Before which of the frames a range goes: inside both its native and its Python frame. The
+ * interpreter's own frames may have given way to Python's: then the next one outwards counts.
+ */
+static uint32_t find_position(const struct python_merged *origins, uint32_t count, uint32_t native,
+			      uint32_t python)
+{
+	uint32_t i = 0;
+
+	while (i < count && origins[i].index < (origins[i].is_python ? python : native))
+		i++;
+	return i;
+}
+
+uint32_t nvtx_insert(struct sink *sink, const struct nvtx_ranges *ranges, uint32_t first,
+		     const struct python_merged *origins, struct gpu_event_frame *frames,
+		     uint32_t count, bool *is_cut)
+{
+	struct gpu_event_frame out[GPU_STACK_MAX_FRAMES + NVTX_DEPTH_MAX];
+	uint32_t positions[NVTX_DEPTH_MAX], position = count, n = 0, next = ranges->count;
+
+	for (uint32_t i = 0; i < ranges->count; i++) {
+		uint32_t native = ranges->open[i].native;
+		uint32_t at = find_position(origins, count, native > first ? native - first : 0,
+					    ranges->open[i].python);
+
+		/* never outside of one that was opened before */
+		position = at < position ? at : position;
+		positions[i] = position;
+	}
+	for (uint32_t i = 0; i <= count; i++) {
+		for (; next > 0 && positions[next - 1] == i; next--) {
+			uint32_t name = ranges->open[next - 1].name;
+
+			nvtx_name_send(sink, name);
+			out[n++] = (struct gpu_event_frame){.kind = GPU_FRAME_NVTX, .value = name};
+		}
+		if (i < count)
+			out[n++] = frames[i];
+	}
+	*is_cut |= n > GPU_STACK_MAX_FRAMES;
+	n = n < GPU_STACK_MAX_FRAMES ? n : GPU_STACK_MAX_FRAMES;
+	memcpy(frames, out, n * sizeof(*out));
+	return n;
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/nvtx_names.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define SLOTS (NVTX_NAMES_MAX * 2) /* a power of two */
+
+struct name {
+	uint64_t hash;
+	const char *text;
+	uint16_t length;
+	uint16_t domain;
+	uint32_t color;
+	bool sent;
+};
+
+/* Static and never freed: untouched pages cost nothing where NVTX is not used. */
+static struct {
+	pthread_mutex_t lock;                  /* of adding */
+	_Atomic uint32_t slots[SLOTS];         /* ids; 0: free */
+	struct name names[NVTX_NAMES_MAX + 2]; /* by id */
+	uint32_t count;
+	char bytes[NVTX_NAME_BYTES];
+	size_t used;
+	const char *_Atomic domains[NVTX_DOMAINS_MAX];
+	_Atomic uint32_t domain_count; /* without the default one */
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Both halves of the product: each bit of the result depends on all of both. */
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t hash_text(uint32_t domain, const char *text, size_t length)
+{
+	uint64_t h = (uint64_t)domain << 32 ^ length ^ 0x9e3779b97f4a7c15u, word;
+
+	for (; length >= 8; text += 8, length -= 8) {
+		memcpy(&word, text, 8);
+		h = fold(h ^ word, 0xa0761d6478bd642fu);
+	}
+	word = 0;
+	memcpy(&word, text, length);
+	return fold(h ^ word, 0xe7037ed1a0b428dbu);
+}
+
+/* The length of a text, cut between characters. */
+static size_t length_of(const char *text)
+{
+	size_t length = strnlen(text, NVTX_TEXT_MAX + 1);
+
+	if (length <= NVTX_TEXT_MAX)
+		return length;
+	length = NVTX_TEXT_MAX;
+	while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
+		length--;
+	return length;
+}
+
+/* Returns the bytes written, at most 4. What is no character becomes U+FFFD. */
+static size_t put_utf8(uint32_t c, char *out)
+{
+	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		c = 0xfffd;
+	if (c < 0x80) {
+		out[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		out[0] = (char)(0xc0 | c >> 6);
+		out[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		out[0] = (char)(0xe0 | c >> 12);
+		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		out[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | c >> 18);
+	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	out[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
+}
+
+static const char *narrow(const wchar_t *text, char out[NVTX_TEXT_MAX + 5])
+{
+	size_t n = 0;
+
+	if (!text)
+		return NULL;
+	for (; *text && n <= NVTX_TEXT_MAX; text++)
+		n += put_utf8((uint32_t)*text, out + n);
+	out[n] = '\0';
+	return out;
+}
+
+/* A copy that lives as long as the process; NULL when the memory is used up. Locked. */
+static const char *keep(const char *text, size_t length)
+{
+	char *copy = table.bytes + table.used;
+
+	if (length + 1 > sizeof(table.bytes) - table.used)
+		return NULL;
+	memcpy(copy, text, length);
+	copy[length] = '\0';
+	table.used += length + 1;
+	return copy;
+}
+
+/* ---- domains ---- */
+
+uint32_t nvtx_domain(const char *name)
+{
+	uint32_t number, count;
+	const char *copy;
+
+	if (!name || !*name)
+		return 0;
+	pthread_mutex_lock(&table.lock);
+	count = atomic_load(&table.domain_count);
+	for (number = 1; number <= count; number++)
+		if (strncmp(table.domains[number], name, NVTX_TEXT_MAX) == 0)
+			break;
+	if (number > count && number < NVTX_DOMAINS_MAX) {
+		copy = number == NVTX_DOMAINS_MAX - 1 ? "[too many NVTX domains]"
+						      : keep(name, length_of(name));
+		table.domains[number] = copy ? copy : "[too many NVTX domains]";
+		atomic_store(&table.domain_count, number);
+	}
+	pthread_mutex_unlock(&table.lock);
+	return number < NVTX_DOMAINS_MAX ? number : NVTX_DOMAINS_MAX - 1;
+}
+
+uint32_t nvtx_domain_wide(const wchar_t *name)
+{
+	char text[NVTX_TEXT_MAX + 5];
+
+	return nvtx_domain(narrow(name, text));
+}
+
+/* ---- messages ---- */
+
+static bool is_same(const struct name *name, uint64_t hash, uint32_t domain, const char *text,
+		    size_t length)
+{
+	return name->hash == hash && name->domain == domain && name->length == length &&
+	       memcmp(name->text, text, length) == 0;
+}
+
+/* The id, or 0 and the free slot where it belongs. */
+static uint32_t find(uint64_t hash, uint32_t domain, const char *text, size_t length, uint32_t *at)
+{
+	uint32_t id;
+
+	/* half of the slots stay free, so this ends */
+	for (*at = (uint32_t)(hash >> 32) & (SLOTS - 1);; *at = (*at + 1) & (SLOTS - 1)) {
+		id = atomic_load_explicit(&table.slots[*at], memory_order_acquire);
+		if (id == 0 || is_same(&table.names[id], hash, domain, text, length))
+			return id;
+	}
+}
+
+static uint32_t add(uint64_t hash, uint32_t domain, const char *text, size_t length, uint32_t color)
+{
+	const char *copy;
+	uint32_t id, at;
+
+	pthread_mutex_lock(&table.lock);
+	id = find(hash, domain, text, length, &at);
+	copy = id || table.count == NVTX_NAMES_MAX ? NULL : keep(text, length);
+	if (copy) {
+		id = ++table.count;
+		table.names[id] = (struct name){.hash = hash,
+						.text = copy,
+						.length = (uint16_t)length,
+						.domain = (uint16_t)domain,
+						.color = color};
+		atomic_store_explicit(&table.slots[at], id, memory_order_release);
+	}
+	pthread_mutex_unlock(&table.lock);
+	return id ? id : NVTX_TOO_MANY;
+}
+
+uint32_t nvtx_name(uint32_t domain, const char *message, uint32_t color)
+{
+	const char *text = message ? message : "[unnamed]";
+	size_t length = length_of(text);
+	uint64_t hash = hash_text(domain, text, length);
+	uint32_t at, id = find(hash, domain, text, length, &at);
+
+	return id ? id : add(hash, domain, text, length, color);
+}
+
+uint32_t nvtx_name_wide(uint32_t domain, const wchar_t *message, uint32_t color)
+{
+	char text[NVTX_TEXT_MAX + 5];
+
+	return nvtx_name(domain, narrow(message, text), color);
+}
+
+uint32_t nvtx_name_registered(uint32_t domain, uint64_t id, uint32_t color)
+{
+	const struct name *name;
+
+	if (id == NVTX_TOO_MANY)
+		return NVTX_TOO_MANY;
+	name = id > 0 && id <= NVTX_NAMES_MAX ? &table.names[id] : NULL;
+	if (!name || !name->text)
+		return nvtx_name(domain, NULL, color);
+	return name->domain == domain ? (uint32_t)id : nvtx_name(domain, name->text, color);
+}
+
+/* ---- telling ---- */
+
+void nvtx_name_send(struct sink *sink, uint32_t id)
+{
+	struct gpu_event event = {.type = GPU_EVENT_NVTX, .nvtx.id = id};
+	struct name *name = &table.names[id];
+
+	_Static_assert(NVTX_TOO_MANY < GPU_NVTX_MAX_ID, "each id fits the wire");
+	if (name->sent)
+		return;
+	name->sent = true;
+	event.nvtx.domain = name->domain ? table.domains[name->domain] : "";
+	event.nvtx.name = id == NVTX_TOO_MANY ? "[too many NVTX ranges]" : name->text;
+	event.nvtx.color = name->color;
+	sink_put(sink, &event);
+}
+
+void nvtx_names_reset(void)
+{
+	pthread_mutex_lock(&table.lock);
+	memset(table.slots, 0, sizeof(table.slots));
+	memset(table.names, 0, sizeof(table.names));
+	table.count = 0;
+	table.used = 0;
+	atomic_store(&table.domain_count, 0);
+	pthread_mutex_unlock(&table.lock);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A stand-in for NVTX as a library: at its first call it loads what NVTX_INJECTION64_PATH names and
+ * from then on calls the functions that were put into its tables, as NVIDIA's headers do inside a
+ * program. FAKE_NVTX_VERSION=2 in the environment: as libnvToolsExt.so of NVTX 2 does it.
+ */
+#ifndef TESTS_FAKE_CUDA_NVTX_H
+#define TESTS_FAKE_CUDA_NVTX_H
+
+#include <stdint.h>
+#include "../../cupti_trace/nvtx_abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nvtx_abi_attributes nvtxEventAttributes_t;
+
+int nvtxRangePushA(const char *message);
+int nvtxRangePushW(const wchar_t *message);
+int nvtxRangePushEx(const nvtxEventAttributes_t *attributes);
+int nvtxRangePop(void);
+uint64_t nvtxRangeStartA(const char *message);
+void nvtxRangeEnd(uint64_t range);
+void nvtxMarkA(const char *message);
+void *nvtxDomainCreateA(const char *name);
+void *nvtxDomainRegisterStringA(void *domain, const char *text);
+int nvtxDomainRangePushEx(void *domain, const nvtxEventAttributes_t *attributes);
+int nvtxDomainRangePop(void *domain);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

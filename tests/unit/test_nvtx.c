@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * NVTX ranges, through the functions that NVTX calls: which are open, what they are called, and
+ * between which frames they stand.
+ */
+#include "unit.h"
+#include <pthread.h>
+#include <wchar.h>
+#include "cupti_trace/nvtx.h"
+#include "cupti_trace/nvtx_abi.h"
+#include "cupti_trace/nvtx_place.h"
+
+static nvtx_abi_function core[NVTX_ABI_CORE_SIZE], core2[NVTX_ABI_CORE2_SIZE];
+static nvtx_abi_function *core_places[NVTX_ABI_CORE_SIZE], *core2_places[NVTX_ABI_CORE2_SIZE];
+static struct sink sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .broken = true};
+
+static int get_table(uint32_t module, nvtx_abi_function ***table, unsigned int *size)
+{
+	if (module != NVTX_ABI_MODULE_CORE && module != NVTX_ABI_MODULE_CORE2)
+		return 0;
+	for (int i = 1; i < NVTX_ABI_CORE_SIZE; i++) {
+		core_places[i] = &core[i];
+		core2_places[i] = &core2[i];
+	}
+	*table = module == NVTX_ABI_MODULE_CORE ? core_places : core2_places;
+	*size = NVTX_ABI_CORE_SIZE;
+	return 1;
+}
+
+static const void *get_export_table(uint32_t id)
+{
+	static const struct nvtx_abi_callbacks callbacks = {sizeof(callbacks), get_table};
+
+	return id == NVTX_ABI_TABLE_CALLBACKS ? &callbacks : NULL;
+}
+
+#define CORE(result, place, ...) ((result(*)(__VA_ARGS__))core[NVTX_ABI_##place])
+#define CORE2(result, place, ...) ((result(*)(void *, __VA_ARGS__))core2[NVTX_ABI_##place])
+#define push(text) CORE(int, RANGE_PUSH_A, const char *)(text)
+#define pop() CORE(int, RANGE_POP, void)()
+#define start(text) CORE(uint64_t, RANGE_START_A, const char *)(text)
+#define end(range) CORE(void, RANGE_END, uint64_t)(range)
+#define domain_push(domain, a) \
+	CORE2(int, DOMAIN_RANGE_PUSH_EX, const struct nvtx_abi_attributes *)(domain, a)
+#define domain_pop(domain) ((int (*)(void *))core2[NVTX_ABI_DOMAIN_RANGE_POP])(domain)
+#define create(name) ((void *(*)(const char *))core2[NVTX_ABI_DOMAIN_CREATE_A])(name)
+
+static int set_up(void **state)
+{
+	(void)state;
+	setenv(GPU_WIRE_NVTX_ENV, "1", 1);
+	nvtx_names_reset();
+	return InitializeInjectionNvtx2(get_export_table) == 1 ? 0 : -1;
+}
+
+static struct nvtx_abi_attributes attributes(int32_t type, const void *message)
+{
+	return (struct nvtx_abi_attributes){.version = 3,
+					    .size = sizeof(struct nvtx_abi_attributes),
+					    .message_type = type,
+					    .message.registered = message};
+}
+
+/* The calling thread's ranges as a launch would see them. */
+struct seen {
+	struct unwind_stack stack;
+	struct nvtx_ranges ranges;
+};
+
+static __attribute__((noinline)) void look(struct seen *seen)
+{
+	static const struct python_stack no_python = {.is_whole = true};
+	uint64_t sps[UNWIND_MAX_FRAMES];
+
+	seen->ranges.count = 0;
+	unwind_own_stack_with_sps(&seen->stack, sps, UNWIND_MAX_FRAMES);
+	if (nvtx_has_open())
+		nvtx_read(&seen->stack, sps, &no_python, &seen->ranges);
+}
+
+/* The open ranges are these, of the default domain. */
+#define expect_open(...) \
+	check_open((const char *[]){__VA_ARGS__, NULL}, (sizeof((const char *[]){__VA_ARGS__}) / 8))
+static void check_open(const char *const *names, size_t count)
+{
+	struct seen seen;
+
+	look(&seen);
+	assert_int_equal(seen.ranges.count, count);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(seen.ranges.open[i].name, nvtx_name(0, names[i], 0));
+}
+
+static void expect_none_open(void)
+{
+	struct seen seen;
+
+	look(&seen);
+	assert_int_equal(seen.ranges.count, 0);
+}
+
+static void pushes_nest(void **state)
+{
+	(void)state;
+	expect_none_open();
+	assert_int_equal(push("a"), 0);
+	assert_int_equal(push("b"), 1);
+	expect_open("a", "b");
+	assert_int_equal(pop(), 1);
+	expect_open("a");
+	assert_int_equal(push("c"), 1);
+	expect_open("a", "c");
+	assert_int_equal(pop(), 1);
+	assert_int_equal(pop(), 0);
+	expect_none_open();
+}
+
+static void pops_without_pushes_are_told(void **state)
+{
+	(void)state;
+	assert_int_equal(pop(), NVTX_ABI_NO_PUSH_POP_TRACKING);
+	assert_int_equal(push("a"), 0);
+	assert_int_equal(domain_pop(create("other")), NVTX_ABI_NO_PUSH_POP_TRACKING);
+	expect_open("a");
+	assert_int_equal(pop(), 0);
+	assert_int_equal(pop(), NVTX_ABI_NO_PUSH_POP_TRACKING);
+}
+
+static void domains_are_stacks_of_their_own(void **state)
+{
+	struct nvtx_abi_attributes a = attributes(NVTX_ABI_MESSAGE_ASCII, "step");
+	void *train = create("train"), *load = create("load");
+	struct seen seen;
+
+	(void)state;
+	assert_ptr_equal(create("train"), train);
+	assert_ptr_not_equal(train, load);
+	assert_null(create("")); /* the default one */
+	assert_int_equal(domain_push(train, &a), 0);
+	assert_int_equal(domain_push(load, &a), 0);
+	assert_int_equal(push("a"), 0);
+	assert_int_equal(domain_push(train, &a), 1);
+	look(&seen);
+	assert_int_equal(seen.ranges.count, 4);
+	assert_int_equal(seen.ranges.open[0].name,
+			 nvtx_name((uint32_t)(uintptr_t)train, "step", 0));
+	assert_int_equal(seen.ranges.open[1].name, nvtx_name((uint32_t)(uintptr_t)load, "step", 0));
+	assert_int_not_equal(seen.ranges.open[0].name, seen.ranges.open[1].name);
+	assert_int_equal(seen.ranges.open[3].name, seen.ranges.open[0].name);
+	assert_int_equal(domain_pop(load), 0); /* from the middle */
+	look(&seen);
+	assert_int_equal(seen.ranges.count, 3);
+	assert_int_equal(seen.ranges.open[1].name, nvtx_name(0, "a", 0));
+	assert_int_equal(domain_pop(train), 1);
+	assert_int_equal(domain_pop(train), 0);
+	expect_open("a");
+	assert_int_equal(pop(), 0);
+	assert_int_equal(domain_push((void *)0x7fff12345678, &a), 0); /* none of ours */
+	assert_int_equal(domain_pop((void *)0x7fff12345678), 0);
+}
+
+static void messages_of_all_kinds(void **state)
+{
+	struct nvtx_abi_attributes a =
+		attributes(NVTX_ABI_MESSAGE_WIDE, L"h\u00f6\u20ac\U0001f600");
+	void *registered = CORE2(void *, DOMAIN_REGISTER_STRING_A, const char *)(NULL, "kept");
+	void *wide = CORE2(void *, DOMAIN_REGISTER_STRING_W, const wchar_t *)(NULL, L"kept");
+	struct nvtx_abi_attributes b = attributes(NVTX_ABI_MESSAGE_REGISTERED, registered);
+	struct nvtx_abi_attributes none = attributes(0, NULL), small = a;
+	struct nvtx_abi_attributes bad =
+		attributes(NVTX_ABI_MESSAGE_REGISTERED, (void *)0x7fff1234);
+
+	(void)state;
+	small.size = 16;
+	assert_ptr_equal(registered, wide);
+	domain_push(NULL, &a);
+	domain_push(NULL, &b);
+	domain_push(NULL, &none);
+	domain_push(NULL, &small);
+	domain_push(NULL, &bad);
+	domain_push(NULL, NULL);
+	push(NULL);
+	expect_open("h\xc3\xb6\xe2\x82\xac\xf0\x9f\x98\x80", "kept", "[unnamed]", "[unnamed]",
+		    "[unnamed]", "[unnamed]", "[unnamed]");
+	for (int i = 0; i < 7; i++)
+		pop();
+	expect_none_open();
+}
+
+static void messages_are_copied_and_cut(void **state)
+{
+	char text[2000];
+	wchar_t wide[] = {L'a', (wchar_t)0xd800, (wchar_t)0x110000, 0};
+
+	(void)state;
+	snprintf(text, sizeof(text), "first");
+	push(text);
+	snprintf(text, sizeof(text), "second");
+	expect_open("first");
+	pop();
+	memset(text, 'x', sizeof(text));
+	text[NVTX_TEXT_MAX - 1] = '\xc3';
+	text[NVTX_TEXT_MAX] = '\xb6';
+	text[1999] = '\0';
+	push(text);
+	text[NVTX_TEXT_MAX - 1] = '\0'; /* before the character that does not fit */
+	expect_open(text);
+	pop();
+	CORE(int, RANGE_PUSH_W, const wchar_t *)(wide);
+	expect_open("a\xef\xbf\xbd\xef\xbf\xbd");
+	pop();
+}
+
+static void too_many_names_share_one(void **state)
+{
+	uint32_t first = nvtx_name(0, "first", 0), id = 0;
+	char text[32];
+
+	(void)state;
+	for (int i = 0; i < (int)NVTX_NAMES_MAX + 10; i++) {
+		snprintf(text, sizeof(text), "%d", i);
+		id = nvtx_name(0, text, 0);
+	}
+	assert_int_equal(id, NVTX_TOO_MANY);
+	assert_int_equal(nvtx_name(0, "first", 0), first);
+	nvtx_name_send(&sink, id);
+	nvtx_names_reset();
+	/* memory ends before their number */
+	for (int i = 0; i < 4000; i++) {
+		char longer[NVTX_TEXT_MAX + 1];
+
+		memset(longer, 'x', sizeof(longer) - 1);
+		longer[sizeof(longer) - 1] = '\0';
+		snprintf(longer, 20, "%d", i);
+		longer[strlen(longer)] = 'x';
+		id = nvtx_name(0, longer, 0);
+	}
+	assert_int_equal(id, NVTX_TOO_MANY);
+	assert_int_equal(nvtx_name_registered(3, NVTX_TOO_MANY, 0), NVTX_TOO_MANY);
+	nvtx_names_reset();
+	for (int i = 0; i < 300; i++) {
+		snprintf(text, sizeof(text), "domain %d", i);
+		assert_int_equal(nvtx_domain(text), i < 255 ? i + 1 : 255);
+	}
+	nvtx_names_reset();
+}
+
+static void too_deep_ranges_keep_the_balance(void **state)
+{
+	struct nvtx_abi_attributes a = attributes(NVTX_ABI_MESSAGE_ASCII, "other");
+	void *other = create("other");
+	struct seen seen;
+
+	(void)state;
+	for (int i = 0; i < NVTX_DEPTH_MAX + 20; i++)
+		assert_int_equal(push(i < 10 ? "low" : "high"), i);
+	look(&seen);
+	assert_int_equal(seen.ranges.count, NVTX_DEPTH_MAX);
+	assert_int_equal(domain_push(other, &a), 0); /* ignored as well */
+	assert_int_equal(start("no room"), 0);
+	for (int i = NVTX_DEPTH_MAX + 20; i-- > 10;)
+		assert_int_equal(pop(), i);
+	/* there is room again, but this one lies on top of one that was ignored */
+	assert_int_equal(domain_push(other, &a), 1);
+	look(&seen);
+	assert_int_equal(seen.ranges.count, 10);
+	assert_int_equal(domain_pop(other), 1);
+	assert_int_equal(domain_pop(other), 0);
+	assert_int_equal(domain_push(other, &a), 0);
+	look(&seen);
+	assert_int_equal(seen.ranges.count, 11);
+	assert_int_equal(domain_pop(other), 0);
+	for (int i = 10; i-- > 0;)
+		assert_int_equal(pop(), i);
+	expect_none_open();
+}
+
+static void *in_a_thread(void *range)
+{
+	expect_none_open();
+	push("of the thread");
+	expect_open("of the thread");
+	end(*(uint64_t *)range);
+	start("left open");
+	return NULL;
+}
+
+static void run_thread(uint64_t *range)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, in_a_thread, range), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void threads_have_their_own_and_may_end_others(void **state)
+{
+	uint64_t range = start("started"), again;
+
+	(void)state;
+	assert_int_not_equal(range, 0);
+	push("pushed");
+	expect_open("started", "pushed");
+	run_thread(&range);
+	expect_open("pushed");
+	again = start("again");
+	assert_int_not_equal(again, range);
+	end(range); /* has ended: must not end the one that took its place */
+	end(0);
+	end(UINT64_MAX);
+	expect_open("pushed", "again");
+	assert_int_equal(pop(), 0); /* not the started one */
+	expect_open("again");
+	run_thread(&again); /* a second thread takes over what the first left */
+	expect_none_open();
+}
+
+static void many_started_ranges(void **state)
+{
+	uint64_t ranges[NVTX_DEPTH_MAX];
+
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < NVTX_DEPTH_MAX; i++) {
+			ranges[i] = start(i % 2 ? "odd" : "even");
+			assert_int_not_equal(ranges[i], 0);
+		}
+		assert_int_equal(start("one more"), 0);
+		for (int i = 0; i < NVTX_DEPTH_MAX; i += 2)
+			end(ranges[i]);
+		assert_int_equal(push("pushed"), 0);
+		assert_int_equal(pop(), 0);
+		for (int i = 1; i < NVTX_DEPTH_MAX; i += 2)
+			end(ranges[i]);
+		expect_none_open();
+	}
+}
+
+/* ---- places ---- */
+
+static struct seen seen;
+
+/* That frame of the stack is of this function. */
+static bool is_in(uint32_t native, void (*function)(void))
+{
+	uint64_t at = (uint64_t)(uintptr_t)function;
+
+	return native < seen.stack.count && seen.stack.pcs[native] > at &&
+	       seen.stack.pcs[native] < at + 400;
+}
+
+static __attribute__((noinline)) void launch(void)
+{
+	look(&seen);
+	asm volatile("");
+}
+
+/* A wrapper that uses much of the stack, and returns. */
+static __attribute__((noinline)) void push_from_afar(void)
+{
+	volatile char local[3000];
+
+	local[0] = 1;
+	push("afar");
+	local[1] = local[0];
+}
+
+static __attribute__((noinline)) void launch_deeper(void)
+{
+	volatile char local[1000];
+
+	local[0] = 1;
+	push("deeper");
+	launch();
+	local[1] = local[0];
+}
+
+static __attribute__((noinline)) void open_and_call(void)
+{
+	push("direct");
+	push_from_afar();
+	launch_deeper();
+	asm volatile("");
+}
+
+static void ranges_stand_inside_the_function_that_opened_them(void **state)
+{
+	(void)state;
+	open_and_call();
+	assert_int_equal(seen.ranges.count, 3);
+	assert_true(is_in(seen.ranges.open[0].native, open_and_call));
+	assert_true(is_in(seen.ranges.open[1].native, open_and_call));
+	assert_true(is_in(seen.ranges.open[2].native, launch_deeper));
+	/* after the function has returned: in what is left of its callers */
+	launch();
+	assert_int_equal(seen.ranges.count, 3);
+	for (int i = 0; i < 3; i++)
+		assert_true(seen.ranges.open[i].native > 1);
+	pop();
+	pop();
+	pop();
+}
+
+static void another_place_is_another_stack(void **state)
+{
+	struct nvtx_ranges a = {.count = 1, .open = {{.name = 1, .native = 3, .python = 2}}}, b = a;
+
+	(void)state;
+	assert_int_equal(nvtx_hash(5, &a), nvtx_hash(5, &b));
+	b.open[0].native = 4;
+	assert_int_not_equal(nvtx_hash(5, &a), nvtx_hash(5, &b));
+	b = a;
+	b.open[0].python = 0;
+	assert_int_not_equal(nvtx_hash(5, &a), nvtx_hash(5, &b));
+	b = a;
+	b.open[0].name = 2;
+	assert_int_not_equal(nvtx_hash(5, &a), nvtx_hash(5, &b));
+	b = a;
+	b.count = 0;
+	assert_int_not_equal(nvtx_hash(5, &a), nvtx_hash(5, &b));
+}
+
+#define NATIVE(i)    \
+	{            \
+		0, i \
+	}
+#define PYTHON(i)    \
+	{            \
+		1, i \
+	}
+
+/* Frames are letters, inserted ranges their ids. */
+static void expect_inserted(const struct nvtx_ranges *ranges, uint32_t first, const char *expected)
+{
+	/* innermost first: two natives, two Python functions, a native */
+	static const struct python_merged origins[] = {NATIVE(0), NATIVE(1), PYTHON(0), PYTHON(1),
+						       NATIVE(4)};
+	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
+	char text[32];
+	bool is_cut = false;
+	uint32_t n;
+
+	for (uint32_t i = 0; i < 5; i++)
+		frames[i] = (struct gpu_event_frame){.value = 'a' + i, .kind = GPU_FRAME_RETURN};
+	n = nvtx_insert(&sink, ranges, first, origins, frames, 5, &is_cut);
+	for (uint32_t i = 0; i < n; i++)
+		text[i] = (char)(frames[i].value +
+				 (frames[i].kind == GPU_FRAME_NVTX ? (uint64_t)'0' : 0));
+	text[n] = '\0';
+	assert_string_equal(text, expected);
+	assert_false(is_cut);
+}
+
+static void ranges_go_between_frames(void **state)
+{
+	struct nvtx_ranges r = {.count = 1};
+
+	(void)state;
+	nvtx_name(0, "one", 0);
+	nvtx_name(0, "two", 0);
+	r.open[0].name = 1;
+	r.open[0].native = 1;
+	r.open[0].python = 2; /* none */
+	expect_inserted(&r, 0, "a1bcde");
+	r.open[0].native = 4;
+	expect_inserted(&r, 0, "abcd1e");
+	r.open[0].native = 3; /* the interpreter's, which gave way */
+	expect_inserted(&r, 0, "abcd1e");
+	r.open[0].python = 1;
+	expect_inserted(&r, 0, "abc1de");
+	r.open[0].native = UINT32_MAX;
+	r.open[0].python = 0;
+	expect_inserted(&r, 0, "ab1cde");
+	r.open[0].python = 2;
+	expect_inserted(&r, 0, "abcde1");
+	r.open[0].native = 3;
+	expect_inserted(&r, 2, "a1bcde"); /* two frames of CUDA are left out */
+	r.open[0].native = 1;
+	expect_inserted(&r, 2, "1abcde");
+	/* the later one is the inner one, also where their places say otherwise */
+	r.count = 2;
+	r.open[1] = r.open[0];
+	r.open[1].name = 2;
+	expect_inserted(&r, 0, "a21bcde");
+	r.open[1].native = 4;
+	expect_inserted(&r, 0, "a21bcde");
+	r.open[0].native = 4;
+	r.open[1].native = 0;
+	expect_inserted(&r, 0, "2abcd1e");
+}
+
+static struct python_stack python_of(uint32_t count, const uint64_t *codes, const uint64_t *places)
+{
+	struct python_stack stack = {.count = count, .is_whole = true};
+
+	for (uint32_t i = 0; i < count; i++)
+		stack.frames[i] = (struct python_frame){.code = codes[i], .place = places[i]};
+	return stack;
+}
+
+static uint32_t python_place(uint32_t count, const uint64_t *codes, const uint64_t *places,
+			     bool *unchanged)
+{
+	/* opened by push(), called by guard(), called by main() */
+	struct nvtx_place place = {.python_count = 3,
+				   .python_depth = 3,
+				   .python_is_whole = true,
+				   .pythons = {{3, 0, 30}, {2, 0, 20}, {1, 0, 10}}};
+	struct python_stack stack = python_of(count, codes, places);
+
+	return nvtx_place_python(&place, &stack, unchanged);
+}
+
+#define PYTHONS(...)        \
+	(const uint64_t[])  \
+	{                   \
+		__VA_ARGS__ \
+	}
+
+static void python_functions_that_still_run(void **state)
+{
+	bool unchanged;
+
+	(void)state;
+	/* main goes on */
+	assert_int_equal(python_place(1, PYTHONS(1), PYTHONS(11), &unchanged), 0);
+	assert_false(unchanged);
+	assert_int_equal(python_place(2, PYTHONS(9, 1), PYTHONS(90, 11), &unchanged), 1);
+	/* guard goes on, and calls another function, or push anew */
+	assert_int_equal(python_place(3, PYTHONS(9, 2, 1), PYTHONS(90, 21, 10), &unchanged), 1);
+	assert_int_equal(python_place(3, PYTHONS(3, 2, 1), PYTHONS(30, 21, 10), &unchanged), 1);
+	assert_false(unchanged);
+	/* main calls something else from the same place */
+	assert_int_equal(python_place(2, PYTHONS(9, 1), PYTHONS(20, 10), &unchanged), 1);
+	assert_false(unchanged);
+	/* all as it was: native frames decide */
+	assert_int_equal(python_place(3, PYTHONS(3, 2, 1), PYTHONS(30, 20, 10), &unchanged), 0);
+	assert_true(unchanged);
+	assert_int_equal(python_place(4, PYTHONS(9, 3, 2, 1), PYTHONS(90, 30, 20, 10), &unchanged),
+			 1);
+	assert_true(unchanged);
+	/* returned without a trace */
+	assert_int_equal(python_place(2, PYTHONS(2, 1), PYTHONS(20, 10), &unchanged), 0);
+	assert_false(unchanged);
+	/* another program altogether */
+	assert_int_equal(python_place(2, PYTHONS(8, 9), PYTHONS(1, 2), &unchanged), 2);
+	assert_int_equal(python_place(0, NULL, NULL, &unchanged), 0);
+	assert_true(unchanged);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pushes_nest),
+		cmocka_unit_test(pops_without_pushes_are_told),
+		cmocka_unit_test(domains_are_stacks_of_their_own),
+		cmocka_unit_test(messages_of_all_kinds),
+		cmocka_unit_test(messages_are_copied_and_cut),
+		cmocka_unit_test(too_many_names_share_one),
+		cmocka_unit_test(too_deep_ranges_keep_the_balance),
+		cmocka_unit_test(threads_have_their_own_and_may_end_others),
+		cmocka_unit_test(many_started_ranges),
+		cmocka_unit_test(ranges_stand_inside_the_function_that_opened_them),
+		cmocka_unit_test(another_place_is_another_stack),
+		cmocka_unit_test(ranges_go_between_frames),
+		cmocka_unit_test(python_functions_that_still_run),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
