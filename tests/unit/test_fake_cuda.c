@@ -346,14 +346,17 @@ static void the_driver_refuses_all_before_init(void)
 
 static void entry_points_begin_with_push_rbp(void)
 {
-	static const char *const runtime[] = {"cudaLaunchKernel", "cudaLaunchKernel_ptsz",
+	static const char *const runtime[] = {"cudaLaunchKernel",    "cudaLaunchKernel_ptsz",
 					      "cudaLaunchKernelExC", "cudaLaunchCooperativeKernel",
-					      "cudaGraphLaunch"};
+					      "cudaGraphLaunch",     "cudaMemcpyAsync",
+					      "cudaMemset",          "cudaMalloc"};
+	static const char *const driver[] = {"cuLaunchKernel", "cuLaunchKernelEx",
+					     "cuMemcpyHtoD_v2", "cuMemsetD8Async"};
 
 	for (size_t i = 0; i < sizeof(runtime) / sizeof(runtime[0]); i++)
 		assert_int_equal(*(const uint8_t *)dlsym(libcudart, runtime[i]), 0x55);
-	assert_int_equal(*(const uint8_t *)dlsym(libcuda, "cuLaunchKernel"), 0x55);
-	assert_int_equal(*(const uint8_t *)dlsym(libcuda, "cuLaunchKernelEx"), 0x55);
+	for (size_t i = 0; i < sizeof(driver) / sizeof(driver[0]); i++)
+		assert_int_equal(*(const uint8_t *)dlsym(libcuda, driver[i]), 0x55);
 }
 
 static void the_injected_library_sees_the_first_launch(void)
