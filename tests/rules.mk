@@ -52,6 +52,7 @@ fuzz: fuzz-build
 		-verbosity=0 $$f.corpus || exit 1; done
 
 FUZZED := $(symbolize_src) cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_encode.c \
+	cupti_trace/gpu_wire_scan.c \
 	profiler/gpu_source.c profiler/correlate.c profiler/correlate_links.c profiler/queue.c
 $(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZED) Makefile tests/rules.mk
 	$(call msg,FUZZ,$<)
