@@ -73,9 +73,9 @@ sum() {
 	awk '{ s += $NF } END { printf "%d", s }' "$1"
 }
 
-# gpu_sum FILE: the weights of GPU kernels
+# gpu_sum FILE: the weights of GPU work
 gpu_sum() {
-	awk '/\[GPU_Kernel\]/ { s += $NF } END { printf "%d", s }' "$1"
+	awk '/\[GPU_[A-Z][^;]*$/ { s += $NF } END { printf "%d", s }' "$1"
 }
 
 # reported LOG: the ns that CUPTI reported, summed over processes (needs -v)

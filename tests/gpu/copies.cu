@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Large copies and sets between CUDA events: what events say of each kind, for comparison with the
+ * profile. Prints "FRAME COUNT NS" a line, where FRAME is the profile's. Then unified memory:
+ * touched by the CPU, the GPU, and the CPU again; prints "managed BYTES".
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <cuda_runtime.h>
+
+#define CHECK(call)                                                                     \
+	do {                                                                            \
+		cudaError_t error_ = (call);                                            \
+		if (error_ != cudaSuccess) {                                            \
+			fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error_)); \
+			exit(1);                                                        \
+		}                                                                       \
+	} while (0)
+
+static const size_t bytes = size_t(256) << 20;
+static const int rounds = 20;
+static cudaStream_t stream;
+static cudaEvent_t before, after;
+
+template <typename Work> static void measure(const char *frame, Work work)
+{
+	double ns = 0;
+
+	for (int i = 0; i < rounds; i++) {
+		float ms;
+
+		CHECK(cudaEventRecord(before, stream));
+		work();
+		CHECK(cudaEventRecord(after, stream));
+		CHECK(cudaStreamSynchronize(stream));
+		CHECK(cudaEventElapsedTime(&ms, before, after));
+		ns += ms * 1e6;
+	}
+	printf("%s\t%d\t%.0f\n", frame, rounds, ns);
+}
+
+__global__ static void touch(float *p, size_t n)
+{
+	for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < n;
+	     i += gridDim.x * size_t(blockDim.x))
+		p[i] += 1;
+}
+
+static void use_managed()
+{
+	size_t n = size_t(4) << 20;
+	float *p, sum = 0;
+
+	CHECK(cudaMallocManaged(&p, n * sizeof(*p)));
+	for (size_t i = 0; i < n; i++)
+		p[i] = 1;
+	touch<<<64, 256, 0, stream>>>(p, n);
+	CHECK(cudaStreamSynchronize(stream));
+	for (size_t i = 0; i < n; i += 1024)
+		sum += p[i];
+	printf("managed %zu sum %.0f\n", n * sizeof(*p), sum);
+	CHECK(cudaFree(p));
+}
+
+int main()
+{
+	void *device, *other, *pinned;
+
+	CHECK(cudaStreamCreate(&stream));
+	CHECK(cudaEventCreate(&before));
+	CHECK(cudaEventCreate(&after));
+	CHECK(cudaMalloc(&device, bytes));
+	CHECK(cudaMalloc(&other, bytes));
+	CHECK(cudaMallocHost(&pinned, bytes));
+	measure("[GPU_Memcpy HtoD]", [&] {
+		CHECK(cudaMemcpyAsync(device, pinned, bytes, cudaMemcpyHostToDevice, stream));
+	});
+	measure("[GPU_Memcpy DtoH]", [&] {
+		CHECK(cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, stream));
+	});
+	measure("[GPU_Memcpy DtoD]", [&] {
+		for (int i = 0; i < 20; i++)
+			CHECK(cudaMemcpyAsync(other, device, bytes, cudaMemcpyDeviceToDevice,
+					      stream));
+	});
+	measure("[GPU_Memset]", [&] {
+		for (int i = 0; i < 20; i++)
+			CHECK(cudaMemsetAsync(device, 1, bytes, stream));
+	});
+	use_managed();
+	return 0;
+}

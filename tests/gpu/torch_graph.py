@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""A CUDA graph captured in one function and replayed from another; Triton kernels.
+
+torch_graph.py graph | triton | profiler
+  graph     torch.cuda.graph, replayed 200 times
+  triton    a Triton kernel (driver API), launched 500 times
+  profiler  torch.profiler used inside; prints how many CUDA events it saw
+"""
+import sys
+
+import torch
+
+
+def capture_step(model, batch):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = model(batch)
+    return graph, out
+
+
+def replay(graph, times):
+    for _ in range(times):
+        graph.replay()
+
+
+def with_graph():
+    model = torch.nn.Sequential(*[torch.nn.Linear(256, 256) for _ in range(8)]).cuda()
+    batch = torch.randn(64, 256, device="cuda")
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side), torch.no_grad():
+        for _ in range(3):
+            model(batch)
+    torch.cuda.current_stream().wait_stream(side)
+    with torch.no_grad():
+        graph, out = capture_step(model, batch)
+    replay(graph, 200)
+    torch.cuda.synchronize()
+    print("replayed", 200, float(out.sum()) == float(out.sum()))
+
+
+def with_triton():
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def add_kernel(x, y, out, n, block: tl.constexpr):
+        at = tl.program_id(0) * block + tl.arange(0, block)
+        tl.store(out + at, tl.load(x + at, at < n) + tl.load(y + at, at < n), at < n)
+
+    n = 1 << 16
+    x = torch.rand(n, device="cuda")
+    out = torch.empty_like(x)
+
+    def launch_add():
+        add_kernel[(n // 1024,)](x, x, out, n, block=1024)
+
+    for _ in range(500):
+        launch_add()
+    torch.cuda.synchronize()
+    print("launched", 500, bool(torch.equal(out, x + x)))
+
+
+def with_profiler():
+    from torch.profiler import ProfilerActivity, profile
+
+    x = torch.randn(512, 512, device="cuda")
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as p:
+        for _ in range(10):
+            x = (x @ x).softmax(0)
+        torch.cuda.synchronize()
+    seen = sum(1 for e in p.events() if e.device_type == torch.autograd.DeviceType.CUDA)
+    print("profiler saw", seen, "CUDA events")
+
+
+{"graph": with_graph, "triton": with_triton, "profiler": with_profiler}[sys.argv[1]]()

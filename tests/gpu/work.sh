@@ -1,0 +1,100 @@
+# shellcheck shell=bash
+# All GPU work beside plain kernels, on a real GPU: sourced by `correctness` and `work`, after lib.sh.
+# shellcheck disable=SC2154 # lib.sh sets profile, out, bin
+
+# strict NAME ARGUMENTS...: profiles with --strict; status 0 says that nothing is lost or unmatched and
+# all sums are CUPTI's.
+strict() {
+	local name=$1
+	shift
+	LD_LIBRARY_PATH=${libs-} "$profile" -v --strict -gpu-only --unit ns -o "$out/$name.folded" "$@" \
+		>"$out/$name.stdout" 2>"$out/$name.log"
+	echo $? >"$out/$name.status"
+	echo "-- $name"
+	grep -v '^profile: probe\|^profile: process' "$out/$name.log"
+	cat "$out/$name.stdout"
+	check "$name: --strict" 0 "$(cat "$out/$name.status")"
+	check "$name: ns in the file = ns CUPTI reported" "$(reported "$out/$name.log")" \
+		"$(gpu_sum "$out/$name.folded")"
+}
+
+# count NAME WORD: operations of a kind in the table of GPU work, over all devices
+count() {
+	awk -v word="$2" 'index($0, "  GPU ") == 1 {
+			line = $0; sub(/^  GPU [0-9]+  /, "", line)
+			if (index(line, word " ") == 1) { sub(word " +", "", line); split(line, f, " "); n += f[1] }
+		} END { print n + 0 }' "$out/$1.log"
+}
+
+# said NAME WORD: the number after a word that the program printed, summed over its lines
+said() {
+	awk -v word="$2" '{ for (i = 1; i < NF; i++) if ($i == word) n += $(i + 1) } END { print n + 0 }' \
+		"$out/$1.stdout"
+}
+
+# ns_of NAME PATTERN: time of the stacks that match
+ns_of() {
+	awk -v p="$2" '$0 ~ p { s += $NF } END { printf "%d", s }' "$out/$1.folded"
+}
+
+check_counts() {
+	check "$1: kernels" "$(said "$1" kernels)" "$(count "$1" kernels)"
+	check "$1: copies" "$(said "$1" memcpys)" "$(count "$1" memcpy)"
+	check "$1: sets" "$(said "$1" memsets)" "$(count "$1" memset)"
+	check_true "$1: no graph node unseen" "$(grep -c 'capture not seen' "$out/$1.folded")" \
+		"$(grep -c 'capture not seen' "$out/$1.folded") == 0"
+}
+
+check_gpu_work() {
+	local mode frame count events ours
+
+	strict gpu_work "$bin/gpu_work_gpu" 4 4 10 200 500 fork
+	check_counts gpu_work
+	check "gpu_work: node kernels half by half" "capture_left capture_right" \
+		"$(grep 'cudaGraphLaunch;\[graph node captured at\].*GPU_Kernel' "$out/gpu_work.folded" |
+			grep -o 'capture_left\|capture_right' | sort -u | tr '\n' ' ' | sed 's/ $//')"
+	for mode in capture explicit clone child update reinstantiate; do
+		strict "graphs_$mode" "$bin/graphs_gpu" "$mode"
+		check_true "graphs $mode: no node unseen" "" \
+			"$(grep -c 'capture not seen' "$out/graphs_$mode.folded") == 0"
+	done
+	LD_LIBRARY_PATH=${libs-} "$profile" --graph graph -gpu-only --unit ns -o "$out/whole.folded" \
+		"$bin/graphs_gpu" capture >"$out/whole.stdout" 2>"$out/whole.log"
+	grep 'GPU 0' "$out/whole.log"
+	check_true "--graph graph: graphs as a whole" "$(gpu_sum "$out/whole.folded")" \
+		"$(grep -c 'GPU_Graph' "$out/whole.folded") > 0"
+
+	nvcc -std=c++17 -O1 -g -arch=native -o "$bin/copies" tests/gpu/copies.cu
+	strict copies "$bin/copies"
+	while IFS=$'\t' read -r frame count events; do
+		ours=$(awk -v f="$frame" 'index($0, f) { s += $NF } END { printf "%d", s }' "$out/copies.folded")
+		check_true "copies: $frame within 1 % of CUDA events" "ours $ours, events $events ns, $count" \
+			"$ours > 0.99 * $events && $ours < 1.01 * $events"
+	done < <(grep '^\[GPU' "$out/copies.stdout")
+	check_true "copies: unified memory moved" "$(grep 'UVM' "$out/copies.log" | tr -s ' ' | tr '\n' '|')" \
+		"$(grep -c 'UVM HtoD' "$out/copies.log") == 1 && $(grep -c 'UVM DtoH' "$out/copies.log") == 1"
+
+	if nvcc -std=c++17 -O1 -arch=native -rdc=true -o "$bin/device_launch" tests/gpu/device_launch.cu -lcudadevrt \
+		2>/dev/null; then
+		strict device_launch "$bin/device_launch"
+		check_true "device_launch: children's time is within their parents'" \
+			"$(ns_of device_launch parent) ns, events $(said device_launch events_ns)" \
+			"$(ns_of device_launch parent) > 0.9 * $(said device_launch events_ns)"
+	else
+		skip device_launch "no libcudadevrt here"
+	fi
+}
+
+check_torch_work() {
+	if ! python3 -c 'import torch' 2>/dev/null; then
+		skip "torch graphs and Triton" "no torch here"
+		return
+	fi
+	strict torch_graph python3 tests/gpu/torch_graph.py graph
+	check_true "torch_graph: node time under capture_step and replay" "$(ns_of torch_graph 'capture_step') ns" \
+		"$(ns_of torch_graph 'replay .*graph node captured at.*capture_step') > 0"
+	strict torch_triton python3 tests/gpu/torch_graph.py triton
+	check_true "torch_triton: Triton's kernel under launch_add" "$(ns_of torch_triton 'launch_add.*add_kernel') ns" \
+		"$(ns_of torch_triton 'launch_add.*cuLaunchKernel.*add_kernel') > 0"
+	strict torch_profiler python3 tests/gpu/torch_graph.py profiler
+}
