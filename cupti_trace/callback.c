@@ -273,11 +273,29 @@ static void on_module_loaded(struct tracer *tracer)
 		tracer_ask(tracer, &event);
 }
 
+/*
+ * Device code that launches kernels itself has NVIDIA's device runtime linked in. CUPTI reports
+ * nothing of those kernels (seen of 13.0 on an H100; asking for CUPTI_ACTIVITY_KIND_CDP_KERNEL is
+ * refused there), and a kernel that launches others ends before they do.
+ */
+static void look_for_device_launches(struct tracer *tracer,
+				     const struct cupti_abi_module_data *data)
+{
+	static const char mark[] = "__cudaCDP2LaunchDevice";
+
+	if (!data || !data->cubin || atomic_load(&tracer->told_device_launch) ||
+	    !memmem(data->cubin, data->cubin_size, mark, sizeof(mark) - 1))
+		return;
+	if (!atomic_exchange(&tracer->told_device_launch, true))
+		tracer_notice(tracer, GPU_NOTICE_DEVICE_LAUNCH, "%s", "");
+}
+
 static void on_resource(struct tracer *tracer, uint32_t cbid,
 			const struct cupti_abi_resource_data *data)
 {
 	switch (cbid) {
 	case CUPTI_ABI_RESOURCE_MODULE_LOADED:
+		look_for_device_launches(tracer, data->descriptor);
 		on_module_loaded(tracer);
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:

@@ -354,6 +354,13 @@ struct cupti_abi_resource_data {
 	void *descriptor;
 };
 
+/* CUpti_ModuleResourceData, the descriptor of resource callbacks about modules. */
+struct cupti_abi_module_data {
+	uint32_t module_id;
+	size_t cubin_size;
+	const char *cubin; /* an ELF file */
+};
+
 /* CUpti_GraphData, the descriptor of resource callbacks about graphs. */
 struct cupti_abi_graph_data {
 	void *graph;

@@ -236,6 +236,7 @@ enum gpu_notice {
 	GPU_NOTICE_NO_PYTHON,        /* detail: why Python frames are not read */
 	GPU_NOTICE_VERBOSE,          /* only sent when asked for (-v) */
 	GPU_NOTICE_NOT_RECORDED,     /* detail: a kind of GPU work, and what CUPTI said */
+	GPU_NOTICE_DEVICE_LAUNCH,    /* device code that launches kernels was loaded */
 	GPU_NOTICES
 };
 

@@ -36,7 +36,7 @@ struct tracer {
 	struct work_tally tally;
 	bool kernels_only; /* no other records than kernels' */
 	bool whole_graphs; /* a graph launch is one record, not one a node */
-	_Atomic bool watches_uvm;
+	_Atomic bool watches_uvm, told_device_launch;
 	_Atomic uint64_t code_generation; /* dlpi_adds last told to the profiler */
 	pthread_t flusher;
 	bool flusher_runs;

@@ -79,6 +79,13 @@ void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice 
 			"profile: %s",
 			pid, detail);
 		break;
+	case GPU_NOTICE_DEVICE_LAUNCH:
+		log_warn(n->log,
+			 "process %u has device code that launches kernels from kernels: CUPTI "
+			 "tells "
+			 "nothing of those, so their time is not in the profile",
+			 pid);
+		break;
 	case GPU_NOTICE_OLD_CUPTI:
 		log_warn(n->log,
 			 "process %u: %s is too old: no GPU time. CUDA 11.8 or later is needed",

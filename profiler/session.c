@@ -165,8 +165,8 @@ void session_on_gpu_event(void *context, uint32_t pid, const struct gpu_event *e
 	}
 	if (event->type == GPU_EVENT_GOODBYE)
 		log_verbose(s->log,
-			    "process %u: CUPTI reported %" PRIu64 " kernels, %" PRIu64 " ns", pid,
-			    event->goodbye.kernels, event->goodbye.kernel_ns);
+			    "process %u: CUPTI reported %" PRIu64 " operations, %" PRIu64 " ns",
+			    pid, event->goodbye.kernels, event->goodbye.kernel_ns);
 	if (event->type == GPU_EVENT_NOTICE)
 		notices_add(&s->notices, pid, &event->notice);
 	collect_gpu_event(&s->collect, pid, event, kernel);

@@ -268,3 +268,11 @@ exact()
 	grep -qE 'GPU_Kernel\]model::gemm(&lt;|\()float, 128, 256(&gt;|\))\(unsigned long long\) \(' out.svg
 	grep -q ">all ($(weight_of out.folded) samples, 100%)<" out.svg
 }
+
+@test "device code that launches kernels is told: CUPTI says nothing of those" {
+	run_profile -gpu-only --unit ns -o out.folded "$workloads/driver_api" 10 device_launch
+	expect_status 0
+	expect_line stderr '^profile: process [0-9]+ has device code that launches kernels from kernels: '
+	run_profile -gpu-only --unit ns -o out.folded "$workloads/driver_api" 10
+	expect_no_line stderr 'from kernels'
+}

@@ -273,7 +273,7 @@ as_nobody()
 	expect_status 0
 	expect_line stderr '^profile: process [0-9]+ \(.*/inference\) uses CUDA; CUPTI 130001: .*/libcupti\.so\.13; clock within [0-9]+ ns$'
 	expect_line stderr '^profile: probe on cudaLaunchKernel in .*/libcudart\.so\.13 '
-	expect_line stderr '^profile: process [0-9]+: CUPTI reported 222 kernels, 79620000 ns$'
+	expect_line stderr '^profile: process [0-9]+: CUPTI reported 222 operations, 79620000 ns$'
 }
 
 @test "no CUDA in the command" {

@@ -299,6 +299,11 @@ CONFIG(kind, kind);
 CONFIG(device_id, deviceId);
 CONFIG(enable, enable);
 SAME(sizeof(struct cupti_abi_uvm_config), sizeof(CUpti_ActivityUnifiedMemoryCounterConfig));
+#define MODULE(ours, theirs) FIELD(cupti_abi_module_data, ours, CUpti_ModuleResourceData, theirs)
+MODULE(module_id, moduleId);
+MODULE(cubin_size, cubinSize);
+MODULE(cubin, pCubin);
+SAME(sizeof(struct cupti_abi_module_data), sizeof(CUpti_ModuleResourceData));
 #define GRAPH(ours, theirs) FIELD(cupti_abi_graph_data, ours, CUpti_GraphData, theirs)
 GRAPH(graph, graph);
 GRAPH(original_graph, originalGraph);

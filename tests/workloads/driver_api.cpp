@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * driver_api [N=100]: N launches each of two kernels through cuLaunchKernel and cuLaunchKernelEx.
- * Never touches the runtime; opens libcuda.so.1 itself, as Triton and CuPy do. The same program
- * runs on a real GPU.
+ * driver_api [N=100] [device_launch]: N launches each of two kernels through cuLaunchKernel and
+ * cuLaunchKernelEx. With device_launch the module looks to the stand-in as if its kernels launched
+ * others. Never touches the runtime; opens libcuda.so.1 itself, as Triton and CuPy do. The same
+ * program runs on a real GPU.
  */
 #include "ptx.h"
 #include "../fake_cuda/fake_cuda.h"
@@ -56,7 +57,8 @@ int main(int argc, char **argv)
 	DRIVER_CHECK(cu.cuDeviceGet(&device, 0));
 	DRIVER_CHECK(cu.cuDevicePrimaryCtxRetain(&context, device));
 	DRIVER_CHECK(cu.cuCtxSetCurrent(context));
-	DRIVER_CHECK(cu.cuModuleLoadData(&module, PTX_MODULE));
+	DRIVER_CHECK(cu.cuModuleLoadData(
+		&module, argc > 2 ? PTX_MODULE "// __cudaCDP2LaunchDeviceV2\n" : PTX_MODULE));
 	DRIVER_CHECK(cu.cuModuleGetFunction(&spin, module, "driver_spin"));
 	DRIVER_CHECK(cu.cuModuleGetFunction(&wait, module, "driver_wait"));
 	DRIVER_CHECK(cu.cuStreamCreate(&stream, 1));
