@@ -16,7 +16,9 @@ struct ring {
 	_Atomic uint32_t head; /* written by the owner */
 	_Atomic uint32_t tail; /* written under drain_lock */
 	_Atomic bool orphaned; /* the owner ended */
-	struct launch_log_entry entries[LAUNCH_LOG_CAPACITY];
+	/* changed by the owner, under drain_lock */
+	uint32_t capacity; /* a power of two */
+	struct launch_log_entry *entries;
 };
 
 /*
@@ -45,6 +47,12 @@ static struct ring *new_ring(void)
 
 	if (!ring)
 		return NULL;
+	ring->capacity = LAUNCH_LOG_FIRST;
+	ring->entries = malloc(ring->capacity * sizeof(*ring->entries));
+	if (!ring->entries) {
+		free(ring);
+		return NULL;
+	}
 	ring->tid = (uint32_t)syscall(SYS_gettid);
 	ring->next = atomic_load(&rings);
 	while (!atomic_compare_exchange_weak(&rings, &ring->next, ring))
@@ -60,7 +68,7 @@ static void drain_ring(struct sink *sink, struct ring *ring)
 	uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
 
 	for (; tail != head; tail++) {
-		const struct launch_log_entry *entry = &ring->entries[tail % LAUNCH_LOG_CAPACITY];
+		const struct launch_log_entry *entry = &ring->entries[tail % ring->capacity];
 		struct gpu_event event = {
 			.type = GPU_EVENT_LAUNCH,
 			.launch = {.time_ns = entry->time_ns,
@@ -76,6 +84,12 @@ static void drain_ring(struct sink *sink, struct ring *ring)
 	atomic_store_explicit(&ring->tail, tail, memory_order_release);
 }
 
+static void free_ring(struct ring *ring)
+{
+	free(ring->entries);
+	free(ring);
+}
+
 /* Unlinks `ring`; new rings are only ever pushed at the front, so `link` is stable but for that. */
 static void remove_ring(struct ring *ring)
 {
@@ -83,14 +97,14 @@ static void remove_ring(struct ring *ring)
 	struct ring *at;
 
 	if (atomic_compare_exchange_strong(&rings, &front, ring->next)) {
-		free(ring);
+		free_ring(ring);
 		return;
 	}
 	for (at = front; at && at->next != ring;)
 		at = at->next;
 	if (at)
 		at->next = ring->next;
-	free(ring);
+	free_ring(ring);
 }
 
 void launch_log_drain(struct sink *sink)
@@ -109,6 +123,21 @@ void launch_log_drain(struct sink *sink)
 	pthread_mutex_unlock(&drain_lock);
 }
 
+/* An empty ring that was full: its thread launches fast. */
+static void grow(struct ring *ring)
+{
+	struct launch_log_entry *bigger;
+
+	if (ring->capacity == LAUNCH_LOG_CAPACITY)
+		return;
+	bigger = malloc(2 * ring->capacity * sizeof(*bigger));
+	if (!bigger)
+		return;
+	free(ring->entries);
+	ring->entries = bigger;
+	ring->capacity *= 2;
+}
+
 void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
 {
 	struct ring *ring = own_ring ? own_ring : new_ring();
@@ -121,12 +150,13 @@ void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
 		return;
 	}
 	head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-	if (head - atomic_load_explicit(&ring->tail, memory_order_acquire) == LAUNCH_LOG_CAPACITY) {
+	if (head - atomic_load_explicit(&ring->tail, memory_order_acquire) == ring->capacity) {
 		pthread_mutex_lock(&drain_lock);
 		drain_ring(sink, ring);
+		grow(ring);
 		pthread_mutex_unlock(&drain_lock);
 	}
-	entry = &ring->entries[head % LAUNCH_LOG_CAPACITY];
+	entry = &ring->entries[head % ring->capacity];
 	entry->time_ns = now;
 	entry->correlation_id = launch->correlation_id;
 	entry->family = (uint16_t)launch->family;

@@ -13,7 +13,10 @@
 #include <stdint.h>
 #include "cupti_trace/sink.h"
 
-#define LAUNCH_LOG_CAPACITY 4096 /* entries a thread, a power of two */
+/* Entries a thread, powers of two: at first, for programs with thousands of threads, and at most.
+ */
+#define LAUNCH_LOG_FIRST 128
+#define LAUNCH_LOG_CAPACITY 4096
 
 struct launch_log_entry {
 	uint64_t time_ns;

@@ -72,6 +72,42 @@ static struct wire_process *find_or_add(struct wire_stacks *w, uint32_t pid)
 	return &w->processes[w->count++];
 }
 
+static bool same_mapping(const struct code_mapping *a, const struct code_mapping *b)
+{
+	return a->start == b->start && a->end == b->end && a->file_offset == b->file_offset &&
+	       a->inode == b->inode && a->dev_major == b->dev_major &&
+	       a->dev_minor == b->dev_minor && strcmp(a->path, b->path) == 0;
+}
+
+/*
+ * Takes out what the new mapping replaces as a whole. True if nothing need be added: a process says
+ * all of its mappings anew whenever one has changed, which is at each import of a Python module.
+ */
+static bool replace_code(struct wire_process *p, const struct code_mapping *mapping)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = p->code_count; i-- > 0;) {
+		const struct code_mapping *old = &p->code[i];
+
+		if (old->start >= mapping->end || old->end <= mapping->start)
+			continue;
+		if (same_mapping(old, mapping))
+			return true; /* and nothing since has overlapped it */
+		break;
+	}
+	for (uint32_t i = 0; i < p->code_count; i++) {
+		struct code_mapping *old = &p->code[i];
+
+		if (old->start >= mapping->start && old->end <= mapping->end)
+			free((char *)(uintptr_t)old->path);
+		else
+			p->code[kept++] = *old;
+	}
+	p->code_count = kept;
+	return false;
+}
+
 int wire_stacks_add_code(struct wire_stacks *w, uint32_t pid, const struct code_mapping *mapping)
 {
 	struct wire_process *p = find_or_add(w, pid);
@@ -79,6 +115,8 @@ int wire_stacks_add_code(struct wire_stacks *w, uint32_t pid, const struct code_
 
 	if (!p)
 		return -ENOMEM;
+	if (replace_code(p, mapping))
+		return 0;
 	if (p->code_count == WIRE_STACKS_MAX_CODE)
 		return -ENOSPC;
 	if (p->code_count == p->code_capacity) {
