@@ -100,11 +100,11 @@ void correlate_finish(struct correlate *c);
 struct correlate_stats correlate_stats(const struct correlate *c);
 
 /*
- * How many launches are remembered once their stack is known: the newest so many without an
- * operation, as many that had theirs, and at least as many graph launches that have begun. An
+ * How many launches are remembered once their stack is known: four times so many without an
+ * operation, so many that had theirs, and at least as many graph launches that have begun. An
  * operation that comes later has no stack. No more than so many probes, launches without a probe
  * and operations without a launch wait, in all processes; then the oldest are decided early with
- * what is there. 90 MB for graph launches alone, half that for launches without operations.
+ * what is there. At most some 310 MB are used, for programs that launch graphs by the million.
  */
 #define CORRELATE_REMEMBERED 1000000u
 

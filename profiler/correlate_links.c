@@ -16,9 +16,10 @@ void links_init(struct links *l)
 
 void links_limit(struct links *l, uint32_t newest)
 {
-	l->lists[LINK_IDLE].limit = newest;
+	l->lists[LINK_IDLE].limit = LINKS_IDLE_TIMES * newest;
 	l->lists[LINK_PLAIN].limit = newest;
-	l->lists[LINK_GRAPH].limit = 2 * newest; /* less those that are idle */
+	/* less those that are idle */
+	l->lists[LINK_GRAPH].limit = (LINKS_IDLE_TIMES + 1) * newest;
 }
 
 void links_release(struct links *l)

@@ -6,15 +6,18 @@
  * A link is made by a launch, or by an operation that came before its launch. Once its stack is
  * known it is in one of three lists, oldest first, each with its own limit:
  *
- *   idle   no operation yet; in the order of their decisions, limit N
+ *   idle   no operation yet; in the order of their decisions, limit I = LINKS_IDLE_TIMES N
  *   plain  had its operation, hardly a second one comes; by the first operation, limit N
- *   graph  had an operation, more will come; by the first operation, limit 2 N less the idle ones
+ *   graph  had an operation, more will come; by the first operation, limit I + N less the idle ones
  *
  * N is correlate.h's CORRELATE_REMEMBERED. So a launch that waits for its turn on a busy stream is
  * not pushed out by those that run meanwhile on others, and an operation that comes while its
  * launch is among the newest N always finds it: fewer than N newer ones can be idle; a graph that
- * has begun is followed by fewer than N newer ones, begun or idle, and fewer than N older ones that
+ * has begun is followed by fewer than N newer ones, begun or idle, and fewer than I older ones that
  * were idle when it began. (A plain launch's further operations come with its first one.)
+ *
+ * Idle launches may be more because CUPTI hands records over late, and in many processes at once:
+ * 64 that launch 60,000 kernels each before the first record comes lose none.
  */
 #ifndef PROFILER_CORRELATE_LINKS_H
 #define PROFILER_CORRELATE_LINKS_H
@@ -26,6 +29,7 @@
 #include "symbolize/hash_index.h"
 
 #define NO_LINK UINT32_MAX
+#define LINKS_IDLE_TIMES 4
 #define LINK_PROCESSES (1u << 14)
 
 enum link_state {

@@ -329,7 +329,7 @@ static void operations(struct correlate *c, uint32_t pid, uint32_t id, uint32_t 
 /* Each graph's operations come half a million launches later. */
 static void graph_launches_are_bounded(void **state)
 {
-	const uint32_t launches = scale(2600000), late = scale(500000);
+	const uint32_t launches = scale(6500000), late = scale(500000);
 	uint64_t ns[2] = {0, 0};
 	struct correlate *c = new_counting(ns);
 
@@ -339,7 +339,7 @@ static void graph_launches_are_bounded(void **state)
 		if (i >= late)
 			operations(c, (i - late) % 64, i - late, 2);
 	}
-	assert_true(correlate_memory(c) < scale(120) << 20);
+	assert_true(correlate_memory(c) < scale(400) << 20);
 	operations(c, 0, 0, 1); /* forgotten long since: waits, and has no stack in the end */
 	correlate_finish(c);
 	assert_int_equal(ns[0], 3 * 2 * (uint64_t)(launches - late));
@@ -349,14 +349,14 @@ static void graph_launches_are_bounded(void **state)
 
 static void launches_without_operations_are_bounded(void **state)
 {
-	const uint32_t launches = scale(2600000);
+	const uint32_t launches = scale(6500000);
 	uint64_t ns[2] = {0, 0};
 	struct correlate *c = new_counting(ns);
 
 	(void)state;
 	for (uint32_t i = 0; i < launches; i++)
 		correlate_launch_with_stack(c, i % 64, i, i % 2, 5);
-	assert_true(correlate_memory(c) < scale(120) << 20);
+	assert_true(correlate_memory(c) < scale(400) << 20);
 	for (uint32_t i = launches - scale(1000000); i < launches; i++)
 		operations(c, i % 64, i, 1);
 	correlate_finish(c);

@@ -54,7 +54,8 @@ static void saying_all_again_costs_nothing(void **state)
 	for (uint64_t loaded = 1; loaded <= 400; loaded++)
 		for (uint64_t i = 0; i < loaded; i++) {
 			snprintf(path, sizeof(path), "lib%d.so", (int)i);
-			assert_int_equal(add(&w, 0x10000 * (i + 1), 0x10000 * (i + 1) + 0x8000, path), 0);
+			assert_int_equal(
+				add(&w, 0x10000 * (i + 1), 0x10000 * (i + 1) + 0x8000, path), 0);
 		}
 	for (uint64_t i = 0; i < 400; i++) {
 		snprintf(path, sizeof(path), "lib%d.so", (int)i);
