@@ -194,6 +194,11 @@ static void begin_batch(struct gpu_source *s, const struct gpu_event_batch *e)
 	p->next_sequence = e->sequence + 1;
 }
 
+bool gpu_source_has_graph_time_bug(uint32_t cupti_version)
+{
+	return cupti_version >= 130000 && cupti_version < 130100;
+}
+
 static void take_hello(struct gpu_source *s, struct gpu_process *p, const struct gpu_event_hello *e)
 {
 	if (p->open)
@@ -208,6 +213,8 @@ static void take_hello(struct gpu_source *s, struct gpu_process *p, const struct
 	forget_names(p);
 	if (p->ignored)
 		s->stats.foreign_versions++;
+	else if (gpu_source_has_graph_time_bug(e->cupti_version))
+		s->stats.graph_time_bugs++;
 }
 
 static void take_drops(struct gpu_source *s, struct gpu_process *p, const struct gpu_event_drops *e)

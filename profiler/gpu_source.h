@@ -35,6 +35,8 @@ struct gpu_source_stats {
 	uint64_t wrong_totals;    /* processes whose sum of ns is not what was received */
 	uint64_t unknown_records;
 	uint32_t processes;        /* that said hello */
+	uint32_t graph_time_bugs;  /* of these, with a CUPTI that gives wrong times in long graph
+				      runs */
 	uint32_t without_goodbye;  /* that ended otherwise: killed, or _exit */
 	uint32_t foreign_versions; /* spoke another protocol version; ignored */
 };
@@ -45,6 +47,12 @@ struct gpu_source_stats {
  */
 typedef void (*gpu_source_handler)(void *context, uint32_t pid, const struct gpu_event *event,
 				   const char *kernel);
+
+/*
+ * CUPTI of CUDA 13.0 gives zero and reversed timestamps once there were some 25 million records of
+ * graphs' nodes.
+ */
+bool gpu_source_has_graph_time_bug(uint32_t cupti_version);
 
 struct gpu_source;
 

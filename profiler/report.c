@@ -76,6 +76,11 @@ static void report_correlation(struct log *log, const struct session_stats *s,
 		log_line(log,
 			 "  %" PRIu64 " operations have no usable timestamps and count as 0 ns",
 			 s->gpu.bad_times);
+	if (s->gpu.bad_times && s->gpu.graph_time_bugs)
+		log_line(
+			log,
+			"  CUPTI of CUDA 13.0 is known to do that after some 25 million records of "
+			"graphs' nodes: CUDA 13.1 does not, nor does --graph graph");
 }
 
 /* The usual reasons for a profile without a GPU part, each with what to do. */

@@ -161,6 +161,11 @@ void session_on_gpu_event(void *context, uint32_t pid, const struct gpu_event *e
 			    "process %u (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
 			    pid, event->hello.executable, event->hello.cupti_version,
 			    event->hello.cupti_path, event->hello.clock_error_ns);
+		if (gpu_source_has_graph_time_bug(event->hello.cupti_version))
+			log_verbose(s->log,
+				    "process %u: this CUPTI (CUDA 13.0) is known to give wrong "
+				    "times after some 25 million records of graphs' nodes",
+				    pid);
 		drain_stacks(s); /* the stacks of the process's earlier program, if any */
 	}
 	if (event->type == GPU_EVENT_GOODBYE)
