@@ -51,7 +51,7 @@ struct work_sum *work_tally_get(struct work_tally *tally, const struct work_key 
 
 	if (sum && sum->used)
 		return sum;
-	if (tally->count >= WORK_TALLY_MAX && key->device != WORK_TALLY_REST) {
+	if (tally->count >= WORK_TALLY_MAX && memcmp(key, &rest, sizeof(rest)) != 0) {
 		tally->overflowed = true;
 		return work_tally_get(tally, &rest);
 	}

@@ -4,7 +4,7 @@
  * reported, and in the profiler of what ended up in the profile, so that the two can be compared.
  *
  * Grows with distinct keys, up to WORK_TALLY_MAX; what comes after that is summed up under one key
- * whose ids are all WORK_TALLY_REST. Sums wrap at 2^64; no locks.
+ * a kind of work whose ids are all WORK_TALLY_REST. Sums wrap at 2^64; no locks.
  */
 #ifndef CUPTI_TRACE_WORK_TALLY_H
 #define CUPTI_TRACE_WORK_TALLY_H
@@ -12,7 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifndef WORK_TALLY_MAX /* tests have a smaller one */
 #define WORK_TALLY_MAX 65536u
+#endif
 #define WORK_TALLY_REST UINT32_MAX
 
 struct work_key {

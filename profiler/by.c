@@ -107,6 +107,13 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Of Python's options, those whose value is an argument of its own. */
+static bool takes_value(const char *option)
+{
+	return strcmp(option, "-W") == 0 || strcmp(option, "-X") == 0 ||
+	       strcmp(option, "--check-hash-based-pycs") == 0;
+}
+
 /* An interpreter is known by its script: the first argument that is no option. */
 static const char *script_of(const char *cmdline, size_t length)
 {
@@ -115,9 +122,13 @@ static const char *script_of(const char *cmdline, size_t length)
 	if (strncmp(name, "python", 6) != 0)
 		return NULL;
 	while (at < cmdline + length && *at == '-') {
+		bool skips_next = takes_value(at);
+
 		if (strcmp(at, "-c") == 0 || strcmp(at, "-m") == 0)
 			return NULL;
 		at += strlen(at) + 1;
+		if (skips_next && at < cmdline + length)
+			at += strlen(at) + 1;
 	}
 	return at < cmdline + length && *at ? base_of(at) : NULL;
 }
@@ -179,6 +190,12 @@ static const char *name_of(struct by *by, uint32_t pid, uint32_t tid)
 		return key.text;
 	by->names[by->name_count++] = key;
 	return key.text;
+}
+
+void by_process(struct by *by, uint32_t pid)
+{
+	if (wants(by, BY_PROCESS) && pid)
+		name_of(by, pid, 0);
 }
 
 /* ---- launches ---- */

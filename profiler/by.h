@@ -56,6 +56,9 @@ bool by_parse(const char *text, struct by_order *order);
 void by_init(struct by *by, struct stack_table *stacks, struct intern *strings);
 void by_release(struct by *by);
 
+/* A process is there, and may not be for long: where processes are wanted, its name is read now. */
+void by_process(struct by *by, uint32_t pid);
+
 /* What the join is to carry for a launch: `stack` itself unless threads are wanted. */
 uint32_t by_launch(struct by *by, uint32_t stack, uint32_t pid, uint32_t tid);
 

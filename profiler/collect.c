@@ -560,6 +560,7 @@ static int take_gpu_event(struct collect *c, uint32_t pid, const struct gpu_even
 		correlate_restart_process(c->correlate, pid);
 		wire_stacks_forget(&c->wire_stacks, pid);
 		graph_nodes_forget(&c->graph_nodes, pid);
+		by_process(&c->by, pid);
 		return 0;
 	case GPU_EVENT_CODE:
 		return take_code(c, pid, &event->code);

@@ -10,6 +10,7 @@ struct graph_node {
 	uint32_t pid;
 	uint32_t stack;
 	bool is_inferred; /* not announced: found by its number */
+	bool is_gone;     /* its graph is no more: only its place is kept */
 };
 
 /* `graph` has a node that holds a clone of another graph: `child`, of so many nodes. */
@@ -50,12 +51,20 @@ static bool node_equal(const void *records, uint32_t position, const void *key)
 	return n->id == k->id && n->pid == k->pid;
 }
 
-static struct graph_node *find(const struct graph_nodes *g, uint32_t pid, uint64_t id)
+/* The node's place, also if it is gone. */
+static struct graph_node *find_place(const struct graph_nodes *g, uint32_t pid, uint64_t id)
 {
 	struct key key = {id, pid};
 	uint32_t at = hash_index_find(&g->index, hash_key(&key), node_equal, g->nodes, &key);
 
 	return at == HASH_INDEX_NONE ? NULL : &g->nodes[at];
+}
+
+static struct graph_node *find(const struct graph_nodes *g, uint32_t pid, uint64_t id)
+{
+	struct graph_node *node = find_place(g, pid, id);
+
+	return node && !node->is_gone ? node : NULL;
 }
 
 static void unlink_node(struct graph_nodes *g, uint32_t at)
@@ -93,13 +102,13 @@ static int take_place(struct graph_nodes *g, uint32_t *at)
 
 static int set(struct graph_nodes *g, uint32_t pid, uint64_t id, uint32_t stack)
 {
-	struct graph_node *node = find(g, pid, id);
+	struct graph_node *node = find_place(g, pid, id);
 	struct key key = {id, pid};
 	uint32_t at;
 
 	if (node) {
 		node->stack = stack;
-		node->is_inferred = false;
+		node->is_inferred = node->is_gone = false;
 		return 0;
 	}
 	if (take_place(g, &at) != 0)
@@ -110,58 +119,99 @@ static int set(struct graph_nodes *g, uint32_t pid, uint64_t id, uint32_t stack)
 	return 0;
 }
 
-int graph_nodes_made(struct graph_nodes *g, uint32_t pid, uint64_t id, uint32_t stack)
-{
-	return set(g, pid, id, stack);
-}
-
 /* ---- children ---- */
 
-static void add_child(struct graph_nodes *g, uint32_t pid, uint32_t graph, uint32_t child,
-		      uint32_t node_count)
+static uint32_t children_kept(const struct graph_nodes *g)
+{
+	return g->child_count < GRAPH_CHILDREN_MAX ? g->child_count : GRAPH_CHILDREN_MAX;
+}
+
+/* How many nodes a graph was told to have: they are numbered from 0. */
+static uint32_t count_own(const struct graph_nodes *g, uint32_t pid, uint32_t graph)
+{
+	const struct graph_node *node;
+	uint32_t n = 0;
+
+	while ((node = find(g, pid, id_of(graph, n))) && !node->is_inferred)
+		n++;
+	return n;
+}
+
+static void add_child(struct graph_nodes *g, uint32_t pid, uint32_t graph, uint32_t child)
 {
 	if (!g->children)
 		g->children = calloc(GRAPH_CHILDREN_MAX, sizeof(*g->children));
 	if (g->children)
 		g->children[g->child_count++ % GRAPH_CHILDREN_MAX] =
-			(struct graph_child){pid, graph, child, node_count};
+			(struct graph_child){pid, graph, child, count_own(g, pid, child)};
+}
+
+/* A graph begins: one that had its number before is gone, with its children. */
+static void begin_graph(struct graph_nodes *g, uint32_t pid, uint32_t graph)
+{
+	uint32_t kept = children_kept(g), end = count_own(g, pid, graph);
+	struct graph_node *node;
+
+	for (uint32_t i = 0; i < kept; i++) {
+		struct graph_child *c = &g->children[i];
+
+		if (c->pid == pid && c->graph == graph) {
+			end += c->node_count;
+			*c = (struct graph_child){0};
+		}
+	}
+	for (uint32_t i = 0; (node = find(g, pid, id_of(graph, i))) || i < end; i++)
+		if (node)
+			node->is_gone = true;
 }
 
 /*
  * Clones are told graph by graph; a child's come just before the node that holds it. So where the
- * telling goes back from a later graph to an earlier one, the run before was that node's child.
+ * telling goes back from a later graph to an earlier one, the run before was that node's child. Not
+ * so where numbers are used again and the earlier is a clone of the later, or both are of one.
  */
-static void follow_run(struct graph_nodes *g, uint32_t pid, uint32_t graph)
+static void follow_run(struct graph_nodes *g, uint32_t pid, uint32_t graph, uint32_t origin)
 {
-	if (g->run_length && g->run_pid == pid && g->run_graph == graph) {
-		g->run_length++;
+	if (g->run_graph == graph && g->run_pid == pid)
 		return;
-	}
-	if (g->run_length && g->run_pid == pid && g->run_graph > graph &&
-	    find(g, pid, id_of(graph, 0)))
-		add_child(g, pid, graph, g->run_graph, g->run_length);
+	if (g->run_graph > graph && g->run_pid == pid && origin != g->run_graph &&
+	    origin != g->run_origin)
+		add_child(g, pid, graph, g->run_graph);
 	g->run_pid = pid;
 	g->run_graph = graph;
-	g->run_length = 1;
+	g->run_origin = origin;
+}
+
+int graph_nodes_made(struct graph_nodes *g, uint32_t pid, uint64_t id, uint32_t stack)
+{
+	if (id == 0)
+		return 0; /* none that CUPTI gives */
+	/* one that was made and not as a clone: what is cloned next is another matter */
+	if (g->made)
+		g->run_graph = 0;
+	g->made = id;
+	if ((uint32_t)id == 0)
+		begin_graph(g, pid, graph_of(id));
+	return set(g, pid, id, stack);
 }
 
 int graph_nodes_cloned(struct graph_nodes *g, uint32_t pid, uint64_t id, uint64_t origin)
 {
-	follow_run(g, pid, graph_of(id));
+	if (id == 0)
+		return 0;
+	g->made = 0;
+	follow_run(g, pid, graph_of(id), graph_of(origin));
 	return set(g, pid, id, graph_nodes_find(g, pid, origin));
 }
 
 /* Nodes that came in a child's place: numbered behind the graph's own, child by child. */
 static uint32_t find_in_children(const struct graph_nodes *g, uint32_t pid, uint64_t id)
 {
-	uint32_t kept = g->child_count < GRAPH_CHILDREN_MAX ? g->child_count : GRAPH_CHILDREN_MAX;
-	uint32_t first = g->child_count - kept, graph = graph_of(id), index = (uint32_t)id;
+	uint32_t kept = children_kept(g), first = g->child_count - kept;
+	uint32_t graph = graph_of(id), index = (uint32_t)id, base = count_own(g, pid, graph);
 	const struct graph_node *node;
-	uint32_t base = 0;
 
-	while (base < index && (node = find(g, pid, id_of(graph, base))) && !node->is_inferred)
-		base++;
-	for (uint32_t i = first; i < g->child_count; i++) {
+	for (uint32_t i = first; i != g->child_count; i++) {
 		const struct graph_child *c = &g->children[i % GRAPH_CHILDREN_MAX];
 
 		if (c->pid != pid || c->graph != graph)
@@ -196,6 +246,9 @@ void graph_nodes_forget(struct graph_nodes *g, uint32_t pid)
 	for (uint32_t i = 0; g->children && i < GRAPH_CHILDREN_MAX; i++)
 		if (g->children[i].pid == pid)
 			g->children[i] = (struct graph_child){0};
+	if (g->run_pid == pid)
+		g->run_graph = 0;
+	g->made = 0;
 }
 
 void graph_nodes_release(struct graph_nodes *g)

@@ -16,8 +16,10 @@
 #include <stdint.h>
 #include "symbolize/hash_index.h"
 
+#ifndef GRAPH_NODES_MAX /* tests have a smaller one */
 #define GRAPH_NODES_MAX (1u << 20)
 #define GRAPH_CHILDREN_MAX 4096
+#endif
 #define GRAPH_NODES_UNKNOWN UINT32_MAX
 
 /* Zero-initialised is empty. */
@@ -27,11 +29,16 @@ struct graph_nodes {
 	struct hash_index index;
 	struct graph_child *children; /* a ring too */
 	uint32_t child_count;
-	/* the run of clones that is being told: of one process, one graph, one after the other */
-	uint32_t run_pid, run_graph, run_length;
+	/* the graph whose clones are being told, and of which it is one; 0: none */
+	uint32_t run_pid, run_graph, run_origin;
+	uint64_t made; /* the node that was told last, if it is not known to be a clone */
 };
 
-/* What is said of an id replaces what was said before. 0 or -ENOMEM. */
+/*
+ * What is said of an id replaces what was said before; a graph's node 0 begins the graph, and all
+ * that was said of an earlier one with its number is over. A clone's node is made, then cloned.
+ * 0 or -ENOMEM.
+ */
 int graph_nodes_made(struct graph_nodes *g, uint32_t pid, uint64_t id, uint32_t stack);
 int graph_nodes_cloned(struct graph_nodes *g, uint32_t pid, uint64_t id, uint64_t origin);
 

@@ -80,7 +80,7 @@ static void report_correlation(struct log *log, const struct session_stats *s,
 		log_line(
 			log,
 			"  CUPTI of CUDA 13.0 is known to do that after some 25 million records of "
-			"graphs' nodes: CUDA 13.1 does not, nor does --graph graph");
+			"graphs' nodes; --graph graph makes fewer");
 }
 
 /* The usual reasons for a profile without a GPU part, each with what to do. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An executable graph is a clone of the graph that it was made from, with its own graph id and its
- * own node ids, as in CUDA, and those are what records carry. A child graph node holds a clone too.
+ * own node ids, as in CUDA, and those are what records carry. A child graph node holds a clone too;
+ * in an executable graph its nodes run under numbers of the whole, behind those of its own nodes.
  *
  * The tell_* functions are all that CUPTI hears about graphs: when, and in which order.
  */
@@ -18,6 +19,7 @@ enum node_type {
 	NODE_COPY = 1,
 	NODE_SET = 2,
 	NODE_GRAPH = 4,
+	NODE_EMPTY = 5,
 	NODE_ALLOCATION = 10,
 	NODE_RELEASE = 11,
 };
@@ -30,6 +32,8 @@ struct fake_cuda_graph_node {
 	enum node_type type;
 	struct gpu_work work;          /* kernels, copies, sets */
 	struct fake_cuda_graph *child; /* of NODE_GRAPH, and its own */
+	uint64_t inlined_id;           /* in records, of what an executable graph's child holds */
+	bool told_gone;
 	struct fake_cuda_graph_node *next;
 };
 
@@ -150,7 +154,7 @@ static void graph_free(struct fake_cuda_graph *g, bool quiet)
 		struct fake_cuda_graph_node *n = g->first;
 
 		g->first = n->next;
-		if (!quiet)
+		if (!quiet && !n->told_gone)
 			tell_destroy(g, n);
 		if (n->child)
 			graph_free(n->child, quiet);
@@ -206,14 +210,15 @@ static struct fake_cuda_graph *copy_graph(const struct fake_cuda_graph *original
 	return g;
 }
 
+/* A child's nodes come before the node that holds it. */
 static void tell_copied(struct fake_cuda_graph *g, const struct fake_cuda_graph *original)
 {
 	const struct fake_cuda_graph_node *o = original->first;
 
 	for (struct fake_cuda_graph_node *n = g->first; n && o; n = n->next, o = o->next) {
-		tell_cloned(g, n, original, o);
 		if (n->child)
 			tell_copied(n->child, o->child);
+		tell_cloned(g, n, original, o);
 	}
 }
 
@@ -394,8 +399,8 @@ int graph_add_child(const struct fake_cuda_new_node *where, struct fake_cuda_gra
 	}
 	n->child = copied;
 	*where->node = n;
-	tell_created(where->graph, n);
 	tell_copied(copied, child);
+	tell_created(where->graph, n);
 	return 0;
 }
 
@@ -420,6 +425,65 @@ int graph_destroy(struct fake_cuda_graph *graph)
 
 /* ---- executable graphs ---- */
 
+static uint64_t next_node_id(struct fake_cuda_graph *g)
+{
+	return (uint64_t)g->id << 32 | g->count++;
+}
+
+/* Nodes of a child take numbers of the graph that runs them. Nobody is told. */
+static void number_inlined(struct fake_cuda_graph *whole, struct fake_cuda_graph *child)
+{
+	for (struct fake_cuda_graph_node *n = child->first; n; n = n->next) {
+		n->inlined_id = next_node_id(whole);
+		if (n->child)
+			number_inlined(whole, n->child);
+	}
+}
+
+/* A node that nothing is known of but that it is told. */
+static void tell_passing(struct fake_cuda_graph *graph, uint64_t id)
+{
+	struct fake_cuda_graph_node n = {.id = id, .type = NODE_EMPTY};
+
+	tell_created(graph, &n);
+}
+
+/*
+ * What is told when a child was put in place of the node that held it, as measured: a node of a
+ * graph of which nothing else is heard, the end of the holding node, a node in its place; and where
+ * the child has more than kernels, one of these is replaced too.
+ */
+static void tell_inlined(struct fake_cuda_graph *g, struct fake_cuda_graph_node *holder)
+{
+	struct fake_cuda_graph passing = {.id = take_graph_id()};
+	struct fake_cuda_graph_node *n = holder->child->first;
+
+	tell_passing(&passing, (uint64_t)passing.id << 32 | 1);
+	tell_destroy(g, holder);
+	holder->told_gone = true;
+	tell_passing(g, next_node_id(g));
+	while (n && n->type == NODE_KERNEL)
+		n = n->next;
+	if (n) {
+		struct fake_cuda_graph_node inlined = {.id = n->inlined_id, .type = n->type};
+
+		tell_destroy(g, &inlined);
+		tell_passing(g, next_node_id(g));
+	}
+}
+
+static void inline_children(struct fake_cuda_graph *g)
+{
+	struct fake_cuda_graph_node *n;
+
+	for (n = g->first; n; n = n->next)
+		if (n->child)
+			number_inlined(g, n->child);
+	for (n = g->first; n; n = n->next)
+		if (n->child)
+			tell_inlined(g, n);
+}
+
 int graph_instantiate(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph *graph)
 {
 	struct fake_cuda_graph_exec *e;
@@ -435,6 +499,7 @@ int graph_instantiate(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph
 		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	tell_copied(e->graph, graph);
+	inline_children(e->graph);
 	tell_exec_created(graph, e);
 	*exec = e;
 	return 0;
@@ -500,7 +565,8 @@ static void run_nodes(const struct fake_cuda_graph *g, struct fake_cuda_stream *
 			run_nodes(n->child, stream, graph_id, whole);
 		if (n->type > NODE_SET)
 			continue;
-		driver_run(stream, &n->work, graph_id, n->id, &activity);
+		driver_run(stream, &n->work, graph_id, n->inlined_id ? n->inlined_id : n->id,
+			   &activity);
 		if (!whole->end) {
 			*whole = activity;
 			whole->type = FAKE_CUDA_GRAPH;

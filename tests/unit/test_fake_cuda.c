@@ -817,6 +817,7 @@ static void graphs_are_made_by_hand_and_nest(void)
 	cudaGraphNode_t nodes[4];
 	cudaGraphExec_t exec;
 	uint32_t back[2];
+	uint64_t whole;
 	char *device;
 
 	watch_graphs();
@@ -835,14 +836,15 @@ static void graphs_are_made_by_hand_and_nest(void)
 	assert_int_equal(rt.cudaGraphAddChildGraphNode(&nodes[3], outer, &nodes[2], 1, inner), 0);
 	assert_int_equal(seen.nodes, 8);
 	expect_event(2, CREATED, 0, 0);
-	expect_event(3, CREATED, 4, 0);
-	expect_event(5, CLONED, 2, seen.node[0].id);
-	expect_event(7, CLONED, 1, seen.node[1].id);
+	expect_event(4, CLONED, 2, seen.node[0].id);
+	expect_event(6, CLONED, 1, seen.node[1].id);
+	expect_event(7, CREATED, 4, 0);
 	assert_int_equal(rt.cudaGraphClone(&clone, outer), 0);
 	assert_int_equal(seen.nodes, 16);
 	expect_event(9, CLONED, 0, seen.node[2].id);
-	expect_event(11, CLONED, 4, seen.node[3].id);
-	expect_event(13, CLONED, 2, seen.node[5].id);
+	expect_event(11, CLONED, 2, seen.node[4].id);
+	expect_event(13, CLONED, 1, seen.node[6].id);
+	expect_event(15, CLONED, 4, seen.node[7].id);
 	assert_int_equal(rt.cudaGraphDestroy(inner), 0);
 	assert_int_equal(rt.cudaGraphDestroy(outer), 0);
 	seen.nodes = 0;
@@ -853,9 +855,23 @@ static void graphs_are_made_by_hand_and_nest(void)
 	flush();
 	assert_int_equal(seen.records, 2);
 	assert_int_equal(seen.record[1].end - seen.record[1].start, 1000);
-	assert_int_equal(seen.record[1].graph_node_id, seen.node[1].id);
-	assert_int_equal(seen.work[0].set.graph_node_id, seen.node[5].id);
-	assert_int_equal(seen.work[1].copy.graph_node_id, seen.node[7].id);
+	/* the child's nodes run as nodes of the whole, which nobody was told */
+	whole = seen.node[1].id;
+	assert_int_equal(seen.record[1].graph_node_id, whole);
+	assert_int_equal(seen.work[0].set.graph_node_id, whole + 2);
+	assert_int_equal(seen.work[1].copy.graph_node_id, whole + 3);
+	assert_int_equal(seen.work[1].copy.graph_id, whole >> 32);
+	assert_int_equal(seen.nodes, 13);
+	assert_int_equal(seen.node[7].id, whole + 1);
+	expect_event(8, CREATED, 5, 0);
+	expect_event(9, DESTROYED, 4, 0);
+	assert_int_equal(seen.node[9].id, whole + 1);
+	expect_event(10, CREATED, 5, 0);
+	assert_int_equal(seen.node[10].id, whole + 4);
+	expect_event(11, DESTROYED, 2, 0);
+	assert_int_equal(seen.node[11].id, whole + 2);
+	expect_event(12, CREATED, 5, 0);
+	assert_int_equal(seen.node[12].id, whole + 5);
 }
 
 static void an_update_keeps_the_nodes(void)

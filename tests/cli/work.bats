@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: MIT
+# All that a GPU does beside kernels, the nodes of graphs, whose it is, and whether it adds up.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	needs_root
+}
+
+# exact_run ARGUMENTS...: a run in ns, with --strict, that lost nothing, and the ground truth.
+exact_run()
+{
+	rm -f totals
+	FAKE_CUDA_TOTALS=$PWD/totals run_profile --strict -gpu-only --unit ns --raw-names \
+		-o out.folded "$@"
+	expect_status 0
+	[ -s totals ]
+	expect_folded out.folded
+	expect_totals out.folded
+	expect_no_line stderr '^profile: '
+	expect_line stderr '^Correlation: [0-9]+ matched, 0 unmatched, 0 dropped$'
+	expect_no_line out.folded 'not captured|not seen'
+	expect_line work '^  the same as CUPTI'
+	expect_no_line work 'unmatched|without times|not the same'
+}
+
+# "KIND NS" of copies and sets, in the profile and in the ground truth, summed over processes.
+other_work_of()
+{
+	sed -n 's/^.*;\[GPU_\(Mem[^]]*\)\] \([0-9]*\)$/\1 \2/p' "$1" |
+		awk '{ n = $NF; sub(/ [0-9]+$/, ""); ns[$0] += n }
+			END { for (k in ns) printf "%s %.0f\n", k, ns[k] }' | sort
+}
+
+other_work_of_totals()
+{
+	awk '$2 == "memcpy" { ns["Memcpy " $3] += $5 } $2 == "memset" { ns["Memset"] += $5 }
+		END { for (k in ns) printf "%s %.0f\n", k, ns[k] }' "$1" | sort
+}
+
+# The table's rows of kernels, copies and sets as "WORD COUNT BYTES", of all devices, and the same
+# from the ground truth.
+rows_of()
+{
+	awk 'function word() { return $3 == "memcpy" ? "memcpy " $4 : $3 }
+		$1 == "GPU" && $3 ~ /^(kernels|memcpy|memset)$/ {
+			at = $3 == "memcpy" ? 5 : 4; count[word()] += $at }
+		END { for (k in count) printf "%s %.0f\n", k, count[k] }' "$1" | sort
+}
+
+rows_of_totals()
+{
+	awk '$2 == "kernel" { count["kernels"] += $4 } $2 == "memcpy" { count["memcpy " $3] += $4 }
+		$2 == "memset" { count["memset"] += $4 }
+		END { for (k in count) printf "%s %.0f\n", k, count[k] }' "$1" | sort
+}
+
+# To the nanosecond and the operation, by kind. Bytes are checked against CUPTI's sums in the run.
+equal_to_truth()
+{
+	diff <(kernels_of_totals totals) <(kernels_of out.folded)
+	diff <(other_work_of_totals totals) <(other_work_of out.folded)
+	diff <(rows_of_totals totals) <(rows_of work)
+}
+
+# streams_of: "PID DEVICE CONTEXT STREAM kernel|memcpy|memset NS" lines of a profile by process,
+# device, context and stream, and of the ground truth.
+streams_of()
+{
+	sed -n 's/^[^;]* \([0-9]*\);GPU \([0-9]*\);context \([0-9]*\);stream \([0-9]*\);.*;\[GPU_\([A-Za-z]*\).* \([0-9]*\)$/\1 \2 \3 \4 \5 \6/p' "$1" |
+		awk '{ ns[$1 " " $2 " " $3 " " $4 " " tolower($5)] += $6 }
+			END { for (k in ns) printf "%s %.0f\n", k, ns[k] }' | sort
+}
+
+streams_of_totals()
+{
+	awk '$2 == "sum" && $7 > 0 { printf "%s %s %s %s %s %s\n", $1, $3, $4, $5, $6, $8 }' "$1" | sort
+}
+
+# ---- copies, sets, allocations ----
+
+@test "kernels, copies and sets: every nanosecond, by kind" {
+	exact_run "$workloads/gpu_work"
+	expect stdout <<<'kernels 10320 memcpys 1330 memsets 370 graph_nodes 10100 allocations 51 releases 51'
+	equal_to_truth
+	exact_run "$workloads/gpu_work" 1 3 7 11 13
+	equal_to_truth
+	exact_run "$workloads/gpu_work" 0 1 0 1 1
+	equal_to_truth
+}
+
+@test "two devices, and copies between them" {
+	FAKE_CUDA_DEVICES=2 exact_run "$workloads/gpu_work" 4 2 10 50 20
+	equal_to_truth
+	expect_line out.folded ';main;(work;)?copy_peer;cudaMemcpyPeerAsync;\[GPU_Memcpy PtoP\] [0-9]+$'
+	expect_line work '^  GPU 1  memcpy PtoP +10 +[0-9.]+ ms +640\.0 KiB$'
+}
+
+@test "a child process does the same: both are counted" {
+	exact_run "$workloads/gpu_work" 2 2 5 20 5 fork
+	equal_to_truth
+	expect_equal processes "$(cut -d' ' -f1 totals | sort -u | wc -l)" 2
+}
+
+@test "the static runtime: the same" {
+	exact_run "$workloads/gpu_work_static" 3 2 5 20 5
+	equal_to_truth
+	kernels_of out.folded >kernels
+	other_work_of out.folded >others
+	exact_run "$workloads/gpu_work" 3 2 5 20 5
+	diff kernels <(kernels_of out.folded)
+	diff others <(other_work_of out.folded)
+}
+
+@test "the same where the clock drifts and copies are slow" {
+	FAKE_CUDA_DRIFT_PPM=300 exact_run "$workloads/gpu_work" 2 2 5 20 5
+	equal_to_truth
+	FAKE_CUDA_COPY_NS=1000000 exact_run "$workloads/gpu_work" 1 1 2 3 2
+	equal_to_truth
+}
+
+@test "launch stacks by uprobe: copies have theirs all the same" {
+	exact_run -launch-stacks uprobe "$workloads/gpu_work" 2 2 5 20 5
+	equal_to_truth
+	expect_line out.folded ';thread_main;(.*;)?copy_pinned;cudaMemcpyAsync;\[GPU_Memcpy HtoD\] '
+}
+
+@test "work lies under the call that made it" {
+	exact_run "$workloads/gpu_work" 1 1 3 4 2
+	sed 's/^.*;\(main\|thread_main\);//' out.folded | sed 's/^work;//; s/^use_graph;//' | sort >short
+	expect short <<-'END'
+		make_graph;capture_left;cudaLaunchKernel;[GPU_Kernel]_Z11node_kernely 4000
+		make_graph;capture_left;cudaMemcpyAsync;[GPU_Memcpy HtoD] 17106
+		make_graph;capture_right;cudaLaunchKernel;[GPU_Kernel]_Z11node_kernely 4000
+		make_graph;capture_right;cudaMemsetAsync;[GPU_Memset] 17106
+		work_rounds;use_driver;cuLaunchKernel;[GPU_Kernel]driver_spin 15000
+		work_rounds;use_driver;cuMemcpyDtoHAsync_v2;[GPU_Memcpy DtoH] 15828
+		work_rounds;use_driver;cuMemcpyHtoDAsync_v2;[GPU_Memcpy HtoD] 15828
+		work_rounds;use_driver;cuMemsetD8Async;[GPU_Memset] 25659
+		work_rounds;use_runtime;copy_pageable;cudaMemcpyAsync;[GPU_Memcpy DtoH] 25659
+		work_rounds;use_runtime;copy_pageable;cudaMemcpyAsync;[GPU_Memcpy HtoD] 25659
+		work_rounds;use_runtime;copy_pinned;cudaMemcpyAsync;[GPU_Memcpy DtoD] 25659
+		work_rounds;use_runtime;copy_pinned;cudaMemcpyAsync;[GPU_Memcpy DtoH] 25659
+		work_rounds;use_runtime;copy_pinned;cudaMemcpyAsync;[GPU_Memcpy HtoD] 25659
+		work_rounds;use_runtime;copy_rectangle;cudaMemcpy2DAsync;[GPU_Memcpy DtoD] 10914
+		work_rounds;use_runtime;cudaLaunchKernel;[GPU_Kernel]_Z11work_kernely 15000
+		work_rounds;use_runtime;cudaMemsetAsync;[GPU_Memset] 25659
+	END
+}
+
+@test "the table of GPU work, line by line" {
+	FAKE_CUDA_DEVICES=2 exact_run "$workloads/gpu_work" 2 1 10 4 3
+	expect work <<-'END'
+		GPU work:
+		  GPU 0  kernels                32        0.112 ms
+		  GPU 0  memcpy HtoD            33        0.249 ms       1.8 MiB
+		  GPU 0  memcpy DtoH            30        0.224 ms       1.6 MiB
+		  GPU 0  memcpy DtoD            20        0.122 ms     800.0 KiB
+		  GPU 0  memset                 23        0.197 ms       1.4 MiB
+		  GPU 0  allocations             7                     448.0 KiB
+		  GPU 0  frees                   7                     448.0 KiB
+		  GPU 1  kernels                20        0.100 ms
+		  GPU 1  memcpy HtoD            30        0.224 ms       1.6 MiB
+		  GPU 1  memcpy DtoH            30        0.224 ms       1.6 MiB
+		  GPU 1  memcpy DtoD            20        0.122 ms     800.0 KiB
+		  GPU 1  memcpy PtoP            10        0.086 ms     640.0 KiB
+		  GPU 1  memset                 20        0.171 ms       1.2 MiB
+		  GPU 1  allocations             4                     256.0 KiB
+		  GPU 1  frees                   4                     256.0 KiB
+		  the same as CUPTI's own sums, in all 18 of them
+	END
+	expect stderr <<-'END'
+		Samples: 47 launches, 52 GPU kernels (0.212 ms)
+		Correlation: 268 matched, 0 unmatched, 0 dropped
+		Wrote 17 stacks (1830068 ns: 0 CPU, 1830068 GPU) to out.folded
+	END
+}
+
+@test "--kernels-only: the kernels' part, and nothing else" {
+	exact_run "$workloads/gpu_work" 3 2 5 20 5
+	grep '\[GPU_Kernel\]' out.folded >kernels
+	exact_run --kernels-only "$workloads/gpu_work" 3 2 5 20 5
+	diff kernels out.folded
+	expect_no_line work 'memcpy|memset|alloc|frees'
+}
+
+# ---- graphs ----
+
+# under_captures: the workload's own words "MODE FUNCTION KERNELS", kernels of 2 us each, are those
+# of the profile.
+under_captures()
+{
+	local mode function kernels all=0
+
+	while read -r mode function kernels; do
+		expect_equal "ns of $mode under $function" "$(weight_of out.folded \
+			"captured at[]];.*;run_$mode;(.*;)?$function;.*[[]GPU_Kernel[]]")" "${kernels}000"
+		all=$((all + kernels))
+	done < <(awk '{ print $1, $2, 2 * $3 }' stdout)
+	[ "$all" -gt 0 ]
+	expect_equal 'ns of all kernels' "$(weight_of out.folded '[[]GPU_Kernel[]]')" "${all}000"
+}
+
+@test "every node of a graph under the call that made it" {
+	for mode in capture explicit clone child update reinstantiate all; do
+		exact_run "$workloads/graphs" "$mode"
+		expect_line stdout '^[a-z]+ [a-z_]+ [1-9]'
+		under_captures
+		equal_to_truth
+	done
+	exact_run "$workloads/graphs_static" all
+	under_captures
+}
+
+@test "the same where graphs' numbers are used again" {
+	export FAKE_CUDA_REUSE_NODE_IDS=1
+	for mode in capture explicit clone child update; do
+		exact_run "$workloads/graphs" "$mode"
+		under_captures
+		equal_to_truth
+	done
+}
+
+# CUPTI tells of a graph at once and of what it ran later: by then its number may be another graph's.
+@test "numbers used again before records come: time stays what it is" {
+	FAKE_CUDA_REUSE_NODE_IDS=1 FAKE_CUDA_TOTALS=$PWD/totals run_profile --strict -gpu-only \
+		--unit ns --raw-names -o out.folded "$workloads/graphs" reinstantiate
+	expect_status 0
+	equal_to_truth
+	expect_equal ns "$(weight_of out.folded \
+		';run_reinstantiate;replay;cudaGraphLaunch;[[]graph node')" 2400000
+}
+
+@test "copies and sets of a graph under the calls that added them" {
+	exact_run "$workloads/graphs" explicit
+	for made in 'cudaGraphAddMemcpyNode1D;[[]GPU_Memcpy HtoD[]]' \
+		'cudaGraphAddMemsetNode;[[]GPU_Memset[]]'; do
+		expect_equal "$made" "$(weight_of out.folded \
+			";replay;cudaGraphLaunch;[[]graph node captured at[]];.*;run_explicit;(.*;)?$made\$")" 24090
+	done
+}
+
+@test "--graph graph: one operation a launch" {
+	exact_run --graph graph "$workloads/graphs" capture
+	expect out.folded <<<'<*>main;run_capture;run;replay;cudaGraphLaunch;[GPU_Graph] 100000'
+	expect_line work '^  GPU 0  graphs +10 +0\.100 ms$'
+	exact_run --graph graph "$workloads/gpu_work" 1 1 3 4 25
+	expect_line work '^  GPU 0  graphs +25 '
+	expect_line work '^  GPU 0  kernels +6 '
+	expect_no_line out.folded 'captured at|node_kernel'
+	exact_run --graph node "$workloads/graphs" capture
+	under_captures
+}
+
+# ---- whose it is ----
+
+@test "--by process, device, context and stream: as CUPTI numbers them, to the nanosecond" {
+	FAKE_CUDA_DEVICES=2 exact_run --by process,device,context,stream "$workloads/gpu_work" 4 2 5 20 5 fork
+	streams_of out.folded >streams
+	diff <(streams_of_totals totals) streams
+	[ "$(wc -l <streams)" -gt 30 ]
+	expect_no_line out.folded '^\[process'
+}
+
+@test "--by: the parts in the order in which they are given" {
+	local run='1 1 1 4 3'
+
+	# shellcheck disable=SC2086
+	while read -r parts pattern; do
+		exact_run --by "$parts" "$workloads/gpu_work" $run
+		expect_equal "lines by $parts" "$(grep -cE "^$pattern;(_start|clone3|.*start_thread|__libc|.*main)" out.folded)" \
+			"$(wc -l <out.folded)"
+	done <<-'END'
+		stream,context,device stream [0-9]+;context [0-9]+;GPU 0
+		device GPU 0
+		device,process GPU 0;gpu_work [0-9]+
+		process,thread gpu_work [0-9]+;(gpu_work|.thread) [0-9]+]?
+		thread,stream (gpu_work|.thread) [0-9]+]?;stream [0-9]+
+	END
+}
+
+@test "--by thread: each launching thread its own" {
+	exact_run --by thread "$workloads/gpu_work" 3 1 2 4 3
+	expect_equal threads "$(cut -d';' -f1 out.folded | sort -u | wc -l)" 4
+	cut -d';' -f1 out.folded | sort -u | while read -r thread; do
+		case $(grep -cF "$thread;" out.folded) in
+		4) expect_equal ns "$(grep -F "$thread;" out.folded | weight_of - node_kernel)" 12000 ;;
+		12) expect_equal ns "$(grep -F "$thread;" out.folded | weight_of - work_kernel)" 10000 ;;
+		*) false ;;
+		esac
+	done
+}
+
+@test "--by process: CPU samples and GPU work under one frame" {
+	run_profile -F 997 --by process,device -o out.folded "$workloads/inference" 20
+	expect_status 0
+	expect_equal processes "$(cut -d';' -f1 out.folded | sort -u | grep -c .)" 1
+	expect_line out.folded '^inference [0-9]+;(_start;|main;|.*;main;).*tokenize'
+	expect_line out.folded '^inference [0-9]+;GPU 0;.*\[GPU_Kernel\]'
+}
+
+@test "--by process: each of several programs, also those long gone" {
+	cat >several <<-'END'
+		"$1" 10; "$2" 10; "$1" 10; sleep 0.2
+	END
+	exact_run --by process sh several "$workloads/launches" "$workloads/driver_api"
+	cut -d';' -f1 out.folded | sort -u | sed 's/[0-9]*$//' | sort >names
+	expect names <<-'END'
+		driver_api 
+		launches 
+		launches 
+	END
+}
+
+# ---- --strict ----
+
+# not_exact REASON ARGUMENTS...: exits with 124 and says why; without --strict, with STATUS.
+not_exact()
+{
+	local own=$1 reason=$2
+
+	shift 2
+	run_profile --strict -gpu-only --unit ns -o out.folded "$@"
+	expect_status 124
+	expect_line stderr "^profile: --strict: $reason\$"
+	expect_line stderr '^Wrote '
+	run_profile -gpu-only --unit ns -o out.folded "$@"
+	expect_status "$own"
+	expect_no_line stderr -- '--strict'
+}
+
+@test "--strict: dropped records" {
+	FAKE_CUDA_DROP_EVERY=10 not_exact 0 '6 GPU operations were dropped' \
+		"$workloads/gpu_work" 1 1 3 4 3
+	expect_line work '^  the same as CUPTI' # of what it reported
+}
+
+@test "--strict: records without usable times" {
+	FAKE_CUDA_ZERO_TIMESTAMP_EVERY=10 not_exact 0 '6 GPU operations have no usable timestamps' \
+		"$workloads/gpu_work" 1 1 3 4 3
+	expect_line work '^  the same as CUPTI'
+	# an instant cannot end before it starts, so here are none
+	FAKE_CUDA_REVERSE_TIMESTAMP_EVERY=10 not_exact 0 '10 GPU operations have no usable timestamps' \
+		"$workloads/launches" 100
+	expect_line work '^  GPU 0  kernels +100 +0\.090 ms +10 without times$'
+	expect_line work '^  the same as CUPTI'
+}
+
+@test "--strict: a target that is killed" {
+	FAKE_CUDA_KILL_AFTER=6 not_exact 137 '1 traced processes ended without a goodbye' \
+		"$workloads/gpu_work" 1 1 3 4 3
+	expect_no_line work 'not the same'
+}
+
+@test "--strict: rubbish in the pipe" {
+	not_exact 0 '[0-9]+ lines in the pipe were not ours' "$workloads/rubbish" json 20
+	expect_line work '^  the same as CUPTI'
+}
+
+@test "--strict: work whose launch has no stack" {
+	strip -o stripped "$workloads/launches_static"
+	FAKE_CUDA_INTERNAL_DRIVER_CALLS=1 not_exact 0 \
+		'400 GPU operations are not matched with a launch' \
+		-launch-stacks uprobe ./stripped 400
+	expect_line work '^  GPU 0  kernels +400 +0\.400 ms +400 unmatched \(0\.400 ms\)$'
+}
+
+@test "--strict: the command's own status where all is well" {
+	run_profile --strict -gpu-only -o out.folded sh -c '"$0" 1 1 1 1 1; exit 3' \
+		"$workloads/gpu_work"
+	expect_status 3
+	run_profile --strict -cpu-only -o out.folded sh -c 'exit 4'
+	expect_status 4
+	run_profile --strict -o out.folded true
+	expect_status 0
+	run_profile --strict -o out.folded "$workloads/inference" 5
+	expect_status 0
+}
+
+@test "options that are none" {
+	for by in bad 'process,bad' 'device,device' ',' 'process,' ',process' Process ''; do
+		run_profile --by "$by" -o out.folded true
+		expect_status 125
+		expect stderr <<-END
+			profile: --by takes process, thread, device, context, stream, each at most once, separated by commas, not '$by'
+			Try 'profile --help'.
+		END
+	done
+	for graph in bad nodes '' Graph; do
+		run_profile --graph "$graph" -o out.folded true
+		expect_status 125
+		expect stderr <<-END
+			profile: --graph is node or graph, not '$graph'
+			Try 'profile --help'.
+		END
+	done
+	expect_no_file out.folded
+}

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the nodes of graphs were made: what is told of each, then random lives of graphs beside a
+ * model. The module is built into this test, with small bounds.
+ */
+#include "unit.h"
+
+#define GRAPH_NODES_MAX 4096u
+#define GRAPH_CHILDREN_MAX 64
+#include "profiler/graph_nodes.c"
+
+enum { PID = 100, OTHER = 200 };
+#define UNKNOWN GRAPH_NODES_UNKNOWN
+#define ID(graph, index) ((uint64_t)(graph) << 32 | (index))
+
+static int begin(void **state)
+{
+	*state = calloc(1, sizeof(struct graph_nodes));
+	return *state ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	graph_nodes_release(*state);
+	free(*state);
+	return 0;
+}
+
+static void made(struct graph_nodes *g, uint64_t id, uint32_t stack)
+{
+	assert_int_equal(graph_nodes_made(g, PID, id, stack), 0);
+}
+
+/* As CUPTI does it: the new node is made, by the call that clones, and then it is a clone. */
+static void cloned(struct graph_nodes *g, uint64_t id, uint64_t origin)
+{
+	made(g, id, 666);
+	assert_int_equal(graph_nodes_cloned(g, PID, id, origin), 0);
+}
+
+#define FOUND(g, id, stack) assert_int_equal(graph_nodes_find(g, PID, id), stack)
+
+/* ---- one by one ---- */
+
+static void a_node_has_the_stack_that_made_it(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	made(g, ID(1, 0), 10);
+	made(g, ID(1, 1), 11);
+	made(g, ID(2, 0), 20);
+	FOUND(g, ID(1, 0), 10);
+	FOUND(g, ID(1, 1), 11);
+	FOUND(g, ID(2, 0), 20);
+}
+
+static void what_was_not_told_is_unknown(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	FOUND(g, ID(1, 0), UNKNOWN);
+	FOUND(g, 0, UNKNOWN);
+	FOUND(g, UINT64_MAX, UNKNOWN);
+	made(g, ID(1, 0), 10);
+	FOUND(g, ID(1, 1), UNKNOWN);
+	FOUND(g, ID(0, 1), UNKNOWN);
+	assert_int_equal(graph_nodes_find(g, OTHER, ID(1, 0)), UNKNOWN);
+	/* a node that was made out of sight */
+	made(g, ID(3, 0), UNKNOWN);
+	FOUND(g, ID(3, 0), UNKNOWN);
+	cloned(g, ID(4, 0), ID(9, 9));
+	FOUND(g, ID(4, 0), UNKNOWN);
+}
+
+static void no_node_has_the_id_0(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	made(g, 0, 1);
+	assert_int_equal(graph_nodes_cloned(g, PID, 0, ID(1, 0)), 0);
+	FOUND(g, 0, UNKNOWN);
+	assert_int_equal(g->count, 0);
+}
+
+static void a_clone_has_its_origins_stack(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	made(g, ID(1, 0), 10);
+	made(g, ID(1, 1), 11);
+	for (uint32_t graph = 2; graph < 50; graph++) {
+		cloned(g, ID(graph, 0), ID(graph - 1, 0));
+		cloned(g, ID(graph, 1), ID(graph - 1, 1));
+	}
+	for (uint32_t graph = 1; graph < 50; graph++) {
+		FOUND(g, ID(graph, 0), 10);
+		FOUND(g, ID(graph, 1), 11);
+	}
+}
+
+static void an_origin_may_change_later(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	made(g, ID(1, 0), 10);
+	cloned(g, ID(2, 0), ID(1, 0));
+	made(g, ID(1, 0), 99); /* another graph by now */
+	FOUND(g, ID(2, 0), 10);
+	FOUND(g, ID(1, 0), 99);
+	cloned(g, ID(2, 0), ID(1, 0));
+	FOUND(g, ID(2, 0), 99);
+}
+
+static void a_number_that_comes_again_is_another_graph(void **state)
+{
+	struct graph_nodes *g = *state;
+	uint32_t places;
+
+	for (uint32_t i = 0; i < 5; i++)
+		made(g, ID(1, i), 10 + i);
+	places = g->count;
+	made(g, ID(1, 0), 20);
+	FOUND(g, ID(1, 0), 20);
+	for (uint32_t i = 1; i < 5; i++)
+		FOUND(g, ID(1, i), UNKNOWN);
+	made(g, ID(1, 1), 21);
+	FOUND(g, ID(1, 1), 21);
+	FOUND(g, ID(1, 2), UNKNOWN);
+	assert_int_equal(g->count, places); /* in the same places */
+}
+
+static void processes_have_ids_of_their_own(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	made(g, ID(1, 0), 10);
+	assert_int_equal(graph_nodes_made(g, OTHER, ID(1, 0), 90), 0);
+	assert_int_equal(graph_nodes_made(g, OTHER, ID(1, 1), 91), 0);
+	assert_int_equal(graph_nodes_cloned(g, OTHER, ID(2, 0), ID(1, 0)), 0);
+	FOUND(g, ID(1, 0), 10);
+	FOUND(g, ID(2, 0), UNKNOWN);
+	assert_int_equal(graph_nodes_find(g, OTHER, ID(2, 0)), 90);
+	graph_nodes_forget(g, OTHER);
+	FOUND(g, ID(1, 0), 10);
+	for (uint32_t graph = 1; graph <= 2; graph++)
+		assert_int_equal(graph_nodes_find(g, OTHER, ID(graph, 0)), UNKNOWN);
+	assert_int_equal(graph_nodes_made(g, OTHER, ID(1, 0), 92), 0);
+	assert_int_equal(graph_nodes_find(g, OTHER, ID(1, 0)), 92);
+	assert_int_equal(graph_nodes_find(g, OTHER, ID(1, 1)), UNKNOWN);
+	graph_nodes_forget(g, 12345);
+	FOUND(g, ID(1, 0), 10);
+}
+
+static void the_newest_are_known(void **state)
+{
+	struct graph_nodes *g = *state;
+	uint32_t last = 3 * GRAPH_NODES_MAX + 7;
+
+	for (uint32_t graph = 1; graph <= last; graph++)
+		made(g, ID(graph, 0), graph);
+	assert_int_equal(g->count, GRAPH_NODES_MAX);
+	for (uint32_t graph = 1; graph <= last; graph++)
+		FOUND(g, ID(graph, 0), graph + GRAPH_NODES_MAX > last ? graph : UNKNOWN);
+	/* what is told again keeps its place; a process that goes leaves room to no harm */
+	graph_nodes_forget(g, PID);
+	for (uint32_t graph = 1; graph <= last; graph++)
+		FOUND(g, ID(graph, 0), UNKNOWN);
+	for (uint32_t graph = 1; graph <= 2 * GRAPH_NODES_MAX; graph++)
+		made(g, ID(graph, 0), graph);
+	FOUND(g, ID(GRAPH_NODES_MAX, 0), UNKNOWN);
+	FOUND(g, ID(GRAPH_NODES_MAX + 1, 0), GRAPH_NODES_MAX + 1);
+	FOUND(g, ID(2 * GRAPH_NODES_MAX, 0), 2 * GRAPH_NODES_MAX);
+}
+
+/* ---- children ---- */
+
+/* Graph 1, of four nodes, becomes a child of graph 5, behind its only node: as seen of CUDA 13.0.
+ */
+static void add_measured_child(struct graph_nodes *g)
+{
+	for (uint32_t i = 0; i < 4; i++)
+		made(g, ID(1, i), 10 + i);
+	made(g, ID(5, 0), 50);
+	for (uint32_t i = 0; i < 4; i++)
+		cloned(g, ID(6, i), ID(1, i));
+	made(g, ID(5, 1), 51);
+}
+
+/* What was told when it was instantiated; `exec` was 7. */
+static void instantiate_measured(struct graph_nodes *g, uint32_t exec)
+{
+	cloned(g, ID(exec, 0), ID(5, 0));
+	for (uint32_t i = 0; i < 4; i++)
+		cloned(g, ID(exec + 1, i), ID(6, i));
+	cloned(g, ID(exec, 1), ID(5, 1));
+	made(g, ID(exec + 2, 1), 666);
+	made(g, ID(exec, 6), 666);
+	made(g, ID(exec, 7), 666);
+}
+
+static void nodes_in_a_childs_place_are_found_by_number(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	add_measured_child(g);
+	for (uint32_t exec = 7; exec < 70; exec += 3) {
+		instantiate_measured(g, exec);
+		FOUND(g, ID(exec, 3), 11); /* in any order, again and again */
+		FOUND(g, ID(exec, 0), 50);
+		for (uint32_t i = 0; i < 4; i++)
+			FOUND(g, ID(exec, 2 + i), 10 + i);
+		FOUND(g, ID(exec, 3), 11);
+		FOUND(g, ID(exec, 1), 51);
+		FOUND(g, ID(exec, 8), UNKNOWN);
+		FOUND(g, ID(exec + 1, 2), 12);
+	}
+}
+
+static void several_children_follow_each_other(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	made(g, ID(1, 0), 10);
+	made(g, ID(1, 1), 11);
+	made(g, ID(2, 0), 20);
+	/* graph 3: child 1, own, child 2, child 1 */
+	cloned(g, ID(4, 0), ID(1, 0));
+	cloned(g, ID(4, 1), ID(1, 1));
+	made(g, ID(3, 0), 30);
+	made(g, ID(3, 1), 31);
+	cloned(g, ID(5, 0), ID(2, 0));
+	made(g, ID(3, 2), 32);
+	cloned(g, ID(6, 0), ID(1, 0));
+	cloned(g, ID(6, 1), ID(1, 1));
+	made(g, ID(3, 3), 33);
+	/* graph 7 is the executable */
+	cloned(g, ID(8, 0), ID(4, 0));
+	cloned(g, ID(8, 1), ID(4, 1));
+	cloned(g, ID(7, 0), ID(3, 0));
+	cloned(g, ID(7, 1), ID(3, 1));
+	cloned(g, ID(9, 0), ID(5, 0));
+	cloned(g, ID(7, 2), ID(3, 2));
+	cloned(g, ID(10, 0), ID(6, 0));
+	cloned(g, ID(10, 1), ID(6, 1));
+	cloned(g, ID(7, 3), ID(3, 3));
+	FOUND(g, ID(7, 1), 31);
+	FOUND(g, ID(7, 4), 10);
+	FOUND(g, ID(7, 8), 11);
+	FOUND(g, ID(7, 5), 11);
+	FOUND(g, ID(7, 6), 20);
+	FOUND(g, ID(7, 7), 10);
+	FOUND(g, ID(7, 9), UNKNOWN);
+}
+
+static void graphs_without_children_have_none_inferred(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	made(g, ID(1, 0), 10);
+	made(g, ID(1, 1), 11);
+	cloned(g, ID(3, 0), ID(1, 0)); /* two executables of one graph */
+	cloned(g, ID(3, 1), ID(1, 1));
+	cloned(g, ID(2, 0), ID(1, 0)); /* whose number is used again */
+	cloned(g, ID(2, 1), ID(1, 1));
+	FOUND(g, ID(2, 2), UNKNOWN);
+	cloned(g, ID(9, 0), ID(1, 0)); /* a clone, and an executable of it */
+	cloned(g, ID(8, 0), ID(9, 0));
+	FOUND(g, ID(8, 1), UNKNOWN);
+	cloned(g, ID(20, 0), ID(1, 0)); /* a clone, then another matter */
+	made(g, ID(19, 0), 190);
+	cloned(g, ID(18, 0), ID(19, 0));
+	FOUND(g, ID(18, 1), UNKNOWN);
+	assert_int_equal(g->child_count, 0);
+}
+
+static void a_graph_that_comes_again_has_its_own_children(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	add_measured_child(g);
+	instantiate_measured(g, 7);
+	FOUND(g, ID(7, 3), 11);
+	FOUND(g, ID(7, 5), 13);
+	made(g, ID(7, 0), 70);
+	FOUND(g, ID(7, 0), 70);
+	for (uint32_t i = 1; i < 10; i++)
+		FOUND(g, ID(7, i), UNKNOWN);
+	instantiate_measured(g, 7);
+	for (uint32_t i = 0; i < 4; i++)
+		FOUND(g, ID(7, 2 + i), 10 + i);
+}
+
+static void a_process_that_begins_anew_has_no_children(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	add_measured_child(g);
+	instantiate_measured(g, 7);
+	for (uint32_t i = 0; i < 4; i++)
+		cloned(g, ID(11, i), ID(6, i));
+	graph_nodes_forget(g, PID);
+	FOUND(g, ID(7, 3), UNKNOWN);
+	cloned(g, ID(7, 0), ID(1, 0));
+	FOUND(g, ID(7, 1), UNKNOWN);
+	FOUND(g, ID(7, 3), UNKNOWN);
+}
+
+static void the_newest_children_are_known(void **state)
+{
+	struct graph_nodes *g = *state;
+	uint32_t exec = 7;
+
+	add_measured_child(g);
+	for (uint32_t i = 0; i < 3 * GRAPH_CHILDREN_MAX; i++, exec += 3)
+		instantiate_measured(g, exec);
+	exec -= 3;
+	for (uint32_t i = 0; i < GRAPH_CHILDREN_MAX; i++)
+		FOUND(g, ID(exec - 3 * i, 3), 11);
+	FOUND(g, ID(exec - 3 * GRAPH_CHILDREN_MAX, 3), UNKNOWN);
+	FOUND(g, ID(exec - 3 * GRAPH_CHILDREN_MAX, 0), 50);
+}
+
+/* ---- random lives ---- */
+
+enum { GRAPHS = 80, MOST_NODES = 12, PROCESSES = 3 };
+
+/* A graph as the model knows it: node i holds a child, or was made at stack[i]. */
+struct graph {
+	bool lives, is_executable;
+	uint32_t pid, id, count;
+	uint32_t stack[MOST_NODES];
+	int child[MOST_NODES]; /* index of a graph that only this one has, or -1 */
+	bool is_child;
+};
+
+struct world {
+	struct prng *prng;
+	struct graph_nodes nodes;
+	struct graph graphs[GRAPHS];
+	bool reuses;
+	uint32_t next_id[PROCESSES], free_ids[PROCESSES][GRAPHS * 64], free_count[PROCESSES];
+	uint32_t next_stack;
+};
+
+static uint32_t take_id(struct world *w, uint32_t pid)
+{
+	if (w->reuses && w->free_count[pid] && prng_chance(w->prng, 80))
+		return w->free_ids[pid][--w->free_count[pid]];
+	return ++w->next_id[pid];
+}
+
+static int new_graph(struct world *w, uint32_t pid)
+{
+	for (int i = 0; i < GRAPHS; i++) {
+		if (w->graphs[i].lives)
+			continue;
+		w->graphs[i] = (struct graph){.lives = true, .pid = pid, .id = take_id(w, pid)};
+		return i;
+	}
+	return -1;
+}
+
+static void drop_graph(struct world *w, int at)
+{
+	struct graph *g = &w->graphs[at];
+
+	g->lives = false;
+	if (w->free_count[g->pid] < GRAPHS * 64)
+		w->free_ids[g->pid][w->free_count[g->pid]++] = g->id;
+	for (uint32_t i = 0; i < g->count; i++)
+		if (g->child[i] >= 0)
+			drop_graph(w, g->child[i]);
+}
+
+static int any_graph(struct world *w, bool executable, bool may_have_children)
+{
+	for (int tries = 0; tries < 200; tries++) {
+		int at = (int)prng_below(w->prng, GRAPHS);
+		const struct graph *g = &w->graphs[at];
+		bool has_children = false;
+
+		for (uint32_t i = 0; i < g->count; i++)
+			has_children |= g->child[i] >= 0;
+		if (g->lives && !g->is_child && g->is_executable == executable &&
+		    (may_have_children || !has_children))
+			return at;
+	}
+	return -1;
+}
+
+static void tell_made(struct world *w, struct graph *g)
+{
+	g->child[g->count] = -1;
+	g->stack[g->count] = w->next_stack++;
+	graph_nodes_made(&w->nodes, g->pid, ID(g->id, g->count), g->stack[g->count]);
+	g->count++;
+}
+
+/* Numbers are given from the outside in, clones told from the inside out. */
+static int copy(struct world *w, int from)
+{
+	const struct graph *o = &w->graphs[from];
+	int at = new_graph(w, o->pid);
+	struct graph *g = &w->graphs[at];
+
+	if (at < 0)
+		return -1;
+	g->count = o->count;
+	for (uint32_t i = 0; i < o->count; i++) {
+		g->stack[i] = o->stack[i];
+		g->child[i] = o->child[i] < 0 ? -1 : copy(w, o->child[i]);
+		if (g->child[i] >= 0)
+			w->graphs[g->child[i]].is_child = true;
+		graph_nodes_made(&w->nodes, g->pid, ID(g->id, i), 666);
+		graph_nodes_cloned(&w->nodes, g->pid, ID(g->id, i), ID(o->id, i));
+	}
+	return at;
+}
+
+static uint32_t children_size(const struct world *w, const struct graph *g)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->count; i++)
+		n += g->child[i] >= 0 ? w->graphs[g->child[i]].count : 0;
+	return n;
+}
+
+static void instantiate(struct world *w)
+{
+	int from = any_graph(w, false, true), at = from < 0 ? -1 : copy(w, from);
+	struct graph *g = &w->graphs[at];
+	uint32_t after;
+
+	if (at < 0)
+		return;
+	g->is_executable = true;
+	after = g->count + children_size(w, g);
+	for (uint32_t i = 0; after > g->count && i < 2; i++)
+		graph_nodes_made(&w->nodes, g->pid, ID(g->id, after + i), 666);
+}
+
+static void embed(struct world *w)
+{
+	int whole = any_graph(w, false, true), child = any_graph(w, false, false), copied;
+	struct graph *g = &w->graphs[whole];
+
+	if (w->reuses || whole < 0 || child < 0 || whole == child || g->count == MOST_NODES ||
+	    w->graphs[child].count == 0 || g->pid != w->graphs[child].pid)
+		return;
+	copied = copy(w, child);
+	if (copied < 0)
+		return;
+	w->graphs[copied].is_child = true;
+	tell_made(w, g);
+	g->child[g->count - 1] = copied;
+}
+
+static void capture(struct world *w)
+{
+	int at = new_graph(w, (uint32_t)prng_below(w->prng, PROCESSES));
+
+	for (uint64_t n = prng_below(w->prng, MOST_NODES / 2); at >= 0 && n > 0; n--)
+		tell_made(w, &w->graphs[at]);
+}
+
+static void extend(struct world *w)
+{
+	int at = any_graph(w, false, true);
+
+	if (at >= 0 && w->graphs[at].count < MOST_NODES)
+		tell_made(w, &w->graphs[at]);
+}
+
+static void forget(struct world *w)
+{
+	uint32_t pid = (uint32_t)prng_below(w->prng, PROCESSES);
+
+	graph_nodes_forget(&w->nodes, pid);
+	for (int i = 0; i < GRAPHS; i++)
+		if (w->graphs[i].pid == pid)
+			w->graphs[i].lives = false;
+	w->next_id[pid] = w->free_count[pid] = 0;
+}
+
+static void step(struct world *w)
+{
+	int at;
+
+	switch (prng_below(w->prng, 14)) {
+	case 0:
+	case 1:
+		capture(w);
+		break;
+	case 2:
+		extend(w);
+		break;
+	case 3:
+		at = any_graph(w, false, true);
+		if (at >= 0)
+			copy(w, at);
+		break;
+	case 4:
+	case 5:
+		embed(w);
+		break;
+	case 6:
+	case 7:
+	case 8:
+		instantiate(w);
+		break;
+	case 9:
+	case 10:
+	case 11:
+	case 12:
+		at = any_graph(w, prng_chance(w->prng, 70), true);
+		if (at >= 0)
+			drop_graph(w, at);
+		break;
+	default:
+		if (prng_chance(w->prng, 8))
+			forget(w);
+	}
+}
+
+static void check_graph(struct world *w, const struct graph *g)
+{
+	uint32_t at = g->count;
+
+	for (uint32_t i = 0; i < g->count; i++)
+		EXPECT(w->prng, graph_nodes_find(&w->nodes, g->pid, ID(g->id, i)) == g->stack[i]);
+	for (uint32_t i = 0; g->is_executable && i < g->count; i++) {
+		const struct graph *c = &w->graphs[g->child[i]];
+
+		for (uint32_t n = 0; g->child[i] >= 0 && n < c->count; n++, at++)
+			if (prng_chance(w->prng, 50))
+				EXPECT(w->prng, graph_nodes_find(&w->nodes, g->pid,
+								 ID(g->id, at)) == c->stack[n]);
+	}
+}
+
+/* Children are told apart only where numbers grow. */
+static void random_lives(void **state)
+{
+	uint64_t rounds = unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? 10 : 200);
+
+	(void)state;
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct prng prng = prng_round(round);
+		struct world *w = calloc(1, sizeof(*w));
+
+		assert_non_null(w);
+		w->prng = &prng;
+		w->reuses = round % 2;
+		w->next_stack = 1000;
+		for (int i = 0; i < 200; i++) {
+			step(w);
+			for (int n = 0; n < GRAPHS; n++)
+				if (w->graphs[n].lives)
+					check_graph(w, &w->graphs[n]);
+		}
+		EXPECT(&prng, w->nodes.count < GRAPH_NODES_MAX); /* all that lives is known */
+		graph_nodes_release(&w->nodes);
+		free(w);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_node_has_the_stack_that_made_it),
+		TEST(what_was_not_told_is_unknown),
+		TEST(no_node_has_the_id_0),
+		TEST(a_clone_has_its_origins_stack),
+		TEST(an_origin_may_change_later),
+		TEST(a_number_that_comes_again_is_another_graph),
+		TEST(processes_have_ids_of_their_own),
+		TEST(the_newest_are_known),
+		TEST(nodes_in_a_childs_place_are_found_by_number),
+		TEST(several_children_follow_each_other),
+		TEST(graphs_without_children_have_none_inferred),
+		TEST(a_graph_that_comes_again_has_its_own_children),
+		TEST(a_process_that_begins_anew_has_no_children),
+		TEST(the_newest_children_are_known),
+		cmocka_unit_test(random_lives),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
