@@ -328,7 +328,7 @@ not_exact()
 	expect_line stderr '^Wrote '
 	run_profile -gpu-only --unit ns -o out.folded "$@"
 	expect_status "$own"
-	expect_no_line stderr -- '--strict'
+	expect_no_line stderr '^profile: --strict'
 }
 
 @test "--strict: dropped records" {
