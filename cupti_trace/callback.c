@@ -5,6 +5,7 @@
 #include <time.h>
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
+#include "cupti_trace/wait_log.h"
 
 /* What the entry of an API function means. */
 enum meaning {
@@ -140,8 +141,9 @@ static uint32_t capture(struct tracer *tracer, const char *function)
 	return id;
 }
 
-static void on_launch(struct tracer *tracer, uint32_t domain, enum meaning meaning,
-		      const char *function, uint32_t correlation_id)
+/* Returns the id of the launch's stack, 0 if it was not taken. */
+static uint32_t on_launch(struct tracer *tracer, uint32_t domain, enum meaning meaning,
+			  const char *function, uint32_t correlation_id)
 {
 	uint32_t last, stack = 0, flags = 0;
 	bool seen;
@@ -149,7 +151,7 @@ static void on_launch(struct tracer *tracer, uint32_t domain, enum meaning meani
 	last = launch_log_last_correlation(&seen);
 	/* a runtime call makes the driver's, with the same id: that is one launch, the outer */
 	if (domain == DRV && seen && last == correlation_id)
-		return;
+		return 0;
 	if (buffers_are_short(&tracer->buffers))
 		wait_for_buffers(tracer);
 	/* only kernel launches have probes that could take the stack instead */
@@ -167,6 +169,7 @@ static void on_launch(struct tracer *tracer, uint32_t domain, enum meaning meani
 			       .flags = flags,
 			       .stack_id = stack,
 		       });
+	return stack;
 }
 
 static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
@@ -174,23 +177,31 @@ static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 {
 	enum meaning meaning =
 		cbid < CBIDS ? (enum meaning)meaning_of[domain == DRV][cbid] : MEANS_NOTHING;
+	struct wait_log_call call = {.domain = domain, .cbid = cbid, .data = data};
+	bool waits = wait_log_follows(domain, cbid);
 	const char *function;
+	uint32_t stack = 0;
 
-	if (meaning == MEANS_NOTHING)
+	if (meaning == MEANS_NOTHING && !waits)
 		return;
 	if (data->callback_site != CUPTI_ABI_API_ENTER) {
+		if (waits)
+			wait_log_exit(tracer, &call);
 		if (current.domain == domain && current.cbid == cbid)
 			current.function = NULL;
 		return;
 	}
 	function = name_of(domain, cbid, data);
-	if (!current.function) {
+	if (!current.function && meaning != MEANS_NOTHING) {
 		current.function = function;
 		current.domain = domain;
 		current.cbid = cbid;
 	}
-	if (meaning != MEANS_NODE)
-		on_launch(tracer, domain, meaning, function, data->correlation_id);
+	if (meaning != MEANS_NODE && meaning != MEANS_NOTHING)
+		stack = on_launch(tracer, domain, meaning, function, data->correlation_id);
+	call.function = function;
+	if (waits)
+		wait_log_enter(tracer, &call, stack);
 }
 
 /* ---- graphs ---- */
@@ -352,7 +363,8 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 	 */
 	for (uint32_t driver = 0; driver < 2; driver++)
 		for (uint32_t cbid = 0; cbid < CBIDS; cbid++)
-			if (meaning_of[driver][cbid] != MEANS_NOTHING)
+			if (meaning_of[driver][cbid] != MEANS_NOTHING ||
+			    wait_log_follows(driver ? DRV : RT, cbid))
 				api->cuptiEnableCallback(enable, subscriber, driver ? DRV : RT,
 							 cbid);
 	api->cuptiEnableCallback(enable, subscriber, RT, CUPTI_ABI_RT_cudaDeviceReset);
@@ -370,6 +382,7 @@ int callback_subscribe(struct tracer *tracer)
 		return result;
 	tracer->subscribed = true;
 	index_functions(tracer);
+	wait_log_init(tracer->follows_waits);
 	enable_all(tracer, 1);
 	return CUPTI_ABI_SUCCESS;
 }

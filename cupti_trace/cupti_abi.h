@@ -118,9 +118,11 @@ enum { CUPTI_ABI_API_ENTER = 0, CUPTI_ABI_API_EXIT = 1 };
 
 /* CUpti_runtime_api_trace_cbid: one entry per launch entry point and the calls that end tracing. */
 enum {
+	CUPTI_ABI_RT_cudaStreamSynchronize = 131,
 	CUPTI_ABI_RT_cudaDeviceReset = 164,
 	CUPTI_ABI_RT_cudaLaunchKernel = 211,
 	CUPTI_ABI_RT_cudaLaunchKernel_ptsz = 214,
+	CUPTI_ABI_RT_cudaStreamSynchronize_ptsz = 239,
 	CUPTI_ABI_RT_cudaLaunchCooperativeKernel = 269,
 	CUPTI_ABI_RT_cudaLaunchCooperativeKernel_ptsz = 270,
 	CUPTI_ABI_RT_cudaLaunchCooperativeKernelMultiDevice = 272, /* gone in CUDA 13 */
@@ -135,7 +137,9 @@ enum {
 	CUPTI_ABI_DRV_cuLaunch = 115,
 	CUPTI_ABI_DRV_cuLaunchGrid = 116,
 	CUPTI_ABI_DRV_cuLaunchGridAsync = 117,
+	CUPTI_ABI_DRV_cuStreamSynchronize = 126,
 	CUPTI_ABI_DRV_cuLaunchKernel = 307,
+	CUPTI_ABI_DRV_cuStreamSynchronize_ptsz = 440,
 	CUPTI_ABI_DRV_cuLaunchKernel_ptsz = 442,
 	CUPTI_ABI_DRV_cuLaunchCooperativeKernel = 477,
 	CUPTI_ABI_DRV_cuLaunchCooperativeKernel_ptsz = 478,
@@ -174,6 +178,20 @@ enum {
 	X(DRV, 530, 530) X(DRV, 589, 590) X(DRV, 618, 618) X(DRV, 621, 621) \
 	X(DRV, 638, 639) X(DRV, 669, 669) X(DRV, 689, 689) X(DRV, 712, 712) \
 	X(DRV, 723, 723)
+/* Functions that wait for streams, events, contexts: cuda*Synchronize, cu*Synchronize. */
+#define CUPTI_ABI_SYNC_RANGES(X) \
+	X(RT, 126, 126) X(RT, 131, 131) X(RT, 137, 137) X(RT, 165, 165) X(RT, 239, 239) \
+	X(DRV, 17, 17) X(DRV, 121, 121) X(DRV, 126, 126) X(DRV, 440, 440) X(DRV, 800, 800)
+/* Of the copies, sets, allocations and releases above, those without "Async" in their names. */
+#define CUPTI_ABI_BLOCKING_RANGES(X) \
+	X(RT, 20, 27) X(RT, 31, 40) X(RT, 49, 50) X(RT, 140, 142) X(RT, 144, 144) \
+	X(RT, 160, 160) X(RT, 162, 162) X(RT, 192, 192) X(RT, 194, 194) X(RT, 206, 206) \
+	X(RT, 215, 224) X(RT, 233, 234) X(RT, 243, 243) X(RT, 245, 245) X(RT, 249, 249) \
+	X(DRV, 29, 34) X(DRV, 37, 39) X(DRV, 43, 59) X(DRV, 71, 82) X(DRV, 215, 215) \
+	X(DRV, 232, 233) X(DRV, 243, 245) X(DRV, 248, 254) X(DRV, 271, 271) X(DRV, 276, 276) \
+	X(DRV, 278, 278) X(DRV, 280, 280) X(DRV, 282, 282) X(DRV, 284, 288) \
+	X(DRV, 290, 290) X(DRV, 292, 292) X(DRV, 294, 294) X(DRV, 305, 305) \
+	X(DRV, 318, 318) X(DRV, 320, 320) X(DRV, 371, 371) X(DRV, 397, 416)
 /* clang-format on */
 
 /* Every activity record starts with its kind. */
@@ -383,27 +401,28 @@ typedef void (*cupti_abi_buffer_completed)(void *context, uint32_t stream_id, ui
  * The functions, as X(name, required, parameters); each returns CUptiResult (an int).
  * `required` 0: may be missing in an older libcupti, check for NULL before the call.
  */
-#define CUPTI_ABI_FUNCTIONS(X)                                                                  \
-	X(cuptiGetVersion, 1, (uint32_t * version))                                             \
-	X(cuptiGetTimestamp, 1, (uint64_t * timestamp))                                         \
-	X(cuptiGetResultString, 1, (uint32_t result, const char **string))                      \
-	X(cuptiSubscribe, 1,                                                                    \
-	  (cupti_abi_subscriber * subscriber, cupti_abi_callback callback, void *userdata))     \
-	X(cuptiUnsubscribe, 1, (cupti_abi_subscriber subscriber))                               \
-	X(cuptiEnableCallback, 1,                                                               \
-	  (uint32_t enable, cupti_abi_subscriber subscriber, uint32_t domain, uint32_t cbid))   \
-	X(cuptiActivityRegisterCallbacks, 1,                                                    \
-	  (cupti_abi_buffer_requested requested, cupti_abi_buffer_completed completed))         \
-	X(cuptiActivityEnable, 1, (uint32_t kind))                                              \
-	X(cuptiActivityDisable, 1, (uint32_t kind))                                             \
-	X(cuptiActivityFlushAll, 1, (uint32_t flag))                                            \
-	X(cuptiActivityGetNextRecord, 1,                                                        \
-	  (uint8_t * buffer, size_t valid_size, struct cupti_abi_activity * *record))           \
-	X(cuptiActivityGetNumDroppedRecords, 1,                                                 \
-	  (void *context, uint32_t stream_id, size_t *dropped))                                 \
-	X(cuptiActivitySetAttribute, 0, (uint32_t attribute, size_t * value_size, void *value)) \
-	X(cuptiGetGraphNodeId, 0, (void *node, uint64_t *id))                                   \
-	X(cuptiActivityConfigureUnifiedMemoryCounter, 0,                                        \
+#define CUPTI_ABI_FUNCTIONS(X)                                                                    \
+	X(cuptiGetVersion, 1, (uint32_t * version))                                               \
+	X(cuptiGetTimestamp, 1, (uint64_t * timestamp))                                           \
+	X(cuptiGetResultString, 1, (uint32_t result, const char **string))                        \
+	X(cuptiSubscribe, 1,                                                                      \
+	  (cupti_abi_subscriber * subscriber, cupti_abi_callback callback, void *userdata))       \
+	X(cuptiUnsubscribe, 1, (cupti_abi_subscriber subscriber))                                 \
+	X(cuptiEnableCallback, 1,                                                                 \
+	  (uint32_t enable, cupti_abi_subscriber subscriber, uint32_t domain, uint32_t cbid))     \
+	X(cuptiActivityRegisterCallbacks, 1,                                                      \
+	  (cupti_abi_buffer_requested requested, cupti_abi_buffer_completed completed))           \
+	X(cuptiActivityEnable, 1, (uint32_t kind))                                                \
+	X(cuptiActivityDisable, 1, (uint32_t kind))                                               \
+	X(cuptiActivityFlushAll, 1, (uint32_t flag))                                              \
+	X(cuptiActivityGetNextRecord, 1,                                                          \
+	  (uint8_t * buffer, size_t valid_size, struct cupti_abi_activity * *record))             \
+	X(cuptiActivityGetNumDroppedRecords, 1,                                                   \
+	  (void *context, uint32_t stream_id, size_t *dropped))                                   \
+	X(cuptiActivitySetAttribute, 0, (uint32_t attribute, size_t * value_size, void *value))   \
+	X(cuptiGetGraphNodeId, 0, (void *node, uint64_t *id))                                     \
+	X(cuptiGetStreamIdEx, 0, (void *context, void *stream, uint8_t per_thread, uint32_t *id)) \
+	X(cuptiActivityConfigureUnifiedMemoryCounter, 0,                                          \
 	  (struct cupti_abi_uvm_config * config, uint32_t count))
 
 #endif

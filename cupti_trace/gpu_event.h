@@ -32,6 +32,7 @@ enum gpu_event_type {
 	GPU_EVENT_NODE,    /* where a graph's node was made */
 	GPU_EVENT_SUM,     /* what CUPTI reported of one stream and kind, in all */
 	GPU_EVENT_NVTX,    /* defines an id of an NVTX range's name */
+	GPU_EVENT_WAIT,    /* a thread waited for the GPU */
 	GPU_EVENT_TYPES
 };
 
@@ -214,6 +215,16 @@ struct gpu_event_sum {
 	uint64_t bytes;
 };
 
+/* A call that waits for the GPU was entered and left; only sent when asked for (--waits). */
+struct gpu_event_wait {
+	uint64_t start_ns;
+	uint64_t duration_ns; /* on the thread's clock, CLOCK_MONOTONIC */
+	uint32_t tid;
+	uint32_t stack_id;   /* 0: not captured */
+	uint32_t has_stream; /* 1: it waited for this one only */
+	uint32_t context_id, stream_id;
+};
+
 /*
  * All counts are since the previous such event. What was never recorded is apart from what was
  * recorded but not sent: only the latter is in the goodbye's totals.
@@ -270,6 +281,7 @@ struct gpu_event {
 		struct gpu_event_node node;
 		struct gpu_event_sum sum;
 		struct gpu_event_nvtx nvtx;
+		struct gpu_event_wait wait;
 	};
 };
 

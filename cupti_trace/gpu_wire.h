@@ -26,6 +26,7 @@
 #define GPU_WIRE_NATIVE_PYTHON_ENV "PROFILE_NATIVE_PYTHON"
 #define GPU_WIRE_KERNELS_ONLY_ENV "PROFILE_KERNELS_ONLY" /* set: no other work than kernels */
 #define GPU_WIRE_GRAPHS_ENV "PROFILE_GRAPHS"   /* set: a graph's launch as a whole, not its nodes */
+#define GPU_WIRE_WAITS_ENV "PROFILE_WAITS"     /* set: calls that wait for the GPU are sent */
 #define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"       /* path of the named pipe */
 #define GPU_WIRE_VERBOSE_ENV "PROFILE_VERBOSE" /* set: send GPU_NOTICE_VERBOSE */
 #define GPU_WIRE_NVTX_ENV "PROFILE_NVTX"       /* set: NVTX ranges are frames of launch stacks */
@@ -47,7 +48,7 @@
 #define GPU_WIRE_TYPE_NAMES                                                                \
 	{                                                                                  \
 		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k", \
-			"drops", "notice", "bye", "m", "node", "sum", "nvtx"               \
+			"drops", "notice", "bye", "m", "node", "sum", "nvtx", "w"          \
 	}
 
 /*

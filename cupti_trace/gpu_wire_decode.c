@@ -348,6 +348,21 @@ static void get_nvtx(struct reader *r, struct gpu_event_nvtx *e)
 		r->bad = true;
 }
 
+static void get_wait(struct reader *r, struct gpu_event_wait *e)
+{
+	uint64_t v[2] = {0};
+
+	e->start_ns = get_u64(r, "s");
+	e->duration_ns = get_u64(r, "d");
+	e->tid = get_u32(r, "h");
+	e->stack_id = get_u32_or_0(r, "k");
+	e->has_stream = member(r, "v") != NULL;
+	if (e->has_stream)
+		get_array(r, "v", v, 2, UINT32_MAX);
+	e->context_id = (uint32_t)v[0];
+	e->stream_id = (uint32_t)v[1];
+}
+
 static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struct gpu_event *e)
 {
 	switch (e->type) {
@@ -412,6 +427,9 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 	case GPU_EVENT_NVTX:
 		get_nvtx(r, &e->nvtx);
 		break;
+	case GPU_EVENT_WAIT:
+		get_wait(r, &e->wait);
+		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:
 		r->bad = true;
@@ -446,6 +464,8 @@ static bool is_sane(const struct gpu_event *e)
 		return e->node.id != 0;
 	case GPU_EVENT_SUM:
 		return e->sum.work < GPU_WORKS;
+	case GPU_EVENT_WAIT:
+		return e->wait.duration_ns < GPU_EVENT_DURATION_LIMIT_NS;
 	default:
 		return true;
 	}

@@ -307,6 +307,17 @@ static void put_nvtx(struct line *l, const struct gpu_event_nvtx *e)
 		put_uint(l, "color", e->color);
 }
 
+static void put_wait(struct line *l, const struct gpu_event_wait *e)
+{
+	put_uint(l, "s", e->start_ns);
+	put_uint(l, "d", e->duration_ns);
+	put_uint(l, "h", e->tid);
+	if (e->stack_id)
+		put_uint(l, "k", e->stack_id);
+	if (e->has_stream)
+		put_array(l, "v", (uint64_t[]){e->context_id, e->stream_id}, 2);
+}
+
 static void put_fields(struct line *l, const struct gpu_event *e)
 {
 	switch (e->type) {
@@ -367,6 +378,9 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		break;
 	case GPU_EVENT_NVTX:
 		put_nvtx(l, &e->nvtx);
+		break;
+	case GPU_EVENT_WAIT:
+		put_wait(l, &e->wait);
 		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:

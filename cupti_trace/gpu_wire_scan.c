@@ -153,6 +153,26 @@ static bool scan_work(struct scan *s, struct gpu_event_work *e)
 	return !s->failed && s->at == s->end;
 }
 
+static bool scan_wait(struct scan *s, struct gpu_event_wait *e)
+{
+	EXPECT(s, "\"s\":");
+	e->start_ns = scan_u64(s, INT64_MAX);
+	EXPECT(s, ",\"d\":");
+	e->duration_ns = scan_u64(s, INT64_MAX);
+	EXPECT(s, ",\"h\":");
+	e->tid = scan_u32(s);
+	e->stack_id = TRY(s, ",\"k\":") ? scan_u32(s) : 0;
+	if (TRY(s, ",\"v\":[")) {
+		e->has_stream = 1;
+		e->context_id = scan_u32(s);
+		EXPECT(s, ",");
+		e->stream_id = scan_u32(s);
+		EXPECT(s, "]");
+	}
+	EXPECT(s, "}");
+	return !s->failed && s->at == s->end;
+}
+
 static bool scan_batch(struct scan *s, struct gpu_event_batch *e)
 {
 	EXPECT(s, "\"pid\":");
@@ -194,6 +214,10 @@ bool gpu_wire_scan(const char *line, size_t length, struct gpu_event *event)
 	if (TRY(&s, "{\"t\":\"m\",")) {
 		event->type = GPU_EVENT_WORK;
 		return scan_work(&s, &event->work);
+	}
+	if (TRY(&s, "{\"t\":\"w\",")) {
+		event->type = GPU_EVENT_WAIT;
+		return scan_wait(&s, &event->wait);
 	}
 	if (TRY(&s, "{\"t\":\"batch\",")) {
 		event->type = GPU_EVENT_BATCH;

@@ -506,6 +506,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	tracer->verbose = getenv(GPU_WIRE_VERBOSE_ENV) != NULL;
 	tracer->kernels_only = getenv(GPU_WIRE_KERNELS_ONLY_ENV) != NULL;
 	tracer->whole_graphs = getenv(GPU_WIRE_GRAPHS_ENV) != NULL;
+	tracer->follows_waits = getenv(GPU_WIRE_WAITS_ENV) != NULL;
 	if (launch_log_init() == 0 &&
 	    sink_open(&tracer->sink, pipe_path, (uint32_t)getpid()) == 0) {
 		pthread_atfork(NULL, NULL, on_fork_child);

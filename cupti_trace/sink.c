@@ -94,8 +94,10 @@ static int write_batch_quietly(struct sink *sink)
 	const struct timespec no_wait = {0, 0};
 	sigset_t pipe_signal, old, pending;
 	bool was_pending;
-	int err;
+	int err, cancel;
 
+	/* nor may the thread be cancelled here, with the lock held */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	sigemptyset(&pipe_signal);
 	sigaddset(&pipe_signal, SIGPIPE);
 	sigpending(&pending);
@@ -106,6 +108,7 @@ static int write_batch_quietly(struct sink *sink)
 		while (sigtimedwait(&pipe_signal, NULL, &no_wait) < 0 && errno == EINTR)
 			;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_setcancelstate(cancel, NULL);
 	return err;
 }
 

@@ -34,8 +34,9 @@ struct tracer {
 	pthread_mutex_t record_lock; /* names, tally, and the order of records in the pipe */
 	struct names names;
 	struct work_tally tally;
-	bool kernels_only; /* no other records than kernels' */
-	bool whole_graphs; /* a graph launch is one record, not one a node */
+	bool kernels_only;  /* no other records than kernels' */
+	bool whole_graphs;  /* a graph launch is one record, not one a node */
+	bool follows_waits; /* calls that wait for the GPU are sent: wait_log.h */
 	_Atomic bool watches_uvm, told_device_launch;
 	_Atomic uint64_t code_generation; /* dlpi_adds last told to the profiler */
 	pthread_t flusher;

@@ -156,7 +156,8 @@ int call_tree_round(const struct call_tree *tree, enum weight_kind kind, double 
 	if (!remainders)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < tree->count; i++) {
-		double units = tree->nodes[i].weight_ns[kind] / unit_ns;
+		double weight = tree->nodes[i].weight_ns[kind];
+		double units = weight > 0 ? weight / unit_ns : 0;
 
 		exact += units;
 		out[i] = (uint64_t)units;

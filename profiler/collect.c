@@ -44,6 +44,7 @@ static void attribute(void *context, uint32_t stack, const struct gpu_operation 
 	key.stack = by_launch_stack(&c->by, stack, &place.tid);
 	key.group = by_group(&c->by, &place);
 	count_work(c, stack, o);
+	collect_waited_for(c, &key, o);
 	if (profile_add_work(c->profile, &key, o->duration_ns, o->bytes) != 0)
 		c->stats.out_of_memory++;
 }
@@ -72,6 +73,7 @@ void collect_release(struct collect *c)
 	stack_table_free(c->stacks);
 	profile_free(c->profile);
 	correlate_free(c->correlate);
+	waits_free(c->waits);
 	intern_release(&c->strings);
 	wire_stacks_release(&c->wire_stacks);
 	graph_nodes_release(&c->graph_nodes);
@@ -496,6 +498,7 @@ static int take_kernel(struct collect *c, uint32_t pid, const struct gpu_event_k
 	return correlate_operation(
 		c->correlate, pid,
 		&(struct gpu_operation){.correlation_id = e->correlation_id,
+					.start_ns = e->start_ns,
 					.duration_ns = e->duration_ns,
 					.name = name,
 					.work = GPU_WORK_KERNEL,
@@ -510,6 +513,7 @@ static int take_kernel(struct collect *c, uint32_t pid, const struct gpu_event_k
 static int take_work(struct collect *c, uint32_t pid, const struct gpu_event_work *e)
 {
 	struct gpu_operation operation = {.correlation_id = e->correlation_id,
+					  .start_ns = e->start_ns,
 					  .duration_ns = e->duration_ns,
 					  .name = work_frame(e->work),
 					  .bytes = e->bytes,
@@ -580,6 +584,8 @@ static int take_gpu_event(struct collect *c, uint32_t pid, const struct gpu_even
 		return take_node(c, pid, &event->node);
 	case GPU_EVENT_SUM:
 		return take_sum(c, pid, &event->sum);
+	case GPU_EVENT_WAIT:
+		return collect_wait(c, pid, &event->wait);
 	default:
 		return 0;
 	}

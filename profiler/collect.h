@@ -22,6 +22,7 @@
 #include "profiler/profile.h"
 #include "profiler/python_processes.h"
 #include "profiler/stack_table.h"
+#include "profiler/waits.h"
 #include "profiler/wire_stacks.h"
 #include "symbolize/intern.h"
 #include "symbolize/symbolizer.h"
@@ -36,6 +37,7 @@ struct collect_stats {
 	uint64_t out_of_memory;   /* events lost for want of memory */
 	uint64_t kernel_launches; /* calls that launch kernels or graphs */
 	uint64_t unseen_nodes;    /* operations of graph nodes whose making was not seen */
+	uint64_t waits, wait_ns;  /* calls that waited for the GPU, where that is asked for */
 	bool driver_mapped;       /* some process mapped libcuda */
 };
 
@@ -56,6 +58,7 @@ struct collect {
 	struct by by;              /* frames at the root; see by.h */
 	struct work_tally counted; /* what the profile holds */
 	struct work_tally told;    /* what CUPTI reported, as processes said at their end */
+	struct waits *waits;       /* NULL: not asked for */
 	uint8_t *tracked;          /* a bit a pid: processes of the target's tree */
 	uint32_t root;             /* the target; its samples count from its exec on */
 	bool root_runs;
@@ -64,6 +67,9 @@ struct collect {
 /* 0 or -ENOMEM. */
 int collect_init(struct collect *c);
 void collect_release(struct collect *c);
+
+/* From now on threads' waits for the GPU are in the profile, too. 0 or -ENOMEM. */
+int collect_follow_waits(struct collect *c);
 
 /* The target, still at its gate. */
 void collect_set_root(struct collect *c, pid_t pid);
@@ -79,5 +85,16 @@ void collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot);
 /* A decoded event of the pipe; `kernel` is interned, for GPU_EVENT_KERNEL. */
 void collect_gpu_event(struct collect *c, uint32_t pid, const struct gpu_event *event,
 		       const char *kernel);
+
+/* All stacks up to this time have been handed in: decides what can be (correlate.h, waits.h). */
+void collect_advance(struct collect *c, uint64_t probes_until_ns);
+
+/* Nothing more will come: decides all. */
+void collect_finish(struct collect *c);
+
+/* Shared by collect's files: a wait comes in, 0 or -ENOMEM; an operation is in the profile. */
+int collect_wait(struct collect *c, uint32_t pid, const struct gpu_event_wait *event);
+void collect_waited_for(struct collect *c, const struct profile_key *key,
+			const struct gpu_operation *operation);
 
 #endif

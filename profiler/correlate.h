@@ -40,7 +40,7 @@ enum launch_family {
 /* All but the correlation id and the duration is only passed through. */
 struct gpu_operation {
 	uint32_t correlation_id;
-	uint64_t duration_ns;
+	uint64_t start_ns, duration_ns;
 	const char *name; /* interned by the caller */
 	uint64_t bytes;
 	uint32_t work; /* enum gpu_work */

@@ -38,7 +38,7 @@ static int write_profile(const struct options *o, struct collect *c, struct outp
 		.raw_names = o->raw_names,
 		.inlines = o->inlines,
 	};
-	struct writer_options writer_options = {.unit_ns = {unit_ns(o), unit_ns(o)}};
+	struct writer_options writer_options = {.unit_ns = {unit_ns(o), unit_ns(o), unit_ns(o)}};
 	struct call_tree *tree = resolve(&input);
 	FILE *stream;
 	int err, end_err;

@@ -34,6 +34,7 @@ static const char help[] =
 	"  --python-lines      Python frames with line numbers\n"
 	"  --native-python     keep the Python interpreter's own C frames\n"
 	"  --nvtx              NVTX ranges as frames of launch stacks\n"
+	"  --waits             also the time that threads wait for the GPU, and for what\n"
 	"  --record PREFIX     keep the raw input in PREFIX.pipe and PREFIX.events, for bug "
 	"reports\n"
 	"  -v                  say more        -q  say nothing but errors\n"
@@ -62,6 +63,7 @@ enum {
 	OPT_STRICT,
 	OPT_BY,
 	OPT_NVTX,
+	OPT_WAITS,
 	OPT_VERSION
 };
 
@@ -84,6 +86,7 @@ static const struct option long_options[] = {
 	{"strict", no_argument, NULL, OPT_STRICT},
 	{"by", required_argument, NULL, OPT_BY},
 	{"nvtx", no_argument, NULL, OPT_NVTX},
+	{"waits", no_argument, NULL, OPT_WAITS},
 	{"version", no_argument, NULL, OPT_VERSION},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -186,6 +189,15 @@ static bool check_nvtx(const struct options *o)
 	return false;
 }
 
+/* CUPTI tells of the calls, and of what they wait for. */
+static bool check_waits(const struct options *o)
+{
+	if (!o->waits || o->mode != MODE_CPU_ONLY)
+		return true;
+	fprintf(stderr, "profile: --waits is about calls to the GPU: not with -cpu-only\n");
+	return false;
+}
+
 static bool set_frequency(struct options *o, const char *text)
 {
 	if (parse_u32(text, 1, OPTIONS_MAX_FREQUENCY, &o->frequency_hz))
@@ -245,6 +257,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_NVTX:
 		o->nvtx = true;
 		return true;
+	case OPT_WAITS:
+		o->waits = true;
+		return true;
 	case OPT_LAUNCH_STACKS:
 		return set_launch_stacks(o, argument);
 	case OPT_RECORD:
@@ -298,7 +313,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		goto wrong;
 	}
 	choose_launch_stacks(options);
-	if (!check_nvtx(options))
+	if (!check_nvtx(options) || !check_waits(options))
 		goto wrong;
 	options->command = argv + optind;
 	return OPTIONS_RUN;

@@ -46,6 +46,7 @@ struct options {
 	bool python_lines;  /* Python frames with line numbers */
 	bool native_python; /* keep the interpreter's own frames */
 	bool nvtx;          /* NVTX ranges as frames of launch stacks */
+	bool waits;         /* time in calls that wait for the GPU, too */
 	bool as_root;
 	bool kernels_only; /* no copies, sets, allocations, migrations */
 	bool whole_graphs; /* a graph's launch as one piece of work */

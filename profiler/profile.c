@@ -31,7 +31,7 @@ static bool entry_equal(const void *records, uint32_t position, const void *key)
 	const struct profile_key *b = key;
 
 	return a->stack == b->stack && a->name == b->name && a->capture == b->capture &&
-	       a->group == b->group && a->work == b->work;
+	       a->group == b->group && a->work == b->work && a->waiter == b->waiter;
 }
 
 static uint32_t hash_key(const struct profile_key *key)
@@ -40,6 +40,7 @@ static uint32_t hash_key(const struct profile_key *key)
 
 	h = (h ^ ((uint64_t)key->stack << 32 | key->capture)) * 0x9e3779b97f4a7c15u;
 	h = (h ^ h >> 32 ^ ((uint64_t)key->group << 32 | key->work)) * 0x9e3779b97f4a7c15u;
+	h = (h ^ key->waiter) * 0x9e3779b97f4a7c15u;
 	return (uint32_t)(h >> 32);
 }
 

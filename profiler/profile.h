@@ -4,7 +4,9 @@
  *
  * CPU: the number of samples; each weighs one sampling period. GPU: the sum of durations of one
  * kernel or kind of work under one launch stack, whole ns, so sums are exact. Weights become ns as
- * double only when both meet in the call tree.
+ * double only when they meet in the call tree. Waits: the sum of the time that calls under one
+ * stack kept their threads waiting while one kernel or kind of work of one launch stack ran, or
+ * none.
  */
 #ifndef PROFILER_PROFILE_H
 #define PROFILER_PROFILE_H
@@ -27,12 +29,17 @@ struct profile_key {
 	uint32_t group;   /* stack id of frames to stand at the root, or PROFILE_NO_GROUP */
 	uint32_t work;    /* enum gpu_work; 0 for CPU samples */
 	const char *name; /* kernel's, or kind's; interned by the caller. NULL: CPU samples */
+	/*
+	 * Not 0: a wait, by the call whose stack id is one less. The above, but for the group, are
+	 * those of what was waited for; without a name: of nothing.
+	 */
+	uint32_t waiter;
 };
 
 struct profile_entry {
 	struct profile_key key;
-	uint64_t count; /* samples, or operations */
-	uint64_t gpu_ns;
+	uint64_t count;  /* samples, operations, or pieces of waits */
+	uint64_t gpu_ns; /* of a wait, the thread's */
 	uint64_t bytes;
 };
 

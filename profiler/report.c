@@ -2,6 +2,7 @@
 #include "profiler/report.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 static void report_samples(struct log *log, const struct options *o, const struct session_stats *s)
 {
@@ -22,6 +23,13 @@ static void report_samples(struct log *log, const struct options *o, const struc
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void report_waits(struct log *log, const struct options *o, const struct session_stats *s)
+{
+	if (o->waits)
+		log_line(log, "Waits: %" PRIu64 " calls, %.3f ms", s->collect.waits,
+			 (double)s->collect.wait_ns / 1e6);
 }
 
 /* Where stacks came from, and how many of them are whole. */
@@ -146,6 +154,7 @@ void report_summary(struct log *log, const struct options *options,
 				 " operations are of graph nodes that were made before "
 				 "tracing or out of sight",
 				 stats->collect.unseen_nodes);
+		report_waits(log, options, stats);
 		report_no_gpu(log, options, stats);
 	}
 	report_stacks(log, options, stats);
@@ -168,14 +177,18 @@ void report_written(struct log *log, const struct options *options,
 {
 	static const char *const units[] = {"samples", "us", "ns"};
 	uint64_t cpu = result->total[WEIGHT_CPU], gpu = result->total[WEIGHT_GPU];
+	uint64_t wait = result->total[WEIGHT_WAIT];
+	char waiting[40] = "";
 	const char *file = options->output[0] == '-' && !options->output[1] ? "standard output"
 									    : options->output;
 
-	if (cpu + gpu == 0 && result->exact_ns > 0)
+	if (options->waits)
+		snprintf(waiting, sizeof(waiting), ", %" PRIu64 " waiting", wait);
+	if (cpu + gpu + wait == 0 && result->exact_ns > 0)
 		log_warn(log, "all of it is less than one %s: --unit us or --unit ns shows more",
 			 options->unit == UNIT_SAMPLES ? "sample" : "unit");
 	log_line(log,
 		 "Wrote %" PRIu64 " stacks (%" PRIu64 " %s: %" PRIu64 " CPU, %" PRIu64
-		 " GPU) to %s",
-		 result->stacks, cpu + gpu, units[options->unit], cpu, gpu, file);
+		 " GPU%s) to %s",
+		 result->stacks, cpu + gpu + wait, units[options->unit], cpu, gpu, waiting, file);
 }

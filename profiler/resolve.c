@@ -91,6 +91,37 @@ static uint32_t add_capture(const struct resolve_input *in, struct call_tree *tr
 	return node == CALL_TREE_NONE ? node : add_stack(in, tree, node, capture, true);
 }
 
+/* Where something was launched from, below `node`. */
+static uint32_t add_launch(const struct resolve_input *in, struct call_tree *tree, uint32_t node,
+			   const struct profile_key *key)
+{
+	if (key->stack == STACK_NONE)
+		node = call_tree_child(tree, node, RESOLVE_NO_LAUNCH);
+	else if (key->stack != PROFILE_STACK_ROOT)
+		node = add_stack(in, tree, node, key->stack, true);
+	return node == CALL_TREE_NONE ? node : add_capture(in, tree, node, key->capture);
+}
+
+/* The call that waits, then what it waits for. */
+static uint32_t add_wait(const struct resolve_input *in, struct call_tree *tree, uint32_t node,
+			 const struct profile_key *key)
+{
+	const char *label = key->name ? work_label(in, key) : NULL;
+
+	if (key->name && !label)
+		return CALL_TREE_NONE;
+	node = add_stack(in, tree, node, key->waiter - 1, true);
+	if (node != CALL_TREE_NONE)
+		node = call_tree_child(tree, node, RESOLVE_WAITING);
+	if (node == CALL_TREE_NONE || !label)
+		return node;
+	node = call_tree_child(tree, node, label);
+	if (node == CALL_TREE_NONE || key->stack == PROFILE_STACK_ROOT)
+		return node;
+	node = call_tree_child(tree, node, RESOLVE_LAUNCHED);
+	return node == CALL_TREE_NONE ? node : add_launch(in, tree, node, key);
+}
+
 static uint32_t add_path(const struct resolve_input *in, struct call_tree *tree,
 			 const struct profile_key *key)
 {
@@ -101,17 +132,14 @@ static uint32_t add_path(const struct resolve_input *in, struct call_tree *tree,
 		node = add_stack(in, tree, node, key->group, false);
 	if (node == CALL_TREE_NONE)
 		return node;
+	if (key->waiter)
+		return add_wait(in, tree, node, key);
 	if (!key->name)
 		return add_stack(in, tree, node, key->stack, false);
 	label = work_label(in, key);
 	if (!label)
 		return CALL_TREE_NONE;
-	if (key->stack == STACK_NONE)
-		node = call_tree_child(tree, node, RESOLVE_NO_LAUNCH);
-	else if (key->stack != PROFILE_STACK_ROOT)
-		node = add_stack(in, tree, node, key->stack, true);
-	if (node != CALL_TREE_NONE)
-		node = add_capture(in, tree, node, key->capture);
+	node = add_launch(in, tree, node, key);
 	return node == CALL_TREE_NONE ? node : call_tree_child(tree, node, label);
 }
 
@@ -125,7 +153,9 @@ static bool add_entry(const struct resolve_input *in, struct call_tree *tree,
 	node = add_path(in, tree, &e->key);
 	if (node == CALL_TREE_NONE)
 		return false;
-	if (e->key.name)
+	if (e->key.waiter)
+		call_tree_add_weight(tree, node, WEIGHT_WAIT, (double)e->gpu_ns);
+	else if (e->key.name)
 		call_tree_add_weight(tree, node, WEIGHT_GPU, (double)e->gpu_ns);
 	else
 		call_tree_add_weight(tree, node, WEIGHT_CPU,

@@ -7,6 +7,9 @@
  * root when there is no such stack: its time is never dropped. Between the launch of a graph and
  * the work of one of its nodes stand RESOLVE_CAPTURED and the stack of the call that made the node,
  * or RESOLVE_CAPTURE_UNSEEN.
+ *
+ * A wait for the GPU lies under its call as RESOLVE_WAITING, its time while something ran there
+ * below that: what ran, then RESOLVE_LAUNCHED and the stack that launched it.
  */
 #ifndef PROFILER_RESOLVE_H
 #define PROFILER_RESOLVE_H
@@ -22,6 +25,8 @@
 #define RESOLVE_NO_STACK "[stack not captured]"
 #define RESOLVE_CAPTURED "[graph node captured at]"
 #define RESOLVE_CAPTURE_UNSEEN "[graph node, capture not seen]"
+#define RESOLVE_WAITING "[waiting for GPU]"
+#define RESOLVE_LAUNCHED "launched at"
 
 struct resolve_input {
 	const struct profile *profile;

@@ -200,13 +200,11 @@ static void collect_round(struct session *s)
 
 	drain_stacks(s);
 	read_pipe(s);
-	correlate_advance(s->collect.correlate, probes_until);
+	collect_advance(&s->collect, probes_until);
 }
 
 static void collect_rest(struct session *s)
 {
-	struct correlate *c = s->collect.correlate;
-
 	if (session_traces_gpu(s)) {
 		while (!s->pipe_ended && gpu_source_read(s->gpu, s->payload.pipe, PIPE_CHUNK) == 1)
 			;
@@ -214,7 +212,7 @@ static void collect_rest(struct session *s)
 	}
 	drain_stacks(s);
 	session_apply_process_events(s, UINT64_MAX);
-	correlate_finish(c);
+	collect_finish(&s->collect);
 }
 
 struct session *session_new(const struct options *options, const struct identity *identity,
@@ -233,7 +231,9 @@ struct session *session_new(const struct options *options, const struct identity
 	notices_init(&s->notices, log);
 	if (collect_init(&s->collect) == 0) {
 		s->collect.by.order = options->by;
-		return s;
+		if (!options->waits || collect_follow_waits(&s->collect) == 0)
+			return s;
+		collect_release(&s->collect);
 	}
 	free(s);
 	return NULL;

@@ -237,7 +237,7 @@ static bool takes_nvtx(const struct session *s)
 static int start_target(struct session *s)
 {
 	char injection[PATH_MAX + 64], pipe[PAYLOAD_PATH_MAX + 64], nvtx[PATH_MAX + 64];
-	const char *environment[12] = {NULL};
+	const char *environment[16] = {NULL};
 	uint32_t n = 0;
 	struct target_options options = {
 		.command = s->options->command,
@@ -269,6 +269,8 @@ static int start_target(struct session *s)
 			environment[n++] = GPU_WIRE_KERNELS_ONLY_ENV "=1";
 		if (s->options->whole_graphs)
 			environment[n++] = GPU_WIRE_GRAPHS_ENV "=1";
+		if (s->options->waits)
+			environment[n++] = GPU_WIRE_WAITS_ENV "=1";
 		if (takes_nvtx(s)) {
 			snprintf(nvtx, sizeof(nvtx), NVTX_PATH_ENV "=%s", library);
 			environment[n++] = nvtx;

@@ -17,7 +17,7 @@ struct writer_options {
 struct writer_result {
 	uint64_t stacks;              /* paths written */
 	uint64_t total[WEIGHT_KINDS]; /* in output units; what the lines add up to */
-	double exact_ns;              /* the same before rounding, CPU and GPU together */
+	double exact_ns;              /* the same before rounding, all kinds together */
 };
 
 struct writer {

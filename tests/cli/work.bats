@@ -308,9 +308,9 @@ under_captures()
 	exact_run --by process sh several "$workloads/launches" "$workloads/driver_api"
 	cut -d';' -f1 out.folded | sort -u | sed 's/[0-9]*$//' | sort >names
 	expect names <<-'END'
-		driver_api 
-		launches 
-		launches 
+		driver_api
+		launches
+		launches
 	END
 }
 

@@ -296,3 +296,17 @@ FAKE_CUDA_EXPORT int cuptiGetGraphNodeId(void *node, uint64_t *id)
 	memcpy(id, node, sizeof(*id));
 	return CUPTI_ABI_SUCCESS;
 }
+
+FAKE_CUDA_EXPORT int cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thread,
+					uint32_t *id)
+{
+	int err = cupti_attach();
+
+	(void)per_thread; /* says which default stream NULL is */
+	if (err)
+		return err;
+	if (!id)
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	return cupti.driver->stream_number(context, stream, id) ? FAKE_CUPTI_ERROR_INVALID_STREAM
+								: CUPTI_ABI_SUCCESS;
+}

@@ -385,6 +385,7 @@ FAKE_CUDA_EXPORT const struct fake_cuda_driver *fake_cuda_get_driver(void)
 		.stream_create = gpu_stream_create,
 		.stream_destroy = gpu_stream_destroy,
 		.stream_synchronize = gpu_stream_synchronize,
+		.stream_number = gpu_stream_number,
 		.stream_end = gpu_stream_end,
 		.module_load = module_load,
 		.module_function = module_function,

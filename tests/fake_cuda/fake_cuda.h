@@ -241,6 +241,9 @@ struct fake_cuda_driver {
 	int (*stream_create)(struct fake_cuda_stream **stream, unsigned int flags);
 	int (*stream_destroy)(struct fake_cuda_stream *stream);
 	int (*stream_synchronize)(struct fake_cuda_stream *stream);
+	/* The number of a context's stream; INVALID_HANDLE if it is another's. */
+	int (*stream_number)(struct fake_cuda_context *context, struct fake_cuda_stream *stream,
+			     uint32_t *number);
 	/* When the work now on the stream ends, at least now. */
 	int (*stream_end)(struct fake_cuda_stream *stream, uint64_t *end);
 

@@ -260,6 +260,17 @@ static uint64_t stream_tail(const struct fake_cuda_stream *s)
 	return s == s->context->legacy ? s->context->blocking_tail : s->tail;
 }
 
+int gpu_stream_number(struct fake_cuda_context *context, struct fake_cuda_stream *handle,
+		      uint32_t *number)
+{
+	struct fake_cuda_stream *s = gpu_stream(handle, false);
+
+	if (!s || (context && s->context != context))
+		return FAKE_CUDA_ERROR_INVALID_HANDLE;
+	*number = s->id;
+	return 0;
+}
+
 int gpu_stream_end(struct fake_cuda_stream *handle, uint64_t *end)
 {
 	struct fake_cuda_stream *s = gpu_stream(handle, false);

@@ -105,6 +105,8 @@ struct fake_cuda_stream *gpu_stream(struct fake_cuda_stream *handle, bool per_th
 int gpu_stream_create(struct fake_cuda_stream **stream, unsigned int flags);
 int gpu_stream_destroy(struct fake_cuda_stream *stream);
 int gpu_stream_synchronize(struct fake_cuda_stream *handle);
+int gpu_stream_number(struct fake_cuda_context *context, struct fake_cuda_stream *stream,
+		      uint32_t *number);
 int gpu_stream_end(struct fake_cuda_stream *handle, uint64_t *end);
 int gpu_device_synchronize(void);
 struct fake_cuda_context *gpu_stream_context(const struct fake_cuda_stream *stream);

@@ -98,6 +98,8 @@ SAME(CUPTI_ABI_API_EXIT, CUPTI_API_EXIT);
 #define RUNTIME(name, version) \
 	SAME(CUPTI_ABI_RT_##name, CUPTI_RUNTIME_TRACE_CBID_##name##_##version)
 RUNTIME(cudaDeviceReset, v3020);
+RUNTIME(cudaStreamSynchronize, v3020);
+RUNTIME(cudaStreamSynchronize_ptsz, v7000);
 RUNTIME(cudaLaunchKernel, v7000);
 RUNTIME(cudaLaunchKernel_ptsz, v7000);
 RUNTIME(cudaLaunchCooperativeKernel, v9000);
@@ -110,6 +112,8 @@ RUNTIME(cudaLaunchKernelExC_ptsz, v11060);
 
 #define DRIVER(name) SAME(CUPTI_ABI_DRV_##name, CUPTI_DRIVER_TRACE_CBID_##name)
 DRIVER(cuLaunch);
+DRIVER(cuStreamSynchronize);
+DRIVER(cuStreamSynchronize_ptsz);
 DRIVER(cuLaunchGrid);
 DRIVER(cuLaunchGridAsync);
 DRIVER(cuLaunchKernel);
@@ -389,6 +393,8 @@ THEIRS(cuptiActivitySetAttribute, (CUpti_ActivityAttribute, size_t *, void *));
 OURS(cuptiActivitySetAttribute, (uint32_t, size_t *, void *));
 THEIRS(cuptiGetGraphNodeId, (CUgraphNode, uint64_t *));
 OURS(cuptiGetGraphNodeId, (void *, uint64_t *));
+THEIRS(cuptiGetStreamIdEx, (CUcontext, CUstream, uint8_t, uint32_t *));
+OURS(cuptiGetStreamIdEx, (void *, void *, uint8_t, uint32_t *));
 THEIRS(cuptiActivityConfigureUnifiedMemoryCounter,
        (CUpti_ActivityUnifiedMemoryCounterConfig *, uint32_t));
 OURS(cuptiActivityConfigureUnifiedMemoryCounter, (struct cupti_abi_uvm_config *, uint32_t));
@@ -442,6 +448,16 @@ static enum group group_by_number(bool driver, long cbid)
 	return NO_GROUP;
 }
 
+static bool waits_by_number(bool driver, long cbid)
+{
+#define WAITS(domain, first, last)                                   \
+	if (driver == (domain) && cbid >= (first) && cbid <= (last)) \
+		return true;
+	CUPTI_ABI_SYNC_RANGES(WAITS)
+	CUPTI_ABI_BLOCKING_RANGES(WAITS)
+	return false;
+}
+
 static bool starts(const char *name, const char *prefix)
 {
 	return strncmp(name, prefix, strlen(prefix)) == 0;
@@ -463,6 +479,16 @@ static enum group group_by_name(const char *name)
 	return NO_GROUP;
 }
 
+/* "cuCtxSynchronize_v2" too */
+static bool waits_by_name(const char *name)
+{
+	enum group group = group_by_name(name);
+
+	if (group == COPY_GROUP || group == ALLOCATION_GROUP)
+		return !strstr(name, "Async");
+	return strstr(name, "Synchronize") != NULL;
+}
+
 static void check_groups(const char *path, bool driver)
 {
 	FILE *f = fopen(path, "r");
@@ -482,6 +508,8 @@ static void check_groups(const char *path, bool driver)
 		seen++;
 		if (group_by_name(name) != group_by_number(driver, cbid))
 			fail_msg("%s = %ld", name, cbid);
+		if (waits_by_name(name) != waits_by_number(driver, cbid))
+			fail_msg("%s = %ld waits, or does not", name, cbid);
 	}
 	fclose(f);
 	assert_true(seen > 300);

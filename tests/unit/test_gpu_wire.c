@@ -122,6 +122,15 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->node.origin, b->node.origin);
 		assert_int_equal(a->node.stack_id, b->node.stack_id);
 		break;
+	case GPU_EVENT_WAIT:
+		assert_int_equal(a->wait.start_ns, b->wait.start_ns);
+		assert_int_equal(a->wait.duration_ns, b->wait.duration_ns);
+		assert_int_equal(a->wait.tid, b->wait.tid);
+		assert_int_equal(a->wait.stack_id, b->wait.stack_id);
+		assert_int_equal(a->wait.has_stream, b->wait.has_stream);
+		assert_int_equal(a->wait.context_id, b->wait.context_id);
+		assert_int_equal(a->wait.stream_id, b->wait.stream_id);
+		break;
 	case GPU_EVENT_SUM: /* no padding */
 		assert_memory_equal(&a->sum, &b->sum, sizeof(a->sum));
 		break;
@@ -392,6 +401,19 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			.domain = random_string(p, r->strings[0], sizeof(r->strings[0])),
 			.name = random_string(p, r->strings[1], sizeof(r->strings[1])),
 		};
+		break;
+	case GPU_EVENT_WAIT:
+		e->wait = (struct gpu_event_wait){
+			.start_ns = prng_bits(p, TIME_BITS),
+			.duration_ns = prng_bits(p, 61),
+			.tid = u32(p),
+			.stack_id = u32(p),
+		};
+		if (prng_chance(p, 50)) {
+			e->wait.has_stream = 1;
+			e->wait.context_id = u32(p);
+			e->wait.stream_id = u32(p);
+		}
 		break;
 	case GPU_EVENT_KERNEL:
 		random_kernel(p, &e->kernel);

@@ -104,6 +104,8 @@ static void long_options_take_one_dash_or_two(void **state)
 	assert_true(options.python_lines && options.native_python);
 	assert_run("--nvtx", "app");
 	assert_true(options.nvtx);
+	assert_run("--waits", "app");
+	assert_true(options.waits);
 	assert_run("--inlines", "app");
 	assert_true(options.inlines);
 	assert_run("-inlines", "app");
@@ -253,6 +255,14 @@ static void nvtx_needs_stacks_from_the_process(void **state)
 	assert_wrong("-cuda-lib", "/x", "--nvtx", "app");
 }
 
+static void waits_need_the_gpu_side(void **state)
+{
+	(void)state;
+	assert_run("--waits", "-gpu-only", "app");
+	assert_run("--waits", "-launch-stacks", "uprobe", "app");
+	assert_wrong("--waits", "-cpu-only", "app");
+}
+
 static void libraries_to_probe_are_bounded(void **state)
 {
 	const char *words[2 * OPTIONS_MAX_CUDA_LIBS + 4];
@@ -338,6 +348,7 @@ int main(void)
 		cmocka_unit_test(bad_words),
 		cmocka_unit_test(modes_exclude_each_other),
 		cmocka_unit_test(nvtx_needs_stacks_from_the_process),
+		cmocka_unit_test(waits_need_the_gpu_side),
 		cmocka_unit_test(libraries_to_probe_are_bounded),
 		cmocka_unit_test(help_and_version_go_to_stdout),
 	};

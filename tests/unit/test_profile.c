@@ -28,25 +28,27 @@ static void keys_are_kept_apart(void **state)
 {
 	static const char one[] = "one";
 	struct profile *p = profile_new();
-	struct profile_key keys[6];
+	struct profile_key keys[7];
 	const struct profile_entry *e;
 	uint32_t count;
 
 	(void)state;
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 7; i++)
 		keys[i] = key_of(1, one);
 	keys[1].stack = 2;
 	keys[2].capture = 2;
 	keys[3].group = 2;
 	keys[4].work = 2;
 	keys[5].name = NULL;
+	keys[6].waiter = 2;
 	for (int round = 0; round < 2; round++)
-		for (unsigned int i = 0; i < 6; i++)
+		for (unsigned int i = 0; i < 7; i++)
 			assert_int_equal(profile_add_work(p, &keys[i], i, 10 * i), 0);
 	e = profile_entries(p, &count);
-	assert_int_equal(count, 6);
-	for (unsigned int i = 0; i < 6; i++) {
-		assert_memory_equal(&e[i].key, &keys[i], sizeof(keys[i]));
+	assert_int_equal(count, 7);
+	for (unsigned int i = 0; i < 7; i++) {
+		assert_memory_equal(&e[i].key, &keys[i], offsetof(struct profile_key, waiter));
+		assert_int_equal(e[i].key.waiter, keys[i].waiter);
 		assert_int_equal(e[i].count, 2);
 		assert_int_equal(e[i].gpu_ns, 2 * i);
 		assert_int_equal(e[i].bytes, 20 * i);

@@ -289,6 +289,49 @@ static void groups_stand_at_the_root(void **state)
 	call_tree_free(t);
 }
 
+/* What the thread waited for lies below its call, with the stack of its own launch. */
+static void waits_show_what_they_were_for(void **state)
+{
+	struct bench *b = *state;
+	uint32_t launch = STACK(b, "main", "step", "cudaLaunchKernel");
+	struct profile_key key = {.stack = launch,
+				  .capture = PROFILE_NO_CAPTURE,
+				  .group = PROFILE_NO_GROUP,
+				  .name = "k",
+				  .waiter = STACK(b, "main", "cudaMemcpy", "inner", "cudaMemcpy") +
+					    1};
+	struct call_tree *t;
+
+	profile_add_work(b->profile, &key, 30, 0);
+	key.capture = STACK(b, "main", "record", "cudaLaunchKernel");
+	profile_add_work(b->profile, &key, 8, 0);
+	key.capture = PROFILE_NO_CAPTURE;
+	key.stack = STACK_NONE;
+	profile_add_work(b->profile, &key, 4, 0);
+	key.stack = PROFILE_STACK_ROOT;
+	key.work = GPU_WORK_UVM_DTOH;
+	key.name = work_frame(GPU_WORK_UVM_DTOH);
+	profile_add_work(b->profile, &key, 2, 0);
+	key.name = NULL;
+	key.work = 0;
+	profile_add_work(b->profile, &key, 1, 0);
+	add_kernel(b, launch, "k", 50);
+	t = resolve(&b->input);
+	assert_weight(t, WEIGHT_WAIT, 30, "main", "cudaMemcpy", RESOLVE_WAITING, "[GPU_Kernel]k",
+		      RESOLVE_LAUNCHED, "main", "step", "cudaLaunchKernel");
+	assert_weight(t, WEIGHT_WAIT, 8, "main", "cudaMemcpy", RESOLVE_WAITING, "[GPU_Kernel]k",
+		      RESOLVE_LAUNCHED, "main", "step", "cudaLaunchKernel", RESOLVE_CAPTURED,
+		      "main", "record", "cudaLaunchKernel");
+	assert_weight(t, WEIGHT_WAIT, 4, "main", "cudaMemcpy", RESOLVE_WAITING, "[GPU_Kernel]k",
+		      RESOLVE_LAUNCHED, RESOLVE_NO_LAUNCH);
+	assert_weight(t, WEIGHT_WAIT, 2, "main", "cudaMemcpy", RESOLVE_WAITING, "[GPU_UVM DtoH]");
+	assert_weight(t, WEIGHT_WAIT, 1, "main", "cudaMemcpy", RESOLVE_WAITING);
+	assert_true(call_tree_total(t, WEIGHT_WAIT) == 45);
+	assert_true(call_tree_total(t, WEIGHT_GPU) == 50);
+	assert_true(call_tree_total(t, WEIGHT_CPU) == 0);
+	call_tree_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +340,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_graphs_node_has_two_stacks, begin, end),
 		cmocka_unit_test_setup_teardown(groups_stand_at_the_root, begin, end),
 		TEST(samples_weigh_a_period_each),
+		TEST(waits_show_what_they_were_for),
 		TEST(kernels_lie_under_their_launch),
 		TEST(raw_names_stay_mangled),
 		TEST(a_kernel_without_a_launch_keeps_its_time),

@@ -8,8 +8,8 @@
 WORKLOADS_SRC := tests/workloads
 WORKLOADS_DIR := $(BUILD)/tests/workloads
 
-WORKLOADS_CUDA := inference launches durations forks device_reset pyramid gpu_work graphs
-WORKLOADS_STATIC := inference launches durations gpu_work graphs
+WORKLOADS_CUDA := inference launches durations forks device_reset pyramid gpu_work graphs waits
+WORKLOADS_STATIC := inference launches durations gpu_work graphs waits
 WORKLOADS_PLAIN := cpu_mix exits rubbish driver_api
 
 WORKLOADS_FLAGS := -O1 -g -pthread -fno-omit-frame-pointer -fno-optimize-sibling-calls \

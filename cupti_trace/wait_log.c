@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/wait_log.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "cupti_trace/launch_stack.h"
+
+#define RT CUPTI_ABI_DOMAIN_RUNTIME_API
+#define DRV CUPTI_ABI_DOMAIN_DRIVER_API
+#define CBIDS 1024
+
+/* For each domain and cbid. One instance: CUPTI's callbacks are the process's. */
+static bool follows[2][CBIDS];
+
+/* The outermost call that the thread is in. */
+static __thread struct {
+	bool open;
+	uint32_t domain, cbid;
+	uint32_t tid; /* once known */
+	struct gpu_event_wait wait;
+} own;
+
+void wait_log_init(bool wanted)
+{
+	static const struct {
+		uint32_t domain, first, last;
+	} ranges[] = {
+#define WAITS(domain, first, last) {domain, first, last},
+		CUPTI_ABI_SYNC_RANGES(WAITS) CUPTI_ABI_BLOCKING_RANGES(WAITS)
+#undef WAITS
+	};
+
+	memset(follows, 0, sizeof(follows));
+	for (size_t i = 0; wanted && i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		for (uint32_t cbid = ranges[i].first; cbid <= ranges[i].last; cbid++)
+			follows[ranges[i].domain == DRV][cbid] = true;
+}
+
+bool wait_log_follows(uint32_t domain, uint32_t cbid)
+{
+	return cbid < CBIDS && follows[domain == DRV][cbid];
+}
+
+static bool is_own(const struct wait_log_call *call)
+{
+	return own.open && own.domain == call->domain && own.cbid == call->cbid;
+}
+
+static bool waits_for_one_stream(const struct wait_log_call *call)
+{
+	if (call->domain == RT)
+		return call->cbid == CUPTI_ABI_RT_cudaStreamSynchronize ||
+		       call->cbid == CUPTI_ABI_RT_cudaStreamSynchronize_ptsz;
+	return call->cbid == CUPTI_ABI_DRV_cuStreamSynchronize ||
+	       call->cbid == CUPTI_ABI_DRV_cuStreamSynchronize_ptsz;
+}
+
+/*
+ * The stream that is waited for, as CUPTI numbers it. Handles up to 2 stand for default streams:
+ * the legacy one waits for what came before it on others, too.
+ */
+static void tell_stream(const struct tracer *tracer, const struct wait_log_call *call)
+{
+	const struct cupti_abi_callback_data *data = call->data;
+	void *stream;
+
+	own.wait.has_stream = 0;
+	own.wait.context_id = 0;
+	own.wait.stream_id = 0;
+	if (!waits_for_one_stream(call) || !data->function_params ||
+	    !tracer->api.cuptiGetStreamIdEx)
+		return;
+	memcpy(&stream, data->function_params, sizeof(stream)); /* the only parameter */
+	if ((uintptr_t)stream <= 2 ||
+	    tracer->api.cuptiGetStreamIdEx(data->context, stream, 0, &own.wait.stream_id) !=
+		    CUPTI_ABI_SUCCESS)
+		return;
+	own.wait.has_stream = 1;
+	own.wait.context_id = data->context_uid;
+}
+
+void wait_log_enter(struct tracer *tracer, const struct wait_log_call *call, uint32_t stack)
+{
+	if (own.open && !is_own(call))
+		return; /* a part of that one */
+	if (!own.tid)
+		own.tid = (uint32_t)syscall(SYS_gettid);
+	own.open = true;
+	own.domain = call->domain;
+	own.cbid = call->cbid;
+	own.wait.tid = own.tid;
+	own.wait.stack_id = stack ? stack : launch_stack_capture(&tracer->sink, call->function);
+	tell_stream(tracer, call);
+	own.wait.start_ns = clock_now_ns();
+}
+
+void wait_log_exit(struct tracer *tracer, const struct wait_log_call *call)
+{
+	struct gpu_event event = {.type = GPU_EVENT_WAIT};
+	uint64_t now = clock_now_ns();
+
+	if (!is_own(call))
+		return;
+	own.open = false;
+	event.wait = own.wait;
+	event.wait.duration_ns = now - own.wait.start_ns;
+	sink_put(&tracer->sink, &event);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls in which a thread waits for the GPU, and how long each of them took (--waits).
+ *
+ * Followed are synchronisations, blocking copies and sets, and allocations and releases, of the
+ * runtime and of the driver: cupti_abi.h has their numbers. Of calls inside one another, as a
+ * runtime's call has the driver's inside it, the outermost followed one counts.
+ *
+ * A call's time begins when CUPTI has told us of its entry and its stack has been taken, and ends
+ * when CUPTI tells of its exit: what the tracing costs is not in it. It is sent when it ends. A
+ * call that does not end, because its thread was cancelled or the process exits meanwhile, is not
+ * sent; when its thread enters the same function again, that is a new call.
+ */
+#ifndef CUPTI_TRACE_WAIT_LOG_H
+#define CUPTI_TRACE_WAIT_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "cupti_trace/tracer.h"
+
+/* A function of CUPTI's domains, entered or left. */
+struct wait_log_call {
+	uint32_t domain; /* CUPTI_ABI_DOMAIN_RUNTIME_API or _DRIVER_API */
+	uint32_t cbid;
+	const char *function; /* its name; lives forever */
+	const struct cupti_abi_callback_data *data;
+};
+
+/* Whether anything is followed; before the first call. */
+void wait_log_init(bool wanted);
+
+/* Whether this function is: only then may the others be called. */
+bool wait_log_follows(uint32_t domain, uint32_t cbid);
+
+/*
+ * The calling thread enters it. `stack` is the id of the stack that was taken of this call for
+ * another reason; 0: none was.
+ */
+void wait_log_enter(struct tracer *tracer, const struct wait_log_call *call, uint32_t stack);
+
+/* The calling thread leaves it. */
+void wait_log_exit(struct tracer *tracer, const struct wait_log_call *call);
+
+#endif

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+# --waits: time in calls that wait for the GPU, and what ran meanwhile.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	needs_root
+	workload=$workloads/waits
+}
+
+# waits ARGUMENTS...: a run in ns; all numbers that are told agree.
+waits()
+{
+	run_profile --unit ns --waits -o out.folded "$@"
+	expect_status 0
+	expect_no_line stderr '^profile: '
+	expect_folded out.folded
+	expect_wait_totals out.folded
+	expect_line work '^  the same as CUPTI'
+}
+
+# The three kinds of weights of the last line on stderr are those of the file, the calls' sum, too.
+expect_wait_totals()
+{
+	local file=$1 all wait gpu ms
+
+	all=$(weight_of "$file")
+	wait=$(weight_of "$file" '\[waiting for GPU\]')
+	gpu=$(grep -v '\[waiting for GPU\]' "$file" | weight_of - '\[GPU_[A-Z][^;]*$')
+	ms=$(printf '%d.%03d' $((wait / 1000000)) $((wait / 1000 % 1000)))
+	expect_line stderr "^Wrote $(wc -l <"$file") stacks \($all ns: $((all - wait - gpu)) CPU, $gpu GPU, $wait waiting\) to "
+	# rounded, not cut
+	expect_line stderr '^Waits: [0-9]+ calls, [0-9]+\.[0-9]{3} ms$'
+	awk -v said="$(sed -n 's/^Waits: .*, \(.*\) ms$/\1/p' stderr)" -v is="$ms" \
+		'BEGIN { exit !(said - is < 0.0011 && is - said < 0.0011) }'
+}
+
+# between WAY PATTERN: the weight of PATTERN is at most what the workload's calls took, and more than
+# half of what its kernels ran meanwhile.
+between()
+{
+	local way known wall weight
+
+	read -r way known wall < <(grep "^$1 " stdout)
+	weight=$(weight_of out.folded "$2")
+	if [ "$weight" -gt "$wall" ] || [ "$weight" -le $((known / 2)) ]; then
+		echo "$way: $weight ns are not between $known and $wall"
+		show
+		return 1
+	fi
+}
+
+expect_each_way()
+{
+	local way
+
+	between stream ';wait_stream;cudaStreamSynchronize;[[]waiting for GPU[]]'
+	between device ';wait_device;cudaDeviceSynchronize;[[]waiting for GPU[]]'
+	between event ';wait_event;cudaEventSynchronize;[[]waiting for GPU[]]'
+	between copy ';wait_copy;cudaMemcpy;[[]waiting for GPU[]]'
+	between thread ';wait_thread;cudaStreamSynchronize;[[]waiting for GPU[]]'
+	# and nearly all of it while that kernel ran, which was launched just before
+	for way in stream device event copy thread; do
+		between "$way" ";wait_$way;[^;]*;[[]waiting for GPU[]];[[]GPU_Kernel[]]${way}_kernel.*;launched at;.*;wait_$way;cudaLaunchKernel"
+	done
+	expect_line stderr '^Waits: 32 calls, '
+	expect_line out.folded ';main;cudaMalloc;\[waiting for GPU\] [0-9]+$'
+	expect_line out.folded ';main;cudaFree;\[waiting for GPU\] [0-9]+$'
+	# a driver's call inside a runtime's is a part of that one
+	expect_no_line out.folded ';cu[A-Z][A-Za-z_0-9]*;\[waiting for GPU\]'
+}
+
+@test "each way to wait, shared and static runtime" {
+	for program in waits waits_static; do
+		waits -gpu-only "$workloads/$program"
+		expect_each_way
+		expect_equal 'ns of kernels' "$(grep -v 'waiting for GPU' out.folded |
+			weight_of - '[[]GPU_Kernel[]]')" 600000000
+	done
+}
+
+@test "merged with CPU samples, and stacks of launches by uprobe" {
+	waits "$workload"
+	expect_each_way
+	waits -gpu-only -launch-stacks uprobe "$workload"
+	expect_each_way
+}
+
+@test "--by thread and process: a wait is its thread's" {
+	waits -gpu-only --by process,thread "$workload" 2 3
+	expect_equal 'threads that wait' "$(grep -o '^waits [0-9]*;waits [0-9]*;.*;thread_main;wait_thread;cudaStreamSynchronize;\[waiting for GPU\];' out.folded |
+		cut -d';' -f2 | sort -u | wc -l)" 3
+	between thread '^waits [0-9]+;waits [0-9]+;.*;wait_thread;cudaStreamSynchronize;[[]waiting for GPU[]]'
+	# in each line, what was waited for is the thread's own
+	expect_no_line out.folded ';wait_thread;cudaStreamSynchronize;.*launched at;.*;wait_(stream|device|event|copy);'
+}
+
+@test "several processes" {
+	cat >work <<-'END'
+		for i in 1 2 3; do "$1" 2 1 & done
+		wait
+	END
+	waits -gpu-only bash work "$workload"
+	expect_line stderr '^Waits: 36 calls, '
+	expect_line stderr '^Correlation: 36 matched, 0 unmatched, 0 dropped$'
+}
+
+@test "waits by the driver's interface" {
+	waits -gpu-only "$workloads/driver_api" 20
+	expect_line out.folded ';main;[^;]*cu[A-Z][A-Za-z]*Synchronize;\[waiting for GPU\]|;cu(Ctx|Stream)Synchronize;\[waiting for GPU\]'
+}
+
+@test "units: the waits' part adds up by itself" {
+	run_profile -gpu-only --waits -o out.folded "$workload"
+	expect_status 0
+	expect_line stderr "^Wrote [0-9]+ stacks \([0-9]+ samples: 0 CPU, 30 GPU, $(weight_of out.folded 'waiting for GPU') waiting\) to "
+}
+
+@test "threads that never come back from waiting" {
+	# the last kernel is waited for when the process ends
+	waits -gpu-only --kernels-only "$workload" 1 1
+	run_profile -gpu-only --unit ns --waits -o out.folded sh -c '"$0" 500 1 & sleep 1; kill -KILL $!' "$workload"
+	expect_line stderr '^Waits: [0-9]+ calls'
+	expect_folded out.folded
+}
+
+@test "without --waits nothing is there" {
+	run_profile -gpu-only --unit ns -o out.folded "$workload"
+	expect_status 0
+	expect_no_line out.folded 'waiting|launched at|Synchronize'
+	expect_no_line stderr 'wait|Wait'
+	expect_totals out.folded
+	run_profile -gpu-only -o out.folded sh -c 'echo "<${PROFILE_WAITS-unset}>"'
+	expect stdout <<<'<unset>'
+}
+
+@test "not with -cpu-only" {
+	run_profile -cpu-only --waits touch has_run
+	expect_status 125
+	expect_line stderr '^profile: --waits is about calls to the GPU: not with -cpu-only$'
+	expect_no_file has_run
+}

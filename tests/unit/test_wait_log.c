@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls that wait, as CUPTI tells of them: the outermost counts, and what does not end is not sent.
+ */
+#include "fifo.h"
+#include "cupti_trace/launch_log.h"
+#include "cupti_trace/wait_log.h"
+
+enum {
+	RT = CUPTI_ABI_DOMAIN_RUNTIME_API,
+	DRV = CUPTI_ABI_DOMAIN_DRIVER_API,
+	DEVICE_SYNC = 165,
+	MEMCPY = 31,
+	MEMCPY_ASYNC = 41,
+	DRV_MEMCPY = 276,
+};
+
+struct bench {
+	struct fifo fifo;
+	struct tracer tracer;
+	struct gpu_event_wait waits[16];
+	uint32_t count;
+};
+
+static void hear(void *context, uint32_t pid, const struct gpu_event *event, const char *kernel)
+{
+	struct bench *b = context;
+
+	(void)pid;
+	(void)kernel;
+	if (event->type == GPU_EVENT_WAIT && b->count < 16)
+		b->waits[b->count++] = event->wait;
+}
+
+static int begin(void **state)
+{
+	struct gpu_event hello = {.type = GPU_EVENT_HELLO,
+				  .hello = {.version = GPU_WIRE_VERSION, .wants_ack = 1}};
+	struct bench *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -1;
+	*state = b;
+	wait_log_init(true);
+	fifo_make(&b->fifo, hear, b);
+	fifo_start_reader(&b->fifo);
+	assert_int_equal(sink_open(&b->tracer.sink, b->fifo.path, 1), 0);
+	sink_put(&b->tracer.sink, &hello);
+	return 0;
+}
+
+static int end(void **state)
+{
+	struct bench *b = *state;
+
+	fifo_remove(&b->fifo);
+	free(b);
+	return 0;
+}
+
+static void finish(struct bench *b)
+{
+	sink_goodbye(&b->tracer.sink);
+	sink_abandon(&b->tracer.sink);
+	fifo_end_reader(&b->fifo);
+}
+
+static struct wait_log_call call_of(uint32_t domain, uint32_t cbid)
+{
+	static const struct cupti_abi_callback_data none;
+
+	return (struct wait_log_call){domain, cbid, "function", &none};
+}
+
+static void enter(struct bench *b, uint32_t domain, uint32_t cbid)
+{
+	struct wait_log_call call = call_of(domain, cbid);
+
+	wait_log_enter(&b->tracer, &call, 5);
+}
+
+static void leave(struct bench *b, uint32_t domain, uint32_t cbid)
+{
+	struct wait_log_call call = call_of(domain, cbid);
+
+	wait_log_exit(&b->tracer, &call);
+}
+
+static void only_what_waits_is_followed(void **state)
+{
+	assert_true(wait_log_follows(RT, DEVICE_SYNC));
+	assert_true(wait_log_follows(RT, MEMCPY));
+	assert_true(wait_log_follows(DRV, DRV_MEMCPY));
+	assert_false(wait_log_follows(RT, MEMCPY_ASYNC));
+	assert_false(wait_log_follows(RT, CUPTI_ABI_RT_cudaLaunchKernel));
+	assert_false(wait_log_follows(RT, UINT32_MAX));
+	wait_log_init(false);
+	for (uint32_t cbid = 0; cbid < 2000; cbid++) {
+		assert_false(wait_log_follows(RT, cbid));
+		assert_false(wait_log_follows(DRV, cbid));
+	}
+	finish(*state);
+}
+
+static void the_outermost_call_counts(void **state)
+{
+	struct bench *b = *state;
+	uint64_t before = clock_now_ns(), middle;
+
+	enter(b, RT, MEMCPY);
+	enter(b, DRV, DRV_MEMCPY);
+	middle = clock_now_ns();
+	leave(b, DRV, DRV_MEMCPY);
+	leave(b, RT, MEMCPY);
+	enter(b, DRV, DRV_MEMCPY);
+	leave(b, DRV, DRV_MEMCPY);
+	leave(b, DRV, DRV_MEMCPY); /* of nothing */
+	finish(b);
+	assert_int_equal(b->count, 2);
+	assert_true(b->waits[0].start_ns >= before && b->waits[0].start_ns <= middle);
+	assert_true(b->waits[0].start_ns + b->waits[0].duration_ns >= middle);
+	assert_int_equal(b->waits[0].stack_id, 5);
+	assert_int_equal(b->waits[0].tid, getpid());
+	assert_int_equal(b->waits[0].has_stream, 0);
+}
+
+static void what_does_not_end_is_not_sent(void **state)
+{
+	struct bench *b = *state;
+
+	enter(b, RT, DEVICE_SYNC);
+	enter(b, RT, DEVICE_SYNC); /* the first was left some other way */
+	leave(b, RT, DEVICE_SYNC);
+	enter(b, RT, DEVICE_SYNC);
+	finish(b);
+	assert_int_equal(b->count, 1);
+	leave(b, RT, DEVICE_SYNC);
+}
+
+/* Many waits, by a thread that is to be cancelled: it ends outside of our locks. */
+static void *wait_forever(void *bench)
+{
+	for (;;) {
+		enter(bench, RT, DEVICE_SYNC);
+		leave(bench, RT, DEVICE_SYNC);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+static void a_cancelled_thread_leaves_no_lock(void **state)
+{
+	struct bench *b = *state;
+
+	for (int i = 0; i < 20; i++) {
+		pthread_t thread;
+
+		assert_int_equal(pthread_create(&thread, NULL, wait_forever, b), 0);
+		usleep(2000);
+		pthread_cancel(thread);
+		pthread_join(thread, NULL);
+		sink_flush(&b->tracer.sink);
+	}
+	finish(b);
+}
+
+static int number_of(void *context, void *stream, uint8_t per_thread, uint32_t *id)
+{
+	assert_null(context);
+	assert_int_equal(per_thread, 0);
+	if (stream == (void *)99)
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	*id = (uint32_t)(uintptr_t)stream + 1;
+	return CUPTI_ABI_SUCCESS;
+}
+
+static void wait_for(struct bench *b, uint32_t cbid, uintptr_t stream)
+{
+	const struct cupti_abi_callback_data data = {.function_params = &stream, .context_uid = 3};
+	const struct wait_log_call call = {RT, cbid, "function", &data};
+
+	wait_log_enter(&b->tracer, &call, 5);
+	wait_log_exit(&b->tracer, &call);
+}
+
+/* Of no other call's parameters is anything read, and default streams stand for several. */
+static void a_stream_is_told_where_it_can_be(void **state)
+{
+	static const uintptr_t untold[] = {0, 1, 2, 99};
+	struct bench *b = *state;
+
+	wait_for(b, CUPTI_ABI_RT_cudaStreamSynchronize, 50);
+	b->tracer.api.cuptiGetStreamIdEx = number_of;
+	wait_for(b, CUPTI_ABI_RT_cudaStreamSynchronize, 50);
+	wait_for(b, CUPTI_ABI_RT_cudaStreamSynchronize_ptsz, 60);
+	wait_for(b, DEVICE_SYNC, 50);
+	for (int i = 0; i < 4; i++)
+		wait_for(b, CUPTI_ABI_RT_cudaStreamSynchronize, untold[i]);
+	finish(b);
+	assert_int_equal(b->count, 8);
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(b->waits[i].has_stream, i == 1 || i == 2);
+	assert_int_equal(b->waits[1].stream_id, 51);
+	assert_int_equal(b->waits[2].stream_id, 61);
+	assert_int_equal(b->waits[2].context_id, 3);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(only_what_waits_is_followed),      TEST(the_outermost_call_counts),
+		TEST(what_does_not_end_is_not_sent),    TEST(a_cancelled_thread_leaves_no_lock),
+		TEST(a_stream_is_told_where_it_can_be),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* What ran while threads waited: pieces add up, and to what they should. */
+#include "unit.h"
+#include "profiler/waits.h"
+
+#define PID 7
+#define MOST 4096
+
+/* Pieces by the operation's capture (a number here); 0: none ran. */
+struct bench {
+	struct waits *waits;
+	uint64_t ns[MOST];
+	uint64_t total;
+	uint32_t pieces;
+};
+
+static void note(void *context, const struct waits_wait *wait,
+		 const struct waits_operation *operation, uint64_t ns)
+{
+	struct bench *b = context;
+	uint32_t number = operation ? operation->capture : 0;
+
+	assert_true(ns > 0);
+	assert_true(number < MOST);
+	if (operation)
+		assert_int_equal(operation->process, wait->process);
+	b->ns[number] += ns;
+	b->total += ns;
+	b->pieces++;
+}
+
+static int begin(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -1;
+	*state = b;
+	b->waits = waits_new(&(struct waits_output){note, b});
+	return b->waits ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	struct bench *b = *state;
+
+	waits_free(b->waits);
+	free(b);
+	return 0;
+}
+
+static void ran(struct bench *b, uint32_t number, uint32_t stream, uint64_t from, uint64_t to)
+{
+	assert_int_equal(
+		waits_add_operation(b->waits, &(struct waits_operation){.start_ns = from,
+									.end_ns = to,
+									.process = PID,
+									.context = 1,
+									.stream = stream,
+									.capture = number}),
+		0);
+}
+
+static void waited(struct bench *b, uint64_t from, uint64_t to)
+{
+	assert_int_equal(
+		waits_add(b->waits,
+			  &(struct waits_wait){.start_ns = from, .end_ns = to, .process = PID}),
+		0);
+}
+
+static void waited_for(struct bench *b, uint32_t stream, uint64_t from, uint64_t to)
+{
+	assert_int_equal(waits_add(b->waits, &(struct waits_wait){.start_ns = from,
+								  .end_ns = to,
+								  .process = PID,
+								  .has_stream = true,
+								  .context = 1,
+								  .stream = stream}),
+			 0);
+}
+
+static void a_wait_is_split_by_what_ran(void **state)
+{
+	struct bench *b = *state;
+
+	ran(b, 1, 1, 50, 110);
+	ran(b, 2, 1, 120, 150);
+	ran(b, 3, 1, 190, 300);
+	ran(b, 4, 1, 300, 400); /* later */
+	waited(b, 100, 200);
+	waits_finish(b->waits);
+	assert_int_equal(b->ns[1], 10);
+	assert_int_equal(b->ns[2], 30);
+	assert_int_equal(b->ns[3], 10);
+	assert_int_equal(b->ns[4], 0);
+	assert_int_equal(b->ns[0], 50);
+	assert_int_equal(b->total, 100);
+}
+
+/* The order in which records and waits arrive does not matter. */
+static void order_of_arrival_does_not_matter(void **state)
+{
+	struct bench *b = *state;
+
+	waited(b, 100, 200);
+	ran(b, 3, 1, 190, 300);
+	ran(b, 1, 2, 50, 110);
+	ran(b, 2, 1, 120, 150);
+	waits_finish(b->waits);
+	assert_int_equal(b->ns[1], 10);
+	assert_int_equal(b->ns[2], 30);
+	assert_int_equal(b->ns[3], 10);
+	assert_int_equal(b->total, 100);
+}
+
+static void what_ended_last_has_the_moment(void **state)
+{
+	struct bench *b = *state;
+
+	ran(b, 1, 1, 100, 190); /* the last while it runs */
+	ran(b, 2, 2, 90, 150);  /* loses all that the first has */
+	ran(b, 3, 3, 95, 105);
+	ran(b, 4, 4, 80, 99);
+	waited(b, 85, 200);
+	waits_finish(b->waits);
+	assert_int_equal(b->ns[1], 90);
+	assert_int_equal(b->ns[2], 10);
+	assert_int_equal(b->ns[3], 0);
+	assert_int_equal(b->ns[4], 5);
+	assert_int_equal(b->ns[0], 10);
+	assert_int_equal(b->total, 115);
+}
+
+static void a_stream_is_waited_for_alone(void **state)
+{
+	struct bench *b = *state;
+
+	ran(b, 1, 1, 100, 150);
+	ran(b, 2, 2, 100, 200);
+	waited_for(b, 1, 100, 200);
+	waits_finish(b->waits);
+	assert_int_equal(b->ns[1], 50);
+	assert_int_equal(b->ns[2], 0);
+	assert_int_equal(b->ns[0], 50);
+}
+
+static void other_processes_do_not_count(void **state)
+{
+	struct bench *b = *state;
+
+	for (uint32_t pid = PID - 1; pid <= PID + 1; pid += 2)
+		waits_add_operation(b->waits, &(struct waits_operation){.start_ns = 100,
+									.end_ns = 200,
+									.process = pid,
+									.capture = 9});
+	waited(b, 100, 200);
+	waited_for(b, 0, 100, 200);
+	waits_finish(b->waits);
+	assert_int_equal(b->ns[0], 200);
+	assert_int_equal(b->total, 200);
+}
+
+static void empty_ones_give_nothing(void **state)
+{
+	struct bench *b = *state;
+
+	ran(b, 1, 1, 100, 100);
+	waited(b, 100, 100);
+	waited(b, 0, 0);
+	waits_finish(b->waits);
+	waits_finish(b->waits);
+	assert_int_equal(b->pieces, 0);
+}
+
+/* Not before its patience is over, and then what came meanwhile counts. */
+static void waits_are_decided_when_records_have_come(void **state)
+{
+	struct bench *b = *state;
+	uint64_t t = 5000000000;
+
+	waited(b, t, t + 100);
+	waits_advance(b->waits, t + 200);
+	waits_advance(b->waits, t + WAITS_PATIENCE_NS);
+	assert_int_equal(b->total, 0);
+	ran(b, 1, 1, t, t + 60);
+	waits_advance(b->waits, t + 100 + WAITS_PATIENCE_NS);
+	assert_int_equal(b->ns[1], 60);
+	assert_int_equal(b->total, 100);
+	ran(b, 2, 1, t, t + 60); /* too late */
+	waits_finish(b->waits);
+	assert_int_equal(b->total, 100);
+}
+
+/* However many there are: bounded, and no wait is lost. */
+static void memory_is_bounded(void **state)
+{
+	struct bench *b = *state;
+	uint64_t sum = 0;
+
+	waits_remember(b->waits, 64);
+	for (uint64_t i = 1; i <= 10000; i++) {
+		ran(b, 1, 1, i * 100, i * 100 + 80);
+		if (i % 3 == 0) {
+			waited(b, i * 100 - 50, i * 100 + 50);
+			sum += 100;
+		}
+		assert_true(waits_memory(b->waits) < 64 * 200 + 1000);
+	}
+	waits_finish(b->waits);
+	assert_int_equal(b->total, sum);
+	/* 30 of the one before and 50 of the one after, but for the very oldest */
+	assert_true(b->ns[1] == sum / 100 * 80);
+	for (uint64_t i = 1; i <= 10000; i++)
+		waited(b, i * 100, i * 100 + 10);
+	waits_finish(b->waits);
+	assert_int_equal(b->total, sum + 100000);
+}
+
+/* ---- against a model that looks at each moment ---- */
+
+enum { SPAN = 300, OPERATIONS = 40, WAITS = 12, STREAMS = 3 };
+
+struct model_operation {
+	uint32_t stream;
+	uint64_t from, to;
+};
+
+/* The number of what counts at moment `t`, 0: nothing. Ties go to whoever came last. */
+static uint32_t counts_at(const struct model_operation *o, uint32_t count, uint64_t t,
+			  uint32_t stream)
+{
+	uint32_t best = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (o[i].from <= t && t < o[i].to && (!stream || o[i].stream == stream) &&
+		    (!best || o[i].to >= o[best - 1].to))
+			best = i + 1;
+	return best;
+}
+
+static void same_as_moment_by_moment(void **state)
+{
+	uint64_t rounds = unit_number("UNIT_ROUNDS", 300);
+
+	(void)state;
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct prng p = prng_round(round);
+		struct model_operation o[OPERATIONS];
+		uint64_t wanted[OPERATIONS + 1] = {0};
+		struct bench *b = NULL;
+
+		begin((void **)&b);
+		for (uint32_t i = 0; i < OPERATIONS; i++) {
+			o[i].stream = 1 + (uint32_t)prng_below(&p, STREAMS);
+			o[i].from = prng_below(&p, SPAN);
+			o[i].to = o[i].from + prng_bits(&p, 5);
+			ran(b, i + 1, o[i].stream, o[i].from, o[i].to);
+		}
+		for (int i = 0; i < WAITS; i++) {
+			uint64_t from = prng_below(&p, SPAN), to = from + prng_bits(&p, 7);
+			uint32_t stream = (uint32_t)prng_below(&p, STREAMS + 1);
+
+			if (stream)
+				waited_for(b, stream, from, to);
+			else
+				waited(b, from, to);
+			for (uint64_t t = from; t < to; t++)
+				wanted[counts_at(o, OPERATIONS, t, stream)]++;
+		}
+		waits_finish(b->waits);
+		for (uint32_t i = 0; i <= OPERATIONS; i++)
+			EXPECT(&p, b->ns[i] == wanted[i]);
+		end((void **)&b);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_wait_is_split_by_what_ran),
+		TEST(order_of_arrival_does_not_matter),
+		TEST(what_ended_last_has_the_moment),
+		TEST(a_stream_is_waited_for_alone),
+		TEST(other_processes_do_not_count),
+		TEST(empty_ones_give_nothing),
+		TEST(waits_are_decided_when_records_have_come),
+		TEST(memory_is_bounded),
+		cmocka_unit_test(same_as_moment_by_moment),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
