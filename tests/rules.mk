@@ -49,11 +49,15 @@ fuzz-build: $(FUZZ_BIN)
 fuzz: fuzz-build
 	$(Q)for f in $(FUZZ_BIN); do echo "== $$f"; mkdir -p $$f.corpus; \
 		$$f -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 \
-		-verbosity=0 $$f.corpus || exit 1; done
+		-verbosity=0 $$f.corpus $$(ls -d tests/fuzz/seeds/$${f##*/} 2>/dev/null) || exit 1; done
 
 FUZZED := $(symbolize_src) cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_encode.c \
 	cupti_trace/gpu_wire_scan.c \
 	profiler/gpu_source.c profiler/correlate.c profiler/correlate_links.c profiler/queue.c
+# the collecting side, but for what needs processes
+$(FUZZ_DIR)/fuzz_collect: FUZZED += $(addprefix profiler/,collect.c collect_waits.c waits.c by.c accounts.c graph_nodes.c \
+	launch_functions.c log.c profile.c python_processes.c stack_table.c wire_stacks.c \
+	work_names.c) cupti_trace/work_tally.c
 $(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZED) Makefile tests/rules.mk
 	$(call msg,FUZZ,$<)
 	$(Q)mkdir -p $(@D)
