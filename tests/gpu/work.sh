@@ -68,8 +68,9 @@ check_gpu_work() {
 	strict copies "$bin/copies"
 	while IFS=$'\t' read -r frame count events; do
 		ours=$(awk -v f="$frame" 'index($0, f) { s += $NF } END { printf "%d", s }' "$out/copies.folded")
-		check_true "copies: $frame within 1 % of CUDA events" "ours $ours, events $events ns, $count" \
-			"$ours > 0.99 * $events && $ours < 1.01 * $events"
+		# events also see the moments between 20 sets or copies within the device in a row
+		check_true "copies: $frame as CUDA events saw it (1 %; in a row 3 %)" "ours $ours, events $events ns, $count" \
+			"$ours > ($count < 100 ? 0.99 : 0.97) * $events && $ours < 1.01 * $events"
 	done < <(grep '^\[GPU' "$out/copies.stdout")
 	check_true "copies: unified memory moved" "$(grep 'UVM' "$out/copies.log" | tr -s ' ' | tr '\n' '|')" \
 		"$(grep -c 'UVM HtoD' "$out/copies.log") == 1 && $(grep -c 'UVM DtoH' "$out/copies.log") == 1"
@@ -77,9 +78,8 @@ check_gpu_work() {
 	if nvcc -std=c++17 -O1 -arch=native -rdc=true -o "$bin/device_launch" tests/gpu/device_launch.cu -lcudadevrt \
 		2>/dev/null; then
 		strict device_launch "$bin/device_launch"
-		check_true "device_launch: children's time is within their parents'" \
-			"$(ns_of device_launch parent) ns, events $(said device_launch events_ns)" \
-			"$(ns_of device_launch parent) > 0.9 * $(said device_launch events_ns)"
+		check "device_launch: told that CUPTI says nothing of children" 1 \
+			"$(grep -c 'launches kernels from kernels' "$out/device_launch.log")"
 	else
 		skip device_launch "no libcudadevrt here"
 	fi
@@ -97,4 +97,17 @@ check_torch_work() {
 	check_true "torch_triton: Triton's kernel under launch_add" "$(ns_of torch_triton 'launch_add.*add_kernel') ns" \
 		"$(ns_of torch_triton 'launch_add.*cuLaunchKernel.*add_kernel') > 0"
 	strict torch_profiler python3 tests/gpu/torch_graph.py profiler
+}
+
+# Waiting takes as long as what is waited for: the durations program synchronises after each of its runs.
+check_waits() {
+	LD_LIBRARY_PATH=${libs-} "$profile" -v --waits --strict -gpu-only --unit ns -o "$out/waits.folded" \
+		"$bin/durations_gpu" 50 >"$out/waits.stdout" 2>"$out/waits.log"
+	check "waits: --strict" 0 $?
+	grep '^Waits\|^Wrote\|^  GPU' "$out/waits.log"
+	check_true "waits: within 25 % of the kernels' time, none of it lost" \
+		"waiting $(ns_of waits 'waiting for GPU'), kernels $(reported "$out/waits.log") ns" \
+		"$(ns_of waits 'waiting for GPU') > 0.75 * $(reported "$out/waits.log") && $(ns_of waits 'waiting for GPU') < 1.25 * $(reported "$out/waits.log")"
+	check_true "waits: mostly for kernels that are named" "$(ns_of waits 'waiting for GPU];.GPU_Kernel') ns" \
+		"$(ns_of waits 'waiting for GPU];.GPU_Kernel') > 0.8 * $(ns_of waits 'waiting for GPU')"
 }
