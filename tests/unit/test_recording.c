@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "profiler/collect.h"
+#include "profiler/accounts.h"
 #include "profiler/gpu_source.h"
 #include "profiler/recording.h"
 #include "profiler/resolve.h"
@@ -139,6 +140,7 @@ static void check(const char *name, size_t step, bool pipe_first, uint64_t launc
 	struct replay r = {.goodbye_ns = 0};
 	struct writer_result result;
 	struct correlate_stats stats;
+	struct accounts accounts;
 	char *lines, *expected;
 
 	assert_int_equal(collect_init(&r.collect), 0);
@@ -159,6 +161,10 @@ static void check(const char *name, size_t step, bool pipe_first, uint64_t launc
 	assert_int_equal(gpu_source_stats(r.gpu).missing_kernels, 0);
 	assert_int_equal(gpu_source_stats(r.gpu).without_goodbye, 0);
 	assert_int_equal(r.goodbye_kernels, kernels);
+
+	accounts = accounts_of(&r.collect.counted, &r.collect.told);
+	assert_int_equal(accounts.equal, accounts.sums);
+	assert_int_equal(accounts.unmatched, 0);
 
 	lines = write_folded(&r, &result);
 	assert_int_equal(result.total[WEIGHT_GPU], r.goodbye_ns);
@@ -183,6 +189,14 @@ static void launches_through_the_driver_alone(void **state)
 {
 	(void)state;
 	check("h100_driver", 4096, false, 100, 100);
+}
+
+/* The same program with stacks taken in the process, nodes of graphs and CUPTI's sums. */
+static void graph_nodes_and_sums(void **state)
+{
+	(void)state;
+	check("h100_graphs", 4096, false, 206, 300);
+	check("h100_graphs", 7, true, 206, 300);
 }
 
 static void the_pipe_in_small_pieces(void **state)
@@ -230,6 +244,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kernels_graphs_and_cooperative_launches),
 		cmocka_unit_test(launches_through_the_driver_alone),
+		cmocka_unit_test(graph_nodes_and_sums),
 		cmocka_unit_test(the_pipe_in_small_pieces),
 		cmocka_unit_test(the_pipe_before_the_stacks),
 		cmocka_unit_test(bad_lines_are_refused),
