@@ -401,10 +401,11 @@ static int copy(struct world *w, int from)
 {
 	const struct graph *o = &w->graphs[from];
 	int at = new_graph(w, o->pid);
-	struct graph *g = &w->graphs[at];
+	struct graph *g;
 
 	if (at < 0)
 		return -1;
+	g = &w->graphs[at];
 	g->count = o->count;
 	for (uint32_t i = 0; i < o->count; i++) {
 		g->stack[i] = o->stack[i];
@@ -429,11 +430,12 @@ static uint32_t children_size(const struct world *w, const struct graph *g)
 static void instantiate(struct world *w)
 {
 	int from = any_graph(w, false, true), at = from < 0 ? -1 : copy(w, from);
-	struct graph *g = &w->graphs[at];
+	struct graph *g;
 	uint32_t after;
 
 	if (at < 0)
 		return;
+	g = &w->graphs[at];
 	g->is_executable = true;
 	after = g->count + children_size(w, g);
 	for (uint32_t i = 0; after > g->count && i < 2; i++)
@@ -443,10 +445,12 @@ static void instantiate(struct world *w)
 static void embed(struct world *w)
 {
 	int whole = any_graph(w, false, true), child = any_graph(w, false, false), copied;
-	struct graph *g = &w->graphs[whole];
+	struct graph *g;
 
-	if (w->reuses || whole < 0 || child < 0 || whole == child || g->count == MOST_NODES ||
-	    w->graphs[child].count == 0 || g->pid != w->graphs[child].pid)
+	if (w->reuses || whole < 0 || child < 0 || whole == child)
+		return;
+	g = &w->graphs[whole];
+	if (g->count == MOST_NODES || w->graphs[child].count == 0 || g->pid != w->graphs[child].pid)
 		return;
 	copied = copy(w, child);
 	if (copied < 0)
@@ -530,9 +534,12 @@ static void check_graph(struct world *w, const struct graph *g)
 	for (uint32_t i = 0; i < g->count; i++)
 		EXPECT(w->prng, graph_nodes_find(&w->nodes, g->pid, ID(g->id, i)) == g->stack[i]);
 	for (uint32_t i = 0; g->is_executable && i < g->count; i++) {
-		const struct graph *c = &w->graphs[g->child[i]];
+		const struct graph *c;
 
-		for (uint32_t n = 0; g->child[i] >= 0 && n < c->count; n++, at++)
+		if (g->child[i] < 0)
+			continue;
+		c = &w->graphs[g->child[i]];
+		for (uint32_t n = 0; n < c->count; n++, at++)
 			if (prng_chance(w->prng, 50))
 				EXPECT(w->prng, graph_nodes_find(&w->nodes, g->pid,
 								 ID(g->id, at)) == c->stack[n]);
