@@ -147,6 +147,8 @@ static void make_segments(struct waits *w, uint64_t from_ns, bool by_stream)
 					 .start_ns = o->start_ns,
 					 .end_ns = o->end_ns};
 	}
+	if (w->segment_count == 0)
+		return; /* qsort wants an array, also of none */
 	qsort(w->segments, w->segment_count, sizeof(*w->segments), by_place_and_end);
 	cut_overlaps(w->segments, w->segment_count);
 }
