@@ -279,6 +279,8 @@ static void turn_off(struct tracer *tracer)
 	callback_unsubscribe(tracer);
 	for (size_t i = 0; i < ACTIVITIES; i++)
 		tracer->api.cuptiActivityDisable(activities[i]);
+	if (atomic_load(&tracer->watches_uvm))
+		tracer->api.cuptiActivityDisable(CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
 }
 
 /* Sleeps one tick; true when it is time to end. */
@@ -363,6 +365,19 @@ static void tell_cost(struct tracer *tracer)
 			      atomic_load(&tracer->capture_ns) / count);
 }
 
+static void send_sums(struct tracer *tracer)
+{
+	struct timespec deadline;
+
+	/* CUPTI's thread may still be at a buffer: exit must not hang on it */
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += 2;
+	if (pthread_mutex_timedlock(&tracer->record_lock, &deadline) != 0)
+		return;
+	activity_send_sums(&tracer->tally, &tracer->sink);
+	pthread_mutex_unlock(&tracer->record_lock);
+}
+
 static void on_exit_process(void)
 {
 	struct tracer *tracer = &the_tracer;
@@ -373,9 +388,7 @@ static void on_exit_process(void)
 	tracer_flush(tracer, true);
 	tell_cost(tracer);
 	atomic_store(&tracer->on, false);
-	pthread_mutex_lock(&tracer->record_lock);
-	activity_send_sums(&tracer->tally, &tracer->sink);
-	pthread_mutex_unlock(&tracer->record_lock);
+	send_sums(tracer);
 	sink_goodbye(&tracer->sink);
 }
 
