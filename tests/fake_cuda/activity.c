@@ -208,25 +208,42 @@ static bool has_room(const struct buffer *b, size_t record)
 	return b->count < b->limit && b->size - b->used >= record;
 }
 
-/* With the lock held: make activity.current a buffer with room. May let go of the lock. */
+/* With the lock held: a buffer that was asked for when another thread's came first, or NULL. */
+static struct buffer *take_spare(size_t record)
+{
+	struct buffer *b = activity.spare;
+
+	if (!b || b->size < record)
+		return NULL;
+	activity.spare = b->next;
+	b->next = NULL;
+	return b;
+}
+
+/*
+ * With the lock held: make activity.current a buffer with room. May let go of the lock: meanwhile
+ * others may bring a buffer, and fill it.
+ */
 static bool make_room(size_t record)
 {
-	while (activity.current && activity.current->count && !has_room(activity.current, record))
-		queue_current();
-	if (!activity.current) {
+	for (;;) {
 		struct buffer *b;
 
+		while (activity.current && activity.current->count &&
+		       !has_room(activity.current, record))
+			queue_current();
+		if (!activity.current)
+			activity.current = take_spare(record);
+		if (activity.current)
+			return has_room(activity.current, record);
 		pthread_mutex_unlock(&activity.lock);
 		b = request_buffer(record);
 		pthread_mutex_lock(&activity.lock);
-		if (b && activity.current) {
-			b->next = activity.spare;
-			activity.spare = b;
-		} else if (b) {
-			activity.current = b;
-		}
+		if (!b)
+			return activity.current && has_room(activity.current, record);
+		b->next = activity.spare;
+		activity.spare = b;
 	}
-	return activity.current && has_room(activity.current, record);
 }
 
 /* With the lock held: the place of a buffer's next record; NULL if memory is short. */
