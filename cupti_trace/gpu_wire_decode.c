@@ -137,6 +137,17 @@ static void get_hello(struct reader *r, struct gpu_event_hello *e)
 	e->wants_ack = get_u32(r, "ack");
 }
 
+/* "v": where something ran */
+static void get_where(struct reader *r, uint32_t *device, uint32_t *context, uint32_t *stream)
+{
+	uint32_t v[3] = {0};
+
+	get_triple(r, "v", v);
+	*device = v[0];
+	*context = v[1];
+	*stream = v[2];
+}
+
 static void get_graph(struct reader *r, uint32_t *graph_id, uint64_t *graph_node_id)
 {
 	uint64_t graph[2] = {0};
@@ -151,17 +162,13 @@ static void get_graph(struct reader *r, uint32_t *graph_id, uint64_t *graph_node
 
 static void get_kernel(struct reader *r, struct gpu_event_kernel *e)
 {
-	uint32_t v[3] = {0};
 	uint64_t shared[2] = {0};
 
 	e->name_id = get_u32(r, "n");
 	e->start_ns = get_u64(r, "s");
 	e->duration_ns = get_u64(r, "d");
 	e->correlation_id = get_u32(r, "c");
-	get_triple(r, "v", v);
-	e->device_id = v[0];
-	e->context_id = v[1];
-	e->stream_id = v[2];
+	get_where(r, &e->device_id, &e->context_id, &e->stream_id);
 	get_triple(r, "g", e->grid);
 	get_triple(r, "b", e->block);
 	get_array(r, "m", shared, 2, UINT32_MAX);
@@ -175,16 +182,12 @@ static void get_kernel(struct reader *r, struct gpu_event_kernel *e)
 static void get_work(struct reader *r, struct gpu_event_work *e)
 {
 	uint64_t memory[2] = {0};
-	uint32_t v[3] = {0};
 
 	e->work = get_u32(r, "w");
 	e->start_ns = get_u64(r, "s");
 	e->duration_ns = get_u64(r, "d");
 	e->correlation_id = get_u32(r, "c");
-	get_triple(r, "v", v);
-	e->device_id = v[0];
-	e->context_id = v[1];
-	e->stream_id = v[2];
+	get_where(r, &e->device_id, &e->context_id, &e->stream_id);
 	e->bytes = get_u64(r, "b");
 	if (member(r, "p"))
 		get_array(r, "p", memory, 2, UINT32_MAX);
@@ -290,12 +293,7 @@ static void get_node(struct reader *r, struct gpu_event_node *e)
 
 static void get_sum(struct reader *r, struct gpu_event_sum *e)
 {
-	uint32_t v[3] = {0};
-
-	get_triple(r, "v", v);
-	e->device_id = v[0];
-	e->context_id = v[1];
-	e->stream_id = v[2];
+	get_where(r, &e->device_id, &e->context_id, &e->stream_id);
 	e->work = get_u32(r, "w");
 	e->count = get_u64(r, "count");
 	e->ns = get_hex(r, "ns");

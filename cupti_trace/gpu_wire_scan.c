@@ -87,23 +87,35 @@ static void scan_graph(struct scan *s, uint32_t *graph, uint64_t *node)
 	EXPECT(s, "]");
 }
 
-static bool scan_kernel(struct scan *s, struct gpu_event_kernel *e)
+/* What lines of operations have in common: when and because of which call, and where. */
+static void scan_when(struct scan *s, uint64_t *start_ns, uint64_t *duration_ns,
+		      uint32_t *correlation_id)
+{
+	EXPECT(s, ",\"s\":");
+	*start_ns = scan_u64(s, INT64_MAX);
+	EXPECT(s, ",\"d\":");
+	*duration_ns = scan_u64(s, INT64_MAX);
+	EXPECT(s, ",\"c\":");
+	*correlation_id = scan_u32(s);
+}
+
+static void scan_where(struct scan *s, uint32_t *device, uint32_t *context, uint32_t *stream)
 {
 	uint32_t v[3];
 
-	EXPECT(s, "\"n\":");
-	e->name_id = scan_u32(s);
-	EXPECT(s, ",\"s\":");
-	e->start_ns = scan_u64(s, INT64_MAX);
-	EXPECT(s, ",\"d\":");
-	e->duration_ns = scan_u64(s, INT64_MAX);
-	EXPECT(s, ",\"c\":");
-	e->correlation_id = scan_u32(s);
 	EXPECT(s, ",\"v\":[");
 	scan_triple(s, v);
-	e->device_id = v[0];
-	e->context_id = v[1];
-	e->stream_id = v[2];
+	*device = v[0];
+	*context = v[1];
+	*stream = v[2];
+}
+
+static bool scan_kernel(struct scan *s, struct gpu_event_kernel *e)
+{
+	EXPECT(s, "\"n\":");
+	e->name_id = scan_u32(s);
+	scan_when(s, &e->start_ns, &e->duration_ns, &e->correlation_id);
+	scan_where(s, &e->device_id, &e->context_id, &e->stream_id);
 	EXPECT(s, ",\"g\":[");
 	scan_triple(s, e->grid);
 	EXPECT(s, ",\"b\":[");
@@ -123,21 +135,10 @@ static bool scan_kernel(struct scan *s, struct gpu_event_kernel *e)
 
 static bool scan_work(struct scan *s, struct gpu_event_work *e)
 {
-	uint32_t v[3];
-
 	EXPECT(s, "\"w\":");
 	e->work = scan_u32(s);
-	EXPECT(s, ",\"s\":");
-	e->start_ns = scan_u64(s, INT64_MAX);
-	EXPECT(s, ",\"d\":");
-	e->duration_ns = scan_u64(s, INT64_MAX);
-	EXPECT(s, ",\"c\":");
-	e->correlation_id = scan_u32(s);
-	EXPECT(s, ",\"v\":[");
-	scan_triple(s, v);
-	e->device_id = v[0];
-	e->context_id = v[1];
-	e->stream_id = v[2];
+	scan_when(s, &e->start_ns, &e->duration_ns, &e->correlation_id);
+	scan_where(s, &e->device_id, &e->context_id, &e->stream_id);
 	EXPECT(s, ",\"b\":");
 	e->bytes = scan_u64(s, INT64_MAX);
 	if (TRY(s, ",\"p\":[")) {
