@@ -82,8 +82,9 @@ signals_taken()
 	needs_command script
 	mkfifo keyboard
 	status=0
+	# exec: a shell that stays in between, as dash does, gets the SIGINT too and dies of it
 	timeout -k 5 "$patience" \
-		script -qec "'$profile' -o out.folded '$workloads/exits' count-int" /dev/null \
+		script -qec "exec '$profile' -o out.folded '$workloads/exits' count-int" /dev/null \
 		<keyboard >stdout 2>stderr 3>&- &
 	local terminal=$!
 	exec 9>keyboard
@@ -116,7 +117,7 @@ signals_taken()
 @test "a status line at a terminal, none elsewhere" {
 	needs_command script
 	status=0
-	timeout -k 5 "$patience" script -qec "'$profile' -o out.folded '$workloads/inference' 60" \
+	timeout -k 5 "$patience" script -qec "exec '$profile' -o out.folded '$workloads/inference' 60" \
 		/dev/null </dev/null >stdout 2>stderr 3>&- || status=$?
 	expect_status 0
 	expect_line stdout '\[00:0[0-9]\] [0-9]+ CPU samples, [0-9]+ launches, [0-9]+ GPU operations, 0 dropped'
