@@ -97,7 +97,8 @@ $(BUILD)/profiler/payload_blob.o: profiler/payload_blob.S $(BUILD)/libprofile_cu
 
 # ---- BPF ----
 
-$(BUILD)/bpf/stacks.bpf.o: bpf/stacks.bpf.c bpf/kernel_types.h bpf/stack_event.h Makefile
+$(BUILD)/bpf/stacks.bpf.o: bpf/stacks.bpf.c bpf/snapshot.bpf.h bpf/kernel_types.h bpf/stack_event.h \
+		Makefile
 	$(call msg,BPF,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -O2 -g -target bpf -D__TARGET_ARCH_x86 -Wall -I. -Ibpf -c -o $@ $<

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the BPF programs send to the profiler through their ring buffer: one stack each, either a
- * CPU sample or the entry of a CUDA launch function. Compiled by both sides.
+ * CPU sample or the entry of a CUDA function; and when such a function has returned. Compiled by
+ * both sides.
  *
  * Layout: a struct stack_event followed by `user_frames` and then `kernel_frames` addresses (u64),
  * each innermost first. Only that many bytes are sent. A launch stack begins with the function's
@@ -22,17 +23,21 @@ enum stack_event_kind {
 	STACK_EVENT_CPU_SAMPLE = 1,
 	STACK_EVENT_LAUNCH = 2,
 	STACK_EVENT_CPU_SNAPSHOT = 3, /* a CPU sample as a struct stack_snapshot */
+	STACK_EVENT_CALL = 4,         /* the entry of a timed call, as a struct stack_snapshot */
+	STACK_EVENT_CALL_END = 5,     /* its return: one frame, which is the time of its entry */
+	STACK_EVENT_REFUSED = 6,      /* another client of CUPTI was refused; its return address */
 };
 
 /*
- * A CPU sample to be unwound by the reader: the user registers, the kernel's frames, and a copy of
- * the user stack from its stack pointer up. Its size is fixed; `stack_bytes` and
- * `event.kernel_frames` say how much of it counts. Registers are in DWARF's order (System V ABI
- * AMD64, figure 3.36), the pc last.
+ * A CPU sample or call to be unwound by the reader: the user registers, the kernel's frames, and a
+ * copy of the user stack from its stack pointer up. The size in the ring buffer is fixed, for a
+ * call STACK_CALL_SIZE; `stack_bytes` and `event.kernel_frames` say how much of it counts.
+ * Registers are in DWARF's order (System V ABI AMD64, figure 3.36), the pc last.
  */
 #define STACK_SNAPSHOT_REGISTERS 17
 #define STACK_SNAPSHOT_PAGE 4096
 #define STACK_SNAPSHOT_BYTES (128 << 10)
+#define STACK_CALL_BYTES (32 << 10) /* calls are many more than samples */
 
 /*
  * Which function a launch probe sits on: the attach cookie of the uprobe. 0 is no function. The
@@ -63,7 +68,8 @@ struct stack_event {
 	__u32 pid;
 	__u32 tid;
 	__u16 kind;            /* enum stack_event_kind */
-	__u16 launch_function; /* enum launch_function, | LAUNCH_PTSZ; 0 for CPU samples */
+	__u16 launch_function; /* enum launch_function, | LAUNCH_PTSZ; 0 for CPU samples; of a
+				* timed call the number that its probe was given */
 	__u16 user_frames;
 	__u16 kernel_frames;
 	__u32 flags;
@@ -117,6 +123,8 @@ struct stack_snapshot {
 	unsigned char stack[STACK_SNAPSHOT_BYTES];
 };
 
+#define STACK_CALL_SIZE (sizeof(struct stack_snapshot) - STACK_SNAPSHOT_BYTES + STACK_CALL_BYTES)
+
 _Static_assert(sizeof(struct stack_event) == 32, "both sides must agree on the layout");
 _Static_assert(sizeof(struct stack_python) == 40, "both sides must agree on the layout");
 _Static_assert(sizeof(struct stack_python_link) == 40, "both sides must agree on the layout");
@@ -129,6 +137,8 @@ struct stack_counters {
 	__u64 dropped_samples; /* no room in the ring buffer */
 	__u64 dropped_launches;
 	__u64 untracked_processes; /* descendants not followed because the table was full */
+	__u64 calls;            /* timed calls, outermost ones: those that do not come are lost */
+	__u64 samples_in_calls; /* CPU ticks inside of timed calls: their time is the call's */
 };
 
 #endif

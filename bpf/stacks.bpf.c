@@ -1,24 +1,33 @@
 // SPDX-License-Identifier: (MIT OR GPL-2.0)
 /*
  * Takes stacks: of tracked processes at each tick of a sampling clock, and of their threads as they
- * enter a CUDA launch function. Which processes are tracked is kept here, by following fork and
- * exit from the first one on. Everything goes to one ring buffer; what has no room is counted.
+ * enter a CUDA launch function. Where CUPTI is not to be had, times the calls of CUDA's functions.
+ * Which processes are tracked is kept here, by following fork and exit from the first one on.
+ * Everything goes to one ring buffer; what has no room is counted.
  */
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
+#include "snapshot.bpf.h"
 #include "stack_event.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
-
-#define MAX_PROCESSES 65536
 
 /* Depth of the profiler's own pid namespace: ids are reported as seen from there. */
 unsigned int pidns_level;
 
 /* Wake the reader when this much is waiting; below it, the reader's timer does. Bytes. */
 const volatile unsigned long wakeup_bytes = 4 << 20;
+
+/*
+ * The stacks of timed calls are left out when more than this is waiting: their returns are small,
+ * and must not be lost. Bytes.
+ */
+const volatile unsigned long calls_bytes = 24 << 20;
+
+/* Some processes' calls may come to be timed (`timed`). */
+const volatile unsigned int times_calls;
 
 struct stack_counters counters;
 
@@ -137,152 +146,170 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-/* DWARF's numbers: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 pc. */
-static __always_inline void save_registers(struct stack_snapshot *s, const struct pt_regs *regs)
-{
-	s->registers[0] = regs->ax;
-	s->registers[1] = regs->dx;
-	s->registers[2] = regs->cx;
-	s->registers[3] = regs->bx;
-	s->registers[4] = regs->si;
-	s->registers[5] = regs->di;
-	s->registers[6] = regs->bp;
-	s->registers[7] = regs->sp;
-	s->registers[8] = regs->r8;
-	s->registers[9] = regs->r9;
-	s->registers[10] = regs->r10;
-	s->registers[11] = regs->r11;
-	s->registers[12] = regs->r12;
-	s->registers[13] = regs->r13;
-	s->registers[14] = regs->r14;
-	s->registers[15] = regs->r15;
-	s->registers[16] = regs->ip;
-}
+/* ---- timed calls ---- */
 
-/*
- * Copies the stack page by page up to where the memory ends: memory ends with a page. What may lie
- * above a thread's stack is other data, which does no harm.
- */
-static __always_inline void copy_stack(struct stack_snapshot *s, __u64 sp)
-{
-	const unsigned int page = STACK_SNAPSHOT_PAGE;
-	unsigned int first = page - (sp & (page - 1));
-
-	s->stack_bytes = 0;
-	if (bpf_probe_read_user(s->stack, first, (void *)sp))
-		return;
-	s->stack_bytes = first;
-	for (unsigned int i = 0; i < STACK_SNAPSHOT_BYTES / STACK_SNAPSHOT_PAGE - 1; i++) {
-		__u64 at = first + i * page;
-
-		/* the verifier must see the very value that was compared being used */
-		__asm__ volatile("" : "+r"(at));
-		if (at > STACK_SNAPSHOT_BYTES - page ||
-		    bpf_probe_read_user(s->stack + at, page, (void *)(sp + at)))
-			return;
-		s->stack_bytes = at + page;
-	}
-}
-
-/* ---- Python frames ---- */
-
-#define MAX_THREADS 512 /* looked through for the current one */
-
-/* Processes that run CPython, put here by the reader; children inherit it. */
+/* Processes whose calls are timed, put here by the reader. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCESSES);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32); /* process id */
-	__type(value, struct stack_python);
-} pythons SEC(".maps");
+	__type(value, __u8);
+} timed SEC(".maps");
 
-/* Where a thread's state was found last. */
+/* The outermost timed call that a thread is in. */
+struct call_state {
+	__u64 start_ns; /* 0: none */
+	__u64 sp;       /* the stack pointer at its entry */
+	__u64 function;
+};
+
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, __u32); /* thread id */
-	__type(value, __u64);
-} python_threads SEC(".maps");
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct call_state);
+} call_states SEC(".maps");
 
-static __always_inline __u64 user_word(__u64 address)
+/*
+ * True inside of a timed call: deeper in the stack than its entry. (A call whose return was missed
+ * ends when its thread is seen above it.)
+ */
+static __always_inline bool is_inside(const struct call_state *state, __u64 sp)
 {
-	__u64 value = 0;
-
-	bpf_probe_read_user(&value, sizeof(value), (void *)address);
-	return value;
+	return state->start_ns && sp < state->sp;
 }
 
-/* The state of the thread with this thread pointer: where it was before, or from the list of all.
- */
-static __always_inline __u64 find_python_thread(const struct stack_python *p, __u32 tid, __u64 self)
+static __always_inline void describe(struct stack_event *event, struct task_struct *task, __u32 pid,
+				     __u16 kind, __u64 time_ns)
 {
-	__u64 *known = bpf_map_lookup_elem(&python_threads, &tid), interpreter, thread = 0;
+	event->time_ns = time_ns;
+	event->pid = pid;
+	event->tid = pid_in_profiler_ns(task);
+	event->kind = kind;
+	event->launch_function = LAUNCH_NONE;
+	event->user_frames = 0;
+	event->kernel_frames = 0;
+	event->flags = 0;
+	event->padding = 0;
+}
 
-	if (known && user_word(*known + p->thread_id) == self)
-		return *known;
-	interpreter = user_word(p->interpreters);
-	for (int i = 0; i < MAX_THREADS && interpreter; i++) {
-		thread = user_word(thread ? thread + p->thread_next
-					  : interpreter + p->interpreter_threads);
-		if (!thread) {
-			interpreter = user_word(interpreter + p->interpreter_next);
-			continue;
-		}
-		if (user_word(thread + p->thread_id) == self) {
-			bpf_map_update_elem(&python_threads, &tid, &thread, BPF_ANY);
-			return thread;
-		}
+static __always_inline int enter_call(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 pid = process_of(task);
+	struct call_state *state;
+	struct stack_snapshot *s;
+
+	if (!pid || !bpf_map_lookup_elem(&timed, &pid))
+		return 0;
+	state = bpf_task_storage_get(&call_states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!state) {
+		COUNT(calls); /* and it will be missing */
+		return 0;
 	}
+	if (is_inside(state, ctx->sp))
+		return 0; /* what CUDA's functions call of each other */
+	COUNT(calls);
+	state->sp = ctx->sp;
+	state->function = bpf_get_attach_cookie(ctx);
+	state->start_ns = bpf_ktime_get_ns();
+	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > calls_bytes)
+		return 0; /* its return is told all the same */
+	s = bpf_ringbuf_reserve(&events, STACK_CALL_SIZE, 0);
+	if (!s)
+		return 0;
+	describe(&s->event, task, pid, STACK_EVENT_CALL, state->start_ns);
+	s->event.launch_function = state->function;
+	read_python(s, task);
+	save_registers(s, ctx);
+	copy_stack(s, ctx->sp, STACK_CALL_BYTES);
+	bpf_ringbuf_submit(s, wakeup_flags());
 	return 0;
 }
 
-static __always_inline void read_link(const struct stack_python *p, struct stack_python_link *link,
-				      __u64 frame)
+static __always_inline int leave_call(struct pt_regs *ctx)
 {
-	__u8 owner = 0;
-	__u32 line = 0;
-	__u64 code;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call_state *state = bpf_task_storage_get(&call_states, task, 0, 0);
+	struct {
+		struct stack_event event;
+		__u64 start_ns;
+	} end;
 
-	link->code = user_word(frame + p->frame_code);
-	link->place = user_word(frame + p->frame_place);
-	if (p->frame_owner != STACK_PYTHON_NO_OFFSET)
-		bpf_probe_read_user(&owner, sizeof(owner), (void *)(frame + p->frame_owner));
-	link->owner = owner;
-	code = link->code & ~7ull; /* references may be tagged */
-	link->text = user_word(code + p->code_text);
-	link->text_hash = user_word(link->text + p->text_hash);
-	bpf_probe_read_user(&line, sizeof(line), (void *)(code + p->code_first_line));
-	link->first_line = line;
+	/* the return address is off the stack again */
+	if (!state || !state->start_ns || ctx->sp != state->sp + sizeof(__u64))
+		return 0;
+	describe(&end.event, task, process_of(task), STACK_EVENT_CALL_END, bpf_ktime_get_ns());
+	end.event.launch_function = state->function;
+	end.event.user_frames = 1;
+	end.start_ns = state->start_ns;
+	state->start_ns = 0;
+	bpf_ringbuf_output(&events, &end, sizeof(end), wakeup_flags());
+	return 0;
 }
 
-static __always_inline void read_python(struct stack_snapshot *s, struct task_struct *task)
+/* Each program for the two ways of attaching: one link for many places, or one for each. */
+SEC("uprobe")
+int call_multi(struct pt_regs *ctx)
 {
-	__u32 pid = s->event.pid;
-	struct stack_python *p = bpf_map_lookup_elem(&pythons, &pid);
-	__u64 thread, frame;
-
-	s->python_links = 0;
-	if (!p)
-		return;
-	thread = find_python_thread(p, s->event.tid, BPF_CORE_READ(task, thread.fsbase));
-	if (!thread)
-		return;
-	frame = user_word(thread + p->thread_frame);
-	if (p->cframe_frame != STACK_PYTHON_NO_OFFSET)
-		frame = user_word(frame + p->cframe_frame);
-	for (unsigned int i = 0; i < STACK_PYTHON_MAX_LINKS; i++) {
-		if (!frame) {
-			s->event.flags |= STACK_EVENT_PYTHON_WHOLE;
-			return;
-		}
-		read_link(p, &s->python[i], frame);
-		s->python_links = i + 1;
-		frame = user_word(frame + p->frame_previous);
-	}
+	return enter_call(ctx);
 }
 
-/* A CPU sample with a copy of the stack instead of a walk. */
+SEC("uprobe")
+int call_single(struct pt_regs *ctx)
+{
+	return enter_call(ctx);
+}
+
+SEC("uretprobe")
+int call_end_multi(struct pt_regs *ctx)
+{
+	return leave_call(ctx);
+}
+
+SEC("uretprobe")
+int call_end_single(struct pt_regs *ctx)
+{
+	return leave_call(ctx);
+}
+
+#define CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED 39
+
+/* The return of cuptiSubscribe: whoever else asks in a process that is traced is refused. */
+static __always_inline int leave_subscribe(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 pid = process_of(task);
+	struct {
+		struct stack_event event;
+		__u64 caller;
+	} refused;
+
+	if ((int)ctx->ax != CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED || !pid ||
+	    !bpf_map_lookup_elem(&tracked, &pid))
+		return 0;
+	describe(&refused.event, task, pid, STACK_EVENT_REFUSED, bpf_ktime_get_ns());
+	refused.event.user_frames = 1;
+	refused.caller = ctx->ip;
+	bpf_ringbuf_output(&events, &refused, sizeof(refused), 0);
+	return 0;
+}
+
+SEC("uretprobe")
+int subscribe_end_multi(struct pt_regs *ctx)
+{
+	return leave_subscribe(ctx);
+}
+
+SEC("uretprobe")
+int subscribe_end_single(struct pt_regs *ctx)
+{
+	return leave_subscribe(ctx);
+}
+
+/* ---- CPU samples with a copy of the stack instead of a walk ---- */
+
 SEC("perf_event")
 int cpu_snapshot(struct bpf_perf_event_data *ctx)
 {
@@ -293,28 +320,30 @@ int cpu_snapshot(struct bpf_perf_event_data *ctx)
 
 	if (!pid || !bpf_map_lookup_elem(&tracked, &pid))
 		return 0;
+	/* the registers at the entry to the kernel, if the tick came inside it */
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
+		__builtin_memset(&regs, 0, sizeof(regs));
+	if (times_calls) {
+		struct call_state *call = bpf_task_storage_get(&call_states, task, 0, 0);
+
+		/* at its first instruction the call is on, too */
+		if (call && call->start_ns && regs.sp <= call->sp) {
+			COUNT(samples_in_calls);
+			return 0;
+		}
+	}
 	COUNT(samples);
 	s = bpf_ringbuf_reserve(&events, sizeof(*s), 0);
 	if (!s) {
 		COUNT(dropped_samples);
 		return 0;
 	}
-	s->event.time_ns = bpf_ktime_get_ns();
-	s->event.pid = pid;
-	s->event.tid = pid_in_profiler_ns(task);
-	s->event.kind = STACK_EVENT_CPU_SNAPSHOT;
-	s->event.launch_function = LAUNCH_NONE;
-	s->event.user_frames = 0;
-	s->event.flags = 0;
-	s->event.padding = 0;
+	describe(&s->event, task, pid, STACK_EVENT_CPU_SNAPSHOT, bpf_ktime_get_ns());
 	read_python(s, task);
 	kernel = frames_of(bpf_get_stack(ctx, s->kernel, sizeof(s->kernel), 0));
 	s->event.kernel_frames = kernel > STACK_EVENT_MAX_FRAMES ? 0 : kernel;
-	/* the registers at the entry to the kernel, if the tick came inside it */
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
-		__builtin_memset(&regs, 0, sizeof(regs));
 	save_registers(s, &regs);
-	copy_stack(s, regs.sp);
+	copy_stack(s, regs.sp, STACK_SNAPSHOT_BYTES);
 	bpf_ringbuf_submit(s, wakeup_flags());
 	return 0;
 }
@@ -400,7 +429,6 @@ static __always_inline int launch(struct pt_regs *ctx, __u64 cookie)
 	return 0;
 }
 
-/* The same program for the two ways of attaching: one link for many places, or one for each. */
 SEC("uprobe")
 int launch_multi(struct pt_regs *ctx)
 {
@@ -431,6 +459,17 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+/* A new program in the process begins anew: CUPTI may well be to be had there. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	__u32 pid = process_of(task);
+
+	if (pid)
+		bpf_map_delete_elem(&timed, &pid);
+	return 0;
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
@@ -440,6 +479,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	if (pid && BPF_CORE_READ(task, signal, live.counter) == 0) {
 		bpf_map_delete_elem(&tracked, &pid);
 		bpf_map_delete_elem(&pythons, &pid);
+		bpf_map_delete_elem(&timed, &pid);
 	}
 	return 0;
 }

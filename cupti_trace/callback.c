@@ -387,6 +387,25 @@ int callback_subscribe(struct tracer *tracer)
 	return CUPTI_ABI_SUCCESS;
 }
 
+const char *callback_other_subscriber(struct tracer *tracer)
+{
+	static char name[CUPTI_ABI_OLD_SUBSCRIBER_NAME_SIZE];
+	struct cupti_abi_subscriber_params params = {.struct_size = sizeof(params),
+						     .subscriber_name = "profile",
+						     .old_subscriber_name = name,
+						     .old_subscriber_size = sizeof(name) - 1};
+	cupti_abi_subscriber subscriber;
+
+	if (!tracer->api.cuptiSubscribe_v2)
+		return tracer->api.path;
+	/* it has gone in between: whoever it was is not known any more */
+	if (tracer->api.cuptiSubscribe_v2(&subscriber, on_callback, tracer, &params) ==
+	    CUPTI_ABI_SUCCESS)
+		tracer->api.cuptiUnsubscribe(subscriber);
+	name[sizeof(name) - 1] = '\0';
+	return name[0] ? name : tracer->api.path;
+}
+
 void callback_unsubscribe(struct tracer *tracer)
 {
 	if (!tracer->subscribed)

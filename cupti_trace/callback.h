@@ -12,6 +12,14 @@
 /* Subscribes. 0, or CUPTI's result. */
 int callback_subscribe(struct tracer *tracer);
 
+/*
+ * After CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED: who the subscriber is, as CUPTI calls
+ * it
+ * ("CUPTI for NAME"; cuptiSubscribe_v2 of newer CUPTI); else the path of the libcupti. In
+ * static memory.
+ */
+const char *callback_other_subscriber(struct tracer *tracer);
+
 /* Turns every callback off again. */
 void callback_unsubscribe(struct tracer *tracer);
 

@@ -391,6 +391,15 @@ struct cupti_abi_graph_data {
 };
 
 typedef void *cupti_abi_subscriber;
+
+/* CUpti_SubscriberParams: what cuptiSubscribe_v2 is given and tells of who was there before. */
+#define CUPTI_ABI_OLD_SUBSCRIBER_NAME_SIZE 128 /* CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN is 64 */
+struct cupti_abi_subscriber_params {
+	size_t struct_size;
+	const char *subscriber_name;
+	char *old_subscriber_name;
+	size_t old_subscriber_size;
+};
 typedef void (*cupti_abi_callback)(void *userdata, uint32_t domain, uint32_t cbid,
 				   const void *cbdata);
 typedef void (*cupti_abi_buffer_requested)(uint8_t **buffer, size_t *size, size_t *max_num_records);
@@ -407,6 +416,9 @@ typedef void (*cupti_abi_buffer_completed)(void *context, uint32_t stream_id, ui
 	X(cuptiGetResultString, 1, (uint32_t result, const char **string))                        \
 	X(cuptiSubscribe, 1,                                                                      \
 	  (cupti_abi_subscriber * subscriber, cupti_abi_callback callback, void *userdata))       \
+	X(cuptiSubscribe_v2, 0,                                                                   \
+	  (cupti_abi_subscriber * subscriber, cupti_abi_callback callback, void *userdata,        \
+	   struct cupti_abi_subscriber_params *params))                                           \
 	X(cuptiUnsubscribe, 1, (cupti_abi_subscriber subscriber))                                 \
 	X(cuptiEnableCallback, 1,                                                                 \
 	  (uint32_t enable, cupti_abi_subscriber subscriber, uint32_t domain, uint32_t cbid))     \

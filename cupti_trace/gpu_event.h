@@ -47,7 +47,10 @@ struct gpu_event_batch {
 	uint64_t sequence;
 };
 
-/* `wants_ack`: the process waits, bounded, until the profiler says that its probes are on. */
+/*
+ * `wants_ack`: the process waits, bounded, until the profiler says that its probes are on.
+ * `is_off`: CUPTI is not to be had there, a notice said why; nothing more will come.
+ */
 struct gpu_event_hello {
 	uint32_t version; /* GPU_WIRE_VERSION of the sender */
 	uint32_t pid;
@@ -57,7 +60,7 @@ struct gpu_event_hello {
 	int64_t clock_offset_ns; /* CLOCK_MONOTONIC - CUPTI's clock */
 	uint64_t clock_error_ns; /* half the window in which the offset was measured */
 	const char *libraries;   /* CUDA libraries mapped, separated by '\n' */
-	uint32_t wants_ack;
+	uint32_t wants_ack, is_off;
 };
 
 struct gpu_event_maps {
@@ -248,6 +251,9 @@ enum gpu_notice {
 	GPU_NOTICE_VERBOSE,          /* only sent when asked for (-v) */
 	GPU_NOTICE_NOT_RECORDED,     /* detail: a kind of GPU work, and what CUPTI said */
 	GPU_NOTICE_DEVICE_LAUNCH,    /* device code that launches kernels was loaded */
+	/* found out by the profiler itself */
+	GPU_NOTICE_NOT_INJECTED,  /* detail: the library that the driver loads instead, or "" */
+	GPU_NOTICE_OTHER_REFUSED, /* detail: the library that asked for CUPTI and was refused */
 	GPU_NOTICES
 };
 

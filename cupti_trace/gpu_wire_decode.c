@@ -135,6 +135,7 @@ static void get_hello(struct reader *r, struct gpu_event_hello *e)
 	e->clock_error_ns = get_u64(r, "clock_error");
 	e->libraries = get_string(r, "libs");
 	e->wants_ack = get_u32(r, "ack");
+	e->is_off = get_u32_or_0(r, "off");
 }
 
 /* "v": where something ran */

@@ -146,6 +146,8 @@ static void put_hello(struct line *l, const struct gpu_event_hello *e)
 	put_uint(l, "clock_error", e->clock_error_ns);
 	put_string(l, "libs", e->libraries, 1500);
 	put_uint(l, "ack", e->wants_ack);
+	if (e->is_off)
+		put_uint(l, "off", 1);
 }
 
 /* A third shorter than decimal, and exact in every JSON reader. */

@@ -153,6 +153,8 @@ static int note_library(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
+/* Asks in any case: the profiler may have probes to put on, above all where CUPTI is not to be had.
+ */
 static void say_hello(struct tracer *tracer, bool will_trace)
 {
 	struct library_list libraries = {.used = 0};
@@ -168,16 +170,14 @@ static void say_hello(struct tracer *tracer, bool will_trace)
 			  .clock_offset_ns = tracer->clock.newer.offset_ns,
 			  .clock_error_ns = tracer->clock.newer.error_ns,
 			  .libraries = libraries.text,
-			  .wants_ack = will_trace},
+			  .wants_ack = 1,
+			  .is_off = !will_trace},
 	};
 
 	executable[n > 0 ? n : 0] = '\0';
 	dl_iterate_phdr(note_library, &libraries);
 	atomic_store(&tracer->code_generation, tracer_count_mapped());
-	if (will_trace)
-		tracer_ask(tracer, &event);
-	else
-		sink_put(&tracer->sink, &event);
+	tracer_ask(tracer, &event);
 }
 
 /* ---- CUPTI's buffers ---- */
@@ -425,7 +425,8 @@ static bool set_up_cupti(struct tracer *tracer)
 	buffers_init(&tracer->buffers, api->version >= CUPTI_REFUSAL_IS_SAFE);
 	result = callback_subscribe(tracer);
 	if (result == CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-		tracer_notice(tracer, GPU_NOTICE_SUBSCRIBER_TAKEN, "%s", api->path);
+		tracer_notice(tracer, GPU_NOTICE_SUBSCRIBER_TAKEN, "%s",
+			      callback_other_subscriber(tracer));
 		return false;
 	}
 	if (result != CUPTI_ABI_SUCCESS) {

@@ -2,17 +2,17 @@
 /*
  * The profile with names: a tree of frames, root first. Writers see nothing else.
  *
- * A node's weight is its own (self) weight in ns, as double, apart for CPU, GPU and waiting; equal
- * paths are one node, so a path appears once however many addresses led to it. Names hold no
- * control characters; what else a format cannot carry is the writer's business. Children are sorted
- * by name (byte order) once call_tree_sort has run.
+ * A node's weight is its own (self) weight in ns, as double, apart for CPU, GPU, waiting and timed
+ * calls; equal paths are one node, so a path appears once however many addresses led to it. Names
+ * hold no control characters; what else a format cannot carry is the writer's business. Children
+ * are sorted by name (byte order) once call_tree_sort has run.
  */
 #ifndef PROFILER_CALL_TREE_H
 #define PROFILER_CALL_TREE_H
 
 #include <stdint.h>
 
-enum weight_kind { WEIGHT_CPU, WEIGHT_GPU, WEIGHT_WAIT, WEIGHT_KINDS };
+enum weight_kind { WEIGHT_CPU, WEIGHT_GPU, WEIGHT_WAIT, WEIGHT_CALL, WEIGHT_KINDS };
 
 #define CALL_TREE_NONE UINT32_MAX
 #define CALL_TREE_ROOT 0u

@@ -4,13 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/launch_functions.h"
+#include "profiler/stack_builder.h"
 #include "profiler/work_names.h"
-#include "symbolize/unwind.h"
 
 #define PID_LIMIT (1u << 22) /* the kernel's PID_MAX_LIMIT */
-/* Outermost frame of a stack that is cut; known by its address. */
-static const char truncated_frame[] = "[truncated]";
 
 static void count_work(struct collect *c, uint32_t stack, const struct gpu_operation *o)
 {
@@ -77,6 +74,7 @@ void collect_release(struct collect *c)
 	intern_release(&c->strings);
 	wire_stacks_release(&c->wire_stacks);
 	graph_nodes_release(&c->graph_nodes);
+	open_calls_release(&c->open_calls);
 	by_release(&c->by);
 	work_tally_release(&c->counted);
 	work_tally_release(&c->told);
@@ -167,6 +165,7 @@ void collect_process_event(struct collect *c, const struct process_event *event)
 		look_for_python(c, event);
 		break;
 	case PROCESS_EXIT:
+		collect_end_calls(c, (uint32_t)event->pid, event->time_ns);
 		set_tracked(c, (uint32_t)event->pid, false);
 		symbolizer_exit(c->symbolizer, event->pid);
 		python_processes_forget(&c->pythons, event->pid);
@@ -177,86 +176,6 @@ void collect_process_event(struct collect *c, const struct process_event *event)
 }
 
 /* ---- stacks ---- */
-
-#define MAX_UNWOUND 512
-#define MAX_MERGED (MAX_UNWOUND + STACK_PYTHON_MAX_LINKS)
-
-struct stack_builder {
-	struct frame frames[STACK_EVENT_MAX_FRAMES + MAX_MERGED + 3];
-	uint32_t count;
-};
-
-static void push_code(struct stack_builder *b, struct code_ref code, bool is_return)
-{
-	b->frames[b->count++] =
-		(struct frame){.kind = is_return ? FRAME_RETURN : FRAME_CODE, .code = code};
-}
-
-static void push_text(struct stack_builder *b, const char *text)
-{
-	struct frame *frame = &b->frames[b->count++];
-
-	memset(frame, 0, sizeof(*frame)); /* frames are compared as bytes */
-	frame->kind = FRAME_TEXT;
-	frame->text = text;
-}
-
-/* Innermost first: the kernel's frames, then the user's. */
-static void build_sample(struct collect *c, struct stack_builder *b, const struct stack_event *e,
-			 const __u64 *frames)
-{
-	for (uint32_t i = 0; i < e->kernel_frames; i++)
-		push_code(b, symbolizer_locate_kernel(c->symbolizer, frames[e->user_frames + i]),
-			  i > 0);
-	for (uint32_t i = 0; i < e->user_frames; i++)
-		push_code(b, symbolizer_locate(c->symbolizer, (pid_t)e->pid, frames[i]), i > 0);
-}
-
-/* True if the stack is whole. */
-static bool build_snapshot(struct collect *c, struct stack_builder *b,
-			   const struct stack_snapshot *snapshot)
-{
-	struct unwind_frame frames[MAX_UNWOUND];
-	struct python_sample_frame merged[MAX_MERGED];
-	uint32_t merged_count;
-	struct unwind_input input = {.stack = snapshot->stack, .stack_size = snapshot->stack_bytes};
-	enum unwind_end end;
-	size_t count;
-
-	for (uint32_t i = 0; i < snapshot->event.kernel_frames; i++)
-		push_code(b, symbolizer_locate_kernel(c->symbolizer, snapshot->kernel[i]), i > 0);
-	_Static_assert(STACK_SNAPSHOT_REGISTERS == CFI_REGISTERS, "both are DWARF's");
-	for (int i = 0; i < CFI_REGISTERS; i++)
-		input.registers.value[i] = snapshot->registers[i];
-	input.registers.known = (1u << CFI_REGISTERS) - 1;
-	count = symbolizer_unwind(c->symbolizer, (pid_t)snapshot->event.pid, &input, frames,
-				  MAX_UNWOUND, &end);
-	merged_count =
-		python_processes_merge(&c->pythons, c->symbolizer, snapshot, frames,
-				       (uint32_t)count, end == UNWIND_WHOLE, merged, MAX_MERGED);
-	for (uint32_t i = 0; i < merged_count; i++) {
-		const struct unwind_frame *native = &frames[merged[i].index];
-
-		if (merged[i].text)
-			push_text(b, merged[i].text);
-		else
-			push_code(b, native->code, native->is_return_address);
-	}
-	for (size_t i = 0; i < count && merged_count == 0; i++)
-		push_code(b, frames[i].code, frames[i].is_return_address);
-	return end == UNWIND_WHOLE;
-}
-
-/* The launch function by its own name, whatever symbols its file has, then its callers. */
-static void build_launch(struct collect *c, struct stack_builder *b, const struct stack_event *e,
-			 const __u64 *frames)
-{
-	uint32_t i = e->user_frames > 0 && frames[0] == 0 ? 1 : 0;
-
-	push_text(b, launch_function_name(e->launch_function));
-	for (i++; i < e->user_frames; i++)
-		push_code(b, symbolizer_locate(c->symbolizer, (pid_t)e->pid, frames[i]), true);
-}
 
 static void add_sample(struct collect *c, const struct stack_builder *b, uint32_t pid, uint32_t tid)
 {
@@ -283,11 +202,11 @@ void collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot)
 	if (snapshot->event.pid == c->root && !c->root_runs)
 		return; /* still our own code, on its way to exec */
 	c->stats.snapshots++;
-	if (build_snapshot(c, &b, snapshot)) {
+	if (stack_builder_snapshot(&b, c, snapshot)) {
 		c->stats.whole_snapshots++;
 	} else {
 		c->stats.truncated++;
-		push_text(&b, truncated_frame);
+		stack_builder_text(&b, stack_builder_truncated);
 	}
 	add_sample(c, &b, snapshot->event.pid, snapshot->event.tid);
 }
@@ -305,12 +224,12 @@ void collect_stack(struct collect *c, const struct stack_event *event, const __u
 	if (event->pid == c->root && !c->root_runs)
 		return; /* still our own code, on its way to exec */
 	if (is_launch)
-		build_launch(c, &b, event, frames);
+		stack_builder_launch(&b, c, event, frames);
 	else
-		build_sample(c, &b, event, frames);
+		stack_builder_sample(&b, c, event, frames);
 	if (event->flags & STACK_EVENT_TRUNCATED) {
 		c->stats.truncated++;
-		push_text(&b, truncated_frame);
+		stack_builder_text(&b, stack_builder_truncated);
 	}
 	if (!is_launch) {
 		add_sample(c, &b, event->pid, event->tid);
@@ -418,7 +337,7 @@ static int take_wire_stack(struct collect *c, uint32_t pid, const struct gpu_eve
 	if (!function)
 		return -ENOMEM;
 	if (function[0])
-		push_text(&b, function);
+		stack_builder_text(&b, function);
 	for (uint32_t i = 0; i < e->count; i++) {
 		const struct gpu_event_frame *frame = &e->frames[i];
 
@@ -427,16 +346,16 @@ static int take_wire_stack(struct collect *c, uint32_t pid, const struct gpu_eve
 
 			if (!text)
 				return -ENOMEM;
-			push_text(&b, text);
+			stack_builder_text(&b, text);
 		} else if (frame->kind == GPU_FRAME_NVTX) {
-			push_text(&b, nvtx_text(c, pid, frame->value));
+			stack_builder_text(&b, nvtx_text(c, pid, frame->value));
 		} else {
-			push_code(&b, locate_wire(c, pid, frame->value), true);
+			stack_builder_code(&b, locate_wire(c, pid, frame->value), true);
 		}
 	}
 	if (!e->is_whole) {
 		c->stats.truncated++;
-		push_text(&b, truncated_frame);
+		stack_builder_text(&b, stack_builder_truncated);
 	}
 	err = stack_table_add(c->stacks, b.frames, b.count, &stack);
 	if (!err)
@@ -450,7 +369,8 @@ static bool is_whole(const struct collect *c, uint32_t stack)
 	const struct frame *frames = stack_table_get(c->stacks, stack, &count);
 	const struct frame *outermost = count ? &frames[count - 1] : NULL;
 
-	return outermost && !(outermost->kind == FRAME_TEXT && outermost->text == truncated_frame);
+	return outermost &&
+	       !(outermost->kind == FRAME_TEXT && outermost->text == stack_builder_truncated);
 }
 
 static int take_launch(struct collect *c, uint32_t pid, const struct gpu_event_launch *e)

@@ -18,6 +18,7 @@
 #include "profiler/by.h"
 #include "profiler/correlate.h"
 #include "profiler/graph_nodes.h"
+#include "profiler/open_calls.h"
 #include "profiler/process_events.h"
 #include "profiler/profile.h"
 #include "profiler/python_processes.h"
@@ -33,12 +34,16 @@ struct collect_stats {
 	uint64_t whole_snapshots; /* of these, down to the thread's start */
 	uint64_t launches;        /* whose stack was taken in the process */
 	uint64_t whole_launches;
-	uint64_t truncated;       /* stacks deeper than could be taken */
-	uint64_t out_of_memory;   /* events lost for want of memory */
-	uint64_t kernel_launches; /* calls that launch kernels or graphs */
-	uint64_t unseen_nodes;    /* operations of graph nodes whose making was not seen */
-	uint64_t waits, wait_ns;  /* calls that waited for the GPU, where that is asked for */
-	bool driver_mapped;       /* some process mapped libcuda */
+	uint64_t truncated;           /* stacks deeper than could be taken */
+	uint64_t out_of_memory;       /* events lost for want of memory */
+	uint64_t kernel_launches;     /* calls that launch kernels or graphs */
+	uint64_t unseen_nodes;        /* operations of graph nodes whose making was not seen */
+	uint64_t waits, wait_ns;      /* calls that waited for the GPU, where that is asked for */
+	uint64_t calls, call_ns;      /* timed calls of CUDA, of processes without GPU time */
+	uint64_t calls_without_stack; /* of these, whose entry was dropped */
+	uint64_t unfinished_calls;    /* of these, that lasted to the end of their process */
+	uint64_t replaced_calls;      /* not in the profile: their return was dropped */
+	bool driver_mapped;           /* some process mapped libcuda */
 };
 
 struct collect {
@@ -59,8 +64,9 @@ struct collect {
 	struct work_tally counted; /* what the profile holds */
 	struct work_tally told;    /* what CUPTI reported, as processes said at their end */
 	struct waits *waits;       /* NULL: not asked for */
-	uint8_t *tracked;          /* a bit a pid: processes of the target's tree */
-	uint32_t root;             /* the target; its samples count from its exec on */
+	struct open_calls open_calls;
+	uint8_t *tracked; /* a bit a pid: processes of the target's tree */
+	uint32_t root;    /* the target; its samples count from its exec on */
 	bool root_runs;
 };
 
@@ -82,6 +88,14 @@ void collect_stack(struct collect *c, const struct stack_event *event, const __u
 
 void collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot);
 
+/*
+ * The entry of a timed call of `function` (interned), and its return: `event` is the return's,
+ * `start_ns` the time of the entry. collect_finish ends those that have not returned.
+ */
+void collect_call(struct collect *c, const struct stack_snapshot *snapshot, const char *function);
+void collect_call_end(struct collect *c, const struct stack_event *event, uint64_t start_ns,
+		      const char *function);
+
 /* A decoded event of the pipe; `kernel` is interned, for GPU_EVENT_KERNEL. */
 void collect_gpu_event(struct collect *c, uint32_t pid, const struct gpu_event *event,
 		       const char *kernel);
@@ -89,10 +103,13 @@ void collect_gpu_event(struct collect *c, uint32_t pid, const struct gpu_event *
 /* All stacks up to this time have been handed in: decides what can be (correlate.h, waits.h). */
 void collect_advance(struct collect *c, uint64_t probes_until_ns);
 
-/* Nothing more will come: decides all. */
-void collect_finish(struct collect *c);
+/* Nothing more will come, and it is `now_ns`: decides all. */
+void collect_finish(struct collect *c, uint64_t now_ns);
 
-/* Shared by collect's files: a wait comes in, 0 or -ENOMEM; an operation is in the profile. */
+/* Shared by collect's files: `pid` (0: every process) has ended, and with it all timed calls. */
+void collect_end_calls(struct collect *c, uint32_t pid, uint64_t now_ns);
+
+/* Likewise: a wait comes in, 0 or -ENOMEM; an operation is in the profile. */
 int collect_wait(struct collect *c, uint32_t pid, const struct gpu_event_wait *event);
 void collect_waited_for(struct collect *c, const struct profile_key *key,
 			const struct gpu_operation *operation);

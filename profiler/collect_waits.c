@@ -88,8 +88,9 @@ void collect_advance(struct collect *c, uint64_t probes_until_ns)
 		waits_advance(c->waits, probes_until_ns);
 }
 
-void collect_finish(struct collect *c)
+void collect_finish(struct collect *c, uint64_t now_ns)
 {
+	collect_end_calls(c, 0, now_ns);
 	correlate_finish(c->correlate);
 	if (c->waits)
 		waits_finish(c->waits);

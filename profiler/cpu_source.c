@@ -12,9 +12,9 @@
 #include <unistd.h>
 #include "bpf/stacks.skel.h"
 
-#define RING_BYTES_LAUNCHES (32u << 20) /* 0.5 s of 200,000 launches/s with 30 frames */
-#define RING_BYTES_SAMPLES (32u << 20)
+#define RING_BYTES (32u << 20) /* 0.5 s of 200,000 launches/s with 30 frames */
 #define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, Linux 6.6, newer than our headers */
+#define UPROBE_MULTI_RETURN 1  /* BPF_F_UPROBE_MULTI_RETURN, likewise */
 
 /* The head of union bpf_attr for BPF_LINK_CREATE with uprobe_multi (linux/bpf.h, Linux 6.6). */
 struct uprobe_multi_attr {
@@ -44,6 +44,7 @@ struct cpu_source {
 	bool has_snapshots; /* this kernel gives user registers (Linux 5.15); else frame pointers */
 	cpu_source_handler handler;
 	void *handler_context;
+	size_t drained; /* bytes, in this call of cpu_source_drain */
 };
 
 static int stay_quiet(enum libbpf_print_level level, const char *format, va_list args)
@@ -73,20 +74,32 @@ static int keep_link(struct cpu_source *s, struct bpf_link *link)
 	return 0;
 }
 
+/* Frames of what may be told; NULL with `*is_valid` for a snapshot, which has its own. */
+static const __u64 *frames_of(const struct stack_event *event, size_t size, bool *is_valid)
+{
+	*is_valid = true;
+	if (size == sizeof(struct stack_snapshot) && event->kind == STACK_EVENT_CPU_SNAPSHOT)
+		return NULL;
+	if (size == STACK_CALL_SIZE && event->kind == STACK_EVENT_CALL)
+		return NULL;
+	*is_valid = size >= sizeof(*event) && event->kind != STACK_EVENT_CPU_SNAPSHOT &&
+		    event->kind != STACK_EVENT_CALL &&
+		    size == sizeof(*event) +
+				    (event->user_frames + event->kernel_frames) * sizeof(__u64);
+	return (const __u64 *)(event + 1);
+}
+
+/* -ENOBUFS stops after this event, which counts as read. */
 static int on_event(void *context, void *data, size_t size)
 {
 	struct cpu_source *s = context;
-	const struct stack_event *event = data;
+	bool is_valid;
+	const __u64 *frames = frames_of(data, size, &is_valid);
 
-	if (size == sizeof(struct stack_snapshot) && event->kind == STACK_EVENT_CPU_SNAPSHOT) {
-		s->handler(s->handler_context, event, NULL);
-		return 0;
-	}
-	if (size < sizeof(*event) || event->kind == STACK_EVENT_CPU_SNAPSHOT ||
-	    size != sizeof(*event) + (event->user_frames + event->kernel_frames) * sizeof(__u64))
-		return 0;
-	s->handler(s->handler_context, event, (const __u64 *)(event + 1));
-	return 0;
+	if (is_valid)
+		s->handler(s->handler_context, data, frames);
+	s->drained += size;
+	return s->drained >= CPU_SOURCE_BATCH ? -ENOBUFS : 0;
 }
 
 static void explain_load(int err, char *error, size_t size)
@@ -106,22 +119,36 @@ static void explain_load(int err, char *error, size_t size)
 			 strerror(-err));
 }
 
+/* A probe's program for the two ways of attaching it. */
+static void choose_probe(const struct cpu_source *s, struct bpf_program *multi,
+			 struct bpf_program *single, bool wanted)
+{
+	bpf_program__set_expected_attach_type(multi, ATTACH_UPROBE_MULTI);
+	bpf_program__set_autoload(multi, wanted && s->has_multi);
+	bpf_program__set_autoload(single, wanted);
+}
+
 static int load(struct cpu_source *s)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
+	struct stacks *bpf = s->bpf;
+	bool calls = s->options.calls && s->has_snapshots;
 	int err;
 
-	bpf_map__set_max_entries(s->bpf->maps.events,
-				 s->options.launches ? RING_BYTES_LAUNCHES : RING_BYTES_SAMPLES);
-	bpf_program__set_expected_attach_type(s->bpf->progs.launch_multi, ATTACH_UPROBE_MULTI);
-	bpf_program__set_autoload(s->bpf->progs.launch_multi, s->options.launches && s->has_multi);
-	bpf_program__set_autoload(s->bpf->progs.launch_single, s->options.launches);
-	bpf_program__set_autoload(s->bpf->progs.cpu_snapshot, s->has_snapshots);
-	bpf_program__set_autoload(s->bpf->progs.cpu_sample, !s->has_snapshots);
-	err = stacks__load(s->bpf);
+	bpf_map__set_max_entries(bpf->maps.events, RING_BYTES);
+	bpf->rodata->times_calls = calls;
+	bpf->rodata->calls_bytes = RING_BYTES / 4 * 3;
+	bpf_program__set_autoload(bpf->progs.on_exec, calls);
+	choose_probe(s, bpf->progs.launch_multi, bpf->progs.launch_single, s->options.launches);
+	choose_probe(s, bpf->progs.call_multi, bpf->progs.call_single, calls);
+	choose_probe(s, bpf->progs.call_end_multi, bpf->progs.call_end_single, calls);
+	choose_probe(s, bpf->progs.subscribe_end_multi, bpf->progs.subscribe_end_single, calls);
+	bpf_program__set_autoload(bpf->progs.cpu_snapshot, s->has_snapshots);
+	bpf_program__set_autoload(bpf->progs.cpu_sample, !s->has_snapshots);
+	err = stacks__load(bpf);
 	if (err)
 		return err;
-	return bpf_prog_test_run_opts(bpf_program__fd(s->bpf->progs.find_pidns_level), &run);
+	return bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.find_pidns_level), &run);
 }
 
 /* Loads with all that a new kernel has, else with less. */
@@ -159,6 +186,8 @@ struct cpu_source *cpu_source_open(const struct cpu_source_options *options, cha
 		err = keep_link(s, bpf_program__attach(s->bpf->progs.on_fork));
 	if (!err)
 		err = keep_link(s, bpf_program__attach(s->bpf->progs.on_exit));
+	if (!err && cpu_source_has_calls(s))
+		err = keep_link(s, bpf_program__attach(s->bpf->progs.on_exec));
 	if (!err) {
 		s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.events), on_event, s, NULL);
 		if (!s->ring)
@@ -209,6 +238,27 @@ int cpu_source_set_python(struct cpu_source *s, pid_t pid, const struct stack_py
 	return err == -ENOENT ? 0 : err;
 }
 
+bool cpu_source_has_calls(const struct cpu_source *s)
+{
+	return s->options.calls && s->has_snapshots;
+}
+
+int cpu_source_time_calls(struct cpu_source *s, pid_t pid, bool on)
+{
+	__u32 key = (__u32)pid;
+	__u8 yes = 1;
+	int err;
+
+	if (!cpu_source_has_calls(s))
+		return -EOPNOTSUPP;
+	if (!on) {
+		err = bpf_map__delete_elem(s->bpf->maps.timed, &key, sizeof(key), 0);
+		return err == -ENOENT ? 0 : err;
+	}
+	return bpf_map__update_elem(s->bpf->maps.timed, &key, sizeof(key), &yes, sizeof(yes),
+				    BPF_ANY);
+}
+
 static int start_clock(struct cpu_source *s, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -253,16 +303,18 @@ int cpu_source_start(struct cpu_source *s, char *error, size_t error_size)
 	return err;
 }
 
-static int probe_multi(struct cpu_source *s, const char *path, const uint64_t *offsets,
-		       const uint64_t *functions, uint32_t count)
+static int attach_multi(struct cpu_source *s, struct bpf_program *program, bool at_return,
+			const char *path, const uint64_t *offsets, const uint64_t *functions,
+			uint32_t count)
 {
 	struct uprobe_multi_attr attr = {
-		.prog_fd = (__u32)bpf_program__fd(s->bpf->progs.launch_multi),
+		.prog_fd = (__u32)bpf_program__fd(program),
 		.attach_type = ATTACH_UPROBE_MULTI,
 		.path = (__u64)(uintptr_t)path,
 		.offsets = (__u64)(uintptr_t)offsets,
 		.cookies = (__u64)(uintptr_t)functions,
 		.count = count,
+		.flags = at_return ? UPROBE_MULTI_RETURN : 0,
 	};
 	int *links = realloc(s->multi_links, (s->multi_count + 1) * sizeof(*links));
 	int fd;
@@ -277,26 +329,50 @@ static int probe_multi(struct cpu_source *s, const char *path, const uint64_t *o
 	return 0;
 }
 
-static int probe_single(struct cpu_source *s, const char *path, uint64_t offset, uint64_t function)
+static int attach_single(struct cpu_source *s, struct bpf_program *program, bool at_return,
+			 const char *path, uint64_t offset, uint64_t function)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = function);
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = function, .retprobe = at_return);
 
-	return keep_link(s, bpf_program__attach_uprobe_opts(s->bpf->progs.launch_single, -1, path,
-							    offset, &opts));
+	return keep_link(s, bpf_program__attach_uprobe_opts(program, -1, path, offset, &opts));
 }
 
-int cpu_source_probe(struct cpu_source *s, const char *path, const uint64_t *offsets,
-		     const uint64_t *functions, uint32_t count)
+static int attach(struct cpu_source *s, struct bpf_program *multi, struct bpf_program *single,
+		  bool at_return, const char *path, const uint64_t *offsets,
+		  const uint64_t *functions, uint32_t count)
 {
 	int err = 0;
 
-	if (count == 0)
-		return 0;
-	if (s->has_multi && probe_multi(s, path, offsets, functions, count) == 0)
+	if (s->has_multi && attach_multi(s, multi, at_return, path, offsets, functions, count) == 0)
 		return 0;
 	for (uint32_t i = 0; i < count && !err; i++)
-		err = probe_single(s, path, offsets[i], functions[i]);
+		err = attach_single(s, single, at_return, path, offsets[i], functions[i]);
 	return err;
+}
+
+int cpu_source_probe(struct cpu_source *s, enum cpu_source_probe probe, const char *path,
+		     const uint64_t *offsets, const uint64_t *functions, uint32_t count)
+{
+	int err;
+
+	if (count == 0)
+		return 0;
+	if (probe == PROBE_LAUNCH)
+		return attach(s, s->bpf->progs.launch_multi, s->bpf->progs.launch_single, false,
+			      path, offsets, functions, count);
+	if (!cpu_source_has_calls(s))
+		return -EOPNOTSUPP;
+	if (probe == PROBE_SUBSCRIBE)
+		return attach(s, s->bpf->progs.subscribe_end_multi,
+			      s->bpf->progs.subscribe_end_single, true, path, offsets, functions,
+			      count);
+	/* the returns first: an entry without its return would last for ever */
+	err = attach(s, s->bpf->progs.call_end_multi, s->bpf->progs.call_end_single, true, path,
+		     offsets, functions, count);
+	if (err)
+		return err;
+	return attach(s, s->bpf->progs.call_multi, s->bpf->progs.call_single, false, path, offsets,
+		      functions, count);
 }
 
 int cpu_source_fd(const struct cpu_source *s)
@@ -304,11 +380,12 @@ int cpu_source_fd(const struct cpu_source *s)
 	return ring_buffer__epoll_fd(s->ring);
 }
 
-void cpu_source_drain(struct cpu_source *s, cpu_source_handler handler, void *context)
+bool cpu_source_drain(struct cpu_source *s, cpu_source_handler handler, void *context)
 {
 	s->handler = handler;
 	s->handler_context = context;
-	ring_buffer__consume(s->ring);
+	s->drained = 0;
+	return ring_buffer__consume(s->ring) != -ENOBUFS;
 }
 
 struct stack_counters cpu_source_counters(const struct cpu_source *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The BPF side as seen from here: loading, sampling clocks, launch probes, the ring buffer.
+ * The BPF side as seen from here: loading, sampling clocks, probes, the ring buffer.
  *
  * Sampling is by one software clock a CPU, filtered to the target's process tree in the kernel, so
  * that threads and processes too short-lived to fill a period of their own are seen in proportion.
@@ -18,7 +18,14 @@ struct cpu_source;
 
 struct cpu_source_options {
 	uint32_t sample_hz; /* 0: no CPU samples */
-	bool launches;      /* make room for launch stacks */
+	bool launches;      /* PROBE_LAUNCH will be used */
+	bool calls;         /* PROBE_CALL and PROBE_SUBSCRIBE may be */
+};
+
+enum cpu_source_probe {
+	PROBE_LAUNCH,    /* entries: STACK_EVENT_LAUNCH, of all followed processes */
+	PROBE_CALL,      /* entries and returns: STACK_EVENT_CALL, of those that are timed */
+	PROBE_SUBSCRIBE, /* returns of cuptiSubscribe: STACK_EVENT_REFUSED, of all followed */
 };
 
 /*
@@ -38,26 +45,35 @@ int cpu_source_track(struct cpu_source *source, pid_t pid);
  */
 int cpu_source_set_python(struct cpu_source *source, pid_t pid, const struct stack_python *python);
 
+/* Whether calls can be timed: they were asked for, and this kernel gives what it takes. */
+bool cpu_source_has_calls(const struct cpu_source *source);
+
+/* From now on the calls of `pid` are timed (or not) where PROBE_CALL are. 0 or -errno. */
+int cpu_source_time_calls(struct cpu_source *source, pid_t pid, bool on);
+
 /* Starts the sampling clocks. 0 or -errno, explained in `error`. */
 int cpu_source_start(struct cpu_source *source, char *error, size_t error_size);
 
 /*
- * Puts launch probes on a file: `offsets[i]` in the file, reported as function `functions[i]` (enum
- * launch_function, | LAUNCH_PTSZ). `path` may be any path that leads to the file now. 0 or -errno.
+ * Puts probes on a file: `offsets[i]` in the file, reported as function `functions[i]` (for
+ * launches enum launch_function, | LAUNCH_PTSZ). `path` may be any path that leads to the file now.
+ * 0 or -errno.
  */
-int cpu_source_probe(struct cpu_source *source, const char *path, const uint64_t *offsets,
-		     const uint64_t *functions, uint32_t count);
+int cpu_source_probe(struct cpu_source *source, enum cpu_source_probe probe, const char *path,
+		     const uint64_t *offsets, const uint64_t *functions, uint32_t count);
 
 /* Readable when much has accumulated; drain on a timer as well. */
 int cpu_source_fd(const struct cpu_source *source);
 
 /*
  * Hands over everything in the ring buffer. `frames` are event->user_frames + kernel_frames, but
- * for STACK_EVENT_CPU_SNAPSHOT, where `event` is the head of a struct stack_snapshot.
+ * for those kinds where `event` is the head of a struct stack_snapshot.
  */
 typedef void (*cpu_source_handler)(void *context, const struct stack_event *event,
 				   const __u64 *frames);
-void cpu_source_drain(struct cpu_source *source, cpu_source_handler handler, void *context);
+/* False: stopped after some CPU_SOURCE_BATCH bytes, there is more. */
+#define CPU_SOURCE_BATCH (32u << 20)
+bool cpu_source_drain(struct cpu_source *source, cpu_source_handler handler, void *context);
 
 struct stack_counters cpu_source_counters(const struct cpu_source *source);
 

@@ -205,7 +205,7 @@ static void take_hello(struct gpu_source *s, struct gpu_process *p, const struct
 		s->stats.without_goodbye++; /* exec, or a killed process's number used again */
 	else
 		s->stats.processes++;
-	p->open = e->wants_ack != 0; /* else it only explains why it does not trace */
+	p->open = e->wants_ack && !e->is_off; /* else it only explains why it does not trace */
 	p->ignored = e->version != GPU_WIRE_VERSION;
 	p->kernels = 0;
 	p->kernel_ns = 0;
@@ -419,6 +419,14 @@ struct gpu_source_stats gpu_source_stats(const struct gpu_source *s)
 const char *gpu_source_first_malformed(const struct gpu_source *s)
 {
 	return s->first_malformed;
+}
+
+bool gpu_source_is_open(const struct gpu_source *s, uint32_t pid)
+{
+	uint32_t at = hash_index_find(&s->index, hash_bytes(&pid, sizeof(pid)), process_equal,
+				      s->processes, &pid);
+
+	return at != HASH_INDEX_NONE && s->processes[at].open;
 }
 
 void gpu_source_each_open(const struct gpu_source *s, void (*visit)(void *context, uint32_t pid),

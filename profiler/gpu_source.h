@@ -82,6 +82,9 @@ struct gpu_source_stats gpu_source_stats(const struct gpu_source *source);
 /* The beginning of the first malformed line, made printable; "" if there was none. */
 const char *gpu_source_first_malformed(const struct gpu_source *source);
 
+/* Whether `pid` is traced: has said hello but not goodbye. */
+bool gpu_source_is_open(const struct gpu_source *source, uint32_t pid);
+
 /* Calls back for each process that has said hello but not goodbye. */
 void gpu_source_each_open(const struct gpu_source *source,
 			  void (*visit)(void *context, uint32_t pid), void *context);

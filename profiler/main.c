@@ -38,13 +38,15 @@ static int write_profile(const struct options *o, struct collect *c, struct outp
 		.raw_names = o->raw_names,
 		.inlines = o->inlines,
 	};
-	struct writer_options writer_options = {.unit_ns = {unit_ns(o), unit_ns(o), unit_ns(o)}};
+	struct writer_options writer_options;
 	struct call_tree *tree = resolve(&input);
 	FILE *stream;
 	int err, end_err;
 
 	if (!tree)
 		return -ENOMEM;
+	for (int k = 0; k < WEIGHT_KINDS; k++)
+		writer_options.unit_ns[k] = unit_ns(o);
 	stream = output_begin(output);
 	if (!stream) {
 		err = -errno;

@@ -47,6 +47,28 @@ static void clean(const char *detail, char *out, size_t size)
 	out[used] = '\0';
 }
 
+/* What there is in the place of GPU time, or how it can be had. */
+static const char *instead(const struct notices *n)
+{
+	return n->times_calls ? "no GPU time; the wall time of its CUDA calls is shown instead"
+			      : "no GPU time (with sudo, the wall time of its CUDA calls would be "
+				"shown instead)";
+}
+
+static void add_not_injected(const struct notices *n, uint32_t pid, const char *detail)
+{
+	if (detail[0])
+		log_warn(n->log,
+			 "process %u: another tool's library is loaded there in the place of "
+			 "profile's (CUDA_INJECTION64_PATH is %s): %s",
+			 pid, detail, instead(n));
+	else
+		log_warn(n->log,
+			 "process %u was started without CUDA_INJECTION64_PATH, by which profile's "
+			 "library is loaded (was its environment replaced?): %s",
+			 pid, instead(n));
+}
+
 void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice *notice)
 {
 	uint32_t code = notice->code < GPU_NOTICES ? notice->code : GPU_NOTICE_OTHER;
@@ -62,15 +84,15 @@ void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice 
 	switch (code) {
 	case GPU_NOTICE_NO_CUPTI:
 		log_warn(n->log,
-			 "process %u uses CUDA, but no libcupti was found: no GPU time. Install "
+			 "process %u uses CUDA, but no libcupti was found: %s. Install "
 			 "CUPTI (it comes with the CUDA Toolkit) or set CUDA_HOME. Looked in: %s",
-			 pid, detail);
+			 pid, instead(n), detail);
 		break;
 	case GPU_NOTICE_SUBSCRIBER_TAKEN:
 		log_warn(n->log,
-			 "process %u: another profiler already uses CUPTI there (%s): no GPU time. "
-			 "Turn it off (torch.profiler, nsys, ncu, Proton, ...) and run again",
-			 pid, detail);
+			 "process %u: another profiler already uses CUPTI there (%s): %s. "
+			 "Turn it off (torch.profiler, nsys, ncu, Proton, ...) for GPU time",
+			 pid, detail, instead(n));
 		break;
 	case GPU_NOTICE_NOT_RECORDED:
 		log_warn(
@@ -87,13 +109,22 @@ void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice 
 			 pid);
 		break;
 	case GPU_NOTICE_OLD_CUPTI:
-		log_warn(n->log,
-			 "process %u: %s is too old: no GPU time. CUDA 11.8 or later is needed",
-			 pid, detail);
+		log_warn(n->log, "process %u: %s is too old: %s. CUDA 11.8 or later is needed", pid,
+			 detail, instead(n));
 		break;
 	case GPU_NOTICE_CUPTI_ERROR:
-		log_warn(n->log, "process %u: CUPTI does not work there: no GPU time. %s", pid,
+		log_warn(n->log, "process %u: CUPTI does not work there: %s. %s", pid, instead(n),
 			 detail);
+		break;
+	case GPU_NOTICE_NOT_INJECTED:
+		add_not_injected(n, pid, detail);
+		break;
+	case GPU_NOTICE_OTHER_REFUSED:
+		log_warn(n->log,
+			 "process %u: %s asked for CUPTI too and was refused (CUPTI serves one "
+			 "profiler a process). This profile is complete; the other one has no GPU "
+			 "events, unless the program runs without profile or with -cpu-only",
+			 pid, detail);
 		break;
 	case GPU_NOTICE_NO_PYTHON:
 		log_warn(n->log, "process %u: %s: Python functions are shown as the interpreter's",

@@ -6,6 +6,7 @@
 #ifndef PROFILER_NOTICES_H
 #define PROFILER_NOTICES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/gpu_event.h"
 #include "profiler/log.h"
@@ -13,6 +14,7 @@
 struct notices {
 	struct log *log;
 	uint32_t seen[GPU_NOTICES]; /* how often each kind came */
+	bool times_calls; /* where there is no GPU time, calls are timed: said with the reason */
 };
 
 void notices_init(struct notices *notices, struct log *log);

@@ -9,12 +9,13 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "profiler/call_functions.h"
 #include "profiler/launch_functions.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/safe_open.h"
 
-#define MAX_FOUND 64 /* launch functions of one file */
+#define MAX_FOUND 1024 /* functions of one file */
 #define MAX_FILES 65536
 
 struct file_id {
@@ -23,6 +24,7 @@ struct file_id {
 };
 
 struct probes {
+	enum cpu_source_probe kind;
 	struct cpu_source *source;
 	struct log *log;
 	struct file_id *files; /* looked through already */
@@ -37,11 +39,12 @@ struct found {
 	uint32_t count;
 };
 
-struct probes *probes_new(struct cpu_source *source, struct log *log)
+struct probes *probes_new(enum cpu_source_probe kind, struct cpu_source *source, struct log *log)
 {
 	struct probes *p = calloc(1, sizeof(*p));
 
 	if (p) {
+		p->kind = kind;
 		p->source = source;
 		p->log = log;
 		elf_version(EV_CURRENT);
@@ -120,7 +123,22 @@ static void add_found(struct found *found, uint64_t offset, uint64_t function)
 	found->functions[found->count++] = function;
 }
 
-static void search_table(const struct elf_file *file, uint32_t type, struct found *found)
+/* The number of the function with this symbol; 0: not one of those looked for. */
+static uint64_t function_of(const struct probes *p, const char *symbol)
+{
+	switch (p->kind) {
+	case PROBE_LAUNCH:
+		return launch_function_of(symbol);
+	case PROBE_CALL:
+		return call_function_of(symbol);
+	default:
+		return strcmp(symbol, "cuptiSubscribe") == 0 ||
+		       strcmp(symbol, "cuptiSubscribe_v2") == 0;
+	}
+}
+
+static void search_table(const struct probes *p, const struct elf_file *file, uint32_t type,
+			 struct found *found)
 {
 	GElf_Shdr header, names_header;
 	Elf_Scn *section = elf_file_find_section(file, type, NULL, &header);
@@ -141,8 +159,8 @@ static void search_table(const struct elf_file *file, uint32_t type, struct foun
 		if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF ||
 		    symbol.st_name >= names_header.sh_size)
 			continue;
-		function = launch_function_of(names + symbol.st_name);
-		if (function != LAUNCH_NONE)
+		function = function_of(p, names + symbol.st_name);
+		if (function)
 			add_found(found, file_offset(file, symbol.st_value), function);
 	}
 out:
@@ -168,27 +186,39 @@ static void note_cost(struct probes *p, int fd, const struct found *found, const
 	}
 }
 
+/* A process that has ended before its files were probed has nothing more to lose. */
+static void tell_failure(const struct probes *p, const char *path, int err)
+{
+	static const char *const lost[] = {[PROBE_LAUNCH] = "launches will have no stack",
+					   [PROBE_CALL] = "calls are not timed"};
+
+	if (p->kind != PROBE_SUBSCRIBE && err != ESRCH && err != ENOENT)
+		log_warn(p->log, "cannot probe %s: %s; its %s", path, strerror(err), lost[p->kind]);
+}
+
 /* `attach_path` leads to the very file that was opened. */
 static int scan_open_file(struct probes *p, int fd, const char *attach_path, const char *shown_path)
 {
-	struct found found = {.count = 0};
+	static struct found found;
 	struct elf_file file;
 	int err = elf_file_open(&file, fd);
 
+	found.count = 0;
 	if (err)
 		return -ENOENT;
 	if (gelf_getclass(file.elf) == ELFCLASS64) {
-		search_table(&file, SHT_SYMTAB, &found);
-		search_table(&file, SHT_DYNSYM, &found);
+		search_table(p, &file, SHT_SYMTAB, &found);
+		search_table(p, &file, SHT_DYNSYM, &found);
 	}
 	elf_file_close(&file);
 	if (found.count == 0)
 		return -ENOENT;
-	note_cost(p, fd, &found, shown_path);
-	err = cpu_source_probe(p->source, attach_path, found.offsets, found.functions, found.count);
+	if (p->kind == PROBE_LAUNCH)
+		note_cost(p, fd, &found, shown_path);
+	err = cpu_source_probe(p->source, p->kind, attach_path, found.offsets, found.functions,
+			       found.count);
 	if (err) {
-		log_warn(p->log, "cannot probe %s: %s; its launches will have no stack", shown_path,
-			 strerror(-err));
+		tell_failure(p, shown_path, -err);
 		return err;
 	}
 	p->probed += found.count;
@@ -259,6 +289,8 @@ int probes_scan_process(struct probes *p, pid_t pid)
 		    permissions[2] != 'x' || at == 0 || line[at] != '/')
 			continue;
 		line[strcspn(line, "\n")] = '\0';
+		if (p->kind == PROBE_SUBSCRIBE && !strstr(line + at, "/libcupti"))
+			continue;
 		probed += scan_mapping(p, pid, range, inode, line + at);
 	}
 	free(line);

@@ -6,7 +6,7 @@
  * kernel or kind of work under one launch stack, whole ns, so sums are exact. Weights become ns as
  * double only when they meet in the call tree. Waits: the sum of the time that calls under one
  * stack kept their threads waiting while one kernel or kind of work of one launch stack ran, or
- * none.
+ * none. Timed calls: the sum of their durations.
  */
 #ifndef PROFILER_PROFILE_H
 #define PROFILER_PROFILE_H
@@ -23,12 +23,15 @@ struct profile;
 			  */
 #define PROFILE_NO_GROUP (UINT32_MAX - 4)
 
+/* Beside the kinds of GPU work: a timed call of CUDA, whose stack is `stack`. */
+#define PROFILE_CALL UINT32_MAX
+
 struct profile_key {
 	uint32_t stack;
 	uint32_t capture; /* where the graph's node was made: stack id, or one of the above */
 	uint32_t group;   /* stack id of frames to stand at the root, or PROFILE_NO_GROUP */
-	uint32_t work;    /* enum gpu_work; 0 for CPU samples */
-	const char *name; /* kernel's, or kind's; interned by the caller. NULL: CPU samples */
+	uint32_t work;    /* enum gpu_work; PROFILE_CALL; 0 for CPU samples */
+	const char *name; /* kernel's, or kind's; interned by the caller. NULL: neither */
 	/*
 	 * Not 0: a wait, by the call whose stack id is one less. The above, but for the group, are
 	 * those of what was waited for; without a name: of nothing.
@@ -39,7 +42,7 @@ struct profile_key {
 struct profile_entry {
 	struct profile_key key;
 	uint64_t count;  /* samples, operations, or pieces of waits */
-	uint64_t gpu_ns; /* of a wait, the thread's */
+	uint64_t gpu_ns; /* of a wait or call, the thread's */
 	uint64_t bytes;
 };
 

@@ -94,7 +94,7 @@ static void report_correlation(struct log *log, const struct session_stats *s,
 /* The usual reasons for a profile without a GPU part, each with what to do. */
 static void report_no_gpu(struct log *log, const struct options *o, const struct session_stats *s)
 {
-	if (s->gpu.processes > 0 || s->gpu.foreign_versions > 0)
+	if (s->gpu.processes > 0 || s->gpu.foreign_versions > 0 || s->timed_processes > 0)
 		return;
 	if (s->collect.driver_mapped)
 		log_warn(log,
@@ -104,6 +104,39 @@ static void report_no_gpu(struct log *log, const struct options *o, const struct
 		log_warn(log, "the command did not use CUDA: the profile is empty");
 	else
 		log_warn(log, "the command did not use CUDA: this is its CPU profile alone");
+}
+
+/* What there is where CUPTI was not to be had; why was said when it happened. */
+static void report_calls(struct log *log, const struct session_stats *s)
+{
+	const struct collect_stats *c = &s->collect;
+
+	if (s->timed_processes == 0)
+		return;
+	log_line(log,
+		 "CUDA calls: %" PRIu64 " in %u process%s without GPU time, %.3f ms of wall time",
+		 c->calls, s->timed_processes, s->timed_processes == 1 ? "" : "es",
+		 (double)c->call_ns / 1e6);
+	if (s->bpf.samples_in_calls)
+		log_line(log,
+			 "  %" PRIu64 " CPU samples fell into these calls and are not counted: "
+			 "their time is the calls'",
+			 (uint64_t)s->bpf.samples_in_calls);
+	if (c->unfinished_calls)
+		log_line(log,
+			 "  %" PRIu64 " of them had not returned when their process or the run "
+			 "ended; they count up to then",
+			 c->unfinished_calls);
+	if (c->calls_without_stack)
+		log_line(log,
+			 "  %" PRIu64 " of them have no stack: the machine was too busy to read it "
+			 "in time",
+			 c->calls_without_stack);
+	if (s->lost_calls)
+		log_line(log,
+			 "  %" PRIu64 " more were lost: the machine was too busy to read of them "
+			 "in time",
+			 s->lost_calls);
 }
 
 static void report_losses(struct log *log, const struct session_stats *s)
@@ -155,6 +188,7 @@ void report_summary(struct log *log, const struct options *options,
 				 "tracing or out of sight",
 				 stats->collect.unseen_nodes);
 		report_waits(log, options, stats);
+		report_calls(log, stats);
 		report_no_gpu(log, options, stats);
 	}
 	report_stacks(log, options, stats);
@@ -177,18 +211,21 @@ void report_written(struct log *log, const struct options *options,
 {
 	static const char *const units[] = {"samples", "us", "ns"};
 	uint64_t cpu = result->total[WEIGHT_CPU], gpu = result->total[WEIGHT_GPU];
-	uint64_t wait = result->total[WEIGHT_WAIT];
-	char waiting[40] = "";
+	uint64_t wait = result->total[WEIGHT_WAIT], calls = result->total[WEIGHT_CALL];
+	uint64_t total = cpu + gpu + wait + calls;
+	char waiting[40] = "", calling[48] = "";
 	const char *file = options->output[0] == '-' && !options->output[1] ? "standard output"
 									    : options->output;
 
 	if (options->waits)
 		snprintf(waiting, sizeof(waiting), ", %" PRIu64 " waiting", wait);
-	if (cpu + gpu + wait == 0 && result->exact_ns > 0)
+	if (calls)
+		snprintf(calling, sizeof(calling), ", %" PRIu64 " in CUDA calls", calls);
+	if (total == 0 && result->exact_ns > 0)
 		log_warn(log, "all of it is less than one %s: --unit us or --unit ns shows more",
 			 options->unit == UNIT_SAMPLES ? "sample" : "unit");
 	log_line(log,
 		 "Wrote %" PRIu64 " stacks (%" PRIu64 " %s: %" PRIu64 " CPU, %" PRIu64
-		 " GPU%s) to %s",
-		 result->stacks, cpu + gpu + wait, units[options->unit], cpu, gpu, waiting, file);
+		 " GPU%s%s) to %s",
+		 result->stacks, total, units[options->unit], cpu, gpu, waiting, calling, file);
 }

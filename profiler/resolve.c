@@ -134,6 +134,10 @@ static uint32_t add_path(const struct resolve_input *in, struct call_tree *tree,
 		return node;
 	if (key->waiter)
 		return add_wait(in, tree, node, key);
+	if (key->work == PROFILE_CALL) {
+		node = add_stack(in, tree, node, key->stack, true);
+		return node == CALL_TREE_NONE ? node : call_tree_child(tree, node, RESOLVE_CALL);
+	}
 	if (!key->name)
 		return add_stack(in, tree, node, key->stack, false);
 	label = work_label(in, key);
@@ -155,6 +159,8 @@ static bool add_entry(const struct resolve_input *in, struct call_tree *tree,
 		return false;
 	if (e->key.waiter)
 		call_tree_add_weight(tree, node, WEIGHT_WAIT, (double)e->gpu_ns);
+	else if (e->key.work == PROFILE_CALL)
+		call_tree_add_weight(tree, node, WEIGHT_CALL, (double)e->gpu_ns);
 	else if (e->key.name)
 		call_tree_add_weight(tree, node, WEIGHT_GPU, (double)e->gpu_ns);
 	else

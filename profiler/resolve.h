@@ -9,7 +9,8 @@
  * or RESOLVE_CAPTURE_UNSEEN.
  *
  * A wait for the GPU lies under its call as RESOLVE_WAITING, its time while something ran there
- * below that: what ran, then RESOLVE_LAUNCHED and the stack that launched it.
+ * below that: what ran, then RESOLVE_LAUNCHED and the stack that launched it. A timed call lies
+ * under its stack as RESOLVE_CALL.
  */
 #ifndef PROFILER_RESOLVE_H
 #define PROFILER_RESOLVE_H
@@ -27,6 +28,7 @@
 #define RESOLVE_CAPTURE_UNSEEN "[graph node, capture not seen]"
 #define RESOLVE_WAITING "[waiting for GPU]"
 #define RESOLVE_LAUNCHED "launched at"
+#define RESOLVE_CALL "[CUDA call, wall time]"
 
 struct resolve_input {
 	const struct profile *profile;

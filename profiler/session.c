@@ -16,6 +16,7 @@
 #define QUICK_TICK_MS 5 /* while a program starts: what it runs is to be known soon */
 #define QUICK_NS 300000000u
 #define STATUS_NS 500000000u
+#define BATCHES 8                /* of stacks, between looks at the pipe and for signals */
 #define PIPE_CHUNK (4u << 20)    /* read at most this much between drains */
 #define PROBE_SLACK_NS 20000000u /* a probe's stack may reach the ring this late */
 #define PIPE_PAUSE_NS 2000000    /* let a busy pipe fill up: fewer, larger reads */
@@ -46,7 +47,7 @@ static size_t event_size(const struct stack_event *event)
 	const struct stack_snapshot *snapshot = (const struct stack_snapshot *)event;
 	size_t unused;
 
-	if (event->kind != STACK_EVENT_CPU_SNAPSHOT)
+	if (event->kind != STACK_EVENT_CPU_SNAPSHOT && event->kind != STACK_EVENT_CALL)
 		return sizeof(*event) +
 		       ((size_t)event->user_frames + event->kernel_frames) * sizeof(__u64);
 	unused = snapshot->stack_bytes < STACK_SNAPSHOT_BYTES
@@ -87,6 +88,8 @@ void session_apply_process_events(struct session *s, uint64_t until_ns)
 		if (event->type == PROCESS_EXEC && collect_wants(&s->collect, event))
 			s->quick_until_ns = session_now_ns() + QUICK_NS;
 		collect_process_event(&s->collect, event);
+		if (collect_wants(&s->collect, event))
+			session_watch_calls(s, event);
 	}
 }
 
@@ -100,6 +103,8 @@ static void take_stack(struct session *s, const struct stack_event *event)
 {
 	const struct stack_snapshot *snapshot = (const struct stack_snapshot *)event;
 
+	if (session_take_call(s, event))
+		return; /* no part of a recording */
 	if (event->kind == STACK_EVENT_CPU_SNAPSHOT) {
 		recording_stack(s->recording, event, snapshot->kernel);
 		collect_snapshot(&s->collect, snapshot);
@@ -110,17 +115,19 @@ static void take_stack(struct session *s, const struct stack_event *event)
 }
 
 /*
- * Takes in all stacks the kernel has sent, each in the address space of its time: what processes
- * did before a stack was taken is recorded before the stack is, so it is read after the ring was
- * emptied.
+ * Takes in stacks the kernel has sent, each in the address space of its time: what processes did
+ * before a stack was taken is recorded before the stack is, so it is read after the ring was
+ * emptied. False: there are more. `*until_ns`: all up to then are in.
  */
-static void drain_stacks(struct session *s)
+static bool drain_batch(struct session *s, uint64_t *until_ns)
 {
+	bool is_all = true;
 	size_t at = 0;
 
 	s->stacks_used = 0;
+	*until_ns = session_now_ns() - PROBE_SLACK_NS;
 	if (s->cpu)
-		cpu_source_drain(s->cpu, keep_stack, s);
+		is_all = cpu_source_drain(s->cpu, keep_stack, s);
 	read_process_events(s);
 	while (at < s->stacks_used) {
 		/* every size is a multiple of 8: events stay aligned */
@@ -129,14 +136,28 @@ static void drain_stacks(struct session *s)
 		session_apply_process_events(s, event->time_ns);
 		take_stack(s, event);
 		at += event_size(event);
+		if (!is_all && at == s->stacks_used && event->time_ns < *until_ns + PROBE_SLACK_NS)
+			*until_ns = event->time_ns - PROBE_SLACK_NS;
 	}
 	/* those that no stack waits for, but not newer ones that a stack may still precede */
-	session_apply_process_events(s, session_now_ns() - PROBE_SLACK_NS);
+	session_apply_process_events(s, *until_ns);
+	session_scan_changed(s);
+	return is_all;
+}
+
+/* The same, until there are no more or something else has waited long enough. */
+static uint64_t drain_stacks(struct session *s)
+{
+	uint64_t until_ns;
+
+	for (int i = 0; i < BATCHES && !drain_batch(s, &until_ns); i++)
+		;
+	return until_ns;
 }
 
 /* A process waits for our probes: puts them on what it maps, if there are to be any, and says so.
  */
-static void answer(struct session *s, uint32_t pid)
+static void answer(struct session *s, uint32_t pid, bool is_off)
 {
 	int err;
 
@@ -146,6 +167,10 @@ static void answer(struct session *s, uint32_t pid)
 		log_verbose(s->log, "process %u: %d launch functions newly probed, %u in all", pid,
 			    n > 0 ? n : 0, probes_count(s->probes));
 	}
+	if (is_off)
+		session_time_calls(s, pid);
+	else if (s->subscribe_probes)
+		probes_scan_process(s->subscribe_probes, (pid_t)pid);
 	err = payload_acknowledge(&s->payload, (pid_t)pid);
 	if (err)
 		log_verbose(s->log, "cannot answer process %u: %s", pid, strerror(-err));
@@ -175,9 +200,10 @@ void session_on_gpu_event(void *context, uint32_t pid, const struct gpu_event *e
 	if (event->type == GPU_EVENT_NOTICE)
 		notices_add(&s->notices, pid, &event->notice);
 	collect_gpu_event(&s->collect, pid, event, kernel);
-	if ((event->type == GPU_EVENT_HELLO && event->hello.wants_ack) ||
-	    (event->type == GPU_EVENT_MAPS && event->maps.wants_ack))
-		answer(s, pid);
+	if (event->type == GPU_EVENT_HELLO && event->hello.wants_ack)
+		answer(s, pid, event->hello.is_off);
+	if (event->type == GPU_EVENT_MAPS && event->maps.wants_ack)
+		answer(s, pid, false);
 }
 
 static void read_pipe(struct session *s)
@@ -196,23 +222,27 @@ static void read_pipe(struct session *s)
 /* One round over all sources. */
 static void collect_round(struct session *s)
 {
-	uint64_t probes_until = session_now_ns() - PROBE_SLACK_NS;
+	uint64_t probes_until = drain_stacks(s);
 
-	drain_stacks(s);
 	read_pipe(s);
 	collect_advance(&s->collect, probes_until);
 }
 
 static void collect_rest(struct session *s)
 {
+	uint64_t calls;
+
 	if (session_traces_gpu(s)) {
 		while (!s->pipe_ended && gpu_source_read(s->gpu, s->payload.pipe, PIPE_CHUNK) == 1)
 			;
 		gpu_source_finish(s->gpu);
 	}
+	calls = s->cpu ? cpu_source_counters(s->cpu).calls : 0;
 	drain_stacks(s);
 	session_apply_process_events(s, UINT64_MAX);
-	collect_finish(&s->collect);
+	collect_finish(&s->collect, session_now_ns());
+	if (calls > s->collect.stats.calls)
+		s->lost_calls = calls - s->collect.stats.calls;
 }
 
 struct session *session_new(const struct options *options, const struct identity *identity,
@@ -256,6 +286,10 @@ void session_free(struct session *s)
 	recording_close(s->recording);
 	payload_remove(&s->payload);
 	probes_free(s->probes);
+	probes_free(s->call_probes);
+	probes_free(s->subscribe_probes);
+	free(s->timed);
+	hash_index_release(&s->timed_index);
 	cpu_source_close(s->cpu);
 	process_events_close(s->process_events);
 	gpu_source_free(s->gpu);
@@ -455,5 +489,7 @@ struct session_stats session_stats(const struct session *s)
 		stats.gpu = gpu_source_stats(s->gpu);
 	if (s->probes)
 		stats.probes = probes_count(s->probes);
+	stats.timed_processes = s->timed_count;
+	stats.lost_calls = s->lost_calls;
 	return stats;
 }

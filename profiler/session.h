@@ -28,6 +28,8 @@ struct session_stats {
 	struct stack_counters bpf;
 	uint64_t lost_process_events;
 	uint32_t probes;
+	uint32_t timed_processes; /* whose calls were timed, for want of GPU time */
+	uint64_t lost_calls;      /* of these: not in the profile */
 	uint64_t elapsed_ns;
 	const struct work_tally *counted; /* what the profile holds; the session's */
 	const struct work_tally *told;    /* what CUPTI reported */

@@ -48,6 +48,7 @@ static int open_cpu_source(struct session *s, uint32_t sample_hz)
 	struct cpu_source_options options = {
 		.sample_hz = sample_hz,
 		.launches = session_uses_probes(s),
+		.calls = session_traces_gpu(s),
 	};
 
 	s->cpu = cpu_source_open(&options, s->bpf_error, sizeof(s->bpf_error));
@@ -57,14 +58,10 @@ static int open_cpu_source(struct session *s, uint32_t sample_hz)
 		log_error(s->log, "%s", s->bpf_error);
 		return -EPERM;
 	}
-	s->samples_by_perf = true;
+	s->samples_by_perf = sample_hz > 0;
 	return 0;
 }
 
-/*
- * The kernel's side: BPF, and the record of what processes map. With neither samples nor probes no
- * privilege is needed: launch stacks come with their own mappings.
- */
 static void on_python(void *context, pid_t pid, const struct stack_python *layout)
 {
 	struct session *s = context;
@@ -86,15 +83,19 @@ static void on_unknown_python(void *context, pid_t pid, uint32_t hex)
 	notices_add(&s->notices, (uint32_t)pid, &notice);
 }
 
+/*
+ * The kernel's side: BPF, and the record of what processes map. With neither samples nor probes no
+ * privilege is needed, launch stacks come with their own mappings; where there is one, calls can be
+ * timed if need be.
+ */
 static int open_kernel_side(struct session *s)
 {
 	uint32_t sample_hz = s->options->mode == MODE_GPU_ONLY ? 0 : s->options->frequency_hz;
-	bool needs_bpf = sample_hz > 0 || session_uses_probes(s);
-	int err = needs_bpf ? open_cpu_source(s, sample_hz) : 0;
+	int err = open_cpu_source(s, sample_hz);
 
 	if (err || !s->cpu)
 		return err;
-	if (sample_hz > 0) {
+	if (sample_hz > 0 || session_traces_gpu(s)) {
 		s->collect.on_python = on_python;
 		s->collect.on_unknown_python = on_unknown_python;
 		s->collect.python_context = s;
@@ -161,6 +162,17 @@ static int follow_target(struct session *s)
 	return err;
 }
 
+/* False: out of memory. */
+static bool open_call_probes(struct session *s)
+{
+	if (!s->cpu || !cpu_source_has_calls(s->cpu))
+		return true;
+	s->call_probes = probes_new(PROBE_CALL, s->cpu, s->log);
+	s->subscribe_probes = probes_new(PROBE_SUBSCRIBE, s->cpu, s->log);
+	s->notices.times_calls = true;
+	return s->call_probes && s->subscribe_probes;
+}
+
 static int open_gpu_side(struct session *s)
 {
 	int err;
@@ -183,8 +195,8 @@ static int open_gpu_side(struct session *s)
 	}
 	s->gpu = gpu_source_new(&s->collect.strings, session_on_gpu_event, s);
 	if (session_uses_probes(s))
-		s->probes = probes_new(s->cpu, s->log);
-	if (!s->gpu || (session_uses_probes(s) && !s->probes)) {
+		s->probes = probes_new(PROBE_LAUNCH, s->cpu, s->log);
+	if (!s->gpu || (session_uses_probes(s) && !s->probes) || !open_call_probes(s)) {
 		log_error(s->log, "out of memory");
 		return -ENOMEM;
 	}

@@ -25,6 +25,14 @@
 /* What a descriptor watched by the session's epoll is. */
 enum { READY_SIGNAL, READY_PIPE, READY_STACKS, READY_PROCESSES };
 
+#define SESSION_CHANGED_MAX 64
+
+/* A process whose calls of CUDA are timed. */
+struct timed_process {
+	uint64_t since_ns; /* 0: not any more */
+	uint32_t pid;
+};
+
 struct session {
 	const struct options *options;
 	const struct identity *identity;
@@ -34,6 +42,13 @@ struct session {
 	struct cpu_source *cpu;
 	struct process_events *process_events;
 	struct probes *probes;
+	/* for processes without CUPTI; NULL: BPF is not to be had. See session_calls.c */
+	struct probes *call_probes, *subscribe_probes;
+	struct timed_process *timed; /* by pid, those that are not any more included */
+	uint32_t timed_count, timed_capacity;
+	uint64_t lost_calls; /* timed, but not told */
+	struct hash_index timed_index;
+	uint32_t changed[SESSION_CHANGED_MAX], changed_count; /* mapped something: look again */
 	struct gpu_source *gpu;
 	struct notices notices;
 	struct collect collect;
@@ -61,6 +76,19 @@ bool session_traces_gpu(const struct session *s);
 
 /* Launch stacks come from BPF probes, not from the library in the process. */
 bool session_uses_probes(const struct session *s);
+
+/* Where CUPTI is not to be had, CUDA's calls can be timed instead. */
+bool session_can_time_calls(const struct session *s);
+
+/* They are, in this process, from now on; if they can be. */
+void session_time_calls(struct session *s, uint32_t pid);
+
+/* A process event was taken in; then, after a number of them, processes are looked at again. */
+void session_watch_calls(struct session *s, const struct process_event *event);
+void session_scan_changed(struct session *s);
+
+/* True if the event was one of timed calls or of CUPTI's refusals, and is taken. */
+bool session_take_call(struct session *s, const struct stack_event *event);
 
 /* Everything up to the closed gate, and its opening. 0, or our exit status with the reason told. */
 int session_set_up(struct session *s);

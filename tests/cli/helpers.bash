@@ -147,6 +147,24 @@ no_process_with()
 	! grep -lzsxF -- "$1" /proc/[0-9]*/environ >/dev/null
 }
 
+# Interpreters, by path; one of each kind.
+find_pythons()
+{
+	local python
+
+	for python in /usr/bin/python3.{8,9,10,11,12,13,14} \
+		"${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
+		if [ -x "$python" ]; then echo "$python"; fi
+	done
+}
+
+# Sets `python` to an interpreter, or skips.
+needs_python()
+{
+	python=$(find_pythons | head -1)
+	if [ -z "$python" ]; then skip 'no Python from 3.8 to 3.14 is installed'; fi
+}
+
 # ---- expecting ----
 
 show()

@@ -61,27 +61,28 @@ ends_early()
 	ends_early $((128 + 11))
 }
 
-# without_gpu_time PATTERN: the run says so in one line like this, and is a CPU profile all the same.
+# without_gpu_time PATTERN: the run says so in one line like this, and has the time of calls instead.
 without_gpu_time()
 {
 	expect_status 0
 	expect stdout <<<'requests 20 kernels 1480 gpu_ns 530800000 cpu_ns 240000000'
 	expect_line stderr "$1"
 	expect_line stderr '^Samples: [0-9]+ CPU, 0 launches, 0 GPU kernels '
-	expect_equal 'lines on stderr' "$(wc -l <stderr)" 4
-	expect_line out.folded ';main;server::InferencePipeline::run;'
+	expect_equal 'lines on stderr, but those of calls' "$(grep -vc '^CUDA calls: \|^  .* CPU samples fell' stderr)" 4
+	expect_line stderr '^CUDA calls: 1500 in 1 process without GPU time, '
+	expect_line out.folded ';main;server::InferencePipeline::run;cudaStreamSynchronize;\[CUDA call, wall time\] '
 	expect_no_line out.folded '\[GPU_Kernel\]'
 	expect_folded out.folded
 }
 
 @test "another profiler uses CUPTI already" {
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -F 997 -o out.folded "$workloads/inference" 20
-	without_gpu_time '^profile: process [0-9]+: another profiler already uses CUPTI there \(.*/libcupti\.so\.13\): no GPU time\. Turn it off \(.*\) and run again$'
+	without_gpu_time '^profile: process [0-9]+: another profiler already uses CUPTI there \(.*/libcupti\.so\.13\): no GPU time; the wall time of its CUDA calls is shown instead\. Turn it off \(.*\) for GPU time$'
 }
 
 @test "CUPTI does not work" {
 	FAKE_CUDA_SUBSCRIBE_ERROR=999 run_profile -F 997 -o out.folded "$workloads/inference" 20
-	without_gpu_time '^profile: process [0-9]+: CUPTI does not work there: no GPU time\. cuptiSubscribe: 999 \(.*\)$'
+	without_gpu_time '^profile: process [0-9]+: CUPTI does not work there: no GPU time; .*\. cuptiSubscribe: 999 \(.*\)$'
 }
 
 @test "no libcupti: says where it looked and what to do" {
@@ -98,7 +99,7 @@ without_gpu_time()
 	if grep -q 'CUPTI does not work\|uses CUDA; CUPTI' stderr; then
 		skip 'a libcupti of this system is in its library folders'
 	fi
-	without_gpu_time '^profile: process [0-9]+ uses CUDA, but no libcupti was found: no GPU time\. Install CUPTI \(.*\) or set CUDA_HOME\. Looked in: .*/cuda, .*/no/such/toolkit/.*/usr/local/cuda/'
+	without_gpu_time '^profile: process [0-9]+ uses CUDA, but no libcupti was found: no GPU time; .*\. Install CUPTI \(.*\) or set CUDA_HOME\. Looked in: .*/cuda, .*/no/such/toolkit/.*/usr/local/cuda/'
 }
 
 @test "no device" {

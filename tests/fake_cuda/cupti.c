@@ -17,6 +17,7 @@ static struct {
 	bool attached, forked;
 	const struct fake_cuda_driver *driver;
 	bool subscribed;
+	char name[64]; /* of the subscriber, "" if it gave none */
 	cupti_abi_callback callback;
 	void *userdata;
 	uint8_t enabled[4][MAX_CBID]; /* [domain][cbid] */
@@ -204,8 +205,7 @@ FAKE_CUDA_EXPORT int cuptiGetLastError(void)
 	return CUPTI_ABI_SUCCESS;
 }
 
-FAKE_CUDA_EXPORT int cuptiSubscribe(cupti_abi_subscriber *subscriber, cupti_abi_callback callback,
-				    void *userdata)
+static int subscribe(cupti_abi_subscriber *subscriber, cupti_abi_callback callback, void *userdata)
 {
 	unsigned long forced = cupti_env("FAKE_CUDA_SUBSCRIBE_ERROR");
 	int err;
@@ -227,6 +227,34 @@ FAKE_CUDA_EXPORT int cuptiSubscribe(cupti_abi_subscriber *subscriber, cupti_abi_
 		*subscriber = &cupti;
 	}
 	pthread_mutex_unlock(&cupti.lock);
+	return err;
+}
+
+FAKE_CUDA_EXPORT int cuptiSubscribe(cupti_abi_subscriber *subscriber, cupti_abi_callback callback,
+				    void *userdata)
+{
+	int err = subscribe(subscriber, callback, userdata);
+
+	if (!err)
+		cupti.name[0] = '\0';
+	return err;
+}
+
+FAKE_CUDA_EXPORT int cuptiSubscribe_v2(cupti_abi_subscriber *subscriber,
+				       cupti_abi_callback callback, void *userdata,
+				       struct cupti_abi_subscriber_params *params)
+{
+	int err;
+
+	if (params && params->struct_size != sizeof(*params))
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	err = subscribe(subscriber, callback, userdata);
+	if (!err && params && params->subscriber_name)
+		snprintf(cupti.name, sizeof(cupti.name), "CUPTI for %s", params->subscriber_name);
+	if (err == CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && params &&
+	    params->old_subscriber_name)
+		snprintf(params->old_subscriber_name, params->old_subscriber_size, "%s",
+			 cupti.name);
 	return err;
 }
 

@@ -66,7 +66,7 @@ static int end(void **state)
 /* The profile in ns, as it would be in a file; to be freed. */
 static char *write_profile(struct collect *c, struct writer_result *result)
 {
-	const struct writer_options options = {.unit_ns = {1, 1, 1}};
+	const struct writer_options options = {.unit_ns = {1, 1, 1, 1}};
 	struct resolve_input input = {.profile = c->profile,
 				      .stacks = c->stacks,
 				      .symbolizer = c->symbolizer,
@@ -77,7 +77,7 @@ static char *write_profile(struct collect *c, struct writer_result *result)
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	collect_finish(c);
+	collect_finish(c, 0);
 	tree = resolve(&input);
 	assert_non_null(out);
 	assert_non_null(tree);

@@ -318,6 +318,15 @@ GRAPH(dependency, dependency);
 GRAPH(graph_exec, graphExec);
 SAME(sizeof(struct cupti_abi_graph_data), sizeof(CUpti_GraphData));
 
+#define PARAMS(ours, theirs) \
+	FIELD(cupti_abi_subscriber_params, ours, CUpti_SubscriberParams, theirs)
+PARAMS(struct_size, structSize);
+PARAMS(subscriber_name, subscriberName);
+PARAMS(old_subscriber_name, oldSubscriberName);
+PARAMS(old_subscriber_size, oldSubscriberSize);
+SAME(sizeof(struct cupti_abi_subscriber_params), sizeof(CUpti_SubscriberParams));
+_Static_assert(CUPTI_ABI_OLD_SUBSCRIBER_NAME_SIZE > CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN,
+	       "room for it");
 #define DATA(ours, theirs) FIELD(cupti_abi_callback_data, ours, CUpti_CallbackData, theirs)
 DATA(callback_site, callbackSite);
 DATA(function_name, functionName);
@@ -369,6 +378,10 @@ THEIRS(cuptiGetTimestamp, (uint64_t *));
 OURS(cuptiGetTimestamp, (uint64_t *));
 THEIRS(cuptiGetResultString, (CUptiResult, const char **));
 OURS(cuptiGetResultString, (uint32_t, const char **));
+THEIRS(cuptiSubscribe_v2,
+       (CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *, CUpti_SubscriberParams *));
+OURS(cuptiSubscribe_v2,
+     (void **, cupti_abi_callback, void *, struct cupti_abi_subscriber_params *));
 THEIRS(cuptiSubscribe, (CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *));
 OURS(cuptiSubscribe, (void **, cupti_abi_callback, void *));
 THEIRS(cuptiUnsubscribe, (CUpti_SubscriberHandle));

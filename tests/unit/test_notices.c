@@ -48,6 +48,39 @@ static void each_kind_has_its_words(void **state)
 		assert_memory_equal(shown(LOG_NORMAL, code, "x"), "profile: process 42", 19);
 }
 
+/* Reasons for a profile without GPU time say what there is in its place, or how to get that. */
+static void what_there_is_instead_of_gpu_time(void **state)
+{
+	static const uint32_t reasons[] = {GPU_NOTICE_NO_CUPTI, GPU_NOTICE_SUBSCRIBER_TAKEN,
+					   GPU_NOTICE_CUPTI_ERROR, GPU_NOTICE_OLD_CUPTI,
+					   GPU_NOTICE_NOT_INJECTED};
+	struct log log = {.level = LOG_NORMAL};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		struct gpu_event_notice notice = {reasons[i], "/tool.so"};
+		static struct capture captured;
+		struct notices notices;
+
+		assert_non_null(strstr(shown(LOG_NORMAL, reasons[i], "/tool.so"),
+				       ": no GPU time (with sudo, the wall time of its CUDA calls "
+				       "would be shown instead)"));
+		notices_init(&notices, &log);
+		notices.times_calls = true;
+		capture_begin(&captured);
+		notices_add(&notices, 42, &notice);
+		assert_non_null(
+			strstr(capture_end(&captured),
+			       ": no GPU time; the wall time of its CUDA calls is shown instead"));
+	}
+	assert_non_null(strstr(shown(LOG_NORMAL, GPU_NOTICE_NOT_INJECTED, "/tool.so"),
+			       "(CUDA_INJECTION64_PATH is /tool.so)"));
+	assert_non_null(strstr(shown(LOG_NORMAL, GPU_NOTICE_NOT_INJECTED, ""),
+			       "was started without CUDA_INJECTION64_PATH"));
+	assert_non_null(strstr(shown(LOG_NORMAL, GPU_NOTICE_OTHER_REFUSED, "libtorch_cpu.so"),
+			       "process 42: libtorch_cpu.so asked for CUPTI too and was refused"));
+}
+
 static void quiet_and_verbose(void **state)
 {
 	(void)state;
@@ -125,6 +158,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_has_its_words),
+		cmocka_unit_test(what_there_is_instead_of_gpu_time),
 		cmocka_unit_test(quiet_and_verbose),
 		cmocka_unit_test(unknown_codes_are_shown_as_they_are),
 		cmocka_unit_test(a_kind_is_shown_once),

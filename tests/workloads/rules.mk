@@ -8,7 +8,8 @@
 WORKLOADS_SRC := tests/workloads
 WORKLOADS_DIR := $(BUILD)/tests/workloads
 
-WORKLOADS_CUDA := inference launches durations forks device_reset pyramid gpu_work graphs waits
+WORKLOADS_CUDA := inference launches durations forks device_reset pyramid gpu_work graphs waits \
+	cupti_client
 WORKLOADS_STATIC := inference launches durations gpu_work graphs waits
 WORKLOADS_PLAIN := cpu_mix exits rubbish driver_api
 

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+# Where CUPTI is not to be had, the calls of CUDA are timed instead; who else asked for CUPTI is told.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	needs_root
+	call=';\[CUDA call, wall time\] '
+}
+
+# expect_call_totals FILE: the last line on stderr and the one of the calls say what the file holds.
+expect_call_totals()
+{
+	local file=$1 all calls ms
+
+	all=$(weight_of "$file")
+	calls=$(weight_of "$file" '\[CUDA call, wall time\]$')
+	ms=$(printf '%d.%03d' $((calls / 1000000)) $((calls / 1000 % 1000)))
+	expect_line stderr "^Wrote $(wc -l <"$file") stacks \($all ns: $((all - calls)) CPU, 0 GPU, $calls in CUDA calls\) to "
+	# rounded, not cut
+	awk -v said="$(sed -n 's/^CUDA calls: .*, \(.*\) ms of wall time$/\1/p' stderr)" -v is="$ms" \
+		'BEGIN { exit !(said - is < 0.0011 && is - said < 0.0011) }'
+}
+
+# no_longer_than_the_workload_saw: the calls of work() lie within the wall time around them.
+no_longer_than_the_workload_saw()
+{
+	local wall calls
+
+	wall=$(sed -n 's/.* wall_ns //p' stdout)
+	calls=$(weight_of out.folded ';work;.*CUDA call')
+	if [ "$calls" -gt "$wall" ] || [ "$calls" -eq 0 ]; then
+		echo "calls take $calls ns, all of it $wall ns"
+		show
+		return 1
+	fi
+}
+
+@test "a client of CUPTI that was there first: its name, and its calls' time" {
+	run_profile -gpu-only --unit ns -o out.folded "$workloads/cupti_client" before 200
+	expect_status 0
+	expect_line stdout '^subscribe 0 -1 calls 201 '
+	expect_line stderr '^profile: process [0-9]+: another profiler already uses CUPTI there \(CUPTI for the client\): no GPU time; the wall time of its CUDA calls is shown instead\. Turn it off \(.*\) for GPU time$'
+	expect_line stderr '^CUDA calls: 201 in 1 process without GPU time, [0-9]+\.[0-9]{3} ms of wall time$'
+	expect_line out.folded "^_start;.*;main;work;cudaLaunchKernel$call"
+	expect_line out.folded "^_start;.*;main;work;cudaDeviceSynchronize$call"
+	expect_equal stacks "$(wc -l <out.folded)" 2
+	expect_folded out.folded
+	expect_call_totals out.folded
+	no_longer_than_the_workload_saw
+}
+
+@test "merged: CPU samples beside the calls, none within" {
+	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -F 997 --unit ns -o out.folded "$workloads/inference" 20
+	expect_status 0
+	expect_line stderr '^CUDA calls: 1500 in 1 process without GPU time, '
+	expect_line out.folded ";main;server::InferencePipeline::run;cudaStreamSynchronize$call"
+	expect_line out.folded ";server::Attention::forward;server::Attention::softmax_rows;cudaLaunchKernel$call"
+	expect_line out.folded ';main;server::InferencePipeline::run;server::Tokenizer::tokenize [0-9]+$'
+	expect_no_line out.folded ';cudaStreamSynchronize;[^[]'
+	expect_no_line out.folded ';cudaLaunchKernel;.*\[libcuda\.so'
+	expect_folded out.folded
+	expect_call_totals out.folded
+}
+
+@test "a static runtime, and the driver's functions alone" {
+	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -gpu-only --unit ns -o out.folded "$workloads/launches_static" 100
+	expect_status 0
+	expect_line stderr '^CUDA calls: 101 in 1 process without GPU time, '
+	expect_line out.folded ";main;.*;launch_kernel;cudaLaunchKernel$call"
+	expect_call_totals out.folded
+	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -gpu-only --unit ns -o out.folded "$workloads/driver_api"
+	expect_status 0
+	expect_line out.folded ";main;.*cuLaunchKernel$call"
+	expect_no_line out.folded 'cu[A-Z][A-Za-z]*;.*cu[A-Z]'
+	expect_call_totals out.folded
+}
+
+@test "many threads, by thread" {
+	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -gpu-only --unit ns --by process,thread -o out.folded \
+		"$workloads/launches" 300 8
+	expect_status 0
+	expect_line stderr '^CUDA calls: [0-9]+ in 1 process without GPU time, '
+	expect_equal threads "$(sed 's/;_start.*//; s/;clone3.*//' out.folded | sort -u | grep -c '^launches [0-9]*;')" 8
+	expect_call_totals out.folded
+}
+
+@test "Python functions call" {
+	needs_python
+	cat >calls.py <<-END
+		import runpy, time
+		def train():
+		    runpy.run_path("$BATS_TEST_DIRNAME/../workloads/python_launches.py", run_name="__main__")
+		try:
+		    train()
+		finally:
+		    time.sleep(1)  # code objects are named while they are there
+	END
+	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -gpu-only --unit ns -o out.folded "$python" calls.py
+	expect_line out.folded ";train \(calls\.py\);.*;main \(python_launches\.py\);case_plain \(python_launches\.py\);case_plain\.<locals>\.inner \(python_launches\.py\);launch \(python_launches\.py\);.*;cuLaunchKernel$call"
+	expect_call_totals out.folded
+}
+
+@test "killed within a call: the call counts up to then" {
+	FAKE_CUDA_KILL_AFTER=600 FAKE_CUDA_SUBSCRIBE_ERROR=39 \
+		run_profile -gpu-only --unit ns -o out.folded "$workloads/inference" 200
+	expect_status $((128 + 9))
+	expect_line stderr '^  1 of them had not returned when their process or the run ended; '
+	expect_call_totals out.folded
+}
+
+@test "another tool's library in the place of ours" {
+	run_profile -F 997 --unit ns -o out.folded \
+		env CUDA_INJECTION64_PATH=/opt/nsight/libToolsInjection64.so "$workloads/inference" 20
+	expect_status 0
+	expect_line stderr "^profile: process [0-9]+: another tool's library is loaded there in the place of profile's \(CUDA_INJECTION64_PATH is /opt/nsight/libToolsInjection64\.so\): no GPU time; the wall time of its CUDA calls is shown instead$"
+	expect_line out.folded ";main;server::InferencePipeline::run;cudaStreamSynchronize$call"
+	expect_call_totals out.folded
+}
+
+@test "an environment that was replaced" {
+	run_profile -F 997 --unit ns -o out.folded \
+		env -i "LD_LIBRARY_PATH=$LD_LIBRARY_PATH" "$workloads/inference" 20
+	expect_status 0
+	expect_line stderr '^profile: process [0-9]+ was started without CUDA_INJECTION64_PATH, by which .*: no GPU time; '
+	expect_line out.folded ";main;server::InferencePipeline::run;cudaStreamSynchronize$call"
+	expect_call_totals out.folded
+}
+
+@test "one process of two has CUPTI: each gets what it can" {
+	cat >both <<-END
+		FAKE_CUDA_SUBSCRIBE_ERROR=39 "$workloads/launches" 50
+		"$workloads/launches" 70
+	END
+	run_profile -gpu-only --unit ns -o out.folded bash both
+	expect_status 0
+	expect_line stderr '^Correlation: 70 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr '^CUDA calls: 51 in 1 process without GPU time, '
+	expect_equal 'GPU ns' "$(weight_of out.folded '\[GPU_Kernel\]')" 70000
+}
+
+@test "a program executed in the place of one without CUPTI is traced" {
+	cat >script <<-END
+		import os, subprocess, sys, ctypes
+		os.environ["FAKE_CUDA_SUBSCRIBE_ERROR"] = "39"
+		cuda = ctypes.CDLL("libcuda.so.1")
+		libc = ctypes.CDLL(None)
+		libc.setenv(b"FAKE_CUDA_SUBSCRIBE_ERROR", b"39", 1)
+		cuda.cuInit(0)
+		del os.environ["FAKE_CUDA_SUBSCRIBE_ERROR"]
+		os.execv("$workloads/launches", ["launches", "30"])
+	END
+	needs_python
+	run_profile -gpu-only --unit ns -o out.folded "$python" script
+	expect_status 0
+	expect_line stderr ': another profiler already uses CUPTI there '
+	expect_line stderr '^Correlation: 30 matched, 0 unmatched, 0 dropped$'
+	expect_equal 'GPU ns' "$(weight_of out.folded '\[GPU_Kernel\]')" 30000
+	expect_no_line out.folded 'CUDA call'
+}
+
+@test "--strict: no GPU time is not exact" {
+	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile --strict -gpu-only -o out.folded "$workloads/launches" 100
+	expect_status 124
+	expect_line stderr '^profile: --strict: 1 processes have no GPU time$'
+}
+
+@test "a client of CUPTI that comes second is told of, once" {
+	run_profile -gpu-only --strict --unit ns -o out.folded "$workloads/cupti_client" twice 100
+	expect_status 0
+	expect_line stdout '^subscribe 39 39 calls 101 '
+	expect_line stderr '^profile: process [0-9]+: cupti_client asked for CUPTI too and was refused \(CUPTI serves one profiler a process\)\. This profile is complete; the other one has no GPU events, unless '
+	expect_equal notices "$(grep -c 'asked for CUPTI' stderr)" 1
+	expect_line stderr '^Correlation: 100 matched, 0 unmatched, 0 dropped$'
+	expect_equal 'GPU ns' "$(weight_of out.folded)" 2000000
+}
+
+@test "without root: what is missing, and how to get it" {
+	needs_command setpriv
+	cp "$profile" "$workloads/launches" .
+	mkdir -m 777 open
+	chmod 755 .
+	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_command setpriv --reuid=65534 --regid=65534 --clear-groups \
+		./profile -gpu-only -o open/out.folded ./launches 10
+	expect_status 0
+	expect_line stderr '^profile: process [0-9]+: another profiler already uses CUPTI there \(.*\): no GPU time \(with sudo, the wall time of its CUDA calls would be shown instead\)\. '
+	expect_no_line stderr 'CUDA calls: '
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cupti_client before|after|twice [KERNELS]: a program that uses CUPTI itself, as one with a
+ * profiler inside does. It subscribes before its first CUDA call, after it, or then twice, launches
+ * KERNELS kernels (default 100) of 20 us, and waits for them.
+ *
+ * Prints what cuptiSubscribe returned each time, how many launches and waits it made, and the wall
+ * time around these, ns: the calls themselves took no longer.
+ */
+#include "gpu.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <time.h>
+
+GPU_KERNEL(client_kernel)
+
+/* As in cupti_callbacks.h; the callback is never enabled for anything. */
+struct subscriber_params {
+	size_t size;
+	const char *name;
+	char *old_name;
+	size_t old_size;
+};
+typedef void (*callback_fn)(void *, int, unsigned, const void *);
+typedef int (*subscribe_fn)(void **, callback_fn, void *, subscriber_params *);
+
+static void on_callback(void *, int, unsigned, const void *)
+{
+}
+
+/* A function of its own: the name of who asks. */
+NOINLINE static int subscribe_client()
+{
+	static const char *const libraries[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
+	subscriber_params params = {sizeof(params), "the client", NULL, 0};
+	void *library = NULL, *subscriber;
+	subscribe_fn subscribe;
+
+	for (const char *name : libraries)
+		if (!library)
+			library = dlopen(name, RTLD_NOW);
+	subscribe = library ? (subscribe_fn)dlsym(library, "cuptiSubscribe_v2") : NULL;
+	if (!subscribe) {
+		fprintf(stderr, "no libcupti with cuptiSubscribe_v2\n");
+		exit(3);
+	}
+	return subscribe(&subscriber, on_callback, NULL, &params);
+}
+
+static gpu_ns wall_now()
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (gpu_ns)t.tv_sec * 1000000000u + (gpu_ns)t.tv_nsec;
+}
+
+NOINLINE static void work(int kernels)
+{
+	for (int i = 0; i < kernels; i++)
+		GPU_CHECK(GPU_LAUNCH(0, 20000, client_kernel));
+	GPU_CHECK(cudaDeviceSynchronize());
+}
+
+int main(int argc, char **argv)
+{
+	const char *when = argc > 1 ? argv[1] : "after";
+	int kernels = argc > 2 ? atoi(argv[2]) : 100, first = -1, second = -1;
+	gpu_ns start;
+
+	GPU_REGISTER(client_kernel);
+	if (strcmp(when, "before") == 0)
+		first = subscribe_client();
+	GPU_CHECK(cudaDeviceSynchronize());
+	if (strcmp(when, "before") != 0)
+		first = subscribe_client();
+	if (strcmp(when, "twice") == 0)
+		second = subscribe_client();
+	start = wall_now();
+	work(kernels);
+	printf("subscribe %d %d calls %d wall_ns %llu\n", first, second, kernels + 1,
+	       wall_now() - start);
+	return 0;
+}
