@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include "bpf/stacks.skel.h"
 
@@ -304,8 +305,8 @@ int cpu_source_start(struct cpu_source *s, char *error, size_t error_size)
 }
 
 static int attach_multi(struct cpu_source *s, struct bpf_program *program, bool at_return,
-			const char *path, const uint64_t *offsets, const uint64_t *functions,
-			uint32_t count)
+			pid_t pid, const char *path, const uint64_t *offsets,
+			const uint64_t *functions, uint32_t count)
 {
 	struct uprobe_multi_attr attr = {
 		.prog_fd = (__u32)bpf_program__fd(program),
@@ -315,6 +316,7 @@ static int attach_multi(struct cpu_source *s, struct bpf_program *program, bool 
 		.cookies = (__u64)(uintptr_t)functions,
 		.count = count,
 		.flags = at_return ? UPROBE_MULTI_RETURN : 0,
+		.pid = (__u32)pid,
 	};
 	int *links = realloc(s->multi_links, (s->multi_count + 1) * sizeof(*links));
 	int fd;
@@ -330,27 +332,64 @@ static int attach_multi(struct cpu_source *s, struct bpf_program *program, bool 
 }
 
 static int attach_single(struct cpu_source *s, struct bpf_program *program, bool at_return,
-			 const char *path, uint64_t offset, uint64_t function)
+			 pid_t pid, const char *path, uint64_t offset, uint64_t function)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = function, .retprobe = at_return);
 
-	return keep_link(s, bpf_program__attach_uprobe_opts(program, -1, path, offset, &opts));
+	return keep_link(
+		s, bpf_program__attach_uprobe_opts(program, pid ? pid : -1, path, offset, &opts));
 }
 
 static int attach(struct cpu_source *s, struct bpf_program *multi, struct bpf_program *single,
-		  bool at_return, const char *path, const uint64_t *offsets,
+		  bool at_return, pid_t pid, const char *path, const uint64_t *offsets,
 		  const uint64_t *functions, uint32_t count)
 {
 	int err = 0;
 
-	if (s->has_multi && attach_multi(s, multi, at_return, path, offsets, functions, count) == 0)
+	if (s->has_multi &&
+	    attach_multi(s, multi, at_return, pid, path, offsets, functions, count) == 0)
 		return 0;
 	for (uint32_t i = 0; i < count && !err; i++)
-		err = attach_single(s, single, at_return, path, offsets[i], functions[i]);
+		err = attach_single(s, single, at_return, pid, path, offsets[i], functions[i]);
 	return err;
 }
 
-int cpu_source_probe(struct cpu_source *s, enum cpu_source_probe probe, const char *path,
+static unsigned int kernel_release(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname name;
+
+	if (uname(&name) != 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+		return 0;
+	return major << 8 | (minor & 0xff);
+}
+
+/* Whether a filter looks at the process's system calls; true if that is not known. */
+static bool is_filtered(pid_t pid)
+{
+	char path[64], line[256];
+	unsigned int mode = 1;
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	status = fopen(path, "re");
+	while (status && fgets(line, sizeof(line), status))
+		if (sscanf(line, "Seccomp: %u", &mode) == 1)
+			break;
+	if (status)
+		fclose(status);
+	return mode != 0;
+}
+
+bool cpu_source_may_probe_returns(pid_t pid, bool *alone)
+{
+	const unsigned int release = kernel_release();
+
+	*alone = release >= (6 << 8 | 10);
+	return release < (6 << 8 | 11) || release >= (6 << 8 | 14) || !is_filtered(pid);
+}
+
+int cpu_source_probe(struct cpu_source *s, enum cpu_source_probe probe, pid_t pid, const char *path,
 		     const uint64_t *offsets, const uint64_t *functions, uint32_t count)
 {
 	int err;
@@ -359,20 +398,20 @@ int cpu_source_probe(struct cpu_source *s, enum cpu_source_probe probe, const ch
 		return 0;
 	if (probe == PROBE_LAUNCH)
 		return attach(s, s->bpf->progs.launch_multi, s->bpf->progs.launch_single, false,
-			      path, offsets, functions, count);
+			      pid, path, offsets, functions, count);
 	if (!cpu_source_has_calls(s))
 		return -EOPNOTSUPP;
 	if (probe == PROBE_SUBSCRIBE)
 		return attach(s, s->bpf->progs.subscribe_end_multi,
-			      s->bpf->progs.subscribe_end_single, true, path, offsets, functions,
-			      count);
+			      s->bpf->progs.subscribe_end_single, true, pid, path, offsets,
+			      functions, count);
 	/* the returns first: an entry without its return would last for ever */
-	err = attach(s, s->bpf->progs.call_end_multi, s->bpf->progs.call_end_single, true, path,
-		     offsets, functions, count);
+	err = attach(s, s->bpf->progs.call_end_multi, s->bpf->progs.call_end_single, true, pid,
+		     path, offsets, functions, count);
 	if (err)
 		return err;
-	return attach(s, s->bpf->progs.call_multi, s->bpf->progs.call_single, false, path, offsets,
-		      functions, count);
+	return attach(s, s->bpf->progs.call_multi, s->bpf->progs.call_single, false, pid, path,
+		      offsets, functions, count);
 }
 
 int cpu_source_fd(const struct cpu_source *s)

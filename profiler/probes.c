@@ -21,6 +21,7 @@
 struct file_id {
 	dev_t device;
 	ino_t inode;
+	pid_t pid; /* 0: for all processes */
 };
 
 struct probes {
@@ -65,14 +66,14 @@ static bool file_equal(const void *records, uint32_t position, const void *key)
 {
 	const struct file_id *a = (const struct file_id *)records + position, *b = key;
 
-	return a->device == b->device && a->inode == b->inode;
+	return a->device == b->device && a->inode == b->inode && a->pid == b->pid;
 }
 
-/* True the first time a file is seen. */
-static bool is_new_file(struct probes *p, const struct stat *st)
+/* True the first time a file is seen, for this process or for all. */
+static bool is_new_file(struct probes *p, const struct stat *st, pid_t pid)
 {
-	struct file_id id = {st->st_dev, st->st_ino};
-	uint64_t words[2] = {id.device, id.inode};
+	struct file_id id = {st->st_dev, st->st_ino, pid};
+	uint64_t words[3] = {id.device, id.inode, (uint64_t)pid};
 	uint32_t hash = hash_bytes(words, sizeof(words));
 
 	if (hash_index_find(&p->index, hash, file_equal, p->files, &id) != HASH_INDEX_NONE ||
@@ -196,8 +197,9 @@ static void tell_failure(const struct probes *p, const char *path, int err)
 		log_warn(p->log, "cannot probe %s: %s; its %s", path, strerror(err), lost[p->kind]);
 }
 
-/* `attach_path` leads to the very file that was opened. */
-static int scan_open_file(struct probes *p, int fd, const char *attach_path, const char *shown_path)
+/* `attach_path` leads to the very file that was opened. `only`: the process to probe, 0: all. */
+static int scan_open_file(struct probes *p, int fd, pid_t only, const char *attach_path,
+			  const char *shown_path)
 {
 	static struct found found;
 	struct elf_file file;
@@ -215,8 +217,8 @@ static int scan_open_file(struct probes *p, int fd, const char *attach_path, con
 		return -ENOENT;
 	if (p->kind == PROBE_LAUNCH)
 		note_cost(p, fd, &found, shown_path);
-	err = cpu_source_probe(p->source, p->kind, attach_path, found.offsets, found.functions,
-			       found.count);
+	err = cpu_source_probe(p->source, p->kind, only, attach_path, found.offsets,
+			       found.functions, found.count);
 	if (err) {
 		tell_failure(p, shown_path, -err);
 		return err;
@@ -232,8 +234,8 @@ int probes_scan_file(struct probes *p, const char *path)
 
 	if (fd < 0)
 		return fd;
-	if (is_new_file(p, &st))
-		n = scan_open_file(p, fd, path, path);
+	if (is_new_file(p, &st, 0))
+		n = scan_open_file(p, fd, 0, path, path);
 	close(fd);
 	return n;
 }
@@ -243,7 +245,7 @@ int probes_scan_file(struct probes *p, const char *path)
  * that is not permitted (it takes CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN), by its path, if the
  * file there is the one that was mapped.
  */
-static int scan_mapping(struct probes *p, pid_t pid, const char *range, uint64_t inode,
+static int scan_mapping(struct probes *p, pid_t pid, pid_t only, const char *range, uint64_t inode,
 			const char *path)
 {
 	char attach[4096 + 64];
@@ -262,8 +264,8 @@ static int scan_mapping(struct probes *p, pid_t pid, const char *range, uint64_t
 	}
 	if (fd < 0)
 		return 0;
-	if (is_new_file(p, &st))
-		n = scan_open_file(p, fd, attach, path);
+	if (is_new_file(p, &st, only))
+		n = scan_open_file(p, fd, only, attach, path);
 	close(fd);
 	return n > 0 ? n : 0;
 }
@@ -272,8 +274,12 @@ int probes_scan_process(struct probes *p, pid_t pid)
 {
 	char path[64], *line = NULL;
 	size_t capacity = 0;
+	bool alone = false;
 	int probed = 0;
 	FILE *maps;
+
+	if (p->kind != PROBE_LAUNCH && !cpu_source_may_probe_returns(pid, &alone))
+		return -EPERM;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	maps = fopen(path, "re");
@@ -291,7 +297,7 @@ int probes_scan_process(struct probes *p, pid_t pid)
 		line[strcspn(line, "\n")] = '\0';
 		if (p->kind == PROBE_SUBSCRIBE && !strstr(line + at, "/libcupti"))
 			continue;
-		probed += scan_mapping(p, pid, range, inode, line + at);
+		probed += scan_mapping(p, pid, alone ? pid : 0, range, inode, line + at);
 	}
 	free(line);
 	fclose(maps);

@@ -21,7 +21,10 @@ struct probes;
 struct probes *probes_new(enum cpu_source_probe kind, struct cpu_source *source, struct log *log);
 void probes_free(struct probes *probes);
 
-/* Looks through what `pid` maps now. Returns how many functions were newly probed, or -errno. */
+/*
+ * Looks through what `pid` maps now. Returns how many functions were newly probed, or -errno;
+ * -EPERM: returns may not be probed there (cpu_source.h).
+ */
 int probes_scan_process(struct probes *probes, pid_t pid);
 
 /* Looks through one file. The same result; -ENOENT when it has no such function at all. */

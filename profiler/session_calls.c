@@ -77,6 +77,13 @@ void session_time_calls(struct session *s, uint32_t pid)
 	if (!session_can_time_calls(s) || is_timed(s, pid))
 		return;
 	n = probes_scan_process(s->call_probes, (pid_t)pid);
+	if (n == -EPERM) {
+		log_warn(s->log,
+			 "process %u: its CUDA calls cannot be timed: its system calls are "
+			 "filtered (seccomp), and before Linux 6.14 that does not go together",
+			 pid);
+		return;
+	}
 	p = find_timed(s, pid);
 	if (!p)
 		p = add_timed(s, pid);
