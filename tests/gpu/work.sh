@@ -94,6 +94,8 @@ check_torch_work() {
 	check_true "torch_triton: Triton's kernel under launch_add" "$(ns_of torch_triton 'launch_add.*add_kernel') ns" \
 		"$(ns_of torch_triton 'launch_add.*cuLaunchKernel.*add_kernel') > 0"
 	strict torch_profiler python3 tests/gpu/torch_graph.py profiler
+	check "torch_profiler: told that it was refused" 1 \
+		"$(grep -c 'asked for CUPTI too and was refused' "$out/torch_profiler.log")"
 }
 
 # Waiting takes as long as what is waited for: the durations program synchronises after each of its runs.
@@ -107,4 +109,20 @@ check_waits() {
 		"$(ns_of waits 'waiting for GPU') > 0.75 * $(reported "$out/waits.log") && $(ns_of waits 'waiting for GPU') < 1.25 * $(reported "$out/waits.log")"
 	check_true "waits: mostly for kernels that are named" "$(ns_of waits 'waiting for GPU];.GPU_Kernel') ns" \
 		"$(ns_of waits 'waiting for GPU];.GPU_Kernel') > 0.8 * $(ns_of waits 'waiting for GPU')"
+}
+
+# Another client of CUPTI, in the program: refused and told when it comes second; in the place of
+# profile's library there is the time of calls.
+check_clients() {
+	strict client_second "$bin/cupti_client_gpu" after 200
+	check "client_second: told" 1 "$(grep -c 'asked for CUPTI too and was refused' "$out/client_second.log")"
+	check "client_second: cuptiSubscribe" 39 "$(said client_second subscribe)"
+	LD_LIBRARY_PATH=${libs-} "$profile" -gpu-only --unit ns -o "$out/calls.folded" env \
+		CUDA_INJECTION64_PATH=/none "$bin/cupti_client_gpu" after 20000 \
+		>"$out/calls.stdout" 2>"$out/calls.log"
+	cat "$out/calls.log" "$out/calls.stdout"
+	check "calls: another tool's library is told" 1 "$(grep -c "another tool's library" "$out/calls.log")"
+	check_true "calls: launches and the wait, no longer than the program saw" \
+		"calls $(ns_of calls ';work;'), wall $(said calls wall_ns) ns" \
+		"$(ns_of calls ';work;cudaLaunchKernel') > 0 && $(ns_of calls ';work;cudaDeviceSynchronize') > 0 && $(ns_of calls ';work;') <= $(said calls wall_ns)"
 }
