@@ -213,6 +213,7 @@ static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_
 
 	if (!data || tracer->api.cuptiGetGraphNodeId(data->node, &event.node.id) != 0)
 		return;
+	event.node.time_ns = clock_now_ns();
 	event.node.stack_id =
 		launch_stack_capture(&tracer->sink, current.function ? current.function : "");
 	sink_put(&tracer->sink, &event);

@@ -199,11 +199,12 @@ struct gpu_event_work {
 
 /*
  * A node of a CUDA graph: made by the call that stack_id names, or a clone of another node. What is
- * said later of an id replaces what was said before: ids are used again.
+ * said later of an id replaces what was said before for launches from then on: ids are used again.
  */
 struct gpu_event_node {
 	uint64_t id;
 	uint64_t origin;   /* 0: not a clone */
+	uint64_t time_ns;  /* when it was made; 0: a clone, or not told */
 	uint32_t stack_id; /* 0: a clone, or not captured */
 };
 

@@ -28,7 +28,8 @@ static void count_work(struct collect *c, uint32_t stack, const struct gpu_opera
 }
 
 /* `stack` is what the launch gave: a launch id where there is --by, else a stack's id. */
-static void attribute(void *context, uint32_t stack, const struct gpu_operation *o)
+static void attribute(void *context, uint32_t stack, uint64_t launched_ns,
+		      const struct gpu_operation *o)
 {
 	struct collect *c = context;
 	struct by_place place = {.pid = o->process,
@@ -36,8 +37,9 @@ static void attribute(void *context, uint32_t stack, const struct gpu_operation 
 				 .context = o->context,
 				 .stream = o->stream,
 				 .is_gpu = true};
-	struct profile_key key = {.work = o->work, .name = o->name, .capture = o->capture};
+	struct profile_key key = {.work = o->work, .name = o->name};
 
+	key.capture = collect_capture(c, launched_ns, o);
 	key.stack = by_launch_stack(&c->by, stack, &place.tid);
 	key.group = by_group(&c->by, &place);
 	count_work(c, stack, o);
@@ -385,13 +387,13 @@ static int take_launch(struct collect *c, uint32_t pid, const struct gpu_event_l
 	if (stack != WIRE_STACKS_NONE) {
 		c->stats.launches++;
 		c->stats.whole_launches += is_whole(c, stack);
-		return correlate_launch_with_stack(c->correlate, pid, e->correlation_id, is_graph,
-						   by_launch(&c->by, stack, pid, e->tid));
+		return correlate_launch_with_stack(c->correlate, pid, e->time_ns, e->correlation_id,
+						   is_graph, by_launch(&c->by, stack, pid, e->tid));
 	}
 	/* probes are on kernel launches only: nobody else's is this one's */
 	if (is_other)
-		return correlate_launch_with_stack(c->correlate, pid, e->correlation_id, is_graph,
-						   STACK_NONE);
+		return correlate_launch_with_stack(c->correlate, pid, e->time_ns, e->correlation_id,
+						   is_graph, STACK_NONE);
 	return correlate_launch(c->correlate, pid, e->tid, e->time_ns, e->correlation_id,
 				e->family == GPU_LAUNCH_DRIVER ? FAMILY_DRIVER : FAMILY_RUNTIME,
 				is_graph);
@@ -399,35 +401,21 @@ static int take_launch(struct collect *c, uint32_t pid, const struct gpu_event_l
 
 /* ---- what ran ---- */
 
-static uint32_t capture_of(struct collect *c, uint32_t pid, uint64_t node)
-{
-	uint32_t stack;
-
-	if (node == 0)
-		return PROFILE_NO_CAPTURE;
-	stack = graph_nodes_find(&c->graph_nodes, pid, node);
-	if (stack != GRAPH_NODES_UNKNOWN)
-		return stack;
-	c->stats.unseen_nodes++;
-	return PROFILE_CAPTURE_UNSEEN;
-}
-
 static int take_kernel(struct collect *c, uint32_t pid, const struct gpu_event_kernel *e,
 		       const char *name)
 {
-	return correlate_operation(
-		c->correlate, pid,
-		&(struct gpu_operation){.correlation_id = e->correlation_id,
-					.start_ns = e->start_ns,
-					.duration_ns = e->duration_ns,
-					.name = name,
-					.work = GPU_WORK_KERNEL,
-					.process = pid,
-					.device = e->device_id,
-					.context = e->context_id,
-					.stream = e->stream_id,
-					.capture = capture_of(c, pid, e->graph_node_id),
-					.bad_time = e->bad_time});
+	return correlate_operation(c->correlate, pid,
+				   &(struct gpu_operation){.correlation_id = e->correlation_id,
+							   .start_ns = e->start_ns,
+							   .duration_ns = e->duration_ns,
+							   .name = name,
+							   .work = GPU_WORK_KERNEL,
+							   .process = pid,
+							   .device = e->device_id,
+							   .context = e->context_id,
+							   .stream = e->stream_id,
+							   .graph_node = e->graph_node_id,
+							   .bad_time = e->bad_time});
 }
 
 static int take_work(struct collect *c, uint32_t pid, const struct gpu_event_work *e)
@@ -442,24 +430,13 @@ static int take_work(struct collect *c, uint32_t pid, const struct gpu_event_wor
 					  .device = e->device_id,
 					  .context = e->context_id,
 					  .stream = e->stream_id,
-					  .capture = capture_of(c, pid, e->graph_node_id),
+					  .graph_node = e->graph_node_id,
 					  .bad_time = e->bad_time};
 
 	if (!gpu_work_has_no_launch(e->work))
 		return correlate_operation(c->correlate, pid, &operation);
-	attribute(c, PROFILE_STACK_ROOT, &operation);
+	attribute(c, PROFILE_STACK_ROOT, 0, &operation);
 	return 0;
-}
-
-static int take_node(struct collect *c, uint32_t pid, const struct gpu_event_node *e)
-{
-	uint32_t stack;
-
-	if (e->origin)
-		return graph_nodes_cloned(&c->graph_nodes, pid, e->id, e->origin);
-	stack = wire_stacks_get(&c->wire_stacks, pid, e->stack_id);
-	return graph_nodes_made(&c->graph_nodes, pid, e->id,
-				stack == WIRE_STACKS_NONE ? GRAPH_NODES_UNKNOWN : stack);
 }
 
 static int take_sum(struct collect *c, uint32_t pid, const struct gpu_event_sum *e)
@@ -501,7 +478,7 @@ static int take_gpu_event(struct collect *c, uint32_t pid, const struct gpu_even
 	case GPU_EVENT_WORK:
 		return take_work(c, pid, &event->work);
 	case GPU_EVENT_NODE:
-		return take_node(c, pid, &event->node);
+		return collect_node(c, pid, &event->node);
 	case GPU_EVENT_SUM:
 		return take_sum(c, pid, &event->sum);
 	case GPU_EVENT_WAIT:

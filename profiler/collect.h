@@ -106,11 +106,15 @@ void collect_advance(struct collect *c, uint64_t probes_until_ns);
 /* Nothing more will come, and it is `now_ns`: decides all. */
 void collect_finish(struct collect *c, uint64_t now_ns);
 
-/* Shared by collect's files: `pid` (0: every process) has ended, and with it all timed calls. */
+/* Shared by collect's files: `pid` (0: every process) has ended, and with it all timed calls; */
 void collect_end_calls(struct collect *c, uint32_t pid, uint64_t now_ns);
-
-/* Likewise: a wait comes in, 0 or -ENOMEM; an operation is in the profile. */
+/* a node or a wait comes in, 0 or -ENOMEM; */
+int collect_node(struct collect *c, uint32_t pid, const struct gpu_event_node *event);
+/* where the node was made that ran, for a profile_key; `launched_ns` as in correlate_output; */
+uint32_t collect_capture(struct collect *c, uint64_t launched_ns,
+			 const struct gpu_operation *operation);
 int collect_wait(struct collect *c, uint32_t pid, const struct gpu_event_wait *event);
+/* an operation is in the profile. */
 void collect_waited_for(struct collect *c, const struct profile_key *key,
 			const struct gpu_operation *operation);
 

@@ -107,7 +107,8 @@ size_t correlate_memory(const struct correlate *c)
 
 /* ---- attribution ---- */
 
-static void attribute(struct correlate *c, uint32_t stack, const struct gpu_operation *op)
+static void attribute(struct correlate *c, uint32_t stack, uint64_t launched_ns,
+		      const struct gpu_operation *op)
 {
 	if (stack == STACK_NONE) {
 		c->stats.unmatched++;
@@ -115,7 +116,7 @@ static void attribute(struct correlate *c, uint32_t stack, const struct gpu_oper
 	} else {
 		c->stats.matched++;
 	}
-	c->output.attribute(c->output.context, stack, op);
+	c->output.attribute(c->output.context, stack, launched_ns, op);
 }
 
 static enum link_state begun(const struct link *link)
@@ -132,7 +133,7 @@ static void decide(struct correlate *c, struct link *link, uint32_t stack)
 	struct gpu_operation op;
 
 	while (links_take_waiting(&c->links, link, &op)) {
-		attribute(c, stack, &op);
+		attribute(c, stack, link->launched_ns, &op);
 		had_operations = true;
 	}
 	link->stack = stack;
@@ -434,8 +435,8 @@ int correlate_probe(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t ti
 }
 
 /* The link of a new launch: made, or found where operations came first. NULL: out of memory. */
-static struct link *launch_link(struct correlate *c, uint32_t pid, uint32_t correlation_id,
-				int is_graph)
+static struct link *launch_link(struct correlate *c, uint32_t pid, uint64_t time_ns,
+				uint32_t correlation_id, int is_graph)
 {
 	struct link *l = links_find(&c->links, pid, correlation_id);
 
@@ -448,8 +449,10 @@ static struct link *launch_link(struct correlate *c, uint32_t pid, uint32_t corr
 	}
 	if (!l)
 		l = links_add(&c->links, pid, correlation_id);
-	if (l)
+	if (l) {
+		l->launched_ns = time_ns;
 		l->is_graph = is_graph != 0;
+	}
 	return l;
 }
 
@@ -476,7 +479,7 @@ int correlate_launch(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t t
 	c->stats.launches++;
 	if (c->launches_held >= c->newest)
 		decide_all_launches(c, true);
-	l = launch_link(c, pid, correlation_id, is_graph);
+	l = launch_link(c, pid, time_ns, correlation_id, is_graph);
 	if (l && await_probe(c, pid, tid, &launch, l) == 0)
 		return 0;
 	c->stats.launches_unprobed++;
@@ -485,10 +488,10 @@ int correlate_launch(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t t
 	return -ENOMEM;
 }
 
-int correlate_launch_with_stack(struct correlate *c, uint32_t pid, uint32_t correlation_id,
-				int is_graph, uint32_t stack)
+int correlate_launch_with_stack(struct correlate *c, uint32_t pid, uint64_t time_ns,
+				uint32_t correlation_id, int is_graph, uint32_t stack)
 {
-	struct link *l = launch_link(c, pid, correlation_id, is_graph);
+	struct link *l = launch_link(c, pid, time_ns, correlation_id, is_graph);
 
 	c->stats.launches++;
 	if (!l)
@@ -506,7 +509,7 @@ int correlate_operation(struct correlate *c, uint32_t pid, const struct gpu_oper
 		make_waiting_room(c);
 	l = links_find(&c->links, pid, operation->correlation_id);
 	if (l && link_is_decided(l)) {
-		attribute(c, l->stack, operation);
+		attribute(c, l->stack, l->launched_ns, operation);
 		if (l->state == LINK_IDLE)
 			links_list(&c->links, l, begun(l));
 		return 0;
@@ -515,7 +518,7 @@ int correlate_operation(struct correlate *c, uint32_t pid, const struct gpu_oper
 		l = add_orphan(c, pid, operation->correlation_id);
 	if (!l || links_wait(&c->links, l, operation) != 0) {
 		/* no memory to wait: its time must not be lost */
-		attribute(c, STACK_NONE, operation);
+		attribute(c, STACK_NONE, l ? l->launched_ns : 0, operation);
 		return -ENOMEM;
 	}
 	return 0;

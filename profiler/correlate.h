@@ -40,18 +40,19 @@ enum launch_family {
 /* All but the correlation id and the duration is only passed through. */
 struct gpu_operation {
 	uint32_t correlation_id;
+	uint32_t work; /* enum gpu_work */
 	uint64_t start_ns, duration_ns;
 	const char *name; /* interned by the caller */
 	uint64_t bytes;
-	uint32_t work; /* enum gpu_work */
 	uint32_t process, device, context, stream;
-	uint32_t capture; /* of a graph's node: the stack that made it, or a value of profile.h's */
+	uint64_t graph_node; /* 0: not a graph's */
 	bool bad_time;
 };
 
-/* Where attributed operations go. */
+/* Where attributed operations go, with the time of their launch; 0: there was none. */
 struct correlate_output {
-	void (*attribute)(void *context, uint32_t stack, const struct gpu_operation *operation);
+	void (*attribute)(void *context, uint32_t stack, uint64_t launched_ns,
+			  const struct gpu_operation *operation);
 	void *context;
 };
 
@@ -77,8 +78,8 @@ int correlate_probe(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t ti
 int correlate_launch(struct correlate *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
 		     uint32_t correlation_id, enum launch_family family, int is_graph);
 /* A launch whose stack was taken in the process itself: joined by id, with no probe to wait for. */
-int correlate_launch_with_stack(struct correlate *c, uint32_t pid, uint32_t correlation_id,
-				int is_graph, uint32_t stack);
+int correlate_launch_with_stack(struct correlate *c, uint32_t pid, uint64_t time_ns,
+				uint32_t correlation_id, int is_graph, uint32_t stack);
 int correlate_operation(struct correlate *c, uint32_t pid, const struct gpu_operation *operation);
 
 /*
@@ -104,7 +105,7 @@ struct correlate_stats correlate_stats(const struct correlate *c);
  * operation, so many that had theirs, and at least as many graph launches that have begun. An
  * operation that comes later has no stack. No more than so many probes, launches without a probe
  * and operations without a launch wait, in all processes; then the oldest are decided early with
- * what is there. At most some 310 MB are used, for programs that launch graphs by the million.
+ * what is there. At most some 330 MB are used, for programs that launch graphs by the million.
  */
 #define CORRELATE_REMEMBERED 1000000u
 

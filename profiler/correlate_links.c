@@ -144,7 +144,7 @@ void links_list(struct links *l, struct link *link, enum link_state state)
 	uint32_t at = (uint32_t)(link - l->links);
 
 	unlist(l, link);
-	link->state = (uint8_t)state;
+	link->state = state;
 	link->previous = list->last;
 	link->next = NO_LINK;
 	if (list->last == NO_LINK)

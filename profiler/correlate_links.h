@@ -44,10 +44,14 @@ enum link_state {
 
 /* One correlation id of one process: what joins a launch to its operations. */
 struct link {
+	uint64_t launched_ns; /* 0: no launch yet */
 	uint32_t pid;
 	uint32_t correlation_id;
 	uint32_t stack;
-	uint32_t age; /* tells a reused slot from what a reference to it meant */
+	/* one word, so that a link is 32 bytes */
+	uint32_t age : 24;  /* tells a reused slot from what a reference to it meant */
+	uint32_t state : 7; /* enum link_state */
+	uint32_t is_graph : 1;
 	union {
 		struct { /* until the stack is known: operations, in a list through the pool */
 			uint32_t first_waiting;
@@ -58,8 +62,6 @@ struct link {
 			uint32_t next;
 		};
 	};
-	uint8_t state; /* enum link_state */
-	bool is_graph;
 };
 
 struct waiting_operation {

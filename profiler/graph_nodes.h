@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the nodes of CUDA graphs were made: node id -> the stack of the call that made it.
+ * Where the nodes of CUDA graphs were made: node id, at some time -> the stack of the call that
+ * made it.
  *
  * Ids are a process's own: its graph's number in the upper 32 bits, the node's number in that graph
  * in the lower (seen of CUPTI 13.0). A clone, as instantiating makes one of each node, has its
@@ -8,42 +9,83 @@
  * child's nodes that CUPTI does not announce; they take the numbers behind those of the graph's own
  * nodes, in order, and are found by that.
  *
- * Bounded: the newest GRAPH_NODES_MAX nodes are known.
+ * When a graph is gone another may get its number while work of the first is still to be told of.
+ * So graphs are kept apart by when they began: one is asked for by a number and the time of a
+ * launch. What is told of a number must come in order of time, as it does: a graph ends before the
+ * next of its number begins, whichever threads see to that. Between numbers, and between nodes and
+ * launches, order does not matter.
+ *
+ * Bounded by the two numbers below: first graphs whose number another has by now are forgotten, in
+ * the order in which that came about; then the oldest.
  */
 #ifndef PROFILER_GRAPH_NODES_H
 #define PROFILER_GRAPH_NODES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "symbolize/hash_index.h"
 
-#ifndef GRAPH_NODES_MAX /* tests have a smaller one */
+#ifndef GRAPH_NODES_MAX /* tests have smaller ones */
 #define GRAPH_NODES_MAX (1u << 20)
+#define GRAPH_NODES_GRAPHS_MAX (1u << 18)
 #define GRAPH_CHILDREN_MAX 4096
 #endif
+#define GRAPH_NODES_PROCESSES 1024
 #define GRAPH_NODES_UNKNOWN UINT32_MAX
+#define GRAPH_NODES_NEWEST UINT64_MAX
+
+/* A graph that may be forgotten by the time it is looked at. Zero: none. */
+struct graph_ref {
+	uint32_t position; /* one more than that */
+	uint32_t age;
+};
+
+/* Graphs in the order in which they are to be forgotten. Positions one more, 0: none. */
+struct graph_list {
+	uint32_t first, last;
+};
 
 /* Zero-initialised is empty. */
 struct graph_nodes {
-	struct graph_node *nodes; /* a ring, once full */
-	uint32_t count, capacity, next;
+	struct graph *graphs;
+	uint32_t graph_count, graph_capacity, free_graph;
+	struct hash_index numbers; /* the newest graph of each number */
+	struct graph_list current, succeeded;
+	uint32_t of_process[GRAPH_NODES_PROCESSES]; /* how many graphs, by pid modulo this */
+
+	struct graph_node *nodes;
+	uint32_t node_count, node_capacity, free_node;
 	struct hash_index index;
-	struct graph_child *children; /* a ring too */
+
+	struct graph_child *children; /* a ring */
 	uint32_t child_count;
 	/* the graph whose clones are being told, and of which it is one; 0: none */
 	uint32_t run_pid, run_graph, run_origin;
 	uint64_t made; /* the node that was told last, if it is not known to be a clone */
+
+	/* what was asked last, and found: a launch's nodes come one after another */
+	struct {
+		uint32_t pid, number;
+		uint64_t time_ns;
+		struct graph *graph; /* NULL: ask again */
+		uint32_t node;       /* position, one more; it may be another's by now */
+	} last;
 };
 
 /*
- * What is said of an id replaces what was said before; a graph's node 0 begins the graph, and all
- * that was said of an earlier one with its number is over. A clone's node is made, then cloned.
+ * A node was made at this time, 0: not told. A graph's node 0, and one that this graph has, begin
+ * another graph with the number. A clone's node is made, then cloned; that has no time of its own.
  * 0 or -ENOMEM.
  */
-int graph_nodes_made(struct graph_nodes *g, uint32_t pid, uint64_t id, uint32_t stack);
+int graph_nodes_made(struct graph_nodes *g, uint32_t pid, uint64_t id, uint64_t time_ns,
+		     uint32_t stack);
 int graph_nodes_cloned(struct graph_nodes *g, uint32_t pid, uint64_t id, uint64_t origin);
 
-/* GRAPH_NODES_UNKNOWN if its making was not seen. */
-uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t pid, uint64_t id);
+/*
+ * The stack of the node that had this id at this time; GRAPH_NODES_UNKNOWN if its making was not
+ * seen.
+ */
+uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t pid, uint64_t id, uint64_t time_ns);
 
 /* `pid` starts anew. */
 void graph_nodes_forget(struct graph_nodes *g, uint32_t pid);

@@ -136,6 +136,17 @@ static struct result run_round(const struct text *text)
 
 /* ---- scale ---- */
 
+enum { GRAPH = 3 };
+#define NODE_ID(node) ((uint64_t)GRAPH << 32 | (node))
+
+/* Where the graph's nodes were made. */
+static void put_nodes(struct text *text)
+{
+	for (uint32_t node = 0; node < GRAPH_NODES; node++)
+		put(text, &(struct gpu_event){.type = GPU_EVENT_NODE,
+					      .node = {.id = NODE_ID(node), .stack_id = 1}});
+}
+
 /* One launch of a graph, in the process's own words, and all that it runs. */
 static void put_graph(struct text *text, uint32_t i)
 {
@@ -161,8 +172,8 @@ static void put_graph(struct text *text, uint32_t i)
 						      .grid = {128, 1, 1},
 						      .block = {256, 1, 1},
 						      .registers = 32,
-						      .graph_id = 3,
-						      .graph_node_id = 1000 + node}};
+						      .graph_id = GRAPH,
+						      .graph_node_id = NODE_ID(node)}};
 
 		put(text, &kernel);
 	}
@@ -193,6 +204,7 @@ static struct scale replay_graphs(void)
 	put(&text, &(struct gpu_event){.type = GPU_EVENT_BATCH, .batch = {.pid = PID}});
 	put(&text, &name);
 	put(&text, &stack);
+	put_nodes(&text);
 	for (uint32_t i = 1; i <= GRAPH_LAUNCHES; i++) {
 		double start;
 

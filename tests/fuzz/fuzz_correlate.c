@@ -39,11 +39,13 @@ struct sums {
 };
 
 /* `name` is the operation's mark: set once it came out. */
-static void attribute(void *context, uint32_t stack, const struct gpu_operation *operation)
+static void attribute(void *context, uint32_t stack, uint64_t launched_ns,
+		      const struct gpu_operation *operation)
 {
 	struct sums *out = context;
 	char *mark = (char *)(uintptr_t)operation->name;
 
+	(void)launched_ns;
 	if (*mark)
 		abort();
 	*mark = 1;

@@ -15,21 +15,22 @@ enum { OPERATIONS = 64 };
 
 struct bench {
 	struct correlate *c;
-	uint64_t stack_of[OPERATIONS]; /* by operation number */
-	char names[OPERATIONS];        /* their addresses tell operations apart */
+	uint64_t stack_of[OPERATIONS], launched_ns[OPERATIONS]; /* by operation number */
+	char names[OPERATIONS]; /* their addresses tell operations apart */
 	uint64_t ns;
 	uint32_t calls;
 };
 
-static void note(void *context, uint32_t stack, const struct gpu_operation *operation)
+static void note(void *context, uint32_t stack, uint64_t launched, const struct gpu_operation *o)
 {
 	struct bench *b = context;
-	size_t number = (size_t)(operation->name - b->names);
+	size_t number = (size_t)(o->name - b->names);
 
 	assert_true(number < OPERATIONS);
 	assert_true(b->stack_of[number] == LOST);
 	b->stack_of[number] = stack;
-	b->ns += operation->duration_ns;
+	b->launched_ns[number] = launched;
+	b->ns += o->duration_ns;
 	b->calls++;
 }
 
@@ -501,6 +502,19 @@ static void the_largest_ids_are_ordinary(void **state)
 	assert_stack(b, 0, 1);
 }
 
+static void an_operation_is_handed_back_with_its_launchs_time(void **state)
+{
+	struct bench *b = *state;
+
+	graph(b, 21, 7);
+	operation(b, 7, 0);
+	assert_int_equal(correlate_launch_with_stack(b->c, PID, 31, 7, 1, 5), 0);
+	operation(b, 7, 1);
+	correlate_finish(b->c);
+	assert_int_equal(b->launched_ns[0], 21);
+	assert_int_equal(b->launched_ns[1], 31);
+}
+
 /* ---- processes that start anew ---- */
 
 static void a_restart_decides_all_that_is_pending(void **state)
@@ -610,12 +624,13 @@ struct sums {
 	uint64_t operations, ns, without_stack;
 };
 
-static void sum_up(void *context, uint32_t stack, const struct gpu_operation *operation)
+static void sum_up(void *context, uint32_t stack, uint64_t launched, const struct gpu_operation *o)
 {
 	struct sums *sums = context;
 
+	(void)launched;
 	sums->operations++;
-	sums->ns += operation->duration_ns;
+	sums->ns += o->duration_ns;
 	sums->without_stack += stack == STACK_NONE;
 }
 
@@ -676,6 +691,7 @@ enum call_kind {
 struct call {
 	uint32_t pid, tid, life;
 	bool probe_dropped;
+	uint64_t launched_ns;
 };
 
 struct delivery {
@@ -696,7 +712,7 @@ struct attribution {
 	uint32_t call;
 	uint32_t times;
 	uint32_t stack;
-	uint64_t ns;
+	uint64_t launched_ns, ns;
 };
 
 struct world {
@@ -792,7 +808,7 @@ static void add_call(struct world *w, struct thread_plan *t)
 	 */
 	reported = entered + prng_bits(p, 16) + (t->after_stripped ? 1 : 0);
 	left = reported + 1 + prng_bits(p, 16);
-	w->calls[call] = (struct call){t->pid, t->tid, t->life, is_dropped(w)};
+	w->calls[call] = (struct call){t->pid, t->tid, t->life, is_dropped(w), reported};
 	if (kind != STRIPPED && !w->calls[call].probe_dropped)
 		add_probe(w, t, kind == DIRECT ? FAMILY_DRIVER : FAMILY_RUNTIME, entered, call);
 	if (kind == STRIPPED && !w->calls[call].probe_dropped)
@@ -871,14 +887,15 @@ static int by_moment(const void *a, const void *b)
 	return x->call < y->call ? -1 : x->call > y->call;
 }
 
-static void record(void *context, uint32_t stack, const struct gpu_operation *operation)
+static void record(void *context, uint32_t stack, uint64_t launched, const struct gpu_operation *o)
 {
-	struct attribution *a = (struct attribution *)(uintptr_t)operation->name;
+	struct attribution *a = (struct attribution *)(uintptr_t)o->name;
 
 	(void)context;
 	a->times++;
 	a->stack = stack;
-	a->ns = operation->duration_ns;
+	a->launched_ns = launched;
+	a->ns = o->duration_ns;
 }
 
 /*
@@ -960,6 +977,8 @@ static void check_attributions(struct world *w)
 		EXPECT(&w->random, a->times == 1);
 		if (!w->drop_percent)
 			EXPECT(&w->random, a->stack == a->call);
+		EXPECT(&w->random, a->launched_ns == truth->launched_ns ||
+					   (w->drop_percent && a->launched_ns == 0));
 		if (a->stack == STACK_NONE)
 			continue;
 		got = &w->calls[a->stack % NESTED_STACK];
@@ -1161,6 +1180,7 @@ int main(void)
 		DIRECTED(an_id_reused_before_the_decision_still_means_the_new_launch),
 		DIRECTED(ids_of_two_processes_are_apart),
 		DIRECTED(the_largest_ids_are_ordinary),
+		DIRECTED(an_operation_is_handed_back_with_its_launchs_time),
 		DIRECTED(a_restart_decides_all_that_is_pending),
 		DIRECTED(a_restart_forgets_ids),
 		DIRECTED(a_restart_leaves_other_processes_alone),

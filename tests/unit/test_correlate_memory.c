@@ -44,12 +44,14 @@ struct stream {
 	size_t memory;
 };
 
-static void record(void *context, uint32_t stack, const struct gpu_operation *operation)
+static void record(void *context, uint32_t stack, uint64_t launched_ns,
+		   const struct gpu_operation *operation)
 {
 	struct stream *s = context;
 	size_t number =
 		(size_t)((const struct operation *)(const void *)operation->name - s->operations);
 
+	(void)launched_ns;
 	assert_true(number < s->operation_count);
 	s->operations[number].times++;
 	s->operations[number].stack = stack;
@@ -65,8 +67,8 @@ static void launch_next(struct stream *s)
 
 	l->is_launched = true;
 	if (!l->is_probed) {
-		err = correlate_launch_with_stack(s->c, l->pid, l->correlation_id, l->is_graph,
-						  s->launched);
+		err = correlate_launch_with_stack(s->c, l->pid, s->now, l->correlation_id,
+						  l->is_graph, s->launched);
 	} else {
 		err |= correlate_probe(s->c, l->pid, tid, s->now, FAMILY_RUNTIME, s->launched);
 		err |= correlate_launch(s->c, l->pid, tid, s->now + 1, l->correlation_id,
@@ -210,10 +212,12 @@ static void early_decisions_lose_and_double_nothing(void **state)
 
 /* ---- threads ---- */
 
-static void count(void *context, uint32_t stack, const struct gpu_operation *operation)
+static void count(void *context, uint32_t stack, uint64_t launched_ns,
+		  const struct gpu_operation *operation)
 {
 	uint64_t *of_stack = context;
 
+	(void)launched_ns;
 	of_stack[stack == STACK_NONE] += operation->duration_ns;
 }
 
@@ -335,7 +339,7 @@ static void graph_launches_are_bounded(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < launches; i++) {
-		correlate_launch_with_stack(c, i % 64, i, 1, 5);
+		correlate_launch_with_stack(c, i % 64, i, i, 1, 5);
 		if (i >= late)
 			operations(c, (i - late) % 64, i - late, 2);
 	}
@@ -355,7 +359,7 @@ static void launches_without_operations_are_bounded(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < launches; i++)
-		correlate_launch_with_stack(c, i % 64, i, i % 2, 5);
+		correlate_launch_with_stack(c, i % 64, i, i, i % 2, 5);
 	assert_true(correlate_memory(c) < scale(400) << 20);
 	for (uint32_t i = launches - scale(1000000); i < launches; i++)
 		operations(c, i % 64, i, 1);

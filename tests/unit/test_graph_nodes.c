@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the nodes of graphs were made: what is told of each, then random lives of graphs beside a
- * model. The module is built into this test, with small bounds.
+ * Where the nodes of graphs were made: what is told of each, when, then random lives of graphs
+ * beside a model. The module is built into this test, with small bounds.
  */
 #include "unit.h"
 
 #define GRAPH_NODES_MAX 4096u
+#define GRAPH_NODES_GRAPHS_MAX 4096u
 #define GRAPH_CHILDREN_MAX 64
 #include "profiler/graph_nodes.c"
 
@@ -13,8 +14,11 @@ enum { PID = 100, OTHER = 200 };
 #define UNKNOWN GRAPH_NODES_UNKNOWN
 #define ID(graph, index) ((uint64_t)(graph) << 32 | (index))
 
+static uint64_t now; /* of the directed tests: goes on at each node */
+
 static int begin(void **state)
 {
+	now = 0;
 	*state = calloc(1, sizeof(struct graph_nodes));
 	return *state ? 0 : -1;
 }
@@ -28,7 +32,7 @@ static int end(void **state)
 
 static void made(struct graph_nodes *g, uint64_t id, uint32_t stack)
 {
-	assert_int_equal(graph_nodes_made(g, PID, id, stack), 0);
+	assert_int_equal(graph_nodes_made(g, PID, id, ++now, stack), 0);
 }
 
 /* As CUPTI does it: the new node is made, by the call that clones, and then it is a clone. */
@@ -38,7 +42,11 @@ static void cloned(struct graph_nodes *g, uint64_t id, uint64_t origin)
 	assert_int_equal(graph_nodes_cloned(g, PID, id, origin), 0);
 }
 
-#define FOUND(g, id, stack) assert_int_equal(graph_nodes_find(g, PID, id), stack)
+#define FOUND_AT(g, id, time_ns, stack) \
+	assert_int_equal(graph_nodes_find(g, PID, id, time_ns), stack)
+#define FOUND(g, id, stack) FOUND_AT(g, id, GRAPH_NODES_NEWEST, stack)
+#define FOUND_OTHER(g, id, stack) \
+	assert_int_equal(graph_nodes_find(g, OTHER, id, GRAPH_NODES_NEWEST), stack)
 
 /* ---- one by one ---- */
 
@@ -64,7 +72,7 @@ static void what_was_not_told_is_unknown(void **state)
 	made(g, ID(1, 0), 10);
 	FOUND(g, ID(1, 1), UNKNOWN);
 	FOUND(g, ID(0, 1), UNKNOWN);
-	assert_int_equal(graph_nodes_find(g, OTHER, ID(1, 0)), UNKNOWN);
+	FOUND_OTHER(g, ID(1, 0), UNKNOWN);
 	/* a node that was made out of sight */
 	made(g, ID(3, 0), UNKNOWN);
 	FOUND(g, ID(3, 0), UNKNOWN);
@@ -77,9 +85,10 @@ static void no_node_has_the_id_0(void **state)
 	struct graph_nodes *g = *state;
 
 	made(g, 0, 1);
+	FOUND(g, 0, UNKNOWN);
 	assert_int_equal(graph_nodes_cloned(g, PID, 0, ID(1, 0)), 0);
 	FOUND(g, 0, UNKNOWN);
-	assert_int_equal(g->count, 0);
+	assert_int_equal(g->node_count, 0);
 }
 
 static void a_clone_has_its_origins_stack(void **state)
@@ -114,11 +123,11 @@ static void an_origin_may_change_later(void **state)
 static void a_number_that_comes_again_is_another_graph(void **state)
 {
 	struct graph_nodes *g = *state;
-	uint32_t places;
+	uint64_t then;
 
 	for (uint32_t i = 0; i < 5; i++)
 		made(g, ID(1, i), 10 + i);
-	places = g->count;
+	then = now;
 	made(g, ID(1, 0), 20);
 	FOUND(g, ID(1, 0), 20);
 	for (uint32_t i = 1; i < 5; i++)
@@ -126,7 +135,104 @@ static void a_number_that_comes_again_is_another_graph(void **state)
 	made(g, ID(1, 1), 21);
 	FOUND(g, ID(1, 1), 21);
 	FOUND(g, ID(1, 2), UNKNOWN);
-	assert_int_equal(g->count, places); /* in the same places */
+	for (uint32_t i = 0; i < 5; i++)
+		FOUND_AT(g, ID(1, i), then, 10 + i);
+	FOUND_AT(g, ID(1, 0), then + 1, 20);
+}
+
+static void each_time_has_its_graph(void **state)
+{
+	const uint32_t lives = 1000;
+	struct graph_nodes *g = *state;
+	struct prng random = prng_round(0);
+
+	for (uint32_t i = 0; i < lives; i++) {
+		now = 10 * i + 10;
+		cloned(g, ID(3, 0), ID(9, 9));
+		assert_int_equal(graph_nodes_made(g, PID, ID(4, 0), 10 * i + 15, i), 0);
+		assert_int_equal(graph_nodes_made(g, PID, ID(3, 1), 10 * i + 16, 5000 + i), 0);
+	}
+	FOUND_AT(g, ID(4, 0), 14, UNKNOWN); /* before there was one */
+	for (uint32_t i = 0; i < 20 * lives; i++) {
+		uint32_t life = (uint32_t)prng_below(&random, lives);
+		uint64_t begun = 10 * (uint64_t)life + 15;
+
+		FOUND_AT(g, ID(4, 0), begun + prng_below(&random, 10), life);
+		FOUND_AT(g, ID(3, 1), begun, 5000 + life);
+		FOUND_AT(g, ID(3, 0), begun, UNKNOWN); /* a clone of what was not seen */
+	}
+}
+
+/* Two threads: what is told of one number comes before what came earlier of another. */
+static void order_between_numbers_does_not_matter(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	assert_int_equal(graph_nodes_made(g, PID, ID(1, 0), 100, 10), 0);
+	assert_int_equal(graph_nodes_made(g, PID, ID(2, 0), 50, 20), 0);
+	assert_int_equal(graph_nodes_made(g, PID, ID(1, 0), 200, 11), 0);
+	assert_int_equal(graph_nodes_made(g, PID, ID(2, 0), 150, 21), 0);
+	FOUND_AT(g, ID(1, 0), 199, 10);
+	FOUND_AT(g, ID(1, 0), 200, 11);
+	FOUND_AT(g, ID(2, 0), 149, 20);
+	FOUND_AT(g, ID(2, 0), 150, 21);
+	FOUND_AT(g, ID(1, 0), 99, UNKNOWN);
+	FOUND_AT(g, ID(2, 0), 50, 20);
+}
+
+/* Not so where they are nonsense, or not told: then the last word counts. */
+static void times_of_a_number_do_not_go_back(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	assert_int_equal(graph_nodes_made(g, PID, ID(1, 0), 100, 10), 0);
+	assert_int_equal(graph_nodes_made(g, PID, ID(1, 0), 50, 11), 0);
+	FOUND_AT(g, ID(1, 0), 100, 11);
+	FOUND_AT(g, ID(1, 0), 99, UNKNOWN);
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_int_equal(graph_nodes_made(g, PID, ID(2, 0), 0, 20 + i), 0);
+		FOUND_AT(g, ID(2, 0), 0, 20 + i);
+		FOUND_AT(g, ID(2, 0), 12345, 20 + i);
+	}
+}
+
+/* Of the graphs that CUDA makes and drops when it inlines a child, one node with number 1 is told.
+ */
+static void a_node_by_the_way_begins_a_graph_too(void **state)
+{
+	struct graph_nodes *g = *state;
+	uint64_t then;
+
+	for (uint32_t i = 0; i < 3; i++)
+		made(g, ID(1, i), 10 + i);
+	then = now;
+	made(g, ID(1, 1), 666);
+	for (uint32_t i = 0; i < 3; i++)
+		FOUND_AT(g, ID(1, i), then, 10 + i);
+	FOUND(g, ID(1, 1), 666);
+	FOUND(g, ID(1, 2), 12); /* in case it was this graph's all the same */
+	then = now;
+	made(g, ID(1, 0), 20);
+	FOUND(g, ID(1, 1), UNKNOWN);
+	FOUND_AT(g, ID(1, 1), then, 666);
+	made(g, ID(2, 1), 21); /* nothing was known of its number */
+	made(g, ID(2, 1), 22);
+	FOUND_AT(g, ID(2, 1), now - 1, 21);
+	FOUND_AT(g, ID(2, 1), now, 22);
+	FOUND(g, ID(2, 0), UNKNOWN);
+}
+
+/* However many of these there are, looking one up goes through a few of them only. */
+static void parts_without_end_are_bounded(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	made(g, ID(1, 2), 10);
+	for (uint32_t i = 1; i <= MOST_PARTS + 1; i++) {
+		made(g, ID(1, 1), i);
+		FOUND(g, ID(1, 1), i);
+		FOUND(g, ID(1, 2), i <= MOST_PARTS ? 10 : UNKNOWN);
+	}
 }
 
 static void processes_have_ids_of_their_own(void **state)
@@ -134,19 +240,19 @@ static void processes_have_ids_of_their_own(void **state)
 	struct graph_nodes *g = *state;
 
 	made(g, ID(1, 0), 10);
-	assert_int_equal(graph_nodes_made(g, OTHER, ID(1, 0), 90), 0);
-	assert_int_equal(graph_nodes_made(g, OTHER, ID(1, 1), 91), 0);
+	assert_int_equal(graph_nodes_made(g, OTHER, ID(1, 0), ++now, 90), 0);
+	assert_int_equal(graph_nodes_made(g, OTHER, ID(1, 1), ++now, 91), 0);
 	assert_int_equal(graph_nodes_cloned(g, OTHER, ID(2, 0), ID(1, 0)), 0);
 	FOUND(g, ID(1, 0), 10);
 	FOUND(g, ID(2, 0), UNKNOWN);
-	assert_int_equal(graph_nodes_find(g, OTHER, ID(2, 0)), 90);
+	FOUND_OTHER(g, ID(2, 0), 90);
 	graph_nodes_forget(g, OTHER);
 	FOUND(g, ID(1, 0), 10);
 	for (uint32_t graph = 1; graph <= 2; graph++)
-		assert_int_equal(graph_nodes_find(g, OTHER, ID(graph, 0)), UNKNOWN);
-	assert_int_equal(graph_nodes_made(g, OTHER, ID(1, 0), 92), 0);
-	assert_int_equal(graph_nodes_find(g, OTHER, ID(1, 0)), 92);
-	assert_int_equal(graph_nodes_find(g, OTHER, ID(1, 1)), UNKNOWN);
+		FOUND_OTHER(g, ID(graph, 0), UNKNOWN);
+	assert_int_equal(graph_nodes_made(g, OTHER, ID(1, 0), ++now, 92), 0);
+	FOUND_OTHER(g, ID(1, 0), 92);
+	FOUND_OTHER(g, ID(1, 1), UNKNOWN);
 	graph_nodes_forget(g, 12345);
 	FOUND(g, ID(1, 0), 10);
 }
@@ -158,10 +264,10 @@ static void the_newest_are_known(void **state)
 
 	for (uint32_t graph = 1; graph <= last; graph++)
 		made(g, ID(graph, 0), graph);
-	assert_int_equal(g->count, GRAPH_NODES_MAX);
+	assert_int_equal(g->node_count, GRAPH_NODES_MAX);
 	for (uint32_t graph = 1; graph <= last; graph++)
 		FOUND(g, ID(graph, 0), graph + GRAPH_NODES_MAX > last ? graph : UNKNOWN);
-	/* what is told again keeps its place; a process that goes leaves room to no harm */
+	/* a process that goes leaves room to no harm */
 	graph_nodes_forget(g, PID);
 	for (uint32_t graph = 1; graph <= last; graph++)
 		FOUND(g, ID(graph, 0), UNKNOWN);
@@ -170,6 +276,74 @@ static void the_newest_are_known(void **state)
 	FOUND(g, ID(GRAPH_NODES_MAX, 0), UNKNOWN);
 	FOUND(g, ID(GRAPH_NODES_MAX + 1, 0), GRAPH_NODES_MAX + 1);
 	FOUND(g, ID(2 * GRAPH_NODES_MAX, 0), 2 * GRAPH_NODES_MAX);
+	assert_int_equal(g->node_count, GRAPH_NODES_MAX);
+	assert_int_equal(g->graph_count, GRAPH_NODES_GRAPHS_MAX);
+}
+
+/* A graph that is larger than all there is room for: its newest nodes. */
+static void the_newest_nodes_of_a_graph_are_known(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	made(g, ID(2, 0), 1);
+	for (uint32_t i = 0; i < 2 * GRAPH_NODES_MAX; i++)
+		made(g, ID(1, i), i);
+	for (uint32_t i = 0; i < 2 * GRAPH_NODES_MAX; i++)
+		FOUND(g, ID(1, i), i >= GRAPH_NODES_MAX ? i : UNKNOWN);
+	FOUND(g, ID(2, 0), UNKNOWN);
+	made(g, ID(2, 0), 2);
+	FOUND(g, ID(2, 0), 2);
+	FOUND(g, ID(1, GRAPH_NODES_MAX), UNKNOWN);
+}
+
+/* How many graphs of a number are looked at before the one of this time is found. */
+static uint32_t steps_to(const struct graph_nodes *g, uint32_t number, uint64_t time_ns)
+{
+	const struct graph *graph = find_newest(g, PID, number);
+	uint32_t steps = 1;
+
+	for (; graph && graph->since_ns > time_ns; steps++) {
+		const struct graph *jump = deref(g, graph->jump);
+
+		graph = jump && jump->since_ns > time_ns ? jump : deref(g, graph->older);
+	}
+	return steps;
+}
+
+/*
+ * Ids used again and again: the oldest of those are forgotten, and no graph that there still is;
+ * each that is known is found in few steps.
+ */
+static void a_numbers_newest_graphs_are_known(void **state)
+{
+	const uint32_t rounds = 10 * GRAPH_NODES_MAX, kept = GRAPH_NODES_MAX / 2 - 1;
+	struct graph_nodes *g = *state;
+	uint32_t most = 0;
+
+	made(g, ID(1, 0), 10);
+	made(g, ID(1, 1), 11);
+	for (uint32_t i = 0; i < rounds; i++) {
+		now = 10 * (uint64_t)i + 10;
+		assert_int_equal(graph_nodes_made(g, PID, ID(2, 0), now, i), 0);
+		assert_int_equal(graph_nodes_made(g, PID, ID(2, 1), now + 1, rounds + i), 0);
+		if (i % 97)
+			continue;
+		for (uint32_t back = 0; back < kept && back <= i; back += 13) {
+			uint64_t then = now - 10 * back + 9;
+
+			FOUND_AT(g, ID(2, 0), then, i - back);
+			FOUND_AT(g, ID(2, 1), then, rounds + i - back);
+			most = steps_to(g, 2, then) > most ? steps_to(g, 2, then) : most;
+		}
+		if (i > kept)
+			FOUND_AT(g, ID(2, 0), now - 10 * (kept + 1), UNKNOWN);
+		FOUND(g, ID(1, 0), 10);
+		FOUND(g, ID(1, 1), 11);
+		FOUND_AT(g, ID(1, 1), 5, 11);
+	}
+	assert_true(most <= 3 * 12); /* 2048 = 2^11 */
+	assert_int_equal(g->node_count, GRAPH_NODES_MAX);
+	assert_true(g->graph_count <= GRAPH_NODES_MAX / 2 + 1);
 }
 
 /* ---- children ---- */
@@ -273,6 +447,51 @@ static void graphs_without_children_have_none_inferred(void **state)
 	assert_int_equal(g->child_count, 0);
 }
 
+/* Nodes in a child's place belong to their time too, whatever came of the numbers later. */
+static void children_belong_to_their_graphs_time(void **state)
+{
+	struct graph_nodes *g = *state;
+	uint64_t then, later;
+
+	add_measured_child(g);
+	instantiate_measured(g, 7);
+	then = now;
+	for (uint32_t i = 0; i < 4; i++)
+		made(g, ID(8, i), 80 + i); /* the child's number */
+	for (uint32_t i = 0; i < 4; i++)
+		FOUND_AT(g, ID(7, 2 + i), then, 10 + i);
+	made(g, ID(7, 3), 666); /* a node by the way */
+	FOUND(g, ID(7, 3), 666);
+	FOUND_AT(g, ID(7, 3), then, 11);
+	made(g, ID(7, 0), 70);
+	later = now;
+	FOUND_AT(g, ID(7, 3), later, UNKNOWN);
+	instantiate_measured(g, 7);
+	for (uint32_t i = 0; i < 4; i++) {
+		FOUND_AT(g, ID(7, 2 + i), then, 10 + i);
+		FOUND_AT(g, ID(7, 2 + i), later, UNKNOWN);
+		FOUND_AT(g, ID(7, 2 + i), now, 10 + i);
+		FOUND_AT(g, ID(8, i), later, 80 + i);
+	}
+}
+
+/* Where all places are taken nothing is pushed out by what is only asked for. */
+static void asking_forgets_nothing(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	add_measured_child(g);
+	instantiate_measured(g, 7);
+	for (uint32_t graph = 100; g->node_count < GRAPH_NODES_MAX; graph++)
+		made(g, ID(graph, 0), graph);
+	for (uint32_t round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 4; i++)
+			FOUND(g, ID(7, 2 + i), 10 + i);
+		for (uint32_t i = 0; i < 4; i++)
+			FOUND(g, ID(1, i), 10 + i);
+	}
+}
+
 static void a_graph_that_comes_again_has_its_own_children(void **state)
 {
 	struct graph_nodes *g = *state;
@@ -322,31 +541,56 @@ static void the_newest_children_are_known(void **state)
 
 /* ---- random lives ---- */
 
-enum { GRAPHS = 80, MOST_NODES = 12, PROCESSES = 3 };
+enum { GRAPHS = 80, MOST_NODES = 12, PROCESSES = 3, RECORDS = 400 };
 
 /* A graph as the model knows it: node i holds a child, or was made at stack[i]. */
-struct graph {
+struct life {
 	bool lives, is_executable;
 	uint32_t pid, id, count;
+	uint64_t since_ns; /* the number was free */
 	uint32_t stack[MOST_NODES];
 	int child[MOST_NODES]; /* index of a graph that only this one has, or -1 */
 	bool is_child;
 };
 
+/* One node that a launch ran: asked for some time later. */
+struct record {
+	uint32_t pid, stack;
+	uint64_t id, launched_ns;
+};
+
 struct world {
 	struct prng *prng;
+	uint64_t now;
+	struct record records[RECORDS];
+	uint32_t record_count;
 	struct graph_nodes nodes;
-	struct graph graphs[GRAPHS];
+	struct life graphs[GRAPHS];
 	bool reuses;
 	uint32_t next_id[PROCESSES], free_ids[PROCESSES][GRAPHS * 64], free_count[PROCESSES];
+	uint64_t free_since[PROCESSES][GRAPHS * 64];
 	uint32_t next_stack;
 };
 
-static uint32_t take_id(struct world *w, uint32_t pid)
+/* `*since_ns`: nobody had it after that. */
+static uint32_t take_id(struct world *w, uint32_t pid, uint64_t *since_ns)
 {
-	if (w->reuses && w->free_count[pid] && prng_chance(w->prng, 80))
-		return w->free_ids[pid][--w->free_count[pid]];
+	*since_ns = 0;
+	if (w->reuses && w->free_count[pid] && prng_chance(w->prng, 80)) {
+		*since_ns = w->free_since[pid][--w->free_count[pid]];
+		return w->free_ids[pid][w->free_count[pid]];
+	}
 	return ++w->next_id[pid];
+}
+
+/*
+ * Of another thread than what was told last, so perhaps earlier; but not while another graph had
+ * the number.
+ */
+static uint64_t time_of(struct world *w, uint64_t since_ns)
+{
+	w->now += 1 + prng_below(w->prng, 3);
+	return since_ns + 1 + prng_below(w->prng, w->now - since_ns);
 }
 
 static int new_graph(struct world *w, uint32_t pid)
@@ -354,29 +598,32 @@ static int new_graph(struct world *w, uint32_t pid)
 	for (int i = 0; i < GRAPHS; i++) {
 		if (w->graphs[i].lives)
 			continue;
-		w->graphs[i] = (struct graph){.lives = true, .pid = pid, .id = take_id(w, pid)};
+		w->graphs[i] = (struct life){.lives = true, .pid = pid};
+		w->graphs[i].id = take_id(w, pid, &w->graphs[i].since_ns);
 		return i;
 	}
 	return -1;
 }
 
-static void drop_graph(struct world *w, int at)
+static void drop_life(struct world *w, int at)
 {
-	struct graph *g = &w->graphs[at];
+	struct life *g = &w->graphs[at];
 
 	g->lives = false;
-	if (w->free_count[g->pid] < GRAPHS * 64)
+	if (w->free_count[g->pid] < GRAPHS * 64) {
+		w->free_since[g->pid][w->free_count[g->pid]] = ++w->now;
 		w->free_ids[g->pid][w->free_count[g->pid]++] = g->id;
+	}
 	for (uint32_t i = 0; i < g->count; i++)
 		if (g->child[i] >= 0)
-			drop_graph(w, g->child[i]);
+			drop_life(w, g->child[i]);
 }
 
 static int any_graph(struct world *w, bool executable, bool may_have_children)
 {
 	for (int tries = 0; tries < 200; tries++) {
 		int at = (int)prng_below(w->prng, GRAPHS);
-		const struct graph *g = &w->graphs[at];
+		const struct life *g = &w->graphs[at];
 		bool has_children = false;
 
 		for (uint32_t i = 0; i < g->count; i++)
@@ -388,20 +635,21 @@ static int any_graph(struct world *w, bool executable, bool may_have_children)
 	return -1;
 }
 
-static void tell_made(struct world *w, struct graph *g)
+static void tell_made(struct world *w, struct life *g)
 {
 	g->child[g->count] = -1;
 	g->stack[g->count] = w->next_stack++;
-	graph_nodes_made(&w->nodes, g->pid, ID(g->id, g->count), g->stack[g->count]);
+	graph_nodes_made(&w->nodes, g->pid, ID(g->id, g->count), time_of(w, g->since_ns),
+			 g->stack[g->count]);
 	g->count++;
 }
 
 /* Numbers are given from the outside in, clones told from the inside out. */
 static int copy(struct world *w, int from)
 {
-	const struct graph *o = &w->graphs[from];
+	const struct life *o = &w->graphs[from];
 	int at = new_graph(w, o->pid);
-	struct graph *g;
+	struct life *g;
 
 	if (at < 0)
 		return -1;
@@ -412,13 +660,13 @@ static int copy(struct world *w, int from)
 		g->child[i] = o->child[i] < 0 ? -1 : copy(w, o->child[i]);
 		if (g->child[i] >= 0)
 			w->graphs[g->child[i]].is_child = true;
-		graph_nodes_made(&w->nodes, g->pid, ID(g->id, i), 666);
+		graph_nodes_made(&w->nodes, g->pid, ID(g->id, i), time_of(w, g->since_ns), 666);
 		graph_nodes_cloned(&w->nodes, g->pid, ID(g->id, i), ID(o->id, i));
 	}
 	return at;
 }
 
-static uint32_t children_size(const struct world *w, const struct graph *g)
+static uint32_t children_size(const struct world *w, const struct life *g)
 {
 	uint32_t n = 0;
 
@@ -430,7 +678,8 @@ static uint32_t children_size(const struct world *w, const struct graph *g)
 static void instantiate(struct world *w)
 {
 	int from = any_graph(w, false, true), at = from < 0 ? -1 : copy(w, from);
-	struct graph *g;
+	struct life *g;
+	uint64_t since_ns;
 	uint32_t after;
 
 	if (at < 0)
@@ -438,14 +687,20 @@ static void instantiate(struct world *w)
 	g = &w->graphs[at];
 	g->is_executable = true;
 	after = g->count + children_size(w, g);
+	if (after > g->count || (w->reuses && prng_chance(w->prng, 30))) {
+		/* of a graph of which nothing else is heard */
+		uint32_t passing = take_id(w, g->pid, &since_ns);
+
+		graph_nodes_made(&w->nodes, g->pid, ID(passing, 1), time_of(w, since_ns), 666);
+	}
 	for (uint32_t i = 0; after > g->count && i < 2; i++)
-		graph_nodes_made(&w->nodes, g->pid, ID(g->id, after + i), 666);
+		graph_nodes_made(&w->nodes, g->pid, ID(g->id, after + i), ++w->now, 666);
 }
 
 static void embed(struct world *w)
 {
 	int whole = any_graph(w, false, true), child = any_graph(w, false, false), copied;
-	struct graph *g;
+	struct life *g;
 
 	if (w->reuses || whole < 0 || child < 0 || whole == child)
 		return;
@@ -485,13 +740,58 @@ static void forget(struct world *w)
 		if (w->graphs[i].pid == pid)
 			w->graphs[i].lives = false;
 	w->next_id[pid] = w->free_count[pid] = 0;
+	for (uint32_t i = 0; i < w->record_count;)
+		if (w->records[i].pid == pid)
+			w->records[i] = w->records[--w->record_count];
+		else
+			i++;
+}
+
+static void add_record(struct world *w, const struct life *g, uint32_t index, uint32_t stack)
+{
+	if (w->record_count < RECORDS)
+		w->records[w->record_count++] =
+			(struct record){g->pid, stack, ID(g->id, index), w->now};
+}
+
+/* Its records come when it may be gone. */
+static void launch(struct world *w)
+{
+	int at = any_graph(w, true, true);
+	const struct life *g = at < 0 ? NULL : &w->graphs[at];
+	uint32_t index = g ? g->count : 0;
+
+	w->now++;
+	for (uint32_t i = 0; g && i < g->count; i++) {
+		const struct life *c = g->child[i] < 0 ? NULL : &w->graphs[g->child[i]];
+
+		if (!c)
+			add_record(w, g, i, g->stack[i]);
+		for (uint32_t n = 0; c && n < c->count; n++)
+			add_record(w, g, index++, c->stack[n]);
+	}
+}
+
+static void take_records(struct world *w, uint64_t percent)
+{
+	for (uint32_t i = 0; i < w->record_count;) {
+		const struct record *r = &w->records[i];
+
+		if (!prng_chance(w->prng, (uint32_t)percent)) {
+			i++;
+			continue;
+		}
+		EXPECT(w->prng,
+		       graph_nodes_find(&w->nodes, r->pid, r->id, r->launched_ns) == r->stack);
+		w->records[i] = w->records[--w->record_count];
+	}
 }
 
 static void step(struct world *w)
 {
 	int at;
 
-	switch (prng_below(w->prng, 14)) {
+	switch (prng_below(w->prng, 18)) {
 	case 0:
 	case 1:
 		capture(w);
@@ -519,7 +819,15 @@ static void step(struct world *w)
 	case 12:
 		at = any_graph(w, prng_chance(w->prng, 70), true);
 		if (at >= 0)
-			drop_graph(w, at);
+			drop_life(w, at);
+		break;
+	case 13:
+	case 14:
+	case 15:
+		launch(w);
+		break;
+	case 16:
+		take_records(w, prng_below(w->prng, 60));
 		break;
 	default:
 		if (prng_chance(w->prng, 8))
@@ -527,22 +835,23 @@ static void step(struct world *w)
 	}
 }
 
-static void check_graph(struct world *w, const struct graph *g)
+static void check_graph(struct world *w, const struct life *g)
 {
 	uint32_t at = g->count;
 
 	for (uint32_t i = 0; i < g->count; i++)
-		EXPECT(w->prng, graph_nodes_find(&w->nodes, g->pid, ID(g->id, i)) == g->stack[i]);
+		EXPECT(w->prng,
+		       graph_nodes_find(&w->nodes, g->pid, ID(g->id, i), w->now) == g->stack[i]);
 	for (uint32_t i = 0; g->is_executable && i < g->count; i++) {
-		const struct graph *c;
+		const struct life *c;
 
 		if (g->child[i] < 0)
 			continue;
 		c = &w->graphs[g->child[i]];
 		for (uint32_t n = 0; n < c->count; n++, at++)
 			if (prng_chance(w->prng, 50))
-				EXPECT(w->prng, graph_nodes_find(&w->nodes, g->pid,
-								 ID(g->id, at)) == c->stack[n]);
+				EXPECT(w->prng, graph_nodes_find(&w->nodes, g->pid, ID(g->id, at),
+								 w->now) == c->stack[n]);
 	}
 }
 
@@ -566,7 +875,8 @@ static void random_lives(void **state)
 				if (w->graphs[n].lives)
 					check_graph(w, &w->graphs[n]);
 		}
-		EXPECT(&prng, w->nodes.count < GRAPH_NODES_MAX); /* all that lives is known */
+		take_records(w, 100);
+		EXPECT(&prng, w->nodes.node_count < GRAPH_NODES_MAX); /* nothing was forgotten */
 		graph_nodes_release(&w->nodes);
 		free(w);
 	}
@@ -583,11 +893,20 @@ int main(void)
 		TEST(a_clone_has_its_origins_stack),
 		TEST(an_origin_may_change_later),
 		TEST(a_number_that_comes_again_is_another_graph),
+		TEST(each_time_has_its_graph),
+		TEST(order_between_numbers_does_not_matter),
+		TEST(times_of_a_number_do_not_go_back),
+		TEST(a_node_by_the_way_begins_a_graph_too),
+		TEST(parts_without_end_are_bounded),
 		TEST(processes_have_ids_of_their_own),
 		TEST(the_newest_are_known),
+		TEST(the_newest_nodes_of_a_graph_are_known),
+		TEST(a_numbers_newest_graphs_are_known),
 		TEST(nodes_in_a_childs_place_are_found_by_number),
 		TEST(several_children_follow_each_other),
 		TEST(graphs_without_children_have_none_inferred),
+		TEST(children_belong_to_their_graphs_time),
+		TEST(asking_forgets_nothing),
 		TEST(a_graph_that_comes_again_has_its_own_children),
 		TEST(a_process_that_begins_anew_has_no_children),
 		TEST(the_newest_children_are_known),
