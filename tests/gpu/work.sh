@@ -51,7 +51,7 @@ check_gpu_work() {
 	check "gpu_work: node kernels half by half" "capture_left capture_right" \
 		"$(grep 'cudaGraphLaunch;\[graph node captured at\].*GPU_Kernel' "$out/gpu_work.folded" |
 			grep -o 'capture_left\|capture_right' | sort -u | tr '\n' ' ' | sed 's/ $//')"
-	for mode in capture explicit clone child update reinstantiate; do
+	for mode in capture explicit clone child update reinstantiate requeue threads; do
 		strict "graphs_$mode" "$bin/graphs_gpu" "$mode"
 		check_true "graphs $mode: no node unseen" "" \
 			"$(grep -c 'capture not seen' "$out/graphs_$mode.folded") == 0"

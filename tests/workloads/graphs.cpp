@@ -8,19 +8,25 @@
  *   clone		captured, cloned; the clone runs, the original is gone
  *   child		captured, and embedded in a graph that add_first makes
  *   update		an executable graph of capture_left's updated with one of capture_right's:
- *its nodes remain those of capture_left, which is where CUPTI's ids lead reinstantiate	graphs of
- *the two captured and destroyed in turn, each with two executable graphs at a time: ids come again
- *where the driver reuses them all		one after another
+ *			its nodes remain those of capture_left, which is where CUPTI's ids lead
+ *   reinstantiate	graphs of the two captured and destroyed in turn, each with two executable
+ *			graphs at a time: ids come again where the driver reuses them
+ *   requeue		the same, each destroyed while it and its forerunners are queued: all run
+ *			when their ids are others'
+ *   threads		requeue in four threads, each on its own stream: ids wander between them
+ *   all		one after another
  */
 #include "gpu.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum { LEFT = 3, RIGHT = 2, LAUNCHES = 10, CYCLES = 100, BYTES = 4096, KERNEL_NS = 2000 };
+enum { THREADS = 4 };
 
 GPU_KERNEL(node_kernel)
 
-static cudaStream_t stream;
+static thread_local cudaStream_t stream;
 static char *device, *pinned;
 
 NOINLINE static void capture_left(int n)
@@ -39,7 +45,7 @@ static cudaGraph_t capture(int left, int right)
 {
 	cudaGraph_t graph;
 
-	GPU_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+	GPU_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
 	capture_left(left);
 	capture_right(right);
 	GPU_CHECK(cudaStreamEndCapture(stream, &graph));
@@ -203,12 +209,56 @@ static void run_reinstantiate()
 	printf("reinstantiate capture_right %d\n", right);
 }
 
+/* Each cycle's graphs go in the order in which they came, so that the next one's get their ids. */
+NOINLINE static void queue_cycles()
+{
+	for (int i = 0; i < CYCLES; i++) {
+		bool is_left = i % 2 == 0;
+		cudaGraph_t graph = capture(is_left ? LEFT : 0, is_left ? 0 : RIGHT);
+		cudaGraphExec_t exec = instantiate(graph);
+
+		GPU_CHECK(cudaGraphLaunch(exec, stream));
+		GPU_CHECK(cudaGraphExecDestroy(exec));
+		GPU_CHECK(cudaGraphDestroy(graph));
+	}
+	GPU_CHECK(cudaStreamSynchronize(stream));
+}
+
+static void run_requeue()
+{
+	queue_cycles();
+	printf("requeue capture_left %d\n", LEFT * CYCLES / 2);
+	printf("requeue capture_right %d\n", RIGHT * CYCLES / 2);
+}
+
+NOINLINE static void *run_threads(void *)
+{
+	GPU_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	queue_cycles();
+	GPU_CHECK(cudaStreamDestroy(stream));
+	return nullptr;
+}
+
+static void start_threads()
+{
+	pthread_t threads[THREADS];
+
+	for (pthread_t &t : threads)
+		if (pthread_create(&t, nullptr, run_threads, nullptr) != 0)
+			abort();
+	for (pthread_t t : threads)
+		pthread_join(t, nullptr);
+	printf("threads capture_left %d\n", THREADS * LEFT * CYCLES / 2);
+	printf("threads capture_right %d\n", THREADS * RIGHT * CYCLES / 2);
+}
+
 static const struct {
 	const char *name;
 	void (*run)();
 } modes[] = {
 	{"capture", run_capture}, {"explicit", run_explicit}, {"clone", run_clone},
 	{"child", run_child},     {"update", run_update},     {"reinstantiate", run_reinstantiate},
+	{"requeue", run_requeue}, {"threads", start_threads},
 };
 
 int main(int argc, char **argv)
