@@ -73,9 +73,9 @@ struct graph_nodes {
 };
 
 /*
- * A node was made at this time, 0: not told. A graph's node 0, and one that this graph has, begin
- * another graph with the number. A clone's node is made, then cloned; that has no time of its own.
- * 0 or -ENOMEM.
+ * A node was made at this time, 0: not told. A graph's node 0, and a node that the graph has or
+ * cannot get any more, begin another graph with the number. A clone's node is made, then cloned;
+ * that has no time of its own. 0 or -ENOMEM.
  */
 int graph_nodes_made(struct graph_nodes *g, uint32_t pid, uint64_t id, uint64_t time_ns,
 		     uint32_t stack);

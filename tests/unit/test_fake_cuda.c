@@ -937,6 +937,44 @@ static void node_ids_come_again_only_on_demand(void)
 	}
 }
 
+/* It runs to its end, and by then another may have its ids. */
+static void a_graph_may_be_destroyed_while_it_is_queued(void)
+{
+	char host[8] = "", *device;
+	cudaGraphExec_t exec;
+	cudaStream_t stream;
+	cudaGraph_t graph;
+	int status;
+	pid_t pid = fork();
+
+	if (pid) {
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+		return;
+	}
+	setenv("FAKE_CUDA_REUSE_NODE_IDS", "1", 1);
+	setenv("FAKE_CUDA_LATENCY_NS", "20000000", 1);
+	watch_graphs();
+	stream = new_stream();
+	device = device_memory(8);
+	for (uint64_t ns = 1000; ns <= 2000; ns += 1000) {
+		graph = capture_three(stream, device, host, ns);
+		assert_int_equal(rt.cudaGraphInstantiate(&exec, graph, 0), 0);
+		assert_int_equal(rt.cudaGraphLaunch(exec, stream), 0);
+		assert_int_equal(rt.cudaGraphExecDestroy(exec), 0);
+		assert_int_equal(rt.cudaGraphDestroy(graph), 0);
+		assert_int_equal(cupti.cuptiActivityFlushAll(0), 0);
+		assert_int_equal(seen.records, 0); /* nothing has run yet */
+	}
+	flush();
+	assert_int_equal(seen.records, 2);
+	assert_int_equal(seen.works, 4);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(seen.record[i].end - seen.record[i].start, 1000 + 1000 * i);
+	assert_int_equal(seen.record[0].graph_node_id, seen.record[1].graph_node_id);
+	exit(0);
+}
+
 static void a_graph_can_have_one_record(void)
 {
 	const struct cupti_abi_graph_trace *g = &seen.work[0].graph;
@@ -1086,6 +1124,7 @@ int main(void)
 		TEST(graphs_are_made_by_hand_and_nest),
 		TEST(an_update_keeps_the_nodes),
 		TEST(node_ids_come_again_only_on_demand),
+		TEST(a_graph_may_be_destroyed_while_it_is_queued),
 		TEST(a_graph_can_have_one_record),
 		TEST(totals_tell_all_work),
 	};
