@@ -263,7 +263,7 @@ static void play(struct world *w)
 		if (prng_chance(&w->random, 2))
 			collect_advance(c, l->moment);
 	}
-	collect_finish(c);
+	collect_finish(c, 0);
 }
 
 static void all_is_where_its_node_was_made(void **state)
@@ -344,7 +344,7 @@ static void what_nobody_launched_goes_by_its_start(void **state)
 	send_kernel(&c, 999, 3, 100);
 	send_kernel(&c, 0, 4, 1000);
 	send_kernel(&c, 50, 5, 10000); /* before there was such a node */
-	collect_finish(&c);
+	collect_finish(&c, 0);
 	assert_int_equal(ns_under(&c, 1), 1);
 	assert_int_equal(ns_under(&c, 2), 10);
 	assert_int_equal(ns_under(&c, 3), 1100);
@@ -375,7 +375,7 @@ static void without_times_the_last_word_counts(void **state)
 	send_kernel(&c, 60, 1, 1);
 	send_graph(&c, 0, 2);
 	send_kernel(&c, 60, 1, 10);
-	collect_finish(&c);
+	collect_finish(&c, 0);
 	assert_int_equal(ns_under(&c, 1), 1);
 	assert_int_equal(ns_under(&c, 2), 10);
 	collect_release(&c);
