@@ -44,6 +44,7 @@ struct sending {
 	struct names *names;
 	struct work_tally *tally;
 	struct sink *sink;
+	bool verbose;
 };
 
 /* When something ran. False: CUPTI gave no usable times. */
@@ -245,6 +246,67 @@ static void send_graph(const struct sending *s, const struct cupti_abi_graph_tra
 		  g->start, g->end);
 }
 
+/*
+ * Whether it is the layout that is known: a warp has had 32 threads ever since, and a block between
+ * 512 and 1024.
+ */
+static bool is_device(const struct cupti_abi_device *d)
+{
+	return d->threads_per_warp == 32 && d->max_block_threads >= 512 &&
+	       d->max_block_threads <= 65536 && d->max_block_x >= 512 &&
+	       d->compute_capability_major >= 1 && d->compute_capability_major < 1000 &&
+	       d->id < GPU_DEVICE_MAX_ID && d->is_cuda_visible <= 1 && d->is_mig_enabled <= 1 &&
+	       d->name;
+}
+
+static void say_unknown_device(const struct sending *s)
+{
+	struct gpu_event event = {
+		.type = GPU_EVENT_NOTICE,
+		.notice = {GPU_NOTICE_VERBOSE,
+			   "a CUPTI record of a device has another layout than is known: devices "
+			   "have numbers only"},
+	};
+
+	if (s->verbose)
+		sink_put(s->sink, &event);
+}
+
+static void send_device(const struct sending *s, const struct cupti_abi_device *d)
+{
+	struct gpu_event event = {.type = GPU_EVENT_DEVICE};
+	struct gpu_event_device *e = &event.device;
+
+	if (!is_device(d)) {
+		say_unknown_device(s);
+		return;
+	}
+	if (!d->is_cuda_visible)
+		return; /* nothing can run there, and its number may be another's */
+	e->id = d->id;
+	e->name = d->name;
+	e->is_mig = d->is_mig_enabled && d->gpu_instance_id != UINT32_MAX &&
+		    d->compute_instance_id != UINT32_MAX;
+	if (e->is_mig) {
+		e->gpu_instance = d->gpu_instance_id;
+		e->compute_instance = d->compute_instance_id;
+	}
+	memcpy(e->uuid, e->is_mig ? d->mig_uuid : d->uuid, sizeof(e->uuid));
+	sink_put(s->sink, &event);
+}
+
+/* Of most contexts there is nothing to be said. */
+static void send_context(const struct sending *s, const struct cupti_abi_context *c)
+{
+	struct gpu_event event = {
+		.type = GPU_EVENT_CONTEXT,
+		.context = {.id = c->context_id, .device_id = c->device_id, .is_mps = 1},
+	};
+
+	if (c->compute_api == CUPTI_ABI_COMPUTE_API_CUDA_MPS && c->device_id < GPU_DEVICE_MAX_ID)
+		sink_put(s->sink, &event);
+}
+
 /* False: a kind that was not asked for. */
 static bool send_record(const struct sending *s, const struct cupti_abi_activity *record)
 {
@@ -273,6 +335,12 @@ static bool send_record(const struct sending *s, const struct cupti_abi_activity
 	case CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE:
 		send_graph(s, r);
 		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_DEVICE:
+		send_device(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_CONTEXT:
+		send_context(s, r);
+		return true;
 	default:
 		return false;
 	}
@@ -284,7 +352,8 @@ void activity_send_buffer(const struct activity_output *output, const struct clo
 	const struct sending sending = {.clock = clock,
 					.names = output->names,
 					.tally = output->tally,
-					.sink = output->sink};
+					.sink = output->sink,
+					.verbose = output->verbose};
 	struct cupti_abi_activity *record = NULL;
 	struct gpu_event_drops drops = {0};
 

@@ -2,13 +2,15 @@
 /*
  * CUPTI's activity records -> events in the sink.
  *
- * Every record of a buffer becomes one event, whatever its timestamps; records of kinds that nobody
- * asked for are counted as drops. What is sent is summed up as well, so that the profiler can be
+ * Every record of work becomes one event, whatever its timestamps, and one of a device that CUDA
+ * can see, and one of a context that runs under MPS; records of kinds that nobody asked for are
+ * counted as drops. What is sent is summed up as well, so that the profiler can be
  * told at the end what should have arrived.
  */
 #ifndef CUPTI_TRACE_ACTIVITY_H
 #define CUPTI_TRACE_ACTIVITY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "cupti_trace/clock.h"
@@ -23,6 +25,7 @@ struct activity_output {
 	struct names *names;
 	struct work_tally *tally;
 	struct sink *sink;
+	bool verbose; /* say so when a record cannot be read */
 };
 
 void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,

@@ -40,6 +40,8 @@ enum {
 	CUPTI_ABI_ACTIVITY_KIND_MEMCPY = 1,
 	CUPTI_ABI_ACTIVITY_KIND_MEMSET = 2,
 	CUPTI_ABI_ACTIVITY_KIND_KERNEL = 3, /* serialises kernels; we never enable it */
+	CUPTI_ABI_ACTIVITY_KIND_DEVICE = 8,
+	CUPTI_ABI_ACTIVITY_KIND_CONTEXT = 9,
 	CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10,
 	CUPTI_ABI_ACTIVITY_KIND_MEMCPY2 = 22, /* between devices */
 	CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER = 25,
@@ -88,6 +90,9 @@ enum {
 };
 /* CUpti_ActivityUnifiedMemoryCounterScope */
 enum { CUPTI_ABI_UVM_SCOPE_PROCESS_SINGLE_DEVICE = 1 };
+
+/* CUpti_ActivityComputeApiKind */
+enum { CUPTI_ABI_COMPUTE_API_CUDA = 1, CUPTI_ABI_COMPUTE_API_CUDA_MPS = 2 };
 
 /* CUpti_ActivityFlag, for cuptiActivityFlushAll */
 enum { CUPTI_ABI_FLUSH_FORCED = 1 };
@@ -350,6 +355,55 @@ struct cupti_abi_graph_trace {
 	uint32_t graph_id;
 	uint32_t context_id;
 	uint32_t stream_id;
+} __attribute__((packed, aligned(8)));
+
+/*
+ * CUpti_ActivityDevice4 (since CUDA 11.6) and later (KIND_DEVICE), the prefix that all of them
+ * share. Nothing in the record says which of them it is, and a name is a pointer: to be read only
+ * where the fields that can have few values have one of these.
+ */
+struct cupti_abi_device {
+	uint32_t kind;
+	uint32_t flags;
+	uint64_t memory_bandwidth;
+	uint64_t memory_size;
+	uint32_t constant_memory_size;
+	uint32_t l2_cache_size;
+	uint32_t threads_per_warp;
+	uint32_t core_clock_rate;
+	uint32_t memcpy_engines;
+	uint32_t multiprocessors;
+	uint32_t max_ipc;
+	uint32_t max_warps;
+	uint32_t max_blocks;
+	uint32_t max_shared_memory;
+	uint32_t max_registers;
+	uint32_t max_block_registers;
+	uint32_t max_block_shared_memory;
+	uint32_t max_block_threads;
+	uint32_t max_block_x, max_block_y, max_block_z;
+	uint32_t max_grid_x, max_grid_y, max_grid_z;
+	uint32_t compute_capability_major;
+	uint32_t compute_capability_minor;
+	uint32_t id;
+	uint32_t ecc_enabled;
+	uint8_t uuid[16];
+	const char *name; /* shared by all records of the device */
+	uint8_t is_cuda_visible;
+	uint8_t is_mig_enabled;
+	uint8_t reserved[6];
+	uint32_t gpu_instance_id;     /* UINT32_MAX: MIG is not enabled */
+	uint32_t compute_instance_id; /* likewise */
+	uint8_t mig_uuid[16];
+} __attribute__((packed, aligned(8)));
+
+/* CUpti_ActivityContext and later (KIND_CONTEXT), the prefix that all of them share. */
+struct cupti_abi_context {
+	uint32_t kind;
+	uint32_t context_id;
+	uint32_t device_id;
+	uint16_t compute_api; /* CUPTI_ABI_COMPUTE_API_* */
+	uint16_t null_stream_id;
 } __attribute__((packed, aligned(8)));
 
 /* CUpti_CallbackData, handed to API-domain callbacks. */

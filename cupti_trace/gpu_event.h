@@ -33,6 +33,8 @@ enum gpu_event_type {
 	GPU_EVENT_SUM,     /* what CUPTI reported of one stream and kind, in all */
 	GPU_EVENT_NVTX,    /* defines an id of an NVTX range's name */
 	GPU_EVENT_WAIT,    /* a thread waited for the GPU */
+	GPU_EVENT_DEVICE,  /* what a device is */
+	GPU_EVENT_CONTEXT, /* what a context is, where that is of interest */
 	GPU_EVENT_TYPES
 };
 
@@ -230,6 +232,27 @@ struct gpu_event_wait {
 };
 
 /*
+ * A device that the process has, as CUPTI describes it: may come after operations on it. What is
+ * said later of an id replaces what was said before.
+ */
+#define GPU_DEVICE_MAX_ID 256u
+#define GPU_UUID_BYTES 16
+struct gpu_event_device {
+	uint32_t id;     /* as operations have it; below GPU_DEVICE_MAX_ID */
+	uint32_t is_mig; /* 1: a MIG instance, of which the two ids hold */
+	uint32_t gpu_instance, compute_instance;
+	uint8_t uuid[GPU_UUID_BYTES]; /* of the GPU, or of the MIG instance; all 0: not known */
+	const char *name;
+};
+
+/* A context; sent of those that run under MPS. */
+struct gpu_event_context {
+	uint32_t id;
+	uint32_t device_id; /* below GPU_DEVICE_MAX_ID */
+	uint32_t is_mps;    /* the GPU is shared with other processes by the MPS server */
+};
+
+/*
  * All counts are since the previous such event. What was never recorded is apart from what was
  * recorded but not sent: only the latter is in the goodbye's totals.
  */
@@ -289,6 +312,8 @@ struct gpu_event {
 		struct gpu_event_sum sum;
 		struct gpu_event_nvtx nvtx;
 		struct gpu_event_wait wait;
+		struct gpu_event_device device;
+		struct gpu_event_context context;
 	};
 };
 

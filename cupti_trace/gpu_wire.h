@@ -45,10 +45,11 @@
 #define GPU_WIRE_LINE_MAX 4000
 
 /* "t", the first key of each line: the type, by index enum gpu_event_type. */
-#define GPU_WIRE_TYPE_NAMES                                                                \
-	{                                                                                  \
-		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k", \
-			"drops", "notice", "bye", "m", "node", "sum", "nvtx", "w"          \
+#define GPU_WIRE_TYPE_NAMES                                                                  \
+	{                                                                                    \
+		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k",   \
+			"drops", "notice", "bye", "m", "node", "sum", "nvtx", "w", "device", \
+			"context"                                                            \
 	}
 
 /*

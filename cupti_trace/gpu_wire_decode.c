@@ -363,6 +363,50 @@ static void get_wait(struct reader *r, struct gpu_event_wait *e)
 	e->stream_id = (uint32_t)v[1];
 }
 
+static uint8_t hex_digit(struct reader *r, char c)
+{
+	if (c >= '0' && c <= '9')
+		return (uint8_t)(c - '0');
+	if (c >= 'a' && c <= 'f')
+		return (uint8_t)(c - 'a' + 10);
+	r->bad = true;
+	return 0;
+}
+
+static void get_uuid(struct reader *r, const char *key, uint8_t out[GPU_UUID_BYTES])
+{
+	const char *text = get_string(r, key);
+
+	if (strlen(text) != 2 * GPU_UUID_BYTES) {
+		r->bad = true;
+		return;
+	}
+	for (size_t i = 0; i < GPU_UUID_BYTES; i++)
+		out[i] = (uint8_t)(hex_digit(r, text[2 * i]) << 4 | hex_digit(r, text[2 * i + 1]));
+}
+
+static void get_device(struct reader *r, struct gpu_event_device *e)
+{
+	uint64_t mig[2] = {0};
+
+	e->id = get_u32(r, "i");
+	e->name = get_string(r, "n");
+	e->is_mig = member(r, "mig") != NULL;
+	if (e->is_mig)
+		get_array(r, "mig", mig, 2, UINT32_MAX);
+	e->gpu_instance = (uint32_t)mig[0];
+	e->compute_instance = (uint32_t)mig[1];
+	if (member(r, "u"))
+		get_uuid(r, "u", e->uuid);
+}
+
+static void get_context(struct reader *r, struct gpu_event_context *e)
+{
+	e->id = get_u32(r, "i");
+	e->device_id = get_u32(r, "d");
+	e->is_mps = get_u32_or_0(r, "mps");
+}
+
 static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struct gpu_event *e)
 {
 	switch (e->type) {
@@ -430,6 +474,12 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 	case GPU_EVENT_WAIT:
 		get_wait(r, &e->wait);
 		break;
+	case GPU_EVENT_DEVICE:
+		get_device(r, &e->device);
+		break;
+	case GPU_EVENT_CONTEXT:
+		get_context(r, &e->context);
+		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:
 		r->bad = true;
@@ -466,6 +516,10 @@ static bool is_sane(const struct gpu_event *e)
 		return e->sum.work < GPU_WORKS;
 	case GPU_EVENT_WAIT:
 		return e->wait.duration_ns < GPU_EVENT_DURATION_LIMIT_NS;
+	case GPU_EVENT_DEVICE:
+		return e->device.id < GPU_DEVICE_MAX_ID;
+	case GPU_EVENT_CONTEXT:
+		return e->context.device_id < GPU_DEVICE_MAX_ID;
 	default:
 		return true;
 	}

@@ -322,6 +322,32 @@ static void put_wait(struct line *l, const struct gpu_event_wait *e)
 		put_array(l, "v", (uint64_t[]){e->context_id, e->stream_id}, 2);
 }
 
+static void put_device(struct line *l, const struct gpu_event_device *e)
+{
+	static const char hex[] = "0123456789abcdef";
+	static const uint8_t none[GPU_UUID_BYTES];
+
+	put_uint(l, "i", e->id);
+	put_string(l, "n", e->name, 600);
+	if (e->is_mig)
+		put_array(l, "mig", (uint64_t[]){e->gpu_instance, e->compute_instance}, 2);
+	if (memcmp(e->uuid, none, sizeof(none)) == 0)
+		return;
+	put_key(l, "u");
+	put_bytes(l, "\"", 1);
+	for (size_t i = 0; i < GPU_UUID_BYTES; i++)
+		put_bytes(l, (char[]){hex[e->uuid[i] >> 4], hex[e->uuid[i] & 15]}, 2);
+	put_bytes(l, "\"", 1);
+}
+
+static void put_context(struct line *l, const struct gpu_event_context *e)
+{
+	put_uint(l, "i", e->id);
+	put_uint(l, "d", e->device_id);
+	if (e->is_mps)
+		put_uint(l, "mps", e->is_mps);
+}
+
 static void put_fields(struct line *l, const struct gpu_event *e)
 {
 	switch (e->type) {
@@ -385,6 +411,12 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		break;
 	case GPU_EVENT_WAIT:
 		put_wait(l, &e->wait);
+		break;
+	case GPU_EVENT_DEVICE:
+		put_device(l, &e->device);
+		break;
+	case GPU_EVENT_CONTEXT:
+		put_context(l, &e->context);
 		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:

@@ -230,7 +230,7 @@ void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 	/* a launch is in the pipe before the kernels it started */
 	launch_log_drain(&tracer->sink);
 	activity_send_buffer(&(struct activity_output){&tracer->api, &tracer->names, &tracer->tally,
-						       &tracer->sink},
+						       &tracer->sink, tracer->verbose},
 			     &clock, buffer, valid_size);
 	pthread_mutex_unlock(&tracer->record_lock);
 }
@@ -259,14 +259,27 @@ void tracer_flush(struct tracer *tracer, bool all)
 
 /* The kinds of records asked for; the first is a must, the others where this CUPTI has them. */
 static const uint32_t activities[] = {
-	CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ABI_ACTIVITY_KIND_MEMCPY,
-	CUPTI_ABI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ABI_ACTIVITY_KIND_MEMSET,
-	CUPTI_ABI_ACTIVITY_KIND_MEMORY2,           CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE,
+	CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+	CUPTI_ABI_ACTIVITY_KIND_MEMCPY,
+	CUPTI_ABI_ACTIVITY_KIND_MEMCPY2,
+	CUPTI_ABI_ACTIVITY_KIND_MEMSET,
+	CUPTI_ABI_ACTIVITY_KIND_MEMORY2,
+	CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE,
+	CUPTI_ABI_ACTIVITY_KIND_DEVICE,
+	CUPTI_ABI_ACTIVITY_KIND_CONTEXT,
 };
 #define ACTIVITIES (sizeof(activities) / sizeof(activities[0]))
 
+/* These only say more of what others tell. */
+static bool is_description(uint32_t kind)
+{
+	return kind == CUPTI_ABI_ACTIVITY_KIND_DEVICE || kind == CUPTI_ABI_ACTIVITY_KIND_CONTEXT;
+}
+
 static bool is_wanted(const struct tracer *tracer, uint32_t kind)
 {
+	if (is_description(kind))
+		return true;
 	if (kind == CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE)
 		return tracer->whole_graphs;
 	return !tracer->kernels_only || kind == CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL;
@@ -448,6 +461,10 @@ static const char *word_of(uint32_t kind)
 		return "memory sets";
 	case CUPTI_ABI_ACTIVITY_KIND_MEMORY2:
 		return "allocations";
+	case CUPTI_ABI_ACTIVITY_KIND_DEVICE:
+		return "CUPTI does not tell what devices are called";
+	case CUPTI_ABI_ACTIVITY_KIND_CONTEXT:
+		return "CUPTI does not tell which contexts use MPS";
 	default:
 		return "graphs as a whole";
 	}
@@ -461,8 +478,10 @@ static void enable_others(struct tracer *tracer)
 		if (is_wanted(tracer, activities[i]))
 			result = tracer->api.cuptiActivityEnable(activities[i]);
 		if (result != CUPTI_ABI_SUCCESS)
-			tracer_notice(tracer, GPU_NOTICE_NOT_RECORDED, "%s: %d (%s)",
-				      word_of(activities[i]), result,
+			tracer_notice(tracer,
+				      is_description(activities[i]) ? GPU_NOTICE_VERBOSE
+								    : GPU_NOTICE_NOT_RECORDED,
+				      "%s: %d (%s)", word_of(activities[i]), result,
 				      cupti_api_error(&tracer->api, result));
 	}
 }

@@ -252,7 +252,9 @@ static const char *part_text(struct by *by, enum by_part part, const struct by_p
 	case BY_THREAD:
 		return p->tid ? name_of(by, p->pid, p->tid) : NULL;
 	case BY_DEVICE:
-		return p->is_gpu ? number_text(by, "GPU", p->device) : NULL;
+		if (!p->is_gpu)
+			return NULL;
+		return p->device_label ? p->device_label : number_text(by, "GPU", p->device);
 	case BY_CONTEXT:
 		return p->is_gpu ? number_text(by, "context", p->context) : NULL;
 	case BY_STREAM:
@@ -289,12 +291,15 @@ static bool group_equal(const void *records, uint32_t position, const void *key)
 	const struct by_place *b = key;
 
 	return a->pid == b->pid && a->tid == b->tid && a->is_gpu == b->is_gpu &&
-	       a->device == b->device && a->context == b->context && a->stream == b->stream;
+	       a->device == b->device && a->device_label == b->device_label &&
+	       a->context == b->context && a->stream == b->stream;
 }
 
 static uint32_t hash_place(const struct by_place *p)
 {
-	const uint32_t parts[] = {p->pid, p->tid, p->is_gpu, p->device, p->context, p->stream};
+	uintptr_t label = (uintptr_t)p->device_label;
+	const uint32_t parts[] = {p->pid,     p->tid,    p->is_gpu,       p->device,
+				  p->context, p->stream, (uint32_t)label, (uint32_t)(label >> 32)};
 
 	return hash_bytes(parts, sizeof(parts));
 }
@@ -311,8 +316,10 @@ uint32_t by_group(struct by *by, const struct by_place *place)
 		key.pid = place->pid;
 	if (wants(by, BY_THREAD))
 		key.tid = place->tid;
-	if (wants(by, BY_DEVICE))
+	if (wants(by, BY_DEVICE)) {
 		key.device = place->device;
+		key.device_label = place->device_label;
+	}
 	if (wants(by, BY_CONTEXT))
 		key.context = place->context;
 	if (wants(by, BY_STREAM))

@@ -8,7 +8,8 @@
  *
  * Names are those of the moment when a process or thread is first seen: "train.py 4711" for an
  * interpreter's script, else "name 4711"; "[process 4711]" when it is gone. Streams and contexts
- * have CUPTI's numbers.
+ * have CUPTI's numbers. A device's frame is the label that the place has (devices.h), whose text
+ * may change until names are put to the profile.
  */
 #ifndef PROFILER_BY_H
 #define PROFILER_BY_H
@@ -47,6 +48,7 @@ struct by_place {
 	uint32_t pid, tid;
 	bool is_gpu; /* else the rest means nothing */
 	uint32_t device, context, stream;
+	const char *device_label; /* one a device of a process; NULL: "GPU" and its number */
 };
 
 /* "process,thread,device,stream,context" in any order, each at most once. False: it is not that. */

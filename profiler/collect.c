@@ -9,24 +9,6 @@
 
 #define PID_LIMIT (1u << 22) /* the kernel's PID_MAX_LIMIT */
 
-static void count_work(struct collect *c, uint32_t stack, const struct gpu_operation *o)
-{
-	struct work_sum *sum =
-		work_tally_get(&c->counted, &(struct work_key){o->process, o->device, o->context,
-							       o->stream, o->work});
-
-	if (!sum)
-		return;
-	sum->count++;
-	sum->ns += o->duration_ns;
-	sum->bytes += o->bytes;
-	sum->bad_times += o->bad_time;
-	if (stack == STACK_NONE) {
-		sum->unmatched++;
-		sum->unmatched_ns += o->duration_ns;
-	}
-}
-
 /* `stack` is what the launch gave: a launch id where there is --by, else a stack's id. */
 static void attribute(void *context, uint32_t stack, uint64_t launched_ns,
 		      const struct gpu_operation *o)
@@ -36,13 +18,14 @@ static void attribute(void *context, uint32_t stack, uint64_t launched_ns,
 				 .device = o->device,
 				 .context = o->context,
 				 .stream = o->stream,
+				 .device_label = devices_use(&c->devices, o->process, o->device),
 				 .is_gpu = true};
 	struct profile_key key = {.work = o->work, .name = o->name};
 
 	key.capture = collect_capture(c, launched_ns, o);
 	key.stack = by_launch_stack(&c->by, stack, &place.tid);
 	key.group = by_group(&c->by, &place);
-	count_work(c, stack, o);
+	collect_count_work(c, stack, o);
 	collect_waited_for(c, &key, o);
 	if (profile_add_work(c->profile, &key, o->duration_ns, o->bytes) != 0)
 		c->stats.out_of_memory++;
@@ -78,6 +61,7 @@ void collect_release(struct collect *c)
 	graph_nodes_release(&c->graph_nodes);
 	open_calls_release(&c->open_calls);
 	by_release(&c->by);
+	devices_release(&c->devices);
 	work_tally_release(&c->counted);
 	work_tally_release(&c->told);
 	python_processes_release(&c->pythons);
@@ -439,20 +423,6 @@ static int take_work(struct collect *c, uint32_t pid, const struct gpu_event_wor
 	return 0;
 }
 
-static int take_sum(struct collect *c, uint32_t pid, const struct gpu_event_sum *e)
-{
-	struct work_sum *sum =
-		work_tally_get(&c->told, &(struct work_key){pid, e->device_id, e->context_id,
-							    e->stream_id, e->work});
-
-	if (!sum)
-		return -ENOMEM;
-	sum->count += e->count;
-	sum->ns += e->ns;
-	sum->bytes += e->bytes;
-	return 0;
-}
-
 static int take_gpu_event(struct collect *c, uint32_t pid, const struct gpu_event *event,
 			  const char *kernel)
 {
@@ -461,6 +431,7 @@ static int take_gpu_event(struct collect *c, uint32_t pid, const struct gpu_even
 		correlate_restart_process(c->correlate, pid);
 		wire_stacks_forget(&c->wire_stacks, pid);
 		graph_nodes_forget(&c->graph_nodes, pid);
+		devices_forget(&c->devices, pid);
 		by_process(&c->by, pid);
 		return 0;
 	case GPU_EVENT_CODE:
@@ -480,7 +451,11 @@ static int take_gpu_event(struct collect *c, uint32_t pid, const struct gpu_even
 	case GPU_EVENT_NODE:
 		return collect_node(c, pid, &event->node);
 	case GPU_EVENT_SUM:
-		return take_sum(c, pid, &event->sum);
+		return collect_sum(c, pid, &event->sum);
+	case GPU_EVENT_DEVICE:
+		return devices_describe(&c->devices, pid, &event->device);
+	case GPU_EVENT_CONTEXT:
+		return devices_note_context(&c->devices, pid, &event->context);
 	case GPU_EVENT_WAIT:
 		return collect_wait(c, pid, &event->wait);
 	default:

@@ -17,6 +17,7 @@
 #include "cupti_trace/work_tally.h"
 #include "profiler/by.h"
 #include "profiler/correlate.h"
+#include "profiler/devices.h"
 #include "profiler/graph_nodes.h"
 #include "profiler/open_calls.h"
 #include "profiler/process_events.h"
@@ -61,6 +62,7 @@ struct collect {
 	struct collect_stats stats;
 	struct graph_nodes graph_nodes;
 	struct by by;              /* frames at the root; see by.h */
+	struct devices devices;    /* what they are called */
 	struct work_tally counted; /* what the profile holds */
 	struct work_tally told;    /* what CUPTI reported, as processes said at their end */
 	struct waits *waits;       /* NULL: not asked for */
@@ -106,15 +108,22 @@ void collect_advance(struct collect *c, uint64_t probes_until_ns);
 /* Nothing more will come, and it is `now_ns`: decides all. */
 void collect_finish(struct collect *c, uint64_t now_ns);
 
-/* Shared by collect's files: `pid` (0: every process) has ended, and with it all timed calls; */
+/*
+ * Shared by collect's files: `pid` (0: every process) has ended, and with it all timed calls; an
+ * operation goes into the profile; what CUPTI reported in all.
+ */
 void collect_end_calls(struct collect *c, uint32_t pid, uint64_t now_ns);
-/* a node or a wait comes in, 0 or -ENOMEM; */
+void collect_count_work(struct collect *c, uint32_t stack, const struct gpu_operation *operation);
+int collect_sum(struct collect *c, uint32_t pid, const struct gpu_event_sum *event);
+
+/*
+ * Likewise: a node or a wait comes in, 0 or -ENOMEM; where the node was made that ran, for a
+ * profile_key, `launched_ns` as in correlate_output; an operation is in the profile.
+ */
 int collect_node(struct collect *c, uint32_t pid, const struct gpu_event_node *event);
-/* where the node was made that ran, for a profile_key; `launched_ns` as in correlate_output; */
 uint32_t collect_capture(struct collect *c, uint64_t launched_ns,
 			 const struct gpu_operation *operation);
 int collect_wait(struct collect *c, uint32_t pid, const struct gpu_event_wait *event);
-/* an operation is in the profile. */
 void collect_waited_for(struct collect *c, const struct profile_key *key,
 			const struct gpu_operation *operation);
 

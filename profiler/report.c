@@ -187,6 +187,8 @@ void report_summary(struct log *log, const struct options *options,
 				 " operations are of graph nodes that were made before "
 				 "tracing or out of sight",
 				 stats->collect.unseen_nodes);
+		if (stats->devices)
+			devices_report(stats->devices, log);
 		report_waits(log, options, stats);
 		report_calls(log, stats);
 		report_no_gpu(log, options, stats);

@@ -479,6 +479,7 @@ struct session_stats session_stats(const struct session *s)
 		.elapsed_ns = s->ended_ns - s->start_ns,
 		.counted = &s->collect.counted,
 		.told = &s->collect.told,
+		.devices = &s->collect.devices,
 	};
 
 	if (s->cpu)

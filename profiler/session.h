@@ -33,6 +33,7 @@ struct session_stats {
 	uint64_t elapsed_ns;
 	const struct work_tally *counted; /* what the profile holds; the session's */
 	const struct work_tally *told;    /* what CUPTI reported */
+	const struct devices *devices;    /* where it ran */
 };
 
 struct session *session_new(const struct options *options, const struct identity *identity,

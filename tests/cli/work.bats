@@ -321,6 +321,72 @@ under_captures()
 	END
 }
 
+# ---- what devices are called ----
+
+# called LABEL: all of a run by device lies under it.
+called()
+{
+	exact_run --by device "$workloads/gpu_work" 1 1 1 4 3
+	expect_equal devices "$(cut -d';' -f1 out.folded | sort -u)" "$1"
+	equal_to_truth
+}
+
+@test "--by device: MIG instances and MPS, as CUPTI tells them" {
+	called 'GPU 0'
+	FAKE_CUDA_MIG=3/0 called 'GPU 0 MIG 3/0'
+	FAKE_CUDA_MPS=1 called 'GPU 0 MPS'
+	FAKE_CUDA_MIG=13/2 FAKE_CUDA_MPS=1 called 'GPU 0 MIG 13/2 MPS'
+	FAKE_CUDA_MIG=3/0 FAKE_CUDA_DEVICES=2 exact_run --by device,stream "$workloads/gpu_work" 2 2 1 4 3
+	cut -d';' -f1 out.folded | sort -u >names
+	expect names <<-'END'
+		GPU 0 MIG 3/0
+		GPU 1
+	END
+}
+
+@test "--by device: also where its record comes last" {
+	FAKE_CUDA_MIG=3/0 FAKE_CUDA_MPS=1 FAKE_CUDA_DEVICE_RECORDS=late called 'GPU 0 MIG 3/0 MPS'
+}
+
+@test "--by device: each process its own numbers" {
+	cat >several <<-'END'
+		FAKE_CUDA_MIG=1/0 "$1" 10; FAKE_CUDA_MIG=2/0 "$1" 10; exec "$1" 10
+	END
+	exact_run --by device sh several "$workloads/launches"
+	cut -d';' -f1 out.folded | sort -u >names
+	expect names <<-'END'
+		GPU 0
+		GPU 0 MIG 1/0
+		GPU 0 MIG 2/0
+	END
+	# one process, two programs
+	exact_run --by device bash -c 'FAKE_CUDA_MIG=1/0 "$0" 10; FAKE_CUDA_MIG=4/0 exec "$0" 10' \
+		"$workloads/launches"
+	expect_equal ns "$(weight_of out.folded '^GPU 0 MIG 4/0;')" 10000
+}
+
+@test "no record of devices, or one that cannot be read: numbers, and a word with -v" {
+	for how in refused other; do
+		FAKE_CUDA_MIG=3/0 FAKE_CUDA_DEVICE_RECORDS=$how called 'GPU 0'
+		FAKE_CUDA_DEVICE_RECORDS=$how run_profile -v --strict -gpu-only -o out.folded \
+			"$workloads/launches" 10
+		expect_status 0
+		expect_line stderr '^profile: GPU 0: CUPTI did not tell its name$'
+		expect_line stderr '^profile: process [0-9]+: .*(what devices are called|has another layout)'
+	done
+}
+
+@test "-v lists the devices that were used" {
+	FAKE_CUDA_DEVICES=3 FAKE_CUDA_MIG=3/0 run_profile -v -gpu-only -o out.folded \
+		"$workloads/gpu_work" 2 2 1 4 3
+	expect_status 0
+	grep '^profile: GPU ' stderr >devices
+	expect devices <<-'END'
+		profile: GPU 0 MIG 3/0: Fake GPU, MIG-a0a1a2a3-a4a5-a6a7-a8a9-aaabacadae00
+		profile: GPU 1: Fake GPU, GPU-10111213-1415-1617-1819-1a1b1c1d1e01
+	END
+}
+
 # ---- --strict ----
 
 # not_exact REASON ARGUMENTS...: exits with 124 and says why; without --strict, with STATUS.

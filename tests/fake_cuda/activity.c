@@ -52,7 +52,8 @@ static struct {
 	struct buffer *current, *spare;      /* being filled; requested by threads that raced */
 	struct buffer *queue, **queue_end;   /* to hand over when complete */
 	unsigned long queued_n, delivered_n; /* buffers ever queued by a flush, and handed over */
-	size_t attributes[16];
+	struct fake_cuda_activity late[64];  /* FAKE_CUDA_DEVICE_RECORDS=late */
+	uint32_t late_count;
 } activity = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.queue_end = &activity.queue,
@@ -289,6 +290,27 @@ static uint32_t wanted_kind(const struct fake_cuda_activity *a)
 	return kinds & kind_bit(kind) ? kind : 0;
 }
 
+/* Such a record has no times, and none of those that get lost is one. */
+static bool is_description(const struct fake_cuda_activity *a)
+{
+	return a->type == FAKE_CUDA_DEVICE || a->type == FAKE_CUDA_CONTEXT;
+}
+
+/* With the lock held. */
+static void write_description(uint32_t kind, const struct fake_cuda_activity *a)
+{
+	size_t size = record_size(kind);
+	struct entry *e = make_room(size) ? add_entry(activity.current, size) : NULL;
+
+	if (!e) {
+		activity.dropped++;
+		return;
+	}
+	record_fill(activity.current->data + e->offset, kind, a);
+	if (!has_room(activity.current, RECORD_SMALLEST))
+		queue_current();
+}
+
 /* With the lock held. */
 static void write_record(uint32_t kind, const struct fake_cuda_activity *a)
 {
@@ -316,6 +338,20 @@ static void write_record(uint32_t kind, const struct fake_cuda_activity *a)
 		queue_current();
 }
 
+static bool setting_is(const char *name, const char *value)
+{
+	const char *text = getenv(name);
+
+	return text && strcmp(text, value) == 0;
+}
+
+/* With the lock held. */
+static void keep_for_later(const struct fake_cuda_activity *a)
+{
+	if (activity.late_count < sizeof(activity.late) / sizeof(activity.late[0]))
+		activity.late[activity.late_count++] = *a;
+}
+
 void cupti_activity(const struct fake_cuda_activity *a)
 {
 	uint32_t kind = wanted_kind(a);
@@ -323,9 +359,27 @@ void cupti_activity(const struct fake_cuda_activity *a)
 	if (!kind)
 		return;
 	pthread_mutex_lock(&activity.lock);
-	if (activity.requested)
+	if (!activity.requested)
+		;
+	else if (is_description(a) && setting_is("FAKE_CUDA_DEVICE_RECORDS", "late"))
+		keep_for_later(a);
+	else if (is_description(a))
+		write_description(kind, a);
+	else
 		write_record(kind, a);
 	pthread_mutex_unlock(&activity.lock);
+}
+
+/* With the lock held: those that were kept back, behind all that ran. */
+static void write_late(void)
+{
+	for (uint32_t i = 0; i < activity.late_count; i++) {
+		uint32_t kind = wanted_kind(&activity.late[i]);
+
+		if (kind)
+			write_description(kind, &activity.late[i]);
+	}
+	activity.late_count = 0;
 }
 
 FAKE_CUDA_EXPORT int cuptiActivityRegisterCallbacks(cupti_abi_buffer_requested requested,
@@ -361,6 +415,9 @@ FAKE_CUDA_EXPORT int cuptiActivityEnable(uint32_t kind)
 		return err;
 	if (!record_size(kind))
 		return CUPTI_ABI_ERROR_INVALID_KIND;
+	if ((kind == CUPTI_ABI_ACTIVITY_KIND_DEVICE || kind == CUPTI_ABI_ACTIVITY_KIND_CONTEXT) &&
+	    setting_is("FAKE_CUDA_DEVICE_RECORDS", "refused"))
+		return FAKE_CUPTI_ERROR_NOT_COMPATIBLE;
 	others = kernel_kinds & kind_bit(kind) ? kernel_kinds & ~kind_bit(kind) : 0;
 	pthread_mutex_lock(&activity.lock);
 	if (activity.kinds & others)
@@ -438,6 +495,8 @@ FAKE_CUDA_EXPORT int cuptiActivityFlushAll(uint32_t flag)
 		cupti_misuse("cuptiActivityFlushAll called in buffer_completed");
 		err = FAKE_CUPTI_ERROR_INVALID_OPERATION;
 	} else {
+		if (flag & CUPTI_ABI_FLUSH_FORCED)
+			write_late();
 		flush_mark(flag & CUPTI_ABI_FLUSH_FORCED);
 		pthread_cond_signal(&activity.work);
 		target = activity.queued_n;
@@ -508,37 +567,4 @@ FAKE_CUDA_EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t s
 	activity.dropped = 0;
 	pthread_mutex_unlock(&activity.lock);
 	return CUPTI_ABI_SUCCESS;
-}
-
-static int attribute_access(uint32_t attribute, size_t *value_size, void *value, bool set)
-{
-	int err;
-
-	if (!value_size || !value)
-		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
-	if (attribute >= sizeof(activity.attributes) / sizeof(activity.attributes[0]))
-		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
-	if (*value_size < sizeof(size_t))
-		return FAKE_CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
-	err = cupti_attach();
-	if (err)
-		return err;
-	pthread_mutex_lock(&activity.lock);
-	if (set)
-		memcpy(&activity.attributes[attribute], value, sizeof(size_t));
-	else
-		memcpy(value, &activity.attributes[attribute], sizeof(size_t));
-	pthread_mutex_unlock(&activity.lock);
-	*value_size = sizeof(size_t);
-	return CUPTI_ABI_SUCCESS;
-}
-
-FAKE_CUDA_EXPORT int cuptiActivitySetAttribute(uint32_t attribute, size_t *value_size, void *value)
-{
-	return attribute_access(attribute, value_size, value, true);
-}
-
-FAKE_CUDA_EXPORT int cuptiActivityGetAttribute(uint32_t attribute, size_t *value_size, void *value)
-{
-	return attribute_access(attribute, value_size, value, false);
 }

@@ -73,6 +73,9 @@ enum fake_cuda_activity_type {
 	FAKE_CUDA_TIMELINE_TYPES, /* those before it occupy a stream */
 	FAKE_CUDA_MEMORY = FAKE_CUDA_TIMELINE_TYPES,
 	FAKE_CUDA_GRAPH, /* all that one launch of a graph put on the timeline */
+	/* not activities, but described by a record: no times, only device_id and context_id */
+	FAKE_CUDA_DEVICE,
+	FAKE_CUDA_CONTEXT,
 };
 
 enum { FAKE_CUDA_NO_STREAM = -1 }; /* the stream id of what is on none */

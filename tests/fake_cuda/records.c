@@ -2,6 +2,8 @@
 #include "records.h"
 #include "../../cupti_trace/cupti_abi.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,6 +54,18 @@ struct graph_record { /* CUpti_ActivityGraphTrace2 */
 };
 _Static_assert(sizeof(struct graph_record) == RECORD_SMALLEST, "size of CUpti_ActivityGraphTrace2");
 
+struct device_record { /* CUpti_ActivityDevice5 */
+	struct cupti_abi_device prefix;
+	uint32_t is_numa_node, numa_id;
+};
+_Static_assert(sizeof(struct device_record) == 184, "size of CUpti_ActivityDevice5");
+
+union context_record { /* CUpti_ActivityContext3 */
+	struct cupti_abi_context prefix;
+	uint64_t words[4]; /* parent, green context, CIG mode: none */
+};
+_Static_assert(sizeof(union context_record) == 32, "size of CUpti_ActivityContext3");
+
 size_t record_size(uint32_t kind)
 {
 	switch (kind) {
@@ -68,6 +82,10 @@ size_t record_size(uint32_t kind)
 		return sizeof(struct memory_record);
 	case CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE:
 		return sizeof(struct graph_record);
+	case CUPTI_ABI_ACTIVITY_KIND_DEVICE:
+		return sizeof(struct device_record);
+	case CUPTI_ABI_ACTIVITY_KIND_CONTEXT:
+		return sizeof(union context_record);
 	}
 	return 0;
 }
@@ -86,6 +104,10 @@ uint32_t record_kind(const struct fake_cuda_activity *a)
 		return CUPTI_ABI_ACTIVITY_KIND_MEMORY2;
 	case FAKE_CUDA_GRAPH:
 		return CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE;
+	case FAKE_CUDA_DEVICE:
+		return CUPTI_ABI_ACTIVITY_KIND_DEVICE;
+	case FAKE_CUDA_CONTEXT:
+		return CUPTI_ABI_ACTIVITY_KIND_CONTEXT;
 	}
 	return CUPTI_ABI_ACTIVITY_KIND_INVALID;
 }
@@ -183,6 +205,75 @@ static void fill_graph(struct graph_record *r, const struct fake_cuda_activity *
 	r->prefix.stream_id = a->stream_id;
 }
 
+/* FAKE_CUDA_MIG: "GPU INSTANCE/COMPUTE INSTANCE" of device 0; the others are no instances. */
+static bool mig_of(uint32_t device, unsigned int *gpu, unsigned int *compute)
+{
+	const char *text = getenv("FAKE_CUDA_MIG");
+
+	*gpu = *compute = UINT32_MAX;
+	return device == 0 && text && sscanf(text, "%u/%u", gpu, compute) == 2;
+}
+
+static void fill_uuid(uint8_t *uuid, uint8_t first, uint32_t device)
+{
+	for (uint32_t i = 0; i < 16; i++)
+		uuid[i] = (uint8_t)(first + i);
+	uuid[15] = (uint8_t)device;
+}
+
+static void fill_device(struct device_record *r, uint32_t device)
+{
+	const char *how = getenv("FAKE_CUDA_DEVICE_RECORDS");
+	unsigned int gpu, compute;
+	struct cupti_abi_device *d = &r->prefix;
+
+	d->flags = 1; /* CUPTI_ACTIVITY_FLAG_DEVICE_CONCURRENT_KERNELS */
+	d->memory_bandwidth = 3350000000u;
+	d->memory_size = UINT64_C(80) << 30;
+	d->constant_memory_size = 65536;
+	d->l2_cache_size = 50u << 20;
+	d->threads_per_warp = 32;
+	d->core_clock_rate = 1980000;
+	d->memcpy_engines = 3;
+	d->multiprocessors = 132;
+	d->max_ipc = 4;
+	d->max_warps = 64;
+	d->max_blocks = 32;
+	d->max_shared_memory = 228u << 10;
+	d->max_registers = d->max_block_registers = 65536;
+	d->max_block_shared_memory = 48u << 10;
+	d->max_block_threads = d->max_block_x = d->max_block_y = 1024;
+	d->max_block_z = 64;
+	d->max_grid_x = INT32_MAX;
+	d->max_grid_y = d->max_grid_z = 65535;
+	d->compute_capability_major = 9;
+	d->id = device;
+	d->ecc_enabled = 1;
+	fill_uuid(d->uuid, 0x10, device);
+	d->name = "Fake GPU";
+	d->is_cuda_visible = 1;
+	d->is_mig_enabled = mig_of(device, &gpu, &compute);
+	d->gpu_instance_id = gpu;
+	d->compute_instance_id = compute;
+	if (d->is_mig_enabled)
+		fill_uuid(d->mig_uuid, 0xa0, device);
+	r->numa_id = UINT32_MAX;
+	/* a field more before the others, and what follows it is no pointer */
+	if (how && strcmp(how, "other") == 0)
+		memmove((uint8_t *)r + 16, (uint8_t *)r + 8, sizeof(*r) - 16);
+}
+
+static void fill_context(union context_record *r, const struct fake_cuda_activity *a)
+{
+	const char *mps = getenv("FAKE_CUDA_MPS");
+
+	r->prefix.context_id = a->context_id;
+	r->prefix.device_id = a->device_id;
+	r->prefix.compute_api =
+		mps && *mps == '1' ? CUPTI_ABI_COMPUTE_API_CUDA_MPS : CUPTI_ABI_COMPUTE_API_CUDA;
+	r->prefix.null_stream_id = 7;
+}
+
 void record_fill(void *record, uint32_t kind, const struct fake_cuda_activity *activity)
 {
 	memset(record, 0, record_size(kind));
@@ -205,6 +296,12 @@ void record_fill(void *record, uint32_t kind, const struct fake_cuda_activity *a
 		break;
 	case FAKE_CUDA_GRAPH:
 		fill_graph(record, activity);
+		break;
+	case FAKE_CUDA_DEVICE:
+		fill_device(record, activity->device_id);
+		break;
+	case FAKE_CUDA_CONTEXT:
+		fill_context(record, activity);
 		break;
 	}
 }

@@ -5,7 +5,7 @@
 
 #include "fake_cuda.h"
 
-/* The smallest record, of CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE. */
+/* The smallest record of work, of CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE. */
 enum { RECORD_SMALLEST = 56 };
 
 /* Bytes of a kind's records; 0: the stand-in has none of the kind. */

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum { RECORD_SIZE = 216, MAX_RECORDS = 10000, MAX_CALLS = 100, LONG_NS = 30000000 };
-enum { MAX_WORK = 1000, WORK_SIZE = 128, MAX_NODES = 200 };
+enum { MAX_WORK = 1000, WORK_SIZE = 184, MAX_NODES = 200 };
 
 #define RUNTIME(X)                    \
 	X(cudaSetDevice)              \
@@ -105,6 +105,8 @@ static struct {
 		struct cupti_abi_memset set;
 		struct cupti_abi_memory memory;
 		struct cupti_abi_graph_trace graph;
+		struct cupti_abi_device device;
+		struct cupti_abi_context context;
 		uint8_t bytes[WORK_SIZE];
 	} work[MAX_WORK];
 	size_t buffer_size, misalign;
@@ -232,6 +234,10 @@ static size_t work_size(uint32_t kind)
 		return 128;
 	case CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE:
 		return 56;
+	case CUPTI_ABI_ACTIVITY_KIND_DEVICE:
+		return 184;
+	case CUPTI_ABI_ACTIVITY_KIND_CONTEXT:
+		return 32;
 	}
 	fail_msg("a record of kind %u", kind);
 	return 0;

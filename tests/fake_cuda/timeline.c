@@ -124,6 +124,17 @@ static struct fake_cuda_context *context_new(int device)
 	return c;
 }
 
+/* Assumed: a device's record comes with its first context. */
+static void describe(const struct fake_cuda_context *c, int device)
+{
+	struct fake_cuda_activity a = {
+		.type = FAKE_CUDA_DEVICE, .device_id = (uint32_t)device, .context_id = c->id};
+
+	driver_notify_activity(&a);
+	a.type = FAKE_CUDA_CONTEXT;
+	driver_notify_activity(&a);
+}
+
 struct fake_cuda_context *gpu_context(int device)
 {
 	struct fake_cuda_context *c;
@@ -138,8 +149,10 @@ struct fake_cuda_context *gpu_context(int device)
 	}
 	c = primary[device];
 	pthread_mutex_unlock(&gpu_lock);
-	if (created && c)
+	if (created && c) {
+		describe(c, device);
 		driver_notify_resource(CUPTI_ABI_RESOURCE_CONTEXT_CREATED, c, NULL, NULL);
+	}
 	return c;
 }
 

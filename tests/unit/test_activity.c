@@ -6,6 +6,10 @@
 enum { HEARD_MAX = 40 };
 
 struct heard {
+	struct gpu_event_device devices[HEARD_MAX];
+	struct gpu_event_context contexts[HEARD_MAX];
+	uint32_t device_count, context_count, notices;
+	char device_names[HEARD_MAX][100];
 	struct gpu_event_kernel kernels[HEARD_MAX];
 	char *names[HEARD_MAX];
 	uint32_t count;
@@ -16,19 +20,31 @@ static void hear(void *context, uint32_t pid, const struct gpu_event *event, con
 	struct heard *h = context;
 
 	(void)pid;
+	assert_true(h->count < HEARD_MAX && h->device_count < HEARD_MAX &&
+		    h->context_count < HEARD_MAX);
+	if (event->type == GPU_EVENT_DEVICE) {
+		snprintf(h->device_names[h->device_count], sizeof(h->device_names[0]), "%s",
+			 event->device.name);
+		h->devices[h->device_count++] = event->device;
+	}
+	if (event->type == GPU_EVENT_CONTEXT)
+		h->contexts[h->context_count++] = event->context;
+	h->notices += event->type == GPU_EVENT_NOTICE;
 	if (event->type != GPU_EVENT_KERNEL)
 		return;
-	assert_true(h->count < HEARD_MAX);
 	h->kernels[h->count] = event->kernel;
 	h->names[h->count++] = strdup(kernel);
 }
 
-/* The records lie one after the other, as long as a kernel's each. */
+/* Of each record in a buffer. */
+static size_t record_size = sizeof(struct cupti_abi_kernel);
+
+/* The records lie one after the other. */
 static int next_record(uint8_t *buffer, size_t valid_size, struct cupti_abi_activity **record)
 {
-	uint8_t *next = *record ? (uint8_t *)*record + sizeof(struct cupti_abi_kernel) : buffer;
+	uint8_t *next = *record ? (uint8_t *)*record + record_size : buffer;
 
-	if (next + sizeof(struct cupti_abi_kernel) > buffer + valid_size)
+	if (next + record_size > buffer + valid_size)
 		return CUPTI_ABI_ERROR_MAX_LIMIT_REACHED;
 	*record = (struct cupti_abi_activity *)next;
 	return CUPTI_ABI_SUCCESS;
@@ -42,6 +58,7 @@ struct bench {
 	struct work_tally tally;
 	struct clock_map clock;
 	struct heard heard;
+	bool verbose;
 };
 
 static int begin(void **state)
@@ -88,19 +105,26 @@ static struct cupti_abi_kernel record(const char *name, uint64_t start, uint64_t
 }
 
 /* The records in memory that ends where they end. */
-static void send(struct bench *b, const struct cupti_abi_kernel *records, size_t n)
+static void send_records(struct bench *b, const void *records, size_t n, size_t size_of_one)
 {
-	size_t size = n * sizeof(*records);
+	size_t size = n * size_of_one;
 	uint8_t *buffer = malloc(size ? size : 1);
 
 	assert_non_null(buffer);
 	if (n)
 		memcpy(buffer, records, size);
-	activity_send_buffer(&(struct activity_output){&b->api, &b->names, &b->tally, &b->sink},
-			     &b->clock, buffer, size);
+	record_size = size_of_one;
+	activity_send_buffer(
+		&(struct activity_output){&b->api, &b->names, &b->tally, &b->sink, b->verbose},
+		&b->clock, buffer, size);
 	free(buffer);
 	sink_flush(&b->sink);
 	fifo_drain(&b->fifo);
+}
+
+static void send(struct bench *b, const struct cupti_abi_kernel *records, size_t n)
+{
+	send_records(b, records, n, sizeof(*records));
 }
 
 static void every_field_arrives(void **state)
@@ -252,6 +276,137 @@ static void unknown_records_are_counted(void **state)
 	assert_int_equal(gpu_source_stats(b->fifo.source).unknown_records, 2);
 }
 
+/* ---- devices and contexts ---- */
+
+static struct cupti_abi_device device(uint32_t id)
+{
+	return (struct cupti_abi_device){
+		.kind = CUPTI_ABI_ACTIVITY_KIND_DEVICE,
+		.threads_per_warp = 32,
+		.max_block_threads = 1024,
+		.max_block_x = 1024,
+		.compute_capability_major = 9,
+		.id = id,
+		.uuid = {1, 2, 3},
+		.name = "A GPU",
+		.is_cuda_visible = 1,
+		.gpu_instance_id = UINT32_MAX,
+		.compute_instance_id = UINT32_MAX,
+		.mig_uuid = {4, 5, 6},
+	};
+}
+
+static void send_device(struct bench *b, struct cupti_abi_device d)
+{
+	send_records(b, &d, 1, sizeof(d));
+}
+
+static void send_context(struct bench *b, const struct cupti_abi_context *c)
+{
+	send_records(b, c, 1, sizeof(*c));
+}
+
+static void a_plain_device(void **state)
+{
+	struct bench *b = *state;
+	const struct gpu_event_device *e = &b->heard.devices[0];
+
+	send_device(b, device(3));
+	assert_int_equal(b->heard.device_count, 1);
+	assert_int_equal(e->id, 3);
+	assert_int_equal(e->is_mig, 0);
+	assert_memory_equal(e->uuid, device(3).uuid, 16);
+	assert_string_equal(b->heard.device_names[0], "A GPU");
+	assert_int_equal(b->tally.count, 0); /* no work */
+	assert_int_equal(gpu_source_stats(b->fifo.source).unknown_records, 0);
+}
+
+static void an_instance_of_a_device(void **state)
+{
+	struct bench *b = *state;
+	const struct gpu_event_device *e = b->heard.devices;
+	struct cupti_abi_device d = device(0);
+
+	d.is_mig_enabled = 1;
+	d.gpu_instance_id = 3;
+	d.compute_instance_id = 0;
+	send_device(b, d);
+	assert_int_equal(e[0].is_mig, 1);
+	assert_int_equal(e[0].gpu_instance, 3);
+	assert_int_equal(e[0].compute_instance, 0);
+	assert_memory_equal(e[0].uuid, d.mig_uuid, 16);
+	/* MIG is on, and this is none of its instances */
+	d.compute_instance_id = UINT32_MAX;
+	send_device(b, d);
+	assert_int_equal(e[1].is_mig, 0);
+	assert_memory_equal(e[1].uuid, d.uuid, 16);
+}
+
+static void a_device_out_of_sight_is_none(void **state)
+{
+	struct bench *b = *state;
+	struct cupti_abi_device d = device(0);
+
+	d.is_cuda_visible = 0;
+	send_device(b, d);
+	assert_int_equal(b->heard.device_count, 0);
+}
+
+/* Such a record's name may be no pointer. */
+static void a_device_of_another_layout_is_not_read(void **state)
+{
+	struct bench *b = *state;
+	struct cupti_abi_device d[10];
+
+	for (int i = 0; i < 10; i++) {
+		d[i] = device(0);
+		d[i].name = (const char *)(uintptr_t)8;
+	}
+	d[0].threads_per_warp = 31;
+	d[1].max_block_threads = 32;
+	d[2].max_block_threads = 1u << 20;
+	d[3].max_block_x = 0;
+	d[4].compute_capability_major = 0;
+	d[5].compute_capability_major = 1024;
+	d[6].id = GPU_DEVICE_MAX_ID;
+	d[7].is_cuda_visible = 2;
+	d[8].is_mig_enabled = 255;
+	d[9].name = NULL;
+	for (int i = 0; i < 10; i++) {
+		b->verbose = i % 2;
+		send_device(b, d[i]);
+	}
+	assert_int_equal(b->heard.device_count, 0);
+	assert_int_equal(b->heard.notices, 5); /* where that is wanted */
+	assert_int_equal(gpu_source_stats(b->fifo.source).unknown_records, 0);
+	send_device(b, device(1)); /* the others go on */
+	assert_int_equal(b->heard.device_count, 1);
+}
+
+static void only_contexts_under_mps_are_told(void **state)
+{
+	struct bench *b = *state;
+	struct cupti_abi_context c = {
+		.kind = CUPTI_ABI_ACTIVITY_KIND_CONTEXT,
+		.context_id = 5,
+		.device_id = 2,
+		.compute_api = CUPTI_ABI_COMPUTE_API_CUDA,
+	};
+
+	send_context(b, &c);
+	assert_int_equal(b->heard.context_count, 0);
+	c.compute_api = CUPTI_ABI_COMPUTE_API_CUDA_MPS;
+	send_context(b, &c);
+	assert_int_equal(b->heard.context_count, 1);
+	assert_int_equal(b->heard.contexts[0].id, 5);
+	assert_int_equal(b->heard.contexts[0].device_id, 2);
+	assert_int_equal(b->heard.contexts[0].is_mps, 1);
+	c.device_id = UINT32_MAX;
+	send_context(b, &c);
+	assert_int_equal(b->heard.context_count, 1);
+	assert_int_equal(gpu_source_stats(b->fifo.source).malformed, 0);
+}
+
 static void an_empty_buffer_sends_nothing(void **state)
 {
 	struct bench *b = *state;
@@ -273,6 +428,11 @@ int main(void)
 		TEST(a_record_without_a_name_counts_too),
 		TEST(long_names_arrive_whole),
 		TEST(unknown_records_are_counted),
+		TEST(a_plain_device),
+		TEST(an_instance_of_a_device),
+		TEST(a_device_out_of_sight_is_none),
+		TEST(a_device_of_another_layout_is_not_read),
+		TEST(only_contexts_under_mps_are_told),
 		TEST(an_empty_buffer_sends_nothing),
 	};
 

@@ -173,7 +173,14 @@ static void in_the_order_that_is_asked_for(void **state)
 	static const char *const words[] = {"process", "thread", "device", "context", "stream"};
 	static const char *const frames[] = {"[process 4194305]", "[thread 4194306]", "GPU 3",
 					     "context 2", "stream 1"};
-	static const struct by_place place = {4194305, 4194306, true, 3, 2, 1};
+	static const struct by_place place = {
+		.pid = 4194305,
+		.tid = 4194306,
+		.is_gpu = true,
+		.device = 3,
+		.context = 2,
+		.stream = 1,
+	};
 
 	(void)state;
 	for (int shift = 0; shift < 5; shift++) {
@@ -207,6 +214,31 @@ static void cpu_samples_have_process_and_thread(void **state)
 			    "GPU 5;[thread 4194306];stream 6;[process 4194305];context 0");
 	place.tid = 0; /* no launch was found */
 	assert_string_equal(group(b, place), "GPU 5;stream 6;[process 4194305];context 0");
+}
+
+static void a_device_is_its_label(void **state)
+{
+	char label[20] = "GPU 0", other[20] = "GPU 0";
+	struct bench *b = *state;
+	struct by_place place = {.is_gpu = true, .pid = 1, .device_label = label};
+	uint32_t first;
+
+	order(b, "device,stream");
+	first = by_group(&b->by, &place);
+	assert_string_equal(group(b, place), "GPU 0;stream 0");
+	/* told later: the same group has another name */
+	memcpy(label, "GPU 0 MIG 3/0", sizeof("GPU 0 MIG 3/0"));
+	assert_string_equal(group(b, place), "GPU 0 MIG 3/0;stream 0");
+	assert_int_equal(by_group(&b->by, &place), first);
+	/* another process's device of the same number */
+	place.device_label = other;
+	assert_int_not_equal(by_group(&b->by, &place), first);
+	assert_string_equal(group(b, place), "GPU 0;stream 0");
+	/* where devices are not wanted they make no groups */
+	order(b, "stream");
+	first = by_group(&b->by, &place);
+	place.device_label = label;
+	assert_int_equal(by_group(&b->by, &place), first);
 }
 
 static void samples_have_no_device(void **state)
@@ -455,6 +487,7 @@ int main(void)
 		TEST(gpu_work_has_all_parts),
 		cmocka_unit_test(in_the_order_that_is_asked_for),
 		TEST(cpu_samples_have_process_and_thread),
+		TEST(a_device_is_its_label),
 		TEST(samples_have_no_device),
 		TEST(groups_are_kept),
 		TEST(this_process_and_thread),

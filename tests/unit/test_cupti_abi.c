@@ -42,6 +42,10 @@ SAME(CUPTI_ABI_ERROR_UNKNOWN, CUPTI_ERROR_UNKNOWN);
 SAME(CUPTI_ABI_ACTIVITY_KIND_INVALID, CUPTI_ACTIVITY_KIND_INVALID);
 SAME(CUPTI_ABI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL);
 SAME(CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+SAME(CUPTI_ABI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_DEVICE);
+SAME(CUPTI_ABI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_CONTEXT);
+SAME(CUPTI_ABI_COMPUTE_API_CUDA, CUPTI_ACTIVITY_COMPUTE_API_CUDA);
+SAME(CUPTI_ABI_COMPUTE_API_CUDA_MPS, CUPTI_ACTIVITY_COMPUTE_API_CUDA_MPS);
 SAME(CUPTI_ABI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
 SAME(CUPTI_ABI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
 SAME(CUPTI_ABI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMCPY2);
@@ -274,6 +278,48 @@ KERNEL_PREFIX(CUpti_ActivityKernel8);
 	FIELD(cupti_abi_graph_trace, context_id, record, contextId);         \
 	FIELD(cupti_abi_graph_trace, stream_id, record, streamId);           \
 	PREFIX(cupti_abi_graph_trace, record)
+#define DEVICE_FIELDS(record)                                                                 \
+	FIELD(cupti_abi_device, flags, record, flags);                                        \
+	FIELD(cupti_abi_device, memory_bandwidth, record, globalMemoryBandwidth);             \
+	FIELD(cupti_abi_device, memory_size, record, globalMemorySize);                       \
+	FIELD(cupti_abi_device, constant_memory_size, record, constantMemorySize);            \
+	FIELD(cupti_abi_device, l2_cache_size, record, l2CacheSize);                          \
+	FIELD(cupti_abi_device, threads_per_warp, record, numThreadsPerWarp);                 \
+	FIELD(cupti_abi_device, core_clock_rate, record, coreClockRate);                      \
+	FIELD(cupti_abi_device, memcpy_engines, record, numMemcpyEngines);                    \
+	FIELD(cupti_abi_device, multiprocessors, record, numMultiprocessors);                 \
+	FIELD(cupti_abi_device, max_ipc, record, maxIPC);                                     \
+	FIELD(cupti_abi_device, max_warps, record, maxWarpsPerMultiprocessor);                \
+	FIELD(cupti_abi_device, max_blocks, record, maxBlocksPerMultiprocessor);              \
+	FIELD(cupti_abi_device, max_shared_memory, record, maxSharedMemoryPerMultiprocessor); \
+	FIELD(cupti_abi_device, max_registers, record, maxRegistersPerMultiprocessor);        \
+	FIELD(cupti_abi_device, max_block_registers, record, maxRegistersPerBlock);           \
+	FIELD(cupti_abi_device, max_block_shared_memory, record, maxSharedMemoryPerBlock);    \
+	FIELD(cupti_abi_device, max_block_threads, record, maxThreadsPerBlock);               \
+	FIELD(cupti_abi_device, max_block_x, record, maxBlockDimX);                           \
+	FIELD(cupti_abi_device, max_block_y, record, maxBlockDimY);                           \
+	FIELD(cupti_abi_device, max_block_z, record, maxBlockDimZ);                           \
+	FIELD(cupti_abi_device, max_grid_x, record, maxGridDimX);                             \
+	FIELD(cupti_abi_device, max_grid_y, record, maxGridDimY);                             \
+	FIELD(cupti_abi_device, max_grid_z, record, maxGridDimZ);                             \
+	FIELD(cupti_abi_device, compute_capability_major, record, computeCapabilityMajor);    \
+	FIELD(cupti_abi_device, compute_capability_minor, record, computeCapabilityMinor);    \
+	FIELD(cupti_abi_device, id, record, id);                                              \
+	FIELD(cupti_abi_device, ecc_enabled, record, eccEnabled);                             \
+	FIELD(cupti_abi_device, uuid, record, uuid);                                          \
+	FIELD(cupti_abi_device, name, record, name);                                          \
+	FIELD(cupti_abi_device, is_cuda_visible, record, isCudaVisible);                      \
+	FIELD(cupti_abi_device, is_mig_enabled, record, isMigEnabled);                        \
+	FIELD(cupti_abi_device, gpu_instance_id, record, gpuInstanceId);                      \
+	FIELD(cupti_abi_device, compute_instance_id, record, computeInstanceId);              \
+	FIELD(cupti_abi_device, mig_uuid, record, migUuid);                                   \
+	PREFIX(cupti_abi_device, record)
+#define CONTEXT_FIELDS(record)                                          \
+	FIELD(cupti_abi_context, context_id, record, contextId);        \
+	FIELD(cupti_abi_context, device_id, record, deviceId);          \
+	FIELD(cupti_abi_context, compute_api, record, computeApiKind);  \
+	FIELD(cupti_abi_context, null_stream_id, record, nullStreamId); \
+	PREFIX(cupti_abi_context, record)
 #if CUPTI_API_VERSION >= 130000
 MEMCPY_FIELDS(CUpti_ActivityMemcpy6);
 PEER_FIELDS(CUpti_ActivityMemcpyPtoP4);
@@ -281,12 +327,16 @@ MEMSET_FIELDS(CUpti_ActivityMemset4);
 MEMORY_FIELDS(CUpti_ActivityMemory4);
 UVM_FIELDS(CUpti_ActivityUnifiedMemoryCounter3);
 GRAPH_FIELDS(CUpti_ActivityGraphTrace2);
+DEVICE_FIELDS(CUpti_ActivityDevice5);
+CONTEXT_FIELDS(CUpti_ActivityContext3);
 SAME(sizeof(CUpti_ActivityMemcpy6), 96);
 SAME(sizeof(CUpti_ActivityMemcpyPtoP4), 96);
 SAME(sizeof(CUpti_ActivityMemset4), 88);
 SAME(sizeof(CUpti_ActivityMemory4), 128);
 SAME(sizeof(CUpti_ActivityUnifiedMemoryCounter3), 104);
 SAME(sizeof(CUpti_ActivityGraphTrace2), 56);
+SAME(sizeof(CUpti_ActivityDevice5), 184);
+SAME(sizeof(CUpti_ActivityContext3), 32);
 #endif
 #if __has_include(<cupti_activity_deprecated.h>)
 MEMCPY_FIELDS(CUpti_ActivityMemcpy5);
@@ -295,6 +345,9 @@ MEMSET_FIELDS(CUpti_ActivityMemset3);
 MEMORY_FIELDS(CUpti_ActivityMemory3);
 UVM_FIELDS(CUpti_ActivityUnifiedMemoryCounter2);
 GRAPH_FIELDS(CUpti_ActivityGraphTrace);
+DEVICE_FIELDS(CUpti_ActivityDevice4);
+CONTEXT_FIELDS(CUpti_ActivityContext);
+CONTEXT_FIELDS(CUpti_ActivityContext2);
 #endif
 #define CONFIG(ours, theirs) \
 	FIELD(cupti_abi_uvm_config, ours, CUpti_ActivityUnifiedMemoryCounterConfig, theirs)

@@ -210,6 +210,57 @@ static void refused_buffers_are_counted_drops(void)
 	assert_int_equal(dropped(), 0);
 }
 
+/* A device's record, then its context's, before all that runs there; none is lost on demand. */
+static void devices_and_contexts_have_records(void)
+{
+	setenv("FAKE_CUDA_DEVICES", "2", 1);
+	setenv("FAKE_CUDA_MIG", "3/1", 1);
+	setenv("FAKE_CUDA_DROP_EVERY", "1", 1);
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_DEVICE);
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_CONTEXT);
+	for (int device = 0; device < 2; device++) {
+		assert_int_equal(rt.cudaSetDevice(device), 0);
+		assert_int_equal(launch(NULL, 100), 0);
+	}
+	flush();
+	assert_int_equal(seen.works, 4);
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct cupti_abi_device *d = &seen.work[2 * i].device;
+		const struct cupti_abi_context *c = &seen.work[2 * i + 1].context;
+
+		assert_int_equal(d->kind, CUPTI_ABI_ACTIVITY_KIND_DEVICE);
+		assert_int_equal(d->id, i);
+		assert_string_equal(d->name, "Fake GPU");
+		assert_int_equal(d->threads_per_warp, 32);
+		assert_int_equal(d->is_cuda_visible, 1);
+		assert_int_equal(d->is_mig_enabled, i == 0);
+		assert_int_equal(d->gpu_instance_id, i == 0 ? 3 : UINT32_MAX);
+		assert_int_equal(d->compute_instance_id, i == 0 ? 1 : UINT32_MAX);
+		assert_int_equal(c->kind, CUPTI_ABI_ACTIVITY_KIND_CONTEXT);
+		assert_int_equal(c->device_id, i);
+		assert_int_equal(c->context_id, i + 1);
+		assert_int_equal(c->compute_api, CUPTI_ABI_COMPUTE_API_CUDA);
+	}
+	assert_int_equal(dropped(), 0);
+}
+
+static void records_of_devices_can_be_late_or_refused(void)
+{
+	setenv("FAKE_CUDA_DEVICE_RECORDS", "refused", 1);
+	assert_int_equal(cupti.cuptiActivityEnable(CUPTI_ABI_ACTIVITY_KIND_DEVICE), 14);
+	setenv("FAKE_CUDA_DEVICE_RECORDS", "late", 1);
+	setenv("FAKE_CUDA_MPS", "1", 1);
+	enable_kernels();
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_CONTEXT);
+	assert_int_equal(launch(NULL, 100), 0);
+	flush();
+	assert_int_equal(seen.records, 1);
+	assert_int_equal(seen.works, 0);
+	assert_int_equal(cupti.cuptiActivityFlushAll(CUPTI_ABI_FLUSH_FORCED), 0);
+	assert_int_equal(seen.works, 1);
+	assert_int_equal(seen.work[0].context.compute_api, CUPTI_ABI_COMPUTE_API_CUDA_MPS);
+}
+
 static void losses_on_demand(void)
 {
 	unsigned int zeros = 0;
@@ -1102,6 +1153,8 @@ int main(void)
 		TEST(a_flush_keeps_back_what_is_not_complete),
 		TEST(full_buffers_come_back_by_themselves),
 		TEST(refused_buffers_are_counted_drops),
+		TEST(devices_and_contexts_have_records),
+		TEST(records_of_devices_can_be_late_or_refused),
 		TEST(losses_on_demand),
 		TEST(a_graph_launch_shares_one_correlation_id),
 		TEST(contexts_and_modules_are_announced),

@@ -132,6 +132,19 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->wait.context_id, b->wait.context_id);
 		assert_int_equal(a->wait.stream_id, b->wait.stream_id);
 		break;
+	case GPU_EVENT_DEVICE:
+		assert_int_equal(a->device.id, b->device.id);
+		assert_int_equal(a->device.is_mig, b->device.is_mig);
+		assert_int_equal(a->device.gpu_instance, b->device.gpu_instance);
+		assert_int_equal(a->device.compute_instance, b->device.compute_instance);
+		assert_memory_equal(a->device.uuid, b->device.uuid, sizeof(a->device.uuid));
+		assert_same_string(a->device.name, b->device.name);
+		break;
+	case GPU_EVENT_CONTEXT:
+		assert_int_equal(a->context.id, b->context.id);
+		assert_int_equal(a->context.device_id, b->context.device_id);
+		assert_int_equal(a->context.is_mps, b->context.is_mps);
+		break;
 	case GPU_EVENT_SUM: /* no padding */
 		assert_memory_equal(&a->sum, &b->sum, sizeof(a->sum));
 		break;
@@ -417,6 +430,23 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			e->wait.context_id = u32(p);
 			e->wait.stream_id = u32(p);
 		}
+		break;
+	case GPU_EVENT_DEVICE:
+		e->device = (struct gpu_event_device){
+			.id = (uint32_t)prng_below(p, GPU_DEVICE_MAX_ID),
+			.is_mig = prng_chance(p, 50),
+			.name = random_string(p, r->strings[0], sizeof(r->strings[0])),
+		};
+		if (e->device.is_mig) {
+			e->device.gpu_instance = u32(p);
+			e->device.compute_instance = u32(p);
+		}
+		for (uint64_t i = 0; i < prng_below(p, GPU_UUID_BYTES + 1); i++)
+			e->device.uuid[i] = (uint8_t)u32(p);
+		break;
+	case GPU_EVENT_CONTEXT:
+		e->context = (struct gpu_event_context){
+			u32(p), (uint32_t)prng_below(p, GPU_DEVICE_MAX_ID), u32(p)};
 		break;
 	case GPU_EVENT_KERNEL:
 		random_kernel(p, &e->kernel);
@@ -944,6 +974,33 @@ static void the_longest_nvtx_name_fits_a_line(void **state)
 		-EBADMSG);
 }
 
+static void devices_are_checked(void **state)
+{
+	static const char *const bad[] = {
+		"{\"t\":\"device\",\"i\":256,\"n\":\"x\"}",
+		"{\"t\":\"device\",\"i\":0}",
+		"{\"t\":\"device\",\"n\":\"x\"}",
+		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"mig\":3}",
+		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"mig\":[3]}",
+		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"mig\":[3,4294967296]}",
+		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"u\":\"\"}",
+		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"u\":\"00112233445566778899aabbccddee\"}",
+		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"u\":"
+		"\"00112233445566778899aabbccddeeff0\"}",
+		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"u\":\"00112233445566778899aabbccddeefg\"}",
+		"{\"t\":\"context\",\"i\":1,\"d\":256,\"mps\":1}",
+		"{\"t\":\"context\",\"i\":1,\"mps\":1}",
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (decode_text(*state, bad[i]) != -EBADMSG)
+			fail_msg("was taken: %s", bad[i]);
+	assert_int_equal(decode_text(*state, "{\"t\":\"device\",\"i\":255,\"n\":\"\",\"mig\":[3,0],"
+					     "\"u\":\"00112233445566778899aabbccddeeff\"}"),
+			 0);
+	assert_int_equal(decode_text(*state, "{\"t\":\"context\",\"i\":1,\"d\":255}"), 0);
+}
+
 /* Each byte of good lines replaced by each other: taken or refused, but never a crash. */
 static void damaged_lines_do_no_harm(void **state)
 {
@@ -990,6 +1047,7 @@ int main(void)
 		TEST(the_longest_stack_fits_a_line),
 		TEST(the_longest_python_function_fits_a_line),
 		TEST(the_longest_nvtx_name_fits_a_line),
+		TEST(devices_are_checked),
 		TEST(damaged_lines_do_no_harm),
 	};
 
