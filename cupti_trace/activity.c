@@ -45,7 +45,11 @@ struct sending {
 	struct work_tally *tally;
 	struct sink *sink;
 	bool verbose;
+	uint64_t began_ns, now_ns;
 };
+
+/* So much clocks may differ, and more: nothing begins so soon after tracing did. */
+#define CLOCK_SLACK_NS 1000000u
 
 /* When something ran. False: CUPTI gave no usable times. */
 static bool convert_times(const struct sending *s, uint64_t start, uint64_t end, uint64_t *start_ns,
@@ -59,6 +63,16 @@ static bool convert_times(const struct sending *s, uint64_t start, uint64_t end,
 		*start_ns = 0;      /* before the machine started: no time the wire can carry */
 	*duration_ns = end - start; /* as measured: not bent by the clock conversion */
 	return true;
+}
+
+/* enum gpu_outside */
+static uint32_t outside(const struct sending *s, uint64_t start_ns, uint64_t duration_ns)
+{
+	if (start_ns + CLOCK_SLACK_NS < s->began_ns)
+		return GPU_BEFORE_TRACING;
+	if (s->now_ns && start_ns + duration_ns > s->now_ns + CLOCK_SLACK_NS)
+		return GPU_AFTER_TRACING;
+	return GPU_IN_TIME;
 }
 
 static void count(const struct sending *s, const struct work_key *key, uint64_t ns, uint64_t bytes)
@@ -82,6 +96,8 @@ static void send_kernel(const struct sending *s, const struct cupti_abi_kernel *
 	if (is_new)
 		send_name(s->sink, e->name_id, k->name);
 	e->bad_time = !convert_times(s, k->start, k->end, &e->start_ns, &e->duration_ns);
+	if (!e->bad_time)
+		e->outside = outside(s, e->start_ns, e->duration_ns);
 	e->correlation_id = k->correlation_id;
 	e->device_id = k->device_id;
 	e->context_id = k->context_id;
@@ -114,6 +130,8 @@ static void send_work(const struct sending *s, const struct gpu_event_work *e, u
 	bool timed = convert_times(s, start, end, &event.work.start_ns, &event.work.duration_ns);
 
 	event.work.bad_time = !timed;
+	if (timed)
+		event.work.outside = outside(s, event.work.start_ns, event.work.duration_ns);
 	/* the wire carries 63 bits: more bytes than that are none that were moved */
 	if (event.work.bytes > INT64_MAX)
 		event.work.bytes = 0;
@@ -353,7 +371,9 @@ void activity_send_buffer(const struct activity_output *output, const struct clo
 					.names = output->names,
 					.tally = output->tally,
 					.sink = output->sink,
-					.verbose = output->verbose};
+					.verbose = output->verbose,
+					.began_ns = output->began_ns,
+					.now_ns = output->now_ns};
 	struct cupti_abi_activity *record = NULL;
 	struct gpu_event_drops drops = {0};
 

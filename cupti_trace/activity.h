@@ -25,7 +25,9 @@ struct activity_output {
 	struct names *names;
 	struct work_tally *tally;
 	struct sink *sink;
-	bool verbose; /* say so when a record cannot be read */
+	bool verbose;      /* say so when a record cannot be read */
+	uint64_t began_ns; /* when tracing did, CLOCK_MONOTONIC; 0: not known */
+	uint64_t now_ns;   /* the records were complete by then; 0: not known */
 };
 
 void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,

@@ -70,6 +70,12 @@ static __thread struct {
 	uint32_t domain, cbid;
 } current;
 
+/* The kernel launch that the calling thread is in, the one that was logged. */
+static __thread struct {
+	bool active, made_node;
+	uint32_t domain, correlation_id;
+} launching;
+
 static const struct entry_points_range {
 	uint32_t domain, first, last;
 	enum meaning meaning;
@@ -169,7 +175,39 @@ static uint32_t on_launch(struct tracer *tracer, uint32_t domain, enum meaning m
 			       .flags = flags,
 			       .stack_id = stack,
 		       });
+	launching.active = meaning == MEANS_KERNEL;
+	launching.made_node = false;
+	launching.domain = domain;
+	launching.correlation_id = correlation_id;
 	return stack;
+}
+
+/*
+ * Whether the launch started its kernel: it did not if it failed, or if a stream is captured, where
+ * it makes a node of a graph instead. Of those that did a record must come.
+ */
+static void on_launched(struct tracer *tracer, uint32_t domain,
+			const struct cupti_abi_callback_data *data)
+{
+	const int *result = data->function_return_value;
+
+	if (!launching.active || launching.domain != domain ||
+	    launching.correlation_id != data->correlation_id)
+		return;
+	launching.active = false;
+	if (launching.made_node || (result && *result != 0))
+		atomic_fetch_add(&tracer->void_launches, 1);
+}
+
+void callback_tell_voids(struct tracer *tracer)
+{
+	struct gpu_event event = {
+		.type = GPU_EVENT_VOID,
+		.voids = {.launches = atomic_exchange(&tracer->void_launches, 0)},
+	};
+
+	if (event.voids.launches)
+		sink_put(&tracer->sink, &event);
 }
 
 static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
@@ -187,6 +225,8 @@ static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 	if (data->callback_site != CUPTI_ABI_API_ENTER) {
 		if (waits)
 			wait_log_exit(tracer, &call);
+		if (meaning == MEANS_KERNEL)
+			on_launched(tracer, domain, data);
 		if (current.domain == domain && current.cbid == cbid)
 			current.function = NULL;
 		return;
@@ -206,12 +246,19 @@ static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 
 /* ---- graphs ---- */
 
+static bool follows_nodes(const struct tracer *tracer)
+{
+	return tracer->api.cuptiGetGraphNodeId && !tracer->whole_graphs;
+}
+
 /* Where the calling thread makes the node is where its work comes from. */
 static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_data *data)
 {
 	struct gpu_event event = {.type = GPU_EVENT_NODE};
 
-	if (!data || tracer->api.cuptiGetGraphNodeId(data->node, &event.node.id) != 0)
+	launching.made_node = true;
+	if (!follows_nodes(tracer) || !data ||
+	    tracer->api.cuptiGetGraphNodeId(data->node, &event.node.id) != 0)
 		return;
 	event.node.time_ns = clock_now_ns();
 	event.node.stack_id =
@@ -356,7 +403,6 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 		CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED,
 		CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED,
 	};
-	bool follows_nodes = tracer->api.cuptiGetGraphNodeId && !tracer->whole_graphs;
 	const struct cupti_api *api = &tracer->api;
 	cupti_abi_subscriber subscriber = tracer->subscriber;
 
@@ -370,7 +416,7 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 							 cbid);
 	api->cuptiEnableCallback(enable, subscriber, RT, CUPTI_ABI_RT_cudaDeviceReset);
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-		if (follows_nodes || resources[i] < CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED)
+		if (follows_nodes(tracer) || resources[i] != CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED)
 			api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
 						 resources[i]);
 }

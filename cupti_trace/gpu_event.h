@@ -35,6 +35,7 @@ enum gpu_event_type {
 	GPU_EVENT_WAIT,    /* a thread waited for the GPU */
 	GPU_EVENT_DEVICE,  /* what a device is */
 	GPU_EVENT_CONTEXT, /* what a context is, where that is of interest */
+	GPU_EVENT_VOID,    /* launches that started nothing */
 	GPU_EVENT_TYPES
 };
 
@@ -166,6 +167,12 @@ struct gpu_event_launch {
 /* Nothing runs for 70 years: keeps sums far from overflow. Longer is bad_time. */
 #define GPU_EVENT_DURATION_LIMIT_NS (UINT64_C(1) << 61)
 
+/*
+ * Times of an operation that cannot be: it began before tracing did, or ended after its record was
+ * handed over, each by more than a millisecond.
+ */
+enum gpu_outside { GPU_IN_TIME, GPU_BEFORE_TRACING, GPU_AFTER_TRACING, GPU_OUTSIDES };
+
 struct gpu_event_kernel {
 	uint64_t start_ns;
 	uint64_t duration_ns;
@@ -182,6 +189,7 @@ struct gpu_event_kernel {
 	uint32_t graph_id;      /* 0: not launched by a graph */
 	uint64_t graph_node_id; /* 0: not launched by a graph */
 	uint32_t bad_time;      /* 1: CUPTI gave no or senseless timestamps; duration_ns is 0 */
+	uint32_t outside;       /* enum gpu_outside */
 };
 
 struct gpu_event_work {
@@ -196,7 +204,7 @@ struct gpu_event_work {
 	uint32_t graph_id;                          /* 0: not launched by a graph */
 	uint64_t graph_node_id;                     /* 0: not launched by a graph */
 	uint32_t source_memory, destination_memory; /* CUPTI's memory kinds; 0: not known */
-	uint32_t bad_time;                          /* as in gpu_event_kernel */
+	uint32_t bad_time, outside;                 /* as in gpu_event_kernel */
 };
 
 /*
@@ -243,6 +251,14 @@ struct gpu_event_device {
 	uint32_t gpu_instance, compute_instance;
 	uint8_t uuid[GPU_UUID_BYTES]; /* of the GPU, or of the MIG instance; all 0: not known */
 	const char *name;
+};
+
+/*
+ * Launches of one kernel each, of those that were sent, that started nothing: they failed, or were
+ * captured into a graph. Since the previous such event.
+ */
+struct gpu_event_void {
+	uint64_t launches;
 };
 
 /* A context; sent of those that run under MPS. */
@@ -314,6 +330,7 @@ struct gpu_event {
 		struct gpu_event_wait wait;
 		struct gpu_event_device device;
 		struct gpu_event_context context;
+		struct gpu_event_void voids;
 	};
 };
 

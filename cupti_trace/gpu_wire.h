@@ -49,7 +49,7 @@
 	{                                                                                    \
 		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k",   \
 			"drops", "notice", "bye", "m", "node", "sum", "nvtx", "w", "device", \
-			"context"                                                            \
+			"context", "void"                                                    \
 	}
 
 /*

@@ -178,6 +178,7 @@ static void get_kernel(struct reader *r, struct gpu_event_kernel *e)
 	e->registers = get_u32(r, "r");
 	get_graph(r, &e->graph_id, &e->graph_node_id);
 	e->bad_time = get_u32_or_0(r, "bad");
+	e->outside = get_u32_or_0(r, "out");
 }
 
 static void get_work(struct reader *r, struct gpu_event_work *e)
@@ -196,6 +197,7 @@ static void get_work(struct reader *r, struct gpu_event_work *e)
 	e->destination_memory = (uint32_t)memory[1];
 	get_graph(r, &e->graph_id, &e->graph_node_id);
 	e->bad_time = get_u32_or_0(r, "bad");
+	e->outside = get_u32_or_0(r, "out");
 }
 
 static void get_launch(struct reader *r, struct gpu_event_launch *e)
@@ -480,6 +482,9 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 	case GPU_EVENT_CONTEXT:
 		get_context(r, &e->context);
 		break;
+	case GPU_EVENT_VOID:
+		e->voids.launches = get_u64(r, "launches");
+		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:
 		r->bad = true;
@@ -506,10 +511,11 @@ static bool is_sane(const struct gpu_event *e)
 		       e->launch.family == GPU_LAUNCH_DRIVER;
 	case GPU_EVENT_KERNEL:
 		return e->kernel.duration_ns < GPU_EVENT_DURATION_LIMIT_NS &&
-		       e->kernel.bad_time <= 1;
+		       e->kernel.bad_time <= 1 && e->kernel.outside < GPU_OUTSIDES;
 	case GPU_EVENT_WORK:
 		return e->work.duration_ns < GPU_EVENT_DURATION_LIMIT_NS && e->work.bad_time <= 1 &&
-		       e->work.work != GPU_WORK_KERNEL && e->work.work < GPU_WORKS;
+		       e->work.outside < GPU_OUTSIDES && e->work.work != GPU_WORK_KERNEL &&
+		       e->work.work < GPU_WORKS;
 	case GPU_EVENT_NODE:
 		return e->node.id != 0;
 	case GPU_EVENT_SUM:

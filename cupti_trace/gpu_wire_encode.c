@@ -254,6 +254,8 @@ static void put_kernel(struct line *l, const struct gpu_event_kernel *e)
 		put_array(l, "gr", (uint64_t[]){e->graph_id, e->graph_node_id}, 2);
 	if (e->bad_time)
 		put_uint(l, "bad", e->bad_time);
+	if (e->outside)
+		put_uint(l, "out", e->outside);
 }
 
 static void put_work(struct line *l, const struct gpu_event_work *e)
@@ -270,6 +272,8 @@ static void put_work(struct line *l, const struct gpu_event_work *e)
 		put_array(l, "gr", (uint64_t[]){e->graph_id, e->graph_node_id}, 2);
 	if (e->bad_time)
 		put_uint(l, "bad", e->bad_time);
+	if (e->outside)
+		put_uint(l, "out", e->outside);
 }
 
 static void put_node(struct line *l, const struct gpu_event_node *e)
@@ -417,6 +421,9 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		break;
 	case GPU_EVENT_CONTEXT:
 		put_context(l, &e->context);
+		break;
+	case GPU_EVENT_VOID:
+		put_uint(l, "launches", e->voids.launches);
 		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:

@@ -129,6 +129,8 @@ static bool scan_kernel(struct scan *s, struct gpu_event_kernel *e)
 	scan_graph(s, &e->graph_id, &e->graph_node_id);
 	if (TRY(s, ",\"bad\":"))
 		e->bad_time = scan_u32(s);
+	if (TRY(s, ",\"out\":"))
+		e->outside = scan_u32(s);
 	EXPECT(s, "}");
 	return !s->failed && s->at == s->end;
 }
@@ -150,6 +152,8 @@ static bool scan_work(struct scan *s, struct gpu_event_work *e)
 	scan_graph(s, &e->graph_id, &e->graph_node_id);
 	if (TRY(s, ",\"bad\":"))
 		e->bad_time = scan_u32(s);
+	if (TRY(s, ",\"out\":"))
+		e->outside = scan_u32(s);
 	EXPECT(s, "}");
 	return !s->failed && s->at == s->end;
 }

@@ -230,7 +230,8 @@ void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 	/* a launch is in the pipe before the kernels it started */
 	launch_log_drain(&tracer->sink);
 	activity_send_buffer(&(struct activity_output){&tracer->api, &tracer->names, &tracer->tally,
-						       &tracer->sink, tracer->verbose},
+						       &tracer->sink, tracer->verbose,
+						       tracer->began_ns, clock_now_ns()},
 			     &clock, buffer, valid_size);
 	pthread_mutex_unlock(&tracer->record_lock);
 }
@@ -252,6 +253,7 @@ void tracer_flush(struct tracer *tracer, bool all)
 	tracer->api.cuptiActivityFlushAll(all ? CUPTI_ABI_FLUSH_FORCED : 0);
 	count_dropped(tracer, NULL, 0); /* those after the last buffer */
 	launch_log_drain(&tracer->sink);
+	callback_tell_voids(tracer);
 	sink_flush(&tracer->sink);
 }
 
@@ -491,6 +493,7 @@ static bool start_activity(struct tracer *tracer)
 	const struct cupti_api *api = &tracer->api;
 	int result = api->cuptiActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
 
+	tracer->began_ns = clock_now_ns();
 	if (result == CUPTI_ABI_SUCCESS)
 		result = api->cuptiActivityEnable(activities[0]);
 	if (result == CUPTI_ABI_SUCCESS) {

@@ -31,6 +31,7 @@ struct tracer {
 	struct buffers buffers;
 	pthread_mutex_t clock_lock;
 	struct clock_map clock;
+	uint64_t began_ns;           /* records were asked for then */
 	pthread_mutex_t record_lock; /* names, tally, and the order of records in the pipe */
 	struct names names;
 	struct work_tally tally;
@@ -38,6 +39,7 @@ struct tracer {
 	bool whole_graphs;  /* a graph launch is one record, not one a node */
 	bool follows_waits; /* calls that wait for the GPU are sent: wait_log.h */
 	_Atomic bool watches_uvm, told_device_launch;
+	_Atomic uint64_t void_launches;   /* not yet told: callback_tell_voids */
 	_Atomic uint64_t code_generation; /* dlpi_adds last told to the profiler */
 	pthread_t flusher;
 	bool flusher_runs;

@@ -34,6 +34,8 @@ struct work_sum {
 	uint64_t unmatched; /* of count: no launch was found */
 	uint64_t unmatched_ns;
 	uint64_t bad_times; /* of count: no usable timestamps */
+	/* of count: what gpu_event.h's enum gpu_outside says of their times */
+	uint64_t before, before_ns, after, after_ns;
 };
 
 /* Zero-initialised is empty. */

@@ -101,6 +101,10 @@ static uint32_t make_rows(const struct work_tally *counted, struct row *rows, ui
 		rows[i].sum.unmatched += sum->unmatched;
 		rows[i].sum.unmatched_ns += sum->unmatched_ns;
 		rows[i].sum.bad_times += sum->bad_times;
+		rows[i].sum.before += sum->before;
+		rows[i].sum.before_ns += sum->before_ns;
+		rows[i].sum.after += sum->after;
+		rows[i].sum.after_ns += sum->after_ns;
 	}
 	qsort(rows, n, sizeof(*rows), by_device_and_work);
 	return n;
@@ -119,26 +123,50 @@ static void put_bytes(char *out, size_t size, uint64_t bytes)
 	snprintf(out, size, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
+struct notes {
+	char text[320]; /* four, of at most 80 bytes each */
+	size_t used;
+};
+
+/* "  3 unmatched (1.500 ms)" */
+static void add_note(struct notes *notes, uint64_t count, const char *what, const uint64_t *ns)
+{
+	char time[40] = "";
+	int n;
+
+	if (count == 0)
+		return;
+	if (ns)
+		snprintf(time, sizeof(time), " (%.3f ms)", (double)*ns / 1e6);
+	n = snprintf(notes->text + notes->used, sizeof(notes->text) - notes->used,
+		     "  %" PRIu64 " %s%s", count, what, time);
+	if (n > 0 && (size_t)n < sizeof(notes->text) - notes->used)
+		notes->used += (size_t)n;
+	else
+		notes->text[notes->used] = '\0';
+}
+
 static void report_row(struct log *log, const struct row *row)
 {
-	char time[32] = "", bytes[32] = "", notes[128] = "", line[256];
-	size_t used = 0;
+	char time[32] = "", bytes[32] = "", line[512];
+	const struct work_sum *sum = &row->sum;
+	bool has_time = !gpu_work_is_instant(row->work);
+	struct notes notes = {.used = 0};
 	int n;
 
 	if (row->work == GPU_WORK_UVM_GPU_FAULTS)
 		snprintf(bytes, sizeof(bytes), "%" PRIu64 " faults", row->sum.bytes);
 	else if (row->sum.bytes)
 		put_bytes(bytes, sizeof(bytes), row->sum.bytes);
-	if (row->sum.unmatched && is_launched_span(row->work))
-		used = (size_t)snprintf(notes, sizeof(notes), "  %" PRIu64 " unmatched (%.3f ms)",
-					row->sum.unmatched, (double)row->sum.unmatched_ns / 1e6);
-	if (row->sum.bad_times)
-		snprintf(notes + used, sizeof(notes) - used, "  %" PRIu64 " without times",
-			 row->sum.bad_times);
-	if (!gpu_work_is_instant(row->work))
+	if (is_launched_span(row->work))
+		add_note(&notes, sum->unmatched, "unmatched", &sum->unmatched_ns);
+	add_note(&notes, sum->bad_times, "without times", NULL);
+	add_note(&notes, sum->before, "before tracing", has_time ? &sum->before_ns : NULL);
+	add_note(&notes, sum->after, "after tracing", has_time ? &sum->after_ns : NULL);
+	if (has_time)
 		snprintf(time, sizeof(time), "%.3f ms", (double)row->sum.ns / 1e6);
 	n = snprintf(line, sizeof(line), "  GPU %u  %-15s %9" PRIu64 " %15s  %12s%s", row->device,
-		     work_word(row->work), row->sum.count, time, bytes, notes);
+		     work_word(row->work), row->sum.count, time, bytes, notes.text);
 	while (n > 0 && n < (int)sizeof(line) && line[n - 1] == ' ')
 		line[--n] = '\0';
 	log_line(log, "%s", line);
@@ -205,6 +233,7 @@ bool accounts_are_exact(struct log *log, const struct accounts *a, const struct 
 	object(&v, a->sums - a->equal, "of CUPTI's own sums are not the same here");
 	object(&v, s->gpu.dropped_kernels, "GPU operations were dropped");
 	object(&v, s->gpu.missing_kernels, "GPU operations were sent but did not arrive");
+	object(&v, s->gpu.unended_launches, "kernel launches have no record of their kernel");
 	object(&v, s->gpu.dropped_launches + s->bpf.dropped_launches, "launches were dropped");
 	object(&v, s->bpf.dropped_samples, "CPU samples were dropped");
 	object(&v, s->gpu.wrong_totals, "processes told another sum of GPU time than arrived");

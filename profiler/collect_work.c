@@ -15,6 +15,13 @@ void collect_count_work(struct collect *c, uint32_t stack, const struct gpu_oper
 	sum->ns += o->duration_ns;
 	sum->bytes += o->bytes;
 	sum->bad_times += o->bad_time;
+	if (o->outside == GPU_BEFORE_TRACING) {
+		sum->before++;
+		sum->before_ns += o->duration_ns;
+	} else if (o->outside == GPU_AFTER_TRACING) {
+		sum->after++;
+		sum->after_ns += o->duration_ns;
+	}
 	if (stack == STACK_NONE) {
 		sum->unmatched++;
 		sum->unmatched_ns += o->duration_ns;

@@ -47,6 +47,7 @@ struct gpu_operation {
 	uint32_t process, device, context, stream;
 	uint64_t graph_node; /* 0: not a graph's */
 	bool bad_time;
+	uint8_t outside; /* enum gpu_outside */
 };
 
 /* Where attributed operations go, with the time of their launch; 0: there was none. */

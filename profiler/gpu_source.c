@@ -20,6 +20,8 @@ struct gpu_process {
 	uint64_t next_sequence;
 	uint64_t kernels, kernel_ns; /* received since hello, other work included */
 	uint64_t unsent;             /* given up by the sender since hello */
+	/* since hello: launches of one kernel each, the kernels they started, records lost */
+	uint64_t kernel_launches, launched_kernels, lost;
 	const char **names;
 	uint32_t name_count;
 	char *piece; /* a name being put together */
@@ -199,8 +201,21 @@ bool gpu_source_has_graph_time_bug(uint32_t cupti_version)
 	return cupti_version >= 130000 && cupti_version < 130100;
 }
 
+/*
+ * The process's tracing has ended. Kernels of a launch on several devices count as launched, too,
+ * so where those are used there may be more unended launches than this finds.
+ */
+static void count_unended(struct gpu_source *s, const struct gpu_process *p)
+{
+	uint64_t recorded = p->launched_kernels + p->lost;
+
+	if (p->open && !p->ignored && p->kernel_launches > recorded)
+		s->stats.unended_launches += p->kernel_launches - recorded;
+}
+
 static void take_hello(struct gpu_source *s, struct gpu_process *p, const struct gpu_event_hello *e)
 {
+	count_unended(s, p);
 	if (p->open)
 		s->stats.without_goodbye++; /* exec, or a killed process's number used again */
 	else
@@ -210,6 +225,7 @@ static void take_hello(struct gpu_source *s, struct gpu_process *p, const struct
 	p->kernels = 0;
 	p->kernel_ns = 0;
 	p->unsent = 0;
+	p->kernel_launches = p->launched_kernels = p->lost = 0;
 	forget_names(p);
 	if (p->ignored)
 		s->stats.foreign_versions++;
@@ -223,6 +239,7 @@ static void take_drops(struct gpu_source *s, struct gpu_process *p, const struct
 	s->stats.dropped_launches += e->launches + e->unsent_launches;
 	s->stats.unknown_records += e->unknown;
 	p->unsent += e->unsent_kernels;
+	p->lost += e->kernels + e->unsent_kernels;
 }
 
 static void take_goodbye(struct gpu_source *s, struct gpu_process *p,
@@ -230,8 +247,11 @@ static void take_goodbye(struct gpu_source *s, struct gpu_process *p,
 {
 	uint64_t accounted = p->kernels + p->unsent;
 
-	if (p->open && e->kernels > accounted)
+	if (p->open && e->kernels > accounted) {
 		s->stats.missing_kernels += e->kernels - accounted;
+		p->lost += e->kernels - accounted;
+	}
+	count_unended(s, p);
 	if (p->open && e->kernels == p->kernels && e->kernel_ns != p->kernel_ns)
 		s->stats.wrong_totals++;
 	p->open = false;
@@ -245,6 +265,20 @@ static void take_kernel(struct gpu_source *s, struct gpu_process *p,
 	s->stats.bad_times += e->bad_time;
 	p->kernels++;
 	p->kernel_ns += e->duration_ns;
+	p->launched_kernels += e->graph_node_id == 0;
+}
+
+/* A void launch has done what it could, just like one whose kernel has a record. */
+static void take_voids(struct gpu_process *p, const struct gpu_event_void *e)
+{
+	p->launched_kernels += e->launches;
+}
+
+static void take_launch(struct gpu_source *s, struct gpu_process *p,
+			const struct gpu_event_launch *e)
+{
+	s->stats.launches++;
+	p->kernel_launches += !(e->flags & (GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER));
 }
 
 static void take_work(struct gpu_source *s, struct gpu_process *p, const struct gpu_event_work *e)
@@ -276,7 +310,10 @@ static bool take_event(struct gpu_source *s, const struct gpu_event *event)
 	case GPU_EVENT_NAME:
 		return take_name(s, p, &event->name);
 	case GPU_EVENT_LAUNCH:
-		s->stats.launches++;
+		take_launch(s, p, &event->launch);
+		break;
+	case GPU_EVENT_VOID:
+		take_voids(p, &event->voids);
 		break;
 	case GPU_EVENT_KERNEL:
 		take_kernel(s, p, &event->kernel);
@@ -407,8 +444,10 @@ void gpu_source_finish(struct gpu_source *s)
 		note_malformed(s, s->line, s->line_length);
 	}
 	s->line_length = 0;
-	for (uint32_t i = 0; i < s->process_count; i++)
+	for (uint32_t i = 0; i < s->process_count; i++) {
 		s->stats.without_goodbye += s->processes[i].open && !s->processes[i].ignored;
+		count_unended(s, &s->processes[i]);
+	}
 }
 
 struct gpu_source_stats gpu_source_stats(const struct gpu_source *s)

@@ -34,6 +34,11 @@ struct gpu_source_stats {
 	uint64_t missing_kernels; /* sent, by a process's own totals, but not received */
 	uint64_t wrong_totals;    /* processes whose sum of ns is not what was received */
 	uint64_t unknown_records;
+	/*
+	 * Launches of one kernel each, of processes that have ended, that neither started nothing
+	 * nor have a record, nor may have lost it as one of the dropped, unsent or missing ones.
+	 */
+	uint64_t unended_launches;
 	uint32_t processes;        /* that said hello */
 	uint32_t graph_time_bugs;  /* of these, with a CUPTI that gives wrong times in long graph
 				      runs */

@@ -181,6 +181,12 @@ void report_summary(struct log *log, const struct options *options,
 	if (options->mode != MODE_CPU_ONLY) {
 		report_correlation(log, stats, accounts);
 		accounts_report(log, accounts, stats->counted);
+		if (stats->gpu.unended_launches)
+			log_line(log,
+				 "  %" PRIu64
+				 " kernel launches have no record: their kernels had not ended "
+				 "when tracing did, or the records were lost",
+				 stats->gpu.unended_launches);
 		if (stats->collect.unseen_nodes)
 			log_line(log,
 				 "  %" PRIu64

@@ -249,6 +249,16 @@ under_captures()
 	done
 }
 
+@test "nodes whose making was not seen: said, and nothing is lost" {
+	FAKE_CUDA_HIDE_NODES=1 FAKE_CUDA_TOTALS=$PWD/totals run_profile --strict -gpu-only --unit ns \
+		--raw-names -o out.folded "$workloads/graphs" capture
+	expect_status 0
+	equal_to_truth
+	expect_line stderr '^  50 operations are of graph nodes that were made before tracing or out of sight$'
+	expect_no_line stderr '^profile: --strict'
+	expect_line out.folded ';replay;cudaGraphLaunch;\[graph node, capture not seen\];\[GPU_Kernel\]'
+}
+
 @test "--graph graph: one operation a launch" {
 	exact_run --graph graph "$workloads/graphs" capture
 	expect out.folded <<<'<*>main;run_capture;run;replay;cudaGraphLaunch;[GPU_Graph] 100000'
@@ -425,6 +435,55 @@ not_exact()
 	FAKE_CUDA_KILL_AFTER=6 not_exact 137 '1 traced processes ended without a goodbye' \
 		"$workloads/gpu_work" 1 1 3 4 3
 	expect_no_line work 'not the same'
+}
+
+@test "--strict: launches whose records never came" {
+	FAKE_CUDA_LOSE_EVERY=10 not_exact 0 '10 kernel launches have no record of their kernel' \
+		"$workloads/launches" 100
+	expect_line stderr '^  10 kernel launches have no record: their kernels had not ended when tracing did, or the records were lost$'
+	expect_line work '^  the same as CUPTI'
+	# records that are known to be lost are not said twice
+	FAKE_CUDA_DROP_EVERY=10 not_exact 0 '10 GPU operations were dropped' "$workloads/launches" 100
+	expect_no_line stderr 'have no record'
+}
+
+# No record is to come of launches that fail or are captured; nor, perhaps, of what launches no kernel.
+@test "--strict: launches that legally have no record" {
+	exact_run "$workloads/launches" 40 2 2 refused
+	expect stdout <<<'launches 40 kernels 40 threads 2 streams 2 mode refused'
+	exact_run -launch-stacks uprobe "$workloads/launches" 40 2 2 refused
+	for mode in graph mixed; do
+		exact_run "$workloads/launches" 40 2 2 $mode
+		exact_run --graph graph "$workloads/launches" 40 2 2 $mode
+	done
+	for mode in capture explicit clone child update reinstantiate; do
+		exact_run --graph graph "$workloads/graphs" $mode
+	done
+	exact_run --kernels-only --graph graph "$workloads/gpu_work" 1 2 3 4 3
+}
+
+@test "kernels that had not ended when the command was killed" {
+	start_profile --strict -gpu-only -o out.folded "$workloads/launches" 5 1 1 endless
+	wait_until grep -qs ready stdout
+	kill -INT "$pid"
+	finish_profile
+	expect_status 124
+	expect_line stderr '^  5 kernel launches have no record: their kernels had not ended when tracing did, or the records were lost$'
+	expect_line stderr '^profile: --strict: 5 kernel launches have no record of their kernel$'
+	expect_empty work
+}
+
+@test "operations before tracing and after it: said, and in the profile once" {
+	FAKE_CUDA_EARLY_EVERY=10 exact_run "$workloads/launches" 100
+	equal_to_truth
+	expect_line work '^  GPU 0  kernels +100 +0\.100 ms +10 before tracing \(0\.010 ms\)$'
+	FAKE_CUDA_LATE_EVERY=20 exact_run "$workloads/launches" 100
+	equal_to_truth
+	expect_line work '^  GPU 0  kernels +100 +0\.100 ms +5 after tracing \(0\.005 ms\)$'
+	FAKE_CUDA_EARLY_EVERY=2 FAKE_CUDA_LATE_EVERY=1 exact_run --kernels-only "$workloads/launches" 10
+	expect_line work '^  GPU 0  kernels +10 +0\.010 ms +5 before tracing \(0\.005 ms\)  5 after tracing \(0\.005 ms\)$'
+	FAKE_CUDA_DRIFT_PPM=300 exact_run "$workloads/gpu_work" 2 2 5 20 5
+	expect_no_line work 'tracing'
 }
 
 @test "--strict: rubbish in the pipe" {

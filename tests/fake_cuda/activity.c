@@ -21,10 +21,13 @@
 /* buffer_completed's stream id means nothing with a NULL context; on an H100 it is not even 0. */
 enum { STREAM_ID_NOISE = 0x15b40000 };
 
+#define SHIFT_NS 100000000000 /* of records that are early or late on demand: 100 s */
+
 struct entry {
 	size_t offset;
 	uint64_t start, end; /* monotonic; both 0: never to be known */
 	bool reversed;
+	int64_t shift; /* of both */
 };
 
 struct buffer {
@@ -45,7 +48,8 @@ static struct {
 	cupti_abi_buffer_requested requested;
 	cupti_abi_buffer_completed completed;
 	uint64_t kinds; /* bit mask of those that are enabled */
-	unsigned long drop_every, zero_every, reverse_every; /* every nth record, 0: none */
+	/* every nth record, 0: none */
+	unsigned long drop_every, lose_every, zero_every, reverse_every, early_every, late_every;
 	uint64_t records_seen;
 	size_t dropped;
 	uint64_t flush_period;               /* ns, 0: none */
@@ -80,8 +84,8 @@ static void write_times(struct buffer *b)
 
 		if (!e->end || e->end > now)
 			continue;
-		start = driver()->cupti_time(e->start);
-		end = driver()->cupti_time(e->end);
+		start = driver()->cupti_time(e->start) + (uint64_t)e->shift;
+		end = driver()->cupti_time(e->end) + (uint64_t)e->shift;
 		record_set_times(b->data + e->offset, e->reversed ? end : start,
 				 e->reversed ? start : end);
 	}
@@ -319,6 +323,8 @@ static void write_record(uint32_t kind, const struct fake_cuda_activity *a)
 	struct entry *e = NULL;
 	struct buffer *b;
 
+	if (every(activity.lose_every, number))
+		return;
 	if (!every(activity.drop_every, number) && make_room(size))
 		e = add_entry(activity.current, size);
 	if (!e) {
@@ -331,6 +337,9 @@ static void write_record(uint32_t kind, const struct fake_cuda_activity *a)
 		e->start = a->start;
 		e->end = a->end;
 		e->reversed = every(activity.reverse_every, number);
+		e->shift = every(activity.early_every, number)  ? -SHIFT_NS
+			   : every(activity.late_every, number) ? SHIFT_NS
+								: 0;
 	}
 	if (a->end > b->last_end)
 		b->last_end = a->end;
@@ -394,8 +403,11 @@ FAKE_CUDA_EXPORT int cuptiActivityRegisterCallbacks(cupti_abi_buffer_requested r
 		return err;
 	pthread_mutex_lock(&activity.lock);
 	activity.drop_every = cupti_env("FAKE_CUDA_DROP_EVERY");
+	activity.lose_every = cupti_env("FAKE_CUDA_LOSE_EVERY");
 	activity.zero_every = cupti_env("FAKE_CUDA_ZERO_TIMESTAMP_EVERY");
 	activity.reverse_every = cupti_env("FAKE_CUDA_REVERSE_TIMESTAMP_EVERY");
+	activity.early_every = cupti_env("FAKE_CUDA_EARLY_EVERY");
+	activity.late_every = cupti_env("FAKE_CUDA_LATE_EVERY");
 	err = start_worker();
 	if (!err) {
 		activity.requested = requested;

@@ -321,6 +321,8 @@ FAKE_CUDA_EXPORT int cuptiGetGraphNodeId(void *node, uint64_t *id)
 {
 	if (!node || !id)
 		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	if (cupti_env("FAKE_CUDA_HIDE_NODES"))
+		return CUPTI_ABI_ERROR_UNKNOWN;
 	memcpy(id, node, sizeof(*id));
 	return CUPTI_ABI_SUCCESS;
 }

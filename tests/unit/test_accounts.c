@@ -223,6 +223,48 @@ static void a_table_by_device_and_kind(void **state)
 		"  the same as CUPTI's own sums, in all 8 of them\n");
 }
 
+static void times_outside_are_said_where_there_are_any(void **state)
+{
+	struct books *b = *state;
+	struct work_sum *sum;
+
+	sum = put(&b->counted, 10, 0, 7, GPU_WORK_KERNEL, 9, 9000000, 0);
+	sum->before = 2;
+	sum->before_ns = 1500000;
+	put(&b->told, 10, 0, 7, GPU_WORK_KERNEL, 9, 9000000, 0);
+	sum = put(&b->counted, 11, 0, 8, GPU_WORK_KERNEL, 1, 1000000, 0); /* the same row */
+	sum->before = sum->after = 1;
+	sum->before_ns = sum->after_ns = 1000000;
+	sum = put(&b->counted, 10, 0, 7, GPU_WORK_ALLOC, 2, 0, 10);
+	sum->after = 1;
+	put(&b->told, 10, 0, 7, GPU_WORK_ALLOC, 2, 0, 10);
+	put_both(b, 10, 1, 7, GPU_WORK_KERNEL, 1, 1, 0);
+	assert_string_equal(report(b),
+			    "GPU work:\n"
+			    "  GPU 0  kernels                10       10.000 ms                "
+			    "3 before tracing (2.500 ms)  1 after tracing (1.000 ms)\n"
+			    "  GPU 0  allocations             2                          10 B  "
+			    "1 after tracing\n"
+			    "  GPU 1  kernels                 1        0.000 ms\n"
+			    "  the same as CUPTI's own sums, in all 3 of them that were told\n");
+}
+
+/* All at once, with the largest numbers: whatever is shown, nothing is written past a line's end.
+ */
+static void the_longest_row(void **state)
+{
+	struct books *b = *state;
+	struct work_sum *sum = put(&b->counted, 10, UINT32_MAX, 7, GPU_WORK_KERNEL, UINT64_MAX,
+				   UINT64_MAX, UINT64_MAX);
+
+	sum->unmatched = sum->unmatched_ns = sum->bad_times = UINT64_MAX;
+	sum->before = sum->before_ns = sum->after = sum->after_ns = UINT64_MAX;
+	assert_non_null(
+		strstr(report(b), "18446744073709551615 unmatched (18446744073709.551 ms)"));
+	assert_non_null(strstr(captured.text,
+			       "18446744073709551615 after tracing (18446744073709.551 ms)\n"));
+}
+
 static void more_devices_than_the_table_holds_do_no_harm(void **state)
 {
 	struct books *b = *state;
@@ -258,6 +300,7 @@ static void all_is_well(void **state)
 	/* none of these is a loss */
 	a.untold = 0;
 	s.collect.truncated = 5;
+	s.collect.unseen_nodes = 5; /* their time is in the profile */
 	s.correlate.probes_unused = 5;
 	s.gpu.lines = 5;
 	assert_true(exact(&a, &s));
@@ -281,6 +324,7 @@ static void each_reason_is_said(void **state)
 	REASON(a.equal = 6, "3 of CUPTI's own sums are not the same here");
 	REASON(s.gpu.dropped_kernels = 4, "4 GPU operations were dropped");
 	REASON(s.gpu.missing_kernels = 5, "5 GPU operations were sent but did not arrive");
+	REASON(s.gpu.unended_launches = 5, "5 kernel launches have no record of their kernel");
 	REASON(s.gpu.dropped_launches = 6, "6 launches were dropped");
 	REASON(s.bpf.dropped_launches = 7, "7 launches were dropped");
 	REASON(s.bpf.dropped_samples = 8, "8 CPU samples were dropped");
@@ -324,6 +368,8 @@ int main(void)
 		TEST(a_killed_process_told_nothing),
 		TEST(only_launched_spans_can_be_unmatched),
 		TEST(a_table_by_device_and_kind),
+		TEST(times_outside_are_said_where_there_are_any),
+		TEST(the_longest_row),
 		TEST(more_devices_than_the_table_holds_do_no_harm),
 		cmocka_unit_test(all_is_well),
 		cmocka_unit_test(each_reason_is_said),

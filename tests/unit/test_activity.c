@@ -6,6 +6,7 @@
 enum { HEARD_MAX = 40 };
 
 struct heard {
+	struct gpu_event_work work; /* the last */
 	struct gpu_event_device devices[HEARD_MAX];
 	struct gpu_event_context contexts[HEARD_MAX];
 	uint32_t device_count, context_count, notices;
@@ -30,6 +31,8 @@ static void hear(void *context, uint32_t pid, const struct gpu_event *event, con
 	if (event->type == GPU_EVENT_CONTEXT)
 		h->contexts[h->context_count++] = event->context;
 	h->notices += event->type == GPU_EVENT_NOTICE;
+	if (event->type == GPU_EVENT_WORK)
+		h->work = event->work;
 	if (event->type != GPU_EVENT_KERNEL)
 		return;
 	h->kernels[h->count] = event->kernel;
@@ -59,6 +62,7 @@ struct bench {
 	struct clock_map clock;
 	struct heard heard;
 	bool verbose;
+	uint64_t began_ns, now_ns;
 };
 
 static int begin(void **state)
@@ -114,9 +118,9 @@ static void send_records(struct bench *b, const void *records, size_t n, size_t 
 	if (n)
 		memcpy(buffer, records, size);
 	record_size = size_of_one;
-	activity_send_buffer(
-		&(struct activity_output){&b->api, &b->names, &b->tally, &b->sink, b->verbose},
-		&b->clock, buffer, size);
+	activity_send_buffer(&(struct activity_output){&b->api, &b->names, &b->tally, &b->sink,
+						       b->verbose, b->began_ns, b->now_ns},
+			     &b->clock, buffer, size);
 	free(buffer);
 	sink_flush(&b->sink);
 	fifo_drain(&b->fifo);
@@ -195,6 +199,45 @@ static void senseless_times_are_marked(void **state)
 	assert_int_equal(b->heard.kernels[6].duration_ns, 4);
 	assert_int_equal(b->heard.kernels[7].start_ns, 1600000);
 	assert_int_equal(gpu_source_stats(b->fifo.source).bad_times, 5);
+}
+
+/* Times outside of the time of tracing are said to be, from a millisecond on; none is changed. */
+static void times_outside_are_marked(void **state)
+{
+	const uint64_t ms = 1000000;
+	/* in CUPTI's clock, which is 0.4 ms ahead */
+	const struct cupti_abi_kernel r[] = {
+		record("k", 1, 5), /* before the machine started */
+		record("k", 99 * ms, 99 * ms + 5),
+		record("k", 99 * ms + 399999, 200 * ms), /* more than 1 ms before 100 ms */
+		record("k", 99 * ms + 400000, 200 * ms),
+		record("k", 150 * ms, 150 * ms),
+		record("k", 150 * ms, 201 * ms + 400000),
+		record("k", 150 * ms, 201 * ms + 400001),
+		record("k", 900 * ms, 901 * ms),
+		record("k", 0, 901 * ms), /* no times at all */
+	};
+	const uint32_t outside[] = {1, 1, 1, 0, 0, 0, 2, 2, 0};
+	const struct cupti_abi_memset set = {
+		.kind = CUPTI_ABI_ACTIVITY_KIND_MEMSET, .start = 1000 * ms, .end = 1001 * ms};
+	struct bench *b = *state;
+
+	b->began_ns = 100 * ms;
+	b->now_ns = 200 * ms;
+	send(b, r, 9);
+	for (uint32_t i = 0; i < 9; i++)
+		assert_int_equal(b->heard.kernels[i].outside, outside[i]);
+	assert_int_equal(b->heard.kernels[7].start_ns, 900 * ms - 400000);
+	assert_int_equal(b->heard.kernels[7].duration_ns, ms);
+	send_records(b, &set, 1, sizeof(set));
+	assert_int_equal(b->heard.work.outside, GPU_AFTER_TRACING);
+	assert_int_equal(b->heard.work.duration_ns, ms);
+	/* where the moments are not known, nothing is */
+	b->began_ns = b->now_ns = 0;
+	send(b, r, 9);
+	for (uint32_t i = 9; i < 18; i++)
+		assert_int_equal(b->heard.kernels[i].outside, GPU_IN_TIME);
+	assert_int_equal(gpu_source_stats(b->fifo.source).malformed, 0);
 }
 
 /* The clock may be off, the duration never is. */
@@ -423,6 +466,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(every_field_arrives),
 		TEST(senseless_times_are_marked),
+		TEST(times_outside_are_marked),
 		TEST(drift_does_not_bend_durations),
 		TEST(a_name_is_sent_once),
 		TEST(a_record_without_a_name_counts_too),

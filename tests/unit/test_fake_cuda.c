@@ -261,6 +261,28 @@ static void records_of_devices_can_be_late_or_refused(void)
 	assert_int_equal(seen.work[0].context.compute_api, CUPTI_ABI_COMPUTE_API_CUDA_MPS);
 }
 
+static void records_out_of_time_on_demand(void)
+{
+	const uint64_t far = 90000000000; /* 90 s */
+	uint64_t now;
+
+	setenv("FAKE_CUDA_EARLY_EVERY", "3", 1);
+	setenv("FAKE_CUDA_LATE_EVERY", "4", 1);
+	setenv("FAKE_CUDA_LOSE_EVERY", "5", 1);
+	enable_kernels();
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(launch(NULL, 100), 0);
+	flush();
+	assert_int_equal(cupti.cuptiGetTimestamp(&now), 0);
+	assert_int_equal(seen.records, 4);
+	assert_int_equal(dropped(), 0);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(seen.record[i].end - seen.record[i].start, 100);
+		assert_int_equal(seen.record[i].start + far < now, i == 2);
+		assert_int_equal(seen.record[i].start > now + far, i == 3);
+	}
+}
+
 static void losses_on_demand(void)
 {
 	unsigned int zeros = 0;
@@ -1155,6 +1177,7 @@ int main(void)
 		TEST(refused_buffers_are_counted_drops),
 		TEST(devices_and_contexts_have_records),
 		TEST(records_of_devices_can_be_late_or_refused),
+		TEST(records_out_of_time_on_demand),
 		TEST(losses_on_demand),
 		TEST(a_graph_launch_shares_one_correlation_id),
 		TEST(contexts_and_modules_are_announced),

@@ -458,6 +458,118 @@ static void the_limit_of_a_line_is_exact(void **state)
 	}
 }
 
+/* ---- launches without a record ---- */
+
+static void launches(struct bench *b, uint32_t n, uint32_t flags)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		char line[100];
+
+		snprintf(line, sizeof(line),
+			 flags ? "{\"t\":\"l\",\"s\":1,\"h\":8,\"c\":%u,\"f\":1,\"x\":%u}\n"
+			       : "{\"t\":\"l\",\"s\":1,\"h\":8,\"c\":%u,\"f\":1}\n",
+			 i, flags);
+		feed(b, line);
+	}
+}
+
+static void kernels(struct bench *b, uint32_t n, uint64_t node)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct gpu_event e = {.type = GPU_EVENT_KERNEL,
+				      .kernel = {.graph_id = node != 0, .graph_node_id = node}};
+		char line[400];
+		int length = gpu_wire_encode(&e, line, sizeof(line));
+
+		gpu_source_feed(b->source, line, (size_t)length);
+	}
+}
+
+static void bye(struct bench *b, uint32_t operations)
+{
+	char line[100];
+
+	snprintf(line, sizeof(line),
+		 "{\"t\":\"bye\",\"kernels\":%u,\"kernel_ns\":0,\"launches\":0}\n", operations);
+	feed(b, line);
+}
+
+static void a_launch_has_a_record(void **state)
+{
+	struct bench *b = *state;
+
+	batch(b, 7, 0);
+	hello(b, 7);
+	launches(b, 5, 0);
+	kernels(b, 5, 0);
+	/* what may have no record, or many */
+	launches(b, 3, GPU_LAUNCH_IS_GRAPH);
+	kernels(b, 30, 77);
+	launches(b, 3, GPU_LAUNCH_IS_OTHER);
+	launches(b, 3, GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_IS_GRAPH);
+	/* failed, or captured */
+	launches(b, 4, 0);
+	feed(b, "{\"t\":\"void\",\"launches\":3}\n");
+	feed(b, "{\"t\":\"void\",\"launches\":1}\n");
+	bye(b, 35);
+	gpu_source_finish(b->source);
+	assert_int_equal(stats(b).unended_launches, 0);
+	assert_int_equal(stats(b).malformed, 0);
+}
+
+static void launches_without_a_record_are_counted(void **state)
+{
+	struct bench *b = *state;
+
+	batch(b, 7, 0);
+	hello(b, 7);
+	launches(b, 5, 0);
+	kernels(b, 3, 0);
+	kernels(b, 9, 77);                              /* a graph's are no launch's */
+	assert_int_equal(stats(b).unended_launches, 0); /* they may still come */
+	bye(b, 12);
+	assert_int_equal(stats(b).unended_launches, 2);
+	/* killed; and replaced by another program */
+	batch(b, 8, 0);
+	hello(b, 8);
+	launches(b, 4, 0);
+	hello(b, 8);
+	assert_int_equal(stats(b).unended_launches, 6);
+	launches(b, 2, 0);
+	kernels(b, 1, 0);
+	/* one process's do not make up for another's */
+	batch(b, 9, 0);
+	hello(b, 9);
+	kernels(b, 20, 0);
+	gpu_source_finish(b->source);
+	assert_int_equal(stats(b).unended_launches, 7);
+	/* one that never traced, and one that is not understood */
+	batch(b, 10, 0);
+	hello_version(b, 10, GPU_WIRE_VERSION, 0);
+	launches(b, 4, 0);
+	batch(b, 11, 0);
+	hello_version(b, 11, GPU_WIRE_VERSION + 1, 1);
+	launches(b, 4, 0);
+	gpu_source_finish(b->source);
+	assert_int_equal(stats(b).unended_launches, 8); /* 8's own again: still open */
+}
+
+/* What is known to be lost is said as that, and not once more. */
+static void lost_records_are_no_unended_launches(void **state)
+{
+	struct bench *b = *state;
+
+	batch(b, 7, 0);
+	hello(b, 7);
+	launches(b, 10, 0);
+	kernels(b, 3, 0);
+	feed(b, "{\"t\":\"drops\",\"kernels\":2,\"launches\":0,\"batches\":1,"
+		"\"unsent_kernels\":1,\"unsent_launches\":0,\"unknown\":0}\n");
+	bye(b, 6); /* 3 came, 1 was not sent: 2 are missing */
+	assert_int_equal(stats(b).missing_kernels, 2);
+	assert_int_equal(stats(b).unended_launches, 2);
+}
+
 static void half_a_line_at_the_end_is_malformed(void **state)
 {
 	struct bench *b = *state;
@@ -686,6 +798,9 @@ int main(void)
 		TEST(where_the_stream_is_cut_does_not_matter),
 		TEST(single_bytes_give_the_same),
 		TEST(reading_a_pipe),
+		TEST(a_launch_has_a_record),
+		TEST(launches_without_a_record_are_counted),
+		TEST(lost_records_are_no_unended_launches),
 		TEST(a_tee_sees_what_is_read),
 	};
 

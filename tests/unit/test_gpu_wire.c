@@ -103,6 +103,7 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->kernel.graph_id, b->kernel.graph_id);
 		assert_int_equal(a->kernel.graph_node_id, b->kernel.graph_node_id);
 		assert_int_equal(a->kernel.bad_time, b->kernel.bad_time);
+		assert_int_equal(a->kernel.outside, b->kernel.outside);
 		break;
 	case GPU_EVENT_NOTICE:
 		assert_int_equal(a->notice.code, b->notice.code);
@@ -116,6 +117,7 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 	case GPU_EVENT_WORK: /* no padding but at the end, and zeroed there */
 		assert_memory_equal(&a->work, &b->work, offsetof(struct gpu_event_work, bad_time));
 		assert_int_equal(a->work.bad_time, b->work.bad_time);
+		assert_int_equal(a->work.outside, b->work.outside);
 		break;
 	case GPU_EVENT_NODE:
 		assert_int_equal(a->node.id, b->node.id);
@@ -144,6 +146,9 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->context.id, b->context.id);
 		assert_int_equal(a->context.device_id, b->context.device_id);
 		assert_int_equal(a->context.is_mps, b->context.is_mps);
+		break;
+	case GPU_EVENT_VOID:
+		assert_int_equal(a->voids.launches, b->voids.launches);
 		break;
 	case GPU_EVENT_SUM: /* no padding */
 		assert_memory_equal(&a->sum, &b->sum, sizeof(a->sum));
@@ -278,6 +283,7 @@ static void random_kernel(struct prng *p, struct gpu_event_kernel *e)
 		e->graph_node_id = prng_bits(p, TIME_BITS);
 	}
 	e->bad_time = prng_chance(p, 20);
+	e->outside = (uint32_t)prng_below(p, GPU_OUTSIDES);
 }
 
 struct random_event {
@@ -382,6 +388,7 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			.context_id = u32(p),
 			.stream_id = u32(p),
 			.bad_time = prng_chance(p, 20),
+			.outside = (uint32_t)prng_below(p, GPU_OUTSIDES),
 		};
 		if (prng_chance(p, 50)) {
 			e->work.graph_id = u32(p);
@@ -430,6 +437,9 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			e->wait.context_id = u32(p);
 			e->wait.stream_id = u32(p);
 		}
+		break;
+	case GPU_EVENT_VOID:
+		e->voids = (struct gpu_event_void){prng_bits(p, EXACT_BITS)};
 		break;
 	case GPU_EVENT_DEVICE:
 		e->device = (struct gpu_event_device){
@@ -499,6 +509,7 @@ static void extreme_numbers_survive(void **state)
 	e.kernel.duration_ns = (UINT64_C(1) << 61) - 1;
 	e.kernel.graph_node_id = INT64_MAX;
 	e.kernel.bad_time = 1;
+	e.kernel.outside = GPU_AFTER_TRACING;
 	check_round_trip(*state, &e);
 	e = (struct gpu_event){.type = GPU_EVENT_GOODBYE,
 			       .goodbye = {INT64_MAX, INT64_MAX, INT64_MAX}};
@@ -821,6 +832,10 @@ static void rubbish_is_refused(void **state)
 		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":3}",
 		KERNEL("\"n\":1,\"s\":5,\"d\":2305843009213693952,\"c\":1" REST),
 		KERNEL("\"n\":1,\"s\":5,\"d\":10,\"c\":1" REST ",\"bad\":2"),
+		KERNEL("\"n\":1,\"s\":5,\"d\":10,\"c\":1" REST ",\"out\":3"),
+		KERNEL("\"n\":1, \"s\":5,\"d\":10,\"c\":1" REST ",\"out\":3"),
+		"{\"t\":\"void\"}",
+		"{\"t\":\"void\",\"launches\":-1}",
 		KERNEL("\"n\":1, \"s\":5,\"d\":2305843009213693952,\"c\":1" REST),
 		/* arrays of another length or with other things in them */
 		KERNEL("\"n\":1,\"s\":5,\"d\":1,\"c\":1,\"v\":[0,1],\"g\":[1,2,3],\"b\":[4,5,6],"

@@ -5,12 +5,14 @@
  * its own streams. Prints what it did.
  *
  * MODE: kernel | ex (cudaLaunchKernelExC) | cooperative | graph (N launches of a graph that holds
- * GRAPH_NODES kernels) | mixed (all in turn).
+ * GRAPH_NODES kernels) | mixed (all in turn) | refused (kernel, and after each a launch that fails)
+ * | endless (kernels of an hour; says "ready" when they have long been launched).
  */
 #include "gpu.h"
 
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 #include <string>
 #include <vector>
 
@@ -19,8 +21,18 @@ enum { TINY_NS = 1000, GRAPH_NODES = 3 };
 GPU_KERNEL(tiny)
 GPU_KERNEL(tiny_in_graph)
 
-enum mode { MODE_KERNEL, MODE_EX, MODE_COOPERATIVE, MODE_GRAPH, MODE_MIXED };
-static const char *const mode_names[] = {"kernel", "ex", "cooperative", "graph", "mixed"};
+enum mode {
+	MODE_KERNEL,
+	MODE_EX,
+	MODE_COOPERATIVE,
+	MODE_GRAPH,
+	MODE_MIXED,
+	MODE_REFUSED,
+	MODE_ENDLESS,
+	MODES
+};
+static const char *const mode_names[] = {"kernel", "ex",      "cooperative", "graph",
+					 "mixed",  "refused", "endless"};
 
 struct work {
 	pthread_t thread;
@@ -33,6 +45,21 @@ struct work {
 NOINLINE static void launch_kernel(cudaStream_t stream)
 {
 	GPU_CHECK(GPU_LAUNCH(stream, TINY_NS, tiny));
+}
+
+NOINLINE static void launch_refused(cudaStream_t stream)
+{
+	gpu_ns ns = TINY_NS;
+	void *args[] = {&ns};
+
+	/* an empty grid */
+	if (cudaLaunchKernel((const void *)tiny, dim3(0), dim3(1), args, 0, stream) == cudaSuccess)
+		exit(3);
+}
+
+NOINLINE static void launch_endless(cudaStream_t stream)
+{
+	GPU_CHECK(GPU_LAUNCH(stream, 3600000000000, tiny));
 }
 
 NOINLINE static void launch_ex(cudaStream_t stream)
@@ -87,9 +114,19 @@ NOINLINE static void launch_all(struct work *w, const std::vector<cudaStream_t> 
 			launch_ex(stream);
 		else if (mode == MODE_COOPERATIVE)
 			launch_cooperative(stream);
+		else if (mode == MODE_REFUSED) {
+			launch_kernel(stream);
+			launch_refused(stream);
+		} else if (mode == MODE_ENDLESS)
+			launch_endless(stream);
 		else
 			launch_graph(graph, stream);
 		w->kernels += mode == MODE_GRAPH ? GRAPH_NODES : 1;
+	}
+	if (w->mode == MODE_ENDLESS) {
+		sleep(1);
+		puts("ready");
+		fflush(stdout);
 	}
 	GPU_CHECK(cudaDeviceSynchronize());
 	if (graph)
@@ -111,7 +148,7 @@ static void *thread_main(void *arg)
 
 static int parse_mode(const char *name)
 {
-	for (int i = 0; i <= MODE_MIXED; i++)
+	for (int i = 0; i < MODES; i++)
 		if (strcmp(name, mode_names[i]) == 0)
 			return i;
 	return -1;
