@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What CUPTI calls in the application's threads: launches at their entry, and the few events that
- * need a reaction. Only the functions listed here are ever subscribed to, one by one: enabling a
- * whole domain would cost on each of the ten runtime calls that PyTorch makes for one launch.
+ * What CUPTI calls in the application's threads: launches at their entry, kernel launches also at
+ * their exit (did they start a kernel?), and the few events that need a reaction. Only the
+ * functions listed here are ever subscribed to, one by one: enabling a whole domain would cost on
+ * each of the ten runtime calls that PyTorch makes for one launch.
  */
 #ifndef CUPTI_TRACE_CALLBACK_H
 #define CUPTI_TRACE_CALLBACK_H
