@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/activity.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* Bytes of a name in one event: even if each had to be escaped, the line stays within its limit. */
@@ -46,6 +47,7 @@ struct sending {
 	struct sink *sink;
 	bool verbose;
 	uint64_t began_ns, now_ns;
+	_Atomic bool *told_device;
 };
 
 /* So much clocks may differ, and more: nothing begins so soon after tracing did. */
@@ -299,6 +301,8 @@ static void send_device(const struct sending *s, const struct cupti_abi_device *
 		say_unknown_device(s);
 		return;
 	}
+	if (s->told_device)
+		atomic_store(s->told_device, true);
 	if (!d->is_cuda_visible)
 		return; /* nothing can run there, and its number may be another's */
 	e->id = d->id;
@@ -373,7 +377,8 @@ void activity_send_buffer(const struct activity_output *output, const struct clo
 					.sink = output->sink,
 					.verbose = output->verbose,
 					.began_ns = output->began_ns,
-					.now_ns = output->now_ns};
+					.now_ns = output->now_ns,
+					.told_device = output->told_device};
 	struct cupti_abi_activity *record = NULL;
 	struct gpu_event_drops drops = {0};
 

@@ -25,9 +25,10 @@ struct activity_output {
 	struct names *names;
 	struct work_tally *tally;
 	struct sink *sink;
-	bool verbose;      /* say so when a record cannot be read */
-	uint64_t began_ns; /* when tracing did, CLOCK_MONOTONIC; 0: not known */
-	uint64_t now_ns;   /* the records were complete by then; 0: not known */
+	bool verbose;              /* say so when a record cannot be read */
+	uint64_t began_ns;         /* when tracing did, CLOCK_MONOTONIC; 0: not known */
+	uint64_t now_ns;           /* the records were complete by then; 0: not known */
+	_Atomic bool *told_device; /* set when a device's record was read; NULL: no matter */
 };
 
 void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,

@@ -358,6 +358,7 @@ static void on_resource(struct tracer *tracer, uint32_t cbid,
 		on_module_loaded(tracer);
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
+		atomic_store(&tracer->has_context, true);
 		watch_unified_memory(tracer);
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING:

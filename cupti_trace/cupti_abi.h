@@ -479,6 +479,7 @@ typedef void (*cupti_abi_buffer_completed)(void *context, uint32_t stream_id, ui
 	X(cuptiActivityRegisterCallbacks, 1,                                                      \
 	  (cupti_abi_buffer_requested requested, cupti_abi_buffer_completed completed))           \
 	X(cuptiActivityEnable, 1, (uint32_t kind))                                                \
+	X(cuptiActivityEnableAndDump, 0, (uint32_t kind))                                         \
 	X(cuptiActivityDisable, 1, (uint32_t kind))                                               \
 	X(cuptiActivityFlushAll, 1, (uint32_t flag))                                              \
 	X(cuptiActivityGetNextRecord, 1,                                                          \

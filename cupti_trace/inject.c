@@ -231,7 +231,8 @@ void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 	launch_log_drain(&tracer->sink);
 	activity_send_buffer(&(struct activity_output){&tracer->api, &tracer->names, &tracer->tally,
 						       &tracer->sink, tracer->verbose,
-						       tracer->began_ns, clock_now_ns()},
+						       tracer->began_ns, clock_now_ns(),
+						       &tracer->told_device},
 			     &clock, buffer, valid_size);
 	pthread_mutex_unlock(&tracer->record_lock);
 }
@@ -258,6 +259,20 @@ void tracer_flush(struct tracer *tracer, bool all)
 }
 
 /* ---- the flusher thread ---- */
+
+/*
+ * CUPTI writes records of devices when the driver starts, and says that it may come too late for
+ * that. If none came though there is work, it is asked for those that there are, once, from a
+ * thread that holds no lock.
+ */
+static void ask_for_devices(struct tracer *tracer, uint32_t flag)
+{
+	if (!tracer->api.cuptiActivityEnableAndDump || !atomic_load(&tracer->has_context) ||
+	    atomic_load(&tracer->told_device) || !atomic_exchange(&tracer->wants_devices, false))
+		return;
+	tracer->api.cuptiActivityEnableAndDump(CUPTI_ABI_ACTIVITY_KIND_DEVICE);
+	tracer->api.cuptiActivityFlushAll(flag);
+}
 
 /* The kinds of records asked for; the first is a must, the others where this CUPTI has them. */
 static const uint32_t activities[] = {
@@ -330,6 +345,7 @@ static void *flusher_main(void *arg)
 		launch_stack_check_code(&tracer->sink);
 		if (tick % TICKS_PER_FLUSH == 0) {
 			tracer_flush(tracer, false);
+			ask_for_devices(tracer, 0);
 		} else {
 			launch_log_drain(&tracer->sink);
 			sink_flush(&tracer->sink);
@@ -401,6 +417,7 @@ static void on_exit_process(void)
 		return;
 	stop_flusher(tracer);
 	tracer_flush(tracer, true);
+	ask_for_devices(tracer, CUPTI_ABI_FLUSH_FORCED);
 	tell_cost(tracer);
 	atomic_store(&tracer->on, false);
 	send_sums(tracer);
@@ -479,6 +496,8 @@ static void enable_others(struct tracer *tracer)
 
 		if (is_wanted(tracer, activities[i]))
 			result = tracer->api.cuptiActivityEnable(activities[i]);
+		if (activities[i] == CUPTI_ABI_ACTIVITY_KIND_DEVICE)
+			atomic_store(&tracer->wants_devices, result == CUPTI_ABI_SUCCESS);
 		if (result != CUPTI_ABI_SUCCESS)
 			tracer_notice(tracer,
 				      is_description(activities[i]) ? GPU_NOTICE_VERBOSE

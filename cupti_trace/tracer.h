@@ -39,8 +39,10 @@ struct tracer {
 	bool whole_graphs;  /* a graph launch is one record, not one a node */
 	bool follows_waits; /* calls that wait for the GPU are sent: wait_log.h */
 	_Atomic bool watches_uvm, told_device_launch;
-	_Atomic uint64_t void_launches;   /* not yet told: callback_tell_voids */
-	_Atomic uint64_t code_generation; /* dlpi_adds last told to the profiler */
+	_Atomic bool has_context, told_device; /* a context was made, a device's record came */
+	_Atomic bool wants_devices;            /* and has not been asked for again */
+	_Atomic uint64_t void_launches;        /* not yet told: callback_tell_voids */
+	_Atomic uint64_t code_generation;      /* dlpi_adds last told to the profiler */
 	pthread_t flusher;
 	bool flusher_runs;
 	pthread_mutex_t flusher_lock;

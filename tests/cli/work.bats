@@ -358,6 +358,15 @@ called()
 	FAKE_CUDA_MIG=3/0 FAKE_CUDA_MPS=1 FAKE_CUDA_DEVICE_RECORDS=late called 'GPU 0 MIG 3/0 MPS'
 }
 
+@test "--by device: also where CUPTI came too late for its record and must be asked" {
+	FAKE_CUDA_MIG=3/0 FAKE_CUDA_MPS=1 FAKE_CUDA_DEVICE_RECORDS=dumped called 'GPU 0 MIG 3/0 MPS'
+	# at work, too, not only at the end
+	FAKE_CUDA_MIG=3/0 FAKE_CUDA_DEVICE_RECORDS=dumped FAKE_CUDA_KILL_AFTER=6000 run_profile \
+		-gpu-only --unit ns --by device -o out.folded "$workloads/inference" 200
+	expect_status $((128 + 9))
+	expect_equal devices "$(cut -d';' -f1 out.folded | sort -u)" 'GPU 0 MIG 3/0'
+}
+
 @test "--by device: each process its own numbers" {
 	cat >several <<-'END'
 		FAKE_CUDA_MIG=1/0 "$1" 10; FAKE_CUDA_MIG=2/0 "$1" 10; exec "$1" 10

@@ -347,11 +347,12 @@ static void write_record(uint32_t kind, const struct fake_cuda_activity *a)
 		queue_current();
 }
 
-static bool setting_is(const char *name, const char *value)
+/* Until a forced flush, or what is of devices until it is asked for. */
+static bool is_kept_back(const struct fake_cuda_activity *a)
 {
-	const char *text = getenv(name);
-
-	return text && strcmp(text, value) == 0;
+	return cupti_setting_is("FAKE_CUDA_DEVICE_RECORDS", "late") ||
+	       (a->type == FAKE_CUDA_DEVICE &&
+		cupti_setting_is("FAKE_CUDA_DEVICE_RECORDS", "dumped"));
 }
 
 /* With the lock held. */
@@ -370,7 +371,7 @@ void cupti_activity(const struct fake_cuda_activity *a)
 	pthread_mutex_lock(&activity.lock);
 	if (!activity.requested)
 		;
-	else if (is_description(a) && setting_is("FAKE_CUDA_DEVICE_RECORDS", "late"))
+	else if (is_description(a) && is_kept_back(a))
 		keep_for_later(a);
 	else if (is_description(a))
 		write_description(kind, a);
@@ -428,7 +429,7 @@ FAKE_CUDA_EXPORT int cuptiActivityEnable(uint32_t kind)
 	if (!record_size(kind))
 		return CUPTI_ABI_ERROR_INVALID_KIND;
 	if ((kind == CUPTI_ABI_ACTIVITY_KIND_DEVICE || kind == CUPTI_ABI_ACTIVITY_KIND_CONTEXT) &&
-	    setting_is("FAKE_CUDA_DEVICE_RECORDS", "refused"))
+	    cupti_setting_is("FAKE_CUDA_DEVICE_RECORDS", "refused"))
 		return FAKE_CUPTI_ERROR_NOT_COMPATIBLE;
 	others = kernel_kinds & kind_bit(kind) ? kernel_kinds & ~kind_bit(kind) : 0;
 	pthread_mutex_lock(&activity.lock);
@@ -436,6 +437,18 @@ FAKE_CUDA_EXPORT int cuptiActivityEnable(uint32_t kind)
 		err = FAKE_CUPTI_ERROR_NOT_COMPATIBLE;
 	else
 		__atomic_or_fetch(&activity.kinds, kind_bit(kind), __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&activity.lock);
+	return err;
+}
+
+/* There are none of devices and contexts that would not have come before, but those kept back. */
+FAKE_CUDA_EXPORT int cuptiActivityEnableAndDump(uint32_t kind)
+{
+	int err = cuptiActivityEnable(kind);
+
+	pthread_mutex_lock(&activity.lock);
+	if (!err && activity.requested && cupti_setting_is("FAKE_CUDA_DEVICE_RECORDS", "dumped"))
+		write_late();
 	pthread_mutex_unlock(&activity.lock);
 	return err;
 }
@@ -507,7 +520,8 @@ FAKE_CUDA_EXPORT int cuptiActivityFlushAll(uint32_t flag)
 		cupti_misuse("cuptiActivityFlushAll called in buffer_completed");
 		err = FAKE_CUPTI_ERROR_INVALID_OPERATION;
 	} else {
-		if (flag & CUPTI_ABI_FLUSH_FORCED)
+		if ((flag & CUPTI_ABI_FLUSH_FORCED) &&
+		    cupti_setting_is("FAKE_CUDA_DEVICE_RECORDS", "late"))
 			write_late();
 		flush_mark(flag & CUPTI_ABI_FLUSH_FORCED);
 		pthread_cond_signal(&activity.work);

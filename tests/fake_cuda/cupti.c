@@ -37,6 +37,13 @@ unsigned long cupti_env(const char *name)
 	return text ? strtoul(text, NULL, 10) : 0;
 }
 
+bool cupti_setting_is(const char *name, const char *value)
+{
+	const char *text = getenv(name);
+
+	return text && strcmp(text, value) == 0;
+}
+
 void cupti_misuse(const char *what)
 {
 	__atomic_add_fetch(&cupti.misuses, 1, __ATOMIC_RELAXED);

@@ -32,6 +32,8 @@ void cupti_activity(const struct fake_cuda_activity *activity);
 
 /* A number from the environment, 0 if it is unset. */
 unsigned long cupti_env(const char *name);
+/* Whether it is set to this. */
+bool cupti_setting_is(const char *name, const char *value);
 
 #define FAKE_CUPTI_DECLARE(name, required, parameters) int name parameters;
 CUPTI_ABI_FUNCTIONS(FAKE_CUPTI_DECLARE)

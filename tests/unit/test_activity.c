@@ -63,6 +63,7 @@ struct bench {
 	struct heard heard;
 	bool verbose;
 	uint64_t began_ns, now_ns;
+	_Atomic bool told_device;
 };
 
 static int begin(void **state)
@@ -119,7 +120,8 @@ static void send_records(struct bench *b, const void *records, size_t n, size_t 
 		memcpy(buffer, records, size);
 	record_size = size_of_one;
 	activity_send_buffer(&(struct activity_output){&b->api, &b->names, &b->tally, &b->sink,
-						       b->verbose, b->began_ns, b->now_ns},
+						       b->verbose, b->began_ns, b->now_ns,
+						       &b->told_device},
 			     &b->clock, buffer, size);
 	free(buffer);
 	sink_flush(&b->sink);
@@ -356,6 +358,7 @@ static void a_plain_device(void **state)
 
 	send_device(b, device(3));
 	assert_int_equal(b->heard.device_count, 1);
+	assert_true(b->told_device);
 	assert_int_equal(e->id, 3);
 	assert_int_equal(e->is_mig, 0);
 	assert_memory_equal(e->uuid, device(3).uuid, 16);
@@ -420,6 +423,7 @@ static void a_device_of_another_layout_is_not_read(void **state)
 		send_device(b, d[i]);
 	}
 	assert_int_equal(b->heard.device_count, 0);
+	assert_false(b->told_device);
 	assert_int_equal(b->heard.notices, 5); /* where that is wanted */
 	assert_int_equal(gpu_source_stats(b->fifo.source).unknown_records, 0);
 	send_device(b, device(1)); /* the others go on */

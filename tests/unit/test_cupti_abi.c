@@ -447,6 +447,8 @@ THEIRS(cuptiActivityRegisterCallbacks,
 OURS(cuptiActivityRegisterCallbacks, (cupti_abi_buffer_requested, cupti_abi_buffer_completed));
 THEIRS(cuptiActivityEnable, (CUpti_ActivityKind));
 OURS(cuptiActivityEnable, (uint32_t));
+THEIRS(cuptiActivityEnableAndDump, (CUpti_ActivityKind));
+OURS(cuptiActivityEnableAndDump, (uint32_t));
 THEIRS(cuptiActivityDisable, (CUpti_ActivityKind));
 OURS(cuptiActivityDisable, (uint32_t));
 THEIRS(cuptiActivityFlushAll, (uint32_t));
