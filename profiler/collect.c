@@ -388,20 +388,19 @@ static int take_launch(struct collect *c, uint32_t pid, const struct gpu_event_l
 static int take_kernel(struct collect *c, uint32_t pid, const struct gpu_event_kernel *e,
 		       const char *name)
 {
-	return correlate_operation(
-		c->correlate, pid,
-		&(struct gpu_operation){.correlation_id = e->correlation_id,
-					.start_ns = e->start_ns,
-					.duration_ns = e->duration_ns,
-					.name = name,
-					.work = GPU_WORK_KERNEL,
-					.process = pid,
-					.device = e->device_id,
-					.context = e->context_id,
-					.stream = e->stream_id,
-					.graph_node = e->graph_node_id,
-					.bad_time = e->bad_time,
-					.outside = (uint8_t)e->outside});
+	return correlate_operation(c->correlate, pid,
+				   &(struct gpu_operation){.correlation_id = e->correlation_id,
+							   .start_ns = e->start_ns,
+							   .duration_ns = e->duration_ns,
+							   .name = name,
+							   .work = GPU_WORK_KERNEL,
+							   .process = pid,
+							   .device = e->device_id,
+							   .context = e->context_id,
+							   .stream = e->stream_id,
+							   .graph_node = e->graph_node_id,
+							   .bad_time = e->bad_time,
+							   .outside = (uint8_t)e->outside});
 }
 
 static int take_work(struct collect *c, uint32_t pid, const struct gpu_event_work *e)

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -312,7 +313,7 @@ static void enable(uint32_t domain, uint32_t cbid)
 	assert_int_equal(cupti.cuptiEnableCallback(1, subscriber, domain, cbid), 0);
 }
 
-static size_t dropped(void)
+static inline size_t dropped(void)
 {
 	size_t n = 99;
 
@@ -328,12 +329,38 @@ static cudaStream_t new_stream(void)
 	return stream;
 }
 
-static uint64_t now_ns(void)
+static inline uint64_t now_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
+
+/* Runs the test named by the state in a child: cmocka's assertions end it with a non-zero status.
+ */
+static void isolate(void **state)
+{
+	void (*test)(void) = NULL;
+	int status;
+	pid_t pid;
+
+	memcpy(&test, state, sizeof(test));
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		setenv("CMOCKA_TEST_ABORT", "1", 1); /* a failed assertion aborts the child */
+		load_all();
+		test();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+#define TEST(name)                                                    \
+	{                                                             \
+#name, isolate, NULL, NULL, (void *)(uintptr_t)(name) \
+	}
 
 #endif
