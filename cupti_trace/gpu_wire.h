@@ -29,6 +29,7 @@
 #define GPU_WIRE_WAITS_ENV "PROFILE_WAITS"     /* set: calls that wait for the GPU are sent */
 #define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"       /* path of the named pipe */
 #define GPU_WIRE_VERBOSE_ENV "PROFILE_VERBOSE" /* set: send GPU_NOTICE_VERBOSE */
+#define GPU_WIRE_DEVICES_ENV "PROFILE_DEVICES" /* set: devices and contexts are described */
 #define GPU_WIRE_NVTX_ENV "PROFILE_NVTX"       /* set: NVTX ranges are frames of launch stacks */
 
 /* The profiler writes one byte into "<directory of the pipe>/ack.<pid>" to answer `wants_ack`. */

@@ -296,7 +296,7 @@ static bool is_description(uint32_t kind)
 static bool is_wanted(const struct tracer *tracer, uint32_t kind)
 {
 	if (is_description(kind))
-		return true;
+		return tracer->describes_devices;
 	if (kind == CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE)
 		return tracer->whole_graphs;
 	return !tracer->kernels_only || kind == CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL;
@@ -497,7 +497,8 @@ static void enable_others(struct tracer *tracer)
 		if (is_wanted(tracer, activities[i]))
 			result = tracer->api.cuptiActivityEnable(activities[i]);
 		if (activities[i] == CUPTI_ABI_ACTIVITY_KIND_DEVICE)
-			atomic_store(&tracer->wants_devices, result == CUPTI_ABI_SUCCESS);
+			atomic_store(&tracer->wants_devices,
+				     tracer->describes_devices && result == CUPTI_ABI_SUCCESS);
 		if (result != CUPTI_ABI_SUCCESS)
 			tracer_notice(tracer,
 				      is_description(activities[i]) ? GPU_NOTICE_VERBOSE
@@ -560,6 +561,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 		.keeps_native = getenv(GPU_WIRE_NATIVE_PYTHON_ENV) != NULL});
 	tracer->verbose = getenv(GPU_WIRE_VERBOSE_ENV) != NULL;
 	tracer->kernels_only = getenv(GPU_WIRE_KERNELS_ONLY_ENV) != NULL;
+	tracer->describes_devices = getenv(GPU_WIRE_DEVICES_ENV) != NULL;
 	tracer->whole_graphs = getenv(GPU_WIRE_GRAPHS_ENV) != NULL;
 	tracer->follows_waits = getenv(GPU_WIRE_WAITS_ENV) != NULL;
 	if (launch_log_init() == 0 &&

@@ -35,9 +35,10 @@ struct tracer {
 	pthread_mutex_t record_lock; /* names, tally, and the order of records in the pipe */
 	struct names names;
 	struct work_tally tally;
-	bool kernels_only;  /* no other records than kernels' */
-	bool whole_graphs;  /* a graph launch is one record, not one a node */
-	bool follows_waits; /* calls that wait for the GPU are sent: wait_log.h */
+	bool kernels_only;      /* no other records than kernels' */
+	bool describes_devices; /* devices and contexts are sent: names for those who want them */
+	bool whole_graphs;      /* a graph launch is one record, not one a node */
+	bool follows_waits;     /* calls that wait for the GPU are sent: wait_log.h */
 	_Atomic bool watches_uvm, told_device_launch;
 	_Atomic bool has_context, told_device; /* a context was made, a device's record came */
 	_Atomic bool wants_devices;            /* and has not been asked for again */

@@ -47,9 +47,14 @@ bool by_parse(const char *text, struct by_order *order)
 	return order->count > 0;
 }
 
+bool by_has(const struct by_order *order, enum by_part part)
+{
+	return memchr(order->parts, part, order->count) != NULL;
+}
+
 static bool wants(const struct by *by, enum by_part part)
 {
-	return memchr(by->order.parts, part, by->order.count) != NULL;
+	return by_has(&by->order, part);
 }
 
 void by_init(struct by *by, struct stack_table *stacks, struct intern *strings)

@@ -54,6 +54,8 @@ struct by_place {
 /* "process,thread,device,stream,context" in any order, each at most once. False: it is not that. */
 bool by_parse(const char *text, struct by_order *order);
 
+bool by_has(const struct by_order *order, enum by_part part);
+
 /* No groups until `order` is set. Both are borrowed. */
 void by_init(struct by *by, struct stack_table *stacks, struct intern *strings);
 void by_release(struct by *by);

@@ -281,6 +281,8 @@ static int start_target(struct session *s)
 			environment[n++] = GPU_WIRE_KERNELS_ONLY_ENV "=1";
 		if (s->options->whole_graphs)
 			environment[n++] = GPU_WIRE_GRAPHS_ENV "=1";
+		if (by_has(&s->options->by, BY_DEVICE) || s->options->level == LOG_VERBOSE)
+			environment[n++] = GPU_WIRE_DEVICES_ENV "=1";
 		if (s->options->waits)
 			environment[n++] = GPU_WIRE_WAITS_ENV "=1";
 		if (takes_nvtx(s)) {
