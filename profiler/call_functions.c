@@ -151,6 +151,17 @@ const char *call_function_name(uint16_t number)
 	return number >= 1 && number <= NAMES ? names[number - 1] : "[unknown CUDA function]";
 }
 
+int call_function_kernel_register(uint16_t number)
+{
+	enum { RSI = 4, RDI = 5 }; /* DWARF's numbers of the second and the first parameter */
+	const char *name = call_function_name(number);
+
+	if (strcmp(name, "cudaLaunchKernel") == 0 ||
+	    strcmp(name, "cudaLaunchCooperativeKernel") == 0)
+		return RDI;
+	return strcmp(name, "cudaLaunchKernelExC") == 0 ? RSI : -1;
+}
+
 static void cut_end(char *name, const char *end)
 {
 	size_t length = strlen(name), n = strlen(end);

@@ -20,4 +20,10 @@ const char *call_function_name(uint16_t number);
 /* The number of the function with this symbol, or CALL_FUNCTION_NONE. */
 uint16_t call_function_of(const char *symbol);
 
+/*
+ * Which parameter of the function is the kernel's function on the host (cuda_runtime_api.h): its
+ * DWARF register by the System V ABI, or -1 where there is none.
+ */
+int call_function_kernel_register(uint16_t number);
+
 #endif

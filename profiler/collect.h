@@ -91,10 +91,12 @@ void collect_stack(struct collect *c, const struct stack_event *event, const __u
 void collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot);
 
 /*
- * The entry of a timed call of `function` (interned), and its return: `event` is the return's,
- * `start_ns` the time of the entry. collect_finish ends those that have not returned.
+ * The entry of a timed call of `function` (interned), with the register that leads to its kernel
+ * (call_functions.h), and its return: `event` is the return's, `start_ns` the time of the entry.
+ * collect_finish ends those that have not returned.
  */
-void collect_call(struct collect *c, const struct stack_snapshot *snapshot, const char *function);
+void collect_call(struct collect *c, const struct stack_snapshot *snapshot, const char *function,
+		  int kernel_register);
 void collect_call_end(struct collect *c, const struct stack_event *event, uint64_t start_ns,
 		      const char *function);
 

@@ -9,7 +9,8 @@ static void add_call(struct collect *c, const struct open_call *call, uint64_t e
 	struct profile_key key = {.stack = call->stack,
 				  .capture = PROFILE_NO_CAPTURE,
 				  .group = call->group,
-				  .work = PROFILE_CALL};
+				  .work = PROFILE_CALL,
+				  .name = call->kernel};
 
 	c->stats.calls++;
 	c->stats.call_ns += ns;
@@ -22,14 +23,32 @@ static uint32_t group_of(struct collect *c, const struct stack_event *event)
 	return by_group(&c->by, &(struct by_place){.pid = event->pid, .tid = event->tid});
 }
 
-void collect_call(struct collect *c, const struct stack_snapshot *snapshot, const char *function)
+/* The kernel that is launched, if its function on the host has a symbol. NULL: not known. */
+static const char *kernel_of(struct collect *c, const struct stack_snapshot *snapshot, int reg)
+{
+	struct code_ref code;
+	const char *name;
+
+	if (reg < 0)
+		return NULL;
+	code = symbolizer_locate(c->symbolizer, (pid_t)snapshot->event.pid,
+				 snapshot->registers[reg]);
+	if (code.module == MODULE_UNKNOWN)
+		return NULL;
+	name = symbolizer_name(c->symbolizer, code, false);
+	return name[0] == '[' ? NULL : intern_string(&c->strings, name);
+}
+
+void collect_call(struct collect *c, const struct stack_snapshot *snapshot, const char *function,
+		  int kernel_register)
 {
 	const struct stack_event *event = &snapshot->event;
 	struct stack_builder b = {.count = 0};
 	struct open_call call = {.start_ns = event->time_ns,
 				 .pid = event->pid,
 				 .tid = event->tid,
-				 .group = group_of(c, event)};
+				 .group = group_of(c, event),
+				 .kernel = kernel_of(c, snapshot, kernel_register)};
 	bool lost = false;
 	int err;
 

@@ -3,7 +3,7 @@
  * Timed calls that have not returned: which thread is in one, since when, from where. Pure.
  *
  * A thread is in one timed call at most: calls inside of it are not timed. Memory grows with the
- * threads that were ever seen in a call, 32 bytes each; their numbers are bounded by the kernel's.
+ * threads that were ever seen in a call, 40 bytes each; their numbers are bounded by the kernel's.
  */
 #ifndef PROFILER_OPEN_CALLS_H
 #define PROFILER_OPEN_CALLS_H
@@ -15,7 +15,8 @@
 struct open_call {
 	uint64_t start_ns; /* 0: the thread is in none */
 	uint32_t pid, tid;
-	uint32_t stack, group; /* only passed through */
+	uint32_t stack, group; /* only passed through, */
+	const char *kernel;    /* as is the kernel's name */
 };
 
 /* Zero-initialised is empty. */

@@ -122,6 +122,22 @@ static uint32_t add_wait(const struct resolve_input *in, struct call_tree *tree,
 	return node == CALL_TREE_NONE ? node : add_launch(in, tree, node, key);
 }
 
+/* A timed call, and the kernel it launched, if that is known: "[CUDA call, wall time]softmax". */
+static uint32_t add_call(const struct resolve_input *in, struct call_tree *tree, uint32_t node,
+			 const struct profile_key *key)
+{
+	const char *label = NULL;
+	char *text = NULL;
+
+	if (asprintf(&text, "%s%s", RESOLVE_CALL, key->name ? key->name : "") >= 0)
+		label = intern_string(in->strings, text);
+	else
+		text = NULL;
+	free(text);
+	node = label ? add_stack(in, tree, node, key->stack, true) : CALL_TREE_NONE;
+	return node == CALL_TREE_NONE ? node : call_tree_child(tree, node, label);
+}
+
 static uint32_t add_path(const struct resolve_input *in, struct call_tree *tree,
 			 const struct profile_key *key)
 {
@@ -134,10 +150,8 @@ static uint32_t add_path(const struct resolve_input *in, struct call_tree *tree,
 		return node;
 	if (key->waiter)
 		return add_wait(in, tree, node, key);
-	if (key->work == PROFILE_CALL) {
-		node = add_stack(in, tree, node, key->stack, true);
-		return node == CALL_TREE_NONE ? node : call_tree_child(tree, node, RESOLVE_CALL);
-	}
+	if (key->work == PROFILE_CALL)
+		return add_call(in, tree, node, key);
 	if (!key->name)
 		return add_stack(in, tree, node, key->stack, false);
 	label = work_label(in, key);

@@ -10,7 +10,7 @@
  *
  * A wait for the GPU lies under its call as RESOLVE_WAITING, its time while something ran there
  * below that: what ran, then RESOLVE_LAUNCHED and the stack that launched it. A timed call lies
- * under its stack as RESOLVE_CALL.
+ * under its stack as RESOLVE_CALL, followed by the kernel's name if it launched one.
  */
 #ifndef PROFILER_RESOLVE_H
 #define PROFILER_RESOLVE_H

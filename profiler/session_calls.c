@@ -232,7 +232,8 @@ bool session_take_call(struct session *s, const struct stack_event *event)
 
 	switch (event->kind) {
 	case STACK_EVENT_CALL:
-		collect_call(&s->collect, (const struct stack_snapshot *)event, function);
+		collect_call(&s->collect, (const struct stack_snapshot *)event, function,
+			     call_function_kernel_register(event->launch_function));
 		return true;
 	case STACK_EVENT_CALL_END:
 		if (event->user_frames == 1)

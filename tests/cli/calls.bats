@@ -7,7 +7,8 @@ setup()
 {
 	enter_test_folder
 	needs_root
-	call=';\[CUDA call, wall time\] '
+	call=';\[CUDA call, wall time\] ' # then the kernel, if it is known
+	launch=';\[CUDA call, wall time\]'
 }
 
 # expect_call_totals FILE: the last line on stderr and the one of the calls say what the file holds.
@@ -16,7 +17,7 @@ expect_call_totals()
 	local file=$1 all calls ms
 
 	all=$(weight_of "$file")
-	calls=$(weight_of "$file" '\[CUDA call, wall time\]$')
+	calls=$(weight_of "$file" '\[CUDA call, wall time\][^;]*$')
 	ms=$(printf '%d.%03d' $((calls / 1000000)) $((calls / 1000 % 1000)))
 	expect_line stderr "^Wrote $(wc -l <"$file") stacks \($all ns: $((all - calls)) CPU, 0 GPU, $calls in CUDA calls\) to "
 	# rounded, not cut
@@ -44,7 +45,7 @@ no_longer_than_the_workload_saw()
 	expect_line stdout '^subscribe 0 -1 calls 201 '
 	expect_line stderr '^profile: process [0-9]+: another profiler already uses CUPTI there \(CUPTI for the client\): no GPU time; the wall time of its CUDA calls is shown instead\. Turn it off \(.*\) for GPU time$'
 	expect_line stderr '^CUDA calls: 201 in 1 process without GPU time, [0-9]+\.[0-9]{3} ms of wall time$'
-	expect_line out.folded "^_start;.*;main;work;cudaLaunchKernel$call"
+	expect_line out.folded "^_start;.*;main;work;cudaLaunchKernel${launch}client_kernel [0-9]+$"
 	expect_line out.folded "^_start;.*;main;work;cudaDeviceSynchronize$call"
 	expect_equal stacks "$(wc -l <out.folded)" 2
 	expect_folded out.folded
@@ -57,7 +58,7 @@ no_longer_than_the_workload_saw()
 	expect_status 0
 	expect_line stderr '^CUDA calls: 1500 in 1 process without GPU time, '
 	expect_line out.folded ";main;server::InferencePipeline::run;cudaStreamSynchronize$call"
-	expect_line out.folded ";server::Attention::forward;server::Attention::softmax_rows;cudaLaunchKernel$call"
+	expect_line out.folded ";server::Attention::forward;server::Attention::softmax_rows;cudaLaunchKernel${launch}model::softmax<float> [0-9]+$"
 	expect_line out.folded ';main;server::InferencePipeline::run;server::Tokenizer::tokenize [0-9]+$'
 	expect_no_line out.folded ';cudaStreamSynchronize;[^[]'
 	expect_no_line out.folded ';cudaLaunchKernel;.*\[libcuda\.so'
@@ -69,7 +70,7 @@ no_longer_than_the_workload_saw()
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -gpu-only --unit ns -o out.folded "$workloads/launches_static" 100
 	expect_status 0
 	expect_line stderr '^CUDA calls: 101 in 1 process without GPU time, '
-	expect_line out.folded ";main;.*;launch_kernel;cudaLaunchKernel$call"
+	expect_line out.folded ";main;.*;launch_kernel;cudaLaunchKernel${launch}"
 	expect_call_totals out.folded
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -gpu-only --unit ns -o out.folded "$workloads/driver_api"
 	expect_status 0

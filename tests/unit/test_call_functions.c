@@ -45,6 +45,18 @@ static void every_number_has_one_name(void **state)
 	assert_true(count > 100);
 }
 
+static void kernels_are_parameters_of_launches(void **state)
+{
+	(void)state;
+	assert_int_equal(call_function_kernel_register(call_function_of("cudaLaunchKernel")), 5);
+	assert_int_equal(call_function_kernel_register(call_function_of("cudaLaunchKernel_ptsz")),
+			 5);
+	assert_int_equal(call_function_kernel_register(call_function_of("cudaLaunchKernelExC")), 4);
+	assert_int_equal(call_function_kernel_register(call_function_of("cuLaunchKernel")), -1);
+	assert_int_equal(call_function_kernel_register(call_function_of("cudaFree")), -1);
+	assert_int_equal(call_function_kernel_register(CALL_FUNCTION_NONE), -1);
+}
+
 static void others_are_none(void **state)
 {
 	static const char *const others[] = {"",
@@ -125,6 +137,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(variants_are_one_function),
 		cmocka_unit_test(every_number_has_one_name),
+		cmocka_unit_test(kernels_are_parameters_of_launches),
 		cmocka_unit_test(others_are_none),
 		cmocka_unit_test(all_of_the_headers_are_known),
 	};

@@ -16,7 +16,7 @@ static void enter(struct collect *c, uint32_t tid, uint64_t time, const char *fu
 	s->event = (struct stack_event){
 		.time_ns = time, .pid = PID, .tid = tid, .kind = STACK_EVENT_CALL};
 	s->registers[16] = 0x1000;
-	collect_call(c, s, function);
+	collect_call(c, s, function, -1);
 	free(s);
 }
 
@@ -139,10 +139,10 @@ static void nonsense_does_no_harm(void **state)
 
 	assert_non_null(s);
 	s->event.kernel_frames = 1;
-	collect_call(c, s, "cudaFree");
+	collect_call(c, s, "cudaFree", -1);
 	s->event.kernel_frames = 0;
 	s->stack_bytes = STACK_CALL_BYTES + 1;
-	collect_call(c, s, "cudaFree");
+	collect_call(c, s, "cudaFree", -1);
 	free(s);
 	leave(c, 9, 1000, 900, "cudaFree"); /* ends before it begins */
 	expect_profile(c, 2000, 1, "");
