@@ -201,7 +201,7 @@ static __always_inline int enter_call(struct pt_regs *ctx)
 	struct call_state *state;
 	struct stack_snapshot *s;
 
-	if (!pid || !bpf_map_lookup_elem(&timed, &pid))
+	if (!pid || !bpf_map_lookup_elem(&timed, &pid) || !bpf_map_lookup_elem(&tracked, &pid))
 		return 0;
 	state = bpf_task_storage_get(&call_states, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!state) {
@@ -327,7 +327,8 @@ int cpu_snapshot(struct bpf_perf_event_data *ctx)
 		struct call_state *call = bpf_task_storage_get(&call_states, task, 0, 0);
 
 		/* at its first instruction the call is on, too */
-		if (call && call->start_ns && regs.sp <= call->sp) {
+		if (call && call->start_ns && regs.sp <= call->sp &&
+		    bpf_map_lookup_elem(&timed, &pid)) {
 			COUNT(samples_in_calls);
 			return 0;
 		}
@@ -465,6 +466,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 {
 	__u32 pid = process_of(task);
 
+	bpf_task_storage_delete(&call_states, task);
 	if (pid)
 		bpf_map_delete_elem(&timed, &pid);
 	return 0;

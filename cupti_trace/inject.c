@@ -420,6 +420,7 @@ static void on_exit_process(void)
 	ask_for_devices(tracer, CUPTI_ABI_FLUSH_FORCED);
 	tell_cost(tracer);
 	atomic_store(&tracer->on, false);
+	callback_tell_voids(tracer); /* of threads that launched meanwhile */
 	send_sums(tracer);
 	sink_goodbye(&tracer->sink);
 }

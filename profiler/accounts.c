@@ -242,7 +242,10 @@ bool accounts_are_exact(struct log *log, const struct accounts *a, const struct 
 	object(&v, s->gpu.malformed, "lines in the pipe were not ours");
 	object(&v, s->gpu.foreign_versions, "processes spoke another protocol version");
 	object(&v, s->gpu.unknown_records, "CUPTI records were of an unknown kind");
-	object(&v, s->timed_processes, "processes have no GPU time");
+	object(&v,
+	       s->timed_processes > s->gpu.without_cupti ? s->timed_processes
+							 : s->gpu.without_cupti,
+	       "processes have no GPU time");
 	object(&v, s->collect.out_of_memory, "events were lost for want of memory");
 	return v.exact;
 }

@@ -141,6 +141,7 @@ void collect_process_event(struct collect *c, const struct process_event *event)
 	case PROCESS_EXEC:
 		if ((uint32_t)event->pid == c->root)
 			c->root_runs = true;
+		collect_end_calls(c, (uint32_t)event->pid, event->time_ns);
 		symbolizer_exec(c->symbolizer, event->pid);
 		python_processes_forget(&c->pythons, event->pid);
 		break;

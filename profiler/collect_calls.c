@@ -7,12 +7,11 @@ static void add_call(struct collect *c, const struct open_call *call, uint64_t e
 {
 	uint64_t ns = end_ns > call->start_ns ? end_ns - call->start_ns : 0;
 	struct profile_key key = {.stack = call->stack,
-				  .capture = PROFILE_NO_CAPTURE,
+				  .capture = call->kernel,
 				  .group = call->group,
-				  .work = PROFILE_CALL,
-				  .name = call->kernel};
+				  .work = PROFILE_CALL};
 
-	c->stats.calls++;
+	c->stats.calls += !call->taken_ns; /* else it has been counted */
 	c->stats.call_ns += ns;
 	if (profile_add_work(c->profile, &key, ns, 0) != 0)
 		c->stats.out_of_memory++;
@@ -23,20 +22,22 @@ static uint32_t group_of(struct collect *c, const struct stack_event *event)
 	return by_group(&c->by, &(struct by_place){.pid = event->pid, .tid = event->tid});
 }
 
-/* The kernel that is launched, if its function on the host has a symbol. NULL: not known. */
-static const char *kernel_of(struct collect *c, const struct stack_snapshot *snapshot, int reg)
+/* The kernel's function on the host, as a stack of one frame: it is named when all else is. */
+static uint32_t kernel_of(struct collect *c, const struct stack_snapshot *snapshot, int reg)
 {
+	struct stack_builder b = {.count = 0};
 	struct code_ref code;
-	const char *name;
+	uint32_t stack;
 
 	if (reg < 0)
-		return NULL;
+		return PROFILE_NO_CAPTURE;
 	code = symbolizer_locate(c->symbolizer, (pid_t)snapshot->event.pid,
 				 snapshot->registers[reg]);
-	if (code.module == MODULE_UNKNOWN)
-		return NULL;
-	name = symbolizer_name(c->symbolizer, code, false);
-	return name[0] == '[' ? NULL : intern_string(&c->strings, name);
+	if (code.module <= MODULE_JIT)
+		return PROFILE_NO_CAPTURE;
+	stack_builder_code(&b, code, false);
+	return stack_table_add(c->stacks, b.frames, b.count, &stack) == 0 ? stack
+									  : PROFILE_NO_CAPTURE;
 }
 
 void collect_call(struct collect *c, const struct stack_snapshot *snapshot, const char *function,
@@ -71,7 +72,7 @@ void collect_call_end(struct collect *c, const struct stack_event *event, uint64
 		      const char *function)
 {
 	struct open_call call = {
-		.start_ns = start_ns, .pid = event->pid, .group = PROFILE_NO_GROUP};
+		.start_ns = start_ns, .pid = event->pid, .kernel = PROFILE_NO_CAPTURE};
 	struct stack_builder b = {.count = 0};
 
 	if (!open_calls_leave(&c->open_calls, event->tid, start_ns, &call)) {
@@ -92,7 +93,7 @@ void collect_end_calls(struct collect *c, uint32_t pid, uint64_t now_ns)
 	struct open_call call;
 	uint32_t position = 0;
 
-	while (open_calls_take(&c->open_calls, pid, &position, &call)) {
+	while (open_calls_take(&c->open_calls, pid, now_ns, &position, &call)) {
 		c->stats.unfinished_calls++;
 		add_call(c, &call, now_ns);
 	}

@@ -33,6 +33,13 @@ struct uprobe_multi_attr {
 	__u32 padding;
 };
 
+/* A probe in one process. */
+struct process_link {
+	pid_t pid;
+	int fd; /* of many places; -1: it is `link` */
+	struct bpf_link *link;
+};
+
 struct cpu_source {
 	struct cpu_source_options options;
 	struct stacks *bpf;
@@ -41,6 +48,8 @@ struct cpu_source {
 	uint32_t link_count, link_capacity;
 	int *multi_links;
 	uint32_t multi_count;
+	struct process_link *process_links;
+	uint32_t process_link_count, process_link_capacity;
 	bool has_multi;
 	bool has_snapshots; /* this kernel gives user registers (Linux 5.15); else frame pointers */
 	cpu_source_handler handler;
@@ -202,6 +211,14 @@ out:
 	return NULL;
 }
 
+static void remove_process_link(const struct process_link *link)
+{
+	if (link->fd >= 0)
+		close(link->fd);
+	else
+		bpf_link__destroy(link->link);
+}
+
 void cpu_source_close(struct cpu_source *s)
 {
 	if (!s)
@@ -209,6 +226,9 @@ void cpu_source_close(struct cpu_source *s)
 	for (uint32_t i = 0; i < s->multi_count; i++)
 		close(s->multi_links[i]);
 	free(s->multi_links);
+	for (uint32_t i = 0; i < s->process_link_count; i++)
+		remove_process_link(&s->process_links[i]);
+	free(s->process_links);
 	for (uint32_t i = 0; i < s->link_count; i++)
 		bpf_link__destroy(s->links[i]);
 	free(s->links);
@@ -237,6 +257,15 @@ int cpu_source_set_python(struct cpu_source *s, pid_t pid, const struct stack_py
 					    sizeof(*python), BPF_ANY);
 	err = bpf_map__delete_elem(s->bpf->maps.pythons, &key, sizeof(key), 0);
 	return err == -ENOENT ? 0 : err;
+}
+
+bool cpu_source_follows(const struct cpu_source *s, pid_t pid)
+{
+	__u32 key = (__u32)pid;
+	__u8 value;
+
+	return bpf_map__lookup_elem(s->bpf->maps.tracked, &key, sizeof(key), &value, sizeof(value),
+				    0) == 0;
 }
 
 bool cpu_source_has_calls(const struct cpu_source *s)
@@ -304,6 +333,22 @@ int cpu_source_start(struct cpu_source *s, char *error, size_t error_size)
 	return err;
 }
 
+/* Room for one more; then adding cannot fail. */
+static bool reserve_process_link(struct cpu_source *s)
+{
+	uint32_t capacity = s->process_link_capacity ? s->process_link_capacity * 2 : 16;
+	struct process_link *links;
+
+	if (s->process_link_count < s->process_link_capacity)
+		return true;
+	links = realloc(s->process_links, capacity * sizeof(*links));
+	if (!links)
+		return false;
+	s->process_links = links;
+	s->process_link_capacity = capacity;
+	return true;
+}
+
 static int attach_multi(struct cpu_source *s, struct bpf_program *program, bool at_return,
 			pid_t pid, const char *path, const uint64_t *offsets,
 			const uint64_t *functions, uint32_t count)
@@ -324,10 +369,15 @@ static int attach_multi(struct cpu_source *s, struct bpf_program *program, bool 
 	if (!links)
 		return -ENOMEM;
 	s->multi_links = links;
+	if (!reserve_process_link(s))
+		return -ENOMEM;
 	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 	if (fd < 0)
 		return -errno;
-	s->multi_links[s->multi_count++] = fd;
+	if (pid)
+		s->process_links[s->process_link_count++] = (struct process_link){pid, fd, NULL};
+	else
+		s->multi_links[s->multi_count++] = fd;
 	return 0;
 }
 
@@ -335,24 +385,18 @@ static int attach_single(struct cpu_source *s, struct bpf_program *program, bool
 			 pid_t pid, const char *path, uint64_t offset, uint64_t function)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = function, .retprobe = at_return);
+	struct bpf_link *link;
 
-	return keep_link(
-		s, bpf_program__attach_uprobe_opts(program, pid ? pid : -1, path, offset, &opts));
+	if (!reserve_process_link(s))
+		return -ENOMEM;
+	link = bpf_program__attach_uprobe_opts(program, pid ? pid : -1, path, offset, &opts);
+	if (!link || !pid)
+		return keep_link(s, link);
+	s->process_links[s->process_link_count++] = (struct process_link){pid, -1, link};
+	return 0;
 }
 
-static int attach(struct cpu_source *s, struct bpf_program *multi, struct bpf_program *single,
-		  bool at_return, pid_t pid, const char *path, const uint64_t *offsets,
-		  const uint64_t *functions, uint32_t count)
-{
-	int err = 0;
-
-	if (s->has_multi &&
-	    attach_multi(s, multi, at_return, pid, path, offsets, functions, count) == 0)
-		return 0;
-	for (uint32_t i = 0; i < count && !err; i++)
-		err = attach_single(s, single, at_return, pid, path, offsets[i], functions[i]);
-	return err;
-}
+#define LINUX(major, minor) ((major) << 8 | (minor))
 
 static unsigned int kernel_release(void)
 {
@@ -364,29 +408,37 @@ static unsigned int kernel_release(void)
 	return major << 8 | (minor & 0xff);
 }
 
-/* Whether a filter looks at the process's system calls; true if that is not known. */
-static bool is_filtered(pid_t pid)
+bool cpu_source_may_probe_returns(void)
 {
-	char path[64], line[256];
-	unsigned int mode = 1;
-	FILE *status;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	status = fopen(path, "re");
-	while (status && fgets(line, sizeof(line), status))
-		if (sscanf(line, "Seccomp: %u", &mode) == 1)
-			break;
-	if (status)
-		fclose(status);
-	return mode != 0;
+	return kernel_release() < LINUX(6, 11) || kernel_release() >= LINUX(6, 14);
 }
 
-bool cpu_source_may_probe_returns(pid_t pid, bool *alone)
+static int attach(struct cpu_source *s, struct bpf_program *multi, struct bpf_program *single,
+		  bool at_return, pid_t pid, const char *path, const uint64_t *offsets,
+		  const uint64_t *functions, uint32_t count)
 {
-	const unsigned int release = kernel_release();
+	/* before 6.10 one link for many places kept to a thread, not to a process */
+	bool many = s->has_multi && (!pid || kernel_release() >= LINUX(6, 10));
+	int err = 0;
 
-	*alone = release >= (6 << 8 | 10);
-	return release < (6 << 8 | 11) || release >= (6 << 8 | 14) || !is_filtered(pid);
+	if (many && attach_multi(s, multi, at_return, pid, path, offsets, functions, count) == 0)
+		return 0;
+	for (uint32_t i = 0; i < count && !err; i++)
+		err = attach_single(s, single, at_return, pid, path, offsets[i], functions[i]);
+	return err;
+}
+
+void cpu_source_remove_probes(struct cpu_source *s, pid_t pid)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < s->process_link_count; i++) {
+		if (s->process_links[i].pid == pid)
+			remove_process_link(&s->process_links[i]);
+		else
+			s->process_links[kept++] = s->process_links[i];
+	}
+	s->process_link_count = kept;
 }
 
 int cpu_source_probe(struct cpu_source *s, enum cpu_source_probe probe, pid_t pid, const char *path,

@@ -49,12 +49,13 @@ int cpu_source_set_python(struct cpu_source *source, pid_t pid, const struct sta
 bool cpu_source_has_calls(const struct cpu_source *source);
 
 /*
- * Whether return probes may be put into `pid`, and then into it alone. From Linux 6.11 on a return
- * probe is a system call of its own, which a filter (seccomp) would kill the process for; from 6.14
- * on filters do not see it. `*alone`: since 6.10 probes can be kept to a process; before, they are
- * in all that map the file, where they did no harm yet.
+ * Whether this kernel's return probes can do no harm: not on Linux 6.11 to 6.13, where a return
+ * probe is a system call that a filter (seccomp) kills the process for.
  */
-bool cpu_source_may_probe_returns(pid_t pid, bool *alone);
+bool cpu_source_may_probe_returns(void);
+
+/* Whether `pid` is one of the processes that are followed. */
+bool cpu_source_follows(const struct cpu_source *source, pid_t pid);
 
 /* From now on the calls of `pid` are timed (or not) where PROBE_CALL are. 0 or -errno. */
 int cpu_source_time_calls(struct cpu_source *source, pid_t pid, bool on);
@@ -65,11 +66,15 @@ int cpu_source_start(struct cpu_source *source, char *error, size_t error_size);
 /*
  * Puts probes on a file: `offsets[i]` in the file, reported as function `functions[i]` (for
  * launches enum launch_function, | LAUNCH_PTSZ). `path` may be any path that leads to the file now.
- * Only in the process `pid`; 0: in all that map the file. 0 or -errno.
+ * Only in the process `pid`, until cpu_source_remove_probes; 0: in all that map the file. 0 or
+ * -errno.
  */
 int cpu_source_probe(struct cpu_source *source, enum cpu_source_probe probe, pid_t pid,
 		     const char *path, const uint64_t *offsets, const uint64_t *functions,
 		     uint32_t count);
+
+/* Takes back the probes that are in this process only. */
+void cpu_source_remove_probes(struct cpu_source *source, pid_t pid);
 
 /* Readable when much has accumulated; drain on a timer as well. */
 int cpu_source_fd(const struct cpu_source *source);

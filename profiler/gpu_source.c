@@ -220,6 +220,7 @@ static void take_hello(struct gpu_source *s, struct gpu_process *p, const struct
 		s->stats.without_goodbye++; /* exec, or a killed process's number used again */
 	else
 		s->stats.processes++;
+	s->stats.without_cupti += e->is_off != 0;
 	p->open = e->wants_ack && !e->is_off; /* else it only explains why it does not trace */
 	p->ignored = e->version != GPU_WIRE_VERSION;
 	p->kernels = 0;

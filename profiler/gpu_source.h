@@ -40,6 +40,7 @@ struct gpu_source_stats {
 	 */
 	uint64_t unended_launches;
 	uint32_t processes;        /* that said hello */
+	uint32_t without_cupti;    /* of these, that cannot be traced: their hello said so */
 	uint32_t graph_time_bugs;  /* of these, with a CUPTI that gives wrong times in long graph
 				      runs */
 	uint32_t without_goodbye;  /* that ended otherwise: killed, or _exit */

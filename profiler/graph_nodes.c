@@ -236,6 +236,7 @@ static struct graph *begin_graph(struct graph_nodes *g, uint32_t pid, uint32_t n
 
 	if (!graph)
 		return NULL;
+	g->last.graph = NULL; /* the list may have moved */
 	at = (uint32_t)(graph - g->graphs);
 	if (older)
 		hash_index_remove(&g->numbers, hash, (uint32_t)(older - g->graphs));

@@ -50,9 +50,12 @@ static void clean(const char *detail, char *out, size_t size)
 /* What there is in the place of GPU time, or how it can be had. */
 static const char *instead(const struct notices *n)
 {
-	return n->times_calls ? "no GPU time; the wall time of its CUDA calls is shown instead"
-			      : "no GPU time (with sudo, the wall time of its CUDA calls would be "
-				"shown instead)";
+	if (n->times_calls)
+		return "no GPU time; the wall time of its CUDA calls is shown instead";
+	return n->hints_at_root
+		       ? "no GPU time (with sudo, the wall time of its CUDA calls would be "
+			 "shown instead)"
+		       : "no GPU time";
 }
 
 static void add_not_injected(const struct notices *n, uint32_t pid, const char *detail)

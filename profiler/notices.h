@@ -14,7 +14,9 @@
 struct notices {
 	struct log *log;
 	uint32_t seen[GPU_NOTICES]; /* how often each kind came */
-	bool times_calls; /* where there is no GPU time, calls are timed: said with the reason */
+	/* where there is no GPU time, calls are timed, or would be for root: said with the reason
+	 */
+	bool times_calls, hints_at_root;
 };
 
 void notices_init(struct notices *notices, struct log *log);

@@ -38,7 +38,7 @@ int open_calls_enter(struct open_calls *calls, const struct open_call *call, boo
 {
 	struct open_call *thread = find(calls, call->tid);
 
-	*lost = thread && thread->start_ns;
+	*lost = thread && thread->start_ns && !thread->taken_ns;
 	if (!thread)
 		thread = add(calls, call->tid);
 	if (!thread)
@@ -56,19 +56,21 @@ bool open_calls_leave(struct open_calls *calls, uint32_t tid, uint64_t start_ns,
 		return false;
 	*call = *thread;
 	thread->start_ns = 0;
+	if (call->taken_ns)
+		call->start_ns = call->taken_ns;
 	return true;
 }
 
-bool open_calls_take(struct open_calls *calls, uint32_t pid, uint32_t *position,
+bool open_calls_take(struct open_calls *calls, uint32_t pid, uint64_t now_ns, uint32_t *position,
 		     struct open_call *call)
 {
 	while (*position < calls->count) {
 		struct open_call *thread = &calls->threads[(*position)++];
 
-		if (!thread->start_ns || (pid && thread->pid != pid))
+		if (!thread->start_ns || thread->taken_ns || (pid && thread->pid != pid))
 			continue;
 		*call = *thread;
-		thread->start_ns = 0;
+		thread->taken_ns = now_ns ? now_ns : 1;
 		return true;
 	}
 	return false;

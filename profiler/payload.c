@@ -251,7 +251,7 @@ int payload_acknowledge(const struct payload *payload, pid_t pid)
 	/* look before opening for real: it may have been replaced by anything */
 	fd = openat(payload->folder, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
-		return 0;
+		return errno == ENOENT ? 0 : -errno;
 	if (fstat(fd, &st) != 0 || !S_ISFIFO(st.st_mode)) {
 		close(fd);
 		return -EINVAL;

@@ -69,14 +69,29 @@ static bool file_equal(const void *records, uint32_t position, const void *key)
 	return a->device == b->device && a->inode == b->inode && a->pid == b->pid;
 }
 
+static uint32_t hash_file(const struct file_id *id)
+{
+	uint64_t words[3] = {id->device, id->inode, (uint64_t)id->pid};
+
+	return hash_bytes(words, sizeof(words));
+}
+
+/* There is room for it in the list. */
+static bool add_file(struct probes *p, struct file_id id)
+{
+	if (hash_index_add(&p->index, hash_file(&id), p->file_count) != 0)
+		return false;
+	p->files[p->file_count++] = id;
+	return true;
+}
+
 /* True the first time a file is seen, for this process or for all. */
 static bool is_new_file(struct probes *p, const struct stat *st, pid_t pid)
 {
 	struct file_id id = {st->st_dev, st->st_ino, pid};
-	uint64_t words[3] = {id.device, id.inode, (uint64_t)pid};
-	uint32_t hash = hash_bytes(words, sizeof(words));
 
-	if (hash_index_find(&p->index, hash, file_equal, p->files, &id) != HASH_INDEX_NONE ||
+	if (hash_index_find(&p->index, hash_file(&id), file_equal, p->files, &id) !=
+		    HASH_INDEX_NONE ||
 	    p->file_count == MAX_FILES)
 		return false;
 	if (p->file_count == p->file_capacity) {
@@ -88,10 +103,24 @@ static bool is_new_file(struct probes *p, const struct stat *st, pid_t pid)
 		p->files = files;
 		p->file_capacity = capacity;
 	}
-	if (hash_index_add(&p->index, hash, p->file_count) != 0)
-		return false;
-	p->files[p->file_count++] = id;
-	return true;
+	return add_file(p, id);
+}
+
+void probes_forget_process(struct probes *p, pid_t pid)
+{
+	uint32_t kept = 0;
+
+	cpu_source_remove_probes(p->source, pid);
+	for (uint32_t i = 0; i < p->file_count; i++)
+		if (p->files[i].pid != pid)
+			p->files[kept++] = p->files[i];
+	if (kept == p->file_count)
+		return;
+	p->file_count = 0;
+	hash_index_release(&p->index);
+	memset(&p->index, 0, sizeof(p->index));
+	while (p->file_count < kept && add_file(p, p->files[p->file_count]))
+		;
 }
 
 /* Virtual address -> offset in the file, through the loadable segments; UINT64_MAX: none. */
@@ -197,11 +226,14 @@ static void tell_failure(const struct probes *p, const char *path, int err)
 		log_warn(p->log, "cannot probe %s: %s; its %s", path, strerror(err), lost[p->kind]);
 }
 
-/* `attach_path` leads to the very file that was opened. `only`: the process to probe, 0: all. */
-static int scan_open_file(struct probes *p, int fd, pid_t only, const char *attach_path,
-			  const char *shown_path)
+/*
+ * `only`: the process to probe, 0: all. What is searched is what is probed: whatever the target
+ * maps or renames meanwhile, the descriptor is of this file.
+ */
+static int scan_open_file(struct probes *p, int fd, pid_t only, const char *shown_path)
 {
 	static struct found found;
+	char attach_path[64];
 	struct elf_file file;
 	int err = elf_file_open(&file, fd);
 
@@ -217,6 +249,7 @@ static int scan_open_file(struct probes *p, int fd, pid_t only, const char *atta
 		return -ENOENT;
 	if (p->kind == PROBE_LAUNCH)
 		note_cost(p, fd, &found, shown_path);
+	snprintf(attach_path, sizeof(attach_path), "/proc/self/fd/%d", fd);
 	err = cpu_source_probe(p->source, p->kind, only, attach_path, found.offsets,
 			       found.functions, found.count);
 	if (err) {
@@ -235,7 +268,7 @@ int probes_scan_file(struct probes *p, const char *path)
 	if (fd < 0)
 		return fd;
 	if (is_new_file(p, &st, 0))
-		n = scan_open_file(p, fd, 0, path, path);
+		n = scan_open_file(p, fd, 0, path);
 	close(fd);
 	return n;
 }
@@ -248,15 +281,15 @@ int probes_scan_file(struct probes *p, const char *path)
 static int scan_mapping(struct probes *p, pid_t pid, pid_t only, const char *range, uint64_t inode,
 			const char *path)
 {
-	char attach[4096 + 64];
+	char name[4096 + 64];
 	struct stat st;
 	int n = 0, fd;
 
-	snprintf(attach, sizeof(attach), "/proc/%d/map_files/%s", (int)pid, range);
-	fd = open_regular(attach, SYMLINK_FOLLOW, &st);
+	snprintf(name, sizeof(name), "/proc/%d/map_files/%s", (int)pid, range);
+	fd = open_regular(name, SYMLINK_FOLLOW, &st);
 	if (fd < 0) {
-		snprintf(attach, sizeof(attach), "/proc/%d/root%s", (int)pid, path);
-		fd = open_regular(attach, SYMLINK_FOLLOW, &st);
+		snprintf(name, sizeof(name), "/proc/%d/root%s", (int)pid, path);
+		fd = open_regular(name, SYMLINK_FOLLOW, &st);
 		if (fd >= 0 && st.st_ino != inode) {
 			close(fd);
 			return 0;
@@ -265,7 +298,7 @@ static int scan_mapping(struct probes *p, pid_t pid, pid_t only, const char *ran
 	if (fd < 0)
 		return 0;
 	if (is_new_file(p, &st, only))
-		n = scan_open_file(p, fd, only, attach, path);
+		n = scan_open_file(p, fd, only, path);
 	close(fd);
 	return n > 0 ? n : 0;
 }
@@ -274,12 +307,9 @@ int probes_scan_process(struct probes *p, pid_t pid)
 {
 	char path[64], *line = NULL;
 	size_t capacity = 0;
-	bool alone = false;
+	pid_t only = p->kind == PROBE_CALL ? pid : 0;
 	int probed = 0;
 	FILE *maps;
-
-	if (p->kind != PROBE_LAUNCH && !cpu_source_may_probe_returns(pid, &alone))
-		return -EPERM;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	maps = fopen(path, "re");
@@ -297,7 +327,7 @@ int probes_scan_process(struct probes *p, pid_t pid)
 		line[strcspn(line, "\n")] = '\0';
 		if (p->kind == PROBE_SUBSCRIBE && !strstr(line + at, "/libcupti"))
 			continue;
-		probed += scan_mapping(p, pid, alone ? pid : 0, range, inode, line + at);
+		probed += scan_mapping(p, pid, only, range, inode, line + at);
 	}
 	free(line);
 	fclose(maps);

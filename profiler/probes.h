@@ -22,10 +22,13 @@ struct probes *probes_new(enum cpu_source_probe kind, struct cpu_source *source,
 void probes_free(struct probes *probes);
 
 /*
- * Looks through what `pid` maps now. Returns how many functions were newly probed, or -errno;
- * -EPERM: returns may not be probed there (cpu_source.h).
+ * Looks through what `pid` maps now. Returns how many functions were newly probed, or -errno. Those
+ * of calls are probed in that process only, the others in all that map the file.
  */
 int probes_scan_process(struct probes *probes, pid_t pid);
+
+/* Takes back what was put into that process only, and may look through its files anew. */
+void probes_forget_process(struct probes *probes, pid_t pid);
 
 /* Looks through one file. The same result; -ENOENT when it has no such function at all. */
 int probes_scan_file(struct probes *probes, const char *path);

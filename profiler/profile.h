@@ -28,11 +28,11 @@ struct profile;
 
 struct profile_key {
 	uint32_t stack;
-	uint32_t capture; /* where the graph's node was made: stack id, or one of the above */
+	uint32_t capture; /* where the graph's node was made: stack id, or one of the above;
+			   * of a call: a stack of one frame, the kernel's function on the host */
 	uint32_t group;   /* stack id of frames to stand at the root, or PROFILE_NO_GROUP */
 	uint32_t work;    /* enum gpu_work; PROFILE_CALL; 0 for CPU samples */
-	const char *name; /* kernel's, or kind's; interned by the caller. NULL: neither. Of a call
-			   * the name of the kernel that it launched, as it is to be shown */
+	const char *name; /* kernel's, or kind's; interned by the caller. NULL: neither. */
 	/*
 	 * Not 0: a wait, by the call whose stack id is one less. The above, but for the group, are
 	 * those of what was waited for; without a name: of nothing.

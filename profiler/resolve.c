@@ -126,10 +126,18 @@ static uint32_t add_wait(const struct resolve_input *in, struct call_tree *tree,
 static uint32_t add_call(const struct resolve_input *in, struct call_tree *tree, uint32_t node,
 			 const struct profile_key *key)
 {
-	const char *label = NULL;
+	const char *label = NULL, *kernel = "";
+	const struct frame *frame;
 	char *text = NULL;
+	uint32_t count;
 
-	if (asprintf(&text, "%s%s", RESOLVE_CALL, key->name ? key->name : "") >= 0)
+	if (key->capture != PROFILE_NO_CAPTURE) {
+		frame = stack_table_get(in->stacks, key->capture, &count);
+		if (count == 1)
+			kernel = symbolizer_name(in->symbolizer, frame->code, false);
+	}
+	/* "[libfoo.so]" is where it is, not what it is called */
+	if (asprintf(&text, "%s%s", RESOLVE_CALL, kernel[0] == '[' ? "" : kernel) >= 0)
 		label = intern_string(in->strings, text);
 	else
 		text = NULL;

@@ -157,7 +157,7 @@ static uint64_t drain_stacks(struct session *s)
 
 /* A process waits for our probes: puts them on what it maps, if there are to be any, and says so.
  */
-static void answer(struct session *s, uint32_t pid, bool is_off)
+static void answer(struct session *s, uint32_t pid)
 {
 	int err;
 
@@ -167,13 +167,10 @@ static void answer(struct session *s, uint32_t pid, bool is_off)
 		log_verbose(s->log, "process %u: %d launch functions newly probed, %u in all", pid,
 			    n > 0 ? n : 0, probes_count(s->probes));
 	}
-	if (is_off)
-		session_time_calls(s, pid);
-	else if (s->subscribe_probes)
-		probes_scan_process(s->subscribe_probes, (pid_t)pid);
 	err = payload_acknowledge(&s->payload, (pid_t)pid);
 	if (err)
-		log_verbose(s->log, "cannot answer process %u: %s", pid, strerror(-err));
+		log_warn(s->log, "cannot answer process %u: %s; it waits for some seconds", pid,
+			 strerror(-err));
 }
 
 void session_on_gpu_event(void *context, uint32_t pid, const struct gpu_event *event,
@@ -200,10 +197,15 @@ void session_on_gpu_event(void *context, uint32_t pid, const struct gpu_event *e
 	if (event->type == GPU_EVENT_NOTICE)
 		notices_add(&s->notices, pid, &event->notice);
 	collect_gpu_event(&s->collect, pid, event, kernel);
-	if (event->type == GPU_EVENT_HELLO && event->hello.wants_ack)
-		answer(s, pid, event->hello.is_off);
-	if (event->type == GPU_EVENT_MAPS && event->maps.wants_ack)
-		answer(s, pid, false);
+	if (event->type == GPU_EVENT_HELLO && event->hello.is_off) {
+		session_time_calls(s, pid);
+		session_note_missing(s, pid);
+	} else if (event->type == GPU_EVENT_HELLO) {
+		session_is_traced(s, pid);
+	}
+	if ((event->type == GPU_EVENT_HELLO && event->hello.wants_ack) ||
+	    (event->type == GPU_EVENT_MAPS && event->maps.wants_ack))
+		answer(s, pid);
 }
 
 static void read_pipe(struct session *s)
@@ -490,7 +492,7 @@ struct session_stats session_stats(const struct session *s)
 		stats.gpu = gpu_source_stats(s->gpu);
 	if (s->probes)
 		stats.probes = probes_count(s->probes);
-	stats.timed_processes = s->timed_count;
+	stats.timed_processes = session_timed_processes(s);
 	stats.lost_calls = s->lost_calls;
 	return stats;
 }

@@ -4,6 +4,7 @@
  * it or for any other reason: the calls of CUDA's functions are timed instead, by probes. And the
  * other way round: who asked for CUPTI where this profile has it, and was refused.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,6 +59,23 @@ static struct timed_process *add_timed(struct session *s, uint32_t pid)
 	return &s->timed[s->timed_count++];
 }
 
+/* A leader that has ended before its threads is no process that has ended. */
+static bool has_threads(uint32_t pid)
+{
+	char path[64];
+	struct dirent *entry;
+	int count = 0;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	tasks = opendir(path);
+	while (tasks && count < 2 && (entry = readdir(tasks)))
+		count += entry->d_name[0] != '.';
+	if (tasks)
+		closedir(tasks);
+	return count > 1;
+}
+
 /* A program that is executed there, or a process with that number, begins anew. */
 static void end_timing(struct session *s, uint32_t pid, uint64_t now_ns)
 {
@@ -67,36 +85,64 @@ static void end_timing(struct session *s, uint32_t pid, uint64_t now_ns)
 		return;
 	p->since_ns = 0;
 	cpu_source_time_calls(s->cpu, (pid_t)pid, false);
+	probes_forget_process(s->call_probes, (pid_t)pid);
+}
+
+void session_is_traced(struct session *s, uint32_t pid)
+{
+	if (!session_can_time_calls(s))
+		return;
+	end_timing(s, pid, UINT64_MAX);
+	if (cpu_source_follows(s->cpu, (pid_t)pid))
+		probes_scan_process(s->subscribe_probes, (pid_t)pid);
 }
 
 void session_time_calls(struct session *s, uint32_t pid)
 {
 	struct timed_process *p;
-	int n, err = -ENOMEM;
+	int n, err;
 
 	if (!session_can_time_calls(s) || is_timed(s, pid))
 		return;
-	n = probes_scan_process(s->call_probes, (pid_t)pid);
-	if (n == -EPERM) {
-		log_warn(s->log,
-			 "process %u: its CUDA calls cannot be timed: its system calls are "
-			 "filtered (seccomp), and before Linux 6.14 that does not go together",
-			 pid);
+	/* it says its number itself, and in a pid namespace of its own has another one */
+	if (!cpu_source_follows(s->cpu, (pid_t)pid)) {
+		log_verbose(s->log, "process %u: no such process of the command's is known here",
+			    pid);
 		return;
 	}
 	p = find_timed(s, pid);
 	if (!p)
 		p = add_timed(s, pid);
-	if (p)
-		err = cpu_source_time_calls(s->cpu, (pid_t)pid, true);
-	if (err) {
-		log_warn(s->log, "process %u: its CUDA calls cannot be timed: %s", pid,
-			 strerror(-err));
+	if (!p) {
+		log_warn(s->log, "process %u: its CUDA calls cannot be timed: out of memory", pid);
 		return;
 	}
 	p->since_ns = session_now_ns();
+	n = probes_scan_process(s->call_probes, (pid_t)pid);
+	err = n < 0 ? n : cpu_source_time_calls(s->cpu, (pid_t)pid, true);
+	if (err && err != -ENOENT && err != -ESRCH)
+		log_warn(s->log, "process %u: its CUDA calls cannot be timed: %s", pid,
+			 strerror(-err));
 	log_verbose(s->log, "process %u: %d functions of CUDA newly probed, %u in all", pid,
 		    n > 0 ? n : 0, probes_count(s->call_probes));
+}
+
+uint32_t session_timed_processes(const struct session *s)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < s->timed_count; i++)
+		count += s->timed[i].counts;
+	return count;
+}
+
+/* It has no GPU time that it could have had. */
+void session_note_missing(struct session *s, uint32_t pid)
+{
+	struct timed_process *p = find_timed(s, pid);
+
+	if (p)
+		p->counts = true;
 }
 
 /* ---- another tool's library in the place of ours ---- */
@@ -121,35 +167,45 @@ static char *read_environment(uint32_t pid, size_t *size)
 	return text;
 }
 
-/* What the driver will load there: a path, "" for nothing, NULL if that is not known. */
+/*
+ * What the driver will load there: a path, "" for nothing, NULL if that is not known. Programs that
+ * show a title in the place of their arguments write over their environment, too: what is not all
+ * "NAME=VALUE" says nothing.
+ */
 static char *injection_of(uint32_t pid)
 {
 	size_t size, at = 0;
 	char *text = read_environment(pid, &size), *found = NULL;
+	bool is_sound = true;
 
 	if (!text || size == 0) {
 		free(text); /* it has ended, or is none of ours to read */
 		return NULL;
 	}
-	while (at < size && !found) {
-		if (strncmp(text + at, INJECTION_ENV, strlen(INJECTION_ENV)) == 0)
+	while (at < size && is_sound) {
+		is_sound = strchr(text + at, '=') > text + at;
+		if (!found && strncmp(text + at, INJECTION_ENV, strlen(INJECTION_ENV)) == 0)
 			found = strdup(text + at + strlen(INJECTION_ENV));
 		at += strlen(text + at) + 1;
 	}
-	if (!found)
+	if (is_sound && !found)
 		found = strdup("");
+	if (!is_sound) {
+		free(found);
+		found = NULL;
+	}
 	free(text);
 	return found;
 }
 
 /*
  * The driver is mapped: will it load our library? The environment is that of the process's start;
- * what it changed in it since is not seen.
+ * what it changed in it since is not seen. Should our library say hello after all, that ends it.
  */
 static void judge_injection(struct session *s, uint32_t pid)
 {
 	const char *ours = s->options->cupti_lib ? s->cupti_lib : s->payload.library;
-	char *found = injection_of(pid);
+	char *found = gpu_source_is_open(s->gpu, pid) ? NULL : injection_of(pid);
 	struct gpu_event_notice notice = {.code = GPU_NOTICE_NOT_INJECTED, .detail = found};
 
 	if (found && strcmp(found, ours) != 0) {
@@ -185,7 +241,7 @@ void session_watch_calls(struct session *s, const struct process_event *event)
 
 	if (!session_can_time_calls(s))
 		return;
-	if (event->type == PROCESS_EXEC || event->type == PROCESS_EXIT)
+	if (event->type == PROCESS_EXEC || (event->type == PROCESS_EXIT && !has_threads(pid)))
 		end_timing(s, pid, event->time_ns);
 	if (event->type != PROCESS_MAP)
 		return;
@@ -232,10 +288,12 @@ bool session_take_call(struct session *s, const struct stack_event *event)
 
 	switch (event->kind) {
 	case STACK_EVENT_CALL:
+		session_note_missing(s, event->pid);
 		collect_call(&s->collect, (const struct stack_snapshot *)event, function,
 			     call_function_kernel_register(event->launch_function));
 		return true;
 	case STACK_EVENT_CALL_END:
+		session_note_missing(s, event->pid);
 		if (event->user_frames == 1)
 			collect_call_end(&s->collect, event, frames[0], function);
 		return true;

@@ -105,6 +105,14 @@ static int open_kernel_side(struct session *s)
 	s->process_events = process_events_open();
 	if (s->process_events)
 		return process_events_watch(s->process_events, s->epoll, READY_PROCESSES);
+	if (sample_hz == 0 && !session_uses_probes(s)) {
+		log_verbose(s->log, "CUDA's calls cannot be timed: perf_event_open: %s",
+			    strerror(errno));
+		epoll_ctl(s->epoll, EPOLL_CTL_DEL, cpu_source_fd(s->cpu), NULL);
+		cpu_source_close(s->cpu);
+		s->cpu = NULL;
+		return 0;
+	}
 	log_error(s->log,
 		  "cannot follow the processes' mappings: perf_event_open: %s; run with sudo, or "
 		  "give "
@@ -165,8 +173,15 @@ static int follow_target(struct session *s)
 /* False: out of memory. */
 static bool open_call_probes(struct session *s)
 {
+	s->notices.hints_at_root = geteuid() != 0;
 	if (!s->cpu || !cpu_source_has_calls(s->cpu))
 		return true;
+	if (!cpu_source_may_probe_returns()) {
+		log_verbose(s->log,
+			    "CUDA's calls are never timed on Linux 6.11 to 6.13: return probes "
+			    "there can kill processes whose system calls are filtered");
+		return true;
+	}
 	s->call_probes = probes_new(PROBE_CALL, s->cpu, s->log);
 	s->subscribe_probes = probes_new(PROBE_SUBSCRIBE, s->cpu, s->log);
 	s->notices.times_calls = true;

@@ -31,6 +31,7 @@ enum { READY_SIGNAL, READY_PIPE, READY_STACKS, READY_PROCESSES };
 struct timed_process {
 	uint64_t since_ns; /* 0: not any more */
 	uint32_t pid;
+	bool counts; /* it has made calls, or would have been traced */
 };
 
 struct session {
@@ -82,6 +83,13 @@ bool session_can_time_calls(const struct session *s);
 
 /* They are, in this process, from now on; if they can be. */
 void session_time_calls(struct session *s, uint32_t pid);
+
+/* That is to be told: it would have had GPU time. How many there are. */
+void session_note_missing(struct session *s, uint32_t pid);
+uint32_t session_timed_processes(const struct session *s);
+
+/* The process is traced: its calls are not timed, and who else asks for CUPTI there is told. */
+void session_is_traced(struct session *s, uint32_t pid);
 
 /* A process event was taken in; then, after a number of them, processes are looked at again. */
 void session_watch_calls(struct session *s, const struct process_event *event);

@@ -130,6 +130,25 @@ no_longer_than_the_workload_saw()
 	expect_call_totals out.folded
 }
 
+@test "a program that writes over its environment is traced all the same" {
+	run_profile -F 997 --strict --unit ns -o out.folded "$workloads/cupti_client" title 2000
+	expect_status 0
+	expect_no_line stderr '^profile: '
+	expect_no_line stderr '^CUDA calls: '
+	expect_equal 'GPU ns' "$(weight_of out.folded '\[GPU_Kernel\]')" 40000000
+}
+
+@test "who claims to be another process gets no probes into that one" {
+	cat >claim <<-'END'
+		hello="{\"t\":\"hello\",\"version\":1,\"pid\":$1,\"exe\":\"/x\",\"cupti\":\"\",\"cupti_version\":0,\"clock_offset\":\"0\",\"clock_error\":0,\"libs\":\"\",\"ack\":1,\"off\":1}"
+		printf '\n{"t":"batch","pid":%d,"seq":0}\n%s\n' "$1" "$hello" >"$PROFILE_PIPE"
+	END
+	run_profile -v -gpu-only -o out.folded bash claim $$
+	expect_status 0
+	expect_line stderr "^profile: process $$: no such process of the command's is known here$"
+	expect_no_line stderr 'functions of CUDA newly probed'
+}
+
 @test "one process of two has CUPTI: each gets what it can" {
 	cat >both <<-END
 		FAKE_CUDA_SUBSCRIBE_ERROR=39 "$workloads/launches" 50
@@ -184,8 +203,9 @@ no_longer_than_the_workload_saw()
 	mkdir -m 777 open
 	chmod 755 .
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_command setpriv --reuid=65534 --regid=65534 --clear-groups \
-		./profile -gpu-only -o open/out.folded ./launches 10
-	expect_status 0
+		./profile --strict -gpu-only -o open/out.folded ./launches 10
+	expect_status 124
+	expect_line stderr '^profile: --strict: 1 processes have no GPU time$'
 	expect_line stderr '^profile: process [0-9]+: another profiler already uses CUPTI there \(.*\): no GPU time \(with sudo, the wall time of its CUDA calls would be shown instead\)\. '
 	expect_no_line stderr 'CUDA calls: '
 }

@@ -131,6 +131,35 @@ static void a_call_ends_with_its_process(void **state)
 	assert_int_equal(c->stats.unfinished_calls, 1);
 }
 
+/* The main thread has ended before the others: not all of it counts twice when they return. */
+static void a_call_that_goes_on_counts_once(void **state)
+{
+	struct collect *c = *state;
+	struct process_event exited = {.time_ns = 1500, .type = PROCESS_EXIT, .pid = PID};
+
+	collect_set_root(c, PID);
+	enter(c, 2, 1000, "cudaFree");
+	collect_process_event(c, &exited);
+	assert_int_equal(c->stats.call_ns, 500);
+	leave(c, 2, 1000, 1700, "cudaFree");
+	enter(c, 2, 2000, "cudaFree");
+	leave(c, 2, 2000, 2001, "cudaFree");
+	expect_profile(c, 9000, 2, "[truncated];cudaFree;[CUDA call, wall time] 701\n");
+	assert_int_equal(c->stats.calls_without_stack, 0);
+	assert_int_equal(c->stats.replaced_calls, 0);
+}
+
+static void a_call_ends_when_another_program_begins(void **state)
+{
+	struct collect *c = *state;
+	struct process_event executed = {.time_ns = 1500, .type = PROCESS_EXEC, .pid = PID};
+
+	collect_set_root(c, PID);
+	enter(c, 1, 1000, "cudaFree");
+	collect_process_event(c, &executed);
+	expect_profile(c, 9000, 1, "[truncated];cudaFree;[CUDA call, wall time] 500\n");
+}
+
 /* Whatever the kernel's side sends. */
 static void nonsense_does_no_harm(void **state)
 {
@@ -194,6 +223,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_dropped_entry_loses_no_time, begin, end),
 		cmocka_unit_test_setup_teardown(a_dropped_return_is_counted, begin, end),
 		cmocka_unit_test_setup_teardown(a_call_ends_with_its_process, begin, end),
+		cmocka_unit_test_setup_teardown(a_call_that_goes_on_counts_once, begin, end),
+		cmocka_unit_test_setup_teardown(a_call_ends_when_another_program_begins, begin,
+						end),
 		cmocka_unit_test_setup_teardown(nonsense_does_no_harm, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_told_adds_up, begin, end),
 	};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cupti_client before|after|twice [KERNELS]: a program that uses CUPTI itself, as one with a
+ * cupti_client before|after|twice|title [KERNELS]: a program that uses CUPTI itself, as one with a
  * profiler inside does. It subscribes before its first CUDA call, after it, or then twice, launches
- * KERNELS kernels (default 100) of 20 us, and waits for them.
+ * KERNELS kernels (default 100) of 20 us, and waits for them. With "title" it does not subscribe,
+ * but first writes over its arguments and environment, as programs do that show a title there.
  *
  * Prints what cuptiSubscribe returned each time, how many launches and waits it made, and the wall
  * time around these, ns: the calls themselves took no longer.
@@ -12,6 +13,7 @@
 #include <dlfcn.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 GPU_KERNEL(client_kernel)
 
@@ -63,17 +65,31 @@ NOINLINE static void work(int kernels)
 	GPU_CHECK(cudaDeviceSynchronize());
 }
 
+static void show_title(char **argv)
+{
+	char *begin = argv[0], *end = begin;
+
+	for (char **e = environ; *e; e++) {
+		end = *e + strlen(*e) + 1;
+		*e = strdup(*e);
+	}
+	memset(begin, 0, (size_t)(end - begin));
+	memcpy(begin, "worker: idle", sizeof("worker: idle"));
+}
+
 int main(int argc, char **argv)
 {
-	const char *when = argc > 1 ? argv[1] : "after";
+	const char *when = argc > 1 ? strdup(argv[1]) : "after";
 	int kernels = argc > 2 ? atoi(argv[2]) : 100, first = -1, second = -1;
 	gpu_ns start;
 
 	GPU_REGISTER(client_kernel);
+	if (strcmp(when, "title") == 0)
+		show_title(argv);
 	if (strcmp(when, "before") == 0)
 		first = subscribe_client();
 	GPU_CHECK(cudaDeviceSynchronize());
-	if (strcmp(when, "before") != 0)
+	if (strcmp(when, "after") == 0 || strcmp(when, "twice") == 0)
 		first = subscribe_client();
 	if (strcmp(when, "twice") == 0)
 		second = subscribe_client();
