@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """A CUDA graph captured in one function and replayed from another; Triton kernels.
 
-torch_graph.py graph | triton | profiler
+torch_graph.py graph | triton | profiler | nvtx
   graph     torch.cuda.graph, replayed 200 times
   triton    a Triton kernel (driver API), launched 500 times
   profiler  torch.profiler used inside; prints how many CUDA events it saw
+  nvtx      matrix products in an NVTX range, 100 times, within a second one
 """
 import sys
 
@@ -60,6 +61,18 @@ def with_triton():
     print("launched", 500, bool(torch.equal(out, x + x)))
 
 
+def in_ranges():
+    x = torch.randn(512, 512, device="cuda")
+    torch.cuda.nvtx.range_push("training")
+    for _ in range(100):
+        torch.cuda.nvtx.range_push("product")
+        x = (x @ x).softmax(0)
+        torch.cuda.nvtx.range_pop()
+    torch.cuda.nvtx.range_pop()
+    torch.cuda.synchronize()
+    print("in ranges", 100)
+
+
 def with_profiler():
     from torch.profiler import ProfilerActivity, profile
 
@@ -72,4 +85,5 @@ def with_profiler():
     print("profiler saw", seen, "CUDA events")
 
 
-{"graph": with_graph, "triton": with_triton, "profiler": with_profiler}[sys.argv[1]]()
+{"graph": with_graph, "triton": with_triton, "profiler": with_profiler,
+ "nvtx": in_ranges}[sys.argv[1]]()

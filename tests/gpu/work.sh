@@ -93,6 +93,11 @@ check_torch_work() {
 	strict torch_triton python3 tests/gpu/torch_graph.py triton
 	check_true "torch_triton: Triton's kernel under launch_add" "$(ns_of torch_triton 'launch_add.*add_kernel') ns" \
 		"$(ns_of torch_triton 'launch_add.*cuLaunchKernel.*add_kernel') > 0"
+	LD_LIBRARY_PATH=${libs-} "$profile" --nvtx --strict -gpu-only --unit ns -o "$out/torch_nvtx.folded" \
+		python3 tests/gpu/torch_graph.py nvtx >"$out/torch_nvtx.stdout" 2>"$out/torch_nvtx.log"
+	check "torch_nvtx: --strict" 0 $?
+	check_true "torch_nvtx: products and softmax in both ranges" "$(ns_of torch_nvtx 'GPU_Kernel') ns" \
+		"$(ns_of torch_nvtx 'in_ranges.*nvtx:training.*nvtx:product.*GPU_Kernel') > 0.9 * $(ns_of torch_nvtx 'GPU_Kernel')"
 	strict torch_profiler python3 tests/gpu/torch_graph.py profiler
 	check "torch_profiler: told that it was refused" 1 \
 		"$(grep -c 'asked for CUPTI too and was refused' "$out/torch_profiler.log")"
