@@ -129,32 +129,58 @@ static void explain_load(int err, char *error, size_t size)
 			 strerror(-err));
 }
 
-/* A probe's program for the two ways of attaching it. */
-static void choose_probe(const struct cpu_source *s, struct bpf_program *multi,
-			 struct bpf_program *single, bool wanted)
+#define LINUX(major, minor) ((major) << 8 | (minor))
+
+static unsigned int kernel_release(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname name;
+
+	if (uname(&name) != 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+		return 0;
+	return major << 8 | (minor & 0xff);
+}
+
+bool cpu_source_may_probe_returns(void)
+{
+	return kernel_release() < LINUX(6, 11) || kernel_release() >= LINUX(6, 14);
+}
+
+/* Before 6.10 one link for many places kept to a thread, not to a process. */
+static bool has_multi_by_process(const struct cpu_source *s)
+{
+	return s->has_multi && kernel_release() >= LINUX(6, 10);
+}
+
+/* A probe's program for the way of attaching it: one takes some 20 ms to load. */
+static void choose_probe(struct bpf_program *multi, struct bpf_program *single, bool wanted,
+			 bool many)
 {
 	bpf_program__set_expected_attach_type(multi, ATTACH_UPROBE_MULTI);
-	bpf_program__set_autoload(multi, wanted && s->has_multi);
-	bpf_program__set_autoload(single, wanted);
+	bpf_program__set_autoload(multi, wanted && many);
+	bpf_program__set_autoload(single, wanted && !many);
 }
 
 static int load(struct cpu_source *s)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
 	struct stacks *bpf = s->bpf;
-	bool calls = s->options.calls && s->has_snapshots;
+	bool calls = s->options.calls && s->has_snapshots, samples = s->options.sample_hz > 0;
+	bool by_process = has_multi_by_process(s);
 	int err;
 
 	bpf_map__set_max_entries(bpf->maps.events, RING_BYTES);
 	bpf->rodata->times_calls = calls;
 	bpf->rodata->calls_bytes = RING_BYTES / 4 * 3;
 	bpf_program__set_autoload(bpf->progs.on_exec, calls);
-	choose_probe(s, bpf->progs.launch_multi, bpf->progs.launch_single, s->options.launches);
-	choose_probe(s, bpf->progs.call_multi, bpf->progs.call_single, calls);
-	choose_probe(s, bpf->progs.call_end_multi, bpf->progs.call_end_single, calls);
-	choose_probe(s, bpf->progs.subscribe_end_multi, bpf->progs.subscribe_end_single, calls);
-	bpf_program__set_autoload(bpf->progs.cpu_snapshot, s->has_snapshots);
-	bpf_program__set_autoload(bpf->progs.cpu_sample, !s->has_snapshots);
+	choose_probe(bpf->progs.launch_multi, bpf->progs.launch_single, s->options.launches,
+		     s->has_multi);
+	choose_probe(bpf->progs.call_multi, bpf->progs.call_single, calls, by_process);
+	choose_probe(bpf->progs.call_end_multi, bpf->progs.call_end_single, calls, by_process);
+	choose_probe(bpf->progs.subscribe_end_multi, bpf->progs.subscribe_end_single, calls,
+		     s->has_multi);
+	bpf_program__set_autoload(bpf->progs.cpu_snapshot, samples && s->has_snapshots);
+	bpf_program__set_autoload(bpf->progs.cpu_sample, samples && !s->has_snapshots);
 	err = stacks__load(bpf);
 	if (err)
 		return err;
@@ -396,33 +422,14 @@ static int attach_single(struct cpu_source *s, struct bpf_program *program, bool
 	return 0;
 }
 
-#define LINUX(major, minor) ((major) << 8 | (minor))
-
-static unsigned int kernel_release(void)
-{
-	unsigned int major = 0, minor = 0;
-	struct utsname name;
-
-	if (uname(&name) != 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2)
-		return 0;
-	return major << 8 | (minor & 0xff);
-}
-
-bool cpu_source_may_probe_returns(void)
-{
-	return kernel_release() < LINUX(6, 11) || kernel_release() >= LINUX(6, 14);
-}
-
 static int attach(struct cpu_source *s, struct bpf_program *multi, struct bpf_program *single,
 		  bool at_return, pid_t pid, const char *path, const uint64_t *offsets,
 		  const uint64_t *functions, uint32_t count)
 {
-	/* before 6.10 one link for many places kept to a thread, not to a process */
-	bool many = s->has_multi && (!pid || kernel_release() >= LINUX(6, 10));
 	int err = 0;
 
-	if (many && attach_multi(s, multi, at_return, pid, path, offsets, functions, count) == 0)
-		return 0;
+	if (pid ? has_multi_by_process(s) : s->has_multi)
+		return attach_multi(s, multi, at_return, pid, path, offsets, functions, count);
 	for (uint32_t i = 0; i < count && !err; i++)
 		err = attach_single(s, single, at_return, pid, path, offsets[i], functions[i]);
 	return err;

@@ -39,6 +39,12 @@ static int take_signals(struct session *s)
 	return s->signals < 0 ? -errno : 0;
 }
 
+/* Where CUPTI is not to be had, calls are to be timed, if they can be. */
+static bool wants_calls(const struct session *s)
+{
+	return session_traces_gpu(s) && cpu_source_may_probe_returns();
+}
+
 /*
  * BPF for CPU samples and launch probes. Where it is not to be had, and no probes are asked for,
  * samples are left to perf events of the target alone, which follow_target opens.
@@ -48,7 +54,7 @@ static int open_cpu_source(struct session *s, uint32_t sample_hz)
 	struct cpu_source_options options = {
 		.sample_hz = sample_hz,
 		.launches = session_uses_probes(s),
-		.calls = session_traces_gpu(s),
+		.calls = wants_calls(s),
 	};
 
 	s->cpu = cpu_source_open(&options, s->bpf_error, sizeof(s->bpf_error));
@@ -91,7 +97,8 @@ static void on_unknown_python(void *context, pid_t pid, uint32_t hex)
 static int open_kernel_side(struct session *s)
 {
 	uint32_t sample_hz = s->options->mode == MODE_GPU_ONLY ? 0 : s->options->frequency_hz;
-	int err = open_cpu_source(s, sample_hz);
+	bool needs_bpf = sample_hz > 0 || session_uses_probes(s) || wants_calls(s);
+	int err = needs_bpf ? open_cpu_source(s, sample_hz) : 0;
 
 	if (err || !s->cpu)
 		return err;
@@ -174,14 +181,14 @@ static int follow_target(struct session *s)
 static bool open_call_probes(struct session *s)
 {
 	s->notices.hints_at_root = geteuid() != 0;
-	if (!s->cpu || !cpu_source_has_calls(s->cpu))
-		return true;
 	if (!cpu_source_may_probe_returns()) {
 		log_verbose(s->log,
 			    "CUDA's calls are never timed on Linux 6.11 to 6.13: return probes "
 			    "there can kill processes whose system calls are filtered");
 		return true;
 	}
+	if (!s->cpu || !cpu_source_has_calls(s->cpu))
+		return true;
 	s->call_probes = probes_new(PROBE_CALL, s->cpu, s->log);
 	s->subscribe_probes = probes_new(PROBE_SUBSCRIBE, s->cpu, s->log);
 	s->notices.times_calls = true;
