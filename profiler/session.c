@@ -83,12 +83,14 @@ void session_apply_process_events(struct session *s, uint64_t until_ns)
 	const struct process_event *event;
 
 	while (s->process_events && (event = process_events_next(s->process_events, until_ns))) {
-		if (collect_wants(&s->collect, event))
+		bool is_wanted = collect_wants(&s->collect, event); /* before it has ended */
+
+		if (is_wanted)
 			recording_process_event(s->recording, event);
-		if (event->type == PROCESS_EXEC && collect_wants(&s->collect, event))
+		if (event->type == PROCESS_EXEC && is_wanted)
 			s->quick_until_ns = session_now_ns() + QUICK_NS;
 		collect_process_event(&s->collect, event);
-		if (collect_wants(&s->collect, event))
+		if (is_wanted)
 			session_watch_calls(s, event);
 	}
 }

@@ -181,6 +181,19 @@ no_longer_than_the_workload_saw()
 	expect_no_line out.folded 'CUDA call'
 }
 
+@test "what is open for a process is closed when it has ended" {
+	cat >many <<-'END'
+		for ((i = 0; i < 30; i++)); do "$1" 5 >/dev/null; done
+	END
+	ulimit -n $((70 + 4 * $(getconf _NPROCESSORS_CONF)))
+	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -gpu-only --unit ns -o out.folded \
+		bash many "$workloads/launches"
+	expect_status 0
+	expect_line stderr '^CUDA calls: 180 in 30 processes without GPU time, '
+	expect_equal warnings "$(grep -c '^profile: ' stderr)" 1
+	expect_call_totals out.folded
+}
+
 @test "--strict: no GPU time is not exact" {
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile --strict -gpu-only -o out.folded "$workloads/launches" 100
 	expect_status 124
