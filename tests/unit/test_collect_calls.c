@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Timed calls of CUDA: from the kernel's events to the paths and weights of a tree. */
-#include "unit.h"
-#include "profiler/collect.h"
-#include "profiler/resolve.h"
-#include "profiler/writer.h"
+#include "collect_text.h"
 
 #define PID 77
 
@@ -49,25 +46,9 @@ static int end(void **state)
 /* The profile in ns, as it would be in a file, after it all ended at `now_ns`. */
 static void expect_profile(struct collect *c, uint64_t now_ns, uint64_t calls, const char *expected)
 {
-	const struct writer_options options = {.unit_ns = {1, 1, 1, 1}};
-	struct resolve_input input = {.profile = c->profile,
-				      .stacks = c->stacks,
-				      .symbolizer = c->symbolizer,
-				      .strings = &c->strings,
-				      .sample_period_ns = 1};
 	struct writer_result result;
-	struct call_tree *tree;
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
+	char *text = collect_text(c, now_ns, &result);
 
-	collect_finish(c, now_ns);
-	tree = resolve(&input);
-	assert_non_null(out);
-	assert_non_null(tree);
-	assert_int_equal(folded_writer.write(tree, &options, out, &result), 0);
-	fclose(out);
-	call_tree_free(tree);
 	assert_string_equal(text, expected);
 	free(text);
 	assert_int_equal(result.total[WEIGHT_CPU], 0);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Waits that processes send: from events to the paths and weights of a tree. */
-#include "unit.h"
-#include "profiler/collect.h"
-#include "profiler/resolve.h"
-#include "profiler/writer.h"
+#include "collect_text.h"
 
 #define PID 77
 
@@ -63,30 +60,6 @@ static int end(void **state)
 	return 0;
 }
 
-/* The profile in ns, as it would be in a file; to be freed. */
-static char *write_profile(struct collect *c, struct writer_result *result)
-{
-	const struct writer_options options = {.unit_ns = {1, 1, 1, 1}};
-	struct resolve_input input = {.profile = c->profile,
-				      .stacks = c->stacks,
-				      .symbolizer = c->symbolizer,
-				      .strings = &c->strings,
-				      .sample_period_ns = 1};
-	struct call_tree *tree;
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-
-	collect_finish(c, 0);
-	tree = resolve(&input);
-	assert_non_null(out);
-	assert_non_null(tree);
-	assert_int_equal(folded_writer.write(tree, &options, out, result), 0);
-	fclose(out);
-	call_tree_free(tree);
-	return text;
-}
-
 static void a_wait_lies_under_its_call(void **state)
 {
 	struct collect *c = *state;
@@ -97,7 +70,7 @@ static void a_wait_lies_under_its_call(void **state)
 	send_wait(c, 2, 1000, 100);
 	send_kernel(c, 1, 900, 130);
 	send_wait(c, 2, 2000, 7);
-	text = write_profile(c, &result);
+	text = collect_text(c, 0, &result);
 	assert_string_equal(
 		text,
 		"cudaLaunchKernel;[GPU_Kernel]k 130\n"
@@ -121,7 +94,7 @@ static void a_stack_that_is_not_known_loses_no_time(void **state)
 	assert_int_equal(collect_follow_waits(c), 0);
 	send_wait(c, 0, 1000, 100);
 	send_wait(c, 12345, 1000, 50);
-	text = write_profile(c, &result);
+	text = collect_text(c, 0, &result);
 	assert_string_equal(text, "[stack not captured];[waiting for GPU] 150\n");
 	free(text);
 }
@@ -136,7 +109,7 @@ static void what_has_no_times_is_not_waited_for(void **state)
 	assert_int_equal(collect_follow_waits(c), 0);
 	collect_gpu_event(c, PID, &kernel, intern_string(&c->strings, "k"));
 	send_wait(c, 2, 0, 100);
-	text = write_profile(c, &result);
+	text = collect_text(c, 0, &result);
 	assert_string_equal(text, "cudaStreamSynchronize;[waiting for GPU] 100\n");
 	free(text);
 }
@@ -148,7 +121,7 @@ static void nobody_asked(void **state)
 	char *text;
 
 	send_wait(c, 2, 1000, 100);
-	text = write_profile(c, &result);
+	text = collect_text(c, 0, &result);
 	assert_string_equal(text, "");
 	free(text);
 	assert_int_equal(c->stats.waits, 0);
