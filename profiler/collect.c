@@ -192,8 +192,7 @@ void collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot)
 	if (stack_builder_snapshot(&b, c, snapshot)) {
 		c->stats.whole_snapshots++;
 	} else {
-		c->stats.truncated++;
-		stack_builder_text(&b, stack_builder_truncated);
+		stack_builder_cut(&b, c);
 	}
 	add_sample(c, &b, snapshot->event.pid, snapshot->event.tid);
 }
@@ -214,10 +213,8 @@ void collect_stack(struct collect *c, const struct stack_event *event, const __u
 		stack_builder_launch(&b, c, event, frames);
 	else
 		stack_builder_sample(&b, c, event, frames);
-	if (event->flags & STACK_EVENT_TRUNCATED) {
-		c->stats.truncated++;
-		stack_builder_text(&b, stack_builder_truncated);
-	}
+	if (event->flags & STACK_EVENT_TRUNCATED)
+		stack_builder_cut(&b, c);
 	if (!is_launch) {
 		add_sample(c, &b, event->pid, event->tid);
 		return;
@@ -340,10 +337,8 @@ static int take_wire_stack(struct collect *c, uint32_t pid, const struct gpu_eve
 			stack_builder_code(&b, locate_wire(c, pid, frame->value), true);
 		}
 	}
-	if (!e->is_whole) {
-		c->stats.truncated++;
-		stack_builder_text(&b, stack_builder_truncated);
-	}
+	if (!e->is_whole)
+		stack_builder_cut(&b, c);
 	err = stack_table_add(c->stacks, b.frames, b.count, &stack);
 	if (!err)
 		err = wire_stacks_set(&c->wire_stacks, pid, e->id, stack);

@@ -67,8 +67,9 @@ struct collect {
 	struct work_tally told;    /* what CUPTI reported, as processes said at their end */
 	struct waits *waits;       /* NULL: not asked for */
 	struct open_calls open_calls;
-	uint8_t *tracked; /* a bit a pid: processes of the target's tree */
-	uint32_t root;    /* the target; its samples count from its exec on */
+	bool has_breakpoints; /* there are probes in processes */
+	uint8_t *tracked;     /* a bit a pid: processes of the target's tree */
+	uint32_t root;        /* the target; its samples count from its exec on */
 	bool root_runs;
 };
 

@@ -55,10 +55,8 @@ void collect_call(struct collect *c, const struct stack_snapshot *snapshot, cons
 
 	if (event->kernel_frames || snapshot->stack_bytes > STACK_CALL_BYTES)
 		return;
-	if (!stack_builder_snapshot(&b, c, snapshot)) {
-		c->stats.truncated++;
-		stack_builder_text(&b, stack_builder_truncated);
-	}
+	if (!stack_builder_snapshot(&b, c, snapshot))
+		stack_builder_cut(&b, c);
 	/* the innermost is the function itself, whatever symbols its file has */
 	stack_builder_name(&b, function);
 	err = stack_table_add(c->stacks, b.frames, b.count, &call.stack);

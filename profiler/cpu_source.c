@@ -33,10 +33,10 @@ struct uprobe_multi_attr {
 	__u32 padding;
 };
 
-/* A probe in one process. */
-struct process_link {
-	pid_t pid;
-	int fd; /* of many places; -1: it is `link` */
+/* What a program is attached to. */
+struct kept_link {
+	pid_t pid; /* a probe in this process only; 0: for good */
+	int fd;    /* a link of many places; -1: it is `link` */
 	struct bpf_link *link;
 };
 
@@ -44,12 +44,8 @@ struct cpu_source {
 	struct cpu_source_options options;
 	struct stacks *bpf;
 	struct ring_buffer *ring;
-	struct bpf_link **links; /* tracepoints, clocks, single probes */
+	struct kept_link *links;
 	uint32_t link_count, link_capacity;
-	int *multi_links;
-	uint32_t multi_count;
-	struct process_link *process_links;
-	uint32_t process_link_count, process_link_capacity;
 	bool has_multi;
 	bool has_snapshots; /* this kernel gives user registers (Linux 5.15); else frame pointers */
 	cpu_source_handler handler;
@@ -65,16 +61,23 @@ static int stay_quiet(enum libbpf_print_level level, const char *format, va_list
 	return 0;
 }
 
-static int keep_link(struct cpu_source *s, struct bpf_link *link)
+static void remove_link(const struct kept_link *link)
 {
-	if (!link)
-		return -errno;
+	if (link->fd >= 0)
+		close(link->fd);
+	else
+		bpf_link__destroy(link->link);
+}
+
+/* 0, or -ENOMEM and it is removed. */
+static int keep(struct cpu_source *s, struct kept_link link)
+{
 	if (s->link_count == s->link_capacity) {
 		uint32_t capacity = s->link_capacity ? s->link_capacity * 2 : 64;
-		struct bpf_link **links = realloc(s->links, capacity * sizeof(struct bpf_link *));
+		struct kept_link *links = realloc(s->links, capacity * sizeof(*links));
 
 		if (!links) {
-			bpf_link__destroy(link);
+			remove_link(&link);
 			return -ENOMEM;
 		}
 		s->links = links;
@@ -82,6 +85,12 @@ static int keep_link(struct cpu_source *s, struct bpf_link *link)
 	}
 	s->links[s->link_count++] = link;
 	return 0;
+}
+
+/* `link` as libbpf gave it: NULL with errno set where attaching failed. */
+static int keep_link(struct cpu_source *s, pid_t pid, struct bpf_link *link)
+{
+	return link ? keep(s, (struct kept_link){pid, -1, link}) : -errno;
 }
 
 /* Frames of what may be told; NULL with `*is_valid` for a snapshot, which has its own. */
@@ -219,11 +228,11 @@ struct cpu_source *cpu_source_open(const struct cpu_source_options *options, cha
 	libbpf_set_print(stay_quiet);
 	err = open_and_load(s);
 	if (!err)
-		err = keep_link(s, bpf_program__attach(s->bpf->progs.on_fork));
+		err = keep_link(s, 0, bpf_program__attach(s->bpf->progs.on_fork));
 	if (!err)
-		err = keep_link(s, bpf_program__attach(s->bpf->progs.on_exit));
+		err = keep_link(s, 0, bpf_program__attach(s->bpf->progs.on_exit));
 	if (!err && cpu_source_has_calls(s))
-		err = keep_link(s, bpf_program__attach(s->bpf->progs.on_exec));
+		err = keep_link(s, 0, bpf_program__attach(s->bpf->progs.on_exec));
 	if (!err) {
 		s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.events), on_event, s, NULL);
 		if (!s->ring)
@@ -237,26 +246,12 @@ out:
 	return NULL;
 }
 
-static void remove_process_link(const struct process_link *link)
-{
-	if (link->fd >= 0)
-		close(link->fd);
-	else
-		bpf_link__destroy(link->link);
-}
-
 void cpu_source_close(struct cpu_source *s)
 {
 	if (!s)
 		return;
-	for (uint32_t i = 0; i < s->multi_count; i++)
-		close(s->multi_links[i]);
-	free(s->multi_links);
-	for (uint32_t i = 0; i < s->process_link_count; i++)
-		remove_process_link(&s->process_links[i]);
-	free(s->process_links);
 	for (uint32_t i = 0; i < s->link_count; i++)
-		bpf_link__destroy(s->links[i]);
+		remove_link(&s->links[i]);
 	free(s->links);
 	ring_buffer__free(s->ring);
 	stacks__destroy(s->bpf);
@@ -329,7 +324,7 @@ static int start_clock(struct cpu_source *s, int cpu)
 
 	if (fd < 0)
 		return -errno;
-	err = keep_link(s,
+	err = keep_link(s, 0,
 			bpf_program__attach_perf_event(s->has_snapshots ? s->bpf->progs.cpu_snapshot
 									: s->bpf->progs.cpu_sample,
 						       fd));
@@ -359,22 +354,6 @@ int cpu_source_start(struct cpu_source *s, char *error, size_t error_size)
 	return err;
 }
 
-/* Room for one more; then adding cannot fail. */
-static bool reserve_process_link(struct cpu_source *s)
-{
-	uint32_t capacity = s->process_link_capacity ? s->process_link_capacity * 2 : 16;
-	struct process_link *links;
-
-	if (s->process_link_count < s->process_link_capacity)
-		return true;
-	links = realloc(s->process_links, capacity * sizeof(*links));
-	if (!links)
-		return false;
-	s->process_links = links;
-	s->process_link_capacity = capacity;
-	return true;
-}
-
 static int attach_multi(struct cpu_source *s, struct bpf_program *program, bool at_return,
 			pid_t pid, const char *path, const uint64_t *offsets,
 			const uint64_t *functions, uint32_t count)
@@ -389,37 +368,19 @@ static int attach_multi(struct cpu_source *s, struct bpf_program *program, bool 
 		.flags = at_return ? UPROBE_MULTI_RETURN : 0,
 		.pid = (__u32)pid,
 	};
-	int *links = realloc(s->multi_links, (s->multi_count + 1) * sizeof(*links));
-	int fd;
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 
-	if (!links)
-		return -ENOMEM;
-	s->multi_links = links;
-	if (!reserve_process_link(s))
-		return -ENOMEM;
-	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
-	if (fd < 0)
-		return -errno;
-	if (pid)
-		s->process_links[s->process_link_count++] = (struct process_link){pid, fd, NULL};
-	else
-		s->multi_links[s->multi_count++] = fd;
-	return 0;
+	return fd < 0 ? -errno : keep(s, (struct kept_link){pid, fd, NULL});
 }
 
 static int attach_single(struct cpu_source *s, struct bpf_program *program, bool at_return,
 			 pid_t pid, const char *path, uint64_t offset, uint64_t function)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = function, .retprobe = at_return);
-	struct bpf_link *link;
 
-	if (!reserve_process_link(s))
-		return -ENOMEM;
-	link = bpf_program__attach_uprobe_opts(program, pid ? pid : -1, path, offset, &opts);
-	if (!link || !pid)
-		return keep_link(s, link);
-	s->process_links[s->process_link_count++] = (struct process_link){pid, -1, link};
-	return 0;
+	return keep_link(
+		s, pid,
+		bpf_program__attach_uprobe_opts(program, pid ? pid : -1, path, offset, &opts));
 }
 
 static int attach(struct cpu_source *s, struct bpf_program *multi, struct bpf_program *single,
@@ -439,13 +400,13 @@ void cpu_source_remove_probes(struct cpu_source *s, pid_t pid)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < s->process_link_count; i++) {
-		if (s->process_links[i].pid == pid)
-			remove_process_link(&s->process_links[i]);
+	for (uint32_t i = 0; i < s->link_count; i++) {
+		if (s->links[i].pid == pid)
+			remove_link(&s->links[i]);
 		else
-			s->process_links[kept++] = s->process_links[i];
+			s->links[kept++] = s->links[i];
 	}
-	s->process_link_count = kept;
+	s->link_count = kept;
 }
 
 int cpu_source_probe(struct cpu_source *s, enum cpu_source_probe probe, pid_t pid, const char *path,

@@ -118,6 +118,7 @@ void session_time_calls(struct session *s, uint32_t pid)
 		return;
 	}
 	p->since_ns = session_now_ns();
+	s->collect.has_breakpoints = true;
 	n = probes_scan_process(s->call_probes, (pid_t)pid);
 	err = n < 0 ? n : cpu_source_time_calls(s->cpu, (pid_t)pid, true);
 	if (err && err != -ENOENT && err != -ESRCH)

@@ -216,6 +216,7 @@ static int open_gpu_side(struct session *s)
 		return err;
 	}
 	s->gpu = gpu_source_new(&s->collect.strings, session_on_gpu_event, s);
+	s->collect.has_breakpoints = session_uses_probes(s);
 	if (session_uses_probes(s))
 		s->probes = probes_new(PROBE_LAUNCH, s->cpu, s->log);
 	if (!s->gpu || (session_uses_probes(s) && !s->probes) || !open_call_probes(s)) {

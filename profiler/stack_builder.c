@@ -35,6 +35,12 @@ void stack_builder_name(struct stack_builder *b, const char *text)
 		b->count = 1;
 }
 
+void stack_builder_cut(struct stack_builder *b, struct collect *c)
+{
+	c->stats.truncated++;
+	stack_builder_text(b, stack_builder_truncated);
+}
+
 void stack_builder_sample(struct stack_builder *b, struct collect *c, const struct stack_event *e,
 			  const __u64 *frames)
 {
@@ -55,7 +61,7 @@ static bool is_at_breakpoint(struct collect *c, const struct stack_snapshot *sna
 {
 	uint32_t count = snapshot->event.kernel_frames;
 
-	return count > 0 &&
+	return c->has_breakpoints && count > 0 &&
 	       strcmp(symbolizer_name(
 			      c->symbolizer,
 			      symbolizer_locate_kernel(c->symbolizer, snapshot->kernel[count - 1]),

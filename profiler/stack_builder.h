@@ -29,6 +29,9 @@ void stack_builder_text(struct stack_builder *b, const char *text); /* borrowed 
 /* The innermost frame's name, put in its place. */
 void stack_builder_name(struct stack_builder *b, const char *text);
 
+/* The stack is cut: its outermost frame says so, and it is counted. */
+void stack_builder_cut(struct stack_builder *b, struct collect *c);
+
 /* A CPU sample that the kernel walked: its frames, then the user's. */
 void stack_builder_sample(struct stack_builder *b, struct collect *c, const struct stack_event *e,
 			  const __u64 *frames);
