@@ -267,7 +267,10 @@ void session_scan_changed(struct session *s)
 
 /* ---- events ---- */
 
-/* Somebody got CUPTI's "no": with a process of ours that is traced, because we are there. */
+/*
+ * Somebody got CUPTI's "no": with a process of ours that is traced, because we are there. CUPTI's
+ * older function calls the newer one, and it is the older one's return that tells who asked.
+ */
 static void on_refused(struct session *s, const struct stack_event *event, uint64_t caller)
 {
 	struct code_ref code = symbolizer_locate(s->collect.symbolizer, (pid_t)event->pid, caller);
@@ -279,7 +282,8 @@ static void on_refused(struct session *s, const struct stack_event *event, uint6
 	path = symbolizer_module_path(s->collect.symbolizer, code.module);
 	slash = strrchr(path, '/');
 	notice.detail = slash ? slash + 1 : path;
-	notices_add(&s->notices, event->pid, &notice);
+	if (strncmp(notice.detail, "libcupti.so", strlen("libcupti.so")) != 0)
+		notices_add(&s->notices, event->pid, &notice);
 }
 
 bool session_take_call(struct session *s, const struct stack_event *event)

@@ -237,16 +237,6 @@ static int subscribe(cupti_abi_subscriber *subscriber, cupti_abi_callback callba
 	return err;
 }
 
-FAKE_CUDA_EXPORT int cuptiSubscribe(cupti_abi_subscriber *subscriber, cupti_abi_callback callback,
-				    void *userdata)
-{
-	int err = subscribe(subscriber, callback, userdata);
-
-	if (!err)
-		cupti.name[0] = '\0';
-	return err;
-}
-
 FAKE_CUDA_EXPORT int cuptiSubscribe_v2(cupti_abi_subscriber *subscriber,
 				       cupti_abi_callback callback, void *userdata,
 				       struct cupti_abi_subscriber_params *params)
@@ -262,6 +252,18 @@ FAKE_CUDA_EXPORT int cuptiSubscribe_v2(cupti_abi_subscriber *subscriber,
 	    params->old_subscriber_name)
 		snprintf(params->old_subscriber_name, params->old_subscriber_size, "%s",
 			 cupti.name);
+	if (!err && !params)
+		cupti.name[0] = '\0';
+	return err;
+}
+
+/* As in 13.0, the older function is a call of the newer: both return what the newer found. */
+FAKE_CUDA_EXPORT int cuptiSubscribe(cupti_abi_subscriber *subscriber, cupti_abi_callback callback,
+				    void *userdata)
+{
+	int err = cuptiSubscribe_v2(subscriber, callback, userdata, NULL);
+
+	__asm__ volatile("" ::: "memory"); /* no tail call */
 	return err;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cupti_client before|after|twice|title [KERNELS]: a program that uses CUPTI itself, as one with a
- * profiler inside does. It subscribes before its first CUDA call, after it, or then twice, launches
- * KERNELS kernels (default 100) of 20 us, and waits for them. With "title" it does not subscribe,
- * but first writes over its arguments and environment, as programs do that show a title there.
+ * profiler inside does. It subscribes before its first CUDA call under a name (cuptiSubscribe_v2),
+ * after it, or then twice, the second time under a name, launches KERNELS kernels (default 100) of
+ * 20 us, and waits for them. With "title" it does not subscribe, but first writes over its
+ * arguments and environment, as programs do that show a title there.
  *
  * Prints what cuptiSubscribe returned each time, how many launches and waits it made, and the wall
  * time around these, ns: the calls themselves took no longer.
@@ -25,29 +26,31 @@ struct subscriber_params {
 	size_t old_size;
 };
 typedef void (*callback_fn)(void *, int, unsigned, const void *);
-typedef int (*subscribe_fn)(void **, callback_fn, void *, subscriber_params *);
+typedef int (*subscribe_fn)(void **, callback_fn, void *);
+typedef int (*subscribe_v2_fn)(void **, callback_fn, void *, subscriber_params *);
 
 static void on_callback(void *, int, unsigned, const void *)
 {
 }
 
 /* A function of its own: the name of who asks. */
-NOINLINE static int subscribe_client()
+NOINLINE static int subscribe_client(bool named)
 {
 	static const char *const libraries[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
 	subscriber_params params = {sizeof(params), "the client", NULL, 0};
-	void *library = NULL, *subscriber;
-	subscribe_fn subscribe;
+	void *library = NULL, *subscriber, *subscribe;
 
 	for (const char *name : libraries)
 		if (!library)
 			library = dlopen(name, RTLD_NOW);
-	subscribe = library ? (subscribe_fn)dlsym(library, "cuptiSubscribe_v2") : NULL;
+	subscribe = library ? dlsym(library, named ? "cuptiSubscribe_v2" : "cuptiSubscribe") : NULL;
 	if (!subscribe) {
 		fprintf(stderr, "no libcupti with cuptiSubscribe_v2\n");
 		exit(3);
 	}
-	return subscribe(&subscriber, on_callback, NULL, &params);
+	if (named)
+		return ((subscribe_v2_fn)subscribe)(&subscriber, on_callback, NULL, &params);
+	return ((subscribe_fn)subscribe)(&subscriber, on_callback, NULL);
 }
 
 static gpu_ns wall_now()
@@ -87,12 +90,12 @@ int main(int argc, char **argv)
 	if (strcmp(when, "title") == 0)
 		show_title(argv);
 	if (strcmp(when, "before") == 0)
-		first = subscribe_client();
+		first = subscribe_client(true);
 	GPU_CHECK(cudaDeviceSynchronize());
 	if (strcmp(when, "after") == 0 || strcmp(when, "twice") == 0)
-		first = subscribe_client();
+		first = subscribe_client(false);
 	if (strcmp(when, "twice") == 0)
-		second = subscribe_client();
+		second = subscribe_client(true);
 	start = wall_now();
 	work(kernels);
 	printf("subscribe %d %d calls %d wall_ns %llu\n", first, second, kernels + 1,
