@@ -34,6 +34,7 @@ struct work_sum {
 	uint64_t unmatched; /* of count: no launch was found */
 	uint64_t unmatched_ns;
 	uint64_t bad_times; /* of count: no usable timestamps */
+	uint64_t staged;    /* of count: gpu_work_is_staged() */
 	/* of count: what gpu_event.h's enum gpu_outside says of their times */
 	uint64_t before, before_ns, after, after_ns;
 };

@@ -101,6 +101,7 @@ static uint32_t make_rows(const struct work_tally *counted, struct row *rows, ui
 		rows[i].sum.unmatched += sum->unmatched;
 		rows[i].sum.unmatched_ns += sum->unmatched_ns;
 		rows[i].sum.bad_times += sum->bad_times;
+		rows[i].sum.staged += sum->staged;
 		rows[i].sum.before += sum->before;
 		rows[i].sum.before_ns += sum->before_ns;
 		rows[i].sum.after += sum->after;
@@ -124,7 +125,7 @@ static void put_bytes(char *out, size_t size, uint64_t bytes)
 }
 
 struct notes {
-	char text[320]; /* four, of at most 80 bytes each */
+	char text[400]; /* five, of at most 80 bytes each */
 	size_t used;
 };
 
@@ -148,7 +149,7 @@ static void add_note(struct notes *notes, uint64_t count, const char *what, cons
 
 static void report_row(struct log *log, const struct row *row)
 {
-	char time[32] = "", bytes[32] = "", line[512];
+	char time[32] = "", bytes[32] = "", line[600];
 	const struct work_sum *sum = &row->sum;
 	bool has_time = !gpu_work_is_instant(row->work);
 	struct notes notes = {.used = 0};
@@ -161,6 +162,7 @@ static void report_row(struct log *log, const struct row *row)
 	if (is_launched_span(row->work))
 		add_note(&notes, sum->unmatched, "unmatched", &sum->unmatched_ns);
 	add_note(&notes, sum->bad_times, "without times", NULL);
+	add_note(&notes, sum->staged, "between GPUs, through host memory", NULL);
 	add_note(&notes, sum->before, "before tracing", has_time ? &sum->before_ns : NULL);
 	add_note(&notes, sum->after, "after tracing", has_time ? &sum->after_ns : NULL);
 	if (has_time)

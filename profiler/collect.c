@@ -401,19 +401,21 @@ static int take_kernel(struct collect *c, uint32_t pid, const struct gpu_event_k
 
 static int take_work(struct collect *c, uint32_t pid, const struct gpu_event_work *e)
 {
-	struct gpu_operation operation = {.correlation_id = e->correlation_id,
-					  .start_ns = e->start_ns,
-					  .duration_ns = e->duration_ns,
-					  .name = work_frame(e->work),
-					  .bytes = e->bytes,
-					  .work = e->work,
-					  .process = pid,
-					  .device = e->device_id,
-					  .context = e->context_id,
-					  .stream = e->stream_id,
-					  .graph_node = e->graph_node_id,
-					  .bad_time = e->bad_time,
-					  .outside = (uint8_t)e->outside};
+	struct gpu_operation operation = {
+		.correlation_id = e->correlation_id,
+		.start_ns = e->start_ns,
+		.duration_ns = e->duration_ns,
+		.name = work_frame(e->work),
+		.bytes = e->bytes,
+		.work = e->work,
+		.process = pid,
+		.device = e->device_id,
+		.context = e->context_id,
+		.stream = e->stream_id,
+		.graph_node = e->graph_node_id,
+		.bad_time = e->bad_time,
+		.staged = gpu_work_is_staged(e->work, e->source_memory, e->destination_memory),
+		.outside = (uint8_t)e->outside};
 
 	if (!gpu_work_has_no_launch(e->work))
 		return correlate_operation(c->correlate, pid, &operation);

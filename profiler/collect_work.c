@@ -15,6 +15,7 @@ void collect_count_work(struct collect *c, uint32_t stack, const struct gpu_oper
 	sum->ns += o->duration_ns;
 	sum->bytes += o->bytes;
 	sum->bad_times += o->bad_time;
+	sum->staged += o->staged;
 	if (o->outside == GPU_BEFORE_TRACING) {
 		sum->before++;
 		sum->before_ns += o->duration_ns;

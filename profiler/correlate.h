@@ -47,6 +47,7 @@ struct gpu_operation {
 	uint32_t process, device, context, stream;
 	uint64_t graph_node; /* 0: not a graph's */
 	bool bad_time;
+	bool staged;     /* gpu_work_is_staged() */
 	uint8_t outside; /* enum gpu_outside */
 };
 

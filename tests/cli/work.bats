@@ -94,8 +94,13 @@ streams_of_totals()
 @test "two devices, and copies between them" {
 	FAKE_CUDA_DEVICES=2 exact_run "$workloads/gpu_work" 4 2 10 50 20
 	equal_to_truth
-	expect_line out.folded ';main;(work;)?copy_peer;cudaMemcpyPeerAsync;\[GPU_Memcpy PtoP\] [0-9]+$'
-	expect_line work '^  GPU 1  memcpy PtoP +10 +[0-9.]+ ms +640\.0 KiB$'
+	expect_line out.folded ';main;(work;)?(use_peers;)?copy_peer;cudaMemcpyPeerAsync;\[GPU_Memcpy PtoP\] [0-9]+$'
+	expect_line out.folded ';copy_staged;cudaMemcpyPeerAsync;\[GPU_Memcpy DtoH\] [0-9]+$'
+	expect_line out.folded ';copy_staged;cudaMemcpyPeerAsync;\[GPU_Memcpy HtoD\] [0-9]+$'
+	expect_line work '^  GPU 0  memcpy PtoP +10 +[0-9.]+ ms +640\.0 KiB$'
+	expect_line work '^  GPU 0  memcpy DtoH +130 .* 10 between GPUs, through host memory$'
+	expect_line work '^  GPU 1  memcpy HtoD +130 .* 10 between GPUs, through host memory$'
+	expect_equal staged "$(grep -c 'through host' work)" 2
 }
 
 @test "a child process does the same: both are counted" {
@@ -156,25 +161,25 @@ streams_of_totals()
 		GPU work:
 		  GPU 0  kernels                32        0.112 ms
 		  GPU 0  memcpy HtoD            33        0.249 ms       1.8 MiB
-		  GPU 0  memcpy DtoH            30        0.224 ms       1.6 MiB
+		  GPU 0  memcpy DtoH            40        0.309 ms       2.2 MiB  10 between GPUs, through host memory
 		  GPU 0  memcpy DtoD            20        0.122 ms     800.0 KiB
+		  GPU 0  memcpy PtoP            10        0.086 ms     640.0 KiB
 		  GPU 0  memset                 23        0.197 ms       1.4 MiB
 		  GPU 0  allocations             7                     448.0 KiB
 		  GPU 0  frees                   7                     448.0 KiB
 		  GPU 1  kernels                20        0.100 ms
-		  GPU 1  memcpy HtoD            30        0.224 ms       1.6 MiB
+		  GPU 1  memcpy HtoD            40        0.309 ms       2.2 MiB  10 between GPUs, through host memory
 		  GPU 1  memcpy DtoH            30        0.224 ms       1.6 MiB
 		  GPU 1  memcpy DtoD            20        0.122 ms     800.0 KiB
-		  GPU 1  memcpy PtoP            10        0.086 ms     640.0 KiB
 		  GPU 1  memset                 20        0.171 ms       1.2 MiB
 		  GPU 1  allocations             4                     256.0 KiB
 		  GPU 1  frees                   4                     256.0 KiB
-		  the same as CUPTI's own sums, in all 18 of them
+		  the same as CUPTI's own sums, in all 20 of them
 	END
 	expect stderr <<-'END'
 		Samples: 47 launches, 52 GPU kernels (0.212 ms)
-		Correlation: 268 matched, 0 unmatched, 0 dropped
-		Wrote 17 stacks (1830068 ns: 0 CPU, 1830068 GPU) to out.folded
+		Correlation: 288 matched, 0 unmatched, 0 dropped
+		Wrote 19 stacks (2001128 ns: 0 CPU, 2001128 GPU) to out.folded
 	END
 }
 

@@ -35,6 +35,8 @@ enum {
 	FAKE_RT_cudaMemcpy2DAsync = 44,
 	FAKE_RT_cudaMemset = 49,
 	FAKE_RT_cudaMemsetAsync = 51,
+	FAKE_RT_cudaDeviceCanAccessPeer = 154,
+	FAKE_RT_cudaDeviceEnablePeerAccess = 155,
 	FAKE_RT_cudaMemcpyPeer = 160,
 	FAKE_RT_cudaMemcpyPeerAsync = 161,
 	FAKE_RT_cudaMemcpy_ptds = 215,

@@ -130,6 +130,8 @@ cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t fro
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
 			      size_t width, size_t height, enum cudaMemcpyKind kind,
 			      cudaStream_t stream);
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags);
 cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t size);
 cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
 				size_t size, cudaStream_t stream);

@@ -377,6 +377,7 @@ FAKE_CUDA_EXPORT const struct fake_cuda_driver *fake_cuda_get_driver(void)
 		.sleep_until = gpu_sleep_until,
 		.device_count = cuDeviceGetCount,
 		.set_device = gpu_set_device,
+		.enable_peer = gpu_enable_peer,
 		.get_device = gpu_get_device,
 		.context = gpu_context,
 		.has_context = has_context,

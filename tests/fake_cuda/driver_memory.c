@@ -18,6 +18,47 @@ static void *pointer(CUdeviceptr address)
 	return (void *)(uintptr_t)address;
 }
 
+/* A part of a copy that the call put on `stream`, on a stream of the device that does it. */
+static int submit_part(struct fake_cuda_stream *stream, uint32_t device,
+		       const struct gpu_work *work, uint64_t *end)
+{
+	struct fake_cuda_stream *part = stream;
+	int err;
+
+	if (gpu_place(gpu_stream_context(stream)).device_id != device)
+		part = gpu_internal_stream((int)device);
+	if (!part)
+		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
+	if (part == stream)
+		return driver_submit(part, work, end);
+	gpu_stream_wait(part, stream);
+	err = driver_submit(part, work, end);
+	gpu_stream_wait(stream, part);
+	return err;
+}
+
+/*
+ * A copy between two devices, as seen of CUPTI 13.0 on two H200: one of the source's if that has
+ * access to the destination's memory, one of the destination's if only that has access to the
+ * source's; without access it goes through host memory, in two copies between "host" and device
+ * with the one correlation id, whose memory kinds are both those of device memory.
+ */
+static int submit_peer(struct fake_cuda_stream *stream, const struct gpu_work *work, uint64_t *end)
+{
+	uint32_t from = work->activity.source.device_id, to = work->activity.destination.device_id;
+	struct gpu_work half = *work;
+	int err;
+
+	if (*gpu_stream_capture(stream) || gpu_peer_enabled((int)from, (int)to))
+		return submit_part(stream, from, work, end);
+	if (gpu_peer_enabled((int)to, (int)from))
+		return submit_part(stream, to, work, end);
+	half.activity.copy_kind = CUPTI_ABI_MEMCPY_DTOH;
+	err = submit_part(stream, from, &half, end);
+	half.activity.copy_kind = CUPTI_ABI_MEMCPY_HTOD;
+	return err ? err : submit_part(stream, to, &half, end);
+}
+
 /*
  * Put a copy or a set on its stream, and wait for it where CUDA does: in calls that are not
  * asynchronous and between device and host, and for pageable memory to be written.
@@ -38,7 +79,9 @@ static int submit(const struct gpu_work *work, CUstream stream, int flags)
 		return FAKE_CUDA_ERROR_INVALID_HANDLE;
 	if (!(flags & ASYNC) && *gpu_stream_capture(s))
 		return FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	err = driver_submit(s, work, &end);
+	err = a->type == FAKE_CUDA_COPY && a->copy_kind == CUPTI_ABI_MEMCPY_PTOP
+		      ? submit_peer(s, work, &end)
+		      : driver_submit(s, work, &end);
 	if (!err && wait && end > gpu_now())
 		gpu_sleep_until(end);
 	return err;

@@ -33,6 +33,7 @@ enum {
 	FAKE_CUDA_ERROR_INVALID_HANDLE = 400,
 	FAKE_CUDA_ERROR_NOT_FOUND = 500,
 	FAKE_CUDA_ERROR_NOT_READY = 600,
+	FAKE_CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704,
 	FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
 	FAKE_CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE = 910,
 	FAKE_CUDA_ERROR_ILLEGAL_STATE = 401,
@@ -237,7 +238,8 @@ struct fake_cuda_driver {
 	int (*get_device)(void);
 	/* A device's primary context, created if need be; NULL if there is no such device. */
 	struct fake_cuda_context *(*context)(int device);
-	bool (*has_context)(void); /* the calling thread has a live current context */
+	int (*enable_peer)(int device); /* for the current context */
+	bool (*has_context)(void);      /* the calling thread has a live current context */
 	int (*device_synchronize)(void);
 	int (*device_reset)(void);
 

@@ -257,6 +257,39 @@ CUDART_EXPORT cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const voi
 		     copy_2d(driver, &params, true));
 }
 
+static cudaError_t can_access(const struct fake_cuda_driver *driver, int *can, int device, int peer)
+{
+	int devices = 0;
+
+	driver->device_count(&devices);
+	if (!can)
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	if (device < 0 || device >= devices || peer < 0 || peer >= devices)
+		return FAKE_CUDA_ERROR_INVALID_DEVICE;
+	*can = device != peer;
+	return 0;
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+	struct {
+		int *can;
+		int device, peer;
+	} params = {can, device, peer};
+	RUNTIME_CALL("cudaDeviceCanAccessPeer", FAKE_RT_cudaDeviceCanAccessPeer,
+		     can_access(driver, can, device, peer));
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
+{
+	struct {
+		int peer;
+		unsigned int flags;
+	} params = {peer, flags};
+	RUNTIME_CALL("cudaDeviceEnablePeerAccess", FAKE_RT_cudaDeviceEnablePeerAccess,
+		     flags ? FAKE_CUDA_ERROR_INVALID_VALUE : driver->enable_peer(peer));
+}
+
 struct peer {
 	void *to;
 	int to_device;

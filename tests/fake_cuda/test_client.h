@@ -57,6 +57,8 @@ enum { MAX_WORK = 1000, WORK_SIZE = 184, MAX_NODES = 200 };
 	X(cudaMemcpyAsync_ptsz)       \
 	X(cudaMemcpy2D)               \
 	X(cudaMemcpy2DAsync)          \
+	X(cudaDeviceCanAccessPeer)    \
+	X(cudaDeviceEnablePeerAccess) \
 	X(cudaMemcpyPeer)             \
 	X(cudaMemcpyPeerAsync)        \
 	X(cudaMemset)                 \

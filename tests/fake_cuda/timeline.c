@@ -41,7 +41,7 @@ struct fake_cuda_context {
 	uint32_t id;
 	int device;
 	bool alive;
-	struct fake_cuda_stream *legacy;
+	struct fake_cuda_stream *legacy, *internal;
 	struct fake_cuda_stream *streams; /* all of them, the legacy one included */
 	uint64_t blocking_tail;           /* latest end on any blocking stream */
 	struct fake_cuda_context *next;
@@ -55,6 +55,7 @@ static uint32_t next_context_id = 1, next_stream_id = 7;
 static int64_t next_grid_id = 1;
 static uint64_t launches, kernels;
 static struct gpu_sums sums;
+static bool peers[GPU_MAX_DEVICES][GPU_MAX_DEVICES]; /* the first has access to the second */
 static __thread struct fake_cuda_context *current;
 static __thread int current_device;
 static __thread struct fake_cuda_stream *thread_stream;
@@ -196,6 +197,33 @@ int gpu_get_device(void)
 	return current_device;
 }
 
+int gpu_enable_peer(int device)
+{
+	struct fake_cuda_context *c = gpu_current();
+	int err = 0;
+
+	if (!c)
+		return FAKE_CUDA_ERROR_INVALID_CONTEXT;
+	if (device < 0 || device >= gpu_config()->devices || device == c->device)
+		return FAKE_CUDA_ERROR_INVALID_DEVICE;
+	pthread_mutex_lock(&gpu_lock);
+	if (peers[c->device][device])
+		err = FAKE_CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+	peers[c->device][device] = true;
+	pthread_mutex_unlock(&gpu_lock);
+	return err;
+}
+
+bool gpu_peer_enabled(int device, int of_device)
+{
+	bool enabled;
+
+	pthread_mutex_lock(&gpu_lock);
+	enabled = peers[device][of_device];
+	pthread_mutex_unlock(&gpu_lock);
+	return enabled;
+}
+
 struct fake_cuda_stream *gpu_stream(struct fake_cuda_stream *handle, bool per_thread)
 {
 	struct fake_cuda_context *c = gpu_current();
@@ -273,6 +301,34 @@ static uint64_t stream_tail(const struct fake_cuda_stream *s)
 	return s == s->context->legacy ? s->context->blocking_tail : s->tail;
 }
 
+struct fake_cuda_stream *gpu_internal_stream(int device)
+{
+	struct fake_cuda_context *c = gpu_context(device);
+	struct fake_cuda_stream *s = NULL;
+
+	if (!c)
+		return NULL;
+	pthread_mutex_lock(&gpu_lock);
+	if (!c->internal)
+		c->internal = stream_new(c, false);
+	s = c->internal;
+	pthread_mutex_unlock(&gpu_lock);
+	return s;
+}
+
+void gpu_stream_wait(struct fake_cuda_stream *stream, struct fake_cuda_stream *other)
+{
+	uint64_t until;
+
+	pthread_mutex_lock(&gpu_lock);
+	until = stream_tail(other);
+	if (stream->tail < until)
+		stream->tail = until;
+	if (stream->blocking && stream->context->blocking_tail < until)
+		stream->context->blocking_tail = until;
+	pthread_mutex_unlock(&gpu_lock);
+}
+
 int gpu_stream_number(struct fake_cuda_context *context, struct fake_cuda_stream *handle,
 		      uint32_t *number)
 {
@@ -344,6 +400,7 @@ int gpu_device_reset(void)
 		s->magic = 0;
 	c->alive = false;
 	primary[c->device] = NULL;
+	memset(peers[c->device], 0, sizeof(peers[c->device]));
 	pthread_mutex_unlock(&gpu_lock);
 	memory_forget(c);
 	current = NULL;

@@ -96,6 +96,9 @@ void gpu_set_current(struct fake_cuda_context *context);
 uint32_t gpu_context_id(const struct fake_cuda_context *context);
 struct fake_cuda_place gpu_place(const struct fake_cuda_context *context);
 int gpu_device_reset(void);
+/* What the current context may touch of another device's memory. */
+int gpu_enable_peer(int device);
+bool gpu_peer_enabled(int device, int of_device);
 
 /*
  * A handle as the API takes it: NULL is the legacy default stream, or the thread's own with
@@ -114,6 +117,10 @@ uint32_t gpu_stream_id(const struct fake_cuda_stream *stream);
 /* The stream's capture in progress: what launches add to instead of running. */
 struct fake_cuda_graph **gpu_stream_capture(struct fake_cuda_stream *stream);
 bool gpu_stream_is_legacy(const struct fake_cuda_stream *stream);
+/* The stream of a device's that only the driver uses. */
+struct fake_cuda_stream *gpu_internal_stream(int device);
+/* What is put on `stream` from now on waits for what is on `other` now. */
+void gpu_stream_wait(struct fake_cuda_stream *stream, struct fake_cuda_stream *other);
 
 /* Put work on a stream; fills `activity` but for its correlation and graph ids. */
 void gpu_enqueue(struct fake_cuda_stream *stream, const struct gpu_work *work,

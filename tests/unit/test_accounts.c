@@ -249,6 +249,21 @@ static void times_outside_are_said_where_there_are_any(void **state)
 			    "  the same as CUPTI's own sums, in all 3 of them that were told\n");
 }
 
+static void copies_between_devices_through_the_host(void **state)
+{
+	struct books *b = *state;
+
+	put_both(b, 10, 0, 7, GPU_WORK_MEMCPY_DTOH, 5, 1000000, 5000);
+	put(&b->counted, 10, 0, 7, GPU_WORK_MEMCPY_DTOH, 0, 0, 0)->staged = 2;
+	put_both(b, 11, 0, 8, GPU_WORK_MEMCPY_DTOH, 1, 1000000, 120);
+	put(&b->counted, 11, 0, 8, GPU_WORK_MEMCPY_DTOH, 0, 0, 0)->staged = 1;
+	assert_string_equal(report(b),
+			    "GPU work:\n"
+			    "  GPU 0  memcpy DtoH             6        2.000 ms       5.0 KiB  "
+			    "3 between GPUs, through host memory\n"
+			    "  the same as CUPTI's own sums, in all 2 of them\n");
+}
+
 /* All at once, with the largest numbers: whatever is shown, nothing is written past a line's end.
  */
 static void the_longest_row(void **state)
@@ -257,7 +272,7 @@ static void the_longest_row(void **state)
 	struct work_sum *sum = put(&b->counted, 10, UINT32_MAX, 7, GPU_WORK_KERNEL, UINT64_MAX,
 				   UINT64_MAX, UINT64_MAX);
 
-	sum->unmatched = sum->unmatched_ns = sum->bad_times = UINT64_MAX;
+	sum->unmatched = sum->unmatched_ns = sum->bad_times = sum->staged = UINT64_MAX;
 	sum->before = sum->before_ns = sum->after = sum->after_ns = UINT64_MAX;
 	assert_non_null(
 		strstr(report(b), "18446744073709551615 unmatched (18446744073709.551 ms)"));
@@ -369,6 +384,7 @@ int main(void)
 		TEST(only_launched_spans_can_be_unmatched),
 		TEST(a_table_by_device_and_kind),
 		TEST(times_outside_are_said_where_there_are_any),
+		TEST(copies_between_devices_through_the_host),
 		TEST(the_longest_row),
 		TEST(more_devices_than_the_table_holds_do_no_harm),
 		cmocka_unit_test(all_is_well),

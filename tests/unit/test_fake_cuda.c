@@ -699,6 +699,7 @@ static void devices_have_their_own_ids(void)
 	const struct cupti_abi_memcpy_peer *p = &seen.work[1].peer;
 	cudaStream_t stream;
 	char *a, *b;
+	int can = 0;
 
 	setenv("FAKE_CUDA_DEVICES", "2", 1);
 	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMCPY);
@@ -709,6 +710,12 @@ static void devices_have_their_own_ids(void)
 	assert_int_equal(rt.cudaSetDevice(1), 0);
 	b = device_memory(100);
 	assert_int_equal(rt.cudaMemset(b, 'b', 100), 0);
+	assert_int_equal(rt.cudaDeviceCanAccessPeer(&can, 1, 0), 0);
+	assert_int_equal(can, 1);
+	assert_int_equal(rt.cudaDeviceCanAccessPeer(&can, 1, 2), 101);
+	assert_int_equal(rt.cudaDeviceEnablePeerAccess(1, 0), 101);
+	assert_int_equal(rt.cudaDeviceEnablePeerAccess(0, 0), 0);
+	assert_int_equal(rt.cudaDeviceEnablePeerAccess(0, 0), 704);
 	assert_int_equal(rt.cudaMemcpyPeer(a, 0, b, 1, 100), 0);
 	assert_int_equal(launch(stream, 1000), cudaErrorInvalidResourceHandle);
 	assert_int_equal(rt.cudaSetDevice(0), 0);
@@ -731,8 +738,49 @@ static void devices_have_their_own_ids(void)
 	assert_int_equal(p->destination_context_id, 1);
 	assert_int_equal(seen.work[2].copy.copy_kind, CUPTI_ABI_MEMCPY_DTOD);
 	assert_int_equal(seen.work[2].copy.device_id, 0);
+	/* only the destination has access to the other: it copies, on a stream of the driver's */
 	assert_int_equal(seen.work[3].peer.destination_device_id, 1);
-	assert_int_equal(seen.work[3].peer.stream_id, seen.work[2].copy.stream_id);
+	assert_int_equal(seen.work[3].peer.device_id, 1);
+	assert_int_not_equal(seen.work[3].peer.stream_id, seen.work[2].copy.stream_id);
+	assert_true(seen.work[3].peer.start >= seen.work[2].copy.end);
+}
+
+static void devices_without_access_copy_through_the_host(void)
+{
+	const struct cupti_abi_memcpy *out = &seen.work[0].copy, *in = &seen.work[1].copy;
+	cudaStream_t stream;
+	char *a, *b;
+
+	setenv("FAKE_CUDA_DEVICES", "2", 1);
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMCPY);
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMCPY2);
+	enable_work(CUPTI_ABI_ACTIVITY_KIND_MEMSET);
+	a = device_memory(100);
+	stream = new_stream();
+	assert_int_equal(rt.cudaMemset(a, 'a', 100), 0);
+	assert_int_equal(rt.cudaSetDevice(1), 0);
+	b = device_memory(100);
+	flush();
+	seen.works = 0;
+	assert_int_equal(rt.cudaMemcpyPeerAsync(b, 1, a, 0, 100, stream), 0);
+	assert_int_equal(rt.cudaMemsetAsync(a, 'c', 100, stream), 0);
+	flush();
+	assert_int_equal(rt.cudaSetDevice(0), 0);
+	flush();
+	assert_int_equal(seen.works, 3);
+	assert_int_equal(b[99], 'a');
+	assert_int_equal(out->copy_kind, CUPTI_ABI_MEMCPY_DTOH);
+	assert_int_equal(out->device_id, 0);
+	assert_int_equal(in->copy_kind, CUPTI_ABI_MEMCPY_HTOD);
+	assert_int_equal(in->device_id, 1);
+	assert_int_equal(in->context_id, 2);
+	assert_int_equal(in->correlation_id, out->correlation_id);
+	assert_int_equal(in->source_kind, CUPTI_ABI_MEMORY_DEVICE);
+	assert_int_equal(out->destination_kind, CUPTI_ABI_MEMORY_DEVICE);
+	assert_true(in->start >= out->end);
+	/* the stream goes on when both are done */
+	assert_int_equal(seen.work[2].set.stream_id, out->stream_id);
+	assert_true(seen.work[2].set.start >= in->end);
 }
 
 static void the_drivers_calls_stand_alone(void)
@@ -892,6 +940,7 @@ int main(void)
 		TEST(allocations_are_instants),
 		TEST(each_kind_is_enabled_by_itself),
 		TEST(devices_have_their_own_ids),
+		TEST(devices_without_access_copy_through_the_host),
 		TEST(the_drivers_calls_stand_alone),
 		TEST(losses_are_over_all_kinds),
 		TEST(totals_tell_all_work),

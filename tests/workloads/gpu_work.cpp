@@ -8,7 +8,8 @@
  * (use_runtime), and a kernel, two copies and a set by the driver API (use_driver). Threads share
  * out the devices. Meanwhile main replays a graph: GRAPH_NODES kernels, a copy and a set, captured
  * half in capture_left and half in capture_right. With two devices or more, main ends with ROUNDS
- * copies between the first two (copy_peer).
+ * copies from the first to the second, which go through host memory and are two for CUPTI
+ * (copy_staged), and, if they can have access to each other's memory, ROUNDS with it (copy_peer).
  *
  * fork: a child does the same, through fork and exec of this program.
  *
@@ -245,18 +246,39 @@ static void use_graph(int nodes, int launches, struct counts *done)
 	done->graph_nodes += (long)(nodes + 2) * launches;
 }
 
-NOINLINE static void copy_peer(int rounds, struct counts *done)
+NOINLINE static void copy_staged(char *to, const char *from, int rounds, struct counts *done)
 {
-	char *to, *from = allocate_device(done);
-
-	GPU_CHECK(cudaSetDevice(1));
-	to = allocate_device(done);
 	for (int i = 0; i < rounds; i++)
 		GPU_CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, BYTES, nullptr));
-	GPU_CHECK(cudaFree(to));
-	GPU_CHECK(cudaSetDevice(0));
-	GPU_CHECK(cudaFree(from));
+	done->memcpys += 2 * rounds;
+}
+
+NOINLINE static void copy_peer(char *to, const char *from, int rounds, struct counts *done)
+{
+	for (int i = 0; i < rounds; i++)
+		GPU_CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, BYTES, nullptr));
 	done->memcpys += rounds;
+}
+
+static void use_peers(int rounds, struct counts *done)
+{
+	char *to, *from = allocate_device(done);
+	int can;
+
+	GPU_CHECK(cudaDeviceCanAccessPeer(&can, 0, 1));
+	GPU_CHECK(cudaSetDevice(1));
+	to = allocate_device(done);
+	copy_staged(to, from, rounds, done);
+	GPU_CHECK(cudaDeviceSynchronize());
+	GPU_CHECK(cudaSetDevice(0));
+	if (can) {
+		GPU_CHECK(cudaDeviceEnablePeerAccess(1, 0));
+		copy_peer(to, from, rounds, done);
+		GPU_CHECK(cudaDeviceSynchronize());
+	}
+	GPU_CHECK(cudaFree(from));
+	GPU_CHECK(cudaSetDevice(1));
+	GPU_CHECK(cudaFree(to));
 	done->releases += 2;
 }
 
@@ -317,7 +339,7 @@ static struct counts work(const int *numbers, int devices)
 		add(&done, w.done);
 	}
 	if (devices > 1)
-		copy_peer(numbers[2], &done);
+		use_peers(numbers[2], &done);
 	return done;
 }
 
