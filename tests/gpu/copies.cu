@@ -18,7 +18,7 @@
 	} while (0)
 
 /* a pair of events takes some us more than what is between them: less than 1 % of these */
-static const size_t bytes = size_t(256) << 20, large = size_t(2) << 30;
+static const size_t bytes = size_t(256) << 20, largest = size_t(8) << 30;
 static const int rounds = 20;
 static cudaStream_t stream;
 static cudaEvent_t before, after;
@@ -66,7 +66,10 @@ static void use_managed()
 int main()
 {
 	void *device, *other, *pinned;
+	size_t free_bytes, all_bytes, large;
 
+	CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
+	large = free_bytes / 3 < largest ? free_bytes / 3 : largest;
 	CHECK(cudaStreamCreate(&stream));
 	CHECK(cudaEventCreate(&before));
 	CHECK(cudaEventCreate(&after));

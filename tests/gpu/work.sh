@@ -18,10 +18,11 @@ strict() {
 		"$(gpu_sum "$out/$name.folded")"
 }
 
-# count NAME WORD: operations of a kind in the table of GPU work, over all devices and its sub-kinds
+# count NAME WORDS [DEVICE]: operations of a kind in the table of GPU work, over its sub-kinds, and over all
+# devices if none is given
 count() {
-	awk -v word="$2" '$1 == "GPU" && $3 == word { n += $4 ~ /^[0-9]+$/ ? $4 : $5 } END { print n + 0 }' \
-		"$out/$1.log"
+	sed -n "s/^  GPU ${3:-[0-9]*}  $2 \( *[A-Za-z]*\) *\([0-9]\+\) .*/\2/p" "$out/$1.log" |
+		awk '{ n += $1 } END { print n + 0 }'
 }
 
 # said NAME WORD: the number after a word that the program printed, summed over its lines
@@ -43,19 +44,35 @@ check_counts() {
 		"$(grep -c 'capture not seen' "$out/$1.folded") == 0"
 }
 
+# shares NAME: stdin has lines "FUNCTION N", how many node kernels, all alike, ran whose nodes were made there:
+# each function's share of the node kernels' time is that of its number
+shares() {
+	local function number numbers=0 lines ns all
+	lines=$(cat)
+	numbers=$(awk '{ n += $2 } END { print n + 0 }' <<<"$lines")
+	all=$(ns_of "$1" 'graph node captured at.*GPU_Kernel')
+	while read -r function number; do
+		ns=$(ns_of "$1" "graph node captured at.*;$function;.*GPU_Kernel")
+		check_true "$1: $number of $numbers node kernels are $function's" "$ns of $all ns" \
+			"$ns > 0.95 * $all * $number / $numbers && $ns < 1.05 * $all * $number / $numbers"
+	done <<<"$lines"
+}
+
 check_gpu_work() {
 	local mode frame count events ours
 
 	strict gpu_work "$bin/gpu_work_gpu" 4 4 10 200 500 fork
 	check_counts gpu_work
-	check "gpu_work: node kernels half by half" "capture_left capture_right" \
-		"$(grep 'cudaGraphLaunch;\[graph node captured at\].*GPU_Kernel' "$out/gpu_work.folded" |
-			grep -o 'capture_left\|capture_right' | sort -u | tr '\n' ' ' | sed 's/ $//')"
+	shares gpu_work < <(printf 'capture_left 100000\ncapture_right 100000\n')
 	for mode in capture explicit clone child update reinstantiate requeue threads; do
 		strict "graphs_$mode" "$bin/graphs_gpu" "$mode"
 		check_true "graphs $mode: no node unseen" "" \
 			"$(grep -c 'capture not seen' "$out/graphs_$mode.folded") == 0"
+		shares "graphs_$mode" < <(cut -d' ' -f2,3 "$out/graphs_$mode.stdout")
 	done
+	nvcc -O2 -arch=native -o "$bin/launch_cost" tests/gpu/launch_cost.cu
+	strict replays "$bin/launch_cost" 0 200 graph
+	check "replays: matched, unmatched, dropped" "402000 0 0" "$(correlation "$out/replays.log")"
 	LD_LIBRARY_PATH=${libs-} "$profile" --graph graph -gpu-only --unit ns -o "$out/whole.folded" \
 		"$bin/graphs_gpu" capture >"$out/whole.stdout" 2>"$out/whole.log"
 	grep 'GPU 0' "$out/whole.log"
@@ -87,20 +104,80 @@ check_torch_work() {
 		skip "torch graphs and Triton" "no torch here"
 		return
 	fi
-	strict torch_graph python3 tests/gpu/torch_graph.py graph
+	strict torch_graph python3 tests/gpu/torch_work.py graph
 	check_true "torch_graph: node time under capture_step and replay" "$(ns_of torch_graph 'capture_step') ns" \
 		"$(ns_of torch_graph 'replay .*graph node captured at.*capture_step') > 0"
-	strict torch_triton python3 tests/gpu/torch_graph.py triton
+	strict torch_triton python3 tests/gpu/torch_work.py triton
 	check_true "torch_triton: Triton's kernel under launch_add" "$(ns_of torch_triton 'launch_add.*add_kernel') ns" \
 		"$(ns_of torch_triton 'launch_add.*cuLaunchKernel.*add_kernel') > 0"
 	LD_LIBRARY_PATH=${libs-} "$profile" --nvtx --strict -gpu-only --unit ns -o "$out/torch_nvtx.folded" \
-		python3 tests/gpu/torch_graph.py nvtx >"$out/torch_nvtx.stdout" 2>"$out/torch_nvtx.log"
+		python3 tests/gpu/torch_work.py nvtx >"$out/torch_nvtx.stdout" 2>"$out/torch_nvtx.log"
 	check "torch_nvtx: --strict" 0 $?
 	check_true "torch_nvtx: products and softmax in both ranges" "$(ns_of torch_nvtx 'GPU_Kernel') ns" \
 		"$(ns_of torch_nvtx 'in_ranges.*nvtx:training.*nvtx:product.*GPU_Kernel') > 0.9 * $(ns_of torch_nvtx 'GPU_Kernel')"
-	strict torch_profiler python3 tests/gpu/torch_graph.py profiler
+	strict torch_profiler python3 tests/gpu/torch_work.py profiler
 	check "torch_profiler: told that it was refused" 1 \
-		"$(grep -c 'asked for CUPTI too and was refused' "$out/torch_profiler.log")"
+		"$(grep -c 'libtorch[a-z_]*.so asked for CUPTI too and was refused' "$out/torch_profiler.log")"
+}
+
+# roots NAME: the distinct first frames of a profile
+roots() {
+	sed 's/;.*//' "$out/$1.folded" | sort -u | tr '\n' ' ' | sed 's/ $//'
+}
+
+# All GPUs of the machine in one process, and one process a GPU.
+check_devices() {
+	local gpus i
+	gpus=$(nvidia-smi --query-gpu=index --format=csv,noheader | wc -l)
+	if [ "$gpus" -lt 2 ]; then
+		skip "several GPUs" "there is one here"
+		return
+	fi
+	strict devices --by device "$bin/gpu_work_gpu" $((2 * gpus)) 4 10 200 50 fork
+	check_counts devices
+	check "devices: at the roots" "$(seq -f 'GPU %g' -s ' ' 0 $((gpus - 1)))" "$(roots devices)"
+	# without and with access to each other's memory, ten in each of two processes
+	check "devices: copies between two through the host" "20 20" \
+		"$(sed -n 's/^  GPU [01] .* \([0-9]*\) between GPUs, through host memory$/\1/p' "$out/devices.log" | paste -sd ' ')"
+	if nvidia-smi topo -p2p r | grep -q '^ *GPU0.*OK'; then
+		check "devices: copies between two" 20 "$(count devices 'memcpy PtoP')"
+	fi
+	# two threads a device, four streams, ten rounds, two kernels, two processes; GPU 0 has the graph's too
+	for i in $(seq 0 $((gpus - 1))); do
+		check "devices: kernels of GPU $i" $((i == 0 ? 20320 : 320)) "$(count devices kernels "$i")"
+		check "devices: name and UUID of GPU $i" \
+			"$(nvidia-smi --query-gpu=name,uuid --format=csv,noheader -i "$i")" \
+			"$(sed -n "s/^profile: GPU $i: //p" "$out/devices.log")"
+	done
+	if python3 -c 'import torch' 2>/dev/null; then
+		NCCL_NVLS_ENABLE=0 strict torchrun --by device python3 -m torch.distributed.run --standalone \
+			--nproc-per-node "$gpus" tests/gpu/torch_work.py reduce
+		check "torchrun: at the roots" "$(seq -f 'GPU %g' -s ' ' 0 $((gpus - 1)))" "$(roots torchrun)"
+		for i in $(seq 0 $((gpus - 1))); do
+			check_true "torchrun: sums on GPU $i under reduce_step" \
+				"$(ns_of torchrun "^GPU $i;.*;reduce_step .*nccl") ns" \
+				"$(ns_of torchrun "^GPU $i;.*;reduce_step .*nccl") > 0.9 * $(ns_of torchrun "^GPU $i;.*GPU_Kernel.*nccl")"
+		done
+	fi
+}
+
+# Under the MPS server a process does not have the GPU to itself: CUPTI says so of its contexts.
+check_mps() {
+	if ! command -v nvidia-cuda-mps-control >/dev/null; then
+		skip mps "no nvidia-cuda-mps-control here"
+		return
+	fi
+	export CUDA_MPS_PIPE_DIRECTORY=$out/mps CUDA_MPS_LOG_DIRECTORY=$out/mps
+	mkdir -p "$out/mps"
+	if nvidia-cuda-mps-control -d && timeout 20 "$bin/launches_gpu" 10 >/dev/null; then
+		strict mps --by device "$bin/launches_gpu" 1000
+		check "mps: at the root" "GPU 0 MPS" "$(roots mps)"
+	else
+		skip mps "the MPS server does not run here"
+	fi
+	echo quit | timeout 20 nvidia-cuda-mps-control >/dev/null
+	rm -rf "$out/mps"
+	unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
 }
 
 # Waiting takes as long as what is waited for: the durations program synchronises after each of its runs.
@@ -116,11 +193,31 @@ check_waits() {
 		"$(ns_of waits 'waiting for GPU];.GPU_Kernel') > 0.8 * $(ns_of waits 'waiting for GPU')"
 }
 
+# check_drops LAUNCHES: a profiler that is stopped for longer than the program waits for it (5 s), while the
+# program runs: what is lost is counted, to the launch.
+check_drops() {
+	local pid launches=$1
+	LD_LIBRARY_PATH=${libs-} "$profile" -v --strict -gpu-only --unit ns -o "$out/drops.folded" \
+		"$bin/launches_gpu" "$launches" >"$out/drops.stdout" 2>"$out/drops.log" &
+	pid=$!
+	sleep 2
+	kill -STOP $pid
+	sleep 6.5
+	kill -CONT $pid
+	wait $pid
+	check "drops: --strict" 124 $?
+	grep -v '^profile: probe\|^profile: process' "$out/drops.log"
+	check_true "drops: matched, unmatched, dropped" "$(correlation "$out/drops.log")" \
+		"$(correlation "$out/drops.log" | cut -d' ' -f3) > 0"
+	check "drops: what is there, unmatched or dropped is what was launched" "$launches" \
+		"$(correlation "$out/drops.log" | awk '{ print $1 + $2 + $3 }')"
+}
+
 # Another client of CUPTI, in the program: refused and told when it comes second; in the place of
 # profile's library there is the time of calls.
 check_clients() {
 	strict client_second "$bin/cupti_client_gpu" after 200
-	check "client_second: told" 1 "$(grep -c 'asked for CUPTI too and was refused' "$out/client_second.log")"
+	check "client_second: told" 1 "$(grep -c 'cupti_client_gpu asked for CUPTI too and was refused' "$out/client_second.log")"
 	check "client_second: cuptiSubscribe" 39 "$(said client_second subscribe)"
 	LD_LIBRARY_PATH=${libs-} "$profile" -gpu-only --unit ns -o "$out/calls.folded" env \
 		CUDA_INJECTION64_PATH=/none "$bin/cupti_client_gpu" after 20000 \

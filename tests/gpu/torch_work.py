@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""A CUDA graph captured in one function and replayed from another; Triton kernels.
+"""What PyTorch programs do on a GPU, one thing at a time.
 
-torch_graph.py graph | triton | profiler | nvtx
+torch_work.py graph | triton | profiler | nvtx | reduce
   graph     torch.cuda.graph, replayed 200 times
   triton    a Triton kernel (driver API), launched 500 times
   profiler  torch.profiler used inside; prints how many CUDA events it saw
   nvtx      matrix products in an NVTX range, 100 times, within a second one
+  reduce    for torchrun: products and sums over all processes (NCCL), 50 times, a GPU each
 """
+import os
 import sys
 
 import torch
@@ -85,5 +87,23 @@ def with_profiler():
     print("profiler saw", seen, "CUDA events")
 
 
+def reduce_step(x):
+    y = x @ x
+    torch.distributed.all_reduce(y)
+    return y / y.norm()
+
+
+def with_reduce():
+    rank = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(rank)
+    torch.distributed.init_process_group("nccl")
+    x = torch.ones(512, 512, device="cuda")
+    for _ in range(50):
+        x = reduce_step(x)
+    torch.cuda.synchronize()
+    torch.distributed.destroy_process_group()
+    print("reduced", 50, "rank", rank)
+
+
 {"graph": with_graph, "triton": with_triton, "profiler": with_profiler,
- "nvtx": in_ranges}[sys.argv[1]]()
+ "nvtx": in_ranges, "reduce": with_reduce}[sys.argv[1]]()
