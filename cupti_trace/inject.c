@@ -23,6 +23,7 @@
 #include <unistd.h>
 #include "cupti_trace/activity.h"
 #include "cupti_trace/callback.h"
+#include "cupti_trace/exit_guard.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
 #include "cupti_trace/python_stack.h"
@@ -540,7 +541,7 @@ static void start(struct tracer *tracer)
 		return;
 	}
 	start_flusher(tracer);
-	atexit(on_exit_process);
+	exit_guard_add(on_exit_process);
 }
 
 /* Called by the CUDA driver. Returns 1 as NVIDIA's samples do; the driver ignores failures. */

@@ -61,6 +61,16 @@ ends_early()
 	ends_early $((128 + 11))
 }
 
+@test "threads that call exit at once: the goodbye comes all the same" {
+	for threads in 2 5 32; do
+		run_profile --strict -gpu-only --unit ns -o out.folded "$workloads/exit_race" "$threads" 200
+		expect_status 3
+		expect_line stdout "^launches $((200 * threads))\$"
+		expect_line stderr "^Correlation: $((200 * threads)) matched, 0 unmatched, 0 dropped\$"
+		expect_equal 'GPU ns' "$(weight_of out.folded)" $((200000 * threads))
+	done
+}
+
 # without_gpu_time PATTERN: the run says so in one line like this, and has the time of calls instead.
 without_gpu_time()
 {

@@ -9,7 +9,7 @@ WORKLOADS_SRC := tests/workloads
 WORKLOADS_DIR := $(BUILD)/tests/workloads
 
 WORKLOADS_CUDA := inference launches durations forks device_reset pyramid gpu_work graphs waits \
-	cupti_client
+	cupti_client exit_race
 WORKLOADS_STATIC := inference launches durations gpu_work graphs waits
 WORKLOADS_PLAIN := cpu_mix exits rubbish driver_api
 
@@ -18,7 +18,7 @@ WORKLOADS_FLAGS := -O1 -g -pthread -fno-omit-frame-pointer -fno-optimize-sibling
 WORKLOADS_CFLAGS := -std=gnu11 -Wstrict-prototypes -Wmissing-prototypes $(WORKLOADS_FLAGS)
 WORKLOADS_CXXFLAGS := -std=gnu++17 $(WORKLOADS_FLAGS)
 NVCC ?= $(CUDA_HOME)/bin/nvcc
-WORKLOADS_NVCCFLAGS := -x cu -std=c++17 -O1 -g -arch=sm_90 \
+WORKLOADS_NVCCFLAGS := -x cu -std=c++17 -O1 -g -arch=native \
 	-Xcompiler -fno-omit-frame-pointer,-fno-optimize-sibling-calls
 
 .PHONY: workloads workloads_gpu

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A last word at exit(3), also where several threads call it at once.
+ *
+ * Threads that meet the same error often do. glibc before 2.41 (which lets one thread at a time
+ * into exit) then has each thread take the next of the exit handlers that are left, and the one
+ * that finds none left ends the process, wherever the others are. So more handlers stand before
+ * this one's: each holds one thread until this one is through. Then only the thread that got
+ * furthest down the list goes on, with the handlers that are left; the others, that of `handler`
+ * among them, stay where they are until it ends the process, as they do in glibc 2.41. They must
+ * not go back: glibc has freed the part of the list that they stand in, should the one in front
+ * have left it.
+ */
+#ifndef CUPTI_TRACE_EXIT_GUARD_H
+#define CUPTI_TRACE_EXIT_GUARD_H
+
+#define EXIT_GUARD_THREADS 31        /* that may call exit beside the first */
+#define EXIT_GUARD_PATIENCE_MS 10000 /* they do not wait longer for a handler that hangs */
+
+/*
+ * Has `handler` called at exit, before all handlers that are registered already. Only once in a
+ * process; children of fork do not call it. 0 or -ENOMEM.
+ */
+int exit_guard_add(void (*handler)(void));
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads that call exit(3) at once, in children of the test: the handler is always through before
+ * the process ends, with the status that was asked for, wherever in glibc's blocks of 32 exit
+ * handlers the guard's lie.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "cupti_trace/exit_guard.h"
+#include "unit.h"
+
+static int out; /* letters of what ran */
+static pthread_barrier_t barrier;
+
+static void say(char letter)
+{
+	if (write(out, &letter, 1) != 1)
+		_exit(99);
+}
+
+static void sleep_ms(long ms)
+{
+	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+static void guarded(void)
+{
+	say('b');
+	sleep_ms(30);
+	say('e');
+}
+
+static void earlier(void)
+{
+	say('u');
+}
+
+static void nothing(void)
+{
+}
+
+static void *leave(void *arg)
+{
+	pthread_barrier_wait(&barrier);
+	sleep_ms((long)(intptr_t)arg % 3); /* some while the handler runs */
+	exit(3);
+}
+
+struct scene {
+	int threads;
+	int before, after; /* handlers that are registered before and after the guard's */
+};
+
+static void play(const struct scene *s)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&barrier, NULL, (unsigned int)s->threads);
+	atexit(earlier);
+	for (int i = 0; i < s->before; i++)
+		atexit(nothing);
+	if (exit_guard_add(guarded))
+		_exit(98);
+	for (int i = 0; i < s->after; i++)
+		atexit(nothing);
+	for (int i = 1; i < s->threads; i++)
+		if (pthread_create(&thread, NULL, leave, (void *)(intptr_t)i))
+			_exit(97);
+	leave(NULL);
+}
+
+/* What a child said and how it ended. */
+static int run(const struct scene *s, char *said, size_t size)
+{
+	int pipe_ends[2], status;
+	size_t used = 0;
+	ssize_t n;
+	pid_t pid;
+
+	assert_int_equal(pipe(pipe_ends), 0);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		close(pipe_ends[0]);
+		out = pipe_ends[1];
+		play(s);
+	}
+	close(pipe_ends[1]);
+	while ((n = read(pipe_ends[0], said + used, size - 1 - used)) > 0)
+		used += (size_t)n;
+	said[used] = '\0';
+	close(pipe_ends[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void expect(const struct scene *s)
+{
+	char said[16];
+	int status = run(s, said, sizeof(said));
+
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 3 || strcmp(said, "beu") != 0)
+		fail_msg("%d threads, %d handlers before, %d after: wait status %d, said \"%s\"",
+			 s->threads, s->before, s->after, status, said);
+}
+
+static void one_thread(void **state)
+{
+	(void)state;
+	expect(&(struct scene){.threads = 1});
+	expect(&(struct scene){.threads = 1, .before = 40, .after = 40});
+}
+
+static void several_threads(void **state)
+{
+	(void)state;
+	for (int threads = 2; threads <= 8; threads++)
+		expect(&(struct scene){.threads = threads});
+	expect(&(struct scene){.threads = EXIT_GUARD_THREADS + 1});
+}
+
+/* The guard's handlers lie across the end of a block in most of these. */
+static void wherever_the_handlers_lie(void **state)
+{
+	(void)state;
+	for (int before = 0; before < 34; before++) {
+		expect(&(struct scene){.threads = 2, .before = before});
+		expect(&(struct scene){.threads = 5, .before = before, .after = before});
+	}
+}
+
+static void say_child(void)
+{
+	say('c');
+}
+
+static void a_forked_child_is_left_alone(void **state)
+{
+	char said[16] = "";
+	int pipe_ends[2], status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(pipe_ends), 0);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		out = pipe_ends[1];
+		exit_guard_add(guarded);
+		pid = fork();
+		if (pid == 0) {
+			atexit(say_child);
+			exit(4);
+		}
+		waitpid(pid, &status, 0);
+		_exit(WEXITSTATUS(status));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(WEXITSTATUS(status), 4);
+	close(pipe_ends[1]);
+	assert_int_equal(read(pipe_ends[0], said, sizeof(said) - 1), 1);
+	assert_string_equal(said, "c");
+	close(pipe_ends[0]);
+}
+
+static void exit_again(int signal)
+{
+	(void)signal;
+	exit(5);
+}
+
+static void raise_signal(void)
+{
+	say('b');
+	raise(SIGUSR1);
+	say('x');
+}
+
+/* It does not wait for itself. */
+static void a_signal_handler_exits_within(void **state)
+{
+	char said[16] = "";
+	int pipe_ends[2], status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(pipe_ends), 0);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		out = pipe_ends[1];
+		signal(SIGUSR1, exit_again);
+		atexit(earlier);
+		exit_guard_add(raise_signal);
+		exit(3);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(WEXITSTATUS(status), 5);
+	close(pipe_ends[1]);
+	assert_int_equal(read(pipe_ends[0], said, sizeof(said) - 1), 2);
+	assert_string_equal(said, "bu");
+	close(pipe_ends[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_thread),
+		cmocka_unit_test(several_threads),
+		cmocka_unit_test(wherever_the_handlers_lie),
+		cmocka_unit_test(a_forked_child_is_left_alone),
+		cmocka_unit_test(a_signal_handler_exits_within),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
