@@ -176,11 +176,12 @@ static int allocate(CUdeviceptr *address, size_t size)
 /* Waits for the device's work, as NVIDIA's does. */
 static int release(CUdeviceptr address)
 {
+	bool captures;
 	int err;
 
 	if (!address)
 		return 0;
-	err = gpu_device_synchronize();
+	err = gpu_device_idle(&captures);
 	return err ? err : memory_release(pointer(address), CUPTI_ABI_MEMORY_DEVICE, NULL);
 }
 

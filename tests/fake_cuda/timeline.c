@@ -367,31 +367,44 @@ int gpu_stream_synchronize(struct fake_cuda_stream *handle)
 	return err;
 }
 
-int gpu_device_synchronize(void)
+int gpu_device_idle(bool *captures)
 {
 	struct fake_cuda_context *c = gpu_current();
 	uint64_t end = 0;
 
+	*captures = false;
+
 	if (!c)
 		return FAKE_CUDA_ERROR_INVALID_CONTEXT;
 	pthread_mutex_lock(&gpu_lock);
-	for (struct fake_cuda_stream *s = c->streams; s; s = s->next)
+	for (struct fake_cuda_stream *s = c->streams; s; s = s->next) {
+		*captures |= s->capture != NULL;
 		if (s->tail > end)
 			end = s->tail;
+	}
 	pthread_mutex_unlock(&gpu_lock);
 	if (end > gpu_now())
 		gpu_sleep_until(end);
 	return 0;
 }
 
+int gpu_device_synchronize(void)
+{
+	bool captures;
+	int err = gpu_device_idle(&captures);
+
+	return !err && captures ? FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : err;
+}
+
 int gpu_device_reset(void)
 {
 	struct fake_cuda_context *c = gpu_current();
+	bool captures;
 	int err;
 
 	if (!c)
 		return 0;
-	err = gpu_device_synchronize();
+	err = gpu_device_idle(&captures);
 	if (err)
 		return err;
 	driver_notify_resource(CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING, c, NULL, NULL);

@@ -338,6 +338,7 @@ static void a_graph_launch_shares_one_correlation_id(void)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(launch(stream, 1000), 0);
 	assert_int_equal(rt.cudaStreamSynchronize(stream), 900);
+	assert_int_equal(rt.cudaDeviceSynchronize(), 900);
 	assert_int_equal(rt.cudaStreamEndCapture(stream, &graph), 0);
 	assert_int_equal(rt.cudaGraphInstantiate(&exec, graph, 0), 0);
 	assert_int_equal(rt.cudaGraphLaunch(exec, stream), 0);

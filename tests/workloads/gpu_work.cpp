@@ -164,7 +164,8 @@ NOINLINE static void work_rounds(struct worker *w, const std::vector<cudaStream_
 			use_driver(buffers[i], f, streams[i], &w->done);
 		}
 	}
-	GPU_CHECK(cudaDeviceSynchronize());
+	for (auto stream : streams) /* the device's is refused while main captures */
+		GPU_CHECK(cudaStreamSynchronize(stream));
 }
 
 static void *thread_main(void *arg)

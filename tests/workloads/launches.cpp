@@ -128,7 +128,8 @@ NOINLINE static void launch_all(struct work *w, const std::vector<cudaStream_t> 
 		puts("ready");
 		fflush(stdout);
 	}
-	GPU_CHECK(cudaDeviceSynchronize());
+	for (auto stream : streams) /* the device's is refused while another thread captures */
+		GPU_CHECK(cudaStreamSynchronize(stream));
 	if (graph)
 		GPU_CHECK(cudaGraphExecDestroy(graph));
 }
