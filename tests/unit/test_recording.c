@@ -88,7 +88,7 @@ static char *gpu_lines(char *folded)
 	     line = strtok_r(NULL, "\n", &state)) {
 		size_t n = strlen(line);
 
-		if (!strstr(line, "[GPU_Kernel]"))
+		if (!strstr(line, "[GPU_"))
 			continue;
 		memcpy(end, line, n);
 		end[n] = '\n';
@@ -133,10 +133,30 @@ static char *read_all(FILE *file)
 	return text;
 }
 
-/* `pipe_first`: the two streams are independent, so either may be taken in first. */
-static void check(const char *name, size_t step, bool pipe_first, uint64_t launches,
-		  uint64_t kernels)
+/* What a recording holds. */
+struct holds {
+	const char *name;
+	uint64_t launches;
+	uint64_t spans;    /* operations with a duration, all launched */
+	uint64_t instants; /* others */
+	uint64_t staged;   /* spans that are part of a copy between devices through the host */
+};
+
+static uint64_t count_staged(const struct work_tally *counted)
 {
+	const struct work_sum *sum;
+	uint64_t staged = 0;
+	uint32_t at = 0;
+
+	while ((sum = work_tally_next(counted, &at)))
+		staged += sum->staged;
+	return staged;
+}
+
+/* `pipe_first`: the two streams are independent, so either may be taken in first. */
+static void check_all(const struct holds *holds, size_t step, bool pipe_first)
+{
+	const char *name = holds->name;
 	struct replay r = {.goodbye_ns = 0};
 	struct writer_result result;
 	struct correlate_stats stats;
@@ -154,13 +174,14 @@ static void check(const char *name, size_t step, bool pipe_first, uint64_t launc
 	correlate_finish(r.collect.correlate);
 
 	stats = correlate_stats(r.collect.correlate);
-	assert_int_equal(stats.launches, launches);
-	assert_int_equal(stats.matched, kernels);
+	assert_int_equal(stats.launches, holds->launches);
+	assert_int_equal(stats.matched, holds->spans + holds->instants);
 	assert_int_equal(stats.unmatched, 0);
 	assert_int_equal(gpu_source_stats(r.gpu).malformed, 0);
 	assert_int_equal(gpu_source_stats(r.gpu).missing_kernels, 0);
 	assert_int_equal(gpu_source_stats(r.gpu).without_goodbye, 0);
-	assert_int_equal(r.goodbye_kernels, kernels);
+	assert_int_equal(r.goodbye_kernels, holds->spans + holds->instants);
+	assert_int_equal(count_staged(&r.collect.counted), holds->staged);
 
 	accounts = accounts_of(&r.collect.counted, &r.collect.told);
 	assert_int_equal(accounts.equal, accounts.sums);
@@ -177,6 +198,13 @@ static void check(const char *name, size_t step, bool pipe_first, uint64_t launc
 	free(expected);
 	gpu_source_free(r.gpu);
 	collect_release(&r.collect);
+}
+
+/* Kernels only. */
+static void check(const char *name, size_t step, bool pipe_first, uint64_t launches,
+		  uint64_t kernels)
+{
+	check_all(&(struct holds){name, launches, kernels, 0, 0}, step, pipe_first);
 }
 
 static void kernels_graphs_and_cooperative_launches(void **state)
@@ -197,6 +225,16 @@ static void graph_nodes_and_sums(void **state)
 	(void)state;
 	check("h100_graphs", 4096, false, 206, 300);
 	check("h100_graphs", 7, true, 206, 300);
+}
+
+/* Two GPUs, at first without access to each other's memory: a copy is two operations then. */
+static void copies_between_devices(void **state)
+{
+	const struct holds peers = {"h200_peers", 15, 18, 2, 10};
+
+	(void)state;
+	check_all(&peers, 4096, false);
+	check_all(&peers, 7, true);
 }
 
 static void the_pipe_in_small_pieces(void **state)
@@ -245,6 +283,7 @@ int main(void)
 		cmocka_unit_test(kernels_graphs_and_cooperative_launches),
 		cmocka_unit_test(launches_through_the_driver_alone),
 		cmocka_unit_test(graph_nodes_and_sums),
+		cmocka_unit_test(copies_between_devices),
 		cmocka_unit_test(the_pipe_in_small_pieces),
 		cmocka_unit_test(the_pipe_before_the_stacks),
 		cmocka_unit_test(bad_lines_are_refused),
