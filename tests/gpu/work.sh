@@ -149,6 +149,7 @@ check_devices() {
 			"$(nvidia-smi --query-gpu=name,uuid --format=csv,noheader -i "$i")" \
 			"$(sed -n "s/^profile: GPU $i: //p" "$out/devices.log")"
 	done
+	$profile -gpu-only --record "$out/golden_peers" -o /dev/null "$bin/gpu_work_gpu" 2 1 2 4 2 >/dev/null 2>&1
 	if python3 -c 'import torch' 2>/dev/null; then
 		NCCL_NVLS_ENABLE=0 strict torchrun --by device python3 -m torch.distributed.run --standalone \
 			--nproc-per-node "$gpus" tests/gpu/torch_work.py reduce
