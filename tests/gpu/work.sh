@@ -99,6 +99,22 @@ check_gpu_work() {
 	fi
 }
 
+# Every function that copies, sets or launches, on streams of its own and with per-thread default streams: GPU
+# work under each, and none elsewhere.
+check_every_call() {
+	local streams name
+	for streams in legacy per-thread; do
+		name=every_call_$streams
+		nvcc -std=c++17 -O1 -g -arch=native --default-stream "$streams" -o "$bin/$name" tests/gpu/every_call.cu -lcuda
+		strict "$name" "$bin/$name"
+		check "$name: functions without GPU work" "" \
+			"$(sed -n 's/^did //p' "$out/$name.stdout" | while read -r call; do
+				grep -q ";$call;.*\[GPU_" "$out/$name.folded" || echo "$call"
+			done | paste -sd ' ')"
+		check "$name: GPU work elsewhere" "" "$(grep -v ';do_cu[A-Za-z0-9_]*;' "$out/$name.folded")"
+	done
+}
+
 check_torch_work() {
 	if ! python3 -c 'import torch' 2>/dev/null; then
 		skip "torch graphs and Triton" "no torch here"
