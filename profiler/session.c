@@ -409,7 +409,7 @@ static bool is_done(struct session *s)
 static void loop(struct session *s)
 {
 	const struct timespec pause = {0, PIPE_PAUSE_NS};
-	uint64_t drained_ns = session_now_ns();
+	uint64_t drained_ns = session_now_ns(), last_ns = drained_ns;
 	bool done = false;
 
 	while (!done) {
@@ -420,6 +420,9 @@ static void loop(struct session *s)
 		bool pipe_ready = false, stacks_ready = false;
 		uint64_t now = session_now_ns();
 
+		if (now - last_ns > s->longest_round_ns)
+			s->longest_round_ns = now - last_ns;
+		last_ns = now;
 		for (int i = 0; i < n; i++) {
 			if (ready[i].data.u32 == READY_SIGNAL)
 				read_signals(s);
@@ -481,6 +484,7 @@ struct session_stats session_stats(const struct session *s)
 		.collect = s->collect.stats,
 		.correlate = correlate_stats(s->collect.correlate),
 		.elapsed_ns = s->ended_ns - s->start_ns,
+		.longest_round_ns = s->longest_round_ns,
 		.counted = &s->collect.counted,
 		.told = &s->collect.told,
 		.devices = &s->collect.devices,

@@ -31,6 +31,7 @@ struct session_stats {
 	uint32_t timed_processes; /* whose calls were timed, for want of GPU time */
 	uint64_t lost_calls;      /* of these: not in the profile */
 	uint64_t elapsed_ns;
+	uint64_t longest_round_ns;        /* from one wait for events to the next */
 	const struct work_tally *counted; /* what the profile holds; the session's */
 	const struct work_tally *told;    /* what CUPTI reported */
 	const struct devices *devices;    /* where it ran */

@@ -66,7 +66,8 @@ struct session {
 	bool told_waiting;
 	uint64_t quick_until_ns; /* look often until then */
 	uint64_t start_ns, status_ns, ended_ns;
-	unsigned char *stacks; /* drained from the ring, not yet located */
+	uint64_t longest_round_ns; /* from one wait for events to the next */
+	unsigned char *stacks;     /* drained from the ring, not yet located */
 	size_t stacks_used, stacks_capacity;
 };
 

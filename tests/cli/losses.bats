@@ -61,6 +61,34 @@ ends_early()
 	ends_early $((128 + 11))
 }
 
+# stop_profiler SECONDS LAUNCHES: the profiler is stopped for so long while the command launches.
+stop_profiler()
+{
+	start_profile --strict -gpu-only --unit ns -o out.folded "$workloads/launches" "$2"
+	sleep 1
+	kill -STOP "$pid"
+	sleep "$1"
+	kill -CONT "$pid"
+	finish_profile
+}
+
+@test "a profiler that is stopped: what the command then drops is counted, to the launch" {
+	stop_profiler 7 10000000
+	expect_status 124
+	expect_line stderr '^profile: profile itself did not run for [0-9.]+ s \(stopped, or no free CPU\): '
+	expect_line stderr '^profile: [0-9]+ writes of traced processes were lost$'
+	expect_equal launches 10000000 \
+		"$(sed -n 's/^Correlation: \([0-9]*\) matched, \([0-9]*\) unmatched, \([0-9]*\) dropped$/\1 \2 \3/p' stderr |
+			awk '$3 > 0 { print $1 + $2 + $3 }')"
+}
+
+@test "a profiler that is stopped for a moment: the command waits, nothing is lost" {
+	stop_profiler 2 3000000
+	expect_status 0
+	expect_line stderr '^Correlation: 3000000 matched, 0 unmatched, 0 dropped$'
+	expect_no_line stderr 'did not run'
+}
+
 @test "threads that call exit at once: the goodbye comes all the same" {
 	for threads in 2 5 32; do
 		run_profile --strict -gpu-only --unit ns -o out.folded "$workloads/exit_race" "$threads" 200
