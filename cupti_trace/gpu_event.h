@@ -215,6 +215,7 @@ struct gpu_event_node {
 	uint64_t id;
 	uint64_t origin;   /* 0: not a clone */
 	uint64_t time_ns;  /* when it was made; 0: a clone, or not told */
+	uint32_t tid;      /* of the calling thread; 0: not told */
 	uint32_t stack_id; /* 0: a clone, or not captured */
 };
 

@@ -292,6 +292,7 @@ static void get_node(struct reader *r, struct gpu_event_node *e)
 	e->id = get_hex(r, "n");
 	e->origin = member(r, "o") ? get_hex(r, "o") : 0;
 	e->time_ns = member(r, "s") ? get_hex(r, "s") : 0;
+	e->tid = get_u32_or_0(r, "h");
 	e->stack_id = get_u32_or_0(r, "k");
 }
 

@@ -283,6 +283,8 @@ static void put_node(struct line *l, const struct gpu_event_node *e)
 		put_hex(l, "o", e->origin);
 	if (e->time_ns)
 		put_hex(l, "s", e->time_ns);
+	if (e->tid)
+		put_uint(l, "h", e->tid);
 	if (e->stack_id)
 		put_uint(l, "k", e->stack_id);
 }

@@ -7,9 +7,9 @@ int collect_node(struct collect *c, uint32_t pid, const struct gpu_event_node *e
 	uint32_t stack;
 
 	if (e->origin)
-		return graph_nodes_cloned(&c->graph_nodes, pid, e->id, e->origin);
+		return graph_nodes_cloned(&c->graph_nodes, pid, e->tid, e->id, e->origin);
 	stack = wire_stacks_get(&c->wire_stacks, pid, e->stack_id);
-	return graph_nodes_made(&c->graph_nodes, pid, e->id, e->time_ns,
+	return graph_nodes_made(&c->graph_nodes, pid, e->tid, e->id, e->time_ns,
 				stack == WIRE_STACKS_NONE ? GRAPH_NODES_UNKNOWN : stack);
 }
 

@@ -369,21 +369,30 @@ static void add_child(struct graph_nodes *g, struct graph *graph, const struct g
 	graph->inlined += child->own;
 }
 
-/*
- * Clones are told graph by graph; a child's come just before the node that holds it. So where the
- * telling goes back from a later graph to an earlier one, the run before was that node's child. Not
- * so where numbers are used again and the earlier is a clone of the later, or both are of one.
- */
-static void follow_run(struct graph_nodes *g, struct graph *graph, uint32_t origin)
+static struct graph_run *run_of(struct graph_nodes *g, uint32_t pid, uint32_t tid)
 {
-	if (g->run_graph == graph->number && g->run_pid == graph->pid)
+	struct graph_run *run = &g->runs[hash_pair(pid, tid) % GRAPH_NODES_THREADS];
+
+	if (run->pid != pid || run->tid != tid)
+		*run = (struct graph_run){.pid = pid, .tid = tid};
+	return run;
+}
+
+/*
+ * Clones are told graph by graph, each in one call; a child's come just before the node that holds
+ * it. So where the telling goes back from a later graph to an earlier one, the run before was that
+ * node's child. Not so where numbers are used again and the earlier is a clone of the later, or
+ * both are of one.
+ */
+static void follow_run(struct graph_nodes *g, struct graph_run *run, struct graph *graph,
+		       uint32_t origin)
+{
+	if (run->graph == graph->number)
 		return;
-	if (g->run_graph > graph->number && g->run_pid == graph->pid && origin != g->run_graph &&
-	    origin != g->run_origin)
-		add_child(g, graph, find_newest(g, graph->pid, g->run_graph));
-	g->run_pid = graph->pid;
-	g->run_graph = graph->number;
-	g->run_origin = origin;
+	if (run->graph > graph->number && origin != run->graph && origin != run->origin)
+		add_child(g, graph, find_newest(g, graph->pid, run->graph));
+	run->graph = graph->number;
+	run->origin = origin;
 }
 
 /* The number is that of a child's node, as soon as all of the graph's own are told. */
@@ -427,39 +436,42 @@ static const struct graph_node *find_in_children(const struct graph_nodes *g,
 
 /* ---- what is told and asked ---- */
 
-int graph_nodes_made(struct graph_nodes *g, uint32_t pid, uint64_t id, uint64_t time_ns,
-		     uint32_t stack)
+int graph_nodes_made(struct graph_nodes *g, uint32_t pid, uint32_t tid, uint64_t id,
+		     uint64_t time_ns, uint32_t stack)
 {
+	struct graph_run *run = run_of(g, pid, tid);
 	uint32_t index = (uint32_t)id;
 	struct graph *graph;
 
 	if (id == 0)
 		return 0; /* none that CUPTI gives */
 	/* one that was made and not as a clone: what is cloned next is another matter */
-	if (g->made)
-		g->run_graph = 0;
-	g->made = id;
+	if (run->made)
+		run->graph = 0;
+	run->made = id;
 	graph = find_newest(g, pid, number_of(id));
 	if (!graph || is_over(g, graph, index))
 		graph = begin_graph(g, pid, number_of(id), time_ns, index == 0);
 	return graph ? announce(g, graph, index, stack) : -ENOMEM;
 }
 
-int graph_nodes_cloned(struct graph_nodes *g, uint32_t pid, uint64_t id, uint64_t origin)
+int graph_nodes_cloned(struct graph_nodes *g, uint32_t pid, uint32_t tid, uint64_t id,
+		       uint64_t origin)
 {
+	struct graph_run *run = run_of(g, pid, tid);
 	struct graph *graph;
 	uint32_t stack;
 
 	if (id == 0)
 		return 0;
-	g->made = 0;
+	run->made = 0;
 	stack = graph_nodes_find(g, pid, origin, GRAPH_NODES_NEWEST);
 	graph = find_newest(g, pid, number_of(id));
 	if (!graph)
 		graph = begin_graph(g, pid, number_of(id), 0, (uint32_t)id == 0);
 	if (!graph)
 		return -ENOMEM;
-	follow_run(g, graph, number_of(origin));
+	follow_run(g, run, graph, number_of(origin));
 	return announce(g, graph, (uint32_t)id, stack);
 }
 
@@ -528,9 +540,9 @@ void graph_nodes_forget(struct graph_nodes *g, uint32_t pid)
 		for (uint32_t i = 0; i < g->graph_count; i++)
 			if (g->graphs[i].is_used && g->graphs[i].pid == pid)
 				drop_graph(g, &g->graphs[i]);
-	if (g->run_pid == pid)
-		g->run_graph = 0;
-	g->made = 0;
+	for (uint32_t i = 0; i < GRAPH_NODES_THREADS; i++)
+		if (g->runs[i].pid == pid)
+			g->runs[i] = (struct graph_run){0};
 }
 
 void graph_nodes_release(struct graph_nodes *g)

@@ -31,6 +31,9 @@
 #define GRAPH_CHILDREN_MAX 4096
 #endif
 #define GRAPH_NODES_PROCESSES 1024
+#define GRAPH_NODES_THREADS                                                   \
+	256 /* that may tell of children at once; more may disturb each other \
+	     */
 #define GRAPH_NODES_UNKNOWN UINT32_MAX
 #define GRAPH_NODES_NEWEST UINT64_MAX
 
@@ -43,6 +46,14 @@ struct graph_ref {
 /* Graphs in the order in which they are to be forgotten. Positions one more, 0: none. */
 struct graph_list {
 	uint32_t first, last;
+};
+
+/* What a thread is telling of. */
+struct graph_run {
+	uint32_t pid, tid;
+	uint32_t graph,
+		origin; /* the graph whose clones they are, and of which it is one; 0: none */
+	uint64_t made;  /* the node that was told last, if it is not known to be a clone */
 };
 
 /* Zero-initialised is empty. */
@@ -59,9 +70,7 @@ struct graph_nodes {
 
 	struct graph_child *children; /* a ring */
 	uint32_t child_count;
-	/* the graph whose clones are being told, and of which it is one; 0: none */
-	uint32_t run_pid, run_graph, run_origin;
-	uint64_t made; /* the node that was told last, if it is not known to be a clone */
+	struct graph_run runs[GRAPH_NODES_THREADS];
 
 	/* what was asked last, and found: a launch's nodes come one after another */
 	struct {
@@ -73,13 +82,14 @@ struct graph_nodes {
 };
 
 /*
- * A node was made at this time, 0: not told. A graph's node 0, and a node that the graph has or
- * cannot get any more, begin another graph with the number. A clone's node is made, then cloned;
- * that has no time of its own. 0 or -ENOMEM.
+ * A node was made by a thread at this time, 0: not told. A graph's node 0, and a node that the
+ * graph has or cannot get any more, begin another graph with the number. A clone's node is made,
+ * then cloned; that has no time of its own. 0 or -ENOMEM.
  */
-int graph_nodes_made(struct graph_nodes *g, uint32_t pid, uint64_t id, uint64_t time_ns,
-		     uint32_t stack);
-int graph_nodes_cloned(struct graph_nodes *g, uint32_t pid, uint64_t id, uint64_t origin);
+int graph_nodes_made(struct graph_nodes *g, uint32_t pid, uint32_t tid, uint64_t id,
+		     uint64_t time_ns, uint32_t stack);
+int graph_nodes_cloned(struct graph_nodes *g, uint32_t pid, uint32_t tid, uint64_t id,
+		       uint64_t origin);
 
 /*
  * The stack of the node that had this id at this time; GRAPH_NODES_UNKNOWN if its making was not

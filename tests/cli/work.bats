@@ -209,7 +209,7 @@ under_captures()
 }
 
 @test "every node of a graph under the call that made it" {
-	for mode in capture explicit clone child update reinstantiate requeue threads all; do
+	for mode in capture explicit clone child update reinstantiate requeue threads families all; do
 		exact_run "$workloads/graphs" "$mode"
 		expect_line stdout '^[a-z]+ [a-z_]+ [1-9]'
 		under_captures

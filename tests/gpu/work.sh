@@ -54,7 +54,7 @@ shares() {
 	while read -r function number; do
 		ns=$(ns_of "$1" "graph node captured at.*;$function;.*GPU_Kernel")
 		check_true "$1: $number of $numbers node kernels are $function's" "$ns of $all ns" \
-			"$ns > 0.95 * $all * $number / $numbers && $ns < 1.05 * $all * $number / $numbers"
+			"$ns > 0.9 * $all * $number / $numbers && $ns < 1.1 * $all * $number / $numbers"
 	done <<<"$lines"
 }
 
@@ -64,7 +64,7 @@ check_gpu_work() {
 	strict gpu_work "$bin/gpu_work_gpu" 4 4 10 200 500 fork
 	check_counts gpu_work
 	shares gpu_work < <(printf 'capture_left 100000\ncapture_right 100000\n')
-	for mode in capture explicit clone child update reinstantiate requeue threads; do
+	for mode in capture explicit clone child update reinstantiate requeue threads families; do
 		strict "graphs_$mode" "$bin/graphs_gpu" "$mode"
 		check_true "graphs $mode: no node unseen" "" \
 			"$(grep -c 'capture not seen' "$out/graphs_$mode.folded") == 0"

@@ -123,6 +123,7 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->node.id, b->node.id);
 		assert_int_equal(a->node.origin, b->node.origin);
 		assert_int_equal(a->node.time_ns, b->node.time_ns);
+		assert_int_equal(a->node.tid, b->node.tid);
 		assert_int_equal(a->node.stack_id, b->node.stack_id);
 		break;
 	case GPU_EVENT_WAIT:
@@ -407,6 +408,8 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			e->node.stack_id = u32(p);
 		if (prng_chance(p, 50))
 			e->node.time_ns = prng_bits(p, 64);
+		if (prng_chance(p, 50))
+			e->node.tid = u32(p);
 		break;
 	case GPU_EVENT_SUM:
 		e->sum = (struct gpu_event_sum){u32(p),

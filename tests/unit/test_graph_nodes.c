@@ -10,7 +10,7 @@
 #define GRAPH_CHILDREN_MAX 64
 #include "profiler/graph_nodes.c"
 
-enum { PID = 100, OTHER = 200 };
+enum { PID = 100, OTHER = 200, TID = 101 };
 #define UNKNOWN GRAPH_NODES_UNKNOWN
 #define ID(graph, index) ((uint64_t)(graph) << 32 | (index))
 
@@ -32,14 +32,14 @@ static int end(void **state)
 
 static void made(struct graph_nodes *g, uint64_t id, uint32_t stack)
 {
-	assert_int_equal(graph_nodes_made(g, PID, id, ++now, stack), 0);
+	assert_int_equal(graph_nodes_made(g, PID, TID, id, ++now, stack), 0);
 }
 
 /* As CUPTI does it: the new node is made, by the call that clones, and then it is a clone. */
 static void cloned(struct graph_nodes *g, uint64_t id, uint64_t origin)
 {
 	made(g, id, 666);
-	assert_int_equal(graph_nodes_cloned(g, PID, id, origin), 0);
+	assert_int_equal(graph_nodes_cloned(g, PID, TID, id, origin), 0);
 }
 
 #define FOUND_AT(g, id, time_ns, stack) \
@@ -86,7 +86,7 @@ static void no_node_has_the_id_0(void **state)
 
 	made(g, 0, 1);
 	FOUND(g, 0, UNKNOWN);
-	assert_int_equal(graph_nodes_cloned(g, PID, 0, ID(1, 0)), 0);
+	assert_int_equal(graph_nodes_cloned(g, PID, TID, 0, ID(1, 0)), 0);
 	FOUND(g, 0, UNKNOWN);
 	assert_int_equal(g->node_count, 0);
 }
@@ -149,8 +149,8 @@ static void each_time_has_its_graph(void **state)
 	for (uint32_t i = 0; i < lives; i++) {
 		now = 10 * i + 10;
 		cloned(g, ID(3, 0), ID(9, 9));
-		assert_int_equal(graph_nodes_made(g, PID, ID(4, 0), 10 * i + 15, i), 0);
-		assert_int_equal(graph_nodes_made(g, PID, ID(3, 1), 10 * i + 16, 5000 + i), 0);
+		assert_int_equal(graph_nodes_made(g, PID, TID, ID(4, 0), 10 * i + 15, i), 0);
+		assert_int_equal(graph_nodes_made(g, PID, TID, ID(3, 1), 10 * i + 16, 5000 + i), 0);
 	}
 	FOUND_AT(g, ID(4, 0), 14, UNKNOWN); /* before there was one */
 	for (uint32_t i = 0; i < 20 * lives; i++) {
@@ -168,10 +168,10 @@ static void order_between_numbers_does_not_matter(void **state)
 {
 	struct graph_nodes *g = *state;
 
-	assert_int_equal(graph_nodes_made(g, PID, ID(1, 0), 100, 10), 0);
-	assert_int_equal(graph_nodes_made(g, PID, ID(2, 0), 50, 20), 0);
-	assert_int_equal(graph_nodes_made(g, PID, ID(1, 0), 200, 11), 0);
-	assert_int_equal(graph_nodes_made(g, PID, ID(2, 0), 150, 21), 0);
+	assert_int_equal(graph_nodes_made(g, PID, TID, ID(1, 0), 100, 10), 0);
+	assert_int_equal(graph_nodes_made(g, PID, TID, ID(2, 0), 50, 20), 0);
+	assert_int_equal(graph_nodes_made(g, PID, TID, ID(1, 0), 200, 11), 0);
+	assert_int_equal(graph_nodes_made(g, PID, TID, ID(2, 0), 150, 21), 0);
 	FOUND_AT(g, ID(1, 0), 199, 10);
 	FOUND_AT(g, ID(1, 0), 200, 11);
 	FOUND_AT(g, ID(2, 0), 149, 20);
@@ -185,12 +185,12 @@ static void times_of_a_number_do_not_go_back(void **state)
 {
 	struct graph_nodes *g = *state;
 
-	assert_int_equal(graph_nodes_made(g, PID, ID(1, 0), 100, 10), 0);
-	assert_int_equal(graph_nodes_made(g, PID, ID(1, 0), 50, 11), 0);
+	assert_int_equal(graph_nodes_made(g, PID, TID, ID(1, 0), 100, 10), 0);
+	assert_int_equal(graph_nodes_made(g, PID, TID, ID(1, 0), 50, 11), 0);
 	FOUND_AT(g, ID(1, 0), 100, 11);
 	FOUND_AT(g, ID(1, 0), 99, UNKNOWN);
 	for (uint32_t i = 0; i < 5; i++) {
-		assert_int_equal(graph_nodes_made(g, PID, ID(2, 0), 0, 20 + i), 0);
+		assert_int_equal(graph_nodes_made(g, PID, TID, ID(2, 0), 0, 20 + i), 0);
 		FOUND_AT(g, ID(2, 0), 0, 20 + i);
 		FOUND_AT(g, ID(2, 0), 12345, 20 + i);
 	}
@@ -240,9 +240,9 @@ static void processes_have_ids_of_their_own(void **state)
 	struct graph_nodes *g = *state;
 
 	made(g, ID(1, 0), 10);
-	assert_int_equal(graph_nodes_made(g, OTHER, ID(1, 0), ++now, 90), 0);
-	assert_int_equal(graph_nodes_made(g, OTHER, ID(1, 1), ++now, 91), 0);
-	assert_int_equal(graph_nodes_cloned(g, OTHER, ID(2, 0), ID(1, 0)), 0);
+	assert_int_equal(graph_nodes_made(g, OTHER, TID, ID(1, 0), ++now, 90), 0);
+	assert_int_equal(graph_nodes_made(g, OTHER, TID, ID(1, 1), ++now, 91), 0);
+	assert_int_equal(graph_nodes_cloned(g, OTHER, TID, ID(2, 0), ID(1, 0)), 0);
 	FOUND(g, ID(1, 0), 10);
 	FOUND(g, ID(2, 0), UNKNOWN);
 	FOUND_OTHER(g, ID(2, 0), 90);
@@ -250,7 +250,7 @@ static void processes_have_ids_of_their_own(void **state)
 	FOUND(g, ID(1, 0), 10);
 	for (uint32_t graph = 1; graph <= 2; graph++)
 		FOUND_OTHER(g, ID(graph, 0), UNKNOWN);
-	assert_int_equal(graph_nodes_made(g, OTHER, ID(1, 0), ++now, 92), 0);
+	assert_int_equal(graph_nodes_made(g, OTHER, TID, ID(1, 0), ++now, 92), 0);
 	FOUND_OTHER(g, ID(1, 0), 92);
 	FOUND_OTHER(g, ID(1, 1), UNKNOWN);
 	graph_nodes_forget(g, 12345);
@@ -324,8 +324,8 @@ static void a_numbers_newest_graphs_are_known(void **state)
 	made(g, ID(1, 1), 11);
 	for (uint32_t i = 0; i < rounds; i++) {
 		now = 10 * (uint64_t)i + 10;
-		assert_int_equal(graph_nodes_made(g, PID, ID(2, 0), now, i), 0);
-		assert_int_equal(graph_nodes_made(g, PID, ID(2, 1), now + 1, rounds + i), 0);
+		assert_int_equal(graph_nodes_made(g, PID, TID, ID(2, 0), now, i), 0);
+		assert_int_equal(graph_nodes_made(g, PID, TID, ID(2, 1), now + 1, rounds + i), 0);
 		if (i % 97)
 			continue;
 		for (uint32_t back = 0; back < kept && back <= i; back += 13) {
@@ -424,6 +424,63 @@ static void several_children_follow_each_other(void **state)
 	FOUND(g, ID(7, 6), 20);
 	FOUND(g, ID(7, 7), 10);
 	FOUND(g, ID(7, 9), UNKNOWN);
+}
+
+/* One thread's telling: graph 1 with a node becomes a child of graph 2 behind its node; both
+ * cloned. */
+static void tell_family(struct graph_nodes *g, uint32_t tid, int step)
+{
+	uint32_t first = tid * 100;
+	const struct {
+		uint64_t id, origin;
+		uint32_t stack;
+	} steps[] = {
+		{ID(first + 1, 0), 0, first + 10},
+		{ID(first + 2, 0), 0, first + 20},
+		{ID(first + 3, 0), 0, 666},
+		{ID(first + 3, 0), ID(first + 1, 0), 0},
+		{ID(first + 2, 1), 0, first + 21},
+		{ID(first + 4, 0), 0, 666},
+		{ID(first + 4, 0), ID(first + 2, 0), 0},
+		{ID(first + 5, 0), 0, 666},
+		{ID(first + 5, 0), ID(first + 3, 0), 0},
+		{ID(first + 4, 1), 0, 666},
+		{ID(first + 4, 1), ID(first + 2, 1), 0},
+	};
+
+	if (steps[step].origin)
+		assert_int_equal(
+			graph_nodes_cloned(g, PID, tid, steps[step].id, steps[step].origin), 0);
+	else
+		assert_int_equal(
+			graph_nodes_made(g, PID, tid, steps[step].id, ++now, steps[step].stack), 0);
+}
+
+static void threads_do_not_disturb_each_others_children(void **state)
+{
+	enum { THREADS = 3, STEPS = 11 };
+	struct graph_nodes *g = *state;
+
+	for (uint64_t round = 0; round < 500; round++) {
+		struct prng prng = prng_round(round);
+		int step[THREADS] = {0}, left = THREADS * STEPS;
+
+		while (left > 0) {
+			uint32_t thread = (uint32_t)prng_below(&prng, THREADS);
+
+			if (step[thread] == STEPS)
+				continue;
+			tell_family(g, thread + 1, step[thread]++);
+			left--;
+		}
+		for (uint32_t first = 100; first <= THREADS * 100; first += 100) {
+			FOUND(g, ID(first + 4, 0), first + 20);
+			FOUND(g, ID(first + 4, 1), first + 21);
+			FOUND(g, ID(first + 4, 2), first + 10);
+			FOUND(g, ID(first + 4, 3), UNKNOWN);
+		}
+		graph_nodes_release(g);
+	}
 }
 
 static void graphs_without_children_have_none_inferred(void **state)
@@ -639,7 +696,7 @@ static void tell_made(struct world *w, struct life *g)
 {
 	g->child[g->count] = -1;
 	g->stack[g->count] = w->next_stack++;
-	graph_nodes_made(&w->nodes, g->pid, ID(g->id, g->count), time_of(w, g->since_ns),
+	graph_nodes_made(&w->nodes, g->pid, TID, ID(g->id, g->count), time_of(w, g->since_ns),
 			 g->stack[g->count]);
 	g->count++;
 }
@@ -660,8 +717,9 @@ static int copy(struct world *w, int from)
 		g->child[i] = o->child[i] < 0 ? -1 : copy(w, o->child[i]);
 		if (g->child[i] >= 0)
 			w->graphs[g->child[i]].is_child = true;
-		graph_nodes_made(&w->nodes, g->pid, ID(g->id, i), time_of(w, g->since_ns), 666);
-		graph_nodes_cloned(&w->nodes, g->pid, ID(g->id, i), ID(o->id, i));
+		graph_nodes_made(&w->nodes, g->pid, TID, ID(g->id, i), time_of(w, g->since_ns),
+				 666);
+		graph_nodes_cloned(&w->nodes, g->pid, TID, ID(g->id, i), ID(o->id, i));
 	}
 	return at;
 }
@@ -691,10 +749,10 @@ static void instantiate(struct world *w)
 		/* of a graph of which nothing else is heard */
 		uint32_t passing = take_id(w, g->pid, &since_ns);
 
-		graph_nodes_made(&w->nodes, g->pid, ID(passing, 1), time_of(w, since_ns), 666);
+		graph_nodes_made(&w->nodes, g->pid, TID, ID(passing, 1), time_of(w, since_ns), 666);
 	}
 	for (uint32_t i = 0; after > g->count && i < 2; i++)
-		graph_nodes_made(&w->nodes, g->pid, ID(g->id, after + i), ++w->now, 666);
+		graph_nodes_made(&w->nodes, g->pid, TID, ID(g->id, after + i), ++w->now, 666);
 }
 
 static void embed(struct world *w)
@@ -904,6 +962,7 @@ int main(void)
 		TEST(a_numbers_newest_graphs_are_known),
 		TEST(nodes_in_a_childs_place_are_found_by_number),
 		TEST(several_children_follow_each_other),
+		TEST(threads_do_not_disturb_each_others_children),
 		TEST(graphs_without_children_have_none_inferred),
 		TEST(children_belong_to_their_graphs_time),
 		TEST(asking_forgets_nothing),

@@ -14,6 +14,7 @@
  *   requeue		the same, each destroyed while it and its forerunners are queued: all run
  *			when their ids are others'
  *   threads		requeue in four threads, each on its own stream: ids wander between them
+ *   families		graphs with children, made and instantiated in four threads at once
  *   all		one after another
  */
 #include "gpu.h"
@@ -231,25 +232,80 @@ static void run_requeue()
 	printf("requeue capture_right %d\n", RIGHT * CYCLES / 2);
 }
 
-NOINLINE static void *run_threads(void *)
+/* A graph with a child that is made in another function from cycle to cycle, and a node behind it.
+ */
+NOINLINE static void queue_families()
+{
+	for (int i = 0; i < CYCLES; i++) {
+		bool is_left = i % 2 == 0;
+		cudaGraph_t inner = capture(is_left ? LEFT : 0, is_left ? 0 : RIGHT), outer;
+		cudaGraphNode_t node, child;
+		cudaGraphExec_t exec;
+
+		GPU_CHECK(cudaGraphCreate(&outer, 0));
+		node = add_first(outer, nullptr, 1);
+		GPU_CHECK(cudaGraphAddChildGraphNode(&child, outer, &node, 1, inner));
+		add_second(outer, child, 1);
+		exec = instantiate(outer);
+		GPU_CHECK(cudaGraphLaunch(exec, stream));
+		GPU_CHECK(cudaGraphExecDestroy(exec));
+		GPU_CHECK(cudaGraphDestroy(outer));
+		GPU_CHECK(cudaGraphDestroy(inner));
+	}
+	GPU_CHECK(cudaStreamSynchronize(stream));
+}
+
+static pthread_barrier_t all_ready;
+
+static void begin_thread()
 {
 	GPU_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	pthread_barrier_wait(&all_ready);
+}
+
+NOINLINE static void *run_threads(void *)
+{
+	begin_thread();
 	queue_cycles();
 	GPU_CHECK(cudaStreamDestroy(stream));
 	return nullptr;
 }
 
-static void start_threads()
+NOINLINE static void *run_families(void *)
+{
+	begin_thread();
+	queue_families();
+	GPU_CHECK(cudaStreamDestroy(stream));
+	return nullptr;
+}
+
+static void start_threads(void *(*run)(void *))
 {
 	pthread_t threads[THREADS];
 
+	pthread_barrier_init(&all_ready, nullptr, THREADS);
 	for (pthread_t &t : threads)
-		if (pthread_create(&t, nullptr, run_threads, nullptr) != 0)
+		if (pthread_create(&t, nullptr, run, nullptr) != 0)
 			abort();
 	for (pthread_t t : threads)
 		pthread_join(t, nullptr);
+	pthread_barrier_destroy(&all_ready);
+}
+
+static void start_cycles()
+{
+	start_threads(run_threads);
 	printf("threads capture_left %d\n", THREADS * LEFT * CYCLES / 2);
 	printf("threads capture_right %d\n", THREADS * RIGHT * CYCLES / 2);
+}
+
+static void start_families()
+{
+	start_threads(run_families);
+	printf("families capture_left %d\n", THREADS * LEFT * CYCLES / 2);
+	printf("families capture_right %d\n", THREADS * RIGHT * CYCLES / 2);
+	printf("families add_first %d\n", THREADS * CYCLES);
+	printf("families add_second %d\n", THREADS * CYCLES);
 }
 
 static const struct {
@@ -258,7 +314,7 @@ static const struct {
 } modes[] = {
 	{"capture", run_capture}, {"explicit", run_explicit}, {"clone", run_clone},
 	{"child", run_child},     {"update", run_update},     {"reinstantiate", run_reinstantiate},
-	{"requeue", run_requeue}, {"threads", start_threads},
+	{"requeue", run_requeue}, {"threads", start_cycles},  {"families", start_families},
 };
 
 int main(int argc, char **argv)
