@@ -2,58 +2,95 @@
 #include "cupti_trace/exit_guard.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-/* What atexit is made of (Itanium C++ ABI, 3.3.6.3): it gives an argument. */
-extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso_handle);
-extern void *__dso_handle __attribute__((visibility("hidden")));
+#define BEGIN_MS 100 /* from taking the handler off the list to its first instruction, at most */
 
 static void (*the_handler)(void);
 static pid_t owner;
-static _Atomic bool ended;
-static _Atomic uint32_t held;   /* a bit for each thread; bit 0 is furthest down the list */
-static __thread bool was_first; /* this thread has called the handler */
+static _Atomic bool begun, ended;
+static _Atomic uint32_t held;          /* a bit for each thread; bit 0 is furthest down the list */
+static _Atomic uint64_t first_held_ms; /* when the first came */
+static __thread bool was_first;        /* this thread has called the handler */
 
 _Static_assert(EXIT_GUARD_THREADS <= 32, "a bit each");
 
-static void wait_a_little(void)
+static uint64_t now_ms(void)
 {
-	nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static void stay(void)
+static void sleep_ms(long ms)
 {
-	for (;;)
-		pause();
+	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
 }
 
-static void run_handler(void *unused)
+static void stay(int status)
 {
+	uint64_t until = now_ms() + EXIT_GUARD_STAY_MS;
+
+	while (now_ms() < until)
+		sleep_ms(10);
+	fflush(NULL);
+	_exit(status);
+}
+
+static void run_handler(int status, void *unused)
+{
+	int cancel;
+
 	(void)unused;
 	if (getpid() != owner)
 		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	was_first = true; /* it may come back to exit from a signal handler */
+	atomic_store(&begun, true);
 	the_handler();
 	atomic_store(&ended, true);
 	if (atomic_load(&held))
-		stay();
+		stay(status);
+	pthread_setcancelstate(cancel, NULL);
 }
 
-static void hold_thread(void *argument)
+/* Until the handler is through; not longer than one may wait for it, and not if nobody calls it. */
+static void wait_for_handler(void)
+{
+	uint64_t came = now_ms(), first = 0;
+
+	if (atomic_compare_exchange_strong(&first_held_ms, &first, came))
+		first = came;
+	while (!atomic_load(&ended)) {
+		uint64_t now = now_ms();
+
+		if (now - first >= EXIT_GUARD_PATIENCE_MS ||
+		    (!atomic_load(&begun) && now - came >= BEGIN_MS))
+			break;
+		sleep_ms(1);
+	}
+}
+
+static void hold_thread(int status, void *argument)
 {
 	uint32_t bit = (uint32_t)(uintptr_t)argument;
 
 	if (was_first || getpid() != owner)
 		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE,
+			       NULL); /* for good: the process depends on it */
 	atomic_fetch_or(&held, bit);
-	for (int ms = 0; ms < EXIT_GUARD_PATIENCE_MS && !atomic_load(&ended); ms++)
-		wait_a_little();
+	wait_for_handler();
 	if (atomic_load(&held) & (bit - 1))
-		stay(); /* another one is further down */
+		stay(status); /* another one is further down */
 }
 
 int exit_guard_add(void (*handler)(void))
@@ -61,7 +98,6 @@ int exit_guard_add(void (*handler)(void))
 	the_handler = handler;
 	owner = getpid();
 	for (uint32_t i = 0; i < EXIT_GUARD_THREADS; i++)
-		if (__cxa_atexit(hold_thread, (void *)(uintptr_t)(UINT32_C(1) << i), &__dso_handle))
-			return -ENOMEM;
-	return __cxa_atexit(run_handler, NULL, &__dso_handle) ? -ENOMEM : 0;
+		on_exit(hold_thread, (void *)(uintptr_t)(UINT32_C(1) << i));
+	return on_exit(run_handler, NULL) ? -ENOMEM : 0;
 }

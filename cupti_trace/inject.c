@@ -541,7 +541,9 @@ static void start(struct tracer *tracer)
 		return;
 	}
 	start_flusher(tracer);
-	exit_guard_add(on_exit_process);
+	if (exit_guard_add(on_exit_process))
+		tracer_notice(tracer, GPU_NOTICE_OTHER,
+			      "no memory: its last GPU work will be missing");
 }
 
 /* Called by the CUDA driver. Returns 1 as NVIDIA's samples do; the driver ignores failures. */

@@ -5,19 +5,20 @@
  * of 32 exit handlers the guard's lie. They come when the handler runs: before, glibc has a race of
  * its own (it frees a block while a thread is in one of its handlers).
  */
+#define EXIT_GUARD_PATIENCE_MS 300
+#define EXIT_GUARD_STAY_MS 200
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "cupti_trace/exit_guard.h"
+#include "cupti_trace/exit_guard.c"
 #include "unit.h"
 
 static int out; /* letters of what ran */
@@ -29,19 +30,6 @@ static void say(char letter)
 		_exit(99);
 }
 
-static void sleep_ms(long ms)
-{
-	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
-}
-
-static void guarded(void)
-{
-	say('b');
-	began = true;
-	sleep_ms(30);
-	say('e');
-}
-
 static void earlier(void)
 {
 	say('u');
@@ -51,24 +39,65 @@ static void nothing(void)
 {
 }
 
+/* What else happens in a scene. */
+enum twist {
+	NONE,
+	JOINED,       /* an earlier handler joins the threads */
+	LOCKED_FIRST, /* it wants a lock that the first thread holds */
+	LOCKED_LATER, /* one that the others hold */
+	CANCELLED,    /* the others are cancelled while they are held */
+	HANGS,        /* the guarded handler does not return */
+};
+
+struct scene {
+	int threads;
+	int before; /* handlers that are registered before the guard's */
+	int after;  /* and after; only where one thread exits */
+	enum twist twist;
+};
+
+static pthread_t others[EXIT_GUARD_THREADS];
+static int other_count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static enum twist twist;
+
+static void join_or_lock(void)
+{
+	if (twist == JOINED)
+		for (int i = 0; i < other_count; i++)
+			pthread_join(others[i], NULL);
+	if (twist == LOCKED_FIRST || twist == LOCKED_LATER)
+		pthread_mutex_lock(&lock);
+}
+
+static void guarded(void)
+{
+	say('b');
+	began = true;
+	sleep_ms(30);
+	for (int i = 0; twist == CANCELLED && i < other_count; i++)
+		pthread_cancel(others[i]);
+	while (twist == HANGS)
+		pause();
+	say('e');
+}
+
 static void *leave(void *arg)
 {
 	while (!began)
 		sleep_ms(1);
+	if (twist == LOCKED_LATER)
+		pthread_mutex_trylock(&lock);
 	sleep_ms((long)(intptr_t)arg % 3);
 	exit(3);
 }
 
-struct scene {
-	int threads;
-	int before, after; /* handlers that are registered before and after the guard's */
-};
-
 static void play(const struct scene *s)
 {
-	pthread_t thread;
-
+	alarm(20);
+	twist = s->twist;
 	atexit(earlier);
+	atexit(join_or_lock);
 	for (int i = 0; i < s->before; i++)
 		atexit(nothing);
 	if (exit_guard_add(guarded))
@@ -76,8 +105,10 @@ static void play(const struct scene *s)
 	for (int i = 0; i < s->after; i++)
 		atexit(nothing);
 	for (int i = 1; i < s->threads; i++)
-		if (pthread_create(&thread, NULL, leave, (void *)(intptr_t)i))
+		if (pthread_create(&others[other_count++], NULL, leave, (void *)(intptr_t)i))
 			_exit(97);
+	if (twist == LOCKED_FIRST)
+		pthread_mutex_lock(&lock);
 	exit(3);
 }
 
@@ -107,14 +138,20 @@ static int run(const struct scene *s, char *said, size_t size)
 	return status;
 }
 
-static void expect(const struct scene *s)
+static void expect_said(const struct scene *s, const char *expected)
 {
 	char said[16];
 	int status = run(s, said, sizeof(said));
 
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 3 || strcmp(said, "beu") != 0)
-		fail_msg("%d threads, %d handlers before, %d after: wait status %d, said \"%s\"",
-			 s->threads, s->before, s->after, status, said);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 3 || strcmp(said, expected) != 0)
+		fail_msg("%d threads, %d handlers before, %d after, %d: wait status %d, said "
+			 "\"%s\"",
+			 s->threads, s->before, s->after, (int)s->twist, status, said);
+}
+
+static void expect(const struct scene *s)
+{
+	expect_said(s, "beu");
 }
 
 static void one_thread(void **state)
@@ -138,8 +175,36 @@ static void wherever_the_handlers_lie(void **state)
 	(void)state;
 	for (int before = 0; before < 34; before++) {
 		expect(&(struct scene){.threads = 2, .before = before});
-		expect(&(struct scene){.threads = 5, .before = before, .after = before});
+		expect(&(struct scene){.threads = 5, .before = before});
 	}
+}
+
+/* Who goes on waits for one that must not: the process ends all the same, after what was asked. */
+static void threads_that_wait_for_each_other(void **state)
+{
+	(void)state;
+	for (int threads = 2; threads < 5; threads++) {
+		/* who joins itself is told so */
+		expect_said(&(struct scene){.threads = threads, .twist = JOINED},
+			    threads == 2 ? "beu" : "be");
+		expect_said(&(struct scene){.threads = threads, .twist = LOCKED_FIRST}, "be");
+	}
+	expect_said(&(struct scene){.threads = 4, .twist = LOCKED_LATER}, "be");
+}
+
+static void threads_that_are_cancelled(void **state)
+{
+	(void)state;
+	expect(&(struct scene){.threads = 2, .twist = CANCELLED});
+	expect(&(struct scene){.threads = 4, .twist = CANCELLED});
+}
+
+/* Not waited for it for ever, nor once for each of the guard's own handlers. */
+static void a_handler_that_hangs(void **state)
+{
+	(void)state;
+	expect_said(&(struct scene){.threads = 2, .twist = HANGS}, "bu");
+	expect_said(&(struct scene){.threads = 5, .twist = HANGS}, "bu");
 }
 
 static void say_child(void)
@@ -221,6 +286,9 @@ int main(void)
 		cmocka_unit_test(one_thread),
 		cmocka_unit_test(several_threads),
 		cmocka_unit_test(wherever_the_handlers_lie),
+		cmocka_unit_test(threads_that_wait_for_each_other),
+		cmocka_unit_test(threads_that_are_cancelled),
+		cmocka_unit_test(a_handler_that_hangs),
 		cmocka_unit_test(a_forked_child_is_left_alone),
 		cmocka_unit_test(a_signal_handler_exits_within),
 	};
