@@ -35,6 +35,9 @@
 /* The profiler writes one byte into "<directory of the pipe>/ack.<pid>" to answer `wants_ack`. */
 #define GPU_WIRE_ACK_PREFIX "ack."
 
+/* A program waits so long in a row for room in the pipe, then goes on and drops. */
+#define GPU_WIRE_PATIENCE_MS 5000
+
 /*
  * A write() of at most this many bytes to a pipe is never mixed with others (POSIX PIPE_BUF, 4096
  * on Linux), so that is the limit of a batch: a '\n' to end whatever rubbish came before, a "batch"

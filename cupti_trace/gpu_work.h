@@ -44,18 +44,28 @@ static inline int gpu_work_has_no_launch(unsigned int work)
 	return work >= GPU_WORK_UVM_HTOD && work <= GPU_WORK_UVM_OTHER;
 }
 
+/* CUpti_ActivityMemoryKind: those that are a GPU's own. */
+enum { GPU_MEMORY_DEVICE = 3, GPU_MEMORY_ARRAY = 4, GPU_MEMORY_DEVICE_STATIC = 6 };
+
+static inline int gpu_memory_is_device(unsigned int kind)
+{
+	return kind == GPU_MEMORY_DEVICE || kind == GPU_MEMORY_ARRAY ||
+	       kind == GPU_MEMORY_DEVICE_STATIC;
+}
+
 /*
  * A piece of a copy between two GPUs that have no access to each other's memory. It goes through
  * host memory: CUPTI 13.0 records a copy from device to host and one from host to device under the
- * one correlation id, but with the memory kinds of source and destination, both
- * CUPTI_ACTIVITY_MEMORY_KIND_DEVICE. Of large ones it records the last piece only (64 MiB over
- * PCIe: 22 us), with all the bytes.
+ * one correlation id, but with the memory kinds of the copy's source and destination, neither of
+ * them the host's. Of large ones it records the last piece only (64 MiB over PCIe: 22 us), with all
+ * the bytes.
  */
 static inline int gpu_work_is_staged(unsigned int work, unsigned int source_memory,
 				     unsigned int destination_memory)
 {
-	return (work == GPU_WORK_MEMCPY_HTOD || work == GPU_WORK_MEMCPY_DTOH) &&
-	       source_memory == 3 && destination_memory == 3;
+	return (work == GPU_WORK_MEMCPY_HTOD || work == GPU_WORK_MEMCPY_DTOH ||
+		work == GPU_WORK_MEMCPY_HTOA || work == GPU_WORK_MEMCPY_ATOH) &&
+	       gpu_memory_is_device(source_memory) && gpu_memory_is_device(destination_memory);
 }
 
 static inline int gpu_work_is_instant(unsigned int work)

@@ -20,7 +20,7 @@
 #include "cupti_trace/gpu_event.h"
 #include "cupti_trace/gpu_wire.h"
 
-#define SINK_PATIENCE_MS 5000
+#define SINK_PATIENCE_MS GPU_WIRE_PATIENCE_MS
 
 struct sink {
 	pthread_mutex_t lock;

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include "cupti_trace/gpu_wire.h"
 
 static void report_samples(struct log *log, const struct options *o, const struct session_stats *s)
 {
@@ -139,8 +140,6 @@ static void report_calls(struct log *log, const struct session_stats *s)
 			 s->lost_calls);
 }
 
-#define SINK_PATIENCE_NS UINT64_C(5000000000) /* as cupti_trace/sink.h has it */
-
 static void report_losses(struct log *log, const struct session_stats *s)
 {
 	if (s->bpf.dropped_samples || s->bpf.dropped_launches)
@@ -156,13 +155,13 @@ static void report_losses(struct log *log, const struct session_stats *s)
 			 "%u traced process%s ended without a goodbye (killed?): up to its last "
 			 "second of GPU work is missing",
 			 s->gpu.without_goodbye, s->gpu.without_goodbye == 1 ? "" : "es");
-	if (s->longest_round_ns >= SINK_PATIENCE_NS &&
+	if (s->longest_round_ns >= GPU_WIRE_PATIENCE_MS * UINT64_C(1000000) &&
 	    (s->gpu.without_goodbye || s->gpu.lost_batches))
-		log_warn(
-			log,
-			"profile itself did not run for %.1f s (stopped, or no free CPU): programs "
-			"wait 5 s for it, then go on and drop what they cannot send",
-			(double)s->longest_round_ns / 1e9);
+		log_warn(log,
+			 "profile itself read nothing for %.1f s (stopped, or no free CPU): "
+			 "programs "
+			 "wait %d s for it, then go on and drop what they cannot send",
+			 (double)s->longest_round_ns / 1e9, GPU_WIRE_PATIENCE_MS / 1000);
 	if (s->gpu.lost_batches)
 		log_warn(log, "%" PRIu64 " writes of traced processes were lost",
 			 s->gpu.lost_batches);

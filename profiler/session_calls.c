@@ -282,7 +282,7 @@ static void on_refused(struct session *s, const struct stack_event *event, uint6
 	path = symbolizer_module_path(s->collect.symbolizer, code.module);
 	slash = strrchr(path, '/');
 	notice.detail = slash ? slash + 1 : path;
-	if (strncmp(notice.detail, "libcupti.so", strlen("libcupti.so")) != 0)
+	if (strncmp(notice.detail, "libcupti", strlen("libcupti")) != 0) /* which probes take */
 		notices_add(&s->notices, event->pid, &notice);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every function of the runtime and the driver that copies, sets or launches, once, each in a
- * function of its own whose name ends in its: do_cudaMemcpy3DAsync. Prints "did NAME" for each. So
- * the profile must have GPU work under each of them, and none elsewhere.
+ * Functions of the runtime and the driver that copy, set or launch, once, each in a function of its
+ * own whose name ends in its: do_cudaMemcpy3DAsync. Prints "did NAME" for each. So the profile must
+ * have GPU work under each of them, and none elsewhere. All of CUDA 13.0's, but for launches of
+ * graphs, on several devices at once, the driver's batches and what is deprecated.
  *
  * Also built with --default-stream per-thread, where the runtime calls other entry points.
  */

@@ -99,7 +99,7 @@ check_gpu_work() {
 	fi
 }
 
-# Every function that copies, sets or launches, on streams of its own and with per-thread default streams: GPU
+# Functions that copy, set or launch, on streams of its own and with per-thread default streams: GPU
 # work under each, and none elsewhere.
 check_every_call() {
 	local streams name
@@ -107,6 +107,8 @@ check_every_call() {
 		name=every_call_$streams
 		nvcc -std=c++17 -O1 -g -arch=native --default-stream "$streams" -o "$bin/$name" tests/gpu/every_call.cu -lcuda
 		strict "$name" "$bin/$name"
+		check_true "$name: functions called" "$(grep -c '^did ' "$out/$name.stdout")" \
+			"$(grep -c '^did ' "$out/$name.stdout") > 70"
 		check "$name: functions without GPU work" "" \
 			"$(sed -n 's/^did //p' "$out/$name.stdout" | while read -r call; do
 				grep -q ";$call;.*\[GPU_" "$out/$name.folded" || echo "$call"
@@ -155,7 +157,7 @@ check_devices() {
 	# without and with access to each other's memory, ten in each of two processes
 	check "devices: copies between two through the host" "20 20" \
 		"$(sed -n 's/^  GPU [01] .* \([0-9]*\) between GPUs, through host memory$/\1/p' "$out/devices.log" | paste -sd ' ')"
-	if nvidia-smi topo -p2p r | grep -q '^ *GPU0.*OK'; then
+	if [ "$(nvidia-smi topo -p2p r | awk '$1 == "GPU0" { print $3 }')" = OK ]; then
 		check "devices: copies between two" 20 "$(count devices 'memcpy PtoP')"
 	fi
 	# two threads a device, four streams, ten rounds, two kernels, two processes; GPU 0 has the graph's too
@@ -165,7 +167,7 @@ check_devices() {
 			"$(nvidia-smi --query-gpu=name,uuid --format=csv,noheader -i "$i")" \
 			"$(sed -n "s/^profile: GPU $i: //p" "$out/devices.log")"
 	done
-	$profile -gpu-only --record "$out/golden_peers" -o /dev/null "$bin/gpu_work_gpu" 2 1 2 4 2 >/dev/null 2>&1
+	"$profile" -gpu-only --record "$out/golden_peers" -o /dev/null "$bin/gpu_work_gpu" 2 1 2 4 2 >/dev/null 2>&1
 	if python3 -c 'import torch' 2>/dev/null; then
 		NCCL_NVLS_ENABLE=0 strict torchrun --by device python3 -m torch.distributed.run --standalone \
 			--nproc-per-node "$gpus" tests/gpu/torch_work.py reduce
