@@ -230,7 +230,7 @@ static void graph_nodes_and_sums(void **state)
 /* Two GPUs, at first without access to each other's memory: a copy is two operations then. */
 static void copies_between_devices(void **state)
 {
-	const struct holds peers = {"h200_peers", 15, 18, 2, 10};
+	const struct holds peers = {"h200_peers", 82, 66, 22, 4};
 
 	(void)state;
 	check_all(&peers, 4096, false);
