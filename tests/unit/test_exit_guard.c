@@ -46,6 +46,7 @@ enum twist {
 	LOCKED_FIRST, /* it wants a lock that the first thread holds */
 	LOCKED_LATER, /* one that the others hold */
 	CANCELLED,    /* the others are cancelled while they are held */
+	STREAM,       /* JOINED, and the first holds the lock of stdout */
 	HANGS,        /* the guarded handler does not return */
 };
 
@@ -63,7 +64,7 @@ static enum twist twist;
 
 static void join_or_lock(void)
 {
-	if (twist == JOINED)
+	if (twist == JOINED || twist == STREAM)
 		for (int i = 0; i < other_count; i++)
 			pthread_join(others[i], NULL);
 	if (twist == LOCKED_FIRST || twist == LOCKED_LATER)
@@ -109,6 +110,8 @@ static void play(const struct scene *s)
 			_exit(97);
 	if (twist == LOCKED_FIRST)
 		pthread_mutex_lock(&lock);
+	if (twist == STREAM)
+		flockfile(stdout);
 	exit(3);
 }
 
@@ -190,6 +193,7 @@ static void threads_that_wait_for_each_other(void **state)
 		expect_said(&(struct scene){.threads = threads, .twist = LOCKED_FIRST}, "be");
 	}
 	expect_said(&(struct scene){.threads = 4, .twist = LOCKED_LATER}, "be");
+	expect_said(&(struct scene){.threads = 4, .twist = STREAM}, "be");
 }
 
 static void threads_that_are_cancelled(void **state)
