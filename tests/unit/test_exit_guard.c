@@ -46,7 +46,7 @@ enum twist {
 	LOCKED_FIRST, /* it wants a lock that the first thread holds */
 	LOCKED_LATER, /* one that the others hold */
 	CANCELLED,    /* the others are cancelled while they are held */
-	STREAM,       /* JOINED, and the first holds the lock of stdout */
+	STREAM,       /* JOINED, by a thread that holds the lock of stdout */
 	HANGS,        /* the guarded handler does not return */
 };
 
@@ -64,6 +64,8 @@ static enum twist twist;
 
 static void join_or_lock(void)
 {
+	if (twist == STREAM)
+		flockfile(stdout);
 	if (twist == JOINED || twist == STREAM)
 		for (int i = 0; i < other_count; i++)
 			pthread_join(others[i], NULL);
@@ -110,8 +112,6 @@ static void play(const struct scene *s)
 			_exit(97);
 	if (twist == LOCKED_FIRST)
 		pthread_mutex_lock(&lock);
-	if (twist == STREAM)
-		flockfile(stdout);
 	exit(3);
 }
 
