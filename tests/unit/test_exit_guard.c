@@ -115,8 +115,8 @@ static void play(const struct scene *s)
 	exit(3);
 }
 
-/* What a child said and how it ended. */
-static int run(const struct scene *s, char *said, size_t size)
+/* What a child that plays this said, and how it ended. */
+static int run(void (*child)(const struct scene *), const struct scene *s, char *said, size_t size)
 {
 	int pipe_ends[2], status;
 	size_t used = 0;
@@ -130,7 +130,7 @@ static int run(const struct scene *s, char *said, size_t size)
 	if (pid == 0) {
 		close(pipe_ends[0]);
 		out = pipe_ends[1];
-		play(s);
+		child(s);
 	}
 	close(pipe_ends[1]);
 	while ((n = read(pipe_ends[0], said + used, size - 1 - used)) > 0)
@@ -144,7 +144,7 @@ static int run(const struct scene *s, char *said, size_t size)
 static void expect_said(const struct scene *s, const char *expected)
 {
 	char said[16];
-	int status = run(s, said, sizeof(said));
+	int status = run(play, s, said, sizeof(said));
 
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 3 || strcmp(said, expected) != 0)
 		fail_msg("%d threads, %d handlers before, %d after, %d: wait status %d, said "
@@ -216,33 +216,29 @@ static void say_child(void)
 	say('c');
 }
 
-static void a_forked_child_is_left_alone(void **state)
+static void fork_within(const struct scene *s)
 {
-	char said[16] = "";
-	int pipe_ends[2], status;
+	int status;
 	pid_t pid;
 
-	(void)state;
-	assert_int_equal(pipe(pipe_ends), 0);
-	fflush(NULL);
+	(void)s;
+	exit_guard_add(guarded);
 	pid = fork();
 	if (pid == 0) {
-		out = pipe_ends[1];
-		exit_guard_add(guarded);
-		pid = fork();
-		if (pid == 0) {
-			atexit(say_child);
-			exit(4);
-		}
-		waitpid(pid, &status, 0);
-		_exit(WEXITSTATUS(status));
+		atexit(say_child);
+		exit(4);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(WEXITSTATUS(status), 4);
-	close(pipe_ends[1]);
-	assert_int_equal(read(pipe_ends[0], said, sizeof(said) - 1), 1);
+	waitpid(pid, &status, 0);
+	_exit(WEXITSTATUS(status));
+}
+
+static void a_forked_child_is_left_alone(void **state)
+{
+	char said[16];
+
+	(void)state;
+	assert_int_equal(WEXITSTATUS(run(fork_within, NULL, said, sizeof(said))), 4);
 	assert_string_equal(said, "c");
-	close(pipe_ends[0]);
 }
 
 static void exit_again(int signal)
@@ -258,30 +254,23 @@ static void raise_signal(void)
 	say('x');
 }
 
+static void exit_with_signal(const struct scene *s)
+{
+	(void)s;
+	signal(SIGUSR1, exit_again);
+	atexit(earlier);
+	exit_guard_add(raise_signal);
+	exit(3);
+}
+
 /* It does not wait for itself. */
 static void a_signal_handler_exits_within(void **state)
 {
-	char said[16] = "";
-	int pipe_ends[2], status;
-	pid_t pid;
+	char said[16];
 
 	(void)state;
-	assert_int_equal(pipe(pipe_ends), 0);
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0) {
-		out = pipe_ends[1];
-		signal(SIGUSR1, exit_again);
-		atexit(earlier);
-		exit_guard_add(raise_signal);
-		exit(3);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(WEXITSTATUS(status), 5);
-	close(pipe_ends[1]);
-	assert_int_equal(read(pipe_ends[0], said, sizeof(said) - 1), 2);
+	assert_int_equal(WEXITSTATUS(run(exit_with_signal, NULL, said, sizeof(said))), 5);
 	assert_string_equal(said, "bu");
-	close(pipe_ends[0]);
 }
 
 int main(void)
