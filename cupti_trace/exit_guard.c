@@ -98,8 +98,7 @@ static void hold_thread(int status, void *argument)
 
 	if (was_first || getpid() != owner)
 		return;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE,
-			       NULL); /* for good: the process depends on it */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* the process depends on it */
 	atomic_fetch_or(&held, bit);
 	wait_for_handler();
 	if (atomic_load(&held) & (bit - 1))

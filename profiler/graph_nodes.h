@@ -31,9 +31,7 @@
 #define GRAPH_CHILDREN_MAX 4096
 #endif
 #define GRAPH_NODES_PROCESSES 1024
-#define GRAPH_NODES_THREADS                                                   \
-	256 /* that may tell of children at once; more may disturb each other \
-	     */
+#define GRAPH_NODES_THREADS 256 /* that may tell of children at once without mixing them up */
 #define GRAPH_NODES_UNKNOWN UINT32_MAX
 #define GRAPH_NODES_NEWEST UINT64_MAX
 
@@ -51,9 +49,9 @@ struct graph_list {
 /* What a thread is telling of. */
 struct graph_run {
 	uint32_t pid, tid;
-	uint32_t graph,
-		origin; /* the graph whose clones they are, and of which it is one; 0: none */
-	uint64_t made;  /* the node that was told last, if it is not known to be a clone */
+	uint32_t graph;  /* whose clones they are; 0: none */
+	uint32_t origin; /* of which graph that is a clone */
+	uint64_t made;   /* the node that was told last, if it is not known to be a clone */
 };
 
 /* Zero-initialised is empty. */

@@ -159,8 +159,7 @@ static void report_losses(struct log *log, const struct session_stats *s)
 	    (s->gpu.without_goodbye || s->gpu.lost_batches))
 		log_warn(log,
 			 "profile itself read nothing for %.1f s (stopped, or no free CPU): "
-			 "programs "
-			 "wait %d s for it, then go on and drop what they cannot send",
+			 "programs wait %d s for it, then go on and drop what they cannot send",
 			 (double)s->longest_round_ns / 1e9, GPU_WIRE_PATIENCE_MS / 1000);
 	if (s->gpu.lost_batches)
 		log_warn(log, "%" PRIu64 " writes of traced processes were lost",
