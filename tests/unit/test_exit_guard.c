@@ -193,7 +193,9 @@ static void threads_that_wait_for_each_other(void **state)
 		expect_said(&(struct scene){.threads = threads, .twist = LOCKED_FIRST}, "be");
 	}
 	expect_said(&(struct scene){.threads = 4, .twist = LOCKED_LATER}, "be");
-	expect_said(&(struct scene){.threads = 4, .twist = STREAM}, "be");
+	/* valgrind does not end a process of which a thread waits for a stream's lock */
+	if (!getenv("UNDER_VALGRIND"))
+		expect_said(&(struct scene){.threads = 4, .twist = STREAM}, "be");
 }
 
 static void threads_that_are_cancelled(void **state)
