@@ -2,9 +2,7 @@
 #include "cupti_trace/callback.h"
 
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
 #include "cupti_trace/wait_log.h"
@@ -253,15 +251,6 @@ static bool follows_nodes(const struct tracer *tracer)
 	return tracer->api.cuptiGetGraphNodeId && !tracer->whole_graphs;
 }
 
-static uint32_t own_tid(void)
-{
-	static __thread uint32_t tid;
-
-	if (!tid)
-		tid = (uint32_t)syscall(SYS_gettid);
-	return tid;
-}
-
 /* Where the calling thread makes the node is where its work comes from. */
 static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_data *data)
 {
@@ -272,7 +261,7 @@ static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_
 	    tracer->api.cuptiGetGraphNodeId(data->node, &event.node.id) != 0)
 		return;
 	event.node.time_ns = clock_now_ns();
-	event.node.tid = own_tid();
+	event.node.tid = launch_log_tid();
 	event.node.stack_id =
 		launch_stack_capture(&tracer->sink, current.function ? current.function : "");
 	sink_put(&tracer->sink, &event);
@@ -286,7 +275,7 @@ static void on_node_cloned(struct tracer *tracer, const struct cupti_abi_graph_d
 	if (!data || tracer->api.cuptiGetGraphNodeId(data->node, &event.node.id) != 0 ||
 	    tracer->api.cuptiGetGraphNodeId(data->original_node, &event.node.origin) != 0)
 		return;
-	event.node.tid = own_tid();
+	event.node.tid = launch_log_tid();
 	sink_put(&tracer->sink, &event);
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+#include "cupti_trace/clock.h"
 
 #define BEGIN_MS 100 /* from taking the handler off the list to its first instruction, at most */
 
@@ -24,10 +25,7 @@ _Static_assert(EXIT_GUARD_THREADS <= 32, "a bit each");
 
 static uint64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return clock_now_ns() / 1000000;
 }
 
 static void sleep_ms(long ms)

@@ -41,6 +41,15 @@ int launch_log_init(void)
 	return -pthread_key_create(&thread_end, orphan);
 }
 
+uint32_t launch_log_tid(void)
+{
+	static __thread uint32_t tid;
+
+	if (!tid)
+		tid = (uint32_t)syscall(SYS_gettid);
+	return tid;
+}
+
 static struct ring *new_ring(void)
 {
 	struct ring *ring = calloc(1, sizeof(*ring));
@@ -53,7 +62,7 @@ static struct ring *new_ring(void)
 		free(ring);
 		return NULL;
 	}
-	ring->tid = (uint32_t)syscall(SYS_gettid);
+	ring->tid = launch_log_tid();
 	ring->next = atomic_load(&rings);
 	while (!atomic_compare_exchange_weak(&rings, &ring->next, ring))
 		;

@@ -39,6 +39,9 @@ void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch);
  */
 uint32_t launch_log_last_correlation(bool *seen);
 
+/* The calling thread, as launches, waits and nodes of graphs name it. */
+uint32_t launch_log_tid(void);
+
 /* Moves everything that was logged before the call into the sink. Any thread may call. */
 void launch_log_drain(struct sink *sink);
 

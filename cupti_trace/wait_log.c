@@ -2,8 +2,7 @@
 #include "cupti_trace/wait_log.h"
 
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
 
 #define RT CUPTI_ABI_DOMAIN_RUNTIME_API
@@ -17,7 +16,6 @@ static bool follows[2][CBIDS];
 static __thread struct {
 	bool open;
 	uint32_t domain, cbid;
-	uint32_t tid; /* once known */
 	struct gpu_event_wait wait;
 } own;
 
@@ -84,12 +82,10 @@ void wait_log_enter(struct tracer *tracer, const struct wait_log_call *call, uin
 {
 	if (own.open && !is_own(call))
 		return; /* a part of that one */
-	if (!own.tid)
-		own.tid = (uint32_t)syscall(SYS_gettid);
 	own.open = true;
 	own.domain = call->domain;
 	own.cbid = call->cbid;
-	own.wait.tid = own.tid;
+	own.wait.tid = launch_log_tid();
 	own.wait.stack_id = stack ? stack : launch_stack_capture(&tracer->sink, call->function);
 	tell_stream(tracer, call);
 	own.wait.start_ns = clock_now_ns();

@@ -176,12 +176,11 @@ static int allocate(CUdeviceptr *address, size_t size)
 /* Waits for the device's work, as NVIDIA's does. */
 static int release(CUdeviceptr address)
 {
-	bool captures;
 	int err;
 
 	if (!address)
 		return 0;
-	err = gpu_device_idle(&captures);
+	err = gpu_device_idle();
 	return err ? err : memory_release(pointer(address), CUPTI_ABI_MEMORY_DEVICE, NULL);
 }
 

@@ -367,18 +367,15 @@ int gpu_stream_synchronize(struct fake_cuda_stream *handle)
 	return err;
 }
 
-int gpu_device_idle(bool *captures)
+int gpu_device_idle(void)
 {
 	struct fake_cuda_context *c = gpu_current();
 	uint64_t end = 0;
-
-	*captures = false;
 
 	if (!c)
 		return FAKE_CUDA_ERROR_INVALID_CONTEXT;
 	pthread_mutex_lock(&gpu_lock);
 	for (struct fake_cuda_stream *s = c->streams; s; s = s->next) {
-		*captures |= s->capture != NULL;
 		if (s->tail > end)
 			end = s->tail;
 	}
@@ -388,23 +385,32 @@ int gpu_device_idle(bool *captures)
 	return 0;
 }
 
+/* Any thread's capture of a stream of the context. */
+static bool captures_any(const struct fake_cuda_context *c)
+{
+	bool captures = false;
+
+	pthread_mutex_lock(&gpu_lock);
+	for (struct fake_cuda_stream *s = c ? c->streams : NULL; s; s = s->next)
+		captures |= s->capture != NULL;
+	pthread_mutex_unlock(&gpu_lock);
+	return captures;
+}
+
 int gpu_device_synchronize(void)
 {
-	bool captures;
-	int err = gpu_device_idle(&captures);
-
-	return !err && captures ? FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : err;
+	return captures_any(gpu_current()) ? FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+					   : gpu_device_idle();
 }
 
 int gpu_device_reset(void)
 {
 	struct fake_cuda_context *c = gpu_current();
-	bool captures;
 	int err;
 
 	if (!c)
 		return 0;
-	err = gpu_device_idle(&captures);
+	err = gpu_device_idle();
 	if (err)
 		return err;
 	driver_notify_resource(CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING, c, NULL, NULL);

@@ -111,8 +111,8 @@ int gpu_stream_synchronize(struct fake_cuda_stream *handle);
 int gpu_stream_number(struct fake_cuda_context *context, struct fake_cuda_stream *stream,
 		      uint32_t *number);
 int gpu_stream_end(struct fake_cuda_stream *handle, uint64_t *end);
-/* Waits until the device is idle, and says whether any thread captures a stream of the context. */
-int gpu_device_idle(bool *captures);
+/* Waits until the device is idle. */
+int gpu_device_idle(void);
 /* The same as the API has it: refused during a capture, in whatever mode (seen on an H100). */
 int gpu_device_synchronize(void);
 struct fake_cuda_context *gpu_stream_context(const struct fake_cuda_stream *stream);

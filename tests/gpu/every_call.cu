@@ -106,16 +106,22 @@ static CUDA_MEMCPY3D driver_box()
 	return c;
 }
 
+static CUcontext context()
+{
+	CUcontext current;
+
+	CHECK(cuCtxGetCurrent(&current));
+	return current;
+}
+
 static CUDA_MEMCPY3D_PEER driver_peer_box()
 {
 	CUDA_MEMCPY3D_PEER c = {};
-	CUcontext context;
 
-	CHECK(cuCtxGetCurrent(&context));
 	c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
 	c.srcDevice = address(device);
 	c.dstDevice = address(other);
-	c.srcContext = c.dstContext = context;
+	c.srcContext = c.dstContext = context();
 	c.srcPitch = c.dstPitch = WIDTH;
 	c.srcHeight = c.dstHeight = ROWS;
 	c.WidthInBytes = WIDTH;
@@ -127,14 +133,6 @@ static CUDA_MEMCPY3D_PEER driver_peer_box()
 static CUarray driver_array()
 {
 	return (CUarray)array;
-}
-
-static CUcontext context()
-{
-	CUcontext current;
-
-	CHECK(cuCtxGetCurrent(&current));
-	return current;
 }
 
 static cudaError_t launch_ex()

@@ -247,3 +247,14 @@ check_clients() {
 		"calls $(ns_of calls ';work;'), wall $(said calls wall_ns) ns" \
 		"$(ns_of calls ';work;cudaLaunchKernel') > 0 && $(ns_of calls ';work;cudaDeviceSynchronize') > 0 && $(ns_of calls ';work;') <= $(said calls wall_ns)"
 }
+
+check_all_work() {
+	check_gpu_work
+	check_every_call
+	check_drops 2000000
+	check_clients
+	check_waits
+	check_torch_work
+	check_devices
+	check_mps
+}
