@@ -45,7 +45,7 @@ symbolize_src := $(wildcard symbolize/*.c)
 inject_src := $(filter-out cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_scan.c,$(wildcard cupti_trace/*.c)) \
 	$(addprefix symbolize/,cfi.c cfi_program.c cfi_apply.c python_offsets.c python_frames.c \
 	python_loop.c python_merge.c)
-profiler_src := $(filter-out profiler/main.c,$(wildcard profiler/*.c)) \
+profiler_src := $(wildcard profiler/*/*.c) \
 	cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_scan.c cupti_trace/gpu_wire_encode.c \
 	cupti_trace/work_tally.c
 
@@ -55,7 +55,7 @@ profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o)
 
 PROFILE := $(if $(SANITIZE),$(BUILD)/profile,profile)
 
-$(PROFILE): $(BUILD)/profiler/main.o $(BUILD)/profiler/payload_blob.o \
+$(PROFILE): $(BUILD)/profiler/main.o $(BUILD)/profiler/session/payload_blob.o \
 	$(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -90,7 +90,7 @@ $(BUILD)/libprofile_cupti.so: $(inject_obj) cupti_trace/exports.map
 		-Wl,-z,defs -Wl,-z,nodelete -Wl,-z,noexecstack -pthread -ldl
 
 # .incbin is not seen by -MMD: the embedded file is named here
-$(BUILD)/profiler/payload_blob.o: profiler/payload_blob.S $(BUILD)/libprofile_cupti.so Makefile
+$(BUILD)/profiler/session/payload_blob.o: profiler/session/payload_blob.S $(BUILD)/libprofile_cupti.so Makefile
 	$(call msg,AS,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -DPAYLOAD_FILE='"$(BUILD)/libprofile_cupti.so"' -c -o $@ $<
@@ -108,7 +108,7 @@ $(BUILD)/bpf/stacks.skel.h: $(BUILD)/bpf/stacks.bpf.o
 	$(Q)test -n "$(BPFTOOL)" || { echo "no working bpftool found; run scripts/setup" >&2; exit 1; }
 	$(Q)$(BPFTOOL) gen skeleton $< name stacks > $@
 
-$(BUILD)/profiler/cpu_source.o: $(BUILD)/bpf/stacks.skel.h
+$(BUILD)/profiler/sources/bpf_source.o: $(BUILD)/bpf/stacks.skel.h
 
 # ---- tests, stand-ins, workloads ----
 
@@ -135,7 +135,7 @@ format:
 
 # A folder that runs on any x86-64 Linux with glibc 2.34: libraries static, libcjson beside it.
 portable: $(BUILD)/portable/profile
-$(BUILD)/portable/profile: $(BUILD)/profiler/main.o $(BUILD)/profiler/payload_blob.o \
+$(BUILD)/portable/profile: $(BUILD)/profiler/main.o $(BUILD)/profiler/session/payload_blob.o \
 	$(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
 	$(call msg,LINK,$@)
 	$(Q)mkdir -p $(@D)

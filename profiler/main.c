@@ -5,14 +5,14 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-#include "profiler/identity.h"
-#include "profiler/log.h"
-#include "profiler/options.h"
-#include "profiler/output.h"
-#include "profiler/report.h"
-#include "profiler/resolve.h"
-#include "profiler/session.h"
-#include "profiler/writer.h"
+#include "profiler/session/identity.h"
+#include "profiler/base/log.h"
+#include "profiler/commands/options.h"
+#include "profiler/output/output_file.h"
+#include "profiler/report/summary.h"
+#include "profiler/output/resolve.h"
+#include "profiler/session/session.h"
+#include "profiler/output/writer.h"
 
 static double unit_ns(const struct options *o)
 {

@@ -53,12 +53,11 @@ fuzz: fuzz-build
 
 FUZZED := $(symbolize_src) cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_encode.c \
 	cupti_trace/gpu_wire_scan.c \
-	profiler/gpu_source.c profiler/correlate.c profiler/correlate_links.c profiler/queue.c
+	profiler/sources/gpu_pipe.c profiler/collect/join.c profiler/collect/join_links.c profiler/base/queue.c
 # the collecting side, but for what needs processes
-$(FUZZ_DIR)/fuzz_collect: FUZZED += $(addprefix profiler/,collect.c collect_graphs.c collect_waits.c collect_calls.c collect_work.c stack_builder.c open_calls.c \
-	waits.c by.c devices.c accounts.c graph_nodes.c \
-	launch_functions.c log.c profile.c python_processes.c stack_table.c wire_stacks.c \
-	work_names.c) cupti_trace/work_tally.c
+$(FUZZ_DIR)/fuzz_collect: FUZZED += $(filter-out profiler/collect/join%,$(wildcard profiler/collect/*.c)) \
+	$(wildcard profiler/profile/*.c) profiler/report/accounts.c \
+	profiler/base/launch_functions.c profiler/base/log.c cupti_trace/work_tally.c
 $(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZED) Makefile tests/rules.mk
 	$(call msg,FUZZ,$<)
 	$(Q)mkdir -p $(@D)

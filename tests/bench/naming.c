@@ -12,8 +12,8 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-#include "profiler/resolve.h"
-#include "profiler/writer.h"
+#include "profiler/output/resolve.h"
+#include "profiler/output/writer.h"
 
 enum { ROUNDS = 5, STACKS = 10000, DEPTH = 50, RANGES = 256 };
 

@@ -10,8 +10,8 @@
 #include <sys/resource.h>
 #include <time.h>
 #include "cupti_trace/gpu_wire.h"
-#include "profiler/collect.h"
-#include "profiler/gpu_source.h"
+#include "profiler/collect/collect.h"
+#include "profiler/sources/gpu_pipe.h"
 
 enum { ROUNDS = 5, LAUNCHES = 200000, PID = 4711, DEPTH = 30, DISTINCT = 500 };
 enum { GRAPH_LAUNCHES = 250000, GRAPH_NODES = 100 };
@@ -101,7 +101,7 @@ static struct result run_round(const struct text *text)
 				       .path = "/nowhere/program"};
 	struct process_event map = {.type = PROCESS_MAP, .pid = PID, .mapping = mapping};
 	struct collect c;
-	struct gpu_source *gpu;
+	struct gpu_pipe *gpu;
 	struct result r;
 	double start;
 
@@ -110,7 +110,7 @@ static struct result run_round(const struct text *text)
 	collect_set_root(&c, PID);
 	collect_process_event(&c, &(struct process_event){.type = PROCESS_EXEC, .pid = PID});
 	collect_process_event(&c, &map);
-	gpu = gpu_source_new(&c.strings, on_event, &c);
+	gpu = gpu_pipe_new(&c.strings, on_event, &c);
 	if (!gpu)
 		exit(1);
 
@@ -119,17 +119,17 @@ static struct result run_round(const struct text *text)
 		add_stack(&c, i);
 	r.stacks_s = now_s() - start;
 	start = now_s();
-	gpu_source_feed(gpu, text->bytes, text->used);
+	gpu_pipe_feed(gpu, text->bytes, text->used);
 	r.pipe_s = now_s() - start;
 	start = now_s();
-	correlate_finish(c.correlate);
+	join_finish(c.join);
 	r.end_s = now_s() - start;
-	if (correlate_stats(c.correlate).matched != LAUNCHES) {
-		fprintf(stderr, "matched %" PRIu64 " of %d\n", correlate_stats(c.correlate).matched,
+	if (join_stats(c.join).matched != LAUNCHES) {
+		fprintf(stderr, "matched %" PRIu64 " of %d\n", join_stats(c.join).matched,
 			LAUNCHES);
 		exit(1);
 	}
-	gpu_source_free(gpu);
+	gpu_pipe_free(gpu);
 	collect_release(&c);
 	return r;
 }
@@ -192,13 +192,13 @@ static struct scale replay_graphs(void)
 				  .stack = {.id = 1, .is_whole = 1, .function = "cudaGraphLaunch"}};
 	struct gpu_event name = {.type = GPU_EVENT_NAME, .name = {1, 0, "_Z6kernelPf"}};
 	struct collect c;
-	struct gpu_source *gpu;
+	struct gpu_pipe *gpu;
 	struct scale scale = {0};
 	struct rusage usage;
 
 	if (!text.bytes || collect_init(&c) != 0)
 		exit(1);
-	gpu = gpu_source_new(&c.strings, on_event, &c);
+	gpu = gpu_pipe_new(&c.strings, on_event, &c);
 	if (!gpu)
 		exit(1);
 	put(&text, &(struct gpu_event){.type = GPU_EVENT_BATCH, .batch = {.pid = PID}});
@@ -210,17 +210,17 @@ static struct scale replay_graphs(void)
 
 		put_graph(&text, i);
 		start = now_s();
-		gpu_source_feed(gpu, text.bytes, text.used);
-		correlate_advance(c.correlate, UINT64_C(123456789000000) + i * UINT64_C(100000));
+		gpu_pipe_feed(gpu, text.bytes, text.used);
+		join_advance(c.join, UINT64_C(123456789000000) + i * UINT64_C(100000));
 		scale.seconds += now_s() - start;
 		text.used = 0;
 	}
-	correlate_finish(c.correlate);
-	if (correlate_stats(c.correlate).matched != (uint64_t)GRAPH_LAUNCHES * GRAPH_NODES)
+	join_finish(c.join);
+	if (join_stats(c.join).matched != (uint64_t)GRAPH_LAUNCHES * GRAPH_NODES)
 		exit(1);
 	getrusage(RUSAGE_SELF, &usage);
 	scale.peak_kib = usage.ru_maxrss;
-	gpu_source_free(gpu);
+	gpu_pipe_free(gpu);
 	collect_release(&c);
 	free(text.bytes);
 	return scale;

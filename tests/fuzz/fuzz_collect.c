@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/accounts.h"
-#include "profiler/collect.h"
-#include "profiler/gpu_source.h"
+#include "profiler/report/accounts.h"
+#include "profiler/collect/collect.h"
+#include "profiler/sources/gpu_pipe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					     "stream,device"};
 	struct collect c;
 	struct listener listener = {.collect = &c};
-	struct gpu_source *gpu;
+	struct gpu_pipe *gpu;
 
 	if (size < 1)
 		return 0;
@@ -122,13 +122,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (data[0] % 4 != 2)
 		expect(by_parse(orders[data[0] % 4 % 3], &c.by.order));
 	listener.probes = data[0] & 0x10;
-	gpu = gpu_source_new(&c.strings, on_event, &listener);
+	gpu = gpu_pipe_new(&c.strings, on_event, &listener);
 	expect(gpu != NULL);
-	gpu_source_feed(gpu, (const char *)data + 1, size - 1);
-	gpu_source_finish(gpu);
-	correlate_finish(c.correlate);
+	gpu_pipe_feed(gpu, (const char *)data + 1, size - 1);
+	gpu_pipe_finish(gpu);
+	join_finish(c.join);
 	check(&c, &listener.heard);
-	gpu_source_free(gpu);
+	gpu_pipe_free(gpu);
 	collect_release(&c);
 	return 0;
 }

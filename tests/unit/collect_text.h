@@ -4,9 +4,9 @@
 #define TESTS_UNIT_COLLECT_TEXT_H
 
 #include "unit.h"
-#include "profiler/collect.h"
-#include "profiler/resolve.h"
-#include "profiler/writer.h"
+#include "profiler/collect/collect.h"
+#include "profiler/output/resolve.h"
+#include "profiler/output/writer.h"
 
 /* Ends it all at `now_ns`. The folded stacks in ns, to be freed. */
 static inline char *collect_text(struct collect *c, uint64_t now_ns, struct writer_result *result)

@@ -3,7 +3,7 @@
  * A named pipe in a folder of its own, with a reader that understands what comes through: the other
  * end of the tests of what runs inside the target.
  *
- * A fifo_reader counts and checks through gpu_source, hands each event to `heard`, and keeps the
+ * A fifo_reader counts and checks through gpu_pipe, hands each event to `heard`, and keeps the
  * raw bytes. fifo_start_reader reads in a thread until the last writer is gone.
  */
 #ifndef TESTS_UNIT_FIFO_H
@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include "unit.h"
 #include "cupti_trace/gpu_wire.h"
-#include "profiler/gpu_source.h"
+#include "profiler/sources/gpu_pipe.h"
 
 struct fifo {
 	char folder[64];
@@ -21,7 +21,7 @@ struct fifo {
 	int reader; /* non-blocking; -1: closed */
 	int writer; /* keeps the end of file away until fifo_close_writer */
 	struct intern strings;
-	struct gpu_source *source;
+	struct gpu_pipe *source;
 	char *raw;
 	size_t raw_size, raw_capacity;
 	bool keep_raw;
@@ -29,7 +29,7 @@ struct fifo {
 	pthread_t thread;
 };
 
-static inline void fifo_make(struct fifo *f, gpu_source_handler heard, void *context)
+static inline void fifo_make(struct fifo *f, gpu_pipe_handler heard, void *context)
 {
 	memset(f, 0, sizeof(*f));
 	snprintf(f->folder, sizeof(f->folder), "/tmp/profile_unit.XXXXXX");
@@ -39,7 +39,7 @@ static inline void fifo_make(struct fifo *f, gpu_source_handler heard, void *con
 	f->reader = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	f->writer = open(f->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	assert_true(f->reader >= 0 && f->writer >= 0);
-	f->source = gpu_source_new(&f->strings, heard, context);
+	f->source = gpu_pipe_new(&f->strings, heard, context);
 	assert_non_null(f->source);
 }
 
@@ -57,7 +57,7 @@ static inline void fifo_remove(struct fifo *f)
 		close(f->reader);
 	unlink(f->path);
 	rmdir(f->folder);
-	gpu_source_free(f->source);
+	gpu_pipe_free(f->source);
 	intern_release(&f->strings);
 	free(f->raw);
 }
@@ -84,7 +84,7 @@ static inline ssize_t fifo_read(struct fifo *f)
 		return n;
 	if (f->keep_raw)
 		fifo_keep(f, bytes, (size_t)n);
-	gpu_source_feed(f->source, bytes, (size_t)n);
+	gpu_pipe_feed(f->source, bytes, (size_t)n);
 	return n;
 }
 
@@ -121,7 +121,7 @@ static inline void fifo_end_reader(struct fifo *f)
 {
 	fifo_close_writer(f);
 	assert_int_equal(pthread_join(f->thread, NULL), 0);
-	gpu_source_finish(f->source);
+	gpu_pipe_finish(f->source);
 }
 
 #endif

@@ -2,7 +2,7 @@
 /* What adds up and what does not, the table of it, and the reasons of --strict. */
 #include "unit.h"
 #include "cupti_trace/gpu_work.h"
-#include "profiler/accounts.h"
+#include "profiler/report/accounts.h"
 
 struct books {
 	struct work_tally counted, told;
@@ -316,7 +316,7 @@ static void all_is_well(void **state)
 	a.untold = 0;
 	s.collect.truncated = 5;
 	s.collect.unseen_nodes = 5; /* their time is in the profile */
-	s.correlate.probes_unused = 5;
+	s.join.probes_unused = 5;
 	s.gpu.lines = 5;
 	assert_true(exact(&a, &s));
 	assert_string_equal(captured.text, "");

@@ -7,9 +7,9 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include "profiler/by.h"
-#include "profiler/correlate.h"
-#include "profiler/profile.h"
+#include "profiler/collect/by.h"
+#include "profiler/collect/join.h"
+#include "profiler/profile/profile.h"
 
 /* A process started as another program's name: it only waits. */
 #define WAITS_ENV "TEST_BY_WAITS"

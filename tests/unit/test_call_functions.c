@@ -2,7 +2,7 @@
 /* The functions whose calls are timed, compared with NVIDIA's headers where those are installed. */
 #include "unit.h"
 #include <regex.h>
-#include "profiler/call_functions.h"
+#include "profiler/base/call_functions.h"
 
 static void variants_are_one_function(void **state)
 {

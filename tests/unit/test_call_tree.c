@@ -2,7 +2,7 @@
 /* The tree, and whole numbers that add up. */
 #include <math.h>
 #include "unit.h"
-#include "profiler/call_tree.h"
+#include "profiler/output/call_tree.h"
 
 static void equal_paths_are_one_node(void **state)
 {

@@ -5,7 +5,7 @@
  * each node was made that ran.
  */
 #include "unit.h"
-#include "profiler/collect.h"
+#include "profiler/collect/collect.h"
 
 enum { PROCESSES = 2, SITES = 6, GRAPHS = 12, MOST_NODES = 5, MAX_LINES = 20000 };
 
@@ -243,9 +243,9 @@ static void check(struct world *w)
 	for (uint32_t i = 0; i < PROCESSES; i++)
 		for (uint32_t site = 0; site < SITES; site++) {
 			uint32_t stack =
-				wire_stacks_get(&c->wire_stacks, w->processes[i].pid, 1 + site);
+				target_stacks_get(&c->target_stacks, w->processes[i].pid, 1 + site);
 
-			EXPECT(&w->random, stack != WIRE_STACKS_NONE);
+			EXPECT(&w->random, stack != TARGET_STACKS_NONE);
 			EXPECT(&w->random, ns_of(c->profile, stack) == w->expected_ns[i][site]);
 		}
 }
@@ -322,7 +322,7 @@ static void send_kernel(struct collect *c, uint64_t start_ns, uint32_t correlati
 
 static uint64_t ns_under(struct collect *c, uint32_t stack)
 {
-	return ns_of(c->profile, wire_stacks_get(&c->wire_stacks, PID, stack));
+	return ns_of(c->profile, target_stacks_get(&c->target_stacks, PID, stack));
 }
 
 /* Without a launch what ran goes by its own time, and without that by the last word. */

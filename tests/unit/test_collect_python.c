@@ -2,8 +2,8 @@
 /* Python functions and NVTX ranges that a process sends with its launch stacks: from events to the
  * names of a tree. */
 #include "unit.h"
-#include "profiler/collect.h"
-#include "profiler/resolve.h"
+#include "profiler/collect/collect.h"
+#include "profiler/output/resolve.h"
 
 #define PID 77
 
@@ -63,7 +63,7 @@ static const char *path_of(struct collect *c)
 	uint32_t count, at;
 	size_t used = 0;
 
-	correlate_finish(c->correlate);
+	join_finish(c->join);
 	tree = resolve(&input);
 	assert_non_null(tree);
 	nodes = call_tree_nodes(tree, &count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What devices are called: by process and number, whenever it is told, in bounded memory. */
 #include "unit.h"
-#include "profiler/devices.h"
+#include "profiler/collect/devices.h"
 
 static struct capture captured;
 static struct log verbose_log = {.level = LOG_VERBOSE};

@@ -8,7 +8,7 @@
 #define GRAPH_NODES_MAX 4096u
 #define GRAPH_NODES_GRAPHS_MAX 4096u
 #define GRAPH_CHILDREN_MAX 64
-#include "profiler/graph_nodes.c"
+#include "profiler/collect/graph_nodes.c"
 
 enum { PID = 100, OTHER = 200, TID = 101 };
 #define UNKNOWN GRAPH_NODES_UNKNOWN

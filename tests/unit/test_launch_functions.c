@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 #include "bpf/stack_event.h"
-#include "profiler/launch_functions.h"
+#include "profiler/base/launch_functions.h"
 
 static void names_and_numbers_agree(void **state)
 {

@@ -132,7 +132,7 @@ static void a_full_ring_is_drained_by_its_thread(void **state)
 	join(&w);
 	finish(b);
 	assert_int_equal(b->heard.next[3], LAUNCHES);
-	assert_int_equal(gpu_source_stats(b->fifo.source).launches, LAUNCHES);
+	assert_int_equal(gpu_pipe_stats(b->fifo.source).launches, LAUNCHES);
 }
 
 static void many_threads_lose_and_double_nothing(void **state)
@@ -149,8 +149,8 @@ static void many_threads_lose_and_double_nothing(void **state)
 	finish(b);
 	for (uint32_t i = 0; i < THREADS; i++)
 		assert_int_equal(b->heard.next[i], LAUNCHES);
-	assert_int_equal(gpu_source_stats(b->fifo.source).launches, THREADS * LAUNCHES);
-	assert_int_equal(gpu_source_stats(b->fifo.source).malformed, 0);
+	assert_int_equal(gpu_pipe_stats(b->fifo.source).launches, THREADS * LAUNCHES);
+	assert_int_equal(gpu_pipe_stats(b->fifo.source).malformed, 0);
 }
 
 /* Short threads come and go while another drains: their rings are freed (leak checkers see that).
@@ -173,7 +173,7 @@ static void launches_of_ended_threads_arrive(void **state)
 	finish(b);
 	for (uint32_t i = 0; i < 64; i++)
 		assert_int_equal(b->heard.next[i], 10);
-	assert_int_equal(gpu_source_stats(b->fifo.source).launches, 640);
+	assert_int_equal(gpu_pipe_stats(b->fifo.source).launches, 640);
 }
 
 static void family_and_flags_come_through(void **state)
@@ -204,7 +204,7 @@ static void without_a_reader_launches_go_nowhere(void **state)
 	start(&w, &b->sink, 3, LAUNCHES);
 	join(&w);
 	finish(b);
-	assert_int_equal(gpu_source_stats(b->fifo.source).launches, 0);
+	assert_int_equal(gpu_pipe_stats(b->fifo.source).launches, 0);
 }
 
 static int init(void **state)

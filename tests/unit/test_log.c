@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
-#include "profiler/log.h"
+#include "profiler/base/log.h"
 
 static struct capture captured;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line. What is said on stderr is looked at, so that it does not clutter the test's. */
 #include "unit.h"
-#include "profiler/options.h"
+#include "profiler/commands/options.h"
 
 static struct options options;
 static struct capture captured;

@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <time.h>
 #include "unit.h"
-#include "profiler/process_events.h"
+#include "profiler/sources/process_events.h"
 
 static uint64_t now_ns(void)
 {

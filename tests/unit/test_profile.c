@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
-#include "profiler/correlate.h"
-#include "profiler/profile.h"
+#include "profiler/collect/join.h"
+#include "profiler/profile/profile.h"
 
 static struct profile_key key_of(uint32_t stack, const char *name)
 {

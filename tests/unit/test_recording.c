@@ -14,16 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "profiler/collect.h"
-#include "profiler/accounts.h"
-#include "profiler/gpu_source.h"
-#include "profiler/recording.h"
-#include "profiler/resolve.h"
-#include "profiler/writer.h"
+#include "profiler/collect/collect.h"
+#include "profiler/report/accounts.h"
+#include "profiler/sources/gpu_pipe.h"
+#include "profiler/sources/recording.h"
+#include "profiler/output/resolve.h"
+#include "profiler/output/writer.h"
 
 struct replay {
 	struct collect collect;
-	struct gpu_source *gpu;
+	struct gpu_pipe *gpu;
 	uint64_t goodbye_kernels, goodbye_ns;
 };
 
@@ -73,8 +73,8 @@ static void replay_pipe(struct replay *r, const char *name, size_t step)
 	size_t n;
 
 	while ((n = fread(bytes, 1, step, file)) > 0)
-		gpu_source_feed(r->gpu, bytes, n);
-	gpu_source_finish(r->gpu);
+		gpu_pipe_feed(r->gpu, bytes, n);
+	gpu_pipe_finish(r->gpu);
 	fclose(file);
 }
 
@@ -159,27 +159,27 @@ static void check_all(const struct holds *holds, size_t step, bool pipe_first)
 	const char *name = holds->name;
 	struct replay r = {.goodbye_ns = 0};
 	struct writer_result result;
-	struct correlate_stats stats;
+	struct join_stats stats;
 	struct accounts accounts;
 	char *lines, *expected;
 
 	assert_int_equal(collect_init(&r.collect), 0);
-	r.gpu = gpu_source_new(&r.collect.strings, on_gpu_event, &r);
+	r.gpu = gpu_pipe_new(&r.collect.strings, on_gpu_event, &r);
 	assert_non_null(r.gpu);
 	if (pipe_first)
 		replay_pipe(&r, name, step);
 	replay_events(&r, name);
 	if (!pipe_first)
 		replay_pipe(&r, name, step);
-	correlate_finish(r.collect.correlate);
+	join_finish(r.collect.join);
 
-	stats = correlate_stats(r.collect.correlate);
+	stats = join_stats(r.collect.join);
 	assert_int_equal(stats.launches, holds->launches);
 	assert_int_equal(stats.matched, holds->spans + holds->instants);
 	assert_int_equal(stats.unmatched, 0);
-	assert_int_equal(gpu_source_stats(r.gpu).malformed, 0);
-	assert_int_equal(gpu_source_stats(r.gpu).missing_kernels, 0);
-	assert_int_equal(gpu_source_stats(r.gpu).without_goodbye, 0);
+	assert_int_equal(gpu_pipe_stats(r.gpu).malformed, 0);
+	assert_int_equal(gpu_pipe_stats(r.gpu).missing_kernels, 0);
+	assert_int_equal(gpu_pipe_stats(r.gpu).without_goodbye, 0);
 	assert_int_equal(r.goodbye_kernels, holds->spans + holds->instants);
 	assert_int_equal(count_staged(&r.collect.counted), holds->staged);
 
@@ -196,7 +196,7 @@ static void check_all(const struct holds *holds, size_t step, bool pipe_first)
 	assert_string_equal(lines, expected);
 	free(lines);
 	free(expected);
-	gpu_source_free(r.gpu);
+	gpu_pipe_free(r.gpu);
 	collect_release(&r.collect);
 }
 

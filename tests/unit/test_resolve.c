@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Names for a profile whose code lies in no known process. */
 #include "unit.h"
-#include "profiler/correlate.h"
-#include "profiler/resolve.h"
-#include "profiler/work_names.h"
+#include "profiler/collect/join.h"
+#include "profiler/output/resolve.h"
+#include "profiler/profile/work_names.h"
 
 struct bench {
 	struct profile *profile;

@@ -116,7 +116,7 @@ static uint64_t check_batches(const struct fifo *f, uint32_t pid)
 static void batches_are_whole_and_numbered(void **state)
 {
 	struct gpu_event notice = {.type = GPU_EVENT_NOTICE};
-	struct gpu_source_stats s;
+	struct gpu_pipe_stats s;
 	struct fifo f;
 	struct sink sink;
 	char text[5000];
@@ -138,7 +138,7 @@ static void batches_are_whole_and_numbered(void **state)
 	sink_abandon(&sink);
 	fifo_end_reader(&f);
 	assert_true(check_batches(&f, 77) > 300);
-	s = gpu_source_stats(f.source);
+	s = gpu_pipe_stats(f.source);
 	assert_int_equal(s.malformed, 0);
 	assert_int_equal(s.lost_batches, 0);
 	assert_int_equal(s.kernels, 10 * (49 * 50 / 2));
@@ -243,7 +243,7 @@ static void a_blocked_signal_stays_blocked(void **state)
 
 static void a_slow_reader_loses_nothing(void **state)
 {
-	struct gpu_source_stats s;
+	struct gpu_pipe_stats s;
 	struct fifo f;
 	struct sink sink;
 
@@ -259,7 +259,7 @@ static void a_slow_reader_loses_nothing(void **state)
 	assert_false(sink_is_stalled(&sink));
 	sink_abandon(&sink);
 	fifo_end_reader(&f);
-	s = gpu_source_stats(f.source);
+	s = gpu_pipe_stats(f.source);
 	assert_int_equal(s.kernels, 5000);
 	assert_int_equal(s.kernel_ns, 15000);
 	assert_int_equal(s.lost_batches + s.missing_kernels + s.dropped_kernels + s.malformed, 0);
@@ -273,7 +273,7 @@ static void a_slow_reader_loses_nothing(void **state)
 static void a_reader_that_sleeps_costs_what_does_not_fit(void **state)
 {
 	const struct gpu_event_drops by_cupti = {.kernels = 100, .unknown = 7};
-	struct gpu_source_stats s;
+	struct gpu_pipe_stats s;
 	struct fifo f;
 	struct sink sink;
 
@@ -296,8 +296,8 @@ static void a_reader_that_sleeps_costs_what_does_not_fit(void **state)
 	assert_false(sink_is_stalled(&sink));
 	fifo_drain(&f);
 	sink_abandon(&sink);
-	gpu_source_finish(f.source);
-	s = gpu_source_stats(f.source);
+	gpu_pipe_finish(f.source);
+	s = gpu_pipe_stats(f.source);
 	assert_int_equal(s.malformed, 0);
 	assert_true(s.lost_batches > 0);
 	assert_true(s.kernels >= 25 && s.kernels < 2010);
@@ -314,9 +314,9 @@ enum { WRITERS = 4, EACH = 4000 };
 
 static void check_many(struct fifo *f, uint32_t processes)
 {
-	struct gpu_source_stats s = gpu_source_stats(f->source);
+	struct gpu_pipe_stats s = gpu_pipe_stats(f->source);
 
-	assert_string_equal(gpu_source_first_malformed(f->source), "");
+	assert_string_equal(gpu_pipe_first_malformed(f->source), "");
 	assert_int_equal(s.malformed, 0);
 	assert_int_equal(s.lost_batches, 0);
 	assert_int_equal(s.kernels, WRITERS * EACH);
@@ -349,7 +349,7 @@ static void processes_never_mix_their_lines(void **state)
 	}
 	fifo_close_writer(&f);
 	fifo_read_to_the_end(&f);
-	gpu_source_finish(f.source);
+	gpu_pipe_finish(f.source);
 	for (uint32_t i = 0; i < WRITERS; i++) {
 		int status;
 
@@ -404,7 +404,7 @@ static void an_abandoned_sink_says_nothing(void **state)
 	put_kernels(&sink, 1000);
 	sink_goodbye(&sink);
 	fifo_drain(&f);
-	assert_int_equal(gpu_source_stats(f.source).bytes, 0);
+	assert_int_equal(gpu_pipe_stats(f.source).bytes, 0);
 	fifo_remove(&f);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
-#include "profiler/stack_table.h"
+#include "profiler/profile/stack_table.h"
 
 static struct frame code(uint32_t module, uint64_t offset, enum frame_kind kind)
 {

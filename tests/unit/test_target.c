@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Real programs behind the gate. */
 #include "unit.h"
-#include "profiler/target.h"
+#include "profiler/session/target.h"
 
 static const struct identity ourselves;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What ran while threads waited: pieces add up, and to what they should. */
 #include "unit.h"
-#include "profiler/waits.h"
+#include "profiler/collect/waits.h"
 
 #define PID 7
 #define MOST 4096

@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/collect/graph_nodes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many graphs that do not begin with node 0 are looked through, to bound it. */
+#define MOST_PARTS 8
+
+#define NO_GRAPH UINT32_MAX
+
+struct graph_node {
+	uint32_t graph; /* position, or NO_GRAPH */
+	uint32_t index;
+	uint32_t stack;
+	uint32_t next;    /* of the graph's, in the order in which they were told; or free */
+	bool is_inferred; /* not announced: found by its number */
+};
+
+struct graph {
+	uint64_t since_ns; /* not before the one that had its number */
+	uint64_t inlined;  /* nodes of its children */
+	uint32_t pid, number;
+	uint32_t age; /* tells a reused place from what a reference to it meant */
+	/*
+	 * The one that had its number before, and an earlier one, so many that each is found in a
+	 * logarithmic number of steps (Myers: An applicative random-access stack, 1983).
+	 */
+	struct graph_ref older, jump;
+	uint32_t depth;
+	uint32_t first_node, last_node; /* as all positions here: one more, 0 is none */
+	uint32_t own;                   /* nodes that were announced, from 0 on without a gap */
+	uint32_t behind;                /* the highest number that was announced, and one more */
+	uint32_t first_child, behind_children; /* its children lie between these */
+	uint32_t previous, next;               /* in its list; or free */
+	bool is_used, is_succeeded;
+	bool is_whole; /* began with node 0 */
+};
+
+/* `graph` has a node that holds a clone of another graph: `child`, of so many nodes. */
+struct graph_child {
+	struct graph_ref graph, child;
+	uint64_t offset; /* nodes of children before it */
+	uint32_t node_count;
+};
+
+static uint32_t number_of(uint64_t id)
+{
+	return (uint32_t)(id >> 32);
+}
+
+static uint32_t hash_pair(uint32_t a, uint32_t b)
+{
+	return (uint32_t)((((uint64_t)a << 32 | b) * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+/* ---- nodes ---- */
+
+struct node_key {
+	uint32_t graph, index;
+};
+
+static bool node_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct graph_node *n = (const struct graph_node *)records + position;
+	const struct node_key *k = key;
+
+	return n->index == k->index && n->graph == k->graph;
+}
+
+static struct graph_node *find_node(const struct graph_nodes *g, const struct graph *graph,
+				    uint32_t index)
+{
+	struct node_key key = {(uint32_t)(graph - g->graphs), index};
+	uint32_t at =
+		hash_index_find(&g->index, hash_pair(key.graph, index), node_equal, g->nodes, &key);
+
+	return at == HASH_INDEX_NONE ? NULL : &g->nodes[at];
+}
+
+static bool is_announced(const struct graph_nodes *g, const struct graph *graph, uint32_t index)
+{
+	const struct graph_node *node = find_node(g, graph, index);
+
+	return node && !node->is_inferred;
+}
+
+/* The graph's first node leaves it. Its place. */
+static uint32_t pop_node(struct graph_nodes *g, struct graph *graph)
+{
+	uint32_t at = graph->first_node - 1;
+	struct graph_node *node = &g->nodes[at];
+
+	hash_index_remove(&g->index, hash_pair(node->graph, node->index), at);
+	graph->first_node = node->next;
+	if (!node->next)
+		graph->last_node = 0;
+	node->graph = NO_GRAPH;
+	return at;
+}
+
+/* ---- graphs ---- */
+
+static struct graph_ref ref_of(const struct graph_nodes *g, const struct graph *graph)
+{
+	return (struct graph_ref){(uint32_t)(graph - g->graphs) + 1, graph->age};
+}
+
+static struct graph *deref(const struct graph_nodes *g, struct graph_ref ref)
+{
+	struct graph *graph = ref.position ? &g->graphs[ref.position - 1] : NULL;
+
+	return graph && graph->is_used && graph->age == ref.age ? graph : NULL;
+}
+
+static void list(struct graph_nodes *g, struct graph_list *l, struct graph *graph)
+{
+	uint32_t at = (uint32_t)(graph - g->graphs) + 1;
+
+	graph->previous = l->last;
+	graph->next = 0;
+	if (l->last)
+		g->graphs[l->last - 1].next = at;
+	else
+		l->first = at;
+	l->last = at;
+}
+
+static void unlist(struct graph_nodes *g, struct graph *graph)
+{
+	struct graph_list *l = graph->is_succeeded ? &g->succeeded : &g->current;
+
+	if (graph->previous)
+		g->graphs[graph->previous - 1].next = graph->next;
+	else
+		l->first = graph->next;
+	if (graph->next)
+		g->graphs[graph->next - 1].previous = graph->previous;
+	else
+		l->last = graph->previous;
+}
+
+static void drop_graph(struct graph_nodes *g, struct graph *graph)
+{
+	uint32_t at = (uint32_t)(graph - g->graphs);
+
+	while (graph->first_node) {
+		uint32_t node = pop_node(g, graph);
+
+		g->nodes[node].next = g->free_node;
+		g->free_node = node + 1;
+	}
+	unlist(g, graph);
+	if (!graph->is_succeeded)
+		hash_index_remove(&g->numbers, hash_pair(graph->pid, graph->number), at);
+	g->of_process[graph->pid % GRAPH_NODES_PROCESSES]--;
+	g->last.graph = NULL;
+	graph->is_used = false;
+	graph->age++;
+	graph->next = g->free_graph;
+	g->free_graph = at + 1;
+}
+
+static struct graph *oldest(const struct graph_nodes *g)
+{
+	return &g->graphs[(g->succeeded.first ? g->succeeded.first : g->current.first) - 1];
+}
+
+static int grow(void **records, uint32_t *capacity, size_t size)
+{
+	uint32_t bigger = *capacity ? *capacity * 2 : 1024;
+	void *grown = realloc(*records, bigger * size);
+
+	if (!grown)
+		return -ENOMEM;
+	*records = grown;
+	*capacity = bigger;
+	return 0;
+}
+
+/* A place that is no graph's yet; NULL: out of memory. */
+static struct graph *free_graph(struct graph_nodes *g)
+{
+	if (!g->free_graph && g->graph_count == GRAPH_NODES_GRAPHS_MAX)
+		drop_graph(g, oldest(g));
+	if (g->free_graph)
+		return &g->graphs[g->free_graph - 1];
+	if (g->graph_count == g->graph_capacity &&
+	    grow((void **)&g->graphs, &g->graph_capacity, sizeof(*g->graphs)) != 0)
+		return NULL;
+	g->graphs[g->graph_count] = (struct graph){.is_used = false};
+	return &g->graphs[g->graph_count];
+}
+
+static bool graph_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct graph *graph = (const struct graph *)records + position;
+	const struct graph *k = key;
+
+	return graph->number == k->number && graph->pid == k->pid;
+}
+
+static struct graph *find_newest(const struct graph_nodes *g, uint32_t pid, uint32_t number)
+{
+	struct graph key = {.pid = pid, .number = number};
+	uint32_t at =
+		hash_index_find(&g->numbers, hash_pair(pid, number), graph_equal, g->graphs, &key);
+
+	return at == HASH_INDEX_NONE ? NULL : &g->graphs[at];
+}
+
+/* `graph` follows another with its number. */
+static void succeed(struct graph_nodes *g, struct graph *graph, struct graph *older)
+{
+	const struct graph *jump = deref(g, older->jump);
+	const struct graph *next = jump ? deref(g, jump->jump) : NULL;
+	bool is_even = next && older->depth - jump->depth == jump->depth - next->depth;
+
+	graph->older = ref_of(g, older);
+	graph->jump = is_even ? jump->jump : graph->older;
+	graph->depth = older->depth + 1;
+	if (graph->since_ns < older->since_ns)
+		graph->since_ns = older->since_ns;
+	unlist(g, older);
+	older->is_succeeded = true;
+	list(g, &g->succeeded, older);
+}
+
+/* NULL: out of memory. */
+static struct graph *begin_graph(struct graph_nodes *g, uint32_t pid, uint32_t number,
+				 uint64_t time_ns, bool is_whole)
+{
+	struct graph *graph = free_graph(g), *older = find_newest(g, pid, number);
+	uint32_t hash = hash_pair(pid, number), at, after;
+
+	if (!graph)
+		return NULL;
+	g->last.graph = NULL; /* the list may have moved */
+	at = (uint32_t)(graph - g->graphs);
+	if (older)
+		hash_index_remove(&g->numbers, hash, (uint32_t)(older - g->graphs));
+	/* where there is an older one there is room */
+	if (hash_index_add(&g->numbers, hash, at) != 0)
+		return NULL;
+	if (at == g->graph_count) {
+		g->graph_count++;
+	} else {
+		after = graph->next;
+		g->free_graph = after;
+	}
+	*graph = (struct graph){.since_ns = time_ns,
+				.pid = pid,
+				.number = number,
+				.age = graph->age,
+				.is_used = true,
+				.is_whole = is_whole};
+	if (older)
+		succeed(g, graph, older);
+	list(g, &g->current, graph);
+	g->of_process[pid % GRAPH_NODES_PROCESSES]++;
+	g->last.graph = NULL;
+	return graph;
+}
+
+/* The graph that had the number then. */
+static struct graph *find_graph(const struct graph_nodes *g, uint32_t pid, uint32_t number,
+				uint64_t time_ns)
+{
+	struct graph *graph = find_newest(g, pid, number);
+
+	while (graph && graph->since_ns > time_ns) {
+		struct graph *jump = deref(g, graph->jump);
+
+		graph = jump && jump->since_ns > time_ns ? jump : deref(g, graph->older);
+	}
+	return graph;
+}
+
+/* ---- nodes of graphs ---- */
+
+static bool has_room(const struct graph_nodes *g)
+{
+	return g->free_node || g->node_count < GRAPH_NODES_MAX;
+}
+
+/* The place of a new node of `graph`, if need be the oldest's. */
+static int take_place(struct graph_nodes *g, const struct graph *graph, uint32_t *at)
+{
+	if (!has_room(g)) {
+		struct graph *from = oldest(g); /* all have a node, but for one that begins */
+
+		*at = pop_node(g, from);
+		if (!from->first_node && from != graph)
+			drop_graph(g, from);
+		return 0;
+	}
+	if (g->free_node) {
+		*at = g->free_node - 1;
+		g->free_node = g->nodes[*at].next;
+		return 0;
+	}
+	if (g->node_count == g->node_capacity &&
+	    grow((void **)&g->nodes, &g->node_capacity, sizeof(*g->nodes)) != 0)
+		return -ENOMEM;
+	*at = g->node_count++;
+	return 0;
+}
+
+static int add_node(struct graph_nodes *g, struct graph *graph, uint32_t index, uint32_t stack)
+{
+	uint32_t position = (uint32_t)(graph - g->graphs), at;
+
+	if (take_place(g, graph, &at) != 0)
+		return -ENOMEM;
+	if (hash_index_add(&g->index, hash_pair(position, index), at) != 0) {
+		g->nodes[at].next = g->free_node;
+		g->free_node = at + 1;
+		return -ENOMEM;
+	}
+	g->nodes[at] = (struct graph_node){.graph = position, .index = index, .stack = stack};
+	if (graph->last_node)
+		g->nodes[graph->last_node - 1].next = at + 1;
+	else
+		graph->first_node = at + 1;
+	graph->last_node = at + 1;
+	return 0;
+}
+
+/* What is said of a node replaces what was said before. */
+static int announce(struct graph_nodes *g, struct graph *graph, uint32_t index, uint32_t stack)
+{
+	struct graph_node *node = find_node(g, graph, index);
+	int err = 0;
+
+	if (node) {
+		node->stack = stack;
+		node->is_inferred = false;
+	} else {
+		err = add_node(g, graph, index, stack);
+	}
+	if (err && !graph->first_node)
+		drop_graph(g, graph);
+	if (err)
+		return err;
+	if (graph->behind <= index)
+		graph->behind = index + 1;
+	while (is_announced(g, graph, graph->own))
+		graph->own++;
+	return 0;
+}
+
+/* ---- children ---- */
+
+static void add_child(struct graph_nodes *g, struct graph *graph, const struct graph *child)
+{
+	if (!g->children)
+		g->children = calloc(GRAPH_CHILDREN_MAX, sizeof(*g->children));
+	if (!g->children || !child)
+		return;
+	if (!graph->inlined)
+		graph->first_child = g->child_count;
+	g->children[g->child_count++ % GRAPH_CHILDREN_MAX] =
+		(struct graph_child){.graph = ref_of(g, graph),
+				     .child = ref_of(g, child),
+				     .offset = graph->inlined,
+				     .node_count = child->own};
+	graph->behind_children = g->child_count;
+	graph->inlined += child->own;
+}
+
+static struct graph_run *run_of(struct graph_nodes *g, uint32_t pid, uint32_t tid)
+{
+	struct graph_run *run = &g->runs[hash_pair(pid, tid) % GRAPH_NODES_THREADS];
+
+	if (run->pid != pid || run->tid != tid)
+		*run = (struct graph_run){.pid = pid, .tid = tid};
+	return run;
+}
+
+/*
+ * Clones are told graph by graph, each in one call; a child's come just before the node that holds
+ * it. So where the telling goes back from a later graph to an earlier one, the run before was that
+ * node's child. Not so where numbers are used again and the earlier is a clone of the later, or
+ * both are of one.
+ */
+static void follow_run(struct graph_nodes *g, struct graph_run *run, struct graph *graph,
+		       uint32_t origin)
+{
+	if (run->graph == graph->number)
+		return;
+	if (run->graph > graph->number && origin != run->graph && origin != run->origin)
+		add_child(g, graph, find_newest(g, graph->pid, run->graph));
+	run->graph = graph->number;
+	run->origin = origin;
+}
+
+/* The number is that of a child's node, as soon as all of the graph's own are told. */
+static bool is_inlined(const struct graph *graph, uint32_t index)
+{
+	return index >= graph->own && index - graph->own < graph->inlined;
+}
+
+/* The graph cannot make this node any more: so another has its number. */
+static bool is_over(const struct graph_nodes *g, const struct graph *graph, uint32_t index)
+{
+	if (index == 0 || is_announced(g, graph, index))
+		return true;
+	/* what is told when children were inlined is numbered behind them */
+	return is_inlined(graph, index) && graph->behind > graph->own + graph->inlined;
+}
+
+/* Nodes that came in a child's place: numbered behind the graph's own, child by child. */
+static const struct graph_node *find_in_children(const struct graph_nodes *g,
+						 const struct graph *graph, uint32_t index)
+{
+	uint32_t at = index - graph->own, i = graph->behind_children;
+	uint32_t since = g->child_count - i, kept = i - graph->first_child;
+
+	if (!is_inlined(graph, index) || since >= GRAPH_CHILDREN_MAX)
+		return NULL;
+	if (kept > GRAPH_CHILDREN_MAX - since)
+		kept = GRAPH_CHILDREN_MAX - since;
+	for (i -= kept; kept > 0; i++, kept--) {
+		const struct graph_child *c = &g->children[i % GRAPH_CHILDREN_MAX];
+		const struct graph *child;
+
+		if (deref(g, c->graph) != graph || at < c->offset ||
+		    at - c->offset >= c->node_count)
+			continue;
+		child = deref(g, c->child);
+		return child ? find_node(g, child, at - (uint32_t)c->offset) : NULL;
+	}
+	return NULL;
+}
+
+/* ---- what is told and asked ---- */
+
+int graph_nodes_made(struct graph_nodes *g, uint32_t pid, uint32_t tid, uint64_t id,
+		     uint64_t time_ns, uint32_t stack)
+{
+	struct graph_run *run = run_of(g, pid, tid);
+	uint32_t index = (uint32_t)id;
+	struct graph *graph;
+
+	if (id == 0)
+		return 0; /* none that CUPTI gives */
+	/* one that was made and not as a clone: what is cloned next is another matter */
+	if (run->made)
+		run->graph = 0;
+	run->made = id;
+	graph = find_newest(g, pid, number_of(id));
+	if (!graph || is_over(g, graph, index))
+		graph = begin_graph(g, pid, number_of(id), time_ns, index == 0);
+	return graph ? announce(g, graph, index, stack) : -ENOMEM;
+}
+
+int graph_nodes_cloned(struct graph_nodes *g, uint32_t pid, uint32_t tid, uint64_t id,
+		       uint64_t origin)
+{
+	struct graph_run *run = run_of(g, pid, tid);
+	struct graph *graph;
+	uint32_t stack;
+
+	if (id == 0)
+		return 0;
+	run->made = 0;
+	stack = graph_nodes_find(g, pid, origin, GRAPH_NODES_NEWEST);
+	graph = find_newest(g, pid, number_of(id));
+	if (!graph)
+		graph = begin_graph(g, pid, number_of(id), 0, (uint32_t)id == 0);
+	if (!graph)
+		return -ENOMEM;
+	follow_run(g, run, graph, number_of(origin));
+	return announce(g, graph, (uint32_t)id, stack);
+}
+
+/* If it is the node that was told after the one found last: in this order they mostly run. */
+static const struct graph_node *find_following(const struct graph_nodes *g,
+					       const struct graph *graph, uint32_t index)
+{
+	const struct graph_node *node = g->last.node ? &g->nodes[g->last.node - 1] : NULL;
+
+	if (!node || !node->next)
+		return NULL;
+	node = &g->nodes[node->next - 1];
+	return node->index == index && node->graph == (uint32_t)(graph - g->graphs) ? node : NULL;
+}
+
+static bool find_in_graph(struct graph_nodes *g, struct graph *graph, uint32_t index,
+			  uint32_t *stack)
+{
+	const struct graph_node *node = find_following(g, graph, index);
+	bool is_inferred;
+
+	if (!node)
+		node = find_node(g, graph, index);
+	is_inferred = !node;
+	if (!node)
+		node = find_in_children(g, graph, index);
+	if (!node)
+		return false;
+	*stack = node->stack;
+	g->last.node = (uint32_t)(node - g->nodes) + 1;
+	if (is_inferred && has_room(g) && add_node(g, graph, index, *stack) == 0)
+		g->nodes[graph->last_node - 1].is_inferred = true; /* found at once next time */
+	return true;
+}
+
+static struct graph *find_last(struct graph_nodes *g, uint32_t pid, uint32_t number,
+			       uint64_t time_ns)
+{
+	if (g->last.graph && g->last.number == number && g->last.time_ns == time_ns &&
+	    g->last.pid == pid)
+		return g->last.graph;
+	g->last.pid = pid;
+	g->last.number = number;
+	g->last.time_ns = time_ns;
+	g->last.graph = find_graph(g, pid, number, time_ns);
+	return g->last.graph;
+}
+
+uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t pid, uint64_t id, uint64_t time_ns)
+{
+	struct graph *graph = find_last(g, pid, number_of(id), time_ns);
+	uint32_t stack;
+
+	for (int part = 0; graph && part < MOST_PARTS; part++) {
+		if (find_in_graph(g, graph, (uint32_t)id, &stack))
+			return stack;
+		/* a graph of which nothing else is told has a node or two, told by the way */
+		graph = graph->is_whole ? NULL : deref(g, graph->older);
+	}
+	return GRAPH_NODES_UNKNOWN;
+}
+
+void graph_nodes_forget(struct graph_nodes *g, uint32_t pid)
+{
+	if (g->of_process[pid % GRAPH_NODES_PROCESSES] > 0)
+		for (uint32_t i = 0; i < g->graph_count; i++)
+			if (g->graphs[i].is_used && g->graphs[i].pid == pid)
+				drop_graph(g, &g->graphs[i]);
+	for (uint32_t i = 0; i < GRAPH_NODES_THREADS; i++)
+		if (g->runs[i].pid == pid)
+			g->runs[i] = (struct graph_run){0};
+}
+
+void graph_nodes_release(struct graph_nodes *g)
+{
+	free(g->graphs);
+	free(g->nodes);
+	free(g->children);
+	hash_index_release(&g->numbers);
+	hash_index_release(&g->index);
+	memset(g, 0, sizeof(*g));
+}

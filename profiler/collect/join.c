@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/collect/join.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/collect/join_links.h"
+#include "profiler/base/queue.h"
+#include "symbolize/hash_index.h"
+
+struct probe {
+	uint64_t time_ns;
+	uint32_t stack;
+	uint32_t family;
+};
+
+struct launch {
+	uint64_t time_ns;
+	struct link_ref link; /* the id may be used again before this is decided */
+	uint32_t family;
+};
+
+/* Of use only while something is in its queues: forgotten when there are many. */
+struct thread {
+	uint32_t pid;
+	uint32_t tid;
+	struct queue probes;   /* struct probe, by time */
+	struct queue launches; /* struct launch, by time, undecided */
+};
+
+/* A link that operations made; its launch may have come since. */
+struct orphan {
+	uint64_t deadline_ns;
+	struct link_ref link;
+};
+
+struct join {
+	struct join_output output;
+	struct join_stats stats;
+	uint64_t probes_until_ns;
+	uint32_t newest; /* JOIN_REMEMBERED: limit of all that is in flight, too */
+
+	struct thread *threads;
+	uint32_t thread_count, thread_capacity;
+	struct hash_index thread_index;
+	uint32_t probes_held, launches_held; /* in all threads' queues */
+
+	struct links links;
+	struct queue orphans; /* struct orphan, by deadline */
+};
+
+struct join *join_new(const struct join_output *output)
+{
+	struct join *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->output = *output;
+	c->newest = JOIN_REMEMBERED;
+	links_init(&c->links);
+	queue_init(&c->orphans, sizeof(struct orphan));
+	return c;
+}
+
+static void release_thread(struct thread *t)
+{
+	queue_release(&t->probes);
+	queue_release(&t->launches);
+}
+
+void join_free(struct join *c)
+{
+	if (!c)
+		return;
+	for (uint32_t i = 0; i < c->thread_count; i++)
+		release_thread(&c->threads[i]);
+	free(c->threads);
+	hash_index_release(&c->thread_index);
+	links_release(&c->links);
+	queue_release(&c->orphans);
+	free(c);
+}
+
+void join_remember(struct join *c, uint32_t newest)
+{
+	c->newest = newest;
+	links_limit(&c->links, newest);
+}
+
+static size_t queue_memory(const struct queue *q)
+{
+	return q->capacity * q->element_size;
+}
+
+size_t join_memory(const struct join *c)
+{
+	size_t bytes = sizeof(*c) + links_memory(&c->links) + queue_memory(&c->orphans) +
+		       c->thread_capacity * sizeof(*c->threads) +
+		       c->thread_index.capacity * sizeof(*c->thread_index.slots);
+
+	for (uint32_t i = 0; i < c->thread_count; i++)
+		bytes +=
+			queue_memory(&c->threads[i].probes) + queue_memory(&c->threads[i].launches);
+	return bytes;
+}
+
+/* ---- attribution ---- */
+
+static void attribute(struct join *c, uint32_t stack, uint64_t launched_ns,
+		      const struct gpu_operation *op)
+{
+	if (stack == STACK_NONE) {
+		c->stats.unmatched++;
+		c->stats.unmatched_ns += op->duration_ns;
+	} else {
+		c->stats.matched++;
+	}
+	c->output.attribute(c->output.context, stack, launched_ns, op);
+}
+
+static enum link_state begun(const struct link *link)
+{
+	return link->is_graph ? LINK_GRAPH : LINK_PLAIN;
+}
+
+/*
+ * The stack of `link` is known now, or known to be missing: whatever waited for it is attributed.
+ */
+static void decide(struct join *c, struct link *link, uint32_t stack)
+{
+	bool had_operations = false;
+	struct gpu_operation op;
+
+	while (links_take_waiting(&c->links, link, &op)) {
+		attribute(c, stack, link->launched_ns, &op);
+		had_operations = true;
+	}
+	link->stack = stack;
+	links_list(&c->links, link, had_operations ? begun(link) : LINK_IDLE);
+}
+
+/* ---- matching launches with probes ---- */
+
+static void pop_probe(struct join *c, struct thread *t)
+{
+	queue_pop(&t->probes);
+	c->probes_held--;
+}
+
+/* The oldest `n` probes are nobody's. */
+static void drop_probes(struct join *c, struct thread *t, uint32_t n)
+{
+	for (; n > 0; n--) {
+		c->stats.probes_unused++;
+		pop_probe(c, t);
+	}
+}
+
+/*
+ * The latest probe of the launch's family up to its time; all probes up to there are used up. A
+ * driver launch without a probe of its own takes a runtime probe: the runtime's function was
+ * entered before CUPTI was there to see it (the program's first CUDA call), only the nested call
+ * was seen.
+ */
+static uint32_t take_probe_before(struct join *c, struct thread *t, const struct launch *launch)
+{
+	uint32_t own = STACK_NONE, outer = STACK_NONE;
+	struct probe *p;
+
+	while ((p = queue_front(&t->probes)) && p->time_ns <= launch->time_ns) {
+		if (p->family == launch->family)
+			own = p->stack;
+		else if (launch->family == FAMILY_DRIVER)
+			outer = p->stack;
+		drop_probes(c, t, 1);
+	}
+	if (own == STACK_NONE)
+		own = outer;
+	if (own != STACK_NONE)
+		c->stats.probes_unused--;
+	return own;
+}
+
+/* The driver call nested in a runtime launch: the first driver probe before `until_ns`. */
+static uint32_t take_nested_probe(struct join *c, struct thread *t, uint64_t until_ns)
+{
+	struct probe *p = queue_front(&t->probes);
+	uint32_t stack;
+
+	/* a runtime probe is the next launch's own */
+	if (!p || p->time_ns >= until_ns || p->family != FAMILY_DRIVER)
+		return STACK_NONE;
+	stack = p->stack;
+	pop_probe(c, t);
+	return stack;
+}
+
+/*
+ * Decides the thread's first undecided launch if what has arrived allows it. `final`: nothing more
+ * will come.
+ */
+static bool decide_first_launch(struct join *c, struct thread *t, bool final)
+{
+	struct launch *first = queue_front(&t->launches), launch;
+	struct launch *next;
+	uint32_t stack;
+	struct link *l;
+
+	if (!first || (!final && first->time_ns > c->probes_until_ns))
+		return false;
+	launch = *first;
+	stack = take_probe_before(c, t, &launch);
+	if (stack == STACK_NONE && launch.family == FAMILY_RUNTIME) {
+		uint64_t until = launch.time_ns + JOIN_NESTED_NS;
+
+		next = queue_at(&t->launches, 1);
+		if (next && next->time_ns < until)
+			until = next->time_ns;
+		else
+			next = NULL; /* too far away to matter */
+		if (!final && c->probes_until_ns < until)
+			return false;
+		/* a driver launch that follows has its own probe just before it: leave that one */
+		if (!next || next->family != FAMILY_DRIVER ||
+		    queue_count_before(&t->probes, until) > 1)
+			stack = take_nested_probe(c, t, until);
+	}
+	if (stack == STACK_NONE)
+		c->stats.launches_unprobed++;
+	queue_pop(&t->launches);
+	c->launches_held--;
+	l = links_deref(&c->links, launch.link);
+	if (l && l->state == LINK_UNDECIDED)
+		decide(c, l, stack);
+	return true;
+}
+
+static void decide_launches(struct join *c, struct thread *t, bool final)
+{
+	while (decide_first_launch(c, t, final))
+		;
+}
+
+static void decide_all_launches(struct join *c, bool final)
+{
+	for (uint32_t i = 0; i < c->thread_count; i++)
+		decide_launches(c, &c->threads[i], final);
+}
+
+/* ---- threads ---- */
+
+struct key {
+	uint32_t pid;
+	uint32_t id;
+};
+
+static bool thread_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct thread *t = (const struct thread *)records + position;
+	const struct key *k = key;
+
+	return t->pid == k->pid && t->tid == k->id;
+}
+
+/* With empty queues a thread is like one that was never seen. Keeps the order of the others. */
+static void forget_idle_threads(struct join *c)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < c->thread_count; i++) {
+		struct thread *t = &c->threads[i];
+		uint32_t hash = hash_key(t->pid, t->tid);
+
+		hash_index_remove(&c->thread_index, hash, i);
+		if (!queue_length(&t->probes) && !queue_length(&t->launches)) {
+			release_thread(t);
+			continue;
+		}
+		/* cannot fail: there was room for it before */
+		hash_index_add(&c->thread_index, hash, kept);
+		c->threads[kept++] = *t;
+	}
+	c->thread_count = kept;
+}
+
+/* Decides what the older half of the threads has, without waiting for more. */
+static void settle_old_threads(struct join *c)
+{
+	for (uint32_t i = 0; i < c->thread_count / 2; i++) {
+		struct thread *t = &c->threads[i];
+
+		decide_launches(c, t, true);
+		drop_probes(c, t, queue_length(&t->probes));
+	}
+}
+
+/*
+ * Room for one more thread. When the array is full and hardly anything can be forgotten it grows,
+ * so that this costs little for each thread; far above what programs have at work at a time, the
+ * oldest are given up instead.
+ */
+static bool make_thread_room(struct join *c)
+{
+	uint32_t crowded = c->thread_capacity - c->thread_capacity / 4;
+	uint32_t capacity = c->thread_capacity ? c->thread_capacity * 2 : 64;
+	struct thread *threads;
+
+	if (c->thread_count < c->thread_capacity)
+		return true;
+	forget_idle_threads(c);
+	if (c->thread_count < crowded)
+		return true;
+	if (c->thread_capacity >= c->newest / 8 && c->thread_count > 1) {
+		settle_old_threads(c);
+		forget_idle_threads(c);
+		return true;
+	}
+	threads = realloc(c->threads, capacity * sizeof(*threads));
+	if (!threads)
+		return false;
+	c->threads = threads;
+	c->thread_capacity = capacity;
+	return true;
+}
+
+static struct thread *get_thread(struct join *c, uint32_t pid, uint32_t tid)
+{
+	struct key key = {pid, tid};
+	uint32_t hash = hash_key(pid, tid);
+	uint32_t at = hash_index_find(&c->thread_index, hash, thread_equal, c->threads, &key);
+	struct thread *t;
+
+	if (at != HASH_INDEX_NONE)
+		return &c->threads[at];
+	if (!make_thread_room(c) || hash_index_add(&c->thread_index, hash, c->thread_count) != 0)
+		return NULL;
+	t = &c->threads[c->thread_count++];
+	memset(t, 0, sizeof(*t));
+	t->pid = pid;
+	t->tid = tid;
+	queue_init(&t->probes, sizeof(struct probe));
+	queue_init(&t->launches, sizeof(struct launch));
+	return t;
+}
+
+/*
+ * Too many probes that no launch took: calls that CUPTI does not report. Those threads that have
+ * most of them lose the older half; the others, which may well be traced, keep theirs.
+ */
+static void drop_old_probes(struct join *c)
+{
+	uint32_t share = c->probes_held / c->thread_count / 2;
+
+	for (uint32_t i = 0; i < c->thread_count; i++) {
+		struct thread *t = &c->threads[i];
+		uint32_t n = queue_length(&t->probes);
+
+		if (n >= share)
+			drop_probes(c, t, n - n / 2);
+	}
+}
+
+/* ---- operations without a launch ---- */
+
+/* False: there is none. */
+static bool give_up_oldest_orphan(struct join *c)
+{
+	struct orphan *oldest = queue_front(&c->orphans);
+	struct link *link;
+
+	if (!oldest)
+		return false;
+	link = links_deref(&c->links, oldest->link);
+	queue_pop(&c->orphans);
+	if (link && link->state == LINK_NO_LAUNCH)
+		decide(c, link, STACK_NONE);
+	return true;
+}
+
+static void give_up_orphans(struct join *c)
+{
+	struct orphan *oldest;
+
+	while ((oldest = queue_front(&c->orphans)) && oldest->deadline_ns <= c->probes_until_ns)
+		give_up_oldest_orphan(c);
+}
+
+static struct link *add_orphan(struct join *c, uint32_t pid, uint32_t correlation_id)
+{
+	struct orphan orphan = {.deadline_ns = c->probes_until_ns + JOIN_PATIENCE_NS};
+	struct link *link;
+
+	if (queue_length(&c->orphans) >= c->newest)
+		give_up_oldest_orphan(c);
+	link = links_add(&c->links, pid, correlation_id);
+	if (!link)
+		return NULL;
+	link->state = LINK_NO_LAUNCH;
+	orphan.link = links_ref(&c->links, link);
+	if (queue_push(&c->orphans, &orphan) == 0)
+		return link;
+	links_remove(&c->links, link);
+	return NULL;
+}
+
+/* Too many operations wait: those without a launch are given up first, the oldest of them. */
+static void make_waiting_room(struct join *c)
+{
+	while (c->links.waiting_count >= c->newest && give_up_oldest_orphan(c))
+		;
+	if (c->links.waiting_count >= c->newest)
+		decide_all_launches(c, true);
+}
+
+/* ---- input ---- */
+
+int join_probe(struct join *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
+	       enum launch_family family, uint32_t stack)
+{
+	struct probe probe = {time_ns, stack, family};
+	struct thread *t;
+
+	c->stats.probes++;
+	if (c->probes_held >= c->newest)
+		drop_old_probes(c);
+	t = get_thread(c, pid, tid);
+	if (!t || queue_insert_by_time(&t->probes, &probe) != 0) {
+		c->stats.probes_unused++;
+		return -ENOMEM;
+	}
+	c->probes_held++;
+	return 0;
+}
+
+/* The link of a new launch: made, or found where operations came first. NULL: out of memory. */
+static struct link *launch_link(struct join *c, uint32_t pid, uint64_t time_ns,
+				uint32_t correlation_id, int is_graph)
+{
+	struct link *l = links_find(&c->links, pid, correlation_id);
+
+	if (l && l->state != LINK_NO_LAUNCH) {
+		/* the id is used again; the old launch keeps what it has */
+		if (l->state == LINK_UNDECIDED)
+			decide(c, l, STACK_NONE);
+		links_remove(&c->links, l);
+		l = NULL;
+	}
+	if (!l)
+		l = links_add(&c->links, pid, correlation_id);
+	if (l) {
+		l->launched_ns = time_ns;
+		l->is_graph = is_graph != 0;
+	}
+	return l;
+}
+
+/* Queues the launch, until its probe is known to be there or not to come. */
+static int await_probe(struct join *c, uint32_t pid, uint32_t tid, struct launch *launch,
+		       struct link *link)
+{
+	struct thread *t = get_thread(c, pid, tid);
+
+	launch->link = links_ref(&c->links, link);
+	if (!t || queue_insert_by_time(&t->launches, launch) != 0)
+		return -ENOMEM;
+	c->launches_held++;
+	link->state = LINK_UNDECIDED;
+	return 0;
+}
+
+int join_launch(struct join *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
+		uint32_t correlation_id, enum launch_family family, int is_graph)
+{
+	struct launch launch = {.time_ns = time_ns, .family = family};
+	struct link *l;
+
+	c->stats.launches++;
+	if (c->launches_held >= c->newest)
+		decide_all_launches(c, true);
+	l = launch_link(c, pid, time_ns, correlation_id, is_graph);
+	if (l && await_probe(c, pid, tid, &launch, l) == 0)
+		return 0;
+	c->stats.launches_unprobed++;
+	if (l && l->state == LINK_FREE)
+		links_remove(&c->links, l);
+	return -ENOMEM;
+}
+
+int join_launch_with_stack(struct join *c, uint32_t pid, uint64_t time_ns, uint32_t correlation_id,
+			   int is_graph, uint32_t stack)
+{
+	struct link *l = launch_link(c, pid, time_ns, correlation_id, is_graph);
+
+	c->stats.launches++;
+	if (!l)
+		return -ENOMEM;
+	decide(c, l, stack);
+	return 0;
+}
+
+int join_operation(struct join *c, uint32_t pid, const struct gpu_operation *operation)
+{
+	struct link *l;
+
+	c->stats.operations++;
+	if (c->links.waiting_count >= c->newest)
+		make_waiting_room(c);
+	l = links_find(&c->links, pid, operation->correlation_id);
+	if (l && link_is_decided(l)) {
+		attribute(c, l->stack, l->launched_ns, operation);
+		if (l->state == LINK_IDLE)
+			links_list(&c->links, l, begun(l));
+		return 0;
+	}
+	if (!l)
+		l = add_orphan(c, pid, operation->correlation_id);
+	if (!l || links_wait(&c->links, l, operation) != 0) {
+		/* no memory to wait: its time must not be lost */
+		attribute(c, STACK_NONE, l ? l->launched_ns : 0, operation);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void join_advance(struct join *c, uint64_t probes_until_ns)
+{
+	if (probes_until_ns > c->probes_until_ns)
+		c->probes_until_ns = probes_until_ns;
+	decide_all_launches(c, false);
+	give_up_orphans(c);
+}
+
+void join_restart_process(struct join *c, uint32_t pid)
+{
+	/* probes stay: the new program's first launch function may have been entered already */
+	for (uint32_t i = 0; i < c->thread_count; i++)
+		if (c->threads[i].pid == pid)
+			decide_launches(c, &c->threads[i], true);
+	if (!links_may_have(&c->links, pid))
+		return;
+	for (uint32_t i = 0; i < c->links.used; i++) {
+		struct link *l = &c->links.links[i];
+
+		if (l->state == LINK_FREE || l->pid != pid)
+			continue;
+		if (!link_is_decided(l))
+			decide(c, l, STACK_NONE);
+		links_remove(&c->links, l);
+	}
+}
+
+void join_finish(struct join *c)
+{
+	c->probes_until_ns = UINT64_MAX - JOIN_PATIENCE_NS;
+	decide_all_launches(c, true);
+	for (uint32_t i = 0; i < c->thread_count; i++)
+		drop_probes(c, &c->threads[i], queue_length(&c->threads[i].probes));
+	while (give_up_oldest_orphan(c))
+		;
+}
+
+struct join_stats join_stats(const struct join *c)
+{
+	return c->stats;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/collect/join_links.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void links_init(struct links *l)
+{
+	l->free = NO_LINK;
+	l->waiting_free = NO_LINK;
+	for (int i = 0; i < LINK_STATES; i++)
+		l->lists[i] = (struct link_list){.first = NO_LINK, .last = NO_LINK};
+	links_limit(l, JOIN_REMEMBERED);
+}
+
+void links_limit(struct links *l, uint32_t newest)
+{
+	l->lists[LINK_IDLE].limit = LINKS_IDLE_TIMES * newest;
+	l->lists[LINK_PLAIN].limit = newest;
+	/* less those that are idle */
+	l->lists[LINK_GRAPH].limit = (LINKS_IDLE_TIMES + 1) * newest;
+}
+
+void links_release(struct links *l)
+{
+	free(l->links);
+	free(l->waiting);
+	hash_index_release(&l->index);
+}
+
+size_t links_memory(const struct links *l)
+{
+	return l->capacity * sizeof(*l->links) + l->index.capacity * sizeof(*l->index.slots) +
+	       l->waiting_capacity * sizeof(*l->waiting);
+}
+
+/* ---- links ---- */
+
+struct key {
+	uint32_t pid;
+	uint32_t id;
+};
+
+static bool link_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct link *link = (const struct link *)records + position;
+	const struct key *k = key;
+
+	return link->pid == k->pid && link->correlation_id == k->id;
+}
+
+struct link *links_find(struct links *l, uint32_t pid, uint32_t correlation_id)
+{
+	struct key key = {pid, correlation_id};
+	uint32_t at = hash_index_find(&l->index, hash_key(pid, correlation_id), link_equal,
+				      l->links, &key);
+
+	return at == HASH_INDEX_NONE ? NULL : &l->links[at];
+}
+
+/* A slot that is free, still on the free list or just behind the used ones; NO_LINK: no memory. */
+static uint32_t free_slot(struct links *l)
+{
+	uint32_t capacity;
+	struct link *links;
+
+	if (l->free != NO_LINK)
+		return l->free;
+	if (l->used < l->capacity)
+		return l->used;
+	capacity = l->capacity ? l->capacity * 2 : 1024;
+	links = realloc(l->links, capacity * sizeof(*links));
+	if (!links)
+		return NO_LINK;
+	l->links = links;
+	l->capacity = capacity;
+	return l->used;
+}
+
+struct link *links_add(struct links *l, uint32_t pid, uint32_t correlation_id)
+{
+	uint32_t at = free_slot(l), age = 0;
+	struct link *link;
+
+	if (at == NO_LINK || hash_index_add(&l->index, hash_key(pid, correlation_id), at) != 0)
+		return NULL;
+	l->of_process[pid % LINK_PROCESSES]++;
+	link = &l->links[at];
+	if (at == l->used) {
+		l->used++;
+	} else {
+		l->free = link->next;
+		age = link->age;
+	}
+	*link = (struct link){.pid = pid,
+			      .correlation_id = correlation_id,
+			      .stack = STACK_NONE,
+			      .first_waiting = NO_LINK,
+			      .last_waiting = NO_LINK,
+			      .age = age};
+	return link;
+}
+
+static void unlist(struct links *l, struct link *link)
+{
+	struct link_list *list = &l->lists[link->state];
+
+	if (!link_is_decided(link))
+		return;
+	if (link->previous == NO_LINK)
+		list->first = link->next;
+	else
+		l->links[link->previous].next = link->next;
+	if (link->next == NO_LINK)
+		list->last = link->previous;
+	else
+		l->links[link->next].previous = link->previous;
+	list->length--;
+}
+
+void links_remove(struct links *l, struct link *link)
+{
+	uint32_t at = (uint32_t)(link - l->links);
+
+	unlist(l, link);
+	hash_index_remove(&l->index, hash_key(link->pid, link->correlation_id), at);
+	l->of_process[link->pid % LINK_PROCESSES]--;
+	link->state = LINK_FREE;
+	link->age++;
+	link->next = l->free;
+	l->free = at;
+}
+
+static void forget_oldest(struct links *l, const struct link_list *list, uint32_t limit)
+{
+	while (list->length > limit)
+		links_remove(l, &l->links[list->first]);
+}
+
+void links_list(struct links *l, struct link *link, enum link_state state)
+{
+	struct link_list *list = &l->lists[state], *graphs = &l->lists[LINK_GRAPH];
+	uint32_t at = (uint32_t)(link - l->links);
+
+	unlist(l, link);
+	link->state = state;
+	link->previous = list->last;
+	link->next = NO_LINK;
+	if (list->last == NO_LINK)
+		list->first = at;
+	else
+		l->links[list->last].next = at;
+	list->last = at;
+	list->length++;
+	forget_oldest(l, list, list->limit);
+	forget_oldest(l, graphs, graphs->limit - l->lists[LINK_IDLE].length);
+}
+
+bool links_may_have(const struct links *l, uint32_t pid)
+{
+	return l->of_process[pid % LINK_PROCESSES] > 0;
+}
+
+struct link_ref links_ref(const struct links *l, const struct link *link)
+{
+	return (struct link_ref){(uint32_t)(link - l->links), link->age};
+}
+
+struct link *links_deref(struct links *l, struct link_ref ref)
+{
+	struct link *link = &l->links[ref.position];
+
+	return link->state != LINK_FREE && link->age == ref.age ? link : NULL;
+}
+
+/* ---- operations that wait ---- */
+
+static uint32_t new_waiting(struct links *l)
+{
+	uint32_t at = l->waiting_free;
+
+	if (at != NO_LINK) {
+		l->waiting_free = l->waiting[at].next;
+		return at;
+	}
+	if (l->waiting_used == l->waiting_capacity) {
+		uint32_t capacity = l->waiting_capacity ? l->waiting_capacity * 2 : 1024;
+		struct waiting_operation *w = realloc(l->waiting, capacity * sizeof(*w));
+
+		if (!w)
+			return NO_LINK;
+		l->waiting = w;
+		l->waiting_capacity = capacity;
+	}
+	return l->waiting_used++;
+}
+
+int links_wait(struct links *l, struct link *link, const struct gpu_operation *operation)
+{
+	uint32_t at = new_waiting(l);
+
+	if (at == NO_LINK)
+		return -ENOMEM;
+	l->waiting[at].operation = *operation;
+	l->waiting[at].next = NO_LINK;
+	if (link->last_waiting == NO_LINK)
+		link->first_waiting = at;
+	else
+		l->waiting[link->last_waiting].next = at;
+	link->last_waiting = at;
+	l->waiting_count++;
+	return 0;
+}
+
+bool links_take_waiting(struct links *l, struct link *link, struct gpu_operation *operation)
+{
+	uint32_t at = link->first_waiting;
+	struct waiting_operation *w;
+
+	if (at == NO_LINK)
+		return false;
+	w = &l->waiting[at];
+	*operation = w->operation;
+	link->first_waiting = w->next;
+	if (w->next == NO_LINK)
+		link->last_waiting = NO_LINK;
+	w->next = l->waiting_free;
+	l->waiting_free = at;
+	l->waiting_count--;
+	return true;
+}

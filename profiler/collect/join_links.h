@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The part of join that knows launches by their correlation id: what is remembered of each,
+ * which operations wait for it, and what is forgotten when there are too many.
+ *
+ * A link is made by a launch, or by an operation that came before its launch. Once its stack is
+ * known it is in one of three lists, oldest first, each with its own limit:
+ *
+ *   idle   no operation yet; in the order of their decisions, limit I = LINKS_IDLE_TIMES N
+ *   plain  had its operation, hardly a second one comes; by the first operation, limit N
+ *   graph  had an operation, more will come; by the first operation, limit I + N less the idle ones
+ *
+ * N is join.h's JOIN_REMEMBERED. So a launch that waits for its turn on a busy stream is
+ * not pushed out by those that run meanwhile on others, and an operation that comes while its
+ * launch is among the newest N always finds it: fewer than N newer ones can be idle; a graph that
+ * has begun is followed by fewer than N newer ones, begun or idle, and fewer than I older ones that
+ * were idle when it began. (A plain launch's further operations come with its first one.)
+ *
+ * Idle launches may be more because CUPTI hands records over late, and in many processes at once:
+ * 64 that launch 60,000 kernels each before the first record comes lose none.
+ */
+#ifndef PROFILER_COLLECT_JOIN_LINKS_H
+#define PROFILER_COLLECT_JOIN_LINKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "profiler/collect/join.h"
+#include "symbolize/hash_index.h"
+
+#define NO_LINK UINT32_MAX
+#define LINKS_IDLE_TIMES 4
+#define LINK_PROCESSES (1u << 14)
+
+enum link_state {
+	LINK_FREE,
+	LINK_NO_LAUNCH, /* operations came before their launch */
+	LINK_UNDECIDED, /* the launch waits for its probe */
+	LINK_IDLE,      /* from here on the stack is known */
+	LINK_PLAIN,
+	LINK_GRAPH,
+	LINK_STATES
+};
+
+/* One correlation id of one process: what joins a launch to its operations. */
+struct link {
+	uint64_t launched_ns; /* 0: no launch yet */
+	uint32_t pid;
+	uint32_t correlation_id;
+	uint32_t stack;
+	/* one word, so that a link is 32 bytes */
+	uint32_t age : 24;  /* tells a reused slot from what a reference to it meant */
+	uint32_t state : 7; /* enum link_state */
+	uint32_t is_graph : 1;
+	union {
+		struct { /* until the stack is known: operations, in a list through the pool */
+			uint32_t first_waiting;
+			uint32_t last_waiting;
+		};
+		struct { /* then: the list of the link's state */
+			uint32_t previous;
+			uint32_t next;
+		};
+	};
+};
+
+struct waiting_operation {
+	struct gpu_operation operation;
+	uint32_t next;
+};
+
+struct link_list {
+	uint32_t first, last;
+	uint32_t length, limit;
+};
+
+/* Zero-initialise, then links_init. */
+struct links {
+	struct link *links;
+	uint32_t used, capacity;
+	uint32_t free; /* list through next */
+	struct hash_index index;
+	struct link_list lists[LINK_STATES]; /* from LINK_IDLE on */
+	uint32_t of_process[LINK_PROCESSES]; /* how many, by pid modulo this */
+
+	struct waiting_operation *waiting;
+	uint32_t waiting_used, waiting_capacity;
+	uint32_t waiting_free;
+	uint32_t waiting_count;
+};
+
+/* A link that may be gone by the time it is looked at. */
+struct link_ref {
+	uint32_t position;
+	uint32_t age;
+};
+
+void links_init(struct links *l);
+void links_release(struct links *l);
+void links_limit(struct links *l, uint32_t newest);
+size_t links_memory(const struct links *l);
+
+/* The link of this id, or NULL. */
+struct link *links_find(struct links *l, uint32_t pid, uint32_t correlation_id);
+
+/* A link with an id that no other has; its state is the caller's to set. NULL: out of memory. */
+struct link *links_add(struct links *l, uint32_t pid, uint32_t correlation_id);
+void links_remove(struct links *l, struct link *link);
+
+/* False: the process has no link. */
+bool links_may_have(const struct links *l, uint32_t pid);
+
+struct link_ref links_ref(const struct links *l, const struct link *link);
+struct link *links_deref(struct links *l, struct link_ref ref);
+
+/* Queues an operation behind a link that is not decided. 0 or -ENOMEM. */
+int links_wait(struct links *l, struct link *link, const struct gpu_operation *operation);
+
+/* Takes the first operation that waits for the link, if one does. */
+bool links_take_waiting(struct links *l, struct link *link, struct gpu_operation *operation);
+
+/*
+ * Puts a link for which nothing waits at the end of the list of `state`, and forgets that list's
+ * oldest when it is over its limit.
+ */
+void links_list(struct links *l, struct link *link, enum link_state state);
+
+static inline bool link_is_decided(const struct link *link)
+{
+	return link->state >= LINK_IDLE;
+}
+
+static inline uint32_t hash_key(uint32_t pid, uint32_t id)
+{
+	uint64_t h = ((uint64_t)pid << 32 | id) * 0x9e3779b97f4a7c15u;
+
+	return (uint32_t)(h >> 32);
+}
+
+#endif

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/commands/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/commands/version.h"
+
+static const char help[] =
+	"Usage: profile [options] [--] command [argument...]\n"
+	"\n"
+	"Runs the command and writes where its time went, on the CPU and on the GPU, as folded\n"
+	"stacks for flamegraph.pl: GPU kernels lie under the CPU stacks that launched them.\n"
+	"\n"
+	"  -o FILE             output file, - for stdout (default " OPTIONS_DEFAULT_OUTPUT ")\n"
+	"  -gpu-only           only GPU time, under the stacks that launched it\n"
+	"  -cpu-only           only CPU samples; nothing is loaded into the program\n"
+	"  --by PARTS          frames at the root: any of process,thread,device,context,stream\n"
+	"  --kernels-only      of GPU work only kernels: no copies, sets, allocations\n"
+	"  --graph HOW         CUDA graphs by node (default) or as a whole (graph)\n"
+	"  --strict            exit with 124 if anything was lost or could not be matched\n"
+	"  -F, --freq HZ       CPU samples per second and CPU (default 50)\n"
+	"  --unit UNIT         weights in samples (default), us or ns\n"
+	"  --raw-names         keep kernel names mangled\n"
+	"  --inlines           inlined functions as frames of their own, by debug information\n"
+	"  -cupti-lib PATH     load this injection library instead of the built-in one\n"
+	"  -cuda-lib PATH      also probe this CUDA runtime library; may be repeated\n"
+	"  --as-root           under sudo: run the command as root, not as the invoking user\n"
+	"  -launch-stacks HOW  take launch stacks inprocess (no frame pointers needed), by "
+	"uprobe,\n"
+	"                      or auto (default: inprocess)\n"
+	"  --python-lines      Python frames with line numbers\n"
+	"  --native-python     keep the Python interpreter's own C frames\n"
+	"  --nvtx              NVTX ranges as frames of launch stacks\n"
+	"  --waits             also the time that threads wait for the GPU, and for what\n"
+	"  --record PREFIX     keep the raw input in PREFIX.pipe and PREFIX.events, for bug "
+	"reports\n"
+	"  -v                  say more        -q  say nothing but errors\n"
+	"  --version           print the version and exit\n"
+	"  -h, --help          print this and exit\n"
+	"\n"
+	"Long options take one dash or two. Exit status: the command's own; 128+N if signal N\n"
+	"killed it; 124 by --strict; 125 if profile failed; 126 if the command cannot be run; 127 "
+	"if not found.\n";
+
+enum {
+	OPT_GPU_ONLY = 256,
+	OPT_CPU_ONLY,
+	OPT_CUPTI_LIB,
+	OPT_CUDA_LIB,
+	OPT_UNIT,
+	OPT_RAW_NAMES,
+	OPT_INLINES,
+	OPT_AS_ROOT,
+	OPT_RECORD,
+	OPT_LAUNCH_STACKS,
+	OPT_PYTHON_LINES,
+	OPT_NATIVE_PYTHON,
+	OPT_KERNELS_ONLY,
+	OPT_GRAPH,
+	OPT_STRICT,
+	OPT_BY,
+	OPT_NVTX,
+	OPT_WAITS,
+	OPT_VERSION
+};
+
+static const struct option long_options[] = {
+	{"gpu-only", no_argument, NULL, OPT_GPU_ONLY},
+	{"cpu-only", no_argument, NULL, OPT_CPU_ONLY},
+	{"cupti-lib", required_argument, NULL, OPT_CUPTI_LIB},
+	{"cuda-lib", required_argument, NULL, OPT_CUDA_LIB},
+	{"freq", required_argument, NULL, 'F'},
+	{"unit", required_argument, NULL, OPT_UNIT},
+	{"raw-names", no_argument, NULL, OPT_RAW_NAMES},
+	{"inlines", no_argument, NULL, OPT_INLINES},
+	{"as-root", no_argument, NULL, OPT_AS_ROOT},
+	{"record", required_argument, NULL, OPT_RECORD},
+	{"launch-stacks", required_argument, NULL, OPT_LAUNCH_STACKS},
+	{"python-lines", no_argument, NULL, OPT_PYTHON_LINES},
+	{"native-python", no_argument, NULL, OPT_NATIVE_PYTHON},
+	{"kernels-only", no_argument, NULL, OPT_KERNELS_ONLY},
+	{"graph", required_argument, NULL, OPT_GRAPH},
+	{"strict", no_argument, NULL, OPT_STRICT},
+	{"by", required_argument, NULL, OPT_BY},
+	{"nvtx", no_argument, NULL, OPT_NVTX},
+	{"waits", no_argument, NULL, OPT_WAITS},
+	{"version", no_argument, NULL, OPT_VERSION},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/* A whole decimal number within [min, max], and nothing else. */
+static bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *out)
+{
+	char *end;
+	unsigned long value;
+
+	if (text[0] < '0' || text[0] > '9')
+		return false;
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || *end || value < min || value > max)
+		return false;
+	*out = (uint32_t)value;
+	return true;
+}
+
+static bool set_mode(struct options *o, enum profile_mode mode)
+{
+	if (o->mode != MODE_MERGED && o->mode != mode) {
+		fprintf(stderr, "profile: -gpu-only and -cpu-only exclude each other; leave both "
+				"out for the merged profile\n");
+		return false;
+	}
+	o->mode = mode;
+	return true;
+}
+
+static bool set_unit(struct options *o, const char *text)
+{
+	static const char *const names[] = {"samples", "us", "ns"};
+
+	for (int i = 0; i < 3; i++) {
+		if (strcmp(text, names[i]) == 0) {
+			o->unit = (enum weight_unit)i;
+			return true;
+		}
+	}
+	fprintf(stderr, "profile: --unit is one of samples, us, ns, not '%s'\n", text);
+	return false;
+}
+
+static bool set_launch_stacks(struct options *o, const char *text)
+{
+	static const char *const names[] = {"auto", "inprocess", "uprobe"};
+
+	for (int i = 0; i < 3; i++) {
+		if (strcmp(text, names[i]) == 0) {
+			o->launch_stacks = (enum launch_stacks)i;
+			return true;
+		}
+	}
+	fprintf(stderr, "profile: -launch-stacks is one of auto, inprocess, uprobe, not '%s'\n",
+		text);
+	return false;
+}
+
+static bool set_graph(struct options *o, const char *text)
+{
+	o->whole_graphs = strcmp(text, "graph") == 0;
+	if (o->whole_graphs || strcmp(text, "node") == 0)
+		return true;
+	fprintf(stderr, "profile: --graph is node or graph, not '%s'\n", text);
+	return false;
+}
+
+static bool set_by(struct options *o, const char *text)
+{
+	if (by_parse(text, &o->by))
+		return true;
+	fprintf(stderr,
+		"profile: --by takes process, thread, device, context, stream, each at most once, "
+		"separated by commas, not '%s'\n",
+		text);
+	return false;
+}
+
+/*
+ * In the process it is cheaper and needs no frame pointers. Naming a library to probe means probes,
+ * and another injection library cannot be expected to take stacks.
+ */
+static void choose_launch_stacks(struct options *o)
+{
+	if (o->launch_stacks == LAUNCH_STACKS_AUTO)
+		o->launch_stacks = o->cupti_lib || o->cuda_lib_count ? LAUNCH_STACKS_UPROBE
+								     : LAUNCH_STACKS_INPROCESS;
+}
+
+/* Ranges are known to the library in the program, which puts them into the stacks it takes. */
+static bool check_nvtx(const struct options *o)
+{
+	if (!o->nvtx || (o->mode != MODE_CPU_ONLY && o->launch_stacks == LAUNCH_STACKS_INPROCESS))
+		return true;
+	fprintf(stderr, "profile: --nvtx needs launch stacks that are taken in the process: not "
+			"with -cpu-only, -launch-stacks uprobe, -cupti-lib or -cuda-lib\n");
+	return false;
+}
+
+/* CUPTI tells of the calls, and of what they wait for. */
+static bool check_waits(const struct options *o)
+{
+	if (!o->waits || o->mode != MODE_CPU_ONLY)
+		return true;
+	fprintf(stderr, "profile: --waits is about calls to the GPU: not with -cpu-only\n");
+	return false;
+}
+
+static bool set_frequency(struct options *o, const char *text)
+{
+	if (parse_u32(text, 1, OPTIONS_MAX_FREQUENCY, &o->frequency_hz))
+		return true;
+	fprintf(stderr, "profile: -F takes a whole number of Hz from 1 to %d, not '%s'\n",
+		OPTIONS_MAX_FREQUENCY, text);
+	return false;
+}
+
+static bool add_cuda_lib(struct options *o, const char *path)
+{
+	if (o->cuda_lib_count == OPTIONS_MAX_CUDA_LIBS) {
+		fprintf(stderr, "profile: at most %d -cuda-lib\n", OPTIONS_MAX_CUDA_LIBS);
+		return false;
+	}
+	o->cuda_libs[o->cuda_lib_count++] = path;
+	return true;
+}
+
+static bool set_option(struct options *o, int option, const char *argument)
+{
+	switch (option) {
+	case 'o':
+		o->output = argument;
+		return true;
+	case 'F':
+		return set_frequency(o, argument);
+	case 'v':
+		o->level = LOG_VERBOSE;
+		return true;
+	case 'q':
+		o->level = LOG_ERRORS;
+		return true;
+	case OPT_GPU_ONLY:
+		return set_mode(o, MODE_GPU_ONLY);
+	case OPT_CPU_ONLY:
+		return set_mode(o, MODE_CPU_ONLY);
+	case OPT_CUPTI_LIB:
+		o->cupti_lib = argument;
+		return true;
+	case OPT_CUDA_LIB:
+		return add_cuda_lib(o, argument);
+	case OPT_UNIT:
+		return set_unit(o, argument);
+	case OPT_RAW_NAMES:
+		o->raw_names = true;
+		return true;
+	case OPT_INLINES:
+		o->inlines = true;
+		return true;
+	case OPT_PYTHON_LINES:
+		o->python_lines = true;
+		return true;
+	case OPT_NATIVE_PYTHON:
+		o->native_python = true;
+		return true;
+	case OPT_NVTX:
+		o->nvtx = true;
+		return true;
+	case OPT_WAITS:
+		o->waits = true;
+		return true;
+	case OPT_LAUNCH_STACKS:
+		return set_launch_stacks(o, argument);
+	case OPT_RECORD:
+		o->record = argument;
+		return true;
+	case OPT_AS_ROOT:
+		o->as_root = true;
+		return true;
+	case OPT_KERNELS_ONLY:
+		o->kernels_only = true;
+		return true;
+	case OPT_GRAPH:
+		return set_graph(o, argument);
+	case OPT_STRICT:
+		o->strict = true;
+		return true;
+	case OPT_BY:
+		return set_by(o, argument);
+	default: /* getopt has said what is wrong */
+		return false;
+	}
+}
+
+enum options_result options_parse(int argc, char **argv, struct options *options)
+{
+	int option;
+
+	memset(options, 0, sizeof(*options));
+	options->output = OPTIONS_DEFAULT_OUTPUT;
+	options->frequency_hz = OPTIONS_DEFAULT_FREQUENCY;
+	optind = 0;                  /* start afresh: tests parse more than once */
+	argv[0] = (char *)"profile"; /* what getopt's messages begin with, like our own */
+	while ((option = getopt_long_only(argc, argv, "+o:F:vqh", long_options, NULL)) != -1) {
+		if (option == 'h') {
+			fputs(help, stdout);
+			return OPTIONS_DONE;
+		}
+		if (option == OPT_VERSION) {
+			puts("profile " PROFILE_VERSION);
+			return OPTIONS_DONE;
+		}
+		if (!set_option(options, option, optarg))
+			goto wrong;
+	}
+	if (optind >= argc) {
+		fprintf(stderr, "profile: no command to run\n");
+		goto wrong;
+	}
+	if (options->output[0] == '\0') {
+		fprintf(stderr, "profile: -o needs a file name, or - for stdout\n");
+		goto wrong;
+	}
+	choose_launch_stacks(options);
+	if (!check_nvtx(options) || !check_waits(options))
+		goto wrong;
+	options->command = argv + optind;
+	return OPTIONS_RUN;
+wrong:
+	fprintf(stderr, "Try 'profile --help'.\n");
+	return OPTIONS_WRONG;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command line, checked. See docs/profile.1 for what each option means to a user.
+ */
+#ifndef PROFILER_COMMANDS_OPTIONS_H
+#define PROFILER_COMMANDS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "profiler/collect/by.h"
+#include "profiler/base/log.h"
+
+#define OPTIONS_DEFAULT_OUTPUT "merged_trace.folded"
+#define OPTIONS_DEFAULT_FREQUENCY 50
+#define OPTIONS_MAX_FREQUENCY 10000
+
+enum profile_mode { MODE_MERGED, MODE_GPU_ONLY, MODE_CPU_ONLY };
+/* Who takes the stacks of launches: see docs/profile.1. */
+enum launch_stacks { LAUNCH_STACKS_AUTO, LAUNCH_STACKS_INPROCESS, LAUNCH_STACKS_UPROBE };
+enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
+
+/* Exit statuses of our own, as env(1) and timeout(1) have them. */
+enum {
+	EXIT_NOT_EXACT = 124, /* --strict */
+	EXIT_PROFILER_FAILED = 125,
+	EXIT_CANNOT_RUN = 126,
+	EXIT_NOT_FOUND = 127,
+	EXIT_SIGNAL_BASE = 128, /* + the signal that killed the target */
+};
+
+#define OPTIONS_MAX_CUDA_LIBS 16
+
+/* Strings point into argv. */
+struct options {
+	const char *output; /* "-": stdout */
+	enum profile_mode mode;
+	enum weight_unit unit;
+	enum launch_stacks launch_stacks; /* never AUTO after options_parse */
+	uint32_t frequency_hz;
+	const char *cupti_lib;                        /* NULL: the embedded one */
+	const char *cuda_libs[OPTIONS_MAX_CUDA_LIBS]; /* further runtimes to probe */
+	uint32_t cuda_lib_count;
+	const char *record; /* prefix of files to keep the raw input in; NULL: none */
+	bool raw_names;
+	bool inlines;       /* inlined functions as frames of their own */
+	bool python_lines;  /* Python frames with line numbers */
+	bool native_python; /* keep the interpreter's own frames */
+	bool nvtx;          /* NVTX ranges as frames of launch stacks */
+	bool waits;         /* time in calls that wait for the GPU, too */
+	bool as_root;
+	bool kernels_only; /* no copies, sets, allocations, migrations */
+	bool whole_graphs; /* a graph's launch as one piece of work */
+	bool strict;       /* anything lost or unmatched: exit EXIT_NOT_EXACT */
+	struct by_order by;
+	enum log_level level;
+	char **command; /* the target's argv, NULL-terminated */
+};
+
+/* What the caller does next. */
+enum options_result {
+	OPTIONS_RUN,   /* go on */
+	OPTIONS_DONE,  /* --help or --version was answered: exit 0 */
+	OPTIONS_WRONG, /* explained on stderr: exit 125 */
+};
+
+enum options_result options_parse(int argc, char **argv, struct options *options);
+
+#endif

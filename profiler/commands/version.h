@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* The version, as `profile --version` prints it; CHANGELOG.md says what each brought. */
+#ifndef PROFILER_COMMANDS_VERSION_H
+#define PROFILER_COMMANDS_VERSION_H
+
+#define PROFILE_VERSION "0.1.0"
+
+#endif

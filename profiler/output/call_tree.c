@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/output/call_tree.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/hash_index.h"
+
+struct call_tree {
+	struct call_node *nodes;
+	uint32_t count, capacity;
+	struct hash_index index; /* (parent, name) -> node */
+};
+
+struct call_tree *call_tree_new(void)
+{
+	struct call_tree *tree = calloc(1, sizeof(*tree));
+
+	if (!tree)
+		return NULL;
+	tree->nodes = calloc(256, sizeof(*tree->nodes));
+	if (!tree->nodes) {
+		free(tree);
+		return NULL;
+	}
+	tree->capacity = 256;
+	tree->count = 1;
+	tree->nodes[0] = (struct call_node){.parent = CALL_TREE_NONE,
+					    .first_child = CALL_TREE_NONE,
+					    .next_sibling = CALL_TREE_NONE};
+	return tree;
+}
+
+void call_tree_free(struct call_tree *tree)
+{
+	if (!tree)
+		return;
+	free(tree->nodes);
+	hash_index_release(&tree->index);
+	free(tree);
+}
+
+struct child_key {
+	uint32_t parent;
+	const char *name;
+};
+
+static bool child_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct call_node *node = (const struct call_node *)records + position;
+	const struct child_key *k = key;
+
+	return node->parent == k->parent && strcmp(node->name, k->name) == 0;
+}
+
+uint32_t call_tree_child(struct call_tree *tree, uint32_t node, const char *name)
+{
+	struct child_key key = {node, name};
+	uint32_t hash = hash_bytes(name, strlen(name)) + node * 0x9e3779b1u;
+	uint32_t at = hash_index_find(&tree->index, hash, child_equal, tree->nodes, &key);
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	if (tree->count == tree->capacity) {
+		uint32_t capacity = tree->capacity * 2;
+		struct call_node *nodes = realloc(tree->nodes, capacity * sizeof(*nodes));
+
+		if (!nodes)
+			return CALL_TREE_NONE;
+		tree->nodes = nodes;
+		tree->capacity = capacity;
+	}
+	if (hash_index_add(&tree->index, hash, tree->count) != 0)
+		return CALL_TREE_NONE;
+	at = tree->count++;
+	tree->nodes[at] = (struct call_node){.name = name,
+					     .parent = node,
+					     .first_child = CALL_TREE_NONE,
+					     .next_sibling = tree->nodes[node].first_child};
+	tree->nodes[node].first_child = at;
+	return at;
+}
+
+void call_tree_add_weight(struct call_tree *tree, uint32_t node, enum weight_kind kind, double ns)
+{
+	tree->nodes[node].weight_ns[kind] += ns;
+}
+
+static int by_name(const void *a, const void *b, void *nodes)
+{
+	const struct call_node *n = nodes;
+
+	return strcmp(n[*(const uint32_t *)a].name, n[*(const uint32_t *)b].name);
+}
+
+int call_tree_sort(struct call_tree *tree)
+{
+	uint32_t *children = malloc(tree->count * sizeof(*children));
+
+	if (!children)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < tree->count; i++) {
+		uint32_t n = 0, *link = &tree->nodes[i].first_child;
+
+		for (uint32_t at = *link; at != CALL_TREE_NONE; at = tree->nodes[at].next_sibling)
+			children[n++] = at;
+		qsort_r(children, n, sizeof(*children), by_name, tree->nodes);
+		for (uint32_t j = 0; j < n; j++) {
+			*link = children[j];
+			link = &tree->nodes[children[j]].next_sibling;
+		}
+		*link = CALL_TREE_NONE;
+	}
+	free(children);
+	return 0;
+}
+
+const struct call_node *call_tree_nodes(const struct call_tree *tree, uint32_t *count)
+{
+	*count = tree->count;
+	return tree->nodes;
+}
+
+double call_tree_total(const struct call_tree *tree, enum weight_kind kind)
+{
+	double total = 0;
+
+	for (uint32_t i = 0; i < tree->count; i++)
+		total += tree->nodes[i].weight_ns[kind];
+	return total;
+}
+
+struct remainder {
+	double part;
+	uint32_t node;
+};
+
+static int by_larger_part(const void *a, const void *b)
+{
+	const struct remainder *x = a, *y = b;
+
+	if (x->part != y->part)
+		return x->part < y->part ? 1 : -1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+int call_tree_round(const struct call_tree *tree, enum weight_kind kind, double unit_ns,
+		    uint64_t *out, uint64_t *total)
+{
+	struct remainder *remainders = malloc(tree->count * sizeof(*remainders));
+	double exact = 0;
+	uint64_t floors = 0, left;
+	uint32_t n = 0;
+
+	if (!remainders)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < tree->count; i++) {
+		double weight = tree->nodes[i].weight_ns[kind];
+		double units = weight > 0 ? weight / unit_ns : 0;
+
+		exact += units;
+		out[i] = (uint64_t)units;
+		floors += out[i];
+		if (units > 0)
+			remainders[n++] = (struct remainder){units - floor(units), i};
+	}
+	*total = (uint64_t)round(exact);
+	left = *total > floors ? *total - floors : 0;
+	qsort(remainders, n, sizeof(*remainders), by_larger_part);
+	for (uint32_t i = 0; i < n && i < left; i++)
+		out[remainders[i].node]++;
+	free(remainders);
+	return 0;
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/session/notices.h"
+
+#include <string.h>
+#include "cupti_trace/gpu_wire.h"
+
+#define SHOWN_MAX 1000
+
+void notices_init(struct notices *n, struct log *log)
+{
+	memset(n, 0, sizeof(*n));
+	n->log = log;
+}
+
+/*
+ * Bytes of the character at `s` that may be shown, or 0. Only well-formed sequences may: a stray
+ * byte from 0x80 to 0x9f, and U+0080 to U+009F, are control characters to some terminals.
+ */
+static size_t shown_length(const unsigned char *s)
+{
+	size_t n = gpu_wire_utf8_length(s);
+
+	if (s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0))
+		return 0;
+	return n;
+}
+
+/* Printable text; line ends become ", ". */
+static void clean(const char *detail, char *out, size_t size)
+{
+	size_t used = 0;
+
+	while (*detail && used + 5 < size) {
+		size_t n = shown_length((const unsigned char *)detail);
+
+		if (*detail == '\n') {
+			out[used++] = ',';
+			out[used++] = ' ';
+		} else if (n == 0) {
+			out[used++] = '?';
+		} else {
+			memcpy(out + used, detail, n);
+			used += n;
+		}
+		detail += n ? n : 1;
+	}
+	out[used] = '\0';
+}
+
+/* What there is in the place of GPU time, or how it can be had. */
+static const char *instead(const struct notices *n)
+{
+	if (n->times_calls)
+		return "no GPU time; the wall time of its CUDA calls is shown instead";
+	return n->hints_at_root
+		       ? "no GPU time (with sudo, the wall time of its CUDA calls would be "
+			 "shown instead)"
+		       : "no GPU time";
+}
+
+static void add_not_injected(const struct notices *n, uint32_t pid, const char *detail)
+{
+	if (detail[0])
+		log_warn(n->log,
+			 "process %u: another tool's library is loaded there in the place of "
+			 "profile's (CUDA_INJECTION64_PATH is %s): %s",
+			 pid, detail, instead(n));
+	else
+		log_warn(n->log,
+			 "process %u was started without CUDA_INJECTION64_PATH, by which profile's "
+			 "library is loaded (was its environment replaced?): %s",
+			 pid, instead(n));
+}
+
+void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice *notice)
+{
+	uint32_t code = notice->code < GPU_NOTICES ? notice->code : GPU_NOTICE_OTHER;
+	char detail[SHOWN_MAX];
+
+	clean(notice->detail, detail, sizeof(detail));
+	if (code == GPU_NOTICE_VERBOSE) {
+		log_verbose(n->log, "process %u: %s", pid, detail);
+		return;
+	}
+	if (n->seen[code]++ > 0)
+		return;
+	switch (code) {
+	case GPU_NOTICE_NO_CUPTI:
+		log_warn(n->log,
+			 "process %u uses CUDA, but no libcupti was found: %s. Install "
+			 "CUPTI (it comes with the CUDA Toolkit) or set CUDA_HOME. Looked in: %s",
+			 pid, instead(n), detail);
+		break;
+	case GPU_NOTICE_SUBSCRIBER_TAKEN:
+		log_warn(n->log,
+			 "process %u: another profiler already uses CUPTI there (%s): %s. "
+			 "Turn it off (torch.profiler, nsys, ncu, Proton, ...) for GPU time",
+			 pid, detail, instead(n));
+		break;
+	case GPU_NOTICE_NOT_RECORDED:
+		log_warn(
+			n->log,
+			"process %u: this CUPTI does not record some GPU work, which is not in the "
+			"profile: %s",
+			pid, detail);
+		break;
+	case GPU_NOTICE_DEVICE_LAUNCH:
+		log_warn(n->log,
+			 "process %u has device code that launches kernels from kernels: CUPTI "
+			 "tells "
+			 "nothing of those, so their time is not in the profile",
+			 pid);
+		break;
+	case GPU_NOTICE_OLD_CUPTI:
+		log_warn(n->log, "process %u: %s is too old: %s. CUDA 11.8 or later is needed", pid,
+			 detail, instead(n));
+		break;
+	case GPU_NOTICE_CUPTI_ERROR:
+		log_warn(n->log, "process %u: CUPTI does not work there: %s. %s", pid, instead(n),
+			 detail);
+		break;
+	case GPU_NOTICE_NOT_INJECTED:
+		add_not_injected(n, pid, detail);
+		break;
+	case GPU_NOTICE_OTHER_REFUSED:
+		log_warn(n->log,
+			 "process %u: %s asked for CUPTI too and was refused (CUPTI serves one "
+			 "profiler a process). This profile is complete; the other one has no GPU "
+			 "events, unless the program runs without profile or with -cpu-only",
+			 pid, detail);
+		break;
+	case GPU_NOTICE_NO_PYTHON:
+		log_warn(n->log, "process %u: %s: Python functions are shown as the interpreter's",
+			 pid, detail);
+		break;
+	default:
+		log_warn(n->log, "process %u: %s", pid, detail);
+		break;
+	}
+}

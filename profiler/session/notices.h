@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the injected library has to say, in the user's words: each kind once, however many processes
+ * send it. Texts from the target are untrusted: they are shown cut and without control characters.
+ */
+#ifndef PROFILER_SESSION_NOTICES_H
+#define PROFILER_SESSION_NOTICES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "cupti_trace/gpu_event.h"
+#include "profiler/base/log.h"
+
+struct notices {
+	struct log *log;
+	uint32_t seen[GPU_NOTICES]; /* how often each kind came */
+	/* where there is no GPU time, calls are timed, or would be for root: said with the reason
+	 */
+	bool times_calls, hints_at_root;
+};
+
+void notices_init(struct notices *notices, struct log *log);
+void notices_add(struct notices *notices, uint32_t pid, const struct gpu_event_notice *notice);
+
+#endif

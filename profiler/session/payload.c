@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/session/payload.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cupti_trace/gpu_wire.h"
+
+#define LIBRARY_NAME "libprofile_cupti.so"
+#define PIPE_NAME "gpu.pipe"
+#define LOCK_NAME "lock"
+#define FOLDER_PREFIX "profile-"
+#define PIPE_BYTES (1 << 20)
+
+/* The injected library, put into .rodata by payload_blob.S. */
+extern const unsigned char payload_blob[];
+extern const unsigned char payload_blob_end[];
+
+static int write_all(int fd, const unsigned char *data, size_t size)
+{
+	while (size > 0) {
+		ssize_t n = write(fd, data, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		data += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* -EACCES where code cannot be mapped from (a noexec mount). */
+static int check_executable(int folder)
+{
+	int fd = openat(folder, LIBRARY_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	void *map;
+
+	if (fd < 0)
+		return -errno;
+	map = mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED)
+		return -EACCES;
+	munmap(map, 1);
+	return 0;
+}
+
+static int write_library(int folder, const struct identity *identity)
+{
+	int fd = openat(folder, LIBRARY_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0500);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = write_all(fd, payload_blob, (size_t)(payload_blob_end - payload_blob));
+	if (!err && fchown(fd, identity->uid, identity->gid) != 0)
+		err = -errno;
+	close(fd);
+	return err ? err : check_executable(folder);
+}
+
+static int make_pipe(struct payload *payload, const struct identity *identity)
+{
+	if (mkfifoat(payload->folder, PIPE_NAME, 0600) != 0)
+		return -errno;
+	payload->pipe =
+		openat(payload->folder, PIPE_NAME, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	if (payload->pipe < 0)
+		return -errno;
+	payload->pipe_writer =
+		openat(payload->folder, PIPE_NAME, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	if (payload->pipe_writer < 0)
+		return -errno;
+	if (fchown(payload->pipe, identity->uid, identity->gid) != 0)
+		return -errno;
+	/* a larger pipe is only a cushion */
+	fcntl(payload->pipe, F_SETPIPE_SZ, PIPE_BYTES);
+	return 0;
+}
+
+/* Ours until we end, however we end. */
+static int take_lock(struct payload *payload)
+{
+	payload->lock = openat(payload->folder, LOCK_NAME,
+			       O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (payload->lock < 0)
+		return -errno;
+	return flock(payload->lock, LOCK_EX | LOCK_NB) == 0 ? 0 : -errno;
+}
+
+static bool is_our_file(const char *name)
+{
+	return strcmp(name, LIBRARY_NAME) == 0 || strcmp(name, PIPE_NAME) == 0 ||
+	       strcmp(name, LOCK_NAME) == 0 ||
+	       strncmp(name, GPU_WIRE_ACK_PREFIX, strlen(GPU_WIRE_ACK_PREFIX)) == 0;
+}
+
+/* Removes the files we made, or that our library makes; nothing else, and through no link. */
+static void remove_files(int folder)
+{
+	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *listing = copy >= 0 ? fdopendir(copy) : NULL;
+	struct dirent *entry;
+
+	while (listing && (entry = readdir(listing)))
+		if (is_our_file(entry->d_name))
+			unlinkat(folder, entry->d_name, 0);
+	if (listing)
+		closedir(listing);
+	else if (copy >= 0)
+		close(copy);
+}
+
+/* Removes `name` below `parent` if it is a folder of ours whose profiler is gone. */
+static void remove_if_stale(int parent, const char *name)
+{
+	int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int lock = folder < 0 ? -1
+			      : openat(folder, LOCK_NAME,
+				       O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0) {
+		remove_files(folder);
+		unlinkat(parent, name, AT_REMOVEDIR);
+	}
+	if (lock >= 0)
+		close(lock);
+	if (folder >= 0)
+		close(folder);
+}
+
+static void remove_stale_folders(const char *path)
+{
+	int parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int copy = parent >= 0 ? dup(parent) : -1;
+	DIR *listing = copy >= 0 ? fdopendir(copy) : NULL;
+	struct dirent *entry;
+
+	while (listing && (entry = readdir(listing)))
+		if (strncmp(entry->d_name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) == 0)
+			remove_if_stale(parent, entry->d_name);
+	if (listing)
+		closedir(listing);
+	else if (copy >= 0)
+		close(copy);
+	if (parent >= 0)
+		close(parent);
+}
+
+/* Whether the target's user can get at the library from the outside. */
+static int check_reachable(const struct payload *payload, const struct identity *identity)
+{
+	int fd, err = 0;
+
+	identity_enter_files(identity);
+	fd = open(payload->library, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		err = -errno;
+	identity_leave_files(identity);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+static int try_place(struct payload *payload, const char *parent, const struct identity *identity)
+{
+	int err, n = snprintf(payload->path, sizeof(payload->path), "%s/" FOLDER_PREFIX "XXXXXX",
+			      parent);
+
+	if (n < 0 || (size_t)n >= sizeof(payload->path))
+		return -ENAMETOOLONG;
+	if (!mkdtemp(payload->path)) {
+		payload->path[0] = '\0';
+		return -errno;
+	}
+	snprintf(payload->library, sizeof(payload->library), "%s/" LIBRARY_NAME, payload->path);
+	snprintf(payload->pipe_path, sizeof(payload->pipe_path), "%s/" PIPE_NAME, payload->path);
+	payload->folder = open(payload->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	err = payload->folder < 0 ? -errno : take_lock(payload);
+	if (!err)
+		err = write_library(payload->folder, identity);
+	if (!err)
+		err = make_pipe(payload, identity);
+	/* the folder changes hands last: until here nobody else could touch what is in it */
+	if (!err && fchown(payload->folder, identity->uid, identity->gid) != 0)
+		err = -errno;
+	if (!err)
+		err = check_reachable(payload, identity);
+	if (err)
+		payload_remove(payload);
+	return err;
+}
+
+void payload_init(struct payload *payload)
+{
+	payload->folder = -1;
+	payload->lock = -1;
+	payload->pipe = -1;
+	payload->pipe_writer = -1;
+	payload->path[0] = '\0';
+}
+
+int payload_create(struct payload *payload, const struct identity *identity)
+{
+	char run_user[64];
+	const char *places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm", run_user};
+	int err = -ENOEXEC;
+
+	memset(payload, 0, sizeof(*payload));
+	payload_init(payload);
+	snprintf(run_user, sizeof(run_user), "/run/user/%u", (unsigned int)identity->uid);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		size_t used = strlen(payload->tried);
+
+		if (!places[i] || places[i][0] != '/')
+			continue;
+		remove_stale_folders(places[i]);
+		err = try_place(payload, places[i], identity);
+		if (!err)
+			return 0;
+		snprintf(payload->tried + used, sizeof(payload->tried) - used, "%s%s (%s)",
+			 used ? ", " : "", places[i],
+			 err == -EACCES ? "no execution or no access" : strerror(-err));
+	}
+	return err;
+}
+
+void payload_close_writer(struct payload *payload)
+{
+	if (payload->pipe_writer >= 0)
+		close(payload->pipe_writer);
+	payload->pipe_writer = -1;
+}
+
+int payload_acknowledge(const struct payload *payload, pid_t pid)
+{
+	char name[64], reopen[64];
+	struct stat st;
+	int fd, writer, err = 0;
+
+	snprintf(name, sizeof(name), GPU_WIRE_ACK_PREFIX "%d", (int)pid);
+	/* look before opening for real: it may have been replaced by anything */
+	fd = openat(payload->folder, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (fstat(fd, &st) != 0 || !S_ISFIFO(st.st_mode)) {
+		close(fd);
+		return -EINVAL;
+	}
+	snprintf(reopen, sizeof(reopen), "/proc/self/fd/%d", fd);
+	writer = open(reopen, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (writer < 0) {
+		err = errno == ENXIO ? 0 : -errno;
+	} else {
+		if (write(writer, "", 1) != 1)
+			err = -errno;
+		close(writer);
+	}
+	close(fd);
+	return err;
+}
+
+void payload_remove(struct payload *payload)
+{
+	payload_close_writer(payload);
+	if (payload->pipe >= 0)
+		close(payload->pipe);
+	if (payload->folder >= 0) {
+		remove_files(payload->folder);
+		close(payload->folder);
+	}
+	if (payload->path[0])
+		rmdir(payload->path);
+	if (payload->lock >= 0)
+		close(payload->lock);
+	payload_init(payload);
+}

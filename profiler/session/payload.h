@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the target needs of us on disk for the run: a private folder (0700, the target user's) that
+ * holds the injected library and the named pipe.
+ *
+ * The folder must be on a file system from which code can be mapped, and within reach of the target
+ * user; several places are tried. We are possibly root and the user can change the folder's
+ * contents at any time: files are only ever created, opened and removed relative to the folder's
+ * descriptor, never through links, and the pipe is opened once, by us, before the target runs.
+ *
+ * A profiler that is killed cannot remove its folder. Each holds a lock on its own, so the next run
+ * knows the ones that nobody uses any more, and removes them.
+ */
+#ifndef PROFILER_SESSION_PAYLOAD_H
+#define PROFILER_SESSION_PAYLOAD_H
+
+#include <sys/types.h>
+#include "profiler/session/identity.h"
+
+#define PAYLOAD_PATH_MAX 512
+
+struct payload {
+	int folder;      /* descriptor; -1: none */
+	int lock;        /* held as long as the folder is in use */
+	int pipe;        /* read end, non-blocking */
+	int pipe_writer; /* keeps the pipe open until payload_close_writer */
+	char path[PAYLOAD_PATH_MAX];
+	char library[PAYLOAD_PATH_MAX + 32];
+	char pipe_path[PAYLOAD_PATH_MAX + 32];
+	char tried[1024]; /* for the error message: places and why not */
+};
+
+/* Nothing there yet: payload_remove is allowed from here on. */
+void payload_init(struct payload *payload);
+
+/* 0 or -errno (-ENOEXEC: no place allows execution; see `tried`). */
+int payload_create(struct payload *payload, const struct identity *identity);
+
+/* From now on the pipe reports end of file when the last traced process is gone. */
+void payload_close_writer(struct payload *payload);
+
+/* Answers a process that waits for us. 0 or -errno; a process that no longer waits is no error. */
+int payload_acknowledge(const struct payload *payload, pid_t pid);
+
+/* Removes everything. */
+void payload_remove(struct payload *payload);
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/session/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "profiler/commands/options.h"
+
+/* What the child sends when it could not get as far as running the command. */
+struct start_error {
+	int32_t err;
+};
+
+static void give_up(int report, int err)
+{
+	struct start_error error = {err};
+
+	if (write(report, &error, sizeof(error)) < 0)
+		_exit(EXIT_PROFILER_FAILED);
+	_exit(EXIT_PROFILER_FAILED);
+}
+
+static void set_environment(const char *const *environment)
+{
+	for (; environment && *environment; environment++) {
+		const char *equals = strchr(*environment, '=');
+		char *name = strndup(*environment, (size_t)(equals - *environment));
+
+		if (name)
+			setenv(name, equals + 1, 1);
+		free(name);
+	}
+}
+
+static void run_child(const struct target_options *options, int gate, int report)
+{
+	ssize_t n;
+	char byte;
+	int err;
+
+	do
+		n = read(gate, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	if (n != 1)
+		_exit(EXIT_PROFILER_FAILED); /* the profiler died */
+
+	if (options->stdout_to_stderr)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	set_environment(options->environment);
+	err = identity_become(options->identity);
+	if (err)
+		give_up(report, -err);
+	sigprocmask(SIG_SETMASK, &options->signal_mask, NULL);
+	execvp(options->command[0], options->command);
+	give_up(report, errno);
+}
+
+int target_start(struct target *target, const struct target_options *options)
+{
+	int gate[2], report[2];
+
+	memset(target, 0, sizeof(*target));
+	target->gate = -1;
+	target->exec_error = -1;
+	if (pipe2(gate, O_CLOEXEC) != 0)
+		return -errno;
+	if (pipe2(report, O_CLOEXEC) != 0) {
+		int err = -errno;
+
+		close(gate[0]);
+		close(gate[1]);
+		return err;
+	}
+	target->pid = fork();
+	if (target->pid == 0) {
+		close(gate[1]);
+		close(report[0]);
+		run_child(options, gate[0], report[1]);
+	}
+	close(gate[0]);
+	close(report[1]);
+	target->gate = gate[1];
+	target->exec_error = report[0];
+	if (target->pid < 0) {
+		int err = -errno;
+
+		target->pid = 0;
+		target_release_resources(target);
+		return err;
+	}
+	return 0;
+}
+
+int target_release(struct target *target)
+{
+	struct start_error error = {0};
+	ssize_t n;
+
+	n = write(target->gate, "", 1);
+	close(target->gate);
+	target->gate = -1;
+	if (n != 1)
+		return -EPIPE;
+	do
+		n = read(target->exec_error, &error, sizeof(error));
+	while (n < 0 && errno == EINTR);
+	close(target->exec_error);
+	target->exec_error = -1;
+	return n == sizeof(error) ? -error.err : 0;
+}
+
+bool target_poll(struct target *target)
+{
+	if (!target->ended && target->pid > 0 &&
+	    waitpid(target->pid, &target->wait_status, WNOHANG) == target->pid)
+		target->ended = true;
+	return target->ended;
+}
+
+void target_signal(const struct target *target, int signal)
+{
+	if (target->pid > 0 && !target->ended)
+		kill(target->pid, signal);
+}
+
+int target_exit_status(const struct target *target)
+{
+	if (WIFSIGNALED(target->wait_status))
+		return EXIT_SIGNAL_BASE + WTERMSIG(target->wait_status);
+	return WEXITSTATUS(target->wait_status);
+}
+
+void target_release_resources(struct target *target)
+{
+	/* closing the gate unopened makes a waiting child exit */
+	if (target->gate >= 0)
+		close(target->gate);
+	if (target->exec_error >= 0)
+		close(target->exec_error);
+	if (target->gate >= 0 && target->pid > 0)
+		waitpid(target->pid, &target->wait_status, 0);
+	target->gate = -1;
+	target->exec_error = -1;
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/sources/process_events.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RING_PAGES 64 /* a CPU, besides the header page: 256 KiB, about 1,500 mappings */
+
+struct cpu_ring {
+	int fd;
+	struct perf_event_mmap_page *page;
+};
+
+struct process_events {
+	struct cpu_ring *rings;
+	int ring_count;
+	size_t page_size;
+	struct process_event *queue; /* queue[next..count), sorted by time */
+	size_t next, count, capacity;
+	char *returned_path; /* of the event handed out last */
+	struct stack_snapshot *returned_snapshot;
+	uint64_t lost;
+	unsigned char record[65536]; /* one record put together from a ring's two ends */
+};
+
+/* Bits of perf's register numbers (asm/perf_regs.h): ax bx cx dx si di bp sp ip, r8 to r15. */
+#define SAMPLE_REGISTERS 0xff01ffu
+#define SAMPLE_REGISTER_COUNT 17
+/* A record's size has 16 bits; the stack is most of it. */
+#define SAMPLE_STACK_BYTES 61440u
+
+static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, struct cpu_ring *ring,
+		      size_t ring_bytes)
+{
+	void *map;
+	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	map = mmap(NULL, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	ring->fd = fd;
+	ring->page = map;
+	return 0;
+}
+
+/* What all our events record besides samples. */
+static struct perf_event_attr side_records(const struct process_events *e)
+{
+	return (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(struct perf_event_attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.exclude_kernel = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.watermark = 1,
+		.wakeup_watermark = (__u32)(RING_PAGES * e->page_size / 2),
+		.clockid = CLOCK_MONOTONIC,
+	};
+}
+
+static struct process_events *open_all(pid_t pid, uint32_t sample_hz)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	struct process_events *e = calloc(1, sizeof(*e));
+	struct perf_event_attr attr;
+	int err = -ENODEV;
+
+	if (!e)
+		return NULL;
+	e->page_size = (size_t)sysconf(_SC_PAGESIZE);
+	e->rings = calloc((size_t)cpus, sizeof(*e->rings));
+	attr = side_records(e);
+	if (sample_hz) {
+		attr.config = PERF_COUNT_SW_CPU_CLOCK;
+		attr.sample_period = 1000000000u / sample_hz;
+		attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attr.sample_regs_user = SAMPLE_REGISTERS;
+		attr.sample_stack_user = SAMPLE_STACK_BYTES;
+		attr.inherit = 1;
+		attr.disabled = 1;
+		attr.enable_on_exec = 1;
+	}
+	for (int cpu = 0; e->rings && cpu < cpus; cpu++) {
+		err = open_event(&attr, pid, cpu, &e->rings[e->ring_count],
+				 (RING_PAGES + 1) * e->page_size);
+		if (err == 0)
+			e->ring_count++;
+		else if (err != -ENODEV && err != -ENXIO) /* those: an offline CPU */
+			break;
+	}
+	if (e->ring_count == 0 || (err && err != -ENODEV && err != -ENXIO)) {
+		process_events_close(e);
+		errno = -err;
+		return NULL;
+	}
+	return e;
+}
+
+struct process_events *process_events_open(void)
+{
+	return open_all(-1, 0);
+}
+
+struct process_events *process_events_open_target(pid_t pid, uint32_t sample_hz)
+{
+	return open_all(pid, sample_hz);
+}
+
+void process_events_close(struct process_events *e)
+{
+	if (!e)
+		return;
+	for (int i = 0; i < e->ring_count; i++) {
+		munmap(e->rings[i].page, (RING_PAGES + 1) * e->page_size);
+		close(e->rings[i].fd);
+	}
+	for (; e->next < e->count; e->next++) {
+		free((char *)e->queue[e->next].mapping.path);
+		free(e->queue[e->next].snapshot);
+	}
+	free(e->returned_path);
+	free(e->returned_snapshot);
+	free(e->rings);
+	free(e->queue);
+	free(e);
+}
+
+int process_events_watch(struct process_events *e, int epoll, uint32_t tag)
+{
+	for (int i = 0; i < e->ring_count; i++) {
+		struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u32 = tag};
+
+		if (epoll_ctl(epoll, EPOLL_CTL_ADD, e->rings[i].fd, &event) != 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static struct process_event *add(struct process_events *e)
+{
+	if (e->count == e->capacity) {
+		size_t capacity = e->capacity ? e->capacity * 2 : 256;
+		struct process_event *queue = realloc(e->queue, capacity * sizeof(*queue));
+
+		if (!queue)
+			return NULL;
+		e->queue = queue;
+		e->capacity = capacity;
+	}
+	memset(&e->queue[e->count], 0, sizeof(e->queue[0]));
+	return &e->queue[e->count++];
+}
+
+/* The layouts of perf_event_open(2), each followed by sample_id { u32 pid, tid; u64 time; }. */
+struct record_mmap2 {
+	struct perf_event_header header;
+	__u32 pid, tid;
+	__u64 address, length, offset;
+	__u32 major, minor;
+	__u64 inode, inode_generation;
+	__u32 protection, flags;
+	char path[];
+};
+
+struct record_task {
+	struct perf_event_header header;
+	__u32 pid, parent;
+	__u32 tid, parent_tid;
+	__u64 time;
+};
+
+struct record_comm {
+	struct perf_event_header header;
+	__u32 pid, tid;
+};
+
+struct record_lost {
+	struct perf_event_header header;
+	__u64 id, lost;
+};
+
+static int take_mapping(struct process_events *e, const struct record_mmap2 *r, size_t size,
+			uint64_t time_ns)
+{
+	size_t room = size - sizeof(*r) - 16;
+	struct process_event *event = add(e);
+
+	if (!event)
+		return -ENOMEM;
+	event->time_ns = time_ns;
+	event->type = PROCESS_MAP;
+	event->pid = (pid_t)r->pid;
+	event->mapping = (struct code_mapping){
+		.start = r->address,
+		.end = r->address + r->length,
+		.file_offset = r->offset,
+		.dev_major = r->major,
+		.dev_minor = r->minor,
+		.inode = r->inode,
+		.path = strndup(r->path, room),
+	};
+	if (event->mapping.path)
+		return 0;
+	e->count--;
+	return -ENOMEM;
+}
+
+static int take_plain(struct process_events *e, enum process_event_type type, uint32_t pid,
+		      uint32_t parent, uint64_t time_ns)
+{
+	struct process_event *event = add(e);
+
+	if (!event)
+		return -ENOMEM;
+	event->time_ns = time_ns;
+	event->type = type;
+	event->pid = (pid_t)pid;
+	event->parent = (pid_t)parent;
+	return 0;
+}
+
+/* TID, TIME, REGS_USER and STACK_USER, in this order; STACK_USER is size, bytes, bytes that count.
+ */
+struct record_sample {
+	struct perf_event_header header;
+	__u32 pid, tid;
+	__u64 time;
+	__u64 abi; /* 0: no user registers, and none follow */
+	__u64 registers[SAMPLE_REGISTER_COUNT];
+	__u64 stack_size;
+	/* stack_size bytes, then a __u64: how many of them are stack; nothing if stack_size is 0 */
+};
+
+/* perf's order of registers (asm/perf_regs.h) -> DWARF's. */
+static const uint8_t dwarf_register[SAMPLE_REGISTER_COUNT] = {0, 3, 2,  1,  4,  5,  6,  7, 16,
+							      8, 9, 10, 11, 12, 13, 14, 15};
+
+static int take_sample(struct process_events *e, const struct record_sample *r, size_t size)
+{
+	struct process_event *event;
+	struct stack_snapshot *s;
+	__u64 bytes = 0;
+
+	if (size < sizeof(*r) || r->abi == 0 || r->stack_size > size - sizeof(*r))
+		return 0;
+	if (r->stack_size && r->stack_size + sizeof(bytes) <= size - sizeof(*r))
+		memcpy(&bytes, (const char *)(r + 1) + r->stack_size, sizeof(bytes));
+	if (bytes > r->stack_size || bytes > STACK_SNAPSHOT_BYTES)
+		return 0;
+	s = calloc(1, sizeof(*s)); /* what is not written to costs no memory */
+	event = s ? add(e) : NULL;
+	if (!event) {
+		free(s);
+		return -ENOMEM;
+	}
+	s->event.time_ns = r->time;
+	s->event.pid = r->pid;
+	s->event.tid = r->tid;
+	s->event.kind = STACK_EVENT_CPU_SNAPSHOT;
+	for (int i = 0; i < SAMPLE_REGISTER_COUNT; i++)
+		s->registers[dwarf_register[i]] = r->registers[i];
+	s->stack_bytes = (__u32)bytes;
+	memcpy(s->stack, r + 1, bytes);
+	event->time_ns = r->time;
+	event->type = PROCESS_SAMPLE;
+	event->pid = (pid_t)r->pid;
+	event->snapshot = s;
+	return 0;
+}
+
+static int take_record(struct process_events *e, const void *record, size_t size)
+{
+	const struct perf_event_header *header = record;
+	const struct record_task *task = record;
+	const struct record_comm *comm = record;
+	uint64_t time_ns;
+
+	memcpy(&time_ns, (const char *)record + size - sizeof(time_ns), sizeof(time_ns));
+	switch (header->type) {
+	case PERF_RECORD_SAMPLE:
+		return take_sample(e, record, size);
+	case PERF_RECORD_MMAP2:
+		if (size < sizeof(struct record_mmap2) + 16)
+			return 0;
+		return take_mapping(e, record, size, time_ns);
+	case PERF_RECORD_FORK:
+		/* a new thread keeps the process id */
+		return task->pid == task->parent
+			       ? 0
+			       : take_plain(e, PROCESS_FORK, task->pid, task->parent, time_ns);
+	case PERF_RECORD_EXIT:
+		return task->pid == task->tid ? take_plain(e, PROCESS_EXIT, task->pid, 0, time_ns)
+					      : 0;
+	case PERF_RECORD_COMM:
+		return header->misc & PERF_RECORD_MISC_COMM_EXEC
+			       ? take_plain(e, PROCESS_EXEC, comm->pid, 0, time_ns)
+			       : 0;
+	case PERF_RECORD_LOST:
+		e->lost += ((const struct record_lost *)record)->lost;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* Copies `size` bytes at `position` of a ring, which may wrap. */
+static void copy_out(const struct process_events *e, const struct cpu_ring *ring, uint64_t position,
+		     void *to, size_t size)
+{
+	const unsigned char *data = (const unsigned char *)ring->page + e->page_size;
+	size_t bytes = RING_PAGES * e->page_size, at = position % bytes;
+	size_t head = size < bytes - at ? size : bytes - at;
+
+	memcpy(to, data + at, head);
+	memcpy((unsigned char *)to + head, data, size - head);
+}
+
+static int read_ring(struct process_events *e, struct cpu_ring *ring)
+{
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail;
+	int err = 0;
+
+	while (tail < head && !err) {
+		struct perf_event_header header;
+
+		copy_out(e, ring, tail, &header, sizeof(header));
+		if (header.size < sizeof(header))
+			break; /* cannot happen; would never end */
+		copy_out(e, ring, tail, e->record, header.size);
+		if (header.size >= sizeof(header) + 16)
+			err = take_record(e, e->record, header.size);
+		tail += header.size;
+	}
+	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+	return err;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct process_event *x = a, *y = b;
+
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+int process_events_read(struct process_events *e)
+{
+	int err = 0;
+
+	if (e->next > 0) {
+		memmove(e->queue, e->queue + e->next, (e->count - e->next) * sizeof(*e->queue));
+		e->count -= e->next;
+		e->next = 0;
+	}
+	for (int i = 0; i < e->ring_count && !err; i++)
+		err = read_ring(e, &e->rings[i]);
+	/* a process that moves between CPUs leaves its records in several rings */
+	qsort(e->queue, e->count, sizeof(*e->queue), by_time);
+	return err;
+}
+
+const struct process_event *process_events_next(struct process_events *e, uint64_t until_ns)
+{
+	struct process_event *event;
+
+	free(e->returned_path);
+	free(e->returned_snapshot);
+	e->returned_path = NULL;
+	e->returned_snapshot = NULL;
+	if (e->next == e->count || e->queue[e->next].time_ns > until_ns)
+		return NULL;
+	event = &e->queue[e->next++];
+	e->returned_path = (char *)event->mapping.path;
+	e->returned_snapshot = event->snapshot;
+	return event;
+}
+
+uint64_t process_events_lost(const struct process_events *e)
+{
+	return e->lost;
+}

@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* The version, as `profile --version` prints it; CHANGELOG.md says what each brought. */
-#ifndef PROFILER_VERSION_H
-#define PROFILER_VERSION_H
-
-#define PROFILE_VERSION "0.1.0"
-
-#endif
