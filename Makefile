@@ -41,22 +41,21 @@ all: profile $(if $(SANITIZE),,$(BUILD)/libprofile_cupti.so)
 # ---- what is made of what ----
 
 symbolize_src := $(wildcard symbolize/*.c)
-# the injected library shares the readers of call frames and of Python with symbolize/, no more
+# the injection library shares with symbolize/ the readers of call frames and of Python, tables and UTF-8
 inject_src := $(filter-out cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_scan.c,$(wildcard cupti_trace/*.c)) \
 	$(addprefix symbolize/,cfi.c cfi_program.c cfi_apply.c python_offsets.c python_frames.c \
-	python_loop.c python_merge.c)
+	python_loop.c python_merge.c array.c hash_index.c text.c)
 profiler_src := $(wildcard profiler/*/*.c) \
 	cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_scan.c cupti_trace/gpu_wire_encode.c \
 	cupti_trace/work_tally.c
 
 symbolize_obj := $(symbolize_src:%.c=$(BUILD)/%.o)
 inject_obj := $(inject_src:%.c=$(BUILD)/pic/%.o)
-profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o)
+profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o) $(BUILD)/profiler/session/payload_blob.o
 
 PROFILE := $(if $(SANITIZE),$(BUILD)/profile,profile)
 
-$(PROFILE): $(BUILD)/profiler/main.o $(BUILD)/profiler/session/payload_blob.o \
-	$(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
+$(PROFILE): $(BUILD)/profiler/main.o $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -76,7 +75,7 @@ $(BUILD)/%.o: %.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# The injected library: never sanitized, for it runs inside other people's programs.
+# The injection library: never sanitized, for it runs inside other people's programs.
 INJECT_CFLAGS = $(filter-out -fsanitize%,$(filter-out -fno-sanitize%,$(CFLAGS))) -fPIC \
 	-fvisibility=hidden
 $(BUILD)/pic/%.o: %.c Makefile
@@ -97,8 +96,7 @@ $(BUILD)/profiler/session/payload_blob.o: profiler/session/payload_blob.S $(BUIL
 
 # ---- BPF ----
 
-$(BUILD)/bpf/stacks.bpf.o: bpf/stacks.bpf.c bpf/snapshot.bpf.h bpf/kernel_types.h bpf/stack_event.h \
-		Makefile
+$(BUILD)/bpf/stacks.bpf.o: bpf/stacks.bpf.c $(wildcard bpf/*.h) Makefile
 	$(call msg,BPF,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -O2 -g -target bpf -D__TARGET_ARCH_x86 -Wall -I. -Ibpf -c -o $@ $<
@@ -135,8 +133,7 @@ format:
 
 # A folder that runs on any x86-64 Linux with glibc 2.34: libraries static, libcjson beside it.
 portable: $(BUILD)/portable/profile
-$(BUILD)/portable/profile: $(BUILD)/profiler/main.o $(BUILD)/profiler/session/payload_blob.o \
-	$(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
+$(BUILD)/portable/profile: $(BUILD)/profiler/main.o $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
 	$(call msg,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,-rpath,'$$ORIGIN' \

@@ -3,7 +3,8 @@
  * The few kernel structures the BPF programs look into, with only the members they read. CO-RE
  * (preserve_access_index) relocates each access to the running kernel's layout from its BTF, so
  * this needs neither kernel headers nor a generated vmlinux.h at build time. Names are the kernel's
- * (include/linux/sched.h, pid.h, pid_namespace.h, arch/x86/include/asm/ptrace.h).
+ * (include/linux/sched.h, mm_types.h, uprobes.h, pid.h, pid_namespace.h,
+ * kernel/events/uprobes.c, arch/x86/include/asm/ptrace.h).
  */
 #ifndef BPF_KERNEL_TYPES_H
 #define BPF_KERNEL_TYPES_H
@@ -41,8 +42,22 @@ struct thread_struct {
 	unsigned long fsbase;
 } BPF_CORE_TYPE;
 
+struct xol_area {
+	unsigned long vaddr;
+} BPF_CORE_TYPE;
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+} BPF_CORE_TYPE;
+
+struct mm_struct {
+	unsigned long start_stack;
+	struct uprobes_state uprobes_state;
+} BPF_CORE_TYPE;
+
 struct task_struct {
 	struct thread_struct thread;
+	struct mm_struct *mm;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
@@ -74,7 +89,6 @@ enum {
 	BPF_ANY = 0,
 	BPF_NOEXIST = 1,
 	BPF_F_NO_PREALLOC = 1,
-	BPF_F_USER_STACK = 1 << 8,
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_RB_FORCE_WAKEUP = 2,
 	BPF_RB_AVAIL_DATA = 0,

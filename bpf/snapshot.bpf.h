@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0) */
 /*
- * Fills a struct stack_snapshot (stack_event.h) of the current thread: registers, a copy of the
- * stack, the chain of Python frames. Nothing here follows more than is bounded below, and what
- * cannot be read (paged out, unmapped, torn) is 0 or cut.
+ * Sends a struct stack_snapshot (stack_event.h) of the current thread: registers, the chain of
+ * Python frames, a copy of the stack. What cannot be read (paged out, unmapped, torn) is 0 or cut.
  */
 #ifndef BPF_SNAPSHOT_BPF_H
 #define BPF_SNAPSHOT_BPF_H
 
-#include "kernel_types.h"
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-#include "stack_event.h"
-
-#define MAX_PROCESSES 65536 /* that are followed, or have a property, at once */
+#include "python.bpf.h"
 
 /* DWARF's numbers: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 pc. */
 static __always_inline void save_registers(struct stack_snapshot *s, const struct pt_regs *regs)
@@ -36,127 +30,131 @@ static __always_inline void save_registers(struct stack_snapshot *s, const struc
 	s->registers[16] = regs->ip;
 }
 
-/*
- * Copies the stack page by page up to where the memory ends: memory ends with a page. What may lie
- * above a thread's stack is other data, which does no harm.
- */
-static __always_inline void copy_stack(struct stack_snapshot *s, __u64 sp, const unsigned int limit)
+/* Copies the stack, else page by page up to where the memory ends: memory ends with a page. */
+static __always_inline __u32 copy_stack(void *to, const unsigned int limit, __u64 sp, __u64 above)
 {
 	const unsigned int page = STACK_SNAPSHOT_PAGE;
-	unsigned int first = page - (sp & (page - 1));
+	__u64 first = page - (sp & (page - 1)), copied;
 
-	s->stack_bytes = 0;
-	if (bpf_probe_read_user(s->stack, first, (void *)sp))
-		return;
-	s->stack_bytes = first;
-	for (unsigned int i = 0; i < limit / STACK_SNAPSHOT_PAGE - 1; i++) {
+	if (above <= limit && !bpf_probe_read_user(to, above, (void *)sp))
+		return above;
+	if (first > limit)
+		first = limit;
+	if (bpf_probe_read_user(to, first, (void *)sp))
+		return 0;
+	copied = first;
+	for (unsigned int i = 0; i + 1 < limit / page; i++) {
 		__u64 at = first + i * page;
 
 		/* the verifier must see the very value that was compared being used */
 		__asm__ volatile("" : "+r"(at));
-		if (at > limit - page ||
-		    bpf_probe_read_user(s->stack + at, page, (void *)(sp + at)))
-			return;
-		s->stack_bytes = at + page;
+		if (at > limit - page || bpf_probe_read_user(to + at, page, (void *)(sp + at)))
+			break;
+		copied = at + page;
 	}
+	return copied;
 }
 
-/* ---- Python frames ---- */
+struct taken {
+	struct python_sight sight;
+	__u64 above; /* bytes that there can be of the stack */
+	__u16 kind, function;
+};
 
-#define MAX_THREADS 512 /* looked through for the current one */
-
-/* Processes that run CPython, put here by the reader; children inherit it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_PROCESSES);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u32); /* process id */
-	__type(value, struct stack_python);
-} pythons SEC(".maps");
-
-/* Where a thread's state was found last. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, __u32); /* thread id */
-	__type(value, __u64);
-} python_threads SEC(".maps");
-
-static __always_inline __u64 user_word(__u64 address)
-{
-	__u64 value = 0;
-
-	bpf_probe_read_user(&value, sizeof(value), (void *)address);
-	return value;
-}
-
-/* The state of the thread with this thread pointer: where it was before, or from the list of all.
+/*
+ * The process's first stack ends where its arguments begin, a thread's where the C library keeps
+ * what is the thread's own. A stack that lies anywhere else reaches across neither.
  */
-static __always_inline __u64 find_python_thread(const struct stack_python *p, __u32 tid, __u64 self)
+static __always_inline void begin_taking(struct taken *t, struct task_struct *task, __u64 sp)
 {
-	__u64 *known = bpf_map_lookup_elem(&python_threads, &tid), interpreter, thread = 0;
+	__u64 first = task->mm->start_stack;
+	__u64 self = task->thread.fsbase;
 
-	if (known && user_word(*known + p->thread_id) == self)
-		return *known;
-	interpreter = user_word(p->interpreters);
-	for (int i = 0; i < MAX_THREADS && interpreter; i++) {
-		thread = user_word(thread ? thread + p->thread_next
-					  : interpreter + p->interpreter_threads);
-		if (!thread) {
-			interpreter = user_word(interpreter + p->interpreter_next);
-			continue;
-		}
-		if (user_word(thread + p->thread_id) == self) {
-			bpf_map_update_elem(&python_threads, &tid, &thread, BPF_ANY);
-			return thread;
-		}
-	}
-	return 0;
+	t->sight.time_ns = bpf_ktime_get_ns();
+	t->sight.self = self;
+	t->sight.tid = pid_in_profiler_ns(task);
+	t->above = first > sp ? first - sp : ~0ull;
+	if (self > sp && self - sp < t->above)
+		t->above = self - sp;
 }
 
-static __always_inline void read_link(const struct stack_python *p, struct stack_python_link *link,
-				      __u64 frame)
+/*
+ * Room for a record with its Python frames. Records keep the order in which room was taken: if code
+ * objects were sent on the way, it is taken anew behind them.
+ */
+static __always_inline void *reserve_with_python(const struct taken *t,
+						 const struct stack_python *python,
+						 const __u32 python_at, const __u32 size)
 {
-	__u8 owner = 0;
-	__u32 line = 0;
-	__u64 code;
+	void *record = bpf_ringbuf_reserve(&events, size, 0), *behind;
 
-	link->code = user_word(frame + p->frame_code);
-	link->place = user_word(frame + p->frame_place);
-	if (p->frame_owner != STACK_PYTHON_NO_OFFSET)
-		bpf_probe_read_user(&owner, sizeof(owner), (void *)(frame + p->frame_owner));
-	link->owner = owner;
-	code = link->code & ~7ull; /* references may be tagged */
-	link->text = user_word(code + p->code_text);
-	link->text_hash = user_word(link->text + p->text_hash);
-	bpf_probe_read_user(&line, sizeof(line), (void *)(code + p->code_first_line));
-	link->first_line = line;
+	if (!record || !read_python(python, record + python_at, &t->sight))
+		return record;
+	behind = bpf_ringbuf_reserve(&events, size, 0);
+	if (behind)
+		bpf_probe_read_kernel(behind + python_at, sizeof(struct stack_python_chain),
+				      record + python_at);
+	bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+	return behind;
 }
 
-static __always_inline void read_python(struct stack_snapshot *s, struct task_struct *task)
+/* `is_sample`: of the CPU, with kernel frames of `ctx`. Sizes and conditions are constant. */
+static __always_inline bool send_with_room(const struct taken *t, const struct pt_regs *regs,
+					   void *ctx, const bool is_sample,
+					   const struct stack_python *python, const __u32 bytes)
 {
-	__u32 pid = s->event.pid;
-	struct stack_python *p = bpf_map_lookup_elem(&pythons, &pid);
-	__u64 thread, frame;
+	const __u32 kernel_at = sizeof(struct stack_snapshot);
+	const __u32 python_at =
+		kernel_at + (is_sample ? STACK_EVENT_MAX_FRAMES * sizeof(__u64) : 0);
+	const __u32 stack_at = python_at + (python ? sizeof(struct stack_python_chain) : 0);
+	struct stack_snapshot *s;
 
-	s->python_links = 0;
-	if (!p)
-		return;
-	thread = find_python_thread(p, s->event.tid, BPF_CORE_READ(task, thread.fsbase));
-	if (!thread)
-		return;
-	frame = user_word(thread + p->thread_frame);
-	if (p->cframe_frame != STACK_PYTHON_NO_OFFSET)
-		frame = user_word(frame + p->cframe_frame);
-	for (unsigned int i = 0; i < STACK_PYTHON_MAX_LINKS; i++) {
-		if (!frame) {
-			s->event.flags |= STACK_EVENT_PYTHON_WHOLE;
-			return;
-		}
-		read_link(p, &s->python[i], frame);
-		s->python_links = i + 1;
-		frame = user_word(frame + p->frame_previous);
+	if (python)
+		s = reserve_with_python(t, python, python_at, stack_at + bytes);
+	else
+		s = bpf_ringbuf_reserve(&events, stack_at + bytes, 0);
+	if (!s)
+		return 0;
+	describe(&s->event, t->sight.time_ns, t->sight.pid, t->sight.tid, t->kind, t->function,
+		 stack_at + bytes);
+	save_registers(s, regs);
+	s->kernel_at = kernel_at;
+	s->python_at = python ? python_at : 0;
+	s->stack_at = stack_at;
+	if (is_sample) {
+		long kernel = bpf_get_stack(ctx, (void *)s + kernel_at,
+					    STACK_EVENT_MAX_FRAMES * sizeof(__u64), 0);
+
+		s->event.kernel_frames = kernel > 0 ? kernel / sizeof(__u64) : 0;
 	}
+	s->stack_bytes = copy_stack((void *)s + stack_at, bytes, regs->sp, t->above);
+	bpf_ringbuf_submit(s, wakeup_flags(stack_at + bytes));
+	return 1;
+}
+
+/* In a record with enough room for the stack, or in the largest. */
+static __always_inline bool send_fitting(const struct taken *t, const struct pt_regs *regs,
+					 void *ctx, const bool is_sample,
+					 const struct stack_python *python, const __u32 limit)
+{
+	if (t->above <= STACK_TINY_BYTES)
+		return send_with_room(t, regs, ctx, is_sample, python, STACK_TINY_BYTES);
+	if (t->above <= STACK_SMALL_BYTES)
+		return send_with_room(t, regs, ctx, is_sample, python, STACK_SMALL_BYTES);
+	if (limit > STACK_CALL_BYTES && t->above <= STACK_CALL_BYTES)
+		return send_with_room(t, regs, ctx, is_sample, python, STACK_CALL_BYTES);
+	return send_with_room(t, regs, ctx, is_sample, python, limit);
+}
+
+/* False: the ring has no room. */
+static __always_inline bool send_snapshot(const struct taken *t, const struct pt_regs *regs,
+					  void *ctx, const bool is_sample, const __u32 limit)
+{
+	const struct stack_python *python = bpf_map_lookup_elem(&pythons, &t->sight.pid);
+
+	if (python)
+		return send_fitting(t, regs, ctx, is_sample, python, limit);
+	return send_fitting(t, regs, ctx, is_sample, 0, limit);
 }
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the BPF programs send to the profiler through their ring buffer: one stack each, either a
- * CPU sample or the entry of a CUDA function; and when such a function has returned. Compiled by
- * both sides.
+ * What the BPF programs send to the profiler through their ring buffer. Compiled by both sides.
  *
- * Layout: a struct stack_event followed by `user_frames` and then `kernel_frames` addresses (u64),
- * each innermost first. Only that many bytes are sent. A launch stack begins with the function's
- * own address, or with a 0 to be skipped. Times are CLOCK_MONOTONIC in ns. Process and thread ids
- * are those of the profiler's pid namespace.
+ * Every record begins with a struct stack_event, whose `kind` says what it is:
+ *
+ *   CPU_SNAPSHOT, LAUNCH, CALL  a struct stack_snapshot and its parts
+ *   CALL_END, REFUSED           a struct stack_value
+ *   PYTHON_CODE                 a struct stack_python_code, without its lines if nobody wants them
+ *
+ * Times are CLOCK_MONOTONIC in ns. Process and thread ids are those of the profiler's pid
+ * namespace.
  */
 #ifndef BPF_STACK_EVENT_H
 #define BPF_STACK_EVENT_H
@@ -16,66 +18,51 @@
 #include <linux/types.h>
 #endif
 
-/* Deepest stack taken, per side: the kernel's own default limit (perf_event_max_stack). */
+/* Deepest kernel stack taken: the kernel's own default limit (perf_event_max_stack). */
 #define STACK_EVENT_MAX_FRAMES 127
 
 enum stack_event_kind {
-	STACK_EVENT_CPU_SAMPLE = 1,
-	STACK_EVENT_LAUNCH = 2,
-	STACK_EVENT_CPU_SNAPSHOT = 3, /* a CPU sample as a struct stack_snapshot */
-	STACK_EVENT_CALL = 4,         /* the entry of a timed call, as a struct stack_snapshot */
-	STACK_EVENT_CALL_END = 5,     /* its return: one frame, which is the time of its entry */
-	STACK_EVENT_REFUSED = 6,      /* another client of CUPTI was refused; its return address */
+	STACK_EVENT_CPU_SAMPLE = 1,   /* in old recordings only: a CPU sample as a list of frames */
+	STACK_EVENT_LAUNCH = 2,       /* the entry of a launch function */
+	STACK_EVENT_CPU_SNAPSHOT = 3, /* a CPU sample */
+	STACK_EVENT_CALL = 4,         /* the entry of a timed call */
+	STACK_EVENT_CALL_END = 5,     /* its return; the value is the time of its entry */
+	STACK_EVENT_REFUSED = 6,      /* CUPTI refused another client; the value is who called it */
+	STACK_EVENT_PYTHON_CODE = 7,  /* what a code object is called; comes before its first use */
 };
 
-/*
- * A CPU sample or call to be unwound by the reader: the user registers, the kernel's frames, and a
- * copy of the user stack from its stack pointer up. The size in the ring buffer is fixed, for a
- * call STACK_CALL_SIZE; `stack_bytes` and `event.kernel_frames` say how much of it counts.
- * Registers are in DWARF's order (System V ABI AMD64, figure 3.36), the pc last.
- */
-#define STACK_SNAPSHOT_REGISTERS 17
-#define STACK_SNAPSHOT_PAGE 4096
-#define STACK_SNAPSHOT_BYTES (128 << 10)
-#define STACK_CALL_BYTES (32 << 10) /* calls are many more than samples */
-
-/*
- * Which function a launch probe sits on: the attach cookie of the uprobe. 0 is no function. The
- * runtime's come first; a runtime launch calls the driver's function inside, and counts once.
- */
-enum launch_function {
-	LAUNCH_NONE = 0,
-	LAUNCH_CUDA_KERNEL,             /* cudaLaunchKernel */
-	LAUNCH_CUDA_KERNEL_EXC,         /* cudaLaunchKernelExC */
-	LAUNCH_CUDA_COOPERATIVE_KERNEL, /* cudaLaunchCooperativeKernel */
-	LAUNCH_CUDA_GRAPH,              /* cudaGraphLaunch */
-	LAUNCH_CU_KERNEL,               /* cuLaunchKernel: the first of the driver's */
-	LAUNCH_CU_KERNEL_EX,            /* cuLaunchKernelEx */
-	LAUNCH_CU_COOPERATIVE_KERNEL,   /* cuLaunchCooperativeKernel */
-	LAUNCH_CU_GRAPH,                /* cuGraphLaunch */
-	LAUNCH_FUNCTIONS
-};
-#define LAUNCH_FIRST_DRIVER LAUNCH_CU_KERNEL
-
-/* The per-thread default stream twins are the same function to us, with this bit in the cookie. */
-#define LAUNCH_PTSZ 0x100
-
-#define STACK_EVENT_TRUNCATED 1u    /* flags: the stack was deeper than STACK_EVENT_MAX_FRAMES */
-#define STACK_EVENT_PYTHON_WHOLE 2u /* flags: the chain of Python frames was read to its end */
+#define STACK_EVENT_TRUNCATED 1u /* flags, in recordings only: the list of frames was cut */
 
 struct stack_event {
 	__u64 time_ns;
 	__u32 pid;
 	__u32 tid;
 	__u16 kind;            /* enum stack_event_kind */
-	__u16 launch_function; /* enum launch_function, | LAUNCH_PTSZ; 0 for CPU samples; of a
-				* timed call the number that its probe was given */
-	__u16 user_frames;
-	__u16 kernel_frames;
+	__u16 launch_function; /* LAUNCH, CALL, CALL_END: its number (cuda_functions.h) */
+	__u16 user_frames;     /* 0, but in recordings */
+	__u16 kernel_frames;   /* CPU_SNAPSHOT */
 	__u32 flags;
-	__u32 padding;
-	/* __u64 frames[user_frames + kernel_frames] follow */
+	__u32 size;    /* of the whole record, in bytes; a multiple of 8 */
+	char comm[16]; /* the thread's name, ends with a 0 */
 };
+
+struct stack_value {
+	struct stack_event event;
+	__u64 value;
+};
+
+/* ---- probes ---- */
+
+/*
+ * The attach cookie of a probe on a function of CUDA: the function's number, and what the probe is
+ * for. Without STACK_PROBE_LAUNCH the probe times calls, in processes whose calls are timed; with
+ * it, it reports launches in all others.
+ */
+#define STACK_PROBE_FUNCTION 0xffffu
+#define STACK_PROBE_LAUNCH 0x10000u
+#define STACK_PROBE_DRIVER 0x20000u /* of the driver: inside of a runtime launch it counts not */
+
+/* ---- Python ---- */
 
 /*
  * Where a process keeps its Python frames: byte offsets into CPython's structures, as
@@ -85,6 +72,7 @@ struct stack_event {
 
 struct stack_python {
 	__u64 interpreters; /* address of the pointer to the first interpreter's state */
+	__u64 program;      /* code objects are sent once a program; a fork shares its parent's */
 	__u32 interpreter_next;
 	__u32 interpreter_threads;
 	__u16 thread_next;
@@ -94,11 +82,27 @@ struct stack_python {
 	__u16 frame_previous;
 	__u16 frame_code;
 	__u16 frame_place;
-	__u16 frame_owner; /* STACK_PYTHON_NO_OFFSET: none */
-	__u16 code_text;   /* a member that tells code objects at one address apart */
+	__u16 frame_owner;   /* STACK_PYTHON_NO_OFFSET: none */
+	__u16 owner_of_shim; /* owners from here on have no code; STACK_PYTHON_NO_OFFSET: all have
+			      */
+	__u16 code_text;     /* a member that tells code objects at one address apart */
 	__u16 code_first_line;
 	__u16 text_hash; /* of what `code_text` points to */
-	__u16 padding;
+	/* the rest: what is sent of a code object */
+	__u16 code_bytes; /* so much from its start */
+	__u16 code_name;
+	__u16 code_qualname; /* STACK_PYTHON_NO_OFFSET: none */
+	__u16 code_filename;
+	__u16 code_lines;
+	__u16 text_head; /* bytes of a str before its characters */
+	__u16 text_length;
+	__u16 text_state;
+	__u16 text_kind_bit;
+	__u16 text_ascii_data;
+	__u16 text_wide_data;
+	__u16 bytes_length;
+	__u16 bytes_data;
+	__u16 padding[3];
 };
 
 /* One link of the chain of frames, as it is in memory; what could not be read is 0. */
@@ -113,27 +117,113 @@ struct stack_python_link {
 	__u32 owner;
 };
 
-struct stack_snapshot {
-	struct stack_event event; /* user_frames is 0 */
-	__u64 registers[STACK_SNAPSHOT_REGISTERS];
-	__u32 stack_bytes;
-	__u32 python_links; /* innermost first */
-	struct stack_python_link python[STACK_PYTHON_MAX_LINKS];
-	__u64 kernel[STACK_EVENT_MAX_FRAMES];
-	unsigned char stack[STACK_SNAPSHOT_BYTES];
+/* The chain, innermost link first. */
+struct stack_python_chain {
+	__u64 program; /* whose layout it was read by */
+	__u32 count;
+	__u32 is_whole; /* it was read to its end */
+	struct stack_python_link links[STACK_PYTHON_MAX_LINKS];
 };
 
-#define STACK_CALL_SIZE (sizeof(struct stack_snapshot) - STACK_SNAPSHOT_BYTES + STACK_CALL_BYTES)
+/*
+ * Pieces of a process's memory from which the reader can tell what a code object is called, and,
+ * with the last piece, on which line an instruction is. A piece that there is not has 0 bytes.
+ */
+#define STACK_PYTHON_CODE_BYTES 256
+#define STACK_PYTHON_HEAD_BYTES 64
+#define STACK_PYTHON_NAME_CHARACTERS 512  /* from the start */
+#define STACK_PYTHON_PATH_CHARACTERS 1024 /* from the end */
+#define STACK_PYTHON_LINES_BYTES (16 << 10)
 
-_Static_assert(sizeof(struct stack_event) == 32, "both sides must agree on the layout");
-_Static_assert(sizeof(struct stack_python) == 40, "both sides must agree on the layout");
+enum stack_python_piece_kind {
+	STACK_PYTHON_CODE,
+	STACK_PYTHON_NAME_HEAD,
+	STACK_PYTHON_NAME,
+	STACK_PYTHON_QUALNAME_HEAD,
+	STACK_PYTHON_QUALNAME,
+	STACK_PYTHON_PATH_HEAD,
+	STACK_PYTHON_PATH,
+	STACK_PYTHON_LINES,
+	STACK_PYTHON_PIECES
+};
+
+struct stack_python_piece {
+	__u64 address; /* in the process */
+	__u32 at;      /* in the record */
+	__u32 bytes;
+};
+
+struct stack_python_code {
+	struct stack_event event;
+	__u64 program;
+	struct stack_python_link link; /* the one that it was found by */
+	struct stack_python_piece pieces[STACK_PYTHON_PIECES];
+	unsigned char code[STACK_PYTHON_CODE_BYTES];
+	unsigned char heads[3][STACK_PYTHON_HEAD_BYTES];
+	/* up to four bytes a character */
+	unsigned char name[4 * STACK_PYTHON_NAME_CHARACTERS];
+	unsigned char qualname[4 * STACK_PYTHON_NAME_CHARACTERS];
+	unsigned char path[4 * STACK_PYTHON_PATH_CHARACTERS];
+	unsigned char lines[STACK_PYTHON_HEAD_BYTES + STACK_PYTHON_LINES_BYTES];
+};
+
+#define STACK_PYTHON_CODE_SIZE __builtin_offsetof(struct stack_python_code, lines)
+
+/* ---- snapshots ---- */
+
+/*
+ * A thread's stack, to be unwound by the reader: the user registers, then, each at its offset in
+ * the record, the kernel's frames (of CPU samples), the chain of Python frames (of processes that
+ * run Python), and a copy of the user stack from its stack pointer up. A record has room for as
+ * much stack as is in use, or less if that is more than the last of the sizes below.
+ *
+ * Registers are in DWARF's order (System V ABI AMD64, figure 3.36), the pc last.
+ */
+#define STACK_SNAPSHOT_REGISTERS 17
+#define STACK_SNAPSHOT_PAGE 4096
+#define STACK_TINY_BYTES (2 << 10)
+#define STACK_SMALL_BYTES (8 << 10)
+#define STACK_CALL_BYTES (32 << 10) /* the most of launches and calls, which are many */
+#define STACK_SNAPSHOT_BYTES (128 << 10)
+
+struct stack_snapshot {
+	struct stack_event event;
+	__u64 registers[STACK_SNAPSHOT_REGISTERS];
+	__u32 kernel_at; /* event.kernel_frames addresses (u64), innermost first */
+	__u32 python_at; /* a struct stack_python_chain; 0: none */
+	__u32 stack_at;
+	__u32 stack_bytes;
+};
+
+#ifndef __bpf__
+static inline const __u64 *stack_snapshot_kernel(const struct stack_snapshot *s)
+{
+	return (const __u64 *)((const char *)s + s->kernel_at);
+}
+
+/* NULL: the process runs no Python. */
+static inline const struct stack_python_chain *stack_snapshot_python(const struct stack_snapshot *s)
+{
+	return s->python_at ? (const struct stack_python_chain *)((const char *)s + s->python_at)
+			    : 0;
+}
+
+static inline const void *stack_snapshot_stack(const struct stack_snapshot *s)
+{
+	return (const char *)s + s->stack_at;
+}
+#endif
+
+_Static_assert(sizeof(struct stack_event) == 48, "both sides must agree on the layout");
+_Static_assert(sizeof(struct stack_python) == 80, "both sides must agree on the layout");
 _Static_assert(sizeof(struct stack_python_link) == 40, "both sides must agree on the layout");
+_Static_assert(sizeof(struct stack_python_code) % 8 == 0 && STACK_PYTHON_CODE_SIZE % 8 == 0 &&
+		       sizeof(struct stack_python_chain) % 8 == 0 &&
+		       sizeof(struct stack_snapshot) % 8 == 0,
+	       "records and their parts are multiples of 8 bytes");
 
 /* Counters that the BPF side keeps, read by the profiler at the end and for the status line. */
 struct stack_counters {
-	__u64 samples;         /* CPU samples taken of tracked processes */
-	__u64 launches;        /* launch probes hit, nested ones not included */
-	__u64 nested;          /* driver launches inside a runtime launch */
 	__u64 dropped_samples; /* no room in the ring buffer */
 	__u64 dropped_launches;
 	__u64 untracked_processes; /* descendants not followed because the table was full */

@@ -390,21 +390,29 @@ void activity_send_buffer(const struct activity_output *output, const struct clo
 		sink_count_drops(output->sink, &drops);
 }
 
+static void send_sum(struct sink *sink, const struct work_sum *sum)
+{
+	struct gpu_event event = {.type = GPU_EVENT_SUM,
+				  .sum = {.device_id = sum->key.device,
+					  .context_id = sum->key.context,
+					  .stream_id = sum->key.stream,
+					  .work = sum->key.work,
+					  .count = sum->count,
+					  .ns = sum->ns,
+					  .bytes = sum->bytes}};
+
+	sink_put(sink, &event);
+}
+
 void activity_send_sums(const struct work_tally *tally, struct sink *sink)
 {
+	struct work_sum rest = {.key = {WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST, 0}};
 	const struct work_sum *sum;
 	uint32_t at = 0;
 
-	while ((sum = work_tally_next(tally, &at))) {
-		struct gpu_event event = {.type = GPU_EVENT_SUM,
-					  .sum = {.device_id = sum->key.device,
-						  .context_id = sum->key.context,
-						  .stream_id = sum->key.stream,
-						  .work = sum->key.work,
-						  .count = sum->count,
-						  .ns = sum->ns,
-						  .bytes = sum->bytes}};
-
-		sink_put(sink, &event);
-	}
+	while ((sum = work_tally_next(tally, &at)))
+		send_sum(sink, sum);
+	/* where memory ran out even the rest may lack: an empty one says that sums are missing */
+	for (; tally->overflowed && rest.key.work < GPU_WORKS; rest.key.work++)
+		send_sum(sink, &rest);
 }

@@ -4,8 +4,8 @@
  *
  * Every record of work becomes one event, whatever its timestamps, and one of a device that CUDA
  * can see, and one of a context that runs under MPS; records of kinds that nobody asked for are
- * counted as drops. What is sent is summed up as well, so that the profiler can be
- * told at the end what should have arrived.
+ * counted as drops. What is sent is summed up as well, so that the profiler learns at the end what
+ * should have arrived.
  */
 #ifndef CUPTI_TRACE_ACTIVITY_H
 #define CUPTI_TRACE_ACTIVITY_H
@@ -34,7 +34,7 @@ struct activity_output {
 void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,
 			  uint8_t *buffer, size_t valid_size);
 
-/* Sends what all records so far sum up to. */
+/* Sends what all records so far sum up to; after an overflow, also a rest of each kind. */
 void activity_send_sums(const struct work_tally *tally, struct sink *sink);
 
 #endif

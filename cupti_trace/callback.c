@@ -70,9 +70,9 @@ static __thread struct {
 	uint32_t domain, cbid;
 } current;
 
-/* The kernel launch that the calling thread is in, the one that was logged. */
+/* The launch that the calling thread is in, the one that was logged last. */
 static __thread struct {
-	bool active, made_node;
+	bool active, is_kernel, made_node;
 	uint32_t domain, correlation_id;
 } launching;
 
@@ -175,7 +175,8 @@ static uint32_t on_launch(struct tracer *tracer, uint32_t domain, enum meaning m
 			       .flags = flags,
 			       .stack_id = stack,
 		       });
-	launching.active = meaning == MEANS_KERNEL;
+	launching.active = true;
+	launching.is_kernel = meaning == MEANS_KERNEL;
 	launching.made_node = false;
 	launching.domain = domain;
 	launching.correlation_id = correlation_id;
@@ -183,11 +184,12 @@ static uint32_t on_launch(struct tracer *tracer, uint32_t domain, enum meaning m
 }
 
 /*
- * Whether the launch started its kernel: it did not if it failed, or if a stream is captured, where
- * it makes a node of a graph instead. Of those that did a record must come.
+ * The launch has returned, at `now_ns` if that is asked for. Whether it started its kernel: it did
+ * not if it failed, or if a stream is captured, where it makes a node of a graph instead. Of those
+ * that did a record must come.
  */
 static void on_launched(struct tracer *tracer, uint32_t domain,
-			const struct cupti_abi_callback_data *data)
+			const struct cupti_abi_callback_data *data, uint64_t now_ns)
 {
 	const int *result = data->function_return_value;
 
@@ -195,6 +197,10 @@ static void on_launched(struct tracer *tracer, uint32_t domain,
 	    launching.correlation_id != data->correlation_id)
 		return;
 	launching.active = false;
+	if (tracer->times_launches)
+		launch_log_end(&tracer->sink, data->correlation_id, now_ns);
+	if (!launching.is_kernel)
+		return;
 	if (launching.made_node || (result && *result != 0))
 		atomic_fetch_add(&tracer->void_launches, 1);
 }
@@ -210,6 +216,19 @@ void callback_tell_voids(struct tracer *tracer)
 		sink_put(&tracer->sink, &event);
 }
 
+static void on_api_exit(struct tracer *tracer, enum meaning meaning,
+			const struct wait_log_call *call, bool waits)
+{
+	uint64_t now = tracer->times_launches ? clock_now_ns() : 0;
+
+	if (waits)
+		wait_log_exit(tracer, call);
+	if (meaning == MEANS_KERNEL || tracer->times_launches)
+		on_launched(tracer, call->domain, call->data, now);
+	if (current.domain == call->domain && current.cbid == call->cbid)
+		current.function = NULL;
+}
+
 static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		   const struct cupti_abi_callback_data *data)
 {
@@ -223,12 +242,7 @@ static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 	if (meaning == MEANS_NOTHING && !waits)
 		return;
 	if (data->callback_site != CUPTI_ABI_API_ENTER) {
-		if (waits)
-			wait_log_exit(tracer, &call);
-		if (meaning == MEANS_KERNEL)
-			on_launched(tracer, domain, data);
-		if (current.domain == domain && current.cbid == cbid)
-			current.function = NULL;
+		on_api_exit(tracer, meaning, &call, waits);
 		return;
 	}
 	function = name_of(domain, cbid, data);

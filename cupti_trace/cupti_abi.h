@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of CUPTI's binary interface that the injected library uses.
+ * The part of CUPTI's binary interface that the injection library uses.
  *
  * libcupti is found and dlopen'd in the target process at run time, and it may be any release from
  * CUDA 11.8 to 13.x, whatever toolkit (if any) this program was built on. So the handful of
@@ -446,7 +446,7 @@ struct cupti_abi_graph_data {
 
 typedef void *cupti_abi_subscriber;
 
-/* CUpti_SubscriberParams: what cuptiSubscribe_v2 is given and tells of who was there before. */
+/* CUpti_SubscriberParams: what cuptiSubscribe_v2 takes, and returns of an earlier subscriber. */
 #define CUPTI_ABI_OLD_SUBSCRIBER_NAME_SIZE 128 /* CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN is 64 */
 struct cupti_abi_subscriber_params {
 	size_t struct_size;

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a traced process tells the profiler, one event at a time: a tagged union without any CUPTI
- * type in it. The injected library fills these in and encodes them (gpu_wire.h); the profiler
+ * type in it. The injection library fills these in and encodes them (gpu_wire.h); the profiler
  * decodes them and knows nothing of CUPTI.
  *
  * Times are CLOCK_MONOTONIC in ns; durations in ns as CUPTI measured them; sizes in bytes. Strings
  * are borrowed: for the sender they live until the event is encoded, for the receiver until the
  * next event is decoded. Correlation ids, name ids and context/stream ids are per process.
+ *
+ * A pid is not enough to know a process by: the kernel uses it again, other pid namespaces have the
+ * same one, and an exec puts another program under it. So each program that the injection library
+ * starts in draws an instance id, a random number other than 0.
  */
 #ifndef CUPTI_TRACE_GPU_EVENT_H
 #define CUPTI_TRACE_GPU_EVENT_H
@@ -16,47 +20,57 @@
 
 enum gpu_event_type {
 	GPU_EVENT_NONE = 0,
-	GPU_EVENT_BATCH,   /* the next lines are from this process */
-	GPU_EVENT_HELLO,   /* first event of a process (again after exec) */
-	GPU_EVENT_MAPS,    /* new code was mapped: please look for launch functions again */
-	GPU_EVENT_NAME,    /* defines a name id */
-	GPU_EVENT_CODE,    /* where code of the stacks to come lies */
-	GPU_EVENT_PYCODE,  /* defines an id of a Python function */
-	GPU_EVENT_STACK,   /* defines a stack id */
-	GPU_EVENT_LAUNCH,  /* a launch function was entered */
-	GPU_EVENT_KERNEL,  /* a kernel ran on a GPU */
-	GPU_EVENT_DROPS,   /* events that could not be recorded or sent */
-	GPU_EVENT_NOTICE,  /* something the user should know */
-	GPU_EVENT_GOODBYE, /* orderly end, with totals to check against */
-	GPU_EVENT_WORK,    /* a GPU did something else than a kernel */
-	GPU_EVENT_NODE,    /* where a graph's node was made */
-	GPU_EVENT_SUM,     /* what CUPTI reported of one stream and kind, in all */
-	GPU_EVENT_NVTX,    /* defines an id of an NVTX range's name */
-	GPU_EVENT_WAIT,    /* a thread waited for the GPU */
-	GPU_EVENT_DEVICE,  /* what a device is */
-	GPU_EVENT_CONTEXT, /* what a context is, where that is of interest */
-	GPU_EVENT_VOID,    /* launches that started nothing */
+	GPU_EVENT_BATCH,      /* the next lines are from this instance */
+	GPU_EVENT_HELLO,      /* first event of an instance */
+	GPU_EVENT_MAPS,       /* new code was mapped: please look for launch functions again */
+	GPU_EVENT_NAME,       /* defines a name id */
+	GPU_EVENT_CODE,       /* where code of the stacks to come lies */
+	GPU_EVENT_PYCODE,     /* defines an id of a Python function */
+	GPU_EVENT_STACK,      /* defines a stack id */
+	GPU_EVENT_LAUNCH,     /* a launch function was entered */
+	GPU_EVENT_KERNEL,     /* a kernel ran on a GPU */
+	GPU_EVENT_DROPS,      /* events that could not be recorded or sent */
+	GPU_EVENT_NOTICE,     /* something the user should know */
+	GPU_EVENT_GOODBYE,    /* orderly end, with totals to check against */
+	GPU_EVENT_WORK,       /* a GPU did something else than a kernel */
+	GPU_EVENT_NODE,       /* where a graph's node was made */
+	GPU_EVENT_SUM,        /* what CUPTI reported of one stream and kind, in all */
+	GPU_EVENT_NVTX,       /* defines an id of an NVTX range's name */
+	GPU_EVENT_WAIT,       /* a thread waited for the GPU */
+	GPU_EVENT_DEVICE,     /* what a device is */
+	GPU_EVENT_CONTEXT,    /* what a context is, where that is of interest */
+	GPU_EVENT_VOID,       /* launches that started nothing */
+	GPU_EVENT_LAUNCH_END, /* a launch function has returned */
 	GPU_EVENT_TYPES
 };
 
 /*
- * Starts every write to the pipe. `sequence` counts a process's writes from 0, so that a gap shows
- * a lost write. `bytes` is how much follows this line in the same write: what comes after that is
- * not of this process. 0: not told, all up to the next such event.
+ * Starts every write to the pipe. `sequence` counts an instance's writes from 0, so that a gap
+ * shows a lost write. `bytes` is how much follows this line in the same write: what comes after
+ * that is not of this process. 0: unknown, all up to the next such event.
  */
 struct gpu_event_batch {
-	uint32_t pid;
+	uint32_t pid; /* as the process itself sees it */
 	uint32_t bytes;
+	uint64_t instance; /* not 0 */
 	uint64_t sequence;
 };
 
 /*
  * `wants_ack`: the process waits, bounded, until the profiler says that its probes are on.
- * `is_off`: CUPTI is not to be had there, a notice said why; nothing more will come.
+ * `is_off`: the process cannot use CUPTI, a notice said why; nothing more will come.
+ *
+ * `pid_namespace` and `start_ticks` tell which of the processes that other pid namespaces see as
+ * `pid` this one is: compare them with the inode of /proc/PID/ns/pid and field 22 of
+ * /proc/PID/stat.
  */
 struct gpu_event_hello {
 	uint32_t version; /* GPU_WIRE_VERSION of the sender */
 	uint32_t pid;
+	uint64_t instance;      /* as in gpu_event_batch */
+	uint64_t pid_namespace; /* inode number; 0: not known */
+	uint64_t start_ticks;   /* when the process started, clock ticks since boot as its time
+				   namespace counts them; 0: not known */
 	const char *executable;
 	const char *cupti_path;  /* the libcupti in use; "" if none */
 	uint32_t cupti_version;  /* cuptiGetVersion */
@@ -164,6 +178,18 @@ struct gpu_event_launch {
 	uint32_t stack_id; /* 0: not captured here */
 };
 
+/*
+ * A launch function has returned; only sent when asked for (GPU_WIRE_TIMELINE_ENV). A launch is
+ * sent at its entry, so that it comes before the operations that it starts and is there even if its
+ * thread never returns from the call; its end follows, from the same thread. A call has no end
+ * event if its thread was cancelled in it or left it by longjmp, or if its process ended meanwhile.
+ */
+struct gpu_event_launch_end {
+	uint64_t duration_ns; /* since gpu_event_launch.time_ns, on the thread's clock */
+	uint32_t tid;
+	uint32_t correlation_id; /* of the launch */
+};
+
 /* Nothing runs for 70 years: keeps sums far from overflow. Longer is bad_time. */
 #define GPU_EVENT_DURATION_LIMIT_NS (UINT64_C(1) << 61)
 
@@ -214,8 +240,8 @@ struct gpu_event_work {
 struct gpu_event_node {
 	uint64_t id;
 	uint64_t origin;   /* 0: not a clone */
-	uint64_t time_ns;  /* when it was made; 0: a clone, or not told */
-	uint32_t tid;      /* of the calling thread; 0: not told */
+	uint64_t time_ns;  /* when it was made; 0: a clone, or unknown */
+	uint32_t tid;      /* of the calling thread; 0: unknown */
 	uint32_t stack_id; /* 0: a clone, or not captured */
 };
 
@@ -332,6 +358,7 @@ struct gpu_event {
 		struct gpu_event_device device;
 		struct gpu_event_context context;
 		struct gpu_event_void voids;
+		struct gpu_event_launch_end launch_end;
 	};
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The line format between a traced process and the profiler: JSON objects, one a line, UTF-8,
+ * The line format between a traced process and the profiler: one JSON object in each line, UTF-8,
  * described field by field in docs/wire-format.md.
  *
  * Keys are short because a busy program sends a million lines a second. Encoding writes into a
@@ -14,10 +14,11 @@
 #ifndef CUPTI_TRACE_GPU_WIRE_H
 #define CUPTI_TRACE_GPU_WIRE_H
 
+#include <inttypes.h>
 #include <stddef.h>
 #include "cupti_trace/gpu_event.h"
 
-#define GPU_WIRE_VERSION 1
+#define GPU_WIRE_VERSION 2
 
 /* The environment variables by which the library finds its profiler. */
 #define GPU_WIRE_STACKS_ENV "PROFILE_STACKS" /* set: capture launch stacks in the process */
@@ -25,15 +26,17 @@
 #define GPU_WIRE_PYTHON_LINES_ENV "PROFILE_PYTHON_LINES"
 #define GPU_WIRE_NATIVE_PYTHON_ENV "PROFILE_NATIVE_PYTHON"
 #define GPU_WIRE_KERNELS_ONLY_ENV "PROFILE_KERNELS_ONLY" /* set: no other work than kernels */
-#define GPU_WIRE_GRAPHS_ENV "PROFILE_GRAPHS"   /* set: a graph's launch as a whole, not its nodes */
-#define GPU_WIRE_WAITS_ENV "PROFILE_WAITS"     /* set: calls that wait for the GPU are sent */
-#define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"       /* path of the named pipe */
-#define GPU_WIRE_VERBOSE_ENV "PROFILE_VERBOSE" /* set: send GPU_NOTICE_VERBOSE */
-#define GPU_WIRE_DEVICES_ENV "PROFILE_DEVICES" /* set: devices and contexts are described */
-#define GPU_WIRE_NVTX_ENV "PROFILE_NVTX"       /* set: NVTX ranges are frames of launch stacks */
+#define GPU_WIRE_GRAPHS_ENV "PROFILE_GRAPHS" /* set: a graph's launch as a whole, not its nodes */
+#define GPU_WIRE_WAITS_ENV "PROFILE_WAITS"   /* set: calls that wait for the GPU are sent */
+#define GPU_WIRE_TIMELINE_ENV "PROFILE_TIMELINE" /* set: ends of launches are sent */
+#define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"         /* path of the named pipe */
+#define GPU_WIRE_VERBOSE_ENV "PROFILE_VERBOSE"   /* set: send GPU_NOTICE_VERBOSE */
+#define GPU_WIRE_DEVICES_ENV "PROFILE_DEVICES"   /* set: devices and contexts are described */
+#define GPU_WIRE_NVTX_ENV "PROFILE_NVTX"         /* set: NVTX ranges are frames of launch stacks */
 
-/* The profiler writes one byte into "<directory of the pipe>/ack.<pid>" to answer `wants_ack`. */
+/* The FIFO beside the pipe into which the profiler writes one byte to answer `wants_ack`. */
 #define GPU_WIRE_ACK_PREFIX "ack."
+#define GPU_WIRE_ACK_FORMAT GPU_WIRE_ACK_PREFIX "%016" PRIx64 /* the instance */
 
 /* A program waits so long in a row for room in the pipe, then goes on and drops. */
 #define GPU_WIRE_PATIENCE_MS 5000
@@ -53,7 +56,7 @@
 	{                                                                                    \
 		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k",   \
 			"drops", "notice", "bye", "m", "node", "sum", "nvtx", "w", "device", \
-			"context", "void"                                                    \
+			"context", "void", "ld"                                              \
 	}
 
 /*
@@ -62,12 +65,6 @@
  * unknown type. Invalid UTF-8 and control characters in strings are escaped.
  */
 int gpu_wire_encode(const struct gpu_event *event, char *buffer, size_t size);
-
-/*
- * Length of the valid UTF-8 sequence at `s` (1 to 4), or 0: overlong forms, surrogates and values
- * past U+10FFFF are invalid (RFC 3629). Stops at the terminating NUL.
- */
-size_t gpu_wire_utf8_length(const unsigned char *s);
 
 /*
  * Reads one line (without its '\n'; need not be NUL-terminated) into `event`. Strings are stored in

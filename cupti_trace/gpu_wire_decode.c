@@ -79,6 +79,11 @@ static uint32_t get_u32_or_0(struct reader *r, const char *key)
 	return member(r, key) ? get_u32(r, key) : 0;
 }
 
+static uint64_t get_u64_or_0(struct reader *r, const char *key)
+{
+	return member(r, key) ? get_u64(r, key) : 0;
+}
+
 static const char *get_string(struct reader *r, const char *key)
 {
 	const cJSON *item = member(r, key);
@@ -124,10 +129,36 @@ static int64_t get_exact_int(struct reader *r, const char *key)
 	return value;
 }
 
+static uint8_t hex_digit(struct reader *r, char c)
+{
+	if (c >= '0' && c <= '9')
+		return (uint8_t)(c - '0');
+	if (c >= 'a' && c <= 'f')
+		return (uint8_t)(c - 'a' + 10);
+	r->bad = true;
+	return 0;
+}
+
+/* Exactly 16 hexadecimal digits. */
+static uint64_t get_instance(struct reader *r)
+{
+	const char *text = get_string(r, "id");
+	uint64_t instance = 0;
+
+	if (strlen(text) != 16)
+		r->bad = true;
+	for (int i = 0; i < 16 && !r->bad; i++)
+		instance = instance << 4 | hex_digit(r, text[i]);
+	return instance;
+}
+
 static void get_hello(struct reader *r, struct gpu_event_hello *e)
 {
 	e->version = get_u32(r, "version");
 	e->pid = get_u32(r, "pid");
+	e->instance = get_instance(r);
+	e->pid_namespace = get_u64_or_0(r, "ns");
+	e->start_ticks = get_u64_or_0(r, "started");
 	e->executable = get_string(r, "exe");
 	e->cupti_path = get_string(r, "cupti");
 	e->cupti_version = get_u32(r, "cupti_version");
@@ -208,6 +239,13 @@ static void get_launch(struct reader *r, struct gpu_event_launch *e)
 	e->family = get_u32(r, "f");
 	e->flags = get_u32_or_0(r, "x");
 	e->stack_id = get_u32_or_0(r, "k");
+}
+
+static void get_launch_end(struct reader *r, struct gpu_event_launch_end *e)
+{
+	e->tid = get_u32(r, "h");
+	e->correlation_id = get_u32(r, "c");
+	e->duration_ns = get_u64(r, "d");
 }
 
 /* Digits of a number up to `max`, from *at on. */
@@ -366,16 +404,6 @@ static void get_wait(struct reader *r, struct gpu_event_wait *e)
 	e->stream_id = (uint32_t)v[1];
 }
 
-static uint8_t hex_digit(struct reader *r, char c)
-{
-	if (c >= '0' && c <= '9')
-		return (uint8_t)(c - '0');
-	if (c >= 'a' && c <= 'f')
-		return (uint8_t)(c - 'a' + 10);
-	r->bad = true;
-	return 0;
-}
-
 static void get_uuid(struct reader *r, const char *key, uint8_t out[GPU_UUID_BYTES])
 {
 	const char *text = get_string(r, key);
@@ -415,6 +443,7 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 	switch (e->type) {
 	case GPU_EVENT_BATCH:
 		e->batch.pid = get_u32(r, "pid");
+		e->batch.instance = get_instance(r);
 		e->batch.sequence = get_u64(r, "seq");
 		e->batch.bytes = get_u32_or_0(r, "len");
 		break;
@@ -486,6 +515,9 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 	case GPU_EVENT_VOID:
 		e->voids.launches = get_u64(r, "launches");
 		break;
+	case GPU_EVENT_LAUNCH_END:
+		get_launch_end(r, &e->launch_end);
+		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:
 		r->bad = true;
@@ -507,6 +539,10 @@ static enum gpu_event_type type_of(const char *name)
 static bool is_sane(const struct gpu_event *e)
 {
 	switch (e->type) {
+	case GPU_EVENT_BATCH:
+		return e->batch.instance != 0;
+	case GPU_EVENT_HELLO:
+		return e->hello.instance != 0;
 	case GPU_EVENT_LAUNCH:
 		return e->launch.family == GPU_LAUNCH_RUNTIME ||
 		       e->launch.family == GPU_LAUNCH_DRIVER;
@@ -523,6 +559,8 @@ static bool is_sane(const struct gpu_event *e)
 		return e->sum.work < GPU_WORKS;
 	case GPU_EVENT_WAIT:
 		return e->wait.duration_ns < GPU_EVENT_DURATION_LIMIT_NS;
+	case GPU_EVENT_LAUNCH_END:
+		return e->launch_end.duration_ns < GPU_EVENT_DURATION_LIMIT_NS;
 	case GPU_EVENT_DEVICE:
 		return e->device.id < GPU_DEVICE_MAX_ID;
 	case GPU_EVENT_CONTEXT:

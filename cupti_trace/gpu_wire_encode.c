@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include "symbolize/text.h"
+
+static const char hex[] = "0123456789abcdef";
 
 /* Output cursor: once `full`, further writes are ignored and the event is refused as a whole. */
 struct line {
@@ -72,28 +75,9 @@ static void put_array(struct line *l, const char *key, const uint64_t *values, s
 	put_bytes(l, "]", 1);
 }
 
-size_t gpu_wire_utf8_length(const unsigned char *s)
-{
-	size_t n = s[0] < 0x80                   ? 1
-		   : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-		   : (s[0] & 0xf0) == 0xe0       ? 3
-		   : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-						 : 0;
-
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 /* What one character becomes inside a JSON string (RFC 8259): bytes written to `out`, at most 6. */
 static size_t escape(const unsigned char *s, size_t length, char *out)
 {
-	static const char hex[] = "0123456789abcdef";
-
 	if (length == 0) {
 		memcpy(out, "\\ufffd", 6);
 		return 6;
@@ -123,7 +107,7 @@ static void put_string(struct line *l, const char *key, const char *text, size_t
 	put_bytes(l, "\"", 1);
 	while (*s) {
 		char escaped[6];
-		size_t length = gpu_wire_utf8_length(s);
+		size_t length = count_utf8_bytes(s);
 		size_t n = escape(s, length, escaped);
 
 		if (written + n > limit)
@@ -135,10 +119,25 @@ static void put_string(struct line *l, const char *key, const char *text, size_t
 	put_bytes(l, "\"", 1);
 }
 
+/* Always 16 hexadecimal digits, so that a batch's line has a fixed form. */
+static void put_instance(struct line *l, uint64_t instance)
+{
+	put_key(l, "id");
+	put_bytes(l, "\"", 1);
+	for (int shift = 60; shift >= 0; shift -= 4)
+		put_bytes(l, &hex[instance >> shift & 15], 1);
+	put_bytes(l, "\"", 1);
+}
+
 static void put_hello(struct line *l, const struct gpu_event_hello *e)
 {
 	put_uint(l, "version", e->version);
 	put_uint(l, "pid", e->pid);
+	put_instance(l, e->instance);
+	if (e->pid_namespace)
+		put_uint(l, "ns", e->pid_namespace);
+	if (e->start_ticks)
+		put_uint(l, "started", e->start_ticks);
 	put_string(l, "exe", e->executable, 1000);
 	put_string(l, "cupti", e->cupti_path, 1000);
 	put_uint(l, "cupti_version", e->cupti_version);
@@ -153,7 +152,6 @@ static void put_hello(struct line *l, const struct gpu_event_hello *e)
 /* A third shorter than decimal, and exact in every JSON reader. */
 static void put_digits(struct line *l, uint64_t value)
 {
-	static const char hex[] = "0123456789abcdef";
 	char digits[16];
 	size_t at = sizeof(digits);
 
@@ -237,6 +235,13 @@ static void put_launch(struct line *l, const struct gpu_event_launch *e)
 		put_uint(l, "x", e->flags);
 	if (e->stack_id)
 		put_uint(l, "k", e->stack_id);
+}
+
+static void put_launch_end(struct line *l, const struct gpu_event_launch_end *e)
+{
+	put_uint(l, "h", e->tid);
+	put_uint(l, "c", e->correlation_id);
+	put_uint(l, "d", e->duration_ns);
 }
 
 static void put_kernel(struct line *l, const struct gpu_event_kernel *e)
@@ -330,7 +335,6 @@ static void put_wait(struct line *l, const struct gpu_event_wait *e)
 
 static void put_device(struct line *l, const struct gpu_event_device *e)
 {
-	static const char hex[] = "0123456789abcdef";
 	static const uint8_t none[GPU_UUID_BYTES];
 
 	put_uint(l, "i", e->id);
@@ -359,6 +363,7 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 	switch (e->type) {
 	case GPU_EVENT_BATCH:
 		put_uint(l, "pid", e->batch.pid);
+		put_instance(l, e->batch.instance);
 		put_uint(l, "seq", e->batch.sequence);
 		if (e->batch.bytes)
 			put_uint(l, "len", e->batch.bytes);
@@ -426,6 +431,9 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		break;
 	case GPU_EVENT_VOID:
 		put_uint(l, "launches", e->voids.launches);
+		break;
+	case GPU_EVENT_LAUNCH_END:
+		put_launch_end(l, &e->launch_end);
 		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:

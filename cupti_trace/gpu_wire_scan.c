@@ -77,6 +77,18 @@ static bool scan_launch(struct scan *s, struct gpu_event_launch *e)
 	return !s->failed && s->at == s->end;
 }
 
+static bool scan_launch_end(struct scan *s, struct gpu_event_launch_end *e)
+{
+	EXPECT(s, "\"h\":");
+	e->tid = scan_u32(s);
+	EXPECT(s, ",\"c\":");
+	e->correlation_id = scan_u32(s);
+	EXPECT(s, ",\"d\":");
+	e->duration_ns = scan_u64(s, INT64_MAX);
+	EXPECT(s, "}");
+	return !s->failed && s->at == s->end;
+}
+
 static void scan_graph(struct scan *s, uint32_t *graph, uint64_t *node)
 {
 	if (!TRY(s, ",\"gr\":["))
@@ -178,11 +190,31 @@ static bool scan_wait(struct scan *s, struct gpu_event_wait *e)
 	return !s->failed && s->at == s->end;
 }
 
+/* 16 hexadecimal digits */
+static uint64_t scan_instance(struct scan *s)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < 16; i++) {
+		char c = s->at < s->end ? *s->at++ : '\0';
+
+		if (c >= '0' && c <= '9')
+			value = value << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			value = value << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			s->failed = true;
+	}
+	return value;
+}
+
 static bool scan_batch(struct scan *s, struct gpu_event_batch *e)
 {
 	EXPECT(s, "\"pid\":");
 	e->pid = scan_u32(s);
-	EXPECT(s, ",\"seq\":");
+	EXPECT(s, ",\"id\":\"");
+	e->instance = scan_instance(s);
+	EXPECT(s, "\",\"seq\":");
 	e->sequence = scan_u64(s, INT64_MAX);
 	e->bytes = TRY(s, ",\"len\":") ? scan_u32(s) : 0;
 	while (TRY(s, " ")) /* written later into the room of the longest number */
@@ -223,6 +255,10 @@ bool gpu_wire_scan(const char *line, size_t length, struct gpu_event *event)
 	if (TRY(&s, "{\"t\":\"w\",")) {
 		event->type = GPU_EVENT_WAIT;
 		return scan_wait(&s, &event->wait);
+	}
+	if (TRY(&s, "{\"t\":\"ld\",")) {
+		event->type = GPU_EVENT_LAUNCH_END;
+		return scan_launch_end(&s, &event->launch_end);
 	}
 	if (TRY(&s, "{\"t\":\"batch\",")) {
 		event->type = GPU_EVENT_BATCH;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The injected library's entry and exit.
+ * The injection library's entry and exit.
  *
  * The CUDA driver loads the library named by CUDA_INJECTION64_PATH inside cuInit, calls
  * InitializeInjection, and only then lets the application go on, so whatever happens here happens
  * before the first launch. Start: pipe, libcupti, subscription, hello, wait for the profiler's
- * probes, activity records, flusher thread. Every failure is told through the pipe, and leaves the
+ * probes, activity records, flusher thread. Every failure goes into the pipe, and leaves the
  * application as if the library were not there: nothing is printed, nothing exits or aborts.
  */
 #include <errno.h>
@@ -24,6 +24,7 @@
 #include "cupti_trace/activity.h"
 #include "cupti_trace/callback.h"
 #include "cupti_trace/exit_guard.h"
+#include "cupti_trace/instance.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
 #include "cupti_trace/python_stack.h"
@@ -45,10 +46,34 @@ static struct tracer the_tracer = {
 };
 static pthread_mutex_t ask_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static void send_notice(struct tracer *tracer, enum gpu_notice code, const char *detail)
+{
+	struct gpu_event event = {.type = GPU_EVENT_NOTICE, .notice = {code, detail}};
+
+	sink_put(&tracer->sink, &event);
+}
+
+/* The hello comes first: lines of a program that has not said it are refused. */
+static void defer_notice(struct tracer *tracer, enum gpu_notice code, const char *detail)
+{
+	char *copy = tracer->deferred_count < DEFERRED_NOTICES_MAX ? strdup(detail) : NULL;
+
+	if (copy)
+		tracer->deferred[tracer->deferred_count++] = (struct deferred_notice){code, copy};
+}
+
+static void send_deferred(struct tracer *tracer)
+{
+	for (uint32_t i = 0; i < tracer->deferred_count; i++) {
+		send_notice(tracer, tracer->deferred[i].code, tracer->deferred[i].detail);
+		free(tracer->deferred[i].detail);
+	}
+	tracer->deferred_count = 0;
+}
+
 void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *format, ...)
 {
 	char detail[GPU_WIRE_LINE_MAX];
-	struct gpu_event event = {.type = GPU_EVENT_NOTICE, .notice = {code, detail}};
 	va_list args;
 
 	if (code == GPU_NOTICE_VERBOSE && !tracer->verbose)
@@ -56,7 +81,10 @@ void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *form
 	va_start(args, format);
 	vsnprintf(detail, sizeof(detail), format, args);
 	va_end(args);
-	sink_put(&tracer->sink, &event);
+	if (atomic_load(&tracer->has_said_hello))
+		send_notice(tracer, code, detail);
+	else
+		defer_notice(tracer, code, detail);
 }
 
 /* ---- asking the profiler ---- */
@@ -64,13 +92,12 @@ void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *form
 static int open_ack_pipe(const struct tracer *tracer, char *path, size_t size)
 {
 	const char *slash = strrchr(tracer->pipe_path, '/');
-	int n = snprintf(path, size, "%.*s/" GPU_WIRE_ACK_PREFIX "%d",
+	int n = snprintf(path, size, "%.*s/" GPU_WIRE_ACK_FORMAT,
 			 slash ? (int)(slash - tracer->pipe_path) : 1,
-			 slash ? tracer->pipe_path : ".", (int)getpid());
+			 slash ? tracer->pipe_path : ".", tracer->sink.instance);
 
 	if (n < 0 || (size_t)n >= size)
 		return -ENAMETOOLONG;
-	unlink(path); /* left by an earlier program of this process */
 	if (mkfifo(path, 0600) != 0)
 		return -errno;
 	/* both ends, so that it neither blocks nor reports end of file before the answer */
@@ -154,9 +181,8 @@ static int note_library(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Asks in any case: the profiler may have probes to put on, above all where CUPTI is not to be had.
- */
-static void say_hello(struct tracer *tracer, bool will_trace)
+/* Asks in any case: the profiler may have probes to put on, above all where CUPTI is missing. */
+static void say_hello(struct tracer *tracer, const struct instance *instance, bool will_trace)
 {
 	struct library_list libraries = {.used = 0};
 	char executable[CUPTI_API_PATH_MAX] = "";
@@ -165,6 +191,9 @@ static void say_hello(struct tracer *tracer, bool will_trace)
 		.type = GPU_EVENT_HELLO,
 		.hello = {.version = GPU_WIRE_VERSION,
 			  .pid = tracer->sink.pid,
+			  .instance = instance->id,
+			  .pid_namespace = instance->pid_namespace,
+			  .start_ticks = instance->start_ticks,
 			  .executable = executable,
 			  .cupti_path = tracer->api.path,
 			  .cupti_version = tracer->api.version,
@@ -179,6 +208,8 @@ static void say_hello(struct tracer *tracer, bool will_trace)
 	dl_iterate_phdr(note_library, &libraries);
 	atomic_store(&tracer->code_generation, tracer_count_mapped());
 	tracer_ask(tracer, &event);
+	atomic_store(&tracer->has_said_hello, true);
+	send_deferred(tracer);
 }
 
 /* ---- CUPTI's buffers ---- */
@@ -288,7 +319,7 @@ static const uint32_t activities[] = {
 };
 #define ACTIVITIES (sizeof(activities) / sizeof(activities[0]))
 
-/* These only say more of what others tell. */
+/* These only describe what other records are about. */
 static bool is_description(uint32_t kind)
 {
 	return kind == CUPTI_ABI_ACTIVITY_KIND_DEVICE || kind == CUPTI_ABI_ACTIVITY_KIND_CONTEXT;
@@ -528,13 +559,15 @@ static bool start_activity(struct tracer *tracer)
 	return false;
 }
 
-static void start(struct tracer *tracer)
+static void start(struct tracer *tracer, const struct instance *instance)
 {
-	bool ready = set_up_cupti(tracer) && start_activity(tracer);
+	bool ready;
 
+	atomic_store(&tracer->has_said_hello, false); /* true after a fork */
+	ready = set_up_cupti(tracer) && start_activity(tracer);
 	launch_stack_check_code(&tracer->sink);
 	atomic_store(&tracer->on, ready);
-	say_hello(tracer, ready);
+	say_hello(tracer, instance, ready);
 	if (!ready) {
 		sink_flush(&tracer->sink);
 		sink_abandon(&tracer->sink);
@@ -552,6 +585,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	struct tracer *tracer = &the_tracer;
 	const char *pipe_path = getenv(GPU_WIRE_PIPE_ENV);
 	int saved_errno = errno;
+	struct instance instance;
 	pid_t nobody = 0;
 
 	if (!pipe_path || strlen(pipe_path) >= sizeof(tracer->pipe_path))
@@ -568,10 +602,12 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	tracer->describes_devices = getenv(GPU_WIRE_DEVICES_ENV) != NULL;
 	tracer->whole_graphs = getenv(GPU_WIRE_GRAPHS_ENV) != NULL;
 	tracer->follows_waits = getenv(GPU_WIRE_WAITS_ENV) != NULL;
+	tracer->times_launches = getenv(GPU_WIRE_TIMELINE_ENV) != NULL;
+	instance_describe(&instance);
 	if (launch_log_init() == 0 &&
-	    sink_open(&tracer->sink, pipe_path, (uint32_t)getpid()) == 0) {
+	    sink_open(&tracer->sink, pipe_path, (uint32_t)getpid(), instance.id) == 0) {
 		pthread_atfork(NULL, NULL, on_fork_child);
-		start(tracer);
+		start(tracer, &instance);
 	}
 	errno = saved_errno;
 	return 1;

@@ -8,6 +8,15 @@
 #include <unistd.h>
 #include "cupti_trace/clock.h"
 
+struct entry {
+	uint64_t ns; /* when the launch was entered; of an end, how long the launch took */
+	uint32_t correlation_id;
+	uint16_t family; /* enum gpu_launch_family; 0: the end of a launch */
+	uint16_t flags;
+	uint32_t stack_id;
+	uint32_t padding;
+};
+
 struct ring {
 	struct ring *next;
 	uint32_t tid;
@@ -18,7 +27,7 @@ struct ring {
 	_Atomic bool orphaned; /* the owner ended */
 	/* changed by the owner, under drain_lock */
 	uint32_t capacity; /* a power of two */
-	struct launch_log_entry *entries;
+	struct entry *entries;
 };
 
 /*
@@ -71,24 +80,45 @@ static struct ring *new_ring(void)
 	return ring;
 }
 
+static void send_launch(struct sink *sink, uint32_t tid, const struct entry *entry)
+{
+	struct gpu_event event = {
+		.type = GPU_EVENT_LAUNCH,
+		.launch = {.time_ns = entry->ns,
+			   .tid = tid,
+			   .correlation_id = entry->correlation_id,
+			   .family = entry->family,
+			   .flags = entry->flags,
+			   .stack_id = entry->stack_id},
+	};
+
+	sink_put(sink, &event);
+}
+
+static void send_end(struct sink *sink, uint32_t tid, const struct entry *entry)
+{
+	struct gpu_event event = {
+		.type = GPU_EVENT_LAUNCH_END,
+		.launch_end = {.duration_ns = entry->ns,
+			       .tid = tid,
+			       .correlation_id = entry->correlation_id},
+	};
+
+	sink_put(sink, &event);
+}
+
 static void drain_ring(struct sink *sink, struct ring *ring)
 {
 	uint32_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
 	uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
 
 	for (; tail != head; tail++) {
-		const struct launch_log_entry *entry = &ring->entries[tail % ring->capacity];
-		struct gpu_event event = {
-			.type = GPU_EVENT_LAUNCH,
-			.launch = {.time_ns = entry->time_ns,
-				   .tid = ring->tid,
-				   .correlation_id = entry->correlation_id,
-				   .family = entry->family,
-				   .flags = entry->flags,
-				   .stack_id = entry->stack_id},
-		};
+		const struct entry *entry = &ring->entries[tail % ring->capacity];
 
-		sink_put(sink, &event);
+		if (entry->family != 0)
+			send_launch(sink, ring->tid, entry);
+		else
+			send_end(sink, ring->tid, entry);
 	}
 	atomic_store_explicit(&ring->tail, tail, memory_order_release);
 }
@@ -135,7 +165,7 @@ void launch_log_drain(struct sink *sink)
 /* An empty ring that was full: its thread launches fast. */
 static void grow(struct ring *ring)
 {
-	struct launch_log_entry *bigger;
+	struct entry *bigger;
 
 	if (ring->capacity == LAUNCH_LOG_CAPACITY)
 		return;
@@ -147,33 +177,69 @@ static void grow(struct ring *ring)
 	ring->capacity *= 2;
 }
 
-void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
+/* The entry that the calling thread fills in next, then publishes; drains its ring for want of
+ * room. */
+static struct entry *claim_entry(struct sink *sink, struct ring *ring)
 {
-	struct ring *ring = own_ring ? own_ring : new_ring();
-	uint64_t now = clock_now_ns(); /* before any waiting for room */
-	struct launch_log_entry *entry;
-	uint32_t head;
+	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 
-	if (!ring) {
-		sink_count_drops(sink, &(struct gpu_event_drops){.launches = 1});
-		return;
-	}
-	head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 	if (head - atomic_load_explicit(&ring->tail, memory_order_acquire) == ring->capacity) {
 		pthread_mutex_lock(&drain_lock);
 		drain_ring(sink, ring);
 		grow(ring);
 		pthread_mutex_unlock(&drain_lock);
 	}
-	entry = &ring->entries[head % ring->capacity];
-	entry->time_ns = now;
+	return &ring->entries[head % ring->capacity];
+}
+
+static void publish_entry(struct ring *ring)
+{
+	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+
+	atomic_store_explicit(&ring->head, head + 1, memory_order_release);
+}
+
+void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
+{
+	struct ring *ring = own_ring ? own_ring : new_ring();
+	uint64_t now = clock_now_ns(); /* before any waiting for room */
+	struct entry *entry;
+
+	if (!ring) {
+		sink_count_drops(sink, &(struct gpu_event_drops){.launches = 1});
+		return;
+	}
+	entry = claim_entry(sink, ring);
+	entry->ns = now;
 	entry->correlation_id = launch->correlation_id;
 	entry->family = (uint16_t)launch->family;
 	entry->flags = (uint16_t)launch->flags;
 	entry->stack_id = launch->stack_id;
 	ring->last_correlation = launch->correlation_id;
 	ring->seen = true;
-	atomic_store_explicit(&ring->head, head + 1, memory_order_release);
+	publish_entry(ring);
+}
+
+void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns)
+{
+	struct ring *ring = own_ring;
+	struct entry *entry;
+	uint64_t began_ns;
+	uint32_t head;
+
+	if (!ring || !ring->seen)
+		return;
+	/* the owner alone writes entries, so the last one is still there, drained or not */
+	head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+	entry = &ring->entries[(head - 1) % ring->capacity];
+	if (entry->family == 0 || entry->correlation_id != correlation_id)
+		return;
+	began_ns = entry->ns;
+	entry = claim_entry(sink, ring);
+	entry->ns = end_ns - began_ns;
+	entry->correlation_id = correlation_id;
+	entry->family = 0;
+	publish_entry(ring);
 }
 
 uint32_t launch_log_last_correlation(bool *seen)

@@ -2,9 +2,13 @@
 /*
  * Launches, from the thread that makes them to the pipe, without a lock or a system call.
  *
- * Each launching thread owns a ring of launch_log_entry; it writes, and whoever drains (one at a
- * time) reads. A full ring is drained by its own thread: a launch is never lost, it waits. Rings of
- * threads that ended are freed once drained.
+ * Each launching thread owns a ring; it writes, and whoever drains (one at a time) reads. A full
+ * ring is drained by its own thread: a launch is never lost, it waits. Rings of threads that ended
+ * are freed once drained.
+ *
+ * A launch is recorded at its entry, not at its end: so it is in the pipe before the operations
+ * that it starts, and is not lost where its thread never returns from the call. Where the ends are
+ * wanted, too, each is an entry of its own.
  */
 #ifndef CUPTI_TRACE_LAUNCH_LOG_H
 #define CUPTI_TRACE_LAUNCH_LOG_H
@@ -18,20 +22,17 @@
 #define LAUNCH_LOG_FIRST 128
 #define LAUNCH_LOG_CAPACITY 4096
 
-struct launch_log_entry {
-	uint64_t time_ns;
-	uint32_t correlation_id;
-	uint16_t family; /* enum gpu_launch_family */
-	uint16_t flags;
-	uint32_t stack_id;
-	uint32_t padding;
-};
-
 /* To be called once before any thread logs. 0 or -errno. */
 int launch_log_init(void);
 
 /* Records that the calling thread entered a launch function now: time and thread are filled in. */
 void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch);
+
+/*
+ * Records that the calling thread's last logged launch, if it has this id, returned at `end_ns`
+ * (CLOCK_MONOTONIC). Without effect for any other launch.
+ */
+void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns);
 
 /*
  * The id of the calling thread's last logged launch: a driver call with the same one is nested in

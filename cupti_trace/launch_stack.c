@@ -111,7 +111,7 @@ static bool make_room(void)
 	return true;
 }
 
-/* The mapping of a pc, told to the profiler if it was not yet. */
+/* The mapping of a pc, sent to the profiler if it was not yet. */
 static const struct code_map_entry *find_code(struct sink *sink, uint64_t pc)
 {
 	struct code_map_entry *entry = table.map_is_stale ? NULL : code_map_find(&table.map, pc);

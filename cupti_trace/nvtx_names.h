@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What NVTX ranges are called: each pair of domain and message once, by a small id, so that a range
- * is a number and a launch stack can be told from another by it.
+ * is a number by which launch stacks differ.
  *
  * A look-up takes no lock: names are only added, and a name is complete before its id can be found.
  * Memory is bounded; a message that comes when it is used up, or past the number of names, has the

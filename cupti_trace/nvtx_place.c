@@ -27,7 +27,7 @@ static void take_pythons(struct nvtx_place *place)
 	struct python_stack stack; /* large: python_stack_read sets what counts */
 	uint32_t n = 0;
 
-	/* there may be no pipe yet: what is to be told is told later */
+	/* there may be no pipe yet: a notice waits until there is */
 	python_stack_read(NULL, &stack);
 	for (; n < stack.count && n < NVTX_PLACE_FRAMES; n++) {
 		place->pythons[n].code = stack.frames[n].code;

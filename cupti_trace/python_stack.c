@@ -38,7 +38,7 @@ static struct {
 	struct python_loop loop;
 	void *(*this_thread)(void); /* PyGILState_GetThisThreadState */
 	int (*is_finalizing)(void); /* Py_IsFinalizing */
-	char untold[200];           /* what could not be told for want of a sink */
+	char untold[200];           /* a notice that waits for a sink */
 	_Atomic bool has_untold;
 } python = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -293,7 +293,7 @@ static bool make_room(void)
 	return true;
 }
 
-/* The id of a frame's code, told to the profiler if it was not yet; 0 if it cannot be told. */
+/* The id of a frame's code, sent to the profiler if it was not yet; 0 if it cannot be read. */
 static uint32_t code_id(struct sink *sink, const struct python_frame *f)
 {
 	struct python_code code;

@@ -8,7 +8,7 @@
  * taken, nothing of the interpreter is called that could change it. The first frames found are read
  * through the kernel and checked, every object's type included; only when that made sense are later
  * ones read directly. Nothing is read of an interpreter that is on its way out. One of an unknown
- * version, or that is not what it says, is told once and its stacks stay native.
+ * version, or that is not what it says, gets one notice, and its stacks stay native.
  *
  * The first interpreter found counts; a second one in the same process is not looked for.
  */
@@ -32,8 +32,8 @@ void python_stack_init(const struct python_stack_options *options);
 
 /*
  * Looks for an interpreter, unless there is one already; to be called when code was mapped. `sink`
- * may be NULL here and in python_stack_read, before there is one: what is to be told is told at the
- * next look that has one.
+ * may be NULL here and in python_stack_read, before there is one: a notice then waits for the next
+ * look that has one.
  */
 void python_stack_look(struct sink *sink);
 

@@ -18,7 +18,10 @@ static void begin_batch(struct sink *sink)
 {
 	struct gpu_event event = {
 		.type = GPU_EVENT_BATCH,
-		.batch = {.pid = sink->pid, .sequence = sink->sequence, .bytes = 9999},
+		.batch = {.pid = sink->pid,
+			  .instance = sink->instance,
+			  .sequence = sink->sequence,
+			  .bytes = 9999},
 	};
 
 	/* the newline ends a half line that somebody else may have left in the pipe */
@@ -41,11 +44,12 @@ static void write_length(struct sink *sink)
 		memcpy(digits, text, LENGTH_DIGITS);
 }
 
-int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid)
+int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid, uint64_t instance)
 {
 	memset(sink, 0, sizeof(*sink));
 	pthread_mutex_init(&sink->lock, NULL);
 	sink->pid = pid;
+	sink->instance = instance;
 	sink->fd = open(pipe_path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (sink->fd < 0)
 		return -errno;

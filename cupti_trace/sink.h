@@ -26,6 +26,7 @@ struct sink {
 	pthread_mutex_t lock;
 	int fd; /* -1: off */
 	uint32_t pid;
+	uint64_t instance;
 	bool stalled;  /* the last write was given up; do not wait again until one succeeds */
 	bool broken;   /* no reader any more */
 	size_t used;   /* bytes in batch */
@@ -33,19 +34,22 @@ struct sink {
 	uint64_t sequence;
 	uint64_t batch_kernels; /* kernels and other work in it, to count them if it is given up */
 	uint64_t batch_launches;
-	struct gpu_event_drops batch_drops; /* told in the batch: untold again if it is given up */
-	struct gpu_event_drops drops;       /* not yet told */
+	struct gpu_event_drops batch_drops; /* in the batch; taken back if it is given up */
+	struct gpu_event_drops drops;       /* not yet sent */
 	struct gpu_event_goodbye totals;    /* of all that was handed in, sent or given up */
 	char batch[GPU_WIRE_BATCH_MAX];
 };
 
-/* Opens the pipe. 0 or -errno (-ENXIO: nobody reads it). `pid` as the profiler knows it. */
-int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid);
+/*
+ * Opens the pipe. 0 or -errno (-ENXIO: nobody reads it). `pid` and `instance` (not 0) head each
+ * batch: see gpu_event.h.
+ */
+int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid, uint64_t instance);
 
 /* Adds an event to the batch, sending the batch first if it is full. Never fails visibly. */
 void sink_put(struct sink *sink, const struct gpu_event *event);
 
-/* Counts what was lost before it became an event; told with the next flush. */
+/* Counts what was lost before it became an event; sent with the next flush. */
 void sink_count_drops(struct sink *sink, const struct gpu_event_drops *drops);
 
 /* Sends what is in the batch, and the drops if there are any. */

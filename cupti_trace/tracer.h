@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one state of the injected library: one traced process, from the driver's initialisation to
+ * The one state of the injection library: one traced process, from the driver's initialisation to
  * its exit. inject.c starts and stops it, callback.c and the buffer hooks feed it.
  */
 #ifndef CUPTI_TRACE_TRACER_H
@@ -17,6 +17,13 @@
 #include "cupti_trace/sink.h"
 #include "cupti_trace/work_tally.h"
 
+/* Said before the hello, by the one thread that starts the library. */
+#define DEFERRED_NOTICES_MAX 8
+struct deferred_notice {
+	enum gpu_notice code;
+	char *detail;
+};
+
 struct tracer {
 	_Atomic bool on;     /* hooks do nothing when false */
 	_Atomic pid_t owner; /* the process this state belongs to; another after fork */
@@ -28,6 +35,9 @@ struct tracer {
 	cupti_abi_subscriber subscriber;
 	bool subscribed;
 	struct sink sink;
+	_Atomic bool has_said_hello;
+	struct deferred_notice deferred[DEFERRED_NOTICES_MAX];
+	uint32_t deferred_count;
 	struct buffers buffers;
 	pthread_mutex_t clock_lock;
 	struct clock_map clock;
@@ -37,13 +47,14 @@ struct tracer {
 	struct work_tally tally;
 	bool kernels_only;      /* no other records than kernels' */
 	bool describes_devices; /* devices and contexts are sent: names for those who want them */
-	bool whole_graphs;      /* a graph launch is one record, not one a node */
+	bool whole_graphs;      /* a graph launch is one record, not one of each node */
 	bool follows_waits;     /* calls that wait for the GPU are sent: wait_log.h */
+	bool times_launches;    /* ends of launches are sent */
 	_Atomic bool watches_uvm, told_device_launch;
 	_Atomic bool has_context, told_device; /* a context was made, a device's record came */
 	_Atomic bool wants_devices;            /* and has not been asked for again */
-	_Atomic uint64_t void_launches;        /* not yet told: callback_tell_voids */
-	_Atomic uint64_t code_generation;      /* dlpi_adds last told to the profiler */
+	_Atomic uint64_t void_launches;        /* not yet sent: callback_tell_voids */
+	_Atomic uint64_t code_generation;      /* dlpi_adds that the profiler knows */
 	pthread_t flusher;
 	bool flusher_runs;
 	pthread_mutex_t flusher_lock;

@@ -6,10 +6,10 @@
  * runtime and of the driver: cupti_abi.h has their numbers. Of calls inside one another, as a
  * runtime's call has the driver's inside it, the outermost followed one counts.
  *
- * A call's time begins when CUPTI has told us of its entry and its stack has been taken, and ends
- * when CUPTI tells of its exit: what the tracing costs is not in it. It is sent when it ends. A
- * call that does not end, because its thread was cancelled or the process exits meanwhile, is not
- * sent; when its thread enters the same function again, that is a new call.
+ * A call's time begins when CUPTI has reported its entry and its stack has been taken, and ends
+ * when CUPTI reports its exit: what the tracing costs is not in it. It is sent when it ends. A call
+ * that does not end, because its thread was cancelled or the process exits meanwhile, is not sent;
+ * when its thread enters the same function again, that is a new call.
  */
 #ifndef CUPTI_TRACE_WAIT_LOG_H
 #define CUPTI_TRACE_WAIT_LOG_H

@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums of GPU work for each device, context, stream and kind: kept in the target of what CUPTI
- * reported, and in the profiler of what ended up in the profile, so that the two can be compared.
+ * Sums of a process's GPU work for each device, context, stream and kind: kept in the target of
+ * what CUPTI reported, and in the profiler of what ended up in the profile, so that the two can be
+ * compared.
  *
- * Grows with distinct keys, up to WORK_TALLY_MAX; what comes after that is summed up under one key
- * a kind of work whose ids are all WORK_TALLY_REST. Sums wrap at 2^64; no locks.
+ * Grows with distinct keys, up to WORK_TALLY_MAX of them (about 130 MB). Work under keys that come
+ * after that, or after memory ran out, is summed up by kind, under keys whose ids are all
+ * WORK_TALLY_REST. A key that has a sum of its own keeps it and misses nothing, so overflow makes
+ * sums incomparable, never wrong: see work_tally_compare.
+ *
+ * Looking a key up takes constant time. Sums wrap at 2^64; no locks.
  */
 #ifndef CUPTI_TRACE_WORK_TALLY_H
 #define CUPTI_TRACE_WORK_TALLY_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "cupti_trace/gpu_work.h"
+#include "symbolize/hash_index.h"
 
-#ifndef WORK_TALLY_MAX /* tests have a smaller one */
-#define WORK_TALLY_MAX 65536u
+#ifndef WORK_TALLY_MAX                          /* tests have a smaller one */
+#define WORK_TALLY_MAX ((1u << 20) - GPU_WORKS) /* with the rests a power of two */
 #endif
 #define WORK_TALLY_REST UINT32_MAX
 
 struct work_key {
-	uint32_t process; /* pid, or 0 where there is only one */
 	uint32_t device;
 	uint32_t context;
 	uint32_t stream;
@@ -27,35 +33,49 @@ struct work_key {
 
 struct work_sum {
 	struct work_key key;
-	uint32_t used; /* internal */
 	uint64_t count;
 	uint64_t ns;
 	uint64_t bytes;
-	uint64_t unmatched; /* of count: no launch was found */
-	uint64_t unmatched_ns;
-	uint64_t bad_times; /* of count: no usable timestamps */
-	uint64_t staged;    /* of count: gpu_work_is_staged() */
-	/* of count: what gpu_event.h's enum gpu_outside says of their times */
-	uint64_t before, before_ns, after, after_ns;
 };
 
 /* Zero-initialised is empty. */
 struct work_tally {
-	struct work_sum *sums; /* open addressing */
-	uint32_t capacity;     /* a power of two, or 0 */
-	uint32_t count;
-	bool overflowed; /* something is under WORK_TALLY_REST, or memory ran out */
+	struct work_sum *sums; /* in the order in which their keys first came */
+	uint32_t count, capacity;
+	struct hash_index index;
+	bool overflowed; /* keys may be under WORK_TALLY_REST; no new ones are made */
 };
 
-/* The sum of a key, made if there is none. NULL when out of memory: then it is not counted. */
+/*
+ * The sum of a key, made if there is none; valid until the next call. NULL when out of memory: then
+ * it is not counted.
+ */
 struct work_sum *work_tally_get(struct work_tally *tally, const struct work_key *key);
 
-/* The sum of a key, or NULL if there is none. */
+/* Adds a sum to that of its key. False when out of memory. */
+bool work_tally_add(struct work_tally *tally, const struct work_sum *sum);
+
+/* The sum of a key, or NULL if it has none of its own. */
 const struct work_sum *work_tally_find(const struct work_tally *tally, const struct work_key *key);
 
-/* The next sum that is in use, from *at on (0 at first), or NULL. In no order. */
+/* The next sum, from *at on (0 at first), or NULL. */
 const struct work_sum *work_tally_next(const struct work_tally *tally, uint32_t *at);
 
 void work_tally_release(struct work_tally *tally);
+
+/*
+ * What the profile holds of a process's work beside what that reported of CUPTI's records, key by
+ * key: `equal` to the ns and byte, or different. Some keys cannot be compared, because one side has
+ * no sum of their own: the tally overflowed, here or in the process, which then reported a rest.
+ */
+struct work_comparison {
+	uint64_t equal, different;
+	uint64_t not_compared; /* rests with work in them, and keys that may be in one */
+	/* the first difference, if there is one: as reported, and as it is in the profile */
+	struct work_sum reported, counted;
+};
+
+struct work_comparison work_tally_compare(const struct work_tally *counted,
+					  const struct work_tally *reported);
 
 #endif

@@ -90,6 +90,11 @@ static enum entry next_entry(struct bytes *b, struct bytes *body)
 	return b->bad ? ENTRY_BROKEN : ENTRY;
 }
 
+static bool is_too_long(const struct bytes *body)
+{
+	return body->end - body->at > CFI_ENTRY_MAX;
+}
+
 static struct bytes bytes_of(const struct cfi_table *t)
 {
 	return (struct bytes){.at = t->frames, .end = t->frames + t->frames_size};
@@ -134,7 +139,7 @@ static bool read_common(const struct cfi_table *t, uint64_t offset, struct cfi_c
 	if (offset >= t->frames_size)
 		return false;
 	b.at += offset;
-	if (next_entry(&b, &body) != ENTRY)
+	if (next_entry(&b, &body) != ENTRY || is_too_long(&body))
 		return false;
 	id = bytes_u32(&body);
 	version = bytes_u8(&body);
@@ -167,7 +172,7 @@ static bool read_function(const struct cfi_table *t, uint64_t offset, struct cfi
 	if (offset >= t->frames_size)
 		return false;
 	b.at += offset;
-	if (next_entry(&b, &body) != ENTRY)
+	if (next_entry(&b, &body) != ENTRY || is_too_long(&body))
 		return false;
 	id_at = (uint64_t)(body.at - t->frames);
 	id = bytes_u32(&body);

@@ -59,6 +59,12 @@ enum cfi_rule_kind {
 	CFI_VAL_EXPRESSION,
 };
 
+/*
+ * Entries of more bytes than this are taken for broken: each look-up reads its two entries through.
+ * The longest ones of large programs (GCC's) have 20 KiB.
+ */
+#define CFI_ENTRY_MAX 65536
+
 struct cfi_rule {
 	uint8_t kind;              /* enum cfi_rule_kind */
 	uint8_t reg;               /* CFI_REGISTER_RULE */

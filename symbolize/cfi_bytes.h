@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A cursor over bytes that may be anything: reading past the end, or a number that does not fit,
- * sets `bad` and gives 0. For cfi*.c alone; no allocation, no calls out of line.
+ * sets `bad` and gives 0. For cfi*.c and dwarf.c; no allocation, no calls out of line.
  */
 #ifndef SYMBOLIZE_CFI_BYTES_H
 #define SYMBOLIZE_CFI_BYTES_H

@@ -40,15 +40,12 @@ static const struct elf_cfi *vdso_cfi(struct cfi_rows *rows)
 
 static const struct elf_cfi *cfi_of(struct cfi_rows *rows, struct modules *modules, uint32_t index)
 {
-	struct module *module;
+	const struct module_file *file;
 
 	if (index == MODULE_VDSO)
 		return vdso_cfi(rows);
-	module = modules_get(modules, index);
-	if (!module)
-		return NULL;
-	modules_load_cfi(modules, module);
-	return module->cfi;
+	file = modules_load(modules, index, TABLE_CFI);
+	return file ? file->cfi : NULL;
 }
 
 const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modules,

@@ -13,11 +13,6 @@
 #include "symbolize/debuginfod.h"
 #include "symbolize/safe_open.h"
 
-#define BUILD_ID_MAX 64
-
-/* Files larger than this are not read through for a checksum; they have build ids. */
-#define MAX_CHECKED (INT64_C(4) << 30)
-
 struct wanted {
 	const unsigned char *build_id; /* NULL: none */
 	size_t build_id_size;
@@ -57,7 +52,7 @@ static bool crc_matches(int fd, uint32_t expected)
 	uLong crc = crc32(0, NULL, 0);
 	struct stat st;
 
-	if (fstat(fd, &st) != 0 || st.st_size > MAX_CHECKED)
+	if (fstat(fd, &st) != 0 || st.st_size > DEBUG_FILE_MAX_CHECKED)
 		return false;
 
 	for (;;) {
@@ -130,15 +125,6 @@ static int open_by_build_id(const struct wanted *wanted, const char *root)
 	return try_path(path, length, wanted);
 }
 
-static int open_by_debuginfod(const struct wanted *wanted)
-{
-	char path[PATH_MAX], hex[2 * BUILD_ID_MAX + 1];
-
-	if (!hex_of(wanted, hex) || debuginfod_find(hex, path, sizeof(path)) != 0)
-		return -ENOENT;
-	return try_path(path, (int)strlen(path), wanted);
-}
-
 static int open_by_link(const struct wanted *wanted, const char *program, const char *root)
 {
 	const char *slash = program ? strrchr(program, '/') : NULL;
@@ -164,7 +150,7 @@ static int open_by_link(const struct wanted *wanted, const char *program, const 
 	return try_path(path, length, wanted);
 }
 
-int debug_file_open(const struct elf_file *program, const char *path, const char *root)
+int debug_file_open(const struct elf_file *program, struct debug_file_search *search)
 {
 	struct wanted wanted = {0};
 	const void *id = NULL;
@@ -177,11 +163,23 @@ int debug_file_open(const struct elf_file *program, const char *path, const char
 		wanted.build_id_size = (size_t)size;
 	}
 	read_link(&wanted, program);
-	fd = open_by_build_id(&wanted, root);
+	fd = open_by_build_id(&wanted, search->root);
 	if (fd < 0)
-		fd = open_by_link(&wanted, path, root);
-	if (fd < 0)
-		fd = open_by_debuginfod(&wanted);
+		fd = open_by_link(&wanted, search->path, search->root);
+	if (fd < 0 && search->answer[0])
+		fd = try_path(search->answer, (int)strlen(search->answer), &wanted);
+	if (fd < 0 && !hex_of(&wanted, search->build_id))
+		search->build_id[0] = '\0';
 	free(wanted.link);
 	return fd < 0 ? -ENOENT : fd;
+}
+
+bool debug_file_ask(struct debug_file_search *search)
+{
+	if (search->has_asked || search->build_id[0] == '\0')
+		return false;
+	search->has_asked = true;
+	if (debuginfod_find(search->build_id, search->answer, sizeof(search->answer)) != 0)
+		search->answer[0] = '\0';
+	return search->answer[0] != '\0';
 }

@@ -15,8 +15,7 @@
 #define SYMBOLIZE_DEBUGINFOD_H
 
 #include <stddef.h>
-
-#define DEBUGINFOD_TIMEOUT_MS 10000
+#include "symbolize/budget.h"
 
 /*
  * The path of the debug file with this build id in hexadecimal, as the client printed it: 0, or

@@ -2,12 +2,15 @@
 #include "symbolize/demangle.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <libiberty/demangle.h>
 
@@ -19,52 +22,274 @@
 #define SHORT_NAME 1000
 #define LONG_NAME_STACK (192u << 20)
 
+/*
+ * CPU time is measured in ticks: the timer beats as long as the thread runs, and each beat that
+ * comes while a name is worked on counts for that name. Setting the timer for each name would cost
+ * twice what most names do. The second beat says that one whole tick has passed.
+ */
+#define TICK_MS (DEMANGLE_NAME_MS / 2)
+#define NAME_TICKS 2
+#define RUN_TICKS (DEMANGLE_RUN_MS / TICK_MS)
+
+/*
+ * To decode an identifier of a Rust name that is not ASCII, libiberty allocates a block, and frees
+ * it after it has printed the identifier. A jump out of it must not come in between. It prints
+ * within these ticks or not at all: decoding at most LONGEST_DECODED bytes takes far below a
+ * millisecond, and where nothing is printed nothing is decoded.
+ */
+#define SILENT_TICKS 8
+#define LONGEST_DECODED 1000
+
+#ifndef sigev_notify_thread_id /* missing in glibc's headers until 2.38 */
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+struct demangler {
+	bool has_clock;
+	bool was_blocked; /* the signal, in the thread that owns the clock */
+	timer_t clock;
+	uint32_t ticks; /* spent by all names */
+	uint64_t slow;
+};
+
 struct job {
 	const char *mangled;
 	enum demangle_style style;
 	int limits;   /* 0 or DMGL_NO_RECURSE_LIMIT */
 	char *output; /* DEMANGLE_MAX_OUTPUT + 1 bytes */
 	size_t length;
+	bool decodes; /* libiberty may hold a block */
 	bool done;
-	jmp_buf overflow;
+	bool is_late;
+	volatile sig_atomic_t ticks;
+	sigjmp_buf end;
 };
 
+/* ---- the signal ---- */
+
+/* What the thread works on. Only its own signal handler looks at it. */
+static __thread struct job *volatile running;
+
+/* A signal's disposition belongs to the whole process, and so does this. */
+static struct {
+	pthread_mutex_t lock;
+	unsigned int users;
+	struct sigaction previous;
+} disposition = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
 /*
- * libiberty offers no way to stop but this: its callback form allocates on the stack alone, so a
- * jump out of the callback leaks nothing.
+ * Anybody may send the signal, so all it says is that time has passed. The jump is sound: all other
+ * signals are blocked, so it leaves no other handler's frame behind, and libiberty's callback forms
+ * allocate on the stack alone and call nothing that locks, but for what SILENT_TICKS is about.
  */
+static void on_tick(int number)
+{
+	struct job *job = running;
+
+	(void)number;
+	if (!job)
+		return;
+	job->ticks++;
+	if (job->ticks >= NAME_TICKS + (job->decodes ? SILENT_TICKS : 0))
+		siglongjmp(job->end, 1);
+}
+
+static int hold_disposition(void)
+{
+	/* SA_NODEFER: the jump would leave the signal blocked otherwise. */
+	struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_NODEFER | SA_RESTART};
+	int err = 0;
+
+	sigemptyset(&action.sa_mask);
+	pthread_mutex_lock(&disposition.lock);
+	if (disposition.users == 0 &&
+	    sigaction(DEMANGLE_SIGNAL, &action, &disposition.previous) != 0)
+		err = -errno;
+	else
+		disposition.users++;
+	pthread_mutex_unlock(&disposition.lock);
+	return err;
+}
+
+static void release_disposition(void)
+{
+	pthread_mutex_lock(&disposition.lock);
+	if (--disposition.users == 0)
+		sigaction(DEMANGLE_SIGNAL, &disposition.previous, NULL);
+	pthread_mutex_unlock(&disposition.lock);
+}
+
+/* Blocks all signals of the calling thread but the tick. */
+static void let_ticks_in(sigset_t *previous)
+{
+	sigset_t others;
+
+	sigfillset(&others);
+	sigdelset(&others, DEMANGLE_SIGNAL);
+	pthread_sigmask(SIG_SETMASK, &others, previous);
+}
+
+/* ---- the clock ---- */
+
+/* Starts a timer of the calling thread's CPU time: 0 or -errno. */
+static int start_clock(timer_t *clock)
+{
+	const struct timespec tick = {.tv_nsec = TICK_MS * 1000000l};
+	const struct itimerspec each = {.it_value = tick, .it_interval = tick};
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID};
+	int err = 0;
+
+	event.sigev_signo = DEMANGLE_SIGNAL;
+	event.sigev_notify_thread_id = gettid();
+	if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, clock) != 0)
+		return -errno;
+	if (timer_settime(*clock, 0, &each, NULL) != 0) {
+		err = -errno;
+		timer_delete(*clock);
+	}
+	return err;
+}
+
+/* The demangler's own clock, for the thread that first uses it. */
+static int start_own_clock(struct demangler *d)
+{
+	sigset_t now;
+	int err;
+
+	if (d->has_clock)
+		return 0;
+	err = hold_disposition();
+	if (err)
+		return err;
+	err = start_clock(&d->clock);
+	if (err) {
+		release_disposition();
+		return err;
+	}
+	pthread_sigmask(SIG_SETMASK, NULL, &now);
+	d->was_blocked = sigismember(&now, DEMANGLE_SIGNAL);
+	d->has_clock = true;
+	return 0;
+}
+
+struct demangler *demangler_new(void)
+{
+	return calloc(1, sizeof(struct demangler));
+}
+
+void demangler_free(struct demangler *d)
+{
+	sigset_t tick;
+
+	if (d && d->has_clock) {
+		timer_delete(d->clock);
+		/* A last tick may wait: the handler, still there, takes it and does nothing. */
+		sigemptyset(&tick);
+		sigaddset(&tick, DEMANGLE_SIGNAL);
+		if (!d->was_blocked)
+			pthread_sigmask(SIG_UNBLOCK, &tick, NULL);
+		release_disposition();
+	}
+	free(d);
+}
+
+uint64_t demangler_count_slow(const struct demangler *d)
+{
+	return d->slow;
+}
+
+/* ---- libiberty ---- */
+
+/* The one text with such bytes that libiberty prints of a Rust name is a decoded identifier. */
+static bool is_decoded(const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)text[i] >= 0x80)
+			return true;
+	return false;
+}
+
+/* libiberty offers no way to stop but a jump. */
 static void append(const char *text, size_t length, void *opaque)
 {
 	struct job *job = opaque;
 
-	if (length > DEMANGLE_MAX_OUTPUT - job->length)
-		longjmp(job->overflow, 1);
+	if (job->ticks >= NAME_TICKS || length > DEMANGLE_MAX_OUTPUT - job->length) {
+		/* What is decoded lies in a block of libiberty's: out with the next text. */
+		if (!job->decodes || !is_decoded(text, length))
+			siglongjmp(job->end, 1);
+		return;
+	}
 	memcpy(job->output + job->length, text, length);
 	job->length += length;
 }
 
-static void run(struct job *job)
+/*
+ * Whether libiberty may decode an identifier: "u", its length, punycode. Numbers of this kind stand
+ * in ordinary identifiers, too ("read_u32"), so the answer errs to yes.
+ */
+static bool may_decode(const char *mangled, bool *is_too_long)
+{
+	unsigned long length;
+	bool found = false;
+
+	*is_too_long = false;
+	if (strncmp(mangled, "_R", 2) != 0)
+		return false;
+	for (const char *at = mangled; (at = strchr(at, 'u')); at++) {
+		if (!isdigit((unsigned char)at[1]))
+			continue;
+		found = true;
+		length = strtoul(at + 1, NULL, 10);
+		if (length > LONGEST_DECODED && length <= strlen(at))
+			*is_too_long = true;
+	}
+	return found;
+}
+
+static bool run_libiberty(struct job *job)
 {
 	int options = DMGL_ANSI;
+	bool is_too_long;
 
 	if (job->style == DEMANGLE_SIGNATURE)
 		options |= DMGL_PARAMS | DMGL_RET_DROP;
-	if (setjmp(job->overflow) != 0) {
-		job->done = false;
-		return;
-	}
+	job->decodes = may_decode(job->mangled, &is_too_long);
+	if (is_too_long)
+		return false;
 	/* Rust first: its legacy names are valid C++ names too, with the hash as one more part. */
-	job->done = rust_demangle_callback(job->mangled, options, append, job) != 0;
-	if (!job->done) {
-		job->length = 0;
-		job->done = cplus_demangle_v3_callback(job->mangled, options | job->limits, append,
-						       job) != 0;
+	if (rust_demangle_callback(job->mangled, options, append, job) != 0)
+		return true;
+	job->length = 0;
+	return cplus_demangle_v3_callback(job->mangled, options | job->limits, append, job) != 0;
+}
+
+/* With a clock of the calling thread that runs, and its ticks let in. */
+static void run(struct job *job)
+{
+	if (sigsetjmp(job->end, 0) == 0) {
+		running = job;
+		job->done = run_libiberty(job);
+	} else {
+		job->done = false;
+		job->is_late = job->ticks >= NAME_TICKS;
 	}
+	running = NULL;
 }
 
 static void *run_on_thread(void *opaque)
 {
-	run(opaque);
+	struct job *job = opaque;
+	sigset_t ignored;
+	timer_t clock;
+
+	if (start_clock(&clock) != 0) {
+		job->is_late = true;
+		return NULL;
+	}
+	let_ticks_in(&ignored);
+	run(job);
+	timer_delete(clock);
 	return NULL;
 }
 
@@ -87,6 +312,33 @@ static void run_on_large_stack(struct job *job)
 		pthread_join(thread, NULL);
 	pthread_attr_destroy(&attributes);
 }
+
+static void run_here(struct job *job)
+{
+	sigset_t previous;
+
+	let_ticks_in(&previous);
+	run(job);
+	sigaddset(&previous, DEMANGLE_SIGNAL);
+	pthread_sigmask(SIG_SETMASK, &previous, NULL);
+}
+
+/* Within the budgets: without time left, or a clock to measure it, names stay mangled. */
+static void run_in_time(struct demangler *d, struct job *job)
+{
+	if (d->ticks >= RUN_TICKS || start_own_clock(d) != 0) {
+		job->is_late = true;
+	} else if (strlen(job->mangled) <= SHORT_NAME) {
+		run_here(job);
+	} else {
+		job->limits = DMGL_NO_RECURSE_LIMIT;
+		run_on_large_stack(job);
+	}
+	d->ticks += (uint32_t)job->ticks;
+	d->slow += job->is_late;
+}
+
+/* ---- what surrounds a mangled name ---- */
 
 /* Whether name[0..length) ends with `suffix`; if so `*length` becomes what is left. */
 static bool cut_suffix(const char *name, size_t *length, const char *suffix)
@@ -168,7 +420,7 @@ static char *finish(char *stem, const char *shown, bool is_plt)
 	return result;
 }
 
-char *demangle(const char *name, enum demangle_style style)
+char *demangle(struct demangler *d, const char *name, enum demangle_style style)
 {
 	struct job job = {.style = style};
 	char *stem, *result;
@@ -188,12 +440,7 @@ char *demangle(const char *name, enum demangle_style style)
 		free(stem);
 		return NULL;
 	}
-	if (strlen(stem) <= SHORT_NAME) {
-		run(&job);
-	} else {
-		job.limits = DMGL_NO_RECURSE_LIMIT;
-		run_on_large_stack(&job);
-	}
+	run_in_time(d, &job);
 	if (job.done && job.length > 0) {
 		job.output[job.length] = '\0';
 		cut_clone_notes(job.output);

@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -10,9 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/debug_file.h"
+#include "symbolize/array.h"
+#include "symbolize/cfi_bytes.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/range_table.h"
+#include "symbolize/safe_open.h"
 
 /* From an inlined copy to the abstract function to its declaration to the class: two or three. */
 #define MAX_REFERENCES 8
@@ -28,16 +31,17 @@ struct scope {
 
 struct unit {
 	Dwarf_Off entry;
-	bool read;
+	bool was_read;
 	struct scope *scopes;
 	uint32_t scope_count, scope_capacity;
 	struct range_table table; /* ids are positions in `scopes` */
 };
 
 struct dwarf {
-	int fd; /* of the file with the DWARF */
+	int fd; /* of the file with the DWARF, while it is loaded */
 	struct elf_file file;
 	Dwarf *debug;
+	Elf_Data *abbreviations; /* of all units */
 	struct unit *units;
 	uint32_t unit_count, unit_capacity;
 	struct range_table table; /* ids are positions in `units` */
@@ -45,47 +49,47 @@ struct dwarf {
 
 struct range_list {
 	struct range *list;
-	size_t count, capacity;
+	uint32_t count, capacity;
 };
 
-/* Twice as big, or NULL; `*capacity` counts elements. */
-static void *grow(void *list, size_t *capacity, size_t element)
-{
-	size_t wanted = *capacity ? *capacity * 2 : 64;
-	void *bigger = realloc(list, wanted * element);
+/* A range, the same for sorting, two pieces and a heap's place (range_table.h). */
+#define RANGE_COST (4 * sizeof(struct range) + sizeof(void *))
 
-	if (bigger)
-		*capacity = wanted;
-	return bigger;
-}
-
-static bool add_range(struct range_list *ranges, uint64_t start, uint64_t end, uint32_t id)
+static bool add_range(struct range_list *ranges, struct budget_share *share, uint64_t start,
+		      uint64_t end, uint32_t id)
 {
 	/* What the linker dropped has lost its relocations and begins at 0. */
 	if (start == 0 || start >= end)
 		return true;
-	if (ranges->count == DWARF_MAX_RANGES)
+	if (ranges->count == DWARF_MAX_RANGES || !budget_take(share, RANGE_COST) ||
+	    !array_make_room(&ranges->list, ranges->count, &ranges->capacity,
+			     sizeof(*ranges->list)))
 		return false;
-	if (ranges->count == ranges->capacity) {
-		struct range *bigger = grow(ranges->list, &ranges->capacity, sizeof(*bigger));
-
-		if (!bigger)
-			return false;
-		ranges->list = bigger;
-	}
 	ranges->list[ranges->count++] =
 		(struct range){.start = start, .end = end, .priority = id, .id = id};
 	return true;
 }
 
+/* Makes a table of the ranges, which go. */
+static int build_table(struct range_list *ranges, struct budget_share *share,
+		       struct range_table *table)
+{
+	int err = range_table_build(table, ranges->list, ranges->count);
+
+	free(ranges->list);
+	budget_return(share, ranges->count * RANGE_COST - table->count * sizeof(struct range));
+	return err;
+}
+
 /* The addresses of an entry; false when there are too many in all. */
-static bool add_ranges(struct range_list *ranges, Dwarf_Die *entry, uint32_t id)
+static bool add_ranges(struct range_list *ranges, struct budget_share *share, Dwarf_Die *entry,
+		       uint32_t id)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t offset = 0;
 
 	while ((offset = dwarf_ranges(entry, offset, &base, &start, &end)) > 0) {
-		if (!add_range(ranges, start, end, id))
+		if (!add_range(ranges, share, start, end, id))
 			return false;
 	}
 	return true;
@@ -95,23 +99,19 @@ static bool add_ranges(struct range_list *ranges, Dwarf_Die *entry, uint32_t id)
 
 struct reading {
 	struct unit *unit;
+	struct budget_share *share;
 	struct range_list ranges;
 	Dwarf_Off last; /* the entry read last */
 };
 
-static uint32_t add_scope(struct unit *unit, Dwarf_Off entry, uint32_t outer)
+static uint32_t add_scope(struct reading *reading, Dwarf_Off entry, uint32_t outer)
 {
-	if (unit->scope_count == unit->scope_capacity) {
-		size_t capacity = unit->scope_capacity;
-		struct scope *bigger = capacity < NO_SCOPE / 4
-					       ? grow(unit->scopes, &capacity, sizeof(*bigger))
-					       : NULL;
+	struct unit *unit = reading->unit;
 
-		if (!bigger)
-			return NO_SCOPE;
-		unit->scopes = bigger;
-		unit->scope_capacity = (uint32_t)capacity;
-	}
+	if (unit->scope_count == NO_SCOPE || !budget_take(reading->share, sizeof(*unit->scopes)) ||
+	    !array_make_room(&unit->scopes, unit->scope_count, &unit->scope_capacity,
+			     sizeof(*unit->scopes)))
+		return NO_SCOPE;
 	unit->scopes[unit->scope_count] = (struct scope){
 		.entry = entry,
 		.outer = outer,
@@ -179,11 +179,11 @@ static bool read_entry(struct reading *reading, Dwarf_Die *entry, uint32_t *scop
 	} else if (tag != DW_TAG_subprogram || !has_code(entry)) {
 		return true;
 	}
-	added = add_scope(unit, offset, *scope);
+	added = add_scope(reading, offset, *scope);
 	if (added == NO_SCOPE)
 		return false;
 	*scope = added;
-	return add_ranges(&reading->ranges, entry, added);
+	return add_ranges(&reading->ranges, reading->share, entry, added);
 }
 
 /* Reads what is inside `parent`; false: something is broken, stop. */
@@ -207,19 +207,18 @@ static bool read_children(struct reading *reading, Dwarf_Die *parent, uint32_t o
 	return result == 1;
 }
 
-static void read_unit(struct dwarf *dwarf, struct unit *unit)
+static void read_unit(struct dwarf *dwarf, struct unit *unit, struct budget_share *share)
 {
-	struct reading reading = {.unit = unit, .last = unit->entry};
+	struct reading reading = {.unit = unit, .share = share, .last = unit->entry};
 	Dwarf_Die entry;
 
-	unit->read = true;
+	unit->was_read = true;
 	if (!dwarf_offdie(dwarf->debug, unit->entry, &entry))
 		return;
 	(void)read_children(&reading, &entry, NO_SCOPE, 0);
 	/* Inner scopes come after outer ones, so they have the higher priority. */
-	if (range_table_build(&unit->table, reading.ranges.list, reading.ranges.count) != 0)
+	if (build_table(&reading.ranges, share, &unit->table) != 0)
 		unit->table = (struct range_table){0};
-	free(reading.ranges.list);
 }
 
 /* ---- names ---- */
@@ -282,7 +281,8 @@ static const char *name_of(struct dwarf *dwarf, Dwarf_Off offset)
 	return plain && *plain ? plain : NULL;
 }
 
-size_t dwarf_find(struct dwarf *dwarf, uint64_t address, const char *names[DWARF_MAX_DEPTH])
+size_t dwarf_find(struct dwarf *dwarf, struct budget_share *share, uint64_t address,
+		  const char *names[DWARF_MAX_DEPTH])
 {
 	uint32_t id = range_table_find(&dwarf->table, address);
 	struct unit *unit;
@@ -291,8 +291,8 @@ size_t dwarf_find(struct dwarf *dwarf, uint64_t address, const char *names[DWARF
 	if (id == RANGE_NONE)
 		return 0;
 	unit = &dwarf->units[id];
-	if (!unit->read)
-		read_unit(dwarf, unit);
+	if (!unit->was_read)
+		read_unit(dwarf, unit, share);
 	id = range_table_find(&unit->table, address);
 	if (id == RANGE_NONE)
 		return 0;
@@ -304,23 +304,63 @@ size_t dwarf_find(struct dwarf *dwarf, uint64_t address, const char *names[DWARF
 
 /* ---- loading ---- */
 
-static int add_unit(struct dwarf *dwarf, Dwarf_Die *entry, struct range_list *ranges)
-{
-	if (dwarf->unit_count == dwarf->unit_capacity) {
-		size_t capacity = dwarf->unit_capacity;
-		struct unit *bigger = grow(dwarf->units, &capacity, sizeof(*bigger));
+/* What libdw allocates for a unit, and for each abbreviation (a form of entries) of a unit. */
+#define UNIT_COST (1536 + sizeof(struct unit))
+#define ABBREVIATION_COST 128
+#define ABBREVIATION_MIN_BYTES 5 /* a code, a tag, a flag, two zeros */
 
-		if (!bigger)
-			return -ENOMEM;
-		dwarf->units = bigger;
-		dwarf->unit_capacity = (uint32_t)capacity;
-	}
-	dwarf->units[dwarf->unit_count] = (struct unit){.entry = dwarf_dieoffset(entry)};
-	return add_ranges(ranges, entry, dwarf->unit_count++) ? 0 : -ENOMEM;
+/* Skips one abbreviation; false: the unit has no more. */
+static bool skip_abbreviation(struct bytes *b)
+{
+	uint64_t name, form;
+
+	if (bytes_uleb(b) == 0)
+		return false;
+	bytes_uleb(b);
+	bytes_u8(b);
+	do {
+		name = bytes_uleb(b);
+		form = bytes_uleb(b);
+		if (form == DW_FORM_implicit_const)
+			bytes_sleb(b);
+	} while (!b->bad && (name || form));
+	return !b->bad;
 }
 
-/* A unit that is broken ends the list: those before it are of use. */
-static int index_units(struct dwarf *dwarf)
+/*
+ * Takes what a unit costs. libdw reads abbreviations when it comes across them, and each unit's for
+ * itself, also where many units have the same.
+ */
+static bool take_unit(const struct dwarf *dwarf, struct budget_share *share, Dwarf_CU *unit)
+{
+	struct bytes b = {0};
+	Dwarf_Off offset = 0;
+	uint64_t count = 0;
+	Dwarf_Die entry;
+
+	if (!dwarf_cu_die(unit, &entry, NULL, &offset, NULL, NULL, NULL, NULL))
+		return false;
+	if (dwarf->abbreviations && offset < dwarf->abbreviations->d_size) {
+		b.at = (const uint8_t *)dwarf->abbreviations->d_buf + offset;
+		b.end = b.at + (dwarf->abbreviations->d_size - offset);
+		while (skip_abbreviation(&b))
+			count++;
+	}
+	return budget_take(share, UNIT_COST + count * ABBREVIATION_COST);
+}
+
+static int add_unit(struct dwarf *dwarf, Dwarf_Die *entry, struct range_list *ranges,
+		    struct budget_share *share)
+{
+	if (!array_make_room(&dwarf->units, dwarf->unit_count, &dwarf->unit_capacity,
+			     sizeof(*dwarf->units)))
+		return -ENOMEM;
+	dwarf->units[dwarf->unit_count] = (struct unit){.entry = dwarf_dieoffset(entry)};
+	return add_ranges(ranges, share, entry, dwarf->unit_count++) ? 0 : -ENOSPC;
+}
+
+/* A unit that is broken ends the list, or one too many: those before it are of use. */
+static int add_units(struct dwarf *dwarf, struct budget_share *share)
 {
 	struct range_list ranges = {0};
 	Dwarf_CU *unit = NULL;
@@ -330,23 +370,70 @@ static int index_units(struct dwarf *dwarf)
 
 	/* Without the last argument, which would make libdw look for .dwo files. */
 	while (!err && dwarf->unit_count < DWARF_MAX_UNITS &&
-	       dwarf_get_units(dwarf->debug, unit, &unit, NULL, &type, &entry, NULL) == 0) {
+	       dwarf_get_units(dwarf->debug, unit, &unit, NULL, &type, &entry, NULL) == 0 &&
+	       take_unit(dwarf, share, unit)) {
 		if (type == DW_UT_compile || type == DW_UT_partial)
-			err = add_unit(dwarf, &entry, &ranges);
+			err = add_unit(dwarf, &entry, &ranges, share);
 	}
-	if (ranges.count == DWARF_MAX_RANGES)
-		err = 0; /* the rest stays without names */
-	if (!err)
-		err = range_table_build(&dwarf->table, ranges.list, ranges.count);
-	free(ranges.list);
+	if (err == -ENOMEM) {
+		free(ranges.list);
+		return err;
+	}
+	return build_table(&ranges, share, &dwarf->table);
+}
+
+/* With room for the abbreviations of one unit, which libdw reads before it is known how many. */
+static int index_units(struct dwarf *dwarf, struct budget_share *share)
+{
+	size_t size = dwarf->abbreviations ? dwarf->abbreviations->d_size : 0;
+	uint64_t room = size / ABBREVIATION_MIN_BYTES * ABBREVIATION_COST;
+	int err;
+
+	if (!budget_take(share, room))
+		return -ENOSPC;
+	err = add_units(dwarf, share);
+	budget_return(share, room);
 	return err;
 }
 
-/* 0, -ENOENT without .debug_info, -ENOEXEC where libdw would read too much. */
-static int check_sections(const struct elf_file *file)
+static bool is_debug_section(const char *name)
+{
+	return strncmp(name, ".debug_", 7) == 0 || strncmp(name, ".zdebug_", 8) == 0 ||
+	       strncmp(name, ".gnu_debug", 10) == 0 || strncmp(name, ".gnu.debuglto_", 14) == 0;
+}
+
+/* The size that a compressed section says it unpacks to; 0 for others. */
+static uint64_t unpacked_size(const struct elf_file *file, const char *name,
+			      const GElf_Shdr *header)
+{
+	unsigned char start[sizeof(Elf64_Chdr)];
+	Elf32_Chdr header32;
+	Elf64_Chdr header64;
+	uint64_t size;
+
+	if (!(header->sh_flags & SHF_COMPRESSED) && name[1] != 'z')
+		return 0;
+	if (header->sh_size < sizeof(start) ||
+	    read_exactly(file->fd, start, sizeof(start), header->sh_offset) != 0)
+		return 0; /* libelf finds nothing to unpack there, too */
+	if (!(header->sh_flags & SHF_COMPRESSED)) {
+		memcpy(&size, start + 4, sizeof(size)); /* behind "ZLIB" */
+		return be64toh(size);
+	}
+	if (gelf_getclass(file->elf) == ELFCLASS32) {
+		memcpy(&header32, start, sizeof(header32));
+		return header32.ch_size;
+	}
+	memcpy(&header64, start, sizeof(header64));
+	return header64.ch_size;
+}
+
+/* Takes what libdw reads: 0, -ENOENT without .debug_info, -ENOEXEC where it is broken, -ENOSPC. */
+static int take_sections(const struct elf_file *file, struct budget_share *share)
 {
 	bool found = false;
 	Elf_Scn *section = NULL;
+	uint64_t bytes = 0;
 	size_t names = 0;
 
 	if (elf_getshdrstrndx(file->elf, &names) != 0)
@@ -354,26 +441,29 @@ static int check_sections(const struct elf_file *file)
 	while ((section = elf_nextscn(file->elf, section))) {
 		const char *name;
 		GElf_Shdr header;
+		uint64_t unpacked;
 
 		if (!gelf_getshdr(section, &header))
 			return -ENOEXEC;
 		name = elf_strptr(file->elf, names, header.sh_name);
-		if (header.sh_type == SHT_NOBITS || !name)
+		if (header.sh_type == SHT_NOBITS || !name || !is_debug_section(name))
 			continue;
 		if (strcmp(name, ".debug_info") == 0)
 			found = true;
-		if (strncmp(name, ".debug_", 7) != 0 && strncmp(name, ".zdebug_", 8) != 0 &&
-		    strncmp(name, ".gnu_debug", 10) != 0)
-			continue;
-		if (header.sh_size > ELF_FILE_MAX_SECTION || header.sh_size > file->size ||
-		    header.sh_offset > file->size - header.sh_size)
+		if (header.sh_size > file->size || header.sh_offset > file->size - header.sh_size)
 			return -ENOEXEC;
+		unpacked = unpacked_size(file, name, &header);
+		bytes += header.sh_size;
+		bytes = unpacked > UINT64_MAX / 2 - bytes ? UINT64_MAX / 2 : bytes + unpacked;
 	}
-	return found ? 0 : -ENOENT;
+	if (!found)
+		return -ENOENT;
+	return budget_take(share, bytes) ? 0 : -ENOSPC;
 }
 
 /* Opens the file with the DWARF, `fd` or the separate one, as dwarf->fd and dwarf->file. */
-static int open_file(struct dwarf *dwarf, int fd, const char *path, const char *debug_root)
+static int open_file(struct dwarf *dwarf, int fd, struct debug_file_search *search,
+		     struct budget_share *share)
 {
 	int err;
 
@@ -383,20 +473,57 @@ static int open_file(struct dwarf *dwarf, int fd, const char *path, const char *
 	err = elf_file_open(&dwarf->file, dwarf->fd);
 	if (err)
 		return err;
-	err = check_sections(&dwarf->file);
-	if (err != -ENOENT || !debug_root)
+	err = take_sections(&dwarf->file, share);
+	if (err != -ENOENT || !search)
 		return err;
-	fd = debug_file_open(&dwarf->file, path, debug_root);
+	fd = debug_file_open(&dwarf->file, search);
 	if (fd < 0)
 		return -ENOENT;
 	elf_file_close(&dwarf->file);
 	close(dwarf->fd);
 	dwarf->fd = fd;
 	err = elf_file_open(&dwarf->file, fd);
-	return err ? err : check_sections(&dwarf->file);
+	return err ? err : take_sections(&dwarf->file, share);
 }
 
-int dwarf_load(int fd, const char *path, const char *debug_root, struct dwarf **result)
+/* The section that libdw takes abbreviations from. With two it would be a guess: -ENOEXEC. */
+static int find_abbreviations(struct dwarf *dwarf)
+{
+	Elf_Scn *section = NULL, *found = NULL;
+	size_t names = 0;
+
+	if (elf_getshdrstrndx(dwarf->file.elf, &names) != 0)
+		return -ENOEXEC;
+	while ((section = elf_nextscn(dwarf->file.elf, section))) {
+		const char *name;
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(dwarf->file.elf, names, header.sh_name);
+		if (!name || (strcmp(name, ".debug_abbrev") && strcmp(name, ".zdebug_abbrev")))
+			continue;
+		if (found)
+			return -ENOEXEC;
+		found = section;
+	}
+	dwarf->abbreviations = found ? elf_getdata(found, NULL) : NULL;
+	return 0;
+}
+
+/* Lets libdw read the sections. After that nothing may touch the file. */
+static int read_sections(struct dwarf *dwarf)
+{
+	dwarf->debug = dwarf_begin_elf(dwarf->file.elf, DWARF_C_READ, NULL);
+	if (!dwarf->debug || elf_cntl(dwarf->file.elf, ELF_C_FDDONE) != 0)
+		return -ENOEXEC;
+	close(dwarf->fd);
+	dwarf->fd = -1;
+	return find_abbreviations(dwarf);
+}
+
+int dwarf_load(int fd, struct debug_file_search *search, struct budget_share *share,
+	       struct dwarf **result)
 {
 	struct dwarf *dwarf = calloc(1, sizeof(*dwarf));
 	int err;
@@ -404,11 +531,11 @@ int dwarf_load(int fd, const char *path, const char *debug_root, struct dwarf **
 	if (!dwarf)
 		return -ENOMEM;
 	dwarf->fd = -1;
-	err = open_file(dwarf, fd, path, debug_root);
-	if (!err) {
-		dwarf->debug = dwarf_begin_elf(dwarf->file.elf, DWARF_C_READ, NULL);
-		err = dwarf->debug ? index_units(dwarf) : -ENOEXEC;
-	}
+	err = open_file(dwarf, fd, search, share);
+	if (!err)
+		err = read_sections(dwarf);
+	if (!err)
+		err = index_units(dwarf, share);
 	if (err) {
 		dwarf_free(dwarf);
 		return err;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/array.h"
 #include "symbolize/elf_file.h"
 
 #ifndef SHT_X86_64_UNWIND
@@ -20,8 +21,7 @@ struct section {
 	struct cfi_table table;
 	char *frames, *search; /* what the table points into */
 	struct cfi_index_entry *index;
-	size_t index_count, index_capacity;
-	bool out_of_memory;
+	uint32_t index_count, index_capacity;
 };
 
 struct elf_cfi {
@@ -89,20 +89,22 @@ static char *read_named(const struct elf_file *file, const char *name, GElf_Shdr
 	return NULL;
 }
 
+/* An index that is being built. */
+struct indexing {
+	struct section *section;
+	struct budget_share *share;
+	bool is_full; /* functions that do not fit stay without */
+};
+
 static void note_function(void *context, const struct cfi_index_entry *entry)
 {
-	struct section *s = context;
+	struct indexing *indexing = context;
+	struct section *s = indexing->section;
 
-	if (s->index_count == s->index_capacity) {
-		size_t capacity = s->index_capacity ? s->index_capacity * 2 : 256;
-		struct cfi_index_entry *index = realloc(s->index, capacity * sizeof(*index));
-
-		if (!index) {
-			s->out_of_memory = true;
-			return;
-		}
-		s->index = index;
-		s->index_capacity = capacity;
+	if (indexing->is_full || !budget_take(indexing->share, 2 * sizeof(*entry)) ||
+	    !array_make_room(&s->index, s->index_count, &s->index_capacity, sizeof(*entry))) {
+		indexing->is_full = true;
+		return;
 	}
 	s->index[s->index_count++] = *entry;
 }
@@ -114,33 +116,38 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static int build_index(struct section *s)
+static void build_index(struct section *s, struct budget_share *share)
 {
+	struct indexing indexing = {.section = s, .share = share};
+
 	/* a section that breaks off has what came before */
-	cfi_each_function(&s->table, note_function, s);
-	qsort(s->index, s->index_count, sizeof(*s->index), by_start);
-	return s->out_of_memory ? -ENOMEM : 0;
+	cfi_each_function(&s->table, note_function, &indexing);
+	if (s->index_count == 0)
+		return;
+	qsort(s->index, s->index_count, sizeof(*s->index), by_start); /* needs the same again */
+	budget_return(share, s->index_count * sizeof(*s->index));
 }
 
-static int read_section(struct section *s, const struct elf_file *file, bool is_debug_frame)
+static void read_section(struct section *s, const struct elf_file *file, bool is_debug_frame)
 {
 	GElf_Shdr header, search;
 
 	s->frames = read_named(file, is_debug_frame ? ".debug_frame" : ".eh_frame", &header);
 	if (!s->frames)
-		return 0;
+		return;
 	s->table.frames = (const uint8_t *)s->frames;
 	s->table.frames_size = header.sh_size;
 	s->table.frames_address = header.sh_addr;
 	s->table.is_debug_frame = is_debug_frame;
 	if (!is_debug_frame)
 		s->search = read_named(file, ".eh_frame_hdr", &search);
-	if (!s->search)
-		return build_index(s);
+	if (!s->search) {
+		build_index(s, file->share);
+		return;
+	}
 	s->table.index = (const uint8_t *)s->search;
 	s->table.index_size = search.sh_size;
 	s->table.index_address = search.sh_addr;
-	return 0;
 }
 
 static int load(struct elf_file *file, struct elf_cfi **result)
@@ -148,10 +155,10 @@ static int load(struct elf_file *file, struct elf_cfi **result)
 	struct elf_cfi *cfi = calloc(1, sizeof(*cfi));
 	int err = cfi ? read_segments(cfi, file) : -ENOMEM;
 
-	if (!err)
-		err = read_section(&cfi->eh_frame, file, false);
-	if (!err)
-		err = read_section(&cfi->debug_frame, file, true);
+	if (!err) {
+		read_section(&cfi->eh_frame, file, false);
+		read_section(&cfi->debug_frame, file, true);
+	}
 	if (!err && !cfi->eh_frame.frames && !cfi->debug_frame.frames)
 		err = -ENOENT;
 	elf_file_close(file);
@@ -163,11 +170,12 @@ static int load(struct elf_file *file, struct elf_cfi **result)
 	return 0;
 }
 
-int elf_cfi_load(int fd, struct elf_cfi **cfi)
+int elf_cfi_load(int fd, struct budget_share *share, struct elf_cfi **cfi)
 {
 	struct elf_file file;
 	int err = elf_file_open(&file, fd);
 
+	file.share = share;
 	return err ? err : load(&file, cfi);
 }
 
@@ -181,10 +189,10 @@ int elf_cfi_load_memory(const void *image, size_t size, struct elf_cfi **cfi)
 
 static int find_by_index(const struct section *s, uint64_t address, struct cfi_row *row)
 {
-	size_t low = 0, high = s->index_count;
+	uint32_t low = 0, high = s->index_count;
 
 	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+		uint32_t middle = low + (high - low) / 2;
 
 		if (s->index[middle].start <= address)
 			low = middle + 1;

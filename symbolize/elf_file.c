@@ -8,8 +8,6 @@
 
 #include "symbolize/safe_open.h"
 
-#define MAX_NOTES (64u << 20)
-
 /*
  * What libelf would take for granted. It allocates as many section descriptors as section 0 says
  * where the header's own 16-bit count is 0; programs and libraries have no use for that.
@@ -34,29 +32,38 @@ static bool header_is_sane(const unsigned char *header, size_t size)
 	return header64.e_shnum != 0 || header64.e_shoff == 0;
 }
 
-/* Whether what libelf and libdw read unasked (string tables, notes) is of acceptable size. */
+/* Takes `bytes` of `*left`; false: there are not so many. */
+static bool spend(uint64_t *left, uint64_t bytes)
+{
+	if (bytes > *left)
+		return false;
+	*left -= bytes;
+	return true;
+}
+
+/* Whether what libelf and libdw read unasked (names of sections, notes) is of acceptable size. */
 static bool tables_are_sane(const struct elf_file *file, size_t segments)
 {
+	uint64_t notes = ELF_FILE_MAX_NOTES;
 	Elf_Scn *scn = NULL;
+	GElf_Shdr section;
+	GElf_Phdr segment;
+	size_t names = 0;
 
 	while ((scn = elf_nextscn(file->elf, scn))) {
-		GElf_Shdr header;
-
-		if (!gelf_getshdr(scn, &header))
-			return false;
-		if ((header.sh_type == SHT_STRTAB && header.sh_size > ELF_FILE_MAX_SECTION) ||
-		    (header.sh_type == SHT_NOTE && header.sh_size > MAX_NOTES))
+		if (!gelf_getshdr(scn, &section) ||
+		    (section.sh_type == SHT_NOTE && !spend(&notes, section.sh_size)))
 			return false;
 	}
 	for (size_t i = 0; i < segments; i++) {
-		GElf_Phdr header;
-
-		if (!gelf_getphdr(file->elf, (int)i, &header))
-			return false;
-		if (header.p_type == PT_NOTE && header.p_filesz > MAX_NOTES)
+		if (!gelf_getphdr(file->elf, (int)i, &segment) ||
+		    (segment.p_type == PT_NOTE && !spend(&notes, segment.p_filesz)))
 			return false;
 	}
-	return true;
+	if (elf_getshdrstrndx(file->elf, &names) != 0 || names == SHN_UNDEF)
+		return true;
+	return gelf_getshdr(elf_getscn(file->elf, names), &section) &&
+	       section.sh_size <= ELF_FILE_MAX_SECTION_NAMES;
 }
 
 static int check(struct elf_file *file)
@@ -116,27 +123,38 @@ bool elf_file_has_contents(const struct elf_file *file, const GElf_Shdr *header)
 {
 	return header->sh_type != SHT_NOBITS && header->sh_type != SHT_NULL &&
 	       !(header->sh_flags & SHF_COMPRESSED) && header->sh_size > 0 &&
-	       header->sh_size <= ELF_FILE_MAX_SECTION && header->sh_size <= file->size &&
-	       header->sh_offset <= file->size - header->sh_size;
+	       header->sh_size <= file->size && header->sh_offset <= file->size - header->sh_size;
 }
 
 char *elf_file_read_section(const struct elf_file *file, const GElf_Shdr *header)
 {
 	char *copy;
 
-	if (!elf_file_has_contents(file, header))
+	if (!elf_file_has_contents(file, header) ||
+	    (!file->share && header->sh_size > ELF_FILE_MAX_SECTION) ||
+	    !budget_take(file->share, header->sh_size))
 		return NULL;
 	copy = malloc(header->sh_size + 1);
 	if (!copy)
-		return NULL;
+		goto out_return;
 	copy[header->sh_size] = '\0';
-	if (file->image) {
+	if (file->image)
 		memcpy(copy, file->image + header->sh_offset, header->sh_size);
-	} else if (read_exactly(file->fd, copy, header->sh_size, header->sh_offset) != 0) {
-		free(copy);
-		return NULL;
-	}
+	else if (read_exactly(file->fd, copy, header->sh_size, header->sh_offset) != 0)
+		goto out_free;
 	return copy;
+out_free:
+	free(copy);
+out_return:
+	budget_return(file->share, header->sh_size);
+	return NULL;
+}
+
+void elf_file_free_section(const struct elf_file *file, const GElf_Shdr *header, char *copy)
+{
+	if (copy)
+		budget_return(file->share, header->sh_size);
+	free(copy);
 }
 
 Elf_Scn *elf_file_find_section(const struct elf_file *file, uint32_t type, const char *name,

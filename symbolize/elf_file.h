@@ -4,7 +4,7 @@
  *
  * libelf parses the headers. It reads with pread(2), never by mapping: the file belongs to someone
  * else, and a mapping of a file that gets truncated kills the reader with SIGBUS. Section sizes are
- * checked against the file's, and against fixed limits (a sparse file has any size it likes),
+ * checked against the file's, and against limits (a sparse file has any size it likes; budget.h),
  * before anything is allocated.
  */
 #ifndef SYMBOLIZE_ELF_FILE_H
@@ -14,10 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* No table of a real program comes near; more is refused. */
-#define ELF_FILE_MAX_SECTION (1u << 30)
-#define ELF_FILE_MAX_SEGMENTS 4096u
+#include "symbolize/budget.h"
 
 struct elf_file {
 	Elf *elf;
@@ -26,6 +23,9 @@ struct elf_file {
 	uint64_t size;     /* bytes in the file or image */
 	uint16_t machine;  /* EM_* */
 	uint16_t type;     /* ET_EXEC or ET_DYN */
+	/* What is read is taken from here, if who opened it has set it; borrowed. Without one a
+	 * section has at most ELF_FILE_MAX_SECTION bytes. */
+	struct budget_share *share;
 };
 
 /*
@@ -36,14 +36,16 @@ int elf_file_open(struct elf_file *file, int fd);
 int elf_file_open_memory(struct elf_file *file, const void *image, size_t size);
 void elf_file_close(struct elf_file *file);
 
-/* Whether the section has contents that lie inside the file, uncompressed, of acceptable size. */
+/* Whether the section has contents that lie inside the file, uncompressed. */
 bool elf_file_has_contents(const struct elf_file *file, const GElf_Shdr *header);
 
 /*
  * A malloc'd copy of a section, followed by a NUL that the size in `header` does not count; NULL
- * when it has no acceptable contents or memory is out. The caller frees it.
+ * when it has no acceptable contents or memory is out. The caller frees it; with
+ * elf_file_free_section, if the share is to have its bytes back.
  */
 char *elf_file_read_section(const struct elf_file *file, const GElf_Shdr *header);
+void elf_file_free_section(const struct elf_file *file, const GElf_Shdr *header, char *copy);
 
 /* The section with this type and (unless NULL) name, and its header; NULL when there is none. */
 Elf_Scn *elf_file_find_section(const struct elf_file *file, uint32_t type, const char *name,

@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/array.h"
 
-#define MAX_RELOCATIONS (256u << 20) /* bytes */
 #define STUB_SIZE 16
 #define SHORT_STUB_SIZE 8 /* in .plt.got without IBT */
 
@@ -23,7 +23,7 @@ struct slot {
 
 struct slots {
 	struct slot *list;
-	size_t count;
+	uint32_t count, capacity;
 };
 
 static int compare_slots(const void *a, const void *b)
@@ -33,59 +33,61 @@ static int compare_slots(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static int add_slots(struct slots *slots, Elf_Data *data, size_t count)
+/* Whether dynamic linking puts a function's address there. */
+static bool is_slot(const char *relocations, size_t i, Elf64_Rela *rela)
 {
-	struct slot *bigger = realloc(slots->list, (slots->count + count) * sizeof(*bigger));
+	uint32_t type;
 
-	if (!bigger)
+	memcpy(rela, relocations + i * sizeof(*rela), sizeof(*rela));
+	type = (uint32_t)ELF64_R_TYPE(rela->r_info);
+	return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
+}
+
+static int add_slots(struct slots *slots, const struct elf_file *file, const char *relocations,
+		     size_t count)
+{
+	uint32_t more = 0;
+	Elf64_Rela rela;
+
+	for (size_t i = 0; i < count; i++)
+		more += is_slot(relocations, i, &rela);
+	if (!budget_take(file->share, more * sizeof(*slots->list)))
+		return 0;
+	if (!array_reserve(&slots->list, slots->count, more, &slots->capacity,
+			   sizeof(*slots->list)))
 		return -ENOMEM;
-	slots->list = bigger;
-	for (size_t i = 0; i < count; i++) {
-		GElf_Rela rela;
-		uint32_t type;
-
-		if (!gelf_getrela(data, (int)i, &rela))
-			continue;
-		type = (uint32_t)GELF_R_TYPE(rela.r_info);
-		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
-			continue;
-		slots->list[slots->count++] = (struct slot){
-			.address = rela.r_offset,
-			.symbol = (uint32_t)GELF_R_SYM(rela.r_info),
-		};
-	}
+	for (size_t i = 0; i < count; i++)
+		if (is_slot(relocations, i, &rela))
+			slots->list[slots->count++] = (struct slot){
+				.address = rela.r_offset,
+				.symbol = (uint32_t)ELF64_R_SYM(rela.r_info),
+			};
 	return 0;
 }
 
 static int read_slots(struct slots *slots, const struct elf_file *file)
 {
-	uint64_t budget = file->size < MAX_RELOCATIONS ? file->size : MAX_RELOCATIONS;
+	uint64_t left = file->size; /* a hostile file may have many such sections, over one place */
 	Elf_Scn *scn = NULL;
 	GElf_Shdr header;
+	int err = 0;
 
-	while ((scn = elf_nextscn(file->elf, scn))) {
-		Elf_Data *data;
-		size_t count;
-		int err;
+	while (!err && (scn = elf_nextscn(file->elf, scn))) {
+		char *relocations;
 
-		/* A hostile file may have many such sections, all over the same bytes. */
 		if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_RELA ||
-		    !elf_file_has_contents(file, &header) || header.sh_size > budget)
+		    header.sh_size > left)
 			continue;
-		budget -= header.sh_size;
-		data = elf_getdata(scn, NULL);
-		if (!data || !data->d_buf || data->d_type != ELF_T_RELA)
+		left -= header.sh_size;
+		relocations = elf_file_read_section(file, &header);
+		if (!relocations)
 			continue;
-		count = data->d_size / sizeof(Elf64_Rela);
-		if (count == 0)
-			continue;
-		err = add_slots(slots, data, count);
-		if (err)
-			return err;
+		err = add_slots(slots, file, relocations, header.sh_size / sizeof(Elf64_Rela));
+		elf_file_free_section(file, &header, relocations);
 	}
 	if (slots->count > 0)
 		qsort(slots->list, slots->count, sizeof(*slots->list), compare_slots);
-	return 0;
+	return err;
 }
 
 /* The GOT slot that the stub at `address` jumps through; 0 when it does not. */
@@ -103,9 +105,8 @@ static uint64_t slot_of_stub(const unsigned char *code, size_t size, uint64_t ad
 }
 
 struct names {
-	Elf_Data *symbols;
-	const char *strings;
-	size_t strings_size;
+	const struct elf_raw_symbols *symbols;
+	const struct elf_strings *strings;
 };
 
 static const char *name_of_slot(const struct slots *slots, uint64_t address,
@@ -118,11 +119,10 @@ static const char *name_of_slot(const struct slots *slots, uint64_t address,
 	if (address == 0 || slots->count == 0)
 		return NULL;
 	slot = bsearch(&key, slots->list, slots->count, sizeof(key), compare_slots);
-	if (!slot || slot->symbol > INT32_MAX ||
-	    !gelf_getsym(names->symbols, (int)slot->symbol, &symbol) ||
-	    symbol.st_name >= names->strings_size || names->strings[symbol.st_name] == '\0')
+	if (!slot || !elf_raw_symbols_get(names->symbols, slot->symbol, &symbol) ||
+	    symbol.st_name >= names->strings->size || names->strings->text[symbol.st_name] == '\0')
 		return NULL;
-	return names->strings + symbol.st_name;
+	return names->strings->text + symbol.st_name;
 }
 
 static int add_stubs(struct elf_table *table, const struct elf_file *file, const char *section,
@@ -151,42 +151,39 @@ static int add_stubs(struct elf_table *table, const struct elf_file *file, const
 
 		stub.name = name_of_slot(
 			slots, slot_of_stub((unsigned char *)code + at, step, stub.address), names);
-		if (stub.name)
+		if (stub.name && budget_take(file->share, ELF_TABLE_COST))
 			err = elf_table_push(table, &stub);
 	}
-	free(code);
+	elf_file_free_section(file, &header, code);
+	return err;
+}
+
+static int add_all_stubs(struct elf_table *table, const struct elf_file *file,
+			 const struct names *names)
+{
+	static const char *const sections[] = {".plt", ".plt.sec", ".plt.got"};
+	struct slots slots = {0};
+	int err = read_slots(&slots, file);
+
+	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections) && !err; i++)
+		err = add_stubs(table, file, sections[i], &slots, names);
+	budget_return(file->share, slots.count * sizeof(*slots.list));
+	free(slots.list);
 	return err;
 }
 
 int elf_table_add_plt(struct elf_table *table, const struct elf_file *file)
 {
-	static const char *const sections[] = {".plt", ".plt.sec", ".plt.got"};
-	GElf_Shdr header, strings_header;
-	struct slots slots = {0};
-	struct names names;
-	char *strings;
-	Elf_Scn *scn;
-	int err;
+	struct elf_raw_symbols symbols;
+	struct names names = {.symbols = &symbols};
+	int err = 0;
 
 	if (file->machine != EM_X86_64 || gelf_getclass(file->elf) != ELFCLASS64 ||
-	    table->string_count == ELF_TABLE_STRINGS)
+	    !elf_raw_symbols_read(&symbols, file, SHT_DYNSYM))
 		return 0;
-	scn = elf_file_find_section(file, SHT_DYNSYM, NULL, &header);
-	if (!scn || !elf_file_has_contents(file, &header) ||
-	    !gelf_getshdr(elf_getscn(file->elf, header.sh_link), &strings_header))
-		return 0;
-	names.symbols = elf_getdata(scn, NULL);
-	if (!names.symbols || !names.symbols->d_buf || names.symbols->d_type != ELF_T_SYM)
-		return 0;
-	strings = elf_file_read_section(file, &strings_header);
-	if (!strings)
-		return 0;
-	table->strings[table->string_count++] = strings;
-	names.strings = strings;
-	names.strings_size = strings_header.sh_size;
-	err = read_slots(&slots, file);
-	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections) && !err; i++)
-		err = add_stubs(table, file, sections[i], &slots, &names);
-	free(slots.list);
+	names.strings = elf_table_strings(table, file, &symbols);
+	if (names.strings)
+		err = add_all_stubs(table, file, &names);
+	elf_raw_symbols_free(&symbols, file);
 	return err;
 }

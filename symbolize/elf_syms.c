@@ -7,14 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/debug_file.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/elf_table.h"
 #include "symbolize/range_table.h"
-
-/* .gnu_debugdata holds some megabytes at most; a hostile one could expand without end. */
-#define DEBUGDATA_MAX (256u << 20)
-#define DEBUGDATA_MEMORY (128u << 20)
 
 /* Names in a hostile file can all be as long as the file; aliases are compared by this much. */
 #define COMPARED_NAME 4096
@@ -166,10 +161,11 @@ static uint64_t end_of_unsized(const struct elf_table *symbols, size_t i, uint64
 	return end;
 }
 
-static int build_table(struct elf_syms *syms)
+static int build_table(struct elf_syms *syms, struct budget_share *share)
 {
 	struct elf_table *symbols = &syms->symbols;
 	uint64_t sized_end = 0;
+	uint32_t before = symbols->count;
 	struct range *ranges;
 	size_t count = 0;
 	int err;
@@ -205,20 +201,24 @@ static int build_table(struct elf_syms *syms)
 	}
 	err = range_table_build(&syms->table, ranges, count);
 	free(ranges);
+	if (!err)
+		budget_return(share, before * ELF_TABLE_BUILDING -
+					     syms->table.count * sizeof(struct range));
 	return err;
 }
 
 /* Adds the .symtab of the separate debug file: as elf_table_add. */
-static int add_debug_file(struct elf_syms *syms, const struct elf_file *file, const char *path,
-			  const char *debug_root)
+static int add_debug_file(struct elf_syms *syms, const struct elf_file *file,
+			  struct debug_file_search *search)
 {
 	struct elf_file debug;
 	int err = 0, fd;
 
-	fd = debug_file_open(file, path, debug_root);
+	fd = debug_file_open(file, search);
 	if (fd < 0)
 		return 0;
 	if (elf_file_open(&debug, fd) == 0) {
+		debug.share = file->share;
 		err = elf_table_add(&syms->symbols, &debug, SHT_SYMTAB);
 		elf_file_close(&debug);
 	}
@@ -226,72 +226,95 @@ static int add_debug_file(struct elf_syms *syms, const struct elf_file *file, co
 	return err;
 }
 
-/* Unpacks xz data into a malloc'd buffer: 0 or -errno. */
-static int unxz(const void *packed, size_t packed_size, char **image, size_t *size)
+/* What xz data becomes. */
+struct unpacked {
+	char *image;
+	size_t size, capacity;
+};
+
+/* Twice as large; false: there is no room. */
+static bool grow(struct unpacked *out, struct budget_share *share)
+{
+	size_t more = out->capacity ? out->capacity : 1u << 20;
+	char *bigger;
+
+	if (!budget_take(share, more))
+		return false;
+	bigger = realloc(out->image, out->capacity + more);
+	if (!bigger) {
+		budget_return(share, more);
+		return false;
+	}
+	out->image = bigger;
+	out->capacity += more;
+	return true;
+}
+
+/* False if that is no xz data, or too much. The caller frees `out` in any case. */
+static bool unxz(const void *packed, size_t packed_size, struct budget_share *share,
+		 struct unpacked *out)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
-	size_t capacity = 0;
-	lzma_ret ret;
-	int err = -ENOMEM;
+	lzma_ret ret = LZMA_OK;
 
-	*image = NULL;
 	if (lzma_stream_decoder(&stream, DEBUGDATA_MEMORY, 0) != LZMA_OK)
-		return -ENOMEM;
+		return false;
 	stream.next_in = packed;
 	stream.avail_in = packed_size;
-	do {
-		char *bigger;
-
-		capacity = capacity ? capacity * 2 : 1u << 20;
-		bigger = capacity <= DEBUGDATA_MAX ? realloc(*image, capacity) : NULL;
-		if (!bigger)
-			goto out;
-		*image = bigger;
-		stream.next_out = (uint8_t *)bigger + stream.total_out;
-		stream.avail_out = capacity - stream.total_out;
+	while (ret == LZMA_OK && stream.avail_out == 0 && grow(out, share)) {
+		stream.next_out = (uint8_t *)out->image + stream.total_out;
+		stream.avail_out = out->capacity - stream.total_out;
 		ret = lzma_code(&stream, LZMA_FINISH);
-	} while (ret == LZMA_OK && stream.avail_out == 0);
-	err = ret == LZMA_STREAM_END ? 0 : -EINVAL;
-	*size = stream.total_out;
-out:
-	lzma_end(&stream);
-	if (err) {
-		free(*image);
-		*image = NULL;
 	}
+	out->size = stream.total_out;
+	lzma_end(&stream);
+	return ret == LZMA_STREAM_END;
+}
+
+/* Adds the .symtab of what .gnu_debugdata, `packed`, becomes. */
+static int add_unpacked(struct elf_syms *syms, const struct elf_file *file, const char *packed,
+			size_t size)
+{
+	struct unpacked out = {0};
+	struct elf_file inner;
+	int err = 0;
+
+	if (!budget_take(file->share, DEBUGDATA_MEMORY))
+		return 0;
+	if (unxz(packed, size, file->share, &out) &&
+	    elf_file_open_memory(&inner, out.image, out.size) == 0) {
+		inner.share = file->share;
+		err = elf_table_add(&syms->symbols, &inner, SHT_SYMTAB);
+		elf_file_close(&inner);
+	}
+	free(out.image);
+	budget_return(file->share, out.capacity + DEBUGDATA_MEMORY);
 	return err;
 }
 
 /* Adds the .symtab of the "mini debug info" that Fedora ships inside stripped files. */
 static int add_debugdata(struct elf_syms *syms, const struct elf_file *file)
 {
-	struct elf_file inner;
 	GElf_Shdr header;
-	size_t size = 0;
-	char *packed, *image = NULL;
-	int err = 0;
+	char *packed;
+	int err;
 
 	if (!elf_file_find_section(file, SHT_PROGBITS, ".gnu_debugdata", &header))
 		return 0;
 	packed = elf_file_read_section(file, &header);
-	if (packed && unxz(packed, header.sh_size, &image, &size) == 0 &&
-	    elf_file_open_memory(&inner, image, size) == 0) {
-		err = elf_table_add(&syms->symbols, &inner, SHT_SYMTAB);
-		elf_file_close(&inner);
-	}
-	free(image);
-	free(packed);
+	err = packed ? add_unpacked(syms, file, packed, header.sh_size) : 0;
+	elf_file_free_section(file, &header, packed);
 	return err;
 }
 
-static int add_all_symbols(struct elf_syms *syms, const struct elf_file *file, const char *path,
-			   const char *debug_root)
+static int add_all_symbols(struct elf_syms *syms, const struct elf_file *file,
+			   struct debug_file_search *search)
 {
 	int err;
 
 	err = elf_table_add(&syms->symbols, file, SHT_SYMTAB);
-	if (err == 0 && debug_root)
-		err = add_debug_file(syms, file, path, debug_root);
+	if (err == 0 && search)
+		err = add_debug_file(syms, file, search);
 	if (err == 0)
 		err = add_debugdata(syms, file);
 	if (err >= 0)
@@ -301,7 +324,7 @@ static int add_all_symbols(struct elf_syms *syms, const struct elf_file *file, c
 	return err < 0 ? err : 0;
 }
 
-static int load(const struct elf_file *file, const char *path, const char *debug_root,
+static int load(const struct elf_file *file, struct debug_file_search *search,
 		struct elf_syms **result)
 {
 	struct elf_syms *syms = calloc(1, sizeof(*syms));
@@ -311,9 +334,9 @@ static int load(const struct elf_file *file, const char *path, const char *debug
 		return err;
 	err = read_segments(syms, file);
 	if (!err)
-		err = add_all_symbols(syms, file, path, debug_root);
+		err = add_all_symbols(syms, file, search);
 	if (!err)
-		err = build_table(syms);
+		err = build_table(syms, file->share);
 	if (err) {
 		elf_syms_free(syms);
 		return err;
@@ -322,7 +345,8 @@ static int load(const struct elf_file *file, const char *path, const char *debug
 	return 0;
 }
 
-int elf_syms_load(int fd, const char *path, const char *debug_root, struct elf_syms **syms)
+int elf_syms_load(int fd, struct debug_file_search *search, struct budget_share *share,
+		  struct elf_syms **syms)
 {
 	struct elf_file file;
 	int err;
@@ -330,7 +354,8 @@ int elf_syms_load(int fd, const char *path, const char *debug_root, struct elf_s
 	err = elf_file_open(&file, fd);
 	if (err)
 		return err;
-	err = load(&file, path, debug_root, syms);
+	file.share = share;
+	err = load(&file, search, syms);
 	elf_file_close(&file);
 	return err;
 }
@@ -343,14 +368,14 @@ int elf_syms_load_memory(const void *image, size_t size, struct elf_syms **syms)
 	err = elf_file_open_memory(&file, image, size);
 	if (err)
 		return err;
-	err = load(&file, NULL, NULL, syms);
+	err = load(&file, NULL, syms);
 	elf_file_close(&file);
 	return err;
 }
 
 uint32_t elf_syms_count(const struct elf_syms *syms)
 {
-	return (uint32_t)syms->symbols.count;
+	return syms->symbols.count;
 }
 
 bool elf_syms_find(const struct elf_syms *syms, uint64_t file_offset, struct elf_symbol *symbol)

@@ -15,7 +15,8 @@
  *
  * File offsets become addresses by the PT_LOAD segments, so it does not matter where (or whether)
  * the file is relocated. Everything is read at loading; the descriptor is not needed afterwards.
- * Memory and time are bounded by the file's size. Format: System V ABI, gABI chapters 4 and 5.
+ * Memory and time are bounded by the file's size and its share of the budget (budget.h). Format:
+ * System V ABI, gABI chapters 4 and 5.
  */
 #ifndef SYMBOLIZE_ELF_SYMS_H
 #define SYMBOLIZE_ELF_SYMS_H
@@ -23,6 +24,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "symbolize/budget.h"
+#include "symbolize/debug_file.h"
 
 struct elf_syms;
 
@@ -33,11 +36,13 @@ struct elf_symbol {
 };
 
 /*
- * Loads the symbols of the file open as `fd`. `path`, where it lies, and `debug_root`, normally
- * DEBUG_FILE_ROOT, are for finding a separate debug file; NULL: not looked for. 0, -ENOEXEC when it
- * is not an ELF program or library, -ENOMEM, -errno. No symbols is not an error.
+ * Loads the symbols of the file open as `fd`. `search` is for finding a separate debug file, and
+ * notes that debuginfod may have one (debug_file.h); NULL: not looked for. Memory is taken from
+ * `share`, may be NULL; tables that do not fit are left out. 0, -ENOEXEC when it is not an ELF
+ * program or library, -ENOMEM, -errno. No symbols is not an error.
  */
-int elf_syms_load(int fd, const char *path, const char *debug_root, struct elf_syms **syms);
+int elf_syms_load(int fd, struct debug_file_search *search, struct budget_share *share,
+		  struct elf_syms **syms);
 
 /* The same for an image in memory, laid out as in a file (the vDSO), which is not kept. */
 int elf_syms_load_memory(const void *image, size_t size, struct elf_syms **syms);

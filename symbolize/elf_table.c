@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/array.h"
 
 /* What is needed of a section header, by index, so that symbols do not look it up one by one. */
 struct section {
@@ -43,19 +44,83 @@ static int sections_read(struct sections *sections, const struct elf_file *file)
 
 int elf_table_push(struct elf_table *table, const struct elf_candidate *candidate)
 {
-	if (table->count == table->capacity) {
-		size_t capacity = table->capacity ? table->capacity * 2 : 1024;
-		struct elf_candidate *bigger;
-
-		bigger = realloc(table->list, capacity * sizeof(*bigger));
-		if (!bigger)
-			return -ENOMEM;
-		table->list = bigger;
-		table->capacity = capacity;
-	}
+	if (!array_make_room(&table->list, table->count, &table->capacity, sizeof(*table->list)))
+		return -ENOMEM;
 	table->list[table->count++] = *candidate;
 	return 0;
 }
+
+/* ---- what the file has ---- */
+
+bool elf_raw_symbols_read(struct elf_raw_symbols *raw, const struct elf_file *file, uint32_t type)
+{
+	size_t entry;
+
+	*raw = (struct elf_raw_symbols){.is_32_bit = gelf_getclass(file->elf) == ELFCLASS32};
+	if (!elf_file_find_section(file, type, NULL, &raw->header))
+		return false;
+	raw->bytes = elf_file_read_section(file, &raw->header);
+	if (!raw->bytes)
+		return false;
+	entry = raw->is_32_bit ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym);
+	raw->count = (uint32_t)(raw->header.sh_size / entry);
+	return true;
+}
+
+bool elf_raw_symbols_get(const struct elf_raw_symbols *raw, uint32_t index, GElf_Sym *symbol)
+{
+	Elf32_Sym small;
+
+	if (index >= raw->count)
+		return false;
+	if (!raw->is_32_bit) {
+		memcpy(symbol, raw->bytes + (size_t)index * sizeof(*symbol), sizeof(*symbol));
+		return true;
+	}
+	memcpy(&small, raw->bytes + (size_t)index * sizeof(small), sizeof(small));
+	*symbol = (GElf_Sym){
+		.st_name = small.st_name,
+		.st_info = small.st_info,
+		.st_other = small.st_other,
+		.st_shndx = small.st_shndx,
+		.st_value = small.st_value,
+		.st_size = small.st_size,
+	};
+	return true;
+}
+
+void elf_raw_symbols_free(struct elf_raw_symbols *raw, const struct elf_file *file)
+{
+	elf_file_free_section(file, &raw->header, raw->bytes);
+}
+
+const struct elf_strings *elf_table_strings(struct elf_table *table, const struct elf_file *file,
+					    const struct elf_raw_symbols *symbols)
+{
+	struct elf_strings *strings = table->strings;
+	GElf_Shdr header;
+
+	if (!gelf_getshdr(elf_getscn(file->elf, symbols->header.sh_link), &header))
+		return NULL;
+	for (size_t i = 0; i < table->string_count; i++, strings++)
+		if (strings->fd == file->fd && !file->image &&
+		    strings->offset == header.sh_offset && strings->size == header.sh_size)
+			return strings;
+	if (table->string_count == ELF_TABLE_STRINGS)
+		return NULL;
+	*strings = (struct elf_strings){
+		.text = elf_file_read_section(file, &header),
+		.offset = header.sh_offset,
+		.size = header.sh_size,
+		.fd = file->fd,
+	};
+	if (!strings->text)
+		return NULL;
+	table->string_count++;
+	return strings;
+}
+
+/* ---- functions ---- */
 
 /* Whether the symbol names code; if so what is known of it, but for the name. */
 static bool describe(const GElf_Sym *symbol, const struct sections *sections,
@@ -86,18 +151,29 @@ static bool describe(const GElf_Sym *symbol, const struct sections *sections,
 	return true;
 }
 
-static int add_symbols(struct elf_table *table, Elf_Data *symbols, size_t count,
-		       const char *strings, size_t strings_size, const struct sections *sections)
+static uint32_t count_functions(const struct elf_raw_symbols *raw, const struct sections *sections)
 {
-	for (size_t i = 1; i < count; i++) {
+	struct elf_candidate candidate;
+	uint32_t count = 0;
+	GElf_Sym symbol;
+
+	for (uint32_t i = 1; elf_raw_symbols_get(raw, i, &symbol); i++)
+		count += describe(&symbol, sections, &candidate);
+	return count;
+}
+
+static int add_functions(struct elf_table *table, const struct elf_raw_symbols *raw,
+			 const struct elf_strings *strings, const struct sections *sections)
+{
+	GElf_Sym symbol;
+
+	for (uint32_t i = 1; elf_raw_symbols_get(raw, i, &symbol); i++) {
 		struct elf_candidate candidate;
-		GElf_Sym symbol;
 		int err;
 
-		if (!gelf_getsym(symbols, (int)i, &symbol) || symbol.st_name >= strings_size ||
-		    !describe(&symbol, sections, &candidate))
+		if (symbol.st_name >= strings->size || !describe(&symbol, sections, &candidate))
 			continue;
-		candidate.name = strings + symbol.st_name;
+		candidate.name = strings->text + symbol.st_name;
 		/* Mapping symbols ("$x") mark code for the assembler's readers, not functions. */
 		if (candidate.name[0] == '\0' ||
 		    (candidate.type == STT_NOTYPE && candidate.name[0] == '$'))
@@ -109,44 +185,42 @@ static int add_symbols(struct elf_table *table, Elf_Data *symbols, size_t count,
 	return 0;
 }
 
+/* Adds the functions if there is room for them: as elf_table_add. */
+static int add_within_share(struct elf_table *table, const struct elf_file *file,
+			    const struct elf_raw_symbols *raw, const struct sections *sections)
+{
+	uint32_t count = count_functions(raw, sections), before = table->count;
+	const struct elf_strings *strings;
+	int err;
+
+	if (!budget_take(file->share, count * ELF_TABLE_COST))
+		return 0;
+	strings = elf_table_strings(table, file, raw);
+	err = strings ? add_functions(table, raw, strings, sections) : 0;
+	budget_return(file->share, (count - (table->count - before)) * ELF_TABLE_COST);
+	return err ? err : strings != NULL;
+}
+
 int elf_table_add(struct elf_table *table, const struct elf_file *file, uint32_t type)
 {
 	struct sections sections = {0};
-	GElf_Shdr header, strings_header;
-	size_t entry, count;
-	Elf_Data *symbols;
-	char *strings;
-	Elf_Scn *scn;
+	struct elf_raw_symbols raw;
 	int err;
 
-	scn = elf_file_find_section(file, type, NULL, &header);
-	if (!scn || !elf_file_has_contents(file, &header) ||
-	    table->string_count == ELF_TABLE_STRINGS ||
-	    !gelf_getshdr(elf_getscn(file->elf, header.sh_link), &strings_header))
+	if (!elf_raw_symbols_read(&raw, file, type))
 		return 0;
-	entry = gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT);
-	symbols = elf_getdata(scn, NULL);
-	if (!symbols || !symbols->d_buf || symbols->d_type != ELF_T_SYM || entry == 0)
-		return 0;
-	count = symbols->d_size / entry;
-	if (count > INT32_MAX / 4)
-		return 0;
-	strings = elf_file_read_section(file, &strings_header);
-	if (!strings)
-		return 0;
-	table->strings[table->string_count++] = strings;
 	err = sections_read(&sections, file);
 	if (!err)
-		err = add_symbols(table, symbols, count, strings, strings_header.sh_size,
-				  &sections);
+		err = add_within_share(table, file, &raw, &sections);
 	free(sections.list);
-	return err ? err : 1;
+	elf_raw_symbols_free(&raw, file);
+	return err;
 }
 
 void elf_table_release(struct elf_table *table)
 {
 	for (size_t i = 0; i < table->string_count; i++)
-		free(table->strings[i]);
+		free(table->strings[i].text);
 	free(table->list);
 	*table = (struct elf_table){0};
 }

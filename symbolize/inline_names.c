@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/inline_names.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/demangle.h"
-#include "symbolize/dwarf.h"
+#include "symbolize/array.h"
+
+#define PLACES_AT_ONCE 4096 /* looked up in one call, which has a deadline */
 
 struct inline_list {
 	struct code_ref ref;
@@ -28,80 +28,98 @@ static bool is_ref(const void *records, uint32_t position, const void *key)
 	return memcmp(&lists[position].ref, key, sizeof(struct code_ref)) == 0;
 }
 
-/* Room for `more` beyond `count` elements: 0 or -ENOMEM. */
-static int reserve(void **list, uint32_t *capacity, uint32_t count, uint32_t more, size_t element)
+static const struct inline_list *find_list(const struct inline_names *inlines, struct code_ref ref)
 {
-	uint32_t wanted = *capacity ? *capacity : 256;
-	void *bigger;
+	uint32_t found = hash_index_find(&inlines->index, hash_bytes(&ref, sizeof(ref)), is_ref,
+					 inlines->lists, &ref);
 
-	if (more <= *capacity - count)
-		return 0;
-	while (wanted - count < more) {
-		if (wanted > UINT32_MAX / 4)
-			return -ENOMEM;
-		wanted *= 2;
-	}
-	bigger = realloc(*list, wanted * element);
-	if (!bigger)
-		return -ENOMEM;
-	*list = bigger;
-	*capacity = wanted;
-	return 0;
+	return found == HASH_INDEX_NONE ? NULL : &inlines->lists[found];
 }
 
-/* Reads the names at `ref` behind those there are; returns how many. */
-static uint32_t add_names(struct inline_names *inlines, struct modules *modules,
-			  struct intern *strings, struct code_ref ref)
+/* Adds names as people wrote them; what does not fit is left out. */
+static uint32_t add_names(struct inline_names *inlines, const struct inline_tools *tools,
+			  char *const *raw, uint32_t count)
 {
-	struct module *module = modules_get(modules, ref.module);
-	const char *raw[DWARF_MAX_DEPTH];
-	uint32_t count = 0;
-	uint64_t address;
-	size_t found;
+	uint32_t added = 0;
 
-	if (!module)
+	if (inlines->name_count + count > NAMES_MAX_INLINED ||
+	    !array_reserve(&inlines->names, inlines->name_count, count, &inlines->name_capacity,
+			   sizeof(*inlines->names)))
 		return 0;
-	modules_load_dwarf(modules, module);
-	if (!module->dwarf)
-		return 0;
-	modules_load(modules, module);
-	if (!module->syms || !elf_syms_address(module->syms, ref.offset, &address))
-		return 0;
-	found = dwarf_find(module->dwarf, address, raw);
-	for (size_t i = 1; i < found; i++) {
-		char *name = raw[i] ? demangle(raw[i], DEMANGLE_FUNCTION) : NULL;
-		const char *interned = name ? intern_string(strings, name) : NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		char *name = raw[i] ? demangle(tools->demangler, raw[i], DEMANGLE_FUNCTION) : NULL;
+		const char *interned = name ? intern_string(tools->strings, name) : NULL;
 
 		free(name);
 		if (interned)
-			inlines->names[inlines->name_count + count++] = interned;
+			inlines->names[inlines->name_count + added++] = interned;
 	}
-	return count;
+	return added;
 }
 
-uint32_t inline_names_find(struct inline_names *inlines, struct modules *modules,
-			   struct intern *strings, struct code_ref ref, const char *const **names)
+/* Best effort: without memory the place has no inlined functions. */
+static void add_list(struct inline_names *inlines, const struct inline_tools *tools,
+		     struct code_ref ref, char *const *raw, uint32_t count)
 {
-	uint32_t hash = hash_bytes(&ref, sizeof(ref));
-	uint32_t found = hash_index_find(&inlines->index, hash, is_ref, inlines->lists, &ref);
 	struct inline_list list = {.ref = ref, .first = inlines->name_count};
 
-	if (found != HASH_INDEX_NONE) {
-		list = inlines->lists[found];
-		*names = inlines->names + list.first;
-		return list.count;
+	if (!array_make_room(&inlines->lists, inlines->count, &inlines->capacity,
+			     sizeof(*inlines->lists)) ||
+	    hash_index_add(&inlines->index, hash_bytes(&ref, sizeof(ref)), inlines->count) != 0)
+		return;
+	list.count = add_names(inlines, tools, raw, count);
+	inlines->name_count += list.count;
+	inlines->lists[inlines->count++] = list;
+}
+
+/* Places that are looked up together: what the DWARF knows of their addresses. */
+static void add_batch(struct inline_names *inlines, const struct inline_tools *tools,
+		      const struct code_ref *refs, uint32_t count)
+{
+	struct module_files *files = &tools->modules->files;
+	uint64_t addresses[PLACES_AT_ONCE];
+	struct inlined_names found = {0};
+	struct module_file *file;
+	uint32_t first = 0;
+	bool is_known;
+
+	/* In this order: loading the symbols lets go of the file. */
+	file = modules_load(tools->modules, refs[0].module, TABLE_DWARF);
+	if (file && file->dwarf)
+		file = modules_load(tools->modules, refs[0].module, TABLE_SYMS);
+	for (uint32_t i = 0; file && file->syms && i < count; i++)
+		if (!elf_syms_address(file->syms, refs[i].offset, &addresses[i]))
+			addresses[i] = 0;
+	is_known = file && file->dwarf && file->syms &&
+		   module_file_find_inlined(files, file, addresses, count, &found);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t names = is_known ? found.counts[i] : 0;
+
+		add_list(inlines, tools, refs[i], names ? found.names + first : NULL, names);
+		first += names;
 	}
-	if (reserve((void **)&inlines->names, &inlines->name_capacity, inlines->name_count,
-		    DWARF_MAX_DEPTH, sizeof(*inlines->names)) != 0)
+	inlined_names_release(&found);
+}
+
+void inline_names_add(struct inline_names *inlines, const struct inline_tools *tools,
+		      const struct code_ref *refs, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i += PLACES_AT_ONCE)
+		add_batch(inlines, tools, refs + i,
+			  count - i < PLACES_AT_ONCE ? count - i : PLACES_AT_ONCE);
+}
+
+uint32_t inline_names_find(struct inline_names *inlines, const struct inline_tools *tools,
+			   struct code_ref ref, const char *const **names)
+{
+	const struct inline_list *list = find_list(inlines, ref);
+
+	if (!list && modules_get(tools->modules, ref.module)) {
+		inline_names_add(inlines, tools, &ref, 1);
+		list = find_list(inlines, ref);
+	}
+	if (!list)
 		return 0;
-	list.count = add_names(inlines, modules, strings, ref);
-	*names = inlines->names + list.first;
-	/* Not remembered without memory: then the names' place is used again by the next. */
-	if (reserve((void **)&inlines->lists, &inlines->capacity, inlines->count, 1,
-		    sizeof(*inlines->lists)) == 0 &&
-	    hash_index_add(&inlines->index, hash, inlines->count) == 0) {
-		inlines->lists[inlines->count++] = list;
-		inlines->name_count += list.count;
-	}
-	return list.count;
+	*names = inlines->names + list->first;
+	return list->count;
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "symbolize/demangle.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/intern.h"
 #include "symbolize/modules.h"
@@ -25,12 +26,26 @@ struct inline_names {
 	uint32_t name_count, name_capacity;
 };
 
+/* What names are made with; borrowed. */
+struct inline_tools {
+	struct modules *modules;
+	struct demangler *demangler;
+	struct intern *strings;
+};
+
+/*
+ * Reads the names at places in one module's file, best in order of their offsets, all at once:
+ * inline_names_find then has them.
+ */
+void inline_names_add(struct inline_names *inlines, const struct inline_tools *tools,
+		      const struct code_ref *refs, uint32_t count);
+
 /*
  * The functions inlined at the byte `ref`, outermost first, without the function that they are
- * inlined into: how many, and `*names`, interned in `strings` and valid until the next call.
+ * inlined into: how many, and `*names`, interned and valid until the next call.
  */
-uint32_t inline_names_find(struct inline_names *inlines, struct modules *modules,
-			   struct intern *strings, struct code_ref ref, const char *const **names);
+uint32_t inline_names_find(struct inline_names *inlines, const struct inline_tools *tools,
+			   struct code_ref ref, const char *const **names);
 
 void inline_names_release(struct inline_names *inlines);
 

@@ -4,12 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void replace_control_characters(char *string)
-{
-	for (unsigned char *c = (unsigned char *)string; *c; c++)
-		if (*c < ' ' || *c == 0x7f)
-			*c = '?';
-}
+#include "symbolize/array.h"
+#include "symbolize/text.h"
 
 static bool equal(const void *records, uint32_t position, const void *key)
 {
@@ -18,41 +14,49 @@ static bool equal(const void *records, uint32_t position, const void *key)
 	return strcmp(strings[position], key) == 0;
 }
 
-static bool make_room(struct intern *intern)
+static const char *find(const struct intern *intern, const char *clean, uint32_t hash)
 {
-	uint32_t capacity = intern->capacity ? intern->capacity * 2 : 256;
-	char **bigger;
+	uint32_t found = hash_index_find(&intern->index, hash, equal, intern->strings, clean);
 
-	if (intern->count < intern->capacity)
-		return true;
-	if (capacity > UINT32_MAX / 2)
-		return false;
-	bigger = realloc(intern->strings, capacity * sizeof(*bigger));
-	if (!bigger)
-		return false;
-	intern->strings = bigger;
-	intern->capacity = capacity;
-	return true;
+	return found != HASH_INDEX_NONE ? intern->strings[found] : NULL;
+}
+
+const char *intern_find(const struct intern *intern, const char *string)
+{
+	char *copy = strdup(string);
+	const char *found;
+
+	if (!copy)
+		return NULL;
+	clean_text(copy);
+	found = find(intern, copy, hash_bytes(copy, strlen(copy)));
+	free(copy);
+	return found;
 }
 
 const char *intern_string(struct intern *intern, const char *string)
 {
 	char *copy = strdup(string);
-	uint32_t hash, found;
+	const char *found;
+	uint32_t hash;
 
 	if (!copy)
 		return NULL;
-	replace_control_characters(copy);
+	clean_text(copy);
 	hash = hash_bytes(copy, strlen(copy));
-	found = hash_index_find(&intern->index, hash, equal, intern->strings, copy);
-	if (found != HASH_INDEX_NONE) {
+	found = find(intern, copy, hash);
+	if (found) {
 		free(copy);
-		return intern->strings[found];
+		return found;
 	}
-	if (!make_room(intern) || hash_index_add(&intern->index, hash, intern->count) != 0) {
+	if ((intern->max_bytes > 0 && intern->max_bytes - intern->bytes <= strlen(copy)) ||
+	    !array_make_room(&intern->strings, intern->count, &intern->capacity,
+			     sizeof(*intern->strings)) ||
+	    hash_index_add(&intern->index, hash, intern->count) != 0) {
 		free(copy);
 		return NULL;
 	}
+	intern->bytes += strlen(copy) + 1;
 	intern->strings[intern->count++] = copy;
 	return copy;
 }

@@ -2,8 +2,8 @@
 /*
  * One copy of every distinct string; equal strings are equal pointers.
  *
- * Control characters become '?', so that a name from an untrusted file cannot move a terminal's
- * cursor or break a line-oriented format. Zero-initialised is empty and valid.
+ * Strings are cleaned (clean_text in text.h), so that a name from an untrusted file cannot move a
+ * terminal's cursor or break a format of lines. Zero-initialised is empty and valid.
  */
 #ifndef SYMBOLIZE_INTERN_H
 #define SYMBOLIZE_INTERN_H
@@ -14,14 +14,16 @@ struct intern {
 	char **strings;
 	uint32_t count, capacity;
 	struct hash_index index;
+	uint64_t bytes;     /* of all strings */
+	uint64_t max_bytes; /* more are refused; 0: no limit */
 };
 
-/* The interned copy, which lives until intern_release; NULL when out of memory. */
+/* The interned copy, which lives until intern_release; NULL when out of memory, or too much. */
 const char *intern_string(struct intern *intern, const char *string);
 
-void intern_release(struct intern *intern);
+/* The interned copy; NULL: there is none. */
+const char *intern_find(const struct intern *intern, const char *string);
 
-/* Replaces control characters in place, by bytes: UTF-8 stays as it is. */
-void replace_control_characters(char *string);
+void intern_release(struct intern *intern);
 
 #endif

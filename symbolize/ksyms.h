@@ -12,16 +12,14 @@
 
 #include <stddef.h>
 #include <stdint.h>
-
-#define KSYMS_MAX_BYTES (256u << 20)
-#define KSYMS_MAX_FUNCTION (1u << 20)
+#include "symbolize/budget.h"
 
 struct ksyms;
 
 /* Reads /proc/kallsyms: 0 or -errno; no symbols is not an error. The caller frees it. */
 int ksyms_load(struct ksyms **ksyms);
 
-/* The same from an open file. */
+/* The same from an open file, from where it is read next to its end. */
 int ksyms_read(int fd, struct ksyms **ksyms);
 
 /* How many functions it knows. */

@@ -10,14 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/debug_file.h"
+#include "symbolize/array.h"
 #include "symbolize/safe_open.h"
 
 #define DELETED " (deleted)"
-
-/* A file may be out of reach from one process and in reach from another; but try a few times only.
- */
-#define MAX_ATTEMPTS 16
 
 struct key {
 	uint32_t dev_major, dev_minor;
@@ -78,6 +74,12 @@ static bool is_shared_memory(const char *path)
 	       starts_with(path, "/SYSV") || starts_with(path, "/anon_hugepage");
 }
 
+void modules_init(struct modules *modules, struct bounded_caller *calls)
+{
+	*modules = (struct modules){0};
+	module_files_init(&modules->files, calls);
+}
+
 static int append(struct modules *modules, const struct key *key, bool was_deleted)
 {
 	struct module module = {
@@ -86,21 +88,15 @@ static int append(struct modules *modules, const struct key *key, bool was_delet
 		.inode = key->inode,
 		.state = key->path[0] == '[' ? MODULE_PSEUDO : MODULE_NOT_OPENED,
 		.was_deleted = was_deleted,
-		.fd = -1,
 	};
 	int err;
 
-	if (modules->count >= MODULES_MAX)
+	if (modules->count >= MODULES_MAX ||
+	    modules->path_bytes + key->path_length > MODULES_MAX_PATH_BYTES)
 		return -ENOSPC;
-	if (modules->count == modules->capacity) {
-		uint32_t capacity = modules->capacity ? modules->capacity * 2 : 64;
-		struct module *bigger = realloc(modules->list, capacity * sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		modules->list = bigger;
-		modules->capacity = capacity;
-	}
+	if (!array_make_room(&modules->list, modules->count, &modules->capacity,
+			     sizeof(*modules->list)))
+		return -ENOMEM;
 	module.path = strndup(key->path, key->path_length);
 	if (!module.path)
 		return -ENOMEM;
@@ -109,6 +105,7 @@ static int append(struct modules *modules, const struct key *key, bool was_delet
 		free(module.path);
 		return err;
 	}
+	modules->path_bytes += key->path_length;
 	modules->list[modules->count++] = module;
 	return 0;
 }
@@ -153,87 +150,212 @@ struct module *modules_get(const struct modules *modules, uint32_t index)
 	return &modules->list[index - MODULES_FIRST];
 }
 
-static int open_checked(const struct module *module, const char *path, int length)
+const char *modules_path(const struct modules *modules, uint32_t index)
 {
+	static const char *const fixed[] = {"[unknown]", "[kernel]", "[vdso]", "[jit]"};
+	const struct module *module = modules_get(modules, index);
+
+	if (module)
+		return module->path;
+	return index < MODULES_FIRST ? fixed[index] : fixed[MODULE_UNKNOWN];
+}
+
+/* ---- opening ---- */
+
+/* Where to look for a file, and what came of it. */
+struct open_job {
+	struct bounded_job job;
+	char *path;
+	uint64_t inode;
+	pid_t pid;           /* 0: of no process */
+	uint64_t start, end; /* its mapping; 0: not known */
+	bool was_deleted;
+	/* results */
+	int fd; /* or -errno */
 	struct stat st;
-	int fd;
+	bool is_elf, was_denied;
+};
 
-	if (length < 0 || length >= PATH_MAX + 64)
-		return -ENAMETOOLONG;
-	fd = open_regular(path, SYMLINK_FOLLOW, &st);
-	if (fd >= 0 && st.st_ino != module->inode) {
-		close(fd);
-		return -ESTALE;
+/* Opens `path` if it is the file; `length` is what snprintf made of it. */
+static void try_path(struct open_job *job, const char *path, int length)
+{
+	if (length < 0 || length >= PATH_MAX + 64) {
+		job->fd = -ENAMETOOLONG;
+		return;
 	}
-	return fd;
+	job->fd = open_regular(path, SYMLINK_FOLLOW, &job->st);
+	if (job->fd >= 0 && job->st.st_ino != job->inode) {
+		close(job->fd);
+		job->fd = -ESTALE;
+	}
+	if (job->fd == -EACCES || job->fd == -EPERM)
+		job->was_denied = true;
 }
 
-/* By path in the root folder of `pid`, then in ours; 0 for no process. */
-static int open_by_path(const struct module *module, pid_t pid, const char *suffix)
+/* By path in the root folder of the process, then in ours. */
+static void try_paths(struct open_job *job, const char *suffix)
 {
 	char path[PATH_MAX + 64];
-	int fd = -ENOENT, length;
 
-	if (pid > 0) {
-		length = snprintf(path, sizeof(path), "/proc/%d/root%s%s", (int)pid, module->path,
-				  suffix);
-		fd = open_checked(module, path, length);
-	}
-	if (fd < 0) {
-		length = snprintf(path, sizeof(path), "%s%s", module->path, suffix);
-		fd = open_checked(module, path, length);
-	}
-	return fd;
+	if (job->pid > 0)
+		try_path(job, path,
+			 snprintf(path, sizeof(path), "/proc/%d/root%s%s", (int)job->pid, job->path,
+				  suffix));
+	if (job->fd < 0)
+		try_path(job, path, snprintf(path, sizeof(path), "%s%s", job->path, suffix));
 }
 
-static int open_module(const struct module *module, pid_t pid, const struct map_entry *entry)
+/* As the process's executable, if it is that: this works for a deleted one, too. */
+static void try_executable(struct open_job *job)
 {
-	char path[PATH_MAX + 64];
-	int fd = -ENOENT, length;
+	char path[64], target[PATH_MAX + sizeof(DELETED)];
+	int length = snprintf(path, sizeof(path), "/proc/%d/exe", (int)job->pid);
+	ssize_t size = readlink(path, target, sizeof(target) - 1);
 
-	if (entry) {
+	if (size < 0)
+		return;
+	target[size] = '\0';
+	if (starts_with(target, job->path) &&
+	    (target[strlen(job->path)] == '\0' || strcmp(target + strlen(job->path), DELETED) == 0))
+		try_path(job, path, length);
+}
+
+static void try_process(struct open_job *job)
+{
+	char path[64];
+
+	if (job->end > 0) {
 		/* By mapping: works for deleted files and those in other mount namespaces. */
-		length = snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
-				  (int)pid, entry->start, entry->end);
-		fd = open_checked(module, path, length);
+		try_path(job, path,
+			 snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
+				  (int)job->pid, job->start, job->end));
+		job->was_denied = false; /* which takes privilege that is not expected */
 	}
-	if (fd < 0)
-		fd = open_by_path(module, pid, "");
-	if (fd < 0 && module->was_deleted)
-		fd = open_by_path(module, pid, DELETED);
-	return fd;
+	if (job->fd < 0)
+		try_paths(job, "");
+	if (job->fd < 0 && job->pid > 0)
+		try_executable(job);
+	if (job->fd < 0 && job->was_deleted)
+		try_paths(job, DELETED);
 }
 
-static bool is_elf(int fd)
+static void run_open(struct bounded_job *opaque)
 {
+	struct open_job *job = (struct open_job *)opaque;
 	char magic[SELFMAG];
 
-	return read_exactly(fd, magic, sizeof(magic), 0) == 0 &&
-	       memcmp(magic, ELFMAG, SELFMAG) == 0;
+	try_process(job);
+	if (job->fd >= 0)
+		job->is_elf = read_exactly(job->fd, magic, sizeof(magic), 0) == 0 &&
+			      memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
+
+static void free_open_job(struct open_job *job)
+{
+	free(job->path);
+	free(job);
+}
+
+static void discard_open(struct bounded_job *opaque)
+{
+	struct open_job *job = (struct open_job *)opaque;
+
+	if (job->fd >= 0)
+		close(job->fd);
+	free_open_job(job);
+}
+
+static struct open_job *new_open_job(const struct module *module, pid_t pid,
+				     const struct map_entry *entry)
+{
+	struct open_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	job->job = (struct bounded_job){.run = run_open, .discard = discard_open};
+	job->path = strdup(module->path);
+	job->inode = module->inode;
+	job->pid = pid;
+	job->start = entry ? entry->start : 0;
+	job->end = entry ? entry->end : 0;
+	job->was_deleted = module->was_deleted;
+	job->fd = -ENOENT;
+	if (!job->path) {
+		free(job);
+		return NULL;
+	}
+	return job;
+}
+
+static uint64_t device_of(const struct module *module)
+{
+	return (uint64_t)module->dev_major << 32 | module->dev_minor;
+}
+
+static bool is_stuck(const struct modules *modules, const struct module *module)
+{
+	for (uint32_t i = 0; i < modules->stuck_count; i++)
+		if (modules->stuck_devices[i] == device_of(module))
+			return true;
+	return false;
+}
+
+static void note_stuck(struct modules *modules, const struct module *module)
+{
+	if (modules->stuck_count < BOUNDED_CALL_MAX_ABANDONED)
+		modules->stuck_devices[modules->stuck_count++] = device_of(module);
+}
+
+/*
+ * Looks for the module's file: true and the job with its result; false if it is out of reach, or
+ * not to be had in time.
+ */
+static bool open_module(struct modules *modules, struct module *module, pid_t pid,
+			const struct map_entry *entry, struct open_job **result)
+{
+	struct open_job *job = is_stuck(modules, module) ? NULL : new_open_job(module, pid, entry);
+	int err;
+
+	if (!job)
+		return false;
+	err = bounded_call(modules->files.calls, &job->job, BOUNDED_CALL_OPEN_MS);
+	if (err == -ETIMEDOUT) {
+		note_stuck(modules, module);
+		return false;
+	}
+	module->was_denied |= job->was_denied;
+	if (!err && job->fd >= 0) {
+		*result = job;
+		return true;
+	}
+	free_open_job(job);
+	return false;
+}
+
+/* ---- modules and their files ---- */
 
 static void try_to_open(struct modules *modules, struct module *module, pid_t pid,
 			const struct map_entry *entry)
 {
-	int fd;
+	struct open_job *job;
+	int64_t position;
 
-	if (module->attempts >= MAX_ATTEMPTS)
+	if (module->attempts >= MODULES_MAX_ATTEMPTS)
 		return;
 	module->attempts++;
-	fd = open_module(module, pid, entry);
-	if (fd < 0)
+	if (!open_module(modules, module, pid, entry, &job))
 		return;
-	if (!is_elf(fd)) {
+	if (!job->is_elf) {
 		module->state = MODULE_NOT_ELF;
-	} else if (modules->open >= MODULES_MAX_OPEN) {
-		module->state = MODULE_NOT_KEPT;
+		module_files_close(&modules->files, job->fd);
 	} else {
-		module->state = MODULE_OPEN;
-		module->fd = fd;
-		modules->open++;
-		return;
+		position = module_files_add(&modules->files, job->fd, &job->st);
+		if (position >= 0) {
+			module->state = MODULE_HAS_FILE;
+			module->file = (uint32_t)position;
+		}
 	}
-	close(fd);
+	free_open_job(job);
 }
 
 uint32_t modules_pin(struct modules *modules, pid_t pid, const struct map_entry *entry)
@@ -250,89 +372,71 @@ uint32_t modules_pin(struct modules *modules, pid_t pid, const struct map_entry 
 	return entry->module;
 }
 
-void modules_load(struct modules *modules, struct module *module)
+static void count_unreadable(struct modules *modules, struct module *module, uint32_t index)
 {
-	int fd = module->fd;
+	if (module->is_missed || !module->was_denied)
+		return;
+	module->is_missed = true;
+	if (modules->unreadable++ == 0)
+		modules->unreadable_first = index;
+}
 
-	if (module->state == MODULE_NOT_OPENED || module->state == MODULE_NOT_KEPT)
-		fd = open_module(module, 0, NULL);
-	else if (module->state != MODULE_OPEN)
-		return;
-	if (module->state == MODULE_OPEN)
-		modules->open--;
-	module->state = MODULE_LOADED;
-	module->fd = -1;
-	if (fd < 0)
-		return;
-	if (elf_syms_load(fd, module->path, DEBUG_FILE_ROOT, &module->syms) == 0) {
-		module->names = calloc(elf_syms_count(module->syms) + 1, sizeof(*module->names));
-		if (!module->names) {
-			elf_syms_free(module->syms);
-			module->syms = NULL;
-		}
+int64_t modules_find_file(struct modules *modules, uint32_t index)
+{
+	struct module *module = modules_get(modules, index);
+
+	if (module && module->state == MODULE_NOT_OPENED) {
+		try_to_open(modules, module, 0, NULL);
+		module->attempts = MODULES_MAX_ATTEMPTS; /* now or never */
+		if (module->state == MODULE_NOT_OPENED)
+			count_unreadable(modules, module, index);
 	}
-	close(fd);
+	return module && module->state == MODULE_HAS_FILE ? (int64_t)module->file : -1;
 }
 
-/* The open file, or one to be closed by close_again; negative: it cannot be had. */
-static int open_again(const struct module *module)
+/* A descriptor of the file for now, if it is still the one that is there; or -1. */
+static int open_again(struct modules *modules, struct module *module)
 {
-	if (module->state == MODULE_NOT_ELF || module->state == MODULE_PSEUDO)
-		return -ENOEXEC;
-	return module->state == MODULE_OPEN ? module->fd : open_module(module, 0, NULL);
+	struct open_job *job;
+	int fd = -1;
+
+	if (!open_module(modules, module, 0, NULL, &job))
+		return -1;
+	if (module_file_is(&modules->files.list[module->file], &job->st))
+		fd = job->fd;
+	else
+		module_files_close(&modules->files, job->fd);
+	free_open_job(job);
+	return fd;
 }
 
-static void close_again(const struct module *module, int fd)
+struct module_file *modules_load(struct modules *modules, uint32_t index, enum table_kind kind)
 {
-	if (module->state != MODULE_OPEN)
-		close(fd);
-}
+	struct module *module = modules_get(modules, index);
+	struct module_file *file;
+	uint64_t abandoned;
 
-void modules_load_cfi(struct modules *modules, struct module *module)
-{
-	int fd;
-
-	(void)modules;
-	if (module->tried_cfi)
-		return;
-	fd = open_again(module);
-	module->tried_cfi = true;
-	if (fd < 0)
-		return;
-	if (elf_cfi_load(fd, &module->cfi) != 0)
-		module->cfi = NULL;
-	close_again(module, fd);
-}
-
-void modules_load_dwarf(struct modules *modules, struct module *module)
-{
-	int fd;
-
-	(void)modules;
-	if (module->tried_dwarf)
-		return;
-	fd = open_again(module);
-	module->tried_dwarf = true;
-	if (fd < 0)
-		return;
-	if (dwarf_load(fd, module->path, DEBUG_FILE_ROOT, &module->dwarf) != 0)
-		module->dwarf = NULL;
-	close_again(module, fd);
+	/* Who unwinds comes by again: its code has been pinned, and may be with better luck. */
+	if (kind != TABLE_CFI)
+		modules_find_file(modules, index);
+	if (!module || module->state != MODULE_HAS_FILE)
+		return NULL;
+	file = &modules->files.list[module->file];
+	if (file->tables[kind].was_tried || is_stuck(modules, module))
+		return file;
+	abandoned = bounded_caller_count_abandoned(modules->files.calls);
+	module_file_load(&modules->files, file, kind,
+			 file->fd < 0 ? open_again(modules, module) : -1, module->path);
+	if (bounded_caller_count_abandoned(modules->files.calls) != abandoned)
+		note_stuck(modules, module);
+	return file;
 }
 
 void modules_release(struct modules *modules)
 {
-	for (uint32_t i = 0; i < modules->count; i++) {
-		struct module *module = &modules->list[i];
-
-		if (module->fd >= 0)
-			close(module->fd);
-		elf_syms_free(module->syms);
-		elf_cfi_free(module->cfi);
-		dwarf_free(module->dwarf);
-		free(module->names);
-		free(module->path);
-	}
+	module_files_release(&modules->files);
+	for (uint32_t i = 0; i < modules->count; i++)
+		free(modules->list[i].path);
 	free(modules->list);
 	hash_index_release(&modules->index);
 	*modules = (struct modules){0};

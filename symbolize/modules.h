@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files (and other things) that processes map as code.
+ * What processes map as code: files, and other things.
  *
- * A module is a device, an inode and a path. Its file is opened when code in it is first seen to
- * run, and kept open until its symbols are loaded, so that names survive the deletion and the
- * replacement of the file. What is opened must be the regular file with the mapping's inode: a file
- * that took its place gives no names rather than wrong ones. Device numbers are not compared, since
- * btrfs and overlayfs report others in stat(2) than in /proc/PID/maps.
+ * A module is a device, an inode and a path as the kernel prints them for a mapping. Its file is
+ * opened when code in it is first seen to run, and kept open until its symbols are loaded, so that
+ * names survive the deletion and the replacement of the file. What is opened must be the regular
+ * file with the mapping's inode: a file that took its place gives no names rather than wrong ones.
+ * Device numbers are not compared, since btrfs and overlayfs report others in stat(2) than in
+ * /proc/PID/maps. Several modules may have one file (module_files.h).
  *
- * At most MODULES_MAX_OPEN files are kept open; the others are opened again, by path and with the
- * same check, when names are asked for.
+ * A file is looked for by its mapping (/proc/PID/map_files, which takes privilege), by its path in
+ * the root folder of its process, as the process's executable (also a deleted one), and by its path
+ * here. At most MODULES_MAX_OPEN files are kept open; the others are opened again, by path and with
+ * the same check, when names are asked for.
+ *
+ * Opening may block for ever (bounded_call.h). Where it did, nothing on that device is tried again.
  */
 #ifndef SYMBOLIZE_MODULES_H
 #define SYMBOLIZE_MODULES_H
@@ -18,25 +23,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "symbolize/dwarf.h"
-#include "symbolize/elf_cfi.h"
-#include "symbolize/elf_syms.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/maps.h"
+#include "symbolize/module_files.h"
 #include "symbolize/symbolizer.h"
-
-#define MODULES_MAX 262144
-#define MODULES_MAX_OPEN 512
 
 /* Modules below this are the fixed ones of symbolizer.h. */
 #define MODULES_FIRST 4
 
 enum module_state {
 	MODULE_NOT_OPENED, /* or opening failed so far */
-	MODULE_OPEN,       /* `fd` holds the file */
-	MODULE_NOT_KEPT,   /* it is the right ELF file, but too many are open */
+	MODULE_HAS_FILE,   /* `file` */
 	MODULE_NOT_ELF,    /* its code has no file offsets worth keeping: a JIT's */
-	MODULE_LOADED,     /* `syms`, or NULL if they could not be loaded */
 	MODULE_PSEUDO,     /* "[vsyscall]", "[uprobes]" and the like: its name is all there is */
 };
 
@@ -47,21 +45,24 @@ struct module {
 	enum module_state state;
 	uint8_t attempts;
 	bool was_deleted; /* the kernel printed " (deleted)" after the path */
-	int fd;
-	struct elf_syms *syms;
-	struct elf_cfi *cfi; /* NULL: not loaded, or there is none */
-	bool tried_cfi;
-	struct dwarf *dwarf; /* the same */
-	bool tried_dwarf;
-	const char **names; /* what symbolizer.c calls each symbol, or NULL so far; by its index */
+	bool was_denied;  /* an attempt to open it failed for lack of permission */
+	bool is_missed;   /* it was needed for names, and counted as unreadable */
+	uint32_t file;    /* position in modules->files */
 };
 
 struct modules {
 	struct module *list; /* the module with index i is list[i - MODULES_FIRST] */
 	uint32_t count, capacity;
-	uint32_t open;
+	uint64_t path_bytes;
 	struct hash_index index;
+	struct module_files files;
+	uint64_t stuck_devices[BOUNDED_CALL_MAX_ABANDONED]; /* where opening blocked */
+	uint32_t stuck_count;
+	uint64_t unreadable;       /* files that were needed and that we may not read */
+	uint32_t unreadable_first; /* the index of the first one's module */
 };
+
+void modules_init(struct modules *modules, struct bounded_caller *calls);
 
 /*
  * The index of the module that is mapped: a fixed one (MODULE_JIT for anonymous memory,
@@ -72,23 +73,23 @@ int modules_add(struct modules *modules, const struct code_mapping *mapping, uin
 /* The module, or NULL for a fixed or unknown index; valid until the next modules_add. */
 struct module *modules_get(const struct modules *modules, uint32_t index);
 
+/* The path of a module as it was mapped, or what a fixed one is called. */
+const char *modules_path(const struct modules *modules, uint32_t index);
+
 /*
  * Called when code is seen to run in `entry` of the living (or just ended) `pid`: opens the file if
  * need be. Returns the module that the code belongs to: MODULE_JIT if the file is not ELF.
  */
 uint32_t modules_pin(struct modules *modules, pid_t pid, const struct map_entry *entry);
 
-/* Loads the symbols, once: module->syms and module->names, or neither. */
-void modules_load(struct modules *modules, struct module *module);
-
-/* Loads the call-frame information, once: module->cfi, or nothing. */
-void modules_load_cfi(struct modules *modules, struct module *module);
+/* The position of the module's file in modules->files, opened if need be; -1: it has none. */
+int64_t modules_find_file(struct modules *modules, uint32_t index);
 
 /*
- * Loads the index of inlined functions, once: module->dwarf, or nothing. Before modules_load, which
- * lets go of the file, it works for files that were deleted meanwhile.
+ * Loads a table of the module's file, once: the file, with its syms, cfi or dwarf if it has any;
+ * NULL if there is no file. Valid until a file is added. Symbols last (module_file_load).
  */
-void modules_load_dwarf(struct modules *modules, struct module *module);
+struct module_file *modules_load(struct modules *modules, uint32_t index, enum table_kind kind);
 
 void modules_release(struct modules *modules);
 

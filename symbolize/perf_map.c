@@ -7,11 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbolize/intern.h"
 #include "symbolize/range_table.h"
 #include "symbolize/safe_open.h"
+#include "symbolize/text.h"
 
 struct perf_map {
 	char *text;   /* the file; names point into it */
@@ -61,7 +62,7 @@ static bool parse_line(char *line, struct range *range, char **name)
 		line[--length] = '\0';
 	if (length == 0)
 		return false;
-	replace_control_characters(line);
+	clean_text(line);
 	range->start = start;
 	range->end = size > UINT64_MAX - start ? UINT64_MAX : start + size;
 	*name = line;
@@ -78,14 +79,25 @@ static size_t count_lines(const char *text, size_t size)
 	return count;
 }
 
-static int parse(struct perf_map *map, size_t size)
+/* A range, its place in a heap and two pieces while the table is built (range_table.h); a name. */
+#define LINE_COST (3 * sizeof(struct range) + 2 * sizeof(void *))
+
+/* As many of the lines as there is room for, at least half of that; they are taken. */
+static size_t take_lines(struct budget_share *share, size_t lines)
 {
-	size_t lines = count_lines(map->text, size), count = 0;
-	struct range *ranges = calloc(lines, sizeof(*ranges));
+	while (lines > 0 && !budget_take(share, lines * LINE_COST))
+		lines /= 2;
+	return lines;
+}
+
+static int parse(struct perf_map *map, size_t size, struct budget_share *share)
+{
+	size_t lines = take_lines(share, count_lines(map->text, size)), count = 0;
+	struct range *ranges = calloc(lines + 1, sizeof(*ranges));
 	char *line = map->text, *end = map->text + size;
 	int err = -ENOMEM;
 
-	map->names = calloc(lines, sizeof(*map->names));
+	map->names = calloc(lines + 1, sizeof(*map->names));
 	if (!ranges || !map->names)
 		goto out;
 	while (line < end && count < lines) {
@@ -101,22 +113,56 @@ static int parse(struct perf_map *map, size_t size)
 		line = newline ? newline + 1 : end;
 	}
 	err = range_table_build(&map->table, ranges, count);
+	if (!err)
+		budget_return(share, lines * (LINE_COST - sizeof(*map->names)) -
+					     map->table.count * sizeof(*ranges));
 out:
 	free(ranges);
 	return err;
 }
 
-int perf_map_read(int fd, struct perf_map **result)
+/* The first `size` bytes of the file, or what there is of them; a NUL follows. */
+static int read_text(int fd, struct perf_map *map, size_t *size)
 {
-	struct perf_map *map = calloc(1, sizeof(*map));
+	size_t used = 0;
+	ssize_t got;
+
+	map->text = malloc(*size + 1);
+	if (!map->text)
+		return -ENOMEM;
+	while (used < *size) {
+		got = pread(fd, map->text + used, *size - used, (off_t)used);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		used += (size_t)got;
+	}
+	map->text[used] = '\0';
+	*size = used;
+	return 0;
+}
+
+int perf_map_read(int fd, struct budget_share *share, struct perf_map **result)
+{
+	struct perf_map *map;
+	struct stat st;
 	size_t size;
 	int err;
 
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (st.st_size > (off_t)PERF_MAP_MAX_BYTES || !budget_take(share, (uint64_t)st.st_size))
+		return -EFBIG;
+	map = calloc(1, sizeof(*map));
 	if (!map)
 		return -ENOMEM;
-	err = read_to_end(fd, PERF_MAP_MAX_BYTES, &map->text, &size);
+	size = (size_t)st.st_size;
+	err = read_text(fd, map, &size);
 	if (!err)
-		err = parse(map, size);
+		err = parse(map, size, share);
 	if (err) {
 		perf_map_free(map);
 		return err;
@@ -155,8 +201,9 @@ static pid_t pid_inside(pid_t pid)
 	return (pid_t)inside;
 }
 
-/* `owner`: the user who must own the file, unless it is root's; NULL: anyone. */
-static int load_path(const char *path, const uid_t *owner, struct perf_map **map)
+/* A file that is neither `owner`'s nor root's is not believed. */
+static int load_path(const char *path, uid_t owner, struct budget_share *share,
+		     struct perf_map **map)
 {
 	struct stat st;
 	int err, fd;
@@ -164,32 +211,25 @@ static int load_path(const char *path, const uid_t *owner, struct perf_map **map
 	fd = open_regular(path, SYMLINK_REFUSE, &st);
 	if (fd < 0)
 		return fd;
-	if (owner && st.st_uid != *owner && st.st_uid != 0)
-		err = -EPERM;
-	else if (st.st_size > (off_t)PERF_MAP_MAX_BYTES)
-		err = -EFBIG;
-	else
-		err = perf_map_read(fd, map);
+	err = st.st_uid != owner && st.st_uid != 0 ? -EPERM : perf_map_read(fd, share, map);
 	close(fd);
 	return err;
 }
 
-int perf_map_load(pid_t pid, struct perf_map **map)
+int perf_map_load(pid_t pid, struct budget_share *share, struct perf_map **map)
 {
-	const uid_t *owner = NULL;
-	struct stat process;
+	struct stat process = {.st_uid = geteuid()}; /* who has ended was ours */
 	char path[96];
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	if (stat(path, &process) == 0) {
-		owner = &process.st_uid;
 		snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", (int)pid,
 			 (int)pid_inside(pid));
-		if (load_path(path, owner, map) == 0)
+		if (load_path(path, process.st_uid, share, map) == 0)
 			return 0;
 	}
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
-	return load_path(path, owner, map);
+	return load_path(path, process.st_uid, share, map);
 }
 
 const char *perf_map_find(const struct perf_map *map, uint64_t address)

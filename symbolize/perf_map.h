@@ -7,7 +7,7 @@
  * used again. Source: tools/perf/Documentation/jit-interface.txt of Linux.
  *
  * The file is written by the profiled program and is untrusted: it must be a regular file, not a
- * symbolic link; bytes, lines and name lengths are bounded; control characters become '?'.
+ * symbolic link; bytes, lines and name lengths are bounded (budget.h); names are cleaned (text.h).
  */
 #ifndef SYMBOLIZE_PERF_MAP_H
 #define SYMBOLIZE_PERF_MAP_H
@@ -15,22 +15,21 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-#define PERF_MAP_MAX_BYTES (256u << 20)
-#define PERF_MAP_MAX_LINES (4u << 20)
-#define PERF_MAP_MAX_NAME 4096
+#include "symbolize/budget.h"
 
 struct perf_map;
 
 /*
  * The map of `pid`: while the process is alive /tmp as it sees it, by the pid it sees itself as
- * (containers); then our own /tmp. While it is alive the file must belong to its user or to root.
- * -ENOENT when there is none, -EFBIG, -EPERM, -ENOMEM and other -errno. The caller frees it.
+ * (containers); then our own /tmp. The file must belong to the process's user while it is alive, to
+ * our effective user when it has ended, or to root: anybody may put a file of that name into /tmp.
+ * Memory is taken from `share`, may be NULL; lines that do not fit are left out. -ENOENT when there
+ * is none, -EFBIG, -EPERM, -ENOMEM and other -errno. The caller frees it. May block.
  */
-int perf_map_load(pid_t pid, struct perf_map **map);
+int perf_map_load(pid_t pid, struct budget_share *share, struct perf_map **map);
 
-/* The same from an open file. */
-int perf_map_read(int fd, struct perf_map **map);
+/* The same from an open file, of which it reads what it holds now. */
+int perf_map_read(int fd, struct budget_share *share, struct perf_map **map);
 
 /* The name of the code at `address`, which lives as long as the map; NULL when there is none. */
 const char *perf_map_find(const struct perf_map *map, uint64_t address);

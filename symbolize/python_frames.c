@@ -195,8 +195,9 @@ static int read_text(const struct python_memory *memory, const struct python_off
 	    (kind != 1 && kind != 2 && kind != 4))
 		return -EBADMSG;
 	data = text + (flags & 2 ? o->text_ascii_data : o->text_wide_data);
-	if (tail && length >= size) {
-		data += (length - (size - 1)) * kind;
+	if (length >= size) { /* a character takes at least a byte */
+		if (tail)
+			data += (length - (size - 1)) * kind;
 		length = size - 1;
 	}
 	while (length > 0) {
@@ -266,6 +267,7 @@ struct table {
 	uint64_t left; /* bytes not yet in `piece` */
 	unsigned char piece[256];
 	uint32_t used, have;
+	bool is_cut; /* not all of it could be read */
 };
 
 static bool open_table(struct table *t, const struct python_memory *memory,
@@ -288,8 +290,12 @@ static int next(struct table *t)
 	if (t->used == t->have) {
 		uint32_t n = t->left < sizeof(t->piece) ? (uint32_t)t->left : sizeof(t->piece);
 
-		if (n == 0 || !read_any(t->memory, t->at, t->piece, n))
+		if (n == 0)
 			return -1;
+		if (!read_any(t->memory, t->at, t->piece, n)) {
+			t->is_cut = true;
+			return -1;
+		}
 		t->at += n;
 		t->left -= n;
 		t->used = 0;
@@ -412,5 +418,5 @@ uint32_t python_line(const struct python_memory *memory, const struct python_off
 	line = o->lines_form == PYTHON_LINES_PAIRS    ? line_of_pairs(&t, first, place)
 	       : o->lines_form == PYTHON_LINES_RANGES ? line_of_ranges(&t, first, place)
 						      : line_of_locations(&t, first, place);
-	return line > 0 && line < INT32_MAX ? (uint32_t)line : 0;
+	return line > 0 && line < INT32_MAX && !t.is_cut ? (uint32_t)line : 0;
 }

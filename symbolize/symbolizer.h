@@ -2,12 +2,12 @@
 /*
  * Addresses of other processes -> functions' names.
  *
- * The library keeps, for every process it is told about, the executable mappings of its address
- * space, and follows them as they change: the caller reports fork, exec, mmap and exit in the order
- * in which they happened (perf's PERF_RECORD_FORK / COMM(exec) / MMAP2 / EXIT carry exactly this).
- * An address is located once, at the moment it was sampled, and becomes a `code_ref`: a module and
- * an address inside it. A code_ref stays valid when the process unmaps the library, execs or dies,
- * is the same for all processes that map the same file, and is named later, when there is time.
+ * The caller follows processes, and keeps an address space for each, in which it reports mappings
+ * in the order in which they happened (perf's PERF_RECORD_FORK / COMM(exec) / MMAP2 / EXIT carry
+ * exactly this). An address is located once, at the moment it was sampled, and becomes a
+ * `code_ref`: a module and an address inside it. A code_ref stays valid when the process unmaps the
+ * library, execs or dies, is the same for all processes that map the same file, and is named later,
+ * when there is time.
  *
  * Units: addresses and sizes in bytes. Ownership: everything returned belongs to the symbolizer and
  * lives until symbolizer_free. Not thread-safe. Errors: 0 or -errno; nothing is printed and nothing
@@ -22,11 +22,12 @@
 #include <sys/types.h>
 
 struct symbolizer;
+struct demangler;
 
 /* Where code lies: comparable with memcmp (no padding). */
 struct code_ref {
 	uint32_t module;  /* index of a module of this symbolizer */
-	uint32_t process; /* 0, or the pid for code that exists in one process only (JIT) */
+	uint32_t process; /* 0, or the space's id for code that exists in one process only (JIT) */
 	uint64_t
 		offset; /* file offset in an ELF file; the address itself for JIT and kernel code */
 };
@@ -51,33 +52,39 @@ struct code_mapping {
 struct symbolizer *symbolizer_new(void);
 void symbolizer_free(struct symbolizer *s);
 
-/* ---- what happened to address spaces, in order of time ---- */
+/* ---- address spaces: what processes map ---- */
 
-/* `child` is a new process with a copy of `parent`'s mappings. */
-int symbolizer_fork(struct symbolizer *s, pid_t parent, pid_t child);
+/*
+ * The address space of a process, made by whoever follows processes and freed by it; code_refs that
+ * were located in it stay valid. `id`, not 0, is the owner's own number for the process: it tells
+ * the JIT code of one process from that of another that had the same pid. `is_complete`: the
+ * process maps nothing that will not be reported (its exec was seen); otherwise what it has mapped
+ * already is read from /proc when first needed. NULL: out of memory.
+ */
+struct address_space;
+struct address_space *address_space_new(uint32_t id, pid_t pid, bool is_complete);
+struct address_space *address_space_fork(const struct address_space *parent, uint32_t id,
+					 pid_t pid);
+void address_space_free(struct address_space *space);
 
-/* `pid` replaced its program: all its mappings are gone. */
-int symbolizer_exec(struct symbolizer *s, pid_t pid);
+/* The process mapped code; what the new mapping overlaps is replaced. */
+int symbolizer_map(struct symbolizer *s, struct address_space *space,
+		   const struct code_mapping *mapping);
 
-/* `pid` mapped code; what the new mapping overlaps is replaced. */
-int symbolizer_map(struct symbolizer *s, pid_t pid, const struct code_mapping *mapping);
-
-/* `pid` is gone and its number may be used again. */
-void symbolizer_exit(struct symbolizer *s, pid_t pid);
-
-/* Replaces what is known of a living process by its /proc/PID/maps. */
-int symbolizer_snapshot(struct symbolizer *s, pid_t pid);
+/* Replaces what is known of a living process by its /proc/PID/maps. -ESRCH: it has ended. */
+int symbolizer_snapshot(struct symbolizer *s, struct address_space *space);
 
 /* ---- locating, naming ---- */
 
-/* A user address of `pid`, now. Unknown addresses give MODULE_UNKNOWN with offset 0. */
-struct code_ref symbolizer_locate(struct symbolizer *s, pid_t pid, uint64_t address);
+/* A user address, now. Unknown addresses give MODULE_UNKNOWN with offset 0. */
+struct code_ref symbolizer_locate(struct symbolizer *s, struct address_space *space,
+				  uint64_t address);
 
 /*
- * An address inside a mapping that somebody else knows of (the process itself said so): nothing is
- * remembered of the process. `mapping` must hold the address, or the byte before it.
+ * An address inside a mapping that the process itself has described: nothing is added to `space`,
+ * which says whose it is. `mapping` must hold the address, or the byte before it.
  */
-struct code_ref symbolizer_locate_in(struct symbolizer *s, pid_t pid,
+struct code_ref symbolizer_locate_in(struct symbolizer *s, const struct address_space *space,
 				     const struct code_mapping *mapping, uint64_t address);
 
 /* An address inside the kernel. */
@@ -92,6 +99,23 @@ struct code_ref symbolizer_locate_kernel(struct symbolizer *s, uint64_t address)
 const char *symbolizer_name(struct symbolizer *s, struct code_ref ref, bool is_return_address);
 
 /*
+ * Names all places that are wanted at once, file after file, so that one file's tables are in
+ * memory at a time: who has many names to put in wants them all first, and then asks. With
+ * `with_inlined` for symbolizer_names(), else for symbolizer_name(). Call-frame information is
+ * freed, too: nothing should be unwound any more. Optional: without it names are looked up as they
+ * are asked for, with the tables of all files in memory, as long as the budget allows (budget.h).
+ */
+void symbolizer_want_name(struct symbolizer *s, struct code_ref ref, bool is_return_address);
+void symbolizer_name_wanted(struct symbolizer *s, bool with_inlined);
+
+/*
+ * Gives the symbolizer a descriptor of /proc/kallsyms that was opened with the privilege to see
+ * addresses; it is read when a kernel function's name is first asked for, and closed. Without one,
+ * or with -1, the file is opened then.
+ */
+void symbolizer_set_kallsyms(struct symbolizer *s, int fd);
+
+/*
  * The same with what the compiler inlined, by DWARF (dwarf.h): fills `*names` with the name that
  * symbolizer_name gives, then the functions inlined into it at that byte, outermost first; returns
  * how many names there are, at least 1. Without DWARF there is the one name. Debug information is
@@ -100,13 +124,22 @@ const char *symbolizer_name(struct symbolizer *s, struct code_ref ref, bool is_r
 uint32_t symbolizer_names(struct symbolizer *s, struct code_ref ref, bool is_return_address,
 			  const char *const **names);
 
-/* The module's path as it was mapped, or its bracketed name. */
+/* The module's path as it was mapped, which may hold any byte, or its bracketed name. */
 const char *symbolizer_module_path(struct symbolizer *s, uint32_t module);
 
-/* How many distinct code_refs were asked for, and how many had no symbol. */
+/* For names from elsewhere (GPU kernels), within the same budgets (demangle.h). */
+struct demangler *symbolizer_demangler(struct symbolizer *s);
+
 struct symbolizer_stats {
-	uint64_t named;
-	uint64_t unnamed;
+	uint64_t named;   /* distinct code_refs that were asked for */
+	uint64_t unnamed; /* of these, without a symbol */
+	uint64_t mangled; /* names that stayed mangled for lack of time */
+	/* What the budgets did not allow (budget.h), by which names may be missing. */
+	uint64_t refused;       /* tables that were not loaded, or not all of them */
+	uint64_t refused_bytes; /* that they would have taken */
+	uint64_t stuck;         /* files that did not answer in time, and were not asked any more */
+	uint64_t unreadable;    /* files that we lack the permission to read */
+	const char *unreadable_path; /* the first of them as it was mapped, any bytes; or NULL */
 };
 struct symbolizer_stats symbolizer_stats(const struct symbolizer *s);
 

@@ -75,8 +75,9 @@ static enum step step(struct symbolizer *s, struct code_ref code, bool is_return
 	return STEP_ON;
 }
 
-size_t symbolizer_unwind(struct symbolizer *s, pid_t pid, const struct unwind_input *input,
-			 struct unwind_frame *frames, size_t max, enum unwind_end *end)
+size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
+			 const struct unwind_input *input, struct unwind_frame *frames, size_t max,
+			 enum unwind_end *end)
 {
 	struct cfi_registers r = input->registers;
 	struct stack_memory m = {
@@ -93,7 +94,8 @@ size_t symbolizer_unwind(struct symbolizer *s, pid_t pid, const struct unwind_in
 			*end = UNWIND_WHOLE; /* where clone and makecontext put a zero */
 			return count;
 		}
-		frames[count].code = symbolizer_locate(s, pid, pc);
+		frames[count].address = pc;
+		frames[count].code = symbolizer_locate(s, space, pc);
 		frames[count].is_return_address = is_return;
 		result = step(s, frames[count].code, is_return, &r, &m, &was_signal);
 		count++;

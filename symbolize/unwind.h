@@ -21,6 +21,7 @@ struct unwind_input {
 
 struct unwind_frame {
 	struct code_ref code;
+	uint64_t address;       /* what was located: a pc or return address */
 	bool is_return_address; /* else an exact pc: the innermost frame, or one a signal
 				   interrupted */
 };
@@ -32,10 +33,11 @@ enum unwind_end {
 };
 
 /*
- * Unwinds in the address space of `pid` as it is known now. Frames are innermost first; at most
+ * Unwinds in an address space as it is known now. Frames are innermost first; at most
  * `max`. Returns how many.
  */
-size_t symbolizer_unwind(struct symbolizer *s, pid_t pid, const struct unwind_input *input,
-			 struct unwind_frame *frames, size_t max, enum unwind_end *end);
+size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
+			 const struct unwind_input *input, struct unwind_frame *frames, size_t max,
+			 enum unwind_end *end);
 
 #endif

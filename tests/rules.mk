@@ -11,7 +11,7 @@ FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(FUZZ_DIR)/%)
 CUDA_HOME ?= /usr/local/cuda
 CUDA_INCLUDE := $(wildcard $(CUDA_HOME)/include)
 
-# the injected library's modules, for the unit tests; only what a test refers to is linked in
+# the injection library's modules, for the unit tests; only what a test refers to is linked in
 $(BUILD)/libinject.a: $(inject_src:%.c=$(BUILD)/%.o)
 
 .PHONY: test run-tests unit cli fuzz fuzz-build bench test-gpu bench-gpu
@@ -51,18 +51,18 @@ fuzz: fuzz-build
 		$$f -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 \
 		-verbosity=0 $$f.corpus $$(ls -d tests/fuzz/seeds/$${f##*/} 2>/dev/null) || exit 1; done
 
-FUZZED := $(symbolize_src) cupti_trace/gpu_wire_decode.c cupti_trace/gpu_wire_encode.c \
-	cupti_trace/gpu_wire_scan.c \
-	profiler/sources/gpu_pipe.c profiler/collect/join.c profiler/collect/join_links.c profiler/base/queue.c
-# the collecting side, but for what needs processes
-$(FUZZ_DIR)/fuzz_collect: FUZZED += $(filter-out profiler/collect/join%,$(wildcard profiler/collect/*.c)) \
-	$(wildcard profiler/profile/*.c) profiler/report/accounts.c \
-	profiler/base/launch_functions.c profiler/base/log.c cupti_trace/work_tally.c
+FUZZED := $(symbolize_src) \
+	$(addprefix cupti_trace/gpu_wire_,decode.c encode.c scan.c) \
+	$(addprefix profiler/,collect/join.c collect/join_links.c base/queue.c)
+# the pipe, and the collecting side that it writes to
+$(FUZZ_DIR)/fuzz_gpu_pipe $(FUZZ_DIR)/fuzz_collect: profiler/sources/gpu_pipe.c \
+	$(wildcard profiler/base/*.c profiler/collect/*.c profiler/profile/*.c) \
+	cupti_trace/work_tally.c
 $(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZED) Makefile tests/rules.mk
 	$(call msg,FUZZ,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -g -O1 $(CPPFLAGS) -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all -o $@ $< $(FUZZED) -ldw -lelf -lz -liberty -llzma -lcjson -lm
+		-fno-sanitize-recover=all -o $@ $(filter %.c,$^) -ldw -lelf -lz -liberty -llzma -lcjson -lm
 
 # ---- on a machine with a GPU ----
 
@@ -75,7 +75,7 @@ bench-gpu:
 # ---- measuring ----
 
 BENCH_DIR := $(BUILD)/tests/bench
-$(BENCH_DIR)/pipe: tests/bench/pipe.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
+$(BENCH_DIR)/pipe $(BENCH_DIR)/waits $(BENCH_DIR)/timeline: $(BENCH_DIR)/%: tests/bench/%.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
 	$(call msg,BENCH,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -105,6 +105,6 @@ $(BENCH_DIR)/python_stack: tests/bench/python_stack.c $(BUILD)/libinject.a
 		$(shell $(PYTHON_CONFIG) --ldflags --embed) \
 		-Wl,-rpath,$(shell $(PYTHON_CONFIG) --prefix)/lib -pthread -ldl
 
-bench: all $(addprefix $(BENCH_DIR)/,pipe naming capture nvtx deep \
+bench: all $(addprefix $(BENCH_DIR)/,pipe waits timeline naming capture nvtx deep \
 	$(if $(PYTHON_CONFIG),python_stack)) fake_cuda workloads
 	$(Q)tests/bench/run

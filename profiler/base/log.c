@@ -4,16 +4,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
-
-void log_clear_status(struct log *log)
-{
-	if (log->status_shown)
-		fputs("\r\033[K", stderr);
-	log->status_shown = false;
-}
+#include "symbolize/text.h"
 
 /* In one write, so that it does not mix with what the target prints. */
-static void print(struct log *log, const char *prefix, const char *format, va_list args)
+static void print(const char *prefix, const char *format, va_list args)
 {
 	char line[8192];
 	int n = snprintf(line, sizeof(line), "%s", prefix);
@@ -22,54 +16,41 @@ static void print(struct log *log, const char *prefix, const char *format, va_li
 
 	if (end > sizeof(line) - 2)
 		end = sizeof(line) - 2;
+	line[end] = '\0';
+	clean_text(line);
 	line[end++] = '\n';
-	log_clear_status(log);
-	fflush(stderr);
 	if (write(STDERR_FILENO, line, end) < 0)
 		return; /* nowhere to complain */
 }
 
-#define PRINT(log, prefix, format)                \
-	do {                                      \
-		va_list args;                     \
-		va_start(args, format);           \
-		print(log, prefix, format, args); \
-		va_end(args);                     \
+#define PRINT(prefix, format)                \
+	do {                                 \
+		va_list args;                \
+		va_start(args, format);      \
+		print(prefix, format, args); \
+		va_end(args);                \
 	} while (0)
 
 void log_error(struct log *log, const char *format, ...)
 {
-	PRINT(log, "profile: ", format);
+	(void)log;
+	PRINT("profile: ", format);
 }
 
 void log_warn(struct log *log, const char *format, ...)
 {
 	if (log->level >= LOG_NORMAL)
-		PRINT(log, "profile: ", format);
+		PRINT("profile: ", format);
 }
 
 void log_line(struct log *log, const char *format, ...)
 {
 	if (log->level >= LOG_NORMAL)
-		PRINT(log, "", format);
+		PRINT("", format);
 }
 
 void log_verbose(struct log *log, const char *format, ...)
 {
 	if (log->level >= LOG_VERBOSE)
-		PRINT(log, "profile: ", format);
-}
-
-void log_status(struct log *log, const char *format, ...)
-{
-	va_list args;
-
-	if (!log->terminal || log->level < LOG_NORMAL)
-		return;
-	log_clear_status(log);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fflush(stderr);
-	log->status_shown = true;
+		PRINT("profile: ", format);
 }

@@ -2,19 +2,16 @@
 /*
  * What the profiler says: on stderr only, one line each, "profile: " in front.
  *
- * The status line, on a terminal, is rewritten in place and makes way for any other line.
+ * Lines may quote what the target chose: names, paths, texts of its libraries. Whatever a terminal
+ * could take for a command (control characters, invalid UTF-8) is shown as '?'.
  */
 #ifndef PROFILER_BASE_LOG_H
 #define PROFILER_BASE_LOG_H
-
-#include <stdbool.h>
 
 enum log_level { LOG_ERRORS = -1, LOG_NORMAL = 0, LOG_VERBOSE = 1 };
 
 struct log {
 	enum log_level level; /* -q: LOG_ERRORS, -v: LOG_VERBOSE */
-	bool status_shown;
-	bool terminal; /* stderr is one, and a status line is wanted */
 };
 
 #define LOG_PRINTF __attribute__((format(printf, 2, 3)))
@@ -27,8 +24,5 @@ void log_warn(struct log *log, const char *format, ...) LOG_PRINTF;
 void log_line(struct log *log, const char *format, ...) LOG_PRINTF;
 /* With -v only. */
 void log_verbose(struct log *log, const char *format, ...) LOG_PRINTF;
-/* The status line; nothing unless stderr is a terminal. */
-void log_status(struct log *log, const char *format, ...) LOG_PRINTF;
-void log_clear_status(struct log *log);
 
 #endif

@@ -4,236 +4,562 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "profiler/base/cuda_functions.h"
+#include "profiler/collect/attribution.h"
+#include "profiler/collect/open_calls.h"
+#include "profiler/collect/pid_namespace.h"
+#include "profiler/collect/proc_names.h"
 #include "profiler/collect/stack_builder.h"
-#include "profiler/profile/work_names.h"
+#include "symbolize/array.h"
 
-#define PID_LIMIT (1u << 22) /* the kernel's PID_MAX_LIMIT */
+/* What targets may make us keep of texts, mappings and ids, all together. */
+#ifndef TOLD_BYTES_MAX /* tests have a smaller one */
+#define TOLD_BYTES_MAX (192u << 20)
+#endif
 
-/* `stack` is what the launch gave: a launch id where there is --by, else a stack's id. */
-static void attribute(void *context, uint32_t stack, uint64_t launched_ns,
-		      const struct gpu_operation *o)
+struct collect {
+	struct collect_options options;
+	struct ledger ledger;
+	struct intern strings;
+	struct allowance told;
+	struct processes processes;
+	bool knows_tree;
+	struct pid_namespace pid_namespace; /* our own */
+	struct pythons pythons;
+	struct python_found *found; /* not yet asked for */
+	uint32_t found_count, found_capacity;
+	struct symbolizer *symbolizer;
+	struct stack_table *stacks;
+	struct stack_builder builder;
+	struct profile *profile;
+	struct places places;
+	struct place_names place_names;
+	struct devices devices;
+	struct open_calls open_calls;
+	struct attribution attribution;
+	struct join *join;
+};
+
+struct collect *collect_new(const struct collect_options *options)
 {
-	struct collect *c = context;
-	struct by_place place = {.pid = o->process,
-				 .device = o->device,
-				 .context = o->context,
-				 .stream = o->stream,
-				 .device_label = devices_use(&c->devices, o->process, o->device),
-				 .is_gpu = true};
-	struct profile_key key = {.work = o->work, .name = o->name};
+	struct collect *c = calloc(1, sizeof(*c));
+	struct join_output to_attribution;
 
-	key.capture = collect_capture(c, launched_ns, o);
-	key.stack = by_launch_stack(&c->by, stack, &place.tid);
-	key.group = by_group(&c->by, &place);
-	collect_count_work(c, stack, o);
-	collect_waited_for(c, &key, o);
-	if (profile_add_work(c->profile, &key, o->duration_ns, o->bytes) != 0)
-		c->stats.out_of_memory++;
-}
-
-int collect_init(struct collect *c)
-{
-	struct join_output output = {.attribute = attribute, .context = c};
-
-	memset(c, 0, sizeof(*c));
-	python_processes_init(&c->pythons, &c->strings);
+	if (!c)
+		return NULL;
+	c->options = *options;
+	c->told.limit = TOLD_BYTES_MAX;
+	c->pid_namespace = pid_namespace_own();
+	pythons_init(&c->pythons, &c->strings);
+	c->pythons.lines = options->python_lines;
+	c->pythons.keeps_native = options->native_python;
 	c->symbolizer = symbolizer_new();
 	c->stacks = stack_table_new();
-	by_init(&c->by, c->stacks, &c->strings);
 	c->profile = profile_new();
-	c->join = join_new(&output);
-	c->tracked = calloc(PID_LIMIT / 8, 1);
-	if (c->symbolizer && c->stacks && c->profile && c->join && c->tracked)
-		return 0;
-	collect_release(c);
-	return -ENOMEM;
+	to_attribution = (struct join_output){attribution_add, &c->attribution};
+	c->join = join_new(&to_attribution);
+	c->builder = (struct stack_builder){.symbolizer = c->symbolizer,
+					    .stacks = c->stacks,
+					    .pythons = &c->pythons,
+					    .strings = &c->strings,
+					    .allowance = &c->told,
+					    .ledger = &c->ledger};
+	if (c->symbolizer && c->stacks && c->profile && c->join &&
+	    places_init(&c->places, options->place_mask) == 0 &&
+	    attribution_init(&c->attribution,
+			     &(struct attribution_parts){&c->processes, c->stacks, c->profile,
+							 &c->places, &c->ledger, &c->told},
+			     options->follows_waits) == 0)
+		return c;
+	collect_free(c);
+	return NULL;
 }
 
-void collect_release(struct collect *c)
+void collect_free(struct collect *c)
 {
+	if (!c)
+		return;
+	processes_release(&c->processes);
 	symbolizer_free(c->symbolizer);
 	stack_table_free(c->stacks);
 	profile_free(c->profile);
 	join_free(c->join);
-	waits_free(c->waits);
-	intern_release(&c->strings);
-	target_stacks_release(&c->target_stacks);
-	graph_nodes_release(&c->graph_nodes);
+	attribution_release(&c->attribution);
 	open_calls_release(&c->open_calls);
-	by_release(&c->by);
+	places_release(&c->places);
+	place_names_release(&c->place_names);
 	devices_release(&c->devices);
-	work_tally_release(&c->counted);
-	work_tally_release(&c->told);
-	python_processes_release(&c->pythons);
-	free(c->tracked);
-	memset(c, 0, sizeof(*c));
+	pythons_release(&c->pythons);
+	intern_release(&c->strings);
+	ledger_release(&c->ledger);
+	free(c->found);
+	free(c);
 }
 
-static bool is_tracked(const struct collect *c, uint32_t pid)
+struct ledger *collect_ledger(struct collect *c)
 {
-	return pid < PID_LIMIT && (c->tracked[pid / 8] & (1u << pid % 8));
+	return &c->ledger;
 }
 
-static void set_tracked(struct collect *c, uint32_t pid, bool tracked)
+static void note_error(struct collect *c, int err)
 {
-	if (pid >= PID_LIMIT)
+	c->ledger.bounds.out_of_memory += err == -ENOMEM;
+}
+
+const char *collect_text(struct collect *c, const char *text)
+{
+	return stack_builder_text(&c->builder, text);
+}
+
+/* ---- places ---- */
+
+static bool tells_apart(const struct collect *c, enum place_part part)
+{
+	return c->options.place_mask & 1u << part;
+}
+
+/* While they are there: what processes and threads are called. */
+static void note_process(struct collect *c, const struct process *process)
+{
+	struct process_info info = {.id = process->id, .pid = process->pid};
+	char text[256];
+
+	if (!tells_apart(c, PLACE_PROCESS) || place_names_process(&c->place_names, process->id))
 		return;
-	if (tracked)
-		c->tracked[pid / 8] |= (uint8_t)(1u << pid % 8);
+	proc_names_process(process->pid, process->comm, text, sizeof(text));
+	info.name = collect_text(c, text);
+	if (info.name)
+		place_names_add_process(&c->place_names, &info);
+}
+
+static void note_thread(struct collect *c, const struct process *process, uint32_t tid)
+{
+	struct thread_info info = {.process = process->id, .tid = tid};
+	char text[256];
+
+	note_process(c, process);
+	if (!tells_apart(c, PLACE_THREAD) || place_names_thread(&c->place_names, process->id, tid))
+		return;
+	proc_names_thread(process->pid, (pid_t)tid, NULL, text, sizeof(text));
+	info.name = collect_text(c, text);
+	if (info.name)
+		place_names_add_thread(&c->place_names, &info);
+}
+
+static uint32_t place_of(struct collect *c, const struct process *process, uint32_t tid)
+{
+	struct place place = place_unknown();
+
+	if (!tells_apart(c, PLACE_PROCESS) && !tells_apart(c, PLACE_THREAD))
+		return PLACE_NOWHERE;
+	note_thread(c, process, tid);
+	place.part[PLACE_PROCESS] = process->id;
+	place.part[PLACE_THREAD] = tid;
+	return places_add(&c->places, &place);
+}
+
+/* ---- processes ---- */
+
+void collect_know_tree(struct collect *c)
+{
+	c->knows_tree = true;
+}
+
+static struct process *begin_process(struct collect *c, struct process *process)
+{
+	if (process)
+		process->sent.allowance = &c->told;
 	else
-		c->tracked[pid / 8] &= (uint8_t) ~(1u << pid % 8);
+		c->ledger.bounds.out_of_memory++;
+	return process;
 }
 
-void collect_set_root(struct collect *c, pid_t pid)
+struct process *collect_start_target(struct collect *c, pid_t pid)
 {
-	c->root = (uint32_t)pid;
-	c->root_runs = false;
-	set_tracked(c, c->root, true);
+	struct process *process = begin_process(c, processes_start(&c->processes, pid, 0, false));
+
+	if (process)
+		process->is_ours = true;
+	return process;
 }
 
-/* ---- address spaces ---- */
-
-static void on_fork(struct collect *c, const struct process_event *event)
+struct process *collect_find_process(struct collect *c, pid_t pid)
 {
-	if (is_tracked(c, (uint32_t)event->parent)) {
-		set_tracked(c, (uint32_t)event->pid, true);
-		symbolizer_fork(c->symbolizer, event->parent, event->pid);
-		if (event->parent != event->pid)
-			python_processes_fork(&c->pythons, event->parent, event->pid);
-	} else if (is_tracked(c, (uint32_t)event->pid)) {
-		/* its number went to a process that is none of ours */
-		set_tracked(c, (uint32_t)event->pid, false);
-		symbolizer_exit(c->symbolizer, event->pid);
+	struct process *process = processes_find(&c->processes, pid);
+
+	return process ? process : begin_process(c, processes_start(&c->processes, pid, 0, false));
+}
+
+static void add_call_time(struct collect *c, const struct open_call *call, uint64_t end_ns)
+{
+	uint64_t ns = end_ns > call->start_ns ? end_ns - call->start_ns : 0;
+
+	c->ledger.calls.timed += !call->taken_ns; /* else it has been counted */
+	c->ledger.calls.timed_ns += ns;
+	profile_add(c->profile, ROW_CALL, call->stack, call->place, ns, 0);
+}
+
+/* The calls that threads of the process (0: of any) are in have ended with it. */
+static void end_calls(struct collect *c, uint32_t process, uint64_t now_ns)
+{
+	struct open_call call;
+	uint32_t position = 0;
+
+	while (open_calls_take(&c->open_calls, process, now_ns, &position, &call)) {
+		c->ledger.calls.unfinished++;
+		add_call_time(c, &call, now_ns);
 	}
 }
 
-bool collect_wants(const struct collect *c, const struct process_event *event)
+static void end_process(struct collect *c, struct process *process, uint64_t time_ns)
 {
-	return is_tracked(c, (uint32_t)event->pid) ||
-	       (event->type == PROCESS_FORK && is_tracked(c, (uint32_t)event->parent));
+	end_calls(c, process->id, time_ns);
+	processes_end(&c->processes, process, time_ns);
 }
 
-static void look_for_python(struct collect *c, const struct process_event *event)
+static struct process *on_fork(struct collect *c, const struct process_event *event)
 {
-	struct stack_python layout;
-	uint32_t unknown_hex;
+	struct process *parent = processes_find(&c->processes, event->parent);
+	struct process *old;
 
-	if (!c->on_python)
-		return;
-	if (python_processes_map(&c->pythons, event->pid, &event->mapping, &layout, &unknown_hex))
-		c->on_python(c->python_context, event->pid, &layout);
-	else if (unknown_hex)
-		c->on_unknown_python(c->python_context, event->pid, unknown_hex);
-}
-
-void collect_process_event(struct collect *c, const struct process_event *event)
-{
-	if (event->type == PROCESS_FORK) {
-		on_fork(c, event);
-		return;
+	if (parent && event->pid == event->parent) {
+		parent->threads++;
+		return parent;
 	}
-	if (!is_tracked(c, (uint32_t)event->pid))
+	/* an older process may have had the number, and its exit may have been lost */
+	old = processes_find(&c->processes, event->pid);
+	if (old)
+		end_process(c, old, event->time_ns);
+	if (!parent)
+		return NULL;
+	return begin_process(c, processes_fork(&c->processes, parent, event->pid, event->time_ns));
+}
+
+static struct process *on_exec(struct collect *c, struct process *old,
+			       const struct process_event *event)
+{
+	struct process *process;
+
+	end_process(c, old, event->time_ns);
+	process =
+		begin_process(c, processes_start(&c->processes, event->pid, event->time_ns, true));
+	if (process && event->comm[0])
+		process->comm = collect_text(c, event->comm);
+	return process;
+}
+
+static void on_exit_thread(struct collect *c, struct process *process,
+			   const struct process_event *event)
+{
+	if (process->threads > 0)
+		process->threads--;
+	if (process->threads == 0)
+		end_process(c, process, event->time_ns);
+}
+
+static void on_comm(struct collect *c, struct process *process, const struct process_event *event)
+{
+	struct thread_info info = {.process = process->id, .tid = (uint32_t)event->tid};
+	char text[64];
+
+	if (!tells_apart(c, PLACE_THREAD) ||
+	    place_names_thread(&c->place_names, info.process, info.tid))
 		return;
+	proc_names_thread(process->pid, event->tid, event->comm, text, sizeof(text));
+	info.name = collect_text(c, text);
+	if (info.name)
+		place_names_add_thread(&c->place_names, &info);
+}
+
+static void look_for_python(struct collect *c, struct process *process,
+			    const struct code_mapping *mapping)
+{
+	struct python_found found = {.pid = process->pid};
+
+	if (!pythons_map(&c->pythons, process->pid, &process->python, mapping, &found.layout,
+			 &found.unknown_hex) &&
+	    !found.unknown_hex)
+		return;
+	if (array_make_room(&c->found, c->found_count, &c->found_capacity, sizeof(found)))
+		c->found[c->found_count++] = found;
+}
+
+static void on_map(struct collect *c, struct process *process, const struct code_mapping *mapping)
+{
+	if (strstr(mapping->path, "/libcuda.so"))
+		c->ledger.processes.driver_mapped = true;
+	note_error(c, symbolizer_map(c->symbolizer, process->space, mapping));
+	look_for_python(c, process, mapping);
+}
+
+bool collect_next_python(struct collect *c, struct python_found *found)
+{
+	if (c->found_count == 0)
+		return false;
+	*found = c->found[--c->found_count];
+	return true;
+}
+
+uint32_t collect_count_running(const struct collect *c)
+{
+	return c->processes.by_pid.count;
+}
+
+const char *collect_module_path(struct collect *c, struct process *process, uint64_t address)
+{
+	struct code_ref code = symbolizer_locate(c->symbolizer, process->space, address);
+
+	return symbolizer_module_path(c->symbolizer, code.module);
+}
+
+struct process *collect_process_event(struct collect *c, const struct process_event *event)
+{
+	struct process *process;
+
+	if (event->type == PROCESS_FORK)
+		return on_fork(c, event);
+	process = processes_find(&c->processes, event->pid);
+	if (!process)
+		return NULL;
 	switch (event->type) {
 	case PROCESS_SAMPLE:
-		collect_snapshot(c, event->snapshot);
+		collect_snapshot(c, event->snapshot, NULL);
 		break;
 	case PROCESS_EXEC:
-		if ((uint32_t)event->pid == c->root)
-			c->root_runs = true;
-		collect_end_calls(c, (uint32_t)event->pid, event->time_ns);
-		symbolizer_exec(c->symbolizer, event->pid);
-		python_processes_forget(&c->pythons, event->pid);
+		return on_exec(c, process, event);
+	case PROCESS_COMM:
+		on_comm(c, process, event);
 		break;
 	case PROCESS_MAP:
-		if (strstr(event->mapping.path, "/libcuda.so"))
-			c->stats.driver_mapped = true;
-		symbolizer_map(c->symbolizer, event->pid, &event->mapping);
-		look_for_python(c, event);
+		on_map(c, process, &event->mapping);
 		break;
 	case PROCESS_EXIT:
-		collect_end_calls(c, (uint32_t)event->pid, event->time_ns);
-		set_tracked(c, (uint32_t)event->pid, false);
-		symbolizer_exit(c->symbolizer, event->pid);
-		python_processes_forget(&c->pythons, event->pid);
+		on_exit_thread(c, process, event);
 		break;
 	case PROCESS_FORK:
 		break;
 	}
+	return process;
 }
 
-/* ---- stacks ---- */
+/* ---- stacks from the kernel ---- */
 
-static void add_sample(struct collect *c, const struct stack_builder *b, uint32_t pid, uint32_t tid)
+/* The process of a stack; NULL: it is still our own code, on its way to exec. */
+static struct process *process_of(struct collect *c, const struct stack_event *event)
 {
+	struct process *process =
+		processes_find_at(&c->processes, (pid_t)event->pid, event->time_ns);
+
+	if (!process)
+		process = collect_find_process(c, (pid_t)event->pid);
+	return process && !process->is_ours ? process : NULL;
+}
+
+static void add_sample(struct collect *c, const struct process *process, uint32_t tid,
+		       uint32_t stack, bool is_whole)
+{
+	c->ledger.cpu.samples++;
+	c->ledger.cpu.whole += is_whole;
+	profile_add(c->profile, ROW_CPU, stack, place_of(c, process, tid), c->options.sample_ns, 0);
+}
+
+/* A launch function was entered, as a probe saw it. */
+static void add_launch_probe(struct collect *c, const struct process *process,
+			     const struct stack_event *event, uint32_t stack, bool is_whole)
+{
+	bool is_driver = cuda_function_is_driver(event->launch_function);
+
+	note_thread(c, process, event->tid);
+	c->ledger.launches.by_probe++;
+	c->ledger.launches.whole += is_whole;
+	note_error(c, join_probe(c->join, process->id, event->tid, event->time_ns,
+				 is_driver ? FAMILY_DRIVER : FAMILY_RUNTIME,
+				 attribution_origin(&c->attribution, stack, event->tid)));
+}
+
+void collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot, const char *api)
+{
+	const struct stack_event *event = &snapshot->event;
+	struct process *process = process_of(c, event);
 	uint32_t stack;
-	int err = stack_table_add(c->stacks, b->frames, b->count, &stack);
+	bool is_whole;
 
-	if (!err)
-		err = profile_add_sample(
-			c->profile, stack,
-			by_group(&c->by, &(struct by_place){.pid = pid, .tid = tid}));
-	if (err)
-		c->stats.out_of_memory++;
-	else
-		c->stats.cpu_samples++;
-}
-
-void collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot)
-{
-	struct stack_builder b = {.count = 0};
-
-	if (snapshot->event.kernel_frames > STACK_EVENT_MAX_FRAMES ||
-	    snapshot->stack_bytes > STACK_SNAPSHOT_BYTES)
+	if (!process)
 		return;
-	if (snapshot->event.pid == c->root && !c->root_runs)
-		return; /* still our own code, on its way to exec */
-	c->stats.snapshots++;
-	if (stack_builder_snapshot(&b, c, snapshot)) {
-		c->stats.whole_snapshots++;
-	} else {
-		stack_builder_cut(&b, c);
-	}
-	add_sample(c, &b, snapshot->event.pid, snapshot->event.tid);
+	stack = stack_builder_snapshot(&c->builder, process, snapshot, api, &is_whole);
+	if (api)
+		add_launch_probe(c, process, event, stack, is_whole);
+	else
+		add_sample(c, process, event->tid, stack, is_whole);
 }
 
-void collect_stack(struct collect *c, const struct stack_event *event, const __u64 *frames)
+void collect_python_code(struct collect *c, const struct stack_python_code *code)
 {
-	struct stack_builder b = {.count = 0};
-	bool is_launch = event->kind == STACK_EVENT_LAUNCH;
+	note_error(c, pythons_learn(&c->pythons, code));
+}
+
+void collect_addresses(struct collect *c, const struct stack_event *event, const __u64 *frames,
+		       const char *api)
+{
+	struct process *process = process_of(c, event);
+	bool is_whole = !(event->flags & STACK_EVENT_TRUNCATED);
 	uint32_t stack;
-	int err;
 
-	if (event->user_frames > STACK_EVENT_MAX_FRAMES + 1 ||
-	    event->kernel_frames > STACK_EVENT_MAX_FRAMES)
+	if (!process || event->kernel_frames > STACK_EVENT_MAX_FRAMES ||
+	    event->user_frames > STACK_BUILDER_UNWOUND)
 		return;
-	if (event->pid == c->root && !c->root_runs)
-		return; /* still our own code, on its way to exec */
-	if (is_launch)
-		stack_builder_launch(&b, c, event, frames);
+	stack = stack_builder_addresses(&c->builder, process, event, frames, api);
+	if (api)
+		add_launch_probe(c, process, event, stack, is_whole);
 	else
-		stack_builder_sample(&b, c, event, frames);
-	if (event->flags & STACK_EVENT_TRUNCATED)
-		stack_builder_cut(&b, c);
-	if (!is_launch) {
-		add_sample(c, &b, event->pid, event->tid);
-		return;
-	}
-	err = stack_table_add(c->stacks, b.frames, b.count, &stack);
-	if (!err) {
-		bool driver = (event->launch_function & 0xff) >= LAUNCH_FIRST_DRIVER;
-
-		stack = by_launch(&c->by, stack, event->pid, event->tid);
-		err = join_probe(c->join, event->pid, event->tid, event->time_ns,
-				 driver ? FAMILY_DRIVER : FAMILY_RUNTIME, stack);
-	}
-	if (err)
-		c->stats.out_of_memory++;
+		add_sample(c, process, event->tid, stack, is_whole);
 }
 
-/* ---- the GPU side ---- */
+const struct unwind_frame *collect_last_frames(const struct collect *c, uint32_t *count,
+					       bool *is_whole)
+{
+	*count = c->builder.unwound_count;
+	*is_whole = c->builder.unwound_is_whole;
+	return c->builder.unwound;
+}
 
-static int take_code(struct collect *c, uint32_t pid, const struct gpu_event_code *e)
+/* ---- timed calls ---- */
+
+/* Where the host's function of the kernel lies; false: it has none that is known. */
+static bool locate_kernel(struct collect *c, struct process *process,
+			  const struct stack_snapshot *snapshot, int reg, struct code_ref *code)
+{
+	if (reg < 0)
+		return false;
+	*code = symbolizer_locate(c->symbolizer, process->space, snapshot->registers[reg]);
+	return code->module > MODULE_JIT;
+}
+
+void collect_call(struct collect *c, const struct stack_snapshot *snapshot, const char *api,
+		  int kernel_register)
+{
+	const struct stack_event *event = &snapshot->event;
+	struct process *process = process_of(c, event);
+	struct open_call call = {.start_ns = event->time_ns, .tid = event->tid};
+	bool is_whole, lost = false;
+	struct code_ref kernel;
+
+	if (!process)
+		return;
+	c->builder.has_breakpoints = true;
+	call.process = process->id;
+	call.place = place_of(c, process, event->tid);
+	call.stack = stack_builder_snapshot(&c->builder, process, snapshot, api, &is_whole);
+	call.stack = compose_call(
+		&c->attribution.compose, call.stack,
+		locate_kernel(c, process, snapshot, kernel_register, &kernel) ? &kernel : NULL);
+	note_error(c, open_calls_enter(&c->open_calls, &call, &lost));
+}
+
+void collect_call_end(struct collect *c, const struct stack_event *event, uint64_t start_ns,
+		      const char *api)
+{
+	struct process *process = process_of(c, event);
+	struct open_call call = {.start_ns = start_ns};
+
+	if (!process)
+		return;
+	if (!open_calls_leave(&c->open_calls, event->tid, start_ns, &call)) {
+		/* its entry was dropped: the time counts, under the function alone */
+		c->ledger.calls.without_stack++;
+		call.place = place_of(c, process, event->tid);
+		call.stack = compose_call(
+			&c->attribution.compose,
+			stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_API, api), NULL);
+	}
+	add_call_time(c, &call, event->time_ns);
+}
+
+/* ---- hello ---- */
+
+static bool is_of_our_user(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return geteuid() == 0 || stat(path, &st) != 0 || st.st_uid == geteuid();
+}
+
+static bool is_in(struct process *process, const struct gpu_event_hello *hello)
+{
+	if (!process->pid_namespace.id)
+		process->pid_namespace = pid_namespace_of(process->pid);
+	return process->pid_namespace.id == hello->pid_namespace &&
+	       process->pid_namespace.inner == (pid_t)hello->pid;
+}
+
+/*
+ * Of the tree, the process that says hello; NULL: there is none, or `*is_hidden` and it may be one
+ * in a pid namespace that we may not look into.
+ */
+static struct process *find_greeter(const struct collect *c, const struct gpu_event_hello *hello,
+				    bool *is_hidden)
+{
+	uint32_t position = 0, pid;
+	uint64_t value;
+
+	if (!hello->pid_namespace || hello->pid_namespace == c->pid_namespace.id)
+		return processes_find(&c->processes, (pid_t)hello->pid);
+	while (id_map_next(&c->processes.by_pid, &position, &pid, &value)) {
+		struct process *process = (struct process *)(uintptr_t)value;
+
+		if (is_in(process, hello))
+			return process;
+		*is_hidden |= process->pid_namespace.id == PID_NAMESPACE_HIDDEN;
+	}
+	return NULL;
+}
+
+/* Where the kernel reports no tree: whether a program is believed to be this process. */
+static bool may_be(const struct collect *c, const struct gpu_event_hello *hello)
+{
+	if (hello->pid_namespace && hello->pid_namespace != c->pid_namespace.id)
+		return true;
+	return (pid_t)hello->pid > 0 && is_of_our_user((pid_t)hello->pid);
+}
+
+struct process *collect_hello(struct collect *c, const struct gpu_event_hello *hello)
+{
+	struct process *process = NULL;
+	bool is_hidden = false;
+
+	if (c->knows_tree)
+		process = find_greeter(c, hello, &is_hidden);
+	else
+		is_hidden = may_be(c, hello);
+	if (!process && !is_hidden)
+		return NULL;
+	/* what each program numbers is its own: two that name one process are kept apart */
+	if (!process || process->has_spoken)
+		process = begin_process(c, processes_start_apart(&c->processes, (pid_t)hello->pid));
+	if (!process)
+		return NULL;
+	process->has_spoken = true;
+	process->tracers++;
+	process->is_traced = hello->wants_ack && !hello->is_off;
+	note_process(c, process);
+	return process;
+}
+
+void collect_goodbye(struct collect *c, struct process *process, uint64_t now_ns)
+{
+	process->tracers--;
+	process->is_traced = false;
+	if (process->is_apart)
+		end_process(c, process, now_ns);
+}
+
+/* ---- what the target sends ---- */
+
+static int take_code(struct process *process, const struct gpu_event_code *e)
 {
 	struct code_mapping mapping = {.start = e->start,
 				       .end = e->end,
@@ -243,155 +569,87 @@ static int take_code(struct collect *c, uint32_t pid, const struct gpu_event_cod
 				       .inode = e->inode,
 				       .path = e->path};
 
-	return target_stacks_add_code(&c->target_stacks, pid, &mapping);
+	return target_stacks_add_code(&process->sent, &mapping);
 }
 
-/* By what the process said of itself: right even when it is gone or another program by now. */
-static struct code_ref locate_wire(struct collect *c, uint32_t pid, uint64_t address)
-{
-	const struct code_mapping *mapping =
-		target_stacks_find_code(&c->target_stacks, pid, address);
-
-	return mapping ? symbolizer_locate_in(c->symbolizer, (pid_t)pid, mapping, address)
-		       : (struct code_ref){.module = MODULE_UNKNOWN};
-}
-
-static int take_pycode(struct collect *c, uint32_t pid, const struct gpu_event_pycode *e)
+static int take_pycode(struct collect *c, struct process *process, const struct gpu_event_pycode *e)
 {
 	const char *slash = strrchr(e->path, '/');
 	struct target_python python = {
-		.name = intern_string(&c->strings, e->qualname[0] ? e->qualname : e->name),
-		.file = intern_string(&c->strings, slash ? slash + 1 : e->path),
+		.name = collect_text(c, e->qualname[0] ? e->qualname : e->name),
+		.file = collect_text(c, slash ? slash + 1 : e->path),
 	};
-	int err = -ENOMEM;
 
-	if (python.name && python.file)
-		err = target_stacks_set_python(&c->target_stacks, pid, e->id, &python);
-	return err == -ERANGE ? 0 : err;
-}
-
-/* "Model.forward (model.py)", "Model.forward (model.py:42)" */
-static const char *python_text(struct collect *c, uint32_t pid, const struct gpu_event_frame *frame)
-{
-	const struct target_python *python =
-		target_stacks_get_python(&c->target_stacks, pid, (uint32_t)frame->value);
-	const char *interned;
-	char *text = NULL;
-	int n;
-
-	if (!python)
-		return PYTHON_UNKNOWN_FRAME;
-	n = frame->line ? asprintf(&text, "%s (%s:%u)", python->name, python->file, frame->line)
-			: asprintf(&text, "%s (%s)", python->name, python->file);
-	if (n < 0)
-		return NULL;
-	interned = intern_string(&c->strings, text);
-	free(text);
-	return interned;
+	if (!python.name || !python.file)
+		return -ENOSPC;
+	return target_stacks_set_python(&process->sent, e->id, &python);
 }
 
 /* "nvtx:message", "nvtx:domain:message" */
-static int take_nvtx(struct collect *c, uint32_t pid, const struct gpu_event_nvtx *e)
+static int take_nvtx(struct collect *c, struct process *process, const struct gpu_event_nvtx *e)
 {
 	const char *interned;
 	char *text = NULL;
-	int n = asprintf(&text, "nvtx:%s%s%s", e->domain, e->domain[0] ? ":" : "", e->name);
 
-	if (n < 0)
+	if (asprintf(&text, "nvtx:%s%s%s", e->domain, e->domain[0] ? ":" : "", e->name) < 0)
 		return -ENOMEM;
-	interned = intern_string(&c->strings, text);
+	interned = collect_text(c, text);
 	free(text);
-	return interned ? target_stacks_set_nvtx(&c->target_stacks, pid, e->id, interned) : -ENOMEM;
+	return interned ? target_stacks_set_nvtx(&process->sent, e->id, interned) : -ENOSPC;
 }
 
-static const char *nvtx_text(const struct collect *c, uint32_t pid, uint64_t id)
+/* Ids of stacks lead to the stack, and to whether it is whole. */
+#define WHOLE_STACK (UINT32_C(1) << 31)
+_Static_assert(STACK_TABLE_MAX < WHOLE_STACK, "a bit is free");
+
+static int take_stack(struct collect *c, struct process *process, const struct gpu_event_stack *e)
 {
-	const char *text = target_stacks_get_nvtx(&c->target_stacks, pid, (uint32_t)id);
+	uint32_t stack = stack_builder_told(&c->builder, process, e);
 
-	return text ? text : "nvtx:[unknown]";
+	return target_stacks_set(&process->sent, e->id, stack | (e->is_whole ? WHOLE_STACK : 0));
 }
 
-/* A stack taken in the process: the launch function, then its callers. */
-static int take_wire_stack(struct collect *c, uint32_t pid, const struct gpu_event_stack *e)
+/* False: the process sent no such stack. */
+static bool find_stack(const struct process *process, uint32_t id, uint32_t *stack, bool *is_whole)
 {
-	struct stack_builder b = {.count = 0};
-	const char *function = intern_string(&c->strings, e->function);
-	uint32_t stack;
-	int err;
-
-	if (!function)
-		return -ENOMEM;
-	if (function[0])
-		stack_builder_text(&b, function);
-	for (uint32_t i = 0; i < e->count; i++) {
-		const struct gpu_event_frame *frame = &e->frames[i];
-
-		if (frame->kind == GPU_FRAME_PYTHON) {
-			const char *text = python_text(c, pid, frame);
-
-			if (!text)
-				return -ENOMEM;
-			stack_builder_text(&b, text);
-		} else if (frame->kind == GPU_FRAME_NVTX) {
-			stack_builder_text(&b, nvtx_text(c, pid, frame->value));
-		} else {
-			stack_builder_code(&b, locate_wire(c, pid, frame->value), true);
-		}
-	}
-	if (!e->is_whole)
-		stack_builder_cut(&b, c);
-	err = stack_table_add(c->stacks, b.frames, b.count, &stack);
-	if (!err)
-		err = target_stacks_set(&c->target_stacks, pid, e->id, stack);
-	return err == -ERANGE ? 0 : err; /* nonsense; launches that name it have no stack */
+	if (!id || !target_stacks_get(&process->sent, id, stack))
+		return false;
+	*is_whole = *stack & WHOLE_STACK;
+	*stack &= ~WHOLE_STACK;
+	return true;
 }
 
-static bool is_whole(const struct collect *c, uint32_t stack)
-{
-	uint32_t count;
-	const struct frame *frames = stack_table_get(c->stacks, stack, &count);
-	const struct frame *outermost = count ? &frames[count - 1] : NULL;
-
-	return outermost &&
-	       !(outermost->kind == FRAME_TEXT && outermost->text == stack_builder_truncated);
-}
-
-static int take_launch(struct collect *c, uint32_t pid, const struct gpu_event_launch *e)
+static int take_launch(struct collect *c, struct process *process, const struct gpu_event_launch *e)
 {
 	int is_graph = e->flags & GPU_LAUNCH_IS_GRAPH;
-	bool is_other = e->flags & GPU_LAUNCH_IS_OTHER;
-	uint32_t stack = TARGET_STACKS_NONE;
+	bool is_other = e->flags & GPU_LAUNCH_IS_OTHER, is_whole;
+	uint32_t stack = LAUNCH_UNKNOWN;
 
-	c->stats.kernel_launches += !is_other;
-	if (e->stack_id)
-		stack = target_stacks_get(&c->target_stacks, pid, e->stack_id);
-	if (stack != TARGET_STACKS_NONE) {
-		c->stats.launches++;
-		c->stats.whole_launches += is_whole(c, stack);
-		return join_launch_with_stack(c->join, pid, e->time_ns, e->correlation_id, is_graph,
-					      by_launch(&c->by, stack, pid, e->tid));
+	note_thread(c, process, e->tid);
+	c->ledger.launches.kernels += !is_other;
+	if (find_stack(process, e->stack_id, &stack, &is_whole)) {
+		c->ledger.launches.with_stack++;
+		c->ledger.launches.whole += is_whole;
+	} else if (!is_other) {
+		/* its probe may have a stack for it */
+		return join_launch(c->join, process->id, e->tid, e->time_ns, e->correlation_id,
+				   e->family == GPU_LAUNCH_DRIVER ? FAMILY_DRIVER : FAMILY_RUNTIME,
+				   is_graph);
 	}
-	/* probes are on kernel launches only: nobody else's is this one's */
-	if (is_other)
-		return join_launch_with_stack(c->join, pid, e->time_ns, e->correlation_id, is_graph,
-					      STACK_NONE);
-	return join_launch(c->join, pid, e->tid, e->time_ns, e->correlation_id,
-			   e->family == GPU_LAUNCH_DRIVER ? FAMILY_DRIVER : FAMILY_RUNTIME,
-			   is_graph);
+	return join_launch_with_stack(c->join, process->id, e->time_ns, e->correlation_id, is_graph,
+				      attribution_origin(&c->attribution, stack, e->tid));
 }
 
-/* ---- what ran ---- */
-
-static int take_kernel(struct collect *c, uint32_t pid, const struct gpu_event_kernel *e,
-		       const char *name)
+static int take_kernel(struct collect *c, const struct process *process,
+		       const struct gpu_event_kernel *e, const char *name)
 {
-	return join_operation(c->join, pid,
+	return join_operation(c->join, process->id,
 			      &(struct gpu_operation){.correlation_id = e->correlation_id,
 						      .start_ns = e->start_ns,
 						      .duration_ns = e->duration_ns,
 						      .name = name,
 						      .work = GPU_WORK_KERNEL,
-						      .process = pid,
+						      .process = process->id,
 						      .device = e->device_id,
 						      .context = e->context_id,
 						      .stream = e->stream_id,
@@ -400,16 +658,16 @@ static int take_kernel(struct collect *c, uint32_t pid, const struct gpu_event_k
 						      .outside = (uint8_t)e->outside});
 }
 
-static int take_work(struct collect *c, uint32_t pid, const struct gpu_event_work *e)
+static int take_work(struct collect *c, const struct process *process,
+		     const struct gpu_event_work *e)
 {
 	struct gpu_operation operation = {
 		.correlation_id = e->correlation_id,
 		.start_ns = e->start_ns,
 		.duration_ns = e->duration_ns,
-		.name = work_frame(e->work),
 		.bytes = e->bytes,
 		.work = e->work,
-		.process = pid,
+		.process = process->id,
 		.device = e->device_id,
 		.context = e->context_id,
 		.stream = e->stream_id,
@@ -419,54 +677,138 @@ static int take_work(struct collect *c, uint32_t pid, const struct gpu_event_wor
 		.outside = (uint8_t)e->outside};
 
 	if (!gpu_work_has_no_launch(e->work))
-		return join_operation(c->join, pid, &operation);
-	attribute(c, PROFILE_STACK_ROOT, 0, &operation);
+		return join_operation(c->join, process->id, &operation);
+	attribution_add(&c->attribution, LAUNCH_NONE_NEEDED, 0, &operation);
 	return 0;
 }
 
-static int take_gpu_event(struct collect *c, uint32_t pid, const struct gpu_event *event,
+static int take_node(struct collect *c, const struct process *process,
+		     const struct gpu_event_node *e)
+{
+	struct graph_nodes *nodes = &c->attribution.graph_nodes;
+	uint32_t stack;
+	bool is_whole;
+
+	if (e->origin)
+		return graph_nodes_cloned(nodes, process->id, e->tid, e->id, e->origin);
+	if (!find_stack(process, e->stack_id, &stack, &is_whole))
+		stack = GRAPH_NODES_UNKNOWN;
+	return graph_nodes_made(nodes, process->id, e->tid, e->id, e->time_ns, stack);
+}
+
+static void take_sum(struct collect *c, struct process *process, const struct gpu_event_sum *e)
+{
+	const struct work_sum sum = {.key = {.device = e->device_id,
+					     .context = e->context_id,
+					     .stream = e->stream_id,
+					     .work = e->work},
+				     .count = e->count,
+				     .ns = e->ns,
+				     .bytes = e->bytes};
+
+	process_count(process, &process->reported, &c->told, &sum);
+}
+
+static void take_wait(struct collect *c, struct process *process, const struct gpu_event_wait *e)
+{
+	uint32_t stack = STACK_EMPTY;
+	bool is_whole;
+
+	find_stack(process, e->stack_id, &stack, &is_whole);
+	note_thread(c, process, e->tid); /* it has a name while it lives */
+	attribution_add_wait(&c->attribution, process, stack, e);
+}
+
+static int take_gpu_event(struct collect *c, struct process *process, const struct gpu_event *event,
 			  const char *kernel)
 {
 	switch (event->type) {
-	case GPU_EVENT_HELLO:
-		join_restart_process(c->join, pid);
-		target_stacks_forget(&c->target_stacks, pid);
-		graph_nodes_forget(&c->graph_nodes, pid);
-		devices_forget(&c->devices, pid);
-		by_process(&c->by, pid);
-		return 0;
 	case GPU_EVENT_CODE:
-		return take_code(c, pid, &event->code);
+		return take_code(process, &event->code);
 	case GPU_EVENT_PYCODE:
-		return take_pycode(c, pid, &event->pycode);
+		return take_pycode(c, process, &event->pycode);
 	case GPU_EVENT_NVTX:
-		return take_nvtx(c, pid, &event->nvtx);
+		return take_nvtx(c, process, &event->nvtx);
 	case GPU_EVENT_STACK:
-		return take_wire_stack(c, pid, &event->stack);
+		return take_stack(c, process, &event->stack);
 	case GPU_EVENT_LAUNCH:
-		return take_launch(c, pid, &event->launch);
+		return take_launch(c, process, &event->launch);
 	case GPU_EVENT_KERNEL:
-		return take_kernel(c, pid, &event->kernel, kernel);
+		return take_kernel(c, process, &event->kernel, kernel);
 	case GPU_EVENT_WORK:
-		return take_work(c, pid, &event->work);
+		return take_work(c, process, &event->work);
 	case GPU_EVENT_NODE:
-		return collect_node(c, pid, &event->node);
+		return take_node(c, process, &event->node);
 	case GPU_EVENT_SUM:
-		return collect_sum(c, pid, &event->sum);
+		take_sum(c, process, &event->sum);
+		return 0;
 	case GPU_EVENT_DEVICE:
-		return devices_describe(&c->devices, pid, &event->device);
+		return devices_describe(&c->devices, process->id, &event->device);
 	case GPU_EVENT_CONTEXT:
-		return devices_note_context(&c->devices, pid, &event->context);
+		return devices_note_context(&c->devices, process->id, &event->context);
 	case GPU_EVENT_WAIT:
-		return collect_wait(c, pid, &event->wait);
+		take_wait(c, process, &event->wait);
+		return 0;
 	default:
 		return 0;
 	}
 }
 
-void collect_gpu_event(struct collect *c, uint32_t pid, const struct gpu_event *event,
+void collect_gpu_event(struct collect *c, struct process *process, const struct gpu_event *event,
 		       const char *kernel)
 {
-	if (take_gpu_event(c, pid, event, kernel) != 0)
-		c->stats.out_of_memory++;
+	note_error(c, take_gpu_event(c, process, event, kernel));
+}
+
+/* ---- time ---- */
+
+/* A process from which nothing more can come: its books are closed, and it is let go of. */
+static void settle(struct collect *c, struct process *process)
+{
+	const struct work_sum *sum;
+	uint32_t at = 0;
+
+	c->attribution.settling = process;
+	join_end_process(c->join, process->id);
+	c->attribution.settling = NULL;
+	graph_nodes_forget(&c->attribution.graph_nodes, process->id);
+	open_calls_forget(&c->open_calls, process->id);
+	while (c->options.tells_devices && (sum = work_tally_next(&process->counted, &at)))
+		devices_use(&c->devices, process->id, sum->key.device);
+	ledger_settle(&c->ledger, (uint32_t)process->pid, &process->counted, &process->reported);
+	process_free(process);
+}
+
+void collect_advance(struct collect *c, uint64_t until_ns)
+{
+	struct process *process;
+
+	join_advance(c->join, until_ns);
+	attribution_advance(&c->attribution, until_ns);
+	while ((process = processes_take_settled(&c->processes, until_ns)))
+		settle(c, process);
+}
+
+void collect_finish(struct collect *c, uint64_t now_ns)
+{
+	struct process *process;
+
+	end_calls(c, 0, now_ns);
+	join_finish(c->join);
+	attribution_finish(&c->attribution);
+	while ((process = processes_take_any(&c->processes)))
+		settle(c, process);
+	c->ledger.bounds.stacks = stack_table_refused(c->stacks);
+	c->ledger.bounds.told = c->told.refused;
+}
+
+struct collected collect_results(struct collect *c)
+{
+	return (struct collected){.stacks = c->stacks,
+				  .profile = c->profile,
+				  .places = &c->places,
+				  .place_names = &c->place_names,
+				  .devices = &c->devices,
+				  .symbolizer = c->symbolizer,
+				  .ledger = &c->ledger};
 }

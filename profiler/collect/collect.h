@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The collecting half of a session, without processes or descriptors: takes events of all sources
- * in and keeps the profile.
+ * The collecting half of a run, without descriptors or children: takes in what the sources read,
+ * one event at a time, and keeps the profile.
  *
- * Stacks are located in the address space of their moment, so process events are applied in order
- * of time between them. What runs on the GPU goes through join; CPU samples go straight into
- * the profile. Recorded streams take this same way in tests.
+ *   process events ---> processes, their mappings
+ *   stacks -----------> unwound ------------------------------------> CPU rows, timed calls
+ *   what the target sends -> stacks, graph nodes; launches, operations -> join -> attribution ->
+ * rows
+ *
+ * Stacks are located in the address space of their moment: the caller hands in process events and
+ * stacks in order of time. Events of the pipe come in the order in which each process wrote them.
+ * Recorded streams take the same way in tests.
+ *
+ * Only processes of the target's tree are believed. Times are CLOCK_MONOTONIC in ns.
  */
 #ifndef PROFILER_COLLECT_COLLECT_H
 #define PROFILER_COLLECT_COLLECT_H
@@ -14,120 +21,116 @@
 #include <stdint.h>
 #include "bpf/stack_event.h"
 #include "cupti_trace/gpu_event.h"
-#include "cupti_trace/work_tally.h"
-#include "profiler/collect/by.h"
-#include "profiler/collect/join.h"
-#include "profiler/collect/devices.h"
-#include "profiler/collect/graph_nodes.h"
-#include "profiler/collect/open_calls.h"
-#include "profiler/sources/process_events.h"
-#include "profiler/profile/profile.h"
-#include "profiler/collect/python_processes.h"
-#include "profiler/profile/stack_table.h"
-#include "profiler/collect/waits.h"
-#include "profiler/collect/target_stacks.h"
-#include "symbolize/intern.h"
-#include "symbolize/symbolizer.h"
+#include "profiler/collect/process_event.h"
+#include "profiler/collect/processes.h"
+#include "profiler/profile/collected.h"
+#include "symbolize/unwind.h"
 
-struct collect_stats {
-	uint64_t cpu_samples; /* in the profile */
-	uint64_t snapshots;   /* CPU samples that were unwound here, by call-frame information */
-	uint64_t whole_snapshots; /* of these, down to the thread's start */
-	uint64_t launches;        /* whose stack was taken in the process */
-	uint64_t whole_launches;
-	uint64_t truncated;           /* stacks deeper than could be taken */
-	uint64_t out_of_memory;       /* events lost for want of memory */
-	uint64_t kernel_launches;     /* calls that launch kernels or graphs */
-	uint64_t unseen_nodes;        /* operations of graph nodes whose making was not seen */
-	uint64_t waits, wait_ns;      /* calls that waited for the GPU, where that is asked for */
-	uint64_t calls, call_ns;      /* timed calls of CUDA, of processes without GPU time */
-	uint64_t calls_without_stack; /* of these, whose entry was dropped */
-	uint64_t unfinished_calls;    /* of these, that lasted to the end of their process */
-	uint64_t replaced_calls;      /* not in the profile: their return was dropped */
-	bool driver_mapped;           /* some process mapped libcuda */
+struct collect_options {
+	uint64_t sample_ns;  /* what a CPU sample weighs */
+	uint32_t place_mask; /* places.h: which parts of places are told apart */
+	bool follows_waits;
+	bool tells_devices; /* which devices were used is of interest */
+	bool python_lines;  /* Python frames with line numbers */
+	bool native_python; /* keep the interpreter's own frames */
 };
 
-struct collect {
-	struct symbolizer *symbolizer;
-	struct stack_table *stacks;
-	struct profile *profile;
-	struct join *join;
-	struct intern strings;
-	struct target_stacks target_stacks;
-	struct python_processes pythons;
-	/* told when a process turns out to run Python; NULL: nobody wants to know */
-	void (*on_python)(void *context, pid_t pid, const struct stack_python *layout);
-	void (*on_unknown_python)(void *context, pid_t pid, uint32_t hex);
-	void *python_context;
-	struct collect_stats stats;
-	struct graph_nodes graph_nodes;
-	struct by by;              /* frames at the root; see by.h */
-	struct devices devices;    /* what they are called */
-	struct work_tally counted; /* what the profile holds */
-	struct work_tally told;    /* what CUPTI reported, as processes said at their end */
-	struct waits *waits;       /* NULL: not asked for */
-	struct open_calls open_calls;
-	bool has_breakpoints; /* there are probes in processes */
-	uint8_t *tracked;     /* a bit a pid: processes of the target's tree */
-	uint32_t root;        /* the target; its samples count from its exec on */
-	bool root_runs;
-};
+struct collect;
 
-/* 0 or -ENOMEM. */
-int collect_init(struct collect *c);
-void collect_release(struct collect *c);
+/* NULL: out of memory. */
+struct collect *collect_new(const struct collect_options *options);
+void collect_free(struct collect *c);
 
-/* From now on threads' waits for the GPU are in the profile, too. 0 or -ENOMEM. */
-int collect_follow_waits(struct collect *c);
+/* ---- processes ---- */
 
-/* The target, still at its gate. */
-void collect_set_root(struct collect *c, pid_t pid);
-
-/* Whether the event is about a process of the target's tree. */
-bool collect_wants(const struct collect *c, const struct process_event *event);
-
-void collect_process_event(struct collect *c, const struct process_event *event);
-void collect_stack(struct collect *c, const struct stack_event *event, const __u64 *frames);
-
-void collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot);
+/* The target, still at its gate: our own code until its exec. NULL: out of memory. */
+struct process *collect_start_target(struct collect *c, pid_t pid);
 
 /*
- * The entry of a timed call of `function` (interned), with the register that leads to its kernel
- * (call_functions.h), and its return: `event` is the return's, `start_ns` the time of the entry.
- * collect_finish ends those that have not returned.
+ * The kernel reports the whole tree of the target: others are not believed. Else any process is
+ * that says hello.
  */
-void collect_call(struct collect *c, const struct stack_snapshot *snapshot, const char *function,
+void collect_know_tree(struct collect *c);
+
+/*
+ * The process that the event is about, as it is now (after an exec the new one, after an exit the
+ * one that may just have ended), or NULL if it is none of the target's tree.
+ */
+struct process *collect_process_event(struct collect *c, const struct process_event *event);
+
+/* A process that the kernel says is of the tree, found or made; NULL: out of memory. */
+struct process *collect_find_process(struct collect *c, pid_t pid);
+
+/* How many processes of the tree run now. */
+uint32_t collect_count_running(const struct collect *c);
+
+/* The path of the file that a process has at this address; or a text in brackets. */
+const char *collect_module_path(struct collect *c, struct process *process, uint64_t address);
+
+/* A process that turned out to run Python since the last call; false: none. */
+struct python_found {
+	pid_t pid;
+	uint32_t unknown_hex; /* not 0: of a version whose frames cannot be read */
+	struct stack_python layout;
+};
+bool collect_next_python(struct collect *c, struct python_found *found);
+
+/* ---- stacks from the kernel ---- */
+
+/* A CPU sample, or with `api` the entry of a launch function by that name. */
+void collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot, const char *api);
+
+/* What a code object of Python is called that stacks to come have in them. */
+void collect_python_code(struct collect *c, const struct stack_python_code *code);
+
+/* A recorded sample or launch: frames as stack_builder_addresses has them. */
+void collect_addresses(struct collect *c, const struct stack_event *event, const __u64 *frames,
+		       const char *api);
+
+/* The user's part of the snapshot taken in last, innermost first: for a recording. */
+const struct unwind_frame *collect_last_frames(const struct collect *c, uint32_t *count,
+					       bool *is_whole);
+
+/*
+ * The entry of a timed call of `api` (a literal), with the register that leads to its kernel (or
+ * -1), and its return: `event` is the return's, `start_ns` the time of the entry.
+ */
+void collect_call(struct collect *c, const struct stack_snapshot *snapshot, const char *api,
 		  int kernel_register);
 void collect_call_end(struct collect *c, const struct stack_event *event, uint64_t start_ns,
-		      const char *function);
+		      const char *api);
 
-/* A decoded event of the pipe; `kernel` is interned, for GPU_EVENT_KERNEL. */
-void collect_gpu_event(struct collect *c, uint32_t pid, const struct gpu_event *event,
+/* ---- what the target sends ---- */
+
+/*
+ * A program in the target says hello: the process that it runs in, until its goodbye. NULL: it is
+ * none of the target's tree, or out of memory.
+ */
+struct process *collect_hello(struct collect *c, const struct gpu_event_hello *hello);
+
+/* It says goodbye, or is known to be gone: it sends nothing more. */
+void collect_goodbye(struct collect *c, struct process *process, uint64_t now_ns);
+
+/* Any other event of it; `kernel`: the mangled name of GPU_EVENT_KERNEL, interned by collect_text.
+ */
+void collect_gpu_event(struct collect *c, struct process *process, const struct gpu_event *event,
 		       const char *kernel);
 
-/* All stacks up to this time have been handed in: decides what can be (join.h, waits.h). */
-void collect_advance(struct collect *c, uint64_t probes_until_ns);
+/* A text that the target sent, kept for good; NULL: refused, there is too much. */
+const char *collect_text(struct collect *c, const char *text);
 
-/* Nothing more will come, and it is `now_ns`: decides all. */
+/* ---- time ---- */
+
+/* All stacks and process events up to this time have been handed in: decides what can be. */
+void collect_advance(struct collect *c, uint64_t until_ns);
+
+/* Nothing more will come, and it is `now_ns`: decides all, and closes the books. */
 void collect_finish(struct collect *c, uint64_t now_ns);
 
-/*
- * Shared by collect's files: `pid` (0: every process) has ended, and with it all timed calls; an
- * operation goes into the profile; what CUPTI reported in all.
- */
-void collect_end_calls(struct collect *c, uint32_t pid, uint64_t now_ns);
-void collect_count_work(struct collect *c, uint32_t stack, const struct gpu_operation *operation);
-int collect_sum(struct collect *c, uint32_t pid, const struct gpu_event_sum *event);
+/* The run's counts: each stage adds its own. */
+struct ledger *collect_ledger(struct collect *c);
 
-/*
- * Likewise: a node or a wait comes in, 0 or -ENOMEM; where the node was made that ran, for a
- * profile_key, `launched_ns` as in join_output; an operation is in the profile.
- */
-int collect_node(struct collect *c, uint32_t pid, const struct gpu_event_node *event);
-uint32_t collect_capture(struct collect *c, uint64_t launched_ns,
-			 const struct gpu_operation *operation);
-int collect_wait(struct collect *c, uint32_t pid, const struct gpu_event_wait *event);
-void collect_waited_for(struct collect *c, const struct profile_key *key,
-			const struct gpu_operation *operation);
+/* What there is for outputs, valid until collect_free; after collect_finish. */
+struct collected collect_results(struct collect *c);
 
 #endif

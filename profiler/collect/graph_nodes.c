@@ -21,14 +21,9 @@ struct graph_node {
 struct graph {
 	uint64_t since_ns; /* not before the one that had its number */
 	uint64_t inlined;  /* nodes of its children */
-	uint32_t pid, number;
-	uint32_t age; /* tells a reused place from what a reference to it meant */
-	/*
-	 * The one that had its number before, and an earlier one, so many that each is found in a
-	 * logarithmic number of steps (Myers: An applicative random-access stack, 1983).
-	 */
-	struct graph_ref older, jump;
-	uint32_t depth;
+	uint32_t process, number;
+	uint32_t age;                   /* tells a reused place from what a reference to it meant */
+	struct graph_ref older;         /* the one that had its number before */
 	uint32_t first_node, last_node; /* as all positions here: one more, 0 is none */
 	uint32_t own;                   /* nodes that were announced, from 0 on without a gap */
 	uint32_t behind;                /* the highest number that was announced, and one more */
@@ -153,8 +148,8 @@ static void drop_graph(struct graph_nodes *g, struct graph *graph)
 	}
 	unlist(g, graph);
 	if (!graph->is_succeeded)
-		hash_index_remove(&g->numbers, hash_pair(graph->pid, graph->number), at);
-	g->of_process[graph->pid % GRAPH_NODES_PROCESSES]--;
+		hash_index_remove(&g->numbers, hash_pair(graph->process, graph->number), at);
+	g->of_process[graph->process % GRAPH_NODES_PROCESSES]--;
 	g->last.graph = NULL;
 	graph->is_used = false;
 	graph->age++;
@@ -198,14 +193,14 @@ static bool graph_equal(const void *records, uint32_t position, const void *key)
 	const struct graph *graph = (const struct graph *)records + position;
 	const struct graph *k = key;
 
-	return graph->number == k->number && graph->pid == k->pid;
+	return graph->number == k->number && graph->process == k->process;
 }
 
-static struct graph *find_newest(const struct graph_nodes *g, uint32_t pid, uint32_t number)
+static struct graph *find_newest(const struct graph_nodes *g, uint32_t process, uint32_t number)
 {
-	struct graph key = {.pid = pid, .number = number};
-	uint32_t at =
-		hash_index_find(&g->numbers, hash_pair(pid, number), graph_equal, g->graphs, &key);
+	struct graph key = {.process = process, .number = number};
+	uint32_t at = hash_index_find(&g->numbers, hash_pair(process, number), graph_equal,
+				      g->graphs, &key);
 
 	return at == HASH_INDEX_NONE ? NULL : &g->graphs[at];
 }
@@ -213,13 +208,7 @@ static struct graph *find_newest(const struct graph_nodes *g, uint32_t pid, uint
 /* `graph` follows another with its number. */
 static void succeed(struct graph_nodes *g, struct graph *graph, struct graph *older)
 {
-	const struct graph *jump = deref(g, older->jump);
-	const struct graph *next = jump ? deref(g, jump->jump) : NULL;
-	bool is_even = next && older->depth - jump->depth == jump->depth - next->depth;
-
 	graph->older = ref_of(g, older);
-	graph->jump = is_even ? jump->jump : graph->older;
-	graph->depth = older->depth + 1;
 	if (graph->since_ns < older->since_ns)
 		graph->since_ns = older->since_ns;
 	unlist(g, older);
@@ -228,11 +217,11 @@ static void succeed(struct graph_nodes *g, struct graph *graph, struct graph *ol
 }
 
 /* NULL: out of memory. */
-static struct graph *begin_graph(struct graph_nodes *g, uint32_t pid, uint32_t number,
+static struct graph *begin_graph(struct graph_nodes *g, uint32_t process, uint32_t number,
 				 uint64_t time_ns, bool is_whole)
 {
-	struct graph *graph = free_graph(g), *older = find_newest(g, pid, number);
-	uint32_t hash = hash_pair(pid, number), at, after;
+	struct graph *graph = free_graph(g), *older = find_newest(g, process, number);
+	uint32_t hash = hash_pair(process, number), at, after;
 
 	if (!graph)
 		return NULL;
@@ -250,7 +239,7 @@ static struct graph *begin_graph(struct graph_nodes *g, uint32_t pid, uint32_t n
 		g->free_graph = after;
 	}
 	*graph = (struct graph){.since_ns = time_ns,
-				.pid = pid,
+				.process = process,
 				.number = number,
 				.age = graph->age,
 				.is_used = true,
@@ -258,22 +247,19 @@ static struct graph *begin_graph(struct graph_nodes *g, uint32_t pid, uint32_t n
 	if (older)
 		succeed(g, graph, older);
 	list(g, &g->current, graph);
-	g->of_process[pid % GRAPH_NODES_PROCESSES]++;
+	g->of_process[process % GRAPH_NODES_PROCESSES]++;
 	g->last.graph = NULL;
 	return graph;
 }
 
-/* The graph that had the number then. */
-static struct graph *find_graph(const struct graph_nodes *g, uint32_t pid, uint32_t number,
+/* The graph that had the number then; NULL: not known, or too long ago. */
+static struct graph *find_graph(const struct graph_nodes *g, uint32_t process, uint32_t number,
 				uint64_t time_ns)
 {
-	struct graph *graph = find_newest(g, pid, number);
+	struct graph *graph = find_newest(g, process, number);
 
-	while (graph && graph->since_ns > time_ns) {
-		struct graph *jump = deref(g, graph->jump);
-
-		graph = jump && jump->since_ns > time_ns ? jump : deref(g, graph->older);
-	}
+	for (uint32_t i = 0; graph && graph->since_ns > time_ns; i++)
+		graph = i < GRAPH_NODES_OLDER_MAX ? deref(g, graph->older) : NULL;
 	return graph;
 }
 
@@ -369,12 +355,12 @@ static void add_child(struct graph_nodes *g, struct graph *graph, const struct g
 	graph->inlined += child->own;
 }
 
-static struct graph_run *run_of(struct graph_nodes *g, uint32_t pid, uint32_t tid)
+static struct graph_run *run_of(struct graph_nodes *g, uint32_t process, uint32_t tid)
 {
-	struct graph_run *run = &g->runs[hash_pair(pid, tid) % GRAPH_NODES_THREADS];
+	struct graph_run *run = &g->runs[hash_pair(process, tid) % GRAPH_NODES_THREADS];
 
-	if (run->pid != pid || run->tid != tid)
-		*run = (struct graph_run){.pid = pid, .tid = tid};
+	if (run->process != process || run->tid != tid)
+		*run = (struct graph_run){.process = process, .tid = tid};
 	return run;
 }
 
@@ -390,7 +376,7 @@ static void follow_run(struct graph_nodes *g, struct graph_run *run, struct grap
 	if (run->graph == graph->number)
 		return;
 	if (run->graph > graph->number && origin != run->graph && origin != run->origin)
-		add_child(g, graph, find_newest(g, graph->pid, run->graph));
+		add_child(g, graph, find_newest(g, graph->process, run->graph));
 	run->graph = graph->number;
 	run->origin = origin;
 }
@@ -436,10 +422,10 @@ static const struct graph_node *find_in_children(const struct graph_nodes *g,
 
 /* ---- what is told and asked ---- */
 
-int graph_nodes_made(struct graph_nodes *g, uint32_t pid, uint32_t tid, uint64_t id,
+int graph_nodes_made(struct graph_nodes *g, uint32_t process, uint32_t tid, uint64_t id,
 		     uint64_t time_ns, uint32_t stack)
 {
-	struct graph_run *run = run_of(g, pid, tid);
+	struct graph_run *run = run_of(g, process, tid);
 	uint32_t index = (uint32_t)id;
 	struct graph *graph;
 
@@ -449,26 +435,26 @@ int graph_nodes_made(struct graph_nodes *g, uint32_t pid, uint32_t tid, uint64_t
 	if (run->made)
 		run->graph = 0;
 	run->made = id;
-	graph = find_newest(g, pid, number_of(id));
+	graph = find_newest(g, process, number_of(id));
 	if (!graph || is_over(g, graph, index))
-		graph = begin_graph(g, pid, number_of(id), time_ns, index == 0);
+		graph = begin_graph(g, process, number_of(id), time_ns, index == 0);
 	return graph ? announce(g, graph, index, stack) : -ENOMEM;
 }
 
-int graph_nodes_cloned(struct graph_nodes *g, uint32_t pid, uint32_t tid, uint64_t id,
+int graph_nodes_cloned(struct graph_nodes *g, uint32_t process, uint32_t tid, uint64_t id,
 		       uint64_t origin)
 {
-	struct graph_run *run = run_of(g, pid, tid);
+	struct graph_run *run = run_of(g, process, tid);
 	struct graph *graph;
 	uint32_t stack;
 
 	if (id == 0)
 		return 0;
 	run->made = 0;
-	stack = graph_nodes_find(g, pid, origin, GRAPH_NODES_NEWEST);
-	graph = find_newest(g, pid, number_of(id));
+	stack = graph_nodes_find(g, process, origin, GRAPH_NODES_NEWEST);
+	graph = find_newest(g, process, number_of(id));
 	if (!graph)
-		graph = begin_graph(g, pid, number_of(id), 0, (uint32_t)id == 0);
+		graph = begin_graph(g, process, number_of(id), 0, (uint32_t)id == 0);
 	if (!graph)
 		return -ENOMEM;
 	follow_run(g, run, graph, number_of(origin));
@@ -507,22 +493,22 @@ static bool find_in_graph(struct graph_nodes *g, struct graph *graph, uint32_t i
 	return true;
 }
 
-static struct graph *find_last(struct graph_nodes *g, uint32_t pid, uint32_t number,
+static struct graph *find_last(struct graph_nodes *g, uint32_t process, uint32_t number,
 			       uint64_t time_ns)
 {
 	if (g->last.graph && g->last.number == number && g->last.time_ns == time_ns &&
-	    g->last.pid == pid)
+	    g->last.process == process)
 		return g->last.graph;
-	g->last.pid = pid;
+	g->last.process = process;
 	g->last.number = number;
 	g->last.time_ns = time_ns;
-	g->last.graph = find_graph(g, pid, number, time_ns);
+	g->last.graph = find_graph(g, process, number, time_ns);
 	return g->last.graph;
 }
 
-uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t pid, uint64_t id, uint64_t time_ns)
+uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns)
 {
-	struct graph *graph = find_last(g, pid, number_of(id), time_ns);
+	struct graph *graph = find_last(g, process, number_of(id), time_ns);
 	uint32_t stack;
 
 	for (int part = 0; graph && part < MOST_PARTS; part++) {
@@ -534,14 +520,14 @@ uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t pid, uint64_t id, uint
 	return GRAPH_NODES_UNKNOWN;
 }
 
-void graph_nodes_forget(struct graph_nodes *g, uint32_t pid)
+void graph_nodes_forget(struct graph_nodes *g, uint32_t process)
 {
-	if (g->of_process[pid % GRAPH_NODES_PROCESSES] > 0)
+	if (g->of_process[process % GRAPH_NODES_PROCESSES] > 0)
 		for (uint32_t i = 0; i < g->graph_count; i++)
-			if (g->graphs[i].is_used && g->graphs[i].pid == pid)
+			if (g->graphs[i].is_used && g->graphs[i].process == process)
 				drop_graph(g, &g->graphs[i]);
 	for (uint32_t i = 0; i < GRAPH_NODES_THREADS; i++)
-		if (g->runs[i].pid == pid)
+		if (g->runs[i].process == process)
 			g->runs[i] = (struct graph_run){0};
 }
 

@@ -15,8 +15,10 @@
  * next of its number begins, whichever threads see to that. Between numbers, and between nodes and
  * launches, order does not matter.
  *
- * Bounded by the two numbers below: first graphs whose number another has by now are forgotten, in
- * the order in which that came about; then the oldest.
+ * Bounded by GRAPH_NODES_MAX and GRAPH_NODES_GRAPHS_MAX: first graphs whose number another has by
+ * now are forgotten, in the order in which that came about; then the oldest. Time is bounded, too:
+ * a launch's graph is looked for among the newest of its number and GRAPH_NODES_OLDER_MAX before
+ * it.
  */
 #ifndef PROFILER_COLLECT_GRAPH_NODES_H
 #define PROFILER_COLLECT_GRAPH_NODES_H
@@ -28,6 +30,7 @@
 #ifndef GRAPH_NODES_MAX /* tests have smaller ones */
 #define GRAPH_NODES_MAX (1u << 20)
 #define GRAPH_NODES_GRAPHS_MAX (1u << 18)
+#define GRAPH_NODES_OLDER_MAX 4096
 #define GRAPH_CHILDREN_MAX 4096
 #endif
 #define GRAPH_NODES_PROCESSES 1024
@@ -48,7 +51,7 @@ struct graph_list {
 
 /* What a thread is telling of. */
 struct graph_run {
-	uint32_t pid, tid;
+	uint32_t process, tid;
 	uint32_t graph;  /* whose clones they are; 0: none */
 	uint32_t origin; /* of which graph that is a clone */
 	uint64_t made;   /* the node that was told last, if it is not known to be a clone */
@@ -60,7 +63,7 @@ struct graph_nodes {
 	uint32_t graph_count, graph_capacity, free_graph;
 	struct hash_index numbers; /* the newest graph of each number */
 	struct graph_list current, succeeded;
-	uint32_t of_process[GRAPH_NODES_PROCESSES]; /* how many graphs, by pid modulo this */
+	uint32_t of_process[GRAPH_NODES_PROCESSES]; /* how many graphs, by process modulo this */
 
 	struct graph_node *nodes;
 	uint32_t node_count, node_capacity, free_node;
@@ -72,7 +75,7 @@ struct graph_nodes {
 
 	/* what was asked last, and found: a launch's nodes come one after another */
 	struct {
-		uint32_t pid, number;
+		uint32_t process, number;
 		uint64_t time_ns;
 		struct graph *graph; /* NULL: ask again */
 		uint32_t node;       /* position, one more; it may be another's by now */
@@ -84,19 +87,19 @@ struct graph_nodes {
  * graph has or cannot get any more, begin another graph with the number. A clone's node is made,
  * then cloned; that has no time of its own. 0 or -ENOMEM.
  */
-int graph_nodes_made(struct graph_nodes *g, uint32_t pid, uint32_t tid, uint64_t id,
+int graph_nodes_made(struct graph_nodes *g, uint32_t process, uint32_t tid, uint64_t id,
 		     uint64_t time_ns, uint32_t stack);
-int graph_nodes_cloned(struct graph_nodes *g, uint32_t pid, uint32_t tid, uint64_t id,
+int graph_nodes_cloned(struct graph_nodes *g, uint32_t process, uint32_t tid, uint64_t id,
 		       uint64_t origin);
 
 /*
  * The stack of the node that had this id at this time; GRAPH_NODES_UNKNOWN if its making was not
  * seen.
  */
-uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t pid, uint64_t id, uint64_t time_ns);
+uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns);
 
-/* `pid` starts anew. */
-void graph_nodes_forget(struct graph_nodes *g, uint32_t pid);
+/* `process` has ended. */
+void graph_nodes_forget(struct graph_nodes *g, uint32_t process);
 
 void graph_nodes_release(struct graph_nodes *g);
 

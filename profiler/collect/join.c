@@ -23,7 +23,7 @@ struct launch {
 
 /* Of use only while something is in its queues: forgotten when there are many. */
 struct thread {
-	uint32_t pid;
+	uint32_t process;
 	uint32_t tid;
 	struct queue probes;   /* struct probe, by time */
 	struct queue launches; /* struct launch, by time, undecided */
@@ -31,7 +31,7 @@ struct thread {
 
 /* A link that operations made; its launch may have come since. */
 struct orphan {
-	uint64_t deadline_ns;
+	uint64_t deadline_ns; /* set when time passes for the first time */
 	struct link_ref link;
 };
 
@@ -40,6 +40,7 @@ struct join {
 	struct join_stats stats;
 	uint64_t probes_until_ns;
 	uint32_t newest; /* JOIN_REMEMBERED: limit of all that is in flight, too */
+	uint32_t ended[JOIN_ENDED_MAX], ended_count; /* processes not yet forgotten */
 
 	struct thread *threads;
 	uint32_t thread_count, thread_capacity;
@@ -48,6 +49,7 @@ struct join {
 
 	struct links links;
 	struct queue orphans; /* struct orphan, by deadline */
+	uint32_t new_orphans; /* of these, the last ones, for which no time has passed yet */
 };
 
 struct join *join_new(const struct join_output *output)
@@ -251,7 +253,7 @@ static void decide_all_launches(struct join *c, bool final)
 /* ---- threads ---- */
 
 struct key {
-	uint32_t pid;
+	uint32_t process;
 	uint32_t id;
 };
 
@@ -260,7 +262,7 @@ static bool thread_equal(const void *records, uint32_t position, const void *key
 	const struct thread *t = (const struct thread *)records + position;
 	const struct key *k = key;
 
-	return t->pid == k->pid && t->tid == k->id;
+	return t->process == k->process && t->tid == k->id;
 }
 
 /* With empty queues a thread is like one that was never seen. Keeps the order of the others. */
@@ -270,7 +272,7 @@ static void forget_idle_threads(struct join *c)
 
 	for (uint32_t i = 0; i < c->thread_count; i++) {
 		struct thread *t = &c->threads[i];
-		uint32_t hash = hash_key(t->pid, t->tid);
+		uint32_t hash = hash_key(t->process, t->tid);
 
 		hash_index_remove(&c->thread_index, hash, i);
 		if (!queue_length(&t->probes) && !queue_length(&t->launches)) {
@@ -324,10 +326,10 @@ static bool make_thread_room(struct join *c)
 	return true;
 }
 
-static struct thread *get_thread(struct join *c, uint32_t pid, uint32_t tid)
+static struct thread *get_thread(struct join *c, uint32_t process, uint32_t tid)
 {
-	struct key key = {pid, tid};
-	uint32_t hash = hash_key(pid, tid);
+	struct key key = {process, tid};
+	uint32_t hash = hash_key(process, tid);
 	uint32_t at = hash_index_find(&c->thread_index, hash, thread_equal, c->threads, &key);
 	struct thread *t;
 
@@ -337,7 +339,7 @@ static struct thread *get_thread(struct join *c, uint32_t pid, uint32_t tid)
 		return NULL;
 	t = &c->threads[c->thread_count++];
 	memset(t, 0, sizeof(*t));
-	t->pid = pid;
+	t->process = process;
 	t->tid = tid;
 	queue_init(&t->probes, sizeof(struct probe));
 	queue_init(&t->launches, sizeof(struct launch));
@@ -373,33 +375,62 @@ static bool give_up_oldest_orphan(struct join *c)
 		return false;
 	link = links_deref(&c->links, oldest->link);
 	queue_pop(&c->orphans);
+	if (c->new_orphans > queue_length(&c->orphans))
+		c->new_orphans--;
 	if (link && link->state == LINK_NO_LAUNCH)
 		decide(c, link, STACK_NONE);
 	return true;
+}
+
+/* However long nobody looked: what has just come in is waited for from now on. */
+static void begin_waiting(struct join *c)
+{
+	uint32_t length = queue_length(&c->orphans);
+
+	for (; c->new_orphans > 0; c->new_orphans--) {
+		struct orphan *orphan = queue_at(&c->orphans, length - c->new_orphans);
+
+		orphan->deadline_ns = c->probes_until_ns + JOIN_PATIENCE_NS;
+	}
 }
 
 static void give_up_orphans(struct join *c)
 {
 	struct orphan *oldest;
 
+	begin_waiting(c);
 	while ((oldest = queue_front(&c->orphans)) && oldest->deadline_ns <= c->probes_until_ns)
 		give_up_oldest_orphan(c);
 }
 
-static struct link *add_orphan(struct join *c, uint32_t pid, uint32_t correlation_id)
+static void give_up_orphans_of(struct join *c, uint32_t process)
 {
-	struct orphan orphan = {.deadline_ns = c->probes_until_ns + JOIN_PATIENCE_NS};
+	struct orphan *orphan;
+
+	for (uint32_t i = 0; (orphan = queue_at(&c->orphans, i)); i++) {
+		struct link *link = links_deref(&c->links, orphan->link);
+
+		if (link && link->state == LINK_NO_LAUNCH && link->process == process)
+			decide(c, link, STACK_NONE);
+	}
+}
+
+static struct link *add_orphan(struct join *c, uint32_t process, uint32_t correlation_id)
+{
+	struct orphan orphan = {0};
 	struct link *link;
 
 	if (queue_length(&c->orphans) >= c->newest)
 		give_up_oldest_orphan(c);
-	link = links_add(&c->links, pid, correlation_id);
+	link = links_add(&c->links, process, correlation_id);
 	if (!link)
 		return NULL;
 	link->state = LINK_NO_LAUNCH;
 	orphan.link = links_ref(&c->links, link);
-	if (queue_push(&c->orphans, &orphan) == 0)
+	if (queue_push(&c->orphans, &orphan) == 0) {
+		c->new_orphans++;
 		return link;
+	}
 	links_remove(&c->links, link);
 	return NULL;
 }
@@ -415,7 +446,7 @@ static void make_waiting_room(struct join *c)
 
 /* ---- input ---- */
 
-int join_probe(struct join *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
+int join_probe(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
 	       enum launch_family family, uint32_t stack)
 {
 	struct probe probe = {time_ns, stack, family};
@@ -424,7 +455,7 @@ int join_probe(struct join *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
 	c->stats.probes++;
 	if (c->probes_held >= c->newest)
 		drop_old_probes(c);
-	t = get_thread(c, pid, tid);
+	t = get_thread(c, process, tid);
 	if (!t || queue_insert_by_time(&t->probes, &probe) != 0) {
 		c->stats.probes_unused++;
 		return -ENOMEM;
@@ -434,10 +465,10 @@ int join_probe(struct join *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
 }
 
 /* The link of a new launch: made, or found where operations came first. NULL: out of memory. */
-static struct link *launch_link(struct join *c, uint32_t pid, uint64_t time_ns,
+static struct link *launch_link(struct join *c, uint32_t process, uint64_t time_ns,
 				uint32_t correlation_id, int is_graph)
 {
-	struct link *l = links_find(&c->links, pid, correlation_id);
+	struct link *l = links_find(&c->links, process, correlation_id);
 
 	if (l && l->state != LINK_NO_LAUNCH) {
 		/* the id is used again; the old launch keeps what it has */
@@ -447,7 +478,7 @@ static struct link *launch_link(struct join *c, uint32_t pid, uint64_t time_ns,
 		l = NULL;
 	}
 	if (!l)
-		l = links_add(&c->links, pid, correlation_id);
+		l = links_add(&c->links, process, correlation_id);
 	if (l) {
 		l->launched_ns = time_ns;
 		l->is_graph = is_graph != 0;
@@ -456,10 +487,10 @@ static struct link *launch_link(struct join *c, uint32_t pid, uint64_t time_ns,
 }
 
 /* Queues the launch, until its probe is known to be there or not to come. */
-static int await_probe(struct join *c, uint32_t pid, uint32_t tid, struct launch *launch,
+static int await_probe(struct join *c, uint32_t process, uint32_t tid, struct launch *launch,
 		       struct link *link)
 {
-	struct thread *t = get_thread(c, pid, tid);
+	struct thread *t = get_thread(c, process, tid);
 
 	launch->link = links_ref(&c->links, link);
 	if (!t || queue_insert_by_time(&t->launches, launch) != 0)
@@ -469,7 +500,7 @@ static int await_probe(struct join *c, uint32_t pid, uint32_t tid, struct launch
 	return 0;
 }
 
-int join_launch(struct join *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
+int join_launch(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
 		uint32_t correlation_id, enum launch_family family, int is_graph)
 {
 	struct launch launch = {.time_ns = time_ns, .family = family};
@@ -478,8 +509,8 @@ int join_launch(struct join *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
 	c->stats.launches++;
 	if (c->launches_held >= c->newest)
 		decide_all_launches(c, true);
-	l = launch_link(c, pid, time_ns, correlation_id, is_graph);
-	if (l && await_probe(c, pid, tid, &launch, l) == 0)
+	l = launch_link(c, process, time_ns, correlation_id, is_graph);
+	if (l && await_probe(c, process, tid, &launch, l) == 0)
 		return 0;
 	c->stats.launches_unprobed++;
 	if (l && l->state == LINK_FREE)
@@ -487,10 +518,10 @@ int join_launch(struct join *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
 	return -ENOMEM;
 }
 
-int join_launch_with_stack(struct join *c, uint32_t pid, uint64_t time_ns, uint32_t correlation_id,
-			   int is_graph, uint32_t stack)
+int join_launch_with_stack(struct join *c, uint32_t process, uint64_t time_ns,
+			   uint32_t correlation_id, int is_graph, uint32_t stack)
 {
-	struct link *l = launch_link(c, pid, time_ns, correlation_id, is_graph);
+	struct link *l = launch_link(c, process, time_ns, correlation_id, is_graph);
 
 	c->stats.launches++;
 	if (!l)
@@ -499,14 +530,14 @@ int join_launch_with_stack(struct join *c, uint32_t pid, uint64_t time_ns, uint3
 	return 0;
 }
 
-int join_operation(struct join *c, uint32_t pid, const struct gpu_operation *operation)
+int join_operation(struct join *c, uint32_t process, const struct gpu_operation *operation)
 {
 	struct link *l;
 
 	c->stats.operations++;
 	if (c->links.waiting_count >= c->newest)
 		make_waiting_room(c);
-	l = links_find(&c->links, pid, operation->correlation_id);
+	l = links_find(&c->links, process, operation->correlation_id);
 	if (l && link_is_decided(l)) {
 		attribute(c, l->stack, l->launched_ns, operation);
 		if (l->state == LINK_IDLE)
@@ -514,7 +545,7 @@ int join_operation(struct join *c, uint32_t pid, const struct gpu_operation *ope
 		return 0;
 	}
 	if (!l)
-		l = add_orphan(c, pid, operation->correlation_id);
+		l = add_orphan(c, process, operation->correlation_id);
 	if (!l || links_wait(&c->links, l, operation) != 0) {
 		/* no memory to wait: its time must not be lost */
 		attribute(c, STACK_NONE, l ? l->launched_ns : 0, operation);
@@ -531,23 +562,46 @@ void join_advance(struct join *c, uint64_t probes_until_ns)
 	give_up_orphans(c);
 }
 
-void join_restart_process(struct join *c, uint32_t pid)
+static int by_number(const void *a, const void *b)
 {
-	/* probes stay: the new program's first launch function may have been entered already */
-	for (uint32_t i = 0; i < c->thread_count; i++)
-		if (c->threads[i].pid == pid)
-			decide_launches(c, &c->threads[i], true);
-	if (!links_may_have(&c->links, pid))
-		return;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* One pass over all links for all processes that have ended since the last one. */
+static void forget_ended(struct join *c)
+{
+	qsort(c->ended, c->ended_count, sizeof(c->ended[0]), by_number);
 	for (uint32_t i = 0; i < c->links.used; i++) {
 		struct link *l = &c->links.links[i];
 
-		if (l->state == LINK_FREE || l->pid != pid)
+		if (l->state == LINK_FREE ||
+		    !bsearch(&l->process, c->ended, c->ended_count, sizeof(c->ended[0]), by_number))
 			continue;
 		if (!link_is_decided(l))
 			decide(c, l, STACK_NONE);
 		links_remove(&c->links, l);
 	}
+	c->ended_count = 0;
+}
+
+void join_end_process(struct join *c, uint32_t process)
+{
+	for (uint32_t i = 0; i < c->thread_count; i++) {
+		struct thread *t = &c->threads[i];
+
+		if (t->process != process)
+			continue;
+		decide_launches(c, t, true);
+		drop_probes(c, t, queue_length(&t->probes));
+	}
+	if (!links_may_have(&c->links, process))
+		return;
+	give_up_orphans_of(c, process);
+	c->ended[c->ended_count++] = process;
+	if (c->ended_count == JOIN_ENDED_MAX)
+		forget_ended(c);
 }
 
 void join_finish(struct join *c)

@@ -4,10 +4,10 @@
  *
  * Three streams come in, each late by its own delay, and mixed in any way between threads and
  * processes:
- *   probes     (pid, tid, time, stack)        a launch function was entered; from eBPF
- *   launches   (pid, tid, time, correlation)  the same call, as CUPTI's callback saw it; from the
- *                                             target, after the probe (it sits inside the call)
- *   operations (pid, correlation, duration)   what ran on the GPU because of it
+ *   probes      process, tid, time, stack: a launch function was entered; from eBPF
+ *   launches    process, tid, time, correlation id: the same call, as CUPTI's callback saw it;
+ *               from the target, after the probe, for the callback sits inside the call
+ *   operations  process, correlation id, duration: what ran on the GPU because of it
  *
  * A launch takes the latest probe of its thread and family that is not later than itself and later
  * than the thread's previous launch. A runtime launch without one (a stripped static libcudart has
@@ -75,14 +75,14 @@ struct join *join_new(const struct join_output *output);
 void join_free(struct join *c);
 
 /* All return 0 or -ENOMEM; then the item is lost, but nothing else is. */
-int join_probe(struct join *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
+int join_probe(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
 	       enum launch_family family, uint32_t stack);
-int join_launch(struct join *c, uint32_t pid, uint32_t tid, uint64_t time_ns,
+int join_launch(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
 		uint32_t correlation_id, enum launch_family family, int is_graph);
 /* A launch whose stack was taken in the process itself: joined by id, with no probe to wait for. */
-int join_launch_with_stack(struct join *c, uint32_t pid, uint64_t time_ns, uint32_t correlation_id,
-			   int is_graph, uint32_t stack);
-int join_operation(struct join *c, uint32_t pid, const struct gpu_operation *operation);
+int join_launch_with_stack(struct join *c, uint32_t process, uint64_t time_ns,
+			   uint32_t correlation_id, int is_graph, uint32_t stack);
+int join_operation(struct join *c, uint32_t process, const struct gpu_operation *operation);
 
 /*
  * Says that all probes up to `probes_until_ns` have been handed in. What can be decided with that
@@ -94,8 +94,13 @@ void join_advance(struct join *c, uint64_t probes_until_ns);
 /* How long after a runtime launch its nested driver call may still come. */
 #define JOIN_NESTED_NS 500000000u
 
-/* `pid` starts anew (exec, or the number is used again): decides all that is pending for it. */
-void join_restart_process(struct join *c, uint32_t pid);
+/*
+ * Nothing more will come of `process`: all that is pending for it is decided, its probes are
+ * dropped. What is remembered of it is forgotten together with that of others, once JOIN_ENDED_MAX
+ * have ended.
+ */
+void join_end_process(struct join *c, uint32_t process);
+#define JOIN_ENDED_MAX 64u
 
 /* Nothing more will come: attributes everything that is left. */
 void join_finish(struct join *c);

@@ -38,7 +38,7 @@ size_t links_memory(const struct links *l)
 /* ---- links ---- */
 
 struct key {
-	uint32_t pid;
+	uint32_t process;
 	uint32_t id;
 };
 
@@ -47,13 +47,13 @@ static bool link_equal(const void *records, uint32_t position, const void *key)
 	const struct link *link = (const struct link *)records + position;
 	const struct key *k = key;
 
-	return link->pid == k->pid && link->correlation_id == k->id;
+	return link->process == k->process && link->correlation_id == k->id;
 }
 
-struct link *links_find(struct links *l, uint32_t pid, uint32_t correlation_id)
+struct link *links_find(struct links *l, uint32_t process, uint32_t correlation_id)
 {
-	struct key key = {pid, correlation_id};
-	uint32_t at = hash_index_find(&l->index, hash_key(pid, correlation_id), link_equal,
+	struct key key = {process, correlation_id};
+	uint32_t at = hash_index_find(&l->index, hash_key(process, correlation_id), link_equal,
 				      l->links, &key);
 
 	return at == HASH_INDEX_NONE ? NULL : &l->links[at];
@@ -78,14 +78,14 @@ static uint32_t free_slot(struct links *l)
 	return l->used;
 }
 
-struct link *links_add(struct links *l, uint32_t pid, uint32_t correlation_id)
+struct link *links_add(struct links *l, uint32_t process, uint32_t correlation_id)
 {
 	uint32_t at = free_slot(l), age = 0;
 	struct link *link;
 
-	if (at == NO_LINK || hash_index_add(&l->index, hash_key(pid, correlation_id), at) != 0)
+	if (at == NO_LINK || hash_index_add(&l->index, hash_key(process, correlation_id), at) != 0)
 		return NULL;
-	l->of_process[pid % LINK_PROCESSES]++;
+	l->of_process[process % LINK_PROCESSES]++;
 	link = &l->links[at];
 	if (at == l->used) {
 		l->used++;
@@ -93,7 +93,7 @@ struct link *links_add(struct links *l, uint32_t pid, uint32_t correlation_id)
 		l->free = link->next;
 		age = link->age;
 	}
-	*link = (struct link){.pid = pid,
+	*link = (struct link){.process = process,
 			      .correlation_id = correlation_id,
 			      .stack = STACK_NONE,
 			      .first_waiting = NO_LINK,
@@ -124,8 +124,8 @@ void links_remove(struct links *l, struct link *link)
 	uint32_t at = (uint32_t)(link - l->links);
 
 	unlist(l, link);
-	hash_index_remove(&l->index, hash_key(link->pid, link->correlation_id), at);
-	l->of_process[link->pid % LINK_PROCESSES]--;
+	hash_index_remove(&l->index, hash_key(link->process, link->correlation_id), at);
+	l->of_process[link->process % LINK_PROCESSES]--;
 	link->state = LINK_FREE;
 	link->age++;
 	link->next = l->free;
@@ -157,9 +157,9 @@ void links_list(struct links *l, struct link *link, enum link_state state)
 	forget_oldest(l, graphs, graphs->limit - l->lists[LINK_IDLE].length);
 }
 
-bool links_may_have(const struct links *l, uint32_t pid)
+bool links_may_have(const struct links *l, uint32_t process)
 {
-	return l->of_process[pid % LINK_PROCESSES] > 0;
+	return l->of_process[process % LINK_PROCESSES] > 0;
 }
 
 struct link_ref links_ref(const struct links *l, const struct link *link)

@@ -45,7 +45,7 @@ enum link_state {
 /* One correlation id of one process: what joins a launch to its operations. */
 struct link {
 	uint64_t launched_ns; /* 0: no launch yet */
-	uint32_t pid;
+	uint32_t process;
 	uint32_t correlation_id;
 	uint32_t stack;
 	/* one word, so that a link is 32 bytes */
@@ -81,7 +81,7 @@ struct links {
 	uint32_t free; /* list through next */
 	struct hash_index index;
 	struct link_list lists[LINK_STATES]; /* from LINK_IDLE on */
-	uint32_t of_process[LINK_PROCESSES]; /* how many, by pid modulo this */
+	uint32_t of_process[LINK_PROCESSES]; /* how many, by process modulo this */
 
 	struct waiting_operation *waiting;
 	uint32_t waiting_used, waiting_capacity;
@@ -101,14 +101,14 @@ void links_limit(struct links *l, uint32_t newest);
 size_t links_memory(const struct links *l);
 
 /* The link of this id, or NULL. */
-struct link *links_find(struct links *l, uint32_t pid, uint32_t correlation_id);
+struct link *links_find(struct links *l, uint32_t process, uint32_t correlation_id);
 
 /* A link with an id that no other has; its state is the caller's to set. NULL: out of memory. */
-struct link *links_add(struct links *l, uint32_t pid, uint32_t correlation_id);
+struct link *links_add(struct links *l, uint32_t process, uint32_t correlation_id);
 void links_remove(struct links *l, struct link *link);
 
 /* False: the process has no link. */
-bool links_may_have(const struct links *l, uint32_t pid);
+bool links_may_have(const struct links *l, uint32_t process);
 
 struct link_ref links_ref(const struct links *l, const struct link *link);
 struct link *links_deref(struct links *l, struct link_ref ref);
@@ -130,9 +130,9 @@ static inline bool link_is_decided(const struct link *link)
 	return link->state >= LINK_IDLE;
 }
 
-static inline uint32_t hash_key(uint32_t pid, uint32_t id)
+static inline uint32_t hash_key(uint32_t process, uint32_t id)
 {
-	uint64_t h = ((uint64_t)pid << 32 | id) * 0x9e3779b97f4a7c15u;
+	uint64_t h = ((uint64_t)process << 32 | id) * 0x9e3779b97f4a7c15u;
 
 	return (uint32_t)(h >> 32);
 }

@@ -3,71 +3,81 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+#include "symbolize/array.h"
 
 static bool is_thread(const void *records, uint32_t position, const void *key)
 {
-	return ((const struct open_call *)records + position)->tid == *(const uint32_t *)key;
+	return ((const struct open_call *)records)[position].tid == *(const uint32_t *)key;
 }
 
-static struct open_call *find(const struct open_calls *calls, uint32_t tid)
+static uint32_t hash_tid(uint32_t tid)
 {
-	uint32_t at = hash_index_find(&calls->index, hash_bytes(&tid, sizeof(tid)), is_thread,
-				      calls->threads, &tid);
-
-	return at == HASH_INDEX_NONE ? NULL : &calls->threads[at];
+	return hash_bytes(&tid, sizeof(tid));
 }
 
-static struct open_call *add(struct open_calls *calls, uint32_t tid)
+static struct open_call *find(const struct open_calls *o, uint32_t tid)
 {
-	if (calls->count == calls->capacity) {
-		uint32_t capacity = calls->capacity ? calls->capacity * 2 : 64;
-		struct open_call *threads = realloc(calls->threads, capacity * sizeof(*threads));
+	uint32_t at = hash_index_find(&o->index, hash_tid(tid), is_thread, o->calls, &tid);
 
-		if (!threads)
-			return NULL;
-		calls->threads = threads;
-		calls->capacity = capacity;
-	}
-	if (hash_index_add(&calls->index, hash_bytes(&tid, sizeof(tid)), calls->count) != 0)
+	return at == HASH_INDEX_NONE ? NULL : &o->calls[at];
+}
+
+static struct open_call *add(struct open_calls *o, uint32_t tid)
+{
+	if (!array_make_room(&o->calls, o->count, &o->capacity, sizeof(*o->calls)) ||
+	    hash_index_add(&o->index, hash_tid(tid), o->count) != 0)
 		return NULL;
-	return &calls->threads[calls->count++];
+	return &o->calls[o->count++];
 }
 
-int open_calls_enter(struct open_calls *calls, const struct open_call *call, bool *lost)
+/* The last one fills the hole. */
+static void remove_call(struct open_calls *o, struct open_call *call)
 {
-	struct open_call *thread = find(calls, call->tid);
+	uint32_t at = (uint32_t)(call - o->calls), last = o->count - 1;
 
-	*lost = thread && thread->start_ns && !thread->taken_ns;
+	hash_index_remove(&o->index, hash_tid(call->tid), at);
+	if (at != last) {
+		hash_index_remove(&o->index, hash_tid(o->calls[last].tid), last);
+		o->calls[at] = o->calls[last];
+		/* cannot fail: there is a free slot by now */
+		hash_index_add(&o->index, hash_tid(o->calls[at].tid), at);
+	}
+	o->count--;
+}
+
+int open_calls_enter(struct open_calls *o, const struct open_call *call, bool *lost)
+{
+	struct open_call *thread = find(o, call->tid);
+
+	*lost = thread && !thread->taken_ns;
 	if (!thread)
-		thread = add(calls, call->tid);
+		thread = add(o, call->tid);
 	if (!thread)
 		return -ENOMEM;
 	*thread = *call;
 	return 0;
 }
 
-bool open_calls_leave(struct open_calls *calls, uint32_t tid, uint64_t start_ns,
-		      struct open_call *call)
+bool open_calls_leave(struct open_calls *o, uint32_t tid, uint64_t start_ns, struct open_call *call)
 {
-	struct open_call *thread = find(calls, tid);
+	struct open_call *thread = find(o, tid);
 
-	if (!thread || !thread->start_ns || thread->start_ns != start_ns)
+	if (!thread || thread->start_ns != start_ns)
 		return false;
 	*call = *thread;
-	thread->start_ns = 0;
+	remove_call(o, thread);
 	if (call->taken_ns)
 		call->start_ns = call->taken_ns;
 	return true;
 }
 
-bool open_calls_take(struct open_calls *calls, uint32_t pid, uint64_t now_ns, uint32_t *position,
+bool open_calls_take(struct open_calls *o, uint32_t process, uint64_t now_ns, uint32_t *position,
 		     struct open_call *call)
 {
-	while (*position < calls->count) {
-		struct open_call *thread = &calls->threads[(*position)++];
+	while (*position < o->count) {
+		struct open_call *thread = &o->calls[(*position)++];
 
-		if (!thread->start_ns || thread->taken_ns || (pid && thread->pid != pid))
+		if (thread->taken_ns || (process && thread->process != process))
 			continue;
 		*call = *thread;
 		thread->taken_ns = now_ns ? now_ns : 1;
@@ -76,9 +86,16 @@ bool open_calls_take(struct open_calls *calls, uint32_t pid, uint64_t now_ns, ui
 	return false;
 }
 
-void open_calls_release(struct open_calls *calls)
+void open_calls_release(struct open_calls *o)
 {
-	free(calls->threads);
-	hash_index_release(&calls->index);
-	memset(calls, 0, sizeof(*calls));
+	free(o->calls);
+	hash_index_release(&o->index);
+	*o = (struct open_calls){0};
+}
+
+void open_calls_forget(struct open_calls *o, uint32_t process)
+{
+	for (uint32_t i = o->count; i-- > 0;)
+		if (o->calls[i].process == process)
+			remove_call(o, &o->calls[i]);
 }

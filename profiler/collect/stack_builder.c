@@ -2,116 +2,219 @@
 #include "profiler/collect/stack_builder.h"
 
 #include <string.h>
-#include "profiler/base/launch_functions.h"
-#include "symbolize/unwind.h"
+#include "profiler/profile/marks.h"
 
-const char stack_builder_truncated[] = "[truncated]";
+#define UNKNOWN_RANGE "nvtx:[unknown]"
+#define MERGED_MAX (STACK_BUILDER_UNWOUND + STACK_PYTHON_MAX_LINKS)
 
-void stack_builder_code(struct stack_builder *b, struct code_ref code, bool is_return)
+/* One stack under way, innermost frame first. */
+struct frames {
+	struct frame list[STACK_EVENT_MAX_FRAMES + MERGED_MAX + 2];
+	uint32_t count;
+};
+
+static struct frame *add(struct frames *f, enum frame_kind kind)
 {
-	b->frames[b->count++] =
-		(struct frame){.kind = is_return ? FRAME_RETURN : FRAME_CODE, .code = code};
-}
+	struct frame *frame = &f->list[f->count++];
 
-static struct frame text_frame(const char *text)
-{
-	struct frame frame;
-
-	memset(&frame, 0, sizeof(frame)); /* frames are compared as bytes */
-	frame.kind = FRAME_TEXT;
-	frame.text = text;
+	memset(frame, 0, sizeof(*frame)); /* frames are compared as bytes */
+	frame->kind = kind;
 	return frame;
 }
 
-void stack_builder_text(struct stack_builder *b, const char *text)
+static void add_code(struct frames *f, struct code_ref code, bool is_return)
 {
-	b->frames[b->count++] = text_frame(text);
+	add(f, is_return ? FRAME_RETURN : FRAME_CODE)->code = code;
 }
 
-void stack_builder_name(struct stack_builder *b, const char *text)
+static void add_text(struct frames *f, enum frame_kind kind, const char *text)
 {
-	b->frames[0] = text_frame(text);
-	if (b->count == 0)
-		b->count = 1;
+	add(f, kind)->text = text;
 }
 
-void stack_builder_cut(struct stack_builder *b, struct collect *c)
+/* The innermost frame's own name. */
+static void name_innermost(struct frames *f, const char *api)
 {
-	c->stats.truncated++;
-	stack_builder_text(b, stack_builder_truncated);
+	uint32_t count = f->count ? f->count : 1;
+
+	f->count = 0;
+	add_text(f, FRAME_API, api);
+	f->count = count;
 }
 
-void stack_builder_sample(struct stack_builder *b, struct collect *c, const struct stack_event *e,
-			  const __u64 *frames)
+static uint32_t finish(struct stack_builder *b, const struct frames *f, bool is_whole)
 {
-	for (uint32_t i = 0; i < e->kernel_frames; i++)
-		stack_builder_code(
-			b, symbolizer_locate_kernel(c->symbolizer, frames[e->user_frames + i]),
-			i > 0);
-	for (uint32_t i = 0; i < e->user_frames; i++)
-		stack_builder_code(b, symbolizer_locate(c->symbolizer, (pid_t)e->pid, frames[i]),
-				   i > 0);
+	uint32_t outer = STACK_EMPTY;
+
+	if (!is_whole) {
+		b->ledger->bounds.truncated++;
+		outer = stack_table_push_text(b->stacks, outer, FRAME_MARK, MARK_TRUNCATED);
+	}
+	return stack_table_add(b->stacks, outer, f->list, f->count);
+}
+
+const char *stack_builder_text(struct stack_builder *b, const char *text)
+{
+	size_t bytes = strlen(text) + 48; /* with what the table keeps beside it */
+	uint32_t before = b->strings->count;
+	const char *interned;
+
+	if (b->allowance && !allowance_take(b->allowance, bytes))
+		return intern_find(b->strings, text);
+	interned = intern_string(b->strings, text);
+	if (b->allowance && (!interned || b->strings->count == before))
+		allowance_give_back(b->allowance, bytes); /* it was there */
+	return interned;
+}
+
+/* ---- snapshots ---- */
+
+static void add_kernel(struct stack_builder *b, struct frames *f, const __u64 *addresses,
+		       uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		add_code(f, symbolizer_locate_kernel(b->symbolizer, addresses[i]), i > 0);
 }
 
 /*
  * At a probe's breakpoint the pc is already behind it, though the instruction in its place has not
  * run: call-frame information has to be asked about the instruction itself.
  */
-static bool is_at_breakpoint(struct collect *c, const struct stack_snapshot *snapshot)
+static bool is_at_breakpoint(struct stack_builder *b, const struct stack_snapshot *snapshot)
 {
 	uint32_t count = snapshot->event.kernel_frames;
+	struct code_ref outermost;
 
-	return c->has_breakpoints && count > 0 &&
-	       strcmp(symbolizer_name(
-			      c->symbolizer,
-			      symbolizer_locate_kernel(c->symbolizer, snapshot->kernel[count - 1]),
-			      count > 1),
-		      "asm_exc_int3") == 0;
+	if (!b->has_breakpoints || count == 0)
+		return false;
+	outermost =
+		symbolizer_locate_kernel(b->symbolizer, stack_snapshot_kernel(snapshot)[count - 1]);
+	return strcmp(symbolizer_name(b->symbolizer, outermost, count > 1), "asm_exc_int3") == 0;
 }
 
-bool stack_builder_snapshot(struct stack_builder *b, struct collect *c,
-			    const struct stack_snapshot *snapshot)
+static void unwind(struct stack_builder *b, struct process *process,
+		   const struct stack_snapshot *snapshot)
 {
-	struct unwind_frame frames[STACK_BUILDER_UNWOUND];
-	struct python_sample_frame merged[STACK_BUILDER_MERGED];
-	uint32_t merged_count;
-	struct unwind_input input = {.stack = snapshot->stack, .stack_size = snapshot->stack_bytes};
+	struct unwind_input input = {.stack = stack_snapshot_stack(snapshot),
+				     .stack_size = snapshot->stack_bytes};
 	enum unwind_end end;
-	size_t count;
 
-	for (uint32_t i = 0; i < snapshot->event.kernel_frames; i++)
-		stack_builder_code(b, symbolizer_locate_kernel(c->symbolizer, snapshot->kernel[i]),
-				   i > 0);
 	_Static_assert(STACK_SNAPSHOT_REGISTERS == CFI_REGISTERS, "both are DWARF's");
 	for (int i = 0; i < CFI_REGISTERS; i++)
 		input.registers.value[i] = snapshot->registers[i];
-	input.registers.value[CFI_PC] -= is_at_breakpoint(c, snapshot);
+	input.registers.value[CFI_PC] -= is_at_breakpoint(b, snapshot);
 	input.registers.known = (1u << CFI_REGISTERS) - 1;
-	count = symbolizer_unwind(c->symbolizer, (pid_t)snapshot->event.pid, &input, frames,
-				  STACK_BUILDER_UNWOUND, &end);
-	merged_count = python_processes_merge(&c->pythons, c->symbolizer, snapshot, frames,
-					      (uint32_t)count, end == UNWIND_WHOLE, merged,
-					      STACK_BUILDER_MERGED);
-	for (uint32_t i = 0; i < merged_count; i++) {
-		const struct unwind_frame *native = &frames[merged[i].index];
-
-		if (merged[i].text)
-			stack_builder_text(b, merged[i].text);
-		else
-			stack_builder_code(b, native->code, native->is_return_address);
-	}
-	for (size_t i = 0; i < count && merged_count == 0; i++)
-		stack_builder_code(b, frames[i].code, frames[i].is_return_address);
-	return end == UNWIND_WHOLE;
+	b->unwound_count = (uint32_t)symbolizer_unwind(b->symbolizer, process->space, &input,
+						       b->unwound, STACK_BUILDER_UNWOUND, &end);
+	b->unwound_is_whole = end == UNWIND_WHOLE;
 }
 
-void stack_builder_launch(struct stack_builder *b, struct collect *c, const struct stack_event *e,
-			  const __u64 *frames)
+static void add_python(struct frames *f, const struct python_title *title)
 {
-	uint32_t i = e->user_frames > 0 && frames[0] == 0 ? 1 : 0;
+	struct frame *frame = add(f, FRAME_PYTHON);
 
-	stack_builder_text(b, launch_function_name(e->launch_function));
-	for (i++; i < e->user_frames; i++)
-		stack_builder_code(b, symbolizer_locate(c->symbolizer, (pid_t)e->pid, frames[i]),
-				   true);
+	frame->text = title->name;
+	frame->file = title->file;
+	frame->line = title->line;
+}
+
+static void add_user(struct stack_builder *b, struct frames *f, struct process *process,
+		     const struct stack_snapshot *snapshot)
+{
+	struct python_sample_frame merged[MERGED_MAX];
+	uint32_t count = pythons_merge(b->pythons, b->symbolizer, process->space, process->python,
+				       snapshot, b->unwound, b->unwound_count, b->unwound_is_whole,
+				       merged, MERGED_MAX);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct unwind_frame *native = &b->unwound[merged[i].index];
+
+		if (merged[i].title.name)
+			add_python(f, &merged[i].title);
+		else
+			add_code(f, native->code, native->is_return_address);
+	}
+	for (uint32_t i = 0; i < b->unwound_count && count == 0; i++)
+		add_code(f, b->unwound[i].code, b->unwound[i].is_return_address);
+}
+
+uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process,
+				const struct stack_snapshot *snapshot, const char *api,
+				bool *is_whole)
+{
+	struct frames f;
+
+	f.count = 0;
+	add_kernel(b, &f, stack_snapshot_kernel(snapshot), snapshot->event.kernel_frames);
+	unwind(b, process, snapshot);
+	add_user(b, &f, process, snapshot);
+	if (api)
+		name_innermost(&f, api);
+	*is_whole = b->unwound_is_whole;
+	return finish(b, &f, b->unwound_is_whole);
+}
+
+uint32_t stack_builder_addresses(struct stack_builder *b, struct process *process,
+				 const struct stack_event *event, const __u64 *addresses,
+				 const char *api)
+{
+	struct frames f;
+
+	f.count = 0;
+	if (!api)
+		add_kernel(b, &f, addresses + event->user_frames, event->kernel_frames);
+	for (uint32_t i = 0; i < event->user_frames && i < STACK_BUILDER_UNWOUND; i++)
+		add_code(&f, symbolizer_locate(b->symbolizer, process->space, addresses[i]), i > 0);
+	if (api)
+		name_innermost(&f, api);
+	return finish(b, &f, !(event->flags & STACK_EVENT_TRUNCATED));
+}
+
+/* ---- stacks that processes took themselves ---- */
+
+static struct code_ref locate_told(struct stack_builder *b, struct process *process,
+				   uint64_t address)
+{
+	/* by what the process said of itself: right even when it is another program by now */
+	const struct code_mapping *mapping = target_stacks_find_code(&process->sent, address);
+
+	return mapping ? symbolizer_locate_in(b->symbolizer, process->space, mapping, address)
+		       : (struct code_ref){.module = MODULE_UNKNOWN};
+}
+
+static void add_told(struct stack_builder *b, struct frames *f, struct process *process,
+		     const struct gpu_event_frame *told)
+{
+	const struct target_python *python;
+	struct python_title title = {.name = PYTHON_UNKNOWN_FRAME};
+	const char *range;
+
+	switch (told->kind) {
+	case GPU_FRAME_PYTHON:
+		python = target_stacks_get_python(&process->sent, (uint32_t)told->value);
+		if (python)
+			title = (struct python_title){python->name, python->file, told->line};
+		add_python(f, &title);
+		break;
+	case GPU_FRAME_NVTX:
+		range = target_stacks_get_nvtx(&process->sent, (uint32_t)told->value);
+		add_text(f, FRAME_NVTX, range ? range : UNKNOWN_RANGE);
+		break;
+	default:
+		add_code(f, locate_told(b, process, told->value), true);
+	}
+}
+
+uint32_t stack_builder_told(struct stack_builder *b, struct process *process,
+			    const struct gpu_event_stack *told)
+{
+	const char *function = told->function[0] ? stack_builder_text(b, told->function) : NULL;
+	struct frames f;
+
+	f.count = 0;
+	if (function)
+		add_text(&f, FRAME_API, function);
+	for (uint32_t i = 0; i < told->count; i++)
+		add_told(b, &f, process, &told->frames[i]);
+	return finish(b, &f, told->is_whole);
 }

@@ -1,47 +1,66 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One stack being put together from what a source told of it: addresses are located in the address
- * space of the process as it is now, Python's functions put in between. Innermost frame first.
+ * Stacks from what a source has of them: a snapshot of a thread that is unwound here, or a stack
+ * that the process took itself. Addresses are located in the address space of the process as it is
+ * now, Python's functions stand in between. A stack that does not reach the thread's start begins
+ * at
+ * "[truncated]", and is counted.
  */
 #ifndef PROFILER_COLLECT_STACK_BUILDER_H
 #define PROFILER_COLLECT_STACK_BUILDER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include "bpf/stack_event.h"
-#include "profiler/collect/collect.h"
+#include "cupti_trace/gpu_event.h"
+#include "profiler/base/allowance.h"
+#include "profiler/collect/processes.h"
+#include "profiler/profile/ledger.h"
 #include "profiler/profile/stack_table.h"
+#include "symbolize/intern.h"
+#include "symbolize/symbolizer.h"
+#include "symbolize/unwind.h"
 
 #define STACK_BUILDER_UNWOUND 512 /* native frames of a snapshot */
-#define STACK_BUILDER_MERGED (STACK_BUILDER_UNWOUND + STACK_PYTHON_MAX_LINKS)
 
-/* The kernel's frames, a snapshot's, and room for a name at either end. */
+/* All pointers are borrowed. */
 struct stack_builder {
-	struct frame frames[STACK_EVENT_MAX_FRAMES + STACK_BUILDER_MERGED + 3];
-	uint32_t count;
+	struct symbolizer *symbolizer;
+	struct stack_table *stacks;
+	struct pythons *pythons;
+	struct intern *strings;
+	struct allowance *allowance; /* for what targets tell */
+	struct ledger *ledger;
+	bool has_breakpoints; /* there are probes in processes */
+
+	/* the user part of the last snapshot, innermost first: for recordings */
+	struct unwind_frame unwound[STACK_BUILDER_UNWOUND];
+	uint32_t unwound_count;
+	bool unwound_is_whole;
 };
 
-/* "[truncated]": the outermost frame of a stack that is cut; known by its address. */
-extern const char stack_builder_truncated[];
+/* A text that a target told, interned; NULL: refused, or out of memory. */
+const char *stack_builder_text(struct stack_builder *b, const char *text);
 
-void stack_builder_code(struct stack_builder *b, struct code_ref code, bool is_return);
-void stack_builder_text(struct stack_builder *b, const char *text); /* borrowed for good */
+/*
+ * A snapshot's stack. `api`: the function of CUDA at whose first instruction it was taken, which
+ * stands in the place of the innermost frame by its own name, whatever symbols its file has; or
+ * NULL.
+ */
+uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process,
+				const struct stack_snapshot *snapshot, const char *api,
+				bool *is_whole);
 
-/* The innermost frame's name, put in its place. */
-void stack_builder_name(struct stack_builder *b, const char *text);
+/*
+ * A recorded stack: as many addresses of the user's as `event` says, then those of the kernel. Of a
+ * launch the first is replaced by `api`.
+ */
+uint32_t stack_builder_addresses(struct stack_builder *b, struct process *process,
+				 const struct stack_event *event, const __u64 *addresses,
+				 const char *api);
 
-/* The stack is cut: its outermost frame says so, and it is counted. */
-void stack_builder_cut(struct stack_builder *b, struct collect *c);
-
-/* A CPU sample that the kernel walked: its frames, then the user's. */
-void stack_builder_sample(struct stack_builder *b, struct collect *c, const struct stack_event *e,
-			  const __u64 *frames);
-
-/* A snapshot: the kernel's frames, then what its stack is unwound to. True if that is whole. */
-bool stack_builder_snapshot(struct stack_builder *b, struct collect *c,
-			    const struct stack_snapshot *snapshot);
-
-/* The launch function by its own name, whatever symbols its file has, then its callers. */
-void stack_builder_launch(struct stack_builder *b, struct collect *c, const struct stack_event *e,
-			  const __u64 *frames);
+/* A stack that the process took itself. */
+uint32_t stack_builder_told(struct stack_builder *b, struct process *process,
+			    const struct gpu_event_stack *told);
 
 #endif

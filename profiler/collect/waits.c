@@ -3,15 +3,17 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+#include "symbolize/array.h"
 
 #define PASS_NS 250000000u /* waits are decided together, not more often than this */
+#define NONE UINT32_MAX
 
-/* A stretch of a process's or a stream's time in which one operation counts. */
-struct segment {
+/* An operation among those of its process or stream, which are sorted by when they ended. */
+struct ran {
 	uint32_t process, context, stream; /* the latter two 0 where all streams are looked at */
 	uint32_t operation;                /* index in the ring */
-	uint64_t start_ns, end_ns;         /* equal: it never counts */
+	uint32_t earlier; /* the last one before it that also began before it; or NONE */
+	uint64_t start_ns, end_ns;
 };
 
 struct waits {
@@ -25,8 +27,10 @@ struct waits {
 	uint32_t pending_count, pending_capacity;
 	uint64_t oldest_end_ns; /* of the pending ones */
 	uint64_t passed_ns;
-	struct segment *segments; /* made anew in each pass */
-	uint32_t segment_count, segment_capacity;
+	struct ran *ran; /* made anew in each pass; there is room for all of the ring */
+	uint32_t ran_count, ran_capacity;
+	uint64_t steps_left; /* in this pass */
+	uint64_t cut;
 };
 
 struct waits *waits_new(const struct waits_output *output)
@@ -47,7 +51,7 @@ void waits_free(struct waits *w)
 		return;
 	free(w->ring);
 	free(w->pending);
-	free(w->segments);
+	free(w->ran);
 	free(w);
 }
 
@@ -56,32 +60,20 @@ void waits_remember(struct waits *w, uint32_t newest)
 	w->newest = newest;
 }
 
+uint64_t waits_cut(const struct waits *w)
+{
+	return w->cut;
+}
+
 size_t waits_memory(const struct waits *w)
 {
 	return sizeof(*w) + w->capacity * sizeof(*w->ring) +
-	       w->pending_capacity * sizeof(*w->pending) +
-	       w->segment_capacity * sizeof(*w->segments);
+	       w->pending_capacity * sizeof(*w->pending) + w->ran_capacity * sizeof(*w->ran);
 }
 
-/* Room for one more element, up to `newest` of them. */
-static bool grow(const struct waits *w, void **elements, uint32_t *capacity, size_t size)
-{
-	uint32_t bigger = *capacity ? *capacity * 2 : 1024;
-	void *grown;
+/* ---- what ran, sorted ---- */
 
-	if (bigger > w->newest)
-		bigger = w->newest;
-	grown = realloc(*elements, bigger * size);
-	if (!grown)
-		return false;
-	*elements = grown;
-	*capacity = bigger;
-	return true;
-}
-
-/* ---- segments ---- */
-
-static int compare_place(const struct segment *a, const struct segment *b)
+static int compare_place(const struct ran *a, const struct ran *b)
 {
 	if (a->process != b->process)
 		return a->process < b->process ? -1 : 1;
@@ -92,9 +84,9 @@ static int compare_place(const struct segment *a, const struct segment *b)
 	return 0;
 }
 
-static int by_place_and_end(const void *a, const void *b)
+static int compare_place_and_end(const void *a, const void *b)
 {
-	const struct segment *x = a, *y = b;
+	const struct ran *x = a, *y = b;
 	int order = compare_place(x, y);
 
 	if (order)
@@ -104,71 +96,66 @@ static int by_place_and_end(const void *a, const void *b)
 	return x->operation < y->operation ? -1 : x->operation > y->operation;
 }
 
-/* From each place's end backwards, an operation loses the time that those after it have. */
-static void cut_overlaps(struct segment *segments, uint32_t count)
+/*
+ * Going backwards from one operation, those that began no sooner ran while it did, and it ended
+ * after them: they never count. So the way from each leads past them.
+ */
+static void link_earlier(struct ran *ran, uint32_t count)
 {
-	uint64_t taken_from = UINT64_MAX;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = NONE;
 
-	for (uint32_t i = count; i-- > 0;) {
-		struct segment *s = &segments[i];
-
-		if (i + 1 == count || compare_place(s, s + 1) != 0)
-			taken_from = UINT64_MAX;
-		if (s->end_ns > taken_from)
-			s->end_ns = taken_from;
-		if (s->start_ns > s->end_ns)
-			s->start_ns = s->end_ns;
-		taken_from = s->start_ns;
+		if (i > 0 && compare_place(&ran[i - 1], &ran[i]) == 0)
+			at = i - 1;
+		while (at != NONE && ran[at].start_ns >= ran[i].start_ns)
+			at = ran[at].earlier;
+		ran[i].earlier = at;
 	}
 }
 
-/* Of the operations that ended after `from_ns`, apart by stream or not. */
-static void make_segments(struct waits *w, uint64_t from_ns, bool by_stream)
+/* Those that ended after `from_ns`, apart by stream or not. */
+static void sort_operations(struct waits *w, uint64_t from_ns, bool by_stream)
 {
-	w->segment_count = 0;
-	if (w->segment_capacity < w->capacity) {
-		struct segment *segments = realloc(w->segments, w->capacity * sizeof(*w->segments));
-
-		if (!segments)
-			return; /* then nothing can be told */
-		w->segments = segments;
-		w->segment_capacity = w->capacity;
-	}
+	w->ran_count = 0;
 	for (uint32_t i = 0; i < w->count; i++) {
 		const struct waits_operation *o = &w->ring[i];
 
 		if (o->end_ns <= from_ns)
 			continue;
-		w->segments[w->segment_count++] =
-			(struct segment){.process = o->process,
-					 .context = by_stream ? o->context : 0,
-					 .stream = by_stream ? o->stream : 0,
-					 .operation = i,
-					 .start_ns = o->start_ns,
-					 .end_ns = o->end_ns};
+		w->ran[w->ran_count++] = (struct ran){.process = o->process,
+						      .context = by_stream ? o->context : 0,
+						      .stream = by_stream ? o->stream : 0,
+						      .operation = i,
+						      .start_ns = o->start_ns,
+						      .end_ns = o->end_ns};
 	}
-	if (w->segment_count == 0)
+	if (w->ran_count == 0)
 		return; /* qsort wants an array, also of none */
-	qsort(w->segments, w->segment_count, sizeof(*w->segments), by_place_and_end);
-	cut_overlaps(w->segments, w->segment_count);
+	qsort(w->ran, w->ran_count, sizeof(*w->ran), compare_place_and_end);
+	link_earlier(w->ran, w->ran_count);
 }
 
-/* The first segment of the wait's place that ends after its start, or of a later place. */
-static uint32_t find_segment(const struct waits *w, const struct segment *place)
+/* The last operation of the wait's place that ended by the wait's end; NONE: none did. */
+static uint32_t find_last(const struct waits *w, const struct waits_wait *wait)
 {
-	uint32_t low = 0, high = w->segment_count;
+	struct ran last = {.process = wait->process,
+			   .context = wait->has_stream ? wait->context : 0,
+			   .stream = wait->has_stream ? wait->stream : 0,
+			   .operation = NONE,
+			   .end_ns = UINT64_MAX};
+	uint32_t low = 0, high = w->ran_count;
 
+	if (wait->end_ns < UINT64_MAX - WAITS_CLOCK_ERROR_NS)
+		last.end_ns = wait->end_ns + WAITS_CLOCK_ERROR_NS;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		const struct segment *s = &w->segments[middle];
-		int order = compare_place(s, place);
 
-		if (order < 0 || (order == 0 && s->end_ns <= place->start_ns))
+		if (compare_place_and_end(&w->ran[middle], &last) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low;
+	return low > 0 && compare_place(&w->ran[low - 1], &last) == 0 ? low - 1 : NONE;
 }
 
 /* ---- deciding ---- */
@@ -177,28 +164,31 @@ static void put(const struct waits *w, const struct waits_wait *wait,
 		const struct waits_operation *operation, uint64_t ns)
 {
 	if (ns > 0)
-		w->output.piece(w->output.context, wait, operation, ns);
+		w->output.piece(w->output.context, wait, operation ? &operation->origin : NULL, ns);
 }
 
-static void decide(const struct waits *w, const struct waits_wait *wait)
+/* Goes backwards from the wait's end: all from `until` on is decided, but for where none ran. */
+static void decide(struct waits *w, const struct waits_wait *wait)
 {
-	const struct segment place = {.process = wait->process,
-				      .context = wait->has_stream ? wait->context : 0,
-				      .stream = wait->has_stream ? wait->stream : 0,
-				      .start_ns = wait->start_ns};
-	uint64_t left = wait->end_ns - wait->start_ns;
+	uint64_t left = wait->end_ns - wait->start_ns, until = wait->end_ns;
 
-	for (uint32_t i = find_segment(w, &place); i < w->segment_count; i++) {
-		const struct segment *s = &w->segments[i];
-		uint64_t from = s->start_ns > wait->start_ns ? s->start_ns : wait->start_ns;
-		uint64_t to = s->end_ns < wait->end_ns ? s->end_ns : wait->end_ns;
+	for (uint32_t i = find_last(w, wait); i != NONE; i = w->ran[i].earlier) {
+		const struct ran *r = &w->ran[i];
+		uint64_t from = r->start_ns > wait->start_ns ? r->start_ns : wait->start_ns;
+		uint64_t to = r->end_ns < until ? r->end_ns : until;
 
-		if (compare_place(s, &place) != 0 || s->start_ns >= wait->end_ns)
+		if (to <= wait->start_ns)
 			break;
+		if (w->steps_left == 0) {
+			w->cut++;
+			break;
+		}
+		w->steps_left--;
 		if (from >= to)
-			continue;
-		put(w, wait, &w->ring[s->operation], to - from);
+			continue; /* it began after the wait, within the clocks' error */
+		put(w, wait, &w->ring[r->operation], to - from);
 		left -= to - from;
+		until = from;
 	}
 	put(w, wait, NULL, left);
 }
@@ -217,7 +207,7 @@ static void decide_kind(struct waits *w, uint64_t until_ns, bool has_stream)
 	}
 	if (from_ns == UINT64_MAX)
 		return;
-	make_segments(w, from_ns, has_stream);
+	sort_operations(w, from_ns, has_stream);
 	for (uint32_t i = 0; i < w->pending_count; i++)
 		if (w->pending[i].has_stream == has_stream && w->pending[i].end_ns <= until_ns)
 			decide(w, &w->pending[i]);
@@ -227,6 +217,7 @@ static void pass(struct waits *w, uint64_t until_ns)
 {
 	uint32_t kept = 0;
 
+	w->steps_left = (uint64_t)WAITS_STEPS * w->newest;
 	decide_kind(w, until_ns, true);
 	decide_kind(w, until_ns, false);
 	w->oldest_end_ns = UINT64_MAX;
@@ -255,8 +246,9 @@ int waits_add_operation(struct waits *w, const struct waits_operation *operation
 		pass(w, operation->start_ns);
 	w->added++;
 	if (w->count < w->newest) {
-		if (w->count == w->capacity &&
-		    !grow(w, (void **)&w->ring, &w->capacity, sizeof(*w->ring)))
+		/* with room to sort it, so that no pass can fail */
+		if (!array_make_room(&w->ring, w->count, &w->capacity, sizeof(*w->ring)) ||
+		    !array_make_room(&w->ran, w->count, &w->ran_capacity, sizeof(*w->ran)))
 			return -ENOMEM;
 		w->ring[w->count++] = *operation;
 		return 0;
@@ -268,10 +260,12 @@ int waits_add_operation(struct waits *w, const struct waits_operation *operation
 
 int waits_add(struct waits *w, const struct waits_wait *wait)
 {
+	if (wait->end_ns <= wait->start_ns)
+		return 0;
 	if (w->pending_count == w->newest)
 		pass(w, UINT64_MAX);
-	if (w->pending_count == w->pending_capacity &&
-	    !grow(w, (void **)&w->pending, &w->pending_capacity, sizeof(*w->pending))) {
+	if (!array_make_room(&w->pending, w->pending_count, &w->pending_capacity,
+			     sizeof(*w->pending))) {
 		put(w, wait, NULL, wait->end_ns - wait->start_ns);
 		return -ENOMEM;
 	}

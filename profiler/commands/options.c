@@ -25,12 +25,12 @@ static const char help[] =
 	"  --unit UNIT         weights in samples (default), us or ns\n"
 	"  --raw-names         keep kernel names mangled\n"
 	"  --inlines           inlined functions as frames of their own, by debug information\n"
-	"  -cupti-lib PATH     load this injection library instead of the built-in one\n"
+	"  -injection-lib PATH load this library into the command instead of the built-in one\n"
+	"                      (not libcupti; -cupti-lib is an older name of the option)\n"
 	"  -cuda-lib PATH      also probe this CUDA runtime library; may be repeated\n"
 	"  --as-root           under sudo: run the command as root, not as the invoking user\n"
-	"  -launch-stacks HOW  take launch stacks inprocess (no frame pointers needed), by "
-	"uprobe,\n"
-	"                      or auto (default: inprocess)\n"
+	"  -launch-stacks HOW  take launch stacks inprocess, by uprobe, or auto (default:\n"
+	"                      inprocess)\n"
 	"  --python-lines      Python frames with line numbers\n"
 	"  --native-python     keep the Python interpreter's own C frames\n"
 	"  --nvtx              NVTX ranges as frames of launch stacks\n"
@@ -41,14 +41,17 @@ static const char help[] =
 	"  --version           print the version and exit\n"
 	"  -h, --help          print this and exit\n"
 	"\n"
-	"Long options take one dash or two. Exit status: the command's own; 128+N if signal N\n"
-	"killed it; 124 by --strict; 125 if profile failed; 126 if the command cannot be run; 127 "
-	"if not found.\n";
+	"Long options take one dash or two; behind two they may be shortened.\n"
+	"\n"
+	"Exit status: the command's own; 128+N if signal N killed it; 124 by --strict; 125 if\n"
+	"profile failed; 126 if the command cannot be run; 127 if not found.\n";
+
+#define SHORT_OPTIONS "+o:F:vqh" /* "+": the first word that is none begins the command */
 
 enum {
 	OPT_GPU_ONLY = 256,
 	OPT_CPU_ONLY,
-	OPT_CUPTI_LIB,
+	OPT_INJECTION_LIB,
 	OPT_CUDA_LIB,
 	OPT_UNIT,
 	OPT_RAW_NAMES,
@@ -70,7 +73,8 @@ enum {
 static const struct option long_options[] = {
 	{"gpu-only", no_argument, NULL, OPT_GPU_ONLY},
 	{"cpu-only", no_argument, NULL, OPT_CPU_ONLY},
-	{"cupti-lib", required_argument, NULL, OPT_CUPTI_LIB},
+	{"injection-lib", required_argument, NULL, OPT_INJECTION_LIB},
+	{"cupti-lib", required_argument, NULL, OPT_INJECTION_LIB},
 	{"cuda-lib", required_argument, NULL, OPT_CUDA_LIB},
 	{"freq", required_argument, NULL, 'F'},
 	{"unit", required_argument, NULL, OPT_UNIT},
@@ -121,7 +125,7 @@ static bool set_mode(struct options *o, enum profile_mode mode)
 
 static bool set_unit(struct options *o, const char *text)
 {
-	static const char *const names[] = {"samples", "us", "ns"};
+	static const char *const names[] = UNIT_WORDS;
 
 	for (int i = 0; i < 3; i++) {
 		if (strcmp(text, names[i]) == 0) {
@@ -159,7 +163,7 @@ static bool set_graph(struct options *o, const char *text)
 
 static bool set_by(struct options *o, const char *text)
 {
-	if (by_parse(text, &o->by))
+	if (grouping_parse(text, &o->by))
 		return true;
 	fprintf(stderr,
 		"profile: --by takes process, thread, device, context, stream, each at most once, "
@@ -169,14 +173,14 @@ static bool set_by(struct options *o, const char *text)
 }
 
 /*
- * In the process it is cheaper and needs no frame pointers. Naming a library to probe means probes,
+ * In the process it is cheaper and needs no privilege. Naming a library to probe means probes,
  * and another injection library cannot be expected to take stacks.
  */
 static void choose_launch_stacks(struct options *o)
 {
 	if (o->launch_stacks == LAUNCH_STACKS_AUTO)
-		o->launch_stacks = o->cupti_lib || o->cuda_lib_count ? LAUNCH_STACKS_UPROBE
-								     : LAUNCH_STACKS_INPROCESS;
+		o->launch_stacks = o->injection_lib || o->cuda_lib_count ? LAUNCH_STACKS_UPROBE
+									 : LAUNCH_STACKS_INPROCESS;
 }
 
 /* Ranges are known to the library in the program, which puts them into the stacks it takes. */
@@ -185,7 +189,7 @@ static bool check_nvtx(const struct options *o)
 	if (!o->nvtx || (o->mode != MODE_CPU_ONLY && o->launch_stacks == LAUNCH_STACKS_INPROCESS))
 		return true;
 	fprintf(stderr, "profile: --nvtx needs launch stacks that are taken in the process: not "
-			"with -cpu-only, -launch-stacks uprobe, -cupti-lib or -cuda-lib\n");
+			"with -cpu-only, -launch-stacks uprobe, -injection-lib or -cuda-lib\n");
 	return false;
 }
 
@@ -235,8 +239,8 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return set_mode(o, MODE_GPU_ONLY);
 	case OPT_CPU_ONLY:
 		return set_mode(o, MODE_CPU_ONLY);
-	case OPT_CUPTI_LIB:
-		o->cupti_lib = argument;
+	case OPT_INJECTION_LIB:
+		o->injection_lib = argument;
 		return true;
 	case OPT_CUDA_LIB:
 		return add_cuda_lib(o, argument);
@@ -283,6 +287,35 @@ static bool set_option(struct options *o, int option, const char *argument)
 	}
 }
 
+/* A long option with one dash, in full, maybe with "=value". */
+static bool is_long_option(const char *word)
+{
+	size_t length = strcspn(word + 1, "=");
+
+	for (const struct option *o = long_options; o->name; o++)
+		if (strlen(o->name) == length && strncmp(o->name, word + 1, length) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * As getopt_long_only, which takes "-a" for --as-root and "-p 1234" for --python-lines: with one
+ * dash only whole names are long options here.
+ */
+static int next_option(int argc, char **argv)
+{
+	const char *word = argv[optind ? optind : 1];
+
+	if (!word || word[0] != '-' || word[1] == '-' || !word[1])
+		return getopt_long(argc, argv, SHORT_OPTIONS, long_options, NULL);
+	if (is_long_option(word))
+		return getopt_long_only(argc, argv, SHORT_OPTIONS, long_options, NULL);
+	if (word[1] != ':' && strchr(SHORT_OPTIONS + 1, word[1]))
+		return getopt_long(argc, argv, SHORT_OPTIONS, long_options, NULL);
+	fprintf(stderr, "profile: unrecognized option '%s'\n", word);
+	return '?';
+}
+
 enum options_result options_parse(int argc, char **argv, struct options *options)
 {
 	int option;
@@ -292,7 +325,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	options->frequency_hz = OPTIONS_DEFAULT_FREQUENCY;
 	optind = 0;                  /* start afresh: tests parse more than once */
 	argv[0] = (char *)"profile"; /* what getopt's messages begin with, like our own */
-	while ((option = getopt_long_only(argc, argv, "+o:F:vqh", long_options, NULL)) != -1) {
+	while ((option = next_option(argc, argv)) != -1) {
 		if (option == 'h') {
 			fputs(help, stdout);
 			return OPTIONS_DONE;

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/collect/by.h"
 #include "profiler/base/log.h"
+#include "profiler/output/grouping.h"
 
 #define OPTIONS_DEFAULT_OUTPUT "merged_trace.folded"
 #define OPTIONS_DEFAULT_FREQUENCY 50
@@ -18,15 +18,10 @@ enum profile_mode { MODE_MERGED, MODE_GPU_ONLY, MODE_CPU_ONLY };
 /* Who takes the stacks of launches: see docs/profile.1. */
 enum launch_stacks { LAUNCH_STACKS_AUTO, LAUNCH_STACKS_INPROCESS, LAUNCH_STACKS_UPROBE };
 enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
-
-/* Exit statuses of our own, as env(1) and timeout(1) have them. */
-enum {
-	EXIT_NOT_EXACT = 124, /* --strict */
-	EXIT_PROFILER_FAILED = 125,
-	EXIT_CANNOT_RUN = 126,
-	EXIT_NOT_FOUND = 127,
-	EXIT_SIGNAL_BASE = 128, /* + the signal that killed the target */
-};
+#define UNIT_WORDS                    \
+	{                             \
+		"samples", "us", "ns" \
+	} /* by enum weight_unit */
 
 #define OPTIONS_MAX_CUDA_LIBS 16
 
@@ -37,7 +32,7 @@ struct options {
 	enum weight_unit unit;
 	enum launch_stacks launch_stacks; /* never AUTO after options_parse */
 	uint32_t frequency_hz;
-	const char *cupti_lib;                        /* NULL: the embedded one */
+	const char *injection_lib;                    /* NULL: the embedded one */
 	const char *cuda_libs[OPTIONS_MAX_CUDA_LIBS]; /* further runtimes to probe */
 	uint32_t cuda_lib_count;
 	const char *record; /* prefix of files to keep the raw input in; NULL: none */
@@ -50,8 +45,8 @@ struct options {
 	bool as_root;
 	bool kernels_only; /* no copies, sets, allocations, migrations */
 	bool whole_graphs; /* a graph's launch as one piece of work */
-	bool strict;       /* anything lost or unmatched: exit EXIT_NOT_EXACT */
-	struct by_order by;
+	bool strict;       /* anything lost or unmatched: the exit status says so */
+	struct grouping by;
 	enum log_level level;
 	char **command; /* the target's argv, NULL-terminated */
 };

@@ -2,7 +2,6 @@
 #include "profiler/output/call_tree.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/hash_index.h"
@@ -13,7 +12,7 @@ struct call_tree {
 	struct hash_index index; /* (parent, name) -> node */
 };
 
-struct call_tree *call_tree_new(void)
+static struct call_tree *make_root(void)
 {
 	struct call_tree *tree = calloc(1, sizeof(*tree));
 
@@ -54,7 +53,8 @@ static bool child_equal(const void *records, uint32_t position, const void *key)
 	return node->parent == k->parent && strcmp(node->name, k->name) == 0;
 }
 
-uint32_t call_tree_child(struct call_tree *tree, uint32_t node, const char *name)
+/* The child of `node` with this name, made if need be; CALL_TREE_NONE when out of memory. */
+static uint32_t child_of(struct call_tree *tree, uint32_t node, const char *name)
 {
 	struct child_key key = {node, name};
 	uint32_t hash = hash_bytes(name, strlen(name)) + node * 0x9e3779b1u;
@@ -82,11 +82,6 @@ uint32_t call_tree_child(struct call_tree *tree, uint32_t node, const char *name
 	return at;
 }
 
-void call_tree_add_weight(struct call_tree *tree, uint32_t node, enum weight_kind kind, double ns)
-{
-	tree->nodes[node].weight_ns[kind] += ns;
-}
-
 static int by_name(const void *a, const void *b, void *nodes)
 {
 	const struct call_node *n = nodes;
@@ -94,7 +89,8 @@ static int by_name(const void *a, const void *b, void *nodes)
 	return strcmp(n[*(const uint32_t *)a].name, n[*(const uint32_t *)b].name);
 }
 
-int call_tree_sort(struct call_tree *tree)
+/* 0 or -ENOMEM. */
+static int sort_children(struct call_tree *tree)
 {
 	uint32_t *children = malloc(tree->count * sizeof(*children));
 
@@ -116,60 +112,53 @@ int call_tree_sort(struct call_tree *tree)
 	return 0;
 }
 
+/* Nodes of the result's stacks, by their number; stacks come after those around them. */
+static bool add_stacks(struct call_tree *tree, const struct result *result, uint32_t *nodes)
+{
+	nodes[RESULT_ROOT] = CALL_TREE_ROOT;
+	for (uint32_t i = RESULT_ROOT + 1; i < result->stack_count; i++) {
+		const struct stack_info *stack = &result->stacks[i];
+
+		nodes[i] = child_of(tree, nodes[stack->outer], result->frames[stack->frame].name);
+		if (nodes[i] == CALL_TREE_NONE)
+			return false;
+	}
+	return true;
+}
+
+struct call_tree *call_tree_new(const struct result *result)
+{
+	uint32_t *nodes = malloc((result->stack_count + 1) * sizeof(*nodes));
+	struct call_tree *tree = make_root();
+
+	if (!nodes || !tree || !add_stacks(tree, result, nodes)) {
+		call_tree_free(tree);
+		free(nodes);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < result->row_count; i++) {
+		const struct row *row = &result->rows[i];
+
+		tree->nodes[nodes[row->stack]].weight_ns[row->kind] += (double)row->ns;
+	}
+	free(nodes);
+	if (sort_children(tree) == 0)
+		return tree;
+	call_tree_free(tree);
+	return NULL;
+}
+
 const struct call_node *call_tree_nodes(const struct call_tree *tree, uint32_t *count)
 {
 	*count = tree->count;
 	return tree->nodes;
 }
 
-double call_tree_total(const struct call_tree *tree, enum weight_kind kind)
+double call_tree_total(const struct call_tree *tree, enum row_kind kind)
 {
 	double total = 0;
 
 	for (uint32_t i = 0; i < tree->count; i++)
 		total += tree->nodes[i].weight_ns[kind];
 	return total;
-}
-
-struct remainder {
-	double part;
-	uint32_t node;
-};
-
-static int by_larger_part(const void *a, const void *b)
-{
-	const struct remainder *x = a, *y = b;
-
-	if (x->part != y->part)
-		return x->part < y->part ? 1 : -1;
-	return x->node < y->node ? -1 : x->node > y->node;
-}
-
-int call_tree_round(const struct call_tree *tree, enum weight_kind kind, double unit_ns,
-		    uint64_t *out, uint64_t *total)
-{
-	struct remainder *remainders = malloc(tree->count * sizeof(*remainders));
-	double exact = 0;
-	uint64_t floors = 0, left;
-	uint32_t n = 0;
-
-	if (!remainders)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < tree->count; i++) {
-		double weight = tree->nodes[i].weight_ns[kind];
-		double units = weight > 0 ? weight / unit_ns : 0;
-
-		exact += units;
-		out[i] = (uint64_t)units;
-		floors += out[i];
-		if (units > 0)
-			remainders[n++] = (struct remainder){units - floor(units), i};
-	}
-	*total = (uint64_t)round(exact);
-	left = *total > floors ? *total - floors : 0;
-	qsort(remainders, n, sizeof(*remainders), by_larger_part);
-	for (uint32_t i = 0; i < n && i < left; i++)
-		out[remainders[i].node]++;
-	free(remainders);
-	return 0;
 }

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/output/call_tree.h"
+#include "profiler/output/rounding.h"
 
 /* A path under construction: the text from the root to the current node. */
 struct path {
@@ -39,18 +41,18 @@ static int push_name(struct path *path, const char *name)
 
 struct walk {
 	const struct call_node *nodes;
-	uint64_t *weight[WEIGHT_KINDS];
+	uint64_t *weight[ROW_KINDS];
 	size_t *length_before; /* by node: the path's length without the node's name */
 	struct path path;
 	FILE *out;
-	struct writer_result *result;
+	struct written *result;
 };
 
 static void print_node(struct walk *w, uint32_t at)
 {
 	uint64_t weight = 0;
 
-	for (int k = 0; k < WEIGHT_KINDS; k++)
+	for (int k = 0; k < ROW_KINDS; k++)
 		weight += w->weight[k][at];
 	if (weight == 0 || at == CALL_TREE_ROOT)
 		return;
@@ -84,25 +86,44 @@ static int print_all(struct walk *w)
 	return 0;
 }
 
-static int write_folded(const struct call_tree *tree, const struct writer_options *options,
-			FILE *out, struct writer_result *result)
+/* The nodes' weights of one kind in units. 0 or -ENOMEM. */
+static int round_kind(struct walk *w, const struct call_tree *tree, enum row_kind kind,
+		      double unit_ns)
 {
-	struct walk w = {.out = out, .result = result};
+	uint32_t count;
+	const struct call_node *nodes = call_tree_nodes(tree, &count);
+	double *exact = malloc((count + 1) * sizeof(*exact));
+	int err = -ENOMEM;
+
+	w->weight[kind] = calloc(count, sizeof(*w->weight[kind]));
+	if (exact && w->weight[kind]) {
+		for (uint32_t i = 0; i < count; i++)
+			exact[i] = nodes[i].weight_ns[kind];
+		err = round_to_units(exact, count, unit_ns, w->weight[kind],
+				     &w->result->total[kind]);
+	}
+	w->result->exact_ns += call_tree_total(tree, kind);
+	free(exact);
+	return err;
+}
+
+static int write_folded(const struct result *result, const struct writer_options *options,
+			FILE *out, struct written *written)
+{
+	struct call_tree *tree = call_tree_new(result);
+	struct walk w = {.out = out, .result = written};
 	uint32_t count;
 	int err = -ENOMEM;
 
-	memset(result, 0, sizeof(*result));
+	memset(written, 0, sizeof(*written));
+	if (!tree)
+		goto out;
 	w.nodes = call_tree_nodes(tree, &count);
 	w.length_before = calloc(count, sizeof(*w.length_before));
 	if (!w.length_before)
 		goto out;
-	for (int k = 0; k < WEIGHT_KINDS; k++) {
-		result->exact_ns += call_tree_total(tree, (enum weight_kind)k);
-		w.weight[k] = calloc(count, sizeof(*w.weight[k]));
-		if (!w.weight[k])
-			goto out;
-		err = call_tree_round(tree, (enum weight_kind)k, options->unit_ns[k], w.weight[k],
-				      &result->total[k]);
+	for (int kind = 0; kind < ROW_KINDS; kind++) {
+		err = round_kind(&w, tree, (enum row_kind)kind, options->unit_ns);
 		if (err)
 			goto out;
 	}
@@ -110,11 +131,12 @@ static int write_folded(const struct call_tree *tree, const struct writer_option
 	if (!err && ferror(out))
 		err = -EIO;
 out:
-	for (int k = 0; k < WEIGHT_KINDS; k++)
-		free(w.weight[k]);
+	for (int kind = 0; kind < ROW_KINDS; kind++)
+		free(w.weight[kind]);
 	free(w.length_before);
 	free(w.path.text);
+	call_tree_free(tree);
 	return err;
 }
 
-const struct writer folded_writer = {.name = "folded", .write = write_folded};
+const struct writer folded_writer = {.name = "folded", .suffix = ".folded", .write = write_folded};

@@ -3,68 +3,312 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-static int open_path(struct output *output)
-{
-	/* no O_TRUNC: the old contents stay until there is something to replace them */
-	const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
+#define MAX_LINKS 40 /* as many as the kernel follows */
+#define MAX_NAMES 100
 
-	output->fd = open(output->path, flags | O_CREAT | O_EXCL, 0666);
-	output->created = output->fd >= 0;
-	if (output->fd < 0 && errno == EEXIST)
-		output->fd = open(output->path, flags);
+/* ---- what a path leads to ---- */
+
+/* Of devices only terminals count: several may write to /dev/null. */
+static bool leads_to_stdout(const struct stat *st)
+{
+	struct stat ours;
+
+	return fstat(STDOUT_FILENO, &ours) == 0 && ours.st_dev == st->st_dev &&
+	       ours.st_ino == st->st_ino && (!S_ISCHR(ours.st_mode) || isatty(STDOUT_FILENO));
+}
+
+static int open_stdout(struct output *output)
+{
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	output->is_stdout = true;
+	if (flags < 0 || flags & O_PATH || (flags & O_ACCMODE) == O_RDONLY)
+		return -EBADF;
+	output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	return output->fd < 0 ? -errno : 0;
 }
 
-int output_open(struct output *output, const char *path, const struct identity *identity)
+/* Where the links at `path` end, though nothing is there. */
+static int follow_links(const char *path, char *end, size_t size)
+{
+	char target[PATH_MAX], folder[PATH_MAX];
+
+	if ((size_t)snprintf(end, size, "%s", path) >= size)
+		return -ENAMETOOLONG;
+	for (int i = 0; i < MAX_LINKS; i++) {
+		ssize_t n = readlink(end, target, sizeof(target) - 1);
+		const char *slash = strrchr(end, '/');
+		int length = slash ? (int)(slash - end) + 1 : 0;
+
+		if (n < 0)
+			return 0;
+		target[n] = '\0';
+		snprintf(folder, sizeof(folder), "%.*s", target[0] == '/' ? 0 : length, end);
+		if ((size_t)snprintf(end, size, "%s%s", folder, target) >= size)
+			return -ENAMETOOLONG;
+	}
+	return -ELOOP;
+}
+
+/* Opens the folder of `path`, which ends in the file's name, and notes the name. */
+static int open_folder(struct output *output, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	char folder[PATH_MAX];
+
+	if (!name[0])
+		return slash ? -EISDIR : -ENOENT;
+	if ((size_t)snprintf(output->name, sizeof(output->name), "%s", name) >=
+	    sizeof(output->name))
+		return -ENAMETOOLONG;
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 2,
+		 slash ? path : "./");
+	output->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return output->folder < 0 ? -errno : 0;
+}
+
+/* A file mounted by itself cannot be replaced. */
+static bool is_mount_point(const struct output *output)
+{
+	struct statx st;
+
+	return statx(output->folder, output->name, AT_SYMLINK_NOFOLLOW, 0, &st) == 0 &&
+	       st.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
+/* ---- the file that takes its place ---- */
+
+static void number_temporary(struct output *output, int i)
+{
+	snprintf(output->temporary, sizeof(output->temporary), ".profile-%d-%d", (int)getpid(), i);
+}
+
+static int create_named(struct output *output)
+{
+	int fd = -1;
+
+	for (int i = 0; fd < 0 && i < MAX_NAMES; i++) {
+		number_temporary(output, i);
+		fd = openat(output->folder, output->temporary,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	if (fd < 0) {
+		output->temporary[0] = '\0';
+		return -errno;
+	}
+	return fd;
+}
+
+/* Without a name, if this file system and /proc allow to give it one later. */
+static int create_unnamed(struct output *output)
+{
+	int fd = openat(output->folder, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+	char path[64];
+
+	if (fd < 0)
+		return errno == EISDIR || errno == ENOENT ? -EOPNOTSUPP : -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (access(path, F_OK) == 0)
+		return fd;
+	close(fd);
+	return -EOPNOTSUPP;
+}
+
+static void remove_temporary(struct output *output)
+{
+	if (output->temporary[0])
+		unlinkat(output->folder, output->temporary, 0);
+	output->temporary[0] = '\0';
+}
+
+/* With the old file's owner and mode. 0 or -errno. */
+static int create(struct output *output)
+{
+	const struct stat *old = &output->old;
+	struct stat st;
+	int fd = create_unnamed(output);
+
+	if (fd == -EOPNOTSUPP)
+		fd = create_named(output);
+	if (fd < 0)
+		return fd;
+	if (!output->is_new && (fstat(fd, &st) != 0 ||
+				((st.st_uid != old->st_uid || st.st_gid != old->st_gid) &&
+				 fchown(fd, old->st_uid, old->st_gid) != 0) ||
+				fchmod(fd, old->st_mode & 07777) != 0)) {
+		remove_temporary(output);
+		close(fd);
+		return -EPERM;
+	}
+	output->fd = fd;
+	return 0;
+}
+
+/* Found out before the run: one with a name does not stay as long as that. */
+static int try_to_create(struct output *output)
+{
+	int err = create(output);
+
+	if (!err && output->temporary[0]) {
+		remove_temporary(output);
+		close(output->fd);
+		output->fd = -1;
+	}
+	return err;
+}
+
+static int give_name(struct output *output, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", output->fd);
+	return linkat(AT_FDCWD, path, output->folder, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : -errno;
+}
+
+static int put_in_place(struct output *output)
+{
+	int err = 0;
+
+	if (!output->temporary[0]) {
+		err = output->is_new ? give_name(output, output->name) : -EEXIST;
+		if (err != -EEXIST)
+			return err;
+		/* a name cannot be linked over another, only renamed */
+		for (int i = 0; err == -EEXIST && i < MAX_NAMES; i++) {
+			number_temporary(output, i);
+			err = give_name(output, output->temporary);
+		}
+	}
+	if (!err && renameat(output->folder, output->temporary, output->folder, output->name))
+		err = -errno;
+	if (err)
+		remove_temporary(output);
+	output->temporary[0] = '\0'; /* it is the file's now */
+	return err;
+}
+
+/* ---- opening ---- */
+
+/* `output->fd` is a regular file: from now on its successor is, if there can be one. */
+static void plan_to_replace(struct output *output)
+{
+	char self[64], path[PATH_MAX];
+	int old = output->fd;
+	struct stat st;
+	ssize_t n;
+
+	/* what has been opened, whatever the path leads to by now */
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", old);
+	n = readlink(self, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	if (open_folder(output, path) == 0 &&
+	    fstatat(output->folder, output->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st.st_dev == output->old.st_dev && st.st_ino == output->old.st_ino &&
+	    !is_mount_point(output)) {
+		output->fd = -1;
+		if (try_to_create(output) == 0) {
+			close(old);
+			return;
+		}
+		output->fd = old;
+	}
+	if (output->folder >= 0)
+		close(output->folder);
+	output->folder = -1;
+}
+
+static int open_existing(struct output *output, const char *path)
+{
+	output->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	if (output->fd < 0 || fstat(output->fd, &output->old) != 0)
+		return -errno;
+	if (S_ISREG(output->old.st_mode))
+		plan_to_replace(output);
+	return 0;
+}
+
+static int open_new(struct output *output, const char *path)
+{
+	char end[PATH_MAX];
+	int err = follow_links(path, end, sizeof(end));
+
+	output->is_new = true;
+	if (!err)
+		err = open_folder(output, end);
+	return err ? err : try_to_create(output);
+}
+
+int output_open(struct output *output, const char *path)
 {
 	struct stat st;
 	int err;
 
 	memset(output, 0, sizeof(*output));
-	output->path = path;
-	if (strcmp(path, "-") == 0) {
-		output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-		return output->fd < 0 ? -errno : 0;
-	}
-	identity_enter_files(identity);
-	err = open_path(output);
-	identity_leave_files(identity);
-	if (identity->other && (err == -EACCES || err == -EPERM)) {
-		err = open_path(output);
-		if (!err && output->created && fchown(output->fd, identity->uid, identity->gid))
-			err = -errno;
-	}
-	if (!err && fstat(output->fd, &st) == 0 && S_ISDIR(st.st_mode))
-		err = -EISDIR;
+	output->fd = output->folder = -1;
+	if (strcmp(path, "-") == 0)
+		err = open_stdout(output);
+	else if (stat(path, &st) != 0)
+		err = errno == ENOENT ? open_new(output, path) : -errno;
+	else if (leads_to_stdout(&st))
+		err = open_stdout(output);
+	else
+		err = open_existing(output, path);
 	if (err)
 		output_cancel(output);
 	return err;
 }
 
+/* ---- writing ---- */
+
+/* As write(2) for a stream, which would forget why it failed. */
+static ssize_t write_stream(void *opaque, const char *data, size_t size)
+{
+	struct output *output = opaque;
+	size_t written = 0;
+
+	while (written < size && !output->error) {
+		ssize_t n = write(output->fd, data + written, size - written);
+
+		if (n >= 0)
+			written += (size_t)n;
+		else if (errno != EINTR)
+			output->error = -errno;
+	}
+	return output->error ? 0 : (ssize_t)size;
+}
+
 FILE *output_begin(struct output *output)
 {
-	struct stat st;
+	cookie_io_functions_t functions = {.write = write_stream};
+	int err = output->fd < 0 ? create(output) : 0;
 
-	if (fstat(output->fd, &st) == 0 && S_ISREG(st.st_mode) && strcmp(output->path, "-") != 0 &&
+	if (!err && output->folder < 0 && !output->is_stdout && S_ISREG(output->old.st_mode) &&
 	    ftruncate(output->fd, 0) != 0)
-		return NULL;
-	return fdopen(output->fd, "w");
+		err = -errno;
+	errno = -err;
+	return err ? NULL : fopencookie(output, "w", functions);
 }
 
 int output_end(struct output *output, FILE *stream)
 {
 	int err = 0;
 
-	errno = 0;
 	if (fflush(stream) != 0 || ferror(stream))
-		err = errno ? -errno : -EIO;
-	if (fclose(stream) != 0 && !err)
+		err = output->error ? output->error : -EIO;
+	fclose(stream);
+	if (!err && output->folder >= 0)
+		err = put_in_place(output);
+	if (close(output->fd) != 0 && !err)
 		err = -errno;
 	output->fd = -1;
+	output_cancel(output);
 	return err;
 }
 
@@ -72,8 +316,9 @@ void output_cancel(struct output *output)
 {
 	if (output->fd >= 0)
 		close(output->fd);
-	output->fd = -1;
-	if (output->created)
-		unlink(output->path);
-	output->created = false;
+	if (output->folder >= 0) {
+		remove_temporary(output);
+		close(output->folder);
+	}
+	output->fd = output->folder = -1;
 }

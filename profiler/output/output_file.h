@@ -2,34 +2,46 @@
 /*
  * The output file: opened (so that a mistake shows) before the target starts, written at the end.
  *
- * Until it is written, a file that was there keeps its old contents. The file is opened as the
- * target's user, and belongs to them; only where they may not write and we may does it become ours,
- * and is then given to them.
+ * A regular file is written beside the old one, without a name where the file system can do that,
+ * and takes its place only when it is whole: whatever ends the profiler, an old file keeps its
+ * contents and no empty one is left. Links are followed, also to where nothing is yet, and an old
+ * file's mode and owner stay. Where nothing can be put beside an old file (a folder that may not be
+ * written to, a file that is mounted by itself, another user's), the file itself is written to at
+ * the end. Devices and FIFOs are written to directly.
  */
 #ifndef PROFILER_OUTPUT_OUTPUT_FILE_H
 #define PROFILER_OUTPUT_OUTPUT_FILE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include "profiler/session/identity.h"
+#include <sys/stat.h>
 
 struct output {
-	const char *path; /* as given; "-" is stdout */
-	int fd;
-	bool created; /* by us, just now */
+	int fd;         /* what is written to; -1: it is made when writing begins */
+	int folder;     /* of the file that takes a place when whole; -1: fd is the output itself */
+	bool is_stdout; /* the target's stdout has to go elsewhere */
+	bool is_new;    /* nothing was there */
+	struct stat old;              /* unless is_new */
+	char name[NAME_MAX + 1];      /* in the folder */
+	char temporary[NAME_MAX + 1]; /* its name until it is whole; "": it has none */
+	int error;                    /* the first -errno of writing */
 };
 
-/* 0 or -errno. */
-int output_open(struct output *output, const char *path, const struct identity *identity);
+/*
+ * "-" is stdout, and so is every path that leads there (/dev/stdout, the file that the shell opened
+ * for it). 0 or -errno.
+ */
+int output_open(struct output *output, const char *path);
 
 /* A stream that replaces what the file holds; close it with output_end. NULL with errno on error.
  */
 FILE *output_begin(struct output *output);
 
-/* Flushes and closes; 0 or -errno (a full disk shows here). */
+/* Flushes, closes and puts the file in its place; 0 or -errno (a full disk shows here). */
 int output_end(struct output *output, FILE *stream);
 
-/* Closes without writing; a file made by output_open is removed again. */
+/* Closes without writing: nothing has changed. Does nothing after output_end. */
 void output_cancel(struct output *output);
 
 #endif

@@ -1,123 +1,212 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/profile/stack_table.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/profile/marks.h"
+#include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 
+#define NONE UINT32_MAX
+
 struct stack {
-	uint64_t first; /* index into frames */
-	uint32_t count;
+	uint32_t outer;
+	uint32_t frame; /* number; NONE of STACK_EMPTY */
 };
 
 struct stack_table {
 	struct frame *frames;
-	uint64_t frame_count, frame_capacity;
+	uint32_t frame_count, frame_capacity;
+	struct hash_index frame_index;
 	struct stack *stacks;
 	uint32_t stack_count, stack_capacity;
-	struct hash_index index;
+	struct hash_index stack_index;
+	uint64_t refused;
 };
 
-struct stack_table *stack_table_new(void)
+_Static_assert(sizeof(struct frame) == 24, "compared as bytes: no padding");
+
+static uint32_t hash_frame(const struct frame *frame)
 {
-	return calloc(1, sizeof(struct stack_table));
-}
+	uint64_t words[sizeof(*frame) / sizeof(uint64_t)], h = 0;
 
-void stack_table_free(struct stack_table *table)
-{
-	if (!table)
-		return;
-	free(table->frames);
-	free(table->stacks);
-	hash_index_release(&table->index);
-	free(table);
-}
-
-struct wanted {
-	const struct stack_table *table;
-	const struct frame *frames;
-	uint32_t count;
-};
-
-static bool stack_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct stack *s = (const struct stack *)records + position;
-	const struct wanted *w = key;
-
-	if (s->count != w->count || w->count == 0) /* no frames: nothing to point to either */
-		return s->count == w->count;
-	return memcmp(w->table->frames + s->first, w->frames, w->count * sizeof(*w->frames)) == 0;
-}
-
-/* Whole words at a time: this runs for every launch and sample. */
-static uint32_t hash_frames(const struct frame *frames, uint32_t count)
-{
-	uint64_t h = count;
-
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t words[sizeof(struct frame) / sizeof(uint64_t)];
-
-		memcpy(words, &frames[i], sizeof(words));
-		for (size_t j = 0; j < sizeof(words) / sizeof(words[0]); j++) {
-			h = (h ^ words[j]) * 0x9e3779b97f4a7c15u;
-			h ^= h >> 29;
-		}
+	memcpy(words, frame, sizeof(words));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		h = (h ^ words[i]) * 0x9e3779b97f4a7c15u;
+		h ^= h >> 29;
 	}
 	return (uint32_t)(h >> 32) ^ (uint32_t)h;
 }
 
-static int reserve(struct stack_table *table, uint32_t count)
+static bool frame_equal(const void *records, uint32_t position, const void *key)
 {
-	if (table->frame_count + count > table->frame_capacity) {
-		uint64_t capacity = (table->frame_capacity + count) * 2;
-		struct frame *frames = realloc(table->frames, capacity * sizeof(*frames));
-
-		if (!frames)
-			return -ENOMEM;
-		table->frames = frames;
-		table->frame_capacity = capacity;
-	}
-	if (table->stack_count == table->stack_capacity) {
-		uint32_t capacity = table->stack_capacity ? table->stack_capacity * 2 : 256;
-		struct stack *stacks = realloc(table->stacks, capacity * sizeof(*stacks));
-
-		if (!stacks)
-			return -ENOMEM;
-		table->stacks = stacks;
-		table->stack_capacity = capacity;
-	}
-	return 0;
+	return memcmp((const struct frame *)records + position, key, sizeof(struct frame)) == 0;
 }
 
-int stack_table_add(struct stack_table *table, const struct frame *frames, uint32_t count,
-		    uint32_t *id)
+/* The frame's number, or NONE. */
+static uint32_t find_frame(const struct stack_table *t, const struct frame *frame)
 {
-	struct wanted wanted = {table, frames, count};
-	uint32_t hash = hash_frames(frames, count);
-	uint32_t at = hash_index_find(&table->index, hash, stack_equal, table->stacks, &wanted);
+	_Static_assert(NONE == HASH_INDEX_NONE, "one value for none");
+	return hash_index_find(&t->frame_index, hash_frame(frame), frame_equal, t->frames, frame);
+}
 
-	if (at != HASH_INDEX_NONE) {
-		*id = at;
-		return 0;
+/* The number of a new frame, or NONE when out of memory. */
+static uint32_t add_frame(struct stack_table *t, const struct frame *frame)
+{
+	if (!array_make_room(&t->frames, t->frame_count, &t->frame_capacity, sizeof(*frame)) ||
+	    hash_index_add(&t->frame_index, hash_frame(frame), t->frame_count) != 0)
+		return NONE;
+	t->frames[t->frame_count] = *frame;
+	return t->frame_count++;
+}
+
+static uint32_t hash_stack(const struct stack *stack)
+{
+	uint64_t h = ((uint64_t)stack->outer << 32 | stack->frame) * 0x9e3779b97f4a7c15u;
+
+	return (uint32_t)(h >> 32);
+}
+
+static bool stack_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct stack *a = (const struct stack *)records + position, *b = key;
+
+	return a->outer == b->outer && a->frame == b->frame;
+}
+
+/* The stack's id, or NONE when it cannot be kept. */
+static uint32_t add_stack(struct stack_table *t, struct stack stack)
+{
+	uint32_t hash = hash_stack(&stack);
+	uint32_t at = hash_index_find(&t->stack_index, hash, stack_equal, t->stacks, &stack);
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	if (t->stack_count >= STACK_TABLE_MAX ||
+	    !array_make_room(&t->stacks, t->stack_count, &t->stack_capacity, sizeof(stack)) ||
+	    hash_index_add(&t->stack_index, hash, t->stack_count) != 0)
+		return NONE;
+	t->stacks[t->stack_count] = stack;
+	return t->stack_count++;
+}
+
+struct stack_table *stack_table_new(void)
+{
+	struct stack_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	if (add_stack(t, (struct stack){.outer = NONE, .frame = NONE}) == STACK_EMPTY &&
+	    stack_table_push_text(t, STACK_EMPTY, FRAME_MARK, MARK_TOO_MANY_STACKS) ==
+		    STACK_NOT_KEPT &&
+	    t->refused == 0)
+		return t;
+	stack_table_free(t);
+	return NULL;
+}
+
+void stack_table_free(struct stack_table *t)
+{
+	if (!t)
+		return;
+	free(t->frames);
+	hash_index_release(&t->frame_index);
+	free(t->stacks);
+	hash_index_release(&t->stack_index);
+	free(t);
+}
+
+uint32_t stack_table_push(struct stack_table *t, uint32_t outer, const struct frame *frame)
+{
+	struct stack stack = {.outer = outer, .frame = find_frame(t, frame)};
+	uint32_t at = NONE;
+
+	if (outer == STACK_NOT_KEPT)
+		return STACK_NOT_KEPT; /* it has been counted */
+	/* a frame is only kept with a stack */
+	if (stack.frame == NONE && t->stack_count < STACK_TABLE_MAX)
+		stack.frame = add_frame(t, frame);
+	if (stack.frame != NONE)
+		at = add_stack(t, stack);
+	if (at != NONE)
+		return at;
+	t->refused++;
+	return STACK_NOT_KEPT;
+}
+
+uint32_t stack_table_push_text(struct stack_table *t, uint32_t outer, enum frame_kind kind,
+			       const char *text)
+{
+	struct frame frame;
+
+	memset(&frame, 0, sizeof(frame));
+	frame.kind = kind;
+	frame.text = text;
+	return stack_table_push(t, outer, &frame);
+}
+
+uint32_t stack_table_add(struct stack_table *t, uint32_t outer, const struct frame *frames,
+			 uint32_t count)
+{
+	while (count-- > 0)
+		outer = stack_table_push(t, outer, &frames[count]);
+	return outer;
+}
+
+uint32_t stack_table_append(struct stack_table *t, uint32_t outer, uint32_t inner)
+{
+	uint32_t path[1024], count = 0, at = inner;
+	struct frame frame;
+
+	while (at != STACK_EMPTY) {
+		/* a longer one is copied in pieces: outer part first */
+		if (count == sizeof(path) / sizeof(path[0])) {
+			outer = stack_table_append(t, outer, at);
+			break;
+		}
+		path[count++] = at;
+		at = t->stacks[at].outer;
 	}
-	if (reserve(table, count) != 0 || hash_index_add(&table->index, hash, table->stack_count))
-		return -ENOMEM;
-	*id = table->stack_count++;
-	table->stacks[*id] = (struct stack){table->frame_count, count};
-	if (count)
-		memcpy(table->frames + table->frame_count, frames, count * sizeof(*frames));
-	table->frame_count += count;
-	return 0;
+	while (count-- > 0) {
+		frame = t->frames[t->stacks[path[count]].frame]; /* the list may move */
+		outer = stack_table_push(t, outer, &frame);
+	}
+	return outer;
 }
 
-const struct frame *stack_table_get(const struct stack_table *table, uint32_t id, uint32_t *count)
+const struct frame *stack_table_frame(const struct stack_table *t, uint32_t stack)
 {
-	*count = table->stacks[id].count;
-	return table->frames + table->stacks[id].first;
+	uint32_t frame = t->stacks[stack].frame;
+
+	return frame == NONE ? NULL : &t->frames[frame];
 }
 
-uint32_t stack_table_count(const struct stack_table *table)
+uint32_t stack_table_frame_number(const struct stack_table *t, uint32_t stack)
 {
-	return table->stack_count;
+	return t->stacks[stack].frame;
+}
+
+uint32_t stack_table_outer(const struct stack_table *t, uint32_t stack)
+{
+	return t->stacks[stack].outer;
+}
+
+uint32_t stack_table_count(const struct stack_table *t)
+{
+	return t->stack_count;
+}
+
+uint32_t stack_table_frame_count(const struct stack_table *t)
+{
+	return t->frame_count;
+}
+
+uint64_t stack_table_refused(const struct stack_table *t)
+{
+	return t->refused;
+}
+
+const struct frame *stack_table_frame_at(const struct stack_table *t, uint32_t number)
+{
+	return &t->frames[number];
 }

@@ -3,22 +3,24 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include "cupti_trace/gpu_wire.h"
+#include "profiler/report/gpu_table.h"
 
-static void report_samples(struct log *log, const struct options *o, const struct session_stats *s)
+/* What is said of one thing, and of any other number of them. */
+static const char *pick(uint64_t count, const char *one, const char *many)
 {
-	if (o->mode == MODE_CPU_ONLY)
-		log_line(log, "Samples: %" PRIu64 " CPU", s->collect.cpu_samples);
-	else if (o->mode == MODE_GPU_ONLY)
-		log_line(log, "Samples: %" PRIu64 " launches, %" PRIu64 " GPU kernels (%.3f ms)",
-			 s->collect.kernel_launches, s->gpu.kernels,
-			 (double)s->gpu.kernel_ns / 1e6);
-	else
-		log_line(log,
-			 "Samples: %" PRIu64 " CPU, %" PRIu64 " launches, %" PRIu64
-			 " GPU kernels (%.3f ms)",
-			 s->collect.cpu_samples, s->collect.kernel_launches, s->gpu.kernels,
-			 (double)s->gpu.kernel_ns / 1e6);
+	return count == 1 ? one : many;
+}
+
+static const char *s(uint64_t count)
+{
+	return pick(count, "", "s");
+}
+
+static double ms(uint64_t ns)
+{
+	return (double)ns / 1e6;
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -26,221 +28,364 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void report_waits(struct log *log, const struct options *o, const struct session_stats *s)
+/* Something of the GPU is there to be reported. */
+static bool used_gpu(const struct ledger *l)
 {
-	if (o->waits)
-		log_line(log, "Waits: %" PRIu64 " calls, %.3f ms", s->collect.waits,
-			 (double)s->collect.wait_ns / 1e6);
+	return l->pipe.processes > 0 || l->calls.processes > 0;
+}
+
+static void report_samples(struct log *log, const struct summary_options *o, const struct ledger *l)
+{
+	char cpu[40] = "", gpu[120] = "";
+
+	if (o->samples_cpu)
+		snprintf(cpu, sizeof(cpu), "%" PRIu64 " CPU", l->cpu.samples);
+	if (o->traces_gpu && used_gpu(l))
+		snprintf(gpu, sizeof(gpu),
+			 "%" PRIu64 " launch%s, %" PRIu64 " GPU kernel%s (%.3f ms)",
+			 l->launches.kernels, pick(l->launches.kernels, "", "es"), l->gpu.kernels,
+			 s(l->gpu.kernels), ms(l->gpu.kernel_ns));
+	if (cpu[0] || gpu[0])
+		log_line(log, "Samples: %s%s%s", cpu, cpu[0] && gpu[0] ? ", " : "", gpu);
+}
+
+static void report_waits(struct log *log, const struct summary_options *o, const struct ledger *l)
+{
+	if (!o->follows_waits || !used_gpu(l))
+		return;
+	log_line(log, "Waits: %" PRIu64 " call%s, %.3f ms", l->calls.waits, s(l->calls.waits),
+		 ms(l->calls.wait_ns));
+	if (l->calls.cut_waits)
+		log_line(log,
+			 "  only the last part of %" PRIu64 " of them is split by what ran: too "
+			 "much GPU work ran during too many waits at once",
+			 l->calls.cut_waits);
 }
 
 /* Where stacks came from, and how many of them are whole. */
-static void report_stacks(struct log *log, const struct options *o, const struct session_stats *s)
+static void report_stacks(struct log *log, const struct ledger *l)
 {
-	const struct collect_stats *c = &s->collect;
+	uint64_t taken = l->launches.with_stack + l->launches.by_probe;
 
-	if (c->snapshots)
-		log_line(log, "Stacks: %.1f %% of CPU samples are whole%s",
-			 percent(c->whole_snapshots, c->snapshots),
-			 c->snapshots < c->cpu_samples ? " (the rest by frame pointers)" : "");
-	else if (c->cpu_samples)
-		log_line(log,
-			 "Stacks: CPU samples taken by frame pointers: this kernel does not let "
-			 "stacks be copied (Linux 5.15 does)");
-	if (o->mode != MODE_CPU_ONLY && c->launches)
+	if (l->cpu.samples)
+		log_line(log, "Stacks: %.1f %% of CPU samples are whole",
+			 percent(l->cpu.whole, l->cpu.samples));
+	if (l->launches.with_stack)
 		log_line(log, "Stacks: %.1f %% of launches are whole, taken in the process",
-			 percent(c->whole_launches, c->launches));
-	else if (o->mode != MODE_CPU_ONLY && s->probes)
+			 percent(l->launches.whole, taken));
+	else if (l->launches.by_probe)
 		log_line(log,
-			 "Stacks: launches taken by uprobes on %u functions, by frame pointers",
-			 s->probes);
+			 "Stacks: %.1f %% of launches are whole, taken by uprobes on %u function%s",
+			 percent(l->launches.whole, taken),
+			 l->launches.probed_functions, s(l->launches.probed_functions));
 }
 
-static void report_correlation(struct log *log, const struct session_stats *s,
-			       const struct accounts *a)
+static void report_correlation(struct log *log, const struct ledger *l)
 {
-	uint64_t dropped = s->gpu.dropped_kernels + s->gpu.missing_kernels;
+	const struct ledger_gpu *gpu = &l->gpu;
 
 	log_line(log,
 		 "Correlation: %" PRIu64 " matched, %" PRIu64 " unmatched, %" PRIu64 " dropped",
-		 a->matched, a->unmatched, dropped);
-	if (a->unmatched)
+		 gpu->matched, gpu->unmatched, gpu->dropped + gpu->missing);
+	if (gpu->unmatched)
 		log_line(log,
 			 "  unmatched operations ran %.3f ms and are under "
 			 "[launch not captured]",
-			 (double)a->unmatched_ns / 1e6);
-	if (s->gpu.dropped_kernels)
+			 ms(gpu->unmatched_ns));
+	if (gpu->dropped)
 		log_line(log,
-			 "  %" PRIu64 " operations were dropped before they reached the profiler: "
-			 "their GPU time is not in the profile",
-			 s->gpu.dropped_kernels);
-	if (s->gpu.missing_kernels)
-		log_line(log, "  %" PRIu64 " operations were sent by the target but did not arrive",
-			 s->gpu.missing_kernels);
-	if (s->gpu.wrong_totals)
+			 "  %" PRIu64 " operation%s dropped before reaching the profiler: "
+			 "%s GPU time is not in the profile",
+			 gpu->dropped, pick(gpu->dropped, " was", "s were"),
+			 pick(gpu->dropped, "its", "their"));
+	if (gpu->missing)
+		log_line(log, "  %" PRIu64 " operation%s sent by the target but did not arrive",
+			 gpu->missing, pick(gpu->missing, " was", "s were"));
+	if (l->pipe.wrong_totals)
 		log_line(log,
-			 "  %" PRIu64 " processes reported another sum of GPU time than arrived: "
+			 "  %u process%s reported another sum of GPU time than arrived: "
 			 "something else wrote to the pipe",
-			 s->gpu.wrong_totals);
-	if (s->gpu.bad_times)
-		log_line(log,
-			 "  %" PRIu64 " operations have no usable timestamps and count as 0 ns",
-			 s->gpu.bad_times);
-	if (s->gpu.bad_times && s->gpu.graph_time_bugs)
+			 l->pipe.wrong_totals, pick(l->pipe.wrong_totals, "", "es"));
+	if (gpu->bad_times)
+		log_line(log, "  %" PRIu64 " operation%s no usable timestamps and count%s as 0 ns",
+			 gpu->bad_times, pick(gpu->bad_times, " has", "s have"),
+			 pick(gpu->bad_times, "s", ""));
+	if (gpu->bad_times && l->pipe.graph_time_bugs)
 		log_line(
 			log,
 			"  CUPTI of CUDA 13.0 is known to do that after some 25 million records of "
 			"graphs' nodes; --graph graph makes fewer");
 }
 
-/* The usual reasons for a profile without a GPU part, each with what to do. */
-static void report_no_gpu(struct log *log, const struct options *o, const struct session_stats *s)
+static void report_odd_launches(struct log *log, const struct ledger *l)
 {
-	if (s->gpu.processes > 0 || s->gpu.foreign_versions > 0 || s->timed_processes > 0)
+	uint64_t unended = l->launches.unended, unseen = l->gpu.unseen_nodes;
+
+	if (unended)
+		log_line(log,
+			 "  %" PRIu64 " kernel launch%s no record: the kernel%s had not ended "
+			 "when tracing did, or %s lost",
+			 unended, pick(unended, " has", "es have"), s(unended),
+			 pick(unended, "its record was", "their records were"));
+	if (unseen)
+		log_line(log, "  %" PRIu64 " operation%s of %s made before tracing or out of sight",
+			 unseen, pick(unseen, " is", "s are"),
+			 pick(unseen, "a graph node that was", "graph nodes that were"));
+}
+
+/* The usual reasons for a profile without a GPU part, each with what to do. */
+static void report_no_gpu(struct log *log, const struct summary_options *o, const struct ledger *l)
+{
+	if (used_gpu(l))
 		return;
-	if (s->collect.driver_mapped)
+	if (l->processes.driver_mapped)
 		log_warn(log,
 			 "the CUDA driver was loaded, but tracing never started in it: was "
 			 "cuInit called, and is CUDA_INJECTION64_PATH passed on to the program?");
-	else if (o->mode == MODE_GPU_ONLY)
+	else if (!o->samples_cpu)
 		log_warn(log, "the command did not use CUDA: the profile is empty");
 	else
 		log_warn(log, "the command did not use CUDA: this is its CPU profile alone");
 }
 
-/* What there is where CUPTI was not to be had; why was said when it happened. */
-static void report_calls(struct log *log, const struct session_stats *s)
+/* What there is where CUPTI could not be used; why was said when it happened. */
+static void report_calls(struct log *log, const struct ledger *l)
 {
-	const struct collect_stats *c = &s->collect;
+	const struct ledger_calls *c = &l->calls;
 
-	if (s->timed_processes == 0)
+	if (c->processes == 0)
 		return;
 	log_line(log,
 		 "CUDA calls: %" PRIu64 " in %u process%s without GPU time, %.3f ms of wall time",
-		 c->calls, s->timed_processes, s->timed_processes == 1 ? "" : "es",
-		 (double)c->call_ns / 1e6);
-	if (s->bpf.samples_in_calls)
+		 c->timed, c->processes, pick(c->processes, "", "es"), ms(c->timed_ns));
+	if (l->cpu.in_calls)
 		log_line(log,
-			 "  %" PRIu64 " CPU samples fell into these calls and are not counted: "
-			 "their time is the calls'",
-			 (uint64_t)s->bpf.samples_in_calls);
-	if (c->unfinished_calls)
+			 "  %" PRIu64 " CPU sample%s fell into these calls and %s not counted: "
+			 "%s time is the calls'",
+			 l->cpu.in_calls, s(l->cpu.in_calls), pick(l->cpu.in_calls, "is", "are"),
+			 pick(l->cpu.in_calls, "its", "their"));
+	if (c->unfinished)
 		log_line(log,
 			 "  %" PRIu64 " of them had not returned when their process or the run "
 			 "ended; they count up to then",
-			 c->unfinished_calls);
-	if (c->calls_without_stack)
+			 c->unfinished);
+	if (c->without_stack)
 		log_line(log,
-			 "  %" PRIu64 " of them have no stack: the machine was too busy to read it "
+			 "  %" PRIu64 " of them %s no stack: the machine was too busy to read it "
 			 "in time",
-			 c->calls_without_stack);
-	if (s->lost_calls)
+			 c->without_stack, pick(c->without_stack, "has", "have"));
+	if (c->lost)
 		log_line(log,
-			 "  %" PRIu64 " more were lost: the machine was too busy to read of them "
+			 "  %" PRIu64 " more %s lost: the machine was too busy to read of %s "
 			 "in time",
-			 s->lost_calls);
+			 c->lost, pick(c->lost, "was", "were"), pick(c->lost, "it", "them"));
 }
 
-static void report_losses(struct log *log, const struct session_stats *s)
+static void report_gpu(struct log *log, const struct summary_options *o, const struct ledger *l)
 {
-	if (s->bpf.dropped_samples || s->bpf.dropped_launches)
+	if (l->pipe.processes > 0) {
+		report_correlation(log, l);
+		gpu_table_report(log, l);
+		report_odd_launches(log, l);
+	}
+	report_waits(log, o, l);
+	report_calls(log, l);
+	report_no_gpu(log, o, l);
+}
+
+/* "3 CPU samples and 1 launch were dropped: ..." */
+static void report_dropped(struct log *log, const struct ledger *l)
+{
+	uint64_t all = l->cpu.dropped + l->launches.dropped;
+	char samples[48] = "", launches[48] = "";
+
+	if (l->cpu.dropped)
+		snprintf(samples, sizeof(samples), "%" PRIu64 " CPU sample%s", l->cpu.dropped,
+			 s(l->cpu.dropped));
+	if (l->launches.dropped)
+		snprintf(launches, sizeof(launches), "%" PRIu64 " launch%s", l->launches.dropped,
+			 pick(l->launches.dropped, "", "es"));
+	if (all)
+		log_warn(log, "%s%s%s %s dropped: the machine was too busy to read %s in time",
+			 samples, samples[0] && launches[0] ? " and " : "", launches,
+			 pick(all, "was", "were"), pick(all, "it", "them"));
+}
+
+/* What traced processes did not get to us, and why. */
+static void report_broken_off(struct log *log, const struct totals *t)
+{
+	const struct ledger_pipe *pipe = &t->ledger->pipe;
+
+	if (pipe->without_goodbye)
 		log_warn(log,
-			 "%" PRIu64 " CPU samples and %" PRIu64 " launch stacks were dropped: the "
-			 "machine was too busy to read them in time",
-			 (uint64_t)s->bpf.dropped_samples, (uint64_t)s->bpf.dropped_launches);
-	if (s->bpf.untracked_processes)
-		log_warn(log, "%" PRIu64 " processes were not followed: too many at once",
-			 (uint64_t)s->bpf.untracked_processes);
-	if (s->gpu.without_goodbye)
-		log_warn(log,
-			 "%u traced process%s ended without a goodbye (killed?): up to its last "
+			 "%u traced process%s ended without a goodbye (killed?): up to %s last "
 			 "second of GPU work is missing",
-			 s->gpu.without_goodbye, s->gpu.without_goodbye == 1 ? "" : "es");
-	if (s->longest_round_ns >= GPU_WIRE_PATIENCE_MS * UINT64_C(1000000) &&
-	    (s->gpu.without_goodbye || s->gpu.lost_batches))
+			 pipe->without_goodbye, pick(pipe->without_goodbye, "", "es"),
+			 pick(pipe->without_goodbye, "its", "their"));
+	if (t->longest_round_ns >= GPU_WIRE_PATIENCE_MS * UINT64_C(1000000) &&
+	    (pipe->without_goodbye || pipe->lost_batches))
 		log_warn(log,
 			 "profile itself read nothing for %.1f s (stopped, or no free CPU): "
 			 "programs wait %d s for it, then go on and drop what they cannot send",
-			 (double)s->longest_round_ns / 1e9, GPU_WIRE_PATIENCE_MS / 1000);
-	if (s->gpu.lost_batches)
-		log_warn(log, "%" PRIu64 " writes of traced processes were lost",
-			 s->gpu.lost_batches);
-	if (s->gpu.foreign_versions)
+			 (double)t->longest_round_ns / 1e9, GPU_WIRE_PATIENCE_MS / 1000);
+	if (pipe->lost_batches)
+		log_warn(log, "%" PRIu64 " write%s of traced processes %s lost", pipe->lost_batches,
+			 s(pipe->lost_batches), pick(pipe->lost_batches, "was", "were"));
+	if (pipe->left)
 		log_warn(log,
-			 "%u processes sent another protocol version and were ignored: is "
-			 "-cupti-lib from another release?",
-			 s->gpu.foreign_versions);
-	if (s->gpu.unknown_records)
-		log_warn(log, "%" PRIu64 " CUPTI records of an unknown kind were ignored",
-			 s->gpu.unknown_records);
-	if (s->lost_process_events)
-		log_warn(log, "%" PRIu64 " mapping records were lost: some frames may be [unknown]",
-			 s->lost_process_events);
-	if (s->collect.out_of_memory)
-		log_warn(log, "out of memory: %" PRIu64 " events were lost",
-			 s->collect.out_of_memory);
+			 "%" PRIu64 " byte%s in the pipe %s not read: something went on writing "
+			 "after the end",
+			 pipe->left, s(pipe->left), pick(pipe->left, "was", "were"));
 }
 
-void report_summary(struct log *log, const struct options *options,
-		    const struct session_stats *stats, const struct accounts *accounts,
-		    const char *first_malformed)
+static void report_lost_on_the_way(struct log *log, const struct totals *t)
 {
-	report_samples(log, options, stats);
-	if (options->mode != MODE_CPU_ONLY) {
-		report_correlation(log, stats, accounts);
-		accounts_report(log, accounts, stats->counted);
-		if (stats->gpu.unended_launches)
-			log_line(log,
-				 "  %" PRIu64
-				 " kernel launches have no record: their kernels had not ended "
-				 "when tracing did, or the records were lost",
-				 stats->gpu.unended_launches);
-		if (stats->collect.unseen_nodes)
-			log_line(log,
-				 "  %" PRIu64
-				 " operations are of graph nodes that were made before "
-				 "tracing or out of sight",
-				 stats->collect.unseen_nodes);
-		if (stats->devices)
-			devices_report(stats->devices, log);
-		report_waits(log, options, stats);
-		report_calls(log, stats);
-		report_no_gpu(log, options, stats);
-	}
-	report_stacks(log, options, stats);
-	report_losses(log, stats);
-	if (stats->gpu.malformed)
+	const struct ledger *l = t->ledger;
+	uint64_t not_followed = l->processes.not_followed, after_end = l->cpu.after_end;
+	uint64_t lost_records = l->processes.lost_records, unknown = l->gpu.unknown_kinds;
+	uint32_t foreign = l->pipe.foreign_versions;
+
+	report_dropped(log, l);
+	if (not_followed)
+		log_warn(log, "%" PRIu64 " process%s not followed: too many at once", not_followed,
+			 pick(not_followed, " was", "es were"));
+	if (after_end)
 		log_warn(log,
-			 "%" PRIu64 " lines in the pipe were not ours and were ignored (%" PRIu64
-			 " too long); the first began: %s",
-			 stats->gpu.malformed, stats->gpu.too_long, first_malformed);
-	if (stats->collect.truncated)
+			 "%" PRIu64 " process%s on after the command: CPU time after its end is "
+			 "not in the profile",
+			 after_end, pick(after_end, " ran", "es ran"));
+	report_broken_off(log, t);
+	if (foreign)
+		log_warn(log,
+			 "%u process%s sent another protocol version and %s ignored: is "
+			 "-injection-lib from another release?",
+			 foreign, pick(foreign, "", "es"), pick(foreign, "was", "were"));
+	if (unknown)
+		log_warn(log, "%" PRIu64 " CUPTI record%s of an unknown kind %s ignored", unknown,
+			 s(unknown), pick(unknown, "was", "were"));
+	if (lost_records)
+		log_warn(log, "%" PRIu64 " mapping record%s lost: some frames may be [unknown]",
+			 lost_records, pick(lost_records, " was", "s were"));
+}
+
+static void report_bounds(struct log *log, const struct ledger *l)
+{
+	const struct ledger_bounds *b = &l->bounds;
+	uint64_t malformed = l->pipe.malformed, refused = l->pipe.refused;
+
+	if (b->out_of_memory)
+		log_warn(log, "out of memory: %" PRIu64 " event%s lost", b->out_of_memory,
+			 pick(b->out_of_memory, " was", "s were"));
+	if (b->stacks)
+		log_warn(log,
+			 "%" PRIu64 " stack%s too many to be kept apart; %s under "
+			 "[too many stacks]",
+			 b->stacks, pick(b->stacks, " was", "s were"),
+			 pick(b->stacks, "it is", "they are"));
+	if (b->told)
+		log_warn(log, "%" PRIu64 " %s that the program sent %s too many to be kept",
+			 b->told,
+			 pick(b->told, "name, mapping or stack", "names, mappings and stacks"),
+			 pick(b->told, "was", "were"));
+	if (malformed)
+		log_warn(log,
+			 "%" PRIu64 " line%s in the pipe %s not ours and %s ignored (%" PRIu64
+			 " too long); %s began: %s",
+			 malformed, s(malformed), pick(malformed, "was", "were"),
+			 pick(malformed, "was", "were"), l->pipe.too_long,
+			 pick(malformed, "it", "the first"), l->pipe.first_malformed);
+	if (refused)
+		log_warn(log,
+			 "%" PRIu64 " line%s in the pipe %s not the command's, and %s ignored; %s "
+			 "began: %s",
+			 refused, s(refused),
+			 pick(refused, "was of a process that is", "were of processes that are"),
+			 pick(refused, "was", "were"), pick(refused, "it", "the first"),
+			 l->pipe.first_refused);
+	if (b->truncated)
 		log_warn(log,
 			 "%" PRIu64
-			 " stacks are cut where they were too deep or could not be followed; "
-			 "they begin at [truncated]",
-			 stats->collect.truncated);
+			 " stack%s cut where %s too deep or could not be followed; %s at "
+			 "[truncated]",
+			 b->truncated, pick(b->truncated, " is", "s are"),
+			 pick(b->truncated, "it was", "they were"),
+			 pick(b->truncated, "it begins", "they begin"));
 }
 
-void report_written(struct log *log, const struct options *options,
-		    const struct writer_result *result)
+void summary_report(struct log *log, const struct summary_options *options,
+		    const struct totals *totals)
 {
-	static const char *const units[] = {"samples", "us", "ns"};
-	uint64_t cpu = result->total[WEIGHT_CPU], gpu = result->total[WEIGHT_GPU];
-	uint64_t wait = result->total[WEIGHT_WAIT], calls = result->total[WEIGHT_CALL];
-	uint64_t total = cpu + gpu + wait + calls;
-	char waiting[40] = "", calling[48] = "";
-	const char *file = options->output[0] == '-' && !options->output[1] ? "standard output"
-									    : options->output;
+	const struct ledger *l = totals->ledger;
 
-	if (options->waits)
-		snprintf(waiting, sizeof(waiting), ", %" PRIu64 " waiting", wait);
-	if (calls)
-		snprintf(calling, sizeof(calling), ", %" PRIu64 " in CUDA calls", calls);
-	if (total == 0 && result->exact_ns > 0)
+	report_samples(log, options, l);
+	if (options->traces_gpu)
+		report_gpu(log, options, l);
+	report_stacks(log, l);
+	report_lost_on_the_way(log, totals);
+	report_bounds(log, l);
+}
+
+/* ---- names ---- */
+
+void summary_report_unnamed(struct log *log, const struct unnamed *u)
+{
+	if (u->unreadable)
+		log_warn(log,
+			 "%" PRIu64 " file%s may not be read by this user: code in %s is under "
+			 "[name]; %s %s",
+			 u->unreadable, s(u->unreadable), pick(u->unreadable, "it", "them"),
+			 pick(u->unreadable, "it is", "the first is"), u->unreadable_path);
+	if (u->stuck)
+		log_warn(log,
+			 "%" PRIu64 " file%s could not be read in time (a network or user file "
+			 "system?): some code is under [name]",
+			 u->stuck, s(u->stuck));
+	if (u->refused)
+		log_warn(log,
+			 "%" PRIu64 " table%s of names %s larger than profile reads: some code is "
+			 "under [name]",
+			 u->refused, s(u->refused), pick(u->refused, "is", "are"));
+	if (u->mangled)
+		log_warn(log, "%" PRIu64 " name%s too long to demangle, and %s mangled", u->mangled,
+			 pick(u->mangled, " takes", "s take"), pick(u->mangled, "stays", "stay"));
+}
+
+/* ---- what was written ---- */
+
+static void report_empty(struct log *log, const struct summary_options *o, const struct totals *t,
+			 const struct summary_written *w)
+{
+	if (w->exact_ns > 0)
 		log_warn(log, "all of it is less than one %s: --unit us or --unit ns shows more",
-			 options->unit == UNIT_SAMPLES ? "sample" : "unit");
+			 strcmp(w->unit, "samples") == 0 ? "sample" : "unit");
+	else if (o->samples_cpu)
+		log_warn(log,
+			 "the profile is empty: the command ran %.3f s and no CPU sample fell into "
+			 "it (-F takes more)",
+			 (double)t->elapsed_ns / 1e9);
+	else if (used_gpu(t->ledger))
+		log_warn(log, "the profile is empty: no GPU time was recorded");
+}
+
+void summary_report_written(struct log *log, const struct summary_options *options,
+			    const struct totals *totals, const struct summary_written *w)
+{
+	uint64_t total = 0;
+	char waiting[40] = "", calling[48] = "";
+
+	for (int kind = 0; kind < ROW_KINDS; kind++)
+		total += w->total[kind];
+	if (options->follows_waits)
+		snprintf(waiting, sizeof(waiting), ", %" PRIu64 " waiting", w->total[ROW_WAIT]);
+	if (w->total[ROW_CALL])
+		snprintf(calling, sizeof(calling), ", %" PRIu64 " in CUDA calls",
+			 w->total[ROW_CALL]);
+	if (total == 0)
+		report_empty(log, options, totals, w);
 	log_line(log,
-		 "Wrote %" PRIu64 " stacks (%" PRIu64 " %s: %" PRIu64 " CPU, %" PRIu64
+		 "Wrote %" PRIu64 " stack%s (%" PRIu64 " %.*s: %" PRIu64 " CPU, %" PRIu64
 		 " GPU%s%s) to %s",
-		 result->stacks, total, units[options->unit], cpu, gpu, waiting, calling, file);
+		 w->stacks, s(w->stacks), total,
+		 (int)(strlen(w->unit) - (total == 1 && strcmp(w->unit, "samples") == 0)), w->unit,
+		 w->total[ROW_CPU], w->total[ROW_GPU], waiting, calling, w->file);
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <unistd.h>
 
 static bool parse_id(const char *text, uint32_t *id)
@@ -36,6 +35,9 @@ int identity_find(struct identity *identity, bool as_root)
 	memset(identity, 0, sizeof(*identity));
 	identity->uid = geteuid();
 	identity->gid = getegid();
+	if (getuid() != identity->uid || getgid() != identity->gid)
+		return -EPERM;
+	identity->keeps_root = identity->uid == 0 && sudo_uid && as_root;
 	if (identity->uid != 0 || !sudo_uid || as_root)
 		return 0;
 	if (!parse_id(sudo_uid, &uid) || !parse_id(getenv("SUDO_GID"), &gid))
@@ -46,7 +48,9 @@ int identity_find(struct identity *identity, bool as_root)
 	identity->uid = uid;
 	identity->gid = gid;
 	user = getpwuid(uid);
+	snprintf(identity->shown, sizeof(identity->shown), "user %u", uid);
 	if (user) {
+		snprintf(identity->shown, sizeof(identity->shown), "%s", user->pw_name);
 		snprintf(identity->name, sizeof(identity->name), "%s", user->pw_name);
 		snprintf(identity->home, sizeof(identity->home), "%s", user->pw_dir);
 		snprintf(identity->shell, sizeof(identity->shell), "%s", user->pw_shell);
@@ -89,20 +93,4 @@ int identity_become(const struct identity *identity)
 	if (setresuid(identity->uid, identity->uid, identity->uid) != 0)
 		return -errno;
 	return 0;
-}
-
-void identity_enter_files(const struct identity *identity)
-{
-	if (!identity->other)
-		return;
-	setfsgid(identity->gid);
-	setfsuid(identity->uid);
-}
-
-void identity_leave_files(const struct identity *identity)
-{
-	if (!identity->other)
-		return;
-	setfsuid(geteuid());
-	setfsgid(getegid());
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who the target runs as, and who owns what we write.
+ * Who the profiler becomes, and the target is.
  *
  * Under sudo (effective uid 0 and SUDO_UID naming someone else) that is the invoking user with all
  * their groups, unless --as-root; otherwise it is whoever we are.
@@ -12,26 +12,27 @@
 #include <sys/types.h>
 
 struct identity {
-	bool other; /* not ourselves: uid and gid must be switched to */
+	bool other;      /* not ourselves: uid and gid must be switched to */
+	bool keeps_root; /* sudo names a user, and --as-root was given */
 	uid_t uid;
 	gid_t gid;
-	char name[256]; /* "" when the user has no passwd entry */
+	char name[256];  /* "" when the user has no passwd entry */
+	char shown[272]; /* for messages: the name, or "user N" */
 	char home[1024];
 	char shell[256];
 };
 
-/* 0, or -EINVAL when SUDO_UID or SUDO_GID is not a number. */
+/*
+ * 0; -EINVAL when SUDO_UID or SUDO_GID is not a number; -EPERM when our file is setuid or setgid:
+ * whoever may start it would choose SUDO_UID and --as-root.
+ */
 int identity_find(struct identity *identity, bool as_root);
 
 /*
- * Becomes that user for good, in a child that is about to exec: supplementary groups, gid, uid.
- * When HOME, USER, LOGNAME and SHELL are root's (sudo sets them) they become the user's. 0 or
- * -errno.
+ * Becomes that user for good: supplementary groups, all gids, all uids (real, effective, saved and
+ * that of files). When HOME, USER, LOGNAME and SHELL are root's (sudo sets them) they become the
+ * user's. Does nothing where they are ourselves. 0 or -errno.
  */
 int identity_become(const struct identity *identity);
-
-/* Makes the following file system calls of this thread the user's, and back. */
-void identity_enter_files(const struct identity *identity);
-void identity_leave_files(const struct identity *identity);
 
 #endif

@@ -2,7 +2,6 @@
 #include "profiler/session/notices.h"
 
 #include <string.h>
-#include "cupti_trace/gpu_wire.h"
 
 #define SHOWN_MAX 1000
 
@@ -12,37 +11,18 @@ void notices_init(struct notices *n, struct log *log)
 	n->log = log;
 }
 
-/*
- * Bytes of the character at `s` that may be shown, or 0. Only well-formed sequences may: a stray
- * byte from 0x80 to 0x9f, and U+0080 to U+009F, are control characters to some terminals.
- */
-static size_t shown_length(const unsigned char *s)
-{
-	size_t n = gpu_wire_utf8_length(s);
-
-	if (s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0))
-		return 0;
-	return n;
-}
-
-/* Printable text; line ends become ", ". */
-static void clean(const char *detail, char *out, size_t size)
+/* A list of one entry a line is shown as one line; what is too long is cut. */
+static void join_lines(const char *detail, char *out, size_t size)
 {
 	size_t used = 0;
 
-	while (*detail && used + 5 < size) {
-		size_t n = shown_length((const unsigned char *)detail);
-
+	for (; *detail && used + 3 < size; detail++) {
 		if (*detail == '\n') {
 			out[used++] = ',';
 			out[used++] = ' ';
-		} else if (n == 0) {
-			out[used++] = '?';
 		} else {
-			memcpy(out + used, detail, n);
-			used += n;
+			out[used++] = *detail;
 		}
-		detail += n ? n : 1;
 	}
 	out[used] = '\0';
 }
@@ -77,7 +57,7 @@ void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice 
 	uint32_t code = notice->code < GPU_NOTICES ? notice->code : GPU_NOTICE_OTHER;
 	char detail[SHOWN_MAX];
 
-	clean(notice->detail, detail, sizeof(detail));
+	join_lines(notice->detail, detail, sizeof(detail));
 	if (code == GPU_NOTICE_VERBOSE) {
 		log_verbose(n->log, "process %u: %s", pid, detail);
 		return;

@@ -4,10 +4,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,7 +56,7 @@ static int check_executable(int folder)
 	return 0;
 }
 
-static int write_library(int folder, const struct identity *identity)
+static int write_library(int folder)
 {
 	int fd = openat(folder, LIBRARY_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0500);
 	int err;
@@ -62,13 +64,11 @@ static int write_library(int folder, const struct identity *identity)
 	if (fd < 0)
 		return -errno;
 	err = write_all(fd, payload_blob, (size_t)(payload_blob_end - payload_blob));
-	if (!err && fchown(fd, identity->uid, identity->gid) != 0)
-		err = -errno;
 	close(fd);
 	return err ? err : check_executable(folder);
 }
 
-static int make_pipe(struct payload *payload, const struct identity *identity)
+static int make_pipe(struct payload *payload)
 {
 	if (mkfifoat(payload->folder, PIPE_NAME, 0600) != 0)
 		return -errno;
@@ -79,8 +79,6 @@ static int make_pipe(struct payload *payload, const struct identity *identity)
 	payload->pipe_writer =
 		openat(payload->folder, PIPE_NAME, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
 	if (payload->pipe_writer < 0)
-		return -errno;
-	if (fchown(payload->pipe, identity->uid, identity->gid) != 0)
 		return -errno;
 	/* a larger pipe is only a cushion */
 	fcntl(payload->pipe, F_SETPIPE_SZ, PIPE_BYTES);
@@ -156,22 +154,7 @@ static void remove_stale_folders(const char *path)
 		close(parent);
 }
 
-/* Whether the target's user can get at the library from the outside. */
-static int check_reachable(const struct payload *payload, const struct identity *identity)
-{
-	int fd, err = 0;
-
-	identity_enter_files(identity);
-	fd = open(payload->library, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		err = -errno;
-	identity_leave_files(identity);
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
-static int try_place(struct payload *payload, const char *parent, const struct identity *identity)
+static int try_place(struct payload *payload, const char *parent)
 {
 	int err, n = snprintf(payload->path, sizeof(payload->path), "%s/" FOLDER_PREFIX "XXXXXX",
 			      parent);
@@ -187,14 +170,9 @@ static int try_place(struct payload *payload, const char *parent, const struct i
 	payload->folder = open(payload->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	err = payload->folder < 0 ? -errno : take_lock(payload);
 	if (!err)
-		err = write_library(payload->folder, identity);
+		err = write_library(payload->folder);
 	if (!err)
-		err = make_pipe(payload, identity);
-	/* the folder changes hands last: until here nobody else could touch what is in it */
-	if (!err && fchown(payload->folder, identity->uid, identity->gid) != 0)
-		err = -errno;
-	if (!err)
-		err = check_reachable(payload, identity);
+		err = make_pipe(payload);
 	if (err)
 		payload_remove(payload);
 	return err;
@@ -209,7 +187,7 @@ void payload_init(struct payload *payload)
 	payload->path[0] = '\0';
 }
 
-int payload_create(struct payload *payload, const struct identity *identity)
+int payload_create(struct payload *payload)
 {
 	char run_user[64];
 	const char *places[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm", run_user};
@@ -217,14 +195,14 @@ int payload_create(struct payload *payload, const struct identity *identity)
 
 	memset(payload, 0, sizeof(*payload));
 	payload_init(payload);
-	snprintf(run_user, sizeof(run_user), "/run/user/%u", (unsigned int)identity->uid);
+	snprintf(run_user, sizeof(run_user), "/run/user/%u", (unsigned int)geteuid());
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		size_t used = strlen(payload->tried);
 
 		if (!places[i] || places[i][0] != '/')
 			continue;
 		remove_stale_folders(places[i]);
-		err = try_place(payload, places[i], identity);
+		err = try_place(payload, places[i]);
 		if (!err)
 			return 0;
 		snprintf(payload->tried + used, sizeof(payload->tried) - used, "%s%s (%s)",
@@ -241,13 +219,13 @@ void payload_close_writer(struct payload *payload)
 	payload->pipe_writer = -1;
 }
 
-int payload_acknowledge(const struct payload *payload, pid_t pid)
+int payload_acknowledge(const struct payload *payload, uint64_t instance)
 {
 	char name[64], reopen[64];
 	struct stat st;
 	int fd, writer, err = 0;
 
-	snprintf(name, sizeof(name), GPU_WIRE_ACK_PREFIX "%d", (int)pid);
+	snprintf(name, sizeof(name), GPU_WIRE_ACK_FORMAT, instance);
 	/* look before opening for real: it may have been replaced by anything */
 	fd = openat(payload->folder, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
@@ -269,6 +247,13 @@ int payload_acknowledge(const struct payload *payload, pid_t pid)
 	return err;
 }
 
+uint64_t payload_count_left(const struct payload *payload)
+{
+	int count = 0;
+
+	return ioctl(payload->pipe, FIONREAD, &count) == 0 && count > 0 ? (uint64_t)count : 0;
+}
+
 void payload_remove(struct payload *payload)
 {
 	payload_close_writer(payload);
@@ -283,4 +268,15 @@ void payload_remove(struct payload *payload)
 	if (payload->lock >= 0)
 		close(payload->lock);
 	payload_init(payload);
+}
+
+void payload_remove_path(const char *path)
+{
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (folder < 0)
+		return;
+	remove_files(folder);
+	close(folder);
+	rmdir(path);
 }

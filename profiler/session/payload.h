@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the target needs of us on disk for the run: a private folder (0700, the target user's) that
- * holds the injected library and the named pipe.
+ * What the target needs of us on disk for the run: a private folder (0700) that holds the injected
+ * library and the named pipe. We are the target's user already when it is made.
  *
- * The folder must be on a file system from which code can be mapped, and within reach of the target
- * user; several places are tried. We are possibly root and the user can change the folder's
- * contents at any time: files are only ever created, opened and removed relative to the folder's
- * descriptor, never through links, and the pipe is opened once, by us, before the target runs.
+ * The folder must be on a file system from which code can be mapped; several places are tried. The
+ * target can change the folder's contents at any time: files are only ever created, opened and
+ * removed relative to the folder's descriptor, never through links, and the pipe is opened once, by
+ * us, before the target runs.
  *
- * A profiler that is killed cannot remove its folder. Each holds a lock on its own, so the next run
- * knows the ones that nobody uses any more, and removes them.
+ * A profiler that is killed cannot remove its folder; its supervisor does. Where that is killed,
+ * too: each folder's owner holds a lock in it, so the next run knows the ones that nobody uses any
+ * more, and removes them.
  */
 #ifndef PROFILER_SESSION_PAYLOAD_H
 #define PROFILER_SESSION_PAYLOAD_H
 
-#include <sys/types.h>
-#include "profiler/session/identity.h"
+#include <stdint.h>
 
 #define PAYLOAD_PATH_MAX 512
 
@@ -34,15 +34,21 @@ struct payload {
 void payload_init(struct payload *payload);
 
 /* 0 or -errno (-ENOEXEC: no place allows execution; see `tried`). */
-int payload_create(struct payload *payload, const struct identity *identity);
+int payload_create(struct payload *payload);
 
 /* From now on the pipe reports end of file when the last traced process is gone. */
 void payload_close_writer(struct payload *payload);
 
 /* Answers a process that waits for us. 0 or -errno; a process that no longer waits is no error. */
-int payload_acknowledge(const struct payload *payload, pid_t pid);
+int payload_acknowledge(const struct payload *payload, uint64_t instance);
+
+/* Bytes that are in the pipe and have not been read. */
+uint64_t payload_count_left(const struct payload *payload);
 
 /* Removes everything. */
 void payload_remove(struct payload *payload);
+
+/* The same from the path alone, for a payload of another process, which is gone. "" is fine. */
+void payload_remove_path(const char *path);
 
 #endif

@@ -3,25 +3,77 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-#include "profiler/session/session_state.h"
+#include "cupti_trace/gpu_wire.h"
+#include "profiler/base/cuda_functions.h"
+#include "profiler/base/exit_status.h"
+#include "profiler/session/call_timing.h"
+#include "profiler/session/exec_error.h"
+#include "profiler/session/notices.h"
+#include "profiler/session/payload.h"
+#include "profiler/session/privilege.h"
+#include "profiler/session/target.h"
+#include "profiler/session/target_environment.h"
+#include "profiler/sources/gpu_pipe.h"
+#include "profiler/sources/kernel_events.h"
+#include "profiler/sources/probes.h"
+#include "profiler/sources/recording.h"
 
 #define TICK_MS 50
 #define QUICK_TICK_MS 5 /* while a program starts: what it runs is to be known soon */
 #define QUICK_NS 300000000u
-#define STATUS_NS 500000000u
-#define BATCHES 8                /* of stacks, between looks at the pipe and for signals */
-#define PIPE_CHUNK (4u << 20)    /* read at most this much between drains */
-#define PROBE_SLACK_NS 20000000u /* a probe's stack may reach the ring this late */
-#define PIPE_PAUSE_NS 2000000    /* let a busy pipe fill up: fewer, larger reads */
+#define FIRST_QUICK_NS 100000000u
+#define BATCHES 8             /* of kernel events, between looks at the pipe and for signals */
+#define PIPE_CHUNK (4u << 20) /* read at most this much between looks at the kernel's events */
+#define PIPE_REST (4u << 20)  /* the same at the end: more than a pipe can hold */
+#define PIPE_PAUSE_NS 2000000 /* let a busy pipe fill up: fewer, larger reads */
+#define SAY_WAITING_NS 1000000000u
+#define LEFT_BEHIND_NS 50000000u
+#define LISTED_MAX 32
 
-uint64_t session_now_ns(void)
+/* What a descriptor watched by the session's epoll is. */
+enum { READY_SIGNAL, READY_TARGET, READY_PIPE, READY_KERNEL };
+
+struct session {
+	const struct session_options *options;
+	const struct inherited *inherited;
+	const struct supervisor_link *supervisor;
+	struct log *log;
+	struct notices notices;
+	struct collect *collect;
+	struct kernel_events *kernel;
+	char no_bpf[512]; /* why there is none; "": there is, or nobody needs it */
+	struct gpu_pipe *pipe;
+	struct payload payload;
+	struct target target;
+	struct probes *probes;           /* of launches; NULL: not asked for */
+	struct call_timing *call_timing; /* NULL: it cannot be */
+	struct recording *recording;     /* NULL: not asked for */
+	char injection_lib[PATH_MAX];    /* absolute path of -injection-lib */
+	int epoll;
+
+	bool is_running;      /* the gate was opened */
+	bool is_orphan;       /* the supervisor was killed: end, quietly */
+	bool abandons_target; /* it shall end, but is another user's by now */
+	bool command_ended;   /* and what follows from that was done */
+	bool stops_waiting;   /* for processes that outlive the target */
+	bool pipe_ended, has_counted_left, has_said_waiting;
+	uint32_t interrupts;     /* SIGINTs so far */
+	int early_signal;        /* one that would end us came before the target ran; 0: none */
+	uint64_t quick_until_ns; /* look often until then */
+	uint64_t start_ns, ended_ns;
+	uint64_t longest_round_ns; /* from one wait for events to the next */
+};
+
+static uint64_t now_ns(void)
 {
 	struct timespec t;
 
@@ -29,257 +81,40 @@ uint64_t session_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-bool session_traces_gpu(const struct session *s)
-{
-	return s->options->mode != MODE_CPU_ONLY;
-}
-
-bool session_uses_probes(const struct session *s)
-{
-	return session_traces_gpu(s) && s->options->launch_stacks == LAUNCH_STACKS_UPROBE;
-}
-
-/* ---- collecting ---- */
-
-/* Bytes of an event in the ring's form; of a snapshot only as much as was copied. */
-static size_t event_size(const struct stack_event *event)
-{
-	const struct stack_snapshot *snapshot = (const struct stack_snapshot *)event;
-	size_t unused;
-
-	if (event->kind != STACK_EVENT_CPU_SNAPSHOT && event->kind != STACK_EVENT_CALL)
-		return sizeof(*event) +
-		       ((size_t)event->user_frames + event->kernel_frames) * sizeof(__u64);
-	unused = snapshot->stack_bytes < STACK_SNAPSHOT_BYTES
-			 ? STACK_SNAPSHOT_BYTES - snapshot->stack_bytes
-			 : 0;
-	return sizeof(*snapshot) - (unused & ~(size_t)7);
-}
-
-static void keep_stack(void *context, const struct stack_event *event, const __u64 *frames)
-{
-	struct session *s = context;
-	size_t size = event_size(event);
-	size_t needed = s->stacks_used + size;
-
-	(void)frames; /* they follow the event in memory */
-	if (needed > s->stacks_capacity) {
-		size_t capacity = needed * 2;
-		unsigned char *stacks = realloc(s->stacks, capacity);
-
-		if (!stacks) {
-			s->collect.stats.out_of_memory++;
-			return;
-		}
-		s->stacks = stacks;
-		s->stacks_capacity = capacity;
-	}
-	memcpy(s->stacks + s->stacks_used, event, size);
-	s->stacks_used = needed;
-}
-
-void session_apply_process_events(struct session *s, uint64_t until_ns)
-{
-	const struct process_event *event;
-
-	while (s->process_events && (event = process_events_next(s->process_events, until_ns))) {
-		bool is_wanted = collect_wants(&s->collect, event); /* before it has ended */
-
-		if (is_wanted)
-			recording_process_event(s->recording, event);
-		if (event->type == PROCESS_EXEC && is_wanted)
-			s->quick_until_ns = session_now_ns() + QUICK_NS;
-		collect_process_event(&s->collect, event);
-		if (is_wanted)
-			session_watch_calls(s, event);
-	}
-}
-
-static void read_process_events(struct session *s)
-{
-	if (s->process_events && process_events_read(s->process_events) != 0)
-		s->collect.stats.out_of_memory++;
-}
-
-static void take_stack(struct session *s, const struct stack_event *event)
-{
-	const struct stack_snapshot *snapshot = (const struct stack_snapshot *)event;
-
-	if (session_take_call(s, event))
-		return; /* no part of a recording */
-	if (event->kind == STACK_EVENT_CPU_SNAPSHOT) {
-		recording_stack(s->recording, event, snapshot->kernel);
-		collect_snapshot(&s->collect, snapshot);
-		return;
-	}
-	recording_stack(s->recording, event, (const __u64 *)(event + 1));
-	collect_stack(&s->collect, event, (const __u64 *)(event + 1));
-}
-
-/*
- * Takes in stacks the kernel has sent, each in the address space of its time: what processes did
- * before a stack was taken is recorded before the stack is, so it is read after the ring was
- * emptied. False: there are more. `*until_ns`: all up to then are in.
- */
-static bool drain_batch(struct session *s, uint64_t *until_ns)
-{
-	bool is_all = true;
-	size_t at = 0;
-
-	s->stacks_used = 0;
-	*until_ns = session_now_ns() - PROBE_SLACK_NS;
-	if (s->cpu)
-		is_all = bpf_source_drain(s->cpu, keep_stack, s);
-	read_process_events(s);
-	while (at < s->stacks_used) {
-		/* every size is a multiple of 8: events stay aligned */
-		const struct stack_event *event = (const struct stack_event *)(s->stacks + at);
-
-		session_apply_process_events(s, event->time_ns);
-		take_stack(s, event);
-		at += event_size(event);
-		if (!is_all && at == s->stacks_used && event->time_ns < *until_ns + PROBE_SLACK_NS)
-			*until_ns = event->time_ns - PROBE_SLACK_NS;
-	}
-	/* those that no stack waits for, but not newer ones that a stack may still precede */
-	session_apply_process_events(s, *until_ns);
-	session_scan_changed(s);
-	return is_all;
-}
-
-/* The same, until there are no more or something else has waited long enough. */
-static uint64_t drain_stacks(struct session *s)
-{
-	uint64_t until_ns;
-
-	for (int i = 0; i < BATCHES && !drain_batch(s, &until_ns); i++)
-		;
-	return until_ns;
-}
-
-/* A process waits for our probes: puts them on what it maps, if there are to be any, and says so.
- */
-static void answer(struct session *s, uint32_t pid)
-{
-	int err;
-
-	if (s->probes) {
-		int n = probes_scan_process(s->probes, (pid_t)pid);
-
-		log_verbose(s->log, "process %u: %d launch functions newly probed, %u in all", pid,
-			    n > 0 ? n : 0, probes_count(s->probes));
-	}
-	err = payload_acknowledge(&s->payload, (pid_t)pid);
-	if (err)
-		log_warn(s->log, "cannot answer process %u: %s; it waits for some seconds", pid,
-			 strerror(-err));
-}
-
-void session_on_gpu_event(void *context, uint32_t pid, const struct gpu_event *event,
-			  const char *kernel)
-{
-	struct session *s = context;
-
-	if (event->type == GPU_EVENT_HELLO) {
-		log_verbose(s->log,
-			    "process %u (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
-			    pid, event->hello.executable, event->hello.cupti_version,
-			    event->hello.cupti_path, event->hello.clock_error_ns);
-		if (gpu_pipe_has_graph_time_bug(event->hello.cupti_version))
-			log_verbose(s->log,
-				    "process %u: this CUPTI (CUDA 13.0) is known to give wrong "
-				    "times after some 25 million records of graphs' nodes",
-				    pid);
-		drain_stacks(s); /* the stacks of the process's earlier program, if any */
-	}
-	if (event->type == GPU_EVENT_GOODBYE)
-		log_verbose(s->log,
-			    "process %u: CUPTI reported %" PRIu64 " operations, %" PRIu64 " ns",
-			    pid, event->goodbye.kernels, event->goodbye.kernel_ns);
-	if (event->type == GPU_EVENT_NOTICE)
-		notices_add(&s->notices, pid, &event->notice);
-	collect_gpu_event(&s->collect, pid, event, kernel);
-	if (event->type == GPU_EVENT_HELLO && event->hello.is_off) {
-		session_time_calls(s, pid);
-		session_note_missing(s, pid);
-	} else if (event->type == GPU_EVENT_HELLO) {
-		session_is_traced(s, pid);
-	}
-	if ((event->type == GPU_EVENT_HELLO && event->hello.wants_ack) ||
-	    (event->type == GPU_EVENT_MAPS && event->maps.wants_ack))
-		answer(s, pid);
-}
-
-static void read_pipe(struct session *s)
-{
-	int result;
-
-	if (!session_traces_gpu(s) || s->pipe_ended)
-		return;
-	result = gpu_pipe_read(s->gpu, s->payload.pipe, PIPE_CHUNK);
-	if (result == -EPIPE)
-		s->pipe_ended = true;
-	else if (result < 0)
-		log_warn(s->log, "reading the pipe: %s", strerror(-result));
-}
-
-/* One round over all sources. */
-static void collect_round(struct session *s)
-{
-	uint64_t probes_until = drain_stacks(s);
-
-	read_pipe(s);
-	collect_advance(&s->collect, probes_until);
-}
-
-static void collect_rest(struct session *s)
-{
-	uint64_t calls;
-
-	if (session_traces_gpu(s)) {
-		while (!s->pipe_ended && gpu_pipe_read(s->gpu, s->payload.pipe, PIPE_CHUNK) == 1)
-			;
-		gpu_pipe_finish(s->gpu);
-	}
-	calls = s->cpu ? bpf_source_counters(s->cpu).calls : 0;
-	drain_stacks(s);
-	session_apply_process_events(s, UINT64_MAX);
-	collect_finish(&s->collect, session_now_ns());
-	if (calls > s->collect.stats.calls)
-		s->lost_calls = calls - s->collect.stats.calls;
-}
-
-struct session *session_new(const struct options *options, const struct identity *identity,
-			    struct log *log)
+struct session *session_new(const struct session_options *options,
+			    const struct inherited *inherited,
+			    const struct supervisor_link *supervisor, struct log *log)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->options = options;
-	s->identity = identity;
+	s->inherited = inherited;
+	s->supervisor = supervisor;
 	s->log = log;
+	s->epoll = -1;
 	payload_init(&s->payload);
-	s->target.gate = s->target.exec_error = -1;
-	s->epoll = s->signals = -1;
+	target_init(&s->target);
 	notices_init(&s->notices, log);
-	if (collect_init(&s->collect) == 0) {
-		s->collect.by.order = options->by;
-		if (!options->waits || collect_follow_waits(&s->collect) == 0)
-			return s;
-		collect_release(&s->collect);
-	}
+	s->collect = collect_new(
+		&(struct collect_options){.sample_ns = 1000000000u / options->frequency_hz,
+					  .place_mask = options->place_mask,
+					  .follows_waits = options->follows_waits,
+					  .tells_devices = options->describes_devices,
+					  .python_lines = options->python_lines,
+					  .native_python = options->native_python});
+	if (s->collect)
+		return s;
 	free(s);
 	return NULL;
 }
 
-/* Those that came while the profile was written: unblocked, they would change the exit status. */
-static void discard_signals(int fd)
+/* The files that the run needed; the supervisor need not remove them any more. */
+static void remove_payload(struct session *s)
 {
-	struct signalfd_siginfo info;
-
-	while (read(fd, &info, sizeof(info)) == sizeof(info))
-		;
+	payload_remove(&s->payload);
+	supervisor_report_folder(s->supervisor, "");
 }
 
 void session_free(struct session *s)
@@ -288,137 +123,609 @@ void session_free(struct session *s)
 		return;
 	target_release_resources(&s->target);
 	recording_close(s->recording);
-	payload_remove(&s->payload);
+	remove_payload(s);
 	probes_free(s->probes);
-	probes_free(s->call_probes);
-	probes_free(s->subscribe_probes);
-	free(s->timed);
-	hash_index_release(&s->timed_index);
-	bpf_source_close(s->cpu);
-	process_events_close(s->process_events);
-	gpu_pipe_free(s->gpu);
-	collect_release(&s->collect);
+	call_timing_free(s->call_timing);
+	kernel_events_close(s->kernel);
+	gpu_pipe_free(s->pipe);
+	collect_free(s->collect);
 	if (s->epoll >= 0)
 		close(s->epoll);
-	if (s->signals >= 0) {
-		discard_signals(s->signals);
-		close(s->signals);
-	}
-	if (s->mask_changed)
-		sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
-	free(s->stacks);
 	free(s);
 }
 
-/* ---- the loop ---- */
+/* ---- setting up ---- */
 
-/* A signal typed at the terminal has reached the target's process group already. */
-static bool target_has_it(const struct session *s, const struct signalfd_siginfo *info)
+static int watch(struct session *s, int fd, uint32_t what)
 {
-	return info->ssi_code > 0 && getpgid(s->target.pid) == getpgrp();
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = what};
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
 }
 
-static void on_signal(struct session *s, const struct signalfd_siginfo *info)
+int session_open(struct session *s)
 {
-	int signal = (int)info->ssi_signo;
+	const struct session_options *o = s->options;
+	bool times_calls = o->traces_gpu && bpf_source_may_probe_returns();
+	struct kernel_events_options options = {
+		.bpf = {.sample_hz = o->samples_cpu ? o->frequency_hz : 0,
+			.launches = o->probes_launches,
+			.calls = times_calls,
+			.python_lines = o->python_lines},
+		.needs_bpf = o->probes_launches,
+		.wants_bpf = o->samples_cpu || times_calls,
+	};
 
-	if (signal == SIGCHLD)
-		return; /* the loop looks at the target in any case */
-	if (s->target.ended) {
-		s->stop_waiting = true;
-		return;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll < 0 || watch(s, s->supervisor->signals, READY_SIGNAL) != 0) {
+		log_error(s->log, "cannot watch signals: %s", strerror(errno));
+		return EXIT_PROFILER_FAILED;
 	}
-	if (signal == SIGINT && ++s->interrupts >= 2) {
-		log_warn(s->log, "interrupted again: killing the target");
-		target_signal(&s->target, SIGKILL);
-		s->stop_waiting = true;
-	} else if (!target_has_it(s, info)) {
-		target_signal(&s->target, signal);
+	s->notices.hints_at_root = geteuid() != 0;
+	if (kernel_events_open(&options, &s->kernel, s->no_bpf, sizeof(s->no_bpf)) == 0)
+		return 0;
+	log_error(s->log, "%s", s->no_bpf);
+	return EXIT_PROFILER_FAILED;
+}
+
+static int open_probes(struct session *s)
+{
+	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	const char *library = s->options->injection_lib ? s->injection_lib : s->payload.library;
+
+	if (s->options->probes_launches) {
+		s->probes = probes_new(PROBE_LAUNCH, bpf, s->log);
+		if (!s->probes)
+			return -ENOMEM;
+	}
+	if (!bpf_source_may_probe_returns())
+		log_verbose(s->log,
+			    "CUDA's calls are never timed on Linux 6.11 to 6.13: return probes "
+			    "there can kill processes whose system calls are filtered");
+	if (!bpf || !bpf_source_has_calls(bpf))
+		return 0;
+	s->call_timing = call_timing_new(bpf, s->collect, &s->notices, s->log, library);
+	s->notices.times_calls = s->call_timing != NULL;
+	return s->call_timing ? 0 : -ENOMEM;
+}
+
+/* Further libraries to be probed, as the user named them. */
+static int probe_libraries(struct session *s)
+{
+	for (uint32_t i = 0; s->probes && i < s->options->cuda_lib_count; i++) {
+		const char *path = s->options->cuda_libs[i];
+		int err = probes_scan_file(s->probes, path);
+
+		if (err >= 0)
+			continue;
+		log_error(s->log, "-cuda-lib %s: %s", path,
+			  access(path, R_OK) == 0 ? "no CUDA launch function in it"
+						  : strerror(errno));
+		return err;
+	}
+	return 0;
+}
+
+static int open_gpu_side(struct session *s)
+{
+	const char *library = s->options->injection_lib;
+	int err;
+
+	if (!s->options->traces_gpu)
+		return 0;
+	/* a name without a slash would be looked up on the loader's path: not what was meant */
+	if (library && !realpath(library, s->injection_lib)) {
+		log_error(s->log, "-injection-lib %s: %s", library, strerror(errno));
+		return -ENOENT;
+	}
+	err = payload_create(&s->payload);
+	if (err) {
+		log_error(s->log,
+			  "no folder for the injection library: tried %s; set TMPDIR to one "
+			  "on a file system mounted without noexec",
+			  s->payload.tried);
+		return err;
+	}
+	supervisor_report_folder(s->supervisor, s->payload.path);
+	s->pipe = gpu_pipe_new(s->collect);
+	if (!s->pipe || open_probes(s) != 0) {
+		log_error(s->log, "out of memory");
+		return -ENOMEM;
+	}
+	err = probe_libraries(s);
+	return err ? err : watch(s, s->payload.pipe, READY_PIPE);
+}
+
+static int open_recording(struct session *s)
+{
+	if (!s->options->record)
+		return 0;
+	s->recording = recording_open(s->options->record);
+	if (s->recording)
+		return 0;
+	log_error(s->log, "cannot record to %s.pipe and .events: %s", s->options->record,
+		  strerror(errno));
+	return -EACCES;
+}
+
+/* A tool that the user has chosen for NVTX stays: there can be one. */
+static bool takes_nvtx(const struct session *s)
+{
+	const char *chosen = getenv(TARGET_ENVIRONMENT_NVTX);
+
+	if (s->options->nvtx && chosen)
+		log_warn(s->log,
+			 TARGET_ENVIRONMENT_NVTX
+			 " is set to %s and stays: no NVTX ranges in this profile",
+			 chosen);
+	return s->options->nvtx && !chosen;
+}
+
+static int start_target(struct session *s, bool stdout_is_taken)
+{
+	const struct session_options *o = s->options;
+	const char *injected = getenv(TARGET_ENVIRONMENT_CUDA);
+	struct target_environment environment;
+	struct target_options options = {
+		.command = o->command,
+		.inherited = s->inherited,
+		.stdout_to_stderr = stdout_is_taken,
+	};
+
+	if (o->traces_gpu) {
+		if (injected)
+			log_warn(s->log,
+				 TARGET_ENVIRONMENT_CUDA
+				 " is set to %s; it is replaced for this run",
+				 injected);
+		target_environment_make(
+			&environment,
+			&(struct target_environment_options){
+				.library = o->injection_lib ? s->injection_lib : s->payload.library,
+				.pipe = s->payload.pipe_path,
+				.stacks = !o->probes_launches,
+				.python_lines = o->python_lines,
+				.native_python = o->native_python,
+				.kernels_only = o->kernels_only,
+				.whole_graphs = o->whole_graphs,
+				.devices = o->describes_devices,
+				.waits = o->follows_waits,
+				.nvtx = takes_nvtx(s),
+				.verbose = s->log->level == LOG_VERBOSE});
+		options.environment = environment.variables;
+	}
+	return target_start(&s->target, &options);
+}
+
+static void apply_kernel_events(struct session *s, bool catches_up);
+
+/* The target, at its gate, is followed and sampled from here on. */
+static int follow_target(struct session *s)
+{
+	bool has_bpf = kernel_events_bpf(s->kernel) != NULL, needed = !s->options->traces_gpu;
+	int err;
+
+	/* the target's own fork is past, and by no process that is followed: take it in before */
+	apply_kernel_events(s, true);
+	err = kernel_events_follow(s->kernel, s->target.pid);
+	if (err && has_bpf) {
+		log_error(s->log, "cannot follow the target: %s", strerror(-err));
+		return err;
+	}
+	if (err) {
+		(needed ? log_error : log_warn)(s->log,
+						"%s. Without that, perf events need "
+						"kernel.perf_event_paranoid at 2: %s. %s",
+						s->no_bpf, strerror(-err),
+						needed ? "No CPU samples"
+						       : "Going on with GPU time only");
+		if (needed)
+			return err;
+	} else if (!has_bpf && s->options->samples_cpu) {
+		log_warn(s->log, "%s. Going on with CPU samples of user code only", s->no_bpf);
+	}
+	if (kernel_events_know_tree(s->kernel))
+		collect_know_tree(s->collect);
+	if (!collect_start_target(s->collect, s->target.pid))
+		return -ENOMEM;
+	recording_target(s->recording, s->target.pid);
+	return kernel_events_watch(s->kernel, s->epoll, READY_KERNEL);
+}
+
+static int set_up(struct session *s, bool stdout_is_taken)
+{
+	int err;
+
+	if (open_gpu_side(s) != 0 || open_recording(s) != 0)
+		return EXIT_PROFILER_FAILED;
+	err = start_target(s, stdout_is_taken);
+	if (err) {
+		log_error(s->log, "cannot start a process: %s", strerror(-err));
+		return EXIT_PROFILER_FAILED;
+	}
+	supervisor_report_target(s->supervisor, s->target.pid);
+	privilege_lock();
+	if (s->target.end >= 0)
+		watch(s, s->target.end, READY_TARGET);
+	return follow_target(s) == 0 ? 0 : EXIT_PROFILER_FAILED;
+}
+
+/* ---- signals ---- */
+
+static bool asks_to_end(int signal)
+{
+	return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+/* A signal typed at the terminal has reached the target's process group already. */
+static bool target_has_it(const struct session *s, const struct supervisor_signal *signal)
+{
+	return signal->from_terminal && getpgid(s->target.pid) == getpgrp();
+}
+
+static void kill_target(struct session *s)
+{
+	log_warn(s->log, "interrupted again: killing the target");
+	s->stops_waiting = true;
+	if (target_signal(&s->target, SIGKILL) != -EPERM)
+		return;
+	log_warn(s->log, "it runs as another user and cannot be killed: going on without it");
+	s->abandons_target = true;
+}
+
+static void on_signal(struct session *s, const struct supervisor_signal *signal)
+{
+	if (!s->is_running) {
+		if (asks_to_end(signal->number))
+			s->early_signal = signal->number;
+	} else if (s->target.ended) {
+		s->stops_waiting |= asks_to_end(signal->number);
+	} else if (signal->number == SIGINT && ++s->interrupts >= 2) {
+		kill_target(s);
+	} else if (!target_has_it(s, signal)) {
+		target_signal(&s->target, signal->number);
 	}
 }
 
 static void read_signals(struct session *s)
 {
-	struct signalfd_siginfo info;
+	struct supervisor_signal signal;
+	int result;
 
-	while (read(s->signals, &info, sizeof(info)) == sizeof(info))
-		on_signal(s, &info);
+	while ((result = supervisor_next_signal(s->supervisor, &signal)) == 1)
+		on_signal(s, &signal);
+	s->is_orphan |= result < 0;
 }
 
-static void show_status(struct session *s, uint64_t now)
+/* Whether the run is over before it began: then the command does not run at all. */
+static bool is_called_off(struct session *s)
 {
-	struct stack_counters bpf =
-		s->cpu ? bpf_source_counters(s->cpu) : (struct stack_counters){0};
-	struct gpu_pipe_stats gpu = {0};
-	uint64_t seconds = (now - s->start_ns) / 1000000000u;
-	uint64_t dropped;
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	sigset_t pending;
 
-	if (now - s->status_ns < STATUS_NS)
+	read_signals(s);
+	/* those of the terminal have come to us, too, before the supervisor could send them */
+	if (!s->early_signal && sigpending(&pending) == 0)
+		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+			if (sigismember(&pending, ends[i]))
+				s->early_signal = ends[i];
+	return s->is_orphan || s->early_signal;
+}
+
+static int release_target(struct session *s)
+{
+	int err;
+
+	if (is_called_off(s))
+		return s->is_orphan ? EXIT_PROFILER_FAILED : EXIT_SIGNAL_BASE + s->early_signal;
+	s->is_running = true;
+	s->start_ns = now_ns();
+	s->quick_until_ns = s->start_ns + FIRST_QUICK_NS; /* then its exec will be known */
+	err = target_release(&s->target);
+	return err ? exec_error_explain(s->log, s->options->command[0], -err) : 0;
+}
+
+/* ---- what the kernel reports ---- */
+
+/* Where a process's Python frames are is for the BPF side to know. */
+static void pass_on_pythons(struct session *s)
+{
+	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	struct python_found found;
+	char detail[64];
+
+	while (collect_next_python(s->collect, &found)) {
+		struct gpu_event_notice notice = {.code = GPU_NOTICE_NO_PYTHON, .detail = detail};
+		uint32_t hex = found.unknown_hex;
+		int err = 0;
+
+		if (hex) {
+			snprintf(detail, sizeof(detail), "Python %u.%u.%u is not known", hex >> 24,
+				 hex >> 16 & 0xff, hex >> 8 & 0xff);
+			notices_add(&s->notices, (uint32_t)found.pid, &notice);
+			continue;
+		}
+		if (bpf)
+			err = bpf_source_set_python(bpf, found.pid, &found.layout);
+		log_verbose(s->log, "process %d runs Python%s%s", (int)found.pid, err ? ": " : "",
+			    err ? strerror(-err) : "");
+	}
+}
+
+static void take_process_event(struct session *s, const struct process_event *event)
+{
+	struct process *process = collect_process_event(s->collect, event);
+
+	if (!process)
 		return;
-	s->status_ns = now;
-	if (s->gpu)
-		gpu = gpu_pipe_stats(s->gpu);
-	dropped = bpf.dropped_samples + bpf.dropped_launches + gpu.dropped_kernels;
-	log_status(s->log,
-		   "[%02" PRIu64 ":%02" PRIu64 "] %" PRIu64 " CPU samples, %" PRIu64
-		   " launches, %" PRIu64 " GPU operations, %" PRIu64 " dropped",
-		   seconds / 60, seconds % 60, s->collect.stats.cpu_samples, gpu.launches,
-		   gpu.kernels, dropped);
+	recording_process_event(s->recording, event);
+	if (event->type == PROCESS_SAMPLE)
+		recording_stack(s->recording, s->collect, &event->snapshot->event, false);
+	if (event->type == PROCESS_EXEC)
+		s->quick_until_ns = now_ns() + QUICK_NS;
+	call_timing_watch(s->call_timing, event, process);
+	pass_on_pythons(s);
 }
 
-struct pid_list {
-	char text[256];
-	size_t used;
-};
-
-static void list_pid(void *context, uint32_t pid)
+static void take_stack(struct session *s, const struct stack_event *event)
 {
-	struct pid_list *list = context;
-	int n = snprintf(list->text + list->used, sizeof(list->text) - list->used, "%s%u",
-			 list->used ? ", " : "", pid);
+	const struct stack_snapshot *snapshot = (const struct stack_snapshot *)event;
+	bool is_launch = event->kind == STACK_EVENT_LAUNCH;
 
-	if (n > 0 && (size_t)n < sizeof(list->text) - list->used)
-		list->used += (size_t)n;
-	else
-		list->text[list->used] = '\0';
+	switch (event->kind) {
+	case STACK_EVENT_CPU_SNAPSHOT:
+	case STACK_EVENT_LAUNCH:
+		collect_snapshot(s->collect, snapshot,
+				 is_launch ? cuda_function_name(event->launch_function) : NULL);
+		recording_stack(s->recording, s->collect, event, is_launch);
+		break;
+	case STACK_EVENT_PYTHON_CODE:
+		collect_python_code(s->collect, (const struct stack_python_code *)event);
+		break;
+	default:
+		call_timing_take(s->call_timing, event); /* no part of a recording */
+	}
 }
 
-/* The target has ended: are its traced descendants still sending? */
+/* One batch of it, in order of time. */
+static void apply_kernel_events(struct session *s, bool catches_up)
+{
+	struct kernel_event event;
+
+	if (kernel_events_fill(s->kernel) != 0)
+		collect_ledger(s->collect)->bounds.out_of_memory++;
+	if (catches_up)
+		kernel_events_catch_up(s->kernel);
+	while (kernel_events_next(s->kernel, &event)) {
+		if (event.process)
+			take_process_event(s, event.process);
+		else
+			take_stack(s, event.stack);
+	}
+	call_timing_scan(s->call_timing);
+}
+
+/* Until there is no more, or something else has waited long enough. */
+static void drain_kernel_events(struct session *s, bool catches_up)
+{
+	for (int i = 0; i < BATCHES; i++) {
+		apply_kernel_events(s, catches_up);
+		if (!kernel_events_has_more(s->kernel))
+			break;
+	}
+}
+
+/* ---- what the target sends ---- */
+
+/* A process waits for our probes: puts them on what it maps, if there are to be any, and says so.
+ */
+static void answer(struct session *s, const struct process *process, uint64_t instance)
+{
+	int err;
+
+	if (s->probes) {
+		int n = probes_scan_process(s->probes, process->pid);
+
+		log_verbose(s->log, "process %d: %d launch functions newly probed, %u in all",
+			    (int)process->pid, n > 0 ? n : 0, probes_count(s->probes));
+	}
+	err = payload_acknowledge(&s->payload, instance);
+	if (err)
+		log_warn(s->log, "cannot answer process %d: %s; it waits for some seconds",
+			 (int)process->pid, strerror(-err));
+}
+
+static void take_hello(struct session *s, struct tracee *tracee,
+		       const struct gpu_event_hello *hello)
+{
+	struct process *process;
+
+	process = collect_hello(s->collect, hello);
+	if (!process) {
+		log_verbose(s->log, "process %u (%s) says hello, but is not the command's",
+			    hello->pid, hello->executable);
+		return;
+	}
+	gpu_pipe_accept(s->pipe, tracee, process);
+	log_verbose(s->log, "process %d (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
+		    (int)process->pid, hello->executable, hello->cupti_version, hello->cupti_path,
+		    hello->clock_error_ns);
+	if (gpu_pipe_has_graph_time_bug(hello->cupti_version))
+		log_verbose(s->log,
+			    "process %d: this CUPTI (CUDA 13.0) is known to give wrong "
+			    "times after some 25 million records of graphs' nodes",
+			    (int)process->pid);
+	if (hello->is_off)
+		call_timing_begin(s->call_timing, process);
+	else
+		call_timing_note_traced(s->call_timing, process);
+	if (hello->wants_ack)
+		answer(s, process, hello->instance);
+}
+
+static void close_tracee(struct session *s, struct tracee *tracee)
+{
+	struct process *process = tracee_process(tracee);
+
+	gpu_pipe_close(s->pipe, tracee);
+	if (process)
+		collect_goodbye(s->collect, process, now_ns());
+}
+
+static void take_gpu_event(struct session *s, struct tracee *tracee, const struct gpu_event *event,
+			   const char *kernel)
+{
+	struct process *process = tracee_process(tracee);
+
+	switch (event->type) {
+	case GPU_EVENT_HELLO:
+		/* the process's own start, the end of its earlier program, what it maps */
+		drain_kernel_events(s, true);
+		take_hello(s, tracee, &event->hello);
+		break;
+	case GPU_EVENT_NOTICE:
+		notices_add(&s->notices, (uint32_t)process->pid, &event->notice);
+		break;
+	case GPU_EVENT_MAPS:
+		if (event->maps.wants_ack) {
+			drain_kernel_events(s, true);
+			answer(s, process, tracee_instance(tracee));
+		}
+		break;
+	case GPU_EVENT_GOODBYE:
+		log_verbose(s->log,
+			    "process %d: CUPTI reported %" PRIu64 " operations, %" PRIu64 " ns",
+			    (int)process->pid, event->goodbye.kernels, event->goodbye.kernel_ns);
+		close_tracee(s, tracee);
+		break;
+	default:
+		collect_gpu_event(s->collect, process, event, kernel);
+	}
+}
+
+/* Reads about as much as `limit` bytes. True: the pipe was empty, or has ended. */
+static bool read_pipe(struct session *s, uint64_t limit)
+{
+	const struct gpu_event *event;
+	struct tracee *tracee;
+	const char *kernel, *bytes;
+	uint64_t got = 0;
+	int n = 0;
+
+	if (!s->pipe || s->pipe_ended)
+		return true;
+	while (got < limit && (n = gpu_pipe_fill(s->pipe, s->payload.pipe, &bytes)) > 0) {
+		recording_pipe(s->recording, bytes, (size_t)n);
+		while ((event = gpu_pipe_next(s->pipe, &tracee, &kernel)))
+			take_gpu_event(s, tracee, event, kernel);
+		got += (uint64_t)n;
+	}
+	s->pipe_ended = n == -EPIPE;
+	if (n < 0 && n != -EPIPE)
+		log_warn(s->log, "reading the pipe: %s", strerror(-n));
+	return n <= 0;
+}
+
+/* Programs that ended without a goodbye, once all that they have written is read. */
+static void close_ended(struct session *s, uint64_t before_ns)
+{
+	struct tracee *tracee;
+
+	while (s->pipe && gpu_pipe_find_ended(s->pipe, before_ns, &tracee))
+		close_tracee(s, tracee);
+}
+
+/* ---- the loop ---- */
+
+/* One round over all sources. */
+static void collect_round(struct session *s)
+{
+	uint64_t begun_ns = now_ns();
+
+	/* what a program that has just started is has to be known at once: Python, say */
+	drain_kernel_events(s, begun_ns < s->quick_until_ns);
+	if (read_pipe(s, PIPE_CHUNK))
+		close_ended(s, begun_ns);
+	collect_advance(s->collect, kernel_events_until(s->kernel));
+}
+
+/* Counts what the command left behind and what runs on, once that is known. */
+static bool has_counted_left(struct session *s)
+{
+	uint32_t count;
+
+	if (!s->options->samples_cpu || s->has_counted_left)
+		return true;
+	count = collect_count_running(s->collect);
+	/* some processes end when their parent has */
+	if (count && !s->stops_waiting && now_ns() - s->ended_ns < LEFT_BEHIND_NS)
+		return false;
+	collect_ledger(s->collect)->cpu.after_end = count;
+	s->has_counted_left = true;
+	return true;
+}
+
+/* The target has ended, and nothing more is to be waited for. */
 static bool is_done(struct session *s)
 {
-	struct pid_list pids = {.used = 0};
+	pid_t pids[LISTED_MAX];
+	char text[256] = "";
+	uint32_t count;
+	size_t used = 0;
 
-	if (!session_traces_gpu(s) || s->stop_waiting)
+	if (!has_counted_left(s))
+		return false;
+	if (!s->pipe || s->stops_waiting)
 		return true;
 	payload_close_writer(&s->payload);
 	if (s->pipe_ended)
 		return true;
-	if (s->ended_ns == 0)
-		s->ended_ns = session_now_ns();
-	if (!s->told_waiting && session_now_ns() - s->ended_ns > 1000000000u) {
-		s->told_waiting = true;
-		gpu_pipe_each_open(s->gpu, list_pid, &pids);
-		log_warn(s->log,
-			 "the command has ended, but processes it started still use the GPU "
-			 "(%s); waiting for them, Ctrl-C stops waiting",
-			 pids.used ? pids.text : "unknown");
-	}
+	if (s->has_said_waiting || now_ns() - s->ended_ns < SAY_WAITING_NS)
+		return false;
+	s->has_said_waiting = true;
+	count = gpu_pipe_list(s->pipe, pids, LISTED_MAX);
+	for (uint32_t i = 0; i < count && i < LISTED_MAX && used < sizeof(text) - 16; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d", i ? ", " : "",
+					 (int)pids[i]);
+	log_warn(s->log,
+		 "the command has ended, but processes it started still use the GPU "
+		 "(%s%s); waiting for them, Ctrl-C stops waiting",
+		 count ? text : "unknown", count > LISTED_MAX ? ", ..." : "");
 	return false;
+}
+
+/* The target has, or nobody waits for it any more. */
+static bool has_ended(struct session *s)
+{
+	if (!target_poll(&s->target) && !s->abandons_target)
+		return false;
+	if (s->command_ended)
+		return true;
+	s->command_ended = true;
+	s->ended_ns = now_ns();
+	if (s->target.ended)
+		supervisor_report_ended(s->supervisor);
+	if (s->target.end >= 0)
+		epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->target.end, NULL);
+	/* CPU samples end with the command; what it left behind is counted */
+	kernel_events_stop_samples(s->kernel);
+	drain_kernel_events(s, false);
+	return true;
 }
 
 static void loop(struct session *s)
 {
 	const struct timespec pause = {0, PIPE_PAUSE_NS};
-	uint64_t drained_ns = session_now_ns(), last_ns = drained_ns;
-	bool done = false;
+	uint64_t drained_ns = now_ns(), last_ns = drained_ns;
+	bool is_over = false;
 
-	while (!done) {
+	while (!is_over && !s->is_orphan) {
 		struct epoll_event ready[16];
-		bool ended = target_poll(&s->target);
-		int tick = ended || session_now_ns() < s->quick_until_ns ? QUICK_TICK_MS : TICK_MS;
+		bool ended = has_ended(s);
+		int tick = ended || now_ns() < s->quick_until_ns ? QUICK_TICK_MS : TICK_MS;
 		int n = epoll_wait(s->epoll, ready, 16, tick);
-		bool pipe_ready = false, stacks_ready = false;
-		uint64_t now = session_now_ns();
+		bool pipe_is_ready = false, kernel_is_ready = false;
+		uint64_t now = now_ns();
 
 		if (now - last_ns > s->longest_round_ns)
 			s->longest_round_ns = now - last_ns;
@@ -426,79 +733,108 @@ static void loop(struct session *s)
 		for (int i = 0; i < n; i++) {
 			if (ready[i].data.u32 == READY_SIGNAL)
 				read_signals(s);
-			pipe_ready |= ready[i].data.u32 == READY_PIPE;
-			stacks_ready |= ready[i].data.u32 == READY_STACKS;
-			if (ready[i].data.u32 == READY_PROCESSES)
-				read_process_events(s);
+			pipe_is_ready |= ready[i].data.u32 == READY_PIPE;
+			kernel_is_ready |= ready[i].data.u32 == READY_KERNEL;
 		}
-		if (stacks_ready || ended || now - drained_ns >= (uint64_t)tick * 1000000) {
+		if (kernel_is_ready || ended || now - drained_ns >= (uint64_t)tick * 1000000) {
 			collect_round(s);
 			drained_ns = now;
-		} else if (pipe_ready) {
-			read_pipe(s);
+		} else if (pipe_is_ready) {
+			read_pipe(s, PIPE_CHUNK);
 			nanosleep(&pause, NULL);
 		}
-		show_status(s, now);
 		if (ended)
-			done = is_done(s);
+			is_over = is_done(s);
 	}
 }
 
-int session_run(struct session *s, int *exit_status)
+/* ---- the end ---- */
+
+/* What is in the pipe at the end is read; what somebody goes on writing is not. */
+static void read_rest_of_pipe(struct session *s)
 {
-	int status = session_set_up(s);
+	if (!s->pipe)
+		return;
+	if (!read_pipe(s, PIPE_REST))
+		collect_ledger(s->collect)->pipe.left = payload_count_left(&s->payload);
+	gpu_pipe_finish(s->pipe);
+	close_ended(s, UINT64_MAX);
+}
+
+static void take_counters(struct session *s)
+{
+	struct ledger *l = collect_ledger(s->collect);
+	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	struct stack_counters counters;
+
+	l->processes.lost_records = kernel_events_lost(s->kernel);
+	if (s->probes)
+		l->launches.probed_functions = probes_count(s->probes);
+	if (!bpf)
+		return;
+	counters = bpf_source_counters(bpf);
+	l->cpu.dropped = counters.dropped_samples;
+	l->cpu.in_calls = counters.samples_in_calls;
+	l->launches.dropped += counters.dropped_launches;
+	l->processes.not_followed = counters.untracked_processes;
+	if (counters.calls > l->calls.timed)
+		l->calls.lost = counters.calls - l->calls.timed;
+}
+
+static void collect_rest(struct session *s)
+{
+	read_rest_of_pipe(s);
+	kernel_events_finish(s->kernel);
+	drain_kernel_events(s, false);
+	collect_finish(s->collect, now_ns());
+	take_counters(s);
+}
+
+int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
+{
+	int status = set_up(s, stdout_is_taken);
 
 	if (!status)
-		status = session_release_target(s);
+		status = release_target(s);
 	if (status)
 		return status;
-	/* from here on files are opened for names that the target gives: only the user's may be */
-	identity_enter_files(s->identity);
 	loop(s);
-	log_clear_status(s->log);
+	if (s->is_orphan)
+		return EXIT_PROFILER_FAILED;
 	collect_rest(s);
-	s->ended_ns = session_now_ns();
-	*exit_status = target_exit_status(&s->target);
+	s->ended_ns = now_ns();
+	*exit_status = s->target.ended ? target_exit_status(&s->target) : EXIT_SIGNAL_BASE + SIGINT;
 	status = recording_close(s->recording);
 	s->recording = NULL;
 	if (status)
 		log_warn(s->log, "the recording is incomplete: %s", strerror(-status));
 	/* before names are looked up, which takes a moment: give back what the machine lent us */
-	payload_remove(&s->payload);
+	remove_payload(s);
 	return 0;
 }
 
 struct collect *session_collect(struct session *s)
 {
-	return &s->collect;
+	return s->collect;
 }
 
-const char *session_first_malformed(const struct session *s)
+static uint64_t cpu_ns(const struct rusage *usage)
 {
-	return s->gpu ? gpu_pipe_first_malformed(s->gpu) : "";
+	return ((uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec) * 1000000000u +
+	       ((uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec) * 1000u;
 }
 
-struct session_stats session_stats(const struct session *s)
+struct totals session_totals(const struct session *s)
 {
-	struct session_stats stats = {
-		.collect = s->collect.stats,
-		.join = join_stats(s->collect.join),
-		.elapsed_ns = s->ended_ns - s->start_ns,
-		.longest_round_ns = s->longest_round_ns,
-		.counted = &s->collect.counted,
-		.told = &s->collect.told,
-		.devices = &s->collect.devices,
-	};
+	struct rusage own = {0}, children = {0};
 
-	if (s->cpu)
-		stats.bpf = bpf_source_counters(s->cpu);
-	if (s->process_events)
-		stats.lost_process_events = process_events_lost(s->process_events);
-	if (s->gpu)
-		stats.gpu = gpu_pipe_stats(s->gpu);
-	if (s->probes)
-		stats.probes = probes_count(s->probes);
-	stats.timed_processes = session_timed_processes(s);
-	stats.lost_calls = s->lost_calls;
-	return stats;
+	getrusage(RUSAGE_SELF, &own);
+	getrusage(RUSAGE_CHILDREN, &children);
+	return (struct totals){.ledger = collect_ledger(s->collect),
+			       .elapsed_ns = s->ended_ns - s->start_ns,
+			       .longest_round_ns = s->longest_round_ns,
+			       .command_cpu_ns = cpu_ns(&children),
+			       .own_cpu_ns = cpu_ns(&own),
+			       .own_memory_bytes = (uint64_t)own.ru_maxrss * 1024,
+			       .sample_ns = 1000000000u / s->options->frequency_hz};
 }

@@ -2,54 +2,60 @@
 /*
  * One run: owns every part, knows the order in which they start and stop, and has the one loop.
  *
- *   open BPF and process events -> private folder and pipe -> start the target, at its gate ->
- *   follow it, start clocks -> open the gate -> drain until the target, and the traced processes it
- *   left behind, are done -> decide what is pending.
+ *   session_open, which may need privilege: what the kernel reports
+ *   session_run, as the user: private folder and pipe -> start the target, at its gate -> follow it
+ * -> open the gate -> take in what the sources have until the target, and the traced processes it
+ * left behind, are done -> decide what is pending.
  *
- * Whatever ends the target, what was collected until then is in `collect`.
+ * Whatever ends the target, what was collected until then is there.
  */
 #ifndef PROFILER_SESSION_SESSION_H
 #define PROFILER_SESSION_SESSION_H
 
+#include <stdbool.h>
 #include <stdint.h>
-#include "profiler/collect/collect.h"
-#include "profiler/sources/gpu_pipe.h"
-#include "profiler/session/identity.h"
 #include "profiler/base/log.h"
-#include "profiler/commands/options.h"
+#include "profiler/collect/collect.h"
+#include "profiler/profile/result.h"
+#include "profiler/session/inherited.h"
+#include "profiler/session/supervisor.h"
+
+/* What to run, and what to look at. Strings and lists outlive the session. */
+struct session_options {
+	char **command; /* NULL-terminated */
+	bool samples_cpu, traces_gpu;
+	bool probes_launches; /* launch stacks by uprobe, not in the process */
+	uint32_t frequency_hz;
+	const char *injection_lib;    /* NULL: the built-in one */
+	const char *const *cuda_libs; /* further runtimes to probe */
+	uint32_t cuda_lib_count;
+	const char *record; /* prefix of files to keep the raw input in; NULL: none */
+	bool python_lines, native_python, nvtx, kernels_only, whole_graphs, follows_waits;
+	bool describes_devices;
+	uint32_t place_mask; /* places.h */
+};
 
 struct session;
 
-/* What a finished session counted. */
-struct session_stats {
-	struct collect_stats collect;
-	struct join_stats join;
-	struct gpu_pipe_stats gpu;
-	struct stack_counters bpf;
-	uint64_t lost_process_events;
-	uint32_t probes;
-	uint32_t timed_processes; /* whose calls were timed, for want of GPU time */
-	uint64_t lost_calls;      /* of these: not in the profile */
-	uint64_t elapsed_ns;
-	uint64_t longest_round_ns;        /* from one wait for events to the next */
-	const struct work_tally *counted; /* what the profile holds; the session's */
-	const struct work_tally *told;    /* what CUPTI reported */
-	const struct devices *devices;    /* where it ran */
-};
-
-struct session *session_new(const struct options *options, const struct identity *identity,
-			    struct log *log);
+/* What the arguments point to must outlive it. NULL: out of memory. */
+struct session *session_new(const struct session_options *options,
+			    const struct inherited *inherited,
+			    const struct supervisor_link *supervisor, struct log *log);
 void session_free(struct session *session);
 
-/*
- * Runs it all. 0 when the command ran; then *exit_status is the status to pass on. Otherwise the
- * exit status of our own to use (125, 126, 127), with the reason told.
- */
-int session_run(struct session *session, int *exit_status);
+/* What needs privilege (privilege.h). 0, or our exit status with the reason said. */
+int session_open(struct session *session);
 
-/* What was collected, and the counts; after session_run returned 0. */
+/*
+ * The rest; with `stdout_is_taken` the target's stdout goes to stderr. 0 when the command ran; then
+ * *exit_status is the status to pass on. Otherwise the exit status of our own to use (125, 126,
+ * 127, or 128 and a signal's number), with the reason said, unless a signal or the supervisor's
+ * death is it.
+ */
+int session_run(struct session *session, bool stdout_is_taken, int *exit_status);
+
+/* After session_run returned 0: what was collected, and how it went. */
 struct collect *session_collect(struct session *session);
-struct session_stats session_stats(const struct session *session);
-const char *session_first_malformed(const struct session *session);
+struct totals session_totals(const struct session *session);
 
 #endif

@@ -6,9 +6,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "profiler/commands/options.h"
+#include "profiler/base/exit_status.h"
+#include "profiler/session/privilege.h"
 
 /* What the child sends when it could not get as far as running the command. */
 struct start_error {
@@ -40,7 +42,6 @@ static void run_child(const struct target_options *options, int gate, int report
 {
 	ssize_t n;
 	char byte;
-	int err;
 
 	do
 		n = read(gate, &byte, 1);
@@ -48,24 +49,27 @@ static void run_child(const struct target_options *options, int gate, int report
 	if (n != 1)
 		_exit(EXIT_PROFILER_FAILED); /* the profiler died */
 
-	if (options->stdout_to_stderr)
-		dup2(STDERR_FILENO, STDOUT_FILENO);
+	if (options->stdout_to_stderr) /* a stderr that closes at exec stands for none */
+		dup3(STDERR_FILENO, STDOUT_FILENO,
+		     fcntl(STDERR_FILENO, F_GETFD) & FD_CLOEXEC ? O_CLOEXEC : 0);
 	set_environment(options->environment);
-	err = identity_become(options->identity);
-	if (err)
-		give_up(report, -err);
-	sigprocmask(SIG_SETMASK, &options->signal_mask, NULL);
+	privilege_drop_all();
+	inherited_restore(options->inherited);
 	execvp(options->command[0], options->command);
 	give_up(report, errno);
+}
+
+void target_init(struct target *target)
+{
+	memset(target, 0, sizeof(*target));
+	target->end = target->gate = target->exec_error = -1;
 }
 
 int target_start(struct target *target, const struct target_options *options)
 {
 	int gate[2], report[2];
 
-	memset(target, 0, sizeof(*target));
-	target->gate = -1;
-	target->exec_error = -1;
+	target_init(target);
 	if (pipe2(gate, O_CLOEXEC) != 0)
 		return -errno;
 	if (pipe2(report, O_CLOEXEC) != 0) {
@@ -92,6 +96,7 @@ int target_start(struct target *target, const struct target_options *options)
 		target_release_resources(target);
 		return err;
 	}
+	target->end = (int)syscall(SYS_pidfd_open, target->pid, 0);
 	return 0;
 }
 
@@ -121,10 +126,11 @@ bool target_poll(struct target *target)
 	return target->ended;
 }
 
-void target_signal(const struct target *target, int signal)
+int target_signal(const struct target *target, int signal)
 {
-	if (target->pid > 0 && !target->ended)
-		kill(target->pid, signal);
+	if (target->pid <= 0 || target->ended || kill(target->pid, signal) == 0)
+		return 0;
+	return errno == EPERM ? -EPERM : 0;
 }
 
 int target_exit_status(const struct target *target)
@@ -141,8 +147,9 @@ void target_release_resources(struct target *target)
 		close(target->gate);
 	if (target->exec_error >= 0)
 		close(target->exec_error);
+	if (target->end >= 0)
+		close(target->end);
 	if (target->gate >= 0 && target->pid > 0)
 		waitpid(target->pid, &target->wait_status, 0);
-	target->gate = -1;
-	target->exec_error = -1;
+	target->end = target->gate = target->exec_error = -1;
 }

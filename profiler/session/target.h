@@ -2,28 +2,27 @@
 /*
  * The profiled program: started, held at a gate until everything is attached, let go, waited for.
  *
- * It keeps our stdin, stdout, stderr, environment, working directory, and the signal mask and
- * dispositions that we were started with. If we die before the gate opens, it exits without ever
+ * It keeps our stdin, stdout, stderr, environment, working directory and user, and what we were
+ * started with and changed (inherited.h). If we die before the gate opens, it exits without ever
  * running the command.
  */
 #ifndef PROFILER_SESSION_TARGET_H
 #define PROFILER_SESSION_TARGET_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
-#include "profiler/session/identity.h"
+#include "profiler/session/inherited.h"
 
 struct target_options {
 	char **command;
-	const struct identity *identity;
+	const struct inherited *inherited;
 	const char *const *environment; /* "NAME=value" to add, NULL-terminated; may be NULL */
 	bool stdout_to_stderr;
-	sigset_t signal_mask; /* to restore in the target */
 };
 
 struct target {
 	pid_t pid;
+	int end;        /* pidfd: readable when it has ended; -1: this kernel has none */
 	int gate;       /* writing opens it; -1 once open */
 	int exec_error; /* carries errno of a failed exec; closed by a successful one */
 	bool ended;
@@ -33,17 +32,18 @@ struct target {
 /* Starts the child and stops it at the gate. 0 or -errno. */
 int target_start(struct target *target, const struct target_options *options);
 
-/*
- * Opens the gate and waits until the command runs. 0, or the -errno of exec (the child is gone
- * then), or of becoming the other user.
- */
+/* Opens the gate and waits until the command runs. 0, or the -errno of exec: the child is gone
+ * then. */
 int target_release(struct target *target);
 
 /* Notes whether it has ended, without waiting. Safe to call at any time. */
 bool target_poll(struct target *target);
 
-/* Sends a signal to the program itself, if it lives. */
-void target_signal(const struct target *target, int signal);
+/* Nothing is there yet: target_release_resources is allowed from here on. */
+void target_init(struct target *target);
+
+/* Sends a signal to the program itself, if it lives. 0, or -EPERM: it has become another user. */
+int target_signal(const struct target *target, int signal);
 
 /* The exit status to pass on: its own, or 128 + the signal that killed it. */
 int target_exit_status(const struct target *target);

@@ -8,12 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include "bpf/stacks.skel.h"
+#include "profiler/base/cuda_functions.h"
+#include "profiler/sources/event_ring.h"
+#include "symbolize/array.h"
 
-#define RING_BYTES (32u << 20) /* 0.5 s of 200,000 launches/s with 30 frames */
+#define RING_BYTES (32u << 20)
+#define LAUNCHES_RING_BYTES (64u << 20) /* 40 ms of 500,000 launches/s with 2 KiB of stack */
 #define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, Linux 6.6, newer than our headers */
 #define UPROBE_MULTI_RETURN 1  /* BPF_F_UPROBE_MULTI_RETURN, likewise */
 
@@ -43,14 +48,13 @@ struct kept_link {
 struct bpf_source {
 	struct bpf_source_options options;
 	struct stacks *bpf;
-	struct ring_buffer *ring;
+	struct event_ring ring;
 	struct kept_link *links;
 	uint32_t link_count, link_capacity;
-	bool has_multi;
-	bool has_snapshots; /* this kernel gives user registers (Linux 5.15); else frame pointers */
-	bpf_source_handler handler;
-	void *handler_context;
-	size_t drained; /* bytes, in this call of bpf_source_drain */
+	int *clocks;
+	uint32_t clock_count, clock_capacity;
+	bool has_multi; /* one link for many places */
+	bool has_probes;
 };
 
 static int stay_quiet(enum libbpf_print_level level, const char *format, va_list args)
@@ -72,16 +76,9 @@ static void remove_link(const struct kept_link *link)
 /* 0, or -ENOMEM and it is removed. */
 static int keep(struct bpf_source *s, struct kept_link link)
 {
-	if (s->link_count == s->link_capacity) {
-		uint32_t capacity = s->link_capacity ? s->link_capacity * 2 : 64;
-		struct kept_link *links = realloc(s->links, capacity * sizeof(*links));
-
-		if (!links) {
-			remove_link(&link);
-			return -ENOMEM;
-		}
-		s->links = links;
-		s->link_capacity = capacity;
+	if (!array_make_room(&s->links, s->link_count, &s->link_capacity, sizeof(link))) {
+		remove_link(&link);
+		return -ENOMEM;
 	}
 	s->links[s->link_count++] = link;
 	return 0;
@@ -93,47 +90,23 @@ static int keep_link(struct bpf_source *s, pid_t pid, struct bpf_link *link)
 	return link ? keep(s, (struct kept_link){pid, -1, link}) : -errno;
 }
 
-/* Frames of what may be told; NULL with `*is_valid` for a snapshot, which has its own. */
-static const __u64 *frames_of(const struct stack_event *event, size_t size, bool *is_valid)
-{
-	*is_valid = true;
-	if (size == sizeof(struct stack_snapshot) && event->kind == STACK_EVENT_CPU_SNAPSHOT)
-		return NULL;
-	if (size == STACK_CALL_SIZE && event->kind == STACK_EVENT_CALL)
-		return NULL;
-	*is_valid = size >= sizeof(*event) && event->kind != STACK_EVENT_CPU_SNAPSHOT &&
-		    event->kind != STACK_EVENT_CALL &&
-		    size == sizeof(*event) +
-				    (event->user_frames + event->kernel_frames) * sizeof(__u64);
-	return (const __u64 *)(event + 1);
-}
-
-/* -ENOBUFS stops after this event, which counts as read. */
-static int on_event(void *context, void *data, size_t size)
-{
-	struct bpf_source *s = context;
-	bool is_valid;
-	const __u64 *frames = frames_of(data, size, &is_valid);
-
-	if (is_valid)
-		s->handler(s->handler_context, data, frames);
-	s->drained += size;
-	return s->drained >= BPF_SOURCE_BATCH ? -ENOBUFS : 0;
-}
-
 static void explain_load(int err, char *error, size_t size)
 {
-	if (err == -EPERM || err == -EACCES)
+	if (err == -EPERM) /* a program that is not accepted is EACCES */
 		snprintf(error, size,
 			 "loading eBPF programs is not permitted; run with sudo, or give the "
 			 "binary CAP_BPF and CAP_PERFMON");
+	else if (access("/sys/kernel", F_OK) != 0)
+		snprintf(error, size,
+			 "/sys is not mounted here, where the kernel's types are "
+			 "(/sys/kernel/btf/vmlinux): mount it, as with 'mount -t sysfs none /sys'");
 	else if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
 		snprintf(error, size,
 			 "this kernel has no BTF (/sys/kernel/btf/vmlinux is missing); a kernel "
-			 "built with CONFIG_DEBUG_INFO_BTF is needed (Linux 5.11 or later)");
+			 "built with CONFIG_DEBUG_INFO_BTF is needed (Linux 5.15 or later)");
 	else
 		snprintf(error, size,
-			 "the kernel refused the eBPF programs: %s; Linux 5.11 or "
+			 "the kernel refused the eBPF programs: %s; Linux 5.15 or "
 			 "later is needed",
 			 strerror(-err));
 }
@@ -155,65 +128,129 @@ bool bpf_source_may_probe_returns(void)
 	return kernel_release() < LINUX(6, 11) || kernel_release() >= LINUX(6, 14);
 }
 
-/* Before 6.10 one link for many places kept to a thread, not to a process. */
-static bool has_multi_by_process(const struct bpf_source *s)
+/* ---- opening ---- */
+
+/* Before 6.1 maps that allocate as they fill are refused to programs of sampling clocks. */
+static void choose_map_flags(struct stacks *bpf)
 {
-	return s->has_multi && kernel_release() >= LINUX(6, 10);
+	struct bpf_map *maps[] = {bpf->maps.tracked, bpf->maps.timed, bpf->maps.pythons};
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
+		if (kernel_release() < LINUX(6, 1))
+			bpf_map__set_map_flags(maps[i], 0);
 }
 
-/* A probe's program for the way of attaching it: one takes some 20 ms to load. */
-static void choose_probe(struct bpf_program *multi, struct bpf_program *single, bool wanted,
-			 bool many)
+/* What is not asked for is not loaded: it takes its time. */
+static void choose_programs(const struct bpf_source *s, struct stacks *bpf)
 {
-	bpf_program__set_expected_attach_type(multi, ATTACH_UPROBE_MULTI);
-	bpf_program__set_autoload(multi, wanted && many);
-	bpf_program__set_autoload(single, wanted && !many);
+	const struct bpf_source_options *o = &s->options;
+	struct bpf_program *probes[] = {bpf->progs.enter_function, bpf->progs.leave_function,
+					bpf->progs.leave_subscribe};
+
+	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++) {
+		bpf_program__set_autoload(probes[i], o->calls || (i == 0 && o->launches));
+		if (s->has_multi)
+			bpf_program__set_expected_attach_type(probes[i], ATTACH_UPROBE_MULTI);
+	}
+	bpf_program__set_autoload(bpf->progs.sample_cpu, o->sample_hz > 0);
+}
+
+static uint32_t ring_bytes(const struct bpf_source *s)
+{
+	return s->options.launches ? LAUNCHES_RING_BYTES : RING_BYTES;
 }
 
 static int load(struct bpf_source *s)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
-	struct stacks *bpf = s->bpf;
-	bool calls = s->options.calls && s->has_snapshots, samples = s->options.sample_hz > 0;
-	bool by_process = has_multi_by_process(s);
+	struct stacks *bpf = stacks__open();
 	int err;
 
-	bpf_map__set_max_entries(bpf->maps.events, RING_BYTES);
-	bpf->rodata->times_calls = calls;
-	bpf->rodata->calls_bytes = RING_BYTES / 4 * 3;
-	bpf_program__set_autoload(bpf->progs.on_exec, calls);
-	choose_probe(bpf->progs.launch_multi, bpf->progs.launch_single, s->options.launches,
-		     s->has_multi);
-	choose_probe(bpf->progs.call_multi, bpf->progs.call_single, calls, by_process);
-	choose_probe(bpf->progs.call_end_multi, bpf->progs.call_end_single, calls, by_process);
-	choose_probe(bpf->progs.subscribe_end_multi, bpf->progs.subscribe_end_single, calls,
-		     s->has_multi);
-	bpf_program__set_autoload(bpf->progs.cpu_snapshot, samples && s->has_snapshots);
-	bpf_program__set_autoload(bpf->progs.cpu_sample, samples && !s->has_snapshots);
+	if (!bpf)
+		return -errno;
+	bpf_map__set_max_entries(bpf->maps.events, ring_bytes(s));
+	bpf->rodata->calls_bytes = ring_bytes(s) / 4 * 3;
+	bpf->rodata->times_calls = s->options.calls;
+	bpf->rodata->sends_python_lines = s->options.python_lines;
+	choose_map_flags(bpf);
+	choose_programs(s, bpf);
 	err = stacks__load(bpf);
+	if (!err)
+		err = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.find_pidns_level), &run);
 	if (err)
-		return err;
-	return bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.find_pidns_level), &run);
+		stacks__destroy(bpf);
+	else
+		s->bpf = bpf;
+	return err;
 }
 
-/* Loads with all that a new kernel has, else with less. */
-static int open_and_load(struct bpf_source *s)
+/* Before 6.10 one link for many places kept to a thread, not to a process. */
+static int load_for_kernel(struct bpf_source *s)
 {
-	int err = -EINVAL;
+	int err;
 
-	for (int attempt = 0; attempt < 3; attempt++) {
-		s->has_multi = attempt == 0;
-		s->has_snapshots = attempt < 2;
-		s->bpf = stacks__open();
-		if (!s->bpf)
-			return -errno;
-		err = load(s);
-		if (err == 0 || err == -EPERM)
-			break;
-		stacks__destroy(s->bpf);
-		s->bpf = NULL;
-	}
+	s->has_multi = kernel_release() >= LINUX(6, 10) && !s->options.single_probes;
+	err = load(s);
+	if (!err || err == -EPERM || !s->has_multi)
+		return err;
+	s->has_multi = false;
+	return load(s);
+}
+
+static int follow_processes(struct bpf_source *s)
+{
+	struct bpf_program *programs[] = {s->bpf->progs.on_fork, s->bpf->progs.on_exec,
+					  s->bpf->progs.on_exit};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]) && !err; i++)
+		err = keep_link(s, 0, bpf_program__attach(programs[i]));
 	return err;
+}
+
+static int start_clock(struct bpf_source *s, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000000u / s->options.sample_hz,
+		.exclude_idle = 1,
+	};
+	int fd;
+
+	if (!array_make_room(&s->clocks, s->clock_count, &s->clock_capacity, sizeof(*s->clocks)))
+		return -ENOMEM;
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	s->clocks[s->clock_count++] = fd;
+	/* no link: it would take a second descriptor a CPU */
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(s->bpf->progs.sample_cpu)) != 0)
+		return -errno;
+	return 0;
+}
+
+static int start_clocks(struct bpf_source *s)
+{
+	int cpus = libbpf_num_possible_cpus(), err;
+
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		err = start_clock(s, cpu);
+		if (err && err != -ENODEV && err != -ENXIO) /* those: an offline CPU */
+			return err;
+	}
+	return s->clock_count > 0 ? 0 : -ENODEV;
+}
+
+void bpf_source_stop_clocks(struct bpf_source *s)
+{
+	while (s->clock_count > 0) {
+		int fd = s->clocks[--s->clock_count];
+
+		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0); /* a child may have it, too */
+		close(fd);
+	}
 }
 
 struct bpf_source *bpf_source_open(const struct bpf_source_options *options, char *error,
@@ -226,21 +263,23 @@ struct bpf_source *bpf_source_open(const struct bpf_source_options *options, cha
 		goto out;
 	s->options = *options;
 	libbpf_set_print(stay_quiet);
-	err = open_and_load(s);
+	err = load_for_kernel(s);
 	if (!err)
-		err = keep_link(s, 0, bpf_program__attach(s->bpf->progs.on_fork));
+		err = event_ring_map(&s->ring, bpf_map__fd(s->bpf->maps.events), ring_bytes(s));
 	if (!err)
-		err = keep_link(s, 0, bpf_program__attach(s->bpf->progs.on_exit));
-	if (!err && bpf_source_has_calls(s))
-		err = keep_link(s, 0, bpf_program__attach(s->bpf->progs.on_exec));
-	if (!err) {
-		s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.events), on_event, s, NULL);
-		if (!s->ring)
-			err = -errno;
-	}
-out:
+		err = follow_processes(s);
+	if (err)
+		goto out;
+	if (options->sample_hz > 0)
+		err = start_clocks(s);
 	if (!err)
 		return s;
+	snprintf(error, error_size, "cannot start the sampling clock: %s%s", strerror(-err),
+		 err == -EACCES || err == -EPERM ? "; run with sudo, or give the binary CAP_PERFMON"
+						 : "");
+	bpf_source_close(s);
+	return NULL;
+out:
 	explain_load(err, error, error_size);
 	bpf_source_close(s);
 	return NULL;
@@ -250,34 +289,38 @@ void bpf_source_close(struct bpf_source *s)
 {
 	if (!s)
 		return;
+	bpf_source_stop_clocks(s);
+	free(s->clocks);
 	for (uint32_t i = 0; i < s->link_count; i++)
 		remove_link(&s->links[i]);
 	free(s->links);
-	ring_buffer__free(s->ring);
+	event_ring_unmap(&s->ring);
 	stacks__destroy(s->bpf);
 	free(s);
 }
 
-int bpf_source_track(struct bpf_source *s, pid_t pid)
+/* ---- processes ---- */
+
+static int put_in(struct bpf_map *map, pid_t pid, const void *value, size_t size)
 {
 	__u32 key = (__u32)pid;
-	__u8 yes = 1;
-	int err = bpf_map__update_elem(s->bpf->maps.tracked, &key, sizeof(key), &yes, sizeof(yes),
-				       BPF_ANY);
 
-	return err;
+	return bpf_map__update_elem(map, &key, sizeof(key), value, size, BPF_ANY);
 }
 
-int bpf_source_set_python(struct bpf_source *s, pid_t pid, const struct stack_python *python)
+static int take_from(struct bpf_map *map, pid_t pid)
 {
 	__u32 key = (__u32)pid;
-	int err;
+	int err = bpf_map__delete_elem(map, &key, sizeof(key), 0);
 
-	if (python)
-		return bpf_map__update_elem(s->bpf->maps.pythons, &key, sizeof(key), python,
-					    sizeof(*python), BPF_ANY);
-	err = bpf_map__delete_elem(s->bpf->maps.pythons, &key, sizeof(key), 0);
 	return err == -ENOENT ? 0 : err;
+}
+
+int bpf_source_track(struct bpf_source *s, pid_t pid)
+{
+	__u8 yes = 1;
+
+	return put_in(s->bpf->maps.tracked, pid, &yes, sizeof(yes));
 }
 
 bool bpf_source_follows(const struct bpf_source *s, pid_t pid)
@@ -289,111 +332,103 @@ bool bpf_source_follows(const struct bpf_source *s, pid_t pid)
 				    0) == 0;
 }
 
+int bpf_source_set_python(struct bpf_source *s, pid_t pid, const struct stack_python *python)
+{
+	if (!python)
+		return take_from(s->bpf->maps.pythons, pid);
+	/* of one that has ended nobody would take it out again */
+	if (!bpf_source_follows(s, pid))
+		return -ESRCH;
+	return put_in(s->bpf->maps.pythons, pid, python, sizeof(*python));
+}
+
 bool bpf_source_has_calls(const struct bpf_source *s)
 {
-	return s->options.calls && s->has_snapshots;
+	return s->options.calls;
 }
 
 int bpf_source_time_calls(struct bpf_source *s, pid_t pid, bool on)
 {
-	__u32 key = (__u32)pid;
 	__u8 yes = 1;
-	int err;
 
 	if (!bpf_source_has_calls(s))
 		return -EOPNOTSUPP;
-	if (!on) {
-		err = bpf_map__delete_elem(s->bpf->maps.timed, &key, sizeof(key), 0);
-		return err == -ENOENT ? 0 : err;
-	}
-	return bpf_map__update_elem(s->bpf->maps.timed, &key, sizeof(key), &yes, sizeof(yes),
-				    BPF_ANY);
+	return on ? put_in(s->bpf->maps.timed, pid, &yes, sizeof(yes))
+		  : take_from(s->bpf->maps.timed, pid);
 }
 
-static int start_clock(struct bpf_source *s, int cpu)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 1000000000u / s->options.sample_hz,
-		.exclude_idle = 1,
-	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	int err;
+/* ---- probes ---- */
 
-	if (fd < 0)
-		return -errno;
-	err = keep_link(s, 0,
-			bpf_program__attach_perf_event(s->has_snapshots ? s->bpf->progs.cpu_snapshot
-									: s->bpf->progs.cpu_sample,
-						       fd));
-	if (err)
-		close(fd);
-	return err;
-}
-
-int bpf_source_start(struct bpf_source *s, char *error, size_t error_size)
-{
-	int cpus = libbpf_num_possible_cpus(), started = 0, err = -ENODEV;
-
-	if (s->options.sample_hz == 0)
-		return 0;
-	for (int cpu = 0; cpu < cpus; cpu++) {
-		err = start_clock(s, cpu);
-		if (err == 0)
-			started++;
-		else if (err != -ENODEV && err != -ENXIO) /* those: an offline CPU */
-			break;
-	}
-	if (started > 0 && (err == 0 || err == -ENODEV || err == -ENXIO))
-		return 0;
-	snprintf(error, error_size, "cannot start the sampling clock: %s%s", strerror(-err),
-		 err == -EACCES || err == -EPERM ? "; run with sudo, or give the binary CAP_PERFMON"
-						 : "");
-	return err;
-}
+/* Where probes go: functions of one file. */
+struct places {
+	pid_t pid; /* 0: in all processes */
+	const char *path;
+	const uint64_t *offsets;
+	const uint64_t *cookies;
+	uint32_t count;
+};
 
 static int attach_multi(struct bpf_source *s, struct bpf_program *program, bool at_return,
-			pid_t pid, const char *path, const uint64_t *offsets,
-			const uint64_t *functions, uint32_t count)
+			const struct places *places)
 {
 	struct uprobe_multi_attr attr = {
 		.prog_fd = (__u32)bpf_program__fd(program),
 		.attach_type = ATTACH_UPROBE_MULTI,
-		.path = (__u64)(uintptr_t)path,
-		.offsets = (__u64)(uintptr_t)offsets,
-		.cookies = (__u64)(uintptr_t)functions,
-		.count = count,
+		.path = (__u64)(uintptr_t)places->path,
+		.offsets = (__u64)(uintptr_t)places->offsets,
+		.cookies = (__u64)(uintptr_t)places->cookies,
+		.count = places->count,
 		.flags = at_return ? UPROBE_MULTI_RETURN : 0,
-		.pid = (__u32)pid,
+		.pid = (__u32)places->pid,
 	};
 	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 
-	return fd < 0 ? -errno : keep(s, (struct kept_link){pid, fd, NULL});
+	return fd < 0 ? -errno : keep(s, (struct kept_link){places->pid, fd, NULL});
 }
 
-static int attach_single(struct bpf_source *s, struct bpf_program *program, bool at_return,
-			 pid_t pid, const char *path, uint64_t offset, uint64_t function)
+static int attach(struct bpf_source *s, struct bpf_program *program, bool at_return,
+		  const struct places *places)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = function, .retprobe = at_return);
-
-	return keep_link(
-		s, pid,
-		bpf_program__attach_uprobe_opts(program, pid ? pid : -1, path, offset, &opts));
-}
-
-static int attach(struct bpf_source *s, struct bpf_program *multi, struct bpf_program *single,
-		  bool at_return, pid_t pid, const char *path, const uint64_t *offsets,
-		  const uint64_t *functions, uint32_t count)
-{
+	pid_t pid = places->pid;
 	int err = 0;
 
-	if (pid ? has_multi_by_process(s) : s->has_multi)
-		return attach_multi(s, multi, at_return, pid, path, offsets, functions, count);
-	for (uint32_t i = 0; i < count && !err; i++)
-		err = attach_single(s, single, at_return, pid, path, offsets[i], functions[i]);
+	if (s->has_multi)
+		return attach_multi(s, program, at_return, places);
+	for (uint32_t i = 0; i < places->count && !err; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = places->cookies[i],
+			    .retprobe = at_return);
+
+		err = keep_link(s, pid,
+				bpf_program__attach_uprobe_opts(program, pid ? pid : -1,
+								places->path, places->offsets[i],
+								&opts));
+	}
 	return err;
+}
+
+static uint64_t *make_cookies(enum bpf_source_probe probe, const uint64_t *functions,
+			      uint32_t count)
+{
+	uint64_t *cookies = calloc(count, sizeof(*cookies));
+
+	for (uint32_t i = 0; cookies && i < count; i++) {
+		cookies[i] = functions[i];
+		if (probe == PROBE_LAUNCH)
+			cookies[i] |= STACK_PROBE_LAUNCH;
+		if (cuda_function_is_driver((uint16_t)functions[i]))
+			cookies[i] |= STACK_PROBE_DRIVER;
+	}
+	return cookies;
+}
+
+bool bpf_source_has_probes(const struct bpf_source *s)
+{
+	return s->has_probes;
+}
+
+bool bpf_source_probes_need_admin(const struct bpf_source *s)
+{
+	return !s->has_multi;
 }
 
 void bpf_source_remove_probes(struct bpf_source *s, pid_t pid)
@@ -412,39 +447,49 @@ void bpf_source_remove_probes(struct bpf_source *s, pid_t pid)
 int bpf_source_probe(struct bpf_source *s, enum bpf_source_probe probe, pid_t pid, const char *path,
 		     const uint64_t *offsets, const uint64_t *functions, uint32_t count)
 {
-	int err;
+	struct places places = {.pid = pid, .path = path, .offsets = offsets, .count = count};
+	uint64_t *cookies;
+	int err = 0;
 
 	if (count == 0)
 		return 0;
-	if (probe == PROBE_LAUNCH)
-		return attach(s, s->bpf->progs.launch_multi, s->bpf->progs.launch_single, false,
-			      pid, path, offsets, functions, count);
-	if (!bpf_source_has_calls(s))
+	if (probe == PROBE_LAUNCH ? !s->options.launches : !s->options.calls)
 		return -EOPNOTSUPP;
-	if (probe == PROBE_SUBSCRIBE)
-		return attach(s, s->bpf->progs.subscribe_end_multi,
-			      s->bpf->progs.subscribe_end_single, true, pid, path, offsets,
-			      functions, count);
+	places.cookies = cookies = make_cookies(probe, functions, count);
+	if (!cookies)
+		return -ENOMEM;
+	s->has_probes = true;
 	/* the returns first: an entry without its return would last for ever */
-	err = attach(s, s->bpf->progs.call_end_multi, s->bpf->progs.call_end_single, true, pid,
-		     path, offsets, functions, count);
-	if (err)
-		return err;
-	return attach(s, s->bpf->progs.call_multi, s->bpf->progs.call_single, false, pid, path,
-		      offsets, functions, count);
+	if (probe == PROBE_CALL)
+		err = attach(s, s->bpf->progs.leave_function, true, &places);
+	if (probe == PROBE_SUBSCRIBE)
+		err = attach(s, s->bpf->progs.leave_subscribe, true, &places);
+	else if (!err)
+		err = attach(s, s->bpf->progs.enter_function, false, &places);
+	free(cookies);
+	return err;
 }
+
+/* ---- events ---- */
 
 int bpf_source_fd(const struct bpf_source *s)
 {
-	return ring_buffer__epoll_fd(s->ring);
+	return bpf_map__fd(s->bpf->maps.events);
 }
 
-bool bpf_source_drain(struct bpf_source *s, bpf_source_handler handler, void *context)
+void bpf_source_fill(struct bpf_source *s)
 {
-	s->handler = handler;
-	s->handler_context = context;
-	s->drained = 0;
-	return ring_buffer__consume(s->ring) != -ENOBUFS;
+	event_ring_fill(&s->ring, BPF_SOURCE_BATCH);
+}
+
+const struct stack_event *bpf_source_next(struct bpf_source *s)
+{
+	return event_ring_next(&s->ring);
+}
+
+bool bpf_source_has_more(const struct bpf_source *s)
+{
+	return s->ring.has_more;
 }
 
 struct stack_counters bpf_source_counters(const struct bpf_source *s)

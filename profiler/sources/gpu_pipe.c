@@ -6,471 +6,566 @@
 #include <string.h>
 #include <unistd.h>
 #include "cupti_trace/gpu_wire.h"
+#include "profiler/base/id_map.h"
+#include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 
 #define NAME_IDS_MAX 65536
 #define NAME_BYTES_MAX 65536
-#define PROCESSES_MAX 65536
 #define READ_SIZE 65536
 
-struct gpu_process {
-	uint32_t pid;
-	bool open;    /* said hello, not goodbye */
-	bool ignored; /* speaks another version */
+struct tracee {
+	uint64_t instance;
+	struct process *process; /* NULL: said hello, not yet accepted */
+	bool is_ignored;         /* speaks another version */
+	bool is_tracing;         /* its hello promised events */
+	bool has_left;           /* said goodbye */
 	uint64_t next_sequence;
-	uint64_t kernels, kernel_ns; /* received since hello, other work included */
-	uint64_t unsent;             /* given up by the sender since hello */
-	/* since hello: launches of one kernel each, the kernels they started, records lost */
+	uint64_t operations, operation_ns; /* received */
+	uint64_t unsent;                   /* given up by the sender */
+	/* launches of one kernel each, the kernels they started, records lost */
 	uint64_t kernel_launches, launched_kernels, lost;
-	const char **names;
-	uint32_t name_count;
-	char *piece; /* a name being put together */
+	struct id_map names; /* id -> const char * */
+	char *piece;         /* a name being put together */
 	size_t piece_length;
 	uint32_t piece_id;
+	uint32_t position; /* in the pipe's list */
 };
 
 struct gpu_pipe {
-	struct intern *strings;
-	gpu_pipe_handler handler;
-	void *context;
-	void (*tee)(void *context, const void *bytes, size_t size);
-	void *tee_context;
+	struct collect *collect;
+	struct ledger *ledger;
 	struct gpu_wire_decoder *decoder;
-	struct gpu_pipe_stats stats;
-	struct gpu_process *processes;
-	uint32_t process_count, process_capacity;
-	struct hash_index index;
+	struct tracee **tracees;
+	uint32_t tracee_count, tracee_capacity;
+	struct hash_index index; /* of tracees, by instance */
+	struct tracee *newcomer; /* its hello was handed out, and not yet answered */
+	struct tracee *current;  /* whose batch this is; NULL: nobody's */
+	bool batch_is_refused;   /* of a program that is not believed: no rubbish */
 	bool batch_is_bounded;
 	uint64_t batch_left; /* bytes of the current batch still to come, if so */
-	uint32_t current;    /* index of the process whose batch this is; HASH_INDEX_NONE: none */
-	char line[GPU_WIRE_LINE_MAX + 1]; /* a line begun in an earlier read */
+	uint64_t batch_sequence, batch_instance;
+	struct gpu_event event;
+	const char *at, *end;             /* bytes not yet taken */
+	char line[GPU_WIRE_LINE_MAX + 1]; /* a line begun in an earlier piece */
 	size_t line_length;
 	bool skipping; /* the line is too long: wait for its end */
-	char first_malformed[81];
 	char buffer[READ_SIZE];
 };
-
-struct gpu_pipe *gpu_pipe_new(struct intern *strings, gpu_pipe_handler handler, void *context)
-{
-	struct gpu_pipe *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return NULL;
-	s->strings = strings;
-	s->handler = handler;
-	s->context = context;
-	s->current = HASH_INDEX_NONE;
-	s->decoder = gpu_wire_decoder_new();
-	if (s->decoder)
-		return s;
-	free(s);
-	return NULL;
-}
-
-void gpu_pipe_free(struct gpu_pipe *s)
-{
-	if (!s)
-		return;
-	for (uint32_t i = 0; i < s->process_count; i++) {
-		free(s->processes[i].names);
-		free(s->processes[i].piece);
-	}
-	free(s->processes);
-	hash_index_release(&s->index);
-	gpu_wire_decoder_free(s->decoder);
-	free(s);
-}
-
-void gpu_pipe_tee(struct gpu_pipe *s, void (*tee)(void *context, const void *bytes, size_t size),
-		  void *context)
-{
-	s->tee = tee;
-	s->tee_context = context;
-}
-
-/* ---- processes ---- */
-
-static bool process_equal(const void *records, uint32_t position, const void *key)
-{
-	return ((const struct gpu_process *)records + position)->pid == *(const uint32_t *)key;
-}
-
-/* Index of the process, made if need be; HASH_INDEX_NONE when there are too many. */
-static uint32_t get_process(struct gpu_pipe *s, uint32_t pid)
-{
-	uint32_t hash = hash_bytes(&pid, sizeof(pid));
-	uint32_t at = hash_index_find(&s->index, hash, process_equal, s->processes, &pid);
-
-	if (at != HASH_INDEX_NONE || s->process_count == PROCESSES_MAX)
-		return at;
-	if (s->process_count == s->process_capacity) {
-		uint32_t capacity = s->process_capacity ? s->process_capacity * 2 : 16;
-		struct gpu_process *p = realloc(s->processes, capacity * sizeof(*p));
-
-		if (!p)
-			return HASH_INDEX_NONE;
-		s->processes = p;
-		s->process_capacity = capacity;
-	}
-	if (hash_index_add(&s->index, hash, s->process_count) != 0)
-		return HASH_INDEX_NONE;
-	s->processes[s->process_count] = (struct gpu_process){.pid = pid};
-	return s->process_count++;
-}
-
-static void forget_names(struct gpu_process *p)
-{
-	free(p->names);
-	p->names = NULL;
-	p->name_count = 0;
-	p->piece_length = 0;
-}
-
-static bool set_name(struct gpu_pipe *s, struct gpu_process *p, uint32_t id, const char *name)
-{
-	if (id >= p->name_count) {
-		uint32_t count = id * 2 + 16;
-		const char **names = realloc(p->names, count * sizeof(*names));
-
-		if (!names)
-			return false;
-		memset(names + p->name_count, 0, (count - p->name_count) * sizeof(*names));
-		p->names = names;
-		p->name_count = count;
-	}
-	p->names[id] = intern_string(s->strings, name);
-	return p->names[id] != NULL;
-}
-
-/* A name, or the next piece of one. False if it makes no sense. */
-static bool take_name(struct gpu_pipe *s, struct gpu_process *p, const struct gpu_event_name *e)
-{
-	size_t n = strlen(e->name);
-	char *piece;
-
-	if (e->id == 0 || e->id > NAME_IDS_MAX)
-		return false;
-	if (p->piece_length > 0 && p->piece_id != e->id)
-		p->piece_length = 0;
-	if (!e->more && p->piece_length == 0)
-		return set_name(s, p, e->id, e->name);
-	if (p->piece_length + n >= NAME_BYTES_MAX)
-		return false;
-	piece = realloc(p->piece, p->piece_length + n + 1);
-	if (!piece)
-		return false;
-	memcpy(piece + p->piece_length, e->name, n + 1);
-	p->piece = piece;
-	p->piece_length += n;
-	p->piece_id = e->id;
-	if (e->more)
-		return true;
-	p->piece_length = 0;
-	return set_name(s, p, e->id, piece);
-}
-
-static const char *name_of(struct gpu_pipe *s, const struct gpu_process *p, uint32_t id)
-{
-	const char *name = id < p->name_count ? p->names[id] : NULL;
-
-	if (!name)
-		name = intern_string(s->strings, id ? GPU_PIPE_NAME_LOST : GPU_PIPE_NAMES_FULL);
-	return name ? name : GPU_PIPE_NAME_LOST;
-}
-
-/* ---- events ---- */
-
-static void begin_batch(struct gpu_pipe *s, const struct gpu_event_batch *e)
-{
-	struct gpu_process *p;
-
-	s->current = get_process(s, e->pid);
-	s->batch_is_bounded = e->bytes > 0;
-	s->batch_left = e->bytes;
-	if (s->current == HASH_INDEX_NONE)
-		return;
-	p = &s->processes[s->current];
-	/* a smaller number is a new program in the same process: its hello follows */
-	if (e->sequence > p->next_sequence)
-		s->stats.lost_batches += e->sequence - p->next_sequence;
-	p->next_sequence = e->sequence + 1;
-}
 
 bool gpu_pipe_has_graph_time_bug(uint32_t cupti_version)
 {
 	return cupti_version >= 130000 && cupti_version < 130100;
 }
 
+struct gpu_pipe *gpu_pipe_new(struct collect *collect)
+{
+	struct gpu_pipe *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->collect = collect;
+	p->ledger = collect_ledger(collect);
+	p->decoder = gpu_wire_decoder_new();
+	if (p->decoder)
+		return p;
+	free(p);
+	return NULL;
+}
+
+static void free_tracee(struct tracee *t)
+{
+	id_map_release(&t->names);
+	free(t->piece);
+	free(t);
+}
+
+void gpu_pipe_free(struct gpu_pipe *p)
+{
+	if (!p)
+		return;
+	for (uint32_t i = 0; i < p->tracee_count; i++)
+		free_tracee(p->tracees[i]);
+	free(p->tracees);
+	hash_index_release(&p->index);
+	gpu_wire_decoder_free(p->decoder);
+	free(p);
+}
+
+/* ---- programs ---- */
+
+static uint32_t hash_instance(uint64_t instance)
+{
+	return hash_bytes(&instance, sizeof(instance));
+}
+
+static bool has_instance(const void *records, uint32_t position, const void *key)
+{
+	struct tracee *const *tracees = records;
+
+	return tracees[position]->instance == *(const uint64_t *)key;
+}
+
+static struct tracee *find_tracee(const struct gpu_pipe *p, uint64_t instance)
+{
+	uint32_t at = hash_index_find(&p->index, hash_instance(instance), has_instance, p->tracees,
+				      &instance);
+
+	return at == HASH_INDEX_NONE ? NULL : p->tracees[at];
+}
+
+/* NULL: there are too many, or no memory. */
+static struct tracee *add_tracee(struct gpu_pipe *p, uint64_t instance)
+{
+	struct tracee *t = NULL;
+
+	if (p->tracee_count < GPU_PIPE_TRACEES_MAX &&
+	    array_make_room(&p->tracees, p->tracee_count, &p->tracee_capacity,
+			    sizeof(struct tracee *)))
+		t = calloc(1, sizeof(*t));
+	if (!t || hash_index_add(&p->index, hash_instance(instance), p->tracee_count) != 0) {
+		free(t);
+		return NULL;
+	}
+	t->instance = instance;
+	t->position = p->tracee_count;
+	p->tracees[p->tracee_count++] = t;
+	return t;
+}
+
+/* The last one fills the hole. */
+static void drop_tracee(struct gpu_pipe *p, struct tracee *t)
+{
+	struct tracee *last = p->tracees[p->tracee_count - 1];
+
+	hash_index_remove(&p->index, hash_instance(t->instance), t->position);
+	if (last != t) {
+		hash_index_remove(&p->index, hash_instance(last->instance), last->position);
+		last->position = t->position;
+		p->tracees[last->position] = last;
+		/* cannot fail: there is a free slot by now */
+		hash_index_add(&p->index, hash_instance(last->instance), last->position);
+	}
+	p->tracee_count--;
+	if (p->current == t)
+		p->current = NULL;
+	if (p->newcomer == t)
+		p->newcomer = NULL;
+	free_tracee(t);
+}
+
+struct process *tracee_process(const struct tracee *tracee)
+{
+	return tracee->process;
+}
+
+uint64_t tracee_instance(const struct tracee *tracee)
+{
+	return tracee->instance;
+}
+
+static void count_sequence(struct gpu_pipe *p, struct tracee *t, uint64_t sequence)
+{
+	if (sequence > t->next_sequence)
+		p->ledger->pipe.lost_batches += sequence - t->next_sequence;
+	t->next_sequence = sequence + 1;
+}
+
+void gpu_pipe_accept(struct gpu_pipe *p, struct tracee *tracee, struct process *process)
+{
+	const struct gpu_event_hello *hello = &p->event.hello;
+	struct ledger_pipe *l = &p->ledger->pipe;
+
+	tracee->process = process;
+	p->newcomer = NULL;
+	count_sequence(p, tracee, p->batch_sequence);
+	l->processes++;
+	l->without_cupti += hello->is_off != 0;
+	l->foreign_versions += tracee->is_ignored;
+	l->graph_time_bugs +=
+		!tracee->is_ignored && gpu_pipe_has_graph_time_bug(hello->cupti_version);
+}
+
 /*
- * The process's tracing has ended. Kernels of a launch on several devices count as launched, too,
- * so where those are used there may be more unended launches than this finds.
+ * Its tracing has ended. Kernels of a launch on several devices count as launched, too, so where
+ * those are used there may be more unended launches than this finds.
  */
-static void count_unended(struct gpu_pipe *s, const struct gpu_process *p)
+static void count_unended(struct gpu_pipe *p, const struct tracee *t)
 {
-	uint64_t recorded = p->launched_kernels + p->lost;
+	uint64_t recorded = t->launched_kernels + t->lost;
 
-	if (p->open && !p->ignored && p->kernel_launches > recorded)
-		s->stats.unended_launches += p->kernel_launches - recorded;
+	if (t->is_tracing && t->kernel_launches > recorded)
+		p->ledger->launches.unended += t->kernel_launches - recorded;
 }
 
-static void take_hello(struct gpu_pipe *s, struct gpu_process *p, const struct gpu_event_hello *e)
+void gpu_pipe_close(struct gpu_pipe *p, struct tracee *t)
 {
-	count_unended(s, p);
-	if (p->open)
-		s->stats.without_goodbye++; /* exec, or a killed process's number used again */
-	else
-		s->stats.processes++;
-	s->stats.without_cupti += e->is_off != 0;
-	p->open = e->wants_ack && !e->is_off; /* else it only explains why it does not trace */
-	p->ignored = e->version != GPU_WIRE_VERSION;
-	p->kernels = 0;
-	p->kernel_ns = 0;
-	p->unsent = 0;
-	p->kernel_launches = p->launched_kernels = p->lost = 0;
-	forget_names(p);
-	if (p->ignored)
-		s->stats.foreign_versions++;
-	else if (gpu_pipe_has_graph_time_bug(e->cupti_version))
-		s->stats.graph_time_bugs++;
+	count_unended(p, t);
+	p->ledger->pipe.without_goodbye += t->is_tracing && !t->has_left;
+	drop_tracee(p, t);
 }
 
-static void take_drops(struct gpu_pipe *s, struct gpu_process *p, const struct gpu_event_drops *e)
+bool gpu_pipe_find_ended(const struct gpu_pipe *p, uint64_t time_ns, struct tracee **tracee)
 {
-	s->stats.dropped_kernels += e->kernels + e->unsent_kernels;
-	s->stats.dropped_launches += e->launches + e->unsent_launches;
-	s->stats.unknown_records += e->unknown;
-	p->unsent += e->unsent_kernels;
-	p->lost += e->kernels + e->unsent_kernels;
-}
+	for (uint32_t i = 0; i < p->tracee_count; i++) {
+		const struct process *process = p->tracees[i]->process;
 
-static void take_goodbye(struct gpu_pipe *s, struct gpu_process *p,
-			 const struct gpu_event_goodbye *e)
-{
-	uint64_t accounted = p->kernels + p->unsent;
-
-	if (p->open && e->kernels > accounted) {
-		s->stats.missing_kernels += e->kernels - accounted;
-		p->lost += e->kernels - accounted;
+		*tracee = p->tracees[i];
+		if (time_ns == UINT64_MAX ||
+		    (process && process->ended_ns && process->ended_ns < time_ns))
+			return true;
 	}
-	count_unended(s, p);
-	if (p->open && e->kernels == p->kernels && e->kernel_ns != p->kernel_ns)
-		s->stats.wrong_totals++;
-	p->open = false;
+	return false;
 }
 
-static void take_kernel(struct gpu_pipe *s, struct gpu_process *p, const struct gpu_event_kernel *e)
+uint32_t gpu_pipe_list(const struct gpu_pipe *p, pid_t *pids, uint32_t max)
 {
-	s->stats.kernels++;
-	s->stats.kernel_ns += e->duration_ns;
-	s->stats.bad_times += e->bad_time;
-	p->kernels++;
-	p->kernel_ns += e->duration_ns;
-	p->launched_kernels += e->graph_node_id == 0;
-}
+	uint32_t count = 0;
 
-/* A void launch has done what it could, just like one whose kernel has a record. */
-static void take_voids(struct gpu_process *p, const struct gpu_event_void *e)
-{
-	p->launched_kernels += e->launches;
-}
-
-static void take_launch(struct gpu_pipe *s, struct gpu_process *p, const struct gpu_event_launch *e)
-{
-	s->stats.launches++;
-	p->kernel_launches += !(e->flags & (GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER));
-}
-
-static void take_work(struct gpu_pipe *s, struct gpu_process *p, const struct gpu_event_work *e)
-{
-	s->stats.works++;
-	s->stats.bad_times += e->bad_time;
-	p->kernels++;
-	p->kernel_ns += e->duration_ns;
-}
-
-/* False if the event cannot be: nothing was done then. */
-static bool take_event(struct gpu_pipe *s, const struct gpu_event *event)
-{
-	struct gpu_process *p;
-	const char *kernel = NULL;
-
-	if (event->type == GPU_EVENT_BATCH) {
-		begin_batch(s, &event->batch);
-		return s->current != HASH_INDEX_NONE;
+	for (uint32_t i = 0; i < p->tracee_count; i++) {
+		if (!p->tracees[i]->is_tracing || !p->tracees[i]->process)
+			continue;
+		if (count < max)
+			pids[count] = p->tracees[i]->process->pid;
+		count++;
 	}
-	if (s->current == HASH_INDEX_NONE)
+	return count;
+}
+
+/* ---- kernel names ---- */
+
+/* Without room for it the kernel stays without a name, which is counted. */
+static void set_name(struct gpu_pipe *p, struct tracee *t, uint32_t id, const char *name)
+{
+	const char *kept = collect_text(p->collect, name);
+	uint64_t *value = kept ? id_map_get(&t->names, id) : NULL;
+
+	if (value)
+		*value = (uint64_t)(uintptr_t)kept;
+}
+
+/* A name, or the next piece of one. False if it makes no sense. */
+static bool take_name(struct gpu_pipe *p, struct tracee *t, const struct gpu_event_name *e)
+{
+	size_t n = strlen(e->name);
+	char *piece;
+
+	if (e->id == 0 || e->id > NAME_IDS_MAX)
 		return false;
-	p = &s->processes[s->current];
-	if (event->type == GPU_EVENT_HELLO)
-		take_hello(s, p, &event->hello);
-	else if (p->ignored)
+	if (t->piece_length > 0 && t->piece_id != e->id)
+		t->piece_length = 0;
+	if (!e->more && t->piece_length == 0) {
+		set_name(p, t, e->id, e->name);
 		return true;
+	}
+	if (t->piece_length + n >= NAME_BYTES_MAX)
+		return false;
+	piece = realloc(t->piece, t->piece_length + n + 1);
+	if (!piece)
+		return false;
+	memcpy(piece + t->piece_length, e->name, n + 1);
+	t->piece = piece;
+	t->piece_length += n;
+	t->piece_id = e->id;
+	if (e->more)
+		return true;
+	t->piece_length = 0;
+	set_name(p, t, e->id, piece);
+	return true;
+}
+
+static const char *name_of(const struct tracee *t, uint32_t id)
+{
+	const uint64_t *name = id_map_find(&t->names, id);
+
+	if (name)
+		return (const char *)(uintptr_t)*name;
+	return id ? GPU_PIPE_NAME_LOST : GPU_PIPE_NAMES_FULL;
+}
+
+/* ---- events ---- */
+
+static void begin_batch(struct gpu_pipe *p, const struct gpu_event_batch *e)
+{
+	p->current = find_tracee(p, e->instance);
+	p->batch_is_bounded = e->bytes > 0;
+	p->batch_left = e->bytes;
+	p->batch_instance = e->instance;
+	p->batch_sequence = e->sequence;
+	p->batch_is_refused = !p->current; /* until a hello says whose it is */
+	if (p->current)
+		count_sequence(p, p->current, e->sequence);
+}
+
+/* False: it cannot be. */
+static bool take_hello(struct gpu_pipe *p, const struct gpu_event_hello *e)
+{
+	struct tracee *t;
+
+	if (e->instance != p->batch_instance || e->instance == 0 || find_tracee(p, e->instance))
+		return false;
+	t = add_tracee(p, e->instance);
+	if (!t) {
+		p->ledger->bounds.out_of_memory++;
+		return true;
+	}
+	t->is_ignored = e->version != GPU_WIRE_VERSION;
+	t->is_tracing = e->wants_ack && !e->is_off && !t->is_ignored; /* else it explains why not */
+	p->newcomer = p->current = t;
+	p->batch_is_refused = false;
+	return true;
+}
+
+static void take_drops(struct gpu_pipe *p, struct tracee *t, const struct gpu_event_drops *e)
+{
+	p->ledger->gpu.dropped += e->kernels + e->unsent_kernels;
+	p->ledger->launches.dropped += e->launches + e->unsent_launches;
+	p->ledger->gpu.unknown_kinds += e->unknown;
+	t->unsent += e->unsent_kernels;
+	t->lost += e->kernels + e->unsent_kernels;
+}
+
+static void take_goodbye(struct gpu_pipe *p, struct tracee *t, const struct gpu_event_goodbye *e)
+{
+	uint64_t accounted = t->operations + t->unsent;
+
+	if (t->has_left)
+		return; /* it said that */
+	if (t->is_tracing && e->kernels > accounted) {
+		p->ledger->gpu.missing += e->kernels - accounted;
+		t->lost += e->kernels - accounted;
+	}
+	if (t->is_tracing && e->kernels == t->operations && e->kernel_ns != t->operation_ns)
+		p->ledger->pipe.wrong_totals++;
+	t->has_left = true;
+}
+
+static void count_operation(struct tracee *t, uint64_t duration_ns)
+{
+	t->operations++;
+	t->operation_ns += duration_ns;
+}
+
+/* Counts an event of the current program. */
+static void count_event(struct gpu_pipe *p, struct tracee *t, const struct gpu_event *event)
+{
+	struct ledger *l = p->ledger;
+
 	switch (event->type) {
-	case GPU_EVENT_NAME:
-		return take_name(s, p, &event->name);
 	case GPU_EVENT_LAUNCH:
-		take_launch(s, p, &event->launch);
+		l->launches.all++;
+		t->kernel_launches +=
+			!(event->launch.flags & (GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER));
 		break;
 	case GPU_EVENT_VOID:
-		take_voids(p, &event->voids);
+		/* a void launch has done what it could, just like one whose kernel has a record */
+		t->launched_kernels += event->voids.launches;
 		break;
 	case GPU_EVENT_KERNEL:
-		take_kernel(s, p, &event->kernel);
-		kernel = name_of(s, p, event->kernel.name_id);
+		l->gpu.kernels++;
+		l->gpu.kernel_ns += event->kernel.duration_ns;
+		t->launched_kernels += event->kernel.graph_node_id == 0;
+		count_operation(t, event->kernel.duration_ns);
 		break;
 	case GPU_EVENT_WORK:
-		take_work(s, p, &event->work);
+		l->gpu.others++;
+		count_operation(t, event->work.duration_ns);
 		break;
 	case GPU_EVENT_DROPS:
-		take_drops(s, p, &event->drops);
+		take_drops(p, t, &event->drops);
 		break;
 	case GPU_EVENT_GOODBYE:
-		take_goodbye(s, p, &event->goodbye);
+		take_goodbye(p, t, &event->goodbye);
 		break;
 	default:
 		break;
 	}
-	s->handler(s->context, p->pid, event, kernel);
-	return true;
 }
 
-static void note_malformed(struct gpu_pipe *s, const char *line, size_t length)
-{
-	size_t n =
-		length < sizeof(s->first_malformed) - 1 ? length : sizeof(s->first_malformed) - 1;
+/* ---- lines ---- */
 
-	s->stats.malformed++;
-	if (s->first_malformed[0])
+static void note_line(char shown[81], const char *line, size_t length)
+{
+	size_t n = length < 80 ? length : 80;
+
+	if (shown[0])
 		return;
 	for (size_t i = 0; i < n; i++)
-		s->first_malformed[i] = line[i] >= 0x20 && line[i] < 0x7f ? line[i] : '?';
+		shown[i] = line[i] >= 0x20 && line[i] < 0x7f ? line[i] : '?';
+	shown[n] = '\0';
+}
+
+static void note_malformed(struct gpu_pipe *p, const char *line, size_t length)
+{
+	p->ledger->pipe.malformed++;
+	note_line(p->ledger->pipe.first_malformed, line, length);
+}
+
+static void note_refused(struct gpu_pipe *p, const char *line, size_t length)
+{
+	p->ledger->pipe.refused++;
+	note_line(p->ledger->pipe.first_refused, line, length);
 }
 
 /* What is not within a batch's bytes was written by somebody else, however it looks. */
-static void leave_batch(struct gpu_pipe *s, size_t length)
+static void leave_batch(struct gpu_pipe *p, size_t length)
 {
-	if (!s->batch_is_bounded)
+	if (!p->batch_is_bounded)
 		return;
-	if (length + 1 > s->batch_left)
-		s->current = HASH_INDEX_NONE;
-	else
-		s->batch_left -= length + 1;
+	if (length + 1 > p->batch_left) {
+		p->current = NULL;
+		p->batch_is_refused = false;
+		p->batch_instance = 0;
+	} else {
+		p->batch_left -= length + 1;
+	}
 }
 
-static void take_line(struct gpu_pipe *s, const char *line, size_t length)
+/* True if the event is to be handed out. */
+static bool take_line(struct gpu_pipe *p, const char *line, size_t length)
 {
-	struct gpu_event event;
+	const struct gpu_event *event = &p->event;
 
 	if (length == 0)
-		return; /* every batch begins with a newline */
-	s->stats.lines++;
-	leave_batch(s, length);
-	if (gpu_wire_decode(s->decoder, line, length, &event) != 0 || !take_event(s, &event))
-		note_malformed(s, line, length);
+		return false; /* every batch begins with a newline */
+	p->ledger->pipe.lines++;
+	leave_batch(p, length);
+	if (gpu_wire_decode(p->decoder, line, length, &p->event) != 0) {
+		note_malformed(p, line, length);
+		return false;
+	}
+	if (event->type == GPU_EVENT_BATCH) {
+		begin_batch(p, &event->batch);
+		return false;
+	}
+	if (event->type == GPU_EVENT_HELLO) {
+		if (take_hello(p, &event->hello))
+			return p->newcomer != NULL;
+		note_malformed(p, line, length);
+		return false;
+	}
+	if (!p->current || !p->current->process) {
+		if (p->batch_is_refused)
+			note_refused(p, line, length);
+		else
+			note_malformed(p, line, length);
+		return false;
+	}
+	if (p->current->is_ignored)
+		return false;
+	if (event->type == GPU_EVENT_NAME) {
+		if (!take_name(p, p->current, &event->name))
+			note_malformed(p, line, length);
+		return false;
+	}
+	count_event(p, p->current, event);
+	return true;
+}
+
+/* Keeps the part of a line that is there; a line that grows too long is skipped to its end. */
+static void keep_partial(struct gpu_pipe *p, const char *bytes, size_t n)
+{
+	if (p->skipping)
+		return;
+	if (p->line_length + n > GPU_WIRE_LINE_MAX) {
+		memcpy(p->line + p->line_length, bytes, GPU_WIRE_LINE_MAX - p->line_length);
+		p->ledger->pipe.lines++;
+		p->ledger->pipe.too_long++;
+		note_malformed(p, p->line, GPU_WIRE_LINE_MAX);
+		p->skipping = true;
+		p->line_length = 0;
+		return;
+	}
+	memcpy(p->line + p->line_length, bytes, n);
+	p->line_length += n;
+}
+
+/* The next whole line of the bytes at hand; false: there is none left. */
+static bool next_line(struct gpu_pipe *p, const char **line, size_t *length)
+{
+	while (p->at < p->end) {
+		const char *begin = p->at, *newline = memchr(begin, '\n', (size_t)(p->end - begin));
+		bool was_begun = p->line_length > 0 || p->skipping;
+
+		p->at = newline ? newline + 1 : p->end;
+		*line = begin;
+		*length = (size_t)((newline ? newline : p->end) - begin);
+		if (newline && !was_begun && *length <= GPU_WIRE_LINE_MAX)
+			return true;
+		keep_partial(p, begin, *length);
+		if (!newline)
+			return false;
+		*line = p->line;
+		*length = p->line_length;
+		was_begun = !p->skipping;
+		p->skipping = false;
+		p->line_length = 0;
+		if (was_begun)
+			return true;
+	}
+	return false;
+}
+
+/* The program whose hello was handed out has not been accepted: it is not believed. */
+static void refuse_newcomer(struct gpu_pipe *p)
+{
+	if (!p->newcomer)
+		return;
+	note_refused(p, "hello", strlen("hello"));
+	p->batch_is_refused = true;
+	drop_tracee(p, p->newcomer);
+}
+
+const struct gpu_event *gpu_pipe_next(struct gpu_pipe *p, struct tracee **tracee,
+				      const char **kernel)
+{
+	const char *line;
+	size_t length;
+
+	refuse_newcomer(p);
+	while (next_line(p, &line, &length)) {
+		if (!take_line(p, line, length))
+			continue;
+		*tracee = p->current;
+		*kernel = p->event.type == GPU_EVENT_KERNEL
+				  ? name_of(p->current, p->event.kernel.name_id)
+				  : NULL;
+		return &p->event;
+	}
+	return NULL;
 }
 
 /* ---- bytes ---- */
 
-/* Keeps the part of a line that is there; a line that grows too long is skipped to its end. */
-static void keep_partial(struct gpu_pipe *s, const char *bytes, size_t n)
+void gpu_pipe_feed(struct gpu_pipe *p, const char *bytes, size_t size)
 {
-	if (s->skipping)
-		return;
-	if (s->line_length + n > GPU_WIRE_LINE_MAX) {
-		memcpy(s->line + s->line_length, bytes, GPU_WIRE_LINE_MAX - s->line_length);
-		s->stats.lines++;
-		s->stats.too_long++;
-		note_malformed(s, s->line, GPU_WIRE_LINE_MAX);
-		s->skipping = true;
-		s->line_length = 0;
-		return;
+	p->at = bytes;
+	p->end = bytes + size;
+}
+
+int gpu_pipe_fill(struct gpu_pipe *p, int fd, const char **bytes)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, p->buffer, sizeof(p->buffer));
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	if (n == 0)
+		return -EPIPE;
+	if (bytes)
+		*bytes = p->buffer;
+	gpu_pipe_feed(p, p->buffer, (size_t)n);
+	return (int)n;
+}
+
+void gpu_pipe_finish(struct gpu_pipe *p)
+{
+	refuse_newcomer(p);
+	if (p->line_length > 0) {
+		p->ledger->pipe.lines++;
+		note_malformed(p, p->line, p->line_length);
 	}
-	memcpy(s->line + s->line_length, bytes, n);
-	s->line_length += n;
-}
-
-void gpu_pipe_feed(struct gpu_pipe *s, const char *bytes, size_t size)
-{
-	const char *end = bytes + size;
-
-	s->stats.bytes += size;
-	while (bytes < end) {
-		const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
-
-		if (!newline) {
-			keep_partial(s, bytes, (size_t)(end - bytes));
-			return;
-		}
-		if (s->skipping || s->line_length > 0 ||
-		    (size_t)(newline - bytes) > GPU_WIRE_LINE_MAX) {
-			keep_partial(s, bytes, (size_t)(newline - bytes));
-			if (!s->skipping)
-				take_line(s, s->line, s->line_length);
-			s->line_length = 0;
-			s->skipping = false;
-		} else {
-			take_line(s, bytes, (size_t)(newline - bytes));
-		}
-		bytes = newline + 1;
-	}
-}
-
-int gpu_pipe_read(struct gpu_pipe *s, int pipe, uint64_t limit)
-{
-	uint64_t got = 0;
-
-	while (got < limit) {
-		ssize_t n = read(pipe, s->buffer, sizeof(s->buffer));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno == EAGAIN ? 0 : -errno;
-		if (n == 0)
-			return -EPIPE;
-		if (s->tee)
-			s->tee(s->tee_context, s->buffer, (size_t)n);
-		gpu_pipe_feed(s, s->buffer, (size_t)n);
-		got += (uint64_t)n;
-	}
-	return 1;
-}
-
-void gpu_pipe_finish(struct gpu_pipe *s)
-{
-	if (s->line_length > 0) {
-		s->stats.lines++;
-		note_malformed(s, s->line, s->line_length);
-	}
-	s->line_length = 0;
-	for (uint32_t i = 0; i < s->process_count; i++) {
-		s->stats.without_goodbye += s->processes[i].open && !s->processes[i].ignored;
-		count_unended(s, &s->processes[i]);
-	}
-}
-
-struct gpu_pipe_stats gpu_pipe_stats(const struct gpu_pipe *s)
-{
-	return s->stats;
-}
-
-const char *gpu_pipe_first_malformed(const struct gpu_pipe *s)
-{
-	return s->first_malformed;
-}
-
-bool gpu_pipe_is_open(const struct gpu_pipe *s, uint32_t pid)
-{
-	uint32_t at = hash_index_find(&s->index, hash_bytes(&pid, sizeof(pid)), process_equal,
-				      s->processes, &pid);
-
-	return at != HASH_INDEX_NONE && s->processes[at].open;
-}
-
-void gpu_pipe_each_open(const struct gpu_pipe *s, void (*visit)(void *context, uint32_t pid),
-			void *context)
-{
-	for (uint32_t i = 0; i < s->process_count; i++)
-		if (s->processes[i].open)
-			visit(context, s->processes[i].pid);
+	p->line_length = 0;
 }

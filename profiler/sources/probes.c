@@ -9,8 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "profiler/base/call_functions.h"
-#include "profiler/base/launch_functions.h"
+#include "profiler/base/cuda_functions.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/safe_open.h"
@@ -158,9 +157,9 @@ static uint64_t function_of(const struct probes *p, const char *symbol)
 {
 	switch (p->kind) {
 	case PROBE_LAUNCH:
-		return launch_function_of(symbol);
+		return cuda_launch_function_of(symbol);
 	case PROBE_CALL:
-		return call_function_of(symbol);
+		return cuda_function_of(symbol);
 	default:
 		return strcmp(symbol, "cuptiSubscribe") == 0 ||
 		       strcmp(symbol, "cuptiSubscribe_v2") == 0;
@@ -210,7 +209,7 @@ static void note_cost(struct probes *p, int fd, const struct found *found, const
 		if (pread(fd, &first, 1, (off_t)found->offsets[i]) != 1)
 			continue;
 		log_verbose(p->log, "probe on %s in %s at offset 0x%" PRIx64 ", first byte %02x%s",
-			    launch_function_name((uint16_t)found->functions[i]), path,
+			    cuda_function_name((uint16_t)found->functions[i]), path,
 			    found->offsets[i], first,
 			    first >= 0x50 && first <= 0x57 ? "" : ": not a push, slow");
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds functions of CUDA in the files a process has mapped, and puts probes on them: launch
- * functions, those whose calls can be timed (call_functions.h), or CUPTI's cuptiSubscribe.
+ * functions, those whose calls can be timed (cuda_functions.h), or CUPTI's cuptiSubscribe.
  *
  * cudart may be linked statically into the program (local symbols in its .symtab), come as a shared
  * library from anywhere, or be absent; programs may call the driver only. So every file with

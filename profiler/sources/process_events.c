@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -192,6 +193,7 @@ struct record_task {
 struct record_comm {
 	struct perf_event_header header;
 	__u32 pid, tid;
+	char comm[]; /* ends with a NUL, padded to 8 bytes */
 };
 
 struct record_lost {
@@ -225,18 +227,29 @@ static int take_mapping(struct process_events *e, const struct record_mmap2 *r, 
 	return -ENOMEM;
 }
 
-static int take_plain(struct process_events *e, enum process_event_type type, uint32_t pid,
-		      uint32_t parent, uint64_t time_ns)
+static int take_plain(struct process_events *e, const struct process_event *plain)
 {
 	struct process_event *event = add(e);
 
 	if (!event)
 		return -ENOMEM;
-	event->time_ns = time_ns;
-	event->type = type;
-	event->pid = (pid_t)pid;
-	event->parent = (pid_t)parent;
+	*event = *plain;
 	return 0;
+}
+
+static int take_comm(struct process_events *e, const struct record_comm *r, size_t size,
+		     uint64_t time_ns)
+{
+	struct process_event event = {
+		.time_ns = time_ns,
+		.type = r->header.misc & PERF_RECORD_MISC_COMM_EXEC ? PROCESS_EXEC : PROCESS_COMM,
+		.pid = (pid_t)r->pid,
+		.tid = (pid_t)r->tid};
+
+	if (size < sizeof(*r) + 16)
+		return 0;
+	snprintf(event.comm, sizeof(event.comm), "%.*s", (int)(size - sizeof(*r) - 16), r->comm);
+	return take_plain(e, &event);
 }
 
 /* TID, TIME, REGS_USER and STACK_USER, in this order; STACK_USER is size, bytes, bytes that count.
@@ -267,7 +280,7 @@ static int take_sample(struct process_events *e, const struct record_sample *r, 
 		memcpy(&bytes, (const char *)(r + 1) + r->stack_size, sizeof(bytes));
 	if (bytes > r->stack_size || bytes > STACK_SNAPSHOT_BYTES)
 		return 0;
-	s = calloc(1, sizeof(*s)); /* what is not written to costs no memory */
+	s = calloc(1, sizeof(*s) + bytes);
 	event = s ? add(e) : NULL;
 	if (!event) {
 		free(s);
@@ -279,8 +292,9 @@ static int take_sample(struct process_events *e, const struct record_sample *r, 
 	s->event.kind = STACK_EVENT_CPU_SNAPSHOT;
 	for (int i = 0; i < SAMPLE_REGISTER_COUNT; i++)
 		s->registers[dwarf_register[i]] = r->registers[i];
+	s->kernel_at = s->stack_at = sizeof(*s);
 	s->stack_bytes = (__u32)bytes;
-	memcpy(s->stack, r + 1, bytes);
+	memcpy(s + 1, r + 1, bytes);
 	event->time_ns = r->time;
 	event->type = PROCESS_SAMPLE;
 	event->pid = (pid_t)r->pid;
@@ -292,7 +306,6 @@ static int take_record(struct process_events *e, const void *record, size_t size
 {
 	const struct perf_event_header *header = record;
 	const struct record_task *task = record;
-	const struct record_comm *comm = record;
 	uint64_t time_ns;
 
 	memcpy(&time_ns, (const char *)record + size - sizeof(time_ns), sizeof(time_ns));
@@ -304,17 +317,19 @@ static int take_record(struct process_events *e, const void *record, size_t size
 			return 0;
 		return take_mapping(e, record, size, time_ns);
 	case PERF_RECORD_FORK:
-		/* a new thread keeps the process id */
-		return task->pid == task->parent
-			       ? 0
-			       : take_plain(e, PROCESS_FORK, task->pid, task->parent, time_ns);
 	case PERF_RECORD_EXIT:
-		return task->pid == task->tid ? take_plain(e, PROCESS_EXIT, task->pid, 0, time_ns)
-					      : 0;
+		if (size < sizeof(*task))
+			return 0;
+		return take_plain(e,
+				  &(struct process_event){.time_ns = time_ns,
+							  .type = header->type == PERF_RECORD_FORK
+									  ? PROCESS_FORK
+									  : PROCESS_EXIT,
+							  .pid = (pid_t)task->pid,
+							  .tid = (pid_t)task->tid,
+							  .parent = (pid_t)task->parent});
 	case PERF_RECORD_COMM:
-		return header->misc & PERF_RECORD_MISC_COMM_EXEC
-			       ? take_plain(e, PROCESS_EXEC, comm->pid, 0, time_ns)
-			       : 0;
+		return take_comm(e, record, size, time_ns);
 	case PERF_RECORD_LOST:
 		e->lost += ((const struct record_lost *)record)->lost;
 		return 0;

@@ -13,25 +13,7 @@
 
 #include <stdint.h>
 #include <sys/types.h>
-#include "bpf/stack_event.h"
-#include "symbolize/symbolizer.h"
-
-enum process_event_type {
-	PROCESS_FORK,
-	PROCESS_EXEC,
-	PROCESS_MAP,
-	PROCESS_EXIT,
-	PROCESS_SAMPLE, /* a CPU sample: only with process_events_open_target */
-};
-
-struct process_event {
-	uint64_t time_ns;
-	enum process_event_type type;
-	pid_t pid;
-	pid_t parent;                    /* PROCESS_FORK */
-	struct code_mapping mapping;     /* PROCESS_MAP; its path belongs to the event */
-	struct stack_snapshot *snapshot; /* PROCESS_SAMPLE; belongs to the event */
-};
+#include "profiler/collect/process_event.h"
 
 struct process_events;
 

@@ -6,37 +6,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/base/cuda_functions.h"
+
+enum { KIND_SAMPLE = 1, KIND_LAUNCH = 2, FLAG_CUT = 1 };
+
+#define STACK_FRAMES_MAX 512 /* of a recorded stack, besides the kernel's */
 
 struct recording {
 	FILE *pipe;
 	FILE *events;
 };
 
-static FILE *open_file(const char *prefix, const char *suffix, const struct identity *identity)
+static FILE *open_file(const char *prefix, const char *suffix)
 {
 	char path[4096];
 	int n = snprintf(path, sizeof(path), "%s.%s", prefix, suffix);
-	FILE *file;
 
 	if (n < 0 || (size_t)n >= sizeof(path)) {
 		errno = ENAMETOOLONG;
 		return NULL;
 	}
-	identity_enter_files(identity);
-	file = fopen(path, "we");
-	identity_leave_files(identity);
-	return file;
+	return fopen(path, "we");
 }
 
-struct recording *recording_open(const char *prefix, const struct identity *identity)
+struct recording *recording_open(const char *prefix)
 {
 	struct recording *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
-	r->pipe = open_file(prefix, "pipe", identity);
+	r->pipe = open_file(prefix, "pipe");
 	if (r->pipe)
-		r->events = open_file(prefix, "events", identity);
+		r->events = open_file(prefix, "events");
 	if (!r->events) {
 		int err = errno;
 
@@ -99,34 +100,46 @@ void recording_process_event(struct recording *r, const struct process_event *e)
 		return;
 	switch (e->type) {
 	case PROCESS_FORK:
-		fprintf(r->events, "fork %" PRIu64 " %d %d\n", e->time_ns, (int)e->parent,
-			(int)e->pid);
+		if (e->parent == e->pid)
+			fprintf(r->events, "thread %" PRIu64 " %d %d\n", e->time_ns, (int)e->pid,
+				(int)e->tid);
+		else
+			fprintf(r->events, "fork %" PRIu64 " %d %d\n", e->time_ns, (int)e->parent,
+				(int)e->pid);
 		break;
 	case PROCESS_EXEC:
 		fprintf(r->events, "exec %" PRIu64 " %d\n", e->time_ns, (int)e->pid);
 		break;
 	case PROCESS_EXIT:
-		fprintf(r->events, "exit %" PRIu64 " %d\n", e->time_ns, (int)e->pid);
+		fprintf(r->events, "exit %" PRIu64 " %d %d\n", e->time_ns, (int)e->pid,
+			(int)e->tid);
 		break;
 	case PROCESS_MAP:
 		record_map(r, e);
 		break;
-	case PROCESS_SAMPLE:
-		recording_stack(r, &e->snapshot->event, NULL);
+	case PROCESS_COMM:
+	case PROCESS_SAMPLE: /* as a stack, once it is unwound */
 		break;
 	}
 }
 
-void recording_stack(struct recording *r, const struct stack_event *e, const __u64 *frames)
+void recording_stack(struct recording *r, const struct collect *collect,
+		     const struct stack_event *e, bool is_launch)
 {
-	uint32_t count = (uint32_t)e->user_frames + e->kernel_frames;
+	const struct unwind_frame *frames;
+	uint32_t count, kernel = is_launch ? 0 : e->kernel_frames;
+	bool is_whole;
 
 	if (!r)
 		return;
-	fprintf(r->events, "stack %" PRIu64 " %u %u %u %u %u %u %u", (uint64_t)e->time_ns, e->pid,
-		e->tid, e->kind, e->launch_function, e->flags, e->user_frames, e->kernel_frames);
-	for (uint32_t i = 0; frames && i < count; i++)
-		fprintf(r->events, " %" PRIx64, (uint64_t)frames[i]);
+	frames = collect_last_frames(collect, &count, &is_whole);
+	fprintf(r->events, "stack %" PRIu64 " %u %u %d %u %d %u %u", (uint64_t)e->time_ns, e->pid,
+		e->tid, is_launch ? KIND_LAUNCH : KIND_SAMPLE, e->launch_function,
+		is_whole ? 0 : FLAG_CUT, count, kernel);
+	for (uint32_t i = 0; i < count; i++)
+		fprintf(r->events, " %" PRIx64, frames[i].address);
+	for (uint32_t i = 0; i < kernel; i++)
+		fputs(" 0", r->events);
 	fputc('\n', r->events);
 }
 
@@ -154,34 +167,43 @@ static uint64_t next_number(struct fields *f, int base)
 static int replay_stack(struct collect *c, struct fields *f)
 {
 	struct stack_event e = {.time_ns = next_number(f, 10)};
-	__u64 frames[2 * STACK_EVENT_MAX_FRAMES + 1];
-	uint32_t count;
+	__u64 frames[2 * STACK_EVENT_MAX_FRAMES + STACK_FRAMES_MAX];
+	uint64_t kind, flags, count;
 
 	e.pid = (uint32_t)next_number(f, 10);
 	e.tid = (uint32_t)next_number(f, 10);
-	e.kind = (uint16_t)next_number(f, 10);
+	kind = next_number(f, 10);
 	e.launch_function = (uint16_t)next_number(f, 10);
-	e.flags = (uint32_t)next_number(f, 10);
+	flags = next_number(f, 10);
 	e.user_frames = (uint16_t)next_number(f, 10);
 	e.kernel_frames = (uint16_t)next_number(f, 10);
-	count = (uint32_t)e.user_frames + e.kernel_frames;
-	if (f->bad || count > sizeof(frames) / sizeof(frames[0]))
+	count = (uint64_t)e.user_frames + e.kernel_frames;
+	if (f->bad || count > sizeof(frames) / sizeof(frames[0]) ||
+	    (kind != KIND_SAMPLE && kind != KIND_LAUNCH))
 		return -EBADMSG;
-	for (uint32_t i = 0; i < count; i++)
+	for (uint64_t i = 0; i < count; i++)
 		frames[i] = next_number(f, 16);
 	if (f->bad)
 		return -EBADMSG;
-	collect_stack(c, &e, frames);
+	e.flags = flags & FLAG_CUT ? STACK_EVENT_TRUNCATED : 0;
+	collect_addresses(c, &e, frames,
+			  kind == KIND_LAUNCH ? cuda_function_name(e.launch_function) : NULL);
 	return 0;
 }
 
-static int replay_process(struct collect *c, enum process_event_type type, struct fields *f)
+static int replay_process(struct collect *c, enum process_event_type type, bool is_thread,
+			  struct fields *f)
 {
 	struct process_event e = {.type = type, .time_ns = next_number(f, 10)};
 
-	if (type == PROCESS_FORK)
+	if (type == PROCESS_FORK && !is_thread)
 		e.parent = (pid_t)next_number(f, 10);
 	e.pid = (pid_t)next_number(f, 10);
+	e.tid = e.pid;
+	if (is_thread || type == PROCESS_EXIT)
+		e.tid = (pid_t)next_number(f, 10);
+	if (is_thread)
+		e.parent = e.pid;
 	if (type == PROCESS_MAP) {
 		e.mapping.start = next_number(f, 16);
 		e.mapping.end = next_number(f, 16);
@@ -209,18 +231,19 @@ int recording_replay_line(struct collect *c, char *line)
 	if (strcmp(line, "stack") == 0)
 		return replay_stack(c, &f);
 	if (strcmp(line, "map") == 0)
-		return replay_process(c, PROCESS_MAP, &f);
+		return replay_process(c, PROCESS_MAP, false, &f);
 	if (strcmp(line, "fork") == 0)
-		return replay_process(c, PROCESS_FORK, &f);
+		return replay_process(c, PROCESS_FORK, false, &f);
+	if (strcmp(line, "thread") == 0)
+		return replay_process(c, PROCESS_FORK, true, &f);
 	if (strcmp(line, "exec") == 0)
-		return replay_process(c, PROCESS_EXEC, &f);
+		return replay_process(c, PROCESS_EXEC, false, &f);
 	if (strcmp(line, "exit") == 0)
-		return replay_process(c, PROCESS_EXIT, &f);
+		return replay_process(c, PROCESS_EXIT, false, &f);
 	if (strcmp(line, "target") != 0)
 		return -EBADMSG;
 	target = (pid_t)next_number(&f, 10);
 	if (f.bad)
 		return -EBADMSG;
-	collect_set_root(c, target);
-	return 0;
+	return collect_start_target(c, target) ? 0 : -ENOMEM;
 }

@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-#include "profiler/output/resolve.h"
+#include "profiler/output/naming.h"
 #include "profiler/output/writer.h"
 
 enum { ROUNDS = 5, STACKS = 10000, DEPTH = 50, RANGES = 256 };
@@ -66,11 +66,10 @@ static void find_code(void)
 		fclose(f);
 }
 
-static void add_stack(struct symbolizer *symbolizer, struct stack_table *stacks,
+static void add_stack(struct collected *c, struct address_space *space, struct stack_table *stacks,
 		      struct profile *profile)
 {
 	struct frame frames[DEPTH];
-	uint32_t id;
 
 	memset(frames, 0, sizeof(frames));
 	for (uint32_t i = 0; i < DEPTH; i++) {
@@ -78,44 +77,61 @@ static void add_stack(struct symbolizer *symbolizer, struct stack_table *stacks,
 		uint64_t address = r->start + next_random() % (r->end - r->start);
 
 		frames[i].kind = i ? FRAME_RETURN : FRAME_CODE;
-		frames[i].code = symbolizer_locate(symbolizer, getpid(), address);
+		frames[i].code = symbolizer_locate(c->symbolizer, space, address);
 	}
-	if (stack_table_add(stacks, frames, DEPTH, &id) != 0)
-		exit(1);
-	profile_add_sample(profile, id, PROFILE_NO_GROUP);
+	profile_add(profile, ROW_CPU, stack_table_add(stacks, STACK_EMPTY, frames, DEPTH),
+		    PLACE_NOWHERE, 1, 0);
+}
+
+/* False: out of memory, or /proc cannot be read. */
+static bool name_and_write(struct collected *c, struct address_space *space, FILE *out)
+{
+	const struct writer_options options = {.unit_ns = 1};
+	const struct naming_options naming = {.inlines = false};
+	const struct totals totals = {.ledger = c->ledger};
+	struct stack_table *stacks = stack_table_new();
+	struct profile *profile = profile_new();
+	struct result *result = NULL;
+	struct written written;
+	bool is_written = false;
+
+	if (stacks && profile && symbolizer_snapshot(c->symbolizer, space) == 0) {
+		for (int i = 0; i < STACKS; i++)
+			add_stack(c, space, stacks, profile);
+		c->stacks = stacks;
+		c->profile = profile;
+		result = result_new(c, &naming, &totals);
+	}
+	if (result)
+		is_written = folded_writer.write(result, &options, out, &written) == 0;
+	result_free(result);
+	profile_free(profile);
+	stack_table_free(stacks);
+	return is_written;
 }
 
 static double run_round(void)
 {
-	const struct writer_options options = {.unit_ns = {1, 1}};
-	struct symbolizer *symbolizer = symbolizer_new();
-	struct stack_table *stacks = stack_table_new();
-	struct profile *profile = profile_new();
-	struct intern strings = {0};
-	struct resolve_input input = {.profile = profile,
-				      .stacks = stacks,
-				      .symbolizer = symbolizer,
-				      .strings = &strings,
-				      .sample_period_ns = 1};
+	struct places places;
+	struct place_names place_names = {0};
+	struct devices devices = {0};
+	struct ledger ledger = {0};
+	struct collected collected = {.places = &places,
+				      .place_names = &place_names,
+				      .devices = &devices,
+				      .symbolizer = symbolizer_new(),
+				      .ledger = &ledger};
+	struct address_space *space = address_space_new(1, getpid(), false);
 	FILE *out = fopen("/dev/null", "w");
-	struct writer_result result;
-	struct call_tree *tree;
 	double start = now_s();
 
-	if (!symbolizer || !stacks || !profile || !out ||
-	    symbolizer_snapshot(symbolizer, getpid()) != 0)
-		exit(1);
-	for (int i = 0; i < STACKS; i++)
-		add_stack(symbolizer, stacks, profile);
-	tree = resolve(&input);
-	if (!tree || folded_writer.write(tree, &options, out, &result) != 0)
+	if (!collected.symbolizer || !space || !out || places_init(&places, 0) != 0 ||
+	    !name_and_write(&collected, space, out))
 		exit(1);
 	start = now_s() - start;
-	call_tree_free(tree);
-	profile_free(profile);
-	stack_table_free(stacks);
-	symbolizer_free(symbolizer);
-	intern_release(&strings);
+	places_release(&places);
+	address_space_free(space);
+	symbolizer_free(collected.symbolizer);
 	fclose(out);
 	return start;
 }

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <time.h>
 #include "cupti_trace/gpu_wire.h"
+#include "profiler/base/cuda_functions.h"
 #include "profiler/collect/collect.h"
 #include "profiler/sources/gpu_pipe.h"
 
@@ -37,6 +38,27 @@ static void put(struct text *text, const struct gpu_event *event)
 		text->used += (size_t)n;
 }
 
+static void put_batch(struct text *text, uint64_t sequence)
+{
+	put(text, &(struct gpu_event){.type = GPU_EVENT_BATCH,
+				      .batch = {.pid = PID, .instance = 1, .sequence = sequence}});
+}
+
+/* What a program says first. */
+static void put_program(struct text *text)
+{
+	put_batch(text, 0);
+	put(text, &(struct gpu_event){.type = GPU_EVENT_HELLO,
+				      .hello = {.version = GPU_WIRE_VERSION,
+						.pid = PID,
+						.instance = 1,
+						.executable = "/nowhere/program",
+						.cupti_path = "",
+						.libraries = "",
+						.wants_ack = 1}});
+	put(text, &(struct gpu_event){.type = GPU_EVENT_NAME, .name = {1, 0, "_Z6kernelPf"}});
+}
+
 /* A launch and its kernel for each correlation id, in the order in which the library sends them. */
 static struct text make_pipe(void)
 {
@@ -44,8 +66,7 @@ static struct text make_pipe(void)
 
 	if (!text.bytes)
 		exit(1);
-	put(&text, &(struct gpu_event){.type = GPU_EVENT_BATCH, .batch = {.pid = PID}});
-	put(&text, &(struct gpu_event){.type = GPU_EVENT_NAME, .name = {1, 0, "_Z6kernelPf"}});
+	put_program(&text);
 	for (uint32_t i = 1; i <= LAUNCHES; i++) {
 		uint64_t time_ns = UINT64_C(123456789000000) + i * UINT64_C(5000);
 		struct gpu_event launch = {.type = GPU_EVENT_LAUNCH,
@@ -67,9 +88,34 @@ static struct text make_pipe(void)
 	return text;
 }
 
-static void on_event(void *context, uint32_t pid, const struct gpu_event *event, const char *kernel)
+/* As a session does it. */
+static void take_in(struct collect *c, struct gpu_pipe *gpu, const struct text *text)
 {
-	collect_gpu_event(context, pid, event, kernel);
+	const struct gpu_event *event;
+	struct process *process;
+	struct tracee *tracee;
+	const char *kernel;
+
+	gpu_pipe_feed(gpu, text->bytes, text->used);
+	while ((event = gpu_pipe_next(gpu, &tracee, &kernel))) {
+		if (event->type != GPU_EVENT_HELLO) {
+			collect_gpu_event(c, tracee_process(tracee), event, kernel);
+			continue;
+		}
+		process = collect_hello(c, &event->hello);
+		if (!process)
+			exit(1);
+		gpu_pipe_accept(gpu, tracee, process);
+	}
+}
+
+static void expect_matched(struct collect *c, uint64_t operations)
+{
+	if (collect_ledger(c)->gpu.matched == operations)
+		return;
+	fprintf(stderr, "matched %" PRIu64 " of %" PRIu64 "\n", collect_ledger(c)->gpu.matched,
+		operations);
+	exit(1);
 }
 
 static void add_stack(struct collect *c, uint32_t i)
@@ -80,57 +126,60 @@ static void add_stack(struct collect *c, uint32_t i)
 		.pid = PID,
 		.tid = PID + 1,
 		.kind = STACK_EVENT_LAUNCH,
-		.launch_function = LAUNCH_CUDA_KERNEL,
+		.launch_function = cuda_launch_function_of("cudaLaunchKernel"),
 		.user_frames = DEPTH,
 	};
 
 	for (uint32_t f = 0; f < DEPTH; f++)
 		frames[f] = UINT64_C(0x550000001000) + f * 64 + (f == 1 ? i % DISTINCT : 0) * 8;
-	collect_stack(c, &event, frames);
+	collect_addresses(c, &event, frames, "cudaLaunchKernel");
 }
 
 struct result {
 	double pipe_s, stacks_s, end_s;
 };
 
-static struct result run_round(const struct text *text)
+/* A process of the target's tree that runs a program; NULL: out of memory. */
+static struct collect *begin_collecting(void)
 {
 	struct code_mapping mapping = {.start = 0x550000000000,
 				       .end = 0x550000100000,
 				       .inode = 1,
 				       .path = "/nowhere/program"};
 	struct process_event map = {.type = PROCESS_MAP, .pid = PID, .mapping = mapping};
-	struct collect c;
-	struct gpu_pipe *gpu;
+	struct collect *c = collect_new(&(struct collect_options){.sample_ns = 20000000});
+
+	if (!c)
+		return NULL;
+	collect_know_tree(c);
+	collect_start_target(c, PID);
+	collect_process_event(c, &(struct process_event){.type = PROCESS_EXEC, .pid = PID});
+	collect_process_event(c, &map);
+	return c;
+}
+
+static struct result run_round(const struct text *text)
+{
+	struct collect *c = begin_collecting();
+	struct gpu_pipe *gpu = c ? gpu_pipe_new(c) : NULL;
 	struct result r;
 	double start;
 
-	if (collect_init(&c) != 0)
-		exit(1);
-	collect_set_root(&c, PID);
-	collect_process_event(&c, &(struct process_event){.type = PROCESS_EXEC, .pid = PID});
-	collect_process_event(&c, &map);
-	gpu = gpu_pipe_new(&c.strings, on_event, &c);
 	if (!gpu)
 		exit(1);
-
 	start = now_s();
 	for (uint32_t i = 1; i <= LAUNCHES; i++)
-		add_stack(&c, i);
+		add_stack(c, i);
 	r.stacks_s = now_s() - start;
 	start = now_s();
-	gpu_pipe_feed(gpu, text->bytes, text->used);
+	take_in(c, gpu, text);
 	r.pipe_s = now_s() - start;
 	start = now_s();
-	join_finish(c.join);
+	collect_finish(c, UINT64_C(1) << 62);
 	r.end_s = now_s() - start;
-	if (join_stats(c.join).matched != LAUNCHES) {
-		fprintf(stderr, "matched %" PRIu64 " of %d\n", join_stats(c.join).matched,
-			LAUNCHES);
-		exit(1);
-	}
+	expect_matched(c, LAUNCHES);
 	gpu_pipe_free(gpu);
-	collect_release(&c);
+	collect_free(c);
 	return r;
 }
 
@@ -159,7 +208,7 @@ static void put_graph(struct text *text, uint32_t i)
 					      .flags = GPU_LAUNCH_IS_GRAPH,
 					      .stack_id = 1}};
 
-	put(text, &(struct gpu_event){.type = GPU_EVENT_BATCH, .batch = {.pid = PID}});
+	put_batch(text, i);
 	put(text, &launch);
 	for (uint32_t node = 0; node < GRAPH_NODES; node++) {
 		struct gpu_event kernel = {.type = GPU_EVENT_KERNEL,
@@ -190,19 +239,14 @@ static struct scale replay_graphs(void)
 	struct text text = {.bytes = malloc((GRAPH_NODES + 4) * GPU_WIRE_LINE_MAX)};
 	struct gpu_event stack = {.type = GPU_EVENT_STACK,
 				  .stack = {.id = 1, .is_whole = 1, .function = "cudaGraphLaunch"}};
-	struct gpu_event name = {.type = GPU_EVENT_NAME, .name = {1, 0, "_Z6kernelPf"}};
-	struct collect c;
-	struct gpu_pipe *gpu;
+	struct collect *c = begin_collecting();
+	struct gpu_pipe *gpu = c ? gpu_pipe_new(c) : NULL;
 	struct scale scale = {0};
 	struct rusage usage;
 
-	if (!text.bytes || collect_init(&c) != 0)
+	if (!text.bytes || !gpu)
 		exit(1);
-	gpu = gpu_pipe_new(&c.strings, on_event, &c);
-	if (!gpu)
-		exit(1);
-	put(&text, &(struct gpu_event){.type = GPU_EVENT_BATCH, .batch = {.pid = PID}});
-	put(&text, &name);
+	put_program(&text);
 	put(&text, &stack);
 	put_nodes(&text);
 	for (uint32_t i = 1; i <= GRAPH_LAUNCHES; i++) {
@@ -210,18 +254,17 @@ static struct scale replay_graphs(void)
 
 		put_graph(&text, i);
 		start = now_s();
-		gpu_pipe_feed(gpu, text.bytes, text.used);
-		join_advance(c.join, UINT64_C(123456789000000) + i * UINT64_C(100000));
+		take_in(c, gpu, &text);
+		collect_advance(c, UINT64_C(123456789000000) + i * UINT64_C(100000));
 		scale.seconds += now_s() - start;
 		text.used = 0;
 	}
-	join_finish(c.join);
-	if (join_stats(c.join).matched != (uint64_t)GRAPH_LAUNCHES * GRAPH_NODES)
-		exit(1);
+	collect_finish(c, UINT64_C(1) << 62);
+	expect_matched(c, (uint64_t)GRAPH_LAUNCHES * GRAPH_NODES);
 	getrusage(RUSAGE_SELF, &usage);
 	scale.peak_kib = usage.ru_maxrss;
 	gpu_pipe_free(gpu);
-	collect_release(&c);
+	collect_free(c);
 	free(text.bytes);
 	return scale;
 }

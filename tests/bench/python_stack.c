@@ -2,7 +2,7 @@
 /*
  * python_stack [DEPTH=30] [ROUNDS=300000]: what a launch stack costs below DEPTH Python functions,
  * in ns: native frames alone, and with Python frames. Embeds the interpreter it is linked with and
- * captures as the injected library does, without CUDA and without a profiler.
+ * captures as the injection library does, without CUDA and without a profiler.
  */
 #include <Python.h>
 #include <stdio.h>

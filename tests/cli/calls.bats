@@ -91,13 +91,10 @@ no_longer_than_the_workload_saw()
 @test "Python functions call" {
 	needs_python
 	cat >calls.py <<-END
-		import runpy, time
+		import runpy
 		def train():
 		    runpy.run_path("$BATS_TEST_DIRNAME/../workloads/python_launches.py", run_name="__main__")
-		try:
-		    train()
-		finally:
-		    time.sleep(1)  # code objects are named while they are there
+		train()
 	END
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -gpu-only --unit ns -o out.folded "$python" calls.py
 	expect_line out.folded ";train \(calls\.py\);.*;main \(python_launches\.py\);case_plain \(python_launches\.py\);case_plain\.<locals>\.inner \(python_launches\.py\);launch \(python_launches\.py\);.*;cuLaunchKernel$call"
@@ -140,12 +137,13 @@ no_longer_than_the_workload_saw()
 
 @test "who claims to be another process gets no probes into that one" {
 	cat >claim <<-'END'
-		hello="{\"t\":\"hello\",\"version\":1,\"pid\":$1,\"exe\":\"/x\",\"cupti\":\"\",\"cupti_version\":0,\"clock_offset\":\"0\",\"clock_error\":0,\"libs\":\"\",\"ack\":1,\"off\":1}"
-		printf '\n{"t":"batch","pid":%d,"seq":0}\n%s\n' "$1" "$hello" >"$PROFILE_PIPE"
+		hello="{\"t\":\"hello\",\"version\":2,\"pid\":$1,\"id\":\"0123456789abcdef\",\"exe\":\"/x\",\"cupti\":\"\",\"cupti_version\":0,\"clock_offset\":\"0\",\"clock_error\":0,\"libs\":\"\",\"ack\":1,\"off\":1}"
+		printf '\n{"t":"batch","pid":%d,"id":"0123456789abcdef","seq":0}\n%s\n' "$1" "$hello" >"$PROFILE_PIPE"
 	END
 	run_profile -v -gpu-only -o out.folded bash claim $$
 	expect_status 0
-	expect_line stderr "^profile: process $$: no such process of the command's is known here$"
+	expect_line stderr "^profile: process $$ \(/x\) says hello, but is not the command's$"
+	expect_line stderr "^profile: 1 line in the pipe was of a process that is not the command's, and was ignored"
 	expect_no_line stderr 'functions of CUDA newly probed'
 }
 

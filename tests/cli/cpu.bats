@@ -86,7 +86,7 @@ within_points()
 	expect_status 0
 	expect stderr <<-'END'
 		Samples: <N> CPU
-		Wrote <N> stacks (<N> samples: <N> CPU, 0 GPU) to out.folded
+		Wrote <N> stack<s> (<N> sample<s>: <N> CPU, 0 GPU) to out.folded
 	END
 	expect_no_line out.folded '\[GPU_Kernel\]'
 	expect_line out.folded ';main;server::InferencePipeline::run;server::'

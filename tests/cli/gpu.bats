@@ -108,7 +108,7 @@ exact()
 		Samples: 4000 launches, 4000 GPU kernels (4.000 ms)
 		Correlation: 0 matched, 4000 unmatched, 0 dropped
 		  unmatched operations ran 4.000 ms and are under [launch not captured]
-		Wrote 1 stacks (4000000 ns: 0 CPU, 4000000 GPU) to out.folded
+		Wrote 1 stack (4000000 ns: 0 CPU, 4000000 GPU) to out.folded
 	END
 	expect out.folded <<<'[launch not captured];[GPU_Kernel]tiny(unsigned long long) 4000000'
 }
@@ -187,6 +187,74 @@ exact()
 	all_matched 50 50
 }
 
+# ids_of TYPE: "PID ID" of each line of this type in run.pipe
+ids_of()
+{
+	sed -n "s/^{\"t\":\"$1\",.*\"pid\":\([0-9]*\),\"id\":\"\([0-9a-f]\{16\}\)\".*/\1 \2/p" run.pipe
+}
+
+@test "in the pipe each program has an id of its own, also one that an exec starts" {
+	needs_command python3
+	cat >both.py <<-'END'
+		import ctypes, os, sys
+		if ctypes.CDLL("libcuda.so.1").cuInit(0) == 0:
+		    os.execv(sys.argv[1], [sys.argv[1], "10"])
+	END
+	run_profile -gpu-only --record run -o out.folded \
+		bash -c '"$1" && python3 both.py "$2"' bash "$workloads/forks" "$workloads/launches"
+	expect_status 0
+	# three processes that fork, and two programs in one process
+	expect_equal 'programs' "$(ids_of hello | wc -l)" 5
+	expect_equal 'ids' "$(ids_of hello | cut -d' ' -f2 | sort -u | wc -l)" 5
+	expect_equal 'processes' "$(ids_of hello | cut -d' ' -f1 | sort -u | wc -l)" 4
+	expect_equal 'who writes' "$(ids_of batch | sort -u)" "$(ids_of hello | sort)"
+	expect_equal 'hellos with namespace and start' \
+		"$(grep -cE '"t":"hello".*"ns":[1-9][0-9]*,"started":[1-9][0-9]*,' run.pipe)" 5
+}
+
+# launch_ends: "LAUNCHES ENDS LONG" of run.pipe, LONG being the ends of calls of 2 ms or more. Fails
+# unless each end belongs to its thread's last launch, which had ended before the thread's next.
+launch_ends()
+{
+	awk -F'[:,}]' '
+		/^{"t":"l",/ {
+			bad += $4 < left[$6]
+			began[$6] = $4; id[$6] = $8; open[$6] = 1; launches++
+		}
+		/^{"t":"ld",/ {
+			bad += !open[$4] || id[$4] != $6
+			left[$4] = began[$4] + $8; open[$4] = 0; ends++; long += $8 >= 2000000
+		}
+		END { print launches + 0, ends + 0, long + 0; exit bad > 0 }' run.pipe
+}
+
+@test "ends of launches: only where asked for, one each" {
+	run_profile -gpu-only --unit ns --record run -o out.folded "$workloads/launches" 1000 4 2 mixed
+	expect_equal 'launches, ends' "$(launch_ends)" '1012 0 0'
+	cp out.folded without.folded
+	PROFILE_TIMELINE=1 run_profile -gpu-only --unit ns --record run -o out.folded \
+		"$workloads/launches" 1000 4 2 mixed
+	all_matched 1012 1496
+	expect_equal 'launches, ends' "$(launch_ends | cut -d' ' -f1,2)" '1012 1012'
+	diff without.folded out.folded
+	# copies, sets, allocations, graphs; beside waits, and by the driver alone
+	PROFILE_TIMELINE=1 run_profile -gpu-only --waits --record run -o out.folded \
+		"$workloads/gpu_work" 3 2 2
+	expect_status 0
+	launch_ends >ends
+	awk '$1 < 50 || $1 != $2 { exit 1 }' ends
+	PROFILE_TIMELINE=1 run_profile -gpu-only --record run -o out.folded "$workloads/driver_api" 50
+	launch_ends >ends
+	awk '$1 < 50 || $1 != $2 { exit 1 }' ends
+}
+
+@test "ends of launches that stay in the driver: as long, and none where the thread was cancelled in it" {
+	FAKE_CUDA_LAUNCH_NS=2000000 PROFILE_TIMELINE=1 run_profile -gpu-only --unit ns --record run \
+		-o out.folded "$workloads/launches" 12 4 1 cancelled
+	all_matched 12 12
+	expect_equal 'launches, ends, long ones' "$(launch_ends)" '12 9 9'
+}
+
 @test "several processes at once" {
 	cat >work <<-'END'
 		for i in 1 2 3 4 5 6; do "$1" 5000 2 2 & done
@@ -246,9 +314,9 @@ exact()
 	all_matched 1000 1000
 }
 
-@test "-cupti-lib: another injection library" {
+@test "-injection-lib: another injection library" {
 	cp "$root/build/libprofile_cupti.so" other.so
-	run_profile -v -gpu-only --unit ns -cupti-lib "$PWD/other.so" -o out.folded \
+	run_profile -v -gpu-only --unit ns -injection-lib "$PWD/other.so" -o out.folded \
 		sh -c 'echo "$CUDA_INJECTION64_PATH"; exec "$0" 1000' "$workloads/launches"
 	expect_status 0
 	expect_line stdout "^$PWD/other\\.so\$"

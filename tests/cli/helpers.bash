@@ -54,7 +54,7 @@ run_command()
 # processes in one ring, and a storm of theirs can fill it.
 drop_noise()
 {
-	local noise='^profile: [0-9]* mapping records were lost: '
+	local noise='^profile: [0-9]* mapping records\? \(was\|were\) lost: '
 
 	if grep -q "$noise" stderr; then sed -i "/$noise/d" stderr; fi
 	split_stacks
@@ -65,7 +65,7 @@ drop_noise()
 # `stacks`, which stacks.bats looks at.
 split_stacks()
 {
-	local about_stacks='^Stacks: \|^profile: [0-9]* stacks are cut '
+	local about_stacks='^Stacks: \|^profile: [0-9]* stacks\? \(is\|are\) cut '
 
 	grep "$about_stacks" stderr >stacks || true
 	if [ -s stacks ]; then sed -i "/$about_stacks/d" stderr; fi
@@ -79,6 +79,28 @@ split_work()
 
 	grep "$table" stderr >work || true
 	if [ -s work ]; then sed -i "/$table/d" stderr; fi
+}
+
+needs_mount_namespace()
+{
+	needs_command unshare
+	unshare -m true 2>/dev/null || skip 'mount namespaces cannot be made here'
+}
+
+# as_tester COMMAND...: where a user "tester" (4242) with three groups exists, and sudo was used.
+as_tester()
+{
+	mkdir -p theirs
+	chown 4242:4242 theirs
+	{ cat /etc/passwd; echo 'tester:x:4242:4242::/home/tester:/bin/sh'; } >passwd
+	{ cat /etc/group; printf '%s\n' tester:x:4242: first:x:4243:tester second:x:4244:tester \
+		other:x:4245:; } >group
+	needs_mount_namespace
+	run_command unshare -m sh -ec '
+		mount --bind passwd /etc/passwd
+		mount --bind group /etc/group
+		exec "$@"' sh env SUDO_UID=4242 SUDO_GID=4242 SUDO_USER=tester HOME=/root USER=root \
+		LOGNAME=root "$@"
 }
 
 # start_profile ARGUMENTS...: in the background, with the signals of an interactive shell; sets $pid.
@@ -102,7 +124,7 @@ teardown()
 {
 	if [ -n "${pid-}" ]; then
 		# shellcheck disable=SC2046
-		kill -KILL $(child_of "$pid") "$pid" 2>/dev/null || true
+		kill -KILL $(child_of "$pid") $(worker_of "$pid") "$pid" 2>/dev/null || true
 	fi
 }
 
@@ -119,8 +141,8 @@ wait_until()
 	return 1
 }
 
-# The process that the profiler $1 runs; nothing while there is none.
-child_of()
+# The first child of process $1; nothing while there is none.
+first_child()
 {
 	local children=''
 
@@ -128,7 +150,22 @@ child_of()
 	echo "$children"
 }
 
-# is_traced PID: the injected library is in it.
+# The process that does the work of the profiler $1, which is its supervisor.
+worker_of()
+{
+	first_child "$1"
+}
+
+# The process that the profiler $1 runs; nothing while there is none.
+child_of()
+{
+	local worker
+
+	worker=$(worker_of "$1")
+	if [ -n "$worker" ]; then first_child "$worker"; fi
+}
+
+# is_traced PID: the injection library is in it.
 is_traced()
 {
 	grep -qs libprofile_cupti "/proc/$1/maps"
@@ -144,7 +181,11 @@ command_is_traced()
 # no_process_with VARIABLE=VALUE: none has it in its environment.
 no_process_with()
 {
-	! grep -lzsxF -- "$1" /proc/[0-9]*/environ >/dev/null
+	local found
+
+	# a process that has just ended is an error to grep, whatever it found
+	found=$(grep -lzsxF -- "$1" /proc/[0-9]*/environ) || true
+	[ -z "$found" ]
 }
 
 # Interpreters, by path; one of each kind.
@@ -184,13 +225,13 @@ expect_status()
 }
 
 # expect FILE: its lines are those on stdin, where <N> stands for a whole number, <F> for one with
-# a point, and <*> for anything.
+# a point, <s> for a word's plural or not, and <*> for anything.
 expect()
 {
 	local file=$1 want got i
 
 	mapfile -t want < <(sed -e 's/[][\.*^$+?(){}|]/\\&/g' -e 's/<N>/[0-9]+/g' \
-		-e 's/<F>/[0-9]+\\.[0-9]+/g' -e 's/<\\\*>/.*/g')
+		-e 's/<s>/s?/g' -e 's/<F>/[0-9]+\\.[0-9]+/g' -e 's/<\\\*>/.*/g')
 	mapfile -t got <"$file"
 	for ((i = 0; i < ${#want[@]} || i < ${#got[@]}; i++)); do
 		if ! [[ ${got[i]-} =~ ^${want[i]-}$ ]] || [ $i -ge ${#want[@]} ] ||
@@ -296,5 +337,5 @@ expect_totals()
 
 	gpu=$(weight_of "$file" '\[GPU_[A-Z][^;]*$')
 	cpu=$(($(weight_of "$file") - gpu))
-	expect_line stderr "^Wrote $(wc -l <"$file") stacks \($((cpu + gpu)) [a-z]+: $cpu CPU, $gpu GPU\) to "
+	expect_line stderr "^Wrote $(wc -l <"$file") stacks? \($((cpu + gpu)) [a-z]+: $cpu CPU, $gpu GPU\) to "
 }

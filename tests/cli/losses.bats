@@ -16,7 +16,7 @@ setup()
 	expect stderr <<-'END'
 		Samples: 1000 launches, 900 GPU kernels (0.900 ms)
 		Correlation: 900 matched, 0 unmatched, 100 dropped
-		  100 operations were dropped before they reached the profiler: their GPU time is not in the profile
+		  100 operations were dropped before reaching the profiler: their GPU time is not in the profile
 		Wrote 2 stacks (900000 ns: 0 CPU, 900000 GPU) to out.folded
 	END
 }
@@ -66,9 +66,10 @@ stop_profiler()
 {
 	start_profile --strict -gpu-only --unit ns -o out.folded "$workloads/launches" "$2"
 	sleep 1
-	kill -STOP "$pid"
+	worker=$(worker_of "$pid")
+	kill -STOP "$worker"
 	sleep "$1"
-	kill -CONT "$pid"
+	kill -CONT "$worker"
 	finish_profile
 }
 
@@ -144,7 +145,7 @@ without_gpu_time()
 	FAKE_CUDA_DEVICES=0 run_profile -o out.folded "$workloads/launches" 10
 	expect_status 2
 	expect_line stderr 'CUDA error 100: '
-	expect_line stderr '^Samples: [0-9]+ CPU, 0 launches, 0 GPU kernels '
+	expect_line stderr '^Samples: [0-9]+ CPU$'
 	expect_line stderr '^profile: the CUDA driver was loaded, but tracing never started in it: '
 }
 

@@ -8,6 +8,9 @@ setup()
 	enter_test_folder
 }
 
+# Enough for CPU samples at 997 Hz.
+burn='i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done'
+
 # wrong_usage MESSAGE ARGUMENTS...: refused with that line, and the command has not run.
 wrong_usage()
 {
@@ -36,7 +39,7 @@ wrong_usage()
 	expect_status 0
 	expect_empty stderr
 	for option in '-o FILE' -gpu-only -cpu-only '-F, --freq HZ' '--unit UNIT' --raw-names --inlines \
-		'-cupti-lib PATH' '-cuda-lib PATH' --as-root -v -q --version '-h, --help'; do
+		'-injection-lib PATH' -cupti-lib '-cuda-lib PATH' --as-root -v -q --version '-h, --help'; do
 		expect_line stdout "^  .*$option"
 	done
 	cp stdout long
@@ -54,6 +57,9 @@ wrong_usage()
 	wrong_usage "<*>profile: unrecognized option '--bogus'" --bogus touch has_run
 	wrong_usage "<*>profile: unrecognized option '-bogus'" -bogus touch has_run
 	wrong_usage "<*>profile: unrecognized option '-x'" -x touch has_run
+	# not --as-root, nor --python-lines with a command called 1234
+	wrong_usage "profile: unrecognized option '-a'" -a touch has_run
+	wrong_usage "profile: unrecognized option '-p'" -p 1234
 }
 
 @test "options without their value" {
@@ -81,11 +87,11 @@ wrong_usage()
 @test "one dash or two" {
 	needs_root
 	for option in -cpu-only --cpu-only; do
-		run_profile $option -o out.folded true
+		run_profile $option -F 997 -o out.folded sh -c "$burn"
 		expect_status 0
 		expect stderr <<-'END'
 			Samples: <N> CPU
-			Wrote <N> stacks (<N> samples: <N> CPU, 0 GPU) to out.folded
+			Wrote <N> stack<s> (<N> sample<s>: <N> CPU, 0 GPU) to out.folded
 		END
 	done
 }
@@ -134,6 +140,20 @@ wrong_usage()
 	expect_no_file out.folded
 }
 
+@test "126: a script whose interpreter is missing, or ends in CR" {
+	needs_root
+	printf '#!/no/such/shell -e\necho\n' >missing
+	printf '#!/bin/sh\r\necho\r\n' >windows
+	chmod 755 missing windows
+	run_profile -o out.folded ./missing
+	expect_status 126
+	expect stderr <<<'profile: cannot run ./missing: its interpreter /no/such/shell does not exist'
+	PATH=$PWD:$PATH run_profile -o out.folded windows
+	expect_status 126
+	expect stderr <<<'profile: cannot run windows: its first line ends in CR LF, as lines do on Windows; save it with LF alone'
+	expect_no_file out.folded
+}
+
 @test "127: the command is not found" {
 	needs_root
 	run_profile -o out.folded no-such-command-here
@@ -172,7 +192,7 @@ as_nobody()
 		profile: loading eBPF programs is not permitted; run with sudo, or give the binary CAP_BPF and CAP_PERFMON. Going on with CPU samples of user code only
 		Samples: <N> CPU, 1480 launches, 1480 GPU kernels (530.800 ms)
 		Correlation: 1480 matched, 0 unmatched, 0 dropped
-		Wrote <N> stacks (<N> samples: <N> CPU, 529 GPU) to open/out.folded
+		Wrote <N> stack<s> (<N> sample<s>: <N> CPU, 529 GPU) to open/out.folded
 	END
 	expect_line stacks '^Stacks: (100.0|99\.[0-9]) % of CPU samples are whole'
 	expect_line open/out.folded ';main;server::InferencePipeline::run;server::Tokenizer::tokenize [0-9]+$'
@@ -209,9 +229,11 @@ as_nobody()
 
 @test "125: libraries that are not there" {
 	needs_root
-	run_profile -cupti-lib /no/such.so touch has_run
-	expect_status 125
-	expect stderr <<<'profile: -cupti-lib /no/such.so: No such file or directory'
+	for option in -injection-lib -cupti-lib; do
+		run_profile $option /no/such.so touch has_run
+		expect_status 125
+		expect stderr <<<'profile: -injection-lib /no/such.so: No such file or directory'
+	done
 	run_profile -cuda-lib /no/such.so touch has_run
 	expect_status 125
 	expect stderr <<<'profile: -cuda-lib /no/such.so: No such file or directory'
@@ -230,6 +252,91 @@ as_nobody()
 	expect out.folded <<<'main 1'
 }
 
+@test "an old profile is whole until the new one is, whoever is killed" {
+	needs_root
+	local worker
+
+	echo 'main 1' >out.folded
+	chmod 604 out.folded
+	ln -s out.folded link
+	start_profile -o link "$workloads/exits" sleep
+	wait_until grep -qs ready stdout
+	worker=$(worker_of "$pid")
+	child=$(child_of "$pid")
+	kill -KILL "$pid" "$worker"
+	finish_profile
+	kill -KILL "$child"
+	expect out.folded <<<'main 1'
+	run_profile -q -gpu-only -o link "$workloads/launches" 1000
+	expect_status 0
+	expect_folded out.folded
+	expect_equal mode "$(stat -c %a out.folded)" 604
+	expect_equal link "$(readlink link)" out.folded
+	expect_equal files "$(find . -type f -name '*[fp]*' | sort | tr '\n' ' ')" './out.folded '
+}
+
+@test "a link to where nothing is yet" {
+	needs_root
+	mkdir results
+	ln -s results/new.folded link
+	run_profile -q -gpu-only --unit ns -o link "$workloads/launches" 10
+	expect_status 0
+	expect_equal ns "$(weight_of results/new.folded)" 10000
+}
+
+@test "/dev/stdout and its like are -o -" {
+	needs_root
+	for path in /dev/stdout /dev/fd/1 /proc/self/fd/1 "$PWD/stdout"; do
+		run_profile -q -gpu-only --unit ns -o "$path" "$workloads/launches" 10
+		expect_status 0
+		expect_folded stdout
+		expect_equal ns "$(weight_of stdout)" 10000
+		expect stderr <<<'launches 10 kernels 10 threads 1 streams 1 mode kernel'
+	done
+	# a pipe, as scripts have it
+	"$profile" -q -gpu-only --unit ns -o /dev/stdout "$workloads/launches" 10 2>stderr 3>&- |
+		cat >got
+	expect_equal ns "$(weight_of got)" 10000
+}
+
+@test "a reader that goes away: the command is not disturbed, and nothing is said" {
+	needs_root
+	mkfifo out go
+	# who opens it for reading is gone before anything is written
+	"$profile" -q -gpu-only --unit ns -o - sh -c 'read -r _ <go; "$0" 10; touch has_run' \
+		"$workloads/launches" >out 2>stderr 3>&- &
+	pid=$!
+	: <out
+	echo >go
+	finish_profile
+	cp stderr stdout
+	expect_status 141
+	expect stderr <<<'launches 10 kernels 10 threads 1 streams 1 mode kernel'
+	[ -e has_run ]
+}
+
+@test "125: a stdout that is closed" {
+	needs_root
+	status=0
+	"$profile" -o - touch has_run >&- 2>stderr 3>&- || status=$?
+	: >stdout
+	expect_status 125
+	expect stderr <<<'profile: cannot write -: Bad file descriptor; give another file with -o'
+	expect_no_file has_run
+}
+
+@test "what the command is called cannot speak to the terminal" {
+	needs_root
+	local folder=$'odd\e]0;title\a\x9b31m\n'
+
+	mkdir "$folder"
+	cp "$workloads/inference" "$folder"
+	run_profile -v -gpu-only -launch-stacks uprobe -o out.folded "$folder/inference" 3
+	expect_status 0
+	expect_line stderr '^profile: process [0-9]+ \(.*/odd\?\]0;title\?.*31m\?/inference\) uses CUDA'
+	if LC_ALL=C grep -n $'[\x01-\x08\x0b-\x1f\x7f]' stderr; then false; fi
+}
+
 @test "the default output is merged_trace.folded" {
 	needs_root
 	run_profile "$workloads/inference" 3
@@ -237,7 +344,7 @@ as_nobody()
 	expect stderr <<-'END'
 		Samples: <N> CPU, 222 launches, 222 GPU kernels (79.620 ms)
 		Correlation: 222 matched, 0 unmatched, 0 dropped
-		Wrote <N> stacks (<N> samples: <N> CPU, 4 GPU) to merged_trace.folded
+		Wrote <N> stack<s> (<N> sample<s>: <N> CPU, 4 GPU) to merged_trace.folded
 	END
 	expect_folded merged_trace.folded
 	expect_totals merged_trace.folded
@@ -253,7 +360,7 @@ as_nobody()
 		requests 3 kernels 222 gpu_ns 79620000 cpu_ns 36000000
 		Samples: 222 launches, 222 GPU kernels (79.620 ms)
 		Correlation: 222 matched, 0 unmatched, 0 dropped
-		Wrote <N> stacks (4 samples: 0 CPU, 4 GPU) to standard output
+		Wrote <N> stack<s> (4 samples: 0 CPU, 4 GPU) to standard output
 	END
 }
 
@@ -278,19 +385,16 @@ as_nobody()
 
 @test "no CUDA in the command" {
 	needs_root
-	run_profile -o out.folded ls -d /
+	run_profile -F 997 -o out.folded sh -c "$burn; echo burnt"
 	expect_status 0
-	expect stdout <<</
+	expect stdout <<<burnt
 	expect stderr <<-'END'
-		Samples: <N> CPU, 0 launches, 0 GPU kernels (0.000 ms)
-		Correlation: 0 matched, 0 unmatched, 0 dropped
+		Samples: <N> CPU
 		profile: the command did not use CUDA: this is its CPU profile alone
-		Wrote <N> stacks (<N> samples: <N> CPU, 0 GPU) to out.folded
+		Wrote <N> stack<s> (<N> sample<s>: <N> CPU, 0 GPU) to out.folded
 	END
 	run_profile -gpu-only -o out.folded ls -d /
 	expect stderr <<-'END'
-		Samples: 0 launches, 0 GPU kernels (0.000 ms)
-		Correlation: 0 matched, 0 unmatched, 0 dropped
 		profile: the command did not use CUDA: the profile is empty
 		Wrote 0 stacks (0 samples: 0 CPU, 0 GPU) to out.folded
 	END

@@ -22,12 +22,18 @@ signals_taken()
 	[ "$(awk '/^ShdPnd/ { print $2 }' "/proc/$1/status")" = 0000000000000000 ]
 }
 
+# state_is PID LETTER: as /proc has it; T is stopped.
+state_is()
+{
+	[ "$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$1/status")" = "$2" ]
+}
+
 @test "SIGINT goes to the command; the profile is written" {
 	start_ready -o out.folded "$workloads/exits" sleep
 	kill -INT "$pid"
 	finish_profile
 	expect_status $((128 + 2))
-	expect_line stderr '^Wrote [0-9]+ stacks .* to out\.folded$'
+	expect_line stderr '^Wrote [0-9]+ stacks? .* to out\.folded$'
 	expect_folded out.folded
 }
 
@@ -61,6 +67,131 @@ signals_taken()
 	expect_status $((128 + 9))
 	expect_line stderr '^profile: interrupted again: killing the target$'
 	expect_line stderr '^Wrote '
+}
+
+@test "other signals reach the command, and end nobody else" {
+	cat >work <<-'END'
+		for s in USR1 USR2 ALRM RTMIN+3; do trap "echo $s" $s; done
+		trap 'exit 5' TERM
+		echo ready
+		while :; do sleep 0.01; done
+	END
+	start_ready -o out.folded bash work
+	for signal in USR1 USR2 ALRM RTMIN+3; do
+		kill -s $signal "$pid"
+		wait_until grep -qs "^$signal$" stdout
+	done
+	kill -TERM "$pid"
+	finish_profile
+	expect_status 5
+	expect_line stderr '^Wrote '
+}
+
+@test "a signal before the command runs: it does not run, or is ended by it" {
+	# the command is at its gate for a moment only: several tries, each a little later
+	for delay in 0 0.01 0.02 0.03 0.05 0.07 0.1 0.15 0.2; do
+		start_profile -q -o out.folded "$workloads/exits" sleep
+		sleep $delay
+		kill -INT "$pid"
+		finish_profile
+		expect_status 130
+	done
+}
+
+# ---- a profiler that does not come to its end ----
+
+# Until nothing more goes into stdout: the usual size at once, or a smaller one as long as it takes.
+fill_pipe()
+{
+	timeout 10 dd if=/dev/zero bs=65536 count=1 status=none || true
+}
+
+# stuck_profile ARGUMENTS...: the worker does nothing any more; what a file can do to it that is never
+# read. Sets $worker.
+stuck_profile()
+{
+	mkdir -p private
+	TMPDIR=$PWD/private start_ready "$@"
+	worker=$(worker_of "$pid")
+	child=$(child_of "$pid")
+	kill -STOP "$worker"
+	wait_until state_is "$worker" T
+}
+
+@test "a second SIGINT ends also a profiler that is stuck" {
+	stuck_profile -o out.folded "$workloads/exits" ignore-int
+	kill -INT "$pid"
+	wait_until signals_taken "$pid"
+	kill -INT "$pid"
+	finish_profile
+	expect_status 130
+	expect stderr <<<'profile: gave up: no profile was written'
+	expect_no_file out.folded
+	expect_equal 'left in TMPDIR' "$(ls -A private)" ''
+	wait_until no_process_with "TMPDIR=$PWD/private"
+}
+
+@test "a second SIGINT while the profile is written gives up at once" {
+	mkfifo out.folded
+	exec 8<>out.folded
+	fill_pipe >&8
+	start_profile -gpu-only -o out.folded "$workloads/launches" 40
+	wait_until grep -qs '^Correlation: ' stderr
+	kill -INT "$pid"
+	wait_until grep -qs 'another Ctrl-C gives up$' stderr
+	kill -INT "$pid"
+	finish_profile
+	exec 8>&-
+	expect_status 130
+	expect_line stderr '^profile: gave up: no profile was written$'
+}
+
+@test "the worker is killed: that is said, and nothing is left" {
+	mkdir private
+	echo 'old 1' >out.folded
+	TMPDIR=$PWD/private start_ready -o out.folded "$workloads/exits" ignore-int
+	child_of "$pid" >survivor
+	kill -KILL "$(worker_of "$pid")"
+	finish_profile
+	expect_status 125
+	expect stderr <<<'profile: the profiler was killed by signal 9 (out of memory?): no profile was written'
+	expect out.folded <<<'old 1'
+	expect_equal 'files' "$(find . -name '*profile*' -o -name '.*.folded*')" ''
+	expect_equal 'left in TMPDIR' "$(ls -A private)" ''
+	kill -TERM "$(cat survivor)" # it goes on
+}
+
+# start_job ARGUMENTS...: as start_profile, by a shell with job control: in a group of processes of its
+# own. Sets $shell, too, which ends as the profiler does.
+start_job()
+{
+	cat >shell <<-'END'
+		set -m
+		"$@" >stdout 2>stderr &
+		echo $! >job
+		wait -f $!
+	END
+	bash shell "$profile" "$@" </dev/null 3>&- &
+	shell=$!
+	wait_until test -s job
+	pid=$(cat job)
+}
+
+finish_job()
+{
+	pid=$shell
+	finish_profile
+}
+
+@test "Ctrl-Z stops the profiler and the command, fg continues them" {
+	start_job -gpu-only -o out.folded "$workloads/inference" 30
+	wait_until command_is_traced
+	kill -TSTP -- "-$pid"
+	for id in "$pid" "$(worker_of "$pid")" "$child"; do wait_until state_is "$id" T; done
+	kill -CONT -- "-$pid"
+	finish_job
+	expect_line stderr '^Correlation: 2220 matched, 0 unmatched, 0 dropped$'
+	expect_status 0
 }
 
 @test "SIGINT in the middle of GPU work: nothing of it is lost" {
@@ -100,11 +231,12 @@ signals_taken()
 @test "SIGINT while the profile is written changes nothing" {
 	mkfifo out.folded
 	exec 8<>out.folded
-	# a full pipe: the profiler stays at its last step until somebody reads
-	timeout 1 dd if=/dev/zero bs=4096 status=none >&8 || true
+	# the profiler stays at its last step until somebody reads
+	fill_pipe >&8
 	start_profile -gpu-only --unit ns -o out.folded "$workloads/launches" 40
 	wait_until grep -qs '^Correlation: ' stderr
 	kill -INT "$pid"
+	wait_until grep -qs '^profile: the profile is being written; another Ctrl-C gives up$' stderr
 	exec 7<out.folded 8>&-
 	tr -d '\0' <&7 >got
 	exec 7>&-
@@ -114,15 +246,15 @@ signals_taken()
 	expect_equal ns "$(weight_of got)" 40000
 }
 
-@test "a status line at a terminal, none elsewhere" {
+@test "at a terminal the command's output stands alone until it ends" {
 	needs_command script
 	status=0
 	timeout -k 5 "$patience" script -qec "exec '$profile' -o out.folded '$workloads/inference' 60" \
 		/dev/null </dev/null >stdout 2>stderr 3>&- || status=$?
 	expect_status 0
-	expect_line stdout '\[00:0[0-9]\] [0-9]+ CPU samples, [0-9]+ launches, [0-9]+ GPU operations, 0 dropped'
-	run_profile -o out.folded "$workloads/inference" 60
-	expect_no_line stderr 'CPU samples, [0-9]+ launches'
+	expect_equal 'first line' "$(head -n 1 stdout | tr -d '\r')" \
+		'requests 60 kernels 4440 gpu_ns 1592400000 cpu_ns 720000000'
+	expect_no_line stdout $'\e'
 }
 
 @test "kill -9 of the command: the profile of what came before" {
@@ -151,6 +283,9 @@ signals_taken()
 	wait_until grep -qs requests stdout
 	expect stdout <<<'requests 60 kernels 4440 gpu_ns 1592400000 cpu_ns 720000000'
 	expect_empty stderr
+	wait_until no_process_with "TMPDIR=$TMPDIR"
+	expect_equal 'left in TMPDIR' "$(ls -A private)" ''
+	expect_no_file out.folded
 }
 
 @test "kill -9 of the profiler while it starts leaves no process behind" {

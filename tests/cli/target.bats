@@ -59,6 +59,25 @@ self_as_is()
 	expect stderr <<<three
 }
 
+@test "few descriptors: the profiler raises its own limit, the command keeps its" {
+	(
+		ulimit -S -n 20
+		run_profile -o out.folded sh -c 'ulimit -S -n'
+		expect_status 0
+		expect_line stderr '^Samples: [0-9]+ CPU$'
+		expect_no_line stderr 'Going on with'
+		expect stdout <<<20
+	)
+}
+
+@test "a parent that ignores the end of its children" {
+	run_command env --ignore-signal=CHLD "$profile" -q -o out.folded "$workloads/exits" self
+	expect_status 0
+	expect_line stdout '^signal 17 ignored$'
+	run_command env --ignore-signal=CHLD "$profile" -q -o out.folded "$workloads/exits" 9
+	expect_status 9
+}
+
 @test "closed stdin, stdout and stderr stay closed" {
 	status=0
 	"$profile" -q -o out.folded "$workloads/exits" 6 <&- >&- 2>&- 3>&- || status=$?
@@ -81,30 +100,13 @@ self_as_is()
 		profile: CUDA_INJECTION64_PATH is set to /no/such/library.so; it is replaced for this run
 		Samples: <N> CPU, 10 launches, 10 GPU kernels (0.010 ms)
 		Correlation: 10 matched, 0 unmatched, 0 dropped
-		Wrote <N> stacks (<N> ns: <N> CPU, 10000 GPU) to out.folded
+		Wrote <N> stack<s> (<N> ns: <N> CPU, 10000 GPU) to out.folded
 	END
 }
 
 # ---- under sudo ----
 
-# as_tester COMMAND...: where a user "tester" (4242) with three groups exists, and sudo was used.
-as_tester()
-{
-	mkdir -p theirs
-	chown 4242:4242 theirs
-	{ cat /etc/passwd; echo 'tester:x:4242:4242::/home/tester:/bin/sh'; } >passwd
-	{ cat /etc/group; printf '%s\n' tester:x:4242: first:x:4243:tester second:x:4244:tester \
-		other:x:4245:; } >group
-	unshare -m true 2>/dev/null || skip 'mount namespaces cannot be made here'
-	run_command unshare -m sh -ec '
-		mount --bind passwd /etc/passwd
-		mount --bind group /etc/group
-		exec "$@"' sh env SUDO_UID=4242 SUDO_GID=4242 SUDO_USER=tester HOME=/root USER=root \
-		LOGNAME=root "$@"
-}
-
 @test "under sudo the command runs as the invoking user, with all groups" {
-	needs_command unshare
 	as_tester "$profile" -q -o theirs/out.folded \
 		sh -c 'id -u; id -g; id -G | tr " " "\n" | sort; echo "$HOME $USER $LOGNAME"
 			grep -E "^Cap(Prm|Eff|Amb)" /proc/self/status'
@@ -116,7 +118,6 @@ as_tester()
 }
 
 @test "under sudo the private folder is the user's, and works" {
-	needs_command unshare
 	as_tester "$profile" -gpu-only -o theirs/out.folded sh -c '
 		folder=${PROFILE_PIPE%/*}
 		stat -c "%A %u:%g" "$folder"
@@ -132,15 +133,15 @@ as_tester()
 	expect_line stderr '^Correlation: 10 matched, 0 unmatched, 0 dropped$'
 }
 
-@test "under sudo an output folder of root's works, and the file is the user's" {
-	needs_command unshare
-	as_tester "$profile" -q -o out.folded true
-	expect_status 0
-	expect_equal owner "$(stat -c %u:%g out.folded)" 4242:4242
+@test "under sudo an output folder of root's is refused, and who may write is said" {
+	as_tester "$profile" -q -o out.folded touch theirs/has_run
+	expect_status 125
+	expect stderr <<<'profile: cannot write out.folded as tester: Permission denied; give a file in a folder of theirs with -o, or use --as-root'
+	expect_no_file out.folded
+	expect_no_file theirs/has_run
 }
 
 @test "under sudo --as-root keeps root" {
-	needs_command unshare
 	as_tester "$profile" -q --as-root -o theirs/out.folded sh -c 'id -u; echo "$HOME"'
 	expect_status 0
 	expect stdout <<-'END'
@@ -199,7 +200,7 @@ as_tester()
 		cd "$1"; TMPDIR=$PWD/noexec ./profile -o out.folded touch has_run' sh /mnt
 	expect_status 125
 	expect stderr <<-'END'
-		profile: no folder for the tracing library: tried <*>/noexec (<*>), /tmp (no execution or no access), /var/tmp (no execution or no access), /dev/shm (no execution or no access)<*>; set TMPDIR to one on a file system mounted without noexec
+		profile: no folder for the injection library: tried <*>/noexec (<*>), /tmp (no execution or no access), /var/tmp (no execution or no access), /dev/shm (no execution or no access)<*>; set TMPDIR to one on a file system mounted without noexec
 	END
 	expect_no_file has_run
 }

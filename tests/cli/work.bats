@@ -183,6 +183,13 @@ streams_of_totals()
 	END
 }
 
+@test "70,000 streams: each one's sum is compared" {
+	run_profile -gpu-only --unit ns -o out.folded "$workloads/launches" 70000 1 70000
+	expect_status 0
+	expect_line work "^  the same as CUPTI's own sums, in all 70000 of them\$"
+	expect_no_line work 'not compared|not the same'
+}
+
 @test "--kernels-only: the kernels' part, and nothing else" {
 	exact_run "$workloads/gpu_work" 3 2 5 20 5
 	grep '\[GPU_Kernel\]' out.folded >kernels
@@ -395,7 +402,7 @@ called()
 		FAKE_CUDA_DEVICE_RECORDS=$how run_profile -v --strict -gpu-only -o out.folded \
 			"$workloads/launches" 10
 		expect_status 0
-		expect_line stderr '^profile: GPU 0: CUPTI did not tell its name$'
+		expect_line stderr '^profile: GPU 0: CUPTI did not report its name$'
 		expect_line stderr '^profile: process [0-9]+: .*(what devices are called|has another layout)'
 	done
 }
@@ -454,7 +461,7 @@ not_exact()
 @test "--strict: launches whose records never came" {
 	FAKE_CUDA_LOSE_EVERY=10 not_exact 0 '10 kernel launches have no record of their kernel' \
 		"$workloads/launches" 100
-	expect_line stderr '^  10 kernel launches have no record: their kernels had not ended when tracing did, or the records were lost$'
+	expect_line stderr '^  10 kernel launches have no record: the kernels had not ended when tracing did, or their records were lost$'
 	expect_line work '^  the same as CUPTI'
 	# records that are known to be lost are not said twice
 	FAKE_CUDA_DROP_EVERY=10 not_exact 0 '10 GPU operations were dropped' "$workloads/launches" 100
@@ -482,7 +489,7 @@ not_exact()
 	kill -INT "$pid"
 	finish_profile
 	expect_status 124
-	expect_line stderr '^  5 kernel launches have no record: their kernels had not ended when tracing did, or the records were lost$'
+	expect_line stderr '^  5 kernel launches have no record: the kernels had not ended when tracing did, or their records were lost$'
 	expect_line stderr '^profile: --strict: 5 kernel launches have no record of their kernel$'
 	expect_empty work
 }

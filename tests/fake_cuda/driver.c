@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fake libcuda.so.1: initialisation, the injected library, API call bracketing, and every
+ * The fake libcuda.so.1: initialisation, the injection library, API call bracketing, and every
  * entry point but launches (driver_launch.c) and those about memory (driver_memory.c).
  */
 #define _GNU_SOURCE
@@ -89,7 +89,7 @@ void driver_notify_activity(const struct fake_cuda_activity *activity)
 }
 
 /* As the driver does: a library that is missing or has no such function is passed over. */
-static void load_injected_library(void)
+static void load_injection_library(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
 	int (*initialize)(void);
@@ -115,7 +115,7 @@ FAKE_CUDA_EXPORT int cuInit(unsigned int flags)
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
 	if (__atomic_load_n(&init_state, __ATOMIC_ACQUIRE) == INIT_DONE)
 		return 0;
-	/* Recursive: the injected library may come back here through CUPTI. */
+	/* Recursive: the injection library may come back here through CUPTI. */
 	pthread_mutex_lock(&init_lock);
 	if (init_state == INIT_NONE) {
 		if (gpu_config()->devices == 0) {
@@ -123,7 +123,7 @@ FAKE_CUDA_EXPORT int cuInit(unsigned int flags)
 		} else {
 			pthread_atfork(NULL, NULL, after_fork_in_child);
 			__atomic_store_n(&init_state, INIT_STARTING, __ATOMIC_RELEASE);
-			load_injected_library();
+			load_injection_library();
 			__atomic_store_n(&init_state, INIT_DONE, __ATOMIC_RELEASE);
 			driver_notify_resource(FAKE_RESOURCE_CU_INIT_FINISHED, NULL, NULL, NULL);
 		}

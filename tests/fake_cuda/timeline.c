@@ -523,6 +523,8 @@ void gpu_count_launch(void)
 		signal(SIGSEGV, SIG_DFL);
 		raise(SIGSEGV);
 	}
+	if (c->launch)
+		gpu_sleep_until(gpu_now() + c->launch); /* no lock is held: may be cancelled */
 }
 
 void gpu_counts(uint64_t *launches_out, uint64_t *kernels_out)

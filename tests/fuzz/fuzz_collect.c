@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes from the pipe through the whole collecting side: what the profile holds of GPU work is
- * what the sums by device and stream say, and what came out of the join. The first byte chooses
- * what stands at the root, and whether launch stacks come from probes too.
+ * Any bytes from the pipe through the whole collecting side: what the profile holds of GPU work and
+ * of waits, and what comes of comparing it with the sums that CUPTI reported, is what a model of
+ * each process's books says.
+ *
+ * The first byte chooses which parts of places are told apart, whether the kernel reports the tree,
+ * whether launch stacks come from probes too, and whether waits are followed. (Recorded pipes begin
+ * with a newline.) The generation of a question for mappings says how much later it is; such a
+ * question may also be the end of the process.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiler/report/accounts.h"
+#include "profiler/base/cuda_functions.h"
 #include "profiler/collect/collect.h"
 #include "profiler/sources/gpu_pipe.h"
+#include "symbolize/array.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,113 +28,303 @@ static void expect(int so)
 
 /* Wrap alike, whatever is summed. */
 struct sums {
-	uint64_t count, ns, bytes, told_count;
+	uint64_t count, ns, bytes;
 };
 
-struct listener {
+/* A process as the model knows it. */
+struct books {
+	uint32_t process;
+	struct work_tally counted, reported;
+};
+
+struct world {
 	struct collect *collect;
-	bool probes;
-	struct sums heard;
+	struct gpu_pipe *pipe;
+	bool knows_tree, has_probes, follows_waits;
+	uint32_t place_mask;
+	uint64_t now;
+	struct books *books;
+	uint32_t book_count, book_capacity;
+	struct ledger model; /* in which every operation is matched */
+	struct sums spans;   /* operations that have a time */
+	struct sums waits;
 };
 
-static void on_event(void *context, uint32_t pid, const struct gpu_event *event, const char *kernel)
+/* ---- the model ---- */
+
+static struct books *books_of(struct world *w, const struct process *process)
 {
-	struct listener *l = context;
-
-	if (l->probes && event->type == GPU_EVENT_LAUNCH) {
-		__u64 frames[2] = {event->launch.correlation_id, event->launch.stack_id};
-		struct stack_event stack = {
-			.time_ns = event->launch.time_ns,
-			.pid = pid,
-			.tid = event->launch.tid,
-			.kind = STACK_EVENT_LAUNCH,
-			.launch_function = LAUNCH_CUDA_KERNEL,
-			.user_frames = 2,
-		};
-
-		collect_stack(l->collect, &stack, frames);
-	}
-	if (event->type == GPU_EVENT_KERNEL) {
-		l->heard.count++;
-		l->heard.ns += event->kernel.duration_ns;
-	} else if (event->type == GPU_EVENT_WORK) {
-		l->heard.count++;
-		l->heard.ns += event->work.duration_ns;
-		l->heard.bytes += event->work.bytes;
-	} else if (event->type == GPU_EVENT_SUM) {
-		l->heard.told_count += event->sum.count;
-	}
-	collect_gpu_event(l->collect, pid, event, kernel);
+	for (uint32_t i = w->book_count; i-- > 0;)
+		if (w->books[i].process == process->id)
+			return &w->books[i];
+	expect(array_make_room(&w->books, w->book_count, &w->book_capacity, sizeof(*w->books)));
+	w->books[w->book_count] = (struct books){.process = process->id};
+	return &w->books[w->book_count++];
 }
 
-static struct sums sum_profile(const struct collect *c)
+static void add_sum(struct sums *sums, uint64_t count, uint64_t ns, uint64_t bytes)
 {
-	struct sums sums = {0};
+	sums->count += count;
+	sums->ns += ns;
+	sums->bytes += bytes;
+}
+
+static void note_operation(struct world *w, const struct process *process,
+			   const struct work_sum *sum, uint32_t bad_time)
+{
+	expect(work_tally_add(&books_of(w, process)->counted, sum));
+	ledger_add_work(&w->model, &(struct gpu_row){.device = sum->key.device,
+						     .work = sum->key.work,
+						     .count = sum->count,
+						     .ns = sum->ns,
+						     .bytes = sum->bytes,
+						     .bad_times = bad_time});
+	if (!gpu_work_is_instant(sum->key.work))
+		add_sum(&w->spans, sum->count, sum->ns, sum->bytes);
+}
+
+static void note_kernel(struct world *w, const struct process *process,
+			const struct gpu_event_kernel *e)
+{
+	note_operation(w, process,
+		       &(struct work_sum){
+			       .key = {e->device_id, e->context_id, e->stream_id, GPU_WORK_KERNEL},
+			       .count = 1,
+			       .ns = e->duration_ns},
+		       e->bad_time);
+}
+
+static void note_work(struct world *w, const struct process *process,
+		      const struct gpu_event_work *e)
+{
+	note_operation(
+		w, process,
+		&(struct work_sum){.key = {e->device_id, e->context_id, e->stream_id, e->work},
+				   .count = 1,
+				   .ns = e->duration_ns,
+				   .bytes = e->bytes},
+		e->bad_time);
+}
+
+static void note_sum(struct world *w, const struct process *process, const struct gpu_event_sum *e)
+{
+	expect(work_tally_add(
+		&books_of(w, process)->reported,
+		&(struct work_sum){.key = {e->device_id, e->context_id, e->stream_id, e->work},
+				   .count = e->count,
+				   .ns = e->ns,
+				   .bytes = e->bytes}));
+}
+
+/* One that ends before it began has no parts. */
+static void note_wait(struct world *w, const struct gpu_event_wait *e)
+{
+	if (w->follows_waits && e->start_ns + e->duration_ns >= e->start_ns)
+		add_sum(&w->waits, 0, e->duration_ns, 0);
+}
+
+static void note_event(struct world *w, const struct process *process,
+		       const struct gpu_event *event)
+{
+	if (event->type == GPU_EVENT_KERNEL)
+		note_kernel(w, process, &event->kernel);
+	else if (event->type == GPU_EVENT_WORK)
+		note_work(w, process, &event->work);
+	else if (event->type == GPU_EVENT_SUM)
+		note_sum(w, process, &event->sum);
+	else if (event->type == GPU_EVENT_WAIT)
+		note_wait(w, &event->wait);
+}
+
+/* ---- a session ---- */
+
+static void close_tracee(struct world *w, struct tracee *tracee)
+{
+	struct process *process = tracee_process(tracee);
+
+	gpu_pipe_close(w->pipe, tracee);
+	collect_goodbye(w->collect, process, w->now);
+}
+
+static void say_hello(struct world *w, struct tracee *tracee, const struct gpu_event_hello *hello)
+{
+	struct process *process;
+
+	/* of each pair one belongs to the target */
+	if (w->knows_tree && hello->pid % 2)
+		expect(collect_find_process(w->collect, (pid_t)hello->pid) != NULL);
+	process = collect_hello(w->collect, hello);
+	if (process)
+		gpu_pipe_accept(w->pipe, tracee, process);
+}
+
+static void pass_time(struct world *w, const struct process *process,
+		      const struct gpu_event_maps *maps)
+{
+	struct process_event exit_event = {
+		.type = PROCESS_EXIT, .pid = process->pid, .tid = process->pid, .time_ns = w->now};
+	struct tracee *tracee;
+
+	if (maps->wants_ack)
+		collect_process_event(w->collect, &exit_event);
+	w->now += maps->generation % 4000000000u;
+	collect_advance(w->collect, w->now);
+	while (gpu_pipe_find_ended(w->pipe, w->now - 1, &tracee))
+		close_tracee(w, tracee);
+}
+
+/* The launch's entry, as a probe saw it. */
+static void add_probe(struct world *w, const struct process *process,
+		      const struct gpu_event_launch *launch)
+{
+	const char *api =
+		launch->family == GPU_LAUNCH_DRIVER ? "cuLaunchKernel" : "cudaLaunchKernel";
+	__u64 frames[2] = {launch->correlation_id, launch->stack_id};
+	struct stack_event event = {
+		.time_ns = launch->time_ns,
+		.pid = (__u32)process->pid,
+		.tid = launch->tid,
+		.kind = STACK_EVENT_LAUNCH,
+		.launch_function = cuda_launch_function_of(api),
+		.user_frames = 2,
+	};
+
+	collect_addresses(w->collect, &event, frames, api);
+}
+
+static void take_event(struct world *w, struct tracee *tracee, const struct gpu_event *event,
+		       const char *kernel)
+{
+	struct process *process = tracee_process(tracee);
+
+	note_event(w, process, event);
+	if (w->has_probes && event->type == GPU_EVENT_LAUNCH)
+		add_probe(w, process, &event->launch);
+	collect_gpu_event(w->collect, process, event, kernel);
+	if (event->type == GPU_EVENT_GOODBYE)
+		close_tracee(w, tracee);
+	else if (event->type == GPU_EVENT_MAPS)
+		pass_time(w, process, &event->maps);
+}
+
+static void run(struct world *w, const char *bytes, size_t size)
+{
+	const struct gpu_event *event;
+	struct tracee *tracee;
+	const char *kernel;
+
+	gpu_pipe_feed(w->pipe, bytes, size);
+	while ((event = gpu_pipe_next(w->pipe, &tracee, &kernel))) {
+		if (event->type == GPU_EVENT_HELLO)
+			say_hello(w, tracee, &event->hello);
+		else
+			take_event(w, tracee, event, kernel);
+	}
+	gpu_pipe_finish(w->pipe);
+	while (gpu_pipe_find_ended(w->pipe, UINT64_MAX, &tracee))
+		close_tracee(w, tracee);
+	collect_finish(w->collect, w->now);
+}
+
+/* ---- comparing ---- */
+
+static void check_place(const struct world *w, const struct collected *c, const struct row *row)
+{
+	expect(row->place < c->places->count);
+	for (int i = 0; i < PLACE_PARTS; i++)
+		expect(w->place_mask & 1u << i ||
+		       c->places->list[row->place].part[i] == PLACE_UNKNOWN);
+}
+
+static void check_rows(const struct world *w, const struct collected *c)
+{
+	struct sums sums[ROW_KINDS] = {0};
 	uint32_t count;
-	const struct profile_entry *entries = profile_entries(c->profile, &count);
+	const struct row *rows = profile_rows(c->profile, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
-		expect(entries[i].key.name != NULL); /* there are no CPU samples */
-		sums.count += entries[i].count;
-		sums.ns += entries[i].gpu_ns;
-		sums.bytes += entries[i].bytes;
+		const struct row *row = &rows[i];
+
+		expect(row->stack < stack_table_count(c->stacks));
+		check_place(w, c, row);
+		add_sum(&sums[row->kind], row->count, row->ns, row->bytes);
 	}
-	return sums;
+	expect(memcmp(&sums[ROW_GPU], &w->spans, sizeof(w->spans)) == 0);
+	expect(sums[ROW_WAIT].ns == w->waits.ns && sums[ROW_WAIT].bytes == 0);
+	expect(sums[ROW_CPU].count == 0 && sums[ROW_CALL].count == 0);
 }
 
-static struct sums sum_tally(const struct work_tally *t)
+static const struct gpu_row *find_row(const struct ledger_gpu *gpu, const struct gpu_row *like)
 {
-	const struct work_sum *sum;
-	struct sums sums = {0};
-	uint32_t at = 0, n = 0;
-
-	while ((sum = work_tally_next(t, &at))) {
-		sums.count += sum->count;
-		sums.ns += sum->ns;
-		sums.bytes += sum->bytes;
-		expect(sum->unmatched <= sum->count && sum->bad_times <= sum->count);
-		n++;
-	}
-	expect(n == t->count);
-	return sums;
+	for (uint32_t i = 0; i < gpu->row_count; i++)
+		if (gpu->rows[i].device == like->device && gpu->rows[i].work == like->work)
+			return &gpu->rows[i];
+	return NULL;
 }
 
-static void check(struct collect *c, const struct sums *heard)
+static void check_work(const struct ledger_gpu *got, const struct ledger_gpu *expected)
 {
-	struct sums profile = sum_profile(c), counted = sum_tally(&c->counted);
-	struct accounts a = accounts_of(&c->counted, &c->told);
+	expect(got->row_count == expected->row_count);
+	for (uint32_t i = 0; i < got->row_count; i++) {
+		const struct gpu_row *row = &got->rows[i], *other = find_row(expected, row);
 
-	expect(c->stats.out_of_memory == 0);
-	expect(profile.count == heard->count && counted.count == heard->count);
-	expect(profile.ns == heard->ns && counted.ns == heard->ns);
-	expect(profile.bytes == heard->bytes && counted.bytes == heard->bytes);
-	expect(a.matched + a.unmatched <= heard->count);
-	expect(a.equal <= a.sums && a.equal <= c->told.count);
-	expect(a.sums + a.untold >= c->told.count);
+		expect(other && other->count == row->count && other->ns == row->ns &&
+		       other->bytes == row->bytes && other->bad_times == row->bad_times);
+		expect(row->unmatched <= row->count && row->unmatched_ns <= row->ns);
+	}
+}
+
+static void check_books(struct world *w)
+{
+	const struct ledger_gpu *got = &collect_ledger(w->collect)->gpu;
+	struct ledger_gpu *model = &w->model.gpu;
+
+	for (uint32_t i = 0; i < w->book_count; i++)
+		ledger_settle(&w->model, 0, &w->books[i].counted, &w->books[i].reported);
+	check_work(got, model);
+	expect(got->sums == model->sums && got->equal == model->equal);
+	expect(got->unreported == model->unreported);
+	expect(got->uncompared == model->uncompared);
+	expect(got->bad_times == model->bad_times);
+	expect(got->matched + got->unmatched == model->matched);
+	ledger_release(&w->model);
+}
+
+static void release_books(struct world *w)
+{
+	for (uint32_t i = 0; i < w->book_count; i++) {
+		work_tally_release(&w->books[i].counted);
+		work_tally_release(&w->books[i].reported);
+	}
+	free(w->books);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const orders[] = {"process,thread,device,context,stream", "thread",
-					     "stream,device"};
-	struct collect c;
-	struct listener listener = {.collect = &c};
-	struct gpu_pipe *gpu;
+	struct world w = {.now = 1};
+	struct collected collected;
 
 	if (size < 1)
 		return 0;
-	expect(collect_init(&c) == 0);
-	/* a newline, as recorded pipes begin: neither */
-	if (data[0] % 4 != 2)
-		expect(by_parse(orders[data[0] % 4 % 3], &c.by.order));
-	listener.probes = data[0] & 0x10;
-	gpu = gpu_pipe_new(&c.strings, on_event, &listener);
-	expect(gpu != NULL);
-	gpu_pipe_feed(gpu, (const char *)data + 1, size - 1);
-	gpu_pipe_finish(gpu);
-	join_finish(c.join);
-	check(&c, &listener.heard);
-	gpu_pipe_free(gpu);
-	collect_release(&c);
+	w.place_mask = data[0] % (1u << PLACE_PARTS);
+	w.knows_tree = data[0] & 0x20;
+	w.has_probes = data[0] & 0x40;
+	w.follows_waits = data[0] & 0x80;
+	w.collect = collect_new(&(struct collect_options){.place_mask = w.place_mask,
+							  .follows_waits = w.follows_waits,
+							  .tells_devices = true});
+	expect(w.collect != NULL);
+	if (w.knows_tree)
+		collect_know_tree(w.collect);
+	w.pipe = gpu_pipe_new(w.collect);
+	expect(w.pipe != NULL);
+	run(&w, (const char *)data + 1, size - 1);
+	collected = collect_results(w.collect);
+	expect(collected.ledger->bounds.out_of_memory == 0);
+	check_rows(&w, &collected);
+	check_books(&w);
+	gpu_pipe_free(w.pipe);
+	collect_free(w.collect);
+	release_books(&w);
 	return 0;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes as probes, launches, operations and watermarks: each operation comes out exactly once. */
+/*
+ * Bytes as probes, launches, operations, watermarks and ends of processes: each operation comes out
+ * exactly once.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -36,6 +39,7 @@ struct sums {
 	uint64_t operations;
 	uint64_t ns;
 	uint64_t unmatched;
+	uint64_t with_stack; /* launches */
 };
 
 /* `name` is the operation's mark: set once it came out. */
@@ -61,7 +65,7 @@ static void check(const struct join *c, const struct sums *in, const struct sums
 	if (in->operations != out->operations || in->ns != out->ns ||
 	    s.operations != in->operations || s.unmatched != out->unmatched ||
 	    s.matched + s.unmatched != s.operations ||
-	    s.probes - s.probes_unused != s.launches - s.launches_unprobed)
+	    s.probes - s.probes_unused != s.launches - s.launches_unprobed - in->with_stack)
 		abort();
 }
 
@@ -79,20 +83,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		join_remember(c, 1 + (data[0] >> 1) % 32);
 	while (in.at < in.end) {
 		uint8_t what = byte(&in), who = byte(&in);
-		uint32_t pid = who & 3, tid = who >> 2 & 3;
+		uint32_t process = who & 3, tid = who >> 2 & 3;
 		enum launch_family family = who & 0x10 ? FAMILY_DRIVER : FAMILY_RUNTIME;
-		struct gpu_operation op;
+		struct gpu_operation op = {.process = process};
 
-		switch (what % 8) {
+		switch (what % 9) {
 		case 0:
 		case 1:
-			join_probe(c, pid, tid, number(&in), family, byte(&in));
+			join_probe(c, process, tid, number(&in), family, byte(&in));
 			break;
 		case 2:
 		case 3: {
 			uint64_t time_ns = number(&in);
 
-			join_launch(c, pid, tid, time_ns, (uint32_t)number(&in), family,
+			join_launch(c, process, tid, time_ns, (uint32_t)number(&in), family,
 				    who & 0x20);
 			break;
 		}
@@ -102,13 +106,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			op.duration_ns = number(&in);
 			op.name = &marks[handed_in.operations++];
 			handed_in.ns += op.duration_ns;
-			join_operation(c, pid, &op);
+			join_operation(c, process, &op);
 			break;
 		case 6:
 			join_advance(c, number(&in));
 			break;
-		default:
-			join_restart_process(c, pid);
+		case 7: {
+			uint64_t time_ns = number(&in);
+
+			handed_in.with_stack++;
+			join_launch_with_stack(c, process, time_ns, (uint32_t)number(&in),
+					       who & 0x20, tid);
+			break;
+		}
+		default: /* one, or so many as are forgotten together; they may go on all the same
+			  */
+			for (uint32_t n = who & 0x20 ? JOIN_ENDED_MAX : 1; n > 0; n--)
+				join_end_process(c, process);
 			break;
 		}
 	}

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET))
 		abort();
-	if (perf_map_read(fd, &map) == 0) {
+	if (perf_map_read(fd, NULL, &map) == 0) {
 		for (uint64_t address = 1; address; address <<= 1) {
 			const char *name = perf_map_find(map, address | 1);
 

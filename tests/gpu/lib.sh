@@ -92,3 +92,10 @@ whole() {
 correlation() {
 	sed -n 's/^Correlation: \([0-9]*\) matched, \([0-9]*\) unmatched, \([0-9]*\) dropped/\1 \2 \3/p' "$1"
 }
+
+# worker_of PID: the process that does the work of the profiler PID, which is its supervisor
+worker_of() {
+	local children=''
+	read -r children _ <"/proc/$1/task/$1/children"
+	echo "$children"
+}

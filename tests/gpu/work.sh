@@ -215,14 +215,15 @@ check_waits() {
 # check_drops LAUNCHES: a profiler that is stopped for longer than the program waits for it (5 s), while the
 # program runs: what is lost is counted, to the launch.
 check_drops() {
-	local pid launches=$1
+	local pid worker launches=$1
 	LD_LIBRARY_PATH=${libs-} "$profile" -v --strict -gpu-only --unit ns -o "$out/drops.folded" \
 		"$bin/launches_gpu" "$launches" >"$out/drops.stdout" 2>"$out/drops.log" &
 	pid=$!
 	sleep 2
-	kill -STOP $pid
+	worker=$(worker_of $pid)
+	kill -STOP "$worker"
 	sleep 6.5
-	kill -CONT $pid
+	kill -CONT "$worker"
 	wait $pid
 	check "drops: --strict" 124 $?
 	grep -v '^profile: probe\|^profile: process' "$out/drops.log"

@@ -1,34 +1,96 @@
 /* SPDX-License-Identifier: MIT */
-/* What was collected, as it would be in a file: for tests of the collecting side. */
+/*
+ * What tests of the collecting side share: options, a program in the target as the pipe brings it,
+ * and what was collected as it would be in a file.
+ */
 #ifndef TESTS_UNIT_COLLECT_TEXT_H
 #define TESTS_UNIT_COLLECT_TEXT_H
 
 #include "unit.h"
 #include "profiler/collect/collect.h"
-#include "profiler/output/resolve.h"
+#include "profiler/output/naming.h"
 #include "profiler/output/writer.h"
+#include "profiler/sources/gpu_pipe.h"
+
+#define SAMPLE_NS 1000
+
+/* No places, no waits. */
+static inline struct collect *new_collect(void)
+{
+	struct collect *c = collect_new(&(struct collect_options){.sample_ns = SAMPLE_NS});
+
+	assert_non_null(c);
+	return c;
+}
+
+/* A program that is traced says hello; NULL: it is refused. */
+static inline struct process *say_hello(struct collect *c, uint32_t pid)
+{
+	return collect_hello(c,
+			     &(struct gpu_event_hello){.version = 2, .pid = pid, .wants_ack = 1});
+}
+
+/* What a program in the target sends; kernels are called "k". */
+static inline void send_event(struct collect *c, struct process *process,
+			      const struct gpu_event *event)
+{
+	collect_gpu_event(c, process, event, collect_text(c, "k"));
+}
+
+/* What programs said when they left. */
+struct goodbyes {
+	uint64_t count, operations, ns;
+};
+
+/* Takes in all whole lines that the pipe has at hand, as the session does. */
+static inline void take_pipe(struct collect *c, struct gpu_pipe *pipe, uint64_t now_ns,
+			     struct goodbyes *goodbyes)
+{
+	const struct gpu_event *event;
+	struct process *process;
+	struct tracee *tracee;
+	const char *kernel;
+
+	while ((event = gpu_pipe_next(pipe, &tracee, &kernel))) {
+		if (event->type == GPU_EVENT_HELLO) {
+			process = collect_hello(c, &event->hello);
+			if (process)
+				gpu_pipe_accept(pipe, tracee, process);
+			continue;
+		}
+		process = tracee_process(tracee);
+		collect_gpu_event(c, process, event, kernel);
+		if (event->type != GPU_EVENT_GOODBYE)
+			continue;
+		goodbyes->count++;
+		goodbyes->operations += event->goodbye.kernels;
+		goodbyes->ns += event->goodbye.kernel_ns;
+		gpu_pipe_close(pipe, tracee);
+		collect_goodbye(c, process, now_ns);
+	}
+}
 
 /* Ends it all at `now_ns`. The folded stacks in ns, to be freed. */
-static inline char *collect_text(struct collect *c, uint64_t now_ns, struct writer_result *result)
+static inline char *folded_text(struct collect *c, uint64_t now_ns, struct written *written)
 {
-	const struct writer_options options = {.unit_ns = {1, 1, 1, 1}};
-	struct resolve_input input = {.profile = c->profile,
-				      .stacks = c->stacks,
-				      .symbolizer = c->symbolizer,
-				      .strings = &c->strings,
-				      .sample_period_ns = 1};
-	struct call_tree *tree;
+	const struct writer_options in_ns = {.unit_ns = 1};
+	const struct naming_options naming = {.raw_names = false};
+	struct collected collected;
+	struct totals totals = {.sample_ns = SAMPLE_NS};
+	struct result *result;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	collect_finish(c, now_ns);
-	tree = resolve(&input);
 	assert_non_null(out);
-	assert_non_null(tree);
-	assert_int_equal(folded_writer.write(tree, &options, out, result), 0);
+	collect_finish(c, now_ns);
+	collected = collect_results(c);
+	totals.ledger = collected.ledger;
+	result = result_new(&collected, &naming, &totals);
+	assert_non_null(result);
+	assert_int_equal(folded_writer.write(result, &in_ns, out, written), 0);
 	fclose(out);
-	call_tree_free(tree);
+	result_free(result);
 	return text;
 }
 

@@ -10,6 +10,8 @@ struct heard {
 	struct gpu_event_device devices[HEARD_MAX];
 	struct gpu_event_context contexts[HEARD_MAX];
 	uint32_t device_count, context_count, notices;
+	struct gpu_event_sum sums[HEARD_MAX];
+	uint32_t sum_count;
 	char device_names[HEARD_MAX][100];
 	struct gpu_event_kernel kernels[HEARD_MAX];
 	char *names[HEARD_MAX];
@@ -22,7 +24,7 @@ static void hear(void *context, uint32_t pid, const struct gpu_event *event, con
 
 	(void)pid;
 	assert_true(h->count < HEARD_MAX && h->device_count < HEARD_MAX &&
-		    h->context_count < HEARD_MAX);
+		    h->context_count < HEARD_MAX && h->sum_count < HEARD_MAX);
 	if (event->type == GPU_EVENT_DEVICE) {
 		snprintf(h->device_names[h->device_count], sizeof(h->device_names[0]), "%s",
 			 event->device.name);
@@ -30,6 +32,8 @@ static void hear(void *context, uint32_t pid, const struct gpu_event *event, con
 	}
 	if (event->type == GPU_EVENT_CONTEXT)
 		h->contexts[h->context_count++] = event->context;
+	if (event->type == GPU_EVENT_SUM)
+		h->sums[h->sum_count++] = event->sum;
 	h->notices += event->type == GPU_EVENT_NOTICE;
 	if (event->type == GPU_EVENT_WORK)
 		h->work = event->work;
@@ -68,8 +72,9 @@ struct bench {
 
 static int begin(void **state)
 {
-	struct gpu_event hello = {.type = GPU_EVENT_HELLO,
-				  .hello = {.version = GPU_WIRE_VERSION, .wants_ack = 1}};
+	struct gpu_event hello = {
+		.type = GPU_EVENT_HELLO,
+		.hello = {.version = GPU_WIRE_VERSION, .instance = 1, .wants_ack = 1}};
 	struct clock_point point = {.at_ns = 1000000, .offset_ns = -400000};
 	struct bench *b = calloc(1, sizeof(*b));
 
@@ -80,7 +85,7 @@ static int begin(void **state)
 	clock_map_add(&b->clock, &point);
 	fifo_make(&b->fifo, hear, &b->heard);
 	assert_true(fcntl(b->fifo.reader, F_SETPIPE_SZ, 1 << 18) > 0); /* nobody reads meanwhile */
-	assert_int_equal(sink_open(&b->sink, b->fifo.path, 1), 0);
+	assert_int_equal(sink_open(&b->sink, b->fifo.path, 1, 1), 0);
 	sink_put(&b->sink, &hello);
 	return 0;
 }
@@ -454,6 +459,51 @@ static void only_contexts_under_mps_are_told(void **state)
 	assert_int_equal(gpu_pipe_stats(b->fifo.source).malformed, 0);
 }
 
+static void send_sums(struct bench *b)
+{
+	activity_send_sums(&b->tally, &b->sink);
+	sink_flush(&b->sink);
+	fifo_drain(&b->fifo);
+}
+
+static void sums_are_of_all_records(void **state)
+{
+	struct bench *b = *state;
+	struct cupti_abi_kernel r[] = {record("k", 5, 16), record("k", 20, 32),
+				       record("k", 40, 50)};
+
+	r[2].stream_id = 9;
+	send(b, r, 3);
+	send_sums(b);
+	assert_int_equal(b->heard.sum_count, 2);
+	assert_int_equal(b->heard.sums[0].stream_id, 0);
+	assert_int_equal(b->heard.sums[0].count, 2);
+	assert_int_equal(b->heard.sums[0].ns, 23);
+	assert_int_equal(b->heard.sums[1].stream_id, 9);
+	assert_int_equal(b->heard.sums[1].ns, 10);
+}
+
+/* The profiler must know that sums are missing, also if memory for the rest was lacking, too. */
+static void an_overflow_is_told_by_a_rest_of_each_kind(void **state)
+{
+	struct bench *b = *state;
+	struct cupti_abi_kernel r = record("k", 5, 16);
+
+	send(b, &r, 1);
+	b->tally.overflowed = true;
+	send_sums(b);
+	assert_int_equal(b->heard.sum_count, 1 + GPU_WORKS);
+	for (uint32_t i = 0; i < GPU_WORKS; i++) {
+		const struct gpu_event_sum *e = &b->heard.sums[1 + i];
+
+		assert_int_equal(e->work, i);
+		assert_int_equal(e->device_id, WORK_TALLY_REST);
+		assert_int_equal(e->context_id, WORK_TALLY_REST);
+		assert_int_equal(e->stream_id, WORK_TALLY_REST);
+		assert_int_equal(e->count + e->ns + e->bytes, 0);
+	}
+}
+
 static void an_empty_buffer_sends_nothing(void **state)
 {
 	struct bench *b = *state;
@@ -481,6 +531,8 @@ int main(void)
 		TEST(a_device_out_of_sight_is_none),
 		TEST(a_device_of_another_layout_is_not_read),
 		TEST(only_contexts_under_mps_are_told),
+		TEST(sums_are_of_all_records),
+		TEST(an_overflow_is_told_by_a_rest_of_each_kind),
 		TEST(an_empty_buffer_sends_nothing),
 	};
 

@@ -1,43 +1,107 @@
 /* SPDX-License-Identifier: MIT */
-/* The tree, and whole numbers that add up. */
-#include <math.h>
-#include "unit.h"
+/* The tree of a result: equal names are one node, children are sorted, nothing is lost. */
+#include "made_result.h"
 #include "profiler/output/call_tree.h"
+#include "profiler/output/rounding.h"
+
+static struct call_tree *tree_of(const struct made_result *m)
+{
+	struct call_tree *tree = call_tree_new(&m->result);
+
+	assert_non_null(tree);
+	return tree;
+}
+
+/* The child of a node with this name, or CALL_TREE_NONE. */
+static uint32_t child(const struct call_tree *t, uint32_t node, const char *name)
+{
+	uint32_t count, at;
+	const struct call_node *nodes = call_tree_nodes(t, &count);
+
+	at = nodes[node].first_child;
+	while (at != CALL_TREE_NONE && strcmp(nodes[at].name, name) != 0)
+		at = nodes[at].next_sibling;
+	return at;
+}
 
 static void equal_paths_are_one_node(void **state)
 {
-	struct call_tree *t = call_tree_new();
 	char name[] = "main"; /* compared by text, not by address */
-	uint32_t main_node = call_tree_child(t, CALL_TREE_ROOT, "main");
-	uint32_t count;
+	const struct call_node *nodes;
+	struct made_result m;
+	struct call_tree *t;
+	uint32_t main_node, count;
 
 	(void)state;
-	assert_int_equal(call_tree_child(t, CALL_TREE_ROOT, name), main_node);
-	assert_int_not_equal(call_tree_child(t, main_node, "main"), main_node);
-	assert_int_not_equal(call_tree_child(t, CALL_TREE_ROOT, "main2"), main_node);
-	call_tree_nodes(t, &count);
+	made_begin(&m);
+	made_add(&m, MADE_STACK(&m, "main"), ROW_CPU, 1);
+	made_add(&m, MADE_STACK(&m, name), ROW_CPU, 2);
+	made_add(&m, MADE_STACK(&m, "main", "main"), ROW_CPU, 4);
+	made_add(&m, MADE_STACK(&m, name, "main"), ROW_CPU, 8);
+	made_add(&m, MADE_STACK(&m, "main2"), ROW_CPU, 16);
+	t = tree_of(&m);
+	nodes = call_tree_nodes(t, &count);
 	assert_int_equal(count, 4);
+	assert_null(nodes[CALL_TREE_ROOT].name);
+	assert_int_equal(nodes[CALL_TREE_ROOT].parent, CALL_TREE_NONE);
+	main_node = child(t, CALL_TREE_ROOT, "main");
+	assert_true(nodes[main_node].weight_ns[ROW_CPU] == 3);
+	assert_true(nodes[child(t, main_node, "main")].weight_ns[ROW_CPU] == 12);
+	assert_true(nodes[child(t, CALL_TREE_ROOT, "main2")].weight_ns[ROW_CPU] == 16);
 	call_tree_free(t);
 	call_tree_free(NULL);
+	made_end(&m);
+}
+
+static void kinds_are_weighed_apart(void **state)
+{
+	struct made_result m;
+	struct call_tree *t;
+	const struct call_node *nodes;
+	uint32_t stack, count, at;
+
+	(void)state;
+	made_begin(&m);
+	stack = MADE_STACK(&m, "main", "work");
+	for (uint32_t kind = 0; kind < ROW_KINDS; kind++) {
+		made_add(&m, stack, (enum row_kind)kind, 10 + kind);
+		made_add(&m, stack, (enum row_kind)kind, 100);
+	}
+	made_add(&m, MADE_STACK(&m, "main"), ROW_GPU, 1000);
+	t = tree_of(&m);
+	nodes = call_tree_nodes(t, &count);
+	at = child(t, child(t, CALL_TREE_ROOT, "main"), "work");
+	for (uint32_t kind = 0; kind < ROW_KINDS; kind++) {
+		double own = 110 + kind;
+
+		assert_true(nodes[at].weight_ns[kind] == own);
+		assert_true(nodes[nodes[at].parent].weight_ns[kind] ==
+			    (kind == ROW_GPU ? 1000 : 0));
+		assert_true(call_tree_total(t, (enum row_kind)kind) ==
+			    own + (kind == ROW_GPU ? 1000 : 0));
+	}
+	call_tree_free(t);
+	made_end(&m);
 }
 
 static void children_are_sorted_by_name(void **state)
 {
-	struct call_tree *t = call_tree_new();
 	const struct call_node *nodes;
 	struct prng p = prng_round(0);
 	static char names[500][8];
 	uint32_t count, seen = 0, last = CALL_TREE_NONE;
+	struct made_result m;
+	struct call_tree *t;
 
 	(void)state;
+	made_begin(&m);
 	for (uint32_t i = 0; i < 500; i++) {
 		snprintf(names[i], sizeof(names[i]), "%c%u", (int)(prng_u64(&p) | 1) & 0xff,
 			 i % 400);
-		call_tree_child(t, call_tree_child(t, CALL_TREE_ROOT, "a"), names[i]);
-		call_tree_child(t, CALL_TREE_ROOT, names[i]);
+		MADE_STACK(&m, "a", names[i]);
+		MADE_STACK(&m, names[i]);
 	}
-	assert_int_equal(call_tree_sort(t), 0);
-	assert_int_equal(call_tree_sort(t), 0); /* again changes nothing */
+	t = tree_of(&m);
 	nodes = call_tree_nodes(t, &count);
 	for (uint32_t parent = 0; parent < count; parent++) {
 		last = CALL_TREE_NONE;
@@ -52,169 +116,118 @@ static void children_are_sorted_by_name(void **state)
 	}
 	assert_int_equal(seen, count - 1);
 	call_tree_free(t);
+	made_end(&m);
 }
 
-/* ---- rounding ---- */
-
-static const double units[] = {1, 1000, 1e9 / 50, 1e9 / 49, 1e9 / 10000, 1e9 / 3};
-
-static void check_rounding(struct prng *p, const struct call_tree *t, double unit)
+/* Random results: what rows weigh is in the tree, each in the node of its path. */
+static void random_trees_hold_all_rows(void **state)
 {
-	uint64_t *out, total, sum = 0;
-	const struct call_node *nodes;
-	double exact = 0;
+	static const char *const names[] = {"a", "b", "c", "d"};
+
+	(void)state;
+	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 200); round++) {
+		struct prng p = prng_round(round);
+		double whole[ROW_KINDS] = {0}, by_path[5][5][5];
+		const struct call_node *nodes;
+		struct made_result m;
+		struct call_tree *t;
+		uint32_t count;
+
+		memset(by_path, 0, sizeof(by_path));
+		made_begin(&m);
+		for (uint64_t n = prng_below(&p, 300); n > 0; n--) {
+			enum row_kind kind = (enum row_kind)prng_below(&p, ROW_KINDS);
+			uint64_t ns = prng_bits(&p, 30), path[3] = {4, 4, 4};
+			uint32_t stack = RESULT_ROOT;
+
+			for (uint64_t i = 0, depth = prng_below(&p, 4); i < depth; i++) {
+				path[i] = prng_below(&p, 4);
+				stack = made_push(&m, stack, names[path[i]]);
+			}
+			made_add(&m, stack, kind, ns);
+			whole[kind] += (double)ns;
+			by_path[path[0]][path[1]][path[2]] += (double)ns;
+		}
+		t = tree_of(&m);
+		nodes = call_tree_nodes(t, &count);
+		for (uint32_t kind = 0; kind < ROW_KINDS; kind++)
+			EXPECT(&p, call_tree_total(t, (enum row_kind)kind) == whole[kind]);
+		for (uint32_t i = 0; i < count; i++) {
+			uint64_t path[3] = {4, 4, 4};
+			uint32_t depth = 0, at;
+			double own = 0;
+
+			for (at = i; at != CALL_TREE_ROOT; at = nodes[at].parent)
+				depth++;
+			for (at = i; at != CALL_TREE_ROOT; at = nodes[at].parent)
+				path[--depth] = (uint64_t)(nodes[at].name[0] - 'a');
+			for (uint32_t kind = 0; kind < ROW_KINDS; kind++)
+				own += nodes[i].weight_ns[kind];
+			EXPECT(&p, own == by_path[path[0]][path[1]][path[2]]);
+		}
+		call_tree_free(t);
+		made_end(&m);
+	}
+}
+
+static void an_empty_result_is_an_empty_tree(void **state)
+{
+	struct made_result m;
+	struct call_tree *t;
 	uint32_t count;
 
-	nodes = call_tree_nodes(t, &count);
-	out = calloc(count, sizeof(*out));
-	assert_non_null(out);
-	assert_int_equal(call_tree_round(t, WEIGHT_GPU, unit, out, &total), 0);
-	for (uint32_t i = 0; i < count; i++) {
-		double units_here = nodes[i].weight_ns[WEIGHT_GPU] / unit;
-
-		exact += units_here;
-		sum += out[i];
-		EXPECT(p, (double)out[i] >= floor(units_here));
-		EXPECT(p, (double)out[i] <= floor(units_here) + 1);
-		if (units_here == 0)
-			EXPECT(p, out[i] == 0);
-	}
-	EXPECT(p, sum == total);
-	EXPECT(p, fabs((double)total - exact) <= 0.5 + 1e-9 * exact);
-	free(out);
-}
-
-static void rounding_conserves_the_total(void **state)
-{
-	static char names[2000][8];
-
 	(void)state;
-	for (uint32_t i = 0; i < 2000; i++)
-		snprintf(names[i], sizeof(names[i]), "%u", i);
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 500); round++) {
-		struct prng p = prng_round(round);
-		struct call_tree *t = call_tree_new();
-		uint32_t n = (uint32_t)prng_below(&p, round % 20 ? 60 : 2000);
-		uint32_t bits = 1 + (uint32_t)prng_below(&p, 40);
-		uint64_t whole = 0;
-
-		for (uint32_t i = 0; i < n; i++) {
-			uint32_t node = call_tree_child(t, CALL_TREE_ROOT, names[i]);
-			uint64_t ns = prng_bits(&p, bits);
-
-			call_tree_add_weight(t, node, WEIGHT_GPU, (double)ns);
-			call_tree_add_weight(t, node, WEIGHT_CPU, 1e6);
-			whole += ns;
-		}
-		EXPECT(&p, call_tree_total(t, WEIGHT_GPU) == (double)whole);
-		for (size_t u = 0; u < sizeof(units) / sizeof(units[0]); u++)
-			check_rounding(&p, t, units[u]);
-		call_tree_free(t);
-	}
-}
-
-static void small_weights_are_not_lost_together(void **state)
-{
-	struct call_tree *t = call_tree_new();
-	static char names[1000][8];
-	uint64_t out[1001], total, sum = 0;
-
-	(void)state;
-	/* a thousand times a tenth of a sample is a hundred samples, and none has more than one */
-	for (uint32_t i = 0; i < 1000; i++) {
-		snprintf(names[i], sizeof(names[i]), "%u", i);
-		call_tree_add_weight(t, call_tree_child(t, CALL_TREE_ROOT, names[i]), WEIGHT_CPU,
-				     2000000);
-	}
-	assert_int_equal(call_tree_round(t, WEIGHT_CPU, 20000000, out, &total), 0);
-	assert_int_equal(total, 100);
-	for (uint32_t i = 0; i < 1001; i++) {
-		assert_true(out[i] <= 1);
-		sum += out[i];
-	}
-	assert_int_equal(sum, 100);
+	made_begin(&m);
+	t = tree_of(&m);
+	assert_int_equal(call_tree_nodes(t, &count)[CALL_TREE_ROOT].first_child, CALL_TREE_NONE);
+	assert_int_equal(count, 1);
+	for (uint32_t kind = 0; kind < ROW_KINDS; kind++)
+		assert_true(call_tree_total(t, (enum row_kind)kind) == 0);
 	call_tree_free(t);
-}
-
-static void the_largest_remainders_are_rounded_up(void **state)
-{
-	struct call_tree *t = call_tree_new();
-	uint64_t out[5], total;
-
-	(void)state;
-	call_tree_add_weight(t, call_tree_child(t, CALL_TREE_ROOT, "a"), WEIGHT_GPU, 1.25);
-	call_tree_add_weight(t, call_tree_child(t, CALL_TREE_ROOT, "b"), WEIGHT_GPU, 2.75);
-	call_tree_add_weight(t, call_tree_child(t, CALL_TREE_ROOT, "c"), WEIGHT_GPU, 0.25);
-	call_tree_add_weight(t, call_tree_child(t, CALL_TREE_ROOT, "d"), WEIGHT_GPU, 0.25);
-	assert_int_equal(call_tree_round(t, WEIGHT_GPU, 1, out, &total), 0);
-	assert_int_equal(total, 5); /* 4.5: b goes up, and of the equal ones the first */
-	assert_int_equal(out[1], 2);
-	assert_int_equal(out[2], 3);
-	assert_int_equal(out[3], 0);
-	assert_int_equal(out[4], 0);
-	call_tree_free(t);
-}
-
-static void whole_weights_stay_as_they_are(void **state)
-{
-	struct call_tree *t = call_tree_new();
-	uint64_t out[2], total;
-
-	(void)state;
-	call_tree_add_weight(t, call_tree_child(t, CALL_TREE_ROOT, "a"), WEIGHT_GPU,
-			     9007199254740991.0); /* 2^53 - 1 ns: 104 days */
-	assert_int_equal(call_tree_round(t, WEIGHT_GPU, 1, out, &total), 0);
-	assert_int_equal(out[1], 9007199254740991);
-	assert_int_equal(total, 9007199254740991);
-	call_tree_free(t);
-}
-
-static void an_empty_tree_rounds_to_nothing(void **state)
-{
-	struct call_tree *t = call_tree_new();
-	uint64_t out[1], total = 5;
-
-	(void)state;
-	assert_int_equal(call_tree_round(t, WEIGHT_CPU, 1, out, &total), 0);
-	assert_int_equal(total, 0);
-	assert_int_equal(call_tree_sort(t), 0);
-	assert_true(call_tree_total(t, WEIGHT_CPU) == 0);
-	call_tree_free(t);
+	made_end(&m);
 }
 
 static void a_tree_may_be_very_deep(void **state)
 {
 	enum { DEPTH = 100000 };
-	struct call_tree *t = call_tree_new();
-	uint32_t node = CALL_TREE_ROOT, count;
+	uint32_t stack = RESULT_ROOT, count;
+	const struct call_node *nodes;
+	struct made_result m;
+	struct call_tree *t;
+	double *weights;
 	uint64_t *out, total;
 
 	(void)state;
+	made_begin(&m);
 	for (int i = 0; i < DEPTH; i++) {
-		node = call_tree_child(t, node, i % 2 ? "a" : "b");
-		call_tree_add_weight(t, node, WEIGHT_CPU, 1.5);
+		stack = made_push(&m, stack, i % 2 ? "a" : "b");
+		made_add(&m, stack, ROW_CPU, 3);
 	}
-	assert_int_equal(call_tree_sort(t), 0);
-	call_tree_nodes(t, &count);
+	t = tree_of(&m);
+	nodes = call_tree_nodes(t, &count);
 	assert_int_equal(count, DEPTH + 1);
+	assert_true(call_tree_total(t, ROW_CPU) == 3.0 * DEPTH);
 	out = calloc(count, sizeof(*out));
-	assert_non_null(out);
-	assert_int_equal(call_tree_round(t, WEIGHT_CPU, 1, out, &total), 0);
+	weights = calloc(count, sizeof(*weights));
+	assert_true(out && weights);
+	for (uint32_t i = 0; i < count; i++)
+		weights[i] = nodes[i].weight_ns[ROW_CPU];
+	assert_int_equal(round_to_units(weights, count, 2, out, &total), 0);
 	assert_int_equal(total, DEPTH * 3 / 2);
 	free(out);
+	free(weights);
 	call_tree_free(t);
+	made_end(&m);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_paths_are_one_node),
+		cmocka_unit_test(kinds_are_weighed_apart),
 		cmocka_unit_test(children_are_sorted_by_name),
-		cmocka_unit_test(rounding_conserves_the_total),
-		cmocka_unit_test(small_weights_are_not_lost_together),
-		cmocka_unit_test(the_largest_remainders_are_rounded_up),
-		cmocka_unit_test(whole_weights_stay_as_they_are),
-		cmocka_unit_test(an_empty_tree_rounds_to_nothing),
+		cmocka_unit_test(random_trees_hold_all_rows),
+		cmocka_unit_test(an_empty_result_is_an_empty_tree),
 		cmocka_unit_test(a_tree_may_be_very_deep),
 	};
 

@@ -32,7 +32,7 @@ static void open_library(struct oracle *o, const char *path)
 
 	memset(o, 0, sizeof(*o));
 	assert_true(fd >= 0);
-	assert_int_equal(elf_cfi_load(fd, &o->ours), 0);
+	assert_int_equal(elf_cfi_load(fd, NULL, &o->ours), 0);
 	elf_version(EV_CURRENT);
 	o->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	assert_non_null(o->elf);
@@ -392,6 +392,39 @@ static void other_expressions_are_not_simple(void **state)
 	assert_false(cfi_simplify(&row, &simple));
 }
 
+/* A function whose program does nothing for so many bytes. */
+static int find_in_long_entry(uint32_t size)
+{
+	static const uint8_t common[] = {/* length, no pointer back */ 12, 0, 0, 0, 0, 0, 0, 0,
+					 /* version 1, no letters, alignments 1, -8, column 16 */
+					 1, 0, 1, 0x78, 16, 0x0c, 7, 8};
+	const uint32_t start[] = {size, sizeof(common) + 4};
+	const uint64_t code[] = {0x1000, 0x100};
+	uint8_t *frames = calloc(1, sizeof(common) + 4 + size);
+	struct cfi_table t = {.frames = frames, .frames_size = sizeof(common) + 4 + size};
+	struct cfi_row row;
+	int err;
+
+	assert_non_null(frames);
+	memcpy(frames, common, sizeof(common));
+	memcpy(frames + sizeof(common), start, sizeof(start));
+	memcpy(frames + sizeof(common) + sizeof(start), code, sizeof(code));
+	err = cfi_find_row(&t, 0x1080, &row);
+	if (err == 0)
+		assert_int_equal(row.cfa_offset, 8);
+	free(frames);
+	return err;
+}
+
+static void entries_are_bounded(void **state)
+{
+	(void)state;
+	assert_int_equal(find_in_long_entry(100), 0);
+	assert_int_equal(find_in_long_entry(CFI_ENTRY_MAX), 0);
+	assert_int_equal(find_in_long_entry(CFI_ENTRY_MAX + 1), -ENOENT);
+	assert_int_equal(find_in_long_entry(50u << 20), -ENOENT);
+}
+
 static void expressions_end(void **state)
 {
 	static const uint8_t endless[] = {0x2f, 0xfd, 0xff}; /* skip -3 */
@@ -426,6 +459,7 @@ int main(void)
 		cmocka_unit_test(a_plt_expression),
 		cmocka_unit_test(an_aligned_frame_is_simple),
 		cmocka_unit_test(other_expressions_are_not_simple),
+		cmocka_unit_test(entries_are_bounded),
 		cmocka_unit_test(expressions_end),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Timed calls of CUDA: from the kernel's events to the paths and weights of a tree. */
+/* Timed calls of CUDA: from the kernel's events to the paths and weights of a file. */
 #include "collect_text.h"
 
 #define PID 77
@@ -26,35 +26,41 @@ static void leave(struct collect *c, uint32_t tid, uint64_t start, uint64_t end,
 	collect_call_end(c, &event, start, function);
 }
 
+/* Something happened to a process: its main thread, where it is about one. */
+static void happens(struct collect *c, enum process_event_type type, pid_t pid, uint64_t time_ns)
+{
+	collect_process_event(
+		c,
+		&(struct process_event){
+			.time_ns = time_ns, .type = type, .pid = pid, .tid = pid, .parent = pid});
+}
+
 static int begin(void **state)
 {
-	struct collect *c = calloc(1, sizeof(*c));
-
-	if (!c || collect_init(c) != 0)
-		return -1;
-	*state = c;
+	*state = new_collect();
 	return 0;
 }
 
 static int end(void **state)
 {
-	collect_release(*state);
-	free(*state);
+	collect_free(*state);
 	return 0;
 }
 
 /* The profile in ns, as it would be in a file, after it all ended at `now_ns`. */
 static void expect_profile(struct collect *c, uint64_t now_ns, uint64_t calls, const char *expected)
 {
-	struct writer_result result;
-	char *text = collect_text(c, now_ns, &result);
+	const struct ledger_calls *ledger = &collect_ledger(c)->calls;
+	struct written written;
+	char *text = folded_text(c, now_ns, &written);
 
 	assert_string_equal(text, expected);
 	free(text);
-	assert_int_equal(result.total[WEIGHT_CPU], 0);
-	assert_int_equal(result.total[WEIGHT_GPU], 0);
-	assert_int_equal(result.total[WEIGHT_CALL], c->stats.call_ns);
-	assert_int_equal(c->stats.calls, calls);
+	assert_int_equal(written.total[ROW_CPU], 0);
+	assert_int_equal(written.total[ROW_GPU], 0);
+	assert_int_equal(written.total[ROW_WAIT], 0);
+	assert_int_equal(written.total[ROW_CALL], ledger->timed_ns);
+	assert_int_equal(ledger->timed, calls);
 }
 
 static void calls_add_up_by_function(void **state)
@@ -70,7 +76,7 @@ static void calls_add_up_by_function(void **state)
 	expect_profile(c, 5000, 3,
 		       "[truncated];cudaFree;[CUDA call, wall time] 10\n"
 		       "[truncated];cudaLaunchKernel;[CUDA call, wall time] 103\n");
-	assert_int_equal(c->stats.unfinished_calls, 0);
+	assert_int_equal(collect_ledger(c)->calls.unfinished, 0);
 }
 
 static void a_dropped_entry_loses_no_time(void **state)
@@ -83,11 +89,12 @@ static void a_dropped_entry_loses_no_time(void **state)
 	expect_profile(c, 4000, 3,
 		       "[truncated];cudaFree;[CUDA call, wall time] 2000\n"
 		       "cudaMemcpy;[CUDA call, wall time] 107\n");
-	assert_int_equal(c->stats.calls_without_stack, 2);
-	assert_int_equal(c->stats.unfinished_calls, 1);
+	assert_int_equal(collect_ledger(c)->calls.without_stack, 2);
+	assert_int_equal(collect_ledger(c)->calls.unfinished, 1);
 }
 
-static void a_dropped_return_is_counted(void **state)
+/* Not among the timed ones, then: what the kernel counted more than those is lost. */
+static void a_dropped_return_is_not_timed(void **state)
 {
 	struct collect *c = *state;
 
@@ -95,76 +102,141 @@ static void a_dropped_return_is_counted(void **state)
 	enter(c, 1, 2000, "cudaFree");
 	leave(c, 1, 2000, 2001, "cudaFree");
 	expect_profile(c, 4000, 1, "[truncated];cudaFree;[CUDA call, wall time] 1\n");
-	assert_int_equal(c->stats.replaced_calls, 1);
+	assert_int_equal(collect_ledger(c)->calls.unfinished, 0);
 }
 
 static void a_call_ends_with_its_process(void **state)
 {
 	struct collect *c = *state;
-	struct process_event exited = {.time_ns = 1500, .type = PROCESS_EXIT, .pid = PID};
-	struct process_event other = {.time_ns = 1200, .type = PROCESS_EXIT, .pid = PID + 1};
 
-	collect_set_root(c, PID);
+	collect_start_target(c, PID);
+	happens(c, PROCESS_EXEC, PID, 500);
 	enter(c, 1, 1000, "cudaFree");
-	collect_process_event(c, &other);
-	collect_process_event(c, &exited);
+	happens(c, PROCESS_EXIT, PID + 1, 1200);
+	happens(c, PROCESS_EXIT, PID, 1500);
 	expect_profile(c, 9000, 1, "[truncated];cudaFree;[CUDA call, wall time] 500\n");
-	assert_int_equal(c->stats.unfinished_calls, 1);
+	assert_int_equal(collect_ledger(c)->calls.unfinished, 1);
 }
 
-/* The main thread has ended before the others: not all of it counts twice when they return. */
-static void a_call_that_goes_on_counts_once(void **state)
+/* The main thread has ended before the others: the process goes on, and so do its calls. */
+static void a_call_outlives_the_main_thread(void **state)
 {
 	struct collect *c = *state;
-	struct process_event exited = {.time_ns = 1500, .type = PROCESS_EXIT, .pid = PID};
 
-	collect_set_root(c, PID);
+	collect_start_target(c, PID);
+	happens(c, PROCESS_EXEC, PID, 500);
+	happens(c, PROCESS_FORK, PID, 600); /* a thread */
 	enter(c, 2, 1000, "cudaFree");
-	collect_process_event(c, &exited);
-	assert_int_equal(c->stats.call_ns, 500);
+	happens(c, PROCESS_EXIT, PID, 1500);
+	assert_int_equal(collect_ledger(c)->calls.timed_ns, 0);
 	leave(c, 2, 1000, 1700, "cudaFree");
 	enter(c, 2, 2000, "cudaFree");
 	leave(c, 2, 2000, 2001, "cudaFree");
 	expect_profile(c, 9000, 2, "[truncated];cudaFree;[CUDA call, wall time] 701\n");
-	assert_int_equal(c->stats.calls_without_stack, 0);
-	assert_int_equal(c->stats.replaced_calls, 0);
+	assert_int_equal(collect_ledger(c)->calls.without_stack, 0);
+	assert_int_equal(collect_ledger(c)->calls.unfinished, 0);
+}
+
+/* The record of a thread's start was lost: not all of its call counts twice when it returns. */
+static void a_call_that_goes_on_counts_once(void **state)
+{
+	struct collect *c = *state;
+
+	collect_start_target(c, PID);
+	happens(c, PROCESS_EXEC, PID, 500);
+	enter(c, 2, 1000, "cudaFree");
+	happens(c, PROCESS_EXIT, PID, 1500);
+	assert_int_equal(collect_ledger(c)->calls.timed_ns, 500);
+	leave(c, 2, 1000, 1700, "cudaFree");
+	enter(c, 2, 2000, "cudaFree");
+	leave(c, 2, 2000, 2001, "cudaFree");
+	expect_profile(c, 9000, 2, "[truncated];cudaFree;[CUDA call, wall time] 701\n");
+	assert_int_equal(collect_ledger(c)->calls.without_stack, 0);
 }
 
 static void a_call_ends_when_another_program_begins(void **state)
 {
 	struct collect *c = *state;
-	struct process_event executed = {.time_ns = 1500, .type = PROCESS_EXEC, .pid = PID};
 
-	collect_set_root(c, PID);
+	collect_start_target(c, PID);
+	happens(c, PROCESS_EXEC, PID, 500);
 	enter(c, 1, 1000, "cudaFree");
-	collect_process_event(c, &executed);
+	happens(c, PROCESS_EXEC, PID, 1500);
 	expect_profile(c, 9000, 1, "[truncated];cudaFree;[CUDA call, wall time] 500\n");
 }
 
-/* Whatever the kernel's side sends. */
-static void nonsense_does_no_harm(void **state)
+/* Another process with the same numbers is not the one that was in the call. */
+static void a_call_ends_when_its_pid_is_used_again(void **state)
 {
 	struct collect *c = *state;
+	const struct process_event fork = {
+		.time_ns = 1500, .type = PROCESS_FORK, .pid = PID, .tid = PID, .parent = 1};
+
+	collect_start_target(c, 1);
+	happens(c, PROCESS_EXEC, 1, 500);
+	enter(c, PID, 1000, "cudaFree");
+	collect_process_event(c, &fork); /* and no exit was reported */
+	enter(c, PID, 2000, "cudaMalloc");
+	leave(c, PID, 2000, 2010, "cudaMalloc");
+	expect_profile(c, 9000, 2,
+		       "[truncated];cudaFree;[CUDA call, wall time] 500\n"
+		       "[truncated];cudaMalloc;[CUDA call, wall time] 10\n");
+}
+
+/* Stands for a kernel's function on the host. */
+__attribute__((noinline)) void softmax_of_the_test(void);
+void softmax_of_the_test(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+/* A call of this process itself, with the host's function of its kernel in a register. */
+static void call_with_kernel(struct collect *c, uint64_t time, uint64_t address, int reg)
+{
 	struct stack_snapshot *s = calloc(1, sizeof(*s));
+	struct stack_event returned = {.time_ns = time + 10,
+				       .pid = (uint32_t)getpid(),
+				       .tid = 3,
+				       .kind = STACK_EVENT_CALL_END};
 
 	assert_non_null(s);
-	s->event.kernel_frames = 1;
-	collect_call(c, s, "cudaFree", -1);
-	s->event.kernel_frames = 0;
-	s->stack_bytes = STACK_CALL_BYTES + 1;
-	collect_call(c, s, "cudaFree", -1);
+	s->event = (struct stack_event){.time_ns = time, .pid = (uint32_t)getpid(), .tid = 3};
+	s->registers[16] = 0x1000;
+	s->registers[5] = address;
+	collect_call(c, s, "cudaLaunchKernel", reg);
+	collect_call_end(c, &returned, time, "cudaLaunchKernel");
 	free(s);
-	leave(c, 9, 1000, 900, "cudaFree"); /* ends before it begins */
+}
+
+static void a_call_is_named_after_its_kernel(void **state)
+{
+	struct collect *c = *state;
+
+	call_with_kernel(c, 1000, (uintptr_t)softmax_of_the_test, 5);
+	call_with_kernel(c, 2000, (uintptr_t)softmax_of_the_test, -1);
+	call_with_kernel(c, 3000, 1, 5); /* no code lies there */
+	expect_profile(c, 9000, 3,
+		       "[truncated];cudaLaunchKernel;[CUDA call, wall time] 20\n"
+		       "[truncated];cudaLaunchKernel;[CUDA call, wall time]softmax_of_the_test "
+		       "10\n");
+}
+
+static void a_call_may_seem_to_end_before_it_begins(void **state)
+{
+	struct collect *c = *state;
+
+	leave(c, 9, 1000, 900, "cudaFree");
 	expect_profile(c, 2000, 1, "");
 }
 
 /* Random calls of random threads, some events dropped: every return's time counts, once. */
-static void what_is_told_adds_up(void **state)
+static void what_is_reported_adds_up(void **state)
 {
 	static const char *const functions[] = {"cudaFree", "cudaMemcpy", "cudaLaunchKernel"};
 	struct collect *c = *state;
+	const struct ledger_calls *ledger = &collect_ledger(c)->calls;
 	struct prng random = prng_round(0);
-	uint64_t since[8] = {0}, now = 1, told = 0, calls = 0, open = 0;
+	uint64_t since[8] = {0}, now = 1, returned = 0, calls = 0, open = 0;
 	bool known[8] = {false};
 
 	for (int i = 0; i < 20000; i++) {
@@ -183,32 +255,37 @@ static void what_is_told_adds_up(void **state)
 		}
 		if (!dropped) {
 			leave(c, tid, since[tid], now, function);
-			told += now - since[tid];
+			returned += now - since[tid];
 			calls++;
 			known[tid] = false;
 		}
 		since[tid] = 0;
 	}
-	assert_int_equal(c->stats.call_ns, told);
-	assert_int_equal(c->stats.calls, calls);
+	assert_int_equal(ledger->timed_ns, returned);
+	assert_int_equal(ledger->timed, calls);
 	for (int tid = 0; tid < 8; tid++)
 		open += known[tid];
 	collect_finish(c, now);
-	assert_int_equal(c->stats.unfinished_calls, open);
+	assert_int_equal(ledger->unfinished, open);
+	assert_int_equal(ledger->timed, calls + open);
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(calls_add_up_by_function, begin, end),
-		cmocka_unit_test_setup_teardown(a_dropped_entry_loses_no_time, begin, end),
-		cmocka_unit_test_setup_teardown(a_dropped_return_is_counted, begin, end),
-		cmocka_unit_test_setup_teardown(a_call_ends_with_its_process, begin, end),
-		cmocka_unit_test_setup_teardown(a_call_that_goes_on_counts_once, begin, end),
-		cmocka_unit_test_setup_teardown(a_call_ends_when_another_program_begins, begin,
-						end),
-		cmocka_unit_test_setup_teardown(nonsense_does_no_harm, begin, end),
-		cmocka_unit_test_setup_teardown(what_is_told_adds_up, begin, end),
+		TEST(calls_add_up_by_function),
+		TEST(a_dropped_entry_loses_no_time),
+		TEST(a_dropped_return_is_not_timed),
+		TEST(a_call_ends_with_its_process),
+		TEST(a_call_outlives_the_main_thread),
+		TEST(a_call_that_goes_on_counts_once),
+		TEST(a_call_ends_when_another_program_begins),
+		TEST(a_call_ends_when_its_pid_is_used_again),
+		TEST(a_call_is_named_after_its_kernel),
+		TEST(a_call_may_seem_to_end_before_it_begins),
+		TEST(what_is_reported_adds_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

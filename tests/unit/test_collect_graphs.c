@@ -4,15 +4,15 @@
  * used again, told as processes tell them, each line late by its own delay. The model knows where
  * each node was made that ran.
  */
-#include "unit.h"
-#include "profiler/collect/collect.h"
+#include "collect_text.h"
+#include "profiler/profile/marks.h"
 
 enum { PROCESSES = 2, SITES = 6, GRAPHS = 12, MOST_NODES = 5, MAX_LINES = 20000 };
 
 struct line {
-	uint64_t moment; /* at which it arrives */
-	uint32_t order;  /* of those that arrive at once */
-	uint32_t pid;
+	uint64_t moment;  /* at which it arrives */
+	uint32_t order;   /* of those that arrive at once */
+	uint32_t program; /* whose it is */
 	struct gpu_event event;
 };
 
@@ -22,8 +22,8 @@ struct life {
 	uint32_t site[MOST_NODES];
 };
 
-struct process {
-	uint32_t pid, next_number, next_correlation, free_count;
+struct program {
+	uint32_t next_number, next_correlation, free_count;
 	uint32_t free_numbers[MAX_LINES]; /* the one that was freed last is the next */
 	struct life graphs[GRAPHS];
 	uint64_t last_moment;
@@ -31,34 +31,38 @@ struct process {
 
 struct world {
 	struct prng random;
-	struct collect collect;
+	struct collect *collect;
+	struct process *processes[PROCESSES];
 	uint64_t now;
 	bool has_stacks; /* of launches, taken in the process */
-	struct process processes[PROCESSES];
+	bool knows_tree;
+	struct program programs[PROCESSES];
 	struct line lines[MAX_LINES];
 	uint32_t line_count;
 	uint64_t expected_ns[PROCESSES][SITES];
 };
 
+#define PID_OF(program) (100 + 100 * (program))
 #define NODE_ID(number, index) ((uint64_t)(number) << 32 | (index))
 
-static void tell(struct world *w, struct process *p, uint64_t moment, const struct gpu_event *event)
+static void tell(struct world *w, struct program *p, uint64_t moment, const struct gpu_event *event)
 {
 	EXPECT(&w->random, w->line_count < MAX_LINES);
-	w->lines[w->line_count] = (struct line){moment, w->line_count, p->pid, *event};
+	w->lines[w->line_count] =
+		(struct line){moment, w->line_count, (uint32_t)(p - w->programs), *event};
 	w->line_count++;
 	p->last_moment = moment > p->last_moment ? moment : p->last_moment;
 }
 
-static void tell_node(struct world *w, struct process *p, const struct gpu_event_node *node)
+static void tell_node(struct world *w, struct program *p, const struct gpu_event_node *node)
 {
 	tell(w, p, w->now, &(struct gpu_event){.type = GPU_EVENT_NODE, .node = *node});
 }
 
-static void begin_process(struct world *w, struct process *p)
+static void begin_program(struct world *w, struct program *p)
 {
 	static char names[PROCESSES][SITES][20];
-	uint32_t which = (uint32_t)(p - w->processes);
+	uint32_t which = (uint32_t)(p - w->programs);
 
 	tell(w, p, w->now, &(struct gpu_event){.type = GPU_EVENT_HELLO});
 	for (uint32_t i = 0; i < SITES; i++) {
@@ -71,15 +75,17 @@ static void begin_process(struct world *w, struct process *p)
 }
 
 /* Another program in the process, once all that this one had to say has come. */
-static void begin_anew(struct world *w, struct process *p)
+static void begin_anew(struct world *w, struct program *p)
 {
 	w->now = 1 + (w->now > p->last_moment ? w->now : p->last_moment);
+	if (prng_chance(&w->random, 50))
+		w->now += 2 * (uint64_t)PROCESSES_LINGER_NS; /* long after it has gone */
 	memset(p->graphs, 0, sizeof(p->graphs));
 	p->free_count = p->next_number = p->next_correlation = 0;
-	begin_process(w, p);
+	begin_program(w, p);
 }
 
-static struct life *new_life(struct process *p)
+static struct life *new_life(struct program *p)
 {
 	for (uint32_t i = 0; i < GRAPHS; i++) {
 		struct life *life = &p->graphs[i];
@@ -93,14 +99,14 @@ static struct life *new_life(struct process *p)
 	return NULL;
 }
 
-static struct life *any_life(struct world *w, struct process *p, bool is_executable)
+static struct life *any_life(struct world *w, struct program *p, bool is_executable)
 {
 	struct life *life = &p->graphs[prng_below(&w->random, GRAPHS)];
 
 	return life->lives && life->is_executable == is_executable ? life : NULL;
 }
 
-static void capture(struct world *w, struct process *p)
+static void capture(struct world *w, struct program *p)
 {
 	struct life *life = new_life(p);
 
@@ -116,7 +122,7 @@ static void capture(struct world *w, struct process *p)
 	}
 }
 
-static void instantiate(struct world *w, struct process *p, const struct life *from)
+static void instantiate(struct world *w, struct program *p, const struct life *from)
 {
 	struct life *life = new_life(p);
 
@@ -135,17 +141,17 @@ static void instantiate(struct world *w, struct process *p, const struct life *f
 	}
 }
 
-static void destroy(struct process *p, struct life *life)
+static void destroy(struct program *p, struct life *life)
 {
 	life->lives = false;
 	p->free_numbers[p->free_count++] = life->number;
 }
 
 /* Some are lost: then what ran was at once on the GPU, which is the best that can be hoped for. */
-static void launch(struct world *w, struct process *p, const struct life *life)
+static void launch(struct world *w, struct program *p, const struct life *life)
 {
 	struct prng *r = &w->random;
-	uint32_t correlation = ++p->next_correlation, which = (uint32_t)(p - w->processes);
+	uint32_t correlation = ++p->next_correlation, which = (uint32_t)(p - w->programs);
 	uint64_t launched = ++w->now, told = launched + prng_bits(r, 10);
 	bool is_lost = prng_chance(r, 5);
 
@@ -154,7 +160,7 @@ static void launch(struct world *w, struct process *p, const struct life *life)
 		     &(struct gpu_event){
 			     .type = GPU_EVENT_LAUNCH,
 			     .launch = {.time_ns = launched,
-					.tid = p->pid + (uint32_t)prng_below(r, 3),
+					.tid = PID_OF(which) + (uint32_t)prng_below(r, 3),
 					.correlation_id = correlation,
 					.family = GPU_LAUNCH_RUNTIME,
 					.flags = GPU_LAUNCH_IS_GRAPH,
@@ -183,7 +189,7 @@ static void launch(struct world *w, struct process *p, const struct life *life)
 
 static void step(struct world *w)
 {
-	struct process *p = &w->processes[prng_below(&w->random, PROCESSES)];
+	struct program *p = &w->programs[prng_below(&w->random, PROCESSES)];
 	struct life *life;
 
 	w->now++;
@@ -222,48 +228,99 @@ static int by_moment(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
-static uint64_t ns_of(const struct profile *profile, uint32_t capture)
+/* What a row's work says of its node: where it was made, "-" of none, or the mark. */
+static const char *site_of(const struct stack_table *t, const struct row *row)
 {
+	uint32_t made = stack_table_outer(t, row->stack), captured = stack_table_outer(t, made);
+	const struct frame *frame = stack_table_frame(t, made);
+	const struct frame *mark = stack_table_frame(t, captured);
+
+	if (frame && frame->kind == FRAME_MARK && !strcmp(frame->text, MARK_CAPTURE_UNSEEN))
+		return frame->text;
+	if (frame && mark && mark->kind == FRAME_MARK && !strcmp(mark->text, MARK_CAPTURED))
+		return frame->text;
+	return "-";
+}
+
+static uint64_t ns_of(struct collect *c, const char *site)
+{
+	struct collected collected = collect_results(c);
 	uint32_t count;
-	const struct profile_entry *entries = profile_entries(profile, &count);
+	const struct row *rows = profile_rows(collected.profile, &count);
 	uint64_t ns = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		if (!entries[i].key.waiter && entries[i].key.capture == capture)
-			ns += entries[i].gpu_ns;
+		if (rows[i].kind == ROW_GPU && rows[i].count &&
+		    strcmp(site_of(collected.stacks, &rows[i]), site) == 0)
+			ns += rows[i].ns;
 	return ns;
 }
 
 static void check(struct world *w)
 {
-	struct collect *c = &w->collect;
+	const struct ledger *ledger = collect_ledger(w->collect);
+	char name[20];
 
-	EXPECT(&w->random, c->stats.unseen_nodes == 0 && c->stats.out_of_memory == 0);
-	EXPECT(&w->random, ns_of(c->profile, PROFILE_NO_CAPTURE) == 0);
+	EXPECT(&w->random, ledger->gpu.unseen_nodes == 0);
+	EXPECT(&w->random, ledger->bounds.out_of_memory == 0 && ledger->bounds.told == 0);
+	EXPECT(&w->random, ns_of(w->collect, "-") == 0);
 	for (uint32_t i = 0; i < PROCESSES; i++)
 		for (uint32_t site = 0; site < SITES; site++) {
-			uint32_t stack =
-				target_stacks_get(&c->target_stacks, w->processes[i].pid, 1 + site);
-
-			EXPECT(&w->random, stack != TARGET_STACKS_NONE);
-			EXPECT(&w->random, ns_of(c->profile, stack) == w->expected_ns[i][site]);
+			snprintf(name, sizeof(name), "p%us%u", i, site);
+			EXPECT(&w->random, ns_of(w->collect, name) == w->expected_ns[i][site]);
 		}
+}
+
+/* A program begins in a process, in which another may have been. */
+static void begin_in_process(struct world *w, uint32_t program, uint64_t moment)
+{
+	const struct process_event exec = {
+		.time_ns = moment, .type = PROCESS_EXEC, .pid = (pid_t)PID_OF(program)};
+	struct process *old = w->processes[program];
+
+	if (w->knows_tree)
+		collect_process_event(w->collect, &exec);
+	if (old)
+		collect_goodbye(w->collect, old, moment);
+	w->processes[program] = say_hello(w->collect, PID_OF(program));
+	assert_non_null(w->processes[program]);
 }
 
 static void play(struct world *w)
 {
-	struct collect *c = &w->collect;
-	const char *kernel = intern_string(&c->strings, "k");
-
 	qsort(w->lines, w->line_count, sizeof(*w->lines), by_moment);
 	for (uint32_t i = 0; i < w->line_count; i++) {
 		struct line *l = &w->lines[i];
 
-		collect_gpu_event(c, l->pid, &l->event, kernel);
+		/* time does not pass unnoticed */
+		if (i > 0 && l->moment > w->lines[i - 1].moment + 1000000000)
+			collect_advance(w->collect, l->moment);
+		if (l->event.type == GPU_EVENT_HELLO)
+			begin_in_process(w, l->program, l->moment);
+		else
+			send_event(w->collect, w->processes[l->program], &l->event);
 		if (prng_chance(&w->random, 2))
-			collect_advance(c, l->moment);
+			collect_advance(w->collect, l->moment);
 	}
-	collect_finish(c, 0);
+	collect_finish(w->collect, w->now);
+}
+
+static void begin_world(struct world *w, uint64_t round)
+{
+	memset(w, 0, sizeof(*w));
+	w->random = prng_round(round);
+	w->has_stacks = prng_chance(&w->random, 75);
+	w->now = 1;
+	w->collect = collect_new(
+		&(struct collect_options){.follows_waits = prng_chance(&w->random, 50)});
+	assert_non_null(w->collect);
+	w->knows_tree = prng_chance(&w->random, 50);
+	for (uint32_t i = 0; i < PROCESSES && w->knows_tree; i++)
+		assert_non_null(collect_find_process(w->collect, (pid_t)PID_OF(i)));
+	if (w->knows_tree)
+		collect_know_tree(w->collect);
+	for (uint32_t i = 0; i < PROCESSES; i++)
+		begin_program(w, &w->programs[i]);
 }
 
 static void all_is_where_its_node_was_made(void **state)
@@ -274,22 +331,12 @@ static void all_is_where_its_node_was_made(void **state)
 	(void)state;
 	assert_non_null(w);
 	for (uint64_t round = 0; round < rounds; round++) {
-		memset(w, 0, sizeof(*w));
-		w->random = prng_round(round);
-		w->has_stacks = prng_chance(&w->random, 75);
-		w->now = 1;
-		assert_int_equal(collect_init(&w->collect), 0);
-		if (prng_chance(&w->random, 50))
-			assert_int_equal(collect_follow_waits(&w->collect), 0);
-		for (uint32_t i = 0; i < PROCESSES; i++) {
-			w->processes[i].pid = 100 + 100 * i;
-			begin_process(w, &w->processes[i]);
-		}
+		begin_world(w, round);
 		for (int i = 0; i < 2000; i++)
 			step(w);
 		play(w);
 		check(w);
-		collect_release(&w->collect);
+		collect_free(w->collect);
 	}
 	free(w);
 }
@@ -298,94 +345,126 @@ static void all_is_where_its_node_was_made(void **state)
 
 enum { PID = 7 };
 
-static void send(struct collect *c, const struct gpu_event *event)
+struct single {
+	struct collect *collect;
+	struct process *process;
+};
+
+static int begin(void **state)
 {
-	collect_gpu_event(c, PID, event, intern_string(&c->strings, "k"));
+	struct single *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -1;
+	*state = s;
+	s->collect = new_collect();
+	s->process = say_hello(s->collect, PID);
+	return s->process ? 0 : -1;
 }
 
-static void send_graph(struct collect *c, uint64_t time_ns, uint32_t stack)
+static int end(void **state)
 {
-	send(c, &(struct gpu_event){
-			.type = GPU_EVENT_NODE,
-			.node = {.id = NODE_ID(3, 0), .time_ns = time_ns, .stack_id = stack}});
+	struct single *s = *state;
+
+	collect_free(s->collect);
+	free(s);
+	return 0;
 }
 
-static void send_kernel(struct collect *c, uint64_t start_ns, uint32_t correlation_id, uint64_t ns)
+static void send_stack(struct single *s, uint32_t id, const char *function)
 {
-	send(c, &(struct gpu_event){.type = GPU_EVENT_KERNEL,
-				    .kernel = {.start_ns = start_ns,
-					       .duration_ns = ns,
-					       .correlation_id = correlation_id,
-					       .graph_node_id = NODE_ID(3, 0),
-					       .bad_time = start_ns == 0}});
+	send_event(s->collect, s->process,
+		   &(struct gpu_event){.type = GPU_EVENT_STACK,
+				       .stack = {.id = id, .is_whole = 1, .function = function}});
 }
 
-static uint64_t ns_under(struct collect *c, uint32_t stack)
+static void send_graph(struct single *s, uint64_t time_ns, uint32_t stack)
 {
-	return ns_of(c->profile, target_stacks_get(&c->target_stacks, PID, stack));
+	send_event(s->collect, s->process,
+		   &(struct gpu_event){
+			   .type = GPU_EVENT_NODE,
+			   .node = {.id = NODE_ID(3, 0), .time_ns = time_ns, .stack_id = stack}});
+}
+
+static void send_kernel(struct single *s, uint64_t start_ns, uint32_t correlation_id, uint64_t ns)
+{
+	send_event(s->collect, s->process,
+		   &(struct gpu_event){.type = GPU_EVENT_KERNEL,
+				       .kernel = {.start_ns = start_ns,
+						  .duration_ns = ns,
+						  .correlation_id = correlation_id,
+						  .graph_node_id = NODE_ID(3, 0),
+						  .bad_time = start_ns == 0}});
 }
 
 /* Without a launch what ran goes by its own time, and without that by the last word. */
 static void what_nobody_launched_goes_by_its_start(void **state)
 {
-	struct collect c;
+	struct single *s = *state;
 
-	(void)state;
-	assert_int_equal(collect_init(&c), 0);
-	for (uint32_t i = 1; i <= 3; i++)
-		send(&c, &(struct gpu_event){
-				 .type = GPU_EVENT_STACK,
-				 .stack = {.id = i, .is_whole = 1, .function = &"321"[i - 1]}});
-	send_graph(&c, 100, 1);
-	send_graph(&c, 200, 2);
-	send_graph(&c, 300, 3);
-	send_kernel(&c, 150, 1, 1);
-	send_kernel(&c, 250, 2, 10);
-	send_kernel(&c, 999, 3, 100);
-	send_kernel(&c, 0, 4, 1000);
-	send_kernel(&c, 50, 5, 10000); /* before there was such a node */
-	collect_finish(&c, 0);
-	assert_int_equal(ns_under(&c, 1), 1);
-	assert_int_equal(ns_under(&c, 2), 10);
-	assert_int_equal(ns_under(&c, 3), 1100);
-	assert_int_equal(ns_of(c.profile, PROFILE_CAPTURE_UNSEEN), 10000);
-	assert_int_equal(c.stats.unseen_nodes, 1);
-	collect_release(&c);
+	send_stack(s, 1, "one");
+	send_stack(s, 2, "two");
+	send_stack(s, 3, "three");
+	send_graph(s, 100, 1);
+	send_graph(s, 200, 2);
+	send_graph(s, 300, 3);
+	send_kernel(s, 150, 1, 1);
+	send_kernel(s, 250, 2, 10);
+	send_kernel(s, 999, 3, 100);
+	send_kernel(s, 0, 4, 1000);
+	send_kernel(s, 50, 5, 10000); /* before there was such a node */
+	collect_finish(s->collect, 0);
+	assert_int_equal(ns_of(s->collect, "one"), 1);
+	assert_int_equal(ns_of(s->collect, "two"), 10);
+	assert_int_equal(ns_of(s->collect, "three"), 1100);
+	assert_int_equal(ns_of(s->collect, MARK_CAPTURE_UNSEEN), 10000);
+	assert_int_equal(collect_ledger(s->collect)->gpu.unseen_nodes, 1);
 }
 
 /* As streams from before nodes had times: the last word at the time of the decision. */
 static void without_times_the_last_word_counts(void **state)
 {
-	struct collect c;
+	struct single *s = *state;
 
-	(void)state;
-	assert_int_equal(collect_init(&c), 0);
-	for (uint32_t i = 1; i <= 2; i++)
-		send(&c, &(struct gpu_event){
-				 .type = GPU_EVENT_STACK,
-				 .stack = {.id = i, .is_whole = 1, .function = &"21"[i - 1]}});
-	send(&c, &(struct gpu_event){.type = GPU_EVENT_LAUNCH,
-				     .launch = {.time_ns = 50,
-						.tid = PID,
-						.correlation_id = 1,
-						.family = GPU_LAUNCH_RUNTIME,
-						.flags = GPU_LAUNCH_IS_GRAPH,
-						.stack_id = 1}});
-	send_graph(&c, 0, 1);
-	send_kernel(&c, 60, 1, 1);
-	send_graph(&c, 0, 2);
-	send_kernel(&c, 60, 1, 10);
-	collect_finish(&c, 0);
-	assert_int_equal(ns_under(&c, 1), 1);
-	assert_int_equal(ns_under(&c, 2), 10);
-	collect_release(&c);
+	send_stack(s, 1, "one");
+	send_stack(s, 2, "two");
+	send_event(s->collect, s->process,
+		   &(struct gpu_event){.type = GPU_EVENT_LAUNCH,
+				       .launch = {.time_ns = 50,
+						  .tid = PID,
+						  .correlation_id = 1,
+						  .family = GPU_LAUNCH_RUNTIME,
+						  .flags = GPU_LAUNCH_IS_GRAPH,
+						  .stack_id = 1}});
+	send_graph(s, 0, 1);
+	send_kernel(s, 60, 1, 1);
+	send_graph(s, 0, 2);
+	send_kernel(s, 60, 1, 10);
+	collect_finish(s->collect, 0);
+	assert_int_equal(ns_of(s->collect, "one"), 1);
+	assert_int_equal(ns_of(s->collect, "two"), 10);
 }
+
+/* A node whose stack was not sent is as good as one that was not seen. */
+static void a_node_without_a_stack_is_unseen(void **state)
+{
+	struct single *s = *state;
+
+	send_graph(s, 100, 55);
+	send_kernel(s, 150, 1, 7);
+	collect_finish(s->collect, 0);
+	assert_int_equal(ns_of(s->collect, MARK_CAPTURE_UNSEEN), 7);
+	assert_int_equal(collect_ledger(s->collect)->gpu.unseen_nodes, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_nobody_launched_goes_by_its_start),
-		cmocka_unit_test(without_times_the_last_word_counts),
+		TEST(what_nobody_launched_goes_by_its_start),
+		TEST(without_times_the_last_word_counts),
+		TEST(a_node_without_a_stack_is_unseen),
 		cmocka_unit_test(all_is_where_its_node_was_made),
 	};
 

@@ -4,15 +4,34 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <cmocka.h>
 
 #include "symbolize/demangle.h"
 
+static struct demangler *demangler; /* a new one for each test */
+
+static int make_demangler(void **state)
+{
+	(void)state;
+	demangler = demangler_new();
+	return demangler ? 0 : -1;
+}
+
+static int free_demangler(void **state)
+{
+	(void)state;
+	demangler_free(demangler);
+	return 0;
+}
+
 static void expect(const char *mangled, enum demangle_style style, const char *expected)
 {
-	char *name = demangle(mangled, style);
+	char *name = demangle(demangler, mangled, style);
 
 	assert_non_null(name);
 	assert_string_equal(name, expected);
@@ -57,6 +76,8 @@ static void test_rust(void **state)
 	       DEMANGLE_FUNCTION, "<alloc::vec::Vec<T> as core::Foo>::bar");
 	expect("_RNvC6_123foo3bar", DEMANGLE_FUNCTION, "123foo::bar");
 	expect("_RNvNtCs1234_7mycrate3mod4func", DEMANGLE_FUNCTION, "mycrate::mod::func");
+	expect("_RNvC7mycrate8read_u32", DEMANGLE_FUNCTION, "mycrate::read_u32");
+	expect("_RNvC7mycrateu8gdel_5qa", DEMANGLE_FUNCTION, "mycrate::g\u00f6del");
 }
 
 static void test_clone_suffixes(void **state)
@@ -119,7 +140,7 @@ static void test_exponential_output_is_cut(void **state)
 	(void)state;
 	for (unsigned int levels = 1; levels < 400; levels += 7) {
 		char *mangled = exponential_name(levels);
-		char *name = demangle(mangled, DEMANGLE_SIGNATURE);
+		char *name = demangle(demangler, mangled, DEMANGLE_SIGNATURE);
 
 		assert_non_null(name);
 		assert_true(strlen(name) <= DEMANGLE_MAX_OUTPUT);
@@ -130,14 +151,14 @@ static void test_exponential_output_is_cut(void **state)
 	assert_true(kept > 0);
 }
 
-/* Base 62 as Rust's v0 mangling has it: 0 is "_", 1 is "0_". */
+/* Base 62 as Rust's v0 mangling has it: 0 is "_", 1 is "0_", 63 is "10_". */
 static char *put_base62(char *end, size_t value)
 {
 	static const char digits[] =
 		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 	if (value > 62)
-		*end++ = digits[(value - 1) / 62 - 1];
+		*end++ = digits[(value - 1) / 62];
 	if (value > 0)
 		*end++ = digits[(value - 1) % 62];
 	*end++ = '_';
@@ -164,7 +185,7 @@ static void test_exponential_rust(void **state)
 		before = here;
 		closed = stpcpy(end, "E");
 		*closed = '\0';
-		name = demangle(mangled, DEMANGLE_FUNCTION);
+		name = demangle(demangler, mangled, DEMANGLE_FUNCTION);
 		assert_non_null(name);
 		if (level == 2)
 			assert_string_equal(name,
@@ -203,7 +224,7 @@ static void test_deep_nesting_does_not_overflow(void **state)
 			char *result, *end = stpcpy(name, starts[j]);
 
 			repeat(end, parts[i], DEMANGLE_MAX_INPUT - strlen(starts[j]));
-			result = demangle(name, DEMANGLE_SIGNATURE);
+			result = demangle(demangler, name, DEMANGLE_SIGNATURE);
 			assert_non_null(result);
 			free(result);
 		}
@@ -222,31 +243,237 @@ static void test_long_names(void **state)
 	end = stpcpy(name, "_Z6kernelI");
 	repeat(end, "3abci", arguments);
 	end = stpcpy(end + arguments, "EvPf");
-	result = demangle(name, DEMANGLE_SIGNATURE);
+	result = demangle(demangler, name, DEMANGLE_SIGNATURE);
 	assert_non_null(result);
 	assert_memory_equal(result, "kernel<abc, int, abc, int", 25);
 	assert_string_equal(result + strlen(result) - 8, "(float*)");
 	free(result);
 
 	repeat(name, "_Z1f", DEMANGLE_MAX_INPUT + 1);
-	result = demangle(name, DEMANGLE_FUNCTION);
+	result = demangle(demangler, name, DEMANGLE_FUNCTION);
 	assert_string_equal(result, name);
 	free(result);
 	free(name);
 }
 
+/* ---- names without an end ---- */
+
+static char *put_substitution(char *end, unsigned int n)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	*end++ = 'S';
+	if (n > 36)
+		*end++ = digits[(n - 1) / 36];
+	if (n > 0)
+		*end++ = digits[(n - 1) % 36];
+	*end++ = '_';
+	*end = '\0';
+	return end;
+}
+
+/*
+ * f<sizeof...((A)0)> with a type A of 2^levels parts: each level takes the one before twice. All
+ * parts are searched for a pack, and nothing is printed meanwhile.
+ */
+static char *endless_name(unsigned int levels)
+{
+	char *name = malloc(64 + levels * 16), *end = stpcpy(name, "_Z1fIXsZcv");
+
+	for (unsigned int i = 0; i < levels; i++)
+		end = stpcpy(end, "PFv");
+	end = stpcpy(end, "P1A");
+	for (unsigned int i = 0; i < levels; i++) {
+		end = put_substitution(end, 1 + 2 * i);
+		end = stpcpy(end, "E");
+	}
+	stpcpy(end, "Li0EEEvv");
+	return name;
+}
+
+static void stays_mangled(const char *name, enum demangle_style style)
+{
+	uint64_t slow = demangler_count_slow(demangler);
+
+	expect(name, style, name);
+	assert_int_equal(demangler_count_slow(demangler), slow + 1);
+}
+
+static void test_endless_names_are_given_up(void **state)
+{
+	/* A few levels are no trouble: the form is right. */
+	char *few = endless_name(3), *many = endless_name(60), *lots = endless_name(300);
+
+	(void)state;
+	expect(few, DEMANGLE_FUNCTION, "f<0>");
+	assert_true(strlen(many) < 613);
+	stays_mangled(many, DEMANGLE_FUNCTION);
+	stays_mangled(many, DEMANGLE_SIGNATURE);
+	assert_true(strlen(lots) > 1000); /* goes to a thread of its own */
+	stays_mangled(lots, DEMANGLE_FUNCTION);
+	expect("_Z7softmaxPKfi", DEMANGLE_FUNCTION, "softmax");
+	free(few);
+	free(many);
+	free(lots);
+}
+
+/* "for<'a, 'b, ...>" with 2^60 lifetimes, in a part of the name that is not printed. */
+static void test_endless_rust_names_are_given_up(void **state)
+{
+	(void)state;
+	expect("_RNvMIC1aDG3_C1bEL_El1f", DEMANGLE_FUNCTION, "<i32>::f");
+	stays_mangled("_RNvMIC1aDGzzzzzzzzzz_C1bEL_El1f", DEMANGLE_FUNCTION);
+	/* the same with what looks like an identifier that libiberty decodes */
+	expect("_RNvMIC6cpuu32DG3_C1bEL_El1f", DEMANGLE_FUNCTION, "<i32>::f");
+	stays_mangled("_RNvMIC6cpuu32DGzzzzzzzzzz_C1bEL_El1f", DEMANGLE_FUNCTION);
+	expect("_RNvC7mycrate8read_u32", DEMANGLE_FUNCTION, "mycrate::read_u32");
+}
+
+static void test_time_of_a_run_is_limited(void **state)
+{
+	char *name = endless_name(60);
+	unsigned int most = DEMANGLE_RUN_MS / DEMANGLE_NAME_MS;
+
+	(void)state;
+	for (unsigned int i = 0; i < most; i++)
+		stays_mangled(name, DEMANGLE_FUNCTION);
+	/* Now there is no time for any name. What is not mangled needs none. */
+	stays_mangled("_Z7softmaxPKfi", DEMANGLE_FUNCTION);
+	expect("main.cold", DEMANGLE_FUNCTION, "main");
+	assert_int_equal(demangler_count_slow(demangler), most + 1);
+	free(name);
+}
+
+static void test_signals_are_as_before(void **state)
+{
+	struct demangler *second = demangler_new();
+	struct sigaction before = {.sa_handler = SIG_IGN}, after;
+	sigset_t mask_before, mask_after;
+	char *name = endless_name(60);
+
+	(void)state;
+	assert_int_equal(sigaction(DEMANGLE_SIGNAL, &before, NULL), 0);
+	pthread_sigmask(SIG_SETMASK, NULL, &mask_before);
+	free(demangle(second, "_Z7softmaxPKfi", DEMANGLE_FUNCTION));
+	stays_mangled(name, DEMANGLE_FUNCTION);
+	demangler_free(demangler);
+	demangler = NULL;
+	/* The second one still needs the handler. */
+	assert_int_equal(sigaction(DEMANGLE_SIGNAL, NULL, &after), 0);
+	assert_true(after.sa_handler != SIG_IGN && after.sa_handler != SIG_DFL);
+	assert_true(demangler_count_slow(second) == 0);
+	demangler_free(second);
+	assert_int_equal(sigaction(DEMANGLE_SIGNAL, NULL, &after), 0);
+	assert_true(after.sa_handler == SIG_IGN);
+	pthread_sigmask(SIG_SETMASK, NULL, &mask_after);
+	for (int i = 1; i <= SIGRTMAX; i++)
+		assert_int_equal(sigismember(&mask_before, i), sigismember(&mask_after, i));
+	signal(DEMANGLE_SIGNAL, SIG_DFL);
+	free(name);
+}
+
+static void test_a_caller_that_blocks_all_signals(void **state)
+{
+	char *name = endless_name(60);
+	sigset_t all, before, after;
+
+	(void)state;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	stays_mangled(name, DEMANGLE_FUNCTION);
+	pthread_sigmask(SIG_SETMASK, &before, &after);
+	assert_int_equal(sigismember(&after, SIGTERM), 1);
+	assert_int_equal(sigismember(&after, DEMANGLE_SIGNAL), 1);
+	free(name);
+}
+
+static volatile sig_atomic_t begun, ended;
+
+static void on_alarm(int number)
+{
+	(void)number;
+	begun++;
+	for (volatile int i = 0; i < 20000; i++)
+		;
+	ended++;
+}
+
+/* Giving up a name jumps; it must not jump out of somebody else's handler. */
+static void test_other_handlers_run_to_their_end(void **state)
+{
+	const struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+	struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+	char *name = endless_name(60);
+
+	(void)state;
+	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	for (int i = 0; i < 10; i++)
+		stays_mangled(name, DEMANGLE_FUNCTION);
+	while (begun == 0)
+		;
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+	signal(SIGALRM, SIG_DFL);
+	assert_int_equal(begun, ended);
+	free(name);
+}
+
+/* Identifiers that libiberty decodes, until they are too much: its block is not lost. */
+static void test_exponential_decoded_rust(void **state)
+{
+	static const char start[] = "_RINvC1a1bNtC1b";
+	char mangled[4096], *end = stpcpy(mangled, start);
+	size_t before = strlen(start) - strlen("NtC1b") - 2;
+
+	(void)state;
+	end = stpcpy(end, "u804");
+	repeat(end, "g", 800);
+	end = stpcpy(end + 800, "_5qa");
+	for (unsigned int level = 1; level <= 24; level++) {
+		size_t here = (size_t)(end - mangled) - 2;
+
+		end = stpcpy(end, "TB");
+		end = put_base62(end, before);
+		end = stpcpy(end, "B");
+		end = put_base62(end, before);
+		end = stpcpy(end, "E");
+		before = here;
+		if (level == 1) {
+			char *name;
+
+			stpcpy(end, "E");
+			name = demangle(demangler, mangled, DEMANGLE_FUNCTION);
+			assert_non_null(
+				strchr(name, 0xc2)); /* lead byte of the decoded character */
+			free(name);
+			*end = '\0';
+		}
+	}
+	stpcpy(end, "E");
+	expect(mangled, DEMANGLE_FUNCTION, mangled);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_demangler, free_demangler)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain_names_stay),
-		cmocka_unit_test(test_cxx),
-		cmocka_unit_test(test_rust),
-		cmocka_unit_test(test_clone_suffixes),
-		cmocka_unit_test(test_versions_and_stubs),
-		cmocka_unit_test(test_exponential_output_is_cut),
-		cmocka_unit_test(test_exponential_rust),
-		cmocka_unit_test(test_deep_nesting_does_not_overflow),
-		cmocka_unit_test(test_long_names),
+		TEST(test_plain_names_stay),
+		TEST(test_cxx),
+		TEST(test_rust),
+		TEST(test_clone_suffixes),
+		TEST(test_versions_and_stubs),
+		TEST(test_exponential_output_is_cut),
+		TEST(test_exponential_rust),
+		TEST(test_deep_nesting_does_not_overflow),
+		TEST(test_long_names),
+		TEST(test_endless_names_are_given_up),
+		TEST(test_endless_rust_names_are_given_up),
+		TEST(test_time_of_a_run_is_limited),
+		TEST(test_signals_are_as_before),
+		TEST(test_a_caller_that_blocks_all_signals),
+		TEST(test_other_handlers_run_to_their_end),
+		TEST(test_exponential_decoded_rust),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What devices are called: by process and number, whenever it is told, in bounded memory. */
+/* What devices are called: by process and number, whenever it is said, in bounded memory. */
 #include "unit.h"
-#include "profiler/collect/devices.h"
+#include "profiler/profile/devices.h"
+#include "profiler/report/gpu_table.h"
 
 static struct capture captured;
 static struct log verbose_log = {.level = LOG_VERBOSE};
@@ -35,31 +36,43 @@ static struct gpu_event_device mig(uint32_t id, uint32_t gpu, uint32_t compute)
 	return e;
 }
 
-static void describe(struct devices *d, uint32_t pid, struct gpu_event_device e)
+static void describe(struct devices *d, uint32_t process, struct gpu_event_device e)
 {
-	assert_int_equal(devices_describe(d, pid, &e), 0);
+	assert_int_equal(devices_describe(d, process, &e), 0);
+}
+
+/* Something ran on the device: what it is called. */
+static const char *use(struct devices *d, uint32_t process, uint32_t id)
+{
+	static char label[DEVICE_LABEL_BYTES];
+
+	devices_use(d, process, id);
+	devices_label(d, process, id, label);
+	return label;
 }
 
 static const char *report(const struct devices *d, struct log *log)
 {
+	const struct result result = {.devices = d->list, .device_count = d->count};
+
 	capture_begin(&captured);
-	devices_report(d, log);
+	gpu_table_report_devices(log, &result);
 	return capture_end(&captured);
 }
 
-static void nothing_told_is_a_number(void **state)
+static void nothing_said_is_a_number(void **state)
 {
-	assert_string_equal(devices_use(*state, 10, 0), "GPU 0");
-	assert_string_equal(devices_use(*state, 10, 255), "GPU 255");
+	assert_string_equal(use(*state, 10, 0), "GPU 0");
+	assert_string_equal(use(*state, 10, 255), "GPU 255");
 	assert_string_equal(report(*state, &verbose_log),
-			    "profile: GPU 0: CUPTI did not tell its name\n"
-			    "profile: GPU 255: CUPTI did not tell its name\n");
+			    "profile: GPU 0: CUPTI did not report its name\n"
+			    "profile: GPU 255: CUPTI did not report its name\n");
 }
 
 static void a_plain_device_stays_a_number(void **state)
 {
 	describe(*state, 10, plain(0, "Some GPU"));
-	assert_string_equal(devices_use(*state, 10, 0), "GPU 0");
+	assert_string_equal(use(*state, 10, 0), "GPU 0");
 	assert_string_equal(report(*state, &verbose_log),
 			    "profile: GPU 0: Some GPU, GPU-abcd0000-0000-0000-0000-00000000007f\n");
 	assert_string_equal(report(*state, &normal_log), "");
@@ -69,8 +82,8 @@ static void an_instance_has_both_ids(void **state)
 {
 	describe(*state, 10, mig(0, 3, 0));
 	describe(*state, 10, mig(1, 4294967294u, 4294967294u));
-	assert_string_equal(devices_use(*state, 10, 0), "GPU 0 MIG 3/0");
-	assert_string_equal(devices_use(*state, 10, 1), "GPU 1 MIG 4294967294/4294967294");
+	assert_string_equal(use(*state, 10, 0), "GPU 0 MIG 3/0");
+	assert_string_equal(use(*state, 10, 1), "GPU 1 MIG 4294967294/4294967294");
 	assert_string_equal(
 		report(*state, &verbose_log),
 		"profile: GPU 0 MIG 3/0: Some GPU, MIG-abcd0000-0000-0000-0000-00000000007f\n"
@@ -83,59 +96,55 @@ static void mps_is_said(void **state)
 	struct gpu_event_context context = {.id = 1, .device_id = 0, .is_mps = 1};
 
 	assert_int_equal(devices_note_context(*state, 10, &context), 0);
-	assert_string_equal(devices_use(*state, 10, 0), "GPU 0 MPS");
+	assert_string_equal(use(*state, 10, 0), "GPU 0 MPS");
 	describe(*state, 10, mig(0, 1, 2));
-	assert_string_equal(devices_use(*state, 10, 0), "GPU 0 MIG 1/2 MPS");
+	assert_string_equal(use(*state, 10, 0), "GPU 0 MIG 1/2 MPS");
 	context.is_mps = 0;
 	context.device_id = 1;
 	assert_int_equal(devices_note_context(*state, 10, &context), 0);
-	assert_string_equal(devices_use(*state, 10, 1), "GPU 1");
+	assert_string_equal(use(*state, 10, 1), "GPU 1");
 }
 
-static void what_is_told_later_changes_the_label(void **state)
+static void what_is_said_later_changes_the_label(void **state)
 {
-	const char *label = devices_use(*state, 10, 0);
-
+	assert_string_equal(use(*state, 10, 0), "GPU 0");
 	for (uint32_t i = 0; i < 1000; i++)
-		devices_use(*state, 11 + i, 0); /* the list grows meanwhile */
+		use(*state, 11 + i, 0); /* the list grows meanwhile */
 	describe(*state, 10, mig(0, 3, 0));
-	assert_string_equal(label, "GPU 0 MIG 3/0");
-	assert_ptr_equal(devices_use(*state, 10, 0), label);
+	assert_string_equal(use(*state, 10, 0), "GPU 0 MIG 3/0");
 	describe(*state, 10, plain(0, "x"));
-	assert_string_equal(label, "GPU 0");
+	assert_string_equal(use(*state, 10, 0), "GPU 0");
 }
 
 static void numbers_are_a_processs_own(void **state)
 {
 	describe(*state, 10, mig(0, 3, 0));
 	describe(*state, 11, mig(0, 4, 0));
-	assert_string_equal(devices_use(*state, 10, 0), "GPU 0 MIG 3/0");
-	assert_string_equal(devices_use(*state, 11, 0), "GPU 0 MIG 4/0");
-	assert_string_equal(devices_use(*state, 10, 0), "GPU 0 MIG 3/0");
-	assert_string_equal(devices_use(*state, 12, 0), "GPU 0");
+	assert_string_equal(use(*state, 10, 0), "GPU 0 MIG 3/0");
+	assert_string_equal(use(*state, 11, 0), "GPU 0 MIG 4/0");
+	assert_string_equal(use(*state, 10, 0), "GPU 0 MIG 3/0");
+	assert_string_equal(use(*state, 12, 0), "GPU 0");
 }
 
+/* A program that is executed is another process of the run. */
 static void a_new_program_has_other_devices(void **state)
 {
-	const char *before;
-
 	describe(*state, 10, mig(0, 3, 0));
 	describe(*state, 11, mig(0, 5, 0));
-	before = devices_use(*state, 10, 0);
-	devices_forget(*state, 10);
-	assert_string_equal(devices_use(*state, 10, 0), "GPU 0");
-	describe(*state, 10, mig(0, 4, 0));
-	assert_string_equal(devices_use(*state, 10, 0), "GPU 0 MIG 4/0");
-	assert_string_equal(before, "GPU 0 MIG 3/0");
-	assert_string_equal(devices_use(*state, 11, 0), "GPU 0 MIG 5/0");
+	assert_string_equal(use(*state, 10, 0), "GPU 0 MIG 3/0");
+	assert_string_equal(use(*state, 12, 0), "GPU 0");
+	describe(*state, 12, mig(0, 4, 0));
+	assert_string_equal(use(*state, 12, 0), "GPU 0 MIG 4/0");
+	assert_string_equal(use(*state, 10, 0), "GPU 0 MIG 3/0");
+	assert_string_equal(use(*state, 11, 0), "GPU 0 MIG 5/0");
 }
 
 static void only_what_was_used_is_listed_and_once(void **state)
 {
-	for (uint32_t pid = 1; pid < 500; pid++) {
-		describe(*state, pid, plain(0, "Some GPU"));
-		describe(*state, pid, plain(1, "Some GPU"));
-		devices_use(*state, pid, 1);
+	for (uint32_t process = 1; process < 500; process++) {
+		describe(*state, process, plain(0, "Some GPU"));
+		describe(*state, process, plain(1, "Some GPU"));
+		use(*state, process, 1);
 	}
 	assert_string_equal(report(*state, &verbose_log),
 			    "profile: GPU 1: Some GPU, GPU-abcd0000-0000-0000-0000-00000000007f\n");
@@ -147,7 +156,7 @@ static void many_are_cut(void **state)
 	size_t lines = 0;
 
 	for (uint32_t i = 0; i < 200; i++)
-		devices_use(*state, 1, i);
+		use(*state, 1, i);
 	text = report(*state, &verbose_log);
 	assert_non_null(strstr(text, "profile: and 136 more devices\n"));
 	for (; *text; text++)
@@ -164,8 +173,8 @@ static void names_are_cleaned_and_cut(void **state)
 		 plain(0, "a\x1b[2J\n\xc2\x9b;\x7f"
 			  "b"));
 	describe(*state, 1, plain(1, name));
-	devices_use(*state, 1, 0);
-	devices_use(*state, 1, 1);
+	use(*state, 1, 0);
+	use(*state, 1, 1);
 	name[127] = '\0';
 	assert_non_null(strstr(report(*state, &verbose_log), "GPU 0: a?[2J???;?b, GPU-"));
 	assert_non_null(strstr(captured.text, name));
@@ -177,30 +186,56 @@ static void no_uuid_is_no_uuid(void **state)
 	struct gpu_event_device e = {.id = 0, .name = "Some GPU"};
 
 	describe(*state, 1, e);
-	devices_use(*state, 1, 0);
+	use(*state, 1, 0);
 	assert_string_equal(report(*state, &verbose_log), "profile: GPU 0: Some GPU\n");
+}
+
+static void labels_are_of_what_is_known(void **state)
+{
+	struct devices *d = *state;
+	char label[DEVICE_LABEL_BYTES];
+	struct device device = {.id = UINT32_MAX,
+				.is_mig = true,
+				.is_mps = true,
+				.gpu_instance = UINT32_MAX,
+				.compute_instance = UINT32_MAX};
+
+	describe(d, 10, mig(0, 3, 0));
+	devices_label(d, 10, 0, label); /* nothing ran on it */
+	assert_string_equal(label, "GPU 0 MIG 3/0");
+	assert_false(d->list[0].is_used);
+	assert_string_equal(report(d, &verbose_log), "");
+	devices_label(d, 11, 7, label);
+	assert_string_equal(label, "GPU 7");
+	assert_int_equal(d->count, 1);
+	/* the longest one fits */
+	device_label(&device, label);
+	assert_string_equal(label, "GPU 4294967295 MIG 4294967295/4294967295 MPS");
 }
 
 static void there_are_bounds(void **state)
 {
 	struct devices *d = *state;
+	struct gpu_event_context context = {.device_id = 0, .is_mps = 1};
 
-	assert_null(devices_use(d, 1, GPU_DEVICE_MAX_ID));
-	assert_null(devices_use(d, 1, UINT32_MAX));
+	/* ids that no device has are not kept */
+	assert_string_equal(use(d, 1, GPU_DEVICE_MAX_ID), "GPU 256");
+	assert_string_equal(use(d, 1, UINT32_MAX), "GPU 4294967295");
+	describe(d, 1, plain(GPU_DEVICE_MAX_ID, "x"));
 	assert_int_equal(d->count, 0);
+	assert_string_equal(use(d, 1, GPU_DEVICE_MAX_ID - 1), "GPU 255");
+	assert_int_equal(d->count, 1);
 	for (uint32_t i = 0; i < DEVICES_MAX + 1000; i++)
-		devices_use(d, i, 0);
+		use(d, i, 0);
 	assert_int_equal(d->count, DEVICES_MAX);
-	assert_null(devices_use(d, DEVICES_MAX + 5, 0));
-	describe(d, DEVICES_MAX + 5, mig(0, 1, 1)); /* no effect, no harm */
-	assert_null(devices_use(d, DEVICES_MAX + 5, 0));
-	assert_string_equal(devices_use(d, 5, 0), "GPU 0");
-	/* and again: a program that is started anew all the time */
-	for (uint32_t i = 0; i < 1000; i++) {
-		devices_forget(d, 5);
-		devices_use(d, 5, 0);
-	}
+	/* those that come later have their number, and nothing more */
+	describe(d, DEVICES_MAX + 5, mig(0, 1, 1));
+	assert_int_equal(devices_note_context(d, DEVICES_MAX + 5, &context), 0);
+	assert_string_equal(use(d, DEVICES_MAX + 5, 0), "GPU 0");
 	assert_int_equal(d->count, DEVICES_MAX);
+	/* and those that were there before can still be described */
+	describe(d, 5, mig(0, 1, 1));
+	assert_string_equal(use(d, 5, 0), "GPU 0 MIG 1/1");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -208,17 +243,18 @@ static void there_are_bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(nothing_told_is_a_number),
+		TEST(nothing_said_is_a_number),
 		TEST(a_plain_device_stays_a_number),
 		TEST(an_instance_has_both_ids),
 		TEST(mps_is_said),
-		TEST(what_is_told_later_changes_the_label),
+		TEST(what_is_said_later_changes_the_label),
 		TEST(numbers_are_a_processs_own),
 		TEST(a_new_program_has_other_devices),
 		TEST(only_what_was_used_is_listed_and_once),
 		TEST(many_are_cut),
 		TEST(names_are_cleaned_and_cut),
 		TEST(no_uuid_is_no_uuid),
+		TEST(labels_are_of_what_is_known),
 		TEST(there_are_bounds),
 	};
 

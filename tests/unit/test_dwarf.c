@@ -75,6 +75,8 @@ static void write_text(const char *name, const char *text)
 static int load(const char *name, struct dwarf **dwarf)
 {
 	char path[256], root[256];
+	struct debug_file_search search = {.path = path, .root = root};
+	struct budget_share share;
 	int fd, err;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
@@ -82,7 +84,11 @@ static int load(const char *name, struct dwarf **dwarf)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	*dwarf = NULL;
-	err = dwarf_load(fd, path, root, dwarf);
+	do {
+		budget_share_open(&share, BUDGET_FILE_BYTES);
+		err = dwarf_load(fd, &search, &share, dwarf);
+	} while (err == -ENOENT && debug_file_ask(&search));
+	assert_true(budget_share_close(&share) <= BUDGET_FILE_BYTES);
 	close(fd); /* all that follows has to work without it */
 	return err;
 }
@@ -90,17 +96,19 @@ static int load(const char *name, struct dwarf **dwarf)
 /* Outermost first, joined by ';'. */
 static void join(const char *const *names, size_t count, char *text, size_t size)
 {
+	struct demangler *demangler = demangler_new();
 	size_t used = 0;
 
 	text[0] = '\0';
 	for (size_t i = 0; i < count; i++) {
-		char *name = demangle(names[i] ? names[i] : "??", DEMANGLE_FUNCTION);
+		char *name = demangle(demangler, names[i] ? names[i] : "??", DEMANGLE_FUNCTION);
 
 		assert_non_null(name);
 		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ";" : "", name);
 		assert_true(used < size);
 		free(name);
 	}
+	demangler_free(demangler);
 }
 
 struct reading {
@@ -114,7 +122,7 @@ static size_t compare(struct dwarf *dwarf, struct reading *r)
 {
 	const char *names[DWARF_MAX_DEPTH], *expected[DWARF_MAX_DEPTH];
 	char ours[8192], theirs[8192];
-	size_t count = dwarf_find(dwarf, r->address, names);
+	size_t count = dwarf_find(dwarf, NULL, r->address, names);
 
 	for (size_t i = 0; i < r->count; i++)
 		expected[i] = r->names[r->count - 1 - i];
@@ -297,7 +305,7 @@ static void depth_is_bounded(void **state)
 	shell("${CXX:-c++} -O2 -g -no-pie -o deep deep.cc");
 	assert_int_equal(load("deep", &dwarf), 0);
 	for (uint64_t at = 0x400000; at < 0x404000; at++) {
-		size_t count = dwarf_find(dwarf, at, names);
+		size_t count = dwarf_find(dwarf, NULL, at, names);
 
 		deepest = count > deepest ? count : deepest;
 	}
@@ -337,7 +345,7 @@ static void ask_everywhere(const char *path)
 	if (load(path, &dwarf) != 0)
 		return;
 	for (uint64_t at = 0x401000; at < 0x401600; at += 3) {
-		size_t count = dwarf_find(dwarf, at, names);
+		size_t count = dwarf_find(dwarf, NULL, at, names);
 
 		assert_true(count <= DWARF_MAX_DEPTH);
 		for (size_t i = 0; i < count; i++)
@@ -422,15 +430,19 @@ __attribute__((noinline)) static uint64_t pc_of_this(void)
 	return pc_further_inside();
 }
 
-static void symbolizer_gives_chains(void **state)
+static void check_chain(bool wants)
 {
 	struct symbolizer *s = symbolizer_new();
+	struct address_space *self = address_space_new(1, getpid(), false);
 	const char *const *names, *const *again;
 	struct code_ref ref;
 
-	(void)state;
 	assert_non_null(s);
-	ref = symbolizer_locate(s, getpid(), pc_of_this());
+	ref = symbolizer_locate(s, self, pc_of_this());
+	if (wants) {
+		symbolizer_want_name(s, ref, true);
+		symbolizer_name_wanted(s, true);
+	}
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(symbolizer_names(s, ref, true, &names), 3);
 		assert_string_equal(names[0], "pc_of_this");
@@ -439,7 +451,15 @@ static void symbolizer_gives_chains(void **state)
 	}
 	assert_int_equal(symbolizer_names(s, (struct code_ref){0}, true, &again), 1);
 	assert_string_equal(again[0], "[unknown]");
+	address_space_free(self);
 	symbolizer_free(s);
+}
+
+static void symbolizer_gives_chains(void **state)
+{
+	(void)state;
+	check_chain(false);
+	check_chain(true);
 }
 
 static int enter(void **state)

@@ -56,13 +56,14 @@ static struct elf_syms *load_with_root(const char *name, const char *root)
 {
 	struct elf_syms *syms = NULL;
 	char path[256], debug[256];
+	struct debug_file_search search = {.path = path, .root = debug};
 	int fd, err;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	snprintf(debug, sizeof(debug), "%s/%s", folder, root);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
-	err = elf_syms_load(fd, path, debug, &syms);
+	err = elf_syms_load(fd, &search, NULL, &syms);
 	close(fd); /* all that follows has to work without it */
 	return err ? NULL : syms;
 }

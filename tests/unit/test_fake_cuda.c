@@ -455,7 +455,7 @@ static void entry_points_begin_with_push_rbp(void)
 		assert_int_equal(*(const uint8_t *)dlsym(libcuda, driver[i]), 0x55);
 }
 
-static void the_injected_library_sees_the_first_launch(void)
+static void the_injection_library_sees_the_first_launch(void)
 {
 	char path[4096], out[] = "/tmp/test_fake_cuda.XXXXXX", line[256];
 	int fd = mkstemp(out);
@@ -932,7 +932,7 @@ int main(void)
 		TEST(a_forked_child_cannot_use_cuda),
 		TEST(the_driver_refuses_all_before_init),
 		TEST(entry_points_begin_with_push_rbp),
-		TEST(the_injected_library_sees_the_first_launch),
+		TEST(the_injection_library_sees_the_first_launch),
 		TEST(copies_nest_and_have_records),
 		TEST(copies_of_each_kind),
 		TEST(rectangles_and_sets_move_their_bytes),

@@ -1,466 +1,840 @@
 /* SPDX-License-Identifier: MIT */
-/* Text lines as a traced process would send them, and as it never would. */
-#include "unit.h"
-#include "cupti_trace/gpu_wire.h"
-#include "profiler/sources/gpu_pipe.h"
+/*
+ * Text lines as traced programs would send them, and as they never would: which programs are
+ * believed, what comes out, what is counted.
+ */
+#include "pipe_bench.h"
 
-enum { HEARD_MAX = 100 };
-
-struct heard {
-	uint32_t pid;
-	struct gpu_event event;
-	char kernel[100];
-	char text[200]; /* a string of the event */
-};
-
-struct bench {
-	struct intern strings;
-	struct gpu_pipe *source;
-	struct heard heard[HEARD_MAX];
-	uint32_t count;
-};
-
-static void hear(void *context, uint32_t pid, const struct gpu_event *event, const char *kernel)
+/* All that are left go without a goodbye. */
+static void close_all(struct pipe_bench *b)
 {
-	struct bench *b = context;
-	struct heard *h = &b->heard[b->count];
+	struct tracee *tracee;
 
-	assert_true(b->count < HEARD_MAX);
-	assert_true((kernel != NULL) == (event->type == GPU_EVENT_KERNEL));
-	b->count++;
-	h->pid = pid;
-	h->event = *event;
-	snprintf(h->kernel, sizeof(h->kernel), "%s", kernel ? kernel : "");
-	if (event->type == GPU_EVENT_NOTICE)
-		snprintf(h->text, sizeof(h->text), "%s", event->notice.detail);
-	if (event->type == GPU_EVENT_HELLO)
-		snprintf(h->text, sizeof(h->text), "%s", event->hello.executable);
+	while (gpu_pipe_find_ended(b->pipe, UINT64_MAX, &tracee))
+		gpu_pipe_close(b->pipe, tracee);
 }
 
-static int begin(void **state)
+static void put(struct pipe_bench *b, const struct gpu_event *event)
 {
-	struct bench *b = calloc(1, sizeof(*b));
-
-	if (!b)
-		return -1;
-	b->source = gpu_pipe_new(&b->strings, hear, b);
-	*state = b;
-	return b->source ? 0 : -1;
-}
-
-static int end(void **state)
-{
-	struct bench *b = *state;
-
-	gpu_pipe_free(b->source);
-	intern_release(&b->strings);
-	free(b);
-	return 0;
-}
-
-static void feed(struct bench *b, const char *text)
-{
-	gpu_pipe_feed(b->source, text, strlen(text));
-}
-
-static void batch(struct bench *b, uint32_t pid, uint64_t sequence)
-{
-	char line[200];
-
-	snprintf(line, sizeof(line), "\n{\"t\":\"batch\",\"pid\":%u,\"seq\":%" PRIu64 "}\n", pid,
-		 sequence);
-	feed(b, line);
-}
-
-static void hello_version(struct bench *b, uint32_t pid, uint32_t version, int ack)
-{
-	char line[400];
-
-	snprintf(line, sizeof(line),
-		 "{\"t\":\"hello\",\"version\":%u,\"pid\":%u,\"exe\":\"/bin/app\",\"cupti\":\"\","
-		 "\"cupti_version\":18,\"clock_offset\":\"-5\",\"clock_error\":1,\"libs\":\"\","
-		 "\"ack\":%d}\n",
-		 version, pid, ack);
-	feed(b, line);
-}
-
-static void hello(struct bench *b, uint32_t pid)
-{
-	hello_version(b, pid, GPU_WIRE_VERSION, 1);
-}
-
-static void name(struct bench *b, uint32_t id, int more, const char *text)
-{
-	char line[700];
-
-	snprintf(line, sizeof(line), "{\"t\":\"name\",\"i\":%u,\"more\":%d,\"n\":\"%s\"}\n", id,
-		 more, text);
-	feed(b, line);
-}
-
-static void kernel(struct bench *b, uint32_t name_id, uint64_t ns)
-{
-	struct gpu_event e = {
-		.type = GPU_EVENT_KERNEL,
-		.kernel = {.name_id = name_id, .duration_ns = ns, .start_ns = 5},
-	};
-	char line[400];
-	int n = gpu_wire_encode(&e, line, sizeof(line));
+	char line[GPU_WIRE_LINE_MAX];
+	int n = gpu_wire_encode(event, line, sizeof(line));
 
 	assert_true(n > 0);
-	gpu_pipe_feed(b->source, line, (size_t)n);
+	feed_bytes(b, line, (size_t)n);
 }
 
-static struct gpu_pipe_stats stats(const struct bench *b)
+static void batch_of(struct pipe_bench *b, uint32_t pid, uint64_t instance, uint64_t sequence)
 {
-	return gpu_pipe_stats(b->source);
+	feed(b, "\n");
+	put(b,
+	    &(struct gpu_event){.type = GPU_EVENT_BATCH,
+				.batch = {.pid = pid, .instance = instance, .sequence = sequence}});
 }
 
-static void a_process_from_hello_to_goodbye(void **state)
+static void hello_of(struct pipe_bench *b, uint32_t pid, uint64_t instance, uint32_t version,
+		     uint32_t ack)
 {
-	struct bench *b = *state;
+	put(b, &(struct gpu_event){.type = GPU_EVENT_HELLO,
+				   .hello = {.version = version,
+					     .pid = pid,
+					     .instance = instance,
+					     .executable = "/bin/app",
+					     .cupti_path = "",
+					     .cupti_version = 18,
+					     .clock_offset_ns = -5,
+					     .clock_error_ns = 1,
+					     .libraries = "",
+					     .wants_ack = ack}});
+}
 
-	batch(b, 7, 0);
-	hello(b, 7);
+/* Most programs are alone under their pid, which is their instance id too. */
+static void batch(struct pipe_bench *b, uint32_t pid, uint64_t sequence)
+{
+	batch_of(b, pid, pid, sequence);
+}
+
+static void hello(struct pipe_bench *b, uint32_t pid)
+{
+	hello_of(b, pid, pid, GPU_WIRE_VERSION, 1);
+}
+
+static void begin_program(struct pipe_bench *b, uint32_t pid)
+{
+	batch(b, pid, 0);
+	hello(b, pid);
+}
+
+static void name(struct pipe_bench *b, uint32_t id, uint32_t more, const char *text)
+{
+	put(b, &(struct gpu_event){.type = GPU_EVENT_NAME, .name = {id, more, text}});
+}
+
+static void kernel(struct pipe_bench *b, uint32_t name_id, uint64_t ns)
+{
+	put(b, &(struct gpu_event){
+		       .type = GPU_EVENT_KERNEL,
+		       .kernel = {.name_id = name_id, .duration_ns = ns, .start_ns = 5},
+	       });
+}
+
+static void bye(struct pipe_bench *b, uint64_t operations, uint64_t ns)
+{
+	put(b, &(struct gpu_event){.type = GPU_EVENT_GOODBYE,
+				   .goodbye = {.kernels = operations, .kernel_ns = ns}});
+}
+
+#define LEDGER(b, part, count) ((b)->ledger->part.count)
+#define assert_ledger(b, part, count, value) assert_int_equal(LEDGER(b, part, count), value)
+#define assert_kernel(b, number, text) assert_string_equal((b)->heard[number].kernel, text)
+
+static void a_program_from_hello_to_goodbye(void **state)
+{
+	struct pipe_bench *b = *state;
+
+	begin_program(b, 7);
 	feed(b, "{\"t\":\"maps\",\"generation\":3,\"ack\":1}\n");
 	feed(b, "{\"t\":\"l\",\"s\":100,\"h\":8,\"c\":1,\"f\":1}\n");
 	name(b, 1, 0, "_Z1kv");
 	kernel(b, 1, 30);
 	kernel(b, 1, 12);
 	feed(b, "{\"t\":\"notice\",\"code\":0,\"detail\":\"hi\\nyou\"}\n");
-	feed(b, "{\"t\":\"bye\",\"kernels\":2,\"kernel_ns\":42,\"launches\":1}\n");
-	gpu_pipe_finish(b->source);
+	bye(b, 2, 42);
+	gpu_pipe_finish(b->pipe);
 
 	assert_int_equal(b->count, 7);
-	for (uint32_t i = 0; i < b->count; i++)
-		assert_int_equal(b->heard[i].pid, 7);
+	for (uint32_t i = 1; i < b->count; i++)
+		assert_ptr_equal(b->heard[i].process, &b->processes[0]);
 	assert_int_equal(b->heard[0].event.type, GPU_EVENT_HELLO);
+	assert_int_equal(b->heard[0].event.hello.pid, 7);
+	assert_int_equal(b->heard[0].event.hello.instance, 7);
 	assert_string_equal(b->heard[0].text, "/bin/app");
 	assert_int_equal(b->heard[1].event.type, GPU_EVENT_MAPS);
 	assert_int_equal(b->heard[1].event.maps.generation, 3);
 	assert_int_equal(b->heard[2].event.type, GPU_EVENT_LAUNCH);
-	assert_string_equal(b->heard[3].kernel, "_Z1kv");
+	assert_kernel(b, 3, "_Z1kv");
 	assert_int_equal(b->heard[3].event.kernel.duration_ns, 30);
 	assert_string_equal(b->heard[5].text, "hi\nyou");
 	assert_int_equal(b->heard[6].event.type, GPU_EVENT_GOODBYE);
-	assert_int_equal(stats(b).lines, 9);
-	assert_int_equal(stats(b).malformed, 0);
-	assert_int_equal(stats(b).kernels, 2);
-	assert_int_equal(stats(b).kernel_ns, 42);
-	assert_int_equal(stats(b).launches, 1);
-	assert_int_equal(stats(b).processes, 1);
-	assert_int_equal(stats(b).missing_kernels, 0);
-	assert_int_equal(stats(b).without_goodbye, 0);
-	assert_string_equal(gpu_pipe_first_malformed(b->source), "");
+	assert_ledger(b, pipe, lines, 9);
+	assert_ledger(b, pipe, malformed, 0);
+	assert_ledger(b, pipe, refused, 0);
+	assert_ledger(b, gpu, kernels, 2);
+	assert_ledger(b, gpu, kernel_ns, 42);
+	assert_ledger(b, launches, all, 1);
+	assert_ledger(b, launches, unended, 0);
+	assert_ledger(b, pipe, processes, 1);
+	assert_ledger(b, pipe, lost_batches, 0);
+	assert_ledger(b, gpu, missing, 0);
+	assert_ledger(b, pipe, wrong_totals, 0);
+	assert_ledger(b, pipe, without_goodbye, 0);
+	assert_string_equal(b->ledger->pipe.first_malformed, "");
+	assert_string_equal(b->ledger->pipe.first_refused, "");
 }
 
 static void events_before_any_batch_are_malformed(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 
 	hello(b, 7);
 	kernel(b, 1, 5);
 	assert_int_equal(b->count, 0);
-	assert_int_equal(stats(b).malformed, 2);
-	assert_int_equal(stats(b).kernels, 0);
+	assert_ledger(b, pipe, malformed, 2);
+	assert_ledger(b, gpu, kernels, 0);
+}
+
+/* ---- who is believed ---- */
+
+static void a_hello_that_is_not_accepted_is_refused(void **state)
+{
+	struct pipe_bench *b = *state;
+
+	b->refuses = true;
+	batch(b, 7, 9);
+	hello(b, 7);
+	assert_int_equal(b->count, 1); /* asked for once */
+	kernel(b, 1, 5);
+	name(b, 1, 0, "k");
+	bye(b, 1, 5);
+	batch(b, 7, 12);
+	kernel(b, 1, 5);
+	assert_int_equal(b->count, 1);
+	assert_ledger(b, pipe, refused, 5);
+	assert_ledger(b, pipe, malformed, 0);
+	assert_ledger(b, pipe, processes, 0);
+	assert_ledger(b, gpu, kernels, 0);
+	assert_ledger(b, pipe, lost_batches, 0);
+	assert_string_equal(b->ledger->pipe.first_refused, "hello");
+
+	b->refuses = false; /* it may try again */
+	hello(b, 7);
+	name(b, 1, 0, "new");
+	kernel(b, 1, 5);
+	assert_ledger(b, pipe, processes, 1);
+	assert_kernel(b, 2, "new");
+	assert_ledger(b, pipe, refused, 5);
+}
+
+/* Not answered, because there was nothing more to ask for: that is no. */
+static void the_last_hello_is_refused_at_the_end(void **state)
+{
+	struct pipe_bench *b = *state;
+	struct tracee *tracee;
+
+	b->refuses = true;
+	begin_program(b, 7);
+	gpu_pipe_finish(b->pipe);
+	gpu_pipe_finish(b->pipe);
+	assert_ledger(b, pipe, refused, 1);
+	assert_false(gpu_pipe_find_ended(b->pipe, UINT64_MAX, &tracee));
+}
+
+static void lines_of_an_unknown_instance_are_refused(void **state)
+{
+	struct pipe_bench *b = *state;
+
+	begin_program(b, 7);
+	batch(b, 8, 5); /* how many it sent before is not known: no gap */
+	kernel(b, 1, 5);
+	feed(b, "{\"t\":\"notice\",\"code\":0,\"detail\":\"x\\u001b[31m"
+		"0123456789012345678901234567890123456789\"}\n");
+	feed(b, "rubbish\n");
+	batch(b, 7, 1);
+	kernel(b, 1, 5);
+	assert_int_equal(b->count, 2);
+	assert_ledger(b, pipe, refused, 2);
+	assert_ledger(b, pipe, malformed, 1);
+	assert_ledger(b, pipe, lost_batches, 0);
+	assert_ledger(b, gpu, kernels, 1);
+	/* the first one, and no more of it than fits */
+	assert_int_equal(strlen(b->ledger->pipe.first_refused), 80);
+	assert_memory_equal(b->ledger->pipe.first_refused, "{\"t\":\"k\",\"n\":1,", 14);
+}
+
+static void what_is_shown_of_refused_lines_is_printable(void **state)
+{
+	struct pipe_bench *b = *state;
+
+	batch(b, 8, 0);
+	feed(b, "{\"t\":\"notice\",\"code\":0,\"detail\":\"\xc3\xa4\"}\n");
+	assert_ledger(b, pipe, refused, 1);
+	assert_string_equal(b->ledger->pipe.first_refused,
+			    "{\"t\":\"notice\",\"code\":0,\"detail\":\"??\"}");
+}
+
+/* The first one holds: what the program said so far is not forgotten for another one. */
+static void a_second_hello_of_an_instance_is_malformed(void **state)
+{
+	struct pipe_bench *b = *state;
+
+	begin_program(b, 7);
+	name(b, 1, 0, "mine");
+	name(b, 2, 1, "a ");
+	kernel(b, 1, 5);
+	hello(b, 7);
+	hello_of(b, 9, 7, GPU_WIRE_VERSION + 1, 0);
+	name(b, 2, 0, "b");
+	kernel(b, 1, 5);
+	kernel(b, 2, 5);
+	assert_int_equal(b->count, 4);
+	assert_kernel(b, 2, "mine");
+	assert_kernel(b, 3, "a b");
+	assert_ledger(b, pipe, malformed, 2);
+	assert_ledger(b, pipe, refused, 0);
+	assert_ledger(b, pipe, processes, 1);
+	assert_ledger(b, pipe, foreign_versions, 0);
+	bye(b, 3, 15);
+	assert_ledger(b, gpu, missing, 0);
+	assert_ledger(b, pipe, wrong_totals, 0);
+	assert_ledger(b, pipe, without_goodbye, 0);
+}
+
+static void a_hello_is_its_batchs(void **state)
+{
+	struct pipe_bench *b = *state;
+
+	batch(b, 7, 0);
+	hello(b, 8); /* somebody else's name */
+	hello_of(b, 7, UINT64_MAX, GPU_WIRE_VERSION, 1);
+	feed(b, "{\"t\":\"hello\",\"version\":2,\"pid\":7,\"id\":\"0000000000000000\","
+		"\"exe\":\"\",\"cupti\":\"\",\"cupti_version\":18,\"clock_offset\":\"0\","
+		"\"clock_error\":1,\"libs\":\"\",\"ack\":1}\n");
+	feed(b, "\n{\"t\":\"batch\",\"pid\":7,\"id\":\"0000000000000000\",\"seq\":0}\n");
+	assert_int_equal(b->count, 0);
+	assert_ledger(b, pipe, malformed, 4);
+	batch_of(b, 7, UINT64_MAX, 0);
+	hello_of(b, 7, UINT64_MAX, GPU_WIRE_VERSION, 1);
+	assert_int_equal(b->count, 1);
+	assert_ledger(b, pipe, processes, 1);
+}
+
+/* Two pid namespaces, an exec, or a library that is loaded twice. */
+static void programs_under_one_pid_are_apart(void **state)
+{
+	struct pipe_bench *b = *state;
+
+	batch_of(b, 7, 0xa, 0);
+	hello_of(b, 7, 0xa, GPU_WIRE_VERSION, 1);
+	name(b, 1, 0, "first");
+	name(b, 2, 1, "half ");
+	kernel(b, 1, 10);
+	batch_of(b, 7, 0xb, 0);
+	hello_of(b, 7, 0xb, GPU_WIRE_VERSION, 1);
+	kernel(b, 1, 20);
+	name(b, 1, 0, "second");
+	name(b, 2, 0, "whole");
+	batch_of(b, 7, 0xa, 1);
+	name(b, 2, 0, "done");
+	kernel(b, 1, 30);
+	kernel(b, 2, 30);
+	batch_of(b, 7, 0xb, 1);
+	kernel(b, 1, 40);
+	kernel(b, 2, 40);
+	assert_kernel(b, 1, "first");
+	assert_kernel(b, 3, GPU_PIPE_NAME_LOST);
+	assert_kernel(b, 4, "first");
+	assert_kernel(b, 5, "half done");
+	assert_kernel(b, 6, "second");
+	assert_kernel(b, 7, "whole");
+	for (uint32_t i = 1; i < 8; i++)
+		if (i != 2)
+			assert_ptr_equal(b->heard[i].process, &b->processes[i == 3 || i > 5]);
+	assert_ledger(b, pipe, lost_batches, 0);
+	/* each has totals of its own */
+	bye(b, 3, 100);
+	assert_ledger(b, gpu, missing, 0);
+	batch_of(b, 7, 0xa, 2);
+	bye(b, 5, 70);
+	assert_ledger(b, gpu, missing, 2);
+	assert_ledger(b, pipe, wrong_totals, 0);
+	assert_ledger(b, pipe, processes, 2);
+	assert_ledger(b, pipe, without_goodbye, 0);
+}
+
+/* No more programs at a time than that; where one leaves, another one has room. */
+static void there_are_only_so_many_programs(void **state)
+{
+	const uint32_t many = GPU_PIPE_TRACEES_MAX;
+	struct pipe_bench *b = *state;
+	struct process process = {.id = 1, .pid = 1};
+	const struct gpu_event *event;
+	struct tracee *tracee, *last = NULL;
+	const char *kernel_name;
+	char line[1000];
+
+	for (uint32_t i = 1; i <= many + 1; i++) {
+		int n = snprintf(
+			line, sizeof(line),
+			"{\"t\":\"batch\",\"pid\":%u,\"id\":\"%016x\",\"seq\":0}\n"
+			"{\"t\":\"hello\",\"version\":2,\"pid\":%u,\"id\":\"%016x\","
+			"\"exe\":\"\",\"cupti\":\"\",\"cupti_version\":18,"
+			"\"clock_offset\":\"0\",\"clock_error\":1,\"libs\":\"\",\"ack\":1}\n",
+			i, i, i, i);
+
+		gpu_pipe_feed(b->pipe, line, (size_t)n);
+		event = gpu_pipe_next(b->pipe, &tracee, &kernel_name);
+		assert_true((event != NULL) == (i <= many));
+		if (!event)
+			continue;
+		gpu_pipe_accept(b->pipe, tracee, &process);
+		last = i == many / 2 ? tracee : last;
+	}
+	assert_ledger(b, bounds, out_of_memory, 1);
+	kernel(b, 1, 5);
+	assert_ledger(b, pipe, refused, 1);
+	assert_ledger(b, pipe, processes, many);
+	assert_int_equal(gpu_pipe_list(b->pipe, NULL, 0), many);
+
+	gpu_pipe_close(b->pipe, last);
+	begin_program(b, many + 1);
+	kernel(b, 1, 5);
+	for (uint32_t i = 1; i <= many; i += 1001) { /* the others are there still */
+		batch(b, i, 1);
+		kernel(b, 1, 5);
+	}
+	assert_ledger(b, gpu, kernels, 1 + (many - 1) / 1001 + 1);
+	assert_ledger(b, pipe, refused, 1);
+	assert_ledger(b, bounds, out_of_memory, 1);
+	close_all(b);
+	assert_ledger(b, pipe, without_goodbye, many + 1);
 }
 
 /* ---- names ---- */
 
-static void names_are_per_process(void **state)
+static void names_are_a_programs_own(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 
-	batch(b, 7, 0);
-	hello(b, 7);
+	begin_program(b, 7);
 	name(b, 1, 0, "seven");
-	batch(b, 8, 0);
-	hello(b, 8);
+	begin_program(b, 8);
 	name(b, 1, 0, "eight");
 	kernel(b, 1, 1);
 	batch(b, 7, 1);
 	kernel(b, 1, 1);
-	assert_string_equal(b->heard[2].kernel, "eight");
-	assert_string_equal(b->heard[3].kernel, "seven");
+	assert_kernel(b, 2, "eight");
+	assert_kernel(b, 3, "seven");
+}
+
+/* Any ids in any order; what is said last of one holds from then on. */
+static void ids_of_names_may_be_sparse(void **state)
+{
+	static const uint32_t ids[] = {65536, 1, 40000, 77, 65535};
+	enum { IDS = sizeof(ids) / sizeof(ids[0]) };
+	struct pipe_bench *b = *state;
+	char text[20];
+
+	begin_program(b, 7);
+	for (uint32_t i = 0; i < IDS; i++) {
+		snprintf(text, sizeof(text), "name %u", ids[i]);
+		name(b, ids[i], 0, text);
+	}
+	for (uint32_t i = 0; i < IDS; i++) {
+		kernel(b, ids[i], 1);
+		kernel(b, ids[i] - 1, 1);
+		snprintf(text, sizeof(text), "name %u", ids[i]);
+		assert_kernel(b, 1 + 2 * i, text);
+		if (ids[i] != 65536)
+			assert_kernel(b, 2 + 2 * i,
+				      ids[i] > 1 ? GPU_PIPE_NAME_LOST : GPU_PIPE_NAMES_FULL);
+	}
+	name(b, 40000, 0, "another");
+	kernel(b, 40000, 1);
+	assert_kernel(b, 1 + 2 * IDS, "another");
+	assert_ledger(b, pipe, malformed, 0);
 }
 
 static void a_name_comes_in_pieces(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 
-	batch(b, 7, 0);
-	hello(b, 7);
+	begin_program(b, 7);
 	name(b, 1, 1, "one ");
 	name(b, 1, 1, "two ");
-	batch(b, 8, 0); /* another process's pieces are its own */
-	hello(b, 8);
+	begin_program(b, 8); /* another program's pieces are its own */
 	name(b, 1, 1, "other");
 	batch(b, 7, 1);
 	name(b, 1, 0, "three");
 	kernel(b, 1, 1);
-	assert_string_equal(b->heard[2].kernel, "one two three");
+	assert_kernel(b, 2, "one two three");
 }
 
 static void pieces_that_do_not_fit_are_forgotten(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 
-	batch(b, 7, 0);
-	hello(b, 7);
+	begin_program(b, 7);
 	name(b, 1, 1, "half");
 	name(b, 2, 0, "whole");
 	name(b, 1, 0, "rest"); /* the first piece is gone: what is left is taken as it is */
 	kernel(b, 2, 1);
-	assert_string_equal(b->heard[1].kernel, "whole");
+	assert_kernel(b, 1, "whole");
 	name(b, 3, 1, "half");
-	hello(b, 7); /* a new program */
+	batch_of(b, 7, 17, 0);
+	hello_of(b, 7, 17, GPU_WIRE_VERSION, 1); /* a new program */
 	name(b, 3, 0, "new");
 	kernel(b, 3, 1);
-	assert_string_equal(b->heard[3].kernel, "new");
+	assert_kernel(b, 3, "new");
 }
 
 static void a_name_without_end_is_bounded(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 	char piece[601];
 
 	memset(piece, 'x', sizeof(piece) - 1);
 	piece[600] = '\0';
-	batch(b, 7, 0);
-	hello(b, 7);
+	begin_program(b, 7);
 	for (int i = 0; i < 1000; i++)
 		name(b, 1, 1, piece);
 	name(b, 1, 0, "end");
-	assert_true(stats(b).malformed > 0);
+	assert_true(LEDGER(b, pipe, malformed) > 0);
 	name(b, 2, 0, "next");
 	kernel(b, 2, 1);
-	assert_string_equal(b->heard[1].kernel, "next");
+	assert_kernel(b, 1, "next");
 }
 
 static void ids_out_of_range(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 
-	batch(b, 7, 0);
-	hello(b, 7);
+	begin_program(b, 7);
 	name(b, 0, 0, "zero");
 	name(b, 65537, 0, "above");
 	name(b, UINT32_MAX, 0, "far above");
-	assert_int_equal(stats(b).malformed, 3);
+	assert_ledger(b, pipe, malformed, 3);
 	name(b, 65536, 0, "last");
 	kernel(b, 65536, 1);
 	kernel(b, UINT32_MAX, 1);
 	kernel(b, 5, 1);
 	kernel(b, 0, 1);
-	assert_string_equal(b->heard[1].kernel, "last");
-	assert_string_equal(b->heard[2].kernel, GPU_PIPE_NAME_LOST);
-	assert_string_equal(b->heard[3].kernel, GPU_PIPE_NAME_LOST);
-	assert_string_equal(b->heard[4].kernel, GPU_PIPE_NAMES_FULL);
-	assert_int_equal(stats(b).kernels, 4);
+	assert_kernel(b, 1, "last");
+	assert_kernel(b, 2, GPU_PIPE_NAME_LOST);
+	assert_kernel(b, 3, GPU_PIPE_NAME_LOST);
+	assert_kernel(b, 4, GPU_PIPE_NAMES_FULL);
+	assert_ledger(b, gpu, kernels, 4);
 }
 
 static void control_characters_in_names_are_replaced(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 
-	batch(b, 7, 0);
-	hello(b, 7);
-	name(b, 1, 0, "a\\n\\u001b[31m;\\u007f");
+	begin_program(b, 7);
+	name(b, 1, 0, "a\n\x1b[31m;\x7f");
 	kernel(b, 1, 1);
-	assert_string_equal(b->heard[1].kernel, "a??[31m;?");
+	assert_kernel(b, 1, "a??[31m;?");
 }
 
-/* ---- what a process says about itself ---- */
+/* ---- what a program says about itself ---- */
 
 static void another_version_is_ignored(void **state)
 {
-	struct bench *b = *state;
-	uint32_t before;
+	struct pipe_bench *b = *state;
 
 	batch(b, 7, 0);
-	hello_version(b, 7, GPU_WIRE_VERSION + 1, 1);
-	before = b->count; /* the hello itself may be shown: the process waits for an answer */
+	hello_of(b, 7, 7, GPU_WIRE_VERSION + 1, 1);
+	assert_int_equal(b->count, 1); /* shown, for the program waits for an answer */
 	name(b, 1, 0, "k");
 	kernel(b, 1, 5);
-	feed(b, "{\"t\":\"bye\",\"kernels\":9,\"kernel_ns\":42,\"launches\":1}\n");
-	assert_int_equal(b->count, before);
-	assert_int_equal(stats(b).foreign_versions, 1);
-	assert_int_equal(stats(b).kernels, 0);
-	gpu_pipe_finish(b->source);
-	assert_int_equal(stats(b).without_goodbye, 0);
+	feed(b, "{\"t\":\"l\",\"s\":100,\"h\":8,\"c\":1,\"f\":1}\n");
+	bye(b, 9, 42);
+	assert_int_equal(b->count, 1);
+	assert_ledger(b, pipe, foreign_versions, 1);
+	assert_ledger(b, pipe, processes, 1);
+	assert_ledger(b, pipe, malformed, 0);
+	assert_ledger(b, pipe, refused, 0);
+	assert_ledger(b, gpu, kernels, 0);
+	assert_ledger(b, gpu, missing, 0);
+	assert_int_equal(gpu_pipe_list(b->pipe, NULL, 0), 0);
+	close_all(b);
+	assert_ledger(b, pipe, without_goodbye, 0);
+	assert_ledger(b, launches, unended, 0);
 
-	hello(b, 7); /* execs a program of our version */
+	batch_of(b, 7, 17, 0);
+	hello_of(b, 7, 17, GPU_WIRE_VERSION, 1); /* execs a program of our version */
 	kernel(b, 1, 5);
-	assert_int_equal(stats(b).kernels, 1);
+	assert_ledger(b, gpu, kernels, 1);
+}
+
+static void what_cannot_be_traced_says_so(void **state)
+{
+	static const struct {
+		uint32_t cupti_version, ack, is_off;
+	} hellos[] = {{130000, 1, 0}, {130099, 1, 0}, {130100, 1, 0},
+		      {129999, 0, 0}, {0, 1, 1},      {130000, 0, 1}};
+	struct pipe_bench *b = *state;
+	pid_t pids[10] = {0};
+
+	for (uint32_t i = 0; i < 6; i++) {
+		batch(b, i + 1, 0);
+		put(b, &(struct gpu_event){.type = GPU_EVENT_HELLO,
+					   .hello = {.version = GPU_WIRE_VERSION,
+						     .pid = i + 1,
+						     .instance = i + 1,
+						     .executable = "",
+						     .cupti_path = "",
+						     .libraries = "",
+						     .cupti_version = hellos[i].cupti_version,
+						     .wants_ack = hellos[i].ack,
+						     .is_off = hellos[i].is_off}});
+	}
+	assert_ledger(b, pipe, processes, 6);
+	assert_ledger(b, pipe, without_cupti, 2);
+	assert_ledger(b, pipe, graph_time_bugs, 3);
+	assert_int_equal(gpu_pipe_list(b->pipe, pids, 10), 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(pids[i], i + 1);
+	close_all(b); /* the other three owe no goodbye */
+	assert_ledger(b, pipe, without_goodbye, 3);
 }
 
 static void gaps_in_the_sequence_are_lost_batches(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 
-	batch(b, 7, 0);
+	begin_program(b, 7);
 	batch(b, 7, 1);
 	batch(b, 7, 4);
-	assert_int_equal(stats(b).lost_batches, 2);
-	batch(b, 8, 1);
-	assert_int_equal(stats(b).lost_batches, 3);
+	assert_ledger(b, pipe, lost_batches, 2);
+	batch(b, 8, 1); /* the batch before its hello is missing too */
+	hello(b, 8);
+	assert_ledger(b, pipe, lost_batches, 3);
 	batch(b, 7, 5);
-	assert_int_equal(stats(b).lost_batches, 3);
-	batch(b, 7, 0); /* exec: it counts anew */
-	hello(b, 7);
-	batch(b, 7, 1);
-	assert_int_equal(stats(b).lost_batches, 3);
-	batch(b, 7, 3);
-	assert_int_equal(stats(b).lost_batches, 4);
+	assert_ledger(b, pipe, lost_batches, 3);
+	batch_of(b, 7, 17, 0); /* exec: another instance counts for itself */
+	hello_of(b, 7, 17, GPU_WIRE_VERSION, 1);
+	batch_of(b, 7, 17, 1);
+	batch(b, 7, 6);
+	assert_ledger(b, pipe, lost_batches, 3);
+	batch_of(b, 7, 17, 3);
+	assert_ledger(b, pipe, lost_batches, 4);
 }
 
 static void the_goodbye_tells_what_is_missing(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 
-	batch(b, 7, 0);
-	hello(b, 7);
+	b->lingers = true;
+	begin_program(b, 7);
 	kernel(b, 1, 5);
 	/* 3 that CUPTI did not record were never sent; 2 were, in writes that were given up */
 	feed(b, "{\"t\":\"drops\",\"kernels\":3,\"launches\":2,\"batches\":1,\"unsent_kernels\":2,"
 		"\"unsent_launches\":5,\"unknown\":6}\n");
-	feed(b, "{\"t\":\"bye\",\"kernels\":10,\"kernel_ns\":42,\"launches\":1}\n");
-	assert_int_equal(stats(b).malformed, 0);
-	assert_int_equal(stats(b).dropped_kernels, 5);
-	assert_int_equal(stats(b).dropped_launches, 7);
-	assert_int_equal(stats(b).unknown_records, 6);
-	assert_int_equal(stats(b).missing_kernels, 7);
-	assert_int_equal(stats(b).wrong_totals, 0);
+	bye(b, 10, 42);
+	assert_ledger(b, pipe, malformed, 0);
+	assert_ledger(b, gpu, dropped, 5);
+	assert_ledger(b, launches, dropped, 7);
+	assert_ledger(b, gpu, unknown_kinds, 6);
+	assert_ledger(b, gpu, missing, 7);
+	assert_ledger(b, pipe, wrong_totals, 0);
 	/* a second goodbye says nothing new */
-	feed(b, "{\"t\":\"bye\",\"kernels\":10,\"kernel_ns\":42,\"launches\":1}\n");
-	assert_int_equal(stats(b).missing_kernels, 7);
+	bye(b, 10, 42);
+	assert_ledger(b, gpu, missing, 7);
+	close_all(b);
+	assert_ledger(b, pipe, without_goodbye, 0);
 }
 
 static void sums_that_do_not_agree_are_counted(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 
 	for (uint32_t pid = 1; pid < 4; pid++) {
-		batch(b, pid, 0);
-		hello(b, pid);
+		begin_program(b, pid);
 		kernel(b, 1, 40 + pid);
-		feed(b, "{\"t\":\"bye\",\"kernels\":1,\"kernel_ns\":42,\"launches\":0}\n");
+		bye(b, 1, 42);
 	}
-	assert_int_equal(stats(b).wrong_totals, 2);
-	assert_int_equal(stats(b).missing_kernels, 0);
+	assert_ledger(b, pipe, wrong_totals, 2);
+	assert_ledger(b, gpu, missing, 0);
 }
 
-static void count_open(void *context, uint32_t pid)
+/* Other work counts in the goodbye as kernels do. */
+static void other_operations_are_in_the_totals(void **state)
 {
-	*(uint64_t *)context += pid;
+	struct pipe_bench *b = *state;
+
+	begin_program(b, 7);
+	kernel(b, 1, 5);
+	for (uint32_t i = 0; i < 3; i++)
+		put(b, &(struct gpu_event){
+			       .type = GPU_EVENT_WORK,
+			       .work = {.work = GPU_WORK_MEMSET, .duration_ns = 100, .bytes = 7}});
+	bye(b, 4, 305);
+	assert_ledger(b, gpu, kernels, 1);
+	assert_ledger(b, gpu, kernel_ns, 5);
+	assert_ledger(b, gpu, others, 3);
+	assert_ledger(b, gpu, missing, 0);
+	assert_ledger(b, pipe, wrong_totals, 0);
 }
 
-static void processes_without_a_goodbye_are_counted(void **state)
+/* ---- how programs end ---- */
+
+static void programs_without_a_goodbye_are_counted(void **state)
 {
-	struct bench *b = *state;
-	uint64_t open = 0;
+	struct pipe_bench *b = *state;
+	pid_t pids[4] = {0, 0, 0, -1};
 
-	batch(b, 7, 0);
-	hello(b, 7);
-	hello(b, 7); /* the first program in it was replaced without a word */
-	batch(b, 8, 0);
-	hello(b, 8);
-	feed(b, "{\"t\":\"bye\",\"kernels\":0,\"kernel_ns\":0,\"launches\":0}\n");
-	batch(b, 9, 0);
-	hello(b, 9);
-	gpu_pipe_each_open(b->source, count_open, &open);
-	assert_int_equal(open, 7 + 9);
-	gpu_pipe_finish(b->source);
-	assert_int_equal(stats(b).without_goodbye, 3);
+	begin_program(b, 7);
+	batch_of(b, 7, 17, 0); /* replaced without a word */
+	hello_of(b, 7, 17, GPU_WIRE_VERSION, 1);
+	begin_program(b, 8);
+	bye(b, 0, 0);
+	begin_program(b, 9);
+	assert_int_equal(gpu_pipe_list(b->pipe, pids, 2), 3);
+	assert_int_equal(pids[2], 0);
+	assert_int_equal(gpu_pipe_list(b->pipe, pids, 4), 3);
+	assert_int_equal(pids[0] + pids[1] + pids[2], 7 + 7 + 9);
+	assert_int_equal(pids[3], -1);
+	gpu_pipe_finish(b->pipe);
+	assert_ledger(b, pipe, without_goodbye, 0); /* it may still be closed in order */
+	close_all(b);
+	assert_ledger(b, pipe, without_goodbye, 3);
+	assert_int_equal(gpu_pipe_list(b->pipe, pids, 4), 0);
 }
 
+/* What comes of a program after it is closed, within its batch or later, is nobody's. */
+static void a_closed_program_is_gone(void **state)
+{
+	struct pipe_bench *b = *state;
+	uint32_t before;
+
+	begin_program(b, 7);
+	name(b, 1, 0, "k");
+	bye(b, 0, 0);
+	before = b->count;
+	kernel(b, 1, 5);
+	bye(b, 10, 42);
+	batch(b, 7, 5);
+	kernel(b, 1, 5);
+	bye(b, 10, 42);
+	assert_int_equal(b->count, before);
+	assert_int_equal(LEDGER(b, pipe, malformed) + LEDGER(b, pipe, refused), 4);
+	assert_ledger(b, gpu, kernels, 0);
+	assert_ledger(b, gpu, missing, 0);
+	assert_ledger(b, pipe, lost_batches, 0);
+}
+
+/* One is closed while another one's batch is being read. */
+static void closing_one_leaves_the_others(void **state)
+{
+	struct pipe_bench *b = *state;
+	struct tracee *tracee;
+
+	begin_program(b, 7);
+	name(b, 1, 0, "seven");
+	begin_program(b, 8);
+	begin_program(b, 9);
+	name(b, 1, 0, "nine");
+	b->processes[0].ended_ns = 100;
+	assert_false(gpu_pipe_find_ended(b->pipe, 99, &tracee));
+	assert_false(gpu_pipe_find_ended(b->pipe, 100, &tracee));
+	assert_true(gpu_pipe_find_ended(b->pipe, 101, &tracee));
+	assert_ptr_equal(tracee_process(tracee), &b->processes[0]);
+	gpu_pipe_close(b->pipe, tracee);
+	assert_false(gpu_pipe_find_ended(b->pipe, UINT64_MAX - 1, &tracee));
+	assert_ledger(b, pipe, without_goodbye, 1);
+	kernel(b, 1, 5); /* of 9 */
+	batch(b, 8, 1);
+	kernel(b, 1, 5);
+	batch(b, 9, 1);
+	kernel(b, 1, 5);
+	assert_kernel(b, 3, "nine");
+	assert_kernel(b, 4, GPU_PIPE_NAME_LOST);
+	assert_kernel(b, 5, "nine");
+	assert_int_equal(b->count, 6);
+	bye(b, 2, 10);
+	assert_ledger(b, gpu, missing, 0);
+	assert_ledger(b, pipe, refused, 0);
+}
+
+/* Handed on to the collecting side, which counts them when its books are closed. */
 static void times_that_could_not_be_measured_are_counted(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
+	struct process *process = collect_find_process(b->collect, 7);
 
-	batch(b, 7, 0);
-	hello(b, 7);
+	begin_program(b, 7);
 	feed(b, "{\"t\":\"k\",\"n\":1,\"s\":0,\"d\":0,\"c\":1,\"v\":[0,1,7],\"g\":[1,1,1],"
 		"\"b\":[1,1,1],\"m\":[0,0],\"r\":32,\"bad\":1}\n");
-	assert_int_equal(stats(b).bad_times, 1);
-	assert_int_equal(stats(b).kernels, 1);
+	assert_int_equal(b->heard[1].event.kernel.bad_time, 1);
+	assert_ledger(b, gpu, kernels, 1);
+	collect_gpu_event(b->collect, process, &b->heard[1].event, "k");
+	collect_finish(b->collect, 1);
+	assert_ledger(b, gpu, bad_times, 1);
 }
 
 /* ---- bytes ---- */
 
 static void malformed_lines_cost_a_count_and_nothing_else(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 
-	batch(b, 7, 0);
-	hello(b, 7);
+	begin_program(b, 7);
 	feed(b, "rubbish \x1b[31m\xff\n");
 	feed(b, "{\"t\":\"k\"}\n{\n}\n\n\n\n{\"t\":\"none\"}\n");
 	kernel(b, 1, 5);
-	assert_int_equal(stats(b).malformed, 5);
-	assert_int_equal(stats(b).kernels, 1);
-	assert_int_equal(stats(b).lines, 8);
-	assert_string_equal(gpu_pipe_first_malformed(b->source), "rubbish ?[31m?");
+	assert_ledger(b, pipe, malformed, 5);
+	assert_ledger(b, gpu, kernels, 1);
+	assert_ledger(b, pipe, lines, 8);
+	assert_string_equal(b->ledger->pipe.first_malformed, "rubbish ?[31m?");
 }
 
 static void a_line_with_nul_bytes_is_malformed(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 	static const char line[] = "a\0b\n\0\n";
 
-	gpu_pipe_feed(b->source, line, sizeof(line) - 1);
-	assert_int_equal(stats(b).malformed, 2);
-	assert_string_equal(gpu_pipe_first_malformed(b->source), "a?b");
+	feed_bytes(b, line, sizeof(line) - 1);
+	assert_ledger(b, pipe, malformed, 2);
+	assert_string_equal(b->ledger->pipe.first_malformed, "a?b");
 }
 
 static void a_line_of_a_megabyte_is_skipped(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 	const size_t size = 1u << 20;
 	char *line = malloc(size + 1);
 
 	assert_non_null(line);
 	memset(line, 'x', size);
 	line[size] = '\n';
-	batch(b, 7, 0);
-	hello(b, 7);
-	gpu_pipe_feed(b->source, line, size + 1);
+	begin_program(b, 7);
+	feed_bytes(b, line, size + 1);
 	kernel(b, 1, 5);
 	for (size_t at = 0; at < size + 1; at += 1000)
-		gpu_pipe_feed(b->source, line + at, size + 1 - at < 1000 ? size + 1 - at : 1000);
+		feed_bytes(b, line + at, size + 1 - at < 1000 ? size + 1 - at : 1000);
 	kernel(b, 1, 5);
-	assert_int_equal(stats(b).too_long, 2);
-	assert_int_equal(stats(b).malformed, 2);
-	assert_int_equal(stats(b).kernels, 2);
-	assert_int_equal(stats(b).lines, 6);
+	assert_ledger(b, pipe, too_long, 2);
+	assert_ledger(b, pipe, malformed, 2);
+	assert_ledger(b, gpu, kernels, 2);
+	assert_ledger(b, pipe, lines, 6);
 	free(line);
 }
 
 /* The longest line that is one, and one byte more. */
 static void the_limit_of_a_line_is_exact(void **state)
 {
-	static const char head[] = "{\"t\":\"batch\",\"pid\":7,\"seq\":0}";
-	struct bench *b = *state;
+	static const char head[] =
+		"{\"t\":\"batch\",\"pid\":7,\"id\":\"00000000000000a7\",\"seq\":0}";
+	struct pipe_bench *b = *state;
 
 	for (size_t split = 0; split < GPU_WIRE_LINE_MAX; split += 777) {
 		for (size_t over = 0; over < 2; over++) {
 			char line[GPU_WIRE_LINE_MAX + 2];
 			size_t n = GPU_WIRE_LINE_MAX + over;
-			uint64_t malformed = stats(b).malformed;
+			uint64_t malformed = LEDGER(b, pipe, malformed);
 
 			memset(line, ' ', n);
 			memcpy(line, head, sizeof(head) - 1);
 			line[n] = '\n';
-			gpu_pipe_feed(b->source, line, split);
-			gpu_pipe_feed(b->source, line + split, n + 1 - split);
-			assert_int_equal(stats(b).malformed, malformed + over);
+			feed_bytes(b, line, split);
+			feed_bytes(b, line + split, n + 1 - split);
+			assert_ledger(b, pipe, malformed, malformed + over);
 		}
 	}
 }
 
+/* A batch that says how long it is, of one line; more lines come behind it. */
+static void bounded_batch(struct pipe_bench *b, uint32_t pid, uint64_t sequence, uint32_t lines)
+{
+	static const char line[] = "{\"t\":\"k\",\"n\":1,\"s\":1,\"d\":10,\"c\":1,\"v\":[0,1,7],"
+				   "\"g\":[1,1,1],\"b\":[1,1,1],\"m\":[0,0],\"r\":1}\n";
+
+	put(b, &(struct gpu_event){.type = GPU_EVENT_BATCH,
+				   .batch = {.pid = pid,
+					     .instance = pid,
+					     .sequence = sequence,
+					     .bytes = (uint32_t)strlen(line)}});
+	feed(b, line);
+	for (; lines > 1; lines--)
+		feed(b, line);
+}
+
+/* Bytes that somebody else writes between two batches, however well they are made. */
+static void lines_outside_a_batch_are_nobodys(void **state)
+{
+	struct pipe_bench *b = *state;
+
+	begin_program(b, 7);
+	bounded_batch(b, 7, 1, 3);
+	assert_ledger(b, gpu, kernels, 1);
+	assert_ledger(b, pipe, malformed, 2);
+	/* not even a hello, of another program or of the one whose batch it was */
+	hello(b, 8);
+	hello(b, 7);
+	bounded_batch(b, 8, 0, 2);
+	hello(b, 8);
+	assert_int_equal(b->count, 2);
+	assert_ledger(b, pipe, malformed, 6);
+	assert_ledger(b, pipe, refused, 1); /* what was in the batch of 8 */
+	batch(b, 7, 2);
+	kernel(b, 1, 5);
+	assert_ledger(b, gpu, kernels, 2);
+	begin_program(b, 8);
+	assert_ledger(b, pipe, processes, 2);
+}
+
 /* ---- launches without a record ---- */
 
-static void launches(struct bench *b, uint32_t n, uint32_t flags)
+static void launches(struct pipe_bench *b, uint32_t n, uint32_t flags)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		char line[100];
@@ -473,33 +847,19 @@ static void launches(struct bench *b, uint32_t n, uint32_t flags)
 	}
 }
 
-static void kernels(struct bench *b, uint32_t n, uint64_t node)
+static void kernels(struct pipe_bench *b, uint32_t n, uint64_t node)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		struct gpu_event e = {.type = GPU_EVENT_KERNEL,
-				      .kernel = {.graph_id = node != 0, .graph_node_id = node}};
-		char line[400];
-		int length = gpu_wire_encode(&e, line, sizeof(line));
-
-		gpu_pipe_feed(b->source, line, (size_t)length);
-	}
-}
-
-static void bye(struct bench *b, uint32_t operations)
-{
-	char line[100];
-
-	snprintf(line, sizeof(line),
-		 "{\"t\":\"bye\",\"kernels\":%u,\"kernel_ns\":0,\"launches\":0}\n", operations);
-	feed(b, line);
+	for (uint32_t i = 0; i < n; i++)
+		put(b,
+		    &(struct gpu_event){.type = GPU_EVENT_KERNEL,
+					.kernel = {.graph_id = node != 0, .graph_node_id = node}});
 }
 
 static void a_launch_has_a_record(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 
-	batch(b, 7, 0);
-	hello(b, 7);
+	begin_program(b, 7);
 	launches(b, 5, 0);
 	kernels(b, 5, 0);
 	/* what may have no record, or many */
@@ -511,98 +871,97 @@ static void a_launch_has_a_record(void **state)
 	launches(b, 4, 0);
 	feed(b, "{\"t\":\"void\",\"launches\":3}\n");
 	feed(b, "{\"t\":\"void\",\"launches\":1}\n");
-	bye(b, 35);
-	gpu_pipe_finish(b->source);
-	assert_int_equal(stats(b).unended_launches, 0);
-	assert_int_equal(stats(b).malformed, 0);
+	bye(b, 35, 0);
+	gpu_pipe_finish(b->pipe);
+	assert_ledger(b, launches, unended, 0);
+	assert_ledger(b, pipe, malformed, 0);
 }
 
 static void launches_without_a_record_are_counted(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 
-	batch(b, 7, 0);
-	hello(b, 7);
+	begin_program(b, 7);
 	launches(b, 5, 0);
 	kernels(b, 3, 0);
-	kernels(b, 9, 77);                              /* a graph's are no launch's */
-	assert_int_equal(stats(b).unended_launches, 0); /* they may still come */
-	bye(b, 12);
-	assert_int_equal(stats(b).unended_launches, 2);
+	kernels(b, 9, 77);                      /* a graph's are no launch's */
+	assert_ledger(b, launches, unended, 0); /* they may still come */
+	bye(b, 12, 0);
+	assert_ledger(b, launches, unended, 2);
 	/* killed; and replaced by another program */
-	batch(b, 8, 0);
-	hello(b, 8);
+	begin_program(b, 8);
 	launches(b, 4, 0);
-	hello(b, 8);
-	assert_int_equal(stats(b).unended_launches, 6);
+	close_all(b);
+	assert_ledger(b, launches, unended, 6);
+	batch_of(b, 8, 18, 0);
+	hello_of(b, 8, 18, GPU_WIRE_VERSION, 1);
 	launches(b, 2, 0);
 	kernels(b, 1, 0);
-	/* one process's do not make up for another's */
-	batch(b, 9, 0);
-	hello(b, 9);
+	/* one program's do not make up for another's */
+	begin_program(b, 9);
 	kernels(b, 20, 0);
-	gpu_pipe_finish(b->source);
-	assert_int_equal(stats(b).unended_launches, 7);
+	gpu_pipe_finish(b->pipe);
+	assert_ledger(b, launches, unended, 6);
+	close_all(b);
+	assert_ledger(b, launches, unended, 7);
 	/* one that never traced, and one that is not understood */
 	batch(b, 10, 0);
-	hello_version(b, 10, GPU_WIRE_VERSION, 0);
+	hello_of(b, 10, 10, GPU_WIRE_VERSION, 0);
 	launches(b, 4, 0);
 	batch(b, 11, 0);
-	hello_version(b, 11, GPU_WIRE_VERSION + 1, 1);
+	hello_of(b, 11, 11, GPU_WIRE_VERSION + 1, 1);
 	launches(b, 4, 0);
-	gpu_pipe_finish(b->source);
-	assert_int_equal(stats(b).unended_launches, 8); /* 8's own again: still open */
+	close_all(b);
+	assert_ledger(b, launches, unended, 7);
 }
 
 /* What is known to be lost is said as that, and not once more. */
 static void lost_records_are_no_unended_launches(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 
-	batch(b, 7, 0);
-	hello(b, 7);
+	begin_program(b, 7);
 	launches(b, 10, 0);
 	kernels(b, 3, 0);
 	feed(b, "{\"t\":\"drops\",\"kernels\":2,\"launches\":0,\"batches\":1,"
 		"\"unsent_kernels\":1,\"unsent_launches\":0,\"unknown\":0}\n");
-	bye(b, 6); /* 3 came, 1 was not sent: 2 are missing */
-	assert_int_equal(stats(b).missing_kernels, 2);
-	assert_int_equal(stats(b).unended_launches, 2);
+	bye(b, 6, 0); /* 3 came, 1 was not sent: 2 are missing */
+	assert_ledger(b, gpu, missing, 2);
+	assert_ledger(b, launches, unended, 2);
 }
 
 static void half_a_line_at_the_end_is_malformed(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 
-	batch(b, 7, 0);
-	hello(b, 7);
+	begin_program(b, 7);
 	feed(b, "{\"t\":\"l\",\"s\":100,\"h\":8,\"c\":1,\"f\":1}");
-	assert_int_equal(stats(b).malformed, 0);
-	gpu_pipe_finish(b->source);
-	assert_int_equal(stats(b).malformed, 1);
-	assert_int_equal(stats(b).launches, 0);
+	assert_ledger(b, pipe, malformed, 0);
+	gpu_pipe_finish(b->pipe);
+	assert_ledger(b, pipe, malformed, 1);
+	assert_ledger(b, launches, all, 0);
 }
 
 static void the_newline_before_a_batch_ends_half_a_line(void **state)
 {
-	struct bench *b = *state;
+	struct pipe_bench *b = *state;
 
-	batch(b, 7, 0);
-	hello(b, 7);
+	begin_program(b, 7);
 	feed(b, "{\"t\":\"k\",\"n\":1,");
 	batch(b, 7, 1);
 	kernel(b, 1, 5);
-	assert_int_equal(stats(b).malformed, 1);
-	assert_int_equal(stats(b).kernels, 1);
-	assert_int_equal(stats(b).lost_batches, 0);
+	assert_ledger(b, pipe, malformed, 1);
+	assert_ledger(b, gpu, kernels, 1);
+	assert_ledger(b, pipe, lost_batches, 0);
 }
 
 /* A stream with all kinds of lines in it. */
 static char *make_stream(size_t *size)
 {
 	static const char *const lines[] = {
-		"\n{\"t\":\"batch\",\"pid\":7,\"seq\":0}\n",
-		"{\"t\":\"hello\",\"version\":1,\"pid\":7,\"exe\":\"/a\",\"cupti\":\"\","
+		"\n{\"t\":\"batch\",\"pid\":7,\"id\":\"00000000000000a7\",\"seq\":0}\n",
+		"{\"t\":\"hello\",\"version\":2,\"pid\":7,\"id\":\"00000000000000a7\",\"exe\":\"/"
+		"a\",\"cupti\":\"\","
 		"\"cupti_version\":18,\"clock_offset\":\"-5\",\"clock_error\":1,\"libs\":\"\","
 		"\"ack\":1}\n",
 		"{\"t\":\"name\",\"i\":1,\"more\":1,\"n\":\"ab\"}\n",
@@ -612,10 +971,12 @@ static char *make_stream(size_t *size)
 		"{\"t\":\"l\",\"s\":100,\"h\":8,\"c\":1,\"f\":1}\n",
 		"{\"t\":\"k\",\"n\":1,\"s\":5,\"d\":10,\"c\":1,\"v\":[0,1,7],\"g\":[1,2,3],"
 		"\"b\":[4,5,6],\"m\":[0,0],\"r\":32}\n",
-		"\n{\"t\":\"batch\",\"pid\":7,\"seq\":3}\n",
+		"\n{\"t\":\"batch\",\"pid\":7,\"id\":\"00000000000000a7\",\"seq\":3}\n",
 		"{ \"t\":\"k\",\"n\":2,\"s\":5,\"d\":7,\"c\":1,\"v\":[0,1,7],\"g\":[1,2,3],"
 		"\"b\":[4,5,6],\"m\":[0,0],\"r\":32}\n",
 		"{\"t\":\"bye\",\"kernels\":3,\"kernel_ns\":17,\"launches\":1}\n",
+		"\n{\"t\":\"batch\",\"pid\":9,\"id\":\"00000000000000b9\",\"seq\":3}\n",
+		"{\"t\":\"maps\",\"generation\":3,\"ack\":1}\n",
 		"{\"t\":\"half",
 	};
 	char *stream = malloc(8192);
@@ -630,24 +991,25 @@ static char *make_stream(size_t *size)
 }
 
 static void feed_in_three(const char *stream, size_t size, size_t first, size_t second,
-			  struct bench *b)
+			  struct pipe_bench *b)
 {
-	gpu_pipe_feed(b->source, stream, first);
-	gpu_pipe_feed(b->source, stream + first, second - first);
-	gpu_pipe_feed(b->source, stream + second, size - second);
-	gpu_pipe_finish(b->source);
+	feed_bytes(b, stream, first);
+	feed_bytes(b, stream + first, second - first);
+	feed_bytes(b, stream + second, size - second);
+	gpu_pipe_finish(b->pipe);
 }
 
-static void assert_same_outcome(const struct bench *a, const struct bench *b)
+static void assert_same_outcome(const struct pipe_bench *a, const struct pipe_bench *b)
 {
-	struct gpu_pipe_stats x = stats(a), y = stats(b);
+	const struct ledger *x = a->ledger, *y = b->ledger;
 
-	assert_memory_equal(&x, &y, sizeof(x));
-	assert_string_equal(gpu_pipe_first_malformed(a->source),
-			    gpu_pipe_first_malformed(b->source));
+	assert_memory_equal(&x->pipe, &y->pipe, sizeof(x->pipe));
+	assert_memory_equal(&x->launches, &y->launches, sizeof(x->launches));
+	assert_memory_equal(&x->gpu, &y->gpu, sizeof(x->gpu));
+	assert_memory_equal(&x->bounds, &y->bounds, sizeof(x->bounds));
 	assert_int_equal(a->count, b->count);
 	for (uint32_t i = 0; i < a->count; i++) {
-		assert_int_equal(a->heard[i].pid, b->heard[i].pid);
+		assert_int_equal(!a->heard[i].process, !b->heard[i].process);
 		assert_int_equal(a->heard[i].event.type, b->heard[i].event.type);
 		assert_string_equal(a->heard[i].kernel, b->heard[i].kernel);
 		assert_string_equal(a->heard[i].text, b->heard[i].text);
@@ -656,152 +1018,164 @@ static void assert_same_outcome(const struct bench *a, const struct bench *b)
 
 static void where_the_stream_is_cut_does_not_matter(void **state)
 {
-	struct bench *whole = *state;
+	struct pipe_bench *whole = *state;
 	size_t size;
 	char *stream = make_stream(&size);
 
 	feed_in_three(stream, size, 0, size, whole);
-	assert_int_equal(stats(whole).kernels, 2);
-	assert_int_equal(stats(whole).too_long, 1);
-	assert_int_equal(stats(whole).malformed, 3);
-	assert_int_equal(stats(whole).lost_batches, 2);
-	assert_int_equal(stats(whole).missing_kernels, 1);
-	assert_string_equal(whole->heard[2].kernel, "abcd");
+	assert_ledger(whole, gpu, kernels, 2);
+	assert_ledger(whole, pipe, too_long, 1);
+	assert_ledger(whole, pipe, malformed, 3);
+	assert_ledger(whole, pipe, lost_batches, 2);
+	assert_ledger(whole, pipe, refused, 1);
+	assert_ledger(whole, gpu, missing, 1);
+	assert_kernel(whole, 2, "abcd");
 	for (size_t at = 0; at <= size; at++) {
 		void *other = NULL;
 
-		assert_int_equal(begin(&other), 0);
+		assert_int_equal(pipe_bench_begin(&other), 0);
 		feed_in_three(stream, size, at, at + (size - at) / 3, other);
 		assert_same_outcome(whole, other);
-		end(&other);
+		pipe_bench_end(&other);
 	}
 	free(stream);
 }
 
 static void single_bytes_give_the_same(void **state)
 {
-	struct bench *whole = *state;
+	struct pipe_bench *whole = *state;
 	void *other = NULL;
 	size_t size;
 	char *stream = make_stream(&size);
 
 	feed_in_three(stream, size, 0, size, whole);
-	assert_int_equal(begin(&other), 0);
+	assert_int_equal(pipe_bench_begin(&other), 0);
 	for (size_t at = 0; at < size; at++)
-		gpu_pipe_feed(((struct bench *)other)->source, stream + at, 1);
-	gpu_pipe_finish(((struct bench *)other)->source);
+		feed_bytes(other, stream + at, 1);
+	gpu_pipe_finish(((struct pipe_bench *)other)->pipe);
 	assert_same_outcome(whole, other);
-	end(&other);
+	pipe_bench_end(&other);
 	free(stream);
+}
+
+/* How many bytes were read, which the caller sees too. */
+static int fill(struct pipe_bench *b, int fd, const char **bytes)
+{
+	int n;
+
+	*bytes = NULL;
+	n = gpu_pipe_fill(b->pipe, fd, bytes);
+	assert_true((n > 0) == (*bytes != NULL));
+	drain(b);
+	return n;
 }
 
 static void reading_a_pipe(void **state)
 {
-	struct bench *b = *state;
-	static const char text[] = "\n{\"t\":\"batch\",\"pid\":7,\"seq\":0}\nrubbish\n";
-	char big[65536];
+	struct pipe_bench *b = *state;
+	static const char text[] =
+		"\n{\"t\":\"batch\",\"pid\":7,\"id\":\"00000000000000a7\",\"seq\":0}\nrubbish\n";
+	const char *bytes;
 	int ends[2];
 
 	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
-	assert_int_equal(gpu_pipe_read(b->source, ends[0], 1000000), 0);
+	assert_int_equal(fill(b, ends[0], &bytes), 0);
 	assert_int_equal(write(ends[1], text, sizeof(text) - 1), sizeof(text) - 1);
-	assert_int_equal(gpu_pipe_read(b->source, ends[0], 1000000), 0);
-	assert_int_equal(stats(b).lines, 2);
-	assert_int_equal(stats(b).bytes, sizeof(text) - 1);
-	memset(big, '\n', sizeof(big));
-	assert_true(write(ends[1], big, sizeof(big)) > 1000);
-	assert_int_equal(gpu_pipe_read(b->source, ends[0], 1000), 1);
-	close(ends[1]);
-	assert_int_equal(gpu_pipe_read(b->source, ends[0], 1000000), -EPIPE);
-	close(ends[0]);
-	assert_int_equal(gpu_pipe_read(b->source, ends[0], 1000), -EBADF);
-}
-
-static void count_bytes(void *context, const void *bytes, size_t size)
-{
-	(void)bytes;
-	*(size_t *)context += size;
-}
-
-static void a_tee_sees_what_is_read(void **state)
-{
-	struct bench *b = *state;
-	size_t seen = 0;
-	int ends[2];
-
-	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
-	gpu_pipe_tee(b->source, count_bytes, &seen);
+	assert_int_equal(fill(b, ends[0], &bytes), sizeof(text) - 1);
+	assert_memory_equal(bytes, text, sizeof(text) - 1);
+	assert_ledger(b, pipe, lines, 2);
+	assert_int_equal(fill(b, ends[0], &bytes), 0);
 	assert_int_equal(write(ends[1], "half a line", 11), 11);
-	assert_int_equal(gpu_pipe_read(b->source, ends[0], 1000), 0);
-	assert_int_equal(seen, 11);
+	assert_int_equal(gpu_pipe_fill(b->pipe, ends[0], NULL), 11); /* nobody looks */
+	drain(b);
+	assert_ledger(b, pipe, lines, 2);
+	close(ends[1]);
+	assert_int_equal(fill(b, ends[0], &bytes), -EPIPE);
+	close(ends[0]);
+	assert_int_equal(fill(b, ends[0], &bytes), -EBADF);
+	gpu_pipe_finish(b->pipe);
+	assert_ledger(b, pipe, lines, 3);
+	assert_ledger(b, pipe, malformed, 2);
+}
+
+/* A pipe that is fuller than what is read at once: lines are cut anywhere. */
+static void reading_a_full_pipe(void **state)
+{
+	static const char line[] = "{\"t\":\"l\",\"s\":100,\"h\":8,\"c\":1,\"f\":1,\"k\":123}\n";
+	struct pipe_bench *b = *state;
+	uint64_t written = 0, got = 0, reads = 0, lines = 0, heard = 0;
+	const struct gpu_event *event;
+	struct tracee *tracee;
+	const char *kernel_name;
+	int ends[2], n;
+
+	begin_program(b, 7);
+	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+	if (fcntl(ends[1], F_SETPIPE_SZ, 1 << 19) < 0)
+		SKIP("pipes of 512 KiB are not allowed here");
+	for (; write(ends[1], line, sizeof(line) - 1) == sizeof(line) - 1; lines++)
+		written += sizeof(line) - 1;
+	for (; (n = gpu_pipe_fill(b->pipe, ends[0], NULL)) > 0; reads++) {
+		got += (uint64_t)n;
+		while ((event = gpu_pipe_next(b->pipe, &tracee, &kernel_name)))
+			heard += event->type == GPU_EVENT_LAUNCH;
+	}
+	assert_int_equal(n, 0);
+	assert_true(reads > 1);
+	assert_int_equal(got, written);
+	assert_int_equal(heard, lines);
+	assert_ledger(b, launches, all, lines);
+	assert_ledger(b, pipe, malformed, 0);
 	close(ends[0]);
 	close(ends[1]);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-static void ignore_event(void *context, uint32_t pid, const struct gpu_event *event,
-			 const char *kernel)
-{
-	(void)context;
-	(void)pid;
-	(void)event;
-	(void)kernel;
-}
-
-/* Bytes that somebody else writes between two batches, however well they are made. */
-static void lines_outside_a_batch_are_nobodys(void **state)
-{
-	static const char kernel[] = "{\"t\":\"k\",\"n\":1,\"s\":1,\"d\":10,\"c\":1,\"v\":[0,1,7],"
-				     "\"g\":[1,1,1],\"b\":[1,1,1],\"m\":[0,0],\"r\":1}\n";
-	char text[1024];
-	int n = snprintf(text, sizeof(text),
-			 "\n{\"t\":\"batch\",\"pid\":7,\"seq\":0,\"len\":%-4zu}\n%s%s\n%s",
-			 strlen(kernel), kernel, kernel, kernel);
-	struct intern strings = {0};
-	struct gpu_pipe *source = gpu_pipe_new(&strings, ignore_event, NULL);
-
-	(void)state;
-	assert_non_null(source);
-	gpu_pipe_feed(source, text, (size_t)n);
-	gpu_pipe_finish(source);
-	assert_int_equal(gpu_pipe_stats(source).kernels, 1);
-	assert_int_equal(gpu_pipe_stats(source).malformed, 2);
-	gpu_pipe_free(source);
-	intern_release(&strings);
-}
+#define TEST(name) cmocka_unit_test_setup_teardown(name, pipe_bench_begin, pipe_bench_end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_outside_a_batch_are_nobodys),
-		TEST(a_process_from_hello_to_goodbye),
+		TEST(a_program_from_hello_to_goodbye),
 		TEST(events_before_any_batch_are_malformed),
-		TEST(names_are_per_process),
+		TEST(a_hello_that_is_not_accepted_is_refused),
+		TEST(the_last_hello_is_refused_at_the_end),
+		TEST(lines_of_an_unknown_instance_are_refused),
+		TEST(what_is_shown_of_refused_lines_is_printable),
+		TEST(a_second_hello_of_an_instance_is_malformed),
+		TEST(a_hello_is_its_batchs),
+		TEST(programs_under_one_pid_are_apart),
+		TEST(there_are_only_so_many_programs),
+		TEST(names_are_a_programs_own),
+		TEST(ids_of_names_may_be_sparse),
 		TEST(a_name_comes_in_pieces),
 		TEST(pieces_that_do_not_fit_are_forgotten),
 		TEST(a_name_without_end_is_bounded),
 		TEST(ids_out_of_range),
 		TEST(control_characters_in_names_are_replaced),
 		TEST(another_version_is_ignored),
+		TEST(what_cannot_be_traced_says_so),
 		TEST(gaps_in_the_sequence_are_lost_batches),
 		TEST(the_goodbye_tells_what_is_missing),
 		TEST(sums_that_do_not_agree_are_counted),
-		TEST(processes_without_a_goodbye_are_counted),
+		TEST(other_operations_are_in_the_totals),
+		TEST(programs_without_a_goodbye_are_counted),
+		TEST(a_closed_program_is_gone),
+		TEST(closing_one_leaves_the_others),
 		TEST(times_that_could_not_be_measured_are_counted),
 		TEST(malformed_lines_cost_a_count_and_nothing_else),
 		TEST(a_line_with_nul_bytes_is_malformed),
 		TEST(a_line_of_a_megabyte_is_skipped),
 		TEST(the_limit_of_a_line_is_exact),
+		TEST(lines_outside_a_batch_are_nobodys),
+		TEST(a_launch_has_a_record),
+		TEST(launches_without_a_record_are_counted),
+		TEST(lost_records_are_no_unended_launches),
 		TEST(half_a_line_at_the_end_is_malformed),
 		TEST(the_newline_before_a_batch_ends_half_a_line),
 		TEST(where_the_stream_is_cut_does_not_matter),
 		TEST(single_bytes_give_the_same),
 		TEST(reading_a_pipe),
-		TEST(a_launch_has_a_record),
-		TEST(launches_without_a_record_are_counted),
-		TEST(lost_records_are_no_unended_launches),
-		TEST(a_tee_sees_what_is_read),
+		TEST(reading_a_full_pipe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,12 +22,16 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 	switch (a->type) {
 	case GPU_EVENT_BATCH:
 		assert_int_equal(a->batch.pid, b->batch.pid);
+		assert_int_equal(a->batch.instance, b->batch.instance);
 		assert_int_equal(a->batch.sequence, b->batch.sequence);
 		assert_int_equal(a->batch.bytes, b->batch.bytes);
 		break;
 	case GPU_EVENT_HELLO:
 		assert_int_equal(a->hello.version, b->hello.version);
 		assert_int_equal(a->hello.pid, b->hello.pid);
+		assert_int_equal(a->hello.instance, b->hello.instance);
+		assert_int_equal(a->hello.pid_namespace, b->hello.pid_namespace);
+		assert_int_equal(a->hello.start_ticks, b->hello.start_ticks);
 		assert_same_string(a->hello.executable, b->hello.executable);
 		assert_same_string(a->hello.cupti_path, b->hello.cupti_path);
 		assert_int_equal(a->hello.cupti_version, b->hello.cupti_version);
@@ -151,6 +155,11 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 	case GPU_EVENT_VOID:
 		assert_int_equal(a->voids.launches, b->voids.launches);
 		break;
+	case GPU_EVENT_LAUNCH_END:
+		assert_int_equal(a->launch_end.duration_ns, b->launch_end.duration_ns);
+		assert_int_equal(a->launch_end.tid, b->launch_end.tid);
+		assert_int_equal(a->launch_end.correlation_id, b->launch_end.correlation_id);
+		break;
 	case GPU_EVENT_SUM: /* no padding */
 		assert_memory_equal(&a->sum, &b->sum, sizeof(a->sum));
 		break;
@@ -263,6 +272,13 @@ static uint32_t u32(struct prng *p)
 	return (uint32_t)prng_bits(p, 32);
 }
 
+static uint64_t random_instance(struct prng *p)
+{
+	uint64_t instance = prng_bits(p, 64);
+
+	return instance ? instance : 1;
+}
+
 static void random_kernel(struct prng *p, struct gpu_event_kernel *e)
 {
 	e->start_ns = prng_bits(p, TIME_BITS);
@@ -316,12 +332,16 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 	e->type = type;
 	switch (type) {
 	case GPU_EVENT_BATCH:
-		e->batch = (struct gpu_event_batch){u32(p), u32(p), prng_bits(p, TIME_BITS)};
+		e->batch = (struct gpu_event_batch){u32(p), u32(p), random_instance(p),
+						    prng_bits(p, TIME_BITS)};
 		break;
 	case GPU_EVENT_HELLO:
 		e->hello = (struct gpu_event_hello){
 			.version = u32(p),
 			.pid = u32(p),
+			.instance = random_instance(p),
+			.pid_namespace = prng_bits(p, EXACT_BITS),
+			.start_ticks = prng_bits(p, EXACT_BITS),
 			.executable = random_string(p, r->strings[0], sizeof(r->strings[0])),
 			.cupti_path = random_string(p, r->strings[1], sizeof(r->strings[1])),
 			.cupti_version = u32(p),
@@ -444,6 +464,9 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 	case GPU_EVENT_VOID:
 		e->voids = (struct gpu_event_void){prng_bits(p, EXACT_BITS)};
 		break;
+	case GPU_EVENT_LAUNCH_END:
+		e->launch_end = (struct gpu_event_launch_end){prng_bits(p, 61), u32(p), u32(p)};
+		break;
 	case GPU_EVENT_DEVICE:
 		e->device = (struct gpu_event_device){
 			.id = (uint32_t)prng_below(p, GPU_DEVICE_MAX_ID),
@@ -517,15 +540,15 @@ static void extreme_numbers_survive(void **state)
 	e = (struct gpu_event){.type = GPU_EVENT_GOODBYE,
 			       .goodbye = {INT64_MAX, INT64_MAX, INT64_MAX}};
 	check_round_trip(*state, &e);
-	e = (struct gpu_event){
-		.type = GPU_EVENT_BATCH,
-		.batch = {.pid = UINT32_MAX, .bytes = UINT32_MAX, .sequence = INT64_MAX}};
+	e = (struct gpu_event){.type = GPU_EVENT_BATCH,
+			       .batch = {UINT32_MAX, UINT32_MAX, UINT64_MAX, INT64_MAX}};
 	check_round_trip(*state, &e);
 	e = (struct gpu_event){
 		.type = GPU_EVENT_LAUNCH,
 		.launch = {INT64_MAX, UINT32_MAX, UINT32_MAX, GPU_LAUNCH_DRIVER, UINT32_MAX}};
 	check_round_trip(*state, &e);
-	e = (struct gpu_event){.type = GPU_EVENT_HELLO, .hello.clock_offset_ns = INT64_MIN};
+	e = (struct gpu_event){.type = GPU_EVENT_HELLO,
+			       .hello = {.instance = 1, .clock_offset_ns = INT64_MIN}};
 	check_round_trip(*state, &e);
 	e.hello.clock_offset_ns = INT64_MAX;
 	check_round_trip(*state, &e);
@@ -575,7 +598,8 @@ static size_t reverse_members(const char *line, size_t length, char *out)
 static void other_forms_of_hot_lines_read_the_same(void **state)
 {
 	static const enum gpu_event_type hot[] = {GPU_EVENT_BATCH, GPU_EVENT_LAUNCH,
-						  GPU_EVENT_KERNEL, GPU_EVENT_GOODBYE};
+						  GPU_EVENT_KERNEL, GPU_EVENT_GOODBYE,
+						  GPU_EVENT_LAUNCH_END};
 	uint64_t rounds = unit_number("UNIT_ROUNDS", 3000);
 
 	for (uint64_t round = 0; round < rounds; round++) {
@@ -585,7 +609,7 @@ static void other_forms_of_hot_lines_read_the_same(void **state)
 		struct gpu_event fast, slow;
 		size_t n, m;
 
-		random_event(&p, hot[round % 4], &r);
+		random_event(&p, hot[round % 5], &r);
 		/* what the general reader keeps as double must be exact there too */
 		r.event.kernel.start_ns &= (UINT64_C(1) << EXACT_BITS) - 1;
 		if (r.event.type == GPU_EVENT_KERNEL) {
@@ -594,6 +618,8 @@ static void other_forms_of_hot_lines_read_the_same(void **state)
 		} else if (r.event.type == GPU_EVENT_GOODBYE) {
 			r.event.goodbye.kernel_ns &= (UINT64_C(1) << EXACT_BITS) - 1;
 			r.event.goodbye.launches &= (UINT64_C(1) << EXACT_BITS) - 1;
+		} else if (r.event.type == GPU_EVENT_LAUNCH_END) {
+			r.event.launch_end.duration_ns &= (UINT64_C(1) << EXACT_BITS) - 1;
 		} else if (r.event.type == GPU_EVENT_BATCH) {
 			r.event.batch.sequence &= (UINT64_C(1) << EXACT_BITS) - 1;
 		}
@@ -693,8 +719,9 @@ static void long_strings_are_cut_between_characters(void **state)
 			 .name = {.id = UINT32_MAX, .more = UINT32_MAX, .name = text}},
 			{.type = GPU_EVENT_NOTICE, .notice = {UINT32_MAX, text}},
 			{.type = GPU_EVENT_HELLO,
-			 .hello = {UINT32_MAX, UINT32_MAX, text, text, UINT32_MAX, INT64_MIN,
-				   UINT64_MAX >> 11, text, UINT32_MAX}},
+			 .hello = {UINT32_MAX, UINT32_MAX, UINT64_MAX, UINT64_MAX >> 11,
+				   UINT64_MAX >> 11, text, text, UINT32_MAX, INT64_MIN,
+				   UINT64_MAX >> 11, text, UINT32_MAX, 1}},
 		};
 
 		for (size_t i = 0; i + unit <= size; i += unit)
@@ -720,7 +747,8 @@ static void long_strings_are_cut_between_characters(void **state)
 
 static void a_short_buffer_is_refused_as_a_whole(void **state)
 {
-	struct gpu_event e = {.type = GPU_EVENT_HELLO, .hello = {.executable = "abc\"\n\xff"}};
+	struct gpu_event e = {.type = GPU_EVENT_HELLO,
+			      .hello = {.instance = 1, .executable = "abc\"\n\xff"}};
 	char line[512], reference[512];
 	int n = gpu_wire_encode(&e, reference, sizeof(reference));
 
@@ -751,7 +779,7 @@ static void unknown_types_are_not_encoded(void **state)
 static void a_line_and_its_header_fit_into_a_batch(void **state)
 {
 	struct gpu_event e = {.type = GPU_EVENT_BATCH,
-			      .batch = {.pid = UINT32_MAX, .sequence = UINT64_MAX}};
+			      .batch = {UINT32_MAX, 9999, UINT64_MAX, UINT64_MAX}};
 	char line[200];
 
 	(void)state;
@@ -761,8 +789,14 @@ static void a_line_and_its_header_fit_into_a_batch(void **state)
 
 /* ---- what is no event ---- */
 
+#define HELLO_ID "\"id\":\"0123456789abcdef\","
 #define KERNEL(fields) "{\"t\":\"k\"," fields "}"
 #define REST ",\"v\":[0,1,7],\"g\":[1,2,3],\"b\":[4,5,6],\"m\":[0,0],\"r\":32"
+
+#define BATCH_OF(id) "{\"t\":\"batch\",\"pid\":1,\"id\":" id ",\"seq\":0}"
+#define HELLO_REST                                                                 \
+	"\"version\":2,\"pid\":1,\"exe\":\"\",\"cupti\":\"\",\"cupti_version\":1," \
+	"\"clock_offset\":\"5\",\"clock_error\":0,\"libs\":\"\",\"ack\":0}"
 
 static void rubbish_is_refused(void **state)
 {
@@ -803,17 +837,38 @@ static void rubbish_is_refused(void **state)
 		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":true}",
 		"{\"t\":\"name\",\"i\":1,\"n\":5}",
 		"{\"t\":\"name\",\"i\":\"1\",\"n\":\"a\"}",
-		"{\"t\":\"hello\",\"version\":1,\"pid\":1,\"exe\":\"\",\"cupti\":\"\","
+		"{\"t\":\"hello\",\"version\":2,\"pid\":1," HELLO_ID "\"exe\":\"\",\"cupti\":\"\","
 		"\"cupti_version\":1,\"clock_offset\":5,\"clock_error\":0,\"libs\":\"\",\"ack\":0}",
-		"{\"t\":\"hello\",\"version\":1,\"pid\":1,\"exe\":\"\",\"cupti\":\"\","
+		"{\"t\":\"hello\",\"version\":2,\"pid\":1," HELLO_ID "\"exe\":\"\",\"cupti\":\"\","
 		"\"cupti_version\":1,\"clock_offset\":\"5x\",\"clock_error\":0,\"libs\":\"\","
 		"\"ack\":0}",
-		"{\"t\":\"hello\",\"version\":1,\"pid\":1,\"exe\":\"\",\"cupti\":\"\","
+		"{\"t\":\"hello\",\"version\":2,\"pid\":1," HELLO_ID "\"exe\":\"\",\"cupti\":\"\","
 		"\"cupti_version\":1,\"clock_offset\":\"9223372036854775808\",\"clock_error\":0,"
 		"\"libs\":\"\",\"ack\":0}",
 		/* missing */
 		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3}",
 		"{\"t\":\"batch\",\"pid\":1}",
+		"{\"t\":\"batch\",\"pid\":1,\"id\":\"0123456789abcdef\"}",
+		"{\"t\":\"batch\",\"pid\":1,\"seq\":0}",
+		"{\"t\":\"hello\"," HELLO_REST,
+		/* an id is 16 lowercase hexadecimal digits, not all 0 */
+		"{\"t\":\"hello\",\"id\":\"\"," HELLO_REST,
+		"{\"t\":\"hello\",\"id\":\"123456789abcdef\"," HELLO_REST,
+		"{\"t\":\"hello\",\"id\":\"0000000000000000\"," HELLO_REST,
+		"{\"t\":\"hello\",\"id\":81985529216486895," HELLO_REST,
+		BATCH_OF("\"0123456789abcde\""),
+		BATCH_OF("\"00123456789abcdef\""),
+		BATCH_OF("\"0123456789abcdeF\""),
+		BATCH_OF("\"0123456789abcdeg\""),
+		BATCH_OF("\"0x23456789abcdef\""),
+		BATCH_OF(" \"0x23456789abcdef\""),
+		BATCH_OF("\" 123456789abcdef\""),
+		BATCH_OF("\"-123456789abcdef\""),
+		BATCH_OF("\"0000000000000000\""),
+		BATCH_OF(" \"0000000000000000\""),
+		BATCH_OF("1234567890123456"),
+		BATCH_OF("0"),
+		BATCH_OF("null"),
 		"{\"t\":\"maps\",\"generation\":1}",
 		"{\"t\":\"drops\",\"kernels\":1,\"launches\":0,\"batches\":0}",
 		"{\"t\":\"notice\",\"code\":1}",
@@ -837,6 +892,10 @@ static void rubbish_is_refused(void **state)
 		KERNEL("\"n\":1,\"s\":5,\"d\":10,\"c\":1" REST ",\"bad\":2"),
 		KERNEL("\"n\":1,\"s\":5,\"d\":10,\"c\":1" REST ",\"out\":3"),
 		KERNEL("\"n\":1, \"s\":5,\"d\":10,\"c\":1" REST ",\"out\":3"),
+		"{\"t\":\"ld\",\"h\":2,\"c\":3}",
+		"{\"t\":\"ld\",\"h\":2,\"c\":3,\"d\":2305843009213693952}",
+		"{\"t\":\"ld\",\"h\":2,\"c\":4294967296,\"d\":1}",
+		"{\"t\":\"ld\",\"c\":3,\"d\":1}",
 		"{\"t\":\"void\"}",
 		"{\"t\":\"void\",\"launches\":-1}",
 		KERNEL("\"n\":1, \"s\":5,\"d\":2305843009213693952,\"c\":1" REST),
@@ -867,6 +926,10 @@ static void ordinary_lines_are_taken(void **state)
 						    ",\"gr\":[1,2],\"bad\":1")),
 			 0);
 	assert_int_equal(decode_text(*state, "{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":1}"), 0);
+	assert_int_equal(decode_text(*state, "{\"t\":\"ld\",\"h\":2,\"c\":3,\"d\":0}"), 0);
+	assert_int_equal(decode_text(*state, BATCH_OF("\"0123456789abcdef\"")), 0);
+	assert_int_equal(decode_text(*state, BATCH_OF(" \"fedcba9876543210\"")), 0);
+	assert_int_equal(decode_text(*state, "{\"t\":\"hello\"," HELLO_ID HELLO_REST), 0);
 	assert_int_equal(decode_text(*state, "{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":1} \t\r"),
 			 0);
 }

@@ -7,10 +7,11 @@
 
 #define GRAPH_NODES_MAX 4096u
 #define GRAPH_NODES_GRAPHS_MAX 4096u
+#define GRAPH_NODES_OLDER_MAX 3000u
 #define GRAPH_CHILDREN_MAX 64
 #include "profiler/collect/graph_nodes.c"
 
-enum { PID = 100, OTHER = 200, TID = 101 };
+enum { PROCESS = 100, OTHER = 200, TID = 101 };
 #define UNKNOWN GRAPH_NODES_UNKNOWN
 #define ID(graph, index) ((uint64_t)(graph) << 32 | (index))
 
@@ -32,18 +33,18 @@ static int end(void **state)
 
 static void made(struct graph_nodes *g, uint64_t id, uint32_t stack)
 {
-	assert_int_equal(graph_nodes_made(g, PID, TID, id, ++now, stack), 0);
+	assert_int_equal(graph_nodes_made(g, PROCESS, TID, id, ++now, stack), 0);
 }
 
 /* As CUPTI does it: the new node is made, by the call that clones, and then it is a clone. */
 static void cloned(struct graph_nodes *g, uint64_t id, uint64_t origin)
 {
 	made(g, id, 666);
-	assert_int_equal(graph_nodes_cloned(g, PID, TID, id, origin), 0);
+	assert_int_equal(graph_nodes_cloned(g, PROCESS, TID, id, origin), 0);
 }
 
 #define FOUND_AT(g, id, time_ns, stack) \
-	assert_int_equal(graph_nodes_find(g, PID, id, time_ns), stack)
+	assert_int_equal(graph_nodes_find(g, PROCESS, id, time_ns), stack)
 #define FOUND(g, id, stack) FOUND_AT(g, id, GRAPH_NODES_NEWEST, stack)
 #define FOUND_OTHER(g, id, stack) \
 	assert_int_equal(graph_nodes_find(g, OTHER, id, GRAPH_NODES_NEWEST), stack)
@@ -86,7 +87,7 @@ static void no_node_has_the_id_0(void **state)
 
 	made(g, 0, 1);
 	FOUND(g, 0, UNKNOWN);
-	assert_int_equal(graph_nodes_cloned(g, PID, TID, 0, ID(1, 0)), 0);
+	assert_int_equal(graph_nodes_cloned(g, PROCESS, TID, 0, ID(1, 0)), 0);
 	FOUND(g, 0, UNKNOWN);
 	assert_int_equal(g->node_count, 0);
 }
@@ -149,8 +150,9 @@ static void each_time_has_its_graph(void **state)
 	for (uint32_t i = 0; i < lives; i++) {
 		now = 10 * i + 10;
 		cloned(g, ID(3, 0), ID(9, 9));
-		assert_int_equal(graph_nodes_made(g, PID, TID, ID(4, 0), 10 * i + 15, i), 0);
-		assert_int_equal(graph_nodes_made(g, PID, TID, ID(3, 1), 10 * i + 16, 5000 + i), 0);
+		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(4, 0), 10 * i + 15, i), 0);
+		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(3, 1), 10 * i + 16, 5000 + i),
+				 0);
 	}
 	FOUND_AT(g, ID(4, 0), 14, UNKNOWN); /* before there was one */
 	for (uint32_t i = 0; i < 20 * lives; i++) {
@@ -168,10 +170,10 @@ static void order_between_numbers_does_not_matter(void **state)
 {
 	struct graph_nodes *g = *state;
 
-	assert_int_equal(graph_nodes_made(g, PID, TID, ID(1, 0), 100, 10), 0);
-	assert_int_equal(graph_nodes_made(g, PID, TID, ID(2, 0), 50, 20), 0);
-	assert_int_equal(graph_nodes_made(g, PID, TID, ID(1, 0), 200, 11), 0);
-	assert_int_equal(graph_nodes_made(g, PID, TID, ID(2, 0), 150, 21), 0);
+	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(1, 0), 100, 10), 0);
+	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 0), 50, 20), 0);
+	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(1, 0), 200, 11), 0);
+	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 0), 150, 21), 0);
 	FOUND_AT(g, ID(1, 0), 199, 10);
 	FOUND_AT(g, ID(1, 0), 200, 11);
 	FOUND_AT(g, ID(2, 0), 149, 20);
@@ -185,12 +187,12 @@ static void times_of_a_number_do_not_go_back(void **state)
 {
 	struct graph_nodes *g = *state;
 
-	assert_int_equal(graph_nodes_made(g, PID, TID, ID(1, 0), 100, 10), 0);
-	assert_int_equal(graph_nodes_made(g, PID, TID, ID(1, 0), 50, 11), 0);
+	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(1, 0), 100, 10), 0);
+	assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(1, 0), 50, 11), 0);
 	FOUND_AT(g, ID(1, 0), 100, 11);
 	FOUND_AT(g, ID(1, 0), 99, UNKNOWN);
 	for (uint32_t i = 0; i < 5; i++) {
-		assert_int_equal(graph_nodes_made(g, PID, TID, ID(2, 0), 0, 20 + i), 0);
+		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 0), 0, 20 + i), 0);
 		FOUND_AT(g, ID(2, 0), 0, 20 + i);
 		FOUND_AT(g, ID(2, 0), 12345, 20 + i);
 	}
@@ -268,7 +270,7 @@ static void the_newest_are_known(void **state)
 	for (uint32_t graph = 1; graph <= last; graph++)
 		FOUND(g, ID(graph, 0), graph + GRAPH_NODES_MAX > last ? graph : UNKNOWN);
 	/* a process that goes leaves room to no harm */
-	graph_nodes_forget(g, PID);
+	graph_nodes_forget(g, PROCESS);
 	for (uint32_t graph = 1; graph <= last; graph++)
 		FOUND(g, ID(graph, 0), UNKNOWN);
 	for (uint32_t graph = 1; graph <= 2 * GRAPH_NODES_MAX; graph++)
@@ -296,36 +298,19 @@ static void the_newest_nodes_of_a_graph_are_known(void **state)
 	FOUND(g, ID(1, GRAPH_NODES_MAX), UNKNOWN);
 }
 
-/* How many graphs of a number are looked at before the one of this time is found. */
-static uint32_t steps_to(const struct graph_nodes *g, uint32_t number, uint64_t time_ns)
-{
-	const struct graph *graph = find_newest(g, PID, number);
-	uint32_t steps = 1;
-
-	for (; graph && graph->since_ns > time_ns; steps++) {
-		const struct graph *jump = deref(g, graph->jump);
-
-		graph = jump && jump->since_ns > time_ns ? jump : deref(g, graph->older);
-	}
-	return steps;
-}
-
-/*
- * Ids used again and again: the oldest of those are forgotten, and no graph that there still is;
- * each that is known is found in few steps.
- */
+/* Ids used again and again: the oldest of those are forgotten, and no graph that there still is. */
 static void a_numbers_newest_graphs_are_known(void **state)
 {
 	const uint32_t rounds = 10 * GRAPH_NODES_MAX, kept = GRAPH_NODES_MAX / 2 - 1;
 	struct graph_nodes *g = *state;
-	uint32_t most = 0;
 
 	made(g, ID(1, 0), 10);
 	made(g, ID(1, 1), 11);
 	for (uint32_t i = 0; i < rounds; i++) {
 		now = 10 * (uint64_t)i + 10;
-		assert_int_equal(graph_nodes_made(g, PID, TID, ID(2, 0), now, i), 0);
-		assert_int_equal(graph_nodes_made(g, PID, TID, ID(2, 1), now + 1, rounds + i), 0);
+		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 0), now, i), 0);
+		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 1), now + 1, rounds + i),
+				 0);
 		if (i % 97)
 			continue;
 		for (uint32_t back = 0; back < kept && back <= i; back += 13) {
@@ -333,7 +318,6 @@ static void a_numbers_newest_graphs_are_known(void **state)
 
 			FOUND_AT(g, ID(2, 0), then, i - back);
 			FOUND_AT(g, ID(2, 1), then, rounds + i - back);
-			most = steps_to(g, 2, then) > most ? steps_to(g, 2, then) : most;
 		}
 		if (i > kept)
 			FOUND_AT(g, ID(2, 0), now - 10 * (kept + 1), UNKNOWN);
@@ -341,9 +325,26 @@ static void a_numbers_newest_graphs_are_known(void **state)
 		FOUND(g, ID(1, 1), 11);
 		FOUND_AT(g, ID(1, 1), 5, 11);
 	}
-	assert_true(most <= 3 * 12); /* 2048 = 2^11 */
 	assert_int_equal(g->node_count, GRAPH_NODES_MAX);
 	assert_true(g->graph_count <= GRAPH_NODES_MAX / 2 + 1);
+}
+
+/* Of those that are known, not all are looked through: then a graph is as good as forgotten. */
+static void looking_back_is_bounded(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	for (uint32_t i = 0; i < GRAPH_NODES_GRAPHS_MAX; i++)
+		assert_int_equal(graph_nodes_made(g, PROCESS, TID, ID(2, 0), 10 * i + 10, i), 0);
+	for (uint32_t i = 0; i < GRAPH_NODES_GRAPHS_MAX; i++) {
+		uint32_t newer = GRAPH_NODES_GRAPHS_MAX - 1 - i;
+
+		FOUND_AT(g, ID(2, 0), 10 * i + 15, newer <= GRAPH_NODES_OLDER_MAX ? i : UNKNOWN);
+	}
+	/* for want of steps, and not of room */
+	assert_int_equal(g->graph_count, GRAPH_NODES_GRAPHS_MAX);
+	assert_int_equal(g->node_count, GRAPH_NODES_MAX);
+	FOUND(g, ID(2, 0), GRAPH_NODES_GRAPHS_MAX - 1);
 }
 
 /* ---- children ---- */
@@ -450,10 +451,11 @@ static void tell_family(struct graph_nodes *g, uint32_t tid, int step)
 
 	if (steps[step].origin)
 		assert_int_equal(
-			graph_nodes_cloned(g, PID, tid, steps[step].id, steps[step].origin), 0);
+			graph_nodes_cloned(g, PROCESS, tid, steps[step].id, steps[step].origin), 0);
 	else
 		assert_int_equal(
-			graph_nodes_made(g, PID, tid, steps[step].id, ++now, steps[step].stack), 0);
+			graph_nodes_made(g, PROCESS, tid, steps[step].id, ++now, steps[step].stack),
+			0);
 }
 
 static void threads_do_not_disturb_each_others_children(void **state)
@@ -566,7 +568,7 @@ static void a_graph_that_comes_again_has_its_own_children(void **state)
 		FOUND(g, ID(7, 2 + i), 10 + i);
 }
 
-static void a_process_that_begins_anew_has_no_children(void **state)
+static void a_process_that_has_ended_has_no_children(void **state)
 {
 	struct graph_nodes *g = *state;
 
@@ -574,7 +576,7 @@ static void a_process_that_begins_anew_has_no_children(void **state)
 	instantiate_measured(g, 7);
 	for (uint32_t i = 0; i < 4; i++)
 		cloned(g, ID(11, i), ID(6, i));
-	graph_nodes_forget(g, PID);
+	graph_nodes_forget(g, PROCESS);
 	FOUND(g, ID(7, 3), UNKNOWN);
 	cloned(g, ID(7, 0), ID(1, 0));
 	FOUND(g, ID(7, 1), UNKNOWN);
@@ -603,7 +605,7 @@ enum { GRAPHS = 80, MOST_NODES = 12, PROCESSES = 3, RECORDS = 400 };
 /* A graph as the model knows it: node i holds a child, or was made at stack[i]. */
 struct life {
 	bool lives, is_executable;
-	uint32_t pid, id, count;
+	uint32_t process, id, count;
 	uint64_t since_ns; /* the number was free */
 	uint32_t stack[MOST_NODES];
 	int child[MOST_NODES]; /* index of a graph that only this one has, or -1 */
@@ -612,7 +614,7 @@ struct life {
 
 /* One node that a launch ran: asked for some time later. */
 struct record {
-	uint32_t pid, stack;
+	uint32_t process, stack;
 	uint64_t id, launched_ns;
 };
 
@@ -630,14 +632,14 @@ struct world {
 };
 
 /* `*since_ns`: nobody had it after that. */
-static uint32_t take_id(struct world *w, uint32_t pid, uint64_t *since_ns)
+static uint32_t take_id(struct world *w, uint32_t process, uint64_t *since_ns)
 {
 	*since_ns = 0;
-	if (w->reuses && w->free_count[pid] && prng_chance(w->prng, 80)) {
-		*since_ns = w->free_since[pid][--w->free_count[pid]];
-		return w->free_ids[pid][w->free_count[pid]];
+	if (w->reuses && w->free_count[process] && prng_chance(w->prng, 80)) {
+		*since_ns = w->free_since[process][--w->free_count[process]];
+		return w->free_ids[process][w->free_count[process]];
 	}
-	return ++w->next_id[pid];
+	return ++w->next_id[process];
 }
 
 /*
@@ -650,13 +652,13 @@ static uint64_t time_of(struct world *w, uint64_t since_ns)
 	return since_ns + 1 + prng_below(w->prng, w->now - since_ns);
 }
 
-static int new_graph(struct world *w, uint32_t pid)
+static int new_graph(struct world *w, uint32_t process)
 {
 	for (int i = 0; i < GRAPHS; i++) {
 		if (w->graphs[i].lives)
 			continue;
-		w->graphs[i] = (struct life){.lives = true, .pid = pid};
-		w->graphs[i].id = take_id(w, pid, &w->graphs[i].since_ns);
+		w->graphs[i] = (struct life){.lives = true, .process = process};
+		w->graphs[i].id = take_id(w, process, &w->graphs[i].since_ns);
 		return i;
 	}
 	return -1;
@@ -667,9 +669,9 @@ static void drop_life(struct world *w, int at)
 	struct life *g = &w->graphs[at];
 
 	g->lives = false;
-	if (w->free_count[g->pid] < GRAPHS * 64) {
-		w->free_since[g->pid][w->free_count[g->pid]] = ++w->now;
-		w->free_ids[g->pid][w->free_count[g->pid]++] = g->id;
+	if (w->free_count[g->process] < GRAPHS * 64) {
+		w->free_since[g->process][w->free_count[g->process]] = ++w->now;
+		w->free_ids[g->process][w->free_count[g->process]++] = g->id;
 	}
 	for (uint32_t i = 0; i < g->count; i++)
 		if (g->child[i] >= 0)
@@ -696,7 +698,7 @@ static void tell_made(struct world *w, struct life *g)
 {
 	g->child[g->count] = -1;
 	g->stack[g->count] = w->next_stack++;
-	graph_nodes_made(&w->nodes, g->pid, TID, ID(g->id, g->count), time_of(w, g->since_ns),
+	graph_nodes_made(&w->nodes, g->process, TID, ID(g->id, g->count), time_of(w, g->since_ns),
 			 g->stack[g->count]);
 	g->count++;
 }
@@ -705,7 +707,7 @@ static void tell_made(struct world *w, struct life *g)
 static int copy(struct world *w, int from)
 {
 	const struct life *o = &w->graphs[from];
-	int at = new_graph(w, o->pid);
+	int at = new_graph(w, o->process);
 	struct life *g;
 
 	if (at < 0)
@@ -717,9 +719,9 @@ static int copy(struct world *w, int from)
 		g->child[i] = o->child[i] < 0 ? -1 : copy(w, o->child[i]);
 		if (g->child[i] >= 0)
 			w->graphs[g->child[i]].is_child = true;
-		graph_nodes_made(&w->nodes, g->pid, TID, ID(g->id, i), time_of(w, g->since_ns),
+		graph_nodes_made(&w->nodes, g->process, TID, ID(g->id, i), time_of(w, g->since_ns),
 				 666);
-		graph_nodes_cloned(&w->nodes, g->pid, TID, ID(g->id, i), ID(o->id, i));
+		graph_nodes_cloned(&w->nodes, g->process, TID, ID(g->id, i), ID(o->id, i));
 	}
 	return at;
 }
@@ -747,12 +749,13 @@ static void instantiate(struct world *w)
 	after = g->count + children_size(w, g);
 	if (after > g->count || (w->reuses && prng_chance(w->prng, 30))) {
 		/* of a graph of which nothing else is heard */
-		uint32_t passing = take_id(w, g->pid, &since_ns);
+		uint32_t passing = take_id(w, g->process, &since_ns);
 
-		graph_nodes_made(&w->nodes, g->pid, TID, ID(passing, 1), time_of(w, since_ns), 666);
+		graph_nodes_made(&w->nodes, g->process, TID, ID(passing, 1), time_of(w, since_ns),
+				 666);
 	}
 	for (uint32_t i = 0; after > g->count && i < 2; i++)
-		graph_nodes_made(&w->nodes, g->pid, TID, ID(g->id, after + i), ++w->now, 666);
+		graph_nodes_made(&w->nodes, g->process, TID, ID(g->id, after + i), ++w->now, 666);
 }
 
 static void embed(struct world *w)
@@ -763,7 +766,8 @@ static void embed(struct world *w)
 	if (w->reuses || whole < 0 || child < 0 || whole == child)
 		return;
 	g = &w->graphs[whole];
-	if (g->count == MOST_NODES || w->graphs[child].count == 0 || g->pid != w->graphs[child].pid)
+	if (g->count == MOST_NODES || w->graphs[child].count == 0 ||
+	    g->process != w->graphs[child].process)
 		return;
 	copied = copy(w, child);
 	if (copied < 0)
@@ -791,15 +795,15 @@ static void extend(struct world *w)
 
 static void forget(struct world *w)
 {
-	uint32_t pid = (uint32_t)prng_below(w->prng, PROCESSES);
+	uint32_t process = (uint32_t)prng_below(w->prng, PROCESSES);
 
-	graph_nodes_forget(&w->nodes, pid);
+	graph_nodes_forget(&w->nodes, process);
 	for (int i = 0; i < GRAPHS; i++)
-		if (w->graphs[i].pid == pid)
+		if (w->graphs[i].process == process)
 			w->graphs[i].lives = false;
-	w->next_id[pid] = w->free_count[pid] = 0;
+	w->next_id[process] = w->free_count[process] = 0;
 	for (uint32_t i = 0; i < w->record_count;)
-		if (w->records[i].pid == pid)
+		if (w->records[i].process == process)
 			w->records[i] = w->records[--w->record_count];
 		else
 			i++;
@@ -809,7 +813,7 @@ static void add_record(struct world *w, const struct life *g, uint32_t index, ui
 {
 	if (w->record_count < RECORDS)
 		w->records[w->record_count++] =
-			(struct record){g->pid, stack, ID(g->id, index), w->now};
+			(struct record){g->process, stack, ID(g->id, index), w->now};
 }
 
 /* Its records come when it may be gone. */
@@ -840,7 +844,7 @@ static void take_records(struct world *w, uint64_t percent)
 			continue;
 		}
 		EXPECT(w->prng,
-		       graph_nodes_find(&w->nodes, r->pid, r->id, r->launched_ns) == r->stack);
+		       graph_nodes_find(&w->nodes, r->process, r->id, r->launched_ns) == r->stack);
 		w->records[i] = w->records[--w->record_count];
 	}
 }
@@ -898,8 +902,8 @@ static void check_graph(struct world *w, const struct life *g)
 	uint32_t at = g->count;
 
 	for (uint32_t i = 0; i < g->count; i++)
-		EXPECT(w->prng,
-		       graph_nodes_find(&w->nodes, g->pid, ID(g->id, i), w->now) == g->stack[i]);
+		EXPECT(w->prng, graph_nodes_find(&w->nodes, g->process, ID(g->id, i), w->now) ==
+					g->stack[i]);
 	for (uint32_t i = 0; g->is_executable && i < g->count; i++) {
 		const struct life *c;
 
@@ -908,8 +912,9 @@ static void check_graph(struct world *w, const struct life *g)
 		c = &w->graphs[g->child[i]];
 		for (uint32_t n = 0; n < c->count; n++, at++)
 			if (prng_chance(w->prng, 50))
-				EXPECT(w->prng, graph_nodes_find(&w->nodes, g->pid, ID(g->id, at),
-								 w->now) == c->stack[n]);
+				EXPECT(w->prng,
+				       graph_nodes_find(&w->nodes, g->process, ID(g->id, at),
+							w->now) == c->stack[n]);
 	}
 }
 
@@ -960,6 +965,7 @@ int main(void)
 		TEST(the_newest_are_known),
 		TEST(the_newest_nodes_of_a_graph_are_known),
 		TEST(a_numbers_newest_graphs_are_known),
+		TEST(looking_back_is_bounded),
 		TEST(nodes_in_a_childs_place_are_found_by_number),
 		TEST(several_children_follow_each_other),
 		TEST(threads_do_not_disturb_each_others_children),
@@ -967,7 +973,7 @@ int main(void)
 		TEST(children_belong_to_their_graphs_time),
 		TEST(asking_forgets_nothing),
 		TEST(a_graph_that_comes_again_has_its_own_children),
-		TEST(a_process_that_begins_anew_has_no_children),
+		TEST(a_process_that_has_ended_has_no_children),
 		TEST(the_newest_children_are_known),
 		cmocka_unit_test(random_lives),
 	};

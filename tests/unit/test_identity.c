@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who the target runs as. Becoming somebody else is tried in a child, and needs root. */
+/* Who we become. Becoming somebody else is tried in a child, and needs root. */
 #include <grp.h>
 #include <pwd.h>
 #include "unit.h"
@@ -104,6 +104,11 @@ static void sudo_names_the_user(void **state)
 	assert_int_equal(id.uid, 4000000001);
 	assert_int_equal(id.gid, 4000000002);
 	assert_string_equal(id.name, "");
+	assert_string_equal(id.shown, "user 4000000001");
+	assert_false(id.keeps_root);
+	assert_int_equal(identity_find(&id, true), 0); /* --as-root */
+	assert_ourselves(&id);
+	assert_true(id.keeps_root);
 	sudo("0", "0"); /* root called sudo */
 	assert_int_equal(identity_find(&id, false), 0);
 	assert_ourselves(&id);
@@ -113,6 +118,7 @@ static void sudo_names_the_user(void **state)
 	sudo(number, number);
 	assert_int_equal(identity_find(&id, false), 0);
 	assert_string_equal(id.name, "nobody");
+	assert_string_equal(id.shown, "nobody");
 }
 
 /* In a child: 0 if it became the user entirely, and root cannot be had back. */
@@ -183,36 +189,35 @@ static void we_need_not_become_ourselves(void **state)
 	sudo(NULL, NULL);
 	assert_int_equal(identity_find(&id, false), 0);
 	assert_int_equal(identity_become(&id), 0);
-	identity_enter_files(&id);
-	identity_leave_files(&id);
 	assert_int_equal(geteuid(), before);
 }
 
-static void files_are_the_users_in_between(void **state)
+/* Who starts a setuid copy would choose SUDO_UID, and --as-root. */
+static void a_setuid_profiler_refuses(void **state)
 {
-	struct identity id = {.other = true, .uid = 4000000001, .gid = 4000000002};
-	char folder[] = "/tmp/profile_unit.XXXXXX";
-	char path[64];
-	struct stat st;
+	pid_t child = fork();
+	int status;
 
 	(void)state;
-	if (geteuid() != 0)
+	if (child == 0) {
+		struct identity id;
+
+		if (geteuid() != 0)
+			_exit(77);
+		sudo("1000", "1000");
+		if (setresuid(12345, 0, 0) != 0 || identity_find(&id, false) != -EPERM ||
+		    identity_find(&id, true) != -EPERM)
+			_exit(1);
+		if (setresuid(0, 0, 0) != 0 || setresgid(12345, 0, 0) != 0 ||
+		    identity_find(&id, false) != -EPERM)
+			_exit(2);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
 		SKIP("needs root");
-	assert_non_null(mkdtemp(folder)); /* ours alone */
-	snprintf(path, sizeof(path), "%s/file", folder);
-	identity_enter_files(&id);
-	assert_true(open(path, O_WRONLY | O_CREAT, 0600) < 0);
-	assert_int_equal(errno, EACCES);
-	identity_leave_files(&id);
-	assert_int_equal(chmod(folder, 0777), 0);
-	identity_enter_files(&id);
-	close(open(path, O_WRONLY | O_CREAT, 0600));
-	identity_leave_files(&id);
-	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(st.st_uid, id.uid);
-	assert_int_equal(st.st_gid, id.gid);
-	unlink(path);
-	rmdir(folder);
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, leave_sudo)
@@ -222,7 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(without_sudo_it_is_us),        TEST(junk_is_refused),
 		TEST(sudo_names_the_user),          TEST(becoming_the_user_is_for_good),
-		TEST(we_need_not_become_ourselves), TEST(files_are_the_users_in_between),
+		TEST(we_need_not_become_ourselves), TEST(a_setuid_profiler_refuses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

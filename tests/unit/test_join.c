@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rules of profiler/join.h one by one, then random ground truths against them.
+ * The rules of profiler/collect/join.h one by one, then random ground truths against them.
  *
  * In the directed tests, times are in ns, a stack is a number of the test's choice, and what was
  * attributed is looked up by the operation's own number.
@@ -56,34 +56,34 @@ static int end(void **state)
 	return 0;
 }
 
-enum { PID = 100, TID = 101, OTHER_TID = 102, OTHER_PID = 200 };
+enum { PROCESS = 100, TID = 101, OTHER_TID = 102, OTHER_PROCESS = 200 };
 
 static void probe(struct bench *b, uint64_t time_ns, enum launch_family family, uint32_t stack)
 {
-	assert_int_equal(join_probe(b->c, PID, TID, time_ns, family, stack), 0);
+	assert_int_equal(join_probe(b->c, PROCESS, TID, time_ns, family, stack), 0);
 }
 
 static void launch(struct bench *b, uint64_t time_ns, uint32_t id, enum launch_family family)
 {
-	assert_int_equal(join_launch(b->c, PID, TID, time_ns, id, family, 0), 0);
+	assert_int_equal(join_launch(b->c, PROCESS, TID, time_ns, id, family, 0), 0);
 }
 
 static void graph(struct bench *b, uint64_t time_ns, uint32_t id)
 {
-	assert_int_equal(join_launch(b->c, PID, TID, time_ns, id, FAMILY_RUNTIME, 1), 0);
+	assert_int_equal(join_launch(b->c, PROCESS, TID, time_ns, id, FAMILY_RUNTIME, 1), 0);
 }
 
-static void operation_of(struct bench *b, uint32_t pid, uint32_t id, uint32_t number)
+static void operation_of(struct bench *b, uint32_t process, uint32_t id, uint32_t number)
 {
 	struct gpu_operation op = {
 		.correlation_id = id, .duration_ns = 10 + number, .name = &b->names[number]};
 
-	assert_int_equal(join_operation(b->c, pid, &op), 0);
+	assert_int_equal(join_operation(b->c, process, &op), 0);
 }
 
 static void operation(struct bench *b, uint32_t id, uint32_t number)
 {
-	operation_of(b, PID, id, number);
+	operation_of(b, PROCESS, id, number);
 }
 
 #define assert_stack(b, number, stack) assert_int_equal((b)->stack_of[number], stack)
@@ -241,7 +241,6 @@ static void a_driver_launch_without_a_driver_probe_takes_a_runtime_probe(void **
 	struct bench *b = *state;
 
 	probe(b, 10, FAMILY_RUNTIME, 1);
-	join_restart_process(b->c, PID);
 	launch(b, 11, 7, FAMILY_DRIVER);
 	operation(b, 7, 0);
 	probe(b, 20, FAMILY_DRIVER, 2);
@@ -258,7 +257,7 @@ static void other_threads_probes_are_not_taken(void **state)
 {
 	struct bench *b = *state;
 
-	assert_int_equal(join_probe(b->c, PID, OTHER_TID, 10, FAMILY_RUNTIME, 1), 0);
+	assert_int_equal(join_probe(b->c, PROCESS, OTHER_TID, 10, FAMILY_RUNTIME, 1), 0);
 	launch(b, 11, 7, FAMILY_RUNTIME);
 	operation(b, 7, 0);
 	join_finish(b->c);
@@ -478,9 +477,9 @@ static void ids_of_two_processes_are_apart(void **state)
 	probe(b, 10, FAMILY_RUNTIME, 1);
 	launch(b, 11, 7, FAMILY_RUNTIME);
 	/* the same thread id too: pid namespaces make that possible */
-	assert_int_equal(join_probe(b->c, OTHER_PID, TID, 10, FAMILY_RUNTIME, 2), 0);
-	assert_int_equal(join_launch(b->c, OTHER_PID, TID, 11, 7, FAMILY_RUNTIME, 0), 0);
-	operation_of(b, OTHER_PID, 7, 0);
+	assert_int_equal(join_probe(b->c, OTHER_PROCESS, TID, 10, FAMILY_RUNTIME, 2), 0);
+	assert_int_equal(join_launch(b->c, OTHER_PROCESS, TID, 11, 7, FAMILY_RUNTIME, 0), 0);
+	operation_of(b, OTHER_PROCESS, 7, 0);
 	operation(b, 7, 1);
 	join_advance(b->c, 20);
 	assert_stack(b, 0, 2);
@@ -508,16 +507,16 @@ static void an_operation_is_handed_back_with_its_launchs_time(void **state)
 
 	graph(b, 21, 7);
 	operation(b, 7, 0);
-	assert_int_equal(join_launch_with_stack(b->c, PID, 31, 7, 1, 5), 0);
+	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 31, 7, 1, 5), 0);
 	operation(b, 7, 1);
 	join_finish(b->c);
 	assert_int_equal(b->launched_ns[0], 21);
 	assert_int_equal(b->launched_ns[1], 31);
 }
 
-/* ---- processes that start anew ---- */
+/* ---- processes that end ---- */
 
-static void a_restart_decides_all_that_is_pending(void **state)
+static void an_end_decides_all_that_is_pending(void **state)
 {
 	struct bench *b = *state;
 
@@ -528,41 +527,93 @@ static void a_restart_decides_all_that_is_pending(void **state)
 	probe(b, 22, FAMILY_DRIVER, 2);
 	operation(b, 8, 1);
 	operation(b, 9, 2); /* no launch */
-	join_restart_process(b->c, PID);
+	operation_of(b, OTHER_PROCESS, 9, 3);
+	join_end_process(b->c, PROCESS);
 	assert_stack(b, 0, 1);
 	assert_stack(b, 1, 2);
 	assert_stack(b, 2, STACK_NONE);
+	assert_pending(b, 3);
+	assert_int_equal(join_stats(b->c).launches_unprobed, 0);
 }
 
-static void a_restart_forgets_ids(void **state)
-{
-	struct bench *b = *state;
-
-	probe(b, 10, FAMILY_RUNTIME, 1);
-	launch(b, 11, 7, FAMILY_RUNTIME);
-	join_advance(b->c, 15);
-	join_restart_process(b->c, PID);
-	operation(b, 7, 0); /* of the new program: its launch is still to come */
-	assert_pending(b, 0);
-	launch(b, 31, 7, FAMILY_RUNTIME);
-	operation(b, 7, 1);
-	join_finish(b->c);
-	assert_stack(b, 0, STACK_NONE);
-	assert_stack(b, 1, STACK_NONE);
-}
-
-static void a_restart_leaves_other_processes_alone(void **state)
+static void an_end_leaves_other_processes_alone(void **state)
 {
 	struct bench *b = *state;
 
 	probe(b, 10, FAMILY_RUNTIME, 1);
 	launch(b, 11, 7, FAMILY_RUNTIME);
 	operation(b, 7, 0);
-	join_restart_process(b->c, OTHER_PID);
-	join_restart_process(b->c, TID);
+	join_end_process(b->c, OTHER_PROCESS);
+	join_end_process(b->c, TID);
 	assert_pending(b, 0);
 	join_advance(b->c, 20);
 	assert_stack(b, 0, 1);
+}
+
+/* So many others, each with a launch. */
+static void end_others(struct bench *b, uint32_t ends)
+{
+	for (uint32_t i = 0; i < ends; i++) {
+		assert_int_equal(join_launch_with_stack(b->c, 1000 + i, 5, 7, 0, 3), 0);
+		join_end_process(b->c, 1000 + i);
+	}
+}
+
+/* What is remembered of them goes for many at a time. */
+static void ended_processes_are_forgotten_together(void **state)
+{
+	struct bench *b = *state;
+
+	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 11, 7, 0, 1), 0);
+	assert_int_equal(join_launch_with_stack(b->c, OTHER_PROCESS, 11, 7, 0, 2), 0);
+	operation_of(b, OTHER_PROCESS, 8, 0); /* its launch is still to come */
+	join_end_process(b->c, PROCESS);
+	operation_of(b, PROCESS, 8, 1); /* though nothing more should come: not lost either */
+	end_others(b, JOIN_ENDED_MAX - 1);
+	assert_stack(b, 1, STACK_NONE);
+	assert_pending(b, 0);
+	operation_of(b, PROCESS, 7, 2); /* as if it had never been there */
+	assert_pending(b, 2);
+	operation_of(b, OTHER_PROCESS, 7, 3);
+	assert_stack(b, 3, 2);
+	assert_int_equal(join_launch_with_stack(b->c, OTHER_PROCESS, 12, 8, 0, 4), 0);
+	assert_stack(b, 0, 4);
+	join_finish(b->c);
+	assert_stack(b, 2, STACK_NONE);
+}
+
+/* Whoever comes next under the same pid is another process. */
+static void an_end_is_not_the_next_ones(void **state)
+{
+	struct bench *b = *state;
+
+	probe(b, 10, FAMILY_RUNTIME, 1);
+	launch(b, 11, 7, FAMILY_RUNTIME);
+	join_end_process(b->c, PROCESS);
+	operation_of(b, OTHER_PROCESS, 7, 0);
+	assert_pending(b, 0);
+	assert_int_equal(join_launch(b->c, OTHER_PROCESS, TID, 31, 7, FAMILY_RUNTIME, 0), 0);
+	operation_of(b, OTHER_PROCESS, 7, 1);
+	join_finish(b->c);
+	assert_stack(b, 0, STACK_NONE);
+	assert_stack(b, 1, STACK_NONE);
+}
+
+/* Its probes that no launch took are nobody's any more. */
+static void an_end_drops_what_probes_are_left(void **state)
+{
+	struct bench *b = *state;
+
+	assert_int_equal(join_probe(b->c, OTHER_PROCESS, TID, 10, FAMILY_RUNTIME, 2), 0);
+	for (uint32_t i = 0; i < 5; i++)
+		probe(b, 10 + i, FAMILY_RUNTIME, 1);
+	join_end_process(b->c, PROCESS);
+	assert_int_equal(join_stats(b->c).probes_unused, 5);
+	assert_int_equal(join_launch(b->c, OTHER_PROCESS, TID, 31, 7, FAMILY_RUNTIME, 0), 0);
+	operation_of(b, OTHER_PROCESS, 7, 0);
+	join_finish(b->c);
+	assert_stack(b, 0, 2);
+	assert_int_equal(join_stats(b->c).probes_unused, 5);
 }
 
 /* ---- operations without a launch ---- */
@@ -571,9 +622,9 @@ static void an_operation_waits_for_its_launch_with_patience(void **state)
 {
 	struct bench *b = *state;
 
-	join_advance(b->c, 1000);
 	operation(b, 7, 0);
 	operation(b, 8, 1);
+	join_advance(b->c, 1000); /* from now on */
 	join_advance(b->c, 1000 + JOIN_PATIENCE_NS - 1);
 	assert_pending(b, 0);
 	probe(b, 5000 * MS, FAMILY_RUNTIME, 1);
@@ -585,12 +636,28 @@ static void an_operation_waits_for_its_launch_with_patience(void **state)
 	assert_stack(b, 1, 1);
 }
 
+/* The profiler was stopped for long: what it reads then has not waited yet. */
+static void patience_begins_when_an_operation_is_read(void **state)
+{
+	struct bench *b = *state;
+
+	operation(b, 7, 0);
+	join_advance(b->c, 1000);
+	operation(b, 8, 1);
+	join_advance(b->c, 10 * JOIN_PATIENCE_NS);
+	assert_stack(b, 0, STACK_NONE);
+	assert_pending(b, 1);
+	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 5000 * MS, 8, 0, 3), 0);
+	assert_stack(b, 1, 3);
+}
+
 static void a_launch_after_the_operation_was_given_up_harms_nothing(void **state)
 {
 	struct bench *b = *state;
 
 	operation(b, 7, 0);
-	join_advance(b->c, JOIN_PATIENCE_NS);
+	join_advance(b->c, 1);
+	join_advance(b->c, 1 + JOIN_PATIENCE_NS);
 	assert_stack(b, 0, STACK_NONE);
 	operation(b, 7, 1);
 	probe(b, 5000 * MS, FAMILY_RUNTIME, 1);
@@ -673,9 +740,10 @@ static void the_memory_of_finished_launches_is_bounded(void **state)
 /* ---- random ground truths ---- */
 
 /*
- * A world is processes, each living one or two lives (exec), with threads that launch one after the
- * other. It is turned into deliveries, each with the moment at which it is handed in: later than it
- * happened by its own delay, so that the three streams mix in any way that join.h allows.
+ * A world is processes, some of which execute another program and are another process then, with
+ * threads that launch one after the other. It is turned into deliveries, each with the moment at
+ * which it is handed in: later than it happened by its own delay, so that the three streams mix in
+ * any way that join.h allows. The end of a process comes after all else of it.
  */
 
 enum { MAX_CALLS = 400, MAX_DELIVERIES = 8000, MAX_WORLD_OPERATIONS = 4000 };
@@ -689,15 +757,15 @@ enum call_kind {
 };
 
 struct call {
-	uint32_t pid, tid, life;
+	uint32_t process, tid;
 	bool probe_dropped;
 	uint64_t launched_ns;
 };
 
 struct delivery {
 	uint64_t moment;
-	enum { PROBE, LAUNCH, OPERATION, RESTART } kind;
-	uint32_t pid, tid;
+	enum { PROBE, LAUNCH, OPERATION, END } kind;
+	uint32_t process, tid;
 	uint64_t time_ns;
 	enum launch_family family;
 	uint32_t call; /* whose it is; also the id of the right stack */
@@ -743,7 +811,7 @@ static void deliver(struct world *w, const struct delivery *d)
 }
 
 struct thread_plan {
-	uint32_t pid, tid, life;
+	uint32_t process, tid;
 	uint64_t born;         /* of the program: nothing of it is handed in before */
 	uint64_t now;          /* time of the thread */
 	uint64_t launch_delay; /* of the target's pipe */
@@ -762,7 +830,7 @@ static void add_operations(struct world *w, const struct thread_plan *t, uint32_
 		uint64_t ahead = prng_bits(p, 12), behind = prng_bits(p, 34);
 		struct delivery d = {
 			.kind = OPERATION,
-			.pid = t->pid,
+			.process = t->process,
 			.call = call,
 			.correlation_id = correlation_id,
 			.number = w->operation_count,
@@ -784,7 +852,7 @@ static void add_probe(struct world *w, const struct thread_plan *t, enum launch_
 {
 	struct delivery d = {
 		.kind = PROBE,
-		.pid = t->pid,
+		.process = t->process,
 		.tid = t->tid,
 		.time_ns = time_ns,
 		.family = family,
@@ -802,13 +870,13 @@ static void add_call(struct world *w, struct thread_plan *t)
 	bool is_graph = prng_chance(p, 15);
 	uint32_t call = w->call_count++;
 	uint64_t entered = t->now + 1, reported, left;
-	struct delivery d = {.kind = LAUNCH, .pid = t->pid, .tid = t->tid, .call = call};
+	struct delivery d = {.kind = LAUNCH, .process = t->process, .tid = t->tid, .call = call};
 
 	/* right after a stripped launch, a probe at the very time of its launch would look nested
 	 */
 	reported = entered + prng_bits(p, 16) + (t->after_stripped ? 1 : 0);
 	left = reported + 1 + prng_bits(p, 16);
-	w->calls[call] = (struct call){t->pid, t->tid, t->life, is_dropped(w), reported};
+	w->calls[call] = (struct call){t->process, t->tid, is_dropped(w), reported};
 	if (kind != STRIPPED && !w->calls[call].probe_dropped)
 		add_probe(w, t, kind == DIRECT ? FAMILY_DRIVER : FAMILY_RUNTIME, entered, call);
 	if (kind == STRIPPED && !w->calls[call].probe_dropped)
@@ -833,7 +901,8 @@ static void add_call(struct world *w, struct thread_plan *t)
 		deliver(w, &d);
 }
 
-static void add_life(struct world *w, uint32_t pid, uint32_t life, uint64_t start)
+/* A process that is there from `start` on, with threads whose ids may be another's too. */
+static void add_process(struct world *w, uint32_t process, uint32_t tid, uint64_t start)
 {
 	struct prng *p = &w->random;
 	uint32_t threads = 1 + (uint32_t)prng_below(p, 4), id = (uint32_t)prng_below(p, 3);
@@ -841,9 +910,8 @@ static void add_life(struct world *w, uint32_t pid, uint32_t life, uint64_t star
 
 	for (uint32_t i = 0; i < threads; i++) {
 		struct thread_plan t = {
-			.pid = pid,
-			.tid = pid + i,
-			.life = life,
+			.process = process,
+			.tid = tid + i,
 			.born = start,
 			.now = start + prng_bits(p, 20),
 			.launch_delay = delay,
@@ -855,23 +923,33 @@ static void add_life(struct world *w, uint32_t pid, uint32_t life, uint64_t star
 	}
 }
 
+/* `first`: the process's deliveries begin there. */
+static void end_process(struct world *w, uint32_t process, uint32_t first)
+{
+	struct delivery end = {.kind = END, .process = process};
+
+	for (uint32_t i = first; i < w->delivery_count; i++)
+		if (w->deliveries[i].moment >= end.moment)
+			end.moment = w->deliveries[i].moment + 1;
+	deliver(w, &end);
+}
+
 static void make_world(struct world *w)
 {
 	struct prng *p = &w->random;
 	uint32_t processes = 1 + (uint32_t)prng_below(p, 3);
 
 	for (uint32_t i = 0; i < processes; i++) {
-		uint32_t first = w->delivery_count, pid = 1000 + 10 * i;
-		struct delivery restart = {.kind = RESTART, .pid = pid};
+		uint32_t first = w->delivery_count, process = 1000 + 10 * i;
 
-		add_life(w, pid, 0, prng_bits(p, 24));
+		add_process(w, process, process, prng_bits(p, 24));
 		if (w->shuffled || prng_chance(p, 60))
 			continue;
-		for (uint32_t j = first; j < w->delivery_count; j++)
-			if (w->deliveries[j].moment >= restart.moment)
-				restart.moment = w->deliveries[j].moment + 1;
-		deliver(w, &restart);
-		add_life(w, pid, 1, restart.moment);
+		end_process(w, process, first);
+		first = w->delivery_count;
+		add_process(w, process + 1, process, prng_bits(p, 26));
+		if (prng_chance(p, 50))
+			end_process(w, process + 1, first);
 	}
 	if (w->shuffled)
 		for (uint32_t i = 0; i < w->delivery_count; i++)
@@ -929,14 +1007,14 @@ static void hand_in(struct world *w, struct join *c, const struct delivery *d)
 	int err = 0;
 
 	if (d->kind == PROBE)
-		err = join_probe(c, d->pid, d->tid, d->time_ns, d->family, d->call);
+		err = join_probe(c, d->process, d->tid, d->time_ns, d->family, d->call);
 	else if (d->kind == LAUNCH)
-		err = join_launch(c, d->pid, d->tid, d->time_ns, d->correlation_id, d->family,
+		err = join_launch(c, d->process, d->tid, d->time_ns, d->correlation_id, d->family,
 				  d->is_graph);
 	else if (d->kind == OPERATION)
-		err = join_operation(c, d->pid, &op);
+		err = join_operation(c, d->process, &op);
 	else
-		join_restart_process(c, d->pid);
+		join_end_process(c, d->process);
 	EXPECT(&w->random, err == 0);
 }
 
@@ -982,9 +1060,7 @@ static void check_attributions(struct world *w)
 		if (a->stack == STACK_NONE)
 			continue;
 		got = &w->calls[a->stack % NESTED_STACK];
-		EXPECT(&w->random, got->pid == truth->pid && got->tid == truth->tid);
-		/* a probe left over from before an exec may be the new program's first */
-		EXPECT(&w->random, got->life <= truth->life);
+		EXPECT(&w->random, got->process == truth->process && got->tid == truth->tid);
 	}
 }
 
@@ -1090,7 +1166,7 @@ static void nonsense_conserves_time(void **state)
 		struct join *c = join_new(&output);
 
 		for (int i = 0; i < 200; i++) {
-			uint32_t pid = (uint32_t)prng_below(&p, 2),
+			uint32_t process = (uint32_t)prng_below(&p, 2),
 				 tid = (uint32_t)prng_below(&p, 3);
 			uint32_t id = (uint32_t)prng_below(&p, 5);
 			uint64_t time = prng_chance(&p, 80) ? prng_below(&p, 50) : prng_u64(&p);
@@ -1104,20 +1180,21 @@ static void nonsense_conserves_time(void **state)
 				join_advance(c, time);
 				break;
 			case 1:
-				join_restart_process(c, pid);
+				for (uint64_t n = 1 + prng_bits(&p, 7); n > 0; n--)
+					join_end_process(c, process);
 				break;
 			case 2:
 			case 3:
 			case 4:
-				join_probe(c, pid, tid, time, family, id);
+				join_probe(c, process, tid, time, family, id);
 				break;
 			case 5:
 			case 6:
 			case 7:
-				join_launch(c, pid, tid, time, id, family, prng_chance(&p, 20));
+				join_launch(c, process, tid, time, id, family, prng_chance(&p, 20));
 				break;
 			default:
-				join_operation(c, pid, &op);
+				join_operation(c, process, &op);
 				in.operations++;
 				in.ns += op.duration_ns;
 				break;
@@ -1139,7 +1216,7 @@ static void nothing_at_all(void **state)
 
 	(void)state;
 	join_advance(c, 5);
-	join_restart_process(c, 5);
+	join_end_process(c, 5);
 	join_finish(c);
 	join_free(c);
 	join_free(NULL);
@@ -1178,10 +1255,13 @@ int main(void)
 		DIRECTED(ids_of_two_processes_are_apart),
 		DIRECTED(the_largest_ids_are_ordinary),
 		DIRECTED(an_operation_is_handed_back_with_its_launchs_time),
-		DIRECTED(a_restart_decides_all_that_is_pending),
-		DIRECTED(a_restart_forgets_ids),
-		DIRECTED(a_restart_leaves_other_processes_alone),
+		DIRECTED(an_end_decides_all_that_is_pending),
+		DIRECTED(an_end_leaves_other_processes_alone),
+		DIRECTED(ended_processes_are_forgotten_together),
+		DIRECTED(an_end_is_not_the_next_ones),
+		DIRECTED(an_end_drops_what_probes_are_left),
 		DIRECTED(an_operation_waits_for_its_launch_with_patience),
+		DIRECTED(patience_begins_when_an_operation_is_read),
 		DIRECTED(a_launch_after_the_operation_was_given_up_harms_nothing),
 		DIRECTED(finish_attributes_everything),
 		cmocka_unit_test(the_memory_of_finished_launches_is_bounded),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What join remembers and for how long: random streams against the promises of
- * profiler/join.h and profiler/join_links.h, with small numbers; then true ones.
+ * profiler/collect/join.h and profiler/collect/join_links.h, with small numbers; then true ones.
  */
 #include "unit.h"
 #include "profiler/collect/join.h"
@@ -16,7 +16,7 @@ enum {
 
 /* A launch that is to come or has come. */
 struct launch {
-	uint32_t pid, correlation_id;
+	uint32_t process, correlation_id;
 	bool is_graph, is_launched, is_probed;
 	uint32_t operations; /* handed in */
 };
@@ -62,17 +62,17 @@ static void launch_next(struct stream *s)
 {
 	struct prng *p = &s->random;
 	struct launch *l = &s->launches[s->launched];
-	uint32_t tid = l->pid + (uint32_t)prng_below(p, 40);
+	uint32_t tid = l->process + (uint32_t)prng_below(p, 40);
 	int err = 0;
 
 	l->is_launched = true;
 	if (!l->is_probed) {
-		err = join_launch_with_stack(s->c, l->pid, s->now, l->correlation_id, l->is_graph,
-					     s->launched);
+		err = join_launch_with_stack(s->c, l->process, s->now, l->correlation_id,
+					     l->is_graph, s->launched);
 	} else {
-		err |= join_probe(s->c, l->pid, tid, s->now, FAMILY_RUNTIME, s->launched);
-		err |= join_launch(s->c, l->pid, tid, s->now + 1, l->correlation_id, FAMILY_RUNTIME,
-				   l->is_graph);
+		err |= join_probe(s->c, l->process, tid, s->now, FAMILY_RUNTIME, s->launched);
+		err |= join_launch(s->c, l->process, tid, s->now + 1, l->correlation_id,
+				   FAMILY_RUNTIME, l->is_graph);
 	}
 	EXPECT(p, err == 0);
 	s->now += 10;
@@ -102,7 +102,7 @@ static void run_operation(struct stream *s, uint32_t number)
 	*o = (struct operation){number, op.duration_ns, must_match(s, number), 0, 0};
 	s->operation_count++;
 	l->operations++;
-	EXPECT(&s->random, join_operation(s->c, l->pid, &op) == 0);
+	EXPECT(&s->random, join_operation(s->c, l->process, &op) == 0);
 }
 
 /* Mostly of launches there were, near and far; some before their launch; some of none. */
@@ -124,7 +124,7 @@ static void make_launches(struct stream *s)
 		uint32_t process = (uint32_t)prng_below(&s->random, PROCESSES);
 
 		s->launches[i] = (struct launch){
-			.pid = 1000 + 100 * process,
+			.process = 1000 + 100 * process,
 			.correlation_id = next_id[process]++,
 			.is_graph = prng_chance(&s->random, 50),
 			.is_probed = prng_chance(&s->random, s->probed_percent),
@@ -304,6 +304,43 @@ static void probes_that_nobody_takes_are_bounded(void **state)
 	join_free(c);
 }
 
+/* ---- processes ---- */
+
+/*
+ * Short processes, one after the other: each leaves launches, a launch without a probe, a probe
+ * without a launch and an operation without either.
+ */
+static void processes_that_end_are_forgotten(void **state)
+{
+	const uint32_t processes = getenv("UNDER_VALGRIND") ? 2000 : 20000, launches = 50;
+	uint64_t ns[2] = {0, 0};
+	struct join_output output = {count, ns};
+	struct join *c = join_new(&output);
+	struct gpu_operation op = {.duration_ns = 1, .name = ""};
+
+	(void)state;
+	for (uint32_t i = 1; i <= processes; i++) {
+		for (op.correlation_id = 0; op.correlation_id < launches; op.correlation_id++) {
+			join_launch_with_stack(c, i, 10, op.correlation_id, 0, 5);
+			join_operation(c, i, &op);
+		}
+		join_launch(c, i, i, 20, launches, FAMILY_DRIVER, 0);
+		join_operation(c, i, &op);
+		op.correlation_id++;
+		join_operation(c, i, &op);
+		join_probe(c, i, i, 30, FAMILY_DRIVER, 5);
+		join_end_process(c, i);
+	}
+	/* the links of fewer than 2 * JOIN_ENDED_MAX processes, in powers of two */
+	assert_true(join_memory(c) < 1 << 20);
+	join_finish(c);
+	assert_int_equal(ns[0], launches * (uint64_t)processes);
+	assert_int_equal(ns[1], 2 * (uint64_t)processes);
+	assert_int_equal(join_stats(c).probes_unused, processes);
+	assert_int_equal(join_stats(c).launches_unprobed, processes);
+	join_free(c);
+}
+
 /* ---- true numbers ---- */
 
 static struct join *new_counting(uint64_t *ns)
@@ -322,12 +359,12 @@ static uint32_t scale(uint32_t number)
 	return getenv("UNDER_VALGRIND") ? number / 10 : number;
 }
 
-static void operations(struct join *c, uint32_t pid, uint32_t id, uint32_t n)
+static void operations(struct join *c, uint32_t process, uint32_t id, uint32_t n)
 {
 	struct gpu_operation op = {.correlation_id = id, .duration_ns = 3, .name = ""};
 
 	while (n-- > 0)
-		join_operation(c, pid, &op);
+		join_operation(c, process, &op);
 }
 
 /* Each graph's operations come half a million launches later. */
@@ -419,6 +456,7 @@ int main(void)
 		cmocka_unit_test(threads_are_forgotten_when_idle),
 		cmocka_unit_test(threads_that_all_wait_are_bounded),
 		cmocka_unit_test(probes_that_nobody_takes_are_bounded),
+		cmocka_unit_test(processes_that_end_are_forgotten),
 		cmocka_unit_test(graph_launches_are_bounded),
 		cmocka_unit_test(launches_without_operations_are_bounded),
 		cmocka_unit_test(operations_that_nobody_launched_are_bounded),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Launches from many threads: none lost, none doubled, in order within a thread. The correlation id
- * of a launch carries the number of its thread (upper half) and of the launch (lower half).
+ * Launches and their ends from many threads: none lost, none doubled, in order within a thread. The
+ * correlation id of a launch carries the number of its thread (upper half) and of the launch (lower
+ * half).
  */
 #include "fifo.h"
 #include "cupti_trace/launch_log.h"
@@ -13,7 +14,23 @@ struct heard {
 	uint32_t next[64];
 	uint64_t last_ns[64];
 	uint32_t flags;
+	uint32_t ends[64];
+	uint32_t wrong_ends;
 };
+
+/* No launch lasts so long: an end at a time that the test knows. */
+#define END_NS(number) ((UINT64_C(1) << 60) + (number))
+
+static void hear_end(struct heard *h, const struct gpu_event_launch_end *e)
+{
+	uint32_t thread = e->correlation_id >> 16, number = e->correlation_id & 0xffff;
+
+	if (thread >= 64 || number + 1 != h->next[thread] || e->tid != h->tid[thread] ||
+	    e->duration_ns != END_NS(number) - h->last_ns[thread])
+		h->wrong_ends++;
+	else
+		h->ends[thread]++;
+}
 
 static void hear(void *context, uint32_t pid, const struct gpu_event *event, const char *kernel)
 {
@@ -23,6 +40,8 @@ static void hear(void *context, uint32_t pid, const struct gpu_event *event, con
 
 	(void)pid;
 	(void)kernel;
+	if (event->type == GPU_EVENT_LAUNCH_END)
+		hear_end(h, &event->launch_end);
 	if (event->type != GPU_EVENT_LAUNCH)
 		return;
 	/* asserts would leave the reading thread: count what is wrong by not moving on */
@@ -41,6 +60,7 @@ struct worker {
 	struct sink *sink;
 	uint32_t number;
 	uint32_t count;
+	bool ends; /* its launches return, one after the other */
 };
 
 static void *launch(void *worker)
@@ -58,14 +78,21 @@ static void *launch(void *worker)
 								   .flags = 0});
 		if (launch_log_last_correlation(&seen) != id || !seen)
 			return w;
+		if (w->ends)
+			launch_log_end(w->sink, id, END_NS(i));
 	}
 	return NULL;
+}
+
+static void start_worker(struct worker *w)
+{
+	assert_int_equal(pthread_create(&w->thread, NULL, launch, w), 0);
 }
 
 static void start(struct worker *w, struct sink *sink, uint32_t number, uint32_t count)
 {
 	*w = (struct worker){.sink = sink, .number = number, .count = count};
-	assert_int_equal(pthread_create(&w->thread, NULL, launch, w), 0);
+	start_worker(w);
 }
 
 static void join(struct worker *w)
@@ -78,8 +105,9 @@ static void join(struct worker *w)
 
 static void put_hello(struct sink *sink)
 {
-	struct gpu_event e = {.type = GPU_EVENT_HELLO,
-			      .hello = {.version = GPU_WIRE_VERSION, .wants_ack = 1}};
+	struct gpu_event e = {
+		.type = GPU_EVENT_HELLO,
+		.hello = {.version = GPU_WIRE_VERSION, .instance = 1, .wants_ack = 1}};
 
 	sink_put(sink, &e);
 }
@@ -99,7 +127,7 @@ static int begin(void **state)
 	*state = b;
 	fifo_make(&b->fifo, hear, &b->heard);
 	fifo_start_reader(&b->fifo);
-	assert_int_equal(sink_open(&b->sink, b->fifo.path, 1), 0);
+	assert_int_equal(sink_open(&b->sink, b->fifo.path, 1, 1), 0);
 	put_hello(&b->sink);
 	return 0;
 }
@@ -133,6 +161,7 @@ static void a_full_ring_is_drained_by_its_thread(void **state)
 	finish(b);
 	assert_int_equal(b->heard.next[3], LAUNCHES);
 	assert_int_equal(gpu_pipe_stats(b->fifo.source).launches, LAUNCHES);
+	assert_int_equal(b->heard.ends[3] + b->heard.wrong_ends, 0);
 }
 
 static void many_threads_lose_and_double_nothing(void **state)
@@ -151,6 +180,76 @@ static void many_threads_lose_and_double_nothing(void **state)
 		assert_int_equal(b->heard.next[i], LAUNCHES);
 	assert_int_equal(gpu_pipe_stats(b->fifo.source).launches, THREADS * LAUNCHES);
 	assert_int_equal(gpu_pipe_stats(b->fifo.source).malformed, 0);
+}
+
+/* Each end directly behind its launch, through rings that fill, grow and are drained meanwhile. */
+static void ends_follow_their_launches(void **state)
+{
+	struct bench *b = *state;
+	struct worker w[THREADS];
+
+	for (uint32_t i = 0; i < THREADS; i++) {
+		w[i] = (struct worker){
+			.sink = &b->sink, .number = i, .count = LAUNCHES, .ends = true};
+		start_worker(&w[i]);
+	}
+	for (int i = 0; i < 200; i++)
+		launch_log_drain(&b->sink);
+	for (uint32_t i = 0; i < THREADS; i++)
+		join(&w[i]);
+	finish(b);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		assert_int_equal(b->heard.next[i], LAUNCHES);
+		assert_int_equal(b->heard.ends[i], LAUNCHES);
+	}
+	assert_int_equal(b->heard.wrong_ends, 0);
+	assert_int_equal(gpu_pipe_stats(b->fifo.source).launches, THREADS * LAUNCHES);
+	assert_int_equal(gpu_pipe_stats(b->fifo.source).malformed, 0);
+}
+
+static void add(struct bench *b, uint32_t thread, uint32_t number)
+{
+	launch_log_add(&b->sink, &(struct gpu_event_launch){.correlation_id = thread << 16 | number,
+							    .family = GPU_LAUNCH_RUNTIME});
+}
+
+/* What returns must be the last launch, which has not returned yet. */
+static void only_the_last_launch_ends(void **state)
+{
+	struct bench *b = *state;
+
+	add(b, 7, 0); /* left some other way: by longjmp, or with its thread */
+	add(b, 7, 1);
+	launch_log_end(&b->sink, 7 << 16 | 0, END_NS(0));
+	launch_log_end(&b->sink, 7 << 16 | 1, END_NS(1));
+	launch_log_end(&b->sink, 7 << 16 | 1, END_NS(1)); /* again */
+	launch_log_drain(&b->sink);
+	launch_log_end(&b->sink, 7 << 16 | 1, END_NS(1));
+	add(b, 7, 2);
+	launch_log_drain(&b->sink); /* while it is in the call */
+	launch_log_end(&b->sink, 7 << 16 | 2, END_NS(2));
+	finish(b);
+	assert_int_equal(b->heard.next[7], 3);
+	assert_int_equal(b->heard.ends[7], 2);
+	assert_int_equal(b->heard.wrong_ends, 0);
+	assert_int_equal(gpu_pipe_stats(b->fifo.source).launches, 3);
+}
+
+static void *end_without_a_launch(void *sink)
+{
+	launch_log_end(sink, 0, END_NS(0));
+	return NULL;
+}
+
+static void a_thread_that_launched_nothing_has_no_end(void **state)
+{
+	struct bench *b = *state;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, end_without_a_launch, &b->sink), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	finish(b);
+	assert_int_equal(b->heard.ends[0] + b->heard.wrong_ends, 0);
 }
 
 /* Short threads come and go while another drains: their rings are freed (leak checkers see that).
@@ -220,6 +319,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_full_ring_is_drained_by_its_thread),
 		TEST(many_threads_lose_and_double_nothing),
+		TEST(ends_follow_their_launches),
+		TEST(only_the_last_launch_ends),
+		TEST(a_thread_that_launched_nothing_has_no_end),
 		TEST(launches_of_ended_threads_arrive),
 		TEST(family_and_flags_come_through),
 		TEST(without_a_reader_launches_go_nowhere),

@@ -11,8 +11,6 @@ static void say_all(struct log *log)
 	log_warn(log, "warning %s", "two");
 	log_line(log, "line %c", '3');
 	log_verbose(log, "verbose");
-	log_status(log, "status");
-	log_clear_status(log);
 	capture_end(&captured);
 }
 
@@ -32,26 +30,61 @@ static void levels(void **state)
 					   "profile: verbose\n");
 }
 
-/* On a terminal the status line makes way for any other. */
-static void a_status_line_makes_way(void **state)
+static const char *shown(const char *text)
 {
-	struct log log = {.level = LOG_NORMAL, .terminal = true};
+	struct log log = {.level = LOG_NORMAL};
+
+	capture_begin(&captured);
+	log_line(&log, "%s", text);
+	return capture_end(&captured);
+}
+
+static void nothing_that_a_terminal_obeys_is_printed(void **state)
+{
+	(void)state;
+	assert_string_equal(shown("\x1b[31mred\x07\r\n\t\x7f"), "?[31mred?????\n");
+	/* C1: as a stray byte, and as the character U+009B */
+	assert_string_equal(shown("\x9b"
+				  "31m"),
+			    "?31m\n");
+	assert_string_equal(shown("\xc2\x9b"
+				  "31m"),
+			    "??31m\n");
+	assert_string_equal(shown("\xc2\xa0 \xe2\x82\xac \xf0\x9f\x98\x80"),
+			    "\xc2\xa0 \xe2\x82\xac \xf0\x9f\x98\x80\n");
+	/* overlong, surrogate, cut short, beyond Unicode */
+	assert_string_equal(shown("\xc0\xaf \xed\xa0\x80 \xe2\x82"), "?? ??? ??\n");
+	assert_string_equal(shown("\xf4\x90\x80\x80 \xff"), "???? ?\n");
+	for (int a = 1; a < 256; a++) {
+		for (int b = 1; b < 256; b++) {
+			const char text[] = {(char)a, (char)b, 'x', 0};
+			const unsigned char *c = (const unsigned char *)shown(text);
+
+			assert_int_equal(strlen((const char *)c), 4);
+			assert_true(c[0] >= 0x20 && c[1] >= 0x20 && c[0] != 0x7f && c[1] != 0x7f);
+			assert_false(c[0] >= 0x80 && (c[0] < 0xc2 || c[1] < 0x80));
+			assert_false(c[0] == 0xc2 && c[1] < 0xa0);
+			assert_memory_equal(c + 2, "x\n", 2);
+		}
+	}
+}
+
+/* A character that the cut goes through is no character any more. */
+static void a_cut_leaves_no_half_character(void **state)
+{
+	static char text[20000];
+	const char *line;
+	size_t n;
 
 	(void)state;
-	capture_begin(&captured);
-	log_status(&log, "%d%%", 50);
-	log_status(&log, "%d%%", 60);
-	log_warn(&log, "look");
-	log_clear_status(&log); /* nothing is shown: nothing to clear */
-	log_status(&log, "again");
-	log_clear_status(&log);
-	capture_end(&captured);
-	assert_string_equal(captured.text, "50%\r\033[K60%\r\033[Kprofile: look\nagain\r\033[K");
-	log.level = LOG_ERRORS;
-	capture_begin(&captured);
-	log_status(&log, "no");
-	capture_end(&captured);
-	assert_string_equal(captured.text, "");
+	for (size_t at = 0; at < sizeof(text) - 4; at += 3)
+		memcpy(text + at, "\xe2\x82\xac", 3);
+	for (size_t shift = 0; shift < 3; shift++) {
+		line = shown(text + shift);
+		n = strlen(line);
+		assert_true(n > 8000);
+		assert_true(line[n - 2] == '?' || memcmp(line + n - 4, "\xe2\x82\xac", 3) == 0);
+	}
 }
 
 /* Too long for one line: cut, and still one line. */
@@ -84,7 +117,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(levels),
-		cmocka_unit_test(a_status_line_makes_way),
+		cmocka_unit_test(nothing_that_a_terminal_obeys_is_printed),
+		cmocka_unit_test(a_cut_leaves_no_half_character),
 		cmocka_unit_test(long_lines_are_cut),
 	};
 

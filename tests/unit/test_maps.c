@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "symbolize/maps.h"
-#include "symbolize/processes.h"
 
 static void insert(struct map_table **table, uint64_t start, uint64_t end, uint64_t offset,
 		   uint32_t module)
@@ -277,36 +276,6 @@ static void test_read_skips_huge_lines(void **state)
 	close(fd);
 }
 
-static void test_processes(void **state)
-{
-	struct process_table table = {0};
-	struct process *process;
-
-	(void)state;
-	for (pid_t pid = 1; pid <= 5000; pid++) {
-		assert_int_equal(process_table_add(&table, pid, &process), 0);
-		insert(&process->maps, 0x1000, 0x2000, 0, (uint32_t)pid);
-	}
-	for (pid_t pid = 1; pid <= 5000; pid += 3)
-		process_table_remove(&table, pid);
-	process_table_remove(&table, 99999);
-	for (pid_t pid = 1; pid <= 5000; pid++) {
-		process = process_table_find(&table, pid);
-		if (pid % 3 == 1) {
-			assert_null(process);
-			continue;
-		}
-		assert_non_null(process);
-		assert_int_equal(process->pid, pid);
-		assert_int_equal(map_table_find(process->maps, 0x1000)->module, pid);
-	}
-	process = process_table_find(&table, 2);
-	assert_true(process_may_snapshot(process));
-	process_snapshot_done(process, false);
-	assert_false(process_may_snapshot(process));
-	process_table_release(&table);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,7 +288,6 @@ int main(void)
 		cmocka_unit_test(test_parse_line),
 		cmocka_unit_test(test_broken_lines_are_refused),
 		cmocka_unit_test(test_read_skips_huge_lines),
-		cmocka_unit_test(test_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

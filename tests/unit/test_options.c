@@ -51,7 +51,7 @@ static void defaults(void **state)
 	assert_int_equal(options.mode, MODE_MERGED);
 	assert_int_equal(options.unit, UNIT_SAMPLES);
 	assert_int_equal(options.frequency_hz, 50);
-	assert_null(options.cupti_lib);
+	assert_null(options.injection_lib);
 	assert_null(options.record);
 	assert_int_equal(options.cuda_lib_count, 0);
 	assert_false(options.raw_names);
@@ -84,7 +84,7 @@ static void long_options_take_one_dash_or_two(void **state)
 		assert_run(cpu, "app");
 		assert_int_equal(options.mode, MODE_CPU_ONLY);
 		assert_run(cupti, "/lib/inject.so", "app");
-		assert_string_equal(options.cupti_lib, "/lib/inject.so");
+		assert_string_equal(options.injection_lib, "/lib/inject.so");
 		assert_command("app");
 		assert_run(cuda, "/lib/a.so", cuda, "/lib/b.so", "app");
 		assert_int_equal(options.cuda_lib_count, 2);
@@ -141,10 +141,52 @@ static void abbreviations_that_are_clear(void **state)
 	(void)state;
 	assert_run("--gpu", "app");
 	assert_int_equal(options.mode, MODE_GPU_ONLY);
-	assert_run("--raw", "-as", "app");
+	assert_run("--raw", "--as", "app");
 	assert_true(options.raw_names && options.as_root);
 	assert_wrong("--cu", "x", "app"); /* cupti-lib or cuda-lib */
 	assert_non_null(strstr(captured.text, "ambiguous"));
+}
+
+/* With one dash a slip of the finger must not turn on what nobody asked for. */
+static void one_dash_takes_whole_names_only(void **state)
+{
+	static const char *const slips[] = {
+		"-a",  "-as", "-as-roo", "-p", "-gpu", "-r",         "-raw", "-w",
+		"-cu", "-n",  "-x",      "-:", "-+",   "-gpu-onlyy", "-s",   "-u"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(slips) / sizeof(slips[0]); i++) {
+		char message[64];
+
+		assert_wrong(slips[i], "1234", "app");
+		snprintf(message, sizeof(message), "profile: unrecognized option '%s'\n", slips[i]);
+		assert_memory_equal(captured.text, message, strlen(message));
+	}
+	assert_wrong("-va", "app"); /* short options together: -v, and none that is called -a */
+	assert_non_null(strstr(captured.text, "invalid option -- 'a'"));
+	assert_run("-vq", "-F7", "-ofile", "app");
+	assert_int_equal(options.level, LOG_ERRORS);
+	assert_int_equal(options.frequency_hz, 7);
+	assert_string_equal(options.output, "file");
+	assert_run("gpu-only", "app"); /* a word without dash is the command */
+	assert_command("gpu-only");
+	assert_run("-vF", "9", "-as-root", "-unit=us", "-by", "thread", "app");
+	assert_true(options.as_root);
+	assert_int_equal(options.frequency_hz, 9);
+	assert_int_equal(options.unit, UNIT_MICROSECONDS);
+}
+
+static void the_injection_library_has_an_older_name(void **state)
+{
+	static const char *const names[] = {"-injection-lib", "--injection-lib", "-cupti-lib",
+					    "--cupti-lib", "--inj"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		assert_run(names[i], "/lib/x.so", "app");
+		assert_string_equal(options.injection_lib, "/lib/x.so");
+		assert_int_equal(options.launch_stacks, LAUNCH_STACKS_UPROBE);
+	}
 }
 
 /* The command's own options are the command's. */
@@ -317,10 +359,11 @@ static void help_and_version_go_to_stdout(void **state)
 {
 	static const char *const asks[] = {"-h", "--help", "-help", "--version", "-version"};
 	static const char *const told[] = {
-		"-o FILE",        "-gpu-only",       "-cpu-only", "--freq",    "--unit",
-		"--raw-names",    "-cupti-lib",      "-cuda-lib", "--as-root", "--inlines",
-		"--python-lines", "--native-python", "--nvtx",    "-v ",       "-q ",
-		"--version",      "--help",          "125",       "126",       "127"};
+		"-o FILE",     "-gpu-only",      "-cpu-only",       "--freq",    "--unit",
+		"--raw-names", "-injection-lib", "-cupti-lib",      "-cuda-lib", "--as-root",
+		"--inlines",   "--python-lines", "--native-python", "--nvtx",    "-v ",
+		"-q ",         "--version",      "--help",          "125",       "126",
+		"127"};
 	char text[8192];
 
 	(void)state;
@@ -341,6 +384,8 @@ int main(void)
 		cmocka_unit_test(long_options_take_one_dash_or_two),
 		cmocka_unit_test(short_options),
 		cmocka_unit_test(abbreviations_that_are_clear),
+		cmocka_unit_test(one_dash_takes_whole_names_only),
+		cmocka_unit_test(the_injection_library_has_an_older_name),
 		cmocka_unit_test(the_first_word_ends_our_options),
 		cmocka_unit_test(two_dashes_end_our_options),
 		cmocka_unit_test(a_command_is_needed),

@@ -24,7 +24,7 @@ static struct perf_map *read_text(const char *text, size_t size)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, size), size);
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-	assert_int_equal(perf_map_read(fd, &map), 0);
+	assert_int_equal(perf_map_read(fd, NULL, &map), 0);
 	close(fd);
 	return map;
 }
@@ -109,7 +109,10 @@ static void test_random_lines_match_a_model(void **state)
 
 static void test_hostile_names(void **state)
 {
-	static const char control[] = "1000 10 a\033[2Jb\tc\177d\n2000 10 nul\0hidden\n";
+	static const char control[] = "1000 10 a\033[2Jb\tc\177d\n2000 10 nul\0hidden\n"
+				      "3000 10 \x9b"
+				      "2J\xc2\x9b"
+				      "2J\xc3\xbc\n";
 	struct perf_map *map = read_text(control, sizeof(control) - 1);
 	size_t huge = 1000000;
 	char *text, *end;
@@ -117,6 +120,7 @@ static void test_hostile_names(void **state)
 	(void)state;
 	assert_string_equal(perf_map_find(map, 0x1000), "a?[2Jb?c?d");
 	assert_string_equal(perf_map_find(map, 0x2000), "nul");
+	assert_string_equal(perf_map_find(map, 0x3000), "?2J?2J\xc3\xbc");
 	perf_map_free(map);
 
 	text = malloc(huge + 100);
@@ -143,6 +147,26 @@ static void write_file(const char *path, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
+/* The same for a profiler that is an ordinary user. */
+static void check_as_user(pid_t gone, const char *path)
+{
+	struct perf_map *map = NULL;
+
+	assert_int_equal(seteuid(12345), 0);
+	assert_int_equal(perf_map_load(gone, NULL, &map), 0); /* root's */
+	perf_map_free(map);
+	assert_int_equal(seteuid(0), 0);
+	assert_int_equal(chown(path, 12345, 12345), 0);
+	assert_int_equal(seteuid(12345), 0);
+	assert_int_equal(perf_map_load(gone, NULL, &map), 0); /* ours */
+	perf_map_free(map);
+	assert_int_equal(seteuid(0), 0);
+	assert_int_equal(chown(path, 54321, 54321), 0);
+	assert_int_equal(seteuid(12345), 0);
+	assert_int_equal(perf_map_load(gone, NULL, &map), -EPERM);
+	assert_int_equal(seteuid(0), 0);
+}
+
 static void test_load(void **state)
 {
 	struct perf_map *map = NULL;
@@ -152,10 +176,10 @@ static void test_load(void **state)
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 	snprintf(other, sizeof(other), "/tmp/perf-%d.map.target", (int)getpid());
 	unlink(path);
-	assert_int_equal(perf_map_load(getpid(), &map), -ENOENT);
+	assert_int_equal(perf_map_load(getpid(), NULL, &map), -ENOENT);
 
 	write_file(path, "1000 10 mine\n");
-	assert_int_equal(perf_map_load(getpid(), &map), 0);
+	assert_int_equal(perf_map_load(getpid(), NULL, &map), 0);
 	assert_string_equal(perf_map_find(map, 0x1008), "mine");
 	perf_map_free(map);
 
@@ -172,15 +196,18 @@ static void test_load(void **state)
 		write_file(other, "1000 10 his\n");
 		assert_int_equal(chown(other, 54321, 54321), 0);
 		usleep(50000);
-		assert_int_equal(perf_map_load(child, &map), -EPERM);
+		assert_int_equal(perf_map_load(child, NULL, &map), -EPERM);
 		assert_int_equal(chown(other, 12345, 12345), 0);
-		assert_int_equal(perf_map_load(child, &map), 0);
+		assert_int_equal(perf_map_load(child, NULL, &map), 0);
 		perf_map_free(map);
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
-		/* It stays when its process is gone. */
-		assert_int_equal(perf_map_load(child, &map), 0);
+		/* When its process is gone it must be ours, or root's: we are root. */
+		assert_int_equal(perf_map_load(child, NULL, &map), -EPERM);
+		assert_int_equal(chown(other, 0, 0), 0);
+		assert_int_equal(perf_map_load(child, NULL, &map), 0);
 		perf_map_free(map);
+		check_as_user(child, other);
 		unlink(other);
 		snprintf(other, sizeof(other), "/tmp/perf-%d.map.target", (int)getpid());
 	}
@@ -188,11 +215,11 @@ static void test_load(void **state)
 	/* A symbolic link could lead anywhere; a FIFO could hang us. */
 	assert_int_equal(rename(path, other), 0);
 	assert_int_equal(symlink(other, path), 0);
-	assert_int_equal(perf_map_load(getpid(), &map), -ELOOP);
+	assert_int_equal(perf_map_load(getpid(), NULL, &map), -ELOOP);
 	unlink(path);
 	unlink(other);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_equal(perf_map_load(getpid(), &map), -EINVAL);
+	assert_int_equal(perf_map_load(getpid(), NULL, &map), -EINVAL);
 	unlink(path);
 }
 
@@ -208,8 +235,50 @@ static void test_a_file_that_is_too_large(void **state)
 	assert_non_null(file);
 	assert_int_equal(ftruncate(fileno(file), (off_t)PERF_MAP_MAX_BYTES * 1000), 0);
 	fclose(file);
-	assert_int_equal(perf_map_load(getpid(), &map), -EFBIG);
+	assert_int_equal(perf_map_load(getpid(), NULL, &map), -EFBIG);
 	unlink(path);
+}
+
+/* What does not fit into the share of the budget is left out, and counted. */
+static void test_budget(void **state)
+{
+	enum { LINES = 10000 };
+	char *text = malloc(LINES * 32), *end = text;
+	struct budget_share share;
+	struct perf_map *map = NULL;
+	int fd = memfd_create("perf_map", MFD_CLOEXEC);
+	unsigned int found = 0;
+	uint64_t all, size;
+
+	(void)state;
+	for (unsigned int i = 0; i < LINES; i++)
+		end += snprintf(end, 32, "%x 8 f%u\n", 0x1000 + i * 8, i);
+	size = (uint64_t)(end - text);
+	assert_int_equal(write(fd, text, size), size);
+	free(text);
+
+	budget_share_open(&share, UINT64_C(1) << 30);
+	assert_int_equal(perf_map_read(fd, &share, &map), 0);
+	assert_string_equal(perf_map_find(map, 0x1000 + (LINES - 1) * 8), "f9999");
+	perf_map_free(map);
+	all = share.total;
+	assert_int_equal(share.refused, 0);
+	/* What was needed for building is back. */
+	assert_true(budget_share_close(&share) < all);
+
+	budget_share_open(&share, size + (all - size) / 3);
+	assert_int_equal(perf_map_read(fd, &share, &map), 0);
+	for (unsigned int i = 0; i < LINES; i++)
+		found += perf_map_find(map, 0x1000 + i * 8) != NULL;
+	assert_in_range(found, LINES / 8, LINES / 3);
+	assert_string_equal(perf_map_find(map, 0x1000), "f0");
+	perf_map_free(map);
+	assert_true(share.refused > 0);
+
+	budget_share_open(&share, size - 1);
+	assert_int_equal(perf_map_read(fd, &share, &map), -EFBIG);
+	assert_true(share.refused > 0);
+	close(fd);
 }
 
 int main(void)
@@ -221,6 +290,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_a_file_that_is_too_large),
+		cmocka_unit_test(test_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

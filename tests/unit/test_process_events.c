@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's record of a child that forks, execs, maps and ends. Skipped where perf is refused.
+/*
+ * The kernel's record of a child that forks, execs, maps and ends, and of threads. Skipped where
+ * perf is refused.
  */
-#include <sched.h>
-#include <time.h>
 #include "unit.h"
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include "profiler/sources/process_events.h"
 
 static uint64_t now_ns(void)
@@ -60,22 +65,26 @@ struct life {
 	uint64_t forked, execed, mapped_libc, ended;
 	uint32_t maps, grandchildren;
 	uint64_t last_ns;
+	char comm[PROCESS_COMM_BYTES]; /* of its exec */
 };
 
 static void note(struct life *life, pid_t child, const struct process_event *e)
 {
 	assert_true(e->time_ns >= life->last_ns);
 	life->last_ns = e->time_ns;
-	if (e->type == PROCESS_FORK && e->parent == child)
+	if (e->type == PROCESS_FORK && e->parent == child && e->pid != child)
 		life->grandchildren++;
 	if (e->pid != child)
 		return;
 	switch (e->type) {
 	case PROCESS_FORK:
 		assert_int_equal(e->parent, getpid());
+		assert_int_equal(e->tid, child);
 		life->forked = e->time_ns;
 		break;
 	case PROCESS_EXEC:
+		assert_int_equal(e->tid, child);
+		memcpy(life->comm, e->comm, sizeof(life->comm));
 		life->execed = e->time_ns;
 		break;
 	case PROCESS_MAP:
@@ -88,8 +97,10 @@ static void note(struct life *life, pid_t child, const struct process_event *e)
 		}
 		break;
 	case PROCESS_EXIT:
+		assert_int_equal(e->tid, child);
 		life->ended = e->time_ns;
 		break;
+	case PROCESS_COMM: /* only an exec gives it a name */
 	case PROCESS_SAMPLE:
 		fail();
 	}
@@ -118,6 +129,7 @@ static void a_child_from_fork_to_exit(void **state)
 	assert_true(life.ended <= after);
 	assert_true(life.maps >= 2); /* the program and its C library */
 	assert_int_equal(life.grandchildren, 1);
+	assert_string_equal(life.comm, "sh");
 	process_events_close(events);
 }
 
@@ -149,6 +161,99 @@ static void events_wait_for_their_time(void **state)
 		note(&late, second, e);
 	}
 	assert_true(late.forked > middle && late.ended > late.execed);
+	process_events_close(events);
+}
+
+/* ---- threads ---- */
+
+struct thread {
+	pid_t tid;
+	const char *comm; /* that it gives itself; NULL: none */
+};
+
+static void *thread_main(void *arg)
+{
+	struct thread *t = arg;
+
+	t->tid = (pid_t)syscall(SYS_gettid);
+	if (t->comm)
+		prctl(PR_SET_NAME, t->comm);
+	return NULL;
+}
+
+static void run_thread(struct thread *t)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, thread_main, t), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* What is seen of one thread, in order: 'f'ork, 'c'omm, 'e'xit. */
+struct thread_life {
+	pid_t tid;
+	char seen[8];
+	char comm[PROCESS_COMM_BYTES];
+};
+
+static void note_thread(struct thread_life *life, const struct process_event *e)
+{
+	size_t n = strlen(life->seen);
+
+	if (e->pid != getpid() || e->tid != life->tid)
+		return;
+	assert_true(n + 1 < sizeof(life->seen));
+	switch (e->type) {
+	case PROCESS_FORK:
+		assert_int_equal(e->parent, getpid()); /* a thread: of its own process */
+		life->seen[n] = 'f';
+		break;
+	case PROCESS_COMM:
+		memcpy(life->comm, e->comm, sizeof(life->comm));
+		life->seen[n] = 'c';
+		break;
+	case PROCESS_EXIT:
+		life->seen[n] = 'e';
+		break;
+	default:
+		break; /* its stack may be a mapping */
+	}
+}
+
+static void threads_from_fork_to_exit(void **state)
+{
+	static const char *const comms[] = {
+		NULL, "loader", "fifteen letters", "cut: too long for it", "", "odd;\n\x1b"};
+	enum { THREADS = sizeof(comms) / sizeof(comms[0]) };
+	struct process_events *events = open_events();
+	const struct process_event *e;
+	struct thread_life lives[THREADS];
+	int ended = 0;
+
+	(void)state;
+	memset(lives, 0, sizeof(lives));
+	for (int i = 0; i < THREADS; i++) {
+		struct thread t = {.comm = comms[i]};
+
+		run_thread(&t);
+		lives[i].tid = t.tid;
+	}
+	/* ends are recorded a little after they can be waited for */
+	while (ended < THREADS) {
+		assert_int_equal(process_events_read(events), 0);
+		while ((e = process_events_next(events, UINT64_MAX)))
+			for (int i = 0; i < THREADS; i++)
+				note_thread(&lives[i], e);
+		ended = 0;
+		for (int i = 0; i < THREADS; i++)
+			ended += strchr(lives[i].seen, 'e') != NULL;
+	}
+	for (int i = 0; i < THREADS; i++) {
+		assert_string_equal(lives[i].seen, comms[i] ? "fce" : "fe");
+		if (comms[i])
+			assert_int_equal(strncmp(lives[i].comm, comms[i], 15), 0);
+		assert_int_equal(lives[i].comm[PROCESS_COMM_BYTES - 1], '\0');
+	}
 	process_events_close(events);
 }
 
@@ -232,6 +337,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_child_from_fork_to_exit),
 		cmocka_unit_test(events_wait_for_their_time),
+		cmocka_unit_test(threads_from_fork_to_exit),
 		cmocka_unit_test(new_code_in_our_own_process),
 		cmocka_unit_test(rings_that_wrap_and_overflow),
 		cmocka_unit_test(closing_nothing),

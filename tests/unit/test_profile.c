@@ -1,138 +1,312 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Rows of time, beside a model. The module is built into this test, with a bound that the tests
+ * choose, and memory that can run out.
+ */
 #include "unit.h"
-#include "profiler/collect/join.h"
 #include "profiler/profile/profile.h"
+#include "symbolize/array.h"
+#include "symbolize/hash_index.h"
 
-static struct profile_key key_of(uint32_t stack, const char *name)
+static const uint32_t real_bound = PROFILE_ROWS_MAX;
+static uint32_t bound = PROFILE_ROWS_MAX;
+#undef PROFILE_ROWS_MAX
+#define PROFILE_ROWS_MAX bound
+
+/* The one that fails, counted from now; 0: none does. */
+static uint32_t failing_allocation;
+
+static bool fails_now(void)
 {
-	return (struct profile_key){.stack = stack,
-				    .capture = PROFILE_NO_CAPTURE,
-				    .group = PROFILE_NO_GROUP,
-				    .name = name};
+	return failing_allocation && --failing_allocation == 0;
 }
 
-static void add_kernel(struct profile *p, uint32_t stack, const char *name, uint64_t ns)
+static bool unsure_make_room(void *items, uint32_t count, uint32_t *capacity, size_t size)
 {
-	struct profile_key key = key_of(stack, name);
-
-	assert_int_equal(profile_add_work(p, &key, ns, 0), 0);
+	return !fails_now() && array_make_room(items, count, capacity, size);
 }
 
-static void add_sample(struct profile *p, uint32_t stack)
+static int unsure_add(struct hash_index *index, uint32_t hash, uint32_t position)
 {
-	assert_int_equal(profile_add_sample(p, stack, PROFILE_NO_GROUP), 0);
+	return fails_now() ? -ENOMEM : hash_index_add(index, hash, position);
+}
+
+#define array_make_room unsure_make_room
+#define hash_index_add unsure_add
+#include "profiler/profile/profile.c"
+
+static int free_bounds(void **state)
+{
+	(void)state;
+	bound = real_bound;
+	failing_allocation = 0;
+	return 0;
+}
+
+/* The row with this key, or NULL. */
+static const struct row *find(const struct profile *p, enum row_kind kind, uint32_t stack,
+			      uint32_t place)
+{
+	const struct row *found = NULL;
+	uint32_t count;
+	const struct row *rows = profile_rows(p, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (rows[i].kind != kind || rows[i].stack != stack || rows[i].place != place)
+			continue;
+		assert_null(found); /* each key once */
+		found = &rows[i];
+	}
+	return found;
+}
+
+static void expect(const struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place,
+		   uint64_t count, uint64_t ns, uint64_t bytes)
+{
+	const struct row *row = find(p, kind, stack, place);
+
+	assert_non_null(row);
+	assert_int_equal(row->count, count);
+	assert_int_equal(row->ns, ns);
+	assert_int_equal(row->bytes, bytes);
+}
+
+/* Rows that something counts under. */
+static uint32_t used_rows(const struct profile *p)
+{
+	uint32_t count, used = 0;
+	const struct row *rows = profile_rows(p, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		used += rows[i].count > 0;
+	return used;
+}
+
+static void nothing_is_in_an_empty_one(void **state)
+{
+	struct profile *p = profile_new();
+
+	(void)state;
+	assert_int_equal(used_rows(p), 0);
+	profile_free(p);
+	profile_free(NULL);
 }
 
 /* Whatever differs in the key is a row of its own. */
 static void keys_are_kept_apart(void **state)
 {
-	static const char one[] = "one";
+	static const uint32_t keys[][3] = {{ROW_CPU, 10, 0},  {ROW_GPU, 10, 0}, {ROW_WAIT, 10, 0},
+					   {ROW_CALL, 10, 0}, {ROW_GPU, 11, 0}, {ROW_GPU, 10, 1},
+					   {ROW_GPU, 0, 0}};
+	enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 	struct profile *p = profile_new();
-	struct profile_key keys[7];
-	const struct profile_entry *e;
-	uint32_t count;
 
 	(void)state;
-	for (int i = 0; i < 7; i++)
-		keys[i] = key_of(1, one);
-	keys[1].stack = 2;
-	keys[2].capture = 2;
-	keys[3].group = 2;
-	keys[4].work = 2;
-	keys[5].name = NULL;
-	keys[6].waiter = 2;
 	for (int round = 0; round < 2; round++)
-		for (unsigned int i = 0; i < 7; i++)
-			assert_int_equal(profile_add_work(p, &keys[i], i, 10 * i), 0);
-	e = profile_entries(p, &count);
-	assert_int_equal(count, 7);
-	for (unsigned int i = 0; i < 7; i++) {
-		assert_memory_equal(&e[i].key, &keys[i], offsetof(struct profile_key, waiter));
-		assert_int_equal(e[i].key.waiter, keys[i].waiter);
-		assert_int_equal(e[i].count, 2);
-		assert_int_equal(e[i].gpu_ns, 2 * i);
-		assert_int_equal(e[i].bytes, 20 * i);
-	}
+		for (uint32_t i = 0; i < KEYS; i++)
+			profile_add(p, keys[i][0], keys[i][1], keys[i][2], i, 10 * (uint64_t)i);
+	assert_int_equal(used_rows(p), KEYS);
+	for (uint32_t i = 0; i < KEYS; i++)
+		expect(p, keys[i][0], keys[i][1], keys[i][2], 2, 2 * i, 20 * i);
 	profile_free(p);
 }
 
 static void rows_add_up(void **state)
 {
-	static const char one[] = "one", two[] = "two";
 	struct profile *p = profile_new();
-	const struct profile_entry *e;
-	uint32_t count;
 
 	(void)state;
-	e = profile_entries(p, &count);
-	assert_int_equal(count, 0);
-	add_sample(p, 3);
-	add_kernel(p, 3, one, 100);
-	add_kernel(p, 3, two, 7);
-	add_sample(p, 3);
-	add_kernel(p, 3, one, UINT64_C(1) << 60);
-	add_kernel(p, STACK_NONE, one, 5);
-	add_kernel(p, 4, one, 0);
-	e = profile_entries(p, &count);
-	assert_int_equal(count, 5);
-	assert_int_equal(e[0].key.stack, 3);
-	assert_null(e[0].key.name);
-	assert_int_equal(e[0].count, 2);
-	assert_int_equal(e[0].gpu_ns, 0);
-	assert_ptr_equal(e[1].key.name, one);
-	assert_int_equal(e[1].count, 2);
-	assert_int_equal(e[1].gpu_ns, (UINT64_C(1) << 60) + 100);
-	assert_ptr_equal(e[2].key.name, two);
-	assert_int_equal(e[2].gpu_ns, 7);
-	assert_int_equal(e[3].key.stack, STACK_NONE);
-	assert_int_equal(e[4].count, 1);
-	assert_int_equal(e[4].gpu_ns, 0);
+	profile_add(p, ROW_CPU, 3, 0, 1000, 0);
+	profile_add(p, ROW_GPU, 4, 0, 100, 64);
+	profile_add(p, ROW_GPU, 5, 0, 7, 0);
+	profile_add(p, ROW_CPU, 3, 0, 1000, 0);
+	profile_add(p, ROW_GPU, 4, 0, UINT64_C(1) << 60, 1);
+	profile_add(p, ROW_GPU, 6, 0, 0, 0); /* of no time, but there */
+	assert_int_equal(used_rows(p), 4);
+	expect(p, ROW_CPU, 3, 0, 2, 2000, 0);
+	expect(p, ROW_GPU, 4, 0, 2, (UINT64_C(1) << 60) + 100, 65);
+	expect(p, ROW_GPU, 5, 0, 1, 7, 0);
+	expect(p, ROW_GPU, 6, 0, 1, 0, 0);
 	profile_free(p);
-	profile_free(NULL);
+}
+
+static void rows_are_in_order_of_appearance(void **state)
+{
+	struct profile *p = profile_new();
+	uint32_t count, last = 0;
+	const struct row *rows;
+
+	(void)state;
+	for (uint32_t i = 1; i <= 1000; i++) {
+		profile_add(p, ROW_GPU, 1000 + i, 0, 1, 0);
+		profile_add(p, ROW_GPU, 1001, 0, 1, 0);
+	}
+	rows = profile_rows(p, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!rows[i].count)
+			continue;
+		assert_int_equal(rows[i].stack, 1001 + last);
+		last++;
+	}
+	assert_int_equal(last, 1000);
+	profile_free(p);
+}
+
+static void the_bound_is_two_million(void **state)
+{
+	(void)state;
+	assert_int_equal(real_bound, 2u << 20);
+}
+
+/* What there is no room for counts by its kind, at no place, and nothing is lost. */
+static void past_the_bound_only_kinds_are_kept_apart(void **state)
+{
+	struct profile *p;
+
+	(void)state;
+	bound = 20;
+	p = profile_new();
+	for (uint32_t i = 0; i < 100; i++)
+		profile_add(p, ROW_GPU, 100 + i, i, 2, 3);
+	profile_add(p, ROW_CPU, 1000, 5, 11, 0);
+	profile_add(p, ROW_CPU, 1001, 6, 11, 0);
+	assert_true(used_rows(p) <= 20);
+	expect(p, ROW_CPU, STACK_NOT_KEPT, PLACE_NOWHERE, 2, 22, 0);
+	expect(p, ROW_GPU, 100, 0, 1, 2, 3);
+	expect(p, ROW_GPU, STACK_NOT_KEPT, PLACE_NOWHERE, 100 - (20 - ROW_KINDS),
+	       2 * (100 - (20 - ROW_KINDS)), 3 * (100 - (20 - ROW_KINDS)));
+	/* those that are there go on */
+	profile_add(p, ROW_GPU, 100, 0, 5, 0);
+	expect(p, ROW_GPU, 100, 0, 2, 7, 3);
+	profile_free(p);
+}
+
+static void without_memory_there_is_none(void **state)
+{
+	(void)state;
+	for (uint32_t i = 1; i <= 2 * ROW_KINDS; i++) {
+		failing_allocation = i;
+		assert_null(profile_new());
+	}
+}
+
+/* ---- beside a model ---- */
+
+enum { STACKS = 40, PLACES = 4 };
+
+struct model {
+	struct row rows[ROW_KINDS][STACKS][PLACES];
+	uint32_t count; /* rows that are there, the rests included */
+	struct row total[ROW_KINDS];
+};
+
+static void count_in(struct row *row, uint64_t ns, uint64_t bytes)
+{
+	row->count++;
+	row->ns += ns; /* wraps as in the profile */
+	row->bytes += bytes;
+}
+
+static void add_to_model(struct model *m, uint32_t kind, uint32_t stack, uint32_t place,
+			 uint64_t ns, uint64_t bytes)
+{
+	struct row *row = &m->rows[kind][stack][place];
+	bool is_rest = stack == STACK_NOT_KEPT && place == PLACE_NOWHERE;
+
+	count_in(&m->total[kind], ns, bytes);
+	if (!row->count && !is_rest) {
+		if (m->count >= bound)
+			row = &m->rows[kind][STACK_NOT_KEPT][PLACE_NOWHERE];
+		else
+			m->count++;
+	}
+	count_in(row, ns, bytes);
+}
+
+static bool same(const struct row *a, const struct row *b)
+{
+	return a->count == b->count && a->ns == b->ns && a->bytes == b->bytes;
+}
+
+static void check(struct prng *r, const struct profile *p, struct model *m, bool has_failed)
+{
+	struct row total[ROW_KINDS] = {{0}};
+	uint32_t count;
+	const struct row *rows = profile_rows(p, &count);
+
+	EXPECT(r, count <= bound);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct row *row = &rows[i];
+
+		EXPECT(r, row->kind < ROW_KINDS && row->stack < STACKS && row->place < PLACES);
+		EXPECT(r, has_failed || same(row, &m->rows[row->kind][row->stack][row->place]));
+		m->rows[row->kind][row->stack][row->place].count = 0; /* seen */
+		total[row->kind].count += row->count;
+		total[row->kind].ns += row->ns;
+		total[row->kind].bytes += row->bytes;
+	}
+	for (uint32_t kind = 0; kind < ROW_KINDS; kind++) {
+		EXPECT(r, same(&total[kind], &m->total[kind]));
+		for (uint32_t i = 0; i < STACKS * PLACES; i++)
+			EXPECT(r, has_failed || !m->rows[kind][i / PLACES][i % PLACES].count);
+	}
+}
+
+/* Any bound, any failure of memory: what is added up is what came in. */
+static void random_rows(struct prng *r)
+{
+	struct model *m = calloc(1, sizeof(*m));
+	uint64_t events = prng_bits(r, 12);
+	bool may_fail = prng_chance(r, 50), has_failed;
+	struct profile *p;
+
+	assert_non_null(m);
+	bound = ROW_KINDS + (uint32_t)prng_bits(r, 10);
+	m->count = ROW_KINDS;
+	p = profile_new();
+	assert_non_null(p);
+	failing_allocation = may_fail ? 1 + (uint32_t)prng_bits(r, 8) : 0;
+	for (uint64_t i = 0; i < events; i++) {
+		uint32_t kind = (uint32_t)prng_below(r, ROW_KINDS);
+		uint32_t stack = (uint32_t)prng_below(r, STACKS);
+		uint32_t place = (uint32_t)prng_below(r, PLACES);
+		uint64_t ns = prng_bits(r, 64), bytes = prng_bits(r, 64);
+
+		profile_add(p, (enum row_kind)kind, stack, place, ns, bytes);
+		add_to_model(m, kind, stack, place, ns, bytes);
+	}
+	has_failed = may_fail && failing_allocation == 0;
+	failing_allocation = 0;
+	check(r, p, m, has_failed);
+	profile_free(p);
+	free(m);
 }
 
 static void sums_are_exact(void **state)
 {
-	static const char kernels[50][2];
-	struct prng random = prng_round(0);
-	struct profile *p = profile_new();
-	uint64_t ns = 0, got_ns = 0, samples = 0, got_samples = 0, operations = 0,
-		 got_operations = 0;
-	const struct profile_entry *e;
-	uint32_t count;
+	uint64_t rounds = unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? 10 : 500);
 
 	(void)state;
-	for (int i = 0; i < 100000; i++) {
-		uint32_t stack = (uint32_t)prng_below(&random, 300);
-		uint64_t weight = prng_bits(&random, 45);
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct prng r = prng_round(round);
 
-		if (prng_chance(&random, 30)) {
-			add_sample(p, stack);
-			samples++;
-		} else {
-			add_kernel(p, stack, kernels[prng_below(&random, 50)], weight);
-			ns += weight;
-			operations++;
-		}
+		random_rows(&r);
 	}
-	e = profile_entries(p, &count);
-	assert_true(count <= 300 * 51);
-	for (uint32_t i = 0; i < count; i++) {
-		got_ns += e[i].gpu_ns;
-		*(e[i].key.name ? &got_operations : &got_samples) += e[i].count;
-	}
-	assert_int_equal(got_ns, ns);
-	assert_int_equal(got_samples, samples);
-	assert_int_equal(got_operations, operations);
-	profile_free(p);
 }
+
+#define TEST(name) cmocka_unit_test_teardown(name, free_bounds)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_add_up),
-		cmocka_unit_test(keys_are_kept_apart),
-		cmocka_unit_test(sums_are_exact),
+		TEST(nothing_is_in_an_empty_one),
+		TEST(keys_are_kept_apart),
+		TEST(rows_add_up),
+		TEST(rows_are_in_order_of_appearance),
+		TEST(the_bound_is_two_million),
+		TEST(past_the_bound_only_kinds_are_kept_apart),
+		TEST(without_memory_there_is_none),
+		TEST(sums_are_exact),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,43 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs recorded on a real GPU (tests/golden/README.md), replayed through the whole collecting side:
- * the GPU part of the profile must be what it was, and the totals what CUPTI reported.
+ * the GPU part of the profile must be what it was, and the totals what CUPTI reported. And what is
+ * recorded, replayed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include "profiler/collect/collect.h"
-#include "profiler/report/accounts.h"
-#include "profiler/sources/gpu_pipe.h"
+#include "collect_text.h"
+#include "profiler/base/cuda_functions.h"
 #include "profiler/sources/recording.h"
-#include "profiler/output/resolve.h"
-#include "profiler/output/writer.h"
+
+enum { SAMPLE_WEIGHT = 20000000 };
 
 struct replay {
-	struct collect collect;
-	struct gpu_pipe *gpu;
-	uint64_t goodbye_kernels, goodbye_ns;
+	struct collect *collect;
+	struct gpu_pipe *pipe;
+	FILE *events, *bytes;
+	struct goodbyes goodbyes;
 };
-
-static void on_gpu_event(void *context, uint32_t pid, const struct gpu_event *event,
-			 const char *kernel)
-{
-	struct replay *r = context;
-
-	if (event->type == GPU_EVENT_GOODBYE) {
-		r->goodbye_kernels += event->goodbye.kernels;
-		r->goodbye_ns += event->goodbye.kernel_ns;
-	}
-	collect_gpu_event(&r->collect, pid, event, kernel);
-}
 
 static FILE *open_golden(const char *name, const char *suffix)
 {
@@ -51,31 +29,38 @@ static FILE *open_golden(const char *name, const char *suffix)
 	return file;
 }
 
-static void replay_events(struct replay *r, const char *name)
+/* All that is left of the events, up to the first of this kind: it included, or left for later. */
+static void replay_events(struct replay *r, const char *until, bool including)
 {
-	FILE *file = open_golden(name, "events");
 	char *line = NULL;
 	size_t capacity = 0;
+	bool is_last = false;
+	long at = ftell(r->events);
 
-	while (getline(&line, &capacity, file) > 0) {
+	while (!is_last && getline(&line, &capacity, r->events) > 0) {
+		is_last = strncmp(line, until, strlen(until)) == 0;
+		if (is_last && !including) {
+			assert_int_equal(fseek(r->events, at, SEEK_SET), 0);
+			break;
+		}
 		line[strcspn(line, "\n")] = '\0';
-		assert_int_equal(recording_replay_line(&r->collect, line), 0);
+		assert_int_equal(recording_replay_line(r->collect, line), 0);
+		at = ftell(r->events);
 	}
 	free(line);
-	fclose(file);
 }
 
 /* In pieces of `step` bytes, as a pipe may deliver them. */
-static void replay_pipe(struct replay *r, const char *name, size_t step)
+static void replay_pipe(struct replay *r, size_t step)
 {
-	FILE *file = open_golden(name, "pipe");
 	char bytes[4096];
 	size_t n;
 
-	while ((n = fread(bytes, 1, step, file)) > 0)
-		gpu_pipe_feed(r->gpu, bytes, n);
-	gpu_pipe_finish(r->gpu);
-	fclose(file);
+	while ((n = fread(bytes, 1, step, r->bytes)) > 0) {
+		gpu_pipe_feed(r->pipe, bytes, n);
+		take_pipe(r->collect, r->pipe, 0, &r->goodbyes);
+	}
+	gpu_pipe_finish(r->pipe);
 }
 
 /* The lines of GPU kernels; CPU lines end in this machine's kernel symbols. */
@@ -97,29 +82,6 @@ static char *gpu_lines(char *folded)
 	return out;
 }
 
-static char *write_folded(struct replay *r, struct writer_result *result)
-{
-	struct resolve_input input = {.profile = r->collect.profile,
-				      .stacks = r->collect.stacks,
-				      .symbolizer = r->collect.symbolizer,
-				      .strings = &r->collect.strings,
-				      .sample_period_ns = 2e7};
-	struct writer_options options = {.unit_ns = {1, 1}};
-	struct call_tree *tree = resolve(&input);
-	char *text = NULL, *lines;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_non_null(tree);
-	assert_non_null(out);
-	assert_int_equal(folded_writer.write(tree, &options, out, result), 0);
-	fclose(out);
-	call_tree_free(tree);
-	lines = gpu_lines(text);
-	free(text);
-	return lines;
-}
-
 static char *read_all(FILE *file)
 {
 	char *text = NULL;
@@ -138,100 +100,113 @@ struct holds {
 	const char *name;
 	uint64_t launches;
 	uint64_t spans;    /* operations with a duration, all launched */
-	uint64_t instants; /* others */
+	uint64_t instants; /* others, launched too */
 	uint64_t staged;   /* spans that are part of a copy between devices through the host */
+	bool has_sums;     /* CUPTI's, by device, context, stream and kind */
 };
 
-static uint64_t count_staged(const struct work_tally *counted)
+static void check_ledger(const struct replay *r, const struct holds *holds)
 {
-	const struct work_sum *sum;
-	uint64_t staged = 0;
-	uint32_t at = 0;
+	const struct ledger *l = collect_ledger(r->collect);
+	uint64_t operations = 0, unmatched = 0, staged = 0;
 
-	while ((sum = work_tally_next(counted, &at)))
-		staged += sum->staged;
-	return staged;
+	for (uint32_t i = 0; i < l->gpu.row_count; i++) {
+		operations += l->gpu.rows[i].count;
+		unmatched += l->gpu.rows[i].unmatched;
+		staged += l->gpu.rows[i].staged;
+	}
+	assert_int_equal(l->launches.all, holds->launches);
+	assert_int_equal(operations, holds->spans + holds->instants);
+	assert_int_equal(unmatched, 0);
+	assert_int_equal(staged, holds->staged);
+	assert_int_equal(l->gpu.matched, holds->spans);
+	assert_int_equal(l->gpu.unmatched, 0);
+	assert_int_equal(l->gpu.missing, 0);
+	assert_int_equal(l->pipe.malformed, 0);
+	assert_int_equal(l->pipe.refused, 0);
+	assert_int_equal(l->pipe.without_goodbye, 0);
+	assert_int_equal(l->gpu.equal, l->gpu.sums);
+	assert_int_equal(l->gpu.uncompared, 0);
+	assert_int_equal(l->gpu.sums > 0, holds->has_sums);
+	assert_int_equal(l->gpu.unreported > 0, !holds->has_sums);
+	assert_int_equal(r->goodbyes.count, 1);
+	assert_int_equal(r->goodbyes.operations, holds->spans + holds->instants);
 }
 
-/* `pipe_first`: the two streams are independent, so either may be taken in first. */
-static void check_all(const struct holds *holds, size_t step, bool pipe_first)
+static void check_profile(struct replay *r, const char *name)
 {
-	const char *name = holds->name;
-	struct replay r = {.goodbye_ns = 0};
-	struct writer_result result;
-	struct join_stats stats;
-	struct accounts accounts;
-	char *lines, *expected;
+	struct written written;
+	char *text = folded_text(r->collect, 0, &written);
+	char *lines = gpu_lines(text), *expected = read_all(open_golden(name, "folded"));
 
-	assert_int_equal(collect_init(&r.collect), 0);
-	r.gpu = gpu_pipe_new(&r.collect.strings, on_gpu_event, &r);
-	assert_non_null(r.gpu);
-	if (pipe_first)
-		replay_pipe(&r, name, step);
-	replay_events(&r, name);
-	if (!pipe_first)
-		replay_pipe(&r, name, step);
-	join_finish(r.collect.join);
-
-	stats = join_stats(r.collect.join);
-	assert_int_equal(stats.launches, holds->launches);
-	assert_int_equal(stats.matched, holds->spans + holds->instants);
-	assert_int_equal(stats.unmatched, 0);
-	assert_int_equal(gpu_pipe_stats(r.gpu).malformed, 0);
-	assert_int_equal(gpu_pipe_stats(r.gpu).missing_kernels, 0);
-	assert_int_equal(gpu_pipe_stats(r.gpu).without_goodbye, 0);
-	assert_int_equal(r.goodbye_kernels, holds->spans + holds->instants);
-	assert_int_equal(count_staged(&r.collect.counted), holds->staged);
-
-	accounts = accounts_of(&r.collect.counted, &r.collect.told);
-	assert_int_equal(accounts.equal, accounts.sums);
-	assert_int_equal(accounts.unmatched, 0);
-
-	lines = write_folded(&r, &result);
-	assert_int_equal(result.total[WEIGHT_GPU], r.goodbye_ns);
-	assert_int_equal(result.total[WEIGHT_CPU], r.collect.stats.cpu_samples * 20000000);
-	expected = read_all(open_golden(name, "folded"));
 	if (getenv("PRINT_GOLDEN"))
 		fputs(lines, stderr);
 	assert_string_equal(lines, expected);
+	assert_int_equal(written.total[ROW_GPU], r->goodbyes.ns);
+	assert_int_equal(written.total[ROW_CPU],
+			 collect_ledger(r->collect)->cpu.samples * SAMPLE_WEIGHT);
+	assert_int_equal(written.total[ROW_WAIT] + written.total[ROW_CALL], 0);
+	free(text);
 	free(lines);
 	free(expected);
-	gpu_pipe_free(r.gpu);
-	collect_release(&r.collect);
 }
 
-/* Kernels only. */
-static void check(const char *name, size_t step, bool pipe_first, uint64_t launches,
-		  uint64_t kernels)
+/*
+ * `pipe_first`: the two streams are independent while the program runs, so either may be taken in
+ * first.
+ */
+static void check_all(const struct holds *holds, size_t step, bool pipe_first)
 {
-	check_all(&(struct holds){name, launches, kernels, 0, 0}, step, pipe_first);
+	struct replay r = {.events = open_golden(holds->name, "events"),
+			   .bytes = open_golden(holds->name, "pipe")};
+
+	r.collect = collect_new(&(struct collect_options){.sample_ns = SAMPLE_WEIGHT});
+	assert_non_null(r.collect);
+	r.pipe = gpu_pipe_new(r.collect);
+	assert_non_null(r.pipe);
+	collect_know_tree(r.collect);
+	if (pipe_first)
+		replay_events(&r, "exec ", true);
+	else
+		replay_events(&r, "exit ", false);
+	replay_pipe(&r, step);
+	replay_events(&r, "nothing", true);
+	check_profile(&r, holds->name);
+	check_ledger(&r, holds);
+	fclose(r.events);
+	fclose(r.bytes);
+	gpu_pipe_free(r.pipe);
+	collect_free(r.collect);
 }
+
+static const struct holds mixed = {"h100_mixed", 206, 300, 0, 0, false};
+static const struct holds driver = {"h100_driver", 100, 100, 0, 0, false};
+static const struct holds graphs = {"h100_graphs", 206, 300, 0, 0, true};
+static const struct holds peers = {"h200_peers", 82, 66, 22, 4, true};
 
 static void kernels_graphs_and_cooperative_launches(void **state)
 {
 	(void)state;
-	check("h100_mixed", 4096, false, 206, 300);
+	check_all(&mixed, 4096, false);
 }
 
 static void launches_through_the_driver_alone(void **state)
 {
 	(void)state;
-	check("h100_driver", 4096, false, 100, 100);
+	check_all(&driver, 4096, false);
 }
 
 /* The same program with stacks taken in the process, nodes of graphs and CUPTI's sums. */
 static void graph_nodes_and_sums(void **state)
 {
 	(void)state;
-	check("h100_graphs", 4096, false, 206, 300);
-	check("h100_graphs", 7, true, 206, 300);
+	check_all(&graphs, 4096, false);
+	check_all(&graphs, 7, true);
 }
 
 /* Two GPUs, at first without access to each other's memory: a copy is two operations then. */
 static void copies_between_devices(void **state)
 {
-	const struct holds peers = {"h200_peers", 82, 66, 22, 4};
-
 	(void)state;
 	check_all(&peers, 4096, false);
 	check_all(&peers, 7, true);
@@ -240,14 +215,14 @@ static void copies_between_devices(void **state)
 static void the_pipe_in_small_pieces(void **state)
 {
 	(void)state;
-	check("h100_mixed", 7, false, 206, 300);
+	check_all(&mixed, 7, false);
 }
 
 static void the_pipe_before_the_stacks(void **state)
 {
 	(void)state;
-	check("h100_mixed", 4096, true, 206, 300);
-	check("h100_driver", 4096, true, 100, 100);
+	check_all(&mixed, 4096, true);
+	check_all(&driver, 4096, true);
 }
 
 static void bad_lines_are_refused(void **state)
@@ -258,23 +233,191 @@ static void bad_lines_are_refused(void **state)
 		"stack 1",
 		"stack x 1 1 1 0 0 0 0",
 		"stack 1 1 1 1 0 0 65535 65535 1",
+		"stack 1 1 1 1 0 0 767 0 1",
 		"stack 1 1 1 1 0 0 2 0 ff",
+		"stack 1 1 1 3 0 0 0 0", /* no such kind */
 		"map 1 2 3",
 		"fork 1",
+		"thread 1 2",
+		"exit 1 2", /* which thread? */
 		"nothing 1 2",
 		"exec 99999999999999999999999 1",
+		"target",
+		"target x",
 	};
-	struct collect collect;
+	struct collect *c = new_collect();
 
 	(void)state;
-	assert_int_equal(collect_init(&collect), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		char line[128];
 
 		snprintf(line, sizeof(line), "%s", bad[i]);
-		assert_int_equal(recording_replay_line(&collect, line), -EBADMSG);
+		if (recording_replay_line(c, line) != -EBADMSG)
+			fail_msg("taken: %s", bad[i]);
 	}
-	collect_release(&collect);
+	assert_int_equal(collect_ledger(c)->cpu.samples, 0);
+	collect_free(c);
+}
+
+/* ---- what is recorded ---- */
+
+/* A snapshot in the kernel, with no stack. */
+struct sample {
+	struct stack_snapshot snapshot;
+	__u64 kernel[2];
+};
+
+static struct sample make_sample(pid_t pid, uint64_t time_ns)
+{
+	struct sample s;
+
+	memset(&s, 0, sizeof(s));
+	s.snapshot.event = (struct stack_event){.time_ns = time_ns,
+						.pid = (uint32_t)pid,
+						.tid = (uint32_t)pid,
+						.kind = STACK_EVENT_CPU_SNAPSHOT,
+						.kernel_frames = 2};
+	s.snapshot.kernel_at = offsetof(struct sample, kernel);
+	s.kernel[0] = s.kernel[1] = 0xffffffff81000130;
+	s.snapshot.stack_at = sizeof(s);
+	s.snapshot.registers[16] = 0x1010;
+	return s;
+}
+
+/* All that can happen, recorded as a run does it. */
+static void record_run(struct collect *c, struct recording *recording)
+{
+	const struct process_event happened[] = {
+		{.time_ns = 1, .type = PROCESS_EXEC, .pid = 70, .comm = "program"},
+		{.time_ns = 2,
+		 .type = PROCESS_MAP,
+		 .pid = 70,
+		 .mapping = {.start = 0x1000,
+			     .end = 0x2000,
+			     .file_offset = 0x100,
+			     .inode = 5,
+			     .path = "/no where/a\nb"}},
+		{.time_ns = 3, .type = PROCESS_FORK, .pid = 70, .tid = 71, .parent = 70},
+		{.time_ns = 4, .type = PROCESS_FORK, .pid = 80, .tid = 80, .parent = 70},
+		{.time_ns = 5, .type = PROCESS_COMM, .pid = 70, .tid = 71, .comm = "thread"},
+		{.time_ns = 6, .type = PROCESS_EXIT, .pid = 70, .tid = 70},
+	};
+	struct sample sample = make_sample(70, 10);
+	struct stack_event *event = &sample.snapshot.event;
+
+	recording_target(recording, 70);
+	assert_non_null(collect_start_target(c, 70));
+	for (size_t i = 0; i < sizeof(happened) / sizeof(happened[0]); i++) {
+		recording_process_event(recording, &happened[i]);
+		collect_process_event(c, &happened[i]);
+	}
+	collect_snapshot(c, &sample.snapshot, NULL);
+	recording_stack(recording, c, event, false);
+	event->kernel_frames = 0;
+	collect_snapshot(c, &sample.snapshot, NULL);
+	recording_stack(recording, c, event, false);
+	event->launch_function = cuda_function_of("cuLaunchKernel");
+	collect_snapshot(c, &sample.snapshot, "cuLaunchKernel");
+	recording_stack(recording, c, event, true);
+	recording_pipe(recording, "bytes\n", 6);
+}
+
+/* The whole text of a file that is removed. */
+static char *take_file(const char *path)
+{
+	FILE *file = fopen(path, "re");
+
+	assert_non_null(file);
+	unlink(path);
+	return read_all(file);
+}
+
+static void what_is_recorded_can_be_replayed(void **state)
+{
+	char folder[] = "/tmp/test_recording_XXXXXX", prefix[64], path[80], *events, *bytes;
+	struct collect *c = new_collect(), *again = new_collect();
+	struct recording *recording;
+	struct written written;
+	char *text, *replayed, *rest = NULL;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(prefix, sizeof(prefix), "%s/run", folder);
+	recording = recording_open(prefix);
+	assert_non_null(recording);
+	record_run(c, recording);
+	assert_int_equal(recording_close(recording), 0);
+	snprintf(path, sizeof(path), "%s.events", prefix);
+	events = take_file(path);
+	snprintf(path, sizeof(path), "%s.pipe", prefix);
+	bytes = take_file(path);
+	assert_int_equal(rmdir(folder), 0);
+	assert_string_equal(bytes, "bytes\n");
+	/* where the kernel lies is nobody's business */
+	assert_string_equal(events, "target 70\n"
+				    "exec 1 70\n"
+				    "map 2 70 1000 2000 100 0 0 5 /no where/a?b\n"
+				    "thread 3 70 71\n"
+				    "fork 4 70 80\n"
+				    "exit 6 70 70\n"
+				    "stack 10 70 70 1 0 1 1 2 1010 0 0\n"
+				    "stack 10 70 70 1 0 1 1 0 1010\n"
+				    "stack 10 70 70 2 5 1 1 0 1010\n");
+	for (char *line = strtok_r(events, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		assert_int_equal(recording_replay_line(again, line), 0);
+	/* the same samples, launches and processes */
+	assert_int_equal(collect_ledger(again)->cpu.samples, 2);
+	assert_int_equal(collect_ledger(again)->launches.by_probe, 1);
+	text = folded_text(c, 100, &written);
+	replayed = folded_text(again, 100, &written);
+	assert_non_null(strstr(text, "[truncated];[a?b] 1000\n"));
+	assert_non_null(strstr(replayed, "[truncated];[a?b] 1000\n"));
+	assert_non_null(strstr(replayed, "[truncated];[a?b];[kernel];[kernel] 1000\n"));
+	free(text);
+	free(replayed);
+	free(events);
+	free(bytes);
+	collect_free(c);
+	collect_free(again);
+}
+
+static void nothing_is_recorded_without_a_recording(void **state)
+{
+	struct collect *c = new_collect();
+
+	(void)state;
+	record_run(c, NULL);
+	assert_int_equal(recording_close(NULL), 0);
+	collect_free(c);
+	errno = 0;
+	assert_null(recording_open("/tmp/no such folder/run"));
+	assert_int_equal(errno, ENOENT);
+}
+
+static void a_full_disk_is_noticed(void **state)
+{
+	char folder[] = "/tmp/test_recording_XXXXXX", path[64];
+	struct recording *recording;
+	struct collect *c;
+
+	(void)state;
+	if (access("/dev/full", W_OK) != 0)
+		SKIP("there is no /dev/full");
+	c = new_collect();
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/run.events", folder);
+	assert_int_equal(symlink("/dev/full", path), 0);
+	snprintf(path, sizeof(path), "%s/run", folder);
+	recording = recording_open(path);
+	assert_non_null(recording);
+	record_run(c, recording);
+	assert_int_equal(recording_close(recording), -ENOSPC);
+	collect_free(c);
+	snprintf(path, sizeof(path), "%s/run.events", folder);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/run.pipe", folder);
+	unlink(path);
+	assert_int_equal(rmdir(folder), 0);
 }
 
 int main(void)
@@ -287,6 +430,9 @@ int main(void)
 		cmocka_unit_test(the_pipe_in_small_pieces),
 		cmocka_unit_test(the_pipe_before_the_stacks),
 		cmocka_unit_test(bad_lines_are_refused),
+		cmocka_unit_test(what_is_recorded_can_be_replayed),
+		cmocka_unit_test(nothing_is_recorded_without_a_recording),
+		cmocka_unit_test(a_full_disk_is_noticed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

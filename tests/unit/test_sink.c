@@ -4,6 +4,9 @@
 #include "fifo.h"
 #include "cupti_trace/sink.h"
 
+enum { INSTANCE = 0x1234abcd };
+#define ID "\"id\":\"000000001234abcd\","
+
 static void ignore(void *context, uint32_t pid, const struct gpu_event *event, const char *kernel)
 {
 	(void)context;
@@ -23,7 +26,10 @@ static struct gpu_event kernel_event(uint32_t correlation_id)
 static void put_hello(struct sink *sink, uint32_t pid)
 {
 	struct gpu_event e = {.type = GPU_EVENT_HELLO,
-			      .hello = {.version = GPU_WIRE_VERSION, .pid = pid, .wants_ack = 1}};
+			      .hello = {.version = GPU_WIRE_VERSION,
+					.pid = pid,
+					.instance = INSTANCE,
+					.wants_ack = 1}};
 
 	sink_put(sink, &e);
 }
@@ -44,12 +50,12 @@ static void opening_needs_a_reader(void **state)
 
 	(void)state;
 	fifo_make(&f, ignore, NULL);
-	assert_int_equal(sink_open(&sink, "/nonexistent/pipe", 1), -ENOENT);
+	assert_int_equal(sink_open(&sink, "/nonexistent/pipe", 1, INSTANCE), -ENOENT);
 	assert_true(sink_is_off(&sink));
 	fifo_close_writer(&f);
 	close(f.reader);
 	f.reader = -1;
-	assert_int_equal(sink_open(&sink, f.path, 1), -ENXIO);
+	assert_int_equal(sink_open(&sink, f.path, 1, INSTANCE), -ENXIO);
 	put_kernels(&sink, 500); /* off: nothing happens */
 	sink_flush(&sink);
 	sink_goodbye(&sink);
@@ -59,11 +65,12 @@ static void opening_needs_a_reader(void **state)
 
 static void a_batch_has_a_header(void **state)
 {
-	static const char expected[] = "\n{\"t\":\"batch\",\"pid\":77,\"seq\":0,\"len\":72  }\n"
-				       "{\"t\":\"maps\",\"generation\":1,\"ack\":0}\n"
-				       "{\"t\":\"maps\",\"generation\":2,\"ack\":0}\n"
-				       "\n{\"t\":\"batch\",\"pid\":77,\"seq\":1,\"len\":36  }\n"
-				       "{\"t\":\"maps\",\"generation\":3,\"ack\":0}\n";
+	static const char expected[] =
+		"\n{\"t\":\"batch\",\"pid\":77," ID "\"seq\":0,\"len\":72  }\n"
+		"{\"t\":\"maps\",\"generation\":1,\"ack\":0}\n"
+		"{\"t\":\"maps\",\"generation\":2,\"ack\":0}\n"
+		"\n{\"t\":\"batch\",\"pid\":77," ID "\"seq\":1,\"len\":36  }\n"
+		"{\"t\":\"maps\",\"generation\":3,\"ack\":0}\n";
 	struct gpu_event e = {.type = GPU_EVENT_MAPS, .maps = {.generation = 1}};
 	struct fifo f;
 	struct sink sink;
@@ -71,7 +78,7 @@ static void a_batch_has_a_header(void **state)
 	(void)state;
 	fifo_make(&f, ignore, NULL);
 	f.keep_raw = true;
-	assert_int_equal(sink_open(&sink, f.path, 77), 0);
+	assert_int_equal(sink_open(&sink, f.path, 77, INSTANCE), 0);
 	sink_flush(&sink); /* nothing to say: nothing is written */
 	sink_put(&sink, &e);
 	e.maps.generation = 2;
@@ -99,7 +106,8 @@ static uint64_t check_batches(const struct fifo *f, uint32_t pid)
 		const char *next = memmem(at + 1, (size_t)(end - at - 1), mark, sizeof(mark) - 1);
 		char header[100];
 		int n = snprintf(header, sizeof(header),
-				 "%s\"pid\":%u,\"seq\":%" PRIu64 ",\"len\":", mark, pid, count);
+				 "%s\"pid\":%u," ID "\"seq\":%" PRIu64 ",\"len\":", mark, pid,
+				 count);
 		const char *line_end = memchr(at + 1, '\n', (size_t)(end - at - 1));
 
 		assert_true(end - at > n);
@@ -127,7 +135,7 @@ static void batches_are_whole_and_numbered(void **state)
 	fifo_make(&f, ignore, NULL);
 	f.keep_raw = true;
 	fifo_start_reader(&f);
-	assert_int_equal(sink_open(&sink, f.path, 77), 0);
+	assert_int_equal(sink_open(&sink, f.path, 77, INSTANCE), 0);
 	put_hello(&sink, 77);
 	for (uint32_t i = 0; i < 500; i++) {
 		notice.notice.detail = text + (i * 37) % sizeof(text); /* all lengths of lines */
@@ -160,7 +168,7 @@ static void count_signal(int signal)
 static void break_pipe(struct fifo *f, struct sink *sink)
 {
 	fifo_make(f, ignore, NULL);
-	assert_int_equal(sink_open(sink, f->path, 1), 0);
+	assert_int_equal(sink_open(sink, f->path, 1, INSTANCE), 0);
 	put_kernels(sink, 3);
 	sink_flush(sink);
 	assert_false(sink_is_off(sink));
@@ -252,7 +260,7 @@ static void a_slow_reader_loses_nothing(void **state)
 	f.nap = 200;
 	assert_true(fcntl(f.reader, F_SETPIPE_SZ, 4096) >= 4096);
 	fifo_start_reader(&f);
-	assert_int_equal(sink_open(&sink, f.path, 9), 0);
+	assert_int_equal(sink_open(&sink, f.path, 9, INSTANCE), 0);
 	put_hello(&sink, 9);
 	put_kernels(&sink, 5000);
 	sink_goodbye(&sink);
@@ -280,7 +288,7 @@ static void a_reader_that_sleeps_costs_what_does_not_fit(void **state)
 	(void)state;
 	fifo_make(&f, ignore, NULL);
 	assert_true(fcntl(f.reader, F_SETPIPE_SZ, 4096) >= 4096);
-	assert_int_equal(sink_open(&sink, f.path, 9), 0);
+	assert_int_equal(sink_open(&sink, f.path, 9, INSTANCE), 0);
 	put_hello(&sink, 9);
 	put_kernels(&sink, 25);
 	sink_flush(&sink);
@@ -339,7 +347,7 @@ static void processes_never_mix_their_lines(void **state)
 		if (children[i] == 0) {
 			struct sink sink;
 
-			if (sink_open(&sink, f.path, 100 + i) != 0)
+			if (sink_open(&sink, f.path, 100 + i, INSTANCE) != 0)
 				_exit(1);
 			put_hello(&sink, 100 + i);
 			put_kernels(&sink, EACH);
@@ -375,7 +383,7 @@ static void threads_share_a_sink(void **state)
 	(void)state;
 	fifo_make(&f, ignore, NULL);
 	fifo_start_reader(&f);
-	assert_int_equal(sink_open(&sink, f.path, 5), 0);
+	assert_int_equal(sink_open(&sink, f.path, 5, INSTANCE), 0);
 	put_hello(&sink, 5);
 	for (int i = 0; i < WRITERS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, put_each, &sink), 0);
@@ -397,7 +405,7 @@ static void an_abandoned_sink_says_nothing(void **state)
 
 	(void)state;
 	fifo_make(&f, ignore, NULL);
-	assert_int_equal(sink_open(&sink, f.path, 5), 0);
+	assert_int_equal(sink_open(&sink, f.path, 5, INSTANCE), 0);
 	put_kernels(&sink, 3);
 	sink_abandon(&sink);
 	sink_abandon(&sink);

@@ -1,6 +1,48 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Stacks as a tree of frames. The module is built into this test, with a bound that the tests
+ * choose, and memory that can run out.
+ */
 #include "unit.h"
+#include "profiler/profile/marks.h"
 #include "profiler/profile/stack_table.h"
+#include "symbolize/array.h"
+#include "symbolize/hash_index.h"
+
+static const uint32_t real_bound = STACK_TABLE_MAX;
+static uint32_t bound = STACK_TABLE_MAX;
+#undef STACK_TABLE_MAX
+#define STACK_TABLE_MAX bound
+
+/* The one that fails, counted from now; 0: none does. */
+static uint32_t failing_allocation;
+
+static bool fails_now(void)
+{
+	return failing_allocation && --failing_allocation == 0;
+}
+
+static bool unsure_make_room(void *items, uint32_t count, uint32_t *capacity, size_t size)
+{
+	return !fails_now() && array_make_room(items, count, capacity, size);
+}
+
+static int unsure_add(struct hash_index *index, uint32_t hash, uint32_t position)
+{
+	return fails_now() ? -ENOMEM : hash_index_add(index, hash, position);
+}
+
+#define array_make_room unsure_make_room
+#define hash_index_add unsure_add
+#include "profiler/profile/stack_table.c"
+
+static int free_bounds(void **state)
+{
+	(void)state;
+	bound = real_bound;
+	failing_allocation = 0;
+	return 0;
+}
 
 static struct frame code(uint32_t module, uint64_t offset, enum frame_kind kind)
 {
@@ -17,17 +59,29 @@ static struct frame text(const char *name)
 	struct frame f;
 
 	memset(&f, 0, sizeof(f));
-	f.kind = FRAME_TEXT;
+	f.kind = FRAME_MARK;
 	f.text = name;
 	return f;
 }
 
+/* Frames are listed innermost first. */
 static uint32_t add(struct stack_table *t, const struct frame *frames, uint32_t count)
 {
-	uint32_t id = UINT32_MAX;
+	return stack_table_add(t, STACK_EMPTY, frames, count);
+}
 
-	assert_int_equal(stack_table_add(t, frames, count, &id), 0);
-	return id;
+/* The stack has these frames, from `outer` on. */
+static bool holds(const struct stack_table *t, uint32_t stack, uint32_t outer,
+		  const struct frame *frames, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frame *frame = stack_table_frame(t, stack);
+
+		if (!frame || memcmp(frame, &frames[i], sizeof(*frame)) != 0)
+			return false;
+		stack = stack_table_outer(t, stack);
+	}
+	return stack == outer;
 }
 
 static void equal_stacks_are_one(void **state)
@@ -35,12 +89,12 @@ static void equal_stacks_are_one(void **state)
 	struct stack_table *t = stack_table_new();
 	struct frame a[] = {code(1, 5, FRAME_CODE), code(1, 6, FRAME_RETURN), text("main")};
 	struct frame b[] = {code(1, 5, FRAME_CODE), code(1, 6, FRAME_RETURN), text("main")};
-	uint32_t id = add(t, a, 3);
+	uint32_t id = add(t, a, 3), count = stack_table_count(t);
 
 	(void)state;
 	b[2].text = a[2].text;
 	assert_int_equal(add(t, b, 3), id);
-	assert_int_equal(stack_table_count(t), 1);
+	assert_int_equal(stack_table_count(t), count);
 	/* each of these differs in one thing */
 	assert_int_not_equal(add(t, a, 2), id);
 	assert_int_not_equal(add(t, a + 1, 2), id);
@@ -54,22 +108,99 @@ static void equal_stacks_are_one(void **state)
 	b[0] = b[1];
 	b[1] = a[0];
 	assert_int_not_equal(add(t, b, 3), id);
-	assert_int_equal(stack_table_count(t), 7);
+	assert_int_equal(stack_table_refused(t), 0);
 	stack_table_free(t);
 	stack_table_free(NULL);
 }
 
-static void an_empty_stack_is_a_stack(void **state)
+/* Of Python functions, all of these tell frames apart. */
+static void texts_files_and_lines_are_of_a_frame(void **state)
+{
+	struct stack_table *t = stack_table_new();
+	struct frame frames[5];
+	uint32_t ids[5];
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		frames[i] = text("forward");
+		frames[i].kind = FRAME_PYTHON;
+		frames[i].file = "model.py";
+		frames[i].line = 7;
+	}
+	frames[1].line = 8;
+	frames[2].file = NULL;
+	frames[3].text = "backward";
+	frames[4].kind = FRAME_NVTX;
+	for (int i = 0; i < 5; i++) {
+		ids[i] = add(t, &frames[i], 1);
+		for (int j = 0; j < i; j++)
+			assert_int_not_equal(ids[i], ids[j]);
+		assert_true(holds(t, ids[i], STACK_EMPTY, &frames[i], 1));
+	}
+	stack_table_free(t);
+}
+
+static void the_empty_stack_is_there(void **state)
 {
 	struct stack_table *t = stack_table_new();
 	struct frame one = text("x");
-	uint32_t count = 99, id = add(t, NULL, 0);
 
 	(void)state;
-	assert_int_equal(add(t, &one, 0), id);
-	assert_int_not_equal(add(t, &one, 1), id);
-	stack_table_get(t, id, &count);
-	assert_int_equal(count, 0);
+	assert_int_equal(add(t, NULL, 0), STACK_EMPTY);
+	assert_int_equal(add(t, &one, 0), STACK_EMPTY);
+	assert_int_not_equal(add(t, &one, 1), STACK_EMPTY);
+	assert_null(stack_table_frame(t, STACK_EMPTY));
+	assert_string_equal(stack_table_frame(t, STACK_NOT_KEPT)->text, MARK_TOO_MANY_STACKS);
+	assert_int_equal(stack_table_frame(t, STACK_NOT_KEPT)->kind, FRAME_MARK);
+	assert_int_equal(stack_table_outer(t, STACK_NOT_KEPT), STACK_EMPTY);
+	stack_table_free(t);
+}
+
+static void stacks_that_begin_alike_share_it(void **state)
+{
+	struct stack_table *t = stack_table_new();
+	struct frame frames[101];
+	uint32_t stacks, longest, at;
+
+	(void)state;
+	for (uint32_t i = 0; i < 101; i++)
+		frames[i] = code(1, i, FRAME_RETURN);
+	longest = add(t, frames, 101);
+	stacks = stack_table_count(t);
+	/* any outer part of it is there */
+	at = longest;
+	for (uint32_t i = 0; i <= 101; i++) {
+		assert_int_equal(add(t, frames + i, 101 - i), at);
+		if (i < 101)
+			at = stack_table_outer(t, at);
+	}
+	assert_int_equal(stack_table_count(t), stacks);
+	/* another innermost frame is one stack more, and the frame is there */
+	frames[0] = frames[50];
+	at = stack_table_frame_count(t);
+	assert_int_not_equal(add(t, frames, 101), longest);
+	assert_int_equal(stack_table_count(t), stacks + 1);
+	assert_int_equal(stack_table_frame_count(t), at);
+	stack_table_free(t);
+}
+
+static void frames_have_numbers(void **state)
+{
+	struct stack_table *t = stack_table_new();
+	struct frame a = code(1, 1, FRAME_CODE), b = text("b");
+	uint32_t x = stack_table_push(t, STACK_EMPTY, &a), y = stack_table_push(t, x, &b);
+	uint32_t z = stack_table_push(t, y, &a);
+
+	(void)state;
+	assert_int_equal(stack_table_frame_number(t, x), stack_table_frame_number(t, z));
+	assert_int_not_equal(stack_table_frame_number(t, x), stack_table_frame_number(t, y));
+	for (uint32_t i = 1; i < stack_table_count(t); i++) {
+		uint32_t number = stack_table_frame_number(t, i);
+
+		assert_true(number < stack_table_frame_count(t));
+		assert_ptr_equal(stack_table_frame_at(t, number), stack_table_frame(t, i));
+	}
+	assert_int_equal(stack_table_push_text(t, x, FRAME_MARK, b.text), y);
 	stack_table_free(t);
 }
 
@@ -92,30 +223,219 @@ static void many_stacks_come_back_as_they_were(void **state)
 {
 	enum { STACKS = 3000 };
 	struct stack_table *t = stack_table_new();
+	static uint32_t ids[STACKS];
 	struct frame frames[256];
+	uint32_t count;
 
 	(void)state;
 	for (uint32_t n = 0; n < STACKS; n++)
-		assert_int_equal(add(t, frames, make_stack(n, frames)), n);
+		ids[n] = add(t, frames, make_stack(n, frames));
+	count = stack_table_count(t);
 	for (uint32_t n = STACKS; n-- > 0;) {
-		uint32_t count, expected = make_stack(n, frames);
-		const struct frame *got;
+		uint32_t expected = make_stack(n, frames);
 
-		assert_int_equal(add(t, frames, expected), n);
-		got = stack_table_get(t, n, &count);
-		assert_int_equal(count, expected);
-		assert_memory_equal(got, frames, count * sizeof(*frames));
+		assert_int_equal(add(t, frames, expected), ids[n]);
+		assert_true(holds(t, ids[n], STACK_EMPTY, frames, expected));
 	}
-	assert_int_equal(stack_table_count(t), STACKS);
+	assert_int_equal(stack_table_count(t), count);
 	stack_table_free(t);
 }
+
+/* Of any depth: it goes on where the outer one ends. */
+static void a_stack_below_another(void **state)
+{
+	static const uint32_t depths[] = {0, 1, 2, 100, 1023, 1024, 1025, 2048, 5000};
+	static struct frame frames[5000];
+	struct stack_table *t = stack_table_new();
+	struct frame call = text("call");
+	uint32_t outer = add(t, &call, 1);
+
+	(void)state;
+	for (uint32_t i = 0; i < 5000; i++)
+		frames[i] = code(1, i, FRAME_RETURN);
+	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+		uint32_t inner = add(t, frames, depths[i]);
+		uint32_t both = stack_table_append(t, outer, inner);
+
+		assert_true(holds(t, both, outer, frames, depths[i]));
+		assert_true(holds(t, inner, STACK_EMPTY, frames, depths[i]));
+		assert_int_equal(stack_table_append(t, STACK_EMPTY, inner), inner);
+		assert_int_equal(stack_table_append(t, inner, STACK_EMPTY), inner);
+	}
+	stack_table_free(t);
+}
+
+/* ---- bounds ---- */
+
+static void the_bound_is_five_million(void **state)
+{
+	(void)state;
+	assert_int_equal(real_bound, 5u << 20);
+}
+
+static void what_is_too_much_is_one_stack(void **state)
+{
+	struct stack_table *t;
+	struct frame frames[5];
+	uint32_t first, frame_count;
+
+	(void)state;
+	bound = 10;
+	t = stack_table_new();
+	for (uint32_t i = 0; i < 5; i++)
+		frames[i] = code(1, i, FRAME_CODE);
+	first = add(t, frames, 5);
+	for (uint32_t i = 0; i < 100; i++) {
+		frames[0] = code(2, i, FRAME_CODE);
+		/* there is room for three more, of this frame alone */
+		assert_int_equal(add(t, frames, 5) == STACK_NOT_KEPT, i >= 3);
+	}
+	assert_int_equal(stack_table_count(t), 10);
+	assert_int_equal(stack_table_refused(t), 97);
+	/* nor is any of their frames kept */
+	frame_count = stack_table_frame_count(t);
+	assert_int_equal(frame_count, 1 + 5 + 3);
+	/* below one that is not kept there is no other, and it has been counted */
+	assert_int_equal(stack_table_push(t, STACK_NOT_KEPT, &frames[1]), STACK_NOT_KEPT);
+	assert_int_equal(stack_table_append(t, STACK_NOT_KEPT, first), STACK_NOT_KEPT);
+	assert_int_equal(stack_table_refused(t), 97);
+	/* a long one that does not fit counts once */
+	for (uint32_t i = 0; i < 5; i++)
+		frames[i] = code(3, i, FRAME_CODE);
+	assert_int_equal(add(t, frames, 5), STACK_NOT_KEPT);
+	assert_int_equal(stack_table_refused(t), 98);
+	/* those that are there stay */
+	for (uint32_t i = 0; i < 5; i++)
+		frames[i] = code(1, i, FRAME_CODE);
+	assert_int_equal(add(t, frames, 5), first);
+	assert_true(holds(t, first, STACK_EMPTY, frames, 5));
+	stack_table_free(t);
+}
+
+/* Also while there is room again: it would look as if that stack had been all there is. */
+static void nothing_is_added_below_one_that_is_not_kept(void **state)
+{
+	struct stack_table *t = stack_table_new();
+	struct frame frame = text("x");
+	uint32_t count = stack_table_count(t), inner = add(t, &frame, 1);
+
+	(void)state;
+	assert_int_equal(stack_table_push(t, STACK_NOT_KEPT, &frame), STACK_NOT_KEPT);
+	assert_int_equal(stack_table_append(t, STACK_NOT_KEPT, inner), STACK_NOT_KEPT);
+	assert_int_equal(stack_table_count(t), count + 1);
+	assert_int_equal(stack_table_refused(t), 0);
+	stack_table_free(t);
+}
+
+static void without_memory_there_is_none(void **state)
+{
+	(void)state;
+	for (uint32_t i = 1; i <= 6; i++) {
+		failing_allocation = i;
+		assert_null(stack_table_new());
+	}
+}
+
+/* ---- beside a model ---- */
+
+enum { MOST = 4000, KINDS = 12 };
+
+/* Each stack by its outer one and which of the frames it adds. */
+struct model {
+	uint32_t outer[MOST], frame[MOST], id[MOST];
+	uint32_t count;
+};
+
+static uint32_t find_in_model(const struct model *m, uint32_t outer, uint32_t frame)
+{
+	for (uint32_t i = 0; i < m->count; i++)
+		if (m->outer[i] == outer && m->frame[i] == frame)
+			return m->id[i];
+	return STACK_NOT_KEPT;
+}
+
+static struct frame any_frame(uint32_t number)
+{
+	static const char texts[KINDS][2];
+
+	return number % 3 ? code(number / 3, number, FRAME_CODE) : text(texts[number]);
+}
+
+/* Any bound, any failure of memory: a stack is there as a whole, or it is not kept. */
+static void random_stacks(struct prng *r)
+{
+	uint64_t events = prng_bits(r, 11), refused = 0;
+	struct model *m = calloc(1, sizeof(*m));
+	struct stack_table *t;
+
+	assert_non_null(m);
+	bound = 2 + (uint32_t)(prng_chance(r, 50) ? prng_bits(r, 10) : 10000);
+	t = stack_table_new();
+	assert_non_null(t);
+	failing_allocation = prng_chance(r, 50) ? 1 + (uint32_t)prng_bits(r, 8) : 0;
+	for (uint64_t i = 0; i < events; i++) {
+		uint32_t outer = m->count && prng_chance(r, 90) ? m->id[prng_below(r, m->count)]
+								: (uint32_t)prng_below(r, 2);
+		uint32_t number = (uint32_t)prng_below(r, KINDS);
+		uint32_t known = find_in_model(m, outer, number), id;
+		struct frame frame = any_frame(number);
+
+		id = stack_table_push(t, outer, &frame);
+		if (outer == STACK_NOT_KEPT)
+			EXPECT(r, id == STACK_NOT_KEPT);
+		else if (known != STACK_NOT_KEPT)
+			EXPECT(r, id == known);
+		else if (id == STACK_NOT_KEPT)
+			refused++;
+		else
+			EXPECT(r, id == m->count + 2);
+		if (known == STACK_NOT_KEPT && id != STACK_NOT_KEPT) {
+			m->outer[m->count] = outer;
+			m->frame[m->count] = number;
+			m->id[m->count++] = id;
+		}
+	}
+	EXPECT(r, stack_table_refused(t) == refused);
+	EXPECT(r, stack_table_count(t) == m->count + 2 && stack_table_count(t) <= bound);
+	for (uint32_t i = 0; i < m->count; i++) {
+		struct frame frame = any_frame(m->frame[i]);
+
+		EXPECT(r, holds(t, m->id[i], m->outer[i], &frame, 1));
+	}
+	failing_allocation = 0;
+	stack_table_free(t);
+	free(m);
+}
+
+static void stacks_are_kept_as_a_whole_or_not(void **state)
+{
+	uint64_t rounds = unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? 10 : 300);
+
+	(void)state;
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct prng r = prng_round(round);
+
+		random_stacks(&r);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, free_bounds)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(equal_stacks_are_one),
-		cmocka_unit_test(an_empty_stack_is_a_stack),
-		cmocka_unit_test(many_stacks_come_back_as_they_were),
+		TEST(equal_stacks_are_one),
+		TEST(texts_files_and_lines_are_of_a_frame),
+		TEST(the_empty_stack_is_there),
+		TEST(stacks_that_begin_alike_share_it),
+		TEST(frames_have_numbers),
+		TEST(many_stacks_come_back_as_they_were),
+		TEST(a_stack_below_another),
+		TEST(the_bound_is_five_million),
+		TEST(what_is_too_much_is_one_stack),
+		TEST(nothing_is_added_below_one_that_is_not_kept),
+		TEST(without_memory_there_is_none),
+		TEST(stacks_are_kept_as_a_whole_or_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

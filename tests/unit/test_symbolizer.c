@@ -26,8 +26,27 @@
 #include "symbolize/symbolizer.h"
 
 #define GHOST 0x3fff0000 /* above the largest pid_max */
+#define GHOST_ID 7
 
 static char folder[128];
+
+/* A test's address spaces: of this process, and of one that does not exist. */
+static struct address_space *self, *ghost;
+
+static struct symbolizer *begin(void)
+{
+	self = address_space_new(1, getpid(), false);
+	ghost = address_space_new(GHOST_ID, GHOST, false);
+	assert_true(self && ghost);
+	return symbolizer_new();
+}
+
+static void end(struct symbolizer *s)
+{
+	address_space_free(self);
+	address_space_free(ghost);
+	symbolizer_free(s);
+}
 
 __attribute__((noinline)) static int local_function(int x)
 {
@@ -99,23 +118,23 @@ static void describe(struct mapped *m, const char *file, uint64_t start, uint64_
 	};
 }
 
-static void map_library(struct symbolizer *s, pid_t pid, const char *file, uint64_t start)
+static void map_library(struct symbolizer *s, struct address_space *space, const char *file,
+			uint64_t start)
 {
 	struct mapped m;
 
 	describe(&m, file, start, 4096, text_offset(file) & ~4095ull);
-	assert_int_equal(symbolizer_map(s, pid, &m.mapping), 0);
+	assert_int_equal(symbolizer_map(s, space, &m.mapping), 0);
 }
 
-static const char *name_at(struct symbolizer *s, pid_t pid, uint64_t address)
+static const char *name_at(struct symbolizer *s, struct address_space *space, uint64_t address)
 {
-	return symbolizer_name(s, symbolizer_locate(s, pid, address), false);
+	return symbolizer_name(s, symbolizer_locate(s, space, address), false);
 }
 
 static void test_this_process(void **state)
 {
-	struct symbolizer *s = symbolizer_new();
-	pid_t self = getpid();
+	struct symbolizer *s = begin();
 	const char *name;
 	struct code_ref ref, again;
 
@@ -138,13 +157,13 @@ static void test_this_process(void **state)
 	ref = symbolizer_locate(s, self, 8);
 	assert_int_equal(ref.module, MODULE_UNKNOWN);
 	assert_int_equal(ref.offset, 0);
-	symbolizer_free(s);
+	end(s);
 	symbolizer_free(NULL);
 }
 
 static void test_vdso_and_kernel(void **state)
 {
-	struct symbolizer *s = symbolizer_new();
+	struct symbolizer *s = begin();
 	uint64_t base = getauxval(AT_SYSINFO_EHDR);
 	unsigned int found = 0;
 	struct code_ref ref;
@@ -152,7 +171,7 @@ static void test_vdso_and_kernel(void **state)
 	(void)state;
 	if (base) {
 		for (uint64_t offset = 0; offset < 8192; offset++) {
-			ref = symbolizer_locate(s, getpid(), base + offset);
+			ref = symbolizer_locate(s, self, base + offset);
 			if (ref.module != MODULE_VDSO)
 				break;
 			assert_int_equal(ref.offset, offset);
@@ -169,13 +188,39 @@ static void test_vdso_and_kernel(void **state)
 	assert_string_equal(symbolizer_module_path(s, 12345), "[unknown]");
 	ref.module = 12345;
 	assert_string_equal(symbolizer_name(s, ref, false), "[unknown]");
+	end(s);
+}
+
+/* A file that was opened by somebody with more privilege. */
+static void test_given_kallsyms(void **state)
+{
+	static const char text[] = "ffffffff81000000 T given_function\n"
+				   "ffffffff81000100 t next\n";
+	struct symbolizer *s = symbolizer_new();
+	int fd = memfd_create("kallsyms", MFD_CLOEXEC);
+	struct code_ref ref;
+
+	(void)state;
+	assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	symbolizer_set_kallsyms(s, fd);
+	ref = symbolizer_locate_kernel(s, 0xffffffff81000010);
+	assert_string_equal(symbolizer_name(s, ref, false), "given_function");
+	assert_int_equal(fcntl(fd, F_GETFD), -1); /* it was taken */
+	symbolizer_free(s);
+
+	s = symbolizer_new();
+	fd = memfd_create("kallsyms", MFD_CLOEXEC);
+	symbolizer_set_kallsyms(s, fd);
+	symbolizer_set_kallsyms(s, -1);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
 	symbolizer_free(s);
 }
 
 static void test_fork_exec_exit(void **state)
 {
-	struct symbolizer *s = symbolizer_new();
-	pid_t parent = GHOST, child = GHOST + 1;
+	struct symbolizer *s = begin();
+	struct address_space *parent = address_space_new(100, GHOST, false), *child, *other;
 	uint64_t at = 0x10000 + 100;
 
 	(void)state;
@@ -187,7 +232,7 @@ static void test_fork_exec_exit(void **state)
 	assert_string_equal(name_at(s, parent, at), "a::f");
 
 	/* A fork has what its parent had, until one of them maps something else. */
-	assert_int_equal(symbolizer_fork(s, parent, child), 0);
+	child = address_space_fork(parent, 101, GHOST + 1);
 	assert_string_equal(name_at(s, child, at), "a::f");
 	map_library(s, child, "b.so", 0x10000);
 	assert_string_equal(name_at(s, child, at), "b_function");
@@ -199,30 +244,32 @@ static void test_fork_exec_exit(void **state)
 			    (&(struct code_ref[]){symbolizer_locate(s, child, at + 0x60000)}),
 			    sizeof(struct code_ref));
 
-	assert_int_equal(symbolizer_exec(s, child), 0);
+	/* Another program begins with nothing. */
+	address_space_free(child);
+	child = address_space_new(102, GHOST + 1, true);
 	assert_string_equal(name_at(s, child, at), "[unknown]");
 	map_library(s, child, "a.so", 0x20000);
 	assert_string_equal(name_at(s, child, at + 0x10000), "a::f");
 
-	symbolizer_exit(s, parent);
+	address_space_free(parent);
+	parent = address_space_new(103, GHOST, false);
 	assert_string_equal(name_at(s, parent, at), "[unknown]");
 	assert_string_equal(name_at(s, child, at + 0x10000), "a::f");
 
 	/* The number is used again before its exit was seen. */
-	assert_int_equal(symbolizer_fork(s, parent, child), 0);
-	assert_string_equal(name_at(s, child, at + 0x10000), "[unknown]");
-	/* perf reports a thread as a fork of its own process. */
-	map_library(s, child, "a.so", 0x20000);
-	assert_int_equal(symbolizer_fork(s, child, child), 0);
-	assert_string_equal(name_at(s, child, at + 0x10000), "a::f");
-	/* A parent that nobody knows. */
-	assert_int_equal(symbolizer_fork(s, GHOST + 77, GHOST + 78), 0);
-	symbolizer_free(s);
+	other = address_space_fork(parent, 104, GHOST + 1);
+	assert_string_equal(name_at(s, other, at + 0x10000), "[unknown]");
+	map_library(s, other, "a.so", 0x20000);
+	assert_string_equal(name_at(s, other, at + 0x10000), "a::f");
+	address_space_free(parent);
+	address_space_free(child);
+	address_space_free(other);
+	end(s);
 }
 
 static void test_return_addresses(void **state)
 {
-	struct symbolizer *s = symbolizer_new();
+	struct symbolizer *s = begin();
 	struct code_ref ref;
 	uint64_t text;
 
@@ -233,8 +280,8 @@ static void test_return_addresses(void **state)
 	      "\\t.section .note.GNU-stack,\"\",@progbits\\n' > r.S &&"
 	      " ${CC:-cc} -shared -nostdlib -nostartfiles r.S -o r.so");
 	text = text_offset("r.so");
-	map_library(s, GHOST, "r.so", 0x10000);
-	ref = symbolizer_locate(s, GHOST, 0x10000 + (text & 4095) + 16);
+	map_library(s, ghost, "r.so", 0x10000);
+	ref = symbolizer_locate(s, ghost, 0x10000 + (text & 4095) + 16);
 	assert_string_equal(symbolizer_name(s, ref, false), "two");
 	assert_string_equal(symbolizer_name(s, ref, true), "one");
 	ref.offset += 16;
@@ -242,12 +289,12 @@ static void test_return_addresses(void **state)
 	assert_string_equal(symbolizer_name(s, ref, false), "[r.so]");
 	ref.offset = 0;
 	assert_string_equal(symbolizer_name(s, ref, true), "[r.so]");
-	symbolizer_free(s);
+	end(s);
 }
 
 static void test_names_survive_deletion_and_replacement(void **state)
 {
-	struct symbolizer *s = symbolizer_new();
+	struct symbolizer *s = begin();
 	struct code_ref deleted, replaced;
 	uint64_t at;
 
@@ -255,33 +302,33 @@ static void test_names_survive_deletion_and_replacement(void **state)
 	build_library("deleted.so", "was_deleted");
 	build_library("replaced.so", "was_replaced");
 	at = 0x10000 + (text_offset("deleted.so") & 4095) + 10;
-	map_library(s, GHOST, "deleted.so", 0x10000);
-	map_library(s, GHOST, "replaced.so", 0x20000);
-	deleted = symbolizer_locate(s, GHOST, at);
-	replaced = symbolizer_locate(s, GHOST, at + 0x10000);
+	map_library(s, ghost, "deleted.so", 0x10000);
+	map_library(s, ghost, "replaced.so", 0x20000);
+	deleted = symbolizer_locate(s, ghost, at);
+	replaced = symbolizer_locate(s, ghost, at + 0x10000);
 	shell("rm deleted.so");
 	build_library("other.so", "impostor");
 	shell("mv other.so replaced.so");
 	assert_string_equal(symbolizer_name(s, deleted, false), "was_deleted");
 	assert_string_equal(symbolizer_name(s, replaced, false), "was_replaced");
-	symbolizer_free(s);
+	end(s);
 }
 
 static void test_a_replaced_file_gives_no_wrong_names(void **state)
 {
-	struct symbolizer *s = symbolizer_new();
+	struct symbolizer *s = begin();
 	struct code_ref ref;
 	uint64_t at;
 
 	(void)state;
 	build_library("lib.so", "original");
 	at = 0x10000 + (text_offset("lib.so") & 4095) + 10;
-	map_library(s, GHOST, "lib.so", 0x10000);
+	map_library(s, ghost, "lib.so", 0x10000);
 	build_library("other.so", "impostor");
 	shell("mv other.so lib.so");
-	ref = symbolizer_locate(s, GHOST, at);
+	ref = symbolizer_locate(s, ghost, at);
 	assert_string_equal(symbolizer_name(s, ref, false), "[lib.so]");
-	symbolizer_free(s);
+	end(s);
 }
 
 /* A child that maps the library, for as long as the test wants. */
@@ -322,7 +369,8 @@ static void end_child(pid_t pid)
 
 static void test_a_living_process_with_a_deleted_file(void **state)
 {
-	struct symbolizer *s = symbolizer_new();
+	struct symbolizer *s = begin();
+	struct address_space *space;
 	struct code_ref ref, after;
 	uint64_t start, at;
 	pid_t pid;
@@ -331,23 +379,25 @@ static void test_a_living_process_with_a_deleted_file(void **state)
 	build_library("gone (x).so", "gone_function");
 	at = (text_offset("gone (x).so") & 4095) + 10;
 	pid = child_with("gone (x).so", &start);
+	space = address_space_new(2, pid, false);
 	shell("rm 'gone (x).so'");
-	ref = symbolizer_locate(s, pid, start + at); /* lazily from /proc, by map_files */
+	ref = symbolizer_locate(s, space, start + at); /* lazily from /proc, by map_files */
 	assert_true(ref.module > MODULE_JIT);
 	assert_null(strstr(symbolizer_module_path(s, ref.module), "deleted"));
 	end_child(pid);
 	/* It is known until its end is reported. */
-	after = symbolizer_locate(s, pid, start + at);
+	after = symbolizer_locate(s, space, start + at);
 	assert_memory_equal(&ref, &after, sizeof(ref));
-	assert_int_equal(symbolizer_snapshot(s, pid), -ESRCH);
+	assert_int_equal(symbolizer_snapshot(s, space), -ESRCH);
 	if (geteuid() == 0)
 		assert_string_equal(symbolizer_name(s, ref, false), "gone_function");
-	symbolizer_free(s);
+	address_space_free(space);
+	end(s);
 }
 
 static void test_new_mappings_are_found_without_being_told(void **state)
 {
-	struct symbolizer *s = symbolizer_new();
+	struct symbolizer *s = begin();
 	const char *name = NULL;
 	uint64_t at;
 	void *handle, *function;
@@ -355,7 +405,7 @@ static void test_new_mappings_are_found_without_being_told(void **state)
 
 	(void)state;
 	build_library("late.so", "late_function");
-	assert_int_equal(symbolizer_snapshot(s, getpid()), 0);
+	assert_int_equal(symbolizer_snapshot(s, self), 0);
 	snprintf(path, sizeof(path), "%s/late.so", folder);
 	handle = dlopen(path, RTLD_NOW);
 	assert_non_null(handle);
@@ -363,22 +413,22 @@ static void test_new_mappings_are_found_without_being_told(void **state)
 	at = (uintptr_t)function + 5;
 	/* Within a bounded time: garbage came first, and made it wait. */
 	for (int i = 0; i < 100; i++)
-		assert_string_equal(name_at(s, getpid(), 0x1000 + (uint64_t)i), "[unknown]");
+		assert_string_equal(name_at(s, self, 0x1000 + (uint64_t)i), "[unknown]");
 	for (int i = 0; i < 1000; i++) {
-		name = name_at(s, getpid(), at);
+		name = name_at(s, self, at);
 		if (strcmp(name, "late_function") == 0)
 			break;
 		usleep(5000);
 	}
 	assert_string_equal(name, "late_function");
 	dlclose(handle);
-	symbolizer_free(s);
+	end(s);
 }
 
 static void test_hostile_paths(void **state)
 {
 	static const char *const names[] = {"fifo", "folder", "dangling", "/dev/tty", "/dev/zero"};
-	struct symbolizer *s = symbolizer_new();
+	struct symbolizer *s = begin();
 	struct code_ref ref;
 
 	(void)state;
@@ -393,11 +443,11 @@ static void test_hostile_paths(void **state)
 		if (lstat(path, &st) == 0)
 			mapping.inode = st.st_ino;
 		mapping.path = path;
-		assert_int_equal(symbolizer_map(s, GHOST, &mapping), 0);
-		ref = symbolizer_locate(s, GHOST, 0x1800); /* must not hang */
+		assert_int_equal(symbolizer_map(s, ghost, &mapping), 0);
+		ref = symbolizer_locate(s, ghost, 0x1800); /* must not hang */
 		assert_int_equal(symbolizer_name(s, ref, false)[0], '[');
 	}
-	symbolizer_free(s);
+	end(s);
 }
 
 static void test_odd_mappings(void **state)
@@ -421,7 +471,7 @@ static void test_odd_mappings(void **state)
 		{"/nowhere/libfoo.so.1 (deleted)", 5, "[libfoo.so.1]"},
 		{"/", 5, "[]"},
 	};
-	struct symbolizer *s = symbolizer_new();
+	struct symbolizer *s = begin();
 	struct code_mapping empty = {.start = 0x2000, .end = 0x2000, .path = ""};
 
 	(void)state;
@@ -433,16 +483,16 @@ static void test_odd_mappings(void **state)
 			.path = odd[i].path,
 		};
 
-		assert_int_equal(symbolizer_map(s, GHOST, &mapping), 0);
-		assert_string_equal(name_at(s, GHOST, 0x1000 + i), odd[i].name);
+		assert_int_equal(symbolizer_map(s, ghost, &mapping), 0);
+		assert_string_equal(name_at(s, ghost, 0x1000 + i), odd[i].name);
 	}
-	assert_int_equal(symbolizer_map(s, GHOST, &empty), -EINVAL);
-	symbolizer_free(s);
+	assert_int_equal(symbolizer_map(s, ghost, &empty), -EINVAL);
+	end(s);
 }
 
 static void test_jit_code(void **state)
 {
-	struct symbolizer *s = symbolizer_new();
+	struct symbolizer *s = begin();
 	struct code_mapping mapping = {.start = 0x1000, .end = 0x2000, .path = "//anon"};
 	struct code_ref ref;
 	struct mapped m;
@@ -453,34 +503,82 @@ static void test_jit_code(void **state)
 	/* Also a file that is not ELF, such as a Java or .NET image. */
 	shell("head -c 8192 /dev/zero > image");
 	describe(&m, "image", 0x5000, 0x1000, 0);
-	assert_int_equal(symbolizer_map(s, GHOST, &mapping), 0);
-	assert_int_equal(symbolizer_map(s, GHOST, &m.mapping), 0);
+	assert_int_equal(symbolizer_map(s, ghost, &mapping), 0);
+	assert_int_equal(symbolizer_map(s, ghost, &m.mapping), 0);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", GHOST);
 	file = fopen(path, "w");
 	assert_non_null(file);
 	fprintf(file, "1100 100 js:main app.js:1\n5000 80 in file\n");
 	fclose(file);
 
-	ref = symbolizer_locate(s, GHOST, 0x1180);
+	ref = symbolizer_locate(s, ghost, 0x1180);
 	assert_int_equal(ref.module, MODULE_JIT);
-	assert_int_equal(ref.process, GHOST);
+	assert_int_equal(ref.process, GHOST_ID);
 	assert_int_equal(ref.offset, 0x1180);
 	assert_string_equal(symbolizer_name(s, ref, false), "js:main app.js:1");
-	assert_string_equal(name_at(s, GHOST, 0x1200), "[jit]");
-	ref = symbolizer_locate(s, GHOST, 0x1200);
+	assert_string_equal(name_at(s, ghost, 0x1200), "[jit]");
+	ref = symbolizer_locate(s, ghost, 0x1200);
 	assert_string_equal(symbolizer_name(s, ref, true), "js:main app.js:1");
-	assert_string_equal(name_at(s, GHOST, 0x5010), "in file");
+	assert_string_equal(name_at(s, ghost, 0x5010), "in file");
 	unlink(path);
-	symbolizer_free(s);
+	end(s);
+}
+
+/* The same names, whether places are named one by one or all at once. */
+static void test_names_wanted_together(void **state)
+{
+	struct symbolizer *one = symbolizer_new(), *all = symbolizer_new();
+	struct code_mapping mapping = {.start = 0x1000, .end = 0x2000, .path = "//anon"};
+	uint64_t at[] = {0x10000, 0x20000, 0x1100, 0x1101, 0x1900, 0x90000};
+	char path[64];
+	FILE *file;
+
+	(void)state;
+	build_library("w1.so", "_ZN1w3oneEv");
+	build_library("w2.so", "w_two");
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", GHOST);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fprintf(file, "1100 100 js\n");
+	fclose(file);
+	at[0] += (text_offset("w1.so") & 4095) + 10;
+	at[1] += (text_offset("w2.so") & 4095) + 10;
+	map_library(one, GHOST, "w1.so", 0x10000);
+	map_library(one, GHOST, "w2.so", 0x20000);
+	map_library(all, GHOST, "w1.so", 0x10000);
+	map_library(all, GHOST, "w2.so", 0x20000);
+	assert_int_equal(symbolizer_map(one, GHOST, &mapping), 0);
+	assert_int_equal(symbolizer_map(all, GHOST, &mapping), 0);
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
+		symbolizer_want_name(all, symbolizer_locate(all, GHOST, at[i]), i % 2);
+	symbolizer_want_name(all, symbolizer_locate_kernel(all, 5), false);
+	symbolizer_name_wanted(all, true);
+	unlink(path); /* the map is not read again */
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {
+		struct code_ref ref = symbolizer_locate(all, GHOST, at[i]);
+		const char *const *names;
+
+		if (i < 2)
+			assert_string_equal(symbolizer_name(all, ref, i % 2),
+					    symbolizer_name(one, ref, i % 2));
+		assert_int_equal(symbolizer_names(all, ref, i % 2, &names), 1);
+		assert_ptr_equal(names[0], symbolizer_name(all, ref, i % 2));
+	}
+	assert_string_equal(name_at(all, GHOST, at[0]), "w::one");
+	assert_string_equal(name_at(all, GHOST, 0x1100), "js");
+	assert_string_equal(name_at(all, GHOST, 0x1900), "[jit]");
+	assert_string_equal(name_at(all, GHOST, 0x90000), "[unknown]");
+	symbolizer_free(one);
+	symbolizer_free(all);
 }
 
 static void test_stats(void **state)
 {
-	struct symbolizer *s = symbolizer_new();
+	struct symbolizer *s = begin();
 	struct code_ref ref;
 
 	(void)state;
-	ref = symbolizer_locate(s, getpid(), (uintptr_t)local_function);
+	ref = symbolizer_locate(s, self, (uintptr_t)local_function);
 	symbolizer_name(s, ref, false);
 	symbolizer_name(s, ref, false);
 	assert_int_equal(symbolizer_stats(s).named, 1);
@@ -489,7 +587,7 @@ static void test_stats(void **state)
 	symbolizer_name(s, (struct code_ref){0}, true);
 	assert_int_equal(symbolizer_stats(s).named, 2);
 	assert_int_equal(symbolizer_stats(s).unnamed, 1);
-	symbolizer_free(s);
+	end(s);
 }
 
 static unsigned int open_files(void)
@@ -507,7 +605,7 @@ static unsigned int open_files(void)
 static void test_many_files(void **state)
 {
 	enum { FILES = 600 };
-	struct symbolizer *s = symbolizer_new();
+	struct symbolizer *s = begin();
 	static struct code_ref refs[FILES];
 	unsigned int before = open_files();
 	uint64_t text;
@@ -522,14 +620,14 @@ static void test_many_files(void **state)
 
 		snprintf(file, sizeof(file), "many%u.so", i);
 		describe(&m, file, 0x10000 + i * 0x2000ull, 0x1000, text & ~4095ull);
-		assert_int_equal(symbolizer_map(s, GHOST, &m.mapping), 0);
-		refs[i] = symbolizer_locate(s, GHOST, m.mapping.start + (text & 4095) + 3);
+		assert_int_equal(symbolizer_map(s, ghost, &m.mapping), 0);
+		refs[i] = symbolizer_locate(s, ghost, m.mapping.start + (text & 4095) + 3);
 	}
 	assert_true(open_files() <= before + 512);
 	for (unsigned int i = 0; i < FILES; i++)
 		assert_string_equal(symbolizer_name(s, refs[i], false), "in_many");
 	assert_int_equal(open_files(), before);
-	symbolizer_free(s);
+	end(s);
 }
 
 static int make_folder(void **state)
@@ -555,6 +653,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_this_process),
 		cmocka_unit_test(test_vdso_and_kernel),
+		cmocka_unit_test(test_given_kallsyms),
 		cmocka_unit_test(test_fork_exec_exit),
 		cmocka_unit_test(test_return_addresses),
 		cmocka_unit_test(test_names_survive_deletion_and_replacement),
@@ -564,6 +663,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_paths),
 		cmocka_unit_test(test_odd_mappings),
 		cmocka_unit_test(test_jit_code),
+		cmocka_unit_test(test_names_wanted_together),
 		cmocka_unit_test(test_stats),
 		cmocka_unit_test(test_many_files),
 	};

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Real programs behind the gate. */
+#include <poll.h>
 #include "unit.h"
+#include "profiler/session/privilege.h"
 #include "profiler/session/target.h"
 
-static const struct identity ourselves;
+static struct inherited inherited; /* as main() was started */
 
 static int start(struct target *t, char **command, const char *const *environment)
 {
 	struct target_options options = {
 		.command = command,
-		.identity = &ourselves,
+		.inherited = &inherited,
 		.environment = environment,
 	};
 
-	sigprocmask(SIG_SETMASK, NULL, &options.signal_mask);
 	return target_start(t, &options);
 }
 
@@ -34,17 +35,22 @@ static void wait_for_end(struct target *t)
 		(char *)"/bin/sh", (char *)"-c", (char *)(uintptr_t)(script), NULL \
 	}
 
-static int status_of(const char *script)
+static int status_of_command(char **command)
 {
 	struct target t;
 	int status;
 
-	assert_int_equal(start(&t, SHELL(script), NULL), 0);
+	assert_int_equal(start(&t, command, NULL), 0);
 	assert_int_equal(target_release(&t), 0);
 	wait_for_end(&t);
 	status = target_exit_status(&t);
 	target_release_resources(&t);
 	return status;
+}
+
+static int status_of(const char *script)
+{
+	return status_of_command(SHELL(script));
 }
 
 static void exit_statuses_are_passed_on(void **state)
@@ -183,22 +189,6 @@ static void commands_that_cannot_run(void **state)
 	assert_int_equal(exec_error(b->mark), -EACCES);
 }
 
-static void a_user_that_we_may_not_become_is_an_error(void **state)
-{
-	struct identity somebody = {.other = true, .uid = 4000000001, .gid = 4000000001};
-	struct bench *b = *state;
-	struct target_options options = {.command = SHELL(b->script), .identity = &somebody};
-	struct target t;
-
-	if (geteuid() == 0)
-		SKIP("root may become anybody");
-	assert_int_equal(target_start(&t, &options), 0);
-	assert_int_equal(target_release(&t), -EPERM);
-	wait_for_end(&t);
-	target_release_resources(&t);
-	assert_int_equal(access(b->mark, F_OK), -1);
-}
-
 static void signals_reach_it(void **state)
 {
 	struct target t;
@@ -214,31 +204,130 @@ static void signals_reach_it(void **state)
 	target_release_resources(&t);
 }
 
-/* The mask that the profiler was started with, not its own. */
-static void the_signal_mask_is_restored(void **state)
+/* As kill(1) of a program that has become another user; a child stands for it. */
+static void a_target_of_another_user_cannot_be_signalled(void **state)
 {
-	struct target_options options = {.command = SHELL("kill -USR1 $$; exit 3"),
-					 .identity = &ourselves};
-	sigset_t blocked, before;
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (child == 0) {
+		struct target t = {.pid = getppid()};
+
+		if (geteuid() != 0)
+			_exit(77);
+		if (setresuid(12345, 12345, 12345) != 0)
+			_exit(1);
+		_exit(target_signal(&t, 0) == -EPERM ? 0 : 2);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		SKIP("needs root");
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* The mask, SIGCHLD and the limits that the profiler was started with, not its own. */
+static void what_we_changed_is_restored(void **state)
+{
+	static const char script[] = "test \"$(ulimit -S -n) $(ulimit -H -n)\" = '200 300' && "
+				     "test \"$(ulimit -S -l)\" = 32";
+	/* no shell: it would take SIGCHLD itself; grep counts what it finds of its own */
+	char *signals[] = {(char *)"grep", (char *)"-qzP",
+			   (char *)"SigBlk:\\t0000000000000200\\nSigIgn:\\t.{11}1.{4}\\n",
+			   (char *)"/proc/self/status", NULL};
+	pid_t child;
+	int status;
+
+	(void)state;
+	if (getenv("UNDER_VALGRIND"))
+		SKIP("valgrind keeps descriptors for itself and forbids to change the limit");
+	child = fork();
+	if (child == 0) {
+		const struct rlimit files = {200, 300}, memory = {32 << 10, 64 << 10};
+		struct inherited before;
+		sigset_t usr1, usr2;
+
+		setrlimit(RLIMIT_NOFILE, &files);
+		setrlimit(RLIMIT_MEMLOCK, &memory);
+		signal(SIGCHLD, SIG_IGN);
+		sigemptyset(&usr1);
+		sigaddset(&usr1, SIGUSR1);
+		sigprocmask(SIG_SETMASK, &usr1, NULL);
+		inherited_note(&before);
+		privilege_raise_limits();
+		sigemptyset(&usr2);
+		sigaddset(&usr2, SIGUSR2);
+		sigprocmask(SIG_SETMASK, &usr2, NULL);
+		inherited = before;
+		_exit(status_of(script) + 2 * status_of_command(signals));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* Ignored, as some parents leave it, it would keep the status of the target from us. */
+static void an_ignored_child_end_is_no_obstacle(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (child == 0) {
+		signal(SIGCHLD, SIG_IGN);
+		inherited_note(&inherited);
+		_exit(status_of("exit 7") == 7 ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* With the numbers of standard descriptors our files would get what is meant for those. */
+static void closed_standard_descriptors_stay_closed(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (child == 0) {
+		for (int fd = 0; fd < 3; fd++)
+			close(fd);
+		inherited_note(&inherited);
+		if (write(STDERR_FILENO, "x", 1) != -1 || errno != EBADF)
+			_exit(1);
+		if (open("/dev/null", O_RDONLY) < 3)
+			_exit(2);
+		_exit(status_of("for fd in 0 1 2; do [ ! -e /proc/$$/fd/$fd ] || exit 3; done"));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* The end shows at a descriptor, and before there is a status to be had. */
+static void its_end_can_be_waited_for(void **state)
+{
 	struct target t;
 
 	(void)state;
-	sigemptyset(&blocked);
-	sigaddset(&blocked, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &blocked, &before);
-	options.signal_mask = before;
-	assert_int_equal(target_start(&t, &options), 0);
-	assert_int_equal(target_release(&t), 0);
-	wait_for_end(&t);
-	assert_int_equal(target_exit_status(&t), 128 + SIGUSR1);
+	assert_int_equal(start(&t, SHELL("exit 4"), NULL), 0);
+	if (t.end >= 0) {
+		struct pollfd end = {.fd = t.end, .events = POLLIN};
+
+		assert_int_equal(poll(&end, 1, 0), 0);
+		assert_int_equal(target_release(&t), 0);
+		assert_int_equal(poll(&end, 1, -1), 1);
+		assert_true(target_poll(&t));
+		assert_int_equal(target_exit_status(&t), 4);
+	}
 	target_release_resources(&t);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (t.end < 0 && !t.ended)
+		SKIP("no pidfd here");
 }
 
 static void its_stdout_can_become_stderr(void **state)
 {
 	struct target_options options = {
-		.command = SHELL("echo out"), .identity = &ourselves, .stdout_to_stderr = true};
+		.command = SHELL("echo out"), .inherited = &inherited, .stdout_to_stderr = true};
 	static struct capture captured;
 	struct target t;
 
@@ -278,12 +367,16 @@ int main(void)
 		TEST(the_death_of_the_profiler_closes_the_gate),
 		TEST(an_open_gate_lets_it_run_with_its_environment),
 		TEST(commands_that_cannot_run),
-		TEST(a_user_that_we_may_not_become_is_an_error),
 		cmocka_unit_test(signals_reach_it),
-		cmocka_unit_test(the_signal_mask_is_restored),
+		cmocka_unit_test(a_target_of_another_user_cannot_be_signalled),
+		cmocka_unit_test(what_we_changed_is_restored),
+		cmocka_unit_test(an_ignored_child_end_is_no_obstacle),
+		cmocka_unit_test(closed_standard_descriptors_stay_closed),
+		cmocka_unit_test(its_end_can_be_waited_for),
 		cmocka_unit_test(its_stdout_can_become_stderr),
 		cmocka_unit_test(it_inherits_no_descriptors),
 	};
 
+	inherited_note(&inherited);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

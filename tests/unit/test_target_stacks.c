@@ -1,79 +1,350 @@
 /* SPDX-License-Identifier: MIT */
-/* What processes say of their code and stacks, kept by their own ids. */
+/*
+ * What a process says of its code and stacks, kept by its own ids, within an allowance. The module
+ * is built into this test, with memory that can run out.
+ */
 #include "unit.h"
 #include "profiler/collect/target_stacks.h"
+#include "symbolize/array.h"
+
+/* The one that fails, counted from now; 0: none does. */
+static uint32_t failing_allocation;
+
+static bool fails_now(void)
+{
+	return failing_allocation && --failing_allocation == 0;
+}
+
+static bool unsure_make_room(void *items, uint32_t count, uint32_t *capacity, size_t size)
+{
+	return !fails_now() && array_make_room(items, count, capacity, size);
+}
+
+static uint64_t *unsure_get(struct id_map *map, uint32_t id)
+{
+	return fails_now() ? NULL : id_map_get(map, id);
+}
+
+static char *unsure_strdup(const char *text)
+{
+	return fails_now() ? NULL : strdup(text);
+}
+
+#define array_make_room unsure_make_room
+#define id_map_get unsure_get
+#undef strdup
+#define strdup unsure_strdup
+#include "profiler/collect/target_stacks.c"
 
 static struct code_mapping mapping(uint64_t start, uint64_t end, const char *path)
 {
 	return (struct code_mapping){.start = start, .end = end, .inode = 7, .path = path};
 }
 
-static int add(struct target_stacks *w, uint64_t start, uint64_t end, const char *path)
+static int add(struct target_stacks *t, uint64_t start, uint64_t end, const char *path)
 {
 	struct code_mapping m = mapping(start, end, path);
 
-	return target_stacks_add_code(w, 1, &m);
+	return target_stacks_add_code(t, &m);
 }
 
 /* The path at an address, "-" if there is none. */
-static const char *path_at(struct target_stacks *w, uint64_t address)
+static const char *path_at(struct target_stacks *t, uint64_t address)
 {
-	const struct code_mapping *m = target_stacks_find_code(w, 1, address);
+	const struct code_mapping *m = target_stacks_find_code(t, address);
 
 	return m ? m->path : "-";
 }
 
+/* ---- code ---- */
+
 static void the_latest_word_counts(void **state)
 {
-	struct target_stacks w = {0};
+	struct target_stacks t = {0};
 
 	(void)state;
-	assert_int_equal(add(&w, 0x1000, 0x3000, "a"), 0);
-	assert_int_equal(add(&w, 0x3000, 0x4000, "b"), 0);
-	assert_string_equal(path_at(&w, 0x1001), "a");
-	assert_string_equal(path_at(&w, 0x3000), "a"); /* the byte before */
-	assert_string_equal(path_at(&w, 0x3001), "b");
-	assert_int_equal(add(&w, 0x2000, 0x4000, "c"), 0);
-	assert_string_equal(path_at(&w, 0x1001), "a");
-	assert_string_equal(path_at(&w, 0x2001), "c");
-	assert_string_equal(path_at(&w, 0x3001), "c");
+	assert_string_equal(path_at(&t, 0x1001), "-");
+	assert_int_equal(add(&t, 0x1000, 0x3000, "a"), 0);
+	assert_int_equal(add(&t, 0x3000, 0x4000, "b"), 0);
+	assert_string_equal(path_at(&t, 0x1000), "-"); /* the byte before */
+	assert_string_equal(path_at(&t, 0x1001), "a");
+	assert_string_equal(path_at(&t, 0x3000), "a");
+	assert_string_equal(path_at(&t, 0x3001), "b");
+	assert_int_equal(add(&t, 0x2000, 0x4000, "c"), 0);
+	assert_string_equal(path_at(&t, 0x1001), "a");
+	assert_string_equal(path_at(&t, 0x2001), "c");
+	assert_string_equal(path_at(&t, 0x3001), "c");
 	/* said again after another word on part of it */
-	assert_int_equal(add(&w, 0x1000, 0x3000, "a"), 0);
-	assert_string_equal(path_at(&w, 0x2001), "a");
-	assert_string_equal(path_at(&w, 0x3001), "c");
-	target_stacks_release(&w);
+	assert_int_equal(add(&t, 0x1000, 0x3000, "a"), 0);
+	assert_string_equal(path_at(&t, 0x2001), "a");
+	assert_string_equal(path_at(&t, 0x3001), "c");
+	target_stacks_release(&t);
 }
 
 /* A process with many libraries says them all again at each that it loads. */
 static void saying_all_again_costs_nothing(void **state)
 {
-	struct target_stacks w = {0};
+	struct allowance allowance = {.limit = 1 << 20};
+	struct target_stacks t = {.allowance = &allowance};
+	size_t used = 0;
 	char path[32];
 
 	(void)state;
-	for (uint64_t loaded = 1; loaded <= 400; loaded++)
+	for (uint64_t loaded = 1; loaded <= 400; loaded++) {
 		for (uint64_t i = 0; i < loaded; i++) {
 			snprintf(path, sizeof(path), "lib%d.so", (int)i);
 			assert_int_equal(
-				add(&w, 0x10000 * (i + 1), 0x10000 * (i + 1) + 0x8000, path), 0);
+				add(&t, 0x10000 * (i + 1), 0x10000 * (i + 1) + 0x8000, path), 0);
 		}
+		/* each that is new costs alike, but for its name's length */
+		assert_true(allowance.used - used < 256);
+		used = allowance.used;
+	}
 	for (uint64_t i = 0; i < 400; i++) {
 		snprintf(path, sizeof(path), "lib%d.so", (int)i);
-		assert_string_equal(path_at(&w, 0x10000 * (i + 1) + 8), path);
+		assert_string_equal(path_at(&t, 0x10000 * (i + 1) + 8), path);
 	}
-	target_stacks_release(&w);
+	target_stacks_release(&t);
+	assert_int_equal(allowance.used, 0);
+	assert_int_equal(allowance.refused, 0);
 }
 
-static void there_is_a_bound(void **state)
+/* What is replaced as a whole gives its bytes back. */
+static void what_is_replaced_is_let_go_of(void **state)
 {
-	struct target_stacks w = {0};
-	int err = 0;
+	struct allowance allowance = {.limit = 4096};
+	struct target_stacks t = {.allowance = &allowance};
 
 	(void)state;
-	for (uint64_t i = 1; i <= TARGET_STACKS_MAX_CODE + 1 && !err; i++)
-		err = add(&w, 0x10000 * i, 0x10000 * i + 0x8000, "x");
-	assert_int_equal(err, -ENOSPC);
-	target_stacks_release(&w);
+	for (int i = 0; i < 10000; i++) {
+		assert_int_equal(add(&t, 0x1000, 0x3000, i % 2 ? "a" : "another"), 0);
+		assert_int_equal(add(&t, 0x3000, 0x4000, i % 2 ? "another" : "a"), 0);
+	}
+	assert_string_equal(path_at(&t, 0x2000), "a");
+	assert_string_equal(path_at(&t, 0x4000), "another");
+	assert_int_equal(add(&t, 0, UINT64_MAX, "all"), 0);
+	assert_string_equal(path_at(&t, 0x2000), "all");
+	assert_true(allowance.used < 512);
+	target_stacks_release(&t);
+	assert_int_equal(allowance.used, 0);
+}
+
+static void there_is_a_bound_for_mappings(void **state)
+{
+	struct allowance allowance = {.limit = 64 << 20};
+	struct target_stacks t = {.allowance = &allowance};
+	size_t used;
+
+	(void)state;
+	for (uint64_t i = 1; i <= TARGET_STACKS_MAX_CODE; i++)
+		assert_int_equal(add(&t, 0x10000 * i, 0x10000 * i + 0x8000, "x"), 0);
+	used = allowance.used;
+	assert_int_equal(add(&t, 8, 16, "y"), -ENOSPC);
+	assert_string_equal(path_at(&t, 12), "-");
+	/* counted, and nothing is taken for it */
+	assert_int_equal(allowance.refused, 1);
+	assert_int_equal(allowance.used, used);
+	target_stacks_release(&t);
+	assert_int_equal(allowance.used, 0);
+}
+
+/* ---- by id ---- */
+
+static const char *const names[] = {"a", "b", "c", "d"};
+
+static void ids_are_the_process_s_choice(void **state)
+{
+	static const uint32_t ids[] = {0, 1, 7, 4096, 1u << 31, UINT32_MAX - 1, UINT32_MAX};
+	struct target_stacks t = {0};
+	uint32_t stack;
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		assert_null(target_stacks_get_python(&t, ids[i]));
+		assert_null(target_stacks_get_nvtx(&t, ids[i]));
+		assert_false(target_stacks_get(&t, ids[i], &stack));
+		assert_int_equal(target_stacks_set(&t, ids[i], 100 + i), 0);
+		assert_int_equal(target_stacks_set_nvtx(&t, ids[i], names[i % 3]), 0);
+		assert_int_equal(target_stacks_set_python(
+					 &t, ids[i], &(struct target_python){names[i % 3], NULL}),
+				 0);
+	}
+	for (uint32_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		assert_true(target_stacks_get(&t, ids[i], &stack));
+		assert_int_equal(stack, 100 + i);
+		assert_ptr_equal(target_stacks_get_nvtx(&t, ids[i]), names[i % 3]);
+		assert_ptr_equal(target_stacks_get_python(&t, ids[i])->name, names[i % 3]);
+		assert_null(target_stacks_get_python(&t, ids[i])->file);
+	}
+	target_stacks_release(&t);
+	assert_false(target_stacks_get(&t, 7, &stack));
+}
+
+/* 10,000 ids of one in each 400,000 take what 10,000 ids without gaps do. */
+static void sparse_ids_cost_no_more_than_dense_ones(void **state)
+{
+	struct allowance allowance[2] = {{.limit = 1 << 20}, {.limit = 1 << 20}};
+	struct target_stacks t[2] = {{.allowance = &allowance[0]}, {.allowance = &allowance[1]}};
+
+	(void)state;
+	for (uint32_t i = 0; i < 10000; i++) {
+		assert_int_equal(target_stacks_set(&t[0], i, i), 0);
+		assert_int_equal(target_stacks_set(&t[1], UINT32_MAX - i * 400000, i), 0);
+	}
+	assert_int_equal(allowance[0].used, allowance[1].used);
+	for (int i = 0; i < 2; i++) {
+		size_t memory = id_map_memory(&t[i].stacks);
+
+		assert_true(memory <= allowance[i].used);
+		target_stacks_release(&t[i]);
+		assert_int_equal(allowance[i].used, 0);
+	}
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+	struct allowance allowance = {.limit = 1000};
+	struct target_stacks t = {.allowance = &allowance}, other = {.allowance = &allowance};
+	uint32_t stack, kept = 0;
+	size_t used;
+
+	(void)state;
+	while (target_stacks_set(&t, kept, kept) == 0)
+		kept++;
+	assert_in_range(kept, 2, 1000 / 16);
+	assert_int_equal(target_stacks_set(&t, kept, 1), -ENOSPC);
+	assert_int_equal(target_stacks_set_nvtx(&t, 1, names[0]), -ENOSPC);
+	assert_int_equal(target_stacks_set_python(&t, 1, &(struct target_python){0}), -ENOSPC);
+	assert_int_equal(add(&t, 0x1000, 0x2000, "x"), -ENOSPC);
+	assert_int_equal(target_stacks_set(&other, 1, 1), -ENOSPC); /* it is for all */
+	assert_int_equal(allowance.refused, 6);
+	assert_false(target_stacks_get(&t, kept, &stack));
+	assert_null(target_stacks_get_nvtx(&t, 1));
+	assert_null(target_stacks_get_python(&t, 1));
+	assert_string_equal(path_at(&t, 0x1008), "-");
+	/* what is there can change */
+	used = allowance.used;
+	assert_int_equal(target_stacks_set(&t, 0, 77), 0);
+	assert_true(target_stacks_get(&t, 0, &stack));
+	assert_int_equal(stack, 77);
+	assert_int_equal(allowance.used, used);
+	/* the room of one that is gone is the others' */
+	target_stacks_release(&t);
+	assert_int_equal(allowance.used, 0);
+	assert_int_equal(target_stacks_set(&other, 1, 5), 0);
+	target_stacks_release(&other);
+	assert_int_equal(allowance.used, 0);
+}
+
+/* ---- beside a model ---- */
+
+enum { IDS = 24, PLACES = 16 };
+
+struct model {
+	uint32_t stack[IDS];
+	const char *range[IDS];
+	struct target_python python[IDS];
+	const char *path[PLACES]; /* of each page; NULL: nobody said */
+};
+
+static uint32_t id_of(uint64_t n)
+{
+	return n % 2 ? (uint32_t)n : (uint32_t)(n * 0x9e3779b1u);
+}
+
+static void say_something(struct prng *r, struct target_stacks *t, struct model *m)
+{
+	uint64_t n = prng_below(r, IDS), from = prng_below(r, PLACES);
+	uint64_t to = from + 1 + prng_below(r, PLACES - from);
+	const char *name = names[prng_below(r, 4)];
+	const struct target_python python = {name, names[0]};
+	int err;
+
+	switch (prng_below(r, 4)) {
+	case 0:
+		err = target_stacks_set(t, id_of(n), (uint32_t)from + 1);
+		if (!err)
+			m->stack[n] = (uint32_t)from + 1;
+		break;
+	case 1:
+		err = target_stacks_set_nvtx(t, id_of(n), name);
+		if (!err)
+			m->range[n] = name;
+		break;
+	case 2:
+		err = target_stacks_set_python(t, id_of(n), &python);
+		if (!err)
+			m->python[n] = python;
+		break;
+	default:
+		err = add(t, 0x1000 * from, 0x1000 * to, name);
+		for (uint64_t i = from; i < to && !err; i++)
+			m->path[i] = name;
+	}
+	EXPECT(r, err == 0 || err == -ENOSPC || err == -ENOMEM);
+}
+
+static void check(struct prng *r, struct target_stacks *t, const struct model *m, bool knows_code)
+{
+	for (uint32_t n = 0; n < IDS; n++) {
+		const struct target_python *python = target_stacks_get_python(t, id_of(n));
+		uint32_t stack = 0;
+
+		EXPECT(r, target_stacks_get(t, id_of(n), &stack) == (m->stack[n] != 0));
+		EXPECT(r, !m->stack[n] || stack == m->stack[n]);
+		EXPECT(r, target_stacks_get_nvtx(t, id_of(n)) == m->range[n]);
+		EXPECT(r, (python != NULL) == (m->python[n].name != NULL));
+		EXPECT(r, !python || (python->name == m->python[n].name &&
+				      python->file == m->python[n].file));
+	}
+	for (uint64_t i = 0; i < PLACES && knows_code; i++)
+		EXPECT(r, strcmp(path_at(t, 0x1000 * i + 1), m->path[i] ? m->path[i] : "-") == 0);
+}
+
+/* What is taken for all that is there. */
+static size_t bytes_of(const struct target_stacks *t)
+{
+	size_t bytes = ID_BYTES * (size_t)(t->python_ids.count + t->ranges.count + t->stacks.count);
+
+	for (uint32_t i = 0; i < t->code_count; i++)
+		bytes += code_bytes(&t->code[i]);
+	return bytes;
+}
+
+/* Any allowance, any failure of memory: what was taken is found, and what was held is given back.
+ */
+static void random_words(struct prng *r)
+{
+	struct allowance allowance = {.limit = prng_chance(r, 50) ? prng_bits(r, 14) : 1 << 20};
+	bool may_fail = prng_chance(r, 50);
+	struct target_stacks t = {.allowance = &allowance};
+	uint64_t words = prng_bits(r, 10);
+	struct model m = {.stack = {0}};
+	bool was_refused;
+
+	failing_allocation = may_fail ? 1 + (uint32_t)prng_bits(r, 7) : 0;
+	for (uint64_t i = 0; i < words; i++)
+		say_something(r, &t, &m);
+	was_refused = allowance.refused > 0 || (may_fail && failing_allocation == 0);
+	failing_allocation = 0;
+	EXPECT(r, allowance.used == t.held && t.held <= allowance.limit);
+	EXPECT(r, t.held == bytes_of(&t));
+	/* a mapping that was refused has replaced what it covers all the same */
+	check(r, &t, &m, !was_refused);
+	target_stacks_release(&t);
+	EXPECT(r, allowance.used == 0 && t.held == 0);
+}
+
+static void what_was_said_is_found(void **state)
+{
+	uint64_t rounds = unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? 20 : 1000);
+
+	(void)state;
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct prng r = prng_round(round);
+
+		random_words(&r);
+	}
 }
 
 int main(void)
@@ -81,7 +352,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_latest_word_counts),
 		cmocka_unit_test(saying_all_again_costs_nothing),
-		cmocka_unit_test(there_is_a_bound),
+		cmocka_unit_test(what_is_replaced_is_let_go_of),
+		cmocka_unit_test(there_is_a_bound_for_mappings),
+		cmocka_unit_test(ids_are_the_process_s_choice),
+		cmocka_unit_test(sparse_ids_cost_no_more_than_dense_ones),
+		cmocka_unit_test(what_does_not_fit_is_refused),
+		cmocka_unit_test(what_was_said_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The injected library's unwinder, on the test's own stacks: it must find what glibc's backtrace(3)
- * finds, whole, in threads, below signal handlers and callbacks of libc, and on foreign stacks.
+ * The injection library's unwinder, on the test's own stacks: it must find what glibc's
+ * backtrace(3) finds, whole, in threads, below signal handlers and callbacks of libc, and on
+ * foreign stacks.
  */
 #include "unit.h"
 #include <execinfo.h>

@@ -33,8 +33,9 @@ static void hear(void *context, uint32_t pid, const struct gpu_event *event, con
 
 static int begin(void **state)
 {
-	struct gpu_event hello = {.type = GPU_EVENT_HELLO,
-				  .hello = {.version = GPU_WIRE_VERSION, .wants_ack = 1}};
+	struct gpu_event hello = {
+		.type = GPU_EVENT_HELLO,
+		.hello = {.version = GPU_WIRE_VERSION, .instance = 1, .wants_ack = 1}};
 	struct bench *b = calloc(1, sizeof(*b));
 
 	if (!b)
@@ -43,7 +44,7 @@ static int begin(void **state)
 	wait_log_init(true);
 	fifo_make(&b->fifo, hear, b);
 	fifo_start_reader(&b->fifo);
-	assert_int_equal(sink_open(&b->tracer.sink, b->fifo.path, 1), 0);
+	assert_int_equal(sink_open(&b->tracer.sink, b->fifo.path, 1, 1), 0);
 	sink_put(&b->tracer.sink, &hello);
 	return 0;
 }

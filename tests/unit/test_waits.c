@@ -132,6 +132,66 @@ static void what_ended_last_has_the_moment(void **state)
 	assert_int_equal(b->total, 115);
 }
 
+/* A long operation beside what was waited for still runs when the wait is over. */
+static void what_ends_later_held_nothing_up(void **state)
+{
+	struct bench *b = *state;
+	uint64_t ms = 1000000;
+
+	ran(b, 1, 1, 0, 100 * ms);      /* on another stream, all the while */
+	ran(b, 2, 2, 10 * ms, 30 * ms); /* what the event comes after */
+	ran(b, 3, 3, 15 * ms, 35 * ms); /* beside it, a little longer */
+	waited(b, 12 * ms, 31 * ms);
+	waits_finish(b->waits);
+	assert_int_equal(b->ns[1], 0);
+	assert_int_equal(b->ns[2], 18 * ms);
+	assert_int_equal(b->ns[3], 0);
+	assert_int_equal(b->ns[0], ms);
+	/* a later wait is for what the earlier one was not for */
+	waited(b, 31 * ms, 110 * ms);
+	waits_finish(b->waits);
+	assert_int_equal(b->ns[1], 69 * ms);
+	assert_int_equal(b->ns[2], 18 * ms);
+	assert_int_equal(b->ns[3], 0);
+	assert_int_equal(b->ns[0], 11 * ms);
+}
+
+/* Somebody else may have queued it there after the wait began. */
+static void what_ends_later_on_the_same_stream_neither(void **state)
+{
+	struct bench *b = *state;
+
+	ran(b, 1, 1, 0, 20000);
+	ran(b, 2, 1, 20000, 90000);
+	waited_for(b, 1, 10000, 40000);
+	waits_finish(b->waits);
+	assert_int_equal(b->ns[1], 10000);
+	assert_int_equal(b->ns[2], 0);
+	assert_int_equal(b->ns[0], 20000);
+}
+
+/* By the other clock: this is as much later as an operation may end, and what it began before. */
+static void clocks_differ_a_little(void **state)
+{
+	struct bench *b = *state;
+	uint64_t end = 100000, latest = end + WAITS_CLOCK_ERROR_NS;
+
+	ran(b, 1, 1, 50000, latest);
+	ran(b, 2, 2, 0, latest + 1);
+	ran(b, 3, 3, end, latest);     /* began when the wait was over */
+	ran(b, 4, 4, end + 1, latest); /* and later */
+	waited(b, 40000, end);
+	waits_finish(b->waits);
+	assert_int_equal(b->ns[1], 50000);
+	assert_int_equal(b->total, 60000);
+	assert_int_equal(b->ns[0], 10000);
+	waited(b, UINT64_MAX - 10, UINT64_MAX - 1);
+	ran(b, 5, 1, UINT64_MAX - 5, UINT64_MAX);
+	waits_finish(b->waits);
+	assert_int_equal(b->ns[5], 4);
+	assert_int_equal(b->total, 60009);
+}
+
 static void a_stream_is_waited_for_alone(void **state)
 {
 	struct bench *b = *state;
@@ -168,6 +228,7 @@ static void empty_ones_give_nothing(void **state)
 	ran(b, 1, 1, 100, 100);
 	waited(b, 100, 100);
 	waited(b, 0, 0);
+	waited(b, 100, 99);
 	waits_finish(b->waits);
 	waits_finish(b->waits);
 	assert_int_equal(b->pieces, 0);
@@ -217,24 +278,52 @@ static void memory_is_bounded(void **state)
 	assert_int_equal(b->total, sum + 100000);
 }
 
+/* Waits that are decided together look at so many operations; the next ones at as many again. */
+static void time_is_bounded(void **state)
+{
+	enum { NEWEST = 256, ALL_NS = NEWEST * 100, TOO_MANY = 3 };
+	struct bench *b = *state;
+
+	waits_remember(b->waits, NEWEST);
+	for (uint32_t i = 0; i < NEWEST; i++)
+		ran(b, 1, 1, i * 100, i * 100 + 100);
+	waited(b, 50, ALL_NS);
+	for (uint32_t i = 0; i < WAITS_STEPS - 1 + TOO_MANY; i++)
+		waited(b, 0, ALL_NS);
+	waits_finish(b->waits);
+	assert_int_equal(waits_cut(b->waits), TOO_MANY);
+	assert_int_equal(b->ns[1], WAITS_STEPS * ALL_NS - 50);
+	assert_int_equal(b->ns[0], TOO_MANY * ALL_NS);
+	waited(b, 0, ALL_NS);
+	waits_finish(b->waits);
+	assert_int_equal(waits_cut(b->waits), TOO_MANY);
+	assert_int_equal(b->ns[1], (WAITS_STEPS + 1) * ALL_NS - 50);
+	assert_int_equal(b->ns[0], TOO_MANY * ALL_NS);
+}
+
 /* ---- against a model that looks at each moment ---- */
 
+/* A moment is as long as four of them are the clocks' error. */
 enum { SPAN = 300, OPERATIONS = 40, WAITS = 12, STREAMS = 3 };
+enum { ERROR = 4, MOMENT_NS = WAITS_CLOCK_ERROR_NS / ERROR };
 
 struct model_operation {
 	uint32_t stream;
 	uint64_t from, to;
 };
 
-/* The number of what counts at moment `t`, 0: nothing. Ties go to whoever came last. */
-static uint32_t counts_at(const struct model_operation *o, uint32_t count, uint64_t t,
+/*
+ * The number of what counts at moment `t` of a wait that ends at `end`, 0: nothing. Ties go to
+ * whoever came last.
+ */
+static uint32_t counts_at(const struct model_operation *o, uint32_t count, uint64_t t, uint64_t end,
 			  uint32_t stream)
 {
 	uint32_t best = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		if (o[i].from <= t && t < o[i].to && (!stream || o[i].stream == stream) &&
-		    (!best || o[i].to >= o[best - 1].to))
+		if (o[i].from <= t && t < o[i].to && o[i].to <= end + ERROR &&
+		    (!stream || o[i].stream == stream) && (!best || o[i].to >= o[best - 1].to))
 			best = i + 1;
 	return best;
 }
@@ -255,18 +344,18 @@ static void same_as_moment_by_moment(void **state)
 			o[i].stream = 1 + (uint32_t)prng_below(&p, STREAMS);
 			o[i].from = prng_below(&p, SPAN);
 			o[i].to = o[i].from + prng_bits(&p, 5);
-			ran(b, i + 1, o[i].stream, o[i].from, o[i].to);
+			ran(b, i + 1, o[i].stream, o[i].from * MOMENT_NS, o[i].to * MOMENT_NS);
 		}
 		for (int i = 0; i < WAITS; i++) {
 			uint64_t from = prng_below(&p, SPAN), to = from + prng_bits(&p, 7);
 			uint32_t stream = (uint32_t)prng_below(&p, STREAMS + 1);
 
 			if (stream)
-				waited_for(b, stream, from, to);
+				waited_for(b, stream, from * MOMENT_NS, to * MOMENT_NS);
 			else
-				waited(b, from, to);
+				waited(b, from * MOMENT_NS, to * MOMENT_NS);
 			for (uint64_t t = from; t < to; t++)
-				wanted[counts_at(o, OPERATIONS, t, stream)]++;
+				wanted[counts_at(o, OPERATIONS, t, to, stream)] += MOMENT_NS;
 		}
 		waits_finish(b->waits);
 		for (uint32_t i = 0; i <= OPERATIONS; i++)
@@ -283,11 +372,15 @@ int main(void)
 		TEST(a_wait_is_split_by_what_ran),
 		TEST(order_of_arrival_does_not_matter),
 		TEST(what_ended_last_has_the_moment),
+		TEST(what_ends_later_held_nothing_up),
+		TEST(what_ends_later_on_the_same_stream_neither),
+		TEST(clocks_differ_a_little),
 		TEST(a_stream_is_waited_for_alone),
 		TEST(other_processes_do_not_count),
 		TEST(empty_ones_give_nothing),
 		TEST(waits_are_decided_when_records_have_come),
 		TEST(memory_is_bounded),
+		TEST(time_is_bounded),
 		cmocka_unit_test(same_as_moment_by_moment),
 	};
 

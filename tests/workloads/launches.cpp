@@ -6,11 +6,13 @@
  *
  * MODE: kernel | ex (cudaLaunchKernelExC) | cooperative | graph (N launches of a graph that holds
  * GRAPH_NODES kernels) | mixed (all in turn) | refused (kernel, and after each a launch that fails)
+ * | cancelled (kernel; all threads but main are cancelled in their last launch, if it lets them)
  * | endless (kernels of an hour; says "ready" when they have long been launched).
  */
 #include "gpu.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
 #include <unistd.h>
 #include <string>
@@ -28,18 +30,20 @@ enum mode {
 	MODE_GRAPH,
 	MODE_MIXED,
 	MODE_REFUSED,
+	MODE_CANCELLED,
 	MODE_ENDLESS,
 	MODES
 };
 static const char *const mode_names[] = {"kernel", "ex",      "cooperative", "graph",
-					 "mixed",  "refused", "endless"};
+					 "mixed",  "refused", "cancelled",   "endless"};
 
 struct work {
 	pthread_t thread;
 	long launches;
 	int streams;
 	enum mode mode;
-	long kernels; /* out */
+	long kernels;    /* out */
+	sem_t cancelled; /* a cancellation waits for the thread */
 };
 
 NOINLINE static void launch_kernel(cudaStream_t stream)
@@ -108,7 +112,7 @@ NOINLINE static void launch_all(struct work *w, const std::vector<cudaStream_t> 
 		cudaStream_t stream = streams[(size_t)i % streams.size()];
 		int mode = w->mode == MODE_MIXED ? (int)(i % MODE_MIXED) : w->mode;
 
-		if (mode == MODE_KERNEL)
+		if (mode == MODE_KERNEL || mode == MODE_CANCELLED)
 			launch_kernel(stream);
 		else if (mode == MODE_EX)
 			launch_ex(stream);
@@ -147,6 +151,42 @@ static void *thread_main(void *arg)
 	return nullptr;
 }
 
+static void *cancelled_main(void *arg)
+{
+	struct work *w = (struct work *)arg;
+	cudaStream_t stream;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+	GPU_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	for (; w->kernels < w->launches - 1; w->kernels++)
+		launch_kernel(stream);
+	sem_wait(&w->cancelled);
+	w->kernels++;
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, nullptr);
+	launch_kernel(stream);
+	pthread_testcancel();
+	return nullptr;
+}
+
+/* Waits for the threads after the first; of those that were cancelled, for their kernels too. */
+static void join_all(std::vector<struct work> &work)
+{
+	bool cancel = work[0].mode == MODE_CANCELLED;
+	void *result;
+
+	for (size_t i = 1; i < work.size(); i++) {
+		if (cancel) {
+			pthread_cancel(work[i].thread);
+			sem_post(&work[i].cancelled);
+		}
+		pthread_join(work[i].thread, &result);
+		if (result != (cancel ? PTHREAD_CANCELED : nullptr))
+			exit(3);
+	}
+	if (cancel)
+		GPU_CHECK(cudaDeviceSynchronize());
+}
+
 static int parse_mode(const char *name)
 {
 	for (int i = 0; i < MODES; i++)
@@ -171,13 +211,15 @@ int main(int argc, char **argv)
 		work[(size_t)i].launches = n / threads + (i < n % threads);
 		work[(size_t)i].streams = streams;
 		work[(size_t)i].mode = (enum mode)mode;
+		sem_init(&work[(size_t)i].cancelled, 0, 0);
 	}
 	for (int i = 1; i < threads; i++)
-		if (pthread_create(&work[(size_t)i].thread, nullptr, thread_main, &work[(size_t)i]))
+		if (pthread_create(&work[(size_t)i].thread, nullptr,
+				   mode == MODE_CANCELLED ? cancelled_main : thread_main,
+				   &work[(size_t)i]))
 			return 2;
 	thread_main(&work[0]);
-	for (int i = 1; i < threads; i++)
-		pthread_join(work[(size_t)i].thread, nullptr);
+	join_all(work);
 	for (const auto &w : work)
 		kernels += w.kernels;
 	printf("launches %ld kernels %ld threads %d streams %d mode %s\n", n, kernels, threads,

@@ -121,7 +121,8 @@ static void write_numbers(int fd)
 		for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 			const char *n = numbers[i];
 			int len = snprintf(line, sizeof(line),
-					   "{\"t\":\"%s\",\"pid\":%s,\"seq\":%s,\"h\":%s,"
+					   "{\"t\":\"%s\",\"pid\":%s,"
+					   "\"id\":\"0123456789abcdef\",\"seq\":%s,\"h\":%s,"
 					   "\"s\":%s,\"c\":%s,\"n\":%s,\"d\":%s,\"i\":%s,"
 					   "\"v\":[%s],\"g\":[%s],\"kernels\":%s}\n",
 					   types[t], n, n, n, n, n, n, n, n, n, n, n);
@@ -198,8 +199,10 @@ static void write_names(int fd)
 static void write_forged(int fd)
 {
 	static const char *const lines[] = {
-		"{\"t\":\"batch\",\"pid\":1,\"seq\":1}",
-		"{\"t\":\"hello\",\"version\":1,\"pid\":1,\"exe\":\"/sbin/init\",\"ack\":1}",
+		"{\"t\":\"batch\",\"pid\":1,\"id\":\"0000000000000001\",\"seq\":1}",
+		"{\"t\":\"hello\",\"version\":2,\"pid\":1,\"id\":\"0000000000000001\","
+		"\"exe\":\"/sbin/init\",\"cupti\":\"\",\"cupti_version\":0,\"clock_offset\":\"0\","
+		"\"clock_error\":0,\"libs\":\"\",\"ack\":1}",
 		"{\"t\":\"hello\",\"version\":4294967295,\"pid\":2}",
 		"{\"t\":\"name\",\"i\":1,\"n\":\"_Z6forgedv\"}",
 		"{\"t\":\"l\",\"s\":1,\"h\":1,\"c\":1,\"f\":1}",

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0) */
+/*
+ * The Python frames of the current thread, and what their code objects are called. Nothing here
+ * follows more than is bounded below, and nothing faults a page in: what cannot be read is 0, and a
+ * code object whose name cannot be read is tried again when it is seen again.
+ *
+ * Functions that are not inlined are verified once a program, apart from their callers and loops.
+ */
+#ifndef BPF_PYTHON_BPF_H
+#define BPF_PYTHON_BPF_H
+
+#include "ring.bpf.h"
+
+#define MAX_THREADS 512      /* looked through for the current one */
+#define MAX_SENT_CODES 16384 /* remembered; others are sent again */
+#define MAX_TRIES 8          /* to read what one code object is called */
+
+/* Names with lines are wanted. */
+const volatile unsigned int sends_python_lines;
+
+/* Processes that run CPython, put here by the reader; children inherit it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PROCESSES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* process id */
+	__type(value, struct stack_python);
+} pythons SEC(".maps");
+
+/* Where a thread's state was found last. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u32); /* thread id */
+	__type(value, __u64);
+} python_threads SEC(".maps");
+
+struct python_code_key {
+	__u64 program;
+	__u64 code;
+	__u64 mark; /* differs when another code object comes to lie there */
+};
+
+/* The code objects that were sent: how often that was tried, MAX_TRIES when it is done. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAX_SENT_CODES);
+	__type(key, struct python_code_key);
+	__type(value, __u8);
+} python_codes SEC(".maps");
+
+static __always_inline __u64 user_word(__u64 address)
+{
+	__u64 value = 0;
+
+	bpf_probe_read_user(&value, sizeof(value), (void *)address);
+	return value;
+}
+
+static __always_inline __u32 user_half(__u64 address)
+{
+	__u32 value = 0;
+
+	bpf_probe_read_user(&value, sizeof(value), (void *)address);
+	return value;
+}
+
+/* ---- code objects ---- */
+
+/* False if it cannot be read. `room` bounds `bytes`. */
+static __always_inline bool put_piece(struct stack_python_code *r, const unsigned int kind,
+				      void *to, const __u32 room, __u64 address, __u64 bytes)
+{
+	struct stack_python_piece *piece = &r->pieces[kind];
+
+	if (bytes > room)
+		bytes = room;
+	piece->address = address;
+	piece->at = to - (void *)r;
+	piece->bytes = bytes;
+	return bpf_probe_read_user(to, bytes, (void *)address) == 0;
+}
+
+/* A str: its head, and at most so many of its first or last characters. */
+static __always_inline bool put_text(struct stack_python_code *r, const struct stack_python *p,
+				     const unsigned int kind, void *head, void *to,
+				     const __u32 characters, const bool is_tail, __u64 text)
+{
+	__u64 length = user_word(text + p->text_length), data = text;
+	__u32 state = user_half(text + p->text_state);
+	__u32 width = state >> (p->text_kind_bit & 15) & 7;
+
+	data += state >> ((p->text_kind_bit & 15) + 4) & 1 ? p->text_ascii_data : p->text_wide_data;
+	if (length > characters) {
+		if (is_tail)
+			data += (length - characters) * width;
+		length = characters;
+	}
+	return put_piece(r, kind, head, STACK_PYTHON_HEAD_BYTES, text, p->text_head) &&
+	       put_piece(r, kind + 1, to, 4 * characters, data, length * width);
+}
+
+static __always_inline bool put_lines(struct stack_python_code *r, const struct stack_python *p)
+{
+	__u64 table = user_word(r->link.code + p->code_lines);
+	__u64 length = user_word(table + p->bytes_length);
+
+	if (length > STACK_PYTHON_LINES_BYTES)
+		length = STACK_PYTHON_LINES_BYTES;
+	return put_piece(r, STACK_PYTHON_LINES, r->lines, sizeof(r->lines), table,
+			 p->bytes_data + length);
+}
+
+static __always_inline bool put_code(struct stack_python_code *r, const struct stack_python *p)
+{
+	__u64 code = r->link.code;
+
+	for (int i = 0; i < STACK_PYTHON_PIECES; i++)
+		r->pieces[i].bytes = 0;
+	if (!put_piece(r, STACK_PYTHON_CODE, r->code, sizeof(r->code), code, p->code_bytes) ||
+	    !put_text(r, p, STACK_PYTHON_NAME_HEAD, r->heads[0], r->name,
+		      STACK_PYTHON_NAME_CHARACTERS, 0, user_word(code + p->code_name)) ||
+	    !put_text(r, p, STACK_PYTHON_PATH_HEAD, r->heads[2], r->path,
+		      STACK_PYTHON_PATH_CHARACTERS, 1, user_word(code + p->code_filename)))
+		return 0;
+	if (p->code_qualname != STACK_PYTHON_NO_OFFSET &&
+	    !put_text(r, p, STACK_PYTHON_QUALNAME_HEAD, r->heads[1], r->qualname,
+		      STACK_PYTHON_NAME_CHARACTERS, 0, user_word(code + p->code_qualname)))
+		return 0;
+	return 1;
+}
+
+/* Whose frames are read, and when. */
+struct python_sight {
+	__u64 time_ns;
+	__u64 self; /* the thread pointer */
+	__u32 pid, tid;
+};
+
+/* Sends what the link's code object is called. 1: it is in the ring. */
+__noinline int send_python_code(const struct stack_python *p, const struct stack_python_link *link,
+				const struct python_sight *sight)
+{
+	__u32 size = sends_python_lines ? sizeof(struct stack_python_code) : STACK_PYTHON_CODE_SIZE;
+	struct stack_python_code *r;
+
+	if (!p || !link || !sight)
+		return 0;
+	if (sends_python_lines)
+		r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
+	else
+		r = bpf_ringbuf_reserve(&events, STACK_PYTHON_CODE_SIZE, 0);
+	if (!r)
+		return 0;
+	describe(&r->event, sight->time_ns, sight->pid, sight->tid, STACK_EVENT_PYTHON_CODE, 0,
+		 size);
+	r->program = p->program;
+	r->link = *link;
+	r->link.code &= ~7ull; /* references may be tagged */
+	if (!put_code(r, p) || (sends_python_lines && !put_lines(r, p))) {
+		bpf_ringbuf_discard(r, BPF_RB_NO_WAKEUP);
+		return 0;
+	}
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	return 1;
+}
+
+/* Sends it if that is not done yet. The number of records sent. */
+static __always_inline int send_if_new(const struct stack_python *p,
+				       const struct stack_python_link *link,
+				       const struct python_sight *sight)
+{
+	struct python_code_key key = {
+		.program = p->program,
+		.code = link->code,
+		.mark = link->text ^ link->text_hash * 0x9e3779b97f4a7c15ull ^
+			(__u64)link->first_line << 48,
+	};
+	__u8 *tries = bpf_map_lookup_elem(&python_codes, &key), count = tries ? *tries : 0;
+	int sent;
+
+	if (count >= MAX_TRIES || !link->code || link->owner >= p->owner_of_shim)
+		return 0;
+	sent = send_python_code(p, link, sight);
+	count = sent ? MAX_TRIES : count + 1;
+	bpf_map_update_elem(&python_codes, &key, &count, BPF_ANY);
+	return sent;
+}
+
+/* ---- frames ---- */
+
+/* A walk over all threads of all interpreters of the process. */
+struct python_walk {
+	__u64 interpreter;
+	__u64 thread; /* 0: before the interpreter's first */
+};
+
+/* On to the next one. 1: it is the current thread. */
+__noinline int step_python_walk(const struct stack_python *p, struct python_walk *walk,
+				const struct python_sight *sight)
+{
+	if (!p || !walk || !sight)
+		return 0;
+	walk->thread = user_word(walk->thread ? walk->thread + p->thread_next
+					      : walk->interpreter + p->interpreter_threads);
+	if (walk->thread)
+		return user_word(walk->thread + p->thread_id) == sight->self;
+	walk->interpreter = user_word(walk->interpreter + p->interpreter_next);
+	return 0;
+}
+
+/* The state of the current thread: where it was before, or from the list of all. */
+static __always_inline __u64 find_python_thread(const struct stack_python *p,
+						const struct python_sight *sight)
+{
+	__u32 tid = sight->tid; /* before Linux 6.2 keys have to lie on the stack */
+	__u64 *known = bpf_map_lookup_elem(&python_threads, &tid);
+	struct python_walk walk = {0};
+
+	if (known && user_word(*known + p->thread_id) == sight->self)
+		return *known;
+	walk.interpreter = user_word(p->interpreters);
+	for (int i = 0; i < MAX_THREADS && walk.interpreter; i++) {
+		if (!step_python_walk(p, &walk, sight))
+			continue;
+		bpf_map_update_elem(&python_threads, &tid, &walk.thread, BPF_ANY);
+		return walk.thread;
+	}
+	return 0;
+}
+
+/* One link, and before it what its code object is called. The number of records sent. */
+__noinline int read_link(const struct stack_python *p, struct stack_python_link *link, __u64 frame,
+			 const struct python_sight *sight)
+{
+	__u8 owner = 0;
+	__u64 code;
+
+	if (!p || !link || !sight)
+		return 0;
+	link->code = user_word(frame + p->frame_code);
+	link->place = user_word(frame + p->frame_place);
+	if (p->frame_owner != STACK_PYTHON_NO_OFFSET)
+		bpf_probe_read_user(&owner, sizeof(owner), (void *)(frame + p->frame_owner));
+	link->owner = owner;
+	code = link->code & ~7ull;
+	link->text = user_word(code + p->code_text);
+	link->text_hash = user_word(link->text + p->text_hash);
+	link->first_line = user_half(code + p->code_first_line);
+	return send_if_new(p, link, sight);
+}
+
+/*
+ * The frames of the current thread, and before them whatever of their code objects was not sent
+ * yet. The number of records sent.
+ */
+__noinline int read_python(const struct stack_python *p, struct stack_python_chain *chain,
+			   const struct python_sight *sight)
+{
+	__u64 thread, frame;
+	int sent = 0;
+
+	if (!p || !chain || !sight)
+		return 0;
+	chain->program = p->program;
+	chain->count = 0;
+	chain->is_whole = 0;
+	thread = find_python_thread(p, sight);
+	if (!thread)
+		return 0;
+	frame = user_word(thread + p->thread_frame);
+	if (p->cframe_frame != STACK_PYTHON_NO_OFFSET)
+		frame = user_word(frame + p->cframe_frame);
+	for (unsigned int i = 0; i < STACK_PYTHON_MAX_LINKS; i++) {
+		if (!frame) {
+			chain->is_whole = 1;
+			break;
+		}
+		sent += read_link(p, &chain->links[i], frame, sight);
+		chain->count = i + 1;
+		frame = user_word(frame + p->frame_previous);
+	}
+	return sent;
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0) */
+/*
+ * The ring buffer to the reader, the heads of its records, and what was lost. How much may wait in
+ * the ring is up to the loader.
+ */
+#ifndef BPF_RING_BPF_H
+#define BPF_RING_BPF_H
+
+#include "kernel_types.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include "stack_event.h"
+
+#define MAX_PROCESSES 65536 /* that are followed, or have a property, at once */
+
+/* Depth of the profiler's own pid namespace: ids are reported as seen from there. */
+unsigned int pidns_level;
+
+/*
+ * Wake the reader each time as much again is waiting; below it, the reader's timer does. Bytes, a
+ * power of two.
+ */
+#define WAKEUP_BYTES (4ul << 20)
+
+/*
+ * The stacks of launches and calls are left out when more than this is waiting: the returns of
+ * calls are small, and must not be lost. Bytes.
+ */
+const volatile unsigned long calls_bytes = 24 << 20;
+
+struct stack_counters counters;
+
+#define COUNT(field) __sync_fetch_and_add(&counters.field, 1)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20); /* the loader sets the real size */
+} events SEC(".maps");
+
+static __always_inline __u32 pid_in_profiler_ns(struct task_struct *task)
+{
+	struct pid *pid = task->thread_pid;
+	unsigned int level = pidns_level & 31;
+	int nr = pid->numbers[0].nr;
+
+	if (pid->level < level)
+		return 0;
+	/* numbers[level]: the array is longer than declared */
+	if (level)
+		bpf_core_read(&nr, sizeof(nr),
+			      (void *)&pid->numbers[0].nr +
+				      level * bpf_core_type_size(struct upid));
+	return nr;
+}
+
+static __always_inline __u32 process_of(struct task_struct *task)
+{
+	return pid_in_profiler_ns(task->group_leader);
+}
+
+/* For a record of `size` bytes that is about to be sent. Waking costs as much as the record. */
+static __always_inline unsigned long wakeup_flags(unsigned long size)
+{
+	unsigned long waiting = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA);
+
+	return (waiting ^ (waiting - size)) >= WAKEUP_BYTES ? BPF_RB_FORCE_WAKEUP
+							    : BPF_RB_NO_WAKEUP;
+}
+
+/* The head of a record of the current thread. */
+static __always_inline void describe(struct stack_event *event, __u64 time_ns, __u32 pid, __u32 tid,
+				     __u16 kind, __u16 function, __u32 size)
+{
+	event->time_ns = time_ns;
+	event->pid = pid;
+	event->tid = tid;
+	event->kind = kind;
+	event->launch_function = function;
+	event->user_frames = 0;
+	event->kernel_frames = 0;
+	event->flags = 0;
+	event->size = size;
+	bpf_get_current_comm(event->comm, sizeof(event->comm));
+}
+
+static __always_inline void send_value(struct task_struct *task, __u32 pid, __u16 kind,
+				       __u16 function, __u64 value)
+{
+	struct stack_value record;
+
+	describe(&record.event, bpf_ktime_get_ns(), pid, pid_in_profiler_ns(task), kind, function,
+		 sizeof(record));
+	record.value = value;
+	bpf_ringbuf_output(&events, &record, sizeof(record), BPF_RB_NO_WAKEUP);
+}
+
+#endif

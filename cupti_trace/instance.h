@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which process, and which program in it, this is: what the hello says so that the profiler need
+ * not go by the pid. Read from the kernel; locks and allocates nothing.
+ */
+#ifndef CUPTI_TRACE_INSTANCE_H
+#define CUPTI_TRACE_INSTANCE_H
+
+#include <stdint.h>
+
+struct instance {
+	uint64_t id;            /* random, not 0; another one at each call */
+	uint64_t pid_namespace; /* inode number of /proc/self/ns/pid; 0: not known */
+	uint64_t start_ticks;   /* field 22 of /proc/self/stat (proc(5)); 0: not known */
+};
+
+/* Fills in all of it for the calling process, with an id of its own. */
+void instance_describe(struct instance *instance);
+
+#endif

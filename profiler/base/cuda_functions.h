@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions of CUDA's runtime and driver that probes are put on, by name and number: those that
+ * give the GPU work, that wait for it, and that allocate and free memory (which may wait for it).
+ * Some of them launch kernels or graphs: their entries are reported as launches. All can be timed
+ * where GPU time is not to be had.
+ *
+ * A library has several variants of one function: of older and newer parameters ("_v2"), and for
+ * the per-thread default stream ("_ptsz", "_ptds"). They have one number. A launch shows the name
+ * that the program calls: the number of a launch function's "_ptsz" twin has CUDA_FUNCTION_PTSZ
+ * set.
+ */
+#ifndef PROFILER_BASE_CUDA_FUNCTIONS_H
+#define PROFILER_BASE_CUDA_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CUDA_FUNCTION_NONE 0
+#define CUDA_FUNCTION_PTSZ 0x100
+
+/* The number of the function with this symbol, or CUDA_FUNCTION_NONE. All variants have one. */
+uint16_t cuda_function_of(const char *symbol);
+
+/* The number of the launch function or twin of this very name, or CUDA_FUNCTION_NONE. */
+uint16_t cuda_launch_function_of(const char *symbol);
+
+/* The function's name, as a frame: "cudaMemcpyAsync", "cuLaunchKernelEx_ptsz". Never NULL. */
+const char *cuda_function_name(uint16_t number);
+
+/* Whether it is the driver's, which the runtime's functions call; else it is the runtime's. */
+bool cuda_function_is_driver(uint16_t number);
+
+/*
+ * Which parameter of the function is the kernel's function on the host (cuda_runtime_api.h): its
+ * DWARF register by the System V ABI, or -1 where there is none.
+ */
+int cuda_function_kernel_register(uint16_t number);
+
+#endif

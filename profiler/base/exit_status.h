@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Exit statuses of our own, as env(1) and timeout(1) have them. All others are the command's.
+ */
+#ifndef PROFILER_BASE_EXIT_STATUS_H
+#define PROFILER_BASE_EXIT_STATUS_H
+
+enum {
+	EXIT_NOT_EXACT = 124, /* --strict */
+	EXIT_PROFILER_FAILED = 125,
+	EXIT_CANNOT_RUN = 126,
+	EXIT_NOT_FOUND = 127,
+	EXIT_SIGNAL_BASE = 128, /* + the signal that killed the command */
+};
+
+#endif

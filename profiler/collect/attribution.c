@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/collect/attribution.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/array.h"
+
+struct launch_origin {
+	uint32_t stack, tid;
+};
+
+/* A part of a wait: with the work that ran then, or none. */
+static void add_part_of_wait(void *context, const struct waits_wait *wait,
+			     const struct gpu_work_origin *origin, uint64_t ns)
+{
+	struct attribution *a = context;
+
+	profile_add(a->parts.profile, ROW_WAIT, compose_wait(&a->compose, wait->stack, origin),
+		    wait->place, ns, 0);
+}
+
+int attribution_init(struct attribution *a, const struct attribution_parts *parts,
+		     bool follows_waits)
+{
+	memset(a, 0, sizeof(*a));
+	a->parts = *parts;
+	compose_init(&a->compose, parts->stacks);
+	if (!follows_waits)
+		return 0;
+	a->waits = waits_new(&(struct waits_output){add_part_of_wait, a});
+	return a->waits ? 0 : -ENOMEM;
+}
+
+void attribution_release(struct attribution *a)
+{
+	compose_release(&a->compose);
+	graph_nodes_release(&a->graph_nodes);
+	waits_free(a->waits);
+	free(a->origins);
+	hash_index_release(&a->origin_index);
+	memset(a, 0, sizeof(*a));
+}
+
+/* ---- launches ---- */
+
+static bool origin_equal(const void *records, uint32_t position, const void *key)
+{
+	return memcmp((const struct launch_origin *)records + position, key,
+		      sizeof(struct launch_origin)) == 0;
+}
+
+static bool tells_threads_apart(const struct attribution *a)
+{
+	return a->parts.places->mask & 1u << PLACE_THREAD;
+}
+
+/* The number of a pair, which is new only below `max`; LAUNCH_UNKNOWN: there is no room for it. */
+static uint32_t number_origin(struct attribution *a, uint32_t stack, uint32_t tid, uint32_t max)
+{
+	const struct launch_origin key = {stack, tid};
+	uint32_t hash = hash_bytes(&key, sizeof(key));
+	uint32_t at = hash_index_find(&a->origin_index, hash, origin_equal, a->origins, &key);
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	if (a->origin_count >= max ||
+	    !array_make_room(&a->origins, a->origin_count, &a->origin_capacity, sizeof(key)) ||
+	    hash_index_add(&a->origin_index, hash, a->origin_count) != 0)
+		return LAUNCH_UNKNOWN;
+	a->origins[a->origin_count] = key;
+	return a->origin_count++;
+}
+
+uint32_t attribution_origin(struct attribution *a, uint32_t stack, uint32_t tid)
+{
+	uint32_t number;
+
+	if (!tells_threads_apart(a) || stack == LAUNCH_UNKNOWN)
+		return stack;
+	number = number_origin(a, stack, tid, ATTRIBUTION_ORIGINS_MAX);
+	/* these are bounded by the number of stacks */
+	return number != LAUNCH_UNKNOWN ? number
+					: number_origin(a, stack, PLACE_UNKNOWN, LAUNCH_UNKNOWN);
+}
+
+static struct launch_origin origin_of(const struct attribution *a, uint32_t carried)
+{
+	if (!tells_threads_apart(a) || carried >= a->origin_count)
+		return (struct launch_origin){carried, PLACE_UNKNOWN};
+	return a->origins[carried];
+}
+
+/* ---- operations ---- */
+
+/*
+ * By then another graph may have the node's id, so the launch says which is meant. Without one, the
+ * time at which it ran is the best there is.
+ */
+static uint32_t capture_of(struct attribution *a, uint64_t launched_ns,
+			   const struct gpu_operation *o)
+{
+	uint64_t time_ns = launched_ns ? launched_ns : o->start_ns;
+	uint32_t stack;
+
+	if (o->graph_node == 0)
+		return CAPTURE_NONE;
+	stack = graph_nodes_find(&a->graph_nodes, o->process, o->graph_node,
+				 time_ns ? time_ns : GRAPH_NODES_NEWEST);
+	if (stack != GRAPH_NODES_UNKNOWN)
+		return stack;
+	a->parts.ledger->gpu.unseen_nodes++;
+	return CAPTURE_UNSEEN;
+}
+
+/* NULL: its books are closed. */
+static struct process *process_of(const struct attribution *a, uint32_t id)
+{
+	if (a->settling && a->settling->id == id)
+		return a->settling;
+	return processes_get(a->parts.processes, id);
+}
+
+static void count(struct attribution *a, bool is_matched, const struct gpu_operation *o)
+{
+	struct process *process = process_of(a, o->process);
+	const struct work_sum sum = {.key = {.device = o->device,
+					     .context = o->context,
+					     .stream = o->stream,
+					     .work = o->work},
+				     .count = 1,
+				     .ns = o->duration_ns,
+				     .bytes = o->bytes};
+	struct gpu_row row = {.device = o->device,
+			      .work = o->work,
+			      .count = 1,
+			      .ns = o->duration_ns,
+			      .bytes = o->bytes,
+			      .bad_times = o->bad_time,
+			      .staged = o->staged};
+
+	if (o->outside == GPU_BEFORE_TRACING) {
+		row.before = 1;
+		row.before_ns = o->duration_ns;
+	} else if (o->outside == GPU_AFTER_TRACING) {
+		row.after = 1;
+		row.after_ns = o->duration_ns;
+	}
+	if (!is_matched) {
+		row.unmatched = 1;
+		row.unmatched_ns = o->duration_ns;
+	}
+	ledger_add_work(a->parts.ledger, &row);
+	if (process)
+		process_count(process, &process->counted, a->parts.allowance, &sum);
+}
+
+static void show_to_waits(struct attribution *a, const struct gpu_work_origin *origin,
+			  const struct gpu_operation *o)
+{
+	if (!a->waits || o->bad_time)
+		return;
+	if (waits_add_operation(a->waits,
+				&(struct waits_operation){.start_ns = o->start_ns,
+							  .end_ns = o->start_ns + o->duration_ns,
+							  .process = o->process,
+							  .context = o->context,
+							  .stream = o->stream,
+							  .origin = *origin}) != 0)
+		a->parts.ledger->bounds.out_of_memory++;
+}
+
+void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
+		     const struct gpu_operation *o)
+{
+	struct attribution *a = attribution;
+	struct launch_origin launch = origin_of(a, carried);
+	struct gpu_work_origin origin;
+	struct place place = {{o->process, launch.tid, o->device, o->context, o->stream}};
+
+	count(a, launch.stack != LAUNCH_UNKNOWN, o);
+	if (gpu_work_is_instant(o->work))
+		return; /* has no time */
+	memset(&origin, 0, sizeof(origin));
+	origin.launch = launch.stack;
+	origin.capture = capture_of(a, launched_ns, o);
+	origin.work = o->work;
+	origin.name = o->name;
+	show_to_waits(a, &origin, o);
+	profile_add(a->parts.profile, ROW_GPU, compose_work(&a->compose, &origin),
+		    places_add(a->parts.places, &place), o->duration_ns, o->bytes);
+}
+
+/* ---- waits ---- */
+
+void attribution_add_wait(struct attribution *a, const struct process *process, uint32_t stack,
+			  const struct gpu_event_wait *e)
+{
+	struct ledger *ledger = a->parts.ledger;
+	struct place place = place_unknown();
+	struct waits_wait wait = {.start_ns = e->start_ns,
+				  .end_ns = e->start_ns + e->duration_ns,
+				  .process = process->id,
+				  .has_stream = e->has_stream != 0,
+				  .context = e->context_id,
+				  .stream = e->stream_id,
+				  .stack = stack};
+
+	if (!a->waits)
+		return; /* nobody asked */
+	place.part[PLACE_PROCESS] = process->id;
+	place.part[PLACE_THREAD] = e->tid;
+	wait.place = places_add(a->parts.places, &place);
+	ledger->calls.waits++;
+	ledger->calls.wait_ns += e->duration_ns;
+	if (waits_add(a->waits, &wait) != 0)
+		ledger->bounds.out_of_memory++;
+}
+
+void attribution_advance(struct attribution *a, uint64_t now_ns)
+{
+	if (a->waits)
+		waits_advance(a->waits, now_ns);
+}
+
+void attribution_finish(struct attribution *a)
+{
+	if (!a->waits)
+		return;
+	waits_finish(a->waits);
+	a->parts.ledger->calls.cut_waits = waits_cut(a->waits);
+}

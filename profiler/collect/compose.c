@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/collect/compose.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "cupti_trace/gpu_work.h"
+#include "profiler/profile/marks.h"
+#include "profiler/profile/work_names.h"
+#include "symbolize/array.h"
+
+/* What is remembered of what was put together; forgotten as a whole when it is too much. */
+#define MEMO_MAX (1u << 19)
+
+#define NO_WAITER UINT32_MAX
+
+struct composed_key {
+	struct gpu_work_origin origin;
+	uint32_t waiter; /* NO_WAITER: the work itself */
+	uint32_t padding;
+};
+
+struct composed {
+	struct composed_key key;
+	uint32_t stack;
+};
+
+void compose_init(struct compose *c, struct stack_table *stacks)
+{
+	*c = (struct compose){.stacks = stacks};
+}
+
+void compose_release(struct compose *c)
+{
+	free(c->memo);
+	hash_index_release(&c->index);
+	*c = (struct compose){0};
+}
+
+/* ---- what was put together before ---- */
+
+static bool key_equal(const void *records, uint32_t position, const void *key)
+{
+	return memcmp(&((const struct composed *)records + position)->key, key,
+		      sizeof(struct composed_key)) == 0;
+}
+
+static uint32_t hash_key(const struct composed_key *key)
+{
+	uint64_t words[sizeof(*key) / sizeof(uint64_t)], h = 0;
+
+	memcpy(words, key, sizeof(words));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		h = (h ^ words[i] ^ h >> 32) * 0x9e3779b97f4a7c15u;
+	return (uint32_t)(h >> 32);
+}
+
+static struct composed_key key_of(const struct gpu_work_origin *origin, uint32_t waiter)
+{
+	struct composed_key key;
+
+	memset(&key, 0, sizeof(key));
+	key.origin = *origin;
+	key.waiter = waiter;
+	return key;
+}
+
+static void remember(struct compose *c, const struct composed_key *key, uint32_t stack)
+{
+	if (c->count == MEMO_MAX) {
+		hash_index_release(&c->index);
+		c->count = 0;
+	}
+	if (array_make_room(&c->memo, c->count, &c->capacity, sizeof(*c->memo)) &&
+	    hash_index_add(&c->index, hash_key(key), c->count) == 0)
+		c->memo[c->count++] = (struct composed){*key, stack};
+}
+
+/* ---- putting together ---- */
+
+static uint32_t mark(struct compose *c, uint32_t outer, const char *text)
+{
+	return stack_table_push_text(c->stacks, outer, FRAME_MARK, text);
+}
+
+/* A stack below another; one without frames says that it was not captured. */
+static uint32_t append(struct compose *c, uint32_t outer, uint32_t stack)
+{
+	if (stack == STACK_EMPTY)
+		return mark(c, outer, MARK_NO_STACK);
+	return outer == STACK_EMPTY ? stack : stack_table_append(c->stacks, outer, stack);
+}
+
+/* Where something was launched from, below `outer`. */
+static uint32_t append_launch(struct compose *c, uint32_t outer, const struct gpu_work_origin *o)
+{
+	if (o->launch == LAUNCH_UNKNOWN)
+		outer = mark(c, outer, MARK_NO_LAUNCH);
+	else if (o->launch != LAUNCH_NONE_NEEDED)
+		outer = append(c, outer, o->launch);
+	if (o->capture == CAPTURE_NONE)
+		return outer;
+	if (o->capture == CAPTURE_UNSEEN)
+		return mark(c, outer, MARK_CAPTURE_UNSEEN);
+	return append(c, mark(c, outer, MARK_CAPTURED), o->capture);
+}
+
+static uint32_t append_work(struct compose *c, uint32_t outer, const struct gpu_work_origin *o)
+{
+	if (o->work == GPU_WORK_KERNEL)
+		return stack_table_push_text(c->stacks, outer, FRAME_GPU_KERNEL, o->name);
+	return stack_table_push_text(c->stacks, outer, FRAME_GPU_WORK, work_frame(o->work));
+}
+
+uint32_t compose_work(struct compose *c, const struct gpu_work_origin *origin)
+{
+	const struct composed_key key = key_of(origin, NO_WAITER);
+	uint32_t at = hash_index_find(&c->index, hash_key(&key), key_equal, c->memo, &key), stack;
+
+	if (at != HASH_INDEX_NONE)
+		return c->memo[at].stack;
+	stack = append_work(c, append_launch(c, STACK_EMPTY, origin), origin);
+	remember(c, &key, stack);
+	return stack;
+}
+
+uint32_t compose_wait(struct compose *c, uint32_t waiter, const struct gpu_work_origin *origin)
+{
+	struct composed_key key;
+	uint32_t at, stack;
+
+	if (!origin)
+		return mark(c, append(c, STACK_EMPTY, waiter), MARK_WAITING);
+	key = key_of(origin, waiter);
+	at = hash_index_find(&c->index, hash_key(&key), key_equal, c->memo, &key);
+	if (at != HASH_INDEX_NONE)
+		return c->memo[at].stack;
+	stack = mark(c, append(c, STACK_EMPTY, waiter), MARK_WAITING);
+	stack = append_work(c, stack, origin);
+	if (origin->launch != LAUNCH_NONE_NEEDED)
+		stack = append_launch(c, mark(c, stack, MARK_LAUNCHED), origin);
+	remember(c, &key, stack);
+	return stack;
+}
+
+uint32_t compose_call(struct compose *c, uint32_t call, const struct code_ref *kernel)
+{
+	struct frame frame;
+
+	memset(&frame, 0, sizeof(frame));
+	frame.kind = FRAME_CALL;
+	if (kernel)
+		frame.code = *kernel; /* else module 0: not known */
+	return stack_table_push(c->stacks, append(c, STACK_EMPTY, call), &frame);
+}

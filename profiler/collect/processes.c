@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/collect/processes.h"
+
+#include <stdlib.h>
+#include "symbolize/symbolizer.h"
+
+static struct process *pointer(const uint64_t *value)
+{
+	return value ? (struct process *)(uintptr_t)*value : NULL;
+}
+
+struct process *processes_find(const struct processes *p, pid_t pid)
+{
+	return pointer(id_map_find(&p->by_pid, (uint32_t)pid));
+}
+
+struct process *processes_find_at(const struct processes *p, pid_t pid, uint64_t time_ns)
+{
+	struct process *now = processes_find(p, pid), *then = NULL;
+
+	if (!now || now->began_ns <= time_ns)
+		return now;
+	for (struct process *at = p->first_ended; at; at = at->next)
+		if (at->pid == pid && !at->is_apart && at->began_ns <= time_ns &&
+		    at->ended_ns >= time_ns)
+			then = at;
+	return then ? then : now;
+}
+
+struct process *processes_get(const struct processes *p, uint32_t id)
+{
+	return pointer(id_map_find(&p->by_id, id));
+}
+
+#define SUM_BYTES 128u /* of memory, with the index */
+
+void process_count(struct process *process, struct work_tally *tally, struct allowance *allowance,
+		   const struct work_sum *sum)
+{
+	if (!work_tally_find(tally, &sum->key)) {
+		if (tally->overflowed || !allowance_take(allowance, SUM_BYTES)) {
+			tally->overflowed = true;
+			return;
+		}
+		process->tally_bytes += SUM_BYTES;
+	}
+	work_tally_add(tally, sum);
+}
+
+void process_free(struct process *process)
+{
+	if (!process)
+		return;
+	if (process->sent.allowance)
+		allowance_give_back(process->sent.allowance, process->tally_bytes);
+	address_space_free(process->space);
+	target_stacks_release(&process->sent);
+	work_tally_release(&process->counted);
+	work_tally_release(&process->reported);
+	free(process);
+}
+
+void processes_end(struct processes *p, struct process *process, uint64_t time_ns)
+{
+	if (process->ended_ns)
+		return;
+	process->ended_ns = time_ns ? time_ns : 1;
+	if (process->is_apart) {
+		process->ended_ns = 1;
+		process->next = p->first_ended;
+		p->first_ended = process;
+		if (!p->last_ended)
+			p->last_ended = process;
+		return;
+	}
+	id_map_remove(&p->by_pid, (uint32_t)process->pid);
+	if (p->last_ended)
+		p->last_ended->next = process;
+	else
+		p->first_ended = process;
+	p->last_ended = process;
+}
+
+/* With the next id, and a space that is a copy of `parent`'s; NULL: out of memory. */
+static struct process *make(const struct processes *p, pid_t pid, const struct process *parent,
+			    bool knows_maps)
+{
+	struct process *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	process->id = p->newest_id + 1;
+	process->pid = pid;
+	process->threads = 1;
+	process->space = parent ? address_space_fork(parent->space, process->id, pid)
+				: address_space_new(process->id, pid, knows_maps);
+	if (process->space)
+		return process;
+	process_free(process);
+	return NULL;
+}
+
+/* Puts it into a table under a number. False when out of memory. */
+static bool put(struct id_map *map, uint32_t number, struct process *process)
+{
+	uint64_t *value = id_map_get(map, number);
+
+	if (value)
+		*value = (uint64_t)(uintptr_t)process;
+	return value != NULL;
+}
+
+/* Puts a new process into the tables, in the place of one with its pid. Frees it on failure. */
+static struct process *enter(struct processes *p, struct process *process, uint64_t time_ns)
+{
+	struct process *old;
+
+	if (!process)
+		return NULL;
+	process->began_ns = time_ns;
+	old = process->is_apart ? NULL : processes_find(p, process->pid);
+	if (old)
+		processes_end(p, old, time_ns);
+	if (put(&p->by_id, process->id, process) &&
+	    (process->is_apart || put(&p->by_pid, (uint32_t)process->pid, process))) {
+		p->newest_id++;
+		return process;
+	}
+	id_map_remove(&p->by_id, process->id);
+	process_free(process);
+	return NULL;
+}
+
+struct process *processes_start(struct processes *p, pid_t pid, uint64_t time_ns, bool knows_maps)
+{
+	return enter(p, make(p, pid, NULL, knows_maps), time_ns);
+}
+
+struct process *processes_start_apart(struct processes *p, pid_t pid)
+{
+	struct process *process = make(p, pid, NULL, false);
+
+	if (process)
+		process->is_apart = true;
+	return enter(p, process, 0);
+}
+
+struct process *processes_fork(struct processes *p, const struct process *parent, pid_t pid,
+			       uint64_t time_ns)
+{
+	struct process *process = make(p, pid, parent, false);
+
+	if (!process)
+		return NULL;
+	process->is_ours = parent->is_ours;
+	process->comm = parent->comm;
+	process->python = parent->python;
+	return enter(p, process, time_ns);
+}
+
+/* From the list of those that have ended: the one behind `before`, or the first. */
+static struct process *take_ended(struct processes *p, struct process *before)
+{
+	struct process *taken = before ? before->next : p->first_ended;
+
+	if (!taken)
+		return NULL;
+	if (before)
+		before->next = taken->next;
+	else
+		p->first_ended = taken->next;
+	if (p->last_ended == taken)
+		p->last_ended = before;
+	taken->next = NULL;
+	id_map_remove(&p->by_id, taken->id);
+	return taken;
+}
+
+struct process *processes_take_settled(struct processes *p, uint64_t now_ns)
+{
+	struct process *before = NULL;
+
+	for (struct process *at = p->first_ended; at; before = at, at = at->next) {
+		if (at->ended_ns + PROCESSES_LINGER_NS > now_ns)
+			return NULL; /* nor have those behind it settled */
+		if (!at->tracers)
+			return take_ended(p, before);
+	}
+	return NULL;
+}
+
+struct process *processes_take_any(struct processes *p)
+{
+	uint64_t value;
+	uint32_t id;
+
+	if (p->first_ended)
+		return take_ended(p, NULL);
+	/* removing may move what is behind: once more from the start, then */
+	if (!id_map_next(&p->by_id, &p->position, &id, &value)) {
+		p->position = 0;
+		if (!id_map_next(&p->by_id, &p->position, &id, &value))
+			return NULL;
+	}
+	processes_end(p, (struct process *)(uintptr_t)value, 1);
+	return take_ended(p, NULL);
+}
+
+void processes_release(struct processes *p)
+{
+	struct process *process;
+
+	while ((process = processes_take_any(p)))
+		process_free(process);
+	id_map_release(&p->by_pid);
+	id_map_release(&p->by_id);
+	*p = (struct processes){0};
+}

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/collect/pythons.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "symbolize/array.h"
+#include "symbolize/safe_open.h"
+
+#define FILES_MAX 4096
+#define PROGRAMS_MAX (1u << 20)
+#define CODES_MAX (1u << 20)
+#define LINES_MAX (1u << 20)
+#define KEPT_BYTES_MAX (64u << 20) /* of code objects, for their lines */
+#define NATIVES_MAX 512
+#define MERGED_MAX (NATIVES_MAX + PYTHON_FRAMES_MAX)
+
+struct python_file {
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+	bool is_python;
+	struct python_image image;
+};
+
+/* An interpreter at its place in memory: names are kept by it. A fork shares its parent's. */
+struct python_program {
+	uint32_t file;
+	uint64_t bias; /* what to add to the file's addresses */
+};
+
+/* A code object: compared as bytes. */
+struct code_key {
+	uint64_t program, code, mark;
+};
+
+struct python_known_code {
+	struct code_key key;
+	const char *name, *file; /* interned */
+	struct stack_python_code
+		*own; /* for its lines, cut to the pieces that this takes; or NULL */
+};
+
+/* A frame with its line. */
+struct line_key {
+	uint64_t code; /* position among those known */
+	uint64_t place;
+};
+
+struct python_known_line {
+	struct line_key key;
+	uint32_t line;
+};
+
+void pythons_init(struct pythons *p, struct intern *strings)
+{
+	memset(p, 0, sizeof(*p));
+	p->strings = strings;
+}
+
+void pythons_release(struct pythons *p)
+{
+	free(p->files);
+	free(p->programs);
+	for (uint32_t i = 0; i < p->code_count; i++)
+		free(p->codes[i].own);
+	free(p->codes);
+	hash_index_release(&p->code_index);
+	free(p->lines_known);
+	hash_index_release(&p->line_index);
+	memset(p, 0, sizeof(*p));
+}
+
+/* ---- files ---- */
+
+static int open_mapped(pid_t pid, const struct code_mapping *mapping)
+{
+	char path[PATH_MAX + 64];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
+		 mapping->start, mapping->end);
+	fd = open_regular(path, SYMLINK_FOLLOW, &st);
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, mapping->path);
+		fd = open_regular(path, SYMLINK_FOLLOW, &st);
+	}
+	if (fd < 0)
+		fd = open_regular(mapping->path, SYMLINK_FOLLOW, &st);
+	if (fd >= 0 && st.st_ino != mapping->inode) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+/* The file's record, made if need be; NULL if it cannot be read now. */
+static struct python_file *get_file(struct pythons *p, pid_t pid,
+				    const struct code_mapping *mapping)
+{
+	struct python_file *file;
+	int fd;
+
+	for (uint32_t i = 0; i < p->file_count; i++) {
+		file = &p->files[i];
+		if (file->inode == mapping->inode && file->dev_major == mapping->dev_major &&
+		    file->dev_minor == mapping->dev_minor)
+			return file;
+	}
+	if (p->file_count == FILES_MAX ||
+	    !array_make_room(&p->files, p->file_count, &p->file_capacity, sizeof(*file)))
+		return NULL;
+	fd = open_mapped(pid, mapping);
+	if (fd < 0)
+		return NULL;
+	file = &p->files[p->file_count++];
+	file->dev_major = mapping->dev_major;
+	file->dev_minor = mapping->dev_minor;
+	file->inode = mapping->inode;
+	file->is_python = python_image_read(fd, mapping->path, &file->image) == 0;
+	close(fd);
+	return file;
+}
+
+/* ---- processes ---- */
+
+/* How much of an object holds these members of 8 bytes; of those that are not there, none. */
+static uint16_t span(const uint16_t *members, size_t count)
+{
+	uint16_t end = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (members[i] != PYTHON_NO_OFFSET && members[i] + 8 > end)
+			end = members[i] + 8;
+	return end;
+}
+
+/* What is sent of code objects. */
+static void lay_out_code(const struct python_offsets *o, struct stack_python *out)
+{
+	const uint16_t code[] = {o->object_type,   o->code_name,       o->code_filename,
+				 o->code_qualname, o->code_first_line, o->code_lines};
+	const uint16_t text[] = {o->object_type, o->text_length, python_text_hash(o)};
+
+	_Static_assert(STACK_PYTHON_NAME_CHARACTERS >= PYTHON_TEXT_MAX &&
+			       STACK_PYTHON_PATH_CHARACTERS >= PYTHON_PATH_MAX,
+		       "all that is shown is sent");
+	out->code_bytes = span(code, sizeof(code) / sizeof(code[0]));
+	out->code_name = o->code_name;
+	out->code_qualname = o->code_qualname;
+	out->code_filename = o->code_filename;
+	out->code_lines = o->code_lines;
+	out->text_head = span(text, sizeof(text) / sizeof(text[0]));
+	if (out->text_head < o->text_state + sizeof(uint32_t))
+		out->text_head = (uint16_t)(o->text_state + sizeof(uint32_t));
+	out->text_length = o->text_length;
+	out->text_state = o->text_state;
+	out->text_kind_bit = o->text_kind_bit;
+	out->text_ascii_data = o->text_ascii_data;
+	out->text_wide_data = o->text_wide_data;
+	out->bytes_length = o->bytes_length;
+	out->bytes_data = o->bytes_data;
+}
+
+static const struct python_program *find_program(const struct pythons *p, uint64_t number)
+{
+	return number >= 1 && number <= p->program_count ? &p->programs[number - 1] : NULL;
+}
+
+static const struct python_image *image_of(const struct pythons *p,
+					   const struct python_program *program)
+{
+	return &p->files[program->file].image;
+}
+
+static void lay_out(const struct pythons *p, uint32_t number, struct stack_python *out)
+{
+	const struct python_program *program = find_program(p, number);
+	const struct python_image *image = image_of(p, program);
+	const struct python_offsets *o = &image->offsets;
+
+	_Static_assert(STACK_PYTHON_NO_OFFSET == PYTHON_NO_OFFSET, "one value for none");
+	memset(out, 0, sizeof(*out));
+	out->interpreters = image->runtime + program->bias + o->runtime_interpreters;
+	out->program = number;
+	out->interpreter_next = o->interpreter_next;
+	out->interpreter_threads = o->interpreter_threads;
+	out->thread_next = o->thread_next;
+	out->thread_id = o->thread_id;
+	out->thread_frame = o->thread_frame;
+	out->cframe_frame = o->cframe_frame;
+	out->frame_previous = o->frame_previous;
+	out->frame_code = o->frame_code;
+	out->frame_place = o->frame_place;
+	out->frame_owner = o->frame_owner;
+	out->owner_of_shim =
+		o->frame_form == PYTHON_FRAME_SHIM ? o->owner_of_shim : STACK_PYTHON_NO_OFFSET;
+	out->code_text = python_mark_text(o);
+	out->code_first_line = o->code_first_line;
+	out->text_hash = python_text_hash(o);
+	lay_out_code(o, out);
+}
+
+bool pythons_map(struct pythons *p, pid_t pid, uint32_t *program,
+		 const struct code_mapping *mapping, struct stack_python *layout,
+		 uint32_t *unknown_hex)
+{
+	struct python_file *file;
+
+	*unknown_hex = 0;
+	if (mapping->inode == 0 || *program || !python_image_is_candidate(mapping->path))
+		return false;
+	file = get_file(p, pid, mapping);
+	if (file && !file->is_python)
+		*unknown_hex = file->image.hex;
+	if (!file || !file->is_python)
+		return false;
+	if (p->program_count == PROGRAMS_MAX ||
+	    !array_make_room(&p->programs, p->program_count, &p->program_capacity,
+			     sizeof(*p->programs)))
+		return false;
+	p->programs[p->program_count++] = (struct python_program){
+		.file = (uint32_t)(file - p->files),
+		.bias = mapping->start - (mapping->file_offset - file->image.segment_offset +
+					  file->image.segment_address)};
+	*program = p->program_count;
+	lay_out(p, *program, layout);
+	return true;
+}
+
+/* ---- names ---- */
+
+/* Memory is what came in the record's pieces. */
+static bool read_pieces(void *context, uint64_t address, void *buffer, size_t size)
+{
+	const struct stack_python_code *r = context;
+
+	for (int i = 0; i < STACK_PYTHON_PIECES; i++) {
+		const struct stack_python_piece *piece = &r->pieces[i];
+		uint64_t at = address - piece->address;
+
+		if (at > piece->bytes || size > piece->bytes - at)
+			continue;
+		memcpy(buffer, (const char *)r + piece->at + at, size);
+		return true;
+	}
+	return false;
+}
+
+static bool code_equal(const void *records, uint32_t position, const void *key)
+{
+	return memcmp(&((const struct python_known_code *)records + position)->key, key,
+		      sizeof(struct code_key)) == 0;
+}
+
+static struct python_known_code *find_code(const struct pythons *p, const struct code_key *key)
+{
+	uint32_t at = hash_index_find(&p->code_index, hash_bytes(key, sizeof(*key)), code_equal,
+				      p->codes, key);
+
+	return at == HASH_INDEX_NONE ? NULL : &p->codes[at];
+}
+
+/* The record without what only the name takes; NULL: no memory, or enough is kept. */
+static struct stack_python_code *keep_for_lines(struct pythons *p,
+						const struct stack_python_code *r)
+{
+	static const int kinds[] = {STACK_PYTHON_CODE, STACK_PYTHON_LINES};
+	size_t at = offsetof(struct stack_python_code, code), size = at;
+	struct stack_python_code *own;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		size += r->pieces[kinds[i]].bytes;
+	if (p->kept_bytes + size > KEPT_BYTES_MAX)
+		return NULL;
+	own = calloc(1, size);
+	if (!own)
+		return NULL;
+	p->kept_bytes += size;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const struct stack_python_piece *from = &r->pieces[kinds[i]];
+
+		own->pieces[kinds[i]] = (struct stack_python_piece){
+			.address = from->address, .at = (uint32_t)at, .bytes = from->bytes};
+		memcpy((char *)own + at, (const char *)r + from->at, from->bytes);
+		at += from->bytes;
+	}
+	return own;
+}
+
+static int add_code(struct pythons *p, const struct python_known_code *code)
+{
+	uint32_t hash = hash_bytes(&code->key, sizeof(code->key));
+
+	if (!array_make_room(&p->codes, p->code_count, &p->code_capacity, sizeof(*code)) ||
+	    hash_index_add(&p->code_index, hash, p->code_count) != 0)
+		return -ENOMEM;
+	p->codes[p->code_count++] = *code;
+	return 0;
+}
+
+int pythons_learn(struct pythons *p, const struct stack_python_code *r)
+{
+	const struct python_program *program = find_program(p, r->program);
+	struct python_memory memory = {.read = read_pieces, .context = (void *)(uintptr_t)r};
+	struct python_known_code known = {
+		.key = {.program = r->program,
+			.code = r->link.code,
+			.mark = python_mark(r->link.text, r->link.text_hash, r->link.first_line)}};
+	const struct python_image *image;
+	struct python_types types;
+	struct python_code code;
+	const char *slash;
+	int err;
+
+	if (!program || p->code_count == CODES_MAX || find_code(p, &known.key))
+		return 0;
+	image = image_of(p, program);
+	types.code = image->code_type ? image->code_type + program->bias : 0;
+	types.text = image->text_type ? image->text_type + program->bias : 0;
+	if (python_code_read(&memory, &image->offsets, &types, r->link.code, &code) != 0)
+		return 0; /* its frames show PYTHON_UNKNOWN_FRAME */
+	slash = strrchr(code.path, '/');
+	known.name = intern_string(p->strings, code.qualname[0] ? code.qualname : code.name);
+	known.file = intern_string(p->strings, slash ? slash + 1 : code.path);
+	if (!known.name || !known.file)
+		return -ENOMEM;
+	known.own = p->lines ? keep_for_lines(p, r) : NULL;
+	err = add_code(p, &known);
+	if (err)
+		free(known.own);
+	return err;
+}
+
+static bool line_equal(const void *records, uint32_t position, const void *key)
+{
+	return memcmp(&((const struct python_known_line *)records + position)->key, key,
+		      sizeof(struct line_key)) == 0;
+}
+
+/* The line at which a frame stands; 0: its code object has none there. */
+static uint32_t line_of(struct pythons *p, const struct python_offsets *offsets,
+			const struct python_known_code *code, const struct python_frame *frame)
+{
+	struct line_key key = {.code = (uint64_t)(code - p->codes), .place = frame->place};
+	uint32_t hash = hash_bytes(&key, sizeof(key));
+	uint32_t at = hash_index_find(&p->line_index, hash, line_equal, p->lines_known, &key);
+	struct python_memory memory = {.read = read_pieces, .context = code->own};
+	uint32_t line;
+
+	if (at != HASH_INDEX_NONE)
+		return p->lines_known[at].line;
+	line = python_line(&memory, offsets, frame);
+	if (p->line_count < LINES_MAX &&
+	    array_make_room(&p->lines_known, p->line_count, &p->line_capacity,
+			    sizeof(*p->lines_known)) &&
+	    hash_index_add(&p->line_index, hash, p->line_count) == 0)
+		p->lines_known[p->line_count++] = (struct python_known_line){key, line};
+	return line;
+}
+
+static struct python_title title_of(struct pythons *p, uint32_t program,
+				    const struct python_frame *frame)
+{
+	struct code_key key = {.program = program, .code = frame->code, .mark = frame->mark};
+	const struct python_known_code *code = find_code(p, &key);
+	struct python_title title = {.name = PYTHON_UNKNOWN_FRAME};
+
+	if (!code)
+		return title;
+	title.name = code->name;
+	title.file = code->file;
+	if (code->own)
+		title.line =
+			line_of(p, &image_of(p, find_program(p, program))->offsets, code, frame);
+	return title;
+}
+
+/* ---- samples ---- */
+
+/* The links that the BPF side read, as python_frames_read would have it. */
+static void take_links(const struct stack_python_chain *chain, const struct python_offsets *o,
+		       struct python_stack *stack)
+{
+	stack->count = 0;
+	stack->is_whole = chain->is_whole;
+	for (uint32_t i = 0; i < chain->count && i < STACK_PYTHON_MAX_LINKS; i++) {
+		const struct stack_python_link *link = &chain->links[i];
+		struct python_frame *f = &stack->frames[stack->count];
+
+		if (o->frame_form == PYTHON_FRAME_SHIM && link->owner >= o->owner_of_shim) {
+			if (stack->count && link->owner == o->owner_of_shim)
+				stack->frames[stack->count - 1].is_entry = true;
+			continue;
+		}
+		f->code = link->code & ~UINT64_C(7);
+		f->place =
+			o->place_form == PYTHON_PLACE_POINTER ? link->place : (uint32_t)link->place;
+		f->mark = python_mark(link->text, link->text_hash, link->first_line);
+		f->is_entry = o->frame_form == PYTHON_FRAME_EACH ||
+			      (o->frame_form == PYTHON_FRAME_FLAG && link->owner);
+		stack->count++;
+	}
+}
+
+static enum python_native kind_of(const struct python_image *image, uint32_t module,
+				  const struct unwind_frame *frame)
+{
+	if (frame->code.module != module)
+		return PYTHON_NATIVE_OTHER;
+	/* the loop's parts hold return addresses: an exact address is one less far in */
+	return python_image_in_loop(image, frame->code.offset + !frame->is_return_address)
+		       ? PYTHON_NATIVE_LOOP
+		       : PYTHON_NATIVE_INTERPRETER;
+}
+
+uint32_t pythons_merge(struct pythons *p, struct symbolizer *symbolizer,
+		       struct address_space *space, uint32_t number,
+		       const struct stack_snapshot *snapshot, const struct unwind_frame *natives,
+		       uint32_t count, bool is_whole, struct python_sample_frame *out, uint32_t max)
+{
+	const struct stack_python_chain *chain = stack_snapshot_python(snapshot);
+	const struct python_program *program;
+	struct python_merged merged[MERGED_MAX];
+	const struct python_image *image;
+	struct python_stack stack;
+	uint8_t kinds[NATIVES_MAX];
+	struct python_merge_input in = {.natives = kinds,
+					.native_is_whole = is_whole,
+					.keeps_native = p->keeps_native,
+					.python = &stack};
+	uint32_t module, n;
+
+	/* it may have become another program, of which the BPF side does not know yet */
+	if (!number || !chain || chain->program != number)
+		return 0;
+	program = find_program(p, number);
+	image = image_of(p, program);
+	take_links(chain, &image->offsets, &stack);
+	if (stack.count == 0)
+		return 0;
+	module = symbolizer_locate(symbolizer, space, image->loop.parts[0].start + program->bias)
+			 .module;
+	in.native_count = count < NATIVES_MAX ? count : NATIVES_MAX;
+	for (uint32_t i = 0; i < in.native_count; i++)
+		kinds[i] = (uint8_t)kind_of(image, module, &natives[i]);
+	n = python_merge(&in, merged, max < MERGED_MAX ? max : MERGED_MAX);
+	for (uint32_t i = 0; i < n; i++) {
+		out[i] = (struct python_sample_frame){.index = merged[i].index};
+		if (merged[i].is_python)
+			out[i].title = title_of(p, number, &stack.frames[merged[i].index]);
+	}
+	return n;
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/commands/run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#include "profiler/base/exit_status.h"
+#include "profiler/output/naming.h"
+#include "profiler/output/output_file.h"
+#include "profiler/output/writer.h"
+#include "profiler/report/gpu_table.h"
+#include "profiler/report/strict.h"
+#include "profiler/report/summary.h"
+#include "profiler/session/identity.h"
+#include "profiler/session/privilege.h"
+#include "profiler/session/session.h"
+#include "profiler/session/supervisor.h"
+
+struct run {
+	const struct options *options;
+	const struct inherited *inherited;
+	const struct writer *writer;
+	struct session_options session_options;
+	struct identity identity;
+	struct log log;
+	struct output output;
+	int kallsyms; /* /proc/kallsyms, open; -1: it is not, or the symbolizer has it */
+};
+
+/* ---- what each part needs of the options ---- */
+
+static struct session_options session_options(const struct options *o)
+{
+	uint32_t mask = grouping_mask(&o->by);
+
+	return (struct session_options){
+		.command = o->command,
+		.samples_cpu = o->mode != MODE_GPU_ONLY,
+		.traces_gpu = o->mode != MODE_CPU_ONLY,
+		.probes_launches =
+			o->mode != MODE_CPU_ONLY && o->launch_stacks == LAUNCH_STACKS_UPROBE,
+		.frequency_hz = o->frequency_hz,
+		.injection_lib = o->injection_lib,
+		.cuda_libs = o->cuda_libs,
+		.cuda_lib_count = o->cuda_lib_count,
+		.record = o->record,
+		.python_lines = o->python_lines,
+		.native_python = o->native_python,
+		.nvtx = o->nvtx,
+		.kernels_only = o->kernels_only,
+		.whole_graphs = o->whole_graphs,
+		.follows_waits = o->waits,
+		.describes_devices = (mask & 1u << PLACE_DEVICE) || o->level == LOG_VERBOSE,
+		.place_mask = mask,
+	};
+}
+
+static double unit_ns(const struct options *o)
+{
+	switch (o->unit) {
+	case UNIT_MICROSECONDS:
+		return 1e3;
+	case UNIT_NANOSECONDS:
+		return 1;
+	default:
+		return 1e9 / o->frequency_hz;
+	}
+}
+
+/* ---- after the run ---- */
+
+static int write_result(struct run *r, const struct result *result, struct written *written)
+{
+	struct writer_options options = {.unit_ns = unit_ns(r->options)};
+	FILE *stream = output_begin(&r->output);
+	int err, end_err;
+
+	if (!stream)
+		return -errno;
+	err = r->writer->write(result, &options, stream, written);
+	end_err = output_end(&r->output, stream);
+	return end_err ? end_err : err; /* the first of its errors is why the writer failed */
+}
+
+static void report_written(struct run *r, const struct summary_options *options,
+			   const struct totals *totals, const struct written *written)
+{
+	static const char *const words[] = UNIT_WORDS;
+	struct summary_written w = {.file = strcmp(r->options->output, "-") == 0
+						    ? "standard output"
+						    : r->options->output,
+				    .unit = words[r->options->unit],
+				    .stacks = written->stacks,
+				    .exact_ns = written->exact_ns};
+
+	memcpy(w.total, written->total, sizeof(w.total));
+	summary_report_written(&r->log, options, totals, &w);
+}
+
+/* What the run cost, for those who ask (-v). */
+static void report_cost(struct log *log, const struct totals *totals, const struct timespec *start)
+{
+	struct rusage usage = {0};
+	struct timespec end;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	getrusage(RUSAGE_SELF, &usage);
+	log_verbose(log, "the command used %.3f s of CPU in %.3f s; profile used %.3f s meanwhile",
+		    (double)totals->command_cpu_ns / 1e9, (double)totals->elapsed_ns / 1e9,
+		    (double)totals->own_cpu_ns / 1e9);
+	log_verbose(log, "naming and writing took %.3f s; at most %ld MiB of memory were in use",
+		    (double)(end.tv_sec - start->tv_sec) +
+			    (double)(end.tv_nsec - start->tv_nsec) / 1e9,
+		    usage.ru_maxrss / 1024);
+}
+
+/* Summary and profile of a run that ended with `status`; returns the status to pass on. */
+static int finish(struct run *r, struct session *session, int status)
+{
+	const struct options *o = r->options;
+	struct summary_options summary = {.samples_cpu = o->mode != MODE_GPU_ONLY,
+					  .traces_gpu = o->mode != MODE_CPU_ONLY,
+					  .follows_waits = o->waits};
+	struct naming_options naming = {
+		.raw_names = o->raw_names, .inlines = o->inlines, .grouping = o->by};
+	struct collected collected = collect_results(session_collect(session));
+	struct totals totals = session_totals(session);
+	struct written written;
+	struct timespec start;
+	struct result *result;
+	int err = -ENOMEM;
+
+	if (r->identity.keeps_root)
+		log_line(&r->log, "The command ran as root: --as-root");
+	summary_report(&r->log, &summary, &totals);
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	symbolizer_set_kallsyms(collected.symbolizer, r->kallsyms);
+	r->kallsyms = -1;
+	result = result_new(&collected, &naming, &totals);
+	if (result) {
+		gpu_table_report_devices(&r->log, result);
+		summary_report_unnamed(&r->log, &result->unnamed);
+		err = write_result(r, result, &written);
+	}
+	result_free(result);
+	report_cost(&r->log, &totals, &start);
+	if (err == -EPIPE) /* who reads it has seen enough: no failure, and nobody to say it to */
+		return EXIT_SIGNAL_BASE + SIGPIPE;
+	if (err) {
+		log_error(&r->log, "writing %s: %s", o->output, strerror(-err));
+		return EXIT_PROFILER_FAILED;
+	}
+	report_written(r, &summary, &totals, &written);
+	if (o->strict && !strict_check(&r->log, totals.ledger))
+		return EXIT_NOT_EXACT;
+	return status;
+}
+
+/* ---- the run ---- */
+
+/* True, or the reason was said. */
+static bool open_output(struct run *r)
+{
+	int err = output_open(&r->output, r->options->output);
+
+	if (!err)
+		return true;
+	if (r->identity.other && (err == -EACCES || err == -EPERM))
+		log_error(
+			&r->log,
+			"cannot write %s as %s: %s; give a file in a folder of theirs with -o, or "
+			"use --as-root",
+			r->options->output, r->identity.shown, strerror(-err));
+	else
+		log_error(&r->log, "cannot write %s: %s; give another file with -o",
+			  r->options->output, strerror(-err));
+	return false;
+}
+
+/* From becoming the user on; privilege.h has the whole table. */
+static int run_as_user(struct run *r, struct session *session,
+		       const struct supervisor_link *supervisor)
+{
+	int status, exit_status = 0, err = privilege_become_user(&r->identity);
+
+	if (err) {
+		log_error(&r->log, "cannot become %s: %s; use --as-root", r->identity.shown,
+			  strerror(-err));
+		return EXIT_PROFILER_FAILED;
+	}
+	supervisor_report_user(supervisor);
+	if (!open_output(r))
+		return EXIT_PROFILER_FAILED;
+	status = session_run(session, r->output.is_stdout, &exit_status);
+	if (!status) {
+		supervisor_report_writing(supervisor);
+		privilege_drop_all();
+		status = finish(r, session, exit_status);
+	}
+	output_cancel(&r->output);
+	return status;
+}
+
+static int work(const struct supervisor_link *supervisor, void *context)
+{
+	struct run *r = context;
+	struct session *session =
+		session_new(&r->session_options, r->inherited, supervisor, &r->log);
+	int status;
+
+	if (!session) {
+		log_error(&r->log, "out of memory");
+		return EXIT_PROFILER_FAILED;
+	}
+	privilege_raise_limits();
+	r->kallsyms = privilege_open_kallsyms();
+	status = session_open(session);
+	if (!status)
+		status = run_as_user(r, session, supervisor);
+	session_free(session);
+	if (r->kallsyms >= 0)
+		close(r->kallsyms);
+	return status;
+}
+
+int run(const struct options *options, const struct inherited *inherited)
+{
+	struct run r = {.options = options,
+			.inherited = inherited,
+			.writer = &folded_writer,
+			.session_options = session_options(options),
+			.log.level = options->level,
+			.kallsyms = -1};
+
+	switch (identity_find(&r.identity, options->as_root)) {
+	case 0:
+		return supervisor_run(&r.log, &r.identity, work, &r);
+	case -EPERM:
+		log_error(&r.log, "must not be installed setuid or setgid; use sudo or setcap");
+		return EXIT_PROFILER_FAILED;
+	default:
+		log_error(&r.log,
+			  "SUDO_UID or SUDO_GID is not a number; unset them, or use --as-root");
+		return EXIT_PROFILER_FAILED;
+	}
+}

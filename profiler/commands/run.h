@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs the command and writes its profile: what `profile [options] command` does.
+ */
+#ifndef PROFILER_COMMANDS_RUN_H
+#define PROFILER_COMMANDS_RUN_H
+
+#include "profiler/commands/options.h"
+#include "profiler/session/inherited.h"
+
+/*
+ * Returns the exit status, with what went wrong said. It returns in two processes (supervisor.h),
+ * both of which are to exit with it.
+ */
+int run(const struct options *options, const struct inherited *inherited);
+
+#endif

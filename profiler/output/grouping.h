@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Frames at the root of each stack that say where it ran: process, thread, device, context, stream
+ * (--by), in the order that the user chose. What is not known of a place has no frame.
+ */
+#ifndef PROFILER_OUTPUT_GROUPING_H
+#define PROFILER_OUTPUT_GROUPING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "profiler/profile/collected.h"
+
+struct grouping {
+	uint8_t parts[PLACE_PARTS]; /* enum place_part, from the root on */
+	uint8_t count;              /* 0: no such frames */
+};
+
+/* "process,thread,device,stream,context" in any order, each at most once. False: it is not that. */
+bool grouping_parse(const char *text, struct grouping *grouping);
+
+/* The parts of places that have to be told apart for it: places.h's mask. */
+uint32_t grouping_mask(const struct grouping *grouping);
+
+#define GROUPING_TEXT_BYTES 320
+
+/* The text of a place's frame; false: there is none. */
+bool grouping_text(const struct collected *collected, const struct place *place,
+		   enum place_part part, char text[GROUPING_TEXT_BYTES]);
+
+#endif

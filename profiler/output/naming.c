@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/output/naming.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/base/cuda_functions.h"
+#include "profiler/profile/marks.h"
+#include "profiler/profile/work_names.h"
+#include "symbolize/array.h"
+#include "symbolize/demangle.h"
+#include "symbolize/intern.h"
+
+#define NONE UINT32_MAX
+
+/* The named frames that a collected frame stands for, outermost first: several if it has inlined
+ * ones. */
+struct names {
+	uint32_t first, count; /* in `list`; count 0: not named yet */
+};
+
+struct naming {
+	struct result result; /* what the caller sees; first */
+	const struct collected *in;
+	const struct naming_options *options;
+	struct intern strings; /* texts made here */
+
+	struct frame_info *frames;
+	uint32_t frame_count, frame_capacity;
+	struct hash_index frame_index;
+
+	struct names *names; /* by number of the collected frame */
+	uint32_t *list;
+	uint32_t list_count, list_capacity;
+
+	struct stack_info *stacks;
+	uint32_t stack_count, stack_capacity;
+	struct hash_index stack_index;
+	/* by collected stack: the named one, as a CPU sample's, and as a launch's; NONE: not yet */
+	uint32_t *whole, *launched;
+
+	uint32_t *path; /* the stack under way, from its innermost frame on */
+	uint32_t path_capacity;
+
+	struct row *rows;
+	bool failed; /* out of memory */
+};
+
+/* ---- frames ---- */
+
+static bool frame_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct frame_info *a = (const struct frame_info *)records + position, *b = key;
+
+	return a->name == b->name && a->class == b->class && a->module == b->module &&
+	       a->line == b->line;
+}
+
+static uint32_t add_frame(struct naming *n, const struct frame_info *frame)
+{
+	const uint64_t key[] = {(uintptr_t)frame->name, (uintptr_t)frame->module,
+				(uint64_t)frame->class << 32 | frame->line};
+	uint32_t hash = hash_bytes(key, sizeof(key));
+	uint32_t at = hash_index_find(&n->frame_index, hash, frame_equal, n->frames, frame);
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	if (!frame->name ||
+	    !array_make_room(&n->frames, n->frame_count, &n->frame_capacity, sizeof(*frame)) ||
+	    hash_index_add(&n->frame_index, hash, n->frame_count) != 0) {
+		n->failed = true;
+		return 0;
+	}
+	n->frames[n->frame_count] = *frame;
+	return n->frame_count++;
+}
+
+/* One more of the frames that the collected frame `names` belongs to stands for. */
+static void add_name(struct naming *n, struct names *names, const struct frame_info *frame)
+{
+	uint32_t number = add_frame(n, frame);
+
+	if (!array_make_room(&n->list, n->list_count, &n->list_capacity, sizeof(*n->list))) {
+		n->failed = true;
+		return;
+	}
+	if (names->count++ == 0)
+		names->first = n->list_count;
+	n->list[n->list_count++] = number;
+}
+
+static enum frame_class class_of(struct code_ref code)
+{
+	switch (code.module) {
+	case MODULE_KERNEL:
+		return CLASS_KERNEL_MODE;
+	case MODULE_JIT:
+		return CLASS_JIT;
+	default:
+		return CLASS_NATIVE;
+	}
+}
+
+static void name_code(struct naming *n, struct names *names, const struct frame *frame)
+{
+	bool is_return = frame->kind == FRAME_RETURN;
+	struct frame_info info = {.class = class_of(frame->code)};
+	const char *single;
+	const char *const *found = &single;
+	uint32_t count = 1;
+
+	if (n->options->inlines)
+		count = symbolizer_names(n->in->symbolizer, frame->code, is_return, &found);
+	else
+		single = symbolizer_name(n->in->symbolizer, frame->code, is_return);
+	if (frame->code.module > MODULE_JIT) {
+		info.module = symbolizer_module_path(n->in->symbolizer, frame->code.module);
+		info.offset = frame->code.offset;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		info.name = found[i];
+		add_name(n, names, &info);
+	}
+}
+
+/* A text made here, interned; takes `text`. NULL when out of memory. */
+static const char *keep(struct naming *n, char *text)
+{
+	const char *kept = text ? intern_string(&n->strings, text) : NULL;
+
+	free(text);
+	return kept;
+}
+
+/* "forward (model.py:42)" */
+static const char *python_text(struct naming *n, const struct frame *frame)
+{
+	char *text = NULL;
+	int written;
+
+	if (!frame->file)
+		return frame->text;
+	written = frame->line ? asprintf(&text, "%s (%s:%u)", frame->text, frame->file, frame->line)
+			      : asprintf(&text, "%s (%s)", frame->text, frame->file);
+	return written < 0 ? NULL : keep(n, text);
+}
+
+/* "[GPU_Kernel]softmax(float const*)" */
+static const char *kernel_text(struct naming *n, const char *mangled)
+{
+	char *name = n->options->raw_names ? strdup(mangled)
+					   : demangle(symbolizer_demangler(n->in->symbolizer),
+						      mangled, DEMANGLE_SIGNATURE);
+	char *text = NULL;
+
+	if (!name || asprintf(&text, "%s%s", work_frame(GPU_WORK_KERNEL), name) < 0)
+		text = NULL;
+	free(name);
+	return keep(n, text);
+}
+
+/* "[CUDA call, wall time]softmax": the host's function of the kernel, if it is known */
+static const char *call_text(struct naming *n, struct code_ref code)
+{
+	const char *kernel = "";
+	char *text = NULL;
+
+	if (code.module > MODULE_JIT)
+		kernel = symbolizer_name(n->in->symbolizer, code, false);
+	/* "[libfoo.so]" is where it is, not what it is called */
+	if (asprintf(&text, "%s%s", MARK_CALL, kernel[0] == '[' ? "" : kernel) < 0)
+		text = NULL;
+	return keep(n, text);
+}
+
+static void name_text(struct naming *n, struct names *names, const struct frame *frame)
+{
+	struct frame_info info = {.name = frame->text};
+
+	switch (frame->kind) {
+	case FRAME_API:
+		info.class = CLASS_API;
+		break;
+	case FRAME_PYTHON:
+		info.class = CLASS_PYTHON;
+		info.name = python_text(n, frame);
+		info.file = frame->file;
+		info.line = frame->line;
+		break;
+	case FRAME_NVTX:
+		info.class = CLASS_NVTX;
+		break;
+	case FRAME_GPU_KERNEL:
+		info.class = CLASS_GPU_KERNEL;
+		info.name = kernel_text(n, frame->text);
+		break;
+	case FRAME_GPU_WORK:
+		info.class = CLASS_GPU_WORK;
+		break;
+	case FRAME_CALL:
+		info.class = CLASS_CALL;
+		info.name = call_text(n, frame->code);
+		break;
+	default:
+		info.class = strcmp(frame->text, MARK_WAITING) == 0 ? CLASS_WAIT : CLASS_MARK;
+	}
+	add_name(n, names, &info);
+}
+
+static bool is_code(const struct frame *frame)
+{
+	return frame->kind == FRAME_CODE || frame->kind == FRAME_RETURN;
+}
+
+static const struct names *names_of(struct naming *n, uint32_t collected_stack)
+{
+	struct names *names = &n->names[stack_table_frame_number(n->in->stacks, collected_stack)];
+	const struct frame *frame = stack_table_frame(n->in->stacks, collected_stack);
+
+	if (names->count == 0) {
+		if (is_code(frame))
+			name_code(n, names, frame);
+		else
+			name_text(n, names, frame);
+	}
+	return names;
+}
+
+/* ---- stacks ---- */
+
+static bool stack_equal(const void *records, uint32_t position, const void *key)
+{
+	return memcmp((const struct stack_info *)records + position, key,
+		      sizeof(struct stack_info)) == 0;
+}
+
+static uint32_t push(struct naming *n, uint32_t outer, uint32_t frame)
+{
+	const struct stack_info key = {outer, frame};
+	uint32_t hash = hash_bytes(&key, sizeof(key));
+	uint32_t at = hash_index_find(&n->stack_index, hash, stack_equal, n->stacks, &key);
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	if (!array_make_room(&n->stacks, n->stack_count, &n->stack_capacity, sizeof(key)) ||
+	    hash_index_add(&n->stack_index, hash, n->stack_count) != 0) {
+		n->failed = true;
+		return RESULT_ROOT;
+	}
+	n->stacks[n->stack_count] = key;
+	return n->stack_count++;
+}
+
+static uint32_t push_names(struct naming *n, uint32_t outer, uint32_t collected_stack)
+{
+	const struct names *names = names_of(n, collected_stack);
+
+	for (uint32_t i = 0; i < names->count; i++)
+		outer = push(n, outer, n->list[names->first + i]);
+	return outer;
+}
+
+static uint32_t push_text(struct naming *n, uint32_t outer, enum frame_class class,
+			  const char *text)
+{
+	return push(n, outer, add_frame(n, &(struct frame_info){.class = class, .name = text}));
+}
+
+static void add_to_path(struct naming *n, uint32_t *count, uint32_t value)
+{
+	if (array_make_room(&n->path, *count, &n->path_capacity, sizeof(*n->path)))
+		n->path[(*count)++] = value;
+	else
+		n->failed = true;
+}
+
+/* Lists the stacks from `stack` (included) outwards to `until` (excluded): how many. */
+static uint32_t list_path(struct naming *n, uint32_t stack, uint32_t until)
+{
+	uint32_t count = 0;
+
+	for (; stack != until && !n->failed; stack = stack_table_outer(n->in->stacks, stack))
+		add_to_path(n, &count, stack);
+	return count;
+}
+
+/* With all its frames. */
+static uint32_t name_whole(struct naming *n, uint32_t stack)
+{
+	uint32_t known = stack, count, at;
+
+	if (stack == STACK_EMPTY)
+		return push_text(n, RESULT_ROOT, CLASS_MARK, MARK_NO_STACK);
+	while (known != STACK_EMPTY && n->whole[known] == NONE)
+		known = stack_table_outer(n->in->stacks, known);
+	at = known == STACK_EMPTY ? RESULT_ROOT : n->whole[known];
+	count = list_path(n, stack, known);
+	while (count-- > 0) {
+		at = push_names(n, at, n->path[count]);
+		n->whole[n->path[count]] = at;
+	}
+	return at;
+}
+
+/* A frame that ends a part of a stack, within which a launch is looked for. */
+static bool is_boundary(const struct frame *frame)
+{
+	switch (frame->kind) {
+	case FRAME_API:
+	case FRAME_MARK:
+	case FRAME_GPU_KERNEL:
+	case FRAME_GPU_WORK:
+	case FRAME_CALL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Puts the names of a frame below `*at`, up to that of a launch: true, and no more is to follow. */
+static bool push_up_to_launch(struct naming *n, uint32_t *at, uint32_t stack, const char *api)
+{
+	const struct names *names = names_of(n, stack);
+	bool may_end = is_code(stack_table_frame(n->in->stacks, stack));
+
+	for (uint32_t i = 0; i < names->count && !n->failed; i++) {
+		uint32_t frame = n->list[names->first + i];
+		const char *name = n->frames[frame].name;
+
+		*at = push(n, *at, frame);
+		if (may_end && (cuda_launch_function_of(name) || (api && strcmp(name, api) == 0)))
+			return true;
+	}
+	return false;
+}
+
+/* The same of what was launched, waited for or timed: up to the program's own call of CUDA. */
+static uint32_t name_launched(struct naming *n, uint32_t stack)
+{
+	const struct frame *frame = stack_table_frame(n->in->stacks, stack);
+	uint32_t until, count, at;
+	const char *api = frame && frame->kind == FRAME_API ? frame->text : NULL;
+	bool has_ended = false;
+
+	if (stack == STACK_EMPTY)
+		return RESULT_ROOT;
+	if (n->launched[stack] != NONE)
+		return n->launched[stack];
+	until = stack_table_outer(n->in->stacks, stack);
+	while (until != STACK_EMPTY && !is_boundary(stack_table_frame(n->in->stacks, until)))
+		until = stack_table_outer(n->in->stacks, until);
+	at = name_launched(n, until);
+	count = list_path(n, stack, until);
+	while (count-- > 1 && !has_ended)
+		has_ended = push_up_to_launch(n, &at, n->path[count], api);
+	/* the call itself stands there already, if a frame with its name ended the way */
+	if (!has_ended || !api)
+		at = push_names(n, at, stack);
+	n->launched[stack] = at;
+	return at;
+}
+
+/* ---- rows ---- */
+
+static uint32_t group_of(struct naming *n, const struct place *place)
+{
+	const struct grouping *g = &n->options->grouping;
+	char text[GROUPING_TEXT_BYTES];
+	uint32_t at = RESULT_ROOT;
+
+	for (uint8_t i = 0; i < g->count; i++) {
+		const char *kept;
+
+		if (!grouping_text(n->in, place, (enum place_part)g->parts[i], text))
+			continue;
+		kept = intern_string(&n->strings, text);
+		at = push_text(n, at, CLASS_PLACE, kept);
+	}
+	return at;
+}
+
+/* A named stack once more, below another. */
+static uint32_t append(struct naming *n, uint32_t outer, uint32_t stack)
+{
+	uint32_t count = 0;
+
+	if (outer == RESULT_ROOT)
+		return stack;
+	for (; stack != RESULT_ROOT && !n->failed; stack = n->stacks[stack].outer)
+		add_to_path(n, &count, n->stacks[stack].frame);
+	while (count-- > 0)
+		outer = push(n, outer, n->path[count]);
+	return outer;
+}
+
+static void name_rows(struct naming *n)
+{
+	uint32_t count;
+	const struct row *rows = profile_rows(n->in->profile, &count);
+
+	for (uint32_t i = 0; i < count && !n->failed; i++) {
+		struct row *row = &n->rows[n->result.row_count];
+
+		if (rows[i].count == 0)
+			continue;
+		*row = rows[i];
+		row->stack = rows[i].kind == ROW_CPU ? name_whole(n, rows[i].stack)
+						     : name_launched(n, rows[i].stack);
+		row->stack = append(n, group_of(n, &n->in->places->list[row->place]), row->stack);
+		n->result.row_count++;
+	}
+}
+
+/* ---- all of it ---- */
+
+/* A place in code whose name will be asked for. */
+static void want_frame(struct naming *n, const struct frame *frame)
+{
+	if (is_code(frame) || (frame->kind == FRAME_CALL && frame->code.module > MODULE_JIT))
+		symbolizer_want_name(n->in->symbolizer, frame->code, frame->kind == FRAME_RETURN);
+}
+
+/*
+ * Looks up the names of all code in the rows' stacks, file by file: the tables of one file need not
+ * be there while those of another are read.
+ */
+static void find_names(struct naming *n)
+{
+	uint32_t row_count;
+	const struct row *rows = profile_rows(n->in->profile, &row_count);
+	bool *seen = calloc(stack_table_count(n->in->stacks) + 1, 1);
+
+	n->failed |= !seen;
+	for (uint32_t i = 0; i < row_count && seen; i++) {
+		uint32_t at = rows[i].count ? rows[i].stack : STACK_EMPTY;
+
+		for (; at != STACK_EMPTY && !seen[at]; at = stack_table_outer(n->in->stacks, at)) {
+			seen[at] = true;
+			want_frame(n, stack_table_frame(n->in->stacks, at));
+		}
+	}
+	free(seen);
+	symbolizer_name_wanted(n->in->symbolizer, n->options->inlines);
+}
+
+static struct unnamed count_unnamed(const struct symbolizer *symbolizer)
+{
+	struct symbolizer_stats stats = symbolizer_stats(symbolizer);
+
+	return (struct unnamed){.unreadable = stats.unreadable,
+				.unreadable_path = stats.unreadable_path,
+				.refused = stats.refused,
+				.stuck = stats.stuck,
+				.mangled = stats.mangled};
+}
+
+static bool allocate(struct naming *n)
+{
+	uint32_t stacks = stack_table_count(n->in->stacks), rows;
+
+	profile_rows(n->in->profile, &rows);
+	n->names = calloc(stack_table_frame_count(n->in->stacks) + 1, sizeof(*n->names));
+	n->whole = malloc((stacks + 1) * sizeof(*n->whole));
+	n->launched = malloc((stacks + 1) * sizeof(*n->launched));
+	n->rows = calloc(rows + 1, sizeof(*n->rows));
+	if (!n->names || !n->whole || !n->launched || !n->rows)
+		return false;
+	for (uint32_t i = 0; i < stacks; i++)
+		n->whole[i] = n->launched[i] = NONE;
+	return push(n, NONE, NONE) == RESULT_ROOT && !n->failed;
+}
+
+/* What is not needed once all has a name. */
+static void drop_memory_of_naming(struct naming *n)
+{
+	free(n->names);
+	free(n->list);
+	free(n->path);
+	free(n->whole);
+	free(n->launched);
+	hash_index_release(&n->frame_index);
+	hash_index_release(&n->stack_index);
+	n->names = NULL;
+	n->list = n->path = n->whole = n->launched = NULL;
+}
+
+struct result *result_new(const struct collected *collected, const struct naming_options *options,
+			  const struct totals *totals)
+{
+	struct naming *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return NULL;
+	n->in = collected;
+	n->options = options;
+	n->failed = !allocate(n);
+	if (!n->failed)
+		find_names(n);
+	if (!n->failed)
+		name_rows(n);
+	drop_memory_of_naming(n);
+	n->result.frames = n->frames;
+	n->result.frame_count = n->frame_count;
+	n->result.stacks = n->stacks;
+	n->result.stack_count = n->stack_count;
+	n->result.rows = n->rows;
+	n->result.places = collected->places->list;
+	n->result.place_count = collected->places->count;
+	n->result.processes = collected->place_names->processes;
+	n->result.process_count = collected->place_names->process_count;
+	n->result.threads = collected->place_names->threads;
+	n->result.thread_count = collected->place_names->thread_count;
+	n->result.devices = collected->devices->list;
+	n->result.device_count = collected->devices->count;
+	n->result.unnamed = count_unnamed(collected->symbolizer);
+	n->result.totals = *totals;
+	if (!n->failed)
+		return &n->result;
+	result_free(&n->result);
+	return NULL;
+}
+
+void result_free(struct result *result)
+{
+	struct naming *n = (struct naming *)result;
+
+	if (!n)
+		return;
+	free(n->frames);
+	free(n->stacks);
+	free(n->rows);
+	intern_release(&n->strings);
+	free(n);
+}

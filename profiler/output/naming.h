@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Puts names to what was collected: stacks of addresses become stacks of frames with names.
+ *
+ * A CPU sample's stack keeps all its frames. Where something was launched, waited for or timed, a
+ * stack ends at the call of CUDA that the program made: where only a nested call of the driver was
+ * probed, or the runtime is linked statically, the way from that call inwards is CUDA's business.
+ */
+#ifndef PROFILER_OUTPUT_NAMING_H
+#define PROFILER_OUTPUT_NAMING_H
+
+#include <stdbool.h>
+#include "profiler/output/grouping.h"
+#include "profiler/profile/collected.h"
+#include "profiler/profile/result.h"
+
+struct naming_options {
+	bool raw_names; /* leave kernel names mangled */
+	bool inlines;   /* inlined functions as frames of their own */
+	struct grouping grouping;
+};
+
+/*
+ * The result, which borrows from what was collected and must be freed first; NULL when out of
+ * memory.
+ */
+struct result *result_new(const struct collected *collected, const struct naming_options *options,
+			  const struct totals *totals);
+void result_free(struct result *result);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a run has collected, before names: rows of time by stack and place, with what is needed to
+ * name them. All of it belongs to the collecting side (collect.h).
+ */
+#ifndef PROFILER_PROFILE_COLLECTED_H
+#define PROFILER_PROFILE_COLLECTED_H
+
+#include "profiler/profile/devices.h"
+#include "profiler/profile/ledger.h"
+#include "profiler/profile/place_names.h"
+#include "profiler/profile/places.h"
+#include "profiler/profile/profile.h"
+#include "profiler/profile/stack_table.h"
+#include "symbolize/symbolizer.h"
+
+struct collected {
+	const struct stack_table *stacks;
+	const struct profile *profile;
+	const struct places *places;
+	const struct place_names *place_names;
+	const struct devices *devices;
+	struct symbolizer *symbolizer;
+	const struct ledger *ledger;
+};
+
+#endif

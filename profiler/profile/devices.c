@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/profile/devices.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/array.h"
+
+void devices_release(struct devices *d)
+{
+	free(d->list);
+	hash_index_release(&d->index);
+	*d = (struct devices){0};
+}
+
+static uint32_t hash_of(uint32_t process, uint32_t id)
+{
+	return hash_bytes((uint32_t[]){process, id}, 2 * sizeof(uint32_t));
+}
+
+static bool device_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct device *a = (const struct device *)records + position, *b = key;
+
+	return a->process == b->process && a->id == b->id;
+}
+
+static struct device *find(const struct devices *d, uint32_t process, uint32_t id)
+{
+	const struct device key = {.process = process, .id = id};
+	uint32_t at = hash_index_find(&d->index, hash_of(process, id), device_equal, d->list, &key);
+
+	return at == HASH_INDEX_NONE ? NULL : &d->list[at];
+}
+
+/* 0 with the device, which is NULL when there are too many; or -ENOMEM. */
+static int get(struct devices *d, uint32_t process, uint32_t id, struct device **device)
+{
+	*device = find(d, process, id);
+	if (*device || id >= GPU_DEVICE_MAX_ID || d->count == DEVICES_MAX)
+		return 0;
+	if (!array_make_room(&d->list, d->count, &d->capacity, sizeof(**device)) ||
+	    hash_index_add(&d->index, hash_of(process, id), d->count) != 0)
+		return -ENOMEM;
+	*device = &d->list[d->count++];
+	**device = (struct device){.process = process, .id = id};
+	return 0;
+}
+
+/* Names of GPUs are plain text; what is not, came from somewhere else. */
+static void copy_name(char *out, size_t size, const char *name)
+{
+	size_t n = 0;
+
+	for (; name[n] && n + 1 < size; n++)
+		out[n] = (char)(name[n] >= 0x20 && name[n] < 0x7f ? name[n] : '?');
+	out[n] = '\0';
+}
+
+int devices_describe(struct devices *d, uint32_t process, const struct gpu_event_device *event)
+{
+	struct device *device;
+	int err = get(d, process, event->id, &device);
+
+	if (!device)
+		return err;
+	device->is_described = true;
+	device->is_mig = event->is_mig != 0;
+	device->gpu_instance = event->gpu_instance;
+	device->compute_instance = event->compute_instance;
+	memcpy(device->uuid, event->uuid, sizeof(device->uuid));
+	copy_name(device->name, sizeof(device->name), event->name);
+	return 0;
+}
+
+int devices_note_context(struct devices *d, uint32_t process, const struct gpu_event_context *event)
+{
+	struct device *device;
+	int err = get(d, process, event->device_id, &device);
+
+	if (device && event->is_mps)
+		device->is_mps = true;
+	return err;
+}
+
+void devices_use(struct devices *d, uint32_t process, uint32_t id)
+{
+	struct device *device;
+
+	get(d, process, id, &device);
+	if (device)
+		device->is_used = true;
+}
+
+void device_label(const struct device *device, char label[DEVICE_LABEL_BYTES])
+{
+	char mig[32] = "";
+
+	if (device->is_mig)
+		snprintf(mig, sizeof(mig), " MIG %u/%u", device->gpu_instance,
+			 device->compute_instance);
+	snprintf(label, DEVICE_LABEL_BYTES, "GPU %u%s%s", device->id, mig,
+		 device->is_mps ? " MPS" : "");
+}
+
+void devices_label(const struct devices *d, uint32_t process, uint32_t id,
+		   char label[DEVICE_LABEL_BYTES])
+{
+	const struct device unknown = {.id = id}, *device = find(d, process, id);
+
+	device_label(device ? device : &unknown, label);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/profile/ledger.h"
+
+#include <stdlib.h>
+#include "cupti_trace/gpu_work.h"
+#include "symbolize/array.h"
+
+/* Devices have small numbers; what claims others shares a row. */
+#define ROWS_MAX 4096u
+
+void ledger_release(struct ledger *ledger)
+{
+	free(ledger->gpu.rows);
+	hash_index_release(&ledger->gpu.row_index);
+}
+
+/* A duration that belongs to a launch: what matching is about. */
+static bool is_launched_span(unsigned int work)
+{
+	return !gpu_work_has_no_launch(work) && !gpu_work_is_instant(work);
+}
+
+static bool row_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct gpu_row *a = (const struct gpu_row *)records + position, *b = key;
+
+	return a->device == b->device && a->work == b->work;
+}
+
+/* The row of a device and kind, made if need be; NULL: out of memory. */
+static struct gpu_row *row_of(struct ledger_gpu *gpu, uint32_t device, uint32_t work)
+{
+	struct gpu_row key = {.device = device, .work = work};
+	uint32_t hash = hash_bytes(&(uint32_t[]){device, work}, 2 * sizeof(uint32_t));
+	uint32_t at = hash_index_find(&gpu->row_index, hash, row_equal, gpu->rows, &key);
+
+	if (at != HASH_INDEX_NONE)
+		return &gpu->rows[at];
+	if (gpu->row_count >= ROWS_MAX && device != UINT32_MAX)
+		return row_of(gpu, UINT32_MAX, work);
+	if (!array_make_room(&gpu->rows, gpu->row_count, &gpu->row_capacity, sizeof(key)) ||
+	    hash_index_add(&gpu->row_index, hash, gpu->row_count) != 0)
+		return NULL;
+	gpu->rows[gpu->row_count] = key;
+	return &gpu->rows[gpu->row_count++];
+}
+
+void ledger_add_work(struct ledger *ledger, const struct gpu_row *work)
+{
+	struct ledger_gpu *gpu = &ledger->gpu;
+	struct gpu_row *row = row_of(gpu, work->device, work->work);
+
+	gpu->bad_times += work->bad_times;
+	if (is_launched_span(work->work)) {
+		gpu->matched += work->count - work->unmatched;
+		gpu->unmatched += work->unmatched;
+		gpu->unmatched_ns += work->unmatched_ns;
+	}
+	if (!row) {
+		ledger->bounds.out_of_memory++;
+		return;
+	}
+	row->count += work->count;
+	row->ns += work->ns;
+	row->bytes += work->bytes;
+	row->unmatched += work->unmatched;
+	row->unmatched_ns += work->unmatched_ns;
+	row->bad_times += work->bad_times;
+	row->staged += work->staged;
+	row->before += work->before;
+	row->before_ns += work->before_ns;
+	row->after += work->after;
+	row->after_ns += work->after_ns;
+}
+
+void ledger_settle(struct ledger *ledger, uint32_t pid, const struct work_tally *counted,
+		   const struct work_tally *reported)
+{
+	struct ledger_gpu *gpu = &ledger->gpu;
+	struct work_comparison c;
+
+	if (reported->count == 0 && !reported->overflowed) {
+		gpu->unreported += counted->count;
+		return;
+	}
+	c = work_tally_compare(counted, reported);
+	if (c.different > 0 && gpu->equal == gpu->sums) {
+		gpu->difference = c.reported;
+		gpu->difference_here = c.counted;
+		gpu->difference_pid = pid;
+	}
+	gpu->sums += c.equal + c.different;
+	gpu->equal += c.equal;
+	/* what neither side had room for is not among them, but there is some */
+	gpu->uncompared +=
+		c.not_compared ? c.not_compared : counted->overflowed || reported->overflowed;
+}

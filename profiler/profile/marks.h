@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Texts of frames that are no functions: they say something of the stack they stand in. What each
+ * means to a user: docs/time-accounting.md.
+ */
+#ifndef PROFILER_PROFILE_MARKS_H
+#define PROFILER_PROFILE_MARKS_H
+
+#define MARK_TRUNCATED "[truncated]" /* outermost: the stack is cut there */
+#define MARK_NO_STACK "[stack not captured]"
+#define MARK_NO_LAUNCH "[launch not captured]"
+#define MARK_CAPTURED "[graph node captured at]"
+#define MARK_CAPTURE_UNSEEN "[graph node, capture not seen]"
+#define MARK_WAITING "[waiting for GPU]"
+#define MARK_LAUNCHED "launched at"
+#define MARK_CALL "[CUDA call, wall time]" /* followed by the kernel's name, if it is known */
+#define MARK_TOO_MANY_STACKS "[too many stacks]"
+
+#endif

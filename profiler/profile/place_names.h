@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the processes and threads of places are called, for outputs that tell them apart.
+ *
+ * Names are those of the moment when a process or thread is first seen: "train.py 4711" of an
+ * interpreter's script, "name 4711" of others, "[process 4711]" of one that was gone already. Texts
+ * are interned by the caller.
+ */
+#ifndef PROFILER_PROFILE_PLACE_NAMES_H
+#define PROFILER_PROFILE_PLACE_NAMES_H
+
+#include <stdint.h>
+#include <sys/types.h>
+#include "symbolize/hash_index.h"
+
+struct process_info {
+	uint32_t id; /* as places have it */
+	pid_t pid;
+	const char *name;
+};
+
+struct thread_info {
+	uint32_t process; /* id */
+	uint32_t tid;
+	const char *name;
+};
+
+/* Zero-initialised is empty. */
+struct place_names {
+	struct process_info *processes;
+	uint32_t process_count, process_capacity;
+	struct hash_index process_index;
+	struct thread_info *threads;
+	uint32_t thread_count, thread_capacity;
+	struct hash_index thread_index;
+};
+
+void place_names_release(struct place_names *names);
+
+/* NULL when it was not noted. Valid until the next one is noted. */
+const struct process_info *place_names_process(const struct place_names *names, uint32_t id);
+const struct thread_info *place_names_thread(const struct place_names *names, uint32_t process,
+					     uint32_t tid);
+
+/* Notes one that was not noted before. Out of memory it stays without a name. */
+void place_names_add_process(struct place_names *names, const struct process_info *info);
+void place_names_add_thread(struct place_names *names, const struct thread_info *info);
+
+#endif

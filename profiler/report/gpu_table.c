@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/report/gpu_table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/profile/work_names.h"
+
+#define DEVICE_LINES_MAX 64
+
+/* ---- the table ---- */
+
+static int by_device_and_work(const void *a, const void *b)
+{
+	const struct gpu_row *x = *(const struct gpu_row *const *)a;
+	const struct gpu_row *y = *(const struct gpu_row *const *)b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return x->work < y->work ? -1 : x->work > y->work;
+}
+
+static void put_bytes(char *out, size_t size, uint64_t bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	double value = (double)bytes;
+	int unit = 0;
+
+	while (value >= 1024 && unit < 6) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(out, size, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+struct notes {
+	char text[400]; /* five, of at most 80 bytes each */
+	size_t used;
+};
+
+/* "  3 unmatched (1.500 ms)" */
+static void add_note(struct notes *notes, uint64_t count, const char *what, const uint64_t *ns)
+{
+	char time[40] = "";
+	int n;
+
+	if (count == 0)
+		return;
+	if (ns)
+		snprintf(time, sizeof(time), " (%.3f ms)", (double)*ns / 1e6);
+	n = snprintf(notes->text + notes->used, sizeof(notes->text) - notes->used,
+		     "  %" PRIu64 " %s%s", count, what, time);
+	if (n > 0 && (size_t)n < sizeof(notes->text) - notes->used)
+		notes->used += (size_t)n;
+	else
+		notes->text[notes->used] = '\0';
+}
+
+static void report_row(struct log *log, const struct gpu_row *row)
+{
+	char time[32] = "", bytes[32] = "", line[600];
+	unsigned int work = row->work;
+	bool has_time = !gpu_work_is_instant(work);
+	struct notes notes = {.used = 0};
+	int n;
+
+	if (work == GPU_WORK_UVM_GPU_FAULTS)
+		snprintf(bytes, sizeof(bytes), "%" PRIu64 " faults", row->bytes);
+	else if (row->bytes)
+		put_bytes(bytes, sizeof(bytes), row->bytes);
+	if (has_time && !gpu_work_has_no_launch(work))
+		add_note(&notes, row->unmatched, "unmatched", &row->unmatched_ns);
+	add_note(&notes, row->bad_times, "without times", NULL);
+	add_note(&notes, row->staged, "between GPUs, through host memory", NULL);
+	add_note(&notes, row->before, "before tracing", has_time ? &row->before_ns : NULL);
+	add_note(&notes, row->after, "after tracing", has_time ? &row->after_ns : NULL);
+	if (has_time)
+		snprintf(time, sizeof(time), "%.3f ms", (double)row->ns / 1e6);
+	n = snprintf(line, sizeof(line), "  GPU %u  %-15s %9" PRIu64 " %15s  %12s%s", row->device,
+		     work_word(work), row->count, time, bytes, notes.text);
+	while (n > 0 && n < (int)sizeof(line) && line[n - 1] == ' ')
+		line[--n] = '\0';
+	log_line(log, "%s", line);
+}
+
+static void report_check(struct log *log, const struct ledger_gpu *gpu)
+{
+	const struct work_sum *theirs = &gpu->difference, *here = &gpu->difference_here;
+
+	if (gpu->sums && gpu->equal == gpu->sums)
+		log_line(log, "  the same as CUPTI's own sums, in all %" PRIu64 " of them%s",
+			 gpu->sums, gpu->unreported ? " that were reported" : "");
+	else if (gpu->sums)
+		log_line(log,
+			 "  not the same as CUPTI's own sums in %" PRIu64 " of %" PRIu64
+			 "; the first: process %u GPU %u context %u stream %u %s: CUPTI %" PRIu64
+			 " (%" PRIu64 " ns, %" PRIu64 " bytes), here %" PRIu64 " (%" PRIu64
+			 " ns, %" PRIu64 " bytes)",
+			 gpu->sums - gpu->equal, gpu->sums, gpu->difference_pid, theirs->key.device,
+			 theirs->key.context, theirs->key.stream, work_word(theirs->key.work),
+			 theirs->count, theirs->ns, theirs->bytes, here->count, here->ns,
+			 here->bytes);
+	if (gpu->uncompared)
+		log_line(log,
+			 "  %" PRIu64 " sums were not compared: there are too many streams to keep "
+			 "all apart",
+			 gpu->uncompared);
+}
+
+void gpu_table_report(struct log *log, const struct ledger *ledger)
+{
+	const struct ledger_gpu *gpu = &ledger->gpu;
+	const struct gpu_row **rows = calloc(gpu->row_count + 1, sizeof(struct gpu_row *));
+
+	if (rows && (gpu->row_count > 0 || gpu->sums > 0)) {
+		for (uint32_t i = 0; i < gpu->row_count; i++)
+			rows[i] = &gpu->rows[i];
+		qsort(rows, gpu->row_count, sizeof(struct gpu_row *), by_device_and_work);
+		log_line(log, "GPU work:");
+		for (uint32_t i = 0; i < gpu->row_count; i++)
+			report_row(log, rows[i]);
+		report_check(log, gpu);
+	}
+	free(rows);
+}
+
+/* ---- devices ---- */
+
+struct device_line {
+	char label[DEVICE_LABEL_BYTES];
+	const struct device *device;
+};
+
+static int by_label(const void *a, const void *b)
+{
+	const struct device_line *x = a, *y = b;
+	int order = strcmp(x->label, y->label);
+
+	if (!order)
+		order = memcmp(x->device->uuid, y->device->uuid, sizeof(x->device->uuid));
+	return order ? order : strcmp(x->device->name, y->device->name);
+}
+
+static void report_device(struct log *log, const struct device_line *line)
+{
+	static const uint8_t none[GPU_UUID_BYTES];
+	const uint8_t *u = line->device->uuid;
+	char uuid[64] = "";
+
+	if (memcmp(u, none, sizeof(none)) != 0)
+		snprintf(
+			uuid, sizeof(uuid),
+			", %s-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+			line->device->is_mig ? "MIG" : "GPU", u[0], u[1], u[2], u[3], u[4], u[5],
+			u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+	log_verbose(log, "%s: %s%s", line->label,
+		    line->device->is_described ? line->device->name
+					       : "CUPTI did not report its name",
+		    uuid);
+}
+
+void gpu_table_report_devices(struct log *log, const struct result *result)
+{
+	struct device_line *lines = calloc(result->device_count + 1, sizeof(*lines));
+	uint32_t count = 0, shown = 0;
+
+	for (uint32_t i = 0; lines && i < result->device_count; i++) {
+		if (!result->devices[i].is_used)
+			continue;
+		device_label(&result->devices[i], lines[count].label);
+		lines[count++].device = &result->devices[i];
+	}
+	if (count)
+		qsort(lines, count, sizeof(*lines), by_label);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i > 0 && by_label(&lines[i - 1], &lines[i]) == 0)
+			continue;
+		if (shown++ < DEVICE_LINES_MAX)
+			report_device(log, &lines[i]);
+	}
+	if (shown > DEVICE_LINES_MAX)
+		log_verbose(log, "and %u more devices", shown - DEVICE_LINES_MAX);
+	free(lines);
+}

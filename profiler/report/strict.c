@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/report/strict.h"
+
+#include <inttypes.h>
+
+struct check {
+	struct log *log;
+	bool has_passed;
+};
+
+static void expect_none(struct check *c, uint64_t count, const char *what)
+{
+	if (count == 0)
+		return;
+	log_warn(c->log, "--strict: %" PRIu64 " %s", count, what);
+	c->has_passed = false;
+}
+
+bool strict_check(struct log *log, const struct ledger *l)
+{
+	struct check c = {log, true};
+
+	expect_none(&c, l->gpu.unmatched, "GPU operations are not matched with a launch");
+	expect_none(&c, l->gpu.bad_times, "GPU operations have no usable timestamps");
+	expect_none(&c, l->gpu.sums - l->gpu.equal, "of CUPTI's own sums are not the same here");
+	expect_none(&c, l->gpu.uncompared, "of CUPTI's own sums were not compared");
+	expect_none(&c, l->gpu.dropped, "GPU operations were dropped");
+	expect_none(&c, l->gpu.missing, "GPU operations were sent but did not arrive");
+	expect_none(&c, l->launches.unended, "kernel launches have no record of their kernel");
+	expect_none(&c, l->launches.dropped, "launches were dropped");
+	expect_none(&c, l->cpu.dropped, "CPU samples were dropped");
+	expect_none(&c, l->pipe.wrong_totals,
+		    "processes reported another sum of GPU time than arrived");
+	expect_none(&c, l->pipe.without_goodbye, "traced processes ended without a goodbye");
+	expect_none(&c, l->pipe.lost_batches, "writes of traced processes were lost");
+	expect_none(&c, l->pipe.malformed, "lines in the pipe were not ours");
+	expect_none(&c, l->pipe.refused, "lines in the pipe were of processes that are not ours");
+	expect_none(&c, l->pipe.left, "bytes in the pipe were not read");
+	expect_none(&c, l->pipe.foreign_versions, "processes spoke another protocol version");
+	expect_none(&c, l->gpu.unknown_kinds, "CUPTI records were of an unknown kind");
+	expect_none(&c,
+		    l->calls.processes > l->pipe.without_cupti ? l->calls.processes
+							       : l->pipe.without_cupti,
+		    "processes have no GPU time");
+	expect_none(&c, l->bounds.stacks, "stacks were too many to be kept apart");
+	expect_none(&c, l->bounds.told, "things that the program sent were too many to be kept");
+	expect_none(&c, l->bounds.out_of_memory, "events were lost for want of memory");
+	return c.has_passed;
+}

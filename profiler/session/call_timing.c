@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/session/call_timing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "profiler/base/cuda_functions.h"
+#include "profiler/base/id_map.h"
+#include "profiler/sources/probes.h"
+
+#define INJECTION_ENV "CUDA_INJECTION64_PATH="
+#define ENVIRONMENT_MAX (4u << 20) /* bytes looked through */
+#define CHANGED_MAX 64
+
+struct call_timing {
+	struct bpf_source *bpf;
+	struct collect *collect;
+	struct notices *notices;
+	struct log *log;
+	const char *library;
+	struct probes *calls, *subscribes;
+	struct id_map timed;                          /* pid -> since when, ns */
+	uint32_t changed[CHANGED_MAX], changed_count; /* pids that mapped something: look again */
+};
+
+struct call_timing *call_timing_new(struct bpf_source *bpf, struct collect *collect,
+				    struct notices *notices, struct log *log, const char *library)
+{
+	struct call_timing *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	*t = (struct call_timing){.bpf = bpf,
+				  .collect = collect,
+				  .notices = notices,
+				  .log = log,
+				  .library = library,
+				  .calls = probes_new(PROBE_CALL, bpf, log),
+				  .subscribes = probes_new(PROBE_SUBSCRIBE, bpf, log)};
+	if (t->calls && t->subscribes)
+		return t;
+	call_timing_free(t);
+	return NULL;
+}
+
+void call_timing_free(struct call_timing *t)
+{
+	if (!t)
+		return;
+	probes_free(t->calls);
+	probes_free(t->subscribes);
+	id_map_release(&t->timed);
+	free(t);
+}
+
+static bool is_timed(const struct call_timing *t, pid_t pid)
+{
+	return id_map_find(&t->timed, (uint32_t)pid) != NULL;
+}
+
+/* It has no GPU time that it could have had. */
+static void note_lack(struct call_timing *t, struct process *process)
+{
+	collect_ledger(t->collect)->calls.processes += !process->lacks_gpu_time;
+	process->lacks_gpu_time = true;
+}
+
+/* A program that is executed there, or a process with that number, begins anew. */
+static void end_timing(struct call_timing *t, pid_t pid, uint64_t time_ns)
+{
+	const uint64_t *since_ns = id_map_find(&t->timed, (uint32_t)pid);
+
+	if (!since_ns || *since_ns > time_ns)
+		return;
+	id_map_remove(&t->timed, (uint32_t)pid);
+	bpf_source_time_calls(t->bpf, pid, false);
+	probes_forget_process(t->calls, pid);
+}
+
+static void start_timing(struct call_timing *t, pid_t pid)
+{
+	struct timespec now;
+	uint64_t *since_ns;
+	int n, err;
+
+	if (is_timed(t, pid))
+		return;
+	/* it says its number itself, and in a pid namespace of its own has another one */
+	if (!bpf_source_follows(t->bpf, pid)) {
+		log_verbose(t->log, "process %d: no such process of the command's is known here",
+			    (int)pid);
+		return;
+	}
+	since_ns = id_map_get(&t->timed, (uint32_t)pid);
+	if (!since_ns) {
+		log_warn(t->log, "process %d: its CUDA calls cannot be timed: out of memory",
+			 (int)pid);
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	*since_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	n = probes_scan_process(t->calls, pid);
+	err = n < 0 ? n : bpf_source_time_calls(t->bpf, pid, true);
+	if (err && err != -ENOENT && err != -ESRCH)
+		log_warn(t->log, "process %d: its CUDA calls cannot be timed: %s", (int)pid,
+			 strerror(-err));
+	log_verbose(t->log, "process %d: %d functions of CUDA newly probed, %u in all", (int)pid,
+		    n > 0 ? n : 0, probes_count(t->calls));
+}
+
+void call_timing_begin(struct call_timing *t, struct process *process)
+{
+	if (!t)
+		return;
+	start_timing(t, process->pid);
+	note_lack(t, process);
+}
+
+void call_timing_note_traced(struct call_timing *t, struct process *process)
+{
+	if (!t)
+		return;
+	end_timing(t, process->pid, UINT64_MAX);
+	if (bpf_source_follows(t->bpf, process->pid))
+		probes_scan_process(t->subscribes, process->pid);
+}
+
+/* ---- another tool's library in the place of ours ---- */
+
+/* The whole of a small file, ended with a 0; NULL if it cannot be read. */
+static char *read_environment(pid_t pid, size_t *size)
+{
+	char path[64], *text = malloc(ENVIRONMENT_MAX + 1);
+	ssize_t n = 1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	fd = text ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0) {
+		free(text);
+		return NULL;
+	}
+	for (*size = 0; *size < ENVIRONMENT_MAX && n > 0; *size += (size_t)(n > 0 ? n : 0))
+		n = read(fd, text + *size, ENVIRONMENT_MAX - *size);
+	close(fd);
+	text[*size] = '\0';
+	return text;
+}
+
+/*
+ * What the driver will load there: a path, "" for nothing, NULL if that is not known. Programs that
+ * show a title in the place of their arguments write over their environment, too: what is not all
+ * "NAME=VALUE" says nothing.
+ */
+static char *injection_of(pid_t pid)
+{
+	size_t size, at = 0;
+	char *text = read_environment(pid, &size), *found = NULL;
+	bool is_sound = true;
+
+	if (!text || size == 0) {
+		free(text); /* it has ended, or is not ours to read */
+		return NULL;
+	}
+	while (at < size && is_sound) {
+		is_sound = strchr(text + at, '=') > text + at;
+		if (!found && strncmp(text + at, INJECTION_ENV, strlen(INJECTION_ENV)) == 0)
+			found = strdup(text + at + strlen(INJECTION_ENV));
+		at += strlen(text + at) + 1;
+	}
+	if (is_sound && !found)
+		found = strdup("");
+	if (!is_sound) {
+		free(found);
+		found = NULL;
+	}
+	free(text);
+	return found;
+}
+
+/*
+ * The driver is mapped: will it load our library? The environment is that of the process's start;
+ * what it changed in it since is not seen. Should our library say hello after all, that ends it.
+ */
+static void judge_injection(struct call_timing *t, const struct process *process)
+{
+	char *found = process->is_traced ? NULL : injection_of(process->pid);
+	struct gpu_event_notice notice = {.code = GPU_NOTICE_NOT_INJECTED, .detail = found};
+
+	if (found && strcmp(found, t->library) != 0) {
+		notices_add(t->notices, (uint32_t)process->pid, &notice);
+		start_timing(t, process->pid);
+	}
+	free(found);
+}
+
+/* ---- mappings ---- */
+
+static bool maps_library(const struct process_event *event, const char *name)
+{
+	const char *slash = strrchr(event->mapping.path, '/');
+
+	return slash && strncmp(slash + 1, name, strlen(name)) == 0;
+}
+
+/* A process is looked at again once all that is known of its mappings has been taken in. */
+static void mark_changed(struct call_timing *t, pid_t pid)
+{
+	for (uint32_t i = 0; i < t->changed_count; i++)
+		if (t->changed[i] == (uint32_t)pid)
+			return;
+	if (t->changed_count == CHANGED_MAX)
+		call_timing_scan(t);
+	t->changed[t->changed_count++] = (uint32_t)pid;
+}
+
+void call_timing_watch(struct call_timing *t, const struct process_event *event,
+		       struct process *process)
+{
+	pid_t pid = event->pid;
+
+	if (!t)
+		return;
+	if (event->type == PROCESS_EXEC || process->ended_ns)
+		end_timing(t, pid, event->time_ns);
+	if (event->type != PROCESS_MAP)
+		return;
+	if (maps_library(event, "libcuda.so") && !is_timed(t, pid))
+		judge_injection(t, process);
+	if (is_timed(t, pid) || maps_library(event, "libcupti.so"))
+		mark_changed(t, pid);
+}
+
+void call_timing_scan(struct call_timing *t)
+{
+	if (!t)
+		return;
+	for (uint32_t i = 0; i < t->changed_count; i++) {
+		pid_t pid = (pid_t)t->changed[i];
+
+		probes_scan_process(is_timed(t, pid) ? t->calls : t->subscribes, pid);
+	}
+	t->changed_count = 0;
+}
+
+/* ---- events ---- */
+
+/*
+ * Somebody got CUPTI's "no": with a process of ours that is traced, because we are there. CUPTI's
+ * older function calls the newer one, and it is the older one's return that tells who asked.
+ */
+static void take_refusal(struct call_timing *t, struct process *process, uint64_t caller)
+{
+	struct gpu_event_notice notice = {.code = GPU_NOTICE_OTHER_REFUSED};
+	const char *path, *slash;
+
+	if (!process->is_traced)
+		return; /* it is us who was refused there */
+	path = collect_module_path(t->collect, process, caller);
+	slash = strrchr(path, '/');
+	notice.detail = slash ? slash + 1 : path;
+	if (strncmp(notice.detail, "libcupti", strlen("libcupti")) != 0) /* which probes take */
+		notices_add(t->notices, (uint32_t)process->pid, &notice);
+}
+
+void call_timing_take(struct call_timing *t, const struct stack_event *event)
+{
+	const char *function = cuda_function_name(event->launch_function);
+	struct process *process = t ? collect_find_process(t->collect, (pid_t)event->pid) : NULL;
+
+	if (!process)
+		return;
+	switch (event->kind) {
+	case STACK_EVENT_CALL:
+		note_lack(t, process);
+		collect_call(t->collect, (const struct stack_snapshot *)event, function,
+			     cuda_function_kernel_register(event->launch_function));
+		break;
+	case STACK_EVENT_CALL_END:
+		note_lack(t, process);
+		collect_call_end(t->collect, event, ((const struct stack_value *)event)->value,
+				 function);
+		break;
+	case STACK_EVENT_REFUSED:
+		take_refusal(t, process, ((const struct stack_value *)event)->value);
+		break;
+	default:
+		break;
+	}
+}

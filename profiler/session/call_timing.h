@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes in which CUPTI cannot be used, because another profiler has it or for any other reason:
+ * the calls of CUDA's functions are timed there instead, by probes. And the other way round: who
+ * asked for CUPTI where this profile has it, and was refused.
+ *
+ * Needs BPF (bpf_source.h). All functions take NULL: then nothing is timed.
+ */
+#ifndef PROFILER_SESSION_CALL_TIMING_H
+#define PROFILER_SESSION_CALL_TIMING_H
+
+#include <stdbool.h>
+#include "profiler/base/log.h"
+#include "profiler/collect/collect.h"
+#include "profiler/session/notices.h"
+#include "profiler/sources/bpf_source.h"
+
+struct call_timing;
+
+/* All are borrowed; `library` is the path that the driver should load. NULL: out of memory. */
+struct call_timing *call_timing_new(struct bpf_source *bpf, struct collect *collect,
+				    struct notices *notices, struct log *log, const char *library);
+void call_timing_free(struct call_timing *t);
+
+/* The process said hello, and that it cannot be traced; or that it is traced. */
+void call_timing_begin(struct call_timing *t, struct process *process);
+void call_timing_note_traced(struct call_timing *t, struct process *process);
+
+/* An event of a process of the tree, after it was taken in. */
+void call_timing_watch(struct call_timing *t, const struct process_event *event,
+		       struct process *process);
+
+/* After a number of them: looks at processes whose mappings have changed. */
+void call_timing_scan(struct call_timing *t);
+
+/* An event of a timed call, or of a refusal. */
+void call_timing_take(struct call_timing *t, const struct stack_event *event);
+
+#endif

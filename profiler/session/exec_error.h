@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Why a command could not be run. The kernel says "no such file" (ENOENT) also where the file is
+ * there and the interpreter or loader that it names is not.
+ */
+#ifndef PROFILER_SESSION_EXEC_ERROR_H
+#define PROFILER_SESSION_EXEC_ERROR_H
+
+#include "profiler/base/log.h"
+
+/*
+ * Says why execvp(command) failed with `err` (an errno), and returns the exit status that shells
+ * have for it: 127 for a command that does not exist, 126 for one that cannot be run.
+ */
+int exec_error_explain(struct log *log, const char *command, int err);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What we were started with, and change for ourselves: the target gets it back.
+ */
+#ifndef PROFILER_SESSION_INHERITED_H
+#define PROFILER_SESSION_INHERITED_H
+
+#include <signal.h>
+#include <sys/resource.h>
+
+struct inherited {
+	sigset_t mask;
+	struct sigaction child_end; /* SIGCHLD's: default or ignored, the only ones exec leaves */
+	struct rlimit files;        /* RLIMIT_NOFILE, RLIMIT_MEMLOCK: see privilege.h */
+	struct rlimit locked_memory;
+};
+
+/*
+ * Notes it; to be called first of all. Then SIGCHLD gets its default disposition (children of a
+ * process that ignores it cannot be waited for), and standard descriptors that are closed become
+ * ones that refuse reading and writing, so that no file of ours gets their numbers. They close when
+ * the target is executed.
+ */
+void inherited_note(struct inherited *inherited);
+
+/* In the target, before it executes the command. */
+void inherited_restore(const struct inherited *inherited);
+
+#endif

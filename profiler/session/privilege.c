@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/session/privilege.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Linux 5.8; not in the headers of older systems. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#define CAP_BPF 39
+#endif
+
+#define CAPABILITY(n) (UINT64_C(1) << (n))
+
+void privilege_raise_limits(void)
+{
+	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) != 0 && getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_MEMLOCK, &limit);
+	}
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+int privilege_open_kallsyms(void)
+{
+	return open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+}
+
+/* Of those that are permitted only these stay, and are in effect; nothing can be inherited. */
+static int keep_capabilities(uint64_t kept)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, data) != 0)
+		return -errno;
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		data[i].permitted &= (uint32_t)(kept >> 32 * i);
+		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
+}
+
+static bool stays_root(const struct identity *identity)
+{
+	return !identity->other && geteuid() == 0;
+}
+
+int privilege_become_user(const struct identity *identity)
+{
+	int err;
+
+	if (stays_root(identity))
+		return 0;
+	/* without this, leaving user 0 would clear all capabilities */
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0)
+		return -errno;
+	err = identity_become(identity);
+	if (!err)
+		err = keep_capabilities(CAPABILITY(CAP_BPF) | CAPABILITY(CAP_PERFMON));
+	prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
+	/*
+	 * The kernel has closed us to other processes of the user, and the target, forked next,
+	 * would be so too: perf events of it would be refused. Until privilege_lock the two
+	 * capabilities keep those out that have fewer.
+	 */
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	return err;
+}
+
+void privilege_lock(void)
+{
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+int privilege_drop_all(void)
+{
+	return geteuid() == 0 ? 0 : keep_capabilities(0);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What needs privilege, when it is taken, and when it is given back.
+ *
+ * Under sudo the profiler becomes the invoking user for good before it reads the first byte that
+ * the target's user could have written, as tcpdump and dumpcap do. sudo, capabilities given to the
+ * file (setcap) and no privilege at all are one way through the code: they differ only in what
+ * could be opened at the start.
+ *
+ *   what                                  needs                          when
+ *   ------------------------------------  -----------------------------  ----------------------
+ *   limits raised: descriptors up to the  CAP_SYS_RESOURCE for locked    1. first
+ *   hard limit, locked memory             memory above the hard limit
+ *   /proc/kallsyms opened; it is read     CAP_SYSLOG, decided when the   1. first
+ *   when names are put in                 file is opened
+ *   BPF loaded, tracepoints attached      CAP_BPF, CAP_PERFMON           1. first
+ *   perf events of all processes, rings   CAP_PERFMON, CAP_IPC_LOCK      1. first
+ *   ids, groups and capabilities changed  CAP_SETUID, CAP_SETGID         privilege_become_user
+ *   private folder, pipe, output,         nothing: the user's files      2. as the user
+ *   recording; the target forked
+ *   BPF maps changed, uprobes attached,   CAP_BPF, CAP_PERFMON           2. as the user
+ *   sampling clocks started
+ *   privileges of programs that we        no_new_privs would take them   privilege_lock, after
+ *   execute                               from the target                the target is forked
+ *   names put in, outputs written         nothing                        3. after
+ *                                                                        privilege_drop_all
+ *
+ * Root that nobody called through sudo, and root with --as-root, stays root with all capabilities:
+ * there is nobody else to be, the target is the same user. For it the functions below change
+ * nothing but what they say.
+ *
+ * Capabilities belong to a thread: become_user and drop_all change the calling thread only, and a
+ * thread gets those of the one that starts it.
+ */
+#ifndef PROFILER_SESSION_PRIVILEGE_H
+#define PROFILER_SESSION_PRIVILEGE_H
+
+#include "profiler/session/identity.h"
+
+/* As far as it is permitted; what is not raised shows where it runs out. */
+void privilege_raise_limits(void);
+
+/* A descriptor whose reader sees kernel addresses if we may now; -1: there is none. */
+int privilege_open_kallsyms(void);
+
+/*
+ * Becomes the user that identity_find found, with CAP_BPF and CAP_PERFMON, if there, permitted and
+ * effective, and no other capability in any set but the bounding set. 0 or -errno.
+ */
+int privilege_become_user(const struct identity *identity);
+
+/* No program executed from now on gains privilege, and other processes may not look into ours. */
+void privilege_lock(void);
+
+/* The last two capabilities go. 0 or -errno. */
+int privilege_drop_all(void);
+
+#endif

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/session/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "profiler/base/exit_status.h"
+#include "profiler/session/payload.h"
+#include "profiler/session/privilege.h"
+
+enum report_kind {
+	REPORT_USER,
+	REPORT_FOLDER,
+	REPORT_TARGET,
+	REPORT_ENDED,
+	REPORT_WRITING,
+	REPORT_DONE
+};
+
+/* One write() to the pipe, which is whole since it is below PIPE_BUF. */
+struct report {
+	int32_t kind;
+	int32_t number;                /* REPORT_TARGET: its pid; REPORT_DONE: the exit status */
+	char folder[PAYLOAD_PATH_MAX]; /* REPORT_FOLDER */
+};
+
+_Static_assert(sizeof(struct report) <= 4096, "reports are written whole");
+
+struct supervisor {
+	struct log *log;
+	const struct identity *identity;
+	pid_t worker;
+	pid_t target;  /* 0: there is none, or none any more */
+	int worker_fd; /* pidfd; -1: this kernel has none, its end shows by that of `reports` */
+	int signals;   /* signalfd */
+	int relay;     /* to the worker */
+	int reports;   /* from the worker */
+	bool is_writing, has_warned;
+	bool is_done;
+	int status;          /* of the worker, once done */
+	uint32_t interrupts; /* SIGINTs, since the target ended if it has */
+	int64_t give_up_ms;  /* when the worker's time is over; 0: no limit */
+	char folder[PAYLOAD_PATH_MAX];
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool was_ignored(int signal)
+{
+	struct sigaction action;
+
+	return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+/* Those that would end us, but for faults of our own, which are to end us. */
+static void find_signals(sigset_t *set)
+{
+	static const int standard[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGUSR1,  SIGUSR2,
+				       SIGALRM, SIGTERM,   SIGPROF, SIGXCPU,  SIGXFSZ,
+				       SIGIO,   SIGSTKFLT, SIGPWR,  SIGVTALRM};
+
+	sigemptyset(set);
+	for (size_t i = 0; i < sizeof(standard) / sizeof(standard[0]); i++)
+		if (!was_ignored(standard[i]))
+			sigaddset(set, standard[i]);
+	for (int signal = SIGRTMIN; signal <= SIGRTMAX; signal++)
+		if (!was_ignored(signal))
+			sigaddset(set, signal);
+}
+
+/* ---- the worker's side ---- */
+
+int supervisor_next_signal(const struct supervisor_link *link, struct supervisor_signal *signal)
+{
+	ssize_t n;
+
+	do
+		n = read(link->signals, signal, sizeof(*signal));
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return 0;
+	return n == sizeof(*signal) ? 1 : -EPIPE;
+}
+
+static void report(const struct supervisor_link *link, enum report_kind kind, int number,
+		   const char *folder)
+{
+	struct report report = {.kind = kind, .number = number};
+	ssize_t n;
+
+	snprintf(report.folder, sizeof(report.folder), "%s", folder);
+	do
+		n = write(link->reports, &report, sizeof(report));
+	while (n < 0 && errno == EINTR); /* no supervisor: nobody to tell */
+}
+
+void supervisor_report_user(const struct supervisor_link *link)
+{
+	report(link, REPORT_USER, 0, "");
+}
+
+void supervisor_report_folder(const struct supervisor_link *link, const char *path)
+{
+	report(link, REPORT_FOLDER, 0, path);
+}
+
+void supervisor_report_target(const struct supervisor_link *link, pid_t pid)
+{
+	report(link, REPORT_TARGET, pid, "");
+}
+
+void supervisor_report_ended(const struct supervisor_link *link)
+{
+	report(link, REPORT_ENDED, 0, "");
+}
+
+void supervisor_report_writing(const struct supervisor_link *link)
+{
+	report(link, REPORT_WRITING, 0, "");
+}
+
+/* ---- the supervisor's side ---- */
+
+/* We have the worker's privilege no longer than the worker. */
+static void become_user(struct supervisor *s)
+{
+	if (privilege_become_user(s->identity) == 0)
+		privilege_drop_all();
+	privilege_lock();
+}
+
+static void take_report(struct supervisor *s, const struct report *report)
+{
+	switch (report->kind) {
+	case REPORT_USER:
+		become_user(s);
+		break;
+	case REPORT_FOLDER:
+		memcpy(s->folder, report->folder, sizeof(s->folder));
+		break;
+	case REPORT_TARGET:
+		s->target = report->number;
+		break;
+	case REPORT_ENDED:
+		s->target = 0;
+		s->interrupts = 0;
+		break;
+	case REPORT_WRITING:
+		s->is_writing = true;
+		break;
+	case REPORT_DONE:
+		s->is_done = true;
+		s->status = report->number;
+		break;
+	}
+}
+
+/* False: there will be no more. */
+static bool read_reports(struct supervisor *s)
+{
+	struct report report;
+	ssize_t n;
+
+	while ((n = read(s->reports, &report, sizeof(report))) == sizeof(report))
+		take_report(s, &report);
+	return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* True: it is time to give up. The signal itself goes to the worker in any case. */
+static bool take_interrupt(struct supervisor *s)
+{
+	read_reports(s); /* those from before the signal count */
+	s->interrupts++;
+	if (s->has_warned)
+		return true;
+	if (s->is_writing && s->interrupts == 1) {
+		s->has_warned = true;
+		log_warn(s->log, "the profile is being written; another Ctrl-C gives up");
+	} else if (s->interrupts >= 2 && s->give_up_ms == 0) {
+		s->give_up_ms = now_ms() + SUPERVISOR_PATIENCE_MS;
+	}
+	return false;
+}
+
+static bool read_signals(struct supervisor *s)
+{
+	struct signalfd_siginfo info;
+	bool gives_up = false;
+
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+		struct supervisor_signal signal = {
+			.number = (int32_t)info.ssi_signo,
+			.from_terminal = info.ssi_code > 0, /* the kernel's own */
+		};
+
+		if (signal.number == SIGINT)
+			gives_up |= take_interrupt(s);
+		/* a worker that does not read them for long enough does not miss one */
+		if (write(s->relay, &signal, sizeof(signal)) < 0)
+			continue;
+	}
+	return gives_up;
+}
+
+static int give_up(struct supervisor *s)
+{
+	if (s->target > 0) /* before its parent: until then nobody else gets its number */
+		kill(s->target, SIGKILL);
+	kill(s->worker, SIGKILL);
+	payload_remove_path(s->folder);
+	log_error(s->log, "gave up: no profile was written");
+	return EXIT_SIGNAL_BASE + SIGINT;
+}
+
+/* The worker has ended without a word. */
+static int explain_death(struct supervisor *s)
+{
+	int status = 0;
+
+	while (waitpid(s->worker, &status, 0) < 0 && errno == EINTR)
+		;
+	payload_remove_path(s->folder);
+	if (WIFSIGNALED(status))
+		log_error(s->log, "the profiler was killed by signal %d%s: no profile was written",
+			  WTERMSIG(status), WTERMSIG(status) == SIGKILL ? " (out of memory?)" : "");
+	else
+		log_error(s->log, "the profiler ended before its time: no profile was written");
+	return EXIT_PROFILER_FAILED;
+}
+
+/* Waits for a process that is about to end, but not for ever: a thread of it may be stuck. */
+static void bury_worker(struct supervisor *s)
+{
+	struct pollfd end = {.fd = s->worker_fd >= 0 ? s->worker_fd : s->reports};
+	int64_t until = now_ms() + SUPERVISOR_PATIENCE_MS, left;
+
+	end.events = POLLIN;
+	while ((left = until - now_ms()) > 0 && poll(&end, 1, (int)left) <= 0)
+		;
+	if (left <= 0)
+		kill(s->worker, SIGKILL);
+	waitpid(s->worker, NULL, WNOHANG);
+}
+
+static int supervise(struct supervisor *s)
+{
+	for (;;) {
+		struct pollfd ready[] = {{.fd = s->signals, .events = POLLIN},
+					 {.fd = s->reports, .events = POLLIN},
+					 {.fd = s->worker_fd, .events = POLLIN}};
+		int64_t left = s->give_up_ms ? s->give_up_ms - now_ms() : -1;
+		bool has_ended, gives_up;
+
+		poll(ready, 3, left < 0 && s->give_up_ms ? 0 : (int)left);
+		/* its end first: then all that it reported is in the pipe */
+		has_ended = !read_reports(s) || ready[2].revents;
+		gives_up = read_signals(s);
+		if (s->is_done) {
+			bury_worker(s);
+			return s->status;
+		}
+		if (has_ended)
+			return explain_death(s);
+		if (gives_up || (s->give_up_ms && now_ms() >= s->give_up_ms))
+			return give_up(s);
+	}
+}
+
+static int run_worker(const struct supervisor_link *link, supervisor_work work, void *context)
+{
+	int status;
+
+	prctl(PR_SET_NAME, "profile-worker", 0, 0, 0); /* whoever looks for us by name finds one */
+	status = work(link, context);
+	report(link, REPORT_DONE, status, "");
+	return status;
+}
+
+int supervisor_run(struct log *log, const struct identity *identity, supervisor_work work,
+		   void *context)
+{
+	struct supervisor s = {.log = log, .identity = identity};
+	int relay[2], reports[2];
+	sigset_t ours, blocked;
+
+	find_signals(&ours);
+	blocked = ours;
+	sigaddset(&blocked, SIGPIPE); /* an error of write() instead */
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	s.signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s.signals < 0 || pipe2(relay, O_CLOEXEC | O_NONBLOCK) != 0 ||
+	    pipe2(reports, O_CLOEXEC | O_NONBLOCK) != 0)
+		goto failed;
+	s.worker = fork();
+	if (s.worker < 0)
+		goto failed;
+	if (s.worker == 0) {
+		struct supervisor_link link = {.signals = relay[0], .reports = reports[1]};
+
+		close(s.signals);
+		close(relay[1]);
+		close(reports[0]);
+		return run_worker(&link, work, context);
+	}
+	s.relay = relay[1];
+	s.reports = reports[0];
+	s.worker_fd = (int)syscall(SYS_pidfd_open, s.worker, 0);
+	close(relay[0]);
+	close(reports[1]);
+	return supervise(&s);
+failed:
+	log_error(log, "cannot start a process: %s", strerror(errno));
+	return EXIT_PROFILER_FAILED;
+}

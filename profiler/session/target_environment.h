@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The variables by which the injection library in the target finds its profiler, and what it is
+ * asked to send (cupti_trace/gpu_wire.h).
+ */
+#ifndef PROFILER_SESSION_TARGET_ENVIRONMENT_H
+#define PROFILER_SESSION_TARGET_ENVIRONMENT_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#define TARGET_ENVIRONMENT_MAX 16
+
+struct target_environment {
+	const char *variables[TARGET_ENVIRONMENT_MAX]; /* "NAME=value", NULL-terminated */
+	char library[PATH_MAX + 64], pipe[PATH_MAX + 64], nvtx[PATH_MAX + 64];
+};
+
+struct target_environment_options {
+	const char *library; /* the injection library's path */
+	const char *pipe;
+	bool stacks; /* launch stacks are taken in the process */
+	bool python_lines, native_python;
+	bool kernels_only, whole_graphs, devices, waits, timeline, verbose;
+	bool nvtx;
+};
+
+void target_environment_make(struct target_environment *environment,
+			     const struct target_environment_options *options);
+
+/* The variable by which NVTX finds its tool: there can be one, and the user may have chosen it. */
+#define TARGET_ENVIRONMENT_NVTX "NVTX_INJECTION64_PATH"
+#define TARGET_ENVIRONMENT_CUDA "CUDA_INJECTION64_PATH"
+
+#endif

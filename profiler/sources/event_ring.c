@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/sources/event_ring.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define STATE_BITS (BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT)
+
+int event_ring_map(struct event_ring *r, int fd, size_t size)
+{
+	void *consumer, *producer;
+
+	*r = (struct event_ring){.page_size = (size_t)sysconf(_SC_PAGESIZE), .size = size};
+	consumer = mmap(NULL, r->page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (consumer == MAP_FAILED)
+		return -errno;
+	r->consumed = consumer;
+	producer =
+		mmap(NULL, r->page_size + 2 * size, PROT_READ, MAP_SHARED, fd, (off_t)r->page_size);
+	if (producer == MAP_FAILED)
+		return -errno;
+	r->produced = producer;
+	r->data = (const unsigned char *)producer + r->page_size;
+	return 0;
+}
+
+void event_ring_unmap(struct event_ring *r)
+{
+	if (r->consumed)
+		munmap(r->consumed, r->page_size);
+	if (r->produced)
+		munmap((void *)r->produced, r->page_size + 2 * r->size);
+	*r = (struct event_ring){0};
+}
+
+void event_ring_fill(struct event_ring *r, size_t max)
+{
+	r->end = __atomic_load_n(r->produced, __ATOMIC_ACQUIRE);
+	r->has_more = r->end - r->at > max;
+	if (r->has_more)
+		r->end = r->at + max;
+}
+
+static bool lies_within(const void *event, uint32_t at, uint32_t bytes)
+{
+	uint32_t size = ((const struct stack_event *)event)->size;
+
+	return bytes <= size && at <= size - bytes && at % 8 == 0;
+}
+
+static bool is_valid_snapshot(const struct stack_snapshot *s)
+{
+	const struct stack_python_chain *chain;
+
+	if (s->event.size < sizeof(*s) || !lies_within(s, s->stack_at, s->stack_bytes) ||
+	    s->stack_bytes > STACK_SNAPSHOT_BYTES ||
+	    s->event.kernel_frames > STACK_EVENT_MAX_FRAMES ||
+	    !lies_within(s, s->kernel_at, s->event.kernel_frames * sizeof(__u64)))
+		return false;
+	chain = stack_snapshot_python(s);
+	return !chain || (lies_within(s, s->python_at, sizeof(*chain)) &&
+			  chain->count <= STACK_PYTHON_MAX_LINKS);
+}
+
+static bool is_valid_code(const struct stack_python_code *r)
+{
+	if (r->event.size != STACK_PYTHON_CODE_SIZE && r->event.size != sizeof(*r))
+		return false;
+	for (int i = 0; i < STACK_PYTHON_PIECES; i++)
+		if (r->pieces[i].bytes && !lies_within(r, r->pieces[i].at, r->pieces[i].bytes))
+			return false;
+	return true;
+}
+
+/* Of `size` bytes in the ring, it is as long as its kind has to be. */
+static bool is_valid(const struct stack_event *event, size_t size)
+{
+	if (size < sizeof(*event) || event->size != size)
+		return false;
+	switch (event->kind) {
+	case STACK_EVENT_CPU_SNAPSHOT:
+	case STACK_EVENT_LAUNCH:
+	case STACK_EVENT_CALL:
+		return is_valid_snapshot((const struct stack_snapshot *)event);
+	case STACK_EVENT_CALL_END:
+	case STACK_EVENT_REFUSED:
+		return size == sizeof(struct stack_value);
+	case STACK_EVENT_PYTHON_CODE:
+		return is_valid_code((const struct stack_python_code *)event);
+	default:
+		return false;
+	}
+}
+
+const struct stack_event *event_ring_next(struct event_ring *r)
+{
+	const struct stack_event *found = NULL;
+
+	__atomic_store_n(r->consumed, r->at, __ATOMIC_RELEASE);
+	while (r->at < r->end && !found) {
+		const unsigned char *record = r->data + (r->at & (r->size - 1));
+		uint32_t head = __atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE);
+		uint32_t size = head & ~STATE_BITS;
+		const void *event = record + BPF_RINGBUF_HDR_SZ;
+
+		if (head & BPF_RINGBUF_BUSY_BIT) {
+			r->end = r->at;
+			r->has_more = true;
+			break;
+		}
+		r->at += (BPF_RINGBUF_HDR_SZ + (uint64_t)size + 7) / 8 * 8;
+		if (!(head & BPF_RINGBUF_DISCARD_BIT) && is_valid(event, size))
+			found = event;
+	}
+	if (!found)
+		__atomic_store_n(r->consumed, r->at, __ATOMIC_RELEASE);
+	return found;
+}

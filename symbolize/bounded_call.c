@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/bounded_call.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define WORKER_STACK (8u << 20) /* address space; what is not used costs nothing */
+
+/*
+ * A thread and what it shares with its caller, who frees it, unless it is abandoned: then the
+ * thread does.
+ */
+struct worker {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct bounded_job *job; /* what it works on; NULL: nothing */
+	bool is_abandoned, must_end;
+};
+
+struct bounded_caller {
+	struct worker *worker; /* NULL: none has been started */
+	uint64_t left_ns;      /* to wait for all calls */
+	uint64_t abandoned, refused;
+};
+
+struct bounded_caller *bounded_caller_new(unsigned int run_ms)
+{
+	struct bounded_caller *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->left_ns = run_ms * UINT64_C(1000000);
+	return c;
+}
+
+static void free_worker(struct worker *w)
+{
+	pthread_cond_destroy(&w->changed);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
+
+/* The next job; NULL: there will be none. */
+static struct bounded_job *wait_for_job(struct worker *w)
+{
+	struct bounded_job *job;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->job && !w->must_end)
+		pthread_cond_wait(&w->changed, &w->lock);
+	job = w->job;
+	pthread_mutex_unlock(&w->lock);
+	return job;
+}
+
+/* Hands a job that has run back; false: nobody waits for it any more. */
+static bool hand_back(struct worker *w)
+{
+	bool is_wanted;
+
+	pthread_mutex_lock(&w->lock);
+	is_wanted = !w->is_abandoned;
+	w->job = NULL;
+	pthread_cond_signal(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	return is_wanted;
+}
+
+static void *work(void *opaque)
+{
+	struct worker *w = opaque;
+	struct bounded_job *job;
+
+	while ((job = wait_for_job(w))) {
+		job->run(job);
+		if (!hand_back(w)) {
+			job->discard(job);
+			free_worker(w);
+			break;
+		}
+	}
+	return NULL;
+}
+
+/* With all signals blocked: they are for other threads. */
+static int start_thread(struct worker *w)
+{
+	pthread_attr_t attributes;
+	sigset_t all, previous;
+	int err = pthread_attr_init(&attributes);
+
+	if (err)
+		return -err;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &previous);
+	err = pthread_attr_setstacksize(&attributes, WORKER_STACK);
+	if (!err)
+		err = pthread_create(&w->thread, &attributes, work, w);
+	pthread_sigmask(SIG_SETMASK, &previous, NULL);
+	pthread_attr_destroy(&attributes);
+	return -err;
+}
+
+static struct worker *start_worker(void)
+{
+	struct worker *w = calloc(1, sizeof(*w));
+	pthread_condattr_t attributes;
+
+	if (!w)
+		return NULL;
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	pthread_mutex_init(&w->lock, NULL);
+	if (start_thread(w) != 0) {
+		free_worker(w);
+		return NULL;
+	}
+	return w;
+}
+
+static void end_worker(struct worker *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->must_end = true;
+	pthread_cond_signal(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	free_worker(w);
+}
+
+void bounded_caller_free(struct bounded_caller *c)
+{
+	if (c && c->worker)
+		end_worker(c->worker);
+	free(c);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Hands the job over and waits; false: it is late, and the worker is on its own. */
+static bool run_on_worker(struct worker *w, struct bounded_job *job, uint64_t deadline)
+{
+	const struct timespec until = {
+		.tv_sec = (time_t)(deadline / 1000000000u),
+		.tv_nsec = (long)(deadline % 1000000000u),
+	};
+	bool is_done;
+
+	pthread_mutex_lock(&w->lock);
+	w->job = job;
+	pthread_cond_signal(&w->changed);
+	while (w->job && pthread_cond_timedwait(&w->changed, &w->lock, &until) == 0)
+		;
+	is_done = !w->job;
+	if (!is_done) {
+		/* The worker cannot free it before it has the lock. */
+		if (job->abandon)
+			job->abandon(job);
+		w->is_abandoned = true;
+		pthread_detach(w->thread);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return is_done;
+}
+
+int bounded_call(struct bounded_caller *c, struct bounded_job *job, unsigned int timeout_ms)
+{
+	uint64_t start = now_ns(), waited;
+	bool is_done;
+
+	if (c->abandoned >= BOUNDED_CALL_MAX_ABANDONED || c->left_ns == 0) {
+		c->refused++;
+		return -EBUSY;
+	}
+	if (!c->worker)
+		c->worker = start_worker();
+	if (!c->worker) {
+		c->refused++;
+		return -EAGAIN;
+	}
+	is_done = run_on_worker(c->worker, job, start + timeout_ms * UINT64_C(1000000));
+	waited = now_ns() - start;
+	c->left_ns -= waited < c->left_ns ? waited : c->left_ns;
+	if (is_done)
+		return 0;
+	c->worker = NULL;
+	c->abandoned++;
+	return -ETIMEDOUT;
+}
+
+uint64_t bounded_caller_count_abandoned(const struct bounded_caller *c)
+{
+	return c->abandoned;
+}
+
+uint64_t bounded_caller_count_refused(const struct bounded_caller *c)
+{
+	return c->refused;
+}

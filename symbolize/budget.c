@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/budget.h"
+
+#define CLOSED (UINT64_C(1) << 63)
+
+void budget_share_open(struct budget_share *share, uint64_t bytes)
+{
+	share->given = bytes;
+	atomic_init(&share->left, bytes);
+	atomic_init(&share->total, 0);
+	atomic_init(&share->refused, 0);
+}
+
+bool budget_take(struct budget_share *share, uint64_t bytes)
+{
+	uint64_t left;
+
+	if (!share)
+		return true;
+	left = atomic_load(&share->left);
+	do {
+		if (left & CLOSED || left < bytes) {
+			atomic_fetch_add(&share->refused, bytes);
+			return false;
+		}
+	} while (!atomic_compare_exchange_weak(&share->left, &left, left - bytes));
+	atomic_fetch_add(&share->total, bytes);
+	return true;
+}
+
+void budget_return(struct budget_share *share, uint64_t bytes)
+{
+	if (share)
+		atomic_fetch_add(&share->left, bytes);
+}
+
+uint64_t budget_share_close(struct budget_share *share)
+{
+	return share->given - (atomic_fetch_or(&share->left, CLOSED) & ~CLOSED);
+}
+
+void budget_open(struct budget *budget)
+{
+	*budget = (struct budget){
+		.resident_left = BUDGET_RESIDENT_BYTES,
+		.run_left = BUDGET_RUN_BYTES,
+	};
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+void budget_lend(const struct budget *budget, struct budget_share *share, uint64_t most)
+{
+	budget_share_open(share, smaller(most, smaller(budget->resident_left, budget->run_left)));
+}
+
+uint64_t budget_settle(struct budget *budget, struct budget_share *share, bool keeps)
+{
+	uint64_t held = budget_share_close(share);
+	uint64_t refused = atomic_load(&share->refused);
+
+	budget->run_left -= smaller(budget->run_left, atomic_load(&share->total));
+	if (refused > 0) {
+		budget->refused++;
+		budget->refused_bytes += refused;
+	}
+	if (!keeps)
+		return 0;
+	budget->resident_left -= smaller(budget->resident_left, held);
+	return held;
+}
+
+void budget_free(struct budget *budget, uint64_t bytes)
+{
+	budget->resident_left += bytes;
+}

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/naming.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "symbolize/array.h"
+#include "symbolize/ksyms.h"
+#include "symbolize/perf_map.h"
+
+struct named_ref {
+	struct code_ref ref;
+	const char *name; /* NULL: it is wanted, and has none so far */
+};
+
+/* Code that one process made, by its address space's id. */
+struct jit {
+	uint32_t id;
+	pid_t pid;
+	bool was_tried;
+	struct perf_map *map; /* NULL: there is none, or it is not loaded */
+	uint64_t bytes;       /* of the budget */
+};
+
+int naming_init(struct naming *n, struct modules *modules)
+{
+	*n = (struct naming){.modules = modules, .kallsyms = -1};
+	n->names.max_bytes = NAMES_MAX_BYTES;
+	n->demangler = demangler_new();
+	return n->demangler ? 0 : -ENOMEM;
+}
+
+void naming_release(struct naming *n)
+{
+	inline_names_release(&n->inlines);
+	intern_release(&n->names);
+	demangler_free(n->demangler);
+	free(n->refs);
+	hash_index_release(&n->ref_index);
+	for (uint32_t i = 0; i < n->jit_count; i++)
+		perf_map_free(n->jits[i].map);
+	free(n->jits);
+	hash_index_release(&n->jit_index);
+	ksyms_free(n->ksyms);
+	elf_syms_free(n->vdso);
+	naming_set_kallsyms(n, -1);
+}
+
+void naming_set_kallsyms(struct naming *n, int fd)
+{
+	if (n->kallsyms >= 0)
+		close(n->kallsyms);
+	n->kallsyms = fd;
+}
+
+/* The symbol as people wrote it, interned; NULL: no memory, or too much of it. */
+static const char *readable(struct naming *n, const char *symbol)
+{
+	const char *result;
+	char *name;
+
+	if (strnlen(symbol, DEMANGLE_MAX_INPUT + 1) > DEMANGLE_MAX_INPUT)
+		name = strndup(symbol, NAME_MAX_BYTES);
+	else
+		name = demangle(n->demangler, symbol, DEMANGLE_FUNCTION);
+	result = name ? intern_string(&n->names, name) : NULL;
+	free(name);
+	return result;
+}
+
+/* ---- the kernel, the vDSO ---- */
+
+static void load_ksyms(struct naming *n)
+{
+	n->tried_ksyms = true;
+	if (n->kallsyms >= 0)
+		ksyms_read(n->kallsyms, &n->ksyms);
+	else
+		ksyms_load(&n->ksyms);
+	naming_set_kallsyms(n, -1);
+}
+
+static const char *name_of_kernel(struct naming *n, uint64_t address)
+{
+	const char *symbol;
+
+	if (!n->tried_ksyms)
+		load_ksyms(n);
+	symbol = n->ksyms ? ksyms_find(n->ksyms, address) : NULL;
+	return symbol ? readable(n, symbol) : NULL;
+}
+
+/* The vDSO is one image for all processes of a kernel (of 64 bits), so ours has the names. */
+static void load_vdso(struct naming *n)
+{
+	const void *image = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *header = image;
+
+	n->tried_vdso = true;
+	if (!image || header->e_ident[EI_CLASS] != ELFCLASS64)
+		return;
+	elf_syms_load_memory(image, header->e_shoff + (size_t)header->e_shnum * header->e_shentsize,
+			     &n->vdso);
+}
+
+static const char *name_of_vdso(struct naming *n, uint64_t offset)
+{
+	struct elf_symbol symbol;
+
+	if (!n->tried_vdso)
+		load_vdso(n);
+	if (!n->vdso || !elf_syms_find(n->vdso, offset, &symbol))
+		return NULL;
+	return readable(n, symbol.name);
+}
+
+/* ---- perf maps ---- */
+
+struct map_job {
+	struct bounded_job job;
+	pid_t pid;
+	struct budget_share share;
+	struct budget *budget; /* for the caller's thread alone */
+	struct perf_map *map;
+};
+
+static void run_map(struct bounded_job *opaque)
+{
+	struct map_job *job = (struct map_job *)opaque;
+
+	perf_map_load(job->pid, &job->share, &job->map);
+}
+
+static void abandon_map(struct bounded_job *opaque)
+{
+	struct map_job *job = (struct map_job *)opaque;
+
+	budget_settle(job->budget, &job->share, true);
+}
+
+static void discard_map(struct bounded_job *opaque)
+{
+	struct map_job *job = (struct map_job *)opaque;
+
+	perf_map_free(job->map);
+	free(job);
+}
+
+static void load_map(struct naming *n, struct jit *jit)
+{
+	struct module_files *files = &n->modules->files;
+	struct map_job *job = calloc(1, sizeof(*job));
+	int err;
+
+	jit->was_tried = true;
+	if (!job)
+		return;
+	job->job = (struct bounded_job){
+		.run = run_map, .abandon = abandon_map, .discard = discard_map};
+	job->pid = jit->pid;
+	job->budget = &files->budget;
+	budget_lend(&files->budget, &job->share, BUDGET_FILE_BYTES);
+	err = bounded_call(files->calls, &job->job, BOUNDED_CALL_LOAD_MS);
+	if (err == -ETIMEDOUT)
+		return;
+	if (!err) {
+		jit->map = job->map;
+		jit->bytes = budget_settle(&files->budget, &job->share, jit->map != NULL);
+	}
+	free(job);
+}
+
+/* It is loaded again when it is asked for. */
+static void free_map(struct naming *n, struct jit *jit)
+{
+	perf_map_free(jit->map);
+	budget_free(&n->modules->files.budget, jit->bytes);
+	*jit = (struct jit){.id = jit->id, .pid = jit->pid};
+}
+
+static bool is_jit_of(const void *records, uint32_t position, const void *key)
+{
+	const struct jit *jits = records;
+
+	return jits[position].id == *(const uint32_t *)key;
+}
+
+/* What is known of the code that a process made; NULL when out of memory. */
+static struct jit *find_jit(struct naming *n, uint32_t id, pid_t pid)
+{
+	uint32_t hash = hash_bytes(&id, sizeof(id));
+	uint32_t found = hash_index_find(&n->jit_index, hash, is_jit_of, n->jits, &id);
+
+	if (found != HASH_INDEX_NONE)
+		return &n->jits[found];
+	if (!array_make_room(&n->jits, n->jit_count, &n->jit_capacity, sizeof(*n->jits)) ||
+	    hash_index_add(&n->jit_index, hash, n->jit_count) != 0)
+		return NULL;
+	n->jits[n->jit_count] = (struct jit){.id = id, .pid = pid};
+	return &n->jits[n->jit_count++];
+}
+
+void naming_note_process(struct naming *n, uint32_t id, pid_t pid)
+{
+	find_jit(n, id, pid);
+}
+
+static const char *name_of_jit(struct naming *n, struct code_ref ref)
+{
+	struct jit *jit = find_jit(n, ref.process, 0);
+	const char *name;
+
+	if (jit && jit->pid && !jit->was_tried)
+		load_map(n, jit);
+	name = jit && jit->map ? perf_map_find(jit->map, ref.offset) : NULL;
+	return name ? intern_string(&n->names, name) : NULL;
+}
+
+/* ---- files ---- */
+
+static const char *name_of_plt(struct naming *n, const char *target)
+{
+	const char *result = NULL;
+	char *name;
+
+	/* Here, not after demangling, since versions ("@@V") are cut there. */
+	if (strnlen(target, DEMANGLE_MAX_INPUT) == DEMANGLE_MAX_INPUT ||
+	    asprintf(&name, "%s@plt", target) < 0)
+		return readable(n, target);
+	result = readable(n, name);
+	free(name);
+	return result;
+}
+
+static const char *name_of_file(struct naming *n, struct code_ref ref)
+{
+	struct module_file *file = modules_load(n->modules, ref.module, TABLE_SYMS);
+	struct elf_symbol symbol;
+	const char **name;
+
+	if (!file || !file->syms || !elf_syms_find(file->syms, ref.offset, &symbol))
+		return NULL;
+	name = &file->names[symbol.index];
+	if (!*name)
+		*name = symbol.is_plt ? name_of_plt(n, symbol.name) : readable(n, symbol.name);
+	return *name;
+}
+
+/* ---- all ---- */
+
+static const char *find_name(struct naming *n, struct code_ref ref)
+{
+	switch (ref.module) {
+	case MODULE_UNKNOWN:
+		return NULL;
+	case MODULE_KERNEL:
+		return name_of_kernel(n, ref.offset);
+	case MODULE_VDSO:
+		return name_of_vdso(n, ref.offset);
+	case MODULE_JIT:
+		return name_of_jit(n, ref);
+	default:
+		return name_of_file(n, ref);
+	}
+}
+
+/* "[libfoo.so]": what stands for the functions without a symbol. */
+static const char *bracketed(struct naming *n, uint32_t module)
+{
+	const char *path = modules_path(n->modules, module);
+	const char *slash = strrchr(path, '/'), *name;
+	char *text;
+
+	if (path[0] == '[')
+		return modules_get(n->modules, module) ? intern_string(&n->names, path) : path;
+	if (asprintf(&text, "[%s]", slash ? slash + 1 : path) < 0)
+		return NULL;
+	name = intern_string(&n->names, text);
+	free(text);
+	return name;
+}
+
+static bool is_ref(const void *records, uint32_t position, const void *key)
+{
+	const struct named_ref *refs = records;
+
+	return memcmp(&refs[position].ref, key, sizeof(struct code_ref)) == 0;
+}
+
+/* The place, added if it is new; NULL when out of memory. */
+static struct named_ref *find_ref(struct naming *n, struct code_ref ref)
+{
+	uint32_t hash = hash_bytes(&ref, sizeof(ref));
+	uint32_t found = hash_index_find(&n->ref_index, hash, is_ref, n->refs, &ref);
+
+	if (found != HASH_INDEX_NONE)
+		return &n->refs[found];
+	if (!array_make_room(&n->refs, n->ref_count, &n->ref_capacity, sizeof(*n->refs)) ||
+	    hash_index_add(&n->ref_index, hash, n->ref_count) != 0)
+		return NULL;
+	n->refs[n->ref_count] = (struct named_ref){.ref = ref};
+	return &n->refs[n->ref_count++];
+}
+
+/* Never NULL. */
+static const char *find_any_name(struct naming *n, struct code_ref ref)
+{
+	const char *name;
+
+	n->named++;
+	name = find_name(n, ref);
+	if (name)
+		return name;
+	n->unnamed++;
+	name = bracketed(n, ref.module);
+	return name ? name : "[unknown]";
+}
+
+const char *name_place(struct naming *n, struct code_ref ref)
+{
+	struct named_ref *place = find_ref(n, ref);
+
+	/* Without memory the next question for it costs as much, and counts again. */
+	if (!place)
+		return find_any_name(n, ref);
+	if (!place->name)
+		place->name = find_any_name(n, ref);
+	return place->name;
+}
+
+static struct inline_tools tools_of(struct naming *n)
+{
+	return (struct inline_tools){
+		.modules = n->modules, .demangler = n->demangler, .strings = &n->names};
+}
+
+uint32_t name_place_inlined(struct naming *n, struct code_ref ref, const char *const **names)
+{
+	struct inline_tools tools = tools_of(n);
+	const char *const *inlined = NULL;
+	uint32_t count = 0;
+
+	if (ref.module >= MODULES_FIRST)
+		count = inline_names_find(&n->inlines, &tools, ref, &inlined);
+	n->chain[0] = name_place(n, ref);
+	for (uint32_t i = 0; i < count; i++)
+		n->chain[i + 1] = inlined[i];
+	*names = n->chain;
+	return count + 1;
+}
+
+/* ---- many at a time ---- */
+
+/* Places of one group share tables, and no others do. */
+struct wanted {
+	uint64_t group; /* a file, or a process with code of its own */
+	uint64_t offset;
+	uint32_t module;
+	uint32_t position; /* in n->refs */
+};
+
+#define GROUP_OTHER UINT64_MAX
+#define GROUP_JIT (UINT64_C(1) << 63) /* and the process */
+
+void want_name(struct naming *n, struct code_ref ref)
+{
+	find_ref(n, ref);
+}
+
+static uint64_t group_of(struct naming *n, struct code_ref ref)
+{
+	int64_t file;
+
+	if (ref.module == MODULE_JIT)
+		return GROUP_JIT | ref.process;
+	file = modules_find_file(n->modules, ref.module);
+	return file < 0 ? GROUP_OTHER : (uint64_t)file;
+}
+
+static struct code_ref ref_of(const struct wanted *wanted)
+{
+	return (struct code_ref){
+		.module = wanted->module,
+		.process = wanted->module == MODULE_JIT ? (uint32_t)wanted->group : 0,
+		.offset = wanted->offset,
+	};
+}
+
+static int compare_wanted(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Reads what is inlined at places of one file, module after module. */
+static void find_inlined(struct naming *n, const struct wanted *wanted, uint32_t count)
+{
+	struct inline_tools tools = tools_of(n);
+	struct code_ref *refs = calloc(count, sizeof(*refs));
+	uint32_t first = 0;
+
+	if (!refs)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		refs[i] = ref_of(&wanted[i]);
+	for (uint32_t i = 1; i <= count; i++) {
+		if (i < count && refs[i].module == refs[first].module)
+			continue;
+		inline_names_add(&n->inlines, &tools, refs + first, i - first);
+		first = i;
+	}
+	free(refs);
+}
+
+static void free_group(struct naming *n, uint64_t group)
+{
+	struct module_files *files = &n->modules->files;
+	struct jit *jit;
+
+	if (group < files->count)
+		module_file_free_names(files, &files->list[group]);
+	if (group == GROUP_OTHER || !(group & GROUP_JIT))
+		return;
+	jit = find_jit(n, (uint32_t)group, 0);
+	if (jit)
+		free_map(n, jit);
+}
+
+static void name_group(struct naming *n, const struct wanted *wanted, uint32_t count,
+		       bool with_inlined)
+{
+	if (with_inlined && wanted->group < n->modules->files.count)
+		find_inlined(n, wanted, count);
+	for (uint32_t i = 0; i < count; i++)
+		n->refs[wanted[i].position].name = find_any_name(n, ref_of(&wanted[i]));
+	free_group(n, wanted->group);
+}
+
+void name_wanted(struct naming *n, bool with_inlined)
+{
+	struct wanted *wanted = calloc(n->ref_count + 1u, sizeof(*wanted));
+	uint32_t count = 0, first = 0;
+
+	if (!wanted)
+		return; /* then they are named one by one */
+	for (uint32_t i = 0; i < n->ref_count; i++) {
+		const struct named_ref *place = &n->refs[i];
+
+		if (!place->name)
+			wanted[count++] = (struct wanted){
+				.group = group_of(n, place->ref),
+				.offset = place->ref.offset,
+				.module = place->ref.module,
+				.position = i,
+			};
+	}
+	qsort(wanted, count, sizeof(*wanted), compare_wanted);
+	for (uint32_t i = 1; i <= count; i++) {
+		if (i < count && wanted[i].group == wanted[first].group)
+			continue;
+		name_group(n, wanted + first, i - first, with_inlined);
+		first = i;
+	}
+	free(wanted);
+}

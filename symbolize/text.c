@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/text.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+size_t count_utf8_bytes(const unsigned char *s)
+{
+	size_t n = s[0] < 0x80                   ? 1
+		   : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+		   : (s[0] & 0xf0) == 0xe0       ? 3
+		   : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+						 : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+/* Whether the well-formed character at `s` is a control character: C0, DEL or C1. */
+static bool is_control(const unsigned char *s)
+{
+	return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);
+}
+
+void clean_text(char *text)
+{
+	unsigned char *from = (unsigned char *)text, *to = from;
+
+	while (*from) {
+		size_t n = count_utf8_bytes(from);
+
+		if (n == 0 || is_control(from))
+			*to++ = '?';
+		else
+			to = (unsigned char *)memmove(to, from, n) + n;
+		from += n ? n : 1;
+	}
+	*to = '\0';
+}

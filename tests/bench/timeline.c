@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline [FOLDER=.]: 25 million GPU operations added to a timeline in FOLDER and read again
+ * (profiler/profile/timeline): bytes, seconds, and the most memory that the process ever had.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include "profiler/profile/timeline.h"
+
+/* Eight GPUs with eight streams each, and a model with some hundred different launches. */
+enum { OPERATIONS = 25000000, GPUS = 8, STREAMS = 8, SHAPES = 300 };
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static struct timeline_event event_of(uint32_t i)
+{
+	return (struct timeline_event){
+		.kind = TIMELINE_GPU_OPERATION,
+		.start_ns = UINT64_C(123456789000000) + i * UINT64_C(2000),
+		.duration_ns = 1500 + i % 1000,
+		.place = {.process = 4711,
+			  .device = i % GPUS,
+			  .context = 1,
+			  .stream = i / GPUS % STREAMS},
+		.stack = i % 2000,
+		.correlation = i,
+		.name = i % SHAPES,
+		.shape = {.grid = {1 + i % SHAPES, 1, 1},
+			  .block = {256, 1, 1},
+			  .dynamic_shared = 1024,
+			  .registers = 32},
+	};
+}
+
+static void fail(const char *what, int err)
+{
+	fprintf(stderr, "timeline: %s: %s\n", what, strerror(-err));
+	exit(1);
+}
+
+static double write_all(struct timeline *t)
+{
+	double start = now_s();
+	int err = 0;
+
+	for (uint32_t i = 0; i < OPERATIONS && !err; i++) {
+		struct timeline_event e = event_of(i);
+
+		err = timeline_add(t, &e);
+	}
+	if (!err)
+		err = timeline_finish(t);
+	if (err)
+		fail("cannot be written", err);
+	return now_s() - start;
+}
+
+static double read_all(const struct timeline *t)
+{
+	double start = now_s();
+	struct timeline_reader *r = timeline_reader_new(t);
+	const struct timeline_record *record;
+	uint64_t count = 0;
+	int result;
+
+	if (!r)
+		exit(1);
+	while ((result = timeline_reader_next(r, &record)) == 1) {
+		if (record->correlation != count ||
+		    timeline_place(t, record->place)->device != count % GPUS ||
+		    timeline_shape(t, record->shape)->grid[0] != 1 + count % SHAPES)
+			break;
+		count++;
+	}
+	timeline_reader_free(r);
+	if (result < 0)
+		fail("cannot be read", result);
+	if (count != OPERATIONS)
+		fail("gives back something else", 0);
+	return now_s() - start;
+}
+
+int main(int argc, char **argv)
+{
+	struct timeline *t = timeline_new(argc > 1 ? argv[1] : ".", NULL);
+	double write_s, read_s;
+	struct rusage usage;
+
+	if (!t) {
+		perror("timeline");
+		return 1;
+	}
+	write_s = write_all(t);
+	read_s = read_all(t);
+	getrusage(RUSAGE_SELF, &usage);
+	printf("timeline of %d operations: %zu MB, written in %.2f s, read in %.2f s, %ld MiB\n",
+	       OPERATIONS, OPERATIONS * sizeof(struct timeline_record) / 1000000, write_s, read_s,
+	       usage.ru_maxrss / 1024);
+	timeline_free(t);
+	return 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* A result made by hand, path by path: for tests of what is made of results. */
+#ifndef TESTS_UNIT_MADE_RESULT_H
+#define TESTS_UNIT_MADE_RESULT_H
+
+#include "unit.h"
+#include "profiler/profile/result.h"
+#include "symbolize/array.h"
+
+/* Zero-initialise, then made_begin. */
+struct made_result {
+	struct result result;
+	struct frame_info *frames;
+	struct stack_info *stacks;
+	struct row *rows;
+	uint32_t frame_capacity, stack_capacity, row_capacity;
+};
+
+/* A frame of its own inside of `outer`, also where there is an equal one. */
+static inline uint32_t made_push(struct made_result *m, uint32_t outer, const char *name)
+{
+	struct result *r = &m->result;
+
+	assert_true(array_make_room(&m->frames, r->frame_count, &m->frame_capacity,
+				    sizeof(*m->frames)));
+	assert_true(array_make_room(&m->stacks, r->stack_count, &m->stack_capacity,
+				    sizeof(*m->stacks)));
+	m->frames[r->frame_count] = (struct frame_info){.class = CLASS_NATIVE, .name = name};
+	m->stacks[r->stack_count] = (struct stack_info){.outer = outer, .frame = r->frame_count++};
+	r->frames = m->frames;
+	r->stacks = m->stacks;
+	return r->stack_count++;
+}
+
+static inline void made_begin(struct made_result *m)
+{
+	memset(m, 0, sizeof(*m));
+	assert_int_equal(made_push(m, UINT32_MAX, NULL), RESULT_ROOT);
+	m->stacks[RESULT_ROOT].frame = UINT32_MAX;
+}
+
+static inline void made_end(struct made_result *m)
+{
+	free(m->frames);
+	free(m->stacks);
+	free(m->rows);
+	memset(m, 0, sizeof(*m));
+}
+
+static inline void made_add(struct made_result *m, uint32_t stack, enum row_kind kind, uint64_t ns)
+{
+	struct result *r = &m->result;
+
+	assert_true(array_make_room(&m->rows, r->row_count, &m->row_capacity, sizeof(*m->rows)));
+	m->rows[r->row_count++] = (struct row){.kind = kind, .stack = stack, .count = 1, .ns = ns};
+	r->rows = m->rows;
+}
+
+/* The stack with these frames, the outermost first. */
+static inline uint32_t made_stack(struct made_result *m, const char *const *names)
+{
+	uint32_t stack = RESULT_ROOT;
+
+	for (; *names; names++)
+		stack = made_push(m, stack, *names);
+	return stack;
+}
+
+#define MADE_STACK(m, ...) made_stack(m, (const char *const[]){__VA_ARGS__, NULL})
+
+#endif

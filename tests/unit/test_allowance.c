@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* What a source may make us keep, to the byte. */
+#include "unit.h"
+#include "profiler/base/allowance.h"
+
+static void all_of_it_may_be_taken(void **state)
+{
+	struct allowance a = {.limit = 100};
+
+	(void)state;
+	assert_true(allowance_take(&a, 60));
+	assert_true(allowance_take(&a, 40));
+	assert_int_equal(a.used, 100);
+	assert_int_equal(a.refused, 0);
+	assert_false(allowance_take(&a, 1));
+	assert_true(allowance_take(&a, 0));
+	assert_int_equal(a.used, 100);
+	assert_int_equal(a.refused, 1);
+}
+
+/* A large thing that is refused leaves room for a small one; each counts once, whatever its size.
+ */
+static void what_is_refused_takes_nothing(void **state)
+{
+	struct allowance a = {.limit = 100};
+
+	(void)state;
+	assert_true(allowance_take(&a, 10));
+	assert_false(allowance_take(&a, 91));
+	assert_false(allowance_take(&a, SIZE_MAX));
+	assert_false(allowance_take(&a, SIZE_MAX - 9)); /* with what is used, 0 */
+	assert_int_equal(a.used, 10);
+	assert_int_equal(a.refused, 3);
+	assert_true(allowance_take(&a, 90));
+	assert_int_equal(a.refused, 3);
+}
+
+static void what_is_given_back_may_be_taken_again(void **state)
+{
+	struct allowance a = {.limit = 100};
+
+	(void)state;
+	assert_true(allowance_take(&a, 100));
+	assert_false(allowance_take(&a, 30));
+	allowance_give_back(&a, 30);
+	assert_int_equal(a.used, 70);
+	assert_true(allowance_take(&a, 30));
+	assert_false(allowance_take(&a, 1));
+	assert_int_equal(a.refused, 2); /* it was lost all the same */
+}
+
+/* An account that does not add up never becomes more than the limit. */
+static void more_than_was_taken_is_not_given_back(void **state)
+{
+	struct allowance a = {.limit = 100};
+
+	(void)state;
+	assert_true(allowance_take(&a, 20));
+	allowance_give_back(&a, 21);
+	assert_int_equal(a.used, 0);
+	allowance_give_back(&a, SIZE_MAX);
+	assert_int_equal(a.used, 0);
+	assert_false(allowance_take(&a, 101));
+	assert_true(allowance_take(&a, 100));
+}
+
+static void without_a_limit_nothing_may_be_taken(void **state)
+{
+	struct allowance a = {0};
+
+	(void)state;
+	assert_true(allowance_take(&a, 0));
+	assert_false(allowance_take(&a, 1));
+	assert_int_equal(a.refused, 1);
+}
+
+static void the_largest_limit_is_exact(void **state)
+{
+	struct allowance a = {.limit = SIZE_MAX};
+
+	(void)state;
+	assert_true(allowance_take(&a, SIZE_MAX - 1));
+	assert_false(allowance_take(&a, 2));
+	assert_true(allowance_take(&a, 1));
+	assert_false(allowance_take(&a, 1));
+	assert_int_equal(a.used, SIZE_MAX);
+}
+
+enum { THINGS = 50 };
+
+/* Things that come and go, beside their plain sum. */
+static void random_things(void **state)
+{
+	(void)state;
+	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 200); round++) {
+		struct prng p = prng_round(round);
+		struct allowance a = {.limit = prng_bits(&p, 12)};
+		size_t kept[THINGS] = {0}, sum = 0;
+		uint64_t refused = 0;
+
+		for (int i = 0; i < 500; i++) {
+			size_t *thing = &kept[prng_below(&p, THINGS)], bytes = prng_bits(&p, 10);
+
+			sum -= *thing;
+			allowance_give_back(&a, *thing);
+			*thing = sum + bytes <= a.limit ? bytes : 0;
+			refused += sum + bytes > a.limit;
+			EXPECT(&p, allowance_take(&a, bytes) == (sum + bytes <= a.limit));
+			sum += *thing;
+			EXPECT(&p, a.used == sum && a.used <= a.limit);
+			EXPECT(&p, a.refused == refused);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_of_it_may_be_taken),
+		cmocka_unit_test(what_is_refused_takes_nothing),
+		cmocka_unit_test(what_is_given_back_may_be_taken_again),
+		cmocka_unit_test(more_than_was_taken_is_not_given_back),
+		cmocka_unit_test(without_a_limit_nothing_may_be_taken),
+		cmocka_unit_test(the_largest_limit_is_exact),
+		cmocka_unit_test(random_things),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,701 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Operations and waits that have been joined: their rows, their process's books, and that nothing
+ * is lost on the way. The module is built into this test, with a bound that the tests choose, and
+ * memory that can run out.
+ */
+#include "unit.h"
+#include "profiler/collect/attribution.h"
+#include "profiler/profile/marks.h"
+#include "symbolize/array.h"
+
+static const uint32_t real_bound = ATTRIBUTION_ORIGINS_MAX;
+static uint32_t bound = ATTRIBUTION_ORIGINS_MAX;
+#undef ATTRIBUTION_ORIGINS_MAX
+#define ATTRIBUTION_ORIGINS_MAX bound
+
+/* The one that fails, counted from now; 0: none does. */
+static uint32_t failing_allocation;
+
+static bool fails_now(void)
+{
+	return failing_allocation && --failing_allocation == 0;
+}
+
+static bool unsure_make_room(void *items, uint32_t count, uint32_t *capacity, size_t size)
+{
+	return !fails_now() && array_make_room(items, count, capacity, size);
+}
+
+static int unsure_add(struct hash_index *index, uint32_t hash, uint32_t position)
+{
+	return fails_now() ? -ENOMEM : hash_index_add(index, hash, position);
+}
+
+#define array_make_room unsure_make_room
+#define hash_index_add unsure_add
+#include "profiler/collect/attribution.c"
+
+#define ALL ((1u << PLACE_PARTS) - 1)
+
+struct bench {
+	struct processes processes;
+	struct process *process;
+	struct stack_table *stacks;
+	struct profile *profile;
+	struct places places;
+	struct ledger ledger;
+	struct allowance allowance;
+	struct attribution attribution;
+	uint32_t launch, capture, waiter; /* stacks */
+};
+
+static uint32_t push_call(struct bench *b, const char *function)
+{
+	return stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_API, function);
+}
+
+static struct bench *new_bench(uint32_t mask, bool follows_waits)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	assert_non_null(b);
+	b->allowance.limit = 1 << 20;
+	b->process = processes_start(&b->processes, 70, 1, true);
+	b->stacks = stack_table_new();
+	b->profile = profile_new();
+	assert_true(b->process && b->stacks && b->profile);
+	b->process->sent.allowance = &b->allowance;
+	assert_int_equal(places_init(&b->places, mask), 0);
+	assert_int_equal(
+		attribution_init(&b->attribution,
+				 &(struct attribution_parts){&b->processes, b->stacks, b->profile,
+							     &b->places, &b->ledger, &b->allowance},
+				 follows_waits),
+		0);
+	b->launch = push_call(b, "cudaLaunch");
+	b->capture = push_call(b, "cudaCapture");
+	b->waiter = push_call(b, "cudaWait");
+	return b;
+}
+
+static void free_bench(struct bench *b)
+{
+	bound = real_bound;
+	failing_allocation = 0;
+	attribution_release(&b->attribution);
+	attribution_release(&b->attribution);
+	processes_release(&b->processes);
+	assert_int_equal(b->allowance.used, 0);
+	places_release(&b->places);
+	profile_free(b->profile);
+	stack_table_free(b->stacks);
+	ledger_release(&b->ledger);
+	free(b);
+}
+
+/* A kernel of the process, in stream 7. */
+static struct gpu_operation kernel(const struct bench *b, uint64_t start, uint64_t ns)
+{
+	return (struct gpu_operation){.work = GPU_WORK_KERNEL,
+				      .start_ns = start,
+				      .duration_ns = ns,
+				      .name = "k",
+				      .process = b->process->id,
+				      .device = 2,
+				      .context = 3,
+				      .stream = 7};
+}
+
+/* "cudaLaunch;k": what its frames are, from the root on. */
+static const char *text_of(const struct stack_table *t, uint32_t stack)
+{
+	static char text[1024];
+	char *at = text + sizeof(text) - 1;
+
+	*at = '\0';
+	for (; stack != STACK_EMPTY; stack = stack_table_outer(t, stack)) {
+		const char *name = stack_table_frame(t, stack)->text;
+		size_t n = strlen(name);
+
+		assert_true(at - text > (ptrdiff_t)n + 1);
+		if (*at)
+			*--at = ';';
+		at -= n;
+		memcpy(at, name, n);
+	}
+	return at;
+}
+
+/* The only row with this stack; NULL: there is none. */
+static const struct row *row_of(const struct bench *b, enum row_kind kind, const char *stack)
+{
+	const struct row *found = NULL;
+	uint32_t count;
+	const struct row *rows = profile_rows(b->profile, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!rows[i].count || rows[i].kind != kind ||
+		    strcmp(text_of(b->stacks, rows[i].stack), stack) != 0)
+			continue;
+		assert_null(found);
+		found = &rows[i];
+	}
+	return found;
+}
+
+#define expect_row(b, kind, stack, count_, ns_)                  \
+	do {                                                     \
+		const struct row *row_ = row_of(b, kind, stack); \
+                                                                 \
+		assert_non_null(row_);                           \
+		assert_int_equal(row_->count, count_);           \
+		assert_int_equal(row_->ns, ns_);                 \
+	} while (0)
+
+static void expect_place(const struct bench *b, const struct row *row, uint32_t process,
+			 uint32_t thread, uint32_t device, uint32_t context, uint32_t stream)
+{
+	const struct place place = {{process, thread, device, context, stream}};
+
+	assert_memory_equal(&b->places.list[row->place], &place, sizeof(place));
+}
+
+/* What the run holds of its device 2; NULL: nothing. */
+static const struct gpu_row *total_of(const struct bench *b, uint32_t work)
+{
+	const struct ledger_gpu *gpu = &b->ledger.gpu;
+
+	for (uint32_t i = 0; i < gpu->row_count; i++)
+		if (gpu->rows[i].device == 2 && gpu->rows[i].work == work)
+			return &gpu->rows[i];
+	return NULL;
+}
+
+/* What is in the process's books under a stream of its device 2 and context 3. */
+static const struct work_sum *sum_of(const struct bench *b, uint32_t stream, uint32_t work)
+{
+	const struct work_key key = {2, 3, stream, work};
+
+	return work_tally_find(&b->process->counted, &key);
+}
+
+/* ---- operations ---- */
+
+static void an_operation_has_its_row_and_its_sum(void **state)
+{
+	struct bench *b = new_bench(0, false);
+	struct gpu_operation o = kernel(b, 100, 10);
+
+	(void)state;
+	attribution_add(&b->attribution, b->launch, 90, &o);
+	o.duration_ns = 5;
+	o.bytes = 64;
+	attribution_add(&b->attribution, b->launch, 90, &o);
+	o.duration_ns = 3;
+	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	expect_row(b, ROW_GPU, "cudaLaunch;k", 2, 15);
+	assert_int_equal(row_of(b, ROW_GPU, "cudaLaunch;k")->bytes, 64);
+	assert_int_equal(row_of(b, ROW_GPU, "cudaLaunch;k")->place, PLACE_NOWHERE);
+	expect_row(b, ROW_GPU, "[launch not captured];k", 1, 3);
+	assert_int_equal(b->process->counted.count, 1);
+	assert_int_equal(sum_of(b, 7, GPU_WORK_KERNEL)->count, 3);
+	assert_int_equal(sum_of(b, 7, GPU_WORK_KERNEL)->ns, 18);
+	assert_int_equal(sum_of(b, 7, GPU_WORK_KERNEL)->bytes, 128);
+	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->count, 3);
+	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->ns, 18);
+	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->bytes, 128);
+	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->unmatched, 1);
+	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->unmatched_ns, 3);
+	free_bench(b);
+}
+
+static void what_is_said_of_an_operation_is_counted(void **state)
+{
+	struct bench *b = new_bench(0, false);
+	struct gpu_operation o = kernel(b, 100, 10);
+	const struct gpu_row *total;
+
+	(void)state;
+	o.outside = GPU_BEFORE_TRACING;
+	attribution_add(&b->attribution, b->launch, 90, &o);
+	o.outside = GPU_AFTER_TRACING;
+	o.duration_ns = 20;
+	attribution_add(&b->attribution, b->launch, 90, &o);
+	o.outside = GPU_IN_TIME;
+	o.staged = true;
+	attribution_add(&b->attribution, b->launch, 90, &o);
+	o.staged = false;
+	o.bad_time = true;
+	o.duration_ns = 0;
+	attribution_add(&b->attribution, b->launch, 90, &o);
+	assert_int_equal(sum_of(b, 7, GPU_WORK_KERNEL)->count, 4);
+	total = total_of(b, GPU_WORK_KERNEL);
+	assert_int_equal(total->count, 4);
+	assert_int_equal(total->ns, 50);
+	assert_int_equal(total->before, 1);
+	assert_int_equal(total->before_ns, 10);
+	assert_int_equal(total->after, 1);
+	assert_int_equal(total->after_ns, 20);
+	assert_int_equal(total->staged, 1);
+	assert_int_equal(total->bad_times, 1);
+	assert_int_equal(total->unmatched, 0);
+	expect_row(b, ROW_GPU, "cudaLaunch;k", 4, 50);
+	free_bench(b);
+}
+
+/* It has no time, so it is in the books alone. */
+static void an_instant_has_no_row(void **state)
+{
+	struct bench *b = new_bench(0, false);
+	struct gpu_operation o = kernel(b, 100, 0);
+	uint32_t count;
+	const struct row *rows;
+
+	(void)state;
+	o.work = GPU_WORK_ALLOC;
+	o.bytes = 4096;
+	o.graph_node = 5; /* nor is it looked for where it was made */
+	attribution_add(&b->attribution, b->launch, 90, &o);
+	assert_int_equal(sum_of(b, 7, GPU_WORK_ALLOC)->count, 1);
+	assert_int_equal(sum_of(b, 7, GPU_WORK_ALLOC)->bytes, 4096);
+	rows = profile_rows(b->profile, &count);
+	while (count-- > 0)
+		assert_int_equal(rows[count].count, 0);
+	assert_int_equal(b->ledger.gpu.unseen_nodes, 0);
+	free_bench(b);
+}
+
+static void what_nothing_launches_lies_at_the_root(void **state)
+{
+	struct bench *b = new_bench(ALL, false);
+	struct gpu_operation o = kernel(b, 100, 10);
+
+	(void)state;
+	o.work = GPU_WORK_UVM_HTOD;
+	attribution_add(&b->attribution, LAUNCH_NONE_NEEDED, 0, &o);
+	expect_row(b, ROW_GPU, "[GPU_UVM HtoD]", 1, 10);
+	expect_place(b, row_of(b, ROW_GPU, "[GPU_UVM HtoD]"), b->process->id, PLACE_UNKNOWN, 2, 3,
+		     7);
+	assert_int_equal(total_of(b, GPU_WORK_UVM_HTOD)->unmatched, 0);
+	free_bench(b);
+}
+
+/* A process that is gone, or whose books are full: the run's totals have it all the same. */
+static void work_outside_of_books_counts_too(void **state)
+{
+	struct bench *b = new_bench(0, false);
+	struct gpu_operation o = kernel(b, 100, 10);
+
+	(void)state;
+	o.process = 999;
+	attribution_add(&b->attribution, b->launch, 90, &o);
+	b->allowance.limit = 0;
+	o = kernel(b, 100, 7);
+	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 90, &o);
+	assert_int_equal(b->process->counted.count, 0);
+	assert_true(b->process->counted.overflowed);
+	assert_int_equal(b->allowance.refused, 1);
+	expect_row(b, ROW_GPU, "cudaLaunch;k", 1, 10);
+	expect_row(b, ROW_GPU, "[launch not captured];k", 1, 7);
+	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->count, 2);
+	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->ns, 17);
+	assert_int_equal(b->ledger.gpu.matched, 1);
+	assert_int_equal(b->ledger.gpu.unmatched, 1);
+	assert_int_equal(b->ledger.gpu.unmatched_ns, 7);
+	free_bench(b);
+}
+
+/* While its books are being closed they are still open, though the table has it no more. */
+static void a_process_that_settles_has_books(void **state)
+{
+	struct bench *b = new_bench(0, false);
+	struct gpu_operation o = kernel(b, 100, 10);
+	struct process *process = b->process;
+
+	(void)state;
+	processes_end(&b->processes, process, 5);
+	assert_ptr_equal(processes_take_settled(&b->processes, 5 + PROCESSES_LINGER_NS), process);
+	b->attribution.settling = process;
+	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	assert_int_equal(sum_of(b, 7, GPU_WORK_KERNEL)->count, 1);
+	o.process = 999; /* not another one's */
+	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	assert_int_equal(sum_of(b, 7, GPU_WORK_KERNEL)->count, 1);
+	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->count, 2);
+	process_free(process);
+	free_bench(b);
+}
+
+/* ---- where nodes were made ---- */
+
+static void a_node_is_that_of_its_launch(void **state)
+{
+	struct bench *b = new_bench(0, false);
+	struct graph_nodes *nodes = &b->attribution.graph_nodes;
+	uint32_t process = b->process->id, later = push_call(b, "cudaLater");
+	struct gpu_operation o = kernel(b, 250, 1);
+
+	(void)state;
+	assert_int_equal(graph_nodes_made(nodes, process, 1, 5, 100, b->capture), 0);
+	assert_int_equal(graph_nodes_made(nodes, process, 1, 5, 200, later), 0);
+	o.graph_node = 5;
+	/* it ran when another graph had the number, but was launched before */
+	attribution_add(&b->attribution, b->launch, 150, &o);
+	expect_row(b, ROW_GPU, "cudaLaunch;[graph node captured at];cudaCapture;k", 1, 1);
+	attribution_add(&b->attribution, b->launch, 210, &o);
+	expect_row(b, ROW_GPU, "cudaLaunch;[graph node captured at];cudaLater;k", 1, 1);
+	/* without a launch its own time has to do, and without that the last word */
+	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	o.start_ns = 0;
+	o.bad_time = true;
+	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	expect_row(b, ROW_GPU, "[launch not captured];[graph node captured at];cudaLater;k", 2, 2);
+	o.start_ns = 150;
+	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	expect_row(b, ROW_GPU, "[launch not captured];[graph node captured at];cudaCapture;k", 1,
+		   1);
+	assert_int_equal(b->ledger.gpu.unseen_nodes, 0);
+	free_bench(b);
+}
+
+static void a_node_that_was_not_seen_is_counted(void **state)
+{
+	struct bench *b = new_bench(0, false);
+	struct gpu_operation o = kernel(b, 250, 1);
+
+	(void)state;
+	assert_int_equal(graph_nodes_made(&b->attribution.graph_nodes, b->process->id, 1, 5, 100,
+					  b->capture),
+			 0);
+	o.graph_node = 6;
+	attribution_add(&b->attribution, b->launch, 150, &o);
+	o.graph_node = 5;
+	o.process = 999; /* another one's has the same number */
+	attribution_add(&b->attribution, b->launch, 150, &o);
+	expect_row(b, ROW_GPU, "cudaLaunch;[graph node, capture not seen];k", 2, 2);
+	assert_int_equal(b->ledger.gpu.unseen_nodes, 2);
+	free_bench(b);
+}
+
+/* ---- places ---- */
+
+static void places_have_the_parts_that_are_asked_for(void **state)
+{
+	(void)state;
+	for (uint32_t mask = 0; mask <= ALL; mask++) {
+		struct bench *b = new_bench(mask, false);
+		struct gpu_operation o = kernel(b, 100, 10);
+		const uint32_t parts[] = {b->process->id, 55, 2, 3, 7};
+		struct place place = place_unknown();
+		uint32_t origin = attribution_origin(&b->attribution, b->launch, 55);
+
+		attribution_add(&b->attribution, origin, 90, &o);
+		for (uint32_t i = 0; i < PLACE_PARTS; i++)
+			if (mask & 1u << i)
+				place.part[i] = parts[i];
+		assert_memory_equal(&b->places.list[row_of(b, ROW_GPU, "cudaLaunch;k")->place],
+				    &place, sizeof(place));
+		free_bench(b);
+	}
+}
+
+/* The launch's thread is the operation's. */
+static void threads_are_told_apart_by_launch(void **state)
+{
+	struct bench *b = new_bench(1u << PLACE_THREAD, false);
+	struct attribution *a = &b->attribution;
+	uint32_t one = attribution_origin(a, b->launch, 1),
+		 two = attribution_origin(a, b->launch, 2);
+	uint32_t other = attribution_origin(a, b->capture, 1), count;
+	struct gpu_operation o = kernel(b, 100, 10);
+	const struct row *rows = NULL;
+
+	(void)state;
+	assert_true(one != two && one != other && two != other);
+	assert_int_equal(attribution_origin(a, b->launch, 1), one);
+	assert_int_equal(attribution_origin(a, LAUNCH_UNKNOWN, 1), LAUNCH_UNKNOWN);
+	attribution_add(a, one, 90, &o);
+	attribution_add(a, two, 90, &o);
+	attribution_add(a, two, 90, &o);
+	attribution_add(a, LAUNCH_UNKNOWN, 90, &o);
+	attribution_add(a, other, 90, &o);
+	expect_row(b, ROW_GPU, "cudaCapture;k", 1, 10);
+	expect_place(b, row_of(b, ROW_GPU, "cudaCapture;k"), PLACE_UNKNOWN, 1, PLACE_UNKNOWN,
+		     PLACE_UNKNOWN, PLACE_UNKNOWN);
+	expect_place(b, row_of(b, ROW_GPU, "[launch not captured];k"), PLACE_UNKNOWN, PLACE_UNKNOWN,
+		     PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN);
+	rows = profile_rows(b->profile, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!rows[i].count || strcmp(text_of(b->stacks, rows[i].stack), "cudaLaunch;k"))
+			continue;
+		assert_int_equal(rows[i].count, b->places.list[rows[i].place].part[PLACE_THREAD]);
+	}
+	free_bench(b);
+}
+
+static void without_threads_an_origin_is_a_stack(void **state)
+{
+	struct bench *b = new_bench(ALL & ~(1u << PLACE_THREAD), false);
+
+	(void)state;
+	for (uint32_t tid = 0; tid < 100; tid++)
+		assert_int_equal(attribution_origin(&b->attribution, b->launch, tid), b->launch);
+	assert_int_equal(attribution_origin(&b->attribution, LAUNCH_UNKNOWN, 5), LAUNCH_UNKNOWN);
+	assert_int_equal(b->attribution.origin_count, 0);
+	free_bench(b);
+}
+
+/* A process may name any threads: past the bound they are not told apart, and lose no stack. */
+static void threads_without_number_take_no_memory(void **state)
+{
+	struct bench *b;
+	struct gpu_operation o;
+
+	(void)state;
+	assert_int_equal(real_bound, 1u << 20);
+	bound = 100;
+	b = new_bench(1u << PLACE_THREAD, false);
+	o = kernel(b, 100, 1);
+	for (uint32_t tid = 0; tid < 10000; tid++)
+		attribution_add(&b->attribution,
+				attribution_origin(&b->attribution, b->launch, tid), 90, &o);
+	attribution_add(&b->attribution, attribution_origin(&b->attribution, b->capture, 1), 90,
+			&o);
+	assert_int_equal(b->attribution.origin_count, 102);
+	expect_row(b, ROW_GPU, "cudaCapture;k", 1, 1);
+	expect_place(b, row_of(b, ROW_GPU, "cudaCapture;k"), PLACE_UNKNOWN, PLACE_UNKNOWN,
+		     PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN);
+	assert_null(row_of(b, ROW_GPU, "[launch not captured];k"));
+	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->unmatched, 0);
+	free_bench(b);
+}
+
+/* ---- waits ---- */
+
+static void wait_for(struct bench *b, uint32_t stack, uint64_t start, uint64_t ns, bool has_stream,
+		     uint32_t stream)
+{
+	const struct gpu_event_wait e = {.start_ns = start,
+					 .duration_ns = ns,
+					 .tid = 44,
+					 .has_stream = has_stream,
+					 .context_id = 3,
+					 .stream_id = stream};
+
+	attribution_add_wait(&b->attribution, b->process, stack, &e);
+}
+
+static void a_wait_is_split_by_what_ran(void **state)
+{
+	struct bench *b = new_bench(ALL, true);
+	struct gpu_operation o = kernel(b, 1000, 60);
+	struct ledger_calls *calls = &b->ledger.calls;
+
+	(void)state;
+	wait_for(b, b->waiter, 1000, 100, false, 0);
+	attribution_add(&b->attribution, b->launch, 900, &o);
+	wait_for(b, b->waiter, 1010, 60, true, 8); /* for another stream */
+	attribution_advance(&b->attribution, 1100);
+	assert_null(row_of(b, ROW_WAIT, "cudaWait;[waiting for GPU]"));
+	attribution_advance(&b->attribution, 1100 + WAITS_PATIENCE_NS);
+	expect_row(b, ROW_WAIT, "cudaWait;[waiting for GPU];k;launched at;cudaLaunch", 1, 60);
+	expect_row(b, ROW_WAIT, "cudaWait;[waiting for GPU]", 2, 100);
+	/* of the thread that waited, wherever that ran */
+	expect_place(b, row_of(b, ROW_WAIT, "cudaWait;[waiting for GPU]"), b->process->id, 44,
+		     PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN);
+	expect_row(b, ROW_GPU, "cudaLaunch;k", 1, 60);
+	assert_int_equal(calls->waits, 2);
+	assert_int_equal(calls->wait_ns, 160);
+	attribution_finish(&b->attribution);
+	assert_int_equal(calls->cut_waits, 0);
+	free_bench(b);
+}
+
+/* Nor do senseless times count as what was waited for. */
+static void at_the_end_all_waits_are_decided(void **state)
+{
+	struct bench *b = new_bench(0, true);
+	struct gpu_operation o = kernel(b, 1000, 60);
+
+	(void)state;
+	wait_for(b, b->waiter, 1000, 100, true, 7);
+	o.bad_time = true;
+	attribution_add(&b->attribution, b->launch, 900, &o);
+	o.bad_time = false;
+	o.process = 999;
+	attribution_add(&b->attribution, b->launch, 900, &o);
+	attribution_finish(&b->attribution);
+	expect_row(b, ROW_WAIT, "cudaWait;[waiting for GPU]", 1, 100);
+	free_bench(b);
+}
+
+static void nobody_asked_for_waits(void **state)
+{
+	struct bench *b = new_bench(0, false);
+	struct gpu_operation o = kernel(b, 1000, 60);
+
+	(void)state;
+	wait_for(b, b->waiter, 1000, 100, false, 0);
+	attribution_add(&b->attribution, b->launch, 900, &o);
+	attribution_advance(&b->attribution, UINT64_C(1) << 40);
+	attribution_finish(&b->attribution);
+	assert_null(row_of(b, ROW_WAIT, "cudaWait;[waiting for GPU]"));
+	expect_row(b, ROW_GPU, "cudaLaunch;k", 1, 60);
+	assert_int_equal(b->ledger.calls.waits, 0);
+	assert_int_equal(b->ledger.calls.wait_ns, 0);
+	free_bench(b);
+}
+
+/* ---- all of it ---- */
+
+struct totals_seen {
+	uint64_t spans, span_ns, operations, ns, bytes, waits, wait_ns, matched;
+	uint64_t own, own_ns; /* of the process that is there */
+};
+
+static void random_operation(struct prng *r, struct bench *b, struct totals_seen *seen)
+{
+	struct gpu_operation o = {.work = (uint32_t)prng_below(r, GPU_WORKS),
+				  .start_ns = prng_bits(r, 20),
+				  .duration_ns = prng_bits(r, 16),
+				  .bytes = prng_bits(r, 30),
+				  .process = (uint32_t)prng_below(r, 4),
+				  .device = (uint32_t)prng_below(r, 3),
+				  .stream = (uint32_t)prng_bits(r, 6),
+				  .graph_node = prng_chance(r, 20) ? prng_bits(r, 34) : 0,
+				  .bad_time = prng_chance(r, 3),
+				  .outside = (uint8_t)prng_below(r, GPU_OUTSIDES)};
+	const uint32_t stacks[] = {b->launch, b->capture, STACK_EMPTY, LAUNCH_UNKNOWN};
+	uint32_t stack = stacks[prng_below(r, 4)];
+	uint32_t origin = attribution_origin(&b->attribution, stack, (uint32_t)prng_bits(r, 8));
+	bool is_instant = gpu_work_is_instant(o.work);
+
+	if (o.work == GPU_WORK_KERNEL)
+		o.name = "k";
+	if (is_instant || o.bad_time)
+		o.duration_ns = 0;
+	if (gpu_work_has_no_launch(o.work))
+		origin = LAUNCH_NONE_NEEDED;
+	else if (!is_instant)
+		seen->matched += origin != LAUNCH_UNKNOWN;
+	attribution_add(&b->attribution, origin, prng_bits(r, 20), &o);
+	seen->operations++;
+	seen->ns += o.duration_ns;
+	seen->bytes += o.bytes;
+	seen->spans += !is_instant;
+	if (o.process == b->process->id) {
+		seen->own++;
+		seen->own_ns += o.duration_ns;
+	}
+}
+
+static void random_wait(struct prng *r, struct bench *b, struct totals_seen *seen)
+{
+	uint64_t ns = prng_bits(r, 16);
+
+	wait_for(b, b->waiter, prng_bits(r, 20), ns, prng_chance(r, 50), (uint32_t)prng_bits(r, 6));
+	seen->waits++;
+	seen->wait_ns += ns;
+}
+
+static void check(struct prng *r, struct bench *b, const struct totals_seen *seen)
+{
+	const struct ledger_gpu *gpu = &b->ledger.gpu;
+	struct totals_seen got = {0};
+	uint32_t count, at = 0;
+	const struct row *rows = profile_rows(b->profile, &count);
+	const struct work_sum *sum;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (rows[i].kind == ROW_GPU) {
+			got.spans += rows[i].count;
+			got.span_ns += rows[i].ns;
+		} else {
+			got.wait_ns += rows[i].ns;
+		}
+	}
+	for (uint32_t i = 0; i < gpu->row_count; i++) {
+		got.operations += gpu->rows[i].count;
+		got.ns += gpu->rows[i].ns;
+		got.bytes += gpu->rows[i].bytes;
+	}
+	EXPECT(r, got.spans == seen->spans && got.span_ns == seen->ns);
+	EXPECT(r, got.operations == seen->operations && got.ns == seen->ns);
+	EXPECT(r, got.bytes == seen->bytes);
+	EXPECT(r, got.wait_ns == seen->wait_ns && b->ledger.calls.wait_ns == seen->wait_ns);
+	EXPECT(r, b->ledger.calls.waits == seen->waits);
+	EXPECT(r, gpu->matched == seen->matched);
+	got.operations = got.ns = 0;
+	while ((sum = work_tally_next(&b->process->counted, &at))) {
+		got.operations += sum->count;
+		got.ns += sum->ns;
+	}
+	/* its books have all of its own, but where there was no room */
+	EXPECT(r, b->process->counted.overflowed ||
+			  (got.operations == seen->own && got.ns == seen->own_ns));
+	EXPECT(r, got.operations <= seen->own && got.ns <= seen->own_ns);
+}
+
+/* Any order, any bound, any failure of memory: all time is in the profile and in the totals. */
+static void random_work(struct prng *r)
+{
+	struct totals_seen seen = {0};
+	uint64_t events = prng_bits(r, 11), now = 0;
+	struct bench *b;
+
+	bound = prng_chance(r, 50) ? (uint32_t)prng_bits(r, 7) : real_bound;
+	b = new_bench((uint32_t)prng_below(r, ALL + 1), true);
+	if (prng_chance(r, 50))
+		b->allowance.limit = prng_bits(r, 14);
+	for (uint64_t i = 0; i < events; i++) {
+		if (prng_chance(r, 2))
+			failing_allocation = 1 + (uint32_t)prng_bits(r, 2);
+		if (prng_chance(r, 80))
+			random_operation(r, b, &seen);
+		else
+			random_wait(r, b, &seen);
+		if (prng_chance(r, 2))
+			attribution_advance(&b->attribution, now += prng_bits(r, 31));
+	}
+	failing_allocation = 0;
+	attribution_finish(&b->attribution);
+	check(r, b, &seen);
+	free_bench(b);
+}
+
+static void nothing_is_lost_or_counted_twice(void **state)
+{
+	uint64_t rounds = unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? 10 : 300);
+
+	(void)state;
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct prng r = prng_round(round);
+
+		random_work(&r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_operation_has_its_row_and_its_sum),
+		cmocka_unit_test(what_is_said_of_an_operation_is_counted),
+		cmocka_unit_test(an_instant_has_no_row),
+		cmocka_unit_test(what_nothing_launches_lies_at_the_root),
+		cmocka_unit_test(work_outside_of_books_counts_too),
+		cmocka_unit_test(a_process_that_settles_has_books),
+		cmocka_unit_test(a_node_is_that_of_its_launch),
+		cmocka_unit_test(a_node_that_was_not_seen_is_counted),
+		cmocka_unit_test(places_have_the_parts_that_are_asked_for),
+		cmocka_unit_test(threads_are_told_apart_by_launch),
+		cmocka_unit_test(without_threads_an_origin_is_a_stack),
+		cmocka_unit_test(threads_without_number_take_no_memory),
+		cmocka_unit_test(a_wait_is_split_by_what_ran),
+		cmocka_unit_test(at_the_end_all_waits_are_decided),
+		cmocka_unit_test(nobody_asked_for_waits),
+		cmocka_unit_test(nothing_is_lost_or_counted_twice),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

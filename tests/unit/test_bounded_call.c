@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "symbolize/bounded_call.h"
+
+#define LONG_MS 60000 /* for calls that return at once */
+#define SHORT_MS 20   /* for calls that never do */
+
+/* What outlives the jobs. */
+static sem_t may_return; /* posted once for each stuck job */
+static sem_t discarded;
+
+struct work {
+	struct bounded_job job;
+	bool is_stuck, is_abandoned;
+	int input, output;
+	pid_t thread;
+	bool blocks_signals;
+};
+
+static void do_work(struct bounded_job *job)
+{
+	struct work *work = (struct work *)job;
+	sigset_t mask;
+
+	work->thread = gettid();
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	work->blocks_signals = sigismember(&mask, SIGTERM) && sigismember(&mask, SIGRTMAX);
+	while (work->is_stuck && sem_wait(&may_return) != 0)
+		;
+	work->output = work->input + 1;
+}
+
+/* The job is still whole. */
+static void note_abandoned(struct bounded_job *job)
+{
+	((struct work *)job)->is_abandoned = true;
+}
+
+static void discard_work(struct bounded_job *job)
+{
+	assert_true(((struct work *)job)->is_abandoned);
+	free(job);
+	sem_post(&discarded);
+}
+
+static struct work *make_work(int input, bool is_stuck)
+{
+	struct work *work = calloc(1, sizeof(*work));
+
+	assert_non_null(work);
+	work->job = (struct bounded_job){
+		.run = do_work, .abandon = note_abandoned, .discard = discard_work};
+	work->input = input;
+	work->is_stuck = is_stuck;
+	return work;
+}
+
+static void wait_for_discards(unsigned int count)
+{
+	while (count > 0)
+		count -= sem_wait(&discarded) == 0;
+}
+
+static unsigned int count_discards(void)
+{
+	int value;
+
+	sem_getvalue(&discarded, &value);
+	return (unsigned int)value;
+}
+
+static pid_t call(struct bounded_caller *c, int input)
+{
+	struct work *work = make_work(input, false);
+	pid_t thread;
+
+	assert_int_equal(bounded_call(c, &work->job, LONG_MS), 0);
+	assert_int_equal(work->output, input + 1);
+	assert_true(work->blocks_signals);
+	thread = work->thread;
+	free(work);
+	return thread;
+}
+
+static void one_worker_does_all(void **state)
+{
+	struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	pid_t thread = call(c, 0);
+
+	(void)state;
+	assert_int_not_equal(thread, gettid());
+	for (int i = 1; i < 1000; i++)
+		assert_int_equal(call(c, i), thread);
+	assert_int_equal(count_discards(), 0);
+	assert_int_equal(bounded_caller_count_abandoned(c), 0);
+	assert_int_equal(bounded_caller_count_refused(c), 0);
+	bounded_caller_free(c);
+	bounded_caller_free(bounded_caller_new(0));
+	bounded_caller_free(NULL);
+}
+
+static void a_stuck_call_is_abandoned(void **state)
+{
+	struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	pid_t first = call(c, 0);
+
+	(void)state;
+	assert_int_equal(bounded_call(c, &make_work(1, true)->job, SHORT_MS), -ETIMEDOUT);
+	assert_int_equal(bounded_caller_count_abandoned(c), 1);
+	assert_int_equal(count_discards(), 0);
+	/* The next one has a worker of its own, while the first still hangs. */
+	assert_int_not_equal(call(c, 2), first);
+	sem_post(&may_return);
+	wait_for_discards(1);
+	assert_int_equal(call(c, 3), call(c, 4));
+	bounded_caller_free(c);
+}
+
+static void few_are_abandoned(void **state)
+{
+	struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	struct work *work;
+
+	(void)state;
+	for (int i = 0; i < BOUNDED_CALL_MAX_ABANDONED; i++)
+		assert_int_equal(bounded_call(c, &make_work(i, true)->job, SHORT_MS), -ETIMEDOUT);
+	/* From now on nothing is tried. */
+	work = make_work(0, false);
+	assert_int_equal(bounded_call(c, &work->job, LONG_MS), -EBUSY);
+	assert_int_equal(work->output, 0);
+	free(work);
+	assert_int_equal(count_discards(), 0);
+	assert_int_equal(bounded_caller_count_refused(c), 1);
+	assert_int_equal(bounded_caller_count_abandoned(c), BOUNDED_CALL_MAX_ABANDONED);
+	for (int i = 0; i < BOUNDED_CALL_MAX_ABANDONED; i++)
+		sem_post(&may_return);
+	wait_for_discards(BOUNDED_CALL_MAX_ABANDONED);
+	bounded_caller_free(c);
+}
+
+static void time_of_a_run_is_limited(void **state)
+{
+	struct bounded_caller *c = bounded_caller_new(SHORT_MS);
+	struct work *work = make_work(0, false);
+
+	(void)state;
+	assert_int_equal(bounded_call(c, &make_work(0, true)->job, SHORT_MS), -ETIMEDOUT);
+	assert_int_equal(bounded_call(c, &work->job, LONG_MS), -EBUSY);
+	free(work);
+	sem_post(&may_return);
+	wait_for_discards(1);
+	bounded_caller_free(c);
+}
+
+/* Jobs that end just when the caller gives up: they are handed back or discarded, never both. */
+static void ends_race_with_deadlines(void **state)
+{
+	unsigned int back = 0, gone = 0;
+
+	(void)state;
+	for (int i = 0; i < 300 && gone < 100; i++) {
+		struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+		struct work *work = make_work(i, true);
+
+		sem_post(&may_return);
+		if (bounded_call(c, &work->job, 0) == 0) {
+			assert_int_equal(work->output, i + 1);
+			free(work);
+			back++;
+		} else {
+			wait_for_discards(1);
+			gone++;
+		}
+		bounded_caller_free(c);
+	}
+	assert_true(back + gone >= 100);
+	assert_int_equal(count_discards(), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_worker_does_all),
+		cmocka_unit_test(a_stuck_call_is_abandoned),
+		cmocka_unit_test(few_are_abandoned),
+		cmocka_unit_test(time_of_a_run_is_limited),
+		cmocka_unit_test(ends_race_with_deadlines),
+	};
+
+	sem_init(&may_return, 0, 0);
+	sem_init(&discarded, 0, 0);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,707 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The BPF side on this kernel: samples, launches, timed calls and Python's names of this very
+ * program and of children. Needs root.
+ */
+#include "unit.h"
+#include <dirent.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include "profiler/base/cuda_functions.h"
+#include "profiler/collect/python_processes.h"
+#include "profiler/sources/bpf_source.h"
+
+enum { CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39, CAP_SYS_ADMIN_BIT = 21 };
+enum { PATIENCE_S = 60 }; /* for what has to come */
+
+#define MARK UINT64_C(0x5ca1ab1e0ddba11) /* on the stacks that are taken */
+
+/* ---- functions that probes are put on ---- */
+
+#define PROBED __attribute__((noipa)) static
+
+static volatile uint64_t sink;
+
+PROBED int driver_launch(void)
+{
+	return (int)sink + 1;
+}
+
+PROBED int runtime_launch(int calls)
+{
+	for (int i = 0; i < calls; i++)
+		sink += (uint64_t)driver_launch();
+	return (int)sink;
+}
+
+/* As cuptiSubscribe. */
+PROBED int subscribe(int result)
+{
+	return result;
+}
+
+/* With the mark on the stack. */
+PROBED int launch_with_mark(void)
+{
+	volatile uint64_t mark[2] = {MARK, ~MARK};
+
+	return runtime_launch(0) + (int)mark[1];
+}
+
+/* Where in this file's image code lies. */
+static uint64_t file_offset(uintptr_t address)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	uint64_t start, end, offset, found = 0;
+	char line[4096];
+
+	assert_non_null(maps);
+	while (!found && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end, &offset) ==
+			    3 &&
+		    address >= start && address < end)
+			found = address - start + offset;
+	fclose(maps);
+	assert_true(found > 0);
+	return found;
+}
+
+static int probe(struct bpf_source *s, enum bpf_source_probe kind, pid_t pid, uintptr_t function,
+		 const char *name, const char *path)
+{
+	uint64_t offset = file_offset(function), number = cuda_launch_function_of(name);
+
+	return bpf_source_probe(s, kind, pid, path, &offset, &number, 1);
+}
+
+/* On both, as on the files of a process. */
+static void probe_launches(struct bpf_source *s, enum bpf_source_probe kind, pid_t pid)
+{
+	uint64_t offsets[] = {file_offset((uintptr_t)runtime_launch),
+			      file_offset((uintptr_t)driver_launch)};
+	uint64_t functions[] = {cuda_launch_function_of("cudaLaunchKernel"),
+				cuda_launch_function_of("cuLaunchKernel_ptsz")};
+
+	assert_int_equal(bpf_source_probe(s, kind, pid, "/proc/self/exe", offsets, functions, 2),
+			 0);
+}
+
+/* ---- events ---- */
+
+static struct bpf_source *open_source(const struct bpf_source_options *options)
+{
+	char error[512] = "";
+	struct bpf_source *s = bpf_source_open(options, error, sizeof(error));
+
+	if (!s)
+		fail_msg("%s", error);
+	return s;
+}
+
+/* The next event there is now, or NULL; valid until the next call. */
+static const struct stack_event *next_event(struct bpf_source *s)
+{
+	const struct stack_event *event = bpf_source_next(s);
+
+	if (event)
+		return event;
+	bpf_source_fill(s);
+	return bpf_source_next(s);
+}
+
+static const struct stack_snapshot *next_of_kind(struct bpf_source *s, uint16_t kind)
+{
+	const struct stack_event *event = next_event(s);
+
+	assert_non_null(event);
+	assert_int_equal(event->kind, kind);
+	return (const struct stack_snapshot *)event;
+}
+
+/* Waits for an event of this kind and process; others are dropped. */
+static const struct stack_snapshot *await(struct bpf_source *s, uint16_t kind, pid_t pid)
+{
+	time_t end = time(NULL) + PATIENCE_S;
+
+	while (time(NULL) < end) {
+		const struct stack_event *event = next_event(s);
+
+		if (event && event->kind == kind && event->pid == (uint32_t)pid)
+			return (const struct stack_snapshot *)event;
+		if (!event)
+			usleep(1000);
+	}
+	fail_msg("no event of kind %d came in %d s", kind, PATIENCE_S);
+	return NULL;
+}
+
+static uint64_t word_at(const struct stack_snapshot *s, size_t at)
+{
+	uint64_t word = 0;
+
+	if (at + sizeof(word) <= s->stack_bytes)
+		memcpy(&word, (const char *)stack_snapshot_stack(s) + at, sizeof(word));
+	return word;
+}
+
+static bool has_mark(const struct stack_snapshot *s)
+{
+	for (size_t at = 0; at + 16 <= s->stack_bytes; at += 8)
+		if (word_at(s, at) == MARK && word_at(s, at + 8) == ~MARK)
+			return true;
+	return false;
+}
+
+static void expect_launch(struct bpf_source *s, uintptr_t function, const char *name)
+{
+	const struct stack_snapshot *launch = next_of_kind(s, STACK_EVENT_LAUNCH);
+
+	assert_int_equal(launch->event.pid, getpid());
+	assert_int_equal(launch->event.tid, gettid());
+	assert_string_equal(cuda_function_name(launch->event.launch_function), name);
+	assert_int_equal(launch->registers[16], function);
+	assert_int_equal(launch->event.kernel_frames, 0);
+	assert_string_equal(launch->event.comm, "test_bpf_source");
+	/* on top lies the return address, which is in this program */
+	assert_true(word_at(launch, 0) - (uintptr_t)function + (1 << 20) < 2 << 20);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- children ---- */
+
+struct child {
+	pid_t pid;
+	int gate; /* a byte: it may go on */
+};
+
+/* A child that runs `run` once it is let go, and until it or this program is killed. */
+static struct child start_child(void (*run)(void))
+{
+	struct child child;
+	int ends[2];
+	char byte;
+
+	assert_int_equal(pipe(ends), 0);
+	child.pid = fork();
+	assert_true(child.pid >= 0);
+	if (child.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (read(ends[0], &byte, 1) == 1)
+			run();
+		_exit(0);
+	}
+	close(ends[0]);
+	child.gate = ends[1];
+	return child;
+}
+
+static void release_child(const struct child *child)
+{
+	assert_int_equal(write(child->gate, "", 1), 1);
+	close(child->gate);
+}
+
+static void end_child(const struct child *child)
+{
+	kill(child->pid, SIGKILL);
+	assert_int_equal(waitpid(child->pid, NULL, 0), child->pid);
+}
+
+PROBED void burn(void)
+{
+	volatile uint64_t mark[2] = {MARK, ~MARK};
+
+	prctl(PR_SET_NAME, "burner");
+	for (;;)
+		sink += mark[0];
+}
+
+/* Mostly in the kernel. */
+static void read_zeros(void)
+{
+	static char room[1 << 20];
+	int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	while (read(zeros, room, sizeof(room)) > 0)
+		;
+}
+
+/* The children of a child are followed, too. */
+static void burn_in_a_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		burn();
+	}
+	pause();
+}
+
+/* ---- samples ---- */
+
+static void children_are_sampled(void **state)
+{
+	struct bpf_source *s = open_source(&(struct bpf_source_options){.sample_hz = 500});
+	struct child child = start_child(burn);
+	const struct stack_snapshot *sample;
+	uint64_t since = now_ns();
+
+	(void)state;
+	assert_int_equal(bpf_source_track(s, child.pid), 0);
+	assert_true(bpf_source_follows(s, child.pid));
+	assert_false(bpf_source_follows(s, getpid()));
+	release_child(&child);
+	do
+		sample = await(s, STACK_EVENT_CPU_SNAPSHOT, child.pid);
+	while (strcmp(sample->event.comm, "burner") != 0);
+	assert_int_equal(sample->event.tid, child.pid);
+	assert_true(sample->event.time_ns >= since && sample->event.time_ns <= now_ns());
+	assert_true(sample->registers[16] - (uintptr_t)burn < 4096);
+	assert_true(has_mark(sample));
+	assert_null(stack_snapshot_python(sample));
+
+	bpf_source_stop_clocks(s);
+	while (next_event(s))
+		;
+	usleep(50000);
+	assert_null(next_event(s));
+	end_child(&child);
+	assert_false(bpf_source_follows(s, child.pid));
+	assert_int_equal(bpf_source_set_python(s, child.pid, &(struct stack_python){0}), -ESRCH);
+	bpf_source_close(s);
+}
+
+static void descendants_are_sampled_and_others_are_not(void **state)
+{
+	struct bpf_source *s = open_source(&(struct bpf_source_options){.sample_hz = 500});
+	struct child child = start_child(burn_in_a_child), other = start_child(burn);
+	time_t end = time(NULL) + PATIENCE_S;
+	uint32_t grandchild = 0;
+
+	(void)state;
+	assert_int_equal(bpf_source_track(s, child.pid), 0);
+	release_child(&other);
+	release_child(&child);
+	while (!grandchild && time(NULL) < end) {
+		const struct stack_event *event = next_event(s);
+
+		assert_true(!event || event->pid != (uint32_t)other.pid);
+		if (event && event->pid != (uint32_t)child.pid)
+			grandchild = event->pid;
+		if (!event)
+			usleep(1000);
+	}
+	assert_true(grandchild != 0);
+	assert_true(bpf_source_follows(s, (pid_t)grandchild));
+	end_child(&child);
+	end_child(&other);
+	bpf_source_close(s);
+}
+
+static void samples_in_the_kernel_have_both_stacks(void **state)
+{
+	struct bpf_source *s = open_source(&(struct bpf_source_options){.sample_hz = 500});
+	struct child child = start_child(read_zeros);
+	const struct stack_snapshot *sample;
+
+	(void)state;
+	assert_int_equal(bpf_source_track(s, child.pid), 0);
+	release_child(&child);
+	do
+		sample = await(s, STACK_EVENT_CPU_SNAPSHOT, child.pid);
+	while (sample->event.kernel_frames < 3);
+	for (int i = 0; i < sample->event.kernel_frames; i++)
+		assert_true(stack_snapshot_kernel(sample)[i] >> 47 == 0x1ffff);
+	/* at its entry to the kernel: in read(), which is called from here */
+	assert_true(sample->registers[16] >> 47 == 0);
+	assert_true(sample->stack_bytes > 0);
+	end_child(&child);
+	bpf_source_close(s);
+}
+
+static int count_descriptors(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	int count = 0;
+
+	assert_non_null(folder);
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count;
+}
+
+static void a_clock_takes_one_descriptor_a_cpu(void **state)
+{
+	struct bpf_source *s = open_source(&(struct bpf_source_options){.launches = true});
+	int before = count_descriptors(), without, with;
+
+	(void)state;
+	without = count_descriptors();
+	bpf_source_close(s);
+	assert_true(count_descriptors() < before);
+	s = open_source(&(struct bpf_source_options){.launches = true, .sample_hz = 50});
+	with = count_descriptors();
+	/* and the program */
+	assert_int_equal(with - without, sysconf(_SC_NPROCESSORS_ONLN) + 1);
+	bpf_source_close(s);
+}
+
+/* ---- launches and calls ---- */
+
+/* Follows this process. `single`: a link for each probe. */
+static struct bpf_source *open_for_self(bool single)
+{
+	struct bpf_source *s = open_source(&(struct bpf_source_options){
+		.launches = true, .calls = true, .single_probes = single});
+
+	assert_int_equal(bpf_source_track(s, getpid()), 0);
+	return s;
+}
+
+static void check_launches(bool single)
+{
+	struct bpf_source *s = open_for_self(single);
+
+	probe_launches(s, PROBE_LAUNCH, 0);
+	runtime_launch(0);
+	expect_launch(s, (uintptr_t)runtime_launch, "cudaLaunchKernel");
+	driver_launch();
+	expect_launch(s, (uintptr_t)driver_launch, "cuLaunchKernel_ptsz");
+	/* the runtime's calls the driver's, once */
+	runtime_launch(1);
+	expect_launch(s, (uintptr_t)runtime_launch, "cudaLaunchKernel");
+	runtime_launch(2);
+	expect_launch(s, (uintptr_t)runtime_launch, "cudaLaunchKernel");
+	expect_launch(s, (uintptr_t)driver_launch, "cuLaunchKernel_ptsz");
+	driver_launch();
+	expect_launch(s, (uintptr_t)driver_launch, "cuLaunchKernel_ptsz");
+	launch_with_mark();
+	assert_true(has_mark(next_of_kind(s, STACK_EVENT_LAUNCH)));
+	assert_null(next_event(s));
+	bpf_source_close(s);
+	runtime_launch(1);
+}
+
+static void launches_are_told_once(void **state)
+{
+	(void)state;
+	check_launches(false);
+	check_launches(true);
+}
+
+static void check_calls(bool single)
+{
+	struct bpf_source *s = open_for_self(single);
+	const struct stack_snapshot *call;
+	const struct stack_value *back;
+	uint64_t before = now_ns(), start;
+
+	probe_launches(s, PROBE_LAUNCH, 0);
+	probe_launches(s, PROBE_CALL, getpid());
+	assert_int_equal(bpf_source_time_calls(s, getpid(), true), 0);
+	for (int i = 0; i < 2; i++) {
+		runtime_launch(2);
+		call = next_of_kind(s, STACK_EVENT_CALL);
+		start = call->event.time_ns;
+		assert_true(start >= before);
+		assert_int_equal(call->event.launch_function, 1);
+		assert_int_equal(call->registers[16], (uintptr_t)runtime_launch);
+		assert_int_equal(call->registers[5], 2); /* rdi: its parameter */
+		back = (const struct stack_value *)next_of_kind(s, STACK_EVENT_CALL_END);
+		assert_int_equal(back->value, start);
+		assert_int_equal(back->event.launch_function, 1);
+		assert_int_equal(back->event.tid, gettid());
+		assert_true(back->event.time_ns >= start && back->event.time_ns <= now_ns());
+		assert_null(next_event(s)); /* neither what it calls, nor a launch */
+	}
+	assert_int_equal(bpf_source_counters(s).calls, 2);
+
+	assert_int_equal(bpf_source_time_calls(s, getpid(), false), 0);
+	assert_int_equal(bpf_source_time_calls(s, getpid(), false), 0);
+	runtime_launch(1);
+	expect_launch(s, (uintptr_t)runtime_launch, "cudaLaunchKernel");
+	assert_null(next_event(s));
+
+	bpf_source_time_calls(s, getpid(), true);
+	bpf_source_remove_probes(s, getpid());
+	runtime_launch(1);
+	assert_null(next_event(s));
+	bpf_source_close(s);
+}
+
+static void calls_are_timed_where_that_is_wanted(void **state)
+{
+	(void)state;
+	if (!bpf_source_may_probe_returns())
+		SKIP("return probes can kill processes on this kernel");
+	check_calls(false);
+	check_calls(true);
+}
+
+static void a_refused_subscriber_is_told(void **state)
+{
+	struct bpf_source *s;
+	const struct stack_value *refused;
+
+	(void)state;
+	if (!bpf_source_may_probe_returns())
+		SKIP("return probes can kill processes on this kernel");
+	s = open_for_self(false);
+	assert_int_equal(probe(s, PROBE_SUBSCRIBE, 0, (uintptr_t)subscribe, "", "/proc/self/exe"),
+			 0);
+	subscribe(0);
+	subscribe(1);
+	assert_null(next_event(s));
+	subscribe(39);
+	refused = (const struct stack_value *)next_of_kind(s, STACK_EVENT_REFUSED);
+	/* who called it */
+	assert_true(refused->value - (uintptr_t)a_refused_subscriber_is_told < 4096);
+	assert_int_equal(refused->event.pid, getpid());
+	assert_null(next_event(s));
+	bpf_source_close(s);
+}
+
+static void what_was_not_asked_for_is_refused(void **state)
+{
+	struct bpf_source *s = open_source(&(struct bpf_source_options){.sample_hz = 50});
+
+	(void)state;
+	assert_false(bpf_source_has_calls(s));
+	assert_int_equal(bpf_source_time_calls(s, getpid(), true), -EOPNOTSUPP);
+	assert_int_equal(probe(s, PROBE_LAUNCH, 0, (uintptr_t)runtime_launch, "cudaLaunchKernel",
+			       "/proc/self/exe"),
+			 -EOPNOTSUPP);
+	assert_int_equal(probe(s, PROBE_CALL, 0, (uintptr_t)runtime_launch, "cudaLaunchKernel",
+			       "/proc/self/exe"),
+			 -EOPNOTSUPP);
+	bpf_source_close(s);
+}
+
+/* ---- with two capabilities, as nobody ---- */
+
+/* `admin`: and this. */
+static bool drop_to_two_capabilities(bool admin)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	const uint32_t high = 1u << (CAP_PERFMON_BIT - 32) | 1u << (CAP_BPF_BIT - 32);
+	const uint32_t low = admin ? 1u << CAP_SYS_ADMIN_BIT : 0;
+	struct __user_cap_data_struct sets[2] = {{.effective = low, .permitted = low},
+						 {.effective = high, .permitted = high}};
+
+	return prctl(PR_SET_KEEPCAPS, 1) == 0 && setgroups(0, NULL) == 0 &&
+	       setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0 &&
+	       syscall(SYS_capset, &head, sets) == 0;
+}
+
+/* Whether the next event, but for samples, is of this kind. */
+static bool comes_next(struct bpf_source *s, uint16_t kind)
+{
+	const struct stack_event *event;
+
+	do
+		event = next_event(s);
+	while (event && event->kind == STACK_EVENT_CPU_SNAPSHOT);
+	return event && event->kind == kind;
+}
+
+/* What the profiler does while the target runs; the number of what went wrong. */
+static int work_as_nobody(struct bpf_source *s, const char *path)
+{
+	struct stack_python python = {.program = 1};
+
+	if (!drop_to_two_capabilities(bpf_source_probes_need_admin(s)) || geteuid() != 65534)
+		return 1;
+	if (open("/proc/1/environ", O_RDONLY | O_CLOEXEC) >= 0)
+		return 2; /* still privileged */
+	if (bpf_source_track(s, getpid()) != 0 || !bpf_source_follows(s, getpid()))
+		return 3;
+	if (bpf_source_set_python(s, getpid(), &python) != 0 ||
+	    bpf_source_set_python(s, getpid(), NULL) != 0)
+		return 4;
+	if (probe(s, PROBE_LAUNCH, 0, (uintptr_t)runtime_launch, "cudaLaunchKernel", path) != 0)
+		return 5;
+	runtime_launch(1);
+	if (!comes_next(s, STACK_EVENT_LAUNCH))
+		return 6;
+	if (!bpf_source_may_probe_returns())
+		return 0;
+	if (probe(s, PROBE_CALL, getpid(), (uintptr_t)runtime_launch, "cudaLaunchKernel", path) ||
+	    bpf_source_time_calls(s, getpid(), true) != 0)
+		return 7;
+	runtime_launch(1);
+	return comes_next(s, STACK_EVENT_CALL) && comes_next(s, STACK_EVENT_CALL_END) ? 0 : 8;
+}
+
+static void check_as_nobody(bool single)
+{
+	struct bpf_source *s = open_source(&(struct bpf_source_options){
+		.sample_hz = 50, .launches = true, .calls = true, .single_probes = single});
+	char path[64];
+	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), status;
+	pid_t pid;
+
+	assert_true(file >= 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(work_as_nobody(s, path));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	close(file);
+	bpf_source_close(s);
+}
+
+static void all_but_opening_works_as_nobody_with_two_capabilities(void **state)
+{
+	(void)state;
+	check_as_nobody(false);
+	check_as_nobody(true);
+}
+
+/* ---- Python ---- */
+
+#define PYTHON "/usr/bin/python3"
+
+static void run_python(void)
+{
+	execl(PYTHON, PYTHON, "-c",
+	      "class Model:\n"
+	      " def forward(self):\n"
+	      "  x = 0\n"
+	      "  while True: x += 1\n"
+	      "Model().forward()\n",
+	      NULL);
+}
+
+/* The mapping with the interpreter's code; its path is valid until the next call. */
+static bool find_interpreter(pid_t pid, struct code_mapping *mapping)
+{
+	static char path[4096];
+	char name[64], line[8192];
+	bool found = false;
+	FILE *maps;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+	maps = fopen(name, "re");
+	assert_non_null(maps);
+	while (!found && fgets(line, sizeof(line), maps))
+		found = sscanf(line,
+			       "%" SCNx64 "-%" SCNx64 " r-xp %" SCNx64 " %x:%x %" SCNu64 " %4095s",
+			       &mapping->start, &mapping->end, &mapping->file_offset,
+			       &mapping->dev_major, &mapping->dev_minor, &mapping->inode,
+			       path) == 7 &&
+			strstr(path, "python");
+	fclose(maps);
+	mapping->path = path;
+	return found;
+}
+
+/* Takes code objects in until a stack has names, and puts the innermost into `name`. */
+static void await_named_stack(struct bpf_source *s, struct python_processes *pythons, pid_t pid,
+			      char *name, size_t size)
+{
+	struct symbolizer *symbolizer = symbolizer_new();
+	struct python_sample_frame frames[STACK_PYTHON_MAX_LINKS];
+	time_t end = time(NULL) + PATIENCE_S;
+	bool stays_unnamed = false;
+
+	assert_non_null(symbolizer);
+	name[0] = '\0';
+	while (!strstr(name, "forward") && time(NULL) < end) {
+		const struct stack_event *event = next_event(s);
+		const struct stack_snapshot *sample = (const struct stack_snapshot *)event;
+		uint32_t count = 0;
+
+		if (!event)
+			usleep(1000);
+		else if (event->kind == STACK_EVENT_PYTHON_CODE)
+			assert_int_equal(python_processes_learn(
+						 pythons, (const struct stack_python_code *)event),
+					 0);
+		else if (event->pid == (uint32_t)pid && stack_snapshot_python(sample))
+			count = python_processes_merge(pythons, symbolizer, sample, NULL, 0, true,
+						       frames, STACK_PYTHON_MAX_LINKS);
+		/* what a stack needs comes before it */
+		for (uint32_t i = 0; i < count; i++)
+			stays_unnamed |= strcmp(frames[i].text, PYTHON_UNKNOWN_FRAME) == 0;
+		if (count)
+			snprintf(name, size, "%s", frames[0].text);
+	}
+	assert_false(stays_unnamed);
+	symbolizer_free(symbolizer);
+}
+
+static void expect_python_name(bool lines, const char *expected)
+{
+	struct bpf_source *s =
+		open_source(&(struct bpf_source_options){.sample_hz = 500, .python_lines = lines});
+	struct child child = start_child(run_python);
+	struct intern strings = {0};
+	struct code_mapping mapping;
+	struct python_processes pythons;
+	struct stack_python layout;
+	uint32_t unknown;
+	char name[256];
+
+	python_processes_init(&pythons, &strings);
+	pythons.lines = lines;
+	assert_int_equal(bpf_source_track(s, child.pid), 0);
+	release_child(&child);
+	/* its own code runs: it is no more this program, and the interpreter is mapped */
+	while (!find_interpreter(child.pid, &mapping))
+		usleep(1000);
+	assert_true(python_processes_map(&pythons, child.pid, &mapping, &layout, &unknown));
+	assert_int_equal(bpf_source_set_python(s, child.pid, &layout), 0);
+	await_named_stack(s, &pythons, child.pid, name, sizeof(name));
+	assert_string_equal(name, expected);
+	end_child(&child);
+	assert_int_equal(bpf_source_set_python(s, child.pid, &layout), -ESRCH);
+	bpf_source_close(s);
+	python_processes_release(&pythons);
+	intern_release(&strings);
+}
+
+static void python_functions_come_with_their_names(void **state)
+{
+	(void)state;
+	if (access(PYTHON, X_OK) != 0)
+		SKIP(PYTHON " is not installed");
+	expect_python_name(false, "Model.forward (<string>)");
+	expect_python_name(true, "Model.forward (<string>:4)");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(children_are_sampled),
+		cmocka_unit_test(descendants_are_sampled_and_others_are_not),
+		cmocka_unit_test(samples_in_the_kernel_have_both_stacks),
+		cmocka_unit_test(a_clock_takes_one_descriptor_a_cpu),
+		cmocka_unit_test(launches_are_told_once),
+		cmocka_unit_test(calls_are_timed_where_that_is_wanted),
+		cmocka_unit_test(a_refused_subscriber_is_told),
+		cmocka_unit_test(what_was_not_asked_for_is_refused),
+		cmocka_unit_test(all_but_opening_works_as_nobody_with_two_capabilities),
+		cmocka_unit_test(python_functions_come_with_their_names),
+	};
+
+	if (geteuid() != 0 || getenv("UNDER_VALGRIND")) {
+		print_message("1..0 # SKIP needs root, and code that runs as it is\n");
+		return 0;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,955 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who is believed, whose numbers are whose, and what becomes of what is too much: the collecting
+ * side against programs that send anything. It is built into this test, with an allowance that the
+ * tests choose.
+ */
+#include "collect_text.h"
+#include "heap.h"
+#include <sched.h>
+#include <sys/prctl.h>
+#include "cupti_trace/gpu_wire.h"
+
+static size_t allowance = 192u << 20;
+#define TOLD_BYTES_MAX allowance
+#include "profiler/collect/collect.c"
+
+enum { PID = 70 };
+
+static int set_allowance(void **state)
+{
+	(void)state;
+	allowance = 192u << 20;
+	return 0;
+}
+
+/* The target runs its program, and the kernel reports its tree. */
+static struct collect *new_tree(void)
+{
+	const struct process_event exec = {.time_ns = 1, .type = PROCESS_EXEC, .pid = PID};
+	struct collect *c = new_collect();
+
+	assert_non_null(collect_start_target(c, PID));
+	assert_non_null(collect_process_event(c, &exec));
+	collect_know_tree(c);
+	return c;
+}
+
+/* ---- what programs send ---- */
+
+static void send_stack(struct collect *c, struct process *p, uint32_t id, const char *function)
+{
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_STACK,
+				       .stack = {.id = id, .is_whole = 1, .function = function}});
+}
+
+static void send_launch(struct collect *c, struct process *p, uint32_t correlation, uint32_t stack)
+{
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_LAUNCH,
+				       .launch = {.time_ns = 100,
+						  .tid = 1,
+						  .correlation_id = correlation,
+						  .family = GPU_LAUNCH_RUNTIME,
+						  .stack_id = stack}});
+}
+
+static void send_kernel(struct collect *c, struct process *p, uint32_t correlation, uint64_t ns)
+{
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_KERNEL,
+				       .kernel = {.start_ns = 100,
+						  .duration_ns = ns,
+						  .correlation_id = correlation}});
+}
+
+static void expect_profile(struct collect *c, const char *expected)
+{
+	struct written written;
+	char *text = folded_text(c, 1000, &written);
+
+	assert_string_equal(text, expected);
+	free(text);
+	collect_free(c);
+}
+
+/* ---- who is believed ---- */
+
+static void only_processes_of_the_tree_are_believed(void **state)
+{
+	static const uint32_t strangers[] = {0, 1, 71, 0x7fffffff, 0x80000000u, UINT32_MAX};
+	const struct process_event fork = {
+		.time_ns = 2, .type = PROCESS_FORK, .pid = 71, .tid = 71, .parent = PID};
+	struct collect *c = new_tree();
+	struct process *process;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(strangers) / sizeof(strangers[0]); i++)
+		assert_null(say_hello(c, strangers[i]));
+	assert_null(say_hello(c, (uint32_t)getpid()));
+	process = say_hello(c, PID);
+	assert_ptr_equal(process, collect_find_process(c, PID));
+	assert_int_equal(process->tracers, 1);
+	assert_true(process->is_traced);
+	/* a child is, as soon as it is one */
+	collect_process_event(c, &fork);
+	assert_ptr_equal(say_hello(c, 71), collect_find_process(c, 71));
+	collect_free(c);
+}
+
+/* What has ended does not speak: it may be anybody who has its number. */
+static void the_dead_are_not_believed(void **state)
+{
+	const struct process_event exit = {
+		.time_ns = 5, .type = PROCESS_EXIT, .pid = PID, .tid = PID};
+	struct collect *c = new_tree();
+
+	(void)state;
+	collect_process_event(c, &exit);
+	assert_null(say_hello(c, PID));
+	collect_free(c);
+}
+
+/* Without privileges: 0; what is not so: 1 and 2; or 77: it cannot be tried. */
+static int say_hello_as_user(struct collect *c)
+{
+	struct stat st;
+
+	if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0)
+		return 77;
+	prctl(PR_SET_DUMPABLE, 1); /* else /proc says that we are root's */
+	if (stat("/proc/1", &st) != 0 || st.st_uid == geteuid())
+		return 77;
+	if (say_hello(c, 1))
+		return 1;
+	return say_hello(c, (uint32_t)getpid()) ? 0 : 2;
+}
+
+/* Where the kernel reports no tree, those of our user are; root's profiler believes all. */
+static void without_a_tree_those_of_our_user_are_believed(void **state)
+{
+	struct collect *c = new_collect();
+	int status = 0;
+	pid_t child;
+
+	(void)state;
+	assert_null(say_hello(c, 0));
+	assert_null(say_hello(c, UINT32_MAX));
+	assert_non_null(say_hello(c, (uint32_t)getpid()));
+	assert_non_null(say_hello(c, 0x7fffffff)); /* gone: its lines may still be in the pipe */
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(say_hello_as_user(c));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	collect_free(c);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		SKIP("there is no other user here");
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static struct process *say_hello_from(struct collect *c, uint64_t name_space, uint32_t pid)
+{
+	return collect_hello(
+		c, &(struct gpu_event_hello){
+			   .version = 2, .pid = pid, .pid_namespace = name_space, .wants_ack = 1});
+}
+
+/*
+ * In our own pid namespace a process is who it says. One in another that we cannot look into has a
+ * number that means nothing here: it is believed, and kept apart.
+ */
+static void pids_are_those_of_a_namespace(void **state)
+{
+	const uint64_t own = pid_namespace_own().id;
+	struct collect *c = new_tree();
+
+	(void)state;
+	if (!own)
+		SKIP("/proc does not tell the pid namespace");
+	assert_null(say_hello_from(c, own + 1, PID)); /* nobody of the tree is there */
+	assert_null(say_hello_from(c, own, 71));
+	assert_ptr_equal(say_hello_from(c, own, PID), collect_find_process(c, PID));
+	collect_free(c);
+}
+
+/* A process that is the first in a pid namespace of its own, until `end` is closed. */
+struct inner {
+	pid_t parent, pid; /* as we see it; 0: it cannot be made */
+	int end;
+};
+
+static struct inner start_inner(void)
+{
+	struct inner inner = {.pid = 0};
+	int to[2], from[2];
+	char byte;
+
+	assert_true(pipe(to) == 0 && pipe(from) == 0);
+	inner.parent = fork();
+	assert_true(inner.parent >= 0);
+	if (inner.parent == 0) {
+		pid_t pid;
+
+		close(to[1]);
+		if (unshare(CLONE_NEWPID) != 0)
+			_exit(0);
+		pid = fork();
+		if (pid == 0)
+			_exit(read(to[0], &byte, 1) == 0 ? 0 : 1);
+		if (pid > 0 && write(from[1], &pid, sizeof(pid)) == sizeof(pid))
+			waitpid(pid, NULL, 0);
+		_exit(0);
+	}
+	close(to[0]);
+	close(from[1]);
+	if (read(from[0], &inner.pid, sizeof(inner.pid)) != sizeof(inner.pid))
+		inner.pid = 0;
+	close(from[0]);
+	inner.end = to[1];
+	return inner;
+}
+
+static void end_inner(const struct inner *inner)
+{
+	close(inner->end);
+	assert_int_equal(waitpid(inner->parent, NULL, 0), inner->parent);
+}
+
+/* One of the tree that has another number where it is. */
+static void a_process_is_found_in_its_namespace(void **state)
+{
+	struct inner inner = start_inner();
+	struct process *process, *other;
+	struct collect *c;
+	char path[64];
+	struct stat st;
+
+	(void)state;
+	if (!inner.pid) {
+		end_inner(&inner);
+		SKIP("pid namespaces cannot be made here");
+	}
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)inner.pid);
+	assert_int_equal(stat(path, &st), 0);
+	c = new_tree();
+	process = collect_find_process(c, inner.pid);
+	/* no process of the tree has this number there */
+	other = say_hello_from(c, st.st_ino, (uint32_t)inner.pid);
+	assert_true(!other || other->is_apart);
+	assert_ptr_equal(say_hello_from(c, st.st_ino, 1), process);
+	assert_false(process->is_apart);
+	end_inner(&inner);
+	collect_free(c);
+}
+
+static void a_program_without_cupti_is_not_traced(void **state)
+{
+	struct gpu_event_hello hello = {.version = 2, .pid = PID, .wants_ack = 1, .is_off = 1};
+	struct collect *c = new_tree();
+	struct process *process = collect_hello(c, &hello);
+
+	(void)state;
+	assert_int_equal(process->tracers, 1);
+	assert_false(process->is_traced);
+	collect_goodbye(c, process, 10);
+	assert_int_equal(process->tracers, 0);
+	collect_free(c);
+}
+
+/* ---- through the pipe ---- */
+
+struct text {
+	char bytes[65536];
+	size_t used;
+};
+
+static void put(struct text *text, const struct gpu_event *event)
+{
+	int n = gpu_wire_encode(event, text->bytes + text->used, sizeof(text->bytes) - text->used);
+
+	assert_true(n > 0);
+	text->used += (size_t)n;
+}
+
+static void put_batch(struct text *text, uint32_t pid, uint64_t instance, uint64_t sequence)
+{
+	put(text,
+	    &(struct gpu_event){.type = GPU_EVENT_BATCH,
+				.batch = {.pid = pid, .instance = instance, .sequence = sequence}});
+}
+
+static void put_hello(struct text *text, uint32_t pid, uint64_t instance)
+{
+	put_batch(text, pid, instance, 0);
+	put(text, &(struct gpu_event){.type = GPU_EVENT_HELLO,
+				      .hello = {.version = GPU_WIRE_VERSION,
+						.pid = pid,
+						.instance = instance,
+						.executable = "program",
+						.cupti_path = "",
+						.libraries = "",
+						.wants_ack = 1}});
+}
+
+static void put_kernel(struct text *text, uint64_t ns)
+{
+	put(text, &(struct gpu_event){.type = GPU_EVENT_KERNEL,
+				      .kernel = {.start_ns = 100,
+						 .duration_ns = ns,
+						 .name_id = 1,
+						 .correlation_id = 1}});
+}
+
+static void forged_lines_are_refused(void **state)
+{
+	struct collect *c = new_tree();
+	struct gpu_pipe *pipe = gpu_pipe_new(c);
+	struct text *text = calloc(1, sizeof(*text));
+	const struct ledger_pipe *ledger = &collect_ledger(c)->pipe;
+	struct goodbyes goodbyes = {0};
+	struct gpu_event name = {.type = GPU_EVENT_NAME, .name = {1, 0, "kernel"}};
+
+	(void)state;
+	assert_true(pipe && text);
+	/* somebody else's process, then a program that never said hello */
+	put_hello(text, 71, 0xf0f0);
+	put_kernel(text, 1000);
+	put_batch(text, PID, 0xabcd, 5);
+	put_kernel(text, 1000);
+	/* ours, in the middle of that */
+	put_hello(text, PID, 0x1234);
+	put(text, &name);
+	put_kernel(text, 7);
+	/* the same stranger goes on */
+	put_batch(text, 71, 0xf0f0, 1);
+	put_kernel(text, 1000);
+	gpu_pipe_feed(pipe, text->bytes, text->used);
+	take_pipe(c, pipe, 10, &goodbyes);
+	assert_int_equal(ledger->processes, 1);
+	assert_int_equal(ledger->refused, 4); /* a hello, three kernels */
+	assert_int_equal(ledger->malformed, 0);
+	assert_int_equal(collect_ledger(c)->gpu.kernels, 1);
+	gpu_pipe_free(pipe);
+	free(text);
+	expect_profile(c, "[launch not captured];[GPU_Kernel]kernel 7\n");
+}
+
+/*
+ * Somebody says to be a process that is traced already. Both are heard, for it may be the kernel's
+ * record of an exec that is late; neither changes what the other said.
+ */
+static void an_impostor_speaks_for_itself(void **state)
+{
+	struct collect *c = new_tree();
+	struct process *first = say_hello(c, PID), *second = say_hello(c, PID);
+
+	(void)state;
+	assert_non_null(second);
+	assert_ptr_not_equal(first, second);
+	assert_true(second->is_apart && !first->is_apart);
+	assert_ptr_equal(collect_find_process(c, PID), first);
+	send_stack(c, first, 1, "cudaLaunchKernel");
+	send_stack(c, second, 1, "forged");
+	send_launch(c, first, 1, 1);
+	send_kernel(c, second, 1, 5000); /* with an id that is not its own */
+	send_kernel(c, first, 1, 10);
+	send_event(c, first,
+		   &(struct gpu_event){.type = GPU_EVENT_SUM, .sum = {.count = 1, .ns = 10}});
+	collect_goodbye(c, second, 200);
+	assert_int_not_equal(second->ended_ns, 0);
+	assert_int_equal(first->ended_ns, 0);
+	collect_finish(c, 300);
+	assert_int_equal(collect_ledger(c)->gpu.sums, 1);
+	assert_int_equal(collect_ledger(c)->gpu.equal, 1);
+	assert_int_equal(collect_ledger(c)->gpu.unreported, 1);
+	expect_profile(c, "[launch not captured];[GPU_Kernel]k 5000\n"
+			  "cudaLaunchKernel;[GPU_Kernel]k 10\n");
+}
+
+/* All that programs number: what each of two says of a number is its own. */
+static void send_all_of_one(struct collect *c, struct process *p, const char *name, uint64_t ns)
+{
+	const struct gpu_event_frame frames[] = {
+		{1, GPU_FRAME_PYTHON, 0}, {1, GPU_FRAME_NVTX, 0}, {0x1010, GPU_FRAME_RETURN, 0}};
+	char path[64];
+
+	snprintf(path, sizeof(path), "/no where/%s", name);
+	send_event(c, p,
+		   &(struct gpu_event){
+			   .type = GPU_EVENT_CODE,
+			   .code = {.start = 0x1000, .end = 0x2000, .inode = ns, .path = path}});
+	send_event(
+		c, p,
+		&(struct gpu_event){.type = GPU_EVENT_PYCODE, .pycode = {1, name, "", "x.py", 1}});
+	send_event(c, p, &(struct gpu_event){.type = GPU_EVENT_NVTX, .nvtx = {1, 0, "", name}});
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_STACK,
+				       .stack = {.id = 1,
+						 .is_whole = 1,
+						 .function = name,
+						 .count = 3,
+						 .frames = frames}});
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_NODE,
+				       .node = {.id = 5, .time_ns = 50, .stack_id = 1}});
+}
+
+static void run_all_of_one(struct collect *c, struct process *p, uint64_t ns)
+{
+	send_launch(c, p, 1, 1);
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_KERNEL,
+				       .kernel = {.start_ns = 100,
+						  .duration_ns = ns,
+						  .correlation_id = 1,
+						  .graph_node_id = 5}});
+	send_event(c, p, &(struct gpu_event){.type = GPU_EVENT_SUM, .sum = {.count = 1, .ns = ns}});
+}
+
+static void expect_two_apart(struct collect *c)
+{
+	collect_finish(c, 300);
+	assert_int_equal(collect_ledger(c)->gpu.sums, 2);
+	assert_int_equal(collect_ledger(c)->gpu.equal, 2);
+	expect_profile(c, "[a];nvtx:a;a (x.py);a;[graph node captured at];"
+			  "[a];nvtx:a;a (x.py);a;[GPU_Kernel]k 10\n"
+			  "[b];nvtx:b;b (x.py);b;[graph node captured at];"
+			  "[b];nvtx:b;b (x.py);b;[GPU_Kernel]k 20\n");
+}
+
+static void numbers_of_two_programs_are_kept_apart(void **state)
+{
+	(void)state;
+	for (int knows_tree = 0; knows_tree < 2; knows_tree++) {
+		struct collect *c = knows_tree ? new_tree() : new_collect();
+		struct process *a = say_hello(c, PID), *b = say_hello(c, PID);
+
+		send_all_of_one(c, a, "a", 10);
+		send_all_of_one(c, b, "b", 20);
+		run_all_of_one(c, a, 10);
+		run_all_of_one(c, b, 20);
+		expect_two_apart(c);
+	}
+}
+
+/* The first has gone when the second comes, and nobody has said that there was an exec between. */
+static void a_later_program_is_not_the_first_one(void **state)
+{
+	(void)state;
+	for (int knows_tree = 0; knows_tree < 2; knows_tree++) {
+		struct collect *c = knows_tree ? new_tree() : new_collect();
+		struct process *a = say_hello(c, PID), *b;
+		uint32_t stack;
+		bool is_whole;
+
+		send_all_of_one(c, a, "a", 10);
+		run_all_of_one(c, a, 10);
+		collect_goodbye(c, a, 200);
+		b = say_hello(c, PID);
+		assert_false(find_stack(b, 1, &stack, &is_whole));
+		send_all_of_one(c, b, "b", 20);
+		run_all_of_one(c, b, 20);
+		expect_two_apart(c);
+	}
+}
+
+/* ---- sparse numbers ---- */
+
+/* One of all that has a number, each the `i`-th of those that are `step` apart. */
+static void put_numbers(struct text *text, uint32_t i, uint32_t step)
+{
+	uint32_t id = UINT32_MAX - i * step;
+	uint64_t node = (uint64_t)(id / 2 + 1) << 32;
+	const struct gpu_event_frame frames[] = {{GPU_PYCODE_MAX_ID - i, GPU_FRAME_PYTHON, 0},
+						 {GPU_NVTX_MAX_ID - i, GPU_FRAME_NVTX, 0}};
+	const struct gpu_event events[] = {
+		{.type = GPU_EVENT_NAME, .name = {65536 - i, 0, "kernel"}},
+		{.type = GPU_EVENT_PYCODE, .pycode = {GPU_PYCODE_MAX_ID - i, "f", "", "x.py", 1}},
+		{.type = GPU_EVENT_NVTX, .nvtx = {GPU_NVTX_MAX_ID - i, 0, "", "range"}},
+		{.type = GPU_EVENT_STACK, .stack = {id, 1, "cudaLaunchKernel", 2, frames}},
+		{.type = GPU_EVENT_NODE, .node = {.id = node, .time_ns = 50, .stack_id = id}},
+		{.type = GPU_EVENT_DEVICE,
+		 .device = {.id = GPU_DEVICE_MAX_ID - 1 - i, .name = "GPU"}},
+		{.type = GPU_EVENT_LAUNCH,
+		 .launch = {100, id, id, GPU_LAUNCH_RUNTIME, GPU_LAUNCH_IS_GRAPH, id}},
+		{.type = GPU_EVENT_KERNEL,
+		 .kernel = {.start_ns = 100,
+			    .duration_ns = 1,
+			    .name_id = 65536 - i,
+			    .correlation_id = id,
+			    .device_id = id,
+			    .context_id = id,
+			    .stream_id = id,
+			    .graph_node_id = node}},
+		{.type = GPU_EVENT_SUM,
+		 .sum = {.device_id = id, .context_id = id, .stream_id = id, .count = 1, .ns = 1}},
+	};
+
+	for (size_t e = 0; e < sizeof(events) / sizeof(events[0]); e++)
+		put(text, &events[e]);
+}
+
+static void high_numbers_take_next_to_no_memory(void **state)
+{
+	const struct collect_options options = {.place_mask = 31, .sample_ns = 1};
+	struct collect *c = collect_new(&options);
+	struct gpu_pipe *pipe = c ? gpu_pipe_new(c) : NULL;
+	struct text *text = calloc(1, sizeof(*text));
+	struct goodbyes goodbyes = {0};
+	uint32_t count = 0;
+	size_t before;
+
+	(void)state;
+	assert_true(pipe && text);
+	put_hello(text, PID, 0x1234);
+	/* low ones first: what is there at once is not what this is about */
+	put_numbers(text, 1, 0xfffffffe);
+	gpu_pipe_feed(pipe, text->bytes, text->used);
+	take_pipe(c, pipe, 1, &goodbyes);
+	text->used = 0;
+	put_batch(text, PID, 0x1234, 1);
+	while (text->used < 10000)
+		put_numbers(text, ++count, 100000000);
+	before = heap_bytes();
+	gpu_pipe_feed(pipe, text->bytes, text->used);
+	take_pipe(c, pipe, 2, &goodbyes);
+	assert_true(heap_bytes() <= before + HEAP_NOISE);
+	assert_int_equal(collect_ledger(c)->pipe.malformed, 0);
+	assert_int_equal(collect_ledger(c)->gpu.kernels, 1 + count);
+	collect_finish(c, 100);
+	assert_int_equal(collect_ledger(c)->gpu.unseen_nodes, 0);
+	assert_int_equal(collect_ledger(c)->gpu.unmatched, 0);
+	assert_int_equal(collect_ledger(c)->gpu.sums, 1 + count);
+	assert_int_equal(collect_ledger(c)->gpu.equal, 1 + count);
+	gpu_pipe_free(pipe);
+	free(text);
+	collect_free(c);
+}
+
+/* ---- what is too much ---- */
+
+static void the_allowance_is_of_192_mib(void **state)
+{
+	struct collect *c = new_collect();
+
+	(void)state;
+	assert_int_equal(c->told.limit, 192u << 20);
+	assert_int_equal(c->told.used, 0);
+	collect_free(c);
+}
+
+/* Work that nothing launches: it needs no launch to be in the books. */
+static void send_migration(struct collect *c, struct process *p, uint32_t stream, uint64_t ns)
+{
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_WORK,
+				       .work = {.work = GPU_WORK_UVM_HTOD,
+						.start_ns = 1,
+						.duration_ns = ns,
+						.bytes = 2 * ns,
+						.stream_id = stream}});
+}
+
+static void send_sum(struct collect *c, struct process *p, uint32_t stream, uint64_t count,
+		     uint64_t ns)
+{
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_SUM,
+				       .sum = {.work = GPU_WORK_UVM_HTOD,
+					       .stream_id = stream,
+					       .count = count,
+					       .ns = ns,
+					       .bytes = 2 * ns}});
+}
+
+static void streams_beyond_the_allowance_are_not_compared(void **state)
+{
+	enum { STREAMS = 300 };
+	const struct ledger *ledger;
+	struct collect *c;
+	struct process *p;
+	size_t used;
+
+	(void)state;
+	allowance = 20000;
+	c = new_collect();
+	ledger = collect_ledger(c);
+	collect_text(c, "k");
+	used = c->told.used;
+	p = say_hello(c, PID);
+	for (int round = 0; round < 2; round++)
+		for (uint32_t i = 0; i < STREAMS; i++)
+			send_migration(c, p, i, 10);
+	for (uint32_t i = 0; i < STREAMS; i++)
+		send_sum(c, p, i, 2, 20);
+	assert_true(p->counted.count + p->reported.count < 20000 / sizeof(struct work_sum));
+	assert_true(p->reported.overflowed);
+	collect_finish(c, 100);
+	assert_int_equal(ledger->gpu.equal, ledger->gpu.sums);
+	assert_int_equal(ledger->gpu.unreported, 0);
+	assert_true(ledger->gpu.uncompared > 0);
+	assert_true(ledger->bounds.told > 0);
+	/* the totals have all of it */
+	assert_int_equal(ledger->gpu.row_count, 1);
+	assert_int_equal(ledger->gpu.rows[0].count, 2 * STREAMS);
+	assert_int_equal(ledger->gpu.rows[0].ns, 20 * STREAMS);
+	assert_int_equal(ledger->gpu.rows[0].bytes, 40 * STREAMS);
+	assert_int_equal(c->told.used, used);
+	expect_profile(c, "[GPU_UVM HtoD] 6000\n");
+}
+
+/* When a process's books are closed its room is the others'. */
+static void a_process_leaves_its_room_to_others(void **state)
+{
+	struct collect *c;
+	struct process *p;
+	size_t used;
+
+	(void)state;
+	allowance = 20000;
+	c = new_collect();
+	collect_text(c, "k");
+	used = c->told.used;
+	for (uint32_t n = 1; n <= 20; n++) {
+		p = say_hello(c, PID);
+		for (uint32_t i = 0; i < 40; i++) {
+			send_stack(c, p, UINT32_MAX - i, "");
+			send_migration(c, p, i, 10);
+			send_sum(c, p, i, 1, 10);
+		}
+		assert_true(c->told.used > used);
+		collect_goodbye(c, p, n * UINT64_C(10000000000));
+		collect_advance(c, n * UINT64_C(10000000000) + PROCESSES_LINGER_NS);
+		assert_int_equal(c->told.used, used);
+	}
+	collect_finish(c, UINT64_C(1) << 60);
+	assert_int_equal(collect_ledger(c)->gpu.sums, 20 * 40);
+	assert_int_equal(collect_ledger(c)->gpu.equal, 20 * 40);
+	assert_int_equal(collect_ledger(c)->gpu.uncompared, 0);
+	assert_int_equal(collect_ledger(c)->bounds.told, 0);
+	collect_free(c);
+}
+
+enum { PROGRAMS = 4, STREAMS = 64 };
+
+struct program {
+	struct process *process;
+	uint64_t count[STREAMS], ns[STREAMS];
+	bool has_left;
+};
+
+static void leave(struct collect *c, struct program *p, uint64_t now)
+{
+	for (uint32_t i = 0; i < STREAMS; i++)
+		if (p->count[i])
+			send_sum(c, p->process, i, p->count[i], p->ns[i]);
+	collect_goodbye(c, p->process, now);
+	memset(p, 0, sizeof(*p));
+}
+
+/* Programs that say nothing but the truth: any allowance, and there is never a difference. */
+static void random_programs(struct prng *r)
+{
+	struct program programs[PROGRAMS] = {{.process = NULL}};
+	uint64_t now = 1, events = prng_bits(r, 11), work = 0, ns_seen = 0, keys = 0;
+	const struct ledger *ledger;
+	struct collect *c;
+
+	allowance = prng_chance(r, 70) ? prng_bits(r, 16) : 1 << 20;
+	c = new_collect();
+	ledger = collect_ledger(c);
+	for (uint64_t i = 0; i < events; i++) {
+		struct program *p = &programs[prng_below(r, PROGRAMS)];
+		uint32_t stream = (uint32_t)prng_bits(r, 6) % STREAMS;
+		uint64_t ns = prng_bits(r, 20);
+
+		now += prng_bits(r, 30);
+		if (!p->process)
+			p->process = say_hello(c, PID);
+		if (prng_chance(r, 2)) {
+			leave(c, p, now);
+			continue;
+		}
+		send_migration(c, p->process, stream, ns);
+		keys += p->count[stream] == 0;
+		p->count[stream]++;
+		p->ns[stream] += ns;
+		work++;
+		ns_seen += ns;
+		if (prng_chance(r, 10))
+			collect_advance(c, now);
+	}
+	for (int i = 0; i < PROGRAMS; i++)
+		if (programs[i].process)
+			leave(c, &programs[i], now);
+	collect_finish(c, now);
+	EXPECT(r, ledger->gpu.equal == ledger->gpu.sums && ledger->gpu.unreported == 0);
+	EXPECT(r, ledger->gpu.sums == keys || (ledger->gpu.sums < keys && ledger->gpu.uncompared));
+	EXPECT(r, c->told.refused > 0 || (ledger->gpu.sums == keys && !ledger->gpu.uncompared));
+	EXPECT(r, !work || (ledger->gpu.row_count == 1 && ledger->gpu.rows[0].ns == ns_seen &&
+			    ledger->gpu.rows[0].count == work));
+	collect_free(c);
+}
+
+static void what_is_not_compared_is_never_different(void **state)
+{
+	uint64_t rounds = unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? 10 : 300);
+
+	(void)state;
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct prng r = prng_round(round);
+
+		random_programs(&r);
+	}
+}
+
+/* Names, code and stacks: what is refused is unknown, and counted. */
+static void what_there_is_no_room_for_is_unknown(void **state)
+{
+	const struct gpu_event_frame frames[] = {{1, GPU_FRAME_PYTHON, 0}, {1, GPU_FRAME_NVTX, 0}};
+	struct collect *c;
+	struct process *p;
+
+	(void)state;
+	allowance = 300;
+	c = new_collect();
+	p = say_hello(c, PID);
+	assert_non_null(collect_text(c, "k"));
+	send_stack(c, p, 1, "cudaLaunchKernel");
+	send_launch(c, p, 1, 1);
+	send_kernel(c, p, 1, 1);
+	while (collect_text(c, (char[]){(char)('a' + (int)(c->strings.count % 26)), 'x', '\0'}))
+		;
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_PYCODE,
+				       .pycode = {1, "function of python", "", "x.py", 1}});
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_NVTX, .nvtx = {1, 0, "", "a range"}});
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_STACK,
+				       .stack = {2, 1, "cudaLaunchCooperativeKernel", 2, frames}});
+	send_launch(c, p, 2, 2);
+	collect_gpu_event(
+		c, p,
+		&(struct gpu_event){
+			.type = GPU_EVENT_KERNEL,
+			.kernel = {.start_ns = 100, .duration_ns = 1, .correlation_id = 2}},
+		GPU_PIPE_NAME_LOST);
+	collect_finish(c, 100);
+	assert_true(collect_ledger(c)->bounds.told >= 4);
+	assert_int_equal(collect_ledger(c)->launches.with_stack, 1);
+	expect_profile(c, "[launch not captured];[GPU_Kernel][kernel name lost] 1\n"
+			  "cudaLaunchKernel;[GPU_Kernel]k 1\n");
+}
+
+/* ---- stacks ---- */
+
+/* Of a recording, which anybody may have written; records of the kernel's side are checked there.
+ */
+static void recorded_stacks_are_bounded(void **state)
+{
+	struct stack_event event = {.time_ns = 100, .pid = PID, .tid = PID};
+	__u64 addresses[1024] = {0x1010};
+	struct collect *c = new_tree();
+	const struct ledger_cpu *cpu = &collect_ledger(c)->cpu;
+
+	(void)state;
+	event.user_frames = STACK_BUILDER_UNWOUND + 1;
+	collect_addresses(c, &event, addresses, NULL);
+	event.user_frames = 1;
+	event.kernel_frames = STACK_EVENT_MAX_FRAMES + 1;
+	collect_addresses(c, &event, addresses, NULL);
+	assert_int_equal(cpu->samples, 0);
+	/* and what is just not too much is taken */
+	event.user_frames = STACK_BUILDER_UNWOUND;
+	event.kernel_frames = STACK_EVENT_MAX_FRAMES;
+	collect_addresses(c, &event, addresses, NULL);
+	assert_int_equal(cpu->samples, 1);
+	collect_free(c);
+}
+
+static void samples_weigh_what_they_stand_for(void **state)
+{
+	const struct stack_event whole = {
+		.time_ns = 100, .pid = PID, .tid = PID, .user_frames = 1};
+	struct stack_event cut = whole;
+	const __u64 address = 0x1010;
+	struct collect *c = new_tree();
+
+	(void)state;
+	cut.flags = STACK_EVENT_TRUNCATED;
+	for (int i = 0; i < 3; i++)
+		collect_addresses(c, &whole, &address, NULL);
+	collect_addresses(c, &cut, &address, NULL);
+	assert_int_equal(collect_ledger(c)->cpu.samples, 4);
+	assert_int_equal(collect_ledger(c)->cpu.whole, 3);
+	assert_int_equal(collect_ledger(c)->bounds.truncated, 1);
+	expect_profile(c, "[truncated];[unknown] 1000\n[unknown] 3000\n");
+}
+
+/* As perf hands them over, among the records of processes. */
+static void samples_may_come_with_the_records(void **state)
+{
+	struct stack_snapshot *s = calloc(1, sizeof(*s));
+	struct process_event sample = {.type = PROCESS_SAMPLE, .pid = PID, .snapshot = s};
+	struct collect *c = new_tree();
+
+	(void)state;
+	assert_non_null(s);
+	s->event.time_ns = 100;
+	s->event.pid = s->event.tid = PID;
+	s->registers[16] = 0x1010;
+	s->stack_at = sizeof(*s);
+	assert_ptr_equal(collect_process_event(c, &sample), collect_find_process(c, PID));
+	sample.pid = 9999; /* a stranger's */
+	s->event.pid = s->event.tid = 9999;
+	assert_null(collect_process_event(c, &sample));
+	assert_int_equal(collect_ledger(c)->cpu.samples, 1);
+	free(s);
+	expect_profile(c, "[truncated];[unknown] 1000\n");
+}
+
+/* The name of a thread that has samples, "-" without; checks that it has so many. */
+static const char *thread_name(const struct collected *in, uint32_t process, uint32_t tid,
+			       uint64_t samples)
+{
+	const struct thread_info *info = place_names_thread(in->place_names, process, tid);
+	uint32_t count;
+	const struct row *rows = profile_rows(in->profile, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct place *place = &in->places->list[rows[i].place];
+
+		if (rows[i].count && place->part[PLACE_PROCESS] == process &&
+		    place->part[PLACE_THREAD] == tid) {
+			assert_int_equal(rows[i].kind, ROW_CPU);
+			assert_int_equal(rows[i].count, samples);
+			assert_int_equal(place->part[PLACE_DEVICE], PLACE_UNKNOWN);
+			return info ? info->name : "-";
+		}
+	}
+	return "no sample";
+}
+
+static void samples_have_places_with_names(void **state)
+{
+	enum { NOBODY = 2000000070 }; /* larger than any pid */
+	const struct collect_options options = {
+		.place_mask = 1u << PLACE_PROCESS | 1u << PLACE_THREAD, .sample_ns = 1};
+	const struct process_event exec = {.type = PROCESS_EXEC, .pid = NOBODY, .comm = "train"};
+	struct process_event comm = {
+		.type = PROCESS_COMM, .pid = NOBODY, .tid = 71, .comm = "loader"};
+	struct stack_event event = {.pid = NOBODY, .user_frames = 1};
+	const __u64 address = 0x1010;
+	struct collect *c = collect_new(&options);
+	struct collected in;
+	uint32_t id;
+
+	(void)state;
+	collect_start_target(c, NOBODY);
+	id = collect_process_event(c, &exec)->id;
+	collect_process_event(c, &comm);
+	for (uint32_t i = 0; i < 6; i++) {
+		event.tid = i < 1 ? 71 : i < 3 ? 72 : NOBODY;
+		collect_addresses(c, &event, &address, NULL);
+	}
+	memcpy(comm.comm, "renamed", 8); /* the first name stays */
+	collect_process_event(c, &comm);
+	collect_finish(c, 10);
+	in = collect_results(c);
+	assert_string_equal(place_names_process(in.place_names, id)->name, "train 2000000070");
+	assert_int_equal(place_names_process(in.place_names, id)->pid, NOBODY);
+	assert_string_equal(thread_name(&in, id, 71, 1), "loader 71");
+	assert_string_equal(thread_name(&in, id, 72, 2), "[thread 72]");
+	assert_string_equal(thread_name(&in, id, NOBODY, 3), "[thread 2000000070]");
+	collect_free(c);
+}
+
+/* Launches are counted by where their stack is from. */
+static void launches_are_counted(void **state)
+{
+	struct stack_event probe = {.time_ns = 99, .pid = PID, .tid = 1, .user_frames = 1};
+	const __u64 address = 0x1010;
+	struct collect *c = new_tree();
+	struct process *p = say_hello(c, PID);
+	const struct ledger_launches *l = &collect_ledger(c)->launches;
+	struct gpu_event copy = {.type = GPU_EVENT_LAUNCH,
+				 .launch = {.time_ns = 99,
+					    .tid = 1,
+					    .correlation_id = 4,
+					    .flags = GPU_LAUNCH_IS_OTHER}};
+
+	(void)state;
+	probe.launch_function = cuda_function_of("cudaLaunchKernel");
+	send_stack(c, p, 1, "whole");
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_STACK,
+				       .stack = {.id = 2, .function = "cut"}});
+	collect_addresses(c, &probe, &address, "probed");
+	send_launch(c, p, 1, 1);
+	send_launch(c, p, 2, 2);
+	send_launch(c, p, 3, 77); /* was never sent: its probe has one */
+	send_event(c, p, &copy);  /* no probe is on such calls */
+	for (uint32_t i = 1; i <= 3; i++)
+		send_kernel(c, p, i, i);
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_WORK,
+				       .work = {.work = GPU_WORK_MEMSET,
+						.start_ns = 100,
+						.duration_ns = 4,
+						.correlation_id = 4}});
+	assert_int_equal(l->kernels, 3);
+	assert_int_equal(l->with_stack, 2);
+	assert_int_equal(l->whole, 2); /* "whole", and the probe's */
+	assert_int_equal(l->by_probe, 1);
+	expect_profile(c, "[launch not captured];[GPU_Memset] 4\n"
+			  "[truncated];cut;[GPU_Kernel]k 2\n"
+			  "probed;[GPU_Kernel]k 3\n"
+			  "whole;[GPU_Kernel]k 1\n");
+}
+
+static void no_python_was_found(void **state)
+{
+	struct python_found found;
+	struct collect *c = new_tree();
+
+	(void)state;
+	assert_false(collect_next_python(c, &found));
+	collect_free(c);
+	collect_free(NULL);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, set_allowance)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(only_processes_of_the_tree_are_believed),
+		TEST(the_dead_are_not_believed),
+		TEST(without_a_tree_those_of_our_user_are_believed),
+		TEST(pids_are_those_of_a_namespace),
+		TEST(a_process_is_found_in_its_namespace),
+		TEST(a_program_without_cupti_is_not_traced),
+		TEST(forged_lines_are_refused),
+		TEST(an_impostor_speaks_for_itself),
+		TEST(numbers_of_two_programs_are_kept_apart),
+		TEST(a_later_program_is_not_the_first_one),
+		TEST(high_numbers_take_next_to_no_memory),
+		TEST(the_allowance_is_of_192_mib),
+		TEST(streams_beyond_the_allowance_are_not_compared),
+		TEST(a_process_leaves_its_room_to_others),
+		TEST(what_is_not_compared_is_never_different),
+		TEST(what_there_is_no_room_for_is_unknown),
+		TEST(recorded_stacks_are_bounded),
+		TEST(samples_weigh_what_they_stand_for),
+		TEST(samples_may_come_with_the_records),
+		TEST(samples_have_places_with_names),
+		TEST(launches_are_counted),
+		TEST(no_python_was_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stacks that are put together, beside a model that puts texts together. The module is built into
+ * this test, with memory that can run out.
+ */
+#include "unit.h"
+#include "cupti_trace/gpu_work.h"
+#include "profiler/collect/compose.h"
+#include "profiler/profile/marks.h"
+#include "profiler/profile/work_names.h"
+#include "symbolize/array.h"
+
+/* The one that fails, counted from now; 0: none does. */
+static uint32_t failing_allocation;
+
+static bool fails_now(void)
+{
+	return failing_allocation && --failing_allocation == 0;
+}
+
+static bool unsure_make_room(void *items, uint32_t count, uint32_t *capacity, size_t size)
+{
+	return !fails_now() && array_make_room(items, count, capacity, size);
+}
+
+static int unsure_add(struct hash_index *index, uint32_t hash, uint32_t position)
+{
+	return fails_now() ? -ENOMEM : hash_index_add(index, hash, position);
+}
+
+#define array_make_room unsure_make_room
+#define hash_index_add unsure_add
+#include "profiler/collect/compose.c"
+
+struct bench {
+	struct stack_table *stacks;
+	struct compose compose;
+	uint32_t launch, capture, waiter; /* stacks: "main;cudaX" and the like */
+};
+
+static uint32_t push_call(struct bench *b, const char *caller, const char *function)
+{
+	uint32_t outer = stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_PYTHON, caller);
+
+	return stack_table_push_text(b->stacks, outer, FRAME_API, function);
+}
+
+static int begin(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -1;
+	*state = b;
+	b->stacks = stack_table_new();
+	if (!b->stacks)
+		return -1;
+	compose_init(&b->compose, b->stacks);
+	b->launch = push_call(b, "main", "cudaLaunch");
+	b->capture = push_call(b, "setup", "cudaCapture");
+	b->waiter = push_call(b, "loop", "cudaWait");
+	return 0;
+}
+
+static int end(void **state)
+{
+	struct bench *b = *state;
+
+	failing_allocation = 0;
+	compose_release(&b->compose);
+	compose_release(&b->compose);
+	stack_table_free(b->stacks);
+	free(b);
+	return 0;
+}
+
+/* "main;cudaLaunch;k": what its frames are, from the root on. */
+static const char *text_of(const struct stack_table *t, uint32_t stack)
+{
+	static char text[4096];
+	char *at = text + sizeof(text) - 1;
+
+	*at = '\0';
+	for (; stack != STACK_EMPTY; stack = stack_table_outer(t, stack)) {
+		const struct frame *frame = stack_table_frame(t, stack);
+		char code[64];
+		const char *name = frame->text;
+		size_t n;
+
+		if (frame->kind == FRAME_CALL) {
+			snprintf(code, sizeof(code), "CALL %u+%x", frame->code.module,
+				 (unsigned int)frame->code.offset);
+			name = code;
+		}
+		n = strlen(name);
+		assert_true(at - text > (ptrdiff_t)n + 1);
+		if (*at)
+			*--at = ';';
+		at -= n;
+		memcpy(at, name, n);
+	}
+	return at;
+}
+
+static struct gpu_work_origin kernel_from(uint32_t launch, uint32_t capture, const char *name)
+{
+	struct gpu_work_origin origin;
+
+	memset(&origin, 0, sizeof(origin));
+	origin.launch = launch;
+	origin.capture = capture;
+	origin.work = GPU_WORK_KERNEL;
+	origin.name = name;
+	return origin;
+}
+
+#define expect_text(b, stack, text) assert_string_equal(text_of((b)->stacks, stack), text)
+
+/* ---- work ---- */
+
+static void a_kernel_lies_below_its_launch(void **state)
+{
+	struct bench *b = *state;
+	struct gpu_work_origin origin = kernel_from(b->launch, CAPTURE_NONE, "k");
+	uint32_t stack = compose_work(&b->compose, &origin);
+
+	expect_text(b, stack, "main;cudaLaunch;k");
+	assert_int_equal(stack_table_frame(b->stacks, stack)->kind, FRAME_GPU_KERNEL);
+	assert_int_equal(stack_table_outer(b->stacks, stack), b->launch);
+	origin.launch = LAUNCH_UNKNOWN;
+	expect_text(b, compose_work(&b->compose, &origin), "[launch not captured];k");
+	origin.launch = STACK_EMPTY;
+	expect_text(b, compose_work(&b->compose, &origin), "[stack not captured];k");
+	origin.launch = STACK_NOT_KEPT;
+	expect_text(b, compose_work(&b->compose, &origin), "[too many stacks]");
+}
+
+static void other_work_has_the_name_of_its_kind(void **state)
+{
+	struct bench *b = *state;
+	struct gpu_work_origin origin = kernel_from(b->launch, CAPTURE_NONE, NULL);
+	uint32_t stack;
+
+	origin.work = GPU_WORK_MEMCPY_HTOD;
+	stack = compose_work(&b->compose, &origin);
+	expect_text(b, stack, "main;cudaLaunch;[GPU_Memcpy HtoD]");
+	assert_int_equal(stack_table_frame(b->stacks, stack)->kind, FRAME_GPU_WORK);
+	/* nothing launches it */
+	origin.work = GPU_WORK_UVM_GPU_FAULTS;
+	origin.launch = LAUNCH_NONE_NEEDED;
+	expect_text(b, compose_work(&b->compose, &origin), "[GPU_UVM page faults]");
+	/* whatever else a number may mean */
+	origin.work = GPU_WORKS + 5;
+	expect_text(b, compose_work(&b->compose, &origin), "[GPU]");
+}
+
+static void a_node_s_work_lies_below_both(void **state)
+{
+	struct bench *b = *state;
+	struct gpu_work_origin origin = kernel_from(b->launch, b->capture, "k");
+
+	expect_text(b, compose_work(&b->compose, &origin),
+		    "main;cudaLaunch;[graph node captured at];setup;cudaCapture;k");
+	origin.capture = CAPTURE_UNSEEN;
+	expect_text(b, compose_work(&b->compose, &origin),
+		    "main;cudaLaunch;[graph node, capture not seen];k");
+	origin.capture = STACK_EMPTY;
+	expect_text(b, compose_work(&b->compose, &origin),
+		    "main;cudaLaunch;[graph node captured at];[stack not captured];k");
+	origin.launch = LAUNCH_UNKNOWN;
+	origin.capture = b->capture;
+	expect_text(b, compose_work(&b->compose, &origin),
+		    "[launch not captured];[graph node captured at];setup;cudaCapture;k");
+}
+
+/* ---- waits and calls ---- */
+
+static void a_wait_says_what_for(void **state)
+{
+	struct bench *b = *state;
+	struct gpu_work_origin origin = kernel_from(b->launch, b->capture, "k");
+
+	expect_text(b, compose_wait(&b->compose, b->waiter, &origin),
+		    "loop;cudaWait;[waiting for GPU];k;launched at;main;cudaLaunch;"
+		    "[graph node captured at];setup;cudaCapture");
+	origin.capture = CAPTURE_NONE;
+	expect_text(b, compose_wait(&b->compose, b->waiter, &origin),
+		    "loop;cudaWait;[waiting for GPU];k;launched at;main;cudaLaunch");
+	origin.launch = LAUNCH_UNKNOWN;
+	expect_text(b, compose_wait(&b->compose, b->waiter, &origin),
+		    "loop;cudaWait;[waiting for GPU];k;launched at;[launch not captured]");
+	origin.launch = LAUNCH_NONE_NEEDED;
+	expect_text(b, compose_wait(&b->compose, b->waiter, &origin),
+		    "loop;cudaWait;[waiting for GPU];k");
+	expect_text(b, compose_wait(&b->compose, STACK_EMPTY, &origin),
+		    "[stack not captured];[waiting for GPU];k");
+}
+
+static void a_wait_for_nothing_that_is_known(void **state)
+{
+	struct bench *b = *state;
+
+	expect_text(b, compose_wait(&b->compose, b->waiter, NULL),
+		    "loop;cudaWait;[waiting for GPU]");
+	expect_text(b, compose_wait(&b->compose, STACK_EMPTY, NULL),
+		    "[stack not captured];[waiting for GPU]");
+}
+
+/* The same work on its own, and waited for by different calls. */
+static void waits_and_work_are_kept_apart(void **state)
+{
+	struct bench *b = *state;
+	struct gpu_work_origin origin = kernel_from(b->launch, CAPTURE_NONE, "k");
+
+	for (int round = 0; round < 3; round++) {
+		expect_text(b, compose_work(&b->compose, &origin), "main;cudaLaunch;k");
+		expect_text(b, compose_wait(&b->compose, b->waiter, &origin),
+			    "loop;cudaWait;[waiting for GPU];k;launched at;main;cudaLaunch");
+		expect_text(b, compose_wait(&b->compose, b->capture, &origin),
+			    "setup;cudaCapture;[waiting for GPU];k;launched at;main;cudaLaunch");
+	}
+}
+
+static void a_call_has_its_kernel(void **state)
+{
+	struct bench *b = *state;
+	struct code_ref kernel = {.module = 9, .offset = 0x123};
+	uint32_t stack = compose_call(&b->compose, b->waiter, &kernel);
+
+	expect_text(b, stack, "loop;cudaWait;CALL 9+123");
+	assert_memory_equal(&stack_table_frame(b->stacks, stack)->code, &kernel, sizeof(kernel));
+	assert_int_equal(compose_call(&b->compose, b->waiter, &kernel), stack);
+	kernel.offset = 0x124;
+	assert_int_not_equal(compose_call(&b->compose, b->waiter, &kernel), stack);
+	expect_text(b, compose_call(&b->compose, b->waiter, NULL), "loop;cudaWait;CALL 0+0");
+	expect_text(b, compose_call(&b->compose, STACK_EMPTY, NULL),
+		    "[stack not captured];CALL 0+0");
+}
+
+/* ---- beside a model ---- */
+
+enum { STACKS = 6, NAMES = 4 };
+
+struct model {
+	uint32_t ids[STACKS];
+	const char *texts[STACKS];
+};
+
+static const char *const kernel_names[NAMES] = {"k0", "k1", "k2", "k3"};
+
+static void put(char *text, const char *part)
+{
+	size_t n = strlen(text);
+
+	snprintf(text + n, 2048 - n, "%s%s", n ? ";" : "", part);
+}
+
+static void put_launch(char *text, const struct model *m, uint32_t launch, uint32_t capture)
+{
+	if (launch < STACKS)
+		put(text, m->texts[launch]);
+	else if (launch == STACKS)
+		put(text, MARK_NO_LAUNCH);
+	if (capture < STACKS) {
+		put(text, MARK_CAPTURED);
+		put(text, m->texts[capture]);
+	} else if (capture == STACKS) {
+		put(text, MARK_CAPTURE_UNSEEN);
+	}
+}
+
+static void random_origins(struct prng *r, struct bench *b, const struct model *m)
+{
+	/* the numbers behind those of stacks are the special values */
+	uint32_t launch = (uint32_t)prng_below(r, STACKS + 2);
+	uint32_t capture = (uint32_t)prng_below(r, STACKS + 2);
+	uint32_t waiter = (uint32_t)prng_below(r, STACKS);
+	bool is_kernel = prng_chance(r, 70), is_wait = prng_chance(r, 50);
+	struct gpu_work_origin origin = kernel_from(
+		launch < STACKS ? m->ids[launch]
+				: (launch == STACKS ? LAUNCH_UNKNOWN : LAUNCH_NONE_NEEDED),
+		capture < STACKS ? m->ids[capture]
+				 : (capture == STACKS ? CAPTURE_UNSEEN : CAPTURE_NONE),
+		is_kernel ? kernel_names[prng_below(r, NAMES)] : NULL);
+	char expected[2048] = "";
+	uint32_t stack;
+
+	if (!is_kernel)
+		origin.work = 1 + (uint32_t)prng_below(r, GPU_WORKS - 1);
+	if (is_wait) {
+		stack = compose_wait(&b->compose, m->ids[waiter], &origin);
+		put(expected, m->texts[waiter]);
+		put(expected, MARK_WAITING);
+		put(expected, is_kernel ? origin.name : work_frame(origin.work));
+		if (launch <= STACKS) {
+			put(expected, MARK_LAUNCHED);
+			put_launch(expected, m, launch, capture);
+		}
+	} else {
+		stack = compose_work(&b->compose, &origin);
+		put_launch(expected, m, launch, capture);
+		put(expected, is_kernel ? origin.name : work_frame(origin.work));
+	}
+	EXPECT(r, strcmp(text_of(b->stacks, stack), expected) == 0);
+	EXPECT(r, stack == (is_wait ? compose_wait(&b->compose, m->ids[waiter], &origin)
+				    : compose_work(&b->compose, &origin)));
+}
+
+/* Whatever is remembered, or cannot be for want of memory. */
+static void all_origins_have_their_stacks(void **state)
+{
+	struct bench *b = *state;
+	uint64_t rounds = unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? 2000 : 20000);
+	struct model m = {.ids = {STACK_EMPTY, b->launch, b->capture, b->waiter,
+				  stack_table_outer(b->stacks, b->launch),
+				  push_call(b, "main", "cudaFree")},
+			  .texts = {MARK_NO_STACK, "main;cudaLaunch", "setup;cudaCapture",
+				    "loop;cudaWait", "main", "main;cudaFree"}};
+
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct prng r = prng_round(round);
+
+		if (prng_chance(&r, 5))
+			failing_allocation = 1 + (uint32_t)prng_bits(&r, 3);
+		random_origins(&r, b, &m);
+	}
+}
+
+/* More than is remembered: the memory is bounded, and nothing is mixed up. */
+static void what_is_remembered_is_bounded(void **state)
+{
+	struct bench *b = *state;
+	static const char names[1 << 10];
+	uint32_t most = 1u << 19, first;
+	struct gpu_work_origin origin = kernel_from(b->launch, CAPTURE_NONE, names);
+
+	if (getenv("UNDER_VALGRIND"))
+		SKIP("takes too long under valgrind");
+	first = compose_work(&b->compose, &origin);
+	for (uint32_t i = 1; i <= most + 1000; i++) {
+		/* few stacks, many keys */
+		origin.name = &names[i % 1024];
+		origin.padding = i / 1024;
+		compose_work(&b->compose, &origin);
+	}
+	assert_true(b->compose.count <= most && b->compose.capacity <= most);
+	assert_true(b->compose.index.capacity <= 4 * most);
+	origin = kernel_from(b->launch, CAPTURE_NONE, names);
+	assert_int_equal(compose_work(&b->compose, &origin), first);
+	assert_int_equal(stack_table_refused(b->stacks), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_kernel_lies_below_its_launch),
+		TEST(other_work_has_the_name_of_its_kind),
+		TEST(a_node_s_work_lies_below_both),
+		TEST(a_wait_says_what_for),
+		TEST(a_wait_for_nothing_that_is_known),
+		TEST(waits_and_work_are_kept_apart),
+		TEST(a_call_has_its_kernel),
+		TEST(all_origins_have_their_stacks),
+		TEST(what_is_remembered_is_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* A ring buffer as the kernel lays it out, made up in a file in memory. */
+#include "unit.h"
+#include <linux/bpf.h>
+#include "profiler/sources/event_ring.h"
+
+enum { SIZE = 1 << 20 };
+
+/* The producer's side: positions and both copies of the data, which is one and the same in a ring.
+ */
+struct made {
+	struct event_ring ring;
+	int fd;
+	size_t page;
+	unsigned char *all;
+	uint64_t produced;
+};
+
+static uint64_t *produced_of(struct made *m)
+{
+	return (uint64_t *)(m->all + m->page);
+}
+
+static uint64_t consumed_of(const struct made *m)
+{
+	return *(const uint64_t *)m->all;
+}
+
+static int begin(void **state)
+{
+	struct made *m = calloc(1, sizeof(*m));
+	size_t bytes;
+
+	if (!m)
+		return -1;
+	m->page = (size_t)sysconf(_SC_PAGESIZE);
+	bytes = 2 * m->page + 2 * SIZE;
+	m->fd = memfd_create("ring", MFD_CLOEXEC);
+	if (m->fd < 0 || ftruncate(m->fd, (off_t)bytes) != 0)
+		return -1;
+	m->all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
+	if (m->all == MAP_FAILED || event_ring_map(&m->ring, m->fd, SIZE) != 0)
+		return -1;
+	*state = m;
+	return 0;
+}
+
+static int end(void **state)
+{
+	struct made *m = *state;
+
+	event_ring_unmap(&m->ring);
+	event_ring_unmap(&m->ring); /* no harm */
+	munmap(m->all, 2 * m->page + 2 * SIZE);
+	close(m->fd);
+	free(m);
+	return 0;
+}
+
+static void put_bytes(struct made *m, uint64_t position, const void *bytes, size_t size)
+{
+	unsigned char *data = m->all + 2 * m->page;
+
+	for (size_t i = 0; i < size; i++)
+		data[(position + i) % SIZE] = data[(position + i) % SIZE + SIZE] =
+			((const unsigned char *)bytes)[i];
+}
+
+/* Returns its position. `state`: bits of the head. */
+static uint64_t put(struct made *m, const void *record, uint32_t size, uint32_t state)
+{
+	uint32_t head[2] = {size | state, 0};
+	uint64_t at = m->produced;
+
+	put_bytes(m, at, head, sizeof(head));
+	put_bytes(m, at + sizeof(head), record, size);
+	m->produced += sizeof(head) + (size + 7) / 8 * 8;
+	__atomic_store_n(produced_of(m), m->produced, __ATOMIC_RELEASE);
+	return at;
+}
+
+static struct stack_value value_of(uint64_t value)
+{
+	return (struct stack_value){
+		.event = {.kind = STACK_EVENT_CALL_END, .size = sizeof(struct stack_value)},
+		.value = value};
+}
+
+static void put_value(struct made *m, uint64_t value)
+{
+	struct stack_value v = value_of(value);
+
+	put(m, &v, sizeof(v), 0);
+}
+
+/* The next event is this value. */
+static void expect_next(struct made *m, uint64_t value)
+{
+	const struct stack_event *event = event_ring_next(&m->ring);
+
+	assert_non_null(event);
+	assert_int_equal(event->kind, STACK_EVENT_CALL_END);
+	assert_int_equal(((const struct stack_value *)event)->value, value);
+}
+
+static void expect_end(struct made *m, bool has_more)
+{
+	assert_null(event_ring_next(&m->ring));
+	assert_int_equal(m->ring.has_more, has_more);
+}
+
+static void records_come_in_order_and_give_their_room_back(void **state)
+{
+	struct made *m = *state;
+
+	event_ring_fill(&m->ring, SIZE);
+	expect_end(m, false);
+	put_value(m, 1);
+	put_value(m, 2);
+	expect_end(m, false); /* not filled */
+	event_ring_fill(&m->ring, SIZE);
+	put_value(m, 3); /* after the batch was closed */
+	expect_next(m, 1);
+	assert_int_equal(consumed_of(m), 0); /* it may still be read */
+	expect_next(m, 2);
+	assert_int_equal(consumed_of(m), sizeof(struct stack_value) + 8);
+	expect_end(m, false);
+	assert_int_equal(consumed_of(m), 2 * (sizeof(struct stack_value) + 8));
+	event_ring_fill(&m->ring, SIZE);
+	expect_next(m, 3);
+	expect_end(m, false);
+	assert_int_equal(consumed_of(m), m->produced);
+}
+
+static void a_batch_is_bounded(void **state)
+{
+	struct made *m = *state;
+	const size_t one = sizeof(struct stack_value) + 8;
+
+	for (uint64_t i = 0; i < 5; i++)
+		put_value(m, i);
+	event_ring_fill(&m->ring, 2 * one);
+	expect_next(m, 0);
+	expect_next(m, 1);
+	expect_end(m, true);
+	event_ring_fill(&m->ring, 3 * one);
+	for (uint64_t i = 2; i < 5; i++)
+		expect_next(m, i);
+	expect_end(m, false);
+}
+
+static void an_open_record_ends_a_batch(void **state)
+{
+	struct made *m = *state;
+	struct stack_value v = value_of(2);
+	uint32_t closed = sizeof(v);
+	uint64_t at;
+
+	put_value(m, 1);
+	at = put(m, &v, sizeof(v), BPF_RINGBUF_BUSY_BIT);
+	put_value(m, 3);
+	event_ring_fill(&m->ring, SIZE);
+	expect_next(m, 1);
+	expect_end(m, true);
+	assert_int_equal(consumed_of(m), at);
+	put_bytes(m, at, &closed, sizeof(closed));
+	event_ring_fill(&m->ring, SIZE);
+	expect_next(m, 2);
+	expect_next(m, 3);
+	expect_end(m, false);
+}
+
+static void discarded_records_are_skipped(void **state)
+{
+	struct made *m = *state;
+	struct stack_value v = value_of(9);
+
+	put(m, &v, sizeof(v), BPF_RINGBUF_DISCARD_BIT);
+	put_value(m, 1);
+	put(m, &v, sizeof(v), BPF_RINGBUF_DISCARD_BIT);
+	event_ring_fill(&m->ring, SIZE);
+	expect_next(m, 1);
+	expect_end(m, false);
+	assert_int_equal(consumed_of(m), m->produced);
+}
+
+static void records_reach_over_the_end(void **state)
+{
+	struct made *m = *state;
+	uint64_t value = 0, seen = 0;
+
+	while (m->produced < 3 * SIZE) {
+		for (int i = 0; i < 1000; i++)
+			put_value(m, value++);
+		event_ring_fill(&m->ring, SIZE);
+		while (seen < value)
+			expect_next(m, seen++);
+		expect_end(m, false);
+	}
+}
+
+/* A record of each kind with all its parts, as long as they are. */
+struct whole {
+	struct stack_snapshot snapshot;
+	__u64 kernel[STACK_EVENT_MAX_FRAMES];
+	struct stack_python_chain python;
+	unsigned char stack[STACK_TINY_BYTES];
+};
+
+static void make_whole(struct whole *w)
+{
+	memset(w, 0, sizeof(*w));
+	w->snapshot.event.kind = STACK_EVENT_CPU_SNAPSHOT;
+	w->snapshot.event.size = sizeof(*w);
+	w->snapshot.event.kernel_frames = STACK_EVENT_MAX_FRAMES;
+	w->snapshot.kernel_at = offsetof(struct whole, kernel);
+	w->snapshot.python_at = offsetof(struct whole, python);
+	w->snapshot.stack_at = offsetof(struct whole, stack);
+	w->snapshot.stack_bytes = sizeof(w->stack);
+	w->python.count = STACK_PYTHON_MAX_LINKS;
+}
+
+/* True if it is handed out; the one behind it always is. */
+static bool is_taken(struct made *m, const void *record, uint32_t size)
+{
+	const struct stack_event *event;
+	bool taken;
+
+	put(m, record, size, 0);
+	put_value(m, 77);
+	event_ring_fill(&m->ring, SIZE);
+	event = event_ring_next(&m->ring);
+	assert_non_null(event);
+	taken = event->kind != STACK_EVENT_CALL_END;
+	if (taken) {
+		assert_memory_equal(event, record, size);
+		expect_next(m, 77);
+	}
+	expect_end(m, false);
+	return taken;
+}
+
+static void snapshots_have_their_parts_within(void **state)
+{
+	struct made *m = *state;
+	struct whole w;
+
+#define EXPECT_REFUSED(change)                            \
+	do {                                              \
+		make_whole(&w);                           \
+		change;                                   \
+		assert_false(is_taken(m, &w, sizeof(w))); \
+	} while (0)
+
+	make_whole(&w);
+	assert_true(is_taken(m, &w, sizeof(w)));
+	w.snapshot.event.kind = STACK_EVENT_LAUNCH;
+	assert_true(is_taken(m, &w, sizeof(w)));
+	w.snapshot.event.kind = STACK_EVENT_CALL;
+	assert_true(is_taken(m, &w, sizeof(w)));
+	w.snapshot.python_at = 0;
+	w.python.count = UINT32_MAX; /* no part of it */
+	assert_true(is_taken(m, &w, sizeof(w)));
+	EXPECT_REFUSED(w.snapshot.event.kind = 0);
+	EXPECT_REFUSED(w.snapshot.event.kind = 99);
+	EXPECT_REFUSED(w.snapshot.event.size -= 8);
+	EXPECT_REFUSED(w.snapshot.event.size += 8);
+	EXPECT_REFUSED(w.snapshot.stack_bytes++);
+	EXPECT_REFUSED(w.snapshot.stack_bytes = UINT32_MAX);
+	EXPECT_REFUSED(w.snapshot.stack_at += 8);
+	EXPECT_REFUSED(w.snapshot.stack_at = UINT32_MAX - 7);
+	EXPECT_REFUSED(w.snapshot.event.kernel_frames++);
+	EXPECT_REFUSED(w.snapshot.kernel_at = sizeof(w) - 8);
+	EXPECT_REFUSED(w.snapshot.kernel_at++);
+	EXPECT_REFUSED(w.snapshot.python_at = sizeof(w) - 8);
+	EXPECT_REFUSED(w.snapshot.python_at++);
+	EXPECT_REFUSED(w.python.count++);
+	make_whole(&w);
+	w.snapshot.event.size = sizeof(w.snapshot) - 8;
+	assert_false(is_taken(m, &w, sizeof(w.snapshot) - 8));
+}
+
+static void other_kinds_have_their_size(void **state)
+{
+	struct made *m = *state;
+	struct stack_python_code *code = calloc(1, sizeof(*code));
+	struct stack_value v = value_of(1);
+
+	assert_non_null(code);
+	v.event.kind = STACK_EVENT_REFUSED;
+	assert_true(is_taken(m, &v, sizeof(v)));
+	v.event.size = sizeof(v.event);
+	assert_false(is_taken(m, &v, sizeof(v.event)));
+	assert_false(is_taken(m, &v, 8));
+
+	code->event.kind = STACK_EVENT_PYTHON_CODE;
+	code->event.size = STACK_PYTHON_CODE_SIZE;
+	code->pieces[STACK_PYTHON_PATH] = (struct stack_python_piece){
+		.at = offsetof(struct stack_python_code, path), .bytes = sizeof(code->path)};
+	assert_true(is_taken(m, code, STACK_PYTHON_CODE_SIZE));
+	code->pieces[STACK_PYTHON_PATH].bytes++;
+	assert_false(is_taken(m, code, STACK_PYTHON_CODE_SIZE));
+	code->event.size = sizeof(*code);
+	assert_true(is_taken(m, code, sizeof(*code)));
+	code->pieces[STACK_PYTHON_LINES] =
+		(struct stack_python_piece){.at = sizeof(*code) - 8, .bytes = 9};
+	assert_false(is_taken(m, code, sizeof(*code)));
+	code->event.size = 256;
+	assert_false(is_taken(m, code, 256));
+	free(code);
+}
+
+/* Whatever is handed out can be read to its end: sanitizers and valgrind look on. */
+static void nonsense_is_skipped(void **state)
+{
+	struct made *m = *state;
+	struct whole w;
+
+	for (uint64_t round = 0; round < 3000; round++) {
+		struct prng random = prng_round(round);
+		const struct stack_event *event;
+
+		make_whole(&w);
+		for (uint64_t i = prng_below(&random, 4); i > 0; i--)
+			((uint32_t *)&w)[prng_below(&random, sizeof(w.snapshot) / 4)] =
+				(uint32_t)prng_bits(&random, 32);
+		if (prng_chance(&random, 90))
+			w.snapshot.event.size = sizeof(w);
+		put(m, &w, sizeof(w), 0);
+		put_value(m, round);
+		event_ring_fill(&m->ring, SIZE);
+		event = event_ring_next(&m->ring);
+		EXPECT(&random, event);
+		if (event->size == sizeof(w)) {
+			EXPECT(&random, event->kernel_frames <= STACK_EVENT_MAX_FRAMES);
+			expect_next(m, round);
+		} else {
+			assert_int_equal(event->kind, STACK_EVENT_CALL_END);
+		}
+		expect_end(m, false);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(records_come_in_order_and_give_their_room_back,
+						begin, end),
+		cmocka_unit_test_setup_teardown(a_batch_is_bounded, begin, end),
+		cmocka_unit_test_setup_teardown(an_open_record_ends_a_batch, begin, end),
+		cmocka_unit_test_setup_teardown(discarded_records_are_skipped, begin, end),
+		cmocka_unit_test_setup_teardown(records_reach_over_the_end, begin, end),
+		cmocka_unit_test_setup_teardown(snapshots_have_their_parts_within, begin, end),
+		cmocka_unit_test_setup_teardown(other_kinds_have_their_size, begin, end),
+		cmocka_unit_test_setup_teardown(nonsense_is_skipped, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

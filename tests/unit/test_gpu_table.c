@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of GPU work, and what it says of CUPTI's own sums. */
+#include "unit.h"
+#include "cupti_trace/gpu_work.h"
+#include "profiler/report/gpu_table.h"
+
+static struct capture captured;
+
+/* The ledger, and the books of the process that comes next. */
+struct books {
+	struct ledger ledger;
+	struct work_tally counted, reported;
+};
+
+static int begin(void **state)
+{
+	*state = calloc(1, sizeof(struct books));
+	return *state ? 0 : -1;
+}
+
+/* Closes the books of a process. */
+static void settle(struct books *b, uint32_t pid)
+{
+	ledger_settle(&b->ledger, pid, &b->counted, &b->reported);
+	work_tally_release(&b->counted);
+	work_tally_release(&b->reported);
+}
+
+static int end(void **state)
+{
+	struct books *b = *state;
+
+	settle(b, 0);
+	ledger_release(&b->ledger);
+	free(b);
+	return 0;
+}
+
+/* One sum: of a device, a stream (context 1) and a kind. */
+static void put_sum(struct work_tally *t, uint32_t device, uint32_t stream, uint32_t work,
+		    uint64_t count, uint64_t ns, uint64_t bytes)
+{
+	const struct work_sum sum = {{device, 1, stream, work}, count, ns, bytes};
+
+	assert_true(work_tally_add(t, &sum));
+}
+
+static void put_reported(struct books *b, uint32_t device, uint32_t stream, uint32_t work,
+			 uint64_t count, uint64_t ns, uint64_t bytes)
+{
+	put_sum(&b->reported, device, stream, work, count, ns, bytes);
+}
+
+/* Work that is in the profile: in its process's books, and in the row that is returned. */
+static struct gpu_row *put_counted(struct books *b, uint32_t device, uint32_t stream, uint32_t work,
+				   uint64_t count, uint64_t ns, uint64_t bytes)
+{
+	struct ledger_gpu *gpu = &b->ledger.gpu;
+
+	put_sum(&b->counted, device, stream, work, count, ns, bytes);
+	ledger_add_work(
+		&b->ledger,
+		&(struct gpu_row){
+			.device = device, .work = work, .count = count, .ns = ns, .bytes = bytes});
+	for (uint32_t i = 0; i < gpu->row_count; i++)
+		if (gpu->rows[i].device == device && gpu->rows[i].work == work)
+			return &gpu->rows[i];
+	fail();
+	return NULL;
+}
+
+static void put_both(struct books *b, uint32_t device, uint32_t stream, uint32_t work,
+		     uint64_t count, uint64_t ns, uint64_t bytes)
+{
+	put_counted(b, device, stream, work, count, ns, bytes);
+	put_reported(b, device, stream, work, count, ns, bytes);
+}
+
+static const char *report(const struct books *b)
+{
+	struct log log = {.level = LOG_NORMAL};
+
+	capture_begin(&captured);
+	gpu_table_report(&log, &b->ledger);
+	return capture_end(&captured);
+}
+
+static void without_work_there_is_no_table(void **state)
+{
+	assert_string_equal(report(*state), "");
+}
+
+static void a_table_by_device_and_kind(void **state)
+{
+	struct books *b = *state;
+	struct gpu_row *row;
+
+	put_both(b, 1, 7, GPU_WORK_MEMSET, 1, 1, 0);
+	settle(b, 20); /* another process, stream: one row */
+	put_both(b, 1, 7, GPU_WORK_MEMSET, 2, 1234567, 1536);
+	put_both(b, 1, 8, GPU_WORK_MEMSET, 1, 0, 0);
+	row = put_counted(b, 0, 7, GPU_WORK_KERNEL, 123456789, 5000000000, 0);
+	row->unmatched = 3;
+	row->unmatched_ns = 1500000;
+	row->bad_times = 4;
+	put_reported(b, 0, 7, GPU_WORK_KERNEL, 123456789, 5000000000, 0);
+	row = put_counted(b, 0, 7, GPU_WORK_ALLOC, 2, 0, 1023);
+	row->unmatched = 2; /* not said of what takes no time */
+	put_reported(b, 0, 7, GPU_WORK_ALLOC, 2, 0, 1023);
+	put_both(b, 0, 0, GPU_WORK_UVM_GPU_FAULTS, 2, 3000, 17);
+	put_both(b, 0, 0, GPU_WORK_UVM_CPU_FAULT, 9, 0, 0);
+	put_both(b, 0, 0, GPU_WORK_UVM_HTOD, 1, 10, UINT64_C(1) << 62);
+	settle(b, 10);
+	assert_string_equal(
+		report(b),
+		"GPU work:\n"
+		"  GPU 0  kernels         123456789     5000.000 ms                3 unmatched "
+		"(1.500 ms)  4 without times\n"
+		"  GPU 0  UVM HtoD                1        0.000 ms       4.0 EiB\n"
+		"  GPU 0  UVM GPU faults          2        0.003 ms     17 faults\n"
+		"  GPU 0  UVM CPU faults          9\n"
+		"  GPU 0  allocations             2                        1023 B\n"
+		"  GPU 1  memset                  4        1.235 ms       1.5 KiB\n"
+		"  the same as CUPTI's own sums, in all 8 of them\n");
+}
+
+/* Unified memory's work has no launch that it could be matched with. */
+static void what_nothing_launches_is_not_unmatched(void **state)
+{
+	struct books *b = *state;
+	struct gpu_row *row = put_counted(b, 0, 7, GPU_WORK_UVM_DTOH, 2, 1000000, 4096);
+
+	row->unmatched = 2;
+	row->unmatched_ns = 1000000;
+	settle(b, 10);
+	assert_string_equal(report(b),
+			    "GPU work:\n"
+			    "  GPU 0  UVM DtoH                2        1.000 ms       4.0 KiB\n");
+}
+
+static void times_outside_are_said_where_there_are_any(void **state)
+{
+	struct books *b = *state;
+	struct gpu_row *row;
+
+	row = put_counted(b, 0, 8, GPU_WORK_KERNEL, 1, 1000000, 0); /* the same row */
+	row->before = row->after = 1;
+	row->before_ns = row->after_ns = 1000000;
+	settle(b, 11);
+	row = put_counted(b, 0, 7, GPU_WORK_KERNEL, 9, 9000000, 0);
+	row->before += 2;
+	row->before_ns += 1500000;
+	put_reported(b, 0, 7, GPU_WORK_KERNEL, 9, 9000000, 0);
+	row = put_counted(b, 0, 7, GPU_WORK_ALLOC, 2, 0, 10);
+	row->after = 1;
+	put_reported(b, 0, 7, GPU_WORK_ALLOC, 2, 0, 10);
+	put_both(b, 1, 7, GPU_WORK_KERNEL, 1, 1, 0);
+	settle(b, 10);
+	assert_string_equal(
+		report(b), "GPU work:\n"
+			   "  GPU 0  kernels                10       10.000 ms                "
+			   "3 before tracing (2.500 ms)  1 after tracing (1.000 ms)\n"
+			   "  GPU 0  allocations             2                          10 B  "
+			   "1 after tracing\n"
+			   "  GPU 1  kernels                 1        0.000 ms\n"
+			   "  the same as CUPTI's own sums, in all 3 of them that were reported\n");
+}
+
+static void copies_between_devices_through_the_host(void **state)
+{
+	struct books *b = *state;
+
+	put_both(b, 0, 7, GPU_WORK_MEMCPY_DTOH, 5, 1000000, 5000);
+	put_counted(b, 0, 7, GPU_WORK_MEMCPY_DTOH, 0, 0, 0)->staged += 2;
+	settle(b, 10);
+	put_both(b, 0, 8, GPU_WORK_MEMCPY_DTOH, 1, 1000000, 120);
+	put_counted(b, 0, 8, GPU_WORK_MEMCPY_DTOH, 0, 0, 0)->staged += 1;
+	settle(b, 11);
+	assert_string_equal(report(b),
+			    "GPU work:\n"
+			    "  GPU 0  memcpy DtoH             6        2.000 ms       5.0 KiB  "
+			    "3 between GPUs, through host memory\n"
+			    "  the same as CUPTI's own sums, in all 2 of them\n");
+}
+
+static void the_first_difference_is_shown(void **state)
+{
+	struct books *b = *state;
+
+	put_both(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
+	put_reported(b, 0, 8, GPU_WORK_KERNEL, 2, 20, 0);
+	settle(b, 10);
+	assert_non_null(strstr(
+		report(b),
+		"  not the same as CUPTI's own sums in 1 of 2; the first: process 10 GPU 0 "
+		"context 1 stream 8 kernels: CUPTI 2 (20 ns, 0 bytes), here 0 (0 ns, 0 bytes)\n"));
+	assert_null(strstr(captured.text, "the same as CUPTI's own sums, in all"));
+}
+
+static void work_that_was_not_reported_is_a_difference(void **state)
+{
+	struct books *b = *state;
+
+	put_both(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
+	put_counted(b, 0, 8, GPU_WORK_MEMSET, 2, 20, 64);
+	settle(b, 10);
+	assert_non_null(strstr(
+		report(b),
+		"  not the same as CUPTI's own sums in 1 of 2; the first: process 10 GPU 0 "
+		"context 1 stream 8 memset: CUPTI 0 (0 ns, 0 bytes), here 2 (20 ns, 64 bytes)\n"));
+}
+
+/* All of it was lost on the way: the table is empty, but not silent. */
+static void sums_of_work_that_never_came_are_a_difference(void **state)
+{
+	struct books *b = *state;
+
+	put_reported(b, 3, 7, GPU_WORK_KERNEL, 5, 5000, 0);
+	settle(b, 10);
+	assert_string_equal(
+		report(b),
+		"GPU work:\n"
+		"  not the same as CUPTI's own sums in 1 of 1; the first: process 10 GPU 3 "
+		"context 1 stream 7 kernels: CUPTI 5 (5000 ns, 0 bytes), here 0 (0 ns, 0 "
+		"bytes)\n");
+}
+
+static void a_killed_process_reported_nothing(void **state)
+{
+	struct books *b = *state;
+
+	put_counted(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
+	put_counted(b, 0, 8, GPU_WORK_KERNEL, 5, 5000, 0);
+	settle(b, 10);
+	assert_string_equal(report(b), "GPU work:\n"
+				       "  GPU 0  kernels                10        0.010 ms\n");
+	put_both(b, 0, 7, GPU_WORK_KERNEL, 1, 1, 0);
+	settle(b, 20);
+	assert_non_null(
+		strstr(report(b),
+		       "  the same as CUPTI's own sums, in all 1 of them that were reported\n"));
+}
+
+static void what_is_not_compared_is_said(void **state)
+{
+	const struct work_key rest = {WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST,
+				      GPU_WORK_KERNEL};
+	struct books *b = *state;
+
+	put_both(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
+	put_counted(b, 0, 8, GPU_WORK_KERNEL, 1, 10, 0);
+	put_counted(b, 0, 9, GPU_WORK_KERNEL, 1, 10, 0);
+	work_tally_get(&b->reported, &rest)->count = 2;
+	settle(b, 10);
+	assert_string_equal(report(b),
+			    "GPU work:\n"
+			    "  GPU 0  kernels                 7        0.005 ms\n"
+			    "  the same as CUPTI's own sums, in all 1 of them\n"
+			    "  3 sums were not compared: there are too many streams to keep all "
+			    "apart\n");
+}
+
+/* All at once, with the largest numbers: whatever is shown, nothing is written past a line's end.
+ */
+static void the_longest_row(void **state)
+{
+	struct books *b = *state;
+	struct gpu_row *row =
+		put_counted(b, UINT32_MAX, 7, GPU_WORK_KERNEL, UINT64_MAX, UINT64_MAX, UINT64_MAX);
+
+	row->unmatched = row->unmatched_ns = row->bad_times = row->staged = UINT64_MAX;
+	row->before = row->before_ns = row->after = row->after_ns = UINT64_MAX;
+	settle(b, 10);
+	assert_non_null(
+		strstr(report(b), "18446744073709551615 unmatched (18446744073709.551 ms)"));
+	assert_non_null(strstr(captured.text,
+			       "18446744073709551615 after tracing (18446744073709.551 ms)\n"));
+}
+
+static void more_devices_than_the_table_is_made_for_do_no_harm(void **state)
+{
+	struct books *b = *state;
+	const char *text;
+	size_t lines = 0;
+
+	for (uint32_t device = 0; device < 2000; device++)
+		put_both(b, device, 7, GPU_WORK_KERNEL, 1, 1, 0);
+	settle(b, 10);
+	text = report(b);
+	for (; *text; text++)
+		lines += *text == '\n';
+	assert_true(lines > 500); /* and what of it fits the test's memory */
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(without_work_there_is_no_table),
+		TEST(a_table_by_device_and_kind),
+		TEST(what_nothing_launches_is_not_unmatched),
+		TEST(times_outside_are_said_where_there_are_any),
+		TEST(copies_between_devices_through_the_host),
+		TEST(the_first_difference_is_shown),
+		TEST(work_that_was_not_reported_is_a_difference),
+		TEST(sums_of_work_that_never_came_are_a_difference),
+		TEST(a_killed_process_reported_nothing),
+		TEST(what_is_not_compared_is_said),
+		TEST(the_longest_row),
+		TEST(more_devices_than_the_table_is_made_for_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Places beside a model. The module is built into this test, with a bound that the tests choose,
+ * and memory that can run out.
+ */
+#include "unit.h"
+#include "profiler/profile/places.h"
+#include "symbolize/array.h"
+
+static const uint32_t real_bound = PLACES_MAX;
+static uint32_t bound = PLACES_MAX;
+#undef PLACES_MAX
+#define PLACES_MAX bound
+
+/* The one that fails, counted from now; 0: none does. */
+static uint32_t failing_allocation;
+
+static bool fails_now(void)
+{
+	return failing_allocation && --failing_allocation == 0;
+}
+
+static bool unsure_make_room(void *items, uint32_t count, uint32_t *capacity, size_t size)
+{
+	return !fails_now() && array_make_room(items, count, capacity, size);
+}
+
+static int unsure_add(struct hash_index *index, uint32_t hash, uint32_t position)
+{
+	return fails_now() ? -ENOMEM : hash_index_add(index, hash, position);
+}
+
+#define array_make_room unsure_make_room
+#define hash_index_add unsure_add
+#include "profiler/profile/places.c"
+
+#define ALL ((1u << PLACE_PARTS) - 1)
+
+static int free_bounds(void **state)
+{
+	(void)state;
+	bound = real_bound;
+	failing_allocation = 0;
+	return 0;
+}
+
+static uint32_t add(struct places *p, uint32_t process, uint32_t thread, uint32_t device,
+		    uint32_t context, uint32_t stream)
+{
+	return places_add(p, &(struct place){{process, thread, device, context, stream}});
+}
+
+static void expect(const struct places *p, uint32_t at, uint32_t process, uint32_t thread,
+		   uint32_t device, uint32_t context, uint32_t stream)
+{
+	const struct place place = {{process, thread, device, context, stream}};
+
+	assert_true(at < p->count);
+	assert_memory_equal(&p->list[at], &place, sizeof(place));
+}
+
+static void the_first_is_nowhere(void **state)
+{
+	const struct place unknown = place_unknown();
+	struct places p;
+
+	(void)state;
+	assert_int_equal(places_init(&p, ALL), 0);
+	assert_int_equal(p.count, 1);
+	assert_int_equal(places_add(&p, &unknown), PLACE_NOWHERE);
+	expect(&p, PLACE_NOWHERE, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN,
+	       PLACE_UNKNOWN);
+	places_release(&p);
+	places_release(&p);
+}
+
+static void each_part_counts(void **state)
+{
+	struct places p;
+
+	(void)state;
+	assert_int_equal(places_init(&p, ALL), 0);
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(add(&p, 0, 0, 0, 0, 0), 1);
+		assert_int_equal(add(&p, 1, 0, 0, 0, 0), 2);
+		assert_int_equal(add(&p, 0, 1, 0, 0, 0), 3);
+		assert_int_equal(add(&p, 0, 0, 1, 0, 0), 4);
+		assert_int_equal(add(&p, 0, 0, 0, 1, 0), 5);
+		assert_int_equal(add(&p, 0, 0, 0, 0, 1), 6);
+		assert_int_equal(add(&p, 0, 0, PLACE_UNKNOWN, 0, 1), 7);
+		assert_int_equal(p.count, 8);
+	}
+	expect(&p, 7, 0, 0, PLACE_UNKNOWN, 0, 1);
+	places_release(&p);
+}
+
+static void only_parts_that_are_asked_for_are_kept(void **state)
+{
+	(void)state;
+	for (uint32_t mask = 0; mask <= ALL; mask++) {
+		struct places p;
+		uint32_t at;
+
+		assert_int_equal(places_init(&p, mask), 0);
+		at = add(&p, 10, 11, 12, 13, 14);
+		assert_int_equal(at, mask != 0);
+		for (uint32_t part = 0; part < PLACE_PARTS; part++) {
+			struct place other = {{10, 11, 12, 13, 14}};
+
+			assert_int_equal(p.list[at].part[part],
+					 mask & 1u << part ? 10 + part : PLACE_UNKNOWN);
+			other.part[part] = 99;
+			assert_int_equal(places_add(&p, &other) == at, !(mask & 1u << part));
+		}
+		places_release(&p);
+	}
+}
+
+static void the_bound_is_a_million(void **state)
+{
+	(void)state;
+	assert_int_equal(real_bound, 1u << 20);
+}
+
+/* First by process alone, and then not at all; those that are there stay. */
+static void past_the_bound_parts_are_lost(void **state)
+{
+	struct places p;
+
+	(void)state;
+	bound = 100;
+	assert_int_equal(places_init(&p, ALL), 0);
+	for (uint32_t stream = 0; stream < 1000; stream++) {
+		uint32_t at = add(&p, 1, 2, 3, 4, stream);
+
+		if (stream < 89)
+			expect(&p, at, 1, 2, 3, 4, stream);
+		else
+			expect(&p, at, 1, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN,
+			       PLACE_UNKNOWN);
+	}
+	for (uint32_t process = 2; process < 100; process++) {
+		uint32_t at = add(&p, process, 2, 3, 4, 5);
+
+		if (process < 11)
+			expect(&p, at, process, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN,
+			       PLACE_UNKNOWN);
+		else
+			assert_int_equal(at, PLACE_NOWHERE);
+	}
+	assert_int_equal(p.count, 100);
+	expect(&p, add(&p, 1, 2, 3, 4, 88), 1, 2, 3, 4, 88);
+	places_release(&p);
+}
+
+/* Without memory it is no other: by process alone if that is there, or nowhere. */
+static void without_memory_parts_are_lost(void **state)
+{
+	struct places p;
+	uint32_t process_alone;
+
+	(void)state;
+	for (uint32_t i = 1; i <= 2; i++) {
+		failing_allocation = i;
+		assert_int_equal(places_init(&p, ALL), -ENOMEM);
+		places_release(&p);
+	}
+	failing_allocation = 0;
+	assert_int_equal(places_init(&p, ALL), 0);
+	process_alone = add(&p, 1, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN, PLACE_UNKNOWN);
+	failing_allocation = 1;
+	assert_int_equal(add(&p, 1, 2, 3, 4, 5), process_alone);
+	failing_allocation = 2;
+	assert_int_equal(add(&p, 1, 2, 3, 4, 5), process_alone);
+	assert_int_equal(add(&p, 1, 2, 3, 4, 5), 2); /* there is some again */
+	places_release(&p);
+}
+
+/* ---- beside a model ---- */
+
+static bool is_kept_of(const struct place *kept, const struct place *place, uint32_t mask)
+{
+	for (uint32_t i = 0; i < PLACE_PARTS; i++)
+		if (kept->part[i] != (mask & 1u << i ? place->part[i] : PLACE_UNKNOWN))
+			return false;
+	return true;
+}
+
+static void random_places(struct prng *r)
+{
+	uint32_t mask = (uint32_t)prng_below(r, ALL + 1), seen = 0;
+	bool may_fail = prng_chance(r, 30);
+	uint64_t events = prng_bits(r, 11);
+	struct places p;
+
+	bound = 20 + (uint32_t)prng_bits(r, 12);
+	assert_int_equal(places_init(&p, mask), 0);
+	failing_allocation = may_fail ? 1 + (uint32_t)prng_bits(r, 7) : 0;
+	for (uint64_t i = 0; i < events; i++) {
+		struct place place = {{(uint32_t)prng_bits(r, 3), (uint32_t)prng_bits(r, 3),
+				       prng_chance(r, 10) ? PLACE_UNKNOWN : 0,
+				       (uint32_t)prng_bits(r, 2), (uint32_t)prng_bits(r, 4)}};
+		uint32_t at = places_add(&p, &place);
+
+		EXPECT(r, at < p.count && at <= seen + 1);
+		seen = at > seen ? at : seen;
+		if (is_kept_of(&p.list[at], &place, mask))
+			continue;
+		/* reduced, which is only so where there is no room */
+		EXPECT(r, may_fail || p.count >= bound - bound / 10);
+		EXPECT(r, at == PLACE_NOWHERE ||
+				  is_kept_of(&p.list[at], &place, mask & 1u << PLACE_PROCESS));
+	}
+	EXPECT(r, p.count <= bound && seen < p.count);
+	for (uint32_t i = 0; i < p.count; i++)
+		for (uint32_t j = 0; j < i; j++)
+			EXPECT(r, memcmp(&p.list[i], &p.list[j], sizeof(p.list[i])) != 0);
+	failing_allocation = 0;
+	places_release(&p);
+}
+
+static void places_are_what_was_said_or_less(void **state)
+{
+	uint64_t rounds = unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? 10 : 300);
+
+	(void)state;
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct prng r = prng_round(round);
+
+		random_places(&r);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, free_bounds)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_first_is_nowhere),
+		TEST(each_part_counts),
+		TEST(only_parts_that_are_asked_for_are_kept),
+		TEST(the_bound_is_a_million),
+		TEST(past_the_bound_parts_are_lost),
+		TEST(without_memory_parts_are_lost),
+		TEST(places_are_what_was_said_or_less),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,772 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every line of the summary: of one thing and of several, none about what did not happen, and in
+ * their order.
+ */
+#include "unit.h"
+#include "cupti_trace/gpu_wire.h"
+#include "profiler/report/summary.h"
+
+struct bench {
+	struct ledger ledger;
+	struct totals totals;
+	struct summary_options options;
+	struct log log;
+};
+
+static struct capture captured;
+
+/* A run with a GPU, in which nothing happened. */
+static int begin(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	*state = b;
+	if (!b)
+		return -1;
+	b->totals.ledger = &b->ledger;
+	b->options = (struct summary_options){.samples_cpu = true, .traces_gpu = true};
+	b->ledger.pipe.processes = 1;
+	return 0;
+}
+
+static int end(void **state)
+{
+	struct bench *b = *state;
+
+	ledger_release(&b->ledger);
+	free(b);
+	return 0;
+}
+
+static char *report(struct bench *b)
+{
+	capture_begin(&captured);
+	summary_report(&b->log, &b->options, &b->totals);
+	capture_end(&captured);
+	return captured.text;
+}
+
+#define NOTHING                                                  \
+	"Samples: 0 CPU, 0 launches, 0 GPU kernels (0.000 ms)\n" \
+	"Correlation: 0 matched, 0 unmatched, 0 dropped\n"
+
+/* The summary is `base` with `line` somewhere in it. */
+static void expect_line(struct bench *b, const char *base, const char *line)
+{
+	char *text = report(b), *at = strstr(text, line), *rest;
+
+	if (!at)
+		fail_msg("'%s' is not in '%s'", line, text);
+	assert_true(at == text || at[-1] == '\n');
+	rest = at + strlen(line);
+	assert_true(rest[-1] == '\n');
+	memmove(at, rest, strlen(rest) + 1);
+	assert_string_equal(text, base);
+}
+
+/* A count of the ledger, with the line about one and about two. */
+struct count_case {
+	size_t at, size;
+	const char *one, *two;
+};
+
+#define COUNT(field) offsetof(struct ledger, field), sizeof(((struct ledger *)0)->field)
+
+static void set(struct bench *b, const struct count_case *c, uint64_t value)
+{
+	uint32_t narrow = (uint32_t)value;
+
+	assert_true(c->size == sizeof(value) || c->size == sizeof(narrow));
+	memcpy((char *)&b->ledger + c->at, c->size == sizeof(value) ? (void *)&value : &narrow,
+	       c->size);
+}
+
+static void check_counts(struct bench *b, const char *base, const struct count_case *cases,
+			 size_t count)
+{
+	assert_string_equal(report(b), base);
+	for (size_t i = 0; i < count; i++) {
+		set(b, &cases[i], 1);
+		expect_line(b, base, cases[i].one);
+		set(b, &cases[i], 2);
+		expect_line(b, base, cases[i].two);
+		set(b, &cases[i], 0);
+		assert_string_equal(report(b), base);
+	}
+}
+
+#define CHECK_COUNTS(b, base, cases) \
+	check_counts(b, base, cases, sizeof(cases) / sizeof((cases)[0]))
+
+/* ---- samples ---- */
+
+static void one_of_each(void **state)
+{
+	struct bench *b = *state;
+
+	b->ledger.cpu.samples = 1;
+	b->ledger.cpu.whole = 1;
+	b->ledger.launches.kernels = 1;
+	b->ledger.gpu.kernels = 1;
+	b->ledger.gpu.kernel_ns = 1500000;
+	b->ledger.gpu.matched = 1;
+	assert_string_equal(report(b), "Samples: 1 CPU, 1 launch, 1 GPU kernel (1.500 ms)\n"
+				       "Correlation: 1 matched, 0 unmatched, 0 dropped\n"
+				       "Stacks: 100.0 % of CPU samples are whole\n");
+	b->ledger.cpu.samples = 3;
+	b->ledger.launches.kernels = 4440;
+	b->ledger.gpu.kernels = 4441;
+	b->ledger.gpu.kernel_ns = 1592400000;
+	b->ledger.gpu.matched = 4441;
+	assert_string_equal(report(b),
+			    "Samples: 3 CPU, 4440 launches, 4441 GPU kernels (1592.400 ms)\n"
+			    "Correlation: 4441 matched, 0 unmatched, 0 dropped\n"
+			    "Stacks: 33.3 % of CPU samples are whole\n");
+}
+
+static void a_program_without_a_gpu_has_no_lines_of_zeros(void **state)
+{
+	struct bench *b = *state;
+
+	b->ledger.pipe.processes = 0;
+	b->options.follows_waits = true;
+	b->ledger.cpu.samples = 36;
+	b->ledger.cpu.whole = 36;
+	assert_string_equal(report(b), "Samples: 36 CPU\n"
+				       "profile: the command did not use CUDA: this is its CPU "
+				       "profile alone\n"
+				       "Stacks: 100.0 % of CPU samples are whole\n");
+	b->ledger.cpu.samples = 0;
+	assert_string_equal(report(b), "Samples: 0 CPU\n"
+				       "profile: the command did not use CUDA: this is its CPU "
+				       "profile alone\n");
+	b->options.samples_cpu = false;
+	assert_string_equal(report(b),
+			    "profile: the command did not use CUDA: the profile is empty\n");
+	b->ledger.processes.driver_mapped = true;
+	assert_string_equal(report(b),
+			    "profile: the CUDA driver was loaded, but tracing never started in "
+			    "it: was cuInit called, and is CUDA_INJECTION64_PATH passed on to the "
+			    "program?\n");
+}
+
+static void only_what_was_asked_for(void **state)
+{
+	struct bench *b = *state;
+
+	b->ledger.cpu.samples = 2;
+	b->ledger.gpu.kernels = 7;
+	b->options.traces_gpu = false;
+	assert_string_equal(report(b), "Samples: 2 CPU\n"
+				       "Stacks: 0.0 % of CPU samples are whole\n");
+	b->ledger.cpu.samples = 0;
+	assert_string_equal(report(b), "Samples: 0 CPU\n");
+	b->options = (struct summary_options){.traces_gpu = true};
+	assert_string_equal(report(b), "Samples: 0 launches, 7 GPU kernels (0.000 ms)\n"
+				       "Correlation: 0 matched, 0 unmatched, 0 dropped\n");
+}
+
+static void nothing_is_said_with_q(void **state)
+{
+	struct bench *b = *state;
+	struct summary_written written = {.file = "x", .unit = "ns"};
+
+	b->ledger.cpu.samples = b->ledger.cpu.dropped = b->ledger.launches.with_stack = 1;
+	b->ledger.gpu.dropped = b->ledger.pipe.malformed = b->ledger.bounds.stacks = 1;
+	b->log.level = LOG_ERRORS;
+	assert_string_equal(report(b), "");
+	capture_begin(&captured);
+	summary_report_written(&b->log, &b->options, &b->totals, &written);
+	assert_string_equal(capture_end(&captured), "");
+}
+
+/* ---- stacks ---- */
+
+static void where_stacks_came_from(void **state)
+{
+	struct bench *b = *state;
+	struct ledger_launches *l = &b->ledger.launches;
+
+	l->with_stack = 1000;
+	l->whole = 999;
+	l->probed_functions = 2;
+	expect_line(b, NOTHING, "Stacks: 99.9 % of launches are whole, taken in the process\n");
+	l->with_stack = 0;
+	l->by_probe = 2000;
+	expect_line(b, NOTHING,
+		    "Stacks: 50.0 % of launches are whole, taken by uprobes on 2 functions\n");
+	l->probed_functions = 1;
+	expect_line(b, NOTHING,
+		    "Stacks: 50.0 % of launches are whole, taken by uprobes on 1 function\n");
+	l->by_probe = 0;
+	assert_string_equal(report(b), NOTHING);
+}
+
+/* ---- correlation ---- */
+
+static void operations_that_are_not_matched(void **state)
+{
+	struct bench *b = *state;
+
+	b->ledger.gpu.unmatched = 1;
+	b->ledger.gpu.unmatched_ns = 2500000;
+	assert_string_equal(report(b),
+			    "Samples: 0 CPU, 0 launches, 0 GPU kernels (0.000 ms)\n"
+			    "Correlation: 0 matched, 1 unmatched, 0 dropped\n"
+			    "  unmatched operations ran 2.500 ms and are under [launch not "
+			    "captured]\n");
+}
+
+static void operations_that_did_not_come(void **state)
+{
+	struct bench *b = *state;
+
+	b->ledger.gpu.dropped = 1;
+	assert_string_equal(report(b),
+			    "Samples: 0 CPU, 0 launches, 0 GPU kernels (0.000 ms)\n"
+			    "Correlation: 0 matched, 0 unmatched, 1 dropped\n"
+			    "  1 operation was dropped before reaching the profiler: its GPU time "
+			    "is not in the profile\n");
+	b->ledger.gpu.missing = 1;
+	assert_string_equal(report(b),
+			    "Samples: 0 CPU, 0 launches, 0 GPU kernels (0.000 ms)\n"
+			    "Correlation: 0 matched, 0 unmatched, 2 dropped\n"
+			    "  1 operation was dropped before reaching the profiler: its GPU time "
+			    "is not in the profile\n"
+			    "  1 operation was sent by the target but did not arrive\n");
+	b->ledger.gpu.dropped = 100;
+	b->ledger.gpu.missing = 2;
+	assert_string_equal(report(b),
+			    "Samples: 0 CPU, 0 launches, 0 GPU kernels (0.000 ms)\n"
+			    "Correlation: 0 matched, 0 unmatched, 102 dropped\n"
+			    "  100 operations were dropped before reaching the profiler: their GPU "
+			    "time is not in the profile\n"
+			    "  2 operations were sent by the target but did not arrive\n");
+}
+
+static void operations_and_launches_that_are_odd(void **state)
+{
+	static const struct count_case cases[] = {
+		{COUNT(pipe.wrong_totals),
+		 "  1 process reported another sum of GPU time than arrived: something else wrote "
+		 "to the pipe\n",
+		 "  2 processes reported another sum of GPU time than arrived: something else "
+		 "wrote to the pipe\n"},
+		{COUNT(gpu.bad_times),
+		 "  1 operation has no usable timestamps and counts as 0 ns\n",
+		 "  2 operations have no usable timestamps and count as 0 ns\n"},
+		{COUNT(launches.unended),
+		 "  1 kernel launch has no record: the kernel had not ended when tracing did, or "
+		 "its record was lost\n",
+		 "  2 kernel launches have no record: the kernels had not ended when tracing did, "
+		 "or their records were lost\n"},
+		{COUNT(gpu.unseen_nodes),
+		 "  1 operation is of a graph node that was made before tracing or out of sight\n",
+		 "  2 operations are of graph nodes that were made before tracing or out of "
+		 "sight\n"},
+	};
+
+	CHECK_COUNTS(*state, NOTHING, cases);
+}
+
+static void a_known_bug_of_cupti(void **state)
+{
+	struct bench *b = *state;
+
+	b->ledger.pipe.graph_time_bugs = 1;
+	assert_string_equal(report(b), NOTHING); /* it did not show */
+	b->ledger.gpu.bad_times = 3;
+	expect_line(b, NOTHING "  3 operations have no usable timestamps and count as 0 ns\n",
+		    "  CUPTI of CUDA 13.0 is known to do that after some 25 million records of "
+		    "graphs' nodes; --graph graph makes fewer\n");
+}
+
+static void the_table_of_gpu_work(void **state)
+{
+	struct bench *b = *state;
+	const struct gpu_row row = {
+		.work = GPU_WORK_MEMSET, .count = 3, .ns = 1500000, .bytes = 2048};
+
+	ledger_add_work(&b->ledger, &row);
+	b->ledger.gpu.sums = b->ledger.gpu.equal = 1;
+	b->ledger.launches.unended = 1;
+	assert_string_equal(report(b),
+			    "Samples: 0 CPU, 0 launches, 0 GPU kernels (0.000 ms)\n"
+			    "Correlation: 3 matched, 0 unmatched, 0 dropped\n"
+			    "GPU work:\n"
+			    "  GPU 0  memset                  3        1.500 ms       2.0 KiB\n"
+			    "  the same as CUPTI's own sums, in all 1 of them\n"
+			    "  1 kernel launch has no record: the kernel had not ended when "
+			    "tracing did, or its "
+			    "record was lost\n");
+}
+
+/* ---- waits and calls ---- */
+
+static void waits(void **state)
+{
+	struct bench *b = *state;
+
+	b->ledger.calls.waits = 1;
+	b->ledger.calls.wait_ns = 1500000;
+	assert_string_equal(report(b), NOTHING); /* not asked for */
+	b->options.follows_waits = true;
+	expect_line(b, NOTHING, "Waits: 1 call, 1.500 ms\n");
+	b->ledger.calls.waits = 0;
+	b->ledger.calls.wait_ns = 0;
+	expect_line(b, NOTHING, "Waits: 0 calls, 0.000 ms\n");
+	b->ledger.calls.waits = 12;
+	b->ledger.calls.cut_waits = 2;
+	expect_line(b, NOTHING,
+		    "Waits: 12 calls, 0.000 ms\n"
+		    "  only the last part of 2 of them is split by what ran: too much GPU work ran "
+		    "during too many waits at once\n");
+}
+
+/* Where CUPTI cannot be used. */
+static void calls_that_were_timed(void **state)
+{
+	static const struct count_case cases[] = {
+		{COUNT(cpu.in_calls),
+		 "  1 CPU sample fell into these calls and is not counted: its time is the "
+		 "calls'\n",
+		 "  2 CPU samples fell into these calls and are not counted: their time is the "
+		 "calls'\n"},
+		{COUNT(calls.unfinished),
+		 "  1 of them had not returned when their process or the run ended; they count up "
+		 "to then\n",
+		 "  2 of them had not returned when their process or the run ended; they count up "
+		 "to then\n"},
+		{COUNT(calls.without_stack),
+		 "  1 of them has no stack: the machine was too busy to read it in time\n",
+		 "  2 of them have no stack: the machine was too busy to read it in time\n"},
+		{COUNT(calls.lost),
+		 "  1 more was lost: the machine was too busy to read of it in time\n",
+		 "  2 more were lost: the machine was too busy to read of them in time\n"},
+	};
+	struct bench *b = *state;
+
+	b->ledger.calls.timed = 70;
+	b->ledger.calls.timed_ns = 1500000;
+	assert_string_equal(report(b), NOTHING); /* none, as it says */
+	b->ledger.calls.processes = 1;
+	CHECK_COUNTS(b,
+		     NOTHING "CUDA calls: 70 in 1 process without GPU time, 1.500 ms of wall "
+			     "time\n",
+		     cases);
+	b->ledger.calls.processes = 2;
+	expect_line(b, NOTHING,
+		    "CUDA calls: 70 in 2 processes without GPU time, 1.500 ms of wall time\n");
+	/* without a program that says hello there is nothing to correlate */
+	b->ledger.pipe.processes = 0;
+	assert_string_equal(report(b),
+			    "Samples: 0 CPU, 0 launches, 0 GPU kernels (0.000 ms)\n"
+			    "CUDA calls: 70 in 2 processes without GPU time, 1.500 ms of wall "
+			    "time\n");
+}
+
+/* ---- what was lost ---- */
+
+#define BUSY(what, it) \
+	"profile: " what " dropped: the machine was too busy to read " it " in time\n"
+
+static void what_was_dropped_between_the_kernel_and_us(void **state)
+{
+	struct bench *b = *state;
+
+	b->ledger.cpu.dropped = 1;
+	expect_line(b, NOTHING, BUSY("1 CPU sample was", "it"));
+	b->ledger.cpu.dropped = 12;
+	expect_line(b, NOTHING, BUSY("12 CPU samples were", "them"));
+	b->ledger.launches.dropped = 1;
+	expect_line(b, NOTHING, BUSY("12 CPU samples and 1 launch were", "them"));
+	b->ledger.cpu.dropped = 1;
+	b->ledger.launches.dropped = 3;
+	expect_line(b, NOTHING, BUSY("1 CPU sample and 3 launches were", "them"));
+	b->ledger.cpu.dropped = 0;
+	expect_line(b, NOTHING, BUSY("3 launches were", "them"));
+	b->ledger.launches.dropped = 1;
+	expect_line(b, NOTHING, BUSY("1 launch was", "it"));
+	b->ledger.cpu.dropped = b->ledger.launches.dropped = UINT64_MAX / 2;
+	expect_line(b, NOTHING,
+		    BUSY("9223372036854775807 CPU samples and 9223372036854775807 launches were",
+			 "them"));
+}
+
+static void what_was_lost_on_the_way(void **state)
+{
+	static const struct count_case cases[] = {
+		{COUNT(processes.not_followed),
+		 "profile: 1 process was not followed: too many at once\n",
+		 "profile: 2 processes were not followed: too many at once\n"},
+		{COUNT(cpu.after_end),
+		 "profile: 1 process ran on after the command: CPU time after its end is not in "
+		 "the profile\n",
+		 "profile: 2 processes ran on after the command: CPU time after its end is not in "
+		 "the profile\n"},
+		{COUNT(pipe.without_goodbye),
+		 "profile: 1 traced process ended without a goodbye (killed?): up to its last "
+		 "second of GPU work is missing\n",
+		 "profile: 2 traced processes ended without a goodbye (killed?): up to their last "
+		 "second of GPU work is missing\n"},
+		{COUNT(pipe.lost_batches), "profile: 1 write of traced processes was lost\n",
+		 "profile: 2 writes of traced processes were lost\n"},
+		{COUNT(pipe.left),
+		 "profile: 1 byte in the pipe was not read: something went on writing after the "
+		 "end\n",
+		 "profile: 2 bytes in the pipe were not read: something went on writing after the "
+		 "end\n"},
+		{COUNT(pipe.foreign_versions),
+		 "profile: 1 process sent another protocol version and was ignored: is "
+		 "-injection-lib from another release?\n",
+		 "profile: 2 processes sent another protocol version and were ignored: is "
+		 "-injection-lib from another release?\n"},
+		{COUNT(gpu.unknown_kinds),
+		 "profile: 1 CUPTI record of an unknown kind was ignored\n",
+		 "profile: 2 CUPTI records of an unknown kind were ignored\n"},
+		{COUNT(processes.lost_records),
+		 "profile: 1 mapping record was lost: some frames may be [unknown]\n",
+		 "profile: 2 mapping records were lost: some frames may be [unknown]\n"},
+	};
+
+	CHECK_COUNTS(*state, NOTHING, cases);
+}
+
+static void print_slow(char *line, size_t size, uint64_t ns)
+{
+	snprintf(line, size,
+		 "profile: profile itself read nothing for %.1f s (stopped, or no free CPU): "
+		 "programs wait %d s for it, then go on and drop what they cannot send\n",
+		 (double)ns / 1e9, GPU_WIRE_PATIENCE_MS / 1000);
+}
+
+/* Only where something was lost, and by so long a time, is it the profiler's fault. */
+static void when_the_profiler_itself_was_slow(void **state)
+{
+	struct bench *b = *state;
+	const uint64_t patience_ns = GPU_WIRE_PATIENCE_MS * UINT64_C(1000000);
+	char line[256];
+
+	print_slow(line, sizeof(line), patience_ns);
+	b->totals.longest_round_ns = patience_ns;
+	assert_string_equal(report(b), NOTHING);
+	b->ledger.pipe.lost_batches = 1;
+	expect_line(b, NOTHING "profile: 1 write of traced processes was lost\n", line);
+	b->ledger.pipe.lost_batches = 0;
+	b->ledger.pipe.without_goodbye = 1;
+	expect_line(b,
+		    NOTHING "profile: 1 traced process ended without a goodbye (killed?): up to "
+			    "its last second of GPU work is missing\n",
+		    line);
+	b->totals.longest_round_ns = patience_ns - 1;
+	assert_null(strstr(report(b), "read nothing"));
+}
+
+static void what_was_too_much_to_be_kept(void **state)
+{
+	static const struct count_case cases[] = {
+		{COUNT(bounds.out_of_memory), "profile: out of memory: 1 event was lost\n",
+		 "profile: out of memory: 2 events were lost\n"},
+		{COUNT(bounds.stacks),
+		 "profile: 1 stack was too many to be kept apart; it is under [too many stacks]\n",
+		 "profile: 2 stacks were too many to be kept apart; they are under [too many "
+		 "stacks]\n"},
+		{COUNT(bounds.told),
+		 "profile: 1 name, mapping or stack that the program sent was too many to be "
+		 "kept\n",
+		 "profile: 2 names, mappings and stacks that the program sent were too many to be "
+		 "kept\n"},
+		{COUNT(bounds.truncated),
+		 "profile: 1 stack is cut where it was too deep or could not be followed; it "
+		 "begins at [truncated]\n",
+		 "profile: 2 stacks are cut where they were too deep or could not be followed; "
+		 "they begin at [truncated]\n"},
+	};
+
+	CHECK_COUNTS(*state, NOTHING, cases);
+}
+
+static void lines_that_are_not_ours(void **state)
+{
+	static const struct count_case cases[] = {
+		{COUNT(pipe.malformed),
+		 "profile: 1 line in the pipe was not ours and was ignored (1 too long); it began: "
+		 "{\"a\n",
+		 "profile: 2 lines in the pipe were not ours and were ignored (1 too long); the "
+		 "first began: {\"a\n"},
+		{COUNT(pipe.refused),
+		 "profile: 1 line in the pipe was of a process that is not the command's, and was "
+		 "ignored; it began: {\"b\n",
+		 "profile: 2 lines in the pipe were of processes that are not the command's, and "
+		 "were ignored; the first began: {\"b\n"},
+	};
+	struct bench *b = *state;
+
+	b->ledger.pipe.too_long = 1;
+	snprintf(b->ledger.pipe.first_malformed, sizeof(b->ledger.pipe.first_malformed), "{\"a");
+	snprintf(b->ledger.pipe.first_refused, sizeof(b->ledger.pipe.first_refused), "{\"b");
+	CHECK_COUNTS(b, NOTHING, cases);
+}
+
+/* ---- all together ---- */
+
+static void everything_in_its_order(void **state)
+{
+	struct bench *b = *state;
+	struct ledger *l = &b->ledger;
+	char slow[256];
+
+	b->options.follows_waits = true;
+	b->totals.longest_round_ns = 60000000000;
+	l->cpu = (struct ledger_cpu){
+		.samples = 100, .whole = 90, .dropped = 8, .in_calls = 7, .after_end = 6};
+	l->launches = (struct ledger_launches){.kernels = 20,
+					       .all = 25,
+					       .with_stack = 24,
+					       .whole = 12,
+					       .dropped = 4,
+					       .unended = 3};
+	l->gpu.kernels = 30;
+	l->gpu.matched = 40;
+	l->gpu.unmatched = 5;
+	l->gpu.bad_times = 9;
+	l->gpu.unseen_nodes = 11;
+	l->gpu.dropped = 13;
+	l->gpu.missing = 14;
+	l->gpu.unknown_kinds = 15;
+	l->pipe = (struct ledger_pipe){.processes = 2,
+				       .malformed = 16,
+				       .refused = 17,
+				       .left = 18,
+				       .lost_batches = 19,
+				       .without_goodbye = 21,
+				       .wrong_totals = 22,
+				       .foreign_versions = 23,
+				       .graph_time_bugs = 1};
+	l->calls = (struct ledger_calls){.waits = 31,
+					 .cut_waits = 32,
+					 .timed = 33,
+					 .without_stack = 34,
+					 .unfinished = 35,
+					 .lost = 36,
+					 .processes = 37};
+	l->processes = (struct ledger_processes){.lost_records = 38, .not_followed = 39};
+	l->bounds = (struct ledger_bounds){
+		.stacks = 41, .told = 42, .out_of_memory = 43, .truncated = 44};
+	print_slow(slow, sizeof(slow), b->totals.longest_round_ns);
+	expect_line(
+		b,
+		"Samples: 100 CPU, 20 launches, 30 GPU kernels (0.000 ms)\n"
+		"Correlation: 40 matched, 5 unmatched, 27 dropped\n"
+		"  unmatched operations ran 0.000 ms and are under [launch not captured]\n"
+		"  13 operations were dropped before reaching the profiler: their GPU time is not "
+		"in the profile\n"
+		"  14 operations were sent by the target but did not arrive\n"
+		"  22 processes reported another sum of GPU time than arrived: something else "
+		"wrote to the pipe\n"
+		"  9 operations have no usable timestamps and count as 0 ns\n"
+		"  CUPTI of CUDA 13.0 is known to do that after some 25 million records of graphs' "
+		"nodes; --graph graph makes fewer\n"
+		"  3 kernel launches have no record: the kernels had not ended when tracing did, "
+		"or their records were lost\n"
+		"  11 operations are of graph nodes that were made before tracing or out of sight\n"
+		"Waits: 31 calls, 0.000 ms\n"
+		"  only the last part of 32 of them is split by what ran: too much GPU work ran "
+		"during too many waits at once\n"
+		"CUDA calls: 33 in 37 processes without GPU time, 0.000 ms of wall time\n"
+		"  7 CPU samples fell into these calls and are not counted: their time is the "
+		"calls'\n"
+		"  35 of them had not returned when their process or the run ended; they count up "
+		"to then\n"
+		"  34 of them have no stack: the machine was too busy to read it in time\n"
+		"  36 more were lost: the machine was too busy to read of them in time\n"
+		"Stacks: 90.0 % of CPU samples are whole\n"
+		"Stacks: 50.0 % of launches are whole, taken in the process\n"
+		"profile: 8 CPU samples and 4 launches were dropped: the machine was too busy to "
+		"read them in time\n"
+		"profile: 39 processes were not followed: too many at once\n"
+		"profile: 6 processes ran on after the command: CPU time after its end is not in "
+		"the profile\n"
+		"profile: 21 traced processes ended without a goodbye (killed?): up to their last "
+		"second of GPU work is missing\n"
+		"profile: 19 writes of traced processes were lost\n"
+		"profile: 18 bytes in the pipe were not read: something went on writing after the "
+		"end\n"
+		"profile: 23 processes sent another protocol version and were ignored: is "
+		"-injection-lib from another release?\n"
+		"profile: 15 CUPTI records of an unknown kind were ignored\n"
+		"profile: 38 mapping records were lost: some frames may be [unknown]\n"
+		"profile: out of memory: 43 events were lost\n"
+		"profile: 41 stacks were too many to be kept apart; they are under [too many "
+		"stacks]\n"
+		"profile: 42 names, mappings and stacks that the program sent were too many to be "
+		"kept\n"
+		"profile: 16 lines in the pipe were not ours and were ignored (0 too long); the "
+		"first began: \n"
+		"profile: 17 lines in the pipe were of processes that are not the command's, and "
+		"were ignored; the first began: \n"
+		"profile: 44 stacks are cut where they were too deep or could not be followed; "
+		"they begin at [truncated]\n",
+		slow);
+}
+
+/* ---- names ---- */
+
+static char *report_unnamed(struct bench *b, const struct unnamed *unnamed)
+{
+	capture_begin(&captured);
+	summary_report_unnamed(&b->log, unnamed);
+	capture_end(&captured);
+	return captured.text;
+}
+
+static void names_that_are_missing(void **state)
+{
+	struct bench *b = *state;
+	struct unnamed u = {.unreadable_path = "/opt/lib.so"};
+
+	assert_string_equal(report_unnamed(b, &u), "");
+	u.unreadable = 1;
+	assert_string_equal(report_unnamed(b, &u),
+			    "profile: 1 file may not be read by this user: code in it is under "
+			    "[name]; it is /opt/lib.so\n");
+	u.unreadable = u.stuck = u.refused = u.mangled = 2;
+	assert_string_equal(report_unnamed(b, &u),
+			    "profile: 2 files may not be read by this user: code in them is under "
+			    "[name]; the first is /opt/lib.so\n"
+			    "profile: 2 files could not be read in time (a network or user file "
+			    "system?): some code is under [name]\n"
+			    "profile: 2 tables of names are larger than profile reads: some code "
+			    "is under [name]\n"
+			    "profile: 2 names take too long to demangle, and stay mangled\n");
+	u.unreadable = 0;
+	u.stuck = u.refused = u.mangled = 1;
+	assert_string_equal(report_unnamed(b, &u),
+			    "profile: 1 file could not be read in time (a network or user file "
+			    "system?): some code is under [name]\n"
+			    "profile: 1 table of names is larger than profile reads: some code is "
+			    "under [name]\n"
+			    "profile: 1 name takes too long to demangle, and stays mangled\n");
+	b->log.level = LOG_ERRORS;
+	assert_string_equal(report_unnamed(b, &u), "");
+}
+
+/* ---- what was written ---- */
+
+static const char *report_written(struct bench *b, const struct summary_written *written)
+{
+	capture_begin(&captured);
+	summary_report_written(&b->log, &b->options, &b->totals, written);
+	return capture_end(&captured);
+}
+
+static void what_was_written(void **state)
+{
+	struct bench *b = *state;
+	struct summary_written w = {.file = "app.folded",
+				    .unit = "samples",
+				    .stacks = 11,
+				    .total = {[ROW_CPU] = 36, [ROW_GPU] = 80},
+				    .exact_ns = 1};
+
+	assert_string_equal(report_written(b, &w),
+			    "Wrote 11 stacks (116 samples: 36 CPU, 80 GPU) to app.folded\n");
+	w.stacks = 1;
+	w.total[ROW_CPU] = 1;
+	w.total[ROW_GPU] = 0;
+	assert_string_equal(report_written(b, &w),
+			    "Wrote 1 stack (1 sample: 1 CPU, 0 GPU) to app.folded\n");
+	w.unit = "us";
+	assert_string_equal(report_written(b, &w),
+			    "Wrote 1 stack (1 us: 1 CPU, 0 GPU) to app.folded\n");
+	w.unit = "ns";
+	w.file = "standard output";
+	w.total[ROW_GPU] = UINT64_C(75000000);
+	assert_string_equal(report_written(b, &w), "Wrote 1 stack (75000001 ns: 1 CPU, 75000000 "
+						   "GPU) to standard output\n");
+}
+
+static void waits_and_calls_are_written_too(void **state)
+{
+	struct bench *b = *state;
+	struct summary_written w = {.file = "x",
+				    .unit = "samples",
+				    .stacks = 4,
+				    .total = {1, 2, 3, 4}, /* by enum row_kind */
+				    .exact_ns = 1};
+
+	assert_string_equal(report_written(b, &w), "Wrote 4 stacks (10 samples: 1 CPU, 2 GPU, 4 in "
+						   "CUDA calls) to x\n");
+	b->options.follows_waits = true;
+	assert_string_equal(report_written(b, &w), "Wrote 4 stacks (10 samples: 1 CPU, 2 GPU, 3 "
+						   "waiting, 4 in CUDA calls) to x\n");
+	w.total[ROW_WAIT] = w.total[ROW_CALL] = 0;
+	assert_string_equal(report_written(b, &w), "Wrote 4 stacks (3 samples: 1 CPU, 2 GPU, 0 "
+						   "waiting) to x\n");
+}
+
+#define WROTE_NONE(unit) "Wrote 0 stacks (0 " unit ": 0 CPU, 0 GPU) to x\n"
+
+static void an_empty_profile_says_why(void **state)
+{
+	struct bench *b = *state;
+	struct summary_written w = {.file = "x", .unit = "samples", .exact_ns = 999};
+
+	b->totals.elapsed_ns = 1234567890;
+	assert_string_equal(report_written(b, &w),
+			    "profile: all of it is less than one sample: --unit us or --unit ns "
+			    "shows more\n" WROTE_NONE("samples"));
+	w.unit = "us";
+	assert_string_equal(report_written(b, &w),
+			    "profile: all of it is less than one unit: --unit us or --unit ns "
+			    "shows more\n" WROTE_NONE("us"));
+	w.exact_ns = 0;
+	assert_string_equal(report_written(b, &w),
+			    "profile: the profile is empty: the command ran 1.235 s and no CPU "
+			    "sample fell into it (-F takes more)\n" WROTE_NONE("us"));
+	b->options.samples_cpu = false;
+	assert_string_equal(
+		report_written(b, &w),
+		"profile: the profile is empty: no GPU time was recorded\n" WROTE_NONE("us"));
+	/* no word more where the summary has said it: the command did not use CUDA */
+	b->ledger.pipe.processes = 0;
+	assert_string_equal(report_written(b, &w), WROTE_NONE("us"));
+	/* nor where something was written */
+	w.total[ROW_WAIT] = 1;
+	w.stacks = 1;
+	b->options.samples_cpu = true;
+	assert_string_equal(report_written(b, &w), "Wrote 1 stack (1 us: 0 CPU, 0 GPU) to x\n");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(one_of_each),
+		TEST(a_program_without_a_gpu_has_no_lines_of_zeros),
+		TEST(only_what_was_asked_for),
+		TEST(nothing_is_said_with_q),
+		TEST(where_stacks_came_from),
+		TEST(operations_that_are_not_matched),
+		TEST(operations_that_did_not_come),
+		TEST(operations_and_launches_that_are_odd),
+		TEST(a_known_bug_of_cupti),
+		TEST(the_table_of_gpu_work),
+		TEST(waits),
+		TEST(calls_that_were_timed),
+		TEST(what_was_dropped_between_the_kernel_and_us),
+		TEST(what_was_lost_on_the_way),
+		TEST(when_the_profiler_itself_was_slow),
+		TEST(what_was_too_much_to_be_kept),
+		TEST(lines_that_are_not_ours),
+		TEST(everything_in_its_order),
+		TEST(names_that_are_missing),
+		TEST(what_was_written),
+		TEST(waits_and_calls_are_written_too),
+		TEST(an_empty_profile_says_why),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The two processes: each test runs the whole command, with work of its own in the worker. Nothing
+ * waits for a certain time: what must not come late is checked by what comes before it.
+ */
+#include <poll.h>
+#include <sys/prctl.h>
+#include "unit.h"
+#include "profiler/session/supervisor.h"
+
+/* What supervisor, worker and test see of each other. */
+struct shared {
+	volatile pid_t worker, target;
+	volatile int step; /* the worker has come so far */
+	volatile int next; /* the test lets it go on */
+	volatile int signals[64], count;
+	volatile bool is_alone;
+	char folder[64];
+};
+
+struct run {
+	pid_t pid; /* the supervisor */
+	int status;
+	struct shared *shared;
+	struct capture captured;
+};
+
+static const struct identity ourselves;
+
+static void take_a_moment(void)
+{
+	usleep(1000);
+}
+
+/* In the worker: until the test says so; signals are noted meanwhile. */
+static void note_signals(const struct supervisor_link *link, struct shared *shared)
+{
+	struct supervisor_signal signal;
+	int got;
+
+	while ((got = supervisor_next_signal(link, &signal)) > 0) {
+		shared->signals[shared->count] =
+			signal.from_terminal ? -signal.number : signal.number;
+		shared->count++;
+	}
+	shared->is_alone |= got == -EPIPE;
+}
+
+static void come_to(const struct supervisor_link *link, struct shared *shared, int step)
+{
+	shared->step = step;
+	while (shared->next < step) {
+		note_signals(link, shared);
+		take_a_moment();
+	}
+}
+
+/* In the test. */
+static void wait_for_step(const struct run *r, int step)
+{
+	while (r->shared->step < step)
+		take_a_moment();
+}
+
+static void let_go(const struct run *r, int step)
+{
+	r->shared->next = step;
+}
+
+static void wait_for_signals(const struct run *r, int count)
+{
+	while (r->shared->count < count)
+		take_a_moment();
+}
+
+/* Two of a kind that wait to be taken are one. */
+static void wait_until_taken(const struct run *r)
+{
+	char path[64], text[4096];
+	bool is_taken = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)r->pid);
+	while (!is_taken) {
+		int fd = open(path, O_RDONLY);
+		ssize_t n = read(fd, text, sizeof(text) - 1);
+
+		close(fd);
+		assert_true(n > 0);
+		text[n] = '\0';
+		is_taken = strstr(text, "\nShdPnd:\t0000000000000000\n");
+		take_a_moment();
+	}
+}
+
+static void start_as(struct run *r, const struct identity *identity, supervisor_work work)
+{
+	struct log log = {.level = LOG_NORMAL};
+
+	memset(r, 0, sizeof(*r));
+	r->shared = mmap(NULL, sizeof(*r->shared), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(r->shared != MAP_FAILED);
+	capture_begin(&r->captured);
+	r->pid = fork();
+	if (r->pid == 0) {
+		setpgid(0, 0);
+		_exit(supervisor_run(&log, identity, work, r->shared));
+	}
+	wait_for_step(r, 1); /* then it is in its process group, and signals are taken */
+}
+
+static void start(struct run *r, supervisor_work work)
+{
+	start_as(r, &ourselves, work);
+}
+
+/* Waits for the supervisor; returns what was printed, and the worker is gone. */
+static const char *finish(struct run *r)
+{
+	const char *text;
+
+	assert_int_equal(waitpid(r->pid, &r->status, 0), r->pid);
+	text = capture_end(&r->captured);
+	if (r->shared->worker)
+		kill(r->shared->worker, SIGKILL);
+	munmap(r->shared, sizeof(*r->shared));
+	return text;
+}
+
+#define assert_exit(r, expected)                                      \
+	do {                                                          \
+		assert_true(WIFEXITED((r)->status));                  \
+		assert_int_equal(WEXITSTATUS((r)->status), expected); \
+	} while (0)
+
+/* ---- */
+
+static int return_37(const struct supervisor_link *link, void *context)
+{
+	struct shared *shared = context;
+
+	(void)link;
+	shared->step = 1;
+	return 37;
+}
+
+static void the_status_is_passed_on(void **state)
+{
+	struct run r;
+
+	(void)state;
+	start(&r, return_37);
+	assert_string_equal(finish(&r), "");
+	assert_exit(&r, 37);
+}
+
+static int take_signals(const struct supervisor_link *link, void *context)
+{
+	struct shared *shared = context;
+
+	shared->worker = getpid();
+	come_to(link, shared, 1);
+	return 3;
+}
+
+static void signals_reach_the_worker_once(void **state)
+{
+	const int sent[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM,      SIGQUIT,
+			    SIGPROF, SIGIO,  SIGPWR,  SIGXCPU, SIGRTMIN + 3, SIGVTALRM};
+	const int count = sizeof(sent) / sizeof(sent[0]);
+	struct run r;
+
+	(void)state;
+	start(&r, take_signals);
+	for (int i = 0; i < count; i++) {
+		/* to one, and to all of the group: the worker's own does not count */
+		assert_int_equal(i % 2 ? kill(r.pid, sent[i]) : kill(-r.pid, sent[i]), 0);
+		wait_for_signals(&r, i + 1);
+		assert_int_equal(r.shared->signals[i], sent[i]); /* and not the terminal's */
+	}
+	assert_int_equal(r.shared->count, count);
+	let_go(&r, 1);
+	assert_string_equal(finish(&r), "");
+	assert_exit(&r, 3);
+}
+
+/* As nohup and shells without job control leave them. */
+static void ignored_signals_stay_ignored(void **state)
+{
+	struct run r;
+
+	(void)state;
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	start(&r, take_signals);
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(kill(-r.pid, SIGHUP), 0);
+		assert_int_equal(kill(-r.pid, SIGINT), 0);
+	}
+	assert_int_equal(kill(r.pid, SIGUSR1), 0);
+	wait_for_signals(&r, 1);
+	assert_int_equal(r.shared->signals[0], SIGUSR1);
+	let_go(&r, 1);
+	assert_string_equal(finish(&r), "");
+	assert_exit(&r, 3);
+}
+
+static int be_stuck(const struct supervisor_link *link, void *context)
+{
+	struct shared *shared = context;
+	pid_t target;
+
+	supervisor_report_folder(link, shared->folder);
+	shared->worker = getpid();
+	target = fork();
+	if (target == 0) {
+		close(link->reports); /* as exec does */
+		while (true)
+			pause();
+	}
+	shared->target = target;
+	supervisor_report_target(link, target);
+	shared->step = 1;
+	while (true)
+		pause();
+	return 0;
+}
+
+/* It has ended, and maybe nobody has asked for its status yet. */
+static void wait_until_gone(pid_t pid)
+{
+	char path[64], text[512];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	while ((fd = open(path, O_RDONLY)) >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+		text[n > 0 ? n : 0] = '\0';
+		if (n <= 0 || strstr(text, ") Z "))
+			return;
+		take_a_moment();
+	}
+}
+
+static void a_worker_that_is_stuck_is_given_up(void **state)
+{
+	struct run r;
+	pid_t target;
+
+	(void)state;
+	start(&r, be_stuck);
+	kill(r.pid, SIGTERM); /* patience has no end before the second SIGINT */
+	kill(r.pid, SIGINT);
+	wait_until_taken(&r);
+	kill(r.pid, SIGINT);
+	target = r.shared->target;
+	assert_string_equal(finish(&r), "profile: gave up: no profile was written\n");
+	assert_exit(&r, 128 + SIGINT);
+	wait_until_gone(target);
+}
+
+static int be_done_in_time(const struct supervisor_link *link, void *context)
+{
+	struct shared *shared = context;
+
+	shared->worker = getpid();
+	shared->step = 1;
+	while (shared->count < 2) {
+		note_signals(link, shared);
+		take_a_moment();
+	}
+	supervisor_report_writing(link);
+	return 137;
+}
+
+static void after_two_interrupts_there_is_time_to_end(void **state)
+{
+	struct run r;
+
+	(void)state;
+	start(&r, be_done_in_time);
+	kill(r.pid, SIGINT);
+	wait_for_signals(&r, 1);
+	kill(r.pid, SIGINT);
+	assert_string_equal(finish(&r), "");
+	assert_exit(&r, 137);
+}
+
+static int write_for_ever(const struct supervisor_link *link, void *context)
+{
+	struct shared *shared = context;
+
+	supervisor_report_ended(link);
+	supervisor_report_writing(link);
+	shared->worker = getpid();
+	shared->step = 1;
+	while (true)
+		pause();
+	return 0;
+}
+
+static void while_writing_the_second_interrupt_gives_up_at_once(void **state)
+{
+	static const char said[] =
+		"profile: the profile is being written; another Ctrl-C gives up\n";
+	struct run r;
+	char text[sizeof(said)] = "";
+
+	(void)state;
+	start(&r, write_for_ever);
+	kill(r.pid, SIGINT);
+	while (pread(STDERR_FILENO, text, sizeof(text) - 1, 0) != sizeof(text) - 1)
+		take_a_moment();
+	assert_string_equal(text, said);
+	kill(r.pid, SIGINT);
+	assert_string_equal(finish(&r),
+			    "profile: the profile is being written; another Ctrl-C gives up\n"
+			    "profile: gave up: no profile was written\n");
+	assert_exit(&r, 128 + SIGINT);
+}
+
+/* The first interrupt ended the target, the second one the waiting for its children: both were
+ * obeyed, and the profile takes as long as it takes. */
+static int end_and_write_long(const struct supervisor_link *link, void *context)
+{
+	struct shared *shared = context;
+
+	shared->worker = getpid();
+	come_to(link, shared, 1);
+	supervisor_report_ended(link);
+	come_to(link, shared, 2);
+	supervisor_report_writing(link);
+	usleep((SUPERVISOR_PATIENCE_MS + 500) * 1000);
+	return 42;
+}
+
+static void the_target_s_end_starts_counting_anew(void **state)
+{
+	struct run r;
+
+	(void)state;
+	start(&r, end_and_write_long);
+	kill(r.pid, SIGINT);
+	wait_for_signals(&r, 1);
+	let_go(&r, 1);
+	wait_for_step(&r, 2);
+	kill(r.pid, SIGINT);
+	wait_for_signals(&r, 2);
+	let_go(&r, 2);
+	assert_string_equal(finish(&r), "");
+	assert_exit(&r, 42);
+}
+
+/* ---- deaths ---- */
+
+static void the_worker_is_killed(void **state)
+{
+	char folder[] = "/tmp/profile_unit.XXXXXX", path[64];
+	struct run r;
+	pid_t target;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/lock", folder);
+	close(open(path, O_WRONLY | O_CREAT, 0600));
+	start(&r, take_signals);
+	let_go(&r, 1);
+	finish(&r);
+	assert_int_equal(access(path, F_OK), 0); /* it has not said that this is its folder */
+
+	memset(&r, 0, sizeof(r));
+	r.shared = mmap(NULL, sizeof(*r.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	snprintf(r.shared->folder, sizeof(r.shared->folder), "%s", folder);
+	capture_begin(&r.captured);
+	r.pid = fork();
+	if (r.pid == 0) {
+		struct log log = {.level = LOG_ERRORS};
+
+		_exit(supervisor_run(&log, &ourselves, be_stuck, r.shared));
+	}
+	wait_for_step(&r, 1);
+	kill(r.shared->worker, SIGKILL);
+	target = r.shared->target;
+	assert_string_equal(finish(&r), "profile: the profiler was killed by signal 9 (out of "
+					"memory?): no profile was written\n");
+	assert_exit(&r, 125);
+	assert_int_equal(access(folder, F_OK), -1);
+	assert_int_equal(kill(target, SIGKILL), 0); /* the command goes on */
+}
+
+static int leave(const struct supervisor_link *link, void *context)
+{
+	struct shared *shared = context;
+
+	(void)link;
+	shared->step = 1;
+	_exit(0); /* as a library might */
+}
+
+static void the_worker_leaves_without_a_word(void **state)
+{
+	struct run r;
+
+	(void)state;
+	start(&r, leave);
+	assert_string_equal(finish(&r), "profile: the profiler ended before its time: no profile "
+					"was written\n");
+	assert_exit(&r, 125);
+}
+
+static int outlive(const struct supervisor_link *link, void *context)
+{
+	struct shared *shared = context;
+	struct pollfd wait = {.fd = link->signals, .events = POLLIN};
+
+	shared->worker = getpid();
+	shared->step = 1;
+	poll(&wait, 1, -1);
+	note_signals(link, shared);
+	supervisor_report_writing(link); /* nobody hears it; it does no harm */
+	shared->step = 2;
+	return 0;
+}
+
+static void the_supervisor_is_killed(void **state)
+{
+	struct run r;
+
+	(void)state;
+	start(&r, outlive);
+	kill(r.pid, SIGKILL);
+	wait_for_step(&r, 2);
+	assert_true(r.shared->is_alone);
+	r.shared->worker = 0;
+	assert_string_equal(finish(&r), "");
+	assert_true(WIFSIGNALED(r.status));
+}
+
+/* It has said what the status is, and then a thread of it does not end. */
+static void a_worker_that_does_not_end_when_done(void **state)
+{
+	struct log log = {.level = LOG_NORMAL};
+	struct run r = {.pid = 0};
+
+	(void)state;
+	r.shared = mmap(NULL, sizeof(*r.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	capture_begin(&r.captured);
+	r.pid = fork();
+	if (r.pid == 0) {
+		pid_t us = getpid();
+		int status = supervisor_run(&log, &ourselves, return_37, r.shared);
+
+		while (getpid() != us)
+			pause();
+		_exit(status);
+	}
+	assert_string_equal(finish(&r), "");
+	assert_exit(&r, 37);
+}
+
+/* ---- privilege ---- */
+
+static bool supervisor_has(const char *line)
+{
+	char path[64], text[4096] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)getppid());
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		return false;
+	close(fd);
+	return strstr(text, line) != NULL;
+}
+
+static int become_user(const struct supervisor_link *link, void *context)
+{
+	struct shared *shared = context;
+
+	shared->step = 1;
+	if (!supervisor_has("\nUid:\t0\t0\t0\t0\n"))
+		return 1;
+	supervisor_report_user(link);
+	while (!supervisor_has("\nNoNewPrivs:\t1\n"))
+		take_a_moment();
+	return supervisor_has("\nUid:\t12345\t12345\t12345\t12345\n") &&
+			       supervisor_has("\nGid:\t23456\t23456\t23456\t23456\n") &&
+			       supervisor_has("\nGroups:\t23456 \n") &&
+			       supervisor_has("\nCapPrm:\t0000000000000000\n") &&
+			       supervisor_has("\nCapEff:\t0000000000000000\n")
+		       ? 0
+		       : 2;
+}
+
+static void the_supervisor_becomes_the_user_with_the_worker(void **state)
+{
+	static const struct identity user = {.other = true, .uid = 12345, .gid = 23456};
+	struct run r;
+
+	(void)state;
+	if (geteuid() != 0)
+		SKIP("needs root");
+	start_as(&r, &user, become_user);
+	assert_string_equal(finish(&r), "");
+	assert_exit(&r, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_status_is_passed_on),
+		cmocka_unit_test(signals_reach_the_worker_once),
+		cmocka_unit_test(ignored_signals_stay_ignored),
+		cmocka_unit_test(a_worker_that_is_stuck_is_given_up),
+		cmocka_unit_test(after_two_interrupts_there_is_time_to_end),
+		cmocka_unit_test(while_writing_the_second_interrupt_gives_up_at_once),
+		cmocka_unit_test(the_target_s_end_starts_counting_anew),
+		cmocka_unit_test(the_worker_is_killed),
+		cmocka_unit_test(the_worker_leaves_without_a_word),
+		cmocka_unit_test(the_supervisor_is_killed),
+		cmocka_unit_test(a_worker_that_does_not_end_when_done),
+		cmocka_unit_test(the_supervisor_becomes_the_user_with_the_worker),
+	};
+
+	/* a shell that starts us in the background may have them ignored */
+	for (int signal_number = 1; signal_number <= SIGRTMAX; signal_number++)
+		signal(signal_number, SIG_DFL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

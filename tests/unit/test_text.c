@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "symbolize/intern.h"
+#include "symbolize/text.h"
+
+static void expect(const char *text, const char *expected)
+{
+	char *copy = strdup(text); /* exactly as long: a read past it shows under valgrind */
+
+	assert_non_null(copy);
+	clean_text(copy);
+	assert_string_equal(copy, expected);
+	free(copy);
+}
+
+static void good_text_stays(void **state)
+{
+	(void)state;
+	expect("", "");
+	expect("ns::f<int>(char const*) ~!@#", "ns::f<int>(char const*) ~!@#");
+	expect("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
+	       "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
+	expect("\xc2\xa0\xc3\x80\xef\xbf\xbd\xf4\x8f\xbf\xbf",
+	       "\xc2\xa0\xc3\x80\xef\xbf\xbd\xf4\x8f\xbf\xbf");
+}
+
+static void controls_become_marks(void **state)
+{
+	(void)state;
+	expect("a\033[2J\tb\nc\177", "a?[2J?b?c?");
+	expect("\001\037", "??");
+	expect("x\xc2\x9b"
+	       "2Jy",
+	       "x?2Jy"); /* U+009B, a control sequence's start */
+	expect("\xc2\x80\xc2\x85\xc2\x9f", "???");
+	expect("x\x9b"
+	       "2Jy",
+	       "x?2Jy"); /* the same as a stray byte */
+}
+
+static void what_is_not_utf8_becomes_marks(void **state)
+{
+	(void)state;
+	expect("\xff\xfe\x80\xbf", "????");
+	expect("\xc0\xaf", "??");           /* overlong */
+	expect("\xe0\x9f\xbf", "???");      /* overlong */
+	expect("\xf0\x8f\xbf\xbf", "????"); /* overlong */
+	expect("\xed\xa0\x80", "???");      /* a surrogate */
+	expect("\xf4\x90\x80\x80", "????"); /* past the end */
+	expect("\xc3", "?");                /* cut off */
+	expect("\xe2\x82", "??");
+	expect("\xf0\x9f\x98", "???");
+	expect("\xe2\x82\xc3\xbc", "??\xc3\xbc");
+}
+
+/* Against a plain reading of the rule: no byte of the result below ' ', no DEL, no C1, all UTF-8.
+ */
+static void random_bytes_are_safe(void **state)
+{
+	uint32_t seed = 1;
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		char text[24];
+		size_t length;
+
+		for (size_t i = 0; i < sizeof(text) - 1; i++) {
+			seed = seed * 1664525 + 1013904223;
+			/* mostly lead and continuation bytes: those that matter */
+			text[i] = (char)(seed & 0x10000 ? (seed >> 24) : (seed >> 24) | 0x80);
+		}
+		text[sizeof(text) - 1] = '\0';
+		length = strlen(text);
+		clean_text(text);
+		assert_true(strlen(text) <= length);
+		for (const unsigned char *c = (unsigned char *)text; *c;) {
+			size_t n = count_utf8_bytes(c);
+
+			assert_true(n > 0);
+			assert_true(*c >= ' ' && *c != 0x7f);
+			if (n == 2)
+				assert_true(((c[0] & 0x1fu) << 6 | (c[1] & 0x3fu)) >= 0xa0);
+			c += n;
+		}
+	}
+}
+
+static void interned_text_is_clean(void **state)
+{
+	struct intern strings = {0};
+	const char *name = intern_string(&strings, "lib\xc2\x9b\n\xff.so");
+
+	(void)state;
+	assert_string_equal(name, "lib???.so");
+	assert_ptr_equal(intern_string(&strings, "lib???.so"), name);
+	intern_release(&strings);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(good_text_stays),
+		cmocka_unit_test(controls_become_marks),
+		cmocka_unit_test(what_is_not_utf8_becomes_marks),
+		cmocka_unit_test(random_bytes_are_safe),
+		cmocka_unit_test(interned_text_is_clean),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

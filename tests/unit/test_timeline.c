@@ -1,0 +1,621 @@
+/* SPDX-License-Identifier: MIT */
+/* What is added to a timeline can be read again, and what cannot be kept is counted. */
+#include "unit.h"
+#include <dirent.h>
+#include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include "profiler/profile/timeline.h"
+
+#define RECORD sizeof(struct timeline_record)
+
+struct bench {
+	char folder[64];
+	struct timeline *timeline;
+};
+
+static int begin(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -1;
+	*state = b;
+	snprintf(b->folder, sizeof(b->folder), "/tmp/profile_unit.XXXXXX");
+	return mkdtemp(b->folder) ? 0 : -1;
+}
+
+/* Its folder is empty at the end of each test, else it is not removed. */
+static int end(void **state)
+{
+	struct bench *b = *state;
+	int err;
+
+	timeline_free(b->timeline);
+	err = rmdir(b->folder);
+	free(b);
+	return err;
+}
+
+static void begin_timeline(struct bench *b, const struct timeline_limits *limits)
+{
+	b->timeline = timeline_new(b->folder, limits);
+	assert_non_null(b->timeline);
+}
+
+/* An event that its number tells all of. */
+static struct timeline_event event_of(uint64_t number)
+{
+	struct prng p = {number, number};
+	struct timeline_event e = {
+		.kind = (enum timeline_kind)prng_below(&p, TIMELINE_KINDS),
+		.start_ns = prng_u64(&p),
+		.duration_ns = prng_bits(&p, 64),
+		.place = {(uint32_t)prng_below(&p, 3), (uint32_t)prng_below(&p, 3),
+			  (uint32_t)prng_below(&p, 3), (uint32_t)prng_below(&p, 2),
+			  UINT32_MAX - (uint32_t)prng_below(&p, 5)},
+		.stack = (uint32_t)prng_u64(&p),
+		.graph_node = prng_bits(&p, 64),
+		.correlation = (uint32_t)prng_u64(&p),
+		.name = (uint32_t)prng_u64(&p),
+		.bytes = prng_bits(&p, 64),
+	};
+
+	if (prng_chance(&p, 50))
+		e.shape = (struct timeline_shape){
+			.grid = {(uint32_t)prng_below(&p, 9), 1, 1},
+			.block = {1, (uint32_t)prng_below(&p, 9), 1},
+			.static_shared = (uint32_t)prng_below(&p, 3),
+			.registers = (uint32_t)prng_below(&p, 3),
+		};
+	return e;
+}
+
+static void add_events(struct timeline *t, uint64_t first, uint64_t count)
+{
+	for (uint64_t i = first; i < first + count; i++) {
+		struct timeline_event e = event_of(i);
+
+		assert_int_equal(timeline_add(t, &e), 0);
+	}
+}
+
+static bool has_shape(const struct timeline_shape *is, const struct timeline_shape *wanted)
+{
+	static const struct timeline_shape none;
+
+	if (memcmp(wanted, &none, sizeof(none)) == 0)
+		return !is;
+	return is && memcmp(is, wanted, sizeof(none)) == 0;
+}
+
+/* Whether the record is the event of this number. */
+static bool has_number(const struct timeline *t, const struct timeline_record *r, uint64_t number)
+{
+	const struct timeline_event e = event_of(number);
+	const struct timeline_place *place = timeline_place(t, r->place);
+
+	return r->kind == e.kind && r->start_ns == e.start_ns && r->duration_ns == e.duration_ns &&
+	       r->stack == e.stack && r->graph_node == e.graph_node &&
+	       r->correlation == e.correlation && r->name == e.name && r->bytes == e.bytes &&
+	       place && memcmp(place, &e.place, sizeof(e.place)) == 0 &&
+	       has_shape(timeline_shape(t, r->shape), &e.shape);
+}
+
+/* What a reader gives from `first` on is `count` events of these numbers, and no more. */
+static void expect_rest(const struct timeline *t, struct timeline_reader *r, uint64_t first,
+			uint64_t count)
+{
+	const struct timeline_record *record;
+
+	for (uint64_t i = first; i < first + count; i++) {
+		assert_int_equal(timeline_reader_next(r, &record), 1);
+		assert_true(has_number(t, record, i));
+	}
+	assert_int_equal(timeline_reader_next(r, &record), 0);
+	assert_int_equal(timeline_reader_next(r, &record), 0);
+}
+
+static void expect_all(const struct timeline *t, uint64_t count)
+{
+	struct timeline_reader *r = timeline_reader_new(t);
+
+	assert_non_null(r);
+	assert_int_equal(timeline_stats(t).records, count);
+	expect_rest(t, r, 0, count);
+	timeline_reader_free(r);
+}
+
+static void nothing_is_a_timeline_too(void **state)
+{
+	struct bench *b = *state;
+	struct timeline_record record;
+
+	timeline_free(NULL);
+	timeline_reader_free(NULL);
+	begin_timeline(b, NULL);
+	assert_int_equal(timeline_finish(b->timeline), 0);
+	expect_all(b->timeline, 0);
+	assert_int_equal(timeline_read(b->timeline, 0, &record), -EINVAL);
+	assert_int_equal(timeline_places(b->timeline), 0);
+	assert_null(timeline_place(b->timeline, 0));
+	assert_null(timeline_shape(b->timeline, 0));
+	assert_null(timeline_shape(b->timeline, 1));
+	assert_null(timeline_shape(b->timeline, UINT32_MAX));
+}
+
+/* More than fit into the buffer of the writer, and many times that of a reader. */
+static void what_goes_in_comes_out(void **state)
+{
+	enum { COUNT = 50000 };
+	struct bench *b = *state;
+	struct prng p = prng_round(0);
+	struct timeline_record record;
+
+	begin_timeline(b, NULL);
+	add_events(b->timeline, 0, COUNT);
+	assert_int_equal(timeline_stats(b->timeline).records, COUNT);
+	assert_int_equal(timeline_finish(b->timeline), 0);
+	expect_all(b->timeline, COUNT);
+	for (int i = 0; i < 1000; i++) {
+		uint64_t number = prng_below(&p, COUNT);
+
+		assert_int_equal(timeline_read(b->timeline, number, &record), 0);
+		assert_true(has_number(b->timeline, &record, number));
+	}
+	assert_int_equal(timeline_read(b->timeline, COUNT, &record), -EINVAL);
+	assert_int_equal(timeline_read(b->timeline, UINT64_MAX, &record), -EINVAL);
+	assert_int_equal(timeline_stats(b->timeline).lost, 0);
+	assert_int_equal(timeline_stats(b->timeline).lost_shapes, 0);
+	assert_int_equal(timeline_stats(b->timeline).error, 0);
+}
+
+/* Each place and each shape once; shapes from 1 on. */
+static void places_and_shapes_are_kept_once(void **state)
+{
+	enum { PLACES = 3000, ROUNDS = 3 };
+	struct bench *b = *state;
+
+	begin_timeline(b, NULL);
+	for (uint32_t i = 0; i < PLACES * ROUNDS; i++) {
+		struct timeline_event e = {.place = {.stream = i % PLACES},
+					   .shape = {.registers = i % PLACES}};
+
+		assert_int_equal(timeline_add(b->timeline, &e), 0);
+	}
+	assert_int_equal(timeline_finish(b->timeline), 0);
+	assert_int_equal(timeline_places(b->timeline), PLACES);
+	for (uint32_t i = 0; i < PLACES; i++) {
+		assert_int_equal(timeline_place(b->timeline, i)->stream, i);
+		if (i > 0)
+			assert_int_equal(timeline_shape(b->timeline, i)->registers, i);
+	}
+	assert_null(timeline_place(b->timeline, PLACES));
+	assert_null(timeline_shape(b->timeline, PLACES));
+}
+
+static void readers_do_not_disturb_each_other(void **state)
+{
+	enum { COUNT = 20000, READERS = 4 };
+	struct bench *b = *state;
+	struct timeline_reader *readers[READERS];
+	uint64_t at[READERS] = {0};
+	struct prng p = prng_round(0);
+
+	begin_timeline(b, NULL);
+	add_events(b->timeline, 0, COUNT);
+	assert_int_equal(timeline_finish(b->timeline), 0);
+	for (int i = 0; i < READERS; i++) {
+		readers[i] = timeline_reader_new(b->timeline);
+		assert_non_null(readers[i]);
+	}
+	for (int step = 0; step < 5000; step++) {
+		uint64_t i = prng_below(&p, READERS);
+		const struct timeline_record *record;
+
+		if (prng_chance(&p, 3)) {
+			at[i] = prng_below(&p, COUNT + 1);
+			timeline_reader_seek(readers[i], at[i]);
+		}
+		EXPECT(&p, timeline_reader_next(readers[i], &record) == (at[i] < COUNT));
+		if (at[i] < COUNT)
+			EXPECT(&p, has_number(b->timeline, record, at[i]++));
+	}
+	for (int i = 0; i < READERS; i++) {
+		timeline_reader_seek(readers[i], COUNT - 100);
+		expect_rest(b->timeline, readers[i], COUNT - 100, 100);
+		timeline_reader_seek(readers[i], UINT64_MAX);
+		expect_rest(b->timeline, readers[i], 0, 0);
+		timeline_reader_free(readers[i]);
+	}
+}
+
+static void nothing_is_added_afterwards(void **state)
+{
+	struct bench *b = *state;
+	struct timeline_event e = event_of(0);
+
+	begin_timeline(b, NULL);
+	add_events(b->timeline, 0, 5);
+	assert_int_equal(timeline_finish(b->timeline), 0);
+	assert_int_equal(timeline_add(b->timeline, &e), -ESHUTDOWN);
+	assert_int_equal(timeline_finish(b->timeline), 0);
+	expect_all(b->timeline, 5);
+	assert_int_equal(timeline_stats(b->timeline).lost, 1);
+}
+
+/* ---- limits ---- */
+
+static void records_are_bounded(void **state)
+{
+	struct bench *b = *state;
+	struct timeline_event e = event_of(0);
+
+	begin_timeline(b,
+		       &(struct timeline_limits){.records = 20000, .places = 1000, .shapes = 1000});
+	add_events(b->timeline, 0, 20000);
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(timeline_add(b->timeline, &e), -E2BIG);
+	assert_int_equal(timeline_finish(b->timeline), 0);
+	expect_all(b->timeline, 20000);
+	assert_int_equal(timeline_stats(b->timeline).lost, 7);
+	assert_int_equal(timeline_stats(b->timeline).error, -E2BIG);
+}
+
+static void places_are_bounded(void **state)
+{
+	struct bench *b = *state;
+
+	begin_timeline(b, &(struct timeline_limits){.records = 100, .places = 3, .shapes = 3});
+	for (uint32_t i = 0; i < 20; i++) {
+		struct timeline_event e = {.place = {.thread = i % 5}, .name = i};
+
+		assert_int_equal(timeline_add(b->timeline, &e), i % 5 < 3 ? 0 : -E2BIG);
+	}
+	assert_int_equal(timeline_finish(b->timeline), 0);
+	assert_int_equal(timeline_places(b->timeline), 3);
+	assert_int_equal(timeline_stats(b->timeline).records, 12);
+	assert_int_equal(timeline_stats(b->timeline).lost, 8);
+	assert_int_equal(timeline_stats(b->timeline).error, -E2BIG);
+	for (uint32_t i = 0; i < 12; i++) {
+		struct timeline_record record;
+
+		assert_int_equal(timeline_read(b->timeline, i, &record), 0);
+		assert_int_equal(record.name, i / 3 * 5 + i % 3);
+		assert_int_equal(record.place, i % 3);
+	}
+}
+
+/* Without its shape a record is still of use. */
+static void shapes_are_bounded(void **state)
+{
+	struct bench *b = *state;
+
+	begin_timeline(b, &(struct timeline_limits){.records = 100, .places = 1, .shapes = 2});
+	for (uint32_t i = 0; i < 10; i++) {
+		struct timeline_event e = {.shape = {.grid = {1 + i % 5}}, .name = i};
+
+		assert_int_equal(timeline_add(b->timeline, &e), 0);
+	}
+	assert_int_equal(timeline_finish(b->timeline), 0);
+	assert_int_equal(timeline_stats(b->timeline).records, 10);
+	assert_int_equal(timeline_stats(b->timeline).lost, 0);
+	assert_int_equal(timeline_stats(b->timeline).lost_shapes, 6);
+	assert_int_equal(timeline_stats(b->timeline).error, -E2BIG);
+	for (uint32_t i = 0; i < 10; i++) {
+		struct timeline_record record;
+
+		assert_int_equal(timeline_read(b->timeline, i, &record), 0);
+		assert_int_equal(record.name, i);
+		assert_int_equal(record.shape, i % 5 < 2 ? i % 5 + 1 : 0);
+	}
+}
+
+/* ---- the file ---- */
+
+/* The timeline's descriptor: the only one of a file in its folder. Else none that is valid. */
+static int find_file(const struct bench *b)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	struct dirent *entry;
+	int fd = -1;
+
+	if (!folder)
+		return -1;
+	while ((entry = readdir(folder))) {
+		char target[256] = "";
+		int number = (int)strtol(entry->d_name, NULL, 10);
+
+		if (readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1) < 0 ||
+		    strncmp(target, b->folder, strlen(b->folder)) != 0)
+			continue;
+		fd = fd < 0 ? number : INT_MAX;
+	}
+	closedir(folder);
+	return fd;
+}
+
+/* Nobody else reads it, programs that are started do not inherit it, and it has no name. */
+static bool is_private(int fd)
+{
+	struct stat file;
+
+	return fd >= 0 && fstat(fd, &file) == 0 && file.st_nlink == 0 &&
+	       (file.st_mode & 07777) == 0600 && fcntl(fd, F_GETFD) == FD_CLOEXEC;
+}
+
+static void the_file_has_no_name(void **state)
+{
+	struct bench *b = *state;
+	char file[40], name[80];
+
+	begin_timeline(b, NULL);
+	assert_true(is_private(find_file(b)));
+	/* nor can it be given one */
+	snprintf(file, sizeof(file), "/proc/self/fd/%d", find_file(b));
+	snprintf(name, sizeof(name), "%s/named", b->folder);
+	assert_int_equal(linkat(AT_FDCWD, file, AT_FDCWD, name, AT_SYMLINK_FOLLOW), -1);
+	assert_int_equal(errno, ENOENT);
+}
+
+static void a_folder_that_takes_no_file(void **state)
+{
+	struct bench *b = *state;
+	char nowhere[80];
+
+	snprintf(nowhere, sizeof(nowhere), "%s/nowhere", b->folder);
+	assert_null(timeline_new(nowhere, NULL));
+	assert_int_equal(errno, ENOENT);
+	assert_null(timeline_new("/proc/self", NULL));
+	assert_int_not_equal(errno, 0);
+}
+
+/* From now on this process makes no file without a name, as on file systems that cannot. */
+static bool refuse_unnamed_files(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_openat, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_TMPFILE & ~O_DIRECTORY, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+enum { CHILD_OK, CHILD_FAILED, CHILD_SKIPS };
+
+/*
+ * Runs `body` in a child of its own, for what cannot be undone; it returns one of the above and
+ * asserts nothing, since that would go on with the next test in the child.
+ */
+static int run_child(int (*body)(struct bench *), struct bench *b)
+{
+	int status;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(body(b));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int use_named_files(struct bench *b)
+{
+	struct timeline_record record;
+	struct timeline_event e = event_of(3);
+	bool ok;
+
+	if (!refuse_unnamed_files())
+		return CHILD_SKIPS;
+	if (open(b->folder, O_TMPFILE | O_RDWR, 0600) >= 0)
+		return CHILD_FAILED;
+	b->timeline = timeline_new(b->folder, NULL);
+	ok = b->timeline && timeline_add(b->timeline, &e) == 0 &&
+	     timeline_finish(b->timeline) == 0 && timeline_read(b->timeline, 0, &record) == 0 &&
+	     has_number(b->timeline, &record, 3) && is_private(find_file(b));
+	timeline_free(b->timeline);
+	/* and its folder is empty */
+	return ok && rmdir(b->folder) == 0 && mkdir(b->folder, 0700) == 0 ? CHILD_OK : CHILD_FAILED;
+}
+
+static void a_file_system_without_unnamed_files(void **state)
+{
+	int result = run_child(use_named_files, *state);
+
+	if (result == CHILD_SKIPS)
+		SKIP("seccomp filters are not permitted here");
+	assert_int_equal(result, CHILD_OK);
+}
+
+/* What is there can be read, what is not is counted, and both together are all. */
+static bool holds_what_it_could(struct timeline *t, uint64_t added, uint64_t most, int error)
+{
+	struct timeline_stats stats = timeline_stats(t);
+	struct timeline_reader *r = timeline_reader_new(t);
+	const struct timeline_record *record;
+	uint64_t i = 0;
+	int result;
+
+	if (!r || stats.error != error || stats.lost == 0 || stats.records + stats.lost != added ||
+	    stats.records == 0 || stats.records > most)
+		return false;
+	while ((result = timeline_reader_next(r, &record)) == 1 && has_number(t, record, i))
+		i++;
+	timeline_reader_free(r);
+	return result == 0 && i == stats.records;
+}
+
+/* Adds until it is told twice that there is no room. Returns how many it has tried. */
+static uint64_t fill(struct timeline *t, uint64_t most, int error)
+{
+	uint64_t added = 0;
+	int refused = 0;
+
+	while (refused < 2 && added < most) {
+		struct timeline_event e = event_of(added++);
+		int err = timeline_add(t, &e);
+
+		if (err && err != error)
+			return 0;
+		refused += err != 0;
+	}
+	return added;
+}
+
+enum { DISK = 3 << 20, MOST = 200000 };
+
+/* On a disk that is too small, in name spaces of the child's own. */
+static int fill_disk(struct bench *b)
+{
+	uint64_t added;
+	bool ok;
+
+	if (unshare(CLONE_NEWNS) != 0 ||
+	    mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mount("none", b->folder, "tmpfs", 0, "size=3m") != 0)
+		return CHILD_SKIPS;
+	b->timeline = timeline_new(b->folder, NULL);
+	if (!b->timeline)
+		return CHILD_FAILED;
+	added = fill(b->timeline, MOST, -ENOSPC);
+	ok = timeline_finish(b->timeline) == 0 &&
+	     holds_what_it_could(b->timeline, added, DISK / RECORD, -ENOSPC);
+	timeline_free(b->timeline);
+	return ok ? CHILD_OK : CHILD_FAILED;
+}
+
+static void a_full_disk(void **state)
+{
+	int result = run_child(fill_disk, *state);
+
+	if (result == CHILD_SKIPS)
+		SKIP("mounting a small file system is not permitted here");
+	assert_int_equal(result, CHILD_OK);
+}
+
+/* Writing is cut at the limit within a record, and fails behind it. */
+static int reach_file_size(struct bench *b)
+{
+	const struct rlimit limit = {DISK + 10, DISK + 10};
+	uint64_t added;
+	bool ok;
+
+	signal(SIGXFSZ, SIG_IGN);
+	if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+		return CHILD_SKIPS;
+	b->timeline = timeline_new(b->folder, NULL);
+	if (!b->timeline)
+		return CHILD_FAILED;
+	added = fill(b->timeline, MOST, -EFBIG);
+	ok = timeline_finish(b->timeline) == 0 &&
+	     holds_what_it_could(b->timeline, added, DISK / RECORD, -EFBIG) &&
+	     timeline_stats(b->timeline).records == (DISK + 10) / RECORD;
+	timeline_free(b->timeline);
+	return ok ? CHILD_OK : CHILD_FAILED;
+}
+
+static void the_largest_file_that_may_be(void **state)
+{
+	assert_int_equal(run_child(reach_file_size, *state), CHILD_OK);
+}
+
+/* The last records do not fit: finish says so. */
+static int fail_at_the_end(struct bench *b)
+{
+	const struct rlimit limit = {10 * RECORD, 10 * RECORD};
+	uint64_t added;
+	bool ok;
+
+	signal(SIGXFSZ, SIG_IGN);
+	if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+		return CHILD_SKIPS;
+	b->timeline = timeline_new(b->folder, NULL);
+	if (!b->timeline)
+		return CHILD_FAILED;
+	added = fill(b->timeline, 100, -EFBIG);
+	ok = added == 100 && timeline_finish(b->timeline) == -EFBIG &&
+	     holds_what_it_could(b->timeline, added, 10, -EFBIG) &&
+	     timeline_stats(b->timeline).records == 10;
+	timeline_free(b->timeline);
+	return ok ? CHILD_OK : CHILD_FAILED;
+}
+
+static void no_room_for_the_last_ones(void **state)
+{
+	assert_int_equal(run_child(fail_at_the_end, *state), CHILD_OK);
+}
+
+/* Others may open what is ours. They can make it useless, not dangerous. */
+static void a_file_that_others_changed(void **state)
+{
+	struct bench *b = *state;
+	struct timeline_record record, bad;
+	const struct timeline_record *next;
+	struct timeline_reader *r;
+	int fd;
+
+	begin_timeline(b, NULL);
+	add_events(b->timeline, 0, 10);
+	assert_int_equal(timeline_finish(b->timeline), 0);
+	fd = find_file(b);
+	assert_int_equal(timeline_read(b->timeline, 4, &record), 0);
+	for (int i = 0; i < 3; i++) {
+		bad = record;
+		if (i == 0)
+			bad.place = timeline_places(b->timeline);
+		else if (i == 1)
+			bad.shape = UINT32_MAX;
+		else
+			bad.kind = TIMELINE_KINDS;
+		assert_int_equal(pwrite(fd, &bad, RECORD, 4 * RECORD), RECORD);
+		assert_int_equal(timeline_read(b->timeline, 4, &bad), -EIO);
+		assert_int_equal(timeline_read(b->timeline, 3, &bad), 0);
+		r = timeline_reader_new(b->timeline);
+		assert_non_null(r);
+		assert_int_equal(timeline_reader_next(r, &next), -EIO);
+		timeline_reader_free(r);
+	}
+	assert_int_equal(pwrite(fd, &record, RECORD, 4 * RECORD), RECORD);
+	expect_all(b->timeline, 10);
+	assert_int_equal(ftruncate(fd, 4 * RECORD + 1), 0);
+	assert_int_equal(timeline_read(b->timeline, 3, &bad), 0);
+	assert_int_equal(timeline_read(b->timeline, 4, &bad), -EIO);
+	assert_int_equal(timeline_read(b->timeline, 9, &bad), -EIO);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(nothing_is_a_timeline_too),
+		TEST(what_goes_in_comes_out),
+		TEST(places_and_shapes_are_kept_once),
+		TEST(readers_do_not_disturb_each_other),
+		TEST(nothing_is_added_afterwards),
+		TEST(records_are_bounded),
+		TEST(places_are_bounded),
+		TEST(shapes_are_bounded),
+		TEST(the_file_has_no_name),
+		TEST(a_folder_that_takes_no_file),
+		TEST(a_file_system_without_unnamed_files),
+		TEST(a_full_disk),
+		TEST(the_largest_file_that_may_be),
+		TEST(no_room_for_the_last_ones),
+		TEST(a_file_that_others_changed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
