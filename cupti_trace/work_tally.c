@@ -64,15 +64,12 @@ bool work_tally_add(struct work_tally *tally, const struct work_sum *sum)
 {
 	struct work_sum *total = work_tally_get(tally, &sum->key);
 
-	if (!total)
-		return false;
-	total->count += sum->count;
-	total->ns += sum->ns;
-	total->bytes += sum->bytes;
-	return true;
+	if (total)
+		work_sum_add(total, sum);
+	return total != NULL;
 }
 
-const struct work_sum *work_tally_find(const struct work_tally *tally, const struct work_key *key)
+struct work_sum *work_tally_find(const struct work_tally *tally, const struct work_key *key)
 {
 	return find_sum(tally, key);
 }

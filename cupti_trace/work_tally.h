@@ -52,11 +52,19 @@ struct work_tally {
  */
 struct work_sum *work_tally_get(struct work_tally *tally, const struct work_key *key);
 
+/* Adds the numbers of one sum to another. */
+static inline void work_sum_add(struct work_sum *total, const struct work_sum *sum)
+{
+	total->count += sum->count;
+	total->ns += sum->ns;
+	total->bytes += sum->bytes;
+}
+
 /* Adds a sum to that of its key. False when out of memory. */
 bool work_tally_add(struct work_tally *tally, const struct work_sum *sum);
 
 /* The sum of a key, or NULL if it has none of its own. */
-const struct work_sum *work_tally_find(const struct work_tally *tally, const struct work_key *key);
+struct work_sum *work_tally_find(const struct work_tally *tally, const struct work_key *key);
 
 /* The next sum, from *at on (0 at first), or NULL. */
 const struct work_sum *work_tally_next(const struct work_tally *tally, uint32_t *at);

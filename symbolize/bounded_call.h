@@ -8,9 +8,9 @@
  * gets a new worker. A process cannot end as long as the kernel holds one of its threads, so who
  * must not hang does not wait for this process.
  *
- * One worker serves all calls, one after the other; a call costs some 10 us. It blocks all signals.
- * How often and how long may be waited in vain is limited (budget.h); past that every call is
- * refused at once.
+ * One worker serves all calls, one after the other; a call costs some 10 us. It blocks all signals
+ * and, unless it is root's, has no capabilities. How often and how long may be waited in vain is
+ * limited (budget.h); past that every call is refused at once.
  *
  * Not thread-safe: one thread makes the calls.
  */

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 #include "symbolize/text.h"
 
@@ -17,7 +18,8 @@ static void print(const char *prefix, const char *format, va_list args)
 	if (end > sizeof(line) - 2)
 		end = sizeof(line) - 2;
 	line[end] = '\0';
-	clean_text(line);
+	clean_text(line); /* may become shorter */
+	end = strlen(line);
 	line[end++] = '\n';
 	if (write(STDERR_FILENO, line, end) < 0)
 		return; /* nowhere to complain */

@@ -109,7 +109,7 @@ static uint32_t capture_of(struct attribution *a, uint64_t launched_ns,
 				 time_ns ? time_ns : GRAPH_NODES_NEWEST);
 	if (stack != GRAPH_NODES_UNKNOWN)
 		return stack;
-	a->parts.ledger->gpu.unseen_nodes++;
+	a->parts.ledger->gpu.unseen_nodes += !gpu_work_is_instant(o->work);
 	return CAPTURE_UNSEEN;
 }
 
@@ -170,28 +170,69 @@ static void show_to_waits(struct attribution *a, const struct gpu_work_origin *o
 		a->parts.ledger->bounds.out_of_memory++;
 }
 
+/* What has no usable times is on no timeline; it is counted as such. */
+static void record_operation(struct attribution *a, const struct gpu_operation *o, uint32_t stack,
+			     uint32_t place)
+{
+	if (!a->parts.timeline || o->bad_time)
+		return;
+	timeline_add(a->parts.timeline, &(struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
+								  .start_ns = o->start_ns,
+								  .duration_ns = o->duration_ns,
+								  .bytes = o->bytes,
+								  .graph_node = o->graph_node,
+								  .place = place,
+								  .stack = stack,
+								  .shape = o->shape,
+								  .correlation = o->correlation_id,
+								  .work = o->work});
+}
+
 void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 		     const struct gpu_operation *o)
 {
 	struct attribution *a = attribution;
 	struct launch_origin launch = origin_of(a, carried);
 	struct gpu_work_origin origin;
-	struct place place = {{o->process, launch.tid, o->device, o->context, o->stream}};
+	struct place where = {{o->process, launch.tid, o->device, o->context, o->stream}};
+	bool is_instant = gpu_work_is_instant(o->work);
+	uint32_t stack, place;
 
 	count(a, launch.stack != LAUNCH_UNKNOWN, o);
-	if (gpu_work_is_instant(o->work))
+	if (is_instant && !a->parts.timeline)
 		return; /* has no time */
 	memset(&origin, 0, sizeof(origin));
 	origin.launch = launch.stack;
 	origin.capture = capture_of(a, launched_ns, o);
 	origin.work = o->work;
 	origin.name = o->name;
+	stack = compose_work(&a->compose, &origin);
+	place = places_add(a->parts.places, &where);
+	record_operation(a, o, stack, place);
+	if (is_instant)
+		return;
 	show_to_waits(a, &origin, o);
-	profile_add(a->parts.profile, ROW_GPU, compose_work(&a->compose, &origin),
-		    places_add(a->parts.places, &place), o->duration_ns, o->bytes);
+	profile_add(a->parts.profile, ROW_GPU, stack, place, o->duration_ns, o->bytes);
 }
 
 /* ---- waits ---- */
+
+static void record_wait(struct attribution *a, const struct gpu_event_wait *e, uint32_t stack,
+			struct place place)
+{
+	if (!a->parts.timeline)
+		return;
+	if (e->has_stream) {
+		place.part[PLACE_CONTEXT] = e->context_id;
+		place.part[PLACE_STREAM] = e->stream_id;
+	}
+	timeline_add(a->parts.timeline,
+		     &(struct timeline_record){.kind = TIMELINE_WAIT,
+					       .start_ns = e->start_ns,
+					       .duration_ns = e->duration_ns,
+					       .place = places_add(a->parts.places, &place),
+					       .stack = stack});
+}
 
 void attribution_add_wait(struct attribution *a, const struct process *process, uint32_t stack,
 			  const struct gpu_event_wait *e)
@@ -213,6 +254,7 @@ void attribution_add_wait(struct attribution *a, const struct process *process, 
 	wait.place = places_add(a->parts.places, &place);
 	ledger->calls.waits++;
 	ledger->calls.wait_ns += e->duration_ns;
+	record_wait(a, e, stack, place);
 	if (waits_add(a->waits, &wait) != 0)
 		ledger->bounds.out_of_memory++;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts what has been joined into the profile: an operation of a GPU with the launch that it belongs
- * to, a call that waited for the GPU with what ran meanwhile.
+ * Puts what has been joined into the profile, and into the timeline if there is one: an operation
+ * of a GPU with the launch that it belongs to, a call that waited for the GPU with what ran
+ * meanwhile.
  *
  * Behind the join (join.h), which decides to which launch an operation belongs, and before the
  * profile's rows. Here a graph's node finds the stack that made it, the process's books are kept,
@@ -21,6 +22,7 @@
 #include "profiler/profile/ledger.h"
 #include "profiler/profile/places.h"
 #include "profiler/profile/profile.h"
+#include "profiler/profile/timeline.h"
 
 /* Pairs of a stack and a thread. */
 #ifndef ATTRIBUTION_ORIGINS_MAX /* tests have a smaller one */
@@ -35,6 +37,7 @@ struct attribution_parts {
 	struct places *places;
 	struct ledger *ledger;
 	struct allowance *allowance; /* for sums by stream */
+	struct timeline *timeline;   /* NULL: not asked for */
 };
 
 struct attribution {

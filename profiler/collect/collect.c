@@ -9,6 +9,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/collect/attribution.h"
 #include "profiler/collect/open_calls.h"
+#include "profiler/collect/open_launches.h"
 #include "profiler/collect/pid_namespace.h"
 #include "profiler/collect/proc_names.h"
 #include "profiler/collect/stack_builder.h"
@@ -38,6 +39,7 @@ struct collect {
 	struct place_names place_names;
 	struct devices devices;
 	struct open_calls open_calls;
+	struct open_launches open_launches;
 	struct attribution attribution;
 	struct join *join;
 };
@@ -52,6 +54,7 @@ struct collect *collect_new(const struct collect_options *options)
 	c->options = *options;
 	c->told.limit = TOLD_BYTES_MAX;
 	c->pid_namespace = pid_namespace_own();
+	c->open_launches.timeline = options->timeline;
 	pythons_init(&c->pythons, &c->strings);
 	c->pythons.lines = options->python_lines;
 	c->pythons.keeps_native = options->native_python;
@@ -70,7 +73,8 @@ struct collect *collect_new(const struct collect_options *options)
 	    places_init(&c->places, options->place_mask) == 0 &&
 	    attribution_init(&c->attribution,
 			     &(struct attribution_parts){&c->processes, c->stacks, c->profile,
-							 &c->places, &c->ledger, &c->told},
+							 &c->places, &c->ledger, &c->told,
+							 options->timeline},
 			     options->follows_waits) == 0)
 		return c;
 	collect_free(c);
@@ -88,6 +92,7 @@ void collect_free(struct collect *c)
 	join_free(c->join);
 	attribution_release(&c->attribution);
 	open_calls_release(&c->open_calls);
+	open_launches_release(&c->open_launches);
 	places_release(&c->places);
 	place_names_release(&c->place_names);
 	devices_release(&c->devices);
@@ -160,6 +165,19 @@ static uint32_t place_of(struct collect *c, const struct process *process, uint3
 	return places_add(&c->places, &place);
 }
 
+/* What a thread did meanwhile, if there is a timeline. */
+static void record(struct collect *c, enum timeline_kind kind, uint64_t start_ns,
+		   uint64_t duration_ns, uint32_t stack, uint32_t place)
+{
+	if (c->options.timeline)
+		timeline_add(c->options.timeline,
+			     &(struct timeline_record){.kind = (uint8_t)kind,
+						       .start_ns = start_ns,
+						       .duration_ns = duration_ns,
+						       .stack = stack,
+						       .place = place});
+}
+
 /* ---- processes ---- */
 
 void collect_know_tree(struct collect *c)
@@ -199,6 +217,7 @@ static void add_call_time(struct collect *c, const struct open_call *call, uint6
 	c->ledger.calls.timed += !call->taken_ns; /* else it has been counted */
 	c->ledger.calls.timed_ns += ns;
 	profile_add(c->profile, ROW_CALL, call->stack, call->place, ns, 0);
+	record(c, TIMELINE_CALL, call->start_ns, ns, call->stack, call->place);
 }
 
 /* The calls that threads of the process (0: of any) are in have ended with it. */
@@ -357,12 +376,15 @@ static struct process *process_of(struct collect *c, const struct stack_event *e
 	return process && !process->is_ours ? process : NULL;
 }
 
-static void add_sample(struct collect *c, const struct process *process, uint32_t tid,
-		       uint32_t stack, bool is_whole)
+static void add_sample(struct collect *c, const struct process *process,
+		       const struct stack_event *event, uint32_t stack, bool is_whole)
 {
+	uint32_t place = place_of(c, process, event->tid);
+
 	c->ledger.cpu.samples++;
 	c->ledger.cpu.whole += is_whole;
-	profile_add(c->profile, ROW_CPU, stack, place_of(c, process, tid), c->options.sample_ns, 0);
+	profile_add(c->profile, ROW_CPU, stack, place, c->options.sample_ns, 0);
+	record(c, TIMELINE_CPU_SAMPLE, event->time_ns, c->options.sample_ns, stack, place);
 }
 
 /* A launch function was entered, as a probe saw it. */
@@ -392,7 +414,7 @@ void collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot, 
 	if (api)
 		add_launch_probe(c, process, event, stack, is_whole);
 	else
-		add_sample(c, process, event->tid, stack, is_whole);
+		add_sample(c, process, event, stack, is_whole);
 }
 
 void collect_python_code(struct collect *c, const struct stack_python_code *code)
@@ -414,7 +436,7 @@ void collect_addresses(struct collect *c, const struct stack_event *event, const
 	if (api)
 		add_launch_probe(c, process, event, stack, is_whole);
 	else
-		add_sample(c, process, event->tid, stack, is_whole);
+		add_sample(c, process, event, stack, is_whole);
 }
 
 const struct unwind_frame *collect_last_frames(const struct collect *c, uint32_t *count,
@@ -619,6 +641,29 @@ static bool find_stack(const struct process *process, uint32_t id, uint32_t *sta
 	return true;
 }
 
+/* For the timeline: the call lasts until its end comes. */
+static void begin_launch(struct collect *c, const struct process *process,
+			 const struct gpu_event_launch *e, uint32_t stack)
+{
+	struct timeline_record launch = {.kind = TIMELINE_LAUNCH,
+					 .start_ns = e->time_ns,
+					 .stack = stack == LAUNCH_UNKNOWN ? STACK_EMPTY : stack,
+					 .correlation = e->correlation_id};
+
+	if (!c->options.timeline)
+		return;
+	launch.place = place_of(c, process, e->tid);
+	note_error(c, open_launches_begin(&c->open_launches, process->id, &launch));
+}
+
+static void take_launch_end(struct collect *c, const struct process *process,
+			    const struct gpu_event_launch_end *e)
+{
+	if (c->options.timeline)
+		open_launches_end(&c->open_launches, place_of(c, process, e->tid),
+				  e->correlation_id, e->duration_ns);
+}
+
 static int take_launch(struct collect *c, struct process *process, const struct gpu_event_launch *e)
 {
 	int is_graph = e->flags & GPU_LAUNCH_IS_GRAPH;
@@ -630,7 +675,9 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 	if (find_stack(process, e->stack_id, &stack, &is_whole)) {
 		c->ledger.launches.with_stack++;
 		c->ledger.launches.whole += is_whole;
-	} else if (!is_other) {
+	}
+	begin_launch(c, process, e, stack);
+	if (stack == LAUNCH_UNKNOWN && !is_other) {
 		/* its probe may have a stack for it */
 		return join_launch(c->join, process->id, e->tid, e->time_ns, e->correlation_id,
 				   e->family == GPU_LAUNCH_DRIVER ? FAMILY_DRIVER : FAMILY_RUNTIME,
@@ -638,6 +685,20 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 	}
 	return join_launch_with_stack(c->join, process->id, e->time_ns, e->correlation_id, is_graph,
 				      attribution_origin(&c->attribution, stack, e->tid));
+}
+
+/* The number by which the timeline, if there is one, knows how a kernel was launched. */
+static uint32_t shape_of(const struct collect *c, const struct gpu_event_kernel *e)
+{
+	struct timeline_shape shape = {.static_shared = e->static_shared,
+				       .dynamic_shared = e->dynamic_shared,
+				       .registers = e->registers};
+
+	if (!c->options.timeline)
+		return 0;
+	memcpy(shape.grid, e->grid, sizeof(shape.grid));
+	memcpy(shape.block, e->block, sizeof(shape.block));
+	return timeline_number_shape(c->options.timeline, &shape);
 }
 
 static int take_kernel(struct collect *c, const struct process *process,
@@ -655,7 +716,8 @@ static int take_kernel(struct collect *c, const struct process *process,
 						      .stream = e->stream_id,
 						      .graph_node = e->graph_node_id,
 						      .bad_time = e->bad_time,
-						      .outside = (uint8_t)e->outside});
+						      .outside = (uint8_t)e->outside,
+						      .shape = shape_of(c, e)});
 }
 
 static int take_work(struct collect *c, const struct process *process,
@@ -733,6 +795,9 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 		return take_stack(c, process, &event->stack);
 	case GPU_EVENT_LAUNCH:
 		return take_launch(c, process, &event->launch);
+	case GPU_EVENT_LAUNCH_END:
+		take_launch_end(c, process, &event->launch_end);
+		return 0;
 	case GPU_EVENT_KERNEL:
 		return take_kernel(c, process, &event->kernel, kernel);
 	case GPU_EVENT_WORK:
@@ -773,6 +838,7 @@ static void settle(struct collect *c, struct process *process)
 	c->attribution.settling = NULL;
 	graph_nodes_forget(&c->attribution.graph_nodes, process->id);
 	open_calls_forget(&c->open_calls, process->id);
+	open_launches_forget(&c->open_launches, process->id);
 	while (c->options.tells_devices && (sum = work_tally_next(&process->counted, &at)))
 		devices_use(&c->devices, process->id, sum->key.device);
 	ledger_settle(&c->ledger, (uint32_t)process->pid, &process->counted, &process->reported);
@@ -810,5 +876,6 @@ struct collected collect_results(struct collect *c)
 				  .place_names = &c->place_names,
 				  .devices = &c->devices,
 				  .symbolizer = c->symbolizer,
+				  .timeline = c->options.timeline,
 				  .ledger = &c->ledger};
 }

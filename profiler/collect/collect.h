@@ -8,6 +8,8 @@
  *   what the target sends -> stacks, graph nodes; launches, operations -> join -> attribution ->
  * rows
  *
+ * What becomes part of a row becomes a record of the timeline at the same place, if one is wanted.
+ *
  * Stacks are located in the address space of their moment: the caller hands in process events and
  * stacks in order of time. Events of the pipe come in the order in which each process wrote them.
  * Recorded streams take the same way in tests.
@@ -33,6 +35,11 @@ struct collect_options {
 	bool tells_devices; /* which devices were used is of interest */
 	bool python_lines;  /* Python frames with line numbers */
 	bool native_python; /* keep the interpreter's own frames */
+	/*
+	 * Gets a record of each CPU sample, launch, GPU operation, wait (if followed) and timed
+	 * call; borrowed. All parts of places are to be told apart then. NULL: there is none.
+	 */
+	struct timeline *timeline;
 };
 
 struct collect;

@@ -49,6 +49,7 @@ struct gpu_operation {
 	bool bad_time;
 	bool staged;     /* gpu_work_is_staged() */
 	uint8_t outside; /* enum gpu_outside */
+	uint32_t shape;  /* of a kernel, for the timeline; 0: none */
 };
 
 /* Where attributed operations go, with the time of their launch; 0: there was none. */

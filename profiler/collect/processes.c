@@ -37,14 +37,18 @@ struct process *processes_get(const struct processes *p, uint32_t id)
 void process_count(struct process *process, struct work_tally *tally, struct allowance *allowance,
 		   const struct work_sum *sum)
 {
-	if (!work_tally_find(tally, &sum->key)) {
+	struct work_sum *total = work_tally_find(tally, &sum->key);
+
+	if (!total) {
 		if (tally->overflowed || !allowance_take(allowance, SUM_BYTES)) {
 			tally->overflowed = true;
 			return;
 		}
 		process->tally_bytes += SUM_BYTES;
+		total = work_tally_get(tally, &sum->key);
 	}
-	work_tally_add(tally, sum);
+	if (total)
+		work_sum_add(total, sum);
 }
 
 void process_free(struct process *process)

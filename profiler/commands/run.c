@@ -28,14 +28,15 @@ struct run {
 	struct identity identity;
 	struct log log;
 	struct output output;
+	struct timeline *timeline; /* NULL: the writer needs none */
 	int kallsyms; /* /proc/kallsyms, open; -1: it is not, or the symbolizer has it */
 };
 
 /* ---- what each part needs of the options ---- */
 
-static struct session_options session_options(const struct options *o)
+static struct session_options session_options(const struct options *o, const struct writer *writer)
 {
-	uint32_t mask = grouping_mask(&o->by);
+	uint32_t mask = writer->needs & NEEDS_TIMELINE ? PLACES_ALL : grouping_mask(&o->by);
 
 	return (struct session_options){
 		.command = o->command,
@@ -118,6 +119,15 @@ static void report_cost(struct log *log, const struct totals *totals, const stru
 		    usage.ru_maxrss / 1024);
 }
 
+/* It is complete; what did not get into it is in the books. */
+static void finish_timeline(struct run *r, struct ledger *ledger)
+{
+	if (!r->timeline)
+		return;
+	timeline_finish(r->timeline);
+	ledger->timeline = timeline_stats(r->timeline);
+}
+
 /* Summary and profile of a run that ended with `status`; returns the status to pass on. */
 static int finish(struct run *r, struct session *session, int status)
 {
@@ -134,6 +144,7 @@ static int finish(struct run *r, struct session *session, int status)
 	struct result *result;
 	int err = -ENOMEM;
 
+	finish_timeline(r, collect_ledger(session_collect(session)));
 	if (r->identity.keeps_root)
 		log_line(&r->log, "The command ran as root: --as-root");
 	summary_report(&r->log, &summary, &totals);
@@ -181,6 +192,29 @@ static bool open_output(struct run *r)
 	return false;
 }
 
+/*
+ * The timeline's file lies beside the output; in the current folder where the output is no file
+ * that has one. True, or the reason was said.
+ */
+static bool open_timeline(struct run *r)
+{
+	bool is_beside = r->output.folder >= 0;
+	char folder[64] = ".";
+
+	if (!(r->writer->needs & NEEDS_TIMELINE))
+		return true;
+	if (is_beside)
+		snprintf(folder, sizeof(folder), "/proc/self/fd/%d", r->output.folder);
+	r->timeline = timeline_new(folder, NULL);
+	r->session_options.timeline = r->timeline;
+	if (r->timeline)
+		return true;
+	log_error(&r->log, "cannot keep what happened when in %s%s: %s; give another file with -o",
+		  is_beside ? "the folder of " : "the current folder",
+		  is_beside ? r->options->output : "", strerror(errno));
+	return false;
+}
+
 /* From becoming the user on; privilege.h has the whole table. */
 static int run_as_user(struct run *r, struct session *session,
 		       const struct supervisor_link *supervisor)
@@ -195,7 +229,8 @@ static int run_as_user(struct run *r, struct session *session,
 	supervisor_report_user(supervisor);
 	if (!open_output(r))
 		return EXIT_PROFILER_FAILED;
-	status = session_run(session, r->output.is_stdout, &exit_status);
+	status = open_timeline(r) ? session_run(session, r->output.is_stdout, &exit_status)
+				  : EXIT_PROFILER_FAILED;
 	if (!status) {
 		supervisor_report_writing(supervisor);
 		privilege_drop_all();
@@ -222,6 +257,7 @@ static int work(const struct supervisor_link *supervisor, void *context)
 	if (!status)
 		status = run_as_user(r, session, supervisor);
 	session_free(session);
+	timeline_free(r->timeline);
 	if (r->kallsyms >= 0)
 		close(r->kallsyms);
 	return status;
@@ -232,7 +268,7 @@ int run(const struct options *options, const struct inherited *inherited)
 	struct run r = {.options = options,
 			.inherited = inherited,
 			.writer = &folded_writer,
-			.session_options = session_options(options),
+			.session_options = session_options(options, &folded_writer),
 			.log.level = options->level,
 			.kallsyms = -1};
 

@@ -413,6 +413,24 @@ static void name_rows(struct naming *n)
 
 /* ---- all of it ---- */
 
+#define OF_SAMPLES (1u << TIMELINE_CPU_SAMPLE)
+
+/* The stacks that the timeline's records have. */
+static void name_records(struct naming *n)
+{
+	const struct timeline *timeline = n->in->timeline;
+	uint32_t count = timeline ? stack_table_count(n->in->stacks) : 0;
+
+	for (uint32_t i = 0; i < count && !n->failed; i++) {
+		uint32_t kinds = timeline_kinds_with_stack(timeline, i);
+
+		if (kinds & OF_SAMPLES)
+			n->whole[i] = name_whole(n, i);
+		if (kinds & ~OF_SAMPLES)
+			n->launched[i] = name_launched(n, i);
+	}
+}
+
 /* A place in code whose name will be asked for. */
 static void want_frame(struct naming *n, const struct frame *frame)
 {
@@ -420,25 +438,33 @@ static void want_frame(struct naming *n, const struct frame *frame)
 		symbolizer_want_name(n->in->symbolizer, frame->code, frame->kind == FRAME_RETURN);
 }
 
+/* All those of a stack that were not seen before. */
+static void want_stack(struct naming *n, bool *seen, uint32_t stack)
+{
+	for (; stack != STACK_EMPTY && !seen[stack];
+	     stack = stack_table_outer(n->in->stacks, stack)) {
+		seen[stack] = true;
+		want_frame(n, stack_table_frame(n->in->stacks, stack));
+	}
+}
+
 /*
- * Looks up the names of all code in the rows' stacks, file by file: the tables of one file need not
- * be there while those of another are read.
+ * Looks up the names of all code in the rows' and records' stacks, file by file: the tables of one
+ * file need not be there while those of another are read.
  */
 static void find_names(struct naming *n)
 {
-	uint32_t row_count;
+	uint32_t row_count, stack_count = stack_table_count(n->in->stacks);
 	const struct row *rows = profile_rows(n->in->profile, &row_count);
-	bool *seen = calloc(stack_table_count(n->in->stacks) + 1, 1);
+	bool *seen = calloc(stack_count + 1, 1);
 
 	n->failed |= !seen;
-	for (uint32_t i = 0; i < row_count && seen; i++) {
-		uint32_t at = rows[i].count ? rows[i].stack : STACK_EMPTY;
-
-		for (; at != STACK_EMPTY && !seen[at]; at = stack_table_outer(n->in->stacks, at)) {
-			seen[at] = true;
-			want_frame(n, stack_table_frame(n->in->stacks, at));
-		}
-	}
+	for (uint32_t i = 0; i < row_count && seen; i++)
+		if (rows[i].count)
+			want_stack(n, seen, rows[i].stack);
+	for (uint32_t i = 0; i < stack_count && seen && n->in->timeline; i++)
+		if (timeline_kinds_with_stack(n->in->timeline, i))
+			want_stack(n, seen, i);
 	free(seen);
 	symbolizer_name_wanted(n->in->symbolizer, n->options->inlines);
 }
@@ -470,18 +496,21 @@ static bool allocate(struct naming *n)
 	return push(n, NONE, NONE) == RESULT_ROOT && !n->failed;
 }
 
-/* What is not needed once all has a name. */
+/* What is not needed once all has a name; a timeline's records need their stacks' names. */
 static void drop_memory_of_naming(struct naming *n)
 {
 	free(n->names);
 	free(n->list);
 	free(n->path);
-	free(n->whole);
-	free(n->launched);
+	if (!n->in->timeline) {
+		free(n->whole);
+		free(n->launched);
+		n->whole = n->launched = NULL;
+	}
 	hash_index_release(&n->frame_index);
 	hash_index_release(&n->stack_index);
 	n->names = NULL;
-	n->list = n->path = n->whole = n->launched = NULL;
+	n->list = n->path = NULL;
 }
 
 struct result *result_new(const struct collected *collected, const struct naming_options *options,
@@ -498,6 +527,7 @@ struct result *result_new(const struct collected *collected, const struct naming
 		find_names(n);
 	if (!n->failed)
 		name_rows(n);
+	name_records(n);
 	drop_memory_of_naming(n);
 	n->result.frames = n->frames;
 	n->result.frame_count = n->frame_count;
@@ -512,6 +542,9 @@ struct result *result_new(const struct collected *collected, const struct naming
 	n->result.thread_count = collected->place_names->thread_count;
 	n->result.devices = collected->devices->list;
 	n->result.device_count = collected->devices->count;
+	n->result.timeline = collected->timeline;
+	n->result.sample_stacks = n->whole;
+	n->result.call_stacks = n->launched;
 	n->result.unnamed = count_unnamed(collected->symbolizer);
 	n->result.totals = *totals;
 	if (!n->failed)
@@ -529,6 +562,8 @@ void result_free(struct result *result)
 	free(n->frames);
 	free(n->stacks);
 	free(n->rows);
+	free(n->whole);
+	free(n->launched);
 	intern_release(&n->strings);
 	free(n);
 }

@@ -12,6 +12,7 @@
 #include "profiler/profile/places.h"
 #include "profiler/profile/profile.h"
 #include "profiler/profile/stack_table.h"
+#include "profiler/profile/timeline.h"
 #include "symbolize/symbolizer.h"
 
 struct collected {
@@ -21,6 +22,7 @@ struct collected {
 	const struct place_names *place_names;
 	const struct devices *devices;
 	struct symbolizer *symbolizer;
+	const struct timeline *timeline; /* NULL: there is none */
 	const struct ledger *ledger;
 };
 

@@ -34,8 +34,10 @@ static struct gpu_row *row_of(struct ledger_gpu *gpu, uint32_t device, uint32_t 
 	uint32_t hash = hash_bytes(&(uint32_t[]){device, work}, 2 * sizeof(uint32_t));
 	uint32_t at = hash_index_find(&gpu->row_index, hash, row_equal, gpu->rows, &key);
 
-	if (at != HASH_INDEX_NONE)
+	if (at != HASH_INDEX_NONE) {
+		gpu->last_row = at;
 		return &gpu->rows[at];
+	}
 	if (gpu->row_count >= ROWS_MAX && device != UINT32_MAX)
 		return row_of(gpu, UINT32_MAX, work);
 	if (!array_make_room(&gpu->rows, gpu->row_count, &gpu->row_capacity, sizeof(key)) ||
@@ -48,7 +50,10 @@ static struct gpu_row *row_of(struct ledger_gpu *gpu, uint32_t device, uint32_t 
 void ledger_add_work(struct ledger *ledger, const struct gpu_row *work)
 {
 	struct ledger_gpu *gpu = &ledger->gpu;
-	struct gpu_row *row = row_of(gpu, work->device, work->work);
+	struct gpu_row *row = &gpu->rows[gpu->last_row]; /* mostly it is that one */
+
+	if (gpu->row_count == 0 || row->device != work->device || row->work != work->work)
+		row = row_of(gpu, work->device, work->work);
 
 	gpu->bad_times += work->bad_times;
 	if (is_launched_span(work->work)) {

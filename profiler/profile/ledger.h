@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/work_tally.h"
+#include "profiler/profile/timeline.h"
 #include "symbolize/hash_index.h"
 
 /* CPU samples, and stacks that were copied and unwound here. */
@@ -61,7 +62,7 @@ struct ledger_gpu {
 	uint64_t missing;       /* sent, by a process's own totals, but not received */
 	uint64_t unknown_kinds; /* CUPTI records of a kind nobody asked for */
 	struct gpu_row *rows;   /* by device and kind */
-	uint32_t row_count, row_capacity;
+	uint32_t row_count, row_capacity, last_row;
 	struct hash_index row_index;
 	/* CUPTI's own sums, by process, device, context, stream and kind, against the profile's */
 	uint64_t sums, equal;
@@ -123,6 +124,7 @@ struct ledger {
 	struct ledger_calls calls;
 	struct ledger_processes processes;
 	struct ledger_bounds bounds;
+	struct timeline_stats timeline; /* all 0: there is none, or nothing happened */
 };
 
 /* Zero-initialised is empty. */

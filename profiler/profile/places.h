@@ -26,6 +26,7 @@ enum place_part {
 	PLACE_PARTS
 };
 
+#define PLACES_ALL ((1u << PLACE_PARTS) - 1) /* a mask of all parts */
 #define PLACE_UNKNOWN UINT32_MAX
 
 /* By enum place_part: the run's own number of the process, a thread id, CUPTI's ids. */

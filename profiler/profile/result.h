@@ -17,6 +17,7 @@
 #include "profiler/profile/place_names.h"
 #include "profiler/profile/places.h"
 #include "profiler/profile/profile.h"
+#include "profiler/profile/timeline.h"
 
 /* What a frame is, for outputs that tell kinds apart. */
 enum frame_class {
@@ -72,8 +73,6 @@ struct unnamed {
 	uint64_t mangled;            /* names that take too long to demangle */
 };
 
-struct timeline;
-
 struct result {
 	const struct frame_info *frames;
 	uint32_t frame_count;
@@ -90,9 +89,23 @@ struct result {
 	uint32_t thread_count;
 	const struct device *devices;
 	uint32_t device_count;
-	const struct timeline *timeline; /* NULL unless a writer needs it */
+	const struct timeline *timeline; /* NULL unless a writer needs it; it is finished */
+	const uint32_t *sample_stacks, *call_stacks; /* for result_record_stack */
 	struct unnamed unnamed;
 	struct totals totals;
 };
+
+/*
+ * The stack of a record that was read from the timeline. A CPU sample's is that of its row, and so
+ * is an operation's and a timed call's, but for the frames at the root that tell places apart
+ * (--by): the record's place says that. A launch's and a wait's ends at the call of CUDA; it is
+ * RESULT_ROOT where it was not captured in the process.
+ */
+static inline uint32_t result_record_stack(const struct result *result,
+					   const struct timeline_record *record)
+{
+	return record->kind == TIMELINE_CPU_SAMPLE ? result->sample_stacks[record->stack]
+						   : result->call_stacks[record->stack];
+}
 
 #endif

@@ -17,17 +17,8 @@ enum {
 	CHUNK_RECORDS = (1 << 18) / sizeof(struct timeline_record),
 };
 
-_Static_assert(sizeof(struct timeline_place) == 5 * sizeof(uint32_t), "words alone");
-_Static_assert(sizeof(struct timeline_shape) == 9 * sizeof(uint32_t), "words alone");
-
-/* Distinct values of a few words each, by number. */
-struct distinct {
-	uint32_t *words;
-	uint32_t words_each;
-	uint32_t count, capacity, limit;
-	uint32_t latest; /* the one that was looked up last */
-	struct hash_index index;
-};
+_Static_assert(sizeof(struct timeline_shape) == 9 * sizeof(uint32_t), "no gaps");
+_Static_assert(TIMELINE_KINDS <= 8, "a bit each");
 
 struct timeline {
 	int fd;
@@ -35,9 +26,15 @@ struct timeline {
 	struct timeline_record *buffer;
 	uint32_t buffered;
 	uint64_t written; /* records in the file */
-	uint64_t limit;
-	struct distinct places, shapes;
-	uint64_t seed; /* so that programs cannot choose values that collide */
+	struct timeline_limits limits;
+	struct timeline_shape *shapes; /* their numbers are one more than their positions */
+	uint32_t shape_count, shape_capacity;
+	uint32_t latest_shape; /* the one that was looked up last */
+	struct hash_index shape_index;
+	uint64_t seed;   /* so that programs cannot choose shapes that collide */
+	uint8_t *stacks; /* by number: 1 << kind of the records that have it */
+	uint32_t stack_count, stack_capacity;
+	uint32_t most_place;
 	struct timeline_stats stats;
 };
 
@@ -47,56 +44,6 @@ struct timeline_reader {
 	uint32_t count;
 	struct timeline_record records[CHUNK_RECORDS];
 };
-
-/* ---- distinct values ---- */
-
-static bool has_words(const struct distinct *d, uint32_t number, const uint32_t *words)
-{
-	return memcmp(d->words + (size_t)number * d->words_each, words,
-		      d->words_each * sizeof(*words)) == 0;
-}
-
-static bool is_sought(const void *records, uint32_t number, const void *words)
-{
-	return has_words(records, number, words);
-}
-
-static uint32_t hash_words(uint64_t seed, const uint32_t *words, uint32_t count)
-{
-	uint64_t hash = seed;
-
-	for (uint32_t i = 0; i < count; i++) {
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 32;
-	}
-	return (uint32_t)hash;
-}
-
-/* The number of `value`, which may be new. 0, -E2BIG or -ENOMEM. */
-static int get_number(struct distinct *d, uint64_t seed, const void *value, uint32_t *number)
-{
-	const uint32_t *words = value;
-	uint32_t hash;
-
-	*number = d->latest;
-	if (d->latest < d->count && has_words(d, d->latest, words))
-		return 0;
-	hash = hash_words(seed, words, d->words_each);
-	*number = hash_index_find(&d->index, hash, is_sought, d, words);
-	if (*number != HASH_INDEX_NONE) {
-		d->latest = *number;
-		return 0;
-	}
-	if (d->count >= d->limit)
-		return -E2BIG;
-	if (!array_make_room(&d->words, d->count, &d->capacity,
-			     d->words_each * sizeof(*d->words)) ||
-	    hash_index_add(&d->index, hash, d->count) != 0)
-		return -ENOMEM;
-	memcpy(d->words + (size_t)d->count * d->words_each, words, d->words_each * sizeof(*words));
-	d->latest = *number = d->count++;
-	return 0;
-}
 
 /* ---- start and end ---- */
 
@@ -126,21 +73,14 @@ static int open_unnamed(const char *folder)
 
 struct timeline *timeline_new(const char *folder, const struct timeline_limits *limits)
 {
-	static const struct timeline_limits usual = {TIMELINE_RECORDS, TIMELINE_PLACES,
-						     TIMELINE_SHAPES};
+	static const struct timeline_limits usual = {TIMELINE_RECORDS, TIMELINE_SHAPES};
 	struct timeline *t = calloc(1, sizeof(*t));
 	int err = ENOMEM;
 
 	if (!t)
 		return NULL;
-	if (!limits)
-		limits = &usual;
 	t->fd = -1;
-	t->limit = limits->records;
-	t->places.limit = limits->places;
-	t->places.words_each = sizeof(struct timeline_place) / sizeof(uint32_t);
-	t->shapes.limit = limits->shapes;
-	t->shapes.words_each = sizeof(struct timeline_shape) / sizeof(uint32_t);
+	t->limits = limits ? *limits : usual;
 	t->buffer = malloc(BUFFER_RECORDS * sizeof(*t->buffer));
 	if (!t->buffer)
 		goto fail;
@@ -163,10 +103,9 @@ void timeline_free(struct timeline *t)
 	if (t->fd >= 0)
 		close(t->fd);
 	free(t->buffer);
-	free(t->places.words);
-	free(t->shapes.words);
-	hash_index_release(&t->places.index);
-	hash_index_release(&t->shapes.index);
+	free(t->shapes);
+	free(t->stacks);
+	hash_index_release(&t->shape_index);
 	free(t);
 }
 
@@ -176,6 +115,11 @@ struct timeline_stats timeline_stats(const struct timeline *t)
 
 	stats.records = t->written + t->buffered;
 	return stats;
+}
+
+uint32_t timeline_kinds_with_stack(const struct timeline *t, uint32_t stack)
+{
+	return stack < t->stack_count ? t->stacks[stack] : 0;
 }
 
 /* ---- adding ---- */
@@ -213,45 +157,37 @@ static int write_buffer(struct timeline *t)
 	return t->stopped;
 }
 
-/* The number of the event's shape, 0 where it has none. */
-static uint32_t get_shape(struct timeline *t, const struct timeline_shape *shape)
+/* Notes that the record's stack is in use. 0 or -ENOMEM. */
+static int note_stack(struct timeline *t, const struct timeline_record *record)
 {
-	static const struct timeline_shape none;
-	uint32_t number;
-	int err;
+	uint32_t more;
 
-	if (memcmp(shape, &none, sizeof(none)) == 0)
-		return 0;
-	err = get_number(&t->shapes, t->seed, shape, &number);
-	if (!err)
-		return number + 1;
-	count_loss(t, &t->stats.lost_shapes, 1, err);
+	if (record->stack >= t->stack_count) {
+		more = record->stack - t->stack_count + 1;
+		if (!array_reserve(&t->stacks, t->stack_count, more, &t->stack_capacity, 1))
+			return -ENOMEM;
+		memset(t->stacks + t->stack_count, 0, more);
+		t->stack_count += more;
+	}
+	t->stacks[record->stack] |= (uint8_t)(1u << record->kind);
 	return 0;
 }
 
-int timeline_add(struct timeline *t, const struct timeline_event *event)
+int timeline_add(struct timeline *t, const struct timeline_record *record)
 {
-	uint32_t place = 0;
 	int err = t->stopped;
 
-	if (!err && t->written + t->buffered >= t->limit)
+	if (!err && t->written + t->buffered >= t->limits.records)
 		err = -E2BIG;
 	if (!err)
-		err = get_number(&t->places, t->seed, &event->place, &place);
+		err = note_stack(t, record);
 	if (err) {
 		count_loss(t, &t->stats.lost, 1, err);
 		return err;
 	}
-	t->buffer[t->buffered++] = (struct timeline_record){.start_ns = event->start_ns,
-							    .duration_ns = event->duration_ns,
-							    .graph_node = event->graph_node,
-							    .bytes = event->bytes,
-							    .place = place,
-							    .shape = get_shape(t, &event->shape),
-							    .stack = event->stack,
-							    .correlation = event->correlation,
-							    .name = event->name,
-							    .kind = (uint8_t)event->kind};
+	if (record->place > t->most_place)
+		t->most_place = record->place;
+	t->buffer[t->buffered++] = *record;
 	return t->buffered < BUFFER_RECORDS ? 0 : write_buffer(t);
 }
 
@@ -265,17 +201,78 @@ int timeline_finish(struct timeline *t)
 		t->stopped = -ESHUTDOWN;
 	free(t->buffer);
 	t->buffer = NULL;
-	hash_index_release(&t->places.index);
-	hash_index_release(&t->shapes.index);
+	hash_index_release(&t->shape_index);
 	return err;
+}
+
+/* ---- shapes ---- */
+
+static bool shape_equal(const void *records, uint32_t position, const void *key)
+{
+	return memcmp((const struct timeline_shape *)records + position, key,
+		      sizeof(struct timeline_shape)) == 0;
+}
+
+static uint32_t hash_shape(uint64_t seed, const struct timeline_shape *shape)
+{
+	uint32_t words[sizeof(*shape) / sizeof(uint32_t)];
+	uint64_t hash = seed;
+
+	memcpy(words, shape, sizeof(words));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 32;
+	}
+	return (uint32_t)hash;
+}
+
+/* 0, or -errno: there is no room for a further one. */
+static int add_shape(struct timeline *t, const struct timeline_shape *shape, uint32_t hash)
+{
+	if (t->shape_count >= t->limits.shapes)
+		return -E2BIG;
+	if (!array_make_room(&t->shapes, t->shape_count, &t->shape_capacity, sizeof(*shape)) ||
+	    hash_index_add(&t->shape_index, hash, t->shape_count) != 0)
+		return -ENOMEM;
+	t->shapes[t->shape_count++] = *shape;
+	return 0;
+}
+
+uint32_t timeline_number_shape(struct timeline *t, const struct timeline_shape *shape)
+{
+	static const struct timeline_shape none;
+	uint32_t hash, at = t->latest_shape;
+	int err;
+
+	if (at < t->shape_count && shape_equal(t->shapes, at, shape))
+		return at + 1;
+	if (t->stopped || memcmp(shape, &none, sizeof(none)) == 0)
+		return 0;
+	hash = hash_shape(t->seed, shape);
+	at = hash_index_find(&t->shape_index, hash, shape_equal, t->shapes, shape);
+	if (at == HASH_INDEX_NONE) {
+		err = add_shape(t, shape, hash);
+		if (err) {
+			count_loss(t, &t->stats.lost_shapes, 1, err);
+			return 0;
+		}
+		at = t->shape_count - 1;
+	}
+	t->latest_shape = at;
+	return at + 1;
+}
+
+const struct timeline_shape *timeline_shape(const struct timeline *t, uint32_t shape)
+{
+	return shape > 0 && shape <= t->shape_count ? &t->shapes[shape - 1] : NULL;
 }
 
 /* ---- reading ---- */
 
 static bool is_ours(const struct timeline *t, const struct timeline_record *r)
 {
-	return r->place < t->places.count && r->shape <= t->shapes.count &&
-	       r->kind < TIMELINE_KINDS;
+	return r->kind < TIMELINE_KINDS && timeline_kinds_with_stack(t, r->stack) & 1u << r->kind &&
+	       r->place <= t->most_place && r->shape <= t->shape_count;
 }
 
 /* All of `count` records, or -errno. */
@@ -348,23 +345,4 @@ int timeline_reader_next(struct timeline_reader *r, const struct timeline_record
 	}
 	*record = &r->records[r->next++ - r->first];
 	return 1;
-}
-
-const struct timeline_place *timeline_place(const struct timeline *t, uint32_t place)
-{
-	if (place >= t->places.count)
-		return NULL;
-	return (const struct timeline_place *)t->places.words + place;
-}
-
-uint32_t timeline_places(const struct timeline *t)
-{
-	return t->places.count;
-}
-
-const struct timeline_shape *timeline_shape(const struct timeline *t, uint32_t shape)
-{
-	if (shape == 0 || shape > t->shapes.count)
-		return NULL;
-	return (const struct timeline_shape *)t->shapes.words + (shape - 1);
 }

@@ -44,6 +44,8 @@ bool strict_check(struct log *log, const struct ledger *l)
 		    "processes have no GPU time");
 	expect_none(&c, l->bounds.stacks, "stacks were too many to be kept apart");
 	expect_none(&c, l->bounds.told, "things that the program sent were too many to be kept");
+	expect_none(&c, l->timeline.lost, "events are missing in the timeline");
+	expect_none(&c, l->timeline.lost_shapes, "kernels in the timeline have no grid and block");
 	expect_none(&c, l->bounds.out_of_memory, "events were lost for want of memory");
 	return c.has_passed;
 }

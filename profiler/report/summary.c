@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/report/summary.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -312,6 +313,19 @@ static void report_bounds(struct log *log, const struct ledger *l)
 			 pick(b->truncated, "it begins", "they begin"));
 }
 
+static void report_timeline(struct log *log, const struct timeline_stats *t)
+{
+	const char *why = t->error == -E2BIG ? "there were too many" : strerror(-t->error);
+
+	if (t->lost)
+		log_warn(log, "%" PRIu64 " event%s missing in the timeline: %s", t->lost,
+			 pick(t->lost, " is", "s are"), why);
+	if (t->lost_shapes)
+		log_warn(log, "%" PRIu64 " kernel%s in the timeline %s no grid and block: %s",
+			 t->lost_shapes, s(t->lost_shapes), pick(t->lost_shapes, "has", "have"),
+			 why);
+}
+
 void summary_report(struct log *log, const struct summary_options *options,
 		    const struct totals *totals)
 {
@@ -323,6 +337,7 @@ void summary_report(struct log *log, const struct summary_options *options,
 	report_stacks(log, l);
 	report_lost_on_the_way(log, totals);
 	report_bounds(log, l);
+	report_timeline(log, &l->timeline);
 }
 
 /* ---- names ---- */

@@ -97,17 +97,7 @@ struct session *session_new(const struct session_options *options,
 	payload_init(&s->payload);
 	target_init(&s->target);
 	notices_init(&s->notices, log);
-	s->collect = collect_new(
-		&(struct collect_options){.sample_ns = 1000000000u / options->frequency_hz,
-					  .place_mask = options->place_mask,
-					  .follows_waits = options->follows_waits,
-					  .tells_devices = options->describes_devices,
-					  .python_lines = options->python_lines,
-					  .native_python = options->native_python});
-	if (s->collect)
-		return s;
-	free(s);
-	return NULL;
+	return s;
 }
 
 /* The files that the run needed; the supervisor need not remove them any more. */
@@ -166,6 +156,24 @@ int session_open(struct session *s)
 		return 0;
 	log_error(s->log, "%s", s->no_bpf);
 	return EXIT_PROFILER_FAILED;
+}
+
+static int open_collect(struct session *s)
+{
+	const struct session_options *o = s->options;
+
+	s->collect =
+		collect_new(&(struct collect_options){.sample_ns = 1000000000u / o->frequency_hz,
+						      .place_mask = o->place_mask,
+						      .follows_waits = o->follows_waits,
+						      .tells_devices = o->describes_devices,
+						      .python_lines = o->python_lines,
+						      .native_python = o->native_python,
+						      .timeline = o->timeline});
+	if (s->collect)
+		return 0;
+	log_error(s->log, "out of memory");
+	return -ENOMEM;
 }
 
 static int open_probes(struct session *s)
@@ -290,6 +298,7 @@ static int start_target(struct session *s, bool stdout_is_taken)
 				.whole_graphs = o->whole_graphs,
 				.devices = o->describes_devices,
 				.waits = o->follows_waits,
+				.timeline = o->timeline != NULL,
 				.nvtx = takes_nvtx(s),
 				.verbose = s->log->level == LOG_VERBOSE});
 		options.environment = environment.variables;
@@ -336,7 +345,7 @@ static int set_up(struct session *s, bool stdout_is_taken)
 {
 	int err;
 
-	if (open_gpu_side(s) != 0 || open_recording(s) != 0)
+	if (open_collect(s) != 0 || open_gpu_side(s) != 0 || open_recording(s) != 0)
 		return EXIT_PROFILER_FAILED;
 	err = start_target(s, stdout_is_taken);
 	if (err) {

@@ -33,6 +33,8 @@ struct session_options {
 	bool python_lines, native_python, nvtx, kernels_only, whole_graphs, follows_waits;
 	bool describes_devices;
 	uint32_t place_mask; /* places.h */
+	/* collect.h; may be set up to session_run. NULL: launches do not tell how long they took */
+	struct timeline *timeline;
 };
 
 struct session;

@@ -300,7 +300,7 @@ int supervisor_run(struct log *log, const struct identity *identity, supervisor_
 
 	find_signals(&ours);
 	blocked = ours;
-	sigaddset(&blocked, SIGPIPE); /* an error of write() instead */
+	sigaddset(&blocked, SIGPIPE); /* an error of write() instead; so is SIGXFSZ, one of ours */
 	sigprocmask(SIG_BLOCK, &blocked, NULL);
 	s.signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s.signals < 0 || pipe2(relay, O_CLOEXEC | O_NONBLOCK) != 0 ||

@@ -390,7 +390,8 @@ int process_events_read(struct process_events *e)
 	for (int i = 0; i < e->ring_count && !err; i++)
 		err = read_ring(e, &e->rings[i]);
 	/* a process that moves between CPUs leaves its records in several rings */
-	qsort(e->queue, e->count, sizeof(*e->queue), by_time);
+	if (e->count > 0)
+		qsort(e->queue, e->count, sizeof(*e->queue), by_time);
 	return err;
 }
 

@@ -22,23 +22,21 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static struct timeline_event event_of(uint32_t i)
+static struct timeline_record record_of(struct timeline *t, uint32_t i)
 {
-	return (struct timeline_event){
+	const struct timeline_shape shape = {.grid = {1 + i % SHAPES, 1, 1},
+					     .block = {256, 1, 1},
+					     .dynamic_shared = 1024,
+					     .registers = 32};
+
+	return (struct timeline_record){
 		.kind = TIMELINE_GPU_OPERATION,
 		.start_ns = UINT64_C(123456789000000) + i * UINT64_C(2000),
 		.duration_ns = 1500 + i % 1000,
-		.place = {.process = 4711,
-			  .device = i % GPUS,
-			  .context = 1,
-			  .stream = i / GPUS % STREAMS},
+		.place = i % (GPUS * STREAMS),
 		.stack = i % 2000,
+		.shape = timeline_number_shape(t, &shape),
 		.correlation = i,
-		.name = i % SHAPES,
-		.shape = {.grid = {1 + i % SHAPES, 1, 1},
-			  .block = {256, 1, 1},
-			  .dynamic_shared = 1024,
-			  .registers = 32},
 	};
 }
 
@@ -54,9 +52,9 @@ static double write_all(struct timeline *t)
 	int err = 0;
 
 	for (uint32_t i = 0; i < OPERATIONS && !err; i++) {
-		struct timeline_event e = event_of(i);
+		struct timeline_record record = record_of(t, i);
 
-		err = timeline_add(t, &e);
+		err = timeline_add(t, &record);
 	}
 	if (!err)
 		err = timeline_finish(t);
@@ -76,8 +74,7 @@ static double read_all(const struct timeline *t)
 	if (!r)
 		exit(1);
 	while ((result = timeline_reader_next(r, &record)) == 1) {
-		if (record->correlation != count ||
-		    timeline_place(t, record->place)->device != count % GPUS ||
+		if (record->correlation != count || record->place != count % (GPUS * STREAMS) ||
 		    timeline_shape(t, record->shape)->grid[0] != 1 + count % SHAPES)
 			break;
 		count++;

@@ -131,11 +131,46 @@ stuck_profile()
 	wait_until no_process_with "TMPDIR=$PWD/private"
 }
 
+# mount_stuck_file MODE: a file in the folder `mount` that never comes; see tests/workloads/stuck_file.c.
+mount_stuck_file()
+{
+	mkdir mount
+	echo old >file
+	"$workloads/stuck_file" mount file "$1" >stuck 2>&1 3>&- &
+	fuse=$!
+	wait_until grep -q . stuck
+	if ! grep -qx ready stuck; then skip "$(cat stuck)"; fi
+}
+
+# The worker of the profiler $pid waits where no signal is heard.
+worker_is_stuck()
+{
+	local worker
+
+	worker=$(worker_of "$pid")
+	[ -n "$worker" ] && state_is "$worker" D
+}
+
+@test "a second SIGINT ends also a profiler that waits where nothing can be killed" {
+	mount_stuck_file lookup
+	start_profile -o mount/file touch has_run
+	wait_until worker_is_stuck # it looks for the output
+	kill -INT "$pid"
+	wait_until signals_taken "$pid"
+	kill -INT "$pid"
+	finish_profile
+	expect_status 130
+	expect stderr <<<'profile: gave up: no profile was written'
+	kill -TERM "$fuse"
+	wait "$fuse" || true
+	expect_no_file has_run
+}
+
 @test "a second SIGINT while the profile is written gives up at once" {
 	mkfifo out.folded
 	exec 8<>out.folded
 	fill_pipe >&8
-	start_profile -gpu-only -o out.folded "$workloads/launches" 40
+	start_profile -gpu-only --unit ns -o out.folded "$workloads/launches" 40
 	wait_until grep -qs '^Correlation: ' stderr
 	kill -INT "$pid"
 	wait_until grep -qs 'another Ctrl-C gives up$' stderr

@@ -3,8 +3,9 @@
  * A named pipe in a folder of its own, with a reader that understands what comes through: the other
  * end of the tests of what runs inside the target.
  *
- * A fifo_reader counts and checks through gpu_pipe, hands each event to `heard`, and keeps the
- * raw bytes. fifo_start_reader reads in a thread until the last writer is gone.
+ * The reader believes every program, takes its bytes through gpu_pipe, which counts and checks them
+ * (`ledger`), hands each event to `heard`, and keeps the raw bytes. fifo_start_reader reads in a
+ * thread until the last writer is gone.
  */
 #ifndef TESTS_UNIT_FIFO_H
 #define TESTS_UNIT_FIFO_H
@@ -15,13 +16,24 @@
 #include "cupti_trace/gpu_wire.h"
 #include "profiler/sources/gpu_pipe.h"
 
+enum { FIFO_PROGRAMS_MAX = 16 };
+
+/* `kernel` is the name for GPU_EVENT_KERNEL. May be called in a thread of its own: asserts nothing.
+ */
+typedef void (*fifo_handler)(void *context, const struct gpu_event *event, const char *kernel);
+
 struct fifo {
 	char folder[64];
 	char path[80];
 	int reader; /* non-blocking; -1: closed */
 	int writer; /* keeps the end of file away until fifo_close_writer */
-	struct intern strings;
+	struct collect *collect;
+	const struct ledger *ledger;
 	struct gpu_pipe *source;
+	struct process processes[FIFO_PROGRAMS_MAX]; /* of the programs, as they say hello */
+	uint32_t process_count;
+	fifo_handler heard; /* NULL: nobody */
+	void *context;
 	char *raw;
 	size_t raw_size, raw_capacity;
 	bool keep_raw;
@@ -29,9 +41,11 @@ struct fifo {
 	pthread_t thread;
 };
 
-static inline void fifo_make(struct fifo *f, gpu_pipe_handler heard, void *context)
+static inline void fifo_make(struct fifo *f, fifo_handler heard, void *context)
 {
 	memset(f, 0, sizeof(*f));
+	f->heard = heard;
+	f->context = context;
 	snprintf(f->folder, sizeof(f->folder), "/tmp/profile_unit.XXXXXX");
 	assert_non_null(mkdtemp(f->folder));
 	snprintf(f->path, sizeof(f->path), "%s/pipe", f->folder);
@@ -39,7 +53,10 @@ static inline void fifo_make(struct fifo *f, gpu_pipe_handler heard, void *conte
 	f->reader = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	f->writer = open(f->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	assert_true(f->reader >= 0 && f->writer >= 0);
-	f->source = gpu_pipe_new(&f->strings, heard, context);
+	f->collect = collect_new(&(struct collect_options){0});
+	assert_non_null(f->collect);
+	f->ledger = collect_ledger(f->collect);
+	f->source = gpu_pipe_new(f->collect);
 	assert_non_null(f->source);
 }
 
@@ -58,7 +75,7 @@ static inline void fifo_remove(struct fifo *f)
 	unlink(f->path);
 	rmdir(f->folder);
 	gpu_pipe_free(f->source);
-	intern_release(&f->strings);
+	collect_free(f->collect);
 	free(f->raw);
 }
 
@@ -74,6 +91,45 @@ static inline void fifo_keep(struct fifo *f, const char *bytes, size_t n)
 	f->raw_size += n;
 }
 
+static inline void fifo_believe(struct fifo *f, struct tracee *tracee,
+				const struct gpu_event_hello *hello)
+{
+	struct process *process = &f->processes[f->process_count];
+
+	if (f->process_count == FIFO_PROGRAMS_MAX)
+		abort();
+	*process = (struct process){.id = ++f->process_count, .pid = (pid_t)hello->pid};
+	gpu_pipe_accept(f->source, tracee, process);
+}
+
+/* Takes all whole lines of these bytes. */
+static inline void fifo_take(struct fifo *f, const char *bytes, size_t n)
+{
+	const struct gpu_event *event;
+	struct tracee *tracee;
+	const char *kernel;
+
+	gpu_pipe_feed(f->source, bytes, n);
+	while ((event = gpu_pipe_next(f->source, &tracee, &kernel))) {
+		if (event->type == GPU_EVENT_HELLO)
+			fifo_believe(f, tracee, &event->hello);
+		if (f->heard)
+			f->heard(f->context, event, kernel);
+		if (event->type == GPU_EVENT_GOODBYE)
+			gpu_pipe_close(f->source, tracee);
+	}
+}
+
+/* Nothing more comes: what is missing is counted. */
+static inline void fifo_finish(struct fifo *f)
+{
+	struct tracee *tracee;
+
+	gpu_pipe_finish(f->source);
+	while (gpu_pipe_find_ended(f->source, UINT64_MAX, &tracee))
+		gpu_pipe_close(f->source, tracee);
+}
+
 /* Reads once: the bytes read, 0 at the end of file, -1 if the pipe is empty. */
 static inline ssize_t fifo_read(struct fifo *f)
 {
@@ -84,7 +140,7 @@ static inline ssize_t fifo_read(struct fifo *f)
 		return n;
 	if (f->keep_raw)
 		fifo_keep(f, bytes, (size_t)n);
-	gpu_pipe_feed(f->source, bytes, (size_t)n);
+	fifo_take(f, bytes, (size_t)n);
 	return n;
 }
 
@@ -121,7 +177,7 @@ static inline void fifo_end_reader(struct fifo *f)
 {
 	fifo_close_writer(f);
 	assert_int_equal(pthread_join(f->thread, NULL), 0);
-	gpu_pipe_finish(f->source);
+	fifo_finish(f);
 }
 
 #endif

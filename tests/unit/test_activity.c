@@ -18,11 +18,10 @@ struct heard {
 	uint32_t count;
 };
 
-static void hear(void *context, uint32_t pid, const struct gpu_event *event, const char *kernel)
+static void hear(void *context, const struct gpu_event *event, const char *kernel)
 {
 	struct heard *h = context;
 
-	(void)pid;
 	assert_true(h->count < HEARD_MAX && h->device_count < HEARD_MAX &&
 		    h->context_count < HEARD_MAX && h->sum_count < HEARD_MAX);
 	if (event->type == GPU_EVENT_DEVICE) {
@@ -196,7 +195,7 @@ static void senseless_times_are_marked(void **state)
 	const size_t n = sizeof(r) / sizeof(r[0]);
 
 	send(b, r, n);
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).malformed, 0);
+	assert_int_equal(b->fifo.ledger->pipe.malformed, 0);
 	assert_int_equal(b->heard.count, n);
 	for (size_t i = 0; i < n; i++) {
 		assert_int_equal(b->heard.kernels[i].bad_time, bad[i]);
@@ -205,7 +204,6 @@ static void senseless_times_are_marked(void **state)
 	}
 	assert_int_equal(b->heard.kernels[6].duration_ns, 4);
 	assert_int_equal(b->heard.kernels[7].start_ns, 1600000);
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).bad_times, 5);
 }
 
 /* Times outside of the time of tracing are said to be, from a millisecond on; none is changed. */
@@ -244,7 +242,7 @@ static void times_outside_are_marked(void **state)
 	send(b, r, 9);
 	for (uint32_t i = 9; i < 18; i++)
 		assert_int_equal(b->heard.kernels[i].outside, GPU_IN_TIME);
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).malformed, 0);
+	assert_int_equal(b->fifo.ledger->pipe.malformed, 0);
 }
 
 /* The clock may be off, the duration never is. */
@@ -270,7 +268,7 @@ static void a_name_is_sent_once(void **state)
 	send(b, r, 4);
 	send(b, r, 4);
 	/* batch, hello, 2 names, 4 kernels; batch, 4 kernels */
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).lines, 8 + 5);
+	assert_int_equal(b->fifo.ledger->pipe.lines, 8 + 5);
 	for (uint32_t i = 0; i < 8; i++)
 		assert_string_equal(b->heard.names[i], i % 4 == 2 ? "other" : "same");
 }
@@ -309,7 +307,7 @@ static void long_names_arrive_whole(void **state)
 			free(name);
 		}
 	}
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).malformed, 0);
+	assert_int_equal(b->fifo.ledger->pipe.malformed, 0);
 }
 
 static void unknown_records_are_counted(void **state)
@@ -323,7 +321,7 @@ static void unknown_records_are_counted(void **state)
 	r[2].kind = CUPTI_ABI_ACTIVITY_KIND_KERNEL;
 	send(b, r, 4);
 	assert_int_equal(b->heard.count, 2);
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).unknown_records, 2);
+	assert_int_equal(b->fifo.ledger->gpu.unknown_kinds, 2);
 }
 
 /* ---- devices and contexts ---- */
@@ -369,7 +367,7 @@ static void a_plain_device(void **state)
 	assert_memory_equal(e->uuid, device(3).uuid, 16);
 	assert_string_equal(b->heard.device_names[0], "A GPU");
 	assert_int_equal(b->tally.count, 0); /* no work */
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).unknown_records, 0);
+	assert_int_equal(b->fifo.ledger->gpu.unknown_kinds, 0);
 }
 
 static void an_instance_of_a_device(void **state)
@@ -430,7 +428,7 @@ static void a_device_of_another_layout_is_not_read(void **state)
 	assert_int_equal(b->heard.device_count, 0);
 	assert_false(b->told_device);
 	assert_int_equal(b->heard.notices, 5); /* where that is wanted */
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).unknown_records, 0);
+	assert_int_equal(b->fifo.ledger->gpu.unknown_kinds, 0);
 	send_device(b, device(1)); /* the others go on */
 	assert_int_equal(b->heard.device_count, 1);
 }
@@ -456,7 +454,7 @@ static void only_contexts_under_mps_are_told(void **state)
 	c.device_id = UINT32_MAX;
 	send_context(b, &c);
 	assert_int_equal(b->heard.context_count, 1);
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).malformed, 0);
+	assert_int_equal(b->fifo.ledger->pipe.malformed, 0);
 }
 
 static void send_sums(struct bench *b)
@@ -510,7 +508,7 @@ static void an_empty_buffer_sends_nothing(void **state)
 
 	send(b, NULL, 0);
 	assert_int_equal(b->heard.count, 0);
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).unknown_records, 0);
+	assert_int_equal(b->fifo.ledger->gpu.unknown_kinds, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -11,8 +11,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include "profiler/base/cuda_functions.h"
-#include "profiler/collect/python_processes.h"
+#include "profiler/collect/pythons.h"
 #include "profiler/sources/bpf_source.h"
+#include "symbolize/address_space.h"
 
 enum { CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39, CAP_SYS_ADMIN_BIT = 21 };
 enum { PATIENCE_S = 60 }; /* for what has to come */
@@ -610,39 +611,75 @@ static bool find_interpreter(pid_t pid, struct code_mapping *mapping)
 	return found;
 }
 
-/* Takes code objects in until a stack has names, and puts the innermost into `name`. */
-static void await_named_stack(struct bpf_source *s, struct python_processes *pythons, pid_t pid,
-			      char *name, size_t size)
-{
-	struct symbolizer *symbolizer = symbolizer_new();
-	struct python_sample_frame frames[STACK_PYTHON_MAX_LINKS];
-	time_t end = time(NULL) + PATIENCE_S;
-	bool stays_unnamed = false;
+/* The functions that were found running, and what they are called. */
+struct names {
+	struct intern strings;
+	struct pythons pythons;
+	struct symbolizer *symbolizer;
+	struct address_space *space;
+	uint32_t program;
+	bool stays_unnamed;
+	char innermost[256]; /* of the last stack */
+};
 
-	assert_non_null(symbolizer);
-	name[0] = '\0';
-	while (!strstr(name, "forward") && time(NULL) < end) {
+static void begin_names(struct names *n, pid_t pid, bool lines)
+{
+	memset(n, 0, sizeof(*n));
+	pythons_init(&n->pythons, &n->strings);
+	n->pythons.lines = lines;
+	n->symbolizer = symbolizer_new();
+	n->space = address_space_new(1, pid, false);
+	assert_true(n->symbolizer && n->space);
+}
+
+static void end_names(struct names *n)
+{
+	address_space_free(n->space);
+	symbolizer_free(n->symbolizer);
+	pythons_release(&n->pythons);
+	intern_release(&n->strings);
+}
+
+static void write_title(char *out, size_t size, const struct python_title *title)
+{
+	if (title->line)
+		snprintf(out, size, "%s (%s:%u)", title->name, title->file, title->line);
+	else
+		snprintf(out, size, "%s (%s)", title->name, title->file ? title->file : "");
+}
+
+static void name_frames(struct names *n, const struct stack_snapshot *sample)
+{
+	struct python_sample_frame frames[STACK_PYTHON_MAX_LINKS];
+	uint32_t count = pythons_merge(&n->pythons, n->symbolizer, n->space, n->program, sample,
+				       NULL, 0, true, frames, STACK_PYTHON_MAX_LINKS);
+
+	/* what a stack needs comes before it */
+	for (uint32_t i = 0; i < count; i++)
+		n->stays_unnamed |= strcmp(frames[i].title.name, PYTHON_UNKNOWN_FRAME) == 0;
+	if (count)
+		write_title(n->innermost, sizeof(n->innermost), &frames[0].title);
+}
+
+/* Takes code objects in until a stack is in the function. */
+static void await_named_stack(struct bpf_source *s, struct names *n, pid_t pid)
+{
+	time_t end = time(NULL) + PATIENCE_S;
+
+	while (!strstr(n->innermost, "forward") && time(NULL) < end) {
 		const struct stack_event *event = next_event(s);
 		const struct stack_snapshot *sample = (const struct stack_snapshot *)event;
-		uint32_t count = 0;
 
 		if (!event)
 			usleep(1000);
 		else if (event->kind == STACK_EVENT_PYTHON_CODE)
-			assert_int_equal(python_processes_learn(
-						 pythons, (const struct stack_python_code *)event),
-					 0);
+			assert_int_equal(
+				pythons_learn(&n->pythons, (const struct stack_python_code *)event),
+				0);
 		else if (event->pid == (uint32_t)pid && stack_snapshot_python(sample))
-			count = python_processes_merge(pythons, symbolizer, sample, NULL, 0, true,
-						       frames, STACK_PYTHON_MAX_LINKS);
-		/* what a stack needs comes before it */
-		for (uint32_t i = 0; i < count; i++)
-			stays_unnamed |= strcmp(frames[i].text, PYTHON_UNKNOWN_FRAME) == 0;
-		if (count)
-			snprintf(name, size, "%s", frames[0].text);
+			name_frames(n, sample);
 	}
-	assert_false(stays_unnamed);
-	symbolizer_free(symbolizer);
+	assert_false(n->stays_unnamed);
 }
 
 static void expect_python_name(bool lines, const char *expected)
@@ -650,29 +687,26 @@ static void expect_python_name(bool lines, const char *expected)
 	struct bpf_source *s =
 		open_source(&(struct bpf_source_options){.sample_hz = 500, .python_lines = lines});
 	struct child child = start_child(run_python);
-	struct intern strings = {0};
 	struct code_mapping mapping;
-	struct python_processes pythons;
 	struct stack_python layout;
+	struct names names;
 	uint32_t unknown;
-	char name[256];
 
-	python_processes_init(&pythons, &strings);
-	pythons.lines = lines;
+	begin_names(&names, child.pid, lines);
 	assert_int_equal(bpf_source_track(s, child.pid), 0);
 	release_child(&child);
 	/* its own code runs: it is no more this program, and the interpreter is mapped */
 	while (!find_interpreter(child.pid, &mapping))
 		usleep(1000);
-	assert_true(python_processes_map(&pythons, child.pid, &mapping, &layout, &unknown));
+	assert_true(pythons_map(&names.pythons, child.pid, &names.program, &mapping, &layout,
+				&unknown));
 	assert_int_equal(bpf_source_set_python(s, child.pid, &layout), 0);
-	await_named_stack(s, &pythons, child.pid, name, sizeof(name));
-	assert_string_equal(name, expected);
+	await_named_stack(s, &names, child.pid);
+	assert_string_equal(names.innermost, expected);
 	end_child(&child);
 	assert_int_equal(bpf_source_set_python(s, child.pid, &layout), -ESRCH);
 	bpf_source_close(s);
-	python_processes_release(&pythons);
-	intern_release(&strings);
+	end_names(&names);
 }
 
 static void python_functions_come_with_their_names(void **state)

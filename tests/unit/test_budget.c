@@ -27,6 +27,7 @@
 
 static char folder[128];
 static struct symbolizer *s; /* of the process of its own */
+static struct address_space *ghost;
 static uint64_t next_start;
 
 /* ---- counting ---- */
@@ -104,8 +105,8 @@ static struct code_ref code_in(const char *file, uint64_t offset)
 	EXPECT(stat(mapping.path, &st) == 0);
 	mapping.end = mapping.start + MADE_TEXT_SIZE;
 	mapping.inode = st.st_ino;
-	EXPECT(symbolizer_map(s, GHOST, &mapping) == 0);
-	return symbolizer_locate(s, GHOST, mapping.start + offset);
+	EXPECT(symbolizer_map(s, ghost, &mapping) == 0);
+	return symbolizer_locate(s, ghost, mapping.start + offset);
 }
 
 static const char *name_in(const char *file, uint64_t offset)
@@ -132,7 +133,10 @@ static void in_own_process(void (*test)(void))
 	pid = fork();
 	if (pid == 0) {
 		s = symbolizer_new();
+		ghost = address_space_new(1, GHOST, false);
+		EXPECT(s && ghost);
 		test();
+		address_space_free(ghost);
 		symbolizer_free(s);
 		_exit(0);
 	}
@@ -415,14 +419,17 @@ static void name_jit(void)
 		size += (size_t)snprintf(text + size, 32, "%x 1 x\n", i * 2);
 	for (uint32_t i = 0; i < 8; i++) {
 		struct code_mapping mapping = {.start = 0x1000, .end = 0x2000, .path = "//anon"};
+		struct address_space *space = address_space_new(2 + i, (pid_t)(GHOST + i), false);
 		FILE *file;
 
+		EXPECT(space);
 		snprintf(path, sizeof(path), "/tmp/perf-%u.map", GHOST + i);
 		file = fopen(path, "w");
 		EXPECT(file && fwrite(text, 1, size, file) == size && fclose(file) == 0);
-		EXPECT(symbolizer_map(s, (pid_t)(GHOST + i), &mapping) == 0);
-		symbolizer_name(s, symbolizer_locate(s, (pid_t)(GHOST + i), 0x1004), false);
+		EXPECT(symbolizer_map(s, space, &mapping) == 0);
+		symbolizer_name(s, symbolizer_locate(s, space, 0x1004), false);
 		unlink(path);
+		address_space_free(space);
 	}
 	free(text);
 	EXPECT(symbolizer_stats(s).refused > 0);

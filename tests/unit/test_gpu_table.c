@@ -37,43 +37,42 @@ static int end(void **state)
 }
 
 /* One sum: of a device, a stream (context 1) and a kind. */
-static void put_sum(struct work_tally *t, uint32_t device, uint32_t stream, uint32_t work,
-		    uint64_t count, uint64_t ns, uint64_t bytes)
+static void put(struct work_tally *t, uint32_t device, uint32_t stream, uint32_t work,
+		uint64_t count, uint64_t ns, uint64_t bytes)
 {
 	const struct work_sum sum = {{device, 1, stream, work}, count, ns, bytes};
 
 	assert_true(work_tally_add(t, &sum));
 }
 
-static void put_reported(struct books *b, uint32_t device, uint32_t stream, uint32_t work,
-			 uint64_t count, uint64_t ns, uint64_t bytes)
+/* What is in the profile: in its row, and in the books of the process. */
+static void put_row(struct books *b, uint32_t stream, const struct gpu_row *row)
 {
-	put_sum(&b->reported, device, stream, work, count, ns, bytes);
+	ledger_add_work(&b->ledger, row);
+	put(&b->counted, row->device, stream, row->work, row->count, row->ns, row->bytes);
 }
 
-/* Work that is in the profile: in its process's books, and in the row that is returned. */
-static struct gpu_row *put_counted(struct books *b, uint32_t device, uint32_t stream, uint32_t work,
-				   uint64_t count, uint64_t ns, uint64_t bytes)
+/* And CUPTI reported the same. */
+static void put_same(struct books *b, uint32_t stream, const struct gpu_row *row)
 {
-	struct ledger_gpu *gpu = &b->ledger.gpu;
-
-	put_sum(&b->counted, device, stream, work, count, ns, bytes);
-	ledger_add_work(
-		&b->ledger,
-		&(struct gpu_row){
-			.device = device, .work = work, .count = count, .ns = ns, .bytes = bytes});
-	for (uint32_t i = 0; i < gpu->row_count; i++)
-		if (gpu->rows[i].device == device && gpu->rows[i].work == work)
-			return &gpu->rows[i];
-	fail();
-	return NULL;
+	put_row(b, stream, row);
+	put(&b->reported, row->device, stream, row->work, row->count, row->ns, row->bytes);
 }
 
 static void put_both(struct books *b, uint32_t device, uint32_t stream, uint32_t work,
 		     uint64_t count, uint64_t ns, uint64_t bytes)
 {
-	put_counted(b, device, stream, work, count, ns, bytes);
-	put_reported(b, device, stream, work, count, ns, bytes);
+	put_same(b, stream,
+		 &(struct gpu_row){
+			 .device = device, .work = work, .count = count, .ns = ns, .bytes = bytes});
+}
+
+static void put_here(struct books *b, uint32_t device, uint32_t stream, uint32_t work,
+		     uint64_t count, uint64_t ns, uint64_t bytes)
+{
+	put_row(b, stream,
+		&(struct gpu_row){
+			.device = device, .work = work, .count = count, .ns = ns, .bytes = bytes});
 }
 
 static const char *report(const struct books *b)
@@ -93,20 +92,23 @@ static void without_work_there_is_no_table(void **state)
 static void a_table_by_device_and_kind(void **state)
 {
 	struct books *b = *state;
-	struct gpu_row *row;
 
 	put_both(b, 1, 7, GPU_WORK_MEMSET, 1, 1, 0);
 	settle(b, 20); /* another process, stream: one row */
 	put_both(b, 1, 7, GPU_WORK_MEMSET, 2, 1234567, 1536);
 	put_both(b, 1, 8, GPU_WORK_MEMSET, 1, 0, 0);
-	row = put_counted(b, 0, 7, GPU_WORK_KERNEL, 123456789, 5000000000, 0);
-	row->unmatched = 3;
-	row->unmatched_ns = 1500000;
-	row->bad_times = 4;
-	put_reported(b, 0, 7, GPU_WORK_KERNEL, 123456789, 5000000000, 0);
-	row = put_counted(b, 0, 7, GPU_WORK_ALLOC, 2, 0, 1023);
-	row->unmatched = 2; /* not said of what takes no time */
-	put_reported(b, 0, 7, GPU_WORK_ALLOC, 2, 0, 1023);
+	put_same(b, 7,
+		 &(struct gpu_row){.work = GPU_WORK_KERNEL,
+				   .count = 123456789,
+				   .ns = 5000000000,
+				   .unmatched = 3,
+				   .unmatched_ns = 1500000,
+				   .bad_times = 4});
+	put_same(b, 7,
+		 &(struct gpu_row){.work = GPU_WORK_ALLOC,
+				   .count = 2,
+				   .bytes = 1023,
+				   .unmatched = 2}); /* not said of what takes no time */
 	put_both(b, 0, 0, GPU_WORK_UVM_GPU_FAULTS, 2, 3000, 17);
 	put_both(b, 0, 0, GPU_WORK_UVM_CPU_FAULT, 9, 0, 0);
 	put_both(b, 0, 0, GPU_WORK_UVM_HTOD, 1, 10, UINT64_C(1) << 62);
@@ -128,10 +130,14 @@ static void a_table_by_device_and_kind(void **state)
 static void what_nothing_launches_is_not_unmatched(void **state)
 {
 	struct books *b = *state;
-	struct gpu_row *row = put_counted(b, 0, 7, GPU_WORK_UVM_DTOH, 2, 1000000, 4096);
 
-	row->unmatched = 2;
-	row->unmatched_ns = 1000000;
+	put_row(b, 7,
+		&(struct gpu_row){.work = GPU_WORK_UVM_DTOH,
+				  .count = 2,
+				  .ns = 1000000,
+				  .bytes = 4096,
+				  .unmatched = 2,
+				  .unmatched_ns = 1000000});
 	settle(b, 10);
 	assert_string_equal(report(b),
 			    "GPU work:\n"
@@ -141,19 +147,25 @@ static void what_nothing_launches_is_not_unmatched(void **state)
 static void times_outside_are_said_where_there_are_any(void **state)
 {
 	struct books *b = *state;
-	struct gpu_row *row;
 
-	row = put_counted(b, 0, 8, GPU_WORK_KERNEL, 1, 1000000, 0); /* the same row */
-	row->before = row->after = 1;
-	row->before_ns = row->after_ns = 1000000;
+	put_row(b, 8,
+		&(struct gpu_row){.work = GPU_WORK_KERNEL,
+				  .count = 1,
+				  .ns = 1000000,
+				  .before = 1,
+				  .before_ns = 1000000,
+				  .after = 1,
+				  .after_ns = 1000000});
 	settle(b, 11);
-	row = put_counted(b, 0, 7, GPU_WORK_KERNEL, 9, 9000000, 0);
-	row->before += 2;
-	row->before_ns += 1500000;
-	put_reported(b, 0, 7, GPU_WORK_KERNEL, 9, 9000000, 0);
-	row = put_counted(b, 0, 7, GPU_WORK_ALLOC, 2, 0, 10);
-	row->after = 1;
-	put_reported(b, 0, 7, GPU_WORK_ALLOC, 2, 0, 10);
+	/* the same row */
+	put_same(b, 7,
+		 &(struct gpu_row){.work = GPU_WORK_KERNEL,
+				   .count = 9,
+				   .ns = 9000000,
+				   .before = 2,
+				   .before_ns = 1500000});
+	put_same(b, 7,
+		 &(struct gpu_row){.work = GPU_WORK_ALLOC, .count = 2, .bytes = 10, .after = 1});
 	put_both(b, 1, 7, GPU_WORK_KERNEL, 1, 1, 0);
 	settle(b, 10);
 	assert_string_equal(
@@ -170,11 +182,19 @@ static void copies_between_devices_through_the_host(void **state)
 {
 	struct books *b = *state;
 
-	put_both(b, 0, 7, GPU_WORK_MEMCPY_DTOH, 5, 1000000, 5000);
-	put_counted(b, 0, 7, GPU_WORK_MEMCPY_DTOH, 0, 0, 0)->staged += 2;
+	put_same(b, 7,
+		 &(struct gpu_row){.work = GPU_WORK_MEMCPY_DTOH,
+				   .count = 5,
+				   .ns = 1000000,
+				   .bytes = 5000,
+				   .staged = 2});
 	settle(b, 10);
-	put_both(b, 0, 8, GPU_WORK_MEMCPY_DTOH, 1, 1000000, 120);
-	put_counted(b, 0, 8, GPU_WORK_MEMCPY_DTOH, 0, 0, 0)->staged += 1;
+	put_same(b, 8,
+		 &(struct gpu_row){.work = GPU_WORK_MEMCPY_DTOH,
+				   .count = 1,
+				   .ns = 1000000,
+				   .bytes = 120,
+				   .staged = 1});
 	settle(b, 11);
 	assert_string_equal(report(b),
 			    "GPU work:\n"
@@ -188,7 +208,7 @@ static void the_first_difference_is_shown(void **state)
 	struct books *b = *state;
 
 	put_both(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
-	put_reported(b, 0, 8, GPU_WORK_KERNEL, 2, 20, 0);
+	put(&b->reported, 0, 8, GPU_WORK_KERNEL, 2, 20, 0);
 	settle(b, 10);
 	assert_non_null(strstr(
 		report(b),
@@ -202,7 +222,7 @@ static void work_that_was_not_reported_is_a_difference(void **state)
 	struct books *b = *state;
 
 	put_both(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
-	put_counted(b, 0, 8, GPU_WORK_MEMSET, 2, 20, 64);
+	put_here(b, 0, 8, GPU_WORK_MEMSET, 2, 20, 64);
 	settle(b, 10);
 	assert_non_null(strstr(
 		report(b),
@@ -215,7 +235,7 @@ static void sums_of_work_that_never_came_are_a_difference(void **state)
 {
 	struct books *b = *state;
 
-	put_reported(b, 3, 7, GPU_WORK_KERNEL, 5, 5000, 0);
+	put(&b->reported, 3, 7, GPU_WORK_KERNEL, 5, 5000, 0);
 	settle(b, 10);
 	assert_string_equal(
 		report(b),
@@ -229,8 +249,8 @@ static void a_killed_process_reported_nothing(void **state)
 {
 	struct books *b = *state;
 
-	put_counted(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
-	put_counted(b, 0, 8, GPU_WORK_KERNEL, 5, 5000, 0);
+	put_here(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
+	put_here(b, 0, 8, GPU_WORK_KERNEL, 5, 5000, 0);
 	settle(b, 10);
 	assert_string_equal(report(b), "GPU work:\n"
 				       "  GPU 0  kernels                10        0.010 ms\n");
@@ -248,8 +268,8 @@ static void what_is_not_compared_is_said(void **state)
 	struct books *b = *state;
 
 	put_both(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
-	put_counted(b, 0, 8, GPU_WORK_KERNEL, 1, 10, 0);
-	put_counted(b, 0, 9, GPU_WORK_KERNEL, 1, 10, 0);
+	put_here(b, 0, 8, GPU_WORK_KERNEL, 1, 10, 0);
+	put_here(b, 0, 9, GPU_WORK_KERNEL, 1, 10, 0);
 	work_tally_get(&b->reported, &rest)->count = 2;
 	settle(b, 10);
 	assert_string_equal(report(b),
@@ -265,11 +285,11 @@ static void what_is_not_compared_is_said(void **state)
 static void the_longest_row(void **state)
 {
 	struct books *b = *state;
-	struct gpu_row *row =
-		put_counted(b, UINT32_MAX, 7, GPU_WORK_KERNEL, UINT64_MAX, UINT64_MAX, UINT64_MAX);
+	const uint64_t most = UINT64_MAX;
 
-	row->unmatched = row->unmatched_ns = row->bad_times = row->staged = UINT64_MAX;
-	row->before = row->before_ns = row->after = row->after_ns = UINT64_MAX;
+	put_row(b, 7,
+		&(struct gpu_row){UINT32_MAX, GPU_WORK_KERNEL, most, most, most, most, most, most,
+				  most, most, most, most, most});
 	settle(b, 10);
 	assert_non_null(
 		strstr(report(b), "18446744073709551615 unmatched (18446744073709.551 ms)"));

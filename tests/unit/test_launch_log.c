@@ -32,13 +32,12 @@ static void hear_end(struct heard *h, const struct gpu_event_launch_end *e)
 		h->ends[thread]++;
 }
 
-static void hear(void *context, uint32_t pid, const struct gpu_event *event, const char *kernel)
+static void hear(void *context, const struct gpu_event *event, const char *kernel)
 {
 	struct heard *h = context;
 	const struct gpu_event_launch *e = &event->launch;
 	uint32_t thread = e->correlation_id >> 16, number = e->correlation_id & 0xffff;
 
-	(void)pid;
 	(void)kernel;
 	if (event->type == GPU_EVENT_LAUNCH_END)
 		hear_end(h, &event->launch_end);
@@ -160,7 +159,7 @@ static void a_full_ring_is_drained_by_its_thread(void **state)
 	join(&w);
 	finish(b);
 	assert_int_equal(b->heard.next[3], LAUNCHES);
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).launches, LAUNCHES);
+	assert_int_equal(b->fifo.ledger->launches.all, LAUNCHES);
 	assert_int_equal(b->heard.ends[3] + b->heard.wrong_ends, 0);
 }
 
@@ -178,8 +177,8 @@ static void many_threads_lose_and_double_nothing(void **state)
 	finish(b);
 	for (uint32_t i = 0; i < THREADS; i++)
 		assert_int_equal(b->heard.next[i], LAUNCHES);
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).launches, THREADS * LAUNCHES);
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).malformed, 0);
+	assert_int_equal(b->fifo.ledger->launches.all, THREADS * LAUNCHES);
+	assert_int_equal(b->fifo.ledger->pipe.malformed, 0);
 }
 
 /* Each end directly behind its launch, through rings that fill, grow and are drained meanwhile. */
@@ -203,8 +202,8 @@ static void ends_follow_their_launches(void **state)
 		assert_int_equal(b->heard.ends[i], LAUNCHES);
 	}
 	assert_int_equal(b->heard.wrong_ends, 0);
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).launches, THREADS * LAUNCHES);
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).malformed, 0);
+	assert_int_equal(b->fifo.ledger->launches.all, THREADS * LAUNCHES);
+	assert_int_equal(b->fifo.ledger->pipe.malformed, 0);
 }
 
 static void add(struct bench *b, uint32_t thread, uint32_t number)
@@ -232,7 +231,7 @@ static void only_the_last_launch_ends(void **state)
 	assert_int_equal(b->heard.next[7], 3);
 	assert_int_equal(b->heard.ends[7], 2);
 	assert_int_equal(b->heard.wrong_ends, 0);
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).launches, 3);
+	assert_int_equal(b->fifo.ledger->launches.all, 3);
 }
 
 static void *end_without_a_launch(void *sink)
@@ -272,7 +271,7 @@ static void launches_of_ended_threads_arrive(void **state)
 	finish(b);
 	for (uint32_t i = 0; i < 64; i++)
 		assert_int_equal(b->heard.next[i], 10);
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).launches, 640);
+	assert_int_equal(b->fifo.ledger->launches.all, 640);
 }
 
 static void family_and_flags_come_through(void **state)
@@ -303,7 +302,7 @@ static void without_a_reader_launches_go_nowhere(void **state)
 	start(&w, &b->sink, 3, LAUNCHES);
 	join(&w);
 	finish(b);
-	assert_int_equal(gpu_pipe_stats(b->fifo.source).launches, 0);
+	assert_int_equal(b->fifo.ledger->launches.all, 0);
 }
 
 static int init(void **state)

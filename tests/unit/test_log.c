@@ -49,7 +49,7 @@ static void nothing_that_a_terminal_obeys_is_printed(void **state)
 			    "?31m\n");
 	assert_string_equal(shown("\xc2\x9b"
 				  "31m"),
-			    "??31m\n");
+			    "?31m\n");
 	assert_string_equal(shown("\xc2\xa0 \xe2\x82\xac \xf0\x9f\x98\x80"),
 			    "\xc2\xa0 \xe2\x82\xac \xf0\x9f\x98\x80\n");
 	/* overlong, surrogate, cut short, beyond Unicode */
@@ -60,6 +60,10 @@ static void nothing_that_a_terminal_obeys_is_printed(void **state)
 			const char text[] = {(char)a, (char)b, 'x', 0};
 			const unsigned char *c = (const unsigned char *)shown(text);
 
+			if (a == 0xc2 && b >= 0x80 && b < 0xa0) { /* C1, one character */
+				assert_string_equal(c, "?x\n");
+				continue;
+			}
 			assert_int_equal(strlen((const char *)c), 4);
 			assert_true(c[0] >= 0x20 && c[1] >= 0x20 && c[0] != 0x7f && c[1] != 0x7f);
 			assert_false(c[0] >= 0x80 && (c[0] < 0xc2 || c[1] < 0x80));

@@ -265,9 +265,11 @@ static bool as_nobody(void (*test)(void))
 static void count_unreadable_files(void)
 {
 	struct symbolizer *s = symbolizer_new();
+	struct address_space *ghost = address_space_new(1, GHOST, false);
 	const char *const files[] = {"secret.so", "secret2.so", "open.so"};
 	struct code_ref refs[3];
 
+	EXPECT(s && ghost);
 	for (int i = 0; i < 3; i++) {
 		struct code_mapping mapping = {
 			.start = 0x10000u * (unsigned int)(i + 1),
@@ -279,8 +281,8 @@ static void count_unreadable_files(void)
 
 		EXPECT(stat(mapping.path, &st) == 0);
 		mapping.inode = st.st_ino;
-		EXPECT(symbolizer_map(s, GHOST, &mapping) == 0);
-		refs[i] = symbolizer_locate(s, GHOST, mapping.start + 8);
+		EXPECT(symbolizer_map(s, ghost, &mapping) == 0);
+		refs[i] = symbolizer_locate(s, ghost, mapping.start + 8);
 	}
 	EXPECT(symbolizer_stats(s).unreadable == 0); /* nobody has asked for names */
 	for (int i = 0; i < 3; i++) {
@@ -292,6 +294,7 @@ static void count_unreadable_files(void)
 	EXPECT(strcmp(symbolizer_name(s, refs[2], false), "in_open") == 0);
 	EXPECT(symbolizer_stats(s).unreadable == 2);
 	EXPECT(strcmp(symbolizer_stats(s).unreadable_path, path_of("secret.so")) == 0);
+	address_space_free(ghost);
 	symbolizer_free(s);
 }
 
@@ -348,6 +351,7 @@ static void name_deleted_executable(void)
 {
 	unsigned long offset = function_offset("in_vanishing") - 0x400000;
 	struct symbolizer *s = symbolizer_new();
+	struct address_space *space;
 	struct code_ref ref;
 	uint64_t address;
 	int ready[2];
@@ -366,10 +370,13 @@ static void name_deleted_executable(void)
 	EXPECT(unlink(path_of("vanishing")) == 0);
 	address = code_of(pid, offset);
 	EXPECT(address != 0);
-	ref = symbolizer_locate(s, pid, address);
+	space = address_space_new(1, pid, false);
+	EXPECT(space);
+	ref = symbolizer_locate(s, space, address);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	EXPECT(strcmp(symbolizer_name(s, ref, false), "in_vanishing") == 0);
+	address_space_free(space);
 	symbolizer_free(s);
 }
 
@@ -460,6 +467,7 @@ static struct code_mapping stuck_mapping(char path[512], const struct stuck *stu
 
 static void a_served_file_has_names(void **state)
 {
+	struct address_space *ghost;
 	struct code_mapping mapping;
 	struct symbolizer *s;
 	struct stuck *stuck;
@@ -469,11 +477,14 @@ static void a_served_file_has_names(void **state)
 	make_library("served.so", "in_served");
 	stuck = serve("served.so", "none", "0");
 	s = symbolizer_new();
+	ghost = address_space_new(1, GHOST, false);
+	assert_true(s && ghost);
 	mapping = stuck_mapping(path, stuck, "served.so", 0x10000);
-	assert_int_equal(symbolizer_map(s, GHOST, &mapping), 0);
-	assert_string_equal(symbolizer_name(s, symbolizer_locate(s, GHOST, 0x10008), false),
+	assert_int_equal(symbolizer_map(s, ghost, &mapping), 0);
+	assert_string_equal(symbolizer_name(s, symbolizer_locate(s, ghost, 0x10008), false),
 			    "in_served");
 	assert_int_equal(symbolizer_stats(s).stuck, 0);
+	address_space_free(ghost);
 	symbolizer_free(s);
 	end_serving(stuck);
 }
@@ -481,6 +492,7 @@ static void a_served_file_has_names(void **state)
 /* Wherever it blocks, the caller goes on, has names of other files, and asks the server once. */
 static void check_stuck(const char *mode, const char *offset, const char *name)
 {
+	struct address_space *ghost;
 	struct symbolizer *s;
 	struct code_ref refs[3];
 	struct stuck *stuck;
@@ -490,25 +502,28 @@ static void check_stuck(const char *mode, const char *offset, const char *name)
 	make_library("fine.so", "in_fine");
 	stuck = serve("served.so", mode, offset);
 	s = symbolizer_new();
+	ghost = address_space_new(1, GHOST, false);
+	assert_true(s && ghost);
 	for (uint64_t i = 0; i < 2; i++) {
 		struct code_mapping mapping =
 			stuck_mapping(path, stuck, "served.so", 0x10000 * (i + 1));
 
 		if (i == 1)
 			snprintf(path, sizeof(path), "%s/./served.so", stuck->mount);
-		assert_int_equal(symbolizer_map(s, GHOST, &mapping), 0);
-		refs[i] = symbolizer_locate(s, GHOST, mapping.start + 8);
+		assert_int_equal(symbolizer_map(s, ghost, &mapping), 0);
+		refs[i] = symbolizer_locate(s, ghost, mapping.start + 8);
 	}
 	{
 		struct code_mapping mapping = mapping_of(path_of("fine.so"), 0x90000);
 
-		assert_int_equal(symbolizer_map(s, GHOST, &mapping), 0);
-		refs[2] = symbolizer_locate(s, GHOST, 0x90008);
+		assert_int_equal(symbolizer_map(s, ghost, &mapping), 0);
+		refs[2] = symbolizer_locate(s, ghost, 0x90008);
 	}
 	for (int i = 0; i < 2; i++)
 		assert_string_equal(symbolizer_name(s, refs[i], false), name);
 	assert_string_equal(symbolizer_name(s, refs[2], false), "in_fine");
 	assert_int_equal(symbolizer_stats(s).stuck, 1);
+	address_space_free(ghost);
 	symbolizer_free(s);
 	end_serving(stuck);
 }

@@ -139,7 +139,7 @@ static void control_characters_never_reach_the_terminal(void **state)
 				  "\xc2\x9b"
 				  "31m \x9b \xe2\x82\xac"),
 			    "profile: process 42: ?"
-			    "?31m ? \xe2\x82\xac\n");
+			    "31m ? \xe2\x82\xac\n");
 }
 
 static void long_texts_are_cut(void **state)

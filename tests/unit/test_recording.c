@@ -261,25 +261,26 @@ static void bad_lines_are_refused(void **state)
 
 /* ---- what is recorded ---- */
 
-/* A snapshot in the kernel, with no stack. */
+/* A sample with two frames of the kernel, and no stack. */
 struct sample {
 	struct stack_snapshot snapshot;
 	__u64 kernel[2];
 };
 
-static struct sample make_sample(pid_t pid, uint64_t time_ns)
+static struct sample sample_of(pid_t pid, uint64_t time_ns)
 {
-	struct sample s;
+	struct sample s = {
+		.snapshot = {.event = {.time_ns = time_ns,
+				       .pid = (uint32_t)pid,
+				       .tid = (uint32_t)pid,
+				       .kind = STACK_EVENT_CPU_SNAPSHOT,
+				       .kernel_frames = 2,
+				       .size = sizeof(s)},
+			     .kernel_at = offsetof(struct sample, kernel),
+			     .stack_at = sizeof(s)},
+		.kernel = {0xffffffff81000130, 0xffffffff81000130},
+	};
 
-	memset(&s, 0, sizeof(s));
-	s.snapshot.event = (struct stack_event){.time_ns = time_ns,
-						.pid = (uint32_t)pid,
-						.tid = (uint32_t)pid,
-						.kind = STACK_EVENT_CPU_SNAPSHOT,
-						.kernel_frames = 2};
-	s.snapshot.kernel_at = offsetof(struct sample, kernel);
-	s.kernel[0] = s.kernel[1] = 0xffffffff81000130;
-	s.snapshot.stack_at = sizeof(s);
 	s.snapshot.registers[16] = 0x1010;
 	return s;
 }
@@ -302,7 +303,7 @@ static void record_run(struct collect *c, struct recording *recording)
 		{.time_ns = 5, .type = PROCESS_COMM, .pid = 70, .tid = 71, .comm = "thread"},
 		{.time_ns = 6, .type = PROCESS_EXIT, .pid = 70, .tid = 70},
 	};
-	struct sample sample = make_sample(70, 10);
+	struct sample sample = sample_of(70, 10);
 	struct stack_event *event = &sample.snapshot.event;
 
 	recording_target(recording, 70);
@@ -316,7 +317,8 @@ static void record_run(struct collect *c, struct recording *recording)
 	event->kernel_frames = 0;
 	collect_snapshot(c, &sample.snapshot, NULL);
 	recording_stack(recording, c, event, false);
-	event->launch_function = cuda_function_of("cuLaunchKernel");
+	event->kernel_frames = 2;
+	event->launch_function = cuda_launch_function_of("cuLaunchKernel");
 	collect_snapshot(c, &sample.snapshot, "cuLaunchKernel");
 	recording_stack(recording, c, event, true);
 	recording_pipe(recording, "bytes\n", 6);

@@ -7,14 +7,6 @@
 enum { INSTANCE = 0x1234abcd };
 #define ID "\"id\":\"000000001234abcd\","
 
-static void ignore(void *context, uint32_t pid, const struct gpu_event *event, const char *kernel)
-{
-	(void)context;
-	(void)pid;
-	(void)event;
-	(void)kernel;
-}
-
 static struct gpu_event kernel_event(uint32_t correlation_id)
 {
 	return (struct gpu_event){
@@ -23,12 +15,12 @@ static struct gpu_event kernel_event(uint32_t correlation_id)
 	};
 }
 
-static void put_hello(struct sink *sink, uint32_t pid)
+static void put_hello(struct sink *sink, uint32_t pid, uint64_t instance)
 {
 	struct gpu_event e = {.type = GPU_EVENT_HELLO,
 			      .hello = {.version = GPU_WIRE_VERSION,
 					.pid = pid,
-					.instance = INSTANCE,
+					.instance = instance,
 					.wants_ack = 1}};
 
 	sink_put(sink, &e);
@@ -49,7 +41,7 @@ static void opening_needs_a_reader(void **state)
 	struct sink sink;
 
 	(void)state;
-	fifo_make(&f, ignore, NULL);
+	fifo_make(&f, NULL, NULL);
 	assert_int_equal(sink_open(&sink, "/nonexistent/pipe", 1, INSTANCE), -ENOENT);
 	assert_true(sink_is_off(&sink));
 	fifo_close_writer(&f);
@@ -76,7 +68,7 @@ static void a_batch_has_a_header(void **state)
 	struct sink sink;
 
 	(void)state;
-	fifo_make(&f, ignore, NULL);
+	fifo_make(&f, NULL, NULL);
 	f.keep_raw = true;
 	assert_int_equal(sink_open(&sink, f.path, 77, INSTANCE), 0);
 	sink_flush(&sink); /* nothing to say: nothing is written */
@@ -124,7 +116,7 @@ static uint64_t check_batches(const struct fifo *f, uint32_t pid)
 static void batches_are_whole_and_numbered(void **state)
 {
 	struct gpu_event notice = {.type = GPU_EVENT_NOTICE};
-	struct gpu_pipe_stats s;
+	const struct ledger *l;
 	struct fifo f;
 	struct sink sink;
 	char text[5000];
@@ -132,11 +124,11 @@ static void batches_are_whole_and_numbered(void **state)
 	(void)state;
 	memset(text, '"', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
-	fifo_make(&f, ignore, NULL);
+	fifo_make(&f, NULL, NULL);
 	f.keep_raw = true;
 	fifo_start_reader(&f);
 	assert_int_equal(sink_open(&sink, f.path, 77, INSTANCE), 0);
-	put_hello(&sink, 77);
+	put_hello(&sink, 77, INSTANCE);
 	for (uint32_t i = 0; i < 500; i++) {
 		notice.notice.detail = text + (i * 37) % sizeof(text); /* all lengths of lines */
 		sink_put(&sink, &notice);
@@ -146,12 +138,12 @@ static void batches_are_whole_and_numbered(void **state)
 	sink_abandon(&sink);
 	fifo_end_reader(&f);
 	assert_true(check_batches(&f, 77) > 300);
-	s = gpu_pipe_stats(f.source);
-	assert_int_equal(s.malformed, 0);
-	assert_int_equal(s.lost_batches, 0);
-	assert_int_equal(s.kernels, 10 * (49 * 50 / 2));
-	assert_int_equal(s.missing_kernels, 0);
-	assert_int_equal(s.without_goodbye, 0);
+	l = f.ledger;
+	assert_int_equal(l->pipe.malformed, 0);
+	assert_int_equal(l->pipe.lost_batches, 0);
+	assert_int_equal(l->gpu.kernels, 10 * (49 * 50 / 2));
+	assert_int_equal(l->gpu.missing, 0);
+	assert_int_equal(l->pipe.without_goodbye, 0);
 	fifo_remove(&f);
 }
 
@@ -167,7 +159,7 @@ static void count_signal(int signal)
 
 static void break_pipe(struct fifo *f, struct sink *sink)
 {
-	fifo_make(f, ignore, NULL);
+	fifo_make(f, NULL, NULL);
 	assert_int_equal(sink_open(sink, f->path, 1, INSTANCE), 0);
 	put_kernels(sink, 3);
 	sink_flush(sink);
@@ -251,26 +243,27 @@ static void a_blocked_signal_stays_blocked(void **state)
 
 static void a_slow_reader_loses_nothing(void **state)
 {
-	struct gpu_pipe_stats s;
+	const struct ledger *l;
 	struct fifo f;
 	struct sink sink;
 
 	(void)state;
-	fifo_make(&f, ignore, NULL);
+	fifo_make(&f, NULL, NULL);
 	f.nap = 200;
 	assert_true(fcntl(f.reader, F_SETPIPE_SZ, 4096) >= 4096);
 	fifo_start_reader(&f);
 	assert_int_equal(sink_open(&sink, f.path, 9, INSTANCE), 0);
-	put_hello(&sink, 9);
+	put_hello(&sink, 9, INSTANCE);
 	put_kernels(&sink, 5000);
 	sink_goodbye(&sink);
 	assert_false(sink_is_stalled(&sink));
 	sink_abandon(&sink);
 	fifo_end_reader(&f);
-	s = gpu_pipe_stats(f.source);
-	assert_int_equal(s.kernels, 5000);
-	assert_int_equal(s.kernel_ns, 15000);
-	assert_int_equal(s.lost_batches + s.missing_kernels + s.dropped_kernels + s.malformed, 0);
+	l = f.ledger;
+	assert_int_equal(l->gpu.kernels, 5000);
+	assert_int_equal(l->gpu.kernel_ns, 15000);
+	assert_int_equal(l->pipe.lost_batches + l->gpu.missing + l->gpu.dropped + l->pipe.malformed,
+			 0);
 	fifo_remove(&f);
 }
 
@@ -281,15 +274,15 @@ static void a_slow_reader_loses_nothing(void **state)
 static void a_reader_that_sleeps_costs_what_does_not_fit(void **state)
 {
 	const struct gpu_event_drops by_cupti = {.kernels = 100, .unknown = 7};
-	struct gpu_pipe_stats s;
+	const struct ledger *l;
 	struct fifo f;
 	struct sink sink;
 
 	(void)state;
-	fifo_make(&f, ignore, NULL);
+	fifo_make(&f, NULL, NULL);
 	assert_true(fcntl(f.reader, F_SETPIPE_SZ, 4096) >= 4096);
 	assert_int_equal(sink_open(&sink, f.path, 9, INSTANCE), 0);
-	put_hello(&sink, 9);
+	put_hello(&sink, 9, INSTANCE);
 	put_kernels(&sink, 25);
 	sink_flush(&sink);
 	sink_count_drops(&sink, &by_cupti);
@@ -304,15 +297,15 @@ static void a_reader_that_sleeps_costs_what_does_not_fit(void **state)
 	assert_false(sink_is_stalled(&sink));
 	fifo_drain(&f);
 	sink_abandon(&sink);
-	gpu_pipe_finish(f.source);
-	s = gpu_pipe_stats(f.source);
-	assert_int_equal(s.malformed, 0);
-	assert_true(s.lost_batches > 0);
-	assert_true(s.kernels >= 25 && s.kernels < 2010);
-	assert_int_equal(s.kernels + s.dropped_kernels, 2010 + 100);
-	assert_int_equal(s.unknown_records, 7);
-	assert_int_equal(s.missing_kernels, 0);
-	assert_int_equal(s.without_goodbye, 0);
+	fifo_finish(&f);
+	l = f.ledger;
+	assert_int_equal(l->pipe.malformed, 0);
+	assert_true(l->pipe.lost_batches > 0);
+	assert_true(l->gpu.kernels >= 25 && l->gpu.kernels < 2010);
+	assert_int_equal(l->gpu.kernels + l->gpu.dropped, 2010 + 100);
+	assert_int_equal(l->gpu.unknown_kinds, 7);
+	assert_int_equal(l->gpu.missing, 0);
+	assert_int_equal(l->pipe.without_goodbye, 0);
 	fifo_remove(&f);
 }
 
@@ -322,16 +315,16 @@ enum { WRITERS = 4, EACH = 4000 };
 
 static void check_many(struct fifo *f, uint32_t processes)
 {
-	struct gpu_pipe_stats s = gpu_pipe_stats(f->source);
+	const struct ledger *l = f->ledger;
 
-	assert_string_equal(gpu_pipe_first_malformed(f->source), "");
-	assert_int_equal(s.malformed, 0);
-	assert_int_equal(s.lost_batches, 0);
-	assert_int_equal(s.kernels, WRITERS * EACH);
-	assert_int_equal(s.kernel_ns, 3 * WRITERS * EACH);
-	assert_int_equal(s.processes, processes);
-	assert_int_equal(s.missing_kernels, 0);
-	assert_int_equal(s.without_goodbye, 0);
+	assert_string_equal(l->pipe.first_malformed, "");
+	assert_int_equal(l->pipe.malformed, 0);
+	assert_int_equal(l->pipe.lost_batches, 0);
+	assert_int_equal(l->gpu.kernels, WRITERS * EACH);
+	assert_int_equal(l->gpu.kernel_ns, 3 * WRITERS * EACH);
+	assert_int_equal(l->pipe.processes, processes);
+	assert_int_equal(l->gpu.missing, 0);
+	assert_int_equal(l->pipe.without_goodbye, 0);
 }
 
 static void processes_never_mix_their_lines(void **state)
@@ -340,16 +333,16 @@ static void processes_never_mix_their_lines(void **state)
 	struct fifo f;
 
 	(void)state;
-	fifo_make(&f, ignore, NULL);
+	fifo_make(&f, NULL, NULL);
 	for (uint32_t i = 0; i < WRITERS; i++) {
 		children[i] = fork();
 		assert_true(children[i] >= 0);
 		if (children[i] == 0) {
 			struct sink sink;
 
-			if (sink_open(&sink, f.path, 100 + i, INSTANCE) != 0)
+			if (sink_open(&sink, f.path, 100 + i, INSTANCE + i) != 0)
 				_exit(1);
-			put_hello(&sink, 100 + i);
+			put_hello(&sink, 100 + i, INSTANCE + i);
 			put_kernels(&sink, EACH);
 			sink_goodbye(&sink);
 			_exit(sink_is_off(&sink));
@@ -357,7 +350,7 @@ static void processes_never_mix_their_lines(void **state)
 	}
 	fifo_close_writer(&f);
 	fifo_read_to_the_end(&f);
-	gpu_pipe_finish(f.source);
+	fifo_finish(&f);
 	for (uint32_t i = 0; i < WRITERS; i++) {
 		int status;
 
@@ -381,10 +374,10 @@ static void threads_share_a_sink(void **state)
 	struct sink sink;
 
 	(void)state;
-	fifo_make(&f, ignore, NULL);
+	fifo_make(&f, NULL, NULL);
 	fifo_start_reader(&f);
 	assert_int_equal(sink_open(&sink, f.path, 5, INSTANCE), 0);
-	put_hello(&sink, 5);
+	put_hello(&sink, 5, INSTANCE);
 	for (int i = 0; i < WRITERS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, put_each, &sink), 0);
 	for (int i = 0; i < 100; i++)
@@ -404,7 +397,8 @@ static void an_abandoned_sink_says_nothing(void **state)
 	struct sink sink;
 
 	(void)state;
-	fifo_make(&f, ignore, NULL);
+	fifo_make(&f, NULL, NULL);
+	f.keep_raw = true;
 	assert_int_equal(sink_open(&sink, f.path, 5, INSTANCE), 0);
 	put_kernels(&sink, 3);
 	sink_abandon(&sink);
@@ -412,7 +406,7 @@ static void an_abandoned_sink_says_nothing(void **state)
 	put_kernels(&sink, 1000);
 	sink_goodbye(&sink);
 	fifo_drain(&f);
-	assert_int_equal(gpu_pipe_stats(f.source).bytes, 0);
+	assert_int_equal(f.raw_size, 0);
 	fifo_remove(&f);
 }
 

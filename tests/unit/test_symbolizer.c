@@ -527,13 +527,15 @@ static void test_jit_code(void **state)
 /* The same names, whether places are named one by one or all at once. */
 static void test_names_wanted_together(void **state)
 {
-	struct symbolizer *one = symbolizer_new(), *all = symbolizer_new();
+	struct symbolizer *one = begin(), *all = symbolizer_new();
+	struct address_space *same = address_space_new(GHOST_ID, GHOST, false);
 	struct code_mapping mapping = {.start = 0x1000, .end = 0x2000, .path = "//anon"};
 	uint64_t at[] = {0x10000, 0x20000, 0x1100, 0x1101, 0x1900, 0x90000};
 	char path[64];
 	FILE *file;
 
 	(void)state;
+	assert_non_null(same);
 	build_library("w1.so", "_ZN1w3oneEv");
 	build_library("w2.so", "w_two");
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", GHOST);
@@ -543,19 +545,19 @@ static void test_names_wanted_together(void **state)
 	fclose(file);
 	at[0] += (text_offset("w1.so") & 4095) + 10;
 	at[1] += (text_offset("w2.so") & 4095) + 10;
-	map_library(one, GHOST, "w1.so", 0x10000);
-	map_library(one, GHOST, "w2.so", 0x20000);
-	map_library(all, GHOST, "w1.so", 0x10000);
-	map_library(all, GHOST, "w2.so", 0x20000);
-	assert_int_equal(symbolizer_map(one, GHOST, &mapping), 0);
-	assert_int_equal(symbolizer_map(all, GHOST, &mapping), 0);
+	map_library(one, ghost, "w1.so", 0x10000);
+	map_library(one, ghost, "w2.so", 0x20000);
+	map_library(all, same, "w1.so", 0x10000);
+	map_library(all, same, "w2.so", 0x20000);
+	assert_int_equal(symbolizer_map(one, ghost, &mapping), 0);
+	assert_int_equal(symbolizer_map(all, same, &mapping), 0);
 	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
-		symbolizer_want_name(all, symbolizer_locate(all, GHOST, at[i]), i % 2);
+		symbolizer_want_name(all, symbolizer_locate(all, same, at[i]), i % 2);
 	symbolizer_want_name(all, symbolizer_locate_kernel(all, 5), false);
 	symbolizer_name_wanted(all, true);
 	unlink(path); /* the map is not read again */
 	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {
-		struct code_ref ref = symbolizer_locate(all, GHOST, at[i]);
+		struct code_ref ref = symbolizer_locate(all, same, at[i]);
 		const char *const *names;
 
 		if (i < 2)
@@ -564,12 +566,13 @@ static void test_names_wanted_together(void **state)
 		assert_int_equal(symbolizer_names(all, ref, i % 2, &names), 1);
 		assert_ptr_equal(names[0], symbolizer_name(all, ref, i % 2));
 	}
-	assert_string_equal(name_at(all, GHOST, at[0]), "w::one");
-	assert_string_equal(name_at(all, GHOST, 0x1100), "js");
-	assert_string_equal(name_at(all, GHOST, 0x1900), "[jit]");
-	assert_string_equal(name_at(all, GHOST, 0x90000), "[unknown]");
-	symbolizer_free(one);
+	assert_string_equal(name_at(all, same, at[0]), "w::one");
+	assert_string_equal(name_at(all, same, 0x1100), "js");
+	assert_string_equal(name_at(all, same, 0x1900), "[jit]");
+	assert_string_equal(name_at(all, same, 0x90000), "[unknown]");
+	address_space_free(same);
 	symbolizer_free(all);
+	end(one);
 }
 
 static void test_stats(void **state)

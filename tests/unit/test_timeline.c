@@ -48,23 +48,25 @@ static void begin_timeline(struct bench *b, const struct timeline_limits *limits
 	assert_non_null(b->timeline);
 }
 
+/* All that is added at once. */
+struct event {
+	struct timeline_record record; /* without the number of the shape */
+	struct timeline_shape shape;
+};
+
 /* An event that its number tells all of. */
-static struct timeline_event event_of(uint64_t number)
+static struct event event_of(uint64_t number)
 {
 	struct prng p = {number, number};
-	struct timeline_event e = {
-		.kind = (enum timeline_kind)prng_below(&p, TIMELINE_KINDS),
-		.start_ns = prng_u64(&p),
-		.duration_ns = prng_bits(&p, 64),
-		.place = {(uint32_t)prng_below(&p, 3), (uint32_t)prng_below(&p, 3),
-			  (uint32_t)prng_below(&p, 3), (uint32_t)prng_below(&p, 2),
-			  UINT32_MAX - (uint32_t)prng_below(&p, 5)},
-		.stack = (uint32_t)prng_u64(&p),
-		.graph_node = prng_bits(&p, 64),
-		.correlation = (uint32_t)prng_u64(&p),
-		.name = (uint32_t)prng_u64(&p),
-		.bytes = prng_bits(&p, 64),
-	};
+	struct event e = {.record = {.kind = (uint8_t)prng_below(&p, TIMELINE_KINDS),
+				     .start_ns = prng_u64(&p),
+				     .duration_ns = prng_bits(&p, 64),
+				     .place = (uint32_t)prng_bits(&p, 32),
+				     .stack = (uint32_t)prng_bits(&p, 20),
+				     .graph_node = prng_bits(&p, 64),
+				     .correlation = (uint32_t)prng_u64(&p),
+				     .work = (uint32_t)prng_u64(&p),
+				     .bytes = prng_bits(&p, 64)}};
 
 	if (prng_chance(&p, 50))
 		e.shape = (struct timeline_shape){
@@ -76,12 +78,20 @@ static struct timeline_event event_of(uint64_t number)
 	return e;
 }
 
+static int add_event(struct timeline *t, const struct event *event)
+{
+	struct timeline_record record = event->record;
+
+	record.shape = timeline_number_shape(t, &event->shape);
+	return timeline_add(t, &record);
+}
+
 static void add_events(struct timeline *t, uint64_t first, uint64_t count)
 {
 	for (uint64_t i = first; i < first + count; i++) {
-		struct timeline_event e = event_of(i);
+		struct event e = event_of(i);
 
-		assert_int_equal(timeline_add(t, &e), 0);
+		assert_int_equal(add_event(t, &e), 0);
 	}
 }
 
@@ -97,14 +107,12 @@ static bool has_shape(const struct timeline_shape *is, const struct timeline_sha
 /* Whether the record is the event of this number. */
 static bool has_number(const struct timeline *t, const struct timeline_record *r, uint64_t number)
 {
-	const struct timeline_event e = event_of(number);
-	const struct timeline_place *place = timeline_place(t, r->place);
+	struct event e = event_of(number);
 
-	return r->kind == e.kind && r->start_ns == e.start_ns && r->duration_ns == e.duration_ns &&
-	       r->stack == e.stack && r->graph_node == e.graph_node &&
-	       r->correlation == e.correlation && r->name == e.name && r->bytes == e.bytes &&
-	       place && memcmp(place, &e.place, sizeof(e.place)) == 0 &&
-	       has_shape(timeline_shape(t, r->shape), &e.shape);
+	if (!has_shape(timeline_shape(t, r->shape), &e.shape))
+		return false;
+	e.record.shape = r->shape;
+	return memcmp(r, &e.record, RECORD) == 0;
 }
 
 /* What a reader gives from `first` on is `count` events of these numbers, and no more. */
@@ -142,8 +150,8 @@ static void nothing_is_a_timeline_too(void **state)
 	assert_int_equal(timeline_finish(b->timeline), 0);
 	expect_all(b->timeline, 0);
 	assert_int_equal(timeline_read(b->timeline, 0, &record), -EINVAL);
-	assert_int_equal(timeline_places(b->timeline), 0);
-	assert_null(timeline_place(b->timeline, 0));
+	assert_int_equal(timeline_kinds_with_stack(b->timeline, 0), 0);
+	assert_int_equal(timeline_kinds_with_stack(b->timeline, UINT32_MAX), 0);
 	assert_null(timeline_shape(b->timeline, 0));
 	assert_null(timeline_shape(b->timeline, 1));
 	assert_null(timeline_shape(b->timeline, UINT32_MAX));
@@ -175,28 +183,49 @@ static void what_goes_in_comes_out(void **state)
 	assert_int_equal(timeline_stats(b->timeline).error, 0);
 }
 
-/* Each place and each shape once; shapes from 1 on. */
-static void places_and_shapes_are_kept_once(void **state)
+/* Each once, from 1 on. */
+static void shapes_are_kept_once(void **state)
 {
-	enum { PLACES = 3000, ROUNDS = 3 };
+	static const struct timeline_shape none;
+	enum { SHAPES = 3000, ROUNDS = 3 };
 	struct bench *b = *state;
 
 	begin_timeline(b, NULL);
-	for (uint32_t i = 0; i < PLACES * ROUNDS; i++) {
-		struct timeline_event e = {.place = {.stream = i % PLACES},
-					   .shape = {.registers = i % PLACES}};
+	for (uint32_t i = 0; i < SHAPES * ROUNDS; i++) {
+		struct timeline_shape shape = {.registers = 1 + i % SHAPES};
 
-		assert_int_equal(timeline_add(b->timeline, &e), 0);
+		assert_int_equal(timeline_number_shape(b->timeline, &shape), 1 + i % SHAPES);
+	}
+	assert_int_equal(timeline_number_shape(b->timeline, &none), 0);
+	assert_int_equal(timeline_finish(b->timeline), 0);
+	for (uint32_t i = 1; i <= SHAPES; i++)
+		assert_int_equal(timeline_shape(b->timeline, i)->registers, i);
+	assert_null(timeline_shape(b->timeline, 0));
+	assert_null(timeline_shape(b->timeline, SHAPES + 1));
+	assert_int_equal(timeline_stats(b->timeline).lost_shapes, 0);
+}
+
+/* Which stacks are in use is known, by kind: those alone get names. */
+static void stacks_in_use_are_known(void **state)
+{
+	enum { STACKS = 5000 };
+	struct bench *b = *state;
+	uint32_t expected[STACKS] = {0};
+	struct prng p = prng_round(0);
+
+	begin_timeline(b, NULL);
+	for (int i = 0; i < STACKS; i++) {
+		uint32_t stack = (uint32_t)prng_bits(&p, 12);
+		uint8_t kind = (uint8_t)prng_below(&p, TIMELINE_KINDS);
+
+		expected[stack] |= 1u << kind;
+		assert_int_equal(timeline_add(b->timeline, &(struct timeline_record){.stack = stack,
+										     .kind = kind}),
+				 0);
 	}
 	assert_int_equal(timeline_finish(b->timeline), 0);
-	assert_int_equal(timeline_places(b->timeline), PLACES);
-	for (uint32_t i = 0; i < PLACES; i++) {
-		assert_int_equal(timeline_place(b->timeline, i)->stream, i);
-		if (i > 0)
-			assert_int_equal(timeline_shape(b->timeline, i)->registers, i);
-	}
-	assert_null(timeline_place(b->timeline, PLACES));
-	assert_null(timeline_shape(b->timeline, PLACES));
+	for (uint32_t i = 0; i < STACKS; i++)
+		assert_int_equal(timeline_kinds_with_stack(b->timeline, i), expected[i]);
 }
 
 static void readers_do_not_disturb_each_other(void **state)
@@ -238,12 +267,12 @@ static void readers_do_not_disturb_each_other(void **state)
 static void nothing_is_added_afterwards(void **state)
 {
 	struct bench *b = *state;
-	struct timeline_event e = event_of(0);
+	struct event e = event_of(0);
 
 	begin_timeline(b, NULL);
 	add_events(b->timeline, 0, 5);
 	assert_int_equal(timeline_finish(b->timeline), 0);
-	assert_int_equal(timeline_add(b->timeline, &e), -ESHUTDOWN);
+	assert_int_equal(add_event(b->timeline, &e), -ESHUTDOWN);
 	assert_int_equal(timeline_finish(b->timeline), 0);
 	expect_all(b->timeline, 5);
 	assert_int_equal(timeline_stats(b->timeline).lost, 1);
@@ -254,41 +283,16 @@ static void nothing_is_added_afterwards(void **state)
 static void records_are_bounded(void **state)
 {
 	struct bench *b = *state;
-	struct timeline_event e = event_of(0);
+	struct event e = event_of(0);
 
-	begin_timeline(b,
-		       &(struct timeline_limits){.records = 20000, .places = 1000, .shapes = 1000});
+	begin_timeline(b, &(struct timeline_limits){.records = 20000, .shapes = 1000});
 	add_events(b->timeline, 0, 20000);
 	for (int i = 0; i < 7; i++)
-		assert_int_equal(timeline_add(b->timeline, &e), -E2BIG);
+		assert_int_equal(add_event(b->timeline, &e), -E2BIG);
 	assert_int_equal(timeline_finish(b->timeline), 0);
 	expect_all(b->timeline, 20000);
 	assert_int_equal(timeline_stats(b->timeline).lost, 7);
 	assert_int_equal(timeline_stats(b->timeline).error, -E2BIG);
-}
-
-static void places_are_bounded(void **state)
-{
-	struct bench *b = *state;
-
-	begin_timeline(b, &(struct timeline_limits){.records = 100, .places = 3, .shapes = 3});
-	for (uint32_t i = 0; i < 20; i++) {
-		struct timeline_event e = {.place = {.thread = i % 5}, .name = i};
-
-		assert_int_equal(timeline_add(b->timeline, &e), i % 5 < 3 ? 0 : -E2BIG);
-	}
-	assert_int_equal(timeline_finish(b->timeline), 0);
-	assert_int_equal(timeline_places(b->timeline), 3);
-	assert_int_equal(timeline_stats(b->timeline).records, 12);
-	assert_int_equal(timeline_stats(b->timeline).lost, 8);
-	assert_int_equal(timeline_stats(b->timeline).error, -E2BIG);
-	for (uint32_t i = 0; i < 12; i++) {
-		struct timeline_record record;
-
-		assert_int_equal(timeline_read(b->timeline, i, &record), 0);
-		assert_int_equal(record.name, i / 3 * 5 + i % 3);
-		assert_int_equal(record.place, i % 3);
-	}
 }
 
 /* Without its shape a record is still of use. */
@@ -296,11 +300,11 @@ static void shapes_are_bounded(void **state)
 {
 	struct bench *b = *state;
 
-	begin_timeline(b, &(struct timeline_limits){.records = 100, .places = 1, .shapes = 2});
+	begin_timeline(b, &(struct timeline_limits){.records = 100, .shapes = 2});
 	for (uint32_t i = 0; i < 10; i++) {
-		struct timeline_event e = {.shape = {.grid = {1 + i % 5}}, .name = i};
+		struct event e = {.shape = {.grid = {1 + i % 5}}, .record = {.correlation = i}};
 
-		assert_int_equal(timeline_add(b->timeline, &e), 0);
+		assert_int_equal(add_event(b->timeline, &e), 0);
 	}
 	assert_int_equal(timeline_finish(b->timeline), 0);
 	assert_int_equal(timeline_stats(b->timeline).records, 10);
@@ -311,7 +315,7 @@ static void shapes_are_bounded(void **state)
 		struct timeline_record record;
 
 		assert_int_equal(timeline_read(b->timeline, i, &record), 0);
-		assert_int_equal(record.name, i);
+		assert_int_equal(record.correlation, i);
 		assert_int_equal(record.shape, i % 5 < 2 ? i % 5 + 1 : 0);
 	}
 }
@@ -414,7 +418,7 @@ static int run_child(int (*body)(struct bench *), struct bench *b)
 static int use_named_files(struct bench *b)
 {
 	struct timeline_record record;
-	struct timeline_event e = event_of(3);
+	struct event e = event_of(3);
 	bool ok;
 
 	if (!refuse_unnamed_files())
@@ -422,9 +426,9 @@ static int use_named_files(struct bench *b)
 	if (open(b->folder, O_TMPFILE | O_RDWR, 0600) >= 0)
 		return CHILD_FAILED;
 	b->timeline = timeline_new(b->folder, NULL);
-	ok = b->timeline && timeline_add(b->timeline, &e) == 0 &&
-	     timeline_finish(b->timeline) == 0 && timeline_read(b->timeline, 0, &record) == 0 &&
-	     has_number(b->timeline, &record, 3) && is_private(find_file(b));
+	ok = b->timeline && add_event(b->timeline, &e) == 0 && timeline_finish(b->timeline) == 0 &&
+	     timeline_read(b->timeline, 0, &record) == 0 && has_number(b->timeline, &record, 3) &&
+	     is_private(find_file(b));
 	timeline_free(b->timeline);
 	/* and its folder is empty */
 	return ok && rmdir(b->folder) == 0 && mkdir(b->folder, 0700) == 0 ? CHILD_OK : CHILD_FAILED;
@@ -464,8 +468,8 @@ static uint64_t fill(struct timeline *t, uint64_t most, int error)
 	int refused = 0;
 
 	while (refused < 2 && added < most) {
-		struct timeline_event e = event_of(added++);
-		int err = timeline_add(t, &e);
+		struct event e = event_of(added++);
+		int err = add_event(t, &e);
 
 		if (err && err != error)
 			return 0;
@@ -557,6 +561,16 @@ static void no_room_for_the_last_ones(void **state)
 	assert_int_equal(run_child(fail_at_the_end, *state), CHILD_OK);
 }
 
+/* The first stack that no record of this kind has. */
+static uint32_t find_unused_stack(const struct timeline *t, uint8_t kind)
+{
+	uint32_t stack = 0;
+
+	while (timeline_kinds_with_stack(t, stack) & 1u << kind)
+		stack++;
+	return stack;
+}
+
 /* Others may open what is ours. They can make it useless, not dangerous. */
 static void a_file_that_others_changed(void **state)
 {
@@ -571,12 +585,16 @@ static void a_file_that_others_changed(void **state)
 	assert_int_equal(timeline_finish(b->timeline), 0);
 	fd = find_file(b);
 	assert_int_equal(timeline_read(b->timeline, 4, &record), 0);
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 5; i++) {
 		bad = record;
 		if (i == 0)
-			bad.place = timeline_places(b->timeline);
+			bad.place = UINT32_MAX;
 		else if (i == 1)
 			bad.shape = UINT32_MAX;
+		else if (i == 2)
+			bad.stack = UINT32_MAX;
+		else if (i == 3)
+			bad.stack = find_unused_stack(b->timeline, record.kind);
 		else
 			bad.kind = TIMELINE_KINDS;
 		assert_int_equal(pwrite(fd, &bad, RECORD, 4 * RECORD), RECORD);
@@ -602,11 +620,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_is_a_timeline_too),
 		TEST(what_goes_in_comes_out),
-		TEST(places_and_shapes_are_kept_once),
+		TEST(shapes_are_kept_once),
+		TEST(stacks_in_use_are_known),
 		TEST(readers_do_not_disturb_each_other),
 		TEST(nothing_is_added_afterwards),
 		TEST(records_are_bounded),
-		TEST(places_are_bounded),
 		TEST(shapes_are_bounded),
 		TEST(the_file_has_no_name),
 		TEST(a_folder_that_takes_no_file),

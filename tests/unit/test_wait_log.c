@@ -21,11 +21,10 @@ struct bench {
 	uint32_t count;
 };
 
-static void hear(void *context, uint32_t pid, const struct gpu_event *event, const char *kernel)
+static void hear(void *context, const struct gpu_event *event, const char *kernel)
 {
 	struct bench *b = context;
 
-	(void)pid;
 	(void)kernel;
 	if (event->type == GPU_EVENT_WAIT && b->count < 16)
 		b->waits[b->count++] = event->wait;

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes that know themselves by another number than we do: real ones, in pid namespaces that
+ * are made here (which needs root), one in the other.
+ */
+#include "unit.h"
+#include <sched.h>
+#include <sys/prctl.h>
+#include "profiler/collect/pid_namespace.h"
+
+#define NOBODY 65534
+#define NO_PROCESS 0x3fff0000 /* above the largest pid_max */
+
+/* What processes in namespaces of their own have to say of themselves. */
+struct account {
+	pid_t pid;           /* as it sees itself */
+	uint64_t name_space; /* as it sees it: /proc is still ours */
+};
+
+static uint64_t name_space_of(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_ino;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void our_own_process(void **state)
+{
+	uint64_t own = pid_namespace_own();
+
+	(void)state;
+	assert_true(own != 0);
+	assert_int_equal(own, name_space_of(getpid()));
+	assert_true(pid_namespace_has(own, getpid(), getpid()));
+	assert_false(pid_namespace_has(own + 1, getpid(), getpid()));
+	assert_false(pid_namespace_has(0, getpid(), getpid()));
+	assert_false(pid_namespace_has(own, getpid() + 1, getpid()));
+	assert_false(pid_namespace_has(own, 0, getpid()));
+}
+
+static void processes_that_there_are_not(void **state)
+{
+	static const pid_t none[] = {NO_PROCESS, 0, -1, INT32_MIN, INT32_MAX};
+	uint64_t own = pid_namespace_own();
+	pid_t ended = fork();
+
+	(void)state;
+	assert_true(ended >= 0);
+	if (ended == 0)
+		_exit(0);
+	assert_int_equal(waitpid(ended, NULL, 0), ended);
+	assert_false(pid_namespace_has(own, ended, ended));
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+		assert_false(pid_namespace_has(own, none[i], none[i]));
+		assert_false(pid_namespace_has(own, 0, none[i]));
+		assert_false(pid_namespace_has(0, 0, none[i]));
+	}
+}
+
+/* In a process of namespaces of its own: accounts for itself and waits for its end. */
+static void account_and_wait(int report)
+{
+	struct account account = {getpid(), pid_namespace_own()};
+
+	if (write(report, &account, sizeof(account)) != sizeof(account))
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/*
+ * Makes a process `depth` namespaces below ours. Each one on the way waits for its end, and takes
+ * all below with it.
+ */
+static void nest(int depth, int report)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (; depth > 0; depth--) {
+		if (unshare(CLONE_NEWPID) != 0)
+			_exit(2);
+		if (fork() != 0) {
+			for (;;)
+				pause();
+		}
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	}
+	account_and_wait(report);
+}
+
+/* The only child of a process, as we number it. */
+static pid_t child_of(pid_t pid)
+{
+	char path[96];
+	int child = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		SKIP("this kernel does not list children");
+	assert_int_equal(fscanf(file, "%d", &child), 1);
+	fclose(file);
+	return child;
+}
+
+static void check_nested(int depth)
+{
+	uint64_t own = pid_namespace_own(), theirs;
+	struct account account;
+	int ends[2];
+	pid_t outermost, pid;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	outermost = fork();
+	assert_true(outermost >= 0);
+	if (outermost == 0)
+		nest(depth, ends[1]);
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &account, sizeof(account)), sizeof(account));
+	close(ends[0]);
+	pid = outermost;
+	for (int i = 0; i < depth; i++)
+		pid = child_of(pid);
+
+	theirs = name_space_of(pid);
+	assert_int_equal(account.pid, 1); /* the first one of its namespace */
+	assert_int_equal(account.name_space, theirs);
+	assert_true(theirs != own);
+	assert_true(pid_namespace_has(theirs, 1, pid));
+	assert_false(pid_namespace_has(own, 1, pid));
+	assert_false(pid_namespace_has(own, pid, pid)); /* it does not call itself that */
+	assert_false(pid_namespace_has(theirs, pid, pid));
+	assert_false(pid_namespace_has(theirs, 2, pid));
+	/* the processes on the way are in other namespaces */
+	assert_false(pid_namespace_has(theirs, outermost, outermost));
+	assert_true(pid_namespace_has(own, outermost, outermost));
+	end_child(outermost);
+}
+
+static void a_process_in_a_namespace_of_its_own(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		SKIP("needs root to make pid namespaces");
+	check_nested(1);
+	check_nested(2);
+	check_nested(4);
+}
+
+static void a_process_that_we_may_not_look_into(void **state)
+{
+	uint64_t own = pid_namespace_own();
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0)
+		SKIP("needs root to become somebody else");
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		bool has = setresuid(NOBODY, NOBODY, NOBODY) != 0 ||
+			   pid_namespace_has(own, getppid(), getppid());
+
+		_exit(has);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(our_own_process),
+		cmocka_unit_test(processes_that_there_are_not),
+		cmocka_unit_test(a_process_in_a_namespace_of_its_own),
+		cmocka_unit_test(a_process_that_we_may_not_look_into),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

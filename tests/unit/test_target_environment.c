@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* The variables that the target gets: which, and that long paths are whole. */
+#include "unit.h"
+#include "cupti_trace/gpu_wire.h"
+#include "profiler/session/target_environment.h"
+
+static const char library[] = "/a folder/libprofile_cupti.so", pipe_path[] = "/a folder/gpu.pipe";
+
+static uint32_t count_variables(const struct target_environment *e)
+{
+	uint32_t n = 0;
+
+	while (e->variables[n])
+		assert_true(++n < TARGET_ENVIRONMENT_MAX);
+	return n;
+}
+
+static uint32_t count_equal(const struct target_environment *e, const char *variable)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; e->variables[i]; i++)
+		n += strcmp(e->variables[i], variable) == 0;
+	return n;
+}
+
+/* With these options there are the two paths, and these variables besides. */
+static void expect(const struct target_environment_options *options, const char *first,
+		   const char *second)
+{
+	struct target_environment e;
+
+	memset(&e, 0xff, sizeof(e));
+	target_environment_make(&e, options);
+	assert_int_equal(count_equal(&e, "CUDA_INJECTION64_PATH=/a folder/libprofile_cupti.so"), 1);
+	assert_int_equal(count_equal(&e, "PROFILE_PIPE=/a folder/gpu.pipe"), 1);
+	assert_int_equal(count_variables(&e), 2 + !!first + !!second);
+	if (first)
+		assert_int_equal(count_equal(&e, first), 1);
+	if (second)
+		assert_int_equal(count_equal(&e, second), 1);
+}
+
+#define EXPECT_SET(option, first, second)                               \
+	expect(&(struct target_environment_options){.library = library, \
+						    .pipe = pipe_path,  \
+						    .option = true},    \
+	       first, second)
+
+/* By their names: a program that the command starts may be given them by hand. */
+static void each_option_has_its_variable(void **state)
+{
+	(void)state;
+	expect(&(struct target_environment_options){.library = library, .pipe = pipe_path}, NULL,
+	       NULL);
+	EXPECT_SET(stacks, "PROFILE_STACKS=1", NULL);
+	EXPECT_SET(python_lines, "PROFILE_PYTHON_LINES=1", NULL);
+	EXPECT_SET(native_python, "PROFILE_NATIVE_PYTHON=1", NULL);
+	EXPECT_SET(kernels_only, "PROFILE_KERNELS_ONLY=1", NULL);
+	EXPECT_SET(whole_graphs, "PROFILE_GRAPHS=1", NULL);
+	EXPECT_SET(devices, "PROFILE_DEVICES=1", NULL);
+	EXPECT_SET(waits, "PROFILE_WAITS=1", NULL);
+	EXPECT_SET(timeline, "PROFILE_TIMELINE=1", NULL);
+	EXPECT_SET(verbose, "PROFILE_VERBOSE=1", NULL);
+	EXPECT_SET(nvtx, "PROFILE_NVTX=1", "NVTX_INJECTION64_PATH=/a folder/libprofile_cupti.so");
+}
+
+static struct target_environment_options all_options(const char *library_path, const char *pipe)
+{
+	return (struct target_environment_options){.library = library_path,
+						   .pipe = pipe,
+						   .stacks = true,
+						   .python_lines = true,
+						   .native_python = true,
+						   .kernels_only = true,
+						   .whole_graphs = true,
+						   .devices = true,
+						   .waits = true,
+						   .timeline = true,
+						   .verbose = true,
+						   .nvtx = true};
+}
+
+/* Each has a name, and no two the same. */
+static void all_at_once_have_room(void **state)
+{
+	struct target_environment_options all = all_options(library, pipe_path);
+	struct target_environment e;
+
+	(void)state;
+	target_environment_make(&e, &all);
+	assert_int_equal(count_variables(&e), 3 + 10);
+	for (uint32_t i = 0; e.variables[i]; i++) {
+		const char *equals = strchr(e.variables[i], '=');
+
+		assert_true(equals && equals > e.variables[i] && equals[1] != '\0');
+		for (uint32_t k = 0; k < i; k++)
+			assert_true(strncmp(e.variables[i], e.variables[k],
+					    (size_t)(equals - e.variables[i]) + 1) != 0);
+	}
+}
+
+static void the_longest_paths_are_whole(void **state)
+{
+	char path[PATH_MAX], expected[3][PATH_MAX + 64];
+	struct target_environment_options all;
+	struct target_environment e;
+
+	(void)state;
+	memset(path, 'x', sizeof(path) - 1);
+	path[0] = '/';
+	path[sizeof(path) - 1] = '\0';
+	all = all_options(path, path);
+	target_environment_make(&e, &all);
+	snprintf(expected[0], sizeof(expected[0]), "CUDA_INJECTION64_PATH=%s", path);
+	snprintf(expected[1], sizeof(expected[1]), "PROFILE_PIPE=%s", path);
+	snprintf(expected[2], sizeof(expected[2]), "NVTX_INJECTION64_PATH=%s", path);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(count_equal(&e, expected[i]), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_option_has_its_variable),
+		cmocka_unit_test(all_at_once_have_room),
+		cmocka_unit_test(the_longest_paths_are_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
