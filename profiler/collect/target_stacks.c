@@ -51,43 +51,45 @@ static bool same_mapping(const struct code_mapping *a, const struct code_mapping
 	       a->dev_minor == b->dev_minor && strcmp(a->path, b->path) == 0;
 }
 
-/*
- * Takes out what the new mapping replaces as a whole. True if nothing need be added: a process says
- * all of its mappings anew whenever one has changed, which is at each import of a Python module.
- */
-static bool replace_code(struct target_stacks *t, const struct code_mapping *mapping)
+/* The first mapping that ends behind `address`; code_count if there is none. */
+static uint32_t first_behind(const struct target_stacks *t, uint64_t address)
 {
-	uint32_t kept = 0;
+	uint32_t low = 0, high = t->code_count;
 
-	for (uint32_t i = t->code_count; i-- > 0;) {
-		const struct code_mapping *old = &t->code[i];
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
 
-		if (old->start >= mapping->end || old->end <= mapping->start)
-			continue;
-		if (same_mapping(old, mapping))
-			return true; /* and nothing since has overlapped it */
-		break;
+		if (t->code[middle].end > address)
+			high = middle;
+		else
+			low = middle + 1;
 	}
-	for (uint32_t i = 0; i < t->code_count; i++) {
-		struct code_mapping *old = &t->code[i];
+	return low;
+}
 
-		if (old->start >= mapping->start && old->end <= mapping->end) {
-			give_back(t, code_bytes(old));
-			free((char *)(uintptr_t)old->path);
-		} else {
-			t->code[kept++] = *old;
-		}
+/* Removes the mappings from `first` on that begin before `end`. */
+static void remove_code(struct target_stacks *t, uint32_t first, uint64_t end)
+{
+	uint32_t behind = first;
+
+	for (; behind < t->code_count && t->code[behind].start < end; behind++) {
+		give_back(t, code_bytes(&t->code[behind]));
+		free((char *)(uintptr_t)t->code[behind].path);
 	}
-	t->code_count = kept;
-	return false;
+	memmove(&t->code[first], &t->code[behind], (t->code_count - behind) * sizeof(*t->code));
+	t->code_count -= behind - first;
 }
 
 int target_stacks_add_code(struct target_stacks *t, const struct code_mapping *mapping)
 {
+	uint32_t at = first_behind(t, mapping->start);
 	char *path;
 
-	if (replace_code(t, mapping))
+	if (at < t->code_count && same_mapping(&t->code[at], mapping))
 		return 0;
+	if (!array_make_room(&t->code, t->code_count, &t->code_capacity, sizeof(*t->code)))
+		return -ENOMEM;
+	remove_code(t, at, mapping->end);
 	if (t->code_count == TARGET_STACKS_MAX_CODE) {
 		if (t->allowance)
 			t->allowance->refused++;
@@ -96,24 +98,21 @@ int target_stacks_add_code(struct target_stacks *t, const struct code_mapping *m
 	if (!take(t, code_bytes(mapping)))
 		return -ENOSPC;
 	path = strdup(mapping->path);
-	if (!path ||
-	    !array_make_room(&t->code, t->code_count, &t->code_capacity, sizeof(*t->code))) {
+	if (!path) {
 		give_back(t, code_bytes(mapping));
-		free(path);
 		return -ENOMEM;
 	}
-	t->code[t->code_count] = *mapping;
-	t->code[t->code_count++].path = path;
+	memmove(&t->code[at + 1], &t->code[at], (t->code_count++ - at) * sizeof(*t->code));
+	t->code[at] = *mapping;
+	t->code[at].path = path;
 	return 0;
 }
 
 const struct code_mapping *target_stacks_find_code(const struct target_stacks *t, uint64_t address)
 {
-	/* the latest word first */
-	for (uint32_t i = t->code_count; i-- > 0;)
-		if (address > t->code[i].start && address <= t->code[i].end)
-			return &t->code[i];
-	return NULL;
+	uint32_t at = address ? first_behind(t, address - 1) : t->code_count;
+
+	return at < t->code_count && t->code[at].start < address ? &t->code[at] : NULL;
 }
 
 /* ---- by id ---- */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What one traced process has sent of its stacks: where its code lies, its Python functions and
- * NVTX ranges, and stacks, by the ids that it gave. Its later word on an address replaces its
- * earlier one.
+ * NVTX ranges, and stacks, by the ids that it gave.
  *
  * Ids are its own choice: sparse ones cost no more than dense ones. All that is kept is taken from
  * an allowance, which all processes share; what does not fit is refused, and shows as unknown.
@@ -27,7 +26,7 @@ struct target_python {
 struct target_stacks {
 	struct allowance *allowance;
 	size_t held;               /* bytes taken from it */
-	struct code_mapping *code; /* in order of arrival */
+	struct code_mapping *code; /* disjoint, by address */
 	uint32_t code_count, code_capacity;
 	struct target_python *pythons;
 	uint32_t python_count, python_capacity;
@@ -40,7 +39,10 @@ void target_stacks_release(struct target_stacks *t);
 
 /* All that add return 0, -ENOMEM, or -ENOSPC: refused. */
 
-/* Copies the mapping, its path included. */
+/*
+ * Copies the mapping, its path included. Removes those that it overlaps: whenever mappings have
+ * changed, a process sends each one again before a stack with an address in it.
+ */
 int target_stacks_add_code(struct target_stacks *t, const struct code_mapping *mapping);
 
 /* The mapping with the byte before `address` (a return address), or NULL. */

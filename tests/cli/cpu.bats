@@ -137,3 +137,39 @@ within_points()
 	expect_totals out.folded
 	expect_no_line stderr 'not followed'
 }
+
+# The command: processes that come and go, every fifth of which uses the GPU. Prints by how many KiB of
+# anonymous memory the profiler has grown over 10,000 of them.
+readonly come_and_go='
+import os, sys, time
+
+def memory():
+    for line in open(f"/proc/{os.getppid()}/status"):
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1])
+
+def start(*command):
+    quiet = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
+    os.waitpid(os.posix_spawn(command[0], command, os.environ, file_actions=quiet), 0)
+
+def burst(n):
+    for i in range(n):
+        start("/bin/true") if i % 5 else start(sys.argv[1], "1")
+    time.sleep(1)
+
+burst(1000)
+before = memory()
+burst(10000)
+print(memory() - before)'
+
+@test "10,000 processes that come and go leave no memory behind" {
+	local grown
+
+	run_profile -F 199 --by process -o out.folded python3 -c "$come_and_go" "$workloads/launches"
+	expect_status 0
+	expect_totals out.folded
+	expect_line stderr ' 2200 GPU kernels '
+	grown=$(cat stdout)
+	echo "grew by $grown KiB"
+	[ "$grown" -lt 16384 ]
+}

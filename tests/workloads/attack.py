@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""
+attack.py MODE [PID]: a target that has no GPU and lies to its profiler through the pipe.
+
+  names    kernels with mangled names that keep a demangler busy for years, or make gigabytes
+  ids      names, code objects, ranges and stacks with the highest ids, sparse
+  strings  a million different long strings
+  memory   everything that the pipe can make a profiler keep, as much of it as can be sent
+  pid      GPU work of process PID
+  endless  starts a process that never stops writing, and ends; prints its pid
+
+Each but `pid` and `endless` sends 1,000,000 ns of honest work too.
+"""
+import os
+import subprocess
+import sys
+import time
+
+BATCH_MAX = 4096
+
+
+class Pipe:
+    """Writes batches, as the injection library does."""
+
+    def __init__(self, pid, instance="00000000c0ffee01"):
+        self.fd = os.open(os.environ["PROFILE_PIPE"], os.O_WRONLY)
+        self.pid, self.instance, self.batch = pid, instance, 0
+        self.lines, self.size = [], 0
+        started = open(f"/proc/{pid}/stat").read().rsplit(") ", 1)[1].split()[19]
+        namespace = os.stat("/proc/self/ns/pid").st_ino
+        self.send(
+            '{"t":"hello","version":2,"pid":%d,"id":"%s","ns":%d,"started":%s,"exe":"/attack","cupti":"/c",'
+            '"cupti_version":130000,"clock_offset":"0","clock_error":1,"libs":"","ack":0}'
+            % (pid, instance, namespace, started)
+        )
+
+    def send(self, line):
+        line += "\n"
+        if self.size + len(line) > BATCH_MAX - 120:
+            self.flush()
+        self.lines.append(line)
+        self.size += len(line)
+
+    def flush(self):
+        body = "".join(self.lines)
+        head = '\n{"t":"batch","pid":%d,"id":"%s","seq":%d,"len":%d}\n' % (
+            self.pid, self.instance, self.batch, len(body))
+        os.write(self.fd, (head + body).encode())
+        self.lines, self.size, self.batch = [], 0, self.batch + 1
+
+    def name(self, i, name):
+        parts = [name[k:k + 600] for k in range(0, len(name), 600)]
+        for k, part in enumerate(parts):
+            more = '"more":1,' if k < len(parts) - 1 else ""
+            self.send('{"t":"name","i":%d,%s"n":"%s"}' % (i, more, part))
+
+    def kernel(self, name, ns, correlation=0):
+        self.send(
+            '{"t":"k","n":%d,"s":%d,"d":%d,"c":%d,"v":[0,1,7],"g":[1,1,1],"b":[1,1,1],"m":[0,0],"r":16}'
+            % (name, time.monotonic_ns() - ns, ns, correlation)
+        )
+
+    def bye(self, kernels, ns, launches=0):
+        self.send('{"t":"sum","v":[0,1,7],"w":0,"count":%d,"ns":"%x","b":"0"}' % (kernels, ns))
+        self.send('{"t":"bye","kernels":%d,"kernel_ns":%d,"launches":%d}' % (kernels, ns, launches))
+        self.flush()
+
+
+def explosive(i):
+    """Each level of substitutions doubles the name."""
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    return ("_Z5f%04dI" % i + "PFv" * 11 + "P1A" + "".join("S%s_E" % digits[1 + 2 * k] for k in range(11))
+            + "Evv")
+
+
+def nested(depth):
+    """sizeof... over nested substitutions: 613 bytes at depth 100."""
+    return "_Z1fI" + "DpsZ" * depth + "T_" + "E" * depth + "Evv"
+
+
+def attack_names(pipe):
+    for i in range(1, 501):
+        pipe.name(i, explosive(i) if i % 2 else nested(20 + i))
+        pipe.kernel(i, 2000)
+    return 500, 1000000
+
+
+def attack_ids(pipe):
+    for i in (1, 65535, 65536, 65537, 2**31, 2**32 - 1):
+        pipe.name(i, "high%d" % i)
+    for base in (1048575, 2**24, 2**31 - 1, 2**32 - 2, 2**63):
+        for i in range(base - 40, base + 2):
+            pipe.send('{"t":"pycode","i":%d,"f":"f","q":"q","p":"/p.py","l":1}' % i)
+            pipe.send('{"t":"nvtx","i":%d,"d":"d","n":"n"}' % i)
+            pipe.send('{"t":"stack","i":%d,"whole":1,"f":"cuLaunchKernel","a":"p%d,n%d,1000"}' % (i, i, i))
+            pipe.send('{"t":"node","n":"%x","h":1,"k":%d}' % (i << 32, i))
+    pipe.kernel(1, 1000000)
+    return 1, 1000000
+
+
+def attack_strings(pipe):
+    pipe.kernel(1, 1000000)
+    for i in range(1, 200001):
+        pipe.send('{"t":"pycode","i":%d,"f":"%s","q":"%s","p":"/%s.py","l":1}'
+                  % (i % 1048575 + 1, "f%d" % i + "x" * 600, "q%d" % i + "y" * 600, "p%d" % i + "z" * 600))
+    return 1, 1000000
+
+
+def attack_memory(pipe):
+    pipe.kernel(1, 1000000)
+    for i in range(1, 400001):
+        pipe.send('{"t":"stack","i":%d,"whole":1,"f":"cuLaunchKernel","a":"%s"}'
+                  % (i, ",".join("%x" % (i * 4096 + k) for k in range(20))))
+        pipe.send('{"t":"l","s":%d,"h":%d,"c":%d,"f":1,"k":%d}' % (time.monotonic_ns(), i, i, i))
+        pipe.send('{"t":"node","n":"%x","h":%d,"k":%d}' % (i << 32, i, i))
+        pipe.send('{"t":"code","s":"%x","e":"%x","o":"0","ino":"%x","dev":[8,1],"p":"/%d/%s"}'
+                  % (i << 20, (i << 20) + 4096, i, i, "m" * 200))
+        pipe.send('{"t":"w","s":%d,"d":1000000000,"h":%d,"k":%d,"v":[1,%d]}' % (i, i, i, i))
+        pipe.send('{"t":"m","w":2,"s":%d,"d":0,"c":%d,"v":[0,%d,%d],"b":1}' % (i, i, i, i))
+    return 1, 1000000
+
+
+def attack_pid(pipe):
+    pipe.name(1, "forged")
+    pipe.kernel(1, 1000000)
+    return 1, 1000000
+
+
+FLOOD = ('\n{"t":"batch","pid":1,"id":"00000000c0ffee01","seq":1}\n' + '{"t":"k","pid":1}\n' * 200).encode()
+
+
+def main():
+    mode = sys.argv[1]
+    if mode == "flood":
+        fd = os.open(os.environ["PROFILE_PIPE"], os.O_WRONLY)
+        print(os.getpid(), flush=True)
+        while True:
+            os.write(fd, FLOOD)
+    if mode == "endless":
+        child = subprocess.Popen([sys.executable, sys.argv[0], "flood"], start_new_session=True,
+                                 stdout=subprocess.PIPE)
+        print(child.stdout.readline().decode().strip(), flush=True)
+        return
+    pipe = Pipe(int(sys.argv[2]) if mode == "pid" else os.getpid())
+    pipe.bye(*{"names": attack_names, "ids": attack_ids, "strings": attack_strings, "memory": attack_memory,
+               "pid": attack_pid}[mode](pipe))
+
+
+main()
