@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0) */
 /*
- * The Python frames of the current thread, and what their code objects are called. Nothing here
- * follows more than is bounded below, and nothing faults a page in: what cannot be read is 0, and a
- * code object whose name cannot be read is tried again when it is seen again.
+ * The Python frames of the current thread, and the names of their code objects. All walks are
+ * bounded by the limits below, and nothing faults a page in: what cannot be read is 0, and a code
+ * object whose name cannot be read is tried again when it is seen again.
  *
- * Functions that are not inlined are verified once a program, apart from their callers and loops.
+ * Functions that are not inlined are verified once per program, apart from their callers and loops.
  */
 #ifndef BPF_PYTHON_BPF_H
 #define BPF_PYTHON_BPF_H
@@ -13,12 +13,12 @@
 
 #define MAX_THREADS 512      /* looked through for the current one */
 #define MAX_SENT_CODES 16384 /* remembered; others are sent again */
-#define MAX_TRIES 8          /* to read what one code object is called */
+#define MAX_TRIES 8          /* to read one code object's name */
 
-/* Names with lines are wanted. */
+/* Names are sent with lines. */
 const volatile unsigned int sends_python_lines;
 
-/* Processes that run CPython, put here by the reader; children inherit it. */
+/* Processes that run CPython, added by the reader; children inherit the entry. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCESSES);
@@ -38,10 +38,10 @@ struct {
 struct python_code_key {
 	__u64 program;
 	__u64 code;
-	__u64 mark; /* differs when another code object comes to lie there */
+	__u64 mark; /* differs for another code object at the same address */
 };
 
-/* The code objects that were sent: how often that was tried, MAX_TRIES when it is done. */
+/* Code objects: how often sending was tried; MAX_TRIES when sent. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, MAX_SENT_CODES);
@@ -137,7 +137,7 @@ struct python_sight {
 	__u32 pid, tid;
 };
 
-/* Sends what the link's code object is called. 1: it is in the ring. */
+/* Sends the name of the link's code object. 1: it is in the ring. */
 __noinline int send_python_code(const struct stack_python *p, const struct stack_python_link *link,
 				const struct python_sight *sight)
 {
@@ -229,7 +229,7 @@ static __always_inline __u64 find_python_thread(const struct stack_python *p,
 	return 0;
 }
 
-/* One link, and before it what its code object is called. The number of records sent. */
+/* Reads one link, after sending its code object's name. The number of records sent. */
 __noinline int read_link(const struct stack_python *p, struct stack_python_link *link, __u64 frame,
 			 const struct python_sight *sight)
 {
@@ -251,8 +251,8 @@ __noinline int read_link(const struct stack_python *p, struct stack_python_link 
 }
 
 /*
- * The frames of the current thread, and before them whatever of their code objects was not sent
- * yet. The number of records sent.
+ * Reads the frames of the current thread, after sending their code objects that were not sent yet.
+ * The number of records sent.
  */
 __noinline int read_python(const struct stack_python *p, struct stack_python_chain *chain,
 			   const struct python_sight *sight)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0) */
 /*
- * The ring buffer to the reader, the heads of its records, and what was lost. How much may wait in
- * the ring is up to the loader.
+ * The ring buffer to the reader, the heads of its records, and counts of losses. The loader sets
+ * how much may wait in the ring.
  */
 #ifndef BPF_RING_BPF_H
 #define BPF_RING_BPF_H
@@ -11,20 +11,20 @@
 #include <bpf/bpf_core_read.h>
 #include "stack_event.h"
 
-#define MAX_PROCESSES 65536 /* that are followed, or have a property, at once */
+#define MAX_PROCESSES 65536 /* followed, or in another map here, at once */
 
 /* Depth of the profiler's own pid namespace: ids are reported as seen from there. */
 unsigned int pidns_level;
 
 /*
- * Wake the reader each time as much again is waiting; below it, the reader's timer does. Bytes, a
+ * Wakes the reader each time this much more is waiting; below it, the reader's timer does. Bytes, a
  * power of two.
  */
 #define WAKEUP_BYTES (4ul << 20)
 
 /*
- * The stacks of launches and calls are left out when more than this is waiting: the returns of
- * calls are small, and must not be lost. Bytes.
+ * Stacks of launches and calls are dropped when more than this is waiting: returns of calls are
+ * small and must not be lost. Bytes.
  */
 const volatile unsigned long calls_bytes = 24 << 20;
 

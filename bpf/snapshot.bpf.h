@@ -46,7 +46,7 @@ static __always_inline __u32 copy_stack(void *to, const unsigned int limit, __u6
 	for (unsigned int i = 0; i + 1 < limit / page; i++) {
 		__u64 at = first + i * page;
 
-		/* the verifier must see the very value that was compared being used */
+		/* the verifier must see that the compared value is the one used */
 		__asm__ volatile("" : "+r"(at));
 		if (at > limit - page || bpf_probe_read_user(to + at, page, (void *)(sp + at)))
 			break;
@@ -57,13 +57,13 @@ static __always_inline __u32 copy_stack(void *to, const unsigned int limit, __u6
 
 struct taken {
 	struct python_sight sight;
-	__u64 above; /* bytes that there can be of the stack */
+	__u64 above; /* the most bytes that the stack can have */
 	__u16 kind, function;
 };
 
 /*
- * The process's first stack ends where its arguments begin, a thread's where the C library keeps
- * what is the thread's own. A stack that lies anywhere else reaches across neither.
+ * The process's first stack ends where its arguments begin, a thread's at the C library's
+ * data of the thread. A stack anywhere else does not reach across either.
  */
 static __always_inline void begin_taking(struct taken *t, struct task_struct *task, __u64 sp)
 {
@@ -79,8 +79,8 @@ static __always_inline void begin_taking(struct taken *t, struct task_struct *ta
 }
 
 /*
- * Room for a record with its Python frames. Records keep the order in which room was taken: if code
- * objects were sent on the way, it is taken anew behind them.
+ * Room for a record with its Python frames. Records keep the order of their reservation: if code
+ * objects were sent meanwhile, room is reserved again behind them.
  */
 static __always_inline void *reserve_with_python(const struct taken *t,
 						 const struct stack_python *python,

@@ -2,11 +2,11 @@
 /*
  * What the BPF programs send to the profiler through their ring buffer. Compiled by both sides.
  *
- * Every record begins with a struct stack_event, whose `kind` says what it is:
+ * Every record begins with a struct stack_event with its `kind`:
  *
  *   CPU_SNAPSHOT, LAUNCH, CALL  a struct stack_snapshot and its parts
  *   CALL_END, REFUSED           a struct stack_value
- *   PYTHON_CODE                 a struct stack_python_code, without its lines if nobody wants them
+ *   PYTHON_CODE                 a struct stack_python_code, without its lines if not requested
  *
  * Times are CLOCK_MONOTONIC in ns. Process and thread ids are those of the profiler's pid
  * namespace.
@@ -28,7 +28,7 @@ enum stack_event_kind {
 	STACK_EVENT_CALL = 4,         /* the entry of a timed call */
 	STACK_EVENT_CALL_END = 5,     /* its return; the value is the time of its entry */
 	STACK_EVENT_REFUSED = 6,      /* CUPTI refused another client; the value is who called it */
-	STACK_EVENT_PYTHON_CODE = 7,  /* what a code object is called; comes before its first use */
+	STACK_EVENT_PYTHON_CODE = 7,  /* a code object's name; comes before its first use */
 };
 
 #define STACK_EVENT_TRUNCATED 1u /* flags, in recordings only: the list of frames was cut */
@@ -39,7 +39,7 @@ struct stack_event {
 	__u32 tid;
 	__u16 kind;            /* enum stack_event_kind */
 	__u16 launch_function; /* LAUNCH, CALL, CALL_END: its number (cuda_functions.h) */
-	__u16 user_frames;     /* 0, but in recordings */
+	__u16 user_frames;     /* 0, except in recordings */
 	__u16 kernel_frames;   /* CPU_SNAPSHOT */
 	__u32 flags;
 	__u32 size;    /* of the whole record, in bytes; a multiple of 8 */
@@ -54,13 +54,13 @@ struct stack_value {
 /* ---- probes ---- */
 
 /*
- * The attach cookie of a probe on a function of CUDA: the function's number, and what the probe is
- * for. Without STACK_PROBE_LAUNCH the probe times calls, in processes whose calls are timed; with
- * it, it reports launches in all others.
+ * The attach cookie of a probe on a function of CUDA: the function's number and the probe's
+ * purpose. Without STACK_PROBE_LAUNCH the probe times calls, in processes whose calls are timed;
+ * with it, it reports launches in all others.
  */
 #define STACK_PROBE_FUNCTION 0xffffu
 #define STACK_PROBE_LAUNCH 0x10000u
-#define STACK_PROBE_DRIVER 0x20000u /* of the driver: inside of a runtime launch it counts not */
+#define STACK_PROBE_DRIVER 0x20000u /* of the driver: does not count inside a runtime launch */
 
 /* ---- Python ---- */
 
@@ -72,7 +72,7 @@ struct stack_value {
 
 struct stack_python {
 	__u64 interpreters; /* address of the pointer to the first interpreter's state */
-	__u64 program;      /* code objects are sent once a program; a fork shares its parent's */
+	__u64 program;      /* code objects are sent once per program; a fork shares its parent's */
 	__u32 interpreter_next;
 	__u32 interpreter_threads;
 	__u16 thread_next;
@@ -85,11 +85,11 @@ struct stack_python {
 	__u16 frame_owner;   /* STACK_PYTHON_NO_OFFSET: none */
 	__u16 owner_of_shim; /* owners from here on have no code; STACK_PYTHON_NO_OFFSET: all have
 			      */
-	__u16 code_text;     /* a member that tells code objects at one address apart */
+	__u16 code_text;     /* a member that distinguishes code objects at one address */
 	__u16 code_first_line;
 	__u16 text_hash; /* of what `code_text` points to */
-	/* the rest: what is sent of a code object */
-	__u16 code_bytes; /* so much from its start */
+	/* the rest: parts of a code object that are sent */
+	__u16 code_bytes; /* this many from its start */
 	__u16 code_name;
 	__u16 code_qualname; /* STACK_PYTHON_NO_OFFSET: none */
 	__u16 code_filename;
@@ -126,8 +126,8 @@ struct stack_python_chain {
 };
 
 /*
- * Pieces of a process's memory from which the reader can tell what a code object is called, and,
- * with the last piece, on which line an instruction is. A piece that there is not has 0 bytes.
+ * Pieces of a process's memory that give the reader a code object's name and, with the last piece,
+ * the line of an instruction. A missing piece has 0 bytes.
  */
 #define STACK_PYTHON_CODE_BYTES 256
 #define STACK_PYTHON_HEAD_BYTES 64
@@ -183,7 +183,7 @@ struct stack_python_code {
 #define STACK_SNAPSHOT_PAGE 4096
 #define STACK_TINY_BYTES (2 << 10)
 #define STACK_SMALL_BYTES (8 << 10)
-#define STACK_CALL_BYTES (32 << 10) /* the most of launches and calls, which are many */
+#define STACK_CALL_BYTES (32 << 10) /* the most for launches and calls, which are many */
 #define STACK_SNAPSHOT_BYTES (128 << 10)
 
 struct stack_snapshot {
@@ -222,13 +222,13 @@ _Static_assert(sizeof(struct stack_python_code) % 8 == 0 && STACK_PYTHON_CODE_SI
 		       sizeof(struct stack_snapshot) % 8 == 0,
 	       "records and their parts are multiples of 8 bytes");
 
-/* Counters that the BPF side keeps, read by the profiler at the end and for the status line. */
+/* Counters of the BPF side, read by the profiler at the end. */
 struct stack_counters {
 	__u64 dropped_samples; /* no room in the ring buffer */
 	__u64 dropped_launches;
 	__u64 untracked_processes; /* descendants not followed because the table was full */
-	__u64 calls;            /* timed calls, outermost ones: those that do not come are lost */
-	__u64 samples_in_calls; /* CPU ticks inside of timed calls: their time is the call's */
+	__u64 calls;            /* timed calls, outermost ones: those that do not arrive are lost */
+	__u64 samples_in_calls; /* CPU ticks inside timed calls: their time is the call's */
 };
 
 #endif

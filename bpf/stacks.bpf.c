@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: (MIT OR GPL-2.0)
 /*
  * Takes stacks: of tracked processes at each tick of a sampling clock, and of their threads as they
- * enter functions of CUDA: launches, or, where CUPTI is not to be had, any calls, which are timed.
+ * enter functions of CUDA: launches, or, where CUPTI cannot be used, any calls, which are timed.
  * Which processes are tracked is kept here, by following fork and exit from the first one on.
- * Everything goes to one ring buffer; what has no room is counted.
+ * Everything goes to one ring buffer; losses for lack of room are counted.
  */
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
@@ -27,7 +27,7 @@ struct {
 	__type(value, __u8);
 } tracked SEC(".maps");
 
-/* Processes whose calls are timed, put here by the reader. */
+/* Processes whose calls are timed, added by the reader. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCESSES);
@@ -36,7 +36,7 @@ struct {
 	__type(value, __u8);
 } timed SEC(".maps");
 
-/* What a thread has entered of CUDA. */
+/* The functions of CUDA that a thread has entered. */
 struct thread_state {
 	/* the outermost timed call that it is in */
 	__u64 start_ns; /* 0: none */
@@ -62,7 +62,7 @@ static __always_inline bool is_in(void *processes, __u32 pid)
 /* ---- launches and timed calls ---- */
 
 /*
- * Whether a call counts: not inside of another, that is deeper in the stack than its entry. (A call
+ * Whether a call counts: not if it is inside another, deeper in the stack than its entry. (A call
  * whose return was missed ends when its thread is seen above it.)
  */
 static __always_inline bool begin_call(struct thread_state *state, __u64 sp, __u64 function,
@@ -77,7 +77,7 @@ static __always_inline bool begin_call(struct thread_state *state, __u64 sp, __u
 	return 1;
 }
 
-/* Where functions return to whose return is probed (the kernel's "[uprobes]" mapping). */
+/* Where functions with a return probe return to (the kernel's "[uprobes]" mapping). */
 static __always_inline __u64 trampoline_of(struct task_struct *task)
 {
 	return task->mm->uprobes_state.xol_area->vaddr;
@@ -85,8 +85,8 @@ static __always_inline __u64 trampoline_of(struct task_struct *task)
 
 /*
  * Whether a launch counts: not the driver's inside the runtime's that the thread entered last. That
- * entry's return address is then still where it was, above us on the stack, or a return probe's in
- * its place. One runtime launch nests one driver launch, so the memory is used up by it.
+ * entry's return address is then still where it was, above us on the stack, or a return probe's
+ * instead. One runtime launch contains one driver launch, which uses the entry up.
  */
 static __always_inline bool begin_launch(struct task_struct *task, struct thread_state *state,
 					 __u64 sp, bool is_driver)
@@ -135,7 +135,7 @@ int enter_function(struct pt_regs *ctx)
 	has_room = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) <= calls_bytes &&
 		   send_snapshot(&taken, ctx, ctx, 0, STACK_CALL_BYTES);
 	if (!has_room && is_launch)
-		COUNT(dropped_launches); /* the return of a call is told all the same */
+		COUNT(dropped_launches); /* a call's return is reported all the same */
 	return 0;
 }
 
@@ -157,7 +157,7 @@ int leave_function(struct pt_regs *ctx)
 
 #define CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED 39
 
-/* The return of cuptiSubscribe: whoever else asks in a process that is traced is refused. */
+/* The return of cuptiSubscribe: in a traced process other clients are refused. */
 SEC("uretprobe")
 int leave_subscribe(struct pt_regs *ctx)
 {
@@ -171,7 +171,7 @@ int leave_subscribe(struct pt_regs *ctx)
 
 /* ---- CPU samples ---- */
 
-/* True inside of a timed call; at its first instruction, too, which has the call's stack pointer.
+/* True inside a timed call; at its first instruction, too, which has the call's stack pointer.
  */
 static __always_inline bool is_in_call(struct task_struct *task, __u32 pid, __u64 sp)
 {
@@ -229,7 +229,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* A new program in the process begins anew: CUPTI may well be to be had there. */
+/* A new program in the process starts over: it may be able to use CUPTI. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
@@ -246,7 +246,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 {
 	__u32 pid = process_of(task);
 
-	/* the last thread takes the process with it; its number may be used again */
+	/* the last thread takes the process with it; its number may be reused */
 	if (pid && task->signal->live.counter == 0) {
 		bpf_map_delete_elem(&tracked, &pid);
 		bpf_map_delete_elem(&pythons, &pid);

@@ -39,7 +39,7 @@ static void send_name(struct sink *sink, uint32_t id, const char *name)
 	} while (left);
 }
 
-/* One record on its way: where it goes, and what is known of all of them. */
+/* How records are sent, and what is known of all of them. */
 struct sending {
 	const struct clock_map *clock;
 	struct names *names;
@@ -47,10 +47,10 @@ struct sending {
 	struct sink *sink;
 	bool verbose;
 	uint64_t began_ns, now_ns;
-	_Atomic bool *told_device;
+	_Atomic bool *saw_device;
 };
 
-/* So much clocks may differ, and more: nothing begins so soon after tracing did. */
+/* Clocks differ by less than this, and nothing begins so soon after tracing did. */
 #define CLOCK_SLACK_NS 1000000u
 
 /* When something ran. False: CUPTI gave no usable times. */
@@ -134,7 +134,7 @@ static void send_work(const struct sending *s, const struct gpu_event_work *e, u
 	event.work.bad_time = !timed;
 	if (timed)
 		event.work.outside = outside(s, event.work.start_ns, event.work.duration_ns);
-	/* the wire carries 63 bits: more bytes than that are none that were moved */
+	/* the wire carries 63 bits: more bytes than that cannot have been moved */
 	if (event.work.bytes > INT64_MAX)
 		event.work.bytes = 0;
 	if (event.work.graph_node_id > INT64_MAX)
@@ -279,7 +279,7 @@ static bool is_device(const struct cupti_abi_device *d)
 	       d->name;
 }
 
-static void say_unknown_device(const struct sending *s)
+static void report_unknown_device(const struct sending *s)
 {
 	struct gpu_event event = {
 		.type = GPU_EVENT_NOTICE,
@@ -298,11 +298,11 @@ static void send_device(const struct sending *s, const struct cupti_abi_device *
 	struct gpu_event_device *e = &event.device;
 
 	if (!is_device(d)) {
-		say_unknown_device(s);
+		report_unknown_device(s);
 		return;
 	}
-	if (s->told_device)
-		atomic_store(s->told_device, true);
+	if (s->saw_device)
+		atomic_store(s->saw_device, true);
 	if (!d->is_cuda_visible)
 		return; /* nothing can run there, and its number may be another's */
 	e->id = d->id;
@@ -317,7 +317,7 @@ static void send_device(const struct sending *s, const struct cupti_abi_device *
 	sink_put(s->sink, &event);
 }
 
-/* Of most contexts there is nothing to be said. */
+/* Most contexts need no description. */
 static void send_context(const struct sending *s, const struct cupti_abi_context *c)
 {
 	struct gpu_event event = {
@@ -378,7 +378,7 @@ void activity_send_buffer(const struct activity_output *output, const struct clo
 					.verbose = output->verbose,
 					.began_ns = output->began_ns,
 					.now_ns = output->now_ns,
-					.told_device = output->told_device};
+					.saw_device = output->saw_device};
 	struct cupti_abi_activity *record = NULL;
 	struct gpu_event_drops drops = {0};
 
@@ -412,7 +412,7 @@ void activity_send_sums(const struct work_tally *tally, struct sink *sink)
 
 	while ((sum = work_tally_next(tally, &at)))
 		send_sum(sink, sum);
-	/* where memory ran out even the rest may lack: an empty one says that sums are missing */
+	/* where memory ran out even the rest may be missing: an empty one marks missing sums */
 	for (; tally->overflowed && rest.key.work < GPU_WORKS; rest.key.work++)
 		send_sum(sink, &rest);
 }

@@ -4,8 +4,8 @@
  *
  * Every record of work becomes one event, whatever its timestamps, and one of a device that CUDA
  * can see, and one of a context that runs under MPS; records of kinds that nobody asked for are
- * counted as drops. What is sent is summed up as well, so that the profiler learns at the end what
- * should have arrived.
+ * counted as drops. What is sent is also summed up, so that the profiler can check at the end what
+ * arrived.
  */
 #ifndef CUPTI_TRACE_ACTIVITY_H
 #define CUPTI_TRACE_ACTIVITY_H
@@ -19,22 +19,22 @@
 #include "cupti_trace/sink.h"
 #include "cupti_trace/work_tally.h"
 
-/* Where records go. All borrowed; calls with one output are serialised by the caller. */
+/* Where records go. All borrowed; the caller serializes calls with one output. */
 struct activity_output {
 	const struct cupti_api *api;
 	struct names *names;
 	struct work_tally *tally;
 	struct sink *sink;
-	bool verbose;              /* say so when a record cannot be read */
-	uint64_t began_ns;         /* when tracing did, CLOCK_MONOTONIC; 0: not known */
-	uint64_t now_ns;           /* the records were complete by then; 0: not known */
-	_Atomic bool *told_device; /* set when a device's record was read; NULL: no matter */
+	bool verbose;             /* report records that cannot be read */
+	uint64_t began_ns;        /* when tracing began, CLOCK_MONOTONIC; 0: not known */
+	uint64_t now_ns;          /* the records were complete by then; 0: not known */
+	_Atomic bool *saw_device; /* set when a device's record was read; may be NULL */
 };
 
 void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,
 			  uint8_t *buffer, size_t valid_size);
 
-/* Sends what all records so far sum up to; after an overflow, also a rest of each kind. */
+/* Sends the sums of all records so far; after an overflow, also a rest of each kind. */
 void activity_send_sums(const struct work_tally *tally, struct sink *sink);
 
 #endif

@@ -2,15 +2,14 @@
 /*
  * The memory that CUPTI writes activity records into: a bounded pool of buffers.
  *
- * CUPTI hands a buffer over only when every record in it is complete, and on a GPU that is always
- * busy that means: when it is full and its last kernel has ended. What is in it until then is lost
- * if the process is killed. So a buffer is given the size that about BUFFERS_PERIOD of records
- * need: small for slow kernels, large for fast ones, doubling or halving by how fast the last one
- * went.
+ * CUPTI hands a buffer over only when every record in it is complete: on a GPU that is always busy,
+ * when it is full and its last kernel has ended. If the process is killed before, its contents are
+ * lost. So a buffer gets the size that about BUFFERS_PERIOD_NS of records need: small for slow
+ * kernels, large for fast ones, doubled or halved by how fast the last one was filled.
  *
- * The bound keeps a target whose profiler is slow from growing. When the pool is used up, CUPTI
- * gets no buffer and counts what it could not record; releases before 12.9 may crash on that, so
- * there the pool grows instead, and the launch callback's backpressure has to keep it small.
+ * The bound keeps the target from growing when its profiler is slow. When the pool is used up,
+ * CUPTI gets no buffer and counts what it could not record; releases before 12.9 may crash on that,
+ * so there the pool grows instead, and the launch callback's backpressure has to keep it small.
  */
 #ifndef CUPTI_TRACE_BUFFERS_H
 #define CUPTI_TRACE_BUFFERS_H
@@ -21,7 +20,7 @@
 #include <stdint.h>
 
 #define BUFFERS_SIZE (64u << 10) /* bytes of memory each: about 300 kernel records */
-#define BUFFERS_MIN_SIZE 1024u   /* bytes given of it at least: 4 records */
+#define BUFFERS_MIN_SIZE 1024u   /* least bytes used of it: 4 records */
 #define BUFFERS_MAX 768          /* 48 MiB */
 #define BUFFERS_HIGH 512         /* in use: launching threads should wait a little */
 #define BUFFERS_PERIOD_NS 100000000u
@@ -31,8 +30,8 @@ struct buffers {
 	uint8_t *free[BUFFERS_MAX];
 	uint32_t free_count;
 	uint32_t in_use;
-	bool may_refuse;  /* this CUPTI copes with getting no buffer */
-	size_t size;      /* given last */
+	bool may_refuse;  /* this CUPTI can go without a buffer */
+	size_t size;      /* of the last buffer */
 	uint64_t time_ns; /* when */
 };
 

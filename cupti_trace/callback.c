@@ -7,7 +7,7 @@
 #include "cupti_trace/launch_stack.h"
 #include "cupti_trace/wait_log.h"
 
-/* What the entry of an API function means. */
+/* What a call of an API function does. */
 enum meaning {
 	MEANS_NOTHING,
 	MEANS_KERNEL, /* launches one kernel */
@@ -134,7 +134,7 @@ static void wait_for_buffers(struct tracer *tracer)
 		nanosleep(&pause, NULL);
 }
 
-/* The stack's id; how long it took is counted if somebody wants to know. */
+/* The stack's id; counts how long taking it took, if verbose. */
 static uint32_t capture(struct tracer *tracer, const char *function)
 {
 	uint64_t start = tracer->verbose ? clock_now_ns() : 0;
@@ -184,9 +184,9 @@ static uint32_t on_launch(struct tracer *tracer, uint32_t domain, enum meaning m
 }
 
 /*
- * The launch has returned, at `now_ns` if that is asked for. Whether it started its kernel: it did
- * not if it failed, or if a stream is captured, where it makes a node of a graph instead. Of those
- * that did a record must come.
+ * The launch has returned, at `now_ns` if launches are timed. It started no kernel if it failed, or
+ * if a stream is captured, where it makes a node of a graph instead. Every other launch must have a
+ * record.
  */
 static void on_launched(struct tracer *tracer, uint32_t domain,
 			const struct cupti_abi_callback_data *data, uint64_t now_ns)
@@ -205,7 +205,7 @@ static void on_launched(struct tracer *tracer, uint32_t domain,
 		atomic_fetch_add(&tracer->void_launches, 1);
 }
 
-void callback_tell_voids(struct tracer *tracer)
+void callback_send_voids(struct tracer *tracer)
 {
 	struct gpu_event event = {
 		.type = GPU_EVENT_VOID,
@@ -265,7 +265,7 @@ static bool follows_nodes(const struct tracer *tracer)
 	return tracer->api.cuptiGetGraphNodeId && !tracer->whole_graphs;
 }
 
-/* Where the calling thread makes the node is where its work comes from. */
+/* The node's work is attributed to the stack that makes the node. */
 static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_data *data)
 {
 	struct gpu_event event = {.type = GPU_EVENT_NODE};
@@ -281,7 +281,7 @@ static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_
 	sink_put(&tracer->sink, &event);
 }
 
-/* Comes after the same node's creation, which was CUDA's own doing: instantiating, cloning. */
+/* Follows the creation of the same node by CUDA itself, when it instantiates or clones. */
 static void on_node_cloned(struct tracer *tracer, const struct cupti_abi_graph_data *data)
 {
 	struct gpu_event event = {.type = GPU_EVENT_NODE};
@@ -350,7 +350,7 @@ static void on_module_loaded(struct tracer *tracer)
 
 /*
  * Device code that launches kernels itself has NVIDIA's device runtime linked in. CUPTI reports
- * nothing of those kernels (seen of 13.0 on an H100; asking for CUPTI_ACTIVITY_KIND_CDP_KERNEL is
+ * nothing of those kernels (seen with 13.0 on an H100; asking for CUPTI_ACTIVITY_KIND_CDP_KERNEL is
  * refused there), and a kernel that launches others ends before they do.
  */
 static void look_for_device_launches(struct tracer *tracer,
@@ -358,10 +358,10 @@ static void look_for_device_launches(struct tracer *tracer,
 {
 	static const char mark[] = "__cudaCDP2LaunchDevice";
 
-	if (!data || !data->cubin || atomic_load(&tracer->told_device_launch) ||
+	if (!data || !data->cubin || atomic_load(&tracer->reported_device_launch) ||
 	    !memmem(data->cubin, data->cubin_size, mark, sizeof(mark) - 1))
 		return;
-	if (!atomic_exchange(&tracer->told_device_launch, true))
+	if (!atomic_exchange(&tracer->reported_device_launch, true))
 		tracer_notice(tracer, GPU_NOTICE_DEVICE_LAUNCH, "%s", "");
 }
 

@@ -14,14 +14,14 @@
 int callback_subscribe(struct tracer *tracer);
 
 /*
- * After CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED: who the subscriber is, as CUPTI calls
- * it ("CUPTI for NAME"; cuptiSubscribe_v2 of newer CUPTI); else the path of the libcupti. In static
+ * After CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED: the subscriber's name from CUPTI
+ * ("CUPTI for NAME"; cuptiSubscribe_v2 of newer CUPTI); else the path of the libcupti. In static
  * memory.
  */
 const char *callback_other_subscriber(struct tracer *tracer);
 
-/* Tells how many launches since the last time turned out to start nothing. */
-void callback_tell_voids(struct tracer *tracer);
+/* Sends how many launches since the last time started nothing. */
+void callback_send_voids(struct tracer *tracer);
 
 /* Turns every callback off again. */
 void callback_unsubscribe(struct tracer *tracer);

@@ -4,7 +4,7 @@
  *
  * CUPTI stamps records with a clock of its own (on Linux today: CLOCK_REALTIME's rate and epoch).
  * The offset is measured by reading CLOCK_MONOTONIC, CUPTI's clock, CLOCK_MONOTONIC again, and
- * keeping the tightest of several windows; it is measured again all the time, and a time between
+ * keeping the tightest of several windows. It is measured again and again, and a time between
  * two measurements uses the offset interpolated between them, so drift and slewing are followed.
  * (A timestamp callback would avoid this, but costs on every record and corrupts timestamps in
  * CUPTI before 13.1.)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The process's own executable mappings, from /proc/self/maps: exact, whatever happened to the
- * files since, and in the form in which the profiler names code.
+ * files since, and in the form that the profiler uses.
  *
- * Zero-initialised is empty. Not thread-safe: the caller locks. Bounded: what does not fit is not
- * known, and its addresses are sent without a mapping.
+ * Zero-initialised is empty. Not thread-safe: the caller locks. Bounded: addresses of mappings that
+ * do not fit are sent without one.
  */
 #ifndef CUPTI_TRACE_CODE_MAP_H
 #define CUPTI_TRACE_CODE_MAP_H

@@ -7,7 +7,7 @@
  *   1. one that is mapped already (PyTorch maps its own);
  *   2. beside the process's own libcudart (also the layout of NVIDIA's wheels, where it lies in a
  *      sibling package);
- *   3. in the folders of $LD_LIBRARY_PATH: whoever sets it for the program means it;
+ *   3. in the folders of $LD_LIBRARY_PATH: set on purpose for the program;
  *   4. under $CUDA_HOME and $CUDA_PATH;
  *   5. in the usual toolkit folders under /usr/local and /opt;
  *   6. wherever ld.so finds libcupti.so.13, .12, .11 or libcupti.so.
@@ -36,7 +36,7 @@ struct cupti_api {
  */
 int cupti_api_load(struct cupti_api *api);
 
-/* CUPTI's word for a result. Never NULL. */
+/* CUPTI's name for a result. Never NULL. */
 const char *cupti_api_error(const struct cupti_api *api, int result);
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A last word at exit(3), also where several threads call it at once.
+ * Calls a handler at exit(3), even if several threads call exit at once.
  *
- * Threads that meet the same error often do. glibc before 2.41 (which lets one thread at a time
+ * Threads that hit the same error often do. glibc before 2.41 (which lets one thread at a time
  * into exit) then has each thread take the next of the exit handlers that are left, and the one
  * that finds none left ends the process, wherever the others are. So more handlers stand before
  * this one's: each holds one thread until this one is through. Then only the thread that got
  * furthest down the list goes on, with the handlers that are left. The others, that of `handler`
  * among them, must not go back: glibc has freed the part of the list that they stand in, should
  * the one in front have left it. They stay where they are until it ends the process. Should it
- * wait for one of them (it joins it, wants a lock that it holds), they end the process themselves
- * after a while, stdio flushed, as one of them would have done without all this.
+ * wait for one of them (it joins it, or needs a lock that it holds), they end the process
+ * themselves after a while, stdio flushed, as one of them would have done without all this.
  *
- * Not better than without: threads that race through handlers registered after this one, more of
- * them than EXIT_GUARD_THREADS, and one that comes in the instant in which the first goes on.
+ * Not covered: threads that race through handlers registered after this one, more threads than
+ * EXIT_GUARD_THREADS, and one that arrives just when the first goes on.
  */
 #ifndef CUPTI_TRACE_EXIT_GUARD_H
 #define CUPTI_TRACE_EXIT_GUARD_H

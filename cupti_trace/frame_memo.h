@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a thread's earlier walks of its own stack found, so that the next one only has to see that
- * it is still so.
+ * Results of a thread's earlier walks of its own stack, so that the next walk only has to verify
+ * them.
  *
  * A frame's state is where its stack pointer is, where its caller's rbp is to be read, and its pc.
- * The call-frame information of the pc makes of it the next state, given two words of the stack:
+ * The call-frame information of the pc yields the next state, given two words of the stack:
  * the return address, and rbp if the rule needs it. A node keeps one state and which state came
- * after it last time. To follow nodes is to compare those words with what is there now: every word
- * that decides the walk is read again, so the result is what a walk by the rules would give.
+ * after it last time. Following nodes compares those words with their current values: every word
+ * that decides the walk is read again, so the result equals that of a walk by the rules.
  *
  * It pays where the program has used the caches since the last launch: nodes lie side by side in
  * the order of the walk, and the stack's words are read independently of one another, where a walk
@@ -62,8 +62,8 @@ uint32_t frame_memo_follow(const struct frame_memo *memo, uint32_t node, uint64_
 			   uint32_t *count, uint32_t max, struct frame_state *state);
 
 /*
- * The stack pointers of the `count` states behind `node`, as far as they were just followed. Apart
- * from that, because few walks want them.
+ * The stack pointers of the `count` states behind `node`, as far as they were just followed.
+ * Separate, because few walks need them.
  */
 void frame_memo_read_sps(const struct frame_memo *memo, uint32_t node, uint64_t *sps,
 			 uint32_t count);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a traced process tells the profiler, one event at a time: a tagged union without any CUPTI
- * type in it. The injection library fills these in and encodes them (gpu_wire.h); the profiler
- * decodes them and knows nothing of CUPTI.
+ * What a traced process sends to the profiler, one event at a time: a tagged union without any
+ * CUPTI type in it. The injection library fills these in and encodes them (gpu_wire.h); the
+ * profiler decodes them and knows nothing of CUPTI.
  *
  * Times are CLOCK_MONOTONIC in ns; durations in ns as CUPTI measured them; sizes in bytes. Strings
  * are borrowed: for the sender they live until the event is encoded, for the receiver until the
  * next event is decoded. Correlation ids, name ids and context/stream ids are per process.
  *
- * A pid is not enough to know a process by: the kernel uses it again, other pid namespaces have the
- * same one, and an exec puts another program under it. So each program that the injection library
+ * A pid does not identify a process: the kernel reuses it, other pid namespaces have the same one,
+ * and an exec puts another program under it. So each program that the injection library
  * starts in draws an instance id, a random number other than 0.
  */
 #ifndef CUPTI_TRACE_GPU_EVENT_H
@@ -22,7 +22,7 @@ enum gpu_event_type {
 	GPU_EVENT_NONE = 0,
 	GPU_EVENT_BATCH,      /* the next lines are from this instance */
 	GPU_EVENT_HELLO,      /* first event of an instance */
-	GPU_EVENT_MAPS,       /* new code was mapped: please look for launch functions again */
+	GPU_EVENT_MAPS,       /* new code was mapped: look for launch functions again */
 	GPU_EVENT_NAME,       /* defines a name id */
 	GPU_EVENT_CODE,       /* where code of the stacks to come lies */
 	GPU_EVENT_PYCODE,     /* defines an id of a Python function */
@@ -32,13 +32,13 @@ enum gpu_event_type {
 	GPU_EVENT_DROPS,      /* events that could not be recorded or sent */
 	GPU_EVENT_NOTICE,     /* something the user should know */
 	GPU_EVENT_GOODBYE,    /* orderly end, with totals to check against */
-	GPU_EVENT_WORK,       /* a GPU did something else than a kernel */
+	GPU_EVENT_WORK,       /* a GPU did other work than a kernel */
 	GPU_EVENT_NODE,       /* where a graph's node was made */
-	GPU_EVENT_SUM,        /* what CUPTI reported of one stream and kind, in all */
+	GPU_EVENT_SUM,        /* the total that CUPTI reported for one stream and kind */
 	GPU_EVENT_NVTX,       /* defines an id of an NVTX range's name */
 	GPU_EVENT_WAIT,       /* a thread waited for the GPU */
-	GPU_EVENT_DEVICE,     /* what a device is */
-	GPU_EVENT_CONTEXT,    /* what a context is, where that is of interest */
+	GPU_EVENT_DEVICE,     /* describes a device */
+	GPU_EVENT_CONTEXT,    /* describes a context, where that is of interest */
 	GPU_EVENT_VOID,       /* launches that started nothing */
 	GPU_EVENT_LAUNCH_END, /* a launch function has returned */
 	GPU_EVENT_TYPES
@@ -57,11 +57,11 @@ struct gpu_event_batch {
 };
 
 /*
- * `wants_ack`: the process waits, bounded, until the profiler says that its probes are on.
- * `is_off`: the process cannot use CUPTI, a notice said why; nothing more will come.
+ * `wants_ack`: the process waits, bounded, until the profiler has attached its probes.
+ * `is_off`: the process cannot use CUPTI, a notice gave the reason; nothing more will come.
  *
- * `pid_namespace` and `start_ticks` tell which of the processes that other pid namespaces see as
- * `pid` this one is: compare them with the inode of /proc/PID/ns/pid and field 22 of
+ * `pid_namespace` and `start_ticks` distinguish processes that have the same `pid` in different pid
+ * namespaces: compare them with the inode of /proc/PID/ns/pid and field 22 of
  * /proc/PID/stat.
  */
 struct gpu_event_hello {
@@ -86,7 +86,7 @@ struct gpu_event_maps {
 };
 
 /*
- * A long name comes in pieces, in order: `more` says that the next NAME event with this id carries
+ * A long name comes in pieces, in order: with `more`, the next NAME event with this id carries
  * the following bytes.
  */
 struct gpu_event_name {
@@ -97,8 +97,8 @@ struct gpu_event_name {
 
 /*
  * An executable mapping of the process, as /proc/self/maps gives it, sent before the first stack
- * with an address in it. It replaces what was said of these addresses before. So stacks can be
- * located whatever becomes of the process.
+ * with an address in it. It replaces earlier events about these addresses. So stacks can be
+ * located even after the process has ended.
  */
 struct gpu_event_code {
 	uint64_t start, end;
@@ -135,7 +135,7 @@ struct gpu_event_frame {
 };
 
 /*
- * What an NVTX range that stacks refer to is called, by ids from 1.
+ * The name of an NVTX range that stacks refer to, by ids from 1.
  */
 #define GPU_NVTX_MAX_ID (1u << 15)
 struct gpu_event_nvtx {
@@ -179,7 +179,7 @@ struct gpu_event_launch {
 };
 
 /*
- * A launch function has returned; only sent when asked for (GPU_WIRE_TIMELINE_ENV). A launch is
+ * A launch function has returned; only sent on request (GPU_WIRE_TIMELINE_ENV). A launch is
  * sent at its entry, so that it comes before the operations that it starts and is there even if its
  * thread never returns from the call; its end follows, from the same thread. A call has no end
  * event if its thread was cancelled in it or left it by longjmp, or if its process ended meanwhile.
@@ -234,8 +234,8 @@ struct gpu_event_work {
 };
 
 /*
- * A node of a CUDA graph: made by the call that stack_id names, or a clone of another node. What is
- * said later of an id replaces what was said before for launches from then on: ids are used again.
+ * A node of a CUDA graph: made by the call that stack_id names, or a clone of another node. A later
+ * event of the same id replaces this one for launches from then on: ids are reused.
  */
 struct gpu_event_node {
 	uint64_t id;
@@ -267,8 +267,8 @@ struct gpu_event_wait {
 };
 
 /*
- * A device that the process has, as CUPTI describes it: may come after operations on it. What is
- * said later of an id replaces what was said before.
+ * A device that the process has, as CUPTI describes it: may come after operations on it. A
+ * later event of the same id replaces an earlier one.
  */
 #define GPU_DEVICE_MAX_ID 256u
 #define GPU_UUID_BYTES 16
@@ -300,8 +300,8 @@ struct gpu_event_context {
  * recorded but not sent: only the latter is in the goodbye's totals.
  */
 struct gpu_event_drops {
-	uint64_t kernels;  /* records of any kind that CUPTI did not keep, for want of buffers */
-	uint64_t launches; /* not recorded, for want of memory */
+	uint64_t kernels;  /* records of any kind that CUPTI dropped because it had no buffer */
+	uint64_t launches; /* not recorded because memory was short */
 	uint64_t batches;  /* writes given up: the profiler did not read for too long */
 	uint64_t unsent_kernels; /* events in these: kernels and other work */
 	uint64_t unsent_launches;
@@ -316,7 +316,7 @@ enum gpu_notice {
 	GPU_NOTICE_OLD_CUPTI,        /* detail: path and version */
 	GPU_NOTICE_NO_PYTHON,        /* detail: why Python frames are not read */
 	GPU_NOTICE_VERBOSE,          /* only sent when asked for (-v) */
-	GPU_NOTICE_NOT_RECORDED,     /* detail: a kind of GPU work, and what CUPTI said */
+	GPU_NOTICE_NOT_RECORDED,     /* detail: a kind of GPU work, and CUPTI's error */
 	GPU_NOTICE_DEVICE_LAUNCH,    /* device code that launches kernels was loaded */
 	/* found out by the profiler itself */
 	GPU_NOTICE_NOT_INJECTED,  /* detail: the library that the driver loads instead, or "" */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kinds of work that a GPU does and CUPTI reports, as this program tells them apart. The values
- * are those of the wire format: new ones are added at the end.
+ * The kinds of work that a GPU does and CUPTI reports, as this program distinguishes them. The
+ * values are those of the wire format: new ones are added at the end.
  *
  * Spans have a duration that counts as GPU time. Instants have none: they are counted, with their
  * bytes.
@@ -24,7 +24,7 @@ enum gpu_work {
 	GPU_WORK_MEMCPY_HTOH,
 	GPU_WORK_MEMCPY_PTOP,
 	GPU_WORK_MEMSET,
-	GPU_WORK_GRAPH, /* a graph's launch as a whole, where its nodes are not told apart */
+	GPU_WORK_GRAPH, /* a graph's launch as a whole, where its nodes are not recorded */
 	/* unified memory; nothing launches these */
 	GPU_WORK_UVM_HTOD, /* a migration */
 	GPU_WORK_UVM_DTOH,

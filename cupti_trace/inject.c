@@ -31,7 +31,7 @@
 #include "cupti_trace/tracer.h"
 
 #define OLDEST_CUPTI 18          /* CUDA 11.8: the record layouts in cupti_abi.h */
-#define CUPTI_REFUSAL_IS_SAFE 27 /* CUDA 12.9: copes with getting no buffer */
+#define CUPTI_REFUSAL_IS_SAFE 27 /* CUDA 12.9: can go without a buffer */
 #define TICK_MS 50               /* launches go out this often */
 #define TICKS_PER_FLUSH 5        /* activity records this often: 250 ms */
 
@@ -53,7 +53,7 @@ static void send_notice(struct tracer *tracer, enum gpu_notice code, const char 
 	sink_put(&tracer->sink, &event);
 }
 
-/* The hello comes first: lines of a program that has not said it are refused. */
+/* The hello comes first: lines of a program without one are refused. */
 static void defer_notice(struct tracer *tracer, enum gpu_notice code, const char *detail)
 {
 	char *copy = tracer->deferred_count < DEFERRED_NOTICES_MAX ? strdup(detail) : NULL;
@@ -181,7 +181,7 @@ static int note_library(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Asks in any case: the profiler may have probes to put on, above all where CUPTI is missing. */
+/* Waits in any case: the profiler may have probes to attach, above all where CUPTI is missing. */
 static void say_hello(struct tracer *tracer, const struct instance *instance, bool will_trace)
 {
 	struct library_list libraries = {.used = 0};
@@ -264,7 +264,7 @@ void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 	activity_send_buffer(&(struct activity_output){&tracer->api, &tracer->names, &tracer->tally,
 						       &tracer->sink, tracer->verbose,
 						       tracer->began_ns, clock_now_ns(),
-						       &tracer->told_device},
+						       &tracer->saw_device},
 			     &clock, buffer, valid_size);
 	pthread_mutex_unlock(&tracer->record_lock);
 }
@@ -286,27 +286,27 @@ void tracer_flush(struct tracer *tracer, bool all)
 	tracer->api.cuptiActivityFlushAll(all ? CUPTI_ABI_FLUSH_FORCED : 0);
 	count_dropped(tracer, NULL, 0); /* those after the last buffer */
 	launch_log_drain(&tracer->sink);
-	callback_tell_voids(tracer);
+	callback_send_voids(tracer);
 	sink_flush(&tracer->sink);
 }
 
 /* ---- the flusher thread ---- */
 
 /*
- * CUPTI writes records of devices when the driver starts, and says that it may come too late for
- * that. If none came though there is work, it is asked for those that there are, once, from a
- * thread that holds no lock.
+ * CUPTI writes records of devices when the driver starts, and documents that it may start too late
+ * for that. If none came though there is work, they are requested once, from a thread that holds no
+ * lock.
  */
 static void ask_for_devices(struct tracer *tracer, uint32_t flag)
 {
 	if (!tracer->api.cuptiActivityEnableAndDump || !atomic_load(&tracer->has_context) ||
-	    atomic_load(&tracer->told_device) || !atomic_exchange(&tracer->wants_devices, false))
+	    atomic_load(&tracer->saw_device) || !atomic_exchange(&tracer->wants_devices, false))
 		return;
 	tracer->api.cuptiActivityEnableAndDump(CUPTI_ABI_ACTIVITY_KIND_DEVICE);
 	tracer->api.cuptiActivityFlushAll(flag);
 }
 
-/* The kinds of records asked for; the first is a must, the others where this CUPTI has them. */
+/* The kinds of records: the first is required, the others are used where this CUPTI has them. */
 static const uint32_t activities[] = {
 	CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 	CUPTI_ABI_ACTIVITY_KIND_MEMCPY,
@@ -334,7 +334,7 @@ static bool is_wanted(const struct tracer *tracer, uint32_t kind)
 	return !tracer->kernels_only || kind == CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 }
 
-/* The profiler is gone: give the application back all that tracing costs. */
+/* The profiler is gone: turn off all that costs the application time. */
 static void turn_off(struct tracer *tracer)
 {
 	atomic_store(&tracer->on, false);
@@ -452,7 +452,7 @@ static void on_exit_process(void)
 	ask_for_devices(tracer, CUPTI_ABI_FLUSH_FORCED);
 	tell_cost(tracer);
 	atomic_store(&tracer->on, false);
-	callback_tell_voids(tracer); /* of threads that launched meanwhile */
+	callback_send_voids(tracer); /* of threads that launched meanwhile */
 	send_sums(tracer);
 	sink_goodbye(&tracer->sink);
 }
@@ -502,7 +502,7 @@ static bool set_up_cupti(struct tracer *tracer)
 	return true;
 }
 
-static const char *word_of(uint32_t kind)
+static const char *describe_activity(uint32_t kind)
 {
 	switch (kind) {
 	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY:
@@ -514,9 +514,9 @@ static const char *word_of(uint32_t kind)
 	case CUPTI_ABI_ACTIVITY_KIND_MEMORY2:
 		return "allocations";
 	case CUPTI_ABI_ACTIVITY_KIND_DEVICE:
-		return "CUPTI does not tell what devices are called";
+		return "CUPTI did not name the devices";
 	case CUPTI_ABI_ACTIVITY_KIND_CONTEXT:
-		return "CUPTI does not tell which contexts use MPS";
+		return "CUPTI did not report which contexts use MPS";
 	default:
 		return "graphs as a whole";
 	}
@@ -536,7 +536,7 @@ static void enable_others(struct tracer *tracer)
 			tracer_notice(tracer,
 				      is_description(activities[i]) ? GPU_NOTICE_VERBOSE
 								    : GPU_NOTICE_NOT_RECORDED,
-				      "%s: %d (%s)", word_of(activities[i]), result,
+				      "%s: %d (%s)", describe_activity(activities[i]), result,
 				      cupti_api_error(&tracer->api, result));
 	}
 }
@@ -576,7 +576,7 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	start_flusher(tracer);
 	if (exit_guard_add(on_exit_process))
 		tracer_notice(tracer, GPU_NOTICE_OTHER,
-			      "no memory: its last GPU work will be missing");
+			      "out of memory: its last GPU work will be missing");
 }
 
 /* Called by the CUDA driver. Returns 1 as NVIDIA's samples do; the driver ignores failures. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which process, and which program in it, this is: what the hello says so that the profiler need
- * not go by the pid. Read from the kernel; locks and allocates nothing.
+ * Identifies this process and the program in it: sent in the hello, so that the profiler does not
+ * rely on the pid. Read from the kernel; locks and allocates nothing.
  */
 #ifndef CUPTI_TRACE_INSTANCE_H
 #define CUPTI_TRACE_INSTANCE_H

@@ -177,8 +177,8 @@ static void grow(struct ring *ring)
 	ring->capacity *= 2;
 }
 
-/* The entry that the calling thread fills in next, then publishes; drains its ring for want of
- * room. */
+/* The entry that the calling thread fills in next, then publishes; drains its ring if it is
+ * full. */
 static struct entry *claim_entry(struct sink *sink, struct ring *ring)
 {
 	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);

@@ -3,12 +3,12 @@
  * Launches, from the thread that makes them to the pipe, without a lock or a system call.
  *
  * Each launching thread owns a ring; it writes, and whoever drains (one at a time) reads. A full
- * ring is drained by its own thread: a launch is never lost, it waits. Rings of threads that ended
+ * ring is drained by its own thread: a launch waits and is never lost. Rings of threads that ended
  * are freed once drained.
  *
  * A launch is recorded at its entry, not at its end: so it is in the pipe before the operations
- * that it starts, and is not lost where its thread never returns from the call. Where the ends are
- * wanted, too, each is an entry of its own.
+ * that it starts, and is not lost where its thread never returns from the call. Where ends are
+ * requested, each is an entry of its own.
  */
 #ifndef CUPTI_TRACE_LAUNCH_LOG_H
 #define CUPTI_TRACE_LAUNCH_LOG_H

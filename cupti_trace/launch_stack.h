@@ -3,15 +3,15 @@
  * The stack of a launch, taken in the launching thread and known by a small id.
  *
  * Each distinct stack (with the launch function's name) is sent once; later launches from there
- * only name its id. Stacks are told apart by a 64-bit hash of their addresses. A cache of each
+ * only name its id. Stacks are distinguished by a 64-bit hash of their addresses. A cache of each
  * thread answers nearly always; behind it is one table of the process. The frames of CUPTI, the
  * driver, a shared libcudart and this library are left out: the first address is one in the
  * program, or, where libcudart is linked statically, inside it; the profiler drops those by name.
- * Python frames stand where the interpreter evaluates them: see python_stack.h. NVTX ranges that
- * are open stand inside the functions that opened them: see nvtx.h.
+ * Python frames are where the interpreter evaluates them: see python_stack.h. Open NVTX ranges are
+ * inside the functions that opened them: see nvtx.h.
  *
- * When code is unmapped, other code may come to lie at the same addresses: all ids are forgotten
- * then, and stacks are sent anew.
+ * When code is unmapped, other code may be mapped at the same addresses: then all ids are
+ * forgotten, and stacks are sent again.
  */
 #ifndef CUPTI_TRACE_LAUNCH_STACK_H
 #define CUPTI_TRACE_LAUNCH_STACK_H
@@ -19,11 +19,11 @@
 #include <stdint.h>
 #include "cupti_trace/sink.h"
 
-/* Distinct stacks of a process, between two forgettings; what comes after them gets id 0. */
+/* Distinct stacks of a process until ids are forgotten; further ones get id 0. */
 #define LAUNCH_STACKS_MAX (1u << 18)
 
 /*
- * The id of the calling thread's stack now; 0 when it cannot be had. `function` is the launch
+ * The id of the calling thread's stack now; 0 when it cannot be taken. `function` is the launch
  * function's name and must live forever. A new stack is in the sink before this returns.
  */
 uint32_t launch_stack_capture(struct sink *sink, const char *function);

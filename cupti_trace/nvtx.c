@@ -33,7 +33,7 @@ struct thread {
 	struct range ranges[NVTX_DEPTH_MAX];
 };
 
-/* Threads by number. Freed ones are used again and never given back: late ends may look at them. */
+/* Threads by number. Freed ones are reused but never released: late ends may look at them. */
 static struct {
 	pthread_mutex_t lock;
 	struct thread *_Atomic threads[NVTX_THREADS_MAX];
@@ -143,7 +143,7 @@ static void sweep(struct thread *thread)
 	}
 }
 
-static struct range *add(struct thread *thread, uint32_t domain, uint32_t name, uint64_t sp)
+static struct range *open_range(struct thread *thread, uint32_t domain, uint32_t name, uint64_t sp)
 {
 	struct range *range = &thread->ranges[thread->count];
 
@@ -163,11 +163,11 @@ int nvtx_push(uint32_t domain, uint32_t name, uint64_t sp)
 		return NVTX_ABI_NO_PUSH_POP_TRACKING;
 	if (thread->started_count > 0)
 		sweep(thread);
-	/* what is not in the list is always the last of its domain: pop could not tell otherwise */
+	/* what is not in the list is always the last of its domain: pop could not know otherwise */
 	if (thread->ignored[domain] > 0 || thread->count == NVTX_DEPTH_MAX)
 		thread->ignored[domain]++;
 	else
-		add(thread, domain, name, sp);
+		open_range(thread, domain, name, sp);
 	return (int)thread->depth[domain]++;
 }
 
@@ -206,7 +206,7 @@ uint64_t nvtx_start(uint32_t domain, uint32_t name, uint64_t sp)
 	if (thread->count == NVTX_DEPTH_MAX)
 		return 0;
 	slot = (uint32_t)__builtin_ctzll(~thread->slots_used);
-	range = add(thread, domain, name, sp);
+	range = open_range(thread, domain, name, sp);
 	range->started = ++thread->serial << (THREAD_BITS + SLOT_BITS) |
 			 (uint64_t)thread->number << SLOT_BITS | slot;
 	thread->slots_used |= UINT64_C(1) << slot;

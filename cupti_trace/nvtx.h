@@ -24,7 +24,7 @@
 
 #define NVTX_DEPTH_MAX 64 /* open ranges of a thread */
 #define NVTX_THREADS_MAX \
-	4096 /* that have used NVTX and live; on further ones ranges do not count */
+	4096 /* live threads that have used NVTX; ranges of further ones are ignored */
 
 /*
  * Opens a range of this name (nvtx_names.h) on the calling thread. `sp` is the stack pointer in the
@@ -56,12 +56,12 @@ bool nvtx_has_open(void);
 void nvtx_read(const struct unwind_stack *native, const uint64_t *sps,
 	       const struct python_stack *python, struct nvtx_ranges *out);
 
-/* Continues a hash with what tells these from others. */
+/* Continues a hash with all that identifies these ranges. */
 uint64_t nvtx_hash(uint64_t hash, const struct nvtx_ranges *ranges);
 
 /*
- * Puts the ranges among `count` frames and tells the profiler of their names. origins[] says where
- * each frame came from, with native indices less `first`, the number of native frames left out.
+ * Inserts the ranges into `count` frames and sends their names. origins[] holds where each frame
+ * came from, with native indices less `first`, the number of native frames left out.
  * At most GPU_STACK_MAX_FRAMES come out; *is_cut is set if there were more. Returns how many. Not
  * thread-safe: the caller locks.
  */

@@ -218,7 +218,7 @@ uint32_t nvtx_name_registered(uint32_t domain, uint64_t id, uint32_t color)
 	return name->domain == domain ? (uint32_t)id : nvtx_name(domain, name->text, color);
 }
 
-/* ---- telling ---- */
+/* ---- sending ---- */
 
 void nvtx_name_send(struct sink *sink, uint32_t id)
 {

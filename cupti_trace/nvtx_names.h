@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What NVTX ranges are called: each pair of domain and message once, by a small id, so that a range
- * is a number by which launch stacks differ.
+ * Names of NVTX ranges: a small id for each pair of domain and message, so that launch stacks
+ * contain ranges as numbers.
  *
  * A look-up takes no lock: names are only added, and a name is complete before its id can be found.
  * Memory is bounded; a message that comes when it is used up, or past the number of names, has the
@@ -42,7 +42,7 @@ uint32_t nvtx_name_wide(uint32_t domain, const wchar_t *message, uint32_t color)
 /* The same by an id, of any domain, or a number that is none. */
 uint32_t nvtx_name_registered(uint32_t domain, uint64_t id, uint32_t color);
 
-/* Tells the profiler of an id, unless that was done. */
+/* Sends the name of an id, unless it was sent. */
 void nvtx_name_send(struct sink *sink, uint32_t id);
 
 /* For tests: forgets everything. */

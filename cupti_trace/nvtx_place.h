@@ -12,8 +12,8 @@
  *  - Native: return address and stack pointer. The innermost pair that both stacks have is a call
  *    that still goes on: the function that it called is the wanted one.
  *  - Python: code object and instruction, by depth counted from the outermost frame (one loop of
- *    the interpreter runs several Python functions, so native frames cannot tell them apart). Up to
- *    the first frame that differs both stacks are the same. If that frame runs the same code at
+ *    the interpreter runs several Python functions, so native frames cannot distinguish them). Up
+ * to the first frame that differs both stacks are the same. If that frame runs the same code at
  *    another instruction, it is the wanted one, or else the one outside it.
  *
  * Where any Python frame differs, whatever it had called has returned, and the range goes directly
@@ -22,7 +22,7 @@
  * that the innermost had called opened the range, and the native frames decide.
  *
  * Frames outside the kept ones are taken to be unchanged. Where nothing fits, as on the stack of
- * another coroutine, the range stands outermost.
+ * another coroutine, the range goes outermost.
  */
 #ifndef CUPTI_TRACE_NVTX_PLACE_H
 #define CUPTI_TRACE_NVTX_PLACE_H

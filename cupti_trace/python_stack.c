@@ -17,7 +17,7 @@
 
 enum python_state {
 	PYTHON_NONE,  /* none found so far */
-	PYTHON_FOUND, /* and not yet seen to be what it says */
+	PYTHON_FOUND, /* and its layout not yet verified */
 	PYTHON_CHECKED,
 	PYTHON_UNUSABLE,
 };
@@ -30,7 +30,7 @@ struct known_code {
 /* One for the process. All but `state` is written before the state is PYTHON_FOUND, and then stays.
  */
 static struct {
-	pthread_mutex_t lock; /* of looking, and of telling why not */
+	pthread_mutex_t lock; /* held while looking and while reporting failures */
 	_Atomic int state;    /* enum python_state */
 	struct python_stack_options options;
 	struct python_offsets offsets;
@@ -38,8 +38,8 @@ static struct {
 	struct python_loop loop;
 	void *(*this_thread)(void); /* PyGILState_GetThisThreadState */
 	int (*is_finalizing)(void); /* Py_IsFinalizing */
-	char untold[200];           /* a notice that waits for a sink */
-	_Atomic bool has_untold;
+	char pending_notice[200];   /* a notice that waits for a sink */
+	_Atomic bool has_pending_notice;
 } python = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Code objects whose names were sent; the caller of python_stack_merge locks. */
@@ -117,23 +117,23 @@ static uint32_t find_version(void *handle)
 	return function ? parse_version(function()) : 0;
 }
 
-static void tell_untold(struct sink *sink)
+static void send_pending_notice(struct sink *sink)
 {
 	struct gpu_event event = {
 		.type = GPU_EVENT_NOTICE,
-		.notice = {.code = GPU_NOTICE_NO_PYTHON, .detail = python.untold}};
+		.notice = {.code = GPU_NOTICE_NO_PYTHON, .detail = python.pending_notice}};
 
-	if (sink && atomic_exchange(&python.has_untold, false))
+	if (sink && atomic_exchange(&python.has_pending_notice, false))
 		sink_put(sink, &event);
 }
 
 /* "Python 3.15.0 <what>"; once a process */
-static void tell(struct sink *sink, uint32_t hex, const char *what)
+static void report_unreadable(struct sink *sink, uint32_t hex, const char *what)
 {
-	snprintf(python.untold, sizeof(python.untold), "Python %u.%u.%u %s", hex >> 24,
-		 hex >> 16 & 0xff, hex >> 8 & 0xff, what);
-	atomic_store(&python.has_untold, true);
-	tell_untold(sink);
+	snprintf(python.pending_notice, sizeof(python.pending_notice), "Python %u.%u.%u %s",
+		 hex >> 24, hex >> 16 & 0xff, hex >> 8 & 0xff, what);
+	atomic_store(&python.has_pending_notice, true);
+	send_pending_notice(sink);
 }
 
 static enum python_state inspect(struct sink *sink, void *handle)
@@ -151,12 +151,13 @@ static enum python_state inspect(struct sink *sink, void *handle)
 	python.types.text = (uint64_t)(uintptr_t)dlsym(handle, "PyUnicode_Type");
 	if (!runtime || !loop || !hex || !python.this_thread || !python.is_finalizing ||
 	    !python.types.code || !python.types.text) {
-		tell(sink, hex, "lacks symbols that are needed");
+		report_unreadable(sink, hex, "lacks symbols that are needed");
 		return PYTHON_UNUSABLE;
 	}
 	err = python_offsets_read(hex, runtime, PYTHON_RUNTIME_BYTES, &python.offsets);
 	if (err || !loaded_python_find_loop((uint64_t)(uintptr_t)loop, &python.loop)) {
-		tell(sink, hex, err == -ENOTSUP ? "is not known" : "is not laid out as it says");
+		report_unreadable(sink, hex,
+				  err == -ENOTSUP ? "is not known" : "is not laid out as it says");
 		return PYTHON_UNUSABLE;
 	}
 	return PYTHON_FOUND;
@@ -172,7 +173,7 @@ void python_stack_look(struct sink *sink)
 		if (handle)
 			atomic_store(&python.state, inspect(sink, handle));
 	}
-	tell_untold(sink);
+	send_pending_notice(sink);
 	pthread_mutex_unlock(&python.lock);
 }
 
@@ -191,7 +192,7 @@ static bool read_safely(void *context, uint64_t address, void *buffer, size_t si
 static const struct python_memory safe_memory = {.read = read_safely};
 static const struct python_memory own_memory = {.read = NULL};
 
-/* Reads with care and sees whether everything is what it should be. */
+/* Reads with care and checks that everything is as expected. */
 static bool check(uint64_t thread, struct python_stack *stack)
 {
 	struct python_code code;
@@ -214,8 +215,8 @@ static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *
 	if (atomic_compare_exchange_strong(&python.state, &expected,
 					   good ? PYTHON_CHECKED : PYTHON_UNUSABLE) &&
 	    !good)
-		tell(sink, (uint32_t)python.offsets.version << 16,
-		     "does not keep its frames where it should");
+		report_unreadable(sink, (uint32_t)python.offsets.version << 16,
+				  "does not keep its frames where it should");
 	return good;
 }
 
@@ -227,7 +228,7 @@ bool python_stack_read(struct sink *sink, struct python_stack *stack)
 	stack->count = 0;
 	if (state != PYTHON_CHECKED && state != PYTHON_FOUND)
 		return false;
-	/* an interpreter on its way out frees the state of daemon threads that still run */
+	/* an interpreter that shuts down frees the state of daemon threads that still run */
 	if (python.is_finalizing())
 		return false;
 	thread = (uint64_t)(uintptr_t)python.this_thread();

@@ -6,9 +6,9 @@
  * libpython, also in one that was loaded for itself alone. Only memory is read, and one
  * thread-local slot is asked for (PyGILState_GetThisThreadState): the GIL is neither needed nor
  * taken, nothing of the interpreter is called that could change it. The first frames found are read
- * through the kernel and checked, every object's type included; only when that made sense are later
- * ones read directly. Nothing is read of an interpreter that is on its way out. One of an unknown
- * version, or that is not what it says, gets one notice, and its stacks stay native.
+ * through the kernel and checked, including every object's type; only if that succeeds are later
+ * ones read directly. Nothing is read of an interpreter that is shutting down. One of an unknown
+ * version, or with an unexpected layout, causes one notice, and its stacks stay native.
  *
  * The first interpreter found counts; a second one in the same process is not looked for.
  */
@@ -40,7 +40,7 @@ void python_stack_look(struct sink *sink);
 /* The calling thread's Python frames now; false if there are none. A few ns a frame. */
 bool python_stack_read(struct sink *sink, struct python_stack *stack);
 
-/* Continues a hash with what tells this stack from others. */
+/* Continues a hash with all that identifies this stack. */
 uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack);
 
 /*

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way out of the target: events -> whole lines -> one write() a batch into the named pipe.
+ * Output from the target: events -> whole lines -> one write() per batch into the named pipe.
  *
  * A batch is at most GPU_WIRE_BATCH_MAX bytes, so the kernel keeps it in one piece whatever other
  * processes write. The pipe is non-blocking; when the profiler does not keep up, sink_put waits for
  * room (backpressure), but never longer than SINK_PATIENCE_MS in a row: then the batch is given up
- * and counted, and until the profiler reads again nothing more is waited for. The profiler's death
+ * and counted, and nobody waits until the profiler reads again. The profiler's death
  * (EPIPE) turns the sink off for good, without a signal to the application.
  *
  * Any thread may call; events of one batch stay in the order of the calls.
@@ -65,7 +65,7 @@ bool sink_is_off(struct sink *sink);
  */
 bool sink_is_stalled(const struct sink *sink);
 
-/* Closes without a word: in a child after fork, which shares the pipe but is not traced. */
+/* Closes silently: in a child after fork, which shares the pipe but is not traced. */
 void sink_abandon(struct sink *sink);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one state of the injection library: one traced process, from the driver's initialisation to
+ * The one state of the injection library: one traced process, from the driver's initialization to
  * its exit. inject.c starts and stops it, callback.c and the buffer hooks feed it.
  */
 #ifndef CUPTI_TRACE_TRACER_H
@@ -17,7 +17,7 @@
 #include "cupti_trace/sink.h"
 #include "cupti_trace/work_tally.h"
 
-/* Said before the hello, by the one thread that starts the library. */
+/* Notices from before the hello, by the one thread that starts the library. */
 #define DEFERRED_NOTICES_MAX 8
 struct deferred_notice {
 	enum gpu_notice code;
@@ -45,16 +45,16 @@ struct tracer {
 	pthread_mutex_t record_lock; /* names, tally, and the order of records in the pipe */
 	struct names names;
 	struct work_tally tally;
-	bool kernels_only;      /* no other records than kernels' */
-	bool describes_devices; /* devices and contexts are sent: names for those who want them */
+	bool kernels_only;      /* only records of kernels */
+	bool describes_devices; /* devices and contexts are sent */
 	bool whole_graphs;      /* a graph launch is one record, not one of each node */
 	bool follows_waits;     /* calls that wait for the GPU are sent: wait_log.h */
 	bool times_launches;    /* ends of launches are sent */
-	_Atomic bool watches_uvm, told_device_launch;
-	_Atomic bool has_context, told_device; /* a context was made, a device's record came */
-	_Atomic bool wants_devices;            /* and has not been asked for again */
-	_Atomic uint64_t void_launches;        /* not yet sent: callback_tell_voids */
-	_Atomic uint64_t code_generation;      /* dlpi_adds that the profiler knows */
+	_Atomic bool watches_uvm, reported_device_launch;
+	_Atomic bool has_context, saw_device; /* a context was made, a device's record came */
+	_Atomic bool wants_devices;           /* and has not been asked for again */
+	_Atomic uint64_t void_launches;       /* not yet sent: callback_send_voids */
+	_Atomic uint64_t code_generation;     /* dlpi_adds that the profiler knows */
 	pthread_t flusher;
 	bool flusher_runs;
 	pthread_mutex_t flusher_lock;
@@ -62,7 +62,7 @@ struct tracer {
 	bool flusher_stop;
 };
 
-/* Tells the profiler something about this process. */
+/* Sends the profiler a notice about this process. */
 void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -70,8 +70,8 @@ void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *form
 void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size);
 
 /*
- * Sends `event` (a hello or maps event that wants an acknowledgement) and waits until the profiler
- * has answered, is gone, or ACK_PATIENCE_MS have passed.
+ * Sends `event` (a hello or maps event that requests an acknowledgement) and waits until the
+ * profiler has answered, is gone, or ACK_PATIENCE_MS have passed.
  */
 #define ACK_PATIENCE_MS 5000
 void tracer_ask(struct tracer *tracer, const struct gpu_event *event);
@@ -79,7 +79,7 @@ void tracer_ask(struct tracer *tracer, const struct gpu_event *event);
 /* How often code was mapped into this process so far. */
 uint64_t tracer_count_mapped(void);
 
-/* Has CUPTI hand over what is complete, or with `all` everything. */
+/* Makes CUPTI hand over complete records, or with `all` every record. */
 void tracer_flush(struct tracer *tracer, bool all);
 
 #endif

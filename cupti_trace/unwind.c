@@ -399,7 +399,7 @@ static void arrive(struct walk *w, const struct frame_state *state)
 }
 
 /*
- * Has the memo say as much as it knows from here on. Returns the node of the frame the walk is at
+ * Follows the memo as far as it goes from here. Returns the node of the frame the walk is at
  * then, 0 if it is none's; `from` is the node of the frame before.
  */
 static uint32_t recall(struct walk *w, uint32_t from, struct unwind_stack *stack)

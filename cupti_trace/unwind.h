@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calling thread's own stack, by call-frame information, at a few ns a frame.
+ * Walks the calling thread's own stack by call-frame information, at a few ns per frame.
  *
  * The row that leads from a pc to its caller is looked up once and kept in a table that all threads
- * share without locks, so a warm walk is a hash look-up and two loads a frame, with no frame
+ * share without locks, so a warm walk is a hash look-up and two loads per frame, with no frame
  * pointers, no allocation, no system call. Tables are found through _dl_find_object (glibc 2.35) or
  * dl_iterate_phdr. Code without tables (a JIT's) is walked by frame pointer where that is
  * plausible.
@@ -38,7 +38,7 @@ void unwind_own_stack_with_sps(struct unwind_stack *stack, uint64_t *sps, uint32
 struct cfi_table;
 bool unwind_find_table(uint64_t pc, struct cfi_table *table);
 
-/* Forgets all rows: code was unmapped, and other code may come to lie there. Any thread. */
+/* Forgets all rows: code was unmapped, and other code may be mapped there. Any thread. */
 void unwind_forget(void);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * Calls in which a thread waits for the GPU, and how long each of them took (--waits).
  *
- * Followed are synchronisations, blocking copies and sets, and allocations and releases, of the
- * runtime and of the driver: cupti_abi.h has their numbers. Of calls inside one another, as a
- * runtime's call has the driver's inside it, the outermost followed one counts.
+ * Followed are synchronizations, blocking copies and sets, and allocations and releases, of the
+ * runtime and of the driver: cupti_abi.h has their numbers. Of nested calls (a runtime
+ * call contains a driver call) the outermost followed one counts.
  *
  * A call's time begins when CUPTI has reported its entry and its stack has been taken, and ends
  * when CUPTI reports its exit: what the tracing costs is not in it. It is sent when it ends. A call

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums of a process's GPU work for each device, context, stream and kind: kept in the target of
- * what CUPTI reported, and in the profiler of what ended up in the profile, so that the two can be
- * compared.
+ * Sums of a process's GPU work for each device, context, stream and kind: of CUPTI's reports in the
+ * target, and of the profile's contents in the profiler, so that the two can be compared.
  *
  * Grows with distinct keys, up to WORK_TALLY_MAX of them (about 130 MB). Work under keys that come
  * after that, or after memory ran out, is summed up by kind, under keys whose ids are all
  * WORK_TALLY_REST. A key that has a sum of its own keeps it and misses nothing, so overflow makes
  * sums incomparable, never wrong: see work_tally_compare.
  *
- * Looking a key up takes constant time. Sums wrap at 2^64; no locks.
+ * Look-ups take constant time. Sums wrap at 2^64; no locks.
  */
 #ifndef CUPTI_TRACE_WORK_TALLY_H
 #define CUPTI_TRACE_WORK_TALLY_H
@@ -72,9 +71,9 @@ const struct work_sum *work_tally_next(const struct work_tally *tally, uint32_t 
 void work_tally_release(struct work_tally *tally);
 
 /*
- * What the profile holds of a process's work beside what that reported of CUPTI's records, key by
- * key: `equal` to the ns and byte, or different. Some keys cannot be compared, because one side has
- * no sum of their own: the tally overflowed, here or in the process, which then reported a rest.
+ * Compares the profile's sums of a process with those that it reported, key by key: `equal` to the
+ * ns and byte, or different. Some keys cannot be compared, because one side has no sum for them
+ * alone: the tally overflowed, here or in the process, which then reported a rest.
  */
 struct work_comparison {
 	uint64_t equal, different;

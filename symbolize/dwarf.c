@@ -42,6 +42,7 @@ struct dwarf {
 	struct elf_file file;
 	Dwarf *debug;
 	Elf_Data *abbreviations; /* of all units */
+	Elf_Data *entries;       /* likewise */
 	struct unit *units;
 	uint32_t unit_count, unit_capacity;
 	struct range_table table; /* ids are positions in `units` */
@@ -223,7 +224,17 @@ static void read_unit(struct dwarf *dwarf, struct unit *unit, struct budget_shar
 
 /* ---- names ---- */
 
-static const char *string_of(Dwarf_Die *entry, unsigned int name)
+/* A string among the entries, which need not end within them, and libdw does not look. */
+static const char *string_inside(const Elf_Data *entries, const unsigned char *at)
+{
+	uintptr_t start = entries ? (uintptr_t)entries->d_buf : 0, offset = (uintptr_t)at - start;
+
+	if (!entries || offset >= entries->d_size || !memchr(at, '\0', entries->d_size - offset))
+		return NULL;
+	return (const char *)at;
+}
+
+static const char *string_of(const struct dwarf *dwarf, Dwarf_Die *entry, unsigned int name)
 {
 	Dwarf_Attribute attribute;
 
@@ -233,6 +244,8 @@ static const char *string_of(Dwarf_Die *entry, unsigned int name)
 	case DW_FORM_GNU_strp_alt:
 	case DW_FORM_strp_sup:
 		return NULL; /* libdw would open the other file */
+	case DW_FORM_string:
+		return string_inside(dwarf->entries, attribute.valp);
 	default:
 		return dwarf_formstring(&attribute);
 	}
@@ -265,14 +278,14 @@ static const char *name_of(struct dwarf *dwarf, Dwarf_Off offset)
 	if (!dwarf_offdie(dwarf->debug, offset, &entry))
 		return NULL;
 	for (int i = 0; i < MAX_REFERENCES; i++) {
-		const char *name = string_of(&entry, DW_AT_linkage_name);
+		const char *name = string_of(dwarf, &entry, DW_AT_linkage_name);
 
 		if (!name)
-			name = string_of(&entry, DW_AT_MIPS_linkage_name);
+			name = string_of(dwarf, &entry, DW_AT_MIPS_linkage_name);
 		if (name && *name)
 			return name;
 		if (!plain)
-			plain = string_of(&entry, DW_AT_name);
+			plain = string_of(dwarf, &entry, DW_AT_name);
 		if (!follow(&entry, DW_AT_abstract_origin, &target) &&
 		    !follow(&entry, DW_AT_specification, &target))
 			break;
@@ -486,8 +499,12 @@ static int open_file(struct dwarf *dwarf, int fd, struct debug_file_search *sear
 	return err ? err : take_sections(&dwarf->file, share);
 }
 
-/* The section that libdw takes abbreviations from. With two it would be a guess: -ENOEXEC. */
-static int find_abbreviations(struct dwarf *dwarf)
+/*
+ * What libdw has of a section, under its name or that of the compressed one; NULL: there is none.
+ * With two it would be a guess which libdw takes: -ENOEXEC.
+ */
+static int find_section(const struct dwarf *dwarf, const char *plain, const char *compressed,
+			Elf_Data **data)
 {
 	Elf_Scn *section = NULL, *found = NULL;
 	size_t names = 0;
@@ -501,25 +518,28 @@ static int find_abbreviations(struct dwarf *dwarf)
 		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
 			continue;
 		name = elf_strptr(dwarf->file.elf, names, header.sh_name);
-		if (!name || (strcmp(name, ".debug_abbrev") && strcmp(name, ".zdebug_abbrev")))
+		if (!name || (strcmp(name, plain) != 0 && strcmp(name, compressed) != 0))
 			continue;
 		if (found)
 			return -ENOEXEC;
 		found = section;
 	}
-	dwarf->abbreviations = found ? elf_getdata(found, NULL) : NULL;
+	*data = found ? elf_getdata(found, NULL) : NULL;
 	return 0;
 }
 
 /* Lets libdw read the sections. After that nothing may touch the file. */
 static int read_sections(struct dwarf *dwarf)
 {
+	int err;
+
 	dwarf->debug = dwarf_begin_elf(dwarf->file.elf, DWARF_C_READ, NULL);
 	if (!dwarf->debug || elf_cntl(dwarf->file.elf, ELF_C_FDDONE) != 0)
 		return -ENOEXEC;
 	close(dwarf->fd);
 	dwarf->fd = -1;
-	return find_abbreviations(dwarf);
+	err = find_section(dwarf, ".debug_abbrev", ".zdebug_abbrev", &dwarf->abbreviations);
+	return err ? err : find_section(dwarf, ".debug_info", ".zdebug_info", &dwarf->entries);
 }
 
 int dwarf_load(int fd, struct debug_file_search *search, struct budget_share *share,

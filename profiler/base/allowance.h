@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many bytes a source may make us keep: what the target sends is not to fill our memory.
+ * A budget of bytes kept for a source, so that the target cannot fill our memory.
  *
- * Whoever keeps something for the source asks first, and gives back what it lets go of. What was
- * refused is counted, so that the loss can be shown.
+ * Whoever keeps something for the source takes from the budget first, and returns what it frees.
+ * Refusals are counted, so that the loss can be shown.
  */
 #ifndef PROFILER_BASE_ALLOWANCE_H
 #define PROFILER_BASE_ALLOWANCE_H
@@ -18,7 +18,7 @@ struct allowance {
 	uint64_t refused; /* things, not bytes */
 };
 
-/* False: it would be too much, and is counted. */
+/* False, and counted: the limit would be exceeded. */
 static inline bool allowance_take(struct allowance *a, size_t bytes)
 {
 	if (bytes > a->limit - a->used) {

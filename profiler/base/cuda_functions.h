@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of CUDA's runtime and driver that probes are put on, by name and number: those that
- * give the GPU work, that wait for it, and that allocate and free memory (which may wait for it).
- * Some of them launch kernels or graphs: their entries are reported as launches. All can be timed
- * where GPU time is not to be had.
+ * The functions of CUDA's runtime and driver that are probed, by name and number: those that
+ * launch work, wait for the GPU, or allocate and free memory (which may wait for it). Some of them
+ * launch kernels or graphs: their entries are reported as launches. All can be timed where there is
+ * no GPU time.
  *
  * A library has several variants of one function: of older and newer parameters ("_v2"), and for
  * the per-thread default stream ("_ptsz", "_ptds"). They have one number. A launch shows the name

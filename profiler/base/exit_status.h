@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exit statuses of our own, as env(1) and timeout(1) have them. All others are the command's.
+ * profile's own exit statuses, as in env(1) and timeout(1). All others are the command's.
  */
 #ifndef PROFILER_BASE_EXIT_STATUS_H
 #define PROFILER_BASE_EXIT_STATUS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers -> values, for ids that somebody else chose: sparse ids cost no more than dense ones.
+ * A map from ids to values. Sparse ids cost no more than dense ones.
  *
  * Open addressing, at most half full, 16 bytes an entry. Zero-initialised is empty and valid. The
  * caller bounds how many entries there are. Not thread-safe.

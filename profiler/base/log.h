@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the profiler says: on stderr only, one line each, "profile: " in front.
+ * The profiler's messages: on stderr only, one line each, prefixed with "profile: ".
  *
- * Lines may quote what the target chose: names, paths, texts of its libraries. Whatever a terminal
- * could take for a command (control characters, invalid UTF-8) is shown as '?'.
+ * Lines may quote text that the target chose: names, paths, messages of its libraries. What could
+ * control a terminal (control characters, invalid UTF-8) is shown as '?'.
  */
 #ifndef PROFILER_BASE_LOG_H
 #define PROFILER_BASE_LOG_H
@@ -20,7 +20,7 @@ struct log {
 void log_error(struct log *log, const char *format, ...) LOG_PRINTF;
 /* Not with -q. */
 void log_warn(struct log *log, const char *format, ...) LOG_PRINTF;
-/* As it is, without the prefix: the summary. Not with -q. */
+/* Without the prefix: the summary. Not with -q. */
 void log_line(struct log *log, const char *format, ...) LOG_PRINTF;
 /* With -v only. */
 void log_verbose(struct log *log, const char *format, ...) LOG_PRINTF;

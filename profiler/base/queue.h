@@ -2,8 +2,8 @@
 /*
  * A growing ring of equal elements, first in, first out.
  *
- * Elements are copied in. Pointers handed out are valid until the next change. Functions that speak
- * of time take the element's first member as a uint64_t time in ns and keep the queue ordered by
+ * Elements are copied in. Returned pointers are valid until the next change. Functions that deal
+ * with time use the element's first member as a uint64_t time in ns and keep the queue ordered by
  * it.
  */
 #ifndef PROFILER_BASE_QUEUE_H
@@ -37,7 +37,8 @@ int queue_insert_by_time(struct queue *q, const void *element);
 void *queue_front(const struct queue *q);
 void *queue_at(const struct queue *q, uint32_t i);
 
-/* Removes the first element, if any. What a crowd needed is given back once it is gone. */
+/* Removes the first element, if any. Memory of a once long queue is freed when it is short again.
+ */
 #define QUEUE_KEPT 1024
 void queue_pop(struct queue *q);
 

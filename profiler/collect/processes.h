@@ -7,8 +7,8 @@
  * taken for the other's, also when the kernel uses a pid again, or when two processes in different
  * pid namespaces have the same one. It starts with a fork, an exec, or a hello in the pipe; it ends
  * once, when its last thread has gone or when it executes another program. Records of its GPU work
- * come later, so it is kept for PROCESSES_LINGER_NS and as long as something traces it; but one that
- * is known only by what it sends has sent all when it ends.
+ * come later, so it is kept for PROCESSES_LINGER_NS and as long as something traces it; but one
+ * that is known only by what it sends has sent all when it ends.
  *
  * Times are CLOCK_MONOTONIC in ns.
  */
@@ -36,7 +36,7 @@ struct process {
 	bool is_ours;      /* the target before its exec: our own code */
 	bool is_apart;     /* known by what it sends alone; the kernel's records are another's */
 	struct pid_namespace pid_namespace; /* looked at when it matters; id 0: not yet */
-	const char *comm;  /* the kernel's name of it, interned; NULL: not known */
+	const char *comm;                   /* the kernel's name of it, interned; NULL: not known */
 
 	struct address_space *space;
 	uint32_t python;           /* pythons.h's number of its interpreter; 0: none is known */
@@ -70,7 +70,7 @@ void processes_release(struct processes *processes);
 struct process *processes_find(const struct processes *processes, pid_t pid);
 struct process *processes_get(const struct processes *processes, uint32_t id);
 
-/* The one that ran under this pid then, if it is still kept; else the one that runs now, or NULL. */
+/* The one that ran under this pid then, if it is still kept; else the one that runs, or NULL. */
 struct process *processes_find_at(const struct processes *processes, pid_t pid, uint64_t time_ns);
 
 /*

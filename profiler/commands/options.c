@@ -12,41 +12,42 @@ static const char help[] =
 	"Usage: profile [options] [--] command [argument...]\n"
 	"\n"
 	"Runs the command and writes where its time went, on the CPU and on the GPU, as folded\n"
-	"stacks for flamegraph.pl: GPU kernels lie under the CPU stacks that launched them.\n"
+	"stacks for flamegraph.pl: GPU work is under the CPU stacks that launched it.\n"
 	"\n"
 	"  -o FILE             output file, - for stdout (default " OPTIONS_DEFAULT_OUTPUT ")\n"
-	"  -gpu-only           only GPU time, under the stacks that launched it\n"
-	"  -cpu-only           only CPU samples; nothing is loaded into the program\n"
-	"  --by PARTS          frames at the root: any of process,thread,device,context,stream\n"
-	"  --kernels-only      of GPU work only kernels: no copies, sets, allocations\n"
+	"  -gpu-only           GPU time only, under the stacks that launched it\n"
+	"  -cpu-only           CPU samples only; nothing is loaded into the command\n"
+	"  --by PARTS          add root frames: any of process,thread,device,context,stream\n"
+	"  --kernels-only      record no GPU work but kernels: no copies, sets, allocations\n"
 	"  --graph HOW         CUDA graphs by node (default) or as a whole (graph)\n"
 	"  --strict            exit with 124 if anything was lost or could not be matched\n"
 	"  -F, --freq HZ       CPU samples per second and CPU (default 50)\n"
 	"  --unit UNIT         weights in samples (default), us or ns\n"
 	"  --raw-names         keep kernel names mangled\n"
-	"  --inlines           inlined functions as frames of their own, by debug information\n"
+	"  --inlines           show inlined functions as frames (needs debug information)\n"
 	"  -injection-lib PATH load this library into the command instead of the built-in one\n"
-	"                      (not libcupti; -cupti-lib is an older name of the option)\n"
+	"                      (not libcupti; -cupti-lib is the older name of this option)\n"
 	"  -cuda-lib PATH      also probe this CUDA runtime library; may be repeated\n"
-	"  --as-root           under sudo: run the command as root, not as the invoking user\n"
-	"  -launch-stacks HOW  take launch stacks inprocess, by uprobe, or auto (default:\n"
-	"                      inprocess)\n"
-	"  --python-lines      Python frames with line numbers\n"
+	"  --as-root           under sudo: run the command and profile as root, not as the\n"
+	"                      invoking user\n"
+	"  -launch-stacks HOW  take launch stacks inprocess, by uprobe, or auto (default: by\n"
+	"                      uprobe with -injection-lib or -cuda-lib, else inprocess)\n"
+	"  --python-lines      show line numbers in Python frames\n"
 	"  --native-python     keep the Python interpreter's own C frames\n"
-	"  --nvtx              NVTX ranges as frames of launch stacks\n"
-	"  --waits             also the time that threads wait for the GPU, and for what\n"
-	"  --record PREFIX     keep the raw input in PREFIX.pipe and PREFIX.events, for bug "
+	"  --nvtx              show NVTX ranges as frames of launch stacks\n"
+	"  --waits             show the time that threads wait for the GPU, and for what\n"
+	"  --record PREFIX     save the raw input in PREFIX.pipe and PREFIX.events, for bug "
 	"reports\n"
-	"  -v                  say more        -q  say nothing but errors\n"
+	"  -v                  be verbose      -q  print only errors\n"
 	"  --version           print the version and exit\n"
 	"  -h, --help          print this and exit\n"
 	"\n"
-	"Long options take one dash or two; behind two they may be shortened.\n"
+	"Long options take one dash or two; with two they may be shortened.\n"
 	"\n"
 	"Exit status: the command's own; 128+N if signal N killed it; 124 by --strict; 125 if\n"
 	"profile failed; 126 if the command cannot be run; 127 if not found.\n";
 
-#define SHORT_OPTIONS "+o:F:vqh" /* "+": the first word that is none begins the command */
+#define SHORT_OPTIONS "+o:F:vqh" /* "+": stop at the first word that is not an option */
 
 enum {
 	OPT_GPU_ONLY = 256,
@@ -174,7 +175,7 @@ static bool set_by(struct options *o, const char *text)
 
 /*
  * In the process it is cheaper and needs no privilege. Naming a library to probe means probes,
- * and another injection library cannot be expected to take stacks.
+ * and another injection library may not take stacks.
  */
 static void choose_launch_stacks(struct options *o)
 {
@@ -183,22 +184,22 @@ static void choose_launch_stacks(struct options *o)
 									 : LAUNCH_STACKS_INPROCESS;
 }
 
-/* Ranges are known to the library in the program, which puts them into the stacks it takes. */
+/* The injection library knows the ranges and puts them into the stacks that it takes. */
 static bool check_nvtx(const struct options *o)
 {
 	if (!o->nvtx || (o->mode != MODE_CPU_ONLY && o->launch_stacks == LAUNCH_STACKS_INPROCESS))
 		return true;
-	fprintf(stderr, "profile: --nvtx needs launch stacks that are taken in the process: not "
-			"with -cpu-only, -launch-stacks uprobe, -injection-lib or -cuda-lib\n");
+	fprintf(stderr, "profile: --nvtx needs launch stacks taken in the process: not with "
+			"-cpu-only, -launch-stacks uprobe, -injection-lib or -cuda-lib\n");
 	return false;
 }
 
-/* CUPTI tells of the calls, and of what they wait for. */
+/* CUPTI reports the calls, and what they wait for. */
 static bool check_waits(const struct options *o)
 {
 	if (!o->waits || o->mode != MODE_CPU_ONLY)
 		return true;
-	fprintf(stderr, "profile: --waits is about calls to the GPU: not with -cpu-only\n");
+	fprintf(stderr, "profile: --waits needs GPU time: not with -cpu-only\n");
 	return false;
 }
 
@@ -282,7 +283,7 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return true;
 	case OPT_BY:
 		return set_by(o, argument);
-	default: /* getopt has said what is wrong */
+	default: /* getopt has printed what is wrong */
 		return false;
 	}
 }
@@ -299,8 +300,8 @@ static bool is_long_option(const char *word)
 }
 
 /*
- * As getopt_long_only, which takes "-a" for --as-root and "-p 1234" for --python-lines: with one
- * dash only whole names are long options here.
+ * Like getopt_long_only, but with one dash only full names are long options: getopt_long_only
+ * takes "-a" for --as-root and "-p 1234" for --python-lines.
  */
 static int next_option(int argc, char **argv)
 {
@@ -324,7 +325,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	options->output = OPTIONS_DEFAULT_OUTPUT;
 	options->frequency_hz = OPTIONS_DEFAULT_FREQUENCY;
 	optind = 0;                  /* start afresh: tests parse more than once */
-	argv[0] = (char *)"profile"; /* what getopt's messages begin with, like our own */
+	argv[0] = (char *)"profile"; /* the prefix of getopt's messages, as of ours */
 	while ((option = next_option(argc, argv)) != -1) {
 		if (option == 'h') {
 			fputs(help, stdout);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line, checked. See docs/profile.1 for what each option means to a user.
+ * The command line, checked. docs/profile.1 explains each option.
  */
 #ifndef PROFILER_COMMANDS_OPTIONS_H
 #define PROFILER_COMMANDS_OPTIONS_H
@@ -15,7 +15,7 @@
 #define OPTIONS_MAX_FREQUENCY 10000
 
 enum profile_mode { MODE_MERGED, MODE_GPU_ONLY, MODE_CPU_ONLY };
-/* Who takes the stacks of launches: see docs/profile.1. */
+/* How launch stacks are taken: see docs/profile.1. */
 enum launch_stacks { LAUNCH_STACKS_AUTO, LAUNCH_STACKS_INPROCESS, LAUNCH_STACKS_UPROBE };
 enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
 #define UNIT_WORDS                    \
@@ -45,7 +45,7 @@ struct options {
 	bool as_root;
 	bool kernels_only; /* no copies, sets, allocations, migrations */
 	bool whole_graphs; /* a graph's launch as one piece of work */
-	bool strict;       /* anything lost or unmatched: the exit status says so */
+	bool strict;       /* fail if anything was lost or unmatched */
 	struct grouping by;
 	enum log_level level;
 	char **command; /* the target's argv, NULL-terminated */
@@ -54,7 +54,7 @@ struct options {
 /* What the caller does next. */
 enum options_result {
 	OPTIONS_RUN,   /* go on */
-	OPTIONS_DONE,  /* --help or --version was answered: exit 0 */
+	OPTIONS_DONE,  /* --help or --version: exit 0 */
 	OPTIONS_WRONG, /* explained on stderr: exit 125 */
 };
 

@@ -32,7 +32,7 @@ struct run {
 	int kallsyms; /* /proc/kallsyms, open; -1: it is not, or the symbolizer has it */
 };
 
-/* ---- what each part needs of the options ---- */
+/* ---- options of each part ---- */
 
 static struct session_options session_options(const struct options *o, const struct writer *writer)
 {
@@ -102,7 +102,7 @@ static void report_written(struct run *r, const struct summary_options *options,
 	summary_report_written(&r->log, options, totals, &w);
 }
 
-/* What the run cost, for those who ask (-v). */
+/* The cost of the run (-v). */
 static void report_cost(struct log *log, const struct totals *totals, const struct timespec *start)
 {
 	struct rusage usage = {0};
@@ -119,7 +119,7 @@ static void report_cost(struct log *log, const struct totals *totals, const stru
 		    usage.ru_maxrss / 1024);
 }
 
-/* It is complete; what did not get into it is in the books. */
+/* Completes it and notes its losses in the ledger. */
 static void finish_timeline(struct run *r, struct ledger *ledger)
 {
 	if (!r->timeline)
@@ -159,7 +159,7 @@ static int finish(struct run *r, struct session *session, int status)
 	}
 	result_free(result);
 	report_cost(&r->log, &totals, &start);
-	if (err == -EPIPE) /* who reads it has seen enough: no failure, and nobody to say it to */
+	if (err == -EPIPE) /* the reader has gone: not a failure, and nobody to report to */
 		return EXIT_SIGNAL_BASE + SIGPIPE;
 	if (err) {
 		log_error(&r->log, "writing %s: %s", o->output, strerror(-err));
@@ -173,7 +173,7 @@ static int finish(struct run *r, struct session *session, int status)
 
 /* ---- the run ---- */
 
-/* True, or the reason was said. */
+/* False after logging the reason. */
 static bool open_output(struct run *r)
 {
 	int err = output_open(&r->output, r->options->output);
@@ -181,20 +181,19 @@ static bool open_output(struct run *r)
 	if (!err)
 		return true;
 	if (r->identity.other && (err == -EACCES || err == -EPERM))
-		log_error(
-			&r->log,
-			"cannot write %s as %s: %s; give a file in a folder of theirs with -o, or "
-			"use --as-root",
-			r->options->output, r->identity.shown, strerror(-err));
+		log_error(&r->log,
+			  "cannot write %s as %s: %s; choose a file that this user may write with "
+			  "-o, or use --as-root",
+			  r->options->output, r->identity.shown, strerror(-err));
 	else
-		log_error(&r->log, "cannot write %s: %s; give another file with -o",
+		log_error(&r->log, "cannot write %s: %s; choose another file with -o",
 			  r->options->output, strerror(-err));
 	return false;
 }
 
 /*
- * The timeline's file lies beside the output; in the current folder where the output is no file
- * that has one. True, or the reason was said.
+ * The timeline's file lies beside the output; in the current folder where the output is not a file
+ * in a folder. False after logging the reason.
  */
 static bool open_timeline(struct run *r)
 {
@@ -209,13 +208,14 @@ static bool open_timeline(struct run *r)
 	r->session_options.timeline = r->timeline;
 	if (r->timeline)
 		return true;
-	log_error(&r->log, "cannot keep what happened when in %s%s: %s; give another file with -o",
+	log_error(&r->log,
+		  "cannot create a temporary file in %s%s: %s; choose another file with -o",
 		  is_beside ? "the folder of " : "the current folder",
 		  is_beside ? r->options->output : "", strerror(errno));
 	return false;
 }
 
-/* From becoming the user on; privilege.h has the whole table. */
+/* Becomes the user and does the rest; privilege.h has the whole table. */
 static int run_as_user(struct run *r, struct session *session,
 		       const struct supervisor_link *supervisor)
 {

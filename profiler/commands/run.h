@@ -9,8 +9,8 @@
 #include "profiler/session/inherited.h"
 
 /*
- * Returns the exit status, with what went wrong said. It returns in two processes (supervisor.h),
- * both of which are to exit with it.
+ * Returns the exit status, after logging any error. It returns in two processes (supervisor.h),
+ * both of which must exit with it.
  */
 int run(const struct options *options, const struct inherited *inherited);
 

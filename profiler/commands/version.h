@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The version, as `profile --version` prints it; CHANGELOG.md says what each brought. */
+/* The version, as `profile --version` prints it; see CHANGELOG.md. */
 #ifndef PROFILER_COMMANDS_VERSION_H
 #define PROFILER_COMMANDS_VERSION_H
 

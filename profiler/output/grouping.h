@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames at the root of each stack that say where it ran: process, thread, device, context, stream
- * (--by), in the order that the user chose. What is not known of a place has no frame.
+ * Frames at the root of each stack that show where it ran: process, thread, device, context, stream
+ * (--by), in the order that the user chose. Unknown parts of a place have no frame.
  */
 #ifndef PROFILER_OUTPUT_GROUPING_H
 #define PROFILER_OUTPUT_GROUPING_H
@@ -15,10 +15,10 @@ struct grouping {
 	uint8_t count;              /* 0: no such frames */
 };
 
-/* "process,thread,device,stream,context" in any order, each at most once. False: it is not that. */
+/* "process,thread,device,stream,context" in any order, each at most once. False: anything else. */
 bool grouping_parse(const char *text, struct grouping *grouping);
 
-/* The parts of places that have to be told apart for it: places.h's mask. */
+/* The parts of places that it distinguishes: places.h's mask. */
 uint32_t grouping_mask(const struct grouping *grouping);
 
 #define GROUPING_TEXT_BYTES 320

@@ -75,7 +75,7 @@ static uint32_t add_frame(struct naming *n, const struct frame_info *frame)
 	return n->frame_count++;
 }
 
-/* One more of the frames that the collected frame `names` belongs to stands for. */
+/* Adds one more named frame to those of a collected frame. */
 static void add_name(struct naming *n, struct names *names, const struct frame_info *frame)
 {
 	uint32_t number = add_frame(n, frame);
@@ -167,7 +167,7 @@ static const char *call_text(struct naming *n, struct code_ref code)
 
 	if (code.module > MODULE_JIT)
 		kernel = symbolizer_name(n->in->symbolizer, code, false);
-	/* "[libfoo.so]" is where it is, not what it is called */
+	/* "[libfoo.so]" is a place, not a name */
 	if (asprintf(&text, "%s%s", MARK_CALL, kernel[0] == '[' ? "" : kernel) < 0)
 		text = NULL;
 	return keep(n, text);
@@ -334,7 +334,7 @@ static bool push_up_to_launch(struct naming *n, uint32_t *at, uint32_t stack, co
 	return false;
 }
 
-/* The same of what was launched, waited for or timed: up to the program's own call of CUDA. */
+/* The same for what was launched, waited for or timed: up to the program's own call of CUDA. */
 static uint32_t name_launched(struct naming *n, uint32_t stack)
 {
 	const struct frame *frame = stack_table_frame(n->in->stacks, stack);
@@ -353,7 +353,7 @@ static uint32_t name_launched(struct naming *n, uint32_t stack)
 	count = list_path(n, stack, until);
 	while (count-- > 1 && !has_ended)
 		has_ended = push_up_to_launch(n, &at, n->path[count], api);
-	/* the call itself stands there already, if a frame with its name ended the way */
+	/* the call is there already, if a frame with its name ended the walk */
 	if (!has_ended || !api)
 		at = push_names(n, at, stack);
 	n->launched[stack] = at;
@@ -379,7 +379,7 @@ static uint32_t group_of(struct naming *n, const struct place *place)
 	return at;
 }
 
-/* A named stack once more, below another. */
+/* A copy of a named stack, below another. */
 static uint32_t append(struct naming *n, uint32_t outer, uint32_t stack)
 {
 	uint32_t count = 0;
@@ -438,7 +438,7 @@ static void want_frame(struct naming *n, const struct frame *frame)
 		symbolizer_want_name(n->in->symbolizer, frame->code, frame->kind == FRAME_RETURN);
 }
 
-/* All those of a stack that were not seen before. */
+/* All new ones of a stack. */
 static void want_stack(struct naming *n, bool *seen, uint32_t stack)
 {
 	for (; stack != STACK_EMPTY && !seen[stack];
@@ -496,7 +496,7 @@ static bool allocate(struct naming *n)
 	return push(n, NONE, NONE) == RESULT_ROOT && !n->failed;
 }
 
-/* What is not needed once all has a name; a timeline's records need their stacks' names. */
+/* Frees what is not needed once everything has a name; a timeline's records need stacks' names. */
 static void drop_memory_of_naming(struct naming *n)
 {
 	free(n->names);

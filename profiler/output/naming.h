@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts names to what was collected: stacks of addresses become stacks of frames with names.
+ * Names what was collected: stacks of addresses become stacks of named frames.
  *
  * A CPU sample's stack keeps all its frames. Where something was launched, waited for or timed, a
- * stack ends at the call of CUDA that the program made: where only a nested call of the driver was
- * probed, or the runtime is linked statically, the way from that call inwards is CUDA's business.
+ * stack ends at the program's own call of CUDA: where only a nested call of the driver was
+ * probed, or the runtime is linked statically, the frames inside that call are left out.
  */
 #ifndef PROFILER_OUTPUT_NAMING_H
 #define PROFILER_OUTPUT_NAMING_H
@@ -15,7 +15,7 @@
 #include "profiler/profile/result.h"
 
 struct naming_options {
-	bool raw_names; /* leave kernel names mangled */
+	bool raw_names; /* keep kernel names mangled */
 	bool inlines;   /* inlined functions as frames of their own */
 	struct grouping grouping;
 };

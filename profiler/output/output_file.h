@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The output file: opened (so that a mistake shows) before the target starts, written at the end.
+ * The output file: opened before the target starts, so that a mistake shows, and written at the
+ * end.
  *
  * A regular file is written beside the old one, without a name where the file system can do that,
- * and takes its place only when it is whole: whatever ends the profiler, an old file keeps its
- * contents and no empty one is left. Links are followed, also to where nothing is yet, and an old
- * file's mode and owner stay. Where nothing can be put beside an old file (a folder that may not be
- * written to, a file that is mounted by itself, another user's), the file itself is written to at
- * the end. Devices and FIFOs are written to directly.
+ * and replaces it only when it is complete: whatever ends the profiler, an old file keeps its
+ * contents and no empty one is left. Links are followed, even to a file that does not exist yet,
+ * and an old file's mode and owner stay. Where no file can be made beside the old one (the folder
+ * is not writable, the file is a mount point or another user's), the file itself is written at the
+ * end. Devices and FIFOs are written to directly.
  */
 #ifndef PROFILER_OUTPUT_OUTPUT_FILE_H
 #define PROFILER_OUTPUT_OUTPUT_FILE_H
@@ -34,11 +35,11 @@ struct output {
  */
 int output_open(struct output *output, const char *path);
 
-/* A stream that replaces what the file holds; close it with output_end. NULL with errno on error.
+/* A stream that replaces the file's contents; close it with output_end. NULL with errno on error.
  */
 FILE *output_begin(struct output *output);
 
-/* Flushes, closes and puts the file in its place; 0 or -errno (a full disk shows here). */
+/* Flushes, closes and puts the file in place; 0 or -errno (a full disk shows here). */
 int output_end(struct output *output, FILE *stream);
 
 /* Closes without writing: nothing has changed. Does nothing after output_end. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Weights in whole units, for formats that count: rounded so that the sum is right.
+ * Weights in whole units, for formats that count: rounded so that the sum is exact.
  */
 #ifndef PROFILER_OUTPUT_ROUNDING_H
 #define PROFILER_OUTPUT_ROUNDING_H
@@ -9,8 +9,8 @@
 
 /*
  * Rounds `count` weights (ns) to units of `unit_ns`, such that their sum is the rounded sum: each
- * is rounded down, and what is then missing goes, one each, to those that lost the most (largest
- * remainder; of equals to the earlier one). `total` is the sum. 0 or -ENOMEM.
+ * is rounded down, and what the sum then lacks goes, one each, to those that lost the most (largest
+ * remainder; among equals the earlier one). `total` is the sum. 0 or -ENOMEM.
  */
 int round_to_units(const double *weights, uint32_t count, double unit_ns, uint64_t *out,
 		   uint64_t *total);

@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include "profiler/profile/result.h"
 
-/* What a writer needs of a run besides rows: it is collected only if one asks for it. */
+/* What a writer needs besides rows; collected only on request. */
 enum writer_needs {
 	NEEDS_TIMELINE = 1, /* result.timeline */
 };
 
 struct writer_options {
-	double unit_ns; /* what counts as one, in formats that count */
+	double unit_ns; /* the unit, in formats that count */
 };
 
 /* What was written, for the summary. */
@@ -28,12 +28,13 @@ struct written {
 struct writer {
 	const char *name, *suffix;
 	unsigned int needs; /* enum writer_needs */
-	/* 0 or -errno; `out` is flushed and its errors looked at by the caller too. */
+	/* 0 or -errno; the caller also flushes `out` and checks its errors. */
 	int (*write)(const struct result *result, const struct writer_options *options, FILE *out,
 		     struct written *written);
 };
 
-/* Brendan Gregg's folded stacks: "root;caller;callee weight", sorted. Reads into flamegraph.pl. */
+/* Brendan Gregg's folded stacks: "root;caller;callee weight", sorted. The input of flamegraph.pl.
+ */
 extern const struct writer folded_writer;
 
 #endif

@@ -31,9 +31,12 @@ static bool row_equal(const void *records, uint32_t position, const void *key)
 static struct gpu_row *row_of(struct ledger_gpu *gpu, uint32_t device, uint32_t work)
 {
 	struct gpu_row key = {.device = device, .work = work};
-	uint32_t hash = hash_bytes(&(uint32_t[]){device, work}, 2 * sizeof(uint32_t));
-	uint32_t at = hash_index_find(&gpu->row_index, hash, row_equal, gpu->rows, &key);
+	uint32_t hash, at;
 
+	if (gpu->last_row < gpu->row_count && row_equal(gpu->rows, gpu->last_row, &key))
+		return &gpu->rows[gpu->last_row]; /* mostly it is that one */
+	hash = hash_bytes(&(uint32_t[]){device, work}, 2 * sizeof(uint32_t));
+	at = hash_index_find(&gpu->row_index, hash, row_equal, gpu->rows, &key);
 	if (at != HASH_INDEX_NONE) {
 		gpu->last_row = at;
 		return &gpu->rows[at];
@@ -50,10 +53,7 @@ static struct gpu_row *row_of(struct ledger_gpu *gpu, uint32_t device, uint32_t 
 void ledger_add_work(struct ledger *ledger, const struct gpu_row *work)
 {
 	struct ledger_gpu *gpu = &ledger->gpu;
-	struct gpu_row *row = &gpu->rows[gpu->last_row]; /* mostly it is that one */
-
-	if (gpu->row_count == 0 || row->device != work->device || row->work != work->work)
-		row = row_of(gpu, work->device, work->work);
+	struct gpu_row *row = row_of(gpu, work->device, work->work);
 
 	gpu->bad_times += work->bad_times;
 	if (is_launched_span(work->work)) {

@@ -21,7 +21,7 @@ static int by_device_and_work(const void *a, const void *b)
 	return x->work < y->work ? -1 : x->work > y->work;
 }
 
-static void put_bytes(char *out, size_t size, uint64_t bytes)
+static void format_bytes(char *out, size_t size, uint64_t bytes)
 {
 	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 	double value = (double)bytes;
@@ -68,7 +68,7 @@ static void report_row(struct log *log, const struct gpu_row *row)
 	if (work == GPU_WORK_UVM_GPU_FAULTS)
 		snprintf(bytes, sizeof(bytes), "%" PRIu64 " faults", row->bytes);
 	else if (row->bytes)
-		put_bytes(bytes, sizeof(bytes), row->bytes);
+		format_bytes(bytes, sizeof(bytes), row->bytes);
 	if (has_time && !gpu_work_has_no_launch(work))
 		add_note(&notes, row->unmatched, "unmatched", &row->unmatched_ns);
 	add_note(&notes, row->bad_times, "without times", NULL);
@@ -89,15 +89,15 @@ static void report_check(struct log *log, const struct ledger_gpu *gpu)
 	const struct work_sum *theirs = &gpu->difference, *here = &gpu->difference_here;
 
 	if (gpu->sums && gpu->equal == gpu->sums)
-		log_line(log, "  the same as CUPTI's own sums, in all %" PRIu64 " of them%s",
-			 gpu->sums, gpu->unreported ? " that were reported" : "");
+		log_line(log, "  CUPTI's own sums: %" PRIu64 " of %" PRIu64 " match%s", gpu->equal,
+			 gpu->sums, gpu->unreported ? ", of those reported" : "");
 	else if (gpu->sums)
 		log_line(log,
-			 "  not the same as CUPTI's own sums in %" PRIu64 " of %" PRIu64
-			 "; the first: process %u GPU %u context %u stream %u %s: CUPTI %" PRIu64
-			 " (%" PRIu64 " ns, %" PRIu64 " bytes), here %" PRIu64 " (%" PRIu64
-			 " ns, %" PRIu64 " bytes)",
-			 gpu->sums - gpu->equal, gpu->sums, gpu->difference_pid, theirs->key.device,
+			 "  CUPTI's own sums: %" PRIu64 " of %" PRIu64
+			 " match; the first that differs: process %u GPU %u context %u stream %u "
+			 "%s: CUPTI %" PRIu64 " (%" PRIu64 " ns, %" PRIu64
+			 " bytes), profile %" PRIu64 " (%" PRIu64 " ns, %" PRIu64 " bytes)",
+			 gpu->equal, gpu->sums, gpu->difference_pid, theirs->key.device,
 			 theirs->key.context, theirs->key.stream, work_word(theirs->key.work),
 			 theirs->count, theirs->ns, theirs->bytes, here->count, here->ns,
 			 here->bytes);

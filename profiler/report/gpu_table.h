@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Does it add up? What the profile holds of GPU work, by device and kind, and whether that is what
- * CUPTI reported.
+ * The profile's GPU work, by device and kind, and whether it equals what CUPTI reported.
  */
 #ifndef PROFILER_REPORT_GPU_TABLE_H
 #define PROFILER_REPORT_GPU_TABLE_H
@@ -9,7 +8,7 @@
 #include "profiler/base/log.h"
 #include "profiler/profile/result.h"
 
-/* A line for each device and kind, then whether CUPTI's sums are the same. */
+/* One line per device and kind, then how many of CUPTI's sums match. */
 void gpu_table_report(struct log *log, const struct ledger *ledger);
 
 /* The devices that were used, each on a line, of all processes together (-v). */

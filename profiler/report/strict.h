@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --strict: nothing was lost and nothing is unmatched, as far as can be known.
+ * --strict: nothing was lost and nothing is unmatched, as far as is known.
  */
 #ifndef PROFILER_REPORT_STRICT_H
 #define PROFILER_REPORT_STRICT_H
@@ -9,7 +9,7 @@
 #include "profiler/base/log.h"
 #include "profiler/profile/ledger.h"
 
-/* Whether it is so; if not, each reason gets a line. */
+/* Whether that holds; otherwise logs each reason. */
 bool strict_check(struct log *log, const struct ledger *ledger);
 
 #endif

@@ -8,7 +8,7 @@
 #include "cupti_trace/gpu_wire.h"
 #include "profiler/report/gpu_table.h"
 
-/* What is said of one thing, and of any other number of them. */
+/* Singular or plural. */
 static const char *pick(uint64_t count, const char *one, const char *many)
 {
 	return count == 1 ? one : many;
@@ -29,7 +29,7 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* Something of the GPU is there to be reported. */
+/* Whether there is anything to report about the GPU. */
 static bool used_gpu(const struct ledger *l)
 {
 	return l->pipe.processes > 0 || l->calls.processes > 0;
@@ -77,8 +77,8 @@ static void report_stacks(struct log *log, const struct ledger *l)
 	else if (l->launches.by_probe)
 		log_line(log,
 			 "Stacks: %.1f %% of launches are whole, taken by uprobes on %u function%s",
-			 percent(l->launches.whole, taken),
-			 l->launches.probed_functions, s(l->launches.probed_functions));
+			 percent(l->launches.whole, taken), l->launches.probed_functions,
+			 s(l->launches.probed_functions));
 }
 
 static void report_correlation(struct log *log, const struct ledger *l)
@@ -100,11 +100,11 @@ static void report_correlation(struct log *log, const struct ledger *l)
 			 gpu->dropped, pick(gpu->dropped, " was", "s were"),
 			 pick(gpu->dropped, "its", "their"));
 	if (gpu->missing)
-		log_line(log, "  %" PRIu64 " operation%s sent by the target but did not arrive",
-			 gpu->missing, pick(gpu->missing, " was", "s were"));
+		log_line(log, "  %" PRIu64 " operation%s sent but did not arrive", gpu->missing,
+			 pick(gpu->missing, " was", "s were"));
 	if (l->pipe.wrong_totals)
 		log_line(log,
-			 "  %u process%s reported another sum of GPU time than arrived: "
+			 "  %u process%s reported a different sum of GPU time than arrived: "
 			 "something else wrote to the pipe",
 			 l->pipe.wrong_totals, pick(l->pipe.wrong_totals, "", "es"));
 	if (gpu->bad_times)
@@ -115,7 +115,7 @@ static void report_correlation(struct log *log, const struct ledger *l)
 		log_line(
 			log,
 			"  CUPTI of CUDA 13.0 is known to do that after some 25 million records of "
-			"graphs' nodes; --graph graph makes fewer");
+			"graph nodes; --graph graph makes fewer");
 }
 
 static void report_odd_launches(struct log *log, const struct ledger *l)
@@ -149,7 +149,7 @@ static void report_no_gpu(struct log *log, const struct summary_options *o, cons
 		log_warn(log, "the command did not use CUDA: this is its CPU profile alone");
 }
 
-/* What there is where CUPTI could not be used; why was said when it happened. */
+/* What is shown where CUPTI could not be used; a message has already given the reason. */
 static void report_calls(struct log *log, const struct ledger *l)
 {
 	const struct ledger_calls *c = &l->calls;
@@ -161,10 +161,10 @@ static void report_calls(struct log *log, const struct ledger *l)
 		 c->timed, c->processes, pick(c->processes, "", "es"), ms(c->timed_ns));
 	if (l->cpu.in_calls)
 		log_line(log,
-			 "  %" PRIu64 " CPU sample%s fell into these calls and %s not counted: "
-			 "%s time is the calls'",
+			 "  %" PRIu64 " CPU sample%s fell into these calls and %s not shown: the "
+			 "calls' time covers %s",
 			 l->cpu.in_calls, s(l->cpu.in_calls), pick(l->cpu.in_calls, "is", "are"),
-			 pick(l->cpu.in_calls, "its", "their"));
+			 pick(l->cpu.in_calls, "it", "them"));
 	if (c->unfinished)
 		log_line(log,
 			 "  %" PRIu64 " of them had not returned when their process or the run "
@@ -177,7 +177,7 @@ static void report_calls(struct log *log, const struct ledger *l)
 			 c->without_stack, pick(c->without_stack, "has", "have"));
 	if (c->lost)
 		log_line(log,
-			 "  %" PRIu64 " more %s lost: the machine was too busy to read of %s "
+			 "  %" PRIu64 " more %s lost: the machine was too busy to read %s "
 			 "in time",
 			 c->lost, pick(c->lost, "was", "were"), pick(c->lost, "it", "them"));
 }
@@ -212,7 +212,7 @@ static void report_dropped(struct log *log, const struct ledger *l)
 			 pick(all, "was", "were"), pick(all, "it", "them"));
 }
 
-/* What traced processes did not get to us, and why. */
+/* What did not arrive from traced processes, and why. */
 static void report_broken_off(struct log *log, const struct totals *t)
 {
 	const struct ledger_pipe *pipe = &t->ledger->pipe;
@@ -279,28 +279,26 @@ static void report_bounds(struct log *log, const struct ledger *l)
 			 pick(b->out_of_memory, " was", "s were"));
 	if (b->stacks)
 		log_warn(log,
-			 "%" PRIu64 " stack%s too many to be kept apart; %s under "
+			 "%" PRIu64 " stack%s exceeded the limit on distinct stacks; %s under "
 			 "[too many stacks]",
-			 b->stacks, pick(b->stacks, " was", "s were"),
-			 pick(b->stacks, "it is", "they are"));
+			 b->stacks, s(b->stacks), pick(b->stacks, "it is", "they are"));
 	if (b->told)
-		log_warn(log, "%" PRIu64 " %s that the program sent %s too many to be kept",
+		log_warn(log, "%" PRIu64 " %s from the program exceeded the limit and %s dropped",
 			 b->told,
-			 pick(b->told, "name, mapping or stack", "names, mappings and stacks"),
+			 pick(b->told, "name, mapping or stack", "names, mappings or stacks"),
 			 pick(b->told, "was", "were"));
 	if (malformed)
 		log_warn(log,
-			 "%" PRIu64 " line%s in the pipe %s not ours and %s ignored (%" PRIu64
+			 "%" PRIu64 " malformed line%s in the pipe %s ignored (%" PRIu64
 			 " too long); %s began: %s",
-			 malformed, s(malformed), pick(malformed, "was", "were"),
-			 pick(malformed, "was", "were"), l->pipe.too_long,
+			 malformed, s(malformed), pick(malformed, "was", "were"), l->pipe.too_long,
 			 pick(malformed, "it", "the first"), l->pipe.first_malformed);
 	if (refused)
 		log_warn(log,
-			 "%" PRIu64 " line%s in the pipe %s not the command's, and %s ignored; %s "
-			 "began: %s",
+			 "%" PRIu64 " line%s in the pipe came from %s not the command's and %s "
+			 "ignored; %s began: %s",
 			 refused, s(refused),
-			 pick(refused, "was of a process that is", "were of processes that are"),
+			 pick(refused, "a process that is", "processes that are"),
 			 pick(refused, "was", "were"), pick(refused, "it", "the first"),
 			 l->pipe.first_refused);
 	if (b->truncated)
@@ -318,7 +316,7 @@ static void report_timeline(struct log *log, const struct timeline_stats *t)
 	const char *why = t->error == -E2BIG ? "there were too many" : strerror(-t->error);
 
 	if (t->lost)
-		log_warn(log, "%" PRIu64 " event%s missing in the timeline: %s", t->lost,
+		log_warn(log, "%" PRIu64 " event%s missing from the timeline: %s", t->lost,
 			 pick(t->lost, " is", "s are"), why);
 	if (t->lost_shapes)
 		log_warn(log, "%" PRIu64 " kernel%s in the timeline %s no grid and block: %s",
@@ -346,19 +344,19 @@ void summary_report_unnamed(struct log *log, const struct unnamed *u)
 {
 	if (u->unreadable)
 		log_warn(log,
-			 "%" PRIu64 " file%s may not be read by this user: code in %s is under "
-			 "[name]; %s %s",
-			 u->unreadable, s(u->unreadable), pick(u->unreadable, "it", "them"),
+			 "this user may not read %" PRIu64 " file%s: %s code appears as [name]; %s "
+			 "%s",
+			 u->unreadable, s(u->unreadable), pick(u->unreadable, "its", "their"),
 			 pick(u->unreadable, "it is", "the first is"), u->unreadable_path);
 	if (u->stuck)
 		log_warn(log,
 			 "%" PRIu64 " file%s could not be read in time (a network or user file "
-			 "system?): some code is under [name]",
+			 "system?): some code appears as [name]",
 			 u->stuck, s(u->stuck));
 	if (u->refused)
 		log_warn(log,
-			 "%" PRIu64 " table%s of names %s larger than profile reads: some code is "
-			 "under [name]",
+			 "%" PRIu64 " symbol table%s %s too large to read: some code appears as "
+			 "[name]",
 			 u->refused, s(u->refused), pick(u->refused, "is", "are"));
 	if (u->mangled)
 		log_warn(log, "%" PRIu64 " name%s too long to demangle, and %s mangled", u->mangled,
@@ -371,12 +369,12 @@ static void report_empty(struct log *log, const struct summary_options *o, const
 			 const struct summary_written *w)
 {
 	if (w->exact_ns > 0)
-		log_warn(log, "all of it is less than one %s: --unit us or --unit ns shows more",
+		log_warn(log, "all of it is less than one %s: use --unit us or --unit ns",
 			 strcmp(w->unit, "samples") == 0 ? "sample" : "unit");
 	else if (o->samples_cpu)
 		log_warn(log,
 			 "the profile is empty: the command ran %.3f s and no CPU sample fell into "
-			 "it (-F takes more)",
+			 "it (raise -F)",
 			 (double)t->elapsed_ns / 1e9);
 	else if (used_gpu(t->ledger))
 		log_warn(log, "the profile is empty: no GPU time was recorded");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The summary at the end of a run, on stderr: what was counted, what was joined, what was lost,
- * what was written. Everything that did not get into the profile has a line here.
+ * The summary at the end of a run, on stderr: what was counted, matched, lost and written. A line
+ * accounts for everything that is missing from the profile.
  */
 #ifndef PROFILER_REPORT_SUMMARY_H
 #define PROFILER_REPORT_SUMMARY_H
@@ -10,13 +10,13 @@
 #include "profiler/base/log.h"
 #include "profiler/profile/result.h"
 
-/* What was asked for, as far as the summary depends on it. */
+/* The options that the summary depends on. */
 struct summary_options {
 	bool samples_cpu, traces_gpu;
 	bool follows_waits;
 };
 
-/* Before names are put in, which takes a moment. */
+/* Printed before names are looked up, which takes a moment. */
 void summary_report(struct log *log, const struct summary_options *options,
 		    const struct totals *totals);
 

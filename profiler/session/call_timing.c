@@ -62,14 +62,14 @@ static bool is_timed(const struct call_timing *t, pid_t pid)
 	return id_map_find(&t->timed, (uint32_t)pid) != NULL;
 }
 
-/* It has no GPU time that it could have had. */
-static void note_lack(struct call_timing *t, struct process *process)
+/* Counts a process without GPU time, once. */
+static void note_no_gpu_time(struct call_timing *t, struct process *process)
 {
 	collect_ledger(t->collect)->calls.processes += !process->lacks_gpu_time;
 	process->lacks_gpu_time = true;
 }
 
-/* A program that is executed there, or a process with that number, begins anew. */
+/* A new program in that process, or a new process with that pid, starts over. */
 static void end_timing(struct call_timing *t, pid_t pid, uint64_t time_ns)
 {
 	const uint64_t *since_ns = id_map_find(&t->timed, (uint32_t)pid);
@@ -89,10 +89,9 @@ static void start_timing(struct call_timing *t, pid_t pid)
 
 	if (is_timed(t, pid))
 		return;
-	/* it says its number itself, and in a pid namespace of its own has another one */
+	/* the process itself sent the pid, which differs in a pid namespace of its own */
 	if (!bpf_source_follows(t->bpf, pid)) {
-		log_verbose(t->log, "process %d: no such process of the command's is known here",
-			    (int)pid);
+		log_verbose(t->log, "process %d: not a known process of the command", (int)pid);
 		return;
 	}
 	since_ns = id_map_get(&t->timed, (uint32_t)pid);
@@ -108,7 +107,7 @@ static void start_timing(struct call_timing *t, pid_t pid)
 	if (err && err != -ENOENT && err != -ESRCH)
 		log_warn(t->log, "process %d: its CUDA calls cannot be timed: %s", (int)pid,
 			 strerror(-err));
-	log_verbose(t->log, "process %d: %d functions of CUDA newly probed, %u in all", (int)pid,
+	log_verbose(t->log, "process %d: %d CUDA functions newly probed, %u in all", (int)pid,
 		    n > 0 ? n : 0, probes_count(t->calls));
 }
 
@@ -117,7 +116,7 @@ void call_timing_begin(struct call_timing *t, struct process *process)
 	if (!t)
 		return;
 	start_timing(t, process->pid);
-	note_lack(t, process);
+	note_no_gpu_time(t, process);
 }
 
 void call_timing_note_traced(struct call_timing *t, struct process *process)
@@ -129,7 +128,7 @@ void call_timing_note_traced(struct call_timing *t, struct process *process)
 		probes_scan_process(t->subscribes, process->pid);
 }
 
-/* ---- another tool's library in the place of ours ---- */
+/* ---- another tool's library instead of ours ---- */
 
 /* The whole of a small file, ended with a 0; NULL if it cannot be read. */
 static char *read_environment(pid_t pid, size_t *size)
@@ -153,8 +152,8 @@ static char *read_environment(pid_t pid, size_t *size)
 
 /*
  * What the driver will load there: a path, "" for nothing, NULL if that is not known. Programs that
- * show a title in the place of their arguments write over their environment, too: what is not all
- * "NAME=VALUE" says nothing.
+ * show a title instead of their arguments also overwrite their environment: unless all of it is
+ * "NAME=VALUE", it is not used.
  */
 static char *injection_of(pid_t pid)
 {
@@ -184,7 +183,7 @@ static char *injection_of(pid_t pid)
 
 /*
  * The driver is mapped: will it load our library? The environment is that of the process's start;
- * what it changed in it since is not seen. Should our library say hello after all, that ends it.
+ * later changes are not visible. If our library says hello after all, its calls are not timed.
  */
 static void judge_injection(struct call_timing *t, const struct process *process)
 {
@@ -207,7 +206,7 @@ static bool maps_library(const struct process_event *event, const char *name)
 	return slash && strncmp(slash + 1, name, strlen(name)) == 0;
 }
 
-/* A process is looked at again once all that is known of its mappings has been taken in. */
+/* Processes are scanned again once all their pending mappings are known. */
 static void mark_changed(struct call_timing *t, pid_t pid)
 {
 	for (uint32_t i = 0; i < t->changed_count; i++)
@@ -250,8 +249,8 @@ void call_timing_scan(struct call_timing *t)
 /* ---- events ---- */
 
 /*
- * Somebody got CUPTI's "no": with a process of ours that is traced, because we are there. CUPTI's
- * older function calls the newer one, and it is the older one's return that tells who asked.
+ * CUPTI refused a client: in a traced process, because of us. CUPTI's older function calls the
+ * newer one, and only the older one's return shows who called.
  */
 static void take_refusal(struct call_timing *t, struct process *process, uint64_t caller)
 {
@@ -259,7 +258,7 @@ static void take_refusal(struct call_timing *t, struct process *process, uint64_
 	const char *path, *slash;
 
 	if (!process->is_traced)
-		return; /* it is us who was refused there */
+		return; /* we were refused there */
 	path = collect_module_path(t->collect, process, caller);
 	slash = strrchr(path, '/');
 	notice.detail = slash ? slash + 1 : path;
@@ -276,12 +275,12 @@ void call_timing_take(struct call_timing *t, const struct stack_event *event)
 		return;
 	switch (event->kind) {
 	case STACK_EVENT_CALL:
-		note_lack(t, process);
+		note_no_gpu_time(t, process);
 		collect_call(t->collect, (const struct stack_snapshot *)event, function,
 			     cuda_function_kernel_register(event->launch_function));
 		break;
 	case STACK_EVENT_CALL_END:
-		note_lack(t, process);
+		note_no_gpu_time(t, process);
 		collect_call_end(t->collect, event, ((const struct stack_value *)event)->value,
 				 function);
 		break;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Processes in which CUPTI cannot be used, because another profiler has it or for any other reason:
- * the calls of CUDA's functions are timed there instead, by probes. And the other way round: who
- * asked for CUPTI where this profile has it, and was refused.
+ * probes time the calls of CUDA's functions there instead. Also reports other clients that CUPTI
+ * refused because this profile has it.
  *
  * Needs BPF (bpf_source.h). All functions take NULL: then nothing is timed.
  */
@@ -22,7 +22,7 @@ struct call_timing *call_timing_new(struct bpf_source *bpf, struct collect *coll
 				    struct notices *notices, struct log *log, const char *library);
 void call_timing_free(struct call_timing *t);
 
-/* The process said hello, and that it cannot be traced; or that it is traced. */
+/* After a process's hello: it cannot be traced; or it is traced. */
 void call_timing_begin(struct call_timing *t, struct process *process);
 void call_timing_note_traced(struct call_timing *t, struct process *process);
 

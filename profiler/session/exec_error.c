@@ -36,7 +36,7 @@ static bool find_file(const char *command, char *file, size_t size)
 	}
 }
 
-/* What stands behind "#!", up to the first blank; "" for a file of another kind. */
+/* What follows "#!", up to the first blank; "" for a file of another kind. */
 static void read_interpreter(const char *file, char line[FIRST_LINE_MAX + 1])
 {
 	struct stat st;

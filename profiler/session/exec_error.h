@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why a command could not be run. The kernel says "no such file" (ENOENT) also where the file is
- * there and the interpreter or loader that it names is not.
+ * Why a command could not be run. The kernel also reports "no such file" (ENOENT) if the file
+ * exists but the interpreter or loader that it names does not.
  */
 #ifndef PROFILER_SESSION_EXEC_ERROR_H
 #define PROFILER_SESSION_EXEC_ERROR_H
@@ -9,8 +9,8 @@
 #include "profiler/base/log.h"
 
 /*
- * Says why execvp(command) failed with `err` (an errno), and returns the exit status that shells
- * have for it: 127 for a command that does not exist, 126 for one that cannot be run.
+ * Logs why execvp(command) failed with `err` (an errno), and returns the shells' exit status for
+ * it: 127 for a command that does not exist, 126 for one that cannot be run.
  */
 int exec_error_explain(struct log *log, const char *command, int err);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who the profiler becomes, and the target is.
+ * The user that the profiler becomes and the target runs as.
  *
  * Under sudo (effective uid 0 and SUDO_UID naming someone else) that is the invoking user with all
- * their groups, unless --as-root; otherwise it is whoever we are.
+ * their groups, unless --as-root; otherwise it is the current user.
  */
 #ifndef PROFILER_SESSION_IDENTITY_H
 #define PROFILER_SESSION_IDENTITY_H
@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 struct identity {
-	bool other;      /* not ourselves: uid and gid must be switched to */
+	bool other;      /* another user: uid and gid must be switched */
 	bool keeps_root; /* sudo names a user, and --as-root was given */
 	uid_t uid;
 	gid_t gid;
@@ -31,7 +31,7 @@ int identity_find(struct identity *identity, bool as_root);
 /*
  * Becomes that user for good: supplementary groups, all gids, all uids (real, effective, saved and
  * that of files). When HOME, USER, LOGNAME and SHELL are root's (sudo sets them) they become the
- * user's. Does nothing where they are ourselves. 0 or -errno.
+ * user's. Does nothing for the current user. 0 or -errno.
  */
 int identity_become(const struct identity *identity);
 

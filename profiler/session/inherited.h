@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What we were started with, and change for ourselves: the target gets it back.
+ * Inherited state that we change for ourselves and restore for the target.
  */
 #ifndef PROFILER_SESSION_INHERITED_H
 #define PROFILER_SESSION_INHERITED_H
@@ -18,8 +18,8 @@ struct inherited {
 /*
  * Notes it; to be called first of all. Then SIGCHLD gets its default disposition (children of a
  * process that ignores it cannot be waited for), and standard descriptors that are closed become
- * ones that refuse reading and writing, so that no file of ours gets their numbers. They close when
- * the target is executed.
+ * ones that refuse reading and writing, so that no file of ours takes their numbers. They close
+ * when the target is executed.
  */
 void inherited_note(struct inherited *inherited);
 

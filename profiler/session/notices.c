@@ -11,7 +11,7 @@ void notices_init(struct notices *n, struct log *log)
 	n->log = log;
 }
 
-/* A list of one entry a line is shown as one line; what is too long is cut. */
+/* Joins lines into one; cuts what is too long. */
 static void join_lines(const char *detail, char *out, size_t size)
 {
 	size_t used = 0;
@@ -27,8 +27,8 @@ static void join_lines(const char *detail, char *out, size_t size)
 	out[used] = '\0';
 }
 
-/* What there is in the place of GPU time, or how it can be had. */
-static const char *instead(const struct notices *n)
+/* What is shown instead of GPU time, or what would show it. */
+static const char *describe_fallback(const struct notices *n)
 {
 	if (n->times_calls)
 		return "no GPU time; the wall time of its CUDA calls is shown instead";
@@ -42,14 +42,14 @@ static void add_not_injected(const struct notices *n, uint32_t pid, const char *
 {
 	if (detail[0])
 		log_warn(n->log,
-			 "process %u: another tool's library is loaded there in the place of "
-			 "profile's (CUDA_INJECTION64_PATH is %s): %s",
-			 pid, detail, instead(n));
+			 "process %u has another tool's injection library "
+			 "(CUDA_INJECTION64_PATH is %s): %s",
+			 pid, detail, describe_fallback(n));
 	else
 		log_warn(n->log,
-			 "process %u was started without CUDA_INJECTION64_PATH, by which profile's "
-			 "library is loaded (was its environment replaced?): %s",
-			 pid, instead(n));
+			 "process %u was started without CUDA_INJECTION64_PATH, which names "
+			 "profile's injection library (was its environment replaced?): %s",
+			 pid, describe_fallback(n));
 }
 
 void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice *notice)
@@ -69,13 +69,13 @@ void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice 
 		log_warn(n->log,
 			 "process %u uses CUDA, but no libcupti was found: %s. Install "
 			 "CUPTI (it comes with the CUDA Toolkit) or set CUDA_HOME. Looked in: %s",
-			 pid, instead(n), detail);
+			 pid, describe_fallback(n), detail);
 		break;
 	case GPU_NOTICE_SUBSCRIBER_TAKEN:
 		log_warn(n->log,
-			 "process %u: another profiler already uses CUPTI there (%s): %s. "
+			 "process %u: another profiler (%s) already uses CUPTI: %s. "
 			 "Turn it off (torch.profiler, nsys, ncu, Proton, ...) for GPU time",
-			 pid, detail, instead(n));
+			 pid, detail, describe_fallback(n));
 		break;
 	case GPU_NOTICE_NOT_RECORDED:
 		log_warn(
@@ -87,30 +87,32 @@ void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice 
 	case GPU_NOTICE_DEVICE_LAUNCH:
 		log_warn(n->log,
 			 "process %u has device code that launches kernels from kernels: CUPTI "
-			 "tells "
-			 "nothing of those, so their time is not in the profile",
+			 "does not report those, so their time is not in the profile",
 			 pid);
 		break;
 	case GPU_NOTICE_OLD_CUPTI:
 		log_warn(n->log, "process %u: %s is too old: %s. CUDA 11.8 or later is needed", pid,
-			 detail, instead(n));
+			 detail, describe_fallback(n));
 		break;
 	case GPU_NOTICE_CUPTI_ERROR:
-		log_warn(n->log, "process %u: CUPTI does not work there: %s. %s", pid, instead(n),
+		log_warn(n->log, "process %u: CUPTI failed: %s. %s", pid, describe_fallback(n),
 			 detail);
 		break;
 	case GPU_NOTICE_NOT_INJECTED:
 		add_not_injected(n, pid, detail);
 		break;
 	case GPU_NOTICE_OTHER_REFUSED:
-		log_warn(n->log,
-			 "process %u: %s asked for CUPTI too and was refused (CUPTI serves one "
-			 "profiler a process). This profile is complete; the other one has no GPU "
-			 "events, unless the program runs without profile or with -cpu-only",
-			 pid, detail);
+		log_warn(
+			n->log,
+			"process %u: CUPTI refused %s, because it serves one profiler per process. "
+			"This profile is complete; the other one has GPU events only without "
+			"profile, or with -cpu-only",
+			pid, detail);
 		break;
 	case GPU_NOTICE_NO_PYTHON:
-		log_warn(n->log, "process %u: %s: Python functions are shown as the interpreter's",
+		log_warn(n->log,
+			 "process %u: %s: Python functions are shown as the interpreter's C "
+			 "functions",
 			 pid, detail);
 		break;
 	default:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the injected library has to say, in the user's words: each kind once, however many processes
- * send it. Texts from the target are untrusted: they are shown cut, and log makes them printable.
+ * Reports of the injection library as messages for the user: each kind once, however many processes
+ * send it. Texts from the target are untrusted: they are cut, and log makes them printable.
  */
 #ifndef PROFILER_SESSION_NOTICES_H
 #define PROFILER_SESSION_NOTICES_H

@@ -21,7 +21,7 @@
 #define FOLDER_PREFIX "profile-"
 #define PIPE_BYTES (1 << 20)
 
-/* The injected library, put into .rodata by payload_blob.S. */
+/* The injection library, in .rodata by payload_blob.S. */
 extern const unsigned char payload_blob[];
 extern const unsigned char payload_blob_end[];
 
@@ -85,7 +85,7 @@ static int make_pipe(struct payload *payload)
 	return 0;
 }
 
-/* Ours until we end, however we end. */
+/* Locked until we end, however we end. */
 static int take_lock(struct payload *payload)
 {
 	payload->lock = openat(payload->folder, LOCK_NAME,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the target needs of us on disk for the run: a private folder (0700) that holds the injected
- * library and the named pipe. We are the target's user already when it is made.
+ * The files that the target needs for the run: a private folder (0700) with the injection library
+ * and the named pipe, made when we have already become the target's user.
  *
  * The folder must be on a file system from which code can be mapped; several places are tried. The
  * target can change the folder's contents at any time: files are only ever created, opened and
@@ -9,8 +9,8 @@
  * us, before the target runs.
  *
  * A profiler that is killed cannot remove its folder; its supervisor does. Where that is killed,
- * too: each folder's owner holds a lock in it, so the next run knows the ones that nobody uses any
- * more, and removes them.
+ * too: each folder's owner holds a lock in it, so the next run recognizes abandoned folders and
+ * removes them.
  */
 #ifndef PROFILER_SESSION_PAYLOAD_H
 #define PROFILER_SESSION_PAYLOAD_H
@@ -39,7 +39,7 @@ int payload_create(struct payload *payload);
 /* From now on the pipe reports end of file when the last traced process is gone. */
 void payload_close_writer(struct payload *payload);
 
-/* Answers a process that waits for us. 0 or -errno; a process that no longer waits is no error. */
+/* Releases a process that waits for us. 0 or -errno; a process that no longer waits is no error. */
 int payload_acknowledge(const struct payload *payload, uint64_t instance);
 
 /* Bytes that are in the pipe and have not been read. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The injected library, read-only inside this program; PAYLOAD_FILE comes from the Makefile. */
+/* The injection library, read-only inside this program; PAYLOAD_FILE comes from the Makefile. */
 	.section .rodata
 	.balign 16
 	.globl payload_blob, payload_blob_end

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What needs privilege, when it is taken, and when it is given back.
+ * What needs privilege, when it is used, and when it is given up.
  *
  * Under sudo the profiler becomes the invoking user for good before it reads the first byte that
  * the target's user could have written, as tcpdump and dumpcap do. sudo, capabilities given to the
@@ -12,22 +12,23 @@
  *   limits raised: descriptors up to the  CAP_SYS_RESOURCE for locked    1. first
  *   hard limit, locked memory             memory above the hard limit
  *   /proc/kallsyms opened; it is read     CAP_SYSLOG, decided when the   1. first
- *   when names are put in                 file is opened
+ *   when names are looked up              file is opened
  *   BPF loaded, tracepoints attached      CAP_BPF, CAP_PERFMON           1. first
- *   perf events of all processes, rings   CAP_PERFMON, CAP_IPC_LOCK      1. first
+ *   perf events of all processes, rings;  CAP_PERFMON, CAP_IPC_LOCK      1. first
+ *   sampling clocks started
  *   ids, groups and capabilities changed  CAP_SETUID, CAP_SETGID         privilege_become_user
  *   private folder, pipe, output,         nothing: the user's files      2. as the user
  *   recording; the target forked
- *   BPF maps changed, uprobes attached,   CAP_BPF, CAP_PERFMON           2. as the user
- *   sampling clocks started
+ *   BPF maps changed, uprobes attached    CAP_BPF, CAP_PERFMON (before   2. as the user
+ *                                         Linux 6.10 CAP_SYS_ADMIN)
  *   privileges of programs that we        no_new_privs would take them   privilege_lock, after
  *   execute                               from the target                the target is forked
- *   names put in, outputs written         nothing                        3. after
+ *   names looked up, outputs written      nothing                        3. after
  *                                                                        privilege_drop_all
  *
  * Root that nobody called through sudo, and root with --as-root, stays root with all capabilities:
- * there is nobody else to be, the target is the same user. For it the functions below change
- * nothing but what they say.
+ * there is no other user to become, and the target is the same user. For it the functions below
+ * change nothing else than they state.
  *
  * Capabilities belong to a thread: become_user and drop_all change the calling thread only, and a
  * thread gets those of the one that starts it.
@@ -37,10 +38,10 @@
 
 #include "profiler/session/identity.h"
 
-/* As far as it is permitted; what is not raised shows where it runs out. */
+/* As far as permitted; too low a limit shows later, as an error of what needs it. */
 void privilege_raise_limits(void);
 
-/* A descriptor whose reader sees kernel addresses if we may now; -1: there is none. */
+/* A descriptor that shows kernel addresses if we may see them now; -1: none. */
 int privilege_open_kallsyms(void);
 
 /*
@@ -52,7 +53,7 @@ int privilege_become_user(const struct identity *identity);
 /* No program executed from now on gains privilege, and other processes may not look into ours. */
 void privilege_lock(void);
 
-/* The last two capabilities go. 0 or -errno. */
+/* Gives up the last two capabilities. 0 or -errno. */
 int privilege_drop_all(void);
 
 #endif

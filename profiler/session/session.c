@@ -28,7 +28,7 @@
 #include "profiler/sources/recording.h"
 
 #define TICK_MS 50
-#define QUICK_TICK_MS 5 /* while a program starts: what it runs is to be known soon */
+#define QUICK_TICK_MS 5 /* while a program starts: to learn soon what it runs */
 #define QUICK_NS 300000000u
 #define FIRST_QUICK_NS 100000000u
 #define BATCHES 8             /* of kernel events, between looks at the pipe and for signals */
@@ -50,7 +50,7 @@ struct session {
 	struct notices notices;
 	struct collect *collect;
 	struct kernel_events *kernel;
-	char no_bpf[512]; /* why there is none; "": there is, or nobody needs it */
+	char no_bpf[512]; /* why BPF is missing; "": it is not, or is not needed */
 	struct gpu_pipe *pipe;
 	struct payload payload;
 	struct target target;
@@ -62,12 +62,12 @@ struct session {
 
 	bool is_running;      /* the gate was opened */
 	bool is_orphan;       /* the supervisor was killed: end, quietly */
-	bool abandons_target; /* it shall end, but is another user's by now */
-	bool command_ended;   /* and what follows from that was done */
+	bool abandons_target; /* it cannot be killed: it is another user's by now */
+	bool command_ended;   /* and that has been handled */
 	bool stops_waiting;   /* for processes that outlive the target */
 	bool pipe_ended, has_counted_left, has_said_waiting;
 	uint32_t interrupts;     /* SIGINTs so far */
-	int early_signal;        /* one that would end us came before the target ran; 0: none */
+	int early_signal;        /* a signal that ends us before the target ran; 0: none */
 	uint64_t quick_until_ns; /* look often until then */
 	uint64_t start_ns, ended_ns;
 	uint64_t longest_round_ns; /* from one wait for events to the next */
@@ -100,7 +100,7 @@ struct session *session_new(const struct session_options *options,
 	return s;
 }
 
-/* The files that the run needed; the supervisor need not remove them any more. */
+/* Removes the run's files; then the supervisor need not. */
 static void remove_payload(struct session *s)
 {
 	payload_remove(&s->payload);
@@ -221,7 +221,7 @@ static int open_gpu_side(struct session *s)
 
 	if (!s->options->traces_gpu)
 		return 0;
-	/* a name without a slash would be looked up on the loader's path: not what was meant */
+	/* the loader would search its path for a name without a slash */
 	if (library && !realpath(library, s->injection_lib)) {
 		log_error(s->log, "-injection-lib %s: %s", library, strerror(errno));
 		return -ENOENT;
@@ -256,7 +256,7 @@ static int open_recording(struct session *s)
 	return -EACCES;
 }
 
-/* A tool that the user has chosen for NVTX stays: there can be one. */
+/* A tool that the user chose for NVTX stays: NVTX serves only one. */
 static bool takes_nvtx(const struct session *s)
 {
 	const char *chosen = getenv(TARGET_ENVIRONMENT_NVTX);
@@ -314,17 +314,17 @@ static int follow_target(struct session *s)
 	bool has_bpf = kernel_events_bpf(s->kernel) != NULL, needed = !s->options->traces_gpu;
 	int err;
 
-	/* the target's own fork is past, and by no process that is followed: take it in before */
+	/* process the target's own fork first: its parent is not followed */
 	apply_kernel_events(s, true);
 	err = kernel_events_follow(s->kernel, s->target.pid);
 	if (err && has_bpf) {
-		log_error(s->log, "cannot follow the target: %s", strerror(-err));
+		log_error(s->log, "cannot follow the command: %s", strerror(-err));
 		return err;
 	}
 	if (err) {
 		(needed ? log_error : log_warn)(s->log,
 						"%s. Without that, perf events need "
-						"kernel.perf_event_paranoid at 2: %s. %s",
+						"kernel.perf_event_paranoid at 2 or less: %s. %s",
 						s->no_bpf, strerror(-err),
 						needed ? "No CPU samples"
 						       : "Going on with GPU time only");
@@ -374,11 +374,12 @@ static bool target_has_it(const struct session *s, const struct supervisor_signa
 
 static void kill_target(struct session *s)
 {
-	log_warn(s->log, "interrupted again: killing the target");
+	log_warn(s->log, "interrupted again: killing the command");
 	s->stops_waiting = true;
 	if (target_signal(&s->target, SIGKILL) != -EPERM)
 		return;
-	log_warn(s->log, "it runs as another user and cannot be killed: going on without it");
+	log_warn(s->log,
+		 "the command runs as another user and cannot be killed: finishing without it");
 	s->abandons_target = true;
 }
 
@@ -406,14 +407,14 @@ static void read_signals(struct session *s)
 	s->is_orphan |= result < 0;
 }
 
-/* Whether the run is over before it began: then the command does not run at all. */
+/* Whether a signal ended the run before it began: then the command does not run. */
 static bool is_called_off(struct session *s)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	sigset_t pending;
 
 	read_signals(s);
-	/* those of the terminal have come to us, too, before the supervisor could send them */
+	/* signals of the terminal reach us before the supervisor can send them */
 	if (!s->early_signal && sigpending(&pending) == 0)
 		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 			if (sigismember(&pending, ends[i]))
@@ -436,7 +437,7 @@ static int release_target(struct session *s)
 
 /* ---- what the kernel reports ---- */
 
-/* Where a process's Python frames are is for the BPF side to know. */
+/* Passes the layout of processes' Python frames to the BPF side. */
 static void pass_on_pythons(struct session *s)
 {
 	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
@@ -492,7 +493,7 @@ static void take_stack(struct session *s, const struct stack_event *event)
 		collect_python_code(s->collect, (const struct stack_python_code *)event);
 		break;
 	default:
-		call_timing_take(s->call_timing, event); /* no part of a recording */
+		call_timing_take(s->call_timing, event); /* not recorded */
 	}
 }
 
@@ -526,9 +527,8 @@ static void drain_kernel_events(struct session *s, bool catches_up)
 
 /* ---- what the target sends ---- */
 
-/* A process waits for our probes: puts them on what it maps, if there are to be any, and says so.
- */
-static void answer(struct session *s, const struct process *process, uint64_t instance)
+/* A process waits for our probes: attaches them to what it maps, if wanted, and releases it. */
+static void acknowledge(struct session *s, const struct process *process, uint64_t instance)
 {
 	int err;
 
@@ -540,7 +540,7 @@ static void answer(struct session *s, const struct process *process, uint64_t in
 	}
 	err = payload_acknowledge(&s->payload, instance);
 	if (err)
-		log_warn(s->log, "cannot answer process %d: %s; it waits for some seconds",
+		log_warn(s->log, "cannot acknowledge process %d: %s; it waits up to 5 s",
 			 (int)process->pid, strerror(-err));
 }
 
@@ -551,7 +551,8 @@ static void take_hello(struct session *s, struct tracee *tracee,
 
 	process = collect_hello(s->collect, hello);
 	if (!process) {
-		log_verbose(s->log, "process %u (%s) says hello, but is not the command's",
+		log_verbose(s->log,
+			    "process %u (%s) sent a hello, but is not a descendant of the command",
 			    hello->pid, hello->executable);
 		return;
 	}
@@ -562,14 +563,14 @@ static void take_hello(struct session *s, struct tracee *tracee,
 	if (gpu_pipe_has_graph_time_bug(hello->cupti_version))
 		log_verbose(s->log,
 			    "process %d: this CUPTI (CUDA 13.0) is known to give wrong "
-			    "times after some 25 million records of graphs' nodes",
+			    "times after some 25 million records of graph nodes",
 			    (int)process->pid);
 	if (hello->is_off)
 		call_timing_begin(s->call_timing, process);
 	else
 		call_timing_note_traced(s->call_timing, process);
 	if (hello->wants_ack)
-		answer(s, process, hello->instance);
+		acknowledge(s, process, hello->instance);
 }
 
 static void close_tracee(struct session *s, struct tracee *tracee)
@@ -598,7 +599,7 @@ static void take_gpu_event(struct session *s, struct tracee *tracee, const struc
 	case GPU_EVENT_MAPS:
 		if (event->maps.wants_ack) {
 			drain_kernel_events(s, true);
-			answer(s, process, tracee_instance(tracee));
+			acknowledge(s, process, tracee_instance(tracee));
 		}
 		break;
 	case GPU_EVENT_GOODBYE:
@@ -651,7 +652,7 @@ static void collect_round(struct session *s)
 {
 	uint64_t begun_ns = now_ns();
 
-	/* what a program that has just started is has to be known at once: Python, say */
+	/* learn at once what a program that has just started is: Python, for example */
 	drain_kernel_events(s, begun_ns < s->quick_until_ns);
 	if (read_pipe(s, PIPE_CHUNK))
 		close_ended(s, begun_ns);
@@ -703,7 +704,7 @@ static bool is_done(struct session *s)
 	return false;
 }
 
-/* The target has, or nobody waits for it any more. */
+/* The target has ended, or nobody waits for it any more. */
 static bool has_ended(struct session *s)
 {
 	if (!target_poll(&s->target) && !s->abandons_target)
@@ -759,7 +760,7 @@ static void loop(struct session *s)
 
 /* ---- the end ---- */
 
-/* What is in the pipe at the end is read; what somebody goes on writing is not. */
+/* Reads what is in the pipe at the end, not what somebody goes on writing. */
 static void read_rest_of_pipe(struct session *s)
 {
 	if (!s->pipe)
@@ -817,7 +818,7 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 	s->recording = NULL;
 	if (status)
 		log_warn(s->log, "the recording is incomplete: %s", strerror(-status));
-	/* before names are looked up, which takes a moment: give back what the machine lent us */
+	/* before names are looked up, which takes a moment: free what the run needed */
 	remove_payload(s);
 	return 0;
 }

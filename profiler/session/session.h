@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One run: owns every part, knows the order in which they start and stop, and has the one loop.
+ * One run: owns every part, starts and stops them in order, and runs the one loop.
  *
  *   session_open, which may need privilege: what the kernel reports
  *   session_run, as the user: private folder and pipe -> start the target, at its gate -> follow it
  * -> open the gate -> take in what the sources have until the target, and the traced processes it
  * left behind, are done -> decide what is pending.
  *
- * Whatever ends the target, what was collected until then is there.
+ * Whatever ends the target, what was collected until then is kept.
  */
 #ifndef PROFILER_SESSION_SESSION_H
 #define PROFILER_SESSION_SESSION_H
@@ -33,7 +33,8 @@ struct session_options {
 	bool python_lines, native_python, nvtx, kernels_only, whole_graphs, follows_waits;
 	bool describes_devices;
 	uint32_t place_mask; /* places.h */
-	/* collect.h; may be set up to session_run. NULL: launches do not tell how long they took */
+	/* collect.h; may be set up to session_run. NULL: launches are sent without their durations
+	 */
 	struct timeline *timeline;
 };
 
@@ -45,14 +46,14 @@ struct session *session_new(const struct session_options *options,
 			    const struct supervisor_link *supervisor, struct log *log);
 void session_free(struct session *session);
 
-/* What needs privilege (privilege.h). 0, or our exit status with the reason said. */
+/* What needs privilege (privilege.h). 0, or an exit status after logging the reason. */
 int session_open(struct session *session);
 
 /*
  * The rest; with `stdout_is_taken` the target's stdout goes to stderr. 0 when the command ran; then
  * *exit_status is the status to pass on. Otherwise the exit status of our own to use (125, 126,
- * 127, or 128 and a signal's number), with the reason said, unless a signal or the supervisor's
- * death is it.
+ * 127, or 128 and a signal's number), after logging the reason, unless it is a signal or the
+ * supervisor's death.
  */
 int session_run(struct session *session, bool stdout_is_taken, int *exit_status);
 

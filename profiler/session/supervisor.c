@@ -67,7 +67,7 @@ static bool was_ignored(int signal)
 	return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* Those that would end us, but for faults of our own, which are to end us. */
+/* Those that would end us, except faults of our own. */
 static void find_signals(sigset_t *set)
 {
 	static const int standard[] = {SIGHUP,  SIGINT,    SIGQUIT, SIGUSR1,  SIGUSR2,
@@ -106,7 +106,7 @@ static void report(const struct supervisor_link *link, enum report_kind kind, in
 	snprintf(report.folder, sizeof(report.folder), "%s", folder);
 	do
 		n = write(link->reports, &report, sizeof(report));
-	while (n < 0 && errno == EINTR); /* no supervisor: nobody to tell */
+	while (n < 0 && errno == EINTR); /* no supervisor: nobody to report to */
 }
 
 void supervisor_report_user(const struct supervisor_link *link)
@@ -136,7 +136,7 @@ void supervisor_report_writing(const struct supervisor_link *link)
 
 /* ---- the supervisor's side ---- */
 
-/* We have the worker's privilege no longer than the worker. */
+/* Gives up privilege when the worker does. */
 static void become_user(struct supervisor *s)
 {
 	if (privilege_become_user(s->identity) == 0)
@@ -227,7 +227,7 @@ static int give_up(struct supervisor *s)
 	return EXIT_SIGNAL_BASE + SIGINT;
 }
 
-/* The worker has ended without a word. */
+/* The worker has ended without a report. */
 static int explain_death(struct supervisor *s)
 {
 	int status = 0;
@@ -239,11 +239,11 @@ static int explain_death(struct supervisor *s)
 		log_error(s->log, "the profiler was killed by signal %d%s: no profile was written",
 			  WTERMSIG(status), WTERMSIG(status) == SIGKILL ? " (out of memory?)" : "");
 	else
-		log_error(s->log, "the profiler ended before its time: no profile was written");
+		log_error(s->log, "the profiler ended unexpectedly: no profile was written");
 	return EXIT_PROFILER_FAILED;
 }
 
-/* Waits for a process that is about to end, but not for ever: a thread of it may be stuck. */
+/* Waits for a process that is about to end, but not forever: a thread of it may be stuck. */
 static void bury_worker(struct supervisor *s)
 {
 	struct pollfd end = {.fd = s->worker_fd >= 0 ? s->worker_fd : s->reports};
@@ -285,7 +285,8 @@ static int run_worker(const struct supervisor_link *link, supervisor_work work, 
 {
 	int status;
 
-	prctl(PR_SET_NAME, "profile-worker", 0, 0, 0); /* whoever looks for us by name finds one */
+	prctl(PR_SET_NAME, "profile-worker", 0, 0,
+	      0); /* so that looking for us by name finds one process */
 	status = work(link, context);
 	report(link, REPORT_DONE, status, "");
 	return status;

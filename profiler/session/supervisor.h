@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two processes: the one that the user's shell sees, which only supervises, and the worker, which
+ * Two processes: the one that the user's shell starts, which only supervises, and the worker, which
  * does everything.
  *
  * The worker reads files and memory that the target's user controls, through libraries that were
  * not made for hostile input, and may sit in a read that no signal ends (a file on a FUSE mount).
  * The supervisor reads nothing but signals and the worker's reports, so that Ctrl-C ends the
- * command within two seconds whatever the worker is doing. It has the worker's privilege no longer
- * than the worker has, and needs none.
+ * command within two seconds whatever the worker is doing. It gives up privilege when the worker
+ * does, and needs none.
  *
  * Signals that would end the supervisor (except those that faults raise, and except those that we
  * were started with ignored) are collected there and sent to the worker, which blocks them and
@@ -16,12 +16,12 @@
  *
  * SIGINT: the first is the target's. A second one while the target lives kills the target, and the
  * worker has SUPERVISOR_PATIENCE_MS from then on to write the profile. While the profile is being
- * written the first one says that another gives up, and the second one gives up at once. Giving up
+ * written the first one logs that another gives up, and the second one gives up at once. Giving up
  * kills the target, if it still lives, and the worker, or leaves it where it is stuck; the exit
  * status is 130.
  *
  * When the supervisor is killed with SIGKILL, the worker notices and ends quietly. When the worker
- * is killed, the supervisor says so and removes the private folder.
+ * is killed, the supervisor logs that and removes the private folder.
  */
 #ifndef PROFILER_SESSION_SUPERVISOR_H
 #define PROFILER_SESSION_SUPERVISOR_H
@@ -51,7 +51,7 @@ typedef int (*supervisor_work)(const struct supervisor_link *link, void *context
 /*
  * Starts the worker, supervises it, and returns the exit status: of `work`, or one of our own. It
  * returns in both processes: in the worker with what `work` returned, when that has been reported.
- * `identity` is whom the supervisor becomes when the worker does.
+ * The supervisor becomes `identity` when the worker does.
  */
 int supervisor_run(struct log *log, const struct identity *identity, supervisor_work work,
 		   void *context);
@@ -63,8 +63,8 @@ int supervisor_next_signal(const struct supervisor_link *link, struct supervisor
 
 /*
  * Reports: we are the user now; this is the private folder, to be removed if we cannot ("": it is
- * gone); this is the target, a child that has not been waited for; it has ended; names are put in
- * and outputs are written from now on.
+ * gone); this is the target, a child that has not been waited for; it has ended; names are looked
+ * up and outputs are written from now on.
  */
 void supervisor_report_user(const struct supervisor_link *link);
 void supervisor_report_target(const struct supervisor_link *link, pid_t pid);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The profiled program: started, held at a gate until everything is attached, let go, waited for.
+ * The profiled program: started, held at a gate until everything is attached, released, waited for.
  *
- * It keeps our stdin, stdout, stderr, environment, working directory and user, and what we were
- * started with and changed (inherited.h). If we die before the gate opens, it exits without ever
- * running the command.
+ * It keeps our stdin, stdout, stderr, environment, working directory and user, and the
+ * inherited state that we changed (inherited.h). If we die before the gate opens, it exits without
+ * ever running the command.
  */
 #ifndef PROFILER_SESSION_TARGET_H
 #define PROFILER_SESSION_TARGET_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The variables by which the injection library in the target finds its profiler, and what it is
- * asked to send (cupti_trace/gpu_wire.h).
+ * The variables by which the injection library in the target finds its profiler, and which select
+ * what it sends (cupti_trace/gpu_wire.h).
  */
 #ifndef PROFILER_SESSION_TARGET_ENVIRONMENT_H
 #define PROFILER_SESSION_TARGET_ENVIRONMENT_H

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Where CUPTI is not to be had, the calls of CUDA are timed instead; who else asked for CUPTI is told.
+# Where CUPTI cannot be used, CUDA calls are timed instead; a message names other clients of CUPTI.
 
 load helpers
 
@@ -43,7 +43,7 @@ no_longer_than_the_workload_saw()
 	run_profile -gpu-only --unit ns -o out.folded "$workloads/cupti_client" before 200
 	expect_status 0
 	expect_line stdout '^subscribe 0 -1 calls 201 '
-	expect_line stderr '^profile: process [0-9]+: another profiler already uses CUPTI there \(CUPTI for the client\): no GPU time; the wall time of its CUDA calls is shown instead\. Turn it off \(.*\) for GPU time$'
+	expect_line stderr '^profile: process [0-9]+: another profiler \(CUPTI for the client\) already uses CUPTI: no GPU time; the wall time of its CUDA calls is shown instead\. Turn it off \(.*\) for GPU time$'
 	expect_line stderr '^CUDA calls: 201 in 1 process without GPU time, [0-9]+\.[0-9]{3} ms of wall time$'
 	expect_line out.folded "^_start;.*;main;work;cudaLaunchKernel${launch}client_kernel [0-9]+$"
 	expect_line out.folded "^_start;.*;main;work;cudaDeviceSynchronize$call"
@@ -113,7 +113,7 @@ no_longer_than_the_workload_saw()
 	run_profile -F 997 --unit ns -o out.folded \
 		env CUDA_INJECTION64_PATH=/opt/nsight/libToolsInjection64.so "$workloads/inference" 20
 	expect_status 0
-	expect_line stderr "^profile: process [0-9]+: another tool's library is loaded there in the place of profile's \(CUDA_INJECTION64_PATH is /opt/nsight/libToolsInjection64\.so\): no GPU time; the wall time of its CUDA calls is shown instead$"
+	expect_line stderr "^profile: process [0-9]+ has another tool's injection library \(CUDA_INJECTION64_PATH is /opt/nsight/libToolsInjection64\.so\): no GPU time; the wall time of its CUDA calls is shown instead$"
 	expect_line out.folded ";main;server::InferencePipeline::run;cudaStreamSynchronize$call"
 	expect_call_totals out.folded
 }
@@ -122,7 +122,7 @@ no_longer_than_the_workload_saw()
 	run_profile -F 997 --unit ns -o out.folded \
 		env -i "LD_LIBRARY_PATH=$LD_LIBRARY_PATH" "$workloads/inference" 20
 	expect_status 0
-	expect_line stderr '^profile: process [0-9]+ was started without CUDA_INJECTION64_PATH, by which .*: no GPU time; '
+	expect_line stderr '^profile: process [0-9]+ was started without CUDA_INJECTION64_PATH, which names .*: no GPU time; '
 	expect_line out.folded ";main;server::InferencePipeline::run;cudaStreamSynchronize$call"
 	expect_call_totals out.folded
 }
@@ -142,9 +142,9 @@ no_longer_than_the_workload_saw()
 	END
 	run_profile -v -gpu-only -o out.folded bash claim $$
 	expect_status 0
-	expect_line stderr "^profile: process $$ \(/x\) says hello, but is not the command's$"
-	expect_line stderr "^profile: 1 line in the pipe was of a process that is not the command's, and was ignored"
-	expect_no_line stderr 'functions of CUDA newly probed'
+	expect_line stderr "^profile: process $$ \(/x\) sent a hello, but is not a descendant of the command$"
+	expect_line stderr "^profile: 1 line in the pipe came from a process that is not the command's and was ignored"
+	expect_no_line stderr 'CUDA functions newly probed'
 }
 
 @test "one process of two has CUPTI: each gets what it can" {
@@ -173,7 +173,7 @@ no_longer_than_the_workload_saw()
 	needs_python
 	run_profile -gpu-only --unit ns -o out.folded "$python" script
 	expect_status 0
-	expect_line stderr ': another profiler already uses CUPTI there '
+	expect_line stderr ': another profiler \(.*\) already uses CUPTI: '
 	expect_line stderr '^Correlation: 30 matched, 0 unmatched, 0 dropped$'
 	expect_equal 'GPU ns' "$(weight_of out.folded '\[GPU_Kernel\]')" 30000
 	expect_no_line out.folded 'CUDA call'
@@ -198,12 +198,12 @@ no_longer_than_the_workload_saw()
 	expect_line stderr '^profile: --strict: 1 processes have no GPU time$'
 }
 
-@test "a client of CUPTI that comes second is told of, once" {
+@test "a client of CUPTI that comes second is reported, once" {
 	run_profile -gpu-only --strict --unit ns -o out.folded "$workloads/cupti_client" twice 100
 	expect_status 0
 	expect_line stdout '^subscribe 39 39 calls 101 '
-	expect_line stderr '^profile: process [0-9]+: cupti_client asked for CUPTI too and was refused \(CUPTI serves one profiler a process\)\. This profile is complete; the other one has no GPU events, unless '
-	expect_equal notices "$(grep -c 'asked for CUPTI' stderr)" 1
+	expect_line stderr '^profile: process [0-9]+: CUPTI refused cupti_client, because it serves one profiler per process\. This profile is complete; the other one has GPU events only without '
+	expect_equal notices "$(grep -c 'CUPTI refused' stderr)" 1
 	expect_line stderr '^Correlation: 100 matched, 0 unmatched, 0 dropped$'
 	expect_equal 'GPU ns' "$(weight_of out.folded)" 2000000
 }
@@ -217,6 +217,6 @@ no_longer_than_the_workload_saw()
 		./profile --strict -gpu-only -o open/out.folded ./launches 10
 	expect_status 124
 	expect_line stderr '^profile: --strict: 1 processes have no GPU time$'
-	expect_line stderr '^profile: process [0-9]+: another profiler already uses CUPTI there \(.*\): no GPU time \(with sudo, the wall time of its CUDA calls would be shown instead\)\. '
+	expect_line stderr '^profile: process [0-9]+: another profiler \(.*\) already uses CUPTI: no GPU time \(with sudo, the wall time of its CUDA calls would be shown instead\)\. '
 	expect_no_line stderr 'CUDA calls: '
 }

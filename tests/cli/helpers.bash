@@ -61,8 +61,8 @@ drop_noise()
 	split_work
 }
 
-# What the summary says of stacks being whole depends on where samples fell: it goes to the file
-# `stacks`, which stacks.bats looks at.
+# How many stacks are whole depends on where samples fell: these lines go to the file `stacks`,
+# which stacks.bats examines.
 split_stacks()
 {
 	local about_stacks='^Stacks: \|^profile: [0-9]* stacks\? \(is\|are\) cut '
@@ -71,11 +71,14 @@ split_stacks()
 	if [ -s stacks ]; then sed -i "/$about_stacks/d" stderr; fi
 }
 
-# The table of GPU work goes to the file `work`: in any run, what CUPTI's own sums are must be the same
-# here. Tests that bring them apart look at that file.
+# In the file `work`: all sums are CUPTI's own.
+# shellcheck disable=SC2034 # tests use it
+readonly all_sums_match="^  CUPTI's own sums: ([0-9]+) of \\1 match"
+
+# The table of GPU work goes to the file `work`, which tests of differing sums examine.
 split_work()
 {
-	local table='^GPU work:$\|^  GPU [0-9]* \|^  the same as CUPTI\|^  not the same as CUPTI'
+	local table='^GPU work:$\|^  GPU [0-9]* \|^  CUPTI.s own sums: '
 
 	grep "$table" stderr >work || true
 	if [ -s work ]; then sed -i "/$table/d" stderr; fi

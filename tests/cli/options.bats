@@ -211,10 +211,10 @@ as_nobody()
 	needs_root
 	run_profile -o no/such/folder/out.folded touch has_run
 	expect_status 125
-	expect stderr <<<'profile: cannot write no/such/folder/out.folded: No such file or directory; give another file with -o'
+	expect stderr <<<'profile: cannot write no/such/folder/out.folded: No such file or directory; choose another file with -o'
 	run_profile -o / touch has_run
 	expect_status 125
-	expect stderr <<<'profile: cannot write /: Is a directory; give another file with -o'
+	expect stderr <<<'profile: cannot write /: Is a directory; choose another file with -o'
 	wrong_usage 'profile: -o needs a file name, or - for stdout' -o '' touch has_run
 	expect_no_file has_run
 }
@@ -321,7 +321,7 @@ as_nobody()
 	"$profile" -o - touch has_run >&- 2>stderr 3>&- || status=$?
 	: >stdout
 	expect_status 125
-	expect stderr <<<'profile: cannot write -: Bad file descriptor; give another file with -o'
+	expect stderr <<<'profile: cannot write -: Bad file descriptor; choose another file with -o'
 	expect_no_file has_run
 }
 

@@ -238,7 +238,7 @@ roots_file_is_untouched()
 	ln -s ../roots/file theirs/merged_trace.folded
 	as_tester sh -c 'cd theirs && exec "$@"' sh "$profile" touch has_run
 	expect_status 125
-	expect stderr <<<'profile: cannot write merged_trace.folded as tester: Permission denied; give a file in a folder of theirs with -o, or use --as-root'
+	expect stderr <<<'profile: cannot write merged_trace.folded as tester: Permission denied; choose a file that this user may write with -o, or use --as-root'
 	roots_file_is_untouched
 	expect_no_file theirs/has_run
 }

@@ -65,7 +65,7 @@ state_is()
 	kill -INT "$pid"
 	finish_profile
 	expect_status $((128 + 9))
-	expect_line stderr '^profile: interrupted again: killing the target$'
+	expect_line stderr '^profile: interrupted again: killing the command$'
 	expect_line stderr '^Wrote '
 }
 
@@ -91,6 +91,8 @@ state_is()
 	# the command is at its gate for a moment only: several tries, each a little later
 	for delay in 0 0.01 0.02 0.03 0.05 0.07 0.1 0.15 0.2; do
 		start_profile -q -o out.folded "$workloads/exits" sleep
+		# until then SIGINT is ignored, as for all that a shell puts into the background
+		until read -r name <"/proc/$pid/comm" && [ "$name" = profile ]; do :; done
 		sleep $delay
 		kill -INT "$pid"
 		finish_profile

@@ -136,7 +136,7 @@ self_as_is()
 @test "under sudo an output folder of root's is refused, and who may write is said" {
 	as_tester "$profile" -q -o out.folded touch theirs/has_run
 	expect_status 125
-	expect stderr <<<'profile: cannot write out.folded as tester: Permission denied; give a file in a folder of theirs with -o, or use --as-root'
+	expect stderr <<<'profile: cannot write out.folded as tester: Permission denied; choose a file that this user may write with -o, or use --as-root'
 	expect_no_file out.folded
 	expect_no_file theirs/has_run
 }

@@ -92,7 +92,7 @@ check_gpu_work() {
 	if nvcc -std=c++17 -O1 -arch=native -rdc=true -o "$bin/device_launch" tests/gpu/device_launch.cu -lcudadevrt \
 		2>/dev/null; then
 		strict device_launch "$bin/device_launch"
-		check "device_launch: told that CUPTI says nothing of children" 1 \
+		check "device_launch: unreported children are mentioned" 1 \
 			"$(grep -c 'launches kernels from kernels' "$out/device_launch.log")"
 	else
 		skip device_launch "no libcudadevrt here"
@@ -135,7 +135,7 @@ check_torch_work() {
 		"$(ns_of torch_nvtx 'in_ranges.*nvtx:training.*nvtx:product.*GPU_Kernel') > 0.9 * $(ns_of torch_nvtx 'GPU_Kernel')"
 	strict torch_profiler python3 tests/gpu/torch_work.py profiler
 	check "torch_profiler: told that it was refused" 1 \
-		"$(grep -c 'libtorch[a-z_]*.so asked for CUPTI too and was refused' "$out/torch_profiler.log")"
+		"$(grep -c 'CUPTI refused libtorch[a-z_]*.so' "$out/torch_profiler.log")"
 }
 
 # roots NAME: the distinct first frames of a profile
@@ -233,17 +233,17 @@ check_drops() {
 		"$(correlation "$out/drops.log" | awk '{ print $1 + $2 + $3 }')"
 }
 
-# Another client of CUPTI, in the program: refused and told when it comes second; in the place of
+# Another client of CUPTI, in the program: refused and reported when it comes second; in the place of
 # profile's library there is the time of calls.
 check_clients() {
 	strict client_second "$bin/cupti_client_gpu" after 200
-	check "client_second: told" 1 "$(grep -c 'cupti_client_gpu asked for CUPTI too and was refused' "$out/client_second.log")"
+	check "client_second: reported" 1 "$(grep -c 'CUPTI refused cupti_client_gpu' "$out/client_second.log")"
 	check "client_second: cuptiSubscribe" 39 "$(said client_second subscribe)"
 	LD_LIBRARY_PATH=${libs-} "$profile" -gpu-only --unit ns -o "$out/calls.folded" env \
 		CUDA_INJECTION64_PATH=/none "$bin/cupti_client_gpu" after 20000 \
 		>"$out/calls.stdout" 2>"$out/calls.log"
 	cat "$out/calls.log" "$out/calls.stdout"
-	check "calls: another tool's library is told" 1 "$(grep -c "another tool's library" "$out/calls.log")"
+	check "calls: another tool's library is reported" 1 "$(grep -c "another tool's library" "$out/calls.log")"
 	check_true "calls: launches and the wait, no longer than the program saw" \
 		"calls $(ns_of calls ';work;'), wall $(said calls wall_ns) ns" \
 		"$(ns_of calls ';work;cudaLaunchKernel') > 0 && $(ns_of calls ';work;cudaDeviceSynchronize') > 0 && $(ns_of calls ';work;') <= $(said calls wall_ns)"

@@ -66,7 +66,7 @@ struct bench {
 	struct heard heard;
 	bool verbose;
 	uint64_t began_ns, now_ns;
-	_Atomic bool told_device;
+	_Atomic bool saw_device;
 };
 
 static int begin(void **state)
@@ -125,7 +125,7 @@ static void send_records(struct bench *b, const void *records, size_t n, size_t 
 	record_size = size_of_one;
 	activity_send_buffer(&(struct activity_output){&b->api, &b->names, &b->tally, &b->sink,
 						       b->verbose, b->began_ns, b->now_ns,
-						       &b->told_device},
+						       &b->saw_device},
 			     &b->clock, buffer, size);
 	free(buffer);
 	sink_flush(&b->sink);
@@ -361,7 +361,7 @@ static void a_plain_device(void **state)
 
 	send_device(b, device(3));
 	assert_int_equal(b->heard.device_count, 1);
-	assert_true(b->told_device);
+	assert_true(b->saw_device);
 	assert_int_equal(e->id, 3);
 	assert_int_equal(e->is_mig, 0);
 	assert_memory_equal(e->uuid, device(3).uuid, 16);
@@ -426,7 +426,7 @@ static void a_device_of_another_layout_is_not_read(void **state)
 		send_device(b, d[i]);
 	}
 	assert_int_equal(b->heard.device_count, 0);
-	assert_false(b->told_device);
+	assert_false(b->saw_device);
 	assert_int_equal(b->heard.notices, 5); /* where that is wanted */
 	assert_int_equal(b->fifo.ledger->gpu.unknown_kinds, 0);
 	send_device(b, device(1)); /* the others go on */

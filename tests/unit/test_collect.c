@@ -773,8 +773,7 @@ static void recorded_stacks_are_bounded(void **state)
 
 static void samples_weigh_what_they_stand_for(void **state)
 {
-	const struct stack_event whole = {
-		.time_ns = 100, .pid = PID, .tid = PID, .user_frames = 1};
+	const struct stack_event whole = {.time_ns = 100, .pid = PID, .tid = PID, .user_frames = 1};
 	struct stack_event cut = whole;
 	const __u64 address = 0x1010;
 	struct collect *c = new_tree();

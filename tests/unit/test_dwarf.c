@@ -316,7 +316,7 @@ static void depth_is_bounded(void **state)
 /* ---- broken files ---- */
 
 struct section {
-	unsigned long offset, size;
+	unsigned long address, offset, size;
 };
 
 static struct section section_of(const char *file, const char *name)
@@ -327,13 +327,54 @@ static struct section section_of(const char *file, const char *name)
 
 	snprintf(command, sizeof(command),
 		 "cd %s && readelf -SW %s | sed 's/^ *\\[ *[0-9]*\\] *//' | "
-		 "awk '$1 == \"%s\" {print $4, $5}'",
+		 "awk '$1 == \"%s\" {print $3, $4, $5}'",
 		 folder, file, name);
 	pipe = popen(command, "r");
 	assert_non_null(pipe);
-	assert_int_equal(fscanf(pipe, "%lx %lx", &section.offset, &section.size), 2);
+	assert_int_equal(
+		fscanf(pipe, "%lx %lx %lx", &section.address, &section.offset, &section.size), 3);
 	pclose(pipe);
 	return section;
+}
+
+/* One function, whose name is the last thing in .debug_info. */
+static const char unended_program[] =
+	".globl _start\n"
+	"_start: nop\n"
+	"	.section .debug_abbrev, \"\", @progbits\n"
+	"	.uleb128 1, 0x11\n	.byte 1\n" /* DW_TAG_compile_unit with children */
+	"	.uleb128 0x11, 0x01, 0x12, 0x07, 0, 0\n"
+	"	.uleb128 2, 0x2e\n	.byte 0\n"                   /* DW_TAG_subprogram */
+	"	.uleb128 0x11, 0x01, 0x12, 0x07, 0x03, 0x08, 0, 0\n" /* name: DW_FORM_string */
+	"	.uleb128 0\n"
+	"	.section .debug_info, \"\", @progbits\n"
+	"	.long end - start\n"
+	"start:	.short 4\n	.long 0\n	.byte 8\n"
+	"	.uleb128 1\n	.quad _start, 1\n"
+	"	.uleb128 2\n	.quad _start, 1\n	.ascii NAME\n"
+	"end:\n"
+	"	.section .note.GNU-stack, \"\", @progbits\n";
+
+static void a_name_ends_with_its_section(void **state)
+{
+	const char *names[DWARF_MAX_DEPTH];
+	struct section text;
+	struct dwarf *dwarf;
+
+	(void)state;
+	write_text("unended.S", unended_program);
+	shell("${CC:-cc} -nostdlib -static -DNAME='\"ended\\0\"' -o ended unended.S");
+	text = section_of("ended", ".text");
+	assert_int_equal(load("ended", &dwarf), 0);
+	assert_int_equal(dwarf_find(dwarf, NULL, text.address, names), 1);
+	assert_string_equal(names[0], "ended");
+	dwarf_free(dwarf);
+
+	shell("${CC:-cc} -nostdlib -static -DNAME='\"unended\"' -o unended unended.S");
+	assert_int_equal(load("unended", &dwarf), 0);
+	assert_int_equal(dwarf_find(dwarf, NULL, text.address, names), 1);
+	assert_null(names[0]);
+	dwarf_free(dwarf);
 }
 
 static void ask_everywhere(const char *path)
@@ -491,6 +532,7 @@ int main(void)
 		cmocka_unit_test(debug_files_of_servers),
 		cmocka_unit_test(nothing_to_read),
 		cmocka_unit_test(depth_is_bounded),
+		cmocka_unit_test(a_name_ends_with_its_section),
 		cmocka_unit_test(broken_dwarf_costs_names_only),
 		cmocka_unit_test(symbolizer_gives_chains),
 	};

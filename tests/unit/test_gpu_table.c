@@ -123,7 +123,7 @@ static void a_table_by_device_and_kind(void **state)
 		"  GPU 0  UVM CPU faults          9\n"
 		"  GPU 0  allocations             2                        1023 B\n"
 		"  GPU 1  memset                  4        1.235 ms       1.5 KiB\n"
-		"  the same as CUPTI's own sums, in all 8 of them\n");
+		"  CUPTI's own sums: 8 of 8 match\n");
 }
 
 /* Unified memory's work has no launch that it could be matched with. */
@@ -168,14 +168,14 @@ static void times_outside_are_said_where_there_are_any(void **state)
 		 &(struct gpu_row){.work = GPU_WORK_ALLOC, .count = 2, .bytes = 10, .after = 1});
 	put_both(b, 1, 7, GPU_WORK_KERNEL, 1, 1, 0);
 	settle(b, 10);
-	assert_string_equal(
-		report(b), "GPU work:\n"
-			   "  GPU 0  kernels                10       10.000 ms                "
-			   "3 before tracing (2.500 ms)  1 after tracing (1.000 ms)\n"
-			   "  GPU 0  allocations             2                          10 B  "
-			   "1 after tracing\n"
-			   "  GPU 1  kernels                 1        0.000 ms\n"
-			   "  the same as CUPTI's own sums, in all 3 of them that were reported\n");
+	assert_string_equal(report(b),
+			    "GPU work:\n"
+			    "  GPU 0  kernels                10       10.000 ms                "
+			    "3 before tracing (2.500 ms)  1 after tracing (1.000 ms)\n"
+			    "  GPU 0  allocations             2                          10 B  "
+			    "1 after tracing\n"
+			    "  GPU 1  kernels                 1        0.000 ms\n"
+			    "  CUPTI's own sums: 3 of 3 match, of those reported\n");
 }
 
 static void copies_between_devices_through_the_host(void **state)
@@ -200,7 +200,7 @@ static void copies_between_devices_through_the_host(void **state)
 			    "GPU work:\n"
 			    "  GPU 0  memcpy DtoH             6        2.000 ms       5.0 KiB  "
 			    "3 between GPUs, through host memory\n"
-			    "  the same as CUPTI's own sums, in all 2 of them\n");
+			    "  CUPTI's own sums: 2 of 2 match\n");
 }
 
 static void the_first_difference_is_shown(void **state)
@@ -210,11 +210,12 @@ static void the_first_difference_is_shown(void **state)
 	put_both(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
 	put(&b->reported, 0, 8, GPU_WORK_KERNEL, 2, 20, 0);
 	settle(b, 10);
-	assert_non_null(strstr(
-		report(b),
-		"  not the same as CUPTI's own sums in 1 of 2; the first: process 10 GPU 0 "
-		"context 1 stream 8 kernels: CUPTI 2 (20 ns, 0 bytes), here 0 (0 ns, 0 bytes)\n"));
-	assert_null(strstr(captured.text, "the same as CUPTI's own sums, in all"));
+	assert_non_null(
+		strstr(report(b),
+		       "  CUPTI's own sums: 1 of 2 match; the first that differs: process 10 GPU 0 "
+		       "context 1 stream 8 kernels: CUPTI 2 (20 ns, 0 bytes), profile 0 (0 ns, 0 "
+		       "bytes)\n"));
+	assert_null(strstr(captured.text, "2 of 2 match"));
 }
 
 static void work_that_was_not_reported_is_a_difference(void **state)
@@ -224,10 +225,11 @@ static void work_that_was_not_reported_is_a_difference(void **state)
 	put_both(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
 	put_here(b, 0, 8, GPU_WORK_MEMSET, 2, 20, 64);
 	settle(b, 10);
-	assert_non_null(strstr(
-		report(b),
-		"  not the same as CUPTI's own sums in 1 of 2; the first: process 10 GPU 0 "
-		"context 1 stream 8 memset: CUPTI 0 (0 ns, 0 bytes), here 2 (20 ns, 64 bytes)\n"));
+	assert_non_null(
+		strstr(report(b),
+		       "  CUPTI's own sums: 1 of 2 match; the first that differs: process 10 GPU 0 "
+		       "context 1 stream 8 memset: CUPTI 0 (0 ns, 0 bytes), profile 2 (20 ns, 64 "
+		       "bytes)\n"));
 }
 
 /* All of it was lost on the way: the table is empty, but not silent. */
@@ -240,8 +242,8 @@ static void sums_of_work_that_never_came_are_a_difference(void **state)
 	assert_string_equal(
 		report(b),
 		"GPU work:\n"
-		"  not the same as CUPTI's own sums in 1 of 1; the first: process 10 GPU 3 "
-		"context 1 stream 7 kernels: CUPTI 5 (5000 ns, 0 bytes), here 0 (0 ns, 0 "
+		"  CUPTI's own sums: 0 of 1 match; the first that differs: process 10 GPU 3 "
+		"context 1 stream 7 kernels: CUPTI 5 (5000 ns, 0 bytes), profile 0 (0 ns, 0 "
 		"bytes)\n");
 }
 
@@ -256,9 +258,7 @@ static void a_killed_process_reported_nothing(void **state)
 				       "  GPU 0  kernels                10        0.010 ms\n");
 	put_both(b, 0, 7, GPU_WORK_KERNEL, 1, 1, 0);
 	settle(b, 20);
-	assert_non_null(
-		strstr(report(b),
-		       "  the same as CUPTI's own sums, in all 1 of them that were reported\n"));
+	assert_non_null(strstr(report(b), "  CUPTI's own sums: 1 of 1 match, of those reported\n"));
 }
 
 static void what_is_not_compared_is_said(void **state)
@@ -275,7 +275,7 @@ static void what_is_not_compared_is_said(void **state)
 	assert_string_equal(report(b),
 			    "GPU work:\n"
 			    "  GPU 0  kernels                 7        0.005 ms\n"
-			    "  the same as CUPTI's own sums, in all 1 of them\n"
+			    "  CUPTI's own sums: 1 of 1 match\n"
 			    "  3 sums were not compared: there are too many streams to keep all "
 			    "apart\n");
 }

@@ -80,7 +80,7 @@ static struct collect *collect_with(uint32_t parts)
 
 static void sample(struct collect *c, pid_t pid, pid_t tid)
 {
-	const struct stack_event event = {.pid = (uint32_t)pid, .tid = (uint32_t)tid};
+	const struct stack_event event = {.pid = (uint32_t)pid, .tid = (uint32_t)tid, .time_ns = 2};
 
 	collect_addresses(c, &event, NULL, NULL);
 }

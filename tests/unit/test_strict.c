@@ -45,7 +45,7 @@ static void each_reason_is_said(void **state)
 	} while (0)
 	REASON(l.gpu.unmatched = 1, "1 GPU operations are not matched with a launch");
 	REASON(l.gpu.bad_times = 2, "2 GPU operations have no usable timestamps");
-	REASON(l.gpu.equal = 6, "3 of CUPTI's own sums are not the same here");
+	REASON(l.gpu.equal = 6, "3 of CUPTI's own sums differ from the profile's");
 	REASON(l.gpu.uncompared = 4, "4 of CUPTI's own sums were not compared");
 	REASON(l.gpu.dropped = 4, "4 GPU operations were dropped");
 	REASON(l.gpu.missing = 5, "5 GPU operations were sent but did not arrive");
@@ -53,21 +53,23 @@ static void each_reason_is_said(void **state)
 	REASON(l.launches.dropped = 6, "6 launches were dropped");
 	REASON(l.cpu.dropped = 8, "8 CPU samples were dropped");
 	REASON(l.pipe.wrong_totals = 9,
-	       "9 processes reported another sum of GPU time than arrived");
+	       "9 processes reported a different sum of GPU time than arrived");
 	REASON(l.pipe.without_goodbye = 10, "10 traced processes ended without a goodbye");
 	REASON(l.pipe.lost_batches = 11, "11 writes of traced processes were lost");
-	REASON(l.pipe.malformed = 12, "12 lines in the pipe were not ours");
-	REASON(l.pipe.refused = 13, "13 lines in the pipe were of processes that are not ours");
+	REASON(l.pipe.malformed = 12, "12 lines in the pipe were malformed");
+	REASON(l.pipe.refused = 13,
+	       "13 lines in the pipe came from processes that are not the command's");
 	REASON(l.pipe.left = 14, "14 bytes in the pipe were not read");
-	REASON(l.pipe.foreign_versions = 13, "13 processes spoke another protocol version");
+	REASON(l.pipe.foreign_versions = 13, "13 processes sent another protocol version");
 	REASON(l.gpu.unknown_kinds = 14, "14 CUPTI records were of an unknown kind");
 	REASON(l.pipe.without_cupti = 2, "2 processes have no GPU time");
 	REASON(l.calls.processes = 3, "3 processes have no GPU time");
 	/* the same ones, counted by both */
 	REASON((l.calls.processes = 3, l.pipe.without_cupti = 2), "3 processes have no GPU time");
-	REASON(l.bounds.stacks = 15, "15 stacks were too many to be kept apart");
-	REASON(l.bounds.told = 15, "15 things that the program sent were too many to be kept");
-	REASON(l.bounds.out_of_memory = 15, "15 events were lost for want of memory");
+	REASON(l.bounds.stacks = 15, "15 stacks exceeded the limit on distinct stacks");
+	REASON(l.bounds.told = 15,
+	       "15 names, mappings or stacks from the program exceeded the limit");
+	REASON(l.bounds.out_of_memory = 15, "15 events were lost because memory was short");
 #undef REASON
 }
 
@@ -80,7 +82,7 @@ static void several_reasons_are_all_said(void **state)
 	assert_string_equal(captured.text,
 			    "profile: --strict: 1 GPU operations are not matched with a launch\n"
 			    "profile: --strict: 1 GPU operations have no usable timestamps\n"
-			    "profile: --strict: 1 lines in the pipe were not ours\n");
+			    "profile: --strict: 1 lines in the pipe were malformed\n");
 	assert_false(check(LOG_ERRORS, &l));
 	assert_string_equal(captured.text, "");
 }

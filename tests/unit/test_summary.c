@@ -234,7 +234,7 @@ static void operations_that_did_not_come(void **state)
 			    "Correlation: 0 matched, 0 unmatched, 2 dropped\n"
 			    "  1 operation was dropped before reaching the profiler: its GPU time "
 			    "is not in the profile\n"
-			    "  1 operation was sent by the target but did not arrive\n");
+			    "  1 operation was sent but did not arrive\n");
 	b->ledger.gpu.dropped = 100;
 	b->ledger.gpu.missing = 2;
 	assert_string_equal(report(b),
@@ -242,16 +242,17 @@ static void operations_that_did_not_come(void **state)
 			    "Correlation: 0 matched, 0 unmatched, 102 dropped\n"
 			    "  100 operations were dropped before reaching the profiler: their GPU "
 			    "time is not in the profile\n"
-			    "  2 operations were sent by the target but did not arrive\n");
+			    "  2 operations were sent but did not arrive\n");
 }
 
 static void operations_and_launches_that_are_odd(void **state)
 {
 	static const struct count_case cases[] = {
 		{COUNT(pipe.wrong_totals),
-		 "  1 process reported another sum of GPU time than arrived: something else wrote "
+		 "  1 process reported a different sum of GPU time than arrived: something else "
+		 "wrote "
 		 "to the pipe\n",
-		 "  2 processes reported another sum of GPU time than arrived: something else "
+		 "  2 processes reported a different sum of GPU time than arrived: something else "
 		 "wrote to the pipe\n"},
 		{COUNT(gpu.bad_times),
 		 "  1 operation has no usable timestamps and counts as 0 ns\n",
@@ -279,7 +280,7 @@ static void a_known_bug_of_cupti(void **state)
 	b->ledger.gpu.bad_times = 3;
 	expect_line(b, NOTHING "  3 operations have no usable timestamps and count as 0 ns\n",
 		    "  CUPTI of CUDA 13.0 is known to do that after some 25 million records of "
-		    "graphs' nodes; --graph graph makes fewer\n");
+		    "graph nodes; --graph graph makes fewer\n");
 }
 
 static void the_table_of_gpu_work(void **state)
@@ -296,7 +297,7 @@ static void the_table_of_gpu_work(void **state)
 			    "Correlation: 3 matched, 0 unmatched, 0 dropped\n"
 			    "GPU work:\n"
 			    "  GPU 0  memset                  3        1.500 ms       2.0 KiB\n"
-			    "  the same as CUPTI's own sums, in all 1 of them\n"
+			    "  CUPTI's own sums: 1 of 1 match\n"
 			    "  1 kernel launch has no record: the kernel had not ended when "
 			    "tracing did, or its "
 			    "record was lost\n");
@@ -329,10 +330,10 @@ static void calls_that_were_timed(void **state)
 {
 	static const struct count_case cases[] = {
 		{COUNT(cpu.in_calls),
-		 "  1 CPU sample fell into these calls and is not counted: its time is the "
-		 "calls'\n",
-		 "  2 CPU samples fell into these calls and are not counted: their time is the "
-		 "calls'\n"},
+		 "  1 CPU sample fell into these calls and is not shown: the calls' time covers "
+		 "it\n",
+		 "  2 CPU samples fell into these calls and are not shown: the calls' time covers "
+		 "them\n"},
 		{COUNT(calls.unfinished),
 		 "  1 of them had not returned when their process or the run ended; they count up "
 		 "to then\n",
@@ -342,8 +343,8 @@ static void calls_that_were_timed(void **state)
 		 "  1 of them has no stack: the machine was too busy to read it in time\n",
 		 "  2 of them have no stack: the machine was too busy to read it in time\n"},
 		{COUNT(calls.lost),
-		 "  1 more was lost: the machine was too busy to read of it in time\n",
-		 "  2 more were lost: the machine was too busy to read of them in time\n"},
+		 "  1 more was lost: the machine was too busy to read it in time\n",
+		 "  2 more were lost: the machine was too busy to read them in time\n"},
 	};
 	struct bench *b = *state;
 
@@ -469,14 +470,16 @@ static void what_was_too_much_to_be_kept(void **state)
 		{COUNT(bounds.out_of_memory), "profile: out of memory: 1 event was lost\n",
 		 "profile: out of memory: 2 events were lost\n"},
 		{COUNT(bounds.stacks),
-		 "profile: 1 stack was too many to be kept apart; it is under [too many stacks]\n",
-		 "profile: 2 stacks were too many to be kept apart; they are under [too many "
+		 "profile: 1 stack exceeded the limit on distinct stacks; it is under [too many "
+		 "stacks]\n",
+		 "profile: 2 stacks exceeded the limit on distinct stacks; they are under [too "
+		 "many "
 		 "stacks]\n"},
 		{COUNT(bounds.told),
-		 "profile: 1 name, mapping or stack that the program sent was too many to be "
-		 "kept\n",
-		 "profile: 2 names, mappings and stacks that the program sent were too many to be "
-		 "kept\n"},
+		 "profile: 1 name, mapping or stack from the program exceeded the limit and was "
+		 "dropped\n",
+		 "profile: 2 names, mappings or stacks from the program exceeded the limit and "
+		 "were dropped\n"},
 		{COUNT(bounds.truncated),
 		 "profile: 1 stack is cut where it was too deep or could not be followed; it "
 		 "begins at [truncated]\n",
@@ -491,14 +494,15 @@ static void lines_that_are_not_ours(void **state)
 {
 	static const struct count_case cases[] = {
 		{COUNT(pipe.malformed),
-		 "profile: 1 line in the pipe was not ours and was ignored (1 too long); it began: "
+		 "profile: 1 malformed line in the pipe was ignored (1 too long); it began: "
 		 "{\"a\n",
-		 "profile: 2 lines in the pipe were not ours and were ignored (1 too long); the "
+		 "profile: 2 malformed lines in the pipe were ignored (1 too long); the "
 		 "first began: {\"a\n"},
 		{COUNT(pipe.refused),
-		 "profile: 1 line in the pipe was of a process that is not the command's, and was "
+		 "profile: 1 line in the pipe came from a process that is not the command's and "
+		 "was "
 		 "ignored; it began: {\"b\n",
-		 "profile: 2 lines in the pipe were of processes that are not the command's, and "
+		 "profile: 2 lines in the pipe came from processes that are not the command's and "
 		 "were ignored; the first began: {\"b\n"},
 	};
 	struct bench *b = *state;
@@ -562,11 +566,11 @@ static void everything_in_its_order(void **state)
 		"  unmatched operations ran 0.000 ms and are under [launch not captured]\n"
 		"  13 operations were dropped before reaching the profiler: their GPU time is not "
 		"in the profile\n"
-		"  14 operations were sent by the target but did not arrive\n"
-		"  22 processes reported another sum of GPU time than arrived: something else "
+		"  14 operations were sent but did not arrive\n"
+		"  22 processes reported a different sum of GPU time than arrived: something else "
 		"wrote to the pipe\n"
 		"  9 operations have no usable timestamps and count as 0 ns\n"
-		"  CUPTI of CUDA 13.0 is known to do that after some 25 million records of graphs' "
+		"  CUPTI of CUDA 13.0 is known to do that after some 25 million records of graph "
 		"nodes; --graph graph makes fewer\n"
 		"  3 kernel launches have no record: the kernels had not ended when tracing did, "
 		"or their records were lost\n"
@@ -575,12 +579,12 @@ static void everything_in_its_order(void **state)
 		"  only the last part of 32 of them is split by what ran: too much GPU work ran "
 		"during too many waits at once\n"
 		"CUDA calls: 33 in 37 processes without GPU time, 0.000 ms of wall time\n"
-		"  7 CPU samples fell into these calls and are not counted: their time is the "
-		"calls'\n"
+		"  7 CPU samples fell into these calls and are not shown: the calls' time covers "
+		"them\n"
 		"  35 of them had not returned when their process or the run ended; they count up "
 		"to then\n"
 		"  34 of them have no stack: the machine was too busy to read it in time\n"
-		"  36 more were lost: the machine was too busy to read of them in time\n"
+		"  36 more were lost: the machine was too busy to read them in time\n"
 		"Stacks: 90.0 % of CPU samples are whole\n"
 		"Stacks: 50.0 % of launches are whole, taken in the process\n"
 		"profile: 8 CPU samples and 4 launches were dropped: the machine was too busy to "
@@ -598,13 +602,14 @@ static void everything_in_its_order(void **state)
 		"profile: 15 CUPTI records of an unknown kind were ignored\n"
 		"profile: 38 mapping records were lost: some frames may be [unknown]\n"
 		"profile: out of memory: 43 events were lost\n"
-		"profile: 41 stacks were too many to be kept apart; they are under [too many "
+		"profile: 41 stacks exceeded the limit on distinct stacks; they are under [too "
+		"many "
 		"stacks]\n"
-		"profile: 42 names, mappings and stacks that the program sent were too many to be "
-		"kept\n"
-		"profile: 16 lines in the pipe were not ours and were ignored (0 too long); the "
+		"profile: 42 names, mappings or stacks from the program exceeded the limit and "
+		"were dropped\n"
+		"profile: 16 malformed lines in the pipe were ignored (0 too long); the "
 		"first began: \n"
-		"profile: 17 lines in the pipe were of processes that are not the command's, and "
+		"profile: 17 lines in the pipe came from processes that are not the command's and "
 		"were ignored; the first began: \n"
 		"profile: 44 stacks are cut where they were too deep or could not be followed; "
 		"they begin at [truncated]\n",
@@ -628,26 +633,25 @@ static void names_that_are_missing(void **state)
 
 	assert_string_equal(report_unnamed(b, &u), "");
 	u.unreadable = 1;
-	assert_string_equal(report_unnamed(b, &u),
-			    "profile: 1 file may not be read by this user: code in it is under "
-			    "[name]; it is /opt/lib.so\n");
+	assert_string_equal(report_unnamed(b, &u), "profile: this user may not read 1 file: its "
+						   "code appears as [name]; it is /opt/lib.so\n");
 	u.unreadable = u.stuck = u.refused = u.mangled = 2;
-	assert_string_equal(report_unnamed(b, &u),
-			    "profile: 2 files may not be read by this user: code in them is under "
-			    "[name]; the first is /opt/lib.so\n"
-			    "profile: 2 files could not be read in time (a network or user file "
-			    "system?): some code is under [name]\n"
-			    "profile: 2 tables of names are larger than profile reads: some code "
-			    "is under [name]\n"
-			    "profile: 2 names take too long to demangle, and stay mangled\n");
+	assert_string_equal(
+		report_unnamed(b, &u),
+		"profile: this user may not read 2 files: their code appears as [name]; the first "
+		"is /opt/lib.so\n"
+		"profile: 2 files could not be read in time (a network or user file "
+		"system?): some code appears as [name]\n"
+		"profile: 2 symbol tables are too large to read: some code appears as [name]\n"
+		"profile: 2 names take too long to demangle, and stay mangled\n");
 	u.unreadable = 0;
 	u.stuck = u.refused = u.mangled = 1;
-	assert_string_equal(report_unnamed(b, &u),
-			    "profile: 1 file could not be read in time (a network or user file "
-			    "system?): some code is under [name]\n"
-			    "profile: 1 table of names is larger than profile reads: some code is "
-			    "under [name]\n"
-			    "profile: 1 name takes too long to demangle, and stays mangled\n");
+	assert_string_equal(
+		report_unnamed(b, &u),
+		"profile: 1 file could not be read in time (a network or user file "
+		"system?): some code appears as [name]\n"
+		"profile: 1 symbol table is too large to read: some code appears as [name]\n"
+		"profile: 1 name takes too long to demangle, and stays mangled\n");
 	b->log.level = LOG_ERRORS;
 	assert_string_equal(report_unnamed(b, &u), "");
 }
@@ -715,16 +719,17 @@ static void an_empty_profile_says_why(void **state)
 
 	b->totals.elapsed_ns = 1234567890;
 	assert_string_equal(report_written(b, &w),
-			    "profile: all of it is less than one sample: --unit us or --unit ns "
-			    "shows more\n" WROTE_NONE("samples"));
+			    "profile: all of it is less than one sample: use --unit us or --unit "
+			    "ns\n" WROTE_NONE("samples"));
 	w.unit = "us";
-	assert_string_equal(report_written(b, &w),
-			    "profile: all of it is less than one unit: --unit us or --unit ns "
-			    "shows more\n" WROTE_NONE("us"));
+	assert_string_equal(
+		report_written(b, &w),
+		"profile: all of it is less than one unit: use --unit us or --unit ns\n" WROTE_NONE(
+			"us"));
 	w.exact_ns = 0;
 	assert_string_equal(report_written(b, &w),
 			    "profile: the profile is empty: the command ran 1.235 s and no CPU "
-			    "sample fell into it (-F takes more)\n" WROTE_NONE("us"));
+			    "sample fell into it (raise -F)\n" WROTE_NONE("us"));
 	b->options.samples_cpu = false;
 	assert_string_equal(
 		report_written(b, &w),

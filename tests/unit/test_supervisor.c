@@ -408,7 +408,7 @@ static void the_worker_leaves_without_a_word(void **state)
 
 	(void)state;
 	start(&r, leave);
-	assert_string_equal(finish(&r), "profile: the profiler ended before its time: no profile "
+	assert_string_equal(finish(&r), "profile: the profiler ended unexpectedly: no profile "
 					"was written\n");
 	assert_exit(&r, 125);
 }

@@ -6,7 +6,7 @@
 #define PID 7
 #define MOST 4096
 
-/* Pieces by the operation's capture (a number here); 0: none ran. */
+/* Pieces by the operation's launch (a number here); 0: none ran. */
 struct bench {
 	struct waits *waits;
 	uint64_t ns[MOST];
@@ -14,16 +14,15 @@ struct bench {
 	uint32_t pieces;
 };
 
-static void note(void *context, const struct waits_wait *wait,
-		 const struct waits_operation *operation, uint64_t ns)
+static void note(void *context, const struct waits_wait *wait, const struct gpu_work_origin *origin,
+		 uint64_t ns)
 {
 	struct bench *b = context;
-	uint32_t number = operation ? operation->capture : 0;
+	uint32_t number = origin ? origin->launch : 0;
 
+	assert_int_equal(wait->process, PID);
 	assert_true(ns > 0);
 	assert_true(number < MOST);
-	if (operation)
-		assert_int_equal(operation->process, wait->process);
 	b->ns[number] += ns;
 	b->total += ns;
 	b->pieces++;
@@ -57,7 +56,7 @@ static void ran(struct bench *b, uint32_t number, uint32_t stream, uint64_t from
 									.process = PID,
 									.context = 1,
 									.stream = stream,
-									.capture = number}),
+									.origin.launch = number}),
 		0);
 }
 
@@ -213,7 +212,7 @@ static void other_processes_do_not_count(void **state)
 		waits_add_operation(b->waits, &(struct waits_operation){.start_ns = 100,
 									.end_ns = 200,
 									.process = pid,
-									.capture = 9});
+									.origin.launch = 9});
 	waited(b, 100, 200);
 	waited_for(b, 0, 100, 200);
 	waits_finish(b->waits);

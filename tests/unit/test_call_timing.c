@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whose calls are timed, and from when to when: calls of this very program, with real probes. Needs
+ * root.
+ */
+#include "unit.h"
+#include <dlfcn.h>
+#include <time.h>
+#include "profiler/session/call_timing.h"
+
+#define OURS "/ours/libprofile_cupti.so"
+#define MULTIPLE_SUBSCRIBERS 39 /* CUPTI's "no" */
+
+extern char **environ;
+
+/* ---- functions that are found in this program, as in one that has CUDA's runtime in it ---- */
+
+#define PROBED __attribute__((noipa)) static
+
+static volatile int sink;
+
+PROBED int cudaMemcpy(void)
+{
+	return sink++;
+}
+
+/* ---- */
+
+struct bench {
+	struct log log;
+	struct notices notices;
+	struct bpf_source *source;
+	struct collect *collect;
+	struct call_timing *timing;
+	struct process *process; /* this one */
+	struct capture captured;
+	char folder[64];
+};
+
+/* This process and its children are followed. */
+static int begin(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+	char error[512] = "";
+
+	if (!b)
+		return -1;
+	*state = b;
+	b->log.level = LOG_VERBOSE;
+	notices_init(&b->notices, &b->log);
+	b->source =
+		bpf_source_open(&(struct bpf_source_options){.calls = true}, error, sizeof(error));
+	b->collect = collect_new(&(struct collect_options){.sample_ns = 1});
+	if (!b->source || !b->collect || bpf_source_track(b->source, getpid()) != 0) {
+		print_error("%s\n", error);
+		return -1;
+	}
+	b->timing = call_timing_new(b->source, b->collect, &b->notices, &b->log, OURS);
+	b->process = collect_find_process(b->collect, getpid());
+	snprintf(b->folder, sizeof(b->folder), "/tmp/profile_unit.XXXXXX");
+	return b->timing && b->process && mkdtemp(b->folder) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	struct bench *b = *state;
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s", b->folder);
+	call_timing_free(b->timing);
+	collect_free(b->collect);
+	bpf_source_close(b->source);
+	free(b);
+	return system(command);
+}
+
+/* Hands all events on that there are. */
+static void take_events(struct bench *b)
+{
+	const struct stack_event *event;
+
+	bpf_source_fill(b->source);
+	while ((event = bpf_source_next(b->source)))
+		call_timing_take(b->timing, event);
+}
+
+/* A call is timed, or not. */
+static void expect_timed(struct bench *b, bool timed)
+{
+	const struct ledger *l = collect_ledger(b->collect);
+	uint64_t before = l->calls.timed;
+
+	cudaMemcpy();
+	take_events(b);
+	assert_int_equal(l->calls.timed, before + timed);
+	assert_int_equal(l->calls.without_stack, 0);
+}
+
+static void start_timing(struct bench *b)
+{
+	capture_begin(&b->captured);
+	call_timing_begin(b->timing, b->process);
+	capture_end(&b->captured);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Returns the process as it is afterwards. */
+static struct process *happen(struct bench *b, enum process_event_type type, pid_t pid,
+			      uint64_t time_ns)
+{
+	const struct process_event event = {
+		.type = type, .pid = pid, .tid = pid, .time_ns = time_ns};
+	struct process *process = collect_process_event(b->collect, &event);
+
+	assert_non_null(process);
+	call_timing_watch(b->timing, &event, process);
+	return process;
+}
+
+/* A process maps this file; returns what is said of it. */
+static const char *map(struct bench *b, pid_t pid, const char *path)
+{
+	const struct process_event event = {
+		.type = PROCESS_MAP, .pid = pid, .mapping = {.path = path}};
+
+	capture_begin(&b->captured);
+	call_timing_watch(b->timing, &event, collect_find_process(b->collect, pid));
+	return capture_end(&b->captured);
+}
+
+static void *load_library(const struct bench *b, const char *name, const char *function)
+{
+	char command[512], path[128];
+	void *library;
+
+	snprintf(path, sizeof(path), "%s/%s", b->folder, name);
+	snprintf(command, sizeof(command),
+		 "echo 'int %s(int x) { return x; }' | ${CC:-cc} -shared -fPIC -xc -o %s -",
+		 function, path);
+	assert_int_equal(system(command), 0);
+	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	assert_non_null(library);
+	return library;
+}
+
+/* ---- from when to when ---- */
+
+static void without_timing_nothing_happens(void **state)
+{
+	struct bench *b = *state;
+	const struct stack_event event = {.kind = STACK_EVENT_CALL};
+	const struct process_event exec = {.type = PROCESS_EXEC};
+
+	expect_timed(b, false);
+	call_timing_begin(NULL, b->process);
+	call_timing_note_traced(NULL, b->process);
+	call_timing_watch(NULL, &exec, b->process);
+	call_timing_scan(NULL);
+	call_timing_take(NULL, &event);
+	call_timing_free(NULL);
+	assert_false(b->process->lacks_gpu_time);
+}
+
+static void calls_are_timed_from_the_beginning_on(void **state)
+{
+	struct bench *b = *state;
+
+	start_timing(b);
+	expect_timed(b, true);
+	start_timing(b);
+	expect_timed(b, true);
+	assert_true(b->process->lacks_gpu_time);
+	assert_int_equal(collect_ledger(b->collect)->calls.processes, 1);
+}
+
+static void a_program_that_is_traced_is_not_timed(void **state)
+{
+	struct bench *b = *state;
+
+	start_timing(b);
+	call_timing_note_traced(b->timing, b->process);
+	expect_timed(b, false);
+}
+
+static void another_program_is_not_timed(void **state)
+{
+	struct bench *b = *state;
+
+	start_timing(b);
+	b->process = happen(b, PROCESS_EXEC, getpid(), 1); /* before that */
+	expect_timed(b, true);
+	b->process = happen(b, PROCESS_EXEC, getpid(), now_ns());
+	expect_timed(b, false);
+	start_timing(b);
+	expect_timed(b, true);
+	happen(b, PROCESS_EXIT, getpid(), now_ns());
+	expect_timed(b, false);
+}
+
+static void a_process_that_is_not_followed(void **state)
+{
+	struct bench *b = *state;
+
+	capture_begin(&b->captured);
+	call_timing_begin(b->timing, collect_find_process(b->collect, getppid()));
+	assert_non_null(strstr(capture_end(&b->captured), "no such process"));
+	assert_int_equal(collect_ledger(b->collect)->calls.processes, 1);
+	expect_timed(b, false);
+}
+
+static void libraries_that_are_loaded_later(void **state)
+{
+	struct bench *b = *state;
+	const struct ledger *l = collect_ledger(b->collect);
+	int (*allocate)(int);
+	void *library;
+
+	start_timing(b);
+	library = load_library(b, "libother.so", "cudaMalloc");
+	*(void **)&allocate = dlsym(library, "cudaMalloc");
+	map(b, getpid(), "/libother.so");
+	allocate(1);
+	take_events(b);
+	assert_int_equal(l->calls.timed, 0);
+	call_timing_scan(b->timing);
+	allocate(1);
+	take_events(b);
+	assert_int_equal(l->calls.timed, 1);
+	dlclose(library);
+}
+
+/* ---- another tool in our place ---- */
+
+/* A process that was started with this environment. */
+static pid_t spawn(const char *const *environment)
+{
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		execle("/bin/sleep", "sleep", "1000", NULL, environment);
+		_exit(1);
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 0); /* it has been executed */
+	close(ends[0]);
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void what_the_driver_will_load(void **state)
+{
+	static const struct {
+		const char *environment[3];
+		const char *said; /* NULL: it is ours */
+	} cases[] = {
+		{{"A=1", "CUDA_INJECTION64_PATH=" OURS}, NULL},
+		{{"A=1", "CUDA_INJECTION64_PATH=/other.so"}, "/other.so"},
+		{{"CUDA_INJECTION64_PATH=" OURS "2"}, OURS "2"},
+		{{"A=1", "B=CUDA_INJECTION64_PATH=" OURS}, "process"},
+	};
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		pid_t pid = spawn(cases[i].environment);
+		const char *said;
+
+		memset(b->notices.seen, 0, sizeof(b->notices.seen));
+		assert_string_equal(map(b, pid, "/lib/libcudart.so"), "");
+		said = map(b, pid, "/lib/libcuda.so.1");
+		assert_int_equal(b->notices.seen[GPU_NOTICE_NOT_INJECTED], !!cases[i].said);
+		if (cases[i].said)
+			assert_non_null(strstr(said, cases[i].said));
+		else
+			assert_string_equal(said, "");
+		/* once a program */
+		map(b, pid, "/lib/libcuda.so.1");
+		assert_int_equal(b->notices.seen[GPU_NOTICE_NOT_INJECTED], !!cases[i].said);
+		happen(b, PROCESS_EXEC, pid, now_ns());
+		map(b, pid, "/lib/libcuda.so.1");
+		assert_int_equal(b->notices.seen[GPU_NOTICE_NOT_INJECTED], 2 * !!cases[i].said);
+		end_child(pid);
+	}
+}
+
+static void a_title_says_nothing(void **state)
+{
+	struct bench *b = *state;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		memcpy(environ[0], "title", strlen("title") + 1);
+		for (;;)
+			pause();
+	}
+	for (char text[8] = ""; strcmp(text, "title") != 0; usleep(1000)) {
+		char path[64];
+		int fd;
+
+		snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		assert_true(read(fd, text, sizeof(text) - 1) >= 0);
+		close(fd);
+	}
+	assert_string_equal(map(b, pid, "/lib/libcuda.so.1"), "");
+	end_child(pid);
+	/* nor does one that has ended, and one that is traced needs no look */
+	assert_string_equal(map(b, pid, "/lib/libcuda.so.1"), "");
+	b->process->is_traced = true;
+	assert_string_equal(map(b, getpid(), "/lib/libcuda.so.1"), "");
+}
+
+/* ---- others that want CUPTI ---- */
+
+/* Asks the library's function for CUPTI, and is refused. */
+static void ask(struct bench *b, void *library)
+{
+	int (*subscribe)(int);
+
+	*(void **)&subscribe = dlsym(library, "cuptiSubscribe");
+	assert_non_null(subscribe);
+	capture_begin(&b->captured);
+	subscribe(MULTIPLE_SUBSCRIBERS);
+	take_events(b);
+	capture_end(&b->captured);
+}
+
+static void who_was_refused_is_said(void **state)
+{
+	struct bench *b = *state;
+	const uint32_t *seen = &b->notices.seen[GPU_NOTICE_OTHER_REFUSED];
+	void *library = load_library(b, "libcupti.so.13", "cuptiSubscribe");
+	/* CUPTI's older function calls the newer one: it asks for somebody else */
+	struct stack_value by_itself = {
+		.event = {.kind = STACK_EVENT_REFUSED, .pid = (uint32_t)getpid()},
+		.value = (uintptr_t)dlsym(library, "cuptiSubscribe"),
+	};
+
+	b->process->is_traced = true;
+	ask(b, library);
+	assert_int_equal(*seen, 0); /* nobody looks yet */
+	call_timing_note_traced(b->timing, b->process);
+	b->process->is_traced = false;
+	ask(b, library);
+	assert_int_equal(*seen, 0); /* it was us */
+	b->process->is_traced = true;
+	call_timing_take(b->timing, &by_itself.event);
+	assert_int_equal(*seen, 0);
+	ask(b, library);
+	assert_int_equal(*seen, 1);
+	assert_non_null(strstr(b->captured.text, "test_call_timing"));
+	dlclose(library);
+}
+
+/* It loads CUPTI for another tool when it is traced already. */
+static void cupti_that_is_loaded_later(void **state)
+{
+	struct bench *b = *state;
+	void *library;
+
+	b->process->is_traced = true;
+	call_timing_note_traced(b->timing, b->process);
+	library = load_library(b, "libcupti.so.12", "cuptiSubscribe");
+	map(b, getpid(), "/lib/libcupti.so.12");
+	call_timing_scan(b->timing);
+	ask(b, library);
+	assert_int_equal(b->notices.seen[GPU_NOTICE_OTHER_REFUSED], 1);
+	dlclose(library);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(without_timing_nothing_happens),
+		TEST(calls_are_timed_from_the_beginning_on),
+		TEST(a_program_that_is_traced_is_not_timed),
+		TEST(another_program_is_not_timed),
+		TEST(a_process_that_is_not_followed),
+		TEST(libraries_that_are_loaded_later),
+		TEST(what_the_driver_will_load),
+		TEST(a_title_says_nothing),
+		TEST(who_was_refused_is_said),
+		TEST(cupti_that_is_loaded_later),
+	};
+
+	if (geteuid() != 0) {
+		printf("1..0 # SKIP needs root: the kernel gives eBPF programs to root only\n");
+		return 0;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
