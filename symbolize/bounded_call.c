@@ -29,15 +29,29 @@ struct bounded_caller {
 	struct worker *worker; /* NULL: none has been started */
 	uint64_t left_ns;      /* to wait for all calls */
 	uint64_t abandoned, refused;
+	uint64_t stuck_places[BOUNDED_CALL_MAX_ABANDONED]; /* of those abandoned */
+	struct budget budget;
 };
 
 struct bounded_caller *bounded_caller_new(unsigned int run_ms)
 {
 	struct bounded_caller *c = calloc(1, sizeof(*c));
 
-	if (c)
-		c->left_ns = run_ms * UINT64_C(1000000);
+	if (!c)
+		return NULL;
+	c->left_ns = run_ms * UINT64_C(1000000);
+	budget_open(&c->budget);
 	return c;
+}
+
+void *bounded_job_new(size_t bytes, void (*run)(struct bounded_job *job),
+		      void (*discard)(struct bounded_job *job))
+{
+	struct bounded_job *job = calloc(1, bytes);
+
+	if (job)
+		*job = (struct bounded_job){.run = run, .discard = discard, .fd = -1};
+	return job;
 }
 
 static void free_worker(struct worker *w)
@@ -73,6 +87,15 @@ static bool hand_back(struct worker *w)
 	return is_wanted;
 }
 
+static void discard(struct bounded_job *job)
+{
+	if (job->discard)
+		job->discard(job);
+	if (job->fd >= 0)
+		close(job->fd);
+	free(job);
+}
+
 /*
  * A thread keeps the capabilities of the one that started it, whatever that one gives up later.
  * Reading files as a plain user takes none.
@@ -95,7 +118,7 @@ static void *work(void *opaque)
 	while ((job = wait_for_job(w))) {
 		job->run(job);
 		if (!hand_back(w)) {
-			job->discard(job);
+			discard(job);
 			free_worker(w);
 			break;
 		}
@@ -167,12 +190,13 @@ static uint64_t now_ns(void)
 }
 
 /* Hands the job over and waits; false: it is late, and the worker is on its own. */
-static bool run_on_worker(struct worker *w, struct bounded_job *job, uint64_t deadline)
+static bool run_on_worker(struct bounded_caller *c, struct bounded_job *job, uint64_t deadline)
 {
 	const struct timespec until = {
 		.tv_sec = (time_t)(deadline / 1000000000u),
 		.tv_nsec = (long)(deadline % 1000000000u),
 	};
+	struct worker *w = c->worker;
 	bool is_done;
 
 	pthread_mutex_lock(&w->lock);
@@ -182,9 +206,13 @@ static bool run_on_worker(struct worker *w, struct bounded_job *job, uint64_t de
 		;
 	is_done = !w->job;
 	if (!is_done) {
-		/* The worker cannot free it before it has the lock. */
-		if (job->abandon)
-			job->abandon(job);
+		/*
+		 * The worker cannot free it before it has the lock. What the job has taken stays
+		 * taken: it may never be freed.
+		 */
+		budget_settle(&c->budget, &job->share, true);
+		c->stuck_places[c->abandoned++] = job->place;
+		c->worker = NULL;
 		w->is_abandoned = true;
 		pthread_detach(w->thread);
 	}
@@ -192,37 +220,68 @@ static bool run_on_worker(struct worker *w, struct bounded_job *job, uint64_t de
 	return is_done;
 }
 
+bool bounded_is_stuck(const struct bounded_caller *c, uint64_t place)
+{
+	for (uint64_t i = 0; place && i < c->abandoned; i++)
+		if (c->stuck_places[i] == place)
+			return true;
+	return false;
+}
+
+/* 0: the call may be made. */
+static int prepare(struct bounded_caller *c, const struct bounded_job *job)
+{
+	if (bounded_is_stuck(c, job->place))
+		return -EBUSY;
+	if (!c->worker && c->abandoned < BOUNDED_CALL_MAX_ABANDONED && c->left_ns > 0)
+		c->worker = start_worker();
+	if (c->worker && c->left_ns > 0)
+		return 0;
+	c->refused++;
+	return -EBUSY;
+}
+
 int bounded_call(struct bounded_caller *c, struct bounded_job *job, unsigned int timeout_ms)
 {
 	uint64_t start = now_ns(), waited;
+	int err = prepare(c, job);
 	bool is_done;
 
-	if (c->abandoned >= BOUNDED_CALL_MAX_ABANDONED || c->left_ns == 0) {
-		c->refused++;
-		return -EBUSY;
+	if (err) {
+		free(job); /* there are no results */
+		return err;
 	}
-	if (!c->worker)
-		c->worker = start_worker();
-	if (!c->worker) {
-		c->refused++;
-		return -EAGAIN;
-	}
-	is_done = run_on_worker(c->worker, job, start + timeout_ms * UINT64_C(1000000));
+	budget_lend(&c->budget, &job->share, BUDGET_FILE_BYTES);
+	is_done = run_on_worker(c, job, start + timeout_ms * UINT64_C(1000000));
 	waited = now_ns() - start;
 	c->left_ns -= waited < c->left_ns ? waited : c->left_ns;
-	if (is_done)
-		return 0;
-	c->worker = NULL;
-	c->abandoned++;
-	return -ETIMEDOUT;
+	return is_done ? 0 : -ETIMEDOUT;
 }
 
-uint64_t bounded_caller_count_abandoned(const struct bounded_caller *c)
+static void run_close(struct bounded_job *job)
 {
-	return c->abandoned;
+	close(job->fd);
+	job->fd = -1;
 }
 
-uint64_t bounded_caller_count_refused(const struct bounded_caller *c)
+void bounded_close(struct bounded_caller *c, int fd)
 {
-	return c->refused;
+	struct bounded_job *job = bounded_job_new(sizeof(*job), run_close, NULL);
+
+	if (!job)
+		return;
+	job->fd = fd;
+	job->place = BOUNDED_PLACE_CLOSING;
+	if (bounded_call(c, job, BOUNDED_CALL_OPEN_MS) == 0)
+		free(job);
+}
+
+struct budget *bounded_caller_budget(struct bounded_caller *c)
+{
+	return &c->budget;
+}
+
+uint64_t bounded_caller_count_stuck(const struct bounded_caller *c)
+{
+	return c->abandoned + c->refused;
 }

@@ -20,10 +20,10 @@
 /* ---- tables of files and of perf maps; past a limit they are not loaded: `refused` ---- */
 
 /*
- * Of one kind (symbols, call frames, inlined functions) and one file: what is read of it, and what
- * is built from that. Where a file's own symbols are too much its dynamic symbols are loaded alone;
- * debug builds of browsers, with 500 MB of names, are such. A symbol costs some 150 bytes while its
- * table is built.
+ * Of one kind (symbols, call frames, inlined functions, CUDA functions, CPython) and one file: what
+ * is read of it, and what is built from that. Where a file's own symbols are too much its dynamic
+ * symbols are loaded alone; debug builds of browsers, with 500 MB of names, are such. A symbol
+ * costs some 150 bytes while its table is built.
  */
 #define BUDGET_FILE_BYTES (UINT64_C(192) << 20)
 /* All tables that are in memory at one time. */
@@ -33,16 +33,12 @@
 
 /* ---- ELF files: elf_file.h, dwarf.h, debug_file.h; past a limit: as if it were not there ---- */
 
-/* One section, where no share of the budget limits it (probes). */
-#define ELF_FILE_MAX_SECTION (UINT64_C(128) << 20)
 #define ELF_FILE_MAX_SEGMENTS 4096u
 #define ELF_FILE_MAX_NOTES (UINT64_C(4) << 20)          /* bytes of all notes */
 #define ELF_FILE_MAX_SECTION_NAMES (UINT64_C(16) << 20) /* bytes */
 #define DEBUGDATA_MEMORY (UINT64_C(32) << 20)           /* to unpack .gnu_debugdata */
 #define DEBUG_FILE_MAX_CHECKED (INT64_C(1) << 30)       /* read through for a checksum */
 #define DEBUGINFOD_TIMEOUT_MS 10000
-
-#define PYTHON_IMAGE_MAX_BYTES (UINT64_C(64) << 20) /* read of an interpreter: python_image.h */
 
 #define DWARF_MAX_DEPTH 64 /* inlined functions at one address; the deepest kept has the rest */
 #define DWARF_MAX_NESTING 256
@@ -82,7 +78,7 @@
 
 #define BOUNDED_CALL_MAX_ABANDONED 8 /* threads that never came back */
 #define BOUNDED_CALL_RUN_MS 60000    /* waited for all calls of a run */
-#define BOUNDED_CALL_OPEN_MS 2000    /* waited for a file that is opened */
+#define BOUNDED_CALL_OPEN_MS 2000    /* waited for a file that is opened, or one of /proc */
 #define BOUNDED_CALL_LOAD_MS 10000   /* waited for a file's tables */
 
 /* ---- how the bytes are counted ---- */

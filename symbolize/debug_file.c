@@ -11,7 +11,7 @@
 #include <zlib.h>
 
 #include "symbolize/debuginfod.h"
-#include "symbolize/safe_open.h"
+#include "symbolize/file_io.h"
 
 struct wanted {
 	const unsigned char *build_id; /* NULL: none */

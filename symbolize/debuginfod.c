@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,6 +14,8 @@
 #include <unistd.h>
 
 #define CLIENT "debuginfod-find"
+#define NOT_STARTED 127
+#define KILL_MS 200 /* waited for one that was killed */
 
 /* Set by a client that hangs or does not exist. */
 static bool gave_up;
@@ -34,44 +35,27 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* In a process group of its own, with default signals, its output to `output`: 0 or -errno. */
-static int start(const char *build_id, int output, pid_t *pid)
+/*
+ * Becomes the client, in a process group of its own, with default signals and its output to
+ * `output`. Nothing else stays open: it may be stuck where it cannot be killed.
+ */
+static void run_client(const char *build_id, int output)
 {
-	const char *const argv[] = {CLIENT, "debuginfo", build_id, NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none, all;
-	int err;
+	const struct sigaction by_default = {.sa_handler = SIG_DFL};
+	int null = open("/dev/null", O_RDWR);
+	sigset_t none;
 
-	err = posix_spawn_file_actions_init(&actions);
-	if (err)
-		return -err;
-	err = posix_spawnattr_init(&attributes);
-	if (err)
-		goto out_actions;
+	setpgid(0, 0);
+	for (int i = 1; i < NSIG; i++)
+		sigaction(i, &by_default, NULL);
 	sigemptyset(&none);
-	sigfillset(&all);
-	err = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	if (!err)
-		err = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-	if (!err)
-		err = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
-						       O_WRONLY, 0);
-	if (!err)
-		err = posix_spawnattr_setsigmask(&attributes, &none);
-	if (!err)
-		err = posix_spawnattr_setsigdefault(&attributes, &all);
-	if (!err)
-		err = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
-								    POSIX_SPAWN_SETSIGMASK |
-								    POSIX_SPAWN_SETSIGDEF);
-	if (!err)
-		err = posix_spawnp(pid, CLIENT, &actions, &attributes, (char *const *)argv,
-				   environ);
-	posix_spawnattr_destroy(&attributes);
-out_actions:
-	posix_spawn_file_actions_destroy(&actions);
-	return -err;
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDERR_FILENO);
+	dup2(output, STDOUT_FILENO);
+	close_range(STDERR_FILENO + 1, ~0u, 0);
+	execlp(CLIENT, CLIENT, "debuginfo", build_id, (char *)NULL);
+	_exit(NOT_STARTED);
 }
 
 /* Everything up to the end of the stream; false when it is late or too much. */
@@ -101,48 +85,49 @@ static bool read_until(int fd, int64_t deadline, char *text, size_t size)
 	}
 }
 
-/* Whether the client ended well in time; in the end there is no client. */
-static bool finish(pid_t pid, int64_t deadline, bool in_time)
+/*
+ * Waits for the client until `deadline`, then kills it: its exit status, -1 if it did not end by
+ * itself. One that cannot be killed is left behind.
+ */
+static int finish(pid_t pid, int64_t deadline)
 {
 	const struct timespec pause = {.tv_nsec = 5000000};
-	int status = 0;
-	pid_t ended = 0;
+	bool is_killed = false;
+	int status;
+	pid_t ended;
 
-	while (in_time && (ended = waitpid(pid, &status, WNOHANG)) == 0) {
-		in_time = now_ms() < deadline;
-		nanosleep(&pause, NULL);
+	while ((ended = waitpid(pid, &status, WNOHANG)) == 0) {
+		if (now_ms() < deadline) {
+			nanosleep(&pause, NULL);
+		} else if (is_killed) {
+			return -1;
+		} else {
+			kill(-pid, SIGKILL);
+			is_killed = true;
+			deadline = now_ms() + KILL_MS;
+		}
 	}
-	if (ended == 0) {
-		kill(-pid, SIGKILL);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-		return false;
-	}
-	return ended == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 int debuginfod_find(const char *build_id, char *path, size_t size)
 {
 	int64_t deadline = now_ms() + DEBUGINFOD_TIMEOUT_MS;
-	bool in_time, ended_well;
-	int ends[2];
+	int ends[2], status;
+	bool in_time;
 	pid_t pid;
 
 	if (gave_up || !is_allowed() || pipe2(ends, O_CLOEXEC) != 0)
 		return -ENOENT;
-	if (start(build_id, ends[1], &pid) != 0) {
-		gave_up = true;
-		close(ends[0]);
-		close(ends[1]);
-		return -ENOENT;
-	}
+	pid = fork();
+	if (pid == 0)
+		run_client(build_id, ends[1]);
 	close(ends[1]);
-	in_time = read_until(ends[0], deadline, path, size);
+	in_time = pid > 0 && read_until(ends[0], deadline, path, size);
 	close(ends[0]);
-	ended_well = finish(pid, deadline, in_time);
-	if (now_ms() >= deadline)
-		gave_up = true;
-	if (!ended_well)
+	status = pid > 0 ? finish(pid, in_time ? deadline : 0) : NOT_STARTED;
+	gave_up = status == NOT_STARTED || now_ms() >= deadline;
+	if (!in_time || status != 0)
 		return -ENOENT;
 	path[strcspn(path, "\n")] = '\0';
 	return path[0] == '/' ? 0 : -ENOENT;

@@ -15,7 +15,7 @@
 #include "symbolize/cfi_bytes.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/range_table.h"
-#include "symbolize/safe_open.h"
+#include "symbolize/file_io.h"
 
 /* From an inlined copy to the abstract function to its declaration to the class: two or three. */
 #define MAX_REFERENCES 8

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "symbolize/safe_open.h"
+#include "symbolize/file_io.h"
 
 /*
  * What libelf would take for granted. It allocates as many section descriptors as section 0 says
@@ -119,7 +119,8 @@ void elf_file_close(struct elf_file *file)
 	file->elf = NULL;
 }
 
-bool elf_file_has_contents(const struct elf_file *file, const GElf_Shdr *header)
+/* Whether the section has contents that lie inside the file, uncompressed. */
+static bool has_contents(const struct elf_file *file, const GElf_Shdr *header)
 {
 	return header->sh_type != SHT_NOBITS && header->sh_type != SHT_NULL &&
 	       !(header->sh_flags & SHF_COMPRESSED) && header->sh_size > 0 &&
@@ -130,9 +131,7 @@ char *elf_file_read_section(const struct elf_file *file, const GElf_Shdr *header
 {
 	char *copy;
 
-	if (!elf_file_has_contents(file, header) ||
-	    (!file->share && header->sh_size > ELF_FILE_MAX_SECTION) ||
-	    !budget_take(file->share, header->sh_size))
+	if (!has_contents(file, header) || !budget_take(file->share, header->sh_size))
 		return NULL;
 	copy = malloc(header->sh_size + 1);
 	if (!copy)

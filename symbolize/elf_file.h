@@ -23,8 +23,7 @@ struct elf_file {
 	uint64_t size;     /* bytes in the file or image */
 	uint16_t machine;  /* EM_* */
 	uint16_t type;     /* ET_EXEC or ET_DYN */
-	/* What is read is taken from here, if who opened it has set it; borrowed. Without one a
-	 * section has at most ELF_FILE_MAX_SECTION bytes. */
+	/* What is read is taken from here, if who opened it has set it; borrowed. */
 	struct budget_share *share;
 };
 
@@ -35,9 +34,6 @@ struct elf_file {
 int elf_file_open(struct elf_file *file, int fd);
 int elf_file_open_memory(struct elf_file *file, const void *image, size_t size);
 void elf_file_close(struct elf_file *file);
-
-/* Whether the section has contents that lie inside the file, uncompressed. */
-bool elf_file_has_contents(const struct elf_file *file, const GElf_Shdr *header);
 
 /*
  * A malloc'd copy of a section, followed by a NUL that the size in `header` does not count; NULL

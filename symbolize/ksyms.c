@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/safe_open.h"
+#include "symbolize/file_io.h"
 
 struct ksym {
 	uint64_t address;
@@ -19,7 +19,7 @@ struct ksym {
 struct ksyms {
 	char *text; /* the file; names point into it */
 	struct ksym *list;
-	size_t count, functions;
+	size_t count;
 };
 
 static bool parse_line(char *line, struct ksym *symbol)
@@ -74,7 +74,6 @@ static void keep_first_of_each_address(struct ksyms *ksyms)
 		if (kept > 0 && ksyms->list[kept - 1].address == ksyms->list[i].address)
 			continue;
 		ksyms->list[kept++] = ksyms->list[i];
-		ksyms->functions += ksyms->list[i].name != NULL;
 	}
 	ksyms->count = kept;
 }
@@ -132,11 +131,6 @@ int ksyms_load(struct ksyms **ksyms)
 	err = ksyms_read(fd, ksyms);
 	close(fd);
 	return err;
-}
-
-size_t ksyms_count(const struct ksyms *ksyms)
-{
-	return ksyms->functions;
 }
 
 const char *ksyms_find(const struct ksyms *ksyms, uint64_t address)

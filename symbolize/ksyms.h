@@ -22,9 +22,6 @@ int ksyms_load(struct ksyms **ksyms);
 /* The same from an open file, from where it is read next to its end. */
 int ksyms_read(int fd, struct ksyms **ksyms);
 
-/* How many functions it knows. */
-size_t ksyms_count(const struct ksyms *ksyms);
-
 /* The raw name of the function at `address`, which lives as long as `ksyms`; NULL when unknown. */
 const char *ksyms_find(const struct ksyms *ksyms, uint64_t address);
 

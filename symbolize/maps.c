@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct map_table *map_table_new(void)
 {
@@ -173,7 +172,11 @@ static void unescape_newlines(char *path)
 	*to = '\0';
 }
 
-int maps_parse_line(char *line, struct code_mapping *mapping)
+/*
+ * Parses one line of /proc/PID/maps (without its newline; proc(5)) and rewrites it in place.
+ * Whether it is an executable mapping.
+ */
+static bool parse_line(char *line, struct code_mapping *mapping)
 {
 	uint64_t major, minor;
 	char *at = line, *flags;
@@ -181,15 +184,15 @@ int maps_parse_line(char *line, struct code_mapping *mapping)
 
 	if (!take_number(&at, 16, '-', &mapping->start) ||
 	    !take_number(&at, 16, ' ', &mapping->end) || mapping->start >= mapping->end)
-		return -EINVAL;
+		return false;
 	flags = at;
 	if (strspn(flags, "rwxsp-") != 4 || flags[4] != ' ')
-		return -EINVAL;
+		return false;
 	at += 5;
 	if (!take_number(&at, 16, ' ', &mapping->file_offset) ||
 	    !take_number(&at, 16, ':', &major) || !take_number(&at, 16, ' ', &minor) ||
 	    major > UINT32_MAX || minor > UINT32_MAX)
-		return -EINVAL;
+		return false;
 	mapping->dev_major = (uint32_t)major;
 	mapping->dev_minor = (uint32_t)minor;
 
@@ -199,10 +202,10 @@ int maps_parse_line(char *line, struct code_mapping *mapping)
 	if (at[digits] == '\0') {
 		mapping->path = at + digits;
 		if (!take_number(&at, 10, '\0', &mapping->inode))
-			return -EINVAL;
+			return false;
 	} else {
 		if (!take_number(&at, 10, ' ', &mapping->inode))
-			return -EINVAL;
+			return false;
 		at += strspn(at, " ");
 		unescape_newlines(at);
 		mapping->path = at;
@@ -210,78 +213,12 @@ int maps_parse_line(char *line, struct code_mapping *mapping)
 	return flags[2] == 'x';
 }
 
-struct reader {
-	char buffer[2 * MAPS_LINE_MAX];
-	size_t used;
-	bool skipping; /* inside a line that is too long */
-	maps_visit visit;
-	void *context;
-};
-
-static int take_line(struct reader *reader, char *line)
+bool maps_next(char **text, struct code_mapping *mapping)
 {
-	struct code_mapping mapping = {0};
+	char *line;
 
-	if (reader->skipping) {
-		reader->skipping = false;
-		return 0;
-	}
-	if (maps_parse_line(line, &mapping) != 1)
-		return 0;
-	return reader->visit(reader->context, &mapping);
-}
-
-static int take_lines(struct reader *reader)
-{
-	char *line = reader->buffer, *newline;
-	size_t left = reader->used;
-
-	while ((newline = memchr(line, '\n', left))) {
-		int err;
-
-		*newline = '\0';
-		left -= (size_t)(newline + 1 - line);
-		err = take_line(reader, line);
-		if (err)
-			return err;
-		line = newline + 1;
-	}
-	if (left > MAPS_LINE_MAX) {
-		reader->skipping = true;
-		left = 0;
-	}
-	memmove(reader->buffer, line, left);
-	reader->used = left;
-	return 0;
-}
-
-int maps_read(int fd, maps_visit visit, void *context)
-{
-	struct reader reader;
-	int err = 0;
-
-	reader.used = 0;
-	reader.skipping = false;
-	reader.visit = visit;
-	reader.context = context;
-	for (;;) {
-		ssize_t got = read(fd, reader.buffer + reader.used,
-				   sizeof(reader.buffer) - reader.used - 1);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			break;
-		reader.used += (size_t)got;
-		err = take_lines(&reader);
-		if (err)
-			return err;
-	}
-	if (reader.used > 0) {
-		reader.buffer[reader.used] = '\0';
-		err = take_line(&reader, reader.buffer);
-	}
-	return err;
+	while ((line = strsep(text, "\n")))
+		if (parse_line(line, mapping))
+			return true;
+	return false;
 }

@@ -11,16 +11,13 @@
 #ifndef SYMBOLIZE_MAPS_H
 #define SYMBOLIZE_MAPS_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "symbolize/symbolizer.h"
 
 /* Linux's default vm.max_map_count is 65530; more than this is refused with -ENOSPC. */
 #define MAP_TABLE_MAX 65536
-
-/* A path of PATH_MAX bytes, each of which could be printed as four, and what comes before it. */
-#define MAPS_LINE_MAX 16640
 
 struct map_entry {
 	uint64_t start, end;  /* start < end */
@@ -57,22 +54,13 @@ int map_table_insert(struct map_table **table, struct map_entry entry);
 const struct map_entry *map_table_find(const struct map_table *table, uint64_t address);
 
 /*
- * Parses one line of /proc/PID/maps (without its newline; proc(5)) and rewrites it in place:
- * mapping->path points into `line`. Returns 1 for an executable mapping, 0 for any other, -EINVAL
- * for what is not such a line.
+ * The next executable mapping in `*text`, which is what there is left of a /proc/PID/maps
+ * (proc(5)); it is rewritten in place, and mapping->path points into it. False: there are no more.
+ * Lines that do not parse are skipped.
  *
  * The kernel prints a newline inside a path as "\012" and escapes nothing else, so a path that has
  * those four characters itself is misread; it then fails the check of its inode.
  */
-int maps_parse_line(char *line, struct code_mapping *mapping);
-
-/* A nonzero result stops the reading and is returned. */
-typedef int (*maps_visit)(void *context, const struct code_mapping *mapping);
-
-/*
- * Calls `visit` for every executable mapping in `fd`, which holds text like /proc/PID/maps. The
- * mapping is valid during the call. Lines that do not parse or are too long are skipped.
- */
-int maps_read(int fd, maps_visit visit, void *context);
+bool maps_next(char **text, struct code_mapping *mapping);
 
 #endif

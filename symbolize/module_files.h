@@ -7,8 +7,8 @@
  * its descriptor tells them. Its tables are loaded once and shared by its modules.
  *
  * Files belong to others: whatever opens, reads or closes one goes through a bounded_caller, and
- * what tables take comes from the run's budget (budget.h). Files whose tables could not be loaded
- * in time are counted there, in bounded_caller_count_*().
+ * what tables take comes from its budget (budget.h). Files whose tables could not be loaded in time
+ * are counted there.
  */
 #ifndef SYMBOLIZE_MODULE_FILES_H
 #define SYMBOLIZE_MODULE_FILES_H
@@ -51,10 +51,9 @@ struct module_files {
 	struct module_file *list;
 	uint32_t count, capacity;
 	struct hash_index index;
-	uint32_t open;         /* that are kept open */
-	bool closing_is_stuck; /* it has blocked once; nothing is closed any more */
-	struct budget budget;
+	uint32_t open;                /* that are kept open */
 	struct bounded_caller *calls; /* borrowed */
+	struct budget *budget;        /* of `calls` */
 };
 
 void module_files_init(struct module_files *files, struct bounded_caller *calls);
@@ -66,8 +65,11 @@ void module_files_release(struct module_files *files);
  */
 int64_t module_files_add(struct module_files *files, int fd, const struct stat *st);
 
-/* Closes a descriptor of a file of others. */
-void module_files_close(struct module_files *files, int fd);
+/* Where a file lies, as it was mapped. */
+struct file_place {
+	uint64_t device;
+	const char *path;
+};
 
 /* Whether a file of the same path that has this status is `file`, and has not changed. */
 bool module_file_is(const struct module_file *file, const struct stat *st);
@@ -75,11 +77,11 @@ bool module_file_is(const struct module_file *file, const struct stat *st);
 /*
  * Loads one kind of table, once: `file`'s syms and names, or cfi, or dwarf are set, or stay NULL.
  * `fd` is a descriptor of the file, which goes; negative: there is none but the one that is kept.
- * That one goes with the symbols, which are loaded last. `path`, where the file lies, is for
- * finding a debug file.
+ * That one goes with the symbols, which are loaded last. Nothing is loaded from a device that has
+ * blocked.
  */
 void module_file_load(struct module_files *files, struct module_file *file, enum table_kind kind,
-		      int fd, const char *path);
+		      int fd, const struct file_place *place);
 
 /* Frees syms, names and dwarf. They are loaded again if they are asked for. */
 void module_file_free_names(struct module_files *files, struct module_file *file);

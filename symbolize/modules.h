@@ -4,17 +4,9 @@
  *
  * A module is a device, an inode and a path as the kernel prints them for a mapping. Its file is
  * opened when code in it is first seen to run, and kept open until its symbols are loaded, so that
- * names survive the deletion and the replacement of the file. What is opened must be the regular
- * file with the mapping's inode: a file that took its place gives no names rather than wrong ones.
- * Device numbers are not compared, since btrfs and overlayfs report others in stat(2) than in
- * /proc/PID/maps. Several modules may have one file (module_files.h).
- *
- * A file is looked for by its mapping (/proc/PID/map_files, which takes privilege), by its path in
- * the root folder of its process, as the process's executable (also a deleted one), and by its path
- * here. At most MODULES_MAX_OPEN files are kept open; the others are opened again, by path and with
- * the same check, when names are asked for.
- *
- * Opening may block for ever (bounded_call.h). Where it did, nothing on that device is tried again.
+ * names survive the deletion and the replacement of the file (mapped_file.h). Several modules may
+ * have one file (module_files.h). At most MODULES_MAX_OPEN files are kept open; the others are
+ * opened again, by path and with the same check, when names are asked for.
  */
 #ifndef SYMBOLIZE_MODULES_H
 #define SYMBOLIZE_MODULES_H
@@ -56,8 +48,6 @@ struct modules {
 	uint64_t path_bytes;
 	struct hash_index index;
 	struct module_files files;
-	uint64_t stuck_devices[BOUNDED_CALL_MAX_ABANDONED]; /* where opening blocked */
-	uint32_t stuck_count;
 	uint64_t unreadable;       /* files that were needed and that we may not read */
 	uint32_t unreadable_first; /* the index of the first one's module */
 };

@@ -124,8 +124,6 @@ static const char *name_of_vdso(struct naming *n, uint64_t offset)
 struct map_job {
 	struct bounded_job job;
 	pid_t pid;
-	struct budget_share share;
-	struct budget *budget; /* for the caller's thread alone */
 	struct perf_map *map;
 };
 
@@ -133,45 +131,27 @@ static void run_map(struct bounded_job *opaque)
 {
 	struct map_job *job = (struct map_job *)opaque;
 
-	perf_map_load(job->pid, &job->share, &job->map);
-}
-
-static void abandon_map(struct bounded_job *opaque)
-{
-	struct map_job *job = (struct map_job *)opaque;
-
-	budget_settle(job->budget, &job->share, true);
+	perf_map_load(job->pid, &job->job.share, &job->map);
 }
 
 static void discard_map(struct bounded_job *opaque)
 {
-	struct map_job *job = (struct map_job *)opaque;
-
-	perf_map_free(job->map);
-	free(job);
+	perf_map_free(((struct map_job *)opaque)->map);
 }
 
 static void load_map(struct naming *n, struct jit *jit)
 {
 	struct module_files *files = &n->modules->files;
-	struct map_job *job = calloc(1, sizeof(*job));
-	int err;
+	struct map_job *job = bounded_job_new(sizeof(*job), run_map, discard_map);
 
 	jit->was_tried = true;
 	if (!job)
 		return;
-	job->job = (struct bounded_job){
-		.run = run_map, .abandon = abandon_map, .discard = discard_map};
 	job->pid = jit->pid;
-	job->budget = &files->budget;
-	budget_lend(&files->budget, &job->share, BUDGET_FILE_BYTES);
-	err = bounded_call(files->calls, &job->job, BOUNDED_CALL_LOAD_MS);
-	if (err == -ETIMEDOUT)
+	if (bounded_call(files->calls, &job->job, BOUNDED_CALL_LOAD_MS) != 0)
 		return;
-	if (!err) {
-		jit->map = job->map;
-		jit->bytes = budget_settle(&files->budget, &job->share, jit->map != NULL);
-	}
+	jit->map = job->map;
+	jit->bytes = budget_settle(files->budget, &job->job.share, jit->map != NULL);
 	free(job);
 }
 
@@ -179,7 +159,7 @@ static void load_map(struct naming *n, struct jit *jit)
 static void free_map(struct naming *n, struct jit *jit)
 {
 	perf_map_free(jit->map);
-	budget_free(&n->modules->files.budget, jit->bytes);
+	budget_free(n->modules->files.budget, jit->bytes);
 	*jit = (struct jit){.id = jit->id, .pid = jit->pid};
 }
 

@@ -2,7 +2,6 @@
 #include "symbolize/perf_map.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbolize/proc_file.h"
 #include "symbolize/range_table.h"
-#include "symbolize/safe_open.h"
+#include "symbolize/file_io.h"
 #include "symbolize/text.h"
 
 struct perf_map {
@@ -171,36 +171,6 @@ int perf_map_read(int fd, struct budget_share *share, struct perf_map **result)
 	return 0;
 }
 
-/* The pid that a living process has in its own pid namespace: the last of its NSpid line. */
-static pid_t pid_inside(pid_t pid)
-{
-	char path[64], *text = NULL, *line, *end;
-	size_t size;
-	long inside = pid;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return pid;
-	if (read_to_end(fd, 65536, &text, &size) == 0 && (line = strstr(text, "\nNSpid:"))) {
-		line += strlen("\nNSpid:");
-		end = line + strcspn(line, "\n");
-		*end = '\0';
-		while (*line) {
-			long value = strtol(line, &end, 10);
-
-			if (end == line)
-				break;
-			inside = value;
-			line = end;
-		}
-	}
-	free(text);
-	close(fd);
-	return (pid_t)inside;
-}
-
 /* A file that is neither `owner`'s nor root's is not believed. */
 static int load_path(const char *path, uid_t owner, struct budget_share *share,
 		     struct perf_map **map)
@@ -219,12 +189,13 @@ static int load_path(const char *path, uid_t owner, struct budget_share *share,
 int perf_map_load(pid_t pid, struct budget_share *share, struct perf_map **map)
 {
 	struct stat process = {.st_uid = geteuid()}; /* who has ended was ours */
+	pid_t inside = proc_pid_inside(pid);
 	char path[96];
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	if (stat(path, &process) == 0) {
 		snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", (int)pid,
-			 (int)pid_inside(pid));
+			 (int)(inside ? inside : pid));
 		if (load_path(path, process.st_uid, share, map) == 0)
 			return 0;
 	}

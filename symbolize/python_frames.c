@@ -63,12 +63,6 @@ static inline __attribute__((always_inline)) bool load_mark(const struct python_
 	return true;
 }
 
-bool python_mark_read(const struct python_memory *memory, const struct python_offsets *offsets,
-		      uint64_t code, uint64_t *mark)
-{
-	return load_mark(memory, memory->read == NULL, offsets, code, mark);
-}
-
 static inline __attribute__((always_inline)) void walk(const struct python_memory *memory,
 						       bool direct, const struct python_offsets *o,
 						       uint64_t thread, struct python_stack *stack)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/elf_file.h"
-#include "symbolize/safe_open.h"
+#include "symbolize/file_io.h"
 
 #define LOOP_BYTES_MAX (4u << 20)
 
@@ -178,17 +178,16 @@ static int find_loop(struct reader *r, struct python_image *image)
 	return 0;
 }
 
-int python_image_read(int fd, const char *path, struct python_image *image)
+int python_image_read(int fd, const char *path, struct budget_share *share,
+		      struct python_image *image)
 {
 	struct reader r = {.fd = fd};
-	struct budget_share share;
 	int err = elf_file_open(&r.elf, fd);
 
 	memset(image, 0, sizeof(*image));
 	if (err)
 		return err;
-	budget_share_open(&share, PYTHON_IMAGE_MAX_BYTES);
-	r.elf.share = &share;
+	r.elf.share = share;
 	err = find_symbols(&r);
 	if (!err) {
 		image->runtime = r.symbols[SYMBOL_RUNTIME].st_value;

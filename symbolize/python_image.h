@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "symbolize/budget.h"
 #include "symbolize/python_loop.h"
 #include "symbolize/python_offsets.h"
 
@@ -27,10 +28,12 @@ struct python_image {
 bool python_image_is_candidate(const char *path);
 
 /*
- * Reads the file open as `fd`; `path` is its name, which tells the version before 3.11. 0; -ENOENT:
- * it holds no CPython; -ENOTSUP: of a version that is not known, `hex` is set; or -errno.
+ * Reads the file open as `fd`; `path` is its name, which tells the version before 3.11. What is
+ * read is taken from `share` and stays taken. 0; -ENOENT: it holds no CPython; -ENOTSUP: of a
+ * version that is not known, `hex` is set; or -errno.
  */
-int python_image_read(int fd, const char *path, struct python_image *image);
+int python_image_read(int fd, const char *path, struct budget_share *share,
+		      struct python_image *image);
 
 /* Whether the code at `file_offset` (a return address: the byte before it) is in the loop. */
 bool python_image_in_loop(const struct python_image *image, uint64_t file_offset);

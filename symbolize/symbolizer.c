@@ -2,10 +2,7 @@
 #include "symbolize/symbolizer.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "symbolize/address_space.h"
 #include "symbolize/bounded_call.h"
@@ -13,6 +10,7 @@
 #include "symbolize/maps.h"
 #include "symbolize/modules.h"
 #include "symbolize/naming.h"
+#include "symbolize/proc_file.h"
 #include "symbolize/symbolizer_cfi.h"
 
 /* Beyond it no user address is canonical on x86-64, with five page-table levels or four. */
@@ -34,8 +32,12 @@ struct symbolizer *symbolizer_new(void)
 	if (!s)
 		return NULL;
 	s->calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	if (!s->calls) {
+		free(s);
+		return NULL;
+	}
 	modules_init(&s->modules, s->calls);
-	if (naming_init(&s->naming, &s->modules) != 0 || !s->calls) {
+	if (naming_init(&s->naming, &s->modules) != 0) {
 		symbolizer_free(s);
 		return NULL;
 	}
@@ -84,49 +86,32 @@ int symbolizer_map(struct symbolizer *s, struct address_space *space,
 	return insert(s, &space->maps, mapping);
 }
 
-struct snapshot {
-	struct symbolizer *s;
-	struct map_table *maps;
-};
-
-static int visit_mapping(void *context, const struct code_mapping *mapping)
-{
-	struct snapshot *snapshot = context;
-	int err = insert(snapshot->s, &snapshot->maps, mapping);
-
-	/* Full: what fits is better than nothing. */
-	return err == -ENOMEM ? err : 0;
-}
-
 int symbolizer_snapshot(struct symbolizer *s, struct address_space *space)
 {
-	struct snapshot snapshot = {.s = s};
-	char path[64];
-	int err, fd;
+	struct map_table *maps = map_table_new();
+	struct code_mapping mapping;
+	char *text = NULL, *rest;
+	size_t size;
+	int err = -ENOMEM;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)space->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	snapshot.maps = map_table_new();
-	if (!snapshot.maps) {
-		err = -ENOMEM;
-		goto out;
-	}
-	err = maps_read(fd, visit_mapping, &snapshot);
+	if (maps)
+		err = proc_file_read(s->calls, space->pid, "maps", PROC_FILE_MAX_MAPS, &text,
+				     &size);
+	/* Full: what fits is better than nothing. */
+	for (rest = text; !err && maps_next(&rest, &mapping);)
+		err = insert(s, &maps, &mapping) == -ENOMEM ? -ENOMEM : 0;
+	free(text);
 	/* A process that is ending has no mappings any more; what it had is still of use. */
-	if (!err && snapshot.maps->count == 0)
+	if (err == -ENOENT || (!err && maps->count == 0))
 		err = -ESRCH;
-	if (err)
-		goto out;
+	if (err) {
+		map_table_drop(maps);
+		return err;
+	}
 	map_table_drop(space->maps);
-	space->maps = snapshot.maps;
+	space->maps = maps;
 	space->is_complete = true;
-	snapshot.maps = NULL;
-out:
-	map_table_drop(snapshot.maps);
-	close(fd);
-	return err;
+	return 0;
 }
 
 /* ---- locating ---- */
@@ -232,6 +217,11 @@ void symbolizer_set_kallsyms(struct symbolizer *s, int fd)
 	naming_set_kallsyms(&s->naming, fd);
 }
 
+struct bounded_caller *symbolizer_calls(struct symbolizer *s)
+{
+	return s->calls;
+}
+
 struct demangler *symbolizer_demangler(struct symbolizer *s)
 {
 	return s->naming.demangler;
@@ -250,10 +240,9 @@ struct symbolizer_stats symbolizer_stats(const struct symbolizer *s)
 		.named = s->naming.named,
 		.unnamed = s->naming.unnamed,
 		.mangled = demangler_count_slow(s->naming.demangler),
-		.refused = modules->files.budget.refused,
-		.refused_bytes = modules->files.budget.refused_bytes,
-		.stuck = bounded_caller_count_abandoned(s->calls) +
-			 bounded_caller_count_refused(s->calls),
+		.refused = modules->files.budget->refused,
+		.refused_bytes = modules->files.budget->refused_bytes,
+		.stuck = bounded_caller_count_stuck(s->calls),
 		.unreadable = modules->unreadable,
 		.unreadable_path = modules->unreadable
 					   ? modules_path(modules, modules->unreadable_first)

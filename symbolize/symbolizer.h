@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 struct symbolizer;
+struct bounded_caller; /* bounded_call.h */
 struct demangler;
 
 /* Where code lies: comparable with memcmp (no padding). */
@@ -71,7 +72,10 @@ void address_space_free(struct address_space *space);
 int symbolizer_map(struct symbolizer *s, struct address_space *space,
 		   const struct code_mapping *mapping);
 
-/* Replaces what is known of a living process by its /proc/PID/maps. -ESRCH: it has ended. */
+/*
+ * Replaces what is known of a living process by its /proc/PID/maps. -ESRCH: it has ended; -EBUSY,
+ * -ETIMEDOUT: it could not be read in time.
+ */
 int symbolizer_snapshot(struct symbolizer *s, struct address_space *space);
 
 /* ---- locating, naming ---- */
@@ -127,6 +131,9 @@ uint32_t symbolizer_names(struct symbolizer *s, struct code_ref ref, bool is_ret
 /* The module's path as it was mapped, which may hold any byte, or its bracketed name. */
 const char *symbolizer_module_path(struct symbolizer *s, uint32_t module);
 
+/* By which others, too, read what may block; they share its limits and its counts. */
+struct bounded_caller *symbolizer_calls(struct symbolizer *s);
+
 /* For names from elsewhere (GPU kernels), within the same budgets (demangle.h). */
 struct demangler *symbolizer_demangler(struct symbolizer *s);
 
@@ -137,8 +144,8 @@ struct symbolizer_stats {
 	/* What the budgets did not allow (budget.h), by which names may be missing. */
 	uint64_t refused;       /* tables that were not loaded, or not all of them */
 	uint64_t refused_bytes; /* that they would have taken */
-	uint64_t stuck;         /* files that did not answer in time, and were not asked any more */
-	uint64_t unreadable;    /* files that we lack the permission to read */
+	uint64_t stuck; /* files and processes that did not answer in time, or were not asked */
+	uint64_t unreadable;         /* files that we lack the permission to read */
 	const char *unreadable_path; /* the first of them as it was mapped, any bytes; or NULL */
 };
 struct symbolizer_stats symbolizer_stats(const struct symbolizer *s);

@@ -55,10 +55,10 @@ struct collect *collect_new(const struct collect_options *options)
 	c->told.limit = TOLD_BYTES_MAX;
 	c->pid_namespace = pid_namespace_own();
 	c->open_launches.timeline = options->timeline;
-	pythons_init(&c->pythons, &c->strings);
+	c->symbolizer = symbolizer_new();
+	pythons_init(&c->pythons, c->symbolizer, &c->strings);
 	c->pythons.lines = options->python_lines;
 	c->pythons.keeps_native = options->native_python;
-	c->symbolizer = symbolizer_new();
 	c->stacks = stack_table_new();
 	c->profile = profile_new();
 	to_attribution = (struct join_output){attribution_add, &c->attribution};
@@ -108,6 +108,11 @@ struct ledger *collect_ledger(struct collect *c)
 	return &c->ledger;
 }
 
+struct bounded_caller *collect_calls(struct collect *c)
+{
+	return symbolizer_calls(c->symbolizer);
+}
+
 static void note_error(struct collect *c, int err)
 {
 	c->ledger.bounds.out_of_memory += err == -ENOMEM;
@@ -133,7 +138,7 @@ static void note_process(struct collect *c, const struct process *process)
 
 	if (!tells_apart(c, PLACE_PROCESS) || place_names_process(&c->place_names, process->id))
 		return;
-	proc_names_process(process->pid, process->comm, text, sizeof(text));
+	proc_names_process(collect_calls(c), process->pid, process->comm, text, sizeof(text));
 	info.name = collect_text(c, text);
 	if (info.name)
 		place_names_add_process(&c->place_names, &info);

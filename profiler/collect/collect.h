@@ -134,6 +134,9 @@ void collect_advance(struct collect *c, uint64_t until_ns);
 /* Nothing more will come, and it is `now_ns`: decides all, and closes the books. */
 void collect_finish(struct collect *c, uint64_t now_ns);
 
+/* By which whoever reads files and memory of the target does so (symbolize/bounded_call.h). */
+struct bounded_caller *collect_calls(struct collect *c);
+
 /* The run's counts: each stage adds its own. */
 struct ledger *collect_ledger(struct collect *c);
 

@@ -3,36 +3,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* The last number of its NSpid line (proc(5)), or 0. */
-static pid_t innermost_pid(pid_t pid)
-{
-	char path[64], line[512], *at, *end;
-	pid_t inner = 0;
-	FILE *status;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	status = fopen(path, "re");
-	if (!status)
-		return 0;
-	while (inner == 0 && fgets(line, sizeof(line), status)) {
-		if (strncmp(line, "NSpid:", strlen("NSpid:")) != 0)
-			continue;
-		for (at = line + strlen("NSpid:");; at = end) {
-			long value = strtol(at, &end, 10);
-
-			if (end == at)
-				break;
-			inner = (pid_t)value;
-		}
-	}
-	fclose(status);
-	return inner;
-}
+#include "symbolize/proc_file.h"
 
 struct pid_namespace pid_namespace_own(void)
 {
@@ -51,7 +24,7 @@ struct pid_namespace pid_namespace_of(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
 	if (stat(path, &st) == 0)
-		found = (struct pid_namespace){st.st_ino, innermost_pid(pid)};
+		found = (struct pid_namespace){st.st_ino, proc_pid_inside(pid)};
 	else if (errno == EACCES || errno == EPERM)
 		found.id = PID_NAMESPACE_HIDDEN;
 	return found;

@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/collect/proc_names.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include "symbolize/proc_file.h"
 
-/* The beginning of a small file of /proc; NULs stay. Returns the length. */
-static size_t read_small(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0 ? (size_t)n : 0;
-}
+#define COMM_SIZE 64
+#define CMDLINE_MAX 4095 /* bytes looked at */
 
 static const char *base_of(const char *path)
 {
@@ -52,13 +43,19 @@ static const char *script_of(const char *cmdline, size_t length)
 	return at < cmdline + length && *at ? base_of(at) : NULL;
 }
 
-static void read_comm(pid_t pid, pid_t tid, char *out, size_t size)
+/* A task's own name for itself, or "". */
+static void read_comm(pid_t pid, pid_t tid, char out[COMM_SIZE])
 {
-	char path[64];
+	char name[32], *text;
+	size_t size;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)pid, (int)tid);
-	read_small(path, out, size);
+	out[0] = '\0';
+	snprintf(name, sizeof(name), "task/%d/comm", (int)tid);
+	if (proc_file_read(NULL, pid, name, COMM_SIZE - 1, &text, &size) != 0)
+		return;
+	memcpy(out, text, size + 1);
 	out[strcspn(out, "\n")] = '\0';
+	free(text);
 }
 
 static void put_name(const char *name, const char *kind, pid_t id, char *out, size_t size)
@@ -69,28 +66,29 @@ static void put_name(const char *name, const char *kind, pid_t id, char *out, si
 		snprintf(out, size, "[%s %d]", kind, (int)id);
 }
 
-void proc_names_process(pid_t pid, const char *comm, char *out, size_t size)
+void proc_names_process(struct bounded_caller *calls, pid_t pid, const char *comm, char *out,
+			size_t size)
 {
-	char path[64], text[4096], read[64] = "";
+	char read[COMM_SIZE], *cmdline = NULL;
 	const char *script = NULL;
-	size_t n;
+	size_t length;
 
 	if (!comm) {
-		read_comm(pid, pid, read, sizeof(read));
+		read_comm(pid, pid, read);
 		comm = read;
 	}
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
-	n = read_small(path, text, sizeof(text));
-	script = n ? script_of(text, n) : NULL;
+	if (proc_file_read(calls, pid, "cmdline", CMDLINE_MAX, &cmdline, &length) == 0)
+		script = script_of(cmdline, length);
 	put_name(script ? script : comm, "process", pid, out, size);
+	free(cmdline);
 }
 
 void proc_names_thread(pid_t pid, pid_t tid, const char *comm, char *out, size_t size)
 {
-	char read[64] = "";
+	char read[COMM_SIZE];
 
 	if (!comm) {
-		read_comm(pid, tid, read, sizeof(read));
+		read_comm(pid, tid, read);
 		comm = read;
 	}
 	put_name(comm, "thread", tid, out, size);

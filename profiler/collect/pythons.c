@@ -2,14 +2,10 @@
 #include "profiler/collect/pythons.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "symbolize/array.h"
-#include "symbolize/safe_open.h"
+#include "symbolize/mapped_file.h"
 
 #define FILES_MAX 4096
 #define PROGRAMS_MAX (1u << 20)
@@ -20,8 +16,7 @@
 #define MERGED_MAX (NATIVES_MAX + PYTHON_FRAMES_MAX)
 
 struct python_file {
-	uint32_t dev_major, dev_minor;
-	uint64_t inode;
+	uint64_t device, inode; /* as it was mapped */
 	bool is_python;
 	struct python_image image;
 };
@@ -55,9 +50,10 @@ struct python_known_line {
 	uint32_t line;
 };
 
-void pythons_init(struct pythons *p, struct intern *strings)
+void pythons_init(struct pythons *p, struct symbolizer *symbolizer, struct intern *strings)
 {
 	memset(p, 0, sizeof(*p));
+	p->symbolizer = symbolizer;
 	p->strings = strings;
 }
 
@@ -76,53 +72,68 @@ void pythons_release(struct pythons *p)
 
 /* ---- files ---- */
 
-static int open_mapped(pid_t pid, const struct code_mapping *mapping)
-{
-	char path[PATH_MAX + 64];
-	struct stat st;
-	int fd;
+struct image_job {
+	struct bounded_job job;
+	bool is_python;
+	struct python_image image;
+	char path[];
+};
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
-		 mapping->start, mapping->end);
-	fd = open_regular(path, SYMLINK_FOLLOW, &st);
-	if (fd < 0) {
-		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, mapping->path);
-		fd = open_regular(path, SYMLINK_FOLLOW, &st);
+static void run_image(struct bounded_job *opaque)
+{
+	struct image_job *job = (struct image_job *)opaque;
+
+	job->is_python =
+		python_image_read(job->job.fd, job->path, &job->job.share, &job->image) == 0;
+}
+
+/* Reads the image in an open file, which goes. */
+static void read_image(struct bounded_caller *calls, int fd, const char *path,
+		       struct python_file *file)
+{
+	size_t length = strlen(path);
+	struct image_job *job = bounded_job_new(sizeof(*job) + length + 1, run_image, NULL);
+	int err = -ENOMEM;
+
+	if (job) {
+		job->job.fd = fd;
+		job->job.place = file->device;
+		memcpy(job->path, path, length);
+		err = bounded_call(calls, &job->job, BOUNDED_CALL_LOAD_MS);
 	}
-	if (fd < 0)
-		fd = open_regular(mapping->path, SYMLINK_FOLLOW, &st);
-	if (fd >= 0 && st.st_ino != mapping->inode) {
-		close(fd);
-		return -ESTALE;
+	if (!err) {
+		budget_settle(bounded_caller_budget(calls), &job->job.share, false);
+		file->is_python = job->is_python;
+		file->image = job->image;
+		free(job);
 	}
-	return fd;
+	if (err != -ETIMEDOUT)
+		bounded_close(calls, fd);
 }
 
 /* The file's record, made if need be; NULL if it cannot be read now. */
 static struct python_file *get_file(struct pythons *p, pid_t pid,
 				    const struct code_mapping *mapping)
 {
+	struct mapped_file mapped = mapped_file_of(pid, mapping);
+	struct bounded_caller *calls = symbolizer_calls(p->symbolizer);
 	struct python_file *file;
-	int fd;
+	struct opened_file opened;
 
 	for (uint32_t i = 0; i < p->file_count; i++) {
 		file = &p->files[i];
-		if (file->inode == mapping->inode && file->dev_major == mapping->dev_major &&
-		    file->dev_minor == mapping->dev_minor)
+		if (file->inode == mapping->inode && file->device == mapped.device)
 			return file;
 	}
 	if (p->file_count == FILES_MAX ||
 	    !array_make_room(&p->files, p->file_count, &p->file_capacity, sizeof(*file)))
 		return NULL;
-	fd = open_mapped(pid, mapping);
-	if (fd < 0)
+	mapped_file_open(calls, &mapped, &opened);
+	if (opened.fd < 0)
 		return NULL;
 	file = &p->files[p->file_count++];
-	file->dev_major = mapping->dev_major;
-	file->dev_minor = mapping->dev_minor;
-	file->inode = mapping->inode;
-	file->is_python = python_image_read(fd, mapping->path, &file->image) == 0;
-	close(fd);
+	*file = (struct python_file){.device = mapped.device, .inode = mapping->inode};
+	read_image(calls, opened.fd, mapping->path, file);
 	return file;
 }
 
@@ -418,8 +429,7 @@ static enum python_native kind_of(const struct python_image *image, uint32_t mod
 		       : PYTHON_NATIVE_INTERPRETER;
 }
 
-uint32_t pythons_merge(struct pythons *p, struct symbolizer *symbolizer,
-		       struct address_space *space, uint32_t number,
+uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t number,
 		       const struct stack_snapshot *snapshot, const struct unwind_frame *natives,
 		       uint32_t count, bool is_whole, struct python_sample_frame *out, uint32_t max)
 {
@@ -443,7 +453,7 @@ uint32_t pythons_merge(struct pythons *p, struct symbolizer *symbolizer,
 	take_links(chain, &image->offsets, &stack);
 	if (stack.count == 0)
 		return 0;
-	module = symbolizer_locate(symbolizer, space, image->loop.parts[0].start + program->bias)
+	module = symbolizer_locate(p->symbolizer, space, image->loop.parts[0].start + program->bias)
 			 .module;
 	in.native_count = count < NATIVES_MAX ? count : NATIVES_MAX;
 	for (uint32_t i = 0; i < in.native_count; i++)

@@ -34,13 +34,14 @@ struct pythons {
 	struct python_known_line *lines_known;
 	uint32_t line_count, line_capacity;
 	struct hash_index line_index;
-	size_t kept_bytes; /* of code objects, for lines */
+	size_t kept_bytes;             /* of code objects, for lines */
+	struct symbolizer *symbolizer; /* borrowed */
 	struct intern *strings;
 	bool lines; /* names with line numbers */
 	bool keeps_native;
 };
 
-void pythons_init(struct pythons *p, struct intern *strings);
+void pythons_init(struct pythons *p, struct symbolizer *symbolizer, struct intern *strings);
 void pythons_release(struct pythons *p);
 
 /*
@@ -72,8 +73,7 @@ struct python_sample_frame {
  * The frames of a sample with Python frames in it, innermost first, at most `max`. Returns how
  * many; 0 if the process runs no Python, or none was running.
  */
-uint32_t pythons_merge(struct pythons *p, struct symbolizer *symbolizer,
-		       struct address_space *space, uint32_t program,
+uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t program,
 		       const struct stack_snapshot *snapshot, const struct unwind_frame *natives,
 		       uint32_t count, bool is_whole, struct python_sample_frame *out,
 		       uint32_t max);

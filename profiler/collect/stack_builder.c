@@ -122,9 +122,9 @@ static void add_user(struct stack_builder *b, struct frames *f, struct process *
 		     const struct stack_snapshot *snapshot)
 {
 	struct python_sample_frame merged[MERGED_MAX];
-	uint32_t count = pythons_merge(b->pythons, b->symbolizer, process->space, process->python,
-				       snapshot, b->unwound, b->unwound_count, b->unwound_is_whole,
-				       merged, MERGED_MAX);
+	uint32_t count =
+		pythons_merge(b->pythons, process->space, process->python, snapshot, b->unwound,
+			      b->unwound_count, b->unwound_is_whole, merged, MERGED_MAX);
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct unwind_frame *native = &b->unwound[merged[i].index];

@@ -69,7 +69,7 @@ struct unnamed {
 	uint64_t unreadable;         /* files that we may not read */
 	const char *unreadable_path; /* the first of them; any bytes */
 	uint64_t refused;            /* tables of names that are too large */
-	uint64_t stuck;              /* files that did not answer in time */
+	uint64_t stuck;              /* files and processes that did not answer in time */
 	uint64_t mangled;            /* names that take too long to demangle */
 };
 

@@ -350,9 +350,9 @@ void summary_report_unnamed(struct log *log, const struct unnamed *u)
 			 pick(u->unreadable, "it is", "the first is"), u->unreadable_path);
 	if (u->stuck)
 		log_warn(log,
-			 "%" PRIu64 " file%s could not be read in time (a network or user file "
-			 "system?): some code appears as [name]",
-			 u->stuck, s(u->stuck));
+			 "%" PRIu64 " %s could not be read in time (a network or user file "
+			 "system?): some names are missing",
+			 u->stuck, pick(u->stuck, "file or process", "files or processes"));
 	if (u->refused)
 		log_warn(log,
 			 "%" PRIu64 " symbol table%s %s too large to read: some code appears as "

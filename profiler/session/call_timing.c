@@ -2,15 +2,14 @@
 #include "profiler/session/call_timing.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/id_map.h"
 #include "profiler/sources/probes.h"
+#include "symbolize/proc_file.h"
 
 #define INJECTION_ENV "CUDA_INJECTION64_PATH="
 #define ENVIRONMENT_MAX (4u << 20) /* bytes looked through */
@@ -31,6 +30,7 @@ struct call_timing *call_timing_new(struct bpf_source *bpf, struct collect *coll
 				    struct notices *notices, struct log *log, const char *library)
 {
 	struct call_timing *t = calloc(1, sizeof(*t));
+	struct bounded_caller *calls = collect_calls(collect);
 
 	if (!t)
 		return NULL;
@@ -39,8 +39,8 @@ struct call_timing *call_timing_new(struct bpf_source *bpf, struct collect *coll
 				  .notices = notices,
 				  .log = log,
 				  .library = library,
-				  .calls = probes_new(PROBE_CALL, bpf, log),
-				  .subscribes = probes_new(PROBE_SUBSCRIBE, bpf, log)};
+				  .calls = probes_new(PROBE_CALL, bpf, calls, log),
+				  .subscribes = probes_new(PROBE_SUBSCRIBE, bpf, calls, log)};
 	if (t->calls && t->subscribes)
 		return t;
 	call_timing_free(t);
@@ -130,39 +130,21 @@ void call_timing_note_traced(struct call_timing *t, struct process *process)
 
 /* ---- another tool's library instead of ours ---- */
 
-/* The whole of a small file, ended with a 0; NULL if it cannot be read. */
-static char *read_environment(pid_t pid, size_t *size)
-{
-	char path[64], *text = malloc(ENVIRONMENT_MAX + 1);
-	ssize_t n = 1;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	fd = text ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	if (fd < 0) {
-		free(text);
-		return NULL;
-	}
-	for (*size = 0; *size < ENVIRONMENT_MAX && n > 0; *size += (size_t)(n > 0 ? n : 0))
-		n = read(fd, text + *size, ENVIRONMENT_MAX - *size);
-	close(fd);
-	text[*size] = '\0';
-	return text;
-}
-
 /*
  * What the driver will load there: a path, "" for nothing, NULL if that is not known. Programs that
  * show a title instead of their arguments also overwrite their environment: unless all of it is
  * "NAME=VALUE", it is not used.
  */
-static char *injection_of(pid_t pid)
+static char *injection_of(struct call_timing *t, pid_t pid)
 {
-	size_t size, at = 0;
-	char *text = read_environment(pid, &size), *found = NULL;
+	char *text = NULL, *found = NULL;
 	bool is_sound = true;
+	size_t size, at = 0;
 
-	if (!text || size == 0) {
-		free(text); /* it has ended, or is not ours to read */
+	if (proc_file_read(collect_calls(t->collect), pid, "environ", ENVIRONMENT_MAX, &text,
+			   &size) != 0 ||
+	    size == 0) {
+		free(text); /* it has ended, or is not ours to read, or keeps us waiting */
 		return NULL;
 	}
 	while (at < size && is_sound) {
@@ -187,7 +169,7 @@ static char *injection_of(pid_t pid)
  */
 static void judge_injection(struct call_timing *t, const struct process *process)
 {
-	char *found = process->is_traced ? NULL : injection_of(process->pid);
+	char *found = process->is_traced ? NULL : injection_of(t, process->pid);
 	struct gpu_event_notice notice = {.code = GPU_NOTICE_NOT_INJECTED, .detail = found};
 
 	if (found && strcmp(found, t->library) != 0) {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "profiler/base/exit_status.h"
-#include "symbolize/safe_open.h"
+#include "symbolize/file_io.h"
 
 #define FIRST_LINE_MAX 256 /* the kernel looks no further (BINPRM_BUF_SIZE) */
 

@@ -30,12 +30,17 @@ static void join_lines(const char *detail, char *out, size_t size)
 /* What is shown instead of GPU time, or what would show it. */
 static const char *describe_fallback(const struct notices *n)
 {
-	if (n->times_calls)
-		return "no GPU time; the wall time of its CUDA calls is shown instead";
-	return n->hints_at_root
-		       ? "no GPU time (with sudo, the wall time of its CUDA calls would be "
-			 "shown instead)"
-		       : "no GPU time";
+	static const char *const texts[] = {
+		[FALLBACK_NONE] = "no GPU time",
+		[FALLBACK_TIMES_CALLS] =
+			"no GPU time; the wall time of its CUDA calls is shown instead",
+		[FALLBACK_NEEDS_SUDO] = "no GPU time (with sudo, the wall time of its CUDA calls "
+					"would be shown instead)",
+		[FALLBACK_NEEDS_ROOT] = "no GPU time (with --as-root, the wall time of its CUDA "
+					"calls would be shown instead)",
+	};
+
+	return texts[n->fallback];
 }
 
 static void add_not_injected(const struct notices *n, uint32_t pid, const char *detail)

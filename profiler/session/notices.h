@@ -11,12 +11,18 @@
 #include "cupti_trace/gpu_event.h"
 #include "profiler/base/log.h"
 
+/* What there is where there is no GPU time. */
+enum notices_fallback {
+	FALLBACK_NONE,
+	FALLBACK_TIMES_CALLS,
+	FALLBACK_NEEDS_SUDO, /* calls would be timed with sudo */
+	FALLBACK_NEEDS_ROOT, /* or with --as-root */
+};
+
 struct notices {
 	struct log *log;
 	uint32_t seen[GPU_NOTICES]; /* how often each kind came */
-	/* where there is no GPU time, calls are timed, or would be for root: said with the reason
-	 */
-	bool times_calls, hints_at_root;
+	enum notices_fallback fallback;
 };
 
 void notices_init(struct notices *notices, struct log *log);

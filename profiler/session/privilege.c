@@ -80,6 +80,15 @@ int privilege_become_user(const struct identity *identity)
 	return err;
 }
 
+bool privilege_is_admin(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+	return syscall(SYS_capget, &header, data) == 0 &&
+	       (data[0].effective & CAPABILITY(CAP_SYS_ADMIN));
+}
+
 void privilege_lock(void)
 {
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

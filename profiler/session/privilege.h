@@ -36,6 +36,7 @@
 #ifndef PROFILER_SESSION_PRIVILEGE_H
 #define PROFILER_SESSION_PRIVILEGE_H
 
+#include <stdbool.h>
 #include "profiler/session/identity.h"
 
 /* As far as permitted; too low a limit shows later, as an error of what needs it. */
@@ -49,6 +50,9 @@ int privilege_open_kallsyms(void);
  * effective, and no other capability in any set but the bounding set. 0 or -errno.
  */
 int privilege_become_user(const struct identity *identity);
+
+/* Whether the calling thread has CAP_SYS_ADMIN. */
+bool privilege_is_admin(void);
 
 /* No program executed from now on gains privilege, and other processes may not look into ours. */
 void privilege_lock(void);

@@ -151,7 +151,7 @@ int session_open(struct session *s)
 		log_error(s->log, "cannot watch signals: %s", strerror(errno));
 		return EXIT_PROFILER_FAILED;
 	}
-	s->notices.hints_at_root = geteuid() != 0;
+	s->notices.fallback = geteuid() == 0 ? FALLBACK_NONE : FALLBACK_NEEDS_SUDO;
 	if (kernel_events_open(&options, &s->kernel, s->no_bpf, sizeof(s->no_bpf)) == 0)
 		return 0;
 	log_error(s->log, "%s", s->no_bpf);
@@ -176,13 +176,24 @@ static int open_collect(struct session *s)
 	return -ENOMEM;
 }
 
+/* Before Linux 6.10, probes need more than the capabilities that we keep. */
+static bool may_probe(const struct bpf_source *bpf)
+{
+	return !bpf_source_probes_need_admin(bpf) || privilege_is_admin();
+}
+
 static int open_probes(struct session *s)
 {
 	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
 	const char *library = s->options->injection_lib ? s->injection_lib : s->payload.library;
 
+	if (s->options->probes_launches && !may_probe(bpf)) {
+		log_error(s->log, "before Linux 6.10 only root may add uprobes: use --as-root, or "
+				  "leave out -launch-stacks uprobe, -injection-lib and -cuda-lib");
+		return -EPERM;
+	}
 	if (s->options->probes_launches) {
-		s->probes = probes_new(PROBE_LAUNCH, bpf, s->log);
+		s->probes = probes_new(PROBE_LAUNCH, bpf, collect_calls(s->collect), s->log);
 		if (!s->probes)
 			return -ENOMEM;
 	}
@@ -192,9 +203,15 @@ static int open_probes(struct session *s)
 			    "there can kill processes whose system calls are filtered");
 	if (!bpf || !bpf_source_has_calls(bpf))
 		return 0;
+	if (!may_probe(bpf)) {
+		s->notices.fallback = FALLBACK_NEEDS_ROOT;
+		return 0;
+	}
 	s->call_timing = call_timing_new(bpf, s->collect, &s->notices, s->log, library);
-	s->notices.times_calls = s->call_timing != NULL;
-	return s->call_timing ? 0 : -ENOMEM;
+	if (!s->call_timing)
+		return -ENOMEM;
+	s->notices.fallback = FALLBACK_TIMES_CALLS;
+	return 0;
 }
 
 /* Further libraries to be probed, as the user named them. */
@@ -236,10 +253,11 @@ static int open_gpu_side(struct session *s)
 	}
 	supervisor_report_folder(s->supervisor, s->payload.path);
 	s->pipe = gpu_pipe_new(s->collect);
-	if (!s->pipe || open_probes(s) != 0) {
+	err = s->pipe ? open_probes(s) : -ENOMEM;
+	if (err == -ENOMEM)
 		log_error(s->log, "out of memory");
-		return -ENOMEM;
-	}
+	if (err)
+		return err;
 	err = probe_libraries(s);
 	return err ? err : watch(s, s->payload.pipe, READY_PIPE);
 }

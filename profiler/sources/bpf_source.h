@@ -82,7 +82,7 @@ int bpf_source_probe(struct bpf_source *source, enum bpf_source_probe probe, pid
 /* Whether probes are or were on anything: other stacks than samples may come. */
 bool bpf_source_has_probes(const struct bpf_source *source);
 
-/* Whether that takes CAP_SYS_ADMIN besides: for single probes, which kernels before 6.10 need. */
+/* Whether probes need CAP_SYS_ADMIN too: single ones do, and kernels before 6.10 have no others. */
 bool bpf_source_probes_need_admin(const struct bpf_source *source);
 
 /* Takes back the probes that are in this process only. */

@@ -105,11 +105,6 @@ bool kernel_events_know_tree(const struct kernel_events *k)
 	return k->processes != NULL;
 }
 
-bool kernel_events_sample(const struct kernel_events *k)
-{
-	return k->sample_hz > 0 && k->processes;
-}
-
 int kernel_events_watch(struct kernel_events *k, int epoll, uint32_t tag)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u32 = tag};

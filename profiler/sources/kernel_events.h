@@ -44,9 +44,6 @@ int kernel_events_follow(struct kernel_events *k, pid_t target);
 /* Whether the kernel reports the whole tree of the target. */
 bool kernel_events_know_tree(const struct kernel_events *k);
 
-/* Whether there are CPU samples. */
-bool kernel_events_sample(const struct kernel_events *k);
-
 /* Has `epoll` report `tag` when there is something to be taken in. 0 or -errno. */
 int kernel_events_watch(struct kernel_events *k, int epoll, uint32_t tag);
 

@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include "profiler/base/cuda_functions.h"
 #include "symbolize/elf_file.h"
+#include "symbolize/file_io.h"
 #include "symbolize/hash_index.h"
-#include "symbolize/safe_open.h"
+#include "symbolize/mapped_file.h"
+#include "symbolize/maps.h"
+#include "symbolize/proc_file.h"
 
 #define MAX_FOUND 1024 /* functions of one file */
 #define MAX_FILES 65536
@@ -26,6 +27,7 @@ struct file_id {
 struct probes {
 	enum bpf_source_probe kind;
 	struct bpf_source *source;
+	struct bounded_caller *calls;
 	struct log *log;
 	struct file_id *files; /* looked through already */
 	uint32_t file_count, file_capacity;
@@ -33,21 +35,26 @@ struct probes {
 	uint32_t probed;
 };
 
-struct found {
+/* The search of a file, and what it finds. */
+struct search {
+	struct bounded_job job;
+	enum bpf_source_probe kind;
 	uint64_t offsets[MAX_FOUND];
 	uint64_t functions[MAX_FOUND];
+	unsigned char first[MAX_FOUND]; /* byte of each */
 	uint32_t count;
 };
 
-struct probes *probes_new(enum bpf_source_probe kind, struct bpf_source *source, struct log *log)
+struct probes *probes_new(enum bpf_source_probe kind, struct bpf_source *source,
+			  struct bounded_caller *calls, struct log *log)
 {
 	struct probes *p = calloc(1, sizeof(*p));
 
 	if (p) {
 		p->kind = kind;
 		p->source = source;
+		p->calls = calls;
 		p->log = log;
-		elf_version(EV_CURRENT);
 	}
 	return p;
 }
@@ -141,21 +148,24 @@ static uint64_t file_offset(const struct elf_file *file, uint64_t address)
 	return UINT64_MAX;
 }
 
-static void add_found(struct found *found, uint64_t offset, uint64_t function)
+static void add_found(struct search *search, uint64_t offset, uint64_t function)
 {
-	for (uint32_t i = 0; i < found->count; i++)
-		if (found->offsets[i] == offset)
+	for (uint32_t i = 0; i < search->count; i++)
+		if (search->offsets[i] == offset)
 			return; /* .symtab and .dynsym both have it, or an alias */
-	if (found->count == MAX_FOUND || offset == UINT64_MAX)
+	if (search->count == MAX_FOUND || offset == UINT64_MAX)
 		return;
-	found->offsets[found->count] = offset;
-	found->functions[found->count++] = function;
+	/* which also brings the page in, for who puts the probe there */
+	if (read_exactly(search->job.fd, &search->first[search->count], 1, offset) != 0)
+		return;
+	search->offsets[search->count] = offset;
+	search->functions[search->count++] = function;
 }
 
 /* The number of the function with this symbol; 0: not one of those looked for. */
-static uint64_t function_of(const struct probes *p, const char *symbol)
+static uint64_t function_of(enum bpf_source_probe kind, const char *symbol)
 {
-	switch (p->kind) {
+	switch (kind) {
 	case PROBE_LAUNCH:
 		return cuda_launch_function_of(symbol);
 	case PROBE_CALL:
@@ -166,8 +176,7 @@ static uint64_t function_of(const struct probes *p, const char *symbol)
 	}
 }
 
-static void search_table(const struct probes *p, const struct elf_file *file, uint32_t type,
-			 struct found *found)
+static void search_table(struct search *search, const struct elf_file *file, uint32_t type)
 {
 	GElf_Shdr header, names_header;
 	Elf_Scn *section = elf_file_find_section(file, type, NULL, &header);
@@ -188,31 +197,43 @@ static void search_table(const struct probes *p, const struct elf_file *file, ui
 		if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF ||
 		    symbol.st_name >= names_header.sh_size)
 			continue;
-		function = function_of(p, names + symbol.st_name);
+		function = function_of(search->kind, names + symbol.st_name);
 		if (function)
-			add_found(found, file_offset(file, symbol.st_value), function);
+			add_found(search, file_offset(file, symbol.st_value), function);
 	}
 out:
-	free(table);
-	free(names);
+	elf_file_free_section(file, &header, table);
+	elf_file_free_section(file, &names_header, names);
+}
+
+static void run_search(struct bounded_job *opaque)
+{
+	struct search *search = (struct search *)opaque;
+	struct elf_file file;
+
+	if (elf_file_open(&file, search->job.fd) != 0)
+		return;
+	file.share = &search->job.share;
+	if (gelf_getclass(file.elf) == ELFCLASS64) {
+		search_table(search, &file, SHT_SYMTAB);
+		search_table(search, &file, SHT_DYNSYM);
+	}
+	elf_file_close(&file);
 }
 
 /*
  * A probe on an instruction that the kernel must single-step costs 35 times one that it emulates;
  * compilers begin these functions with "push %rbp", but that is not a law.
  */
-static void note_cost(struct probes *p, int fd, const struct found *found, const char *path)
+static void note_cost(struct probes *p, const struct search *search, const char *path)
 {
-	for (uint32_t i = 0; i < found->count; i++) {
-		unsigned char first = 0;
-
-		if (pread(fd, &first, 1, (off_t)found->offsets[i]) != 1)
-			continue;
+	for (uint32_t i = 0; i < search->count; i++)
 		log_verbose(p->log, "probe on %s in %s at offset 0x%" PRIx64 ", first byte %02x%s",
-			    cuda_function_name((uint16_t)found->functions[i]), path,
-			    found->offsets[i], first,
-			    first >= 0x50 && first <= 0x57 ? "" : ": not a push, slow");
-	}
+			    cuda_function_name((uint16_t)search->functions[i]), path,
+			    search->offsets[i], search->first[i],
+			    search->first[i] >= 0x50 && search->first[i] <= 0x57
+				    ? ""
+				    : ": not a push, slow");
 }
 
 /* A process that has ended before its files were probed has nothing more to lose. */
@@ -226,110 +247,92 @@ static void tell_failure(const struct probes *p, const char *path, int err)
 }
 
 /*
- * `only`: the process to probe, 0: all. What is searched is what is probed: whatever the target
- * maps or renames meanwhile, the descriptor is of this file.
+ * Probes what was found. What is searched is what is probed: whatever the target maps or renames
+ * meanwhile, the descriptor is of this file.
  */
-static int scan_open_file(struct probes *p, int fd, pid_t only, const char *shown_path)
+static int attach(struct probes *p, struct search *search, pid_t only, const char *shown_path)
 {
-	static struct found found;
-	char attach_path[64];
-	struct elf_file file;
-	int err = elf_file_open(&file, fd);
+	char path[64];
+	int err;
 
-	found.count = 0;
-	if (err)
-		return -ENOENT;
-	if (gelf_getclass(file.elf) == ELFCLASS64) {
-		search_table(p, &file, SHT_SYMTAB, &found);
-		search_table(p, &file, SHT_DYNSYM, &found);
-	}
-	elf_file_close(&file);
-	if (found.count == 0)
+	if (search->count == 0)
 		return -ENOENT;
 	if (p->kind == PROBE_LAUNCH)
-		note_cost(p, fd, &found, shown_path);
-	snprintf(attach_path, sizeof(attach_path), "/proc/self/fd/%d", fd);
-	err = bpf_source_probe(p->source, p->kind, only, attach_path, found.offsets,
-			       found.functions, found.count);
+		note_cost(p, search, shown_path);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", search->job.fd);
+	err = bpf_source_probe(p->source, p->kind, only, path, search->offsets, search->functions,
+			       search->count);
 	if (err) {
 		tell_failure(p, shown_path, -err);
 		return err;
 	}
-	p->probed += found.count;
-	return (int)found.count;
+	p->probed += search->count;
+	return (int)search->count;
+}
+
+/* `only`: the process to probe, 0: all. The descriptor goes. */
+static int scan_open_file(struct probes *p, int fd, uint64_t device, pid_t only,
+			  const char *shown_path)
+{
+	struct search *search = bounded_job_new(sizeof(*search), run_search, NULL);
+	int n = -ENOMEM;
+
+	if (search) {
+		search->job.fd = fd;
+		search->job.place = device;
+		search->kind = p->kind;
+		n = bounded_call(p->calls, &search->job, BOUNDED_CALL_LOAD_MS);
+	}
+	if (!n) {
+		budget_settle(bounded_caller_budget(p->calls), &search->job.share, false);
+		n = attach(p, search, only, shown_path);
+		free(search);
+	}
+	if (n != -ETIMEDOUT)
+		bounded_close(p->calls, fd);
+	return n;
+}
+
+static int scan_file(struct probes *p, const struct mapped_file *mapped, pid_t only)
+{
+	struct opened_file file;
+
+	mapped_file_open(p->calls, mapped, &file);
+	if (file.fd < 0)
+		return file.fd;
+	if (file.is_elf && is_new_file(p, &file.st, only))
+		return scan_open_file(p, file.fd, mapped->device, only, mapped->path);
+	bounded_close(p->calls, file.fd);
+	return file.is_elf ? 0 : -ENOENT;
 }
 
 int probes_scan_file(struct probes *p, const char *path)
 {
-	struct stat st;
-	int n = 0, fd = open_regular(path, SYMLINK_FOLLOW, &st);
-
-	if (fd < 0)
-		return fd;
-	if (is_new_file(p, &st, 0))
-		n = scan_open_file(p, fd, 0, path);
-	close(fd);
-	return n;
-}
-
-/*
- * One mapped file: by its mapping, which is right even if the path has been replaced since. Where
- * that is not permitted (it takes CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN), by its path, if the
- * file there is the one that was mapped.
- */
-static int scan_mapping(struct probes *p, pid_t pid, pid_t only, const char *range, uint64_t inode,
-			const char *path)
-{
-	char name[4096 + 64];
-	struct stat st;
-	int n = 0, fd;
-
-	snprintf(name, sizeof(name), "/proc/%d/map_files/%s", (int)pid, range);
-	fd = open_regular(name, SYMLINK_FOLLOW, &st);
-	if (fd < 0) {
-		snprintf(name, sizeof(name), "/proc/%d/root%s", (int)pid, path);
-		fd = open_regular(name, SYMLINK_FOLLOW, &st);
-		if (fd >= 0 && st.st_ino != inode) {
-			close(fd);
-			return 0;
-		}
-	}
-	if (fd < 0)
-		return 0;
-	if (is_new_file(p, &st, only))
-		n = scan_open_file(p, fd, only, path);
-	close(fd);
-	return n > 0 ? n : 0;
+	return scan_file(p, &(struct mapped_file){.path = path}, 0);
 }
 
 int probes_scan_process(struct probes *p, pid_t pid)
 {
-	char path[64], *line = NULL;
-	size_t capacity = 0;
 	pid_t only = p->kind == PROBE_CALL ? pid : 0;
-	int probed = 0;
-	FILE *maps;
+	struct code_mapping mapping;
+	char *text, *rest;
+	int probed = 0, n;
+	size_t size;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = fopen(path, "re");
-	if (!maps)
-		return -errno;
-	while (getline(&line, &capacity, maps) > 0) {
-		char range[64], permissions[8];
-		uint64_t inode = 0;
-		int at = 0;
+	n = proc_file_read(p->calls, pid, "maps", PROC_FILE_MAX_MAPS, &text, &size);
+	if (n)
+		return n;
+	rest = text;
+	while (maps_next(&rest, &mapping)) {
+		struct mapped_file mapped = mapped_file_of(pid, &mapping);
 
-		if (sscanf(line, "%63s %7s %*s %*s %" SCNu64 " %n", range, permissions, &inode,
-			   &at) < 3 ||
-		    permissions[2] != 'x' || at == 0 || line[at] != '/')
+		if (mapped.inode == 0 || mapped.path[0] != '/' ||
+		    (p->kind == PROBE_SUBSCRIBE && !strstr(mapped.path, "/libcupti")))
 			continue;
-		line[strcspn(line, "\n")] = '\0';
-		if (p->kind == PROBE_SUBSCRIBE && !strstr(line + at, "/libcupti"))
-			continue;
-		probed += scan_mapping(p, pid, only, range, inode, line + at);
+		n = scan_file(p, &mapped, only);
+		probed += n > 0 ? n : 0;
 	}
-	free(line);
-	fclose(maps);
+	free(text);
 	return probed;
 }
 

@@ -14,11 +14,14 @@
 #include <sys/types.h>
 #include "profiler/sources/bpf_source.h"
 #include "profiler/base/log.h"
+#include "symbolize/bounded_call.h"
 
 struct probes;
 
-/* Each kind of probe has its own. NULL: out of memory. */
-struct probes *probes_new(enum bpf_source_probe kind, struct bpf_source *source, struct log *log);
+/* Each kind of probe has its own. `calls` reads the files, all are borrowed. NULL: out of memory.
+ */
+struct probes *probes_new(enum bpf_source_probe kind, struct bpf_source *source,
+			  struct bounded_caller *calls, struct log *log);
 void probes_free(struct probes *probes);
 
 /*

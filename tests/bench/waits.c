@@ -27,12 +27,12 @@ static double now_s(void)
 }
 
 static void add_up(void *context, const struct waits_wait *wait,
-		   const struct waits_operation *operation, uint64_t ns)
+		   const struct gpu_work_origin *origin, uint64_t ns)
 {
 	struct sum *sum = context;
 
 	(void)wait;
-	(void)operation;
+	(void)origin;
 	sum->ns += ns;
 	sum->pieces++;
 }

@@ -49,13 +49,13 @@ expect_honest_work()
 @test "ids that are high and sparse" {
 	attack ids
 	expect_honest_work
-	expect_line stderr '^profile: 634 lines in the pipe were not ours and were ignored '
+	expect_line stderr '^profile: 634 malformed lines in the pipe were ignored '
 }
 
 @test "strings without end" {
 	attack strings
 	expect_honest_work
-	expect_line stderr '^profile: [0-9]+ names, mappings and stacks that the program sent were too many to be kept$'
+	expect_line stderr '^profile: [0-9]+ names, mappings or stacks from the program exceeded the limit and were dropped$'
 }
 
 @test "everything that lines can make the profiler keep" {
@@ -63,7 +63,7 @@ expect_honest_work()
 	expect_equal 'ns of work' \
 		"$(weight_of theirs/out.folded '\[GPU_Kernel\]\[kernel name lost\]$')" 1000000
 	expect_line stderr '^Correlation: 400000 matched, 1 unmatched, 0 dropped$'
-	expect_line stderr '^profile: [0-9]+ names, mappings and stacks that the program sent were too many to be kept$'
+	expect_line stderr '^profile: [0-9]+ names, mappings or stacks from the program exceeded the limit and were dropped$'
 }
 
 # foreign PID: GPU work of that process is refused and counted, and --strict does not pass.
@@ -72,8 +72,8 @@ foreign()
 	attack pid "$1"
 	expect_status 124
 	expect_empty theirs/out.folded
-	expect_line stderr '^profile: 5 lines in the pipe were of processes that are not the command.s, and were ignored; '
-	expect_line stderr '^profile: --strict: 5 lines in the pipe were of processes that are not ours$'
+	expect_line stderr '^profile: 5 lines in the pipe came from processes that are not the command.s and were ignored; '
+	expect_line stderr '^profile: --strict: 5 lines in the pipe came from processes that are not the command.s$'
 }
 
 @test "GPU work of process 1" {
@@ -96,7 +96,7 @@ foreign()
 	as_tester "$profile" -gpu-only --strict -o theirs/out.folded sh -c 'python3 attack.py pid $PPID; true'
 	expect_status 124
 	expect_empty theirs/out.folded
-	expect_line stderr '^profile: 5 lines in the pipe were of processes that are not the command.s, and were ignored; '
+	expect_line stderr '^profile: 5 lines in the pipe came from processes that are not the command.s and were ignored; '
 }
 
 @test "a writer that never stops: Ctrl-C ends the profiler" {
@@ -107,5 +107,5 @@ foreign()
 	expect_status 0
 	kill "$(cat stdout)" 2>/dev/null || true
 	expect_folded out.folded
-	expect_line stderr '^profile: [0-9]+ lines in the pipe were not ours '
+	expect_line stderr '^profile: [0-9]+ malformed lines in the pipe were ignored '
 }

@@ -144,6 +144,19 @@ wait_until()
 	return 1
 }
 
+# mount_stuck_file MODE: a file in the folder `mount` that never comes; see tests/workloads/stuck_file.c.
+# Sets $fuse, which is to be killed.
+# shellcheck disable=SC2034
+mount_stuck_file()
+{
+	mkdir mount
+	echo old >file
+	"$workloads/stuck_file" mount file "$1" >stuck 2>&1 3>&- &
+	fuse=$!
+	wait_until grep -q . stuck
+	if ! grep -qx ready stuck; then skip "$(cat stuck)"; fi
+}
+
 # The first child of process $1; nothing while there is none.
 first_child()
 {

@@ -182,3 +182,19 @@ without_gpu_time()
 	expect_status $((128 + 9))
 	expect_line stderr '^Wrote '
 }
+
+@test "a process whose memory never comes: the rest is profiled, and it is said" {
+	needs_root
+	mount_stuck_file read
+	# few samples: its name must not be read before it is stuck
+	run_profile -cpu-only -F 2 --by process -o out.folded sh -c '
+		"$workloads/stuck_memory" mount/file 60000 >ready & echo $! >pid
+		while ! [ -s ready ]; do sleep 0.1; done
+		sleep 4'
+	kill -KILL "$(cat pid)"
+	expect_status 0
+	expect_line stderr '^profile: 1 file or process could not be read in time \(a network or user file system[?]\): some names are missing$'
+	expect_line out.folded '^stuck_memory [0-9]*;.*;main [0-9]*$'
+	kill -TERM "$fuse"
+	wait "$fuse" || true
+}

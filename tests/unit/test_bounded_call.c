@@ -23,7 +23,8 @@ static sem_t discarded;
 
 struct work {
 	struct bounded_job job;
-	bool is_stuck, is_abandoned;
+	bool is_stuck;
+	uint64_t takes; /* bytes of the budget */
 	int input, output;
 	pid_t thread;
 	bool blocks_signals;
@@ -37,31 +38,23 @@ static void do_work(struct bounded_job *job)
 	work->thread = gettid();
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);
 	work->blocks_signals = sigismember(&mask, SIGTERM) && sigismember(&mask, SIGRTMAX);
+	budget_take(&work->job.share, work->takes);
 	while (work->is_stuck && sem_wait(&may_return) != 0)
 		;
 	work->output = work->input + 1;
 }
 
-/* The job is still whole. */
-static void note_abandoned(struct bounded_job *job)
-{
-	((struct work *)job)->is_abandoned = true;
-}
-
 static void discard_work(struct bounded_job *job)
 {
-	assert_true(((struct work *)job)->is_abandoned);
-	free(job);
+	assert_true(((struct work *)job)->is_stuck);
 	sem_post(&discarded);
 }
 
 static struct work *make_work(int input, bool is_stuck)
 {
-	struct work *work = calloc(1, sizeof(*work));
+	struct work *work = bounded_job_new(sizeof(*work), do_work, discard_work);
 
 	assert_non_null(work);
-	work->job = (struct bounded_job){
-		.run = do_work, .abandon = note_abandoned, .discard = discard_work};
 	work->input = input;
 	work->is_stuck = is_stuck;
 	return work;
@@ -104,8 +97,7 @@ static void one_worker_does_all(void **state)
 	for (int i = 1; i < 1000; i++)
 		assert_int_equal(call(c, i), thread);
 	assert_int_equal(count_discards(), 0);
-	assert_int_equal(bounded_caller_count_abandoned(c), 0);
-	assert_int_equal(bounded_caller_count_refused(c), 0);
+	assert_int_equal(bounded_caller_count_stuck(c), 0);
 	bounded_caller_free(c);
 	bounded_caller_free(bounded_caller_new(0));
 	bounded_caller_free(NULL);
@@ -118,7 +110,7 @@ static void a_stuck_call_is_abandoned(void **state)
 
 	(void)state;
 	assert_int_equal(bounded_call(c, &make_work(1, true)->job, SHORT_MS), -ETIMEDOUT);
-	assert_int_equal(bounded_caller_count_abandoned(c), 1);
+	assert_int_equal(bounded_caller_count_stuck(c), 1);
 	assert_int_equal(count_discards(), 0);
 	/* The next one has a worker of its own, while the first still hangs. */
 	assert_int_not_equal(call(c, 2), first);
@@ -131,19 +123,14 @@ static void a_stuck_call_is_abandoned(void **state)
 static void few_are_abandoned(void **state)
 {
 	struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
-	struct work *work;
 
 	(void)state;
 	for (int i = 0; i < BOUNDED_CALL_MAX_ABANDONED; i++)
 		assert_int_equal(bounded_call(c, &make_work(i, true)->job, SHORT_MS), -ETIMEDOUT);
 	/* From now on nothing is tried. */
-	work = make_work(0, false);
-	assert_int_equal(bounded_call(c, &work->job, LONG_MS), -EBUSY);
-	assert_int_equal(work->output, 0);
-	free(work);
+	assert_int_equal(bounded_call(c, &make_work(0, false)->job, LONG_MS), -EBUSY);
 	assert_int_equal(count_discards(), 0);
-	assert_int_equal(bounded_caller_count_refused(c), 1);
-	assert_int_equal(bounded_caller_count_abandoned(c), BOUNDED_CALL_MAX_ABANDONED);
+	assert_int_equal(bounded_caller_count_stuck(c), BOUNDED_CALL_MAX_ABANDONED + 1);
 	for (int i = 0; i < BOUNDED_CALL_MAX_ABANDONED; i++)
 		sem_post(&may_return);
 	wait_for_discards(BOUNDED_CALL_MAX_ABANDONED);
@@ -153,14 +140,60 @@ static void few_are_abandoned(void **state)
 static void time_of_a_run_is_limited(void **state)
 {
 	struct bounded_caller *c = bounded_caller_new(SHORT_MS);
-	struct work *work = make_work(0, false);
 
 	(void)state;
 	assert_int_equal(bounded_call(c, &make_work(0, true)->job, SHORT_MS), -ETIMEDOUT);
-	assert_int_equal(bounded_call(c, &work->job, LONG_MS), -EBUSY);
-	free(work);
+	assert_int_equal(bounded_call(c, &make_work(0, false)->job, LONG_MS), -EBUSY);
 	sem_post(&may_return);
 	wait_for_discards(1);
+	bounded_caller_free(c);
+}
+
+/* Where one call was abandoned no other is made, and that counts once. */
+static void a_stuck_place_is_left_alone(void **state)
+{
+	struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	struct work *work = make_work(0, true);
+
+	(void)state;
+	work->job.place = 7;
+	assert_int_equal(bounded_call(c, &work->job, SHORT_MS), -ETIMEDOUT);
+	for (int i = 0; i < 3; i++) {
+		work = make_work(0, false);
+		work->job.place = 7;
+		assert_int_equal(bounded_call(c, &work->job, LONG_MS), -EBUSY);
+	}
+	work = make_work(0, false);
+	work->job.place = 8;
+	assert_int_equal(bounded_call(c, &work->job, LONG_MS), 0);
+	free(work);
+	assert_int_equal(bounded_caller_count_stuck(c), 1);
+	sem_post(&may_return);
+	wait_for_discards(1);
+	bounded_caller_free(c);
+}
+
+/* What a late job has goes with it: its descriptor, and what it has taken of the budget. */
+static void late_jobs_keep_what_they_have(void **state)
+{
+	struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	struct budget *budget = bounded_caller_budget(c);
+	struct work *work = make_work(0, true);
+	int ends[2];
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	work->takes = 1000;
+	work->job.fd = ends[1];
+	assert_int_equal(bounded_call(c, &work->job, SHORT_MS), -ETIMEDOUT);
+	assert_int_equal(budget->resident_left, BUDGET_RESIDENT_BYTES - 1000);
+	assert_int_equal(budget->run_left, BUDGET_RUN_BYTES - 1000);
+	sem_post(&may_return);
+	assert_int_equal(read(ends[0], &byte, 1), 0); /* the other end is closed */
+	wait_for_discards(1);
+	bounded_close(c, ends[0]);
+	assert_int_equal(read(ends[0], &byte, 1), -1);
 	bounded_caller_free(c);
 }
 
@@ -196,6 +229,8 @@ int main(void)
 		cmocka_unit_test(a_stuck_call_is_abandoned),
 		cmocka_unit_test(few_are_abandoned),
 		cmocka_unit_test(time_of_a_run_is_limited),
+		cmocka_unit_test(a_stuck_place_is_left_alone),
+		cmocka_unit_test(late_jobs_keep_what_they_have),
 		cmocka_unit_test(ends_race_with_deadlines),
 	};
 

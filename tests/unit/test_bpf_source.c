@@ -625,9 +625,9 @@ struct names {
 static void begin_names(struct names *n, pid_t pid, bool lines)
 {
 	memset(n, 0, sizeof(*n));
-	pythons_init(&n->pythons, &n->strings);
-	n->pythons.lines = lines;
 	n->symbolizer = symbolizer_new();
+	pythons_init(&n->pythons, n->symbolizer, &n->strings);
+	n->pythons.lines = lines;
 	n->space = address_space_new(1, pid, false);
 	assert_true(n->symbolizer && n->space);
 }
@@ -651,8 +651,8 @@ static void write_title(char *out, size_t size, const struct python_title *title
 static void name_frames(struct names *n, const struct stack_snapshot *sample)
 {
 	struct python_sample_frame frames[STACK_PYTHON_MAX_LINKS];
-	uint32_t count = pythons_merge(&n->pythons, n->symbolizer, n->space, n->program, sample,
-				       NULL, 0, true, frames, STACK_PYTHON_MAX_LINKS);
+	uint32_t count = pythons_merge(&n->pythons, n->space, n->program, sample, NULL, 0, true,
+				       frames, STACK_PYTHON_MAX_LINKS);
 
 	/* what a stack needs comes before it */
 	for (uint32_t i = 0; i < count; i++)

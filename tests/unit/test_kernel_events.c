@@ -60,7 +60,6 @@ static struct kernel_events *open_without_samples(void)
 		&(struct kernel_events_options){.bpf = {.calls = true}, .wants_bpf = true});
 
 	assert_non_null(kernel_events_bpf(k));
-	assert_false(kernel_events_sample(k));
 	return k;
 }
 
@@ -249,7 +248,6 @@ static void check_order(struct kernel_events *k, uint32_t count, uint32_t turns)
 	add_life(&tree, target.pid);
 	assert_int_equal(kernel_events_follow(k, target.pid), 0);
 	assert_true(kernel_events_know_tree(k));
-	assert_true(kernel_events_sample(k));
 	release_child(&target);
 	while (!has_ended(&target)) {
 		fill_and_drain(k, &tree);
@@ -291,7 +289,6 @@ static struct kernel_events *open_without_bpf(void)
 	assert_null(kernel_events_bpf(k));
 	/* nothing is known before there is a target */
 	assert_false(kernel_events_know_tree(k));
-	assert_false(kernel_events_sample(k));
 	return k;
 }
 
@@ -569,7 +566,6 @@ static void nothing_is_wanted(void **state)
 	assert_null(kernel_events_bpf(k));
 	assert_int_equal(kernel_events_follow(k, getpid()), 0);
 	assert_false(kernel_events_know_tree(k));
-	assert_false(kernel_events_sample(k));
 	assert_int_equal(kernel_events_watch(k, epoll, TAG), 0);
 	assert_int_equal(kernel_events_fill(k), 0);
 	assert_false(kernel_events_next(k, &e));
@@ -606,7 +602,7 @@ static void open_as_nobody(void)
 	EXPECT_IN_CHILD(kernel_events_open(&(struct kernel_events_options){.bpf = {.sample_hz = 50},
 									   .wants_bpf = true},
 					   &k, error, sizeof(error)) == 0);
-	EXPECT_IN_CHILD(error[0] && k && !kernel_events_bpf(k) && !kernel_events_sample(k));
+	EXPECT_IN_CHILD(error[0] && k && !kernel_events_bpf(k));
 	kernel_events_close(k);
 	_exit(0);
 }

@@ -36,7 +36,6 @@ static void test_names(void **state)
 					"rubbish\n\nffffffff T\nzz T x\n");
 
 	(void)state;
-	assert_int_equal(ksyms_count(ksyms), 5);
 	assert_string_equal(ksyms_find(ksyms, 0xffffffff81000000), "first");
 	assert_string_equal(ksyms_find(ksyms, 0xffffffff810000ff), "first");
 	assert_string_equal(ksyms_find(ksyms, 0xffffffff81000100), "second");
@@ -72,7 +71,6 @@ static void test_hidden_addresses_give_no_symbols(void **state)
 	struct ksyms *ksyms = read_text("0000000000000000 T first\n0000000000000000 T second\n");
 
 	(void)state;
-	assert_int_equal(ksyms_count(ksyms), 0);
 	assert_null(ksyms_find(ksyms, 0));
 	assert_null(ksyms_find(ksyms, 0xffffffff81000000));
 	ksyms_free(ksyms);

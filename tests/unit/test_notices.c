@@ -65,14 +65,14 @@ static void what_there_is_instead_of_gpu_time(void **state)
 		assert_non_null(strstr(shown(LOG_NORMAL, reasons[i], "/tool.so"), ": no GPU time"));
 		assert_null(strstr(shown(LOG_NORMAL, reasons[i], "/tool.so"), "instead"));
 		notices_init(&notices, &log);
-		notices.hints_at_root = true;
+		notices.fallback = FALLBACK_NEEDS_SUDO;
 		capture_begin(&captured);
 		notices_add(&notices, 42, &notice);
 		assert_non_null(strstr(capture_end(&captured),
 				       ": no GPU time (with sudo, the wall time of its CUDA calls "
 				       "would be shown instead)"));
 		notices_init(&notices, &log);
-		notices.times_calls = true;
+		notices.fallback = FALLBACK_TIMES_CALLS;
 		capture_begin(&captured);
 		notices_add(&notices, 42, &notice);
 		assert_non_null(

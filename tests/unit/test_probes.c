@@ -98,6 +98,7 @@ static int call(void *library, const char *function, int parameter)
 struct bench {
 	struct log log;
 	struct bpf_source *source;
+	struct bounded_caller *calls;
 	struct probes *probes;
 };
 
@@ -112,13 +113,15 @@ static void begin(struct bench *b, enum bpf_source_probe kind)
 	if (!b->source)
 		fail_msg("%s", error);
 	assert_int_equal(bpf_source_track(b->source, getpid()), 0);
-	b->probes = probes_new(kind, b->source, &b->log);
+	b->calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	b->probes = probes_new(kind, b->source, b->calls, &b->log);
 	assert_non_null(b->probes);
 }
 
 static void end(struct bench *b)
 {
 	probes_free(b->probes);
+	bounded_caller_free(b->calls);
 	bpf_source_close(b->source);
 }
 
@@ -538,15 +541,17 @@ static const char *failure_of(enum bpf_source_probe kind, const char *file)
 	/* probes were not asked for */
 	struct bpf_source *source = bpf_source_open(&(struct bpf_source_options){.sample_hz = 50},
 						    error, sizeof(error));
+	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
 	struct probes *probes;
 
 	assert_non_null(source);
-	probes = probes_new(kind, source, &log);
+	probes = probes_new(kind, source, calls, &log);
 	assert_non_null(probes);
 	capture_begin(&captured);
 	assert_int_equal(probes_scan_file(probes, path_of(file)), -EOPNOTSUPP);
 	assert_int_equal(probes_count(probes), 0);
 	probes_free(probes);
+	bounded_caller_free(calls);
 	bpf_source_close(source);
 	return capture_end(&captured);
 }

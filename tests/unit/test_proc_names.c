@@ -29,7 +29,7 @@ static const char *process_name(pid_t pid, const char *comm)
 {
 	static char text[256];
 
-	proc_names_process(pid, comm, text, sizeof(text));
+	proc_names_process(NULL, pid, comm, text, sizeof(text));
 	return text;
 }
 
@@ -159,7 +159,7 @@ static void a_long_name_is_cut(void **state)
 	char script[5000], want[201], small[16];
 
 	(void)state;
-	proc_names_process(NOBODY, "longer than there is room for", small, sizeof(small));
+	proc_names_process(NULL, NOBODY, "longer than there is room for", small, sizeof(small));
 	assert_string_equal(small, "longer than the");
 	if (getenv("UNDER_VALGRIND"))
 		SKIP("valgrind runs no program under another's name");

@@ -28,7 +28,7 @@ static void other_programs_are_none(void **state)
 		int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
 
 		assert_true(fd >= 0);
-		assert_true(python_image_read(fd, "python3.11", &image) < 0);
+		assert_true(python_image_read(fd, "python3.11", NULL, &image) < 0);
 		close(fd);
 	}
 }
@@ -55,7 +55,7 @@ static void installed_interpreters_are_read(void **state)
 		unsigned long minor = strtoul(strstr(path, "python3.") + 8, NULL, 10);
 		int fd = open(path, O_RDONLY | O_CLOEXEC);
 		struct python_image image;
-		int err = python_image_read(fd, path, &image);
+		int err = python_image_read(fd, path, NULL, &image);
 		const struct python_loop *loop = &image.loop;
 
 		close(fd);
@@ -122,7 +122,7 @@ static void damaged_files_do_no_harm(void **state)
 			assert_int_equal(pwrite(copy, &byte, 1, (off_t)(at < 16 ? at + 16 : at)),
 					 1);
 		}
-		if (python_image_read(copy, "libpython3.10.so", &image) == 0)
+		if (python_image_read(copy, "libpython3.10.so", NULL, &image) == 0)
 			EXPECT(&p, image.loop.count >= 1 && image.loop.count <= PYTHON_LOOP_PARTS);
 	}
 	close(copy);

@@ -30,7 +30,7 @@ static int begin(void **state)
 	*state = b;
 	b->symbolizer = symbolizer_new();
 	b->stacks = stack_table_new();
-	pythons_init(&b->pythons, &b->strings);
+	pythons_init(&b->pythons, b->symbolizer, &b->strings);
 	b->allowance.limit = 1 << 20;
 	b->self = processes_start(&b->processes, getpid(), 1, false);
 	b->other = processes_start_apart(&b->processes, 70);

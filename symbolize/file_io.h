@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens files that someone else may have put there, and reads them whole.
+ * Opens regular files, and reads them whole.
  *
- * A path from another process may name a FIFO, a terminal, a tape drive or a symbolic link by now.
- * These functions look before they open (O_PATH, fstat, then open through /proc/self/fd), so
- * nothing but a regular file is ever opened for reading, without a race between check and use.
+ * A path from another process may name a FIFO, a terminal or a symbolic link by now. Nothing but a
+ * regular file is read, and opening none of the others waits for anybody; a regular file may block
+ * all the same if its file system does (bounded_call.h).
  */
-#ifndef SYMBOLIZE_SAFE_OPEN_H
-#define SYMBOLIZE_SAFE_OPEN_H
+#ifndef SYMBOLIZE_FILE_IO_H
+#define SYMBOLIZE_FILE_IO_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,9 +29,9 @@ int open_regular(const char *path, enum symlink_rule rule, struct stat *st);
 int read_exactly(int fd, void *buffer, size_t size, uint64_t offset);
 
 /*
- * Reads from the current position to the end into a malloc'd buffer, whose contents are followed by
- * a NUL that `*size` does not count; works on /proc files, which have no size. The caller frees it.
- * -EFBIG when there are more than `limit` bytes.
+ * Reads from the current position to the end, but at most `limit` bytes, into a malloc'd buffer
+ * whose contents are followed by a NUL that `*size` does not count; works on /proc files, which
+ * have no size. The caller frees it.
  */
 int read_to_end(int fd, size_t limit, char **buffer, size_t *size);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbolize/safe_open.h"
+#include "symbolize/file_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,27 +11,18 @@
 int open_regular(const char *path, enum symlink_rule rule, struct stat *st)
 {
 	int nofollow = rule == SYMLINK_REFUSE ? O_NOFOLLOW : 0;
-	int handle, fd = -1, err = 0;
-	char self[64];
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | nofollow), err = 0;
 
-	handle = open(path, O_PATH | O_CLOEXEC | nofollow);
-	if (handle < 0)
-		return -errno;
-	if (fstat(handle, st) != 0) {
-		err = -errno;
-		goto out;
-	}
-	if (!S_ISREG(st->st_mode)) {
-		err = S_ISLNK(st->st_mode) ? -ELOOP : -EINVAL;
-		goto out;
-	}
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
-	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
+		return -errno;
+	if (fstat(fd, st) != 0)
 		err = -errno;
-out:
-	close(handle);
-	return err ? err : fd;
+	else if (!S_ISREG(st->st_mode))
+		err = -EINVAL;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
 }
 
 int read_exactly(int fd, void *buffer, size_t size, uint64_t offset)
@@ -60,12 +50,12 @@ int read_exactly(int fd, void *buffer, size_t size, uint64_t offset)
 
 int read_to_end(int fd, size_t limit, char **buffer, size_t *size)
 {
-	size_t capacity = FIRST_BUFFER, used = 0;
-	char *text = malloc(capacity);
+	size_t capacity = limit < FIRST_BUFFER ? limit : FIRST_BUFFER, used = 0;
+	char *text = malloc(capacity + 1), *bigger;
 	int err = -ENOMEM;
 
 	while (text) {
-		ssize_t got = read(fd, text + used, capacity - used - 1);
+		ssize_t got = read(fd, text + used, capacity - used);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -73,25 +63,20 @@ int read_to_end(int fd, size_t limit, char **buffer, size_t *size)
 			err = -errno;
 			break;
 		}
-		if (got == 0) {
+		used += (size_t)got;
+		if (got == 0 || used == limit) {
 			text[used] = '\0';
 			*buffer = text;
 			*size = used;
 			return 0;
 		}
-		used += (size_t)got;
-		if (used > limit) {
-			err = -EFBIG;
+		if (used < capacity)
+			continue;
+		capacity = capacity < limit / 2 ? 2 * capacity : limit;
+		bigger = realloc(text, capacity + 1);
+		if (!bigger)
 			break;
-		}
-		if (capacity - used < FIRST_BUFFER / 4) {
-			char *bigger = realloc(text, capacity * 2);
-
-			if (!bigger)
-				break;
-			text = bigger;
-			capacity *= 2;
-		}
+		text = bigger;
 	}
 	free(text);
 	return err;

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/mapped_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolize/file_io.h"
+
+struct mapped_file mapped_file_of(pid_t pid, const struct code_mapping *mapping)
+{
+	return (struct mapped_file){.pid = pid,
+				    .start = mapping->start,
+				    .end = mapping->end,
+				    .device =
+					    (uint64_t)mapping->dev_major << 32 | mapping->dev_minor,
+				    .inode = mapping->inode,
+				    .path = mapping->path};
+}
+
+struct open_job {
+	struct bounded_job job;
+	struct mapped_file mapped; /* but its path */
+	bool asks_process;         /* what it maps: that may be stuck, and the device, too */
+	struct opened_file file;
+	char path[];
+};
+
+/* Opens `path` if it is the file; `length` is what snprintf made of it. */
+static void try_path(struct open_job *job, const char *path, int length)
+{
+	struct opened_file *file = &job->file;
+
+	if (length < 0 || length >= PATH_MAX + 64) {
+		file->fd = -ENAMETOOLONG;
+		return;
+	}
+	file->fd = open_regular(path, SYMLINK_FOLLOW, &file->st);
+	if (file->fd >= 0 && job->mapped.inode && file->st.st_ino != job->mapped.inode) {
+		close(file->fd);
+		file->fd = -ESTALE;
+	}
+	if (file->fd == -EACCES || file->fd == -EPERM)
+		file->was_denied = true;
+}
+
+/* By path in the root folder of the process, then in ours. */
+static void try_paths(struct open_job *job, const char *suffix)
+{
+	char path[PATH_MAX + 64];
+
+	if (job->mapped.pid > 0)
+		try_path(job, path,
+			 snprintf(path, sizeof(path), "/proc/%d/root%s%s", (int)job->mapped.pid,
+				  job->path, suffix));
+	if (job->file.fd < 0)
+		try_path(job, path, snprintf(path, sizeof(path), "%s%s", job->path, suffix));
+}
+
+/* As the process's executable, if it is that: this works for a deleted one, too. */
+static void try_executable(struct open_job *job)
+{
+	char path[64], target[PATH_MAX + sizeof(MAPPED_FILE_DELETED)];
+	int size = snprintf(path, sizeof(path), "/proc/%d/exe", (int)job->mapped.pid);
+	ssize_t got = readlink(path, target, sizeof(target) - 1);
+	size_t length = strlen(job->path);
+
+	if (got < 0)
+		return;
+	target[got] = '\0';
+	if (strncmp(target, job->path, length) == 0 &&
+	    (target[length] == '\0' || strcmp(target + length, MAPPED_FILE_DELETED) == 0))
+		try_path(job, path, size);
+}
+
+/* By mapping: works for deleted files and those in other mount namespaces. */
+static void try_mapping(struct open_job *job)
+{
+	char path[64];
+
+	try_path(job, path,
+		 snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
+			  (int)job->mapped.pid, job->mapped.start, job->mapped.end));
+	job->file.was_denied = false; /* which takes privilege that is not expected */
+}
+
+/* Asks the process by one of these, and notes whom it waits for meanwhile. */
+static void ask_process(struct open_job *job, void (*ask)(struct open_job *job))
+{
+	if (job->file.fd >= 0 || !job->asks_process)
+		return;
+	job->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)job->mapped.pid;
+	ask(job);
+	job->job.place = job->mapped.device;
+}
+
+static void try_process(struct open_job *job)
+{
+	if (job->mapped.end > 0)
+		ask_process(job, try_mapping);
+	if (job->file.fd < 0)
+		try_paths(job, "");
+	ask_process(job, try_executable);
+	if (job->file.fd < 0 && job->mapped.was_deleted)
+		try_paths(job, MAPPED_FILE_DELETED);
+}
+
+static void run_open(struct bounded_job *opaque)
+{
+	struct open_job *job = (struct open_job *)opaque;
+	struct opened_file *file = &job->file;
+	char magic[SELFMAG];
+
+	try_process(job);
+	if (file->fd >= 0)
+		file->is_elf = read_exactly(file->fd, magic, sizeof(magic), 0) == 0 &&
+			       memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+static void discard_open(struct bounded_job *opaque)
+{
+	struct open_job *job = (struct open_job *)opaque;
+
+	if (job->file.fd >= 0)
+		close(job->file.fd);
+}
+
+void mapped_file_open(struct bounded_caller *calls, const struct mapped_file *mapped,
+		      struct opened_file *file)
+{
+	size_t length = strlen(mapped->path);
+	struct open_job *job = bounded_job_new(sizeof(*job) + length + 1, run_open, discard_open);
+	int err;
+
+	*file = (struct opened_file){.fd = -ENOMEM};
+	if (!job)
+		return;
+	memcpy(job->path, mapped->path, length);
+	job->job.place = mapped->device;
+	job->asks_process = mapped->pid > 0 &&
+			    !bounded_is_stuck(calls, BOUNDED_PLACE_PROCESS | (uint32_t)mapped->pid);
+	job->mapped = *mapped;
+	job->file.fd = -ENOENT;
+	err = bounded_call(calls, &job->job, BOUNDED_CALL_OPEN_MS);
+	if (err) {
+		file->fd = err;
+		return;
+	}
+	*file = job->file;
+	free(job);
+}

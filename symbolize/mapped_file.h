@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opens files that processes map.
+ *
+ * A file is looked for by its mapping (/proc/PID/map_files, which takes privilege), by its path in
+ * the root folder of its process, as the process's executable (also a deleted one), and by its path
+ * here. What is opened must be the regular file with the mapping's inode: a file that took its
+ * place is none rather than a wrong one. Device numbers are not compared, since btrfs and overlayfs
+ * report others in stat(2) than in /proc/PID/maps.
+ */
+#ifndef SYMBOLIZE_MAPPED_FILE_H
+#define SYMBOLIZE_MAPPED_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include "symbolize/bounded_call.h"
+#include "symbolize/symbolizer.h"
+
+#define MAPPED_FILE_DELETED " (deleted)" /* what the kernel prints after such a path */
+
+struct mapped_file {
+	pid_t pid;           /* 0: of no process */
+	uint64_t start, end; /* its mapping; 0: not known */
+	uint64_t device;     /* as it was mapped; 0: not known */
+	uint64_t inode;      /* 0: any */
+	const char *path;
+	bool was_deleted;
+};
+
+struct opened_file {
+	int fd; /* or -errno; the caller closes it (bounded_close) */
+	struct stat st;
+	bool is_elf;     /* by its first bytes */
+	bool was_denied; /* an attempt failed for lack of permission */
+};
+
+/* What is mapped there; the path is borrowed. */
+struct mapped_file mapped_file_of(pid_t pid, const struct code_mapping *mapping);
+
+/* Where opening has blocked, by the device or by the process, that is not tried again. */
+void mapped_file_open(struct bounded_caller *calls, const struct mapped_file *mapped,
+		      struct opened_file *file);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Files of /proc: of this process, of none, and of one whose memory is locked for ever. */
+#include "unit.h"
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include "profiler/collect/proc_names.h"
+#include "symbolize/proc_file.h"
+
+#define WORKLOADS "build/tests/workloads/"
+#define NOBODY 4194305 /* above the largest pid_max */
+
+static char folder[] = "/tmp/profile_unit.XXXXXX";
+
+static void what_can_be_read(void **state)
+{
+	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	char *text;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(prctl(PR_SET_NAME, "tested"), 0);
+	assert_int_equal(proc_file_read(calls, getpid(), "comm", 100, &text, &size), 0);
+	assert_string_equal(text, "tested\n");
+	assert_int_equal(size, 7);
+	free(text);
+	assert_int_equal(proc_file_read(NULL, getpid(), "comm", 3, &text, &size), 0);
+	assert_string_equal(text, "tes");
+	free(text);
+	assert_int_equal(proc_file_read(calls, NOBODY, "comm", 100, &text, &size), -ENOENT);
+	assert_int_equal(proc_pid_inside(NOBODY), 0);
+	assert_int_equal(proc_pid_inside(getpid()), getpid());
+	assert_int_equal(bounded_caller_count_stuck(calls), 0);
+	bounded_caller_free(calls);
+}
+
+/* Starts a program that prints "ready"; 0: it is not there, or cannot do its work here. */
+static pid_t start(const char *program, const char *a, const char *b, const char *c)
+{
+	char path[128], line[256] = "";
+	int out[2];
+	FILE *answer;
+	pid_t pid;
+
+	snprintf(path, sizeof(path), WORKLOADS "%s", program);
+	assert_int_equal(pipe(out), 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		dup2(out[1], STDOUT_FILENO);
+		execl(path, program, a, b, c, (char *)NULL);
+		_exit(1);
+	}
+	close(out[1]);
+	answer = fdopen(out[0], "r");
+	assert_non_null(answer);
+	if (!fgets(line, sizeof(line), answer) || strcmp(line, "ready\n") != 0) {
+		print_message("%s: %s\n", program, line);
+		waitpid(pid, NULL, 0);
+		pid = 0;
+	}
+	fclose(answer);
+	return pid;
+}
+
+static void memory_that_never_comes(void **state)
+{
+	static const char *const files[] = {"environ", "cmdline"};
+	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	char file[64], text[64], want[64], *unused;
+	pid_t server, process;
+	size_t size;
+
+	(void)state;
+	server = start("stuck_file", folder, "/bin/true", "read");
+	if (!server)
+		SKIP("no file system that never answers");
+	snprintf(file, sizeof(file), "%s/true", folder);
+	process = start("stuck_memory", file, "60000", NULL);
+	assert_int_not_equal(process, 0);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(proc_file_read(calls, process, files[i], 4096, &unused, &size),
+				 i == 0 ? -ETIMEDOUT : -EBUSY);
+	assert_int_equal(bounded_caller_count_stuck(calls), 1);
+	proc_names_process(calls, process, NULL, text, sizeof(text));
+	snprintf(want, sizeof(want), "stuck_memory %d", (int)process);
+	assert_string_equal(text, want);
+	assert_int_equal(proc_pid_inside(process), process);
+	kill(process, SIGKILL);
+	kill(server, SIGTERM);
+	waitpid(process, NULL, 0);
+	waitpid(server, NULL, 0);
+	bounded_caller_free(calls);
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	umount2(folder, MNT_DETACH); /* of a test that failed */
+	return rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_can_be_read),
+		cmocka_unit_test(memory_that_never_comes),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
