@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,17 +45,70 @@ static void write_length(struct sink *sink)
 		memcpy(digits, text, LENGTH_DIGITS);
 }
 
+/* A descriptor or -1. */
+static int open_pipe(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
+	int high = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, SINK_LOWEST_FD) : -1;
+
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
 int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid, uint64_t instance)
 {
+	struct stat st;
+	int err = 0;
+
 	memset(sink, 0, sizeof(*sink));
 	pthread_mutex_init(&sink->lock, NULL);
 	sink->pid = pid;
 	sink->instance = instance;
-	sink->fd = open(pipe_path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (snprintf(sink->path, sizeof(sink->path), "%s", pipe_path) >= (int)sizeof(sink->path))
+		err = -ENAMETOOLONG;
+	sink->fd = err ? -1 : open_pipe(pipe_path);
 	if (sink->fd < 0)
-		return -errno;
+		return err ? err : -errno;
+	if (fstat(sink->fd, &st) == 0) {
+		sink->device = st.st_dev;
+		sink->inode = st.st_ino;
+	}
 	begin_batch(sink);
 	return 0;
+}
+
+static bool is_pipe(const struct sink *sink, int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && st.st_dev == sink->device &&
+	       st.st_ino == sink->inode;
+}
+
+/* False: the program has closed the pipe, and it cannot be opened again. */
+static bool has_pipe(struct sink *sink)
+{
+	int fd;
+
+	if (is_pipe(sink, sink->fd))
+		return true;
+	fd = open_pipe(sink->path);
+	if (fd >= 0 && is_pipe(sink, fd)) {
+		sink->fd = fd;
+		return true;
+	}
+	if (fd >= 0)
+		close(fd);
+	return false;
+}
+
+static void close_pipe(struct sink *sink)
+{
+	if (sink->fd >= 0 && is_pipe(sink, sink->fd))
+		close(sink->fd);
+	sink->fd = -1;
 }
 
 static int64_t now_ms(void)
@@ -133,10 +187,9 @@ static void send_batch(struct sink *sink)
 	if (sink->fd < 0 || sink->used == sink->header)
 		return;
 	write_length(sink);
-	err = write_batch_quietly(sink);
+	err = has_pipe(sink) ? write_batch_quietly(sink) : -EPIPE;
 	if (err == -EPIPE) {
-		close(sink->fd);
-		sink->fd = -1;
+		close_pipe(sink);
 		sink->broken = true;
 		return;
 	}
@@ -250,7 +303,5 @@ bool sink_is_stalled(const struct sink *sink)
 void sink_abandon(struct sink *sink)
 {
 	/* no lock: the thread that held it may not exist in this process */
-	if (sink->fd >= 0)
-		close(sink->fd);
-	sink->fd = -1;
+	close_pipe(sink);
 }

@@ -8,6 +8,10 @@
  * and counted, and nobody waits until the profiler reads again. The profiler's death
  * (EPIPE) turns the sink off for good, without a signal to the application.
  *
+ * A program may close all descriptors, ours too, and open a file of its own under the number. So
+ * before each write the descriptor is compared with the pipe, and the pipe is opened again if it is
+ * another file. (A thread that does this between the two calls is not noticed.)
+ *
  * Any thread may call; events of one batch stay in the order of the calls.
  */
 #ifndef CUPTI_TRACE_SINK_H
@@ -17,14 +21,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "cupti_trace/gpu_event.h"
 #include "cupti_trace/gpu_wire.h"
 
 #define SINK_PATIENCE_MS GPU_WIRE_PATIENCE_MS
+#define SINK_PATH_MAX 1024
+/* The pipe's descriptor is at least this, if the limit allows: low numbers are the program's. */
+#define SINK_LOWEST_FD 200
 
 struct sink {
 	pthread_mutex_t lock;
-	int fd; /* -1: off */
+	int fd;       /* -1: off */
+	dev_t device; /* of the pipe, with its inode */
+	ino_t inode;
+	char path[SINK_PATH_MAX];
 	uint32_t pid;
 	uint64_t instance;
 	bool stalled;  /* the last write was given up; do not wait again until one succeeds */

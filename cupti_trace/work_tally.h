@@ -8,7 +8,8 @@
  * WORK_TALLY_REST. A key that has a sum of its own keeps it and misses nothing, so overflow makes
  * sums incomparable, never wrong: see work_tally_compare.
  *
- * Look-ups take constant time. Sums wrap at 2^64; no locks.
+ * Look-ups take constant time. Sums wrap at 2^64 (the profiler refuses what would take one there);
+ * no locks.
  */
 #ifndef CUPTI_TRACE_WORK_TALLY_H
 #define CUPTI_TRACE_WORK_TALLY_H

@@ -24,7 +24,7 @@
 #define ARRAY_FIRST_CAPACITY 16u
 
 /*
- * Makes room for one more element behind `count`. `items` is the address of the caller's pointer.
+ * Makes room for one more element after `count`. `items` is the address of the caller's pointer.
  * False when out of memory or positions: then nothing has changed.
  */
 bool array_make_room(void *items, uint32_t count, uint32_t *capacity, size_t element_size);

@@ -11,25 +11,25 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WORKER_STACK (8u << 20) /* address space; what is not used costs nothing */
+#define WORKER_STACK (8u << 20) /* address space; unused pages cost nothing */
 
 /*
- * A thread and what it shares with its caller, who frees it, unless it is abandoned: then the
- * thread does.
+ * A thread and the data it shares with its caller. The caller frees it; an abandoned thread frees
+ * it itself.
  */
 struct worker {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct bounded_job *job; /* what it works on; NULL: nothing */
+	struct bounded_job *job; /* the current job; NULL: none */
 	bool is_abandoned, must_end;
 };
 
 struct bounded_caller {
 	struct worker *worker; /* NULL: none has been started */
-	uint64_t left_ns;      /* to wait for all calls */
+	uint64_t left_ns;      /* remaining time to wait for calls */
 	uint64_t abandoned, refused;
-	uint64_t stuck_places[BOUNDED_CALL_MAX_ABANDONED]; /* of those abandoned */
+	uint64_t stuck_places[BOUNDED_CALL_MAX_ABANDONED]; /* of abandoned calls */
 	struct budget budget;
 };
 
@@ -61,7 +61,7 @@ static void free_worker(struct worker *w)
 	free(w);
 }
 
-/* The next job; NULL: there will be none. */
+/* The next job; NULL: stop. */
 static struct bounded_job *wait_for_job(struct worker *w)
 {
 	struct bounded_job *job;
@@ -74,8 +74,8 @@ static struct bounded_job *wait_for_job(struct worker *w)
 	return job;
 }
 
-/* Hands a job that has run back; false: nobody waits for it any more. */
-static bool hand_back(struct worker *w)
+/* Returns a finished job to the caller; false: nobody waits for it any more. */
+static bool return_job(struct worker *w)
 {
 	bool is_wanted;
 
@@ -97,8 +97,8 @@ static void discard(struct bounded_job *job)
 }
 
 /*
- * A thread keeps the capabilities of the one that started it, whatever that one gives up later.
- * Reading files as a plain user takes none.
+ * A thread inherits the capabilities of its creator and keeps them when the creator gives its own
+ * up. Reading files as a plain user needs none.
  */
 static void drop_capabilities(void)
 {
@@ -117,7 +117,7 @@ static void *work(void *opaque)
 	drop_capabilities();
 	while ((job = wait_for_job(w))) {
 		job->run(job);
-		if (!hand_back(w)) {
+		if (!return_job(w)) {
 			discard(job);
 			free_worker(w);
 			break;
@@ -189,7 +189,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Hands the job over and waits; false: it is late, and the worker is on its own. */
+/* Hands the job over and waits; false: it is late, and the worker was abandoned. */
 static bool run_on_worker(struct bounded_caller *c, struct bounded_job *job, uint64_t deadline)
 {
 	const struct timespec until = {
@@ -207,7 +207,7 @@ static bool run_on_worker(struct bounded_caller *c, struct bounded_job *job, uin
 	is_done = !w->job;
 	if (!is_done) {
 		/*
-		 * The worker cannot free it before it has the lock. What the job has taken stays
+		 * The worker cannot free the job before it has the lock. The job's share stays
 		 * taken: it may never be freed.
 		 */
 		budget_settle(&c->budget, &job->share, true);
@@ -248,7 +248,7 @@ int bounded_call(struct bounded_caller *c, struct bounded_job *job, unsigned int
 	bool is_done;
 
 	if (err) {
-		free(job); /* there are no results */
+		free(job); /* no results to discard */
 		return err;
 	}
 	budget_lend(&c->budget, &job->share, BUDGET_FILE_BYTES);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "symbolize/cfi_private.h"
 
-/* DW_EH_PE_*: how a pointer is encoded. */
+/* DW_EH_PE_*: pointer encodings. */
 enum {
 	ENC_ABSOLUTE = 0x00,
 	ENC_ULEB = 0x01,
@@ -77,7 +77,7 @@ uint64_t cfi_read_pointer(struct bytes *b, uint8_t encoding, uint64_t here, uint
 
 enum entry { ENTRY, ENTRY_TERMINATOR, ENTRY_BROKEN };
 
-/* The body of the entry at `b`: what follows its length. */
+/* The body of the entry at `b`: everything after its length. */
 static enum entry next_entry(struct bytes *b, struct bytes *body)
 {
 	uint64_t length = bytes_u32(b);
@@ -117,14 +117,14 @@ static void read_augmentation(const struct cfi_table *t, struct bytes *b, const 
 		} else if (*letters == 'P') {
 			uint8_t encoding = bytes_u8(&data);
 
-			/* the address is of no use here, only its size */
+			/* only the size matters here, not the address */
 			cfi_read_pointer(&data, encoding & ENC_FORMAT, address_of(t, data.at), 0);
 		} else if (*letters == 'L') {
 			bytes_u8(&data);
 		} else if (*letters == 'S') {
 			common->is_signal_frame = true;
 		} else {
-			break; /* later letters' data cannot be found, and we need none of it */
+			break; /* data of later letters cannot be located, and is not needed */
 		}
 	}
 }
@@ -163,7 +163,7 @@ static bool read_common(const struct cfi_table *t, uint64_t offset, struct cfi_c
 	return !body.bad;
 }
 
-/* Reads the FDE whose length field is at `offset`; false if it is a CIE or broken. */
+/* Reads the FDE whose length field is at `offset`; false if it is a CIE or malformed. */
 static bool read_function(const struct cfi_table *t, uint64_t offset, struct cfi_function *f)
 {
 	struct bytes b = bytes_of(t), body;
@@ -204,7 +204,7 @@ int cfi_each_function(const struct cfi_table *t,
 
 		if (kind == ENTRY_BROKEN)
 			return -EBADMSG;
-		/* crt files leave terminators in the middle: only the section's end ends it */
+		/* crt files leave terminators in the middle: read to the section's end */
 		if (kind == ENTRY && read_function(t, offset, &f) && f.end > f.start) {
 			struct cfi_index_entry entry = {f.start, f.end, offset};
 
@@ -243,7 +243,7 @@ static int find_function(const struct cfi_table *t, uint64_t pc, uint64_t *fde)
 	if (b.bad || version != 1 || count_encoding == ENC_OMIT ||
 	    table_encoding != (ENC_DATA_RELATIVE | ENC_S32) || count > (uint64_t)(b.end - b.at) / 8)
 		return -EBADMSG;
-	/* the last start that is not past the pc */
+	/* the last start that is not after the pc */
 	for (high = count; low < high;) {
 		uint64_t middle = low + (high - low) / 2;
 		int32_t start;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call-frame information: how to get from a function's registers to its caller's, at any pc.
+ * Call frame information: how to compute the caller's registers at any pc of a function.
  *
- * Reads .eh_frame (through the .eh_frame_hdr search table where there is one) and .debug_frame,
- * runs the call-frame program up to a pc, and applies the resulting row to registers and memory.
- * x86-64.
+ * Reads .eh_frame (through the .eh_frame_hdr search table if there is one) and .debug_frame, runs
+ * the call frame program up to a pc, and applies the resulting row to registers and memory. x86-64.
  *
- * Nothing is allocated, locked or printed, and every access is within the bounds given: this runs
- * on untrusted files in the profiler, and inside the user's program at each launch (cupti_trace/),
- * which is why this header, alone of symbolize/, may be included there.
+ * Does not allocate, lock or print, and every access is within the given bounds: this code runs on
+ * untrusted files in the profiler, and inside the user's program at each launch (cupti_trace/), so
+ * this header, alone of symbolize/, may be included there.
  *
  * Sources: DWARF 4, section 6.4 and 7.23; Linux Standard Base, .eh_frame and .eh_frame_hdr; System
  * V ABI AMD64, register numbers (figure 3.36).
@@ -34,11 +33,10 @@ enum cfi_register {
 
 struct cfi_registers {
 	uint64_t value[CFI_REGISTERS];
-	uint32_t known; /* a bit a register */
+	uint32_t known; /* one bit per register */
 };
 
-/* The sections of one module, in memory; `address` is where a section lies in the module's terms.
- */
+/* The sections of one module, in memory; `address` is a section's address in the module. */
 struct cfi_table {
 	const uint8_t *frames; /* .eh_frame or .debug_frame */
 	size_t frames_size;
@@ -51,17 +49,17 @@ struct cfi_table {
 
 enum cfi_rule_kind {
 	CFI_SAME,      /* the default: unchanged */
-	CFI_UNDEFINED, /* lost; for the pc: this is the outermost frame */
+	CFI_UNDEFINED, /* unknown; for the pc: this is the outermost frame */
 	CFI_OFFSET,    /* saved at CFA + offset */
 	CFI_VAL_OFFSET,
 	CFI_REGISTER_RULE,
-	CFI_EXPRESSION, /* saved at the address that the expression gives */
+	CFI_EXPRESSION, /* saved at the address given by the expression */
 	CFI_VAL_EXPRESSION,
 };
 
 /*
- * Entries of more bytes than this are taken for broken: each look-up reads its two entries through.
- * The longest ones of large programs (GCC's) have 20 KiB.
+ * Longer entries are treated as malformed: each lookup reads its two entries completely. The
+ * longest ones of large programs (GCC's) have 20 KiB.
  */
 #define CFI_ENTRY_MAX 65536
 
@@ -73,10 +71,10 @@ struct cfi_rule {
 	const uint8_t *expression; /* into the table */
 };
 
-/* What holds at one pc. */
+/* The rules at one pc. */
 struct cfi_row {
 	bool cfa_is_expression;
-	bool is_signal_frame; /* the pc above was interrupted, it is no return address */
+	bool is_signal_frame; /* the pc of this frame was interrupted; it is not a return address */
 	uint8_t cfa_register;
 	int32_t cfa_offset;
 	uint16_t cfa_expression_size;
@@ -85,24 +83,24 @@ struct cfi_row {
 };
 
 /*
- * The row at `pc` (in the module's terms). 0; -ENOENT: no information covers the pc; -EBADMSG: the
- * table is broken there. Without an index the whole section is walked: list its functions once
- * instead.
+ * The row at `pc` (an address in the module). 0; -ENOENT: no information covers the pc; -EBADMSG:
+ * the table is malformed there. Without an index the whole section is walked: list its functions
+ * once instead.
  */
 int cfi_find_row(const struct cfi_table *table, uint64_t pc, struct cfi_row *row);
 
-/* Reads a word of the unwound program's memory. False where it cannot be read. */
+/* Reads a word of the unwound program's memory. False: unreadable. */
 typedef bool (*cfi_reader)(void *context, uint64_t address, uint64_t *value);
 
 /*
- * Applies a row: `registers` become the caller's. 0; -ENOENT: there is no caller; -EFAULT: memory
- * or a register that is needed is not known; -EBADMSG: an expression is broken.
+ * Applies a row: `registers` become the caller's. 0; -ENOENT: there is no caller; -EFAULT: required
+ * memory or a required register is unknown; -EBADMSG: malformed expression.
  */
 int cfi_apply(const struct cfi_row *row, struct cfi_registers *registers, cfi_reader read,
 	      void *context);
 
 /*
- * The forms nearly all rows have: return address just below the CFA, rbp saved at a fixed place or
+ * The forms of nearly all rows: return address just below the CFA, rbp saved at a fixed offset or
  * unchanged. They fit a cache and are applied in a few instructions.
  */
 enum cfi_cfa_form {
@@ -129,19 +127,19 @@ bool cfi_simplify(const struct cfi_row *row, struct cfi_simple_row *simple);
 /* ---- sections without a search table ---- */
 
 struct cfi_index_entry {
-	uint64_t start, end; /* pc range, the module's terms */
+	uint64_t start, end; /* pc range, in the module's addresses */
 	uint64_t fde;        /* offset in the section */
 };
 
 /*
- * Lists the functions of a section, in the order in which they stand there: calls back for each. 0,
- * or -EBADMSG where the section breaks off (what was listed before stands).
+ * Lists the functions of a section in order, through the callback. 0, or -EBADMSG if the section is
+ * malformed (functions before that point have been listed).
  */
 int cfi_each_function(const struct cfi_table *table,
 		      void (*visit)(void *context, const struct cfi_index_entry *entry),
 		      void *context);
 
-/* The row at `pc`, of the function description at this offset of the section. */
+/* The row at `pc`, from the function description at this offset of the section. */
 int cfi_row_of_function(const struct cfi_table *table, uint64_t fde, uint64_t pc,
 			struct cfi_row *row);
 

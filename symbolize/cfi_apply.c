@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* From one frame's registers to its caller's, by a row. */
+/* Applies a row: from a frame's registers to its caller's. */
 #include <errno.h>
 #include <string.h>
 #include "symbolize/cfi.h"
@@ -8,7 +8,7 @@
 #define STACK_MAX 32  /* depth of an expression's stack */
 #define STEPS_MAX 512 /* operations of one expression: they may loop */
 
-/* DW_OP_*: those that compilers, linkers and libcs write into call-frame information. */
+/* DW_OP_*: those that compilers, linkers and libcs use in call frame information. */
 enum {
 	OP_ADDR = 0x03,
 	OP_DEREF = 0x06,
@@ -108,7 +108,7 @@ static void jump(struct evaluation *e, int16_t offset)
 		e->code.at = e->start + at;
 }
 
-/* False if it is no constant. */
+/* False: not a constant. */
 static bool run_constant(struct evaluation *e, uint8_t op)
 {
 	struct bytes *b = &e->code;
@@ -147,7 +147,7 @@ static uint64_t shift_right_signed(uint64_t a, uint64_t n)
 	return n > 63 ? sign : (a >> n) | (sign << (64 - n));
 }
 
-/* Operations on the two topmost values. False if it is none of them. */
+/* Operations on the top two values. False: none of them. */
 static bool run_binary(struct evaluation *e, uint8_t op)
 {
 	uint64_t a, b;
@@ -267,7 +267,7 @@ static void run_operation(struct evaluation *e, uint8_t op)
 	}
 }
 
-/* `initial`: what the expression finds on its stack (the CFA, for register rules); may be NULL. */
+/* `initial`: the initial stack (the CFA, for register rules); may be NULL. */
 static int evaluate(const uint8_t *code, size_t size, const struct cfi_registers *registers,
 		    const uint64_t *initial, cfi_reader read, void *context, uint64_t *result)
 {
@@ -301,7 +301,7 @@ static int find_cfa(const struct cfi_row *row, const struct cfi_registers *r, cf
 	return 0;
 }
 
-/* The caller's value of a register that has a rule of its own. */
+/* The caller's value of a register with its own rule. */
 static int find_register(const struct cfi_rule *rule, const struct cfi_registers *r, uint64_t cfa,
 			 cfi_reader read, void *context, uint64_t *value)
 {
@@ -365,7 +365,7 @@ int cfi_apply(const struct cfi_row *row, struct cfi_registers *registers, cfi_re
 	return 0;
 }
 
-/* A signed LEB128 number that is all of the bytes but for a `tail` (DWARF 5, 7.6). */
+/* A signed LEB128 number that takes up all bytes except a `tail` (DWARF 5, 7.6). */
 static bool read_offset(const uint8_t *bytes, size_t size, size_t tail, int64_t *value)
 {
 	uint64_t result = 0;

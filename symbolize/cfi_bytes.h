@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A cursor over bytes that may be anything: reading past the end, or a number that does not fit,
- * sets `bad` and gives 0. For cfi*.c and dwarf.c; no allocation, no calls out of line.
+ * A cursor over untrusted bytes: reading past the end, or a number that does not fit, sets `bad`
+ * and returns 0. For cfi*.c and dwarf.c; no allocation, no calls out of line.
  */
 #ifndef SYMBOLIZE_CFI_BYTES_H
 #define SYMBOLIZE_CFI_BYTES_H
@@ -73,7 +73,7 @@ static inline int64_t bytes_sleb(struct bytes *b)
 	return (int64_t)value;
 }
 
-/* The next n bytes as a cursor of their own. */
+/* The next n bytes as a separate cursor. */
 static inline struct bytes bytes_take(struct bytes *b, uint64_t n)
 {
 	struct bytes part = {.at = b->at, .end = b->at};

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What cfi.c (finding and reading entries) hands to cfi_program.c (running their programs). */
+/*
+ * The interface between cfi.c (finding and reading entries) and cfi_program.c (running programs).
+ */
 #ifndef SYMBOLIZE_CFI_PRIVATE_H
 #define SYMBOLIZE_CFI_PRIVATE_H
 
 #include "symbolize/cfi.h"
 #include "symbolize/cfi_bytes.h"
 
-/* What a CIE says that its FDEs need. */
+/* The parts of a CIE that its FDEs need. */
 struct cfi_common {
 	uint64_t code_alignment;
 	int64_t data_alignment;

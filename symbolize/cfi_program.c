@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Running call-frame programs, and applying what they give. */
+/* Runs call frame programs. */
 #include "symbolize/cfi_private.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ struct machine {
 	const struct cfi_table *table;
 	const struct cfi_function *function;
 	struct cfi_row row;
-	struct cfi_row initial; /* after the CIE's program: what "restore" means */
+	struct cfi_row initial; /* after the CIE's program: the state that "restore" returns to */
 	struct cfi_row states[STATES_MAX];
 	int state_count;
 	uint64_t location;
@@ -53,7 +53,7 @@ struct machine {
 
 static void set_rule(struct machine *m, uint64_t reg, enum cfi_rule_kind kind, int64_t offset)
 {
-	/* registers beyond the general ones are of no use for unwinding */
+	/* unwinding does not need other registers */
 	if (reg >= CFI_REGISTERS)
 		return;
 	if (offset < INT32_MIN || offset > INT32_MAX) {
@@ -129,7 +129,7 @@ static void advance(struct machine *m, uint64_t delta)
 	m->location += delta * m->function->common.code_alignment;
 }
 
-/* Operations that set how a register is found. False if it is none of them. */
+/* Operations that set a register's rule. False: none of them. */
 static bool run_register_operation(struct machine *m, uint8_t op, struct bytes *b)
 {
 	int64_t align = m->function->common.data_alignment;
@@ -185,7 +185,7 @@ static bool run_register_operation(struct machine *m, uint8_t op, struct bytes *
 	}
 }
 
-/* Operations that set the CFA. False if it is none of them. */
+/* Operations that set the CFA. False: none of them. */
 static bool run_cfa_operation(struct machine *m, uint8_t op, struct bytes *b)
 {
 	int64_t align = m->function->common.data_alignment;
@@ -218,7 +218,7 @@ static bool run_cfa_operation(struct machine *m, uint8_t op, struct bytes *b)
 	}
 }
 
-/* Operations that move the location, or do nothing for us. False if it is none of them. */
+/* Operations that advance the location, or that we ignore. False: none of them. */
 static bool run_other_operation(struct machine *m, uint8_t op, struct bytes *b)
 {
 	switch (op) {
@@ -252,7 +252,7 @@ static bool run_other_operation(struct machine *m, uint8_t op, struct bytes *b)
 	}
 }
 
-/* Runs until the program ends or describes what lies behind the pc. */
+/* Runs until the program ends or passes the pc. */
 static bool run(struct machine *m, struct bytes b)
 {
 	while (b.at < b.end && !b.bad && !m->broken) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of call-frame information by place in code, kept after their first use: running the program
- * of a function costs a microsecond, and a profile comes by the same places all the time.
+ * A cache of call frame information rows by code location: running a function's program costs a
+ * microsecond, and a profile visits the same locations again and again.
  *
- * Zero-initialised is empty. The cache is of fixed size; a row that was displaced is found again.
+ * Zero-initialised is empty. The size is fixed; evicted rows are computed again.
  */
 #ifndef SYMBOLIZE_CFI_ROWS_H
 #define SYMBOLIZE_CFI_ROWS_H
@@ -21,8 +21,8 @@ struct cfi_rows {
 };
 
 /*
- * The row at `code` (or at the byte before, for a return address), or NULL where no table covers
- * it. Valid until the next call.
+ * The row at `code` (or at the byte before, for a return address), or NULL if no table covers it.
+ * Valid until the next call.
  */
 const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modules,
 				    struct code_ref code, bool is_return_address);

@@ -21,8 +21,8 @@ struct wanted {
 };
 
 /*
- * A name, a NUL, zeros up to a multiple of four, the CRC. libdw could read it, but would take the
- * section's word for its size.
+ * Format: a name, a NUL, zeros up to a multiple of four, the CRC. libdw could read it, but would
+ * trust the section's size.
  */
 static void read_link(struct wanted *wanted, const struct elf_file *program)
 {
@@ -104,7 +104,7 @@ static int try_path(const char *path, int length, const struct wanted *wanted)
 	return -ENOENT;
 }
 
-/* False without a build id that can be searched. */
+/* False: no build id, or one that cannot be searched for. */
 static bool hex_of(const struct wanted *wanted, char hex[2 * BUILD_ID_MAX + 1])
 {
 	if (!wanted->build_id || wanted->build_id_size < 2)
@@ -135,7 +135,7 @@ static int open_by_link(const struct wanted *wanted, const char *program, const 
 	if (!slash || !wanted->link || wanted->link[0] == '\0' || strchr(wanted->link, '/'))
 		return -ENOENT;
 	folder = slash - program < PATH_MAX ? (int)(slash - program) : PATH_MAX;
-	/* A program may be linked to a file of its own name; that is for .debug/ only. */
+	/* The link may be the program's own name; that is valid in .debug/ only. */
 	if (strcmp(slash + 1, wanted->link) != 0) {
 		length = snprintf(path, sizeof(path), "%.*s/%s", folder, program, wanted->link);
 		fd = try_path(path, length, wanted);

@@ -5,13 +5,13 @@
  * In gdb's order ("Separate Debug Files" in its manual): by build id under
  * ROOT/.build-id/xx/yyyy.debug; then the file that .gnu_debuglink names, in the program's folder,
  * in its .debug/, and in ROOT/<the program's folder>. A file whose build id differs is refused;
- * without build ids the link's CRC-32 must match. At last, if the user allows it, a debuginfod
- * server is asked (debuginfod.h): that takes long, and other calls may be bounded in time, so it is
- * up to the caller, between two attempts:
+ * without build ids the link's CRC-32 must match. Finally, if the user allows it, a debuginfod
+ * server is queried (debuginfod.h). This takes long, and other calls may have a deadline, so the
+ * caller does it between two attempts:
  *
- *	do
- *		err = elf_syms_load(fd, &search, ...);
- *	while (debug_file_ask(&search));
+ * 	do
+ * 		err = elf_syms_load(fd, &search, ...);
+ * 	while (debug_file_ask(&search));
  */
 #ifndef SYMBOLIZE_DEBUG_FILE_H
 #define SYMBOLIZE_DEBUG_FILE_H
@@ -25,20 +25,20 @@
 #define BUILD_ID_MAX 64 /* bytes */
 
 struct debug_file_search {
-	const char *path;                    /* of the program; NULL: search by build id alone */
-	const char *root;                    /* DEBUG_FILE_ROOT outside of tests */
-	char build_id[2 * BUILD_ID_MAX + 1]; /* "": nothing to ask for */
-	char answer[PATH_MAX];               /* what debuginfod found; "": nothing so far */
+	const char *path;                    /* of the program; NULL: search by build id only */
+	const char *root;                    /* DEBUG_FILE_ROOT except in tests */
+	char build_id[2 * BUILD_ID_MAX + 1]; /* "": nothing to query */
+	char answer[PATH_MAX];               /* path from debuginfod; "": none yet */
 	bool has_asked;
 };
 
 /*
- * A descriptor of the debug file of `program`, or -ENOENT: then the search knows the build id that
- * can be asked for, if there is one. The caller closes it.
+ * A descriptor of the debug file of `program`, or -ENOENT: then the search has the build id to
+ * query, if there is one. The caller closes the descriptor.
  */
 int debug_file_open(const struct elf_file *program, struct debug_file_search *search);
 
-/* Asks debuginfod, once, for what was not found. True if it is worth another attempt. Blocks. */
+/* Queries debuginfod, once, for a file that was not found. True: try again. Blocks. */
 bool debug_file_ask(struct debug_file_search *search);
 
 #endif

@@ -15,9 +15,9 @@
 
 #define CLIENT "debuginfod-find"
 #define NOT_STARTED 127
-#define KILL_MS 200 /* waited for one that was killed */
+#define KILL_MS 200 /* wait after killing */
 
-/* Set by a client that hangs or does not exist. */
+/* Set after a client hangs or cannot be started. */
 static bool gave_up;
 
 static bool is_allowed(void)
@@ -36,8 +36,8 @@ static int64_t now_ms(void)
 }
 
 /*
- * Becomes the client, in a process group of its own, with default signals and its output to
- * `output`. Nothing else stays open: it may be stuck where it cannot be killed.
+ * Becomes the client, in its own process group, with default signals and its output to `output`.
+ * Closes everything else: the client may be stuck where it cannot be killed.
  */
 static void run_client(const char *build_id, int output)
 {
@@ -58,7 +58,7 @@ static void run_client(const char *build_id, int output)
 	_exit(NOT_STARTED);
 }
 
-/* Everything up to the end of the stream; false when it is late or too much. */
+/* Reads up to the end of the stream; false: late, or too long. */
 static bool read_until(int fd, int64_t deadline, char *text, size_t size)
 {
 	size_t used = 0;
@@ -86,8 +86,8 @@ static bool read_until(int fd, int64_t deadline, char *text, size_t size)
 }
 
 /*
- * Waits for the client until `deadline`, then kills it: its exit status, -1 if it did not end by
- * itself. One that cannot be killed is left behind.
+ * Waits for the client until `deadline`, then kills it. Its exit status; -1 if it was killed. A
+ * client that cannot be killed is left behind.
  */
 static int finish(pid_t pid, int64_t deadline)
 {

@@ -16,26 +16,26 @@
 
 /*
  * libiberty's own limits refuse names longer than about 1 KiB, which template-heavy GPU kernels
- * exceed. Without the limits its recursion may take kilobytes of stack for each byte of the name,
- * so long names are demangled on a thread with a stack for the worst one.
+ * exceed. Without the limits its recursion may need kilobytes of stack per byte of the name, so
+ * long names are demangled on a thread with a stack for the worst case.
  */
 #define SHORT_NAME 1000
 #define LONG_NAME_STACK (192u << 20)
 
 /*
- * CPU time is measured in ticks: the timer beats as long as the thread runs, and each beat that
- * comes while a name is worked on counts for that name. Setting the timer for each name would cost
- * twice what most names do. The second beat says that one whole tick has passed.
+ * CPU time is measured in ticks: the timer fires periodically as long as the thread runs, and each
+ * tick during a name counts for that name. Setting the timer for each name would cost twice as much
+ * as most names do. The second tick proves that one whole tick has passed.
  */
 #define TICK_MS (DEMANGLE_NAME_MS / 2)
 #define NAME_TICKS 2
 #define RUN_TICKS (DEMANGLE_RUN_MS / TICK_MS)
 
 /*
- * To decode an identifier of a Rust name that is not ASCII, libiberty allocates a block, and frees
- * it after it has printed the identifier. A jump out of it must not come in between. It prints
- * within these ticks or not at all: decoding at most LONGEST_DECODED bytes takes far below a
- * millisecond, and where nothing is printed nothing is decoded.
+ * To decode a non-ASCII identifier of a Rust name, libiberty allocates a block, and frees it after
+ * printing the identifier. A jump must not happen in between. It prints within these ticks or not
+ * at all: decoding at most LONGEST_DECODED bytes takes far below a millisecond, and if nothing is
+ * printed nothing is decoded.
  */
 #define SILENT_TICKS 8
 #define LONGEST_DECODED 1000
@@ -48,7 +48,7 @@ struct demangler {
 	bool has_clock;
 	bool was_blocked; /* the signal, in the thread that owns the clock */
 	timer_t clock;
-	uint32_t ticks; /* spent by all names */
+	uint32_t ticks; /* used by all names */
 	uint64_t slow;
 };
 
@@ -67,7 +67,7 @@ struct job {
 
 /* ---- the signal ---- */
 
-/* What the thread works on. Only its own signal handler looks at it. */
+/* The thread's current job. Only its own signal handler reads it. */
 static __thread struct job *volatile running;
 
 /* A signal's disposition belongs to the whole process, and so does this. */
@@ -78,9 +78,9 @@ static struct {
 } disposition = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
- * Anybody may send the signal, so all it says is that time has passed. The jump is sound: all other
- * signals are blocked, so it leaves no other handler's frame behind, and libiberty's callback forms
- * allocate on the stack alone and call nothing that locks, but for what SILENT_TICKS is about.
+ * Anybody may send the signal, so it only proves that time has passed. The jump is safe: all other
+ * signals are blocked, so it skips no other handler's frame, and libiberty's callback functions
+ * allocate only on the stack and call nothing that locks, except as described at SILENT_TICKS.
  */
 static void on_tick(int number)
 {
@@ -96,7 +96,7 @@ static void on_tick(int number)
 
 static int hold_disposition(void)
 {
-	/* SA_NODEFER: the jump would leave the signal blocked otherwise. */
+	/* SA_NODEFER: otherwise the jump would leave the signal blocked. */
 	struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_NODEFER | SA_RESTART};
 	int err = 0;
 
@@ -119,7 +119,7 @@ static void release_disposition(void)
 	pthread_mutex_unlock(&disposition.lock);
 }
 
-/* Blocks all signals of the calling thread but the tick. */
+/* Blocks all signals of the calling thread except the tick. */
 static void let_ticks_in(sigset_t *previous)
 {
 	sigset_t others;
@@ -131,7 +131,7 @@ static void let_ticks_in(sigset_t *previous)
 
 /* ---- the clock ---- */
 
-/* Starts a timer of the calling thread's CPU time: 0 or -errno. */
+/* Starts a timer on the calling thread's CPU time: 0 or -errno. */
 static int start_clock(timer_t *clock)
 {
 	const struct timespec tick = {.tv_nsec = TICK_MS * 1000000l};
@@ -183,7 +183,7 @@ void demangler_free(struct demangler *d)
 
 	if (d && d->has_clock) {
 		timer_delete(d->clock);
-		/* A last tick may wait: the handler, still there, takes it and does nothing. */
+		/* A last tick may be pending: the handler, still installed, ignores it. */
 		sigemptyset(&tick);
 		sigaddset(&tick, DEMANGLE_SIGNAL);
 		if (!d->was_blocked)
@@ -200,7 +200,7 @@ uint64_t demangler_count_slow(const struct demangler *d)
 
 /* ---- libiberty ---- */
 
-/* The one text with such bytes that libiberty prints of a Rust name is a decoded identifier. */
+/* libiberty prints such bytes of a Rust name only from a decoded identifier. */
 static bool is_decoded(const char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
@@ -209,13 +209,13 @@ static bool is_decoded(const char *text, size_t length)
 	return false;
 }
 
-/* libiberty offers no way to stop but a jump. */
+/* A jump is the only way to stop libiberty. */
 static void append(const char *text, size_t length, void *opaque)
 {
 	struct job *job = opaque;
 
 	if (job->ticks >= NAME_TICKS || length > DEMANGLE_MAX_OUTPUT - job->length) {
-		/* What is decoded lies in a block of libiberty's: out with the next text. */
+		/* Decoded text is in a block of libiberty's: stop only at the next text. */
 		if (!job->decodes || !is_decoded(text, length))
 			siglongjmp(job->end, 1);
 		return;
@@ -225,8 +225,8 @@ static void append(const char *text, size_t length, void *opaque)
 }
 
 /*
- * Whether libiberty may decode an identifier: "u", its length, punycode. Numbers of this kind stand
- * in ordinary identifiers, too ("read_u32"), so the answer errs to yes.
+ * Whether libiberty may decode an identifier: "u", its length, punycode. Such digits also occur in
+ * ordinary identifiers ("read_u32"), so this may return true in error.
  */
 static bool may_decode(const char *mangled, bool *is_too_long)
 {
@@ -257,14 +257,17 @@ static bool run_libiberty(struct job *job)
 	job->decodes = may_decode(job->mangled, &is_too_long);
 	if (is_too_long)
 		return false;
-	/* Rust first: its legacy names are valid C++ names too, with the hash as one more part. */
+	/*
+	 * Rust first: its legacy names are also valid C++ names, with the hash as one more
+	 * component.
+	 */
 	if (rust_demangle_callback(job->mangled, options, append, job) != 0)
 		return true;
 	job->length = 0;
 	return cplus_demangle_v3_callback(job->mangled, options | job->limits, append, job) != 0;
 }
 
-/* With a clock of the calling thread that runs, and its ticks let in. */
+/* Requires a running clock of the calling thread, and unblocked ticks. */
 static void run(struct job *job)
 {
 	if (sigsetjmp(job->end, 0) == 0) {
@@ -302,7 +305,7 @@ static void run_on_large_stack(struct job *job)
 
 	if (pthread_attr_init(&attributes) != 0)
 		return;
-	/* Signals stay with the thread that expects them. */
+	/* Signals stay with the threads that expect them. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &previous);
 	started = pthread_attr_setstacksize(&attributes, LONG_NAME_STACK) == 0 &&
@@ -323,7 +326,7 @@ static void run_here(struct job *job)
 	pthread_sigmask(SIG_SETMASK, &previous, NULL);
 }
 
-/* Within the budgets: without time left, or a clock to measure it, names stay mangled. */
+/* Without time left, or a clock to measure it, names stay mangled. */
 static void run_in_time(struct demangler *d, struct job *job)
 {
 	if (d->ticks >= RUN_TICKS || start_own_clock(d) != 0) {
@@ -340,7 +343,7 @@ static void run_in_time(struct demangler *d, struct job *job)
 
 /* ---- what surrounds a mangled name ---- */
 
-/* Whether name[0..length) ends with `suffix`; if so `*length` becomes what is left. */
+/* Whether name[0..length) ends with `suffix`; if so, removes it from `*length`. */
 static bool cut_suffix(const char *name, size_t *length, const char *suffix)
 {
 	size_t size = strlen(suffix);
@@ -352,8 +355,8 @@ static bool cut_suffix(const char *name, size_t *length, const char *suffix)
 }
 
 /*
- * What compilers append to the parts and variants of one function, singly or in a row:
- * ".cold", ".part.0", ".constprop.0", ".isra.0", ".lto_priv.0", ".llvm.123" and so on.
+ * Suffixes that compilers append to parts and variants of a function, one or more: ".cold",
+ * ".part.0", ".constprop.0", ".isra.0", ".lto_priv.0", ".llvm.123" and so on.
  */
 static bool cut_clone_suffix(const char *name, size_t *length)
 {
@@ -389,7 +392,7 @@ static char *stem_of(const char *name, bool *is_plt)
 
 	*is_plt = cut_suffix(name, &length, "@plt");
 	at = memchr(name, '@', length);
-	/* A name that begins with the sign (an assembler's whim) is not a version. */
+	/* a name that begins with the sign (possible in assembly) has no version */
 	if (at && at != name)
 		length = (size_t)(at - name);
 	while (cut_clone_suffix(name, &length))
@@ -397,7 +400,7 @@ static char *stem_of(const char *name, bool *is_plt)
 	return strndup(name, length);
 }
 
-/* Cuts the " [clone .x]" that libiberty prints for suffixes unknown to cut_clone_suffix. */
+/* Removes the " [clone .x]" that libiberty prints for suffixes unknown to cut_clone_suffix. */
 static void cut_clone_notes(char *output)
 {
 	char *note = strstr(output, " [clone .");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linker symbols -> the names people wrote (C++ Itanium ABI, Rust legacy and v0), by libiberty.
+ * Demangles linker symbols (C++ Itanium ABI, Rust legacy and v0) with libiberty.
  *
- * Symbols come from untrusted files, so length, output and CPU time are limited (budget.h); past a
- * limit the name stays mangled. CPU time is watched by a timer of the thread's own CPU time, whose
- * signal (DEMANGLE_SIGNAL) ends a name in the middle. The signal is let in only while a name is
- * worked on, and all others are kept out meanwhile, so that no system call and no handler of the
- * caller's is ever disturbed by it. With the last demangler of the process its handler goes.
+ * Symbols come from untrusted files, so length, output and CPU time are limited (budget.h); beyond
+ * a limit the name stays mangled. A timer of the thread's CPU time watches CPU time; its signal
+ * (DEMANGLE_SIGNAL) aborts a name. The signal is unblocked only during a name, with all others
+ * blocked, so it never interrupts the caller's system calls or handlers. The last demangler of the
+ * process removes the handler.
  *
  * A demangler belongs to the thread that first uses it; not across fork(2).
  */
@@ -33,12 +33,12 @@ struct demangler *demangler_new(void);
 void demangler_free(struct demangler *d);
 
 /*
- * Gives a malloc'd copy of the name as people wrote it; of the symbol itself where it is not
- * mangled or past a limit. NULL only when out of memory.
+ * A malloc'd copy of the demangled name, or of the symbol itself if it is not mangled or exceeds a
+ * limit. NULL only when out of memory.
  */
 char *demangle(struct demangler *d, const char *name, enum demangle_style style);
 
-/* Counts the names that stayed mangled for lack of time. */
+/* The number of names that stayed mangled for lack of time. */
 uint64_t demangler_count_slow(const struct demangler *d);
 
 #endif

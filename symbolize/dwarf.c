@@ -17,7 +17,7 @@
 #include "symbolize/range_table.h"
 #include "symbolize/file_io.h"
 
-/* From an inlined copy to the abstract function to its declaration to the class: two or three. */
+/* From an inlined copy to the abstract function, its declaration, the class: two or three. */
 #define MAX_REFERENCES 8
 
 #define NO_SCOPE UINT32_MAX
@@ -25,7 +25,7 @@
 /* A function, or an inlined copy of one. */
 struct scope {
 	Dwarf_Off entry;
-	uint32_t outer; /* what it is inlined into; NO_SCOPE: a function of its own */
+	uint32_t outer; /* the scope it is inlined into; NO_SCOPE: a function of its own */
 	uint32_t depth; /* 0 for a function of its own */
 };
 
@@ -53,13 +53,13 @@ struct range_list {
 	uint32_t count, capacity;
 };
 
-/* A range, the same for sorting, two pieces and a heap's place (range_table.h). */
+/* A range, a copy for sorting, two pieces and a heap entry (range_table.h). */
 #define RANGE_COST (4 * sizeof(struct range) + sizeof(void *))
 
 static bool add_range(struct range_list *ranges, struct budget_share *share, uint64_t start,
 		      uint64_t end, uint32_t id)
 {
-	/* What the linker dropped has lost its relocations and begins at 0. */
+	/* Code that the linker dropped has lost its relocations and begins at 0. */
 	if (start == 0 || start >= end)
 		return true;
 	if (ranges->count == DWARF_MAX_RANGES || !budget_take(share, RANGE_COST) ||
@@ -71,7 +71,7 @@ static bool add_range(struct range_list *ranges, struct budget_share *share, uin
 	return true;
 }
 
-/* Makes a table of the ranges, which go. */
+/* Builds a table of the ranges, and frees them. */
 static int build_table(struct range_list *ranges, struct budget_share *share,
 		       struct range_table *table)
 {
@@ -82,7 +82,7 @@ static int build_table(struct range_list *ranges, struct budget_share *share,
 	return err;
 }
 
-/* The addresses of an entry; false when there are too many in all. */
+/* The address ranges of an entry; false: too many in all. */
 static bool add_ranges(struct range_list *ranges, struct budget_share *share, Dwarf_Die *entry,
 		       uint32_t id)
 {
@@ -102,7 +102,7 @@ struct reading {
 	struct unit *unit;
 	struct budget_share *share;
 	struct range_list ranges;
-	Dwarf_Off last; /* the entry read last */
+	Dwarf_Off last; /* the last entry read */
 };
 
 static uint32_t add_scope(struct reading *reading, Dwarf_Off entry, uint32_t outer)
@@ -121,7 +121,7 @@ static uint32_t add_scope(struct reading *reading, Dwarf_Off entry, uint32_t out
 	return unit->scope_count++;
 }
 
-/* libdw follows DW_AT_sibling wherever it leads, without an end if that is backwards. */
+/* libdw follows DW_AT_sibling wherever it leads, endlessly if it points backwards. */
 static bool sibling_is_ahead(Dwarf_Die *entry)
 {
 	Dwarf_Attribute attribute;
@@ -142,7 +142,7 @@ static bool sibling_is_ahead(Dwarf_Die *entry)
 	}
 }
 
-/* Which scope an entry's children are in: `outer`, or none if they are no part of its code. */
+/* The scope of an entry's children: `outer`, or none if they are not part of its code. */
 static uint32_t scope_inside(int tag, uint32_t outer)
 {
 	switch (tag) {
@@ -161,7 +161,7 @@ static bool has_code(Dwarf_Die *entry)
 	return dwarf_hasattr(entry, DW_AT_low_pc) || dwarf_hasattr(entry, DW_AT_ranges);
 }
 
-/* Adds the entry; `*scope` becomes that of its children. False: something is broken, stop. */
+/* Adds the entry; sets `*scope` for its children. False: malformed, stop. */
 static bool read_entry(struct reading *reading, Dwarf_Die *entry, uint32_t *scope)
 {
 	struct unit *unit = reading->unit;
@@ -169,7 +169,7 @@ static bool read_entry(struct reading *reading, Dwarf_Die *entry, uint32_t *scop
 	int tag = dwarf_tag(entry);
 	uint32_t added;
 
-	/* Also what keeps the time linear: no entry is read twice. */
+	/* also keeps the time linear: no entry is read twice */
 	if (offset <= reading->last || !sibling_is_ahead(entry))
 		return false;
 	reading->last = offset;
@@ -187,7 +187,7 @@ static bool read_entry(struct reading *reading, Dwarf_Die *entry, uint32_t *scop
 	return add_ranges(&reading->ranges, reading->share, entry, added);
 }
 
-/* Reads what is inside `parent`; false: something is broken, stop. */
+/* Reads the children of `parent`; false: malformed, stop. */
 static bool read_children(struct reading *reading, Dwarf_Die *parent, uint32_t outer,
 			  uint32_t nesting)
 {
@@ -224,7 +224,7 @@ static void read_unit(struct dwarf *dwarf, struct unit *unit, struct budget_shar
 
 /* ---- names ---- */
 
-/* A string among the entries, which need not end within them, and libdw does not look. */
+/* A string among the entries. It may extend beyond them, which libdw does not check. */
 static const char *string_inside(const Elf_Data *entries, const unsigned char *at)
 {
 	uintptr_t start = entries ? (uintptr_t)entries->d_buf : 0, offset = (uintptr_t)at - start;
@@ -317,7 +317,7 @@ size_t dwarf_find(struct dwarf *dwarf, struct budget_share *share, uint64_t addr
 
 /* ---- loading ---- */
 
-/* What libdw allocates for a unit, and for each abbreviation (a form of entries) of a unit. */
+/* libdw's memory per unit, and per abbreviation (a form of entries) of a unit. */
 #define UNIT_COST (1536 + sizeof(struct unit))
 #define ABBREVIATION_COST 128
 #define ABBREVIATION_MIN_BYTES 5 /* a code, a tag, a flag, two zeros */
@@ -341,8 +341,8 @@ static bool skip_abbreviation(struct bytes *b)
 }
 
 /*
- * Takes what a unit costs. libdw reads abbreviations when it comes across them, and each unit's for
- * itself, also where many units have the same.
+ * Takes the cost of a unit. libdw reads abbreviations on demand, and separately for each unit, even
+ * if many units share them.
  */
 static bool take_unit(const struct dwarf *dwarf, struct budget_share *share, Dwarf_CU *unit)
 {
@@ -372,7 +372,7 @@ static int add_unit(struct dwarf *dwarf, Dwarf_Die *entry, struct range_list *ra
 	return add_ranges(ranges, share, entry, dwarf->unit_count++) ? 0 : -ENOSPC;
 }
 
-/* A unit that is broken ends the list, or one too many: those before it are of use. */
+/* A malformed unit ends the list, as does one too many; earlier units are usable. */
 static int add_units(struct dwarf *dwarf, struct budget_share *share)
 {
 	struct range_list ranges = {0};
@@ -381,7 +381,7 @@ static int add_units(struct dwarf *dwarf, struct budget_share *share)
 	uint8_t type;
 	int err = 0;
 
-	/* Without the last argument, which would make libdw look for .dwo files. */
+	/* Omits the last argument, which would make libdw look for .dwo files. */
 	while (!err && dwarf->unit_count < DWARF_MAX_UNITS &&
 	       dwarf_get_units(dwarf->debug, unit, &unit, NULL, &type, &entry, NULL) == 0 &&
 	       take_unit(dwarf, share, unit)) {
@@ -395,7 +395,7 @@ static int add_units(struct dwarf *dwarf, struct budget_share *share)
 	return build_table(&ranges, share, &dwarf->table);
 }
 
-/* With room for the abbreviations of one unit, which libdw reads before it is known how many. */
+/* Reserves room for one unit's abbreviations, which libdw reads before their number is known. */
 static int index_units(struct dwarf *dwarf, struct budget_share *share)
 {
 	size_t size = dwarf->abbreviations ? dwarf->abbreviations->d_size : 0;
@@ -415,7 +415,7 @@ static bool is_debug_section(const char *name)
 	       strncmp(name, ".gnu_debug", 10) == 0 || strncmp(name, ".gnu.debuglto_", 14) == 0;
 }
 
-/* The size that a compressed section says it unpacks to; 0 for others. */
+/* The unpacked size that a compressed section declares; 0 for others. */
 static uint64_t unpacked_size(const struct elf_file *file, const char *name,
 			      const GElf_Shdr *header)
 {
@@ -428,9 +428,9 @@ static uint64_t unpacked_size(const struct elf_file *file, const char *name,
 		return 0;
 	if (header->sh_size < sizeof(start) ||
 	    read_exactly(file->fd, start, sizeof(start), header->sh_offset) != 0)
-		return 0; /* libelf finds nothing to unpack there, too */
+		return 0; /* libelf finds nothing to unpack there either */
 	if (!(header->sh_flags & SHF_COMPRESSED)) {
-		memcpy(&size, start + 4, sizeof(size)); /* behind "ZLIB" */
+		memcpy(&size, start + 4, sizeof(size)); /* after "ZLIB" */
 		return be64toh(size);
 	}
 	if (gelf_getclass(file->elf) == ELFCLASS32) {
@@ -441,7 +441,9 @@ static uint64_t unpacked_size(const struct elf_file *file, const char *name,
 	return header64.ch_size;
 }
 
-/* Takes what libdw reads: 0, -ENOENT without .debug_info, -ENOEXEC where it is broken, -ENOSPC. */
+/*
+ * Takes the cost of libdw's reads: 0, -ENOENT without .debug_info, -ENOEXEC if malformed, -ENOSPC.
+ */
 static int take_sections(const struct elf_file *file, struct budget_share *share)
 {
 	bool found = false;
@@ -500,8 +502,8 @@ static int open_file(struct dwarf *dwarf, int fd, struct debug_file_search *sear
 }
 
 /*
- * What libdw has of a section, under its name or that of the compressed one; NULL: there is none.
- * With two it would be a guess which libdw takes: -ENOEXEC.
+ * libdw's data of a section, under its name or that of the compressed one; NULL: none. With both,
+ * it is unclear which libdw takes: -ENOEXEC.
  */
 static int find_section(const struct dwarf *dwarf, const char *plain, const char *compressed,
 			Elf_Data **data)
@@ -528,7 +530,7 @@ static int find_section(const struct dwarf *dwarf, const char *plain, const char
 	return 0;
 }
 
-/* Lets libdw read the sections. After that nothing may touch the file. */
+/* Makes libdw read the sections. Afterwards nothing may touch the file. */
 static int read_sections(struct dwarf *dwarf)
 {
 	int err;

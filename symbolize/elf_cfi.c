@@ -16,10 +16,10 @@ struct segment {
 	uint64_t offset, size, address;
 };
 
-/* One section, and an index of its functions if it brings none. */
+/* A section, with an index of its functions if the file has none. */
 struct section {
 	struct cfi_table table;
-	char *frames, *search; /* what the table points into */
+	char *frames, *search; /* the table's data */
 	struct cfi_index_entry *index;
 	uint32_t index_count, index_capacity;
 };
@@ -48,7 +48,7 @@ void elf_cfi_free(struct elf_cfi *cfi)
 	free(cfi);
 }
 
-/* Offsets become addresses by the loadable segments. */
+/* The loadable segments, which map offsets to addresses. */
 static int read_segments(struct elf_cfi *cfi, const struct elf_file *file)
 {
 	size_t n = 0;
@@ -89,11 +89,11 @@ static char *read_named(const struct elf_file *file, const char *name, GElf_Shdr
 	return NULL;
 }
 
-/* An index that is being built. */
+/* An index under construction. */
 struct indexing {
 	struct section *section;
 	struct budget_share *share;
-	bool is_full; /* functions that do not fit stay without */
+	bool is_full; /* functions that do not fit are left out */
 };
 
 static void note_function(void *context, const struct cfi_index_entry *entry)
@@ -120,11 +120,11 @@ static void build_index(struct section *s, struct budget_share *share)
 {
 	struct indexing indexing = {.section = s, .share = share};
 
-	/* a section that breaks off has what came before */
+	/* a malformed section keeps its functions up to there */
 	cfi_each_function(&s->table, note_function, &indexing);
 	if (s->index_count == 0)
 		return;
-	qsort(s->index, s->index_count, sizeof(*s->index), by_start); /* needs the same again */
+	qsort(s->index, s->index_count, sizeof(*s->index), by_start); /* needs as much again */
 	budget_return(share, s->index_count * sizeof(*s->index));
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The call-frame information of one ELF program or library: file offset of a pc -> row.
+ * The call frame information of one ELF program or library: file offset of a pc -> row.
  *
- * .eh_frame with its search table where there is one, .debug_frame otherwise (and for what
- * .eh_frame does not cover), which gets an index of our own. Everything is read at loading; memory
- * is bounded by the sections' sizes and the share of the budget. Format: cfi.h.
+ * .eh_frame with its search table if there is one, otherwise .debug_frame (also for code that
+ * .eh_frame does not cover) with an index of our own. Everything is read at loading; memory is
+ * bounded by the sections' sizes and the share of the budget. Format: cfi.h.
  */
 #ifndef SYMBOLIZE_ELF_CFI_H
 #define SYMBOLIZE_ELF_CFI_H
@@ -17,8 +17,8 @@
 struct elf_cfi;
 
 /*
- * Memory is taken from `share`, may be NULL; what does not fit is left out. 0, -ENOEXEC when it is
- * not an ELF program or library, -ENOENT without any such section, -ENOMEM.
+ * Takes memory from `share` (may be NULL); leaves out what does not fit. 0; -ENOEXEC: not an ELF
+ * program or library; -ENOENT: no call frame information; -ENOMEM.
  */
 int elf_cfi_load(int fd, struct budget_share *share, struct elf_cfi **cfi);
 
@@ -27,7 +27,7 @@ int elf_cfi_load_memory(const void *image, size_t size, struct elf_cfi **cfi);
 
 void elf_cfi_free(struct elf_cfi *cfi);
 
-/* The row at a place in the file. Rows borrow from `cfi`. 0, -ENOENT, -EBADMSG: as cfi_find_row. */
+/* The row at a file offset. Rows borrow from `cfi`. 0, -ENOENT, -EBADMSG: as cfi_find_row. */
 int elf_cfi_find_row(const struct elf_cfi *cfi, uint64_t file_offset, struct cfi_row *row);
 
 #endif

@@ -9,8 +9,8 @@
 #include "symbolize/file_io.h"
 
 /*
- * What libelf would take for granted. It allocates as many section descriptors as section 0 says
- * where the header's own 16-bit count is 0; programs and libraries have no use for that.
+ * Checks a value that libelf trusts: if the header's own 16-bit count is 0, it allocates as many
+ * section descriptors as section 0 says; programs and libraries do not need that.
  */
 static bool header_is_sane(const unsigned char *header, size_t size)
 {
@@ -32,7 +32,7 @@ static bool header_is_sane(const unsigned char *header, size_t size)
 	return header64.e_shnum != 0 || header64.e_shoff == 0;
 }
 
-/* Takes `bytes` of `*left`; false: there are not so many. */
+/* Takes `bytes` from `*left`; false: not enough. */
 static bool spend(uint64_t *left, uint64_t bytes)
 {
 	if (bytes > *left)
@@ -41,7 +41,10 @@ static bool spend(uint64_t *left, uint64_t bytes)
 	return true;
 }
 
-/* Whether what libelf and libdw read unasked (names of sections, notes) is of acceptable size. */
+/*
+ * Whether the data that libelf and libdw read on their own (section names, notes) has an acceptable
+ * size.
+ */
 static bool tables_are_sane(const struct elf_file *file, size_t segments)
 {
 	uint64_t notes = ELF_FILE_MAX_NOTES;
@@ -119,7 +122,7 @@ void elf_file_close(struct elf_file *file)
 	file->elf = NULL;
 }
 
-/* Whether the section has contents that lie inside the file, uncompressed. */
+/* Whether the section has uncompressed contents inside the file. */
 static bool has_contents(const struct elf_file *file, const GElf_Shdr *header)
 {
 	return header->sh_type != SHT_NOBITS && header->sh_type != SHT_NULL &&

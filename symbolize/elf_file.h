@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An ELF image, in a file or in memory, whose sections can be read without trust in its headers.
+ * An ELF image, in a file or in memory, whose sections can be read without trusting its headers.
  *
- * libelf parses the headers. It reads with pread(2), never by mapping: the file belongs to someone
- * else, and a mapping of a file that gets truncated kills the reader with SIGBUS. Section sizes are
- * checked against the file's, and against limits (a sparse file has any size it likes; budget.h),
- * before anything is allocated.
+ * libelf parses the headers. It uses pread(2), never mmap(2): the file belongs to someone else, and
+ * truncating a mapped file kills its reader with SIGBUS. Section sizes are checked against the
+ * file's size, and against limits (a sparse file may claim any size; budget.h), before anything is
+ * allocated.
  */
 #ifndef SYMBOLIZE_ELF_FILE_H
 #define SYMBOLIZE_ELF_FILE_H
@@ -23,27 +23,27 @@ struct elf_file {
 	uint64_t size;     /* bytes in the file or image */
 	uint16_t machine;  /* EM_* */
 	uint16_t type;     /* ET_EXEC or ET_DYN */
-	/* What is read is taken from here, if who opened it has set it; borrowed. */
+	/* Optional, set after opening: reads are taken from it; borrowed. */
 	struct budget_share *share;
 };
 
 /*
- * Opens a program, a library or their debug file of this machine's byte order: 0, -ENOEXEC for
- * anything else, -errno. The fd (or image) stays the caller's and must outlive the elf_file.
+ * Opens a program, a library or their debug file in this machine's byte order: 0, -ENOEXEC for
+ * anything else, -errno. The caller keeps the fd (or image), which must outlive the elf_file.
  */
 int elf_file_open(struct elf_file *file, int fd);
 int elf_file_open_memory(struct elf_file *file, const void *image, size_t size);
 void elf_file_close(struct elf_file *file);
 
 /*
- * A malloc'd copy of a section, followed by a NUL that the size in `header` does not count; NULL
- * when it has no acceptable contents or memory is out. The caller frees it; with
- * elf_file_free_section, if the share is to have its bytes back.
+ * A malloc'd copy of a section, followed by a NUL that the size in `header` does not include; NULL
+ * if its contents are not acceptable, or out of memory. The caller frees it, with
+ * elf_file_free_section to return its bytes to the share.
  */
 char *elf_file_read_section(const struct elf_file *file, const GElf_Shdr *header);
 void elf_file_free_section(const struct elf_file *file, const GElf_Shdr *header, char *copy);
 
-/* The section with this type and (unless NULL) name, and its header; NULL when there is none. */
+/* The section with this type and (unless NULL) name, and its header; NULL: none. */
 Elf_Scn *elf_file_find_section(const struct elf_file *file, uint32_t type, const char *name,
 			       GElf_Shdr *header);
 

@@ -2,9 +2,10 @@
 /*
  * Names for the stubs of the procedure linkage table (x86-64 psABI, 5.2.4).
  *
- * A stub jumps through a slot of the global offset table, "jmp *disp(%rip)", and a relocation tells
- * whose address the dynamic linker puts in that slot. Reading the jump, instead of counting stubs,
- * serves all layouts: .plt with lazy binding, .plt.sec with IBT, and .plt.got.
+ * A stub jumps through a slot of the global offset table, "jmp *disp(%rip)", and a relocation
+ * identifies the function whose address the dynamic linker stores in that slot. Reading the jump,
+ * instead of counting stubs, works for all layouts: .plt with lazy binding, .plt.sec with IBT, and
+ * .plt.got.
  */
 #include "symbolize/elf_table.h"
 
@@ -33,7 +34,7 @@ static int compare_slots(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Whether dynamic linking puts a function's address there. */
+/* Whether the dynamic linker stores a function's address there. */
 static bool is_slot(const char *relocations, size_t i, Elf64_Rela *rela)
 {
 	uint32_t type;
@@ -67,7 +68,7 @@ static int add_slots(struct slots *slots, const struct elf_file *file, const cha
 
 static int read_slots(struct slots *slots, const struct elf_file *file)
 {
-	uint64_t left = file->size; /* a hostile file may have many such sections, over one place */
+	uint64_t left = file->size; /* a hostile file may have many such sections at one place */
 	Elf_Scn *scn = NULL;
 	GElf_Shdr header;
 	int err = 0;
@@ -90,7 +91,7 @@ static int read_slots(struct slots *slots, const struct elf_file *file)
 	return err;
 }
 
-/* The GOT slot that the stub at `address` jumps through; 0 when it does not. */
+/* The GOT slot that the stub at `address` jumps through; 0: none. */
 static uint64_t slot_of_stub(const unsigned char *code, size_t size, uint64_t address)
 {
 	for (size_t i = 0; i + 6 <= size; i++) {

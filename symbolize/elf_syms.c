@@ -11,7 +11,9 @@
 #include "symbolize/elf_table.h"
 #include "symbolize/range_table.h"
 
-/* Names in a hostile file can all be as long as the file; aliases are compared by this much. */
+/*
+ * Names in a hostile file can all be as long as the file; aliases are compared up to this length.
+ */
 #define COMPARED_NAME 4096
 
 struct segment {
@@ -50,7 +52,9 @@ static int read_segments(struct elf_syms *syms, const struct elf_file *file)
 	return 0;
 }
 
-/* Executable segments first: a page at a segment's edge can be in the file once, mapped twice. */
+/*
+ * Executable segments first: a page at a segment's edge can be in the file once, but mapped twice.
+ */
 bool elf_syms_address(const struct elf_syms *syms, uint64_t offset, uint64_t *address)
 {
 	const struct segment *found = NULL;
@@ -91,7 +95,7 @@ static size_t leading_underscores(const char *name)
 	return count;
 }
 
-/* Which of two symbols at one address gives its name: negative for x. */
+/* The preferred symbol of two at one address: negative for x. */
 static int compare_aliases(const struct elf_candidate *x, const struct elf_candidate *y)
 {
 	size_t length_x, length_y;
@@ -122,7 +126,9 @@ static int compare_address(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* One symbol an address; it inherits the size and section's end from its aliases if it has none. */
+/*
+ * Keeps one symbol per address; it inherits size and section end from its aliases if it has none.
+ */
 static void choose_names(struct elf_table *symbols)
 {
 	struct elf_candidate *list = symbols->list;
@@ -148,7 +154,7 @@ static void choose_names(struct elf_table *symbols)
 	symbols->count = kept;
 }
 
-/* Where a symbol without a size ends; 0: it is not to be used. */
+/* The end of a symbol without a size; 0: unusable. */
 static uint64_t end_of_unsized(const struct elf_table *symbols, size_t i, uint64_t sized_end)
 {
 	const struct elf_candidate *symbol = &symbols->list[i];
@@ -190,7 +196,7 @@ static int build_table(struct elf_syms *syms, struct budget_share *share)
 			if (end > sized_end)
 				sized_end = end;
 		}
-		/* Sorted by start, so of nested symbols the inner has the higher priority. */
+		/* Sorted by start, so of nested symbols the inner one has the higher priority. */
 		if (end > symbol->address)
 			ranges[count++] = (struct range){
 				.start = symbol->address,
@@ -226,13 +232,13 @@ static int add_debug_file(struct elf_syms *syms, const struct elf_file *file,
 	return err;
 }
 
-/* What xz data becomes. */
+/* Unpacked xz data. */
 struct unpacked {
 	char *image;
 	size_t size, capacity;
 };
 
-/* Twice as large; false: there is no room. */
+/* Doubles the buffer; false: no room. */
 static bool grow(struct unpacked *out, struct budget_share *share)
 {
 	size_t more = out->capacity ? out->capacity : 1u << 20;
@@ -250,7 +256,7 @@ static bool grow(struct unpacked *out, struct budget_share *share)
 	return true;
 }
 
-/* False if that is no xz data, or too much. The caller frees `out` in any case. */
+/* False: not xz data, or too large. The caller frees `out` in any case. */
 static bool unxz(const void *packed, size_t packed_size, struct budget_share *share,
 		 struct unpacked *out)
 {
@@ -271,7 +277,7 @@ static bool unxz(const void *packed, size_t packed_size, struct budget_share *sh
 	return ret == LZMA_STREAM_END;
 }
 
-/* Adds the .symtab of what .gnu_debugdata, `packed`, becomes. */
+/* Adds the .symtab in the unpacked .gnu_debugdata, given as `packed`. */
 static int add_unpacked(struct elf_syms *syms, const struct elf_file *file, const char *packed,
 			size_t size)
 {
@@ -292,7 +298,7 @@ static int add_unpacked(struct elf_syms *syms, const struct elf_file *file, cons
 	return err;
 }
 
-/* Adds the .symtab of the "mini debug info" that Fedora ships inside stripped files. */
+/* Adds the .symtab of the "mini debug info" that Fedora puts into stripped files. */
 static int add_debugdata(struct elf_syms *syms, const struct elf_file *file)
 {
 	GElf_Shdr header;

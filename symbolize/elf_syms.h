@@ -7,16 +7,16 @@
  * executable sections. Rules:
  *
  * - Of several symbols at one address a function beats a label, then global beats weak beats local,
- *   then one with a size, fewer leading underscores, the shorter name, the alphabet.
+ *   then one with a size, fewer leading underscores, the shorter name, alphabetical order.
  * - A symbol with a size ends there. One without extends to the next symbol or its section's end,
  *   and is ignored inside a symbol that has a size.
- * - Of nested symbols the inner one owns its part.
+ * - Of nested symbols the inner one takes precedence.
  * - Stubs of the procedure linkage table are named after the function that they jump to (x86-64).
  *
- * File offsets become addresses by the PT_LOAD segments, so it does not matter where (or whether)
- * the file is relocated. Everything is read at loading; the descriptor is not needed afterwards.
- * Memory and time are bounded by the file's size and its share of the budget (budget.h). Format:
- * System V ABI, gABI chapters 4 and 5.
+ * PT_LOAD segments map file offsets to addresses, so it does not matter where (or whether) the file
+ * is relocated. Everything is read at loading; the descriptor is not needed afterwards. Memory and
+ * time are bounded by the file's size and its share of the budget (budget.h). Format: System V ABI,
+ * gABI chapters 4 and 5.
  */
 #ifndef SYMBOLIZE_ELF_SYMS_H
 #define SYMBOLIZE_ELF_SYMS_H
@@ -36,10 +36,10 @@ struct elf_symbol {
 };
 
 /*
- * Loads the symbols of the file open as `fd`. `search` is for finding a separate debug file, and
- * notes that debuginfod may have one (debug_file.h); NULL: not looked for. Memory is taken from
- * `share`, may be NULL; tables that do not fit are left out. 0, -ENOEXEC when it is not an ELF
- * program or library, -ENOMEM, -errno. No symbols is not an error.
+ * Loads the symbols of the file open as `fd`. `search` finds a separate debug file, and notes that
+ * debuginfod may have one (debug_file.h); NULL: no search. Takes memory from `share` (may be NULL);
+ * leaves out tables that do not fit. 0; -ENOEXEC: not an ELF program or library; -ENOMEM; -errno. A
+ * file without symbols is not an error.
  */
 int elf_syms_load(int fd, struct debug_file_search *search, struct budget_share *share,
 		  struct elf_syms **syms);
@@ -47,14 +47,13 @@ int elf_syms_load(int fd, struct debug_file_search *search, struct budget_share 
 /* The same for an image in memory, laid out as in a file (the vDSO), which is not kept. */
 int elf_syms_load_memory(const void *image, size_t size, struct elf_syms **syms);
 
-/* How many symbols there are. */
+/* The number of symbols. */
 uint32_t elf_syms_count(const struct elf_syms *syms);
 
-/* The symbol that holds the byte at `file_offset`; false when there is none. */
+/* The symbol that contains the byte at `file_offset`; false: none. */
 bool elf_syms_find(const struct elf_syms *syms, uint64_t file_offset, struct elf_symbol *symbol);
 
-/* The address, as the file itself counts, of the byte at `file_offset`; false: no segment has it.
- */
+/* The address in the file of the byte at `file_offset`; false: no segment contains it. */
 bool elf_syms_address(const struct elf_syms *syms, uint64_t file_offset, uint64_t *address);
 
 void elf_syms_free(struct elf_syms *syms);

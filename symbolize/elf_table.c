@@ -6,7 +6,7 @@
 #include <string.h>
 #include "symbolize/array.h"
 
-/* What is needed of a section header, by index, so that symbols do not look it up one by one. */
+/* The needed parts of a section header, by index: avoids a lookup per symbol. */
 struct section {
 	uint64_t start, end;
 	bool executable;
@@ -122,7 +122,7 @@ const struct elf_strings *elf_table_strings(struct elf_table *table, const struc
 
 /* ---- functions ---- */
 
-/* Whether the symbol names code; if so what is known of it, but for the name. */
+/* Whether the symbol names code; if so, describes it, except for the name. */
 static bool describe(const GElf_Sym *symbol, const struct sections *sections,
 		     struct elf_candidate *candidate)
 {
@@ -134,7 +134,7 @@ static bool describe(const GElf_Sym *symbol, const struct sections *sections,
 	if (symbol->st_shndx < SHN_LORESERVE && symbol->st_shndx < sections->count)
 		section = &sections->list[symbol->st_shndx];
 	if (type == STT_NOTYPE) {
-		/* A label: only where there is code, which excludes such as "_end". */
+		/* A label: only in executable sections, which excludes symbols like "_end". */
 		if (!section || !section->executable || symbol->st_value < section->start ||
 		    symbol->st_value >= section->end)
 			return false;
@@ -174,7 +174,7 @@ static int add_functions(struct elf_table *table, const struct elf_raw_symbols *
 		if (symbol.st_name >= strings->size || !describe(&symbol, sections, &candidate))
 			continue;
 		candidate.name = strings->text + symbol.st_name;
-		/* Mapping symbols ("$x") mark code for the assembler's readers, not functions. */
+		/* Mapping symbols ("$x") mark code for disassemblers, and are not functions. */
 		if (candidate.name[0] == '\0' ||
 		    (candidate.type == STT_NOTYPE && candidate.name[0] == '$'))
 			continue;
@@ -185,7 +185,7 @@ static int add_functions(struct elf_table *table, const struct elf_raw_symbols *
 	return 0;
 }
 
-/* Adds the functions if there is room for them: as elf_table_add. */
+/* Adds the functions if there is room: as elf_table_add. */
 static int add_within_share(struct elf_table *table, const struct elf_file *file,
 			    const struct elf_raw_symbols *raw, const struct sections *sections)
 {

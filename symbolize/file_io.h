@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens regular files, and reads them whole.
+ * Opens and reads regular files.
  *
- * A path from another process may name a FIFO, a terminal or a symbolic link by now. Nothing but a
- * regular file is read, and opening none of the others waits for anybody; a regular file may block
- * all the same if its file system does (bounded_call.h).
+ * A path from another process may by now name a FIFO, a terminal or a symbolic link. Only regular
+ * files are read, and opening any of the others never blocks; a regular file may still block if its
+ * file system does (bounded_call.h).
  */
 #ifndef SYMBOLIZE_FILE_IO_H
 #define SYMBOLIZE_FILE_IO_H
@@ -30,8 +30,8 @@ int read_exactly(int fd, void *buffer, size_t size, uint64_t offset);
 
 /*
  * Reads from the current position to the end, but at most `limit` bytes, into a malloc'd buffer
- * whose contents are followed by a NUL that `*size` does not count; works on /proc files, which
- * have no size. The caller frees it.
+ * followed by a NUL that `*size` does not include; works on /proc files, which have no size. The
+ * caller frees it.
  */
 int read_to_end(int fd, size_t limit, char **buffer, size_t *size);
 

@@ -55,7 +55,7 @@ static int grow(struct hash_index *index)
 
 int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t position)
 {
-	/* At most half full: probes stay short even with a mediocre hash. */
+	/* At most half full: probe sequences stay short even with a mediocre hash. */
 	if (index->used >= index->capacity / 2) {
 		int err = grow(index);
 
@@ -78,7 +78,7 @@ void hash_index_remove(struct hash_index *index, uint32_t hash, uint32_t positio
 		if (index->slots[hole].position == HASH_INDEX_NONE)
 			return;
 
-	/* Close the gap, so that no probe that passed through it stops short (Knuth's 6.4 R). */
+	/* Closes the gap, so that no probe sequence through it stops early (Knuth's 6.4 R). */
 	for (uint32_t i = (hole + 1) & mask; index->slots[i].position != HASH_INDEX_NONE;
 	     i = (i + 1) & mask) {
 		uint32_t home = index->slots[i].hash & mask;

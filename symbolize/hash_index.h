@@ -2,9 +2,9 @@
 /*
  * An open-addressing index from hashes to positions in the caller's own array.
  *
- * The index stores no keys: the caller keeps the records, hashes them, and tells through a callback
- * whether the record at a position is the one looked for. One small table thus serves processes,
- * modules, interned strings and named addresses alike.
+ * The index stores no keys: the caller keeps the records, hashes them, and compares them through a
+ * callback. One small table thus serves processes, modules, interned strings and named addresses
+ * alike.
  *
  * Zero-initialised is empty and valid. Not thread-safe. Errors: 0 or -errno.
  */
@@ -35,10 +35,10 @@ typedef bool (*hash_index_equal)(const void *records, uint32_t position, const v
 uint32_t hash_index_find(const struct hash_index *index, uint32_t hash, hash_index_equal equal,
 			 const void *records, const void *key);
 
-/* Adds a position that is not in the index yet. -ENOMEM leaves the index as it was. */
+/* Adds a position that is not in the index yet. On -ENOMEM the index is unchanged. */
 int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t position);
 
-/* Removes what hash_index_add added with the same arguments; no effect when it is not there. */
+/* Removes a position added with the same arguments; no effect if it is not there. */
 void hash_index_remove(struct hash_index *index, uint32_t hash, uint32_t position);
 
 void hash_index_release(struct hash_index *index);

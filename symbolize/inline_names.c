@@ -6,7 +6,7 @@
 
 #include "symbolize/array.h"
 
-#define PLACES_AT_ONCE 4096 /* looked up in one call, which has a deadline */
+#define PLACES_AT_ONCE 4096 /* per call, which has a deadline */
 
 struct inline_list {
 	struct code_ref ref;
@@ -36,7 +36,7 @@ static const struct inline_list *find_list(const struct inline_names *inlines, s
 	return found == HASH_INDEX_NONE ? NULL : &inlines->lists[found];
 }
 
-/* Adds names as people wrote them; what does not fit is left out. */
+/* Adds demangled names; leaves out what does not fit. */
 static uint32_t add_names(struct inline_names *inlines, const struct inline_tools *tools,
 			  char *const *raw, uint32_t count)
 {
@@ -72,7 +72,7 @@ static void add_list(struct inline_names *inlines, const struct inline_tools *to
 	inlines->lists[inlines->count++] = list;
 }
 
-/* Places that are looked up together: what the DWARF knows of their addresses. */
+/* Looks up a batch of places in the DWARF. */
 static void add_batch(struct inline_names *inlines, const struct inline_tools *tools,
 		      const struct code_ref *refs, uint32_t count)
 {
@@ -83,7 +83,7 @@ static void add_batch(struct inline_names *inlines, const struct inline_tools *t
 	uint32_t first = 0;
 	bool is_known;
 
-	/* In this order: loading the symbols lets go of the file. */
+	/* In this order: loading the symbols closes the file. */
 	file = modules_load(tools->modules, refs[0].module, TABLE_DWARF);
 	if (file && file->dwarf)
 		file = modules_load(tools->modules, refs[0].module, TABLE_SYMS);

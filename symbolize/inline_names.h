@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of inlined functions by place in code, demangled, kept after their first use.
+ * Names of inlined functions by code location: demangled, and kept after their first use.
  *
- * The DWARF of a module (dwarf.h) is loaded when code in it is first asked for; a program that asks
- * for nothing here never has libdw open a file. Zero-initialised is empty. Not thread-safe.
+ * The DWARF of a module (dwarf.h) is loaded at the first lookup of code in it; without lookups
+ * libdw never opens a file. Zero-initialised is empty. Not thread-safe.
  */
 #ifndef SYMBOLIZE_INLINE_NAMES_H
 #define SYMBOLIZE_INLINE_NAMES_H
@@ -16,17 +16,17 @@
 #include "symbolize/modules.h"
 #include "symbolize/symbolizer.h"
 
-struct inline_list; /* what is inlined at one place */
+struct inline_list; /* the functions inlined at one place */
 
 struct inline_names {
 	struct inline_list *lists;
 	uint32_t count, capacity;
 	struct hash_index index;
-	const char **names; /* those of all lists */
+	const char **names; /* names of all lists */
 	uint32_t name_count, name_capacity;
 };
 
-/* What names are made with; borrowed. */
+/* Tools for making names; borrowed. */
 struct inline_tools {
 	struct modules *modules;
 	struct demangler *demangler;
@@ -34,15 +34,15 @@ struct inline_tools {
 };
 
 /*
- * Reads the names at places in one module's file, best in order of their offsets, all at once:
- * inline_names_find then has them.
+ * Reads the names for places in one module's file, preferably in order of offset, for later calls
+ * of inline_names_find.
  */
 void inline_names_add(struct inline_names *inlines, const struct inline_tools *tools,
 		      const struct code_ref *refs, uint32_t count);
 
 /*
  * The functions inlined at the byte `ref`, outermost first, without the function that they are
- * inlined into: how many, and `*names`, interned and valid until the next call.
+ * inlined into. Returns their number; `*names` are interned and valid until the next call.
  */
 uint32_t inline_names_find(struct inline_names *inlines, const struct inline_tools *tools,
 			   struct code_ref ref, const char *const **names);

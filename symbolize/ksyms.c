@@ -12,12 +12,12 @@
 
 struct ksym {
 	uint64_t address;
-	const char *name; /* NULL: not a function, only the end of the one before */
+	const char *name; /* NULL: not a function, only the end of the previous one */
 	char type;
 };
 
 struct ksyms {
-	char *text; /* the file; names point into it */
+	char *text; /* storage of the names */
 	struct ksym *list;
 	size_t count;
 };
@@ -39,7 +39,7 @@ static bool parse_line(char *line, struct ksym *symbol)
 	return true;
 }
 
-/* Which of two functions at one address gives its name: global, strong, plain, short. */
+/* The preferred function of two at one address: global, strong, plain, short. */
 static int preference(const struct ksym *x, const struct ksym *y)
 {
 	static const char order[] = "TWtw";

@@ -25,13 +25,13 @@ struct mapped_file mapped_file_of(pid_t pid, const struct code_mapping *mapping)
 
 struct open_job {
 	struct bounded_job job;
-	struct mapped_file mapped; /* but its path */
-	bool asks_process;         /* what it maps: that may be stuck, and the device, too */
+	struct mapped_file mapped; /* without its path */
+	bool asks_process;         /* its mappings, which may block, as may the device */
 	struct opened_file file;
 	char path[];
 };
 
-/* Opens `path` if it is the file; `length` is what snprintf made of it. */
+/* Opens `path` if it is the file; `length` is snprintf's result. */
 static void try_path(struct open_job *job, const char *path, int length)
 {
 	struct opened_file *file = &job->file;
@@ -62,7 +62,7 @@ static void try_paths(struct open_job *job, const char *suffix)
 		try_path(job, path, snprintf(path, sizeof(path), "%s%s", job->path, suffix));
 }
 
-/* As the process's executable, if it is that: this works for a deleted one, too. */
+/* As the process's executable; this also works for a deleted one. */
 static void try_executable(struct open_job *job)
 {
 	char path[64], target[PATH_MAX + sizeof(MAPPED_FILE_DELETED)];
@@ -86,10 +86,10 @@ static void try_mapping(struct open_job *job)
 	try_path(job, path,
 		 snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
 			  (int)job->mapped.pid, job->mapped.start, job->mapped.end));
-	job->file.was_denied = false; /* which takes privilege that is not expected */
+	job->file.was_denied = false; /* this needs a privilege that is optional */
 }
 
-/* Asks the process by one of these, and notes whom it waits for meanwhile. */
+/* Tries one of these ways through the process, and notes that it may block meanwhile. */
 static void ask_process(struct open_job *job, void (*ask)(struct open_job *job))
 {
 	if (job->file.fd >= 0 || !job->asks_process)

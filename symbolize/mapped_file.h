@@ -2,11 +2,11 @@
 /*
  * Opens files that processes map.
  *
- * A file is looked for by its mapping (/proc/PID/map_files, which takes privilege), by its path in
- * the root folder of its process, as the process's executable (also a deleted one), and by its path
- * here. What is opened must be the regular file with the mapping's inode: a file that took its
- * place is none rather than a wrong one. Device numbers are not compared, since btrfs and overlayfs
- * report others in stat(2) than in /proc/PID/maps.
+ * A file is searched by its mapping (/proc/PID/map_files, which needs privileges), by its path in
+ * the root folder of its process, as the process's executable (even if deleted), and by its path
+ * here. The result must be the regular file with the mapping's inode: no file is better than
+ * another one that replaced it. Device numbers are not compared, since btrfs and overlayfs report
+ * others in stat(2) than in /proc/PID/maps.
  */
 #ifndef SYMBOLIZE_MAPPED_FILE_H
 #define SYMBOLIZE_MAPPED_FILE_H
@@ -18,12 +18,12 @@
 #include "symbolize/bounded_call.h"
 #include "symbolize/symbolizer.h"
 
-#define MAPPED_FILE_DELETED " (deleted)" /* what the kernel prints after such a path */
+#define MAPPED_FILE_DELETED " (deleted)" /* appended by the kernel to such a path */
 
 struct mapped_file {
 	pid_t pid;           /* 0: of no process */
-	uint64_t start, end; /* its mapping; 0: not known */
-	uint64_t device;     /* as it was mapped; 0: not known */
+	uint64_t start, end; /* its mapping; 0: unknown */
+	uint64_t device;     /* as mapped; 0: unknown */
 	uint64_t inode;      /* 0: any */
 	const char *path;
 	bool was_deleted;
@@ -36,10 +36,10 @@ struct opened_file {
 	bool was_denied; /* an attempt failed for lack of permission */
 };
 
-/* What is mapped there; the path is borrowed. */
+/* The file of a mapping; the path is borrowed. */
 struct mapped_file mapped_file_of(pid_t pid, const struct code_mapping *mapping);
 
-/* Where opening has blocked, by the device or by the process, that is not tried again. */
+/* Skips devices and processes on which an open has blocked before. */
 void mapped_file_open(struct bounded_caller *calls, const struct mapped_file *mapped,
 		      struct opened_file *file);
 

@@ -45,7 +45,7 @@ static uint32_t first_ending_after(const struct map_table *table, uint64_t addre
 	return low;
 }
 
-/* Makes `*table` ours alone, with room for two more entries (an insertion adds at most two). */
+/* Makes `*table` unshared, with room for two more entries (an insertion adds at most two). */
 static int prepare_to_change(struct map_table **table)
 {
 	struct map_table *old = *table, *own = old;
@@ -95,7 +95,7 @@ int map_table_insert(struct map_table **table, struct map_entry entry)
 		return err;
 	t = *table;
 
-	/* entries[first..last) overlap the new one; what sticks out of them stays. */
+	/* entries[first..last) overlap the new one; their parts outside it stay */
 	first = last = first_ending_after(t, entry.start);
 	while (last < t->count && t->entries[last].start < entry.end)
 		last++;
@@ -173,8 +173,8 @@ static void unescape_newlines(char *path)
 }
 
 /*
- * Parses one line of /proc/PID/maps (without its newline; proc(5)) and rewrites it in place.
- * Whether it is an executable mapping.
+ * Parses one line of /proc/PID/maps (without its newline; proc(5)), rewriting it in place. Returns
+ * whether it is an executable mapping.
  */
 static bool parse_line(char *line, struct code_mapping *mapping)
 {
@@ -196,8 +196,7 @@ static bool parse_line(char *line, struct code_mapping *mapping)
 	mapping->dev_major = (uint32_t)major;
 	mapping->dev_minor = (uint32_t)minor;
 
-	/* The inode ends the line, or spaces and a path follow; old kernels print a space anyway.
-	 */
+	/* the inode ends the line, or spaces and a path follow; old kernels always print a space */
 	digits = strspn(at, "0123456789");
 	if (at[digits] == '\0') {
 		mapping->path = at + digits;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The executable mappings of one address space, and the reader of /proc/PID/maps.
+ * The executable mappings of one address space, and a parser for /proc/PID/maps.
  *
- * A map_table holds disjoint mappings sorted by address. A new mapping replaces what it overlaps,
- * as mmap(MAP_FIXED) does: old ones are trimmed, split or removed. Tables are shared between a
- * process and its forks until one of them changes (most children exec at once).
+ * A map_table contains disjoint mappings sorted by address. A new mapping replaces what it
+ * overlaps, like mmap(MAP_FIXED): old ones are trimmed, split or removed. A process and its forks
+ * share a table until one of them changes it (most children exec at once).
  *
  * Units: addresses and sizes in bytes. Errors: 0 or -errno. Not thread-safe.
  */
@@ -16,7 +16,7 @@
 
 #include "symbolize/symbolizer.h"
 
-/* Linux's default vm.max_map_count is 65530; more than this is refused with -ENOSPC. */
+/* Linux's default vm.max_map_count is 65530; beyond this -ENOSPC. */
 #define MAP_TABLE_MAX 65536
 
 struct map_entry {
@@ -34,7 +34,7 @@ struct map_table {
 /* An empty table with one reference; NULL when out of memory. */
 struct map_table *map_table_new(void);
 
-/* One more reference to the same table. */
+/* Adds a reference to the same table. */
 struct map_table *map_table_share(struct map_table *table);
 
 /* Drops one reference; the last one frees. NULL is allowed. */
@@ -47,19 +47,19 @@ void map_table_drop(struct map_table *table);
 int map_table_insert(struct map_table **table, struct map_entry entry);
 
 /*
- * The mapping that holds `address`, or NULL; it stays valid until the table changes. The address
- * just past a mapping's end belongs to that mapping if to no other: a call can be the last
- * instruction of a mapping, and then it is where the call returns to.
+ * The mapping that contains `address`, or NULL; valid until the table changes. The address just
+ * past a mapping's end belongs to that mapping if to no other: a call can be the last instruction
+ * of a mapping, and this is its return address.
  */
 const struct map_entry *map_table_find(const struct map_table *table, uint64_t address);
 
 /*
- * The next executable mapping in `*text`, which is what there is left of a /proc/PID/maps
- * (proc(5)); it is rewritten in place, and mapping->path points into it. False: there are no more.
- * Lines that do not parse are skipped.
+ * The next executable mapping in `*text`, the rest of a /proc/PID/maps (proc(5)), which is
+ * rewritten in place; mapping->path points into it. False: no more. Lines that do not parse are
+ * skipped.
  *
- * The kernel prints a newline inside a path as "\012" and escapes nothing else, so a path that has
- * those four characters itself is misread; it then fails the check of its inode.
+ * The kernel prints a newline in a path as "\012" and escapes nothing else, so a path that contains
+ * these four characters is misread; it then fails the check of its inode.
  */
 bool maps_next(char **text, struct code_mapping *mapping);
 

@@ -60,7 +60,7 @@ bool module_file_is(const struct module_file *file, const struct stat *st)
 {
 	struct file_id id = id_of(st);
 
-	id.device = file->id.device; /* differs with the way on overlayfs */
+	id.device = file->id.device; /* depends on the path on overlayfs */
 	return memcmp(&file->id, &id, sizeof(id)) == 0;
 }
 
@@ -72,7 +72,7 @@ int64_t module_files_add(struct module_files *files, int fd, const struct stat *
 	int64_t position = found != HASH_INDEX_NONE ? found : append(files, &id, hash);
 	struct module_file *file = position >= 0 ? &files->list[position] : NULL;
 
-	/* One whose symbols are loaded has no more use for it. */
+	/* Loaded symbols end the need for a descriptor. */
 	if (file && file->fd < 0 && !file->tables[TABLE_SYMS].was_tried &&
 	    files->open < MODULES_MAX_OPEN) {
 		file->fd = fd;
@@ -83,7 +83,7 @@ int64_t module_files_add(struct module_files *files, int fd, const struct stat *
 	return position;
 }
 
-/* The descriptor belongs to somebody else now. */
+/* The descriptor has a new owner. */
 static void forget_fd(struct module_files *files, struct module_file *file, int fd)
 {
 	if (file->fd == fd) {
@@ -98,7 +98,7 @@ struct load_job {
 	struct bounded_job job;
 	enum table_kind kind;
 	struct debug_file_search search;
-	/* results: one of them, or none */
+	/* results: at most one of them */
 	struct elf_syms *syms;
 	struct elf_cfi *cfi;
 	struct dwarf *dwarf;
@@ -148,8 +148,8 @@ static struct load_job *new_load_job(enum table_kind kind, int fd, const struct 
 	return job;
 }
 
-/* Has done with a descriptor of the file: its own one is needed until the symbols are loaded. */
-static void let_go(struct module_files *files, struct module_file *file, int fd, bool is_needed)
+/* Releases a descriptor of the file; the file keeps its own until the symbols are loaded. */
+static void release_fd(struct module_files *files, struct module_file *file, int fd, bool is_needed)
 {
 	if (file->fd == fd && is_needed)
 		return;
@@ -191,7 +191,7 @@ static struct load_job *load(struct module_files *files, struct module_file *fil
 	if (err == -ETIMEDOUT)
 		forget_fd(files, file, fd);
 	else
-		let_go(files, file, fd, err || kind != TABLE_SYMS);
+		release_fd(files, file, fd, err || kind != TABLE_SYMS);
 	return err ? NULL : job;
 }
 
@@ -265,7 +265,7 @@ void module_files_free_cfi(struct module_files *files)
 
 /* ---- inlined functions ---- */
 
-/* Has the DWARF while it runs: libdw may take its time (dwarf.h). */
+/* Borrows the DWARF while it runs: libdw may be slow (dwarf.h). */
 struct inline_job {
 	struct bounded_job job;
 	struct dwarf *dwarf;
@@ -284,7 +284,7 @@ void inlined_names_release(struct inlined_names *found)
 	*found = (struct inlined_names){0};
 }
 
-/* Adds a copy; false when memory is out. What is too long is cut. */
+/* Adds a copy, cut if too long; false when out of memory. */
 static bool add_name(struct inline_job *job, const char *name)
 {
 	struct inlined_names *found = &job->found;
@@ -345,7 +345,7 @@ bool module_file_find_inlined(struct module_files *files, struct module_file *fi
 	memcpy(job->addresses, addresses, size);
 	err = bounded_call(files->calls, &job->job, BOUNDED_CALL_LOAD_MS);
 	if (err == -ETIMEDOUT) {
-		file->dwarf = NULL; /* is the job's now; its bytes stay taken */
+		file->dwarf = NULL; /* the job owns it now; its bytes stay taken */
 		table->bytes = 0;
 	}
 	if (err)

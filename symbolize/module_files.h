@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ELF files behind modules, and the tables that are read from them.
+ * The ELF files of modules, and the tables read from them.
  *
- * A file is one however its path is spelled: hard links, bind mounts and other mount namespaces
- * give it several modules. What makes it the same are device, inode, size and time of change, as
- * its descriptor tells them. Its tables are loaded once and shared by its modules.
+ * One file may have several modules, because of hard links, bind mounts and other mount namespaces.
+ * A file is identified by device, inode, size and time of change, as reported by fstat(2). Its
+ * tables are loaded once and shared by its modules.
  *
- * Files belong to others: whatever opens, reads or closes one goes through a bounded_caller, and
- * what tables take comes from its budget (budget.h). Files whose tables could not be loaded in time
- * are counted there.
+ * Files belong to others: they are opened, read and closed through a bounded_caller, and memory for
+ * tables comes from its budget (budget.h), which also counts files whose tables could not be loaded
+ * in time.
  */
 #ifndef SYMBOLIZE_MODULE_FILES_H
 #define SYMBOLIZE_MODULE_FILES_H
@@ -31,7 +31,7 @@ struct file_id {
 
 enum table_kind { TABLE_SYMS, TABLE_CFI, TABLE_DWARF, TABLE_KINDS };
 
-/* What was read of a file: it is tried once; `bytes` of memory. */
+/* A table of a file, loaded at most once; takes `bytes` of memory. */
 struct file_table {
 	bool was_tried;
 	uint64_t bytes;
@@ -39,9 +39,9 @@ struct file_table {
 
 struct module_file {
 	struct file_id id;
-	int fd;                /* -1: it is not kept open */
-	struct elf_syms *syms; /* NULL: not loaded, or there are none; the same for those below */
-	const char **names;    /* what naming.c calls each symbol, or NULL so far; by its index */
+	int fd;                /* -1: not kept open */
+	struct elf_syms *syms; /* NULL: not loaded, or none; the same for those below */
+	const char **names;    /* naming.c's name of each symbol, or NULL so far; by symbol index */
 	struct elf_cfi *cfi;
 	struct dwarf *dwarf;
 	struct file_table tables[TABLE_KINDS];
@@ -51,7 +51,7 @@ struct module_files {
 	struct module_file *list;
 	uint32_t count, capacity;
 	struct hash_index index;
-	uint32_t open;                /* that are kept open */
+	uint32_t open;                /* descriptors kept open */
 	struct bounded_caller *calls; /* borrowed */
 	struct budget *budget;        /* of `calls` */
 };
@@ -60,46 +60,46 @@ void module_files_init(struct module_files *files, struct bounded_caller *calls)
 void module_files_release(struct module_files *files);
 
 /*
- * Adds the ELF file that is open as `fd`, with this status, or finds it: its position in the list,
- * which stays; or -ENOMEM. Takes the descriptor, and keeps it open if not too many are.
+ * Finds or adds the ELF file open as `fd`, with this status. Returns its position in the list,
+ * which is permanent; or -ENOMEM. Takes the descriptor, and keeps it open if there are not too
+ * many.
  */
 int64_t module_files_add(struct module_files *files, int fd, const struct stat *st);
 
-/* Where a file lies, as it was mapped. */
+/* The path of a file, and its device as mapped. */
 struct file_place {
 	uint64_t device;
 	const char *path;
 };
 
-/* Whether a file of the same path that has this status is `file`, and has not changed. */
+/* Whether a file of the same path with this status is `file`, unchanged. */
 bool module_file_is(const struct module_file *file, const struct stat *st);
 
 /*
- * Loads one kind of table, once: `file`'s syms and names, or cfi, or dwarf are set, or stay NULL.
- * `fd` is a descriptor of the file, which goes; negative: there is none but the one that is kept.
- * That one goes with the symbols, which are loaded last. Nothing is loaded from a device that has
- * blocked.
+ * Loads one kind of table, once: sets `file`'s syms and names, or cfi, or dwarf; they stay NULL on
+ * failure. `fd` is a descriptor of the file, and is closed; negative: only the one that is kept.
+ * That one is closed with the symbols, which are loaded last. Nothing is loaded from a device that
+ * has blocked.
  */
 void module_file_load(struct module_files *files, struct module_file *file, enum table_kind kind,
 		      int fd, const struct file_place *place);
 
-/* Frees syms, names and dwarf. They are loaded again if they are asked for. */
+/* Frees syms, names and dwarf, which can be loaded again. */
 void module_file_free_names(struct module_files *files, struct module_file *file);
 
-/* Frees all files' cfi. They are loaded again if they are asked for. */
+/* Frees all files' cfi, which can be loaded again. */
 void module_files_free_cfi(struct module_files *files);
 
 /* Functions inlined at several addresses. */
 struct inlined_names {
-	char **names; /* malloc'd, for one address after the other, outermost first; may be NULL */
-	uint32_t *counts;         /* how many each address has */
+	char **names;     /* malloc'd, one address after the other, outermost first; may be NULL */
+	uint32_t *counts; /* the number of names of each address */
 	uint32_t count, capacity; /* of names */
 };
 
 /*
- * Finds the functions inlined at `addresses`, as `file` counts them, without the functions that
- * they are inlined into: true and `*found`, which the caller releases. Addresses come best in
- * order.
+ * Finds the functions inlined at `addresses` (of the file), preferably in order, without the
+ * functions that they are inlined into. True and `*found`, which the caller releases.
  */
 bool module_file_find_inlined(struct module_files *files, struct module_file *file,
 			      const uint64_t *addresses, uint32_t count,

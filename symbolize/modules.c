@@ -46,7 +46,7 @@ static bool starts_with(const char *string, const char *start)
 	return strncmp(string, start, strlen(start)) == 0;
 }
 
-/* The fixed module that a mapping belongs to, or MODULE_UNKNOWN if it has one of its own. */
+/* The fixed module that a mapping belongs to; MODULE_UNKNOWN: it has one of its own. */
 static uint32_t fixed_module(const struct code_mapping *mapping)
 {
 	const char *path = mapping->path;
@@ -62,7 +62,7 @@ static uint32_t fixed_module(const struct code_mapping *mapping)
 								       : MODULE_UNKNOWN;
 }
 
-/* Files that hold code made at run time, if they cannot be opened to be asked. */
+/* Paths of code generated at run time, for when they cannot be opened to check. */
 static bool is_shared_memory(const char *path)
 {
 	return starts_with(path, "/memfd:") || starts_with(path, "/dev/zero") ||
@@ -162,7 +162,9 @@ static uint64_t device_of(const struct module *module)
 	return (uint64_t)module->dev_major << 32 | module->dev_minor;
 }
 
-/* Looks for the module's file, of which `entry` may be a mapping of `pid`; true if it is open. */
+/*
+ * Tries to open the module's file, of which `entry` may be a mapping of `pid`; true if it is open.
+ */
 static bool open_module(struct modules *modules, struct module *module, pid_t pid,
 			const struct map_entry *entry, struct opened_file *file)
 {
@@ -231,14 +233,14 @@ int64_t modules_find_file(struct modules *modules, uint32_t index)
 
 	if (module && module->state == MODULE_NOT_OPENED) {
 		try_to_open(modules, module, 0, NULL);
-		module->attempts = MODULES_MAX_ATTEMPTS; /* now or never */
+		module->attempts = MODULES_MAX_ATTEMPTS; /* no further attempts */
 		if (module->state == MODULE_NOT_OPENED)
 			count_unreadable(modules, module, index);
 	}
 	return module && module->state == MODULE_HAS_FILE ? (int64_t)module->file : -1;
 }
 
-/* A descriptor of the file for now, if it is still the one that is there; or -1. */
+/* A descriptor of the file, if it is still the same; or -1. */
 static int open_again(struct modules *modules, struct module *module)
 {
 	struct opened_file file;
@@ -256,7 +258,7 @@ struct module_file *modules_load(struct modules *modules, uint32_t index, enum t
 	struct module *module = modules_get(modules, index);
 	struct module_file *file;
 
-	/* Who unwinds comes by again: its code has been pinned, and may be with better luck. */
+	/* unwinding comes back: it pins code first, and may succeed later */
 	if (kind != TABLE_CFI)
 		modules_find_file(modules, index);
 	if (!module || module->state != MODULE_HAS_FILE)

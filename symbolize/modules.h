@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What processes map as code: files, and other things.
+ * The modules that processes map as code: files, and others.
  *
- * A module is a device, an inode and a path as the kernel prints them for a mapping. Its file is
- * opened when code in it is first seen to run, and kept open until its symbols are loaded, so that
- * names survive the deletion and the replacement of the file (mapped_file.h). Several modules may
- * have one file (module_files.h). At most MODULES_MAX_OPEN files are kept open; the others are
- * opened again, by path and with the same check, when names are asked for.
+ * A module is identified by device, inode and path as the kernel prints them for a mapping. Its
+ * file is opened when code in it is first seen to run, and kept open until its symbols are loaded,
+ * so that naming still works after the file is deleted or replaced (mapped_file.h). Several modules
+ * may have one file (module_files.h). At most MODULES_MAX_OPEN files are kept open; others are
+ * reopened for naming, by path and with the same check.
  */
 #ifndef SYMBOLIZE_MODULES_H
 #define SYMBOLIZE_MODULES_H
@@ -24,19 +24,19 @@
 #define MODULES_FIRST 4
 
 enum module_state {
-	MODULE_NOT_OPENED, /* or opening failed so far */
+	MODULE_NOT_OPENED, /* or all attempts have failed so far */
 	MODULE_HAS_FILE,   /* `file` */
-	MODULE_NOT_ELF,    /* its code has no file offsets worth keeping: a JIT's */
-	MODULE_PSEUDO,     /* "[vsyscall]", "[uprobes]" and the like: its name is all there is */
+	MODULE_NOT_ELF,    /* code without useful file offsets: a JIT's */
+	MODULE_PSEUDO,     /* "[vsyscall]", "[uprobes]" and the like: only a name */
 };
 
 struct module {
-	char *path; /* as it was mapped, without " (deleted)" */
+	char *path; /* as mapped, without " (deleted)" */
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;
 	enum module_state state;
 	uint8_t attempts;
-	bool was_deleted; /* the kernel printed " (deleted)" after the path */
+	bool was_deleted; /* the kernel appended " (deleted)" to the path */
 	bool was_denied;  /* an attempt to open it failed for lack of permission */
 	bool is_missed;   /* it was needed for names, and counted as unreadable */
 	uint32_t file;    /* position in modules->files */
@@ -48,36 +48,36 @@ struct modules {
 	uint64_t path_bytes;
 	struct hash_index index;
 	struct module_files files;
-	uint64_t unreadable;       /* files that were needed and that we may not read */
-	uint32_t unreadable_first; /* the index of the first one's module */
+	uint64_t unreadable;       /* needed files that we may not read */
+	uint32_t unreadable_first; /* the module of the first one */
 };
 
 void modules_init(struct modules *modules, struct bounded_caller *calls);
 
 /*
- * The index of the module that is mapped: a fixed one (MODULE_JIT for anonymous memory,
- * MODULE_VDSO) or one of a file, added if it is new: 0 and `*index`, -ENOSPC or -ENOMEM.
+ * Finds or adds the module of a mapping: a fixed one (MODULE_JIT for anonymous memory, MODULE_VDSO)
+ * or one of a file. 0 and `*index`, -ENOSPC or -ENOMEM.
  */
 int modules_add(struct modules *modules, const struct code_mapping *mapping, uint32_t *index);
 
 /* The module, or NULL for a fixed or unknown index; valid until the next modules_add. */
 struct module *modules_get(const struct modules *modules, uint32_t index);
 
-/* The path of a module as it was mapped, or what a fixed one is called. */
+/* The path of a module as mapped, or the name of a fixed one. */
 const char *modules_path(const struct modules *modules, uint32_t index);
 
 /*
- * Called when code is seen to run in `entry` of the living (or just ended) `pid`: opens the file if
- * need be. Returns the module that the code belongs to: MODULE_JIT if the file is not ELF.
+ * Called when code is seen to run in `entry` of `pid`, alive or just ended: opens the file if
+ * necessary. Returns the module of the code: MODULE_JIT if the file is not ELF.
  */
 uint32_t modules_pin(struct modules *modules, pid_t pid, const struct map_entry *entry);
 
-/* The position of the module's file in modules->files, opened if need be; -1: it has none. */
+/* The position of the module's file in modules->files, opened if necessary; -1: none. */
 int64_t modules_find_file(struct modules *modules, uint32_t index);
 
 /*
- * Loads a table of the module's file, once: the file, with its syms, cfi or dwarf if it has any;
- * NULL if there is no file. Valid until a file is added. Symbols last (module_file_load).
+ * Loads a table of the module's file, once. Returns the file, with its syms, cfi or dwarf if it has
+ * any; NULL: no file. Valid until a file is added. Load symbols last (module_file_load).
  */
 struct module_file *modules_load(struct modules *modules, uint32_t index, enum table_kind kind);
 

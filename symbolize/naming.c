@@ -15,22 +15,22 @@
 
 struct named_ref {
 	struct code_ref ref;
-	const char *name; /* NULL: it is wanted, and has none so far */
+	const char *name; /* NULL: wanted, but not named yet */
 };
 
-/* Code that one process made, by its address space's id. */
+/* Generated code of one process, by its address space's id. */
 struct jit {
 	uint32_t id;
 	pid_t pid;
 	bool was_tried;
-	struct perf_map *map; /* NULL: there is none, or it is not loaded */
+	struct perf_map *map; /* NULL: none, or not loaded */
 	uint64_t bytes;       /* of the budget */
 };
 
 int naming_init(struct naming *n, struct modules *modules)
 {
 	*n = (struct naming){.modules = modules, .kallsyms = -1};
-	n->names.max_bytes = NAMES_MAX_BYTES;
+	n->names.max_bytes = NAMES_MAX_TEXT;
 	n->demangler = demangler_new();
 	return n->demangler ? 0 : -ENOMEM;
 }
@@ -58,7 +58,7 @@ void naming_set_kallsyms(struct naming *n, int fd)
 	n->kallsyms = fd;
 }
 
-/* The symbol as people wrote it, interned; NULL: no memory, or too much of it. */
+/* The demangled symbol, interned; NULL: out of memory, or over the limit. */
 static const char *readable(struct naming *n, const char *symbol)
 {
 	const char *result;
@@ -95,7 +95,7 @@ static const char *name_of_kernel(struct naming *n, uint64_t address)
 	return symbol ? readable(n, symbol) : NULL;
 }
 
-/* The vDSO is one image for all processes of a kernel (of 64 bits), so ours has the names. */
+/* All 64-bit processes of a kernel have the same vDSO, so ours provides the names. */
 static void load_vdso(struct naming *n)
 {
 	const void *image = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -155,7 +155,7 @@ static void load_map(struct naming *n, struct jit *jit)
 	free(job);
 }
 
-/* It is loaded again when it is asked for. */
+/* It can be loaded again. */
 static void free_map(struct naming *n, struct jit *jit)
 {
 	perf_map_free(jit->map);
@@ -170,7 +170,7 @@ static bool is_jit_of(const void *records, uint32_t position, const void *key)
 	return jits[position].id == *(const uint32_t *)key;
 }
 
-/* What is known of the code that a process made; NULL when out of memory. */
+/* Finds or adds the generated code of a process; NULL when out of memory. */
 static struct jit *find_jit(struct naming *n, uint32_t id, pid_t pid)
 {
 	uint32_t hash = hash_bytes(&id, sizeof(id));
@@ -208,7 +208,7 @@ static const char *name_of_plt(struct naming *n, const char *target)
 	const char *result = NULL;
 	char *name;
 
-	/* Here, not after demangling, since versions ("@@V") are cut there. */
+	/* here, not after demangling, because versions ("@@V") are removed there */
 	if (strnlen(target, DEMANGLE_MAX_INPUT) == DEMANGLE_MAX_INPUT ||
 	    asprintf(&name, "%s@plt", target) < 0)
 		return readable(n, target);
@@ -249,7 +249,7 @@ static const char *find_name(struct naming *n, struct code_ref ref)
 	}
 }
 
-/* "[libfoo.so]": what stands for the functions without a symbol. */
+/* "[libfoo.so]": stands for functions without a symbol. */
 static const char *bracketed(struct naming *n, uint32_t module)
 {
 	const char *path = modules_path(n->modules, module);
@@ -272,7 +272,7 @@ static bool is_ref(const void *records, uint32_t position, const void *key)
 	return memcmp(&refs[position].ref, key, sizeof(struct code_ref)) == 0;
 }
 
-/* The place, added if it is new; NULL when out of memory. */
+/* Finds or adds the place; NULL when out of memory. */
 static struct named_ref *find_ref(struct naming *n, struct code_ref ref)
 {
 	uint32_t hash = hash_bytes(&ref, sizeof(ref));
@@ -305,7 +305,7 @@ const char *name_place(struct naming *n, struct code_ref ref)
 {
 	struct named_ref *place = find_ref(n, ref);
 
-	/* Without memory the next question for it costs as much, and counts again. */
+	/* out of memory: the next request costs as much, and counts again */
 	if (!place)
 		return find_any_name(n, ref);
 	if (!place->name)
@@ -336,16 +336,16 @@ uint32_t name_place_inlined(struct naming *n, struct code_ref ref, const char *c
 
 /* ---- many at a time ---- */
 
-/* Places of one group share tables, and no others do. */
+/* Places in one group share tables, and no others do. */
 struct wanted {
-	uint64_t group; /* a file, or a process with code of its own */
+	uint64_t group; /* a file, or a process with generated code */
 	uint64_t offset;
 	uint32_t module;
 	uint32_t position; /* in n->refs */
 };
 
 #define GROUP_OTHER UINT64_MAX
-#define GROUP_JIT (UINT64_C(1) << 63) /* and the process */
+#define GROUP_JIT (UINT64_C(1) << 63) /* plus the process */
 
 void want_name(struct naming *n, struct code_ref ref)
 {
@@ -382,7 +382,7 @@ static int compare_wanted(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Reads what is inlined at places of one file, module after module. */
+/* Reads the inlined functions at places of one file, module by module. */
 static void find_inlined(struct naming *n, const struct wanted *wanted, uint32_t count)
 {
 	struct inline_tools tools = tools_of(n);
@@ -432,7 +432,7 @@ void name_wanted(struct naming *n, bool with_inlined)
 	uint32_t count = 0, first = 0;
 
 	if (!wanted)
-		return; /* then they are named one by one */
+		return; /* they are named one by one later */
 	for (uint32_t i = 0; i < n->ref_count; i++) {
 		const struct named_ref *place = &n->refs[i];
 

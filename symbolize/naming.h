@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Places in code (code_ref) -> functions' names, each found once.
+ * Names code locations (code_ref), each once.
  *
  * The part of the symbolizer that needs no address spaces: it reads modules' files, the kernel's
- * symbols, the vDSO and perf maps when a name in them is first asked for, within the run's budget
- * (budget.h). Not for use elsewhere; symbolizer.h says what names are like.
+ * symbols, the vDSO and perf maps at the first lookup of a name in them, within the run's budget
+ * (budget.h). Internal; symbolizer.h describes the names.
  */
 #ifndef SYMBOLIZE_NAMING_H
 #define SYMBOLIZE_NAMING_H
@@ -26,19 +26,19 @@ struct naming {
 	struct demangler *demangler;
 	struct intern names;
 	struct inline_names inlines;
-	const char *chain[DWARF_MAX_DEPTH]; /* the last answer of name_place_inlined */
-	uint64_t named, unnamed; /* distinct places, and those of them without a symbol */
+	const char *chain[DWARF_MAX_DEPTH]; /* the last result of name_place_inlined */
+	uint64_t named, unnamed; /* distinct places, and the number of them without a symbol */
 
-	struct named_ref *refs; /* what has been named, or is wanted */
+	struct named_ref *refs; /* places that are named or wanted */
 	uint32_t ref_count, ref_capacity;
 	struct hash_index ref_index;
 
-	struct jit *jits; /* perf maps, by the process's id */
+	struct jit *jits; /* perf maps, by process id */
 	uint32_t jit_count, jit_capacity;
 	struct hash_index jit_index;
 
 	int kallsyms; /* open /proc/kallsyms, or -1 */
-	/* Loaded when first needed; NULL also when that failed. */
+	/* Loaded on first use; NULL also after a failure. */
 	bool tried_ksyms, tried_vdso;
 	struct ksyms *ksyms;
 	struct elf_syms *vdso;
@@ -48,25 +48,25 @@ struct naming {
 int naming_init(struct naming *n, struct modules *modules);
 void naming_release(struct naming *n);
 
-/* Takes a descriptor of /proc/kallsyms; -1: it is opened when it is needed. */
+/* Takes a descriptor of /proc/kallsyms; -1: opened on first use. */
 void naming_set_kallsyms(struct naming *n, int fd);
 
 /*
- * Code of this process, whose own number is `id`, has been located: its names may be looked up when
+ * Code of this process (`id` is its own number) has been located: its names may be looked up after
  * the process has ended.
  */
 void naming_note_process(struct naming *n, uint32_t id, pid_t pid);
 
-/* The name of the function that holds the byte `ref`: as symbolizer_name. */
+/* The name of the function that contains the byte `ref`: as symbolizer_name. */
 const char *name_place(struct naming *n, struct code_ref ref);
 
-/* The same with what is inlined there: as symbolizer_names. */
+/* The same with the functions inlined there: as symbolizer_names. */
 uint32_t name_place_inlined(struct naming *n, struct code_ref ref, const char *const **names);
 
-/* Notes a place to be named by name_wanted(). */
+/* Marks a place for name_wanted(). */
 void want_name(struct naming *n, struct code_ref ref);
 
-/* Names all places that are wanted, file after file, and frees each file's tables after it. */
+/* Names all wanted places, file by file, and frees each file's tables afterwards. */
 void name_wanted(struct naming *n, bool with_inlined);
 
 #endif

@@ -15,12 +15,12 @@
 #include "symbolize/text.h"
 
 struct perf_map {
-	char *text;   /* the file; names point into it */
+	char *text;   /* storage of the names */
 	char **names; /* by range id */
 	struct range_table table;
 };
 
-/* A hexadecimal number and the blanks after it; false when there is no number or it overflows. */
+/* A hexadecimal number and the blanks after it; false: no number, or overflow. */
 static bool take_hex(char **at, uint64_t *value)
 {
 	const char *begin;
@@ -79,10 +79,10 @@ static size_t count_lines(const char *text, size_t size)
 	return count;
 }
 
-/* A range, its place in a heap and two pieces while the table is built (range_table.h); a name. */
+/* While the table is built: a range, its place in a heap and two pieces (range_table.h); a name. */
 #define LINE_COST (3 * sizeof(struct range) + 2 * sizeof(void *))
 
-/* As many of the lines as there is room for, at least half of that; they are taken. */
+/* Takes the cost of as many lines as fit, halving their number until it does. */
 static size_t take_lines(struct budget_share *share, size_t lines)
 {
 	while (lines > 0 && !budget_take(share, lines * LINE_COST))
@@ -121,7 +121,7 @@ out:
 	return err;
 }
 
-/* The first `size` bytes of the file, or what there is of them; a NUL follows. */
+/* The first `size` bytes of the file, or fewer, followed by a NUL. */
 static int read_text(int fd, struct perf_map *map, size_t *size)
 {
 	size_t used = 0;
@@ -171,7 +171,7 @@ int perf_map_read(int fd, struct budget_share *share, struct perf_map **result)
 	return 0;
 }
 
-/* A file that is neither `owner`'s nor root's is not believed. */
+/* A file must belong to `owner` or root. */
 static int load_path(const char *path, uid_t owner, struct budget_share *share,
 		     struct perf_map **map)
 {
@@ -188,7 +188,7 @@ static int load_path(const char *path, uid_t owner, struct budget_share *share,
 
 int perf_map_load(pid_t pid, struct budget_share *share, struct perf_map **map)
 {
-	struct stat process = {.st_uid = geteuid()}; /* who has ended was ours */
+	struct stat process = {.st_uid = geteuid()}; /* a process that has ended belonged to us */
 	pid_t inside = proc_pid_inside(pid);
 	char path[96];
 

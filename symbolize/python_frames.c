@@ -4,18 +4,18 @@
 #include <errno.h>
 #include <string.h>
 
-/* Longest line table looked at. */
+/* Longest line table read. */
 #define LINES_MAX (1u << 20)
 
 /* ---- memory ---- */
 
-/* An object's address: in the lower half, aligned, and not in the first page. */
+/* A plausible object address: in the lower half, aligned, and not in the first page. */
 static bool is_object(uint64_t address)
 {
 	return address >= 4096 && address < (UINT64_C(1) << 47) && (address & 7) == 0;
 }
 
-/* Always inlined with a constant `direct`: the own frames are walked at every launch. */
+/* Always inlined with a constant `direct`: a thread's own frames are read at every launch. */
 static inline __attribute__((always_inline)) bool
 load(const struct python_memory *memory, bool direct, uint64_t address, void *out, size_t size)
 {
@@ -38,7 +38,7 @@ static bool read_pointer(const struct python_memory *memory, uint64_t address, u
 
 /* ---- frames ---- */
 
-/* From 3.14 on the lowest bits of a reference to an object say how it is counted. */
+/* From 3.14 on the lowest bits of an object reference hold the kind of reference counting. */
 static uint64_t untagged(uint64_t reference)
 {
 	return reference & ~UINT64_C(7);
@@ -76,11 +76,11 @@ static inline __attribute__((always_inline)) void walk(const struct python_memor
 	if (o->cframe_frame != PYTHON_NO_OFFSET) {
 		uint64_t cframe = at;
 
-		/* it lies on the C stack; a thread that never ran Python has one in its state */
+		/* it is on the C stack; a thread that never ran Python has one in its state */
 		if (!is_object(cframe) || !load(memory, direct, cframe + o->cframe_frame, &at, 8))
 			return;
 	}
-	/* shims and incomplete frames count too, so that a chain of nothing else ends as well */
+	/* counts shims and incomplete frames too, so that a chain of these alone also ends */
 	for (uint32_t steps = 0; steps < 2 * PYTHON_FRAMES_MAX; steps++) {
 		struct python_frame *f = &stack->frames[stack->count];
 		uint64_t frame = at;
@@ -133,12 +133,12 @@ void python_frames_read(const struct python_memory *memory, const struct python_
 /* ---- texts ---- */
 
 /* Appends one character (RFC 3629). False when it does not fit. */
-static bool put_utf8(char *out, size_t size, size_t *used, uint32_t c)
+static bool append_utf8(char *out, size_t size, size_t *used, uint32_t c)
 {
 	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
 
 	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) {
-		c = 0xfffd; /* a lone surrogate: Python allows them */
+		c = 0xfffd; /* a lone surrogate, which Python allows */
 		n = 3;
 	}
 	if (*used + n >= size)
@@ -168,7 +168,7 @@ static uint32_t character(const unsigned char *raw, size_t i, uint32_t kind)
 	return four;
 }
 
-/* A str -> UTF-8, cut between characters; of a long one the end if `tail`. 0 or -errno. */
+/* A str -> UTF-8, cut between characters; if too long, its end if `tail`. 0 or -errno. */
 static int read_text(const struct python_memory *memory, const struct python_offsets *o,
 		     const struct python_types *types, uint64_t text, char *out, size_t size,
 		     bool tail)
@@ -184,12 +184,12 @@ static int read_text(const struct python_memory *memory, const struct python_off
 		return -EFAULT;
 	kind = state >> o->text_kind_bit & 7;
 	flags = state >> (o->text_kind_bit + 3); /* compact, ascii */
-	/* names and paths are exact str objects, and those are compact */
+	/* names and paths are exact str objects, which are compact */
 	if ((types->text && type != types->text) || !(flags & 1) || length > INT32_MAX ||
 	    (kind != 1 && kind != 2 && kind != 4))
 		return -EBADMSG;
 	data = text + (flags & 2 ? o->text_ascii_data : o->text_wide_data);
-	if (length >= size) { /* a character takes at least a byte */
+	if (length >= size) { /* a character takes at least one byte */
 		if (tail)
 			data += (length - (size - 1)) * kind;
 		length = size - 1;
@@ -202,7 +202,7 @@ static int read_text(const struct python_memory *memory, const struct python_off
 		if (!read_any(memory, data, raw, n * kind))
 			return -EFAULT;
 		for (size_t i = 0; fits && i < n; i++)
-			fits = put_utf8(out, size, &used, character(raw, i, kind));
+			fits = append_utf8(out, size, &used, character(raw, i, kind));
 		if (!fits)
 			break;
 		data += n * kind;
@@ -254,14 +254,14 @@ int python_code_read(const struct python_memory *memory, const struct python_off
 
 /* ---- lines ---- */
 
-/* The bytes of a bytes object, a piece at a time. */
+/* The bytes of a bytes object, read piece by piece. */
 struct table {
 	const struct python_memory *memory;
 	uint64_t at;
 	uint64_t left; /* bytes not yet in `piece` */
 	unsigned char piece[256];
 	uint32_t used, have;
-	bool is_cut; /* not all of it could be read */
+	bool is_cut; /* the rest could not be read */
 };
 
 static bool open_table(struct table *t, const struct python_memory *memory,
@@ -298,7 +298,7 @@ static int next(struct table *t)
 	return t->piece[t->used++];
 }
 
-/* To 3.9 (Objects/lnotab_notes.txt): pairs of steps in bytes and in lines. */
+/* Up to 3.9 (Objects/lnotab_notes.txt): pairs of increments in bytes and in lines. */
 static int64_t line_of_pairs(struct table *t, int64_t line, uint64_t place)
 {
 	uint64_t at = 0;
@@ -315,7 +315,7 @@ static int64_t line_of_pairs(struct table *t, int64_t line, uint64_t place)
 	}
 }
 
-/* 3.10 (Objects/lnotab_notes.txt): ranges in bytes, each with its step in lines; -128: no line. */
+/* 3.10 (Objects/lnotab_notes.txt): ranges in bytes, each with its line increment; -128: no line. */
 static int64_t line_of_ranges(struct table *t, int64_t line, uint64_t place)
 {
 	uint64_t end = 0;
@@ -333,7 +333,7 @@ static int64_t line_of_ranges(struct table *t, int64_t line, uint64_t place)
 	}
 }
 
-/* Six bits a byte, lowest first; 0x40: more follow. */
+/* Six bits per byte, lowest first; 0x40: more follow. */
 static uint32_t variable(struct table *t)
 {
 	uint32_t value = 0;
@@ -403,7 +403,7 @@ uint32_t python_line(const struct python_memory *memory, const struct python_off
 	if (o->place_form == PYTHON_PLACE_POINTER) {
 		uint64_t start = frame->code + o->code_instructions;
 
-		/* a frame that has not begun stands before its first instruction */
+		/* a frame that has not started is before its first instruction */
 		place = frame->place < start ? 0 : frame->place - start;
 	} else {
 		place = (int32_t)place < 0 ? 0 : place;

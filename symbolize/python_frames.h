@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the Python stack of a thread, and what its code objects say of themselves.
+ * Reads the Python stack of a thread, and the contents of its code objects.
  *
- * Used in the process itself and from outside: memory is read through a callback, or, with none,
- * directly, which is only for a thread's own live frames. Nothing is allocated and nothing trusted:
- * pointers are checked before they are followed, chains are bounded, a cycle ends at the bound.
- * With a callback that refuses what cannot be read, no content of memory can do harm; at worst
- * frames are missing or wrong.
+ * Used both inside the process and from outside: memory is read through a callback, or, without
+ * one, directly, which is only for a thread's own live frames. Does not allocate, and trusts
+ * nothing: pointers are checked before they are followed, chains are bounded, and a cycle ends at
+ * the bound. With a callback that refuses unreadable memory, no memory contents can do harm; at
+ * worst frames are missing or wrong.
  */
 #ifndef SYMBOLIZE_PYTHON_FRAMES_H
 #define SYMBOLIZE_PYTHON_FRAMES_H
@@ -17,26 +17,26 @@
 #include "symbolize/python_offsets.h"
 
 #define PYTHON_FRAMES_MAX 256
-#define PYTHON_TEXT_MAX 512 /* bytes of a name, with the NUL; what is longer is cut */
+#define PYTHON_TEXT_MAX 512 /* bytes of a name, with the NUL; longer ones are cut */
 #define PYTHON_PATH_MAX 1024
 
 struct python_memory {
-	/* False if not all of it can be read. NULL: plain loads from this process. */
+	/* False: not all of it is readable. NULL: plain loads from this process. */
 	bool (*read)(void *context, uint64_t address, void *buffer, size_t size);
 	void *context;
 };
 
 struct python_frame {
 	uint64_t code;  /* address of the code object */
-	uint64_t place; /* its instruction now, as the version keeps it: for python_line() */
-	uint64_t mark;  /* together with `code`: equal for equal names, also when memory of a code
-			 * object that is gone holds another */
+	uint64_t place; /* its current instruction, in the version's form: for python_line() */
+	uint64_t mark;  /* with `code`: equal for equal names, even if the memory of a freed code
+			 * object is reused */
 	bool is_entry;  /* a C evaluation loop was entered at this frame */
 };
 
 struct python_stack {
 	uint32_t count;
-	bool is_whole; /* else it is cut: too deep, or unreadable from there on */
+	bool is_whole; /* false: truncated, because it is too deep or unreadable from there on */
 	struct python_frame frames[PYTHON_FRAMES_MAX]; /* innermost first */
 };
 
@@ -45,16 +45,16 @@ void python_frames_read(const struct python_memory *memory, const struct python_
 			uint64_t thread, struct python_stack *stack);
 
 /*
- * The mark of a code object: the address of its name (the member that python_mark_text says), the
- * hash that the name carries, and its first line. The hash tells names apart that came to lie at
- * one address one after the other, as those of code that a program makes and drops in a loop do.
+ * The mark of a code object: the address of its name (the member given by python_mark_text), the
+ * hash stored in the name, and its first line. The hash distinguishes names that were at one
+ * address one after the other, as happens if a program creates and drops code in a loop.
  */
 static inline uint64_t python_mark(uint64_t text, uint64_t text_hash, uint32_t first_line)
 {
 	return text ^ text_hash * 0x9e3779b97f4a7c15u ^ (uint64_t)first_line << 48 ^ first_line;
 }
 
-/* Where a str keeps its hash (PyASCIIObject, in all versions: behind its length). */
+/* Where a str stores its hash (PyASCIIObject, in all versions: after its length). */
 static inline uint16_t python_text_hash(const struct python_offsets *offsets)
 {
 	return (uint16_t)(offsets->text_length + 8);
@@ -67,7 +67,7 @@ static inline uint16_t python_mark_text(const struct python_offsets *offsets)
 							  : offsets->code_name;
 }
 
-/* Types of the interpreter, for checking objects; 0: not known, not checked. */
+/* Types of the interpreter, for checking objects; 0: unknown, not checked. */
 struct python_types {
 	uint64_t code; /* &PyCode_Type */
 	uint64_t text; /* &PyUnicode_Type */
@@ -80,13 +80,11 @@ struct python_code {
 	char path[PYTHON_PATH_MAX];     /* co_filename; of a long one, its end */
 };
 
-/*
- * What a code object says. 0; -EFAULT: it cannot be read; -EBADMSG: it is none.
- */
+/* Reads a code object. 0; -EFAULT: unreadable; -EBADMSG: not a code object. */
 int python_code_read(const struct python_memory *memory, const struct python_offsets *offsets,
 		     const struct python_types *types, uint64_t code, struct python_code *out);
 
-/* The source line of a frame; 0 if it has none or it cannot be told. */
+/* The source line of a frame; 0 if it has none or it cannot be determined. */
 uint32_t python_line(const struct python_memory *memory, const struct python_offsets *offsets,
 		     const struct python_frame *frame);
 

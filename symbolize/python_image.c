@@ -27,7 +27,7 @@ bool python_image_is_candidate(const char *path)
 	return strncmp(name, "python", 6) == 0 || strncmp(name, "libpython", 9) == 0;
 }
 
-/* "python3.10", "libpython3.10d.so.1.0" -> a released 3.10; 0 if the name tells nothing. */
+/* "python3.10", "libpython3.10d.so.1.0" -> a released 3.10; 0: no version in the name. */
 static uint32_t version_of_name(const char *path)
 {
 	const char *at = strstr(base_name(path), "python3.");
@@ -75,7 +75,7 @@ static int find_symbols(struct reader *r)
 										       : -ENOENT;
 }
 
-/* The segment with so many bytes in the file at `address`. */
+/* The segment with this many bytes in the file at `address`. */
 static bool find_segment(struct reader *r, uint64_t address, uint64_t size, GElf_Phdr *segment)
 {
 	size_t n = 0;
@@ -113,7 +113,7 @@ static int read_version(struct reader *r, const char *path, struct python_image 
 		return err;
 	image->hex = (uint32_t)version;
 	err = read_at(r, image->runtime, runtime, sizeof(runtime));
-	/* before 3.13 it holds nothing that is wanted, and may lie in .bss */
+	/* not needed before 3.13, and may be in .bss */
 	return python_offsets_read(image->hex, runtime, err ? 0 : sizeof(runtime), &image->offsets);
 }
 
@@ -127,7 +127,7 @@ static char *read_section(struct reader *r, const char *name, GElf_Shdr *header)
 	return elf_file_read_section(&r->elf, header);
 }
 
-/* As elf_cfi does it, only for as long as this takes. The caller frees `frames` and `index`. */
+/* As in elf_cfi, but temporary. The caller frees `frames` and `index`. */
 static bool read_frames(struct reader *r, struct cfi_table *table, char **frames, char **index)
 {
 	GElf_Shdr header, index_header;

@@ -13,7 +13,7 @@ struct range {
 struct search {
 	const struct cfi_table *table;
 	const struct python_loop *loop;
-	struct cfi_row row; /* what holds in the loop's body */
+	struct cfi_row row; /* rules in the loop's body */
 	struct range found[CANDIDATES];
 	uint32_t count;
 };
@@ -30,7 +30,7 @@ static bool same_layout(const struct cfi_row *a, const struct cfi_row *b)
 	return true;
 }
 
-/* The layout that most of the function has, by samples. False if it has none of its own. */
+/* The most frequent layout in the function, by samples. False if it has none of its own. */
 static bool find_body_row(struct search *s)
 {
 	struct cfi_row rows[ROW_SAMPLES];
@@ -57,7 +57,7 @@ static bool find_body_row(struct search *s)
 	return best > 0 && (s->row.cfa_register != CFI_RSP || s->row.cfa_offset > 8);
 }
 
-/* A function of the segment that begins with the layout of the loop's body. */
+/* Checks a function of the segment that begins with the layout of the loop's body. */
 static void note_candidate(struct search *s, uint64_t start, uint64_t end, uint64_t fde)
 {
 	struct cfi_row row;
@@ -75,11 +75,11 @@ static void visit(void *context, const struct cfi_index_entry *entry)
 	note_candidate(context, entry->start, entry->end, entry->fde);
 }
 
-/* Where a function ends that is described at `fde`, and before `limit`. */
+/* The end of the function described at `fde`, at most `limit`. */
 static uint64_t find_end(const struct cfi_table *table, uint64_t fde, uint64_t start,
 			 uint64_t limit)
 {
-	uint64_t low = start, high = limit; /* low is inside; high is not, or the limit */
+	uint64_t low = start, high = limit; /* low is inside; high is not, or is the limit */
 	struct cfi_row row;
 
 	while (high - low > 1) {
@@ -94,9 +94,9 @@ static uint64_t find_end(const struct cfi_table *table, uint64_t fde, uint64_t s
 }
 
 /*
- * By the search table: in a process, where a section of frames ends is not known, and what lies
- * behind it need not be readable. Form: version 1, counts as udata4, entries as sdata4 from its
- * start (Linux Standard Base, .eh_frame_hdr).
+ * Uses the search table: inside a process the end of the frame section is unknown, and the memory
+ * after it may be unreadable. Format: version 1, counts as udata4, entries as sdata4 from its start
+ * (Linux Standard Base, .eh_frame_hdr).
  */
 static bool visit_index(struct search *s)
 {
@@ -110,7 +110,7 @@ static bool visit_index(struct search *s)
 	if (count > (t->index_size - 12) / 8)
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
-		int32_t entry[4] = {0}; /* start and description; the same of the next */
+		int32_t entry[4] = {0}; /* start and description, of this entry and the next */
 		uint64_t start, limit = s->loop->module_end, fde;
 
 		memcpy(entry, t->index + 12 + (size_t)i * 8, i + 1 < count ? 16 : 8);
@@ -127,7 +127,7 @@ static bool visit_index(struct search *s)
 	return true;
 }
 
-/* Whether some instruction of the loop jumps there: jmp rel32, or jcc rel32. */
+/* Whether an instruction of the loop jumps there: jmp rel32, or jcc rel32. */
 static bool is_jumped_to(const struct python_loop *loop, const uint8_t *code,
 			 const struct range *range)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where CPython's evaluation loop lies in its executable or library: the function
- * _PyEval_EvalFrameDefault with the parts that the compiler put elsewhere.
+ * Finds CPython's evaluation loop in its executable or library: the function
+ * _PyEval_EvalFrameDefault and the parts that the compiler moved elsewhere.
  *
- * Optimised builds keep what is rarely executed far from the rest (`.cold`), and calls are made
- * from there as well. A stripped interpreter does not name such parts; they are told by what only
- * they have: call-frame information that begins in the middle of a function, with the loop's own
- * frame layout, and jumps to it from the loop.
+ * Optimised builds move rarely executed code (`.cold`) away, and calls are made from there as well.
+ * A stripped interpreter does not name these parts; they are recognised by call frame information
+ * that begins in the middle of a function with the loop's own frame layout, and by jumps to them
+ * from the loop.
  */
 #ifndef SYMBOLIZE_PYTHON_LOOP_H
 #define SYMBOLIZE_PYTHON_LOOP_H
@@ -21,18 +21,18 @@ struct python_loop {
 	uint32_t count;
 	struct {
 		uint64_t start, end;
-	} parts[PYTHON_LOOP_PARTS];        /* the function itself first */
-	uint64_t module_start, module_end; /* the segment of code that it is in */
+	} parts[PYTHON_LOOP_PARTS];        /* starting with the function itself */
+	uint64_t module_start, module_end; /* the code segment that contains it */
 };
 
 /*
- * Adds the parts elsewhere to a loop whose first part and segment are set, all in the table's
- * terms. `code` are the bytes of the first part.
+ * Adds the other parts to a loop whose first part and segment are set, in the table's addresses.
+ * `code` are the bytes of the first part.
  */
 void python_loop_find_parts(struct python_loop *loop, const struct cfi_table *table,
 			    const uint8_t *code);
 
-/* Whether a return address lies in it. */
+/* Whether a return address is in the loop. */
 static inline bool python_loop_holds(const struct python_loop *loop, uint64_t pc)
 {
 	for (uint32_t i = 0; i < loop->count; i++)

@@ -7,17 +7,17 @@ struct merge {
 	const struct python_merge_input *in;
 	struct python_merged *out;
 	uint32_t count, max;
-	uint32_t next;   /* Python frame to come */
+	uint32_t next;   /* the next Python frame */
 	uint32_t behind; /* entries of `out` up to the last Python frame; 0: none yet */
 };
 
-static void put(struct merge *m, bool is_python, uint32_t index)
+static void append(struct merge *m, bool is_python, uint32_t index)
 {
 	if (m->count < m->max)
 		m->out[m->count++] = (struct python_merged){is_python, index};
 }
 
-/* The interpreter's frames since the last Python frame have turned out to lie between two. */
+/* Drops the interpreter's frames since the last Python frame: they turned out to be between two. */
 static void drop_between(struct merge *m)
 {
 	uint32_t kept = m->behind;
@@ -30,15 +30,15 @@ static void drop_between(struct merge *m)
 	m->count = kept;
 }
 
-/* The Python frames of so many loops, or all that are left. */
-static void put_python(struct merge *m, uint32_t loops)
+/* Appends the Python frames of `loops` loops, or all that are left. */
+static void append_python(struct merge *m, uint32_t loops)
 {
 	const struct python_stack *python = m->in->python;
 
 	drop_between(m);
 	while (m->next < python->count && loops > 0) {
 		loops -= python->frames[m->next].is_entry;
-		put(m, true, m->next++);
+		append(m, true, m->next++);
 	}
 	m->behind = m->count;
 }
@@ -52,7 +52,7 @@ static uint32_t count_loops(const struct python_merge_input *in)
 	return loops;
 }
 
-/* Of the Python frames; the outermost ones count as one even if their entry is not marked. */
+/* Counts loop entries; the outermost frames count as one even if their entry is not marked. */
 static uint32_t count_entries(const struct python_stack *python)
 {
 	uint32_t entries = 0;
@@ -76,17 +76,17 @@ uint32_t python_merge(const struct python_merge_input *in, struct python_merged 
 		bool replaced = is_loop && spare == 0 && m.next < in->python->count;
 
 		if (replaced) {
-			put_python(&m, 1 + extra);
+			append_python(&m, 1 + extra);
 			extra = 0;
 		}
 		if (!replaced || in->keeps_native)
-			put(&m, false, i);
+			append(&m, false, i);
 		if (replaced)
 			m.behind = m.count;
 		if (is_loop && spare > 0)
 			spare--;
 	}
 	if (m.next < in->python->count)
-		put_python(&m, UINT32_MAX);
+		append_python(&m, UINT32_MAX);
 	return m.count;
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define RELEASE_CANDIDATE 0xc /* the level in PY_VERSION_HEX's second last digit */
+#define RELEASE_CANDIDATE 0xc /* the level in the second last digit of PY_VERSION_HEX */
 
 /* ---- tables ---- */
 
@@ -141,7 +141,7 @@ static const struct python_offsets tables[] = {
 
 enum { WORD_COOKIE, WORD_VERSION, WORD_FREE_THREADED };
 
-/* Which 64-bit word of it holds what; the fields in between are not needed here. */
+/* The index of the 64-bit word of each field; unneeded fields are omitted. */
 struct word_layout {
 	uint16_t version;
 	uint8_t runtime_interpreters, interpreter_next, interpreter_threads;
@@ -179,7 +179,7 @@ static uint64_t word(struct words *w, uint32_t index)
 	return value;
 }
 
-/* No structure of these is as long as a page. */
+/* None of these structures is as long as a page. */
 static uint16_t offset(struct words *w, uint32_t index)
 {
 	uint64_t value = word(w, index);
@@ -189,7 +189,7 @@ static uint16_t offset(struct words *w, uint32_t index)
 	return (uint16_t)value;
 }
 
-/* But an interpreter's state is long. */
+/* The exception: an interpreter's state is long. */
 static uint32_t far_offset(struct words *w, uint32_t index)
 {
 	uint64_t value = word(w, index);
@@ -213,7 +213,7 @@ static int read_own_words(uint32_t hex, const struct word_layout *l, struct word
 		.place_form = PYTHON_PLACE_POINTER,
 		.lines_form = PYTHON_LINES_LOCATIONS,
 		.owner_of_shim = 3,
-		/* without the GIL, 3.14 keeps a whole byte before it */
+		/* without the GIL, 3.14 has a whole byte before it */
 		.text_kind_bit = free_threaded && l->version >= 0x030e ? 8 : 2,
 		.runtime_interpreters = far_offset(w, l->runtime_interpreters),
 		.interpreter_next = far_offset(w, l->interpreter_next),
@@ -236,7 +236,7 @@ static int read_own_words(uint32_t hex, const struct word_layout *l, struct word
 		.text_length = offset(w, l->text_length),
 		.text_state = offset(w, l->text_state),
 		.text_ascii_data = offset(w, l->text_ascii_size),
-		/* behind it the length and a pointer of a UTF-8 copy */
+		/* followed by the length and a pointer to a UTF-8 copy */
 		.text_wide_data = (uint16_t)(offset(w, l->text_ascii_size) + 16),
 		.bytes_length = offset(w, l->bytes_length),
 		.bytes_data = offset(w, l->bytes_data),

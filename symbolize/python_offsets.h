@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where CPython keeps what a stack reader needs, by version: byte offsets into its structures.
+ * Byte offsets into CPython's structures that a stack reader needs, by version.
  *
- * From 3.13 on an interpreter says so itself, at the start of the variable _PyRuntime; for 3.8 to
- * 3.12 there are tables. tests/cli/python.bats holds both against the headers of the interpreters
- * that are installed. x86-64 only. Interpreters before their release candidates are not known:
- * their structures still move.
+ * From 3.13 on an interpreter provides them at the start of the variable _PyRuntime; for 3.8 to
+ * 3.12 there are tables. tests/cli/python.bats compares both with the headers of the installed
+ * interpreters. x86-64 only. Pre-releases before the release candidates are unsupported: their
+ * structures still change.
  *
- * Read and run against real interpreters: 3.8 to 3.13. By the published layout only: 3.14, and
- * builds without the GIL.
+ * Tested with real interpreters: 3.8 to 3.13. By the published layout only: 3.14, and builds
+ * without the GIL.
  */
 #ifndef SYMBOLIZE_PYTHON_OFFSETS_H
 #define SYMBOLIZE_PYTHON_OFFSETS_H
@@ -16,24 +16,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How frames show where the C function that evaluates them was entered anew. */
+/* How frames mark a new entry of the C function that evaluates them. */
 enum python_frame_form {
-	PYTHON_FRAME_EACH = 1, /* to 3.10: every frame has an evaluation of its own */
+	PYTHON_FRAME_EACH = 1, /* up to 3.10: each frame has its own evaluation */
 	PYTHON_FRAME_FLAG,     /* 3.11: a flag on the first frame of an evaluation */
-	PYTHON_FRAME_SHIM,     /* from 3.12: a frame that is no code lies before the first */
+	PYTHON_FRAME_SHIM,     /* from 3.12: a frame without code precedes the first */
 };
 
-/* How a frame says where it is. */
+/* How a frame stores its position. */
 enum python_place_form {
-	PYTHON_PLACE_BYTES = 1, /* to 3.9: int, bytes from the start of the code */
+	PYTHON_PLACE_BYTES = 1, /* up to 3.9: int, bytes from the start of the code */
 	PYTHON_PLACE_UNITS,     /* 3.10: int, in units of two bytes */
 	PYTHON_PLACE_POINTER,   /* from 3.11 */
 };
 
 enum python_lines_form {
-	PYTHON_LINES_PAIRS = 1, /* to 3.9: co_lnotab */
+	PYTHON_LINES_PAIRS = 1, /* up to 3.9: co_lnotab */
 	PYTHON_LINES_RANGES,    /* 3.10: co_linetable */
-	PYTHON_LINES_LOCATIONS, /* from 3.11: co_linetable in another form */
+	PYTHON_LINES_LOCATIONS, /* from 3.11: co_linetable in another format */
 };
 
 #define PYTHON_NO_OFFSET 0xffffu
@@ -44,8 +44,9 @@ struct python_offsets {
 	uint8_t place_form;
 	uint8_t lines_form;
 	uint8_t owner_of_shim; /* `frame_owner` of a shim */
-	uint8_t text_kind_bit; /* of the state of a str: where its kind begins */
-	/* _PyRuntime to its first interpreter, from there to the first thread, and to the next ones
+	uint8_t text_kind_bit; /* of a str's state: where its kind begins */
+	/*
+	 * _PyRuntime to its first interpreter, from there to the first thread, and to the next ones
 	 */
 	uint32_t runtime_interpreters;
 	uint32_t interpreter_next;
@@ -54,7 +55,7 @@ struct python_offsets {
 	uint16_t thread_id; /* pthread_self() of the thread */
 	/* PyThreadState: the innermost frame, or from it to _PyCFrame and the frame there */
 	uint16_t thread_frame;
-	uint16_t cframe_frame; /* PYTHON_NO_OFFSET: `thread_frame` is the frame already */
+	uint16_t cframe_frame; /* PYTHON_NO_OFFSET: `thread_frame` is the frame itself */
 	/* PyFrameObject, _PyInterpreterFrame */
 	uint16_t frame_previous;
 	uint16_t frame_code;
@@ -77,13 +78,13 @@ struct python_offsets {
 	uint16_t bytes_data;
 };
 
-/* As much of _PyRuntime as python_offsets_read() looks at. */
+/* The part of _PyRuntime that python_offsets_read() reads. */
 #define PYTHON_RUNTIME_BYTES (81 * 8)
 
 /*
  * The offsets of an interpreter. `hex` is its PY_VERSION_HEX (0x030b07f0); `runtime` are the first
- * `size` bytes of its _PyRuntime, which only 3.13 and later need. 0; -ENOTSUP: not known; -EBADMSG:
- * what it says of itself makes no sense.
+ * `size` bytes of its _PyRuntime, needed only from 3.13 on. 0; -ENOTSUP: unknown version; -EBADMSG:
+ * invalid data in _PyRuntime.
  */
 int python_offsets_read(uint32_t hex, const void *runtime, size_t size,
 			struct python_offsets *offsets);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* The ranges that cover the sweep's position (and some that ended), highest priority first. */
+/* The ranges at the sweep's position (and some that have ended), highest priority first. */
 struct heap {
 	const struct range **items;
 	size_t count;
@@ -69,7 +69,7 @@ static void emit(struct range_table *table, uint64_t start, uint64_t end,
 	table->pieces[table->count++].end = end;
 }
 
-/* Every round takes a range from the input or drops one from the heap: 2n rounds at most. */
+/* Each round takes a range from the input or drops one from the heap: at most 2n rounds. */
 static void sweep(struct range_table *table, const struct range *ranges, size_t count,
 		  struct heap *heap)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Possibly overlapping address ranges -> a sorted table of disjoint ones, looked up by bisection.
+ * Turns possibly overlapping address ranges into a sorted table of disjoint ones, searched by
+ * bisection.
  *
- * Where ranges overlap the one with the highest priority wins, piece by piece: a symbol nested in
+ * Where ranges overlap, the one with the highest priority wins, piece by piece: a symbol nested in
  * another keeps its part and the outer one keeps the rest. Ranges are half-open, [start, end).
  *
- * Building takes O(n log n) for any input and at most 2n pieces; a look-up takes O(log n).
+ * Building takes O(n log n) for any input and yields at most 2n pieces; a lookup takes O(log n).
  */
 #ifndef SYMBOLIZE_RANGE_TABLE_H
 #define SYMBOLIZE_RANGE_TABLE_H
@@ -18,7 +19,7 @@
 struct range {
 	uint64_t start, end;
 	uint32_t priority;
-	uint32_t id; /* the caller's; not RANGE_NONE */
+	uint32_t id; /* chosen by the caller; not RANGE_NONE */
 };
 
 struct range_table {
@@ -32,7 +33,7 @@ struct range_table {
  */
 int range_table_build(struct range_table *table, struct range *ranges, size_t count);
 
-/* The id of the range that holds `address`, or RANGE_NONE. */
+/* The id of the range that contains `address`, or RANGE_NONE. */
 uint32_t range_table_find(const struct range_table *table, uint64_t address);
 
 void range_table_release(struct range_table *table);

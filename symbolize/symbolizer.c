@@ -13,13 +13,13 @@
 #include "symbolize/proc_file.h"
 #include "symbolize/symbolizer_cfi.h"
 
-/* Beyond it no user address is canonical on x86-64, with five page-table levels or four. */
+/* From here on no user address is canonical on x86-64, with five page-table levels or four. */
 #define USER_ADDRESS_END (UINT64_C(1) << 56)
 
 _Static_assert(sizeof(struct code_ref) == 16, "code_ref is compared as bytes");
 
 struct symbolizer {
-	struct bounded_caller *calls; /* whatever may block */
+	struct bounded_caller *calls; /* for calls that may block */
 	struct modules modules;
 	struct cfi_rows cfi_rows;
 	struct naming naming;
@@ -76,7 +76,7 @@ int symbolizer_map(struct symbolizer *s, struct address_space *space,
 		   const struct code_mapping *mapping)
 {
 	if (!space->is_complete) {
-		/* what it mapped before this is not known, unless it can be read */
+		/* its earlier mappings are unknown unless they can be read */
 		int err = symbolizer_snapshot(s, space);
 
 		if (err == -ENOMEM || err == -ENOSPC)
@@ -97,11 +97,11 @@ int symbolizer_snapshot(struct symbolizer *s, struct address_space *space)
 	if (maps)
 		err = proc_file_read(s->calls, space->pid, "maps", PROC_FILE_MAX_MAPS, &text,
 				     &size);
-	/* Full: what fits is better than nothing. */
+	/* when the table is full, keep what fits */
 	for (rest = text; !err && maps_next(&rest, &mapping);)
 		err = insert(s, &maps, &mapping) == -ENOMEM ? -ENOMEM : 0;
 	free(text);
-	/* A process that is ending has no mappings any more; what it had is still of use. */
+	/* A process that is ending has no mappings any more; its last ones are still useful. */
 	if (err == -ENOENT || (!err && maps->count == 0))
 		err = -ESRCH;
 	if (err) {
@@ -124,7 +124,7 @@ static const struct map_entry *find_mapping(struct symbolizer *s, struct address
 	if (entry || address >= USER_ADDRESS_END || !address_space_may_snapshot(space))
 		return entry;
 	symbolizer_snapshot(s, space);
-	/* also when that failed: the next attempt has to wait */
+	/* even after a failure: the next attempt has to wait */
 	entry = map_table_find(space->maps, address);
 	address_space_snapshot_done(space, entry != NULL);
 	return entry;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Addresses of other processes -> functions' names.
+ * Symbolizes addresses of other processes.
  *
- * The caller follows processes, and keeps an address space for each, in which it reports mappings
- * in the order in which they happened (perf's PERF_RECORD_FORK / COMM(exec) / MMAP2 / EXIT carry
- * exactly this). An address is located once, at the moment it was sampled, and becomes a
- * `code_ref`: a module and an address inside it. A code_ref stays valid when the process unmaps the
- * library, execs or dies, is the same for all processes that map the same file, and is named later,
- * when there is time.
+ * The caller follows processes, and keeps an address space for each, to which it reports mappings
+ * in order (perf's PERF_RECORD_FORK / COMM(exec) / MMAP2 / EXIT carry exactly this). An address is
+ * located once, when it is sampled, and becomes a `code_ref`: a module and an address inside it. A
+ * code_ref stays valid when the process unmaps the library, execs or dies, is the same for all
+ * processes that map the same file, and is named later, when there is time.
  *
  * Units: addresses and sizes in bytes. Ownership: everything returned belongs to the symbolizer and
- * lives until symbolizer_free. Not thread-safe. Errors: 0 or -errno; nothing is printed and nothing
- * exits. Everything read (ELF files, /proc, perf maps) is untrusted: a broken or hostile file costs
+ * lives until symbolizer_free. Not thread-safe. Errors: 0 or -errno; never prints or exits.
+ * Everything read (ELF files, /proc, perf maps) is untrusted: a malformed or hostile file costs
  * names, never memory safety, and work is bounded by the file's size.
  */
 #ifndef SYMBOLIZE_SYMBOLIZER_H
@@ -25,10 +24,10 @@ struct symbolizer;
 struct bounded_caller; /* bounded_call.h */
 struct demangler;
 
-/* Where code lies: comparable with memcmp (no padding). */
+/* A code location: comparable with memcmp (no padding). */
 struct code_ref {
 	uint32_t module;  /* index of a module of this symbolizer */
-	uint32_t process; /* 0, or the space's id for code that exists in one process only (JIT) */
+	uint32_t process; /* 0, or the space's id for code of one process only (JIT) */
 	uint64_t
 		offset; /* file offset in an ELF file; the address itself for JIT and kernel code */
 };
@@ -41,13 +40,13 @@ enum {
 	MODULE_JIT = 3, /* anonymous executable memory, or a file that is not ELF */
 };
 
-/* One executable mapping, as PERF_RECORD_MMAP2 or a line of /proc/PID/maps gives it. */
+/* An executable mapping, as in PERF_RECORD_MMAP2 or a line of /proc/PID/maps. */
 struct code_mapping {
 	uint64_t start, end;
-	uint64_t file_offset; /* offset in the file of `start` */
+	uint64_t file_offset; /* offset of `start` in the file */
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;   /* 0: no file */
-	const char *path; /* as the kernel printed it: a path, "[vdso]", "//anon", "" */
+	const char *path; /* as printed by the kernel: a path, "[vdso]", "//anon", "" */
 };
 
 struct symbolizer *symbolizer_new(void);
@@ -56,11 +55,11 @@ void symbolizer_free(struct symbolizer *s);
 /* ---- address spaces: what processes map ---- */
 
 /*
- * The address space of a process, made by whoever follows processes and freed by it; code_refs that
- * were located in it stay valid. `id`, not 0, is the owner's own number for the process: it tells
- * the JIT code of one process from that of another that had the same pid. `is_complete`: the
- * process maps nothing that will not be reported (its exec was seen); otherwise what it has mapped
- * already is read from /proc when first needed. NULL: out of memory.
+ * The address space of a process, created and freed by whoever follows processes; code_refs located
+ * in it stay valid. `id`, not 0, is the owner's own number for the process: it separates the JIT
+ * code of processes with the same pid. `is_complete`: all mappings of the process will be reported
+ * (its exec was seen); otherwise existing mappings are read from /proc when first needed. NULL: out
+ * of memory.
  */
 struct address_space;
 struct address_space *address_space_new(uint32_t id, pid_t pid, bool is_complete);
@@ -68,85 +67,85 @@ struct address_space *address_space_fork(const struct address_space *parent, uin
 					 pid_t pid);
 void address_space_free(struct address_space *space);
 
-/* The process mapped code; what the new mapping overlaps is replaced. */
+/* The process mapped code; the new mapping replaces what it overlaps. */
 int symbolizer_map(struct symbolizer *s, struct address_space *space,
 		   const struct code_mapping *mapping);
 
 /*
- * Replaces what is known of a living process by its /proc/PID/maps. -ESRCH: it has ended; -EBUSY,
- * -ETIMEDOUT: it could not be read in time.
+ * Replaces the mappings of a living process by its /proc/PID/maps. -ESRCH: it has ended; -EBUSY,
+ * -ETIMEDOUT: not readable in time.
  */
 int symbolizer_snapshot(struct symbolizer *s, struct address_space *space);
 
 /* ---- locating, naming ---- */
 
-/* A user address, now. Unknown addresses give MODULE_UNKNOWN with offset 0. */
+/* Locates a user address now. Unknown addresses give MODULE_UNKNOWN with offset 0. */
 struct code_ref symbolizer_locate(struct symbolizer *s, struct address_space *space,
 				  uint64_t address);
 
 /*
- * An address inside a mapping that the process itself has described: nothing is added to `space`,
- * which says whose it is. `mapping` must hold the address, or the byte before it.
+ * Locates an address in a mapping that the process itself has described; `space` only identifies
+ * the process and is not changed. `mapping` must contain the address, or the byte before it.
  */
 struct code_ref symbolizer_locate_in(struct symbolizer *s, const struct address_space *space,
 				     const struct code_mapping *mapping, uint64_t address);
 
-/* An address inside the kernel. */
+/* Locates a kernel address. */
 struct code_ref symbolizer_locate_kernel(struct symbolizer *s, uint64_t address);
 
 /*
- * The name of the function that holds `ref`: demangled, without parameters and without "+0x1f"; one
- * name a function. With `is_return_address` the byte before is looked up, since a call may be the
- * last instruction of its function. Without a symbol: "[libfoo.so]" (the module's base name),
+ * The name of the function that contains `ref`: demangled, without parameters and without "+0x1f";
+ * one name per function. With `is_return_address` the byte before is looked up, since a call may be
+ * the last instruction of its function. Without a symbol: "[libfoo.so]" (the module's base name),
  * "[kernel]", "[vdso]", "[jit]" or "[unknown]". Never NULL; equal names may be equal pointers.
  */
 const char *symbolizer_name(struct symbolizer *s, struct code_ref ref, bool is_return_address);
 
 /*
- * Names all places that are wanted at once, file after file, so that one file's tables are in
- * memory at a time: who has many names to put in wants them all first, and then asks. With
- * `with_inlined` for symbolizer_names(), else for symbolizer_name(). Call-frame information is
- * freed, too: nothing should be unwound any more. Optional: without it names are looked up as they
- * are asked for, with the tables of all files in memory, as long as the budget allows (budget.h).
+ * Names many places in one pass, file by file, so that only one file's tables are in memory at a
+ * time: first want all names, then name them, then look them up. With `with_inlined` for
+ * symbolizer_names(), otherwise for symbolizer_name(). Also frees call frame information, so
+ * unwinding must have ended. Optional: without it names are looked up one by one, with the tables
+ * of all files in memory, as long as the budget allows (budget.h).
  */
 void symbolizer_want_name(struct symbolizer *s, struct code_ref ref, bool is_return_address);
 void symbolizer_name_wanted(struct symbolizer *s, bool with_inlined);
 
 /*
  * Gives the symbolizer a descriptor of /proc/kallsyms that was opened with the privilege to see
- * addresses; it is read when a kernel function's name is first asked for, and closed. Without one,
- * or with -1, the file is opened then.
+ * addresses; it is read at the first lookup of a kernel name, and closed. Without one, or with -1,
+ * the file is opened then.
  */
 void symbolizer_set_kallsyms(struct symbolizer *s, int fd);
 
 /*
- * The same with what the compiler inlined, by DWARF (dwarf.h): fills `*names` with the name that
- * symbolizer_name gives, then the functions inlined into it at that byte, outermost first; returns
- * how many names there are, at least 1. Without DWARF there is the one name. Debug information is
- * opened for this call only, once a file. `*names` is valid until the next call.
+ * The same with inlined functions, by DWARF (dwarf.h): fills `*names` with symbolizer_name's name,
+ * then the functions inlined into it at that byte, outermost first. Returns the number of names, at
+ * least 1; without DWARF 1. Opens debug information for this call only, once per file. `*names` is
+ * valid until the next call.
  */
 uint32_t symbolizer_names(struct symbolizer *s, struct code_ref ref, bool is_return_address,
 			  const char *const **names);
 
-/* The module's path as it was mapped, which may hold any byte, or its bracketed name. */
+/* The module's path as mapped, which may contain any byte, or its bracketed name. */
 const char *symbolizer_module_path(struct symbolizer *s, uint32_t module);
 
-/* By which others, too, read what may block; they share its limits and its counts. */
+/* For other reads that may block; they share its limits and its counts. */
 struct bounded_caller *symbolizer_calls(struct symbolizer *s);
 
 /* For names from elsewhere (GPU kernels), within the same budgets (demangle.h). */
 struct demangler *symbolizer_demangler(struct symbolizer *s);
 
 struct symbolizer_stats {
-	uint64_t named;   /* distinct code_refs that were asked for */
+	uint64_t named;   /* distinct code_refs that were looked up */
 	uint64_t unnamed; /* of these, without a symbol */
 	uint64_t mangled; /* names that stayed mangled for lack of time */
-	/* What the budgets did not allow (budget.h), by which names may be missing. */
-	uint64_t refused;       /* tables that were not loaded, or not all of them */
-	uint64_t refused_bytes; /* that they would have taken */
-	uint64_t stuck; /* files and processes that did not answer in time, or were not asked */
-	uint64_t unreadable;         /* files that we lack the permission to read */
-	const char *unreadable_path; /* the first of them as it was mapped, any bytes; or NULL */
+	/* Losses by exceeded budgets (budget.h); names may be missing. */
+	uint64_t refused;       /* tables that were not loaded, or only in part */
+	uint64_t refused_bytes; /* that they would have needed */
+	uint64_t stuck;      /* files and processes that did not respond in time, or were skipped */
+	uint64_t unreadable; /* files that we lack the permission to read */
+	const char *unreadable_path; /* the first of them as mapped, any bytes; or NULL */
 };
 struct symbolizer_stats symbolizer_stats(const struct symbolizer *s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of call-frame information by code_ref, loaded and kept by the symbolizer; for unwind.c. */
+/* Call frame information rows by code_ref, loaded and kept by the symbolizer; for unwind.c. */
 #ifndef SYMBOLIZE_SYMBOLIZER_CFI_H
 #define SYMBOLIZE_SYMBOLIZER_CFI_H
 
@@ -8,8 +8,8 @@
 #include "symbolize/symbolizer.h"
 
 /*
- * The row at a place in code (of the byte before it, for a return address), or NULL if no table
- * covers it. Valid until the next call.
+ * The row at a code location (at the byte before, for a return address), or NULL if no table covers
+ * it. Valid until the next call.
  */
 const struct cfi_row *symbolizer_cfi_row(struct symbolizer *s, struct code_ref code,
 					 bool is_return_address);

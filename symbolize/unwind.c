@@ -9,7 +9,7 @@ struct stack_memory {
 	uint64_t start;
 	const unsigned char *bytes;
 	size_t size;
-	bool ran_out; /* something above the snapshot was wanted */
+	bool ran_out; /* something above the snapshot was needed */
 };
 
 static bool read_stack(void *context, uint64_t address, uint64_t *value)
@@ -37,12 +37,12 @@ static bool step_by_frame_pointer(struct cfi_registers *r, struct stack_memory *
 	r->value[CFI_RSP] = rbp + 16;
 	r->value[CFI_RBP] = saved;
 	r->value[CFI_PC] = pc;
-	/* what else it saved is not known */
+	/* other saved registers are unknown */
 	r->known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC;
 	return true;
 }
 
-/* The loader's entry has no call-frame information to say that nothing called it. */
+/* The loader's entry has no call frame information to mark it as outermost. */
 static bool is_loader(struct symbolizer *s, struct code_ref code)
 {
 	const char *path = symbolizer_module_path(s, code.module), *slash = strrchr(path, '/');
@@ -68,8 +68,10 @@ static enum step step(struct symbolizer *s, struct code_ref code, bool is_return
 	err = cfi_apply(row, r, read_stack, m);
 	if (err == -ENOENT)
 		return STEP_OUTERMOST;
-	/* the stack grows down: a caller's frame lies above; a signal may have come on another
-	 * stack */
+	/*
+	 * the stack grows down, so a caller's frame is above; a signal may have come on another
+	 * stack
+	 */
 	if (err || (r->value[CFI_RSP] <= sp && !*was_signal))
 		return STEP_LOST;
 	return STEP_ON;
@@ -91,7 +93,7 @@ size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 		enum step result;
 
 		if (pc == 0) {
-			*end = UNWIND_WHOLE; /* where clone and makecontext put a zero */
+			*end = UNWIND_WHOLE; /* clone and makecontext store a zero there */
 			return count;
 		}
 		frames[count].address = pc;

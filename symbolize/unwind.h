@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stack that was snapshot (registers and the memory above the stack pointer) -> its frames.
+ * Unwinds a stack snapshot (registers and the memory above the stack pointer).
  *
- * By call-frame information, kept as rows for each place in code seen before; code without it (a
- * JIT's) by its frame pointer where that leads on. The snapshot is all that is read of the process.
+ * Uses call frame information, kept as rows per code location; code without it (a JIT's) by frame
+ * pointer where possible. Reads nothing else from the process.
  */
 #ifndef SYMBOLIZE_UNWIND_H
 #define SYMBOLIZE_UNWIND_H
@@ -14,27 +14,27 @@
 #include "symbolize/symbolizer.h"
 
 struct unwind_input {
-	struct cfi_registers registers; /* where the thread was */
-	const void *stack;              /* what lay at registers' rsp and above */
+	struct cfi_registers registers; /* at the snapshot */
+	const void *stack;              /* memory at registers' rsp and above */
 	size_t stack_size;              /* bytes */
 };
 
 struct unwind_frame {
 	struct code_ref code;
-	uint64_t address;       /* what was located: a pc or return address */
-	bool is_return_address; /* else an exact pc: the innermost frame, or one a signal
-				   interrupted */
+	uint64_t address;       /* the pc or return address */
+	bool is_return_address; /* false: an exact pc, of the innermost frame or one that a signal
+				 * interrupted */
 };
 
 enum unwind_end {
-	UNWIND_WHOLE,     /* at the start of the thread */
+	UNWIND_WHOLE,     /* reached the start of the thread */
 	UNWIND_TRUNCATED, /* more frames, or more stack, than there was room for */
-	UNWIND_LOST,      /* no way on from the last frame */
+	UNWIND_LOST,      /* no way to continue from the last frame */
 };
 
 /*
- * Unwinds in an address space as it is known now. Frames are innermost first; at most
- * `max`. Returns how many.
+ * Unwinds in the current address space. Frames are innermost first; at most `max`. Returns their
+ * number.
  */
 size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 			 const struct unwind_input *input, struct unwind_frame *frames, size_t max,

@@ -39,7 +39,7 @@ $(UNIT_DIR)/%: tests/unit/%.c $(BUILD)/libinject.a $(BUILD)/libprofiler.a \
 		-MMD -MP -MF $@.d -o $@ $< $(BUILD)/libinject.a $(BUILD)/libprofiler.a \
 		$(BUILD)/libsymbolize.a -lcmocka $(LIBS) -pthread -ldl
 
-# its own functions are looked up as a loader does
+# the test looks up its own functions, like a loader
 $(UNIT_DIR)/test_python_loop: LDFLAGS += -rdynamic
 
 # ---- fuzzing: libFuzzer, `make fuzz SECONDS=60` each ----
@@ -95,7 +95,7 @@ $(BENCH_DIR)/deep: tests/bench/deep.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -O2 -fomit-frame-pointer -o $@ $<
 
-# embeds the interpreter that python3-config speaks for, if there is one
+# embeds python3-config's interpreter, if there is one
 PYTHON_CONFIG ?= $(shell command -v python3-config)
 $(BENCH_DIR)/python_stack: tests/bench/python_stack.c $(BUILD)/libinject.a
 	$(call msg,BENCH,$<)

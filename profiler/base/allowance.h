@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "symbolize/intern.h"
 
 struct allowance {
 	size_t limit; /* bytes */
@@ -29,9 +30,15 @@ static inline bool allowance_take(struct allowance *a, size_t bytes)
 	return true;
 }
 
-static inline void allowance_give_back(struct allowance *a, size_t bytes)
+static inline void allowance_return(struct allowance *a, size_t bytes)
 {
 	a->used -= bytes < a->used ? bytes : a->used;
 }
+
+/*
+ * The interned copy of a text, paid for once. NULL: refused, or out of memory. A NULL allowance has
+ * no limit.
+ */
+const char *allowance_intern(struct allowance *allowance, struct intern *strings, const char *text);
 
 #endif

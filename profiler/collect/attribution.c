@@ -10,7 +10,7 @@ struct launch_origin {
 	uint32_t stack, tid;
 };
 
-/* A part of a wait: with the work that ran then, or none. */
+/* A part of a wait, with the work that ran then, or NULL. */
 static void add_part_of_wait(void *context, const struct waits_wait *wait,
 			     const struct gpu_work_origin *origin, uint64_t ns)
 {
@@ -50,12 +50,12 @@ static bool origin_equal(const void *records, uint32_t position, const void *key
 		      sizeof(struct launch_origin)) == 0;
 }
 
-static bool tells_threads_apart(const struct attribution *a)
+static bool distinguishes_threads(const struct attribution *a)
 {
 	return a->parts.places->mask & 1u << PLACE_THREAD;
 }
 
-/* The number of a pair, which is new only below `max`; LAUNCH_UNKNOWN: there is no room for it. */
+/* The id of a pair, a new one only below `max`; LAUNCH_UNKNOWN: no room. */
 static uint32_t number_origin(struct attribution *a, uint32_t stack, uint32_t tid, uint32_t max)
 {
 	const struct launch_origin key = {stack, tid};
@@ -76,17 +76,17 @@ uint32_t attribution_origin(struct attribution *a, uint32_t stack, uint32_t tid)
 {
 	uint32_t number;
 
-	if (!tells_threads_apart(a) || stack == LAUNCH_UNKNOWN)
+	if (!distinguishes_threads(a) || stack == LAUNCH_UNKNOWN)
 		return stack;
 	number = number_origin(a, stack, tid, ATTRIBUTION_ORIGINS_MAX);
-	/* these are bounded by the number of stacks */
+	/* bounded by the number of stacks */
 	return number != LAUNCH_UNKNOWN ? number
 					: number_origin(a, stack, PLACE_UNKNOWN, LAUNCH_UNKNOWN);
 }
 
 static struct launch_origin origin_of(const struct attribution *a, uint32_t carried)
 {
-	if (!tells_threads_apart(a) || carried >= a->origin_count)
+	if (!distinguishes_threads(a) || carried >= a->origin_count)
 		return (struct launch_origin){carried, PLACE_UNKNOWN};
 	return a->origins[carried];
 }
@@ -94,8 +94,8 @@ static struct launch_origin origin_of(const struct attribution *a, uint32_t carr
 /* ---- operations ---- */
 
 /*
- * By then another graph may have the node's id, so the launch says which is meant. Without one, the
- * time at which it ran is the best there is.
+ * Another graph may have the node's id by now, so the launch time selects the graph. Without a
+ * launch, the time at which the node ran is the best substitute.
  */
 static uint32_t capture_of(struct attribution *a, uint64_t launched_ns,
 			   const struct gpu_operation *o)
@@ -113,7 +113,7 @@ static uint32_t capture_of(struct attribution *a, uint64_t launched_ns,
 	return CAPTURE_UNSEEN;
 }
 
-/* NULL: its books are closed. */
+/* NULL: already settled. */
 static struct process *process_of(const struct attribution *a, uint32_t id)
 {
 	if (a->settling && a->settling->id == id)
@@ -170,7 +170,7 @@ static void show_to_waits(struct attribution *a, const struct gpu_work_origin *o
 		a->parts.ledger->bounds.out_of_memory++;
 }
 
-/* What has no usable times is on no timeline; it is counted as such. */
+/* Skips operations without usable times, which are counted elsewhere. */
 static void record_operation(struct attribution *a, const struct gpu_operation *o, uint32_t stack,
 			     uint32_t place)
 {
@@ -248,7 +248,7 @@ void attribution_add_wait(struct attribution *a, const struct process *process, 
 				  .stack = stack};
 
 	if (!a->waits)
-		return; /* nobody asked */
+		return; /* not requested */
 	place.part[PLACE_PROCESS] = process->id;
 	place.part[PLACE_THREAD] = e->tid;
 	wait.place = places_add(a->parts.places, &place);

@@ -15,21 +15,24 @@
 #include "profiler/collect/stack_builder.h"
 #include "symbolize/array.h"
 
-/* What targets may make us keep of texts, mappings and ids, all together. */
-#ifndef TOLD_BYTES_MAX /* tests have a smaller one */
-#define TOLD_BYTES_MAX (192u << 20)
+/* Limit for texts, mappings and ids from all targets together. */
+#ifndef TARGET_BYTES_MAX /* tests use a smaller one */
+#define TARGET_BYTES_MAX (192u << 20)
 #endif
 
 struct collect {
 	struct collect_options options;
 	struct ledger ledger;
 	struct intern strings;
-	struct allowance told;
+	struct allowance target_bytes;
 	struct processes processes;
 	bool knows_tree;
+	const char *library; /* the injection library's file name; NULL: nothing is traced */
+	bool nvtx_loads_it;
+	uint64_t hidden_hellos;             /* of processes of the tree that cannot be told apart */
 	struct pid_namespace pid_namespace; /* our own */
 	struct pythons pythons;
-	struct python_found *found; /* not yet asked for */
+	struct python_found *found; /* not yet fetched */
 	uint32_t found_count, found_capacity;
 	struct symbolizer *symbolizer;
 	struct stack_table *stacks;
@@ -52,11 +55,11 @@ struct collect *collect_new(const struct collect_options *options)
 	if (!c)
 		return NULL;
 	c->options = *options;
-	c->told.limit = TOLD_BYTES_MAX;
+	c->target_bytes.limit = TARGET_BYTES_MAX;
 	c->pid_namespace = pid_namespace_own();
 	c->open_launches.timeline = options->timeline;
 	c->symbolizer = symbolizer_new();
-	pythons_init(&c->pythons, c->symbolizer, &c->strings);
+	pythons_init(&c->pythons, c->symbolizer, &c->strings, &c->target_bytes);
 	c->pythons.lines = options->python_lines;
 	c->pythons.keeps_native = options->native_python;
 	c->stacks = stack_table_new();
@@ -67,13 +70,13 @@ struct collect *collect_new(const struct collect_options *options)
 					    .stacks = c->stacks,
 					    .pythons = &c->pythons,
 					    .strings = &c->strings,
-					    .allowance = &c->told,
+					    .allowance = &c->target_bytes,
 					    .ledger = &c->ledger};
 	if (c->symbolizer && c->stacks && c->profile && c->join &&
 	    places_init(&c->places, options->place_mask) == 0 &&
 	    attribution_init(&c->attribution,
 			     &(struct attribution_parts){&c->processes, c->stacks, c->profile,
-							 &c->places, &c->ledger, &c->told,
+							 &c->places, &c->ledger, &c->target_bytes,
 							 options->timeline},
 			     options->follows_waits) == 0)
 		return c;
@@ -125,20 +128,24 @@ const char *collect_text(struct collect *c, const char *text)
 
 /* ---- places ---- */
 
-static bool tells_apart(const struct collect *c, enum place_part part)
+static bool distinguishes(const struct collect *c, enum place_part part)
 {
 	return c->options.place_mask & 1u << part;
 }
 
-/* While they are there: what processes and threads are called. */
+/* Notes the names of processes and threads while they are alive. */
 static void note_process(struct collect *c, const struct process *process)
 {
 	struct process_info info = {.id = process->id, .pid = process->pid};
 	char text[256];
 
-	if (!tells_apart(c, PLACE_PROCESS) || place_names_process(&c->place_names, process->id))
+	if (!distinguishes(c, PLACE_PROCESS) || place_names_process(&c->place_names, process->id))
 		return;
-	proc_names_process(collect_calls(c), process->pid, process->comm, text, sizeof(text));
+	if (process->visible_pid)
+		proc_names_process(collect_calls(c), process->pid, process->comm, text,
+				   sizeof(text));
+	else
+		snprintf(text, sizeof(text), "%s %d", process->comm, (int)process->pid);
 	info.name = collect_text(c, text);
 	if (info.name)
 		place_names_add_process(&c->place_names, &info);
@@ -150,9 +157,10 @@ static void note_thread(struct collect *c, const struct process *process, uint32
 	char text[256];
 
 	note_process(c, process);
-	if (!tells_apart(c, PLACE_THREAD) || place_names_thread(&c->place_names, process->id, tid))
+	if (!distinguishes(c, PLACE_THREAD) ||
+	    place_names_thread(&c->place_names, process->id, tid))
 		return;
-	proc_names_thread(process->pid, (pid_t)tid, NULL, text, sizeof(text));
+	proc_names_thread(process->visible_pid, (pid_t)tid, NULL, text, sizeof(text));
 	info.name = collect_text(c, text);
 	if (info.name)
 		place_names_add_thread(&c->place_names, &info);
@@ -162,7 +170,7 @@ static uint32_t place_of(struct collect *c, const struct process *process, uint3
 {
 	struct place place = place_unknown();
 
-	if (!tells_apart(c, PLACE_PROCESS) && !tells_apart(c, PLACE_THREAD))
+	if (!distinguishes(c, PLACE_PROCESS) && !distinguishes(c, PLACE_THREAD))
 		return PLACE_NOWHERE;
 	note_thread(c, process, tid);
 	place.part[PLACE_PROCESS] = process->id;
@@ -170,7 +178,7 @@ static uint32_t place_of(struct collect *c, const struct process *process, uint3
 	return places_add(&c->places, &place);
 }
 
-/* What a thread did meanwhile, if there is a timeline. */
+/* Records a thread's activity in the timeline, if there is one. */
 static void record(struct collect *c, enum timeline_kind kind, uint64_t start_ns,
 		   uint64_t duration_ns, uint32_t stack, uint32_t place)
 {
@@ -190,10 +198,18 @@ void collect_know_tree(struct collect *c)
 	c->knows_tree = true;
 }
 
+void collect_expect_hellos(struct collect *c, const char *library, bool nvtx)
+{
+	const char *slash = strrchr(library, '/');
+
+	c->library = slash ? slash + 1 : library;
+	c->nvtx_loads_it = nvtx;
+}
+
 static struct process *begin_process(struct collect *c, struct process *process)
 {
 	if (process)
-		process->sent.allowance = &c->told;
+		process->sent.allowance = &c->target_bytes;
 	else
 		c->ledger.bounds.out_of_memory++;
 	return process;
@@ -219,13 +235,13 @@ static void add_call_time(struct collect *c, const struct open_call *call, uint6
 {
 	uint64_t ns = end_ns > call->start_ns ? end_ns - call->start_ns : 0;
 
-	c->ledger.calls.timed += !call->taken_ns; /* else it has been counted */
+	c->ledger.calls.timed += !call->taken_ns; /* a call taken out before has been counted */
 	c->ledger.calls.timed_ns += ns;
 	profile_add(c->profile, ROW_CALL, call->stack, call->place, ns, 0);
 	record(c, TIMELINE_CALL, call->start_ns, ns, call->stack, call->place);
 }
 
-/* The calls that threads of the process (0: of any) are in have ended with it. */
+/* Ends the calls of a process that has ended (0: of all). */
 static void end_calls(struct collect *c, uint32_t process, uint64_t now_ns)
 {
 	struct open_call call;
@@ -252,7 +268,7 @@ static struct process *on_fork(struct collect *c, const struct process_event *ev
 		parent->threads++;
 		return parent;
 	}
-	/* an older process may have had the number, and its exit may have been lost */
+	/* a previous process may have had the pid, and its exit may have been lost */
 	old = processes_find(&c->processes, event->pid);
 	if (old)
 		end_process(c, old, event->time_ns);
@@ -288,7 +304,7 @@ static void on_comm(struct collect *c, struct process *process, const struct pro
 	struct thread_info info = {.process = process->id, .tid = (uint32_t)event->tid};
 	char text[64];
 
-	if (!tells_apart(c, PLACE_THREAD) ||
+	if (!distinguishes(c, PLACE_THREAD) ||
 	    place_names_thread(&c->place_names, info.process, info.tid))
 		return;
 	proc_names_thread(process->pid, event->tid, event->comm, text, sizeof(text));
@@ -312,8 +328,11 @@ static void look_for_python(struct collect *c, struct process *process,
 
 static void on_map(struct collect *c, struct process *process, const struct code_mapping *mapping)
 {
-	if (strstr(mapping->path, "/libcuda.so"))
-		c->ledger.processes.driver_mapped = true;
+	const char *slash = strrchr(mapping->path, '/');
+	const char *name = slash ? slash + 1 : mapping->path;
+
+	process->has_driver |= strncmp(name, "libcuda.so", strlen("libcuda.so")) == 0;
+	process->has_injection |= c->library && strcmp(name, c->library) == 0;
 	note_error(c, symbolizer_map(c->symbolizer, process->space, mapping));
 	look_for_python(c, process, mapping);
 }
@@ -348,9 +367,6 @@ struct process *collect_process_event(struct collect *c, const struct process_ev
 	if (!process)
 		return NULL;
 	switch (event->type) {
-	case PROCESS_SAMPLE:
-		collect_snapshot(c, event->snapshot, NULL);
-		break;
 	case PROCESS_EXEC:
 		return on_exec(c, process, event);
 	case PROCESS_COMM:
@@ -363,6 +379,7 @@ struct process *collect_process_event(struct collect *c, const struct process_ev
 		on_exit_thread(c, process, event);
 		break;
 	case PROCESS_FORK:
+	case PROCESS_SAMPLE: /* see collect_snapshot */
 		break;
 	}
 	return process;
@@ -370,7 +387,7 @@ struct process *collect_process_event(struct collect *c, const struct process_ev
 
 /* ---- stacks from the kernel ---- */
 
-/* The process of a stack; NULL: it is still our own code, on its way to exec. */
+/* The process of a stack; NULL: still our own code, before its exec. */
 static struct process *process_of(struct collect *c, const struct stack_event *event)
 {
 	struct process *process =
@@ -392,7 +409,7 @@ static void add_sample(struct collect *c, const struct process *process,
 	record(c, TIMELINE_CPU_SAMPLE, event->time_ns, c->options.sample_ns, stack, place);
 }
 
-/* A launch function was entered, as a probe saw it. */
+/* A probe saw the entry of a launch function. */
 static void add_launch_probe(struct collect *c, const struct process *process,
 			     const struct stack_event *event, uint32_t stack, bool is_whole)
 {
@@ -406,7 +423,7 @@ static void add_launch_probe(struct collect *c, const struct process *process,
 				 attribution_origin(&c->attribution, stack, event->tid)));
 }
 
-void collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot, const char *api)
+bool collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot, const char *api)
 {
 	const struct stack_event *event = &snapshot->event;
 	struct process *process = process_of(c, event);
@@ -414,12 +431,13 @@ void collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot, 
 	bool is_whole;
 
 	if (!process)
-		return;
+		return false;
 	stack = stack_builder_snapshot(&c->builder, process, snapshot, api, &is_whole);
 	if (api)
 		add_launch_probe(c, process, event, stack, is_whole);
 	else
 		add_sample(c, process, event, stack, is_whole);
+	return true;
 }
 
 void collect_python_code(struct collect *c, const struct stack_python_code *code)
@@ -454,7 +472,7 @@ const struct unwind_frame *collect_last_frames(const struct collect *c, uint32_t
 
 /* ---- timed calls ---- */
 
-/* Where the host's function of the kernel lies; false: it has none that is known. */
+/* Locates the host function of the kernel; false: none known. */
 static bool locate_kernel(struct collect *c, struct process *process,
 			  const struct stack_snapshot *snapshot, int reg, struct code_ref *code)
 {
@@ -470,7 +488,7 @@ void collect_call(struct collect *c, const struct stack_snapshot *snapshot, cons
 	const struct stack_event *event = &snapshot->event;
 	struct process *process = process_of(c, event);
 	struct open_call call = {.start_ns = event->time_ns, .tid = event->tid};
-	bool is_whole, lost = false;
+	bool is_whole;
 	struct code_ref kernel;
 
 	if (!process)
@@ -482,7 +500,7 @@ void collect_call(struct collect *c, const struct stack_snapshot *snapshot, cons
 	call.stack = compose_call(
 		&c->attribution.compose, call.stack,
 		locate_kernel(c, process, snapshot, kernel_register, &kernel) ? &kernel : NULL);
-	note_error(c, open_calls_enter(&c->open_calls, &call, &lost));
+	note_error(c, open_calls_enter(&c->open_calls, &call));
 }
 
 void collect_call_end(struct collect *c, const struct stack_event *event, uint64_t start_ns,
@@ -494,7 +512,7 @@ void collect_call_end(struct collect *c, const struct stack_event *event, uint64
 	if (!process)
 		return;
 	if (!open_calls_leave(&c->open_calls, event->tid, start_ns, &call)) {
-		/* its entry was dropped: the time counts, under the function alone */
+		/* its entry was dropped: its time counts under the function alone */
 		c->ledger.calls.without_stack++;
 		call.place = place_of(c, process, event->tid);
 		call.stack = compose_call(
@@ -515,6 +533,12 @@ static bool is_of_our_user(pid_t pid)
 	return geteuid() == 0 || stat(path, &st) != 0 || st.st_uid == geteuid();
 }
 
+/* It is in another pid namespace than we. */
+static bool is_foreign(const struct collect *c, const struct gpu_event_hello *hello)
+{
+	return hello->pid_namespace && hello->pid_namespace != c->pid_namespace.id;
+}
+
 static bool is_in(struct process *process, const struct gpu_event_hello *hello)
 {
 	if (!process->pid_namespace.id)
@@ -524,16 +548,16 @@ static bool is_in(struct process *process, const struct gpu_event_hello *hello)
 }
 
 /*
- * Of the tree, the process that says hello; NULL: there is none, or `*is_hidden` and it may be one
- * in a pid namespace that we may not look into.
+ * The process of the tree that says hello. NULL: none, or, if `*is_hidden`, it may be one in a pid
+ * namespace that we may not read.
  */
-static struct process *find_greeter(const struct collect *c, const struct gpu_event_hello *hello,
-				    bool *is_hidden)
+static struct process *find_hello_process(const struct collect *c,
+					  const struct gpu_event_hello *hello, bool *is_hidden)
 {
 	uint32_t position = 0, pid;
 	uint64_t value;
 
-	if (!hello->pid_namespace || hello->pid_namespace == c->pid_namespace.id)
+	if (!is_foreign(c, hello))
 		return processes_find(&c->processes, (pid_t)hello->pid);
 	while (id_map_next(&c->processes.by_pid, &position, &pid, &value)) {
 		struct process *process = (struct process *)(uintptr_t)value;
@@ -545,12 +569,29 @@ static struct process *find_greeter(const struct collect *c, const struct gpu_ev
 	return NULL;
 }
 
-/* Where the kernel reports no tree: whether a program is believed to be this process. */
+/* Where the kernel reports no tree: whether to accept a program as this process. */
 static bool may_be(const struct collect *c, const struct gpu_event_hello *hello)
 {
-	if (hello->pid_namespace && hello->pid_namespace != c->pid_namespace.id)
+	if (is_foreign(c, hello))
 		return true;
 	return (pid_t)hello->pid > 0 && is_of_our_user((pid_t)hello->pid);
+}
+
+/* Known only from the pipe. Its pid may be another process's here, if its pid namespace is not
+ * ours. */
+static struct process *start_apart(struct collect *c, const struct gpu_event_hello *hello)
+{
+	pid_t pid = (pid_t)hello->pid;
+	struct process *process = begin_process(
+		c, processes_start_apart(&c->processes, pid, is_foreign(c, hello) ? 0 : pid));
+	const char *slash = strrchr(hello->executable, '/');
+
+	if (!process || process->visible_pid)
+		return process;
+	process->comm = collect_text(c, slash ? slash + 1 : hello->executable);
+	if (!process->comm)
+		process->comm = "";
+	return process;
 }
 
 struct process *collect_hello(struct collect *c, const struct gpu_event_hello *hello)
@@ -559,14 +600,15 @@ struct process *collect_hello(struct collect *c, const struct gpu_event_hello *h
 	bool is_hidden = false;
 
 	if (c->knows_tree)
-		process = find_greeter(c, hello, &is_hidden);
+		process = find_hello_process(c, hello, &is_hidden);
 	else
 		is_hidden = may_be(c, hello);
 	if (!process && !is_hidden)
 		return NULL;
-	/* what each program numbers is its own: two that name one process are kept apart */
+	c->hidden_hellos += !process;
+	/* each program numbers its own things, so two programs in one process are kept apart */
 	if (!process || process->has_spoken)
-		process = begin_process(c, processes_start_apart(&c->processes, (pid_t)hello->pid));
+		process = start_apart(c, hello);
 	if (!process)
 		return NULL;
 	process->has_spoken = true;
@@ -625,13 +667,13 @@ static int take_nvtx(struct collect *c, struct process *process, const struct gp
 	return interned ? target_stacks_set_nvtx(&process->sent, e->id, interned) : -ENOSPC;
 }
 
-/* Ids of stacks lead to the stack, and to whether it is whole. */
+/* Ids lead to the stack and to a flag: whether it is whole. */
 #define WHOLE_STACK (UINT32_C(1) << 31)
 _Static_assert(STACK_TABLE_MAX < WHOLE_STACK, "a bit is free");
 
 static int take_stack(struct collect *c, struct process *process, const struct gpu_event_stack *e)
 {
-	uint32_t stack = stack_builder_told(&c->builder, process, e);
+	uint32_t stack = stack_builder_captured(&c->builder, process, e);
 
 	return target_stacks_set(&process->sent, e->id, stack | (e->is_whole ? WHOLE_STACK : 0));
 }
@@ -646,7 +688,7 @@ static bool find_stack(const struct process *process, uint32_t id, uint32_t *sta
 	return true;
 }
 
-/* For the timeline: the call lasts until its end comes. */
+/* For the timeline: a launch call begins. */
 static void begin_launch(struct collect *c, const struct process *process,
 			 const struct gpu_event_launch *e, uint32_t stack)
 {
@@ -683,7 +725,7 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 	}
 	begin_launch(c, process, e, stack);
 	if (stack == LAUNCH_UNKNOWN && !is_other) {
-		/* its probe may have a stack for it */
+		/* its probe may provide a stack */
 		return join_launch(c->join, process->id, e->tid, e->time_ns, e->correlation_id,
 				   e->family == GPU_LAUNCH_DRIVER ? FAMILY_DRIVER : FAMILY_RUNTIME,
 				   is_graph);
@@ -692,7 +734,7 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 				      attribution_origin(&c->attribution, stack, e->tid));
 }
 
-/* The number by which the timeline, if there is one, knows how a kernel was launched. */
+/* The timeline's number for the kernel's launch shape. */
 static uint32_t shape_of(const struct collect *c, const struct gpu_event_kernel *e)
 {
 	struct timeline_shape shape = {.static_shared = e->static_shared,
@@ -773,7 +815,7 @@ static void take_sum(struct collect *c, struct process *process, const struct gp
 				     .ns = e->ns,
 				     .bytes = e->bytes};
 
-	process_count(process, &process->reported, &c->told, &sum);
+	process_count(process, &process->reported, &c->target_bytes, &sum);
 }
 
 static void take_wait(struct collect *c, struct process *process, const struct gpu_event_wait *e)
@@ -782,7 +824,7 @@ static void take_wait(struct collect *c, struct process *process, const struct g
 	bool is_whole;
 
 	find_stack(process, e->stack_id, &stack, &is_whole);
-	note_thread(c, process, e->tid); /* it has a name while it lives */
+	note_thread(c, process, e->tid); /* its name is readable only while it lives */
 	attribution_add_wait(&c->attribution, process, stack, e);
 }
 
@@ -832,7 +874,29 @@ void collect_gpu_event(struct collect *c, struct process *process, const struct 
 
 /* ---- time ---- */
 
-/* A process from which nothing more can come: its books are closed, and it is let go of. */
+/* Where GPU work should have been traced, or may have been, and no hello came. */
+static void count_untraced(struct collect *c, const struct process *process)
+{
+	struct ledger_processes *l = &c->ledger.processes;
+
+	if (!c->library || process->has_spoken || process->lacks_gpu_time)
+		return;
+	if (process->has_injection && !c->nvtx_loads_it)
+		l->never_started++;
+	else if (process->has_driver)
+		l->untraced++;
+}
+
+/* Some of these did say hello; which ones is not known. */
+static void discount_hidden(struct collect *c)
+{
+	struct ledger_processes *l = &c->ledger.processes;
+	uint64_t *count = c->nvtx_loads_it ? &l->untraced : &l->never_started;
+
+	*count -= *count < c->hidden_hellos ? *count : c->hidden_hellos;
+}
+
+/* Settles and frees a process that sends nothing more. */
 static void settle(struct collect *c, struct process *process)
 {
 	const struct work_sum *sum;
@@ -844,8 +908,9 @@ static void settle(struct collect *c, struct process *process)
 	graph_nodes_forget(&c->attribution.graph_nodes, process->id);
 	open_calls_forget(&c->open_calls, process->id);
 	open_launches_forget(&c->open_launches, process->id);
-	while (c->options.tells_devices && (sum = work_tally_next(&process->counted, &at)))
+	while (c->options.describes_devices && (sum = work_tally_next(&process->counted, &at)))
 		devices_use(&c->devices, process->id, sum->key.device);
+	count_untraced(c, process);
 	ledger_settle(&c->ledger, (uint32_t)process->pid, &process->counted, &process->reported);
 	process_free(process);
 }
@@ -869,8 +934,9 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	attribution_finish(&c->attribution);
 	while ((process = processes_take_any(&c->processes)))
 		settle(c, process);
+	discount_hidden(c);
 	c->ledger.bounds.stacks = stack_table_refused(c->stacks);
-	c->ledger.bounds.told = c->told.refused;
+	c->ledger.bounds.refused = c->target_bytes.refused;
 }
 
 struct collected collect_results(struct collect *c)

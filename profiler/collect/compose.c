@@ -8,7 +8,7 @@
 #include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
 
-/* What is remembered of what was put together; forgotten as a whole when it is too much. */
+/* The memo is cleared when it is full. */
 #define MEMO_MAX (1u << 19)
 
 #define NO_WAITER UINT32_MAX
@@ -36,7 +36,7 @@ void compose_release(struct compose *c)
 	*c = (struct compose){0};
 }
 
-/* ---- what was put together before ---- */
+/* ---- memo ---- */
 
 static bool key_equal(const void *records, uint32_t position, const void *key)
 {
@@ -75,14 +75,14 @@ static void remember(struct compose *c, const struct composed_key *key, uint32_t
 		c->memo[c->count++] = (struct composed){*key, stack};
 }
 
-/* ---- putting together ---- */
+/* ---- composing ---- */
 
 static uint32_t mark(struct compose *c, uint32_t outer, const char *text)
 {
 	return stack_table_push_text(c->stacks, outer, FRAME_MARK, text);
 }
 
-/* A stack below another; one without frames says that it was not captured. */
+/* Appends a stack to another; an empty one shows as not captured. */
 static uint32_t append(struct compose *c, uint32_t outer, uint32_t stack)
 {
 	if (stack == STACK_EMPTY)
@@ -90,7 +90,7 @@ static uint32_t append(struct compose *c, uint32_t outer, uint32_t stack)
 	return outer == STACK_EMPTY ? stack : stack_table_append(c->stacks, outer, stack);
 }
 
-/* Where something was launched from, below `outer`. */
+/* Appends the launch stack of the work below `outer`. */
 static uint32_t append_launch(struct compose *c, uint32_t outer, const struct gpu_work_origin *o)
 {
 	if (o->launch == LAUNCH_UNKNOWN)
@@ -149,6 +149,6 @@ uint32_t compose_call(struct compose *c, uint32_t call, const struct code_ref *k
 	memset(&frame, 0, sizeof(frame));
 	frame.kind = FRAME_CALL;
 	if (kernel)
-		frame.code = *kernel; /* else module 0: not known */
+		frame.code = *kernel; /* else module 0: unknown */
 	return stack_table_push(c->stacks, append(c, STACK_EMPTY, call), &frame);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many graphs that do not begin with node 0 are looked through, to bound it. */
+/* Bounds the search through graphs that do not begin with node 0. */
 #define MOST_PARTS 8
 
 #define NO_GRAPH UINT32_MAX
@@ -14,29 +14,29 @@ struct graph_node {
 	uint32_t graph; /* position, or NO_GRAPH */
 	uint32_t index;
 	uint32_t stack;
-	uint32_t next;    /* of the graph's, in the order in which they were told; or free */
+	uint32_t next;    /* of the graph's nodes, in order of announcement; or free */
 	bool is_inferred; /* not announced: found by its number */
 };
 
 struct graph {
-	uint64_t since_ns; /* not before the one that had its number */
+	uint64_t since_ns; /* not before its predecessor */
 	uint64_t inlined;  /* nodes of its children */
 	uint32_t process, number;
-	uint32_t age;                   /* tells a reused place from what a reference to it meant */
-	struct graph_ref older;         /* the one that had its number before */
-	uint32_t first_node, last_node; /* as all positions here: one more, 0 is none */
+	uint32_t age;                   /* distinguishes the uses of a slot */
+	struct graph_ref older;         /* the previous graph with its number */
+	uint32_t first_node, last_node; /* positions plus one, as all here; 0: none */
 	uint32_t own;                   /* nodes that were announced, from 0 on without a gap */
-	uint32_t behind;                /* the highest number that was announced, and one more */
+	uint32_t behind;                /* the highest announced number plus one */
 	uint32_t first_child, behind_children; /* its children lie between these */
 	uint32_t previous, next;               /* in its list; or free */
 	bool is_used, is_succeeded;
 	bool is_whole; /* began with node 0 */
 };
 
-/* `graph` has a node that holds a clone of another graph: `child`, of so many nodes. */
+/* `graph` has a node that holds a clone of `child`, which has this many nodes. */
 struct graph_child {
 	struct graph_ref graph, child;
-	uint64_t offset; /* nodes of children before it */
+	uint64_t offset; /* nodes of earlier children */
 	uint32_t node_count;
 };
 
@@ -81,7 +81,7 @@ static bool is_announced(const struct graph_nodes *g, const struct graph *graph,
 	return node && !node->is_inferred;
 }
 
-/* The graph's first node leaves it. Its place. */
+/* Removes the graph's first node, and returns its position. */
 static uint32_t pop_node(struct graph_nodes *g, struct graph *graph)
 {
 	uint32_t at = graph->first_node - 1;
@@ -174,7 +174,7 @@ static int grow(void **records, uint32_t *capacity, size_t size)
 	return 0;
 }
 
-/* A place that is no graph's yet; NULL: out of memory. */
+/* A graph not in use; NULL: out of memory. */
 static struct graph *free_graph(struct graph_nodes *g)
 {
 	if (!g->free_graph && g->graph_count == GRAPH_NODES_GRAPHS_MAX)
@@ -205,7 +205,7 @@ static struct graph *find_newest(const struct graph_nodes *g, uint32_t process, 
 	return at == HASH_INDEX_NONE ? NULL : &g->graphs[at];
 }
 
-/* `graph` follows another with its number. */
+/* `graph` replaces another with its number. */
 static void succeed(struct graph_nodes *g, struct graph *graph, struct graph *older)
 {
 	graph->older = ref_of(g, older);
@@ -225,11 +225,11 @@ static struct graph *begin_graph(struct graph_nodes *g, uint32_t process, uint32
 
 	if (!graph)
 		return NULL;
-	g->last.graph = NULL; /* the list may have moved */
+	g->last.graph = NULL; /* the array may have moved */
 	at = (uint32_t)(graph - g->graphs);
 	if (older)
 		hash_index_remove(&g->numbers, hash, (uint32_t)(older - g->graphs));
-	/* where there is an older one there is room */
+	/* cannot fail if there is an older one */
 	if (hash_index_add(&g->numbers, hash, at) != 0)
 		return NULL;
 	if (at == g->graph_count) {
@@ -252,7 +252,7 @@ static struct graph *begin_graph(struct graph_nodes *g, uint32_t process, uint32
 	return graph;
 }
 
-/* The graph that had the number then; NULL: not known, or too long ago. */
+/* The graph that had the number then; NULL: unknown, or too long ago. */
 static struct graph *find_graph(const struct graph_nodes *g, uint32_t process, uint32_t number,
 				uint64_t time_ns)
 {
@@ -270,11 +270,11 @@ static bool has_room(const struct graph_nodes *g)
 	return g->free_node || g->node_count < GRAPH_NODES_MAX;
 }
 
-/* The place of a new node of `graph`, if need be the oldest's. */
+/* A position for a new node of `graph`; takes the oldest node's if necessary. */
 static int take_place(struct graph_nodes *g, const struct graph *graph, uint32_t *at)
 {
 	if (!has_room(g)) {
-		struct graph *from = oldest(g); /* all have a node, but for one that begins */
+		struct graph *from = oldest(g); /* all graphs have a node, except one that begins */
 
 		*at = pop_node(g, from);
 		if (!from->first_node && from != graph)
@@ -313,7 +313,7 @@ static int add_node(struct graph_nodes *g, struct graph *graph, uint32_t index, 
 	return 0;
 }
 
-/* What is said of a node replaces what was said before. */
+/* A later announcement of a node replaces an earlier one. */
 static int announce(struct graph_nodes *g, struct graph *graph, uint32_t index, uint32_t stack)
 {
 	struct graph_node *node = find_node(g, graph, index);
@@ -365,10 +365,10 @@ static struct graph_run *run_of(struct graph_nodes *g, uint32_t process, uint32_
 }
 
 /*
- * Clones are told graph by graph, each in one call; a child's come just before the node that holds
- * it. So where the telling goes back from a later graph to an earlier one, the run before was that
- * node's child. Not so where numbers are used again and the earlier is a clone of the later, or
- * both are of one.
+ * CUPTI announces clones graph by graph, each within one call, and a child's just before the node
+ * that holds it. So where announcements return from a later graph to an earlier one, the graph
+ * before was that node's child. The exception: numbers are reused and the earlier graph is a clone
+ * of the later, or both are clones of one.
  */
 static void follow_run(struct graph_nodes *g, struct graph_run *run, struct graph *graph,
 		       uint32_t origin)
@@ -381,22 +381,22 @@ static void follow_run(struct graph_nodes *g, struct graph_run *run, struct grap
 	run->origin = origin;
 }
 
-/* The number is that of a child's node, as soon as all of the graph's own are told. */
+/* Valid once all of the graph's own nodes have been announced. */
 static bool is_inlined(const struct graph *graph, uint32_t index)
 {
 	return index >= graph->own && index - graph->own < graph->inlined;
 }
 
-/* The graph cannot make this node any more: so another has its number. */
+/* The graph cannot create this node any more, so another graph has its number. */
 static bool is_over(const struct graph_nodes *g, const struct graph *graph, uint32_t index)
 {
 	if (index == 0 || is_announced(g, graph, index))
 		return true;
-	/* what is told when children were inlined is numbered behind them */
+	/* announcements after children were inlined have numbers beyond theirs */
 	return is_inlined(graph, index) && graph->behind > graph->own + graph->inlined;
 }
 
-/* Nodes that came in a child's place: numbered behind the graph's own, child by child. */
+/* Nodes that replaced a child: numbered after the graph's own, child by child. */
 static const struct graph_node *find_in_children(const struct graph_nodes *g,
 						 const struct graph *graph, uint32_t index)
 {
@@ -420,7 +420,7 @@ static const struct graph_node *find_in_children(const struct graph_nodes *g,
 	return NULL;
 }
 
-/* ---- what is told and asked ---- */
+/* ---- interface ---- */
 
 int graph_nodes_made(struct graph_nodes *g, uint32_t process, uint32_t tid, uint64_t id,
 		     uint64_t time_ns, uint32_t stack)
@@ -430,8 +430,8 @@ int graph_nodes_made(struct graph_nodes *g, uint32_t process, uint32_t tid, uint
 	struct graph *graph;
 
 	if (id == 0)
-		return 0; /* none that CUPTI gives */
-	/* one that was made and not as a clone: what is cloned next is another matter */
+		return 0; /* not from CUPTI */
+	/* a node that is no clone: the next clone belongs to something else */
 	if (run->made)
 		run->graph = 0;
 	run->made = id;
@@ -461,7 +461,7 @@ int graph_nodes_cloned(struct graph_nodes *g, uint32_t process, uint32_t tid, ui
 	return announce(g, graph, (uint32_t)id, stack);
 }
 
-/* If it is the node that was told after the one found last: in this order they mostly run. */
+/* Tries the node announced after the one found last: nodes mostly run in that order. */
 static const struct graph_node *find_following(const struct graph_nodes *g,
 					       const struct graph *graph, uint32_t index)
 {
@@ -514,7 +514,7 @@ uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t process, uint64_t id, 
 	for (int part = 0; graph && part < MOST_PARTS; part++) {
 		if (find_in_graph(g, graph, (uint32_t)id, &stack))
 			return stack;
-		/* a graph of which nothing else is told has a node or two, told by the way */
+		/* a graph with no other announcements has a node or two, announced incidentally */
 		graph = graph->is_whole ? NULL : deref(g, graph->older);
 	}
 	return GRAPH_NODES_UNKNOWN;

@@ -17,11 +17,11 @@ struct probe {
 
 struct launch {
 	uint64_t time_ns;
-	struct link_ref link; /* the id may be used again before this is decided */
+	struct link_ref link; /* the id may be reused before this is decided */
 	uint32_t family;
 };
 
-/* Of use only while something is in its queues: forgotten when there are many. */
+/* Only needed while something is in its queues; removed when there are many. */
 struct thread {
 	uint32_t process;
 	uint32_t tid;
@@ -29,9 +29,9 @@ struct thread {
 	struct queue launches; /* struct launch, by time, undecided */
 };
 
-/* A link that operations made; its launch may have come since. */
+/* A link created by operations; its launch may have arrived since. */
 struct orphan {
-	uint64_t deadline_ns; /* set when time passes for the first time */
+	uint64_t deadline_ns; /* set at the first advance */
 	struct link_ref link;
 };
 
@@ -39,7 +39,7 @@ struct join {
 	struct join_output output;
 	struct join_stats stats;
 	uint64_t probes_until_ns;
-	uint32_t newest; /* JOIN_REMEMBERED: limit of all that is in flight, too */
+	uint32_t newest; /* JOIN_REMEMBERED; also the limit of pending items */
 	uint32_t ended[JOIN_ENDED_MAX], ended_count; /* processes not yet forgotten */
 
 	struct thread *threads;
@@ -49,7 +49,7 @@ struct join {
 
 	struct links links;
 	struct queue orphans; /* struct orphan, by deadline */
-	uint32_t new_orphans; /* of these, the last ones, for which no time has passed yet */
+	uint32_t new_orphans; /* the last ones of these: added since the last advance */
 };
 
 struct join *join_new(const struct join_output *output)
@@ -126,9 +126,7 @@ static enum link_state begun(const struct link *link)
 	return link->is_graph ? LINK_GRAPH : LINK_PLAIN;
 }
 
-/*
- * The stack of `link` is known now, or known to be missing: whatever waited for it is attributed.
- */
+/* The stack of `link` is now known, or known to be missing: attributes its waiting operations. */
 static void decide(struct join *c, struct link *link, uint32_t stack)
 {
 	bool had_operations = false;
@@ -150,7 +148,7 @@ static void pop_probe(struct join *c, struct thread *t)
 	c->probes_held--;
 }
 
-/* The oldest `n` probes are nobody's. */
+/* Drops the oldest `n` probes as unused. */
 static void drop_probes(struct join *c, struct thread *t, uint32_t n)
 {
 	for (; n > 0; n--) {
@@ -160,10 +158,9 @@ static void drop_probes(struct join *c, struct thread *t, uint32_t n)
 }
 
 /*
- * The latest probe of the launch's family up to its time; all probes up to there are used up. A
- * driver launch without a probe of its own takes a runtime probe: the runtime's function was
- * entered before CUPTI was there to see it (the program's first CUDA call), only the nested call
- * was seen.
+ * The latest probe of the launch's family up to its time; uses up all probes up to there. A driver
+ * launch without a probe takes a runtime probe: the program entered the runtime function before
+ * CUPTI was ready (its first CUDA call), so only the nested call was reported.
  */
 static uint32_t take_probe_before(struct join *c, struct thread *t, const struct launch *launch)
 {
@@ -190,7 +187,7 @@ static uint32_t take_nested_probe(struct join *c, struct thread *t, uint64_t unt
 	struct probe *p = queue_front(&t->probes);
 	uint32_t stack;
 
-	/* a runtime probe is the next launch's own */
+	/* a runtime probe belongs to the next launch */
 	if (!p || p->time_ns >= until_ns || p->family != FAMILY_DRIVER)
 		return STACK_NONE;
 	stack = p->stack;
@@ -199,8 +196,8 @@ static uint32_t take_nested_probe(struct join *c, struct thread *t, uint64_t unt
 }
 
 /*
- * Decides the thread's first undecided launch if what has arrived allows it. `final`: nothing more
- * will come.
+ * Decides the thread's first undecided launch if the input so far allows it. `final`: the input has
+ * ended.
  */
 static bool decide_first_launch(struct join *c, struct thread *t, bool final)
 {
@@ -265,7 +262,7 @@ static bool thread_equal(const void *records, uint32_t position, const void *key
 	return t->process == k->process && t->tid == k->id;
 }
 
-/* With empty queues a thread is like one that was never seen. Keeps the order of the others. */
+/* A thread with empty queues needs no entry. Keeps the order of the others. */
 static void forget_idle_threads(struct join *c)
 {
 	uint32_t kept = 0;
@@ -279,14 +276,14 @@ static void forget_idle_threads(struct join *c)
 			release_thread(t);
 			continue;
 		}
-		/* cannot fail: there was room for it before */
+		/* cannot fail: it had a slot before */
 		hash_index_add(&c->thread_index, hash, kept);
 		c->threads[kept++] = *t;
 	}
 	c->thread_count = kept;
 }
 
-/* Decides what the older half of the threads has, without waiting for more. */
+/* Decides everything of the older half of the threads, without waiting. */
 static void settle_old_threads(struct join *c)
 {
 	for (uint32_t i = 0; i < c->thread_count / 2; i++) {
@@ -298,9 +295,9 @@ static void settle_old_threads(struct join *c)
 }
 
 /*
- * Room for one more thread. When the array is full and hardly anything can be forgotten it grows,
- * so that this costs little for each thread; far above what programs have at work at a time, the
- * oldest are given up instead.
+ * Makes room for one more thread. If the array is full and few threads can be removed, it grows, so
+ * that the cost per thread stays low; far above the number of active threads in real programs, it
+ * gives up the oldest instead.
  */
 static bool make_thread_room(struct join *c)
 {
@@ -347,8 +344,8 @@ static struct thread *get_thread(struct join *c, uint32_t process, uint32_t tid)
 }
 
 /*
- * Too many probes that no launch took: calls that CUPTI does not report. Those threads that have
- * most of them lose the older half; the others, which may well be traced, keep theirs.
+ * Too many probes without a launch: calls that CUPTI does not report. The threads with the most of
+ * them lose the older half; the others, which may well be traced, keep theirs.
  */
 static void drop_old_probes(struct join *c)
 {
@@ -365,7 +362,7 @@ static void drop_old_probes(struct join *c)
 
 /* ---- operations without a launch ---- */
 
-/* False: there is none. */
+/* False: none. */
 static bool give_up_oldest_orphan(struct join *c)
 {
 	struct orphan *oldest = queue_front(&c->orphans);
@@ -382,7 +379,7 @@ static bool give_up_oldest_orphan(struct join *c)
 	return true;
 }
 
-/* However long nobody looked: what has just come in is waited for from now on. */
+/* Starts the patience of new orphans now, however long ago the last advance was. */
 static void begin_waiting(struct join *c)
 {
 	uint32_t length = queue_length(&c->orphans);
@@ -435,7 +432,7 @@ static struct link *add_orphan(struct join *c, uint32_t process, uint32_t correl
 	return NULL;
 }
 
-/* Too many operations wait: those without a launch are given up first, the oldest of them. */
+/* Too many operations wait: gives up those without a launch first, oldest first. */
 static void make_waiting_room(struct join *c)
 {
 	while (c->links.waiting_count >= c->newest && give_up_oldest_orphan(c))
@@ -464,14 +461,14 @@ int join_probe(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
 	return 0;
 }
 
-/* The link of a new launch: made, or found where operations came first. NULL: out of memory. */
+/* The link of a new launch: added, or found if operations came first. NULL: out of memory. */
 static struct link *launch_link(struct join *c, uint32_t process, uint64_t time_ns,
 				uint32_t correlation_id, int is_graph)
 {
 	struct link *l = links_find(&c->links, process, correlation_id);
 
 	if (l && l->state != LINK_NO_LAUNCH) {
-		/* the id is used again; the old launch keeps what it has */
+		/* the id is reused; the old launch keeps its state */
 		if (l->state == LINK_UNDECIDED)
 			decide(c, l, STACK_NONE);
 		links_remove(&c->links, l);
@@ -486,7 +483,7 @@ static struct link *launch_link(struct join *c, uint32_t process, uint64_t time_
 	return l;
 }
 
-/* Queues the launch, until its probe is known to be there or not to come. */
+/* Queues the launch until its probe arrives or is known not to. */
 static int await_probe(struct join *c, uint32_t process, uint32_t tid, struct launch *launch,
 		       struct link *link)
 {
@@ -569,7 +566,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* One pass over all links for all processes that have ended since the last one. */
+/* One pass over all links, for all processes that have ended since the last. */
 static void forget_ended(struct join *c)
 {
 	qsort(c->ended, c->ended_count, sizeof(c->ended[0]), by_number);

@@ -18,7 +18,7 @@ void links_limit(struct links *l, uint32_t newest)
 {
 	l->lists[LINK_IDLE].limit = LINKS_IDLE_TIMES * newest;
 	l->lists[LINK_PLAIN].limit = newest;
-	/* less those that are idle */
+	/* minus the idle ones */
 	l->lists[LINK_GRAPH].limit = (LINKS_IDLE_TIMES + 1) * newest;
 }
 
@@ -59,7 +59,7 @@ struct link *links_find(struct links *l, uint32_t process, uint32_t correlation_
 	return at == HASH_INDEX_NONE ? NULL : &l->links[at];
 }
 
-/* A slot that is free, still on the free list or just behind the used ones; NO_LINK: no memory. */
+/* A free slot, from the free list or just beyond the used ones; NO_LINK: no memory. */
 static uint32_t free_slot(struct links *l)
 {
 	uint32_t capacity;
@@ -174,7 +174,7 @@ struct link *links_deref(struct links *l, struct link_ref ref)
 	return link->state != LINK_FREE && link->age == ref.age ? link : NULL;
 }
 
-/* ---- operations that wait ---- */
+/* ---- waiting operations ---- */
 
 static uint32_t new_waiting(struct links *l)
 {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of join that knows launches by their correlation id: what is remembered of each,
- * which operations wait for it, and what is forgotten when there are too many.
+ * The join's table of launches by correlation id: the state of each launch, the operations that
+ * wait for it, and which launches to forget when there are too many.
  *
- * A link is made by a launch, or by an operation that came before its launch. Once its stack is
- * known it is in one of three lists, oldest first, each with its own limit:
+ * A link is created by a launch, or by an operation that arrives before its launch. Once its stack
+ * is known, it is in one of three lists, oldest first, each with its own limit:
  *
- *   idle   no operation yet; in the order of their decisions, limit I = LINKS_IDLE_TIMES N
- *   plain  had its operation, hardly a second one comes; by the first operation, limit N
- *   graph  had an operation, more will come; by the first operation, limit I + N less the idle ones
+ *   idle   no operation yet; in order of decision, limit I = LINKS_IDLE_TIMES N
+ *   plain  had its operation, rarely gets a second; by first operation, limit N
+ *   graph  had an operation, more will come; by first operation, limit I + N less the idle ones
  *
- * N is join.h's JOIN_REMEMBERED. So a launch that waits for its turn on a busy stream is
- * not pushed out by those that run meanwhile on others, and an operation that comes while its
- * launch is among the newest N always finds it: fewer than N newer ones can be idle; a graph that
- * has begun is followed by fewer than N newer ones, begun or idle, and fewer than I older ones that
- * were idle when it began. (A plain launch's further operations come with its first one.)
+ * N is join.h's JOIN_REMEMBERED. A launch that waits for its turn on a busy stream is thus not
+ * evicted by launches that run meanwhile on other streams. An operation whose launch is among the
+ * newest N always finds it: fewer than N newer launches can be idle; and a graph that has begun is
+ * followed by fewer than N newer launches, begun or idle, and fewer than I older ones that were
+ * idle when it began. (A plain launch's further operations arrive with its first.)
  *
- * Idle launches may be more because CUPTI hands records over late, and in many processes at once:
- * 64 that launch 60,000 kernels each before the first record comes lose none.
+ * The idle limit is higher because CUPTI delivers records late, for many processes at once: 64
+ * processes that launch 60,000 kernels each before the first record arrives lose none.
  */
 #ifndef PROFILER_COLLECT_JOIN_LINKS_H
 #define PROFILER_COLLECT_JOIN_LINKS_H
@@ -34,7 +34,7 @@
 
 enum link_state {
 	LINK_FREE,
-	LINK_NO_LAUNCH, /* operations came before their launch */
+	LINK_NO_LAUNCH, /* operations arrived before their launch */
 	LINK_UNDECIDED, /* the launch waits for its probe */
 	LINK_IDLE,      /* from here on the stack is known */
 	LINK_PLAIN,
@@ -42,22 +42,22 @@ enum link_state {
 	LINK_STATES
 };
 
-/* One correlation id of one process: what joins a launch to its operations. */
+/* One correlation id of one process: joins a launch to its operations. */
 struct link {
 	uint64_t launched_ns; /* 0: no launch yet */
 	uint32_t process;
 	uint32_t correlation_id;
 	uint32_t stack;
-	/* one word, so that a link is 32 bytes */
-	uint32_t age : 24;  /* tells a reused slot from what a reference to it meant */
+	/* one word, which keeps a link at 32 bytes */
+	uint32_t age : 24;  /* distinguishes the uses of a slot */
 	uint32_t state : 7; /* enum link_state */
 	uint32_t is_graph : 1;
 	union {
-		struct { /* until the stack is known: operations, in a list through the pool */
+		struct { /* until the stack is known: waiting operations, a list in the pool */
 			uint32_t first_waiting;
 			uint32_t last_waiting;
 		};
-		struct { /* then: the list of the link's state */
+		struct { /* afterwards: the list of the link's state */
 			uint32_t previous;
 			uint32_t next;
 		};
@@ -81,7 +81,7 @@ struct links {
 	uint32_t free; /* list through next */
 	struct hash_index index;
 	struct link_list lists[LINK_STATES]; /* from LINK_IDLE on */
-	uint32_t of_process[LINK_PROCESSES]; /* how many, by process modulo this */
+	uint32_t of_process[LINK_PROCESSES]; /* links per process, by process modulo this */
 
 	struct waiting_operation *waiting;
 	uint32_t waiting_used, waiting_capacity;
@@ -89,7 +89,7 @@ struct links {
 	uint32_t waiting_count;
 };
 
-/* A link that may be gone by the time it is looked at. */
+/* A link that may be gone before it is looked at. */
 struct link_ref {
 	uint32_t position;
 	uint32_t age;
@@ -103,7 +103,7 @@ size_t links_memory(const struct links *l);
 /* The link of this id, or NULL. */
 struct link *links_find(struct links *l, uint32_t process, uint32_t correlation_id);
 
-/* A link with an id that no other has; its state is the caller's to set. NULL: out of memory. */
+/* Adds a link with a new id; the caller sets its state. NULL: out of memory. */
 struct link *links_add(struct links *l, uint32_t process, uint32_t correlation_id);
 void links_remove(struct links *l, struct link *link);
 
@@ -113,15 +113,15 @@ bool links_may_have(const struct links *l, uint32_t process);
 struct link_ref links_ref(const struct links *l, const struct link *link);
 struct link *links_deref(struct links *l, struct link_ref ref);
 
-/* Queues an operation behind a link that is not decided. 0 or -ENOMEM. */
+/* Queues an operation on an undecided link. 0 or -ENOMEM. */
 int links_wait(struct links *l, struct link *link, const struct gpu_operation *operation);
 
-/* Takes the first operation that waits for the link, if one does. */
+/* Takes the first operation that waits for the link, if any. */
 bool links_take_waiting(struct links *l, struct link *link, struct gpu_operation *operation);
 
 /*
- * Puts a link for which nothing waits at the end of the list of `state`, and forgets that list's
- * oldest when it is over its limit.
+ * Appends a link without waiting operations to the list of `state`, and forgets that list's oldest
+ * link if the list exceeds its limit.
  */
 void links_list(struct links *l, struct link *link, enum link_state state);
 

@@ -30,7 +30,7 @@ static struct open_call *add(struct open_calls *o, uint32_t tid)
 	return &o->calls[o->count++];
 }
 
-/* The last one fills the hole. */
+/* Moves the last call into the hole. */
 static void remove_call(struct open_calls *o, struct open_call *call)
 {
 	uint32_t at = (uint32_t)(call - o->calls), last = o->count - 1;
@@ -39,17 +39,16 @@ static void remove_call(struct open_calls *o, struct open_call *call)
 	if (at != last) {
 		hash_index_remove(&o->index, hash_tid(o->calls[last].tid), last);
 		o->calls[at] = o->calls[last];
-		/* cannot fail: there is a free slot by now */
+		/* cannot fail: a slot has just become free */
 		hash_index_add(&o->index, hash_tid(o->calls[at].tid), at);
 	}
 	o->count--;
 }
 
-int open_calls_enter(struct open_calls *o, const struct open_call *call, bool *lost)
+int open_calls_enter(struct open_calls *o, const struct open_call *call)
 {
 	struct open_call *thread = find(o, call->tid);
 
-	*lost = thread && !thread->taken_ns;
 	if (!thread)
 		thread = add(o, call->tid);
 	if (!thread)

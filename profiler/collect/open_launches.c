@@ -24,7 +24,7 @@ static uint32_t find(const struct open_launches *o, uint32_t place)
 	return hash_index_find(&o->index, hash_place(place), is_at_place, o->launches, &place);
 }
 
-/* Records it; the last one fills the hole. */
+/* Records the launch, and moves the last one into the hole. */
 static void finish(struct open_launches *o, uint32_t at)
 {
 	uint32_t last = o->count - 1;
@@ -34,7 +34,7 @@ static void finish(struct open_launches *o, uint32_t at)
 	if (at != last) {
 		hash_index_remove(&o->index, hash_place(o->launches[last].record.place), last);
 		o->launches[at] = o->launches[last];
-		/* cannot fail: there is a free slot by now */
+		/* cannot fail: a slot has just become free */
 		hash_index_add(&o->index, hash_place(o->launches[at].record.place), at);
 	}
 	o->count--;

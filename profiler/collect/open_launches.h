@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that launch and have not returned: a timeline's record of a launch waits here for how long
- * the call took.
+ * Launch calls that have not returned: the timeline's record of a launch waits here for the
+ * duration of the call.
  *
- * A process sends the start of each such call and, from the same thread, its end: always of the
- * thread's last one (docs/wire-format.md). So a thread is in one at most, also where the runtime's
- * call makes the driver's. One whose end never comes (its thread was cancelled, or launched again
- * from within) is recorded without a duration. Threads are told apart by their places, so there are
- * no more than these (places.h), of 80 bytes each with the index.
+ * A process sends the start of each launch call and, from the same thread, its end, always for the
+ * thread's last call (docs/wire-format.md). So a thread is in at most one, even if a runtime call
+ * makes a driver call. A call whose end never comes (its thread was cancelled, or launched again
+ * from inside the call) is recorded without a duration. Threads are identified by place, so
+ * PLACES_MAX (places.h) bounds them; each takes 80 bytes with the index.
  */
 #ifndef PROFILER_COLLECT_OPEN_LAUNCHES_H
 #define PROFILER_COLLECT_OPEN_LAUNCHES_H
@@ -23,7 +23,7 @@ struct open_launch {
 
 /* Zero-initialise, then set the timeline. */
 struct open_launches {
-	struct timeline *timeline; /* borrowed: where records go; NULL: nobody may launch */
+	struct timeline *timeline; /* borrowed; NULL: no launches may be added */
 	struct open_launch *launches;
 	uint32_t count, capacity;
 	struct hash_index index; /* by place */
@@ -32,17 +32,17 @@ struct open_launches {
 void open_launches_release(struct open_launches *open);
 
 /*
- * A thread of `process`, the record's place, has entered a call. 0, or -ENOMEM: then the launch is
- * recorded at once.
+ * A thread of `process`, identified by the record's place, has entered a call. 0, or -ENOMEM: then
+ * the launch is recorded at once.
  */
 int open_launches_begin(struct open_launches *open, uint32_t process,
 			const struct timeline_record *record);
 
-/* Its call with this id has returned. Without effect if the thread's last launch is another. */
+/* The call with this id has returned. No effect if the thread's last launch is another. */
 void open_launches_end(struct open_launches *open, uint32_t place, uint32_t correlation,
 		       uint64_t duration_ns);
 
-/* Nothing more comes of the process. */
+/* The process sends nothing more. */
 void open_launches_forget(struct open_launches *open, uint32_t process);
 
 #endif

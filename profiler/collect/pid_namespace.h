@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes in pid namespaces of their own, as containers have them: they know themselves by
- * another number than we do (pid_namespaces(7)).
+ * Processes in their own pid namespaces, as in containers: their pids there differ from ours
+ * (pid_namespaces(7)).
  */
 #ifndef PROFILER_COLLECT_PID_NAMESPACE_H
 #define PROFILER_COLLECT_PID_NAMESPACE_H
@@ -9,18 +9,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Where a process is: a namespace by its inode number, and its own number there. */
+/* A namespace, by inode number, and the pid of the process in it. */
 struct pid_namespace {
-	uint64_t id; /* 0: not known, the process may have ended */
+	uint64_t id; /* 0: unknown, the process may have ended */
 	pid_t inner;
 };
 
-#define PID_NAMESPACE_HIDDEN UINT64_MAX /* the id of one that we may not look into */
+#define PID_NAMESPACE_HIDDEN UINT64_MAX /* id of a namespace that we may not read */
 
-/* Our own; id 0: not known. */
+/* Our own; id 0: unknown. */
 struct pid_namespace pid_namespace_own(void);
 
-/* Of a living process; it stays there as long as it lives. */
+/* Of a living process; does not change during its life. */
 struct pid_namespace pid_namespace_of(pid_t pid);
 
 #endif

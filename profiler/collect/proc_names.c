@@ -8,7 +8,7 @@
 #include "symbolize/proc_file.h"
 
 #define COMM_SIZE 64
-#define CMDLINE_MAX 4095 /* bytes looked at */
+#define CMDLINE_MAX 4095 /* bytes read */
 
 static const char *base_of(const char *path)
 {
@@ -17,14 +17,14 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Of Python's options, those whose value is an argument of its own. */
+/* Python's options that take their value as a separate argument. */
 static bool takes_value(const char *option)
 {
 	return strcmp(option, "-W") == 0 || strcmp(option, "-X") == 0 ||
 	       strcmp(option, "--check-hash-based-pycs") == 0;
 }
 
-/* An interpreter is known by its script: the first argument that is no option. */
+/* An interpreter's script: the first argument that is not an option. */
 static const char *script_of(const char *cmdline, size_t length)
 {
 	const char *name = base_of(cmdline), *at = cmdline + strlen(cmdline) + 1;
@@ -43,7 +43,7 @@ static const char *script_of(const char *cmdline, size_t length)
 	return at < cmdline + length && *at ? base_of(at) : NULL;
 }
 
-/* A task's own name for itself, or "". */
+/* A task's own name, or "". */
 static void read_comm(pid_t pid, pid_t tid, char out[COMM_SIZE])
 {
 	char name[32], *text;

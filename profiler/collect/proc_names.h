@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What a living process or thread calls itself, as /proc has it now.
- */
+/* Names of living processes and threads, from /proc. */
 #ifndef PROFILER_COLLECT_PROC_NAMES_H
 #define PROFILER_COLLECT_PROC_NAMES_H
 
@@ -10,14 +8,14 @@
 #include "symbolize/bounded_call.h"
 
 /*
- * "train.py 4711": the script of an interpreter, else the kernel's name of it. `comm`: that name
- * where it is known already, or NULL. "[process 4711]" when it is gone and has none. Arguments are
- * read by `calls`; where they do not come in time the name goes without them.
+ * "train.py 4711": the script of an interpreter, else the kernel's name of the process. `comm`:
+ * that name if it is known, or NULL. "[process 4711]" if it is gone and has no name. `calls` reads
+ * the arguments; if they do not come in time, the name omits them.
  */
 void proc_names_process(struct bounded_caller *calls, pid_t pid, const char *comm, char *out,
 			size_t size);
 
-/* The same of a thread: "loader 4712", "[thread 4712]". */
+/* Likewise for a thread: "loader 4712", "[thread 4712]". */
 void proc_names_thread(pid_t pid, pid_t tid, const char *comm, char *out, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What happened to a process, as the kernel recorded it: what sources hand to the collecting side.
- * Times are CLOCK_MONOTONIC in ns; ids are those of the profiler's own pid namespace.
+ * A process event as the kernel recorded it, passed from sources to collect. Times are
+ * CLOCK_MONOTONIC in ns; ids are those of the profiler's own pid namespace.
  */
 #ifndef PROFILER_COLLECT_PROCESS_EVENT_H
 #define PROFILER_COLLECT_PROCESS_EVENT_H
@@ -14,12 +14,11 @@
 #define PROCESS_COMM_BYTES 16 /* TASK_COMM_LEN of Linux, with the NUL */
 
 enum process_event_type {
-	PROCESS_FORK, /* a new process `pid` of `parent`, or, if they are equal, a new thread `tid`
-		       */
-	PROCESS_EXEC, /* the process runs another program, called `comm` */
-	PROCESS_COMM, /* thread `tid` is called `comm` */
-	PROCESS_MAP,  /* `mapping` is executable */
-	PROCESS_EXIT, /* thread `tid` has ended; the last one takes the process with it */
+	PROCESS_FORK,   /* a new process `pid` of `parent`; if they are equal, a new thread `tid` */
+	PROCESS_EXEC,   /* the process runs another program, named `comm` */
+	PROCESS_COMM,   /* thread `tid` is named `comm` */
+	PROCESS_MAP,    /* `mapping` is executable */
+	PROCESS_EXIT,   /* thread `tid` has ended; the last one ends the process */
 	PROCESS_SAMPLE, /* a CPU sample, taken by perf itself */
 };
 
@@ -30,8 +29,8 @@ struct process_event {
 	pid_t tid;
 	pid_t parent;
 	char comm[PROCESS_COMM_BYTES];
-	struct code_mapping mapping;     /* its path belongs to the event */
-	struct stack_snapshot *snapshot; /* belongs to the event */
+	struct code_mapping mapping;     /* the event owns its path */
+	struct stack_snapshot *snapshot; /* owned by the event */
 };
 
 #endif

@@ -32,7 +32,7 @@ struct process *processes_get(const struct processes *p, uint32_t id)
 	return pointer(id_map_find(&p->by_id, id));
 }
 
-#define SUM_BYTES 128u /* of memory, with the index */
+#define SUM_BYTES 128u /* memory, including the index */
 
 void process_count(struct process *process, struct work_tally *tally, struct allowance *allowance,
 		   const struct work_sum *sum)
@@ -56,7 +56,7 @@ void process_free(struct process *process)
 	if (!process)
 		return;
 	if (process->sent.allowance)
-		allowance_give_back(process->sent.allowance, process->tally_bytes);
+		allowance_return(process->sent.allowance, process->tally_bytes);
 	address_space_free(process->space);
 	target_stacks_release(&process->sent);
 	work_tally_release(&process->counted);
@@ -85,9 +85,9 @@ void processes_end(struct processes *p, struct process *process, uint64_t time_n
 	p->last_ended = process;
 }
 
-/* With the next id, and a space that is a copy of `parent`'s; NULL: out of memory. */
-static struct process *make(const struct processes *p, pid_t pid, const struct process *parent,
-			    bool knows_maps)
+/* With the next id, and a copy of `parent`'s address space; NULL: out of memory. */
+static struct process *make(const struct processes *p, pid_t pid, pid_t visible_pid,
+			    const struct process *parent, bool knows_maps)
 {
 	struct process *process = calloc(1, sizeof(*process));
 
@@ -95,17 +95,18 @@ static struct process *make(const struct processes *p, pid_t pid, const struct p
 		return NULL;
 	process->id = p->newest_id + 1;
 	process->pid = pid;
+	process->visible_pid = visible_pid;
 	process->threads = 1;
-	process->space = parent ? address_space_fork(parent->space, process->id, pid)
-				: address_space_new(process->id, pid, knows_maps);
+	process->space = parent ? address_space_fork(parent->space, process->id, visible_pid)
+				: address_space_new(process->id, visible_pid, knows_maps);
 	if (process->space)
 		return process;
 	process_free(process);
 	return NULL;
 }
 
-/* Puts it into a table under a number. False when out of memory. */
-static bool put(struct id_map *map, uint32_t number, struct process *process)
+/* False: out of memory. */
+static bool add_to_map(struct id_map *map, uint32_t number, struct process *process)
 {
 	uint64_t *value = id_map_get(map, number);
 
@@ -114,7 +115,7 @@ static bool put(struct id_map *map, uint32_t number, struct process *process)
 	return value != NULL;
 }
 
-/* Puts a new process into the tables, in the place of one with its pid. Frees it on failure. */
+/* Adds a new process to the tables, replacing one with its pid. Frees it on failure. */
 static struct process *enter(struct processes *p, struct process *process, uint64_t time_ns)
 {
 	struct process *old;
@@ -125,8 +126,8 @@ static struct process *enter(struct processes *p, struct process *process, uint6
 	old = process->is_apart ? NULL : processes_find(p, process->pid);
 	if (old)
 		processes_end(p, old, time_ns);
-	if (put(&p->by_id, process->id, process) &&
-	    (process->is_apart || put(&p->by_pid, (uint32_t)process->pid, process))) {
+	if (add_to_map(&p->by_id, process->id, process) &&
+	    (process->is_apart || add_to_map(&p->by_pid, (uint32_t)process->pid, process))) {
 		p->newest_id++;
 		return process;
 	}
@@ -137,12 +138,12 @@ static struct process *enter(struct processes *p, struct process *process, uint6
 
 struct process *processes_start(struct processes *p, pid_t pid, uint64_t time_ns, bool knows_maps)
 {
-	return enter(p, make(p, pid, NULL, knows_maps), time_ns);
+	return enter(p, make(p, pid, pid, NULL, knows_maps), time_ns);
 }
 
-struct process *processes_start_apart(struct processes *p, pid_t pid)
+struct process *processes_start_apart(struct processes *p, pid_t pid, pid_t visible_pid)
 {
-	struct process *process = make(p, pid, NULL, false);
+	struct process *process = make(p, pid, visible_pid, NULL, false);
 
 	if (process)
 		process->is_apart = true;
@@ -152,7 +153,7 @@ struct process *processes_start_apart(struct processes *p, pid_t pid)
 struct process *processes_fork(struct processes *p, const struct process *parent, pid_t pid,
 			       uint64_t time_ns)
 {
-	struct process *process = make(p, pid, parent, false);
+	struct process *process = make(p, pid, pid, parent, false);
 
 	if (!process)
 		return NULL;
@@ -162,7 +163,7 @@ struct process *processes_fork(struct processes *p, const struct process *parent
 	return enter(p, process, time_ns);
 }
 
-/* From the list of those that have ended: the one behind `before`, or the first. */
+/* Removes an ended process from the list: the one after `before`, or the first. */
 static struct process *take_ended(struct processes *p, struct process *before)
 {
 	struct process *taken = before ? before->next : p->first_ended;
@@ -186,7 +187,7 @@ struct process *processes_take_settled(struct processes *p, uint64_t now_ns)
 
 	for (struct process *at = p->first_ended; at; before = at, at = at->next) {
 		if (at->ended_ns + PROCESSES_LINGER_NS > now_ns)
-			return NULL; /* nor have those behind it settled */
+			return NULL; /* nor have the later ones settled */
 		if (!at->tracers)
 			return take_ended(p, before);
 	}
@@ -200,7 +201,7 @@ struct process *processes_take_any(struct processes *p)
 
 	if (p->first_ended)
 		return take_ended(p, NULL);
-	/* removing may move what is behind: once more from the start, then */
+	/* removals may have moved entries: restart once */
 	if (!id_map_next(&p->by_id, &p->position, &id, &value)) {
 		p->position = 0;
 		if (!id_map_next(&p->by_id, &p->position, &id, &value))

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of the target's tree: one struct for each, from its start to its end.
+ * The processes of the target's tree: one struct for each, from start to end.
  *
- * All that is known of a process hangs on its struct and goes with it. A process that executes
- * another program becomes another struct process, with another id: what belongs to the one is never
- * taken for the other's, also when the kernel uses a pid again, or when two processes in different
- * pid namespaces have the same one. It starts with a fork, an exec, or a hello in the pipe; it ends
- * once, when its last thread has gone or when it executes another program. Records of its GPU work
- * come later, so it is kept for PROCESSES_LINGER_NS and as long as something traces it; but one
- * that is known only by what it sends has sent all when it ends.
+ * The struct holds all that is known of a process. A process that executes another program becomes
+ * a new struct with a new id: the data of the two never mix, even if the kernel reuses a pid, or
+ * two processes in different pid namespaces have the same one. A process starts with a fork, an
+ * exec, or a hello in the pipe; it ends once, when its last thread ends or when it executes another
+ * program. Records of its GPU work arrive later, so it is kept for PROCESSES_LINGER_NS and as long
+ * as it is traced; but a process known only from the pipe has sent everything when it ends.
  *
  * Times are CLOCK_MONOTONIC in ns.
  */
@@ -28,37 +27,41 @@
 #define PROCESSES_LINGER_NS 3000000000u
 
 struct process {
-	uint32_t id; /* from 1 on, in order of appearance; never used again in a run */
+	uint32_t id; /* from 1 on, in order of appearance; never reused in a run */
 	pid_t pid;
+	pid_t visible_pid; /* in our pid namespace, for /proc; 0: unknown */
 	uint64_t began_ns; /* 0: before it was known */
-	uint64_t ended_ns; /* 0: it runs */
-	uint32_t threads;  /* that run, as far as the kernel's records say */
+	uint64_t ended_ns; /* 0: running */
+	uint32_t threads;  /* running ones, by the kernel's records */
 	bool is_ours;      /* the target before its exec: our own code */
-	bool is_apart;     /* known by what it sends alone; the kernel's records are another's */
-	struct pid_namespace pid_namespace; /* looked at when it matters; id 0: not yet */
-	const char *comm;                   /* the kernel's name of it, interned; NULL: not known */
+	bool is_apart;     /* known only from the pipe; the kernel's records belong to another */
+	struct pid_namespace pid_namespace; /* read when needed; id 0: not yet */
+	const char *comm;                   /* the kernel's name of it, interned; NULL: unknown */
 
 	struct address_space *space;
-	uint32_t python;           /* pythons.h's number of its interpreter; 0: none is known */
-	struct target_stacks sent; /* what it told of its stacks */
-	bool has_spoken;           /* a program in it has said hello: others are kept apart */
+	uint32_t python;           /* pythons.h's number of its interpreter; 0: none known */
+	struct target_stacks sent; /* the parts of stacks that it sent */
+	bool has_spoken;           /* a program in it has said hello; further programs are kept
+				    * apart */
 	uint32_t tracers;          /* programs in it that write to the pipe: 1, or 0 */
-	bool is_traced;            /* and its GPU work comes that way */
+	bool is_traced;            /* and its GPU work comes through the pipe */
+	/* libraries that it has mapped itself, not inherited: libcuda, our injection library */
+	bool has_driver, has_injection;
 
-	/* what the profile holds of its GPU work, and what CUPTI reported at its end */
+	/* the profile's sums of its GPU work, and CUPTI's sums at its end */
 	struct work_tally counted, reported;
 	size_t tally_bytes; /* taken from the allowance of `sent` */
 
-	/* its calls of CUDA are timed since then, for want of GPU time; 0: they are not */
+	/* since when its CUDA calls are timed, for lack of GPU time; 0: not timed */
 	uint64_t timed_since_ns;
-	bool lacks_gpu_time; /* it made such calls, or would have been traced */
+	bool lacks_gpu_time; /* it made CUDA calls, or was to be traced */
 
-	struct process *next; /* in the table's list of those that have ended */
+	struct process *next; /* in the table's list of ended processes */
 };
 
 struct processes {
 	struct id_map by_pid; /* running ones; values are pointers */
-	struct id_map by_id;  /* all that are kept */
+	struct id_map by_id;  /* all */
 	struct process *first_ended, *last_ended;
 	uint32_t newest_id;
 	uint32_t position; /* of processes_take_any, in by_id */
@@ -66,45 +69,47 @@ struct processes {
 
 void processes_release(struct processes *processes);
 
-/* The process that runs under this pid, or NULL; the one with this id, or NULL if it is gone. */
+/*
+ * The process that runs under this pid, or NULL; the process with this id, or NULL if it is gone.
+ */
 struct process *processes_find(const struct processes *processes, pid_t pid);
 struct process *processes_get(const struct processes *processes, uint32_t id);
 
-/* The one that ran under this pid then, if it is still kept; else the one that runs, or NULL. */
+/* The process that ran under this pid then, if it is still kept; else the running one, or NULL. */
 struct process *processes_find_at(const struct processes *processes, pid_t pid, uint64_t time_ns);
 
 /*
- * A process that is there: one that runs under the same pid ends. `knows_maps`: its mappings will
- * all be reported. NULL: out of memory.
+ * An existing process; ends one that runs under the same pid. `knows_maps`: all of its mappings
+ * will be reported. NULL: out of memory.
  */
 struct process *processes_start(struct processes *processes, pid_t pid, uint64_t time_ns,
 				bool knows_maps);
 
 /*
- * A process that is known only by what it sends: it is not found by its pid, and ends when the
- * caller says so. NULL: out of memory.
+ * A process known only from the pipe: not found by its pid, and ended by the caller. `visible_pid`
+ * is its pid in our namespace; 0: unknown. NULL: out of memory.
  */
-struct process *processes_start_apart(struct processes *processes, pid_t pid);
+struct process *processes_start_apart(struct processes *processes, pid_t pid, pid_t visible_pid);
 
-/* `pid` is a copy of `parent`, but for what it tells and does from now on. NULL: out of memory. */
+/* `pid` starts as a copy of `parent`. NULL: out of memory. */
 struct process *processes_fork(struct processes *processes, const struct process *parent, pid_t pid,
 			       uint64_t time_ns);
 
-/* It has ended, once: no effect on a process that has. */
+/* The process has ended. No effect on one that has ended before. */
 void processes_end(struct processes *processes, struct process *process, uint64_t time_ns);
 
 /*
- * Takes out a process that ended so long before `now_ns` that nothing more can come of it; NULL:
- * there is none. The caller lets go of what it keeps by the process's id, then frees it.
+ * Takes out a process that ended so long before `now_ns` that nothing more can come from it; NULL:
+ * none. The caller drops what it keeps under the process's id, then frees the process.
  */
 struct process *processes_take_settled(struct processes *processes, uint64_t now_ns);
 
-/* Takes out any process, running ones too: NULL when none is left. */
+/* Takes out any process, running ones included; NULL: none left. */
 struct process *processes_take_any(struct processes *processes);
 
 /*
- * Adds a sum to one of the process's two tallies. Without room for a further one the tally says
- * that it is not complete.
+ * Adds a sum to one of the process's two tallies. Marks the tally as incomplete if there is no
+ * room.
  */
 void process_count(struct process *process, struct work_tally *tally, struct allowance *allowance,
 		   const struct work_sum *sum);

@@ -16,32 +16,31 @@
 #define MERGED_MAX (NATIVES_MAX + PYTHON_FRAMES_MAX)
 
 struct python_file {
-	uint64_t device, inode; /* as it was mapped */
+	uint64_t device, inode; /* as mapped */
 	bool is_python;
 	struct python_image image;
 };
 
-/* An interpreter at its place in memory: names are kept by it. A fork shares its parent's. */
+/* An interpreter at its load address; names are kept per program. A fork shares its parent's. */
 struct python_program {
 	uint32_t file;
 	uint64_t bias; /* what to add to the file's addresses */
 };
 
-/* A code object: compared as bytes. */
+/* A code object; compared as bytes. */
 struct code_key {
 	uint64_t program, code, mark;
 };
 
 struct python_known_code {
 	struct code_key key;
-	const char *name, *file; /* interned */
-	struct stack_python_code
-		*own; /* for its lines, cut to the pieces that this takes; or NULL */
+	const char *name, *file;       /* interned */
+	struct stack_python_code *own; /* the parts needed for lines; or NULL */
 };
 
 /* A frame with its line. */
 struct line_key {
-	uint64_t code; /* position among those known */
+	uint64_t code; /* index into `codes` */
 	uint64_t place;
 };
 
@@ -50,11 +49,13 @@ struct python_known_line {
 	uint32_t line;
 };
 
-void pythons_init(struct pythons *p, struct symbolizer *symbolizer, struct intern *strings)
+void pythons_init(struct pythons *p, struct symbolizer *symbolizer, struct intern *strings,
+		  struct allowance *allowance)
 {
 	memset(p, 0, sizeof(*p));
 	p->symbolizer = symbolizer;
 	p->strings = strings;
+	p->allowance = allowance;
 }
 
 void pythons_release(struct pythons *p)
@@ -87,7 +88,7 @@ static void run_image(struct bounded_job *opaque)
 		python_image_read(job->job.fd, job->path, &job->job.share, &job->image) == 0;
 }
 
-/* Reads the image in an open file, which goes. */
+/* Reads the image in an open file, and closes it. */
 static void read_image(struct bounded_caller *calls, int fd, const char *path,
 		       struct python_file *file)
 {
@@ -111,7 +112,7 @@ static void read_image(struct bounded_caller *calls, int fd, const char *path,
 		bounded_close(calls, fd);
 }
 
-/* The file's record, made if need be; NULL if it cannot be read now. */
+/* Finds or adds the file's record; NULL if it cannot be read now. */
 static struct python_file *get_file(struct pythons *p, pid_t pid,
 				    const struct code_mapping *mapping)
 {
@@ -139,7 +140,7 @@ static struct python_file *get_file(struct pythons *p, pid_t pid,
 
 /* ---- processes ---- */
 
-/* How much of an object holds these members of 8 bytes; of those that are not there, none. */
+/* How many bytes of an object hold these 8-byte members; members that do not exist need none. */
 static uint16_t span(const uint16_t *members, size_t count)
 {
 	uint16_t end = 0;
@@ -150,7 +151,7 @@ static uint16_t span(const uint16_t *members, size_t count)
 	return end;
 }
 
-/* What is sent of code objects. */
+/* The parts of code objects to send. */
 static void lay_out_code(const struct python_offsets *o, struct stack_python *out)
 {
 	const uint16_t code[] = {o->object_type,   o->code_name,       o->code_filename,
@@ -245,7 +246,7 @@ bool pythons_map(struct pythons *p, pid_t pid, uint32_t *program,
 
 /* ---- names ---- */
 
-/* Memory is what came in the record's pieces. */
+/* The record's pieces serve as memory. */
 static bool read_pieces(void *context, uint64_t address, void *buffer, size_t size)
 {
 	const struct stack_python_code *r = context;
@@ -276,7 +277,7 @@ static struct python_known_code *find_code(const struct pythons *p, const struct
 	return at == HASH_INDEX_NONE ? NULL : &p->codes[at];
 }
 
-/* The record without what only the name takes; NULL: no memory, or enough is kept. */
+/* The record without what only its name needs; NULL: no memory, or the limit is reached. */
 static struct stack_python_code *keep_for_lines(struct pythons *p,
 						const struct stack_python_code *r)
 {
@@ -336,10 +337,11 @@ int pythons_learn(struct pythons *p, const struct stack_python_code *r)
 	if (python_code_read(&memory, &image->offsets, &types, r->link.code, &code) != 0)
 		return 0; /* its frames show PYTHON_UNKNOWN_FRAME */
 	slash = strrchr(code.path, '/');
-	known.name = intern_string(p->strings, code.qualname[0] ? code.qualname : code.name);
-	known.file = intern_string(p->strings, slash ? slash + 1 : code.path);
+	known.name = allowance_intern(p->allowance, p->strings,
+				      code.qualname[0] ? code.qualname : code.name);
+	known.file = allowance_intern(p->allowance, p->strings, slash ? slash + 1 : code.path);
 	if (!known.name || !known.file)
-		return -ENOMEM;
+		return 0; /* out of memory, or counted */
 	known.own = p->lines ? keep_for_lines(p, r) : NULL;
 	err = add_code(p, &known);
 	if (err)
@@ -353,7 +355,7 @@ static bool line_equal(const void *records, uint32_t position, const void *key)
 		      sizeof(struct line_key)) == 0;
 }
 
-/* The line at which a frame stands; 0: its code object has none there. */
+/* The line of a frame; 0: its code object has none for it. */
 static uint32_t line_of(struct pythons *p, const struct python_offsets *offsets,
 			const struct python_known_code *code, const struct python_frame *frame)
 {
@@ -393,7 +395,7 @@ static struct python_title title_of(struct pythons *p, uint32_t program,
 
 /* ---- samples ---- */
 
-/* The links that the BPF side read, as python_frames_read would have it. */
+/* Converts the links that the BPF side read for python_frames_read. */
 static void take_links(const struct stack_python_chain *chain, const struct python_offsets *o,
 		       struct python_stack *stack)
 {
@@ -423,7 +425,7 @@ static enum python_native kind_of(const struct python_image *image, uint32_t mod
 {
 	if (frame->code.module != module)
 		return PYTHON_NATIVE_OTHER;
-	/* the loop's parts hold return addresses: an exact address is one less far in */
+	/* the loop's ranges are for return addresses: add one to an exact address */
 	return python_image_in_loop(image, frame->code.offset + !frame->is_return_address)
 		       ? PYTHON_NATIVE_LOOP
 		       : PYTHON_NATIVE_INTERPRETER;
@@ -445,7 +447,7 @@ uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t 
 					.python = &stack};
 	uint32_t module, n;
 
-	/* it may have become another program, of which the BPF side does not know yet */
+	/* it may run another program that the BPF side does not know yet */
 	if (!number || !chain || chain->program != number)
 		return 0;
 	program = find_program(p, number);

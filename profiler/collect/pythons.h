@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that run CPython, as far as stacks from the kernel need to know: where their frames are
- * (for the BPF side, which reads the chain), and what their code objects are called (which the BPF
- * side sends before it sends the first stack with one of them). Nothing is read of a process.
+ * CPython processes, as far as stacks from the kernel need them: where their frames are (for the
+ * BPF side, which reads the chain), and the names of their code objects (which the BPF side sends
+ * before the first stack that contains them). Reads nothing from a process.
  *
- * Bounded; what has no room has no Python frames, no names, or no lines. Texts are interned by the
+ * Bounded; beyond the bounds Python frames, names or lines are missing. Texts are interned in the
  * caller's table.
  */
 #ifndef PROFILER_COLLECT_PYTHONS_H
@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "bpf/stack_event.h"
+#include "profiler/base/allowance.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/intern.h"
 #include "symbolize/python_image.h"
@@ -21,12 +22,12 @@
 #include "symbolize/symbolizer.h"
 #include "symbolize/unwind.h"
 
-#define PYTHON_UNKNOWN_FRAME "[Python]" /* a function that did not tell its name */
+#define PYTHON_UNKNOWN_FRAME "[Python]" /* a function whose name is unknown */
 
 struct pythons {
-	struct python_file *files; /* interpreters seen, and files that are none */
+	struct python_file *files; /* interpreters, and files that are none */
 	uint32_t file_count, file_capacity;
-	struct python_program *programs; /* all that there were; they have numbers from 1 on */
+	struct python_program *programs; /* all of the run, numbered from 1 */
 	uint32_t program_count, program_capacity;
 	struct python_known_code *codes;
 	uint32_t code_count, code_capacity;
@@ -36,42 +37,44 @@ struct pythons {
 	struct hash_index line_index;
 	size_t kept_bytes;             /* of code objects, for lines */
 	struct symbolizer *symbolizer; /* borrowed */
-	struct intern *strings;
-	bool lines; /* names with line numbers */
+	struct intern *strings;        /* borrowed, as is the allowance */
+	struct allowance *allowance;   /* for names; NULL: no limit */
+	bool lines;                    /* names with line numbers */
 	bool keeps_native;
 };
 
-void pythons_init(struct pythons *p, struct symbolizer *symbolizer, struct intern *strings);
+void pythons_init(struct pythons *p, struct symbolizer *symbolizer, struct intern *strings,
+		  struct allowance *allowance);
 void pythons_release(struct pythons *p);
 
 /*
- * A process mapped code. True if it holds an interpreter: `*program` (0 before) is its number, by
- * which names are kept, `*layout` is for bpf_source_set_python. The first one of a process counts.
- * `*unknown_hex` is set if it is of a version that is not known.
+ * A process mapped code. True if the mapping holds an interpreter: sets `*program` (0 before) to
+ * its number, under which names are kept, and `*layout` for bpf_source_set_python. Only the first
+ * interpreter of a process counts. Sets `*unknown_hex` if its version is unknown.
  */
 bool pythons_map(struct pythons *p, pid_t pid, uint32_t *program,
 		 const struct code_mapping *mapping, struct stack_python *layout,
 		 uint32_t *unknown_hex);
 
-/* What a code object is called, from now on. 0 or -ENOMEM; what makes no sense is left out. */
+/* Sets the name of a code object from now on. 0 or -ENOMEM; invalid records are ignored. */
 int pythons_learn(struct pythons *p, const struct stack_python_code *record);
 
-/* What a Python function is called: texts are interned. */
+/* The name of a Python function; texts are interned. */
 struct python_title {
 	const char *name; /* "Model.forward", PYTHON_UNKNOWN_FRAME */
-	const char *file; /* "model.py"; NULL: not known */
-	uint32_t line;    /* 0: not known, or not asked for */
+	const char *file; /* "model.py"; NULL: unknown */
+	uint32_t line;    /* 0: unknown, or not requested */
 };
 
-/* One frame of a sample: native (index into what was given), or Python. */
+/* One frame of a sample: native (an index into the input), or Python. */
 struct python_sample_frame {
 	struct python_title title; /* without a name: native */
 	uint32_t index;
 };
 
 /*
- * The frames of a sample with Python frames in it, innermost first, at most `max`. Returns how
- * many; 0 if the process runs no Python, or none was running.
+ * The frames of a sample with its Python frames, innermost first, at most `max`. Returns their
+ * number; 0 if the process runs no Python, or none was running.
  */
 uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t program,
 		       const struct stack_snapshot *snapshot, const struct unwind_frame *natives,

@@ -7,7 +7,7 @@
 #define UNKNOWN_RANGE "nvtx:[unknown]"
 #define MERGED_MAX (STACK_BUILDER_UNWOUND + STACK_PYTHON_MAX_LINKS)
 
-/* One stack under way, innermost frame first. */
+/* A stack being built, innermost frame first. */
 struct frames {
 	struct frame list[STACK_EVENT_MAX_FRAMES + MERGED_MAX + 2];
 	uint32_t count;
@@ -32,7 +32,7 @@ static void add_text(struct frames *f, enum frame_kind kind, const char *text)
 	add(f, kind)->text = text;
 }
 
-/* The innermost frame's own name. */
+/* Replaces the innermost frame by the function's own name. */
 static void name_innermost(struct frames *f, const char *api)
 {
 	uint32_t count = f->count ? f->count : 1;
@@ -55,16 +55,7 @@ static uint32_t finish(struct stack_builder *b, const struct frames *f, bool is_
 
 const char *stack_builder_text(struct stack_builder *b, const char *text)
 {
-	size_t bytes = strlen(text) + 48; /* with what the table keeps beside it */
-	uint32_t before = b->strings->count;
-	const char *interned;
-
-	if (b->allowance && !allowance_take(b->allowance, bytes))
-		return intern_find(b->strings, text);
-	interned = intern_string(b->strings, text);
-	if (b->allowance && (!interned || b->strings->count == before))
-		allowance_give_back(b->allowance, bytes); /* it was there */
-	return interned;
+	return allowance_intern(b->allowance, b->strings, text);
 }
 
 /* ---- snapshots ---- */
@@ -77,8 +68,8 @@ static void add_kernel(struct stack_builder *b, struct frames *f, const __u64 *a
 }
 
 /*
- * At a probe's breakpoint the pc is already behind it, though the instruction in its place has not
- * run: call-frame information has to be asked about the instruction itself.
+ * At a probe's breakpoint the pc is past it, though the replaced instruction has not run: the call
+ * frame information must be looked up for that instruction.
  */
 static bool is_at_breakpoint(struct stack_builder *b, const struct stack_snapshot *snapshot)
 {
@@ -170,51 +161,51 @@ uint32_t stack_builder_addresses(struct stack_builder *b, struct process *proces
 	return finish(b, &f, !(event->flags & STACK_EVENT_TRUNCATED));
 }
 
-/* ---- stacks that processes took themselves ---- */
+/* ---- stacks captured in processes ---- */
 
-static struct code_ref locate_told(struct stack_builder *b, struct process *process,
-				   uint64_t address)
+static struct code_ref locate_captured(struct stack_builder *b, struct process *process,
+				       uint64_t address)
 {
-	/* by what the process said of itself: right even when it is another program by now */
+	/* the process's own report: correct even if it runs another program by now */
 	const struct code_mapping *mapping = target_stacks_find_code(&process->sent, address);
 
 	return mapping ? symbolizer_locate_in(b->symbolizer, process->space, mapping, address)
 		       : (struct code_ref){.module = MODULE_UNKNOWN};
 }
 
-static void add_told(struct stack_builder *b, struct frames *f, struct process *process,
-		     const struct gpu_event_frame *told)
+static void add_captured(struct stack_builder *b, struct frames *f, struct process *process,
+			 const struct gpu_event_frame *frame)
 {
 	const struct target_python *python;
 	struct python_title title = {.name = PYTHON_UNKNOWN_FRAME};
 	const char *range;
 
-	switch (told->kind) {
+	switch (frame->kind) {
 	case GPU_FRAME_PYTHON:
-		python = target_stacks_get_python(&process->sent, (uint32_t)told->value);
+		python = target_stacks_get_python(&process->sent, (uint32_t)frame->value);
 		if (python)
-			title = (struct python_title){python->name, python->file, told->line};
+			title = (struct python_title){python->name, python->file, frame->line};
 		add_python(f, &title);
 		break;
 	case GPU_FRAME_NVTX:
-		range = target_stacks_get_nvtx(&process->sent, (uint32_t)told->value);
+		range = target_stacks_get_nvtx(&process->sent, (uint32_t)frame->value);
 		add_text(f, FRAME_NVTX, range ? range : UNKNOWN_RANGE);
 		break;
 	default:
-		add_code(f, locate_told(b, process, told->value), true);
+		add_code(f, locate_captured(b, process, frame->value), true);
 	}
 }
 
-uint32_t stack_builder_told(struct stack_builder *b, struct process *process,
-			    const struct gpu_event_stack *told)
+uint32_t stack_builder_captured(struct stack_builder *b, struct process *process,
+				const struct gpu_event_stack *stack)
 {
-	const char *function = told->function[0] ? stack_builder_text(b, told->function) : NULL;
+	const char *function = stack->function[0] ? stack_builder_text(b, stack->function) : NULL;
 	struct frames f;
 
 	f.count = 0;
 	if (function)
 		add_text(&f, FRAME_API, function);
-	for (uint32_t i = 0; i < told->count; i++)
-		add_told(b, &f, process, &told->frames[i]);
-	return finish(b, &f, told->is_whole);
+	for (uint32_t i = 0; i < stack->count; i++)
+		add_captured(b, &f, process, &stack->frames[i]);
+	return finish(b, &f, stack->is_whole);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks from what a source has of them: a snapshot of a thread that is unwound here, or a stack
- * that the process took itself. Addresses are located in the address space of the process as it is
- * now, Python's functions stand in between. A stack that does not reach the thread's start begins
- * at
- * "[truncated]", and is counted.
+ * Builds stacks from snapshots of threads, which it unwinds, and from stacks that a process
+ * captured itself. Locates addresses in the current address space of the process, and inserts
+ * Python frames. A stack that does not reach the thread's start begins at "[truncated]", and is
+ * counted.
  */
 #ifndef PROFILER_COLLECT_STACK_BUILDER_H
 #define PROFILER_COLLECT_STACK_BUILDER_H
@@ -29,9 +28,9 @@ struct stack_builder {
 	struct stack_table *stacks;
 	struct pythons *pythons;
 	struct intern *strings;
-	struct allowance *allowance; /* for what targets tell */
+	struct allowance *allowance; /* for data from targets */
 	struct ledger *ledger;
-	bool has_breakpoints; /* there are probes in processes */
+	bool has_breakpoints; /* probes are set in processes */
 
 	/* the user part of the last snapshot, innermost first: for recordings */
 	struct unwind_frame unwound[STACK_BUILDER_UNWOUND];
@@ -39,28 +38,27 @@ struct stack_builder {
 	bool unwound_is_whole;
 };
 
-/* A text that a target told, interned; NULL: refused, or out of memory. */
+/* A text from a target, interned; NULL: refused, or out of memory. */
 const char *stack_builder_text(struct stack_builder *b, const char *text);
 
 /*
- * A snapshot's stack. `api`: the function of CUDA at whose first instruction it was taken, which
- * stands in the place of the innermost frame by its own name, whatever symbols its file has; or
- * NULL.
+ * The stack of a snapshot. `api`: the CUDA function at whose first instruction it was taken, or
+ * NULL. It replaces the innermost frame, whatever symbols the file has.
  */
 uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process,
 				const struct stack_snapshot *snapshot, const char *api,
 				bool *is_whole);
 
 /*
- * A recorded stack: as many addresses of the user's as `event` says, then those of the kernel. Of a
- * launch the first is replaced by `api`.
+ * A recorded stack: the user addresses, as many as `event` says, then those of the kernel. In a
+ * launch `api` replaces the first.
  */
 uint32_t stack_builder_addresses(struct stack_builder *b, struct process *process,
 				 const struct stack_event *event, const __u64 *addresses,
 				 const char *api);
 
-/* A stack that the process took itself. */
-uint32_t stack_builder_told(struct stack_builder *b, struct process *process,
-			    const struct gpu_event_stack *told);
+/* A stack that the process captured itself. */
+uint32_t stack_builder_captured(struct stack_builder *b, struct process *process,
+				const struct gpu_event_stack *stack);
 
 #endif

@@ -6,10 +6,10 @@
 #include <string.h>
 #include "symbolize/array.h"
 
-/* What an entry of a table costs: the table is at most half full, and grows by doubling. */
+/* Cost of a table entry: the table is at most half full, and grows by doubling. */
 #define ID_BYTES 64u
 
-static bool take(struct target_stacks *t, size_t bytes)
+static bool reserve(struct target_stacks *t, size_t bytes)
 {
 	if (t->allowance && !allowance_take(t->allowance, bytes))
 		return false;
@@ -17,10 +17,10 @@ static bool take(struct target_stacks *t, size_t bytes)
 	return true;
 }
 
-static void give_back(struct target_stacks *t, size_t bytes)
+static void unreserve(struct target_stacks *t, size_t bytes)
 {
 	if (t->allowance)
-		allowance_give_back(t->allowance, bytes);
+		allowance_return(t->allowance, bytes);
 	t->held -= bytes;
 }
 
@@ -33,7 +33,7 @@ void target_stacks_release(struct target_stacks *t)
 	id_map_release(&t->python_ids);
 	id_map_release(&t->ranges);
 	id_map_release(&t->stacks);
-	give_back(t, t->held);
+	unreserve(t, t->held);
 	*t = (struct target_stacks){.allowance = t->allowance};
 }
 
@@ -51,7 +51,7 @@ static bool same_mapping(const struct code_mapping *a, const struct code_mapping
 	       a->dev_minor == b->dev_minor && strcmp(a->path, b->path) == 0;
 }
 
-/* The first mapping that ends behind `address`; code_count if there is none. */
+/* The first mapping that ends after `address`; code_count if none. */
 static uint32_t first_behind(const struct target_stacks *t, uint64_t address)
 {
 	uint32_t low = 0, high = t->code_count;
@@ -73,7 +73,7 @@ static void remove_code(struct target_stacks *t, uint32_t first, uint64_t end)
 	uint32_t behind = first;
 
 	for (; behind < t->code_count && t->code[behind].start < end; behind++) {
-		give_back(t, code_bytes(&t->code[behind]));
+		unreserve(t, code_bytes(&t->code[behind]));
 		free((char *)(uintptr_t)t->code[behind].path);
 	}
 	memmove(&t->code[first], &t->code[behind], (t->code_count - behind) * sizeof(*t->code));
@@ -95,11 +95,11 @@ int target_stacks_add_code(struct target_stacks *t, const struct code_mapping *m
 			t->allowance->refused++;
 		return -ENOSPC;
 	}
-	if (!take(t, code_bytes(mapping)))
+	if (!reserve(t, code_bytes(mapping)))
 		return -ENOSPC;
 	path = strdup(mapping->path);
 	if (!path) {
-		give_back(t, code_bytes(mapping));
+		unreserve(t, code_bytes(mapping));
 		return -ENOMEM;
 	}
 	memmove(&t->code[at + 1], &t->code[at], (t->code_count++ - at) * sizeof(*t->code));
@@ -117,18 +117,18 @@ const struct code_mapping *target_stacks_find_code(const struct target_stacks *t
 
 /* ---- by id ---- */
 
-/* The value of an id, which is new or is there already. 0, -ENOMEM, -ENOSPC. */
+/* Finds or adds the value of an id. 0, -ENOMEM, -ENOSPC. */
 static int get_value(struct target_stacks *t, struct id_map *map, uint32_t id, uint64_t **value)
 {
 	*value = id_map_find(map, id);
 	if (*value)
 		return 0;
-	if (!take(t, ID_BYTES))
+	if (!reserve(t, ID_BYTES))
 		return -ENOSPC;
 	*value = id_map_get(map, id);
 	if (*value)
 		return 0;
-	give_back(t, ID_BYTES);
+	unreserve(t, ID_BYTES);
 	return -ENOMEM;
 }
 

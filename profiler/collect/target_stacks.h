@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one traced process has sent of its stacks: where its code lies, its Python functions and
- * NVTX ranges, and stacks, by the ids that it gave.
+ * The parts of stacks that one traced process has sent: code mappings, Python functions, NVTX
+ * ranges and stacks, by the ids that it gave.
  *
- * Ids are its own choice: sparse ones cost no more than dense ones. All that is kept is taken from
- * an allowance, which all processes share; what does not fit is refused, and shows as unknown.
+ * The process chooses the ids: sparse ones cost no more than dense ones. All memory counts against
+ * an allowance that all processes share; data beyond it is refused, and shows as unknown.
  */
 #ifndef PROFILER_COLLECT_TARGET_STACKS_H
 #define PROFILER_COLLECT_TARGET_STACKS_H
@@ -14,7 +14,7 @@
 #include "profiler/base/id_map.h"
 #include "symbolize/symbolizer.h"
 
-#define TARGET_STACKS_MAX_CODE 16384 /* mappings of a process */
+#define TARGET_STACKS_MAX_CODE 16384 /* mappings per process */
 
 /* A Python function. Texts are interned by the caller and outlive the table. */
 struct target_python {
@@ -22,10 +22,10 @@ struct target_python {
 	const char *file;
 };
 
-/* Zero-initialise; `allowance` is set before anything is added, and may be NULL: no limit. */
+/* Zero-initialise; set `allowance` before adding anything. NULL: no limit. */
 struct target_stacks {
 	struct allowance *allowance;
-	size_t held;               /* bytes taken from it */
+	size_t held;               /* bytes taken from the allowance */
 	struct code_mapping *code; /* disjoint, by address */
 	uint32_t code_count, code_capacity;
 	struct target_python *pythons;
@@ -37,32 +37,32 @@ struct target_stacks {
 
 void target_stacks_release(struct target_stacks *t);
 
-/* All that add return 0, -ENOMEM, or -ENOSPC: refused. */
+/* All functions that add return 0, -ENOMEM, or -ENOSPC: refused. */
 
 /*
- * Copies the mapping, its path included. Removes those that it overlaps: whenever mappings have
- * changed, a process sends each one again before a stack with an address in it.
+ * Copies the mapping with its path. Removes the mappings that it overlaps: after a change of its
+ * mappings, a process sends each one again before a stack with an address in it.
  */
 int target_stacks_add_code(struct target_stacks *t, const struct code_mapping *mapping);
 
-/* The mapping with the byte before `address` (a return address), or NULL. */
+/* The mapping of the byte before `address` (a return address), or NULL. */
 const struct code_mapping *target_stacks_find_code(const struct target_stacks *t, uint64_t address);
 
 int target_stacks_set_python(struct target_stacks *t, uint32_t id,
 			     const struct target_python *python);
 
-/* NULL when that id was not sent. Valid until the next set. */
+/* NULL: id not sent. Valid until the next set. */
 const struct target_python *target_stacks_get_python(const struct target_stacks *t, uint32_t id);
 
 /* The text of an NVTX range's frame, interned by the caller. */
 int target_stacks_set_nvtx(struct target_stacks *t, uint32_t id, const char *text);
 
-/* NULL when that id was not sent. */
+/* NULL: id not sent. */
 const char *target_stacks_get_nvtx(const struct target_stacks *t, uint32_t id);
 
 int target_stacks_set(struct target_stacks *t, uint32_t id, uint32_t stack);
 
-/* False when that id was not sent. */
+/* False: id not sent. */
 bool target_stacks_get(const struct target_stacks *t, uint32_t id, uint32_t *stack);
 
 #endif

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include "symbolize/array.h"
 
-#define PASS_NS 250000000u /* waits are decided together, not more often than this */
+#define PASS_NS 250000000u /* passes decide many waits together, at least this far apart */
 #define NONE UINT32_MAX
 
-/* An operation among those of its process or stream, which are sorted by when they ended. */
+/* An operation in an array sorted by process or stream, then by end. */
 struct ran {
-	uint32_t process, context, stream; /* the latter two 0 where all streams are looked at */
+	uint32_t process, context, stream; /* the latter two 0 if all streams count */
 	uint32_t operation;                /* index in the ring */
-	uint32_t earlier; /* the last one before it that also began before it; or NONE */
+	uint32_t earlier; /* the last one before it that also began earlier; or NONE */
 	uint64_t start_ns, end_ns;
 };
 
@@ -20,16 +20,16 @@ struct waits {
 	struct waits_output output;
 	uint32_t newest; /* WAITS_OPERATIONS */
 	struct waits_operation *ring;
-	uint32_t count, capacity; /* of the ring; it grows up to `newest`, then goes round */
-	uint32_t next;            /* where the next one goes, once it goes round */
+	uint32_t count, capacity; /* of the ring, which grows up to `newest`, then wraps */
+	uint32_t next;            /* the next position, once it wraps */
 	uint32_t added;           /* since the last pass */
 	struct waits_wait *pending;
 	uint32_t pending_count, pending_capacity;
 	uint64_t oldest_end_ns; /* of the pending ones */
 	uint64_t passed_ns;
-	struct ran *ran; /* made anew in each pass; there is room for all of the ring */
+	struct ran *ran; /* rebuilt in each pass; has room for the whole ring */
 	uint32_t ran_count, ran_capacity;
-	uint64_t steps_left; /* in this pass */
+	uint64_t steps_left; /* of the current pass */
 	uint64_t cut;
 };
 
@@ -71,7 +71,7 @@ size_t waits_memory(const struct waits *w)
 	       w->pending_capacity * sizeof(*w->pending) + w->ran_capacity * sizeof(*w->ran);
 }
 
-/* ---- what ran, sorted ---- */
+/* ---- sorted operations ---- */
 
 static int compare_place(const struct ran *a, const struct ran *b)
 {
@@ -97,8 +97,8 @@ static int compare_place_and_end(const void *a, const void *b)
 }
 
 /*
- * Going backwards from one operation, those that began no sooner ran while it did, and it ended
- * after them: they never count. So the way from each leads past them.
+ * Earlier-ending operations that began no earlier than this one ran entirely beside it, and it
+ * ended last: they never count. So the chain from each operation skips them.
  */
 static void link_earlier(struct ran *ran, uint32_t count)
 {
@@ -113,7 +113,7 @@ static void link_earlier(struct ran *ran, uint32_t count)
 	}
 }
 
-/* Those that ended after `from_ns`, apart by stream or not. */
+/* Those that ended after `from_ns`, by stream or by process. */
 static void sort_operations(struct waits *w, uint64_t from_ns, bool by_stream)
 {
 	w->ran_count = 0;
@@ -130,12 +130,12 @@ static void sort_operations(struct waits *w, uint64_t from_ns, bool by_stream)
 						      .end_ns = o->end_ns};
 	}
 	if (w->ran_count == 0)
-		return; /* qsort wants an array, also of none */
+		return; /* qsort needs an array even for none */
 	qsort(w->ran, w->ran_count, sizeof(*w->ran), compare_place_and_end);
 	link_earlier(w->ran, w->ran_count);
 }
 
-/* The last operation of the wait's place that ended by the wait's end; NONE: none did. */
+/* The last operation of the wait's stream or process that ended by the wait's end; NONE: none. */
 static uint32_t find_last(const struct waits *w, const struct waits_wait *wait)
 {
 	struct ran last = {.process = wait->process,
@@ -160,14 +160,14 @@ static uint32_t find_last(const struct waits *w, const struct waits_wait *wait)
 
 /* ---- deciding ---- */
 
-static void put(const struct waits *w, const struct waits_wait *wait,
-		const struct waits_operation *operation, uint64_t ns)
+static void emit_piece(const struct waits *w, const struct waits_wait *wait,
+		       const struct waits_operation *operation, uint64_t ns)
 {
 	if (ns > 0)
 		w->output.piece(w->output.context, wait, operation ? &operation->origin : NULL, ns);
 }
 
-/* Goes backwards from the wait's end: all from `until` on is decided, but for where none ran. */
+/* Goes backwards from the wait's end: everything after `until` is decided, except the gaps. */
 static void decide(struct waits *w, const struct waits_wait *wait)
 {
 	uint64_t left = wait->end_ns - wait->start_ns, until = wait->end_ns;
@@ -186,14 +186,14 @@ static void decide(struct waits *w, const struct waits_wait *wait)
 		w->steps_left--;
 		if (from >= to)
 			continue; /* it began after the wait, within the clocks' error */
-		put(w, wait, &w->ring[r->operation], to - from);
+		emit_piece(w, wait, &w->ring[r->operation], to - from);
 		left -= to - from;
 		until = from;
 	}
-	put(w, wait, NULL, left);
+	emit_piece(w, wait, NULL, left);
 }
 
-/* Decides those waits for one stream, or those for all, that ended by `until_ns`. */
+/* Decides the waits for one stream, or those for all, that ended by `until_ns`. */
 static void decide_kind(struct waits *w, uint64_t until_ns, bool has_stream)
 {
 	uint64_t from_ns = UINT64_MAX;
@@ -213,7 +213,7 @@ static void decide_kind(struct waits *w, uint64_t until_ns, bool has_stream)
 			decide(w, &w->pending[i]);
 }
 
-static void pass(struct waits *w, uint64_t until_ns)
+static void decide_pending(struct waits *w, uint64_t until_ns)
 {
 	uint32_t kept = 0;
 
@@ -239,11 +239,11 @@ int waits_add_operation(struct waits *w, const struct waits_operation *operation
 	if (operation->end_ns <= operation->start_ns)
 		return 0;
 	/*
-	 * Half of what is remembered is new: before it goes round, waits that ended before this
-	 * operation began are decided. Records come about in the order of time.
+	 * Half of the ring is new: before it wraps, decide the waits that ended before this
+	 * operation began. Records arrive roughly in order of time.
 	 */
 	if (w->added >= w->newest / 2)
-		pass(w, operation->start_ns);
+		decide_pending(w, operation->start_ns);
 	w->added++;
 	if (w->count < w->newest) {
 		/* with room to sort it, so that no pass can fail */
@@ -263,10 +263,10 @@ int waits_add(struct waits *w, const struct waits_wait *wait)
 	if (wait->end_ns <= wait->start_ns)
 		return 0;
 	if (w->pending_count == w->newest)
-		pass(w, UINT64_MAX);
+		decide_pending(w, UINT64_MAX);
 	if (!array_make_room(&w->pending, w->pending_count, &w->pending_capacity,
 			     sizeof(*w->pending))) {
-		put(w, wait, NULL, wait->end_ns - wait->start_ns);
+		emit_piece(w, wait, NULL, wait->end_ns - wait->start_ns);
 		return -ENOMEM;
 	}
 	w->pending[w->pending_count++] = *wait;
@@ -280,11 +280,11 @@ void waits_advance(struct waits *w, uint64_t now_ns)
 	if (w->pending_count == 0 || now_ns < w->passed_ns + PASS_NS ||
 	    now_ns < WAITS_PATIENCE_NS || w->oldest_end_ns > now_ns - WAITS_PATIENCE_NS)
 		return;
-	pass(w, now_ns - WAITS_PATIENCE_NS);
+	decide_pending(w, now_ns - WAITS_PATIENCE_NS);
 	w->passed_ns = now_ns;
 }
 
 void waits_finish(struct waits *w)
 {
-	pass(w, UINT64_MAX);
+	decide_pending(w, UINT64_MAX);
 }

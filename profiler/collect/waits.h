@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ran on the GPU while threads waited for it (--waits). Pure: no I/O, no clock, no names.
+ * The GPU work that threads waited for (--waits). Pure: no I/O, no clock, no names.
  *
- * Two things come in, in any order: waits, each an interval of one thread, and operations that have
- * run, each an interval of one stream. Out comes each wait in pieces that add up to it exactly: so
- * many ns with this operation, and the rest with none.
+ * The input, in any order: waits, each an interval of one thread, and completed operations, each an
+ * interval of one stream. The output: each wait in pieces that add up to it exactly, each with the
+ * operation it waited for, or without one.
  *
- * A wait ends when the last of what it waits for does. So only operations that ended by its end can
- * have held it up; one that still ran then counts for nothing of it, however long it ran beside it.
- * At each moment of the wait, of those that count the one counts which ran then and ended last.
- * (Equal shares would show work that made no difference, and do not divide whole ns.) A wait for
- * one stream looks at the operations of that stream only, any other wait at all of its process. A
- * moment at which none of these ran is a piece without operation: the GPU's time to start and to
- * tell, another stream's work that this one's depended on, another process's.
+ * A wait ends when the last operation it waits for ends. So only operations that ended by its end
+ * can have delayed it; one that still ran then does not count, however long it ran beside it. Each
+ * moment of the wait is assigned to the operation that ran then and, of those that count, ended
+ * last. (Equal shares would show work that made no difference, and do not divide whole ns.) A wait
+ * for one stream considers only operations of that stream, any other wait all of its process. A
+ * moment at which none of these ran is a piece without an operation: the GPU's latency to start and
+ * to report, work of another stream that this stream depends on, or of another process.
  *
- * Ends of operations and of waits come from two clocks, so an operation may seem to end up to
- * WAITS_CLOCK_ERROR_NS after the wait that it held up. That is generous: on an H200, in 74,538
- * waits for one kernel or copy each, that ended 2.2 us or more before its wait.
+ * The ends of operations and of waits come from two clocks, so an operation may seem to end up to
+ * WAITS_CLOCK_ERROR_NS after the wait that it delayed. This is generous: on an H200, in 74,538
+ * waits for one kernel or copy each, the operation ended at least 2.2 us before its wait.
  *
- * A wait is decided WAITS_PATIENCE_NS after its end, when what ran has been told (records come 250
- * ms late and more), or at the end. Memory is bounded: the last WAITS_OPERATIONS operations and as
- * many waits are kept, of all processes together, 34 MB at most. When there are more, waits are
- * decided early, and what is forgotten by then is missing: those pieces are without operation.
- * Time is bounded, too: waits that are decided together look at WAITS_STEPS operations for each
- * one that is kept. That is enough for as many threads that wait all the time; what is left of
- * waits after that is without operation, and they are counted (waits_cut).
+ * A wait is decided WAITS_PATIENCE_NS after its end, when its operations have been reported
+ * (records arrive 250 ms late or more), or at the end of the run. Memory is bounded: the last
+ * WAITS_OPERATIONS operations and as many waits are kept, over all processes, at most 34 MB. Beyond
+ * that, waits are decided early, and pieces whose operation is no longer kept have none. Time is
+ * bounded too: waits that are decided together visit at most WAITS_STEPS operations for each one
+ * that is kept. This is enough for that many threads that wait all the time; the rest of a wait has
+ * no operation, and is counted (waits_cut).
  */
 #ifndef PROFILER_COLLECT_WAITS_H
 #define PROFILER_COLLECT_WAITS_H
@@ -39,7 +39,7 @@
 #define WAITS_CLOCK_ERROR_NS 5000u
 #define WAITS_STEPS 64u
 
-/* Something that a GPU did; all but process, place and times is only passed through. */
+/* A GPU operation; fields other than process, place and times are only passed through. */
 struct waits_operation {
 	uint64_t start_ns, end_ns;
 	uint32_t process, context, stream;
@@ -47,8 +47,8 @@ struct waits_operation {
 };
 
 /*
- * A thread that waited. `stack` and `place` are only passed through. One that does not end after
- * its start has no pieces.
+ * A thread's wait. `stack` and `place` are only passed through. A wait that does not end after its
+ * start has no pieces.
  */
 struct waits_wait {
 	uint64_t start_ns, end_ns;
@@ -59,7 +59,7 @@ struct waits_wait {
 	uint32_t place;
 };
 
-/* Where pieces go; `origin` is NULL where nothing ran. `ns` is not 0. */
+/* Receives the pieces; `origin` is NULL if nothing ran. `ns` is not 0. */
 struct waits_output {
 	void (*piece)(void *context, const struct waits_wait *wait,
 		      const struct gpu_work_origin *origin, uint64_t ns);
@@ -71,23 +71,25 @@ struct waits;
 struct waits *waits_new(const struct waits_output *output);
 void waits_free(struct waits *w);
 
-/* Both return 0 or -ENOMEM; then the operation is lost, but a wait is out, without operations. */
+/*
+ * Both return 0 or -ENOMEM; then the operation is lost, but the wait is output without operations.
+ */
 int waits_add_operation(struct waits *w, const struct waits_operation *operation);
 int waits_add(struct waits *w, const struct waits_wait *wait);
 
-/* Says that it is `now_ns` (CLOCK_MONOTONIC): decides the waits that need not wait any more. */
+/* The time is `now_ns` (CLOCK_MONOTONIC): decides the waits that are due. */
 void waits_advance(struct waits *w, uint64_t now_ns);
 
-/* Nothing more will come: decides all that are left. */
+/* The input has ended: decides all waits. */
 void waits_finish(struct waits *w);
 
-/* Waits that were not looked at to their beginning (WAITS_STEPS). */
+/* Waits that were not followed to their beginning (WAITS_STEPS). */
 uint64_t waits_cut(const struct waits *w);
 
 /* Bytes held now. */
 size_t waits_memory(const struct waits *w);
 
-/* For tests: another number than WAITS_OPERATIONS, at least 4, before anything is handed in. */
+/* For tests: replaces WAITS_OPERATIONS, at least 4, before any input. */
 void waits_remember(struct waits *w, uint32_t newest);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a run has collected, before names: rows of time by stack and place, with what is needed to
- * name them. All of it belongs to the collecting side (collect.h).
+ * The collected data of a run, before naming: rows of time by stack and place, with the tables
+ * needed to name them. Owned by the collecting side (collect.h).
  */
 #ifndef PROFILER_PROFILE_COLLECTED_H
 #define PROFILER_PROFILE_COLLECTED_H
@@ -22,7 +22,7 @@ struct collected {
 	const struct place_names *place_names;
 	const struct devices *devices;
 	struct symbolizer *symbolizer;
-	const struct timeline *timeline; /* NULL: there is none */
+	const struct timeline *timeline; /* NULL: none */
 	const struct ledger *ledger;
 };
 

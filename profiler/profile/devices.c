@@ -34,7 +34,7 @@ static struct device *find(const struct devices *d, uint32_t process, uint32_t i
 	return at == HASH_INDEX_NONE ? NULL : &d->list[at];
 }
 
-/* 0 with the device, which is NULL when there are too many; or -ENOMEM. */
+/* Finds or adds the device; NULL if there are too many. 0 or -ENOMEM. */
 static int get(struct devices *d, uint32_t process, uint32_t id, struct device **device)
 {
 	*device = find(d, process, id);
@@ -48,7 +48,7 @@ static int get(struct devices *d, uint32_t process, uint32_t id, struct device *
 	return 0;
 }
 
-/* Names of GPUs are plain text; what is not, came from somewhere else. */
+/* GPU names are plain text; other bytes did not come from CUPTI. */
 static void copy_name(char *out, size_t size, const char *name)
 {
 	size_t n = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the devices are called that processes run their work on: "GPU 0", "GPU 0 MIG 3/0" of a MIG
- * instance (its GPU instance's and compute instance's ids), "GPU 0 MPS" where the process shares
- * the GPU by the MPS server; with CUPTI's name and the UUID.
+ * Names of the devices that processes run work on: "GPU 0", "GPU 0 MIG 3/0" for a MIG instance (the
+ * ids of its GPU instance and compute instance), "GPU 0 MPS" if the process shares the GPU through
+ * the MPS server; with CUPTI's name and the UUID.
  *
- * Device ids are a process's own, so a device is known by process and id. What CUPTI says of it may
- * come after operations on it: names are asked for when all has come.
+ * Device ids are per process, so a device is identified by process and id. CUPTI's description may
+ * arrive after operations on the device, so fetch labels at the end.
  *
- * Bounded: DEVICES_MAX of all processes; those that come later have no more than their number.
+ * Bounded by DEVICES_MAX over all processes; further devices are shown by number only.
  */
 #ifndef PROFILER_PROFILE_DEVICES_H
 #define PROFILER_PROFILE_DEVICES_H
@@ -17,7 +17,7 @@
 #include "cupti_trace/gpu_event.h"
 #include "symbolize/hash_index.h"
 
-#ifndef DEVICES_MAX /* tests have a smaller one */
+#ifndef DEVICES_MAX /* tests use a smaller one */
 #define DEVICES_MAX 16384u
 #endif
 
@@ -27,10 +27,10 @@
 struct device {
 	uint32_t process, id;
 	bool is_used;      /* something ran on it */
-	bool is_described; /* `name` and `uuid` hold */
+	bool is_described; /* `name` and `uuid` are valid */
 	bool is_mig, is_mps;
 	uint32_t gpu_instance, compute_instance;
-	uint8_t uuid[GPU_UUID_BYTES]; /* all 0: not known */
+	uint8_t uuid[GPU_UUID_BYTES]; /* all 0: unknown */
 	char name[DEVICE_NAME_BYTES];
 };
 
@@ -43,15 +43,15 @@ struct devices {
 
 void devices_release(struct devices *d);
 
-/* What a process says of its device, and of a context on it. 0 or -ENOMEM. */
+/* A process's description of its device, and of a context on it. 0 or -ENOMEM. */
 int devices_describe(struct devices *d, uint32_t process, const struct gpu_event_device *event);
 int devices_note_context(struct devices *d, uint32_t process,
 			 const struct gpu_event_context *event);
 
-/* Something ran on it. */
+/* Work ran on the device. */
 void devices_use(struct devices *d, uint32_t process, uint32_t id);
 
-/* What a device is called; by process and number, whether it is known or not. */
+/* The name of a device; by process and number, whether it is known or not. */
 void device_label(const struct device *device, char label[DEVICE_LABEL_BYTES]);
 void devices_label(const struct devices *d, uint32_t process, uint32_t id,
 		   char label[DEVICE_LABEL_BYTES]);

@@ -5,7 +5,7 @@
 #include "cupti_trace/gpu_work.h"
 #include "symbolize/array.h"
 
-/* Devices have small numbers; what claims others shares a row. */
+/* Devices have small numbers; claims of others share a row. */
 #define ROWS_MAX 4096u
 
 void ledger_release(struct ledger *ledger)
@@ -14,7 +14,7 @@ void ledger_release(struct ledger *ledger)
 	hash_index_release(&ledger->gpu.row_index);
 }
 
-/* A duration that belongs to a launch: what matching is about. */
+/* Work with a duration and a launch, the only work that is matched. */
 static bool is_launched_span(unsigned int work)
 {
 	return !gpu_work_has_no_launch(work) && !gpu_work_is_instant(work);
@@ -27,14 +27,14 @@ static bool row_equal(const void *records, uint32_t position, const void *key)
 	return a->device == b->device && a->work == b->work;
 }
 
-/* The row of a device and kind, made if need be; NULL: out of memory. */
+/* Finds or adds the row of a device and kind; NULL: out of memory. */
 static struct gpu_row *row_of(struct ledger_gpu *gpu, uint32_t device, uint32_t work)
 {
 	struct gpu_row key = {.device = device, .work = work};
 	uint32_t hash, at;
 
 	if (gpu->last_row < gpu->row_count && row_equal(gpu->rows, gpu->last_row, &key))
-		return &gpu->rows[gpu->last_row]; /* mostly it is that one */
+		return &gpu->rows[gpu->last_row]; /* usually this one */
 	hash = hash_bytes(&(uint32_t[]){device, work}, 2 * sizeof(uint32_t));
 	at = hash_index_find(&gpu->row_index, hash, row_equal, gpu->rows, &key);
 	if (at != HASH_INDEX_NONE) {
@@ -48,6 +48,17 @@ static struct gpu_row *row_of(struct ledger_gpu *gpu, uint32_t device, uint32_t 
 		return NULL;
 	gpu->rows[gpu->row_count] = key;
 	return &gpu->rows[gpu->row_count++];
+}
+
+bool ledger_total_add(struct ledger_total *total, uint64_t count, uint64_t ns, uint64_t bytes)
+{
+	if (count > LEDGER_TOTAL_MAX - total->count || ns > LEDGER_TOTAL_MAX - total->ns ||
+	    bytes > LEDGER_TOTAL_MAX - total->bytes)
+		return false;
+	total->count += count;
+	total->ns += ns;
+	total->bytes += bytes;
+	return true;
 }
 
 void ledger_add_work(struct ledger *ledger, const struct gpu_row *work)
@@ -96,7 +107,7 @@ void ledger_settle(struct ledger *ledger, uint32_t pid, const struct work_tally 
 	}
 	gpu->sums += c.equal + c.different;
 	gpu->equal += c.equal;
-	/* what neither side had room for is not among them, but there is some */
+	/* sums that neither side had room for are not counted, but exist */
 	gpu->uncompared +=
 		c.not_compared ? c.not_compared : counted->overflowed || reported->overflowed;
 }

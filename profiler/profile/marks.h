@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Texts of frames that are no functions: they say something of the stack they stand in. What each
- * means to a user: docs/time-accounting.md.
+ * Texts of frames that are not functions but describe the stack they are in. Their meaning for
+ * users: docs/time-accounting.md.
  */
 #ifndef PROFILER_PROFILE_MARKS_H
 #define PROFILER_PROFILE_MARKS_H
@@ -13,7 +13,7 @@
 #define MARK_CAPTURE_UNSEEN "[graph node, capture not seen]"
 #define MARK_WAITING "[waiting for GPU]"
 #define MARK_LAUNCHED "launched at"
-#define MARK_CALL "[CUDA call, wall time]" /* followed by the kernel's name, if it is known */
+#define MARK_CALL "[CUDA call, wall time]" /* followed by the kernel's name, if known */
 #define MARK_TOO_MANY_STACKS "[too many stacks]"
 
 #endif

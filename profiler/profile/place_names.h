@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the processes and threads of places are called, for outputs that tell them apart.
+ * Names of processes and threads, for outputs that distinguish them.
  *
- * Names are those of the moment when a process or thread is first seen: "train.py 4711" of an
- * interpreter's script, "name 4711" of others, "[process 4711]" of one that was gone already. Texts
- * are interned by the caller.
+ * A name is read when its process or thread is first seen: "train.py 4711" for an interpreter's
+ * script, "name 4711" for others, "[process 4711]" if it was already gone. Texts are interned by
+ * the caller.
  */
 #ifndef PROFILER_PROFILE_PLACE_NAMES_H
 #define PROFILER_PROFILE_PLACE_NAMES_H
@@ -14,7 +14,7 @@
 #include "symbolize/hash_index.h"
 
 struct process_info {
-	uint32_t id; /* as places have it */
+	uint32_t id; /* as in places */
 	pid_t pid;
 	const char *name;
 };
@@ -37,12 +37,12 @@ struct place_names {
 
 void place_names_release(struct place_names *names);
 
-/* NULL when it was not noted. Valid until the next one is noted. */
+/* NULL: not noted. Valid until the next add. */
 const struct process_info *place_names_process(const struct place_names *names, uint32_t id);
 const struct thread_info *place_names_thread(const struct place_names *names, uint32_t process,
 					     uint32_t tid);
 
-/* Notes one that was not noted before. Out of memory it stays without a name. */
+/* Adds a process that is not yet noted. If out of memory it stays without a name. */
 void place_names_add_process(struct place_names *names, const struct process_info *info);
 void place_names_add_thread(struct place_names *names, const struct thread_info *info);
 

@@ -52,7 +52,7 @@ uint32_t places_add(struct places *p, const struct place *place)
 	for (;;) {
 		hash = hash_bytes(&kept, sizeof(kept));
 		at = hash_index_find(&p->index, hash, place_equal, p->list, &kept);
-		/* a last tenth of the room is for places by process alone */
+		/* the last tenth is reserved for places with only a process */
 		if (at == HASH_INDEX_NONE &&
 		    p->count < (is_reduced ? PLACES_MAX : PLACES_MAX - PLACES_MAX / 10))
 			at = keep(p, &kept, hash);

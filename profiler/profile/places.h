@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where something ran: distinct combinations of process, thread, device, context and stream, each
- * known by a small number.
+ * with a small id.
  *
- * A run keeps only those parts that some output asks for (a mask); the others read as unknown, so
- * that rows of a profile are not told apart by what nobody looks at. Bounded: past PLACES_MAX, a
- * place is known by its process alone, and then not at all.
+ * A run keeps only the parts that some output needs (a mask); the others read as unknown, so that
+ * rows are not split by parts that no output shows. Bounded: beyond PLACES_MAX, a place keeps only
+ * its process, and then nothing.
  */
 #ifndef PROFILER_PROFILE_PLACES_H
 #define PROFILER_PROFILE_PLACES_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include "symbolize/hash_index.h"
 
-#ifndef PLACES_MAX /* tests have a smaller one */
+#ifndef PLACES_MAX /* tests use a smaller one */
 #define PLACES_MAX (1u << 20)
 #endif
 
@@ -29,27 +29,27 @@ enum place_part {
 #define PLACES_ALL ((1u << PLACE_PARTS) - 1) /* a mask of all parts */
 #define PLACE_UNKNOWN UINT32_MAX
 
-/* By enum place_part: the run's own number of the process, a thread id, CUPTI's ids. */
+/* Indexed by enum place_part: the run's own process id, a thread id, CUPTI's ids. */
 struct place {
-	uint32_t part[PLACE_PARTS]; /* PLACE_UNKNOWN: not known, or not kept */
+	uint32_t part[PLACE_PARTS]; /* PLACE_UNKNOWN: unknown, or not kept */
 };
 
 /* Zero-initialise, then places_init. */
 struct places {
-	uint32_t mask; /* 1 << enum place_part: those that are kept */
+	uint32_t mask; /* 1 << enum place_part: the parts that are kept */
 	struct place *list;
 	uint32_t count, capacity;
 	struct hash_index index;
-	uint32_t last; /* found last: mostly the next one too */
+	uint32_t last; /* the last one found: usually also the next */
 };
 
-#define PLACE_NOWHERE 0u /* nothing is known of it */
+#define PLACE_NOWHERE 0u /* unknown */
 
 /* 0 or -ENOMEM. */
 int places_init(struct places *places, uint32_t mask);
 void places_release(struct places *places);
 
-/* The number of a place, of which only the parts in the mask count. */
+/* The id of a place; only the parts in the mask count. */
 uint32_t places_add(struct places *places, const struct place *place);
 
 static inline struct place place_unknown(void)

@@ -7,7 +7,7 @@
 #include "symbolize/array.h"
 
 struct profile {
-	struct row *rows; /* the first ROW_KINDS are those for what is not kept apart */
+	struct row *rows; /* the first ROW_KINDS rows are for what does not fit */
 	uint32_t count, capacity;
 	struct hash_index index;
 };

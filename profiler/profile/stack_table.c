@@ -11,7 +11,7 @@
 
 struct stack {
 	uint32_t outer;
-	uint32_t frame; /* number; NONE of STACK_EMPTY */
+	uint32_t frame; /* number; NONE for STACK_EMPTY */
 };
 
 struct stack_table {
@@ -122,8 +122,8 @@ uint32_t stack_table_push(struct stack_table *t, uint32_t outer, const struct fr
 	uint32_t at = NONE;
 
 	if (outer == STACK_NOT_KEPT)
-		return STACK_NOT_KEPT; /* it has been counted */
-	/* a frame is only kept with a stack */
+		return STACK_NOT_KEPT; /* already counted */
+	/* frames are kept only together with a stack */
 	if (stack.frame == NONE && t->stack_count < STACK_TABLE_MAX)
 		stack.frame = add_frame(t, frame);
 	if (stack.frame != NONE)
@@ -159,7 +159,7 @@ uint32_t stack_table_append(struct stack_table *t, uint32_t outer, uint32_t inne
 	struct frame frame;
 
 	while (at != STACK_EMPTY) {
-		/* a longer one is copied in pieces: outer part first */
+		/* a longer stack is copied in pieces, outer part first */
 		if (count == sizeof(path) / sizeof(path[0])) {
 			outer = stack_table_append(t, outer, at);
 			break;
@@ -168,7 +168,7 @@ uint32_t stack_table_append(struct stack_table *t, uint32_t outer, uint32_t inne
 		at = t->stacks[at].outer;
 	}
 	while (count-- > 0) {
-		frame = t->frames[t->stacks[path[count]].frame]; /* the list may move */
+		frame = t->frames[t->stacks[path[count]].frame]; /* the array may move */
 		outer = stack_table_push(t, outer, &frame);
 	}
 	return outer;

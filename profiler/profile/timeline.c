@@ -22,17 +22,17 @@ _Static_assert(TIMELINE_KINDS <= 8, "a bit each");
 
 struct timeline {
 	int fd;
-	int stopped; /* 0, or why nothing is added any more: -errno */
+	int stopped; /* 0, or -errno: why adding has stopped */
 	struct timeline_record *buffer;
 	uint32_t buffered;
 	uint64_t written; /* records in the file */
 	struct timeline_limits limits;
-	struct timeline_shape *shapes; /* their numbers are one more than their positions */
+	struct timeline_shape *shapes; /* numbered from 1 */
 	uint32_t shape_count, shape_capacity;
-	uint32_t latest_shape; /* the one that was looked up last */
+	uint32_t latest_shape; /* the last lookup */
 	struct hash_index shape_index;
-	uint64_t seed;   /* so that programs cannot choose shapes that collide */
-	uint8_t *stacks; /* by number: 1 << kind of the records that have it */
+	uint64_t seed;   /* random, so that programs cannot construct collisions */
+	uint8_t *stacks; /* by stack id: 1 << kind of the records with it */
 	uint32_t stack_count, stack_capacity;
 	uint32_t most_place;
 	struct timeline_stats stats;
@@ -55,7 +55,7 @@ static int open_unnamed(const char *folder)
 
 	if (fd >= 0)
 		return fd;
-	/* not every file system makes files without names */
+	/* not every file system supports files without names */
 	if (asprintf(&path, "%s/.profile-timeline-XXXXXX", folder) < 0)
 		return -ENOMEM;
 	fd = mkostemp(path, O_CLOEXEC);
@@ -131,7 +131,7 @@ static void count_loss(struct timeline *t, uint64_t *counter, uint64_t count, in
 	*counter += count;
 }
 
-/* 0, or -errno: then there will be no more. */
+/* 0, or -errno: adding has stopped. */
 static int write_buffer(struct timeline *t)
 {
 	const char *bytes = (const char *)t->buffer;
@@ -149,7 +149,7 @@ static int write_buffer(struct timeline *t)
 		}
 		done += (size_t)n;
 	}
-	kept = (uint32_t)(done / sizeof(*t->buffer)); /* what is cut is never read */
+	kept = (uint32_t)(done / sizeof(*t->buffer)); /* a cut record is never read */
 	t->written += kept;
 	if (kept < t->buffered)
 		count_loss(t, &t->stats.lost, t->buffered - kept, t->stopped);
@@ -157,7 +157,7 @@ static int write_buffer(struct timeline *t)
 	return t->stopped;
 }
 
-/* Notes that the record's stack is in use. 0 or -ENOMEM. */
+/* Marks the record's stack as used. 0 or -ENOMEM. */
 static int note_stack(struct timeline *t, const struct timeline_record *record)
 {
 	uint32_t more;
@@ -226,7 +226,7 @@ static uint32_t hash_shape(uint64_t seed, const struct timeline_shape *shape)
 	return (uint32_t)hash;
 }
 
-/* 0, or -errno: there is no room for a further one. */
+/* 0, or -errno: no room. */
 static int add_shape(struct timeline *t, const struct timeline_shape *shape, uint32_t hash)
 {
 	if (t->shape_count >= t->limits.shapes)
@@ -275,7 +275,7 @@ static bool is_ours(const struct timeline *t, const struct timeline_record *r)
 	       r->place <= t->most_place && r->shape <= t->shape_count;
 }
 
-/* All of `count` records, or -errno. */
+/* All `count` records, or -errno. */
 static int read_records(const struct timeline *t, uint64_t first, uint32_t count,
 			struct timeline_record *records)
 {

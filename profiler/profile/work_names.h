@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What kinds of GPU work are called: as frames of a profile, and in the report.
- */
+/* Names of the kinds of GPU work: for frames of a profile, and for the report. */
 #ifndef PROFILER_PROFILE_WORK_NAMES_H
 #define PROFILER_PROFILE_WORK_NAMES_H
 
 #include "cupti_trace/gpu_work.h"
 
-/* "[GPU_Memcpy HtoD]"; of kernels only the prefix "[GPU_Kernel]". Never NULL; one address a kind.
+/*
+ * "[GPU_Memcpy HtoD]"; for kernels only the prefix "[GPU_Kernel]". Never NULL; one address per
+ * kind.
  */
 const char *work_frame(unsigned int work);
 

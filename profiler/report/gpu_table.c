@@ -103,8 +103,8 @@ static void report_check(struct log *log, const struct ledger_gpu *gpu)
 			 here->bytes);
 	if (gpu->uncompared)
 		log_line(log,
-			 "  %" PRIu64 " sums were not compared: there are too many streams to keep "
-			 "all apart",
+			 "  sums not compared, as there are too many streams to keep all apart: "
+			 "%" PRIu64,
 			 gpu->uncompared);
 }
 

@@ -12,7 +12,7 @@ static void expect_none(struct check *c, uint64_t count, const char *what)
 {
 	if (count == 0)
 		return;
-	log_warn(c->log, "--strict: %" PRIu64 " %s", count, what);
+	log_warn(c->log, "--strict: %s: %" PRIu64, what, count);
 	c->has_passed = false;
 }
 
@@ -20,35 +20,37 @@ bool strict_check(struct log *log, const struct ledger *l)
 {
 	struct check c = {log, true};
 
-	expect_none(&c, l->gpu.unmatched, "GPU operations are not matched with a launch");
-	expect_none(&c, l->gpu.bad_times, "GPU operations have no usable timestamps");
+	expect_none(&c, l->gpu.unmatched, "GPU operations not matched with a launch");
+	expect_none(&c, l->gpu.bad_times, "GPU operations without usable timestamps");
 	expect_none(&c, l->gpu.sums - l->gpu.equal,
-		    "of CUPTI's own sums differ from the profile's");
-	expect_none(&c, l->gpu.uncompared, "of CUPTI's own sums were not compared");
-	expect_none(&c, l->gpu.dropped, "GPU operations were dropped");
-	expect_none(&c, l->gpu.missing, "GPU operations were sent but did not arrive");
-	expect_none(&c, l->launches.unended, "kernel launches have no record of their kernel");
-	expect_none(&c, l->launches.dropped, "launches were dropped");
-	expect_none(&c, l->cpu.dropped, "CPU samples were dropped");
+		    "CUPTI's own sums that differ from the profile's");
+	expect_none(&c, l->gpu.uncompared, "CUPTI's own sums that were not compared");
+	expect_none(&c, l->gpu.dropped, "GPU operations dropped");
+	expect_none(&c, l->gpu.missing, "GPU operations sent that did not arrive");
+	expect_none(&c, l->launches.unended, "kernel launches without a record of their kernel");
+	expect_none(&c, l->launches.dropped, "launches dropped");
+	expect_none(&c, l->cpu.dropped, "CPU samples dropped");
+	expect_none(&c, l->processes.not_followed, "processes not followed");
 	expect_none(&c, l->pipe.wrong_totals,
-		    "processes reported a different sum of GPU time than arrived");
-	expect_none(&c, l->pipe.without_goodbye, "traced processes ended without a goodbye");
-	expect_none(&c, l->pipe.lost_batches, "writes of traced processes were lost");
-	expect_none(&c, l->pipe.malformed, "lines in the pipe were malformed");
+		    "processes that reported a different sum of GPU time than arrived");
+	expect_none(&c, l->pipe.without_goodbye, "traced processes that ended without a goodbye");
+	expect_none(&c, l->pipe.lost_batches, "writes of traced processes lost");
+	expect_none(&c, l->pipe.malformed, "malformed lines in the pipe");
 	expect_none(&c, l->pipe.refused,
-		    "lines in the pipe came from processes that are not the command's");
-	expect_none(&c, l->pipe.left, "bytes in the pipe were not read");
-	expect_none(&c, l->pipe.foreign_versions, "processes sent another protocol version");
-	expect_none(&c, l->gpu.unknown_kinds, "CUPTI records were of an unknown kind");
+		    "lines in the pipe from processes that are not the command's");
+	expect_none(&c, l->pipe.left, "bytes in the pipe not read");
+	expect_none(&c, l->pipe.foreign_versions, "processes with another protocol version");
+	expect_none(&c, l->gpu.unknown_kinds, "CUPTI records of an unknown kind");
 	expect_none(&c,
 		    l->calls.processes > l->pipe.without_cupti ? l->calls.processes
 							       : l->pipe.without_cupti,
-		    "processes have no GPU time");
-	expect_none(&c, l->bounds.stacks, "stacks exceeded the limit on distinct stacks");
-	expect_none(&c, l->bounds.told,
-		    "names, mappings or stacks from the program exceeded the limit");
-	expect_none(&c, l->timeline.lost, "events are missing from the timeline");
-	expect_none(&c, l->timeline.lost_shapes, "kernels in the timeline have no grid and block");
-	expect_none(&c, l->bounds.out_of_memory, "events were lost because memory was short");
+		    "processes without GPU time");
+	expect_none(&c, l->processes.never_started, "processes in which tracing never started");
+	expect_none(&c, l->bounds.stacks, "stacks past the limit on distinct stacks");
+	expect_none(&c, l->bounds.refused,
+		    "names, mappings or stacks from the program past the limit");
+	expect_none(&c, l->timeline.lost, "events missing from the timeline");
+	expect_none(&c, l->timeline.lost_shapes, "kernels in the timeline without grid and block");
+	expect_none(&c, l->bounds.out_of_memory, "events lost because memory was short");
 	return c.has_passed;
 }

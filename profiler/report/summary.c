@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cupti_trace/gpu_wire.h"
+#include "profiler/base/saturate.h"
 #include "profiler/report/gpu_table.h"
 
 /* Singular or plural. */
@@ -87,7 +88,7 @@ static void report_correlation(struct log *log, const struct ledger *l)
 
 	log_line(log,
 		 "Correlation: %" PRIu64 " matched, %" PRIu64 " unmatched, %" PRIu64 " dropped",
-		 gpu->matched, gpu->unmatched, gpu->dropped + gpu->missing);
+		 gpu->matched, gpu->unmatched, saturated_sum(gpu->dropped, gpu->missing));
 	if (gpu->unmatched)
 		log_line(log,
 			 "  unmatched operations ran %.3f ms and are under "
@@ -134,16 +135,32 @@ static void report_odd_launches(struct log *log, const struct ledger *l)
 			 pick(unseen, "a graph node that was", "graph nodes that were"));
 }
 
-/* The usual reasons for a profile without a GPU part, each with what to do. */
+/* Processes that should have been traced, or may have: each with what to do. */
+static void report_untraced(struct log *log, const struct ledger_processes *p)
+{
+	if (p->never_started)
+		log_warn(log,
+			 "tracing never started in %" PRIu64 " process%s that initialized CUDA: %s "
+			 "GPU time is not in the profile. Is PROFILE_PIPE passed on to %s, and may "
+			 "%s open that pipe?",
+			 p->never_started, pick(p->never_started, "", "es"),
+			 pick(p->never_started, "its", "their"),
+			 pick(p->never_started, "it", "them"),
+			 pick(p->never_started, "it", "they"));
+	if (p->untraced)
+		log_warn(log,
+			 "%" PRIu64 " process%s loaded the CUDA driver but %s not traced: was "
+			 "cuInit called, and is CUDA_INJECTION64_PATH passed on to %s?",
+			 p->untraced, pick(p->untraced, "", "es"), pick(p->untraced, "was", "were"),
+			 pick(p->untraced, "it", "them"));
+}
+
+/* What a profile without a GPU part is then. */
 static void report_no_gpu(struct log *log, const struct summary_options *o, const struct ledger *l)
 {
-	if (used_gpu(l))
+	if (used_gpu(l) || l->processes.never_started || l->processes.untraced)
 		return;
-	if (l->processes.driver_mapped)
-		log_warn(log,
-			 "the CUDA driver was loaded, but tracing never started in it: was "
-			 "cuInit called, and is CUDA_INJECTION64_PATH passed on to the program?");
-	else if (!o->samples_cpu)
+	if (!o->samples_cpu)
 		log_warn(log, "the command did not use CUDA: the profile is empty");
 	else
 		log_warn(log, "the command did not use CUDA: this is its CPU profile alone");
@@ -191,13 +208,14 @@ static void report_gpu(struct log *log, const struct summary_options *o, const s
 	}
 	report_waits(log, o, l);
 	report_calls(log, l);
+	report_untraced(log, &l->processes);
 	report_no_gpu(log, o, l);
 }
 
 /* "3 CPU samples and 1 launch were dropped: ..." */
 static void report_dropped(struct log *log, const struct ledger *l)
 {
-	uint64_t all = l->cpu.dropped + l->launches.dropped;
+	uint64_t all = saturated_sum(l->cpu.dropped, l->launches.dropped);
 	char samples[48] = "", launches[48] = "";
 
 	if (l->cpu.dropped)
@@ -282,11 +300,11 @@ static void report_bounds(struct log *log, const struct ledger *l)
 			 "%" PRIu64 " stack%s exceeded the limit on distinct stacks; %s under "
 			 "[too many stacks]",
 			 b->stacks, s(b->stacks), pick(b->stacks, "it is", "they are"));
-	if (b->told)
+	if (b->refused)
 		log_warn(log, "%" PRIu64 " %s from the program exceeded the limit and %s dropped",
-			 b->told,
-			 pick(b->told, "name, mapping or stack", "names, mappings or stacks"),
-			 pick(b->told, "was", "were"));
+			 b->refused,
+			 pick(b->refused, "name, mapping or stack", "names, mappings or stacks"),
+			 pick(b->refused, "was", "were"));
 	if (malformed)
 		log_warn(log,
 			 "%" PRIu64 " malformed line%s in the pipe %s ignored (%" PRIu64

@@ -104,6 +104,8 @@ static void start_timing(struct call_timing *t, pid_t pid)
 	*since_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	n = probes_scan_process(t->calls, pid);
 	err = n < 0 ? n : bpf_source_time_calls(t->bpf, pid, true);
+	if (err)
+		id_map_remove(&t->timed, (uint32_t)pid);
 	if (err && err != -ENOENT && err != -ESRCH)
 		log_warn(t->log, "process %d: its CUDA calls cannot be timed: %s", (int)pid,
 			 strerror(-err));

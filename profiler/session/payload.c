@@ -20,6 +20,8 @@
 #define LOCK_NAME "lock"
 #define FOLDER_PREFIX "profile-"
 #define PIPE_BYTES (1 << 20)
+#define CLEANING_MS 100
+#define ACKNOWLEDGE_MS 1000
 
 /* The injection library, in .rodata by payload_blob.S. */
 extern const unsigned char payload_blob[];
@@ -122,10 +124,11 @@ static void remove_files(int folder)
 static void remove_if_stale(int parent, const char *name)
 {
 	int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	int lock = folder < 0 ? -1
-			      : openat(folder, LOCK_NAME,
-				       O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int lock = -1;
+	struct stat st;
 
+	if (folder >= 0 && fstat(folder, &st) == 0 && st.st_uid == geteuid())
+		lock = openat(folder, LOCK_NAME, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0) {
 		remove_files(folder);
 		unlinkat(parent, name, AT_REMOVEDIR);
@@ -136,22 +139,34 @@ static void remove_if_stale(int parent, const char *name)
 		close(folder);
 }
 
-static void remove_stale_folders(const char *path)
+struct cleaning {
+	struct bounded_job job;
+	char path[PAYLOAD_PATH_MAX];
+};
+
+static void run_cleaning(struct bounded_job *job)
 {
-	int parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int copy = parent >= 0 ? dup(parent) : -1;
-	DIR *listing = copy >= 0 ? fdopendir(copy) : NULL;
+	const struct cleaning *cleaning = (const struct cleaning *)job;
+	DIR *listing = opendir(cleaning->path);
 	struct dirent *entry;
 
 	while (listing && (entry = readdir(listing)))
 		if (strncmp(entry->d_name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) == 0)
-			remove_if_stale(parent, entry->d_name);
+			remove_if_stale(dirfd(listing), entry->d_name);
 	if (listing)
 		closedir(listing);
-	else if (copy >= 0)
-		close(copy);
-	if (parent >= 0)
-		close(parent);
+}
+
+void payload_remove_stale(const struct payload *payload, struct bounded_caller *calls)
+{
+	struct cleaning *cleaning = bounded_job_new(sizeof(*cleaning), run_cleaning, NULL);
+
+	if (!cleaning)
+		return;
+	snprintf(cleaning->path, sizeof(cleaning->path), "%s", payload->path);
+	*strrchr(cleaning->path, '/') = '\0';
+	if (bounded_call(calls, &cleaning->job, CLEANING_MS) == 0)
+		free(cleaning);
 }
 
 static int try_place(struct payload *payload, const char *parent)
@@ -201,7 +216,6 @@ int payload_create(struct payload *payload)
 
 		if (!places[i] || places[i][0] != '/')
 			continue;
-		remove_stale_folders(places[i]);
 		err = try_place(payload, places[i]);
 		if (!err)
 			return 0;
@@ -219,31 +233,45 @@ void payload_close_writer(struct payload *payload)
 	payload->pipe_writer = -1;
 }
 
-int payload_acknowledge(const struct payload *payload, uint64_t instance)
-{
-	char name[64], reopen[64];
-	struct stat st;
-	int fd, writer, err = 0;
+struct acknowledgement {
+	struct bounded_job job; /* its descriptor is the folder */
+	char name[64];
+	int err;
+};
 
-	snprintf(name, sizeof(name), GPU_WIRE_ACK_FORMAT, instance);
-	/* look before opening for real: it may have been replaced by anything */
-	fd = openat(payload->folder, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	if (fstat(fd, &st) != 0 || !S_ISFIFO(st.st_mode)) {
-		close(fd);
-		return -EINVAL;
+static void run_acknowledgement(struct bounded_job *job)
+{
+	struct acknowledgement *a = (struct acknowledgement *)job;
+	int fd = openat(job->fd, a->name, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd < 0) {
+		a->err = errno == ENOENT || errno == ENXIO ? 0 : -errno;
+		return;
 	}
-	snprintf(reopen, sizeof(reopen), "/proc/self/fd/%d", fd);
-	writer = open(reopen, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	if (writer < 0) {
-		err = errno == ENXIO ? 0 : -errno;
-	} else {
-		if (write(writer, "", 1) != 1)
-			err = -errno;
-		close(writer);
-	}
+	if (fstat(fd, &st) != 0 || !S_ISFIFO(st.st_mode))
+		a->err = -EINVAL;
+	else if (write(fd, "", 1) != 1)
+		a->err = -errno;
 	close(fd);
+}
+
+int payload_acknowledge(const struct payload *payload, struct bounded_caller *calls,
+			uint64_t instance)
+{
+	struct acknowledgement *a = bounded_job_new(sizeof(*a), run_acknowledgement, NULL);
+	int err;
+
+	if (!a)
+		return -ENOMEM;
+	snprintf(a->name, sizeof(a->name), GPU_WIRE_ACK_FORMAT, instance);
+	a->job.fd = fcntl(payload->folder, F_DUPFD_CLOEXEC, 0);
+	err = bounded_call(calls, &a->job, ACKNOWLEDGE_MS);
+	if (err)
+		return err;
+	err = a->err;
+	close(a->job.fd);
+	free(a);
 	return err;
 }
 

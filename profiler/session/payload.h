@@ -16,6 +16,7 @@
 #define PROFILER_SESSION_PAYLOAD_H
 
 #include <stdint.h>
+#include "symbolize/bounded_call.h"
 
 #define PAYLOAD_PATH_MAX 512
 
@@ -36,11 +37,21 @@ void payload_init(struct payload *payload);
 /* 0 or -errno (-ENOEXEC: no place allows execution; see `tried`). */
 int payload_create(struct payload *payload);
 
+/*
+ * Removes abandoned folders beside ours, through `calls`: one that takes long goes on beside the
+ * run.
+ */
+void payload_remove_stale(const struct payload *payload, struct bounded_caller *calls);
+
 /* From now on the pipe reports end of file when the last traced process is gone. */
 void payload_close_writer(struct payload *payload);
 
-/* Releases a process that waits for us. 0 or -errno; a process that no longer waits is no error. */
-int payload_acknowledge(const struct payload *payload, uint64_t instance);
+/*
+ * Releases a process that waits for us. 0 or -errno; a process that no longer waits is no error. It
+ * may have put anything in the place of its FIFO: that is opened through `calls`.
+ */
+int payload_acknowledge(const struct payload *payload, struct bounded_caller *calls,
+			uint64_t instance);
 
 /* Bytes that are in the pipe and have not been read. */
 uint64_t payload_count_left(const struct payload *payload);

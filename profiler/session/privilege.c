@@ -80,13 +80,19 @@ int privilege_become_user(const struct identity *identity)
 	return err;
 }
 
-bool privilege_is_admin(void)
+/* The effective capabilities of the calling thread. */
+static uint64_t find_capabilities(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
 
-	return syscall(SYS_capget, &header, data) == 0 &&
-	       (data[0].effective & CAPABILITY(CAP_SYS_ADMIN));
+	syscall(SYS_capget, &header, data);
+	return (uint64_t)data[1].effective << 32 | data[0].effective;
+}
+
+bool privilege_is_admin(void)
+{
+	return find_capabilities() & CAPABILITY(CAP_SYS_ADMIN);
 }
 
 void privilege_lock(void)
@@ -97,5 +103,10 @@ void privilege_lock(void)
 
 int privilege_drop_all(void)
 {
-	return geteuid() == 0 ? 0 : keep_capabilities(0);
+	if (geteuid() == 0)
+		return 0;
+	/* without any, perf events of the target are allowed only while it is dumpable */
+	if (find_capabilities())
+		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	return keep_capabilities(0);
 }

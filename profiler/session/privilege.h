@@ -57,7 +57,10 @@ bool privilege_is_admin(void);
 /* No program executed from now on gains privilege, and other processes may not look into ours. */
 void privilege_lock(void);
 
-/* Gives up the last two capabilities. 0 or -errno. */
+/*
+ * Gives up the last two capabilities. Other processes may not look into ours before that if there
+ * were any: what they paid for, open descriptors above all, is still here. 0 or -errno.
+ */
 int privilege_drop_all(void);
 
 #endif

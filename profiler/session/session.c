@@ -15,6 +15,7 @@
 #include "cupti_trace/gpu_wire.h"
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/exit_status.h"
+#include "profiler/base/saturate.h"
 #include "profiler/session/call_timing.h"
 #include "profiler/session/exec_error.h"
 #include "profiler/session/notices.h"
@@ -166,7 +167,7 @@ static int open_collect(struct session *s)
 		collect_new(&(struct collect_options){.sample_ns = 1000000000u / o->frequency_hz,
 						      .place_mask = o->place_mask,
 						      .follows_waits = o->follows_waits,
-						      .tells_devices = o->describes_devices,
+						      .describes_devices = o->describes_devices,
 						      .python_lines = o->python_lines,
 						      .native_python = o->native_python,
 						      .timeline = o->timeline});
@@ -182,10 +183,15 @@ static bool may_probe(const struct bpf_source *bpf)
 	return !bpf_source_probes_need_admin(bpf) || privilege_is_admin();
 }
 
+/* What the CUDA driver is to load, as an absolute path. */
+static const char *library_of(const struct session *s)
+{
+	return s->options->injection_lib ? s->injection_lib : s->payload.library;
+}
+
 static int open_probes(struct session *s)
 {
 	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
-	const char *library = s->options->injection_lib ? s->injection_lib : s->payload.library;
 
 	if (s->options->probes_launches && !may_probe(bpf)) {
 		log_error(s->log, "before Linux 6.10 only root may add uprobes: use --as-root, or "
@@ -207,7 +213,7 @@ static int open_probes(struct session *s)
 		s->notices.fallback = FALLBACK_NEEDS_ROOT;
 		return 0;
 	}
-	s->call_timing = call_timing_new(bpf, s->collect, &s->notices, s->log, library);
+	s->call_timing = call_timing_new(bpf, s->collect, &s->notices, s->log, library_of(s));
 	if (!s->call_timing)
 		return -ENOMEM;
 	s->notices.fallback = FALLBACK_TIMES_CALLS;
@@ -252,13 +258,11 @@ static int open_gpu_side(struct session *s)
 		return err;
 	}
 	supervisor_report_folder(s->supervisor, s->payload.path);
+	collect_expect_hellos(s->collect, library_of(s), s->options->nvtx);
 	s->pipe = gpu_pipe_new(s->collect);
 	err = s->pipe ? open_probes(s) : -ENOMEM;
 	if (err == -ENOMEM)
 		log_error(s->log, "out of memory");
-	if (err)
-		return err;
-	err = probe_libraries(s);
 	return err ? err : watch(s, s->payload.pipe, READY_PIPE);
 }
 
@@ -304,21 +308,20 @@ static int start_target(struct session *s, bool stdout_is_taken)
 				 TARGET_ENVIRONMENT_CUDA
 				 " is set to %s; it is replaced for this run",
 				 injected);
-		target_environment_make(
-			&environment,
-			&(struct target_environment_options){
-				.library = o->injection_lib ? s->injection_lib : s->payload.library,
-				.pipe = s->payload.pipe_path,
-				.stacks = !o->probes_launches,
-				.python_lines = o->python_lines,
-				.native_python = o->native_python,
-				.kernels_only = o->kernels_only,
-				.whole_graphs = o->whole_graphs,
-				.devices = o->describes_devices,
-				.waits = o->follows_waits,
-				.timeline = o->timeline != NULL,
-				.nvtx = takes_nvtx(s),
-				.verbose = s->log->level == LOG_VERBOSE});
+		target_environment_make(&environment,
+					&(struct target_environment_options){
+						.library = library_of(s),
+						.pipe = s->payload.pipe_path,
+						.stacks = !o->probes_launches,
+						.python_lines = o->python_lines,
+						.native_python = o->native_python,
+						.kernels_only = o->kernels_only,
+						.whole_graphs = o->whole_graphs,
+						.devices = o->describes_devices,
+						.waits = o->follows_waits,
+						.timeline = o->timeline != NULL,
+						.nvtx = takes_nvtx(s),
+						.verbose = s->log->level == LOG_VERBOSE});
 		options.environment = environment.variables;
 	}
 	return target_start(&s->target, &options);
@@ -372,9 +375,14 @@ static int set_up(struct session *s, bool stdout_is_taken)
 	}
 	supervisor_report_target(s->supervisor, s->target.pid);
 	privilege_lock();
+	/* bounded calls from here on: their threads have nothing that keeps other processes out */
+	if (s->payload.path[0])
+		payload_remove_stale(&s->payload, collect_calls(s->collect));
 	if (s->target.end >= 0)
 		watch(s, s->target.end, READY_TARGET);
-	return follow_target(s) == 0 ? 0 : EXIT_PROFILER_FAILED;
+	if (probe_libraries(s) != 0 || follow_target(s) != 0)
+		return EXIT_PROFILER_FAILED;
+	return 0;
 }
 
 /* ---- signals ---- */
@@ -480,17 +488,33 @@ static void pass_on_pythons(struct session *s)
 	}
 }
 
+/* A CPU sample, or a launch as a probe saw it. */
+static void take_snapshot(struct session *s, const struct stack_snapshot *snapshot, bool is_launch)
+{
+	const struct stack_event *event = &snapshot->event;
+	const char *api = is_launch ? cuda_function_name(event->launch_function) : NULL;
+
+	if (collect_snapshot(s->collect, snapshot, api))
+		recording_stack(s->recording, s->collect, event, is_launch);
+}
+
 static void take_process_event(struct session *s, const struct process_event *event)
 {
-	struct process *process = collect_process_event(s->collect, event);
+	struct process *process;
 
+	if (event->type == PROCESS_SAMPLE) {
+		take_snapshot(s, event->snapshot, false);
+		return;
+	}
+	process = collect_process_event(s->collect, event);
 	if (!process)
 		return;
 	recording_process_event(s->recording, event);
-	if (event->type == PROCESS_SAMPLE)
-		recording_stack(s->recording, s->collect, &event->snapshot->event, false);
-	if (event->type == PROCESS_EXEC)
+	if (event->type == PROCESS_EXEC) {
 		s->quick_until_ns = now_ns() + QUICK_NS;
+		if (kernel_events_bpf(s->kernel)) /* its layout of Python was the old program's */
+			bpf_source_set_python(kernel_events_bpf(s->kernel), event->pid, NULL);
+	}
 	call_timing_watch(s->call_timing, event, process);
 	pass_on_pythons(s);
 }
@@ -498,14 +522,11 @@ static void take_process_event(struct session *s, const struct process_event *ev
 static void take_stack(struct session *s, const struct stack_event *event)
 {
 	const struct stack_snapshot *snapshot = (const struct stack_snapshot *)event;
-	bool is_launch = event->kind == STACK_EVENT_LAUNCH;
 
 	switch (event->kind) {
 	case STACK_EVENT_CPU_SNAPSHOT:
 	case STACK_EVENT_LAUNCH:
-		collect_snapshot(s->collect, snapshot,
-				 is_launch ? cuda_function_name(event->launch_function) : NULL);
-		recording_stack(s->recording, s->collect, event, is_launch);
+		take_snapshot(s, snapshot, event->kind == STACK_EVENT_LAUNCH);
 		break;
 	case STACK_EVENT_PYTHON_CODE:
 		collect_python_code(s->collect, (const struct stack_python_code *)event);
@@ -556,7 +577,7 @@ static void acknowledge(struct session *s, const struct process *process, uint64
 		log_verbose(s->log, "process %d: %d launch functions newly probed, %u in all",
 			    (int)process->pid, n > 0 ? n : 0, probes_count(s->probes));
 	}
-	err = payload_acknowledge(&s->payload, instance);
+	err = payload_acknowledge(&s->payload, collect_calls(s->collect), instance);
 	if (err)
 		log_warn(s->log, "cannot acknowledge process %d: %s; it waits up to 5 s",
 			 (int)process->pid, strerror(-err));
@@ -795,15 +816,18 @@ static void take_counters(struct session *s)
 	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
 	struct stack_counters counters;
 
-	l->processes.lost_records = kernel_events_lost(s->kernel);
 	if (s->probes)
 		l->launches.probed_functions = probes_count(s->probes);
-	if (!bpf)
+	if (!bpf) {
+		/* samples lie in the same rings, and are most of what they hold */
+		l->cpu.dropped = kernel_events_lost(s->kernel);
 		return;
+	}
+	l->processes.lost_records = kernel_events_lost(s->kernel);
 	counters = bpf_source_counters(bpf);
 	l->cpu.dropped = counters.dropped_samples;
 	l->cpu.in_calls = counters.samples_in_calls;
-	l->launches.dropped += counters.dropped_launches;
+	saturated_add(&l->launches.dropped, counters.dropped_launches);
 	l->processes.not_followed = counters.untracked_processes;
 	if (counters.calls > l->calls.timed)
 		l->calls.lost = counters.calls - l->calls.timed;

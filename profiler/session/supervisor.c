@@ -139,9 +139,35 @@ void supervisor_report_writing(const struct supervisor_link *link)
 /* Gives up privilege when the worker does. */
 static void become_user(struct supervisor *s)
 {
-	if (privilege_become_user(s->identity) == 0)
-		privilege_drop_all();
+	int err = privilege_become_user(s->identity);
+
 	privilege_lock();
+	if (!err)
+		privilege_drop_all();
+}
+
+/*
+ * Runs `task` in a process of its own, and waits a moment for it: the user's files and terminal may
+ * block for ever, and the supervisor must not.
+ */
+static void run_apart(const struct supervisor *s, void (*task)(const struct supervisor *, int),
+		      int argument)
+{
+	int64_t until = now_ms() + SUPERVISOR_TASK_MS;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		task(s, argument);
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0 && now_ms() < until)
+		poll(NULL, 0, 1);
+}
+
+static void remove_folder(const struct supervisor *s, int unused)
+{
+	(void)unused;
+	payload_remove_path(s->folder);
 }
 
 static void take_report(struct supervisor *s, const struct report *report)
@@ -181,6 +207,12 @@ static bool read_reports(struct supervisor *s)
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
+static void warn_of_writing(const struct supervisor *s, int unused)
+{
+	(void)unused;
+	log_warn(s->log, "the profile is being written; another Ctrl-C gives up");
+}
+
 /* True: it is time to give up. The signal itself goes to the worker in any case. */
 static bool take_interrupt(struct supervisor *s)
 {
@@ -190,7 +222,7 @@ static bool take_interrupt(struct supervisor *s)
 		return true;
 	if (s->is_writing && s->interrupts == 1) {
 		s->has_warned = true;
-		log_warn(s->log, "the profile is being written; another Ctrl-C gives up");
+		run_apart(s, warn_of_writing, 0);
 	} else if (s->interrupts >= 2 && s->give_up_ms == 0) {
 		s->give_up_ms = now_ms() + SUPERVISOR_PATIENCE_MS;
 	}
@@ -217,14 +249,29 @@ static bool read_signals(struct supervisor *s)
 	return gives_up;
 }
 
+static void report_giving_up(const struct supervisor *s, int unused)
+{
+	(void)unused;
+	log_error(s->log, "gave up: no profile was written");
+}
+
 static int give_up(struct supervisor *s)
 {
 	if (s->target > 0) /* before its parent: until then nobody else gets its number */
 		kill(s->target, SIGKILL);
 	kill(s->worker, SIGKILL);
-	payload_remove_path(s->folder);
-	log_error(s->log, "gave up: no profile was written");
+	run_apart(s, remove_folder, 0);
+	run_apart(s, report_giving_up, 0);
 	return EXIT_SIGNAL_BASE + SIGINT;
+}
+
+static void report_death(const struct supervisor *s, int status)
+{
+	if (WIFSIGNALED(status))
+		log_error(s->log, "the profiler was killed by signal %d%s: no profile was written",
+			  WTERMSIG(status), WTERMSIG(status) == SIGKILL ? " (out of memory?)" : "");
+	else
+		log_error(s->log, "the profiler ended unexpectedly: no profile was written");
 }
 
 /* The worker has ended without a report. */
@@ -234,12 +281,8 @@ static int explain_death(struct supervisor *s)
 
 	while (waitpid(s->worker, &status, 0) < 0 && errno == EINTR)
 		;
-	payload_remove_path(s->folder);
-	if (WIFSIGNALED(status))
-		log_error(s->log, "the profiler was killed by signal %d%s: no profile was written",
-			  WTERMSIG(status), WTERMSIG(status) == SIGKILL ? " (out of memory?)" : "");
-	else
-		log_error(s->log, "the profiler ended unexpectedly: no profile was written");
+	run_apart(s, remove_folder, 0);
+	run_apart(s, report_death, status);
 	return EXIT_PROFILER_FAILED;
 }
 

@@ -32,7 +32,10 @@
 #include "profiler/base/log.h"
 #include "profiler/session/identity.h"
 
-#define SUPERVISOR_PATIENCE_MS 2000
+#define SUPERVISOR_PATIENCE_MS 1500
+#define SUPERVISOR_TASK_MS                                                    \
+	200 /* for what the user's files or terminal may block; twice at most \
+	     */
 
 /* The worker's connection with the supervisor. */
 struct supervisor_link {

@@ -38,10 +38,10 @@ struct uprobe_multi_attr {
 	__u32 padding;
 };
 
-/* What a program is attached to. */
+/* An attachment of a program. */
 struct kept_link {
-	pid_t pid; /* a probe in this process only; 0: for good */
-	int fd;    /* a link of many places; -1: it is `link` */
+	pid_t pid; /* the only process probed; 0: permanent */
+	int fd;    /* a multi-probe link; -1: see `link` */
 	struct bpf_link *link;
 };
 
@@ -53,7 +53,7 @@ struct bpf_source {
 	uint32_t link_count, link_capacity;
 	int *clocks;
 	uint32_t clock_count, clock_capacity;
-	bool has_multi; /* one link for many places */
+	bool has_multi; /* supports multi-probe links */
 	bool has_probes;
 };
 
@@ -73,7 +73,7 @@ static void remove_link(const struct kept_link *link)
 		bpf_link__destroy(link->link);
 }
 
-/* 0, or -ENOMEM and it is removed. */
+/* 0, or -ENOMEM: the link is removed. */
 static int keep(struct bpf_source *s, struct kept_link link)
 {
 	if (!array_make_room(&s->links, s->link_count, &s->link_capacity, sizeof(link))) {
@@ -84,7 +84,7 @@ static int keep(struct bpf_source *s, struct kept_link link)
 	return 0;
 }
 
-/* `link` as libbpf gave it: NULL with errno set where attaching failed. */
+/* `link` is libbpf's result: NULL with errno set if attaching failed. */
 static int keep_link(struct bpf_source *s, pid_t pid, struct bpf_link *link)
 {
 	return link ? keep(s, (struct kept_link){pid, -1, link}) : -errno;
@@ -92,7 +92,7 @@ static int keep_link(struct bpf_source *s, pid_t pid, struct bpf_link *link)
 
 static void explain_load(int err, char *error, size_t size)
 {
-	if (err == -EPERM) /* a program that is not accepted is EACCES */
+	if (err == -EPERM) /* EACCES means that the program was rejected */
 		snprintf(error, size,
 			 "loading eBPF programs is not permitted; run with sudo, or give the "
 			 "binary CAP_BPF and CAP_PERFMON");
@@ -130,7 +130,7 @@ bool bpf_source_may_probe_returns(void)
 
 /* ---- opening ---- */
 
-/* Before 6.1 maps that allocate as they fill are refused to programs of sampling clocks. */
+/* Before 6.1, programs of sampling clocks may not use maps that allocate on demand. */
 static void choose_map_flags(struct stacks *bpf)
 {
 	struct bpf_map *maps[] = {bpf->maps.tracked, bpf->maps.timed, bpf->maps.pythons};
@@ -140,7 +140,7 @@ static void choose_map_flags(struct stacks *bpf)
 			bpf_map__set_map_flags(maps[i], 0);
 }
 
-/* What is not asked for is not loaded: it takes its time. */
+/* Programs that are not needed are not loaded: loading takes time. */
 static void choose_programs(const struct bpf_source *s, struct stacks *bpf)
 {
 	const struct bpf_source_options *o = &s->options;
@@ -184,7 +184,7 @@ static int load(struct bpf_source *s)
 	return err;
 }
 
-/* Before 6.10 one link for many places kept to a thread, not to a process. */
+/* Before 6.10 a multi-probe link was limited to a thread, not to a process. */
 static int load_for_kernel(struct bpf_source *s)
 {
 	int err;
@@ -225,7 +225,7 @@ static int start_clock(struct bpf_source *s, int cpu)
 	if (fd < 0)
 		return -errno;
 	s->clocks[s->clock_count++] = fd;
-	/* no link: it would take a second descriptor a CPU */
+	/* no link: it would take a second descriptor per CPU */
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(s->bpf->progs.sample_cpu)) != 0)
 		return -errno;
 	return 0;
@@ -237,7 +237,7 @@ static int start_clocks(struct bpf_source *s)
 
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		err = start_clock(s, cpu);
-		if (err && err != -ENODEV && err != -ENXIO) /* those: an offline CPU */
+		if (err && err != -ENODEV && err != -ENXIO) /* these errors: an offline CPU */
 			return err;
 	}
 	return s->clock_count > 0 ? 0 : -ENODEV;
@@ -248,7 +248,7 @@ void bpf_source_stop_clocks(struct bpf_source *s)
 	while (s->clock_count > 0) {
 		int fd = s->clocks[--s->clock_count];
 
-		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0); /* a child may have it, too */
+		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0); /* a child may hold the descriptor, too */
 		close(fd);
 	}
 }
@@ -336,7 +336,7 @@ int bpf_source_set_python(struct bpf_source *s, pid_t pid, const struct stack_py
 {
 	if (!python)
 		return take_from(s->bpf->maps.pythons, pid);
-	/* of one that has ended nobody would take it out again */
+	/* if the process has ended, nobody would remove the entry again */
 	if (!bpf_source_follows(s, pid))
 		return -ESRCH;
 	return put_in(s->bpf->maps.pythons, pid, python, sizeof(*python));
@@ -359,7 +359,7 @@ int bpf_source_time_calls(struct bpf_source *s, pid_t pid, bool on)
 
 /* ---- probes ---- */
 
-/* Where probes go: functions of one file. */
+/* Locations of probes: functions of one file. */
 struct places {
 	pid_t pid; /* 0: in all processes */
 	const char *path;
@@ -459,7 +459,7 @@ int bpf_source_probe(struct bpf_source *s, enum bpf_source_probe probe, pid_t pi
 	if (!cookies)
 		return -ENOMEM;
 	s->has_probes = true;
-	/* the returns first: an entry without its return would last for ever */
+	/* returns first: an entry without its return would stay open for ever */
 	if (probe == PROBE_CALL)
 		err = attach(s, s->bpf->progs.leave_function, true, &places);
 	if (probe == PROBE_SUBSCRIBE)

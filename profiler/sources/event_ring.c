@@ -74,7 +74,7 @@ static bool is_valid_code(const struct stack_python_code *r)
 	return true;
 }
 
-/* Of `size` bytes in the ring, it is as long as its kind has to be. */
+/* Whether its length is right for its kind, and fits into `size` bytes. */
 static bool is_valid(const struct stack_event *event, size_t size)
 {
 	if (size < sizeof(*event) || event->size != size)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "cupti_trace/gpu_wire.h"
 #include "profiler/base/id_map.h"
+#include "profiler/base/saturate.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 
@@ -17,16 +18,16 @@
 struct tracee {
 	uint64_t instance;
 	struct process *process; /* NULL: said hello, not yet accepted */
-	bool is_ignored;         /* speaks another version */
+	bool is_ignored;         /* has another protocol version */
 	bool is_tracing;         /* its hello promised events */
 	bool has_left;           /* said goodbye */
 	uint64_t next_sequence;
 	uint64_t operations, operation_ns; /* received */
-	uint64_t unsent;                   /* given up by the sender */
-	/* launches of one kernel each, the kernels they started, records lost */
+	uint64_t unsent;                   /* dropped by the sender */
+	/* launches of one kernel each, the kernels they started, lost records */
 	uint64_t kernel_launches, launched_kernels, lost;
 	struct id_map names; /* id -> const char * */
-	char *piece;         /* a name being put together */
+	char *piece;         /* a partly received name */
 	size_t piece_length;
 	uint32_t piece_id;
 	uint32_t position; /* in the pipe's list */
@@ -39,17 +40,17 @@ struct gpu_pipe {
 	struct tracee **tracees;
 	uint32_t tracee_count, tracee_capacity;
 	struct hash_index index; /* of tracees, by instance */
-	struct tracee *newcomer; /* its hello was handed out, and not yet answered */
-	struct tracee *current;  /* whose batch this is; NULL: nobody's */
-	bool batch_is_refused;   /* of a program that is not believed: no rubbish */
+	struct tracee *newcomer; /* its hello was returned, and not yet answered */
+	struct tracee *current;  /* the sender of this batch; NULL: unknown */
+	bool batch_is_refused;   /* from a program that was not accepted, hence not malformed */
 	bool batch_is_bounded;
-	uint64_t batch_left; /* bytes of the current batch still to come, if so */
+	uint64_t batch_left; /* remaining bytes of this batch, if so */
 	uint64_t batch_sequence, batch_instance;
 	struct gpu_event event;
-	const char *at, *end;             /* bytes not yet taken */
+	const char *at, *end;             /* bytes not yet processed */
 	char line[GPU_WIRE_LINE_MAX + 1]; /* a line begun in an earlier piece */
 	size_t line_length;
-	bool skipping; /* the line is too long: wait for its end */
+	bool skipping; /* the line is too long: skip to its end */
 	char buffer[READ_SIZE];
 };
 
@@ -114,7 +115,7 @@ static struct tracee *find_tracee(const struct gpu_pipe *p, uint64_t instance)
 	return at == HASH_INDEX_NONE ? NULL : p->tracees[at];
 }
 
-/* NULL: there are too many, or no memory. */
+/* NULL: too many, or no memory. */
 static struct tracee *add_tracee(struct gpu_pipe *p, uint64_t instance)
 {
 	struct tracee *t = NULL;
@@ -133,7 +134,7 @@ static struct tracee *add_tracee(struct gpu_pipe *p, uint64_t instance)
 	return t;
 }
 
-/* The last one fills the hole. */
+/* Moves the last one into the hole. */
 static void drop_tracee(struct gpu_pipe *p, struct tracee *t)
 {
 	struct tracee *last = p->tracees[p->tracee_count - 1];
@@ -143,7 +144,7 @@ static void drop_tracee(struct gpu_pipe *p, struct tracee *t)
 		hash_index_remove(&p->index, hash_instance(last->instance), last->position);
 		last->position = t->position;
 		p->tracees[last->position] = last;
-		/* cannot fail: there is a free slot by now */
+		/* cannot fail: a slot has just become free */
 		hash_index_add(&p->index, hash_instance(last->instance), last->position);
 	}
 	p->tracee_count--;
@@ -167,7 +168,7 @@ uint64_t tracee_instance(const struct tracee *tracee)
 static void count_sequence(struct gpu_pipe *p, struct tracee *t, uint64_t sequence)
 {
 	if (sequence > t->next_sequence)
-		p->ledger->pipe.lost_batches += sequence - t->next_sequence;
+		saturated_add(&p->ledger->pipe.lost_batches, sequence - t->next_sequence);
 	t->next_sequence = sequence + 1;
 }
 
@@ -187,12 +188,12 @@ void gpu_pipe_accept(struct gpu_pipe *p, struct tracee *tracee, struct process *
 }
 
 /*
- * Its tracing has ended. Kernels of a launch on several devices count as launched, too, so where
- * those are used there may be more unended launches than this finds.
+ * Called when its tracing has ended. Kernels of a launch on several devices also count as launched,
+ * so where those are used there may be more unended launches than this finds.
  */
 static void count_unended(struct gpu_pipe *p, const struct tracee *t)
 {
-	uint64_t recorded = t->launched_kernels + t->lost;
+	uint64_t recorded = saturated_sum(t->launched_kernels, t->lost);
 
 	if (t->is_tracing && t->kernel_launches > recorded)
 		p->ledger->launches.unended += t->kernel_launches - recorded;
@@ -234,7 +235,7 @@ uint32_t gpu_pipe_list(const struct gpu_pipe *p, pid_t *pids, uint32_t max)
 
 /* ---- kernel names ---- */
 
-/* Without room for it the kernel stays without a name, which is counted. */
+/* Without room the kernel stays without a name, which is counted. */
 static void set_name(struct gpu_pipe *p, struct tracee *t, uint32_t id, const char *name)
 {
 	const char *kept = collect_text(p->collect, name);
@@ -244,7 +245,7 @@ static void set_name(struct gpu_pipe *p, struct tracee *t, uint32_t id, const ch
 		*value = (uint64_t)(uintptr_t)kept;
 }
 
-/* A name, or the next piece of one. False if it makes no sense. */
+/* A name, or the next piece of one. False: invalid. */
 static bool take_name(struct gpu_pipe *p, struct tracee *t, const struct gpu_event_name *e)
 {
 	size_t n = strlen(e->name);
@@ -292,12 +293,12 @@ static void begin_batch(struct gpu_pipe *p, const struct gpu_event_batch *e)
 	p->batch_left = e->bytes;
 	p->batch_instance = e->instance;
 	p->batch_sequence = e->sequence;
-	p->batch_is_refused = !p->current; /* until a hello says whose it is */
+	p->batch_is_refused = !p->current; /* until a hello identifies the sender */
 	if (p->current)
 		count_sequence(p, p->current, e->sequence);
 }
 
-/* False: it cannot be. */
+/* False: invalid. */
 static bool take_hello(struct gpu_pipe *p, const struct gpu_event_hello *e)
 {
 	struct tracee *t;
@@ -310,7 +311,8 @@ static bool take_hello(struct gpu_pipe *p, const struct gpu_event_hello *e)
 		return true;
 	}
 	t->is_ignored = e->version != GPU_WIRE_VERSION;
-	t->is_tracing = e->wants_ack && !e->is_off && !t->is_ignored; /* else it explains why not */
+	t->is_tracing = e->wants_ack && !e->is_off && !t->is_ignored; /* otherwise the hello
+								       * explains why not */
 	p->newcomer = p->current = t;
 	p->batch_is_refused = false;
 	return true;
@@ -318,22 +320,24 @@ static bool take_hello(struct gpu_pipe *p, const struct gpu_event_hello *e)
 
 static void take_drops(struct gpu_pipe *p, struct tracee *t, const struct gpu_event_drops *e)
 {
-	p->ledger->gpu.dropped += e->kernels + e->unsent_kernels;
-	p->ledger->launches.dropped += e->launches + e->unsent_launches;
-	p->ledger->gpu.unknown_kinds += e->unknown;
-	t->unsent += e->unsent_kernels;
-	t->lost += e->kernels + e->unsent_kernels;
+	uint64_t kernels = saturated_sum(e->kernels, e->unsent_kernels);
+
+	saturated_add(&p->ledger->gpu.dropped, kernels);
+	saturated_add(&p->ledger->launches.dropped, saturated_sum(e->launches, e->unsent_launches));
+	saturated_add(&p->ledger->gpu.unknown_kinds, e->unknown);
+	saturated_add(&t->unsent, e->unsent_kernels);
+	saturated_add(&t->lost, kernels);
 }
 
 static void take_goodbye(struct gpu_pipe *p, struct tracee *t, const struct gpu_event_goodbye *e)
 {
-	uint64_t accounted = t->operations + t->unsent;
+	uint64_t accounted = saturated_sum(t->operations, t->unsent);
 
 	if (t->has_left)
-		return; /* it said that */
+		return; /* announced in its hello */
 	if (t->is_tracing && e->kernels > accounted) {
-		p->ledger->gpu.missing += e->kernels - accounted;
-		t->lost += e->kernels - accounted;
+		saturated_add(&p->ledger->gpu.missing, e->kernels - accounted);
+		saturated_add(&t->lost, e->kernels - accounted);
 	}
 	if (t->is_tracing && e->kernels == t->operations && e->kernel_ns != t->operation_ns)
 		p->ledger->pipe.wrong_totals++;
@@ -344,6 +348,26 @@ static void count_operation(struct tracee *t, uint64_t duration_ns)
 {
 	t->operations++;
 	t->operation_ns += duration_ns;
+}
+
+/* Adds what an event measured to the run's. False: it does not fit. */
+static bool add_measured(struct ledger *l, const struct gpu_event *event)
+{
+	const struct gpu_event_work *work = &event->work;
+	const struct gpu_event_sum *sum = &event->sum;
+
+	switch (event->type) {
+	case GPU_EVENT_KERNEL:
+		return ledger_total_add(&l->measured, 1, event->kernel.duration_ns, 0);
+	case GPU_EVENT_WORK:
+		return ledger_total_add(&l->measured, 1, work->duration_ns, work->bytes);
+	case GPU_EVENT_WAIT:
+		return ledger_total_add(&l->measured, 1, event->wait.duration_ns, 0);
+	case GPU_EVENT_SUM:
+		return ledger_total_add(&l->reported, sum->count, sum->ns, sum->bytes);
+	default:
+		return true;
+	}
 }
 
 /* Counts an event of the current program. */
@@ -358,13 +382,13 @@ static void count_event(struct gpu_pipe *p, struct tracee *t, const struct gpu_e
 			!(event->launch.flags & (GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER));
 		break;
 	case GPU_EVENT_VOID:
-		/* a void launch has done what it could, just like one whose kernel has a record */
-		t->launched_kernels += event->voids.launches;
+		/* a void launch is complete, like one whose kernel has a record */
+		saturated_add(&t->launched_kernels, event->voids.launches);
 		break;
 	case GPU_EVENT_KERNEL:
 		l->gpu.kernels++;
 		l->gpu.kernel_ns += event->kernel.duration_ns;
-		t->launched_kernels += event->kernel.graph_node_id == 0;
+		saturated_add(&t->launched_kernels, event->kernel.graph_node_id == 0);
 		count_operation(t, event->kernel.duration_ns);
 		break;
 	case GPU_EVENT_WORK:
@@ -407,7 +431,7 @@ static void note_refused(struct gpu_pipe *p, const char *line, size_t length)
 	note_line(p->ledger->pipe.first_refused, line, length);
 }
 
-/* What is not within a batch's bytes was written by somebody else, however it looks. */
+/* Bytes beyond a batch's length come from another writer, even if they look valid. */
 static void leave_batch(struct gpu_pipe *p, size_t length)
 {
 	if (!p->batch_is_bounded)
@@ -421,7 +445,7 @@ static void leave_batch(struct gpu_pipe *p, size_t length)
 	}
 }
 
-/* True if the event is to be handed out. */
+/* True if the event is to be returned. */
 static bool take_line(struct gpu_pipe *p, const char *line, size_t length)
 {
 	const struct gpu_event *event = &p->event;
@@ -458,11 +482,15 @@ static bool take_line(struct gpu_pipe *p, const char *line, size_t length)
 			note_malformed(p, line, length);
 		return false;
 	}
+	if (!add_measured(p->ledger, event)) {
+		note_malformed(p, line, length);
+		return false;
+	}
 	count_event(p, p->current, event);
 	return true;
 }
 
-/* Keeps the part of a line that is there; a line that grows too long is skipped to its end. */
+/* Keeps the start of an incomplete line; skips a line that is too long. */
 static void keep_partial(struct gpu_pipe *p, const char *bytes, size_t n)
 {
 	if (p->skipping)
@@ -480,7 +508,7 @@ static void keep_partial(struct gpu_pipe *p, const char *bytes, size_t n)
 	p->line_length += n;
 }
 
-/* The next whole line of the bytes at hand; false: there is none left. */
+/* The next complete line; false: none left. */
 static bool next_line(struct gpu_pipe *p, const char **line, size_t *length)
 {
 	while (p->at < p->end) {
@@ -506,7 +534,7 @@ static bool next_line(struct gpu_pipe *p, const char **line, size_t *length)
 	return false;
 }
 
-/* The program whose hello was handed out has not been accepted: it is not believed. */
+/* Refuses the program of the last hello if it was not accepted. */
 static void refuse_newcomer(struct gpu_pipe *p)
 {
 	if (!p->newcomer)

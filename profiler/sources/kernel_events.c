@@ -13,15 +13,15 @@
 #define SLACK_NS 20000000u
 
 struct kernel_events {
-	struct bpf_source *bpf;           /* NULL: cannot be used, or is of no use */
-	struct process_events *processes; /* NULL: nothing is known of processes */
+	struct bpf_source *bpf;           /* NULL: not usable, or not needed */
+	struct process_events *processes; /* NULL: no process events */
 	uint32_t sample_hz;
-	bool is_last;                    /* nothing more will come */
-	const struct stack_event *stack; /* taken from the batch, not yet handed out */
+	bool is_last;                    /* the input has ended */
+	const struct stack_event *stack; /* taken from the batch, not yet returned */
 	bool batch_is_done;
 	bool catches_up;
 	uint64_t filled_ns, last_stack_ns;
-	uint64_t stopped_ns; /* samples end here; 0: they do not */
+	uint64_t stopped_ns; /* samples end here; 0: still running */
 };
 
 static uint64_t now_ns(void)
@@ -51,7 +51,7 @@ static int open_bpf(struct kernel_events *k, const struct kernel_events_options 
 		strerror(-err));
 	bpf_source_close(k->bpf);
 	k->bpf = NULL;
-	/* without samples, BPF only would have timed calls */
+	/* without samples, BPF would only have timed calls */
 	return o->bpf.sample_hz > 0 || o->needs_bpf ? err : 0;
 }
 
@@ -117,8 +117,8 @@ int kernel_events_watch(struct kernel_events *k, int epoll, uint32_t tag)
 int kernel_events_fill(struct kernel_events *k)
 {
 	/*
-	 * What processes did before a stack was taken is recorded before the stack is, so it is
-	 * read after the batch of stacks was closed.
+	 * The kernel records process events before a later stack, so read them after closing the
+	 * batch of stacks.
 	 */
 	k->filled_ns = now_ns();
 	k->batch_is_done = k->bpf == NULL;
@@ -128,7 +128,7 @@ int kernel_events_fill(struct kernel_events *k)
 	return k->processes ? process_events_read(k->processes) : 0;
 }
 
-/* Once no more samples are taken, and nothing else is, all that was is in its ring. */
+/* When sampling has stopped and nothing else is recorded, everything is in its ring. */
 static bool is_quiet(const struct kernel_events *k)
 {
 	return k->stopped_ns && k->filled_ns > k->stopped_ns &&
@@ -177,7 +177,7 @@ static bool take_next(struct kernel_events *k, struct kernel_event *event)
 		k->stack = bpf_source_next(k->bpf);
 		k->batch_is_done = !k->stack;
 	}
-	/* those that no stack waits for, but not newer ones that a stack may still precede */
+	/* events that no stack can precede, but not newer ones */
 	if (k->processes)
 		event->process = process_events_next(k->processes, limit_of_processes(k));
 	if (event->process)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel reports, in order of time: what happened to processes, and the stacks that were
- * taken then, so that each stack is looked at in the address space of its moment.
+ * The kernel's events in order of time: process events, and stacks, so that each stack is located
+ * in the address space at the time it was taken.
  *
- * With BPF: samples, launches and calls come through its ring buffer, process events from perf's
- * side records of all processes. Without: CPU samples of user code and the side records of the
- * target alone, from perf events, as any user may have them. Or none of it, where only GPU time is
- * wanted.
+ * With BPF: samples, launches and calls from its ring buffer, process events from perf's side
+ * records of all processes. Without: CPU samples of user code and the side records of the target
+ * alone, from perf events, which any user may open. Or nothing, if only GPU time is wanted.
  */
 #ifndef PROFILER_SOURCES_KERNEL_EVENTS_H
 #define PROFILER_SOURCES_KERNEL_EVENTS_H
@@ -20,39 +19,39 @@ struct kernel_events;
 
 struct kernel_events_options {
 	struct bpf_source_options bpf;
-	bool needs_bpf; /* nothing else will do: launch stacks by uprobe were asked for */
-	bool wants_bpf; /* it would be of use */
+	bool needs_bpf; /* launch stacks by uprobe were requested */
+	bool wants_bpf; /* it would be useful */
 };
 
 /*
- * Opens all that needs privilege. 0, also where there is no BPF and none is needed: then `error`
- * says why; or -errno, and `error` is a whole sentence for the user.
+ * Opens everything that needs privileges. 0, also if there is no BPF and none is needed: then
+ * `error` says why; or -errno, and `error` is a whole sentence for the user.
  */
 int kernel_events_open(const struct kernel_events_options *options, struct kernel_events **result,
 		       char *error, size_t error_size);
 void kernel_events_close(struct kernel_events *k);
 
-/* The BPF side; NULL: there is none. */
+/* The BPF side; NULL: none. */
 struct bpf_source *kernel_events_bpf(const struct kernel_events *k);
 
 /*
- * The target, at its gate, is followed from here on; without BPF, and if samples are wanted, perf
- * events are opened on it. 0 or -errno.
+ * Follows the target, stopped before its exec; without BPF, and if samples are wanted, opens perf
+ * events on it. 0 or -errno.
  */
 int kernel_events_follow(struct kernel_events *k, pid_t target);
 
 /* Whether the kernel reports the whole tree of the target. */
 bool kernel_events_know_tree(const struct kernel_events *k);
 
-/* Has `epoll` report `tag` when there is something to be taken in. 0 or -errno. */
+/* Has `epoll` report `tag` when there is input. 0 or -errno. */
 int kernel_events_watch(struct kernel_events *k, int epoll, uint32_t tag);
 
-/* Takes in what is there, or a good part of it. 0 or -ENOMEM. */
+/* Reads the available input, or a good part of it. 0 or -ENOMEM. */
 int kernel_events_fill(struct kernel_events *k);
 
 /*
- * All that processes did until now is to be handed out, also before stacks that may still come
- * late: one of them has just said what it is. Holds until the next kernel_events_fill.
+ * Returns all process events up to now, even before stacks that may still arrive: a process has
+ * just said hello. Holds until the next kernel_events_fill.
  */
 void kernel_events_catch_up(struct kernel_events *k);
 
@@ -62,22 +61,22 @@ struct kernel_event {
 	const struct stack_event *stack;
 };
 
-/* The next event of what was taken in; false: none that is in order for sure. */
+/* The next event read; false: none whose order is certain. */
 bool kernel_events_next(struct kernel_events *k, struct kernel_event *event);
 
-/* After the last one: everything up to this time has been handed out. */
+/* After the last one: everything up to this time has been returned. */
 uint64_t kernel_events_until(const struct kernel_events *k);
 
-/* There was more than what was taken in. */
+/* Whether input was left unread. */
 bool kernel_events_has_more(const struct kernel_events *k);
 
-/* Nothing more will happen: what is still held back is in order. */
+/* The input has ended: the order of held-back events is now certain. */
 void kernel_events_finish(struct kernel_events *k);
 
-/* CPU samples end: the command has. */
+/* Stops CPU samples, at the end of the command. */
 void kernel_events_stop_samples(struct kernel_events *k);
 
-/* Records of processes that the kernel had no room for. */
+/* Process records that the kernel dropped. */
 uint64_t kernel_events_lost(const struct kernel_events *k);
 
 #endif

@@ -15,7 +15,7 @@
 #include "symbolize/maps.h"
 #include "symbolize/proc_file.h"
 
-#define MAX_FOUND 1024 /* functions of one file */
+#define MAX_FOUND 1024 /* functions per file */
 #define MAX_FILES 65536
 
 struct file_id {
@@ -29,19 +29,19 @@ struct probes {
 	struct bpf_source *source;
 	struct bounded_caller *calls;
 	struct log *log;
-	struct file_id *files; /* looked through already */
+	struct file_id *files; /* already searched */
 	uint32_t file_count, file_capacity;
 	struct hash_index index;
 	uint32_t probed;
 };
 
-/* The search of a file, and what it finds. */
+/* A file's search and its results. */
 struct search {
 	struct bounded_job job;
 	enum bpf_source_probe kind;
 	uint64_t offsets[MAX_FOUND];
 	uint64_t functions[MAX_FOUND];
-	unsigned char first[MAX_FOUND]; /* byte of each */
+	unsigned char first[MAX_FOUND]; /* the first byte of each */
 	uint32_t count;
 };
 
@@ -82,7 +82,7 @@ static uint32_t hash_file(const struct file_id *id)
 	return hash_bytes(words, sizeof(words));
 }
 
-/* There is room for it in the list. */
+/* Requires a free place in the list. */
 static bool add_file(struct probes *p, struct file_id id)
 {
 	if (hash_index_add(&p->index, hash_file(&id), p->file_count) != 0)
@@ -152,17 +152,17 @@ static void add_found(struct search *search, uint64_t offset, uint64_t function)
 {
 	for (uint32_t i = 0; i < search->count; i++)
 		if (search->offsets[i] == offset)
-			return; /* .symtab and .dynsym both have it, or an alias */
+			return; /* in both .symtab and .dynsym, or an alias */
 	if (search->count == MAX_FOUND || offset == UINT64_MAX)
 		return;
-	/* which also brings the page in, for who puts the probe there */
+	/* also pages it in for the probe */
 	if (read_exactly(search->job.fd, &search->first[search->count], 1, offset) != 0)
 		return;
 	search->offsets[search->count] = offset;
 	search->functions[search->count++] = function;
 }
 
-/* The number of the function with this symbol; 0: not one of those looked for. */
+/* The number of the function with this symbol; 0: not searched for. */
 static uint64_t function_of(enum bpf_source_probe kind, const char *symbol)
 {
 	switch (kind) {
@@ -223,9 +223,9 @@ static void run_search(struct bounded_job *opaque)
 
 /*
  * A probe on an instruction that the kernel must single-step costs 35 times one that it emulates;
- * compilers begin these functions with "push %rbp", but that is not a law.
+ * compilers usually begin these functions with "push %rbp".
  */
-static void note_cost(struct probes *p, const struct search *search, const char *path)
+static void log_probes(struct probes *p, const struct search *search, const char *path)
 {
 	for (uint32_t i = 0; i < search->count; i++)
 		log_verbose(p->log, "probe on %s in %s at offset 0x%" PRIx64 ", first byte %02x%s",
@@ -236,8 +236,8 @@ static void note_cost(struct probes *p, const struct search *search, const char 
 				    : ": not a push, slow");
 }
 
-/* A process that has ended before its files were probed has nothing more to lose. */
-static void tell_failure(const struct probes *p, const char *path, int err)
+/* A process that ended before its files were probed loses nothing. */
+static void warn_failure(const struct probes *p, const char *path, int err)
 {
 	static const char *const lost[] = {[PROBE_LAUNCH] = "launches will have no stack",
 					   [PROBE_CALL] = "calls are not timed"};
@@ -247,8 +247,8 @@ static void tell_failure(const struct probes *p, const char *path, int err)
 }
 
 /*
- * Probes what was found. What is searched is what is probed: whatever the target maps or renames
- * meanwhile, the descriptor is of this file.
+ * Probes the functions found. The descriptor guarantees that the file searched is the file probed,
+ * whatever the target maps or renames meanwhile.
  */
 static int attach(struct probes *p, struct search *search, pid_t only, const char *shown_path)
 {
@@ -258,19 +258,19 @@ static int attach(struct probes *p, struct search *search, pid_t only, const cha
 	if (search->count == 0)
 		return -ENOENT;
 	if (p->kind == PROBE_LAUNCH)
-		note_cost(p, search, shown_path);
+		log_probes(p, search, shown_path);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", search->job.fd);
 	err = bpf_source_probe(p->source, p->kind, only, path, search->offsets, search->functions,
 			       search->count);
 	if (err) {
-		tell_failure(p, shown_path, -err);
+		warn_failure(p, shown_path, -err);
 		return err;
 	}
 	p->probed += search->count;
 	return (int)search->count;
 }
 
-/* `only`: the process to probe, 0: all. The descriptor goes. */
+/* `only`: the process to probe, 0: all. Closes the descriptor. */
 static int scan_open_file(struct probes *p, int fd, uint64_t device, pid_t only,
 			  const char *shown_path)
 {

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RING_PAGES 64 /* a CPU, besides the header page: 256 KiB, about 1,500 mappings */
+#define RING_PAGES 64 /* per CPU, besides the header page: 256 KiB, about 1,500 mappings */
 
 struct cpu_ring {
 	int fd;
@@ -25,10 +25,10 @@ struct process_events {
 	size_t page_size;
 	struct process_event *queue; /* queue[next..count), sorted by time */
 	size_t next, count, capacity;
-	char *returned_path; /* of the event handed out last */
+	char *returned_path; /* of the last returned event */
 	struct stack_snapshot *returned_snapshot;
 	uint64_t lost;
-	unsigned char record[65536]; /* one record put together from a ring's two ends */
+	unsigned char record[65536]; /* a record that wraps around the ring's end */
 };
 
 /* Bits of perf's register numbers (asm/perf_regs.h): ax bx cx dx si di bp sp ip, r8 to r15. */
@@ -57,7 +57,7 @@ static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, struct c
 	return 0;
 }
 
-/* What all our events record besides samples. */
+/* The records of all our events, besides samples. */
 static struct perf_event_attr side_records(const struct process_events *e)
 {
 	return (struct perf_event_attr){
@@ -106,7 +106,7 @@ static struct process_events *open_all(pid_t pid, uint32_t sample_hz)
 				 (RING_PAGES + 1) * e->page_size);
 		if (err == 0)
 			e->ring_count++;
-		else if (err != -ENODEV && err != -ENXIO) /* those: an offline CPU */
+		else if (err != -ENODEV && err != -ENXIO) /* these errors: an offline CPU */
 			break;
 	}
 	if (e->ring_count == 0 || (err && err != -ENODEV && err != -ENXIO)) {
@@ -261,7 +261,10 @@ struct record_sample {
 	__u64 abi; /* 0: no user registers, and none follow */
 	__u64 registers[SAMPLE_REGISTER_COUNT];
 	__u64 stack_size;
-	/* stack_size bytes, then a __u64: how many of them are stack; nothing if stack_size is 0 */
+	/*
+	 * stack_size bytes, then a __u64: the number of valid stack bytes; nothing if stack_size is
+	 * 0
+	 */
 };
 
 /* perf's order of registers (asm/perf_regs.h) -> DWARF's. */
@@ -361,7 +364,7 @@ static int read_ring(struct process_events *e, struct cpu_ring *ring)
 
 		copy_out(e, ring, tail, &header, sizeof(header));
 		if (header.size < sizeof(header))
-			break; /* cannot happen; would never end */
+			break; /* cannot happen; prevents an endless loop */
 		copy_out(e, ring, tail, e->record, header.size);
 		if (header.size >= sizeof(header) + 16)
 			err = take_record(e, e->record, header.size);
@@ -389,7 +392,7 @@ int process_events_read(struct process_events *e)
 	}
 	for (int i = 0; i < e->ring_count && !err; i++)
 		err = read_ring(e, &e->rings[i]);
-	/* a process that moves between CPUs leaves its records in several rings */
+	/* a process that moves between CPUs leaves records in several rings */
 	if (e->count > 0)
 		qsort(e->queue, e->count, sizeof(*e->queue), by_time);
 	return err;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What processes map, fork, exec and when they end: the kernel's own record of it, in order.
+ * Mappings, forks, execs and exits of processes, as recorded by the kernel, in order.
  *
- * A process's /proc/PID/maps is gone by the time we would read it if the process was short, and
- * wrong if it has changed since the sample. So the kernel is asked to record every executable
- * mapping as it happens (perf_event_open(2), a software "dummy" event on each CPU with mmap2, comm
- * and task records). Times are CLOCK_MONOTONIC, the clock of the stack events, so that each stack
- * is located in the address space it was taken in.
+ * /proc/PID/maps of a short process is gone before we can read it, and it is wrong if it has
+ * changed since the sample. So the kernel records every executable mapping as it happens
+ * (perf_event_open(2), a software "dummy" event on each CPU with mmap2, comm and task records).
+ * Times are CLOCK_MONOTONIC, the clock of the stack events, so that each stack is located in the
+ * address space it was taken in.
  */
 #ifndef PROFILER_SOURCES_PROCESS_EVENTS_H
 #define PROFILER_SOURCES_PROCESS_EVENTS_H
@@ -22,8 +22,8 @@ struct process_events *process_events_open(void);
 
 /*
  * Only `pid`, from its exec on, and its descendants, with CPU samples of user code at `sample_hz`:
- * what a user without privileges may have where kernel.perf_event_paranoid is 2 or lower. Each
- * thread starts a sampling period of its own, so threads shorter than one are seen too seldom.
+ * allowed for users without privileges if kernel.perf_event_paranoid is 2 or lower. Each thread
+ * starts its own sampling period, so threads shorter than one are sampled too rarely.
  */
 struct process_events *process_events_open_target(pid_t pid, uint32_t sample_hz);
 void process_events_close(struct process_events *events);
@@ -34,16 +34,13 @@ void process_events_close(struct process_events *events);
  */
 int process_events_watch(struct process_events *events, int epoll, uint32_t tag);
 
-/* Takes in what the kernel has recorded so far. 0 or -ENOMEM. */
+/* Reads what the kernel has recorded so far. 0 or -ENOMEM. */
 int process_events_read(struct process_events *events);
 
-/*
- * The earliest event taken in that is not later than `until_ns`, or NULL. Valid until the next
- * call.
- */
+/* The earliest event read that is not later than `until_ns`, or NULL. Valid until the next call. */
 const struct process_event *process_events_next(struct process_events *events, uint64_t until_ns);
 
-/* Records the kernel had no room for. */
+/* Records that the kernel dropped. */
 uint64_t process_events_lost(const struct process_events *events);
 
 #endif

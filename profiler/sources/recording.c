@@ -10,7 +10,7 @@
 
 enum { KIND_SAMPLE = 1, KIND_LAUNCH = 2, FLAG_CUT = 1 };
 
-#define STACK_FRAMES_MAX 512 /* of a recorded stack, besides the kernel's */
+#define STACK_FRAMES_MAX 512 /* of a recorded stack, without the kernel's */
 
 struct recording {
 	FILE *pipe;
@@ -118,7 +118,7 @@ void recording_process_event(struct recording *r, const struct process_event *e)
 		record_map(r, e);
 		break;
 	case PROCESS_COMM:
-	case PROCESS_SAMPLE: /* as a stack, once it is unwound */
+	case PROCESS_SAMPLE: /* recorded as a stack, after unwinding */
 		break;
 	}
 }
@@ -145,7 +145,7 @@ void recording_stack(struct recording *r, const struct collect *collect,
 
 /* ---- replaying ---- */
 
-/* Reads numbers off a line; the first that is missing makes it bad. */
+/* Reads numbers from a line; a missing one makes it bad. */
 struct fields {
 	char *at;
 	bool bad;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture [DEPTH=36] [ROUNDS=200000]: what a launch's native stack costs, in ns, as the injected
- * library takes it: in a warm loop, and where the program has used the caches in between (1 MiB is
- * read before each). Without CUDA and without a profiler.
+ * capture [DEPTH=36] [ROUNDS=200000]: the cost of a launch's native stack in ns, captured as in the
+ * injected library: in a warm loop, and after the program has used the caches (1 MiB is read before
+ * each). Without CUDA and without a profiler.
  */
 #include <stdio.h>
 #include <stdlib.h>

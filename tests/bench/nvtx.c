@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nvtx [DEPTH=36] [ROUNDS=1000000]: what NVTX ranges cost, in ns: a push with its pop, of a message
- * and of a registered string, and a launch stack with three open ranges. Without CUDA, without NVTX
- * and without a profiler.
+ * nvtx [DEPTH=36] [ROUNDS=1000000]: the cost of NVTX ranges in ns: a push with its pop, of a
+ * message and of a registered string, and a launch stack with three open ranges. Without CUDA,
+ * without NVTX and without a profiler.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How fast the profiler takes in what comes through the pipe, and the stacks from the kernel, on
- * one core, without a target: `make bench`. Prints events per second, median of several rounds.
+ * The profiler's throughput of events from the pipe, and of stacks from the kernel, on one core,
+ * without a target: `make bench`. Prints events per second, median of several rounds.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ struct text {
 	size_t used;
 };
 
-static void put(struct text *text, const struct gpu_event *event)
+static void append_event(struct text *text, const struct gpu_event *event)
 {
 	int n = gpu_wire_encode(event, text->bytes + text->used, GPU_WIRE_LINE_MAX);
 
@@ -40,23 +40,25 @@ static void put(struct text *text, const struct gpu_event *event)
 
 static void put_batch(struct text *text, uint64_t sequence)
 {
-	put(text, &(struct gpu_event){.type = GPU_EVENT_BATCH,
-				      .batch = {.pid = PID, .instance = 1, .sequence = sequence}});
+	append_event(text, &(struct gpu_event){
+				   .type = GPU_EVENT_BATCH,
+				   .batch = {.pid = PID, .instance = 1, .sequence = sequence}});
 }
 
-/* What a program says first. */
+/* A program's first events. */
 static void put_program(struct text *text)
 {
 	put_batch(text, 0);
-	put(text, &(struct gpu_event){.type = GPU_EVENT_HELLO,
-				      .hello = {.version = GPU_WIRE_VERSION,
-						.pid = PID,
-						.instance = 1,
-						.executable = "/nowhere/program",
-						.cupti_path = "",
-						.libraries = "",
-						.wants_ack = 1}});
-	put(text, &(struct gpu_event){.type = GPU_EVENT_NAME, .name = {1, 0, "_Z6kernelPf"}});
+	append_event(text, &(struct gpu_event){.type = GPU_EVENT_HELLO,
+					       .hello = {.version = GPU_WIRE_VERSION,
+							 .pid = PID,
+							 .instance = 1,
+							 .executable = "/nowhere/program",
+							 .cupti_path = "",
+							 .libraries = "",
+							 .wants_ack = 1}});
+	append_event(text,
+		     &(struct gpu_event){.type = GPU_EVENT_NAME, .name = {1, 0, "_Z6kernelPf"}});
 }
 
 /* A launch and its kernel for each correlation id, in the order in which the library sends them. */
@@ -82,8 +84,8 @@ static struct text make_pipe(void)
 						      .block = {256, 1, 1},
 						      .registers = 32}};
 
-		put(&text, &launch);
-		put(&text, &kernel);
+		append_event(&text, &launch);
+		append_event(&text, &kernel);
 	}
 	return text;
 }
@@ -192,8 +194,9 @@ enum { GRAPH = 3 };
 static void put_nodes(struct text *text)
 {
 	for (uint32_t node = 0; node < GRAPH_NODES; node++)
-		put(text, &(struct gpu_event){.type = GPU_EVENT_NODE,
-					      .node = {.id = NODE_ID(node), .stack_id = 1}});
+		append_event(text,
+			     &(struct gpu_event){.type = GPU_EVENT_NODE,
+						 .node = {.id = NODE_ID(node), .stack_id = 1}});
 }
 
 /* One launch of a graph, in the process's own words, and all that it runs. */
@@ -209,7 +212,7 @@ static void put_graph(struct text *text, uint32_t i)
 					      .stack_id = 1}};
 
 	put_batch(text, i);
-	put(text, &launch);
+	append_event(text, &launch);
 	for (uint32_t node = 0; node < GRAPH_NODES; node++) {
 		struct gpu_event kernel = {.type = GPU_EVENT_KERNEL,
 					   .kernel = {.start_ns = time_ns + 4000 + node * 900,
@@ -224,7 +227,7 @@ static void put_graph(struct text *text, uint32_t i)
 						      .graph_id = GRAPH,
 						      .graph_node_id = NODE_ID(node)}};
 
-		put(text, &kernel);
+		append_event(text, &kernel);
 	}
 }
 
@@ -247,7 +250,7 @@ static struct scale replay_graphs(void)
 	if (!text.bytes || !gpu)
 		exit(1);
 	put_program(&text);
-	put(&text, &stack);
+	append_event(&text, &stack);
 	put_nodes(&text);
 	for (uint32_t i = 1; i <= GRAPH_LAUNCHES; i++) {
 		double start;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * python_stack [DEPTH=30] [ROUNDS=300000]: what a launch stack costs below DEPTH Python functions,
+ * python_stack [DEPTH=30] [ROUNDS=300000]: the cost of a launch stack below DEPTH Python functions,
  * in ns: native frames alone, and with Python frames. Embeds the interpreter it is linked with and
  * captures as the injection library does, without CUDA and without a profiler.
  */

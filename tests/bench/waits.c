@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long it takes to say what held up waits (profiler/collect/waits): 200,000 operations on 16
- * streams, and 50,000 waits of 64 threads that wait all the time, half of them for one stream. Then
- * the worst that a program can send: as many waits that all last from the first operation to the
+ * The time to split waits by operation (profiler/collect/waits): 200,000 operations on 16 streams,
+ * and 50,000 waits of 64 threads that wait all the time, half of them for one stream. Then the
+ * worst case that a program can send: as many waits that all last from the first operation to the
  * last. `make bench`.
  */
 #include <inttypes.h>

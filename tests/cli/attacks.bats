@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A hostile program of a user without rights, profiled with sudo: what it costs, and what it gains.
+# A hostile program of an unprivileged user, profiled with sudo: its cost, and that it gains nothing.
 
 load helpers
 
@@ -21,7 +21,7 @@ setup()
 	END
 }
 
-# attack ARGUMENTS...: profiles attack.py with them, within the bound
+# attack ARGUMENTS...: profiles attack.py with them, within the time limit
 attack()
 {
 	as_tester python3 measure "$profile" -gpu-only --waits --strict --unit ns \
@@ -38,7 +38,7 @@ expect_honest_work()
 	expect_equal 'ns of work' "$(weight_of theirs/out.folded '^\[launch not captured\];')" 1000000
 }
 
-@test "names that keep a demangler busy, or make gigabytes" {
+@test "names that take a demangler too long, or expand to gigabytes" {
 	attack names
 	expect_honest_work
 	expect_line theirs/out.folded '\[GPU_Kernel\]f0001<void \(\*\)\(void '
@@ -46,24 +46,47 @@ expect_honest_work()
 	expect_line theirs/out.folded '\[GPU_Kernel\]_Z1fIDpsZDpsZ'
 }
 
-@test "ids that are high and sparse" {
+@test "high and sparse ids" {
 	attack ids
 	expect_honest_work
 	expect_line stderr '^profile: 634 malformed lines in the pipe were ignored '
 }
 
-@test "strings without end" {
+@test "endless strings" {
 	attack strings
 	expect_honest_work
 	expect_line stderr '^profile: [0-9]+ names, mappings or stacks from the program exceeded the limit and were dropped$'
 }
 
-@test "everything that lines can make the profiler keep" {
+@test "all data that lines can make the profiler keep" {
 	attack memory
 	expect_equal 'ns of work' \
 		"$(weight_of theirs/out.folded '\[GPU_Kernel\]\[kernel name lost\]$')" 1000000
 	expect_line stderr '^Correlation: 400000 matched, 1 unmatched, 0 dropped$'
 	expect_line stderr '^profile: [0-9]+ names, mappings or stacks from the program exceeded the limit and were dropped$'
+}
+
+@test "counts of losses that add up to 0" {
+	attack drops
+	expect_status 124
+	expect_honest_work
+	expect_line stderr '^Correlation: 0 matched, 1 unmatched, 18446744073709551615 dropped$'
+	expect_line stderr '^profile: --strict: GPU operations dropped: 18446744073709551615$'
+}
+
+# Two kernels and a wait of 2^61 - 1 ns fit, two copies of 2^62 bytes, and one sum of 2^63 ns; not the honest
+# sum after that.
+@test "times, bytes and sums that add up to little" {
+	attack totals
+	expect_status 124
+	# beyond 2^53, weights in the file are right to 16 digits
+	expect_line theirs/out.folded '\[GPU_Kernel\]honest 100000[01]$'
+	expect_line theirs/out.folded '^\[launch not captured\];\[GPU_Kernel\]forged 46116860184273879[0-9]{2}$'
+	expect_line stderr '^Samples: 0 launches, 3 GPU kernels \(4611686018428\.38[0-9] ms\)$'
+	expect_line stderr '^Waits: 1 call, 2305843009213\.69[0-9] ms$'
+	expect_line stderr '^profile: 17 malformed lines in the pipe were ignored \(0 too long\); the first began: \{"t":"w",'
+	expect_line stderr '^profile: --strict: malformed lines in the pipe: 17$'
+	expect_line stderr '^profile: --strict: GPU operations sent that did not arrive: 7$'
 }
 
 # foreign PID: GPU work of that process is refused and counted, and --strict does not pass.
@@ -73,7 +96,7 @@ foreign()
 	expect_status 124
 	expect_empty theirs/out.folded
 	expect_line stderr '^profile: 5 lines in the pipe came from processes that are not the command.s and were ignored; '
-	expect_line stderr '^profile: --strict: 5 lines in the pipe came from processes that are not the command.s$'
+	expect_line stderr '^profile: --strict: lines in the pipe from processes that are not the command.s: 5$'
 }
 
 @test "GPU work of process 1" {
@@ -86,7 +109,7 @@ foreign()
 	kill $!
 }
 
-@test "GPU work of a process of the user's own that the command did not start" {
+@test "GPU work of the user's own process outside the command" {
 	setpriv --reuid 4242 --regid 4242 --clear-groups sleep 600 3>&- &
 	foreign $!
 	kill $!
@@ -108,4 +131,97 @@ foreign()
 	kill "$(cat stdout)" 2>/dev/null || true
 	expect_folded out.folded
 	expect_line stderr '^profile: [0-9]+ malformed lines in the pipe were ignored '
+}
+
+@test "what the profiler has open is not for the user's other processes, at no time" {
+	cat >thief.py <<-'END'
+		# Holds up the exec of ./program, and asks for the descriptors of who executes it.
+		import ctypes, fcntl, os, signal, time
+		signal.signal(signal.SIGIO, signal.SIG_IGN)
+		fd = os.open("program", os.O_RDONLY)
+		fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+		open("ready", "w")
+		libc = ctypes.CDLL(None, use_errno=True)
+		found, deadline = None, time.time() + 60
+		while not found and time.time() < deadline:
+		    for pid in filter(str.isdigit, os.listdir("/proc")):
+		        try:
+		            status = open(f"/proc/{pid}/status").read()
+		        except OSError:
+		            continue
+		        if ("profile-worker" in status and "Uid:\t4242" in status
+		                and "CapEff:\t0000000000000000" in status and "NoNewPrivs:\t0" in status):
+		            found = int(pid)
+		pidfd = os.pidfd_open(found)
+		taken = sum(libc.syscall(438, pidfd, i, 0) >= 0 for i in range(200)) # pidfd_getfd
+		try:
+		    open(f"/proc/{found}/mem", "rb")
+		    taken += 1
+		except OSError:
+		    pass
+		print("taken", taken, flush=True)
+		fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+	END
+	as_tester true
+	cp /bin/true theirs/program
+	chown 4242:4242 theirs/program
+	(cd theirs && exec setpriv --reuid 4242 --regid 4242 --clear-groups --inh-caps=-all \
+		/usr/bin/python3 ../thief.py) >taken 3>&- &
+	wait_until test -e theirs/ready
+	as_tester "$profile" -q -o theirs/out.folded theirs/program
+	expect_status 0
+	wait $!
+	expect taken <<<'taken 0'
+}
+
+@test "a private folder that never answers: two SIGINTs end the profiler" {
+	mkdir private
+	TMPDIR=$PWD/private start_profile -gpu-only -o out.folded sh -c \
+		'dirname "$PROFILE_PIPE"; trap "" INT; kill -STOP $PPID; while :; do sleep 1; done'
+	wait_until test -s stdout
+	echo old >file
+	"$workloads/stuck_file" "$(cat stdout)" file none >stuck 2>&1 3>&- &
+	fuse=$!
+	wait_until grep -q . stuck
+	if ! grep -qx ready stuck; then skip "$(cat stuck)"; fi
+	kill -USR1 "$fuse" # answers nothing from now on
+	kill -INT "$pid"
+	wait_until signals_taken "$pid"
+	kill -INT "$pid"
+	finish_profile
+	expect_status 130
+	expect_line stderr '^profile: gave up: no profile was written$'
+	kill -TERM "$fuse"
+	wait "$fuse" || true
+}
+
+@test "a terminal whose output is stopped: two SIGINTs end the profiler" {
+	cat >terminal.py <<-'END'
+		# Runs the profiler at a terminal; its command stops the output. Prints how it ended.
+		import os, pty, sys, time
+		pid, fd = pty.fork()
+		if pid == 0:
+		    os.execv(sys.argv[1], sys.argv[1:])
+		while not os.path.exists("stopped"):
+		    time.sleep(0.01)
+		for i in range(300):
+		    time.sleep(0.2)
+		    os.write(fd, b"\x03")
+		    ended, status = os.waitpid(pid, os.WNOHANG)
+		    if ended:
+		        print(os.waitstatus_to_exitcode(status))
+		        break
+	END
+	cat >stop.py <<-'END'
+		import os, signal, termios
+		signal.signal(signal.SIGINT, signal.SIG_IGN)
+		os.kill(os.getppid(), signal.SIGSTOP)
+		termios.tcflow(0, termios.TCOOFF)
+		open("stopped", "w")
+		while True:
+		    signal.pause()
+	END
+	run_command python3 terminal.py "$profile" -o out.folded python3 stop.py
+	expect_status 0
+	expect stdout <<<130
 }

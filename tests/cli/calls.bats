@@ -11,7 +11,7 @@ setup()
 	launch=';\[CUDA call, wall time\]'
 }
 
-# expect_call_totals FILE: the last line on stderr and the one of the calls say what the file holds.
+# expect_call_totals FILE: the totals on stderr agree with the file.
 expect_call_totals()
 {
 	local file=$1 all calls ms
@@ -39,7 +39,7 @@ no_longer_than_the_workload_saw()
 	fi
 }
 
-@test "a client of CUPTI that was there first: its name, and its calls' time" {
+@test "an earlier client of CUPTI: its name is reported, and calls are timed" {
 	run_profile -gpu-only --unit ns -o out.folded "$workloads/cupti_client" before 200
 	expect_status 0
 	expect_line stdout '^subscribe 0 -1 calls 201 '
@@ -53,7 +53,7 @@ no_longer_than_the_workload_saw()
 	no_longer_than_the_workload_saw
 }
 
-@test "merged: CPU samples beside the calls, none within" {
+@test "merged: CPU samples outside timed calls, none inside" {
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -F 997 --unit ns -o out.folded "$workloads/inference" 20
 	expect_status 0
 	expect_line stderr '^CUDA calls: 1500 in 1 process without GPU time, '
@@ -88,7 +88,7 @@ no_longer_than_the_workload_saw()
 	expect_call_totals out.folded
 }
 
-@test "Python functions call" {
+@test "Python functions make the calls" {
 	needs_python
 	cat >calls.py <<-END
 		import runpy
@@ -101,7 +101,7 @@ no_longer_than_the_workload_saw()
 	expect_call_totals out.folded
 }
 
-@test "killed within a call: the call counts up to then" {
+@test "killed within a call: it counts until then" {
 	FAKE_CUDA_KILL_AFTER=600 FAKE_CUDA_SUBSCRIBE_ERROR=39 \
 		run_profile -gpu-only --unit ns -o out.folded "$workloads/inference" 200
 	expect_status $((128 + 9))
@@ -109,7 +109,7 @@ no_longer_than_the_workload_saw()
 	expect_call_totals out.folded
 }
 
-@test "another tool's library in the place of ours" {
+@test "another tool's library replaces ours" {
 	run_profile -F 997 --unit ns -o out.folded \
 		env CUDA_INJECTION64_PATH=/opt/nsight/libToolsInjection64.so "$workloads/inference" 20
 	expect_status 0
@@ -118,7 +118,7 @@ no_longer_than_the_workload_saw()
 	expect_call_totals out.folded
 }
 
-@test "an environment that was replaced" {
+@test "a replaced environment" {
 	run_profile -F 997 --unit ns -o out.folded \
 		env -i "LD_LIBRARY_PATH=$LD_LIBRARY_PATH" "$workloads/inference" 20
 	expect_status 0
@@ -127,7 +127,7 @@ no_longer_than_the_workload_saw()
 	expect_call_totals out.folded
 }
 
-@test "a program that writes over its environment is traced all the same" {
+@test "a program that overwrites its environment is still traced" {
 	run_profile -F 997 --strict --unit ns -o out.folded "$workloads/cupti_client" title 2000
 	expect_status 0
 	expect_no_line stderr '^profile: '
@@ -135,7 +135,7 @@ no_longer_than_the_workload_saw()
 	expect_equal 'GPU ns' "$(weight_of out.folded '\[GPU_Kernel\]')" 40000000
 }
 
-@test "who claims to be another process gets no probes into that one" {
+@test "a program that claims to be another process sets no probes there" {
 	cat >claim <<-'END'
 		hello="{\"t\":\"hello\",\"version\":2,\"pid\":$1,\"id\":\"0123456789abcdef\",\"exe\":\"/x\",\"cupti\":\"\",\"cupti_version\":0,\"clock_offset\":\"0\",\"clock_error\":0,\"libs\":\"\",\"ack\":1,\"off\":1}"
 		printf '\n{"t":"batch","pid":%d,"id":"0123456789abcdef","seq":0}\n%s\n' "$1" "$hello" >"$PROFILE_PIPE"
@@ -147,7 +147,7 @@ no_longer_than_the_workload_saw()
 	expect_no_line stderr 'CUDA functions newly probed'
 }
 
-@test "one process of two has CUPTI: each gets what it can" {
+@test "one of two processes has CUPTI: one is traced, the other timed" {
 	cat >both <<-END
 		FAKE_CUDA_SUBSCRIBE_ERROR=39 "$workloads/launches" 50
 		"$workloads/launches" 70
@@ -159,7 +159,7 @@ no_longer_than_the_workload_saw()
 	expect_equal 'GPU ns' "$(weight_of out.folded '\[GPU_Kernel\]')" 70000
 }
 
-@test "a program executed in the place of one without CUPTI is traced" {
+@test "a program executed by one without CUPTI is traced" {
 	cat >script <<-END
 		import os, subprocess, sys, ctypes
 		os.environ["FAKE_CUDA_SUBSCRIBE_ERROR"] = "39"
@@ -179,7 +179,7 @@ no_longer_than_the_workload_saw()
 	expect_no_line out.folded 'CUDA call'
 }
 
-@test "what is open for a process is closed when it has ended" {
+@test "descriptors opened for a process are closed when it ends" {
 	cat >many <<-'END'
 		for ((i = 0; i < 30; i++)); do "$1" 5 >/dev/null; done
 	END
@@ -195,7 +195,7 @@ no_longer_than_the_workload_saw()
 @test "--strict: no GPU time is not exact" {
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile --strict -gpu-only -o out.folded "$workloads/launches" 100
 	expect_status 124
-	expect_line stderr '^profile: --strict: 1 processes have no GPU time$'
+	expect_line stderr '^profile: --strict: processes without GPU time: 1$'
 }
 
 @test "a client of CUPTI that comes second is reported, once" {
@@ -208,7 +208,7 @@ no_longer_than_the_workload_saw()
 	expect_equal 'GPU ns' "$(weight_of out.folded)" 2000000
 }
 
-@test "without root: what is missing, and how to get it" {
+@test "without root: the message names the missing privilege" {
 	needs_command setpriv
 	cp "$profile" "$workloads/launches" .
 	mkdir -m 777 open
@@ -216,7 +216,7 @@ no_longer_than_the_workload_saw()
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_command setpriv --reuid=65534 --regid=65534 --clear-groups \
 		./profile --strict -gpu-only -o open/out.folded ./launches 10
 	expect_status 124
-	expect_line stderr '^profile: --strict: 1 processes have no GPU time$'
+	expect_line stderr '^profile: --strict: processes without GPU time: 1$'
 	expect_line stderr '^profile: process [0-9]+: another profiler \(.*\) already uses CUPTI: no GPU time \(with sudo, the wall time of its CUDA calls would be shown instead\)\. '
 	expect_no_line stderr 'CUDA calls: '
 }

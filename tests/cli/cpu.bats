@@ -36,7 +36,7 @@ shares_of_perf()
 		END { for (p in samples) printf "%s %.2f\n", p, 100 * samples[p] / total }' | sort
 }
 
-# within_points POINTS A B: the same parts, each within so many points.
+# within_points POINTS A B: the same parts, each within this many points.
 within_points()
 {
 	paste -d ' ' <(echo "$2") <(echo "$3") | awk -v points="$1" '
@@ -44,7 +44,7 @@ within_points()
 		END { exit NR != 4 || bad }'
 }
 
-@test "a program that forks, threads and re-executes itself: known shares, many samples" {
+@test "a program that forks, starts threads and executes itself: known shares, many samples" {
 	run_profile -cpu-only -F 997 -o out.folded "$workloads/cpu_mix" 8000
 	expect_status 0
 	expect stdout <<<'main_work 1600 thread_work 2000 child_work 2400 reexec_work 2000'
@@ -56,7 +56,7 @@ within_points()
 
 # By chance alone a share of 1000 samples is off by 1.4 points, and the difference of two by 2: five
 # times that is allowed.
-@test "known shares at 50 Hz, and those of perf record -F 50 -g beside it" {
+@test "known shares at 50 Hz, like perf record -F 50 -g at the same time" {
 	needs_command perf
 	perf record -q -F 50 -g -o perf.data true || skip 'perf cannot record here'
 	run_command perf record -q -F 50 -g -o perf.data \
@@ -68,7 +68,7 @@ within_points()
 	within_points 10 "$(shares_of out.folded)" "$(shares_of_perf perf.data)"
 }
 
-@test "-cpu-only puts no variable into the command, and traces nothing" {
+@test "-cpu-only sets no variable for the command, and traces nothing" {
 	run_profile -cpu-only -o out.folded env
 	expect_status 0
 	expect_no_line stdout '^(CUDA_INJECTION64_PATH|PROFILE_)'
@@ -82,7 +82,7 @@ within_points()
 	expect_line out.folded ';main;server::InferencePipeline::run;server::'
 }
 
-@test "a stack reads root first, one name a function" {
+@test "a stack starts at the root, one name per function" {
 	run_profile -cpu-only -F 997 -o out.folded "$workloads/cpu_mix" 400
 	# the compiler may have put run() into main()
 	expect_line out.folded '(^|;)main;(run;)?main_work( |;)'
@@ -113,7 +113,7 @@ within_points()
 	expect_no_line out.folded 'session_run|run_child|target_start|symbolizer'
 }
 
-@test "a command that is gone at once" {
+@test "a command that exits immediately" {
 	run_profile -F 10000 -o out.folded true
 	expect_status 0
 	expect_folded out.folded
@@ -128,7 +128,7 @@ within_points()
 	expect_no_line stderr 'not followed'
 }
 
-# The command: processes that come and go, every fifth of which uses the GPU. Prints by how many KiB of
+# The command: short processes, every fifth of which uses the GPU. Prints by how many KiB of
 # anonymous memory the profiler has grown over 10,000 of them.
 readonly come_and_go='
 import os, sys, time
@@ -152,7 +152,7 @@ before = memory()
 burst(10000)
 print(memory() - before)'
 
-@test "10,000 processes that come and go leave no memory behind" {
+@test "10,000 short processes leave no memory behind" {
 	local grown
 
 	run_profile -F 199 --by process -o out.folded python3 -c "$come_and_go" "$workloads/launches"

@@ -9,7 +9,7 @@ setup()
 	needs_root
 }
 
-# all_matched LAUNCHES KERNELS: the summary says just that, and nothing is lost or unusual.
+# all_matched LAUNCHES KERNELS: the summary reports exactly this, without losses.
 all_matched()
 {
 	expect_status 0
@@ -23,7 +23,7 @@ all_matched()
 	expect_no_line out.folded 'launch not captured'
 }
 
-# equal_to_truth: kernel by kernel, to the nanosecond, what the stand-ins ran.
+# equal_to_truth: kernel by kernel, to the nanosecond, the stand-ins' ground truth.
 equal_to_truth()
 {
 	[ -s totals ]
@@ -55,7 +55,7 @@ exact()
 	expect_equal 'GPU samples' "$(weight_of out.folded '\[GPU_Kernel\]')" 5
 }
 
-@test "each kind of launch, shared and static runtime" {
+@test "each kind of launch, with shared and static runtime" {
 	while read -r mode launches kernels function made; do
 		for program in launches launches_static; do
 			run_profile -gpu-only --unit ns -o out.folded \
@@ -82,7 +82,7 @@ exact()
 	expect_equal 'ns under cudaGraphLaunch' "$(weight_of out.folded ';cudaGraphLaunch;')" 3000000
 }
 
-@test "a runtime that calls the driver past its exported symbols" {
+@test "a runtime that bypasses the driver's exported symbols" {
 	export FAKE_CUDA_INTERNAL_DRIVER_CALLS=1
 	for program in launches launches_static; do
 		run_profile -gpu-only --unit ns -o out.folded "$workloads/$program" 4000 2 2
@@ -113,7 +113,7 @@ exact()
 	expect out.folded <<<'[launch not captured];[GPU_Kernel]tiny(unsigned long long) 4000000'
 }
 
-@test "a program of the driver's interface alone" {
+@test "a program that uses only the driver API" {
 	run_profile -gpu-only --unit ns -o out.folded "$workloads/driver_api" 100
 	all_matched 200 200
 	expect out.folded <<-'END'
@@ -160,7 +160,7 @@ exact()
 	} END { exit NR != 12 || bad }' out.folded
 }
 
-@test "CUDA and fork: each process its own, none twice" {
+@test "CUDA and fork: each process has its own work, none twice" {
 	run_profile -gpu-only --unit ns -o out.folded "$workloads/forks"
 	all_matched 32 32
 	expect out.folded <<-'END'
@@ -181,7 +181,7 @@ exact()
 	END
 }
 
-@test "a program that leaves through execve: both programs are there" {
+@test "a program that calls execve: both programs are in the profile" {
 	run_profile -gpu-only --unit ns -o out.folded \
 		bash -c '"$1" 30; exec "$2" 10' bash "$workloads/launches" "$workloads/driver_api"
 	all_matched 50 50
@@ -193,7 +193,7 @@ ids_of()
 	sed -n "s/^{\"t\":\"$1\",.*\"pid\":\([0-9]*\),\"id\":\"\([0-9a-f]\{16\}\)\".*/\1 \2/p" run.pipe
 }
 
-@test "in the pipe each program has an id of its own, also one that an exec starts" {
+@test "in the pipe each program has its own id, even after exec" {
 	needs_command python3
 	cat >both.py <<-'END'
 		import ctypes, os, sys
@@ -228,7 +228,7 @@ launch_ends()
 		END { print launches + 0, ends + 0, long + 0; exit bad > 0 }' run.pipe
 }
 
-@test "ends of launches: only where asked for, one each" {
+@test "ends of launches: only if requested, one each" {
 	run_profile -gpu-only --unit ns --record run -o out.folded "$workloads/launches" 1000 4 2 mixed
 	expect_equal 'launches, ends' "$(launch_ends)" '1012 0 0'
 	cp out.folded without.folded
@@ -248,7 +248,7 @@ launch_ends()
 	awk '$1 < 50 || $1 != $2 { exit 1 }' ends
 }
 
-@test "ends of launches that stay in the driver: as long, and none where the thread was cancelled in it" {
+@test "ends of launches that stay in the driver: full duration, and none if the thread was cancelled" {
 	FAKE_CUDA_LAUNCH_NS=2000000 PROFILE_TIMELINE=1 run_profile -gpu-only --unit ns --record run \
 		-o out.folded "$workloads/launches" 12 4 1 cancelled
 	all_matched 12 12
@@ -276,7 +276,7 @@ launch_ends()
 	exact "$workloads/pyramid" 5
 }
 
-@test "the same when CUPTI's clock drifts, is elsewhere, or kernels start late" {
+@test "the same when CUPTI's clock drifts or is offset, or kernels start late" {
 	for ppm in 300 -300; do
 		FAKE_CUDA_DRIFT_PPM=$ppm exact "$workloads/durations" 10
 		expect_line out.folded ';main;run_8;launch_8;cudaLaunchKernel;'
@@ -308,7 +308,7 @@ launch_ends()
 	expect_line out.folded '\[GPU_Kernel\]_ZN5model4gemmIfLi128ELi256EEEvy [0-9]+$'
 }
 
-@test "-cuda-lib: a runtime that is named beforehand" {
+@test "-cuda-lib: a runtime named on the command line" {
 	run_profile -gpu-only --unit ns -cuda-lib "$fake_cuda/libcudart.so.13" -o out.folded \
 		"$workloads/launches" 1000
 	all_matched 1000 1000

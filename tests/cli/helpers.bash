@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# What the command line tests share. A test runs in a folder of its own, against ./profile and the
+# Shared by the command line tests. A test runs in its own folder, against ./profile and the
 # CUDA stand-ins; files named stdout and stderr there hold what the last run printed.
 
 root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
@@ -9,7 +9,7 @@ workloads=$root/build/tests/workloads
 fake_cuda=$root/build/tests/fake_cuda
 export root profile workloads fake_cuda
 
-# A bound for what should take a moment: generous, for a busy machine. Nothing is timed against it.
+# A generous limit for short operations on a busy machine. Nothing is timed against it.
 readonly patience=120
 
 needs_root()
@@ -24,7 +24,7 @@ needs_command()
 	if ! command -v "$1" >/dev/null; then skip "$1 is not installed"; fi
 }
 
-# To be called by each file's setup.
+# Called by each file's setup.
 enter_test_folder()
 {
 	cd "$BATS_TEST_TMPDIR" || return 1
@@ -42,7 +42,7 @@ run_profile()
 	run_command "$profile" "$@"
 }
 
-# The same for any command, such as one that runs the profiler within something.
+# The same for any command, for example a wrapper of the profiler.
 run_command()
 {
 	status=0
@@ -50,8 +50,8 @@ run_command()
 	drop_noise
 }
 
-# What others do on this machine can show in one line: the kernel records the mappings of all
-# processes in one ring, and a storm of theirs can fill it.
+# Other processes of this machine can cause one line: the kernel records the mappings of all
+# processes in one ring, and a burst can fill it.
 drop_noise()
 {
 	local noise='^profile: [0-9]* mapping records\? \(was\|were\) lost: '
@@ -61,7 +61,7 @@ drop_noise()
 	split_work
 }
 
-# How many stacks are whole depends on where samples fell: these lines go to the file `stacks`,
+# The number of whole stacks depends on the samples: these lines go to the file `stacks`,
 # which stacks.bats examines.
 split_stacks()
 {
@@ -90,7 +90,7 @@ needs_mount_namespace()
 	unshare -m true 2>/dev/null || skip 'mount namespaces cannot be made here'
 }
 
-# as_tester COMMAND...: where a user "tester" (4242) with three groups exists, and sudo was used.
+# as_tester COMMAND...: as if by sudo of a user "tester" (4242) with three groups.
 as_tester()
 {
 	mkdir -p theirs
@@ -107,14 +107,14 @@ as_tester()
 }
 
 # start_profile ARGUMENTS...: in the background, with the signals of an interactive shell; sets $pid.
-# What still runs when a test fails is killed in teardown.
+# Processes that still run when a test fails are killed in teardown.
 start_profile()
 {
 	env --default-signal=INT,QUIT "$profile" "$@" >stdout 2>stderr </dev/null 3>&- &
 	pid=$!
 }
 
-# Waits for what start_profile started; sets $status.
+# Waits for start_profile's process; sets $status.
 finish_profile()
 {
 	status=0
@@ -131,6 +131,12 @@ teardown()
 	fi
 }
 
+# The profiler has handled the signals sent to it.
+signals_taken()
+{
+	[ "$(awk '/^ShdPnd/ { print $2 }' "/proc/$1/status")" = 0000000000000000 ]
+}
+
 # wait_until COMMAND...: polls.
 wait_until()
 {
@@ -144,8 +150,8 @@ wait_until()
 	return 1
 }
 
-# mount_stuck_file MODE: a file in the folder `mount` that never comes; see tests/workloads/stuck_file.c.
-# Sets $fuse, which is to be killed.
+# mount_stuck_file MODE: a file in the folder `mount` that never responds; see tests/workloads/stuck_file.c.
+# Sets $fuse, which the caller kills.
 # shellcheck disable=SC2034
 mount_stuck_file()
 {
@@ -166,7 +172,7 @@ first_child()
 	echo "$children"
 }
 
-# The process that does the work of the profiler $1, which is its supervisor.
+# The worker process of the profiler $1, which is its supervisor.
 worker_of()
 {
 	first_child "$1"
@@ -194,7 +200,7 @@ command_is_traced()
 	[ -n "$child" ] && is_traced "$child"
 }
 
-# no_process_with VARIABLE=VALUE: none has it in its environment.
+# no_process_with VARIABLE=VALUE: no process has it in its environment.
 no_process_with()
 {
 	local found
@@ -315,7 +321,7 @@ weight_of()
 		pattern == "" || stack ~ pattern { sum += $NF } END { printf "%.0f\n", sum }' "$1"
 }
 
-# "KERNEL NS" lines, sorted, summed over stacks: what a profile in ns says.
+# "KERNEL NS" lines of a profile in ns, sorted, summed over stacks.
 kernels_of()
 {
 	sed -n 's/^.*\[GPU_Kernel\]\(.*\) \([0-9]*\)$/\1 \2/p' "$1" |

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Many runs in a row leave nothing on the machine: no process, folder, pipe, probe, program or link.
-# Others may profile at the same time: what we look for is ours, or must go away by itself.
+# Others may profile at the same time: only our own things are checked, or transient ones.
 
 load helpers
 
@@ -25,13 +25,13 @@ bpftool()
 	return 1
 }
 
-# bpf_ids KIND: of all that is loaded, one a line.
+# bpf_ids KIND: of all loaded objects, one per line.
 bpf_ids()
 {
 	bpftool "$1" show | sed -n 's/^\([0-9][0-9]*\): .*/\1/p' | sort
 }
 
-# gone KIND BEFORE AFTER: what was there after and not before is there no more. Ids are not reused.
+# gone KIND BEFORE AFTER: objects new in AFTER no longer exist. Ids are not reused.
 gone()
 {
 	[ -z "$(comm -13 "$2" "$3" | comm -12 - <(bpf_ids "$1"))" ]
@@ -43,7 +43,7 @@ trace_probes()
 		sort -u
 }
 
-# Processes with our TMPDIR but this test's own.
+# Processes with our TMPDIR, except this test's own.
 others_with_our_folder()
 {
 	local file id name
@@ -58,7 +58,7 @@ others_with_our_folder()
 	done
 }
 
-@test "100 runs: of every mode, ended in every way" {
+@test "100 runs in every mode, ended in every way" {
 	local i kinds=0
 
 	for kind in prog link map; do
@@ -95,7 +95,7 @@ others_with_our_folder()
 	expect_equal processes "$(others_with_our_folder)" ''
 }
 
-@test "a run that was killed is cleaned up after by the kernel and by the next run's own means" {
+@test "the kernel and the next run clean up after a killed run" {
 	for kind in prog link map; do bpf_ids $kind >before.$kind || skip 'no bpftool that works'; done
 	start_profile -o out.folded "$workloads/inference" 30
 	wait_until command_is_traced

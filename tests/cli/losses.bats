@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What gets lost is counted and told; what is left is right.
+# Losses are counted and reported; the rest is right.
 
 load helpers
 
@@ -35,7 +35,7 @@ setup()
 	expect_line work '^  GPU 0  kernels +1000 +0\.858 ms +142 without times$'
 }
 
-# ends_early STATUS: of a run with 6000 launches over seconds until the command dies of a signal.
+# ends_early STATUS: a run with 6000 launches over seconds whose command dies of a signal.
 ends_early()
 {
 	local kernels
@@ -61,7 +61,7 @@ ends_early()
 	ends_early $((128 + 11))
 }
 
-# stop_profiler SECONDS LAUNCHES: the profiler is stopped for so long while the command launches.
+# stop_profiler SECONDS LAUNCHES: stops the profiler for this long while the command launches.
 stop_profiler()
 {
 	start_profile --strict -gpu-only --unit ns -o out.folded "$workloads/launches" "$2"
@@ -73,7 +73,7 @@ stop_profiler()
 	finish_profile
 }
 
-@test "a profiler that is stopped: what the command then drops is counted, to the launch" {
+@test "a stopped profiler: records that the command drops are counted exactly" {
 	stop_profiler 7 10000000
 	expect_status 124
 	expect_line stderr '^profile: profile itself read nothing for [0-9.]+ s \(stopped, or no free CPU\): '
@@ -83,14 +83,14 @@ stop_profiler()
 			awk '$3 > 0 { print $1 + $2 + $3 }')"
 }
 
-@test "a profiler that is stopped for a moment: the command waits, nothing is lost" {
+@test "a briefly stopped profiler: the command waits, nothing is lost" {
 	stop_profiler 2 3000000
 	expect_status 0
 	expect_line stderr '^Correlation: 3000000 matched, 0 unmatched, 0 dropped$'
 	expect_no_line stderr 'read nothing'
 }
 
-@test "threads that call exit at once: the goodbye comes all the same" {
+@test "threads that call exit at the same time: the goodbye still arrives" {
 	for threads in 2 5 32; do
 		run_profile --strict -gpu-only --unit ns -o out.folded "$workloads/exit_race" "$threads" 200
 		expect_status 3
@@ -100,7 +100,7 @@ stop_profiler()
 	done
 }
 
-# without_gpu_time PATTERN: the run says so in one line like this, and has the time of calls instead.
+# without_gpu_time PATTERN: the run reports this in one such line, and times calls instead.
 without_gpu_time()
 {
 	expect_status 0
@@ -114,7 +114,7 @@ without_gpu_time()
 	expect_folded out.folded
 }
 
-@test "another profiler uses CUPTI already" {
+@test "another profiler already uses CUPTI" {
 	FAKE_CUDA_SUBSCRIBE_ERROR=39 run_profile -F 997 -o out.folded "$workloads/inference" 20
 	without_gpu_time '^profile: process [0-9]+: another profiler \(.*/libcupti\.so\.13\) already uses CUPTI: no GPU time; the wall time of its CUDA calls is shown instead\. Turn it off \(.*\) for GPU time$'
 }
@@ -124,7 +124,7 @@ without_gpu_time()
 	without_gpu_time '^profile: process [0-9]+: CUPTI failed: no GPU time; .*\. cuptiSubscribe: 999 \(.*\)$'
 }
 
-@test "no libcupti: says where it looked and what to do" {
+@test "no libcupti: the message says where it looked and what to do" {
 	needs_command unshare
 	unshare -m true 2>/dev/null || skip 'mount namespaces cannot be made here'
 	mkdir cuda
@@ -146,7 +146,52 @@ without_gpu_time()
 	expect_status 2
 	expect_line stderr 'CUDA error 100: '
 	expect_line stderr '^Samples: [0-9]+ CPU$'
-	expect_line stderr '^profile: the CUDA driver was loaded, but tracing never started in it: '
+	expect_line stderr '^profile: 1 process loaded the CUDA driver but was not traced: was cuInit called, '
+	expect_no_line stderr 'did not use CUDA'
+}
+
+# never_started COMMAND: one process is traced; after COMMAND, tracing does not start in another.
+never_started()
+{
+	as_tester "$profile" -gpu-only --strict --unit ns -o theirs/out.folded sh -ec \
+		'"$0" 10; eval "$1"; exec "$0" 1000' "$workloads/launches" "$1"
+	expect_line stdout '^launches 1000 kernels 1000 '
+	expect_line stderr '^Correlation: 10 matched, 0 unmatched, 0 dropped$'
+	expect_equal 'ns of work' "$(weight_of theirs/out.folded)" 10000
+	expect_status 124
+	expect_line stderr '^profile: tracing never started in 1 process that initialized CUDA: its GPU time is not in the profile\. Is PROFILE_PIPE passed on to it, '
+	expect_line stderr '^profile: --strict: processes in which tracing never started: 1$'
+	expect_no_line stderr 'loaded the CUDA driver'
+}
+
+@test "tracing never started: PROFILE_PIPE is not passed on" {
+	never_started 'unset PROFILE_PIPE'
+}
+
+@test "tracing never started: the pipe is gone" {
+	never_started 'rm $PROFILE_PIPE'
+}
+
+@test "tracing never started: the pipe may not be written to" {
+	never_started 'chmod 000 $PROFILE_PIPE'
+}
+
+# It may have called cuInit or not: a warning, but no reason of --strict.
+@test "a process that loads the driver alone, beside one that is traced" {
+	needs_command python3
+	as_tester "$profile" -gpu-only --strict --unit ns -o theirs/out.folded sh -ec '"$0" 10
+		python3 -c "import ctypes; ctypes.CDLL(\"libcuda.so.1\")"' "$workloads/launches"
+	expect_line stderr '^Correlation: 10 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr '^profile: 1 process loaded the CUDA driver but was not traced: .*, and is CUDA_INJECTION64_PATH passed on to it\?$'
+	expect_no_line stderr 'tracing never started'
+	expect_status 0
+}
+
+@test "-cpu-only says nothing of processes that are not traced" {
+	run_profile -cpu-only --strict -o out.folded env \
+		CUDA_INJECTION64_PATH="$root/build/libprofile_cupti.so" "$workloads/launches" 10
+	expect_status 0
+	expect_no_line stderr 'CUDA|tracing'
 }
 
 @test "a command that unsets the variables" {
@@ -154,10 +199,10 @@ without_gpu_time()
 		"$workloads/launches" 10
 	expect_status 0
 	expect stdout <<<'launches 10 kernels 10 threads 1 streams 1 mode kernel'
-	expect_line stderr '^profile: the CUDA driver was loaded, but tracing never started in it: .*CUDA_INJECTION64_PATH'
+	expect_line stderr '^profile: 1 process loaded the CUDA driver but was not traced: .*CUDA_INJECTION64_PATH'
 }
 
-@test "a command that takes the private folder away" {
+@test "a command that removes the private folder" {
 	run_profile -o out.folded sh -c 'rm -rf "${PROFILE_PIPE%/*}"; exec "$0" 10' \
 		"$workloads/launches"
 	expect_status 0
@@ -165,7 +210,7 @@ without_gpu_time()
 	expect_line stderr '^Wrote '
 }
 
-@test "a command that puts other things into the private folder" {
+@test "a command that puts other files into the private folder" {
 	echo precious >precious
 	run_profile -o out.folded sh -c 'folder=${PROFILE_PIPE%/*}
 		for i in $(seq 1 3000); do ln -s "$0" "$folder/ack.$i"; done
@@ -183,7 +228,7 @@ without_gpu_time()
 	expect_line stderr '^Wrote '
 }
 
-@test "a process whose memory never comes: the rest is profiled, and it is said" {
+@test "a process whose memory never arrives: reported, and the rest is profiled" {
 	needs_root
 	mount_stuck_file read
 	# few samples: its name must not be read before it is stuck

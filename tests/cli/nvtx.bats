@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# --nvtx: ranges of NVTX as frames of launch stacks.
+# --nvtx: NVTX ranges as frames of launch stacks.
 
 load helpers
 
@@ -19,7 +19,7 @@ trace()
 	expect_folded out.folded
 }
 
-# What the workload's kernels lie under.
+# The expected stacks of the workload's kernels.
 expect_ranges()
 {
 	expect_line stdout '^0 1 1 0 -2$'
@@ -43,12 +43,12 @@ expect_ranges()
 	expect_ranges
 }
 
-@test "NVTX 2, which looks for another entry" {
+@test "NVTX 2, which uses another entry point" {
 	FAKE_NVTX_VERSION=2 trace "$workload"
 	expect_ranges
 }
 
-@test "without --nvtx nothing is there" {
+@test "no ranges without --nvtx" {
 	run_profile -gpu-only --unit ns -o out.folded "$workload"
 	expect_status 0
 	expect_line stdout '^-2 -2 -2 -2 -2$'
@@ -56,7 +56,7 @@ expect_ranges()
 	expect_equal ns "$(weight_of out.folded)" 12000
 }
 
-@test "a tool that the user has chosen for NVTX stays" {
+@test "the user's own NVTX tool is kept" {
 	NVTX_INJECTION64_PATH=/nowhere/tool.so run_profile -gpu-only --unit ns --nvtx \
 		-o out.folded "$workload"
 	expect_status 0
@@ -65,7 +65,7 @@ expect_ranges()
 	expect_equal ns "$(weight_of out.folded)" 12000
 }
 
-@test "CPU samples have no ranges, and are not disturbed" {
+@test "CPU samples have no ranges, and are unaffected" {
 	needs_root
 	run_profile --nvtx --unit ns -o out.folded "$workload"
 	expect_status 0
@@ -76,7 +76,7 @@ expect_ranges()
 @test "--nvtx needs stacks from the process" {
 	run_profile -cpu-only --nvtx true
 	expect_status 125
-	expect_line stderr '^profile: --nvtx needs launch stacks that are taken in the process'
+	expect_line stderr '^profile: --nvtx needs launch stacks taken in the process'
 }
 
 # "KERNEL: FRAME > FRAME", Python frames and ranges only, names without their scope.

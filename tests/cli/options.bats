@@ -96,7 +96,7 @@ wrong_usage()
 	done
 }
 
-@test "the command's own options are left alone" {
+@test "the command's own options are not parsed" {
 	needs_root
 	run_profile -q -o out.folded printf '%s|' -q --version -o -- x
 	expect_status 0
@@ -164,7 +164,7 @@ wrong_usage()
 	expect_no_file out.folded
 }
 
-# as_nobody ARGUMENTS...: where nobody may read the program and write to the folder `open`
+# as_nobody ARGUMENTS...: as user nobody, who may read the program and write to the folder `open`
 as_nobody()
 {
 	needs_root
@@ -184,7 +184,7 @@ as_nobody()
 	expect_no_file open/out.folded
 }
 
-@test "without privileges: user code is sampled, and what is missing is said in one line" {
+@test "without privileges: user code is sampled, and one line names what is missing" {
 	[ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip 'kernel.perf_event_paranoid is above 2'
 	as_nobody -F 997 -o open/out.folded ./inference 20
 	expect_status 0
@@ -198,7 +198,7 @@ as_nobody()
 	expect_line open/out.folded ';main;server::InferencePipeline::run;server::Tokenizer::tokenize [0-9]+$'
 }
 
-@test "root without capabilities does no better" {
+@test "root without capabilities has the same limits" {
 	needs_root
 	needs_command setpriv
 	run_command setpriv --bounding-set=-bpf,-perfmon,-sys_admin \
@@ -207,7 +207,7 @@ as_nobody()
 	expect_line stderr '^profile: loading eBPF programs is not permitted; .* Going on with '
 }
 
-@test "125: the output cannot be written, found out before the command runs" {
+@test "125: an unwritable output is found before the command runs" {
 	needs_root
 	run_profile -o no/such/folder/out.folded touch has_run
 	expect_status 125
@@ -227,7 +227,7 @@ as_nobody()
 	expect_line stderr '^profile: writing /dev/full: No space left on device'
 }
 
-@test "125: libraries that are not there" {
+@test "125: missing libraries" {
 	needs_root
 	for option in -injection-lib -cupti-lib; do
 		run_profile $option /no/such.so touch has_run
@@ -244,7 +244,7 @@ as_nobody()
 	expect_no_file merged_trace.folded
 }
 
-@test "a failed run leaves an earlier profile alone" {
+@test "a failed run keeps an earlier profile" {
 	needs_root
 	echo 'main 1' >out.folded
 	run_profile -o out.folded no-such-command-here
@@ -252,7 +252,7 @@ as_nobody()
 	expect out.folded <<<'main 1'
 }
 
-@test "an old profile is whole until the new one is, whoever is killed" {
+@test "an old profile stays complete until the new one is, whichever process is killed" {
 	needs_root
 	local worker
 
@@ -275,7 +275,7 @@ as_nobody()
 	expect_equal files "$(find . -type f -name '*[fp]*' | sort | tr '\n' ' ')" './out.folded '
 }
 
-@test "a link to where nothing is yet" {
+@test "a link to a file that does not exist yet" {
 	needs_root
 	mkdir results
 	ln -s results/new.folded link
@@ -284,7 +284,7 @@ as_nobody()
 	expect_equal ns "$(weight_of results/new.folded)" 10000
 }
 
-@test "/dev/stdout and its like are -o -" {
+@test "/dev/stdout and its aliases are the same as -o -" {
 	needs_root
 	for path in /dev/stdout /dev/fd/1 /proc/self/fd/1 "$PWD/stdout"; do
 		run_profile -q -gpu-only --unit ns -o "$path" "$workloads/launches" 10
@@ -299,7 +299,7 @@ as_nobody()
 	expect_equal ns "$(weight_of got)" 10000
 }
 
-@test "a reader that goes away: the command is not disturbed, and nothing is said" {
+@test "a reader that goes away: the command is undisturbed, and no message appears" {
 	needs_root
 	mkfifo out go
 	# who opens it for reading is gone before anything is written
@@ -315,7 +315,7 @@ as_nobody()
 	[ -e has_run ]
 }
 
-@test "125: a stdout that is closed" {
+@test "125: a closed stdout" {
 	needs_root
 	status=0
 	"$profile" -o - touch has_run >&- 2>stderr 3>&- || status=$?
@@ -325,7 +325,7 @@ as_nobody()
 	expect_no_file has_run
 }
 
-@test "what the command is called cannot speak to the terminal" {
+@test "the command's name cannot control the terminal" {
 	needs_root
 	local folder=$'odd\e]0;title\a\x9b31m\n'
 
@@ -350,7 +350,7 @@ as_nobody()
 	expect_totals merged_trace.folded
 }
 
-@test "-o -: stdout has the stacks alone, the command's stdout goes to stderr" {
+@test "-o -: only stacks on stdout, the command's stdout goes to stderr" {
 	needs_root
 	run_profile -gpu-only -o - "$workloads/inference" 3
 	expect_status 0
@@ -374,7 +374,7 @@ as_nobody()
 	expect_empty stderr
 }
 
-@test "-v says what CUPTI reported" {
+@test "-v shows what CUPTI reported" {
 	needs_root
 	run_profile -v -gpu-only -launch-stacks uprobe -o out.folded "$workloads/inference" 3
 	expect_status 0

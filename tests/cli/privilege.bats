@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Who the profiler is at each moment, what it may do then, and what others can make it do.
+# The profiler's identity and rights at each moment, and attempts of others to abuse them.
 # profiler/session/privilege.h has the table.
 
 load helpers
@@ -37,7 +37,7 @@ they_are()
 	done | sed 's/ $//' | diff - <(sed 's/[[:space:]]\+/ /g; s/ $//' "$1")
 }
 
-# A program that burns CPU time and whose names a debuginfod server is asked for: ./stripped.
+# A program that burns CPU time and whose names come from a debuginfod server: ./stripped.
 make_stripped_program()
 {
 	needs_command strip
@@ -45,7 +45,7 @@ make_stripped_program()
 	strip --strip-all --remove-section=.gnu_debuglink stripped
 }
 
-# A debuginfod client that tells who started it, while names are put in; finds nothing.
+# A debuginfod client that reports who started it during naming; finds nothing.
 fake_debuginfod()
 {
 	mkdir -p bin
@@ -78,7 +78,7 @@ fake_debuginfod()
 	they_are stdout 4249 4249 $perfmon_and_bpf
 }
 
-@test "a plain user has nothing, and gains nothing" {
+@test "a plain user has no privileges, and gains none" {
 	needs_command setpriv
 	mkdir -m 777 open
 	cp "$profile" .
@@ -89,7 +89,7 @@ fake_debuginfod()
 	expect_equal owner "$(stat -c %u open/out.folded)" 65534
 }
 
-@test "root that nobody called, and --as-root: stays root, and says so" {
+@test "root without sudo, and --as-root: stays root, and says so" {
 	run_profile -o out.folded ./show_status
 	expect_status 0
 	expect_equal 'all of one root' "$(grep -c $'^Uid:\t0\t0\t0\t0$' stdout)" 2
@@ -101,7 +101,7 @@ fake_debuginfod()
 	expect_line stderr '^The command ran as root: --as-root$'
 }
 
-# with_file_capabilities CAPABILITIES ARGUMENTS...: as nobody, by a copy that has them.
+# with_file_capabilities CAPABILITIES ARGUMENTS...: as nobody, with a copy that has them.
 with_file_capabilities()
 {
 	needs_command setcap
@@ -114,7 +114,7 @@ with_file_capabilities()
 	run_command setpriv --reuid=65534 --regid=65534 --clear-groups ./profile "$@"
 }
 
-@test "setcap: the same way, without sudo" {
+@test "setcap: the same without sudo" {
 	with_file_capabilities cap_bpf,cap_perfmon -o open/out.folded ./show_status
 	expect_status 0
 	they_are stdout 65534 '' $perfmon_and_bpf
@@ -122,7 +122,7 @@ with_file_capabilities()
 	expect_line stderr '^Samples: [0-9]+ CPU$'
 }
 
-@test "two capabilities are enough for probes: launch stacks and timed calls" {
+@test "two capabilities suffice for probes: launch stacks and timed calls" {
 	as_tester "$profile" -gpu-only -launch-stacks uprobe --unit ns -o theirs/out.folded \
 		"$workloads/launches" 10
 	expect_status 0
@@ -135,7 +135,7 @@ with_file_capabilities()
 	expect_line theirs/calls.folded ';main;server::InferencePipeline::run;cudaStreamSynchronize;'
 }
 
-# Where addresses are shown to nobody, there are no names.
+# Where addresses are hidden from everybody, there are no names.
 needs_kernel_addresses()
 {
 	grep -qv '^0* ' <(head -n 1 /proc/kallsyms) || skip 'kernel addresses are hidden from root, too'
@@ -167,9 +167,9 @@ burn_in_kernel='dd if=/dev/zero of=/dev/null bs=1 count=300000 status=none'
 	expect_no_file has_run
 }
 
-# ---- what the command keeps ----
+# ---- the command's rights ----
 
-@test "under sudo the command has the limits, signals and rights that its user has without" {
+@test "under sudo the command has its user's usual limits, signals and rights" {
 	in_order=(env --ignore-signal=CHLD --ignore-signal=HUP --block-signal=USR2
 		--default-signal=PIPE ODD=1 HOME=/elsewhere SHELL=/bin/odd USER=me LOGNAME=me)
 	ulimit -S -n 300
@@ -214,9 +214,9 @@ burn_in_kernel='dd if=/dev/zero of=/dev/null bs=1 count=300000 status=none'
 	expect_empty stdout
 }
 
-# ---- what others put in the way ----
+# ---- obstacles by others ----
 
-# A file of root's that must stay what it is.
+# A file of root's that must not change.
 make_roots_file()
 {
 	mkdir -p roots
@@ -257,7 +257,7 @@ roots_file_is_untouched()
 	roots_file_is_untouched
 }
 
-@test "another user's link in a folder for all" {
+@test "another user's link in a shared folder" {
 	make_roots_file
 	mkdir -m 1777 common
 	ln -s ../roots/file common/out.folded
@@ -270,7 +270,7 @@ roots_file_is_untouched()
 	roots_file_is_untouched
 }
 
-@test "a link to where the user may write is followed" {
+@test "a link to a place where the user may write is followed" {
 	as_tester true
 	ln -s out.folded theirs/link
 	as_tester "$profile" -q -o theirs/link true
@@ -303,7 +303,7 @@ roots_file_is_untouched()
 	expect_line theirs/out.folded ';\[GPU_Kernel\]model::gemm'
 }
 
-@test "where /sys is not mounted: says so, and goes on" {
+@test "where /sys is not mounted: says so, and continues" {
 	needs_mount_namespace
 	run_command unshare -m sh -ec 'mount -t tmpfs none /sys; exec "$@"' sh \
 		"$profile" -o out.folded true

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Python functions in the stacks of launches, with every interpreter that is installed: a system's
+# Python functions in launch stacks, with every installed interpreter: a system's
 # static one, pyenv's with libpython.so, of all versions.
 
 load helpers
@@ -44,7 +44,7 @@ python_frames()
 	}' "$1" | LC_ALL=C sort
 }
 
-# What python_frames says of all cases but those apart, with qualified names.
+# The output of python_frames for all common cases, with qualified names.
 expected_frames()
 {
 	cat <<-'END'
@@ -101,7 +101,7 @@ expected_of_version()
 	done
 }
 
-@test "native frames of extensions stay between Python frames, the interpreter's go" {
+@test "native frames of extensions stay between Python frames, the interpreter's are dropped" {
 	local python
 
 	for python in "${pythons[@]}"; do
@@ -143,7 +143,7 @@ expected_of_version()
 	done
 }
 
-@test "code objects that come and go at the same addresses keep their names apart" {
+@test "code objects that reuse addresses have the right names" {
 	local python
 
 	for python in "${pythons[@]}"; do
@@ -235,7 +235,7 @@ chains_of()
 	done
 }
 
-@test "by uprobe: the same stacks, Python and native, with lines, as in the process" {
+@test "by uprobe: the same Python and native stacks, with lines, as in the process" {
 	local python how
 
 	needs_root
@@ -252,8 +252,8 @@ chains_of()
 	done
 }
 
-# What the kernel side sends of code objects is bounded, as is what is shown.
-@test "by uprobe: odd names, and tables of lines that are longer than what is read" {
+# Code objects sent by the kernel side are bounded, and so are displayed names.
+@test "by uprobe: odd names, and line tables longer than the limit" {
 	local python how line
 
 	needs_root
@@ -290,8 +290,8 @@ chains_of()
 	done
 }
 
-# Nobody waits for the profiler to name what it has sampled.
-@test "a program that is gone at once is named in full" {
+# A program does not wait for the profiler to name its samples.
+@test "a program that exits immediately has all its names" {
 	local python
 
 	needs_root

@@ -10,7 +10,7 @@ setup()
 	needs_root
 }
 
-# rubbish MODE [KERNEL]: the run ends well, with 40 real kernels of 10 us under their stack. KERNEL is
+# rubbish MODE [KERNEL]: the run succeeds, with 40 real kernels of 10 us under their stack. KERNEL is
 # the name they may have, a pattern: a line that gives a kernel a name is taken for the process that
 # wrote last, so rubbish of that form can rename kernels; their time stays what it is.
 rubbish()
@@ -29,7 +29,7 @@ rubbish()
 # counted LINES TOO_LONG: patterns
 counted()
 {
-	expect_line stderr "^profile: $1 lines? in the pipe .* ignored \\($2 too long\\); (the first|it) began: "
+	expect_line stderr "^profile: $1 malformed lines? in the pipe .* ignored \\($2 too long\\); (the first|it) began: "
 	expect_line stderr '^Correlation: 40 matched, '
 }
 
@@ -73,7 +73,7 @@ counted()
 	counted '[1-9][0-9]*' 0
 }
 
-@test "lines that look real: what they claim stays apart, and is no launch of the command's" {
+@test "lines that look real: their claims are kept apart, and are no launches of the command" {
 	rubbish forged
 	counted '[1-9][0-9]*' 0
 	expect_no_line out.folded '^[^[].*forged'
@@ -92,6 +92,6 @@ counted()
 @test "a command without CUDA that writes rubbish" {
 	run_profile -o out.folded sh -c 'echo rubbish >"$PROFILE_PIPE"; exit 4'
 	expect_status 4
-	expect_line stderr '^profile: 1 lines? in the pipe .*; it began: rubbish$'
+	expect_line stderr '^profile: 1 malformed line in the pipe .*; it began: rubbish$'
 	expect_line stderr '^profile: the command did not use CUDA'
 }

@@ -9,17 +9,11 @@ setup()
 	needs_root
 }
 
-# start_ready ARGUMENTS...: in the background; returns when the command says that it is ready.
+# start_ready ARGUMENTS...: in the background; returns when the command is ready.
 start_ready()
 {
 	start_profile "$@"
 	wait_until grep -qs ready stdout
-}
-
-# The profiler has taken the signals that were sent to it.
-signals_taken()
-{
-	[ "$(awk '/^ShdPnd/ { print $2 }' "/proc/$1/status")" = 0000000000000000 ]
 }
 
 # state_is PID LETTER: as /proc has it; T is stopped.
@@ -48,7 +42,7 @@ state_is()
 	done
 }
 
-@test "a command that handles SIGTERM ends as it likes" {
+@test "a command that handles SIGTERM ends in its own way" {
 	start_ready -o out.folded "$workloads/exits" ignore-int
 	kill -TERM "$pid"
 	finish_profile
@@ -56,7 +50,7 @@ state_is()
 	expect_line stderr '^Wrote '
 }
 
-@test "a command that ignores SIGINT goes on; a second SIGINT kills it" {
+@test "a command that ignores SIGINT continues; a second SIGINT kills it" {
 	start_ready -o out.folded "$workloads/exits" ignore-int
 	kill -INT "$pid"
 	wait_until signals_taken "$pid"
@@ -69,7 +63,7 @@ state_is()
 	expect_line stderr '^Wrote '
 }
 
-@test "other signals reach the command, and end nobody else" {
+@test "other signals reach the command, and end no other process" {
 	cat >work <<-'END'
 		for s in USR1 USR2 ALRM RTMIN+3; do trap "echo $s" $s; done
 		trap 'exit 5' TERM
@@ -102,9 +96,9 @@ state_is()
 	done
 }
 
-# ---- a profiler that does not come to its end ----
+# ---- a profiler that does not end ----
 
-# Until nothing more goes into stdout: the usual size at once, or a smaller one as long as it takes.
+# Fills the pipe at stdout: 64 KiB, or until a smaller one blocks.
 fill_pipe()
 {
 	timeout 10 dd if=/dev/zero bs=65536 count=1 status=none || true
@@ -122,7 +116,7 @@ stuck_profile()
 	wait_until state_is "$worker" T
 }
 
-@test "a second SIGINT ends also a profiler that is stuck" {
+@test "a second SIGINT ends even a stuck profiler" {
 	stuck_profile -o out.folded "$workloads/exits" ignore-int
 	kill -INT "$pid"
 	wait_until signals_taken "$pid"
@@ -144,7 +138,7 @@ worker_is_stuck()
 	[ -n "$worker" ] && grep -qs '^request_wait_answer' "/proc/$worker/wchan"
 }
 
-@test "a second SIGINT ends also a profiler that waits where nothing can be killed" {
+@test "a second SIGINT ends even a profiler in an unkillable wait" {
 	mount_stuck_file lookup
 	start_profile -o mount/file touch has_run
 	wait_until worker_is_stuck # it looks for the output
@@ -174,7 +168,7 @@ worker_is_stuck()
 	expect_line stderr '^profile: gave up: no profile was written$'
 }
 
-@test "the worker is killed: that is said, and nothing is left" {
+@test "the worker is killed: this is reported, and nothing is left" {
 	mkdir private
 	echo 'old 1' >out.folded
 	TMPDIR=$PWD/private start_ready -o out.folded "$workloads/exits" ignore-int
@@ -285,7 +279,7 @@ finish_job()
 	expect_no_line stdout $'\e'
 }
 
-@test "kill -9 of the command: the profile of what came before" {
+@test "kill -9 of the command: a profile up to then" {
 	start_profile -o out.folded "$workloads/inference" 100000
 	wait_until command_is_traced
 	sleep 3
@@ -300,7 +294,7 @@ finish_job()
 	expect_line out.folded ';cudaLaunchKernel;\[GPU_Kernel\]model::gemm'
 }
 
-@test "kill -9 of the profiler: the command goes on undisturbed" {
+@test "kill -9 of the profiler: the command continues undisturbed" {
 	mkdir private
 	export TMPDIR=$PWD/private
 	start_profile -o out.folded "$workloads/inference" 60

@@ -10,7 +10,7 @@ setup()
 	enter_test_folder
 }
 
-# percent KIND: of whole stacks, as the summary says
+# percent KIND: of whole stacks, from the summary
 percent()
 {
 	sed -n "s/^Stacks: \([0-9.]*\) % of $1 are whole.*/\1/p" stacks
@@ -77,7 +77,7 @@ the_same_by_uprobe()
 	the_same_by_uprobe "$workloads/driver_api"
 }
 
-@test "launches are whole, and the summary says how they were taken" {
+@test "launch stacks are whole, and the summary says how they were captured" {
 	needs_root
 	run_profile -gpu-only -o out.folded "$workloads/inference" 5
 	expect stacks <<<'Stacks: 100.0 % of launches are whole, taken in the process'
@@ -105,7 +105,7 @@ the_same_by_uprobe()
 	diff root.folded open/out.folded
 }
 
-@test "a launch in a program that is gone by the time its stack is looked at" {
+@test "a launch in a program that exits before its stack is read" {
 	needs_root
 	run_profile -gpu-only --unit ns -o out.folded "$workloads/forks"
 	expect_status 0
@@ -116,7 +116,7 @@ the_same_by_uprobe()
 	expect_line out.folded ';main;exec_child_launches;cudaLaunchKernel;'
 }
 
-@test "deep recursion is cut where it has to be, visibly" {
+@test "deep recursion is visibly truncated" {
 	needs_root
 	cat >deep.c <<-'END'
 		#include <stdlib.h>

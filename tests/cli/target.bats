@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the profiled command can notice of the profiler: nothing but two variables. And who it is.
+# What the profiled command can notice of the profiler: only three variables. And its identity.
 
 load helpers
 
@@ -9,7 +9,7 @@ setup()
 	needs_root
 }
 
-# in_odd_surroundings COMMAND...: with things that a careless parent would change.
+# in_odd_surroundings COMMAND...: with settings that a careless parent would change.
 in_odd_surroundings()
 {
 	(
@@ -59,7 +59,7 @@ self_as_is()
 	expect stderr <<<three
 }
 
-@test "few descriptors: the profiler raises its own limit, the command keeps its" {
+@test "few descriptors: the profiler raises its own limit, the command keeps its limit" {
 	(
 		ulimit -S -n 20
 		run_profile -o out.folded sh -c 'ulimit -S -n'
@@ -70,7 +70,7 @@ self_as_is()
 	)
 }
 
-@test "a parent that ignores the end of its children" {
+@test "a parent that ignores SIGCHLD" {
 	run_command env --ignore-signal=CHLD "$profile" -q -o out.folded "$workloads/exits" self
 	expect_status 0
 	expect_line stdout '^signal 17 ignored$'
@@ -86,13 +86,13 @@ self_as_is()
 	[ -e out.folded ]
 }
 
-@test "a command that ends the pipeline early ends nothing else" {
+@test "a pipeline that ends early ends nothing else" {
 	"$profile" -q -o out.folded seq 1 1000000 3>&- | head -n 1 >stdout
 	expect stdout <<<1
 	[ -e out.folded ]
 }
 
-@test "an injection library that was set is replaced, and this is said" {
+@test "an existing injection library is replaced, with a message" {
 	export CUDA_INJECTION64_PATH=/no/such/library.so
 	run_profile --unit ns -o out.folded "$workloads/launches" 10
 	expect_status 0
@@ -133,7 +133,7 @@ self_as_is()
 	expect_line stderr '^Correlation: 10 matched, 0 unmatched, 0 dropped$'
 }
 
-@test "under sudo an output folder of root's is refused, and who may write is said" {
+@test "under sudo an output folder of root's is refused, with the user who may write" {
 	as_tester "$profile" -q -o out.folded touch theirs/has_run
 	expect_status 125
 	expect stderr <<<'profile: cannot write out.folded as tester: Permission denied; choose a file that this user may write with -o, or use --as-root'
@@ -163,7 +163,7 @@ self_as_is()
 	expect_equal owner "$(stat -c %u:%g theirs/out.folded)" 4249:4250
 }
 
-@test "sudo's variables that are no numbers are refused" {
+@test "non-numeric variables of sudo are refused" {
 	for ids in 'SUDO_UID=abc SUDO_GID=1' 'SUDO_UID=-1 SUDO_GID=1' 'SUDO_UID=1 SUDO_GID=' \
 		'SUDO_UID=4294967295 SUDO_GID=1' 'SUDO_UID=1 X=1' 'SUDO_UID=99999999999 SUDO_GID=1'; do
 		# shellcheck disable=SC2086
@@ -176,7 +176,7 @@ self_as_is()
 
 # ---- the private folder ----
 
-@test "TMPDIR on a file system without execution: another place is taken" {
+@test "TMPDIR on a noexec file system: another place is used" {
 	needs_command unshare
 	mkdir noexec
 	unshare -m true 2>/dev/null || skip 'mount namespaces cannot be made here'
@@ -188,7 +188,7 @@ self_as_is()
 	expect_line stderr '^Correlation: 10 matched, 0 unmatched, 0 dropped$'
 }
 
-@test "no place with execution at all: says which were tried, and what to do" {
+@test "only noexec file systems: says which were tried, and what to do" {
 	needs_command unshare
 	mkdir noexec
 	cp "$profile" .

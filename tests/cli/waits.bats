@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# --waits: time in calls that wait for the GPU, and what ran meanwhile.
+# --waits: time in calls that wait for the GPU, by operation.
 
 load helpers
 
@@ -10,7 +10,7 @@ setup()
 	workload=$workloads/waits
 }
 
-# waits ARGUMENTS...: a run in ns; all numbers that are told agree.
+# waits ARGUMENTS...: a run in ns; all reported numbers agree.
 waits()
 {
 	run_profile --unit ns --waits -o out.folded "$@"
@@ -81,14 +81,14 @@ expect_each_way()
 	done
 }
 
-@test "merged with CPU samples, and stacks of launches by uprobe" {
+@test "merged with CPU samples, and with launch stacks by uprobe" {
 	waits "$workload"
 	expect_each_way
 	waits -gpu-only -launch-stacks uprobe "$workload"
 	expect_each_way
 }
 
-@test "--by thread and process: a wait is its thread's" {
+@test "--by thread and process: a wait belongs to its thread" {
 	waits -gpu-only --by process,thread "$workload" 2 3
 	# a thread that has ended before its waits are taken in is "[thread N]"
 	expect_equal 'threads that wait' "$(grep -o '^waits [0-9]*;[^;]*;.*;thread_main;wait_thread;cudaStreamSynchronize;\[waiting for GPU\];' out.folded |
@@ -108,18 +108,18 @@ expect_each_way()
 	expect_line stderr '^Correlation: 36 matched, 0 unmatched, 0 dropped$'
 }
 
-@test "waits by the driver's interface" {
+@test "waits through the driver API" {
 	waits -gpu-only "$workloads/driver_api" 20
 	expect_line out.folded ';main;[^;]*cu[A-Z][A-Za-z]*Synchronize;\[waiting for GPU\]|;cu(Ctx|Stream)Synchronize;\[waiting for GPU\]'
 }
 
-@test "units: the waits' part adds up by itself" {
+@test "units: waits add up separately" {
 	run_profile -gpu-only --waits -o out.folded "$workload"
 	expect_status 0
 	expect_line stderr "^Wrote [0-9]+ stacks \([0-9]+ samples: 0 CPU, 30 GPU, $(weight_of out.folded 'waiting for GPU') waiting\) to "
 }
 
-@test "threads that never come back from waiting" {
+@test "threads that never return from waiting" {
 	# the last kernel is waited for when the process ends
 	waits -gpu-only --kernels-only "$workload" 1 1
 	run_profile -gpu-only --unit ns --waits -o out.folded sh -c '"$0" 500 1 & sleep 1; kill -KILL $!' "$workload"
@@ -127,7 +127,7 @@ expect_each_way()
 	expect_folded out.folded
 }
 
-@test "without --waits nothing is there" {
+@test "no waits without --waits" {
 	run_profile -gpu-only --unit ns -o out.folded "$workload"
 	expect_status 0
 	expect_no_line out.folded 'waiting|launched at|Synchronize'

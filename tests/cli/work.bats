@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# All that a GPU does beside kernels, the nodes of graphs, whose it is, and whether it adds up.
+# GPU work other than kernels, graph nodes, the places of work, and exact sums.
 
 load helpers
 
@@ -103,7 +103,7 @@ streams_of_totals()
 	expect_equal staged "$(grep -c 'through host' work)" 2
 }
 
-@test "a child process does the same: both are counted" {
+@test "a child process does the same work: both are counted" {
 	exact_run "$workloads/gpu_work" 2 2 5 20 5 fork
 	equal_to_truth
 	expect_equal processes "$(cut -d' ' -f1 totals | sort -u | wc -l)" 2
@@ -119,20 +119,20 @@ streams_of_totals()
 	diff others <(other_work_of out.folded)
 }
 
-@test "the same where the clock drifts and copies are slow" {
+@test "the same with a drifting clock and slow copies" {
 	FAKE_CUDA_DRIFT_PPM=300 exact_run "$workloads/gpu_work" 2 2 5 20 5
 	equal_to_truth
 	FAKE_CUDA_COPY_NS=1000000 exact_run "$workloads/gpu_work" 1 1 2 3 2
 	equal_to_truth
 }
 
-@test "launch stacks by uprobe: copies have theirs all the same" {
+@test "launch stacks by uprobe: copies have stacks too" {
 	exact_run -launch-stacks uprobe "$workloads/gpu_work" 2 2 5 20 5
 	equal_to_truth
 	expect_line out.folded ';thread_main;(.*;)?copy_pinned;cudaMemcpyAsync;\[GPU_Memcpy HtoD\] '
 }
 
-@test "work lies under the call that made it" {
+@test "work is under the call that started it" {
 	exact_run "$workloads/gpu_work" 1 1 3 4 2
 	sed 's/^.*;\(main\|thread_main\);//' out.folded | sed 's/^work;//; s/^use_graph;//' | sort >short
 	expect short <<-'END'
@@ -183,7 +183,7 @@ streams_of_totals()
 	END
 }
 
-@test "70,000 streams: each one's sum is compared" {
+@test "70,000 streams: each sum is compared" {
 	run_profile -gpu-only --unit ns -o out.folded "$workloads/launches" 70000 1 70000
 	expect_status 0
 	expect_line work "^  CUPTI's own sums: 70000 of 70000 match\$"
@@ -215,7 +215,7 @@ under_captures()
 	expect_equal 'ns of all kernels' "$(weight_of out.folded '[[]GPU_Kernel[]]')" "${all}000"
 }
 
-@test "every node of a graph under the call that made it" {
+@test "every graph node under the call that created it" {
 	for mode in capture explicit clone child update reinstantiate requeue threads families all; do
 		exact_run "$workloads/graphs" "$mode"
 		expect_line stdout '^[a-z]+ [a-z_]+ [1-9]'
@@ -226,9 +226,9 @@ under_captures()
 	under_captures
 }
 
-# A new graph gets the ids of the one that was destroyed last. With a late GPU all that was launched runs
+# A new graph gets the ids of the one destroyed last. With a late GPU all launched work runs
 # when its ids are others'.
-@test "the same where graphs' numbers are used again, however late their work runs" {
+@test "the same with reused graph numbers, however late the work runs" {
 	export FAKE_CUDA_REUSE_NODE_IDS=1
 	for mode in capture explicit clone child update reinstantiate requeue threads; do
 		exact_run "$workloads/graphs" "$mode"
@@ -261,7 +261,7 @@ under_captures()
 	done
 }
 
-@test "nodes whose making was not seen: said, and nothing is lost" {
+@test "nodes whose creation was not seen: reported, and nothing is lost" {
 	FAKE_CUDA_HIDE_NODES=1 FAKE_CUDA_TOTALS=$PWD/totals run_profile --strict -gpu-only --unit ns \
 		--raw-names -o out.folded "$workloads/graphs" capture
 	expect_status 0
@@ -271,7 +271,7 @@ under_captures()
 	expect_line out.folded ';replay;cudaGraphLaunch;\[graph node, capture not seen\];\[GPU_Kernel\]'
 }
 
-@test "--graph graph: one operation a launch" {
+@test "--graph graph: one operation per launch" {
 	exact_run --graph graph "$workloads/graphs" capture
 	expect out.folded <<<'<*>main;run_capture;run;replay;cudaGraphLaunch;[GPU_Graph] 100000'
 	expect_line work '^  GPU 0  graphs +10 +0\.100 ms$'
@@ -283,7 +283,7 @@ under_captures()
 	under_captures
 }
 
-# ---- whose it is ----
+# ---- places of work ----
 
 @test "--by process, device, context and stream: as CUPTI numbers them, to the nanosecond" {
 	FAKE_CUDA_DEVICES=2 exact_run --by process,device,context,stream "$workloads/gpu_work" 4 2 5 20 5 fork
@@ -293,7 +293,7 @@ under_captures()
 	expect_no_line out.folded '^\[process'
 }
 
-@test "--by: the parts in the order in which they are given" {
+@test "--by: the parts in the given order" {
 	local run='1 1 1 4 3'
 
 	# shellcheck disable=SC2086
@@ -310,7 +310,7 @@ under_captures()
 	END
 }
 
-@test "--by thread: each launching thread its own" {
+@test "--by thread: each launching thread separately" {
 	exact_run --by thread "$workloads/gpu_work" 3 1 2 4 3
 	expect_equal threads "$(cut -d';' -f1 out.folded | sort -u | wc -l)" 4
 	cut -d';' -f1 out.folded | sort -u | while read -r thread; do
@@ -330,7 +330,7 @@ under_captures()
 	expect_line out.folded '^inference [0-9]+;GPU 0;.*\[GPU_Kernel\]'
 }
 
-@test "--by process: each of several programs, also those long gone" {
+@test "--by process: each of several programs, even long after its end" {
 	cat >several <<-'END'
 		"$1" 10; "$2" 10; "$1" 10; sleep 0.2
 	END
@@ -343,9 +343,9 @@ under_captures()
 	END
 }
 
-# ---- what devices are called ----
+# ---- device names ----
 
-# called LABEL: all of a run by device lies under it.
+# called LABEL: all work of a run by device is under it.
 called()
 {
 	exact_run --by device "$workloads/gpu_work" 1 1 1 4 3
@@ -366,11 +366,11 @@ called()
 	END
 }
 
-@test "--by device: also where its record comes last" {
+@test "--by device: even if its record arrives last" {
 	FAKE_CUDA_MIG=3/0 FAKE_CUDA_MPS=1 FAKE_CUDA_DEVICE_RECORDS=late called 'GPU 0 MIG 3/0 MPS'
 }
 
-@test "--by device: also where CUPTI came too late for its record and must be asked" {
+@test "--by device: even if CUPTI started too late for its record and must be queried" {
 	FAKE_CUDA_MIG=3/0 FAKE_CUDA_MPS=1 FAKE_CUDA_DEVICE_RECORDS=dumped called 'GPU 0 MIG 3/0 MPS'
 	# at work, too, not only at the end
 	FAKE_CUDA_MIG=3/0 FAKE_CUDA_DEVICE_RECORDS=dumped FAKE_CUDA_KILL_AFTER=6000 run_profile \
@@ -379,7 +379,7 @@ called()
 	expect_equal devices "$(cut -d';' -f1 out.folded | sort -u)" 'GPU 0 MIG 3/0'
 }
 
-@test "--by device: each process its own numbers" {
+@test "--by device: each process has its own numbers" {
 	cat >several <<-'END'
 		FAKE_CUDA_MIG=1/0 "$1" 10; FAKE_CUDA_MIG=2/0 "$1" 10; exec "$1" 10
 	END
@@ -396,7 +396,7 @@ called()
 	expect_equal ns "$(weight_of out.folded '^GPU 0 MIG 4/0;')" 10000
 }
 
-@test "no record of devices, or one that cannot be read: numbers, and a word with -v" {
+@test "no record of devices, or an unreadable one: numbers, and a message with -v" {
 	for how in refused other; do
 		FAKE_CUDA_MIG=3/0 FAKE_CUDA_DEVICE_RECORDS=$how called 'GPU 0'
 		FAKE_CUDA_DEVICE_RECORDS=$how run_profile -v --strict -gpu-only -o out.folded \
@@ -420,7 +420,7 @@ called()
 
 # ---- --strict ----
 
-# not_exact REASON ARGUMENTS...: exits with 124 and says why; without --strict, with STATUS.
+# not_exact REASON ARGUMENTS...: exits with 124 and this reason; without --strict, with STATUS.
 not_exact()
 {
 	local own=$1 reason=$2
@@ -436,40 +436,40 @@ not_exact()
 }
 
 @test "--strict: dropped records" {
-	FAKE_CUDA_DROP_EVERY=10 not_exact 0 '6 GPU operations were dropped' \
+	FAKE_CUDA_DROP_EVERY=10 not_exact 0 'GPU operations dropped: 6' \
 		"$workloads/gpu_work" 1 1 3 4 3
 	expect_line work "$all_sums_match" # of what it reported
 }
 
 @test "--strict: records without usable times" {
-	FAKE_CUDA_ZERO_TIMESTAMP_EVERY=10 not_exact 0 '6 GPU operations have no usable timestamps' \
+	FAKE_CUDA_ZERO_TIMESTAMP_EVERY=10 not_exact 0 'GPU operations without usable timestamps: 6' \
 		"$workloads/gpu_work" 1 1 3 4 3
 	expect_line work "$all_sums_match"
 	# an instant cannot end before it starts, so here are none
-	FAKE_CUDA_REVERSE_TIMESTAMP_EVERY=10 not_exact 0 '10 GPU operations have no usable timestamps' \
+	FAKE_CUDA_REVERSE_TIMESTAMP_EVERY=10 not_exact 0 'GPU operations without usable timestamps: 10' \
 		"$workloads/launches" 100
 	expect_line work '^  GPU 0  kernels +100 +0\.090 ms +10 without times$'
 	expect_line work "$all_sums_match"
 }
 
-@test "--strict: a target that is killed" {
-	FAKE_CUDA_KILL_AFTER=6 not_exact 137 '1 traced processes ended without a goodbye' \
+@test "--strict: a killed target" {
+	FAKE_CUDA_KILL_AFTER=6 not_exact 137 'traced processes that ended without a goodbye: 1' \
 		"$workloads/gpu_work" 1 1 3 4 3
 	expect_no_line work 'not the same'
 }
 
 @test "--strict: launches whose records never came" {
-	FAKE_CUDA_LOSE_EVERY=10 not_exact 0 '10 kernel launches have no record of their kernel' \
+	FAKE_CUDA_LOSE_EVERY=10 not_exact 0 'kernel launches without a record of their kernel: 10' \
 		"$workloads/launches" 100
 	expect_line stderr '^  10 kernel launches have no record: the kernels had not ended when tracing did, or their records were lost$'
 	expect_line work "$all_sums_match"
 	# records that are known to be lost are not said twice
-	FAKE_CUDA_DROP_EVERY=10 not_exact 0 '10 GPU operations were dropped' "$workloads/launches" 100
+	FAKE_CUDA_DROP_EVERY=10 not_exact 0 'GPU operations dropped: 10' "$workloads/launches" 100
 	expect_no_line stderr 'have no record'
 }
 
-# No record is to come of launches that fail or are captured; nor, perhaps, of what launches no kernel.
-@test "--strict: launches that legally have no record" {
+# Launches that fail or are captured have no record; nor, perhaps, those without a kernel.
+@test "--strict: launches that need no record" {
 	exact_run "$workloads/launches" 40 2 2 refused
 	expect stdout <<<'launches 40 kernels 40 threads 2 streams 2 mode refused'
 	exact_run -launch-stacks uprobe "$workloads/launches" 40 2 2 refused
@@ -483,18 +483,18 @@ not_exact()
 	exact_run --kernels-only --graph graph "$workloads/gpu_work" 1 2 3 4 3
 }
 
-@test "kernels that had not ended when the command was killed" {
+@test "kernels still running when the command was killed" {
 	start_profile --strict -gpu-only -o out.folded "$workloads/launches" 5 1 1 endless
 	wait_until grep -qs ready stdout
 	kill -INT "$pid"
 	finish_profile
 	expect_status 124
 	expect_line stderr '^  5 kernel launches have no record: the kernels had not ended when tracing did, or their records were lost$'
-	expect_line stderr '^profile: --strict: 5 kernel launches have no record of their kernel$'
+	expect_line stderr '^profile: --strict: kernel launches without a record of their kernel: 5$'
 	expect_empty work
 }
 
-@test "operations before tracing and after it: said, and in the profile once" {
+@test "operations before and after tracing: reported, and in the profile once" {
 	FAKE_CUDA_EARLY_EVERY=10 exact_run "$workloads/launches" 100
 	equal_to_truth
 	expect_line work '^  GPU 0  kernels +100 +0\.100 ms +10 before tracing \(0\.010 ms\)$'
@@ -508,19 +508,19 @@ not_exact()
 }
 
 @test "--strict: rubbish in the pipe" {
-	not_exact 0 '[0-9]+ lines in the pipe were malformed' "$workloads/rubbish" json 20
+	not_exact 0 'malformed lines in the pipe: [0-9]+' "$workloads/rubbish" json 20
 	expect_line work "$all_sums_match"
 }
 
 @test "--strict: work whose launch has no stack" {
 	strip -o stripped "$workloads/launches_static"
 	FAKE_CUDA_INTERNAL_DRIVER_CALLS=1 not_exact 0 \
-		'400 GPU operations are not matched with a launch' \
+		'GPU operations not matched with a launch: 400' \
 		-launch-stacks uprobe ./stripped 400
 	expect_line work '^  GPU 0  kernels +400 +0\.400 ms +400 unmatched \(0\.400 ms\)$'
 }
 
-@test "--strict: the command's own status where all is well" {
+@test "--strict: the command's own status if everything is exact" {
 	run_profile --strict -gpu-only -o out.folded sh -c '"$0" 1 1 1 1 1; exit 3' \
 		"$workloads/gpu_work"
 	expect_status 3
@@ -532,7 +532,7 @@ not_exact()
 	expect_status 0
 }
 
-@test "options that are none" {
+@test "invalid options" {
 	for by in bad 'process,bad' 'device,device' ',' 'process,' ',process' Process ''; do
 		run_profile --by "$by" -o out.folded true
 		expect_status 125

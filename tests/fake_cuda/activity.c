@@ -2,10 +2,10 @@
 /*
  * Activity records of the fake libcupti.
  *
- * Work reserves its record in the current client buffer, which the calling thread requests if there
- * is none with room. The timestamps are filled in when the buffer is handed over: until the virtual
- * GPU has reached the work's end, its record is incomplete and shows zeros. Buffers go back through
- * one worker thread, in the order in which they were filled.
+ * Work reserves its record in the client's current buffer; the calling thread requests one if there
+ * is none with room. Timestamps are filled in when the buffer is handed over: until the virtual GPU
+ * has reached the work's end, its record is incomplete and shows zeros. One worker thread returns
+ * the buffers, in the order in which they were filled.
  */
 #define _GNU_SOURCE
 #include "cupti.h"
@@ -25,7 +25,7 @@ enum { STREAM_ID_NOISE = 0x15b40000 };
 
 struct entry {
 	size_t offset;
-	uint64_t start, end; /* monotonic; both 0: never to be known */
+	uint64_t start, end; /* monotonic; both 0: never known */
 	bool reversed;
 	int64_t shift; /* of both */
 };
@@ -47,13 +47,13 @@ static struct {
 	pthread_t worker;
 	cupti_abi_buffer_requested requested;
 	cupti_abi_buffer_completed completed;
-	uint64_t kinds; /* bit mask of those that are enabled */
+	uint64_t kinds; /* bit mask of the enabled kinds */
 	/* every nth record, 0: none */
 	unsigned long drop_every, lose_every, zero_every, reverse_every, early_every, late_every;
 	uint64_t records_seen;
 	size_t dropped;
 	uint64_t flush_period;               /* ns, 0: none */
-	struct buffer *current, *spare;      /* being filled; requested by threads that raced */
+	struct buffer *current, *spare;      /* being filled; requested by racing threads */
 	struct buffer *queue, **queue_end;   /* to hand over when complete */
 	unsigned long queued_n, delivered_n; /* buffers ever queued by a flush, and handed over */
 	struct fake_cuda_activity late[64];  /* FAKE_CUDA_DEVICE_RECORDS=late */
@@ -73,7 +73,7 @@ static bool complete(const struct buffer *b, uint64_t now)
 	return b->forced || b->last_end <= now;
 }
 
-/* Fill in what is known by now. */
+/* Fill in the known times. */
 static void write_times(struct buffer *b)
 {
 	uint64_t now = driver()->now();
@@ -172,7 +172,7 @@ static void *worker_main(void *unused)
 	return NULL;
 }
 
-/* With the lock held. The worker must not take the application's signals. */
+/* With the lock held. The worker must not receive the application's signals. */
 static int start_worker(void)
 {
 	sigset_t all, old;
@@ -213,7 +213,7 @@ static bool has_room(const struct buffer *b, size_t record)
 	return b->count < b->limit && b->size - b->used >= record;
 }
 
-/* With the lock held: a buffer that was asked for when another thread's came first, or NULL. */
+/* With the lock held: a buffer requested at the same time as another thread's, or NULL. */
 static struct buffer *take_spare(size_t record)
 {
 	struct buffer *b = activity.spare;
@@ -226,8 +226,8 @@ static struct buffer *take_spare(size_t record)
 }
 
 /*
- * With the lock held: make activity.current a buffer with room. May let go of the lock: meanwhile
- * others may bring a buffer, and fill it.
+ * With the lock held: make activity.current a buffer with room. May release the lock, so that other
+ * threads may provide a buffer, and fill it.
  */
 static bool make_room(size_t record)
 {
@@ -281,7 +281,7 @@ static uint64_t kind_bit(uint32_t kind)
 static const uint64_t kernel_kinds = (uint64_t)1 << CUPTI_ABI_ACTIVITY_KIND_KERNEL |
 				     (uint64_t)1 << CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 
-/* The kind of record that is wanted of an activity; 0 if none is. */
+/* The enabled record kind of an activity; 0 if none. */
 static uint32_t wanted_kind(const struct fake_cuda_activity *a)
 {
 	uint64_t kinds = __atomic_load_n(&activity.kinds, __ATOMIC_ACQUIRE);
@@ -294,7 +294,7 @@ static uint32_t wanted_kind(const struct fake_cuda_activity *a)
 	return kinds & kind_bit(kind) ? kind : 0;
 }
 
-/* Such a record has no times, and none of those that get lost is one. */
+/* These records have no times, and are never lost. */
 static bool is_description(const struct fake_cuda_activity *a)
 {
 	return a->type == FAKE_CUDA_DEVICE || a->type == FAKE_CUDA_CONTEXT;
@@ -318,7 +318,7 @@ static void write_description(uint32_t kind, const struct fake_cuda_activity *a)
 /* With the lock held. */
 static void write_record(uint32_t kind, const struct fake_cuda_activity *a)
 {
-	uint64_t number = ++activity.records_seen; /* make_room may let others in */
+	uint64_t number = ++activity.records_seen; /* make_room may release the lock */
 	size_t size = record_size(kind);
 	struct entry *e = NULL;
 	struct buffer *b;
@@ -347,7 +347,7 @@ static void write_record(uint32_t kind, const struct fake_cuda_activity *a)
 		queue_current();
 }
 
-/* Until a forced flush, or what is of devices until it is asked for. */
+/* Until a forced flush; records of devices until they are requested. */
 static bool is_kept_back(const struct fake_cuda_activity *a)
 {
 	return cupti_setting_is("FAKE_CUDA_DEVICE_RECORDS", "late") ||
@@ -380,7 +380,7 @@ void cupti_activity(const struct fake_cuda_activity *a)
 	pthread_mutex_unlock(&activity.lock);
 }
 
-/* With the lock held: those that were kept back, behind all that ran. */
+/* With the lock held: write the records held back, after all work. */
 static void write_late(void)
 {
 	for (uint32_t i = 0; i < activity.late_count; i++) {
@@ -418,7 +418,7 @@ FAKE_CUDA_EXPORT int cuptiActivityRegisterCallbacks(cupti_abi_buffer_requested r
 	return err;
 }
 
-/* Kinds that the stand-in has no records of are refused rather than silently empty. */
+/* Kinds without records in the stand-in are refused rather than silently empty. */
 FAKE_CUDA_EXPORT int cuptiActivityEnable(uint32_t kind)
 {
 	int err = cupti_attach();
@@ -441,7 +441,7 @@ FAKE_CUDA_EXPORT int cuptiActivityEnable(uint32_t kind)
 	return err;
 }
 
-/* There are none of devices and contexts that would not have come before, but those kept back. */
+/* Devices and contexts have no further records, except those held back. */
 FAKE_CUDA_EXPORT int cuptiActivityEnableAndDump(uint32_t kind)
 {
 	int err = cuptiActivityEnable(kind);
@@ -465,7 +465,7 @@ FAKE_CUDA_EXPORT int cuptiActivityDisable(uint32_t kind)
 	return CUPTI_ABI_SUCCESS;
 }
 
-/* As on a system where memory is never managed: there is nothing to count. */
+/* As on a system without managed memory: nothing to count. */
 FAKE_CUDA_EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(struct cupti_abi_uvm_config *config,
 								uint32_t count)
 {
@@ -492,7 +492,7 @@ static void flush_mark(bool forced)
 		if (forced)
 			b->forced = true;
 		else if (!complete(b, now))
-			break; /* those behind it wait their turn */
+			break; /* those after it wait their turn */
 		if (!b->queued_by_flush) {
 			b->queued_by_flush = true;
 			activity.queued_n++;
@@ -507,7 +507,7 @@ FAKE_CUDA_EXPORT int cuptiActivityFlushAll(uint32_t flag)
 
 	if (cupti_forked()) {
 		cupti_misuse("cuptiActivityFlushAll called in a forked child");
-		for (;;) /* measured: it never returns, for its worker is in the parent */
+		for (;;) /* measured: it never returns, because its worker is in the parent */
 			pause();
 	}
 	err = cupti_attach();

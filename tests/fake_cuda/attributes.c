@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Activity attributes of the fake libcupti: kept, and without effect. */
+/* Activity attributes of the fake libcupti: stored, without effect. */
 #include "cupti.h"
 
 #include <pthread.h>

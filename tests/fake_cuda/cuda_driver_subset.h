@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of CUDA's driver API that the fake libcuda exports and the workloads call, declared
- * afresh so that neither needs the CUDA headers. Functions return a CUresult, an int here.
+ * The part of CUDA's driver API that the fake libcuda exports and the workloads call, declared here
+ * so that neither needs the CUDA headers. Functions return a CUresult, an int here.
  */
 #ifndef TESTS_FAKE_CUDA_CUDA_DRIVER_SUBSET_H
 #define TESTS_FAKE_CUDA_CUDA_DRIVER_SUBSET_H

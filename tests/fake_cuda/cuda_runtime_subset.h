@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The part of CUDA's runtime API that the fake libcudart exports and the workloads call, declared
- * afresh so that neither needs the CUDA headers. Binary compatible with CUDA 13 for these calls.
+ * here so that neither needs the CUDA headers. Binary compatible with CUDA 13 for these calls.
  *
- * A kernel here is a host function that exists for its address, registered under a device name
- * with __cudaRegisterFunction, as nvcc's generated code does.
+ * A kernel is a host function that exists for its address, registered under a device name with
+ * __cudaRegisterFunction, as in nvcc's generated code.
  */
 #ifndef TESTS_FAKE_CUDA_CUDA_RUNTIME_SUBSET_H
 #define TESTS_FAKE_CUDA_CUDA_RUNTIME_SUBSET_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fake libcupti.so.13: attaching to the driver, the one subscriber, and callbacks. */
+/* The fake libcupti.so.13: attaching to the driver, the single subscriber, and callbacks. */
 #define _GNU_SOURCE
 #include "cupti.h"
 
@@ -73,7 +73,7 @@ const struct fake_cuda_driver *cupti_driver(void)
 	return cupti.driver;
 }
 
-/* True if the client wants this callback now; its function is then in *callback. */
+/* True if the client wants this callback; sets *callback to its function. */
 static bool wanted(uint32_t domain, uint32_t cbid, cupti_abi_callback *callback, void **userdata)
 {
 	if (cbid >= MAX_CBID || !__atomic_load_n(&cupti.enabled[domain][cbid], __ATOMIC_ACQUIRE))
@@ -257,7 +257,7 @@ FAKE_CUDA_EXPORT int cuptiSubscribe_v2(cupti_abi_subscriber *subscriber,
 	return err;
 }
 
-/* As in 13.0, the older function is a call of the newer: both return what the newer found. */
+/* As in 13.0, the older function calls the newer: both return the newer's result. */
 FAKE_CUDA_EXPORT int cuptiSubscribe(cupti_abi_subscriber *subscriber, cupti_abi_callback callback,
 				    void *userdata)
 {

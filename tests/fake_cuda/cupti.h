@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the fake libcupti share. Results are CUptiResult values. */
+/* Shared by the files of the fake libcupti. Results are CUptiResult values. */
 #ifndef TESTS_FAKE_CUDA_CUPTI_H
 #define TESTS_FAKE_CUDA_CUPTI_H
 
@@ -24,27 +24,30 @@ bool cupti_forked(void);
 /* Valid after a successful cupti_attach. */
 const struct fake_cuda_driver *cupti_driver(void);
 
-/* The client did what NVIDIA leaves undefined: count it, and abort if FAKE_CUDA_STRICT is set. */
+/*
+ * The client did something that NVIDIA leaves undefined: count it, and abort if FAKE_CUDA_STRICT is
+ * set.
+ */
 void cupti_misuse(const char *what);
 
-/* activity.c: something went onto a stream's timeline, or happened. */
+/* activity.c: work was added to a stream's timeline, or an instant happened. */
 void cupti_activity(const struct fake_cuda_activity *activity);
 
 /* A number from the environment, 0 if it is unset. */
 unsigned long cupti_env(const char *name);
-/* Whether it is set to this. */
+/* Whether the variable has this value. */
 bool cupti_setting_is(const char *name, const char *value);
 
 #define FAKE_CUPTI_DECLARE(name, required, parameters) int name parameters;
 CUPTI_ABI_FUNCTIONS(FAKE_CUPTI_DECLARE)
 #undef FAKE_CUPTI_DECLARE
 
-/* Exported too, though cupti_abi.h need not know them. */
+/* Exported too, though not in cupti_abi.h. */
 int cuptiEnableDomain(uint32_t enable, cupti_abi_subscriber subscriber, uint32_t domain);
 int cuptiActivityFlushPeriod(uint32_t ms);
 int cuptiActivityGetAttribute(uint32_t attribute, size_t *value_size, void *value);
 int cuptiGetLastError(void);
-/* How often cupti_misuse was called; no such thing in NVIDIA's library. */
+/* How often cupti_misuse was called; not in NVIDIA's library. */
 unsigned long fake_cupti_misuses(void);
 
 #endif

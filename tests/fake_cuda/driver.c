@@ -88,7 +88,7 @@ void driver_notify_activity(const struct fake_cuda_activity *activity)
 		h->activity(activity);
 }
 
-/* As the driver does: a library that is missing or has no such function is passed over. */
+/* Like the driver, ignores a library that is missing or lacks the function. */
 static void load_injection_library(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
@@ -115,7 +115,7 @@ FAKE_CUDA_EXPORT int cuInit(unsigned int flags)
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
 	if (__atomic_load_n(&init_state, __ATOMIC_ACQUIRE) == INIT_DONE)
 		return 0;
-	/* Recursive: the injection library may come back here through CUPTI. */
+	/* Recursive: the injection library may call back here through CUPTI. */
 	pthread_mutex_lock(&init_lock);
 	if (init_state == INIT_NONE) {
 		if (gpu_config()->devices == 0) {
@@ -329,7 +329,7 @@ FAKE_CUDA_EXPORT int cuGetErrorName(int error, const char **string)
 	return error_text(error, string, true);
 }
 
-/* Flag 2 asks for the per-thread default stream variant, where there is one. */
+/* Flag 2 requests the per-thread default stream variant, if there is one. */
 FAKE_CUDA_EXPORT int cuGetProcAddress_v2(const char *symbol, void **function, int version,
 					 uint64_t flags, int *status)
 {

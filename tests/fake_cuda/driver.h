@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the fake driver share: API call bracketing and modules.
- * Every function returns a CUresult unless it says otherwise.
+ * Shared by the files of the fake driver: API call bracketing and modules. Every function returns a
+ * CUresult unless noted.
  */
 #ifndef TESTS_FAKE_CUDA_DRIVER_H
 #define TESTS_FAKE_CUDA_DRIVER_H
@@ -19,7 +19,7 @@ uint32_t driver_correlation_id(void);
 void driver_notify_resource(uint32_t cbid, void *context, void *stream, void *descriptor);
 void driver_notify_activity(const struct fake_cuda_activity *activity);
 
-/* What a launch of `f` does. */
+/* The work of a launch of `f`. */
 int driver_kernel_work(struct gpu_work *work, const struct fake_cuda_launch_config *config,
 		       struct fake_cuda_function *f, void **params);
 
@@ -28,7 +28,7 @@ int driver_kernel_work(struct gpu_work *work, const struct fake_cuda_launch_conf
  * call's correlation id. `end`: when it ends, 0 if it was captured; may be NULL.
  */
 int driver_submit(struct fake_cuda_stream *stream, const struct gpu_work *work, uint64_t *end);
-/* The same for a node of a graph that runs. */
+/* The same for a node of a running graph. */
 void driver_run(struct fake_cuda_stream *stream, const struct gpu_work *work, uint32_t graph_id,
 		uint64_t graph_node_id, struct fake_cuda_activity *activity);
 

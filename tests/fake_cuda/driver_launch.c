@@ -2,8 +2,8 @@
 /*
  * The launch entry points of the fake libcuda.so.1.
  *
- * Each exists twice: exported under its real name, and as an unexported twin that the runtime
- * calls instead with FAKE_CUDA_INTERNAL_DRIVER_CALLS, like a driver whose runtime goes past the
+ * Each exists twice: exported under its real name, and as an unexported variant that the runtime
+ * calls instead with FAKE_CUDA_INTERNAL_DRIVER_CALLS, like a driver whose runtime bypasses the
  * public symbols. CUPTI sees both alike; a probe on the exported symbol sees only the first.
  */
 #include "driver.h"

@@ -2,7 +2,7 @@
 /*
  * The entry points of the fake libcuda.so.1 that allocate, copy and set.
  *
- * Each exists twice, as launches do (driver_launch.c): the runtime calls the unexported one with
+ * Each exists twice, like launches (driver_launch.c): the runtime calls the unexported one with
  * FAKE_CUDA_INTERNAL_DRIVER_CALLS.
  */
 #include "driver.h"
@@ -10,7 +10,7 @@
 #include "cbid.h"
 #include "cuda_driver_subset.h"
 
-/* Flags of a call; the names of both say what they are about. */
+/* Flags of a call. */
 enum { ASYNC = 1, PER_THREAD = 2 };
 
 static void *pointer(CUdeviceptr address)
@@ -18,7 +18,7 @@ static void *pointer(CUdeviceptr address)
 	return (void *)(uintptr_t)address;
 }
 
-/* A part of a copy that the call put on `stream`, on a stream of the device that does it. */
+/* Submits a part of a copy made on `stream` to a stream of the device that performs it. */
 static int submit_part(struct fake_cuda_stream *stream, uint32_t device,
 		       const struct gpu_work *work, uint64_t *end)
 {
@@ -38,10 +38,10 @@ static int submit_part(struct fake_cuda_stream *stream, uint32_t device,
 }
 
 /*
- * A copy between two devices, as seen of CUPTI 13.0 on two H200: one of the source's if that has
- * access to the destination's memory, one of the destination's if only that has access to the
- * source's; without access it goes through host memory, in two copies between "host" and device
- * with the one correlation id, whose memory kinds are both those of device memory.
+ * A copy between two devices, as observed with CUPTI 13.0 on two H200: one by the source if it can
+ * access the destination's memory, one by the destination if only it can access the source's;
+ * without access it goes through host memory, in two copies between "host" and device with the same
+ * correlation id, whose memory kinds are both those of device memory.
  */
 static int submit_peer(struct fake_cuda_stream *stream, const struct gpu_work *work, uint64_t *end)
 {
@@ -60,8 +60,8 @@ static int submit_peer(struct fake_cuda_stream *stream, const struct gpu_work *w
 }
 
 /*
- * Put a copy or a set on its stream, and wait for it where CUDA does: in calls that are not
- * asynchronous and between device and host, and for pageable memory to be written.
+ * Submit a copy or a set to its stream, and wait for it where CUDA does: in calls that are not
+ * asynchronous and between device and host, and for writes to pageable memory.
  */
 static int submit(const struct gpu_work *work, CUstream stream, int flags)
 {
@@ -153,7 +153,7 @@ static int copy_2d(const CUDA_MEMCPY2D *c, CUstream stream, int flags)
 	return copy(&b, sides[c->dstMemoryType], sides[c->srcMemoryType], stream, flags);
 }
 
-/* The contexts must be those that the memory is of, which the addresses say anyway. */
+/* The contexts must be those of the memory, which the addresses determine anyway. */
 static int copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
 		     size_t size, CUstream stream, int flags)
 {
@@ -173,7 +173,7 @@ static int allocate(CUdeviceptr *address, size_t size)
 	return err;
 }
 
-/* Waits for the device's work, as NVIDIA's does. */
+/* Waits for the device's work, like NVIDIA's. */
 static int release(CUdeviceptr address)
 {
 	int err;
@@ -208,7 +208,7 @@ static int allocate_async(CUdeviceptr *address, size_t size, CUstream stream, in
 	return err;
 }
 
-/* Bytes move when a call is made, so nothing that is on the stream needs the memory any more. */
+/* Bytes move when a call is made, so no work on the stream needs the memory any more. */
 static int release_async(CUdeviceptr address, CUstream stream, int flags)
 {
 	struct fake_cuda_stream *s = gpu_stream(stream, flags & PER_THREAD);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The private seam between the three stand-ins (libcuda, libcudart, libcupti).
+ * The private interface between the three stand-ins (libcuda, libcudart, libcupti).
  *
  * The fake driver owns the virtual GPU; the fake runtime and the fake CUPTI reach it through one
  * exported function, fake_cuda_get_driver(), found with dlsym in libcuda.so.1. Nothing here exists
  * in NVIDIA's libraries, so the profiler must never use it; tests may.
  *
- * Times are ns of CLOCK_MONOTONIC unless a name says "cupti". Results are CUresult values; the
- * runtime's cudaError_t has the same numbers for every error that the stand-ins produce.
- * Strings and structures handed to a hook are valid during that call, kernel names for the life of
- * the process.
+ * Times are ns of CLOCK_MONOTONIC unless a name contains "cupti". Results are CUresult values; the
+ * runtime's cudaError_t has the same numbers for every error that the stand-ins produce. Strings
+ * and structures passed to a hook are valid during that call, kernel names for the life of the
+ * process.
  */
 #ifndef TESTS_FAKE_CUDA_FAKE_CUDA_H
 #define TESTS_FAKE_CUDA_FAKE_CUDA_H
@@ -73,25 +73,25 @@ enum fake_cuda_activity_type {
 	FAKE_CUDA_SET,
 	FAKE_CUDA_TIMELINE_TYPES, /* those before it occupy a stream */
 	FAKE_CUDA_MEMORY = FAKE_CUDA_TIMELINE_TYPES,
-	FAKE_CUDA_GRAPH, /* all that one launch of a graph put on the timeline */
+	FAKE_CUDA_GRAPH, /* all work of one graph launch on the timeline */
 	/* not activities, but described by a record: no times, only device_id and context_id */
 	FAKE_CUDA_DEVICE,
 	FAKE_CUDA_CONTEXT,
 };
 
-enum { FAKE_CUDA_NO_STREAM = -1 }; /* the stream id of what is on none */
+enum { FAKE_CUDA_NO_STREAM = -1 }; /* the stream id of activities without a stream */
 
 struct fake_cuda_place {
 	uint32_t device_id, context_id;
 };
 
-/* What has been put on a stream's timeline, or an instant: all that a record can say of it. */
+/* Work on a stream's timeline, or an instant: the contents of a record. */
 struct fake_cuda_activity {
 	enum fake_cuda_activity_type type;
 	uint32_t device_id, context_id, stream_id, correlation_id, graph_id;
 	uint64_t graph_node_id;
 	uint64_t start, end; /* the same, if it is an instant */
-	uint64_t bytes;      /* but for kernels */
+	uint64_t bytes;      /* except for kernels */
 	bool async;
 
 	/* kernels */
@@ -103,7 +103,7 @@ struct fake_cuda_activity {
 	/* CUPTI_ABI_MEMCPY_* and CUPTI_ABI_MEMORY_*; sets and allocations have a destination only
 	 */
 	uint8_t copy_kind, source_kind, destination_kind;
-	struct fake_cuda_place source, destination; /* between which devices a peer copy is */
+	struct fake_cuda_place source, destination; /* the devices of a peer copy */
 	uint32_t value;                             /* of a set */
 	uint32_t operation;                         /* CUPTI_ABI_MEMORY_ALLOCATION, _RELEASE */
 	uint64_t address;
@@ -132,8 +132,8 @@ struct fake_cuda_graph_data {
 };
 
 /*
- * What libcupti hooks. Called on the thread that makes the CUDA call, with no lock held.
- * `site` is CUPTI_ABI_API_ENTER or _EXIT.
+ * The hooks of libcupti. Called on the thread that makes the CUDA call, with no lock held. `site`
+ * is CUPTI_ABI_API_ENTER or _EXIT.
  */
 struct fake_cuda_hooks {
 	void (*api)(struct fake_cuda_call *call, uint32_t site);
@@ -172,7 +172,7 @@ struct fake_cuda_launchers {
 	fake_cuda_graph_launch_fn *graph[2];
 };
 
-/* The calls about memory that the runtime makes; index 1 is the _ptds or _ptsz variant. */
+/* The runtime's calls for memory; index 1 is the _ptds or _ptsz variant. */
 struct fake_cuda_memory_calls {
 	int (*allocate)(unsigned long long *address, size_t size);
 	int (*release)(unsigned long long address);
@@ -205,7 +205,7 @@ struct fake_cuda_memory_calls {
 			  size_t size, struct fake_cuda_stream *stream);
 };
 
-/* Where a graph gets a new node. */
+/* The place of a new node in a graph. */
 struct fake_cuda_new_node {
 	struct fake_cuda_graph_node **node;
 	struct fake_cuda_graph *graph;
@@ -236,7 +236,7 @@ struct fake_cuda_driver {
 	int (*device_count)(int *count); /* cuDeviceGetCount */
 	int (*set_device)(int device);   /* makes its primary context current, creating it */
 	int (*get_device)(void);
-	/* A device's primary context, created if need be; NULL if there is no such device. */
+	/* A device's primary context, created if necessary; NULL: no such device. */
 	struct fake_cuda_context *(*context)(int device);
 	int (*enable_peer)(int device); /* for the current context */
 	bool (*has_context)(void);      /* the calling thread has a live current context */
@@ -278,11 +278,11 @@ struct fake_cuda_driver {
 	int (*graph_destroy)(struct fake_cuda_graph *graph);
 	int (*graph_exec_destroy)(struct fake_cuda_graph_exec *exec);
 
-	/* The exported cuLaunch*, or unexported twins with FAKE_CUDA_INTERNAL_DRIVER_CALLS. */
+	/* The exported cuLaunch*, or unexported variants with FAKE_CUDA_INTERNAL_DRIVER_CALLS. */
 	const struct fake_cuda_launchers *launchers;
 	const struct fake_cuda_memory_calls *memory;
 
-	/* Ground truth so far: accepted launch calls, kernels put on the GPU. */
+	/* Ground truth so far: accepted launch calls, and kernels run. */
 	void (*counts)(uint64_t *launches, uint64_t *kernels);
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An executable graph is a clone of the graph that it was made from, with its own graph id and its
- * own node ids, as in CUDA, and those are what records carry. A child graph node holds a clone too;
- * in an executable graph its nodes run under numbers of the whole, behind those of its own nodes.
+ * An executable graph is a clone of its original graph, with its own graph id and its own node ids,
+ * as in CUDA, and records carry these. A child graph node also holds a clone; in an executable
+ * graph its nodes have numbers of the whole, after those of its own nodes.
  *
- * The tell_* functions are all that CUPTI hears about graphs: when, and in which order.
+ * The report_* functions make all of CUPTI's callbacks about graphs, in order.
  */
 #include "graph.h"
 #include "driver.h"
@@ -28,12 +28,12 @@ enum node_type {
 enum { UPDATE_SUCCESS = 0, UPDATE_TOPOLOGY_CHANGED = 2, UPDATE_NODE_TYPE_CHANGED = 3 };
 
 struct fake_cuda_graph_node {
-	uint64_t id; /* first: cuptiGetGraphNodeId takes it from here */
+	uint64_t id; /* first: cuptiGetGraphNodeId reads it here */
 	enum node_type type;
 	struct gpu_work work;          /* kernels, copies, sets */
 	struct fake_cuda_graph *child; /* of NODE_GRAPH, and its own */
 	uint64_t inlined_id;           /* in records, of what an executable graph's child holds */
-	bool told_gone;
+	bool reported_destroy;
 	struct fake_cuda_graph_node *next;
 };
 
@@ -49,27 +49,27 @@ struct fake_cuda_graph_exec {
 
 static pthread_mutex_t id_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t next_graph_id = 1;
-static uint32_t *free_ids; /* with FAKE_CUDA_REUSE_NODE_IDS, the newest is the next one */
+static uint32_t *free_ids; /* with FAKE_CUDA_REUSE_NODE_IDS; the newest is used next */
 static size_t free_count, free_capacity;
 
-/* ---- what CUPTI is told ---- */
+/* ---- callbacks ---- */
 
-static void tell(uint32_t cbid, struct fake_cuda_graph_data *data)
+static void report(uint32_t cbid, struct fake_cuda_graph_data *data)
 {
 	driver_notify_resource(cbid, gpu_current(), NULL, data);
 }
 
-static void tell_created(struct fake_cuda_graph *graph, struct fake_cuda_graph_node *n)
+static void report_created(struct fake_cuda_graph *graph, struct fake_cuda_graph_node *n)
 {
 	struct fake_cuda_graph_data data = {.graph = graph, .node = n, .node_type = (int)n->type};
 
-	tell(FAKE_RESOURCE_GRAPHNODE_CREATED, &data);
+	report(FAKE_RESOURCE_GRAPHNODE_CREATED, &data);
 }
 
-/* A node that is a copy of another: of a clone, of a child graph, or of an executable graph. */
-static void tell_cloned(struct fake_cuda_graph *graph, struct fake_cuda_graph_node *n,
-			const struct fake_cuda_graph *original_graph,
-			const struct fake_cuda_graph_node *original)
+/* A node that was copied: to a clone, a child graph, or an executable graph. */
+static void report_cloned(struct fake_cuda_graph *graph, struct fake_cuda_graph_node *n,
+			  const struct fake_cuda_graph *original_graph,
+			  const struct fake_cuda_graph_node *original)
 {
 	struct fake_cuda_graph_data data = {
 		.graph = graph,
@@ -79,30 +79,30 @@ static void tell_cloned(struct fake_cuda_graph *graph, struct fake_cuda_graph_no
 		.node_type = (int)n->type,
 	};
 
-	tell_created(graph, n);
-	tell(FAKE_RESOURCE_GRAPHNODE_CLONED, &data);
+	report_created(graph, n);
+	report(FAKE_RESOURCE_GRAPHNODE_CLONED, &data);
 }
 
-static void tell_destroy(struct fake_cuda_graph *graph, struct fake_cuda_graph_node *n)
+static void report_destroy(struct fake_cuda_graph *graph, struct fake_cuda_graph_node *n)
 {
 	struct fake_cuda_graph_data data = {.graph = graph, .node = n, .node_type = (int)n->type};
 
-	tell(CUPTI_ABI_RESOURCE_GRAPHNODE_DESTROY_STARTING, &data);
+	report(CUPTI_ABI_RESOURCE_GRAPHNODE_DESTROY_STARTING, &data);
 }
 
-static void tell_exec_created(struct fake_cuda_graph *graph, struct fake_cuda_graph_exec *exec)
+static void report_exec_created(struct fake_cuda_graph *graph, struct fake_cuda_graph_exec *exec)
 {
 	struct fake_cuda_graph_data data = {.graph = graph, .graph_exec = exec};
 
-	tell(FAKE_RESOURCE_GRAPHEXEC_CREATED, &data);
+	report(FAKE_RESOURCE_GRAPHEXEC_CREATED, &data);
 }
 
-/* The nodes' own come after it. */
-static void tell_exec_destroy(struct fake_cuda_graph_exec *exec)
+/* Its nodes' events come after it. */
+static void report_exec_destroy(struct fake_cuda_graph_exec *exec)
 {
 	struct fake_cuda_graph_data data = {.graph = exec->graph, .graph_exec = exec};
 
-	tell(CUPTI_ABI_RESOURCE_GRAPHEXEC_DESTROY_STARTING, &data);
+	report(CUPTI_ABI_RESOURCE_GRAPHEXEC_DESTROY_STARTING, &data);
 }
 
 /* ---- graphs and nodes ---- */
@@ -147,15 +147,15 @@ static struct fake_cuda_graph *graph_new(void)
 	return g;
 }
 
-/* `quiet`: nothing was told of it either. */
+/* `quiet`: nothing was reported about it. */
 static void graph_free(struct fake_cuda_graph *g, bool quiet)
 {
 	while (g->first) {
 		struct fake_cuda_graph_node *n = g->first;
 
 		g->first = n->next;
-		if (!quiet && !n->told_gone)
-			tell_destroy(g, n);
+		if (!quiet && !n->reported_destroy)
+			report_destroy(g, n);
 		if (n->child)
 			graph_free(n->child, quiet);
 		free(n);
@@ -171,7 +171,7 @@ static struct fake_cuda_graph_node *node_add(struct fake_cuda_graph *g, enum nod
 
 	if (!n)
 		return NULL;
-	n->id = (uint64_t)g->id << 32 | g->count++; /* as CUPTI's are made up */
+	n->id = (uint64_t)g->id << 32 | g->count++; /* like CUPTI's */
 	n->type = type;
 	if (work)
 		n->work = *work;
@@ -211,14 +211,14 @@ static struct fake_cuda_graph *copy_graph(const struct fake_cuda_graph *original
 }
 
 /* A child's nodes come before the node that holds it. */
-static void tell_copied(struct fake_cuda_graph *g, const struct fake_cuda_graph *original)
+static void report_copied(struct fake_cuda_graph *g, const struct fake_cuda_graph *original)
 {
 	const struct fake_cuda_graph_node *o = original->first;
 
 	for (struct fake_cuda_graph_node *n = g->first; n && o; n = n->next, o = o->next) {
 		if (n->child)
-			tell_copied(n->child, o->child);
-		tell_cloned(g, n, original, o);
+			report_copied(n->child, o->child);
+		report_cloned(g, n, original, o);
 	}
 }
 
@@ -242,7 +242,7 @@ static int capture(struct fake_cuda_graph *graph, enum node_type type, const str
 	struct fake_cuda_graph_node *n = node_add(graph, type, work);
 
 	if (n)
-		tell_created(graph, n);
+		report_created(graph, n);
 	else
 		graph->broken = true;
 	return 0;
@@ -305,7 +305,7 @@ static bool has_node(const struct fake_cuda_graph *g, const struct fake_cuda_gra
 	return n != NULL;
 }
 
-/* Dependencies are nodes of the same graph, so they are before a new one. */
+/* Dependencies are nodes of the same graph, so they precede a new one. */
 static int check_place(const struct fake_cuda_new_node *where)
 {
 	if (!where->node || !where->graph || (where->count && !where->dependencies))
@@ -323,7 +323,7 @@ static int add_work(const struct fake_cuda_new_node *where, const struct gpu_wor
 	if (!n)
 		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
 	*where->node = n;
-	tell_created(where->graph, n);
+	report_created(where->graph, n);
 	return 0;
 }
 
@@ -399,8 +399,8 @@ int graph_add_child(const struct fake_cuda_new_node *where, struct fake_cuda_gra
 	}
 	n->child = copied;
 	*where->node = n;
-	tell_copied(copied, child);
-	tell_created(where->graph, n);
+	report_copied(copied, child);
+	report_created(where->graph, n);
 	return 0;
 }
 
@@ -411,7 +411,7 @@ int graph_clone(struct fake_cuda_graph **clone, struct fake_cuda_graph *graph)
 	*clone = copy_graph(graph);
 	if (!*clone)
 		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
-	tell_copied(*clone, graph);
+	report_copied(*clone, graph);
 	return 0;
 }
 
@@ -430,7 +430,7 @@ static uint64_t next_node_id(struct fake_cuda_graph *g)
 	return (uint64_t)g->id << 32 | g->count++;
 }
 
-/* Nodes of a child take numbers of the graph that runs them. Nobody is told. */
+/* Nodes of a child take numbers of the graph that runs them, without callbacks. */
 static void number_inlined(struct fake_cuda_graph *whole, struct fake_cuda_graph *child)
 {
 	for (struct fake_cuda_graph_node *n = child->first; n; n = n->next) {
@@ -440,35 +440,35 @@ static void number_inlined(struct fake_cuda_graph *whole, struct fake_cuda_graph
 	}
 }
 
-/* A node that nothing is known of but that it is told. */
-static void tell_passing(struct fake_cuda_graph *graph, uint64_t id)
+/* A node with no further callbacks. */
+static void report_passing(struct fake_cuda_graph *graph, uint64_t id)
 {
 	struct fake_cuda_graph_node n = {.id = id, .type = NODE_EMPTY};
 
-	tell_created(graph, &n);
+	report_created(graph, &n);
 }
 
 /*
- * What is told when a child was put in place of the node that held it, as measured: a node of a
- * graph of which nothing else is heard, the end of the holding node, a node in its place; and where
- * the child has more than kernels, one of these is replaced too.
+ * The callbacks when a child replaces the node that held it, as measured: a node of a graph without
+ * further callbacks, the end of the holding node, a node in its place; and if the child has more
+ * than kernels, one of these is replaced too.
  */
-static void tell_inlined(struct fake_cuda_graph *g, struct fake_cuda_graph_node *holder)
+static void report_inlined(struct fake_cuda_graph *g, struct fake_cuda_graph_node *holder)
 {
 	struct fake_cuda_graph passing = {.id = take_graph_id()};
 	struct fake_cuda_graph_node *n = holder->child->first;
 
-	tell_passing(&passing, (uint64_t)passing.id << 32 | 1);
-	tell_destroy(g, holder);
-	holder->told_gone = true;
-	tell_passing(g, next_node_id(g));
+	report_passing(&passing, (uint64_t)passing.id << 32 | 1);
+	report_destroy(g, holder);
+	holder->reported_destroy = true;
+	report_passing(g, next_node_id(g));
 	while (n && n->type == NODE_KERNEL)
 		n = n->next;
 	if (n) {
 		struct fake_cuda_graph_node inlined = {.id = n->inlined_id, .type = n->type};
 
-		tell_destroy(g, &inlined);
-		tell_passing(g, next_node_id(g));
+		report_destroy(g, &inlined);
+		report_passing(g, next_node_id(g));
 	}
 }
 
@@ -481,7 +481,7 @@ static void inline_children(struct fake_cuda_graph *g)
 			number_inlined(g, n->child);
 	for (n = g->first; n; n = n->next)
 		if (n->child)
-			tell_inlined(g, n);
+			report_inlined(g, n);
 }
 
 int graph_instantiate(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph *graph)
@@ -498,9 +498,9 @@ int graph_instantiate(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph
 		free(e);
 		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	tell_copied(e->graph, graph);
+	report_copied(e->graph, graph);
 	inline_children(e->graph);
-	tell_exec_created(graph, e);
+	report_exec_created(graph, e);
 	*exec = e;
 	return 0;
 }
@@ -521,7 +521,7 @@ static int compare(const struct fake_cuda_graph *a, const struct fake_cuda_graph
 	return result;
 }
 
-/* The nodes do other work from now on; they remain the same nodes, with the same ids. */
+/* Replaces the work of the nodes, which keep their ids. */
 static void assign(struct fake_cuda_graph *to, const struct fake_cuda_graph *from)
 {
 	const struct fake_cuda_graph_node *f = from->first;
@@ -548,13 +548,13 @@ int graph_exec_destroy(struct fake_cuda_graph_exec *exec)
 {
 	if (!exec)
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
-	tell_exec_destroy(exec);
+	report_exec_destroy(exec);
 	graph_free(exec->graph, false);
 	free(exec);
 	return 0;
 }
 
-/* `whole`: what the launch did from its first to its last node. */
+/* `whole`: the launch's activity from its first to its last node. */
 static void run_nodes(const struct fake_cuda_graph *g, struct fake_cuda_stream *stream,
 		      uint32_t graph_id, struct fake_cuda_activity *whole)
 {

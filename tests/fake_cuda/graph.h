@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Graphs of the fake driver: nodes in the order in which they were added, which is the order in
- * which they run. Every function returns a CUresult unless it says otherwise.
+ * which they run. Every function returns a CUresult unless noted.
  */
 #ifndef TESTS_FAKE_CUDA_GRAPH_H
 #define TESTS_FAKE_CUDA_GRAPH_H
@@ -12,7 +12,7 @@ int graph_capture_begin(struct fake_cuda_stream *stream);
 int graph_capture_end(struct fake_cuda_stream *stream, struct fake_cuda_graph **graph);
 /* To the graph that a stream captures. */
 int graph_capture_work(struct fake_cuda_graph *graph, const struct gpu_work *work);
-/* An allocation, whose address is good from now on, or a release. */
+/* An allocation, whose address is valid from now on, or a release. */
 int graph_capture_allocation(struct fake_cuda_graph *graph, void **address, size_t size);
 int graph_capture_release(struct fake_cuda_graph *graph, void *address);
 

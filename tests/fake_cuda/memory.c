@@ -35,7 +35,7 @@ static size_t position(uintptr_t address)
 	return low;
 }
 
-/* The allocation that an address lies in; kind 0 if it is in none. */
+/* The allocation that contains an address; kind 0: none. */
 static struct allocation find(const void *address)
 {
 	struct allocation found = {0};
@@ -74,8 +74,8 @@ out:
 	return added;
 }
 
-/* Take the allocation of this kind that begins at an address out of the list. */
-static bool take(void *address, uint8_t kind, struct allocation *taken)
+/* Remove the allocation of this kind that begins at an address. */
+static bool remove_allocation(void *address, uint8_t kind, struct allocation *taken)
 {
 	bool found = false;
 	size_t at;
@@ -109,7 +109,7 @@ void memory_forget(const struct fake_cuda_context *context)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Say and count that memory came or went. */
+/* Report and count an allocation or release. */
 static void announce(const struct allocation *a, uint32_t operation,
 		     struct fake_cuda_stream *stream)
 {
@@ -141,7 +141,7 @@ static int allocate(struct allocation *a, void **address, size_t size, uint8_t k
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
 	if (!gpu_current())
 		return FAKE_CUDA_ERROR_INVALID_CONTEXT;
-	memory = aligned_alloc(256, (size + 255) / 256 * 256); /* as cudaMalloc promises */
+	memory = aligned_alloc(256, (size + 255) / 256 * 256); /* as guaranteed by cudaMalloc */
 	if (!memory)
 		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
 	*a = (struct allocation){(uintptr_t)memory, size, kind, gpu_current()};
@@ -179,14 +179,14 @@ int memory_release(void *address, uint8_t kind, struct fake_cuda_stream *stream)
 {
 	struct allocation a;
 
-	if (!take(address, kind, &a))
+	if (!remove_allocation(address, kind, &a))
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
 	announce(&a, CUPTI_ABI_MEMORY_RELEASE, stream);
 	free(address);
 	return 0;
 }
 
-/* Bytes from the first to the last that a rectangle touches. */
+/* Bytes from the first to the last in a rectangle. */
 static size_t span(size_t pitch, size_t width, size_t height)
 {
 	return (height - 1) * pitch + width;
@@ -197,7 +197,7 @@ static bool reaches(const struct allocation *a, const void *address, size_t byte
 	return bytes <= a->size - ((uintptr_t)address - a->address);
 }
 
-/* Look an address up and hold it against what the call says of it. */
+/* Look an address up and check the call's claims about it. */
 static int locate(struct allocation *a, const void *address, size_t bytes, enum memory_side side)
 {
 	bool on_device;
@@ -293,7 +293,7 @@ int memory_set_work(struct gpu_work *work, const struct gpu_bytes *bytes, uint32
 	return 0;
 }
 
-/* A graph outlives what its nodes point to: what is gone must not be written. */
+/* A graph may outlive the memory of its nodes: released memory must not be written. */
 static bool plausible(const void *address, uint8_t kind, size_t bytes)
 {
 	struct allocation a = find(address);

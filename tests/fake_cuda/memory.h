@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The virtual GPU's memory: which addresses are a device's and which are pinned, and what copies
- * and sets between addresses are. All of it is real memory of the process, so bytes do arrive.
- * Every function returns a CUresult unless it says otherwise.
+ * The virtual GPU's memory: which addresses are device memory or pinned, and how copies and sets
+ * between addresses work. It is real memory of the process, so bytes do arrive. Every function
+ * returns a CUresult unless noted.
  */
 #ifndef TESTS_FAKE_CUDA_MEMORY_H
 #define TESTS_FAKE_CUDA_MEMORY_H
 
 #include "timeline.h"
 
-/* Where a call says that an address is. */
+/* The kind of memory that a call claims. */
 enum memory_side { MEMORY_ANYWHERE, MEMORY_ON_HOST, MEMORY_ON_DEVICE };
 
 struct memory_copy {
@@ -20,19 +20,19 @@ struct memory_copy {
 
 /*
  * Allocate device memory of the current context, or pinned host memory (`kind`,
- * CUPTI_ABI_MEMORY_*). `stream`: whose order the call follows, NULL if it is synchronous.
+ * CUPTI_ABI_MEMORY_*). `stream`: the stream that orders the call, NULL if it is synchronous.
  */
 int memory_allocate(void **address, size_t size, uint8_t kind, struct fake_cuda_stream *stream);
-/* The same without telling anyone: memory of graphs. */
+/* The same without callbacks: memory of graphs. */
 int memory_reserve(void **address, size_t size, uint8_t kind);
 bool memory_known(const void *address, uint8_t kind);
 int memory_release(void *address, uint8_t kind, struct fake_cuda_stream *stream);
-/* A context is gone: so is what was allocated in it. */
+/* A context has ended: frees everything allocated in it. */
 void memory_forget(const struct fake_cuda_context *context);
 
 /*
- * The work that a copy or a set is; INVALID_VALUE if an address is not where the call says, or does
- * not reach as far.
+ * The work of a copy or a set; INVALID_VALUE if an address is not in the claimed kind of memory, or
+ * its allocation is too short.
  */
 int memory_copy_work(struct gpu_work *work, const struct memory_copy *copy);
 int memory_set_work(struct gpu_work *work, const struct gpu_bytes *bytes, uint32_t value,

@@ -13,7 +13,7 @@ static nvtx_abi_function core[NVTX_ABI_CORE_SIZE], core2[NVTX_ABI_CORE2_SIZE];
 static nvtx_abi_function *core_places[NVTX_ABI_CORE_SIZE + 1];
 static nvtx_abi_function *core2_places[NVTX_ABI_CORE2_SIZE + 1];
 
-/* As NVTX: the first place is none, and one more than there are ends the table. */
+/* As in NVTX: index 0 is unused, and the size is one more than the highest index. */
 static int get_table(uint32_t module, nvtx_abi_function ***table, unsigned int *size)
 {
 	nvtx_abi_function **places = module == NVTX_ABI_MODULE_CORE    ? core_places

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stand-in for NVTX as a library: at its first call it loads what NVTX_INJECTION64_PATH names and
- * from then on calls the functions that were put into its tables, as NVIDIA's headers do inside a
- * program. FAKE_NVTX_VERSION=2 in the environment: as libnvToolsExt.so of NVTX 2 does it.
+ * A stand-in for NVTX as a library: its first call loads the library named by
+ * NVTX_INJECTION64_PATH, and from then on it calls the functions in its tables, as NVIDIA's headers
+ * do inside a program. FAKE_NVTX_VERSION=2 in the environment: behaves like libnvToolsExt.so of
+ * NVTX 2.
  */
 #ifndef TESTS_FAKE_CUDA_NVTX_H
 #define TESTS_FAKE_CUDA_NVTX_H

@@ -19,7 +19,7 @@ struct kernel_record {
 };
 _Static_assert(sizeof(struct kernel_record) == 216, "size of CUpti_ActivityKernel10");
 
-/* The others' prefixes end in padding that is used by what was added, so they lie over words. */
+/* New fields use the end padding of the others' prefixes, so these are overlaid with words. */
 union memcpy_record { /* CUpti_ActivityMemcpy6 */
 	struct cupti_abi_memcpy prefix;
 	uint64_t words[12]; /* the last: how many copies it is */
@@ -205,7 +205,7 @@ static void fill_graph(struct graph_record *r, const struct fake_cuda_activity *
 	r->prefix.stream_id = a->stream_id;
 }
 
-/* FAKE_CUDA_MIG: "GPU INSTANCE/COMPUTE INSTANCE" of device 0; the others are no instances. */
+/* FAKE_CUDA_MIG: "GPU INSTANCE/COMPUTE INSTANCE" of device 0; other devices are not instances. */
 static bool mig_of(uint32_t device, unsigned int *gpu, unsigned int *compute)
 {
 	const char *text = getenv("FAKE_CUDA_MIG");
@@ -258,7 +258,7 @@ static void fill_device(struct device_record *r, uint32_t device)
 	if (d->is_mig_enabled)
 		fill_uuid(d->mig_uuid, 0xa0, device);
 	r->numa_id = UINT32_MAX;
-	/* a field more before the others, and what follows it is no pointer */
+	/* one more field before the others, and no pointer after it */
 	if (how && strcmp(how, "other") == 0)
 		memmove((uint8_t *)r + 16, (uint8_t *)r + 8, sizeof(*r) - 16);
 }

@@ -8,9 +8,9 @@
 /* The smallest record of work, of CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE. */
 enum { RECORD_SMALLEST = 56 };
 
-/* Bytes of a kind's records; 0: the stand-in has none of the kind. */
+/* Size of a kind's records in bytes; 0: the stand-in has none. */
 size_t record_size(uint32_t kind);
-/* The kind that an activity is reported as; kernels have two, of which this is the concurrent. */
+/* The record kind of an activity; for kernels the concurrent one of two. */
 uint32_t record_kind(const struct fake_cuda_activity *activity);
 /* Everything but the times, which are 0. */
 void record_fill(void *record, uint32_t kind, const struct fake_cuda_activity *activity);

@@ -10,7 +10,7 @@
 struct fake_cuda_event {
 	uint32_t magic;
 	bool recorded;
-	uint64_t time; /* when the work before it on its stream ends */
+	uint64_t time; /* when the earlier work on its stream ends */
 };
 
 CUDART_EXPORT cudaError_t cudaGetDeviceCount(int *count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the fake runtime share. */
+/* Shared by the files of the fake runtime. */
 #ifndef TESTS_FAKE_CUDA_RUNTIME_H
 #define TESTS_FAKE_CUDA_RUNTIME_H
 
@@ -28,13 +28,13 @@ cudaError_t runtime_last_error(bool reset);
 /* The driver's function behind a host stub; cudaErrorInvalidResourceHandle if unregistered. */
 cudaError_t runtime_function(const struct fake_cuda_driver *driver, const void *host,
 			     struct fake_cuda_function **function);
-/* Forget what was loaded into a context that is gone. */
+/* Forget what was loaded into a context that has ended. */
 void runtime_forget_modules(void);
 
 /*
  * Bracket `expression` (a cudaError_t that may use `driver`) as runtime call `api`, whose
- * parameters lie in the structure `params`. The first call initialises before it is bracketed, so
- * a tool that is injected then sees it.
+ * parameters are in the structure `params`. The first call initialises before it is bracketed, so a
+ * tool injected then sees it.
  */
 #define RUNTIME_CALL(api, id, expression)                                     \
 	const struct fake_cuda_driver *driver;                                \

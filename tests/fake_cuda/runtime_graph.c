@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs in the fake runtime: captured, made by hand, and executable; launches are elsewhere. */
+/* Graphs in the fake runtime: captured, built by hand, and executable; launches are elsewhere. */
 #include "runtime.h"
 #include "cbid.h"
 
@@ -63,7 +63,7 @@ CUDART_EXPORT cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int flags
 		     flags ? cudaErrorInvalidValue : driver->graph_create(graph));
 }
 
-/* The parameters that all calls which add a node begin with. */
+/* The first parameters of all calls that add a node. */
 #define NEW_NODE \
 	cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count
 #define WHERE                                    \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Initialisation of the fake runtime, registration of kernels, and what nvcc's host code calls.
+ * Initialisation of the fake runtime, registration of kernels, and functions called by nvcc's host
+ * code.
  *
  * Like NVIDIA's, the runtime is not linked with the driver: the first call opens libcuda.so.1.
  */
@@ -249,7 +250,7 @@ CUDART_EXPORT cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, si
 }
 
 /*
- * nvcc 13's stubs: the handle is the host stub's address here, so the launch is the plain one, and
+ * nvcc 13's stubs: the handle is the host stub's address here, so the launch is the plain one,
  * reached by a tail jump, as in NVIDIA's runtime.
  */
 #define TAIL_JUMP __attribute__((optimize("O2")))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * For tests of the stand-ins, once per test program: loads them from FAKE_CUDA_DIR into the tables
- * `rt` and `cupti`, launches a kernel of its own, and is a CUPTI client that notes in `seen` what
- * it is told. Failures are cmocka's, whose headers come before this one.
+ * `rt` and `cupti`, launches its own kernel, and is a CUPTI client that records its callbacks and
+ * records in `seen`. Include cmocka's headers first.
  */
 #ifndef TESTS_FAKE_CUDA_TEST_CLIENT_H
 #define TESTS_FAKE_CUDA_TEST_CLIENT_H
@@ -83,7 +83,7 @@ static struct {
 
 static void *libcuda, *libcudart, *libcupti;
 
-/* What CUPTI told the client, filled by the callbacks below. */
+/* The client's callbacks and records, filled in below. */
 static struct {
 	unsigned int calls;
 	struct {
@@ -91,7 +91,7 @@ static struct {
 		char name[64], function[64];
 	} call[MAX_CALLS];
 	unsigned int resources[32];
-	unsigned int nodes; /* of graphs: what happened to them */
+	unsigned int nodes; /* graphs' events */
 	struct node_event {
 		uint32_t cbid, type;
 		uint64_t id, original; /* 0: none */
@@ -266,7 +266,7 @@ static void on_completed(void *context, uint32_t stream_id, uint8_t *buffer, siz
 	int err;
 
 	assert_null(context);
-	(void)stream_id; /* means nothing */
+	(void)stream_id; /* meaningless */
 	assert_int_equal(size, seen.buffer_size);
 	assert_true(valid_size <= size);
 	seen.buffers_completed++;
@@ -288,7 +288,7 @@ static void enable_kernels(void)
 	assert_int_equal(cupti.cuptiActivityEnable(CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL), 0);
 }
 
-/* Records of another kind than kernels. */
+/* Records of kinds other than kernels. */
 static void enable_work(uint32_t kind)
 {
 	assert_int_equal(cupti.cuptiActivityRegisterCallbacks(on_requested, on_completed), 0);

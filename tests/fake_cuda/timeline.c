@@ -42,7 +42,7 @@ struct fake_cuda_context {
 	int device;
 	bool alive;
 	struct fake_cuda_stream *legacy, *internal;
-	struct fake_cuda_stream *streams; /* all of them, the legacy one included */
+	struct fake_cuda_stream *streams; /* all, including the legacy one */
 	uint64_t blocking_tail;           /* latest end on any blocking stream */
 	struct fake_cuda_context *next;
 };
@@ -55,7 +55,7 @@ static uint32_t next_context_id = 1, next_stream_id = 7;
 static int64_t next_grid_id = 1;
 static uint64_t launches, kernels;
 static struct gpu_sums sums;
-static bool peers[GPU_MAX_DEVICES][GPU_MAX_DEVICES]; /* the first has access to the second */
+static bool peers[GPU_MAX_DEVICES][GPU_MAX_DEVICES]; /* whether the first can access the second */
 static __thread struct fake_cuda_context *current;
 static __thread int current_device;
 static __thread struct fake_cuda_stream *thread_stream;
@@ -96,7 +96,7 @@ static struct fake_cuda_stream *stream_new(struct fake_cuda_context *context, bo
 	if (!s)
 		return NULL;
 	s->magic = STREAM_MAGIC;
-	/* The numbers that CUPTI gives: 7 is the first context's default stream, then 13, 14... */
+	/* CUPTI's numbers: 7 is the first context's default stream, then 13, 14... */
 	s->id = next_stream_id;
 	next_stream_id = s->id == 7 ? 13 : s->id + 1;
 	s->context = context;
@@ -295,7 +295,7 @@ bool gpu_stream_is_legacy(const struct fake_cuda_stream *stream)
 	return stream == stream->context->legacy;
 }
 
-/* With gpu_lock held: the end of all that a wait on the stream waits for. */
+/* With gpu_lock held: the end of all work that a wait on the stream waits for. */
 static uint64_t stream_tail(const struct fake_cuda_stream *s)
 {
 	return s == s->context->legacy ? s->context->blocking_tail : s->tail;
@@ -433,7 +433,7 @@ static void sum_add(struct gpu_sum *s, uint64_t ns, uint64_t bytes)
 	s->bytes += bytes;
 }
 
-/* With gpu_lock held: take what has ended by `now` off the queue and into the totals. */
+/* With gpu_lock held: move work that has ended by `now` from the queue to the totals. */
 static void retire(struct fake_cuda_stream *s, uint64_t now)
 {
 	while (s->count && s->ops[s->head].end <= now) {
@@ -454,7 +454,7 @@ static void retire(struct fake_cuda_stream *s, uint64_t now)
 	}
 }
 
-/* With gpu_lock held, which it may let go of: wait until the stream's queue has room. */
+/* With gpu_lock held, which it may release: wait until the stream's queue has room. */
 static uint64_t wait_for_room(struct fake_cuda_stream *stream)
 {
 	for (;;) {

@@ -2,15 +2,15 @@
 /*
  * The virtual GPU: contexts, streams and their timelines, inside the fake driver.
  *
- * A stream is a line of time. A kernel, a copy or a set put on it starts at max(now + launch
- * latency, end of what is before it) and ends a duration later; both instants are known at once, so
- * no thread plays the GPU, and waiting is a sleep until an instant. As on the real device, at most
- * GPU_QUEUE_DEPTH kernels wait on a stream (the launching thread sleeps while it is full), streams
- * run beside each other, and the legacy default stream waits for, and holds up, all streams that
- * were not created as non-blocking.
+ * A kernel, a copy or a set on a stream starts at max(now + launch latency, end of the work before
+ * it) and ends a duration later; both instants are known at once, so no thread simulates the GPU,
+ * and waiting is a sleep until an instant. As on the real device, at most GPU_QUEUE_DEPTH kernels
+ * wait on a stream (the launching thread sleeps while it is full), streams run concurrently, and
+ * the legacy default stream waits for, and blocks, all streams that were not created as
+ * non-blocking.
  *
- * Objects are never freed before the process ends, so a stale handle is detected instead of being
- * undefined. One lock guards all state; no function is called back with it held.
+ * Objects are never freed before the process ends, so stale handles are detected. One lock guards
+ * all state; no callback runs with it held.
  */
 #ifndef TESTS_FAKE_CUDA_TIMELINE_H
 #define TESTS_FAKE_CUDA_TIMELINE_H
@@ -42,9 +42,9 @@ struct gpu_bytes {
 	unsigned int value_size; /* of a set's elements */
 };
 
-/* What a stream or a graph's node can do. */
+/* Work of a stream or a graph node. */
 struct gpu_work {
-	struct fake_cuda_activity activity; /* but for what gpu_enqueue fills in */
+	struct fake_cuda_activity activity; /* except for the fields set by gpu_enqueue */
 	uint64_t duration;
 	struct fake_cuda_function *function; /* of a kernel */
 	struct gpu_bytes bytes;              /* of a copy or a set */
@@ -56,7 +56,7 @@ struct gpu_sum {
 
 enum { GPU_COPY_KINDS = 11, GPU_MEMORY_OPERATIONS = 3 };
 
-/* Sums over what has ended, by CUPTI_ABI_MEMCPY_* and CUPTI_ABI_MEMORY_*. */
+/* Sums over completed work, by CUPTI_ABI_MEMCPY_* and CUPTI_ABI_MEMORY_*. */
 struct gpu_sums {
 	struct gpu_sum copies[GPU_COPY_KINDS], sets, memory[GPU_MEMORY_OPERATIONS];
 };
@@ -87,7 +87,7 @@ uint64_t gpu_now(void);
 uint64_t gpu_cupti_time(uint64_t monotonic);
 void gpu_sleep_until(uint64_t monotonic);
 
-/* The calling thread's current device and context; the context is created when first needed. */
+/* The calling thread's current device and context; the context is created on first use. */
 int gpu_set_device(int device);
 int gpu_get_device(void);
 struct fake_cuda_context *gpu_context(int device);
@@ -96,13 +96,13 @@ void gpu_set_current(struct fake_cuda_context *context);
 uint32_t gpu_context_id(const struct fake_cuda_context *context);
 struct fake_cuda_place gpu_place(const struct fake_cuda_context *context);
 int gpu_device_reset(void);
-/* What the current context may touch of another device's memory. */
+/* Gives the current context access to another device's memory. */
 int gpu_enable_peer(int device);
 bool gpu_peer_enabled(int device, int of_device);
 
 /*
- * A handle as the API takes it: NULL is the legacy default stream, or the thread's own with
- * `per_thread`; 1 and 2 are the two by name. NULL if there is no context or the handle is stale.
+ * A handle of the API: NULL is the legacy default stream, or the thread's own with `per_thread`; 1
+ * and 2 name these two explicitly. NULL if there is no context or the handle is stale.
  */
 struct fake_cuda_stream *gpu_stream(struct fake_cuda_stream *handle, bool per_thread);
 int gpu_stream_create(struct fake_cuda_stream **stream, unsigned int flags);
@@ -113,34 +113,34 @@ int gpu_stream_number(struct fake_cuda_context *context, struct fake_cuda_stream
 int gpu_stream_end(struct fake_cuda_stream *handle, uint64_t *end);
 /* Waits until the device is idle. */
 int gpu_device_idle(void);
-/* The same as the API has it: refused during a capture, in whatever mode (seen on an H100). */
+/* The API call: refused during a capture in any mode (observed on an H100). */
 int gpu_device_synchronize(void);
 struct fake_cuda_context *gpu_stream_context(const struct fake_cuda_stream *stream);
 uint32_t gpu_stream_id(const struct fake_cuda_stream *stream);
-/* The stream's capture in progress: what launches add to instead of running. */
+/* The stream's capture in progress: launches are added to it instead of running. */
 struct fake_cuda_graph **gpu_stream_capture(struct fake_cuda_stream *stream);
 bool gpu_stream_is_legacy(const struct fake_cuda_stream *stream);
-/* The stream of a device's that only the driver uses. */
+/* A stream of the device that only the driver uses. */
 struct fake_cuda_stream *gpu_internal_stream(int device);
-/* What is put on `stream` from now on waits for what is on `other` now. */
+/* Future work on `stream` waits for the current work on `other`. */
 void gpu_stream_wait(struct fake_cuda_stream *stream, struct fake_cuda_stream *other);
 
-/* Put work on a stream; fills `activity` but for its correlation and graph ids. */
+/* Adds work to a stream; fills `activity` except for its correlation and graph ids. */
 void gpu_enqueue(struct fake_cuda_stream *stream, const struct gpu_work *work,
 		 struct fake_cuda_activity *activity);
 
-/* Count an accepted launch call; ends the process if the environment asks for that here. */
+/* Count an accepted launch call; ends the process here if the environment requests it. */
 void gpu_count_launch(void);
 void gpu_counts(uint64_t *launches, uint64_t *kernels);
 /* Count an allocation or a release. */
 void gpu_count_memory(uint32_t operation, uint64_t bytes);
 void gpu_register_function(struct fake_cuda_function *function);
 /*
- * Bring the functions' totals up to now and hold them still until gpu_totals_end. Returns the list
- * of all functions; `pending` is the number of kernels that have not ended.
+ * Bring the functions' totals up to now and lock them until gpu_totals_end. Returns the list of all
+ * functions; `pending` is the number of kernels that have not ended.
  */
 const struct fake_cuda_function *gpu_totals_begin(uint64_t *pending);
-/* In between: the other sums, and those of the streams one after another, false after the last. */
+/* In between: the other sums, and those of each stream in turn, false after the last. */
 const struct gpu_sums *gpu_totals_sums(void);
 bool gpu_totals_stream(struct fake_cuda_stream **at, struct gpu_stream_sums *sums);
 void gpu_totals_end(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Settings from the environment, and the ground truth that a process leaves behind. */
+/* Settings from the environment, and the ground truth that a process writes. */
 #define _GNU_SOURCE
 #include "timeline.h"
 #include "../../cupti_trace/cupti_abi.h"
@@ -167,7 +167,7 @@ void gpu_write_totals(void)
 	print_totals(out);
 	fclose(out);
 	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-	/* One write: processes share the file. A short one would show as a torn line. */
+	/* One write, since processes share the file. A short one would show as a torn line. */
 	if (fd >= 0 && write(fd, text, len) < 0)
 		fprintf(stderr, "fake_cuda: %s: %s\n", path, strerror(errno));
 	if (fd >= 0)

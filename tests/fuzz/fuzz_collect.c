@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes from the pipe through the whole collecting side: what the profile holds of GPU work and
- * of waits, and what comes of comparing it with the sums that CUPTI reported, is what a model of
- * each process's books says.
+ * Any bytes from the pipe through the whole collecting side: the profile's GPU work and waits, and
+ * their comparison with the sums that CUPTI reported, match a model of each process.
  *
- * The first byte chooses which parts of places are told apart, whether the kernel reports the tree,
- * whether launch stacks come from probes too, and whether waits are followed. (Recorded pipes begin
- * with a newline.) The generation of a question for mappings says how much later it is; such a
- * question may also be the end of the process.
+ * The first byte chooses which parts of places are distinguished, whether the kernel reports the
+ * tree, whether launch stacks also come from probes, and whether waits are followed. (Recorded
+ * pipes begin with a newline.) The generation of a request for mappings determines how much later
+ * it is; such a request may also be the end of the process.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -312,7 +311,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	w.follows_waits = data[0] & 0x80;
 	w.collect = collect_new(&(struct collect_options){.place_mask = w.place_mask,
 							  .follows_waits = w.follows_waits,
-							  .tells_devices = true});
+							  .describes_devices = true});
 	expect(w.collect != NULL);
 	if (w.knows_tree)
 		collect_know_tree(w.collect);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Any symbol: it comes back, within its time and within a length, and nothing is lost or left
- * behind. The bytes choose among the letters that mangled names consist of, so that many names mean
- * something.
+ * Any symbol: demangling ends, within its time and length, and nothing is lost or leaked. The bytes
+ * choose among the letters of mangled names, so that many names mean something.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes from the pipe, once as a whole and once in pieces: the same events come out, the same
- * is counted. The first byte says how the pieces are cut. An instance's number says whether it is
- * believed, and whether it is closed when it says goodbye.
+ * Any bytes from the pipe, once as a whole and once in pieces: the same events and the same counts.
+ * The first byte determines the pieces. An instance's number determines whether it is accepted, and
+ * whether it is closed when it says goodbye.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes as probes, launches, operations, watermarks and ends of processes: each operation comes out
- * exactly once.
+ * Bytes as probes, launches, operations, watermarks and ends of processes: each operation is
+ * attributed exactly once.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ struct sums {
 	uint64_t with_stack; /* launches */
 };
 
-/* `name` is the operation's mark: set once it came out. */
+/* `name` is the operation's mark: set when it is attributed. */
 static void attribute(void *context, uint32_t stack, uint64_t launched_ns,
 		      const struct gpu_operation *operation)
 {
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!c || !marks)
 		abort();
-	if (size && data[0] & 1) /* little is remembered: what is old is given up early */
+	if (size && data[0] & 1) /* little is remembered: old items are given up early */
 		join_remember(c, 1 + (data[0] >> 1) % 32);
 	while (in.at < in.end) {
 		uint8_t what = byte(&in), who = byte(&in);
@@ -119,8 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					       who & 0x20, tid);
 			break;
 		}
-		default: /* one, or so many as are forgotten together; they may go on all the same
-			  */
+		default: /* one, or as many as are forgotten together; they may still continue */
 			for (uint32_t n = who & 0x20 ? JOIN_ENDED_MAX : 1; n > 0; n--)
 				join_end_process(c, process);
 			break;

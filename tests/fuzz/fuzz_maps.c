@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as /proc/PID/maps; what is read goes into a table, which has to stay in order. */
+/* Any bytes as /proc/PID/maps; the mappings go into a table, which must stay in order. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as the memory of a CPython process, of each version's layout: what is read of it ends,
- * and stays inside. The first byte chooses the version; the thread's state lies at the start of the
- * rest.
+ * Any bytes as the memory of a CPython process, of each version's layout: reading ends, and stays
+ * inside. The first byte chooses the version; the thread's state is at the start of the rest.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Large copies and sets between CUDA events: what events say of each kind, for comparison with the
- * profile. Prints "FRAME COUNT NS" a line, where FRAME is the profile's. Then unified memory:
+ * Large copies and sets between CUDA events: the events' times of each kind, for comparison with
+ * the profile. Prints "FRAME COUNT NS" lines, where FRAME is the profile's. Then unified memory:
  * touched by the CPU, the GPU, and the CPU again; prints "managed BYTES".
  */
 #include <cstdio>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels that launch kernels (dynamic parallelism): what CUPTI reports of the children decides
- * what a profile can show. Prints the parents' time by CUDA events, children included.
+ * Kernels that launch kernels (dynamic parallelism): CUPTI's report of the children decides what a
+ * profile can show. Prints the parents' time by CUDA events, children included.
  */
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the GPU tests share: where things are, one row a check, a table at the end.
+# Shared by the GPU tests: paths, one row per check, a table at the end.
 #
 # The machine needs nvcc, make and a GPU, and ./profile or build/portable/profile (make portable).
 
@@ -93,7 +93,7 @@ correlation() {
 	sed -n 's/^Correlation: \([0-9]*\) matched, \([0-9]*\) unmatched, \([0-9]*\) dropped/\1 \2 \3/p' "$1"
 }
 
-# worker_of PID: the process that does the work of the profiler PID, which is its supervisor
+# worker_of PID: the worker process of the profiler PID, which is its supervisor
 worker_of() {
 	local children=''
 	read -r children _ <"/proc/$1/task/$1/children"

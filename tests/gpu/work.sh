@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# All GPU work beside plain kernels, on a real GPU: sourced by `correctness` and `work`, after lib.sh.
+# GPU work other than plain kernels, on a real GPU: sourced by `correctness` and `work`, after lib.sh.
 # shellcheck disable=SC2154 # lib.sh sets profile, out, bin
 
-# strict NAME ARGUMENTS...: profiles with --strict; status 0 says that nothing is lost or unmatched and
+# strict NAME ARGUMENTS...: profiles with --strict; status 0 means that nothing is lost or unmatched and
 # all sums are CUPTI's.
 strict() {
 	local name=$1
@@ -143,7 +143,7 @@ roots() {
 	sed 's/;.*//' "$out/$1.folded" | sort -u | tr '\n' ' ' | sed 's/ $//'
 }
 
-# All GPUs of the machine in one process, and one process a GPU.
+# All GPUs of the machine in one process, and one process per GPU.
 check_devices() {
 	local gpus i
 	gpus=$(nvidia-smi --query-gpu=index --format=csv,noheader | wc -l)
@@ -199,7 +199,7 @@ check_mps() {
 	unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
 }
 
-# Waiting takes as long as what is waited for: the durations program synchronises after each of its runs.
+# A wait takes as long as its work: the durations program synchronises after each of its runs.
 check_waits() {
 	LD_LIBRARY_PATH=${libs-} "$profile" -v --waits --strict -gpu-only --unit ns -o "$out/waits.folded" \
 		"$bin/durations_gpu" 50 >"$out/waits.stdout" 2>"$out/waits.log"
@@ -213,7 +213,7 @@ check_waits() {
 }
 
 # check_drops LAUNCHES: a profiler that is stopped for longer than the program waits for it (5 s), while the
-# program runs: what is lost is counted, to the launch.
+# program runs: losses are counted exactly.
 check_drops() {
 	local pid worker launches=$1
 	LD_LIBRARY_PATH=${libs-} "$profile" -v --strict -gpu-only --unit ns -o "$out/drops.folded" \
@@ -234,7 +234,7 @@ check_drops() {
 }
 
 # Another client of CUPTI, in the program: refused and reported when it comes second; in the place of
-# profile's library there is the time of calls.
+# profile's library, calls are timed.
 check_clients() {
 	strict client_second "$bin/cupti_client_gpu" after 200
 	check "client_second: reported" 1 "$(grep -c 'CUPTI refused cupti_client_gpu' "$out/client_second.log")"
@@ -243,7 +243,7 @@ check_clients() {
 		CUDA_INJECTION64_PATH=/none "$bin/cupti_client_gpu" after 20000 \
 		>"$out/calls.stdout" 2>"$out/calls.log"
 	cat "$out/calls.log" "$out/calls.stdout"
-	check "calls: another tool's library is reported" 1 "$(grep -c "another tool's library" "$out/calls.log")"
+	check "calls: another tool's injection library is reported" 1 "$(grep -c "another tool's injection library" "$out/calls.log")"
 	check_true "calls: launches and the wait, no longer than the program saw" \
 		"calls $(ns_of calls ';work;'), wall $(said calls wall_ns) ns" \
 		"$(ns_of calls ';work;cudaLaunchKernel') > 0 && $(ns_of calls ';work;cudaDeviceSynchronize') > 0 && $(ns_of calls ';work;') <= $(said calls wall_ns)"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tests of the collecting side share: options, a program in the target as the pipe brings it,
- * and what was collected as it would be in a file.
+ * Shared by tests of the collecting side: options, a program in the target as the pipe shows it,
+ * and the collected data as it would be in a file.
  */
 #ifndef TESTS_UNIT_COLLECT_TEXT_H
 #define TESTS_UNIT_COLLECT_TEXT_H
@@ -23,7 +23,7 @@ static inline struct collect *new_collect(void)
 	return c;
 }
 
-/* A program that is traced says hello; NULL: it is refused. */
+/* A traced program says hello; NULL: refused. */
 static inline struct process *say_hello(struct collect *c, uint32_t pid)
 {
 	return collect_hello(c,
@@ -37,7 +37,7 @@ static inline void send_event(struct collect *c, struct process *process,
 	collect_gpu_event(c, process, event, collect_text(c, "k"));
 }
 
-/* What programs said when they left. */
+/* The contents of programs' goodbyes. */
 struct goodbyes {
 	uint64_t count, operations, ns;
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A named pipe in a folder of its own, with a reader that understands what comes through: the other
- * end of the tests of what runs inside the target.
+ * A named pipe in its own folder, with a reader that decodes it: the other end for tests of the
+ * code inside the target.
  *
- * The reader believes every program, takes its bytes through gpu_pipe, which counts and checks them
- * (`ledger`), hands each event to `heard`, and keeps the raw bytes. fifo_start_reader reads in a
- * thread until the last writer is gone.
+ * The reader accepts every program, passes its bytes through gpu_pipe, which counts and checks them
+ * (`ledger`), passes each event to `heard`, and keeps the raw bytes. fifo_start_reader reads in a
+ * thread until the last writer has closed the pipe.
  */
 #ifndef TESTS_UNIT_FIFO_H
 #define TESTS_UNIT_FIFO_H
@@ -18,8 +18,7 @@
 
 enum { FIFO_PROGRAMS_MAX = 16 };
 
-/* `kernel` is the name for GPU_EVENT_KERNEL. May be called in a thread of its own: asserts nothing.
- */
+/* `kernel` is the name for GPU_EVENT_KERNEL. May run in a separate thread: asserts nothing. */
 typedef void (*fifo_handler)(void *context, const struct gpu_event *event, const char *kernel);
 
 struct fifo {
@@ -30,9 +29,9 @@ struct fifo {
 	struct collect *collect;
 	const struct ledger *ledger;
 	struct gpu_pipe *source;
-	struct process processes[FIFO_PROGRAMS_MAX]; /* of the programs, as they say hello */
+	struct process processes[FIFO_PROGRAMS_MAX]; /* of the programs, in order of their hellos */
 	uint32_t process_count;
-	fifo_handler heard; /* NULL: nobody */
+	fifo_handler heard; /* NULL: none */
 	void *context;
 	char *raw;
 	size_t raw_size, raw_capacity;
@@ -120,7 +119,7 @@ static inline void fifo_take(struct fifo *f, const char *bytes, size_t n)
 	}
 }
 
-/* Nothing more comes: what is missing is counted. */
+/* The input has ended: counts what is missing. */
 static inline void fifo_finish(struct fifo *f)
 {
 	struct tracee *tracee;
@@ -144,7 +143,7 @@ static inline ssize_t fifo_read(struct fifo *f)
 	return n;
 }
 
-/* Reads what is there. */
+/* Reads the available bytes. */
 static inline void fifo_drain(struct fifo *f)
 {
 	while (fifo_read(f) > 0)

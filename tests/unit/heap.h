@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How much memory the test itself holds: for tests of what is let go of again. */
+/* The memory that the test itself holds: for tests of freeing. */
 #ifndef TESTS_UNIT_HEAP_H
 #define TESTS_UNIT_HEAP_H
 
@@ -14,7 +14,7 @@
 size_t __sanitizer_get_current_allocated_bytes(void);
 #endif
 
-/* Bytes held. Under valgrind, which has a heap of its own, always 0. */
+/* Bytes held. Under valgrind, which has its own heap, always 0. */
 static inline size_t heap_bytes(void)
 {
 #ifdef __SANITIZE_ADDRESS__

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A result made by hand, path by path: for tests of what is made of results. */
+/* Builds a result path by path, for tests of its users. */
 #ifndef TESTS_UNIT_MADE_RESULT_H
 #define TESTS_UNIT_MADE_RESULT_H
 
@@ -16,7 +16,7 @@ struct made_result {
 	uint32_t frame_capacity, stack_capacity, row_capacity;
 };
 
-/* A frame of its own inside of `outer`, also where there is an equal one. */
+/* A separate frame inside `outer`, even if there is an equal one. */
 static inline uint32_t made_push(struct made_result *m, uint32_t outer, const char *name)
 {
 	struct result *r = &m->result;

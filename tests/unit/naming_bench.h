@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run collects, made by hand, and its result: for tests of what comes after collecting. */
+/* Builds the collected data of a run, and its result, for tests of the stages after collecting. */
 #ifndef TESTS_UNIT_NAMING_BENCH_H
 #define TESTS_UNIT_NAMING_BENCH_H
 
@@ -103,7 +103,7 @@ static inline uint32_t bench_call(struct naming_bench *b, uint32_t from, const c
 
 /* ---- the tree ---- */
 
-/* The weight of a path from the root, or -1 if there is no such path. */
+/* The weight of a path from the root; -1: no such path. */
 static inline double bench_weight(const struct call_tree *tree, const char *const *names,
 				  enum row_kind kind)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A gpu_pipe as a session uses it, which keeps what it hands out: for tests that feed it lines.
- */
+/* A gpu_pipe as in a session, which keeps its output: for tests that feed it lines. */
 #ifndef TESTS_UNIT_PIPE_BENCH_H
 #define TESTS_UNIT_PIPE_BENCH_H
 
@@ -18,7 +16,7 @@ struct heard {
 	char text[200]; /* a string of the event */
 };
 
-/* Programs are believed unless `refuses`, and closed when they say goodbye unless `lingers`. */
+/* Programs are accepted unless `refuses`, and closed when they say goodbye unless `lingers`. */
 struct pipe_bench {
 	struct collect *collect;
 	struct ledger *ledger;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Made-up memory of a CPython process, for tests of its readers: a stretch of addresses with
- * objects and frames in it, laid out by given offsets. What lies outside cannot be read.
+ * Artificial memory of a CPython process, for tests of its readers: a range of addresses with
+ * objects and frames, laid out by given offsets. Addresses outside cannot be read.
  */
 #ifndef TESTS_UNIT_PYTHON_MEMORY_H
 #define TESTS_UNIT_PYTHON_MEMORY_H

@@ -177,7 +177,7 @@ static void every_field_arrives(void **state)
 	assert_int_equal(k->bad_time, 0);
 }
 
-/* A kernel without usable times still counts; nothing that CUPTI writes makes a line malformed. */
+/* A kernel without usable times still counts; no record of CUPTI's makes a line malformed. */
 static void senseless_times_are_marked(void **state)
 {
 	struct bench *b = *state;
@@ -206,7 +206,7 @@ static void senseless_times_are_marked(void **state)
 	assert_int_equal(b->heard.kernels[7].start_ns, 1600000);
 }
 
-/* Times outside of the time of tracing are said to be, from a millisecond on; none is changed. */
+/* Times outside the time of tracing are marked, from a millisecond on; none is changed. */
 static void times_outside_are_marked(void **state)
 {
 	const uint64_t ms = 1000000;
@@ -391,7 +391,7 @@ static void an_instance_of_a_device(void **state)
 	assert_memory_equal(e[1].uuid, d.uuid, 16);
 }
 
-static void a_device_out_of_sight_is_none(void **state)
+static void a_hidden_device_is_none(void **state)
 {
 	struct bench *b = *state;
 	struct cupti_abi_device d = device(0);
@@ -433,7 +433,7 @@ static void a_device_of_another_layout_is_not_read(void **state)
 	assert_int_equal(b->heard.device_count, 1);
 }
 
-static void only_contexts_under_mps_are_told(void **state)
+static void only_contexts_under_mps_are_reported(void **state)
 {
 	struct bench *b = *state;
 	struct cupti_abi_context c = {
@@ -482,7 +482,7 @@ static void sums_are_of_all_records(void **state)
 }
 
 /* The profiler must know that sums are missing, also if memory for the rest was lacking, too. */
-static void an_overflow_is_told_by_a_rest_of_each_kind(void **state)
+static void an_overflow_adds_a_remainder_of_each_kind(void **state)
 {
 	struct bench *b = *state;
 	struct cupti_abi_kernel r = record("k", 5, 16);
@@ -526,11 +526,11 @@ int main(void)
 		TEST(unknown_records_are_counted),
 		TEST(a_plain_device),
 		TEST(an_instance_of_a_device),
-		TEST(a_device_out_of_sight_is_none),
+		TEST(a_hidden_device_is_none),
 		TEST(a_device_of_another_layout_is_not_read),
-		TEST(only_contexts_under_mps_are_told),
+		TEST(only_contexts_under_mps_are_reported),
 		TEST(sums_are_of_all_records),
-		TEST(an_overflow_is_told_by_a_rest_of_each_kind),
+		TEST(an_overflow_adds_a_remainder_of_each_kind),
 		TEST(an_empty_buffer_sends_nothing),
 	};
 

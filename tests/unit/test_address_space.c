@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one process maps: forks and their parents, what /proc adds, and how often it is asked; and
- * that code stays known when its space is gone.
+ * The mappings of one process: forks and their parents, completion from /proc and its frequency,
+ * and code that stays known after its space is freed.
  */
 #include "unit.h"
 #include <time.h>
@@ -87,7 +87,7 @@ static void each_space_has_its_own_mappings(void **state)
 	}
 }
 
-static void a_fork_has_what_its_parent_had(void **state)
+static void a_fork_inherits_its_parents_mappings(void **state)
 {
 	struct address_space *parent = address_space_new(1, GHOST, true), *child, *other;
 
@@ -247,7 +247,7 @@ static void unknown_addresses_cost_few_readings(void **state)
 	/* 10 ms, 20 ms, 40 ms... apart: so many fit into the time that it took */
 	assert_in_range(readings, 1, 40);
 	assert_true((UINT64_C(1) << (readings - 1)) * 10000000 <= now_ns() - before + 20000000);
-	/* what no process can have is not looked for at all */
+	/* impossible addresses are not looked up at all */
 	space->next_snapshot_ns = 0;
 	last = space->maps;
 	assert_int_equal(symbolizer_locate(s, space, UINT64_MAX).module, MODULE_UNKNOWN);
@@ -259,7 +259,7 @@ static void unknown_addresses_cost_few_readings(void **state)
 
 /* ---- what /proc adds ---- */
 
-static void what_was_mapped_before_is_read(void **state)
+static void earlier_mappings_are_read(void **state)
 {
 	struct symbolizer *s = symbolizer_new();
 	struct address_space *from_the_middle = address_space_new(1, getpid(), false);
@@ -273,10 +273,10 @@ static void what_was_mapped_before_is_read(void **state)
 	assert_true(module_at(from_the_middle, (uintptr_t)local_function) > MODULE_JIT);
 	assert_int_equal(module_at(from_the_middle, 0x1800), MODULE_JIT);
 	assert_true(from_the_middle->is_complete);
-	/* all of this one was reported, and it is not asked */
+	/* all mappings of this one were reported, so /proc is not read */
 	assert_int_equal(symbolizer_map(s, from_the_start, &mapping), 0);
 	assert_int_equal(from_the_start->maps->count, 1);
-	/* and this one cannot be asked: what is reported is what there is, from then on */
+	/* and /proc of this one is unreadable: only reported mappings count from then on */
 	assert_int_equal(symbolizer_map(s, gone, &mapping), 0);
 	assert_int_equal(gone->maps->count, 1);
 	assert_true(gone->is_complete);
@@ -286,7 +286,7 @@ static void what_was_mapped_before_is_read(void **state)
 	symbolizer_free(s);
 }
 
-static void a_snapshot_replaces_what_was_known(void **state)
+static void a_snapshot_replaces_known_mappings(void **state)
 {
 	struct symbolizer *s = symbolizer_new();
 	struct address_space *space = address_space_new(1, getpid(), true);
@@ -302,7 +302,7 @@ static void a_snapshot_replaces_what_was_known(void **state)
 	/* not of others that shared it */
 	assert_int_equal(module_at(fork, 0x1800), MODULE_JIT);
 	assert_int_equal(fork->maps->count, 1);
-	/* what a process had that has ended is still of use */
+	/* the mappings of an ended process are still useful */
 	assert_int_equal(symbolizer_snapshot(s, gone), -ESRCH);
 	assert_int_equal(module_at(gone, 0x1800), MODULE_JIT);
 	address_space_free(space);
@@ -329,8 +329,8 @@ static void code_outlives_its_space(void **state)
 	symbolizer_free(s);
 }
 
-/* Two processes that had one pid, one after the other: what each made is its own. */
-static void code_that_a_process_made_is_its_own(void **state)
+/* Two processes with the same pid, one after the other: generated code is kept apart. */
+static void generated_code_belongs_to_one_process(void **state)
 {
 	struct symbolizer *s = symbolizer_new();
 	const struct code_mapping mapping = anonymous(0x1000, 0x2000);
@@ -387,15 +387,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_new_space_is_empty),
 		cmocka_unit_test(each_space_has_its_own_mappings),
-		cmocka_unit_test(a_fork_has_what_its_parent_had),
+		cmocka_unit_test(a_fork_inherits_its_parents_mappings),
 		cmocka_unit_test(random_lives_match_a_model),
 		cmocka_unit_test(garbage_makes_waits_longer),
 		cmocka_unit_test(a_fork_does_not_wait_for_its_parents_garbage),
 		cmocka_unit_test(unknown_addresses_cost_few_readings),
-		cmocka_unit_test(what_was_mapped_before_is_read),
-		cmocka_unit_test(a_snapshot_replaces_what_was_known),
+		cmocka_unit_test(earlier_mappings_are_read),
+		cmocka_unit_test(a_snapshot_replaces_known_mappings),
 		cmocka_unit_test(code_outlives_its_space),
-		cmocka_unit_test(code_that_a_process_made_is_its_own),
+		cmocka_unit_test(generated_code_belongs_to_one_process),
 		cmocka_unit_test(locating_in_a_given_mapping_changes_nothing),
 	};
 

@@ -3,7 +3,7 @@
 #include "unit.h"
 #include "profiler/base/allowance.h"
 
-static void all_of_it_may_be_taken(void **state)
+static void the_whole_limit_may_be_taken(void **state)
 {
 	struct allowance a = {.limit = 100};
 
@@ -20,7 +20,7 @@ static void all_of_it_may_be_taken(void **state)
 
 /* A large thing that is refused leaves room for a small one; each counts once, whatever its size.
  */
-static void what_is_refused_takes_nothing(void **state)
+static void refused_bytes_are_not_taken(void **state)
 {
 	struct allowance a = {.limit = 100};
 
@@ -35,30 +35,30 @@ static void what_is_refused_takes_nothing(void **state)
 	assert_int_equal(a.refused, 3);
 }
 
-static void what_is_given_back_may_be_taken_again(void **state)
+static void returned_bytes_may_be_taken_again(void **state)
 {
 	struct allowance a = {.limit = 100};
 
 	(void)state;
 	assert_true(allowance_take(&a, 100));
 	assert_false(allowance_take(&a, 30));
-	allowance_give_back(&a, 30);
+	allowance_return(&a, 30);
 	assert_int_equal(a.used, 70);
 	assert_true(allowance_take(&a, 30));
 	assert_false(allowance_take(&a, 1));
 	assert_int_equal(a.refused, 2); /* it was lost all the same */
 }
 
-/* An account that does not add up never becomes more than the limit. */
-static void more_than_was_taken_is_not_given_back(void **state)
+/* Returning too much never raises the limit. */
+static void no_more_than_was_taken_is_returned(void **state)
 {
 	struct allowance a = {.limit = 100};
 
 	(void)state;
 	assert_true(allowance_take(&a, 20));
-	allowance_give_back(&a, 21);
+	allowance_return(&a, 21);
 	assert_int_equal(a.used, 0);
-	allowance_give_back(&a, SIZE_MAX);
+	allowance_return(&a, SIZE_MAX);
 	assert_int_equal(a.used, 0);
 	assert_false(allowance_take(&a, 101));
 	assert_true(allowance_take(&a, 100));
@@ -88,7 +88,7 @@ static void the_largest_limit_is_exact(void **state)
 
 enum { THINGS = 50 };
 
-/* Things that come and go, beside their plain sum. */
+/* Random sizes taken and returned, compared with their sum. */
 static void random_things(void **state)
 {
 	(void)state;
@@ -102,7 +102,7 @@ static void random_things(void **state)
 			size_t *thing = &kept[prng_below(&p, THINGS)], bytes = prng_bits(&p, 10);
 
 			sum -= *thing;
-			allowance_give_back(&a, *thing);
+			allowance_return(&a, *thing);
 			*thing = sum + bytes <= a.limit ? bytes : 0;
 			refused += sum + bytes > a.limit;
 			EXPECT(&p, allowance_take(&a, bytes) == (sum + bytes <= a.limit));
@@ -116,10 +116,10 @@ static void random_things(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_of_it_may_be_taken),
-		cmocka_unit_test(what_is_refused_takes_nothing),
-		cmocka_unit_test(what_is_given_back_may_be_taken_again),
-		cmocka_unit_test(more_than_was_taken_is_not_given_back),
+		cmocka_unit_test(the_whole_limit_may_be_taken),
+		cmocka_unit_test(refused_bytes_are_not_taken),
+		cmocka_unit_test(returned_bytes_may_be_taken_again),
+		cmocka_unit_test(no_more_than_was_taken_is_returned),
 		cmocka_unit_test(without_a_limit_nothing_may_be_taken),
 		cmocka_unit_test(the_largest_limit_is_exact),
 		cmocka_unit_test(random_things),

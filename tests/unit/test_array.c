@@ -9,7 +9,7 @@ struct item {
 	uint64_t a, b;
 };
 
-static void elements_stay_as_it_grows(void **state)
+static void growing_keeps_elements(void **state)
 {
 	uint32_t count = 0, capacity = 0;
 	struct item *items = NULL;
@@ -27,7 +27,7 @@ static void elements_stay_as_it_grows(void **state)
 	free(items);
 }
 
-static void room_is_made_only_when_it_is_needed(void **state)
+static void arrays_grow_only_when_full(void **state)
 {
 	uint32_t capacity = 0;
 	char *items = NULL;
@@ -59,7 +59,7 @@ static void many_at_once(void **state)
 	free(items);
 }
 
-static void what_cannot_be_is_refused(void **state)
+static void impossible_sizes_are_refused(void **state)
 {
 	uint32_t capacity = 0;
 	int *items = NULL;
@@ -74,10 +74,10 @@ static void what_cannot_be_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(elements_stay_as_it_grows),
-		cmocka_unit_test(room_is_made_only_when_it_is_needed),
+		cmocka_unit_test(growing_keeps_elements),
+		cmocka_unit_test(arrays_grow_only_when_full),
 		cmocka_unit_test(many_at_once),
-		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(impossible_sizes_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

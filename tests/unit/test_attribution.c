@@ -107,7 +107,7 @@ static struct gpu_operation kernel(const struct bench *b, uint64_t start, uint64
 				      .stream = 7};
 }
 
-/* "cudaLaunch;k": what its frames are, from the root on. */
+/* "cudaLaunch;k": a stack's frames, from the root on. */
 static const char *text_of(const struct stack_table *t, uint32_t stack)
 {
 	static char text[1024];
@@ -210,7 +210,7 @@ static void an_operation_has_its_row_and_its_sum(void **state)
 	free_bench(b);
 }
 
-static void what_is_said_of_an_operation_is_counted(void **state)
+static void operation_flags_are_counted(void **state)
 {
 	struct bench *b = new_bench(0, false);
 	struct gpu_operation o = kernel(b, 100, 10);
@@ -266,7 +266,7 @@ static void an_instant_has_no_row(void **state)
 	free_bench(b);
 }
 
-static void what_nothing_launches_lies_at_the_root(void **state)
+static void work_without_a_launch_is_at_the_root(void **state)
 {
 	struct bench *b = new_bench(ALL, false);
 	struct gpu_operation o = kernel(b, 100, 10);
@@ -281,7 +281,9 @@ static void what_nothing_launches_lies_at_the_root(void **state)
 	free_bench(b);
 }
 
-/* A process that is gone, or whose books are full: the run's totals have it all the same. */
+/*
+ * An ended process, or one whose tallies are full: the run's totals include the work all the same.
+ */
 static void work_outside_of_books_counts_too(void **state)
 {
 	struct bench *b = new_bench(0, false);
@@ -307,7 +309,7 @@ static void work_outside_of_books_counts_too(void **state)
 }
 
 /* While its books are being closed they are still open, though the table has it no more. */
-static void a_process_that_settles_has_books(void **state)
+static void a_settled_process_is_compared(void **state)
 {
 	struct bench *b = new_bench(0, false);
 	struct gpu_operation o = kernel(b, 100, 10);
@@ -345,7 +347,10 @@ static void a_node_is_that_of_its_launch(void **state)
 	expect_row(b, ROW_GPU, "cudaLaunch;[graph node captured at];cudaCapture;k", 1, 1);
 	attribution_add(&b->attribution, b->launch, 210, &o);
 	expect_row(b, ROW_GPU, "cudaLaunch;[graph node captured at];cudaLater;k", 1, 1);
-	/* without a launch its own time has to do, and without that the last word */
+	/*
+	 * without a launch the operation's own time selects the graph, and without that the latest
+	 * counts
+	 */
 	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
 	o.start_ns = 0;
 	o.bad_time = true;
@@ -380,7 +385,7 @@ static void a_node_that_was_not_seen_is_counted(void **state)
 
 /* ---- places ---- */
 
-static void places_have_the_parts_that_are_asked_for(void **state)
+static void places_have_the_requested_parts(void **state)
 {
 	(void)state;
 	for (uint32_t mask = 0; mask <= ALL; mask++) {
@@ -401,7 +406,7 @@ static void places_have_the_parts_that_are_asked_for(void **state)
 }
 
 /* The launch's thread is the operation's. */
-static void threads_are_told_apart_by_launch(void **state)
+static void threads_are_distinguished_by_launch(void **state)
 {
 	struct bench *b = new_bench(1u << PLACE_THREAD, false);
 	struct attribution *a = &b->attribution;
@@ -446,7 +451,9 @@ static void without_threads_an_origin_is_a_stack(void **state)
 	free_bench(b);
 }
 
-/* A process may name any threads: past the bound they are not told apart, and lose no stack. */
+/*
+ * A process may name any threads: beyond the bound they are not distinguished, and lose no stack.
+ */
 static void threads_without_number_take_no_memory(void **state)
 {
 	struct bench *b;
@@ -486,7 +493,7 @@ static void wait_for(struct bench *b, uint32_t stack, uint64_t start, uint64_t n
 	attribution_add_wait(&b->attribution, b->process, stack, &e);
 }
 
-static void a_wait_is_split_by_what_ran(void **state)
+static void a_wait_is_split_by_operation(void **state)
 {
 	struct bench *b = new_bench(ALL, true);
 	struct gpu_operation o = kernel(b, 1000, 60);
@@ -512,7 +519,7 @@ static void a_wait_is_split_by_what_ran(void **state)
 	free_bench(b);
 }
 
-/* Nor do senseless times count as what was waited for. */
+/* Nor do invalid times count as waited-for work. */
 static void at_the_end_all_waits_are_decided(void **state)
 {
 	struct bench *b = new_bench(0, true);
@@ -530,7 +537,7 @@ static void at_the_end_all_waits_are_decided(void **state)
 	free_bench(b);
 }
 
-static void nobody_asked_for_waits(void **state)
+static void waits_not_requested(void **state)
 {
 	struct bench *b = new_bench(0, false);
 	struct gpu_operation o = kernel(b, 1000, 60);
@@ -631,7 +638,7 @@ static void check(struct prng *r, struct bench *b, const struct totals_seen *see
 		got.operations += sum->count;
 		got.ns += sum->ns;
 	}
-	/* its books have all of its own, but where there was no room */
+	/* its tallies have all of its own work, except where there was no room */
 	EXPECT(r, b->process->counted.overflowed ||
 			  (got.operations == seen->own && got.ns == seen->own_ns));
 	EXPECT(r, got.operations <= seen->own && got.ns <= seen->own_ns);
@@ -680,20 +687,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_operation_has_its_row_and_its_sum),
-		cmocka_unit_test(what_is_said_of_an_operation_is_counted),
+		cmocka_unit_test(operation_flags_are_counted),
 		cmocka_unit_test(an_instant_has_no_row),
-		cmocka_unit_test(what_nothing_launches_lies_at_the_root),
+		cmocka_unit_test(work_without_a_launch_is_at_the_root),
 		cmocka_unit_test(work_outside_of_books_counts_too),
-		cmocka_unit_test(a_process_that_settles_has_books),
+		cmocka_unit_test(a_settled_process_is_compared),
 		cmocka_unit_test(a_node_is_that_of_its_launch),
 		cmocka_unit_test(a_node_that_was_not_seen_is_counted),
-		cmocka_unit_test(places_have_the_parts_that_are_asked_for),
-		cmocka_unit_test(threads_are_told_apart_by_launch),
+		cmocka_unit_test(places_have_the_requested_parts),
+		cmocka_unit_test(threads_are_distinguished_by_launch),
 		cmocka_unit_test(without_threads_an_origin_is_a_stack),
 		cmocka_unit_test(threads_without_number_take_no_memory),
-		cmocka_unit_test(a_wait_is_split_by_what_ran),
+		cmocka_unit_test(a_wait_is_split_by_operation),
 		cmocka_unit_test(at_the_end_all_waits_are_decided),
-		cmocka_unit_test(nobody_asked_for_waits),
+		cmocka_unit_test(waits_not_requested),
 		cmocka_unit_test(nothing_is_lost_or_counted_twice),
 	};
 

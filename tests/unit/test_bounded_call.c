@@ -112,7 +112,7 @@ static void a_stuck_call_is_abandoned(void **state)
 	assert_int_equal(bounded_call(c, &make_work(1, true)->job, SHORT_MS), -ETIMEDOUT);
 	assert_int_equal(bounded_caller_count_stuck(c), 1);
 	assert_int_equal(count_discards(), 0);
-	/* The next one has a worker of its own, while the first still hangs. */
+	/* The next one has a new worker, while the first still hangs. */
 	assert_int_not_equal(call(c, 2), first);
 	sem_post(&may_return);
 	wait_for_discards(1);
@@ -173,8 +173,8 @@ static void a_stuck_place_is_left_alone(void **state)
 	bounded_caller_free(c);
 }
 
-/* What a late job has goes with it: its descriptor, and what it has taken of the budget. */
-static void late_jobs_keep_what_they_have(void **state)
+/* A late job keeps its descriptor and its part of the budget. */
+static void late_jobs_keep_their_share(void **state)
 {
 	struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
 	struct budget *budget = bounded_caller_budget(c);
@@ -230,7 +230,7 @@ int main(void)
 		cmocka_unit_test(few_are_abandoned),
 		cmocka_unit_test(time_of_a_run_is_limited),
 		cmocka_unit_test(a_stuck_place_is_left_alone),
-		cmocka_unit_test(late_jobs_keep_what_they_have),
+		cmocka_unit_test(late_jobs_keep_their_share),
 		cmocka_unit_test(ends_race_with_deadlines),
 	};
 

@@ -16,7 +16,7 @@
 #include "symbolize/address_space.h"
 
 enum { CAP_PERFMON_BIT = 38, CAP_BPF_BIT = 39, CAP_SYS_ADMIN_BIT = 21 };
-enum { PATIENCE_S = 60 }; /* for what has to come */
+enum { PATIENCE_S = 60 }; /* for expected events */
 
 #define MARK UINT64_C(0x5ca1ab1e0ddba11) /* on the stacks that are taken */
 
@@ -185,7 +185,7 @@ struct child {
 	int gate; /* a byte: it may go on */
 };
 
-/* A child that runs `run` once it is let go, and until it or this program is killed. */
+/* A child that executes `run` when released, and until it or this program is killed. */
 static struct child start_child(void (*run)(void))
 {
 	struct child child;
@@ -395,7 +395,7 @@ static void check_launches(bool single)
 	runtime_launch(1);
 }
 
-static void launches_are_told_once(void **state)
+static void launches_are_reported_once(void **state)
 {
 	(void)state;
 	check_launches(false);
@@ -442,7 +442,7 @@ static void check_calls(bool single)
 	bpf_source_close(s);
 }
 
-static void calls_are_timed_where_that_is_wanted(void **state)
+static void calls_are_timed_in_chosen_processes(void **state)
 {
 	(void)state;
 	if (!bpf_source_may_probe_returns())
@@ -451,7 +451,7 @@ static void calls_are_timed_where_that_is_wanted(void **state)
 	check_calls(true);
 }
 
-static void a_refused_subscriber_is_told(void **state)
+static void a_refused_subscriber_is_reported(void **state)
 {
 	struct bpf_source *s;
 	const struct stack_value *refused;
@@ -468,13 +468,13 @@ static void a_refused_subscriber_is_told(void **state)
 	subscribe(39);
 	refused = (const struct stack_value *)next_of_kind(s, STACK_EVENT_REFUSED);
 	/* who called it */
-	assert_true(refused->value - (uintptr_t)a_refused_subscriber_is_told < 4096);
+	assert_true(refused->value - (uintptr_t)a_refused_subscriber_is_reported < 4096);
 	assert_int_equal(refused->event.pid, getpid());
 	assert_null(next_event(s));
 	bpf_source_close(s);
 }
 
-static void what_was_not_asked_for_is_refused(void **state)
+static void unrequested_probes_are_refused(void **state)
 {
 	struct bpf_source *s = open_source(&(struct bpf_source_options){.sample_hz = 50});
 
@@ -517,7 +517,7 @@ static bool comes_next(struct bpf_source *s, uint16_t kind)
 	return event && event->kind == kind;
 }
 
-/* What the profiler does while the target runs; the number of what went wrong. */
+/* What the profiler does while the target runs; returns the number of failures. */
 static int work_as_nobody(struct bpf_source *s, const char *path)
 {
 	struct stack_python python = {.program = 1};
@@ -611,7 +611,7 @@ static bool find_interpreter(pid_t pid, struct code_mapping *mapping)
 	return found;
 }
 
-/* The functions that were found running, and what they are called. */
+/* The functions found running, and their names. */
 struct names {
 	struct intern strings;
 	struct pythons pythons;
@@ -626,7 +626,7 @@ static void begin_names(struct names *n, pid_t pid, bool lines)
 {
 	memset(n, 0, sizeof(*n));
 	n->symbolizer = symbolizer_new();
-	pythons_init(&n->pythons, n->symbolizer, &n->strings);
+	pythons_init(&n->pythons, n->symbolizer, &n->strings, NULL);
 	n->pythons.lines = lines;
 	n->space = address_space_new(1, pid, false);
 	assert_true(n->symbolizer && n->space);
@@ -654,7 +654,7 @@ static void name_frames(struct names *n, const struct stack_snapshot *sample)
 	uint32_t count = pythons_merge(&n->pythons, n->space, n->program, sample, NULL, 0, true,
 				       frames, STACK_PYTHON_MAX_LINKS);
 
-	/* what a stack needs comes before it */
+	/* the records that a stack needs come before it */
 	for (uint32_t i = 0; i < count; i++)
 		n->stays_unnamed |= strcmp(frames[i].title.name, PYTHON_UNKNOWN_FRAME) == 0;
 	if (count)
@@ -709,7 +709,7 @@ static void expect_python_name(bool lines, const char *expected)
 	end_names(&names);
 }
 
-static void python_functions_come_with_their_names(void **state)
+static void python_functions_have_names(void **state)
 {
 	(void)state;
 	if (access(PYTHON, X_OK) != 0)
@@ -725,12 +725,12 @@ int main(void)
 		cmocka_unit_test(descendants_are_sampled_and_others_are_not),
 		cmocka_unit_test(samples_in_the_kernel_have_both_stacks),
 		cmocka_unit_test(a_clock_takes_one_descriptor_a_cpu),
-		cmocka_unit_test(launches_are_told_once),
-		cmocka_unit_test(calls_are_timed_where_that_is_wanted),
-		cmocka_unit_test(a_refused_subscriber_is_told),
-		cmocka_unit_test(what_was_not_asked_for_is_refused),
+		cmocka_unit_test(launches_are_reported_once),
+		cmocka_unit_test(calls_are_timed_in_chosen_processes),
+		cmocka_unit_test(a_refused_subscriber_is_reported),
+		cmocka_unit_test(unrequested_probes_are_refused),
 		cmocka_unit_test(all_but_opening_works_as_nobody_with_two_capabilities),
-		cmocka_unit_test(python_functions_come_with_their_names),
+		cmocka_unit_test(python_functions_have_names),
 	};
 
 	if (geteuid() != 0 || getenv("UNDER_VALGRIND")) {

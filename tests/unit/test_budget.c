@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Hostile files, and how much memory they take. Each runs in a process of its own, whose greatest
- * size is looked at in the end.
+ * Hostile files, and the memory they take. Each runs in its own process, whose peak size is checked
+ * at the end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -203,7 +203,7 @@ static void many_large_files(void **state)
 	in_own_process(name_many_large);
 }
 
-/* Functions wherever there is a byte, each with a name of its own. */
+/* A function at every byte, each with its own name. */
 static void make_crowded(const char *file, uint32_t count)
 {
 	Elf64_Sym *symbols = calloc(count, sizeof(*symbols));
@@ -379,7 +379,7 @@ static void units_that_share_abbreviations(void **state)
 	in_own_process(name_dwarf);
 }
 
-/* A section of some bytes that says it unpacks to 100 GiB. */
+/* A short section that claims to unpack to 100 GiB. */
 static void name_packed(void)
 {
 	struct {

@@ -119,7 +119,7 @@ static void children_are_sorted_by_name(void **state)
 	made_end(&m);
 }
 
-/* Random results: what rows weigh is in the tree, each in the node of its path. */
+/* Random results: the weights of rows are in the tree, each in the node of its path. */
 static void random_trees_hold_all_rows(void **state)
 {
 	static const char *const names[] = {"a", "b", "c", "d"};

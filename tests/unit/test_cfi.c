@@ -79,7 +79,7 @@ static void compare_cfa(const struct cfi_row *row, Dwarf_Frame *frame)
 	}
 }
 
-/* libdw tells a rule by the operations that compute it. */
+/* libdw represents a rule by operations that compute it. */
 static void compare_register(const struct cfi_row *row, Dwarf_Frame *frame, int reg)
 {
 	Dwarf_Op memory[3], *ops = NULL;
@@ -88,7 +88,7 @@ static void compare_register(const struct cfi_row *row, Dwarf_Frame *frame, int 
 
 	assert_int_equal(dwarf_frame_register(frame, reg, memory, &ops, &count), 0);
 	if (count == 0 && ops == memory) {
-		/* "undefined"; libdw says so too of registers that a call may change */
+		/* "undefined"; libdw also reports this for registers that a call may change */
 		assert_true(rule->kind == CFI_UNDEFINED || rule->kind == CFI_SAME);
 	} else if (count == 0) {
 		assert_int_equal(rule->kind, CFI_SAME);
@@ -111,7 +111,7 @@ static bool read_scrambled(void *context, uint64_t address, uint64_t *value)
 	return true;
 }
 
-/* Where the caller's rsp, rbp and pc are by a simple row; the reading of rules of its own. */
+/* The caller's rsp, rbp and pc by a simple row; interprets the rules independently. */
 static void apply_simple(const struct cfi_simple_row *row, uint64_t *rsp, uint64_t *rbp,
 			 uint64_t *pc)
 {
@@ -334,7 +334,7 @@ static void a_plt_expression(void **state)
 	assert_int_equal(r.value[CFI_PC], 22);
 }
 
-/* What GCC writes of a function that aligns its frame: CFA from a word below rbp. */
+/* GCC's information for a function that aligns its frame: CFA from a word below rbp. */
 static void an_aligned_frame_is_simple(void **state)
 {
 	static const uint8_t cfa[] = {0x76, 0x58, 0x06}, rbp[] = {0x76, 0x00};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is believed, whose numbers are whose, and what becomes of what is too much: the collecting
- * side against programs that send anything. It is built into this test, with an allowance that the
- * tests choose.
+ * Acceptance of programs, separation of their ids, and data beyond the limits: the collecting side
+ * against programs that send anything. It is built into this test, with an allowance chosen by the
+ * tests.
  */
 #include "collect_text.h"
 #include "heap.h"
@@ -11,7 +11,7 @@
 #include "cupti_trace/gpu_wire.h"
 
 static size_t allowance = 192u << 20;
-#define TOLD_BYTES_MAX allowance
+#define TARGET_BYTES_MAX allowance
 #include "profiler/collect/collect.c"
 
 enum { PID = 70 };
@@ -76,7 +76,7 @@ static void expect_profile(struct collect *c, const char *expected)
 
 /* ---- who is believed ---- */
 
-static void only_processes_of_the_tree_are_believed(void **state)
+static void only_processes_of_the_tree_are_accepted(void **state)
 {
 	static const uint32_t strangers[] = {0, 1, 71, 0x7fffffff, 0x80000000u, UINT32_MAX};
 	const struct process_event fork = {
@@ -98,8 +98,8 @@ static void only_processes_of_the_tree_are_believed(void **state)
 	collect_free(c);
 }
 
-/* What has ended does not speak: it may be anybody who has its number. */
-static void the_dead_are_not_believed(void **state)
+/* An ended process sends nothing: a sender may be anyone with its pid. */
+static void ended_processes_are_not_accepted(void **state)
 {
 	const struct process_event exit = {
 		.time_ns = 5, .type = PROCESS_EXIT, .pid = PID, .tid = PID};
@@ -111,14 +111,14 @@ static void the_dead_are_not_believed(void **state)
 	collect_free(c);
 }
 
-/* Without privileges: 0; what is not so: 1 and 2; or 77: it cannot be tried. */
+/* Without privileges: 0; failures: 1 and 2; 77: cannot be tested. */
 static int say_hello_as_user(struct collect *c)
 {
 	struct stat st;
 
 	if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0)
 		return 77;
-	prctl(PR_SET_DUMPABLE, 1); /* else /proc says that we are root's */
+	prctl(PR_SET_DUMPABLE, 1); /* otherwise /proc shows root as our owner */
 	if (stat("/proc/1", &st) != 0 || st.st_uid == geteuid())
 		return 77;
 	if (say_hello(c, 1))
@@ -127,7 +127,7 @@ static int say_hello_as_user(struct collect *c)
 }
 
 /* Where the kernel reports no tree, those of our user are; root's profiler believes all. */
-static void without_a_tree_those_of_our_user_are_believed(void **state)
+static void without_a_tree_our_users_processes_are_accepted(void **state)
 {
 	struct collect *c = new_collect();
 	int status = 0;
@@ -137,7 +137,7 @@ static void without_a_tree_those_of_our_user_are_believed(void **state)
 	assert_null(say_hello(c, 0));
 	assert_null(say_hello(c, UINT32_MAX));
 	assert_non_null(say_hello(c, (uint32_t)getpid()));
-	assert_non_null(say_hello(c, 0x7fffffff)); /* gone: its lines may still be in the pipe */
+	assert_non_null(say_hello(c, 0x7fffffff)); /* ended: its lines may still be in the pipe */
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0)
@@ -152,14 +152,16 @@ static void without_a_tree_those_of_our_user_are_believed(void **state)
 
 static struct process *say_hello_from(struct collect *c, uint64_t name_space, uint32_t pid)
 {
-	return collect_hello(
-		c, &(struct gpu_event_hello){
-			   .version = 2, .pid = pid, .pid_namespace = name_space, .wants_ack = 1});
+	return collect_hello(c, &(struct gpu_event_hello){.version = 2,
+							  .pid = pid,
+							  .pid_namespace = name_space,
+							  .executable = "",
+							  .wants_ack = 1});
 }
 
 /*
- * In our own pid namespace a process is who it says. One in another that we cannot look into has a
- * number that means nothing here: it is believed, and kept apart.
+ * In our own pid namespace a process is the one it claims. A process in another one that we cannot
+ * read has a meaningless pid: it is accepted, and kept apart.
  */
 static void pids_are_those_of_a_namespace(void **state)
 {
@@ -175,7 +177,7 @@ static void pids_are_those_of_a_namespace(void **state)
 	collect_free(c);
 }
 
-/* A process that is the first in a pid namespace of its own, until `end` is closed. */
+/* The first process of a new pid namespace, until `end` is closed. */
 struct inner {
 	pid_t parent, pid; /* as we see it; 0: it cannot be made */
 	int end;
@@ -245,6 +247,33 @@ static void a_process_is_found_in_its_namespace(void **state)
 	collect_free(c);
 }
 
+/* Nothing is read of another process that has the same pid here. */
+static void a_hidden_process_is_named_by_its_hello(void **state)
+{
+	const struct gpu_event_hello hello = {.version = 2,
+					      .pid = (uint32_t)getpid(),
+					      .pid_namespace = pid_namespace_own().id + 1,
+					      .executable = "/opt/bin/infer",
+					      .libraries = "",
+					      .cupti_path = ""};
+	const struct collect_options options = {.sample_ns = 1000, .place_mask = PLACES_ALL};
+	struct collect *c = collect_new(&options);
+	struct process *process = collect_hello(c, &hello);
+	char name[64];
+
+	(void)state;
+	if (!pid_namespace_own().id) {
+		collect_free(c);
+		SKIP("/proc does not show the pid namespace");
+	}
+	assert_int_equal(process->pid, getpid());
+	assert_int_equal(process->visible_pid, 0);
+	snprintf(name, sizeof(name), "infer %d", (int)getpid());
+	assert_string_equal(place_names_process(collect_results(c).place_names, process->id)->name,
+			    name);
+	collect_free(c);
+}
+
 static void a_program_without_cupti_is_not_traced(void **state)
 {
 	struct gpu_event_hello hello = {.version = 2, .pid = PID, .wants_ack = 1, .is_off = 1};
@@ -259,6 +288,139 @@ static void a_program_without_cupti_is_not_traced(void **state)
 	collect_free(c);
 }
 
+/* ---- where tracing never started ---- */
+
+static struct process *happens(struct collect *c, enum process_event_type type, pid_t pid)
+{
+	return collect_process_event(
+		c, &(struct process_event){
+			   .time_ns = 2, .type = type, .pid = pid, .tid = pid, .parent = PID});
+}
+
+static void map(struct collect *c, pid_t pid, const char *path)
+{
+	const struct process_event event = {
+		.time_ns = 3,
+		.type = PROCESS_MAP,
+		.pid = pid,
+		.mapping = {.start = 0x1000, .end = 0x2000, .path = path}};
+
+	assert_non_null(collect_process_event(c, &event));
+}
+
+static void map_driver(struct collect *c, pid_t pid)
+{
+	map(c, pid, "/usr/lib/libcuda.so.1");
+}
+
+/* As the driver does in cuInit. */
+static void map_both(struct collect *c, pid_t pid)
+{
+	map_driver(c, pid);
+	map(c, pid, "/other/name/of/it/inject.so");
+}
+
+static struct collect *new_traced_tree(bool nvtx)
+{
+	struct collect *c = new_tree();
+
+	collect_expect_hellos(c, "/run/inject.so", nvtx);
+	return c;
+}
+
+/* At the run's end. */
+static void expect_untraced(struct collect *c, uint64_t never_started, uint64_t untraced)
+{
+	collect_finish(c, 10);
+	assert_int_equal(collect_ledger(c)->processes.never_started, never_started);
+	assert_int_equal(collect_ledger(c)->processes.untraced, untraced);
+	collect_free(c);
+}
+
+static void a_process_without_a_hello_is_counted(void **state)
+{
+	struct collect *c = new_traced_tree(false);
+
+	(void)state;
+	for (pid_t pid = 71; pid < 78; pid++)
+		happens(c, PROCESS_FORK, pid);
+	map_both(c, 71);
+	map(c, 72, "/run/inject.so");
+	map_driver(c, 73);
+	map(c, 74, "/usr/lib/libcudart.so.13");
+	map(c, 75, "/run/not-inject.so");
+	map_both(c, 76);
+	assert_non_null(say_hello(c, 76));
+	map_driver(c, 77);
+	collect_find_process(c, 77)->lacks_gpu_time = true; /* counted as that */
+	expect_untraced(c, 2, 1);
+}
+
+static void it_is_counted_when_it_is_settled(void **state)
+{
+	struct collect *c = new_traced_tree(false);
+
+	(void)state;
+	happens(c, PROCESS_FORK, 71);
+	map_both(c, 71);
+	happens(c, PROCESS_EXIT, 71);
+	collect_advance(c, 2 + PROCESSES_LINGER_NS);
+	assert_int_equal(collect_ledger(c)->processes.never_started, 1);
+	expect_untraced(c, 1, 0);
+}
+
+/* A forked child has mapped what its parent had; an exec unmaps it. */
+static void what_a_parent_or_another_program_mapped_is_not_its_own(void **state)
+{
+	struct collect *c = new_traced_tree(false);
+
+	(void)state;
+	map_both(c, PID);
+	assert_non_null(say_hello(c, PID));
+	happens(c, PROCESS_FORK, 71);
+	happens(c, PROCESS_FORK, 72);
+	map_both(c, 72);
+	happens(c, PROCESS_EXEC, 72);
+	assert_non_null(say_hello(c, 72)); /* of the second program, not of the first */
+	happens(c, PROCESS_EXEC, PID);
+	expect_untraced(c, 1, 0);
+}
+
+static void with_nvtx_the_library_alone_shows_nothing(void **state)
+{
+	struct collect *c = new_traced_tree(true);
+
+	(void)state;
+	happens(c, PROCESS_FORK, 71);
+	happens(c, PROCESS_FORK, 72);
+	map(c, 71, "/run/inject.so");
+	map_both(c, 72);
+	expect_untraced(c, 0, 1);
+}
+
+/* In a pid namespace that we may not read: one of the two said hello, whichever it was. */
+static void a_hidden_process_that_said_hello_is_not_counted(void **state)
+{
+	struct collect *c = new_traced_tree(false);
+
+	(void)state;
+	for (pid_t pid = 71; pid < 73; pid++) {
+		happens(c, PROCESS_FORK, pid)->pid_namespace.id = PID_NAMESPACE_HIDDEN;
+		map_both(c, pid);
+	}
+	assert_true(say_hello_from(c, pid_namespace_own().id + 1, 5)->is_apart);
+	expect_untraced(c, 1, 0);
+}
+
+static void nothing_is_counted_where_the_gpu_is_not_traced(void **state)
+{
+	struct collect *c = new_tree();
+
+	(void)state;
+	map_both(c, PID);
+	expect_untraced(c, 0, 0);
+}
+
 /* ---- through the pipe ---- */
 
 struct text {
@@ -266,7 +428,7 @@ struct text {
 	size_t used;
 };
 
-static void put(struct text *text, const struct gpu_event *event)
+static void append_event(struct text *text, const struct gpu_event *event)
 {
 	int n = gpu_wire_encode(event, text->bytes + text->used, sizeof(text->bytes) - text->used);
 
@@ -276,31 +438,32 @@ static void put(struct text *text, const struct gpu_event *event)
 
 static void put_batch(struct text *text, uint32_t pid, uint64_t instance, uint64_t sequence)
 {
-	put(text,
-	    &(struct gpu_event){.type = GPU_EVENT_BATCH,
-				.batch = {.pid = pid, .instance = instance, .sequence = sequence}});
+	append_event(text,
+		     &(struct gpu_event){
+			     .type = GPU_EVENT_BATCH,
+			     .batch = {.pid = pid, .instance = instance, .sequence = sequence}});
 }
 
 static void put_hello(struct text *text, uint32_t pid, uint64_t instance)
 {
 	put_batch(text, pid, instance, 0);
-	put(text, &(struct gpu_event){.type = GPU_EVENT_HELLO,
-				      .hello = {.version = GPU_WIRE_VERSION,
-						.pid = pid,
-						.instance = instance,
-						.executable = "program",
-						.cupti_path = "",
-						.libraries = "",
-						.wants_ack = 1}});
+	append_event(text, &(struct gpu_event){.type = GPU_EVENT_HELLO,
+					       .hello = {.version = GPU_WIRE_VERSION,
+							 .pid = pid,
+							 .instance = instance,
+							 .executable = "program",
+							 .cupti_path = "",
+							 .libraries = "",
+							 .wants_ack = 1}});
 }
 
 static void put_kernel(struct text *text, uint64_t ns)
 {
-	put(text, &(struct gpu_event){.type = GPU_EVENT_KERNEL,
-				      .kernel = {.start_ns = 100,
-						 .duration_ns = ns,
-						 .name_id = 1,
-						 .correlation_id = 1}});
+	append_event(text, &(struct gpu_event){.type = GPU_EVENT_KERNEL,
+					       .kernel = {.start_ns = 100,
+							  .duration_ns = ns,
+							  .name_id = 1,
+							  .correlation_id = 1}});
 }
 
 static void forged_lines_are_refused(void **state)
@@ -314,16 +477,16 @@ static void forged_lines_are_refused(void **state)
 
 	(void)state;
 	assert_true(pipe && text);
-	/* somebody else's process, then a program that never said hello */
+	/* another process, then a program that never said hello */
 	put_hello(text, 71, 0xf0f0);
 	put_kernel(text, 1000);
 	put_batch(text, PID, 0xabcd, 5);
 	put_kernel(text, 1000);
 	/* ours, in the middle of that */
 	put_hello(text, PID, 0x1234);
-	put(text, &name);
+	append_event(text, &name);
 	put_kernel(text, 7);
-	/* the same stranger goes on */
+	/* the same stranger continues */
 	put_batch(text, 71, 0xf0f0, 1);
 	put_kernel(text, 1000);
 	gpu_pipe_feed(pipe, text->bytes, text->used);
@@ -338,10 +501,10 @@ static void forged_lines_are_refused(void **state)
 }
 
 /*
- * Somebody says to be a process that is traced already. Both are heard, for it may be the kernel's
- * record of an exec that is late; neither changes what the other said.
+ * A second program claims to be a traced process. Both are accepted, because the kernel's record of
+ * an exec may be late; neither changes the other's data.
  */
-static void an_impostor_speaks_for_itself(void **state)
+static void an_impostor_is_kept_apart(void **state)
 {
 	struct collect *c = new_tree();
 	struct process *first = say_hello(c, PID), *second = say_hello(c, PID);
@@ -369,7 +532,7 @@ static void an_impostor_speaks_for_itself(void **state)
 			  "cudaLaunchKernel;[GPU_Kernel]k 10\n");
 }
 
-/* All that programs number: what each of two says of a number is its own. */
+/* All ids that programs assign: those of two programs are separate. */
 static void send_all_of_one(struct collect *c, struct process *p, const char *name, uint64_t ns)
 {
 	const struct gpu_event_frame frames[] = {
@@ -435,7 +598,7 @@ static void numbers_of_two_programs_are_kept_apart(void **state)
 	}
 }
 
-/* The first has gone when the second comes, and nobody has said that there was an exec between. */
+/* The first has ended when the second says hello, and no exec between was recorded. */
 static void a_later_program_is_not_the_first_one(void **state)
 {
 	(void)state;
@@ -489,7 +652,7 @@ static void put_numbers(struct text *text, uint32_t i, uint32_t step)
 	};
 
 	for (size_t e = 0; e < sizeof(events) / sizeof(events[0]); e++)
-		put(text, &events[e]);
+		append_event(text, &events[e]);
 }
 
 static void high_numbers_take_next_to_no_memory(void **state)
@@ -536,8 +699,8 @@ static void the_allowance_is_of_192_mib(void **state)
 	struct collect *c = new_collect();
 
 	(void)state;
-	assert_int_equal(c->told.limit, 192u << 20);
-	assert_int_equal(c->told.used, 0);
+	assert_int_equal(c->target_bytes.limit, 192u << 20);
+	assert_int_equal(c->target_bytes.used, 0);
 	collect_free(c);
 }
 
@@ -578,7 +741,7 @@ static void streams_beyond_the_allowance_are_not_compared(void **state)
 	c = new_collect();
 	ledger = collect_ledger(c);
 	collect_text(c, "k");
-	used = c->told.used;
+	used = c->target_bytes.used;
 	p = say_hello(c, PID);
 	for (int round = 0; round < 2; round++)
 		for (uint32_t i = 0; i < STREAMS; i++)
@@ -591,18 +754,18 @@ static void streams_beyond_the_allowance_are_not_compared(void **state)
 	assert_int_equal(ledger->gpu.equal, ledger->gpu.sums);
 	assert_int_equal(ledger->gpu.unreported, 0);
 	assert_true(ledger->gpu.uncompared > 0);
-	assert_true(ledger->bounds.told > 0);
+	assert_true(ledger->bounds.refused > 0);
 	/* the totals have all of it */
 	assert_int_equal(ledger->gpu.row_count, 1);
 	assert_int_equal(ledger->gpu.rows[0].count, 2 * STREAMS);
 	assert_int_equal(ledger->gpu.rows[0].ns, 20 * STREAMS);
 	assert_int_equal(ledger->gpu.rows[0].bytes, 40 * STREAMS);
-	assert_int_equal(c->told.used, used);
+	assert_int_equal(c->target_bytes.used, used);
 	expect_profile(c, "[GPU_UVM HtoD] 6000\n");
 }
 
 /* When a process's books are closed its room is the others'. */
-static void a_process_leaves_its_room_to_others(void **state)
+static void an_ended_process_frees_its_room(void **state)
 {
 	struct collect *c;
 	struct process *p;
@@ -612,7 +775,7 @@ static void a_process_leaves_its_room_to_others(void **state)
 	allowance = 20000;
 	c = new_collect();
 	collect_text(c, "k");
-	used = c->told.used;
+	used = c->target_bytes.used;
 	for (uint32_t n = 1; n <= 20; n++) {
 		p = say_hello(c, PID);
 		for (uint32_t i = 0; i < 40; i++) {
@@ -620,16 +783,16 @@ static void a_process_leaves_its_room_to_others(void **state)
 			send_migration(c, p, i, 10);
 			send_sum(c, p, i, 1, 10);
 		}
-		assert_true(c->told.used > used);
+		assert_true(c->target_bytes.used > used);
 		collect_goodbye(c, p, n * UINT64_C(10000000000));
 		collect_advance(c, n * UINT64_C(10000000000) + PROCESSES_LINGER_NS);
-		assert_int_equal(c->told.used, used);
+		assert_int_equal(c->target_bytes.used, used);
 	}
 	collect_finish(c, UINT64_C(1) << 60);
 	assert_int_equal(collect_ledger(c)->gpu.sums, 20 * 40);
 	assert_int_equal(collect_ledger(c)->gpu.equal, 20 * 40);
 	assert_int_equal(collect_ledger(c)->gpu.uncompared, 0);
-	assert_int_equal(collect_ledger(c)->bounds.told, 0);
+	assert_int_equal(collect_ledger(c)->bounds.refused, 0);
 	collect_free(c);
 }
 
@@ -650,7 +813,7 @@ static void leave(struct collect *c, struct program *p, uint64_t now)
 	memset(p, 0, sizeof(*p));
 }
 
-/* Programs that say nothing but the truth: any allowance, and there is never a difference. */
+/* Honest programs: with any allowance, there is never a difference. */
 static void random_programs(struct prng *r)
 {
 	struct program programs[PROGRAMS] = {{.process = NULL}};
@@ -688,13 +851,14 @@ static void random_programs(struct prng *r)
 	collect_finish(c, now);
 	EXPECT(r, ledger->gpu.equal == ledger->gpu.sums && ledger->gpu.unreported == 0);
 	EXPECT(r, ledger->gpu.sums == keys || (ledger->gpu.sums < keys && ledger->gpu.uncompared));
-	EXPECT(r, c->told.refused > 0 || (ledger->gpu.sums == keys && !ledger->gpu.uncompared));
+	EXPECT(r, c->target_bytes.refused > 0 ||
+			  (ledger->gpu.sums == keys && !ledger->gpu.uncompared));
 	EXPECT(r, !work || (ledger->gpu.row_count == 1 && ledger->gpu.rows[0].ns == ns_seen &&
 			    ledger->gpu.rows[0].count == work));
 	collect_free(c);
 }
 
-static void what_is_not_compared_is_never_different(void **state)
+static void uncompared_sums_never_differ(void **state)
 {
 	uint64_t rounds = unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? 10 : 300);
 
@@ -706,8 +870,8 @@ static void what_is_not_compared_is_never_different(void **state)
 	}
 }
 
-/* Names, code and stacks: what is refused is unknown, and counted. */
-static void what_there_is_no_room_for_is_unknown(void **state)
+/* Names, code and stacks: refused ones are unknown, and counted. */
+static void calls_beyond_the_limit_are_unknown(void **state)
 {
 	const struct gpu_event_frame frames[] = {{1, GPU_FRAME_PYTHON, 0}, {1, GPU_FRAME_NVTX, 0}};
 	struct collect *c;
@@ -739,7 +903,7 @@ static void what_there_is_no_room_for_is_unknown(void **state)
 			.kernel = {.start_ns = 100, .duration_ns = 1, .correlation_id = 2}},
 		GPU_PIPE_NAME_LOST);
 	collect_finish(c, 100);
-	assert_true(collect_ledger(c)->bounds.told >= 4);
+	assert_true(collect_ledger(c)->bounds.refused >= 4);
 	assert_int_equal(collect_ledger(c)->launches.with_stack, 1);
 	expect_profile(c, "[launch not captured];[GPU_Kernel][kernel name lost] 1\n"
 			  "cudaLaunchKernel;[GPU_Kernel]k 1\n");
@@ -763,7 +927,7 @@ static void recorded_stacks_are_bounded(void **state)
 	event.kernel_frames = STACK_EVENT_MAX_FRAMES + 1;
 	collect_addresses(c, &event, addresses, NULL);
 	assert_int_equal(cpu->samples, 0);
-	/* and what is just not too much is taken */
+	/* and data just below the limit is accepted */
 	event.user_frames = STACK_BUILDER_UNWOUND;
 	event.kernel_frames = STACK_EVENT_MAX_FRAMES;
 	collect_addresses(c, &event, addresses, NULL);
@@ -771,7 +935,7 @@ static void recorded_stacks_are_bounded(void **state)
 	collect_free(c);
 }
 
-static void samples_weigh_what_they_stand_for(void **state)
+static void samples_weigh_their_period(void **state)
 {
 	const struct stack_event whole = {.time_ns = 100, .pid = PID, .tid = PID, .user_frames = 1};
 	struct stack_event cut = whole;
@@ -787,28 +951,6 @@ static void samples_weigh_what_they_stand_for(void **state)
 	assert_int_equal(collect_ledger(c)->cpu.whole, 3);
 	assert_int_equal(collect_ledger(c)->bounds.truncated, 1);
 	expect_profile(c, "[truncated];[unknown] 1000\n[unknown] 3000\n");
-}
-
-/* As perf hands them over, among the records of processes. */
-static void samples_may_come_with_the_records(void **state)
-{
-	struct stack_snapshot *s = calloc(1, sizeof(*s));
-	struct process_event sample = {.type = PROCESS_SAMPLE, .pid = PID, .snapshot = s};
-	struct collect *c = new_tree();
-
-	(void)state;
-	assert_non_null(s);
-	s->event.time_ns = 100;
-	s->event.pid = s->event.tid = PID;
-	s->registers[16] = 0x1010;
-	s->stack_at = sizeof(*s);
-	assert_ptr_equal(collect_process_event(c, &sample), collect_find_process(c, PID));
-	sample.pid = 9999; /* a stranger's */
-	s->event.pid = s->event.tid = 9999;
-	assert_null(collect_process_event(c, &sample));
-	assert_int_equal(collect_ledger(c)->cpu.samples, 1);
-	free(s);
-	expect_profile(c, "[truncated];[unknown] 1000\n");
 }
 
 /* The name of a thread that has samples, "-" without; checks that it has so many. */
@@ -926,25 +1068,31 @@ static void no_python_was_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(only_processes_of_the_tree_are_believed),
-		TEST(the_dead_are_not_believed),
-		TEST(without_a_tree_those_of_our_user_are_believed),
+		TEST(only_processes_of_the_tree_are_accepted),
+		TEST(ended_processes_are_not_accepted),
+		TEST(without_a_tree_our_users_processes_are_accepted),
 		TEST(pids_are_those_of_a_namespace),
 		TEST(a_process_is_found_in_its_namespace),
+		TEST(a_hidden_process_is_named_by_its_hello),
+		TEST(a_process_without_a_hello_is_counted),
+		TEST(it_is_counted_when_it_is_settled),
+		TEST(what_a_parent_or_another_program_mapped_is_not_its_own),
+		TEST(with_nvtx_the_library_alone_shows_nothing),
+		TEST(a_hidden_process_that_said_hello_is_not_counted),
+		TEST(nothing_is_counted_where_the_gpu_is_not_traced),
 		TEST(a_program_without_cupti_is_not_traced),
 		TEST(forged_lines_are_refused),
-		TEST(an_impostor_speaks_for_itself),
+		TEST(an_impostor_is_kept_apart),
 		TEST(numbers_of_two_programs_are_kept_apart),
 		TEST(a_later_program_is_not_the_first_one),
 		TEST(high_numbers_take_next_to_no_memory),
 		TEST(the_allowance_is_of_192_mib),
 		TEST(streams_beyond_the_allowance_are_not_compared),
-		TEST(a_process_leaves_its_room_to_others),
-		TEST(what_is_not_compared_is_never_different),
-		TEST(what_there_is_no_room_for_is_unknown),
+		TEST(an_ended_process_frees_its_room),
+		TEST(uncompared_sums_never_differ),
+		TEST(calls_beyond_the_limit_are_unknown),
 		TEST(recorded_stacks_are_bounded),
-		TEST(samples_weigh_what_they_stand_for),
-		TEST(samples_may_come_with_the_records),
+		TEST(samples_weigh_their_period),
 		TEST(samples_have_places_with_names),
 		TEST(launches_are_counted),
 		TEST(no_python_was_found),

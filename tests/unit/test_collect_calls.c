@@ -118,7 +118,7 @@ static void a_call_ends_with_its_process(void **state)
 	assert_int_equal(collect_ledger(c)->calls.unfinished, 1);
 }
 
-/* The main thread has ended before the others: the process goes on, and so do its calls. */
+/* The main thread has ended before the others: the process and its calls continue. */
 static void a_call_outlives_the_main_thread(void **state)
 {
 	struct collect *c = *state;
@@ -138,7 +138,7 @@ static void a_call_outlives_the_main_thread(void **state)
 }
 
 /* The record of a thread's start was lost: not all of its call counts twice when it returns. */
-static void a_call_that_goes_on_counts_once(void **state)
+static void an_unfinished_call_counts_once(void **state)
 {
 	struct collect *c = *state;
 
@@ -230,7 +230,7 @@ static void a_call_may_seem_to_end_before_it_begins(void **state)
 }
 
 /* Random calls of random threads, some events dropped: every return's time counts, once. */
-static void what_is_reported_adds_up(void **state)
+static void reports_add_up(void **state)
 {
 	static const char *const functions[] = {"cudaFree", "cudaMemcpy", "cudaLaunchKernel"};
 	struct collect *c = *state;
@@ -280,12 +280,12 @@ int main(void)
 		TEST(a_dropped_return_is_not_timed),
 		TEST(a_call_ends_with_its_process),
 		TEST(a_call_outlives_the_main_thread),
-		TEST(a_call_that_goes_on_counts_once),
+		TEST(an_unfinished_call_counts_once),
 		TEST(a_call_ends_when_another_program_begins),
 		TEST(a_call_ends_when_its_pid_is_used_again),
 		TEST(a_call_is_named_after_its_kernel),
 		TEST(a_call_may_seem_to_end_before_it_begins),
-		TEST(what_is_reported_adds_up),
+		TEST(reports_add_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The work of graphs' nodes, from events to the profile: random lives of graphs whose numbers are
- * used again, told as processes tell them, each line late by its own delay. The model knows where
- * each node was made that ran.
+ * used again, in the order in which processes send them, each line late by its own delay. The model
+ * knows where each node was made that ran.
  */
 #include "collect_text.h"
 #include "profiler/profile/marks.h"
@@ -45,7 +45,8 @@ struct world {
 #define PID_OF(program) (100 + 100 * (program))
 #define NODE_ID(number, index) ((uint64_t)(number) << 32 | (index))
 
-static void tell(struct world *w, struct program *p, uint64_t moment, const struct gpu_event *event)
+static void queue_event(struct world *w, struct program *p, uint64_t moment,
+			const struct gpu_event *event)
 {
 	EXPECT(&w->random, w->line_count < MAX_LINES);
 	w->lines[w->line_count] =
@@ -54,9 +55,9 @@ static void tell(struct world *w, struct program *p, uint64_t moment, const stru
 	p->last_moment = moment > p->last_moment ? moment : p->last_moment;
 }
 
-static void tell_node(struct world *w, struct program *p, const struct gpu_event_node *node)
+static void queue_node(struct world *w, struct program *p, const struct gpu_event_node *node)
 {
-	tell(w, p, w->now, &(struct gpu_event){.type = GPU_EVENT_NODE, .node = *node});
+	queue_event(w, p, w->now, &(struct gpu_event){.type = GPU_EVENT_NODE, .node = *node});
 }
 
 static void begin_program(struct world *w, struct program *p)
@@ -64,22 +65,23 @@ static void begin_program(struct world *w, struct program *p)
 	static char names[PROCESSES][SITES][20];
 	uint32_t which = (uint32_t)(p - w->programs);
 
-	tell(w, p, w->now, &(struct gpu_event){.type = GPU_EVENT_HELLO});
+	queue_event(w, p, w->now, &(struct gpu_event){.type = GPU_EVENT_HELLO});
 	for (uint32_t i = 0; i < SITES; i++) {
 		snprintf(names[which][i], sizeof(names[which][i]), "p%us%u", which, i);
-		tell(w, p, w->now,
-		     &(struct gpu_event){
-			     .type = GPU_EVENT_STACK,
-			     .stack = {.id = 1 + i, .is_whole = 1, .function = names[which][i]}});
+		queue_event(w, p, w->now,
+			    &(struct gpu_event){.type = GPU_EVENT_STACK,
+						.stack = {.id = 1 + i,
+							  .is_whole = 1,
+							  .function = names[which][i]}});
 	}
 }
 
-/* Another program in the process, once all that this one had to say has come. */
+/* Another program in the process, after all data of this one. */
 static void begin_anew(struct world *w, struct program *p)
 {
 	w->now = 1 + (w->now > p->last_moment ? w->now : p->last_moment);
 	if (prng_chance(&w->random, 50))
-		w->now += 2 * (uint64_t)PROCESSES_LINGER_NS; /* long after it has gone */
+		w->now += 2 * (uint64_t)PROCESSES_LINGER_NS; /* long after it has ended */
 	memset(p->graphs, 0, sizeof(p->graphs));
 	p->free_count = p->next_number = p->next_correlation = 0;
 	begin_program(w, p);
@@ -115,10 +117,10 @@ static void capture(struct world *w, struct program *p)
 	life->count = 1 + (uint32_t)prng_below(&w->random, MOST_NODES);
 	for (uint32_t i = 0; i < life->count; i++) {
 		life->site[i] = (uint32_t)prng_below(&w->random, SITES);
-		tell_node(w, p,
-			  &(struct gpu_event_node){.id = NODE_ID(life->number, i),
-						   .time_ns = ++w->now,
-						   .stack_id = 1 + life->site[i]});
+		queue_node(w, p,
+			   &(struct gpu_event_node){.id = NODE_ID(life->number, i),
+						    .time_ns = ++w->now,
+						    .stack_id = 1 + life->site[i]});
 	}
 }
 
@@ -134,10 +136,10 @@ static void instantiate(struct world *w, struct program *p, const struct life *f
 		struct gpu_event_node node = {.id = NODE_ID(life->number, i), .time_ns = ++w->now};
 
 		life->site[i] = from->site[i];
-		tell_node(w, p, &node);
+		queue_node(w, p, &node);
 		node.time_ns = 0;
 		node.origin = NODE_ID(from->number, i);
-		tell_node(w, p, &node);
+		queue_node(w, p, &node);
 	}
 }
 
@@ -147,26 +149,28 @@ static void destroy(struct program *p, struct life *life)
 	p->free_numbers[p->free_count++] = life->number;
 }
 
-/* Some are lost: then what ran was at once on the GPU, which is the best that can be hoped for. */
+/* Some are lost; then the work started at once on the GPU, which makes its time sufficient. */
 static void launch(struct world *w, struct program *p, const struct life *life)
 {
 	struct prng *r = &w->random;
 	uint32_t correlation = ++p->next_correlation, which = (uint32_t)(p - w->programs);
-	uint64_t launched = ++w->now, told = launched + prng_bits(r, 10);
+	uint64_t launched = ++w->now, sent = launched + prng_bits(r, 10);
 	bool is_lost = prng_chance(r, 5);
 
 	if (!is_lost)
-		tell(w, p, told,
-		     &(struct gpu_event){
-			     .type = GPU_EVENT_LAUNCH,
-			     .launch = {.time_ns = launched,
-					.tid = PID_OF(which) + (uint32_t)prng_below(r, 3),
-					.correlation_id = correlation,
-					.family = GPU_LAUNCH_RUNTIME,
-					.flags = GPU_LAUNCH_IS_GRAPH,
-					.stack_id = w->has_stacks && prng_chance(r, 90) ? 1 : 0}});
+		queue_event(
+			w, p, sent,
+			&(struct gpu_event){
+				.type = GPU_EVENT_LAUNCH,
+				.launch = {.time_ns = launched,
+					   .tid = PID_OF(which) + (uint32_t)prng_below(r, 3),
+					   .correlation_id = correlation,
+					   .family = GPU_LAUNCH_RUNTIME,
+					   .flags = GPU_LAUNCH_IS_GRAPH,
+					   .stack_id =
+						   w->has_stacks && prng_chance(r, 90) ? 1 : 0}});
 	for (uint32_t i = 0; i < life->count; i++) {
-		uint64_t moment = prng_chance(r, 10) ? launched : told + prng_bits(r, 12);
+		uint64_t moment = prng_chance(r, 10) ? launched : sent + prng_bits(r, 12);
 		uint64_t start = is_lost ? launched : launched + prng_bits(r, 30);
 		uint64_t ns = 1 + prng_bits(r, 30), node = NODE_ID(life->number, i);
 		struct gpu_event event = {.type = GPU_EVENT_KERNEL,
@@ -182,7 +186,7 @@ static void launch(struct world *w, struct program *p, const struct life *life)
 							    .duration_ns = ns,
 							    .correlation_id = correlation,
 							    .graph_node_id = node}};
-		tell(w, p, moment, &event);
+		queue_event(w, p, moment, &event);
 		w->expected_ns[which][life->site[i]] += ns;
 	}
 }
@@ -228,7 +232,7 @@ static int by_moment(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
-/* What a row's work says of its node: where it was made, "-" of none, or the mark. */
+/* The node site in a row's stack: where it was created, "-" for none, or the mark. */
 static const char *site_of(const struct stack_table *t, const struct row *row)
 {
 	uint32_t made = stack_table_outer(t, row->stack), captured = stack_table_outer(t, made);
@@ -262,7 +266,7 @@ static void check(struct world *w)
 	char name[20];
 
 	EXPECT(&w->random, ledger->gpu.unseen_nodes == 0);
-	EXPECT(&w->random, ledger->bounds.out_of_memory == 0 && ledger->bounds.told == 0);
+	EXPECT(&w->random, ledger->bounds.out_of_memory == 0 && ledger->bounds.refused == 0);
 	EXPECT(&w->random, ns_of(w->collect, "-") == 0);
 	for (uint32_t i = 0; i < PROCESSES; i++)
 		for (uint32_t site = 0; site < SITES; site++) {
@@ -323,7 +327,7 @@ static void begin_world(struct world *w, uint64_t round)
 		begin_program(w, &w->programs[i]);
 }
 
-static void all_is_where_its_node_was_made(void **state)
+static void work_is_below_its_nodes_stack(void **state)
 {
 	uint64_t rounds = unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? 5 : 100);
 	struct world *w = malloc(sizeof(*w));
@@ -397,8 +401,8 @@ static void send_kernel(struct single *s, uint64_t start_ns, uint32_t correlatio
 						  .bad_time = start_ns == 0}});
 }
 
-/* Without a launch what ran goes by its own time, and without that by the last word. */
-static void what_nobody_launched_goes_by_its_start(void **state)
+/* Without a launch the operation's own time counts, and without that the latest announcement. */
+static void work_without_a_launch_uses_its_start(void **state)
 {
 	struct single *s = *state;
 
@@ -421,8 +425,10 @@ static void what_nobody_launched_goes_by_its_start(void **state)
 	assert_int_equal(collect_ledger(s->collect)->gpu.unseen_nodes, 1);
 }
 
-/* As streams from before nodes had times: the last word at the time of the decision. */
-static void without_times_the_last_word_counts(void **state)
+/*
+ * Streams from before nodes had times: the latest announcement at the time of the decision counts.
+ */
+static void without_times_the_latest_announcement_counts(void **state)
 {
 	struct single *s = *state;
 
@@ -462,10 +468,10 @@ static void a_node_without_a_stack_is_unseen(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_nobody_launched_goes_by_its_start),
-		TEST(without_times_the_last_word_counts),
+		TEST(work_without_a_launch_uses_its_start),
+		TEST(without_times_the_latest_announcement_counts),
 		TEST(a_node_without_a_stack_is_unseen),
-		cmocka_unit_test(all_is_where_its_node_was_made),
+		cmocka_unit_test(work_is_below_its_nodes_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,7 +105,7 @@ static void hostile_names_are_harmless(void **state)
 	expect_profile(p, " ();a?b?[31m (?y);cuLaunchKernel;[GPU_Kernel]k 1\n");
 }
 
-static void what_was_not_sent_is_unknown(void **state)
+static void unsent_ids_are_unknown(void **state)
 {
 	struct gpu_event_frame frames[] = {PYTHON(0, 0), PYTHON(900000, 3)};
 	struct program *p = *state;
@@ -115,7 +115,7 @@ static void what_was_not_sent_is_unknown(void **state)
 	expect_profile(p, "[Python];[Python];cuLaunchKernel;[GPU_Kernel]k 1\n");
 }
 
-/* A later program that says to be the same process gives the ids anew. */
+/* A later program that claims the same process assigns the ids again. */
 static void a_hello_forgets_functions(void **state)
 {
 	struct gpu_event_frame frames[] = {PYTHON(1, 0), PYTHON(2, 0), NVTX(1)};
@@ -131,7 +131,7 @@ static void a_hello_forgets_functions(void **state)
 	expect_profile(p, "nvtx:[unknown];new (new.py);[Python];cuLaunchKernel;[GPU_Kernel]k 1\n");
 }
 
-/* The same where the kernel says that the process runs another program. */
+/* The same if the kernel reports that the process runs another program. */
 static void an_exec_forgets_functions(void **state)
 {
 	struct gpu_event_frame frames[] = {PYTHON(1, 0), PYTHON(2, 0), NVTX(1)};
@@ -151,7 +151,7 @@ static void an_exec_forgets_functions(void **state)
 	assert_ptr_not_equal(p->process, old);
 	send_pycode(p, 2, "new", "", "new.py");
 	send_launch(p, 1, frames, 3);
-	/* what the earlier one had to say may still come */
+	/* data of the earlier one may still arrive */
 	p->process = old;
 	frames[2] = PYTHON(2, 0);
 	send_launch(p, 2, frames, 3);
@@ -178,7 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(functions_have_names_and_files), TEST(hostile_names_are_harmless),
-		TEST(what_was_not_sent_is_unknown),   TEST(a_hello_forgets_functions),
+		TEST(unsent_ids_are_unknown),         TEST(a_hello_forgets_functions),
 		TEST(an_exec_forgets_functions),      TEST(ranges_have_domains_and_names),
 	};
 

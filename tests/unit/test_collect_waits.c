@@ -92,7 +92,7 @@ static struct written expect_profile(struct program *p, const char *expected)
 	return written;
 }
 
-static void a_wait_lies_under_its_call(void **state)
+static void a_wait_is_under_its_call(void **state)
 {
 	struct program *p = *state;
 	const struct ledger_calls *ledger = &collect_ledger(p->collect)->calls;
@@ -124,7 +124,7 @@ static void a_stack_that_is_not_known_loses_no_time(void **state)
 	expect_profile(p, "[stack not captured];[waiting for GPU] 150\n");
 }
 
-static void what_has_no_times_is_not_waited_for(void **state)
+static void work_without_times_is_not_waited_for(void **state)
 {
 	struct program *p = *state;
 
@@ -147,7 +147,7 @@ static void only_work_of_the_same_process_is_waited_for(void **state)
 			  "cudaStreamSynchronize;[waiting for GPU] 100\n");
 }
 
-static void nobody_asked(void **state)
+static void not_requested(void **state)
 {
 	struct program *p = *state;
 
@@ -161,11 +161,11 @@ static void nobody_asked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_wait_lies_under_its_call),
+		TEST(a_wait_is_under_its_call),
 		TEST(a_stack_that_is_not_known_loses_no_time),
-		TEST(what_has_no_times_is_not_waited_for),
+		TEST(work_without_times_is_not_waited_for),
 		TEST(only_work_of_the_same_process_is_waited_for),
-		cmocka_unit_test_setup_teardown(nobody_asked, begin_without, end),
+		cmocka_unit_test_setup_teardown(not_requested, begin_without, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks that are put together, beside a model that puts texts together. The module is built into
- * this test, with memory that can run out.
+ * Composed stacks, compared with a model that composes texts. The module is built into this test,
+ * with memory that can run out.
  */
 #include "unit.h"
 #include "cupti_trace/gpu_work.h"
@@ -74,7 +74,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* "main;cudaLaunch;k": what its frames are, from the root on. */
+/* "main;cudaLaunch;k": a stack's frames, from the root on. */
 static const char *text_of(const struct stack_table *t, uint32_t stack)
 {
 	static char text[4096];
@@ -118,7 +118,7 @@ static struct gpu_work_origin kernel_from(uint32_t launch, uint32_t capture, con
 
 /* ---- work ---- */
 
-static void a_kernel_lies_below_its_launch(void **state)
+static void a_kernel_is_below_its_launch(void **state)
 {
 	struct bench *b = *state;
 	struct gpu_work_origin origin = kernel_from(b->launch, CAPTURE_NONE, "k");
@@ -154,7 +154,7 @@ static void other_work_has_the_name_of_its_kind(void **state)
 	expect_text(b, compose_work(&b->compose, &origin), "[GPU]");
 }
 
-static void a_node_s_work_lies_below_both(void **state)
+static void node_work_is_below_both_stacks(void **state)
 {
 	struct bench *b = *state;
 	struct gpu_work_origin origin = kernel_from(b->launch, b->capture, "k");
@@ -175,7 +175,7 @@ static void a_node_s_work_lies_below_both(void **state)
 
 /* ---- waits and calls ---- */
 
-static void a_wait_says_what_for(void **state)
+static void a_wait_shows_its_work(void **state)
 {
 	struct bench *b = *state;
 	struct gpu_work_origin origin = kernel_from(b->launch, b->capture, "k");
@@ -248,7 +248,7 @@ struct model {
 
 static const char *const kernel_names[NAMES] = {"k0", "k1", "k2", "k3"};
 
-static void put(char *text, const char *part)
+static void append_text(char *text, const char *part)
 {
 	size_t n = strlen(text);
 
@@ -258,14 +258,14 @@ static void put(char *text, const char *part)
 static void put_launch(char *text, const struct model *m, uint32_t launch, uint32_t capture)
 {
 	if (launch < STACKS)
-		put(text, m->texts[launch]);
+		append_text(text, m->texts[launch]);
 	else if (launch == STACKS)
-		put(text, MARK_NO_LAUNCH);
+		append_text(text, MARK_NO_LAUNCH);
 	if (capture < STACKS) {
-		put(text, MARK_CAPTURED);
-		put(text, m->texts[capture]);
+		append_text(text, MARK_CAPTURED);
+		append_text(text, m->texts[capture]);
 	} else if (capture == STACKS) {
-		put(text, MARK_CAPTURE_UNSEEN);
+		append_text(text, MARK_CAPTURE_UNSEEN);
 	}
 }
 
@@ -289,17 +289,17 @@ static void random_origins(struct prng *r, struct bench *b, const struct model *
 		origin.work = 1 + (uint32_t)prng_below(r, GPU_WORKS - 1);
 	if (is_wait) {
 		stack = compose_wait(&b->compose, m->ids[waiter], &origin);
-		put(expected, m->texts[waiter]);
-		put(expected, MARK_WAITING);
-		put(expected, is_kernel ? origin.name : work_frame(origin.work));
+		append_text(expected, m->texts[waiter]);
+		append_text(expected, MARK_WAITING);
+		append_text(expected, is_kernel ? origin.name : work_frame(origin.work));
 		if (launch <= STACKS) {
-			put(expected, MARK_LAUNCHED);
+			append_text(expected, MARK_LAUNCHED);
 			put_launch(expected, m, launch, capture);
 		}
 	} else {
 		stack = compose_work(&b->compose, &origin);
 		put_launch(expected, m, launch, capture);
-		put(expected, is_kernel ? origin.name : work_frame(origin.work));
+		append_text(expected, is_kernel ? origin.name : work_frame(origin.work));
 	}
 	EXPECT(r, strcmp(text_of(b->stacks, stack), expected) == 0);
 	EXPECT(r, stack == (is_wait ? compose_wait(&b->compose, m->ids[waiter], &origin)
@@ -327,7 +327,7 @@ static void all_origins_have_their_stacks(void **state)
 }
 
 /* More than is remembered: the memory is bounded, and nothing is mixed up. */
-static void what_is_remembered_is_bounded(void **state)
+static void the_memo_is_bounded(void **state)
 {
 	struct bench *b = *state;
 	static const char names[1 << 10];
@@ -355,15 +355,15 @@ static void what_is_remembered_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_kernel_lies_below_its_launch),
+		TEST(a_kernel_is_below_its_launch),
 		TEST(other_work_has_the_name_of_its_kind),
-		TEST(a_node_s_work_lies_below_both),
-		TEST(a_wait_says_what_for),
+		TEST(node_work_is_below_both_stacks),
+		TEST(a_wait_shows_its_work),
 		TEST(a_wait_for_nothing_that_is_known),
 		TEST(waits_and_work_are_kept_apart),
 		TEST(a_call_has_its_kernel),
 		TEST(all_origins_have_their_stacks),
-		TEST(what_is_remembered_is_bounded),
+		TEST(the_memo_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ static void variants_are_one_function(void **state)
 		}
 }
 
-/* Whatever number comes from the kernel side. */
+/* For any number from the kernel side. */
 static void every_number_has_one_name(void **state)
 {
 	uint16_t count = 0, launches = 0;
@@ -52,7 +52,7 @@ static void every_number_has_one_name(void **state)
 	assert_int_equal(launches, 16);
 }
 
-static void launches_have_twins(void **state)
+static void launches_have_variants(void **state)
 {
 	/* in the order of their numbers, which recordings hold */
 	static const char *const names[] = {
@@ -190,7 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(variants_are_one_function),
 		cmocka_unit_test(every_number_has_one_name),
-		cmocka_unit_test(launches_have_twins),
+		cmocka_unit_test(launches_have_variants),
 		cmocka_unit_test(others_are_no_launches),
 		cmocka_unit_test(kernels_are_parameters_of_launches),
 		cmocka_unit_test(others_are_none),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cupti_trace/cupti_abi.h says the same as NVIDIA's headers, where those are installed.
+ * Compares cupti_trace/cupti_abi.h with NVIDIA's headers, if they are installed.
  *
  * Values, sizes, offsets and signatures are compared while compiling: with a CUDA Toolkit (-isystem
  * its include folder) a mistake does not build. Without one the test is skipped.
@@ -400,8 +400,8 @@ SAME(sizeof(struct cupti_abi_resource_data), sizeof(CUpti_ResourceData));
 
 /*
  * Signatures. Their enums are our uint32_t and their struct pointers our void pointers or
- * structures of another name, so types cannot be compared as they stand: what is checked is the
- * number of parameters and the size of each, and that integers, pointers and enums match in kind.
+ * structures of another name, so types cannot be compared directly: the test checks the number of
+ * parameters, the size of each, and that integers, pointers and enums match in kind.
  */
 #define ENUM_SIZE(type) SAME(sizeof(type), sizeof(uint32_t))
 ENUM_SIZE(CUptiResult);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What devices are called: by process and number, whenever it is said, in bounded memory. */
+/* Names of devices: by process and number, described at any time, in bounded memory. */
 #include "unit.h"
 #include "profiler/profile/devices.h"
 #include "profiler/report/gpu_table.h"
@@ -41,7 +41,7 @@ static void describe(struct devices *d, uint32_t process, struct gpu_event_devic
 	assert_int_equal(devices_describe(d, process, &e), 0);
 }
 
-/* Something ran on the device: what it is called. */
+/* Work ran on the device: returns its name. */
 static const char *use(struct devices *d, uint32_t process, uint32_t id)
 {
 	static char label[DEVICE_LABEL_BYTES];
@@ -60,7 +60,7 @@ static const char *report(const struct devices *d, struct log *log)
 	return capture_end(&captured);
 }
 
-static void nothing_said_is_a_number(void **state)
+static void an_undescribed_device_is_a_number(void **state)
 {
 	assert_string_equal(use(*state, 10, 0), "GPU 0");
 	assert_string_equal(use(*state, 10, 255), "GPU 255");
@@ -91,7 +91,7 @@ static void an_instance_has_both_ids(void **state)
 		"MIG-abcd0000-0000-0000-0000-00000000007f\n");
 }
 
-static void mps_is_said(void **state)
+static void mps_is_shown(void **state)
 {
 	struct gpu_event_context context = {.id = 1, .device_id = 0, .is_mps = 1};
 
@@ -105,7 +105,7 @@ static void mps_is_said(void **state)
 	assert_string_equal(use(*state, 10, 1), "GPU 1");
 }
 
-static void what_is_said_later_changes_the_label(void **state)
+static void later_descriptions_change_the_label(void **state)
 {
 	assert_string_equal(use(*state, 10, 0), "GPU 0");
 	for (uint32_t i = 0; i < 1000; i++)
@@ -116,7 +116,7 @@ static void what_is_said_later_changes_the_label(void **state)
 	assert_string_equal(use(*state, 10, 0), "GPU 0");
 }
 
-static void numbers_are_a_processs_own(void **state)
+static void device_numbers_are_per_process(void **state)
 {
 	describe(*state, 10, mig(0, 3, 0));
 	describe(*state, 11, mig(0, 4, 0));
@@ -139,7 +139,7 @@ static void a_new_program_has_other_devices(void **state)
 	assert_string_equal(use(*state, 11, 0), "GPU 0 MIG 5/0");
 }
 
-static void only_what_was_used_is_listed_and_once(void **state)
+static void only_used_devices_are_listed_once(void **state)
 {
 	for (uint32_t process = 1; process < 500; process++) {
 		describe(*state, process, plain(0, "Some GPU"));
@@ -190,7 +190,7 @@ static void no_uuid_is_no_uuid(void **state)
 	assert_string_equal(report(*state, &verbose_log), "profile: GPU 0: Some GPU\n");
 }
 
-static void labels_are_of_what_is_known(void **state)
+static void labels_show_known_parts(void **state)
 {
 	struct devices *d = *state;
 	char label[DEVICE_LABEL_BYTES];
@@ -228,7 +228,7 @@ static void there_are_bounds(void **state)
 	for (uint32_t i = 0; i < DEVICES_MAX + 1000; i++)
 		use(d, i, 0);
 	assert_int_equal(d->count, DEVICES_MAX);
-	/* those that come later have their number, and nothing more */
+	/* later ones have only their number */
 	describe(d, DEVICES_MAX + 5, mig(0, 1, 1));
 	assert_int_equal(devices_note_context(d, DEVICES_MAX + 5, &context), 0);
 	assert_string_equal(use(d, DEVICES_MAX + 5, 0), "GPU 0");
@@ -243,18 +243,18 @@ static void there_are_bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(nothing_said_is_a_number),
+		TEST(an_undescribed_device_is_a_number),
 		TEST(a_plain_device_stays_a_number),
 		TEST(an_instance_has_both_ids),
-		TEST(mps_is_said),
-		TEST(what_is_said_later_changes_the_label),
-		TEST(numbers_are_a_processs_own),
+		TEST(mps_is_shown),
+		TEST(later_descriptions_change_the_label),
+		TEST(device_numbers_are_per_process),
 		TEST(a_new_program_has_other_devices),
-		TEST(only_what_was_used_is_listed_and_once),
+		TEST(only_used_devices_are_listed_once),
 		TEST(many_are_cut),
 		TEST(names_are_cleaned_and_cut),
 		TEST(no_uuid_is_no_uuid),
-		TEST(labels_are_of_what_is_known),
+		TEST(labels_show_known_parts),
 		TEST(there_are_bounds),
 	};
 

@@ -275,7 +275,7 @@ static void debug_files_of_servers(void **state)
 	shell("printf '#!/bin/sh\\necho %s/x\\nsleep 60\\n' >bin/debuginfod-find", folder);
 	assert_int_equal(load("part", &dwarf), -ENOENT); /* killed */
 	shell("mv x served && printf '#!/bin/sh\\necho %s/served\\n' >bin/debuginfod-find", folder);
-	assert_int_equal(load("part", &dwarf), -ENOENT); /* not asked again */
+	assert_int_equal(load("part", &dwarf), -ENOENT); /* not requested again */
 	unsetenv("DEBUGINFOD_URLS");
 }
 
@@ -426,7 +426,7 @@ static void mutate(const char *flags, uint64_t first_round, uint64_t rounds)
 
 				copy[at] = prng_chance(&p, 30) ? 0xff : (unsigned char)prng_u64(&p);
 			}
-			if (prng_chance(&p, 5)) /* the rest of the section is gone */
+			if (prng_chance(&p, 5)) /* the rest of the section is missing */
 				memset(copy + section.offset + section.size / 2, 0,
 				       section.size - section.size / 2);
 			snprintf(path, sizeof(path), "%s/mutant", folder);
@@ -496,7 +496,7 @@ static void check_chain(bool wants)
 	symbolizer_free(s);
 }
 
-static void symbolizer_gives_chains(void **state)
+static void symbolizer_returns_inline_chains(void **state)
 {
 	(void)state;
 	check_chain(false);
@@ -534,7 +534,7 @@ int main(void)
 		cmocka_unit_test(depth_is_bounded),
 		cmocka_unit_test(a_name_ends_with_its_section),
 		cmocka_unit_test(broken_dwarf_costs_names_only),
-		cmocka_unit_test(symbolizer_gives_chains),
+		cmocka_unit_test(symbolizer_returns_inline_chains),
 	};
 
 	return cmocka_run_group_tests(tests, enter, leave);

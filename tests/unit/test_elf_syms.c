@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Programs are compiled here by the C compiler ($CC or cc), in a temporary folder; "oracle" offsets
- * come from symbols whose addresses the test reads by itself.
+ * come from symbols whose addresses the test reads itself.
  */
 #include <setjmp.h>
 #include <stdarg.h>

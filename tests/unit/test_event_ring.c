@@ -109,7 +109,7 @@ static void expect_end(struct made *m, bool has_more)
 	assert_int_equal(m->ring.has_more, has_more);
 }
 
-static void records_come_in_order_and_give_their_room_back(void **state)
+static void records_come_in_order_and_free_their_room(void **state)
 {
 	struct made *m = *state;
 
@@ -344,8 +344,8 @@ static void nonsense_is_skipped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(records_come_in_order_and_give_their_room_back,
-						begin, end),
+		cmocka_unit_test_setup_teardown(records_come_in_order_and_free_their_room, begin,
+						end),
 		cmocka_unit_test_setup_teardown(a_batch_is_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(an_open_record_ends_a_batch, begin, end),
 		cmocka_unit_test_setup_teardown(discarded_records_are_skipped, begin, end),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Why a command could not be run: what is said, and the status. */
+/* Why a command could not be run: the message, and the status. */
 #include "unit.h"
 #include "profiler/session/exec_error.h"
 
@@ -84,8 +84,8 @@ static void scripts_of_the_path(void **state)
 	free(before);
 }
 
-/* A name of the target's user, who may put anything there. */
-static void what_is_no_file_is_not_read(void **state)
+/* A name of the target's user, who may create anything there. */
+static void only_regular_files_are_read(void **state)
 {
 	char path[64];
 
@@ -120,7 +120,7 @@ int main(void)
 		cmocka_unit_test(commands_that_may_not_be_run),
 		cmocka_unit_test(interpreters_that_do_not_exist),
 		cmocka_unit_test(scripts_of_the_path),
-		cmocka_unit_test(what_is_no_file_is_not_read),
+		cmocka_unit_test(only_regular_files_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

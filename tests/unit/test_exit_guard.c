@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that call exit(3) while another does, in children of the test: the handler is always
- * through before the process ends, with the status that was asked for, wherever in glibc's blocks
- * of 32 exit handlers the guard's lie. They come when the handler runs: before, glibc has a race of
+ * Threads that call exit(3) during another's exit, in children of the test: the handler always
+ * completes before the process ends, with the requested status, wherever the guard is in glibc's
+ * blocks of 32 exit handlers. The calls come while the handler runs: before, glibc has a race of
  * its own (it frees a block while a thread is in one of its handlers).
  */
-#define EXIT_GUARD_PATIENCE_MS 300
-#define EXIT_GUARD_STAY_MS 200
+#define EXIT_GUARD_PATIENCE_MS 2000
+#define EXIT_GUARD_STAY_MS 1000
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 #include "cupti_trace/exit_guard.c"
 #include "unit.h"
 
-static int out; /* letters of what ran */
+static int out; /* letters of the functions that ran */
 static _Atomic bool began;
 
 static void say(char letter)
@@ -77,7 +77,8 @@ static void guarded(void)
 {
 	say('b');
 	began = true;
-	sleep_ms(30);
+	while (__builtin_popcount(held) < other_count) /* all have come */
+		sleep_ms(1);
 	for (int i = 0; twist == CANCELLED && i < other_count; i++)
 		pthread_cancel(others[i]);
 	while (twist == HANGS)
@@ -115,7 +116,7 @@ static void play(const struct scene *s)
 	exit(3);
 }
 
-/* What a child that plays this said, and how it ended. */
+/* The output of a child that plays this, and how it ended. */
 static int run(void (*child)(const struct scene *), const struct scene *s, char *said, size_t size)
 {
 	int pipe_ends[2], status;
@@ -182,12 +183,12 @@ static void wherever_the_handlers_lie(void **state)
 	}
 }
 
-/* Who goes on waits for one that must not: the process ends all the same, after what was asked. */
+/* A thread waits for one that must not continue: the process still ends, with the first status. */
 static void threads_that_wait_for_each_other(void **state)
 {
 	(void)state;
 	for (int threads = 2; threads < 5; threads++) {
-		/* who joins itself is told so */
+		/* joining oneself fails at once */
 		expect_said(&(struct scene){.threads = threads, .twist = JOINED},
 			    threads == 2 ? "beu" : "be");
 		expect_said(&(struct scene){.threads = threads, .twist = LOCKED_FIRST}, "be");

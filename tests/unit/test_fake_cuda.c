@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CUDA stand-ins are as strict as the real libraries: what they promise in their headers.
+ * The CUDA stand-ins are as strict as the real libraries, as their headers promise.
  *
  * FAKE_CUDA_DIR names the folder with the built libraries. Each test runs in a forked child with
  * fresh copies of them, because their state (one cuInit, one subscriber) is per process.
@@ -145,7 +145,7 @@ static void bad_arguments_are_errors(void)
 	assert_int_equal(cupti.cuptiEnableCallback(1, subscriber, 2, 99999), 1);
 }
 
-static void records_tell_what_ran(void)
+static void records_describe_the_work(void)
 {
 	cudaStream_t stream;
 	uint64_t before, after;
@@ -178,7 +178,7 @@ static void records_tell_what_ran(void)
 	assert_int_equal(seen.records, 2);
 }
 
-static void a_flush_keeps_back_what_is_not_complete(void)
+static void a_flush_holds_back_incomplete_work(void)
 {
 	cudaStream_t stream;
 
@@ -199,7 +199,7 @@ static void a_flush_keeps_back_what_is_not_complete(void)
 	assert_int_equal(seen.record[1].end - seen.record[1].start, LONG_NS);
 }
 
-static void full_buffers_come_back_by_themselves(void)
+static void full_buffers_are_returned_automatically(void)
 {
 	seen.buffer_size = 10 * RECORD_SIZE + 8;
 	enable_kernels();
@@ -232,7 +232,7 @@ static void refused_buffers_are_counted_drops(void)
 	assert_int_equal(dropped(), 0);
 }
 
-/* A device's record, then its context's, before all that runs there; none is lost on demand. */
+/* A device's record, then its context's, before all work there; none is lost on demand. */
 static void devices_and_contexts_have_records(void)
 {
 	setenv("FAKE_CUDA_DEVICES", "2", 1);
@@ -695,7 +695,7 @@ static void each_kind_is_enabled_by_itself(void)
 			 CUPTI_ABI_ERROR_INVALID_KIND);
 }
 
-static void devices_have_their_own_ids(void)
+static void devices_have_separate_ids(void)
 {
 	const struct cupti_abi_memcpy_peer *p = &seen.work[1].peer;
 	cudaStream_t stream;
@@ -779,12 +779,12 @@ static void devices_without_access_copy_through_the_host(void)
 	assert_int_equal(in->source_kind, CUPTI_ABI_MEMORY_DEVICE);
 	assert_int_equal(out->destination_kind, CUPTI_ABI_MEMORY_DEVICE);
 	assert_true(in->start >= out->end);
-	/* the stream goes on when both are done */
+	/* the stream continues when both are done */
 	assert_int_equal(seen.work[2].set.stream_id, out->stream_id);
 	assert_true(seen.work[2].set.start >= in->end);
 }
 
-static void the_drivers_calls_stand_alone(void)
+static void driver_calls_stand_alone(void)
 {
 	__typeof__(&cuMemAlloc_v2) allocate;
 	__typeof__(&cuMemcpyHtoD_v2) htod;
@@ -818,7 +818,7 @@ static void the_drivers_calls_stand_alone(void)
 	assert_int_equal(seen.work[0].set.correlation_id, seen.call[0].correlation_id);
 }
 
-static void losses_are_over_all_kinds(void)
+static void losses_cover_all_kinds(void)
 {
 	unsigned int zeros = 0, reversed = 0;
 	char *device;
@@ -847,7 +847,7 @@ static void losses_are_over_all_kinds(void)
 	assert_int_equal(zeros, 13);
 }
 
-/* Runs a process whose ground truth goes to a file; returns its text. */
+/* Runs a process that writes its ground truth to a file; returns its text. */
 static void ground_truth(void (*body)(void), char *text, size_t size)
 {
 	char path[] = "/tmp/test_fake_cuda.XXXXXX";
@@ -892,7 +892,7 @@ static void some_work(void)
 	rt.cudaFree(b);
 }
 
-static void totals_tell_all_work(void)
+static void totals_cover_all_work(void)
 {
 	char text[4096];
 
@@ -918,9 +918,9 @@ int main(void)
 		TEST(a_subscriber_may_have_a_name),
 		TEST(subscribe_fails_on_demand),
 		TEST(bad_arguments_are_errors),
-		TEST(records_tell_what_ran),
-		TEST(a_flush_keeps_back_what_is_not_complete),
-		TEST(full_buffers_come_back_by_themselves),
+		TEST(records_describe_the_work),
+		TEST(a_flush_holds_back_incomplete_work),
+		TEST(full_buffers_are_returned_automatically),
 		TEST(refused_buffers_are_counted_drops),
 		TEST(devices_and_contexts_have_records),
 		TEST(records_of_devices_can_be_late_or_refused),
@@ -940,11 +940,11 @@ int main(void)
 		TEST(wrong_addresses_are_refused),
 		TEST(allocations_are_instants),
 		TEST(each_kind_is_enabled_by_itself),
-		TEST(devices_have_their_own_ids),
+		TEST(devices_have_separate_ids),
 		TEST(devices_without_access_copy_through_the_host),
-		TEST(the_drivers_calls_stand_alone),
-		TEST(losses_are_over_all_kinds),
-		TEST(totals_tell_all_work),
+		TEST(driver_calls_stand_alone),
+		TEST(losses_cover_all_kinds),
+		TEST(totals_cover_all_work),
 	};
 
 	if (!getenv("FAKE_CUDA_DIR")) {

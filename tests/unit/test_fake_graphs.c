@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The stand-ins' graphs: what CUPTI tells of their nodes, and what runs. As test_fake_cuda.c. */
+/* The stand-ins' graphs: CUPTI's node callbacks, and the work. As test_fake_cuda.c. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -161,7 +161,7 @@ static void graphs_are_made_by_hand_and_nest(void)
 	flush();
 	assert_int_equal(seen.records, 2);
 	assert_int_equal(seen.record[1].end - seen.record[1].start, 1000);
-	/* the child's nodes run as nodes of the whole, which nobody was told */
+	/* the child's nodes run as nodes of the whole, without a callback */
 	whole = seen.node[1].id;
 	assert_int_equal(seen.record[1].graph_node_id, whole);
 	assert_int_equal(seen.work[0].set.graph_node_id, whole + 2);
@@ -208,7 +208,7 @@ static void an_update_keeps_the_nodes(void)
 	assert_int_equal(seen.record[1].graph_node_id, seen.record[0].graph_node_id);
 }
 
-static void node_ids_come_again_only_on_demand(void)
+static void node_ids_are_reused_only_on_demand(void)
 {
 	const char *reuse[] = {"0", "1"};
 
@@ -314,7 +314,7 @@ int main(void)
 		TEST(a_captured_graph_runs_copies_and_sets),
 		TEST(graphs_are_made_by_hand_and_nest),
 		TEST(an_update_keeps_the_nodes),
-		TEST(node_ids_come_again_only_on_demand),
+		TEST(node_ids_are_reused_only_on_demand),
 		TEST(a_graph_may_be_destroyed_while_it_is_queued),
 		TEST(a_graph_can_have_one_record),
 	};

@@ -55,7 +55,7 @@ static void the_format_is_known_by_its_name(void **state)
 	assert_int_equal(folded_writer.needs, 0);
 }
 
-static void paths_come_sorted(void **state)
+static void paths_are_sorted(void **state)
 {
 	struct made_result m;
 
@@ -73,7 +73,7 @@ static void paths_come_sorted(void **state)
 		  "main;work;inner 3\n");
 }
 
-static void what_weighs_nothing_is_left_out(void **state)
+static void zero_weights_are_left_out(void **state)
 {
 	const struct writer_options fives = {.unit_ns = 5};
 	struct made_result m;
@@ -192,7 +192,7 @@ static void a_path_may_be_very_deep(void **state)
 	made_end(&m);
 }
 
-/* Whether a line's path comes behind another's: frame by frame, an outer part before the whole. */
+/* Whether a line's path sorts after another's: frame by frame, an outer part before the whole. */
 static bool comes_behind(char *last, char *path)
 {
 	for (char *c = last; *c; c++)
@@ -202,7 +202,7 @@ static bool comes_behind(char *last, char *path)
 	return strcmp(last, path) < 0;
 }
 
-/* Random trees: the lines add up to the totals, are sorted by path, and none comes twice. */
+/* Random trees: the lines add up to the totals, are sorted by path, and none occurs twice. */
 static void random_trees_add_up(void **state)
 {
 	static const char *const names[] = {"a", "b", "c", "longer name", "x;y", "[k]", "d"};
@@ -279,8 +279,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_format_is_known_by_its_name),
-		cmocka_unit_test(paths_come_sorted),
-		cmocka_unit_test(what_weighs_nothing_is_left_out),
+		cmocka_unit_test(paths_are_sorted),
+		cmocka_unit_test(zero_weights_are_left_out),
 		cmocka_unit_test(an_empty_tree_is_an_empty_file),
 		cmocka_unit_test(separators_in_names_are_replaced),
 		cmocka_unit_test(totals_are_per_kind),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text lines as traced programs would send them, and as they never would: which programs are
- * believed, what comes out, what is counted.
+ * Text lines, valid and invalid, from traced programs: which programs are accepted, the events, and
+ * the counts.
  */
 #include "pipe_bench.h"
 
-/* All that are left go without a goodbye. */
+/* All that are left end without a goodbye. */
 static void close_all(struct pipe_bench *b)
 {
 	struct tracee *tracee;
@@ -151,7 +151,7 @@ static void a_hello_that_is_not_accepted_is_refused(void **state)
 	b->refuses = true;
 	batch(b, 7, 9);
 	hello(b, 7);
-	assert_int_equal(b->count, 1); /* asked for once */
+	assert_int_equal(b->count, 1); /* read once */
 	kernel(b, 1, 5);
 	name(b, 1, 0, "k");
 	bye(b, 1, 5);
@@ -210,7 +210,7 @@ static void lines_of_an_unknown_instance_are_refused(void **state)
 	assert_memory_equal(b->ledger->pipe.first_refused, "{\"t\":\"k\",\"n\":1,", 14);
 }
 
-static void what_is_shown_of_refused_lines_is_printable(void **state)
+static void shown_refused_lines_are_printable(void **state)
 {
 	struct pipe_bench *b = *state;
 
@@ -221,7 +221,7 @@ static void what_is_shown_of_refused_lines_is_printable(void **state)
 			    "{\"t\":\"notice\",\"code\":0,\"detail\":\"??\"}");
 }
 
-/* The first one holds: what the program said so far is not forgotten for another one. */
+/* The first one counts: the program's earlier data is not dropped for another one. */
 static void a_second_hello_of_an_instance_is_malformed(void **state)
 {
 	struct pipe_bench *b = *state;
@@ -248,7 +248,7 @@ static void a_second_hello_of_an_instance_is_malformed(void **state)
 	assert_ledger(b, pipe, without_goodbye, 0);
 }
 
-static void a_hello_is_its_batchs(void **state)
+static void a_hello_belongs_to_its_batch(void **state)
 {
 	struct pipe_bench *b = *state;
 
@@ -299,7 +299,7 @@ static void programs_under_one_pid_are_apart(void **state)
 		if (i != 2)
 			assert_ptr_equal(b->heard[i].process, &b->processes[i == 3 || i > 5]);
 	assert_ledger(b, pipe, lost_batches, 0);
-	/* each has totals of its own */
+	/* each has its own totals */
 	bye(b, 3, 100);
 	assert_ledger(b, gpu, missing, 0);
 	batch_of(b, 7, 0xa, 2);
@@ -311,7 +311,7 @@ static void programs_under_one_pid_are_apart(void **state)
 }
 
 /* No more programs at a time than that; where one leaves, another one has room. */
-static void there_are_only_so_many_programs(void **state)
+static void the_number_of_programs_is_bounded(void **state)
 {
 	const uint32_t many = GPU_PIPE_TRACEES_MAX;
 	struct pipe_bench *b = *state;
@@ -360,7 +360,7 @@ static void there_are_only_so_many_programs(void **state)
 
 /* ---- names ---- */
 
-static void names_are_a_programs_own(void **state)
+static void names_are_per_program(void **state)
 {
 	struct pipe_bench *b = *state;
 
@@ -375,7 +375,7 @@ static void names_are_a_programs_own(void **state)
 	assert_kernel(b, 3, "seven");
 }
 
-/* Any ids in any order; what is said last of one holds from then on. */
+/* Any ids in any order; the latest name of an id counts. */
 static void ids_of_names_may_be_sparse(void **state)
 {
 	static const uint32_t ids[] = {65536, 1, 40000, 77, 65535};
@@ -425,7 +425,7 @@ static void pieces_that_do_not_fit_are_forgotten(void **state)
 	begin_program(b, 7);
 	name(b, 1, 1, "half");
 	name(b, 2, 0, "whole");
-	name(b, 1, 0, "rest"); /* the first piece is gone: what is left is taken as it is */
+	name(b, 1, 0, "rest"); /* the first piece is missing: the rest is used as it is */
 	kernel(b, 2, 1);
 	assert_kernel(b, 1, "whole");
 	name(b, 3, 1, "half");
@@ -515,7 +515,7 @@ static void another_version_is_ignored(void **state)
 	assert_ledger(b, gpu, kernels, 1);
 }
 
-static void what_cannot_be_traced_says_so(void **state)
+static void untraceable_programs_are_counted(void **state)
 {
 	static const struct {
 		uint32_t cupti_version, ack, is_off;
@@ -569,7 +569,7 @@ static void gaps_in_the_sequence_are_lost_batches(void **state)
 	assert_ledger(b, pipe, lost_batches, 4);
 }
 
-static void the_goodbye_tells_what_is_missing(void **state)
+static void the_goodbye_reveals_losses(void **state)
 {
 	struct pipe_bench *b = *state;
 
@@ -650,8 +650,8 @@ static void programs_without_a_goodbye_are_counted(void **state)
 	assert_int_equal(gpu_pipe_list(b->pipe, pids, 4), 0);
 }
 
-/* What comes of a program after it is closed, within its batch or later, is nobody's. */
-static void a_closed_program_is_gone(void **state)
+/* Lines of a program after it is closed, within its batch or later, have no sender. */
+static void a_closed_program_is_forgotten(void **state)
 {
 	struct pipe_bench *b = *state;
 	uint32_t before;
@@ -792,7 +792,7 @@ static void the_limit_of_a_line_is_exact(void **state)
 	}
 }
 
-/* A batch that says how long it is, of one line; more lines come behind it. */
+/* A batch with a declared length of one line; more lines follow it. */
 static void bounded_batch(struct pipe_bench *b, uint32_t pid, uint64_t sequence, uint32_t lines)
 {
 	static const char line[] = "{\"t\":\"k\",\"n\":1,\"s\":1,\"d\":10,\"c\":1,\"v\":[0,1,7],"
@@ -809,7 +809,7 @@ static void bounded_batch(struct pipe_bench *b, uint32_t pid, uint64_t sequence,
 }
 
 /* Bytes that somebody else writes between two batches, however well they are made. */
-static void lines_outside_a_batch_are_nobodys(void **state)
+static void lines_outside_a_batch_have_no_sender(void **state)
 {
 	struct pipe_bench *b = *state;
 
@@ -862,7 +862,7 @@ static void a_launch_has_a_record(void **state)
 	begin_program(b, 7);
 	launches(b, 5, 0);
 	kernels(b, 5, 0);
-	/* what may have no record, or many */
+	/* these may have no record, or many */
 	launches(b, 3, GPU_LAUNCH_IS_GRAPH);
 	kernels(b, 30, 77);
 	launches(b, 3, GPU_LAUNCH_IS_OTHER);
@@ -915,7 +915,7 @@ static void launches_without_a_record_are_counted(void **state)
 	assert_ledger(b, launches, unended, 7);
 }
 
-/* What is known to be lost is said as that, and not once more. */
+/* Known losses are reported as such, and not twice. */
 static void lost_records_are_no_unended_launches(void **state)
 {
 	struct pipe_bench *b = *state;
@@ -925,9 +925,127 @@ static void lost_records_are_no_unended_launches(void **state)
 	kernels(b, 3, 0);
 	feed(b, "{\"t\":\"drops\",\"kernels\":2,\"launches\":0,\"batches\":1,"
 		"\"unsent_kernels\":1,\"unsent_launches\":0,\"unknown\":0}\n");
-	bye(b, 6, 0); /* 3 came, 1 was not sent: 2 are missing */
+	bye(b, 6, 0); /* 3 arrived, 1 was not sent: 2 are missing */
 	assert_ledger(b, gpu, missing, 2);
 	assert_ledger(b, launches, unended, 2);
+}
+
+#define HUGE_COUNT (UINT64_C(1) << 62) /* four of them would be 0 */
+
+static void counts_do_not_wrap(void **state)
+{
+	struct pipe_bench *b = *state;
+	const struct gpu_event drops = {.type = GPU_EVENT_DROPS,
+					.drops = {.kernels = HUGE_COUNT,
+						  .launches = HUGE_COUNT,
+						  .unsent_kernels = HUGE_COUNT,
+						  .unsent_launches = HUGE_COUNT,
+						  .unknown = HUGE_COUNT}};
+	const struct gpu_event voids = {.type = GPU_EVENT_VOID, .voids = {.launches = HUGE_COUNT}};
+
+	begin_program(b, 7);
+	for (int i = 0; i < 4; i++) {
+		put(b, &drops);
+		put(b, &voids);
+		batch(b, 7, INT64_MAX - 1024); /* as many are missing, then it starts again */
+		batch(b, 7, 0);
+	}
+	kernel(b, 1, 1);
+	bye(b, INT64_MAX - 1024, 1);
+	assert_ledger(b, pipe, malformed, 0);
+	assert_ledger(b, gpu, dropped, UINT64_MAX);
+	assert_ledger(b, launches, dropped, UINT64_MAX);
+	assert_ledger(b, gpu, unknown_kinds, UINT64_MAX);
+	assert_ledger(b, pipe, lost_batches, UINT64_MAX);
+	assert_ledger(b, launches, unended, 0);
+	assert_ledger(b, gpu, missing, 0);
+	/* what several processes miss */
+	for (uint32_t pid = 8; pid < 12; pid++) {
+		begin_program(b, pid);
+		bye(b, INT64_MAX - 1024, 1);
+	}
+	assert_ledger(b, gpu, missing, UINT64_MAX);
+}
+
+static void work(struct pipe_bench *b, uint64_t ns, uint64_t bytes)
+{
+	put(b, &(struct gpu_event){
+		       .type = GPU_EVENT_WORK,
+		       .work = {.work = GPU_WORK_MEMSET, .duration_ns = ns, .bytes = bytes}});
+}
+
+static void wait_of(struct pipe_bench *b, uint64_t ns)
+{
+	put(b, &(struct gpu_event){.type = GPU_EVENT_WAIT, .wait = {.duration_ns = ns}});
+}
+
+static void sum(struct pipe_bench *b, uint64_t count, uint64_t ns, uint64_t bytes)
+{
+	put(b, &(struct gpu_event){.type = GPU_EVENT_SUM,
+				   .sum = {.count = count, .ns = ns, .bytes = bytes}});
+}
+
+/* Kernels, other work and waits share a total, over all programs; the first that is too much is
+ * shown. */
+static void time_beyond_the_total_is_malformed(void **state)
+{
+	struct pipe_bench *b = *state;
+	const uint64_t longest = GPU_EVENT_DURATION_LIMIT_NS - 1; /* four of them leave 4 ns */
+
+	begin_program(b, 7);
+	kernel(b, 1, longest);
+	kernel(b, 1, longest);
+	begin_program(b, 8);
+	work(b, longest, 0);
+	wait_of(b, longest);
+	assert_ledger(b, pipe, malformed, 0);
+	assert_int_equal(b->count, 6);
+	kernel(b, 1, 5);
+	work(b, 5, 0);
+	wait_of(b, 5);
+	assert_ledger(b, pipe, malformed, 3);
+	assert_memory_equal(b->ledger->pipe.first_malformed, "{\"t\":\"k\"", 8);
+	assert_ledger(b, gpu, kernels, 2);
+	assert_ledger(b, gpu, others, 1);
+	assert_ledger(b, gpu, kernel_ns, 2 * longest);
+	assert_int_equal(b->count, 6); /* none is handed out */
+	/* what fits goes on */
+	kernel(b, 1, 4);
+	assert_ledger(b, gpu, kernels, 3);
+	bye(b, 4, longest + 4); /* the goodbye shows what was refused */
+	assert_ledger(b, gpu, missing, 2);
+}
+
+static void bytes_beyond_the_total_are_malformed(void **state)
+{
+	struct pipe_bench *b = *state;
+
+	begin_program(b, 7);
+	work(b, 1, LEDGER_TOTAL_MAX / 2);
+	work(b, 1, LEDGER_TOTAL_MAX / 2);
+	work(b, 1, 1);
+	work(b, 1, 0);
+	assert_ledger(b, pipe, malformed, 1);
+	assert_ledger(b, gpu, others, 3);
+}
+
+/* They have a total of their own: it is the same work again. */
+static void reported_sums_do_not_wrap(void **state)
+{
+	struct pipe_bench *b = *state;
+
+	begin_program(b, 7);
+	kernel(b, 1, 1000);
+	sum(b, 1, UINT64_MAX, 0);
+	sum(b, 1, 0, UINT64_MAX);
+	sum(b, HUGE_COUNT, LEDGER_TOTAL_MAX, 0);
+	assert_ledger(b, pipe, malformed, 2);
+	sum(b, 0, 1, 0);
+	sum(b, HUGE_COUNT, 0, 0);
+	sum(b, 1, 0, 0);
+	assert_ledger(b, pipe, malformed, 4);
+	kernel(b, 1, 1000);
+	assert_ledger(b, gpu, kernels, 2);
 }
 
 static void half_a_line_at_the_end_is_malformed(void **state)
@@ -1098,7 +1216,7 @@ static void reading_a_pipe(void **state)
 	assert_ledger(b, pipe, malformed, 2);
 }
 
-/* A pipe that is fuller than what is read at once: lines are cut anywhere. */
+/* A pipe that holds more than one read: lines are cut anywhere. */
 static void reading_a_full_pipe(void **state)
 {
 	static const char line[] = "{\"t\":\"l\",\"s\":100,\"h\":8,\"c\":1,\"f\":1,\"k\":123}\n";
@@ -1140,12 +1258,12 @@ int main(void)
 		TEST(a_hello_that_is_not_accepted_is_refused),
 		TEST(the_last_hello_is_refused_at_the_end),
 		TEST(lines_of_an_unknown_instance_are_refused),
-		TEST(what_is_shown_of_refused_lines_is_printable),
+		TEST(shown_refused_lines_are_printable),
 		TEST(a_second_hello_of_an_instance_is_malformed),
-		TEST(a_hello_is_its_batchs),
+		TEST(a_hello_belongs_to_its_batch),
 		TEST(programs_under_one_pid_are_apart),
-		TEST(there_are_only_so_many_programs),
-		TEST(names_are_a_programs_own),
+		TEST(the_number_of_programs_is_bounded),
+		TEST(names_are_per_program),
 		TEST(ids_of_names_may_be_sparse),
 		TEST(a_name_comes_in_pieces),
 		TEST(pieces_that_do_not_fit_are_forgotten),
@@ -1153,23 +1271,27 @@ int main(void)
 		TEST(ids_out_of_range),
 		TEST(control_characters_in_names_are_replaced),
 		TEST(another_version_is_ignored),
-		TEST(what_cannot_be_traced_says_so),
+		TEST(untraceable_programs_are_counted),
 		TEST(gaps_in_the_sequence_are_lost_batches),
-		TEST(the_goodbye_tells_what_is_missing),
+		TEST(the_goodbye_reveals_losses),
 		TEST(sums_that_do_not_agree_are_counted),
 		TEST(other_operations_are_in_the_totals),
 		TEST(programs_without_a_goodbye_are_counted),
-		TEST(a_closed_program_is_gone),
+		TEST(a_closed_program_is_forgotten),
 		TEST(closing_one_leaves_the_others),
 		TEST(times_that_could_not_be_measured_are_counted),
 		TEST(malformed_lines_cost_a_count_and_nothing_else),
 		TEST(a_line_with_nul_bytes_is_malformed),
 		TEST(a_line_of_a_megabyte_is_skipped),
 		TEST(the_limit_of_a_line_is_exact),
-		TEST(lines_outside_a_batch_are_nobodys),
+		TEST(lines_outside_a_batch_have_no_sender),
 		TEST(a_launch_has_a_record),
 		TEST(launches_without_a_record_are_counted),
 		TEST(lost_records_are_no_unended_launches),
+		TEST(counts_do_not_wrap),
+		TEST(time_beyond_the_total_is_malformed),
+		TEST(bytes_beyond_the_total_are_malformed),
+		TEST(reported_sums_do_not_wrap),
 		TEST(half_a_line_at_the_end_is_malformed),
 		TEST(the_newline_before_a_batch_ends_half_a_line),
 		TEST(where_the_stream_is_cut_does_not_matter),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random programs that write to one pipe, of which some are not believed, beside a model: what is
- * handed out, and all that is counted, after each batch.
+ * Random programs that write to one pipe, some of them not accepted, compared with a model: the
+ * events and all counts after each batch.
  */
 #include "pipe_bench.h"
 
@@ -168,7 +168,7 @@ static void write_any(struct world *w, struct program *p, uint64_t sequence)
 	}
 }
 
-/* One batch of a program, and perhaps a line behind it. */
+/* One batch of a program, and perhaps a line after it. */
 static void write_batch(struct world *w, struct program *p)
 {
 	struct prng *random = &w->random;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of GPU work, and what it says of CUPTI's own sums. */
+/* The table of GPU work, and its report on CUPTI's own sums. */
 #include "unit.h"
 #include "cupti_trace/gpu_work.h"
 #include "profiler/report/gpu_table.h"
 
 static struct capture captured;
 
-/* The ledger, and the books of the process that comes next. */
+/* The ledger, and the tallies of the next process. */
 struct books {
 	struct ledger ledger;
 	struct work_tally counted, reported;
@@ -37,8 +37,8 @@ static int end(void **state)
 }
 
 /* One sum: of a device, a stream (context 1) and a kind. */
-static void put(struct work_tally *t, uint32_t device, uint32_t stream, uint32_t work,
-		uint64_t count, uint64_t ns, uint64_t bytes)
+static void add_sum(struct work_tally *t, uint32_t device, uint32_t stream, uint32_t work,
+		    uint64_t count, uint64_t ns, uint64_t bytes)
 {
 	const struct work_sum sum = {{device, 1, stream, work}, count, ns, bytes};
 
@@ -49,14 +49,14 @@ static void put(struct work_tally *t, uint32_t device, uint32_t stream, uint32_t
 static void put_row(struct books *b, uint32_t stream, const struct gpu_row *row)
 {
 	ledger_add_work(&b->ledger, row);
-	put(&b->counted, row->device, stream, row->work, row->count, row->ns, row->bytes);
+	add_sum(&b->counted, row->device, stream, row->work, row->count, row->ns, row->bytes);
 }
 
 /* And CUPTI reported the same. */
 static void put_same(struct books *b, uint32_t stream, const struct gpu_row *row)
 {
 	put_row(b, stream, row);
-	put(&b->reported, row->device, stream, row->work, row->count, row->ns, row->bytes);
+	add_sum(&b->reported, row->device, stream, row->work, row->count, row->ns, row->bytes);
 }
 
 static void put_both(struct books *b, uint32_t device, uint32_t stream, uint32_t work,
@@ -108,7 +108,7 @@ static void a_table_by_device_and_kind(void **state)
 		 &(struct gpu_row){.work = GPU_WORK_ALLOC,
 				   .count = 2,
 				   .bytes = 1023,
-				   .unmatched = 2}); /* not said of what takes no time */
+				   .unmatched = 2}); /* not reported for work that takes no time */
 	put_both(b, 0, 0, GPU_WORK_UVM_GPU_FAULTS, 2, 3000, 17);
 	put_both(b, 0, 0, GPU_WORK_UVM_CPU_FAULT, 9, 0, 0);
 	put_both(b, 0, 0, GPU_WORK_UVM_HTOD, 1, 10, UINT64_C(1) << 62);
@@ -127,7 +127,7 @@ static void a_table_by_device_and_kind(void **state)
 }
 
 /* Unified memory's work has no launch that it could be matched with. */
-static void what_nothing_launches_is_not_unmatched(void **state)
+static void work_without_a_launch_is_not_unmatched(void **state)
 {
 	struct books *b = *state;
 
@@ -144,7 +144,7 @@ static void what_nothing_launches_is_not_unmatched(void **state)
 			    "  GPU 0  UVM DtoH                2        1.000 ms       4.0 KiB\n");
 }
 
-static void times_outside_are_said_where_there_are_any(void **state)
+static void times_outside_are_shown_if_any(void **state)
 {
 	struct books *b = *state;
 
@@ -208,7 +208,7 @@ static void the_first_difference_is_shown(void **state)
 	struct books *b = *state;
 
 	put_both(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
-	put(&b->reported, 0, 8, GPU_WORK_KERNEL, 2, 20, 0);
+	add_sum(&b->reported, 0, 8, GPU_WORK_KERNEL, 2, 20, 0);
 	settle(b, 10);
 	assert_non_null(
 		strstr(report(b),
@@ -237,7 +237,7 @@ static void sums_of_work_that_never_came_are_a_difference(void **state)
 {
 	struct books *b = *state;
 
-	put(&b->reported, 3, 7, GPU_WORK_KERNEL, 5, 5000, 0);
+	add_sum(&b->reported, 3, 7, GPU_WORK_KERNEL, 5, 5000, 0);
 	settle(b, 10);
 	assert_string_equal(
 		report(b),
@@ -261,7 +261,7 @@ static void a_killed_process_reported_nothing(void **state)
 	assert_non_null(strstr(report(b), "  CUPTI's own sums: 1 of 1 match, of those reported\n"));
 }
 
-static void what_is_not_compared_is_said(void **state)
+static void uncompared_sums_are_reported(void **state)
 {
 	const struct work_key rest = {WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST,
 				      GPU_WORK_KERNEL};
@@ -276,12 +276,11 @@ static void what_is_not_compared_is_said(void **state)
 			    "GPU work:\n"
 			    "  GPU 0  kernels                 7        0.005 ms\n"
 			    "  CUPTI's own sums: 1 of 1 match\n"
-			    "  3 sums were not compared: there are too many streams to keep all "
-			    "apart\n");
+			    "  sums not compared, as there are too many streams to keep all "
+			    "apart: 3\n");
 }
 
-/* All at once, with the largest numbers: whatever is shown, nothing is written past a line's end.
- */
+/* All at once, with the largest numbers: nothing is written past a line's end. */
 static void the_longest_row(void **state)
 {
 	struct books *b = *state;
@@ -319,14 +318,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(without_work_there_is_no_table),
 		TEST(a_table_by_device_and_kind),
-		TEST(what_nothing_launches_is_not_unmatched),
-		TEST(times_outside_are_said_where_there_are_any),
+		TEST(work_without_a_launch_is_not_unmatched),
+		TEST(times_outside_are_shown_if_any),
 		TEST(copies_between_devices_through_the_host),
 		TEST(the_first_difference_is_shown),
 		TEST(work_that_was_not_reported_is_a_difference),
 		TEST(sums_of_work_that_never_came_are_a_difference),
 		TEST(a_killed_process_reported_nothing),
-		TEST(what_is_not_compared_is_said),
+		TEST(uncompared_sums_are_reported),
 		TEST(the_longest_row),
 		TEST(more_devices_than_the_table_is_made_for_do_no_harm),
 	};

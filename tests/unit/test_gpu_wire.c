@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The line format: what is encoded decodes to the same event, and nothing else decodes.
+ * The line format: an encoded event decodes to the same event, and nothing else decodes.
  *
  * Numbers that only cJSON reads (everything but launches, kernels, batches and goodbyes in
  * canonical form) are exact up to 2^53, and drawn from that range.
@@ -219,7 +219,10 @@ static void check_round_trip(struct gpu_wire_decoder *decoder, const struct gpu_
 
 /* ---- random events ---- */
 
-/* Valid UTF-8 of all lengths, with what JSON has to escape. At most `size` bytes with the NUL. */
+/*
+ * Valid UTF-8 of all lengths, with characters that JSON must escape. At most `size` bytes with the
+ * NUL.
+ */
 static const char *random_string(struct prng *p, char *out, size_t size)
 {
 	static const char *const parts[] = {
@@ -610,7 +613,7 @@ static void other_forms_of_hot_lines_read_the_same(void **state)
 		size_t n, m;
 
 		random_event(&p, hot[round % 5], &r);
-		/* what the general reader keeps as double must be exact there too */
+		/* values that the general reader keeps as double must be exact there too */
 		r.event.kernel.start_ns &= (UINT64_C(1) << EXACT_BITS) - 1;
 		if (r.event.type == GPU_EVENT_KERNEL) {
 			r.event.kernel.duration_ns &= (UINT64_C(1) << EXACT_BITS) - 1;
@@ -688,7 +691,7 @@ static void invalid_utf8_is_replaced(void **state)
 	assert_string_equal(name_after_the_wire(*state, NULL), "");
 }
 
-/* All pairs of bytes: always a line, always valid UTF-8 on the other side. */
+/* All pairs of bytes: always a line, always valid UTF-8 when decoded. */
 static void all_byte_pairs_make_a_line(void **state)
 {
 	for (int a = 1; a < 256; a++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the nodes of graphs were made: what is told of each, when, then random lives of graphs
- * beside a model. The module is built into this test, with small bounds.
+ * Where the nodes of graphs were created: announcements and their times, then random lives of
+ * graphs compared with a model. The module is built into this test, with small bounds.
  */
 #include "unit.h"
 
@@ -15,7 +15,7 @@ enum { PROCESS = 100, OTHER = 200, TID = 101 };
 #define UNKNOWN GRAPH_NODES_UNKNOWN
 #define ID(graph, index) ((uint64_t)(graph) << 32 | (index))
 
-static uint64_t now; /* of the directed tests: goes on at each node */
+static uint64_t now; /* of the directed tests: advances at each node */
 
 static int begin(void **state)
 {
@@ -63,7 +63,7 @@ static void a_node_has_the_stack_that_made_it(void **state)
 	FOUND(g, ID(2, 0), 20);
 }
 
-static void what_was_not_told_is_unknown(void **state)
+static void unannounced_nodes_are_unknown(void **state)
 {
 	struct graph_nodes *g = *state;
 
@@ -121,7 +121,7 @@ static void an_origin_may_change_later(void **state)
 	FOUND(g, ID(2, 0), 99);
 }
 
-static void a_number_that_comes_again_is_another_graph(void **state)
+static void a_reused_number_is_another_graph(void **state)
 {
 	struct graph_nodes *g = *state;
 	uint64_t then;
@@ -161,11 +161,11 @@ static void each_time_has_its_graph(void **state)
 
 		FOUND_AT(g, ID(4, 0), begun + prng_below(&random, 10), life);
 		FOUND_AT(g, ID(3, 1), begun, 5000 + life);
-		FOUND_AT(g, ID(3, 0), begun, UNKNOWN); /* a clone of what was not seen */
+		FOUND_AT(g, ID(3, 0), begun, UNKNOWN); /* a clone of an unseen node */
 	}
 }
 
-/* Two threads: what is told of one number comes before what came earlier of another. */
+/* Two threads: an announcement about one number precedes an earlier one about another. */
 static void order_between_numbers_does_not_matter(void **state)
 {
 	struct graph_nodes *g = *state;
@@ -182,7 +182,7 @@ static void order_between_numbers_does_not_matter(void **state)
 	FOUND_AT(g, ID(2, 0), 50, 20);
 }
 
-/* Not so where they are nonsense, or not told: then the last word counts. */
+/* Unless times are invalid or missing: then the latest announcement counts. */
 static void times_of_a_number_do_not_go_back(void **state)
 {
 	struct graph_nodes *g = *state;
@@ -198,9 +198,11 @@ static void times_of_a_number_do_not_go_back(void **state)
 	}
 }
 
-/* Of the graphs that CUDA makes and drops when it inlines a child, one node with number 1 is told.
+/*
+ * Of the graphs that CUDA creates and drops when it inlines a child, only one node with number 1 is
+ * announced.
  */
-static void a_node_by_the_way_begins_a_graph_too(void **state)
+static void an_incidental_node_also_begins_a_graph(void **state)
 {
 	struct graph_nodes *g = *state;
 	uint64_t then;
@@ -224,7 +226,7 @@ static void a_node_by_the_way_begins_a_graph_too(void **state)
 	FOUND(g, ID(2, 0), UNKNOWN);
 }
 
-/* However many of these there are, looking one up goes through a few of them only. */
+/* However many of these there are, a lookup visits only a few. */
 static void parts_without_end_are_bounded(void **state)
 {
 	struct graph_nodes *g = *state;
@@ -237,7 +239,7 @@ static void parts_without_end_are_bounded(void **state)
 	}
 }
 
-static void processes_have_ids_of_their_own(void **state)
+static void node_ids_are_per_process(void **state)
 {
 	struct graph_nodes *g = *state;
 
@@ -269,7 +271,7 @@ static void the_newest_are_known(void **state)
 	assert_int_equal(g->node_count, GRAPH_NODES_MAX);
 	for (uint32_t graph = 1; graph <= last; graph++)
 		FOUND(g, ID(graph, 0), graph + GRAPH_NODES_MAX > last ? graph : UNKNOWN);
-	/* a process that goes leaves room to no harm */
+	/* removing a process harms no other */
 	graph_nodes_forget(g, PROCESS);
 	for (uint32_t graph = 1; graph <= last; graph++)
 		FOUND(g, ID(graph, 0), UNKNOWN);
@@ -349,7 +351,9 @@ static void looking_back_is_bounded(void **state)
 
 /* ---- children ---- */
 
-/* Graph 1, of four nodes, becomes a child of graph 5, behind its only node: as seen of CUDA 13.0.
+/*
+ * Graph 1, of four nodes, becomes a child of graph 5, after its only node: as observed with CUDA
+ * 13.0.
  */
 static void add_measured_child(struct graph_nodes *g)
 {
@@ -361,7 +365,7 @@ static void add_measured_child(struct graph_nodes *g)
 	made(g, ID(5, 1), 51);
 }
 
-/* What was told when it was instantiated; `exec` was 7. */
+/* The announcements when it was instantiated; `exec` was 7. */
 static void instantiate_measured(struct graph_nodes *g, uint32_t exec)
 {
 	cloned(g, ID(exec, 0), ID(5, 0));
@@ -427,9 +431,11 @@ static void several_children_follow_each_other(void **state)
 	FOUND(g, ID(7, 9), UNKNOWN);
 }
 
-/* One thread's telling: graph 1 with a node becomes a child of graph 2 behind its node; both
- * cloned. */
-static void tell_family(struct graph_nodes *g, uint32_t tid, int step)
+/*
+ * One thread's announcements: graph 1 with a node becomes a child of graph 2 after its node; both
+ * cloned.
+ */
+static void announce_family(struct graph_nodes *g, uint32_t tid, int step)
 {
 	uint32_t first = tid * 100;
 	const struct {
@@ -472,7 +478,7 @@ static void threads_do_not_disturb_each_others_children(void **state)
 
 			if (step[thread] == STEPS)
 				continue;
-			tell_family(g, thread + 1, step[thread]++);
+			announce_family(g, thread + 1, step[thread]++);
 			left--;
 		}
 		for (uint32_t first = 100; first <= THREADS * 100; first += 100) {
@@ -506,7 +512,7 @@ static void graphs_without_children_have_none_inferred(void **state)
 	assert_int_equal(g->child_count, 0);
 }
 
-/* Nodes in a child's place belong to their time too, whatever came of the numbers later. */
+/* Nodes in a child's place belong to their time too, whatever happens to the numbers later. */
 static void children_belong_to_their_graphs_time(void **state)
 {
 	struct graph_nodes *g = *state;
@@ -534,7 +540,7 @@ static void children_belong_to_their_graphs_time(void **state)
 	}
 }
 
-/* Where all places are taken nothing is pushed out by what is only asked for. */
+/* When all places are taken, a lookup evicts nothing. */
 static void asking_forgets_nothing(void **state)
 {
 	struct graph_nodes *g = *state;
@@ -551,7 +557,7 @@ static void asking_forgets_nothing(void **state)
 	}
 }
 
-static void a_graph_that_comes_again_has_its_own_children(void **state)
+static void a_reused_number_has_its_own_children(void **state)
 {
 	struct graph_nodes *g = *state;
 
@@ -612,7 +618,7 @@ struct life {
 	bool is_child;
 };
 
-/* One node that a launch ran: asked for some time later. */
+/* A node run by a launch, looked up some time later. */
 struct record {
 	uint32_t process, stack;
 	uint64_t id, launched_ns;
@@ -643,8 +649,8 @@ static uint32_t take_id(struct world *w, uint32_t process, uint64_t *since_ns)
 }
 
 /*
- * Of another thread than what was told last, so perhaps earlier; but not while another graph had
- * the number.
+ * From another thread than the latest announcement, so perhaps earlier; but not while another graph
+ * had the number.
  */
 static uint64_t time_of(struct world *w, uint64_t since_ns)
 {
@@ -694,7 +700,7 @@ static int any_graph(struct world *w, bool executable, bool may_have_children)
 	return -1;
 }
 
-static void tell_made(struct world *w, struct life *g)
+static void announce_made(struct world *w, struct life *g)
 {
 	g->child[g->count] = -1;
 	g->stack[g->count] = w->next_stack++;
@@ -703,7 +709,7 @@ static void tell_made(struct world *w, struct life *g)
 	g->count++;
 }
 
-/* Numbers are given from the outside in, clones told from the inside out. */
+/* Numbers are assigned from the outside in, clones announced from the inside out. */
 static int copy(struct world *w, int from)
 {
 	const struct life *o = &w->graphs[from];
@@ -773,7 +779,7 @@ static void embed(struct world *w)
 	if (copied < 0)
 		return;
 	w->graphs[copied].is_child = true;
-	tell_made(w, g);
+	announce_made(w, g);
 	g->child[g->count - 1] = copied;
 }
 
@@ -782,7 +788,7 @@ static void capture(struct world *w)
 	int at = new_graph(w, (uint32_t)prng_below(w->prng, PROCESSES));
 
 	for (uint64_t n = prng_below(w->prng, MOST_NODES / 2); at >= 0 && n > 0; n--)
-		tell_made(w, &w->graphs[at]);
+		announce_made(w, &w->graphs[at]);
 }
 
 static void extend(struct world *w)
@@ -790,7 +796,7 @@ static void extend(struct world *w)
 	int at = any_graph(w, false, true);
 
 	if (at >= 0 && w->graphs[at].count < MOST_NODES)
-		tell_made(w, &w->graphs[at]);
+		announce_made(w, &w->graphs[at]);
 }
 
 static void forget(struct world *w)
@@ -816,7 +822,7 @@ static void add_record(struct world *w, const struct life *g, uint32_t index, ui
 			(struct record){g->process, stack, ID(g->id, index), w->now};
 }
 
-/* Its records come when it may be gone. */
+/* Its records may come after its end. */
 static void launch(struct world *w)
 {
 	int at = any_graph(w, true, true);
@@ -918,7 +924,7 @@ static void check_graph(struct world *w, const struct life *g)
 	}
 }
 
-/* Children are told apart only where numbers grow. */
+/* Children are distinguished only where numbers grow. */
 static void random_lives(void **state)
 {
 	uint64_t rounds = unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? 10 : 200);
@@ -951,17 +957,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_node_has_the_stack_that_made_it),
-		TEST(what_was_not_told_is_unknown),
+		TEST(unannounced_nodes_are_unknown),
 		TEST(no_node_has_the_id_0),
 		TEST(a_clone_has_its_origins_stack),
 		TEST(an_origin_may_change_later),
-		TEST(a_number_that_comes_again_is_another_graph),
+		TEST(a_reused_number_is_another_graph),
 		TEST(each_time_has_its_graph),
 		TEST(order_between_numbers_does_not_matter),
 		TEST(times_of_a_number_do_not_go_back),
-		TEST(a_node_by_the_way_begins_a_graph_too),
+		TEST(an_incidental_node_also_begins_a_graph),
 		TEST(parts_without_end_are_bounded),
-		TEST(processes_have_ids_of_their_own),
+		TEST(node_ids_are_per_process),
 		TEST(the_newest_are_known),
 		TEST(the_newest_nodes_of_a_graph_are_known),
 		TEST(a_numbers_newest_graphs_are_known),
@@ -972,7 +978,7 @@ int main(void)
 		TEST(graphs_without_children_have_none_inferred),
 		TEST(children_belong_to_their_graphs_time),
 		TEST(asking_forgets_nothing),
-		TEST(a_graph_that_comes_again_has_its_own_children),
+		TEST(a_reused_number_has_its_own_children),
 		TEST(a_process_that_has_ended_has_no_children),
 		TEST(the_newest_children_are_known),
 		cmocka_unit_test(random_lives),

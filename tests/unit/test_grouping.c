@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames at the root that say where something ran: lists of parts, what each part is called, which
- * places are told apart for it, and launches that carry their thread.
+ * Frames at the root that show where something ran: lists of parts, names of parts, the
+ * distinguished places, and launches that carry their thread.
  */
 #include "naming_bench.h"
 #include "profiler/collect/attribution.h"
@@ -122,7 +122,7 @@ static void bad_lists(void **state)
 			fail_msg("'%s' was taken", bad[i]);
 }
 
-/* ---- which places are told apart ---- */
+/* ---- distinguished places ---- */
 
 static void threads_and_devices_need_their_process(void **state)
 {
@@ -156,7 +156,7 @@ static void keep_what_is_needed(struct naming_bench *b)
 	assert_int_equal(places_init(&b->places, grouping_mask(&b->options.grouping)), 0);
 }
 
-static void no_groups_unless_asked_for(void **state)
+static void no_groups_unless_requested(void **state)
 {
 	struct naming_bench *b = *state;
 	struct place place = {{1, 1, 1, 1, 1}};
@@ -168,7 +168,7 @@ static void no_groups_unless_asked_for(void **state)
 	assert_string_equal(group(b, place), "(none)");
 }
 
-/* Places that differ in what is not wanted are one group; others are not. */
+/* Places that differ only in parts not wanted are one group; others are not. */
 static void groups_are_kept(void **state)
 {
 	struct naming_bench *b = *state;
@@ -189,7 +189,7 @@ static void groups_are_kept(void **state)
 	place.part[PLACE_DEVICE] = 1;
 	for (uint32_t i = 0; i < 10000; i++) {
 		place.part[PLACE_STREAM] = i % 500;
-		place.part[PLACE_THREAD] = i; /* tells nothing apart */
+		place.part[PLACE_THREAD] = i; /* distinguishes nothing */
 		profile_add(b->profile, ROW_GPU, stack, places_add(&b->places, &place), 1, 0);
 	}
 	assert_int_equal(b->places.count, 1 + 3 + 500);
@@ -218,7 +218,7 @@ static void gpu_work_has_all_parts(void **state)
 }
 
 /* Every part at every place. */
-static void in_the_order_that_is_asked_for(void **state)
+static void groups_in_the_requested_order(void **state)
 {
 	static const char *const words[] = {"process", "thread", "device", "context", "stream"};
 	static const char *const frames[] = {"app 4194305", "main 4194306", "GPU 3", "context 2",
@@ -273,7 +273,7 @@ static void a_thread_is_named_by_its_process(void **state)
 	assert_string_equal(group(b, thread_place(1, 0)), "[thread 0]");
 }
 
-static void what_is_not_known_has_no_frame(void **state)
+static void unknown_code_has_no_frame(void **state)
 {
 	struct naming_bench *b = *state;
 
@@ -292,13 +292,13 @@ static void a_device_is_its_label(void **state)
 
 	order(b, "device,stream");
 	assert_string_equal(group(b, place), "GPU 0;stream 0");
-	/* what is reported later: the same place has another name */
+	/* a later report gives the same place another name */
 	assert_int_equal(devices_describe(&b->devices, 1, &mig), 0);
 	assert_string_equal(group(b, place), "GPU 0 MIG 3/0;stream 0");
 	/* another process's device of the same number */
 	assert_int_not_equal(places_add(&b->places, &other), places_add(&b->places, &place));
 	assert_string_equal(group(b, other), "GPU 0;stream 0");
-	/* where devices are not wanted they tell nothing apart */
+	/* where devices are not wanted they distinguish nothing */
 	order(b, "stream");
 	keep_what_is_needed(b);
 	assert_int_equal(places_add(&b->places, &other), places_add(&b->places, &place));
@@ -398,7 +398,7 @@ static void launches_carry_their_thread(void **state)
 	run_kernel(&l, two);
 	assert_int_equal(kernels_of(&l, stack, 11), 2);
 	assert_int_equal(kernels_of(&l, stack, 12), 1);
-	/* what is no launch stays what it is */
+	/* an origin without a launch is unchanged */
 	assert_int_equal(attribution_origin(&l.a, LAUNCH_UNKNOWN, 11), LAUNCH_UNKNOWN);
 	run_kernel(&l, LAUNCH_UNKNOWN);
 	run_kernel(&l, LAUNCH_NONE_NEEDED);
@@ -419,7 +419,7 @@ static void launches_are_stacks_where_threads_are_not_wanted(void **state)
 	run_kernel(&l, stack);
 	assert_int_equal(kernels_of(&l, stack, PLACE_UNKNOWN), 1);
 	attribution_release(&l.a);
-	/* nor where nobody asked for anything */
+	/* nor without any requested parts */
 	b->options.grouping.count = 0;
 	begin_launches(&l, b, "stream");
 	places_release(&b->places);
@@ -470,13 +470,13 @@ int main(void)
 		cmocka_unit_test(good_lists),
 		cmocka_unit_test(bad_lists),
 		cmocka_unit_test(threads_and_devices_need_their_process),
-		BENCH_TEST(no_groups_unless_asked_for),
+		BENCH_TEST(no_groups_unless_requested),
 		BENCH_TEST(groups_are_kept),
 		BENCH_TEST(gpu_work_has_all_parts),
-		BENCH_TEST(in_the_order_that_is_asked_for),
+		BENCH_TEST(groups_in_the_requested_order),
 		BENCH_TEST(cpu_samples_have_process_and_thread),
 		BENCH_TEST(a_thread_is_named_by_its_process),
-		BENCH_TEST(what_is_not_known_has_no_frame),
+		BENCH_TEST(unknown_code_has_no_frame),
 		BENCH_TEST(a_device_is_its_label),
 		BENCH_TEST(samples_have_no_device),
 		BENCH_TEST(a_long_name_is_cut),

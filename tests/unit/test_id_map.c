@@ -85,7 +85,7 @@ static void sparse_ids_cost_no_more_than_dense_ones(void **state)
 	}
 }
 
-/* What comes and goes leaves no more behind than what was there at a time. */
+/* Adding and removing takes no more room than the largest number at a time. */
 static void places_are_used_again(void **state)
 {
 	struct id_map map = {0};

@@ -31,7 +31,7 @@ static void assert_ourselves(const struct identity *id)
 	assert_int_equal(id->gid, getegid());
 }
 
-static void without_sudo_it_is_us(void **state)
+static void without_sudo_the_user_is_ours(void **state)
 {
 	struct identity id;
 
@@ -41,7 +41,7 @@ static void without_sudo_it_is_us(void **state)
 	assert_ourselves(&id);
 	assert_int_equal(identity_find(&id, true), 0);
 	assert_ourselves(&id);
-	/* what only root may decide is ignored for others */
+	/* settings for root are ignored for others */
 	if (geteuid() != 0) {
 		sudo("0", "0");
 		assert_int_equal(identity_find(&id, false), 0);
@@ -121,7 +121,7 @@ static void sudo_names_the_user(void **state)
 	assert_string_equal(id.shown, "nobody");
 }
 
-/* In a child: 0 if it became the user entirely, and root cannot be had back. */
+/* In a child: 0 if it became the user entirely, and cannot become root again. */
 static int become_and_look(const struct identity *id, const char *home)
 {
 	gid_t groups[64];
@@ -180,7 +180,7 @@ static void becoming_the_user_is_for_good(void **state)
 	free(home);
 }
 
-static void we_need_not_become_ourselves(void **state)
+static void our_own_identity_needs_no_change(void **state)
 {
 	struct identity id;
 	uid_t before = geteuid();
@@ -225,9 +225,12 @@ static void a_setuid_profiler_refuses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(without_sudo_it_is_us),        TEST(junk_is_refused),
-		TEST(sudo_names_the_user),          TEST(becoming_the_user_is_for_good),
-		TEST(we_need_not_become_ourselves), TEST(a_setuid_profiler_refuses),
+		TEST(without_sudo_the_user_is_ours),
+		TEST(junk_is_refused),
+		TEST(sudo_names_the_user),
+		TEST(becoming_the_user_is_for_good),
+		TEST(our_own_identity_needs_no_change),
+		TEST(a_setuid_profiler_refuses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process says of itself, beside what the kernel says of it. The module is built into this
- * test, with a getrandom() that does what the test wants.
+ * A process's own ids, and the kernel's. The module is built into this test, with a getrandom()
+ * controlled by the test.
  */
 #include "unit.h"
 #include <sched.h>
@@ -85,7 +85,7 @@ static void each_call_draws_another_id(void **state)
 	assert_all_differ(ids, 300);
 }
 
-static void forked_children_draw_their_own(void **state)
+static void forked_children_draw_new_ids(void **state)
 {
 	uint64_t ids[40];
 
@@ -182,7 +182,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_call_draws_another_id),
-		cmocka_unit_test(forked_children_draw_their_own),
+		cmocka_unit_test(forked_children_draw_new_ids),
 		cmocka_unit_test(no_id_is_zero),
 		cmocka_unit_test(the_start_is_the_kernels),
 		cmocka_unit_test(others_find_the_same),

@@ -2,8 +2,8 @@
 /*
  * The rules of profiler/collect/join.h one by one, then random ground truths against them.
  *
- * In the directed tests, times are in ns, a stack is a number of the test's choice, and what was
- * attributed is looked up by the operation's own number.
+ * In the directed tests, times are in ns, a stack is a number chosen by the test, and attributions
+ * are looked up by the operation's own number.
  */
 #include "unit.h"
 #include "profiler/collect/join.h"
@@ -16,7 +16,7 @@ enum { OPERATIONS = 64 };
 struct bench {
 	struct join *c;
 	uint64_t stack_of[OPERATIONS], launched_ns[OPERATIONS]; /* by operation number */
-	char names[OPERATIONS]; /* their addresses tell operations apart */
+	char names[OPERATIONS]; /* their addresses identify operations */
 	uint64_t ns;
 	uint32_t calls;
 };
@@ -117,7 +117,7 @@ static void a_probe_at_the_same_time_counts(void **state)
 	assert_stack(b, 0, 1);
 }
 
-static void the_watermark_never_goes_back(void **state)
+static void the_watermark_never_decreases(void **state)
 {
 	struct bench *b = *state;
 
@@ -396,7 +396,7 @@ static void a_driver_launch_long_after_a_stripped_one_does_not_matter(void **sta
 	assert_stack(b, 1, 3);
 }
 
-static void a_driver_probe_that_comes_too_late_is_not_nested(void **state)
+static void a_late_driver_probe_is_not_nested(void **state)
 {
 	struct bench *b = *state;
 
@@ -501,7 +501,7 @@ static void the_largest_ids_are_ordinary(void **state)
 	assert_stack(b, 0, 1);
 }
 
-static void an_operation_is_handed_back_with_its_launchs_time(void **state)
+static void an_operation_is_output_with_its_launchs_time(void **state)
 {
 	struct bench *b = *state;
 
@@ -559,7 +559,7 @@ static void end_others(struct bench *b, uint32_t ends)
 	}
 }
 
-/* What is remembered of them goes for many at a time. */
+/* Many are forgotten at a time. */
 static void ended_processes_are_forgotten_together(void **state)
 {
 	struct bench *b = *state;
@@ -582,8 +582,8 @@ static void ended_processes_are_forgotten_together(void **state)
 	assert_stack(b, 2, STACK_NONE);
 }
 
-/* Whoever comes next under the same pid is another process. */
-static void an_end_is_not_the_next_ones(void **state)
+/* The next one under the same pid is another process. */
+static void an_end_belongs_to_its_own_launch(void **state)
 {
 	struct bench *b = *state;
 
@@ -599,8 +599,8 @@ static void an_end_is_not_the_next_ones(void **state)
 	assert_stack(b, 1, STACK_NONE);
 }
 
-/* Its probes that no launch took are nobody's any more. */
-static void an_end_drops_what_probes_are_left(void **state)
+/* Its probes without a launch are dropped. */
+static void an_end_drops_remaining_probes(void **state)
 {
 	struct bench *b = *state;
 
@@ -631,12 +631,12 @@ static void an_operation_waits_for_its_launch_with_patience(void **state)
 	launch(b, 5000 * MS, 8, FAMILY_RUNTIME);
 	join_advance(b->c, 1000 + JOIN_PATIENCE_NS);
 	assert_stack(b, 0, STACK_NONE);
-	assert_pending(b, 1); /* its launch came in time, and waits for its probe */
+	assert_pending(b, 1); /* its launch arrived in time, and waits for its probe */
 	join_advance(b->c, 6000 * MS);
 	assert_stack(b, 1, 1);
 }
 
-/* The profiler was stopped for long: what it reads then has not waited yet. */
+/* The profiler was stopped for long: newly read operations have not waited yet. */
 static void patience_begins_when_an_operation_is_read(void **state)
 {
 	struct bench *b = *state;
@@ -701,7 +701,7 @@ static void sum_up(void *context, uint32_t stack, uint64_t launched, const struc
 	sums->without_stack += stack == STACK_NONE;
 }
 
-/* More launches than are remembered once finished (2^20): old ones go, new ones stay. */
+/* More launches than are remembered once finished (2^20): old ones are forgotten, new ones stay. */
 static void the_memory_of_finished_launches_is_bounded(void **state)
 {
 	const uint32_t n = (1u << 20) + 1000;
@@ -741,9 +741,9 @@ static void the_memory_of_finished_launches_is_bounded(void **state)
 
 /*
  * A world is processes, some of which execute another program and are another process then, with
- * threads that launch one after the other. It is turned into deliveries, each with the moment at
- * which it is handed in: later than it happened by its own delay, so that the three streams mix in
- * any way that join.h allows. The end of a process comes after all else of it.
+ * threads that launch in sequence. It is turned into deliveries, each at a time later than its
+ * event by its own delay, so that the three streams mix in any way that join.h allows. The end of a
+ * process comes after everything else of it.
  */
 
 enum { MAX_CALLS = 400, MAX_DELIVERIES = 8000, MAX_WORLD_OPERATIONS = 4000 };
@@ -775,7 +775,7 @@ struct delivery {
 	uint64_t duration_ns;
 };
 
-/* What became of an operation. The operation's name points to it. */
+/* The result of an operation. The operation's name points to it. */
 struct attribution {
 	uint32_t call;
 	uint32_t times;
@@ -901,7 +901,7 @@ static void add_call(struct world *w, struct thread_plan *t)
 		deliver(w, &d);
 }
 
-/* A process that is there from `start` on, with threads whose ids may be another's too. */
+/* A process that exists from `start` on, with threads whose ids may be used by others too. */
 static void add_process(struct world *w, uint32_t process, uint32_t tid, uint64_t start)
 {
 	struct prng *p = &w->random;
@@ -977,8 +977,8 @@ static void record(void *context, uint32_t stack, uint64_t launched, const struc
 }
 
 /*
- * The latest watermark that is true before delivery `at`: no probe is still to come from before it.
- * And while an operation waits for a launch that will come, patience must not run out.
+ * The latest watermark that is valid before delivery `at`: no earlier probe is still to come. While
+ * an operation waits for a launch that will come, patience must not run out.
  */
 static uint64_t allowed_watermark(const struct world *w, uint32_t at, uint64_t patience_until)
 {
@@ -1029,7 +1029,7 @@ static void play(struct world *w, struct join *c)
 		if (!w->shuffled && prng_below(&w->random, every) == 0) {
 			uint64_t allowed = allowed_watermark(w, i, patience_until);
 
-			/* sometimes behind what is known, as a busy reader is */
+			/* sometimes late, like a busy reader */
 			if (allowed > watermark && prng_chance(&w->random, 30))
 				allowed = watermark + prng_below(&w->random, allowed - watermark);
 			if (allowed > watermark)
@@ -1140,7 +1140,7 @@ static void with_losses_nothing_else_is_lost_or_doubled(void **state)
 	play_rounds(0, rounds(), true, false);
 }
 
-static void any_order_gives_the_true_stack_when_all_is_there(void **state)
+static void any_order_finds_the_true_stack_with_full_input(void **state)
 {
 	(void)state;
 	play_rounds(0, rounds() / 2, false, true);
@@ -1229,7 +1229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		DIRECTED(a_launch_takes_the_probe_before_it),
 		DIRECTED(a_probe_at_the_same_time_counts),
-		DIRECTED(the_watermark_never_goes_back),
+		DIRECTED(the_watermark_never_decreases),
 		DIRECTED(the_three_inputs_may_come_in_any_order),
 		DIRECTED(an_operation_after_the_decision_is_attributed_at_once),
 		DIRECTED(a_launch_without_a_probe_has_no_stack),
@@ -1247,19 +1247,19 @@ int main(void)
 		DIRECTED(a_driver_launch_keeps_its_probe_after_an_unprobed_runtime_launch),
 		DIRECTED(stripped_runtime_and_driver_launches_alternate),
 		DIRECTED(a_driver_launch_long_after_a_stripped_one_does_not_matter),
-		DIRECTED(a_driver_probe_that_comes_too_late_is_not_nested),
+		DIRECTED(a_late_driver_probe_is_not_nested),
 		DIRECTED(a_graph_launch_has_any_number_of_operations),
 		DIRECTED(a_graph_without_operations_is_fine),
 		DIRECTED(a_reused_id_means_the_new_launch),
 		DIRECTED(an_id_reused_before_the_decision_still_means_the_new_launch),
 		DIRECTED(ids_of_two_processes_are_apart),
 		DIRECTED(the_largest_ids_are_ordinary),
-		DIRECTED(an_operation_is_handed_back_with_its_launchs_time),
+		DIRECTED(an_operation_is_output_with_its_launchs_time),
 		DIRECTED(an_end_decides_all_that_is_pending),
 		DIRECTED(an_end_leaves_other_processes_alone),
 		DIRECTED(ended_processes_are_forgotten_together),
-		DIRECTED(an_end_is_not_the_next_ones),
-		DIRECTED(an_end_drops_what_probes_are_left),
+		DIRECTED(an_end_belongs_to_its_own_launch),
+		DIRECTED(an_end_drops_remaining_probes),
 		DIRECTED(an_operation_waits_for_its_launch_with_patience),
 		DIRECTED(patience_begins_when_an_operation_is_read),
 		DIRECTED(a_launch_after_the_operation_was_given_up_harms_nothing),
@@ -1267,7 +1267,7 @@ int main(void)
 		cmocka_unit_test(the_memory_of_finished_launches_is_bounded),
 		cmocka_unit_test(every_operation_gets_its_true_stack),
 		cmocka_unit_test(with_losses_nothing_else_is_lost_or_doubled),
-		cmocka_unit_test(any_order_gives_the_true_stack_when_all_is_there),
+		cmocka_unit_test(any_order_finds_the_true_stack_with_full_input),
 		cmocka_unit_test(any_order_with_losses),
 		cmocka_unit_test(nonsense_conserves_time),
 		cmocka_unit_test(nothing_at_all),

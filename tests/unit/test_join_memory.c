@@ -25,7 +25,7 @@ struct launch {
 struct operation {
 	uint32_t launch;
 	uint64_t duration_ns;
-	bool must_match; /* by what join promises */
+	bool must_match; /* as join.h promises */
 	uint32_t times;  /* attributed */
 	uint32_t stack;
 };
@@ -198,7 +198,7 @@ static void play_streams(uint32_t probed_percent)
 	free(s);
 }
 
-static void what_is_among_the_newest_finds_its_launch(void **state)
+static void the_newest_operations_find_their_launch(void **state)
 {
 	(void)state;
 	play_streams(0);
@@ -367,7 +367,7 @@ static void operations(struct join *c, uint32_t process, uint32_t id, uint32_t n
 		join_operation(c, process, &op);
 }
 
-/* Each graph's operations come half a million launches later. */
+/* Each graph's operations arrive half a million launches later. */
 static void graph_launches_are_bounded(void **state)
 {
 	const uint32_t launches = scale(6500000), late = scale(500000);
@@ -406,7 +406,7 @@ static void launches_without_operations_are_bounded(void **state)
 	join_free(c);
 }
 
-/* A hostile target: ids that nobody launched, each once or a few over and over. */
+/* A hostile target: ids without launches, each once or a few over and over. */
 static void operations_that_nobody_launched_are_bounded(void **state)
 {
 	const uint32_t n = scale(1500000);
@@ -451,7 +451,7 @@ static void undecided_launches_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_among_the_newest_finds_its_launch),
+		cmocka_unit_test(the_newest_operations_find_their_launch),
 		cmocka_unit_test(early_decisions_lose_and_double_nothing),
 		cmocka_unit_test(threads_are_forgotten_when_idle),
 		cmocka_unit_test(threads_that_all_wait_are_bounded),

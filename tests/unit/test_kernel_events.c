@@ -11,8 +11,8 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/sources/kernel_events.h"
 
-#define PATIENCE_S 60      /* for what has to come */
-#define SLACK_NS 20000000u /* events may come so late: nothing newer is handed out for sure */
+#define PATIENCE_S 60      /* for expected events */
+#define SLACK_NS 20000000u /* events may come this late: nothing newer is sure to be returned */
 #define NOBODY 65534
 #define TAG 77
 
@@ -53,7 +53,7 @@ static struct kernel_events *open_sampling(void)
 		&(struct kernel_events_options){.bpf = {.sample_hz = 1000}, .wants_bpf = true});
 }
 
-/* The BPF side is there, and takes no samples. */
+/* The BPF side is open, and takes no samples. */
 static struct kernel_events *open_without_samples(void)
 {
 	struct kernel_events *k = open_events(
@@ -70,7 +70,7 @@ struct child {
 	int gate;
 };
 
-/* A child that executes the script once it is let go, and lives as long as this program at most. */
+/* A child that executes the script when released, and lives at most as long as this program. */
 static struct child start_script(const char *script)
 {
 	struct child child;
@@ -189,13 +189,13 @@ static void note_stack(struct tree *tree, const struct stack_event *e)
 {
 	struct life *life = find_life(tree, (pid_t)e->pid);
 
-	assert_non_null(life); /* its fork was told before, and only those followed are seen */
+	assert_non_null(life); /* its fork came before; only followed ones are seen */
 	note_time(life, e->time_ns);
 	assert_int_equal(e->kind, STACK_EVENT_CPU_SNAPSHOT);
 	life->samples++;
 }
 
-/* Takes out what was taken in. */
+/* Takes out all events read. */
 static void drain(struct kernel_events *k, struct tree *tree)
 {
 	struct kernel_event e;
@@ -231,8 +231,7 @@ static void finish(struct kernel_events *k, struct tree *tree)
 
 /* ---- order ---- */
 
-/* Processes that compute, one after the other: all of each comes in order, and nothing is missing.
- */
+/* Processes that compute in sequence: all events of each come in order, and none is missing. */
 static void check_order(struct kernel_events *k, uint32_t count, uint32_t turns)
 {
 	char script[256];
@@ -314,7 +313,7 @@ static void a_tree_in_order_without_bpf(void **state)
 	(void)state;
 	NEEDS_PERF();
 	k = open_without_bpf();
-	/* each thread has a sampling period of its own, so they take longer */
+	/* each thread has its own sampling period, so they take longer */
 	check_order(k, 4, 200000);
 	kernel_events_close(k);
 }
@@ -326,8 +325,8 @@ static const struct life *life_of(struct kernel_events *k, struct tree *tree,
 	return find_life(tree, child->pid);
 }
 
-/* What may still be preceded by something that comes late is held back; it is not lost. */
-static void what_is_new_is_held_back(void **state)
+/* Events that a late one may still precede are held back, not lost. */
+static void new_events_are_held_back(void **state)
 {
 	struct tree tree = {.count = 0};
 	struct kernel_events *k;
@@ -353,8 +352,8 @@ static void what_is_new_is_held_back(void **state)
 	kernel_events_close(k);
 }
 
-/* A process that has just said what it is was there before. */
-static void who_catches_up_gets_all_at_once(void **state)
+/* A process that has just said hello existed before. */
+static void catching_up_returns_everything(void **state)
 {
 	struct tree tree = {.count = 0};
 	struct kernel_events *k;
@@ -374,7 +373,7 @@ static void who_catches_up_gets_all_at_once(void **state)
 		drain(k, &tree);
 		assert_true(find_life(&tree, child.pid)->has_ended);
 		assert_int_equal(find_life(&tree, child.pid)->execs, 1);
-		/* stacks may still come that are older */
+		/* older stacks may still come */
 		assert_int_equal(kernel_events_until(k), until_ns);
 		/* and the next time it is as ever */
 		child = start_script("exit 0");
@@ -406,7 +405,7 @@ static void run_for(pid_t pid, uint64_t ns)
 		usleep(1000);
 }
 
-/* Takes in what there is until the process has run for many periods of the clock. */
+/* Reads the available input until the process has run for many periods of the clock. */
 static void take_while_it_runs(struct kernel_events *k, struct tree *tree, pid_t pid)
 {
 	for (int i = 0; i < 100; i++) {
@@ -448,7 +447,7 @@ static void check_end_of_samples(struct kernel_events *k)
 	take_while_it_runs(k, &tree, target.pid);
 	assert_int_equal(samples_of(&tree, &target), samples);
 	assert_null(find_life(&tree, other.pid));
-	/* its end is told all the same */
+	/* its end is still reported */
 	end_child(&target);
 	end_child(&other);
 	finish(k, &tree);
@@ -478,7 +477,7 @@ static void samples_end_without_bpf(void **state)
 	kernel_events_close(k);
 }
 
-/* Where no stack can come any more, nothing has to be waited for. */
+/* When no stack can come any more, nothing is held back. */
 static void the_end_of_samples_makes_times_sure(void **state)
 {
 	struct tree tree = {.count = 0};
@@ -525,8 +524,8 @@ static uint64_t file_offset(uintptr_t address)
 	return found;
 }
 
-/* Launches go on when samples have ended. */
-static void launches_come_after_the_end_of_samples(void **state)
+/* Launches continue after samples have ended. */
+static void launches_arrive_after_samples_end(void **state)
 {
 	uint64_t function = cuda_launch_function_of("cuLaunchKernel"), offset;
 	struct kernel_events *k;
@@ -597,7 +596,7 @@ static void open_as_nobody(void)
 								   .needs_bpf = true},
 				   &k, error, sizeof(error)) == -EPERM);
 	EXPECT_IN_CHILD(error[0] && !k);
-	/* it goes without: the reason is for who wants to say it */
+	/* it continues without: the reason is for messages */
 	error[0] = '\0';
 	EXPECT_IN_CHILD(kernel_events_open(&(struct kernel_events_options){.bpf = {.sample_hz = 50},
 									   .wants_bpf = true},
@@ -607,7 +606,7 @@ static void open_as_nobody(void)
 	_exit(0);
 }
 
-static void what_nobody_may_have(void **state)
+static void samples_without_privileges(void **state)
 {
 	int status;
 	pid_t pid;
@@ -747,7 +746,7 @@ static void records_without_room_are_counted(void **state)
 	await_mapper(&m);
 	maps = count_maps(k, m.pid);
 	assert_true(maps > 0 && maps < 20000);
-	order(&m, 10); /* the loss is recorded with what comes next */
+	order(&m, 10); /* the loss is recorded with the next event */
 	await_mapper(&m);
 	assert_int_equal(count_maps(k, m.pid), 10);
 	assert_true(kernel_events_lost(k) >= 20000 - maps);
@@ -760,14 +759,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_tree_in_order_with_bpf),
 		cmocka_unit_test(a_tree_in_order_without_bpf),
-		cmocka_unit_test(what_is_new_is_held_back),
-		cmocka_unit_test(who_catches_up_gets_all_at_once),
+		cmocka_unit_test(new_events_are_held_back),
+		cmocka_unit_test(catching_up_returns_everything),
 		cmocka_unit_test(samples_end_with_bpf),
 		cmocka_unit_test(samples_end_without_bpf),
 		cmocka_unit_test(the_end_of_samples_makes_times_sure),
-		cmocka_unit_test(launches_come_after_the_end_of_samples),
+		cmocka_unit_test(launches_arrive_after_samples_end),
 		cmocka_unit_test(nothing_is_wanted),
-		cmocka_unit_test(what_nobody_may_have),
+		cmocka_unit_test(samples_without_privileges),
 		cmocka_unit_test(a_ring_that_fills_wakes_up),
 		cmocka_unit_test(records_without_room_are_counted),
 	};

@@ -43,7 +43,7 @@ static void hear(void *context, const struct gpu_event *event, const char *kerne
 		hear_end(h, &event->launch_end);
 	if (event->type != GPU_EVENT_LAUNCH)
 		return;
-	/* asserts would leave the reading thread: count what is wrong by not moving on */
+	/* asserts would end the reading thread: count errors by not advancing */
 	if (thread >= 64 || number != h->next[thread] || e->time_ns < h->last_ns[thread])
 		return;
 	if (number > 0 && h->tid[thread] != e->tid)
@@ -149,7 +149,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* Three times what a ring holds, and nobody drains but the thread itself. */
+/* Three times a ring's size, drained by the thread itself only. */
 static void a_full_ring_is_drained_by_its_thread(void **state)
 {
 	struct bench *b = *state;
@@ -251,7 +251,8 @@ static void a_thread_that_launched_nothing_has_no_end(void **state)
 	assert_int_equal(b->heard.ends[0] + b->heard.wrong_ends, 0);
 }
 
-/* Short threads come and go while another drains: their rings are freed (leak checkers see that).
+/*
+ * Short threads start and end while another drains: their rings are freed (leak checkers see that).
  */
 static void launches_of_ended_threads_arrive(void **state)
 {
@@ -274,7 +275,7 @@ static void launches_of_ended_threads_arrive(void **state)
 	assert_int_equal(b->fifo.ledger->launches.all, 640);
 }
 
-static void family_and_flags_come_through(void **state)
+static void family_and_flags_are_passed_through(void **state)
 {
 	struct bench *b = *state;
 
@@ -292,7 +293,7 @@ static void family_and_flags_come_through(void **state)
 	assert_int_equal(b->heard.flags, GPU_LAUNCH_IS_GRAPH << GPU_LAUNCH_DRIVER);
 }
 
-/* A reader that is gone must not stop the application. */
+/* A lost reader must not stop the application. */
 static void without_a_reader_launches_go_nowhere(void **state)
 {
 	struct bench *b = *state;
@@ -322,7 +323,7 @@ int main(void)
 		TEST(only_the_last_launch_ends),
 		TEST(a_thread_that_launched_nothing_has_no_end),
 		TEST(launches_of_ended_threads_arrive),
-		TEST(family_and_flags_come_through),
+		TEST(family_and_flags_are_passed_through),
 		TEST(without_a_reader_launches_go_nowhere),
 	};
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of GPU work, and a process's books closed: what the profile holds of its work against what
- * it reported. */
+/*
+ * Rows of GPU work, and the settling of a process: the profile's sums of its work compared with
+ * those it reported.
+ */
 #include "unit.h"
 #include "cupti_trace/gpu_work.h"
 #include "profiler/profile/ledger.h"
@@ -35,8 +37,8 @@ static int end(void **state)
 }
 
 /* One sum: of a device, a stream (context 1) and a kind. */
-static struct work_sum *put(struct work_tally *t, uint32_t device, uint32_t stream, uint32_t work,
-			    uint64_t count, uint64_t ns, uint64_t bytes)
+static struct work_sum *add_sum(struct work_tally *t, uint32_t device, uint32_t stream,
+				uint32_t work, uint64_t count, uint64_t ns, uint64_t bytes)
 {
 	struct work_key key = {device, 1, stream, work};
 	struct work_sum *sum = work_tally_get(t, &key);
@@ -51,8 +53,8 @@ static struct work_sum *put(struct work_tally *t, uint32_t device, uint32_t stre
 static void put_both(struct books *b, uint32_t device, uint32_t stream, uint32_t work,
 		     uint64_t count, uint64_t ns, uint64_t bytes)
 {
-	put(&b->counted, device, stream, work, count, ns, bytes);
-	put(&b->reported, device, stream, work, count, ns, bytes);
+	add_sum(&b->counted, device, stream, work, count, ns, bytes);
+	add_sum(&b->reported, device, stream, work, count, ns, bytes);
 }
 
 static const struct ledger_gpu *settle(struct books *b, uint32_t pid)
@@ -110,9 +112,9 @@ static void a_difference_in_any_number_is_seen(void **state)
 		const struct ledger_gpu *gpu;
 
 		put_both(&b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
-		put(&b.counted, 2, 9, GPU_WORK_MEMSET, 3, 100, 64);
-		put(&b.reported, 2, 9, GPU_WORK_MEMSET, reported[i][0], reported[i][1],
-		    reported[i][2]);
+		add_sum(&b.counted, 2, 9, GPU_WORK_MEMSET, 3, 100, 64);
+		add_sum(&b.reported, 2, 9, GPU_WORK_MEMSET, reported[i][0], reported[i][1],
+			reported[i][2]);
 		gpu = settle(&b, PID);
 		assert_int_equal(gpu->sums, 2);
 		assert_int_equal(gpu->equal, 1);
@@ -140,9 +142,9 @@ static void the_first_difference_is_kept(void **state)
 
 	put_both(b, 0, 7, GPU_WORK_KERNEL, 1, 10, 0);
 	settle(b, PID);
-	put(&b->reported, 0, 7, GPU_WORK_KERNEL, 1, 0, 0);
+	add_sum(&b->reported, 0, 7, GPU_WORK_KERNEL, 1, 0, 0);
 	settle(b, PID + 1);
-	put(&b->reported, 0, 7, GPU_WORK_KERNEL, 1, 0, 0);
+	add_sum(&b->reported, 0, 7, GPU_WORK_KERNEL, 1, 0, 0);
 	gpu = settle(b, PID + 2);
 	assert_int_equal(gpu->sums, 3);
 	assert_int_equal(gpu->equal, 1);
@@ -150,13 +152,13 @@ static void the_first_difference_is_kept(void **state)
 	assert_int_equal(gpu->difference.count, 2);
 }
 
-static void what_was_reported_but_did_not_arrive(void **state)
+static void reported_but_not_received(void **state)
 {
 	struct books *b = *state;
 	const struct ledger_gpu *gpu;
 
 	put_both(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
-	put(&b->reported, 0, 8, GPU_WORK_KERNEL, 2, 20, 0);
+	add_sum(&b->reported, 0, 8, GPU_WORK_KERNEL, 2, 20, 0);
 	gpu = settle(b, PID);
 	assert_int_equal(gpu->sums, 2);
 	assert_int_equal(gpu->equal, 1);
@@ -166,13 +168,13 @@ static void what_was_reported_but_did_not_arrive(void **state)
 	assert_int_equal(gpu->difference_here.count, 0);
 }
 
-static void what_arrived_but_was_not_reported(void **state)
+static void received_but_not_reported(void **state)
 {
 	struct books *b = *state;
 	const struct ledger_gpu *gpu;
 
 	put_both(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
-	put(&b->counted, 0, 8, GPU_WORK_MEMSET, 2, 20, 64);
+	add_sum(&b->counted, 0, 8, GPU_WORK_MEMSET, 2, 20, 64);
 	gpu = settle(b, PID);
 	assert_int_equal(gpu->sums, 2);
 	assert_int_equal(gpu->equal, 1);
@@ -189,8 +191,8 @@ static void a_killed_process_reported_nothing(void **state)
 	struct books *b = *state;
 	const struct ledger_gpu *gpu;
 
-	put(&b->counted, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
-	put(&b->counted, 0, 8, GPU_WORK_KERNEL, 5, 5000, 0);
+	add_sum(&b->counted, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
+	add_sum(&b->counted, 0, 8, GPU_WORK_KERNEL, 5, 5000, 0);
 	gpu = settle(b, PID);
 	assert_int_equal(gpu->sums, 0);
 	assert_int_equal(gpu->unreported, 2);
@@ -203,8 +205,8 @@ static void a_killed_process_reported_nothing(void **state)
 	assert_int_equal(gpu->unreported, 2);
 }
 
-/* A process that used more streams than its tally keeps apart says so by sums of a rest. */
-static void a_rest_is_not_compared(void **state)
+/* A process that used more streams than its tally holds reports this by sums of a remainder. */
+static void a_remainder_is_not_compared(void **state)
 {
 	const struct work_key rest = {WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST,
 				      GPU_WORK_KERNEL};
@@ -212,8 +214,8 @@ static void a_rest_is_not_compared(void **state)
 	const struct ledger_gpu *gpu;
 
 	put_both(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
-	put(&b->counted, 0, 8, GPU_WORK_KERNEL, 1, 10, 0);
-	put(&b->counted, 0, 9, GPU_WORK_KERNEL, 1, 10, 0);
+	add_sum(&b->counted, 0, 8, GPU_WORK_KERNEL, 1, 10, 0);
+	add_sum(&b->counted, 0, 9, GPU_WORK_KERNEL, 1, 10, 0);
 	work_tally_get(&b->reported, &rest)->count = 2;
 	gpu = settle(b, PID);
 	assert_int_equal(gpu->sums, 1);
@@ -222,7 +224,7 @@ static void a_rest_is_not_compared(void **state)
 	/* of another kind, nothing is in the rest */
 	clear_tallies(b);
 	work_tally_get(&b->reported, &rest)->count = 2;
-	put(&b->counted, 0, 9, GPU_WORK_MEMSET, 1, 10, 0);
+	add_sum(&b->counted, 0, 9, GPU_WORK_MEMSET, 1, 10, 0);
 	gpu = settle(b, PID + 1);
 	assert_int_equal(gpu->sums, 2);
 	assert_int_equal(gpu->equal, 1);
@@ -231,13 +233,13 @@ static void a_rest_is_not_compared(void **state)
 }
 
 /* Sums that were reported, but for which there was no room here, are no process killed. */
-static void what_there_was_no_room_for_is_not_compared(void **state)
+static void sums_without_room_are_not_compared(void **state)
 {
 	struct books *b = *state;
 	const struct ledger_gpu *gpu;
 
-	put(&b->counted, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
-	put(&b->counted, 0, 8, GPU_WORK_KERNEL, 5, 5000, 0);
+	add_sum(&b->counted, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
+	add_sum(&b->counted, 0, 8, GPU_WORK_KERNEL, 5, 5000, 0);
 	b->reported.overflowed = true;
 	gpu = settle(b, PID);
 	assert_int_equal(gpu->sums, 0);
@@ -246,8 +248,8 @@ static void what_there_was_no_room_for_is_not_compared(void **state)
 	/* the same where there was none for what the profile holds */
 	clear_tallies(b);
 	put_both(b, 0, 7, GPU_WORK_KERNEL, 5, 5000, 0);
-	put(&b->reported, 0, 8, GPU_WORK_KERNEL, 5, 5000, 0);
-	put(&b->reported, 0, 9, GPU_WORK_KERNEL, 5, 5000, 0);
+	add_sum(&b->reported, 0, 8, GPU_WORK_KERNEL, 5, 5000, 0);
+	add_sum(&b->reported, 0, 9, GPU_WORK_KERNEL, 5, 5000, 0);
 	b->counted.overflowed = true;
 	gpu = settle(b, PID + 1);
 	assert_int_equal(gpu->sums, 1);
@@ -336,10 +338,29 @@ static void devices_without_number_share_a_row(void **state)
 	}
 	assert_int_equal(count, 20000);
 	assert_int_equal(ns, UINT64_C(20000) * 19999 / 2);
-	/* those that are there go on */
+	/* existing ones continue */
 	ledger_add_work(&b->ledger, &(struct gpu_row){.device = 7, .work = 1, .count = 1});
 	assert_int_equal(row_of_work(&b->ledger, 7, 1)->count, 2);
 	assert_int_equal(b->ledger.bounds.out_of_memory, 0);
+}
+
+static void totals_end_at_the_limit(void **state)
+{
+	const struct ledger_total limit = {LEDGER_TOTAL_MAX, LEDGER_TOTAL_MAX, LEDGER_TOTAL_MAX};
+	struct ledger_total t = {0};
+
+	(void)state;
+	assert_true(ledger_total_add(&t, 1, LEDGER_TOTAL_MAX - 5, 7));
+	/* what is refused adds nothing to any of them */
+	assert_false(ledger_total_add(&t, 1, 6, 1));
+	assert_false(ledger_total_add(&t, 1, 1, UINT64_MAX));
+	assert_false(ledger_total_add(&t, UINT64_MAX, 1, 1));
+	assert_int_equal(t.count, 1);
+	assert_int_equal(t.ns, LEDGER_TOTAL_MAX - 5);
+	assert_int_equal(t.bytes, 7);
+	assert_true(ledger_total_add(&t, LEDGER_TOTAL_MAX - 1, 5, LEDGER_TOTAL_MAX - 7));
+	assert_memory_equal(&t, &limit, sizeof(t));
+	assert_true(ledger_total_add(&t, 0, 0, 0));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -351,14 +372,15 @@ int main(void)
 		TEST(equal_sums),
 		cmocka_unit_test(a_difference_in_any_number_is_seen),
 		TEST(the_first_difference_is_kept),
-		TEST(what_was_reported_but_did_not_arrive),
-		TEST(what_arrived_but_was_not_reported),
+		TEST(reported_but_not_received),
+		TEST(received_but_not_reported),
 		TEST(a_killed_process_reported_nothing),
-		TEST(a_rest_is_not_compared),
-		TEST(what_there_was_no_room_for_is_not_compared),
+		TEST(a_remainder_is_not_compared),
+		TEST(sums_without_room_are_not_compared),
 		TEST(only_launched_spans_can_be_unmatched),
 		TEST(rows_add_up),
 		TEST(devices_without_number_share_a_row),
+		cmocka_unit_test(totals_end_at_the_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

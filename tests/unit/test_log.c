@@ -73,7 +73,7 @@ static void nothing_that_a_terminal_obeys_is_printed(void **state)
 	}
 }
 
-/* A character that the cut goes through is no character any more. */
+/* A cut character is removed. */
 static void a_cut_leaves_no_half_character(void **state)
 {
 	static char text[20000];

@@ -153,7 +153,7 @@ static void test_find_at_the_edges(void **state)
 	insert(&table, 0x4000, 0x5000, 0, 3);
 	assert_null(map_table_find(table, 0xfff));
 	assert_int_equal(map_table_find(table, 0x1000)->module, 1);
-	/* Where a call that is the last instruction of the mapping would return to. */
+	/* The return address of a call that is the last instruction of the mapping. */
 	assert_int_equal(map_table_find(table, 0x2000)->module, 1);
 	assert_null(map_table_find(table, 0x2001));
 	assert_int_equal(map_table_find(table, 0x4000)->module, 3);

@@ -97,7 +97,7 @@ static void free_fixture(struct fixture *f)
 	free(f);
 }
 
-/* Adds what is mapped there, and opens it: its module. */
+/* Adds a mapping, and opens it: its module. */
 static uint32_t add(struct fixture *f, const char *file)
 {
 	struct code_mapping mapping = mapping_of(path_of(file), 0x10000);
@@ -123,7 +123,7 @@ static void one_file_is_loaded_once(void **state)
 	make_library("other.so", "function");
 	first = add(f, "one.so");
 	second = add(f, "two.so");
-	assert_int_not_equal(second, first); /* modules are told apart by path, as before */
+	assert_int_not_equal(second, first); /* modules are distinguished by path, as before */
 	assert_int_equal(f->modules.files.count, 1);
 	assert_int_equal(f->modules.files.open, 1);
 	add(f, "sub/one.so");
@@ -144,7 +144,7 @@ static void one_file_is_loaded_once(void **state)
 	free_fixture(f);
 }
 
-/* The same path and inode, but written anew: names of one must not be given to the other. */
+/* The same path and inode, but rewritten: names must not be mixed. */
 static void a_changed_file_is_another(void **state)
 {
 	struct fixture *f = new_fixture();
@@ -164,7 +164,7 @@ static void a_changed_file_is_another(void **state)
 }
 
 /* What is freed is loaded again, by path, if it is still there and the same. */
-static void tables_come_back(void **state)
+static void freed_tables_are_reloaded(void **state)
 {
 	struct fixture *f = new_fixture();
 	struct module_files *files = &f->modules.files;
@@ -233,7 +233,7 @@ static void wanted_names_free_tables(void **state)
 
 /* ---- files out of reach ---- */
 
-/* Runs the rest of a test as an ordinary user, in a process of its own. */
+/* Runs the rest of a test as an ordinary user, in a separate process. */
 static bool as_nobody(void (*test)(void))
 {
 	int status;
@@ -284,7 +284,7 @@ static void count_unreadable_files(void)
 		EXPECT(symbolizer_map(s, ghost, &mapping) == 0);
 		refs[i] = symbolizer_locate(s, ghost, mapping.start + 8);
 	}
-	EXPECT(symbolizer_stats(s).unreadable == 0); /* nobody has asked for names */
+	EXPECT(symbolizer_stats(s).unreadable == 0); /* no names were requested */
 	for (int i = 0; i < 3; i++) {
 		symbolizer_name(s, refs[i], false);
 		refs[i].offset += 4;
@@ -442,7 +442,7 @@ static struct stuck *serve(const char *file, const char *mode, const char *offse
 	return stuck;
 }
 
-/* All who wait get an error. */
+/* All waiting requests get an error. */
 static void end_serving(struct stuck *stuck)
 {
 	kill(stuck->server, SIGTERM);
@@ -489,7 +489,9 @@ static void a_served_file_has_names(void **state)
 	end_serving(stuck);
 }
 
-/* Wherever it blocks, the caller goes on, has names of other files, and asks the server once. */
+/*
+ * Wherever it blocks, the caller continues, has names of other files, and queries the server once.
+ */
 static void check_stuck(const char *mode, const char *offset, const char *name)
 {
 	struct address_space *ghost;
@@ -582,7 +584,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_file_is_loaded_once),
 		cmocka_unit_test(a_changed_file_is_another),
-		cmocka_unit_test(tables_come_back),
+		cmocka_unit_test(freed_tables_are_reloaded),
 		cmocka_unit_test(wanted_names_free_tables),
 		cmocka_unit_test(unreadable_files_are_counted),
 		cmocka_unit_test(deleted_executables_have_names),

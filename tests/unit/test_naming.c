@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names for what was collected: texts, code of this very program, and code of nobody. */
+/* Names for collected data: texts, code of this program, and unknown code. */
 #include "naming_bench.h"
 #include "profiler/collect/attribution.h"
 
@@ -157,7 +157,7 @@ static void samples_weigh_a_period_each(void **state)
 	forget(&n);
 }
 
-static void kernels_lie_under_their_launch(void **state)
+static void kernels_are_under_their_launch(void **state)
 {
 	struct naming_bench *b = *state;
 	uint32_t launch = bench_call(b, STACK(b, "main"), "cudaLaunchKernel");
@@ -227,7 +227,7 @@ static void stacks_that_were_not_kept_keep_their_time(void **state)
 	forget(&n);
 }
 
-/* Copies and the like have their frame by their kind; what nothing launched lies at the root. */
+/* Copies and others have the frame of their kind; work without a launch is at the root. */
 static void other_work_has_its_own_frames(void **state)
 {
 	struct naming_bench *b = *state;
@@ -240,7 +240,7 @@ static void other_work_has_its_own_frames(void **state)
 
 	add_work(b, launch, CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD, NULL, 30);
 	add_work(b, LAUNCH_NONE_NEEDED, CAPTURE_NONE, GPU_WORK_UVM_DTOH, NULL, 7);
-	/* what has no time is only counted */
+	/* work without a time is only counted */
 	assert_int_equal(attribution_init(&a,
 					  &(struct attribution_parts){&processes, b->stacks,
 								      b->profile, &b->places,
@@ -278,7 +278,7 @@ static void a_graphs_node_has_two_stacks(void **state)
 	forget(&n);
 }
 
-static void groups_stand_at_the_root(void **state)
+static void groups_are_at_the_root(void **state)
 {
 	struct naming_bench *b = *state;
 	struct place app = place_unknown(), gpu;
@@ -301,7 +301,7 @@ static void groups_stand_at_the_root(void **state)
 		      "[GPU_Kernel]k");
 	assert_int_equal(frame_named(n.result, "app 7")->class, CLASS_PLACE);
 	assert_int_equal(frame_named(n.result, "GPU 0")->class, CLASS_PLACE);
-	/* without groups the places are still told apart */
+	/* without groups the places are still distinguished */
 	forget(&n);
 	b->options.grouping = (struct grouping){.count = 0};
 	n = name_all(b);
@@ -325,8 +325,8 @@ static void add_wait(struct naming_bench *b, uint32_t waiter, uint32_t launch, u
 		    ns, 0);
 }
 
-/* What the thread waited for lies below its call, with the stack of its own launch. */
-static void waits_show_what_they_were_for(void **state)
+/* The waited-for work is below its call, with the stack of its own launch. */
+static void waits_show_their_work(void **state)
 {
 	struct naming_bench *b = *state;
 	uint32_t launch = bench_call(b, STACK(b, "main", "step"), "cudaLaunchKernel");
@@ -460,7 +460,7 @@ static void return_addresses_are_named_by_the_call(void **state)
 	forget(&n);
 }
 
-/* The runtime in the program itself: what lies between its function and the driver's is cut. */
+/* The runtime in the program itself: frames between its function and the driver's are cut. */
 static void a_launch_is_cut_at_the_programs_own_call(void **state)
 {
 	struct naming_bench *b = *state;
@@ -491,7 +491,7 @@ static void a_copy_is_cut_at_its_own_function(void **state)
 
 	copy = bench_call(b, copy, "cudaMemcpy");
 	add_work(b, copy, CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD, NULL, 30);
-	/* what is no launch and called otherwise has to be shown */
+	/* a function that is no launch, with another name, must be shown */
 	add_work(b, other, CAPTURE_NONE, GPU_WORK_MEMCPY_HTOD, NULL, 5);
 	n = name_all(b);
 	assert_weight(n.tree, ROW_GPU, 30, "main", "cudaMemcpy", "[GPU_Memcpy HtoD]");
@@ -518,7 +518,7 @@ static void other_frames_end_no_launch(void **state)
 	forget(&n);
 }
 
-/* Each of the stacks that one is put together from is cut at its own call. */
+/* Each part of a composed stack is cut at its own call. */
 static void each_part_of_a_stack_is_cut(void **state)
 {
 	struct naming_bench *b = *state;
@@ -650,7 +650,7 @@ static void python_frames_have_file_and_line(void **state)
 	forget(&n);
 }
 
-static void frames_say_what_they_are(void **state)
+static void frames_have_their_class(void **state)
 {
 	static const struct {
 		enum frame_kind kind;
@@ -728,7 +728,7 @@ static void names_move_no_cursor_and_break_no_line(void **state)
 
 /* ---- what the result holds besides ---- */
 
-static void the_result_has_what_places_name(void **state)
+static void the_result_has_all_processes_of_places(void **state)
 {
 	struct naming_bench *b = *state;
 	const struct totals totals = {.ledger = &b->ledger, .command = "app", .elapsed_ns = 5};
@@ -779,7 +779,7 @@ static uint32_t depth_of(const struct result *r, uint32_t stack)
 	return depth;
 }
 
-/* Of frames that stand for several functions each, much comes of what was collected. */
+/* Frames that stand for several functions each make stacks much deeper. */
 static void a_stack_may_be_very_deep(void **state)
 {
 	enum { DEPTH = 20000 };
@@ -804,7 +804,7 @@ static void a_stack_may_be_very_deep(void **state)
 	}
 }
 
-/* Random rows against a list of paths that are put together as texts. */
+/* Random rows compared with a list of paths composed as texts. */
 struct model_row {
 	char path[256]; /* "outermost\1...\1innermost" */
 	enum row_kind kind;
@@ -946,15 +946,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		BENCH_TEST(samples_weigh_a_period_each),
-		BENCH_TEST(kernels_lie_under_their_launch),
+		BENCH_TEST(kernels_are_under_their_launch),
 		BENCH_TEST(raw_names_stay_mangled),
 		BENCH_TEST(a_kernel_without_a_launch_keeps_its_time),
 		BENCH_TEST(an_empty_stack_has_a_name),
 		BENCH_TEST(stacks_that_were_not_kept_keep_their_time),
 		BENCH_TEST(other_work_has_its_own_frames),
 		BENCH_TEST(a_graphs_node_has_two_stacks),
-		BENCH_TEST(groups_stand_at_the_root),
-		BENCH_TEST(waits_show_what_they_were_for),
+		BENCH_TEST(groups_are_at_the_root),
+		BENCH_TEST(waits_show_their_work),
 		BENCH_TEST(an_empty_profile_is_an_empty_tree),
 		BENCH_TEST(equal_names_are_one_path),
 		BENCH_TEST(return_addresses_are_named_by_the_call),
@@ -965,10 +965,10 @@ int main(void)
 		BENCH_TEST(timed_calls_name_their_kernel),
 		BENCH_TEST(inlined_functions_are_frames_if_wanted),
 		BENCH_TEST(python_frames_have_file_and_line),
-		BENCH_TEST(frames_say_what_they_are),
+		BENCH_TEST(frames_have_their_class),
 		BENCH_TEST(code_has_its_file),
 		BENCH_TEST(names_move_no_cursor_and_break_no_line),
-		BENCH_TEST(the_result_has_what_places_name),
+		BENCH_TEST(the_result_has_all_processes_of_places),
 		BENCH_TEST(a_stack_may_be_very_deep),
 		cmocka_unit_test(random_rows_match_a_model),
 	};

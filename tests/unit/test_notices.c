@@ -16,7 +16,7 @@ static const char *shown(enum log_level level, uint32_t code, const char *detail
 	return capture_end(&captured);
 }
 
-/* One line, of what any terminal shows as text. */
+/* One line of text that is safe on any terminal. */
 static void assert_clean(const char *text)
 {
 	size_t n = strlen(text);
@@ -48,8 +48,8 @@ static void each_kind_has_its_words(void **state)
 		assert_memory_equal(shown(LOG_NORMAL, code, "x"), "profile: process 42", 19);
 }
 
-/* Reasons for a profile without GPU time say what there is in its place, or how to get that. */
-static void what_there_is_instead_of_gpu_time(void **state)
+/* Reasons for a profile without GPU time name the substitute, or how to get GPU time. */
+static void timed_calls_replace_gpu_time(void **state)
 {
 	static const uint32_t reasons[] = {GPU_NOTICE_NO_CUPTI, GPU_NOTICE_SUBSCRIBER_TAKEN,
 					   GPU_NOTICE_CUPTI_ERROR, GPU_NOTICE_OLD_CUPTI,
@@ -164,7 +164,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_has_its_words),
-		cmocka_unit_test(what_there_is_instead_of_gpu_time),
+		cmocka_unit_test(timed_calls_replace_gpu_time),
 		cmocka_unit_test(quiet_and_verbose),
 		cmocka_unit_test(unknown_codes_are_shown_as_they_are),
 		cmocka_unit_test(a_kind_is_shown_once),

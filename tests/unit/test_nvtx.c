@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NVTX ranges, through the functions that NVTX calls: which are open, what they are called, and
- * between which frames they stand.
+ * NVTX ranges, through the functions that NVTX calls: which are open, their names, and the frames
+ * between which they are.
  */
 #include "unit.h"
 #include <pthread.h>
@@ -115,7 +115,7 @@ static void pushes_nest(void **state)
 	expect_none_open();
 }
 
-static void pops_without_pushes_are_told(void **state)
+static void pops_without_pushes_are_reported(void **state)
 {
 	(void)state;
 	assert_int_equal(pop(), NVTX_ABI_NO_PUSH_POP_TRACKING);
@@ -126,7 +126,7 @@ static void pops_without_pushes_are_told(void **state)
 	assert_int_equal(pop(), NVTX_ABI_NO_PUSH_POP_TRACKING);
 }
 
-static void domains_are_stacks_of_their_own(void **state)
+static void domains_have_separate_stacks(void **state)
 {
 	struct nvtx_abi_attributes a = attributes(NVTX_ABI_MESSAGE_ASCII, "step");
 	void *train = create("train"), *load = create("load");
@@ -260,7 +260,7 @@ static void too_deep_ranges_keep_the_balance(void **state)
 	assert_int_equal(start("no room"), 0);
 	for (int i = NVTX_DEPTH_MAX + 20; i-- > 10;)
 		assert_int_equal(pop(), i);
-	/* there is room again, but this one lies on top of one that was ignored */
+	/* there is room again, but this one is above one that was ignored */
 	assert_int_equal(domain_push(other, &a), 1);
 	look(&seen);
 	assert_int_equal(seen.ranges.count, 10);
@@ -293,7 +293,7 @@ static void run_thread(uint64_t *range)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-static void threads_have_their_own_and_may_end_others(void **state)
+static void threads_have_their_own_ranges_and_may_end_others(void **state)
 {
 	uint64_t range = start("started"), again;
 
@@ -383,7 +383,7 @@ static __attribute__((noinline)) void open_and_call(void)
 	asm volatile("");
 }
 
-static void ranges_stand_inside_the_function_that_opened_them(void **state)
+static void ranges_are_inside_the_function_that_opened_them(void **state)
 {
 	(void)state;
 	open_and_call();
@@ -391,7 +391,7 @@ static void ranges_stand_inside_the_function_that_opened_them(void **state)
 	assert_true(is_in(seen.ranges.open[0].native, open_and_call));
 	assert_true(is_in(seen.ranges.open[1].native, open_and_call));
 	assert_true(is_in(seen.ranges.open[2].native, launch_deeper));
-	/* after the function has returned: in what is left of its callers */
+	/* after the function has returned: in its remaining callers */
 	launch();
 	assert_int_equal(seen.ranges.count, 3);
 	for (int i = 0; i < 3; i++)
@@ -477,7 +477,7 @@ static void ranges_go_between_frames(void **state)
 	expect_inserted(&r, 2, "a1bcde"); /* two frames of CUDA are left out */
 	r.open[0].native = 1;
 	expect_inserted(&r, 2, "1abcde");
-	/* the later one is the inner one, also where their places say otherwise */
+	/* the later one is the inner one, even if their places disagree */
 	r.count = 2;
 	r.open[1] = r.open[0];
 	r.open[1].name = 2;
@@ -526,7 +526,7 @@ static void python_functions_that_still_run(void **state)
 	assert_int_equal(python_place(1, PYTHONS(1), PYTHONS(11), &unchanged), 0);
 	assert_false(unchanged);
 	assert_int_equal(python_place(2, PYTHONS(9, 1), PYTHONS(90, 11), &unchanged), 1);
-	/* guard goes on, and calls another function, or push anew */
+	/* guard continues, and calls another function, or push again */
 	assert_int_equal(python_place(3, PYTHONS(9, 2, 1), PYTHONS(90, 21, 10), &unchanged), 1);
 	assert_int_equal(python_place(3, PYTHONS(3, 2, 1), PYTHONS(30, 21, 10), &unchanged), 1);
 	assert_false(unchanged);
@@ -552,15 +552,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pushes_nest),
-		cmocka_unit_test(pops_without_pushes_are_told),
-		cmocka_unit_test(domains_are_stacks_of_their_own),
+		cmocka_unit_test(pops_without_pushes_are_reported),
+		cmocka_unit_test(domains_have_separate_stacks),
 		cmocka_unit_test(messages_of_all_kinds),
 		cmocka_unit_test(messages_are_copied_and_cut),
 		cmocka_unit_test(too_many_names_share_one),
 		cmocka_unit_test(too_deep_ranges_keep_the_balance),
-		cmocka_unit_test(threads_have_their_own_and_may_end_others),
+		cmocka_unit_test(threads_have_their_own_ranges_and_may_end_others),
 		cmocka_unit_test(many_started_ranges),
-		cmocka_unit_test(ranges_stand_inside_the_function_that_opened_them),
+		cmocka_unit_test(ranges_are_inside_the_function_that_opened_them),
 		cmocka_unit_test(another_place_is_another_stack),
 		cmocka_unit_test(ranges_go_between_frames),
 		cmocka_unit_test(python_functions_that_still_run),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cupti_trace/nvtx_abi.h says the same as NVTX's headers, where those are installed, and they work
- * together: this program then is one that uses NVTX, with our functions in its tables.
+ * Compares cupti_trace/nvtx_abi.h with NVTX's headers, if they are installed, and runs them
+ * together: this program then uses NVTX, with our functions in its tables.
  */
 #include "unit.h"
 

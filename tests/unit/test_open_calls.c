@@ -18,18 +18,15 @@ static int end(void **state)
 	return 0;
 }
 
-/* True: another call of the thread was lost. */
-static bool enter(struct open_calls *o, uint32_t process, uint32_t tid, uint64_t start_ns)
+static void enter(struct open_calls *o, uint32_t process, uint32_t tid, uint64_t start_ns)
 {
 	struct open_call call = {.start_ns = start_ns,
 				 .process = process,
 				 .tid = tid,
 				 .stack = tid + 1000,
 				 .place = (uint32_t)start_ns + 5000};
-	bool lost = true;
 
-	assert_int_equal(open_calls_enter(o, &call, &lost), 0);
-	return lost;
+	assert_int_equal(open_calls_enter(o, &call), 0);
 }
 
 /* When it is taken to have begun, or 0: its entry was not reported. */
@@ -78,35 +75,35 @@ static void a_call_is_entered_and_left(void **state)
 {
 	struct open_calls *o = *state;
 
-	assert_false(enter(o, PROCESS, 7, 10));
-	assert_false(enter(o, PROCESS, 8, 10));
+	enter(o, PROCESS, 7, 10);
+	enter(o, PROCESS, 8, 10);
 	assert_int_equal(leave(o, 7, 10), 10);
 	assert_int_equal(leave(o, 7, 10), 0); /* it has been */
-	assert_false(enter(o, PROCESS, 7, 20));
+	enter(o, PROCESS, 7, 20);
 	assert_int_equal(leave(o, 7, 20), 20);
 	assert_int_equal(leave(o, 8, 10), 10);
 	assert_int_equal(o->count, 0);
 }
 
-static void a_return_without_its_entry_is_told_apart(void **state)
+static void a_return_without_its_entry_is_recognised(void **state)
 {
 	struct open_calls *o = *state;
 
 	assert_int_equal(leave(o, 7, 10), 0);
-	assert_false(enter(o, PROCESS, 7, 20));
+	enter(o, PROCESS, 7, 20);
 	assert_int_equal(leave(o, 7, 10), 0); /* an earlier call */
 	assert_int_equal(leave(o, 7, 30), 0); /* a later one */
 	assert_int_equal(leave(o, 8, 20), 0); /* another thread's */
 	assert_int_equal(leave(o, 7, 20), 20);
 }
 
-static void a_call_without_its_return_is_lost(void **state)
+static void a_call_without_its_return_is_forgotten(void **state)
 {
 	struct open_calls *o = *state;
 
-	assert_false(enter(o, PROCESS, 7, 10));
-	assert_true(enter(o, PROCESS, 7, 20));
-	assert_true(enter(o, PROCESS, 7, 30));
+	enter(o, PROCESS, 7, 10);
+	enter(o, PROCESS, 7, 20);
+	enter(o, PROCESS, 7, 30);
 	assert_int_equal(leave(o, 7, 10), 0);
 	assert_int_equal(leave(o, 7, 20), 0);
 	assert_int_equal(leave(o, 7, 30), 30);
@@ -118,14 +115,14 @@ static void a_thread_id_is_used_again(void **state)
 {
 	struct open_calls *o = *state;
 
-	assert_false(enter(o, PROCESS, 7, 10));
-	assert_true(enter(o, OTHER, 7, 20));
+	enter(o, PROCESS, 7, 10);
+	enter(o, OTHER, 7, 20);
 	open_calls_forget(o, PROCESS);
 	assert_int_equal(take_all(o, PROCESS, 25), 0);
 	assert_int_equal(leave(o, 7, 20), 20);
 }
 
-static void what_is_taken_out_is_taken_once(void **state)
+static void calls_are_taken_out_once(void **state)
 {
 	struct open_calls *o = *state;
 
@@ -135,20 +132,19 @@ static void what_is_taken_out_is_taken_once(void **state)
 	assert_int_equal(take_all(o, PROCESS, 200), 0);
 	assert_int_equal(take_all(o, 0, 300), 5);
 	assert_int_equal(take_all(o, 0, 400), 0);
-	/* it goes on from there, where it returns after all */
+	/* it continues from there, if it returns after all */
 	for (uint32_t tid = 10; tid < 20; tid++)
 		assert_int_equal(leave(o, tid, tid), tid % 2 ? 100 : 300);
 	assert_int_equal(o->count, 0);
 }
 
-/* What was taken out has been counted: it is not lost when the thread enters another one. */
-static void a_call_after_one_that_was_taken_out(void **state)
+static void a_call_after_a_removed_one(void **state)
 {
 	struct open_calls *o = *state;
 
 	enter(o, PROCESS, 7, 10);
 	assert_int_equal(take_all(o, PROCESS, 100), 1);
-	assert_false(enter(o, PROCESS, 7, 110));
+	enter(o, PROCESS, 7, 110);
 	assert_int_equal(leave(o, 7, 10), 0);
 	assert_int_equal(leave(o, 7, 110), 110);
 	enter(o, PROCESS, 7, 120);
@@ -157,7 +153,7 @@ static void a_call_after_one_that_was_taken_out(void **state)
 	assert_int_equal(leave(o, 7, 120), 1);
 }
 
-static void a_process_that_is_gone_is_forgotten(void **state)
+static void an_ended_process_is_forgotten(void **state)
 {
 	struct open_calls *o = *state;
 
@@ -213,10 +209,8 @@ static void enter_any(struct model *m)
 				 .tid = tid,
 				 .stack = (uint32_t)prng_u64(&m->random),
 				 .place = (uint32_t)prng_u64(&m->random)};
-	bool lost, is_lost = m->calls[tid].tid && !m->calls[tid].taken_ns;
 
-	EXPECT(&m->random, open_calls_enter(&m->open, &call, &lost) == 0);
-	EXPECT(&m->random, lost == is_lost);
+	EXPECT(&m->random, open_calls_enter(&m->open, &call) == 0);
 	m->calls[tid] = call;
 }
 
@@ -299,12 +293,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_at_all),
 		TEST(a_call_is_entered_and_left),
-		TEST(a_return_without_its_entry_is_told_apart),
-		TEST(a_call_without_its_return_is_lost),
+		TEST(a_return_without_its_entry_is_recognised),
+		TEST(a_call_without_its_return_is_forgotten),
 		TEST(a_thread_id_is_used_again),
-		TEST(what_is_taken_out_is_taken_once),
-		TEST(a_call_after_one_that_was_taken_out),
-		TEST(a_process_that_is_gone_is_forgotten),
+		TEST(calls_are_taken_out_once),
+		TEST(a_call_after_a_removed_one),
+		TEST(an_ended_process_is_forgotten),
 		TEST(memory_is_that_of_threads_at_the_same_time),
 		cmocka_unit_test(random_threads),
 	};

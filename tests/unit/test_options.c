@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line. What is said on stderr is looked at, so that it does not clutter the test's. */
+/* The command line. stderr is captured, so that it does not clutter the test's output. */
 #include "unit.h"
 #include "profiler/commands/options.h"
 
@@ -147,7 +147,7 @@ static void abbreviations_that_are_clear(void **state)
 	assert_non_null(strstr(captured.text, "ambiguous"));
 }
 
-/* With one dash a slip of the finger must not turn on what nobody asked for. */
+/* With one dash a typing error must not enable an option. */
 static void one_dash_takes_whole_names_only(void **state)
 {
 	static const char *const slips[] = {
@@ -190,7 +190,7 @@ static void the_injection_library_has_an_older_name(void **state)
 }
 
 /* The command's own options are the command's. */
-static void the_first_word_ends_our_options(void **state)
+static void the_first_operand_ends_our_options(void **state)
 {
 	(void)state;
 	assert_run("-q", "app", "-o", "x", "--gpu-only", "--help");
@@ -297,7 +297,7 @@ static void nvtx_needs_stacks_from_the_process(void **state)
 	assert_wrong("-cuda-lib", "/x", "--nvtx", "app");
 }
 
-static void waits_need_the_gpu_side(void **state)
+static void waits_need_gpu_tracing(void **state)
 {
 	(void)state;
 	assert_run("--waits", "-gpu-only", "app");
@@ -358,7 +358,7 @@ static void output_of(const char *option, char *text, size_t size)
 static void help_and_version_go_to_stdout(void **state)
 {
 	static const char *const asks[] = {"-h", "--help", "-help", "--version", "-version"};
-	static const char *const told[] = {
+	static const char *const mentioned[] = {
 		"-o FILE",     "-gpu-only",      "-cpu-only",       "--freq",    "--unit",
 		"--raw-names", "-injection-lib", "-cupti-lib",      "-cuda-lib", "--as-root",
 		"--inlines",   "--python-lines", "--native-python", "--nvtx",    "-v ",
@@ -372,9 +372,9 @@ static void help_and_version_go_to_stdout(void **state)
 		assert_memory_equal(text, i < 3 ? "Usage: profile" : "profile ", 8);
 	}
 	output_of("--help", text, sizeof(text));
-	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
-		if (!strstr(text, told[i]))
-			fail_msg("--help does not tell of %s", told[i]);
+	for (size_t i = 0; i < sizeof(mentioned) / sizeof(mentioned[0]); i++)
+		if (!strstr(text, mentioned[i]))
+			fail_msg("--help does not mention %s", mentioned[i]);
 }
 
 int main(void)
@@ -386,14 +386,14 @@ int main(void)
 		cmocka_unit_test(abbreviations_that_are_clear),
 		cmocka_unit_test(one_dash_takes_whole_names_only),
 		cmocka_unit_test(the_injection_library_has_an_older_name),
-		cmocka_unit_test(the_first_word_ends_our_options),
+		cmocka_unit_test(the_first_operand_ends_our_options),
 		cmocka_unit_test(two_dashes_end_our_options),
 		cmocka_unit_test(a_command_is_needed),
 		cmocka_unit_test(bad_numbers),
 		cmocka_unit_test(bad_words),
 		cmocka_unit_test(modes_exclude_each_other),
 		cmocka_unit_test(nvtx_needs_stacks_from_the_process),
-		cmocka_unit_test(waits_need_the_gpu_side),
+		cmocka_unit_test(waits_need_gpu_tracing),
 		cmocka_unit_test(libraries_to_probe_are_bounded),
 		cmocka_unit_test(help_and_version_go_to_stdout),
 	};

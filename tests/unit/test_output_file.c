@@ -26,7 +26,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* Everything in the folder goes; how many entries there were. */
+/* Removes everything in the folder; returns the number of entries. */
 static int empty_folder(const char *path)
 {
 	DIR *folder = opendir(path);
@@ -109,7 +109,7 @@ static ino_t inode_of(const char *path)
 	return st.st_ino;
 }
 
-static void a_new_file_is_there_when_it_is_whole(void **state)
+static void a_new_file_appears_when_it_is_complete(void **state)
 {
 	struct bench *b = *state;
 	mode_t mask = umask(026);
@@ -158,7 +158,7 @@ static void an_old_file_is_replaced_when_the_new_one_is_whole(void **state)
 	assert_int_equal(count_files(b->folder), 1);
 }
 
-/* Killed at any moment before the end: the old file is whole, and nothing else is there. */
+/* Killed at any moment before the end: the old file is complete, and nothing else is left. */
 static void a_profiler_that_is_killed_leaves_the_old_file(void **state)
 {
 	struct bench *b = *state;
@@ -266,7 +266,7 @@ static void links_are_followed_and_stay(void **state)
 	assert_file(real, "4\n");
 }
 
-static void what_cannot_be_written_shows_at_once(void **state)
+static void unwritable_outputs_fail_at_once(void **state)
 {
 	struct bench *b = *state;
 	struct output o;
@@ -404,7 +404,7 @@ static void a_stdout_that_cannot_be_written_is_an_error(void **state)
 	assert_int_equal(results[1], -EBADF);
 }
 
-/* It may be our stdout, too: everyone's output goes there without meeting anyone's. */
+/* It may be our stdout, too; all output is discarded without conflict. */
 static void dev_null_is_no_stdout(void **state)
 {
 	int fd = open("/dev/null", O_WRONLY);
@@ -424,7 +424,7 @@ static void dev_null_is_no_stdout(void **state)
 	assert_int_equal(access("/dev/null", F_OK), 0);
 }
 
-static void a_reader_that_went_away_is_told_apart(void **state)
+static void a_lost_reader_is_distinguished(void **state)
 {
 	struct output o;
 	int ends[2], err;
@@ -526,7 +526,7 @@ static void a_folder_that_is_closed_has_its_file_written_in_place(void **state)
 	assert_int_equal(count_files(b->folder), 0);
 }
 
-static void anothers_file_stays_anothers(void **state)
+static void another_users_file_is_left_alone(void **state)
 {
 	struct bench *b = *state;
 	struct stat st;
@@ -634,22 +634,22 @@ static void a_file_system_without_unnamed_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_new_file_is_there_when_it_is_whole),
+		TEST(a_new_file_appears_when_it_is_complete),
 		TEST(an_old_file_is_replaced_when_the_new_one_is_whole),
 		TEST(a_profiler_that_is_killed_leaves_the_old_file),
 		TEST(a_file_that_came_meanwhile_is_replaced),
 		TEST(cancelling_leaves_no_trace),
 		TEST(links_are_followed_and_stay),
-		TEST(what_cannot_be_written_shows_at_once),
+		TEST(unwritable_outputs_fail_at_once),
 		TEST(a_full_disk_is_an_error),
 		TEST(a_failed_write_leaves_the_old_file),
 		TEST(every_path_to_stdout_is_stdout),
 		TEST(a_stdout_that_cannot_be_written_is_an_error),
 		TEST(dev_null_is_no_stdout),
-		TEST(a_reader_that_went_away_is_told_apart),
+		TEST(a_lost_reader_is_distinguished),
 		TEST(a_fifo_is_written_to_directly),
 		TEST(a_folder_that_is_closed_has_its_file_written_in_place),
-		TEST(anothers_file_stays_anothers),
+		TEST(another_users_file_is_left_alone),
 		TEST(a_file_mounted_by_itself_is_written_in_place),
 		TEST(a_file_system_without_unnamed_files),
 	};

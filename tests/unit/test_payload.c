@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The private folder: made, used, and removed whatever was put into it. */
+/* The private folder: created, used, and removed whatever its contents. */
 #include <sched.h>
 #include <sys/mount.h>
 #include "unit.h"
@@ -40,7 +40,7 @@ static mode_t mode_of(const char *path)
 	return lstat(path, &st) == 0 ? st.st_mode : 0;
 }
 
-static void what_is_in_it(void **state)
+static void embedded_contents(void **state)
 {
 	struct bench *b = *state;
 	struct payload p;
@@ -56,7 +56,7 @@ static void what_is_in_it(void **state)
 	assert_int_equal(read(fd, magic, 4), 4);
 	assert_memory_equal(magic, "\177ELF", 4);
 	close(fd);
-	/* what the target writes is read, and the end is seen when nobody writes any more */
+	/* the target's output is read, and the end is seen when no writer is left */
 	fd = open(p.pipe_path, O_WRONLY);
 	assert_int_equal(write(fd, "x", 1), 1);
 	close(fd);
@@ -69,36 +69,39 @@ static void what_is_in_it(void **state)
 	payload_remove(&p); /* again is harmless */
 }
 
-/* A process that waits for an answer waits on a FIFO of its own. */
+/* A process that waits for an answer has its own FIFO. */
 static void answers(void **state)
 {
+	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
 	struct payload p;
 	char path[600], byte;
 	int reader;
 
 	(void)state;
 	assert_int_equal(payload_create(&p), 0);
-	assert_int_equal(payload_acknowledge(&p, 42), 0); /* does not wait any more */
+	assert_int_equal(payload_acknowledge(&p, calls, 42), 0); /* does not wait any more */
 	snprintf(path, sizeof(path), "%s/" GPU_WIRE_ACK_FORMAT, p.path, (uint64_t)42);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_equal(payload_acknowledge(&p, 42), 0); /* nobody reads */
+	assert_int_equal(payload_acknowledge(&p, calls, 42), 0); /* nobody reads */
 	reader = open(path, O_RDONLY | O_NONBLOCK);
-	assert_int_equal(payload_acknowledge(&p, 42), 0);
+	assert_int_equal(payload_acknowledge(&p, calls, 42), 0);
 	assert_int_equal(read(reader, &byte, 1), 1);
 	close(reader);
 	/* something else in its place is not written to */
 	unlink(path);
 	assert_int_equal(symlink(p.library, path), 0);
-	assert_int_equal(payload_acknowledge(&p, 42), -EINVAL);
+	assert_int_equal(payload_acknowledge(&p, calls, 42), -ELOOP);
 	unlink(path);
 	close(open(path, O_WRONLY | O_CREAT, 0600));
-	assert_int_equal(payload_acknowledge(&p, 42), -EINVAL);
+	assert_int_equal(payload_acknowledge(&p, calls, 42), -EINVAL);
 	payload_remove(&p);
+	bounded_caller_free(calls);
 }
 
-/* The lock goes with the process that was killed: the next run removes its folder. */
-static void folders_of_the_dead_are_removed(void **state)
+/* A killed process loses the lock: the next run removes its folder. */
+static void folders_of_ended_runs_are_removed(void **state)
 {
+	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
 	struct payload living, next;
 	char dead[PAYLOAD_PATH_MAX];
 	int ends[2], status;
@@ -122,10 +125,18 @@ static void folders_of_the_dead_are_removed(void **state)
 	close(ends[1]);
 	assert_int_equal(mode_of(dead), S_IFDIR | 0700);
 	assert_int_equal(payload_create(&next), 0);
+	/* not another user's, however it looks */
+	if (chown(dead, 1, 1) == 0) {
+		payload_remove_stale(&next, calls);
+		assert_int_equal(mode_of(dead), S_IFDIR | 0700);
+		assert_int_equal(chown(dead, geteuid(), getegid()), 0);
+	}
+	payload_remove_stale(&next, calls);
 	assert_int_equal(mode_of(dead), 0);
 	assert_int_equal(mode_of(living.path), S_IFDIR | 0700);
 	payload_remove(&living);
 	payload_remove(&next);
+	bounded_caller_free(calls);
 }
 
 static void the_supervisor_removes_by_path(void **state)
@@ -190,9 +201,9 @@ static void another_place_where_code_may_not_be_mapped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_is_in_it),
+		TEST(embedded_contents),
 		TEST(answers),
-		TEST(folders_of_the_dead_are_removed),
+		TEST(folders_of_ended_runs_are_removed),
 		TEST(the_supervisor_removes_by_path),
 		TEST(another_place_where_code_may_not_be_mapped),
 	};

@@ -202,7 +202,7 @@ static void test_load(void **state)
 		perf_map_free(map);
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
-		/* When its process is gone it must be ours, or root's: we are root. */
+		/* After the end of its process it must be ours, or root's: we are root. */
 		assert_int_equal(perf_map_load(child, NULL, &map), -EPERM);
 		assert_int_equal(chown(other, 0, 0), 0);
 		assert_int_equal(perf_map_load(child, NULL, &map), 0);

@@ -11,7 +11,7 @@
 #define NOBODY 65534
 #define NO_PROCESS 0x3fff0000 /* above the largest pid_max */
 
-/* What processes in namespaces of their own have to say of themselves. */
+/* What processes in their own namespaces report about themselves. */
 struct account {
 	pid_t pid;                       /* as it sees itself */
 	struct pid_namespace name_space; /* as it sees it: /proc is still ours */
@@ -52,7 +52,7 @@ static void our_own_process(void **state)
 	assert_in(own.id, own.inner, getpid());
 }
 
-static void processes_that_there_are_not(void **state)
+static void missing_processes(void **state)
 {
 	static const pid_t none[] = {NO_PROCESS, 0, -1, INT32_MIN, INT32_MAX};
 	pid_t ended = fork();
@@ -67,7 +67,7 @@ static void processes_that_there_are_not(void **state)
 		assert_in(0, 0, none[i]);
 }
 
-/* In a process of namespaces of its own: accounts for itself and waits for its end. */
+/* In a process with its own namespaces: reports and waits for its end. */
 static void account_and_wait(int report)
 {
 	struct account account = {getpid(), pid_namespace_own()};
@@ -142,7 +142,7 @@ static void check_nested(int depth)
 	end_child(outermost);
 }
 
-static void a_process_in_a_namespace_of_its_own(void **state)
+static void a_process_in_its_own_namespace(void **state)
 {
 	(void)state;
 	if (geteuid() != 0)
@@ -152,7 +152,7 @@ static void a_process_in_a_namespace_of_its_own(void **state)
 	check_nested(4);
 }
 
-static void a_process_that_we_may_not_look_into(void **state)
+static void an_unreadable_process(void **state)
 {
 	int status;
 	pid_t pid;
@@ -175,9 +175,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(our_own_process),
-		cmocka_unit_test(processes_that_there_are_not),
-		cmocka_unit_test(a_process_in_a_namespace_of_its_own),
-		cmocka_unit_test(a_process_that_we_may_not_look_into),
+		cmocka_unit_test(missing_processes),
+		cmocka_unit_test(a_process_in_its_own_namespace),
+		cmocka_unit_test(an_unreadable_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 
 /* ---- the table ---- */
 
-static void what_was_not_noted_is_not_there(void **state)
+static void unnoted_processes_are_not_found(void **state)
 {
 	struct place_names names = {0};
 
@@ -118,7 +118,7 @@ static const char *with_id(const char *name, pid_t id)
 	return out;
 }
 
-static void no_names_unless_asked_for(void **state)
+static void no_names_unless_requested(void **state)
 {
 	struct collect *c = collect_with(0);
 	const struct gpu_event_hello hello = {.pid = (uint32_t)getpid()};
@@ -140,7 +140,7 @@ static void no_names_unless_asked_for(void **state)
 }
 
 /* The names of the first look stay. */
-static void names_are_those_of_the_first_look(void **state)
+static void names_are_read_once(void **state)
 {
 	struct collect *c = collect_with(THREAD);
 	const struct process_info *info;
@@ -187,8 +187,7 @@ static void *thread_main(void *c)
 	return (void *)(uintptr_t)tid;
 }
 
-/* What moves a cursor or breaks a line is replaced; what a format cannot hold is its own business.
- */
+/* Control characters and line breaks are replaced; writers handle the rest. */
 static void names_move_no_cursor_and_break_no_line(void **state)
 {
 	struct collect *c = collect_with(THREAD);
@@ -208,8 +207,8 @@ static void names_move_no_cursor_and_break_no_line(void **state)
 	collect_free(c);
 }
 
-/* Nothing can be read of a process that is gone by the time it is looked at. */
-static void what_is_gone_is_called_by_its_records(void **state)
+/* Nothing can be read of a process that has ended before it is looked at. */
+static void ended_processes_are_named_by_their_records(void **state)
 {
 	struct collect *c = collect_with(THREAD);
 	struct process *process;
@@ -219,7 +218,7 @@ static void what_is_gone_is_called_by_its_records(void **state)
 	process = collect_find_process(c, NOBODY);
 	assert_string_equal(process_name(c, process->id), "[process 4194305]");
 	assert_string_equal(thread_name(c, process->id, NOBODY + 1), "[thread 4194306]");
-	/* another program under the same pid, whose exec said what it is */
+	/* another program under the same pid, named by its exec */
 	process = happen(c, PROCESS_EXEC, NOBODY, NOBODY, "app");
 	assert_non_null(process);
 	happen(c, PROCESS_COMM, NOBODY, NOBODY + 1, "loader");
@@ -240,13 +239,13 @@ static void what_is_gone_is_called_by_its_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_not_noted_is_not_there),
+		cmocka_unit_test(unnoted_processes_are_not_found),
 		cmocka_unit_test(many_are_kept_apart),
-		cmocka_unit_test(no_names_unless_asked_for),
-		cmocka_unit_test(names_are_those_of_the_first_look),
+		cmocka_unit_test(no_names_unless_requested),
+		cmocka_unit_test(names_are_read_once),
 		cmocka_unit_test(a_program_is_named_when_it_says_hello),
 		cmocka_unit_test(names_move_no_cursor_and_break_no_line),
-		cmocka_unit_test(what_is_gone_is_called_by_its_records),
+		cmocka_unit_test(ended_processes_are_named_by_their_records),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,7 +94,7 @@ static void each_part_counts(void **state)
 	places_release(&p);
 }
 
-static void only_parts_that_are_asked_for_are_kept(void **state)
+static void only_requested_parts_are_kept(void **state)
 {
 	(void)state;
 	for (uint32_t mask = 0; mask <= ALL; mask++) {
@@ -153,7 +153,7 @@ static void past_the_bound_parts_are_lost(void **state)
 	places_release(&p);
 }
 
-/* Without memory it is no other: by process alone if that is there, or nowhere. */
+/* Without memory it is not another place: by process alone if that exists, or nowhere. */
 static void without_memory_parts_are_lost(void **state)
 {
 	struct places p;
@@ -219,7 +219,7 @@ static void random_places(struct prng *r)
 	places_release(&p);
 }
 
-static void places_are_what_was_said_or_less(void **state)
+static void places_are_exact_or_less_detailed(void **state)
 {
 	uint64_t rounds = unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? 10 : 300);
 
@@ -238,11 +238,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_first_is_nowhere),
 		TEST(each_part_counts),
-		TEST(only_parts_that_are_asked_for_are_kept),
+		TEST(only_requested_parts_are_kept),
 		TEST(the_bound_is_a_million),
 		TEST(past_the_bound_parts_are_lost),
 		TEST(without_memory_parts_are_lost),
-		TEST(places_are_what_was_said_or_less),
+		TEST(places_are_exact_or_less_detailed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

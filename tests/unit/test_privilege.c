@@ -37,7 +37,7 @@ static const char *status_line(const char *name)
 	return line;
 }
 
-/* Ends the child where something is not so, and says what. */
+/* Ends the child with a message if the condition is false. */
 static void need(bool so, const char *what, int line)
 {
 	if (so)
@@ -89,6 +89,19 @@ static void be_the_user(void)
 	need_capabilities(NO_CAPABILITIES);
 }
 
+/* As the target before its exec: open descriptors are not for the user's other processes. */
+static void be_the_target(void)
+{
+	NEED(privilege_become_user(&user) == 0);
+	NEED(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1);
+	NEED(privilege_drop_all() == 0);
+	NEED(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0);
+	/* without capabilities there is nothing to hide, and perf events need it open */
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	NEED(privilege_drop_all() == 0);
+	NEED(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1);
+}
+
 static bool may_become_others(void)
 {
 	return geteuid() == 0 && strcmp(status_line("CapPrm"), "0000004000000000") > 0 &&
@@ -101,6 +114,7 @@ static void the_user_has_two_capabilities_then_none(void **state)
 	if (!may_become_others())
 		SKIP("needs root");
 	assert_int_equal(in_child(be_the_user), 0);
+	assert_int_equal(in_child(be_the_target), 0);
 }
 
 /* What is open to us of ourselves once we are closed to others: libraries rely on it. */
@@ -126,7 +140,7 @@ static void read_our_own_proc(void)
 	NEED(again >= 0);
 }
 
-static void our_own_proc_stays_open_to_us(void **state)
+static void our_own_proc_stays_readable(void **state)
 {
 	(void)state;
 	if (!may_become_others())
@@ -134,7 +148,7 @@ static void our_own_proc_stays_open_to_us(void **state)
 	assert_int_equal(in_child(read_our_own_proc), 0);
 }
 
-/* Kernel addresses show to whoever opened the file, not to who reads it. */
+/* Kernel addresses depend on who opened the file, not on who reads it. */
 static void read_kallsyms_later(void)
 {
 	int early = privilege_open_kallsyms(), late;
@@ -204,7 +218,7 @@ static void have_no_privilege(void)
 	NEED(privilege_become_user(&user) == -EPERM);
 }
 
-static void without_privilege_it_is_the_same_way(void **state)
+static void without_privileges_the_path_is_the_same(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child(have_no_privilege), 0);
@@ -267,10 +281,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_user_has_two_capabilities_then_none),
-		cmocka_unit_test(our_own_proc_stays_open_to_us),
+		cmocka_unit_test(our_own_proc_stays_readable),
 		cmocka_unit_test(kallsyms_is_read_with_the_rights_of_its_opening),
 		cmocka_unit_test(capabilities_of_the_file_are_cut_to_two),
-		cmocka_unit_test(without_privilege_it_is_the_same_way),
+		cmocka_unit_test(without_privileges_the_path_is_the_same),
 		cmocka_unit_test(root_that_nobody_called_stays_root),
 		cmocka_unit_test(limits_rise_as_far_as_they_may),
 	};

@@ -11,7 +11,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/sources/probes.h"
 
-#define PATIENCE_S 60         /* for what has to come */
+#define PATIENCE_S 60         /* for expected events */
 #define NO_PROCESS 0x3fff0000 /* above the largest pid_max */
 #define FOUND_MAX 1024        /* functions that are probed of one file */
 
@@ -68,7 +68,7 @@ __attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
 		fail_msg("failed: %s", command);
 }
 
-/* A library of functions `int name(int)` that return what they are given; stripped. */
+/* A library of functions `int name(int)` that return their argument; stripped. */
 static void build_library(const char *file, const char *first, const char *second)
 {
 	shell("printf 'int %s(int x) { return x; }\\nint %s(int x) { return x; }\\n' > l.c && "
@@ -254,7 +254,7 @@ static void subscribers_are_watched_in_cupti(void **state)
 	dlclose(other);
 }
 
-static void processes_that_there_are_not(void **state)
+static void missing_processes(void **state)
 {
 	struct bench b;
 
@@ -318,7 +318,7 @@ static void end_child(const struct child *child)
 	assert_int_equal(waitpid(child->pid, NULL, 0), child->pid);
 }
 
-/* What came of timed calls: entries and returns, all of this process. */
+/* The events of timed calls: entries and returns, all of this process. */
 static uint32_t count_calls(struct bench *b, pid_t pid)
 {
 	const struct stack_event *event;
@@ -363,7 +363,7 @@ static void calls_are_probed_in_one_process(void **state)
 	let_call(&other);
 	assert_int_equal(count_calls(&b, other.pid), CALL_FUNCTIONS);
 	assert_int_equal(probes_scan_process(b.probes, other.pid), 0);
-	/* and its files are looked through anew */
+	/* and its files are searched again */
 	assert_int_equal(probes_scan_process(b.probes, one.pid), CALL_FUNCTIONS);
 	let_call(&one);
 	assert_int_equal(count_calls(&b, one.pid), CALL_FUNCTIONS);
@@ -403,7 +403,7 @@ static void files_that_are_named(void **state)
 	dlclose(library);
 }
 
-/* Symbols as no compiler makes them: what cannot be is passed over. */
+/* Symbols that no compiler produces: impossible ones are skipped. */
 static void odd_symbols(void **state)
 {
 	static const char names[] = "\0cudaLaunchKernel\0cuLaunchKernel\0cuGraphLaunch";
@@ -442,7 +442,7 @@ static void odd_symbols(void **state)
 	end(&b);
 }
 
-static void tables_that_are_not_there(void **state)
+static void missing_tables(void **state)
 {
 	static const char names[] = "\0cuLaunchKernel";
 	const Elf64_Sym symbols[] = {{0}, made_function(1, 0x100, 16)};
@@ -509,7 +509,7 @@ static void too_many_functions(void **state)
 static struct capture captured;
 
 /* Instructions that the kernel has to step over one by one make a probe slow. */
-static void where_probes_are_is_said(void **state)
+static void probe_locations_are_logged(void **state)
 {
 	struct bench b;
 	const char *text;
@@ -533,12 +533,12 @@ static void where_probes_are_is_said(void **state)
 	end(&b);
 }
 
-/* What is lost where a probe cannot be put; where nothing is lost, nothing is said. */
+/* The loss if a probe cannot be set; without a loss, no message. */
 static const char *failure_of(enum bpf_source_probe kind, const char *file)
 {
 	char error[512];
 	struct log log = {.level = LOG_NORMAL};
-	/* probes were not asked for */
+	/* probes were not requested */
 	struct bpf_source *source = bpf_source_open(&(struct bpf_source_options){.sample_hz = 50},
 						    error, sizeof(error));
 	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
@@ -556,7 +556,7 @@ static const char *failure_of(enum bpf_source_probe kind, const char *file)
 	return capture_end(&captured);
 }
 
-static void failures_are_said(void **state)
+static void failures_are_reported(void **state)
 {
 	const char *text;
 
@@ -595,14 +595,14 @@ int main(void)
 		cmocka_unit_test(libraries_that_are_mapped_later),
 		cmocka_unit_test(a_library_whose_file_was_replaced),
 		cmocka_unit_test(subscribers_are_watched_in_cupti),
-		cmocka_unit_test(processes_that_there_are_not),
+		cmocka_unit_test(missing_processes),
 		cmocka_unit_test(calls_are_probed_in_one_process),
 		cmocka_unit_test(files_that_are_named),
 		cmocka_unit_test(odd_symbols),
-		cmocka_unit_test(tables_that_are_not_there),
+		cmocka_unit_test(missing_tables),
 		cmocka_unit_test(too_many_functions),
-		cmocka_unit_test(where_probes_are_is_said),
-		cmocka_unit_test(failures_are_said),
+		cmocka_unit_test(probe_locations_are_logged),
+		cmocka_unit_test(failures_are_reported),
 	};
 
 	if (geteuid() != 0 || getenv("UNDER_VALGRIND")) {

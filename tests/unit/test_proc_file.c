@@ -12,7 +12,7 @@
 
 static char folder[] = "/tmp/profile_unit.XXXXXX";
 
-static void what_can_be_read(void **state)
+static void readable_files(void **state)
 {
 	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
 	char *text;
@@ -63,7 +63,7 @@ static pid_t start(const char *program, const char *a, const char *b, const char
 	return pid;
 }
 
-static void memory_that_never_comes(void **state)
+static void memory_that_never_arrives(void **state)
 {
 	static const char *const files[] = {"environ", "cmdline"};
 	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
@@ -109,8 +109,8 @@ static int remove_folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_can_be_read),
-		cmocka_unit_test(memory_that_never_comes),
+		cmocka_unit_test(readable_files),
+		cmocka_unit_test(memory_that_never_arrives),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What this very process, its threads and its children are called, and what is gone already. */
+/* Names of this process, its threads and its children, and of ended ones. */
 #include "unit.h"
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -50,7 +50,7 @@ static void this_process_and_thread(void **state)
 			    with_id("test_names_main", own_tid()));
 }
 
-/* What the kernel's records said first: they were right at their time. */
+/* Names from the kernel's records: they were right at their time. */
 static void a_name_that_is_known_is_not_read(void **state)
 {
 	(void)state;
@@ -71,7 +71,7 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-/* Of the bytes that a thread put into its name, only the line's end is left out here. */
+/* Only the line's end is omitted from the bytes of a thread's name. */
 static void a_name_ends_with_its_line(void **state)
 {
 	bool is_same = false;
@@ -83,7 +83,7 @@ static void a_name_ends_with_its_line(void **state)
 	assert_true(is_same);
 }
 
-static void what_does_not_exist_has_its_number(void **state)
+static void unknown_devices_have_their_number(void **state)
 {
 	(void)state;
 	assert_string_equal(process_name(NOBODY, NULL), "[process 4194305]");
@@ -97,7 +97,7 @@ static void what_does_not_exist_has_its_number(void **state)
 	assert_string_equal(thread_name(NOBODY, 7, ""), "[thread 7]");
 }
 
-/* This program again, under another command line: it says that it is there, and waits. */
+/* This program again, with another command line: it reports that it runs, and waits. */
 static pid_t start(const char *const *argv)
 {
 	int pipes[2];
@@ -176,7 +176,7 @@ int main(void)
 		cmocka_unit_test(this_process_and_thread),
 		cmocka_unit_test(a_name_that_is_known_is_not_read),
 		cmocka_unit_test(a_name_ends_with_its_line),
-		cmocka_unit_test(what_does_not_exist_has_its_number),
+		cmocka_unit_test(unknown_devices_have_their_number),
 		cmocka_unit_test(an_interpreter_is_its_script),
 		cmocka_unit_test(a_long_name_is_cut),
 	};

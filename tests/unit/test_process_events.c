@@ -30,7 +30,7 @@ static struct process_events *open_events(void)
 	return e;
 }
 
-/* A child that, once let go, runs `command`. */
+/* A child that, when released, runs `command`. */
 static pid_t start_child(const char *command, int *gate)
 {
 	int ends[2];
@@ -133,7 +133,7 @@ static void a_child_from_fork_to_exit(void **state)
 	process_events_close(events);
 }
 
-/* Nothing later than asked for is handed out, and it is not lost either. */
+/* Later events are neither returned nor lost. */
 static void events_wait_for_their_time(void **state)
 {
 	struct process_events *events = open_events();
@@ -155,7 +155,7 @@ static void events_wait_for_their_time(void **state)
 	}
 	assert_true(early.ended > 0);
 	assert_null(process_events_next(events, middle));
-	assert_int_equal(process_events_read(events), 0); /* what is left moves */
+	assert_int_equal(process_events_read(events), 0); /* the rest moves */
 	while ((e = process_events_next(events, UINT64_MAX))) {
 		assert_true(e->time_ns > middle);
 		note(&late, second, e);
@@ -189,7 +189,7 @@ static void run_thread(struct thread *t)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* What is seen of one thread, in order: 'f'ork, 'c'omm, 'e'xit. */
+/* The events of one thread, in order: 'f'ork, 'c'omm, 'e'xit. */
 struct thread_life {
 	pid_t tid;
 	char seen[8];
@@ -318,7 +318,7 @@ static void rings_that_wrap_and_overflow(void **state)
 			assert_int_equal(process_events_lost(events), 0);
 	}
 	assert_true(seen >= 11 * 700 && seen < total);
-	/* the kernel tells of a loss with the next record that fits */
+	/* the kernel reports a loss with the next record that fits */
 	munmap(mmap(NULL, (size_t)page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
 	       (size_t)page);
 	assert_int_equal(process_events_read(events), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of processes, and what the kernel's records make of it. The module is built into this
+ * The table of processes, and its reaction to the kernel's records. The module is built into this
  * test, with memory that can run out.
  */
 #include "collect_text.h"
@@ -78,8 +78,7 @@ static void a_process_is_known_by_pid_and_id(void **state)
 	process_free(NULL);
 }
 
-/* What comes next under the number is another, and the first one stays for what is still to come.
- */
+/* The next process with the number is another, and the first one stays for its late records. */
 static void a_pid_is_used_again(void **state)
 {
 	struct processes p = {0};
@@ -93,7 +92,7 @@ static void a_pid_is_used_again(void **state)
 	second = processes_start(&p, 100, 60, true);
 	assert_ptr_equal(processes_find(&p, 100), second);
 	assert_int_not_equal(second->id, first->id);
-	/* and without a word of its end */
+	/* and without a record of its end */
 	assert_non_null(processes_start(&p, 100, 70, true));
 	assert_int_equal(second->ended_ns, 70);
 	assert_int_equal(processes_find(&p, 100)->id, 3);
@@ -121,7 +120,7 @@ static void a_process_ends_once(void **state)
 	processes_release(&p);
 }
 
-/* What the parent was goes with the child, what it said and did does not. */
+/* The child inherits the parent's state, but not its data and its reports. */
 static void a_fork_is_a_copy(void **state)
 {
 	struct processes p = {0};
@@ -164,9 +163,9 @@ static void those_apart_are_not_known_by_pid(void **state)
 {
 	struct processes p = {0};
 	struct process *kernel_s = processes_start(&p, 100, 5, true);
-	struct process *one = processes_start_apart(&p, 100);
-	struct process *other = processes_start_apart(&p, 100);
-	struct process *alone = processes_start_apart(&p, 200);
+	struct process *one = processes_start_apart(&p, 100, 100);
+	struct process *other = processes_start_apart(&p, 100, 100);
+	struct process *alone = processes_start_apart(&p, 200, 200);
 
 	(void)state;
 	assert_true(one->is_apart && other->is_apart && alone->is_apart);
@@ -208,7 +207,7 @@ static void a_process_lingers(void **state)
 	processes_release(&p);
 }
 
-/* It holds up nobody else. */
+/* It delays no other. */
 static void a_traced_process_stays(void **state)
 {
 	struct processes p = {0};
@@ -229,7 +228,7 @@ static void a_traced_process_stays(void **state)
 	processes[4]->tracers = 0;
 	assert_ptr_equal(processes_take_settled(&p, 1000 + LINGER), processes[4]);
 	process_free(processes[4]);
-	/* the list goes on behind what was taken out of it */
+	/* the list continues after a removed entry */
 	processes[1] = processes_start(&p, 100, 5, true);
 	processes_end(&p, processes[1], 2000);
 	assert_ptr_equal(processes_take_settled(&p, 2000 + LINGER), processes[1]);
@@ -244,7 +243,7 @@ static void a_traced_process_stays(void **state)
 	processes_release(&p);
 }
 
-static void in_the_end_all_are_taken(void **state)
+static void everything_can_be_taken_out(void **state)
 {
 	struct processes p = {0};
 	struct process *process;
@@ -253,7 +252,7 @@ static void in_the_end_all_are_taken(void **state)
 	(void)state;
 	for (int i = 0; i < 100; i++) {
 		process = i % 3 ? processes_start(&p, 100 + i, 5, true)
-				: processes_start_apart(&p, 7);
+				: processes_start_apart(&p, 7, 7);
 		process->tracers = i % 2;
 		if (i % 5 == 0)
 			processes_end(&p, process, 1000);
@@ -281,7 +280,7 @@ static void without_memory_there_is_no_process(void **state)
 		for (uint32_t i = 1;; i++) {
 			failing_allocation = i;
 			process = kind == 0   ? processes_start(&p, 100, 5, true)
-				  : kind == 1 ? processes_start_apart(&p, 100)
+				  : kind == 1 ? processes_start_apart(&p, 100, 100)
 					      : processes_fork(&p, parent, 100, 5);
 			if (process)
 				break;
@@ -327,13 +326,13 @@ static void sums_take_from_the_allowance(void **state)
 	assert_int_equal(allowance.refused, 1);
 	assert_int_equal(allowance.used, process->tally_bytes);
 	assert_null(work_tally_find(t, &any_sum(streams)->key));
-	/* those that are there go on */
+	/* existing ones continue */
 	for (uint32_t i = 0; i < streams; i++)
 		process_count(process, t, &allowance, any_sum(i));
 	assert_int_equal(work_tally_find(t, &any_sum(3)->key)->count, 2);
 	assert_int_equal(work_tally_find(t, &any_sum(3)->key)->ns, 20);
 	assert_int_equal(work_tally_find(t, &any_sum(3)->key)->bytes, 4);
-	/* and no other comes: it would have a part of its work only */
+	/* and no other is added: it would have only a part of its work */
 	allowance.limit = 20000;
 	used = allowance.used;
 	process_count(process, t, &allowance, any_sum(streams));
@@ -385,7 +384,7 @@ static void begin_one(struct prng *r, struct processes *p, struct model *m, uint
 	if (kind != 1 && m->by_pid[pid])
 		end_in_model(m, m->by_pid[pid], now);
 	process = kind == 0   ? processes_start(p, (pid_t)pid, now, true)
-		  : kind == 1 ? processes_start_apart(p, (pid_t)pid)
+		  : kind == 1 ? processes_start_apart(p, (pid_t)pid, (pid_t)pid)
 			      : processes_fork(p, parent, (pid_t)pid, now);
 	EXPECT(r, process && process->id == id && process->is_apart == (kind == 1));
 	process->tracers = prng_chance(r, 30);
@@ -576,7 +575,7 @@ static void a_process_outlives_its_main_thread(void **state)
 	assert_ptr_equal(happens(c, 40, PROCESS_EXIT, PID, PID, 0), process);
 	assert_int_equal(process->ended_ns, 0);
 	assert_ptr_equal(collect_find_process(c, PID), process);
-	/* it may go on and start others */
+	/* it may continue and start others */
 	assert_ptr_equal(happens(c, 50, PROCESS_FORK, PID, 73, PID), process);
 	happens(c, 60, PROCESS_EXIT, PID, 72, 0);
 	happens(c, 70, PROCESS_EXIT, PID, 73, 0);
@@ -608,7 +607,7 @@ static void any_thread_may_execute_a_program(void **state)
 	assert_int_equal(after->ended_ns, 70);
 }
 
-/* With the records of an end or of the threads' beginnings lost, a fork says that it is another. */
+/* If records of an end or of threads' starts were lost, a fork shows that it is another. */
 static void a_new_process_replaces_one_with_its_pid(void **state)
 {
 	struct collect *c = *state;
@@ -620,7 +619,7 @@ static void a_new_process_replaces_one_with_its_pid(void **state)
 	assert_int_not_equal(first->id, second->id);
 	assert_ptr_equal(collect_find_process(c, 80), second);
 	assert_ptr_equal(collect_find_process(c, PID), target);
-	/* a stranger's child with the number is none of ours, and ours has gone */
+	/* a stranger's child with the number is not ours, and ours has ended */
 	assert_null(happens(c, 40, PROCESS_FORK, 80, 80, 9999));
 	assert_int_equal(second->ended_ns, 40);
 }
@@ -637,16 +636,15 @@ static void strangers_are_not_followed(void **state)
 									     .pid = 9999,
 									     .mapping = mapping}));
 	assert_null(happens(c, 10, PROCESS_FORK, 9998, 9998, 9999));
-	assert_false(collect_ledger(c)->processes.driver_mapped);
-	mapping.path = "/lib/libcuda.so.1";
+	assert_false(collect_find_process(c, PID)->has_driver);
 	assert_non_null(collect_process_event(
 		c, &(struct process_event){.type = PROCESS_MAP, .pid = PID, .mapping = mapping}));
-	assert_true(collect_ledger(c)->processes.driver_mapped);
+	assert_true(collect_find_process(c, PID)->has_driver);
 }
 
 /* ---- many ---- */
 
-/* One of its threads enters a call of CUDA, from which it never returns. */
+/* One of its threads enters a CUDA call that never returns. */
 static void enter_call(struct collect *c, pid_t pid, uint32_t tid, uint64_t now)
 {
 	static struct stack_snapshot entry = {.stack_at = sizeof(entry)};
@@ -656,7 +654,7 @@ static void enter_call(struct collect *c, pid_t pid, uint32_t tid, uint64_t now)
 	collect_call(c, &entry, "cudaFree", -1);
 }
 
-/* A process with all that may be kept of one: it maps, samples, launches and says what it did. */
+/* A process with every kind of data: it maps, samples, launches and reports. */
 static void live(struct collect *c, uint32_t tid, uint64_t now)
 {
 	struct process_event map = {
@@ -700,7 +698,7 @@ static void live(struct collect *c, uint32_t tid, uint64_t now)
 	assert_null(process);
 }
 
-static void those_that_have_gone_leave_no_memory(void **state)
+static void ended_processes_leave_no_memory(void **state)
 {
 	struct collect *c = *state;
 	const struct ledger *ledger = collect_ledger(c);
@@ -724,15 +722,15 @@ static void those_that_have_gone_leave_no_memory(void **state)
 	assert_int_equal(ledger->gpu.unmatched, 1000 + many);
 	assert_int_equal(ledger->cpu.samples, 1000 + many);
 	assert_int_equal(ledger->calls.unfinished, 1000 + many);
-	assert_int_equal(ledger->bounds.told, 0);
+	assert_int_equal(ledger->bounds.refused, 0);
 	assert_int_equal(ledger->bounds.out_of_memory, 0);
 }
 
 /*
- * A process whose last words are read long after its end settles at once: what waits for a launch
- * that does not come is in its books all the same.
+ * A process whose last lines are read long after its end settles at once: operations that wait for
+ * a missing launch are in its tallies all the same.
  */
-static void books_are_closed_with_all_that_is_in_them(void **state)
+static void settling_compares_every_sum(void **state)
 {
 	const struct gpu_event events[] = {
 		/* whose launch never comes */
@@ -741,7 +739,7 @@ static void books_are_closed_with_all_that_is_in_them(void **state)
 		{.type = GPU_EVENT_LAUNCH,
 		 .launch = {.time_ns = 10, .tid = 5, .correlation_id = 2}},
 		{.type = GPU_EVENT_KERNEL, .kernel = {10, 9, .correlation_id = 2}},
-		/* and one that claims to be launched in a time to come */
+		/* and one that claims a launch in the future */
 		{.type = GPU_EVENT_LAUNCH,
 		 .launch = {.time_ns = UINT64_C(1) << 60, .tid = 5, .correlation_id = 3}},
 		{.type = GPU_EVENT_KERNEL, .kernel = {10, 20, .correlation_id = 3}},
@@ -779,7 +777,7 @@ int main(void)
 		cmocka_unit_test(those_apart_are_not_known_by_pid),
 		cmocka_unit_test(a_process_lingers),
 		cmocka_unit_test(a_traced_process_stays),
-		cmocka_unit_test(in_the_end_all_are_taken),
+		cmocka_unit_test(everything_can_be_taken_out),
 		cmocka_unit_test(without_memory_there_is_no_process),
 		cmocka_unit_test(sums_take_from_the_allowance),
 		cmocka_unit_test(processes_come_and_go),
@@ -789,8 +787,8 @@ int main(void)
 		TEST(any_thread_may_execute_a_program),
 		TEST(a_new_process_replaces_one_with_its_pid),
 		TEST(strangers_are_not_followed),
-		TEST(those_that_have_gone_leave_no_memory),
-		TEST(books_are_closed_with_all_that_is_in_them),
+		TEST(ended_processes_leave_no_memory),
+		TEST(settling_compares_every_sum),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,7 +92,7 @@ static void nothing_is_in_an_empty_one(void **state)
 	profile_free(NULL);
 }
 
-/* Whatever differs in the key is a row of its own. */
+/* Any difference in the key makes a separate row. */
 static void keys_are_kept_apart(void **state)
 {
 	static const uint32_t keys[][3] = {{ROW_CPU, 10, 0},  {ROW_GPU, 10, 0}, {ROW_WAIT, 10, 0},
@@ -175,7 +175,7 @@ static void past_the_bound_only_kinds_are_kept_apart(void **state)
 	expect(p, ROW_GPU, 100, 0, 1, 2, 3);
 	expect(p, ROW_GPU, STACK_NOT_KEPT, PLACE_NOWHERE, 100 - (20 - ROW_KINDS),
 	       2 * (100 - (20 - ROW_KINDS)), 3 * (100 - (20 - ROW_KINDS)));
-	/* those that are there go on */
+	/* existing ones continue */
 	profile_add(p, ROW_GPU, 100, 0, 5, 0);
 	expect(p, ROW_GPU, 100, 0, 2, 7, 3);
 	profile_free(p);
@@ -252,7 +252,7 @@ static void check(struct prng *r, const struct profile *p, struct model *m, bool
 	}
 }
 
-/* Any bound, any failure of memory: what is added up is what came in. */
+/* Any bound, any failure of memory: the sums equal the input. */
 static void random_rows(struct prng *r)
 {
 	struct model *m = calloc(1, sizeof(*m));

@@ -68,7 +68,7 @@ static const struct {
 	{"unicode.ascii_size", 40},
 };
 
-/* What an interpreter with these offsets says at the start of _PyRuntime. */
+/* The start of _PyRuntime of an interpreter with these offsets. */
 static void make_runtime(uint64_t words[PYTHON_RUNTIME_BYTES / 8], const char *fields, uint32_t hex)
 {
 	const char *at = fields;

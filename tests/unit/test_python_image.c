@@ -33,7 +33,7 @@ static void other_programs_are_none(void **state)
 	}
 }
 
-/* The installed interpreters, by a pattern each; the first that is there for `damage`. */
+/* The installed interpreters, by one pattern each; the first one found for `damage`. */
 static glob_t installed(void)
 {
 	glob_t found = {0};
@@ -115,7 +115,7 @@ static void damaged_files_do_no_harm(void **state)
 		assert_int_equal(pwrite(copy, bytes, size, 0), size);
 		assert_int_equal(ftruncate(copy, (off_t)size), 0);
 		for (int i = 0; i < 30 && size > 64; i++) {
-			/* most of what counts is at the beginning */
+			/* most of the relevant data is at the beginning */
 			uint64_t at = prng_below(&p, prng_chance(&p, 50) ? 64 : size);
 			char byte = (char)prng_u64(&p);
 

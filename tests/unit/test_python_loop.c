@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finding the evaluation loop and its far parts: in a libpython if there is one, and in a function
- * of our own that is made as compilers make such functions.
+ * of our own that is laid out as compilers do.
  */
 #include "unit.h"
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 #include "cupti_trace/loaded_python.h"
 
 /*
- * A function with a frame of 64 bytes whose rare part lies in another section, with call-frame
+ * A function with a frame of 64 bytes whose cold part is in another section, with call frame
  * information that begins in the middle; and beside it one that looks the same, but is not jumped
  * to.
  */
@@ -71,13 +71,13 @@ static void parts_of_a_made_function(void **state)
 	assert_true(loop.parts[1].start == far_start);
 	assert_true(loop.parts[1].end == far_end);
 	assert_true(loop.module_start <= start && loop.module_end > far_end);
-	assert_false(python_loop_holds(&loop, start)); /* a return address lies behind a call */
+	assert_false(python_loop_holds(&loop, start)); /* a return address follows a call */
 	assert_true(python_loop_holds(&loop, start + 5));
 	assert_true(python_loop_holds(&loop, far_start + 5));
 	assert_false(python_loop_holds(&loop, (uint64_t)(uintptr_t)made_other_far + 5));
 }
 
-static void what_is_no_function_is_refused(void **state)
+static void non_functions_are_refused(void **state)
 {
 	struct python_loop loop;
 	int local;
@@ -123,7 +123,7 @@ static void check_library(const char *path)
 		start += (uint64_t)(uintptr_t)info.dli_fbase;
 		for (uint32_t i = 1; i < loop.count; i++)
 			found |= loop.parts[i].start == start && loop.parts[i].end == start + size;
-		/* what is as short as a ud2 need not be reached by a jump, and calls nothing */
+		/* a part as short as a ud2 need not be reached by a jump, and calls nothing */
 		assert_true(found || size < 16);
 	}
 	dlclose(handle);
@@ -148,7 +148,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_of_a_made_function),
-		cmocka_unit_test(what_is_no_function_is_refused),
+		cmocka_unit_test(non_functions_are_refused),
 		cmocka_unit_test(parts_of_installed_libraries),
 	};
 

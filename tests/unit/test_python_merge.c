@@ -52,7 +52,7 @@ static void loops_become_frames(void **state)
 	assert_string_equal(KEPT("..Eiii.", "ppP"), "..012Eiii.");
 }
 
-static void what_lies_between_goes_if_it_is_the_interpreters(void **state)
+static void interpreter_frames_between_are_dropped(void **state)
 {
 	(void)state;
 	assert_string_equal(MERGED(".iEiiEii.", "pPP"), ".i012ii.");
@@ -136,7 +136,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loops_become_frames),
-		cmocka_unit_test(what_lies_between_goes_if_it_is_the_interpreters),
+		cmocka_unit_test(interpreter_frames_between_are_dropped),
 		cmocka_unit_test(no_python_leaves_all),
 		cmocka_unit_test(too_many_loops_stay),
 		cmocka_unit_test(too_many_frames_stay),

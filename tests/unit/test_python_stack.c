@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calling thread's Python frames, with every libpython that is installed, each in a process of
- * its own, loaded for itself alone (RTLD_LOCAL): with and without the GIL, in threads that know no
- * Python, and after the interpreter is gone.
+ * The calling thread's Python frames, with every installed libpython, each in a separate process
+ * and loaded locally (RTLD_LOCAL): with and without the GIL, in threads without Python, and after
+ * the interpreter has ended.
  */
 #include "unit.h"
 #include <dlfcn.h>

@@ -137,8 +137,8 @@ static void random_use_matches_a_model(void **state)
 	}
 }
 
-/* An element that comes very late is kept, if not quite in its place. */
-static void the_reach_is_bounded(void **state)
+/* An element that comes very late is kept, if not quite in order. */
+static void insertion_distance_is_bounded(void **state)
 {
 	struct queue q;
 
@@ -158,7 +158,7 @@ static void the_reach_is_bounded(void **state)
 	queue_release(&q);
 }
 
-/* Whatever the crowd, what is left after it is in order and takes little. */
+/* After any crowd, the rest is in order and takes little memory. */
 static void a_queue_shrinks_when_it_empties(void **state)
 {
 	const uint32_t n = 100 * QUEUE_KEPT;
@@ -188,7 +188,7 @@ int main(void)
 		cmocka_unit_test(equal_times_stay_in_order_of_arrival),
 		cmocka_unit_test(counting_stops_at_two),
 		cmocka_unit_test(random_use_matches_a_model),
-		cmocka_unit_test(the_reach_is_bounded),
+		cmocka_unit_test(insertion_distance_is_bounded),
 		cmocka_unit_test(a_queue_shrinks_when_it_empties),
 	};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs recorded on a real GPU (tests/golden/README.md), replayed through the whole collecting side:
- * the GPU part of the profile must be what it was, and the totals what CUPTI reported. And what is
- * recorded, replayed.
+ * the GPU part of the profile must be unchanged, and the totals those that CUPTI reported. Also
+ * replays new recordings.
  */
 #include "collect_text.h"
 #include "profiler/base/cuda_functions.h"
@@ -334,7 +334,7 @@ static char *take_file(const char *path)
 	return read_all(file);
 }
 
-static void what_is_recorded_can_be_replayed(void **state)
+static void recordings_can_be_replayed(void **state)
 {
 	char folder[] = "/tmp/test_recording_XXXXXX", prefix[64], path[80], *events, *bytes;
 	struct collect *c = new_collect(), *again = new_collect();
@@ -355,7 +355,7 @@ static void what_is_recorded_can_be_replayed(void **state)
 	bytes = take_file(path);
 	assert_int_equal(rmdir(folder), 0);
 	assert_string_equal(bytes, "bytes\n");
-	/* where the kernel lies is nobody's business */
+	/* kernel addresses are confidential */
 	assert_string_equal(events, "target 70\n"
 				    "exec 1 70\n"
 				    "map 2 70 1000 2000 100 0 0 5 /no where/a?b\n"
@@ -432,7 +432,7 @@ int main(void)
 		cmocka_unit_test(the_pipe_in_small_pieces),
 		cmocka_unit_test(the_pipe_before_the_stacks),
 		cmocka_unit_test(bad_lines_are_refused),
-		cmocka_unit_test(what_is_recorded_can_be_replayed),
+		cmocka_unit_test(recordings_can_be_replayed),
 		cmocka_unit_test(nothing_is_recorded_without_a_recording),
 		cmocka_unit_test(a_full_disk_is_noticed),
 	};

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What the command does with its options, in children: which status it ends with, what it writes,
- * and what it says.
- */
+/* The command with its options, in children: exit status, output and messages. */
 #include "unit.h"
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/run.h"
@@ -112,7 +109,7 @@ static void profile_and_status(void **state)
 	assert_string_equal(b->said, "");
 }
 
-static void units_are_those_asked_for(void **state)
+static void units_are_as_requested(void **state)
 {
 	struct bench *b = *state;
 	unsigned long samples = 0;
@@ -133,13 +130,13 @@ static void units_are_those_asked_for(void **state)
 		assert_memory_equal(end - 6, "000000", 6); /* whole ticks, of 1 ms */
 }
 
-static void what_stands_in_the_way_of_an_output(void **state)
+static void obstacles_to_an_output(void **state)
 {
 	struct bench *b = *state;
 
 	assert_int_equal(PROFILE(b, "-o", "nowhere/out", "touch", "ran"), EXIT_PROFILER_FAILED);
 	expect_said(b, "cannot write nowhere/out: ");
-	expect_said(b, "give another file with -o");
+	expect_said(b, "choose another file with -o");
 	assert_false(exists(b, "ran"));
 	assert_int_equal(PROFILE(b, "-o", "/dev/full", "-cpu-only", "-F", "1000", "sh", "-c", BURN),
 			 EXIT_PROFILER_FAILED);
@@ -156,7 +153,7 @@ static void a_command_that_does_not_run_leaves_no_profile(void **state)
 	assert_false(exists(b, "out"));
 }
 
-/* The profile alone is on stdout; who reads it may stop. */
+/* Only the profile is on stdout; its reader may stop. */
 static void a_profile_on_stdout(void **state)
 {
 	const char *arguments[] = {"profile", "-o", "-",  "-cpu-only",        "-F",
@@ -180,7 +177,7 @@ static void a_profile_on_stdout(void **state)
 	close(ends[1]);
 }
 
-static void what_is_lost_is_an_error_if_wanted(void **state)
+static void losses_are_errors_if_requested(void **state)
 {
 	const char *stand_ins = getenv("FAKE_CUDA_DIR");
 	struct bench *b = *state;
@@ -199,7 +196,7 @@ static void what_is_lost_is_an_error_if_wanted(void **state)
 	expect_said(b, "10 dropped");
 }
 
-static void who_called_sudo_must_be_a_number(void **state)
+static void sudos_ids_must_be_numbers(void **state)
 {
 	struct bench *b = *state;
 
@@ -216,18 +213,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(profile_and_status),
-		TEST(units_are_those_asked_for),
-		TEST(what_stands_in_the_way_of_an_output),
+		TEST(units_are_as_requested),
+		TEST(obstacles_to_an_output),
 		TEST(a_command_that_does_not_run_leaves_no_profile),
 		TEST(a_profile_on_stdout),
-		TEST(what_is_lost_is_an_error_if_wanted),
-		TEST(who_called_sudo_must_be_a_number),
+		TEST(losses_are_errors_if_requested),
+		TEST(sudos_ids_must_be_numbers),
 	};
 
 	unsetenv("SUDO_UID");
 	unsetenv("SUDO_GID");
 	if (geteuid() != 0) {
-		printf("1..0 # SKIP needs root: the kernel gives eBPF programs to root only\n");
+		print_message(
+			"1..0 # SKIP needs root: the kernel gives eBPF programs to root only\n");
 		return 0;
 	}
 	return cmocka_run_group_tests(tests, NULL, NULL);

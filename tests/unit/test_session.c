@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whole runs without a supervisor: each in a child of its own, since a session gives up rights for
+ * Whole runs without a supervisor: each in a separate child, since a session gives up rights for
  * good. Needs root; programs that use CUDA need the stand-ins (FAKE_CUDA_DIR).
  */
 #include "unit.h"
@@ -23,7 +23,7 @@ struct bench {
 	struct outcome *outcome;
 	struct capture captured;
 	pid_t pid;   /* of the run */
-	int signals; /* what the supervisor would send them through; -1: it has gone */
+	int signals; /* the supervisor's end of its signals; -1: closed */
 	const char *text;
 };
 
@@ -154,7 +154,7 @@ static void expect_exit(const struct bench *b, int status)
 	assert_int_equal(b->outcome->exit_status, status);
 }
 
-/* It did not run, and this is said. */
+/* It did not run, with this message. */
 static void expect_failure(const struct bench *b, int status, const char *text)
 {
 	assert_int_equal(b->outcome->status, status);
@@ -223,7 +223,7 @@ static void the_status_of_the_command_is_passed_on(void **state)
 	expect_exit(b, 128 + SIGKILL);
 }
 
-static void what_cannot_be_run_is_explained(void **state)
+static void commands_that_fail_to_run_are_explained(void **state)
 {
 	struct bench *b = *state;
 
@@ -234,7 +234,7 @@ static void what_cannot_be_run_is_explained(void **state)
 	assert_int_equal(count_files(b), 0);
 }
 
-/* The private folder is there while the command runs, and gone afterwards. */
+/* The private folder exists while the command runs, and is removed afterwards. */
 static void nothing_is_left_behind(void **state)
 {
 	struct bench *b = *state;
@@ -248,7 +248,7 @@ static void nothing_is_left_behind(void **state)
 	expect_exit(b, 0);
 }
 
-static void the_user_hears_of_variables_that_are_replaced(void **state)
+static void replaced_variables_are_reported(void **state)
 {
 	struct bench *b = *state;
 
@@ -304,10 +304,10 @@ static void a_second_interrupt_kills(void **state)
 	send_signal(b, SIGINT);
 	finish(b);
 	expect_exit(b, 128 + SIGKILL);
-	assert_non_null(strstr(b->text, "interrupted again: killing the target"));
+	assert_non_null(strstr(b->text, "interrupted again: killing the command"));
 }
 
-static void a_signal_before_its_time_calls_the_run_off(void **state)
+static void an_early_signal_cancels_the_run(void **state)
 {
 	struct bench *b = *state;
 
@@ -331,7 +331,7 @@ static void without_a_supervisor_it_ends(void **state)
 	finish(b);
 	assert_int_equal(b->outcome->status, EXIT_PROFILER_FAILED);
 	assert_string_equal(b->text, "");
-	make_file(b, "go"); /* the command is none the wiser */
+	make_file(b, "go"); /* the command notices nothing */
 	wait_for_file(b, "done");
 }
 
@@ -356,7 +356,7 @@ static void cpu_time(void **state)
 	assert_int_equal(b->outcome->ledger.cpu.samples, 0);
 }
 
-static void what_runs_on_is_counted(void **state)
+static void surviving_processes_are_counted(void **state)
 {
 	struct bench *b = *state;
 
@@ -410,7 +410,7 @@ static void launch_stacks_by_probes(void **state)
 }
 
 /* Another profiler has CUPTI. */
-static void calls_are_timed_for_want_of_gpu_time(void **state)
+static void calls_are_timed_for_lack_of_gpu_time(void **state)
 {
 	struct bench *b = *state;
 	const struct ledger *l = &b->outcome->ledger;
@@ -435,23 +435,24 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_status_of_the_command_is_passed_on),
-		TEST(what_cannot_be_run_is_explained),
+		TEST(commands_that_fail_to_run_are_explained),
 		TEST(nothing_is_left_behind),
-		TEST(the_user_hears_of_variables_that_are_replaced),
+		TEST(replaced_variables_are_reported),
 		TEST(settings_that_cannot_be),
 		TEST(signals_are_the_commands),
 		TEST(a_second_interrupt_kills),
-		TEST(a_signal_before_its_time_calls_the_run_off),
+		TEST(an_early_signal_cancels_the_run),
 		TEST(without_a_supervisor_it_ends),
 		TEST(cpu_time),
-		TEST(what_runs_on_is_counted),
+		TEST(surviving_processes_are_counted),
 		TEST(gpu_work_with_its_launches),
 		TEST(launch_stacks_by_probes),
-		TEST(calls_are_timed_for_want_of_gpu_time),
+		TEST(calls_are_timed_for_lack_of_gpu_time),
 	};
 
-	if (geteuid() != 0) {
-		printf("1..0 # SKIP needs root: the kernel gives eBPF programs to root only\n");
+	if (geteuid() != 0 || getenv("UNDER_VALGRIND")) {
+		print_message(
+			"1..0 # SKIP needs root, and eBPF, of which valgrind knows too little\n");
 		return 0;
 	}
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The target's end of the pipe, against a real pipe and readers that are fast, slow, gone or
- * asleep. */
+/*
+ * The target's end of the pipe, against a real pipe and readers that are fast, slow, asleep or
+ * gone.
+ */
 #include "fifo.h"
 #include "cupti_trace/sink.h"
 
@@ -52,6 +54,46 @@ static void opening_needs_a_reader(void **state)
 	sink_flush(&sink);
 	sink_goodbye(&sink);
 	assert_true(sink_is_off(&sink));
+	fifo_remove(&f);
+}
+
+/* The program closes all descriptors, and opens files of its own. */
+static void files_of_the_program_are_left_alone(void **state)
+{
+	struct sink sink;
+	struct fifo f;
+	struct stat st;
+	int fd, theirs;
+
+	(void)state;
+	fifo_make(&f, NULL, NULL);
+	f.keep_raw = true;
+	assert_int_equal(sink_open(&sink, f.path, 77, INSTANCE), 0);
+	fd = sink.fd;
+	assert_in_range(fd, SINK_LOWEST_FD, SINK_LOWEST_FD + 100);
+	put_kernels(&sink, 100);
+	theirs = memfd_create("theirs", MFD_CLOEXEC);
+	assert_int_equal(dup2(theirs, fd), fd);
+	put_kernels(&sink, 100);
+	sink_flush(&sink);
+	/* it was opened again, under another number */
+	assert_int_not_equal(sink.fd, fd);
+	assert_false(sink_is_off(&sink));
+	/* and where that cannot be, it is off */
+	assert_int_equal(dup2(theirs, sink.fd), sink.fd);
+	unlink(f.path);
+	put_kernels(&sink, 1);
+	sink_goodbye(&sink);
+	assert_true(sink_is_off(&sink));
+	assert_int_equal(fstat(theirs, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	assert_int_equal(fcntl(fd, F_GETFD), 0); /* still theirs, and open */
+	close(fd);
+	close(theirs);
+	fifo_drain(&f);
+	fifo_finish(&f);
+	assert_true(f.raw_size > 200 * 40);
+	assert_non_null(memmem(f.raw, f.raw_size, "\"c\":99,", 7));
 	fifo_remove(&f);
 }
 
@@ -175,7 +217,7 @@ static void break_pipe(struct fifo *f, struct sink *sink)
 	sink_goodbye(sink);
 }
 
-static void a_reader_that_is_gone_turns_it_off_without_a_signal(void **state)
+static void a_lost_reader_turns_it_off_without_a_signal(void **state)
 {
 	struct sigaction action = {.sa_handler = count_signal}, old;
 	sigset_t before, after, pending;
@@ -268,10 +310,10 @@ static void a_slow_reader_loses_nothing(void **state)
 }
 
 /*
- * Waits SINK_PATIENCE_MS once. What is given up is counted, told as soon as the reader is back, and
- * told before the totals, so that nothing counts twice.
+ * Waits SINK_PATIENCE_MS once. Dropped records are counted, and reported as soon as the reader is
+ * back and before the totals, so that nothing counts twice.
  */
-static void a_reader_that_sleeps_costs_what_does_not_fit(void **state)
+static void a_sleeping_reader_loses_only_the_overflow(void **state)
 {
 	const struct gpu_event_drops by_cupti = {.kernels = 100, .unknown = 7};
 	const struct ledger *l;
@@ -391,7 +433,7 @@ static void threads_share_a_sink(void **state)
 	fifo_remove(&f);
 }
 
-static void an_abandoned_sink_says_nothing(void **state)
+static void an_abandoned_sink_writes_nothing(void **state)
 {
 	struct fifo f;
 	struct sink sink;
@@ -414,16 +456,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(opening_needs_a_reader),
+		cmocka_unit_test(files_of_the_program_are_left_alone),
 		cmocka_unit_test(a_batch_has_a_header),
 		cmocka_unit_test(batches_are_whole_and_numbered),
-		cmocka_unit_test(a_reader_that_is_gone_turns_it_off_without_a_signal),
+		cmocka_unit_test(a_lost_reader_turns_it_off_without_a_signal),
 		cmocka_unit_test(a_signal_that_was_pending_stays),
 		cmocka_unit_test(a_blocked_signal_stays_blocked),
 		cmocka_unit_test(a_slow_reader_loses_nothing),
-		cmocka_unit_test(a_reader_that_sleeps_costs_what_does_not_fit),
+		cmocka_unit_test(a_sleeping_reader_loses_only_the_overflow),
 		cmocka_unit_test(processes_never_mix_their_lines),
 		cmocka_unit_test(threads_share_a_sink),
-		cmocka_unit_test(an_abandoned_sink_says_nothing),
+		cmocka_unit_test(an_abandoned_sink_writes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

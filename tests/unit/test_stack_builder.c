@@ -18,7 +18,7 @@ struct bench {
 	struct ledger ledger;
 	struct processes processes;
 	struct process *self;  /* this test */
-	struct process *other; /* nothing is known of it but what it sends */
+	struct process *other; /* known only from the pipe */
 };
 
 static int begin(void **state)
@@ -30,10 +30,10 @@ static int begin(void **state)
 	*state = b;
 	b->symbolizer = symbolizer_new();
 	b->stacks = stack_table_new();
-	pythons_init(&b->pythons, b->symbolizer, &b->strings);
+	pythons_init(&b->pythons, b->symbolizer, &b->strings, NULL);
 	b->allowance.limit = 1 << 20;
 	b->self = processes_start(&b->processes, getpid(), 1, false);
-	b->other = processes_start_apart(&b->processes, 70);
+	b->other = processes_start_apart(&b->processes, 70, 70);
 	b->builder = (struct stack_builder){.symbolizer = b->symbolizer,
 					    .stacks = b->stacks,
 					    .pythons = &b->pythons,
@@ -126,7 +126,7 @@ static const int registers[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG
 				REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
 				REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
 
-/* Word by word, for a sanitizer does not want whole frames to be read. */
+/* Word by word, because a sanitizer does not allow reading whole frames. */
 __attribute__((no_sanitize("address"))) NOINLINE static void copy_stack(const uint64_t *from,
 									size_t bytes)
 {
@@ -306,7 +306,7 @@ static void a_thread_in_the_kernel(void **state)
 	}
 	stack = stack_table_outer(b->stacks, stack_table_outer(b->stacks, stack));
 	assert_int_equal(stack_table_outer(b->stacks, stack), user);
-	/* which are no part of what was unwound */
+	/* which are not part of the unwound frames */
 	assert_int_equal(b->builder.unwound_count, depth_of(b, user));
 }
 
@@ -425,12 +425,12 @@ static void a_recorded_launch(void **state)
 static uint32_t send(struct bench *b, const char *function, bool is_whole,
 		     const struct gpu_event_frame *frames, uint32_t count)
 {
-	return stack_builder_told(&b->builder, b->other,
-				  &(struct gpu_event_stack){.id = 1,
-							    .is_whole = is_whole,
-							    .function = function,
-							    .count = count,
-							    .frames = frames});
+	return stack_builder_captured(&b->builder, b->other,
+				      &(struct gpu_event_stack){.id = 1,
+								.is_whole = is_whole,
+								.function = function,
+								.count = count,
+								.frames = frames});
 }
 
 static void a_stack_that_was_sent(void **state)
@@ -458,15 +458,15 @@ static void a_stack_that_was_sent(void **state)
 	assert_int_equal(frame_at(b, stack, 2)->kind, FRAME_PYTHON);
 	assert_int_equal(frame_at(b, stack, 3)->kind, FRAME_NVTX);
 	assert_int_equal(b->ledger.bounds.truncated, 0);
-	/* what another process sent is not known of this one */
-	stack = stack_builder_told(
+	/* data of another process is unknown for this one */
+	stack = stack_builder_captured(
 		&b->builder, b->self,
 		&(struct gpu_event_stack){
 			.id = 1, .is_whole = 1, .function = "f", .count = 3, .frames = frames});
 	assert_string_equal(text_of(b, stack), "nvtx:[unknown];[Python];[unknown];f");
 }
 
-static void what_a_process_sends_may_be_anything(void **state)
+static void processes_may_send_anything(void **state)
 {
 	struct bench *b = *state;
 	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES] = {{0}};
@@ -522,7 +522,7 @@ static void a_text_costs_once(void **state)
 	assert_int_equal(b->allowance.used, used);
 }
 
-static void what_is_too_much_is_refused(void **state)
+static void excess_data_is_refused(void **state)
 {
 	struct bench *b = *state;
 	const struct gpu_event_frame frames[] = {PYTHON(0, 0)};
@@ -538,7 +538,10 @@ static void what_is_too_much_is_refused(void **state)
 	assert_in_range(kept, 10, 4096 / 10);
 	assert_int_equal(b->strings.count, kept);
 	assert_int_equal(b->allowance.refused, 1);
-	/* a stack is there without the function's name */
+	/* a known text costs nothing */
+	assert_non_null(stack_builder_text(&b->builder, "function0"));
+	assert_int_equal(b->allowance.refused, 1);
+	/* a stack exists without the function's name */
 	assert_string_equal(text_of(b, send(b, "cudaLaunchKernel", true, frames, 1)), "[Python]");
 	assert_int_equal(b->allowance.refused, 2);
 	assert_int_equal(b->strings.count, kept);
@@ -559,10 +562,10 @@ int main(void)
 		TEST(a_recorded_stack),
 		TEST(a_recorded_launch),
 		TEST(a_stack_that_was_sent),
-		TEST(what_a_process_sends_may_be_anything),
+		TEST(processes_may_send_anything),
 		TEST(a_stack_that_was_cut_says_so),
 		TEST(a_text_costs_once),
-		TEST(what_is_too_much_is_refused),
+		TEST(excess_data_is_refused),
 	};
 
 	find_stack();

@@ -113,7 +113,7 @@ static void equal_stacks_are_one(void **state)
 	stack_table_free(NULL);
 }
 
-/* Of Python functions, all of these tell frames apart. */
+/* Each of these distinguishes Python frames. */
 static void texts_files_and_lines_are_of_a_frame(void **state)
 {
 	struct stack_table *t = stack_table_new();
@@ -156,7 +156,7 @@ static void the_empty_stack_is_there(void **state)
 	stack_table_free(t);
 }
 
-static void stacks_that_begin_alike_share_it(void **state)
+static void stacks_share_their_outer_frames(void **state)
 {
 	struct stack_table *t = stack_table_new();
 	struct frame frames[101];
@@ -219,7 +219,7 @@ static uint32_t make_stack(uint32_t n, struct frame *frames)
 	return count;
 }
 
-static void many_stacks_come_back_as_they_were(void **state)
+static void many_stacks_are_preserved(void **state)
 {
 	enum { STACKS = 3000 };
 	struct stack_table *t = stack_table_new();
@@ -241,7 +241,7 @@ static void many_stacks_come_back_as_they_were(void **state)
 	stack_table_free(t);
 }
 
-/* Of any depth: it goes on where the outer one ends. */
+/* Of any depth: it continues where the outer one ends. */
 static void a_stack_below_another(void **state)
 {
 	static const uint32_t depths[] = {0, 1, 2, 100, 1023, 1024, 1025, 2048, 5000};
@@ -273,7 +273,7 @@ static void the_bound_is_five_million(void **state)
 	assert_int_equal(real_bound, 5u << 20);
 }
 
-static void what_is_too_much_is_one_stack(void **state)
+static void excess_stacks_become_one(void **state)
 {
 	struct stack_table *t;
 	struct frame frames[5];
@@ -361,7 +361,7 @@ static struct frame any_frame(uint32_t number)
 	return number % 3 ? code(number / 3, number, FRAME_CODE) : text(texts[number]);
 }
 
-/* Any bound, any failure of memory: a stack is there as a whole, or it is not kept. */
+/* Any bound, any failure of memory: a stack is complete, or it is not kept. */
 static void random_stacks(struct prng *r)
 {
 	uint64_t events = prng_bits(r, 11), refused = 0;
@@ -427,12 +427,12 @@ int main(void)
 		TEST(equal_stacks_are_one),
 		TEST(texts_files_and_lines_are_of_a_frame),
 		TEST(the_empty_stack_is_there),
-		TEST(stacks_that_begin_alike_share_it),
+		TEST(stacks_share_their_outer_frames),
 		TEST(frames_have_numbers),
-		TEST(many_stacks_come_back_as_they_were),
+		TEST(many_stacks_are_preserved),
 		TEST(a_stack_below_another),
 		TEST(the_bound_is_five_million),
-		TEST(what_is_too_much_is_one_stack),
+		TEST(excess_stacks_become_one),
 		TEST(nothing_is_added_below_one_that_is_not_kept),
 		TEST(without_memory_there_is_none),
 		TEST(stacks_are_kept_as_a_whole_or_not),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every line of the summary: of one thing and of several, none about what did not happen, and in
- * their order.
+ * Every line of the summary: in singular and plural, none about things that did not happen, and in
+ * order.
  */
 #include "unit.h"
 #include "cupti_trace/gpu_wire.h"
@@ -144,14 +144,43 @@ static void a_program_without_a_gpu_has_no_lines_of_zeros(void **state)
 	b->options.samples_cpu = false;
 	assert_string_equal(report(b),
 			    "profile: the command did not use CUDA: the profile is empty\n");
-	b->ledger.processes.driver_mapped = true;
-	assert_string_equal(report(b),
-			    "profile: the CUDA driver was loaded, but tracing never started in "
-			    "it: was cuInit called, and is CUDA_INJECTION64_PATH passed on to the "
-			    "program?\n");
 }
 
-static void only_what_was_asked_for(void **state)
+/* Alone, and beside others that were. */
+static void processes_that_were_not_traced(void **state)
+{
+	struct bench *b = *state;
+	static const struct count_case cases[] = {
+		{COUNT(processes.never_started),
+		 "profile: tracing never started in 1 process that initialized CUDA: its GPU time "
+		 "is "
+		 "not in the profile. Is PROFILE_PIPE passed on to it, and may it open that "
+		 "pipe?\n",
+		 "profile: tracing never started in 2 processes that initialized CUDA: their GPU "
+		 "time "
+		 "is not in the profile. Is PROFILE_PIPE passed on to them, and may they open that "
+		 "pipe?\n"},
+		{COUNT(processes.untraced),
+		 "profile: 1 process loaded the CUDA driver but was not traced: was cuInit called, "
+		 "and is CUDA_INJECTION64_PATH passed on to it?\n",
+		 "profile: 2 processes loaded the CUDA driver but were not traced: was cuInit "
+		 "called, "
+		 "and is CUDA_INJECTION64_PATH passed on to them?\n"},
+	};
+
+	CHECK_COUNTS(b, NOTHING, cases);
+	b->ledger.pipe.processes = 0;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		set(b, &cases[i], 1);
+		expect_line(b, "Samples: 0 CPU\n", cases[i].one);
+		set(b, &cases[i], 0);
+	}
+	b->options.traces_gpu = false;
+	b->ledger.processes.never_started = b->ledger.processes.untraced = 1;
+	assert_string_equal(report(b), "Samples: 0 CPU\n");
+}
+
+static void only_the_requested_sources(void **state)
 {
 	struct bench *b = *state;
 
@@ -167,7 +196,7 @@ static void only_what_was_asked_for(void **state)
 				       "Correlation: 0 matched, 0 unmatched, 0 dropped\n");
 }
 
-static void nothing_is_said_with_q(void **state)
+static void quiet_prints_nothing(void **state)
 {
 	struct bench *b = *state;
 	struct summary_written written = {.file = "x", .unit = "ns"};
@@ -218,7 +247,7 @@ static void operations_that_are_not_matched(void **state)
 			    "captured]\n");
 }
 
-static void operations_that_did_not_come(void **state)
+static void missing_operations(void **state)
 {
 	struct bench *b = *state;
 
@@ -311,7 +340,7 @@ static void waits(void **state)
 
 	b->ledger.calls.waits = 1;
 	b->ledger.calls.wait_ns = 1500000;
-	assert_string_equal(report(b), NOTHING); /* not asked for */
+	assert_string_equal(report(b), NOTHING); /* not requested */
 	b->options.follows_waits = true;
 	expect_line(b, NOTHING, "Waits: 1 call, 1.500 ms\n");
 	b->ledger.calls.waits = 0;
@@ -350,7 +379,7 @@ static void calls_that_were_timed(void **state)
 
 	b->ledger.calls.timed = 70;
 	b->ledger.calls.timed_ns = 1500000;
-	assert_string_equal(report(b), NOTHING); /* none, as it says */
+	assert_string_equal(report(b), NOTHING); /* none, as the line says */
 	b->ledger.calls.processes = 1;
 	CHECK_COUNTS(b,
 		     NOTHING "CUDA calls: 70 in 1 process without GPU time, 1.500 ms of wall "
@@ -372,7 +401,7 @@ static void calls_that_were_timed(void **state)
 #define BUSY(what, it) \
 	"profile: " what " dropped: the machine was too busy to read " it " in time\n"
 
-static void what_was_dropped_between_the_kernel_and_us(void **state)
+static void losses_between_the_kernel_and_us(void **state)
 {
 	struct bench *b = *state;
 
@@ -393,9 +422,13 @@ static void what_was_dropped_between_the_kernel_and_us(void **state)
 	expect_line(b, NOTHING,
 		    BUSY("9223372036854775807 CPU samples and 9223372036854775807 launches were",
 			 "them"));
+	b->ledger.cpu.dropped = 1;
+	b->ledger.launches.dropped = UINT64_MAX;
+	expect_line(b, NOTHING,
+		    BUSY("1 CPU sample and 18446744073709551615 launches were", "them"));
 }
 
-static void what_was_lost_on_the_way(void **state)
+static void losses_on_the_way(void **state)
 {
 	static const struct count_case cases[] = {
 		{COUNT(processes.not_followed),
@@ -464,7 +497,7 @@ static void when_the_profiler_itself_was_slow(void **state)
 	assert_null(strstr(report(b), "read nothing"));
 }
 
-static void what_was_too_much_to_be_kept(void **state)
+static void data_beyond_the_bounds(void **state)
 {
 	static const struct count_case cases[] = {
 		{COUNT(bounds.out_of_memory), "profile: out of memory: 1 event was lost\n",
@@ -475,7 +508,7 @@ static void what_was_too_much_to_be_kept(void **state)
 		 "profile: 2 stacks exceeded the limit on distinct stacks; they are under [too "
 		 "many "
 		 "stacks]\n"},
-		{COUNT(bounds.told),
+		{COUNT(bounds.refused),
 		 "profile: 1 name, mapping or stack from the program exceeded the limit and was "
 		 "dropped\n",
 		 "profile: 2 names, mappings or stacks from the program exceeded the limit and "
@@ -557,7 +590,7 @@ static void everything_in_its_order(void **state)
 					 .processes = 37};
 	l->processes = (struct ledger_processes){.lost_records = 38, .not_followed = 39};
 	l->bounds = (struct ledger_bounds){
-		.stacks = 41, .told = 42, .out_of_memory = 43, .truncated = 44};
+		.stacks = 41, .refused = 42, .out_of_memory = 43, .truncated = 44};
 	print_slow(slow, sizeof(slow), b->totals.longest_round_ns);
 	expect_line(
 		b,
@@ -665,7 +698,7 @@ static const char *report_written(struct bench *b, const struct summary_written 
 	return capture_end(&captured);
 }
 
-static void what_was_written(void **state)
+static void the_written_output(void **state)
 {
 	struct bench *b = *state;
 	struct summary_written w = {.file = "app.folded",
@@ -734,7 +767,7 @@ static void an_empty_profile_says_why(void **state)
 	assert_string_equal(
 		report_written(b, &w),
 		"profile: the profile is empty: no GPU time was recorded\n" WROTE_NONE("us"));
-	/* no word more where the summary has said it: the command did not use CUDA */
+	/* no further line after the summary has said it: the command did not use CUDA */
 	b->ledger.pipe.processes = 0;
 	assert_string_equal(report_written(b, &w), WROTE_NONE("us"));
 	/* nor where something was written */
@@ -751,24 +784,25 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(one_of_each),
 		TEST(a_program_without_a_gpu_has_no_lines_of_zeros),
-		TEST(only_what_was_asked_for),
-		TEST(nothing_is_said_with_q),
+		TEST(processes_that_were_not_traced),
+		TEST(only_the_requested_sources),
+		TEST(quiet_prints_nothing),
 		TEST(where_stacks_came_from),
 		TEST(operations_that_are_not_matched),
-		TEST(operations_that_did_not_come),
+		TEST(missing_operations),
 		TEST(operations_and_launches_that_are_odd),
 		TEST(a_known_bug_of_cupti),
 		TEST(the_table_of_gpu_work),
 		TEST(waits),
 		TEST(calls_that_were_timed),
-		TEST(what_was_dropped_between_the_kernel_and_us),
-		TEST(what_was_lost_on_the_way),
+		TEST(losses_between_the_kernel_and_us),
+		TEST(losses_on_the_way),
 		TEST(when_the_profiler_itself_was_slow),
-		TEST(what_was_too_much_to_be_kept),
+		TEST(data_beyond_the_bounds),
 		TEST(lines_that_are_not_ours),
 		TEST(everything_in_its_order),
 		TEST(names_that_are_missing),
-		TEST(what_was_written),
+		TEST(the_written_output),
 		TEST(waits_and_calls_are_written_too),
 		TEST(an_empty_profile_says_why),
 	};

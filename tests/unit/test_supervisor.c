@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two processes: each test runs the whole command, with work of its own in the worker. Nothing
- * waits for a certain time: what must not come late is checked by what comes before it.
+ * The two processes: each test runs the whole command, with its own work in the worker. Nothing
+ * waits for a fixed time: things that must not come late are checked by what comes before them.
  */
 #include <poll.h>
 #include <sys/prctl.h>
@@ -11,8 +11,8 @@
 /* What supervisor, worker and test see of each other. */
 struct shared {
 	volatile pid_t worker, target;
-	volatile int step; /* the worker has come so far */
-	volatile int next; /* the test lets it go on */
+	volatile int step; /* the worker has come this far */
+	volatile int next; /* the test lets it continue */
 	volatile int signals[64], count;
 	volatile bool is_alone;
 	char folder[64];
@@ -32,7 +32,7 @@ static void take_a_moment(void)
 	usleep(1000);
 }
 
-/* In the worker: until the test says so; signals are noted meanwhile. */
+/* In the worker: until the test releases it; records signals meanwhile. */
 static void note_signals(const struct supervisor_link *link, struct shared *shared)
 {
 	struct supervisor_signal signal;
@@ -114,7 +114,7 @@ static void start(struct run *r, supervisor_work work)
 	start_as(r, &ourselves, work);
 }
 
-/* Waits for the supervisor; returns what was printed, and the worker is gone. */
+/* Waits for the supervisor; returns its output. The worker has ended. */
 static const char *finish(struct run *r)
 {
 	const char *text;
@@ -228,7 +228,7 @@ static int be_stuck(const struct supervisor_link *link, void *context)
 	return 0;
 }
 
-/* It has ended, and maybe nobody has asked for its status yet. */
+/* It has ended, and perhaps nobody has waited for it yet. */
 static void wait_until_gone(pid_t pid)
 {
 	char path[64], text[512];
@@ -277,7 +277,7 @@ static int be_done_in_time(const struct supervisor_link *link, void *context)
 	return 137;
 }
 
-static void after_two_interrupts_there_is_time_to_end(void **state)
+static void after_two_interrupts_it_gets_time_to_end(void **state)
 {
 	struct run r;
 
@@ -338,7 +338,7 @@ static int end_and_write_long(const struct supervisor_link *link, void *context)
 	return 42;
 }
 
-static void the_target_s_end_starts_counting_anew(void **state)
+static void the_targets_end_restarts_counting(void **state)
 {
 	struct run r;
 
@@ -370,7 +370,7 @@ static void the_worker_is_killed(void **state)
 	start(&r, take_signals);
 	let_go(&r, 1);
 	finish(&r);
-	assert_int_equal(access(path, F_OK), 0); /* it has not said that this is its folder */
+	assert_int_equal(access(path, F_OK), 0); /* it has not reported this as its folder */
 
 	memset(&r, 0, sizeof(r));
 	r.shared = mmap(NULL, sizeof(*r.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
@@ -390,7 +390,7 @@ static void the_worker_is_killed(void **state)
 					"memory?): no profile was written\n");
 	assert_exit(&r, 125);
 	assert_int_equal(access(folder, F_OK), -1);
-	assert_int_equal(kill(target, SIGKILL), 0); /* the command goes on */
+	assert_int_equal(kill(target, SIGKILL), 0); /* the command continues */
 }
 
 static int leave(const struct supervisor_link *link, void *context)
@@ -402,7 +402,7 @@ static int leave(const struct supervisor_link *link, void *context)
 	_exit(0); /* as a library might */
 }
 
-static void the_worker_leaves_without_a_word(void **state)
+static void the_worker_exits_silently(void **state)
 {
 	struct run r;
 
@@ -441,7 +441,7 @@ static void the_supervisor_is_killed(void **state)
 	assert_true(WIFSIGNALED(r.status));
 }
 
-/* It has said what the status is, and then a thread of it does not end. */
+/* It has reported the status, and then one of its threads does not end. */
 static void a_worker_that_does_not_end_when_done(void **state)
 {
 	struct log log = {.level = LOG_NORMAL};
@@ -518,11 +518,11 @@ int main(void)
 		cmocka_unit_test(signals_reach_the_worker_once),
 		cmocka_unit_test(ignored_signals_stay_ignored),
 		cmocka_unit_test(a_worker_that_is_stuck_is_given_up),
-		cmocka_unit_test(after_two_interrupts_there_is_time_to_end),
+		cmocka_unit_test(after_two_interrupts_it_gets_time_to_end),
 		cmocka_unit_test(while_writing_the_second_interrupt_gives_up_at_once),
-		cmocka_unit_test(the_target_s_end_starts_counting_anew),
+		cmocka_unit_test(the_targets_end_restarts_counting),
 		cmocka_unit_test(the_worker_is_killed),
-		cmocka_unit_test(the_worker_leaves_without_a_word),
+		cmocka_unit_test(the_worker_exits_silently),
 		cmocka_unit_test(the_supervisor_is_killed),
 		cmocka_unit_test(a_worker_that_does_not_end_when_done),
 		cmocka_unit_test(the_supervisor_becomes_the_user_with_the_worker),

@@ -231,7 +231,7 @@ static void test_fork_exec_exit(void **state)
 	map_library(s, parent, "a.so", 0x10000);
 	assert_string_equal(name_at(s, parent, at), "a::f");
 
-	/* A fork has what its parent had, until one of them maps something else. */
+	/* A fork inherits its parent's mappings, until one of them maps something else. */
 	child = address_space_fork(parent, 101, GHOST + 1);
 	assert_string_equal(name_at(s, child, at), "a::f");
 	map_library(s, child, "b.so", 0x10000);
@@ -395,7 +395,7 @@ static void test_a_living_process_with_a_deleted_file(void **state)
 	end(s);
 }
 
-static void test_new_mappings_are_found_without_being_told(void **state)
+static void test_new_mappings_are_found_without_reports(void **state)
 {
 	struct symbolizer *s = begin();
 	const char *name = NULL;
@@ -411,7 +411,7 @@ static void test_new_mappings_are_found_without_being_told(void **state)
 	assert_non_null(handle);
 	function = dlsym(handle, "late_function");
 	at = (uintptr_t)function + 5;
-	/* Within a bounded time: garbage came first, and made it wait. */
+	/* Within a bounded time: garbage came first, and increased the interval. */
 	for (int i = 0; i < 100; i++)
 		assert_string_equal(name_at(s, self, 0x1000 + (uint64_t)i), "[unknown]");
 	for (int i = 0; i < 1000; i++) {
@@ -500,7 +500,7 @@ static void test_jit_code(void **state)
 	FILE *file;
 
 	(void)state;
-	/* Also a file that is not ELF, such as a Java or .NET image. */
+	/* Also a file that is not ELF, like a Java or .NET image. */
 	shell("head -c 8192 /dev/zero > image");
 	describe(&m, "image", 0x5000, 0x1000, 0);
 	assert_int_equal(symbolizer_map(s, ghost, &mapping), 0);
@@ -662,7 +662,7 @@ int main(void)
 		cmocka_unit_test(test_names_survive_deletion_and_replacement),
 		cmocka_unit_test(test_a_replaced_file_gives_no_wrong_names),
 		cmocka_unit_test(test_a_living_process_with_a_deleted_file),
-		cmocka_unit_test(test_new_mappings_are_found_without_being_told),
+		cmocka_unit_test(test_new_mappings_are_found_without_reports),
 		cmocka_unit_test(test_hostile_paths),
 		cmocka_unit_test(test_odd_mappings),
 		cmocka_unit_test(test_jit_code),

@@ -200,7 +200,7 @@ static void signals_reach_it(void **state)
 	target_signal(&t, SIGCONT);
 	wait_for_end(&t);
 	assert_int_equal(target_exit_status(&t), 128 + SIGTERM);
-	target_signal(&t, SIGTERM); /* nobody: not even a process with that number now */
+	target_signal(&t, SIGTERM); /* no target: not even a process that has that number now */
 	target_release_resources(&t);
 }
 
@@ -228,7 +228,7 @@ static void a_target_of_another_user_cannot_be_signalled(void **state)
 }
 
 /* The mask, SIGCHLD and the limits that the profiler was started with, not its own. */
-static void what_we_changed_is_restored(void **state)
+static void changes_are_restored(void **state)
 {
 	static const char script[] = "test \"$(ulimit -S -n) $(ulimit -H -n)\" = '200 300' && "
 				     "test \"$(ulimit -S -l)\" = 32";
@@ -282,7 +282,7 @@ static void an_ignored_child_end_is_no_obstacle(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* With the numbers of standard descriptors our files would get what is meant for those. */
+/* Otherwise our files would get the numbers of standard descriptors, and output meant for those. */
 static void closed_standard_descriptors_stay_closed(void **state)
 {
 	pid_t child = fork();
@@ -303,7 +303,7 @@ static void closed_standard_descriptors_stay_closed(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* The end shows at a descriptor, and before there is a status to be had. */
+/* The end shows at a descriptor, and before a status is available. */
 static void its_end_can_be_waited_for(void **state)
 {
 	struct target t;
@@ -369,7 +369,7 @@ int main(void)
 		TEST(commands_that_cannot_run),
 		cmocka_unit_test(signals_reach_it),
 		cmocka_unit_test(a_target_of_another_user_cannot_be_signalled),
-		cmocka_unit_test(what_we_changed_is_restored),
+		cmocka_unit_test(changes_are_restored),
 		cmocka_unit_test(an_ignored_child_end_is_no_obstacle),
 		cmocka_unit_test(closed_standard_descriptors_stay_closed),
 		cmocka_unit_test(its_end_can_be_waited_for),

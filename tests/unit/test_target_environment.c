@@ -82,7 +82,7 @@ static struct target_environment_options all_options(const char *library_path, c
 }
 
 /* Each has a name, and no two the same. */
-static void all_at_once_have_room(void **state)
+static void all_variables_fit(void **state)
 {
 	struct target_environment_options all = all_options(library, pipe_path);
 	struct target_environment e;
@@ -123,7 +123,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_option_has_its_variable),
-		cmocka_unit_test(all_at_once_have_room),
+		cmocka_unit_test(all_variables_fit),
 		cmocka_unit_test(the_longest_paths_are_whole),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process says of its code and stacks, kept by its own ids, within an allowance. The module
- * is built into this test, with memory that can run out.
+ * A process's code and stacks, kept by its own ids, within an allowance. The module is built into
+ * this test, with memory that can run out.
  */
 #include "unit.h"
 #include "profiler/collect/target_stacks.h"
@@ -58,7 +58,7 @@ static const char *path_at(struct target_stacks *t, uint64_t address)
 
 /* ---- code ---- */
 
-static void the_latest_word_counts(void **state)
+static void the_latest_report_counts(void **state)
 {
 	struct target_stacks t = {0};
 
@@ -73,7 +73,7 @@ static void the_latest_word_counts(void **state)
 	assert_int_equal(add(&t, 0x2000, 0x4000, "c"), 0);
 	assert_string_equal(path_at(&t, 0x2001), "c");
 	assert_string_equal(path_at(&t, 0x3001), "c");
-	/* what it overlapped has changed: it is sent again before it is used */
+	/* the mapping that it overlapped has changed: it is sent again before it is used */
 	assert_string_equal(path_at(&t, 0x1001), "-");
 	assert_int_equal(add(&t, 0x1000, 0x2000, "a"), 0);
 	assert_string_equal(path_at(&t, 0x1001), "a");
@@ -81,8 +81,8 @@ static void the_latest_word_counts(void **state)
 	target_stacks_release(&t);
 }
 
-/* A process with many libraries says them all again at each that it loads. */
-static void saying_all_again_costs_nothing(void **state)
+/* A process with many libraries sends them all again at each that it loads. */
+static void repeating_everything_costs_nothing(void **state)
 {
 	struct allowance allowance = {.limit = 1 << 20};
 	struct target_stacks t = {.allowance = &allowance};
@@ -110,7 +110,7 @@ static void saying_all_again_costs_nothing(void **state)
 }
 
 /* What is replaced as a whole gives its bytes back. */
-static void what_is_replaced_is_let_go_of(void **state)
+static void replaced_mappings_are_freed(void **state)
 {
 	struct allowance allowance = {.limit = 4096};
 	struct target_stacks t = {.allowance = &allowance};
@@ -180,7 +180,7 @@ static void ids_are_the_process_s_choice(void **state)
 	assert_false(target_stacks_get(&t, 7, &stack));
 }
 
-/* 10,000 ids of one in each 400,000 take what 10,000 ids without gaps do. */
+/* 10,000 ids, one in each 400,000, take as much as 10,000 ids without gaps. */
 static void sparse_ids_cost_no_more_than_dense_ones(void **state)
 {
 	struct allowance allowance[2] = {{.limit = 1 << 20}, {.limit = 1 << 20}};
@@ -201,7 +201,7 @@ static void sparse_ids_cost_no_more_than_dense_ones(void **state)
 	}
 }
 
-static void what_does_not_fit_is_refused(void **state)
+static void oversized_data_is_refused(void **state)
 {
 	struct allowance allowance = {.limit = 1000};
 	struct target_stacks t = {.allowance = &allowance}, other = {.allowance = &allowance};
@@ -228,7 +228,7 @@ static void what_does_not_fit_is_refused(void **state)
 	assert_true(target_stacks_get(&t, 0, &stack));
 	assert_int_equal(stack, 77);
 	assert_int_equal(allowance.used, used);
-	/* the room of one that is gone is the others' */
+	/* the room of a removed one is available to others */
 	target_stacks_release(&t);
 	assert_int_equal(allowance.used, 0);
 	assert_int_equal(target_stacks_set(&other, 1, 5), 0);
@@ -316,7 +316,7 @@ static void check(struct prng *r, struct target_stacks *t, const struct model *m
 		EXPECT(r, strcmp(path_at(t, 0x1000 * i + 1), m->path[i] ? m->path[i] : "-") == 0);
 }
 
-/* What is taken for all that is there. */
+/* The bytes taken for all entries. */
 static size_t bytes_of(const struct target_stacks *t)
 {
 	size_t bytes = ID_BYTES * (size_t)(t->python_ids.count + t->ranges.count + t->stacks.count);
@@ -326,8 +326,7 @@ static size_t bytes_of(const struct target_stacks *t)
 	return bytes;
 }
 
-/* Any allowance, any failure of memory: what was taken is found, and what was held is given back.
- */
+/* Any allowance, any failure of memory: accepted entries are found, and all bytes are returned. */
 static void random_words(struct prng *r)
 {
 	struct allowance allowance = {.limit = prng_chance(r, 50) ? prng_bits(r, 14) : 1 << 20};
@@ -344,13 +343,13 @@ static void random_words(struct prng *r)
 	failing_allocation = 0;
 	EXPECT(r, allowance.used == t.held && t.held <= allowance.limit);
 	EXPECT(r, t.held == bytes_of(&t));
-	/* a mapping that was refused has replaced what it covers all the same */
+	/* a refused mapping has still replaced what it covers */
 	check(r, &t, &m, !was_refused);
 	target_stacks_release(&t);
 	EXPECT(r, allowance.used == 0 && t.held == 0);
 }
 
-static void what_was_said_is_found(void **state)
+static void reported_entries_are_found(void **state)
 {
 	uint64_t rounds = unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? 20 : 1000);
 
@@ -365,14 +364,14 @@ static void what_was_said_is_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_latest_word_counts),
-		cmocka_unit_test(saying_all_again_costs_nothing),
-		cmocka_unit_test(what_is_replaced_is_let_go_of),
+		cmocka_unit_test(the_latest_report_counts),
+		cmocka_unit_test(repeating_everything_costs_nothing),
+		cmocka_unit_test(replaced_mappings_are_freed),
 		cmocka_unit_test(there_is_a_bound_for_mappings),
 		cmocka_unit_test(ids_are_the_process_s_choice),
 		cmocka_unit_test(sparse_ids_cost_no_more_than_dense_ones),
-		cmocka_unit_test(what_does_not_fit_is_refused),
-		cmocka_unit_test(what_was_said_is_found),
+		cmocka_unit_test(oversized_data_is_refused),
+		cmocka_unit_test(reported_entries_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static void controls_become_marks(void **state)
 	       "x?2Jy"); /* the same as a stray byte */
 }
 
-static void what_is_not_utf8_becomes_marks(void **state)
+static void invalid_utf8_becomes_marks(void **state)
 {
 	(void)state;
 	expect("\xff\xfe\x80\xbf", "????");
@@ -109,7 +109,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_text_stays),
 		cmocka_unit_test(controls_become_marks),
-		cmocka_unit_test(what_is_not_utf8_becomes_marks),
+		cmocka_unit_test(invalid_utf8_becomes_marks),
 		cmocka_unit_test(random_bytes_are_safe),
 		cmocka_unit_test(interned_text_is_clean),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is added to a timeline can be read again, and what cannot be kept is counted. */
+/* Records added to a timeline can be read again, and lost ones are counted. */
 #include "unit.h"
 #include <dirent.h>
 #include <limits.h>
@@ -54,7 +54,7 @@ struct event {
 	struct timeline_shape shape;
 };
 
-/* An event that its number tells all of. */
+/* An event derived from its number. */
 static struct event event_of(uint64_t number)
 {
 	struct prng p = {number, number};
@@ -158,7 +158,7 @@ static void nothing_is_a_timeline_too(void **state)
 }
 
 /* More than fit into the buffer of the writer, and many times that of a reader. */
-static void what_goes_in_comes_out(void **state)
+static void records_read_back_unchanged(void **state)
 {
 	enum { COUNT = 50000 };
 	struct bench *b = *state;
@@ -399,8 +399,8 @@ static bool refuse_unnamed_files(void)
 enum { CHILD_OK, CHILD_FAILED, CHILD_SKIPS };
 
 /*
- * Runs `body` in a child of its own, for what cannot be undone; it returns one of the above and
- * asserts nothing, since that would go on with the next test in the child.
+ * Runs `body` in a separate child, for irreversible changes; it returns one of the above and
+ * asserts nothing, since that would continue with the next test in the child.
  */
 static int run_child(int (*body)(struct bench *), struct bench *b)
 {
@@ -443,7 +443,7 @@ static void a_file_system_without_unnamed_files(void **state)
 	assert_int_equal(result, CHILD_OK);
 }
 
-/* What is there can be read, what is not is counted, and both together are all. */
+/* Kept records can be read, others are counted, and both together are all. */
 static bool holds_what_it_could(struct timeline *t, uint64_t added, uint64_t most, int error)
 {
 	struct timeline_stats stats = timeline_stats(t);
@@ -461,7 +461,7 @@ static bool holds_what_it_could(struct timeline *t, uint64_t added, uint64_t mos
 	return result == 0 && i == stats.records;
 }
 
-/* Adds until it is told twice that there is no room. Returns how many it has tried. */
+/* Adds until it fails twice for lack of room. Returns the number of attempts. */
 static uint64_t fill(struct timeline *t, uint64_t most, int error)
 {
 	uint64_t added = 0;
@@ -535,7 +535,7 @@ static void the_largest_file_that_may_be(void **state)
 	assert_int_equal(run_child(reach_file_size, *state), CHILD_OK);
 }
 
-/* The last records do not fit: finish says so. */
+/* The last records do not fit: finish reports it. */
 static int fail_at_the_end(struct bench *b)
 {
 	const struct rlimit limit = {10 * RECORD, 10 * RECORD};
@@ -571,7 +571,7 @@ static uint32_t find_unused_stack(const struct timeline *t, uint8_t kind)
 	return stack;
 }
 
-/* Others may open what is ours. They can make it useless, not dangerous. */
+/* Others may open our file. They can make it useless, not dangerous. */
 static void a_file_that_others_changed(void **state)
 {
 	struct bench *b = *state;
@@ -619,7 +619,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_is_a_timeline_too),
-		TEST(what_goes_in_comes_out),
+		TEST(records_read_back_unchanged),
 		TEST(shapes_are_kept_once),
 		TEST(stacks_in_use_are_known),
 		TEST(readers_do_not_disturb_each_other),

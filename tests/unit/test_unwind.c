@@ -19,7 +19,7 @@ static int expected_count;
 
 /* backtrace's first entry is here, ours is the return address into here: from the second on equal.
  */
-NOINLINE static void take(void)
+NOINLINE static void take_snapshot(void)
 {
 	unwind_own_stack(&taken);
 	expected_count = backtrace(expected, UNWIND_MAX_FRAMES);
@@ -50,7 +50,7 @@ NOINLINE static void descend(int depth)
 
 	local[depth % 40] = 1;
 	if (depth == 0)
-		take();
+		take_snapshot();
 	else
 		descend(depth - 1);
 	local[0] = local[depth % 40];
@@ -158,7 +158,7 @@ NOINLINE static void go_on(struct path path)
 	uint32_t way = path.choices & 7;
 
 	if (path.depth == 0) {
-		take();
+		take_snapshot();
 		return;
 	}
 	path.choices = path.choices >> 2 | path.choices << 30;
@@ -190,7 +190,7 @@ static int compare(const void *a, const void *b)
 {
 	(void)a;
 	(void)b;
-	take();
+	take_snapshot();
 	return 0;
 }
 
@@ -206,7 +206,7 @@ static void below_a_callback_of_libc(void **state)
 static void on_signal(int signal)
 {
 	(void)signal;
-	take();
+	take_snapshot();
 }
 
 static void below_a_signal_handler(void **state)

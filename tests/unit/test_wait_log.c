@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls that wait, as CUPTI tells of them: the outermost counts, and what does not end is not sent.
+/*
+ * Calls that wait, as CUPTI reports them: the outermost counts, and unfinished ones are not sent.
  */
 #include "fifo.h"
 #include "cupti_trace/launch_log.h"
@@ -85,7 +86,7 @@ static void leave(struct bench *b, uint32_t domain, uint32_t cbid)
 	wait_log_exit(&b->tracer, &call);
 }
 
-static void only_what_waits_is_followed(void **state)
+static void only_waiting_calls_are_followed(void **state)
 {
 	assert_true(wait_log_follows(RT, DEVICE_SYNC));
 	assert_true(wait_log_follows(RT, MEMCPY));
@@ -123,7 +124,7 @@ static void the_outermost_call_counts(void **state)
 	assert_int_equal(b->waits[0].has_stream, 0);
 }
 
-static void what_does_not_end_is_not_sent(void **state)
+static void unfinished_waits_are_not_sent(void **state)
 {
 	struct bench *b = *state;
 
@@ -189,7 +190,7 @@ static void wait_for(struct bench *b, uint32_t cbid, uintptr_t stream)
 }
 
 /* Of no other call's parameters is anything read, and default streams stand for several. */
-static void a_stream_is_told_where_it_can_be(void **state)
+static void a_stream_is_reported_if_known(void **state)
 {
 	static const uintptr_t untold[] = {0, 1, 2, 99};
 	struct bench *b = *state;
@@ -215,9 +216,9 @@ static void a_stream_is_told_where_it_can_be(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(only_what_waits_is_followed),      TEST(the_outermost_call_counts),
-		TEST(what_does_not_end_is_not_sent),    TEST(a_cancelled_thread_leaves_no_lock),
-		TEST(a_stream_is_told_where_it_can_be),
+		TEST(only_waiting_calls_are_followed), TEST(the_outermost_call_counts),
+		TEST(unfinished_waits_are_not_sent),   TEST(a_cancelled_thread_leaves_no_lock),
+		TEST(a_stream_is_reported_if_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

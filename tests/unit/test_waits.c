@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What ran while threads waited: pieces add up, and to what they should. */
+/* GPU work during waits: pieces add up, and are correct. */
 #include "unit.h"
 #include "profiler/collect/waits.h"
 
@@ -79,7 +79,7 @@ static void waited_for(struct bench *b, uint32_t stream, uint64_t from, uint64_t
 			 0);
 }
 
-static void a_wait_is_split_by_what_ran(void **state)
+static void a_wait_is_split_by_operation(void **state)
 {
 	struct bench *b = *state;
 
@@ -113,7 +113,7 @@ static void order_of_arrival_does_not_matter(void **state)
 	assert_int_equal(b->total, 100);
 }
 
-static void what_ended_last_has_the_moment(void **state)
+static void the_last_to_end_gets_the_moment(void **state)
 {
 	struct bench *b = *state;
 
@@ -131,14 +131,14 @@ static void what_ended_last_has_the_moment(void **state)
 	assert_int_equal(b->total, 115);
 }
 
-/* A long operation beside what was waited for still runs when the wait is over. */
-static void what_ends_later_held_nothing_up(void **state)
+/* A long operation beside the waited-for one still runs when the wait is over. */
+static void later_ends_delay_nothing(void **state)
 {
 	struct bench *b = *state;
 	uint64_t ms = 1000000;
 
 	ran(b, 1, 1, 0, 100 * ms);      /* on another stream, all the while */
-	ran(b, 2, 2, 10 * ms, 30 * ms); /* what the event comes after */
+	ran(b, 2, 2, 10 * ms, 30 * ms); /* the work before the event */
 	ran(b, 3, 3, 15 * ms, 35 * ms); /* beside it, a little longer */
 	waited(b, 12 * ms, 31 * ms);
 	waits_finish(b->waits);
@@ -146,7 +146,7 @@ static void what_ends_later_held_nothing_up(void **state)
 	assert_int_equal(b->ns[2], 18 * ms);
 	assert_int_equal(b->ns[3], 0);
 	assert_int_equal(b->ns[0], ms);
-	/* a later wait is for what the earlier one was not for */
+	/* a later wait is for work that the earlier one did not wait for */
 	waited(b, 31 * ms, 110 * ms);
 	waits_finish(b->waits);
 	assert_int_equal(b->ns[1], 69 * ms);
@@ -156,7 +156,7 @@ static void what_ends_later_held_nothing_up(void **state)
 }
 
 /* Somebody else may have queued it there after the wait began. */
-static void what_ends_later_on_the_same_stream_neither(void **state)
+static void later_ends_on_the_same_stream_delay_nothing(void **state)
 {
 	struct bench *b = *state;
 
@@ -169,7 +169,7 @@ static void what_ends_later_on_the_same_stream_neither(void **state)
 	assert_int_equal(b->ns[0], 20000);
 }
 
-/* By the other clock: this is as much later as an operation may end, and what it began before. */
+/* The other clock may show an operation's end this much later, and its start before. */
 static void clocks_differ_a_little(void **state)
 {
 	struct bench *b = *state;
@@ -220,7 +220,7 @@ static void other_processes_do_not_count(void **state)
 	assert_int_equal(b->total, 200);
 }
 
-static void empty_ones_give_nothing(void **state)
+static void empty_intervals_have_no_pieces(void **state)
 {
 	struct bench *b = *state;
 
@@ -233,8 +233,8 @@ static void empty_ones_give_nothing(void **state)
 	assert_int_equal(b->pieces, 0);
 }
 
-/* Not before its patience is over, and then what came meanwhile counts. */
-static void waits_are_decided_when_records_have_come(void **state)
+/* Not before its patience is over; later reports count until then. */
+static void waits_are_decided_after_the_records(void **state)
 {
 	struct bench *b = *state;
 	uint64_t t = 5000000000;
@@ -312,8 +312,8 @@ struct model_operation {
 };
 
 /*
- * The number of what counts at moment `t` of a wait that ends at `end`, 0: nothing. Ties go to
- * whoever came last.
+ * The number of the operation that counts at moment `t` of a wait that ends at `end`, 0: none. Ties
+ * go to the latest.
  */
 static uint32_t counts_at(const struct model_operation *o, uint32_t count, uint64_t t, uint64_t end,
 			  uint32_t stream)
@@ -327,7 +327,7 @@ static uint32_t counts_at(const struct model_operation *o, uint32_t count, uint6
 	return best;
 }
 
-static void same_as_moment_by_moment(void **state)
+static void same_as_a_model(void **state)
 {
 	uint64_t rounds = unit_number("UNIT_ROUNDS", 300);
 
@@ -368,19 +368,19 @@ static void same_as_moment_by_moment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_wait_is_split_by_what_ran),
+		TEST(a_wait_is_split_by_operation),
 		TEST(order_of_arrival_does_not_matter),
-		TEST(what_ended_last_has_the_moment),
-		TEST(what_ends_later_held_nothing_up),
-		TEST(what_ends_later_on_the_same_stream_neither),
+		TEST(the_last_to_end_gets_the_moment),
+		TEST(later_ends_delay_nothing),
+		TEST(later_ends_on_the_same_stream_delay_nothing),
 		TEST(clocks_differ_a_little),
 		TEST(a_stream_is_waited_for_alone),
 		TEST(other_processes_do_not_count),
-		TEST(empty_ones_give_nothing),
-		TEST(waits_are_decided_when_records_have_come),
+		TEST(empty_intervals_have_no_pieces),
+		TEST(waits_are_decided_after_the_records),
 		TEST(memory_is_bounded),
 		TEST(time_is_bounded),
-		cmocka_unit_test(same_as_moment_by_moment),
+		cmocka_unit_test(same_as_a_model),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums by key, beside a model, and what the two sides hold compared. The module is built into this
- * test, with a bound that the tests choose, and memory that can run out.
+ * Sums by key, compared with a model, and the comparison of both sides. The module is built into
+ * this test, with a bound chosen by the tests, and memory that can run out.
  */
 #include "unit.h"
 #include "cupti_trace/work_tally.h"
@@ -107,7 +107,7 @@ static void sums_are_added_as_a_whole(void **state)
 	for (size_t i = sizeof(sum.key) / sizeof(uint64_t); i < sizeof(sum) / sizeof(uint64_t); i++)
 		assert_int_equal(((const uint64_t *)total)[i], 3 * ((const uint64_t *)&sum)[i]);
 	failing_allocation = 1;
-	assert_true(work_tally_add(&t, &sum)); /* is there already */
+	assert_true(work_tally_add(&t, &sum)); /* already there */
 	failing_allocation = 0;
 	work_tally_release(&t);
 }
@@ -117,7 +117,7 @@ static struct work_key rest_of(uint32_t work)
 	return key_of(WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST, work);
 }
 
-static void what_is_too_much_goes_to_the_rest(void **state)
+static void excess_sums_go_to_the_remainder(void **state)
 {
 	struct work_tally t = {0};
 
@@ -133,7 +133,7 @@ static void what_is_too_much_goes_to_the_rest(void **state)
 	assert_int_equal(ns_of(&t, rest_of(GPU_WORK_KERNEL)), 1000);
 	assert_int_equal(ns_of(&t, rest_of(GPU_WORK_MEMSET)), 1000);
 	assert_int_equal(t.count, WORK_TALLY_MAX + 2);
-	/* those that were there go on */
+	/* existing ones continue */
 	add(&t, key_of(0, 1, 5, GPU_WORK_KERNEL), 10);
 	assert_int_equal(ns_of(&t, key_of(0, 1, 5, GPU_WORK_KERNEL)), 15);
 	work_tally_release(&t);
@@ -237,7 +237,7 @@ static void random_sums(void **state)
 
 /* ---- both sides compared ---- */
 
-/* Of one process: its own tally, what it reports of that, and what the profile holds. */
+/* One process: its own tally, its report of that, and the profile's sums. */
 struct sides {
 	struct work_tally own, reported, counted;
 };
@@ -373,7 +373,7 @@ static void the_bound_is_a_million(void **state)
 }
 
 /* The process has 50 streams more than it keeps apart. */
-static void what_a_process_put_together_is_not_compared(void **state)
+static void sums_combined_by_a_process_are_not_compared(void **state)
 {
 	struct sides s = {0}, other = {0};
 	struct work_comparison c;
@@ -393,13 +393,13 @@ static void what_a_process_put_together_is_not_compared(void **state)
 	report(&other);
 	c = compare_sides(&s);
 	assert_comparison(c, 100, 0, 50 + 1);
-	/* what one process put together says nothing of the other's */
+	/* combined sums of one process say nothing about the other's */
 	tally(&other.counted, key_of(0, 1, 1000, GPU_WORK_KERNEL), 1);
 	c = compare_sides(&other);
 	assert_comparison(c, 150, 1, 0);
 	assert_int_equal(c.counted.key.stream, 1000);
 	assert_int_equal(c.reported.count, 0);
-	/* nor does it hide that a sum of its own differs */
+	/* nor do they hide a difference in its own sum */
 	tally(&s.counted, key_of(0, 1, 5, GPU_WORK_KERNEL), 1);
 	c = compare_sides(&s);
 	assert_comparison(c, 99, 1, 50 + 1);
@@ -408,7 +408,7 @@ static void what_a_process_put_together_is_not_compared(void **state)
 	release_sides(&other);
 }
 
-static void what_the_profiler_put_together_is_not_compared(void **state)
+static void sums_combined_by_the_profiler_are_not_compared(void **state)
 {
 	struct sides s = {0};
 	struct work_comparison c;
@@ -424,7 +424,7 @@ static void what_the_profiler_put_together_is_not_compared(void **state)
 	report(&s);
 	c = compare_sides(&s);
 	assert_comparison(c, 100, 0, 50 + 1);
-	/* nor where it cannot keep apart what was reported */
+	/* nor if it cannot keep reported sums apart */
 	work_tally_release(&s.reported);
 	bound = 120;
 	report(&s);
@@ -505,15 +505,15 @@ int main(void)
 		TEST(nothing_is_in_an_empty_one),
 		TEST(each_part_of_a_key_counts),
 		TEST(sums_are_added_as_a_whole),
-		TEST(what_is_too_much_goes_to_the_rest),
+		TEST(excess_sums_go_to_the_remainder),
 		TEST(ids_like_the_rests_do_not_lift_the_bound),
 		TEST(random_sums),
 		TEST(nothing_is_the_same_as_nothing),
 		TEST(a_difference_in_any_number_is_seen),
 		TEST(many_streams_are_all_equal),
 		TEST(the_bound_is_a_million),
-		TEST(what_a_process_put_together_is_not_compared),
-		TEST(what_the_profiler_put_together_is_not_compared),
+		TEST(sums_combined_by_a_process_are_not_compared),
+		TEST(sums_combined_by_the_profiler_are_not_compared),
 		TEST(no_overflow_looks_like_a_difference),
 	};
 

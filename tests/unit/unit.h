@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the unit tests share: cmocka with what it needs, a random generator that can be repeated,
- * and capture of stderr.
+ * Shared by the unit tests: cmocka and its headers, a reproducible random generator, and capture of
+ * stderr.
  *
  * Random tests run many rounds; round i starts from seed + i. A failure prints the seed of its
- * round: with UNIT_SEED set to it, that round comes first. UNIT_ROUNDS changes how many there are.
+ * round: with UNIT_SEED set to it, that round comes first. UNIT_ROUNDS changes their number.
  */
 #ifndef TESTS_UNIT_UNIT_H
 #define TESTS_UNIT_UNIT_H
@@ -75,7 +75,7 @@ static inline uint64_t prng_bits(struct prng *p, uint32_t bits)
 	return n ? prng_u64(p) >> (64 - n) : 0;
 }
 
-/* As assert_true, and says how to repeat the round. */
+/* As assert_true; prints how to repeat the round. */
 #define EXPECT(prng, condition)                                                                 \
 	do {                                                                                    \
 		if (!(condition)) {                                                             \

@@ -7,6 +7,8 @@ attack.py MODE [PID]: a target that has no GPU and lies to its profiler through 
   ids      names, code objects, ranges and stacks with the highest ids, sparse
   strings  a million different long strings
   memory   everything that the pipe can make a profiler keep, as much of it as can be sent
+  drops    counts of losses that are 0 when they are added in 64 bits
+  totals   times, bytes and sums that are small when they are added in 64 bits
   pid      GPU work of process PID
   endless  starts a process that never stops writing, and ends; prints its pid
 
@@ -23,7 +25,7 @@ BATCH_MAX = 4096
 class Pipe:
     """Writes batches, as the injection library does."""
 
-    def __init__(self, pid, instance="00000000c0ffee01"):
+    def __init__(self, pid, waits=False, instance="00000000c0ffee01"):
         self.fd = os.open(os.environ["PROFILE_PIPE"], os.O_WRONLY)
         self.pid, self.instance, self.batch = pid, instance, 0
         self.lines, self.size = [], 0
@@ -31,9 +33,20 @@ class Pipe:
         namespace = os.stat("/proc/self/ns/pid").st_ino
         self.send(
             '{"t":"hello","version":2,"pid":%d,"id":"%s","ns":%d,"started":%s,"exe":"/attack","cupti":"/c",'
-            '"cupti_version":130000,"clock_offset":"0","clock_error":1,"libs":"","ack":0}'
-            % (pid, instance, namespace, started)
+            '"cupti_version":130000,"clock_offset":"0","clock_error":1,"libs":"","ack":%d}'
+            % (pid, instance, namespace, started, waits)
         )
+        if waits:
+            self.wait()
+
+    def wait(self):
+        """Until the profiler knows us: it does not believe a process that has ended."""
+        path = "%s/ack.%s" % (os.path.dirname(os.environ["PROFILE_PIPE"]), self.instance)
+        os.mkfifo(path, 0o600)
+        fd = os.open(path, os.O_RDWR)
+        self.flush()
+        os.read(fd, 1)
+        os.unlink(path)
 
     def send(self, line):
         line += "\n"
@@ -121,6 +134,31 @@ def attack_memory(pipe):
     return 1, 1000000
 
 
+def attack_drops(pipe):
+    pipe.kernel(1, 1000000)
+    for _ in range(4):
+        pipe.send('{"t":"drops","kernels":%d,"launches":0,"batches":0,"unsent_kernels":0,"unsent_launches":0,'
+                  '"unknown":0}' % 2**62)
+    return 1, 1000000
+
+
+LONGEST = 2**61 - 1
+
+
+def attack_totals(pipe):
+    pipe.name(1, "honest")
+    pipe.name(2, "forged")
+    pipe.kernel(1, 1000000)
+    for i in range(1, 9):
+        pipe.send('{"t":"k","n":2,"s":1,"d":%d,"c":%d,"v":[0,1,7],"g":[1,1,1],"b":[1,1,1],"m":[0,0],"r":16}'
+                  % (LONGEST, i))
+        pipe.send('{"t":"w","s":1,"d":%d,"h":1}' % LONGEST)
+    for i in range(3):
+        pipe.send('{"t":"m","w":2,"s":1,"d":0,"c":%d,"v":[0,1,8],"b":%d}' % (i + 9, 2**62))
+        pipe.send('{"t":"sum","v":[0,1,9],"w":0,"count":1,"ns":"%x","b":"0"}' % 2**63)
+    return 12, 1000000
+
+
 def attack_pid(pipe):
     pipe.name(1, "forged")
     pipe.kernel(1, 1000000)
@@ -142,9 +180,9 @@ def main():
                                  stdout=subprocess.PIPE)
         print(child.stdout.readline().decode().strip(), flush=True)
         return
-    pipe = Pipe(int(sys.argv[2]) if mode == "pid" else os.getpid())
+    pipe = Pipe(int(sys.argv[2]) if mode == "pid" else os.getpid(), waits=mode != "pid")
     pipe.bye(*{"names": attack_names, "ids": attack_ids, "strings": attack_strings, "memory": attack_memory,
-               "pid": attack_pid}[mode](pipe))
+               "drops": attack_drops, "totals": attack_totals, "pid": attack_pid}[mode](pipe))
 
 
 main()

@@ -2,7 +2,7 @@
 /*
  * Kernels of known duration, for a real GPU (nvcc) and for the stand-ins (g++) alike.
  *
- *	GPU_KERNEL(embed)                              // a kernel that lasts as long as it is told
+ *	GPU_KERNEL(embed)                              // a kernel of a given duration
  *	template <typename T> GPU_KERNEL(softmax)      // arguments of built-in types only
  *	GPU_CHECK(GPU_LAUNCH(stream, 50000, softmax<float>)); // 50 us
  *

@@ -44,13 +44,13 @@ static const char *const mode_names[MODES] = {"none", "lookup",    "open",
 
 struct server {
 	int fuse, signals;
-	int file; /* what is served */
+	int file; /* the file served */
 	struct stat st;
 	const char *name, *folder;
 	enum mode mode;
 	uint64_t offset;
 	bool is_mute;
-	char *buffer; /* BUFFER_SIZE bytes: a request, or what is read */
+	char *buffer; /* BUFFER_SIZE bytes: a request, or data read */
 };
 
 static void reply(struct server *s, uint64_t unique, int error, const void *data, size_t size)
@@ -59,7 +59,7 @@ static void reply(struct server *s, uint64_t unique, int error, const void *data
 		.len = (uint32_t)(sizeof(header) + size), .error = -error, .unique = unique};
 	struct iovec parts[] = {{&header, sizeof(header)}, {(void *)(uintptr_t)data, size}};
 
-	/* ENOENT: who asked has given up */
+	/* ENOENT: the caller has given up */
 	if (writev(s->fuse, parts, size ? 2 : 1) < 0 && errno != ENOENT)
 		perror("stuck_file: reply");
 }
@@ -115,7 +115,7 @@ static void answer_getattr(struct server *s, const struct fuse_in_header *in)
 
 static void answer_open(struct server *s, const struct fuse_in_header *in)
 {
-	/* so that each read(2) is a request of its own */
+	/* makes each read(2) a separate request */
 	struct fuse_open_out out = {.open_flags = FOPEN_DIRECT_IO};
 
 	if (s->mode != OPEN || in->opcode == FUSE_OPENDIR)
