@@ -105,10 +105,10 @@ static void explain_load(int err, char *error, size_t size)
 			 "this kernel has no BTF (/sys/kernel/btf/vmlinux is missing); a kernel "
 			 "built with CONFIG_DEBUG_INFO_BTF is needed (Linux 5.15 or later)");
 	else
-		snprintf(error, size,
-			 "the kernel refused the eBPF programs: %s; Linux 5.15 or "
-			 "later is needed",
-			 strerror(-err));
+		snprintf(error, size, "the kernel refused the eBPF programs: %s%s", strerror(-err),
+			 err == -EMFILE || err == -ENFILE || err == -ENOMEM
+				 ? "; raise the limit (ulimit)"
+				 : "; Linux 5.15 or later is needed");
 }
 
 #define LINUX(major, minor) ((major) << 8 | (minor))
