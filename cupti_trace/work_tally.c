@@ -7,12 +7,7 @@
 
 static uint32_t hash_key(const struct work_key *key)
 {
-	const uint32_t parts[] = {key->device, key->context, key->stream, key->work};
-	uint64_t h = 0;
-
-	for (int i = 0; i < 4; i++)
-		h = (h ^ parts[i]) * 0x9e3779b97f4a7c15u;
-	return (uint32_t)(h >> 32);
+	return hash_four(key->device, key->context, key->stream, key->work);
 }
 
 static bool key_equal(const void *sums, uint32_t position, const void *key)

@@ -97,15 +97,3 @@ void hash_index_release(struct hash_index *index)
 	free(index->slots);
 	*index = (struct hash_index){0};
 }
-
-uint32_t hash_bytes(const void *data, size_t size)
-{
-	const unsigned char *bytes = data;
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3u;
-	hash ^= hash >> 32;
-	hash *= 0x9e3779b97f4a7c15u;
-	return (uint32_t)(hash >> 32);
-}

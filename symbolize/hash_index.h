@@ -4,7 +4,7 @@
  *
  * The index stores no keys: the caller keeps the records, hashes them, and compares them through a
  * callback. One small table thus serves processes, modules, interned strings and named addresses
- * alike.
+ * alike. Hashes come from hash.h.
  *
  * Zero-initialised is empty and valid. Not thread-safe. Errors: 0 or -errno.
  */
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "symbolize/hash.h"
 
 #define HASH_INDEX_NONE UINT32_MAX
 
@@ -42,8 +43,5 @@ int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t position);
 void hash_index_remove(struct hash_index *index, uint32_t hash, uint32_t position);
 
 void hash_index_release(struct hash_index *index);
-
-/* FNV-1a over `size` bytes, with a final mix so that the low bits are usable. */
-uint32_t hash_bytes(const void *data, size_t size);
 
 #endif

@@ -173,7 +173,7 @@ static bool is_jit_of(const void *records, uint32_t position, const void *key)
 /* Finds or adds the generated code of a process; NULL when out of memory. */
 static struct jit *find_jit(struct naming *n, uint32_t id, pid_t pid)
 {
-	uint32_t hash = hash_bytes(&id, sizeof(id));
+	uint32_t hash = hash_number(id);
 	uint32_t found = hash_index_find(&n->jit_index, hash, is_jit_of, n->jits, &id);
 
 	if (found != HASH_INDEX_NONE)

@@ -21,10 +21,23 @@ size_t count_utf8_bytes(const unsigned char *s)
 	return n;
 }
 
-/* Whether the well-formed character at `s` is a control character: C0, DEL or C1. */
+/* U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they change the order of the text. */
+static bool is_bidirectional_control(const unsigned char *s)
+{
+	if (s[0] == 0xd8)
+		return s[1] == 0x9c;
+	if (s[0] != 0xe2)
+		return false;
+	if (s[1] == 0x80)
+		return s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xaa && s[2] <= 0xae);
+	return s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9;
+}
+
+/* Whether the well-formed character at `s` is a control character: C0, DEL, C1, bidirectional. */
 static bool is_control(const unsigned char *s)
 {
-	return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);
+	return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0) ||
+	       is_bidirectional_control(s);
 }
 
 void clean_text(char *text)

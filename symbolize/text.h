@@ -4,7 +4,9 @@
  *
  * A name from a file, a path or a line of a perf map may contain any byte. On a terminal control
  * characters move the cursor and worse, and a newline breaks line-based formats. Some terminals
- * also obey the C1 controls: U+0080 to U+009F, and the bytes 0x80 to 0x9f outside UTF-8.
+ * also obey the C1 controls: U+0080 to U+009F, and the bytes 0x80 to 0x9f outside UTF-8. The
+ * bidirectional controls make them show a line in another order than it is written, so that a name
+ * can look like the text around it.
  *
  * Does not allocate or lock: the injected library shares this file.
  */
@@ -20,8 +22,9 @@
 size_t count_utf8_bytes(const unsigned char *s);
 
 /*
- * Makes `text` safe, in place: each control character (C0, DEL, C1) and each byte that is not
- * well-formed UTF-8 becomes one '?'. Other text is unchanged. The result is never longer.
+ * Makes `text` safe, in place: each control character (C0, DEL, C1; bidirectional: U+061C, U+200E,
+ * U+200F, U+202A to U+202E, U+2066 to U+2069) and each byte that is not well-formed UTF-8 becomes
+ * one '?'. Other text is unchanged. The result is never longer.
  */
 void clean_text(char *text);
 

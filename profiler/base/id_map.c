@@ -2,6 +2,7 @@
 #include "profiler/base/id_map.h"
 
 #include <stdlib.h>
+#include "symbolize/hash.h"
 
 #define FIRST_CAPACITY 16u
 
@@ -14,7 +15,7 @@ struct id_map_entry {
 /* Where the walk for `id` begins. */
 static uint32_t home_of(const struct id_map *map, uint32_t id)
 {
-	return (uint32_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (map->capacity - 1);
+	return hash_number(id) & (map->capacity - 1);
 }
 
 /* The entry of `id`, or the free one where it belongs. */

@@ -27,7 +27,7 @@ uint64_t *id_map_get(struct id_map *map, uint32_t id);
 /* Takes `id` out, if it is there. */
 void id_map_remove(struct id_map *map, uint32_t id);
 
-/* The next entry from `*position` on, 0 at first; false after the last. */
+/* The next entry from `*position` on, 0 at first, in no order; false after the last. */
 bool id_map_next(const struct id_map *map, uint32_t *position, uint32_t *id, uint64_t *value);
 
 /* Bytes held. */

@@ -59,7 +59,7 @@ static bool distinguishes_threads(const struct attribution *a)
 static uint32_t number_origin(struct attribution *a, uint32_t stack, uint32_t tid, uint32_t max)
 {
 	const struct launch_origin key = {stack, tid};
-	uint32_t hash = hash_bytes(&key, sizeof(key));
+	uint32_t hash = hash_pair(stack, tid);
 	uint32_t at = hash_index_find(&a->origin_index, hash, origin_equal, a->origins, &key);
 
 	if (at != HASH_INDEX_NONE)

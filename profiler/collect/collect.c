@@ -554,6 +554,7 @@ static bool is_in(struct process *process, const struct gpu_event_hello *hello)
 static struct process *find_hello_process(const struct collect *c,
 					  const struct gpu_event_hello *hello, bool *is_hidden)
 {
+	struct process *newest = NULL;
 	uint32_t position = 0, pid;
 	uint64_t value;
 
@@ -562,11 +563,12 @@ static struct process *find_hello_process(const struct collect *c,
 	while (id_map_next(&c->processes.by_pid, &position, &pid, &value)) {
 		struct process *process = (struct process *)(uintptr_t)value;
 
-		if (is_in(process, hello))
-			return process;
+		/* if an exit was lost, the newer one has the pid now */
+		if (is_in(process, hello) && (!newest || newest->id < process->id))
+			newest = process;
 		*is_hidden |= process->pid_namespace.id == PID_NAMESPACE_HIDDEN;
 	}
-	return NULL;
+	return newest;
 }
 
 /* Where the kernel reports no tree: whether to accept a program as this process. */

@@ -44,16 +44,6 @@ static bool key_equal(const void *records, uint32_t position, const void *key)
 		      sizeof(struct composed_key)) == 0;
 }
 
-static uint32_t hash_key(const struct composed_key *key)
-{
-	uint64_t words[sizeof(*key) / sizeof(uint64_t)], h = 0;
-
-	memcpy(words, key, sizeof(words));
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		h = (h ^ words[i] ^ h >> 32) * 0x9e3779b97f4a7c15u;
-	return (uint32_t)(h >> 32);
-}
-
 static struct composed_key key_of(const struct gpu_work_origin *origin, uint32_t waiter)
 {
 	struct composed_key key;
@@ -71,7 +61,7 @@ static void remember(struct compose *c, const struct composed_key *key, uint32_t
 		c->count = 0;
 	}
 	if (array_make_room(&c->memo, c->count, &c->capacity, sizeof(*c->memo)) &&
-	    hash_index_add(&c->index, hash_key(key), c->count) == 0)
+	    hash_index_add(&c->index, hash_bytes(key, sizeof(*key)), c->count) == 0)
 		c->memo[c->count++] = (struct composed){*key, stack};
 }
 
@@ -114,7 +104,9 @@ static uint32_t append_work(struct compose *c, uint32_t outer, const struct gpu_
 uint32_t compose_work(struct compose *c, const struct gpu_work_origin *origin)
 {
 	const struct composed_key key = key_of(origin, NO_WAITER);
-	uint32_t at = hash_index_find(&c->index, hash_key(&key), key_equal, c->memo, &key), stack;
+	uint32_t at = hash_index_find(&c->index, hash_bytes(&key, sizeof(key)), key_equal, c->memo,
+				      &key),
+		 stack;
 
 	if (at != HASH_INDEX_NONE)
 		return c->memo[at].stack;
@@ -131,7 +123,7 @@ uint32_t compose_wait(struct compose *c, uint32_t waiter, const struct gpu_work_
 	if (!origin)
 		return mark(c, append(c, STACK_EMPTY, waiter), MARK_WAITING);
 	key = key_of(origin, waiter);
-	at = hash_index_find(&c->index, hash_key(&key), key_equal, c->memo, &key);
+	at = hash_index_find(&c->index, hash_bytes(&key, sizeof(key)), key_equal, c->memo, &key);
 	if (at != HASH_INDEX_NONE)
 		return c->memo[at].stack;
 	stack = mark(c, append(c, STACK_EMPTY, waiter), MARK_WAITING);

@@ -45,11 +45,6 @@ static uint32_t number_of(uint64_t id)
 	return (uint32_t)(id >> 32);
 }
 
-static uint32_t hash_pair(uint32_t a, uint32_t b)
-{
-	return (uint32_t)((((uint64_t)a << 32 | b) * 0x9e3779b97f4a7c15u) >> 32);
-}
-
 /* ---- nodes ---- */
 
 struct node_key {
@@ -357,7 +352,9 @@ static void add_child(struct graph_nodes *g, struct graph *graph, const struct g
 
 static struct graph_run *run_of(struct graph_nodes *g, uint32_t process, uint32_t tid)
 {
-	struct graph_run *run = &g->runs[hash_pair(process, tid) % GRAPH_NODES_THREADS];
+	/* two threads with one place lose children: the same two in each run, so no seed */
+	uint64_t place = ((uint64_t)process << 32 | tid) * 0x9e3779b97f4a7c15u >> 32;
+	struct graph_run *run = &g->runs[place % GRAPH_NODES_THREADS];
 
 	if (run->process != process || run->tid != tid)
 		*run = (struct graph_run){.process = process, .tid = tid};

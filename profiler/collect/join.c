@@ -269,7 +269,7 @@ static void forget_idle_threads(struct join *c)
 
 	for (uint32_t i = 0; i < c->thread_count; i++) {
 		struct thread *t = &c->threads[i];
-		uint32_t hash = hash_key(t->process, t->tid);
+		uint32_t hash = hash_pair(t->process, t->tid);
 
 		hash_index_remove(&c->thread_index, hash, i);
 		if (!queue_length(&t->probes) && !queue_length(&t->launches)) {
@@ -326,7 +326,7 @@ static bool make_thread_room(struct join *c)
 static struct thread *get_thread(struct join *c, uint32_t process, uint32_t tid)
 {
 	struct key key = {process, tid};
-	uint32_t hash = hash_key(process, tid);
+	uint32_t hash = hash_pair(process, tid);
 	uint32_t at = hash_index_find(&c->thread_index, hash, thread_equal, c->threads, &key);
 	struct thread *t;
 

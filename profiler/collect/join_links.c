@@ -53,7 +53,7 @@ static bool link_equal(const void *records, uint32_t position, const void *key)
 struct link *links_find(struct links *l, uint32_t process, uint32_t correlation_id)
 {
 	struct key key = {process, correlation_id};
-	uint32_t at = hash_index_find(&l->index, hash_key(process, correlation_id), link_equal,
+	uint32_t at = hash_index_find(&l->index, hash_pair(process, correlation_id), link_equal,
 				      l->links, &key);
 
 	return at == HASH_INDEX_NONE ? NULL : &l->links[at];
@@ -83,7 +83,7 @@ struct link *links_add(struct links *l, uint32_t process, uint32_t correlation_i
 	uint32_t at = free_slot(l), age = 0;
 	struct link *link;
 
-	if (at == NO_LINK || hash_index_add(&l->index, hash_key(process, correlation_id), at) != 0)
+	if (at == NO_LINK || hash_index_add(&l->index, hash_pair(process, correlation_id), at) != 0)
 		return NULL;
 	l->of_process[process % LINK_PROCESSES]++;
 	link = &l->links[at];
@@ -124,7 +124,7 @@ void links_remove(struct links *l, struct link *link)
 	uint32_t at = (uint32_t)(link - l->links);
 
 	unlist(l, link);
-	hash_index_remove(&l->index, hash_key(link->process, link->correlation_id), at);
+	hash_index_remove(&l->index, hash_pair(link->process, link->correlation_id), at);
 	l->of_process[link->process % LINK_PROCESSES]--;
 	link->state = LINK_FREE;
 	link->age++;

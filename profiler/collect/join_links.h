@@ -130,11 +130,4 @@ static inline bool link_is_decided(const struct link *link)
 	return link->state >= LINK_IDLE;
 }
 
-static inline uint32_t hash_key(uint32_t process, uint32_t id)
-{
-	uint64_t h = ((uint64_t)process << 32 | id) * 0x9e3779b97f4a7c15u;
-
-	return (uint32_t)(h >> 32);
-}
-
 #endif

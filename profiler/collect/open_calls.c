@@ -10,14 +10,9 @@ static bool is_thread(const void *records, uint32_t position, const void *key)
 	return ((const struct open_call *)records)[position].tid == *(const uint32_t *)key;
 }
 
-static uint32_t hash_tid(uint32_t tid)
-{
-	return hash_bytes(&tid, sizeof(tid));
-}
-
 static struct open_call *find(const struct open_calls *o, uint32_t tid)
 {
-	uint32_t at = hash_index_find(&o->index, hash_tid(tid), is_thread, o->calls, &tid);
+	uint32_t at = hash_index_find(&o->index, hash_number(tid), is_thread, o->calls, &tid);
 
 	return at == HASH_INDEX_NONE ? NULL : &o->calls[at];
 }
@@ -25,7 +20,7 @@ static struct open_call *find(const struct open_calls *o, uint32_t tid)
 static struct open_call *add(struct open_calls *o, uint32_t tid)
 {
 	if (!array_make_room(&o->calls, o->count, &o->capacity, sizeof(*o->calls)) ||
-	    hash_index_add(&o->index, hash_tid(tid), o->count) != 0)
+	    hash_index_add(&o->index, hash_number(tid), o->count) != 0)
 		return NULL;
 	return &o->calls[o->count++];
 }
@@ -35,12 +30,12 @@ static void remove_call(struct open_calls *o, struct open_call *call)
 {
 	uint32_t at = (uint32_t)(call - o->calls), last = o->count - 1;
 
-	hash_index_remove(&o->index, hash_tid(call->tid), at);
+	hash_index_remove(&o->index, hash_number(call->tid), at);
 	if (at != last) {
-		hash_index_remove(&o->index, hash_tid(o->calls[last].tid), last);
+		hash_index_remove(&o->index, hash_number(o->calls[last].tid), last);
 		o->calls[at] = o->calls[last];
 		/* cannot fail: a slot has just become free */
-		hash_index_add(&o->index, hash_tid(o->calls[at].tid), at);
+		hash_index_add(&o->index, hash_number(o->calls[at].tid), at);
 	}
 	o->count--;
 }

@@ -13,15 +13,10 @@ static bool is_at_place(const void *records, uint32_t position, const void *key)
 	return launch->record.place == *(const uint32_t *)key;
 }
 
-static uint32_t hash_place(uint32_t place)
-{
-	return hash_bytes(&place, sizeof(place));
-}
-
 /* Its position, or HASH_INDEX_NONE. */
 static uint32_t find(const struct open_launches *o, uint32_t place)
 {
-	return hash_index_find(&o->index, hash_place(place), is_at_place, o->launches, &place);
+	return hash_index_find(&o->index, hash_number(place), is_at_place, o->launches, &place);
 }
 
 /* Records the launch, and moves the last one into the hole. */
@@ -30,12 +25,12 @@ static void finish(struct open_launches *o, uint32_t at)
 	uint32_t last = o->count - 1;
 
 	timeline_add(o->timeline, &o->launches[at].record);
-	hash_index_remove(&o->index, hash_place(o->launches[at].record.place), at);
+	hash_index_remove(&o->index, hash_number(o->launches[at].record.place), at);
 	if (at != last) {
-		hash_index_remove(&o->index, hash_place(o->launches[last].record.place), last);
+		hash_index_remove(&o->index, hash_number(o->launches[last].record.place), last);
 		o->launches[at] = o->launches[last];
 		/* cannot fail: a slot has just become free */
-		hash_index_add(&o->index, hash_place(o->launches[at].record.place), at);
+		hash_index_add(&o->index, hash_number(o->launches[at].record.place), at);
 	}
 	o->count--;
 }
@@ -51,7 +46,7 @@ int open_launches_begin(struct open_launches *o, uint32_t process,
 		return 0;
 	}
 	if (!array_make_room(&o->launches, o->count, &o->capacity, sizeof(*o->launches)) ||
-	    hash_index_add(&o->index, hash_place(record->place), o->count) != 0) {
+	    hash_index_add(&o->index, hash_number(record->place), o->count) != 0) {
 		timeline_add(o->timeline, record);
 		return -ENOMEM;
 	}

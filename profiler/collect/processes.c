@@ -196,19 +196,18 @@ struct process *processes_take_settled(struct processes *p, uint64_t now_ns)
 
 struct process *processes_take_any(struct processes *p)
 {
-	uint64_t value;
-	uint32_t id;
+	struct process *process;
 
 	if (p->first_ended)
 		return take_ended(p, NULL);
-	/* removals may have moved entries: restart once */
-	if (!id_map_next(&p->by_id, &p->position, &id, &value)) {
-		p->position = 0;
-		if (!id_map_next(&p->by_id, &p->position, &id, &value))
-			return NULL;
+	while (p->taken_id < p->newest_id) {
+		process = processes_get(p, ++p->taken_id);
+		if (process) {
+			processes_end(p, process, 1);
+			return take_ended(p, NULL);
+		}
 	}
-	processes_end(p, (struct process *)(uintptr_t)value, 1);
-	return take_ended(p, NULL);
+	return NULL;
 }
 
 void processes_release(struct processes *p)

@@ -64,7 +64,7 @@ struct processes {
 	struct id_map by_id;  /* all */
 	struct process *first_ended, *last_ended;
 	uint32_t newest_id;
-	uint32_t position; /* of processes_take_any, in by_id */
+	uint32_t taken_id; /* up to here processes_take_any has taken them */
 };
 
 void processes_release(struct processes *processes);
@@ -104,7 +104,10 @@ void processes_end(struct processes *processes, struct process *process, uint64_
  */
 struct process *processes_take_settled(struct processes *processes, uint64_t now_ns);
 
-/* Takes out any process, running ones included; NULL: none left. */
+/*
+ * Takes out a process, running ones included: those that have ended, then in order of their ids;
+ * NULL: none left.
+ */
 struct process *processes_take_any(struct processes *processes);
 
 /*

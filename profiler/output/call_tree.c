@@ -57,7 +57,7 @@ static bool child_equal(const void *records, uint32_t position, const void *key)
 static uint32_t child_of(struct call_tree *tree, uint32_t node, const char *name)
 {
 	struct child_key key = {node, name};
-	uint32_t hash = hash_bytes(name, strlen(name)) + node * 0x9e3779b1u;
+	uint32_t hash = hash_pair(node, hash_bytes(name, strlen(name)));
 	uint32_t at = hash_index_find(&tree->index, hash, child_equal, tree->nodes, &key);
 
 	if (at != HASH_INDEX_NONE)

@@ -237,7 +237,7 @@ static bool stack_equal(const void *records, uint32_t position, const void *key)
 static uint32_t push(struct naming *n, uint32_t outer, uint32_t frame)
 {
 	const struct stack_info key = {outer, frame};
-	uint32_t hash = hash_bytes(&key, sizeof(key));
+	uint32_t hash = hash_pair(outer, frame);
 	uint32_t at = hash_index_find(&n->stack_index, hash, stack_equal, n->stacks, &key);
 
 	if (at != HASH_INDEX_NONE)

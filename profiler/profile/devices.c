@@ -14,11 +14,6 @@ void devices_release(struct devices *d)
 	*d = (struct devices){0};
 }
 
-static uint32_t hash_of(uint32_t process, uint32_t id)
-{
-	return hash_bytes((uint32_t[]){process, id}, 2 * sizeof(uint32_t));
-}
-
 static bool device_equal(const void *records, uint32_t position, const void *key)
 {
 	const struct device *a = (const struct device *)records + position, *b = key;
@@ -29,7 +24,8 @@ static bool device_equal(const void *records, uint32_t position, const void *key
 static struct device *find(const struct devices *d, uint32_t process, uint32_t id)
 {
 	const struct device key = {.process = process, .id = id};
-	uint32_t at = hash_index_find(&d->index, hash_of(process, id), device_equal, d->list, &key);
+	uint32_t at =
+		hash_index_find(&d->index, hash_pair(process, id), device_equal, d->list, &key);
 
 	return at == HASH_INDEX_NONE ? NULL : &d->list[at];
 }
@@ -41,7 +37,7 @@ static int get(struct devices *d, uint32_t process, uint32_t id, struct device *
 	if (*device || id >= GPU_DEVICE_MAX_ID || d->count == DEVICES_MAX)
 		return 0;
 	if (!array_make_room(&d->list, d->count, &d->capacity, sizeof(**device)) ||
-	    hash_index_add(&d->index, hash_of(process, id), d->count) != 0)
+	    hash_index_add(&d->index, hash_pair(process, id), d->count) != 0)
 		return -ENOMEM;
 	*device = &d->list[d->count++];
 	**device = (struct device){.process = process, .id = id};

@@ -35,7 +35,7 @@ static struct gpu_row *row_of(struct ledger_gpu *gpu, uint32_t device, uint32_t 
 
 	if (gpu->last_row < gpu->row_count && row_equal(gpu->rows, gpu->last_row, &key))
 		return &gpu->rows[gpu->last_row]; /* usually this one */
-	hash = hash_bytes(&(uint32_t[]){device, work}, 2 * sizeof(uint32_t));
+	hash = hash_pair(device, work);
 	at = hash_index_find(&gpu->row_index, hash, row_equal, gpu->rows, &key);
 	if (at != HASH_INDEX_NONE) {
 		gpu->last_row = at;

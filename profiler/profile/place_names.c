@@ -20,8 +20,8 @@ static bool is_process(const void *records, uint32_t position, const void *key)
 
 const struct process_info *place_names_process(const struct place_names *n, uint32_t id)
 {
-	uint32_t at = hash_index_find(&n->process_index, hash_bytes(&id, sizeof(id)), is_process,
-				      n->processes, &id);
+	uint32_t at =
+		hash_index_find(&n->process_index, hash_number(id), is_process, n->processes, &id);
 
 	return at == HASH_INDEX_NONE ? NULL : &n->processes[at];
 }
@@ -29,14 +29,8 @@ const struct process_info *place_names_process(const struct place_names *n, uint
 void place_names_add_process(struct place_names *n, const struct process_info *info)
 {
 	if (array_make_room(&n->processes, n->process_count, &n->process_capacity, sizeof(*info)) &&
-	    hash_index_add(&n->process_index, hash_bytes(&info->id, sizeof(info->id)),
-			   n->process_count) == 0)
+	    hash_index_add(&n->process_index, hash_number(info->id), n->process_count) == 0)
 		n->processes[n->process_count++] = *info;
-}
-
-static uint32_t hash_thread(uint32_t process, uint32_t tid)
-{
-	return hash_bytes((uint32_t[]){process, tid}, 2 * sizeof(uint32_t));
 }
 
 static bool is_thread(const void *records, uint32_t position, const void *key)
@@ -50,7 +44,7 @@ const struct thread_info *place_names_thread(const struct place_names *n, uint32
 					     uint32_t tid)
 {
 	const struct thread_info key = {.process = process, .tid = tid};
-	uint32_t at = hash_index_find(&n->thread_index, hash_thread(process, tid), is_thread,
+	uint32_t at = hash_index_find(&n->thread_index, hash_pair(process, tid), is_thread,
 				      n->threads, &key);
 
 	return at == HASH_INDEX_NONE ? NULL : &n->threads[at];
@@ -59,7 +53,7 @@ const struct thread_info *place_names_thread(const struct place_names *n, uint32
 void place_names_add_thread(struct place_names *n, const struct thread_info *info)
 {
 	if (array_make_room(&n->threads, n->thread_count, &n->thread_capacity, sizeof(*info)) &&
-	    hash_index_add(&n->thread_index, hash_thread(info->process, info->tid),
+	    hash_index_add(&n->thread_index, hash_pair(info->process, info->tid),
 			   n->thread_count) == 0)
 		n->threads[n->thread_count++] = *info;
 }

@@ -21,10 +21,7 @@ static bool row_equal(const void *records, uint32_t position, const void *key)
 
 static uint32_t hash_row(const struct row *row)
 {
-	uint64_t h = ((uint64_t)row->stack << 32 | row->place) * 0x9e3779b97f4a7c15u;
-
-	h = (h ^ h >> 32 ^ row->kind) * 0x9e3779b97f4a7c15u;
-	return (uint32_t)(h >> 32);
+	return hash_four(row->stack, row->place, row->kind, 0);
 }
 
 /* The row's position, or HASH_INDEX_NONE when out of memory. */

@@ -26,18 +26,6 @@ struct stack_table {
 
 _Static_assert(sizeof(struct frame) == 24, "compared as bytes: no padding");
 
-static uint32_t hash_frame(const struct frame *frame)
-{
-	uint64_t words[sizeof(*frame) / sizeof(uint64_t)], h = 0;
-
-	memcpy(words, frame, sizeof(words));
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		h = (h ^ words[i]) * 0x9e3779b97f4a7c15u;
-		h ^= h >> 29;
-	}
-	return (uint32_t)(h >> 32) ^ (uint32_t)h;
-}
-
 static bool frame_equal(const void *records, uint32_t position, const void *key)
 {
 	return memcmp((const struct frame *)records + position, key, sizeof(struct frame)) == 0;
@@ -47,24 +35,18 @@ static bool frame_equal(const void *records, uint32_t position, const void *key)
 static uint32_t find_frame(const struct stack_table *t, const struct frame *frame)
 {
 	_Static_assert(NONE == HASH_INDEX_NONE, "one value for none");
-	return hash_index_find(&t->frame_index, hash_frame(frame), frame_equal, t->frames, frame);
+	return hash_index_find(&t->frame_index, hash_bytes(frame, sizeof(*frame)), frame_equal,
+			       t->frames, frame);
 }
 
 /* The number of a new frame, or NONE when out of memory. */
 static uint32_t add_frame(struct stack_table *t, const struct frame *frame)
 {
 	if (!array_make_room(&t->frames, t->frame_count, &t->frame_capacity, sizeof(*frame)) ||
-	    hash_index_add(&t->frame_index, hash_frame(frame), t->frame_count) != 0)
+	    hash_index_add(&t->frame_index, hash_bytes(frame, sizeof(*frame)), t->frame_count) != 0)
 		return NONE;
 	t->frames[t->frame_count] = *frame;
 	return t->frame_count++;
-}
-
-static uint32_t hash_stack(const struct stack *stack)
-{
-	uint64_t h = ((uint64_t)stack->outer << 32 | stack->frame) * 0x9e3779b97f4a7c15u;
-
-	return (uint32_t)(h >> 32);
 }
 
 static bool stack_equal(const void *records, uint32_t position, const void *key)
@@ -77,7 +59,7 @@ static bool stack_equal(const void *records, uint32_t position, const void *key)
 /* The stack's id, or NONE when it cannot be kept. */
 static uint32_t add_stack(struct stack_table *t, struct stack stack)
 {
-	uint32_t hash = hash_stack(&stack);
+	uint32_t hash = hash_pair(stack.outer, stack.frame);
 	uint32_t at = hash_index_find(&t->stack_index, hash, stack_equal, t->stacks, &stack);
 
 	if (at != HASH_INDEX_NONE)

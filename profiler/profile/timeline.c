@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
@@ -31,7 +30,6 @@ struct timeline {
 	uint32_t shape_count, shape_capacity;
 	uint32_t latest_shape; /* the last lookup */
 	struct hash_index shape_index;
-	uint64_t seed;   /* random, so that programs cannot construct collisions */
 	uint8_t *stacks; /* by stack id: 1 << kind of the records with it */
 	uint32_t stack_count, stack_capacity;
 	uint32_t most_place;
@@ -84,8 +82,6 @@ struct timeline *timeline_new(const char *folder, const struct timeline_limits *
 	t->buffer = malloc(BUFFER_RECORDS * sizeof(*t->buffer));
 	if (!t->buffer)
 		goto fail;
-	if (getrandom(&t->seed, sizeof(t->seed), GRND_NONBLOCK) != sizeof(t->seed))
-		t->seed = (uintptr_t)t; /* early after boot: better than nothing */
 	t->fd = open_unnamed(folder);
 	if (t->fd >= 0)
 		return t;
@@ -213,19 +209,6 @@ static bool shape_equal(const void *records, uint32_t position, const void *key)
 		      sizeof(struct timeline_shape)) == 0;
 }
 
-static uint32_t hash_shape(uint64_t seed, const struct timeline_shape *shape)
-{
-	uint32_t words[sizeof(*shape) / sizeof(uint32_t)];
-	uint64_t hash = seed;
-
-	memcpy(words, shape, sizeof(words));
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 32;
-	}
-	return (uint32_t)hash;
-}
-
 /* 0, or -errno: no room. */
 static int add_shape(struct timeline *t, const struct timeline_shape *shape, uint32_t hash)
 {
@@ -248,7 +231,7 @@ uint32_t timeline_number_shape(struct timeline *t, const struct timeline_shape *
 		return at + 1;
 	if (t->stopped || memcmp(shape, &none, sizeof(none)) == 0)
 		return 0;
-	hash = hash_shape(t->seed, shape);
+	hash = hash_bytes(shape, sizeof(*shape));
 	at = hash_index_find(&t->shape_index, hash, shape_equal, t->shapes, shape);
 	if (at == HASH_INDEX_NONE) {
 		err = add_shape(t, shape, hash);

@@ -95,11 +95,6 @@ void gpu_pipe_free(struct gpu_pipe *p)
 
 /* ---- programs ---- */
 
-static uint32_t hash_instance(uint64_t instance)
-{
-	return hash_bytes(&instance, sizeof(instance));
-}
-
 static bool has_instance(const void *records, uint32_t position, const void *key)
 {
 	struct tracee *const *tracees = records;
@@ -109,7 +104,7 @@ static bool has_instance(const void *records, uint32_t position, const void *key
 
 static struct tracee *find_tracee(const struct gpu_pipe *p, uint64_t instance)
 {
-	uint32_t at = hash_index_find(&p->index, hash_instance(instance), has_instance, p->tracees,
+	uint32_t at = hash_index_find(&p->index, hash_number(instance), has_instance, p->tracees,
 				      &instance);
 
 	return at == HASH_INDEX_NONE ? NULL : p->tracees[at];
@@ -124,7 +119,7 @@ static struct tracee *add_tracee(struct gpu_pipe *p, uint64_t instance)
 	    array_make_room(&p->tracees, p->tracee_count, &p->tracee_capacity,
 			    sizeof(struct tracee *)))
 		t = calloc(1, sizeof(*t));
-	if (!t || hash_index_add(&p->index, hash_instance(instance), p->tracee_count) != 0) {
+	if (!t || hash_index_add(&p->index, hash_number(instance), p->tracee_count) != 0) {
 		free(t);
 		return NULL;
 	}
@@ -139,13 +134,13 @@ static void drop_tracee(struct gpu_pipe *p, struct tracee *t)
 {
 	struct tracee *last = p->tracees[p->tracee_count - 1];
 
-	hash_index_remove(&p->index, hash_instance(t->instance), t->position);
+	hash_index_remove(&p->index, hash_number(t->instance), t->position);
 	if (last != t) {
-		hash_index_remove(&p->index, hash_instance(last->instance), last->position);
+		hash_index_remove(&p->index, hash_number(last->instance), last->position);
 		last->position = t->position;
 		p->tracees[last->position] = last;
 		/* cannot fail: a slot has just become free */
-		hash_index_add(&p->index, hash_instance(last->instance), last->position);
+		hash_index_add(&p->index, hash_number(last->instance), last->position);
 	}
 	p->tracee_count--;
 	if (p->current == t)

@@ -89,6 +89,13 @@ expect_honest_work()
 	expect_line stderr '^profile: --strict: GPU operations sent that did not arrive: 7$'
 }
 
+@test "characters that change the order of a line" {
+	attack order
+	expect_honest_work
+	expect_line theirs/out.folded '\[GPU_Kernel\]a[?]gnp[.]exe[?][?][?] '
+	expect_line stderr '^profile: process [0-9]+: another profiler [(]x[?][?]y[)] already uses CUPTI: '
+}
+
 # foreign PID: GPU work of that process is refused and counted, and --strict does not pass.
 foreign()
 {

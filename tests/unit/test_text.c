@@ -46,6 +46,23 @@ static void controls_become_marks(void **state)
 	       "x?2Jy"); /* the same as a stray byte */
 }
 
+/* Each of them, and its neighbours, which stay. */
+static void bidirectional_controls_become_marks(void **state)
+{
+	(void)state;
+	expect("a\xd8\x9c"
+	       "b\xd8\x9b\xd8\x9d\xd9\x9c",
+	       "a?b\xd8\x9b\xd8\x9d\xd9\x9c");
+	expect("\xe2\x80\x8d\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\x90", "\xe2\x80\x8d??\xe2\x80\x90");
+	expect("\xe2\x80\xa9\xe2\x80\xaa\xe2\x80\xab\xe2\x80\xac\xe2\x80\xad\xe2\x80\xae"
+	       "\xe2\x80\xaf",
+	       "\xe2\x80\xa9?????\xe2\x80\xaf");
+	expect("\xe2\x81\xa5\xe2\x81\xa6\xe2\x81\xa7\xe2\x81\xa8\xe2\x81\xa9\xe2\x81\xaa",
+	       "\xe2\x81\xa5????\xe2\x81\xaa");
+	expect("\xe2\x82\xaa \xe3\x80\xae \xf0\x9f\x80\xae",
+	       "\xe2\x82\xaa \xe3\x80\xae \xf0\x9f\x80\xae");
+}
+
 static void invalid_utf8_becomes_marks(void **state)
 {
 	(void)state;
@@ -109,6 +126,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_text_stays),
 		cmocka_unit_test(controls_become_marks),
+		cmocka_unit_test(bidirectional_controls_become_marks),
 		cmocka_unit_test(invalid_utf8_becomes_marks),
 		cmocka_unit_test(random_bytes_are_safe),
 		cmocka_unit_test(interned_text_is_clean),

@@ -9,6 +9,7 @@ attack.py MODE [PID]: a target that has no GPU and lies to its profiler through 
   memory   everything that the pipe can make a profiler keep, as much of it as can be sent
   drops    counts of losses that are 0 when they are added in 64 bits
   totals   times, bytes and sums that are small when they are added in 64 bits
+  order    names and a notice with characters that change the order of a line on a terminal
   pid      GPU work of process PID
   endless  starts a process that never stops writing, and ends; prints its pid
 
@@ -159,6 +160,13 @@ def attack_totals(pipe):
     return 12, 1000000
 
 
+def attack_order(pipe):
+    pipe.name(1, "a\u202egnp.exe\u2066\u200f\u061c")
+    pipe.kernel(1, 1000000)
+    pipe.send('{"t":"notice","code":2,"detail":"x\u202e\u2069y"}')
+    return 1, 1000000
+
+
 def attack_pid(pipe):
     pipe.name(1, "forged")
     pipe.kernel(1, 1000000)
@@ -182,7 +190,8 @@ def main():
         return
     pipe = Pipe(int(sys.argv[2]) if mode == "pid" else os.getpid(), waits=mode != "pid")
     pipe.bye(*{"names": attack_names, "ids": attack_ids, "strings": attack_strings, "memory": attack_memory,
-               "drops": attack_drops, "totals": attack_totals, "pid": attack_pid}[mode](pipe))
+               "drops": attack_drops, "totals": attack_totals, "order": attack_order,
+               "pid": attack_pid}[mode](pipe))
 
 
 main()
