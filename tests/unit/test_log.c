@@ -60,7 +60,8 @@ static void nothing_that_a_terminal_obeys_is_printed(void **state)
 			const char text[] = {(char)a, (char)b, 'x', 0};
 			const unsigned char *c = (const unsigned char *)shown(text);
 
-			if (a == 0xc2 && b >= 0x80 && b < 0xa0) { /* C1, one character */
+			/* C1, and U+061C, which changes directions: one character each */
+			if ((a == 0xc2 && b >= 0x80 && b < 0xa0) || (a == 0xd8 && b == 0x9c)) {
 				assert_string_equal(c, "?x\n");
 				continue;
 			}
