@@ -586,10 +586,11 @@ static struct process *start_apart(struct collect *c, const struct gpu_event_hel
 	pid_t pid = (pid_t)hello->pid;
 	struct process *process = begin_process(
 		c, processes_start_apart(&c->processes, pid, is_foreign(c, hello) ? 0 : pid));
-	const char *slash = strrchr(hello->executable, '/');
+	const char *slash;
 
 	if (!process || process->visible_pid)
 		return process;
+	slash = strrchr(hello->executable, '/');
 	process->comm = collect_text(c, slash ? slash + 1 : hello->executable);
 	if (!process->comm)
 		process->comm = "";

@@ -14,7 +14,7 @@
 #include "symbolize/hash_index.h"
 
 #ifndef PLACES_MAX /* tests use a smaller one */
-#define PLACES_MAX (1u << 20)
+#define PLACES_MAX (1u << 18)
 #endif
 
 enum place_part {

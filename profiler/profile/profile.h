@@ -12,7 +12,7 @@
 
 /* About 64 bytes each with the index. */
 #ifndef PROFILE_ROWS_MAX /* tests use a smaller one */
-#define PROFILE_ROWS_MAX (2u << 20)
+#define PROFILE_ROWS_MAX (1u << 19)
 #endif
 
 enum row_kind {

@@ -18,7 +18,7 @@
 
 /* 8 bytes each, plus up to 32 of index. */
 #ifndef STACK_TABLE_MAX /* tests use a smaller one */
-#define STACK_TABLE_MAX (5u << 20)
+#define STACK_TABLE_MAX (2u << 20)
 #endif
 
 enum frame_kind {

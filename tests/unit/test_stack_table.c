@@ -267,10 +267,10 @@ static void a_stack_below_another(void **state)
 
 /* ---- bounds ---- */
 
-static void the_bound_is_five_million(void **state)
+static void the_bound_is_two_million(void **state)
 {
 	(void)state;
-	assert_int_equal(real_bound, 5u << 20);
+	assert_int_equal(real_bound, 2u << 20);
 }
 
 static void excess_stacks_become_one(void **state)
@@ -431,7 +431,7 @@ int main(void)
 		TEST(frames_have_numbers),
 		TEST(many_stacks_are_preserved),
 		TEST(a_stack_below_another),
-		TEST(the_bound_is_five_million),
+		TEST(the_bound_is_two_million),
 		TEST(excess_stacks_become_one),
 		TEST(nothing_is_added_below_one_that_is_not_kept),
 		TEST(without_memory_there_is_none),
