@@ -559,7 +559,7 @@ static struct process *find_hello_process(const struct collect *c,
 	uint64_t value;
 
 	if (!is_foreign(c, hello))
-		return processes_find(&c->processes, (pid_t)hello->pid);
+		return processes_find_last(&c->processes, (pid_t)hello->pid);
 	while (id_map_next(&c->processes.by_pid, &position, &pid, &value)) {
 		struct process *process = (struct process *)(uintptr_t)value;
 

@@ -27,6 +27,16 @@ struct process *processes_find_at(const struct processes *p, pid_t pid, uint64_t
 	return then ? then : now;
 }
 
+struct process *processes_find_last(const struct processes *p, pid_t pid)
+{
+	struct process *last = processes_find(p, pid);
+
+	for (struct process *at = last ? NULL : p->first_ended; at; at = at->next)
+		if (at->pid == pid && !at->is_apart)
+			last = at;
+	return last;
+}
+
 struct process *processes_get(const struct processes *p, uint32_t id)
 {
 	return pointer(id_map_find(&p->by_id, id));

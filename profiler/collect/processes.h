@@ -75,6 +75,9 @@ void processes_release(struct processes *processes);
 struct process *processes_find(const struct processes *processes, pid_t pid);
 struct process *processes_get(const struct processes *processes, uint32_t id);
 
+/* The running process with this pid, else the last one that is still kept, or NULL. */
+struct process *processes_find_last(const struct processes *processes, pid_t pid);
+
 /* The process that ran under this pid then, if it is still kept; else the running one, or NULL. */
 struct process *processes_find_at(const struct processes *processes, pid_t pid, uint64_t time_ns);
 

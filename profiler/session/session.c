@@ -327,7 +327,7 @@ static int start_target(struct session *s, bool stdout_is_taken)
 	return target_start(&s->target, &options);
 }
 
-static void apply_kernel_events(struct session *s, bool catches_up);
+static void drain_kernel_events(struct session *s, bool catches_up);
 
 /* The target, at its gate, is followed and sampled from here on. */
 static int follow_target(struct session *s)
@@ -336,7 +336,7 @@ static int follow_target(struct session *s)
 	int err;
 
 	/* process the target's own fork first: its parent is not followed */
-	apply_kernel_events(s, true);
+	drain_kernel_events(s, true);
 	err = kernel_events_follow(s->kernel, s->target.pid);
 	if (err && has_bpf) {
 		log_error(s->log, "cannot follow the command: %s", strerror(-err));
@@ -536,32 +536,34 @@ static void take_stack(struct session *s, const struct stack_event *event)
 	}
 }
 
-/* One batch of it, in order of time. */
-static void apply_kernel_events(struct session *s, bool catches_up)
+/* What has been read, in order of time. */
+static void apply_kernel_events(struct session *s)
 {
 	struct kernel_event event;
 
-	if (kernel_events_fill(s->kernel) != 0)
-		collect_ledger(s->collect)->bounds.out_of_memory++;
-	if (catches_up)
-		kernel_events_catch_up(s->kernel);
 	while (kernel_events_next(s->kernel, &event)) {
 		if (event.process)
 			take_process_event(s, event.process);
 		else
 			take_stack(s, event.stack);
 	}
-	call_timing_scan(s->call_timing);
 }
 
 /* Until there is no more, or something else has waited long enough. */
 static void drain_kernel_events(struct session *s, bool catches_up)
 {
 	for (int i = 0; i < BATCHES; i++) {
-		apply_kernel_events(s, catches_up);
+		if (kernel_events_fill(s->kernel) != 0)
+			collect_ledger(s->collect)->bounds.out_of_memory++;
+		apply_kernel_events(s);
 		if (!kernel_events_has_more(s->kernel))
 			break;
 	}
+	if (catches_up) {
+		kernel_events_catch_up(s->kernel);
+		apply_kernel_events(s);
+	}
+	call_timing_scan(s->call_timing);
 }
 
 /* ---- what the target sends ---- */

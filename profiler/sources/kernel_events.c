@@ -167,7 +167,7 @@ static uint64_t limit_of_processes(const struct kernel_events *k)
 {
 	if (k->stack)
 		return k->stack->time_ns;
-	return k->catches_up && !kernel_events_has_more(k) ? k->filled_ns : kernel_events_until(k);
+	return k->catches_up ? k->filled_ns : kernel_events_until(k);
 }
 
 static bool take_next(struct kernel_events *k, struct kernel_event *event)

@@ -50,8 +50,8 @@ int kernel_events_watch(struct kernel_events *k, int epoll, uint32_t tag);
 int kernel_events_fill(struct kernel_events *k);
 
 /*
- * Returns all process events up to now, even before stacks that may still arrive: a process has
- * just said hello. Holds until the next kernel_events_fill.
+ * Returns all process events up to the last kernel_events_fill, even before stacks that are unread,
+ * or being written: a process has just said hello. Holds until the next kernel_events_fill.
  */
 void kernel_events_catch_up(struct kernel_events *k);
 

@@ -98,15 +98,20 @@ static void only_processes_of_the_tree_are_accepted(void **state)
 	collect_free(c);
 }
 
-/* An ended process sends nothing: a sender may be anyone with its pid. */
-static void ended_processes_are_not_accepted(void **state)
+/* Its hello may be read after its end; the pid may belong to another process by then. */
+static void a_process_that_has_ended_is_accepted_while_it_is_kept(void **state)
 {
 	const struct process_event exit = {
 		.time_ns = 5, .type = PROCESS_EXIT, .pid = PID, .tid = PID};
 	struct collect *c = new_tree();
+	struct process *process = collect_find_process(c, PID);
 
 	(void)state;
 	collect_process_event(c, &exit);
+	assert_ptr_equal(say_hello(c, PID), process);
+	assert_true(say_hello(c, PID)->is_apart); /* another program */
+	collect_goodbye(c, process, 6);
+	collect_advance(c, 6 + PROCESSES_LINGER_NS);
 	assert_null(say_hello(c, PID));
 	collect_free(c);
 }
@@ -1069,7 +1074,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(only_processes_of_the_tree_are_accepted),
-		TEST(ended_processes_are_not_accepted),
+		TEST(a_process_that_has_ended_is_accepted_while_it_is_kept),
 		TEST(without_a_tree_our_users_processes_are_accepted),
 		TEST(pids_are_those_of_a_namespace),
 		TEST(a_process_is_found_in_its_namespace),
