@@ -52,8 +52,16 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static uint64_t shared_left(const struct budget *budget)
+{
+	if (!budget->shared_used)
+		return UINT64_MAX;
+	return budget->shared_most - smaller(budget->shared_most, *budget->shared_used);
+}
+
 void budget_lend(const struct budget *budget, struct budget_share *share, uint64_t most)
 {
+	most = smaller(most, shared_left(budget));
 	budget_share_open(share, smaller(most, smaller(budget->resident_left, budget->run_left)));
 }
 
@@ -70,10 +78,14 @@ uint64_t budget_settle(struct budget *budget, struct budget_share *share, bool k
 	if (!keeps)
 		return 0;
 	budget->resident_left -= smaller(budget->resident_left, held);
+	if (budget->shared_used)
+		*budget->shared_used += held;
 	return held;
 }
 
 void budget_free(struct budget *budget, uint64_t bytes)
 {
 	budget->resident_left += bytes;
+	if (budget->shared_used)
+		*budget->shared_used -= bytes;
 }

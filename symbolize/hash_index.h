@@ -23,6 +23,9 @@ struct hash_slot {
 	uint32_t position; /* HASH_INDEX_NONE: free */
 };
 
+/* An entry's share of the slots, at most: that of the first one after they have doubled. */
+#define HASH_INDEX_ENTRY_BYTES (4 * sizeof(struct hash_slot))
+
 struct hash_index {
 	struct hash_slot *slots;
 	uint32_t capacity; /* 0 or a power of two */

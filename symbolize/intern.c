@@ -39,6 +39,7 @@ const char *intern_string(struct intern *intern, const char *string)
 	char *copy = strdup(string);
 	const char *found;
 	uint32_t hash;
+	size_t bytes;
 
 	if (!copy)
 		return NULL;
@@ -49,14 +50,15 @@ const char *intern_string(struct intern *intern, const char *string)
 		free(copy);
 		return found;
 	}
-	if ((intern->max_bytes > 0 && intern->max_bytes - intern->bytes <= strlen(copy)) ||
+	bytes = strlen(copy) + INTERN_ENTRY_BYTES;
+	if ((intern->max_bytes > 0 && intern->max_bytes - intern->bytes < bytes) ||
 	    !array_make_room(&intern->strings, intern->count, &intern->capacity,
 			     sizeof(*intern->strings)) ||
 	    hash_index_add(&intern->index, hash, intern->count) != 0) {
 		free(copy);
 		return NULL;
 	}
-	intern->bytes += strlen(copy) + 1;
+	intern->bytes += bytes;
 	intern->strings[intern->count++] = copy;
 	return copy;
 }

@@ -14,9 +14,12 @@ struct intern {
 	char **strings;
 	uint32_t count, capacity;
 	struct hash_index index;
-	uint64_t bytes;     /* of all strings */
+	uint64_t bytes;     /* of all strings, with INTERN_ENTRY_BYTES each */
 	uint64_t max_bytes; /* limit; 0: none */
 };
+
+/* What the allocator and the table keep beside a string, at most. */
+#define INTERN_ENTRY_BYTES (24 + sizeof(char *) + HASH_INDEX_ENTRY_BYTES)
 
 /*
  * The interned copy, which lives until intern_release; NULL when out of memory, or over the limit.

@@ -55,6 +55,12 @@ void symbolizer_free(struct symbolizer *s)
 	free(s);
 }
 
+void symbolizer_share_memory(struct symbolizer *s, size_t *used, size_t most)
+{
+	s->modules.files.budget->shared_used = used;
+	s->modules.files.budget->shared_most = most;
+}
+
 /* ---- address spaces ---- */
 
 static int insert(struct symbolizer *s, struct map_table **maps, const struct code_mapping *mapping)

@@ -52,6 +52,13 @@ struct code_mapping {
 struct symbolizer *symbolizer_new(void);
 void symbolizer_free(struct symbolizer *s);
 
+/*
+ * The tables read from files take their memory from a budget that the caller's own data shares: it
+ * has `most` bytes, of which `*used` are used; the symbolizer adds and subtracts its own. To be
+ * called first, if at all.
+ */
+void symbolizer_share_memory(struct symbolizer *s, size_t *used, size_t most);
+
 /* ---- address spaces: what processes map ---- */
 
 /*

@@ -6,14 +6,14 @@
 const char *allowance_intern(struct allowance *a, struct intern *strings, const char *text)
 {
 	const char *interned = intern_find(strings, text);
-	size_t bytes = strlen(text) + 48; /* with what the table keeps beside it */
+	size_t bytes = strlen(text) + INTERN_ENTRY_BYTES;
 
 	if (interned)
 		return interned;
-	if (a && !allowance_take(a, bytes))
+	if (!allowance_take(a, bytes))
 		return NULL;
 	interned = intern_string(strings, text);
-	if (a && !interned)
+	if (!interned)
 		allowance_return(a, bytes);
 	return interned;
 }

@@ -3,7 +3,8 @@
  * A budget of bytes kept for a source, so that the target cannot fill our memory.
  *
  * Whoever keeps something for the source takes from the budget first, and returns what it frees.
- * Refusals are counted, so that the loss can be shown.
+ * Refusals are counted, so that the loss can be shown. A budget may be a part of another, from
+ * which its bytes are taken too. In place of a budget NULL has no limit.
  */
 #ifndef PROFILER_BASE_ALLOWANCE_H
 #define PROFILER_BASE_ALLOWANCE_H
@@ -16,29 +17,55 @@
 struct allowance {
 	size_t limit; /* bytes */
 	size_t used;
-	uint64_t refused; /* things, not bytes */
+	uint64_t refused;        /* things, not bytes */
+	struct allowance *outer; /* this one is a part of it; NULL: of none */
 };
 
-/* False, and counted: the limit would be exceeded. */
+static inline bool allowance_has(const struct allowance *a, size_t bytes)
+{
+	for (; a; a = a->outer)
+		if (a->used > a->limit || bytes > a->limit - a->used)
+			return false;
+	return true;
+}
+
+/* False, and counted: a limit would be exceeded. */
 static inline bool allowance_take(struct allowance *a, size_t bytes)
 {
-	if (bytes > a->limit - a->used) {
+	if (!allowance_has(a, bytes)) {
 		a->refused++;
 		return false;
 	}
-	a->used += bytes;
+	for (; a; a = a->outer)
+		a->used += bytes;
 	return true;
 }
 
 static inline void allowance_return(struct allowance *a, size_t bytes)
 {
-	a->used -= bytes < a->used ? bytes : a->used;
+	if (a && bytes > a->used)
+		bytes = a->used;
+	for (; a; a = a->outer)
+		a->used -= bytes;
 }
 
 /*
- * The interned copy of a text, paid for once. NULL: refused, or out of memory. A NULL allowance has
- * no limit.
+ * For tables that use their records again: whether they may have one more than `count`. `*paid`, 0
+ * at first, is how many have been paid for; a few are free, so that each table can do its work.
  */
+#define ALLOWANCE_FREE_RECORDS 4096u
+static inline bool allowance_extend(struct allowance *a, uint32_t count, uint32_t *paid,
+				    size_t bytes)
+{
+	if (count < ALLOWANCE_FREE_RECORDS || count < *paid)
+		return true;
+	if (!allowance_take(a, bytes))
+		return false;
+	*paid = count + 1;
+	return true;
+}
+
+/* The interned copy of a text, paid for once. NULL: refused, or out of memory. */
 const char *allowance_intern(struct allowance *allowance, struct intern *strings, const char *text);
 
 #endif

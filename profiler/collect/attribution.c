@@ -32,6 +32,15 @@ int attribution_init(struct attribution *a, const struct attribution_parts *part
 	return a->waits ? 0 : -ENOMEM;
 }
 
+void attribution_limit(struct attribution *a, struct allowance *memory)
+{
+	a->memory = memory;
+	a->compose.memory = memory;
+	a->graph_nodes.memory = memory;
+	if (a->waits)
+		waits_limit(a->waits, memory);
+}
+
 void attribution_release(struct attribution *a)
 {
 	compose_release(&a->compose);
@@ -65,6 +74,7 @@ static uint32_t number_origin(struct attribution *a, uint32_t stack, uint32_t ti
 	if (at != HASH_INDEX_NONE)
 		return at;
 	if (a->origin_count >= max ||
+	    !allowance_take(a->memory, sizeof(key) + HASH_INDEX_ENTRY_BYTES) ||
 	    !array_make_room(&a->origins, a->origin_count, &a->origin_capacity, sizeof(key)) ||
 	    hash_index_add(&a->origin_index, hash, a->origin_count) != 0)
 		return LAUNCH_UNKNOWN;

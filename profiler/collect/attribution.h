@@ -48,12 +48,20 @@ struct attribution {
 	struct launch_origin *origins;
 	uint32_t origin_count, origin_capacity;
 	struct hash_index origin_index;
+	struct allowance *memory; /* NULL: no limit */
 };
 
 /* 0 or -ENOMEM. */
 int attribution_init(struct attribution *a, const struct attribution_parts *parts,
 		     bool follows_waits);
 void attribution_release(struct attribution *a);
+
+/*
+ * What it and its parts remember is taken from this allowance, which is borrowed. Beyond it, the
+ * oldest graph nodes and operations are forgotten, and new launches have no stack where rows
+ * distinguish threads.
+ */
+void attribution_limit(struct attribution *a, struct allowance *memory);
 
 /*
  * The id that the join carries for a launch from this stack (or LAUNCH_UNKNOWN) by this thread: the

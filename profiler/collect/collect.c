@@ -15,16 +15,11 @@
 #include "profiler/collect/stack_builder.h"
 #include "symbolize/array.h"
 
-/* Limit for texts, mappings and ids from all targets together. */
-#ifndef TARGET_BYTES_MAX /* tests use a smaller one */
-#define TARGET_BYTES_MAX (192u << 20)
-#endif
-
 struct collect {
 	struct collect_options options;
 	struct ledger ledger;
 	struct intern strings;
-	struct allowance target_bytes;
+	struct allowance memory, target_bytes, passing; /* the latter two are parts of the first */
 	struct processes processes;
 	bool knows_tree;
 	const char *library; /* the injection library's file name; NULL: nothing is traced */
@@ -47,6 +42,18 @@ struct collect {
 	struct join *join;
 };
 
+/* From here on what is kept counts. */
+static void limit_memory(struct collect *c)
+{
+	stack_table_limit(c->stacks, &c->memory);
+	profile_limit(c->profile, &c->memory);
+	c->places.memory = &c->memory;
+	c->place_names.memory = &c->memory;
+	join_limit(c->join, &c->passing);
+	attribution_limit(&c->attribution, &c->passing);
+	symbolizer_share_memory(c->symbolizer, &c->memory.used, COLLECT_MEMORY);
+}
+
 struct collect *collect_new(const struct collect_options *options)
 {
 	struct collect *c = calloc(1, sizeof(*c));
@@ -55,7 +62,9 @@ struct collect *collect_new(const struct collect_options *options)
 	if (!c)
 		return NULL;
 	c->options = *options;
-	c->target_bytes.limit = TARGET_BYTES_MAX;
+	c->memory.limit = COLLECT_MEMORY;
+	c->target_bytes = (struct allowance){.limit = COLLECT_TARGET_BYTES, .outer = &c->memory};
+	c->passing = (struct allowance){.limit = COLLECT_MEMORY, .outer = &c->memory};
 	c->pid_namespace = pid_namespace_own();
 	c->open_launches.timeline = options->timeline;
 	c->symbolizer = symbolizer_new();
@@ -78,8 +87,10 @@ struct collect *collect_new(const struct collect_options *options)
 			     &(struct attribution_parts){&c->processes, c->stacks, c->profile,
 							 &c->places, &c->ledger, &c->target_bytes,
 							 options->timeline},
-			     options->follows_waits) == 0)
+			     options->follows_waits) == 0) {
+		limit_memory(c);
 		return c;
+	}
 	collect_free(c);
 	return NULL;
 }
@@ -124,6 +135,16 @@ static void note_error(struct collect *c, int err)
 const char *collect_text(struct collect *c, const char *text)
 {
 	return stack_builder_text(&c->builder, text);
+}
+
+bool collect_keep_bytes(struct collect *c, size_t bytes)
+{
+	return allowance_take(&c->target_bytes, bytes);
+}
+
+void collect_free_bytes(struct collect *c, size_t bytes)
+{
+	allowance_return(&c->target_bytes, bytes);
 }
 
 /* ---- places ---- */
@@ -928,10 +949,21 @@ void collect_advance(struct collect *c, uint64_t until_ns)
 		settle(c, process);
 }
 
+/* What only events need. */
+static void free_passing(struct collect *c)
+{
+	join_free(c->join);
+	c->join = NULL;
+	attribution_release(&c->attribution);
+	allowance_return(&c->passing, c->passing.used);
+}
+
 void collect_finish(struct collect *c, uint64_t now_ns)
 {
 	struct process *process;
 
+	if (!c->join)
+		return;
 	end_calls(c, 0, now_ns);
 	join_finish(c->join);
 	attribution_finish(&c->attribution);
@@ -940,6 +972,7 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	discount_hidden(c);
 	c->ledger.bounds.stacks = stack_table_refused(c->stacks);
 	c->ledger.bounds.refused = c->target_bytes.refused;
+	free_passing(c);
 }
 
 struct collected collect_results(struct collect *c)
@@ -951,5 +984,6 @@ struct collected collect_results(struct collect *c)
 				  .devices = &c->devices,
 				  .symbolizer = c->symbolizer,
 				  .timeline = c->options.timeline,
+				  .memory = &c->memory,
 				  .ledger = &c->ledger};
 }

@@ -15,6 +15,47 @@
  * wrote them. Tests replay recorded streams the same way.
  *
  * Processes outside the target's tree are ignored. Times are CLOCK_MONOTONIC in ns.
+ *
+ * Memory. The target decides how much there is to keep. Most of it counts against one budget,
+ * COLLECT_MEMORY, with all that a piece costs until the profile is written: also its share of
+ * indexes, and of what naming builds. Each part has a limit of its own, below; their sum would be
+ * above the budget, which no real profile comes near. Whatever is refused is counted.
+ *
+ *   until the profile is written                                   each, bytes    at most, MiB
+ *     stacks (stack_table.h: 2 Mi)                                          52             104
+ *     their frames                                                         256
+ *     rows (profile.h: 512 Ki)                                             112              56
+ *     places (places.h: 256 Ki), names of processes and threads          52, 48
+ *     texts, ids, mappings and code objects from the target                                128
+ *   while events come in
+ *     launches that may have operations (join.h: 3 Mi)                      64             183
+ *     operations without a launch (join.h: 500,000)                        152              72
+ *     graph nodes (1 Mi) and graphs (128 Ki; graph_nodes.h)            52, 128              68
+ *     operations that waits may be for (waits.h: 256 Ki)                   152              38
+ *     composed stacks (compose.c: 256 Ki), origins (attribution.h)       72, 40
+ *     tables read from files, for call frames (symbolize/budget.h)                         256
+ *   afterwards
+ *     tables read from files, for names                                                    256
+ *     the result's stacks and texts, and their tree (naming.c)             160
+ *
+ * The whole process stays below 500 MiB:
+ *
+ *   300  COLLECT_MEMORY
+ *   131  program and libraries 3, ring buffer 64, or 128 with -launch-stacks uprobe (it is mapped
+ *        twice): until the end of the run
+ *    16  the old half of a table that grows
+ *    24  mapped files (symbolize/budget.h: MODULES_MAX)
+ *    18  65,536 programs that say hello (gpu_pipe.h)
+ *   ---
+ *   489  while events come in
+ *
+ *   300  COLLECT_MEMORY
+ *     3  program and libraries
+ *    72  names of code, and of inlined functions (symbolize/budget.h: NAMES_MAX_)
+ *    24  mapped files
+ *    40  the kernel's symbols
+ *   ---
+ *   439  afterwards
  */
 #ifndef PROFILER_COLLECT_COLLECT_H
 #define PROFILER_COLLECT_COLLECT_H
@@ -27,6 +68,14 @@
 #include "profiler/collect/processes.h"
 #include "profiler/profile/collected.h"
 #include "symbolize/unwind.h"
+
+#ifndef COLLECT_MEMORY /* tests use less */
+#define COLLECT_MEMORY (300u << 20)
+#endif
+/* Texts, mappings, ids and code objects from all targets together. */
+#ifndef COLLECT_TARGET_BYTES
+#define COLLECT_TARGET_BYTES (128u << 20)
+#endif
 
 struct collect_options {
 	uint64_t sample_ns;  /* weight of a CPU sample */
@@ -138,12 +187,19 @@ void collect_gpu_event(struct collect *c, struct process *process, const struct 
 /* A text from the target, kept until collect_free; NULL: over the limit. */
 const char *collect_text(struct collect *c, const char *text);
 
+/* Counts bytes that a source keeps for the target. False: over the limit. */
+bool collect_keep_bytes(struct collect *c, size_t bytes);
+void collect_free_bytes(struct collect *c, size_t bytes);
+
 /* ---- time ---- */
 
 /* All stacks and process events up to this time have been passed in: decides what it can. */
 void collect_advance(struct collect *c, uint64_t until_ns);
 
-/* The input has ended, and it is `now_ns`: decides everything, and settles all processes. */
+/*
+ * The input has ended, and it is `now_ns`: decides everything, settles all processes, and frees
+ * what results do not need. Nothing may be passed in afterwards; a second call has no effect.
+ */
 void collect_finish(struct collect *c, uint64_t now_ns);
 
 /* For reading files and memory of the target with a time limit (symbolize/bounded_call.h). */

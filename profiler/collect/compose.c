@@ -8,8 +8,8 @@
 #include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
 
-/* The memo is cleared when it is full. */
-#define MEMO_MAX (1u << 19)
+/* The memo is cleared when it is full, or the allowance used up. */
+#define MEMO_MAX (1u << 18)
 
 #define NO_WAITER UINT32_MAX
 
@@ -56,7 +56,8 @@ static struct composed_key key_of(const struct gpu_work_origin *origin, uint32_t
 
 static void remember(struct compose *c, const struct composed_key *key, uint32_t stack)
 {
-	if (c->count == MEMO_MAX) {
+	if (c->count == MEMO_MAX || !allowance_extend(c->memory, c->count, &c->paid,
+						      sizeof(*c->memo) + HASH_INDEX_ENTRY_BYTES)) {
 		hash_index_release(&c->index);
 		c->count = 0;
 	}

@@ -36,6 +36,8 @@ struct compose {
 	struct composed *memo;
 	uint32_t count, capacity;
 	struct hash_index index;
+	struct allowance *memory; /* for the memo; borrowed; NULL: no limit */
+	uint32_t paid;            /* taken from it: what was most */
 };
 
 void compose_init(struct compose *compose, struct stack_table *stacks);

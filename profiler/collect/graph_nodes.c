@@ -172,7 +172,9 @@ static int grow(void **records, uint32_t *capacity, size_t size)
 /* A graph not in use; NULL: out of memory. */
 static struct graph *free_graph(struct graph_nodes *g)
 {
-	if (!g->free_graph && g->graph_count == GRAPH_NODES_GRAPHS_MAX)
+	if (!g->free_graph && (g->graph_count == GRAPH_NODES_GRAPHS_MAX ||
+			       !allowance_extend(g->memory, g->graph_count, &g->paid_graphs,
+						 sizeof(struct graph) + HASH_INDEX_ENTRY_BYTES)))
 		drop_graph(g, oldest(g));
 	if (g->free_graph)
 		return &g->graphs[g->free_graph - 1];
@@ -260,9 +262,12 @@ static struct graph *find_graph(const struct graph_nodes *g, uint32_t process, u
 
 /* ---- nodes of graphs ---- */
 
-static bool has_room(const struct graph_nodes *g)
+static bool has_room(struct graph_nodes *g)
 {
-	return g->free_node || g->node_count < GRAPH_NODES_MAX;
+	return g->free_node ||
+	       (g->node_count < GRAPH_NODES_MAX &&
+		allowance_extend(g->memory, g->node_count, &g->paid_nodes,
+				 sizeof(struct graph_node) + HASH_INDEX_ENTRY_BYTES));
 }
 
 /* A position for a new node of `graph`; takes the oldest node's if necessary. */

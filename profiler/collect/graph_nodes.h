@@ -14,20 +14,22 @@
  * one with its number begins, on whichever threads. Events about different numbers, and nodes and
  * launches, may arrive in any order.
  *
- * Memory is bounded by GRAPH_NODES_MAX and GRAPH_NODES_GRAPHS_MAX: graphs whose number has been
- * reused are dropped first, in order of that reuse, then the oldest. Lookup time is bounded too: a
- * lookup visits the newest graph of a number and at most GRAPH_NODES_OLDER_MAX before it.
+ * Memory is bounded by GRAPH_NODES_MAX, GRAPH_NODES_GRAPHS_MAX and an allowance: graphs whose
+ * number has been reused are dropped first, in order of that reuse, then the oldest. Lookup time is
+ * bounded too: a lookup visits the newest graph of a number and at most GRAPH_NODES_OLDER_MAX
+ * before it.
  */
 #ifndef PROFILER_COLLECT_GRAPH_NODES_H
 #define PROFILER_COLLECT_GRAPH_NODES_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "profiler/base/allowance.h"
 #include "symbolize/hash_index.h"
 
 #ifndef GRAPH_NODES_MAX /* tests use smaller ones */
 #define GRAPH_NODES_MAX (1u << 20)
-#define GRAPH_NODES_GRAPHS_MAX (1u << 18)
+#define GRAPH_NODES_GRAPHS_MAX (1u << 17)
 #define GRAPH_NODES_OLDER_MAX 4096
 #define GRAPH_CHILDREN_MAX 4096
 #endif
@@ -66,6 +68,9 @@ struct graph_nodes {
 	struct graph_node *nodes;
 	uint32_t node_count, node_capacity, free_node;
 	struct hash_index index;
+
+	struct allowance *memory;         /* borrowed; NULL: no limit */
+	uint32_t paid_graphs, paid_nodes; /* taken from it: what was most */
 
 	struct graph_child *children; /* a ring */
 	uint32_t child_count;

@@ -65,6 +65,11 @@ struct join *join_new(const struct join_output *output)
 	return c;
 }
 
+void join_limit(struct join *c, struct allowance *memory)
+{
+	c->links.memory = memory;
+}
+
 static void release_thread(struct thread *t)
 {
 	queue_release(&t->probes);
@@ -543,11 +548,9 @@ int join_operation(struct join *c, uint32_t process, const struct gpu_operation 
 	}
 	if (!l)
 		l = add_orphan(c, process, operation->correlation_id);
-	if (!l || links_wait(&c->links, l, operation) != 0) {
-		/* no memory to wait: its time must not be lost */
+	/* no memory to wait: its time must not be lost */
+	if (!l || !links_wait(&c->links, l, operation))
 		attribute(c, STACK_NONE, l ? l->launched_ns : 0, operation);
-		return -ENOMEM;
-	}
 	return 0;
 }
 

@@ -20,8 +20,8 @@
  * Every operation is attributed exactly once, without a stack (STACK_NONE) if its launch or its
  * probe is missing. Units: ns, CLOCK_MONOTONIC.
  *
- * Memory is bounded for any input (JOIN_REMEMBERED). It does not grow with the number of
- * operations, launches, threads or processes.
+ * Memory is bounded for any input (JOIN_REMEMBERED, and an allowance). It does not grow with the
+ * number of operations, launches, threads or processes.
  */
 #ifndef PROFILER_COLLECT_JOIN_H
 #define PROFILER_COLLECT_JOIN_H
@@ -75,6 +75,13 @@ struct join;
 struct join *join_new(const struct join_output *output);
 void join_free(struct join *c);
 
+/*
+ * What it remembers is taken from this allowance, which is borrowed. Beyond it, fewer launches are
+ * remembered, and operations without a launch do not wait for it.
+ */
+struct allowance;
+void join_limit(struct join *c, struct allowance *memory);
+
 /* All return 0 or -ENOMEM; on failure only this item is lost. */
 int join_probe(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
 	       enum launch_family family, uint32_t stack);
@@ -112,9 +119,9 @@ struct join_stats join_stats(const struct join *c);
  * operation, this many with one, and at least as many graph launches that have begun. A later
  * operation has no stack. At most this many probes, launches without a probe, and operations
  * without a launch wait, over all processes; beyond that the oldest are decided early with what is
- * known. Uses at most about 330 MB, in programs that launch graphs by the million.
+ * known. Uses at most about 190 MB, in programs that launch graphs by the million.
  */
-#define JOIN_REMEMBERED 1000000u
+#define JOIN_REMEMBERED 500000u
 
 /* For tests: replaces JOIN_REMEMBERED, at least 1, before any input. */
 void join_remember(struct join *c, uint32_t newest);

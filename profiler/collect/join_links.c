@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/collect/join_links.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,12 +58,31 @@ struct link *links_find(struct links *l, uint32_t process, uint32_t correlation_
 	return at == HASH_INDEX_NONE ? NULL : &l->links[at];
 }
 
+/* Forgets the link that is least likely to be asked for again, if there is one. */
+static void forget_any(struct links *l)
+{
+	static const enum link_state order[] = {LINK_PLAIN, LINK_GRAPH, LINK_IDLE};
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		const struct link_list *list = &l->lists[order[i]];
+
+		if (list->length > 0) {
+			links_remove(l, &l->links[list->first]);
+			return;
+		}
+	}
+}
+
 /* A free slot, from the free list or just beyond the used ones; NO_LINK: no memory. */
 static uint32_t free_slot(struct links *l)
 {
 	uint32_t capacity;
 	struct link *links;
 
+	if (l->free == NO_LINK && !allowance_extend(l->memory, l->used, &l->paid, LINK_BYTES)) {
+		forget_any(l);
+		return l->free;
+	}
 	if (l->free != NO_LINK)
 		return l->free;
 	if (l->used < l->capacity)
@@ -184,6 +202,8 @@ static uint32_t new_waiting(struct links *l)
 		l->waiting_free = l->waiting[at].next;
 		return at;
 	}
+	if (!allowance_extend(l->memory, l->waiting_used, &l->paid_waiting, LINK_WAITING_BYTES))
+		return NO_LINK;
 	if (l->waiting_used == l->waiting_capacity) {
 		uint32_t capacity = l->waiting_capacity ? l->waiting_capacity * 2 : 1024;
 		struct waiting_operation *w = realloc(l->waiting, capacity * sizeof(*w));
@@ -196,12 +216,12 @@ static uint32_t new_waiting(struct links *l)
 	return l->waiting_used++;
 }
 
-int links_wait(struct links *l, struct link *link, const struct gpu_operation *operation)
+bool links_wait(struct links *l, struct link *link, const struct gpu_operation *operation)
 {
 	uint32_t at = new_waiting(l);
 
 	if (at == NO_LINK)
-		return -ENOMEM;
+		return false;
 	l->waiting[at].operation = *operation;
 	l->waiting[at].next = NO_LINK;
 	if (link->last_waiting == NO_LINK)
@@ -210,7 +230,7 @@ int links_wait(struct links *l, struct link *link, const struct gpu_operation *o
 		l->waiting[link->last_waiting].next = at;
 	link->last_waiting = at;
 	l->waiting_count++;
-	return 0;
+	return true;
 }
 
 bool links_take_waiting(struct links *l, struct link *link, struct gpu_operation *operation)

@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "profiler/collect/join.h"
+#include "profiler/base/allowance.h"
 #include "symbolize/hash_index.h"
 
 #define NO_LINK UINT32_MAX
@@ -87,7 +88,17 @@ struct links {
 	uint32_t waiting_used, waiting_capacity;
 	uint32_t waiting_free;
 	uint32_t waiting_count;
+
+	struct allowance *memory; /* borrowed; NULL: no limit */
+	uint32_t paid, paid_waiting;
 };
+
+/*
+ * From the allowance, and not returned: what was most. With the queues of join.c: an undecided
+ * launch, an operation without a launch, which may be twice as long as what is in them.
+ */
+#define LINK_BYTES (sizeof(struct link) + HASH_INDEX_ENTRY_BYTES)
+#define LINK_WAITING_BYTES (sizeof(struct waiting_operation) + 48)
 
 /* A link that may be gone before it is looked at. */
 struct link_ref {
@@ -103,7 +114,11 @@ size_t links_memory(const struct links *l);
 /* The link of this id, or NULL. */
 struct link *links_find(struct links *l, uint32_t process, uint32_t correlation_id);
 
-/* Adds a link with a new id; the caller sets its state. NULL: out of memory. */
+/*
+ * Adds a link with a new id; the caller sets its state. Beyond the allowance it takes the place of
+ * the oldest that has had its operation, or else of the oldest idle one. NULL: there is none, or
+ * out of memory.
+ */
 struct link *links_add(struct links *l, uint32_t process, uint32_t correlation_id);
 void links_remove(struct links *l, struct link *link);
 
@@ -113,8 +128,8 @@ bool links_may_have(const struct links *l, uint32_t process);
 struct link_ref links_ref(const struct links *l, const struct link *link);
 struct link *links_deref(struct links *l, struct link_ref ref);
 
-/* Queues an operation on an undecided link. 0 or -ENOMEM. */
-int links_wait(struct links *l, struct link *link, const struct gpu_operation *operation);
+/* Queues an operation on an undecided link. False: out of memory, or of the allowance. */
+bool links_wait(struct links *l, struct link *link, const struct gpu_operation *operation);
 
 /* Takes the first operation that waits for the link, if any. */
 bool links_take_waiting(struct links *l, struct link *link, struct gpu_operation *operation);

@@ -287,7 +287,7 @@ static struct stack_python_code *keep_for_lines(struct pythons *p,
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		size += r->pieces[kinds[i]].bytes;
-	if (p->kept_bytes + size > KEPT_BYTES_MAX)
+	if (p->kept_bytes + size > KEPT_BYTES_MAX || !allowance_take(p->allowance, size))
 		return NULL;
 	own = calloc(1, size);
 	if (!own)
@@ -308,6 +308,8 @@ static int add_code(struct pythons *p, const struct python_known_code *code)
 {
 	uint32_t hash = hash_bytes(&code->key, sizeof(code->key));
 
+	if (!allowance_take(p->allowance, sizeof(*code) + HASH_INDEX_ENTRY_BYTES))
+		return -ENOSPC;
 	if (!array_make_room(&p->codes, p->code_count, &p->code_capacity, sizeof(*code)) ||
 	    hash_index_add(&p->code_index, hash, p->code_count) != 0)
 		return -ENOMEM;
@@ -346,7 +348,7 @@ int pythons_learn(struct pythons *p, const struct stack_python_code *r)
 	err = add_code(p, &known);
 	if (err)
 		free(known.own);
-	return err;
+	return err == -ENOSPC ? 0 : err;
 }
 
 static bool line_equal(const void *records, uint32_t position, const void *key)
@@ -369,6 +371,7 @@ static uint32_t line_of(struct pythons *p, const struct python_offsets *offsets,
 		return p->lines_known[at].line;
 	line = python_line(&memory, offsets, frame);
 	if (p->line_count < LINES_MAX &&
+	    allowance_take(p->allowance, sizeof(*p->lines_known) + HASH_INDEX_ENTRY_BYTES) &&
 	    array_make_room(&p->lines_known, p->line_count, &p->line_capacity,
 			    sizeof(*p->lines_known)) &&
 	    hash_index_add(&p->line_index, hash, p->line_count) == 0)

@@ -38,7 +38,7 @@ struct pythons {
 	size_t kept_bytes;             /* of code objects, for lines */
 	struct symbolizer *symbolizer; /* borrowed */
 	struct intern *strings;        /* borrowed, as is the allowance */
-	struct allowance *allowance;   /* for names; NULL: no limit */
+	struct allowance *allowance;   /* NULL: no limit */
 	bool lines;                    /* names with line numbers */
 	bool keeps_native;
 };

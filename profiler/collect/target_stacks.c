@@ -11,7 +11,7 @@
 
 static bool reserve(struct target_stacks *t, size_t bytes)
 {
-	if (t->allowance && !allowance_take(t->allowance, bytes))
+	if (!allowance_take(t->allowance, bytes))
 		return false;
 	t->held += bytes;
 	return true;
@@ -19,8 +19,7 @@ static bool reserve(struct target_stacks *t, size_t bytes)
 
 static void unreserve(struct target_stacks *t, size_t bytes)
 {
-	if (t->allowance)
-		allowance_return(t->allowance, bytes);
+	allowance_return(t->allowance, bytes);
 	t->held -= bytes;
 }
 

@@ -31,6 +31,8 @@ struct waits {
 	uint32_t ran_count, ran_capacity;
 	uint64_t steps_left; /* of the current pass */
 	uint64_t cut;
+	struct allowance *memory; /* NULL: no limit */
+	uint32_t paid_operations, paid_pending;
 };
 
 struct waits *waits_new(const struct waits_output *output)
@@ -53,6 +55,11 @@ void waits_free(struct waits *w)
 	free(w->pending);
 	free(w->ran);
 	free(w);
+}
+
+void waits_limit(struct waits *w, struct allowance *memory)
+{
+	w->memory = memory;
 }
 
 void waits_remember(struct waits *w, uint32_t newest)
@@ -245,6 +252,9 @@ int waits_add_operation(struct waits *w, const struct waits_operation *operation
 	if (w->added >= w->newest / 2)
 		decide_pending(w, operation->start_ns);
 	w->added++;
+	if (w->count < w->newest && !allowance_extend(w->memory, w->count, &w->paid_operations,
+						      sizeof(*w->ring) + sizeof(*w->ran)))
+		w->newest = w->count;
 	if (w->count < w->newest) {
 		/* with room to sort it, so that no pass can fail */
 		if (!array_make_room(&w->ring, w->count, &w->capacity, sizeof(*w->ring)) ||
@@ -262,7 +272,8 @@ int waits_add(struct waits *w, const struct waits_wait *wait)
 {
 	if (wait->end_ns <= wait->start_ns)
 		return 0;
-	if (w->pending_count == w->newest)
+	if (w->pending_count >= w->newest ||
+	    !allowance_extend(w->memory, w->pending_count, &w->paid_pending, sizeof(*w->pending)))
 		decide_pending(w, UINT64_MAX);
 	if (!array_make_room(&w->pending, w->pending_count, &w->pending_capacity,
 			     sizeof(*w->pending))) {

@@ -71,6 +71,9 @@ struct waits;
 struct waits *waits_new(const struct waits_output *output);
 void waits_free(struct waits *w);
 
+/* What it keeps is taken from this allowance, which is borrowed. Beyond it, less is kept. */
+void waits_limit(struct waits *w, struct allowance *memory);
+
 /*
  * Both return 0 or -ENOMEM; then the operation is lost, but the wait is output without operations.
  */

@@ -2,6 +2,7 @@
 #include "profiler/commands/run.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -149,12 +150,15 @@ static int finish(struct run *r, struct session *session, int status)
 		log_line(&r->log, "The command ran as root: --as-root");
 	summary_report(&r->log, &summary, &totals);
 	clock_gettime(CLOCK_MONOTONIC, &start);
+	malloc_trim(0); /* what the run needed has been freed in small pieces, too */
 	symbolizer_set_kallsyms(collected.symbolizer, r->kallsyms);
 	r->kallsyms = -1;
 	result = result_new(&collected, &naming, &totals);
 	if (result) {
 		gpu_table_report_devices(&r->log, result);
 		summary_report_unnamed(&r->log, &result->unnamed);
+		collect_ledger(session_collect(session))->bounds.stacks +=
+			result->unnamed.not_kept; /* for --strict */
 		err = write_result(r, result, &written);
 	}
 	result_free(result);

@@ -142,6 +142,7 @@ struct call_tree *call_tree_new(const struct result *result)
 		tree->nodes[nodes[row->stack]].weight_ns[row->kind] += (double)row->ns;
 	}
 	free(nodes);
+	hash_index_release(&tree->index);
 	if (sort_children(tree) == 0)
 		return tree;
 	call_tree_free(tree);

@@ -7,56 +7,44 @@
 #include <string.h>
 #include "profiler/output/call_tree.h"
 #include "profiler/output/rounding.h"
-
-/* A path under construction: the text from the root to the current node. */
-struct path {
-	char *text;
-	size_t length;
-	size_t capacity;
-};
-
-static int push_name(struct path *path, const char *name)
-{
-	size_t n = strlen(name), needed = path->length + n + 2;
-
-	if (needed > path->capacity) {
-		char *text = realloc(path->text, needed * 2);
-
-		if (!text)
-			return -ENOMEM;
-		path->text = text;
-		path->capacity = needed * 2;
-	}
-	if (path->length)
-		path->text[path->length++] = ';';
-	for (size_t i = 0; i < n; i++) {
-		/* ';' separates frames and '\n' lines: neither may be in a name */
-		char c = name[i] == ';' ? ':' : name[i] == '\n' || name[i] == '\r' ? '?' : name[i];
-
-		path->text[path->length++] = c;
-	}
-	path->text[path->length] = '\0';
-	return 0;
-}
+#include "symbolize/array.h"
 
 struct walk {
 	const struct call_node *nodes;
-	uint64_t *weight[ROW_KINDS];
-	size_t *length_before; /* by node: the path's length without the node's name */
-	struct path path;
+	uint64_t *weight[ROW_KINDS]; /* NULL: all 0 */
+	uint32_t *path;              /* the nodes from the root's child to the current one */
+	uint32_t depth, path_capacity;
 	FILE *out;
 	struct written *result;
 };
+
+static void print_name(FILE *out, const char *name)
+{
+	/* ';' separates frames and '\n' lines: neither may be in a name */
+	for (size_t n; *name; name += n) {
+		n = strcspn(name, ";\n\r");
+		fwrite(name, 1, n, out);
+		if (!name[n])
+			return;
+		fputc(name[n++] == ';' ? ':' : '?', out);
+	}
+}
 
 static void print_node(struct walk *w, uint32_t at)
 {
 	uint64_t weight = 0;
 
 	for (int k = 0; k < ROW_KINDS; k++)
-		weight += w->weight[k][at];
+		weight += w->weight[k] ? w->weight[k][at] : 0;
 	if (weight == 0 || at == CALL_TREE_ROOT)
 		return;
-	fprintf(w->out, "%s %" PRIu64 "\n", w->path.text, weight);
+	/* not from a text of the whole path: names may be long, and a path of equal ones deep */
+	for (uint32_t i = 0; i < w->depth; i++) {
+		if (i > 0)
+			fputc(';', w->out);
+		print_name(w->out, w->nodes[w->path[i]].name);
+	}
+	fprintf(w->out, " %" PRIu64 "\n", weight);
 	w->result->stacks++;
 }
 
@@ -66,16 +54,16 @@ static int print_all(struct walk *w)
 	uint32_t at = w->nodes[CALL_TREE_ROOT].first_child;
 
 	while (at != CALL_TREE_NONE && at != CALL_TREE_ROOT) {
-		w->length_before[at] = w->path.length;
-		if (push_name(&w->path, w->nodes[at].name) != 0)
+		if (!array_make_room(&w->path, w->depth, &w->path_capacity, sizeof(*w->path)))
 			return -ENOMEM;
+		w->path[w->depth++] = at;
 		print_node(w, at);
 		if (w->nodes[at].first_child != CALL_TREE_NONE) {
 			at = w->nodes[at].first_child;
 			continue;
 		}
 		while (at != CALL_TREE_ROOT) {
-			w->path.length = w->length_before[at];
+			w->depth--;
 			if (w->nodes[at].next_sibling != CALL_TREE_NONE)
 				break;
 			at = w->nodes[at].parent;
@@ -92,9 +80,12 @@ static int round_kind(struct walk *w, const struct call_tree *tree, enum row_kin
 {
 	uint32_t count;
 	const struct call_node *nodes = call_tree_nodes(tree, &count);
-	double *exact = malloc((count + 1) * sizeof(*exact));
+	double *exact, total = call_tree_total(tree, kind);
 	int err = -ENOMEM;
 
+	if (total <= 0)
+		return 0;
+	exact = malloc((count + 1) * sizeof(*exact));
 	w->weight[kind] = calloc(count, sizeof(*w->weight[kind]));
 	if (exact && w->weight[kind]) {
 		for (uint32_t i = 0; i < count; i++)
@@ -102,7 +93,7 @@ static int round_kind(struct walk *w, const struct call_tree *tree, enum row_kin
 		err = round_to_units(exact, count, unit_ns, w->weight[kind],
 				     &w->result->total[kind]);
 	}
-	w->result->exact_ns += call_tree_total(tree, kind);
+	w->result->exact_ns += total;
 	free(exact);
 	return err;
 }
@@ -119,9 +110,6 @@ static int write_folded(const struct result *result, const struct writer_options
 	if (!tree)
 		goto out;
 	w.nodes = call_tree_nodes(tree, &count);
-	w.length_before = calloc(count, sizeof(*w.length_before));
-	if (!w.length_before)
-		goto out;
 	for (int kind = 0; kind < ROW_KINDS; kind++) {
 		err = round_kind(&w, tree, (enum row_kind)kind, options->unit_ns);
 		if (err)
@@ -133,8 +121,7 @@ static int write_folded(const struct result *result, const struct writer_options
 out:
 	for (int kind = 0; kind < ROW_KINDS; kind++)
 		free(w.weight[kind]);
-	free(w.length_before);
-	free(w.path.text);
+	free(w.path);
 	call_tree_free(tree);
 	return err;
 }

@@ -12,6 +12,7 @@
 #include "symbolize/intern.h"
 
 #define NONE UINT32_MAX
+_Static_assert(NONE == HASH_INDEX_NONE, "one value for none");
 
 /* The named frames that a collected frame stands for, outermost first: several if it has inlined
  * ones. */
@@ -43,8 +44,18 @@ struct naming {
 	uint32_t path_capacity;
 
 	struct row *rows;
-	bool failed; /* out of memory */
+	struct allowance memory; /* for what goes beyond the collected stacks, frames and rows */
+	uint32_t not_kept; /* the stack of those that it does not suffice for; NONE: none yet */
+	bool failed;       /* out of memory */
 };
+
+/*
+ * A stack: with its index, and then with its node in a writer's tree, its weights in units, and
+ * what is needed to round them. A frame beside those collected: inlined, or
+ * of a place.
+ */
+#define STACK_BYTES 160
+#define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES + 4)
 
 /* ---- frames ---- */
 
@@ -118,16 +129,27 @@ static void name_code(struct naming *n, struct names *names, const struct frame 
 		info.offset = frame->code.offset;
 	}
 	for (uint32_t i = 0; i < count; i++) {
+		if (i > 0 && !allowance_take(&n->memory, FRAME_BYTES))
+			return;
 		info.name = found[i];
 		add_name(n, names, &info);
 	}
 }
 
-/* A text made here, interned; takes `text`. NULL when out of memory. */
-static const char *keep(struct naming *n, char *text)
+/*
+ * A text made here, interned; takes `text`. Beyond the allowance `otherwise`, which is kept
+ * elsewhere; NULL when out of memory.
+ */
+static const char *keep(struct naming *n, char *text, const char *otherwise)
 {
-	const char *kept = text ? intern_string(&n->strings, text) : NULL;
+	const char *kept = NULL;
 
+	if (text && !allowance_has(&n->memory, strlen(text) + INTERN_ENTRY_BYTES)) {
+		n->memory.refused++;
+		kept = otherwise;
+	} else if (text) {
+		kept = allowance_intern(&n->memory, &n->strings, text);
+	}
 	free(text);
 	return kept;
 }
@@ -142,7 +164,7 @@ static const char *python_text(struct naming *n, const struct frame *frame)
 		return frame->text;
 	written = frame->line ? asprintf(&text, "%s (%s:%u)", frame->text, frame->file, frame->line)
 			      : asprintf(&text, "%s (%s)", frame->text, frame->file);
-	return written < 0 ? NULL : keep(n, text);
+	return written < 0 ? NULL : keep(n, text, frame->text);
 }
 
 /* "[GPU_Kernel]softmax(float const*)" */
@@ -156,7 +178,7 @@ static const char *kernel_text(struct naming *n, const char *mangled)
 	if (!name || asprintf(&text, "%s%s", work_frame(GPU_WORK_KERNEL), name) < 0)
 		text = NULL;
 	free(name);
-	return keep(n, text);
+	return keep(n, text, work_frame(GPU_WORK_KERNEL));
 }
 
 /* "[CUDA call, wall time]softmax": the host's function of the kernel, if it is known */
@@ -170,7 +192,7 @@ static const char *call_text(struct naming *n, struct code_ref code)
 	/* "[libfoo.so]" is a place, not a name */
 	if (asprintf(&text, "%s%s", MARK_CALL, kernel[0] == '[' ? "" : kernel) < 0)
 		text = NULL;
-	return keep(n, text);
+	return keep(n, text, MARK_CALL);
 }
 
 static void name_text(struct naming *n, struct names *names, const struct frame *frame)
@@ -234,21 +256,50 @@ static bool stack_equal(const void *records, uint32_t position, const void *key)
 		      sizeof(struct stack_info)) == 0;
 }
 
-static uint32_t push(struct naming *n, uint32_t outer, uint32_t frame)
+static uint32_t find_stack(const struct naming *n, const struct stack_info *stack)
 {
-	const struct stack_info key = {outer, frame};
-	uint32_t hash = hash_pair(outer, frame);
-	uint32_t at = hash_index_find(&n->stack_index, hash, stack_equal, n->stacks, &key);
+	return hash_index_find(&n->stack_index, hash_pair(stack->outer, stack->frame), stack_equal,
+			       n->stacks, stack);
+}
 
-	if (at != HASH_INDEX_NONE)
-		return at;
-	if (!array_make_room(&n->stacks, n->stack_count, &n->stack_capacity, sizeof(key)) ||
-	    hash_index_add(&n->stack_index, hash, n->stack_count) != 0) {
+static uint32_t add_stack(struct naming *n, const struct stack_info *stack)
+{
+	if (!array_make_room(&n->stacks, n->stack_count, &n->stack_capacity, sizeof(*stack)) ||
+	    hash_index_add(&n->stack_index, hash_pair(stack->outer, stack->frame),
+			   n->stack_count) != 0) {
 		n->failed = true;
 		return RESULT_ROOT;
 	}
-	n->stacks[n->stack_count] = key;
+	n->stacks[n->stack_count] = *stack;
 	return n->stack_count++;
+}
+
+/* The one stack for all that cannot be kept. */
+static uint32_t not_kept(struct naming *n)
+{
+	struct stack_info stack = {.outer = RESULT_ROOT};
+
+	if (n->not_kept != NONE)
+		return n->not_kept;
+	stack.frame = add_frame(
+		n, &(struct frame_info){.class = CLASS_MARK, .name = MARK_TOO_MANY_STACKS});
+	n->not_kept = find_stack(n, &stack);
+	if (n->not_kept == NONE)
+		n->not_kept = add_stack(n, &stack);
+	return n->not_kept;
+}
+
+/* A stack with one more frame inside. Nothing is added to the one for what cannot be kept. */
+static uint32_t push(struct naming *n, uint32_t outer, uint32_t frame)
+{
+	const struct stack_info stack = {outer, frame};
+	uint32_t at = find_stack(n, &stack);
+
+	if (at != NONE)
+		return at;
+	if (n->not_kept != NONE && outer == n->not_kept)
+		return outer;
+	return allowance_take(&n->memory, STACK_BYTES) ? add_stack(n, &stack) : not_kept(n);
 }
 
 static uint32_t push_names(struct naming *n, uint32_t outer, uint32_t collected_stack)
@@ -373,8 +424,10 @@ static uint32_t group_of(struct naming *n, const struct place *place)
 
 		if (!grouping_text(n->in, place, (enum place_part)g->parts[i], text))
 			continue;
-		kept = intern_string(&n->strings, text);
-		at = push_text(n, at, CLASS_PLACE, kept);
+		kept = intern_find(&n->strings, text);
+		if (!kept && allowance_take(&n->memory, FRAME_BYTES))
+			kept = allowance_intern(&n->memory, &n->strings, text);
+		at = kept ? push_text(n, at, CLASS_PLACE, kept) : not_kept(n);
 	}
 	return at;
 }
@@ -493,7 +546,7 @@ static bool allocate(struct naming *n)
 		return false;
 	for (uint32_t i = 0; i < stacks; i++)
 		n->whole[i] = n->launched[i] = NONE;
-	return push(n, NONE, NONE) == RESULT_ROOT && !n->failed;
+	return add_stack(n, &(struct stack_info){NONE, NONE}) == RESULT_ROOT && !n->failed;
 }
 
 /* Frees what is not needed once everything has a name; a timeline's records need stacks' names. */
@@ -522,6 +575,8 @@ struct result *result_new(const struct collected *collected, const struct naming
 		return NULL;
 	n->in = collected;
 	n->options = options;
+	n->not_kept = NONE;
+	n->memory = (struct allowance){.limit = SIZE_MAX, .outer = collected->memory};
 	n->failed = !allocate(n);
 	if (!n->failed)
 		find_names(n);
@@ -546,6 +601,7 @@ struct result *result_new(const struct collected *collected, const struct naming
 	n->result.sample_stacks = n->whole;
 	n->result.call_stacks = n->launched;
 	n->result.unnamed = count_unnamed(collected->symbolizer);
+	n->result.unnamed.not_kept = n->memory.refused;
 	n->result.totals = *totals;
 	if (!n->failed)
 		return &n->result;
@@ -565,5 +621,6 @@ void result_free(struct result *result)
 	free(n->whole);
 	free(n->launched);
 	intern_release(&n->strings);
+	allowance_return(&n->memory, n->memory.used);
 	free(n);
 }

@@ -6,6 +6,7 @@
 #ifndef PROFILER_PROFILE_COLLECTED_H
 #define PROFILER_PROFILE_COLLECTED_H
 
+#include "profiler/base/allowance.h"
 #include "profiler/profile/devices.h"
 #include "profiler/profile/ledger.h"
 #include "profiler/profile/place_names.h"
@@ -23,6 +24,7 @@ struct collected {
 	const struct devices *devices;
 	struct symbolizer *symbolizer;
 	const struct timeline *timeline; /* NULL: none */
+	struct allowance *memory;        /* what naming takes, it takes from here; NULL: no limit */
 	const struct ledger *ledger;
 };
 

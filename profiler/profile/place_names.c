@@ -28,7 +28,8 @@ const struct process_info *place_names_process(const struct place_names *n, uint
 
 void place_names_add_process(struct place_names *n, const struct process_info *info)
 {
-	if (array_make_room(&n->processes, n->process_count, &n->process_capacity, sizeof(*info)) &&
+	if (allowance_take(n->memory, PLACE_NAME_BYTES) &&
+	    array_make_room(&n->processes, n->process_count, &n->process_capacity, sizeof(*info)) &&
 	    hash_index_add(&n->process_index, hash_number(info->id), n->process_count) == 0)
 		n->processes[n->process_count++] = *info;
 }
@@ -52,7 +53,8 @@ const struct thread_info *place_names_thread(const struct place_names *n, uint32
 
 void place_names_add_thread(struct place_names *n, const struct thread_info *info)
 {
-	if (array_make_room(&n->threads, n->thread_count, &n->thread_capacity, sizeof(*info)) &&
+	if (allowance_take(n->memory, PLACE_NAME_BYTES) &&
+	    array_make_room(&n->threads, n->thread_count, &n->thread_capacity, sizeof(*info)) &&
 	    hash_index_add(&n->thread_index, hash_pair(info->process, info->tid),
 			   n->thread_count) == 0)
 		n->threads[n->thread_count++] = *info;

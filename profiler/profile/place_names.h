@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 #include <sys/types.h>
+#include "profiler/base/allowance.h"
 #include "symbolize/hash_index.h"
 
 struct process_info {
@@ -33,7 +34,10 @@ struct place_names {
 	struct thread_info *threads;
 	uint32_t thread_count, thread_capacity;
 	struct hash_index thread_index;
+	struct allowance *memory; /* borrowed; NULL: no limit */
 };
+
+#define PLACE_NAME_BYTES (16 + HASH_INDEX_ENTRY_BYTES) /* from the allowance */
 
 void place_names_release(struct place_names *names);
 
@@ -42,7 +46,8 @@ const struct process_info *place_names_process(const struct place_names *names, 
 const struct thread_info *place_names_thread(const struct place_names *names, uint32_t process,
 					     uint32_t tid);
 
-/* Adds a process that is not yet noted. If out of memory it stays without a name. */
+/* Adds a process that is not yet noted. If out of memory, or of the allowance, it stays without a
+ * name. */
 void place_names_add_process(struct place_names *names, const struct process_info *info);
 void place_names_add_thread(struct place_names *names, const struct thread_info *info);
 

@@ -11,10 +11,11 @@ static bool place_equal(const void *records, uint32_t position, const void *key)
 	return memcmp((const struct place *)records + position, key, sizeof(struct place)) == 0;
 }
 
-/* The number, or HASH_INDEX_NONE when out of memory. */
+/* The number, or HASH_INDEX_NONE when it cannot be kept. */
 static uint32_t keep(struct places *p, const struct place *place, uint32_t hash)
 {
-	if (!array_make_room(&p->list, p->count, &p->capacity, sizeof(*place)) ||
+	if (!allowance_take(p->memory, PLACE_BYTES) ||
+	    !array_make_room(&p->list, p->count, &p->capacity, sizeof(*place)) ||
 	    hash_index_add(&p->index, hash, p->count) != 0)
 		return HASH_INDEX_NONE;
 	p->list[p->count] = *place;

@@ -4,13 +4,14 @@
  * with a small id.
  *
  * A run keeps only the parts that some output needs (a mask); the others read as unknown, so that
- * rows are not split by parts that no output shows. Bounded: beyond PLACES_MAX, a place keeps only
- * its process, and then nothing.
+ * rows are not split by parts that no output shows. Bounded: beyond PLACES_MAX or the allowance, a
+ * place keeps only its process, and then nothing.
  */
 #ifndef PROFILER_PROFILE_PLACES_H
 #define PROFILER_PROFILE_PLACES_H
 
 #include <stdint.h>
+#include "profiler/base/allowance.h"
 #include "symbolize/hash_index.h"
 
 #ifndef PLACES_MAX /* tests use a smaller one */
@@ -34,13 +35,16 @@ struct place {
 	uint32_t part[PLACE_PARTS]; /* PLACE_UNKNOWN: unknown, or not kept */
 };
 
+#define PLACE_BYTES (sizeof(struct place) + HASH_INDEX_ENTRY_BYTES) /* from the allowance */
+
 /* Zero-initialise, then places_init. */
 struct places {
 	uint32_t mask; /* 1 << enum place_part: the parts that are kept */
 	struct place *list;
 	uint32_t count, capacity;
 	struct hash_index index;
-	uint32_t last; /* the last one found: usually also the next */
+	uint32_t last;            /* the last one found: usually also the next */
+	struct allowance *memory; /* borrowed; set it after places_init; NULL: no limit */
 };
 
 #define PLACE_NOWHERE 0u /* unknown */

@@ -10,6 +10,7 @@ struct profile {
 	struct row *rows; /* the first ROW_KINDS rows are for what does not fit */
 	uint32_t count, capacity;
 	struct hash_index index;
+	struct allowance *memory; /* NULL: no limit */
 };
 
 static bool row_equal(const void *records, uint32_t position, const void *key)
@@ -24,10 +25,11 @@ static uint32_t hash_row(const struct row *row)
 	return hash_four(row->stack, row->place, row->kind, 0);
 }
 
-/* The row's position, or HASH_INDEX_NONE when out of memory. */
+/* The row's position, or HASH_INDEX_NONE when it cannot be kept. */
 static uint32_t add_row(struct profile *p, const struct row *row)
 {
-	if (!array_make_room(&p->rows, p->count, &p->capacity, sizeof(*row)) ||
+	if (!allowance_take(p->memory, PROFILE_ROW_BYTES) ||
+	    !array_make_room(&p->rows, p->count, &p->capacity, sizeof(*row)) ||
 	    hash_index_add(&p->index, hash_row(row), p->count) != 0)
 		return HASH_INDEX_NONE;
 	p->rows[p->count] = *row;
@@ -56,6 +58,11 @@ void profile_free(struct profile *profile)
 	free(profile->rows);
 	hash_index_release(&profile->index);
 	free(profile);
+}
+
+void profile_limit(struct profile *p, struct allowance *memory)
+{
+	p->memory = memory;
 }
 
 void profile_add(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place, uint64_t ns,

@@ -2,18 +2,22 @@
 /*
  * The measurements before naming: rows of one kind of time each, by stack and place.
  *
- * Weights are whole nanoseconds, so that sums are exact. Bounded: beyond PROFILE_ROWS_MAX rows, or
- * out of memory, time is added to STACK_NOT_KEPT at no place; none is lost.
+ * Weights are whole nanoseconds, so that sums are exact. Bounded: beyond PROFILE_ROWS_MAX rows or
+ * the allowance, or out of memory, time is added to STACK_NOT_KEPT at no place; none is lost.
  */
 #ifndef PROFILER_PROFILE_PROFILE_H
 #define PROFILER_PROFILE_PROFILE_H
 
 #include <stdint.h>
+#include "profiler/base/allowance.h"
+#include "symbolize/hash_index.h"
 
-/* About 64 bytes each with the index. */
 #ifndef PROFILE_ROWS_MAX /* tests use a smaller one */
 #define PROFILE_ROWS_MAX (1u << 19)
 #endif
+
+/* What a row takes from the allowance: with the index, and with its copy in the result. */
+#define PROFILE_ROW_BYTES (2 * sizeof(struct row) + HASH_INDEX_ENTRY_BYTES)
 
 enum row_kind {
 	ROW_CPU,  /* a thread computed: CPU samples, weighted by their period */
@@ -38,6 +42,9 @@ struct profile;
 /* NULL: out of memory. */
 struct profile *profile_new(void);
 void profile_free(struct profile *profile);
+
+/* From now on new rows take from this allowance, which is borrowed. */
+void profile_limit(struct profile *profile, struct allowance *memory);
 
 /* Adds one of `kind`. */
 void profile_add(struct profile *profile, enum row_kind kind, uint32_t stack, uint32_t place,

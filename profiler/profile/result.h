@@ -71,6 +71,7 @@ struct unnamed {
 	uint64_t refused;            /* symbol tables that are too large */
 	uint64_t stuck;              /* files and processes that did not respond in time */
 	uint64_t mangled;            /* names that take too long to demangle */
+	uint64_t not_kept;           /* stacks and names beyond the memory that there is */
 };
 
 struct result {

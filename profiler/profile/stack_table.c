@@ -21,6 +21,7 @@ struct stack_table {
 	struct stack *stacks;
 	uint32_t stack_count, stack_capacity;
 	struct hash_index stack_index;
+	struct allowance *memory; /* NULL: no limit */
 	uint64_t refused;
 };
 
@@ -39,10 +40,11 @@ static uint32_t find_frame(const struct stack_table *t, const struct frame *fram
 			       t->frames, frame);
 }
 
-/* The number of a new frame, or NONE when out of memory. */
+/* The number of a new frame, or NONE when it cannot be kept. */
 static uint32_t add_frame(struct stack_table *t, const struct frame *frame)
 {
-	if (!array_make_room(&t->frames, t->frame_count, &t->frame_capacity, sizeof(*frame)) ||
+	if (!allowance_take(t->memory, STACK_TABLE_FRAME_BYTES) ||
+	    !array_make_room(&t->frames, t->frame_count, &t->frame_capacity, sizeof(*frame)) ||
 	    hash_index_add(&t->frame_index, hash_bytes(frame, sizeof(*frame)), t->frame_count) != 0)
 		return NONE;
 	t->frames[t->frame_count] = *frame;
@@ -65,6 +67,7 @@ static uint32_t add_stack(struct stack_table *t, struct stack stack)
 	if (at != HASH_INDEX_NONE)
 		return at;
 	if (t->stack_count >= STACK_TABLE_MAX ||
+	    !allowance_take(t->memory, STACK_TABLE_STACK_BYTES) ||
 	    !array_make_room(&t->stacks, t->stack_count, &t->stack_capacity, sizeof(stack)) ||
 	    hash_index_add(&t->stack_index, hash, t->stack_count) != 0)
 		return NONE;
@@ -98,6 +101,11 @@ void stack_table_free(struct stack_table *t)
 	free(t);
 }
 
+void stack_table_limit(struct stack_table *t, struct allowance *memory)
+{
+	t->memory = memory;
+}
+
 uint32_t stack_table_push(struct stack_table *t, uint32_t outer, const struct frame *frame)
 {
 	struct stack stack = {.outer = outer, .frame = find_frame(t, frame)};
@@ -106,7 +114,8 @@ uint32_t stack_table_push(struct stack_table *t, uint32_t outer, const struct fr
 	if (outer == STACK_NOT_KEPT)
 		return STACK_NOT_KEPT; /* already counted */
 	/* frames are kept only together with a stack */
-	if (stack.frame == NONE && t->stack_count < STACK_TABLE_MAX)
+	if (stack.frame == NONE && t->stack_count < STACK_TABLE_MAX &&
+	    allowance_has(t->memory, STACK_TABLE_FRAME_BYTES + STACK_TABLE_STACK_BYTES))
 		stack.frame = add_frame(t, frame);
 	if (stack.frame != NONE)
 		at = add_stack(t, stack);

@@ -6,20 +6,28 @@
  * same outer frames share them, and a stack can be extended: by the stack where a graph node was
  * captured, or the kernel that ran. A frame is a code location, which is named later, or a text.
  *
- * Bounded: beyond STACK_TABLE_MAX stacks, or out of memory, a new stack becomes STACK_NOT_KEPT,
- * which has one frame that says so, and so does anything added below it. So adding never fails, and
- * time counted under a stack is never lost.
+ * Bounded: beyond STACK_TABLE_MAX stacks or the allowance, or out of memory, a new stack becomes
+ * STACK_NOT_KEPT, which has one frame that says so, and so does anything added below it. So adding
+ * never fails, and time counted under a stack is never lost.
  */
 #ifndef PROFILER_PROFILE_STACK_TABLE_H
 #define PROFILER_PROFILE_STACK_TABLE_H
 
 #include <stdint.h>
+#include "profiler/base/allowance.h"
+#include "symbolize/hash_index.h"
 #include "symbolize/symbolizer.h"
 
-/* 8 bytes each, plus up to 32 of index. */
 #ifndef STACK_TABLE_MAX /* tests use a smaller one */
 #define STACK_TABLE_MAX (2u << 20)
 #endif
+
+/*
+ * What a stack and a frame take from the allowance: with their indexes, and with what naming needs
+ * for each of them (naming.c, symbolize/naming.h).
+ */
+#define STACK_TABLE_STACK_BYTES (8 + HASH_INDEX_ENTRY_BYTES + 12)
+#define STACK_TABLE_FRAME_BYTES (24 + HASH_INDEX_ENTRY_BYTES + 200)
 
 enum frame_kind {
 	FRAME_CODE = 1,   /* `code`, an exact address */
@@ -51,6 +59,9 @@ struct stack_table;
 /* NULL: out of memory. */
 struct stack_table *stack_table_new(void);
 void stack_table_free(struct stack_table *table);
+
+/* From now on new stacks and frames take from this allowance, which is borrowed. */
+void stack_table_limit(struct stack_table *table, struct allowance *memory);
 
 #define STACK_EMPTY 0u    /* no frames: the root */
 #define STACK_NOT_KEPT 1u /* one frame, MARK_TOO_MANY_STACKS */

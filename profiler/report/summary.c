@@ -379,6 +379,12 @@ void summary_report_unnamed(struct log *log, const struct unnamed *u)
 	if (u->mangled)
 		log_warn(log, "%" PRIu64 " name%s too long to demangle, and %s mangled", u->mangled,
 			 pick(u->mangled, " takes", "s take"), pick(u->mangled, "stays", "stay"));
+	if (u->not_kept)
+		log_warn(log,
+			 "%" PRIu64
+			 " named stack%s or name%s exceeded the limit on memory: stacks are "
+			 "under [too many stacks], names are shorter",
+			 u->not_kept, s(u->not_kept), s(u->not_kept));
 }
 
 /* ---- what was written ---- */

@@ -864,6 +864,10 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 		log_warn(s->log, "the recording is incomplete: %s", strerror(-status));
 	/* before names are looked up, which takes a moment: free what the run needed */
 	remove_payload(s);
+	kernel_events_close(s->kernel);
+	s->kernel = NULL;
+	gpu_pipe_free(s->pipe);
+	s->pipe = NULL;
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 
 #define NAME_IDS_MAX 65536
 #define NAME_BYTES_MAX 65536
+#define NAME_ID_BYTES 64 /* an entry of a map: at most half full, grows by doubling */
 #define READ_SIZE 65536
 
 struct tracee {
@@ -27,7 +28,8 @@ struct tracee {
 	/* launches of one kernel each, the kernels they started, lost records */
 	uint64_t kernel_launches, launched_kernels, lost;
 	struct id_map names; /* id -> const char * */
-	char *piece;         /* a partly received name */
+	size_t kept_bytes;   /* for these and the piece, of collect_keep_bytes */
+	char *piece;         /* a partly received name, or NULL */
 	size_t piece_length;
 	uint32_t piece_id;
 	uint32_t position; /* in the pipe's list */
@@ -74,8 +76,9 @@ struct gpu_pipe *gpu_pipe_new(struct collect *collect)
 	return NULL;
 }
 
-static void free_tracee(struct tracee *t)
+static void free_tracee(struct gpu_pipe *p, struct tracee *t)
 {
+	collect_free_bytes(p->collect, t->kept_bytes);
 	id_map_release(&t->names);
 	free(t->piece);
 	free(t);
@@ -86,7 +89,7 @@ void gpu_pipe_free(struct gpu_pipe *p)
 	if (!p)
 		return;
 	for (uint32_t i = 0; i < p->tracee_count; i++)
-		free_tracee(p->tracees[i]);
+		free_tracee(p, p->tracees[i]);
 	free(p->tracees);
 	hash_index_release(&p->index);
 	gpu_wire_decoder_free(p->decoder);
@@ -147,7 +150,7 @@ static void drop_tracee(struct gpu_pipe *p, struct tracee *t)
 		p->current = NULL;
 	if (p->newcomer == t)
 		p->newcomer = NULL;
-	free_tracee(t);
+	free_tracee(p, t);
 }
 
 struct process *tracee_process(const struct tracee *tracee)
@@ -230,43 +233,76 @@ uint32_t gpu_pipe_list(const struct gpu_pipe *p, pid_t *pids, uint32_t max)
 
 /* ---- kernel names ---- */
 
+static bool keep_bytes(struct gpu_pipe *p, struct tracee *t, size_t bytes)
+{
+	if (!collect_keep_bytes(p->collect, bytes))
+		return false;
+	t->kept_bytes += bytes;
+	return true;
+}
+
 /* Without room the kernel stays without a name, which is counted. */
 static void set_name(struct gpu_pipe *p, struct tracee *t, uint32_t id, const char *name)
 {
 	const char *kept = collect_text(p->collect, name);
-	uint64_t *value = kept ? id_map_get(&t->names, id) : NULL;
+	uint64_t *value;
 
+	if (!kept || (!id_map_find(&t->names, id) && !keep_bytes(p, t, NAME_ID_BYTES)))
+		return;
+	value = id_map_get(&t->names, id);
 	if (value)
 		*value = (uint64_t)(uintptr_t)kept;
+}
+
+static void drop_piece(struct gpu_pipe *p, struct tracee *t)
+{
+	if (!t->piece)
+		return;
+	free(t->piece);
+	t->piece = NULL;
+	t->kept_bytes -= t->piece_length + 1;
+	collect_free_bytes(p->collect, t->piece_length + 1);
+	t->piece_length = 0;
+}
+
+/* False: too long, refused, or out of memory. */
+static bool add_piece(struct gpu_pipe *p, struct tracee *t, const char *text)
+{
+	size_t n = strlen(text), bytes = t->piece ? n : n + 1;
+	char *piece;
+
+	if (t->piece_length + n >= NAME_BYTES_MAX || !keep_bytes(p, t, bytes))
+		return false;
+	piece = realloc(t->piece, t->piece_length + n + 1);
+	if (!piece) {
+		t->kept_bytes -= bytes;
+		collect_free_bytes(p->collect, bytes);
+		return false;
+	}
+	memcpy(piece + t->piece_length, text, n + 1);
+	t->piece = piece;
+	t->piece_length += n;
+	return true;
 }
 
 /* A name, or the next piece of one. False: invalid. */
 static bool take_name(struct gpu_pipe *p, struct tracee *t, const struct gpu_event_name *e)
 {
-	size_t n = strlen(e->name);
-	char *piece;
-
 	if (e->id == 0 || e->id > NAME_IDS_MAX)
 		return false;
-	if (t->piece_length > 0 && t->piece_id != e->id)
-		t->piece_length = 0;
-	if (!e->more && t->piece_length == 0) {
+	if (t->piece_id != e->id)
+		drop_piece(p, t);
+	if (!e->more && !t->piece) {
 		set_name(p, t, e->id, e->name);
 		return true;
 	}
-	if (t->piece_length + n >= NAME_BYTES_MAX)
-		return false;
-	piece = realloc(t->piece, t->piece_length + n + 1);
-	if (!piece)
-		return false;
-	memcpy(piece + t->piece_length, e->name, n + 1);
-	t->piece = piece;
-	t->piece_length += n;
 	t->piece_id = e->id;
+	if (!add_piece(p, t, e->name))
+		return false;
 	if (e->more)
 		return true;
-	t->piece_length = 0;
-	set_name(p, t, e->id, piece);
+	set_name(p, t, e->id, t->piece);
+	drop_piece(p, t);
 	return true;
 }
 

@@ -4,14 +4,14 @@
  * against programs that send anything. It is built into this test, with an allowance chosen by the
  * tests.
  */
+#define COLLECT_TARGET_BYTES allowance
 #include "collect_text.h"
 #include "heap.h"
 #include <sched.h>
 #include <sys/prctl.h>
 #include "cupti_trace/gpu_wire.h"
 
-static size_t allowance = 192u << 20;
-#define TARGET_BYTES_MAX allowance
+static size_t allowance = 128u << 20;
 #include "profiler/collect/collect.c"
 
 enum { PID = 70 };
@@ -19,7 +19,7 @@ enum { PID = 70 };
 static int set_allowance(void **state)
 {
 	(void)state;
-	allowance = 192u << 20;
+	allowance = 128u << 20;
 	return 0;
 }
 
@@ -699,12 +699,12 @@ static void high_numbers_take_next_to_no_memory(void **state)
 
 /* ---- what is too much ---- */
 
-static void the_allowance_is_of_192_mib(void **state)
+static void the_allowance_is_of_128_mib(void **state)
 {
 	struct collect *c = new_collect();
 
 	(void)state;
-	assert_int_equal(c->target_bytes.limit, 192u << 20);
+	assert_int_equal(c->target_bytes.limit, 128u << 20);
 	assert_int_equal(c->target_bytes.used, 0);
 	collect_free(c);
 }
@@ -1091,7 +1091,7 @@ int main(void)
 		TEST(numbers_of_two_programs_are_kept_apart),
 		TEST(a_later_program_is_not_the_first_one),
 		TEST(high_numbers_take_next_to_no_memory),
-		TEST(the_allowance_is_of_192_mib),
+		TEST(the_allowance_is_of_128_mib),
 		TEST(streams_beyond_the_allowance_are_not_compared),
 		TEST(an_ended_process_frees_its_room),
 		TEST(uncompared_sums_never_differ),
