@@ -28,8 +28,8 @@
  *     places (places.h: 256 Ki), names of processes and threads          52, 48
  *     texts, ids, mappings and code objects from the target                                128
  *   while events come in
- *     launches that may have operations (join.h: 3 Mi)                      64             183
- *     operations without a launch (join.h: 500,000)                        152              72
+ *     launches that may have operations (join.h: 5 million)                 64             305
+ *     operations without a launch (join.h: 1 million)                      152             145
  *     graph nodes (1 Mi) and graphs (128 Ki; graph_nodes.h)            52, 128              68
  *     operations that waits may be for (waits.h: 256 Ki)                   152              38
  *     composed stacks (compose.c: 256 Ki), origins (attribution.h)       72, 40
@@ -41,13 +41,14 @@
  * The whole process stays below 500 MiB:
  *
  *   300  COLLECT_MEMORY
- *   131  program and libraries 3, ring buffer 64, or 128 with -launch-stacks uprobe (it is mapped
- *        twice): until the end of the run
- *    16  the old half of a table that grows
+ *     3  program and libraries
+ *    64  ring buffer with -launch-stacks uprobe, otherwise 32: until the end of the run (it is
+ *        mapped twice in a row, and so counts twice where pages are counted by mapping)
+ *    64  the old half of an index that grows
  *    24  mapped files (symbolize/budget.h: MODULES_MAX)
  *    18  65,536 programs that say hello (gpu_pipe.h)
  *   ---
- *   489  while events come in
+ *   473  while events come in
  *
  *   300  COLLECT_MEMORY
  *     3  program and libraries

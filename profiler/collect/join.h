@@ -77,7 +77,7 @@ void join_free(struct join *c);
 
 /*
  * What it remembers is taken from this allowance, which is borrowed. Beyond it, fewer launches are
- * remembered, and operations without a launch do not wait for it.
+ * remembered than JOIN_REMEMBERED says, and operations without a launch do not wait for it.
  */
 struct allowance;
 void join_limit(struct join *c, struct allowance *memory);
@@ -119,9 +119,10 @@ struct join_stats join_stats(const struct join *c);
  * operation, this many with one, and at least as many graph launches that have begun. A later
  * operation has no stack. At most this many probes, launches without a probe, and operations
  * without a launch wait, over all processes; beyond that the oldest are decided early with what is
- * known. Uses at most about 190 MB, in programs that launch graphs by the million.
+ * known. Without an allowance uses at most about 330 MB, in programs that launch graphs by the
+ * million.
  */
-#define JOIN_REMEMBERED 500000u
+#define JOIN_REMEMBERED 1000000u
 
 /* For tests: replaces JOIN_REMEMBERED, at least 1, before any input. */
 void join_remember(struct join *c, uint32_t newest);

@@ -49,6 +49,57 @@ static void returned_bytes_may_be_taken_again(void **state)
 	assert_int_equal(a.refused, 2); /* it was lost all the same */
 }
 
+/* A part has its own limit and that of the whole. */
+static void a_part_is_taken_from_the_whole(void **state)
+{
+	struct allowance whole = {.limit = 100};
+	struct allowance one = {.limit = 80, .outer = &whole};
+	struct allowance other = {.limit = 80, .outer = &whole};
+
+	(void)state;
+	assert_true(allowance_take(&one, 70));
+	assert_int_equal(whole.used, 70);
+	assert_false(allowance_take(&one, 11));   /* beyond its own */
+	assert_false(allowance_take(&other, 31)); /* beyond that of all */
+	assert_int_equal(other.used, 0);
+	assert_int_equal(whole.used, 70);
+	assert_int_equal(one.refused, 1);
+	assert_int_equal(other.refused, 1);
+	assert_int_equal(whole.refused, 0);
+	assert_true(allowance_has(&other, 30));
+	assert_true(allowance_take(&other, 30));
+	assert_false(allowance_has(&one, 1));
+	allowance_return(&one, 71); /* no more than it took */
+	assert_int_equal(one.used, 0);
+	assert_int_equal(whole.used, 30);
+	assert_true(allowance_take(&other, 50));
+}
+
+static void no_allowance_has_no_limit(void **state)
+{
+	(void)state;
+	assert_true(allowance_has(NULL, SIZE_MAX));
+	assert_true(allowance_take(NULL, SIZE_MAX));
+	allowance_return(NULL, SIZE_MAX);
+}
+
+/* A table that uses its records again pays for each once, from the first that is not free. */
+static void a_table_pays_for_what_is_most(void **state)
+{
+	struct allowance a = {.limit = 25};
+	uint32_t paid = 0;
+
+	(void)state;
+	assert_true(allowance_extend(&a, ALLOWANCE_FREE_RECORDS - 1, &paid, 10));
+	assert_int_equal(a.used, 0);
+	assert_true(allowance_extend(&a, ALLOWANCE_FREE_RECORDS, &paid, 10));
+	assert_true(allowance_extend(&a, ALLOWANCE_FREE_RECORDS + 1, &paid, 10));
+	assert_int_equal(a.used, 20);
+	assert_true(allowance_extend(&a, ALLOWANCE_FREE_RECORDS, &paid, 10)); /* paid for */
+	assert_false(allowance_extend(&a, ALLOWANCE_FREE_RECORDS + 2, &paid, 10));
+	assert_int_equal(a.used, 20);
+}
+
 /* Returning too much never raises the limit. */
 static void no_more_than_was_taken_is_returned(void **state)
 {
@@ -122,6 +173,9 @@ int main(void)
 		cmocka_unit_test(no_more_than_was_taken_is_returned),
 		cmocka_unit_test(without_a_limit_nothing_may_be_taken),
 		cmocka_unit_test(the_largest_limit_is_exact),
+		cmocka_unit_test(a_part_is_taken_from_the_whole),
+		cmocka_unit_test(no_allowance_has_no_limit),
+		cmocka_unit_test(a_table_pays_for_what_is_most),
 		cmocka_unit_test(random_things),
 	};
 

@@ -4,6 +4,7 @@
  * against programs that send anything. It is built into this test, with an allowance chosen by the
  * tests.
  */
+#define COLLECT_MEMORY memory
 #define COLLECT_TARGET_BYTES allowance
 #include "collect_text.h"
 #include "heap.h"
@@ -11,7 +12,7 @@
 #include <sys/prctl.h>
 #include "cupti_trace/gpu_wire.h"
 
-static size_t allowance = 128u << 20;
+static size_t memory = 300u << 20, allowance = 128u << 20;
 #include "profiler/collect/collect.c"
 
 enum { PID = 70 };
@@ -19,6 +20,7 @@ enum { PID = 70 };
 static int set_allowance(void **state)
 {
 	(void)state;
+	memory = 300u << 20;
 	allowance = 128u << 20;
 	return 0;
 }
@@ -875,6 +877,67 @@ static void uncompared_sums_never_differ(void **state)
 	}
 }
 
+/* Each round fills every table a little more: threads, streams, graphs, launches, waits. */
+static uint64_t flood(struct collect *c, struct process *p, uint32_t i)
+{
+	const struct gpu_event_frame frame = {i, GPU_FRAME_RETURN, 0};
+	struct gpu_event events[] = {
+		{.type = GPU_EVENT_STACK, .stack = {i, 1, "f", 1, &frame}},
+		{.type = GPU_EVENT_NODE,
+		 .node = {.id = (uint64_t)i << 32, .time_ns = 1, .tid = i, .stack_id = i}},
+		{.type = GPU_EVENT_LAUNCH,
+		 .launch = {.time_ns = i, .tid = i, .correlation_id = i, .stack_id = i}},
+		{.type = GPU_EVENT_KERNEL,
+		 .kernel = {.start_ns = i, .duration_ns = 10, .correlation_id = i, .stream_id = i}},
+		{.type = GPU_EVENT_WAIT,
+		 .wait = {.start_ns = i, .duration_ns = 100, .tid = i, .stack_id = i}},
+		/* whose launch does not come */
+		{.type = GPU_EVENT_KERNEL,
+		 .kernel = {.start_ns = i, .duration_ns = 1, .correlation_id = i | 1u << 31}},
+		{.type = GPU_EVENT_LAUNCH,
+		 .launch = {.time_ns = i, .tid = i, .correlation_id = i | 1u << 30}},
+	};
+
+	for (size_t at = 0; at < sizeof(events) / sizeof(events[0]); at++)
+		send_event(c, p, &events[at]);
+	return 10 + 1;
+}
+
+static void everything_together_stays_within_the_memory(void **state)
+{
+	enum { ROUNDS = 40000 };
+	struct collect *c;
+	struct process *p;
+	struct written written;
+	size_t full = 0;
+	uint64_t ns = 0;
+	char *text;
+
+	(void)state;
+	memory = 4u << 20;
+	c = collect_new(&(struct collect_options){
+		.sample_ns = SAMPLE_NS, .place_mask = UINT32_MAX, .follows_waits = true});
+	assert_non_null(c);
+	p = say_hello(c, PID);
+	for (uint32_t i = 1; i <= ROUNDS; i++) {
+		ns += flood(c, p, i);
+		assert_true(c->memory.used <= memory);
+		if (i == ROUNDS / 2)
+			full = heap_bytes();
+	}
+	assert_true(memory - c->memory.used < 4096);
+	assert_true(heap_bytes() <= full + HEAP_NOISE);
+	collect_text(c, "a text that would need one more byte than there is");
+	text = folded_text(c, 1000, &written);
+	assert_true(c->memory.used <= memory);
+	assert_int_equal(written.total[ROW_GPU], ns);
+	assert_int_equal(written.total[ROW_WAIT], 100 * ROUNDS);
+	assert_true(c->ledger.bounds.stacks > 0);
+	assert_true(c->ledger.bounds.refused > 0);
+	free(text);
+	collect_free(c);
+}
+
 /* Names, code and stacks: refused ones are unknown, and counted. */
 static void calls_beyond_the_limit_are_unknown(void **state)
 {
@@ -1095,6 +1158,7 @@ int main(void)
 		TEST(streams_beyond_the_allowance_are_not_compared),
 		TEST(an_ended_process_frees_its_room),
 		TEST(uncompared_sums_never_differ),
+		TEST(everything_together_stays_within_the_memory),
 		TEST(calls_beyond_the_limit_are_unknown),
 		TEST(recorded_stacks_are_bounded),
 		TEST(samples_weigh_their_period),
