@@ -6,23 +6,6 @@
 
 #define FIRST_CAPACITY 64
 
-uint32_t hash_index_find(const struct hash_index *index, uint32_t hash, hash_index_equal equal,
-			 const void *records, const void *key)
-{
-	uint32_t mask = index->capacity - 1;
-
-	if (index->capacity == 0)
-		return HASH_INDEX_NONE;
-	for (uint32_t i = hash & mask;; i = (i + 1) & mask) {
-		const struct hash_slot *slot = &index->slots[i];
-
-		if (slot->position == HASH_INDEX_NONE)
-			return HASH_INDEX_NONE;
-		if (slot->hash == hash && equal(records, slot->position, key))
-			return slot->position;
-	}
-}
-
 static void place(struct hash_index *index, struct hash_slot slot)
 {
 	uint32_t mask = index->capacity - 1;

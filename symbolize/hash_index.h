@@ -35,9 +35,23 @@ struct hash_index {
 /* Whether the record at `position` of `records` has the key `key`. */
 typedef bool (*hash_index_equal)(const void *records, uint32_t position, const void *key);
 
-/* The position of the record with `key`, or HASH_INDEX_NONE. */
-uint32_t hash_index_find(const struct hash_index *index, uint32_t hash, hash_index_equal equal,
-			 const void *records, const void *key);
+/* The position of the record with `key`, or HASH_INDEX_NONE. Inline, and `equal` with it. */
+static inline uint32_t hash_index_find(const struct hash_index *index, uint32_t hash,
+				       hash_index_equal equal, const void *records, const void *key)
+{
+	uint32_t mask = index->capacity - 1;
+
+	if (index->capacity == 0)
+		return HASH_INDEX_NONE;
+	for (uint32_t i = hash & mask;; i = (i + 1) & mask) {
+		const struct hash_slot *slot = &index->slots[i];
+
+		if (slot->position == HASH_INDEX_NONE)
+			return HASH_INDEX_NONE;
+		if (slot->hash == hash && equal(records, slot->position, key))
+			return slot->position;
+	}
+}
 
 /* Adds a position that is not in the index yet. On -ENOMEM the index is unchanged. */
 int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t position);

@@ -44,6 +44,16 @@ static bool key_equal(const void *records, uint32_t position, const void *key)
 		      sizeof(struct composed_key)) == 0;
 }
 
+/* Called for each operation: from the fields at hand, without a way through memory. */
+static uint32_t hash_key(const struct composed_key *key)
+{
+	const struct gpu_work_origin *o = &key->origin;
+	uint64_t hash = hash_step(hash_seed.first, (uint64_t)o->launch << 32 | o->capture,
+				  (uint64_t)o->work << 32 | key->waiter);
+
+	return hash_finish(hash_step(hash, (uintptr_t)o->name, 0));
+}
+
 static struct composed_key key_of(const struct gpu_work_origin *origin, uint32_t waiter)
 {
 	struct composed_key key;
@@ -62,7 +72,7 @@ static void remember(struct compose *c, const struct composed_key *key, uint32_t
 		c->count = 0;
 	}
 	if (array_make_room(&c->memo, c->count, &c->capacity, sizeof(*c->memo)) &&
-	    hash_index_add(&c->index, hash_bytes(key, sizeof(*key)), c->count) == 0)
+	    hash_index_add(&c->index, hash_key(key), c->count) == 0)
 		c->memo[c->count++] = (struct composed){*key, stack};
 }
 
@@ -105,9 +115,7 @@ static uint32_t append_work(struct compose *c, uint32_t outer, const struct gpu_
 uint32_t compose_work(struct compose *c, const struct gpu_work_origin *origin)
 {
 	const struct composed_key key = key_of(origin, NO_WAITER);
-	uint32_t at = hash_index_find(&c->index, hash_bytes(&key, sizeof(key)), key_equal, c->memo,
-				      &key),
-		 stack;
+	uint32_t at = hash_index_find(&c->index, hash_key(&key), key_equal, c->memo, &key), stack;
 
 	if (at != HASH_INDEX_NONE)
 		return c->memo[at].stack;
@@ -124,7 +132,7 @@ uint32_t compose_wait(struct compose *c, uint32_t waiter, const struct gpu_work_
 	if (!origin)
 		return mark(c, append(c, STACK_EMPTY, waiter), MARK_WAITING);
 	key = key_of(origin, waiter);
-	at = hash_index_find(&c->index, hash_bytes(&key, sizeof(key)), key_equal, c->memo, &key);
+	at = hash_index_find(&c->index, hash_key(&key), key_equal, c->memo, &key);
 	if (at != HASH_INDEX_NONE)
 		return c->memo[at].stack;
 	stack = mark(c, append(c, STACK_EMPTY, waiter), MARK_WAITING);
