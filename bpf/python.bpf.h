@@ -179,7 +179,7 @@ static __always_inline int send_if_new(const struct stack_python *p,
 	__u8 *tries = bpf_map_lookup_elem(&python_codes, &key), count = tries ? *tries : 0;
 	int sent;
 
-	if (count >= MAX_TRIES || !link->code || link->owner >= p->owner_of_shim)
+	if (count >= MAX_TRIES)
 		return 0;
 	sent = send_python_code(p, link, sight);
 	count = sent ? MAX_TRIES : count + 1;
@@ -229,38 +229,133 @@ static __always_inline __u64 find_python_thread(const struct stack_python *p,
 	return 0;
 }
 
-/* Reads one link, after sending its code object's name. The number of records sent. */
-__noinline int read_link(const struct stack_python *p, struct stack_python_link *link, __u64 frame,
-			 const struct python_sight *sight)
-{
-	__u8 owner = 0;
-	__u64 code;
+#define SEEN_CODES 32 /* a power of two */
 
-	if (!p || !link || !sight)
+/*
+ * Used while a chain is read. Even a short copy of the process's memory takes as long as one of a
+ * thousand bytes: so members and frames that lie together are copied together, and what a chain
+ * needs of a code object is copied once.
+ */
+struct python_scratch {
+	__u64 frame;      /* the next one to read; 0: none */
+	__u64 start, end; /* the addresses that `frames` is a copy of */
+	__u8 frames[STACK_PYTHON_WINDOW_BYTES];
+	__u8 mark[STACK_PYTHON_MARK_BYTES];
+	__u8 seen[SEEN_CODES]; /* by code object: the number of a link to it, counted from 1 */
+};
+
+/* A member at offset `at` of a copy with room for `size` bytes; 0: not in it. */
+static __always_inline __u64 copied_word(const __u8 *copy, const __u32 size, __u64 at)
+{
+	/* the verifier must see that the compared value is the one used */
+	__asm__ volatile("" : "+r"(at));
+	return at <= size - sizeof(__u64) ? *(const __u64 *)(copy + at) : 0;
+}
+
+static __always_inline __u8 copied_byte(const __u8 *copy, const __u32 size, __u64 at)
+{
+	__asm__ volatile("" : "+r"(at));
+	return at < size ? copy[at] : 0;
+}
+
+/* Copies the next frame with what precedes it in its page, unless the last copy contains it. */
+static __always_inline bool copy_frame(const struct stack_python *p, struct python_scratch *s)
+{
+	__u64 page = s->frame & ~(STACK_SNAPSHOT_PAGE - 1ull), end = s->frame + p->frame_bytes;
+	__u64 start = end - p->frame_window, bytes;
+
+	if (s->frame >= s->start && end <= s->end)
+		return 1;
+	if (start < page)
+		start = page;
+	bytes = end - start;
+	if (bytes > sizeof(s->frames) || bpf_probe_read_user(s->frames, bytes, (void *)start))
 		return 0;
-	link->code = user_word(frame + p->frame_code);
-	link->place = user_word(frame + p->frame_place);
-	if (p->frame_owner != STACK_PYTHON_NO_OFFSET)
-		bpf_probe_read_user(&owner, sizeof(owner), (void *)(frame + p->frame_owner));
-	link->owner = owner;
-	code = link->code & ~7ull;
-	link->text = user_word(code + p->code_text);
+	s->start = start;
+	s->end = end;
+	return 1;
+}
+
+/* Copies the part of a code object that distinguishes it. */
+static __always_inline void read_mark(const struct stack_python *p, struct stack_python_link *link,
+				      struct python_scratch *s)
+{
+	const __u32 size = sizeof(s->mark);
+	__u64 code = link->code & ~7ull, bytes = p->mark_bytes;
+
+	if (bytes > size || bpf_probe_read_user(s->mark, bytes, (void *)(code + p->mark_from)))
+		__builtin_memset(s->mark, 0, size);
+	link->text = copied_word(s->mark, size, p->code_text - p->mark_from);
 	link->text_hash = user_word(link->text + p->text_hash);
-	link->first_line = user_half(code + p->code_first_line);
+	link->first_line = copied_word(s->mark, size, p->code_first_line - p->mark_from);
+}
+
+/* Takes what was read of the same code object for a link before. */
+static __always_inline bool copy_mark(struct stack_python_link *link,
+				      const struct stack_python_chain *chain, __u32 seen)
+{
+	const struct stack_python_link *before;
+
+	if (seen == 0 || seen > STACK_PYTHON_MAX_LINKS)
+		return 0;
+	before = &chain->links[seen - 1];
+	if (before->code != link->code)
+		return 0;
+	link->text = before->text;
+	link->text_hash = before->text_hash;
+	link->first_line = before->first_line;
+	return 1;
+}
+
+/*
+ * Reads the next link, after sending its code object's name. The number of records sent; -1: the
+ * frame cannot be read.
+ */
+__noinline int read_link(const struct stack_python *p, struct stack_python_chain *chain,
+			 const struct python_sight *sight, struct python_scratch *s)
+{
+	const __u32 size = sizeof(s->frames);
+	struct stack_python_link *link;
+	__u32 number;
+	__u8 *seen;
+	__u64 at;
+
+	if (!p || !chain || !sight || !s)
+		return -1;
+	number = chain->count;
+	if (number >= STACK_PYTHON_MAX_LINKS || !copy_frame(p, s))
+		return -1;
+	link = &chain->links[number++];
+	chain->count = number;
+	at = s->frame - s->start;
+	link->code = copied_word(s->frames, size, at + p->frame_code);
+	link->place = copied_word(s->frames, size, at + p->frame_place);
+	link->text = link->text_hash = 0;
+	link->first_line = link->owner = 0;
+	if (p->frame_owner != STACK_PYTHON_NO_OFFSET)
+		link->owner = copied_byte(s->frames, size, at + p->frame_owner);
+	s->frame = copied_word(s->frames, size, at + p->frame_previous);
+	if (!link->code || link->owner >= p->owner_of_shim)
+		return 0;
+	seen = &s->seen[link->code * 0x9e3779b97f4a7c15ull >> 32 & (SEEN_CODES - 1)];
+	if (copy_mark(link, chain, *seen))
+		return 0;
+	*seen = number;
+	read_mark(p, link, s);
 	return send_if_new(p, link, sight);
 }
 
 /*
  * Reads the frames of the current thread, after sending their code objects that were not sent yet.
- * The number of records sent.
+ * The number of records sent. The scratch may hold anything.
  */
 __noinline int read_python(const struct stack_python *p, struct stack_python_chain *chain,
-			   const struct python_sight *sight)
+			   const struct python_sight *sight, struct python_scratch *s)
 {
-	__u64 thread, frame;
-	int sent = 0;
+	int sent = 0, more = 0;
+	__u64 thread;
 
-	if (!p || !chain || !sight)
+	if (!p || !chain || !sight || !s)
 		return 0;
 	chain->program = p->program;
 	chain->count = 0;
@@ -268,18 +363,16 @@ __noinline int read_python(const struct stack_python *p, struct stack_python_cha
 	thread = find_python_thread(p, sight);
 	if (!thread)
 		return 0;
-	frame = user_word(thread + p->thread_frame);
+	s->frame = user_word(thread + p->thread_frame);
 	if (p->cframe_frame != STACK_PYTHON_NO_OFFSET)
-		frame = user_word(frame + p->cframe_frame);
-	for (unsigned int i = 0; i < STACK_PYTHON_MAX_LINKS; i++) {
-		if (!frame) {
-			chain->is_whole = 1;
-			break;
-		}
-		sent += read_link(p, &chain->links[i], frame, sight);
-		chain->count = i + 1;
-		frame = user_word(frame + p->frame_previous);
+		s->frame = user_word(s->frame + p->cframe_frame);
+	s->start = s->end = 0;
+	__builtin_memset(s->seen, 0, sizeof(s->seen));
+	for (unsigned int i = 0; i < STACK_PYTHON_MAX_LINKS && s->frame && more >= 0; i++) {
+		more = read_link(p, chain, sight, s);
+		sent += more > 0 ? more : 0;
 	}
+	chain->is_whole = !s->frame;
 	return sent;
 }
 

@@ -30,13 +30,15 @@ static __always_inline void save_registers(struct stack_snapshot *s, const struc
 	s->registers[16] = regs->ip;
 }
 
-/* Copies the stack, else page by page up to where the memory ends: memory ends with a page. */
+/* Copies what fits, else page by page up to where the memory ends: memory ends with a page. */
 static __always_inline __u32 copy_stack(void *to, const unsigned int limit, __u64 sp, __u64 above)
 {
 	const unsigned int page = STACK_SNAPSHOT_PAGE;
 	__u64 first = page - (sp & (page - 1)), copied;
 
-	if (above <= limit && !bpf_probe_read_user(to, above, (void *)sp))
+	if (above > limit)
+		above = limit;
+	if (!bpf_probe_read_user(to, above, (void *)sp))
 		return above;
 	if (first > limit)
 		first = limit;
@@ -79,16 +81,19 @@ static __always_inline void begin_taking(struct taken *t, struct task_struct *ta
 }
 
 /*
- * Room for a record with its Python frames. Records keep the order of their reservation: if code
- * objects were sent meanwhile, room is reserved again behind them.
+ * Room for a record with its Python frames; the stack's part serves as scratch. Records keep the
+ * order of their reservation: if code objects were sent meanwhile, room is reserved again behind
+ * them.
  */
 static __always_inline void *reserve_with_python(const struct taken *t,
 						 const struct stack_python *python,
-						 const __u32 python_at, const __u32 size)
+						 const __u32 python_at, const __u32 stack_at,
+						 const __u32 size)
 {
 	void *record = bpf_ringbuf_reserve(&events, size, 0), *behind;
 
-	if (!record || !read_python(python, record + python_at, &t->sight))
+	_Static_assert(sizeof(struct python_scratch) <= STACK_TINY_BYTES, "fits into any record");
+	if (!record || !read_python(python, record + python_at, &t->sight, record + stack_at))
 		return record;
 	behind = bpf_ringbuf_reserve(&events, size, 0);
 	if (behind)
@@ -110,7 +115,7 @@ static __always_inline bool send_with_room(const struct taken *t, const struct p
 	struct stack_snapshot *s;
 
 	if (python)
-		s = reserve_with_python(t, python, python_at, stack_at + bytes);
+		s = reserve_with_python(t, python, python_at, stack_at, stack_at + bytes);
 	else
 		s = bpf_ringbuf_reserve(&events, stack_at + bytes, 0);
 	if (!s)

@@ -70,6 +70,10 @@ struct stack_value {
  */
 #define STACK_PYTHON_NO_OFFSET 0xffff
 
+/* The most of `frame_window` and `mark_bytes`. */
+#define STACK_PYTHON_WINDOW_BYTES 1024
+#define STACK_PYTHON_MARK_BYTES 128
+
 struct stack_python {
 	__u64 interpreters; /* address of the pointer to the first interpreter's state */
 	__u64 program;      /* code objects are sent once per program; a fork shares its parent's */
@@ -83,9 +87,13 @@ struct stack_python {
 	__u16 frame_code;
 	__u16 frame_place;
 	__u16 frame_owner;   /* STACK_PYTHON_NO_OFFSET: none */
+	__u16 frame_bytes;   /* this many from its start hold these members */
+	__u16 frame_window;  /* this many before their end probably hold its callers, too */
 	__u16 owner_of_shim; /* owners from here on have no code; STACK_PYTHON_NO_OFFSET: all have
 			      */
-	__u16 code_text;     /* a member that distinguishes code objects at one address */
+	__u16 mark_from;     /* the part of a code object that holds the next two members */
+	__u16 mark_bytes;
+	__u16 code_text; /* a member that distinguishes code objects at one address */
 	__u16 code_first_line;
 	__u16 text_hash; /* of what `code_text` points to */
 	/* the rest: parts of a code object that are sent */
@@ -105,7 +113,7 @@ struct stack_python {
 	__u16 padding[3];
 };
 
-/* One link of the chain of frames, as it is in memory; what could not be read is 0. */
+/* One link of the chain of frames; what could not be read of its code object is 0. */
 #define STACK_PYTHON_MAX_LINKS 128
 
 struct stack_python_link {
@@ -215,7 +223,7 @@ static inline const void *stack_snapshot_stack(const struct stack_snapshot *s)
 #endif
 
 _Static_assert(sizeof(struct stack_event) == 48, "both sides must agree on the layout");
-_Static_assert(sizeof(struct stack_python) == 80, "both sides must agree on the layout");
+_Static_assert(sizeof(struct stack_python) == 88, "both sides must agree on the layout");
 _Static_assert(sizeof(struct stack_python_link) == 40, "both sides must agree on the layout");
 _Static_assert(sizeof(struct stack_python_code) % 8 == 0 && STACK_PYTHON_CODE_SIZE % 8 == 0 &&
 		       sizeof(struct stack_python_chain) % 8 == 0 &&

@@ -151,6 +151,27 @@ static uint16_t span(const uint16_t *members, size_t count)
 	return end;
 }
 
+static uint16_t at_most(uint16_t bytes, uint16_t max)
+{
+	return bytes < max ? bytes : max;
+}
+
+/* The parts of frames and code objects that are read at once. */
+static void lay_out_chain(const struct python_offsets *o, struct stack_python *out)
+{
+	const uint16_t frame[] = {o->frame_previous, o->frame_code, o->frame_place, o->frame_owner};
+	const uint16_t mark[] = {out->code_text, out->code_first_line};
+
+	out->frame_bytes =
+		at_most(span(frame, sizeof(frame) / sizeof(frame[0])), STACK_PYTHON_WINDOW_BYTES);
+	/* up to 3.10 each frame is an object, later ones lie one behind the other */
+	out->frame_window =
+		o->frame_form == PYTHON_FRAME_EACH ? out->frame_bytes : STACK_PYTHON_WINDOW_BYTES;
+	out->mark_from = mark[0] < mark[1] ? mark[0] : mark[1];
+	out->mark_bytes =
+		at_most((uint16_t)(span(mark, 2) - out->mark_from), STACK_PYTHON_MARK_BYTES);
+}
+
 /* The parts of code objects to send. */
 static void lay_out_code(const struct python_offsets *o, struct stack_python *out)
 {
@@ -214,6 +235,7 @@ static void lay_out(const struct pythons *p, uint32_t number, struct stack_pytho
 	out->code_text = python_mark_text(o);
 	out->code_first_line = o->code_first_line;
 	out->text_hash = python_text_hash(o);
+	lay_out_chain(o, out);
 	lay_out_code(o, out);
 }
 

@@ -577,7 +577,7 @@ static void all_but_opening_works_as_nobody_with_two_capabilities(void **state)
 
 #define PYTHON "/usr/bin/python3"
 
-static void run_python(void)
+static void run_forward(void)
 {
 	execl(PYTHON, PYTHON, "-c",
 	      "class Model:\n"
@@ -585,6 +585,21 @@ static void run_python(void)
 	      "  x = 0\n"
 	      "  while True: x += 1\n"
 	      "Model().forward()\n",
+	      NULL);
+}
+
+/* So many functions, each called by the next (below, too). */
+#define NESTED 100
+
+static void run_nested(void)
+{
+	execl(PYTHON, PYTHON, "-c",
+	      "def forward():\n"
+	      " while True: pass\n"
+	      "nested = [forward]\n"
+	      "for i in range(1, 101):\n"
+	      " exec(f'def nested{i}(): nested[{i - 1}]()\\nnested.append(nested{i})')\n"
+	      "nested[100]()\n",
 	      NULL);
 }
 
@@ -619,7 +634,8 @@ struct names {
 	struct address_space *space;
 	uint32_t program;
 	bool stays_unnamed;
-	char innermost[256]; /* of the last stack */
+	struct python_sample_frame frames[STACK_PYTHON_MAX_LINKS]; /* of the last stack */
+	uint32_t count;
 };
 
 static void begin_names(struct names *n, pid_t pid, bool lines)
@@ -640,33 +656,27 @@ static void end_names(struct names *n)
 	intern_release(&n->strings);
 }
 
-static void write_title(char *out, size_t size, const struct python_title *title)
+static bool has_innermost(const struct names *n, const char *function)
 {
-	if (title->line)
-		snprintf(out, size, "%s (%s:%u)", title->name, title->file, title->line);
-	else
-		snprintf(out, size, "%s (%s)", title->name, title->file ? title->file : "");
+	return n->count > 0 && strcmp(n->frames[0].title.name, function) == 0;
 }
 
 static void name_frames(struct names *n, const struct stack_snapshot *sample)
 {
-	struct python_sample_frame frames[STACK_PYTHON_MAX_LINKS];
-	uint32_t count = pythons_merge(&n->pythons, n->space, n->program, sample, NULL, 0, true,
-				       frames, STACK_PYTHON_MAX_LINKS);
-
+	n->count = pythons_merge(&n->pythons, n->space, n->program, sample, NULL, 0, true,
+				 n->frames, STACK_PYTHON_MAX_LINKS);
 	/* the records that a stack needs come before it */
-	for (uint32_t i = 0; i < count; i++)
-		n->stays_unnamed |= strcmp(frames[i].title.name, PYTHON_UNKNOWN_FRAME) == 0;
-	if (count)
-		write_title(n->innermost, sizeof(n->innermost), &frames[0].title);
+	for (uint32_t i = 0; i < n->count; i++)
+		n->stays_unnamed |= strcmp(n->frames[i].title.name, PYTHON_UNKNOWN_FRAME) == 0;
 }
 
 /* Takes code objects in until a stack is in the function. */
-static void await_named_stack(struct bpf_source *s, struct names *n, pid_t pid)
+static void await_named_stack(struct bpf_source *s, struct names *n, pid_t pid,
+			      const char *function)
 {
 	time_t end = time(NULL) + PATIENCE_S;
 
-	while (!strstr(n->innermost, "forward") && time(NULL) < end) {
+	while (!has_innermost(n, function) && time(NULL) < end) {
 		const struct stack_event *event = next_event(s);
 		const struct stack_snapshot *sample = (const struct stack_snapshot *)event;
 
@@ -680,32 +690,43 @@ static void await_named_stack(struct bpf_source *s, struct names *n, pid_t pid)
 			name_frames(n, sample);
 	}
 	assert_false(n->stays_unnamed);
+	assert_true(has_innermost(n, function));
 }
 
-static void expect_python_name(bool lines, const char *expected)
+/* Runs it until a stack is in the function; the caller ends `names`. */
+static void sample_python(void (*run)(void), bool lines, const char *function, struct names *names)
 {
 	struct bpf_source *s =
 		open_source(&(struct bpf_source_options){.sample_hz = 500, .python_lines = lines});
-	struct child child = start_child(run_python);
+	struct child child = start_child(run);
 	struct code_mapping mapping;
 	struct stack_python layout;
-	struct names names;
 	uint32_t unknown;
 
-	begin_names(&names, child.pid, lines);
+	begin_names(names, child.pid, lines);
 	assert_int_equal(bpf_source_track(s, child.pid), 0);
 	release_child(&child);
 	/* its own code runs: it is no more this program, and the interpreter is mapped */
 	while (!find_interpreter(child.pid, &mapping))
 		usleep(1000);
-	assert_true(pythons_map(&names.pythons, child.pid, &names.program, &mapping, &layout,
+	assert_true(pythons_map(&names->pythons, child.pid, &names->program, &mapping, &layout,
 				&unknown));
 	assert_int_equal(bpf_source_set_python(s, child.pid, &layout), 0);
-	await_named_stack(s, &names, child.pid);
-	assert_string_equal(names.innermost, expected);
+	await_named_stack(s, names, child.pid, function);
 	end_child(&child);
 	assert_int_equal(bpf_source_set_python(s, child.pid, &layout), -ESRCH);
 	bpf_source_close(s);
+}
+
+static void expect_forward(bool lines, uint32_t line)
+{
+	const struct python_title *title;
+	struct names names;
+
+	sample_python(run_forward, lines, "Model.forward", &names);
+	title = &names.frames[0].title;
+	assert_string_equal(title->file, "<string>");
+	assert_int_equal(title->line, line);
 	end_names(&names);
 }
 
@@ -714,8 +735,26 @@ static void python_functions_have_names(void **state)
 	(void)state;
 	if (access(PYTHON, X_OK) != 0)
 		SKIP(PYTHON " is not installed");
-	expect_python_name(false, "Model.forward (<string>)");
-	expect_python_name(true, "Model.forward (<string>:4)");
+	expect_forward(false, 0);
+	expect_forward(true, 4);
+}
+
+static void every_function_of_a_deep_python_stack_has_its_name(void **state)
+{
+	struct names names;
+	char expected[32];
+
+	(void)state;
+	if (access(PYTHON, X_OK) != 0)
+		SKIP(PYTHON " is not installed");
+	sample_python(run_nested, false, "forward", &names);
+	assert_int_equal(names.count, 1 + NESTED + 1);
+	for (uint32_t i = 1; i <= NESTED; i++) {
+		snprintf(expected, sizeof(expected), "nested%u", i);
+		assert_string_equal(names.frames[i].title.name, expected);
+	}
+	assert_string_equal(names.frames[NESTED + 1].title.name, "<module>");
+	end_names(&names);
 }
 
 int main(void)
@@ -731,6 +770,7 @@ int main(void)
 		cmocka_unit_test(unrequested_probes_are_refused),
 		cmocka_unit_test(all_but_opening_works_as_nobody_with_two_capabilities),
 		cmocka_unit_test(python_functions_have_names),
+		cmocka_unit_test(every_function_of_a_deep_python_stack_has_its_name),
 	};
 
 	if (geteuid() != 0 || getenv("UNDER_VALGRIND")) {
