@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "cupti_trace/clock.h"
 
 /* The length of a batch is known last: room for its digits is kept in the header, before "}\n". */
 #define LENGTH_DIGITS 4
@@ -113,10 +114,7 @@ static void close_pipe(struct sink *sink)
 
 static int64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (int64_t)(clock_now_ns() / 1000000);
 }
 
 /* One write of the whole batch: 0, -EPIPE, or -EAGAIN when patience ran out. */

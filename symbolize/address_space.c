@@ -2,18 +2,10 @@
 #include "symbolize/address_space.h"
 
 #include <stdlib.h>
-#include <time.h>
+#include "symbolize/monotonic.h"
 
 #define FIRST_WAIT_NS 10000000u
 #define LAST_WAIT_NS 4000000000u
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static struct address_space *make(uint32_t id, pid_t pid, bool is_complete, struct map_table *maps)
 {
@@ -51,7 +43,7 @@ void address_space_free(struct address_space *space)
 
 bool address_space_may_snapshot(const struct address_space *space)
 {
-	return now_ns() >= space->next_snapshot_ns;
+	return monotonic_ns() >= space->next_snapshot_ns;
 }
 
 void address_space_snapshot_done(struct address_space *space, bool found)
@@ -60,5 +52,5 @@ void address_space_snapshot_done(struct address_space *space, bool found)
 		space->snapshot_wait_ns = FIRST_WAIT_NS;
 	else if (space->snapshot_wait_ns < LAST_WAIT_NS)
 		space->snapshot_wait_ns *= 2;
-	space->next_snapshot_ns = now_ns() + space->snapshot_wait_ns;
+	space->next_snapshot_ns = monotonic_ns() + space->snapshot_wait_ns;
 }

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "symbolize/monotonic.h"
 
 #define WORKER_STACK (8u << 20) /* address space; unused pages cost nothing */
 
@@ -181,14 +182,6 @@ void bounded_caller_free(struct bounded_caller *c)
 	free(c);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Hands the job over and waits; false: it is late, and the worker was abandoned. */
 static bool run_on_worker(struct bounded_caller *c, struct bounded_job *job, uint64_t deadline)
 {
@@ -243,7 +236,7 @@ static int prepare(struct bounded_caller *c, const struct bounded_job *job)
 
 int bounded_call(struct bounded_caller *c, struct bounded_job *job, unsigned int timeout_ms)
 {
-	uint64_t start = now_ns(), waited;
+	uint64_t start = monotonic_ns(), waited;
 	int err = prepare(c, job);
 	bool is_done;
 
@@ -253,7 +246,7 @@ int bounded_call(struct bounded_caller *c, struct bounded_job *job, unsigned int
 	}
 	budget_lend(&c->budget, &job->share, BUDGET_FILE_BYTES);
 	is_done = run_on_worker(c, job, start + timeout_ms * UINT64_C(1000000));
-	waited = now_ns() - start;
+	waited = monotonic_ns() - start;
 	c->left_ns -= waited < c->left_ns ? waited : c->left_ns;
 	return is_done ? 0 : -ETIMEDOUT;
 }

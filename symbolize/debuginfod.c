@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "symbolize/monotonic.h"
 
 #define CLIENT "debuginfod-find"
 #define NOT_STARTED 127
@@ -25,14 +26,6 @@ static bool is_allowed(void)
 	const char *urls = getenv("DEBUGINFOD_URLS");
 
 	return urls && *urls && geteuid() == getuid() && getegid() == getgid();
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /*
@@ -65,7 +58,7 @@ static bool read_until(int fd, int64_t deadline, char *text, size_t size)
 
 	for (;;) {
 		struct pollfd wait = {.fd = fd, .events = POLLIN};
-		int64_t left = deadline - now_ms();
+		int64_t left = deadline - monotonic_ms();
 		ssize_t got;
 
 		if (left <= 0 || used + 1 >= size)
@@ -97,14 +90,14 @@ static int finish(pid_t pid, int64_t deadline)
 	pid_t ended;
 
 	while ((ended = waitpid(pid, &status, WNOHANG)) == 0) {
-		if (now_ms() < deadline) {
+		if (monotonic_ms() < deadline) {
 			nanosleep(&pause, NULL);
 		} else if (is_killed) {
 			return -1;
 		} else {
 			kill(-pid, SIGKILL);
 			is_killed = true;
-			deadline = now_ms() + KILL_MS;
+			deadline = monotonic_ms() + KILL_MS;
 		}
 	}
 	return ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -112,7 +105,7 @@ static int finish(pid_t pid, int64_t deadline)
 
 int debuginfod_find(const char *build_id, char *path, size_t size)
 {
-	int64_t deadline = now_ms() + DEBUGINFOD_TIMEOUT_MS;
+	int64_t deadline = monotonic_ms() + DEBUGINFOD_TIMEOUT_MS;
 	int ends[2], status;
 	bool in_time;
 	pid_t pid;
@@ -126,7 +119,7 @@ int debuginfod_find(const char *build_id, char *path, size_t size)
 	in_time = pid > 0 && read_until(ends[0], deadline, path, size);
 	close(ends[0]);
 	status = pid > 0 ? finish(pid, in_time ? deadline : 0) : NOT_STARTED;
-	gave_up = status == NOT_STARTED || now_ms() >= deadline;
+	gave_up = status == NOT_STARTED || monotonic_ms() >= deadline;
 	if (!in_time || status != 0)
 		return -ENOENT;
 	path[strcspn(path, "\n")] = '\0';

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/id_map.h"
 #include "profiler/sources/probes.h"
+#include "symbolize/monotonic.h"
 #include "symbolize/proc_file.h"
 
 #define INJECTION_ENV "CUDA_INJECTION64_PATH="
@@ -83,7 +83,6 @@ static void end_timing(struct call_timing *t, pid_t pid, uint64_t time_ns)
 
 static void start_timing(struct call_timing *t, pid_t pid)
 {
-	struct timespec now;
 	uint64_t *since_ns;
 	int n, err;
 
@@ -100,8 +99,7 @@ static void start_timing(struct call_timing *t, pid_t pid)
 			 (int)pid);
 		return;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	*since_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	*since_ns = monotonic_ns();
 	n = probes_scan_process(t->calls, pid);
 	err = n < 0 ? n : bpf_source_time_calls(t->bpf, pid, true);
 	if (err)

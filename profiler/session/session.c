@@ -27,6 +27,7 @@
 #include "profiler/sources/kernel_events.h"
 #include "profiler/sources/probes.h"
 #include "profiler/sources/recording.h"
+#include "symbolize/monotonic.h"
 
 #define TICK_MS 50
 #define QUICK_TICK_MS 5 /* while a program starts: to learn soon what it runs */
@@ -73,14 +74,6 @@ struct session {
 	uint64_t start_ns, ended_ns;
 	uint64_t longest_round_ns; /* from one wait for events to the next */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 struct session *session_new(const struct session_options *options,
 			    const struct inherited *inherited,
@@ -455,7 +448,7 @@ static int release_target(struct session *s)
 	if (is_called_off(s))
 		return s->is_orphan ? EXIT_PROFILER_FAILED : EXIT_SIGNAL_BASE + s->early_signal;
 	s->is_running = true;
-	s->start_ns = now_ns();
+	s->start_ns = monotonic_ns();
 	s->quick_until_ns = s->start_ns + FIRST_QUICK_NS; /* then its exec will be known */
 	err = target_release(&s->target);
 	return err ? exec_error_explain(s->log, s->options->command[0], -err) : 0;
@@ -511,7 +504,7 @@ static void take_process_event(struct session *s, const struct process_event *ev
 		return;
 	recording_process_event(s->recording, event);
 	if (event->type == PROCESS_EXEC) {
-		s->quick_until_ns = now_ns() + QUICK_NS;
+		s->quick_until_ns = monotonic_ns() + QUICK_NS;
 		if (kernel_events_bpf(s->kernel)) /* its layout of Python was the old program's */
 			bpf_source_set_python(kernel_events_bpf(s->kernel), event->pid, NULL);
 	}
@@ -620,7 +613,7 @@ static void close_tracee(struct session *s, struct tracee *tracee)
 
 	gpu_pipe_close(s->pipe, tracee);
 	if (process)
-		collect_goodbye(s->collect, process, now_ns());
+		collect_goodbye(s->collect, process, monotonic_ns());
 }
 
 static void take_gpu_event(struct session *s, struct tracee *tracee, const struct gpu_event *event,
@@ -691,7 +684,7 @@ static void close_ended(struct session *s, uint64_t before_ns)
 /* One round over all sources. */
 static void collect_round(struct session *s)
 {
-	uint64_t begun_ns = now_ns();
+	uint64_t begun_ns = monotonic_ns();
 
 	/* learn at once what a program that has just started is: Python, for example */
 	drain_kernel_events(s, begun_ns < s->quick_until_ns);
@@ -709,7 +702,7 @@ static bool has_counted_left(struct session *s)
 		return true;
 	count = collect_count_running(s->collect);
 	/* some processes end when their parent has */
-	if (count && !s->stops_waiting && now_ns() - s->ended_ns < LEFT_BEHIND_NS)
+	if (count && !s->stops_waiting && monotonic_ns() - s->ended_ns < LEFT_BEHIND_NS)
 		return false;
 	collect_ledger(s->collect)->cpu.after_end = count;
 	s->has_counted_left = true;
@@ -731,7 +724,7 @@ static bool is_done(struct session *s)
 	payload_close_writer(&s->payload);
 	if (s->pipe_ended)
 		return true;
-	if (s->has_said_waiting || now_ns() - s->ended_ns < SAY_WAITING_NS)
+	if (s->has_said_waiting || monotonic_ns() - s->ended_ns < SAY_WAITING_NS)
 		return false;
 	s->has_said_waiting = true;
 	count = gpu_pipe_list(s->pipe, pids, LISTED_MAX);
@@ -753,7 +746,7 @@ static bool has_ended(struct session *s)
 	if (s->command_ended)
 		return true;
 	s->command_ended = true;
-	s->ended_ns = now_ns();
+	s->ended_ns = monotonic_ns();
 	if (s->target.ended)
 		supervisor_report_ended(s->supervisor);
 	if (s->target.end >= 0)
@@ -767,16 +760,16 @@ static bool has_ended(struct session *s)
 static void loop(struct session *s)
 {
 	const struct timespec pause = {0, PIPE_PAUSE_NS};
-	uint64_t drained_ns = now_ns(), last_ns = drained_ns;
+	uint64_t drained_ns = monotonic_ns(), last_ns = drained_ns;
 	bool is_over = false;
 
 	while (!is_over && !s->is_orphan) {
 		struct epoll_event ready[16];
 		bool ended = has_ended(s);
-		int tick = ended || now_ns() < s->quick_until_ns ? QUICK_TICK_MS : TICK_MS;
+		int tick = ended || monotonic_ns() < s->quick_until_ns ? QUICK_TICK_MS : TICK_MS;
 		int n = epoll_wait(s->epoll, ready, 16, tick);
 		bool pipe_is_ready = false, kernel_is_ready = false;
-		uint64_t now = now_ns();
+		uint64_t now = monotonic_ns();
 
 		if (now - last_ns > s->longest_round_ns)
 			s->longest_round_ns = now - last_ns;
@@ -840,7 +833,7 @@ static void collect_rest(struct session *s)
 	read_rest_of_pipe(s);
 	kernel_events_finish(s->kernel);
 	drain_kernel_events(s, false);
-	collect_finish(s->collect, now_ns());
+	collect_finish(s->collect, monotonic_ns());
 	take_counters(s);
 }
 
@@ -856,7 +849,7 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 	if (s->is_orphan)
 		return EXIT_PROFILER_FAILED;
 	collect_rest(s);
-	s->ended_ns = now_ns();
+	s->ended_ns = monotonic_ns();
 	*exit_status = s->target.ended ? target_exit_status(&s->target) : EXIT_SIGNAL_BASE + SIGINT;
 	status = recording_close(s->recording);
 	s->recording = NULL;

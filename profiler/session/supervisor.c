@@ -11,11 +11,11 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/session/payload.h"
 #include "profiler/session/privilege.h"
+#include "symbolize/monotonic.h"
 
 enum report_kind {
 	REPORT_USER,
@@ -51,14 +51,6 @@ struct supervisor {
 	int64_t give_up_ms;  /* when the worker's time is over; 0: no limit */
 	char folder[PAYLOAD_PATH_MAX];
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static bool was_ignored(int signal)
 {
@@ -153,14 +145,14 @@ static void become_user(struct supervisor *s)
 static void run_apart(const struct supervisor *s, void (*task)(const struct supervisor *, int),
 		      int argument)
 {
-	int64_t until = now_ms() + SUPERVISOR_TASK_MS;
+	int64_t until = monotonic_ms() + SUPERVISOR_TASK_MS;
 	pid_t pid = fork();
 
 	if (pid == 0) {
 		task(s, argument);
 		_exit(0);
 	}
-	while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0 && now_ms() < until)
+	while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0 && monotonic_ms() < until)
 		poll(NULL, 0, 1);
 }
 
@@ -224,7 +216,7 @@ static bool take_interrupt(struct supervisor *s)
 		s->has_warned = true;
 		run_apart(s, warn_of_writing, 0);
 	} else if (s->interrupts >= 2 && s->give_up_ms == 0) {
-		s->give_up_ms = now_ms() + SUPERVISOR_PATIENCE_MS;
+		s->give_up_ms = monotonic_ms() + SUPERVISOR_PATIENCE_MS;
 	}
 	return false;
 }
@@ -290,10 +282,10 @@ static int explain_death(struct supervisor *s)
 static void bury_worker(struct supervisor *s)
 {
 	struct pollfd end = {.fd = s->worker_fd >= 0 ? s->worker_fd : s->reports};
-	int64_t until = now_ms() + SUPERVISOR_PATIENCE_MS, left;
+	int64_t until = monotonic_ms() + SUPERVISOR_PATIENCE_MS, left;
 
 	end.events = POLLIN;
-	while ((left = until - now_ms()) > 0 && poll(&end, 1, (int)left) <= 0)
+	while ((left = until - monotonic_ms()) > 0 && poll(&end, 1, (int)left) <= 0)
 		;
 	if (left <= 0)
 		kill(s->worker, SIGKILL);
@@ -306,7 +298,7 @@ static int supervise(struct supervisor *s)
 		struct pollfd ready[] = {{.fd = s->signals, .events = POLLIN},
 					 {.fd = s->reports, .events = POLLIN},
 					 {.fd = s->worker_fd, .events = POLLIN}};
-		int64_t left = s->give_up_ms ? s->give_up_ms - now_ms() : -1;
+		int64_t left = s->give_up_ms ? s->give_up_ms - monotonic_ms() : -1;
 		bool has_ended, gives_up;
 
 		poll(ready, 3, left < 0 && s->give_up_ms ? 0 : (int)left);
@@ -319,7 +311,7 @@ static int supervise(struct supervisor *s)
 		}
 		if (has_ended)
 			return explain_death(s);
-		if (gives_up || (s->give_up_ms && now_ms() >= s->give_up_ms))
+		if (gives_up || (s->give_up_ms && monotonic_ms() >= s->give_up_ms))
 			return give_up(s);
 	}
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include "profiler/sources/process_events.h"
+#include "symbolize/monotonic.h"
 
 /* An event may reach its ring this long after its time. */
 #define SLACK_NS 20000000u
@@ -23,14 +23,6 @@ struct kernel_events {
 	uint64_t filled_ns, last_stack_ns;
 	uint64_t stopped_ns; /* samples end here; 0: still running */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static int open_bpf(struct kernel_events *k, const struct kernel_events_options *o, char *error,
 		    size_t error_size)
@@ -120,7 +112,7 @@ int kernel_events_fill(struct kernel_events *k)
 	 * The kernel records process events before a later stack, so read them after closing the
 	 * batch of stacks.
 	 */
-	k->filled_ns = now_ns();
+	k->filled_ns = monotonic_ns();
 	k->batch_is_done = k->bpf == NULL;
 	k->catches_up = false;
 	if (k->bpf)
@@ -212,7 +204,7 @@ void kernel_events_stop_samples(struct kernel_events *k)
 {
 	if (k->stopped_ns)
 		return;
-	k->stopped_ns = now_ns();
+	k->stopped_ns = monotonic_ns();
 	if (k->bpf)
 		bpf_source_stop_clocks(k->bpf);
 }

@@ -4,18 +4,10 @@
  * and code that stays known after its space is freed.
  */
 #include "unit.h"
-#include <time.h>
 #include "symbolize/address_space.h"
+#include "symbolize/monotonic.h"
 
 #define GHOST 0x3fff0000 /* above the largest pid_max: nothing in /proc */
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void insert(struct address_space *space, uint64_t start, uint64_t end, uint32_t module)
 {
@@ -193,9 +185,9 @@ static void garbage_makes_waits_longer(void **state)
 	assert_in_range(first, 1000000, 100000000);
 	for (int i = 0; i < 100; i++) {
 		wait = space->snapshot_wait_ns;
-		before = now_ns();
+		before = monotonic_ns();
 		address_space_snapshot_done(space, false);
-		after = now_ns();
+		after = monotonic_ns();
 		assert_true(space->snapshot_wait_ns == wait * 2 || space->snapshot_wait_ns == wait);
 		assert_true(space->snapshot_wait_ns == wait * 2 || wait >= 1000000000);
 		assert_in_range(space->next_snapshot_ns, before + space->snapshot_wait_ns,
@@ -204,13 +196,13 @@ static void garbage_makes_waits_longer(void **state)
 	assert_in_range(space->snapshot_wait_ns, 1000000000, 10000000000);
 	space->next_snapshot_ns = UINT64_MAX;
 	assert_false(address_space_may_snapshot(space));
-	space->next_snapshot_ns = now_ns();
+	space->next_snapshot_ns = monotonic_ns();
 	assert_true(address_space_may_snapshot(space));
 	/* something was found: a library that is loaded next is found soon */
-	before = now_ns();
+	before = monotonic_ns();
 	address_space_snapshot_done(space, true);
 	assert_int_equal(space->snapshot_wait_ns, first);
-	assert_in_range(space->next_snapshot_ns, before + first, now_ns() + first);
+	assert_in_range(space->next_snapshot_ns, before + first, monotonic_ns() + first);
 	address_space_free(space);
 }
 
@@ -236,7 +228,7 @@ static void unknown_addresses_cost_few_readings(void **state)
 	struct address_space *space = address_space_new(1, getpid(), false);
 	const struct map_table *last = NULL;
 	uint32_t readings = 0;
-	uint64_t before = now_ns();
+	uint64_t before = monotonic_ns();
 
 	(void)state;
 	for (uint64_t i = 0; i < 2000; i++) {
@@ -246,7 +238,8 @@ static void unknown_addresses_cost_few_readings(void **state)
 	}
 	/* 10 ms, 20 ms, 40 ms... apart: so many fit into the time that it took */
 	assert_in_range(readings, 1, 40);
-	assert_true((UINT64_C(1) << (readings - 1)) * 10000000 <= now_ns() - before + 20000000);
+	assert_true((UINT64_C(1) << (readings - 1)) * 10000000 <=
+		    monotonic_ns() - before + 20000000);
 	/* impossible addresses are not looked up at all */
 	space->next_snapshot_ns = 0;
 	last = space->maps;

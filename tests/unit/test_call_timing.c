@@ -5,8 +5,8 @@
  */
 #include "unit.h"
 #include <dlfcn.h>
-#include <time.h>
 #include "profiler/session/call_timing.h"
+#include "symbolize/monotonic.h"
 
 #define OURS "/ours/libprofile_cupti.so"
 #define MULTIPLE_SUBSCRIBERS 39 /* CUPTI's "no" */
@@ -101,14 +101,6 @@ static void start_timing(struct bench *b)
 	capture_end(&b->captured);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Returns the process as it is afterwards. */
 static struct process *happen(struct bench *b, enum process_event_type type, pid_t pid,
 			      uint64_t time_ns)
@@ -194,11 +186,11 @@ static void another_program_is_not_timed(void **state)
 	start_timing(b);
 	b->process = happen(b, PROCESS_EXEC, getpid(), 1); /* before that */
 	expect_timed(b, true);
-	b->process = happen(b, PROCESS_EXEC, getpid(), now_ns());
+	b->process = happen(b, PROCESS_EXEC, getpid(), monotonic_ns());
 	expect_timed(b, false);
 	start_timing(b);
 	expect_timed(b, true);
-	happen(b, PROCESS_EXIT, getpid(), now_ns());
+	happen(b, PROCESS_EXIT, getpid(), monotonic_ns());
 	expect_timed(b, false);
 }
 
@@ -292,7 +284,7 @@ static void the_injected_library(void **state)
 		/* once a program */
 		map(b, pid, "/lib/libcuda.so.1");
 		assert_int_equal(b->notices.seen[GPU_NOTICE_NOT_INJECTED], !!cases[i].said);
-		happen(b, PROCESS_EXEC, pid, now_ns());
+		happen(b, PROCESS_EXEC, pid, monotonic_ns());
 		map(b, pid, "/lib/libcuda.so.1");
 		assert_int_equal(b->notices.seen[GPU_NOTICE_NOT_INJECTED], 2 * !!cases[i].said);
 		end_child(pid);

@@ -339,7 +339,7 @@ static void new_events_are_held_back(void **state)
 		run_to_its_end(&child);
 		life = life_of(k, &tree, &child);
 		assert_true(life->last_ns <= kernel_events_until(k));
-		assert_true(kernel_events_until(k) + SLACK_NS <= now_ns());
+		assert_true(kernel_events_until(k) + SLACK_NS <= monotonic_ns());
 	}
 	finish(k, &tree);
 	for (uint32_t i = 0; i < tree.count; i++) {
@@ -437,7 +437,7 @@ static void check_end_of_samples(struct kernel_events *k)
 		usleep(1000);
 	}
 	kernel_events_stop_samples(k);
-	stopped_ns = now_ns();
+	stopped_ns = monotonic_ns();
 	run_for(target.pid, 30000000u);
 	kernel_events_stop_samples(k); /* again: no later end */
 	take_while_it_runs(k, &tree, target.pid);
@@ -487,12 +487,12 @@ static void the_end_of_samples_makes_times_sure(void **state)
 	NEEDS_BPF();
 	k = open_sampling();
 	fill_and_drain(k, &tree);
-	assert_true(kernel_events_until(k) + SLACK_NS <= now_ns());
+	assert_true(kernel_events_until(k) + SLACK_NS <= monotonic_ns());
 	kernel_events_stop_samples(k);
-	before_ns = now_ns();
+	before_ns = monotonic_ns();
 	fill_and_drain(k, &tree);
 	assert_true(kernel_events_until(k) >= before_ns);
-	assert_true(kernel_events_until(k) <= now_ns());
+	assert_true(kernel_events_until(k) <= monotonic_ns());
 	kernel_events_close(k);
 }
 
@@ -548,7 +548,7 @@ static void launches_arrive_after_samples_end(void **state)
 		launches += e.stack && e.stack->kind == STACK_EVENT_LAUNCH;
 	assert_int_equal(launches, 3);
 	/* more may come, late */
-	assert_true(kernel_events_until(k) + SLACK_NS <= now_ns());
+	assert_true(kernel_events_until(k) + SLACK_NS <= monotonic_ns());
 	kernel_events_close(k);
 }
 
@@ -568,7 +568,7 @@ static void nothing_is_wanted(void **state)
 	assert_int_equal(kernel_events_fill(k), 0);
 	assert_false(kernel_events_next(k, &e));
 	assert_false(kernel_events_has_more(k));
-	assert_true(kernel_events_until(k) + SLACK_NS <= now_ns());
+	assert_true(kernel_events_until(k) + SLACK_NS <= monotonic_ns());
 	kernel_events_stop_samples(k);
 	kernel_events_finish(k);
 	assert_true(kernel_events_until(k) == UINT64_MAX);

@@ -8,16 +8,8 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include "profiler/sources/process_events.h"
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+#include "symbolize/monotonic.h"
 
 static struct process_events *open_events(void)
 {
@@ -111,13 +103,13 @@ static void a_child_from_fork_to_exit(void **state)
 	struct process_events *events = open_events();
 	const struct process_event *e;
 	struct life life = {0};
-	uint64_t before = now_ns(), after;
+	uint64_t before = monotonic_ns(), after;
 	int gate;
 	pid_t child = start_child("/bin/true; exit 0", &gate);
 
 	(void)state;
 	run_child(child, gate);
-	after = now_ns();
+	after = monotonic_ns();
 	assert_int_equal(process_events_read(events), 0);
 	while ((e = process_events_next(events, UINT64_MAX)))
 		note(&life, child, e);
@@ -145,7 +137,7 @@ static void events_wait_for_their_time(void **state)
 
 	(void)state;
 	run_child(child, gate);
-	middle = now_ns();
+	middle = monotonic_ns();
 	second = start_child("exit 0", &gate2);
 	run_child(second, gate2);
 	assert_int_equal(process_events_read(events), 0);
