@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/array.h"
 
 struct map_table *map_table_new(void)
 {
@@ -48,30 +49,18 @@ static uint32_t first_ending_after(const struct map_table *table, uint64_t addre
 /* Makes `*table` unshared, with room for two more entries (an insertion adds at most two). */
 static int prepare_to_change(struct map_table **table)
 {
-	struct map_table *old = *table, *own = old;
-	uint32_t capacity = old->capacity ? old->capacity : 16;
-	struct map_entry *entries;
+	struct map_table *old = *table, *own = old->references > 1 ? map_table_new() : old;
 
-	if (old->count + 2 > capacity)
-		capacity *= 2;
-	if (old->references == 1 && capacity == old->capacity)
-		return 0;
-	if (old->references > 1) {
-		own = map_table_new();
-		if (!own)
-			return -ENOMEM;
-	}
-	entries = realloc(own->entries, capacity * sizeof(*entries));
-	if (!entries) {
+	if (!own)
+		return -ENOMEM;
+	if (!array_reserve(&own->entries, old->count, 2, &own->capacity, sizeof(*own->entries))) {
 		if (own != old)
 			map_table_drop(own);
 		return -ENOMEM;
 	}
-	own->entries = entries;
-	own->capacity = capacity;
 	if (own != old) {
 		if (old->count > 0)
-			memcpy(entries, old->entries, old->count * sizeof(*entries));
+			memcpy(own->entries, old->entries, old->count * sizeof(*own->entries));
 		own->count = old->count;
 		map_table_drop(old);
 		*table = own;

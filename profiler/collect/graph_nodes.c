@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/array.h"
 
 /* Bounds the search through graphs that do not begin with node 0. */
 #define MOST_PARTS 8
@@ -157,18 +158,6 @@ static struct graph *oldest(const struct graph_nodes *g)
 	return &g->graphs[(g->succeeded.first ? g->succeeded.first : g->current.first) - 1];
 }
 
-static int grow(void **records, uint32_t *capacity, size_t size)
-{
-	uint32_t bigger = *capacity ? *capacity * 2 : 1024;
-	void *grown = realloc(*records, bigger * size);
-
-	if (!grown)
-		return -ENOMEM;
-	*records = grown;
-	*capacity = bigger;
-	return 0;
-}
-
 /* A graph not in use; NULL: out of memory. */
 static struct graph *free_graph(struct graph_nodes *g)
 {
@@ -178,8 +167,7 @@ static struct graph *free_graph(struct graph_nodes *g)
 		drop_graph(g, oldest(g));
 	if (g->free_graph)
 		return &g->graphs[g->free_graph - 1];
-	if (g->graph_count == g->graph_capacity &&
-	    grow((void **)&g->graphs, &g->graph_capacity, sizeof(*g->graphs)) != 0)
+	if (!array_make_room(&g->graphs, g->graph_count, &g->graph_capacity, sizeof(*g->graphs)))
 		return NULL;
 	g->graphs[g->graph_count] = (struct graph){.is_used = false};
 	return &g->graphs[g->graph_count];
@@ -286,8 +274,7 @@ static int take_place(struct graph_nodes *g, const struct graph *graph, uint32_t
 		g->free_node = g->nodes[*at].next;
 		return 0;
 	}
-	if (g->node_count == g->node_capacity &&
-	    grow((void **)&g->nodes, &g->node_capacity, sizeof(*g->nodes)) != 0)
+	if (!array_make_room(&g->nodes, g->node_count, &g->node_capacity, sizeof(*g->nodes)))
 		return -ENOMEM;
 	*at = g->node_count++;
 	return 0;

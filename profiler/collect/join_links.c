@@ -2,7 +2,7 @@
 #include "profiler/collect/join_links.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include "symbolize/array.h"
 
 void links_init(struct links *l)
 {
@@ -76,24 +76,14 @@ static void forget_any(struct links *l)
 /* A free slot, from the free list or just beyond the used ones; NO_LINK: no memory. */
 static uint32_t free_slot(struct links *l)
 {
-	uint32_t capacity;
-	struct link *links;
-
 	if (l->free == NO_LINK && !allowance_extend(l->memory, l->used, &l->paid, LINK_BYTES)) {
 		forget_any(l);
 		return l->free;
 	}
 	if (l->free != NO_LINK)
 		return l->free;
-	if (l->used < l->capacity)
-		return l->used;
-	capacity = l->capacity ? l->capacity * 2 : 1024;
-	links = realloc(l->links, capacity * sizeof(*links));
-	if (!links)
-		return NO_LINK;
-	l->links = links;
-	l->capacity = capacity;
-	return l->used;
+	return array_make_room(&l->links, l->used, &l->capacity, sizeof(*l->links)) ? l->used
+										    : NO_LINK;
 }
 
 struct link *links_add(struct links *l, uint32_t process, uint32_t correlation_id)
@@ -204,15 +194,9 @@ static uint32_t new_waiting(struct links *l)
 	}
 	if (!allowance_extend(l->memory, l->waiting_used, &l->paid_waiting, LINK_WAITING_BYTES))
 		return NO_LINK;
-	if (l->waiting_used == l->waiting_capacity) {
-		uint32_t capacity = l->waiting_capacity ? l->waiting_capacity * 2 : 1024;
-		struct waiting_operation *w = realloc(l->waiting, capacity * sizeof(*w));
-
-		if (!w)
-			return NO_LINK;
-		l->waiting = w;
-		l->waiting_capacity = capacity;
-	}
+	if (!array_make_room(&l->waiting, l->waiting_used, &l->waiting_capacity,
+			     sizeof(*l->waiting)))
+		return NO_LINK;
 	return l->waiting_used++;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 
 struct call_tree {
@@ -16,14 +17,10 @@ static struct call_tree *make_root(void)
 {
 	struct call_tree *tree = calloc(1, sizeof(*tree));
 
-	if (!tree)
-		return NULL;
-	tree->nodes = calloc(256, sizeof(*tree->nodes));
-	if (!tree->nodes) {
+	if (!tree || !array_make_room(&tree->nodes, 0, &tree->capacity, sizeof(*tree->nodes))) {
 		free(tree);
 		return NULL;
 	}
-	tree->capacity = 256;
 	tree->count = 1;
 	tree->nodes[0] = (struct call_node){.parent = CALL_TREE_NONE,
 					    .first_child = CALL_TREE_NONE,
@@ -62,16 +59,8 @@ static uint32_t child_of(struct call_tree *tree, uint32_t node, const char *name
 
 	if (at != HASH_INDEX_NONE)
 		return at;
-	if (tree->count == tree->capacity) {
-		uint32_t capacity = tree->capacity * 2;
-		struct call_node *nodes = realloc(tree->nodes, capacity * sizeof(*nodes));
-
-		if (!nodes)
-			return CALL_TREE_NONE;
-		tree->nodes = nodes;
-		tree->capacity = capacity;
-	}
-	if (hash_index_add(&tree->index, hash, tree->count) != 0)
+	if (!array_make_room(&tree->nodes, tree->count, &tree->capacity, sizeof(*tree->nodes)) ||
+	    hash_index_add(&tree->index, hash, tree->count) != 0)
 		return CALL_TREE_NONE;
 	at = tree->count++;
 	tree->nodes[at] = (struct call_node){.name = name,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
+#include "symbolize/array.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/file_io.h"
 #include "symbolize/hash_index.h"
@@ -82,10 +83,10 @@ static uint32_t hash_file(const struct file_id *id)
 	return hash_bytes(words, sizeof(words));
 }
 
-/* Requires a free place in the list. */
 static bool add_file(struct probes *p, struct file_id id)
 {
-	if (hash_index_add(&p->index, hash_file(&id), p->file_count) != 0)
+	if (!array_make_room(&p->files, p->file_count, &p->file_capacity, sizeof(id)) ||
+	    hash_index_add(&p->index, hash_file(&id), p->file_count) != 0)
 		return false;
 	p->files[p->file_count++] = id;
 	return true;
@@ -96,20 +97,9 @@ static bool is_new_file(struct probes *p, const struct stat *st, pid_t pid)
 {
 	struct file_id id = {st->st_dev, st->st_ino, pid};
 
-	if (hash_index_find(&p->index, hash_file(&id), file_equal, p->files, &id) !=
-		    HASH_INDEX_NONE ||
-	    p->file_count == MAX_FILES)
-		return false;
-	if (p->file_count == p->file_capacity) {
-		uint32_t capacity = p->file_capacity ? p->file_capacity * 2 : 64;
-		struct file_id *files = realloc(p->files, capacity * sizeof(*files));
-
-		if (!files)
-			return false;
-		p->files = files;
-		p->file_capacity = capacity;
-	}
-	return add_file(p, id);
+	return hash_index_find(&p->index, hash_file(&id), file_equal, p->files, &id) ==
+		       HASH_INDEX_NONE &&
+	       p->file_count < MAX_FILES && add_file(p, id);
 }
 
 void probes_forget_process(struct probes *p, pid_t pid)

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "symbolize/array.h"
 
 #define RING_PAGES 64 /* per CPU, besides the header page: 256 KiB, about 1,500 mappings */
 
@@ -24,7 +25,7 @@ struct process_events {
 	int ring_count;
 	size_t page_size;
 	struct process_event *queue; /* queue[next..count), sorted by time */
-	size_t next, count, capacity;
+	uint32_t next, count, capacity;
 	char *returned_path; /* of the last returned event */
 	struct stack_snapshot *returned_snapshot;
 	uint64_t lost;
@@ -159,15 +160,8 @@ int process_events_watch(struct process_events *e, int epoll, uint32_t tag)
 
 static struct process_event *add(struct process_events *e)
 {
-	if (e->count == e->capacity) {
-		size_t capacity = e->capacity ? e->capacity * 2 : 256;
-		struct process_event *queue = realloc(e->queue, capacity * sizeof(*queue));
-
-		if (!queue)
-			return NULL;
-		e->queue = queue;
-		e->capacity = capacity;
-	}
+	if (!array_make_room(&e->queue, e->count, &e->capacity, sizeof(*e->queue)))
+		return NULL;
 	memset(&e->queue[e->count], 0, sizeof(e->queue[0]));
 	return &e->queue[e->count++];
 }
