@@ -11,6 +11,8 @@
 #include "cupti_trace/nvtx.h"
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/unwind.h"
+#include "symbolize/array.h"
+#include "symbolize/hash_index.h"
 
 #define THREAD_SLOTS 512 /* in sets of four, a cache line each */
 
@@ -25,9 +27,9 @@ struct known_stack {
  */
 static struct {
 	pthread_mutex_t lock;
-	struct known_stack *slots;
-	uint32_t slot_count; /* a power of two */
-	uint32_t count;      /* in this generation */
+	struct known_stack *list; /* of this generation */
+	uint32_t count, capacity;
+	struct hash_index index;
 	uint32_t next_id;
 	uint64_t adds, subs; /* what the loader counted when last looked */
 	struct code_map map;
@@ -68,8 +70,7 @@ void launch_stack_check_code(struct sink *sink)
 		if (counts[1] != table.subs) {
 			/* rows and stacks may now mean other code */
 			unwind_forget();
-			if (table.slots)
-				memset(table.slots, 0, table.slot_count * sizeof(*table.slots));
+			hash_index_release(&table.index);
 			table.count = 0;
 			atomic_fetch_add(&generation, 1);
 		}
@@ -82,33 +83,20 @@ void launch_stack_check_code(struct sink *sink)
 
 /* ---- known stacks ---- */
 
-static struct known_stack *find_slot(uint64_t hash)
+static bool is_known(const void *records, uint32_t position, const void *key)
 {
-	uint32_t mask = table.slot_count - 1, i = (uint32_t)(hash >> 20) & mask;
-
-	while (table.slots[i].hash && table.slots[i].hash != hash)
-		i = (i + 1) & mask;
-	return &table.slots[i];
+	return ((const struct known_stack *)records)[position].hash == *(const uint64_t *)key;
 }
 
-static bool make_room(void)
+/* The id of a new stack; 0: there are too many. */
+static uint32_t add_stack(uint64_t hash)
 {
-	uint32_t old_count = table.slot_count, count = old_count ? old_count * 2 : 1024;
-	struct known_stack *old = table.slots;
-
-	if (table.count * 2 < old_count)
-		return true;
-	table.slots = calloc(count, sizeof(*table.slots));
-	if (!table.slots) {
-		table.slots = old;
-		return false;
-	}
-	table.slot_count = count;
-	for (uint32_t i = 0; i < old_count; i++)
-		if (old[i].hash)
-			*find_slot(old[i].hash) = old[i];
-	free(old);
-	return true;
+	if (table.count >= LAUNCH_STACKS_MAX ||
+	    !array_make_room(&table.list, table.count, &table.capacity, sizeof(*table.list)) ||
+	    hash_index_add(&table.index, hash_number(hash), table.count) != 0)
+		return 0;
+	table.list[table.count++] = (struct known_stack){.hash = hash, .id = table.next_id};
+	return table.next_id++;
 }
 
 /* The mapping of a pc, sent to the profiler if it was not yet. */
@@ -172,20 +160,13 @@ static void send_stack(struct sink *sink, uint32_t id, const char *function,
 static uint32_t find_id(struct sink *sink, uint64_t hash, const char *function,
 			const struct captured *stack)
 {
-	struct known_stack *slot;
-	uint32_t id = 0;
+	uint32_t at, id;
 
 	pthread_mutex_lock(&table.lock);
-	if (make_room()) {
-		slot = find_slot(hash);
-		if (!slot->hash && table.count < LAUNCH_STACKS_MAX) {
-			slot->hash = hash;
-			slot->id = table.next_id++;
-			table.count++;
-			send_stack(sink, slot->id, function, stack);
-		}
-		id = slot->hash ? slot->id : 0;
-	}
+	at = hash_index_find(&table.index, hash_number(hash), is_known, table.list, &hash);
+	id = at == HASH_INDEX_NONE ? add_stack(hash) : table.list[at].id;
+	if (at == HASH_INDEX_NONE && id)
+		send_stack(sink, id, function, stack);
 	pthread_mutex_unlock(&table.lock);
 	return id;
 }

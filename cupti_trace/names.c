@@ -3,83 +3,58 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/array.h"
 
-static uint64_t hash_text(const char *text)
+static bool equal(const void *records, uint32_t position, const void *key)
 {
-	uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+	char *const *list = records;
 
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-	return h;
+	return strcmp(list[position], key) == 0;
 }
 
-static uint32_t *find_slot(struct names *names, const char *name)
-{
-	uint32_t mask = names->slot_count - 1;
-	uint32_t i = (uint32_t)hash_text(name) & mask;
-
-	while (names->slots[i] && strcmp(names->by_id[names->slots[i]], name) != 0)
-		i = (i + 1) & mask;
-	return &names->slots[i];
-}
-
-/* Keeps the table at most half full. */
-static bool grow(struct names *names)
-{
-	uint32_t count = names->slot_count ? names->slot_count * 2 : 256;
-	uint32_t *old = names->slots;
-	char **by_id = realloc(names->by_id, (count / 2 + 1) * sizeof(*by_id));
-
-	if (!by_id)
-		return false;
-	names->by_id = by_id;
-	names->slots = calloc(count, sizeof(*names->slots));
-	if (!names->slots) {
-		names->slots = old;
-		return false;
-	}
-	free(old);
-	names->slot_count = count;
-	for (uint32_t id = 1; id <= names->count; id++)
-		*find_slot(names, names->by_id[id]) = id;
-	return true;
-}
-
-static uint32_t add(struct names *names, const char *name)
+static uint32_t add(struct names *names, const char *name, uint32_t hash)
 {
 	size_t bytes = strlen(name) + 1;
 	char *copy;
 
-	if (names->count >= NAMES_MAX || names->bytes + bytes > NAMES_MAX_BYTES)
+	if (names->count >= NAMES_MAX || names->bytes + bytes > NAMES_MAX_BYTES ||
+	    !array_make_room(&names->list, names->count, &names->capacity, sizeof(*names->list)))
 		return NAMES_OVERFLOW_ID;
-	if ((names->count + 1) * 2 > names->slot_count && !grow(names))
+	copy = strdup(name);
+	if (!copy || hash_index_add(&names->index, hash, names->count) != 0) {
+		free(copy);
 		return NAMES_OVERFLOW_ID;
-	copy = malloc(bytes);
-	if (!copy)
-		return NAMES_OVERFLOW_ID;
-	memcpy(copy, name, bytes);
-	*find_slot(names, name) = ++names->count;
-	names->by_id[names->count] = copy;
+	}
+	names->list[names->count++] = copy;
 	names->bytes += bytes;
 	return names->count;
+}
+
+/* Its id, added if it is new. */
+static uint32_t look_up(struct names *names, const char *name, bool *is_new)
+{
+	uint32_t hash = hash_bytes(name, strlen(name)), id;
+	uint32_t at = hash_index_find(&names->index, hash, equal, names->list, name);
+
+	if (at != HASH_INDEX_NONE)
+		return at + 1;
+	id = add(names, name, hash);
+	*is_new = id != NAMES_OVERFLOW_ID;
+	return id;
 }
 
 uint32_t names_id(struct names *names, const char *name, bool *is_new)
 {
 	size_t c = ((uintptr_t)name >> 4) % NAMES_POINTER_CACHE;
-	uint32_t id = 0;
+	uint32_t id;
 
 	*is_new = false;
 	if (!name)
 		return NAMES_OVERFLOW_ID;
-	if (names->cache[c].pointer == name && strcmp(names->by_id[names->cache[c].id], name) == 0)
+	if (names->cache[c].pointer == name &&
+	    strcmp(names->list[names->cache[c].id - 1], name) == 0)
 		return names->cache[c].id;
-	if (names->slot_count)
-		id = *find_slot(names, name);
-	if (!id) {
-		id = add(names, name);
-		*is_new = id != NAMES_OVERFLOW_ID;
-	}
+	id = look_up(names, name, is_new);
 	if (id != NAMES_OVERFLOW_ID) {
 		names->cache[c].pointer = name;
 		names->cache[c].id = id;
@@ -89,9 +64,9 @@ uint32_t names_id(struct names *names, const char *name, bool *is_new)
 
 void names_release(struct names *names)
 {
-	for (uint32_t id = 1; id <= names->count; id++)
-		free(names->by_id[id]);
-	free(names->by_id);
-	free(names->slots);
+	for (uint32_t i = 0; i < names->count; i++)
+		free(names->list[i]);
+	free(names->list);
+	hash_index_release(&names->index);
 	memset(names, 0, sizeof(*names));
 }

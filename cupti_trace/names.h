@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "symbolize/hash_index.h"
 
 #define NAMES_MAX 65536
 #define NAMES_MAX_BYTES (16u << 20)
@@ -19,10 +20,9 @@
 #define NAMES_POINTER_CACHE 1024
 
 struct names {
-	char **by_id;        /* by_id[1..count] */
-	uint32_t *slots;     /* open addressing over ids, 0 = free */
-	uint32_t slot_count; /* a power of two */
-	uint32_t count;
+	char **list; /* that of id 1 first */
+	uint32_t count, capacity;
+	struct hash_index index;
 	size_t bytes;
 	struct {
 		const char *pointer;

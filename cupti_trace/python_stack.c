@@ -11,6 +11,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "cupti_trace/loaded_python.h"
+#include "symbolize/array.h"
+#include "symbolize/hash_index.h"
 
 #define LIBRARY_PATH_MAX 4096
 #define MERGED_MAX (UNWIND_MAX_FRAMES + PYTHON_FRAMES_MAX)
@@ -23,8 +25,7 @@ enum python_state {
 };
 
 struct known_code {
-	uint64_t code, mark; /* 0: free */
-	uint32_t id;
+	uint64_t code, mark;
 };
 
 /* One for the process. All but `state` is written before the state is PYTHON_FOUND, and then stays.
@@ -42,11 +43,12 @@ static struct {
 	_Atomic bool has_pending_notice;
 } python = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Code objects whose names were sent; the caller of python_stack_merge locks. */
+/* Code objects whose names were sent, that of id 1 first; the caller of python_stack_merge locks.
+ */
 static struct {
-	struct known_code *slots;
-	uint32_t slot_count; /* a power of two */
-	uint32_t count;
+	struct known_code *list;
+	uint32_t count, capacity;
+	struct hash_index index;
 } known;
 
 void python_stack_init(const struct python_stack_options *options)
@@ -260,38 +262,11 @@ uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack)
 
 /* ---- code objects ---- */
 
-static struct known_code *find_slot(const struct python_frame *f)
+static bool is_known(const void *records, uint32_t position, const void *key)
 {
-	uint32_t mask = known.slot_count - 1;
-	uint32_t i = (uint32_t)(((f->code ^ f->mark) * 0x9e3779b97f4a7c15u) >> 32) & mask;
+	const struct known_code *a = (const struct known_code *)records + position, *b = key;
 
-	while (known.slots[i].code &&
-	       (known.slots[i].code != f->code || known.slots[i].mark != f->mark))
-		i = (i + 1) & mask;
-	return &known.slots[i];
-}
-
-static bool make_room(void)
-{
-	uint32_t old_count = known.slot_count, count = old_count ? old_count * 2 : 1024;
-	struct known_code *old = known.slots;
-
-	if (known.count * 2 < old_count)
-		return true;
-	known.slots = calloc(count, sizeof(*known.slots));
-	if (!known.slots) {
-		known.slots = old;
-		return false;
-	}
-	known.slot_count = count;
-	for (uint32_t i = 0; i < old_count; i++) {
-		struct python_frame f = {.code = old[i].code, .mark = old[i].mark};
-
-		if (old[i].code)
-			*find_slot(&f) = old[i];
-	}
-	free(old);
-	return true;
+	return a->code == b->code && a->mark == b->mark;
 }
 
 /* The id of a frame's code, sent to the profiler if it was not yet; 0 if it cannot be read. */
@@ -299,24 +274,25 @@ static uint32_t code_id(struct sink *sink, const struct python_frame *f)
 {
 	struct python_code code;
 	struct gpu_event event = {.type = GPU_EVENT_PYCODE};
-	struct known_code *slot;
+	struct known_code key = {.code = f->code, .mark = f->mark};
+	uint32_t hash = hash_bytes(&key, sizeof(key));
+	uint32_t at = hash_index_find(&known.index, hash, is_known, known.list, &key);
 
-	if (!make_room())
-		return 0;
-	slot = find_slot(f);
-	if (slot->code)
-		return slot->id;
+	if (at != HASH_INDEX_NONE)
+		return at + 1;
 	if (known.count + 1 >= GPU_PYCODE_MAX_ID ||
-	    python_code_read(&safe_memory, &python.offsets, &python.types, f->code, &code) != 0)
+	    python_code_read(&safe_memory, &python.offsets, &python.types, f->code, &code) != 0 ||
+	    !array_make_room(&known.list, known.count, &known.capacity, sizeof(key)) ||
+	    hash_index_add(&known.index, hash, known.count) != 0)
 		return 0;
-	*slot = (struct known_code){.code = f->code, .mark = f->mark, .id = ++known.count};
-	event.pycode = (struct gpu_event_pycode){.id = slot->id,
+	known.list[known.count++] = key;
+	event.pycode = (struct gpu_event_pycode){.id = known.count,
 						 .name = code.name,
 						 .qualname = code.qualname,
 						 .path = code.path,
 						 .first_line = code.first_line};
 	sink_put(sink, &event);
-	return slot->id;
+	return known.count;
 }
 
 /* ---- merging ---- */
