@@ -69,8 +69,8 @@ struct collect *collect_new(const struct collect_options *options)
 	c->open_launches.timeline = options->timeline;
 	c->symbolizer = symbolizer_new();
 	pythons_init(&c->pythons, c->symbolizer, &c->strings, &c->target_bytes);
-	c->pythons.lines = options->python_lines;
-	c->pythons.keeps_native = options->native_python;
+	c->pythons.lines = options->measure.python_lines;
+	c->pythons.keeps_native = options->measure.native_python;
 	c->stacks = stack_table_new();
 	c->profile = profile_new();
 	to_attribution = (struct join_output){attribution_add, &c->attribution};
@@ -87,7 +87,7 @@ struct collect *collect_new(const struct collect_options *options)
 			     &(struct attribution_parts){&c->processes, c->stacks, c->profile,
 							 &c->places, &c->ledger, &c->target_bytes,
 							 options->timeline},
-			     options->follows_waits) == 0) {
+			     options->measure.waits) == 0) {
 		limit_memory(c);
 		return c;
 	}
@@ -932,7 +932,7 @@ static void settle(struct collect *c, struct process *process)
 	graph_nodes_forget(&c->attribution.graph_nodes, process->id);
 	open_calls_forget(&c->open_calls, process->id);
 	open_launches_forget(&c->open_launches, process->id);
-	while (c->options.describes_devices && (sum = work_tally_next(&process->counted, &at)))
+	while (c->options.measure.devices && (sum = work_tally_next(&process->counted, &at)))
 		devices_use(&c->devices, process->id, sum->key.device);
 	count_untraced(c, process);
 	ledger_settle(&c->ledger, (uint32_t)process->pid, &process->counted, &process->reported);

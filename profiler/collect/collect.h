@@ -65,6 +65,7 @@
 #include <stdint.h>
 #include "bpf/stack_event.h"
 #include "cupti_trace/gpu_event.h"
+#include "profiler/base/measure.h"
 #include "profiler/collect/process_event.h"
 #include "profiler/collect/processes.h"
 #include "profiler/profile/collected.h"
@@ -81,10 +82,7 @@
 struct collect_options {
 	uint64_t sample_ns;  /* weight of a CPU sample */
 	uint32_t place_mask; /* places.h: the parts that rows distinguish */
-	bool follows_waits;
-	bool describes_devices;
-	bool python_lines;  /* Python frames with line numbers */
-	bool native_python; /* keep the interpreter's own frames */
+	struct measure measure;
 	/*
 	 * Gets a record of each CPU sample, launch, GPU operation, wait (if followed) and timed
 	 * call; borrowed. Requires a full place_mask. NULL: none.

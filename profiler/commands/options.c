@@ -113,15 +113,14 @@ static bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *ou
 	return true;
 }
 
-static bool set_mode(struct options *o, enum profile_mode mode)
+/* -gpu-only and -cpu-only each leave out the other. */
+static bool check_mode(const struct options *o)
 {
-	if (o->mode != MODE_MERGED && o->mode != mode) {
-		fprintf(stderr, "profile: -gpu-only and -cpu-only exclude each other; leave both "
-				"out for the merged profile\n");
-		return false;
-	}
-	o->mode = mode;
-	return true;
+	if (o->measure.samples_cpu || o->measure.traces_gpu)
+		return true;
+	fprintf(stderr, "profile: -gpu-only and -cpu-only exclude each other; leave both out for "
+			"the merged profile\n");
+	return false;
 }
 
 static bool set_unit(struct options *o, const char *text)
@@ -155,8 +154,8 @@ static bool set_launch_stacks(struct options *o, const char *text)
 
 static bool set_graph(struct options *o, const char *text)
 {
-	o->whole_graphs = strcmp(text, "graph") == 0;
-	if (o->whole_graphs || strcmp(text, "node") == 0)
+	o->measure.whole_graphs = strcmp(text, "graph") == 0;
+	if (o->measure.whole_graphs || strcmp(text, "node") == 0)
 		return true;
 	fprintf(stderr, "profile: --graph is node or graph, not '%s'\n", text);
 	return false;
@@ -182,12 +181,15 @@ static void choose_launch_stacks(struct options *o)
 	if (o->launch_stacks == LAUNCH_STACKS_AUTO)
 		o->launch_stacks = o->injection_lib || o->cuda_lib_count ? LAUNCH_STACKS_UPROBE
 									 : LAUNCH_STACKS_INPROCESS;
+	o->measure.probes_launches =
+		o->measure.traces_gpu && o->launch_stacks == LAUNCH_STACKS_UPROBE;
 }
 
 /* The injection library knows the ranges and puts them into the stacks that it takes. */
 static bool check_nvtx(const struct options *o)
 {
-	if (!o->nvtx || (o->mode != MODE_CPU_ONLY && o->launch_stacks == LAUNCH_STACKS_INPROCESS))
+	if (!o->measure.nvtx ||
+	    (o->measure.traces_gpu && o->launch_stacks == LAUNCH_STACKS_INPROCESS))
 		return true;
 	fprintf(stderr, "profile: --nvtx needs launch stacks taken in the process: not with "
 			"-cpu-only, -launch-stacks uprobe, -injection-lib or -cuda-lib\n");
@@ -197,7 +199,7 @@ static bool check_nvtx(const struct options *o)
 /* CUPTI reports the calls, and what they wait for. */
 static bool check_waits(const struct options *o)
 {
-	if (!o->waits || o->mode != MODE_CPU_ONLY)
+	if (!o->measure.waits || o->measure.traces_gpu)
 		return true;
 	fprintf(stderr, "profile: --waits needs GPU time: not with -cpu-only\n");
 	return false;
@@ -205,7 +207,7 @@ static bool check_waits(const struct options *o)
 
 static bool set_frequency(struct options *o, const char *text)
 {
-	if (parse_u32(text, 1, OPTIONS_MAX_FREQUENCY, &o->frequency_hz))
+	if (parse_u32(text, 1, OPTIONS_MAX_FREQUENCY, &o->measure.frequency_hz))
 		return true;
 	fprintf(stderr, "profile: -F takes a whole number of Hz from 1 to %d, not '%s'\n",
 		OPTIONS_MAX_FREQUENCY, text);
@@ -237,9 +239,11 @@ static bool set_option(struct options *o, int option, const char *argument)
 		o->level = LOG_ERRORS;
 		return true;
 	case OPT_GPU_ONLY:
-		return set_mode(o, MODE_GPU_ONLY);
+		o->measure.samples_cpu = false;
+		return check_mode(o);
 	case OPT_CPU_ONLY:
-		return set_mode(o, MODE_CPU_ONLY);
+		o->measure.traces_gpu = false;
+		return check_mode(o);
 	case OPT_INJECTION_LIB:
 		o->injection_lib = argument;
 		return true;
@@ -254,16 +258,16 @@ static bool set_option(struct options *o, int option, const char *argument)
 		o->inlines = true;
 		return true;
 	case OPT_PYTHON_LINES:
-		o->python_lines = true;
+		o->measure.python_lines = true;
 		return true;
 	case OPT_NATIVE_PYTHON:
-		o->native_python = true;
+		o->measure.native_python = true;
 		return true;
 	case OPT_NVTX:
-		o->nvtx = true;
+		o->measure.nvtx = true;
 		return true;
 	case OPT_WAITS:
-		o->waits = true;
+		o->measure.waits = true;
 		return true;
 	case OPT_LAUNCH_STACKS:
 		return set_launch_stacks(o, argument);
@@ -274,7 +278,7 @@ static bool set_option(struct options *o, int option, const char *argument)
 		o->as_root = true;
 		return true;
 	case OPT_KERNELS_ONLY:
-		o->kernels_only = true;
+		o->measure.kernels_only = true;
 		return true;
 	case OPT_GRAPH:
 		return set_graph(o, argument);
@@ -323,7 +327,8 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 
 	memset(options, 0, sizeof(*options));
 	options->output = OPTIONS_DEFAULT_OUTPUT;
-	options->frequency_hz = OPTIONS_DEFAULT_FREQUENCY;
+	options->measure = (struct measure){
+		.samples_cpu = true, .traces_gpu = true, .frequency_hz = OPTIONS_DEFAULT_FREQUENCY};
 	optind = 0;                  /* start afresh: tests parse more than once */
 	argv[0] = (char *)"profile"; /* the prefix of getopt's messages, as of ours */
 	while ((option = next_option(argc, argv)) != -1) {

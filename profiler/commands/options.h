@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/log.h"
+#include "profiler/base/measure.h"
 #include "profiler/output/grouping.h"
 
 #define OPTIONS_DEFAULT_OUTPUT "merged_trace.folded"
 #define OPTIONS_DEFAULT_FREQUENCY 50
 #define OPTIONS_MAX_FREQUENCY 10000
 
-enum profile_mode { MODE_MERGED, MODE_GPU_ONLY, MODE_CPU_ONLY };
 /* How launch stacks are taken: see docs/profile.1. */
 enum launch_stacks { LAUNCH_STACKS_AUTO, LAUNCH_STACKS_INPROCESS, LAUNCH_STACKS_UPROBE };
 enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
@@ -27,25 +27,18 @@ enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
 
 /* Strings point into argv. */
 struct options {
-	const char *output; /* "-": stdout */
-	enum profile_mode mode;
+	const char *output;     /* "-": stdout */
+	struct measure measure; /* devices: run sets it */
 	enum weight_unit unit;
-	enum launch_stacks launch_stacks; /* never AUTO after options_parse */
-	uint32_t frequency_hz;
+	enum launch_stacks launch_stacks;             /* never AUTO after options_parse */
 	const char *injection_lib;                    /* NULL: the embedded one */
 	const char *cuda_libs[OPTIONS_MAX_CUDA_LIBS]; /* further runtimes to probe */
 	uint32_t cuda_lib_count;
 	const char *record; /* prefix of files to keep the raw input in; NULL: none */
 	bool raw_names;
-	bool inlines;       /* inlined functions as frames of their own */
-	bool python_lines;  /* Python frames with line numbers */
-	bool native_python; /* keep the interpreter's own frames */
-	bool nvtx;          /* NVTX ranges as frames of launch stacks */
-	bool waits;         /* time in calls that wait for the GPU, too */
+	bool inlines; /* inlined functions as frames of their own */
 	bool as_root;
-	bool kernels_only; /* no copies, sets, allocations, migrations */
-	bool whole_graphs; /* a graph's launch as one piece of work */
-	bool strict;       /* fail if anything was lost or unmatched */
+	bool strict; /* fail if anything was lost or unmatched */
 	struct grouping by;
 	enum log_level level;
 	char **command; /* the target's argv, NULL-terminated */

@@ -38,25 +38,16 @@ struct run {
 static struct session_options session_options(const struct options *o, const struct writer *writer)
 {
 	uint32_t mask = writer->needs & NEEDS_TIMELINE ? PLACES_ALL : grouping_mask(&o->by);
+	struct measure measure = o->measure;
 
+	measure.devices = (mask & 1u << PLACE_DEVICE) || o->level == LOG_VERBOSE;
 	return (struct session_options){
 		.command = o->command,
-		.samples_cpu = o->mode != MODE_GPU_ONLY,
-		.traces_gpu = o->mode != MODE_CPU_ONLY,
-		.probes_launches =
-			o->mode != MODE_CPU_ONLY && o->launch_stacks == LAUNCH_STACKS_UPROBE,
-		.frequency_hz = o->frequency_hz,
+		.measure = measure,
 		.injection_lib = o->injection_lib,
 		.cuda_libs = o->cuda_libs,
 		.cuda_lib_count = o->cuda_lib_count,
 		.record = o->record,
-		.python_lines = o->python_lines,
-		.native_python = o->native_python,
-		.nvtx = o->nvtx,
-		.kernels_only = o->kernels_only,
-		.whole_graphs = o->whole_graphs,
-		.follows_waits = o->waits,
-		.describes_devices = (mask & 1u << PLACE_DEVICE) || o->level == LOG_VERBOSE,
 		.place_mask = mask,
 	};
 }
@@ -69,7 +60,7 @@ static double unit_ns(const struct options *o)
 	case UNIT_NANOSECONDS:
 		return 1;
 	default:
-		return 1e9 / o->frequency_hz;
+		return 1e9 / o->measure.frequency_hz;
 	}
 }
 
@@ -88,8 +79,8 @@ static int write_result(struct run *r, const struct result *result, struct writt
 	return end_err ? end_err : err; /* the first of its errors is why the writer failed */
 }
 
-static void report_written(struct run *r, const struct summary_options *options,
-			   const struct totals *totals, const struct written *written)
+static void report_written(struct run *r, const struct totals *totals,
+			   const struct written *written)
 {
 	static const char *const words[] = UNIT_WORDS;
 	struct summary_written w = {.file = strcmp(r->options->output, "-") == 0
@@ -100,7 +91,7 @@ static void report_written(struct run *r, const struct summary_options *options,
 				    .exact_ns = written->exact_ns};
 
 	memcpy(w.total, written->total, sizeof(w.total));
-	summary_report_written(&r->log, options, totals, &w);
+	summary_report_written(&r->log, &r->options->measure, totals, &w);
 }
 
 /* The cost of the run (-v). */
@@ -133,9 +124,6 @@ static void finish_timeline(struct run *r, struct ledger *ledger)
 static int finish(struct run *r, struct session *session, int status)
 {
 	const struct options *o = r->options;
-	struct summary_options summary = {.samples_cpu = o->mode != MODE_GPU_ONLY,
-					  .traces_gpu = o->mode != MODE_CPU_ONLY,
-					  .follows_waits = o->waits};
 	struct naming_options naming = {
 		.raw_names = o->raw_names, .inlines = o->inlines, .grouping = o->by};
 	struct collected collected = collect_results(session_collect(session));
@@ -148,7 +136,7 @@ static int finish(struct run *r, struct session *session, int status)
 	finish_timeline(r, collect_ledger(session_collect(session)));
 	if (r->identity.keeps_root)
 		log_line(&r->log, "The command ran as root: --as-root");
-	summary_report(&r->log, &summary, &totals);
+	summary_report(&r->log, &o->measure, &totals);
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	malloc_trim(0); /* what the run needed has been freed in small pieces, too */
 	symbolizer_set_kallsyms(collected.symbolizer, r->kallsyms);
@@ -169,7 +157,7 @@ static int finish(struct run *r, struct session *session, int status)
 		log_error(&r->log, "writing %s: %s", o->output, strerror(-err));
 		return EXIT_PROFILER_FAILED;
 	}
-	report_written(r, &summary, &totals, &written);
+	report_written(r, &totals, &written);
 	if (o->strict && !strict_check(&r->log, totals.ledger))
 		return EXIT_NOT_EXACT;
 	return status;

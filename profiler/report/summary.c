@@ -36,13 +36,13 @@ static bool used_gpu(const struct ledger *l)
 	return l->pipe.processes > 0 || l->calls.processes > 0;
 }
 
-static void report_samples(struct log *log, const struct summary_options *o, const struct ledger *l)
+static void report_samples(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	char cpu[40] = "", gpu[120] = "";
 
-	if (o->samples_cpu)
+	if (m->samples_cpu)
 		snprintf(cpu, sizeof(cpu), "%" PRIu64 " CPU", l->cpu.samples);
-	if (o->traces_gpu && used_gpu(l))
+	if (m->traces_gpu && used_gpu(l))
 		snprintf(gpu, sizeof(gpu),
 			 "%" PRIu64 " launch%s, %" PRIu64 " GPU kernel%s (%.3f ms)",
 			 l->launches.kernels, pick(l->launches.kernels, "", "es"), l->gpu.kernels,
@@ -51,9 +51,9 @@ static void report_samples(struct log *log, const struct summary_options *o, con
 		log_line(log, "Samples: %s%s%s", cpu, cpu[0] && gpu[0] ? ", " : "", gpu);
 }
 
-static void report_waits(struct log *log, const struct summary_options *o, const struct ledger *l)
+static void report_waits(struct log *log, const struct measure *m, const struct ledger *l)
 {
-	if (!o->follows_waits || !used_gpu(l))
+	if (!m->waits || !used_gpu(l))
 		return;
 	log_line(log, "Waits: %" PRIu64 " call%s, %.3f ms", l->calls.waits, s(l->calls.waits),
 		 ms(l->calls.wait_ns));
@@ -156,11 +156,11 @@ static void report_untraced(struct log *log, const struct ledger_processes *p)
 }
 
 /* What a profile without a GPU part is then. */
-static void report_no_gpu(struct log *log, const struct summary_options *o, const struct ledger *l)
+static void report_no_gpu(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	if (used_gpu(l) || l->processes.never_started || l->processes.untraced)
 		return;
-	if (!o->samples_cpu)
+	if (!m->samples_cpu)
 		log_warn(log, "the command did not use CUDA: the profile is empty");
 	else
 		log_warn(log, "the command did not use CUDA: this is its CPU profile alone");
@@ -199,17 +199,17 @@ static void report_calls(struct log *log, const struct ledger *l)
 			 c->lost, pick(c->lost, "was", "were"), pick(c->lost, "it", "them"));
 }
 
-static void report_gpu(struct log *log, const struct summary_options *o, const struct ledger *l)
+static void report_gpu(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	if (l->pipe.processes > 0) {
 		report_correlation(log, l);
 		gpu_table_report(log, l);
 		report_odd_launches(log, l);
 	}
-	report_waits(log, o, l);
+	report_waits(log, m, l);
 	report_calls(log, l);
 	report_untraced(log, &l->processes);
-	report_no_gpu(log, o, l);
+	report_no_gpu(log, m, l);
 }
 
 /* "3 CPU samples and 1 launch were dropped: ..." */
@@ -342,14 +342,13 @@ static void report_timeline(struct log *log, const struct timeline_stats *t)
 			 why);
 }
 
-void summary_report(struct log *log, const struct summary_options *options,
-		    const struct totals *totals)
+void summary_report(struct log *log, const struct measure *measure, const struct totals *totals)
 {
 	const struct ledger *l = totals->ledger;
 
-	report_samples(log, options, l);
-	if (options->traces_gpu)
-		report_gpu(log, options, l);
+	report_samples(log, measure, l);
+	if (measure->traces_gpu)
+		report_gpu(log, measure, l);
 	report_stacks(log, l);
 	report_lost_on_the_way(log, totals);
 	report_bounds(log, l);
@@ -389,13 +388,13 @@ void summary_report_unnamed(struct log *log, const struct unnamed *u)
 
 /* ---- what was written ---- */
 
-static void report_empty(struct log *log, const struct summary_options *o, const struct totals *t,
+static void report_empty(struct log *log, const struct measure *m, const struct totals *t,
 			 const struct summary_written *w)
 {
 	if (w->exact_ns > 0)
 		log_warn(log, "all of it is less than one %s: use --unit us or --unit ns",
 			 strcmp(w->unit, "samples") == 0 ? "sample" : "unit");
-	else if (o->samples_cpu)
+	else if (m->samples_cpu)
 		log_warn(log,
 			 "the profile is empty: the command ran %.3f s and no CPU sample fell into "
 			 "it (raise -F)",
@@ -404,7 +403,7 @@ static void report_empty(struct log *log, const struct summary_options *o, const
 		log_warn(log, "the profile is empty: no GPU time was recorded");
 }
 
-void summary_report_written(struct log *log, const struct summary_options *options,
+void summary_report_written(struct log *log, const struct measure *measure,
 			    const struct totals *totals, const struct summary_written *w)
 {
 	uint64_t total = 0;
@@ -412,13 +411,13 @@ void summary_report_written(struct log *log, const struct summary_options *optio
 
 	for (int kind = 0; kind < ROW_KINDS; kind++)
 		total += w->total[kind];
-	if (options->follows_waits)
+	if (measure->waits)
 		snprintf(waiting, sizeof(waiting), ", %" PRIu64 " waiting", w->total[ROW_WAIT]);
 	if (w->total[ROW_CALL])
 		snprintf(calling, sizeof(calling), ", %" PRIu64 " in CUDA calls",
 			 w->total[ROW_CALL]);
 	if (total == 0)
-		report_empty(log, options, totals, w);
+		report_empty(log, measure, totals, w);
 	log_line(log,
 		 "Wrote %" PRIu64 " stack%s (%" PRIu64 " %.*s: %" PRIu64 " CPU, %" PRIu64
 		 " GPU%s%s) to %s",

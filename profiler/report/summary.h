@@ -6,19 +6,12 @@
 #ifndef PROFILER_REPORT_SUMMARY_H
 #define PROFILER_REPORT_SUMMARY_H
 
-#include <stdbool.h>
 #include "profiler/base/log.h"
+#include "profiler/base/measure.h"
 #include "profiler/profile/result.h"
 
-/* The options that the summary depends on. */
-struct summary_options {
-	bool samples_cpu, traces_gpu;
-	bool follows_waits;
-};
-
 /* Printed before names are looked up, which takes a moment. */
-void summary_report(struct log *log, const struct summary_options *options,
-		    const struct totals *totals);
+void summary_report(struct log *log, const struct measure *measure, const struct totals *totals);
 
 /* Where names are missing, and why. */
 void summary_report_unnamed(struct log *log, const struct unnamed *unnamed);
@@ -30,7 +23,7 @@ struct summary_written {
 	uint64_t total[ROW_KINDS]; /* in units */
 	double exact_ns;
 };
-void summary_report_written(struct log *log, const struct summary_options *options,
+void summary_report_written(struct log *log, const struct measure *measure,
 			    const struct totals *totals, const struct summary_written *written);
 
 #endif

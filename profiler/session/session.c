@@ -129,15 +129,15 @@ static int watch(struct session *s, int fd, uint32_t what)
 
 int session_open(struct session *s)
 {
-	const struct session_options *o = s->options;
-	bool times_calls = o->traces_gpu && bpf_source_may_probe_returns();
+	const struct measure *m = &s->options->measure;
+	bool times_calls = m->traces_gpu && bpf_source_may_probe_returns();
 	struct kernel_events_options options = {
-		.bpf = {.sample_hz = o->samples_cpu ? o->frequency_hz : 0,
-			.launches = o->probes_launches,
+		.bpf = {.sample_hz = m->samples_cpu ? m->frequency_hz : 0,
+			.launches = m->probes_launches,
 			.calls = times_calls,
-			.python_lines = o->python_lines},
-		.needs_bpf = o->probes_launches,
-		.wants_bpf = o->samples_cpu || times_calls,
+			.python_lines = m->python_lines},
+		.needs_bpf = m->probes_launches,
+		.wants_bpf = m->samples_cpu || times_calls,
 	};
 
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -156,14 +156,11 @@ static int open_collect(struct session *s)
 {
 	const struct session_options *o = s->options;
 
-	s->collect =
-		collect_new(&(struct collect_options){.sample_ns = 1000000000u / o->frequency_hz,
-						      .place_mask = o->place_mask,
-						      .follows_waits = o->follows_waits,
-						      .describes_devices = o->describes_devices,
-						      .python_lines = o->python_lines,
-						      .native_python = o->native_python,
-						      .timeline = o->timeline});
+	s->collect = collect_new(
+		&(struct collect_options){.sample_ns = 1000000000u / o->measure.frequency_hz,
+					  .place_mask = o->place_mask,
+					  .measure = o->measure,
+					  .timeline = o->timeline});
 	if (s->collect)
 		return 0;
 	log_error(s->log, "out of memory");
@@ -186,12 +183,12 @@ static int open_probes(struct session *s)
 {
 	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
 
-	if (s->options->probes_launches && !may_probe(bpf)) {
+	if (s->options->measure.probes_launches && !may_probe(bpf)) {
 		log_error(s->log, "before Linux 6.10 only root may add uprobes: use --as-root, or "
 				  "leave out -launch-stacks uprobe, -injection-lib and -cuda-lib");
 		return -EPERM;
 	}
-	if (s->options->probes_launches) {
+	if (s->options->measure.probes_launches) {
 		s->probes = probes_new(PROBE_LAUNCH, bpf, collect_calls(s->collect), s->log);
 		if (!s->probes)
 			return -ENOMEM;
@@ -235,7 +232,7 @@ static int open_gpu_side(struct session *s)
 	const char *library = s->options->injection_lib;
 	int err;
 
-	if (!s->options->traces_gpu)
+	if (!s->options->measure.traces_gpu)
 		return 0;
 	/* the loader would search its path for a name without a slash */
 	if (library && !realpath(library, s->injection_lib)) {
@@ -251,7 +248,7 @@ static int open_gpu_side(struct session *s)
 		return err;
 	}
 	supervisor_report_folder(s->supervisor, s->payload.path);
-	collect_expect_hellos(s->collect, library_of(s), s->options->nvtx);
+	collect_expect_hellos(s->collect, library_of(s), s->options->measure.nvtx);
 	s->pipe = gpu_pipe_new(s->collect);
 	err = s->pipe ? open_probes(s) : -ENOMEM;
 	if (err == -ENOMEM)
@@ -276,12 +273,12 @@ static bool takes_nvtx(const struct session *s)
 {
 	const char *chosen = getenv(TARGET_ENVIRONMENT_NVTX);
 
-	if (s->options->nvtx && chosen)
+	if (s->options->measure.nvtx && chosen)
 		log_warn(s->log,
 			 TARGET_ENVIRONMENT_NVTX
 			 " is set to %s and stays: no NVTX ranges in this profile",
 			 chosen);
-	return s->options->nvtx && !chosen;
+	return s->options->measure.nvtx && !chosen;
 }
 
 static int start_target(struct session *s, bool stdout_is_taken)
@@ -295,25 +292,21 @@ static int start_target(struct session *s, bool stdout_is_taken)
 		.stdout_to_stderr = stdout_is_taken,
 	};
 
-	if (o->traces_gpu) {
+	if (o->measure.traces_gpu) {
+		struct measure measure = o->measure;
+
 		if (injected)
 			log_warn(s->log,
 				 TARGET_ENVIRONMENT_CUDA
 				 " is set to %s; it is replaced for this run",
 				 injected);
+		measure.nvtx = takes_nvtx(s);
 		target_environment_make(&environment,
 					&(struct target_environment_options){
 						.library = library_of(s),
 						.pipe = s->payload.pipe_path,
-						.stacks = !o->probes_launches,
-						.python_lines = o->python_lines,
-						.native_python = o->native_python,
-						.kernels_only = o->kernels_only,
-						.whole_graphs = o->whole_graphs,
-						.devices = o->describes_devices,
-						.waits = o->follows_waits,
+						.measure = measure,
 						.timeline = o->timeline != NULL,
-						.nvtx = takes_nvtx(s),
 						.verbose = s->log->level == LOG_VERBOSE});
 		options.environment = environment.variables;
 	}
@@ -325,7 +318,8 @@ static void drain_kernel_events(struct session *s, bool catches_up);
 /* The target, at its gate, is followed and sampled from here on. */
 static int follow_target(struct session *s)
 {
-	bool has_bpf = kernel_events_bpf(s->kernel) != NULL, needed = !s->options->traces_gpu;
+	bool has_bpf = kernel_events_bpf(s->kernel) != NULL,
+	     needed = !s->options->measure.traces_gpu;
 	int err;
 
 	/* process the target's own fork first: its parent is not followed */
@@ -344,7 +338,7 @@ static int follow_target(struct session *s)
 						       : "Going on with GPU time only");
 		if (needed)
 			return err;
-	} else if (!has_bpf && s->options->samples_cpu) {
+	} else if (!has_bpf && s->options->measure.samples_cpu) {
 		log_warn(s->log, "%s. Going on with CPU samples of user code only", s->no_bpf);
 	}
 	if (kernel_events_know_tree(s->kernel))
@@ -698,7 +692,7 @@ static bool has_counted_left(struct session *s)
 {
 	uint32_t count;
 
-	if (!s->options->samples_cpu || s->has_counted_left)
+	if (!s->options->measure.samples_cpu || s->has_counted_left)
 		return true;
 	count = collect_count_running(s->collect);
 	/* some processes end when their parent has */
@@ -887,5 +881,5 @@ struct totals session_totals(const struct session *s)
 			       .command_cpu_ns = cpu_ns(&children),
 			       .own_cpu_ns = cpu_ns(&own),
 			       .own_memory_bytes = (uint64_t)own.ru_maxrss * 1024,
-			       .sample_ns = 1000000000u / s->options->frequency_hz};
+			       .sample_ns = 1000000000u / s->options->measure.frequency_hz};
 }

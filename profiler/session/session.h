@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/log.h"
+#include "profiler/base/measure.h"
 #include "profiler/collect/collect.h"
 #include "profiler/profile/result.h"
 #include "profiler/session/inherited.h"
@@ -23,15 +24,11 @@
 /* What to run, and what to look at. Strings and lists outlive the session. */
 struct session_options {
 	char **command; /* NULL-terminated */
-	bool samples_cpu, traces_gpu;
-	bool probes_launches; /* launch stacks by uprobe, not in the process */
-	uint32_t frequency_hz;
+	struct measure measure;
 	const char *injection_lib;    /* NULL: the built-in one */
 	const char *const *cuda_libs; /* further runtimes to probe */
 	uint32_t cuda_lib_count;
-	const char *record; /* prefix of files to keep the raw input in; NULL: none */
-	bool python_lines, native_python, nvtx, kernels_only, whole_graphs, follows_waits;
-	bool describes_devices;
+	const char *record;  /* prefix of files to keep the raw input in; NULL: none */
 	uint32_t place_mask; /* places.h */
 	/* collect.h; may be set up to session_run. NULL: launches are sent without their durations
 	 */

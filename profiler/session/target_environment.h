@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include "profiler/base/measure.h"
 
 #define TARGET_ENVIRONMENT_MAX 16
 
@@ -19,10 +20,8 @@ struct target_environment {
 struct target_environment_options {
 	const char *library; /* the injection library's path */
 	const char *pipe;
-	bool stacks; /* launch stacks are taken in the process */
-	bool python_lines, native_python;
-	bool kernels_only, whole_graphs, devices, waits, timeline, verbose;
-	bool nvtx;
+	struct measure measure;
+	bool timeline, verbose;
 };
 
 void target_environment_make(struct target_environment *environment,

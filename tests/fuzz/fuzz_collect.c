@@ -310,8 +310,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	w.has_probes = data[0] & 0x40;
 	w.follows_waits = data[0] & 0x80;
 	w.collect = collect_new(&(struct collect_options){.place_mask = w.place_mask,
-							  .follows_waits = w.follows_waits,
-							  .describes_devices = true});
+							  .measure.waits = w.follows_waits,
+							  .measure.devices = true});
 	expect(w.collect != NULL);
 	if (w.knows_tree)
 		collect_know_tree(w.collect);

@@ -316,7 +316,7 @@ static void begin_world(struct world *w, uint64_t round)
 	w->has_stacks = prng_chance(&w->random, 75);
 	w->now = 1;
 	w->collect = collect_new(
-		&(struct collect_options){.follows_waits = prng_chance(&w->random, 50)});
+		&(struct collect_options){.measure.waits = prng_chance(&w->random, 50)});
 	assert_non_null(w->collect);
 	w->knows_tree = prng_chance(&w->random, 50);
 	for (uint32_t i = 0; i < PROCESSES && w->knows_tree; i++)

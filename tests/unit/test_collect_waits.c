@@ -47,7 +47,7 @@ static void send_kernel(struct program *p, uint32_t stack, uint64_t start, uint6
 
 static int begin_with(void **state, bool follows_waits)
 {
-	const struct collect_options options = {.sample_ns = 1, .follows_waits = follows_waits};
+	const struct collect_options options = {.sample_ns = 1, .measure.waits = follows_waits};
 	struct program *p = calloc(1, sizeof(*p));
 
 	if (!p)

@@ -48,14 +48,14 @@ static void defaults(void **state)
 	(void)state;
 	assert_run("app");
 	assert_string_equal(options.output, "merged_trace.folded");
-	assert_int_equal(options.mode, MODE_MERGED);
+	assert_true(options.measure.samples_cpu && options.measure.traces_gpu);
 	assert_int_equal(options.unit, UNIT_SAMPLES);
-	assert_int_equal(options.frequency_hz, 50);
+	assert_int_equal(options.measure.frequency_hz, 50);
 	assert_null(options.injection_lib);
 	assert_null(options.record);
 	assert_int_equal(options.cuda_lib_count, 0);
 	assert_false(options.raw_names);
-	assert_false(options.python_lines || options.native_python);
+	assert_false(options.measure.python_lines || options.measure.native_python);
 	assert_false(options.inlines);
 	assert_false(options.as_root);
 	assert_int_equal(options.level, LOG_NORMAL);
@@ -80,9 +80,9 @@ static void long_options_take_one_dash_or_two(void **state)
 		snprintf(raw, sizeof(raw), "%sraw-names", d);
 		snprintf(root, sizeof(root), "%sas-root", d);
 		assert_run(gpu, "app");
-		assert_int_equal(options.mode, MODE_GPU_ONLY);
+		assert_true(options.measure.traces_gpu && !options.measure.samples_cpu);
 		assert_run(cpu, "app");
-		assert_int_equal(options.mode, MODE_CPU_ONLY);
+		assert_true(options.measure.samples_cpu && !options.measure.traces_gpu);
 		assert_run(cupti, "/lib/inject.so", "app");
 		assert_string_equal(options.injection_lib, "/lib/inject.so");
 		assert_command("app");
@@ -91,7 +91,7 @@ static void long_options_take_one_dash_or_two(void **state)
 		assert_string_equal(options.cuda_libs[0], "/lib/a.so");
 		assert_string_equal(options.cuda_libs[1], "/lib/b.so");
 		assert_run(freq, "99", "app");
-		assert_int_equal(options.frequency_hz, 99);
+		assert_int_equal(options.measure.frequency_hz, 99);
 		assert_run(unit, "us", "app");
 		assert_int_equal(options.unit, UNIT_MICROSECONDS);
 		assert_run(raw, root, "app");
@@ -99,20 +99,20 @@ static void long_options_take_one_dash_or_two(void **state)
 		assert_true(options.as_root);
 	}
 	assert_run("-python-lines", "app");
-	assert_true(options.python_lines && !options.native_python);
+	assert_true(options.measure.python_lines && !options.measure.native_python);
 	assert_run("--native-python", "--python-lines", "app");
-	assert_true(options.python_lines && options.native_python);
+	assert_true(options.measure.python_lines && options.measure.native_python);
 	assert_run("--nvtx", "app");
-	assert_true(options.nvtx);
+	assert_true(options.measure.nvtx);
 	assert_run("--waits", "app");
-	assert_true(options.waits);
+	assert_true(options.measure.waits);
 	assert_run("--inlines", "app");
 	assert_true(options.inlines);
 	assert_run("-inlines", "app");
 	assert_true(options.inlines);
 	assert_run("--unit=ns", "-freq=7", "--cuda-lib=/x", "app");
 	assert_int_equal(options.unit, UNIT_NANOSECONDS);
-	assert_int_equal(options.frequency_hz, 7);
+	assert_int_equal(options.measure.frequency_hz, 7);
 	assert_string_equal(options.cuda_libs[0], "/x");
 	assert_run("--record", "run", "app");
 	assert_string_equal(options.record, "run");
@@ -125,10 +125,10 @@ static void short_options(void **state)
 	(void)state;
 	assert_run("-o", "file", "-F", "100", "-v", "app");
 	assert_string_equal(options.output, "file");
-	assert_int_equal(options.frequency_hz, 100);
+	assert_int_equal(options.measure.frequency_hz, 100);
 	assert_int_equal(options.level, LOG_VERBOSE);
 	assert_run("-q", "-F20", "app");
-	assert_int_equal(options.frequency_hz, 20);
+	assert_int_equal(options.measure.frequency_hz, 20);
 	assert_int_equal(options.level, LOG_ERRORS);
 	assert_run("-o", "-", "app");
 	assert_string_equal(options.output, "-");
@@ -140,7 +140,7 @@ static void abbreviations_that_are_clear(void **state)
 {
 	(void)state;
 	assert_run("--gpu", "app");
-	assert_int_equal(options.mode, MODE_GPU_ONLY);
+	assert_true(options.measure.traces_gpu && !options.measure.samples_cpu);
 	assert_run("--raw", "--as", "app");
 	assert_true(options.raw_names && options.as_root);
 	assert_wrong("--cu", "x", "app"); /* cupti-lib or cuda-lib */
@@ -166,13 +166,13 @@ static void one_dash_takes_whole_names_only(void **state)
 	assert_non_null(strstr(captured.text, "invalid option -- 'a'"));
 	assert_run("-vq", "-F7", "-ofile", "app");
 	assert_int_equal(options.level, LOG_ERRORS);
-	assert_int_equal(options.frequency_hz, 7);
+	assert_int_equal(options.measure.frequency_hz, 7);
 	assert_string_equal(options.output, "file");
 	assert_run("gpu-only", "app"); /* a word without dash is the command */
 	assert_command("gpu-only");
 	assert_run("-vF", "9", "-as-root", "-unit=us", "-by", "thread", "app");
 	assert_true(options.as_root);
-	assert_int_equal(options.frequency_hz, 9);
+	assert_int_equal(options.measure.frequency_hz, 9);
 	assert_int_equal(options.unit, UNIT_MICROSECONDS);
 }
 
@@ -194,7 +194,7 @@ static void the_first_operand_ends_our_options(void **state)
 {
 	(void)state;
 	assert_run("-q", "app", "-o", "x", "--gpu-only", "--help");
-	assert_int_equal(options.mode, MODE_MERGED);
+	assert_true(options.measure.samples_cpu && options.measure.traces_gpu);
 	assert_string_equal(options.output, "merged_trace.folded");
 	assert_command("app");
 	assert_string_equal(options.command[1], "-o");
@@ -257,7 +257,7 @@ static void bad_numbers(void **state)
 	assert_run("-F", "1", "app");
 	assert_run("-F", "10000", "app");
 	assert_run("-F", "0050", "app");
-	assert_int_equal(options.frequency_hz, 50);
+	assert_int_equal(options.measure.frequency_hz, 50);
 }
 
 static void bad_words(void **state)
@@ -284,7 +284,7 @@ static void modes_exclude_each_other(void **state)
 	assert_wrong("-gpu-only", "-cpu-only", "app");
 	assert_wrong("-cpu-only", "--gpu-only", "app");
 	assert_run("-gpu-only", "-gpu-only", "app");
-	assert_int_equal(options.mode, MODE_GPU_ONLY);
+	assert_true(options.measure.traces_gpu && !options.measure.samples_cpu);
 }
 
 static void nvtx_needs_stacks_from_the_process(void **state)

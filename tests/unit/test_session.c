@@ -47,8 +47,8 @@ static int begin(void **state)
 	b->outcome = mmap(NULL, sizeof(*b->outcome), PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	b->signals = -1;
-	b->options.samples_cpu = b->options.traces_gpu = true;
-	b->options.frequency_hz = 50;
+	b->options.measure.samples_cpu = b->options.measure.traces_gpu = true;
+	b->options.measure.frequency_hz = 50;
 	snprintf(b->folder, sizeof(b->folder), "/tmp/profile_unit.XXXXXX");
 	inherited_note(&b->inherited);
 	return b->outcome != MAP_FAILED && mkdtemp(b->folder) ? 0 : -1;
@@ -243,7 +243,7 @@ static void nothing_is_left_behind(void **state)
 		     "case $CUDA_INJECTION64_PATH in $TMPDIR/*) ;; *) exit 1 ;; esac"));
 	expect_exit(b, 0);
 	assert_int_equal(count_files(b), 0);
-	b->options.traces_gpu = false;
+	b->options.measure.traces_gpu = false;
 	run(b, SHELL("test -z \"$PROFILE_PIPE$CUDA_INJECTION64_PATH\""));
 	expect_exit(b, 0);
 }
@@ -272,7 +272,7 @@ static void settings_that_cannot_be(void **state)
 	run(b, SHELL("touch ran"));
 	expect_failure(b, EXIT_PROFILER_FAILED, "-injection-lib nowhere.so");
 	b->options.injection_lib = NULL;
-	b->options.probes_launches = true;
+	b->options.measure.probes_launches = true;
 	b->options.cuda_libs = libs;
 	b->options.cuda_lib_count = 1;
 	run(b, SHELL("touch ran"));
@@ -341,7 +341,7 @@ static void cpu_time(void **state)
 {
 	struct bench *b = *state;
 
-	b->options.frequency_hz = 1000;
+	b->options.measure.frequency_hz = 1000;
 	run(b, SHELL("i=0; while test $i -lt 300000; do i=$((i + 1)); done"));
 	expect_exit(b, 0);
 	assert_int_equal(b->outcome->sample_ns, 1000000);
@@ -350,7 +350,7 @@ static void cpu_time(void **state)
 	assert_true(b->outcome->elapsed_ns > 0);
 	assert_int_equal(b->outcome->ledger.cpu.after_end, 0);
 
-	b->options.samples_cpu = false;
+	b->options.measure.samples_cpu = false;
 	run(b, SHELL("i=0; while test $i -lt 300000; do i=$((i + 1)); done"));
 	expect_exit(b, 0);
 	assert_int_equal(b->outcome->ledger.cpu.samples, 0);
@@ -398,8 +398,8 @@ static void launch_stacks_by_probes(void **state)
 	char path[256];
 
 	use_stand_ins(path, sizeof(path), "launches");
-	b->options.probes_launches = true;
-	b->options.samples_cpu = false;
+	b->options.measure.probes_launches = true;
+	b->options.measure.samples_cpu = false;
 	run(b, COMMAND(path, (char *)"200"));
 	expect_exit(b, 0);
 	assert_int_equal(l->gpu.kernels, 200);

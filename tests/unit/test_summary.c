@@ -10,7 +10,7 @@
 struct bench {
 	struct ledger ledger;
 	struct totals totals;
-	struct summary_options options;
+	struct measure measure;
 	struct log log;
 };
 
@@ -25,7 +25,7 @@ static int begin(void **state)
 	if (!b)
 		return -1;
 	b->totals.ledger = &b->ledger;
-	b->options = (struct summary_options){.samples_cpu = true, .traces_gpu = true};
+	b->measure = (struct measure){.samples_cpu = true, .traces_gpu = true};
 	b->ledger.pipe.processes = 1;
 	return 0;
 }
@@ -42,7 +42,7 @@ static int end(void **state)
 static char *report(struct bench *b)
 {
 	capture_begin(&captured);
-	summary_report(&b->log, &b->options, &b->totals);
+	summary_report(&b->log, &b->measure, &b->totals);
 	capture_end(&captured);
 	return captured.text;
 }
@@ -130,7 +130,7 @@ static void a_program_without_a_gpu_has_no_lines_of_zeros(void **state)
 	struct bench *b = *state;
 
 	b->ledger.pipe.processes = 0;
-	b->options.follows_waits = true;
+	b->measure.waits = true;
 	b->ledger.cpu.samples = 36;
 	b->ledger.cpu.whole = 36;
 	assert_string_equal(report(b), "Samples: 36 CPU\n"
@@ -141,7 +141,7 @@ static void a_program_without_a_gpu_has_no_lines_of_zeros(void **state)
 	assert_string_equal(report(b), "Samples: 0 CPU\n"
 				       "profile: the command did not use CUDA: this is its CPU "
 				       "profile alone\n");
-	b->options.samples_cpu = false;
+	b->measure.samples_cpu = false;
 	assert_string_equal(report(b),
 			    "profile: the command did not use CUDA: the profile is empty\n");
 }
@@ -175,7 +175,7 @@ static void processes_that_were_not_traced(void **state)
 		expect_line(b, "Samples: 0 CPU\n", cases[i].one);
 		set(b, &cases[i], 0);
 	}
-	b->options.traces_gpu = false;
+	b->measure.traces_gpu = false;
 	b->ledger.processes.never_started = b->ledger.processes.untraced = 1;
 	assert_string_equal(report(b), "Samples: 0 CPU\n");
 }
@@ -186,12 +186,12 @@ static void only_the_requested_sources(void **state)
 
 	b->ledger.cpu.samples = 2;
 	b->ledger.gpu.kernels = 7;
-	b->options.traces_gpu = false;
+	b->measure.traces_gpu = false;
 	assert_string_equal(report(b), "Samples: 2 CPU\n"
 				       "Stacks: 0.0 % of CPU samples are whole\n");
 	b->ledger.cpu.samples = 0;
 	assert_string_equal(report(b), "Samples: 0 CPU\n");
-	b->options = (struct summary_options){.traces_gpu = true};
+	b->measure = (struct measure){.traces_gpu = true};
 	assert_string_equal(report(b), "Samples: 0 launches, 7 GPU kernels (0.000 ms)\n"
 				       "Correlation: 0 matched, 0 unmatched, 0 dropped\n");
 }
@@ -206,7 +206,7 @@ static void quiet_prints_nothing(void **state)
 	b->log.level = LOG_ERRORS;
 	assert_string_equal(report(b), "");
 	capture_begin(&captured);
-	summary_report_written(&b->log, &b->options, &b->totals, &written);
+	summary_report_written(&b->log, &b->measure, &b->totals, &written);
 	assert_string_equal(capture_end(&captured), "");
 }
 
@@ -341,7 +341,7 @@ static void waits(void **state)
 	b->ledger.calls.waits = 1;
 	b->ledger.calls.wait_ns = 1500000;
 	assert_string_equal(report(b), NOTHING); /* not requested */
-	b->options.follows_waits = true;
+	b->measure.waits = true;
 	expect_line(b, NOTHING, "Waits: 1 call, 1.500 ms\n");
 	b->ledger.calls.waits = 0;
 	b->ledger.calls.wait_ns = 0;
@@ -554,7 +554,7 @@ static void everything_in_its_order(void **state)
 	struct ledger *l = &b->ledger;
 	char slow[256];
 
-	b->options.follows_waits = true;
+	b->measure.waits = true;
 	b->totals.longest_round_ns = 60000000000;
 	l->cpu = (struct ledger_cpu){
 		.samples = 100, .whole = 90, .dropped = 8, .in_calls = 7, .after_end = 6};
@@ -694,7 +694,7 @@ static void names_that_are_missing(void **state)
 static const char *report_written(struct bench *b, const struct summary_written *written)
 {
 	capture_begin(&captured);
-	summary_report_written(&b->log, &b->options, &b->totals, written);
+	summary_report_written(&b->log, &b->measure, &b->totals, written);
 	return capture_end(&captured);
 }
 
@@ -735,7 +735,7 @@ static void waits_and_calls_are_written_too(void **state)
 
 	assert_string_equal(report_written(b, &w), "Wrote 4 stacks (10 samples: 1 CPU, 2 GPU, 4 in "
 						   "CUDA calls) to x\n");
-	b->options.follows_waits = true;
+	b->measure.waits = true;
 	assert_string_equal(report_written(b, &w), "Wrote 4 stacks (10 samples: 1 CPU, 2 GPU, 3 "
 						   "waiting, 4 in CUDA calls) to x\n");
 	w.total[ROW_WAIT] = w.total[ROW_CALL] = 0;
@@ -763,7 +763,7 @@ static void an_empty_profile_says_why(void **state)
 	assert_string_equal(report_written(b, &w),
 			    "profile: the profile is empty: the command ran 1.235 s and no CPU "
 			    "sample fell into it (raise -F)\n" WROTE_NONE("us"));
-	b->options.samples_cpu = false;
+	b->measure.samples_cpu = false;
 	assert_string_equal(
 		report_written(b, &w),
 		"profile: the profile is empty: no GPU time was recorded\n" WROTE_NONE("us"));
@@ -773,7 +773,7 @@ static void an_empty_profile_says_why(void **state)
 	/* nor where something was written */
 	w.total[ROW_WAIT] = 1;
 	w.stacks = 1;
-	b->options.samples_cpu = true;
+	b->measure.samples_cpu = true;
 	assert_string_equal(report_written(b, &w), "Wrote 1 stack (1 us: 0 CPU, 0 GPU) to x\n");
 }
 

@@ -41,44 +41,45 @@ static void expect(const struct target_environment_options *options, const char 
 		assert_int_equal(count_equal(&e, second), 1);
 }
 
-#define EXPECT_SET(option, first, second)                               \
-	expect(&(struct target_environment_options){.library = library, \
-						    .pipe = pipe_path,  \
-						    .option = true},    \
+#define EXPECT_SET(option, first, second)                                            \
+	expect(&(struct target_environment_options){.library = library,              \
+						    .pipe = pipe_path,               \
+						    .measure.probes_launches = true, \
+						    .option = true},                 \
 	       first, second)
 
 /* By their names: a program that the command starts may be given them by hand. */
 static void each_option_has_its_variable(void **state)
 {
 	(void)state;
-	expect(&(struct target_environment_options){.library = library, .pipe = pipe_path}, NULL,
-	       NULL);
-	EXPECT_SET(stacks, "PROFILE_STACKS=1", NULL);
-	EXPECT_SET(python_lines, "PROFILE_PYTHON_LINES=1", NULL);
-	EXPECT_SET(native_python, "PROFILE_NATIVE_PYTHON=1", NULL);
-	EXPECT_SET(kernels_only, "PROFILE_KERNELS_ONLY=1", NULL);
-	EXPECT_SET(whole_graphs, "PROFILE_GRAPHS=1", NULL);
-	EXPECT_SET(devices, "PROFILE_DEVICES=1", NULL);
-	EXPECT_SET(waits, "PROFILE_WAITS=1", NULL);
+	expect(&(struct target_environment_options){.library = library, .pipe = pipe_path},
+	       "PROFILE_STACKS=1", NULL);
+	EXPECT_SET(measure.samples_cpu, NULL, NULL);
+	EXPECT_SET(measure.python_lines, "PROFILE_PYTHON_LINES=1", NULL);
+	EXPECT_SET(measure.native_python, "PROFILE_NATIVE_PYTHON=1", NULL);
+	EXPECT_SET(measure.kernels_only, "PROFILE_KERNELS_ONLY=1", NULL);
+	EXPECT_SET(measure.whole_graphs, "PROFILE_GRAPHS=1", NULL);
+	EXPECT_SET(measure.devices, "PROFILE_DEVICES=1", NULL);
+	EXPECT_SET(measure.waits, "PROFILE_WAITS=1", NULL);
 	EXPECT_SET(timeline, "PROFILE_TIMELINE=1", NULL);
 	EXPECT_SET(verbose, "PROFILE_VERBOSE=1", NULL);
-	EXPECT_SET(nvtx, "PROFILE_NVTX=1", "NVTX_INJECTION64_PATH=/a folder/libprofile_cupti.so");
+	EXPECT_SET(measure.nvtx, "PROFILE_NVTX=1",
+		   "NVTX_INJECTION64_PATH=/a folder/libprofile_cupti.so");
 }
 
 static struct target_environment_options all_options(const char *library_path, const char *pipe)
 {
 	return (struct target_environment_options){.library = library_path,
 						   .pipe = pipe,
-						   .stacks = true,
-						   .python_lines = true,
-						   .native_python = true,
-						   .kernels_only = true,
-						   .whole_graphs = true,
-						   .devices = true,
-						   .waits = true,
+						   .measure = {.python_lines = true,
+							       .native_python = true,
+							       .kernels_only = true,
+							       .whole_graphs = true,
+							       .devices = true,
+							       .waits = true,
+							       .nvtx = true},
 						   .timeline = true,
-						   .verbose = true,
-						   .nvtx = true};
+						   .verbose = true};
 }
 
 /* Each has a name, and no two the same. */

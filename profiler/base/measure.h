@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a run measures, as the command line says. Each part that depends on it gets it whole.
+ */
+#ifndef PROFILER_BASE_MEASURE_H
+#define PROFILER_BASE_MEASURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct measure {
+	bool samples_cpu, traces_gpu;
+	uint32_t frequency_hz; /* of CPU samples */
+	bool probes_launches;  /* launch stacks by uprobe, not in the process */
+	bool kernels_only;     /* no copies, sets, allocations, migrations */
+	bool whole_graphs;     /* a graph's launch as one piece of work */
+	bool python_lines;     /* Python frames with line numbers */
+	bool native_python;    /* keep the interpreter's own frames */
+	bool nvtx;             /* NVTX ranges as frames of launch stacks */
+	bool waits;            /* time in calls that wait for the GPU, too */
+	bool devices;          /* their names, and which contexts are MPS clients */
+};
+
+#endif
