@@ -87,10 +87,8 @@ static void report_written(struct run *r, const struct totals *totals,
 						    ? "standard output"
 						    : r->options->output,
 				    .unit = words[r->options->unit],
-				    .stacks = written->stacks,
-				    .exact_ns = written->exact_ns};
+				    .written = *written};
 
-	memcpy(w.total, written->total, sizeof(w.total));
 	summary_report_written(&r->log, &r->options->measure, totals, &w);
 }
 

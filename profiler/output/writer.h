@@ -5,7 +5,6 @@
 #ifndef PROFILER_OUTPUT_WRITER_H
 #define PROFILER_OUTPUT_WRITER_H
 
-#include <stdint.h>
 #include <stdio.h>
 #include "profiler/profile/result.h"
 
@@ -16,13 +15,6 @@ enum writer_needs {
 
 struct writer_options {
 	double unit_ns; /* the unit, in formats that count */
-};
-
-/* What was written, for the summary. */
-struct written {
-	uint64_t stacks;           /* lines, or what the format has in their place */
-	uint64_t total[ROW_KINDS]; /* in units; what they add up to */
-	double exact_ns;           /* the same before rounding, all kinds together */
 };
 
 struct writer {

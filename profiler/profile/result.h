@@ -108,4 +108,11 @@ static inline uint32_t result_record_stack(const struct result *result,
 						   : result->call_stacks[record->stack];
 }
 
+/* What was written, for the summary. */
+struct written {
+	uint64_t stacks;           /* lines, or what the format has in their place */
+	uint64_t total[ROW_KINDS]; /* in units; what they add up to */
+	double exact_ns;           /* the same before rounding, all kinds together */
+};
+
 #endif

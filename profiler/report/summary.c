@@ -391,7 +391,7 @@ void summary_report_unnamed(struct log *log, const struct unnamed *u)
 static void report_empty(struct log *log, const struct measure *m, const struct totals *t,
 			 const struct summary_written *w)
 {
-	if (w->exact_ns > 0)
+	if (w->written.exact_ns > 0)
 		log_warn(log, "all of it is less than one %s: use --unit us or --unit ns",
 			 strcmp(w->unit, "samples") == 0 ? "sample" : "unit");
 	else if (m->samples_cpu)
@@ -410,18 +410,19 @@ void summary_report_written(struct log *log, const struct measure *measure,
 	char waiting[40] = "", calling[48] = "";
 
 	for (int kind = 0; kind < ROW_KINDS; kind++)
-		total += w->total[kind];
+		total += w->written.total[kind];
 	if (measure->waits)
-		snprintf(waiting, sizeof(waiting), ", %" PRIu64 " waiting", w->total[ROW_WAIT]);
-	if (w->total[ROW_CALL])
+		snprintf(waiting, sizeof(waiting), ", %" PRIu64 " waiting",
+			 w->written.total[ROW_WAIT]);
+	if (w->written.total[ROW_CALL])
 		snprintf(calling, sizeof(calling), ", %" PRIu64 " in CUDA calls",
-			 w->total[ROW_CALL]);
+			 w->written.total[ROW_CALL]);
 	if (total == 0)
 		report_empty(log, measure, totals, w);
 	log_line(log,
 		 "Wrote %" PRIu64 " stack%s (%" PRIu64 " %.*s: %" PRIu64 " CPU, %" PRIu64
 		 " GPU%s%s) to %s",
-		 w->stacks, s(w->stacks), total,
+		 w->written.stacks, s(w->written.stacks), total,
 		 (int)(strlen(w->unit) - (total == 1 && strcmp(w->unit, "samples") == 0)), w->unit,
-		 w->total[ROW_CPU], w->total[ROW_GPU], waiting, calling, w->file);
+		 w->written.total[ROW_CPU], w->written.total[ROW_GPU], waiting, calling, w->file);
 }

@@ -19,9 +19,7 @@ void summary_report_unnamed(struct log *log, const struct unnamed *unnamed);
 /* What was written: lines of `unit` ("samples", "us", "ns") to `file`. */
 struct summary_written {
 	const char *file, *unit;
-	uint64_t stacks;
-	uint64_t total[ROW_KINDS]; /* in units */
-	double exact_ns;
+	struct written written;
 };
 void summary_report_written(struct log *log, const struct measure *measure,
 			    const struct totals *totals, const struct summary_written *written);

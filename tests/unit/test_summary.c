@@ -703,15 +703,15 @@ static void the_written_output(void **state)
 	struct bench *b = *state;
 	struct summary_written w = {.file = "app.folded",
 				    .unit = "samples",
-				    .stacks = 11,
-				    .total = {[ROW_CPU] = 36, [ROW_GPU] = 80},
-				    .exact_ns = 1};
+				    .written = {.stacks = 11,
+						.total = {[ROW_CPU] = 36, [ROW_GPU] = 80},
+						.exact_ns = 1}};
 
 	assert_string_equal(report_written(b, &w),
 			    "Wrote 11 stacks (116 samples: 36 CPU, 80 GPU) to app.folded\n");
-	w.stacks = 1;
-	w.total[ROW_CPU] = 1;
-	w.total[ROW_GPU] = 0;
+	w.written.stacks = 1;
+	w.written.total[ROW_CPU] = 1;
+	w.written.total[ROW_GPU] = 0;
 	assert_string_equal(report_written(b, &w),
 			    "Wrote 1 stack (1 sample: 1 CPU, 0 GPU) to app.folded\n");
 	w.unit = "us";
@@ -719,7 +719,7 @@ static void the_written_output(void **state)
 			    "Wrote 1 stack (1 us: 1 CPU, 0 GPU) to app.folded\n");
 	w.unit = "ns";
 	w.file = "standard output";
-	w.total[ROW_GPU] = UINT64_C(75000000);
+	w.written.total[ROW_GPU] = UINT64_C(75000000);
 	assert_string_equal(report_written(b, &w), "Wrote 1 stack (75000001 ns: 1 CPU, 75000000 "
 						   "GPU) to standard output\n");
 }
@@ -729,16 +729,16 @@ static void waits_and_calls_are_written_too(void **state)
 	struct bench *b = *state;
 	struct summary_written w = {.file = "x",
 				    .unit = "samples",
-				    .stacks = 4,
-				    .total = {1, 2, 3, 4}, /* by enum row_kind */
-				    .exact_ns = 1};
+				    .written = {.stacks = 4,
+						.total = {1, 2, 3, 4}, /* by enum row_kind */
+						.exact_ns = 1}};
 
 	assert_string_equal(report_written(b, &w), "Wrote 4 stacks (10 samples: 1 CPU, 2 GPU, 4 in "
 						   "CUDA calls) to x\n");
 	b->measure.waits = true;
 	assert_string_equal(report_written(b, &w), "Wrote 4 stacks (10 samples: 1 CPU, 2 GPU, 3 "
 						   "waiting, 4 in CUDA calls) to x\n");
-	w.total[ROW_WAIT] = w.total[ROW_CALL] = 0;
+	w.written.total[ROW_WAIT] = w.written.total[ROW_CALL] = 0;
 	assert_string_equal(report_written(b, &w), "Wrote 4 stacks (3 samples: 1 CPU, 2 GPU, 0 "
 						   "waiting) to x\n");
 }
@@ -748,7 +748,7 @@ static void waits_and_calls_are_written_too(void **state)
 static void an_empty_profile_says_why(void **state)
 {
 	struct bench *b = *state;
-	struct summary_written w = {.file = "x", .unit = "samples", .exact_ns = 999};
+	struct summary_written w = {.file = "x", .unit = "samples", .written.exact_ns = 999};
 
 	b->totals.elapsed_ns = 1234567890;
 	assert_string_equal(report_written(b, &w),
@@ -759,7 +759,7 @@ static void an_empty_profile_says_why(void **state)
 		report_written(b, &w),
 		"profile: all of it is less than one unit: use --unit us or --unit ns\n" WROTE_NONE(
 			"us"));
-	w.exact_ns = 0;
+	w.written.exact_ns = 0;
 	assert_string_equal(report_written(b, &w),
 			    "profile: the profile is empty: the command ran 1.235 s and no CPU "
 			    "sample fell into it (raise -F)\n" WROTE_NONE("us"));
@@ -771,8 +771,8 @@ static void an_empty_profile_says_why(void **state)
 	b->ledger.pipe.processes = 0;
 	assert_string_equal(report_written(b, &w), WROTE_NONE("us"));
 	/* nor where something was written */
-	w.total[ROW_WAIT] = 1;
-	w.stacks = 1;
+	w.written.total[ROW_WAIT] = 1;
+	w.written.stacks = 1;
 	b->measure.samples_cpu = true;
 	assert_string_equal(report_written(b, &w), "Wrote 1 stack (1 us: 0 CPU, 0 GPU) to x\n");
 }
