@@ -234,14 +234,3 @@ void nvtx_name_send(struct sink *sink, uint32_t id)
 	event.nvtx.color = name->color;
 	sink_put(sink, &event);
 }
-
-void nvtx_names_reset(void)
-{
-	pthread_mutex_lock(&table.lock);
-	memset(table.slots, 0, sizeof(table.slots));
-	memset(table.names, 0, sizeof(table.names));
-	table.count = 0;
-	table.used = 0;
-	atomic_store(&table.domain_count, 0);
-	pthread_mutex_unlock(&table.lock);
-}

@@ -45,7 +45,4 @@ uint32_t nvtx_name_registered(uint32_t domain, uint64_t id, uint32_t color);
 /* Sends the name of an id, unless it was sent. */
 void nvtx_name_send(struct sink *sink, uint32_t id);
 
-/* For tests: forgets everything. */
-void nvtx_names_reset(void);
-
 #endif

@@ -55,15 +55,6 @@ struct work_sum *work_tally_get(struct work_tally *tally, const struct work_key 
 	return sum ? sum : add_sum(tally, &rest);
 }
 
-bool work_tally_add(struct work_tally *tally, const struct work_sum *sum)
-{
-	struct work_sum *total = work_tally_get(tally, &sum->key);
-
-	if (total)
-		work_sum_add(total, sum);
-	return total != NULL;
-}
-
 struct work_sum *work_tally_find(const struct work_tally *tally, const struct work_key *key)
 {
 	return find_sum(tally, key);

@@ -60,9 +60,6 @@ static inline void work_sum_add(struct work_sum *total, const struct work_sum *s
 	total->bytes += sum->bytes;
 }
 
-/* Adds a sum to that of its key. False when out of memory. */
-bool work_tally_add(struct work_tally *tally, const struct work_sum *sum);
-
 /* The sum of a key, or NULL if it has none of its own. */
 struct work_sum *work_tally_find(const struct work_tally *tally, const struct work_key *key);
 

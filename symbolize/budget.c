@@ -8,7 +8,7 @@ void budget_share_open(struct budget_share *share, uint64_t bytes)
 	share->given = bytes;
 	atomic_init(&share->left, bytes);
 	atomic_init(&share->total, 0);
-	atomic_init(&share->refused, 0);
+	atomic_init(&share->was_refused, false);
 }
 
 bool budget_take(struct budget_share *share, uint64_t bytes)
@@ -20,7 +20,7 @@ bool budget_take(struct budget_share *share, uint64_t bytes)
 	left = atomic_load(&share->left);
 	do {
 		if (left & CLOSED || left < bytes) {
-			atomic_fetch_add(&share->refused, bytes);
+			atomic_store(&share->was_refused, true);
 			return false;
 		}
 	} while (!atomic_compare_exchange_weak(&share->left, &left, left - bytes));
@@ -68,13 +68,9 @@ void budget_lend(const struct budget *budget, struct budget_share *share, uint64
 uint64_t budget_settle(struct budget *budget, struct budget_share *share, bool keeps)
 {
 	uint64_t held = budget_share_close(share);
-	uint64_t refused = atomic_load(&share->refused);
 
 	budget->run_left -= smaller(budget->run_left, atomic_load(&share->total));
-	if (refused > 0) {
-		budget->refused++;
-		budget->refused_bytes += refused;
-	}
+	budget->refused += atomic_load(&share->was_refused);
 	if (!keeps)
 		return 0;
 	budget->resident_left -= smaller(budget->resident_left, held);

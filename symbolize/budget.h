@@ -49,7 +49,7 @@
 #define DWARF_MAX_UNITS (1u << 20)
 #define DWARF_MAX_RANGES (1u << 20) /* of one unit, and of all units themselves */
 
-/* ---- mapped files: modules.h; past a limit their code is MODULE_UNKNOWN: `unnamed` ---- */
+/* ---- mapped files: modules.h; past a limit their code is MODULE_UNKNOWN ---- */
 
 #define MODULES_MAX 65536
 #define MODULES_MAX_PATH_BYTES (UINT64_C(16) << 20) /* all paths */
@@ -64,7 +64,7 @@
 #define KSYMS_MAX_BYTES (256u << 20) /* trusted: written by the kernel */
 #define KSYMS_MAX_FUNCTION (1u << 20)
 
-/* ---- names: past a limit a name is that of its file, "[libfoo.so]": `unnamed` ---- */
+/* ---- names: past a limit a name is that of its file, "[libfoo.so]" ---- */
 
 #define NAME_MAX_BYTES 65536                  /* longer ones are cut */
 #define NAMES_MAX_TEXT (UINT64_C(64) << 20)   /* all names, with what is kept beside each */
@@ -96,7 +96,7 @@
 struct budget_share {
 	_Atomic uint64_t left;    /* the highest bit: closed */
 	_Atomic uint64_t total;   /* ever taken */
-	_Atomic uint64_t refused; /* requests refused, in bytes */
+	_Atomic bool was_refused; /* a request */
 	uint64_t given;           /* initial `left` */
 };
 
@@ -121,7 +121,6 @@ struct budget {
 	size_t *shared_used; /* NULL: not shared */
 	size_t shared_most;
 	uint64_t refused; /* loads that were incomplete, or refused */
-	uint64_t refused_bytes;
 };
 
 void budget_open(struct budget *budget);

@@ -290,14 +290,10 @@ static struct named_ref *find_ref(struct naming *n, struct code_ref ref)
 /* Never NULL. */
 static const char *find_any_name(struct naming *n, struct code_ref ref)
 {
-	const char *name;
+	const char *name = find_name(n, ref);
 
-	n->named++;
-	name = find_name(n, ref);
-	if (name)
-		return name;
-	n->unnamed++;
-	name = bracketed(n, ref.module);
+	if (!name)
+		name = bracketed(n, ref.module);
 	return name ? name : "[unknown]";
 }
 

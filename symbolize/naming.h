@@ -27,7 +27,6 @@ struct naming {
 	struct intern names;
 	struct inline_names inlines;
 	const char *chain[DWARF_MAX_DEPTH]; /* the last result of name_place_inlined */
-	uint64_t named, unnamed; /* distinct places, and the number of them without a symbol */
 
 	struct named_ref *refs; /* places that are named or wanted */
 	uint32_t ref_count, ref_capacity;

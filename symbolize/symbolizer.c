@@ -243,11 +243,8 @@ struct symbolizer_stats symbolizer_stats(const struct symbolizer *s)
 	const struct modules *modules = &s->modules;
 
 	return (struct symbolizer_stats){
-		.named = s->naming.named,
-		.unnamed = s->naming.unnamed,
 		.mangled = demangler_count_slow(s->naming.demangler),
 		.refused = modules->files.budget->refused,
-		.refused_bytes = modules->files.budget->refused_bytes,
 		.stuck = bounded_caller_count_stuck(s->calls),
 		.unreadable = modules->unreadable,
 		.unreadable_path = modules->unreadable

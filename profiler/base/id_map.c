@@ -103,11 +103,6 @@ bool id_map_next(const struct id_map *map, uint32_t *position, uint32_t *id, uin
 	return false;
 }
 
-size_t id_map_memory(const struct id_map *map)
-{
-	return map->capacity * sizeof(*map->entries);
-}
-
 void id_map_release(struct id_map *map)
 {
 	free(map->entries);

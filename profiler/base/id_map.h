@@ -9,7 +9,6 @@
 #define PROFILER_BASE_ID_MAP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct id_map {
@@ -29,9 +28,6 @@ void id_map_remove(struct id_map *map, uint32_t id);
 
 /* The next entry from `*position` on, 0 at first, in no order; false after the last. */
 bool id_map_next(const struct id_map *map, uint32_t *position, uint32_t *id, uint64_t *value);
-
-/* Bytes held. */
-size_t id_map_memory(const struct id_map *map);
 
 void id_map_release(struct id_map *map);
 

@@ -52,8 +52,6 @@ struct process {
 	struct work_tally counted, reported;
 	size_t tally_bytes; /* taken from the allowance of `sent` */
 
-	/* since when its CUDA calls are timed, for lack of GPU time; 0: not timed */
-	uint64_t timed_since_ns;
 	bool lacks_gpu_time; /* it made CUDA calls, or was to be traced */
 
 	struct process *next; /* in the table's list of ended processes */

@@ -26,8 +26,7 @@ struct ledger_cpu {
 
 struct ledger_launches {
 	uint64_t kernels;    /* calls that launch kernels or graphs */
-	uint64_t all;        /* those, and calls that copy, set or allocate */
-	uint64_t with_stack; /* of `all`, with a stack captured in the process */
+	uint64_t with_stack; /* captured in the process; also of calls that copy, set or allocate */
 	uint64_t by_probe;   /* stacks captured by uprobes, including nested calls */
 	uint64_t whole;      /* of both, unwound to the thread's start */
 	uint64_t dropped;    /* lost launches or launch stacks */
@@ -53,7 +52,6 @@ struct gpu_row {
 /* GPU work, as received through the pipe. */
 struct ledger_gpu {
 	uint64_t kernels, kernel_ns;
-	uint64_t others;    /* operations other than kernels */
 	uint64_t matched;   /* operations with a duration and the stack of their launch */
 	uint64_t unmatched; /* operations with a duration and a launch, but no stack */
 	uint64_t unmatched_ns;

@@ -33,7 +33,6 @@ enum frame_class {
 	CLASS_CALL,     /* "[CUDA call, wall time]" */
 	CLASS_PLACE,    /* process, thread, device, context, stream (--by) */
 	CLASS_MARK,     /* describes the stack: "[truncated]", "launched at" */
-	FRAME_CLASSES
 };
 
 /* Distinct frames. `module` and `offset` are those of one place where the function was seen. */
@@ -55,12 +54,10 @@ struct stack_info {
 
 struct totals {
 	const struct ledger *ledger;
-	const char *command;       /* as given, for display */
 	uint64_t elapsed_ns;       /* from the command's start to the end of collecting */
 	uint64_t longest_round_ns; /* between two rounds of reading the sources */
 	uint64_t command_cpu_ns;   /* charged to the command and its waited-for children */
 	uint64_t own_cpu_ns;       /* charged to the profiler */
-	uint64_t own_memory_bytes; /* peak */
 	uint64_t sample_ns;        /* weight of a CPU sample */
 };
 

@@ -196,8 +196,3 @@ uint64_t stack_table_refused(const struct stack_table *t)
 {
 	return t->refused;
 }
-
-const struct frame *stack_table_frame_at(const struct stack_table *t, uint32_t number)
-{
-	return &t->frames[number];
-}

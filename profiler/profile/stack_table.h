@@ -93,7 +93,4 @@ uint32_t stack_table_count(const struct stack_table *table);
 uint32_t stack_table_frame_count(const struct stack_table *table);
 uint64_t stack_table_refused(const struct stack_table *table);
 
-/* A frame by its number. */
-const struct frame *stack_table_frame_at(const struct stack_table *table, uint32_t number);
-
 #endif

@@ -408,7 +408,6 @@ static void count_event(struct gpu_pipe *p, struct tracee *t, const struct gpu_e
 
 	switch (event->type) {
 	case GPU_EVENT_LAUNCH:
-		l->launches.all++;
 		t->kernel_launches +=
 			!(event->launch.flags & (GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER));
 		break;
@@ -423,7 +422,6 @@ static void count_event(struct gpu_pipe *p, struct tracee *t, const struct gpu_e
 		count_operation(t, event->kernel.duration_ns);
 		break;
 	case GPU_EVENT_WORK:
-		l->gpu.others++;
 		count_operation(t, event->work.duration_ns);
 		break;
 	case GPU_EVENT_DROPS:

@@ -68,10 +68,18 @@ static void add_sum(struct sums *sums, uint64_t count, uint64_t ns, uint64_t byt
 	sums->bytes += bytes;
 }
 
+static void add_to_tally(struct work_tally *tally, const struct work_sum *sum)
+{
+	struct work_sum *total = work_tally_get(tally, &sum->key);
+
+	expect(total != NULL);
+	work_sum_add(total, sum);
+}
+
 static void note_operation(struct world *w, const struct process *process,
 			   const struct work_sum *sum, uint32_t bad_time)
 {
-	expect(work_tally_add(&books_of(w, process)->counted, sum));
+	add_to_tally(&books_of(w, process)->counted, sum);
 	ledger_add_work(&w->model, &(struct gpu_row){.device = sum->key.device,
 						     .work = sum->key.work,
 						     .count = sum->count,
@@ -107,12 +115,11 @@ static void note_work(struct world *w, const struct process *process,
 
 static void note_sum(struct world *w, const struct process *process, const struct gpu_event_sum *e)
 {
-	expect(work_tally_add(
-		&books_of(w, process)->reported,
-		&(struct work_sum){.key = {e->device_id, e->context_id, e->stream_id, e->work},
-				   .count = e->count,
-				   .ns = e->ns,
-				   .bytes = e->bytes}));
+	add_to_tally(&books_of(w, process)->reported,
+		     &(struct work_sum){.key = {e->device_id, e->context_id, e->stream_id, e->work},
+					.count = e->count,
+					.ns = e->ns,
+					.bytes = e->bytes});
 }
 
 /* One that ends before it began has no parts. */

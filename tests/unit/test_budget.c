@@ -50,7 +50,6 @@ static void shares_are_settled(void **state)
 	assert_int_equal(budget.resident_left, BUDGET_RESIDENT_BYTES - 900);
 	assert_int_equal(budget.run_left, BUDGET_RUN_BYTES - 1100);
 	assert_int_equal(budget.refused, 1);
-	assert_int_equal(budget.refused_bytes, 500);
 	/* Whoever still has it gets nothing, and may return things. */
 	assert_false(budget_take(&share, 1));
 	budget_return(&share, 900);
@@ -165,7 +164,6 @@ static void make_sparse(const char *file, uint64_t symbols_size, uint64_t names_
 
 static void name_sparse(void)
 {
-	struct symbolizer_stats stats;
 	char file[32];
 
 	for (int i = 0; i < 3; i++) {
@@ -174,8 +172,7 @@ static void name_sparse(void)
 		/* What is of use is used. */
 		EXPECT(strcmp(name_in(file, 8), "fallback") == 0);
 	}
-	stats = symbolizer_stats(s);
-	EXPECT(stats.refused == 3 && stats.refused_bytes == 1500 * MIB);
+	EXPECT(symbolizer_stats(s).refused == 3);
 }
 
 static void sparse_files(void **state)
@@ -308,7 +305,6 @@ static void name_explosive(void)
 	/* Those at last found no room, or no time. */
 	EXPECT(strlen(symbolizer_name(s, (struct code_ref){ref.module, 0, ref.offset - 1}, false)) <
 	       200);
-	EXPECT(symbolizer_stats(s).unnamed > 0 || symbolizer_stats(s).mangled > 0);
 }
 
 static void explosive_names(void **state)
@@ -398,7 +394,6 @@ static void name_packed(void)
 	make_elf(path_of("packed.so"), sections, 3);
 	EXPECT(symbolizer_names(s, code_in("packed.so", 8), false, &chain) == 1);
 	EXPECT(symbolizer_stats(s).refused == 1);
-	EXPECT(symbolizer_stats(s).refused_bytes > 100 * 1024 * MIB);
 }
 
 static void sections_that_unpack_without_end(void **state)

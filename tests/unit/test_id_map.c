@@ -15,7 +15,7 @@ static void an_empty_map_has_nothing(void **state)
 	id_map_remove(&map, 7);
 	assert_false(id_map_next(&map, &position, &id, &value));
 	assert_int_equal(map.count, 0);
-	assert_int_equal(id_map_memory(&map), 0);
+	assert_int_equal(map.capacity, 0);
 	id_map_release(&map);
 }
 
@@ -58,30 +58,30 @@ static void the_ends_of_the_range_are_ordinary(void **state)
 	id_map_release(&map);
 }
 
-static size_t memory_with(uint32_t count, uint32_t step)
+static uint32_t capacity_with(uint32_t count, uint32_t step)
 {
 	struct id_map map = {0};
-	size_t memory;
+	uint32_t capacity;
 
 	for (uint32_t i = 0; i < count; i++)
 		assert_non_null(id_map_get(&map, i * step));
 	assert_int_equal(map.count, count);
 	for (uint32_t i = 0; i < count; i++)
 		assert_non_null(id_map_find(&map, i * step));
-	memory = id_map_memory(&map);
+	capacity = map.capacity;
 	id_map_release(&map);
-	return memory;
+	return capacity;
 }
 
 static void sparse_ids_cost_no_more_than_dense_ones(void **state)
 {
 	(void)state;
 	for (uint32_t count = 1; count < 5000; count = count * 3 + 1) {
-		size_t dense = memory_with(count, 1);
+		uint32_t dense = capacity_with(count, 1);
 
-		assert_true(dense <= 16 * 16 || dense <= 16 * 4 * (size_t)count);
-		assert_int_equal(memory_with(count, 1u << 12), dense);
-		assert_int_equal(memory_with(count, 0x9e3779b1), dense);
+		assert_true(dense <= 16 || dense <= 4 * count);
+		assert_int_equal(capacity_with(count, 1u << 12), dense);
+		assert_int_equal(capacity_with(count, 0x9e3779b1), dense);
 	}
 }
 
@@ -97,7 +97,7 @@ static void places_are_used_again(void **state)
 			id_map_remove(&map, (i - 5) * 977);
 	}
 	assert_int_equal(map.count, 5);
-	assert_true(id_map_memory(&map) <= 16 * 16);
+	assert_true(map.capacity <= 16);
 	id_map_release(&map);
 }
 

@@ -10,6 +10,7 @@
 enum { THREADS = 8, LAUNCHES = 3 * LAUNCH_LOG_CAPACITY + 17 };
 
 struct heard {
+	uint32_t launches;
 	uint32_t tid[64];
 	uint32_t next[64];
 	uint64_t last_ns[64];
@@ -43,6 +44,7 @@ static void hear(void *context, const struct gpu_event *event, const char *kerne
 		hear_end(h, &event->launch_end);
 	if (event->type != GPU_EVENT_LAUNCH)
 		return;
+	h->launches++;
 	/* asserts would end the reading thread: count errors by not advancing */
 	if (thread >= 64 || number != h->next[thread] || e->time_ns < h->last_ns[thread])
 		return;
@@ -159,7 +161,7 @@ static void a_full_ring_is_drained_by_its_thread(void **state)
 	join(&w);
 	finish(b);
 	assert_int_equal(b->heard.next[3], LAUNCHES);
-	assert_int_equal(b->fifo.ledger->launches.all, LAUNCHES);
+	assert_int_equal(b->heard.launches, LAUNCHES);
 	assert_int_equal(b->heard.ends[3] + b->heard.wrong_ends, 0);
 }
 
@@ -177,7 +179,7 @@ static void many_threads_lose_and_double_nothing(void **state)
 	finish(b);
 	for (uint32_t i = 0; i < THREADS; i++)
 		assert_int_equal(b->heard.next[i], LAUNCHES);
-	assert_int_equal(b->fifo.ledger->launches.all, THREADS * LAUNCHES);
+	assert_int_equal(b->heard.launches, THREADS * LAUNCHES);
 	assert_int_equal(b->fifo.ledger->pipe.malformed, 0);
 }
 
@@ -202,7 +204,7 @@ static void ends_follow_their_launches(void **state)
 		assert_int_equal(b->heard.ends[i], LAUNCHES);
 	}
 	assert_int_equal(b->heard.wrong_ends, 0);
-	assert_int_equal(b->fifo.ledger->launches.all, THREADS * LAUNCHES);
+	assert_int_equal(b->heard.launches, THREADS * LAUNCHES);
 	assert_int_equal(b->fifo.ledger->pipe.malformed, 0);
 }
 
@@ -231,7 +233,7 @@ static void only_the_last_launch_ends(void **state)
 	assert_int_equal(b->heard.next[7], 3);
 	assert_int_equal(b->heard.ends[7], 2);
 	assert_int_equal(b->heard.wrong_ends, 0);
-	assert_int_equal(b->fifo.ledger->launches.all, 3);
+	assert_int_equal(b->heard.launches, 3);
 }
 
 static void *end_without_a_launch(void *sink)
@@ -272,7 +274,7 @@ static void launches_of_ended_threads_arrive(void **state)
 	finish(b);
 	for (uint32_t i = 0; i < 64; i++)
 		assert_int_equal(b->heard.next[i], 10);
-	assert_int_equal(b->fifo.ledger->launches.all, 640);
+	assert_int_equal(b->heard.launches, 640);
 }
 
 static void family_and_flags_are_passed_through(void **state)
@@ -303,7 +305,7 @@ static void without_a_reader_launches_go_nowhere(void **state)
 	start(&w, &b->sink, 3, LAUNCHES);
 	join(&w);
 	finish(b);
-	assert_int_equal(b->fifo.ledger->launches.all, 0);
+	assert_int_equal(b->heard.launches, 0);
 }
 
 static int init(void **state)

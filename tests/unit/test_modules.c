@@ -208,9 +208,9 @@ static void wanted_names_free_tables(void **state)
 	for (int i = 0; i < 4; i++)
 		want_name(&n, refs[i]);
 	want_name(&n, refs[0]); /* again */
-	assert_int_equal(n.named, 0);
+	assert_int_equal(n.names.count, 0);
 	name_wanted(&n, false);
-	assert_int_equal(n.named, 4);
+	assert_int_equal(n.names.count, 2);
 	assert_int_equal(files->count, 2);
 	for (uint32_t i = 0; i < files->count; i++) {
 		assert_null(files->list[i].syms);
@@ -221,12 +221,12 @@ static void wanted_names_free_tables(void **state)
 	for (int i = 0; i < 4; i++)
 		assert_string_equal(name_place(&n, refs[i]),
 				    refs[i].module == refs[1].module ? "in_wanted2" : "in_wanted1");
-	assert_int_equal(n.named, 4);
+	assert_int_equal(n.names.count, 2);
 	assert_null(files->list[0].syms);
 	/* What was not wanted is named all the same. */
 	refs[1].offset += 100;
 	assert_string_equal(name_place(&n, refs[1]), "in_wanted2");
-	assert_int_equal(n.named, 5);
+	assert_int_equal(n.names.count, 2);
 	naming_release(&n);
 	free_fixture(f);
 }

@@ -52,7 +52,7 @@ static void check_frames(const struct result *r)
 		assert_non_null(f->name);
 		assert_true(f->name[0] != '\0');
 		assert_false(has_control_characters(f->name));
-		assert_true((unsigned int)f->class < FRAME_CLASSES);
+		assert_true((unsigned int)f->class <= CLASS_MARK);
 		for (uint32_t j = 0; j < i; j++)
 			assert_false(
 				r->frames[j].class == f->class && r->frames[j].name == f->name &&
@@ -731,7 +731,7 @@ static void names_move_no_cursor_and_break_no_line(void **state)
 static void the_result_has_all_processes_of_places(void **state)
 {
 	struct naming_bench *b = *state;
-	const struct totals totals = {.ledger = &b->ledger, .command = "app", .elapsed_ns = 5};
+	const struct totals totals = {.ledger = &b->ledger, .elapsed_ns = 5};
 	struct place place = {{1, 2, 3, 4, 5}};
 	struct gpu_event_device device = {.id = 3, .name = "Some GPU"};
 	uint32_t number = places_add(&b->places, &place);

@@ -8,13 +8,25 @@
 #include <wchar.h>
 #include "cupti_trace/nvtx.h"
 #include "cupti_trace/nvtx_abi.h"
+#include "cupti_trace/nvtx_names.c"
 #include "cupti_trace/nvtx_place.h"
 
 static nvtx_abi_function core[NVTX_ABI_CORE_SIZE], core2[NVTX_ABI_CORE2_SIZE];
 static nvtx_abi_function *core_places[NVTX_ABI_CORE_SIZE], *core2_places[NVTX_ABI_CORE2_SIZE];
 static struct sink sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .broken = true};
 
-static int get_table(uint32_t module, nvtx_abi_function ***table, unsigned int *size)
+static void forget_names(void)
+{
+	pthread_mutex_lock(&table.lock);
+	memset(table.slots, 0, sizeof(table.slots));
+	memset(table.names, 0, sizeof(table.names));
+	table.count = 0;
+	table.used = 0;
+	atomic_store(&table.domain_count, 0);
+	pthread_mutex_unlock(&table.lock);
+}
+
+static int get_table(uint32_t module, nvtx_abi_function ***places, unsigned int *size)
 {
 	if (module != NVTX_ABI_MODULE_CORE && module != NVTX_ABI_MODULE_CORE2)
 		return 0;
@@ -22,7 +34,7 @@ static int get_table(uint32_t module, nvtx_abi_function ***table, unsigned int *
 		core_places[i] = &core[i];
 		core2_places[i] = &core2[i];
 	}
-	*table = module == NVTX_ABI_MODULE_CORE ? core_places : core2_places;
+	*places = module == NVTX_ABI_MODULE_CORE ? core_places : core2_places;
 	*size = NVTX_ABI_CORE_SIZE;
 	return 1;
 }
@@ -49,7 +61,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	setenv(GPU_WIRE_NVTX_ENV, "1", 1);
-	nvtx_names_reset();
+	forget_names();
 	return InitializeInjectionNvtx2(get_export_table) == 1 ? 0 : -1;
 }
 
@@ -224,7 +236,7 @@ static void too_many_names_share_one(void **state)
 	assert_int_equal(id, NVTX_TOO_MANY);
 	assert_int_equal(nvtx_name(0, "first", 0), first);
 	nvtx_name_send(&sink, id);
-	nvtx_names_reset();
+	forget_names();
 	/* memory ends before their number */
 	for (int i = 0; i < 4000; i++) {
 		char longer[NVTX_TEXT_MAX + 1];
@@ -237,12 +249,12 @@ static void too_many_names_share_one(void **state)
 	}
 	assert_int_equal(id, NVTX_TOO_MANY);
 	assert_int_equal(nvtx_name_registered(3, NVTX_TOO_MANY, 0), NVTX_TOO_MANY);
-	nvtx_names_reset();
+	forget_names();
 	for (int i = 0; i < 300; i++) {
 		snprintf(text, sizeof(text), "domain %d", i);
 		assert_int_equal(nvtx_domain(text), i < 255 ? i + 1 : 255);
 	}
-	nvtx_names_reset();
+	forget_names();
 }
 
 static void too_deep_ranges_keep_the_balance(void **state)

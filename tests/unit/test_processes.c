@@ -141,7 +141,6 @@ static void a_fork_is_a_copy(void **state)
 	parent->threads = 4;
 	parent->tracers = 1;
 	parent->is_traced = parent->has_spoken = true;
-	parent->timed_since_ns = 5;
 	parent->lacks_gpu_time = true;
 	parent->sent.allowance = &allowance;
 	assert_int_equal(target_stacks_set(&parent->sent, 1, 1), 0);
@@ -155,7 +154,6 @@ static void a_fork_is_a_copy(void **state)
 	assert_int_equal(child->tracers, 0);
 	assert_false(child->is_traced || child->has_spoken || child->lacks_gpu_time ||
 		     child->is_apart);
-	assert_int_equal(child->timed_since_ns, 0);
 	assert_int_equal(child->sent.held, 0);
 	assert_int_equal(child->counted.count, 0);
 	assert_int_equal(child->space->id, child->id);

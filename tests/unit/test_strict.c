@@ -19,8 +19,8 @@ static bool check(enum log_level level, const struct ledger *ledger)
 static void an_exact_run_passes(void **state)
 {
 	struct ledger l = {.cpu = {.samples = 100, .whole = 90, .in_calls = 3, .after_end = 1},
-			   .launches = {.kernels = 9, .all = 10, .with_stack = 5, .by_probe = 5},
-			   .gpu = {.kernels = 5, .others = 2, .matched = 7, .sums = 3, .equal = 3},
+			   .launches = {.kernels = 9, .with_stack = 5, .by_probe = 5},
+			   .gpu = {.kernels = 5, .matched = 7, .sums = 3, .equal = 3},
 			   .pipe = {.lines = 5, .processes = 2, .graph_time_bugs = 1},
 			   .processes = {.untraced = 1}};
 

@@ -575,24 +575,6 @@ static void test_names_wanted_together(void **state)
 	end(one);
 }
 
-static void test_stats(void **state)
-{
-	struct symbolizer *s = begin();
-	struct code_ref ref;
-
-	(void)state;
-	ref = symbolizer_locate(s, self, (uintptr_t)local_function);
-	symbolizer_name(s, ref, false);
-	symbolizer_name(s, ref, false);
-	assert_int_equal(symbolizer_stats(s).named, 1);
-	assert_int_equal(symbolizer_stats(s).unnamed, 0);
-	symbolizer_name(s, (struct code_ref){0}, false);
-	symbolizer_name(s, (struct code_ref){0}, true);
-	assert_int_equal(symbolizer_stats(s).named, 2);
-	assert_int_equal(symbolizer_stats(s).unnamed, 1);
-	end(s);
-}
-
 static unsigned int open_files(void)
 {
 	DIR *directory = opendir("/proc/self/fd");
@@ -667,7 +649,6 @@ int main(void)
 		cmocka_unit_test(test_odd_mappings),
 		cmocka_unit_test(test_jit_code),
 		cmocka_unit_test(test_names_wanted_together),
-		cmocka_unit_test(test_stats),
 		cmocka_unit_test(test_many_files),
 	};
 
