@@ -50,17 +50,34 @@ int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t position)
 	return 0;
 }
 
+/* The number of its slot, or HASH_INDEX_NONE. */
+static uint32_t find_slot(const struct hash_index *index, uint32_t hash, uint32_t position)
+{
+	uint32_t mask = index->capacity - 1, i;
+
+	if (index->capacity == 0)
+		return HASH_INDEX_NONE;
+	for (i = hash & mask; index->slots[i].position != position; i = (i + 1) & mask)
+		if (index->slots[i].position == HASH_INDEX_NONE)
+			return HASH_INDEX_NONE;
+	return i;
+}
+
+void hash_index_move(struct hash_index *index, uint32_t hash, uint32_t from, uint32_t to)
+{
+	uint32_t i = find_slot(index, hash, from);
+
+	if (i != HASH_INDEX_NONE)
+		index->slots[i].position = to;
+}
+
 void hash_index_remove(struct hash_index *index, uint32_t hash, uint32_t position)
 {
 	uint32_t mask = index->capacity - 1;
-	uint32_t hole;
+	uint32_t hole = find_slot(index, hash, position);
 
-	if (index->capacity == 0)
+	if (hole == HASH_INDEX_NONE)
 		return;
-	for (hole = hash & mask; index->slots[hole].position != position; hole = (hole + 1) & mask)
-		if (index->slots[hole].position == HASH_INDEX_NONE)
-			return;
-
 	/* Closes the gap, so that no probe sequence through it stops early (Knuth's 6.4 R). */
 	for (uint32_t i = (hole + 1) & mask; index->slots[i].position != HASH_INDEX_NONE;
 	     i = (i + 1) & mask) {

@@ -59,6 +59,9 @@ int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t position);
 /* Removes a position added with the same arguments; no effect if it is not there. */
 void hash_index_remove(struct hash_index *index, uint32_t hash, uint32_t position);
 
+/* The record at `from` is at `to` from now on; no effect if it is not there. */
+void hash_index_move(struct hash_index *index, uint32_t hash, uint32_t from, uint32_t to);
+
 void hash_index_release(struct hash_index *index);
 
 #endif

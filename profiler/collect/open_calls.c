@@ -28,16 +28,11 @@ static struct open_call *add(struct open_calls *o, uint32_t tid)
 /* Moves the last call into the hole. */
 static void remove_call(struct open_calls *o, struct open_call *call)
 {
-	uint32_t at = (uint32_t)(call - o->calls), last = o->count - 1;
+	uint32_t at = (uint32_t)(call - o->calls), last = --o->count;
 
 	hash_index_remove(&o->index, hash_number(call->tid), at);
-	if (at != last) {
-		hash_index_remove(&o->index, hash_number(o->calls[last].tid), last);
-		o->calls[at] = o->calls[last];
-		/* cannot fail: a slot has just become free */
-		hash_index_add(&o->index, hash_number(o->calls[at].tid), at);
-	}
-	o->count--;
+	hash_index_move(&o->index, hash_number(o->calls[last].tid), last, at);
+	*call = o->calls[last];
 }
 
 int open_calls_enter(struct open_calls *o, const struct open_call *call)

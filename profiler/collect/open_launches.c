@@ -22,17 +22,12 @@ static uint32_t find(const struct open_launches *o, uint32_t place)
 /* Records the launch, and moves the last one into the hole. */
 static void finish(struct open_launches *o, uint32_t at)
 {
-	uint32_t last = o->count - 1;
+	uint32_t last = --o->count;
 
 	timeline_add(o->timeline, &o->launches[at].record);
 	hash_index_remove(&o->index, hash_number(o->launches[at].record.place), at);
-	if (at != last) {
-		hash_index_remove(&o->index, hash_number(o->launches[last].record.place), last);
-		o->launches[at] = o->launches[last];
-		/* cannot fail: a slot has just become free */
-		hash_index_add(&o->index, hash_number(o->launches[at].record.place), at);
-	}
-	o->count--;
+	hash_index_move(&o->index, hash_number(o->launches[last].record.place), last, at);
+	o->launches[at] = o->launches[last];
 }
 
 int open_launches_begin(struct open_launches *o, uint32_t process,

@@ -135,17 +135,12 @@ static struct tracee *add_tracee(struct gpu_pipe *p, uint64_t instance)
 /* Moves the last one into the hole. */
 static void drop_tracee(struct gpu_pipe *p, struct tracee *t)
 {
-	struct tracee *last = p->tracees[p->tracee_count - 1];
+	struct tracee *last = p->tracees[--p->tracee_count];
 
 	hash_index_remove(&p->index, hash_number(t->instance), t->position);
-	if (last != t) {
-		hash_index_remove(&p->index, hash_number(last->instance), last->position);
-		last->position = t->position;
-		p->tracees[last->position] = last;
-		/* cannot fail: a slot has just become free */
-		hash_index_add(&p->index, hash_number(last->instance), last->position);
-	}
-	p->tracee_count--;
+	hash_index_move(&p->index, hash_number(last->instance), last->position, t->position);
+	last->position = t->position;
+	p->tracees[t->position] = last;
 	if (p->current == t)
 		p->current = NULL;
 	if (p->newcomer == t)
