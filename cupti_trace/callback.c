@@ -14,6 +14,7 @@ enum meaning {
 	MEANS_GRAPH,  /* launches any number of operations */
 	MEANS_OTHER,  /* copies, sets, allocates */
 	MEANS_NODE,   /* makes a node of a graph: only its name is of interest */
+	MEANS_WAIT,   /* waits for the GPU: also some of those above */
 };
 
 struct entry_point {
@@ -59,10 +60,13 @@ static const struct entry_point launches[] = {
 };
 #define LAUNCHES (sizeof(launches) / sizeof(launches[0]))
 
-/* For each domain and cbid: its meaning, and index in `launches` + 1. What a launch looks up. */
+/* Each function of the two domains, by its cbid. What a launch looks up. */
 #define CBIDS 1024
-static uint8_t meaning_of[2][CBIDS];
-static uint8_t launch_of[2][CBIDS];
+static struct function {
+	uint8_t meaning; /* enum meaning, but for MEANS_WAIT */
+	uint8_t launch;  /* index in `launches` + 1; 0: none */
+	bool waits;
+} functions[2][CBIDS];
 
 /* The API function that the calling thread is in, the outermost of those subscribed to. */
 static __thread struct {
@@ -80,44 +84,52 @@ static const struct entry_points_range {
 	uint32_t domain, first, last;
 	enum meaning meaning;
 } ranges[] = {
-#define COPIES(domain, first, last) {domain, first, last, MEANS_OTHER},
-	CUPTI_ABI_COPY_RANGES(COPIES)
-#undef COPIES
-#define ALLOCATIONS(domain, first, last) {domain, first, last, MEANS_OTHER},
-		CUPTI_ABI_ALLOCATION_RANGES(ALLOCATIONS)
-#undef ALLOCATIONS
+#define OTHERS(domain, first, last) {domain, first, last, MEANS_OTHER},
+	CUPTI_ABI_COPY_RANGES(OTHERS) CUPTI_ABI_ALLOCATION_RANGES(OTHERS)
+#undef OTHERS
 #define NODES(domain, first, last) {domain, first, last, MEANS_NODE},
-			CUPTI_ABI_GRAPH_NODE_RANGES(NODES)
+		CUPTI_ABI_GRAPH_NODE_RANGES(NODES)
 #undef NODES
+#define WAITS(domain, first, last) {domain, first, last, MEANS_WAIT},
+			CUPTI_ABI_SYNC_RANGES(WAITS) CUPTI_ABI_BLOCKING_RANGES(WAITS)
+#undef WAITS
 };
 #define RANGES (sizeof(ranges) / sizeof(ranges[0]))
 
 static void index_functions(const struct tracer *tracer)
 {
-	memset(meaning_of, 0, sizeof(meaning_of));
+	memset(functions, 0, sizeof(functions));
 	for (size_t i = 0; i < RANGES; i++) {
 		const struct entry_points_range *r = &ranges[i];
 
 		if (tracer->kernels_only && r->meaning == MEANS_OTHER)
 			continue;
-		for (uint32_t cbid = r->first; cbid <= r->last && cbid < CBIDS; cbid++)
-			meaning_of[r->domain == DRV][cbid] = (uint8_t)r->meaning;
+		for (uint32_t cbid = r->first; cbid <= r->last && cbid < CBIDS; cbid++) {
+			struct function *f = &functions[r->domain == DRV][cbid];
+
+			if (r->meaning == MEANS_WAIT)
+				f->waits = tracer->follows_waits;
+			else
+				f->meaning = (uint8_t)r->meaning;
+		}
 	}
 	for (size_t i = 0; i < LAUNCHES; i++) {
-		bool driver = launches[i].domain == DRV;
+		struct function *f = &functions[launches[i].domain == DRV][launches[i].cbid];
 
-		meaning_of[driver][launches[i].cbid] = (uint8_t)launches[i].meaning;
-		launch_of[driver][launches[i].cbid] = (uint8_t)(i + 1);
+		f->meaning = (uint8_t)launches[i].meaning;
+		f->launch = (uint8_t)(i + 1);
 	}
 }
 
-static const char *name_of(uint32_t domain, uint32_t cbid,
-			   const struct cupti_abi_callback_data *data)
+static bool is_followed(const struct function *f)
 {
-	uint8_t launch = launch_of[domain == DRV][cbid];
+	return f->meaning != MEANS_NOTHING || f->waits;
+}
 
-	if (launch)
-		return launches[launch - 1].name;
+static const char *name_of(const struct function *f, const struct cupti_abi_callback_data *data)
+{
+	if (f->launch)
+		return launches[f->launch - 1].name;
 	return data->function_name ? data->function_name : "";
 }
 
@@ -216,14 +228,14 @@ void callback_send_voids(struct tracer *tracer)
 		sink_put(&tracer->sink, &event);
 }
 
-static void on_api_exit(struct tracer *tracer, enum meaning meaning,
-			const struct wait_log_call *call, bool waits)
+static void on_api_exit(struct tracer *tracer, const struct function *f,
+			const struct wait_log_call *call)
 {
 	uint64_t now = tracer->times_launches ? clock_now_ns() : 0;
 
-	if (waits)
+	if (f->waits)
 		wait_log_exit(tracer, call);
-	if (meaning == MEANS_KERNEL || tracer->times_launches)
+	if (f->meaning == MEANS_KERNEL || tracer->times_launches)
 		on_launched(tracer, call->domain, call->data, now);
 	if (current.domain == call->domain && current.cbid == call->cbid)
 		current.function = NULL;
@@ -232,29 +244,26 @@ static void on_api_exit(struct tracer *tracer, enum meaning meaning,
 static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		   const struct cupti_abi_callback_data *data)
 {
-	enum meaning meaning =
-		cbid < CBIDS ? (enum meaning)meaning_of[domain == DRV][cbid] : MEANS_NOTHING;
+	const struct function *f = cbid < CBIDS ? &functions[domain == DRV][cbid] : NULL;
 	struct wait_log_call call = {.domain = domain, .cbid = cbid, .data = data};
-	bool waits = wait_log_follows(domain, cbid);
-	const char *function;
 	uint32_t stack = 0;
 
-	if (meaning == MEANS_NOTHING && !waits)
+	if (!f || !is_followed(f))
 		return;
 	if (data->callback_site != CUPTI_ABI_API_ENTER) {
-		on_api_exit(tracer, meaning, &call, waits);
+		on_api_exit(tracer, f, &call);
 		return;
 	}
-	function = name_of(domain, cbid, data);
-	if (!current.function && meaning != MEANS_NOTHING) {
-		current.function = function;
+	call.function = name_of(f, data);
+	if (!current.function && f->meaning != MEANS_NOTHING) {
+		current.function = call.function;
 		current.domain = domain;
 		current.cbid = cbid;
 	}
-	if (meaning != MEANS_NODE && meaning != MEANS_NOTHING)
-		stack = on_launch(tracer, domain, meaning, function, data->correlation_id);
-	call.function = function;
-	if (waits)
+	if (f->meaning != MEANS_NODE && f->meaning != MEANS_NOTHING)
+		stack = on_launch(tracer, domain, (enum meaning)f->meaning, call.function,
+				  data->correlation_id);
+	if (f->waits)
 		wait_log_enter(tracer, &call, stack);
 }
 
@@ -427,8 +436,7 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 	 */
 	for (uint32_t driver = 0; driver < 2; driver++)
 		for (uint32_t cbid = 0; cbid < CBIDS; cbid++)
-			if (meaning_of[driver][cbid] != MEANS_NOTHING ||
-			    wait_log_follows(driver ? DRV : RT, cbid))
+			if (is_followed(&functions[driver][cbid]))
 				api->cuptiEnableCallback(enable, subscriber, driver ? DRV : RT,
 							 cbid);
 	api->cuptiEnableCallback(enable, subscriber, RT, CUPTI_ABI_RT_cudaDeviceReset);
@@ -446,7 +454,6 @@ int callback_subscribe(struct tracer *tracer)
 		return result;
 	tracer->subscribed = true;
 	index_functions(tracer);
-	wait_log_init(tracer->follows_waits);
 	enable_all(tracer, 1);
 	return CUPTI_ABI_SUCCESS;
 }

@@ -6,11 +6,6 @@
 #include "cupti_trace/launch_stack.h"
 
 #define RT CUPTI_ABI_DOMAIN_RUNTIME_API
-#define DRV CUPTI_ABI_DOMAIN_DRIVER_API
-#define CBIDS 1024
-
-/* For each domain and cbid. One instance: CUPTI's callbacks are the process's. */
-static bool follows[2][CBIDS];
 
 /* The outermost call that the thread is in. */
 static __thread struct {
@@ -18,27 +13,6 @@ static __thread struct {
 	uint32_t domain, cbid;
 	struct gpu_event_wait wait;
 } own;
-
-void wait_log_init(bool wanted)
-{
-	static const struct {
-		uint32_t domain, first, last;
-	} ranges[] = {
-#define WAITS(domain, first, last) {domain, first, last},
-		CUPTI_ABI_SYNC_RANGES(WAITS) CUPTI_ABI_BLOCKING_RANGES(WAITS)
-#undef WAITS
-	};
-
-	memset(follows, 0, sizeof(follows));
-	for (size_t i = 0; wanted && i < sizeof(ranges) / sizeof(ranges[0]); i++)
-		for (uint32_t cbid = ranges[i].first; cbid <= ranges[i].last; cbid++)
-			follows[ranges[i].domain == DRV][cbid] = true;
-}
-
-bool wait_log_follows(uint32_t domain, uint32_t cbid)
-{
-	return cbid < CBIDS && follows[domain == DRV][cbid];
-}
 
 static bool is_own(const struct wait_log_call *call)
 {

@@ -2,9 +2,9 @@
 /*
  * Calls in which a thread waits for the GPU, and how long each of them took (--waits).
  *
- * Followed are synchronizations, blocking copies and sets, and allocations and releases, of the
- * runtime and of the driver: cupti_abi.h has their numbers. Of nested calls (a runtime
- * call contains a driver call) the outermost followed one counts.
+ * `callback` passes on synchronizations, blocking copies and sets, and allocations and releases, of
+ * the runtime and of the driver: cupti_abi.h has their numbers. Of nested calls (a runtime
+ * call contains a driver call) the outermost one passed on counts.
  *
  * A call's time begins when CUPTI has reported its entry and its stack has been taken, and ends
  * when CUPTI reports its exit: what the tracing costs is not in it. It is sent when it ends. A call
@@ -14,7 +14,6 @@
 #ifndef CUPTI_TRACE_WAIT_LOG_H
 #define CUPTI_TRACE_WAIT_LOG_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/tracer.h"
 
@@ -25,12 +24,6 @@ struct wait_log_call {
 	const char *function; /* its name; lives forever */
 	const struct cupti_abi_callback_data *data;
 };
-
-/* Whether anything is followed; before the first call. */
-void wait_log_init(bool wanted);
-
-/* Whether this function is: only then may the others be called. */
-bool wait_log_follows(uint32_t domain, uint32_t cbid);
 
 /*
  * The calling thread enters it. `stack` is the id of the stack that was taken of this call for
