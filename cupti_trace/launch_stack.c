@@ -171,25 +171,17 @@ static uint32_t find_id(struct sink *sink, uint64_t hash, const char *function,
 	return id;
 }
 
-/* Both halves of the product: each bit of the result depends on all of both. */
-static uint64_t fold(uint64_t a, uint64_t b)
-{
-	unsigned __int128 product = (unsigned __int128)a * b;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
 static uint64_t hash_stack(const char *function, const struct captured *stack)
 {
-	uint64_t h = (uint64_t)(uintptr_t)function ^ 0x9e3779b97f4a7c15u;
+	uint64_t h = hash_seed.first ^ (uint64_t)(uintptr_t)function;
 	const uint64_t *pcs = stack->native.pcs;
 	uint32_t count = stack->native.count, i;
 
 	/* two at a time: each step waits for the one before */
 	for (i = 0; i + 1 < count; i += 2)
-		h = fold(h ^ pcs[i], pcs[i + 1] ^ 0xa0761d6478bd642fu);
+		h = hash_step(h, pcs[i], pcs[i + 1]);
 	if (i < count)
-		h = fold(h ^ pcs[i], 0xe7037ed1a0b428dbu);
+		h = hash_step(h, pcs[i], 0);
 	h = python_stack_hash(h, &stack->python);
 	if (stack->ranges.count > 0)
 		h = nvtx_hash(h, &stack->ranges);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "cupti_trace/nvtx_abi.h"
 #include "cupti_trace/nvtx_place.h"
+#include "symbolize/hash.h"
 
 /* The number of a started range: serial number, thread, place in the thread's `started`. */
 #define SLOT_BITS 6
@@ -254,10 +255,9 @@ uint64_t nvtx_hash(uint64_t hash, const struct nvtx_ranges *ranges)
 	for (uint32_t i = 0; i < ranges->count; i++) {
 		uint64_t place = (uint64_t)ranges->open[i].native << 32 | ranges->open[i].python;
 
-		hash = (hash ^ (ranges->open[i].name + (place << 16))) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 32;
+		hash = hash_step(hash, ranges->open[i].name, place);
 	}
-	return hash ? hash : 1;
+	return hash;
 }
 
 /*

@@ -5,12 +5,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include "symbolize/hash.h"
 
 #define SLOTS (NVTX_NAMES_MAX * 2) /* a power of two */
 
 struct name {
-	uint64_t hash;
 	const char *text;
+	uint32_t hash;
 	uint16_t length;
 	uint16_t domain;
 	uint32_t color;
@@ -29,25 +30,9 @@ static struct {
 	_Atomic uint32_t domain_count; /* without the default one */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Both halves of the product: each bit of the result depends on all of both. */
-static uint64_t fold(uint64_t a, uint64_t b)
+static uint32_t hash_text(uint32_t domain, const char *text, size_t length)
 {
-	unsigned __int128 product = (unsigned __int128)a * b;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static uint64_t hash_text(uint32_t domain, const char *text, size_t length)
-{
-	uint64_t h = (uint64_t)domain << 32 ^ length ^ 0x9e3779b97f4a7c15u, word;
-
-	for (; length >= 8; text += 8, length -= 8) {
-		memcpy(&word, text, 8);
-		h = fold(h ^ word, 0xa0761d6478bd642fu);
-	}
-	word = 0;
-	memcpy(&word, text, length);
-	return fold(h ^ word, 0xe7037ed1a0b428dbu);
+	return hash_pair(domain, hash_bytes(text, length));
 }
 
 /* The length of a text, cut between characters. */
@@ -148,7 +133,7 @@ uint32_t nvtx_domain_wide(const wchar_t *name)
 
 /* ---- messages ---- */
 
-static bool is_same(const struct name *name, uint64_t hash, uint32_t domain, const char *text,
+static bool is_same(const struct name *name, uint32_t hash, uint32_t domain, const char *text,
 		    size_t length)
 {
 	return name->hash == hash && name->domain == domain && name->length == length &&
@@ -156,19 +141,19 @@ static bool is_same(const struct name *name, uint64_t hash, uint32_t domain, con
 }
 
 /* The id, or 0 and the free slot where it belongs. */
-static uint32_t find(uint64_t hash, uint32_t domain, const char *text, size_t length, uint32_t *at)
+static uint32_t find(uint32_t hash, uint32_t domain, const char *text, size_t length, uint32_t *at)
 {
 	uint32_t id;
 
 	/* half of the slots stay free, so this ends */
-	for (*at = (uint32_t)(hash >> 32) & (SLOTS - 1);; *at = (*at + 1) & (SLOTS - 1)) {
+	for (*at = hash & (SLOTS - 1);; *at = (*at + 1) & (SLOTS - 1)) {
 		id = atomic_load_explicit(&table.slots[*at], memory_order_acquire);
 		if (id == 0 || is_same(&table.names[id], hash, domain, text, length))
 			return id;
 	}
 }
 
-static uint32_t add(uint64_t hash, uint32_t domain, const char *text, size_t length, uint32_t color)
+static uint32_t add(uint32_t hash, uint32_t domain, const char *text, size_t length, uint32_t color)
 {
 	const char *copy;
 	uint32_t id, at;
@@ -193,7 +178,7 @@ uint32_t nvtx_name(uint32_t domain, const char *message, uint32_t color)
 {
 	const char *text = message ? message : "[unnamed]";
 	size_t length = length_of(text);
-	uint64_t hash = hash_text(domain, text, length);
+	uint32_t hash = hash_text(domain, text, length);
 	uint32_t at, id = find(hash, domain, text, length, &at);
 
 	return id ? id : add(hash, domain, text, length, color);

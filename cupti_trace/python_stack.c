@@ -252,10 +252,9 @@ uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack)
 	for (uint32_t i = 0; i < stack->count; i++) {
 		const struct python_frame *f = &stack->frames[i];
 
-		hash = (hash ^ f->code ^ (f->mark << 20 | f->mark >> 44)) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 32;
+		hash = hash_step(hash, f->code, f->mark);
 		if (lines)
-			hash = (hash ^ f->place) * 0x9e3779b97f4a7c15u;
+			hash = hash_step(hash, f->place, 0);
 	}
 	return hash;
 }
