@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "symbolize/hash.h"
+#include "symbolize/text.h"
 
 #define SLOTS (NVTX_NAMES_MAX * 2) /* a power of two */
 
@@ -46,33 +47,6 @@ static size_t length_of(const char *text)
 	while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
 		length--;
 	return length;
-}
-
-/* Returns the bytes written, at most 4. What is no character becomes U+FFFD. */
-static size_t put_utf8(uint32_t c, char *out)
-{
-	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		c = 0xfffd;
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | c >> 18);
-	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
 }
 
 static const char *narrow(const wchar_t *text, char out[NVTX_TEXT_MAX + 5])

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include "symbolize/text.h"
 
 /* Longest line table read. */
 #define LINES_MAX (1u << 20)
@@ -132,24 +133,16 @@ void python_frames_read(const struct python_memory *memory, const struct python_
 
 /* ---- texts ---- */
 
-/* Appends one character (RFC 3629). False when it does not fit. */
+/* Appends one character. False when it does not fit. */
 static bool append_utf8(char *out, size_t size, size_t *used, uint32_t c)
 {
-	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	char bytes[4];
+	size_t n = put_utf8(c, bytes);
 
-	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) {
-		c = 0xfffd; /* a lone surrogate, which Python allows */
-		n = 3;
-	}
 	if (*used + n >= size)
 		return false;
-	if (n == 1) {
-		out[(*used)++] = (char)c;
-		return true;
-	}
-	out[(*used)++] = (char)(n == 2 ? 0xc0 | c >> 6 : n == 3 ? 0xe0 | c >> 12 : 0xf0 | c >> 18);
-	for (size_t i = n - 1; i-- > 0;)
-		out[(*used)++] = (char)(0x80 | (c >> (6 * i) & 0x3f));
+	memcpy(out + *used, bytes, n);
+	*used += n;
 	return true;
 }
 

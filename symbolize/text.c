@@ -21,6 +21,20 @@ size_t count_utf8_bytes(const unsigned char *s)
 	return n;
 }
 
+size_t put_utf8(uint32_t c, char *out)
+{
+	static const unsigned char first_byte[] = {[1] = 0, [2] = 0xc0, [3] = 0xe0, [4] = 0xf0};
+	size_t n;
+
+	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		c = 0xfffd;
+	n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	out[0] = (char)(first_byte[n] | c >> 6 * (n - 1));
+	for (size_t i = 1; i < n; i++)
+		out[i] = (char)(0x80 | (c >> 6 * (n - 1 - i) & 0x3f));
+	return n;
+}
+
 /* U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they change the order of the text. */
 static bool is_bidirectional_control(const unsigned char *s)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes untrusted text safe to display.
+ * UTF-8, and making untrusted text safe to display.
  *
  * A name from a file, a path or a line of a perf map may contain any byte. On a terminal control
  * characters move the cursor and worse, and a newline breaks line-based formats. Some terminals
@@ -14,12 +14,19 @@
 #define SYMBOLIZE_TEXT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * The length of the UTF-8 character at `s`, 1 to 4 bytes; 0 if it is not well-formed, like overlong
  * forms, surrogates and values past U+10FFFF (RFC 3629). Stops at the terminating NUL.
  */
 size_t count_utf8_bytes(const unsigned char *s);
+
+/*
+ * Writes a character as UTF-8 and returns its length, 1 to 4 bytes. What is no character, like a
+ * lone surrogate, becomes U+FFFD.
+ */
+size_t put_utf8(uint32_t character, char *out);
 
 /*
  * Makes `text` safe, in place: each control character (C0, DEL, C1; bidirectional: U+061C, U+200E,

@@ -110,6 +110,29 @@ static void random_bytes_are_safe(void **state)
 	}
 }
 
+static void all_characters_are_well_formed(void **state)
+{
+	(void)state;
+	for (uint32_t c = 1; c < 0x120000; c += c < 0x20000 ? 1 : 977) {
+		bool is_one = c < 0xd800 || (c >= 0xe000 && c < 0x110000);
+		char text[5] = "";
+		size_t n = put_utf8(c, text);
+
+		assert_int_equal(count_utf8_bytes((const unsigned char *)text), n);
+		assert_int_equal(strlen(text), n);
+		assert_int_equal(strcmp(text, "\xef\xbf\xbd") == 0, !is_one || c == 0xfffd);
+	}
+	for (int i = 0; i < 4; i++) {
+		static const char *const texts[] = {"h", "\xc3\xb6", "\xe2\x82\xac",
+						    "\xf0\x9f\x98\x80"};
+		static const uint32_t characters[] = {'h', 0xf6, 0x20ac, 0x1f600};
+		char text[5] = "";
+
+		put_utf8(characters[i], text);
+		assert_string_equal(text, texts[i]);
+	}
+}
+
 static void interned_text_is_clean(void **state)
 {
 	struct intern strings = {0};
@@ -125,6 +148,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_text_stays),
+		cmocka_unit_test(all_characters_are_well_formed),
 		cmocka_unit_test(controls_become_marks),
 		cmocka_unit_test(bidirectional_controls_become_marks),
 		cmocka_unit_test(invalid_utf8_becomes_marks),
