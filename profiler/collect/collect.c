@@ -172,19 +172,26 @@ static void note_process(struct collect *c, const struct process *process)
 		place_names_add_process(&c->place_names, &info);
 }
 
-static void note_thread(struct collect *c, const struct process *process, uint32_t tid)
+/* `comm`: as in proc_names.h, of the thread `tid` of process `pid`. */
+static void name_thread(struct collect *c, const struct process *process, pid_t pid, uint32_t tid,
+			const char *comm)
 {
 	struct thread_info info = {.process = process->id, .tid = tid};
 	char text[256];
 
-	note_process(c, process);
 	if (!distinguishes(c, PLACE_THREAD) ||
 	    place_names_thread(&c->place_names, process->id, tid))
 		return;
-	proc_names_thread(process->visible_pid, (pid_t)tid, NULL, text, sizeof(text));
+	proc_names_thread(pid, (pid_t)tid, comm, text, sizeof(text));
 	info.name = collect_text(c, text);
 	if (info.name)
 		place_names_add_thread(&c->place_names, &info);
+}
+
+static void note_thread(struct collect *c, const struct process *process, uint32_t tid)
+{
+	note_process(c, process);
+	name_thread(c, process, process->visible_pid, tid, NULL);
 }
 
 static uint32_t place_of(struct collect *c, const struct process *process, uint32_t tid)
@@ -320,20 +327,6 @@ static void on_exit_thread(struct collect *c, struct process *process,
 		end_process(c, process, event->time_ns);
 }
 
-static void on_comm(struct collect *c, struct process *process, const struct process_event *event)
-{
-	struct thread_info info = {.process = process->id, .tid = (uint32_t)event->tid};
-	char text[64];
-
-	if (!distinguishes(c, PLACE_THREAD) ||
-	    place_names_thread(&c->place_names, info.process, info.tid))
-		return;
-	proc_names_thread(process->pid, event->tid, event->comm, text, sizeof(text));
-	info.name = collect_text(c, text);
-	if (info.name)
-		place_names_add_thread(&c->place_names, &info);
-}
-
 static void look_for_python(struct collect *c, struct process *process,
 			    const struct code_mapping *mapping)
 {
@@ -391,7 +384,7 @@ struct process *collect_process_event(struct collect *c, const struct process_ev
 	case PROCESS_EXEC:
 		return on_exec(c, process, event);
 	case PROCESS_COMM:
-		on_comm(c, process, event);
+		name_thread(c, process, process->pid, (uint32_t)event->tid, event->comm);
 		break;
 	case PROCESS_MAP:
 		on_map(c, process, &event->mapping);
