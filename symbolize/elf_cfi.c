@@ -12,10 +12,6 @@
 #define SHT_X86_64_UNWIND 0x70000001
 #endif
 
-struct segment {
-	uint64_t offset, size, address;
-};
-
 /* A section, with an index of its functions if the file has none. */
 struct section {
 	struct cfi_table table;
@@ -25,8 +21,7 @@ struct section {
 };
 
 struct elf_cfi {
-	struct segment *segments;
-	size_t segment_count;
+	struct elf_segments segments;
 	struct section eh_frame;
 	struct section debug_frame;
 };
@@ -44,41 +39,8 @@ void elf_cfi_free(struct elf_cfi *cfi)
 		return;
 	release_section(&cfi->eh_frame);
 	release_section(&cfi->debug_frame);
-	free(cfi->segments);
+	free(cfi->segments.list);
 	free(cfi);
-}
-
-/* The loadable segments, which map offsets to addresses. */
-static int read_segments(struct elf_cfi *cfi, const struct elf_file *file)
-{
-	size_t n = 0;
-
-	if (elf_getphdrnum(file->elf, &n) != 0)
-		return -ENOEXEC;
-	cfi->segments = calloc(n ? n : 1, sizeof(*cfi->segments));
-	if (!cfi->segments)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		GElf_Phdr p;
-
-		if (gelf_getphdr(file->elf, (int)i, &p) && p.p_type == PT_LOAD)
-			cfi->segments[cfi->segment_count++] =
-				(struct segment){p.p_offset, p.p_filesz, p.p_vaddr};
-	}
-	return 0;
-}
-
-static bool to_address(const struct elf_cfi *cfi, uint64_t offset, uint64_t *address)
-{
-	for (size_t i = 0; i < cfi->segment_count; i++) {
-		const struct segment *s = &cfi->segments[i];
-
-		if (offset >= s->offset && offset - s->offset < s->size) {
-			*address = offset - s->offset + s->address;
-			return true;
-		}
-	}
-	return false;
 }
 
 static char *read_named(const struct elf_file *file, const char *name, GElf_Shdr *header)
@@ -153,7 +115,7 @@ static void read_section(struct section *s, const struct elf_file *file, bool is
 static int load(struct elf_file *file, struct elf_cfi **result)
 {
 	struct elf_cfi *cfi = calloc(1, sizeof(*cfi));
-	int err = cfi ? read_segments(cfi, file) : -ENOMEM;
+	int err = cfi ? elf_file_read_segments(file, &cfi->segments) : -ENOMEM;
 
 	if (!err) {
 		read_section(&cfi->eh_frame, file, false);
@@ -216,7 +178,7 @@ int elf_cfi_find_row(const struct elf_cfi *cfi, uint64_t file_offset, struct cfi
 	uint64_t address;
 	int err;
 
-	if (!to_address(cfi, file_offset, &address))
+	if (!elf_segments_address(&cfi->segments, file_offset, &address))
 		return -ENOENT;
 	err = find_in_section(&cfi->eh_frame, address, row);
 	return err ? find_in_section(&cfi->debug_frame, address, row) : 0;

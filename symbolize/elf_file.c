@@ -180,3 +180,46 @@ Elf_Scn *elf_file_find_section(const struct elf_file *file, uint32_t type, const
 	}
 	return NULL;
 }
+
+int elf_file_read_segments(const struct elf_file *file, struct elf_segments *segments)
+{
+	size_t count = 0;
+
+	*segments = (struct elf_segments){0};
+	if (elf_getphdrnum(file->elf, &count) != 0 || count == 0)
+		return 0;
+	segments->list = calloc(count, sizeof(*segments->list));
+	if (!segments->list)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(file->elf, (int)i, &header) || header.p_type != PT_LOAD)
+			continue;
+		segments->list[segments->count++] = (struct elf_segment){
+			.offset = header.p_offset,
+			.size = header.p_filesz,
+			.address = header.p_vaddr,
+			.is_executable = (header.p_flags & PF_X) != 0,
+		};
+	}
+	return 0;
+}
+
+bool elf_segments_address(const struct elf_segments *segments, uint64_t offset, uint64_t *address)
+{
+	const struct elf_segment *found = NULL;
+
+	for (uint32_t i = 0; i < segments->count; i++) {
+		const struct elf_segment *s = &segments->list[i];
+
+		if (offset < s->offset || offset - s->offset >= s->size)
+			continue;
+		if (!found || (s->is_executable && !found->is_executable))
+			found = s;
+	}
+	if (!found)
+		return false;
+	*address = found->address + (offset - found->offset);
+	return true;
+}

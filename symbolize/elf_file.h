@@ -47,4 +47,24 @@ void elf_file_free_section(const struct elf_file *file, const GElf_Shdr *header,
 Elf_Scn *elf_file_find_section(const struct elf_file *file, uint32_t type, const char *name,
 			       GElf_Shdr *header);
 
+struct elf_segment {
+	uint64_t offset, size, address;
+	bool is_executable;
+};
+
+/* The loadable segments, which map offsets in the file to addresses. The caller frees the list. */
+struct elf_segments {
+	struct elf_segment *list;
+	uint32_t count;
+};
+
+/* 0 or -ENOMEM. */
+int elf_file_read_segments(const struct elf_file *file, struct elf_segments *segments);
+
+/*
+ * The address of the byte at `offset`; false: no segment contains it. Executable segments first: a
+ * page at a segment's edge can be in the file once, but mapped twice.
+ */
+bool elf_segments_address(const struct elf_segments *segments, uint64_t offset, uint64_t *address);
+
 #endif

@@ -16,61 +16,15 @@
  */
 #define COMPARED_NAME 4096
 
-struct segment {
-	uint64_t offset, size, address;
-	bool executable;
-};
-
 struct elf_syms {
 	struct elf_table symbols; /* sorted; ids of ranges are positions in its list */
 	struct range_table table;
-	struct segment *segments;
-	size_t segment_count;
+	struct elf_segments segments;
 };
 
-static int read_segments(struct elf_syms *syms, const struct elf_file *file)
-{
-	size_t count = 0;
-
-	if (elf_getphdrnum(file->elf, &count) != 0 || count == 0)
-		return 0;
-	syms->segments = calloc(count, sizeof(*syms->segments));
-	if (!syms->segments)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		GElf_Phdr header;
-
-		if (!gelf_getphdr(file->elf, (int)i, &header) || header.p_type != PT_LOAD)
-			continue;
-		syms->segments[syms->segment_count++] = (struct segment){
-			.offset = header.p_offset,
-			.size = header.p_filesz,
-			.address = header.p_vaddr,
-			.executable = (header.p_flags & PF_X) != 0,
-		};
-	}
-	return 0;
-}
-
-/*
- * Executable segments first: a page at a segment's edge can be in the file once, but mapped twice.
- */
 bool elf_syms_address(const struct elf_syms *syms, uint64_t offset, uint64_t *address)
 {
-	const struct segment *found = NULL;
-
-	for (size_t i = 0; i < syms->segment_count; i++) {
-		const struct segment *segment = &syms->segments[i];
-
-		if (offset < segment->offset || offset - segment->offset >= segment->size)
-			continue;
-		if (!found || (segment->executable && !found->executable))
-			found = segment;
-	}
-	if (!found)
-		return false;
-	*address = found->address + (offset - found->offset);
-	return true;
+	return elf_segments_address(&syms->segments, offset, address);
 }
 
 static int binding_rank(uint8_t binding)
@@ -338,7 +292,7 @@ static int load(const struct elf_file *file, struct debug_file_search *search,
 
 	if (!syms)
 		return err;
-	err = read_segments(syms, file);
+	err = elf_file_read_segments(file, &syms->segments);
 	if (!err)
 		err = add_all_symbols(syms, file, search);
 	if (!err)
@@ -406,6 +360,6 @@ void elf_syms_free(struct elf_syms *syms)
 		return;
 	elf_table_release(&syms->symbols);
 	range_table_release(&syms->table);
-	free(syms->segments);
+	free(syms->segments.list);
 	free(syms);
 }
