@@ -916,7 +916,7 @@ static void everything_together_stays_within_the_memory(void **state)
 	(void)state;
 	memory = 4u << 20;
 	c = collect_new(&(struct collect_options){
-		.sample_ns = SAMPLE_NS, .place_mask = UINT32_MAX, .follows_waits = true});
+		.sample_ns = SAMPLE_NS, .place_mask = UINT32_MAX, .measure.waits = true});
 	assert_non_null(c);
 	p = say_hello(c, PID);
 	for (uint32_t i = 1; i <= ROUNDS; i++) {
