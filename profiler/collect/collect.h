@@ -36,7 +36,7 @@
  *     tables read from files, for call frames (symbolize/budget.h)                         256
  *   afterwards
  *     tables read from files, for names                                                    256
- *     the result's stacks and texts, and their tree (naming.c)             160
+ *     the result's stacks and texts, and their tree (naming.c)             224
  *
  * The whole process stays below 500 MiB:
  *

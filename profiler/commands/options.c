@@ -14,7 +14,9 @@ static const char help[] =
 	"Runs the command and writes where its time went, on the CPU and on the GPU, as folded\n"
 	"stacks for flamegraph.pl: GPU work is under the CPU stacks that launched it.\n"
 	"\n"
-	"  -o FILE             output file, - for stdout (default " OPTIONS_DEFAULT_OUTPUT ")\n"
+	"  -o FILE             output file, - for stdout (default " OPTIONS_DEFAULT_OUTPUT ");\n"
+	"                      its ending is the format; may be repeated\n"
+	"  --format NAME       the format, whatever the ending: folded\n"
 	"  -gpu-only           GPU time only, under the stacks that launched it\n"
 	"  -cpu-only           CPU samples only; nothing is loaded into the command\n"
 	"  --by PARTS          add root frames: any of process,thread,device,context,stream\n"
@@ -68,6 +70,7 @@ enum {
 	OPT_BY,
 	OPT_NVTX,
 	OPT_WAITS,
+	OPT_FORMAT,
 	OPT_VERSION
 };
 
@@ -92,6 +95,7 @@ static const struct option long_options[] = {
 	{"by", required_argument, NULL, OPT_BY},
 	{"nvtx", no_argument, NULL, OPT_NVTX},
 	{"waits", no_argument, NULL, OPT_WAITS},
+	{"format", required_argument, NULL, OPT_FORMAT},
 	{"version", no_argument, NULL, OPT_VERSION},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -224,12 +228,45 @@ static bool add_cuda_lib(struct options *o, const char *path)
 	return true;
 }
 
+static bool add_output(struct options *o, const char *path)
+{
+	if (path[0] == '\0') {
+		fprintf(stderr, "profile: -o needs a file name, or - for stdout\n");
+		return false;
+	}
+	if (o->output_count == OUTPUTS_MAX) {
+		fprintf(stderr, "profile: at most %d -o\n", OUTPUTS_MAX);
+		return false;
+	}
+	o->outputs[o->output_count++].path = path;
+	return true;
+}
+
+static bool set_format(struct options *o, const char *name)
+{
+	o->format = writer_with_name(name);
+	if (o->format)
+		return true;
+	fprintf(stderr, "profile: --format is one of ");
+	for (const struct writer *const *w = writers; *w; w++)
+		fprintf(stderr, "%s%s", w == writers ? "" : ", ", (*w)->name);
+	fprintf(stderr, ", not '%s'\n", name);
+	return false;
+}
+
+static void choose_formats(struct options *o)
+{
+	if (o->output_count == 0)
+		o->outputs[o->output_count++].path = OPTIONS_DEFAULT_OUTPUT;
+	for (uint32_t i = 0; i < o->output_count; i++)
+		o->outputs[i].writer = o->format ? o->format : writer_for_path(o->outputs[i].path);
+}
+
 static bool set_option(struct options *o, int option, const char *argument)
 {
 	switch (option) {
 	case 'o':
-		o->output = argument;
-		return true;
+		return add_output(o, argument);
 	case 'F':
 		return set_frequency(o, argument);
 	case 'v':
@@ -285,6 +322,8 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_STRICT:
 		o->strict = true;
 		return true;
+	case OPT_FORMAT:
+		return set_format(o, argument);
 	case OPT_BY:
 		return set_by(o, argument);
 	default: /* getopt has printed what is wrong */
@@ -326,7 +365,6 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	int option;
 
 	memset(options, 0, sizeof(*options));
-	options->output = OPTIONS_DEFAULT_OUTPUT;
 	options->measure = (struct measure){
 		.samples_cpu = true, .traces_gpu = true, .frequency_hz = OPTIONS_DEFAULT_FREQUENCY};
 	optind = 0;                  /* start afresh: tests parse more than once */
@@ -347,10 +385,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		fprintf(stderr, "profile: no command to run\n");
 		goto wrong;
 	}
-	if (options->output[0] == '\0') {
-		fprintf(stderr, "profile: -o needs a file name, or - for stdout\n");
-		goto wrong;
-	}
+	choose_formats(options);
 	choose_launch_stacks(options);
 	if (!check_nvtx(options) || !check_waits(options))
 		goto wrong;

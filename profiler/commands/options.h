@@ -10,6 +10,7 @@
 #include "profiler/base/log.h"
 #include "profiler/base/measure.h"
 #include "profiler/output/grouping.h"
+#include "profiler/output/outputs.h"
 
 #define OPTIONS_DEFAULT_OUTPUT "merged_trace.folded"
 #define OPTIONS_DEFAULT_FREQUENCY 50
@@ -27,8 +28,10 @@ enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
 
 /* Strings point into argv. */
 struct options {
-	const char *output;     /* "-": stdout */
-	struct measure measure; /* devices: run sets it */
+	struct output_choice outputs[OUTPUTS_MAX]; /* at least one */
+	uint32_t output_count;
+	const struct writer *format; /* of all of them; NULL: by their endings */
+	struct measure measure;      /* devices: run sets it */
 	enum weight_unit unit;
 	enum launch_stacks launch_stacks;             /* never AUTO after options_parse */
 	const char *injection_lib;                    /* NULL: the embedded one */

@@ -11,8 +11,7 @@
 #include <unistd.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/output/naming.h"
-#include "profiler/output/output_file.h"
-#include "profiler/output/writer.h"
+#include "profiler/output/outputs.h"
 #include "profiler/report/gpu_table.h"
 #include "profiler/report/strict.h"
 #include "profiler/report/summary.h"
@@ -24,20 +23,20 @@
 struct run {
 	const struct options *options;
 	const struct inherited *inherited;
-	const struct writer *writer;
+	unsigned int needs; /* enum writer_needs, of all outputs */
 	struct session_options session_options;
 	struct identity identity;
 	struct log log;
-	struct output output;
-	struct timeline *timeline; /* NULL: the writer needs none */
+	struct outputs outputs;
+	struct timeline *timeline; /* NULL: no output needs one */
 	int kallsyms; /* /proc/kallsyms, open; -1: it is not, or the symbolizer has it */
 };
 
 /* ---- options of each part ---- */
 
-static struct session_options session_options(const struct options *o, const struct writer *writer)
+static struct session_options session_options(const struct options *o, unsigned int needs)
 {
-	uint32_t mask = writer->needs & NEEDS_TIMELINE ? PLACES_ALL : grouping_mask(&o->by);
+	uint32_t mask = needs & NEEDS_TIMELINE ? PLACES_ALL : grouping_mask(&o->by);
 	struct measure measure = o->measure;
 
 	measure.devices = (mask & 1u << PLACE_DEVICE) || o->level == LOG_VERBOSE;
@@ -66,30 +65,41 @@ static double unit_ns(const struct options *o)
 
 /* ---- after the run ---- */
 
-static int write_result(struct run *r, const struct result *result, struct written *written)
-{
-	struct writer_options options = {.unit_ns = unit_ns(r->options)};
-	FILE *stream = output_begin(&r->output);
-	int err, end_err;
-
-	if (!stream)
-		return -errno;
-	err = r->writer->write(result, &options, stream, written);
-	end_err = output_end(&r->output, stream);
-	return end_err ? end_err : err; /* the first of its errors is why the writer failed */
-}
-
-static void report_written(struct run *r, const struct totals *totals,
+static void report_written(struct run *r, uint32_t at, const struct totals *totals,
 			   const struct written *written)
 {
 	static const char *const words[] = UNIT_WORDS;
-	struct summary_written w = {.file = strcmp(r->options->output, "-") == 0
-						    ? "standard output"
-						    : r->options->output,
-				    .unit = words[r->options->unit],
-				    .written = *written};
+	const struct output_choice *choice = &r->options->outputs[at];
+	struct summary_written w = {
+		.file = strcmp(choice->path, "-") == 0 ? "standard output" : choice->path,
+		.item = choice->writer->item,
+		.unit = choice->writer->has_units ? words[r->options->unit] : NULL,
+		.written = *written};
 
 	summary_report_written(&r->log, &r->options->measure, totals, &w);
+}
+
+/* All outputs, even if one fails. 0, or the status to exit with. */
+static int write_all(struct run *r, const struct result *result)
+{
+	struct writer_options options = {.unit_ns = unit_ns(r->options)};
+	int status = 0;
+
+	for (uint32_t i = 0; i < r->options->output_count; i++) {
+		struct written written;
+		int err = outputs_write(&r->outputs, i, result, &options, &written);
+
+		if (!err) {
+			report_written(r, i, &result->totals, &written);
+		} else if (err == -EPIPE) { /* the reader has gone: no failure of ours */
+			status = status ? status : EXIT_SIGNAL_BASE + SIGPIPE;
+		} else {
+			log_error(&r->log, "writing %s: %s", r->options->outputs[i].path,
+				  strerror(-err));
+			status = EXIT_PROFILER_FAILED;
+		}
+	}
+	return status;
 }
 
 /* The cost of the run (-v). */
@@ -126,10 +136,9 @@ static int finish(struct run *r, struct session *session, int status)
 		.raw_names = o->raw_names, .inlines = o->inlines, .grouping = o->by};
 	struct collected collected = collect_results(session_collect(session));
 	struct totals totals = session_totals(session);
-	struct written written;
 	struct timespec start;
 	struct result *result;
-	int err = -ENOMEM;
+	int failed;
 
 	finish_timeline(r, collect_ledger(session_collect(session)));
 	if (r->identity.keeps_root)
@@ -140,22 +149,19 @@ static int finish(struct run *r, struct session *session, int status)
 	symbolizer_set_kallsyms(collected.symbolizer, r->kallsyms);
 	r->kallsyms = -1;
 	result = result_new(&collected, &naming, &totals);
-	if (result) {
-		gpu_table_report_devices(&r->log, result);
-		summary_report_unnamed(&r->log, &result->unnamed);
-		collect_ledger(session_collect(session))->bounds.stacks +=
-			result->unnamed.not_kept; /* for --strict */
-		err = write_result(r, result, &written);
-	}
-	result_free(result);
-	report_cost(&r->log, &totals, &start);
-	if (err == -EPIPE) /* the reader has gone: not a failure, and nobody to report to */
-		return EXIT_SIGNAL_BASE + SIGPIPE;
-	if (err) {
-		log_error(&r->log, "writing %s: %s", o->output, strerror(-err));
+	if (!result) {
+		log_error(&r->log, "out of memory");
 		return EXIT_PROFILER_FAILED;
 	}
-	report_written(r, &totals, &written);
+	gpu_table_report_devices(&r->log, result);
+	summary_report_unnamed(&r->log, &result->unnamed);
+	collect_ledger(session_collect(session))->bounds.stacks +=
+		result->unnamed.not_kept; /* for --strict */
+	failed = write_all(r, result);
+	result_free(result);
+	report_cost(&r->log, &totals, &start);
+	if (failed)
+		return failed;
 	if (o->strict && !strict_check(&r->log, totals.ledger))
 		return EXIT_NOT_EXACT;
 	return status;
@@ -164,44 +170,47 @@ static int finish(struct run *r, struct session *session, int status)
 /* ---- the run ---- */
 
 /* False after logging the reason. */
-static bool open_output(struct run *r)
+static bool open_outputs(struct run *r)
 {
-	int err = output_open(&r->output, r->options->output);
+	const struct options *o = r->options;
+	uint32_t failed;
+	int err = outputs_open(&r->outputs, o->outputs, o->output_count, &failed);
+	const char *path = err ? o->outputs[failed].path : NULL;
 
 	if (!err)
 		return true;
-	if (r->identity.other && (err == -EACCES || err == -EPERM))
+	if (err == -EBUSY)
+		log_error(&r->log, "-o %s leads to the same place as another -o", path);
+	else if (r->identity.other && (err == -EACCES || err == -EPERM))
 		log_error(&r->log,
 			  "cannot write %s as %s: %s; choose a file that this user may write with "
 			  "-o, or use --as-root",
-			  r->options->output, r->identity.shown, strerror(-err));
+			  path, r->identity.shown, strerror(-err));
 	else
-		log_error(&r->log, "cannot write %s: %s; choose another file with -o",
-			  r->options->output, strerror(-err));
+		log_error(&r->log, "cannot write %s: %s; choose another file with -o", path,
+			  strerror(-err));
 	return false;
 }
 
 /*
- * The timeline's file lies beside the output; in the current folder where the output is not a file
- * in a folder. False after logging the reason.
+ * The timeline's file lies beside an output; in the current folder where none is a file in a
+ * folder. False after logging the reason.
  */
 static bool open_timeline(struct run *r)
 {
-	bool is_beside = r->output.folder >= 0;
+	int beside = outputs_folder(&r->outputs);
 	char folder[64] = ".";
 
-	if (!(r->writer->needs & NEEDS_TIMELINE))
+	if (!(r->needs & NEEDS_TIMELINE))
 		return true;
-	if (is_beside)
-		snprintf(folder, sizeof(folder), "/proc/self/fd/%d", r->output.folder);
+	if (beside >= 0)
+		snprintf(folder, sizeof(folder), "/proc/self/fd/%d", beside);
 	r->timeline = timeline_new(folder, NULL);
 	r->session_options.timeline = r->timeline;
 	if (r->timeline)
 		return true;
-	log_error(&r->log,
-		  "cannot create a temporary file in %s%s: %s; choose another file with -o",
-		  is_beside ? "the folder of " : "the current folder",
-		  is_beside ? r->options->output : "", strerror(errno));
+	log_error(&r->log, "cannot create a temporary file in %s: %s; choose another file with -o",
+		  beside >= 0 ? "the folder of the output" : "the current folder", strerror(errno));
 	return false;
 }
 
@@ -217,16 +226,17 @@ static int run_as_user(struct run *r, struct session *session,
 		return EXIT_PROFILER_FAILED;
 	}
 	supervisor_report_user(supervisor);
-	if (!open_output(r))
+	if (!open_outputs(r))
 		return EXIT_PROFILER_FAILED;
-	status = open_timeline(r) ? session_run(session, r->output.is_stdout, &exit_status)
-				  : EXIT_PROFILER_FAILED;
+	status = open_timeline(r)
+			 ? session_run(session, outputs_take_stdout(&r->outputs), &exit_status)
+			 : EXIT_PROFILER_FAILED;
 	if (!status) {
 		supervisor_report_writing(supervisor);
 		privilege_drop_all();
 		status = finish(r, session, exit_status);
 	}
-	output_cancel(&r->output);
+	outputs_cancel(&r->outputs);
 	return status;
 }
 
@@ -255,10 +265,11 @@ static int work(const struct supervisor_link *supervisor, void *context)
 
 int run(const struct options *options, const struct inherited *inherited)
 {
+	unsigned int needs = outputs_need(options->outputs, options->output_count);
 	struct run r = {.options = options,
 			.inherited = inherited,
-			.writer = &folded_writer,
-			.session_options = session_options(options, &folded_writer),
+			.needs = needs,
+			.session_options = session_options(options, needs),
 			.log.level = options->level,
 			.kallsyms = -1};
 

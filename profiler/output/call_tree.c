@@ -50,9 +50,11 @@ static bool child_equal(const void *records, uint32_t position, const void *key)
 	return node->parent == k->parent && strcmp(node->name, k->name) == 0;
 }
 
-/* The child of `node` with this name, made if need be; CALL_TREE_NONE when out of memory. */
-static uint32_t child_of(struct call_tree *tree, uint32_t node, const char *name)
+/* The child of `node` with this frame's name, made if need be; CALL_TREE_NONE: out of memory. */
+static uint32_t child_of(struct call_tree *tree, uint32_t node, const struct result *result,
+			 uint32_t frame)
 {
+	const char *name = result->frames[frame].name;
 	struct child_key key = {node, name};
 	uint32_t hash = hash_pair(node, hash_bytes(name, strlen(name)));
 	uint32_t at = hash_index_find(&tree->index, hash, child_equal, tree->nodes, &key);
@@ -64,6 +66,7 @@ static uint32_t child_of(struct call_tree *tree, uint32_t node, const char *name
 		return CALL_TREE_NONE;
 	at = tree->count++;
 	tree->nodes[at] = (struct call_node){.name = name,
+					     .frame = frame,
 					     .parent = node,
 					     .first_child = CALL_TREE_NONE,
 					     .next_sibling = tree->nodes[node].first_child};
@@ -108,7 +111,7 @@ static bool add_stacks(struct call_tree *tree, const struct result *result, uint
 	for (uint32_t i = RESULT_ROOT + 1; i < result->stack_count; i++) {
 		const struct stack_info *stack = &result->stacks[i];
 
-		nodes[i] = child_of(tree, nodes[stack->outer], result->frames[stack->frame].name);
+		nodes[i] = child_of(tree, nodes[stack->outer], result, stack->frame);
 		if (nodes[i] == CALL_TREE_NONE)
 			return false;
 	}
@@ -128,7 +131,11 @@ struct call_tree *call_tree_new(const struct result *result)
 	for (uint32_t i = 0; i < result->row_count; i++) {
 		const struct row *row = &result->rows[i];
 
-		tree->nodes[nodes[row->stack]].weight_ns[row->kind] += (double)row->ns;
+		struct call_node *node = &tree->nodes[nodes[row->stack]];
+
+		node->weight_ns[row->kind] += (double)row->ns;
+		node->count[row->kind] += row->count;
+		node->bytes += row->bytes;
 	}
 	free(nodes);
 	hash_index_release(&tree->index);

@@ -3,7 +3,8 @@
  * A result's rows as a tree of names, for outputs in which equal names are one: root first.
  *
  * A node's weight is its own (self) weight in ns, as double, apart for each kind of row; a path
- * appears once however many addresses led to it. Children are sorted by name (byte order).
+ * appears once however many addresses led to it. Children are sorted by name (byte order), and a
+ * node's number is above its parent's.
  */
 #ifndef PROFILER_OUTPUT_CALL_TREE_H
 #define PROFILER_OUTPUT_CALL_TREE_H
@@ -16,10 +17,13 @@
 
 struct call_node {
 	const char *name; /* the result's; NULL for the root */
+	uint32_t frame;   /* the first one with this name here, in the result's frames */
 	uint32_t parent;
 	uint32_t first_child;
 	uint32_t next_sibling;
 	double weight_ns[ROW_KINDS];
+	uint64_t count[ROW_KINDS]; /* of samples, operations, waits, calls */
+	uint64_t bytes;            /* of operations */
 };
 
 struct call_tree;

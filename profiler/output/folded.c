@@ -45,7 +45,7 @@ static void print_node(struct walk *w, uint32_t at)
 		print_name(w->out, w->nodes[w->path[i]].name);
 	}
 	fprintf(w->out, " %" PRIu64 "\n", weight);
-	w->result->stacks++;
+	w->result->items++;
 }
 
 /* Depth first without recursion: a tree may be as deep as a recursive program's stack. */
@@ -126,4 +126,8 @@ out:
 	return err;
 }
 
-const struct writer folded_writer = {.name = "folded", .suffix = ".folded", .write = write_folded};
+const struct writer folded_writer = {.name = "folded",
+				     .suffix = ".folded",
+				     .item = "stack",
+				     .has_units = true,
+				     .write = write_folded};

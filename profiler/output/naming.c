@@ -54,7 +54,7 @@ struct naming {
  * what is needed to round them. A frame beside those collected: inlined, or
  * of a place.
  */
-#define STACK_BYTES 160
+#define STACK_BYTES 224
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES + 4)
 
 /* ---- frames ---- */
@@ -83,6 +83,7 @@ static uint32_t add_frame(struct naming *n, const struct frame_info *frame)
 		return 0;
 	}
 	n->frames[n->frame_count] = *frame;
+	n->frames[n->frame_count].short_name = frame->name;
 	return n->frame_count++;
 }
 

@@ -296,12 +296,10 @@ FILE *output_begin(struct output *output)
 	return err ? NULL : fopencookie(output, "w", functions);
 }
 
-int output_end(struct output *output, FILE *stream)
+int output_end(struct output *output, FILE *stream, int err)
 {
-	int err = 0;
-
 	if (fflush(stream) != 0 || ferror(stream))
-		err = output->error ? output->error : -EIO;
+		err = output->error ? output->error : -EIO; /* it is why the writer failed */
 	fclose(stream);
 	if (!err && output->folder >= 0)
 		err = put_in_place(output);

@@ -39,8 +39,11 @@ int output_open(struct output *output, const char *path);
  */
 FILE *output_begin(struct output *output);
 
-/* Flushes, closes and puts the file in place; 0 or -errno (a full disk shows here). */
-int output_end(struct output *output, FILE *stream);
+/*
+ * Flushes, closes and puts the file in place; 0 or -errno (a full disk shows here). `err` is the
+ * writer's -errno, or 0: a file that is not whole does not take the old one's place.
+ */
+int output_end(struct output *output, FILE *stream, int err);
 
 /* Closes without writing: nothing has changed. Does nothing after output_end. */
 void output_cancel(struct output *output);

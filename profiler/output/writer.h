@@ -5,6 +5,7 @@
 #ifndef PROFILER_OUTPUT_WRITER_H
 #define PROFILER_OUTPUT_WRITER_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include "profiler/profile/result.h"
 
@@ -18,12 +19,21 @@ struct writer_options {
 };
 
 struct writer {
-	const char *name, *suffix;
-	unsigned int needs; /* enum writer_needs */
+	const char *name, *suffix; /* the suffix selects the format: ".folded" */
+	const char *item;          /* what is counted: "stack" */
+	bool has_units;            /* it counts in options.unit_ns; otherwise in ns */
+	unsigned int needs;        /* enum writer_needs */
 	/* 0 or -errno; the caller also flushes `out` and checks its errors. */
 	int (*write)(const struct result *result, const struct writer_options *options, FILE *out,
 		     struct written *written);
 };
+
+/* All formats, NULL at the end; the first one is that of a path with another ending. */
+extern const struct writer *const writers[];
+
+/* NULL: no format has this name. */
+const struct writer *writer_with_name(const char *name);
+const struct writer *writer_for_path(const char *path);
 
 /* Brendan Gregg's folded stacks: "root;caller;callee weight", sorted. The input of flamegraph.pl.
  */

@@ -38,11 +38,12 @@ enum frame_class {
 /* Distinct frames. `module` and `offset` are those of one place where the function was seen. */
 struct frame_info {
 	enum frame_class class;
-	uint32_t line;      /* of a Python function; 0: unknown */
-	const char *name;   /* as displayed: "Model.forward (model.py:42)" */
-	const char *file;   /* of a Python function: "model.py"; NULL: unknown */
-	const char *module; /* path of the file that contains the code; NULL: none */
-	uint64_t offset;    /* in that file */
+	uint32_t line;          /* of a Python function; 0: unknown */
+	const char *name;       /* in full: "Model.forward (model.py:42)" */
+	const char *short_name; /* for pictures: template arguments and parameters elided */
+	const char *file;       /* of a Python function: "model.py"; NULL: unknown */
+	const char *module;     /* path of the file that contains the code; NULL: none */
+	uint64_t offset;        /* in that file */
 };
 
 /* A tree: each stack is a frame inside another stack. */
@@ -107,8 +108,8 @@ static inline uint32_t result_record_stack(const struct result *result,
 
 /* What was written, for the summary. */
 struct written {
-	uint64_t stacks;           /* lines, or what the format has in their place */
-	uint64_t total[ROW_KINDS]; /* in units; what they add up to */
+	uint64_t items;            /* of the writer's `item` */
+	uint64_t total[ROW_KINDS]; /* what they add up to, in units; without units, in ns */
 	double exact_ns;           /* the same before rounding, all kinds together */
 };
 

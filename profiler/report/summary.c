@@ -391,7 +391,7 @@ void summary_report_unnamed(struct log *log, const struct unnamed *u)
 static void report_empty(struct log *log, const struct measure *m, const struct totals *t,
 			 const struct summary_written *w)
 {
-	if (w->written.exact_ns > 0)
+	if (w->unit && w->written.exact_ns > 0)
 		log_warn(log, "all of it is less than one %s: use --unit us or --unit ns",
 			 strcmp(w->unit, "samples") == 0 ? "sample" : "unit");
 	else if (m->samples_cpu)
@@ -403,26 +403,38 @@ static void report_empty(struct log *log, const struct measure *m, const struct 
 		log_warn(log, "the profile is empty: no GPU time was recorded");
 }
 
+/* "12 samples", "3.250 s" */
+static const char *amount(char text[48], uint64_t amount, const char *unit, bool named)
+{
+	if (!unit)
+		snprintf(text, 48, "%.3f s", (double)amount / 1e9);
+	else if (!named)
+		snprintf(text, 48, "%" PRIu64, amount);
+	else
+		snprintf(text, 48, "%" PRIu64 " %.*s", amount,
+			 (int)(strlen(unit) - (amount == 1 && strcmp(unit, "samples") == 0)), unit);
+	return text;
+}
+
 void summary_report_written(struct log *log, const struct measure *measure,
 			    const struct totals *totals, const struct summary_written *w)
 {
 	uint64_t total = 0;
-	char waiting[40] = "", calling[48] = "";
+	char text[5][48], waiting[64] = "", calling[64] = "";
 
 	for (int kind = 0; kind < ROW_KINDS; kind++)
 		total += w->written.total[kind];
 	if (measure->waits)
-		snprintf(waiting, sizeof(waiting), ", %" PRIu64 " waiting",
-			 w->written.total[ROW_WAIT]);
+		snprintf(waiting, sizeof(waiting), ", %s waiting",
+			 amount(text[0], w->written.total[ROW_WAIT], w->unit, false));
 	if (w->written.total[ROW_CALL])
-		snprintf(calling, sizeof(calling), ", %" PRIu64 " in CUDA calls",
-			 w->written.total[ROW_CALL]);
+		snprintf(calling, sizeof(calling), ", %s in CUDA calls",
+			 amount(text[1], w->written.total[ROW_CALL], w->unit, false));
 	if (total == 0)
 		report_empty(log, measure, totals, w);
-	log_line(log,
-		 "Wrote %" PRIu64 " stack%s (%" PRIu64 " %.*s: %" PRIu64 " CPU, %" PRIu64
-		 " GPU%s%s) to %s",
-		 w->written.stacks, s(w->written.stacks), total,
-		 (int)(strlen(w->unit) - (total == 1 && strcmp(w->unit, "samples") == 0)), w->unit,
-		 w->written.total[ROW_CPU], w->written.total[ROW_GPU], waiting, calling, w->file);
+	log_line(log, "Wrote %" PRIu64 " %s%s (%s: %s CPU, %s GPU%s%s) to %s", w->written.items,
+		 w->item, s(w->written.items), amount(text[2], total, w->unit, true),
+		 amount(text[3], w->written.total[ROW_CPU], w->unit, false),
+		 amount(text[4], w->written.total[ROW_GPU], w->unit, false), waiting, calling,
+		 w->file);
 }

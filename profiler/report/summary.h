@@ -16,9 +16,11 @@ void summary_report(struct log *log, const struct measure *measure, const struct
 /* Where names are missing, and why. */
 void summary_report_unnamed(struct log *log, const struct unnamed *unnamed);
 
-/* What was written: lines of `unit` ("samples", "us", "ns") to `file`. */
+/* What was written to a file. */
 struct summary_written {
-	const char *file, *unit;
+	const char *file;
+	const char *item; /* "stack" */
+	const char *unit; /* "samples", "us", "ns"; NULL: totals are in ns, and shown as times */
 	struct written written;
 };
 void summary_report_written(struct log *log, const struct measure *measure,

@@ -25,7 +25,8 @@ static inline uint32_t made_push(struct made_result *m, uint32_t outer, const ch
 				    sizeof(*m->frames)));
 	assert_true(array_make_room(&m->stacks, r->stack_count, &m->stack_capacity,
 				    sizeof(*m->stacks)));
-	m->frames[r->frame_count] = (struct frame_info){.class = CLASS_NATIVE, .name = name};
+	m->frames[r->frame_count] =
+		(struct frame_info){.class = CLASS_NATIVE, .name = name, .short_name = name};
 	m->stacks[r->stack_count] = (struct stack_info){.outer = outer, .frame = r->frame_count++};
 	r->frames = m->frames;
 	r->stacks = m->stacks;

@@ -42,7 +42,7 @@ static void check(struct made_result *m, const char *expected)
 	assert_string_equal(text, expected);
 	for (const char *c = text; *c; c++)
 		lines += *c == '\n';
-	assert_int_equal(written.stacks, lines);
+	assert_int_equal(written.items, lines);
 	free(text);
 	made_end(m);
 }
@@ -87,7 +87,7 @@ static void zero_weights_are_left_out(void **state)
 	add(&m, PATH("main", "z"), 5, 0);
 	text = write_result(&m, &fives, &written);
 	assert_string_equal(text, "main;z 1\n");
-	assert_int_equal(written.stacks, 1);
+	assert_int_equal(written.items, 1);
 	assert_true(written.exact_ns == 6);
 	free(text);
 	made_end(&m);
@@ -103,7 +103,7 @@ static void an_empty_tree_is_an_empty_file(void **state)
 	made_begin(&m);
 	text = write_result(&m, &ones, &written);
 	assert_string_equal(text, "");
-	assert_int_equal(written.stacks, 0);
+	assert_int_equal(written.items, 0);
 	for (int kind = 0; kind < ROW_KINDS; kind++)
 		assert_int_equal(written.total[kind], 0);
 	assert_true(written.exact_ns == 0);
@@ -142,7 +142,7 @@ static void totals_are_per_kind(void **state)
 	assert_int_equal(written.total[ROW_GPU], 300);
 	assert_int_equal(written.total[ROW_WAIT], 3);
 	assert_int_equal(written.total[ROW_CALL], 7);
-	assert_int_equal(written.stacks, 3);
+	assert_int_equal(written.items, 3);
 	assert_true(written.exact_ns == 3250);
 	free(text);
 	made_end(&m);
@@ -248,7 +248,7 @@ static void random_trees_add_up(void **state)
 			EXPECT(&p, (double)written.total[kind] <= exact + 0.5 + 1e-6);
 		}
 		EXPECT(&p, written.exact_ns == (double)(ns[ROW_CPU] + ns[ROW_GPU]));
-		EXPECT(&p, lines == written.stacks);
+		EXPECT(&p, lines == written.items);
 		free(text);
 		made_end(&m);
 	}

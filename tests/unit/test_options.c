@@ -47,7 +47,7 @@ static void defaults(void **state)
 {
 	(void)state;
 	assert_run("app");
-	assert_string_equal(options.output, "merged_trace.folded");
+	assert_string_equal(options.outputs[0].path, "merged_trace.folded");
 	assert_true(options.measure.samples_cpu && options.measure.traces_gpu);
 	assert_int_equal(options.unit, UNIT_SAMPLES);
 	assert_int_equal(options.measure.frequency_hz, 50);
@@ -124,16 +124,50 @@ static void short_options(void **state)
 {
 	(void)state;
 	assert_run("-o", "file", "-F", "100", "-v", "app");
-	assert_string_equal(options.output, "file");
+	assert_string_equal(options.outputs[0].path, "file");
 	assert_int_equal(options.measure.frequency_hz, 100);
 	assert_int_equal(options.level, LOG_VERBOSE);
 	assert_run("-q", "-F20", "app");
 	assert_int_equal(options.measure.frequency_hz, 20);
 	assert_int_equal(options.level, LOG_ERRORS);
 	assert_run("-o", "-", "app");
-	assert_string_equal(options.output, "-");
-	assert_run("-o", "a", "-o", "b", "app"); /* the last one counts */
-	assert_string_equal(options.output, "b");
+	assert_string_equal(options.outputs[0].path, "-");
+	assert_int_equal(options.output_count, 1);
+}
+
+static void outputs_have_the_format_of_their_ending(void **state)
+{
+	(void)state;
+	assert_run("app");
+	assert_int_equal(options.output_count, 1);
+	assert_ptr_equal(options.outputs[0].writer, &folded_writer);
+	assert_run("-o", "a.folded", "-o", "b.other", "-o", ".folded", "app");
+	assert_int_equal(options.output_count, 3);
+	assert_string_equal(options.outputs[1].path, "b.other");
+	for (int i = 0; i < 3; i++)
+		assert_ptr_equal(options.outputs[i].writer, &folded_writer);
+	assert_run("-o", "a.svg", "--format", "folded", "app");
+	assert_ptr_equal(options.outputs[0].writer, &folded_writer);
+	assert_wrong("--format", "Folded", "app");
+	assert_non_null(strstr(captured.text, "--format is one of folded"));
+	assert_wrong("-o", "", "app");
+	assert_non_null(strstr(captured.text, "-o needs a file name, or - for stdout"));
+}
+
+static void outputs_are_not_endless(void **state)
+{
+	char *arguments[2 * OUTPUTS_MAX + 6] = {(char *)"profile"};
+	int n = 1;
+
+	(void)state;
+	for (int i = 0; i <= OUTPUTS_MAX; i++) {
+		arguments[n++] = (char *)"-o";
+		arguments[n++] = (char *)"x";
+	}
+	arguments[n++] = (char *)"app";
+	assert_int_equal(options_parse(n - 2, arguments + 2, &options), OPTIONS_RUN);
+	assert_int_equal(options.output_count, OUTPUTS_MAX);
+	assert_int_equal(options_parse(n, arguments, &options), OPTIONS_WRONG);
 }
 
 static void abbreviations_that_are_clear(void **state)
@@ -167,7 +201,7 @@ static void one_dash_takes_whole_names_only(void **state)
 	assert_run("-vq", "-F7", "-ofile", "app");
 	assert_int_equal(options.level, LOG_ERRORS);
 	assert_int_equal(options.measure.frequency_hz, 7);
-	assert_string_equal(options.output, "file");
+	assert_string_equal(options.outputs[0].path, "file");
 	assert_run("gpu-only", "app"); /* a word without dash is the command */
 	assert_command("gpu-only");
 	assert_run("-vF", "9", "-as-root", "-unit=us", "-by", "thread", "app");
@@ -195,7 +229,7 @@ static void the_first_operand_ends_our_options(void **state)
 	(void)state;
 	assert_run("-q", "app", "-o", "x", "--gpu-only", "--help");
 	assert_true(options.measure.samples_cpu && options.measure.traces_gpu);
-	assert_string_equal(options.output, "merged_trace.folded");
+	assert_string_equal(options.outputs[0].path, "merged_trace.folded");
 	assert_command("app");
 	assert_string_equal(options.command[1], "-o");
 	assert_string_equal(options.command[4], "--help");
@@ -383,6 +417,8 @@ int main(void)
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(long_options_take_one_dash_or_two),
 		cmocka_unit_test(short_options),
+		cmocka_unit_test(outputs_have_the_format_of_their_ending),
+		cmocka_unit_test(outputs_are_not_endless),
 		cmocka_unit_test(abbreviations_that_are_clear),
 		cmocka_unit_test(one_dash_takes_whole_names_only),
 		cmocka_unit_test(the_injection_library_has_an_older_name),

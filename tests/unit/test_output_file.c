@@ -98,7 +98,7 @@ static int write_output(struct output *o, const char *text)
 
 	assert_non_null(stream);
 	fputs(text, stream);
-	return output_end(o, stream);
+	return output_end(o, stream, 0);
 }
 
 static ino_t inode_of(const char *path)
@@ -125,7 +125,7 @@ static void a_new_file_appears_when_it_is_complete(void **state)
 	fputs("a 1\n", stream);
 	fflush(stream);
 	assert_int_equal(access(b->path, F_OK), -1);
-	assert_int_equal(output_end(&o, stream), 0);
+	assert_int_equal(output_end(&o, stream, 0), 0);
 	umask(mask);
 	assert_file(b->path, "a 1\n");
 	assert_int_equal(stat(b->path, &st), 0);
@@ -150,7 +150,7 @@ static void an_old_file_is_replaced_when_the_new_one_is_whole(void **state)
 	fputs("new\n", stream);
 	fflush(stream);
 	assert_file(b->path, "a long old text\n");
-	assert_int_equal(output_end(&o, stream), 0);
+	assert_int_equal(output_end(&o, stream, 0), 0);
 	assert_file(b->path, "new\n");
 	assert_int_equal(stat(b->path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0604);
@@ -304,7 +304,7 @@ static void a_full_disk_is_an_error(void **state)
 	stream = output_begin(&o);
 	for (int i = 0; i < 10000; i++)
 		fputs("more than the stream holds\n", stream);
-	assert_int_equal(output_end(&o, stream), -ENOSPC);
+	assert_int_equal(output_end(&o, stream, 0), -ENOSPC);
 }
 
 /* The old file stays when the new one does not fit. */
@@ -329,7 +329,7 @@ static void a_failed_write_leaves_the_old_file(void **state)
 		stream = output_begin(&o);
 		for (int i = 0; i < 100000; i++)
 			fputs("more than is allowed\n", stream);
-		err = output_end(&o, stream);
+		err = output_end(&o, stream, 0);
 		_exit(err == -EFBIG ? 0 : 2);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
@@ -443,7 +443,7 @@ static void a_lost_reader_is_distinguished(void **state)
 		stream = output_begin(&o);
 		for (int i = 0; i < lines; i++)
 			fputs("a;b;c 1\n", stream);
-		assert_int_equal(output_end(&o, stream), -EPIPE);
+		assert_int_equal(output_end(&o, stream, 0), -EPIPE);
 	}
 	signal(SIGPIPE, SIG_DFL);
 }
@@ -493,7 +493,7 @@ static int write_to(const char *path, const char *text)
 	if (!stream)
 		return errno;
 	fputs(text, stream);
-	return -output_end(&o, stream);
+	return -output_end(&o, stream, 0);
 }
 
 #define USER 12345
@@ -607,7 +607,7 @@ static int write_without_proc(const struct bench *b)
 		return 3;
 	fputs("new\n", stream);
 	fflush(stream);
-	if (output_end(&o, stream) != 0)
+	if (output_end(&o, stream, 0) != 0)
 		return 4;
 	return count_files(folder) == 1 ? 0 : 5;
 }

@@ -199,7 +199,7 @@ static void only_the_requested_sources(void **state)
 static void quiet_prints_nothing(void **state)
 {
 	struct bench *b = *state;
-	struct summary_written written = {.file = "x", .unit = "ns"};
+	struct summary_written written = {.file = "x", .item = "stack", .unit = "ns"};
 
 	b->ledger.cpu.samples = b->ledger.cpu.dropped = b->ledger.launches.with_stack = 1;
 	b->ledger.gpu.dropped = b->ledger.pipe.malformed = b->ledger.bounds.stacks = 1;
@@ -697,15 +697,15 @@ static const char *report_written(struct bench *b, const struct summary_written 
 static void the_written_output(void **state)
 {
 	struct bench *b = *state;
-	struct summary_written w = {.file = "app.folded",
-				    .unit = "samples",
-				    .written = {.stacks = 11,
-						.total = {[ROW_CPU] = 36, [ROW_GPU] = 80},
-						.exact_ns = 1}};
+	struct summary_written w = {
+		.file = "app.folded",
+		.item = "stack",
+		.unit = "samples",
+		.written = {.items = 11, .total = {[ROW_CPU] = 36, [ROW_GPU] = 80}, .exact_ns = 1}};
 
 	assert_string_equal(report_written(b, &w),
 			    "Wrote 11 stacks (116 samples: 36 CPU, 80 GPU) to app.folded\n");
-	w.written.stacks = 1;
+	w.written.items = 1;
 	w.written.total[ROW_CPU] = 1;
 	w.written.total[ROW_GPU] = 0;
 	assert_string_equal(report_written(b, &w),
@@ -718,14 +718,21 @@ static void the_written_output(void **state)
 	w.written.total[ROW_GPU] = UINT64_C(75000000);
 	assert_string_equal(report_written(b, &w), "Wrote 1 stack (75000001 ns: 1 CPU, 75000000 "
 						   "GPU) to standard output\n");
+	w = (struct summary_written){
+		.file = "a.svg",
+		.item = "frame",
+		.written = {.items = 3, .total = {[ROW_CPU] = 1500000000, [ROW_GPU] = 250000}}};
+	assert_string_equal(report_written(b, &w),
+			    "Wrote 3 frames (1.500 s: 1.500 s CPU, 0.000 s GPU) to a.svg\n");
 }
 
 static void waits_and_calls_are_written_too(void **state)
 {
 	struct bench *b = *state;
 	struct summary_written w = {.file = "x",
+				    .item = "stack",
 				    .unit = "samples",
-				    .written = {.stacks = 4,
+				    .written = {.items = 4,
 						.total = {1, 2, 3, 4}, /* by enum row_kind */
 						.exact_ns = 1}};
 
@@ -744,7 +751,8 @@ static void waits_and_calls_are_written_too(void **state)
 static void an_empty_profile_says_why(void **state)
 {
 	struct bench *b = *state;
-	struct summary_written w = {.file = "x", .unit = "samples", .written.exact_ns = 999};
+	struct summary_written w = {
+		.file = "x", .item = "stack", .unit = "samples", .written.exact_ns = 999};
 
 	b->totals.elapsed_ns = 1234567890;
 	assert_string_equal(report_written(b, &w),
@@ -768,7 +776,7 @@ static void an_empty_profile_says_why(void **state)
 	assert_string_equal(report_written(b, &w), WROTE_NONE("us"));
 	/* nor where something was written */
 	w.written.total[ROW_WAIT] = 1;
-	w.written.stacks = 1;
+	w.written.items = 1;
 	b->measure.samples_cpu = true;
 	assert_string_equal(report_written(b, &w), "Wrote 1 stack (1 us: 0 CPU, 0 GPU) to x\n");
 }

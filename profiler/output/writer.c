@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/output/writer.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const struct writer *const writers[] = {&folded_writer, NULL};
+
+const struct writer *writer_with_name(const char *name)
+{
+	for (const struct writer *const *w = writers; *w; w++)
+		if (strcmp((*w)->name, name) == 0)
+			return *w;
+	return NULL;
+}
+
+const struct writer *writer_for_path(const char *path)
+{
+	size_t length = strlen(path);
+
+	for (const struct writer *const *w = writers; *w; w++) {
+		size_t n = strlen((*w)->suffix);
+
+		if (length > n && strcmp(path + length - n, (*w)->suffix) == 0)
+			return *w;
+	}
+	return writers[0];
+}
