@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
+#include "profiler/output/short_name.h"
 #include "profiler/profile/marks.h"
 #include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
@@ -67,6 +68,47 @@ static bool frame_equal(const void *records, uint32_t position, const void *key)
 	       a->line == b->line;
 }
 
+/*
+ * A text made here, interned; takes `text`. Beyond the allowance `otherwise`, which is kept
+ * elsewhere; NULL when out of memory.
+ */
+static const char *keep(struct naming *n, char *text, const char *otherwise)
+{
+	const char *kept = NULL;
+
+	if (text && !allowance_has(&n->memory, strlen(text) + INTERN_ENTRY_BYTES)) {
+		n->memory.refused++;
+		kept = otherwise;
+	} else if (text) {
+		kept = allowance_intern(&n->memory, &n->strings, text);
+	}
+	free(text);
+	return kept;
+}
+
+/* For pictures, in which the colour shows what "[GPU_Kernel]" says. */
+static const char *shorten(struct naming *n, const struct frame_info *frame)
+{
+	const char *prefix = frame->class == CLASS_GPU_KERNEL ? work_frame(GPU_WORK_KERNEL)
+			     : frame->class == CLASS_CALL     ? MARK_CALL
+							      : "";
+	const char *name = frame->name + strlen(prefix);
+	char *text = NULL;
+
+	switch (frame->class) {
+	case CLASS_NATIVE:
+	case CLASS_JIT:
+	case CLASS_GPU_KERNEL:
+	case CLASS_CALL:
+		text = short_name(name, frame->class == CLASS_GPU_KERNEL);
+		break;
+	default:
+		break;
+	}
+	/* "[GPU_Kernel]" alone: the name did not arrive */
+	return text ? keep(n, text, frame->name) : *name ? name : frame->name;
+}
+
 static uint32_t add_frame(struct naming *n, const struct frame_info *frame)
 {
 	const uint64_t key[] = {(uintptr_t)frame->name, (uintptr_t)frame->module,
@@ -83,7 +125,8 @@ static uint32_t add_frame(struct naming *n, const struct frame_info *frame)
 		return 0;
 	}
 	n->frames[n->frame_count] = *frame;
-	n->frames[n->frame_count].short_name = frame->name;
+	n->frames[n->frame_count].short_name = shorten(n, frame);
+	n->failed |= !n->frames[n->frame_count].short_name;
 	return n->frame_count++;
 }
 
@@ -135,24 +178,6 @@ static void name_code(struct naming *n, struct names *names, const struct frame 
 		info.name = found[i];
 		add_name(n, names, &info);
 	}
-}
-
-/*
- * A text made here, interned; takes `text`. Beyond the allowance `otherwise`, which is kept
- * elsewhere; NULL when out of memory.
- */
-static const char *keep(struct naming *n, char *text, const char *otherwise)
-{
-	const char *kept = NULL;
-
-	if (text && !allowance_has(&n->memory, strlen(text) + INTERN_ENTRY_BYTES)) {
-		n->memory.refused++;
-		kept = otherwise;
-	} else if (text) {
-		kept = allowance_intern(&n->memory, &n->strings, text);
-	}
-	free(text);
-	return kept;
 }
 
 /* "forward (model.py:42)" */

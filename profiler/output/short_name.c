@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/output/short_name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ELLIPSIS "\xe2\x80\xa6"
+#define NESTING_MAX 256
+
+/* ---- reading ---- */
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static char closer_of(char c)
+{
+	switch (c) {
+	case '<':
+		return '>';
+	case '(':
+		return ')';
+	case '[':
+		return ']';
+	case '{':
+		return '}';
+	default:
+		return '\0';
+	}
+}
+
+/*
+ * After the group that opens at `at`; NULL: it does not end, or is nested too deep. A '>' closes
+ * only what a '<' has opened: within parentheses it may be a comparison, or the end of "->".
+ */
+static const char *after_group(const char *at)
+{
+	char open[NESTING_MAX];
+	int depth = 0;
+
+	for (; *at; at++) {
+		char closer = closer_of(*at);
+
+		if (closer) {
+			if (depth == NESTING_MAX)
+				return NULL;
+			open[depth++] = closer;
+		} else if (*at == '>') {
+			if (open[depth - 1] == '>' && at[-1] != '-')
+				depth--;
+		} else if (*at == ')' || *at == ']' || *at == '}') {
+			/* a '<' that was none stays open until here */
+			while (depth > 0 && open[depth - 1] == '>')
+				depth--;
+			if (depth == 0 || open[--depth] != *at)
+				return NULL;
+		}
+		if (depth == 0)
+			return at + 1;
+	}
+	return NULL;
+}
+
+/* ---- writing ---- */
+
+struct shortened {
+	char *text; /* never longer than the name, but for ellipses */
+	size_t length;
+	bool after_lambda;    /* the last thing written is one */
+	bool after_arguments; /* qualifiers may follow */
+	bool is_kernel;
+};
+
+static void add(struct shortened *s, const char *text, size_t length)
+{
+	memcpy(s->text + s->length, text, length);
+	s->length += length;
+	s->after_lambda = s->after_arguments = false;
+}
+
+/* "{lambda(int)#2}" as "{lambda#2}" */
+static void add_lambda(struct shortened *s, const char *at, const char *end)
+{
+	const char *number = end;
+
+	while (number > at && *number != '#')
+		number--;
+	add(s, "{lambda", 7);
+	if (*number == '#')
+		add(s, number, (size_t)(end - number) - 1);
+	add(s, "}", 1);
+	s->after_lambda = true;
+}
+
+/* One template argument without its scope and its own arguments: "FillFunctor". */
+static const char *add_plain(struct shortened *s, const char *at)
+{
+	size_t start = s->length;
+
+	while (*at && *at != ',' && *at != '>') {
+		if (begins(at, "::")) {
+			s->length = start;
+			at += 2;
+		} else if (closer_of(*at)) {
+			at = after_group(at);
+			if (!at)
+				return NULL;
+		} else {
+			add(s, at++, 1);
+		}
+	}
+	while (s->length > start && s->text[s->length - 1] == ' ')
+		s->length--;
+	return at;
+}
+
+/* The plain names of a kernel's template arguments. */
+static const char *add_arguments(struct shortened *s, const char *at)
+{
+	add(s, "<", 1);
+	for (at++; at && *at != '>';) {
+		at = add_plain(s, at);
+		if (at && *at == ',') {
+			add(s, ", ", 2);
+			at += 1 + (at[1] == ' ');
+		} else if (at && !*at) {
+			return NULL;
+		}
+	}
+	add(s, ">", 1);
+	return at ? at + 1 : NULL;
+}
+
+static const char *take_angles(struct shortened *s, const char *at)
+{
+	const char *end = after_group(at);
+
+	if (!end)
+		return NULL;
+	if (s->length == 0) { /* Rust: "<Type as Trait>::method" */
+		add(s, at, (size_t)(end - at));
+		return end;
+	}
+	if (s->is_kernel)
+		return add_arguments(s, at);
+	add(s, "<" ELLIPSIS ">", strlen("<" ELLIPSIS ">"));
+	return end;
+}
+
+static const char *take_braces(struct shortened *s, const char *at)
+{
+	const char *end = after_group(at);
+
+	if (!end)
+		return NULL;
+	if (begins(at, "{lambda"))
+		add_lambda(s, at, end);
+	else
+		add(s, at, (size_t)(end - at));
+	return end;
+}
+
+static const char *take_brackets(struct shortened *s, const char *at)
+{
+	const char *end = after_group(at);
+
+	if (!end)
+		return NULL;
+	if (begins(at, "[lambda"))
+		add_lambda(s, at, at + 7);
+	else if (!begins(at, "[abi:"))
+		add(s, at, (size_t)(end - at));
+	return end;
+}
+
+/* Parameters; but "(anonymous namespace)" is a scope. */
+static const char *take_parentheses(struct shortened *s, const char *at)
+{
+	const char *end = after_group(at);
+	bool after_lambda = s->after_lambda;
+
+	if (!end)
+		return NULL;
+	if (begins(at, "(anonymous namespace)")) {
+		add(s, at, (size_t)(end - at));
+		return end;
+	}
+	if (s->length == 0)
+		return NULL; /* a type, such as that of a function that returns a function */
+	s->after_arguments = true;
+	s->after_lambda = after_lambda;
+	return end;
+}
+
+/* "operator", its symbol or type included. */
+static const char *take_operator(struct shortened *s, const char *at)
+{
+	static const char *const symbols[] = {"()", "[]",   "<=>", "<<=", ">>=", "->*", "<<", ">>",
+					      "<=", ">=",   "==",  "!=",  "&&",  "||",  "++", "--",
+					      "->", "+=",   "-=",  "*=",  "/=",  "%=",  "^=", "&=",
+					      "|=", "\"\"", ",",   "<",   ">",   "=",   "+",  "-",
+					      "*",  "/",    "%",   "^",   "&",   "|",   "~",  "!"};
+	const char *end = at + strlen("operator");
+
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]) && *end != ' '; i++) {
+		if (!begins(end, symbols[i]))
+			continue;
+		end += strlen(symbols[i]);
+		add(s, at, (size_t)(end - at));
+		return end;
+	}
+	/* "operator bool", "operator new[]", "operator Type<Argument>" */
+	while (*end && *end != '(' && *end != '<')
+		end++;
+	add(s, at, (size_t)(end - at));
+	return end;
+}
+
+/* The end of ".constprop.0" and the like; `at`: it is none of them. */
+static const char *after_tail(const char *at)
+{
+	static const char *const tails[] = {".constprop", ".isra", ".part", ".cold",
+					    ".lto_priv",  ".llvm", ".warm", ".hot"};
+
+	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+		const char *end = at + strlen(tails[i]);
+
+		if (!begins(at, tails[i]) || is_word(*end))
+			continue;
+		while (*end == '.' && end[1] >= '0' && end[1] <= '9')
+			for (end++; *end >= '0' && *end <= '9'; end++)
+				;
+		return end;
+	}
+	return at;
+}
+
+/* "::h0123456789abcdef" at the end of a Rust name. */
+static bool is_rust_hash(const char *at)
+{
+	return begins(at, "::h") && strspn(at + 3, "0123456789abcdef") == 16 && !at[19];
+}
+
+/* A space ends a return type, or a qualifier follows. NULL: the name ends here. */
+static const char *take_space(struct shortened *s, const char *at)
+{
+	static const char *const qualifiers[] = {" const", " volatile", " &&", " &", " noexcept"};
+
+	if (at[1] == '<') /* after an operator */
+		return at + 1;
+	if (begins(at, " [clone") || begins(at, " [.cold") || begins(at, " (."))
+		return at + strlen(at);
+	for (size_t i = 0; i < sizeof(qualifiers) / sizeof(qualifiers[0]) && s->after_arguments;
+	     i++)
+		if (begins(at, qualifiers[i]))
+			return at + strlen(qualifiers[i]);
+	s->length = 0;
+	s->after_lambda = s->after_arguments = false;
+	return at + 1;
+}
+
+static const char *take_scope(struct shortened *s, const char *at)
+{
+	static const char *const calls[] = {"::operator()", "::_FUN", "::__invoke"};
+
+	if (is_rust_hash(at))
+		return at + strlen(at);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && s->after_lambda; i++) {
+		const char *end = at + strlen(calls[i]);
+
+		if (begins(at, calls[i]) && !is_word(*end))
+			return end;
+	}
+	add(s, at, 2);
+	return at + 2;
+}
+
+/* Takes the next piece of the name; NULL: it does not parse. */
+static const char *take(struct shortened *s, const char *at)
+{
+	bool is_start = s->length == 0 || !is_word(s->text[s->length - 1]);
+	const char *end;
+
+	switch (*at) {
+	case '<':
+		return take_angles(s, at);
+	case '(':
+		return take_parentheses(s, at);
+	case '{':
+		return take_braces(s, at);
+	case '[':
+		return take_brackets(s, at);
+	case ' ':
+		return take_space(s, at);
+	case ':':
+		if (at[1] == ':')
+			return take_scope(s, at);
+		break;
+	case '.':
+		end = after_tail(at);
+		if (end != at)
+			return end;
+		break;
+	default:
+		if (is_start && begins(at, "operator") && !is_word(at[8]))
+			return take_operator(s, at);
+	}
+	add(s, at, 1);
+	return at + 1;
+}
+
+char *short_name(const char *name, bool is_kernel)
+{
+	/* an ellipsis takes the place of at least one character */
+	struct shortened s = {.text = malloc(3 * strlen(name) + 1), .is_kernel = is_kernel};
+	const char *at = name;
+
+	if (!s.text)
+		return NULL;
+	while (at && *at)
+		at = take(&s, at);
+	s.text[s.length] = '\0';
+	if (at && s.length > 0 && strcmp(s.text, name) != 0)
+		return s.text;
+	free(s.text);
+	return NULL;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Short names for pictures: what a reader needs to recognize a function, on one line.
+ *
+ *   c10::impl::wrap_kernel_functor_unboxed_<c10::impl::detail::...>::call(c10::Dispatch...)
+ *   c10::impl::wrap_kernel_functor_unboxed_<…>::call
+ *
+ * Elided from demangled C++ and Rust names: return types, template arguments, parameter lists and
+ * what follows them, ABI tags, the hashes of Rust symbols, and tails such as ".constprop.0" of
+ * copies that a compiler made. A lambda is named by its place: `f::{lambda#2}` stands for its call
+ * operator too. A GPU kernel keeps the plain names of its template arguments, which tell apart the
+ * instances of one kernel: `vectorized_elementwise_kernel<4, FillFunctor, Array>`.
+ *
+ * Names come from the target and may be any text: one that does not parse stays as it is.
+ */
+#ifndef PROFILER_OUTPUT_SHORT_NAME_H
+#define PROFILER_OUTPUT_SHORT_NAME_H
+
+#include <stdbool.h>
+
+/* The short name, to be freed; NULL: it is the name itself, or out of memory. */
+char *short_name(const char *name, bool is_kernel);
+
+#endif
