@@ -660,10 +660,9 @@ static int take_code(struct process *process, const struct gpu_event_code *e)
 
 static int take_pycode(struct collect *c, struct process *process, const struct gpu_event_pycode *e)
 {
-	const char *slash = strrchr(e->path, '/');
 	struct target_python python = {
 		.name = collect_text(c, e->qualname[0] ? e->qualname : e->name),
-		.file = collect_text(c, slash ? slash + 1 : e->path),
+		.file = collect_text(c, e->path),
 	};
 
 	if (!python.name || !python.file)

@@ -350,7 +350,6 @@ int pythons_learn(struct pythons *p, const struct stack_python_code *r)
 	const struct python_image *image;
 	struct python_types types;
 	struct python_code code;
-	const char *slash;
 	int err;
 
 	if (!program || p->code_count == CODES_MAX || find_code(p, &known.key))
@@ -360,10 +359,9 @@ int pythons_learn(struct pythons *p, const struct stack_python_code *r)
 	types.text = image->text_type ? image->text_type + program->bias : 0;
 	if (python_code_read(&memory, &image->offsets, &types, r->link.code, &code) != 0)
 		return 0; /* its frames show PYTHON_UNKNOWN_FRAME */
-	slash = strrchr(code.path, '/');
 	known.name = allowance_intern(p->allowance, p->strings,
 				      code.qualname[0] ? code.qualname : code.name);
-	known.file = allowance_intern(p->allowance, p->strings, slash ? slash + 1 : code.path);
+	known.file = allowance_intern(p->allowance, p->strings, code.path);
 	if (!known.name || !known.file)
 		return 0; /* out of memory, or counted */
 	known.own = p->lines ? keep_for_lines(p, r) : NULL;

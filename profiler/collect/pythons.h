@@ -62,7 +62,7 @@ int pythons_learn(struct pythons *p, const struct stack_python_code *record);
 /* The name of a Python function; texts are interned. */
 struct python_title {
 	const char *name; /* "Model.forward", PYTHON_UNKNOWN_FRAME */
-	const char *file; /* "model.py"; NULL: unknown */
+	const char *file; /* "/app/model.py"; NULL: unknown */
 	uint32_t line;    /* 0: unknown, or not requested */
 };
 

@@ -65,7 +65,7 @@ static bool frame_equal(const void *records, uint32_t position, const void *key)
 	const struct frame_info *a = (const struct frame_info *)records + position, *b = key;
 
 	return a->name == b->name && a->class == b->class && a->module == b->module &&
-	       a->line == b->line;
+	       a->file == b->file && a->line == b->line;
 }
 
 /*
@@ -112,7 +112,7 @@ static const char *shorten(struct naming *n, const struct frame_info *frame)
 static uint32_t add_frame(struct naming *n, const struct frame_info *frame)
 {
 	const uint64_t key[] = {(uintptr_t)frame->name, (uintptr_t)frame->module,
-				(uint64_t)frame->class << 32 | frame->line};
+				(uintptr_t)frame->file, (uint64_t)frame->class << 32 | frame->line};
 	uint32_t hash = hash_bytes(key, sizeof(key));
 	uint32_t at = hash_index_find(&n->frame_index, hash, frame_equal, n->frames, frame);
 
@@ -183,13 +183,15 @@ static void name_code(struct naming *n, struct names *names, const struct frame 
 /* "forward (model.py:42)" */
 static const char *python_text(struct naming *n, const struct frame *frame)
 {
+	const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
+	const char *file = slash ? slash + 1 : frame->file;
 	char *text = NULL;
 	int written;
 
-	if (!frame->file)
+	if (!file)
 		return frame->text;
-	written = frame->line ? asprintf(&text, "%s (%s:%u)", frame->text, frame->file, frame->line)
-			      : asprintf(&text, "%s (%s)", frame->text, frame->file);
+	written = frame->line ? asprintf(&text, "%s (%s:%u)", frame->text, file, frame->line)
+			      : asprintf(&text, "%s (%s)", frame->text, file);
 	return written < 0 ? NULL : keep(n, text, frame->text);
 }
 

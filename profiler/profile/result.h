@@ -41,7 +41,7 @@ struct frame_info {
 	uint32_t line;          /* of a Python function; 0: unknown */
 	const char *name;       /* in full: "Model.forward (model.py:42)" */
 	const char *short_name; /* for pictures: template arguments and parameters elided */
-	const char *file;       /* of a Python function: "model.py"; NULL: unknown */
+	const char *file;       /* of a Python function: "/app/model.py"; NULL: unknown */
 	const char *module;     /* path of the file that contains the code; NULL: none */
 	uint64_t offset;        /* in that file */
 };
