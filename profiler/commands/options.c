@@ -22,6 +22,8 @@ static const char help[] =
 	"  --by PARTS          add root frames: any of process,thread,device,context,stream\n"
 	"  --kernels-only      record no GPU work but kernels: no copies, sets, allocations\n"
 	"  --graph HOW         CUDA graphs by node (default) or as a whole (graph)\n"
+	"  --report            print where most of the time went: kernels, launch sites, "
+	"functions\n"
 	"  --strict            exit with 124 if anything was lost or could not be matched\n"
 	"  -F, --freq HZ       CPU samples per second and CPU (default 50)\n"
 	"  --unit UNIT         weights in samples (default), us or ns\n"
@@ -71,6 +73,7 @@ enum {
 	OPT_NVTX,
 	OPT_WAITS,
 	OPT_FORMAT,
+	OPT_REPORT,
 	OPT_VERSION
 };
 
@@ -96,6 +99,7 @@ static const struct option long_options[] = {
 	{"nvtx", no_argument, NULL, OPT_NVTX},
 	{"waits", no_argument, NULL, OPT_WAITS},
 	{"format", required_argument, NULL, OPT_FORMAT},
+	{"report", no_argument, NULL, OPT_REPORT},
 	{"version", no_argument, NULL, OPT_VERSION},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -324,6 +328,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return true;
 	case OPT_FORMAT:
 		return set_format(o, argument);
+	case OPT_REPORT:
+		o->report = true;
+		return true;
 	case OPT_BY:
 		return set_by(o, argument);
 	default: /* getopt has printed what is wrong */

@@ -41,6 +41,7 @@ struct options {
 	bool raw_names;
 	bool inlines; /* inlined functions as frames of their own */
 	bool as_root;
+	bool report; /* print where most of the time went */
 	bool strict; /* fail if anything was lost or unmatched */
 	struct grouping by;
 	enum log_level level;

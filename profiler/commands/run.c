@@ -15,6 +15,7 @@
 #include "profiler/report/gpu_table.h"
 #include "profiler/report/strict.h"
 #include "profiler/report/summary.h"
+#include "profiler/report/top.h"
 #include "profiler/session/identity.h"
 #include "profiler/session/privilege.h"
 #include "profiler/session/session.h"
@@ -157,6 +158,8 @@ static int finish(struct run *r, struct session *session, int status)
 	summary_report_unnamed(&r->log, &result->unnamed);
 	collect_ledger(session_collect(session))->bounds.stacks +=
 		result->unnamed.not_kept; /* for --strict */
+	if (o->report)
+		top_report(&r->log, result, top_width());
 	failed = write_all(r, result);
 	result_free(result);
 	report_cost(&r->log, &totals, &start);

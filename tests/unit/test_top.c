@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* The report's tables: sums, order, what is left out, and names of any length. */
+#include "made_result.h"
+#include "profiler/report/top.h"
+
+static struct capture captured;
+
+static uint32_t push(struct made_result *m, uint32_t outer, enum frame_class class,
+		     const char *name)
+{
+	uint32_t stack = made_push(m, outer, name);
+
+	m->frames[m->stacks[stack].frame].class = class;
+	return stack;
+}
+
+static const char *report(struct made_result *m, unsigned int width)
+{
+	struct log log = {.level = LOG_NORMAL};
+
+	capture_begin(&captured);
+	top_report(&log, &m->result, width);
+	made_end(m);
+	return capture_end(&captured);
+}
+
+static void an_empty_result_has_no_tables(void **state)
+{
+	struct made_result m;
+
+	(void)state;
+	made_begin(&m);
+	assert_string_equal(report(&m, 80), "");
+}
+
+static void each_question_has_a_table(void **state)
+{
+	struct made_result m;
+	uint32_t main, python, call, work;
+
+	(void)state;
+	made_begin(&m);
+	main = push(&m, RESULT_ROOT, CLASS_NATIVE, "main");
+	made_add(&m, main, ROW_CPU, 40000000);
+	python = push(&m, main, CLASS_PYTHON, "step (train.py)");
+	call = push(&m, push(&m, python, CLASS_NATIVE, "at::add"), CLASS_API, "cudaLaunchKernel");
+	made_add(&m, push(&m, call, CLASS_GPU_KERNEL, "add"), ROW_GPU, 3000);
+	m.rows[m.result.row_count - 1].count = 3;
+	call = push(&m, main, CLASS_API, "cudaMemcpy");
+	work = push(&m, call, CLASS_GPU_WORK, "[GPU_Memcpy HtoD]");
+	made_add(&m, work, ROW_GPU, 1000);
+	m.rows[m.result.row_count - 1].bytes = 2000;
+	made_add(&m, push(&m, call, CLASS_WAIT, "[waiting for GPU]"), ROW_WAIT, 1500000000);
+	assert_string_equal(
+		report(&m, 120),
+		"       calls         time          mean   share   GPU kernel\n"
+		"           3     3.000 us      1.000 us 100.0 %   add\n"
+		"  operations         time          rate   share   other GPU work\n"
+		"           1     1.000 us     2.00 GB/s 100.0 %   [GPU_Memcpy HtoD]\n"
+		"  operations         time          mean   share   launched by\n"
+		"           3     3.000 us      1.000 us  75.0 %   step (train.py)\n"
+		"           1     1.000 us      1.000 us  25.0 %   main\n"
+		"     samples         time                 share   function, on the CPU\n"
+		"           1    40.000 ms               100.0 %   main\n"
+		"                     time                 share   waits, or is timed, in\n"
+		"                  1.500 s               100.0 %   main\n");
+}
+
+/* The node of a graph counts for the function that launched the graph. */
+static void a_graph_is_launched_by_its_launch(void **state)
+{
+	struct made_result m;
+	uint32_t stack;
+
+	(void)state;
+	made_begin(&m);
+	stack = push(&m, RESULT_ROOT, CLASS_NATIVE, "replay");
+	stack = push(&m, stack, CLASS_API, "cudaGraphLaunch");
+	stack = push(&m, stack, CLASS_MARK, "[GPU_Graph node captured at]");
+	stack = push(&m, stack, CLASS_NATIVE, "build");
+	stack = push(&m, stack, CLASS_API, "cudaLaunchKernel");
+	made_add(&m, push(&m, stack, CLASS_GPU_KERNEL, "k"), ROW_GPU, 10);
+	assert_non_null(strstr(report(&m, 80), "100.0 %   replay\n"));
+}
+
+static void a_launch_without_a_stack_is_unknown(void **state)
+{
+	struct made_result m;
+	uint32_t stack;
+
+	(void)state;
+	made_begin(&m);
+	stack = push(&m, RESULT_ROOT, CLASS_MARK, "[launch not captured]");
+	made_add(&m, push(&m, stack, CLASS_GPU_KERNEL, "k"), ROW_GPU, 10);
+	assert_non_null(strstr(report(&m, 80), "100.0 %   [unknown]\n"));
+}
+
+/* All instances of a name are one line; the rest is in the last one. */
+static void what_is_left_out_is_summed(void **state)
+{
+	static char names[25][8];
+	struct made_result m;
+	const char *text;
+
+	(void)state;
+	made_begin(&m);
+	for (uint32_t i = 0; i < 50; i++) {
+		snprintf(names[i % 25], sizeof(names[0]), "f%u", i % 25);
+		made_add(&m, push(&m, RESULT_ROOT, CLASS_NATIVE, names[i % 25]), ROW_CPU,
+			 (i % 25 + 1) * 1000);
+	}
+	text = report(&m, 80);
+	assert_non_null(strstr(text, "           2    50.000 us                 7.7 %   f24\n"));
+	assert_non_null(strstr(text, "           2    32.000 us                 4.9 %   f15\n"));
+	assert_null(strstr(text, "   f14\n"));
+	assert_non_null(
+		strstr(text, "          30   240.000 us                36.9 %   (15 more)\n"));
+}
+
+static void names_are_cut_to_the_width(void **state)
+{
+	char name[200] = "";
+	struct made_result m;
+
+	(void)state;
+	for (int i = 0; i < 60; i++)
+		memcpy(name + 2 * i, "\xc3\xa9", 3); /* one column each */
+	for (unsigned int width = 0; width < 200; width += 20) {
+		const char *line, *end;
+		unsigned int columns = 0;
+
+		made_begin(&m);
+		made_add(&m, push(&m, RESULT_ROOT, CLASS_NATIVE, name), ROW_CPU, 1);
+		line = strchr(report(&m, width), '\n') + 1;
+		end = strchr(line, '\n');
+		for (const char *at = line; at < end; at++)
+			columns += ((unsigned char)*at & 0xc0) != 0x80;
+		assert_true(columns <= (width > 78 ? width : 78));
+		assert_int_equal(strstr(line, "\xe2\x80\xa6") != NULL, width < 120);
+	}
+}
+
+static void quiet_prints_nothing(void **state)
+{
+	struct log log = {.level = LOG_ERRORS};
+	struct made_result m;
+
+	(void)state;
+	made_begin(&m);
+	made_add(&m, MADE_STACK(&m, "main"), ROW_CPU, 1);
+	capture_begin(&captured);
+	top_report(&log, &m.result, 80);
+	assert_string_equal(capture_end(&captured), "");
+	made_end(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_result_has_no_tables),
+		cmocka_unit_test(each_question_has_a_table),
+		cmocka_unit_test(a_graph_is_launched_by_its_launch),
+		cmocka_unit_test(a_launch_without_a_stack_is_unknown),
+		cmocka_unit_test(what_is_left_out_is_summed),
+		cmocka_unit_test(names_are_cut_to_the_width),
+		cmocka_unit_test(quiet_prints_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
