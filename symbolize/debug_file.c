@@ -105,18 +105,17 @@ static int try_path(const char *path, int length, const struct wanted *wanted)
 }
 
 /* False: no build id, or one that cannot be searched for. */
-static bool hex_of(const struct wanted *wanted, char hex[2 * BUILD_ID_MAX + 1])
+static bool hex_of(const struct wanted *wanted, char hex[BUILD_ID_TEXT])
 {
 	if (!wanted->build_id || wanted->build_id_size < 2)
 		return false;
-	for (size_t i = 0; i < wanted->build_id_size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", wanted->build_id[i]);
+	build_id_text(wanted->build_id, wanted->build_id_size, hex);
 	return true;
 }
 
 static int open_by_build_id(const struct wanted *wanted, const char *root)
 {
-	char path[PATH_MAX], hex[2 * BUILD_ID_MAX + 1];
+	char path[PATH_MAX], hex[BUILD_ID_TEXT];
 	int length;
 
 	if (!hex_of(wanted, hex))

@@ -22,13 +22,11 @@
 
 #define DEBUG_FILE_ROOT "/usr/lib/debug"
 
-#define BUILD_ID_MAX 64 /* bytes */
-
 struct debug_file_search {
-	const char *path;                    /* of the program; NULL: search by build id only */
-	const char *root;                    /* DEBUG_FILE_ROOT except in tests */
-	char build_id[2 * BUILD_ID_MAX + 1]; /* "": nothing to query */
-	char answer[PATH_MAX];               /* path from debuginfod; "": none yet */
+	const char *path;             /* of the program; NULL: search by build id only */
+	const char *root;             /* DEBUG_FILE_ROOT except in tests */
+	char build_id[BUILD_ID_TEXT]; /* "": nothing to query */
+	char answer[PATH_MAX];        /* path from debuginfod; "": none yet */
 	bool has_asked;
 };
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/elf_file.h"
 
+#include <elfutils/libdwelf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -222,4 +224,19 @@ bool elf_segments_address(const struct elf_segments *segments, uint64_t offset, 
 		return false;
 	*address = found->address + (offset - found->offset);
 	return true;
+}
+
+void build_id_text(const unsigned char *id, size_t size, char text[BUILD_ID_TEXT])
+{
+	text[0] = '\0';
+	for (size_t i = 0; i < size; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+}
+
+void elf_file_build_id(const struct elf_file *file, char text[BUILD_ID_TEXT])
+{
+	const void *id = NULL;
+	ssize_t size = dwelf_elf_gnu_build_id(file->elf, &id);
+
+	build_id_text(id, size > 0 && size <= BUILD_ID_MAX ? (size_t)size : 0, text);
 }

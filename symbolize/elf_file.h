@@ -43,6 +43,15 @@ void elf_file_close(struct elf_file *file);
 char *elf_file_read_section(const struct elf_file *file, const GElf_Shdr *header);
 void elf_file_free_section(const struct elf_file *file, const GElf_Shdr *header, char *copy);
 
+#define BUILD_ID_MAX 64 /* bytes */
+#define BUILD_ID_TEXT (2 * BUILD_ID_MAX + 1)
+
+/* A build id in hexadecimal; `size` is at most BUILD_ID_MAX. */
+void build_id_text(const unsigned char *id, size_t size, char text[BUILD_ID_TEXT]);
+
+/* The file's own (its GNU note); "" if it has none, or a longer one. */
+void elf_file_build_id(const struct elf_file *file, char text[BUILD_ID_TEXT]);
+
 /* The section with this type and (unless NULL) name, and its header; NULL: none. */
 Elf_Scn *elf_file_find_section(const struct elf_file *file, uint32_t type, const char *name,
 			       GElf_Shdr *header);

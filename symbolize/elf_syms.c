@@ -20,6 +20,7 @@ struct elf_syms {
 	struct elf_table symbols; /* sorted; ids of ranges are positions in its list */
 	struct range_table table;
 	struct elf_segments segments;
+	char build_id[BUILD_ID_TEXT];
 };
 
 bool elf_syms_address(const struct elf_syms *syms, uint64_t offset, uint64_t *address)
@@ -292,6 +293,7 @@ static int load(const struct elf_file *file, struct debug_file_search *search,
 
 	if (!syms)
 		return err;
+	elf_file_build_id(file, syms->build_id);
 	err = elf_file_read_segments(file, &syms->segments);
 	if (!err)
 		err = add_all_symbols(syms, file, search);
@@ -331,6 +333,11 @@ int elf_syms_load_memory(const void *image, size_t size, struct elf_syms **syms)
 	err = load(&file, NULL, syms);
 	elf_file_close(&file);
 	return err;
+}
+
+const char *elf_syms_build_id(const struct elf_syms *syms)
+{
+	return syms->build_id;
 }
 
 uint32_t elf_syms_count(const struct elf_syms *syms)

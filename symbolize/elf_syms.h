@@ -47,6 +47,9 @@ int elf_syms_load(int fd, struct debug_file_search *search, struct budget_share 
 /* The same for an image in memory, laid out as in a file (the vDSO), which is not kept. */
 int elf_syms_load_memory(const void *image, size_t size, struct elf_syms **syms);
 
+/* The file's build id in hexadecimal; "": none. */
+const char *elf_syms_build_id(const struct elf_syms *syms);
+
 /* The number of symbols. */
 uint32_t elf_syms_count(const struct elf_syms *syms);
 

@@ -28,6 +28,7 @@ void module_files_release(struct module_files *files)
 
 		module_file_free_names(files, file);
 		elf_cfi_free(file->cfi);
+		free(file->build_id);
 		if (file->fd >= 0)
 			bounded_close(files->calls, file->fd);
 	}
@@ -204,11 +205,22 @@ static void free_syms(struct module_files *files, struct module_file *file)
 	free_bytes(files, &file->tables[TABLE_SYMS]);
 }
 
+/* Stays when the symbols are freed. */
+static void note_build_id(struct module_file *file)
+{
+	const char *text = elf_syms_build_id(file->syms);
+
+	if (!file->build_id && text[0])
+		file->build_id = strdup(text);
+}
+
 static void take_result(struct module_files *files, struct module_file *file, struct load_job *job)
 {
 	switch (job->kind) {
 	case TABLE_SYMS:
 		file->syms = job->syms;
+		if (file->syms)
+			note_build_id(file);
 		if (file->syms)
 			file->names = calloc(elf_syms_count(file->syms) + 1, sizeof(*file->names));
 		if (!file->names)

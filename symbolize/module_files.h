@@ -40,6 +40,7 @@ struct file_table {
 struct module_file {
 	struct file_id id;
 	int fd;                /* -1: not kept open */
+	char *build_id;        /* known once syms were loaded; in hexadecimal; NULL: none */
 	struct elf_syms *syms; /* NULL: not loaded, or none; the same for those below */
 	const char **names;    /* naming.c's name of each symbol, or NULL so far; by symbol index */
 	struct elf_cfi *cfi;

@@ -155,6 +155,15 @@ const char *modules_path(const struct modules *modules, uint32_t index)
 	return index < MODULES_FIRST ? fixed[index] : fixed[MODULE_UNKNOWN];
 }
 
+const char *modules_build_id(const struct modules *modules, uint32_t index)
+{
+	const struct module *module = modules_get(modules, index);
+
+	return module && module->state == MODULE_HAS_FILE
+		       ? modules->files.list[module->file].build_id
+		       : NULL;
+}
+
 /* ---- modules and their files ---- */
 
 static uint64_t device_of(const struct module *module)

@@ -60,6 +60,9 @@ void modules_init(struct modules *modules, struct bounded_caller *calls);
  */
 int modules_add(struct modules *modules, const struct code_mapping *mapping, uint32_t *index);
 
+/* The build id of the module's file in hexadecimal; NULL: none, or not known (yet). */
+const char *modules_build_id(const struct modules *modules, uint32_t index);
+
 /* The module, or NULL for a fixed or unknown index; valid until the next modules_add. */
 struct module *modules_get(const struct modules *modules, uint32_t index);
 

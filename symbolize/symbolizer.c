@@ -238,6 +238,11 @@ const char *symbolizer_module_path(struct symbolizer *s, uint32_t module)
 	return modules_path(&s->modules, module);
 }
 
+const char *symbolizer_build_id(struct symbolizer *s, uint32_t module)
+{
+	return modules_build_id(&s->modules, module);
+}
+
 struct symbolizer_stats symbolizer_stats(const struct symbolizer *s)
 {
 	const struct modules *modules = &s->modules;

@@ -137,6 +137,12 @@ uint32_t symbolizer_names(struct symbolizer *s, struct code_ref ref, bool is_ret
 /* The module's path as mapped, which may contain any byte, or its bracketed name. */
 const char *symbolizer_module_path(struct symbolizer *s, uint32_t module);
 
+/*
+ * The build id of the module's file in hexadecimal, which is known once a name in it was looked up.
+ * NULL: none, or not known.
+ */
+const char *symbolizer_build_id(struct symbolizer *s, uint32_t module);
+
 /* For other reads that may block; they share its limits and its counts. */
 struct bounded_caller *symbolizer_calls(struct symbolizer *s);
 

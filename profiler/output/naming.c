@@ -170,6 +170,7 @@ static void name_code(struct naming *n, struct names *names, const struct frame 
 		single = symbolizer_name(n->in->symbolizer, frame->code, is_return);
 	if (frame->code.module > MODULE_JIT) {
 		info.module = symbolizer_module_path(n->in->symbolizer, frame->code.module);
+		info.build_id = symbolizer_build_id(n->in->symbolizer, frame->code.module);
 		info.offset = frame->code.offset;
 	}
 	for (uint32_t i = 0; i < count; i++) {

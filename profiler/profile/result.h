@@ -3,8 +3,8 @@
  * The named result of a run, from which every output is written. Built once, after the last event,
  * and immutable; writers resolve nothing.
  *
- * Texts contain no control characters. Writers handle what else their format cannot carry. Times
- * are in ns, CLOCK_MONOTONIC.
+ * Texts contain no control characters, but for paths of modules. Writers handle what else their
+ * format cannot carry. Times are in ns, CLOCK_MONOTONIC.
  */
 #ifndef PROFILER_PROFILE_RESULT_H
 #define PROFILER_PROFILE_RESULT_H
@@ -35,14 +35,18 @@ enum frame_class {
 	CLASS_MARK,     /* describes the stack: "[truncated]", "launched at" */
 };
 
-/* Distinct frames. `module` and `offset` are those of one place where the function was seen. */
+/*
+ * Distinct frames. `module`, `build_id` and `offset` are those of one place where the function was
+ * seen. Equal pointers to paths are one module; two modules may have equal paths.
+ */
 struct frame_info {
 	enum frame_class class;
 	uint32_t line;          /* of a Python function; 0: unknown */
 	const char *name;       /* in full: "Model.forward (model.py:42)" */
 	const char *short_name; /* for pictures: template arguments and parameters elided */
 	const char *file;       /* of a Python function: "/app/model.py"; NULL: unknown */
-	const char *module;     /* path of the file that contains the code; NULL: none */
+	const char *module;     /* path of the file with the code, any bytes; NULL: none */
+	const char *build_id;   /* of that file, in hexadecimal; NULL: unknown, or none */
 	uint64_t offset;        /* in that file */
 };
 

@@ -574,6 +574,22 @@ static int remove_folder(void **state)
 	return system(command);
 }
 
+static void the_build_id_is_known(void **state)
+{
+	struct elf_syms *syms;
+
+	(void)state;
+	shell("${CC:-cc} -O1 -fPIC -shared -Wl,--build-id=0x00fedcba98765432 program.c -o id.so");
+	syms = load("id.so");
+	assert_non_null(syms);
+	assert_string_equal(elf_syms_build_id(syms), "00fedcba98765432");
+	elf_syms_free(syms);
+	shell("${CC:-cc} -O1 -fPIC -shared -Wl,--build-id=none program.c -o id.so");
+	syms = load("id.so");
+	assert_string_equal(elf_syms_build_id(syms), "");
+	elf_syms_free(syms);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -590,6 +606,7 @@ int main(void)
 		cmocka_unit_test(test_sections_that_share_and_loop),
 		cmocka_unit_test(test_sparse_file),
 		cmocka_unit_test(test_many_symbols_load),
+		cmocka_unit_test(the_build_id_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

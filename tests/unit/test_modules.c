@@ -231,6 +231,40 @@ static void wanted_names_free_tables(void **state)
 	free_fixture(f);
 }
 
+/* The build id is one string for each file, and stays when its tables are freed. */
+static void the_build_id_stays(void **state)
+{
+	static const struct {
+		Elf64_Nhdr header;
+		char name[4];
+		unsigned char id[8];
+	} note = {{4, 8, NT_GNU_BUILD_ID}, "GNU", {0x00, 0xfe, 0xdc, 0xba, 0x98, 0x76, 0x54, 0x32}};
+	const struct made_section sections[] = {
+		{".note.gnu.build-id", SHT_NOTE, 0, sizeof(note), &note, SHF_ALLOC, 0}};
+	struct fixture *f = new_fixture();
+	uint32_t module, other;
+	const char *id;
+
+	(void)state;
+	make_elf(path_of("id.so"), sections, 1);
+	make_library("no_id.so", "function");
+	module = add(f, "id.so");
+	other = add(f, "no_id.so");
+	assert_null(modules_build_id(&f->modules, module)); /* not known yet */
+	modules_load(&f->modules, module, TABLE_SYMS);
+	modules_load(&f->modules, other, TABLE_SYMS);
+	id = modules_build_id(&f->modules, module);
+	assert_non_null(id);
+	assert_string_equal(id, "00fedcba98765432");
+	module_file_free_names(&f->modules.files, &f->modules.files.list[0]);
+	modules_load(&f->modules, module, TABLE_SYMS);
+	assert_ptr_equal(modules_build_id(&f->modules, module), id);
+	assert_null(modules_build_id(&f->modules, other));
+	assert_null(modules_build_id(&f->modules, MODULE_KERNEL));
+	assert_null(modules_build_id(&f->modules, 12345));
+	free_fixture(f);
+}
+
 /* ---- files out of reach ---- */
 
 /* Runs the rest of a test as an ordinary user, in a separate process. */
@@ -586,6 +620,7 @@ int main(void)
 		cmocka_unit_test(a_changed_file_is_another),
 		cmocka_unit_test(freed_tables_are_reloaded),
 		cmocka_unit_test(wanted_names_free_tables),
+		cmocka_unit_test(the_build_id_stays),
 		cmocka_unit_test(unreadable_files_are_counted),
 		cmocka_unit_test(deleted_executables_have_names),
 		cmocka_unit_test(a_served_file_has_names),

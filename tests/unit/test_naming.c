@@ -703,6 +703,7 @@ static void code_has_its_file(void **state)
 	assert_int_equal(f->class, CLASS_NATIVE);
 	assert_string_equal(f->module, symbolizer_module_path(b->symbolizer, code.module));
 	assert_int_equal(f->offset, code.offset);
+	assert_true(f->build_id == symbolizer_build_id(b->symbolizer, code.module));
 	f = frame_named(n.result, "[kernel]");
 	assert_int_equal(f->class, CLASS_KERNEL_MODE);
 	assert_null(f->module);
