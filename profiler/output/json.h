@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes JSON (RFC 8259) into a stream, value by value, without keeping it in memory. Errors of the
+ * stream show in ferror(3).
+ *
+ *	struct json j = json_begin(out);
+ *
+ *	json_open_object(&j);
+ *	json_key(&j, "name");
+ *	json_text(&j, name);
+ *	json_close_object(&j);
+ *	json_end(&j);
+ *
+ * The caller keeps to the order: keys in objects only, one value for each.
+ */
+#ifndef PROFILER_OUTPUT_JSON_H
+#define PROFILER_OUTPUT_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+	FILE *out;
+	bool needs_comma; /* something precedes in the object or array */
+};
+
+struct json json_begin(FILE *out);
+
+/* Ends the last line. */
+void json_end(struct json *j);
+
+void json_open_object(struct json *j);
+void json_close_object(struct json *j);
+void json_open_array(struct json *j);
+void json_close_array(struct json *j);
+
+/* The name of the next value; escaped like json_text. */
+void json_key(struct json *j, const char *name);
+
+/*
+ * A string of untrusted bytes. Quotes, backslashes, control characters and the line separators of
+ * JavaScript (U+2028, U+2029) are escaped; each byte that is not well-formed UTF-8 becomes '?'.
+ */
+void json_text(struct json *j, const char *text);
+
+void json_uint(struct json *j, uint64_t value);
+
+/* A line break before the next value, so that people can look at the file. */
+void json_break_line(struct json *j);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads messages of protocol buffers, and unpacks gzip, for tests of what writes them; fails the
+ * test where the bytes are not well-formed.
+ */
+#ifndef TESTS_UNIT_PROTOBUF_READER_H
+#define TESTS_UNIT_PROTOBUF_READER_H
+
+#include "unit.h"
+#include <zlib.h>
+
+/* Bytes that remain to be read. */
+struct pb {
+	const unsigned char *at, *end;
+};
+
+struct pb_field {
+	uint32_t number;
+	bool has_bytes;
+	uint64_t value;  /* a number */
+	struct pb bytes; /* a text, a message or packed numbers */
+};
+
+static inline struct pb pb_of(const void *bytes, size_t size)
+{
+	return (struct pb){bytes, (const unsigned char *)bytes + size};
+}
+
+static inline size_t pb_size(struct pb bytes)
+{
+	return (size_t)(bytes.end - bytes.at);
+}
+
+static inline uint64_t pb_number(struct pb *pb)
+{
+	uint64_t value = 0;
+
+	for (unsigned int shift = 0; shift < 64; shift += 7) {
+		assert_true(pb->at < pb->end);
+		value |= (uint64_t)(*pb->at & 0x7f) << shift;
+		if (!(*pb->at++ & 0x80)) {
+			assert_true(pb->at[-1] != 0 || shift == 0); /* the shortest form */
+			return value;
+		}
+	}
+	fail_msg("a number has more than ten bytes");
+	return 0;
+}
+
+/* False: there are no more. */
+static inline bool pb_next(struct pb *pb, struct pb_field *field)
+{
+	uint64_t tag, size;
+
+	if (pb->at == pb->end)
+		return false;
+	tag = pb_number(pb);
+	*field = (struct pb_field){.number = (uint32_t)(tag >> 3), .has_bytes = (tag & 7) == 2};
+	assert_true((tag & 7) == 0 || (tag & 7) == 2);
+	assert_true(field->number > 0);
+	if (!field->has_bytes) {
+		field->value = pb_number(pb);
+		return true;
+	}
+	size = pb_number(pb);
+	assert_true(size <= pb_size(*pb));
+	field->bytes = pb_of(pb->at, size);
+	pb->at += size;
+	return true;
+}
+
+/* What is in a gzip file of one member; to be freed. */
+static inline unsigned char *unpack(const void *packed, size_t packed_size, size_t *size)
+{
+	z_stream stream = {.next_in = (unsigned char *)(uintptr_t)packed,
+			   .avail_in = (uInt)packed_size};
+	size_t capacity = 1 << 16;
+	unsigned char *out = malloc(capacity);
+	int ret = Z_OK;
+
+	assert_int_equal(inflateInit2(&stream, MAX_WBITS + 16), Z_OK);
+	while (ret == Z_OK) {
+		assert_non_null(out);
+		stream.next_out = out + stream.total_out;
+		stream.avail_out = (uInt)(capacity - stream.total_out);
+		ret = inflate(&stream, Z_NO_FLUSH);
+		if (stream.avail_out == 0)
+			out = realloc(out, capacity *= 2);
+	}
+	assert_int_equal(ret, Z_STREAM_END);
+	assert_int_equal(stream.avail_in, 0);
+	*size = stream.total_out;
+	inflateEnd(&stream);
+	return out;
+}
+
+#endif
