@@ -42,8 +42,8 @@ uint32_t grouping_mask(const struct grouping *grouping)
 	return mask;
 }
 
-bool grouping_text(const struct collected *c, const struct place *place, enum place_part part,
-		   char text[GROUPING_TEXT_BYTES])
+bool grouping_text(const struct place_names *names, const struct devices *devices,
+		   const struct place *place, enum place_part part, char text[GROUPING_TEXT_BYTES])
 {
 	uint32_t process = place->part[PLACE_PROCESS], value = place->part[part];
 	const struct process_info *process_info;
@@ -54,20 +54,20 @@ bool grouping_text(const struct collected *c, const struct place *place, enum pl
 		return false;
 	switch (part) {
 	case PLACE_PROCESS:
-		process_info = place_names_process(c->place_names, process);
+		process_info = place_names_process(names, process);
 		if (!process_info)
 			return false;
 		snprintf(text, GROUPING_TEXT_BYTES, "%s", process_info->name);
 		return true;
 	case PLACE_THREAD:
-		thread = place_names_thread(c->place_names, process, value);
+		thread = place_names_thread(names, process, value);
 		if (thread)
 			snprintf(text, GROUPING_TEXT_BYTES, "%s", thread->name);
 		else
 			snprintf(text, GROUPING_TEXT_BYTES, "[thread %u]", value);
 		return true;
 	case PLACE_DEVICE:
-		devices_label(c->devices, process, value, label);
+		devices_label(devices, process, value, label);
 		snprintf(text, GROUPING_TEXT_BYTES, "%s", label);
 		return true;
 	default:

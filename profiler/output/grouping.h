@@ -8,7 +8,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "profiler/profile/collected.h"
+#include "profiler/profile/devices.h"
+#include "profiler/profile/place_names.h"
+#include "profiler/profile/places.h"
 
 struct grouping {
 	uint8_t parts[PLACE_PARTS]; /* enum place_part, from the root on */
@@ -24,7 +26,7 @@ uint32_t grouping_mask(const struct grouping *grouping);
 #define GROUPING_TEXT_BYTES 320
 
 /* The text of a place's frame; false: there is none. */
-bool grouping_text(const struct collected *collected, const struct place *place,
-		   enum place_part part, char text[GROUPING_TEXT_BYTES]);
+bool grouping_text(const struct place_names *names, const struct devices *devices,
+		   const struct place *place, enum place_part part, char text[GROUPING_TEXT_BYTES]);
 
 #endif

@@ -451,7 +451,8 @@ static uint32_t group_of(struct naming *n, const struct place *place)
 	for (uint8_t i = 0; i < g->count; i++) {
 		const char *kept;
 
-		if (!grouping_text(n->in, place, (enum place_part)g->parts[i], text))
+		if (!grouping_text(n->in->place_names, n->in->devices, place,
+				   (enum place_part)g->parts[i], text))
 			continue;
 		kept = intern_find(&n->strings, text);
 		if (!kept && allowance_take(&n->memory, FRAME_BYTES))
@@ -626,6 +627,8 @@ struct result *result_new(const struct collected *collected, const struct naming
 	n->result.thread_count = collected->place_names->thread_count;
 	n->result.devices = collected->devices->list;
 	n->result.device_count = collected->devices->count;
+	n->result.place_names = collected->place_names;
+	n->result.device_names = collected->devices;
 	n->result.timeline = collected->timeline;
 	n->result.sample_stacks = n->whole;
 	n->result.call_stacks = n->launched;

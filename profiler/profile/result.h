@@ -92,6 +92,9 @@ struct result {
 	uint32_t thread_count;
 	const struct device *devices;
 	uint32_t device_count;
+	/* the same, to be found by a place's numbers */
+	const struct place_names *place_names;
+	const struct devices *device_names;
 	const struct timeline *timeline;             /* NULL unless a writer needs it; finished */
 	const uint32_t *sample_stacks, *call_stacks; /* for result_record_stack */
 	struct unnamed unnamed;

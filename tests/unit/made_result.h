@@ -14,6 +14,9 @@ struct made_result {
 	struct stack_info *stacks;
 	struct row *rows;
 	uint32_t frame_capacity, stack_capacity, row_capacity;
+	struct places places; /* of all parts, for made_add_at */
+	struct place_names place_names;
+	struct devices devices;
 };
 
 /* A separate frame inside `outer`, even if there is an equal one. */
@@ -38,6 +41,12 @@ static inline void made_begin(struct made_result *m)
 	memset(m, 0, sizeof(*m));
 	assert_int_equal(made_push(m, UINT32_MAX, NULL), RESULT_ROOT);
 	m->stacks[RESULT_ROOT].frame = UINT32_MAX;
+	assert_int_equal(places_init(&m->places, PLACES_ALL), 0);
+	m->result.places = m->places.list;
+	m->result.place_count = m->places.count;
+	m->result.place_names = &m->place_names;
+	m->result.device_names = &m->devices;
+	m->result.totals.command = "app";
 }
 
 static inline void made_end(struct made_result *m)
@@ -45,6 +54,9 @@ static inline void made_end(struct made_result *m)
 	free(m->frames);
 	free(m->stacks);
 	free(m->rows);
+	places_release(&m->places);
+	place_names_release(&m->place_names);
+	devices_release(&m->devices);
 	memset(m, 0, sizeof(*m));
 }
 
@@ -55,6 +67,16 @@ static inline void made_add(struct made_result *m, uint32_t stack, enum row_kind
 	assert_true(array_make_room(&m->rows, r->row_count, &m->row_capacity, sizeof(*m->rows)));
 	m->rows[r->row_count++] = (struct row){.kind = kind, .stack = stack, .count = 1, .ns = ns};
 	r->rows = m->rows;
+}
+
+/* The same at a place, of work with so many operations and bytes. */
+static inline void made_add_at(struct made_result *m, const struct row *row, struct place place)
+{
+	made_add(m, row->stack, (enum row_kind)row->kind, row->ns);
+	m->rows[m->result.row_count - 1] = *row;
+	m->rows[m->result.row_count - 1].place = places_add(&m->places, &place);
+	m->result.places = m->places.list;
+	m->result.place_count = m->places.count;
 }
 
 /* The stack with these frames, the outermost first. */
