@@ -16,7 +16,7 @@ static const char help[] =
 	"\n"
 	"  -o FILE             output file, - for stdout (default " OPTIONS_DEFAULT_OUTPUT ");\n"
 	"                      its ending is the format; may be repeated\n"
-	"  --format NAME       the format, whatever the ending: folded\n"
+	"  --format NAME       the format, whatever the ending: folded, pprof, speedscope\n"
 	"  -gpu-only           GPU time only, under the stacks that launched it\n"
 	"  -cpu-only           CPU samples only; nothing is loaded into the command\n"
 	"  --by PARTS          add root frames: any of process,thread,device,context,stream\n"

@@ -5,10 +5,12 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+#include "profiler/base/command_text.h"
 #include "profiler/base/exit_status.h"
 #include "profiler/output/naming.h"
 #include "profiler/output/outputs.h"
@@ -37,7 +39,8 @@ struct run {
 
 static struct session_options session_options(const struct options *o, unsigned int needs)
 {
-	uint32_t mask = needs & NEEDS_TIMELINE ? PLACES_ALL : grouping_mask(&o->by);
+	uint32_t mask =
+		needs & (NEEDS_TIMELINE | NEEDS_PLACES) ? PLACES_ALL : grouping_mask(&o->by);
 	struct measure measure = o->measure;
 
 	measure.devices = (mask & 1u << PLACE_DEVICE) || o->level == LOG_VERBOSE;
@@ -137,6 +140,7 @@ static int finish(struct run *r, struct session *session, int status)
 		.raw_names = o->raw_names, .inlines = o->inlines, .grouping = o->by};
 	struct collected collected = collect_results(session_collect(session));
 	struct totals totals = session_totals(session);
+	char *command = command_text(o->command);
 	struct timespec start;
 	struct result *result;
 	int failed;
@@ -149,9 +153,11 @@ static int finish(struct run *r, struct session *session, int status)
 	malloc_trim(0); /* what the run needed has been freed in small pieces, too */
 	symbolizer_set_kallsyms(collected.symbolizer, r->kallsyms);
 	r->kallsyms = -1;
+	totals.command = command;
 	result = result_new(&collected, &naming, &totals);
 	if (!result) {
 		log_error(&r->log, "out of memory");
+		free(command);
 		return EXIT_PROFILER_FAILED;
 	}
 	gpu_table_report_devices(&r->log, result);
@@ -162,6 +168,7 @@ static int finish(struct run *r, struct session *session, int status)
 		top_report(&r->log, result, top_width());
 	failed = write_all(r, result);
 	result_free(result);
+	free(command);
 	report_cost(&r->log, &totals, &start);
 	if (failed)
 		return failed;

@@ -11,7 +11,8 @@
 
 /* What a writer needs besides rows; collected only on request. */
 enum writer_needs {
-	NEEDS_TIMELINE = 1, /* result.timeline */
+	NEEDS_TIMELINE = 1, /* result.timeline, and all parts of places */
+	NEEDS_PLACES = 2,   /* all parts of places */
 };
 
 struct writer_options {
@@ -38,5 +39,11 @@ const struct writer *writer_for_path(const char *path);
 /* Brendan Gregg's folded stacks: "root;caller;callee weight", sorted. The input of flamegraph.pl.
  */
 extern const struct writer folded_writer;
+
+/* The profile.proto of pprof, compressed: the input of `go tool pprof` and of many servers. */
+extern const struct writer pprof_writer;
+
+/* The JSON of speedscope: all, then each thread and each stream of a device alone. */
+extern const struct writer speedscope_writer;
 
 #endif

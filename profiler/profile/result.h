@@ -59,6 +59,7 @@ struct stack_info {
 
 struct totals {
 	const struct ledger *ledger;
+	const char *command;       /* as a shell would read it, cut if it is long */
 	uint64_t elapsed_ns;       /* from the command's start to the end of collecting */
 	uint64_t longest_round_ns; /* between two rounds of reading the sources */
 	uint64_t command_cpu_ns;   /* charged to the command and its waited-for children */

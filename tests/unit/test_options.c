@@ -148,6 +148,13 @@ static void outputs_have_the_format_of_their_ending(void **state)
 		assert_ptr_equal(options.outputs[i].writer, &folded_writer);
 	assert_run("-o", "a.svg", "--format", "folded", "app");
 	assert_ptr_equal(options.outputs[0].writer, &folded_writer);
+	assert_run("-o", "a.pb.gz", "-o", "a.speedscope.json", "-o", "a.json", "app");
+	assert_ptr_equal(options.outputs[0].writer, &pprof_writer);
+	assert_ptr_equal(options.outputs[1].writer, &speedscope_writer);
+	assert_ptr_equal(options.outputs[2].writer, &folded_writer);
+	assert_run("-o", "a.pb.gz", "-o", "-", "--format", "speedscope", "app");
+	assert_ptr_equal(options.outputs[0].writer, &speedscope_writer);
+	assert_ptr_equal(options.outputs[1].writer, &speedscope_writer);
 	assert_wrong("--format", "Folded", "app");
 	assert_non_null(strstr(captured.text, "--format is one of folded"));
 	assert_wrong("-o", "", "app");

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/base/command_text.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/text.h"
+
+/* In quotes if a shell would read something else into it. */
+static void add_word(FILE *out, const char *word)
+{
+	bool is_plain = *word && !word[strcspn(word, " \t\n\r\"'\\$`!*?[](){}<>|&;#~")];
+
+	if (is_plain) {
+		fputs(word, out);
+		return;
+	}
+	fputc('\'', out);
+	for (size_t n; *word; word += n) {
+		n = strcspn(word, "'");
+		fwrite(word, 1, n, out);
+		if (word[n] == '\'') {
+			fputs("'\\''", out);
+			n++;
+		}
+	}
+	fputc('\'', out);
+}
+
+char *command_text(char *const *words)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0; words[i] && ftell(out) < COMMAND_TEXT_BYTES; i++) {
+		if (i > 0)
+			fputc(' ', out);
+		add_word(out, words[i]);
+	}
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	if (size > COMMAND_TEXT_BYTES)
+		text[COMMAND_TEXT_BYTES] = '\0';
+	clean_text(text);
+	return text;
+}

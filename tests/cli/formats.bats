@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+# One run in all formats: other people's programs read them, and all add up to the same nanoseconds.
+
+load helpers
+
+# The run takes a while, so that all tests read the files of one.
+setup_file()
+{
+	load helpers
+	if [ "$(id -u)" != 0 ]; then return; fi
+	BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR enter_test_folder
+	run_profile -F 997 --waits --unit ns -o a.folded -o a.pb.gz -o a.speedscope.json \
+		"$workloads/inference" 20
+	echo "$status" >status
+}
+
+setup()
+{
+	needs_root
+	enter_test_folder
+	cp "$BATS_FILE_TMPDIR"/{a.*,stdout,stderr,status} .
+	status=$(cat status)
+	expect_status 0
+	# without the stand-ins: what follows are programs of this machine
+	unset LD_LIBRARY_PATH
+}
+
+# The nanoseconds of a kind, as the summary reports them for the folded stacks.
+in_summary()
+{
+	sed -n "s/^Wrote .* ns:.* \([0-9][0-9]*\) $1\b.*) to a.folded\$/\1/p" stderr
+}
+
+# Sum of one column of the samples that `pprof -raw` prints.
+raw_sum()
+{
+	awk -v type="$1/" '
+		/^Samples:/ { state = 1; next }
+		/^Locations/ { state = 0 }
+		state == 1 { for (i = 1; i <= NF; i++) if (index($i, type) == 1) column = i; state = 2; next }
+		state == 2 && /: / { split($0, halves, ":"); split(halves[1], values, " ")
+			sum += values[column] }
+		END { printf "%.0f\n", sum }' raw
+}
+
+needs_pprof()
+{
+	needs_command go
+	go tool pprof -raw a.pb.gz >raw 2>errors || {
+		cat errors
+		return 1
+	}
+}
+
+@test "the summary has a line for each file" {
+	sed -n '/^Wrote/p' stderr >written
+	expect written <<-'END'
+		Wrote <N> stacks (<N> ns: <N> CPU, <N> GPU, <N> waiting) to a.folded
+		Wrote <N> samples (<F> s: <F> s CPU, <F> s GPU, <F> s waiting) to a.pb.gz
+		Wrote <N> stacks (<F> s: <F> s CPU, <F> s GPU, <F> s waiting) to a.speedscope.json
+	END
+}
+
+@test "the JSON is well-formed, and adds up" {
+	needs_command python3
+	python3 -m json.tool a.speedscope.json >/dev/null
+	python3 - >sums <<-'END'
+		import json
+		file = json.load(open("a.speedscope.json"))
+		for profile in file["profiles"]:
+		    assert len(profile["samples"]) == len(profile["weights"])
+		    assert sum(profile["weights"]) == profile["endValue"]
+		    assert all(0 <= f < len(file["shared"]["frames"]) for s in profile["samples"] for f in s)
+		kinds = {}
+		for profile in file["profiles"]:
+		    kind = profile["name"].split(":")[0]
+		    kinds[kind] = kinds.get(kind, 0) + profile["endValue"]
+		print(*(kinds[kind] for kind in ("All", "CPU", "GPU", "Waiting for GPU")))
+	END
+	expect_equal sums "$(cat sums)" \
+		"$(weight_of a.folded) $(in_summary CPU) $(in_summary GPU) $(in_summary waiting)"
+}
+
+@test "each thread and stream has a profile in the JSON" {
+	expect_line a.speedscope.json '"name":"CPU: inference [0-9]+, inference [0-9]+"'
+	expect_line a.speedscope.json '"name":"GPU: inference [0-9]+, GPU 0, context 1, stream [0-9]+"'
+	expect_line a.speedscope.json '"name":"Waiting for GPU: inference [0-9]+, inference [0-9]+"'
+}
+
+@test "go tool pprof reads the same times" {
+	needs_pprof
+	expect_equal 'CPU ns' "$(raw_sum cpu)" "$(in_summary CPU)"
+	expect_equal 'GPU ns' "$(raw_sum gpu)" "$(in_summary GPU)"
+	expect_equal 'waiting ns' "$(raw_sum waiting)" "$(in_summary waiting)"
+	expect_equal operations "$(raw_sum operations)" 1480
+	expect_line raw 'gpu/nanoseconds\[dflt\]'
+	expect_line raw '^PeriodType: cpu nanoseconds$'
+}
+
+@test "go tool pprof shows functions, labels and build ids" {
+	needs_pprof
+	go tool pprof -top -sample_index=gpu a.pb.gz >top 2>&1
+	expect_line top '^File: inference$'
+	expect_line top '^Type: gpu$'
+	expect_line top ' \[GPU_Kernel\]model::gemm'
+	expect_line top ' server::Attention::forward$'
+	go tool pprof -top -sample_index=cpu -tagfocus='kind=cpu' a.pb.gz >top 2>&1
+	expect_line top ' server::Tokenizer::tokenize$'
+	go tool pprof -tags a.pb.gz >tags 2>&1
+	for key in kind process pid thread tid device context stream; do
+		expect_line tags "^ $key: Total "
+	done
+	expect_line tags ': GPU 0$'
+	build_id=$(readelf -n "$workloads/inference" | sed -n 's/.*Build ID: //p')
+	expect_line raw "^[0-9]+: 0x0/0x[0-9a-f]+/0x0 $workloads/inference $build_id +\\[FN\\]"
+}
+
+@test "speedscope imports all three" {
+	package=${SPEEDSCOPE_PACKAGE:-$(npm root -g 2>/dev/null || true)/speedscope}
+	needs_command node
+	if ! [ -d "$package/dist/release" ]; then
+		skip 'the npm package speedscope is not installed: see docs/testing.md'
+	fi
+	node "$root/tests/cli/read_speedscope.cjs" "$package" a.folded a.pb.gz a.speedscope.json >imported
+	all=$(weight_of a.folded)
+	expect_line imported "^a.folded	1	$all	none	"
+	expect_line imported "^a.pb.gz	1	$(in_summary GPU)	nanoseconds	"
+	expect_line imported "^a.speedscope.json	[0-9]+	$all	nanoseconds	[0-9]+	All\$"
+	expect_line imported "^a.speedscope.json	[0-9]+	$(in_summary GPU)	nanoseconds	[0-9]+	GPU: "
+}
