@@ -4,7 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
-const struct writer *const writers[] = {&folded_writer, &pprof_writer, &speedscope_writer, NULL};
+/* ".speedscope.json" before ".json" */
+const struct writer *const writers[] = {&folded_writer, &pprof_writer, &speedscope_writer,
+					&json_summary_writer, NULL};
 
 const struct writer *writer_with_name(const char *name)
 {

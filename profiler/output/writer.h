@@ -46,4 +46,7 @@ extern const struct writer pprof_writer;
 /* The JSON of speedscope: all, then each thread and each stream of a device alone. */
 extern const struct writer speedscope_writer;
 
+/* Sums and losses as data for other programs: docs/summary-format.md. */
+extern const struct writer json_summary_writer;
+
 #endif

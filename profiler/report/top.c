@@ -2,78 +2,15 @@
 #include "profiler/report/top.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include "symbolize/array.h"
-#include "symbolize/hash_index.h"
+#include "profiler/profile/digest.h"
 
 #define LINES 10
 #define DEFAULT_WIDTH 100
 #define NAME_WIDTH_MIN 24
 #define COLUMNS_WIDTH 54 /* of what stands before the names */
-
-/* ---- sums by name ---- */
-
-struct entry {
-	const struct frame_info *frame;
-	uint64_t count, ns, bytes;
-};
-
-struct table {
-	struct entry *entries;
-	uint32_t count, capacity;
-	struct hash_index index;
-	struct entry whole;
-};
-
-static bool entry_equal(const void *records, uint32_t position, const void *key)
-{
-	const struct frame_info *a = ((const struct entry *)records + position)->frame, *b = key;
-
-	return a->class == b->class && strcmp(a->name, b->name) == 0;
-}
-
-static void add(struct entry *to, const struct row *row)
-{
-	to->count += row->count;
-	to->ns += row->ns;
-	to->bytes += row->bytes;
-}
-
-/* Without memory for an entry the row is only in the whole, and so in the last line. */
-static void add_row(struct table *t, const struct frame_info *frame, const struct row *row)
-{
-	uint32_t hash = hash_bytes(frame->name, strlen(frame->name));
-	uint32_t at = hash_index_find(&t->index, hash, entry_equal, t->entries, frame);
-
-	add(&t->whole, row);
-	if (at == HASH_INDEX_NONE &&
-	    array_make_room(&t->entries, t->count, &t->capacity, sizeof(*t->entries)) &&
-	    hash_index_add(&t->index, hash, t->count) == 0) {
-		at = t->count++;
-		t->entries[at] = (struct entry){.frame = frame};
-	}
-	if (at != HASH_INDEX_NONE)
-		add(&t->entries[at], row);
-}
-
-static void release(struct table *t)
-{
-	free(t->entries);
-	hash_index_release(&t->index);
-}
-
-/* The longest first; equal ones by name, so that the report is the same each time. */
-static int by_time(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return strcmp(x->frame->name, y->frame->name);
-}
 
 /* ---- lines ---- */
 
@@ -91,7 +28,7 @@ static const char *time_text(char text[24], double ns)
 	return text;
 }
 
-static const char *rate_text(char text[24], const struct entry *e)
+static const char *rate_text(char text[24], const struct digest_entry *e)
 {
 	if (e->bytes == 0 || e->ns == 0)
 		text[0] = '\0';
@@ -129,8 +66,8 @@ enum columns {
 	COLUMNS_TIME     /* time */
 };
 
-static void print_entry(struct log *log, const struct table *t, enum columns columns,
-			const struct entry *e, const char *name, unsigned int width)
+static void print_entry(struct log *log, const struct digest_table *t, enum columns columns,
+			const struct digest_entry *e, const char *name, unsigned int width)
 {
 	char number[24] = "", total[24], third[24] = "";
 	int bytes = fitting(name, width);
@@ -146,19 +83,18 @@ static void print_entry(struct log *log, const struct table *t, enum columns col
 		 share(e->ns, t->whole.ns), bytes, name, name[bytes] ? "\xe2\x80\xa6" : "");
 }
 
-static void print_table(struct log *log, struct table *t, const char *title, enum columns columns,
-			unsigned int width)
+static void print_table(struct log *log, const struct digest_table *t, const char *title,
+			enum columns columns, unsigned int width)
 {
-	struct entry rest = t->whole;
+	struct digest_entry rest = t->whole;
 	uint32_t shown = t->count < LINES ? t->count : LINES;
 	char text[40];
 
 	if (t->whole.count == 0)
 		return;
-	qsort(t->entries, t->count, sizeof(*t->entries), by_time);
 	log_line(log, "%s", title);
 	for (uint32_t i = 0; i < shown; i++) {
-		const struct entry *e = &t->entries[i];
+		const struct digest_entry *e = &t->entries[i];
 
 		print_entry(log, t, columns, e, e->frame->short_name, width);
 		rest.count -= e->count;
@@ -171,71 +107,6 @@ static void print_table(struct log *log, struct table *t, const char *title, enu
 	print_entry(log, t, columns, &rest, text, width);
 }
 
-/* ---- what a row counts under ---- */
-
-static const struct frame_info *frame_of(const struct result *r, uint32_t stack)
-{
-	return stack == RESULT_ROOT ? NULL : &r->frames[r->stacks[stack].frame];
-}
-
-static bool is_code(const struct frame_info *frame)
-{
-	return frame->class == CLASS_NATIVE || frame->class == CLASS_PYTHON ||
-	       frame->class == CLASS_JIT;
-}
-
-/*
- * The function of the program that made this call of CUDA. `stack` is inside the call. NULL: not
- * known. A graph's nodes have two stacks, one below the other: the launch's is the outer one.
- */
-static const struct frame_info *caller_of(const struct result *r, uint32_t stack)
-{
-	const struct frame_info *found = NULL, *frame;
-	bool wants_code = false;
-
-	for (; (frame = frame_of(r, stack)); stack = r->stacks[stack].outer) {
-		if (frame->class == CLASS_API || frame->class == CLASS_MARK ||
-		    frame->class == CLASS_CALL) {
-			/* another stack begins: what was found belongs to the inner one */
-			found = NULL;
-			wants_code = true;
-		} else if (frame->class == CLASS_PYTHON &&
-			   (!found || found->class != CLASS_PYTHON)) {
-			found = frame;
-		} else if (wants_code && !found && is_code(frame)) {
-			found = frame;
-		}
-	}
-	return found;
-}
-
-struct tables {
-	struct table kernels, copies, sites, functions, waits;
-};
-
-static void add_to_tables(struct tables *t, const struct result *r, const struct row *row)
-{
-	static const struct frame_info unknown = {
-		.class = CLASS_MARK, .name = "[unknown]", .short_name = "[unknown]"};
-	const struct frame_info *frame = frame_of(r, row->stack), *caller;
-
-	if (!frame)
-		frame = &unknown;
-	if (row->kind == ROW_CPU) {
-		add_row(&t->functions, frame, row);
-		return;
-	}
-	caller = caller_of(r, row->stack);
-	if (!caller)
-		caller = &unknown;
-	if (row->kind == ROW_GPU) {
-		add_row(frame->class == CLASS_GPU_KERNEL ? &t->kernels : &t->copies, frame, row);
-		add_row(&t->sites, caller, row);
-	} else {
-		add_row(&t->waits, caller, row);
-	}
-}
-
 unsigned int top_width(void)
 {
 	struct winsize size;
@@ -245,30 +116,26 @@ unsigned int top_width(void)
 	return size.ws_col;
 }
 
-void top_report(struct log *log, const struct result *r, unsigned int width)
+void top_report(struct log *log, const struct result *result, unsigned int width)
 {
-	struct tables t;
+	struct digest *d = digest_new(result);
 
-	memset(&t, 0, sizeof(t));
+	if (!d)
+		return; /* the profile itself is written all the same */
 	width = width > COLUMNS_WIDTH + NAME_WIDTH_MIN ? width - COLUMNS_WIDTH : NAME_WIDTH_MIN;
-	for (uint32_t i = 0; i < r->row_count; i++)
-		add_to_tables(&t, r, &r->rows[i]);
-	print_table(log, &t.kernels, "       calls         time          mean   share   GPU kernel",
-		    COLUMNS_WORK, width);
-	print_table(log, &t.copies,
+	print_table(log, &d->kernels,
+		    "       calls         time          mean   share   GPU kernel", COLUMNS_WORK,
+		    width);
+	print_table(log, &d->copies,
 		    "  operations         time          rate   share   other GPU work",
 		    COLUMNS_COPIES, width);
-	print_table(log, &t.sites, "  operations         time          mean   share   launched by",
+	print_table(log, &d->sites, "  operations         time          mean   share   launched by",
 		    COLUMNS_WORK, width);
-	print_table(log, &t.functions,
+	print_table(log, &d->functions,
 		    "     samples         time                 share   function, on the CPU",
 		    COLUMNS_SAMPLES, width);
-	print_table(log, &t.waits,
+	print_table(log, &d->waits,
 		    "                     time                 share   waits, or is timed, in",
 		    COLUMNS_TIME, width);
-	release(&t.kernels);
-	release(&t.copies);
-	release(&t.sites);
-	release(&t.functions);
-	release(&t.waits);
+	digest_free(d);
 }

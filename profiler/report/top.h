@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report of a run: where most of its time went, ten lines for each question.
- *
- *   GPU kernels      all launches of a kernel together: number, total and mean time, share
- *   GPU copies       and other work that is no kernel, with bytes per second
- *   launch sites     the program's own function that launched GPU work: the innermost Python
- *                    function of the stack, else the one that called CUDA
- *   functions        by the CPU samples that fell into the function itself
- *   waiting          by the function that waits for the GPU
+ * The report of a run: where most of its time went, ten lines for each question that digest.h
+ * answers.
  *
  * A table ends with a line for all that it leaves out, so that it adds up to the run's total.
  */

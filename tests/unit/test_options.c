@@ -151,7 +151,7 @@ static void outputs_have_the_format_of_their_ending(void **state)
 	assert_run("-o", "a.pb.gz", "-o", "a.speedscope.json", "-o", "a.json", "app");
 	assert_ptr_equal(options.outputs[0].writer, &pprof_writer);
 	assert_ptr_equal(options.outputs[1].writer, &speedscope_writer);
-	assert_ptr_equal(options.outputs[2].writer, &folded_writer);
+	assert_ptr_equal(options.outputs[2].writer, &json_summary_writer);
 	assert_run("-o", "a.pb.gz", "-o", "-", "--format", "speedscope", "app");
 	assert_ptr_equal(options.outputs[0].writer, &speedscope_writer);
 	assert_ptr_equal(options.outputs[1].writer, &speedscope_writer);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The run as data for other programs: docs/summary-format.md describes it. All sums of the report,
+ * not only the longest, and all counts of losses.
+ */
+#include "profiler/output/writer.h"
+
+#include <errno.h>
+#include <string.h>
+#include "profiler/output/json.h"
+#include "profiler/profile/digest.h"
+#include "profiler/profile/work_names.h"
+
+#define VERSION 1
+
+static void put_number(struct json *j, const char *key, uint64_t value)
+{
+	json_key(j, key);
+	json_uint(j, value);
+}
+
+static void put_text(struct json *j, const char *key, const char *text)
+{
+	if (!text)
+		return;
+	json_key(j, key);
+	json_text(j, text);
+}
+
+static void begin_list(struct json *j, const char *key)
+{
+	json_break_line(j);
+	json_key(j, key);
+	json_open_array(j);
+}
+
+/* `count_key`: NULL, where a row is no thing that can be counted. */
+static void put_table(struct json *j, const char *key, const char *count_key,
+		      const struct digest_table *table)
+{
+	begin_list(j, key);
+	for (uint32_t i = 0; i < table->count; i++) {
+		const struct digest_entry *e = &table->entries[i];
+
+		json_break_line(j);
+		json_open_object(j);
+		put_text(j, "name", e->frame->name);
+		put_text(j, "short_name", e->frame->short_name);
+		put_text(j, "file", e->frame->file ? e->frame->file : e->frame->module);
+		if (count_key)
+			put_number(j, count_key, e->count);
+		put_number(j, "ns", e->ns);
+		if (e->bytes)
+			put_number(j, "bytes", e->bytes);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
+static void put_work(struct json *j, const struct ledger_gpu *gpu)
+{
+	begin_list(j, "gpu_work");
+	for (uint32_t i = 0; i < gpu->row_count; i++) {
+		const struct gpu_row *row = &gpu->rows[i];
+
+		json_break_line(j);
+		json_open_object(j);
+		put_number(j, "device", row->device);
+		put_text(j, "kind", work_word(row->work));
+		put_number(j, "operations", row->count);
+		put_number(j, "ns", row->ns);
+		put_number(j, "bytes", row->bytes);
+		put_number(j, "unmatched", row->unmatched);
+		put_number(j, "unmatched_ns", row->unmatched_ns);
+		put_number(j, "without_times", row->bad_times);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
+static void put_totals(struct json *j, const uint64_t totals[ROW_KINDS], const struct digest *d)
+{
+	json_break_line(j);
+	json_key(j, "totals");
+	json_open_object(j);
+	put_number(j, "cpu_ns", totals[ROW_CPU]);
+	put_number(j, "cpu_samples", d->functions.whole.count);
+	put_number(j, "gpu_ns", totals[ROW_GPU]);
+	put_number(j, "gpu_kernels", d->kernels.whole.count);
+	put_number(j, "gpu_other_operations", d->copies.whole.count);
+	put_number(j, "waiting_ns", totals[ROW_WAIT]);
+	put_number(j, "timed_calls_ns", totals[ROW_CALL]);
+	json_close_object(j);
+}
+
+static void put_losses(struct json *j, const struct ledger *l)
+{
+	json_break_line(j);
+	json_key(j, "losses");
+	json_open_object(j);
+	put_number(j, "cpu_samples_dropped", l->cpu.dropped);
+	put_number(j, "launches_dropped", l->launches.dropped);
+	put_number(j, "launches_without_record", l->launches.unended);
+	put_number(j, "gpu_operations_dropped", l->gpu.dropped);
+	put_number(j, "gpu_operations_missing", l->gpu.missing);
+	put_number(j, "gpu_operations_unmatched", l->gpu.unmatched);
+	put_number(j, "gpu_sums", l->gpu.sums);
+	put_number(j, "gpu_sums_equal", l->gpu.equal);
+	put_number(j, "lines_malformed", l->pipe.malformed);
+	put_number(j, "lines_refused", l->pipe.refused);
+	put_number(j, "writes_lost", l->pipe.lost_batches);
+	put_number(j, "bytes_left_in_pipe", l->pipe.left);
+	put_number(j, "processes_without_goodbye", l->pipe.without_goodbye);
+	put_number(j, "processes_not_followed", l->processes.not_followed);
+	put_number(j, "processes_never_traced", l->processes.never_started);
+	put_number(j, "mapping_records_lost", l->processes.lost_records);
+	put_number(j, "timed_calls_lost", l->calls.lost);
+	put_number(j, "stacks_not_kept", l->bounds.stacks);
+	put_number(j, "names_not_kept", l->bounds.refused);
+	put_number(j, "events_out_of_memory", l->bounds.out_of_memory);
+	json_close_object(j);
+}
+
+static void put_run(struct json *j, const struct totals *t)
+{
+	put_text(j, "format", "profile summary");
+	put_number(j, "version", VERSION);
+	put_text(j, "command", t->command);
+	put_number(j, "elapsed_ns", t->elapsed_ns);
+	put_number(j, "command_cpu_ns", t->command_cpu_ns);
+	put_number(j, "profiler_cpu_ns", t->own_cpu_ns);
+	put_number(j, "sample_ns", t->sample_ns);
+}
+
+static int write_summary(const struct result *result, const struct writer_options *options,
+			 FILE *out, struct written *written)
+{
+	struct digest *d = digest_new(result);
+	struct json j = json_begin(out);
+
+	(void)options;
+	memset(written, 0, sizeof(*written));
+	if (!d)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < result->row_count; i++)
+		written->total[result->rows[i].kind] += result->rows[i].ns;
+	for (int kind = 0; kind < ROW_KINDS; kind++)
+		written->exact_ns += (double)written->total[kind];
+	written->items = d->kernels.count;
+	json_open_object(&j);
+	put_run(&j, &result->totals);
+	put_totals(&j, written->total, d);
+	put_work(&j, &result->totals.ledger->gpu);
+	put_table(&j, "kernels", "calls", &d->kernels);
+	put_table(&j, "other_gpu_work", "operations", &d->copies);
+	put_table(&j, "launch_sites", "operations", &d->sites);
+	put_table(&j, "functions", "samples", &d->functions);
+	put_table(&j, "waits", NULL, &d->waits);
+	put_losses(&j, result->totals.ledger);
+	json_close_object(&j);
+	json_end(&j);
+	digest_free(d);
+	return ferror(out) ? -EIO : 0;
+}
+
+const struct writer json_summary_writer = {
+	.name = "json", .suffix = ".json", .item = "kernel", .write = write_summary};

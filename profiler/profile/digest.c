@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/profile/digest.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/array.h"
+
+/* ---- sums by name ---- */
+
+static bool entry_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct frame_info *a = ((const struct digest_entry *)records + position)->frame,
+				*b = key;
+
+	return a->class == b->class && strcmp(a->name, b->name) == 0;
+}
+
+static void add(struct digest_entry *to, const struct row *row)
+{
+	to->count += row->count;
+	to->ns += row->ns;
+	to->bytes += row->bytes;
+}
+
+/* Without memory for an entry the row is only in the whole, and so in the last line. */
+static void add_row(struct digest_table *t, const struct frame_info *frame, const struct row *row)
+{
+	uint32_t hash = hash_bytes(frame->name, strlen(frame->name));
+	uint32_t at = hash_index_find(&t->index, hash, entry_equal, t->entries, frame);
+
+	add(&t->whole, row);
+	if (at == HASH_INDEX_NONE &&
+	    array_make_room(&t->entries, t->count, &t->capacity, sizeof(*t->entries)) &&
+	    hash_index_add(&t->index, hash, t->count) == 0) {
+		at = t->count++;
+		t->entries[at] = (struct digest_entry){.frame = frame};
+	}
+	if (at != HASH_INDEX_NONE)
+		add(&t->entries[at], row);
+}
+
+/* The longest first; equal ones by name, so that the report is the same each time. */
+static int by_time(const void *a, const void *b)
+{
+	const struct digest_entry *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return strcmp(x->frame->name, y->frame->name);
+}
+
+/* ---- what a row counts under ---- */
+
+static const struct frame_info *frame_of(const struct result *r, uint32_t stack)
+{
+	return stack == RESULT_ROOT ? NULL : &r->frames[r->stacks[stack].frame];
+}
+
+static bool is_code(const struct frame_info *frame)
+{
+	return frame->class == CLASS_NATIVE || frame->class == CLASS_PYTHON ||
+	       frame->class == CLASS_JIT;
+}
+
+/*
+ * The function of the program that made this call of CUDA. `stack` is inside the call. NULL: not
+ * known. A graph's nodes have two stacks, one below the other: the launch's is the outer one.
+ */
+static const struct frame_info *caller_of(const struct result *r, uint32_t stack)
+{
+	const struct frame_info *found = NULL, *frame;
+	bool wants_code = false;
+
+	for (; (frame = frame_of(r, stack)); stack = r->stacks[stack].outer) {
+		if (frame->class == CLASS_API || frame->class == CLASS_MARK ||
+		    frame->class == CLASS_CALL) {
+			/* another stack begins: what was found belongs to the inner one */
+			found = NULL;
+			wants_code = true;
+		} else if (frame->class == CLASS_PYTHON &&
+			   (!found || found->class != CLASS_PYTHON)) {
+			found = frame;
+		} else if (wants_code && !found && is_code(frame)) {
+			found = frame;
+		}
+	}
+	return found;
+}
+
+static void add_to_digest(struct digest *t, const struct result *r, const struct row *row)
+{
+	static const struct frame_info unknown = {
+		.class = CLASS_MARK, .name = "[unknown]", .short_name = "[unknown]"};
+	const struct frame_info *frame = frame_of(r, row->stack), *caller;
+
+	if (!frame)
+		frame = &unknown;
+	if (row->kind == ROW_CPU) {
+		add_row(&t->functions, frame, row);
+		return;
+	}
+	caller = caller_of(r, row->stack);
+	if (!caller)
+		caller = &unknown;
+	if (row->kind == ROW_GPU) {
+		add_row(frame->class == CLASS_GPU_KERNEL ? &t->kernels : &t->copies, frame, row);
+		add_row(&t->sites, caller, row);
+	} else {
+		add_row(&t->waits, caller, row);
+	}
+}
+
+static void sort(struct digest_table *t)
+{
+	if (t->count > 0)
+		qsort(t->entries, t->count, sizeof(*t->entries), by_time);
+	hash_index_release(&t->index);
+}
+
+struct digest *digest_new(const struct result *result)
+{
+	struct digest *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	for (uint32_t i = 0; i < result->row_count; i++)
+		add_to_digest(d, result, &result->rows[i]);
+	sort(&d->kernels);
+	sort(&d->copies);
+	sort(&d->sites);
+	sort(&d->functions);
+	sort(&d->waits);
+	return d;
+}
+
+void digest_free(struct digest *d)
+{
+	if (!d)
+		return;
+	free(d->kernels.entries);
+	free(d->copies.entries);
+	free(d->sites.entries);
+	free(d->functions.entries);
+	free(d->waits.entries);
+	free(d);
+}
