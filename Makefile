@@ -51,7 +51,8 @@ profiler_src := $(wildcard profiler/*/*.c) \
 
 symbolize_obj := $(symbolize_src:%.c=$(BUILD)/%.o)
 inject_obj := $(inject_src:%.c=$(BUILD)/pic/%.o)
-profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o) $(BUILD)/profiler/session/payload_blob.o
+profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o) $(BUILD)/profiler/session/payload_blob.o \
+	$(BUILD)/profiler/output/svg_blob.o
 
 PROFILE := $(if $(SANITIZE),$(BUILD)/profile,profile)
 
@@ -93,6 +94,12 @@ $(BUILD)/profiler/session/payload_blob.o: profiler/session/payload_blob.S $(BUIL
 	$(call msg,AS,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -DPAYLOAD_FILE='"$(BUILD)/libprofile_cupti.so"' -c -o $@ $<
+
+$(BUILD)/profiler/output/svg_blob.o: profiler/output/svg_blob.S $(wildcard profiler/output/svg/*) Makefile
+	$(call msg,AS,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -DSVG_STYLE='"profiler/output/svg/style.css"' \
+		-DSVG_SCRIPT='"profiler/output/svg/script.js"' -c -o $@ $<
 
 # ---- BPF ----
 

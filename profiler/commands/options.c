@@ -16,8 +16,9 @@ static const char help[] =
 	"\n"
 	"  -o FILE             output file, - for stdout (default " OPTIONS_DEFAULT_OUTPUT ");\n"
 	"                      its ending is the format; may be repeated\n"
-	"  --format NAME       the format, whatever the ending: folded, pprof, speedscope,\n"
+	"  --format NAME       the format, whatever the ending: folded, svg, pprof, speedscope,\n"
 	"                      json\n"
+	"  --flame             in pictures, callees above callers: flames, not icicles\n"
 	"  -gpu-only           GPU time only, under the stacks that launched it\n"
 	"  -cpu-only           CPU samples only; nothing is loaded into the command\n"
 	"  --by PARTS          add root frames: any of process,thread,device,context,stream\n"
@@ -75,6 +76,7 @@ enum {
 	OPT_WAITS,
 	OPT_FORMAT,
 	OPT_REPORT,
+	OPT_FLAME,
 	OPT_VERSION
 };
 
@@ -101,6 +103,7 @@ static const struct option long_options[] = {
 	{"waits", no_argument, NULL, OPT_WAITS},
 	{"format", required_argument, NULL, OPT_FORMAT},
 	{"report", no_argument, NULL, OPT_REPORT},
+	{"flame", no_argument, NULL, OPT_FLAME},
 	{"version", no_argument, NULL, OPT_VERSION},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -331,6 +334,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return set_format(o, argument);
 	case OPT_REPORT:
 		o->report = true;
+		return true;
+	case OPT_FLAME:
+		o->root_at_bottom = true;
 		return true;
 	case OPT_BY:
 		return set_by(o, argument);

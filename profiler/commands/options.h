@@ -31,6 +31,7 @@ struct options {
 	struct output_choice outputs[OUTPUTS_MAX]; /* at least one */
 	uint32_t output_count;
 	const struct writer *format; /* of all of them; NULL: by their endings */
+	bool root_at_bottom;         /* --flame */
 	struct measure measure;      /* devices: run sets it */
 	enum weight_unit unit;
 	enum launch_stacks launch_stacks;             /* never AUTO after options_parse */

@@ -86,7 +86,8 @@ static void report_written(struct run *r, uint32_t at, const struct totals *tota
 /* All outputs, even if one fails. 0, or the status to exit with. */
 static int write_all(struct run *r, const struct result *result)
 {
-	struct writer_options options = {.unit_ns = unit_ns(r->options)};
+	struct writer_options options = {.unit_ns = unit_ns(r->options),
+					 .root_at_bottom = r->options->root_at_bottom};
 	int status = 0;
 
 	for (uint32_t i = 0; i < r->options->output_count; i++) {

@@ -16,7 +16,8 @@ enum writer_needs {
 };
 
 struct writer_options {
-	double unit_ns; /* the unit, in formats that count */
+	double unit_ns;      /* the unit, in formats that count */
+	bool root_at_bottom; /* in pictures; otherwise at the top */
 };
 
 struct writer {
@@ -39,6 +40,12 @@ const struct writer *writer_for_path(const char *path);
 /* Brendan Gregg's folded stacks: "root;caller;callee weight", sorted. The input of flamegraph.pl.
  */
 extern const struct writer folded_writer;
+
+/*
+ * The flame graph as a picture for browsers, in one file: callers above callees, all kinds of time
+ * together. It is complete without its script, which adds zoom, search and details.
+ */
+extern const struct writer svg_writer;
 
 /* The profile.proto of pprof, compressed: the input of `go tool pprof` and of many servers. */
 extern const struct writer pprof_writer;

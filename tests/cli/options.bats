@@ -39,7 +39,7 @@ wrong_usage()
 	expect_status 0
 	expect_empty stderr
 	for option in '-o FILE' -gpu-only -cpu-only '-F, --freq HZ' '--unit UNIT' --raw-names --inlines \
-		'-injection-lib PATH' -cupti-lib '-cuda-lib PATH' --as-root -v -q --version '-h, --help'; do
+		'-injection-lib PATH' -cupti-lib '-cuda-lib PATH' --as-root --flame -v -q --version '-h, --help'; do
 		expect_line stdout "^  .*$option"
 	done
 	cp stdout long

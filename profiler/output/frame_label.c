@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/output/frame_label.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include "profiler/output/markup.h"
+#include "profiler/profile/work_names.h"
+
+#define ELLIPSIS 0x2026u
+
+static void append(struct frame_label *label, uint32_t character)
+{
+	if (label->count < FRAME_LABEL_CHARACTERS + 2)
+		label->text[label->count++] = character;
+}
+
+static void read_text(struct frame_label *label, const char *text)
+{
+	label->count = 0;
+	for (uint32_t c; (c = markup_next(&text)) != 0;) {
+		if (label->count == FRAME_LABEL_CHARACTERS) {
+			append(label, ELLIPSIS);
+			return;
+		}
+		append(label, c);
+	}
+}
+
+static uint32_t columns_of(const struct frame_label *label, uint32_t first)
+{
+	uint32_t columns = 0;
+
+	for (uint32_t i = first; i < label->count; i++)
+		columns += markup_columns(label->text[i]);
+	return columns;
+}
+
+static bool begins_with(const struct frame_label *label, uint32_t at, const char *word)
+{
+	for (; *word; word++, at++)
+		if (at >= label->count || label->text[at] != (unsigned char)*word)
+			return false;
+	return true;
+}
+
+/* The length of an operator's name at `at`, whose brackets are none; 0: there is none. */
+static uint32_t operator_length(const struct frame_label *label, uint32_t at)
+{
+	static const char *const names[] = {
+		"operator()", "operator<=>", "operator<<=", "operator>>=",
+		"operator<<", "operator>>",  "operator->*", "operator->",
+		"operator<=", "operator>=",  "operator<",   "operator>"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (begins_with(label, at, names[i]))
+			return (uint32_t)strlen(names[i]);
+	return 0;
+}
+
+/* Behind the bracket that closes the one at `at`; 0: none does. */
+static uint32_t find_end(const struct frame_label *label, uint32_t at)
+{
+	uint32_t depth = 0;
+
+	for (uint32_t i = at, skip; i < label->count; i += skip) {
+		uint32_t c = label->text[i];
+
+		skip = operator_length(label, i);
+		if (skip)
+			continue;
+		skip = 1;
+		if (c == '-' && i + 1 < label->count && label->text[i + 1] == '>')
+			skip = 2; /* an arrow closes nothing */
+		else if (c == '<' || c == '(')
+			depth++;
+		else if ((c == '>' || c == ')') && --depth == 0)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* Whether parentheses that end before `end` are the parameters of the whole: "f(int) const". */
+static bool is_last(const struct frame_label *label, uint32_t end)
+{
+	return end == label->count || label->text[end] == ' ' || label->text[end] == '[' ||
+	       label->text[end] == '.';
+}
+
+/* Leaves out template arguments, and all from the last parentheses on. */
+static void drop_brackets(struct frame_label *label)
+{
+	struct frame_label from = *label;
+
+	label->count = 0;
+	for (uint32_t i = 0; i < from.count;) {
+		uint32_t length = operator_length(&from, i), c = from.text[i], end = 0;
+		/* "(anonymous namespace)::f", "<lambda>": part of the name */
+		bool is_name = i == 0 || from.text[i - 1] == ':' || from.text[i - 1] == '.';
+
+		if (length == 0 && !is_name && (c == '<' || c == '('))
+			end = find_end(&from, i);
+		if (end && c == '(' && is_last(&from, end))
+			break;
+		if (end && c == '<') {
+			append(label, '<');
+			append(label, ELLIPSIS);
+			append(label, '>');
+		}
+		for (length = end ? 0 : length ? length : 1; length > 0; length--)
+			append(label, from.text[i++]);
+		i = end ? end : i;
+	}
+	while (label->count > 0 && label->text[label->count - 1] == ' ')
+		label->count--;
+}
+
+void frame_label_bare(struct frame_label *label, const struct frame_info *frame)
+{
+	const char *name = frame->short_name ? frame->short_name : frame->name;
+	const char *prefix = work_frame(GPU_WORK_KERNEL);
+	size_t n = strlen(prefix);
+
+	if (frame->class == CLASS_GPU_KERNEL && strncmp(name, prefix, n) == 0 && name[n])
+		name += n;
+	if (strncmp(name, "void ", 5) == 0)
+		name += 5;
+	read_text(label, name);
+	/* "[waiting for GPU]", "[libfoo.so]", "nvtx:copy (1)", "GPU 0": no brackets of a language
+	 */
+	if (label->count > 0 && label->text[0] != '[' && frame->class != CLASS_NVTX &&
+	    frame->class != CLASS_PLACE)
+		drop_brackets(label);
+	if (label->count == 0)
+		read_text(label, frame->name);
+}
+
+/* Where the next part of a qualified name begins, behind `at`; 0: there is none. */
+static uint32_t next_part(const struct frame_label *label, const struct frame_info *frame,
+			  uint32_t at)
+{
+	for (uint32_t depth = 0; at < label->count; at++) {
+		uint32_t c = label->text[at];
+
+		depth += c == '(' || c == '<' || c == '[';
+		depth -= depth > 0 && (c == ')' || c == '>' || c == ']');
+		if (depth > 0)
+			continue;
+		if (c == ':' && begins_with(label, at, "::") && at + 2 < label->count)
+			return at + 2;
+		if (c == '.' && frame->class == CLASS_PYTHON && at + 1 < label->count)
+			return at + 1;
+	}
+	return 0;
+}
+
+static void drop_before(struct frame_label *label, uint32_t at)
+{
+	label->count -= at;
+	memmove(label->text, label->text + at, label->count * sizeof(*label->text));
+}
+
+static bool is_letter(uint32_t c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c >= 0x80;
+}
+
+static bool is_upper(uint32_t c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+/* A word ends between two characters. */
+static bool is_border(uint32_t before, uint32_t after)
+{
+	return !is_letter(before) || !is_letter(after) || (!is_upper(before) && is_upper(after));
+}
+
+/* The beginning that fits, with an ellipsis; at the end of a word if that leaves half of it. */
+static void cut_end(struct frame_label *label, uint32_t columns)
+{
+	uint32_t used = 0, count = 0, border = 0;
+
+	while (count < label->count && used + markup_columns(label->text[count]) <= columns - 1) {
+		used += markup_columns(label->text[count++]);
+		if (count < label->count && is_border(label->text[count - 1], label->text[count]))
+			border = count;
+	}
+	if (border * 2 >= count)
+		count = border;
+	/* "gemm<…", "my_…": what is before the ellipsis does not hang in the air */
+	while (count > 1 && (label->text[count - 1] == ' ' || label->text[count - 1] == ELLIPSIS))
+		count--;
+	label->count = count;
+	append(label, ELLIPSIS);
+}
+
+void frame_label_fit(struct frame_label *label, const struct frame_info *frame, uint32_t columns)
+{
+	uint32_t last = 0;
+
+	read_text(label, frame->name);
+	if (columns_of(label, 0) <= columns)
+		return;
+	label->count = 0;
+	if (columns < FRAME_LABEL_COLUMNS_MIN)
+		return;
+	frame_label_bare(label, frame);
+	if (columns_of(label, 0) <= columns)
+		return;
+	for (uint32_t at; (at = next_part(label, frame, last)) != 0; last = at) {
+		if (columns_of(label, at) + 1 > columns)
+			continue;
+		drop_before(label, at - 1);
+		label->text[0] = ELLIPSIS;
+		return;
+	}
+	drop_before(label, last);
+	cut_end(label, columns);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of frames in little room: cut where it hurts least.
+ *
+ * Room is counted in columns of a monospaced font. svg/script.js does the same in the browser.
+ */
+#ifndef PROFILER_OUTPUT_FRAME_LABEL_H
+#define PROFILER_OUTPUT_FRAME_LABEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "profiler/profile/result.h"
+
+#define FRAME_LABEL_CHARACTERS 256 /* a longer name is cut first */
+#define FRAME_LABEL_COLUMNS_MIN 3  /* less room remains empty */
+
+/* Characters, safe ones (markup.h). */
+struct frame_label {
+	uint32_t text[FRAME_LABEL_CHARACTERS + 2];
+	uint32_t count;
+};
+
+/*
+ * The name without parameters, template arguments and the brackets that say what it is:
+ * "model::gemm<…>" of "[GPU_Kernel]model::gemm<float, 128>(float const*)".
+ */
+void frame_label_bare(struct frame_label *label, const struct frame_info *frame);
+
+/*
+ * As much of the name as fits: all of it; the bare one; its last parts, "…gemm<…>"; or the
+ * beginning of the last part, up to the end of a word if there is one not too far ahead.
+ */
+void frame_label_fit(struct frame_label *label, const struct frame_info *frame, uint32_t columns);
+
+#endif

@@ -1,0 +1,725 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/output/writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/output/call_tree.h"
+#include "profiler/output/flame_layout.h"
+#include "profiler/output/frame_kind.h"
+#include "profiler/output/frame_label.h"
+#include "profiler/output/markup.h"
+#include "symbolize/array.h"
+#include "symbolize/hash_index.h"
+
+/* All in pixels. svg/script.js has the same numbers where it draws the same. */
+#define WIDTH 1200.0
+#define MARGIN 12.0
+#define INNER (WIDTH - 2 * MARGIN)
+#define ROW 18.0
+#define BOX 17.0
+#define GAP 0.6 /* between boxes side by side */
+#define COLUMN 7.3
+#define TITLE_COLUMN 10.4
+#define TOTALS_Y 76.0
+#define LEGEND_Y 114.0
+#define LEGEND_ROW 20.0
+#define NARROWEST 1.0 /* narrower boxes are drawn as one */
+
+#define BOXES_DRAWN_MAX 4000 /* without script */
+#define NAME_CHARACTERS 2000
+#define NAME_BYTES_ALL (16u << 20) /* of all names; where there are more, each is cut to less */
+#define TITLE_CHARACTERS 300       /* in the text that appears over a box */
+
+static const struct flame_limits limits = {
+	.least_share = 0.01 / INNER, .boxes = 100000, .depth = 400};
+
+extern const char svg_style[], svg_style_end[], svg_script[], svg_script_end[];
+
+static const char *const row_kind_labels[] = {
+	[ROW_CPU] = "CPU", [ROW_GPU] = "GPU", [ROW_WAIT] = "waiting", [ROW_CALL] = "CUDA calls"};
+static const enum frame_kind row_kind_colours[] = {[ROW_CPU] = KIND_NATIVE,
+						   [ROW_GPU] = KIND_GPU_KERNEL,
+						   [ROW_WAIT] = KIND_WAIT,
+						   [ROW_CALL] = KIND_CALL};
+
+_Static_assert(sizeof(row_kind_labels) / sizeof(row_kind_labels[0]) == ROW_KINDS, "one a kind");
+_Static_assert(sizeof(row_kind_colours) / sizeof(row_kind_colours[0]) == ROW_KINDS, "one a kind");
+
+struct picture {
+	const struct result *result;
+	const struct call_node *nodes;
+	struct flame_layout layout;
+	const struct flame_box *boxes; /* the layout's */
+	bool is_flame;                 /* the root at the bottom */
+	FILE *out;
+	double all_ns, scale; /* pixels a ns */
+	double least_drawn_ns;
+	uint32_t rows;        /* drawn */
+	uint32_t hidden;      /* boxes that are too narrow to be drawn */
+	double top;           /* of the rows */
+	uint32_t *numbers;    /* of the frames, among the names that the picture has */
+	const char **modules; /* paths, each once */
+	uint32_t module_count, module_capacity;
+	struct hash_index module_index;
+};
+
+/* ---- texts ---- */
+
+#define TEXT_BYTES 48
+
+static const char *time_text(char text[TEXT_BYTES], double ns)
+{
+	static const struct {
+		double ns;
+		const char *name;
+	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		double amount = ns / units[i].ns;
+
+		/* rounding does not reach the next unit */
+		if (ns < units[i].ns * 0.99995)
+			continue;
+		snprintf(text, TEXT_BYTES, "%.*f %s",
+			 amount < 9.9995   ? 3
+			 : amount < 99.995 ? 2
+					   : 1,
+			 amount, units[i].name);
+		return text;
+	}
+	snprintf(text, TEXT_BYTES, "%.0f ns", ns);
+	return text;
+}
+
+static const char *share_text(char text[TEXT_BYTES], double part, double all)
+{
+	double percent = all > 0 ? part / all * 100 : 0;
+
+	if (percent > 0 && percent < 0.01)
+		snprintf(text, TEXT_BYTES, "< 0.01 %%");
+	else
+		snprintf(text, TEXT_BYTES, "%.*f %%", percent < 9.995 ? 2 : 1, percent);
+	return text;
+}
+
+/* "1,234,567" */
+static const char *count_text(char text[TEXT_BYTES], uint64_t count)
+{
+	char digits[24];
+	int n = snprintf(digits, sizeof(digits), "%" PRIu64, count), to = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (i > 0 && (n - i) % 3 == 0)
+			text[to++] = ',';
+		text[to++] = digits[i];
+	}
+	text[to] = '\0';
+	return text;
+}
+
+static uint32_t columns_of(const char *text)
+{
+	uint32_t columns = 0;
+
+	for (uint32_t c; (c = markup_next(&text)) != 0;)
+		columns += markup_columns(c);
+	return columns;
+}
+
+static void put_label(FILE *out, const struct frame_label *label)
+{
+	for (uint32_t i = 0; i < label->count; i++)
+		markup_put_xml(out, label->text[i]);
+}
+
+/* One of four strengths of a colour, by name; the same in each run. */
+static const char *strength(const char *name)
+{
+	static const char *const words[] = {"", " b", " c", " d"};
+	uint32_t hash = 2166136261u, c;
+
+	for (int i = 0; i < 64 && (c = markup_next(&name)) != 0; i++)
+		hash = (hash ^ c) * 16777619u;
+	return words[(hash >> 13) % 4];
+}
+
+/* ---- above the rows ---- */
+
+/* Without the folder of the program: "train --fast" */
+static const char *short_command(const char *command)
+{
+	size_t word = strcspn(command, " ");
+
+	for (size_t i = word; i > 0; i--)
+		if (command[i - 1] == '/' && i < word)
+			return command + i;
+	return command;
+}
+
+static void write_title(const struct picture *p)
+{
+	const char *command = p->result->totals.command ? p->result->totals.command : "";
+	const struct frame_info frame = {.class = CLASS_PLACE, .name = short_command(command)};
+	struct frame_label label;
+	char ran[TEXT_BYTES], frames[TEXT_BYTES];
+	const double *ns = p->boxes[0].all.ns;
+
+	frame_label_fit(&label, &frame, (uint32_t)(INNER / TITLE_COLUMN));
+	fprintf(p->out, "<g><title>");
+	markup_xml(p->out, command, NAME_CHARACTERS);
+	fprintf(p->out, "</title>\n<text class=\"command\" x=\"%g\" y=\"30\">", MARGIN);
+	put_label(p->out, &label);
+	fprintf(p->out, "</text></g>\n<text class=\"about\" x=\"%g\" y=\"50\">", MARGIN);
+	fprintf(p->out, "%s time by stack",
+		ns[ROW_GPU] <= 0   ? "CPU"
+		: ns[ROW_CPU] <= 0 ? "GPU"
+				   : "CPU and GPU");
+	if (p->result->totals.elapsed_ns)
+		fprintf(p->out, " · ran %s", time_text(ran, (double)p->result->totals.elapsed_ns));
+	fprintf(p->out, " · %s frame%s</text>\n", count_text(frames, p->layout.count - 1),
+		p->layout.count == 2 ? "" : "s");
+}
+
+/* A swatch and a text; returns the x behind them. */
+static double write_key(const struct picture *p, double x, double y, const char *word,
+			const char *attributes, const char *text)
+{
+	fprintf(p->out,
+		"<g class=\"key\"%s transform=\"translate(%g,%g)\"><rect class=\"%s\" "
+		"width=\"11\" height=\"11\" y=\"-10\" rx=\"2\"/><text x=\"17\">",
+		attributes, x, y, word);
+	markup_xml(p->out, text, NAME_CHARACTERS);
+	fprintf(p->out, "</text></g>\n");
+	return x + 17 + columns_of(text) * COLUMN + 20;
+}
+
+static void write_totals(const struct picture *p)
+{
+	const double *ns = p->boxes[0].all.ns;
+	char time[TEXT_BYTES], share[TEXT_BYTES], attributes[96], text[2 * TEXT_BYTES + 32];
+	double x = MARGIN;
+
+	time_text(time, p->all_ns);
+	fprintf(p->out,
+		"<g class=\"totals\"><text class=\"sum\" x=\"%g\" y=\"%g\" "
+		"data-ns=\"%.0f\">%s</text>\n",
+		x, TOTALS_Y, p->all_ns, time);
+	x += columns_of(time) * COLUMN + 20;
+	for (int kind = 0; kind < ROW_KINDS; kind++) {
+		if (ns[kind] <= 0)
+			continue;
+		snprintf(text, sizeof(text), "%s %s  %s", row_kind_labels[kind],
+			 time_text(time, ns[kind]), share_text(share, ns[kind], p->all_ns));
+		snprintf(attributes, sizeof(attributes), " data-total=\"%s\" data-ns=\"%.0f\"",
+			 row_kind_labels[kind], ns[kind]);
+		x = write_key(p, x, TOTALS_Y, frame_kind_word(row_kind_colours[kind]), attributes,
+			      text);
+	}
+	fprintf(p->out, "</g>\n<g class=\"split\" transform=\"translate(%g,85)\">", MARGIN);
+	x = 0;
+	for (int kind = 0; kind < ROW_KINDS; kind++) {
+		double width = ns[kind] * p->scale;
+
+		if (width <= 0)
+			continue;
+		fprintf(p->out, "<rect class=\"%s\" x=\"%.2f\" width=\"%.2f\" height=\"5\"/>",
+			frame_kind_word(row_kind_colours[kind]), x, width);
+		x += width;
+	}
+	fprintf(p->out, "</g>\n");
+}
+
+/* The kinds of the frames that the picture has. Sets where the rows begin. */
+static void write_legend(struct picture *p)
+{
+	bool occurs[FRAME_KINDS] = {false};
+	double x = MARGIN, y = LEGEND_Y;
+
+	for (uint32_t i = 1; i < p->layout.count; i++)
+		occurs[frame_kind_of(&p->result->frames[p->nodes[p->boxes[i].node].frame])] = true;
+	fprintf(p->out, "<g class=\"legend\">");
+	for (int kind = 0; kind < FRAME_KINDS; kind++) {
+		const char *label = frame_kind_label((enum frame_kind)kind);
+
+		if (!occurs[kind])
+			continue;
+		if (x > MARGIN && x + 17 + columns_of(label) * COLUMN > WIDTH - MARGIN) {
+			x = MARGIN;
+			y += LEGEND_ROW;
+		}
+		x = write_key(p, x, y, frame_kind_word((enum frame_kind)kind), "", label);
+	}
+	fprintf(p->out, "</g>\n");
+	p->top = y + 14;
+}
+
+/* ---- the boxes, for viewers without script ---- */
+
+static bool is_drawn(const struct picture *p, uint32_t box)
+{
+	return box == 0 || p->boxes[box].total_ns >= p->least_drawn_ns;
+}
+
+/* Where the frames inside a box begin that are drawn as one: behind those that are drawn. */
+static void find_fillers(const struct picture *p, double *filler_ns)
+{
+	for (uint32_t i = 0; i < p->layout.count; i++)
+		filler_ns[i] = p->boxes[i].start_ns;
+	for (uint32_t i = 1; i < p->layout.count; i++)
+		if (is_drawn(p, i))
+			filler_ns[p->boxes[i].parent] += p->boxes[i].total_ns;
+}
+
+static double own_ns(const struct picture *p, const struct flame_box *box)
+{
+	double sum = 0;
+
+	for (int kind = 0; kind < ROW_KINDS; kind++)
+		sum += p->nodes[box->node].weight_ns[kind];
+	return sum;
+}
+
+/* Chooses which boxes are drawn. */
+static void choose_drawn(struct picture *p)
+{
+	uint32_t drawn;
+
+	p->least_drawn_ns = p->scale > 0 ? NARROWEST / p->scale : 0;
+	do {
+		drawn = 0;
+		p->rows = 1;
+		for (uint32_t i = 1; i < p->layout.count; i++) {
+			if (!is_drawn(p, i))
+				continue;
+			drawn++;
+			if (p->boxes[i].depth + 1 > p->rows)
+				p->rows = p->boxes[i].depth + 1;
+		}
+		p->hidden = p->layout.count - 1 - drawn;
+		p->least_drawn_ns *= drawn > BOXES_DRAWN_MAX ? 1.2 : 1;
+	} while (drawn > BOXES_DRAWN_MAX);
+	p->rows++; /* of what is too narrow in the last one */
+}
+
+static double row_y(const struct picture *p, uint32_t depth)
+{
+	return ROW * (p->is_flame ? p->rows - 1 - depth : depth);
+}
+
+static void write_rect(const struct picture *p, double start_ns, double ns, uint32_t depth,
+		       double width)
+{
+	double w = width - (width > 3 ? GAP : 0);
+
+	fprintf(p->out, "<rect x=\"%.2f\" y=\"%g\" width=\"%.2f\" height=\"%g\"%s/>",
+		ns > 0 ? start_ns * p->scale : 0, row_y(p, depth), w, BOX,
+		w > 6 ? " rx=\"1.5\"" : "");
+}
+
+static void write_box(const struct picture *p, uint32_t at)
+{
+	const struct flame_box *box = &p->boxes[at];
+	const struct frame_info root = {.class = CLASS_PLACE, .name = "all"};
+	const struct frame_info *frame =
+		at == 0 ? &root : &p->result->frames[p->nodes[box->node].frame];
+	double width = at == 0 ? INNER : box->total_ns * p->scale;
+	char time[TEXT_BYTES], share[TEXT_BYTES];
+	struct frame_label label;
+
+	frame_label_fit(&label, frame, (uint32_t)(width > 8 ? (width - 8) / COLUMN : 0));
+	fprintf(p->out, "<g class=\"%s%s\"><title>",
+		at == 0 ? "root" : frame_kind_word(frame_kind_of(frame)),
+		at == 0 ? "" : strength(frame->name));
+	markup_xml(p->out, frame->name, TITLE_CHARACTERS);
+	fprintf(p->out, "\n%s, ", time_text(time, box->total_ns));
+	markup_xml(p->out, share_text(share, box->total_ns, p->all_ns), TEXT_BYTES);
+	if (own_ns(p, box) > 0)
+		fprintf(p->out, "; own %s", time_text(time, own_ns(p, box)));
+	fprintf(p->out, "</title>");
+	write_rect(p, box->start_ns, box->total_ns, box->depth, width);
+	if (label.count > 0) {
+		fprintf(p->out, "<text x=\"%.2f\" y=\"%g\">", box->start_ns * p->scale + 4,
+			row_y(p, box->depth) + 13);
+		put_label(p->out, &label);
+		fprintf(p->out, "</text>");
+	}
+	fprintf(p->out, "</g>\n");
+}
+
+/* What is too narrow inside a box, as one. */
+static void write_filler(const struct picture *p, uint32_t at, double start_ns, double inner_ns)
+{
+	const struct flame_box *box = &p->boxes[at];
+	double ns = box->start_ns + inner_ns - start_ns, width = ns * p->scale;
+	char time[TEXT_BYTES];
+
+	if (width < NARROWEST)
+		return;
+	fprintf(p->out, "<g class=\"more\"><title>frames too narrow to draw: %s</title>",
+		time_text(time, ns));
+	write_rect(p, start_ns, ns, box->depth + 1, width);
+	fprintf(p->out, "</g>\n");
+}
+
+static int write_boxes(const struct picture *p)
+{
+	double *filler_ns = malloc(p->layout.count * sizeof(*filler_ns));
+
+	if (!filler_ns)
+		return -ENOMEM;
+	find_fillers(p, filler_ns);
+	fprintf(p->out, "<g class=\"boxes\" transform=\"translate(%g,%g)\">\n", MARGIN, p->top);
+	for (uint32_t i = 0; i < p->layout.count; i++) {
+		if (!is_drawn(p, i))
+			continue;
+		write_box(p, i);
+		write_filler(p, i, filler_ns[i], p->boxes[i].total_ns - own_ns(p, &p->boxes[i]));
+	}
+	fprintf(p->out, "</g>\n");
+	free(filler_ns);
+	return 0;
+}
+
+static void write_foot(const struct picture *p)
+{
+	double y = p->top + p->rows * ROW + 16;
+	char count[TEXT_BYTES], deep[TEXT_BYTES], time[TEXT_BYTES];
+
+	fprintf(p->out, "<g class=\"notes\" transform=\"translate(%g,%g)\">", MARGIN, y);
+	fprintf(p->out, "<text class=\"foot hidden\">");
+	if (p->hidden)
+		fprintf(p->out, "%s frame%s too narrow to draw at this zoom: %s grey",
+			count_text(count, p->hidden), p->hidden == 1 ? " is" : "s are",
+			p->hidden == 1 ? "it is" : "they are");
+	fprintf(p->out,
+		"</text>\n<text class=\"foot\" y=\"18\" data-narrow=\"%u\" data-deep=\"%u\">",
+		p->layout.narrow, p->layout.deep);
+	if (p->layout.narrow)
+		fprintf(p->out, "%s frame%s shorter than %s", count_text(count, p->layout.narrow),
+			p->layout.narrow == 1 ? "" : "s", time_text(time, p->layout.least_ns));
+	if (p->layout.deep)
+		fprintf(p->out, "%s%s below row %u", p->layout.narrow ? " and " : "",
+			count_text(deep, p->layout.deep), limits.depth);
+	if (p->layout.narrow || p->layout.deep)
+		fprintf(p->out, " left out; their time is in their callers");
+	fprintf(p->out, "</text></g>\n");
+}
+
+/* ---- the same and all else, for the script ---- */
+
+static bool module_equal(const void *records, uint32_t position, const void *key)
+{
+	return ((const char *const *)records)[position] == key;
+}
+
+static int add_module(struct picture *p, const char *path)
+{
+	uint32_t hash = hash_bytes(&path, sizeof(path));
+	int err;
+
+	if (hash_index_find(&p->module_index, hash, module_equal, p->modules, path) !=
+	    HASH_INDEX_NONE)
+		return 0;
+	if (!array_make_room(&p->modules, p->module_count, &p->module_capacity,
+			     sizeof(*p->modules)))
+		return -ENOMEM;
+	err = hash_index_add(&p->module_index, hash, p->module_count);
+	if (!err)
+		p->modules[p->module_count++] = path;
+	return err;
+}
+
+static uint32_t module_number(const struct picture *p, const char *path)
+{
+	return hash_index_find(&p->module_index, hash_bytes(&path, sizeof(path)), module_equal,
+			       p->modules, path);
+}
+
+#define NO_NUMBER UINT32_MAX
+
+/* Numbers the frames in the order in which they first appear. */
+static int number_frames(struct picture *p)
+{
+	uint32_t count = 0;
+
+	p->numbers = malloc((p->result->frame_count + 1) * sizeof(*p->numbers));
+	if (!p->numbers)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->result->frame_count; i++)
+		p->numbers[i] = NO_NUMBER;
+	for (uint32_t i = 1; i < p->layout.count; i++) {
+		uint32_t frame = p->nodes[p->boxes[i].node].frame;
+		const struct frame_info *info = &p->result->frames[frame];
+
+		if (p->numbers[frame] != NO_NUMBER)
+			continue;
+		p->numbers[frame] = count++;
+		if (info->module && add_module(p, info->module) != 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* How many characters of a name are kept, so that all of them together are not too much. */
+static size_t name_limit(const struct picture *p)
+{
+	for (size_t limit = NAME_CHARACTERS;; limit /= 2) {
+		size_t sum = 0;
+
+		for (uint32_t i = 0; i < p->result->frame_count; i++)
+			if (p->numbers[i] != NO_NUMBER)
+				sum += strnlen(p->result->frames[i].name, limit);
+		if (sum <= NAME_BYTES_ALL || limit < 64)
+			return limit;
+	}
+}
+
+static bool is_same_text(const struct frame_label *label, const char *text)
+{
+	for (uint32_t i = 0; i < label->count; i++)
+		if (markup_next(&text) != label->text[i])
+			return false;
+	return *text == '\0';
+}
+
+/* [name, the bare one or 0 for the same, kind, 0 or where it is: a text or a module's number] */
+static void write_name(const struct picture *p, const struct frame_info *frame, size_t limit)
+{
+	struct frame_label bare;
+
+	fputc('[', p->out);
+	markup_json(p->out, frame->name, limit);
+	frame_label_bare(&bare, frame);
+	if (is_same_text(&bare, frame->name)) {
+		fputs(",0", p->out);
+	} else {
+		fputs(",\"", p->out);
+		for (uint32_t i = 0; i < bare.count; i++)
+			markup_put_json(p->out, bare.text[i]);
+		fputc('"', p->out);
+	}
+	fprintf(p->out, ",%d,", (int)frame_kind_of(frame));
+	if (frame->file) {
+		char line[16] = "";
+
+		if (frame->line)
+			snprintf(line, sizeof(line), ",%u", frame->line);
+		fputc('[', p->out);
+		markup_json(p->out, frame->file, limit);
+		fprintf(p->out, "%s]", line);
+	} else if (frame->module) {
+		fprintf(p->out, "%u", module_number(p, frame->module) + 1);
+	} else {
+		fputc('0', p->out);
+	}
+	fputc(']', p->out);
+}
+
+static void write_names(const struct picture *p)
+{
+	size_t limit = name_limit(p);
+	uint32_t next = 0;
+
+	fprintf(p->out, ",\n\"modules\":[");
+	for (uint32_t i = 0; i < p->module_count; i++) {
+		fputs(i ? "," : "", p->out);
+		markup_json(p->out, p->modules[i], limit);
+	}
+	fprintf(p->out, "],\n\"names\":[");
+	/* frames are numbered in the order of the boxes */
+	for (uint32_t i = 1; i < p->layout.count; i++) {
+		uint32_t frame = p->nodes[p->boxes[i].node].frame;
+
+		if (p->numbers[frame] != next)
+			continue;
+		fputs(next++ ? ",\n" : "", p->out);
+		write_name(p, &p->result->frames[frame], limit);
+	}
+	fprintf(p->out, "]");
+}
+
+struct amounts {
+	unsigned int bits;
+	int length;
+	char text[(4 * ROW_KINDS + 3) * 21 + 1];
+};
+
+static void add_number(struct amounts *a, uint64_t number)
+{
+	a->length += snprintf(a->text + a->length, sizeof(a->text) - (size_t)a->length, ",%" PRIu64,
+			      number);
+}
+
+/* The times and counts that are there. */
+static void add_amounts(struct amounts *a, unsigned int first_bit, const double *ns,
+			const uint64_t *count)
+{
+	for (unsigned int kind = 0; kind < ROW_KINDS; kind++) {
+		if (ns[kind] <= 0 && count[kind] == 0)
+			continue;
+		a->bits |= 1u << (first_bit + kind);
+		add_number(a, (uint64_t)ns[kind]);
+		add_number(a, count[kind]);
+	}
+}
+
+static void add_amount(struct amounts *a, unsigned int bit, uint64_t number)
+{
+	if (!number)
+		return;
+	a->bits |= 1u << bit;
+	add_number(a, number);
+}
+
+/*
+ * A box: by how many rows it is further out than one inside the box before it; the number of its
+ * name; bits for what follows. Of each kind, if the bit is set, its own time and count; then the
+ * same of what was left out inside it; own bytes; bytes left out; how many frames were left out.
+ */
+static void write_box_data(const struct picture *p)
+{
+	fprintf(p->out, ",\n\"boxes\":[");
+	for (uint32_t i = 0; i < p->layout.count; i++) {
+		const struct flame_box *box = &p->boxes[i];
+		const struct call_node *node = &p->nodes[box->node];
+		struct amounts a = {.bits = 0};
+
+		add_amounts(&a, 0, node->weight_ns, node->count);
+		add_amounts(&a, ROW_KINDS, box->rest.ns, box->rest.count);
+		add_amount(&a, 2 * ROW_KINDS, node->bytes);
+		add_amount(&a, 2 * ROW_KINDS + 1, box->rest.bytes);
+		add_amount(&a, 2 * ROW_KINDS + 2, box->left_out);
+		fprintf(p->out, "%s%u,%u,%u%s",
+			i == 0  ? ""
+			: i % 8 ? ","
+				: ",\n",
+			i == 0 ? 0 : p->boxes[i - 1].depth + 1 - box->depth,
+			i == 0 ? 0 : p->numbers[node->frame], a.bits, a.text);
+	}
+	fprintf(p->out, "]");
+}
+
+static int write_data(struct picture *p)
+{
+	int err = number_frames(p);
+
+	if (err)
+		return err;
+	fprintf(p->out, "<script type=\"application/json\" class=\"data\">{\"flame\":%s,\n",
+		p->is_flame ? "true" : "false");
+	fprintf(p->out, "\"rowKinds\":[");
+	for (int kind = 0; kind < ROW_KINDS; kind++)
+		fprintf(p->out, "%s\"%s\"", kind ? "," : "", row_kind_labels[kind]);
+	fprintf(p->out, "],\n\"kinds\":[");
+	for (int kind = 0; kind < FRAME_KINDS; kind++)
+		fprintf(p->out, "%s[\"%s\",\"%s\"]", kind ? "," : "",
+			frame_kind_word((enum frame_kind)kind),
+			frame_kind_label((enum frame_kind)kind));
+	fputc(']', p->out);
+	write_names(p);
+	write_box_data(p);
+	fprintf(p->out, "}</script>\n");
+	return 0;
+}
+
+/* ---- the file ---- */
+
+static void write_pattern(FILE *out, const char *name)
+{
+	fprintf(out,
+		"<pattern id=\"flame-%s\" width=\"6\" height=\"6\" "
+		"patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
+		"<rect class=\"%s-ground\" width=\"6\" height=\"6\"/>"
+		"<rect class=\"%s-line\" width=\"2\" height=\"6\"/></pattern>\n",
+		name, name, name);
+}
+
+/* A source file, which has no "]]>" in it. */
+static void write_source(FILE *out, const char *element, const char *from, const char *end)
+{
+	fprintf(out, "<%s><![CDATA[\n", element);
+	fwrite(from, 1, (size_t)(end - from), out);
+	fprintf(out, "]]></%s>\n", element);
+}
+
+/* The legend decides where the rows begin, and so how high the picture is. */
+static int write_picture(struct picture *p)
+{
+	FILE *out = p->out;
+	char *head = NULL;
+	size_t size = 0;
+	double height;
+	int err;
+
+	p->out = open_memstream(&head, &size);
+	if (!p->out)
+		return -ENOMEM;
+	write_title(p);
+	write_totals(p);
+	write_legend(p);
+	if (fclose(p->out) != 0 || !head) {
+		free(head);
+		return -ENOMEM;
+	}
+	p->out = out;
+	height = p->top + p->rows * ROW + 46;
+	fprintf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" width=\"%g\" "
+		"height=\"%g\" viewBox=\"0 0 %g %g\">\n",
+		WIDTH, height, WIDTH, height);
+	write_source(out, "style", svg_style, svg_style_end);
+	fprintf(out, "<defs>\n");
+	write_pattern(out, "wait");
+	write_pattern(out, "call");
+	fprintf(out, "</defs>\n<rect class=\"page\" width=\"100%%\" height=\"100%%\"/>\n");
+	fwrite(head, 1, size, out);
+	free(head);
+	err = write_boxes(p);
+	write_foot(p);
+	if (!err)
+		err = write_data(p);
+	write_source(out, "script", svg_script, svg_script_end);
+	fprintf(out, "</svg>\n");
+	return err;
+}
+
+static int write_svg(const struct result *result, const struct writer_options *options, FILE *out,
+		     struct written *written)
+{
+	struct call_tree *tree = call_tree_new(result);
+	struct picture p = {.result = result, .out = out, .is_flame = options->root_at_bottom};
+	uint32_t count;
+	int err = -ENOMEM;
+
+	memset(written, 0, sizeof(*written));
+	if (!tree)
+		return -ENOMEM;
+	p.nodes = call_tree_nodes(tree, &count);
+	err = flame_layout_make(&p.layout, tree, &limits);
+	if (err)
+		goto out;
+	p.boxes = p.layout.boxes;
+	p.all_ns = p.boxes[0].total_ns;
+	p.scale = p.all_ns > 0 ? INNER / p.all_ns : 0;
+	choose_drawn(&p);
+	err = write_picture(&p);
+	if (!err && ferror(out))
+		err = -EIO;
+	written->items = p.layout.count - 1;
+	written->exact_ns = p.all_ns;
+	for (int kind = 0; kind < ROW_KINDS; kind++)
+		written->total[kind] = (uint64_t)p.boxes[0].all.ns[kind];
+out:
+	flame_layout_release(&p.layout);
+	hash_index_release(&p.module_index);
+	free(p.modules);
+	free(p.numbers);
+	call_tree_free(tree);
+	return err;
+}
+
+const struct writer svg_writer = {
+	.name = "svg", .suffix = ".svg", .item = "frame", .write = write_svg};
