@@ -72,6 +72,21 @@ test-gpu:
 bench-gpu:
 	$(Q)tests/gpu/run overhead
 
+# ---- in a browser ----
+
+BROWSER_DIR := $(BUILD)/tests/browser
+$(BROWSER_DIR)/pictures: tests/browser/pictures.c tests/unit/made_result.h tests/unit/unit.h \
+		$(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a Makefile tests/rules.mk
+	$(call msg,TEST,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libprofiler.a \
+		$(BUILD)/libsymbolize.a -lcmocka $(LIBS)
+
+.PHONY: test-browser
+test-browser: $(BROWSER_DIR)/pictures
+	$(Q)command -v python3 >/dev/null || { echo '1..0 # SKIP python3 is not installed'; exit 0; }; \
+		tests/browser/run $<
+
 # ---- measuring ----
 
 BENCH_DIR := $(BUILD)/tests/bench

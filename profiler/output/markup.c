@@ -48,24 +48,11 @@ unsigned int markup_columns(uint32_t c)
 	return c < 0x590 || is_within(c, 0x1e00, 0x2bff) || c == REPLACEMENT ? 1 : 2;
 }
 
-static void put_utf8(FILE *out, uint32_t c)
+static void put_character(FILE *out, uint32_t c)
 {
-	if (c < 0x80) {
-		fputc((int)c, out);
-		return;
-	}
-	if (c < 0x800) {
-		fputc((int)(0xc0 | c >> 6), out);
-	} else {
-		if (c < 0x10000) {
-			fputc((int)(0xe0 | c >> 12), out);
-		} else {
-			fputc((int)(0xf0 | c >> 18), out);
-			fputc((int)(0x80 | (c >> 12 & 0x3f)), out);
-		}
-		fputc((int)(0x80 | (c >> 6 & 0x3f)), out);
-	}
-	fputc((int)(0x80 | (c & 0x3f)), out);
+	char bytes[4];
+
+	fwrite(bytes, 1, put_utf8(c, bytes), out);
 }
 
 void markup_put_xml(FILE *out, uint32_t c)
@@ -87,7 +74,7 @@ void markup_put_xml(FILE *out, uint32_t c)
 		fputs("&#39;", out);
 		break;
 	default:
-		put_utf8(out, c);
+		put_character(out, c);
 	}
 }
 
@@ -103,7 +90,7 @@ void markup_put_json(FILE *out, uint32_t c)
 		fprintf(out, "\\u%04x", c);
 		break;
 	default:
-		put_utf8(out, c);
+		put_character(out, c);
 	}
 }
 

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pictures FOLDER: writes the pictures that the browser's tests look at: small.svg and flame.svg of
+ * one known tree, hostile.svg, deep.svg, empty.svg, and many.svg of 50,000 frames.
+ */
+#include "tests/unit/made_result.h"
+#include "profiler/output/writer.h"
+
+static const char *folder;
+
+static void write_picture(struct made_result *m, const char *name, bool is_flame)
+{
+	const struct writer_options options = {.unit_ns = 1, .root_at_bottom = is_flame};
+	struct written written;
+	char path[4096];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/%s.svg", folder, name);
+	out = fopen(path, "w");
+	if (!out || svg_writer.write(&m->result, &options, out, &written) != 0 ||
+	    fclose(out) != 0) {
+		perror(path);
+		exit(1);
+	}
+}
+
+/* As made_push, of a class. */
+static uint32_t push(struct made_result *m, uint32_t outer, enum frame_class class,
+		     const char *name)
+{
+	uint32_t stack = made_push(m, outer, name);
+
+	m->frames[m->result.frame_count - 1].class = class;
+	return stack;
+}
+
+static void add(struct made_result *m, uint32_t stack, enum row_kind kind, uint64_t count,
+		uint64_t ns, uint64_t bytes)
+{
+	made_add(m, stack, kind, ns);
+	m->rows[m->result.row_count - 1].count = count;
+	m->rows[m->result.row_count - 1].bytes = bytes;
+}
+
+/* 1 s in all; tests/browser/run knows these numbers. */
+static void write_small(void)
+{
+	struct made_result m;
+	uint32_t start, work, api, python, kernel;
+
+	made_begin(&m);
+	m.result.totals.command = "/opt/bin/small --fast";
+	m.result.totals.elapsed_ns = 1500000000;
+	start = push(&m, RESULT_ROOT, CLASS_NATIVE, "_start");
+	start = push(&m, start, CLASS_NATIVE, "main");
+	work = push(&m, start, CLASS_NATIVE, "server::Pipeline::work(int, std::vector<float>)");
+	m.frames[m.result.frame_count - 1].module = "/opt/bin/small";
+	add(&m, work, ROW_CPU, 10, 200000000, 0);
+	api = push(&m, work, CLASS_API, "cudaLaunchKernel");
+	kernel = push(&m, api, CLASS_GPU_KERNEL, "[GPU_Kernel]gemm(float*)");
+	add(&m, kernel, ROW_GPU, 40, 400000000, 0);
+	kernel = push(&m, api, CLASS_GPU_KERNEL, "[GPU_Kernel]softmax(float*)");
+	add(&m, kernel, ROW_GPU, 5, 50000000, 0);
+	python = push(&m, start, CLASS_PYTHON, "Model.forward (model.py:42)");
+	m.frames[m.result.frame_count - 1].file = "model.py";
+	m.frames[m.result.frame_count - 1].line = 42;
+	add(&m, python, ROW_CPU, 5, 100000000, 0);
+	/* gemm inside gemm: its time counts once in a search */
+	kernel = push(&m, python, CLASS_PYTHON, "gemm (model.py:7)");
+	add(&m, kernel, ROW_CPU, 5, 100000000, 0);
+	kernel = push(&m, kernel, CLASS_GPU_KERNEL, "[GPU_Kernel]gemm(float*)");
+	add(&m, kernel, ROW_GPU, 1, 50000000, 0);
+	api = push(&m, start, CLASS_API, "cudaMemcpy");
+	add(&m, push(&m, api, CLASS_GPU_WORK, "[GPU_Memcpy HtoD]"), ROW_GPU, 3, 50000000, 3 << 20);
+	add(&m, push(&m, api, CLASS_WAIT, "[waiting for GPU]"), ROW_WAIT, 3, 49970000, 0);
+	add(&m, push(&m, api, CLASS_NATIVE, "narrow"), ROW_CPU, 1, 30000, 0);
+	write_picture(&m, "small", false);
+	write_picture(&m, "flame", true);
+	made_end(&m);
+}
+
+/* Each name would set document.title, if it ran as a script. */
+static void write_hostile(void)
+{
+	static const char *const names[] = {
+		"</title></g></svg><script>document.title='hacked'</script>",
+		"]]><script>document.title='hacked'</script><![CDATA[",
+		"\"><image href='x' onerror=\"document.title='hacked'\"/>",
+		"' onload='document.title=1' x='",
+		"</script><script>document.title='hacked'</script><!--",
+		"\",0,0,0]]};document.title='hacked';//",
+		"\\u0022];document.title='hacked'//",
+		"line\xe2\x80\xa8separator\xe2\x80\xa9 bytes \xff\xfe\x80 \xed\xa0\x80",
+		"<img src=x onerror=document.title='hacked'>",
+		"&lt;script&gt;document.title='hacked'&lt;/script&gt;",
+		"(((((a+)+)+)+)+)$[",
+		"\xe4\xb8\xad\xe6\x96\x87\xf0\x9f\x98\x80\xd8\xb9\xd8\xb1",
+	};
+	enum { COUNT = sizeof(names) / sizeof(names[0]), LENGTH = 1 << 20 };
+	char *longest = malloc(LENGTH + 1);
+	struct made_result m;
+
+	assert_non_null(longest);
+	memset(longest, 'a', LENGTH);
+	longest[LENGTH] = '\0';
+	made_begin(&m);
+	m.result.totals.command = names[0];
+	for (uint32_t i = 0; i < COUNT; i++) {
+		uint32_t stack = push(&m, RESULT_ROOT, CLASS_PYTHON, names[i]);
+
+		m.frames[m.result.frame_count - 1].file = names[i];
+		stack = push(&m, stack, CLASS_NATIVE, longest);
+		m.frames[m.result.frame_count - 1].module = names[i];
+		add(&m, push(&m, stack, CLASS_GPU_KERNEL, names[i]), ROW_GPU, 1, 1000, 0);
+	}
+	write_picture(&m, "hostile", false);
+	made_end(&m);
+	free(longest);
+}
+
+static void write_deep(void)
+{
+	uint32_t stack = RESULT_ROOT;
+	struct made_result m;
+
+	made_begin(&m);
+	for (int i = 0; i < 100000; i++)
+		stack = push(&m, stack, CLASS_NATIVE, "recursive");
+	add(&m, stack, ROW_CPU, 1, 1000, 0);
+	write_picture(&m, "deep", false);
+	made_end(&m);
+}
+
+static void write_empty(void)
+{
+	struct made_result m;
+
+	made_begin(&m);
+	write_picture(&m, "empty", false);
+	made_end(&m);
+}
+
+#define NAMES 2000
+static char names[NAMES][64];
+
+/* A tree of `budget` frames, each of which has time of its own. */
+static void grow(struct made_result *m, struct prng *p, uint32_t outer, uint32_t depth,
+		 uint32_t budget)
+{
+	static const enum frame_class classes[] = {CLASS_NATIVE, CLASS_NATIVE, CLASS_NATIVE,
+						   CLASS_PYTHON, CLASS_JIT,    CLASS_KERNEL_MODE};
+
+	while (budget > 0) {
+		uint32_t name = (uint32_t)prng_below(p, NAMES);
+		uint32_t share =
+			1 + (uint32_t)prng_below(p, depth < 4 ? budget * 2 / 3 + 1 : budget);
+		uint32_t stack = push(m, outer, classes[name % 6], names[name]);
+
+		add(m, stack, ROW_CPU, 1, 900 + prng_below(p, 200), 0);
+		grow(m, p, stack, depth + 1, depth < 60 ? share - 1 : 0);
+		budget -= share;
+	}
+}
+
+static void write_many(void)
+{
+	struct prng p = {.state = 1};
+	struct made_result m;
+
+	for (uint32_t i = 0; i < NAMES; i++)
+		snprintf(names[i], sizeof(names[i]), "space%u::Class<%u>::function_%u(int)", i % 30,
+			 i % 70, i);
+	made_begin(&m);
+	grow(&m, &p, RESULT_ROOT, 0, 50000);
+	write_picture(&m, "many", false);
+	made_end(&m);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: pictures FOLDER\n");
+		return 2;
+	}
+	folder = argv[1];
+	write_small();
+	write_hostile();
+	write_deep();
+	write_empty();
+	write_many();
+	return 0;
+}
