@@ -147,15 +147,26 @@ static const char *strength(const char *name)
 
 /* ---- above the rows ---- */
 
-/* Without the folder of the program: "train --fast" */
+/* Without env and its variables, and without the program's folder: "train --fast" */
 static const char *short_command(const char *command)
 {
-	size_t word = strcspn(command, " ");
+	bool is_env = false;
 
-	for (size_t i = word; i > 0; i--)
-		if (command[i - 1] == '/' && i < word)
-			return command + i;
-	return command;
+	for (;;) {
+		size_t n = strcspn(command, " "), name = n;
+
+		while (name > 0 && command[name - 1] != '/')
+			name--;
+		if (is_env && memchr(command, '=', n) && command[n]) {
+			command += n + 1;
+			continue;
+		}
+		command += name;
+		if (is_env || n - name != 3 || strncmp(command, "env ", 4) != 0)
+			return command;
+		is_env = true;
+		command += 4;
+	}
 }
 
 static void write_title(const struct picture *p)
@@ -167,7 +178,9 @@ static void write_title(const struct picture *p)
 	const double *ns = p->boxes[0].all.ns;
 
 	frame_label_fit(&label, &frame, (uint32_t)(INNER / TITLE_COLUMN));
-	fprintf(p->out, "<g><title>");
+	fprintf(p->out, "<title>");
+	markup_xml(p->out, frame.name, NAME_CHARACTERS);
+	fprintf(p->out, "</title>\n<g><title>");
 	markup_xml(p->out, command, NAME_CHARACTERS);
 	fprintf(p->out, "</title>\n<text class=\"command\" x=\"%g\" y=\"30\">", MARGIN);
 	put_label(p->out, &label);

@@ -245,6 +245,38 @@ static void the_legend_is_of_what_occurs(void **state)
 	made_end(&m);
 }
 
+static void check_title(const char *command, const char *title)
+{
+	char *text, expected[256];
+	struct written written;
+	struct made_result m;
+
+	made_begin(&m);
+	m.result.totals.command = command;
+	text = write_picture(&m, &options, &written);
+	check_xml(text);
+	snprintf(expected, sizeof(expected), "<title>%s</title>\n<g><title>%s</title>\n", title,
+		 command);
+	assert_non_null(strstr(text, expected));
+	free(text);
+	made_end(&m);
+}
+
+static void the_title_is_the_command(void **state)
+{
+	(void)state;
+	check_title("app", "app");
+	check_title("./app -o /tmp/x", "app -o /tmp/x");
+	check_title("/usr/bin/env A=/b/c D= ./app x=y", "app x=y");
+	check_title("env", "env");
+	check_title("env ", "");
+	check_title("env A=b", "A=b");
+	check_title("environment A=b c", "environment A=b c");
+	check_title("env env A=b", "env A=b");
+	check_title("", "");
+	check_title("folder/", "");
+}
+
 static void an_empty_profile_is_a_picture(void **state)
 {
 	struct written written;
@@ -489,6 +521,7 @@ int main(void)
 		cmocka_unit_test(the_format_is_known_by_its_ending),
 		cmocka_unit_test(totals_are_the_trees),
 		cmocka_unit_test(the_legend_is_of_what_occurs),
+		cmocka_unit_test(the_title_is_the_command),
 		cmocka_unit_test(an_empty_profile_is_a_picture),
 		cmocka_unit_test(the_root_is_at_the_top_or_at_the_bottom),
 		cmocka_unit_test(narrow_frames_are_counted),

@@ -325,14 +325,13 @@ function placePanel(isNarrow, y) {
 
 // Moves what depends on the width.
 function arrange() {
-	const title = find('.command'), command = title.previousElementSibling.textContent;
-	const shown = command.replace(/^[^ ]*\//, '');
+	const title = find('.command'), command = find(':scope > title').textContent;
 	const isNarrow = pageWidth < 900;
 	const room = pageWidth - 2 * MARGIN - (isNarrow ? 0 : panel.width + 24);
 	const sum = find('.sum');
 	let y;
 
-	title.textContent = fit(shown, shown, false, Math.floor(room / TITLE_COLUMN));
+	title.textContent = fit(command, command, false, Math.floor(room / TITLE_COLUMN));
 	y = placeKeys(find('.totals').querySelectorAll('.key'),
 		MARGIN + width(sum.textContent) * column + 20, TOTALS_Y);
 	placeSplit(y + 9);
