@@ -403,9 +403,9 @@ static void write_foot(const struct picture *p)
 	fprintf(p->out, "<g class=\"notes\" transform=\"translate(%g,%g)\">", MARGIN, y);
 	fprintf(p->out, "<text class=\"foot hidden\">");
 	if (p->hidden)
-		fprintf(p->out, "%s frame%s too narrow to draw at this zoom: %s grey",
+		fprintf(p->out, "%s frame%s too narrow to draw at this zoom%s",
 			count_text(count, p->hidden), p->hidden == 1 ? " is" : "s are",
-			p->hidden == 1 ? "it is" : "they are");
+			p->hidden == 1 ? "" : "; many together are grey");
 	fprintf(p->out,
 		"</text>\n<text class=\"foot\" y=\"18\" data-narrow=\"%u\" data-deep=\"%u\">",
 		p->layout.narrow, p->layout.deep);

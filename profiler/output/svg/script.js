@@ -430,7 +430,7 @@ function draw() {
 	drawn.get(over)?.classList.add('over');
 	find('.hidden').textContent = hidden === 0 ? '' :
 		countText(hidden, 'frame') + (hidden === 1 ? ' is' : ' are') +
-		' too narrow to draw at this zoom: ' + (hidden === 1 ? 'it is' : 'they are') + ' grey';
+		' too narrow to draw at this zoom' + (hidden === 1 ? '' : '; many together are grey');
 	find('.notes').setAttribute('transform', `translate(${MARGIN},${top + rows * ROW + 16})`);
 	root.setAttribute('height', Math.max(top + rows * ROW + 46, alone ? innerHeight - 1 : 0));
 	panel.reset.disabled = zoom === 0 && query === '';
@@ -553,11 +553,12 @@ function cutText(text, limit) {
 function describe(box) {
 	const table = makeHtml(document.createDocumentFragment(), 'table', {});
 	const kind = kindOf(box), place = placeOf(box), outer = parent[box];
-	const nouns = ['sample', 'operation', 'wait', 'call'];
+	const nouns = ['sample', 'operation', 'part', 'call'];
 
 	tip.body.replaceChildren();
 	makeHtml(tip.body, 'b', {textContent: cutText(fullName(box), 700)});
-	makeHtml(tip.body, 'i', {textContent: [kind ? kind[1] : '', place].filter(Boolean).join(' \u00b7 ')});
+	if (kind)
+		makeHtml(tip.body, 'i', {textContent: place ? kind[1] + ' \u00b7 ' + place : kind[1]});
 	row(table, 'time', timeText(total[box]), shareText(total[box], total[0]) + ' of all',
 		outer > 0 ? shareText(total[box], total[outer]) + ' of its caller' : '');
 	if (own[box] > 0)
