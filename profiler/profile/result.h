@@ -33,6 +33,7 @@ enum frame_class {
 	CLASS_CALL,     /* "[CUDA call, wall time]" */
 	CLASS_PLACE,    /* process, thread, device, context, stream (--by) */
 	CLASS_MARK,     /* describes the stack: "[truncated]", "launched at" */
+	FRAME_CLASSES
 };
 
 /*
