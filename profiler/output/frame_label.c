@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include "profiler/output/markup.h"
-#include "profiler/profile/work_names.h"
 
 #define ELLIPSIS 0x2026u
 
@@ -41,97 +40,6 @@ static bool begins_with(const struct frame_label *label, uint32_t at, const char
 		if (at >= label->count || label->text[at] != (unsigned char)*word)
 			return false;
 	return true;
-}
-
-/* The length of an operator's name at `at`, whose brackets are none; 0: there is none. */
-static uint32_t operator_length(const struct frame_label *label, uint32_t at)
-{
-	static const char *const names[] = {
-		"operator()", "operator<=>", "operator<<=", "operator>>=",
-		"operator<<", "operator>>",  "operator->*", "operator->",
-		"operator<=", "operator>=",  "operator<",   "operator>"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (begins_with(label, at, names[i]))
-			return (uint32_t)strlen(names[i]);
-	return 0;
-}
-
-/* Behind the bracket that closes the one at `at`; 0: none does. */
-static uint32_t find_end(const struct frame_label *label, uint32_t at)
-{
-	uint32_t depth = 0;
-
-	for (uint32_t i = at, skip; i < label->count; i += skip) {
-		uint32_t c = label->text[i];
-
-		skip = operator_length(label, i);
-		if (skip)
-			continue;
-		skip = 1;
-		if (c == '-' && i + 1 < label->count && label->text[i + 1] == '>')
-			skip = 2; /* an arrow closes nothing */
-		else if (c == '<' || c == '(')
-			depth++;
-		else if ((c == '>' || c == ')') && --depth == 0)
-			return i + 1;
-	}
-	return 0;
-}
-
-/* Whether parentheses that end before `end` are the parameters of the whole: "f(int) const". */
-static bool is_last(const struct frame_label *label, uint32_t end)
-{
-	return end == label->count || label->text[end] == ' ' || label->text[end] == '[' ||
-	       label->text[end] == '.';
-}
-
-/* Leaves out template arguments, and all from the last parentheses on. */
-static void drop_brackets(struct frame_label *label)
-{
-	struct frame_label from = *label;
-
-	label->count = 0;
-	for (uint32_t i = 0; i < from.count;) {
-		uint32_t length = operator_length(&from, i), c = from.text[i], end = 0;
-		/* "(anonymous namespace)::f", "<lambda>": part of the name */
-		bool is_name = i == 0 || from.text[i - 1] == ':' || from.text[i - 1] == '.';
-
-		if (length == 0 && !is_name && (c == '<' || c == '('))
-			end = find_end(&from, i);
-		if (end && c == '(' && is_last(&from, end))
-			break;
-		if (end && c == '<') {
-			append(label, '<');
-			append(label, ELLIPSIS);
-			append(label, '>');
-		}
-		for (length = end ? 0 : length ? length : 1; length > 0; length--)
-			append(label, from.text[i++]);
-		i = end ? end : i;
-	}
-	while (label->count > 0 && label->text[label->count - 1] == ' ')
-		label->count--;
-}
-
-void frame_label_bare(struct frame_label *label, const struct frame_info *frame)
-{
-	const char *name = frame->short_name ? frame->short_name : frame->name;
-	const char *prefix = work_frame(GPU_WORK_KERNEL);
-	size_t n = strlen(prefix);
-
-	if (frame->class == CLASS_GPU_KERNEL && strncmp(name, prefix, n) == 0 && name[n])
-		name += n;
-	if (strncmp(name, "void ", 5) == 0)
-		name += 5;
-	read_text(label, name);
-	/* "[waiting for GPU]", "[libfoo.so]", "nvtx:copy (1)", "GPU 0": no brackets of a language
-	 */
-	if (label->count > 0 && label->text[0] != '[' && frame->class != CLASS_NVTX &&
-	    frame->class != CLASS_PLACE)
-		drop_brackets(label);
-	if (label->count == 0)
-		read_text(label, frame->name);
 }
 
 /* Where the next part of a qualified name begins, behind `at`; 0: there is none. */
@@ -205,7 +113,7 @@ void frame_label_fit(struct frame_label *label, const struct frame_info *frame, 
 	label->count = 0;
 	if (columns < FRAME_LABEL_COLUMNS_MIN)
 		return;
-	frame_label_bare(label, frame);
+	read_text(label, frame->short_name);
 	if (columns_of(label, 0) <= columns)
 		return;
 	for (uint32_t at; (at = next_part(label, frame, last)) != 0; last = at) {

@@ -21,13 +21,7 @@ struct frame_label {
 };
 
 /*
- * The name without parameters, template arguments and the brackets that say what it is:
- * "model::gemm<…>" of "[GPU_Kernel]model::gemm<float, 128>(float const*)".
- */
-void frame_label_bare(struct frame_label *label, const struct frame_info *frame);
-
-/*
- * As much of the name as fits: all of it; the bare one; its last parts, "…gemm<…>"; or the
+ * As much of the name as fits: all of it; the short one; its last parts, "…gemm<…>"; or the
  * beginning of the last part, up to the end of a word if there is one not too far ahead.
  */
 void frame_label_fit(struct frame_label *label, const struct frame_info *frame, uint32_t columns);

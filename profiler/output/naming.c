@@ -92,7 +92,7 @@ static const char *shorten(struct naming *n, const struct frame_info *frame)
 	const char *prefix = frame->class == CLASS_GPU_KERNEL ? work_frame(GPU_WORK_KERNEL)
 			     : frame->class == CLASS_CALL     ? MARK_CALL
 							      : "";
-	const char *name = frame->name + strlen(prefix);
+	const char *name = frame->name + strlen(prefix), *end;
 	char *text = NULL;
 
 	switch (frame->class) {
@@ -101,6 +101,10 @@ static const char *shorten(struct naming *n, const struct frame_info *frame)
 	case CLASS_GPU_KERNEL:
 	case CLASS_CALL:
 		text = short_name(name, frame->class == CLASS_GPU_KERNEL);
+		break;
+	case CLASS_PYTHON: /* without its file */
+		end = frame->file ? strstr(name, " (") : NULL;
+		text = end && end > name ? strndup(name, (size_t)(end - name)) : NULL;
 		break;
 	default:
 		break;

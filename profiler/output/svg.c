@@ -489,30 +489,16 @@ static size_t name_limit(const struct picture *p)
 	}
 }
 
-static bool is_same_text(const struct frame_label *label, const char *text)
-{
-	for (uint32_t i = 0; i < label->count; i++)
-		if (markup_next(&text) != label->text[i])
-			return false;
-	return *text == '\0';
-}
-
-/* [name, the bare one or 0 for the same, kind, 0 or where it is: a text or a module's number] */
+/* [name, the short one or 0 for the same, kind, 0 or where it is: a text or a module's number] */
 static void write_name(const struct picture *p, const struct frame_info *frame, size_t limit)
 {
-	struct frame_label bare;
-
 	fputc('[', p->out);
 	markup_json(p->out, frame->name, limit);
-	frame_label_bare(&bare, frame);
-	if (is_same_text(&bare, frame->name)) {
-		fputs(",0", p->out);
-	} else {
-		fputs(",\"", p->out);
-		for (uint32_t i = 0; i < bare.count; i++)
-			markup_put_json(p->out, bare.text[i]);
-		fputc('"', p->out);
-	}
+	fputc(',', p->out);
+	if (strcmp(frame->short_name, frame->name) == 0)
+		fputc('0', p->out);
+	else
+		markup_json(p->out, frame->short_name, limit);
 	fprintf(p->out, ",%d,", (int)frame_kind_of(frame));
 	if (frame->file) {
 		char line[16] = "";

@@ -44,7 +44,7 @@ struct frame_info {
 	enum frame_class class;
 	uint32_t line;          /* of a Python function; 0: unknown */
 	const char *name;       /* in full: "Model.forward (model.py:42)" */
-	const char *short_name; /* for pictures: template arguments and parameters elided */
+	const char *short_name; /* for little room: without arguments, or the file of Python */
 	const char *file;       /* of a Python function: "/app/model.py"; NULL: unknown */
 	const char *module;     /* path of the file with the code, any bytes; NULL: none */
 	const char *build_id;   /* of that file, in hexadecimal; NULL: unknown, or none */

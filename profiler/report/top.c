@@ -83,6 +83,12 @@ static void print_entry(struct log *log, const struct digest_table *t, enum colu
 		 share(e->ns, t->whole.ns), bytes, name, name[bytes] ? "\xe2\x80\xa6" : "");
 }
 
+/* Python functions are often called alike: with their files. */
+static const char *name_of(const struct frame_info *frame)
+{
+	return frame->class == CLASS_PYTHON ? frame->name : frame->short_name;
+}
+
 static void print_table(struct log *log, const struct digest_table *t, const char *title,
 			enum columns columns, unsigned int width)
 {
@@ -96,7 +102,7 @@ static void print_table(struct log *log, const struct digest_table *t, const cha
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct digest_entry *e = &t->entries[i];
 
-		print_entry(log, t, columns, e, e->frame->short_name, width);
+		print_entry(log, t, columns, e, name_of(e->frame), width);
 		rest.count -= e->count;
 		rest.ns -= e->ns;
 		rest.bytes -= e->bytes;

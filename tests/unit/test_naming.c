@@ -186,6 +186,22 @@ static void raw_names_stay_mangled(void **state)
 	forget(&n);
 }
 
+static void kernels_have_short_names(void **state)
+{
+	struct naming_bench *b = *state;
+	struct named n;
+
+	add_kernel(b, STACK(b, "main"), "_Z7softmaxPKfi", 30);
+	add_kernel(b, STACK(b, "main"), "", 1);
+	n = name_all(b);
+	assert_string_equal(
+		frame_named(n.result, "[GPU_Kernel]softmax(float const*, int)")->short_name,
+		"softmax");
+	assert_string_equal(frame_named(n.result, "[GPU_Kernel]")->short_name, "[GPU_Kernel]");
+	assert_string_equal(frame_named(n.result, "main")->short_name, "main");
+	forget(&n);
+}
+
 static void a_kernel_without_a_launch_keeps_its_time(void **state)
 {
 	struct naming_bench *b = *state;
@@ -627,7 +643,7 @@ static uint32_t push_python(struct naming_bench *b, uint32_t outer, const char *
 static void python_frames_have_file_and_line(void **state)
 {
 	struct naming_bench *b = *state;
-	uint32_t stack = push_python(b, STACK_EMPTY, "forward", "model.py", 42);
+	uint32_t stack = push_python(b, STACK_EMPTY, "forward", "/app/model.py", 42);
 	const struct frame_info *f;
 	struct named n;
 
@@ -641,9 +657,11 @@ static void python_frames_have_file_and_line(void **state)
 	f = frame_named(n.result, "forward (model.py:42)");
 	assert_int_equal(f->class, CLASS_PYTHON);
 	assert_int_equal(f->line, 42);
-	assert_string_equal(f->file, "model.py");
+	assert_string_equal(f->file, "/app/model.py");
+	assert_string_equal(f->short_name, "forward");
 	assert_null(f->module);
 	f = frame_named(n.result, "[python]");
+	assert_string_equal(f->short_name, "[python]");
 	assert_int_equal(f->class, CLASS_PYTHON);
 	assert_int_equal(f->line, 0);
 	assert_null(f->file);
@@ -948,6 +966,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		BENCH_TEST(samples_weigh_a_period_each),
 		BENCH_TEST(kernels_are_under_their_launch),
+		BENCH_TEST(kernels_have_short_names),
 		BENCH_TEST(raw_names_stay_mangled),
 		BENCH_TEST(a_kernel_without_a_launch_keeps_its_time),
 		BENCH_TEST(an_empty_stack_has_a_name),

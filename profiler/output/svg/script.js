@@ -122,7 +122,7 @@ function fullName(box) {
 	return box === 0 ? 'all' : data.names[nameOf[box]][0];
 }
 
-function bareName(box) {
+function shortName(box) {
 	return box === 0 ? 'all' : data.names[nameOf[box]][1] || data.names[nameOf[box]][0];
 }
 
@@ -241,21 +241,21 @@ function cutEnd(name, columns) {
 	return characters.slice(0, n).join('').replace(/[ \u2026]+$/, '') + '\u2026';
 }
 
-function fit(name, bare, isPython, columns) {
+function fit(name, short, isPython, columns) {
 	let last = 0;
 
 	if (name.length <= 4 * columns && width(name) <= columns)
 		return name;
 	if (columns < 3)
 		return '';
-	if (width(bare) <= columns)
-		return bare;
-	for (const part of partsOf(bare, isPython)) {
-		if (width(bare.slice(part)) + 1 <= columns)
-			return '\u2026' + bare.slice(part);
+	if (width(short) <= columns)
+		return short;
+	for (const part of partsOf(short, isPython)) {
+		if (width(short.slice(part)) + 1 <= columns)
+			return '\u2026' + short.slice(part);
 		last = part;
 	}
-	return cutEnd(bare.slice(last), columns);
+	return cutEnd(short.slice(last), columns);
 }
 
 // ---- state ----
@@ -361,7 +361,7 @@ function drawText(fragment, box, extra, x, row, w) {
 	if (columns < 3)
 		return;
 	const kind = (kindOf(box) || ['root'])[0];
-	const text = fit(fullName(box), bareName(box), kind === 'python', columns);
+	const text = fit(fullName(box), shortName(box), kind === 'python', columns);
 
 	make(fragment, 'text', {class: 'on-' + kind + extra, x: (x + 4).toFixed(2), y: rowY(row) + 13}, text);
 }
@@ -579,7 +579,7 @@ function describeFiller(filler) {
 
 	tip.body.replaceChildren();
 	makeHtml(tip.body, 'b', {textContent: countText(frames, 'frame') + ' too narrow to draw'});
-	makeHtml(tip.body, 'i', {textContent: 'inside ' + cutText(bareName(filler.box), 300)});
+	makeHtml(tip.body, 'i', {textContent: 'inside ' + cutText(shortName(filler.box), 300)});
 	const table = makeHtml(tip.body, 'table', {});
 
 	row(table, 'time', timeText(filler.to - filler.from),
