@@ -52,7 +52,7 @@ profiler_src := $(wildcard profiler/*/*.c) \
 symbolize_obj := $(symbolize_src:%.c=$(BUILD)/%.o)
 inject_obj := $(inject_src:%.c=$(BUILD)/pic/%.o)
 profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o) $(BUILD)/profiler/session/payload_blob.o \
-	$(BUILD)/profiler/output/svg_blob.o
+	$(BUILD)/profiler/output/svg_blob.o $(BUILD)/profiler/output/html_blob.o
 
 PROFILE := $(if $(SANITIZE),$(BUILD)/profile,profile)
 
@@ -100,6 +100,23 @@ $(BUILD)/profiler/output/svg_blob.o: profiler/output/svg_blob.S $(wildcard profi
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -DSVG_STYLE='"profiler/output/svg/style.css"' \
 		-DSVG_SCRIPT='"profiler/output/svg/script.js"' -c -o $@ $<
+
+# ---- the page of html reports ----
+
+# in this order; what a script imports comes before it
+page_scripts := $(addprefix profiler/output/html/,dom.js format.js data.js kinds.js names.js tree.js \
+	callers.js tables.js state.js draw.js details.js flame_view.js table_view.js about_view.js main.js)
+page_parts := profiler/output/html/index.html profiler/output/html/style.css $(page_scripts)
+
+$(BUILD)/profiler/output/page.html: profiler/output/html/assemble $(page_parts) Makefile
+	$(call msg,PAGE,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)profiler/output/html/assemble $(page_parts) > $@
+
+$(BUILD)/profiler/output/html_blob.o: profiler/output/html_blob.S $(BUILD)/profiler/output/page.html Makefile
+	$(call msg,AS,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -DPAGE_FILE='"$(BUILD)/profiler/output/page.html"' -c -o $@ $<
 
 # ---- BPF ----
 

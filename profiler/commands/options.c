@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/commands/version.h"
+#include "profiler/base/version.h"
 
 static const char help[] =
 	"Usage: profile [options] [--] command [argument...]\n"
@@ -16,8 +16,8 @@ static const char help[] =
 	"\n"
 	"  -o FILE             output file, - for stdout (default " OPTIONS_DEFAULT_OUTPUT ");\n"
 	"                      its ending is the format; may be repeated\n"
-	"  --format NAME       the format, whatever the ending: folded, svg, pprof, speedscope,\n"
-	"                      json\n"
+	"  --format NAME       the format, whatever the ending: folded, svg, html, pprof,\n"
+	"                      speedscope, json\n"
 	"  --flame             in pictures, callees above callers: flames, not icicles\n"
 	"  -gpu-only           GPU time only, under the stacks that launched it\n"
 	"  -cpu-only           CPU samples only; nothing is loaded into the command\n"

@@ -56,4 +56,10 @@ extern const struct writer speedscope_writer;
 /* Sums and losses as data for other programs: docs/summary-format.md. */
 extern const struct writer json_summary_writer;
 
+/*
+ * A report for browsers, in one file that needs no network: flame graphs, tables and the run's
+ * totals, by process, thread, device and stream.
+ */
+extern const struct writer html_writer;
+
 #endif

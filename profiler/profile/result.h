@@ -65,6 +65,7 @@ struct totals {
 	uint64_t longest_round_ns; /* between two rounds of reading the sources */
 	uint64_t command_cpu_ns;   /* charged to the command and its waited-for children */
 	uint64_t own_cpu_ns;       /* charged to the profiler */
+	uint64_t own_memory_bytes; /* peak */
 	uint64_t sample_ns;        /* weight of a CPU sample */
 };
 

@@ -880,5 +880,6 @@ struct totals session_totals(const struct session *s)
 			       .longest_round_ns = s->longest_round_ns,
 			       .command_cpu_ns = cpu_ns(&children),
 			       .own_cpu_ns = cpu_ns(&own),
+			       .own_memory_bytes = (uint64_t)own.ru_maxrss * 1024,
 			       .sample_ns = 1000000000u / s->options->measure.frequency_hz};
 }

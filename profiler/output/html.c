@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A page (html/) with the result as its data, which html/data.js reads. The data is numbers and
+ * texts (deflated.h), in tables; a table is its number of rows and then one column after the other.
+ *
+ *	format      1
+ *	texts       their lengths; then all of them
+ *	            A text is a number in this table plus 1, 0 for none.
+ *	facts       text (what), number
+ *	losses      text (what), number
+ *	frames      class, name, short name, file, module, line
+ *	stacks      their own number minus that of the stack around them, frame; from number 1 on
+ *	processes   number, pid, name
+ *	threads     process, tid, name
+ *	devices     process, number, label, name
+ *	places      process, thread, device, context, stream: plus 1, 0 for unknown
+ *	rows        stack minus that of the row before, kind, place plus 1, count, ns, bytes
+ *
+ * Only stacks, frames and places of rows are there, equal ones once.
+ */
+#include "profiler/output/writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/base/cuda_functions.h"
+#include "profiler/base/saturate.h"
+#include "profiler/base/version.h"
+#include "profiler/output/deflated.h"
+#include "symbolize/array.h"
+#include "symbolize/hash_index.h"
+
+#define DATA_FORMAT 1
+#define NONE UINT32_MAX
+
+/* The page up to its data, in .rodata by html_blob.S. */
+extern const char html_page[], html_page_end[];
+
+static const char page_end[] = "</script>\n</body>\n</html>\n";
+
+struct fact {
+	uint32_t text;
+	uint64_t number;
+};
+
+/* In the order of the columns. */
+struct page_frame {
+	uint32_t class, name, short_name, file, module, line;
+};
+
+struct page {
+	const struct result *result;
+	bool failed; /* out of memory */
+
+	const char **texts;
+	uint32_t text_count, text_capacity;
+	struct hash_index text_index;
+
+	struct fact *facts, *losses;
+	uint32_t fact_count, fact_capacity, loss_count, loss_capacity;
+
+	struct page_frame *frames;
+	uint32_t frame_count, frame_capacity;
+	struct hash_index frame_index;
+
+	struct stack_info *stacks; /* numbered as in the page; the first is the root */
+	uint32_t stack_count, stack_capacity;
+	struct hash_index stack_index;
+
+	/* by the result's numbers: the page's; NONE: no row has it */
+	uint32_t *frame_numbers, *stack_numbers, *place_numbers;
+	uint32_t *places; /* the page's, as the result's numbers */
+	uint32_t place_count;
+	uint32_t *row_order; /* by stack */
+};
+
+/* ---- texts ---- */
+
+static bool text_equal(const void *records, uint32_t position, const void *key)
+{
+	return strcmp(((const char *const *)records)[position], key) == 0;
+}
+
+/* The number of a text, which must stay; plus 1. */
+static uint32_t add_text(struct page *p, const char *text)
+{
+	uint32_t hash, at;
+
+	if (!text)
+		return 0;
+	hash = hash_bytes(text, strlen(text));
+	at = hash_index_find(&p->text_index, hash, text_equal, p->texts, text);
+	if (at != HASH_INDEX_NONE)
+		return at + 1;
+	if (!array_make_room(&p->texts, p->text_count, &p->text_capacity, sizeof(*p->texts)) ||
+	    hash_index_add(&p->text_index, hash, p->text_count) != 0) {
+		p->failed = true;
+		return 0;
+	}
+	p->texts[p->text_count++] = text;
+	return p->text_count;
+}
+
+/* ---- facts ---- */
+
+static void add_fact(struct page *p, const char *what, uint64_t number)
+{
+	if (!array_make_room(&p->facts, p->fact_count, &p->fact_capacity, sizeof(*p->facts)))
+		p->failed = true;
+	else
+		p->facts[p->fact_count++] = (struct fact){add_text(p, what), number};
+}
+
+/* Nothing is said of what was not lost. */
+static void add_loss(struct page *p, uint64_t number, const char *what)
+{
+	if (number == 0)
+		return;
+	if (!array_make_room(&p->losses, p->loss_count, &p->loss_capacity, sizeof(*p->losses)))
+		p->failed = true;
+	else
+		p->losses[p->loss_count++] = (struct fact){add_text(p, what), number};
+}
+
+/* The words of facts are those that html/about.js looks for. */
+static void add_facts(struct page *p, const struct written *written)
+{
+	static const char *const kinds[ROW_KINDS] = {[ROW_CPU] = "cpu ns",
+						     [ROW_GPU] = "gpu ns",
+						     [ROW_WAIT] = "wait ns",
+						     [ROW_CALL] = "call ns"};
+	const struct totals *t = &p->result->totals;
+	const struct ledger *l = t->ledger;
+
+	/* texts: the number is the text's */
+	add_fact(p, "version", add_text(p, PROFILE_VERSION));
+	add_fact(p, "command", add_text(p, t->command));
+	add_fact(p, "elapsed ns", t->elapsed_ns);
+	add_fact(p, "command cpu ns", t->command_cpu_ns);
+	add_fact(p, "own cpu ns", t->own_cpu_ns);
+	add_fact(p, "own memory bytes", t->own_memory_bytes);
+	add_fact(p, "sample ns", t->sample_ns);
+	for (int kind = 0; kind < ROW_KINDS; kind++)
+		add_fact(p, kinds[kind], written->total[kind]);
+	if (!l)
+		return;
+	add_fact(p, "cpu samples", l->cpu.samples);
+	add_fact(p, "whole cpu samples", l->cpu.whole);
+	add_fact(p, "kernel launches", l->launches.kernels);
+	add_fact(p, "launch stacks", saturated_sum(l->launches.with_stack, l->launches.by_probe));
+	add_fact(p, "whole launch stacks", l->launches.whole);
+	add_fact(p, "gpu kernels", l->gpu.kernels);
+	add_fact(p, "matched", l->gpu.matched);
+	add_fact(p, "waits", l->calls.waits);
+	add_fact(p, "timed calls", l->calls.timed);
+	add_fact(p, "sums", l->gpu.sums);
+	add_fact(p, "equal sums", l->gpu.equal);
+}
+
+static void add_losses(struct page *p)
+{
+	const struct ledger *l = p->result->totals.ledger;
+
+	add_loss(p, p->result->unnamed.not_kept, "stacks and names beyond the limit on memory");
+	if (!l)
+		return;
+	add_loss(p, l->gpu.unmatched, "GPU operations without the stack of their launch");
+	add_loss(p, l->gpu.bad_times, "GPU operations without usable times, counted as 0 ns");
+	add_loss(p, l->gpu.sums - l->gpu.equal, "sums of CUPTI that differ from the profile's");
+	add_loss(p, l->gpu.uncompared, "sums of CUPTI that were not compared");
+	add_loss(p, l->gpu.dropped, "GPU operations dropped before they reached the profiler");
+	add_loss(p, l->gpu.missing, "GPU operations sent that did not arrive");
+	add_loss(p, l->gpu.unknown_kinds, "CUPTI records of an unknown kind, ignored");
+	add_loss(p, l->launches.unended, "kernel launches without a record of their kernel");
+	add_loss(p, l->launches.dropped, "launches or launch stacks dropped");
+	add_loss(p, l->cpu.dropped, "CPU samples dropped");
+	add_loss(p, l->cpu.after_end, "processes that ran on after the command, not sampled then");
+	add_loss(p, l->calls.lost, "timed CUDA calls lost");
+	add_loss(p, l->processes.lost_records, "records of mappings and processes lost");
+	add_loss(p, l->processes.not_followed, "processes not followed");
+	add_loss(p, l->processes.never_started, "processes in which tracing never started");
+	add_loss(p, l->pipe.without_cupti, "processes without GPU time: CUPTI could not be used");
+	add_loss(p, l->pipe.wrong_totals, "processes whose sum of GPU time differs from arrived");
+	add_loss(p, l->pipe.without_goodbye, "processes that ended before they sent everything");
+	add_loss(p, l->pipe.lost_batches, "writes of traced processes lost");
+	add_loss(p, l->pipe.malformed, "malformed lines in the pipe, ignored");
+	add_loss(p, l->pipe.refused, "lines in the pipe from other processes, ignored");
+	add_loss(p, l->pipe.left, "bytes in the pipe not read");
+	add_loss(p, l->pipe.foreign_versions, "processes with another version of the protocol");
+	add_loss(p, l->bounds.stacks, "stacks beyond the limit, under [too many stacks]");
+	add_loss(p, l->bounds.refused, "names, mappings or stacks beyond the limit, dropped");
+	add_loss(p, l->bounds.truncated, "stacks cut, they begin at [truncated]");
+	add_loss(p, l->bounds.out_of_memory, "events lost because memory was short");
+}
+
+/* ---- frames, stacks, places ---- */
+
+static bool frame_equal(const void *records, uint32_t position, const void *key)
+{
+	return memcmp((const struct page_frame *)records + position, key,
+		      sizeof(struct page_frame)) == 0;
+}
+
+static uint32_t number_of_frame(struct page *p, uint32_t frame)
+{
+	const struct frame_info *f = &p->result->frames[frame];
+	struct page_frame key;
+	uint32_t hash, at;
+
+	if (p->frame_numbers[frame] != NONE)
+		return p->frame_numbers[frame];
+	key = (struct page_frame){.class = f->class,
+				  .name = add_text(p, f->name),
+				  .short_name = add_text(p, f->short_name),
+				  .file = add_text(p, f->file),
+				  .module = add_text(p, f->module),
+				  .line = f->line};
+	/* a runtime that is linked statically: its functions are the program's */
+	if (f->class == CLASS_NATIVE && cuda_launch_function_of(f->name))
+		key.class = CLASS_API;
+	hash = hash_bytes(&key, sizeof(key));
+	at = hash_index_find(&p->frame_index, hash, frame_equal, p->frames, &key);
+	if (at == HASH_INDEX_NONE) {
+		if (!array_make_room(&p->frames, p->frame_count, &p->frame_capacity,
+				     sizeof(*p->frames)) ||
+		    hash_index_add(&p->frame_index, hash, p->frame_count) != 0) {
+			p->failed = true;
+			return 0;
+		}
+		at = p->frame_count++;
+		p->frames[at] = key;
+	}
+	p->frame_numbers[frame] = at;
+	return at;
+}
+
+static bool stack_equal(const void *records, uint32_t position, const void *key)
+{
+	return memcmp((const struct stack_info *)records + position, key,
+		      sizeof(struct stack_info)) == 0;
+}
+
+static uint32_t add_stack(struct page *p, struct stack_info stack)
+{
+	uint32_t hash = hash_pair(stack.outer, stack.frame);
+	uint32_t at = hash_index_find(&p->stack_index, hash, stack_equal, p->stacks, &stack);
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	if (!array_make_room(&p->stacks, p->stack_count, &p->stack_capacity, sizeof(*p->stacks)) ||
+	    hash_index_add(&p->stack_index, hash, p->stack_count) != 0) {
+		p->failed = true;
+		return 0;
+	}
+	p->stacks[p->stack_count] = stack;
+	return p->stack_count++;
+}
+
+/* Those of rows, and what is around them. */
+static void add_stacks(struct page *p)
+{
+	const struct result *r = p->result;
+	uint32_t *numbers = p->stack_numbers;
+
+	for (uint32_t i = 0; i < r->row_count; i++)
+		numbers[r->rows[i].stack] = 0;
+	for (uint32_t i = r->stack_count; i-- > RESULT_ROOT + 1;)
+		if (numbers[i] != NONE)
+			numbers[r->stacks[i].outer] = 0;
+	add_stack(p, (struct stack_info){NONE, NONE});
+	numbers[RESULT_ROOT] = 0;
+	for (uint32_t i = RESULT_ROOT + 1; i < r->stack_count && !p->failed; i++) {
+		const struct stack_info *stack = &r->stacks[i];
+
+		if (numbers[i] != NONE)
+			numbers[i] =
+				add_stack(p, (struct stack_info){numbers[stack->outer],
+								 number_of_frame(p, stack->frame)});
+	}
+}
+
+static void add_places(struct page *p)
+{
+	const struct result *r = p->result;
+
+	for (uint32_t i = 0; i < r->row_count; i++) {
+		uint32_t place = r->rows[i].place;
+
+		if (place < r->place_count && p->place_numbers[place] == NONE) {
+			p->place_numbers[place] = p->place_count;
+			p->places[p->place_count++] = place;
+		}
+	}
+}
+
+/* Rows in order of the page's stacks: their numbers are then close to each other. */
+static bool order_rows(struct page *p)
+{
+	const struct result *r = p->result;
+	uint32_t *next = calloc(p->stack_count + 1, sizeof(*next));
+
+	if (!next)
+		return false;
+	for (uint32_t i = 0; i < r->row_count; i++)
+		next[p->stack_numbers[r->rows[i].stack] + 1]++;
+	for (uint32_t i = 0; i < p->stack_count; i++)
+		next[i + 1] += next[i];
+	for (uint32_t i = 0; i < r->row_count; i++)
+		p->row_order[next[p->stack_numbers[r->rows[i].stack]]++] = i;
+	free(next);
+	return true;
+}
+
+/* ---- writing ---- */
+
+/* `i` is the row in `value`. */
+#define COLUMN(data, count, value)                     \
+	do {                                           \
+		for (uint32_t i = 0; i < (count); i++) \
+			deflated_number(data, value);  \
+	} while (0)
+
+static void write_texts(const struct page *p, struct deflated *data)
+{
+	deflated_number(data, p->text_count);
+	COLUMN(data, p->text_count, strlen(p->texts[i]));
+	for (uint32_t i = 0; i < p->text_count; i++)
+		deflated_bytes(data, p->texts[i], strlen(p->texts[i]));
+}
+
+static void write_facts(struct deflated *data, const struct fact *facts, uint32_t count)
+{
+	deflated_number(data, count);
+	COLUMN(data, count, facts[i].text);
+	COLUMN(data, count, facts[i].number);
+}
+
+static void write_stacks(const struct page *p, struct deflated *data)
+{
+	uint32_t count = p->stack_count - 1;
+	const struct stack_info *stacks = p->stacks + 1;
+
+	deflated_number(data, p->frame_count);
+	COLUMN(data, p->frame_count, p->frames[i].class);
+	COLUMN(data, p->frame_count, p->frames[i].name);
+	COLUMN(data, p->frame_count, p->frames[i].short_name);
+	COLUMN(data, p->frame_count, p->frames[i].file);
+	COLUMN(data, p->frame_count, p->frames[i].module);
+	COLUMN(data, p->frame_count, p->frames[i].line);
+	deflated_number(data, count);
+	COLUMN(data, count, i + 1 - stacks[i].outer);
+	COLUMN(data, count, stacks[i].frame);
+}
+
+/* The texts of these are added ahead: `labels` are the devices'. */
+static void write_places(struct page *p, struct deflated *data, const uint32_t *labels)
+{
+	const struct result *r = p->result;
+
+	deflated_number(data, r->process_count);
+	COLUMN(data, r->process_count, r->processes[i].id);
+	COLUMN(data, r->process_count, (uint32_t)r->processes[i].pid);
+	COLUMN(data, r->process_count, add_text(p, r->processes[i].name));
+	deflated_number(data, r->thread_count);
+	COLUMN(data, r->thread_count, r->threads[i].process);
+	COLUMN(data, r->thread_count, r->threads[i].tid);
+	COLUMN(data, r->thread_count, add_text(p, r->threads[i].name));
+	deflated_number(data, r->device_count);
+	COLUMN(data, r->device_count, r->devices[i].process);
+	COLUMN(data, r->device_count, r->devices[i].id);
+	COLUMN(data, r->device_count, labels[i]);
+	COLUMN(data, r->device_count, add_text(p, r->devices[i].name));
+	deflated_number(data, p->place_count);
+	for (int part = 0; part < PLACE_PARTS; part++)
+		/* UINT32_MAX, unknown, becomes 0 */
+		COLUMN(data, p->place_count, r->places[p->places[i]].part[part] + 1);
+}
+
+static uint32_t place_number(const struct page *p, const struct row *row)
+{
+	return row->place < p->result->place_count ? p->place_numbers[row->place] + 1 : 0;
+}
+
+static void write_rows(const struct page *p, struct deflated *data)
+{
+	const struct row *rows = p->result->rows;
+	const uint32_t *order = p->row_order;
+	uint32_t count = p->result->row_count, last = 0;
+
+	deflated_number(data, count);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t stack = p->stack_numbers[rows[order[i]].stack];
+
+		deflated_number(data, stack - last);
+		last = stack;
+	}
+	COLUMN(data, count, rows[order[i]].kind);
+	COLUMN(data, count, place_number(p, &rows[order[i]]));
+	COLUMN(data, count, rows[order[i]].count);
+	COLUMN(data, count, rows[order[i]].ns);
+	COLUMN(data, count, rows[order[i]].bytes);
+}
+
+static int write_page(struct page *p, FILE *out, const uint32_t *labels)
+{
+	struct deflated *data;
+	int err;
+
+	fwrite(html_page, 1, (size_t)(html_page_end - html_page), out);
+	data = deflated_new(out);
+	if (!data)
+		return -ENOMEM;
+	deflated_number(data, DATA_FORMAT);
+	write_texts(p, data);
+	write_facts(data, p->facts, p->fact_count);
+	write_facts(data, p->losses, p->loss_count);
+	write_stacks(p, data);
+	write_places(p, data, labels);
+	write_rows(p, data);
+	err = deflated_finish(data);
+	fputs(page_end, out);
+	return err ? err : ferror(out) ? -EIO : 0;
+}
+
+/* ---- all of it ---- */
+
+static bool allocate(struct page *p)
+{
+	const struct result *r = p->result;
+
+	p->frame_numbers = malloc((r->frame_count + 1) * sizeof(*p->frame_numbers));
+	p->stack_numbers = malloc((r->stack_count + 1) * sizeof(*p->stack_numbers));
+	p->place_numbers = malloc((r->place_count + 1) * sizeof(*p->place_numbers));
+	p->places = malloc((r->place_count + 1) * sizeof(*p->places));
+	p->row_order = malloc((r->row_count + 1) * sizeof(*p->row_order));
+	if (!p->frame_numbers || !p->stack_numbers || !p->place_numbers || !p->places ||
+	    !p->row_order)
+		return false;
+	memset(p->frame_numbers, 0xff, r->frame_count * sizeof(*p->frame_numbers));
+	memset(p->stack_numbers, 0xff, r->stack_count * sizeof(*p->stack_numbers));
+	memset(p->place_numbers, 0xff, r->place_count * sizeof(*p->place_numbers));
+	return true;
+}
+
+static void release(struct page *p)
+{
+	free(p->texts);
+	hash_index_release(&p->text_index);
+	free(p->facts);
+	free(p->losses);
+	free(p->frames);
+	hash_index_release(&p->frame_index);
+	free(p->stacks);
+	hash_index_release(&p->stack_index);
+	free(p->frame_numbers);
+	free(p->stack_numbers);
+	free(p->place_numbers);
+	free(p->places);
+	free(p->row_order);
+}
+
+/* Labels of the devices, one after the other, and their numbers as texts. */
+static bool add_place_names(struct page *p, char (**labels)[DEVICE_LABEL_BYTES], uint32_t **numbers)
+{
+	const struct result *r = p->result;
+
+	*labels = calloc(r->device_count + 1, sizeof(**labels));
+	*numbers = calloc(r->device_count + 1, sizeof(**numbers));
+	if (!*labels || !*numbers)
+		return false;
+	for (uint32_t i = 0; i < r->device_count; i++) {
+		device_label(&r->devices[i], (*labels)[i]);
+		(*numbers)[i] = add_text(p, (*labels)[i]);
+		add_text(p, r->devices[i].name);
+	}
+	for (uint32_t i = 0; i < r->process_count; i++)
+		add_text(p, r->processes[i].name);
+	for (uint32_t i = 0; i < r->thread_count; i++)
+		add_text(p, r->threads[i].name);
+	return true;
+}
+
+static int write_html(const struct result *result, const struct writer_options *options, FILE *out,
+		      struct written *written)
+{
+	struct page p = {.result = result};
+	char(*labels)[DEVICE_LABEL_BYTES] = NULL;
+	uint32_t *label_numbers = NULL;
+	int err = -ENOMEM;
+
+	(void)options; /* in ns, whatever the unit */
+	memset(written, 0, sizeof(*written));
+	for (uint32_t i = 0; i < result->row_count; i++) {
+		written->total[result->rows[i].kind] += result->rows[i].ns;
+		written->exact_ns += (double)result->rows[i].ns;
+	}
+	if (!allocate(&p))
+		goto out;
+	add_facts(&p, written);
+	add_losses(&p);
+	add_stacks(&p);
+	add_places(&p);
+	if (p.failed || !add_place_names(&p, &labels, &label_numbers) || !order_rows(&p) ||
+	    p.failed)
+		goto out;
+	written->items = p.stack_count - 1;
+	err = write_page(&p, out, label_numbers);
+out:
+	release(&p);
+	free(labels);
+	free(label_numbers);
+	return err;
+}
+
+const struct writer html_writer = {.name = "html",
+				   .suffix = ".html",
+				   .item = "frame",
+				   .needs = NEEDS_PLACES,
+				   .write = write_html};

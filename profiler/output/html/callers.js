@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// The tree from the inside out: what time was spent in, and inside that its callers. Nodes are made
+// when they are asked for: all of them would be many times the tree.
+
+// `focus`: a frame whose callers are wanted, with all that is inside it; -1: all frames with time
+// of their own.
+export function makeCallers(tree, weights, focus, outermostNodes, rank) {
+	const frame = [-1], parent = [-1], depth = [0], total = [0], start = [0];
+	const own = [0], operations = [0], bytes = [0], byKind = weights.byKind.map(() => [0]);
+	const leaves = [[]], positions = [[]]; // of each node, until it has its children
+	const children = [null];
+	const weight = focus < 0 ? weights.own : weights.total;
+	const weightOperations = focus < 0 ? weights.ownOperations : weights.operations;
+	const weightBytes = focus < 0 ? weights.ownBytes : weights.bytes;
+	const weightByKind = focus < 0 ? weights.ownByKind : weights.byKind;
+
+	const addLeaf = i => {
+		leaves[0].push(i);
+		positions[0].push(i);
+		total[0] += weight[i];
+		operations[0] += weightOperations[i];
+		bytes[0] += weightBytes[i];
+		byKind.forEach((list, kind) => {
+			list[0] += weightByKind[kind][i];
+		});
+	};
+
+	if (focus < 0) {
+		for (let i = 1; i < tree.count; i++)
+			if (weight[i] > 0)
+				addLeaf(i);
+	} else {
+		outermostNodes.forEach(addLeaf);
+	}
+
+	function expand(node) {
+		const byFrame = new Map(), list = [];
+
+		for (let i = 0; i < leaves[node].length; i++) {
+			const leaf = leaves[node][i], position = positions[node][i], f = tree.frame[position];
+			let child = byFrame.get(f);
+
+			if (child === undefined) {
+				child = frame.length;
+				byFrame.set(f, child);
+				list.push(child);
+				frame.push(f);
+				parent.push(node);
+				depth.push(depth[node] + 1);
+				total.push(0);
+				start.push(0);
+				own.push(0);
+				operations.push(0);
+				bytes.push(0);
+				byKind.forEach(sums => sums.push(0));
+				leaves.push([]);
+				positions.push([]);
+				children.push(null);
+			}
+			total[child] += weight[leaf];
+			operations[child] += weightOperations[leaf];
+			bytes[child] += weightBytes[leaf];
+			for (let kind = 0; kind < byKind.length; kind++)
+				byKind[kind][child] += weightByKind[kind][leaf];
+			if (tree.parent[position] > 0) {
+				leaves[child].push(leaf);
+				positions[child].push(tree.parent[position]);
+			} else {
+				own[child] += weight[leaf];
+			}
+		}
+		leaves[node] = positions[node] = null;
+		list.sort(rank ? (a, b) => rank[frame[a]] - rank[frame[b]] : (a, b) => total[b] - total[a] || a - b);
+		let at = start[node];
+
+		for (const child of list) {
+			start[child] = at;
+			at += total[child];
+		}
+		return list;
+	}
+
+	const childrenOf = node => children[node] ??= expand(node);
+
+	return {
+		parent, frame, depth, total, start, own, operations, bytes, byKind,
+		children: childrenOf,
+		// how many are below is not known before they are made
+		levelsBelow: node => children[node] ? +(children[node].length > 0) : +(leaves[node].length > 0),
+		// frames from the root's child on: "12.3.4"
+		nameOf(node) {
+			const path = [];
+
+			for (; node > 0; node = parent[node])
+				path.push(frame[node]);
+			return path.reverse().join(".");
+		},
+		nodeOf(name) {
+			let node = 0;
+
+			for (const part of name === "" ? [] : name.split(".")) {
+				const next = childrenOf(node).find(child => String(frame[child]) === part);
+
+				if (next === undefined)
+					return node;
+				node = next;
+			}
+			return node;
+		},
+	};
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// What is known of a box or a frame, below the picture.
+import {make} from "./dom.js";
+import {clip, formatBytes, formatCount, formatShare, formatTime} from "./format.js";
+import {KINDS} from "./kinds.js";
+
+const NAME_LENGTH = 2000;
+
+export function placeOfFrame(frames, frame) {
+	if (frames.file[frame])
+		return frames.line[frame] > 0 ? `${frames.file[frame]}:${frames.line[frame]}` : frames.file[frame];
+	return frames.module[frame];
+}
+
+function fact(label, value) {
+	return make("div", {}, make("dt", {text: label}), make("dd", {text: value}));
+}
+
+const KIND_LABELS = ["CPU", "GPU", "waiting", "in CUDA calls"];
+const COUNT_LABELS = ["samples", "operations", "parts of waits", "calls"];
+
+// `sums`: {total, own, operations, bytes, byKind}, of `whole` ns; `occurrences`: how many boxes.
+export function fillDetails(element, app, frame, sums, whole, occurrences, actions) {
+	const {frames} = app.profile, kind = frame < 0 ? null : KINDS[app.kinds[frame]];
+	const present = sums.byKind.map((ns, i) => [KIND_LABELS[i], ns]).filter(([, ns]) => ns > 0);
+	const facts = [fact("total", `${formatTime(sums.total)} (${formatShare(sums.total, whole)})`),
+		fact("own", `${formatTime(sums.own)} (${formatShare(sums.own, whole)})`)];
+
+	if (present.length > 1)
+		facts.push(...present.map(([label, ns]) => fact(label, formatTime(ns))));
+	// of a mixture, a count and a mean say nothing
+	if (present.length === 1)
+		facts.push(fact(COUNT_LABELS[KIND_LABELS.indexOf(present[0][0])], formatCount(sums.operations)));
+	if (present.length === 1 && present[0][0] !== "CPU")
+		facts.push(fact("mean", formatTime(sums.total / sums.operations)));
+	if (sums.bytes > 0)
+		facts.push(fact("bytes", formatBytes(sums.bytes)));
+	if (occurrences > 1)
+		facts.push(fact("boxes", formatCount(occurrences)));
+	const swatch = kind && make("i", {title: kind.label});
+
+	if (swatch)
+		swatch.style.backgroundColor = app.colour(kind);
+	element.replaceChildren(
+		make("div", {class: "name"}, swatch, frame < 0 ? "all" : clip(frames.name[frame], NAME_LENGTH)),
+		make("div", {class: "where", text: frame < 0 ? "everything that passes the filter"
+			: [kind.label, clip(placeOfFrame(frames, frame), NAME_LENGTH)].filter(text => text).join(" · ")}),
+		make("dl", {class: "facts"}, ...facts, make("div", {class: "actions"},
+			...actions.map(([label, title, act]) => make("button", {type: "button", text: label, title, on: {click: act}})))));
+}

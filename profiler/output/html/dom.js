@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// Elements, made from texts that may hold anything: never from markup.
+
+// `values`: "text", "on" (an object of listeners), attributes; null and false are left out.
+export function make(tag, values = {}, ...children) {
+	const element = document.createElement(tag);
+
+	for (const [key, value] of Object.entries(values)) {
+		if (key === "text")
+			element.textContent = value;
+		else if (key === "on")
+			for (const [event, listener] of Object.entries(value))
+				element.addEventListener(event, listener);
+		else if (value !== null && value !== false)
+			element.setAttribute(key, value === true ? "" : value);
+	}
+	element.append(...children.filter(child => child !== null));
+	return element;
+}
+
+// One of several buttons is pressed. `choices`: [value, label, title].
+export function makeChoice(choices, value, choose) {
+	return choices.map(([choice, label, title]) => make("button", {type: "button", text: label, title,
+		"aria-pressed": String(choice === value), on: {click: () => choose(choice)}}));
+}

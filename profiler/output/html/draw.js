@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Which boxes of a tree are visible, and where.
+
+export const ROWS_MAX = 400; // levels below the zoomed node
+export const ANCESTORS = 8;  // levels above it
+export const SMALLEST = 0.6; // pixels; smaller neighbours are one box without a name
+
+// The node that is `levels` above another, or the root.
+export function ancestor(graph, node, levels) {
+	for (; levels > 0 && node > 0; levels--)
+		node = graph.parent[node];
+	return node;
+}
+
+// Boxes {node, x, width, row} within the range [from, to] of time, as wide as `width` pixels in
+// all; row 0 is `top`'s. Small ones in a row are one, with node -1. `hidden`: levels that are deeper
+// than `rows`.
+export function layOut(graph, top, from, to, width, rows) {
+	const boxes = [], stack = [top];
+	const scale = to > from ? width / (to - from) : 0;
+	let hidden = 0;
+
+	while (stack.length > 0) {
+		const node = stack.pop(), row = graph.depth[node] - graph.depth[top];
+		const x = (Math.max(graph.start[node], from) - from) * scale;
+		const end = (Math.min(graph.start[node] + graph.total[node], to) - from) * scale;
+
+		if (!(end > x))
+			continue;
+		boxes.push({node, x, width: end - x, row});
+		if (row + 1 >= rows) {
+			hidden = Math.max(hidden, graph.levelsBelow(node));
+			continue;
+		}
+		const children = graph.children(node);
+		let small = null;
+
+		for (let c = 0; c < children.length; c++) {
+			const child = children[c];
+			const left = (Math.max(graph.start[child], from) - from) * scale;
+			const right = (Math.min(graph.start[child] + graph.total[child], to) - from) * scale;
+
+			if (!(right > left))
+				continue;
+			if (right - left >= SMALLEST) {
+				stack.push(child);
+				small = null;
+			} else if (small) {
+				small.width = right - small.x;
+			} else {
+				small = {node: -1, x: left, width: right - left, row: row + 1};
+				boxes.push(small);
+			}
+		}
+	}
+	return {boxes, hidden};
+}
+
+// Boxes by row, from left to right, for finding what is under the pointer.
+export function indexRows(boxes) {
+	const rows = [];
+
+	for (const box of boxes)
+		(rows[box.row] ??= []).push(box);
+	for (const row of rows)
+		row?.sort((a, b) => a.x - b.x);
+	return rows;
+}
+
+export function boxAt(rows, row, x) {
+	const list = rows[row];
+
+	if (!list)
+		return null;
+	let low = 0, high = list.length;
+
+	while (low < high) {
+		const middle = (low + high) >> 1;
+
+		if (list[middle].x <= x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const box = list[low - 1];
+
+	return box && x < box.x + Math.max(box.width, 1) ? box : null;
+}
+
+// A stable number from 0 to 1 of a text: neighbours of one kind differ a little in lightness.
+export function shadeOf(text) {
+	let hash = 2166136261;
+
+	for (let i = 0; i < text.length && i < 64; i++)
+		hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
+	return (hash >>> 0) % 1024 / 1024;
+}
+
+// "#rrggbb" towards white (above 0) or black.
+export function shiftColour(colour, amount) {
+	const target = amount > 0 ? 255 : 0, part = Math.abs(amount);
+
+	return `#${[1, 3, 5].map(at => {
+		const value = parseInt(colour.slice(at, at + 2), 16);
+
+		return Math.round(value + (target - value) * part).toString(16).padStart(2, "0");
+	}).join("")}`;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// What the page shows, as it stands in the address behind "#": links lead to it, and the browser's
+// back button undoes.
+
+// Each with its default, which is left out of the address.
+export const DEFAULTS = {
+	view: "flame",    // flame, tables, about
+	kind: "all",      // all, cpu, gpu, wait, call
+	order: "size",    // size, name
+	inverted: "",     // "1": callers inside callees
+	bottom: "",       // "1": the root at the bottom
+	zoom: "",         // a node
+	frame: "",        // a frame: selected; with `inverted`, the one whose callers are shown
+	q: "",            // the search
+	process: "", thread: "", device: "", stream: "",
+	table: "kernels",
+	sort: "",         // a column; "-" ahead: the smallest first
+};
+
+const CHOICES = {
+	view: ["flame", "tables", "about"],
+	kind: ["all", "cpu", "gpu", "wait", "call"],
+	order: ["size", "name"],
+	inverted: ["", "1"],
+	bottom: ["", "1"],
+	table: ["kernels", "copies", "functions", "sites", "threads", "streams"],
+};
+
+function unescape(text) {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return text;
+	}
+}
+
+// Whatever a link says, every key has a value that is allowed.
+export function parseState(fragment) {
+	const state = {...DEFAULTS};
+
+	for (const part of fragment.replace(/^#/, "").split("&")) {
+		const at = part.indexOf("=");
+		const key = part.slice(0, Math.max(at, 0)), value = unescape(part.slice(at + 1));
+
+		if (Object.hasOwn(DEFAULTS, key) && (CHOICES[key] ?? [value]).includes(value))
+			state[key] = value;
+	}
+	return state;
+}
+
+export function formatState(state) {
+	return Object.keys(DEFAULTS).filter(key => state[key] !== DEFAULTS[key])
+		.map(key => `${key}=${encodeURIComponent(state[key])}`).join("&");
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// Sums by frame and by place, for tables.
+import {ROW_CPU, ROW_GPU, ROW_WAIT, ROW_CALL} from "./data.js";
+import {isKind} from "./kinds.js";
+import {deviceLabels} from "./tree.js";
+
+// By frame: its own sums, and `total` with all that is inside its outermost occurrences.
+export function sumFrames(tree, weights, frameCount) {
+	const make = () => new Float64Array(frameCount);
+	const sums = {own: make(), ownOperations: make(), ownBytes: make(), total: make(),
+		operations: make(), bytes: make(), byKind: weights.byKind.map(make)};
+	const open = new Uint32Array(frameCount); // how often a frame is on the path
+	const stack = [];
+
+	const pushChildren = node => {
+		for (let c = tree.first[node]; c < tree.first[node + 1]; c++)
+			if (weights.operations[tree.list[c]] > 0)
+				stack.push(tree.list[c]);
+	};
+
+	pushChildren(0);
+	while (stack.length > 0) {
+		const top = stack.pop();
+
+		if (top < 0) { // all inside it has been seen
+			open[tree.frame[-top]]--;
+			continue;
+		}
+		const frame = tree.frame[top];
+
+		sums.own[frame] += weights.own[top];
+		sums.ownOperations[frame] += weights.ownOperations[top];
+		sums.ownBytes[frame] += weights.ownBytes[top];
+		if (open[frame]++ === 0) {
+			sums.total[frame] += weights.total[top];
+			sums.operations[frame] += weights.operations[top];
+			sums.bytes[frame] += weights.bytes[top];
+			weights.byKind.forEach((list, kind) => {
+				sums.byKind[kind][frame] += list[top];
+			});
+		}
+		stack.push(-top);
+		pushChildren(top);
+	}
+	return sums;
+}
+
+// Frames whose own sums are of GPU work: kernels ("gpu") or the rest ("copy").
+export function tableGpuWork(kinds, sums, kind) {
+	const list = [];
+
+	for (let frame = 0; frame < kinds.length; frame++)
+		if (isKind(kinds[frame], kind) && sums.ownOperations[frame] > 0)
+			list.push({frame, operations: sums.ownOperations[frame], ns: sums.own[frame],
+				bytes: sums.ownBytes[frame],
+				mean: sums.own[frame] / sums.ownOperations[frame]});
+	return list;
+}
+
+export function tableFunctions(kinds, sums) {
+	const list = [];
+
+	for (let frame = 0; frame < kinds.length; frame++)
+		if (isKind(kinds[frame], "native", "python", "jit", "os", "start", "nvtx", "api") &&
+			sums.operations[frame] > 0)
+			list.push({frame, own: sums.own[frame], total: sums.total[frame],
+				cpu: sums.byKind[ROW_CPU][frame], gpu: sums.byKind[ROW_GPU][frame],
+				wait: sums.byKind[ROW_WAIT][frame] + sums.byKind[ROW_CALL][frame]});
+	return list;
+}
+
+// The innermost function around the CUDA call of GPU work, with what it launched.
+export function tableLaunchSites(profile, tree, kinds, passes) {
+	const {rows} = profile, sites = new Map();
+	const siteOf = new Int32Array(tree.count).fill(-2); // by node; -1: none
+
+	// where a node is inside a site: found once, also on long paths
+	function findSite(node) {
+		const path = [];
+
+		while (node > 0 && siteOf[node] === -2) {
+			if (isKind(kinds[tree.frame[node]], "native", "python", "jit", "start", "nvtx", "os")) {
+				siteOf[node] = tree.frame[node];
+				break;
+			}
+			path.push(node);
+			node = tree.parent[node];
+		}
+		const site = node > 0 ? siteOf[node] : -1;
+
+		for (const n of path)
+			siteOf[n] = site;
+		return site;
+	}
+
+	for (let i = 0; i < rows.count; i++) {
+		if (!passes[i] || rows.kind[i] !== ROW_GPU)
+			continue;
+		const frame = findSite(rows.stack[i]);
+
+		if (frame < 0)
+			continue;
+		const site = sites.get(frame) ?? {frame, operations: 0, ns: 0, bytes: 0};
+
+		site.operations += rows.operations[i];
+		site.ns += rows.ns[i];
+		site.bytes += rows.bytes[i];
+		sites.set(frame, site);
+	}
+	return [...sites.values()];
+}
+
+function addRow(sums, key, make, rows, i) {
+	let sum = sums.get(key);
+
+	if (!sum) {
+		sum = {cpu: 0, gpu: 0, wait: 0, operations: 0, bytes: 0, ...make()};
+		sums.set(key, sum);
+	}
+	switch (rows.kind[i]) {
+	case ROW_CPU:
+		sum.cpu += rows.ns[i];
+		break;
+	case ROW_GPU:
+		sum.gpu += rows.ns[i];
+		sum.operations += rows.operations[i];
+		sum.bytes += rows.bytes[i];
+		break;
+	default:
+		sum.wait += rows.ns[i];
+	}
+}
+
+// Names of what places refer to by number.
+export function placeNames(profile) {
+	const {processes, threads} = profile;
+	const processNames = new Map(), threadNames = new Map();
+
+	for (let i = 0; i < processes.count; i++)
+		processNames.set(processes.number[i], processes.name[i]);
+	for (let i = 0; i < threads.count; i++)
+		threadNames.set(`${threads.process[i]}.${threads.tid[i]}`, threads.name[i]);
+	return {
+		process: number => number < 0 ? "[unknown process]" : processNames.get(number) ?? `[process ${number}]`,
+		thread: (process, tid) => tid < 0 ? "[no thread]"
+			: threadNames.get(`${process}.${tid}`) ?? `thread ${tid}`,
+	};
+}
+
+export function tableThreads(profile, passes) {
+	const {rows, places} = profile, names = placeNames(profile), sums = new Map();
+
+	for (let i = 0; i < rows.count; i++) {
+		if (!passes[i] || rows.place[i] < 0)
+			continue;
+		const process = places.process[rows.place[i]], thread = places.thread[rows.place[i]];
+
+		addRow(sums, `${process}.${thread}`, () => ({process, thread, processName: names.process(process),
+			threadName: names.thread(process, thread)}), rows, i);
+	}
+	return [...sums.values()];
+}
+
+export function tableStreams(profile, passes) {
+	const {rows, places} = profile, labels = deviceLabels(profile), names = placeNames(profile);
+	const sums = new Map();
+
+	for (let i = 0; i < rows.count; i++) {
+		if (!passes[i] || rows.place[i] < 0 || places.device[rows.place[i]] < 0)
+			continue;
+		const place = rows.place[i], process = places.process[place];
+		const context = places.context[place], stream = places.stream[place];
+
+		addRow(sums, `${process}.${places.device[place]}.${context}.${stream}`, () => ({process,
+			processName: names.process(process), device: labels[place], context, stream}), rows, i);
+	}
+	return [...sums.values()];
+}

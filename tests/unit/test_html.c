@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/* The data in the page, read again as profiler/output/html.c describes it. */
+#include "made_result.h"
+#include "unpack.h"
+#include "profiler/output/writer.h"
+
+#define BEGIN "<script type=\"application/octet-stream\" id=\"data\">"
+#define END "</script>\n</body>\n</html>\n"
+
+/* Columns, in the order of html.c. */
+struct table {
+	uint64_t count, *columns[6];
+};
+
+struct page {
+	char *text; /* the file */
+	size_t size;
+	struct unpacked data;
+	char **texts;
+	uint64_t text_count;
+	struct table facts, losses, frames, stacks, processes, threads, devices, places, rows;
+	struct written written;
+};
+
+static struct table read_table(struct page *p, int columns)
+{
+	struct table t = {.count = unpack_number(&p->data)};
+
+	for (int i = 0; i < columns; i++) {
+		t.columns[i] = calloc(t.count + 1, sizeof(*t.columns[i]));
+		assert_non_null(t.columns[i]);
+		for (uint64_t row = 0; row < t.count; row++)
+			t.columns[i][row] = unpack_number(&p->data);
+	}
+	return t;
+}
+
+static void free_table(struct table *t)
+{
+	for (int i = 0; i < 6; i++)
+		free(t->columns[i]);
+}
+
+static void read_texts(struct page *p)
+{
+	uint64_t *lengths;
+
+	p->text_count = unpack_number(&p->data);
+	lengths = calloc(p->text_count + 1, sizeof(*lengths));
+	p->texts = calloc(p->text_count + 1, sizeof(*p->texts));
+	assert_true(lengths && p->texts);
+	for (uint64_t i = 0; i < p->text_count; i++)
+		lengths[i] = unpack_number(&p->data);
+	for (uint64_t i = 0; i < p->text_count; i++) {
+		p->texts[i] = strndup((const char *)p->data.bytes + p->data.at, lengths[i]);
+		p->data.at += lengths[i];
+	}
+	assert_true(p->data.at <= p->data.size);
+	free(lengths);
+}
+
+static struct page write_page(const struct made_result *m)
+{
+	const struct writer_options options = {.unit_ns = 1e6};
+	struct page p = {0};
+	FILE *out = open_memstream(&p.text, &p.size);
+	const char *begin;
+
+	assert_non_null(out);
+	memset(&p.written, 0xff, sizeof(p.written)); /* says nothing yet */
+	assert_int_equal(html_writer.write(&m->result, &options, out, &p.written), 0);
+	fclose(out);
+	begin = strstr(p.text, BEGIN);
+	assert_non_null(begin);
+	begin += strlen(BEGIN);
+	assert_string_equal(p.text + p.size - strlen(END), END);
+	p.data = unpack(begin, p.size - strlen(END) - (size_t)(begin - p.text));
+	assert_int_equal(unpack_number(&p.data), 1); /* the format */
+	read_texts(&p);
+	p.facts = read_table(&p, 2);
+	p.losses = read_table(&p, 2);
+	p.frames = read_table(&p, 6);
+	p.stacks = read_table(&p, 2);
+	p.processes = read_table(&p, 3);
+	p.threads = read_table(&p, 3);
+	p.devices = read_table(&p, 4);
+	p.places = read_table(&p, 5);
+	p.rows = read_table(&p, 6);
+	assert_int_equal(p.data.at, p.data.size);
+	return p;
+}
+
+static void free_page(struct page *p)
+{
+	struct table *tables[] = {&p->facts,   &p->losses,  &p->frames, &p->stacks, &p->processes,
+				  &p->threads, &p->devices, &p->places, &p->rows};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		free_table(tables[i]);
+	for (uint64_t i = 0; i < p->text_count; i++)
+		free(p->texts[i]);
+	free(p->texts);
+	free(p->data.bytes);
+	free(p->text);
+}
+
+static const char *text_of(const struct page *p, uint64_t number)
+{
+	assert_true(number <= p->text_count);
+	return number ? p->texts[number - 1] : NULL;
+}
+
+static uint64_t number_of(const struct page *p, const struct table *facts, const char *what)
+{
+	for (uint64_t i = 0; i < facts->count; i++)
+		if (strcmp(text_of(p, facts->columns[0][i]), what) == 0)
+			return facts->columns[1][i];
+	fail_msg("no fact %s", what);
+	return 0;
+}
+
+/* "main;f" of a stack's number. */
+static void path_of(const struct page *p, uint64_t stack, char *path, size_t size)
+{
+	char rest[128];
+
+	for (path[0] = '\0'; stack > 0; stack -= p->stacks.columns[0][stack - 1]) {
+		uint64_t frame = p->stacks.columns[1][stack - 1];
+
+		snprintf(rest, sizeof(rest), "%.127s", path);
+		snprintf(path, size, "%s%s%s", text_of(p, p->frames.columns[1][frame]),
+			 rest[0] ? ";" : "", rest);
+	}
+}
+
+/* Rows are "path kind count ns bytes place", each on a line. */
+static void expect_rows(const struct page *p, const char *expected)
+{
+	char text[2048] = "", path[256];
+	uint64_t stack = 0;
+
+	for (uint64_t i = 0; i < p->rows.count; i++) {
+		size_t n = strlen(text);
+
+		stack += p->rows.columns[0][i];
+		path_of(p, stack, path, sizeof(path));
+		snprintf(text + n, sizeof(text) - n,
+			 "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", path,
+			 p->rows.columns[1][i], p->rows.columns[3][i], p->rows.columns[4][i],
+			 p->rows.columns[5][i], p->rows.columns[2][i]);
+	}
+	assert_string_equal(text, expected);
+}
+
+static void the_format_is_known_by_its_name(void **state)
+{
+	(void)state;
+	assert_ptr_equal(writer_for_path("a.html"), &html_writer);
+	assert_ptr_equal(writer_with_name("html"), &html_writer);
+	assert_int_equal(html_writer.needs, NEEDS_PLACES);
+	assert_false(html_writer.has_units);
+}
+
+static void an_empty_result_is_a_page(void **state)
+{
+	struct made_result m;
+	struct page p;
+
+	(void)state;
+	made_begin(&m);
+	p = write_page(&m);
+	assert_int_equal(p.rows.count + p.stacks.count + p.frames.count + p.places.count, 0);
+	assert_int_equal(p.losses.count, 0);
+	assert_int_equal(p.written.items, 0);
+	assert_true(p.written.exact_ns == 0);
+	free_page(&p);
+	made_end(&m);
+}
+
+/* Equal stacks are one, and what no row has is left out. */
+static void rows_are_by_stack(void **state)
+{
+	struct made_result m;
+	struct page p;
+
+	(void)state;
+	made_begin(&m);
+	MADE_STACK(&m, "main", "nobody was here");
+	made_add(&m, MADE_STACK(&m, "main", "g"), ROW_GPU, 5);
+	made_add(&m, MADE_STACK(&m, "main", "f"), ROW_CPU, 3);
+	made_add(&m, MADE_STACK(&m, "main", "g"), ROW_CPU, 1);
+	made_add(&m, MADE_STACK(&m, "main"), ROW_WAIT, UINT64_C(1) << 40);
+	made_add(&m, RESULT_ROOT, ROW_CALL, 9);
+	m.rows[0].bytes = 4096;
+	m.rows[0].count = 3;
+	p = write_page(&m);
+	expect_rows(&p, " 3 1 9 0 0\n"
+			"main 2 1 1099511627776 0 0\n"
+			"main;g 1 3 5 4096 0\n"
+			"main;g 0 1 1 0 0\n"
+			"main;f 0 1 3 0 0\n");
+	assert_int_equal(p.stacks.count, 3);
+	assert_int_equal(p.frames.count, 3);
+	assert_int_equal(p.written.items, 3);
+	assert_int_equal(p.written.total[ROW_CPU], 4);
+	assert_int_equal(p.written.total[ROW_GPU], 5);
+	assert_true(p.written.total[ROW_WAIT] == UINT64_C(1) << 40);
+	assert_int_equal(p.written.total[ROW_CALL], 9);
+	assert_true(number_of(&p, &p.facts, "wait ns") == UINT64_C(1) << 40);
+	free_page(&p);
+	made_end(&m);
+}
+
+static void frames_keep_what_is_known(void **state)
+{
+	struct made_result m;
+	uint32_t stack;
+	struct page p;
+
+	(void)state;
+	made_begin(&m);
+	stack = MADE_STACK(&m, "f (m.py:4)", "g<int>(int)", "cudaLaunchKernel");
+	m.frames[1] = (struct frame_info){.class = CLASS_PYTHON,
+					  .name = "f (m.py:4)",
+					  .short_name = "f (m.py:4)",
+					  .file = "/app/m.py",
+					  .line = 4};
+	m.frames[2].short_name = "g<…>";
+	m.frames[2].module = "/lib/libg.so";
+	made_add(&m, stack, ROW_CPU, 1);
+	p = write_page(&m);
+	assert_int_equal(p.frames.count, 3);
+	assert_int_equal(p.frames.columns[0][0], CLASS_PYTHON);
+	assert_string_equal(text_of(&p, p.frames.columns[3][0]), "/app/m.py");
+	assert_null(text_of(&p, p.frames.columns[4][0]));
+	assert_int_equal(p.frames.columns[5][0], 4);
+	assert_string_equal(text_of(&p, p.frames.columns[2][1]), "g<…>");
+	assert_string_equal(text_of(&p, p.frames.columns[4][1]), "/lib/libg.so");
+	/* in the program itself, where the runtime is linked statically */
+	assert_int_equal(p.frames.columns[0][2], CLASS_API);
+	free_page(&p);
+	made_end(&m);
+}
+
+static void places_have_their_names(void **state)
+{
+	const struct place places[] = {place_unknown(), {{9, 9, 9, 9, 9}}, {{3, 70, 1, 2, 0}}};
+	const struct process_info processes[] = {{.id = 3, .pid = 69, .name = "train.py 69"}};
+	const struct thread_info threads[] = {{.process = 3, .tid = 70, .name = "worker 70"}};
+	const struct device devices[] = {{.process = 3, .id = 1, .name = "Made-up GPU"}};
+	struct made_result m;
+	uint32_t stack;
+	struct page p;
+
+	(void)state;
+	made_begin(&m);
+	stack = MADE_STACK(&m, "f");
+	made_add(&m, stack, ROW_CPU, 1);
+	made_add(&m, stack, ROW_GPU, 2);
+	made_add(&m, stack, ROW_GPU, 4);
+	m.rows[1].place = m.rows[2].place = 2;
+	m.result.places = places;
+	m.result.place_count = 3;
+	m.result.processes = processes;
+	m.result.threads = threads;
+	m.result.devices = devices;
+	m.result.process_count = m.result.thread_count = m.result.device_count = 1;
+	p = write_page(&m);
+	expect_rows(&p, "f 0 1 1 0 1\nf 1 1 2 0 2\nf 1 1 4 0 2\n");
+	assert_int_equal(p.places.count, 2);
+	for (int part = 0; part < PLACE_PARTS; part++) {
+		assert_int_equal(p.places.columns[part][0], 0);
+		assert_int_equal(p.places.columns[part][1], places[2].part[part] + 1);
+	}
+	assert_int_equal(p.processes.columns[1][0], 69);
+	assert_string_equal(text_of(&p, p.processes.columns[2][0]), "train.py 69");
+	assert_string_equal(text_of(&p, p.threads.columns[2][0]), "worker 70");
+	assert_string_equal(text_of(&p, p.devices.columns[2][0]), "GPU 1");
+	assert_string_equal(text_of(&p, p.devices.columns[3][0]), "Made-up GPU");
+	free_page(&p);
+	made_end(&m);
+}
+
+static void losses_and_facts_are_there(void **state)
+{
+	const struct ledger ledger = {.cpu = {.samples = 41, .dropped = 7},
+				      .gpu = {.sums = 5, .equal = 3}};
+	struct made_result m;
+	struct page p;
+
+	(void)state;
+	made_begin(&m);
+	m.result.totals = (struct totals){
+		.ledger = &ledger, .command = "./a --b </script>", .elapsed_ns = 12345678901};
+	p = write_page(&m);
+	assert_string_equal(text_of(&p, number_of(&p, &p.facts, "command")), "./a --b </script>");
+	assert_true(number_of(&p, &p.facts, "elapsed ns") == 12345678901);
+	assert_int_equal(number_of(&p, &p.facts, "cpu samples"), 41);
+	assert_int_equal(p.losses.count, 2);
+	assert_int_equal(number_of(&p, &p.losses, "CPU samples dropped"), 7);
+	assert_int_equal(number_of(&p, &p.losses, "sums of CUPTI that differ from the profile's"),
+			 2);
+	free_page(&p);
+	made_end(&m);
+}
+
+/* No byte of a name is in the file as it is. */
+static void names_cannot_leave_the_data(void **state)
+{
+	enum { LONG = 1 << 20 };
+	static const char *const names[] = {"</script><script>alert(1)</script>", "-->", "\"'`&<>",
+					    "\xe2\x80\xa8\xe2\x80\xa9", "\xff\xc0\x80\xed\xa0\x80"};
+	char *name = malloc(LONG + 1);
+	struct made_result m;
+	uint32_t stack = RESULT_ROOT;
+	size_t page;
+	struct page p;
+
+	(void)state;
+	assert_non_null(name);
+	memset(name, '<', LONG);
+	name[LONG] = '\0';
+	made_begin(&m);
+	for (int i = 0; i < 5; i++)
+		stack = made_push(&m, stack, names[i]);
+	made_add(&m, made_push(&m, stack, name), ROW_CPU, 1);
+	p = write_page(&m);
+	page = (size_t)(strstr(p.text, BEGIN) - p.text) + strlen(BEGIN);
+	assert_int_equal(strspn(p.text + page,
+				"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				"0123456789+/="),
+			 p.size - page - strlen(END));
+	for (int i = 0; i < 5; i++)
+		assert_string_equal(text_of(&p, p.frames.columns[1][i]), names[i]);
+	assert_string_equal(text_of(&p, p.frames.columns[1][5]), name);
+	free_page(&p);
+	made_end(&m);
+	free(name);
+}
+
+static void a_path_may_be_very_deep(void **state)
+{
+	enum { DEPTH = 100000 };
+	uint32_t stack = RESULT_ROOT;
+	struct made_result m;
+	struct page p;
+
+	(void)state;
+	made_begin(&m);
+	for (int i = 0; i < DEPTH; i++)
+		stack = made_push(&m, stack, "recursive");
+	made_add(&m, stack, ROW_CPU, 1);
+	p = write_page(&m);
+	assert_int_equal(p.stacks.count, DEPTH);
+	assert_int_equal(p.frames.count, 1);
+	for (int i = 0; i < DEPTH; i++)
+		assert_int_equal(p.stacks.columns[0][i], 1);
+	free_page(&p);
+	made_end(&m);
+}
+
+static void a_full_disk_is_an_error(void **state)
+{
+	const struct writer_options options = {.unit_ns = 1};
+	FILE *out = fopen("/dev/full", "w");
+	struct made_result m;
+	struct written written;
+
+	(void)state;
+	assert_non_null(out);
+	setvbuf(out, NULL, _IONBF, 0);
+	made_begin(&m);
+	assert_int_equal(html_writer.write(&m.result, &options, out, &written), -EIO);
+	fclose(out);
+	made_end(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_format_is_known_by_its_name),
+		cmocka_unit_test(an_empty_result_is_a_page),
+		cmocka_unit_test(rows_are_by_stack),
+		cmocka_unit_test(frames_keep_what_is_known),
+		cmocka_unit_test(places_have_their_names),
+		cmocka_unit_test(losses_and_facts_are_there),
+		cmocka_unit_test(names_cannot_leave_the_data),
+		cmocka_unit_test(a_path_may_be_very_deep),
+		cmocka_unit_test(a_full_disk_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

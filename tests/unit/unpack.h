@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Unpacks what deflated.h writes. */
+#ifndef TESTS_UNIT_UNPACK_H
+#define TESTS_UNIT_UNPACK_H
+
+#include <zlib.h>
+#include "unit.h"
+
+struct unpacked {
+	unsigned char *bytes; /* to be freed; a NUL follows */
+	size_t size, at;
+};
+
+static inline uint32_t unpack_digit(char c)
+{
+	const char *digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *found = strchr(digits, c);
+
+	assert_true(c && found);
+	return (uint32_t)(found - digits);
+}
+
+static inline struct unpacked unpack(const char *text, size_t size)
+{
+	unsigned char *packed = malloc(size + 1);
+	struct unpacked u = {0};
+	z_stream z = {0};
+	size_t n = 0, capacity = 1 << 16;
+
+	assert_non_null(packed);
+	assert_int_equal(size % 4, 0);
+	for (size_t i = 0; i < size; i += 4) {
+		uint32_t padding = (text[i + 3] == '=') + (text[i + 2] == '='), bits = 0;
+
+		assert_true(padding == 0 || i + 4 == size);
+		for (uint32_t j = 0; j < 4; j++)
+			bits = bits << 6 | (j < 4 - padding ? unpack_digit(text[i + j]) : 0);
+		for (uint32_t j = 0; j < 3 - padding; j++)
+			packed[n++] = (unsigned char)(bits >> (16 - 8 * j));
+	}
+	assert_int_equal(inflateInit(&z), Z_OK);
+	z.next_in = packed;
+	z.avail_in = (uInt)n;
+	for (int status = Z_OK; status != Z_STREAM_END;) {
+		u.bytes = realloc(u.bytes, capacity + 1);
+		assert_non_null(u.bytes);
+		z.next_out = u.bytes + u.size;
+		z.avail_out = (uInt)(capacity - u.size);
+		status = inflate(&z, Z_NO_FLUSH);
+		assert_true(status == Z_OK || status == Z_STREAM_END);
+		u.size = capacity - z.avail_out;
+		capacity *= 2;
+	}
+	assert_int_equal(z.avail_in, 0);
+	inflateEnd(&z);
+	free(packed);
+	u.bytes[u.size] = '\0';
+	return u;
+}
+
+static inline uint64_t unpack_number(struct unpacked *u)
+{
+	uint64_t number = 0;
+
+	for (int shift = 0;; shift += 7) {
+		assert_true(u->at < u->size && shift < 64);
+		number |= (uint64_t)(u->bytes[u->at] & 127) << shift;
+		if (u->bytes[u->at++] < 128)
+			return number;
+	}
+}
+
+#endif
