@@ -14,7 +14,7 @@ CUDA_INCLUDE := $(wildcard $(CUDA_HOME)/include)
 # the injection library's modules, for the unit tests; only what a test refers to is linked in
 $(BUILD)/libinject.a: $(inject_src:%.c=$(BUILD)/%.o)
 
-.PHONY: test run-tests unit cli fuzz fuzz-build bench test-gpu bench-gpu
+.PHONY: test run-tests unit cli test-browser fuzz fuzz-build bench test-gpu bench-gpu
 
 test: setup
 	$(Q)$(MAKE) --no-print-directory DEVELOPER=1 run-tests
@@ -30,6 +30,10 @@ unit: unit-build fake_cuda workloads
 
 cli: all fake_cuda workloads
 	$(Q)tests/run cli
+
+# the page of html reports, in headless Chromium
+test-browser: $(BUILD)/profiler/output/page.html
+	$(Q)tests/run browser
 
 $(UNIT_DIR)/%: tests/unit/%.c $(BUILD)/libinject.a $(BUILD)/libprofiler.a \
 		$(BUILD)/libsymbolize.a $(BUILD)/bpf/stacks.skel.h Makefile tests/rules.mk

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is known of a box or a frame, below the picture.
-import {make} from "./dom.js";
+import {make, refill} from "./dom.js";
 import {clip, formatBytes, formatCount, formatShare, formatTime} from "./format.js";
 import {KINDS} from "./kinds.js";
 
@@ -41,7 +41,7 @@ export function fillDetails(element, app, frame, sums, whole, occurrences, actio
 
 	if (swatch)
 		swatch.style.backgroundColor = app.colour(kind);
-	element.replaceChildren(
+	refill(element,
 		make("div", {class: "name"}, swatch, frame < 0 ? "all" : clip(frames.name[frame], NAME_LENGTH)),
 		make("div", {class: "where", text: frame < 0 ? "everything that passes the filter"
 			: [kind.label, clip(placeOfFrame(frames, frame), NAME_LENGTH)].filter(text => text).join(" · ")}),

@@ -20,6 +20,16 @@ export function make(tag, values = {}, ...children) {
 
 // One of several buttons is pressed. `choices`: [value, label, title].
 export function makeChoice(choices, value, choose) {
-	return choices.map(([choice, label, title]) => make("button", {type: "button", text: label, title,
+	return choices.map(([choice, label, title]) => make("button", {type: "button", text: label, title: title ?? null,
 		"aria-pressed": String(choice === value), on: {click: () => choose(choice)}}));
+}
+
+// New children; the button that had the focus is found again by its text.
+export function refill(element, ...children) {
+	const active = document.activeElement;
+	const text = active !== element && element.contains(active) ? active.textContent : null;
+
+	element.replaceChildren(...children);
+	if (text !== null)
+		[...element.querySelectorAll("button")].find(button => button.textContent === text)?.focus({preventScroll: true});
 }

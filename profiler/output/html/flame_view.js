@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The flame graph: drawing, pointer and keys.
-import {make, makeChoice} from "./dom.js";
+import {make, makeChoice, refill} from "./dom.js";
 import {clip, formatShare, formatTime, plural} from "./format.js";
 import {KINDS} from "./kinds.js";
 import {cutName} from "./names.js";
@@ -97,7 +97,7 @@ export function makeFlameView(app) {
 				on: {click: () => app.set({frame: "", zoom: ""})}}));
 		if (state.zoom !== "")
 			chips.push(make("button", {type: "button", text: "Zoom out ✕", title: "Escape", on: {click: zoomOutAll}}));
-		tools.replaceChildren(
+		refill(tools,
 			group("What is inside what", [["", "Callees", "Each caller with its callees inside"],
 				["1", "Callers", "Each function with its callers inside (i)"]], state.inverted,
 			inverted => app.set({inverted, zoom: "", frame: ""})),
@@ -201,7 +201,7 @@ export function makeFlameView(app) {
 
 	function drawBox(box, y, style) {
 		const frame = box.node > 0 ? graph.frame[box.node] : -1;
-		const dim = app.matches && frame >= 0 && !app.matches[frame];
+		const dim = frame >= 0 && (app.matches ? !app.matches[frame] : style.selected >= 0 && frame !== style.selected);
 		const width = Math.max(box.width - (box.width > 3 ? 1 : 0), 0.5);
 
 		context.globalAlpha = dim || box.node < 0 ? 0.28 : 1;
@@ -243,7 +243,7 @@ export function makeFlameView(app) {
 		context.textBaseline = "middle";
 		const style = app.isDark() ? {text: "#f4f2ee", small: "#8a8790", root: "#3d3c40", strong: "#ffffff"}
 			: {text: "#1d1c1a", small: "#8a8790", root: "#ebe9e4", strong: "#111111"};
-		const selected = app.state.frame !== "" && !app.state.inverted ? app.frameOf(app.state.frame) : -2;
+		style.selected = app.state.frame !== "" && !app.state.inverted ? app.frameOf(app.state.frame) : -1;
 		const scroll = scroller.scrollTop, a = rowAt(scroll), b = rowAt(scroll + height);
 
 		for (let row = Math.max(Math.min(a, b), 0); row <= Math.max(a, b); row++) {
@@ -251,7 +251,7 @@ export function makeFlameView(app) {
 
 			for (const box of rows[row] ?? []) {
 				drawBox(box, y, style);
-				if (box.node > 0 && graph.frame[box.node] === selected)
+				if (box.node > 0 && graph.frame[box.node] === style.selected)
 					outline(box, y, style.strong, 1.5);
 				if (box.node >= 0 && box.node === cursor && (cursor > 0 || document.activeElement === canvas))
 					outline(box, y, style.strong, 2);
@@ -344,7 +344,7 @@ export function makeFlameView(app) {
 		if (from !== graph.start[zoom] || to !== from + graph.total[zoom])
 			zoomTo(zoom);
 		else if (zoom > 0)
-			zoomTo(Math.max(node, 0));
+			zoomTo(node > 0 && graph.total[node] < graph.total[0] ? node : 0);
 		else if (app.state.frame !== "")
 			app.set({frame: ""});
 		else if (cursor > 0)

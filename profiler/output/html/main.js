@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The page: what all views share, and the address that says what is shown.
-import {make, makeChoice} from "./dom.js";
+import {make, makeChoice, refill} from "./dom.js";
 import {clip, formatShare, formatTime} from "./format.js";
 import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_WAIT, unpackProfile} from "./data.js";
 import {kindsOfFrames} from "./kinds.js";
@@ -87,7 +87,7 @@ function startApp(profile) {
 		const choices = [["all", "All", "CPU, GPU and waiting together"], ...kindsPresent.map(([kind, label]) => [kind, label, `${label} time alone`])];
 
 		byId("kinds").hidden = choices.length < 3;
-		byId("kinds").replaceChildren(...makeChoice(choices, app.state.kind, kind => app.set({kind})));
+		refill(byId("kinds"), ...makeChoice(choices, app.state.kind, kind => app.set({kind})));
 	}
 
 	// By filter: values and their labels.
@@ -152,9 +152,8 @@ function startApp(profile) {
 	}
 
 	function fillViews() {
-		byId("views").replaceChildren(...Object.entries(views).map(([key, view], i) => make("button", {type: "button", role: "tab",
-			text: view.label, title: `${view.label} (${i + 1})`, "aria-selected": String(key === app.state.view),
-			"aria-controls": "content", on: {click: () => app.set({view: key})}})));
+		refill(byId("views"), ...makeChoice(Object.entries(views).map(([key, {label}], i) => [key, label, `${label} (${i + 1})`]),
+			app.state.view, view => app.set({view})));
 	}
 
 	// ---- one state to the next ----
@@ -185,6 +184,9 @@ function startApp(profile) {
 		if (!old || old.view !== state.view)
 			element.replaceChildren(views[state.view].element);
 		views[state.view].update();
+		// what had the focus may be gone
+		if (old && old.view !== state.view && document.activeElement === document.body)
+			element.focus({preventScroll: true});
 	}
 
 	// ---- the rest of the page ----
@@ -240,7 +242,6 @@ function startApp(profile) {
 	document.title = command ? `${clip(command, 80)} – profile` : "profile";
 	addEventListener("keydown", key);
 	addEventListener("hashchange", update);
-	addEventListener("popstate", update);
 	update();
 	return app;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tables that can be sorted; the search filters them, and a row leads to its frame in the picture.
-import {make} from "./dom.js";
+import {make, makeChoice, refill} from "./dom.js";
 import {clip, formatBytes, formatCount, formatRate, formatShare, formatTime, plural} from "./format.js";
 import {KINDS} from "./kinds.js";
 import {placeOfFrame} from "./details.js";
@@ -19,7 +19,7 @@ const share = of => ({key: "share", label: "Share", isShare: true, value: row =>
 
 export function makeTableView(app) {
 	const {frames} = app.profile;
-	const tabs = make("div", {class: "group", role: "tablist", "aria-label": "Tables"});
+	const tabs = make("div", {class: "group", role: "group", "aria-label": "Tables"});
 	const area = make("div", {class: "table", tabindex: "0", role: "region", "aria-label": "Table"});
 	const element = make("section", {class: "view", "aria-label": "Tables"}, make("div", {class: "table-tabs"}, tabs), area);
 	let shown = ROWS_AT_ONCE, shownKey = "";
@@ -46,7 +46,7 @@ export function makeTableView(app) {
 				time("gpu", "GPU"), time("wait", "Waiting")],
 			rows: () => tableFunctions(app.kinds, app.sums()),
 			whole: () => app.weights.total[0],
-			sort: "total",
+			sort: "own",
 			none: "No functions are in the profile",
 		},
 		sites: {
@@ -86,9 +86,8 @@ export function makeTableView(app) {
 	}
 
 	function fillTabs() {
-		tabs.replaceChildren(...Object.entries(TABLES).map(([key, table]) => make("button", {type: "button", role: "tab",
-			text: table.label, "aria-selected": String(key === app.state.table),
-			on: {click: () => app.set({table: key, sort: ""})}})));
+		refill(tabs, ...makeChoice(Object.entries(TABLES).map(([key, table]) => [key, table.label]), app.state.table,
+			table => app.set({table, sort: ""})));
 	}
 
 	function select(table, row) {
@@ -101,8 +100,9 @@ export function makeTableView(app) {
 			const place = placeOfFrame(frames, row.frame), kind = KINDS[app.kinds[row.frame]], swatch = make("i", {title: kind.label});
 
 			swatch.style.backgroundColor = app.colour(kind);
-			return make("td", {class: "text"}, swatch,
-				make("button", {type: "button", text: clip(frames.name[row.frame], CELL_LENGTH), title: "Show in the flame graph"}),
+			return make("td", {class: "text named"}, swatch,
+				make("button", {type: "button", text: clip(frames.name[row.frame].replace(/^\[GPU_Kernel\](?=.)/, ""), CELL_LENGTH),
+					title: "Show in the flame graph"}),
 				place ? make("small", {text: clip(place, CELL_LENGTH)}) : null);
 		}
 		if (column.isShare) {
@@ -127,9 +127,11 @@ export function makeTableView(app) {
 	function update() {
 		const {state} = app, table = TABLES[state.table], key = [app.filterKey, state.table, state.q, state.sort].join("|");
 		const all = table.rows(), whole = table.whole ? table.whole() : sum(all, table.columns.find(column => column.isShare)?.of ?? "gpu");
-		// columns that say nothing are left out
-		const columns = table.columns.filter(column => !["cpu", "gpu", "wait", "bytes", "rate"].includes(column.key) ||
-			all.some(row => column.value(row) > 0));
+		// columns that say nothing are left out: without a value, or of the only kind of time
+		const hasValues = key => all.some(row => row[key] > 0);
+		const isMixed = ["cpu", "gpu", "wait"].filter(hasValues).length > 1 || !table.whole;
+		const columns = table.columns.filter(({key}) => ["cpu", "gpu", "wait"].includes(key) ? isMixed && hasValues(key)
+			: !["bytes", "rate"].includes(key) || hasValues("bytes"));
 		const wanted = state.sort.replace(/^-/, "") || table.sort || "ns";
 		const sorted = columns.find(column => column.key === wanted) ?? columns.find(column => !column.isText);
 		const isUp = state.sort.startsWith("-"), sign = isUp ? 1 : -1;
@@ -149,7 +151,7 @@ export function makeTableView(app) {
 		if (table.select)
 			for (const row of body.rows)
 				row.cells[0].replaceChildren(make("button", {type: "button", text: row.cells[0].textContent, title: "Filter by this"}));
-		area.replaceChildren(rows.length > 0 ? make("table", {}, make("caption", {hidden: true, text: table.label}),
+		refill(area, rows.length > 0 ? make("table", {}, make("caption", {hidden: true, text: table.label}),
 			makeHead(columns, sorted, isUp), body)
 			: make("p", {class: "message", text: all.length > 0 ? "Nothing matches the search." : `${table.none}, or the filter hides them.`}));
 		if (rows.length > shown)
