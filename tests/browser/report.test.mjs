@@ -137,6 +137,32 @@ test("keys go from box to box", async () => {
 	noProblems();
 });
 
+test("keys and the wheel stretch, dragging moves", async () => {
+	await browser.open(address("small"));
+	const width = async name => (await boxes()).find(box => box.name === name)?.width;
+	const before = await width("tokenize"), [x, y] = await pointAt("tokenize");
+
+	await browser.evaluate("document.querySelector(\"canvas\").focus()");
+	await browser.key("+");
+	const stretched = await width("tokenize");
+
+	assert.ok(stretched > before, `${stretched}`);
+	await browser.send("Input.dispatchMouseEvent", {type: "mouseWheel", x, y, deltaX: 0, deltaY: -100, modifiers: 2});
+	await browser.until(`document.documentElement.app.views.flame.boxes().find(box => box.name === "tokenize").width > ${stretched}`);
+	const {x: left} = (await boxes()).find(box => box.name === "tokenize");
+	const mouse = (type, to) => browser.send("Input.dispatchMouseEvent", {type, x: to, y, button: "left", buttons: 1, clickCount: 1});
+
+	await mouse("mousePressed", 600);
+	for (let to = 600; to >= 0; to -= 100)
+		await mouse("mouseMoved", to);
+	await mouse("mouseReleased", 0);
+	assert.ok((await boxes()).find(box => box.name === "tokenize").x < left);
+	assert.equal(await hash(), "");
+	await browser.key("Escape");
+	assert.equal(await width("tokenize"), before);
+	noProblems();
+});
+
 test("a search says its share", async () => {
 	await browser.open(address("small"));
 	await browser.key("/");

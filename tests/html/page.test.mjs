@@ -15,7 +15,7 @@ import {compileSearch, makeCallees, makeTree, outermost, rankNames, rowsThatPass
 import {makeCallers} from "../../profiler/output/html/callers.js";
 import {sumFrames, tableFunctions, tableGpuWork, tableLaunchSites, tableStreams, tableThreads} from "../../profiler/output/html/tables.js";
 import {DEFAULTS, formatState, parseState} from "../../profiler/output/html/state.js";
-import {ancestor, boxAt, indexRows, layOut, shadeOf, shiftColour} from "../../profiler/output/html/draw.js";
+import {ancestor, boxAt, indexRows, layOut, shadeOf, shiftColour, textOn} from "../../profiler/output/html/draw.js";
 
 const folder = new URL("../../profiler/output/html/", import.meta.url).pathname;
 const NO_FILTER = {process: "", thread: "", device: "", stream: ""};
@@ -238,6 +238,13 @@ test("tables: functions, kernels, launch sites", () => {
 	assert.deepEqual(sites.map(site => [profile.frames.name[site.frame], site.ns, site.operations]).sort(), [["b", 100, 4], ["main", 50, 2]]);
 });
 
+test("tables: a wait is no function's own time", () => {
+	const profile = profileOf([[["main", "sync", [8, "[waiting for GPU]"], [GPU_KERNEL, "k"], [11, "launched at"], "main", "launch"], 2, 8], [["main", "launch"], 0, 3]]);
+	const {tree, weights, kinds} = everything(profile), rows = tableFunctions(kinds, sumFrames(tree, weights, profile.frames.count));
+
+	assert.deepEqual(rows.map(row => [profile.frames.name[row.frame], row.own, row.total, row.wait]), [["main", 0, 11, 8], ["sync", 0, 8, 8], ["launch", 3, 11, 8]]);
+});
+
 test("tables: threads and streams", () => {
 	const profile = profileOf([[["f"], 0, 5, {place: 0}], [["g"], 1, 7, {place: 1, count: 3}], [["h"], 2, 2, {place: 0}], [["i"], 0, 1]],
 		{places: [[0, 10, -1, -1, -1], [0, 10, 0, 1, 7]], processes: [{number: 0, pid: 10, name: "a 10"}]});
@@ -265,12 +272,15 @@ test("names: cut where it hurts least", () => {
 	assert.equal(cut("model::layers::Attention::forward", 20), "…Attention::forward");
 	assert.equal(cut("model::layers::Attention::forward", 10), "…forward");
 	assert.equal(cut("gemm<float, 128>", 5), "gemm");
+	assert.equal(cut("<module> (a.py)", 7), "<modul…");
 	assert.equal(cut("detokenize", 6), "detok…");
 	assert.equal(cut("attention_scores", 12), "attention…");
 	assert.equal(cut("x".repeat(1 << 20), 1), "");
 	assert.ok(cut("x".repeat(1 << 20), 10).length <= 10);
 	assert.equal(cut("a\u{1f600}\u{1f600}\u{1f600}", 4), "a\u{1f600}…");
 	assert.equal(elideArguments("operator<"), "operator<");
+	assert.equal(elideArguments("<module>"), "<module>");
+	assert.equal(elideArguments("<T as U<V>>::f"), "<T as U<V>>::f");
 	assert.equal(elideArguments("f<a<b>>::g<c>"), "f<…>::g<…>");
 	assert.equal(elideArguments("operator->"), "operator->");
 	const random = makeRandom(3);
@@ -324,6 +334,7 @@ test("draw: shades are stable and colours valid", () => {
 	for (const kind of KINDS)
 		for (const colour of [kind.light, kind.dark])
 			assert.match(colour, /^#[0-9a-f]{6}$/);
+	assert.deepEqual(["#ffffff", "#f0c36d", "#00684b", "#000000"].map(textOn), ["#161514", "#161514", "#ffffff", "#ffffff"]);
 });
 
 test("page: one script without imports, allowed by its hash alone", () => {

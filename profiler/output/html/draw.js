@@ -106,3 +106,15 @@ export function shiftColour(colour, amount) {
 		return Math.round(value + (target - value) * part).toString(16).padStart(2, "0");
 	}).join("")}`;
 }
+
+// What is read best on a colour: "#rrggbb", black or white.
+export function textOn(colour) {
+	const [red, green, blue] = [1, 3, 5].map(at => {
+		const value = parseInt(colour.slice(at, at + 2), 16) / 255;
+
+		return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+	});
+
+	// equal contrast with both at a luminance of 0.18
+	return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18 ? "#161514" : "#ffffff";
+}

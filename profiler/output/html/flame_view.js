@@ -6,7 +6,7 @@ import {KINDS} from "./kinds.js";
 import {cutName} from "./names.js";
 import {makeCallees, outermost, rankNames} from "./tree.js";
 import {makeCallers} from "./callers.js";
-import {ANCESTORS, ROWS_MAX, ancestor, boxAt, indexRows, layOut, shadeOf, shiftColour} from "./draw.js";
+import {ANCESTORS, ROWS_MAX, ancestor, boxAt, indexRows, layOut, shadeOf, shiftColour, textOn} from "./draw.js";
 import {fillDetails} from "./details.js";
 
 const ROW = 20, PADDING = 5, FONT = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, sans-serif";
@@ -186,8 +186,9 @@ export function makeFlameView(app) {
 		let colour = colours.get(frame);
 
 		if (!colour) {
-			// text stays readable: in the dark, no lighter
-			colour = shiftColour(app.colour(KINDS[app.kinds[frame]]), (shadeOf(frames.name[frame]) - (app.isDark() ? 0.9 : 0.5)) * 0.26);
+			const fill = shiftColour(app.colour(KINDS[app.kinds[frame]]), (shadeOf(frames.name[frame]) - 0.5) * 0.22);
+
+			colour = {fill, text: textOn(fill)};
 			colours.set(frame, colour);
 		}
 		return colour;
@@ -205,13 +206,15 @@ export function makeFlameView(app) {
 		const width = Math.max(box.width - (box.width > 3 ? 1 : 0), 0.5);
 
 		context.globalAlpha = dim || box.node < 0 ? 0.28 : 1;
-		context.fillStyle = frame >= 0 ? colourOf(frame) : box.node < 0 ? style.small : style.root;
+		const colour = frame >= 0 ? colourOf(frame) : {fill: box.node < 0 ? style.small : style.root, text: style.text};
+
+		context.fillStyle = colour.fill;
 		context.fillRect(box.x, y, width, ROW - 1);
 		if (box.node >= 0 && box.width > 20) {
 			const label = cutName(nameOf(box.node), text => textWidth(text) <= box.width - 2 * PADDING);
 
 			context.globalAlpha = dim ? 0.6 : 1;
-			context.fillStyle = style.text;
+			context.fillStyle = dim ? style.text : colour.text;
 			if (label)
 				context.fillText(label, box.x + PADDING, y + ROW / 2);
 		}

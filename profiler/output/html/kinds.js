@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
-// Kinds of frames, with their colours: blue to orange rather than red to green, and of different
-// lightness, so that few are confused by people who see colours differently.
+// Kinds of frames, with their colours. Those of the same hue to people who see few hues differ in
+// lightness: amber code, a dark kernel of Linux; a pale call of CUDA, a dark kernel of the GPU.
 
 // The order of enum frame_class.
 const CLASS_KINDS = ["native", "python", "jit", "os", "api", "nvtx", "gpu", "copy", "wait", "call",
 	"place", "mark"];
 
-// In the order of the legend: word, label, colour on white, colour on black.
+// In the order of the legend: word, label, colour in the light and in the dark.
 export const KINDS = [
-	["native", "C, C++, other native code", "#f0b95a", "#8f610d"],
-	["python", "Python", "#7fb2e5", "#2b6299"],
-	["jit", "JIT-compiled", "#efe37a", "#726a12"],
-	["os", "Linux kernel", "#e88a63", "#9a4421"],
-	["start", "start-up", "#d3d0c8", "#4f4d48"],
-	["nvtx", "NVTX range", "#dfa3c9", "#87456d"],
-	["api", "CUDA call", "#b5e0f2", "#2f6a7f"],
-	["gpu", "GPU kernel", "#3fb98e", "#0b6d4c"],
-	["copy", "GPU copy or other work", "#a4dcc3", "#3f6357"],
-	["wait", "waiting for GPU", "#b6b1de", "#59538a"],
-	["call", "CUDA call, wall time", "#cbb6e6", "#68498f"],
-	["place", "process, thread, device", "#c2ccd6", "#414d59"],
-	["mark", "about the stack", "#e6e4df", "#3d3c39"],
+	["native", "C, C++, other native code", "#f0c36d", "#d9a94e"],
+	["python", "Python", "#6ea6dc", "#5590c8"],
+	["jit", "JIT-compiled", "#f4ec9a", "#dcd48a"],
+	["os", "Linux kernel", "#a8431c", "#9c3f1c"],
+	["start", "start-up", "#cfccc4", "#8b8982"],
+	["nvtx", "NVTX range", "#c877ae", "#b8689e"],
+	["api", "CUDA call", "#bfe3f5", "#9cc7dc"],
+	["gpu", "GPU kernel", "#00684b", "#00704f"],
+	["copy", "GPU copy or other work", "#5fb396", "#4d9a80"],
+	["wait", "waiting for GPU", "#6f67ad", "#675fa6"],
+	["call", "CUDA call, wall time", "#c9b3ea", "#a996cc"],
+	["place", "process, thread, device", "#9fb0c0", "#73828f"],
+	["mark", "about the stack", "#e9e7e1", "#5c5a55"],
 ].map(([word, label, light, dark]) => ({word, label, light, dark}));
 
 const NUMBERS = new Map(KINDS.map((kind, number) => [kind.word, number]));

@@ -3,12 +3,14 @@
 
 const LONGEST_NAME = 400; // no box has room for more
 
-// The text with its outermost template arguments and parameters as "<…>": "f<…>::g". As it is if
-// brackets are not in pairs, as in "operator<".
+// The text with its outermost template arguments as "<…>": "f<…>::g". As it is if brackets are not in
+// pairs, as in "operator<"; and so are brackets that follow no name: "<module>", "<T as U>::f".
 export function elideArguments(text) {
 	let result = "", depth = 0;
 
 	for (const c of text) {
+		if (c === "<" && depth === 0 && !/\w$/.test(result))
+			return text;
 		if (c === "<" && depth++ === 0)
 			result += "<…>";
 		if (depth === 0)

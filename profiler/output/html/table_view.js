@@ -11,7 +11,7 @@ const ROWS_AT_ONCE = 200, CELL_LENGTH = 400;
 const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
 
 // A column: key, label, value of a row for sorting, and how it is shown.
-const time = (key, label) => ({key, label, value: row => row[key], show: row => row[key] > 0 ? formatTime(row[key]) : "–"});
+const time = (key, label, hint) => ({key, label, hint, value: row => row[key], show: row => row[key] > 0 ? formatTime(row[key]) : "–"});
 const count = (key, label) => ({key, label, value: row => row[key], show: row => formatCount(row[key])});
 const bytes = (key, label) => ({key, label, value: row => row[key], show: row => row[key] > 0 ? formatBytes(row[key]) : "–"});
 const text = (key, label) => ({key, label, isText: true, value: row => String(row[key]), show: row => clip(String(row[key]), CELL_LENGTH)});
@@ -42,8 +42,9 @@ export function makeTableView(app) {
 		},
 		functions: {
 			label: "Functions",
-			columns: [name("Function"), time("own", "Own"), time("total", "Total"), share("total"), time("cpu", "CPU"),
-				time("gpu", "GPU"), time("wait", "Waiting")],
+			columns: [name("Function"), time("own", "Own", "Computing in the function itself"), time("total", "Total", "With all that is inside, once"),
+				share("total"), time("cpu", "CPU", "Computing, with all that is inside"), time("gpu", "GPU", "Work that was launched inside"),
+				time("wait", "Waiting", "For the GPU, inside; or for work that was launched inside")],
 			rows: () => tableFunctions(app.kinds, app.sums()),
 			whole: () => app.weights.total[0],
 			sort: "own",
@@ -117,7 +118,7 @@ export function makeTableView(app) {
 	function makeHead(columns, sorted, isUp) {
 		return make("thead", {}, make("tr", {}, ...columns.map(column => make("th", {scope: "col", class: column.isText ? "text" : null,
 			"aria-sort": column !== sorted ? null : isUp ? "ascending" : "descending"},
-		make("button", {type: "button", text: column.label, on: {click: () => {
+		make("button", {type: "button", text: column.label, title: column.hint ?? null, on: {click: () => {
 			const down = column === sorted ? isUp : !column.isText;
 
 			app.set({sort: down ? column.key : `-${column.key}`});
@@ -143,7 +144,7 @@ export function makeTableView(app) {
 		}
 		shownKey = key;
 		fillTabs();
-		rows.sort(([a], [b]) => a < b ? -sign : a > b ? sign : 0);
+		rows.sort(([a, x], [b, y]) => a < b ? -sign : a > b ? sign : (y.total ?? 0) - (x.total ?? 0));
 		const body = make("tbody", {}, ...rows.slice(0, shown).map(([, row]) => make("tr", {on: {click: () => select(table, row)}},
 			...columns.map(column => makeCell(table, column, row, whole)))));
 

@@ -8,7 +8,7 @@ import {deviceLabels} from "./tree.js";
 export function sumFrames(tree, weights, frameCount) {
 	const make = () => new Float64Array(frameCount);
 	const sums = {own: make(), ownOperations: make(), ownBytes: make(), total: make(),
-		operations: make(), bytes: make(), byKind: weights.byKind.map(make)};
+		operations: make(), bytes: make(), byKind: weights.byKind.map(make), ownWait: make()};
 	const open = new Uint32Array(frameCount); // how often a frame is on the path
 	const stack = [];
 
@@ -29,6 +29,7 @@ export function sumFrames(tree, weights, frameCount) {
 		const frame = tree.frame[top];
 
 		sums.own[frame] += weights.own[top];
+		sums.ownWait[frame] += weights.ownByKind[ROW_WAIT][top];
 		sums.ownOperations[frame] += weights.ownOperations[top];
 		sums.ownBytes[frame] += weights.ownBytes[top];
 		if (open[frame]++ === 0) {
@@ -57,13 +58,14 @@ export function tableGpuWork(kinds, sums, kind) {
 	return list;
 }
 
+// Time that a thread waited is no function's own: its stack ends where what ran was launched.
 export function tableFunctions(kinds, sums) {
 	const list = [];
 
 	for (let frame = 0; frame < kinds.length; frame++)
 		if (isKind(kinds[frame], "native", "python", "jit", "os", "start", "nvtx", "api") &&
 			sums.operations[frame] > 0)
-			list.push({frame, own: sums.own[frame], total: sums.total[frame],
+			list.push({frame, own: sums.own[frame] - sums.ownWait[frame], total: sums.total[frame],
 				cpu: sums.byKind[ROW_CPU][frame], gpu: sums.byKind[ROW_GPU][frame],
 				wait: sums.byKind[ROW_WAIT][frame] + sums.byKind[ROW_CALL][frame]});
 	return list;
