@@ -11,53 +11,126 @@ import {makeBigProfile, makePage} from "../html/made_page.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "profile-report-"));
 const page = readFileSync(process.env.REPORT_PAGE ?? "build/profiler/output/page.html", "utf8");
-const NATIVE = 0, API = 4, GPU_KERNEL = 6, GPU_WORK = 7;
+const NATIVE = 0,
+	API = 4,
+	GPU_KERNEL = 6,
+	GPU_WORK = 7;
 let browser;
 
-const HOSTILE = ["</script><script>window.hacked=1</script>", "<img src=x onerror=window.hacked=1>", "\u2028\u2029", "'\"`&lt;", "<".repeat(1 << 20),
-	"javascript:window.hacked=1", "\u202egnp.exe", Buffer.from([0x80, 0xff, 0xfe]), "__proto__", "constructor"];
+const HOSTILE = [
+	"</script><script>window.hacked=1</script>",
+	"<img src=x onerror=window.hacked=1>",
+	"\u2028\u2029",
+	"'\"`&lt;",
+	"<".repeat(1 << 20),
+	"javascript:window.hacked=1",
+	"\u202egnp.exe",
+	Buffer.from([0x80, 0xff, 0xfe]),
+	"__proto__",
+	"constructor",
+];
 
 const PAGES = {
 	small: {
-		facts: {command: "./app --fast", "elapsed ns": 5e9, "cpu ns": 60, "gpu ns": 140, "own cpu ns": 1e6}, losses: {"CPU samples dropped": 12},
-		frames: [{name: "main", module: "/bin/app"}, {name: "tokenize"}, {name: "forward"}, {class: API, name: "cudaLaunchKernel"},
-			{class: GPU_KERNEL, name: "[GPU_Kernel]gemm<float, 64>(float*)", shortName: "gemm<float, 64>"}, {class: GPU_WORK, name: "[GPU_Memcpy HtoD]"}],
-		stacks: [{outer: 0, frame: 0}, {outer: 1, frame: 1}, {outer: 1, frame: 2}, {outer: 3, frame: 3}, {outer: 4, frame: 4}, {outer: 1, frame: 5}],
-		processes: [{number: 0, pid: 1, name: "app 1"}, {number: 1, pid: 2, name: "app 2"}],
-		threads: [{process: 0, tid: 1, name: "main 1"}, {process: 1, tid: 2, name: "helper 2"}],
+		facts: {
+			command: "./app --fast",
+			"elapsed ns": 5e9,
+			"cpu ns": 60,
+			"gpu ns": 140,
+			"own cpu ns": 1e6,
+		},
+		losses: {"CPU samples dropped": 12},
+		frames: [
+			{name: "main", module: "/bin/app"},
+			{name: "tokenize"},
+			{name: "forward"},
+			{class: API, name: "cudaLaunchKernel"},
+			{
+				class: GPU_KERNEL,
+				name: "[GPU_Kernel]gemm<float, 64>(float*)",
+				shortName: "gemm<float, 64>",
+			},
+			{class: GPU_WORK, name: "[GPU_Memcpy HtoD]"},
+		],
+		stacks: [
+			{outer: 0, frame: 0},
+			{outer: 1, frame: 1},
+			{outer: 1, frame: 2},
+			{outer: 3, frame: 3},
+			{outer: 4, frame: 4},
+			{outer: 1, frame: 5},
+		],
+		processes: [
+			{number: 0, pid: 1, name: "app 1"},
+			{number: 1, pid: 2, name: "app 2"},
+		],
+		threads: [
+			{process: 0, tid: 1, name: "main 1"},
+			{process: 1, tid: 2, name: "helper 2"},
+		],
 		devices: [{process: 0, number: 0, label: "GPU 0", name: "Made-up"}],
-		places: [[0, 1, -1, -1, -1], [1, 2, -1, -1, -1], [0, 1, 0, 1, 7]],
-		rows: [{stack: 2, kind: 0, place: 0, ns: 40, count: 2}, {stack: 2, kind: 0, place: 1, ns: 20},
-			{stack: 5, kind: 1, place: 2, ns: 100, count: 10}, {stack: 6, kind: 1, place: 2, ns: 40, bytes: 4000}],
+		places: [
+			[0, 1, -1, -1, -1],
+			[1, 2, -1, -1, -1],
+			[0, 1, 0, 1, 7],
+		],
+		rows: [
+			{stack: 2, kind: 0, place: 0, ns: 40, count: 2},
+			{stack: 2, kind: 0, place: 1, ns: 20},
+			{stack: 5, kind: 1, place: 2, ns: 100, count: 10},
+			{stack: 6, kind: 1, place: 2, ns: 40, bytes: 4000},
+		],
 	},
 	empty: {},
 	hostile: {
-		facts: {command: HOSTILE[0]}, losses: {[HOSTILE[1]]: 1},
+		facts: {command: HOSTILE[0]},
+		losses: {[HOSTILE[1]]: 1},
 		frames: HOSTILE.map(name => ({name, file: HOSTILE[1], module: HOSTILE[0]})),
 		stacks: HOSTILE.map((_, frame) => ({outer: 0, frame})),
-		places: [[0, 1, 0, 0, 0], [1, 2, 1, 0, 1]], processes: [{number: 0, pid: 1, name: HOSTILE[0]}, {number: 1, pid: 2, name: HOSTILE[4]}],
-		threads: [{process: 0, tid: 1, name: HOSTILE[1]}, {process: 1, tid: 2, name: HOSTILE[1]}],
+		places: [
+			[0, 1, 0, 0, 0],
+			[1, 2, 1, 0, 1],
+		],
+		processes: [
+			{number: 0, pid: 1, name: HOSTILE[0]},
+			{number: 1, pid: 2, name: HOSTILE[4]},
+		],
+		threads: [
+			{process: 0, tid: 1, name: HOSTILE[1]},
+			{process: 1, tid: 2, name: HOSTILE[1]},
+		],
 		devices: [{process: 0, number: 0, label: HOSTILE[1], name: HOSTILE[0]}],
 		rows: HOSTILE.map((_, i) => ({stack: i + 1, kind: i % 4, place: i % 2, ns: 100 + i})),
 	},
 	deep: {
-		frames: [{name: "f"}, {name: "g"}], stacks: Array.from({length: 100000}, (_, i) => ({outer: i, frame: i % 2})),
+		frames: [{name: "f"}, {name: "g"}],
+		stacks: Array.from({length: 100000}, (_, i) => ({outer: i, frame: i % 2})),
 		rows: [{stack: 100000, kind: 0, ns: 5}],
 	},
 	big: makeBigProfile(200000),
 };
 
-const address = (name, fragment = "") => `${pathToFileURL(join(folder, `${name}.html`))}${fragment}`;
-const texts = selector => browser.evaluate(`Array.from(document.querySelectorAll(${JSON.stringify(selector)}), e => e.textContent)`);
-const click = text => browser.evaluate(`(() => { const found = [...document.querySelectorAll("button")].find(b =>
+const address = (name, fragment = "") =>
+	`${pathToFileURL(join(folder, `${name}.html`))}${fragment}`;
+const texts = selector =>
+	browser.evaluate(
+		`Array.from(document.querySelectorAll(${JSON.stringify(selector)}), e => e.textContent)`,
+	);
+const click = text =>
+	browser.evaluate(`(() => { const found = [...document.querySelectorAll("button")].find(b =>
 	b.offsetParent && b.textContent.startsWith(${JSON.stringify(text)})); found.click(); })()`);
-const boxes = () => browser.evaluate("new Promise(done => requestAnimationFrame(() => done(document.documentElement.app.views.flame.boxes())))");
+const boxes = () =>
+	browser.evaluate(
+		"new Promise(done => requestAnimationFrame(() => done(document.documentElement.app.views.flame.boxes())))",
+	);
 const hash = () => browser.evaluate("decodeURIComponent(location.hash)");
 
 // The middle of a box, where the pointer would be.
 async function pointAt(name) {
 	const box = (await boxes()).find(other => other.name === name);
-	const area = await browser.evaluate("(() => { const r = document.querySelector(\"canvas\").getBoundingClientRect(); return [r.left, r.top]; })()");
+	const area = await browser.evaluate(
+		'(() => { const r = document.querySelector("canvas").getBoundingClientRect(); return [r.left, r.top]; })()',
+	);
 
 	assert.ok(box, `no box ${name}`);
 	return [area[0] + box.x + Math.min(box.width, 200) / 2, area[1] + box.y + 10];
@@ -87,30 +160,43 @@ test("the flame graph has a box for each frame", async () => {
 	await browser.open(address("small"));
 	const found = await boxes();
 
-	assert.deepEqual(found.map(box => [box.name, box.total]).sort(), [["[GPU_Memcpy HtoD]", 40], ["all: 200 ns", 200], ["cudaLaunchKernel", 100],
-		["forward", 100], ["gemm<float, 64>", 100], ["main", 200], ["tokenize", 60]]);
+	assert.deepEqual(found.map(box => [box.name, box.total]).sort(), [
+		["[GPU_Memcpy HtoD]", 40],
+		["all: 200 ns", 200],
+		["cudaLaunchKernel", 100],
+		["forward", 100],
+		["gemm<float, 64>", 100],
+		["main", 200],
+		["tokenize", 60],
+	]);
 	assert.equal(await browser.evaluate("document.title"), "./app --fast – profile");
 	noProblems();
 });
 
 test("a click zooms in, Escape and the back button zoom out", async () => {
 	await browser.open(address("small"));
-	await browser.click(...await pointAt("tokenize"));
+	await browser.click(...(await pointAt("tokenize")));
 	assert.equal(await hash(), "#zoom=2");
-	assert.deepEqual((await boxes()).map(box => box.name).sort(), ["all: 200 ns", "main", "tokenize"]);
+	assert.deepEqual((await boxes()).map(box => box.name).sort(), [
+		"all: 200 ns",
+		"main",
+		"tokenize",
+	]);
 	await browser.key("Escape");
 	assert.equal(await hash(), "");
 	assert.equal((await boxes()).length, 7);
 	await browser.evaluate("history.back()");
-	await browser.until("location.hash === \"#zoom=2\"");
+	await browser.until('location.hash === "#zoom=2"');
 	await browser.until("document.documentElement.app.views.flame.boxes().length === 3");
 	noProblems();
 });
 
 test("hovering says what a box is", async () => {
 	await browser.open(address("small"));
-	await browser.move(...await pointAt("gemm<float, 64>"));
-	await browser.until("document.querySelector(\".details .name\").textContent.includes(\"gemm<float, 64>(float*)\")");
+	await browser.move(...(await pointAt("gemm<float, 64>")));
+	await browser.until(
+		'document.querySelector(".details .name").textContent.includes("gemm<float, 64>(float*)")',
+	);
 	const facts = (await texts(".details .facts div")).join(" ");
 
 	for (const fact of ["total100 ns (50.0 %)", "own100 ns", "operations10", "mean10 ns"])
@@ -121,16 +207,15 @@ test("hovering says what a box is", async () => {
 
 test("keys go from box to box", async () => {
 	await browser.open(address("small"));
-	await browser.evaluate("document.querySelector(\"canvas\").focus()");
-	for (const key of ["ArrowDown", "ArrowDown", "ArrowRight", "Enter"])
-		await browser.key(key);
+	await browser.evaluate('document.querySelector("canvas").focus()');
+	for (const key of ["ArrowDown", "ArrowDown", "ArrowRight", "Enter"]) await browser.key(key);
 	assert.equal(await hash(), "#zoom=2");
 	await browser.key("Backspace");
 	assert.equal(await hash(), "");
 	await browser.key("2");
 	assert.equal(await hash(), "#view=tables");
 	await browser.key("?");
-	assert.equal(await browser.evaluate("document.getElementById(\"help\").open"), true);
+	assert.equal(await browser.evaluate('document.getElementById("help").open'), true);
 	await browser.key("Escape");
 	await browser.key("/");
 	assert.equal(await browser.evaluate("document.activeElement.id"), "search");
@@ -140,21 +225,38 @@ test("keys go from box to box", async () => {
 test("keys and the wheel stretch, dragging moves", async () => {
 	await browser.open(address("small"));
 	const width = async name => (await boxes()).find(box => box.name === name)?.width;
-	const before = await width("tokenize"), [x, y] = await pointAt("tokenize");
+	const before = await width("tokenize"),
+		[x, y] = await pointAt("tokenize");
 
-	await browser.evaluate("document.querySelector(\"canvas\").focus()");
+	await browser.evaluate('document.querySelector("canvas").focus()');
 	await browser.key("+");
 	const stretched = await width("tokenize");
 
 	assert.ok(stretched > before, `${stretched}`);
-	await browser.send("Input.dispatchMouseEvent", {type: "mouseWheel", x, y, deltaX: 0, deltaY: -100, modifiers: 2});
-	await browser.until(`document.documentElement.app.views.flame.boxes().find(box => box.name === "tokenize").width > ${stretched}`);
+	await browser.send("Input.dispatchMouseEvent", {
+		type: "mouseWheel",
+		x,
+		y,
+		deltaX: 0,
+		deltaY: -100,
+		modifiers: 2,
+	});
+	await browser.until(
+		`document.documentElement.app.views.flame.boxes().find(box => box.name === "tokenize").width > ${stretched}`,
+	);
 	const {x: left} = (await boxes()).find(box => box.name === "tokenize");
-	const mouse = (type, to) => browser.send("Input.dispatchMouseEvent", {type, x: to, y, button: "left", buttons: 1, clickCount: 1});
+	const mouse = (type, to) =>
+		browser.send("Input.dispatchMouseEvent", {
+			type,
+			x: to,
+			y,
+			button: "left",
+			buttons: 1,
+			clickCount: 1,
+		});
 
 	await mouse("mousePressed", 600);
-	for (let to = 600; to >= 0; to -= 100)
-		await mouse("mouseMoved", to);
+	for (let to = 600; to >= 0; to -= 100) await mouse("mouseMoved", to);
 	await mouse("mouseReleased", 0);
 	assert.ok((await boxes()).find(box => box.name === "tokenize").x < left);
 	assert.equal(await hash(), "");
@@ -167,13 +269,13 @@ test("a search says its share", async () => {
 	await browser.open(address("small"));
 	await browser.key("/");
 	await browser.type("forward|gemm");
-	await browser.until("location.hash.startsWith(\"#q=\")");
+	await browser.until('location.hash.startsWith("#q=")');
 	assert.deepEqual(await texts("#matched"), ["50.0 % · 100 ns"]);
 	await browser.key("Escape");
 	assert.equal(await hash(), "");
 	await browser.key("/");
 	await browser.type("gemm<float, 64>(");
-	await browser.until("document.getElementById(\"matched\").textContent === \"50.0 % · 100 ns\"");
+	await browser.until('document.getElementById("matched").textContent === "50.0 % · 100 ns"');
 	noProblems();
 });
 
@@ -181,16 +283,25 @@ test("callers inside callees; callers of one frame", async () => {
 	await browser.open(address("small", "#inverted=1"));
 	const names = (await boxes()).map(box => [box.name, box.total]);
 
-	assert.deepEqual(names.filter(([name]) => name === "main").map(([, total]) => total).sort(), [100, 40, 60]);
+	assert.deepEqual(
+		names
+			.filter(([name]) => name === "main")
+			.map(([, total]) => total)
+			.sort(),
+		[100, 40, 60],
+	);
 	await click("Callees");
 	assert.equal(await hash(), "");
-	await browser.click(...await pointAt("forward"));
+	await browser.click(...(await pointAt("forward")));
 	await click("Callers");
 	await browser.open(address("small", "#zoom=3"));
-	await browser.evaluate("document.querySelector(\"canvas\").focus()");
+	await browser.evaluate('document.querySelector("canvas").focus()');
 	await browser.key("c");
 	assert.equal(await hash(), "#inverted=1&zoom=2&frame=2");
-	assert.deepEqual((await boxes()).map(box => box.name), ["all: 100 ns", "forward", "main"]);
+	assert.deepEqual(
+		(await boxes()).map(box => box.name),
+		["all: 100 ns", "forward", "main"],
+	);
 	noProblems();
 });
 
@@ -198,7 +309,9 @@ test("filters: kinds of time, processes, devices", async () => {
 	await browser.open(address("small"));
 	await click("CPU");
 	assert.equal((await boxes())[0].total, 60);
-	await browser.evaluate("(() => { const s = document.querySelector(\"select\"); s.value = \"1\"; s.dispatchEvent(new Event(\"change\")); })()");
+	await browser.evaluate(
+		'(() => { const s = document.querySelector("select"); s.value = "1"; s.dispatchEvent(new Event("change")); })()',
+	);
 	assert.equal(await hash(), "#kind=cpu&process=1");
 	assert.equal((await boxes())[0].total, 20);
 	await click("No filter");
@@ -212,20 +325,40 @@ test("filters: kinds of time, processes, devices", async () => {
 
 test("every table; a row leads to its frame", async () => {
 	await browser.open(address("small", "#view=tables"));
-	assert.deepEqual(await texts(".table tbody td"), ["gemm<float, 64>(float*)", "10", "100 ns", "10 ns", "100.0 %"]);
+	assert.deepEqual(await texts(".table tbody td"), [
+		"gemm<float, 64>(float*)",
+		"10",
+		"100 ns",
+		"10 ns",
+		"100.0 %",
+	]);
 	await click("Copies and sets");
-	assert.deepEqual(await texts(".table tbody td"), ["[GPU_Memcpy HtoD]", "1", "3.91 KiB", "40 ns", "40 ns", "100 GB/s", "100.0 %"]);
+	assert.deepEqual(await texts(".table tbody td"), [
+		"[GPU_Memcpy HtoD]",
+		"1",
+		"3.91 KiB",
+		"40 ns",
+		"40 ns",
+		"100 GB/s",
+		"100.0 %",
+	]);
 	await click("Launch sites");
-	assert.deepEqual((await texts(".table tbody td.text")).map(text => text.split("/")[0]), ["forward", "main"]);
+	assert.deepEqual(
+		(await texts(".table tbody td.text")).map(text => text.split("/")[0]),
+		["forward", "main"],
+	);
 	await click("Processes and threads");
 	assert.deepEqual(await texts(".table tbody td.text"), ["app 1", "main 1", "app 2", "helper 2"]);
 	await click("Devices and streams");
 	assert.deepEqual((await texts(".table tbody td")).slice(0, 4), ["GPU 0", "7", "1", "app 1"]);
 	await click("Functions");
 	assert.equal((await texts(".table tbody td.text"))[0], "tokenize");
-	await browser.evaluate("document.querySelector(\"thead button\").click()");
-	assert.equal(await browser.evaluate("document.querySelector(\"th[aria-sort]\").textContent"), "Function");
-	await browser.evaluate("document.querySelector(\".table tbody tr\").click()");
+	await browser.evaluate('document.querySelector("thead button").click()');
+	assert.equal(
+		await browser.evaluate('document.querySelector("th[aria-sort]").textContent'),
+		"Function",
+	);
+	await browser.evaluate('document.querySelector(".table tbody tr").click()');
 	assert.match(await hash(), /^#frame=\d&table=functions/);
 	noProblems();
 });
@@ -234,19 +367,39 @@ test("about: the run and its losses", async () => {
 	await browser.open(address("small", "#view=about"));
 	const [text] = await texts(".about");
 
-	for (const part of ["./app --fast", "5.00 s", "CPU samples dropped", "12", "Made-up", "profile 0.0.0"])
+	for (const part of [
+		"./app --fast",
+		"5.00 s",
+		"CPU samples dropped",
+		"12",
+		"Made-up",
+		"profile 0.0.0",
+	])
 		assert.ok(text.includes(part), `${part}: ${text}`);
 	noProblems();
 });
 
 test("names are text, whatever they hold", async () => {
-	for (const fragment of ["", "#inverted=1", "#view=tables&table=functions", "#view=tables&table=threads", "#view=tables&table=streams", "#view=about",
-		"#q=%3Cscript%3E&process=%3Cimg%20src=x%20onerror=window.hacked=1%3E"]) {
+	for (const fragment of [
+		"",
+		"#inverted=1",
+		"#view=tables&table=functions",
+		"#view=tables&table=threads",
+		"#view=tables&table=streams",
+		"#view=about",
+		"#q=%3Cscript%3E&process=%3Cimg%20src=x%20onerror=window.hacked=1%3E",
+	]) {
 		await browser.open(address("hostile", fragment));
 		await boxes().catch(() => []);
 		assert.equal(await browser.evaluate("window.hacked"), undefined);
-		assert.equal(await browser.evaluate("document.querySelectorAll(\"img, iframe, main script\").length"), 0);
-		assert.equal(await browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), true);
+		assert.equal(
+			await browser.evaluate('document.querySelectorAll("img, iframe, main script").length'),
+			0,
+		);
+		assert.equal(
+			await browser.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+			true,
+		);
 	}
 	await browser.open(address("hostile", "#zoom=5"));
 	assert.match((await texts(".details .name")).join(), /1,048,576 characters/);
@@ -255,10 +408,19 @@ test("names are text, whatever they hold", async () => {
 
 test("the policy forbids what is not the page's own", async () => {
 	await browser.open(address("small"));
-	await browser.evaluate("(() => { const s = document.createElement(\"script\"); s.textContent = \"window.hacked = 1\"; document.body.append(s); })()");
+	await browser.evaluate(
+		'(() => { const s = document.createElement("script"); s.textContent = "window.hacked = 1"; document.body.append(s); })()',
+	);
 	assert.equal(await browser.evaluate("window.hacked"), undefined);
-	assert.equal(await browser.evaluate("fetch(\"http://127.0.0.1:9/\").then(() => \"sent\", () => \"refused\")"), "refused");
-	assert.ok(browser.problems.length >= 2 && browser.problems.every(text => /Content Security Policy|127\.0\.0\.1/.test(text)), browser.problems.join());
+	assert.equal(
+		await browser.evaluate('fetch("http://127.0.0.1:9/").then(() => "sent", () => "refused")'),
+		"refused",
+	);
+	assert.ok(
+		browser.problems.length >= 2 &&
+			browser.problems.every(text => /Content Security Policy|127\.0\.0\.1/.test(text)),
+		browser.problems.join(),
+	);
 });
 
 test("an empty profile and a damaged file say so", async () => {
@@ -266,7 +428,10 @@ test("an empty profile and a damaged file say so", async () => {
 	for (const fragment of ["#view=tables", "#view=about", "#inverted=1"])
 		await browser.open(address("empty", fragment));
 	noProblems();
-	writeFileSync(join(folder, "cut.html"), makePage(page, PAGES.small).replace(/.{40}<\/script>\n<\/body>/, "</script></body>"));
+	writeFileSync(
+		join(folder, "cut.html"),
+		makePage(page, PAGES.small).replace(/.{40}<\/script>\n<\/body>/, "</script></body>"),
+	);
 	await browser.open(address("cut"));
 	assert.match((await texts("#status")).join(), /cannot be shown.*complete/);
 });
@@ -283,12 +448,27 @@ test("100,000 frames deep: what is not drawn is said", async () => {
 });
 
 test("200,000 nodes: every view, narrow and wide, dark and light", async () => {
-	for (const size of [{width: 1400, height: 900}, {width: 390, height: 800, ratio: 2, dark: true, touch: true}]) {
+	for (const size of [
+		{width: 1400, height: 900},
+		{width: 390, height: 800, ratio: 2, dark: true, touch: true},
+	]) {
 		await browser.show(size);
-		for (const fragment of ["", "#inverted=1", "#order=name&bottom=1", "#kind=gpu&q=kernel", "#view=tables", "#view=tables&table=functions",
-			"#view=tables&table=sites", "#view=about"]) {
+		for (const fragment of [
+			"",
+			"#inverted=1",
+			"#order=name&bottom=1",
+			"#kind=gpu&q=kernel",
+			"#view=tables",
+			"#view=tables&table=functions",
+			"#view=tables&table=sites",
+			"#view=about",
+		]) {
 			await browser.open(address("big", fragment));
-			assert.equal(await browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), true, fragment);
+			assert.equal(
+				await browser.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+				true,
+				fragment,
+			);
 		}
 	}
 	noProblems();
@@ -298,7 +478,7 @@ test("dark and light: as the system, or as chosen", async () => {
 	await browser.show({width: 1200, height: 800, dark: true});
 	await browser.open(address("small"));
 	assert.equal(await browser.evaluate("document.documentElement.dataset.theme"), "dark");
-	await browser.evaluate("document.getElementById(\"theme\").click()");
+	await browser.evaluate('document.getElementById("theme").click()');
 	assert.equal(await browser.evaluate("document.documentElement.dataset.theme"), "light");
 	await browser.evaluate("localStorage.clear()");
 	noProblems();
@@ -308,7 +488,11 @@ test("fingers: a tap selects, another zooms in, two stretch", async () => {
 	await browser.show({width: 390, height: 800, ratio: 2, touch: true});
 	await browser.open(address("small"));
 	const [x, y] = await pointAt("tokenize");
-	const touch = (type, ...points) => browser.send("Input.dispatchTouchEvent", {type, touchPoints: points.map(([px, id]) => ({x: px, y, id}))});
+	const touch = (type, ...points) =>
+		browser.send("Input.dispatchTouchEvent", {
+			type,
+			touchPoints: points.map(([px, id]) => ({x: px, y, id})),
+		});
 
 	await touch("touchStart", [x, 0]);
 	await touch("touchEnd");
@@ -316,7 +500,7 @@ test("fingers: a tap selects, another zooms in, two stretch", async () => {
 	assert.match((await texts(".details .name")).join(), /tokenize/);
 	await touch("touchStart", [x, 0]);
 	await touch("touchEnd");
-	await browser.until("location.hash === \"#zoom=2\"");
+	await browser.until('location.hash === "#zoom=2"');
 	await click("Zoom out");
 	await touch("touchStart", [100, 0]);
 	await touch("touchStart", [100, 0], [200, 1]);
@@ -324,7 +508,9 @@ test("fingers: a tap selects, another zooms in, two stretch", async () => {
 	await touch("touchMove", [50, 0], [250, 1]);
 	await touch("touchEnd");
 	assert.equal(await hash(), "");
-	await browser.until("document.documentElement.app.views.flame.boxes().every(box => box.total < 200 || box.width >= 389)");
+	await browser.until(
+		"document.documentElement.app.views.flame.boxes().every(box => box.total < 200 || box.width >= 389)",
+	);
 	const wide = (await boxes()).find(box => box.name === "cudaLaunchKernel");
 
 	assert.ok(wide.width > 210, JSON.stringify(wide));
@@ -335,9 +521,19 @@ test("each control has a name", async () => {
 	for (const fragment of ["", "#view=tables", "#view=about"]) {
 		await browser.open(address("small", fragment));
 		const {nodes} = await browser.send("Accessibility.getFullAXTree");
-		const nameless = nodes.filter(node => !node.ignored && ["button", "combobox", "searchbox", "application", "region", "dialog"].includes(node.role?.value) && !node.name?.value);
+		const nameless = nodes.filter(
+			node =>
+				!node.ignored &&
+				["button", "combobox", "searchbox", "application", "region", "dialog"].includes(
+					node.role?.value,
+				) &&
+				!node.name?.value,
+		);
 
-		assert.deepEqual(nameless.map(node => node.role.value), []);
+		assert.deepEqual(
+			nameless.map(node => node.role.value),
+			[],
+		);
 	}
 	noProblems();
 });

@@ -3,20 +3,30 @@
 import {deflateSync} from "node:zlib";
 
 function encodeNumber(bytes, number) {
-	for (; number >= 128; number = Math.floor(number / 128))
-		bytes.push(number % 128 + 128);
+	for (; number >= 128; number = Math.floor(number / 128)) bytes.push((number % 128) + 128);
 	bytes.push(number);
 }
 
 // What profiler/output/html.c would write: data() of the page. Frames are {class, name, shortName,
 // file, module, line}, stacks {outer, frame} from number 1 on, rows {stack, kind, place, count, ns,
 // bytes} in order of their stacks, places lists of 5 numbers, -1 for unknown.
-export function encodeProfile({facts = {}, losses = {}, frames = [], stacks = [], processes = [], threads = [],
-	devices = [], places = [], rows = []}) {
-	const texts = [], numbers = new Map(), chunks = [], body = [];
+export function encodeProfile({
+	facts = {},
+	losses = {},
+	frames = [],
+	stacks = [],
+	processes = [],
+	threads = [],
+	devices = [],
+	places = [],
+	rows = [],
+}) {
+	const texts = [],
+		numbers = new Map(),
+		chunks = [],
+		body = [];
 	const text = value => {
-		if (value === undefined || value === null || value === "")
-			return 0;
+		if (value === undefined || value === null || value === "") return 0;
 		if (!numbers.has(value)) {
 			texts.push(Buffer.isBuffer(value) ? value : Buffer.from(value));
 			numbers.set(value, texts.length);
@@ -26,22 +36,63 @@ export function encodeProfile({facts = {}, losses = {}, frames = [], stacks = []
 	const number = value => encodeNumber(body, value);
 	const table = (list, ...columns) => {
 		number(list.length);
-		for (const column of columns)
-			list.forEach((row, i) => number(column(row, i)));
+		for (const column of columns) list.forEach((row, i) => number(column(row, i)));
 	};
 	const allFacts = {version: "0.0.0", command: "made up", ...facts};
 
-	table(Object.entries(allFacts), ([name]) => text(name), ([, value]) => typeof value === "string" ? text(value) : value);
-	table(Object.entries(losses), ([name]) => text(name), ([, value]) => value);
-	table(frames, f => f.class ?? 0, f => text(f.name), f => text(f.shortName ?? f.name), f => text(f.file),
-		f => text(f.module), f => f.line ?? 0);
-	table(stacks, (s, i) => i + 1 - s.outer, s => s.frame);
-	table(processes, p => p.number, p => p.pid, p => text(p.name));
-	table(threads, t => t.process, t => t.tid, t => text(t.name));
-	table(devices, d => d.process, d => d.number, d => text(d.label), d => text(d.name));
+	table(
+		Object.entries(allFacts),
+		([name]) => text(name),
+		([, value]) => (typeof value === "string" ? text(value) : value),
+	);
+	table(
+		Object.entries(losses),
+		([name]) => text(name),
+		([, value]) => value,
+	);
+	table(
+		frames,
+		f => f.class ?? 0,
+		f => text(f.name),
+		f => text(f.shortName ?? f.name),
+		f => text(f.file),
+		f => text(f.module),
+		f => f.line ?? 0,
+	);
+	table(
+		stacks,
+		(s, i) => i + 1 - s.outer,
+		s => s.frame,
+	);
+	table(
+		processes,
+		p => p.number,
+		p => p.pid,
+		p => text(p.name),
+	);
+	table(
+		threads,
+		t => t.process,
+		t => t.tid,
+		t => text(t.name),
+	);
+	table(
+		devices,
+		d => d.process,
+		d => d.number,
+		d => text(d.label),
+		d => text(d.name),
+	);
 	table(places, ...[0, 1, 2, 3, 4].map(part => place => place[part] + 1));
-	table(rows, (r, i) => r.stack - (i > 0 ? rows[i - 1].stack : 0), r => r.kind, r => (r.place ?? -1) + 1,
-		r => r.count ?? 1, r => r.ns, r => r.bytes ?? 0);
+	table(
+		rows,
+		(r, i) => r.stack - (i > 0 ? rows[i - 1].stack : 0),
+		r => r.kind,
+		r => (r.place ?? -1) + 1,
+		r => r.count ?? 1,
+		r => r.ns,
+		r => r.bytes ?? 0,
+	);
 
 	const head = [];
 
@@ -62,42 +113,97 @@ export function makeRandom(seed) {
 	let state = seed >>> 0;
 
 	return below => {
-		state = state + 0x9e3779b9 >>> 0;
+		state = (state + 0x9e3779b9) >>> 0;
 		let z = state;
 
-		z = Math.imul(z ^ z >>> 16, 0x85ebca6b);
-		z = Math.imul(z ^ z >>> 13, 0xc2b2ae35);
-		return ((z ^ z >>> 16) >>> 0) % below;
+		z = Math.imul(z ^ (z >>> 16), 0x85ebca6b);
+		z = Math.imul(z ^ (z >>> 13), 0xc2b2ae35);
+		return ((z ^ (z >>> 16)) >>> 0) % below;
 	};
 }
 
-const WORDS = ["forward", "backward", "attention", "linear", "dispatch", "apply", "reduce", "gather", "scatter", "copy",
-	"allocate", "schedule", "tokenize", "encode", "decode", "normalize", "dropout", "embed", "step", "update", "worker", "queue"];
+const WORDS = [
+	"forward",
+	"backward",
+	"attention",
+	"linear",
+	"dispatch",
+	"apply",
+	"reduce",
+	"gather",
+	"scatter",
+	"copy",
+	"allocate",
+	"schedule",
+	"tokenize",
+	"encode",
+	"decode",
+	"normalize",
+	"dropout",
+	"embed",
+	"step",
+	"update",
+	"worker",
+	"queue",
+];
 
 // A program like a training job: Python and C++, kernels and copies, in several processes.
 export function makeBigProfile(nodes, seed = 1) {
-	const random = makeRandom(seed), frames = [], stacks = [], rows = [], places = [];
+	const random = makeRandom(seed),
+		frames = [],
+		stacks = [],
+		rows = [],
+		places = [];
 	const pick = list => list[random(list.length)];
 
 	for (let i = 0; i < 6000; i++) {
-		const a = pick(WORDS), b = pick(WORDS), c = pick(WORDS);
+		const a = pick(WORDS),
+			b = pick(WORDS),
+			c = pick(WORDS);
 
 		switch (i % 8) {
-		case 0: case 1: case 2:
-			frames.push({class: 0, name: `at::native::${a}<float, std::tuple<${b}, ${c}> >::${b}_${c}(at::Tensor const&, c10::ArrayRef<long>)`,
-				shortName: `at::native::${a}<…>::${b}_${c}`, module: `/opt/lib/lib${a}.so`});
-			break;
-		case 3: case 4:
-			frames.push({class: 1, name: `${a}_${b} (${c}.py:${i})`, file: `/app/models/${c}.py`, line: i});
-			break;
-		case 5:
-			frames.push({class: 3, name: `do_${a}_${b}`});
-			break;
-		case 6:
-			frames.push({class: 6, name: `[GPU_Kernel]void ${a}_kernel<${i}, ${b}, ${c}>(float*, int)`, shortName: `${a}_kernel<${i}, ${b}, ${c}>`});
-			break;
-		default:
-			frames.push(i % 16 === 7 ? {class: 7, name: `[GPU_Memcpy ${pick(["HtoD", "DtoH", "DtoD"])}]`} : {class: 4, name: pick(["cudaLaunchKernel", "cudaMemcpyAsync", "cuLaunchKernelEx"])});
+			case 0:
+			case 1:
+			case 2:
+				frames.push({
+					class: 0,
+					name: `at::native::${a}<float, std::tuple<${b}, ${c}> >::${b}_${c}(at::Tensor const&, c10::ArrayRef<long>)`,
+					shortName: `at::native::${a}<…>::${b}_${c}`,
+					module: `/opt/lib/lib${a}.so`,
+				});
+				break;
+			case 3:
+			case 4:
+				frames.push({
+					class: 1,
+					name: `${a}_${b} (${c}.py:${i})`,
+					file: `/app/models/${c}.py`,
+					line: i,
+				});
+				break;
+			case 5:
+				frames.push({class: 3, name: `do_${a}_${b}`});
+				break;
+			case 6:
+				frames.push({
+					class: 6,
+					name: `[GPU_Kernel]void ${a}_kernel<${i}, ${b}, ${c}>(float*, int)`,
+					shortName: `${a}_kernel<${i}, ${b}, ${c}>`,
+				});
+				break;
+			default:
+				frames.push(
+					i % 16 === 7
+						? {class: 7, name: `[GPU_Memcpy ${pick(["HtoD", "DtoH", "DtoD"])}]`}
+						: {
+								class: 4,
+								name: pick([
+									"cudaLaunchKernel",
+									"cudaMemcpyAsync",
+									"cuLaunchKernelEx",
+								]),
+							},
+				);
 		}
 	}
 	for (let process = 0; process < 4; process++)
@@ -109,23 +215,48 @@ export function makeBigProfile(nodes, seed = 1) {
 		const outer = i < 3 ? i : Math.max(1, i - random(random(12) === 0 ? i : 40));
 		let frame = random(6000);
 
-		while (i < 3 && frames[frame].class !== 1)
-			frame = random(6000);
+		while (i < 3 && frames[frame].class !== 1) frame = random(6000);
 		stacks.push({outer: i < 3 ? i : outer, frame});
 	}
 	for (let i = 1; i <= nodes; i++) {
 		const gpu = [6, 7].includes(frames[stacks[i - 1].frame].class);
 
 		if (gpu || random(3) === 0)
-			rows.push({stack: i, kind: gpu ? 1 : random(12) === 0 ? 2 : 0, place: random(places.length), count: 1 + random(50),
-				ns: 1 + random(1 << 24), bytes: gpu && frames[stacks[i - 1].frame].class === 7 ? random(1 << 30) : 0});
+			rows.push({
+				stack: i,
+				kind: gpu ? 1 : random(12) === 0 ? 2 : 0,
+				place: random(places.length),
+				count: 1 + random(50),
+				ns: 1 + random(1 << 24),
+				bytes: gpu && frames[stacks[i - 1].frame].class === 7 ? random(1 << 30) : 0,
+			});
 	}
 	return {
-		facts: {command: "python3 train.py --batch 64", "elapsed ns": 91e9, "own cpu ns": 2.2e9, "sample ns": 2e7, "cpu samples": 41000},
+		facts: {
+			command: "python3 train.py --batch 64",
+			"elapsed ns": 91e9,
+			"own cpu ns": 2.2e9,
+			"sample ns": 2e7,
+			"cpu samples": 41000,
+		},
 		losses: {"CPU samples dropped": 12},
-		frames, stacks, rows, places,
-		processes: [0, 1, 2, 3].map(number => ({number, pid: 4000 + number, name: `train.py ${4000 + number}`})),
-		threads: places.filter(([, , , , stream]) => stream === 7).map(([process, tid]) => ({process, tid, name: `worker ${tid}`})),
-		devices: [0, 1, 2, 3].map(process => ({process, number: process % 2, label: `GPU ${process % 2}`, name: "Made-up GPU"})),
+		frames,
+		stacks,
+		rows,
+		places,
+		processes: [0, 1, 2, 3].map(number => ({
+			number,
+			pid: 4000 + number,
+			name: `train.py ${4000 + number}`,
+		})),
+		threads: places
+			.filter(([, , , , stream]) => stream === 7)
+			.map(([process, tid]) => ({process, tid, name: `worker ${tid}`})),
+		devices: [0, 1, 2, 3].map(process => ({
+			process,
+			number: process % 2,
+			label: `GPU ${process % 2}`,
+			name: "Made-up GPU",
+		})),
 	};
 }

@@ -6,28 +6,64 @@ import {clip, formatBytes, formatCount, formatShare, formatTime, plural} from ".
 const LONGEST_COMMAND = 20000;
 
 function table(rows, name) {
-	return make("table", {class: name}, make("tbody", {}, ...rows.map(([label, value]) =>
-		make("tr", {}, make("th", {scope: "row", text: label}), make("td", {text: value})))));
+	return make(
+		"table",
+		{class: name},
+		make(
+			"tbody",
+			{},
+			...rows.map(([label, value]) =>
+				make("tr", {}, make("th", {scope: "row", text: label}), make("td", {text: value})),
+			),
+		),
+	);
 }
 
 export function makeAboutView(app) {
-	const {profile} = app, {facts, losses} = profile;
+	const {profile} = app,
+		{facts, losses} = profile;
 	const get = name => facts.get(name) ?? 0;
-	const element = make("section", {class: "view about", "aria-label": "About this profile", tabindex: "0"});
-	const times = [["CPU", "cpu ns"], ["GPU", "gpu ns"], ["Waiting for the GPU", "wait ns"], ["In CUDA calls, wall time", "call ns"]]
-		.filter(([, fact]) => get(fact) > 0).map(([label, fact]) => [label, formatTime(get(fact))]);
-	const counts = [["CPU samples", "cpu samples"], ["Kernel launches", "kernel launches"], ["GPU kernels", "gpu kernels"],
-		["GPU operations with the stack of their launch", "matched"], ["Waits", "waits"],
-		["Timed CUDA calls", "timed calls"]]
-		.filter(([, fact]) => get(fact) > 0).map(([label, fact]) => [label, formatCount(get(fact))]);
+	const element = make("section", {
+		class: "view about",
+		"aria-label": "About this profile",
+		tabindex: "0",
+	});
+	const times = [
+		["CPU", "cpu ns"],
+		["GPU", "gpu ns"],
+		["Waiting for the GPU", "wait ns"],
+		["In CUDA calls, wall time", "call ns"],
+	]
+		.filter(([, fact]) => get(fact) > 0)
+		.map(([label, fact]) => [label, formatTime(get(fact))]);
+	const counts = [
+		["CPU samples", "cpu samples"],
+		["Kernel launches", "kernel launches"],
+		["GPU kernels", "gpu kernels"],
+		["GPU operations with the stack of their launch", "matched"],
+		["Waits", "waits"],
+		["Timed CUDA calls", "timed calls"],
+	]
+		.filter(([, fact]) => get(fact) > 0)
+		.map(([label, fact]) => [label, formatCount(get(fact))]);
 
 	if (get("cpu samples") > 0 && get("sample ns") > 0)
-		counts.splice(1, 0, ["One CPU sample stands for", formatTime(get("sample ns"))],
-			["Whole CPU stacks", formatShare(get("whole cpu samples"), get("cpu samples"))]);
+		counts.splice(
+			1,
+			0,
+			["One CPU sample stands for", formatTime(get("sample ns"))],
+			["Whole CPU stacks", formatShare(get("whole cpu samples"), get("cpu samples"))],
+		);
 	if (get("launch stacks") > 0)
-		counts.push(["Whole launch stacks", formatShare(get("whole launch stacks"), get("launch stacks"))]);
+		counts.push([
+			"Whole launch stacks",
+			formatShare(get("whole launch stacks"), get("launch stacks")),
+		]);
 	if (get("sums") > 0)
-		counts.push(["CUPTI's own sums that match", `${formatCount(get("equal sums"))} of ${formatCount(get("sums"))}`]);
+		counts.push([
+			"CUPTI's own sums that match",
+			`${formatCount(get("equal sums"))} of ${formatCount(get("sums"))}`,
+		]);
 	const devices = new Map();
 
 	for (let i = 0; i < profile.devices.count; i++)
@@ -35,22 +71,69 @@ export function makeAboutView(app) {
 	const biggest = Math.max(...["cpu ns", "gpu ns", "wait ns", "call ns"].map(get));
 
 	element.append(
-		make("section", {}, make("h2", {text: "Command"}), make("code", {text: clip(facts.get("command"), LONGEST_COMMAND) || "(unknown)"})),
-		make("section", {}, make("h2", {text: "Time in the profile"}), table(times.length > 0 ? times : [["All", "none"]]),
-			make("p", {text: "CPU time is that of threads while they computed, GPU time that of operations while " +
-			"they ran; they overlap, and so their sum is not the time that passed."}),
-			biggest > 2 ** 53 ? make("p", {text: "Sums above 104 days are rounded."}) : null),
-		make("section", {}, make("h2", {text: "Measured"}), table([["From the command's start to the end", formatTime(get("elapsed ns"))],
-			["CPU time charged to the command", formatTime(get("command cpu ns"))], ...counts,
-			...[...devices].map(([label, name]) => [label, name || "(not described)"]),
-			["In this file", `${plural(profile.stacks.count - 1, "box", "boxes")}, ${plural(profile.frames.count, "frame")}, ` +
-				plural(profile.rows.count, "row")]])),
-		make("section", {}, make("h2", {text: "Lost or incomplete"}), losses.length > 0
-			? table(losses.map(([what, count]) => [what, formatCount(count)]), "losses")
-			: make("p", {text: "Nothing was lost."})),
-		make("section", {}, make("h2", {text: "Cost of measuring"}), table([["CPU time of the profiler", formatTime(get("own cpu ns"))],
-			["Peak memory of the profiler", formatBytes(get("own memory bytes"))]])),
-		make("section", {}, make("p", {text: `Written by profile ${facts.get("version")}. This file contains the command, and names ` +
-			"and paths of its code."})));
+		make(
+			"section",
+			{},
+			make("h2", {text: "Command"}),
+			make("code", {text: clip(facts.get("command"), LONGEST_COMMAND) || "(unknown)"}),
+		),
+		make(
+			"section",
+			{},
+			make("h2", {text: "Time in the profile"}),
+			table(times.length > 0 ? times : [["All", "none"]]),
+			make("p", {
+				text:
+					"CPU time is that of threads while they computed, GPU time that of operations while " +
+					"they ran; they overlap, and so their sum is not the time that passed.",
+			}),
+			biggest > 2 ** 53 ? make("p", {text: "Sums above 104 days are rounded."}) : null,
+		),
+		make(
+			"section",
+			{},
+			make("h2", {text: "Measured"}),
+			table([
+				["From the command's start to the end", formatTime(get("elapsed ns"))],
+				["CPU time charged to the command", formatTime(get("command cpu ns"))],
+				...counts,
+				...[...devices].map(([label, name]) => [label, name || "(not described)"]),
+				[
+					"In this file",
+					`${plural(profile.stacks.count - 1, "box", "boxes")}, ${plural(profile.frames.count, "frame")}, ` +
+						plural(profile.rows.count, "row"),
+				],
+			]),
+		),
+		make(
+			"section",
+			{},
+			make("h2", {text: "Lost or incomplete"}),
+			losses.length > 0
+				? table(
+						losses.map(([what, count]) => [what, formatCount(count)]),
+						"losses",
+					)
+				: make("p", {text: "Nothing was lost."}),
+		),
+		make(
+			"section",
+			{},
+			make("h2", {text: "Cost of measuring"}),
+			table([
+				["CPU time of the profiler", formatTime(get("own cpu ns"))],
+				["Peak memory of the profiler", formatBytes(get("own memory bytes"))],
+			]),
+		),
+		make(
+			"section",
+			{},
+			make("p", {
+				text:
+					`Written by profile ${facts.get("version")}. This file contains the command, and names ` +
+					"and paths of its code.",
+			}),
+		),
+	);
 	return {element, update() {}, key: () => false, recolour() {}};
 }

@@ -5,9 +5,17 @@
 // `focus`: a frame whose callers are wanted, with all that is inside it; -1: all frames with time
 // of their own.
 export function makeCallers(tree, weights, focus, outermostNodes, rank) {
-	const frame = [-1], parent = [-1], depth = [0], total = [0], start = [0];
-	const own = [0], operations = [0], bytes = [0], byKind = weights.byKind.map(() => [0]);
-	const leaves = [[]], positions = [[]]; // of each node, until it has its children
+	const frame = [-1],
+		parent = [-1],
+		depth = [0],
+		total = [0],
+		start = [0];
+	const own = [0],
+		operations = [0],
+		bytes = [0],
+		byKind = weights.byKind.map(() => [0]);
+	const leaves = [[]],
+		positions = [[]]; // of each node, until it has its children
 	const children = [null];
 	const weight = focus < 0 ? weights.own : weights.total;
 	const weightOperations = focus < 0 ? weights.ownOperations : weights.operations;
@@ -26,18 +34,19 @@ export function makeCallers(tree, weights, focus, outermostNodes, rank) {
 	};
 
 	if (focus < 0) {
-		for (let i = 1; i < tree.count; i++)
-			if (weight[i] > 0)
-				addLeaf(i);
+		for (let i = 1; i < tree.count; i++) if (weight[i] > 0) addLeaf(i);
 	} else {
 		outermostNodes.forEach(addLeaf);
 	}
 
 	function expand(node) {
-		const byFrame = new Map(), list = [];
+		const byFrame = new Map(),
+			list = [];
 
 		for (let i = 0; i < leaves[node].length; i++) {
-			const leaf = leaves[node][i], position = positions[node][i], f = tree.frame[position];
+			const leaf = leaves[node][i],
+				position = positions[node][i],
+				f = tree.frame[position];
 			let child = byFrame.get(f);
 
 			if (child === undefined) {
@@ -70,7 +79,11 @@ export function makeCallers(tree, weights, focus, outermostNodes, rank) {
 			}
 		}
 		leaves[node] = positions[node] = null;
-		list.sort(rank ? (a, b) => rank[frame[a]] - rank[frame[b]] : (a, b) => total[b] - total[a] || a - b);
+		list.sort(
+			rank
+				? (a, b) => rank[frame[a]] - rank[frame[b]]
+				: (a, b) => total[b] - total[a] || a - b,
+		);
 		let at = start[node];
 
 		for (const child of list) {
@@ -80,19 +93,27 @@ export function makeCallers(tree, weights, focus, outermostNodes, rank) {
 		return list;
 	}
 
-	const childrenOf = node => children[node] ??= expand(node);
+	const childrenOf = node => (children[node] ??= expand(node));
 
 	return {
-		parent, frame, depth, total, start, own, operations, bytes, byKind,
+		parent,
+		frame,
+		depth,
+		total,
+		start,
+		own,
+		operations,
+		bytes,
+		byKind,
 		children: childrenOf,
 		// how many are below is not known before they are made
-		levelsBelow: node => children[node] ? +(children[node].length > 0) : +(leaves[node].length > 0),
+		levelsBelow: node =>
+			children[node] ? +(children[node].length > 0) : +(leaves[node].length > 0),
 		// frames from the root's child on: "12.3.4"
 		nameOf(node) {
 			const path = [];
 
-			for (; node > 0; node = parent[node])
-				path.push(frame[node]);
+			for (; node > 0; node = parent[node]) path.push(frame[node]);
 			return path.reverse().join(".");
 		},
 		nodeOf(name) {
@@ -101,8 +122,7 @@ export function makeCallers(tree, weights, focus, outermostNodes, rank) {
 			for (const part of name === "" ? [] : name.split(".")) {
 				const next = childrenOf(node).find(child => String(frame[child]) === part);
 
-				if (next === undefined)
-					return node;
+				if (next === undefined) return node;
 				node = next;
 			}
 			return node;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The page's data, as profiler/output/html.c writes it.
 
-export const ROW_CPU = 0, ROW_GPU = 1, ROW_WAIT = 2, ROW_CALL = 3, ROW_KINDS = 4;
+export const ROW_CPU = 0,
+	ROW_GPU = 1,
+	ROW_WAIT = 2,
+	ROW_CALL = 3,
+	ROW_KINDS = 4;
 export const UNKNOWN = -1;
 const FORMAT = 1;
 
@@ -9,8 +13,7 @@ function decodeBase64(text) {
 	const binary = atob(text);
 	const bytes = new Uint8Array(binary.length);
 
-	for (let i = 0; i < bytes.length; i++)
-		bytes[i] = binary.charCodeAt(i);
+	for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
 	return bytes;
 }
 
@@ -25,16 +28,15 @@ function makeReader(bytes) {
 
 	// Above 2^53 the nearest number that there is.
 	function number() {
-		let value = 0, scale = 1;
+		let value = 0,
+			scale = 1;
 
 		for (;;) {
-			if (at >= bytes.length)
-				throw new Error("the data ends too early");
+			if (at >= bytes.length) throw new Error("the data ends too early");
 			const byte = bytes[at++];
 
 			value += (byte & 127) * scale;
-			if (byte < 128)
-				return value;
+			if (byte < 128) return value;
 			scale *= 128;
 		}
 	}
@@ -42,20 +44,19 @@ function makeReader(bytes) {
 	function column(count, List) {
 		const list = new List(count);
 
-		for (let i = 0; i < count; i++)
-			list[i] = number();
+		for (let i = 0; i < count; i++) list[i] = number();
 		return list;
 	}
 
 	// Texts may hold any bytes; what is not UTF-8 becomes U+FFFD.
 	function texts() {
-		const lengths = column(number(), Float64Array), list = new Array(lengths.length);
+		const lengths = column(number(), Float64Array),
+			list = new Array(lengths.length);
 		const decoder = new TextDecoder("utf-8", {ignoreBOM: true});
 
 		for (let i = 0; i < lengths.length; i++) {
-			if (at + lengths[i] > bytes.length)
-				throw new Error("the data ends too early");
-			list[i] = decoder.decode(bytes.subarray(at, at += lengths[i]));
+			if (at + lengths[i] > bytes.length) throw new Error("the data ends too early");
+			list[i] = decoder.decode(bytes.subarray(at, (at += lengths[i])));
 		}
 		return list;
 	}
@@ -64,8 +65,7 @@ function makeReader(bytes) {
 }
 
 function plusUnknown(list) {
-	for (let i = 0; i < list.length; i++)
-		list[i]--;
+	for (let i = 0; i < list.length; i++) list[i]--;
 	return list;
 }
 
@@ -81,10 +81,9 @@ export function readProfile(bytes) {
 	const reader = makeReader(bytes);
 	const format = reader.number();
 
-	if (format !== FORMAT)
-		throw new Error(`the data has format ${format}, not ${FORMAT}`);
+	if (format !== FORMAT) throw new Error(`the data has format ${format}, not ${FORMAT}`);
 	const texts = reader.texts();
-	const text = number => number === 0 ? "" : texts[number - 1];
+	const text = number => (number === 0 ? "" : texts[number - 1]);
 	const textColumn = count => Array.from(reader.column(count, Uint32Array), text);
 	const facts = new Map(readFacts(reader, texts));
 	const losses = readFacts(reader, texts);
@@ -100,54 +99,77 @@ export function readProfile(bytes) {
 	};
 
 	count = reader.number() + 1;
-	const parent = new Int32Array(count), frame = new Int32Array(count);
+	const parent = new Int32Array(count),
+		frame = new Int32Array(count);
 
 	parent[0] = frame[0] = -1;
 	for (let i = 1; i < count; i++) {
 		parent[i] = i - reader.number();
-		if (!(parent[i] >= 0 && parent[i] < i))
-			throw new Error("a stack is inside none");
+		if (!(parent[i] >= 0 && parent[i] < i)) throw new Error("a stack is inside none");
 	}
 	for (let i = 1; i < count; i++) {
 		frame[i] = reader.number();
-		if (frame[i] >= frames.count)
-			throw new Error("a stack has no frame");
+		if (frame[i] >= frames.count) throw new Error("a stack has no frame");
 	}
 	const stacks = {count, parent, frame};
 
 	count = reader.number();
-	const processes = {count, number: reader.column(count, Uint32Array),
-		pid: reader.column(count, Uint32Array), name: textColumn(count)};
+	const processes = {
+		count,
+		number: reader.column(count, Uint32Array),
+		pid: reader.column(count, Uint32Array),
+		name: textColumn(count),
+	};
 
 	count = reader.number();
-	const threads = {count, process: reader.column(count, Uint32Array),
-		tid: reader.column(count, Uint32Array), name: textColumn(count)};
+	const threads = {
+		count,
+		process: reader.column(count, Uint32Array),
+		tid: reader.column(count, Uint32Array),
+		name: textColumn(count),
+	};
 
 	count = reader.number();
-	const devices = {count, process: reader.column(count, Uint32Array),
-		number: reader.column(count, Uint32Array), label: textColumn(count),
-		name: textColumn(count)};
+	const devices = {
+		count,
+		process: reader.column(count, Uint32Array),
+		number: reader.column(count, Uint32Array),
+		label: textColumn(count),
+		name: textColumn(count),
+	};
 
 	count = reader.number();
 	const part = () => plusUnknown(reader.column(count, Float64Array));
-	const places = {count, process: part(), thread: part(), device: part(), context: part(),
-		stream: part()};
+	const places = {
+		count,
+		process: part(),
+		thread: part(),
+		device: part(),
+		context: part(),
+		stream: part(),
+	};
 
 	count = reader.number();
-	const rows = {count, stack: reader.column(count, Uint32Array),
-		kind: reader.column(count, Uint8Array), place: plusUnknown(reader.column(count, Float64Array)),
-		operations: reader.column(count, Float64Array), ns: reader.column(count, Float64Array),
-		bytes: reader.column(count, Float64Array)};
+	const rows = {
+		count,
+		stack: reader.column(count, Uint32Array),
+		kind: reader.column(count, Uint8Array),
+		place: plusUnknown(reader.column(count, Float64Array)),
+		operations: reader.column(count, Float64Array),
+		ns: reader.column(count, Float64Array),
+		bytes: reader.column(count, Float64Array),
+	};
 
-	for (let i = 1; i < count; i++)
-		rows.stack[i] += rows.stack[i - 1];
+	for (let i = 1; i < count; i++) rows.stack[i] += rows.stack[i - 1];
 	for (let i = 0; i < count; i++)
-		if (rows.stack[i] >= stacks.count || rows.kind[i] >= ROW_KINDS || rows.place[i] >= places.count)
+		if (
+			rows.stack[i] >= stacks.count ||
+			rows.kind[i] >= ROW_KINDS ||
+			rows.place[i] >= places.count
+		)
 			throw new Error("a row refers to nothing");
-	if (!reader.isAtEnd())
-		throw new Error("the data goes on after its end");
-	for (const fact of ["version", "command"])
-		facts.set(fact, text(facts.get(fact)));
+	if (!reader.isAtEnd()) throw new Error("the data goes on after its end");
+	for (const fact of ["version", "command"]) facts.set(fact, text(facts.get(fact)));
 	return {facts, losses, frames, stacks, processes, threads, devices, places, rows};
 }
 

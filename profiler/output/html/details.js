@@ -8,7 +8,9 @@ const NAME_LENGTH = 2000;
 
 export function placeOfFrame(frames, frame) {
 	if (frames.file[frame])
-		return frames.line[frame] > 0 ? `${frames.file[frame]}:${frames.line[frame]}` : frames.file[frame];
+		return frames.line[frame] > 0
+			? `${frames.file[frame]}:${frames.line[frame]}`
+			: frames.file[frame];
 	return frames.module[frame];
 }
 
@@ -21,30 +23,56 @@ const COUNT_LABELS = ["samples", "operations", "parts of waits", "calls"];
 
 // `sums`: {total, own, operations, bytes, byKind}, of `whole` ns; `occurrences`: how many boxes.
 export function fillDetails(element, app, frame, sums, whole, occurrences, actions) {
-	const {frames} = app.profile, kind = frame < 0 ? null : KINDS[app.kinds[frame]];
+	const {frames} = app.profile,
+		kind = frame < 0 ? null : KINDS[app.kinds[frame]];
 	const present = sums.byKind.map((ns, i) => [KIND_LABELS[i], ns]).filter(([, ns]) => ns > 0);
-	const facts = [fact("total", `${formatTime(sums.total)} (${formatShare(sums.total, whole)})`),
-		fact("own", `${formatTime(sums.own)} (${formatShare(sums.own, whole)})`)];
+	const facts = [
+		fact("total", `${formatTime(sums.total)} (${formatShare(sums.total, whole)})`),
+		fact("own", `${formatTime(sums.own)} (${formatShare(sums.own, whole)})`),
+	];
 
 	if (present.length > 1)
 		facts.push(...present.map(([label, ns]) => fact(label, formatTime(ns))));
 	// of a mixture, a count and a mean say nothing
 	if (present.length === 1)
-		facts.push(fact(COUNT_LABELS[KIND_LABELS.indexOf(present[0][0])], formatCount(sums.operations)));
+		facts.push(
+			fact(COUNT_LABELS[KIND_LABELS.indexOf(present[0][0])], formatCount(sums.operations)),
+		);
 	if (present.length === 1 && present[0][0] !== "CPU")
 		facts.push(fact("mean", formatTime(sums.total / sums.operations)));
-	if (sums.bytes > 0)
-		facts.push(fact("bytes", formatBytes(sums.bytes)));
-	if (occurrences > 1)
-		facts.push(fact("boxes", formatCount(occurrences)));
+	if (sums.bytes > 0) facts.push(fact("bytes", formatBytes(sums.bytes)));
+	if (occurrences > 1) facts.push(fact("boxes", formatCount(occurrences)));
 	const swatch = kind && make("i", {title: kind.label});
 
-	if (swatch)
-		swatch.style.backgroundColor = app.colour(kind);
-	refill(element,
-		make("div", {class: "name"}, swatch, frame < 0 ? "all" : clip(frames.name[frame], NAME_LENGTH)),
-		make("div", {class: "where", text: frame < 0 ? "everything that passes the filter"
-			: [kind.label, clip(placeOfFrame(frames, frame), NAME_LENGTH)].filter(text => text).join(" · ")}),
-		make("dl", {class: "facts"}, ...facts, make("div", {class: "actions"},
-			...actions.map(([label, title, act]) => make("button", {type: "button", text: label, title, on: {click: act}})))));
+	if (swatch) swatch.style.backgroundColor = app.colour(kind);
+	refill(
+		element,
+		make(
+			"div",
+			{class: "name"},
+			swatch,
+			frame < 0 ? "all" : clip(frames.name[frame], NAME_LENGTH),
+		),
+		make("div", {
+			class: "where",
+			text:
+				frame < 0
+					? "everything that passes the filter"
+					: [kind.label, clip(placeOfFrame(frames, frame), NAME_LENGTH)]
+							.filter(text => text)
+							.join(" · "),
+		}),
+		make(
+			"dl",
+			{class: "facts"},
+			...facts,
+			make(
+				"div",
+				{class: "actions"},
+				...actions.map(([label, title, act]) =>
+					make("button", {type: "button", text: label, title, on: {click: act}}),
+				),
+			),
+		),
+	);
 }

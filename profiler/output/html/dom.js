@@ -6,8 +6,7 @@ export function make(tag, values = {}, ...children) {
 	const element = document.createElement(tag);
 
 	for (const [key, value] of Object.entries(values)) {
-		if (key === "text")
-			element.textContent = value;
+		if (key === "text") element.textContent = value;
 		else if (key === "on")
 			for (const [event, listener] of Object.entries(value))
 				element.addEventListener(event, listener);
@@ -20,8 +19,15 @@ export function make(tag, values = {}, ...children) {
 
 // One of several buttons is pressed. `choices`: [value, label, title].
 export function makeChoice(choices, value, choose) {
-	return choices.map(([choice, label, title]) => make("button", {type: "button", text: label, title: title ?? null,
-		"aria-pressed": String(choice === value), on: {click: () => choose(choice)}}));
+	return choices.map(([choice, label, title]) =>
+		make("button", {
+			type: "button",
+			text: label,
+			title: title ?? null,
+			"aria-pressed": String(choice === value),
+			on: {click: () => choose(choice)},
+		}),
+	);
 }
 
 // New children; the button that had the focus is found again by its text.
@@ -31,5 +37,7 @@ export function refill(element, ...children) {
 
 	element.replaceChildren(...children);
 	if (text !== null)
-		[...element.querySelectorAll("button")].find(button => button.textContent === text)?.focus({preventScroll: true});
+		[...element.querySelectorAll("button")]
+			.find(button => button.textContent === text)
+			?.focus({preventScroll: true});
 }

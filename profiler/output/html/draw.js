@@ -2,13 +2,12 @@
 // Which boxes of a tree are visible, and where.
 
 export const ROWS_MAX = 400; // levels below the zoomed node
-export const ANCESTORS = 8;  // levels above it
+export const ANCESTORS = 8; // levels above it
 export const SMALLEST = 0.6; // pixels; smaller neighbours are one box without a name
 
 // The node that is `levels` above another, or the root.
 export function ancestor(graph, node, levels) {
-	for (; levels > 0 && node > 0; levels--)
-		node = graph.parent[node];
+	for (; levels > 0 && node > 0; levels--) node = graph.parent[node];
 	return node;
 }
 
@@ -16,17 +15,18 @@ export function ancestor(graph, node, levels) {
 // all; row 0 is `top`'s. Small ones in a row are one, with node -1. `hidden`: levels that are deeper
 // than `rows`.
 export function layOut(graph, top, from, to, width, rows) {
-	const boxes = [], stack = [top];
+	const boxes = [],
+		stack = [top];
 	const scale = to > from ? width / (to - from) : 0;
 	let hidden = 0;
 
 	while (stack.length > 0) {
-		const node = stack.pop(), row = graph.depth[node] - graph.depth[top];
+		const node = stack.pop(),
+			row = graph.depth[node] - graph.depth[top];
 		const x = (Math.max(graph.start[node], from) - from) * scale;
 		const end = (Math.min(graph.start[node] + graph.total[node], to) - from) * scale;
 
-		if (!(end > x))
-			continue;
+		if (!(end > x)) continue;
 		boxes.push({node, x, width: end - x, row});
 		if (row + 1 >= rows) {
 			hidden = Math.max(hidden, graph.levelsBelow(node));
@@ -40,8 +40,7 @@ export function layOut(graph, top, from, to, width, rows) {
 			const left = (Math.max(graph.start[child], from) - from) * scale;
 			const right = (Math.min(graph.start[child] + graph.total[child], to) - from) * scale;
 
-			if (!(right > left))
-				continue;
+			if (!(right > left)) continue;
 			if (right - left >= SMALLEST) {
 				stack.push(child);
 				small = null;
@@ -60,27 +59,23 @@ export function layOut(graph, top, from, to, width, rows) {
 export function indexRows(boxes) {
 	const rows = [];
 
-	for (const box of boxes)
-		(rows[box.row] ??= []).push(box);
-	for (const row of rows)
-		row?.sort((a, b) => a.x - b.x);
+	for (const box of boxes) (rows[box.row] ??= []).push(box);
+	for (const row of rows) row?.sort((a, b) => a.x - b.x);
 	return rows;
 }
 
 export function boxAt(rows, row, x) {
 	const list = rows[row];
 
-	if (!list)
-		return null;
-	let low = 0, high = list.length;
+	if (!list) return null;
+	let low = 0,
+		high = list.length;
 
 	while (low < high) {
 		const middle = (low + high) >> 1;
 
-		if (list[middle].x <= x)
-			low = middle + 1;
-		else
-			high = middle;
+		if (list[middle].x <= x) low = middle + 1;
+		else high = middle;
 	}
 	const box = list[low - 1];
 
@@ -93,18 +88,23 @@ export function shadeOf(text) {
 
 	for (let i = 0; i < text.length && i < 64; i++)
 		hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
-	return (hash >>> 0) % 1024 / 1024;
+	return ((hash >>> 0) % 1024) / 1024;
 }
 
 // "#rrggbb" towards white (above 0) or black.
 export function shiftColour(colour, amount) {
-	const target = amount > 0 ? 255 : 0, part = Math.abs(amount);
+	const target = amount > 0 ? 255 : 0,
+		part = Math.abs(amount);
 
-	return `#${[1, 3, 5].map(at => {
-		const value = parseInt(colour.slice(at, at + 2), 16);
+	return `#${[1, 3, 5]
+		.map(at => {
+			const value = parseInt(colour.slice(at, at + 2), 16);
 
-		return Math.round(value + (target - value) * part).toString(16).padStart(2, "0");
-	}).join("")}`;
+			return Math.round(value + (target - value) * part)
+				.toString(16)
+				.padStart(2, "0");
+		})
+		.join("")}`;
 }
 
 // What is read best on a colour: "#rrggbb", black or white.

@@ -6,32 +6,68 @@ import {KINDS} from "./kinds.js";
 import {cutName} from "./names.js";
 import {makeCallees, outermost, rankNames} from "./tree.js";
 import {makeCallers} from "./callers.js";
-import {ANCESTORS, ROWS_MAX, ancestor, boxAt, indexRows, layOut, shadeOf, shiftColour, textOn} from "./draw.js";
+import {
+	ANCESTORS,
+	ROWS_MAX,
+	ancestor,
+	boxAt,
+	indexRows,
+	layOut,
+	shadeOf,
+	shiftColour,
+	textOn,
+} from "./draw.js";
 import {fillDetails} from "./details.js";
 
-const ROW = 20, PADDING = 5, FONT = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, sans-serif";
+const ROW = 20,
+	PADDING = 5,
+	FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const CLICK_DISTANCE = 5; // pixels that a pointer may move in a click
 
 export function makeFlameView(app) {
 	const {frames} = app.profile;
 	const tools = make("div", {class: "flame-tools"});
 	const legend = make("ul", {class: "legend", "aria-label": "Colours"});
-	const canvas = make("canvas", {tabindex: "0", role: "application",
-		"aria-label": "Flame graph: arrow keys move from box to box, Enter zooms in, Escape zooms out",
-		"aria-describedby": "details"});
+	const canvas = make("canvas", {
+		tabindex: "0",
+		role: "application",
+		"aria-label":
+			"Flame graph: arrow keys move from box to box, Enter zooms in, Escape zooms out",
+		"aria-describedby": "details",
+	});
 	const sheet = make("div", {class: "sheet"}, canvas);
 	const scroller = make("div", {class: "graph"}, sheet);
 	const deeper = make("p", {class: "deeper", hidden: true});
 	const details = make("div", {class: "details", id: "details", "aria-live": "polite"});
 	const tip = make("div", {class: "tip", hidden: true});
-	const element = make("section", {class: "view", "aria-label": "Flame graph"}, tools, scroller, deeper,
-		details, tip);
+	const element = make(
+		"section",
+		{class: "view", "aria-label": "Flame graph"},
+		tools,
+		scroller,
+		deeper,
+		details,
+		tip,
+	);
 	const context = canvas.getContext("2d");
-	const charWidths = new Float64Array(128).fill(-1), colours = new Map();
-	let graph = null, graphKey = "", rank = null;
-	let zoom = 0, top = 0, from = 0, to = 0, cursor = 0, hover = 0;
-	let boxes = [], rows = [], rowCount = 1, layoutKey = "", hidden = 0;
-	let drawing = false, wasAtBottom = false;
+	const charWidths = new Float64Array(128).fill(-1),
+		colours = new Map();
+	let graph = null,
+		graphKey = "",
+		rank = null;
+	let zoom = 0,
+		top = 0,
+		from = 0,
+		to = 0,
+		cursor = 0,
+		hover = 0;
+	let boxes = [],
+		rows = [],
+		rowCount = 1,
+		layoutKey = "",
+		hidden = 0;
+	let drawing = false,
+		scrollKey = "";
 
 	// ---- the tree that is shown ----
 
@@ -44,8 +80,17 @@ export function makeFlameView(app) {
 			rank ??= state.order === "name" ? rankNames(frames) : null;
 			const order = state.order === "name" ? rank : null;
 
-			graph = state.inverted ? makeCallers(app.tree, app.weights, focus, focus < 0 ? null
-				: outermost(app.tree, app.weights, frames.count ? onlyFrame(focus) : []).nodes, order)
+			graph = state.inverted
+				? makeCallers(
+						app.tree,
+						app.weights,
+						focus,
+						focus < 0
+							? null
+							: outermost(app.tree, app.weights, frames.count ? onlyFrame(focus) : [])
+									.nodes,
+						order,
+					)
 				: makeCallees(app.tree, app.weights, order);
 			graphKey = key;
 			cursor = hover = 0;
@@ -72,8 +117,11 @@ export function makeFlameView(app) {
 	}
 
 	function isInside(node, outer) {
-		return node < graph.total.length && graph.depth[node] >= graph.depth[outer] &&
-			ancestor(graph, node, graph.depth[node] - graph.depth[outer]) === outer;
+		return (
+			node < graph.total.length &&
+			graph.depth[node] >= graph.depth[outer] &&
+			ancestor(graph, node, graph.depth[node] - graph.depth[outer]) === outer
+		);
 	}
 
 	function resetRange() {
@@ -86,46 +134,89 @@ export function makeFlameView(app) {
 	// ---- the bar above ----
 
 	function fillTools() {
-		const {state} = app, focus = state.inverted && state.frame !== "" ? app.frameOf(state.frame) : -1;
+		const {state} = app,
+			focus = state.inverted && state.frame !== "" ? app.frameOf(state.frame) : -1;
 		const group = (label, choices, value, choose) =>
-			make("div", {class: "group", role: "group", "aria-label": label}, ...makeChoice(choices, value, choose));
+			make(
+				"div",
+				{class: "group", role: "group", "aria-label": label},
+				...makeChoice(choices, value, choose),
+			);
 		const chips = [];
 
 		if (state.frame !== "")
-			chips.push(make("button", {class: "chip", type: "button", title: "Show all frames again",
-				text: `${focus >= 0 ? "callers of " : "selected: "}${clip(frames.shortName[app.frameOf(state.frame)], 60)} ✕`,
-				on: {click: () => app.set({frame: "", zoom: ""})}}));
+			chips.push(
+				make("button", {
+					class: "chip",
+					type: "button",
+					title: "Show all frames again",
+					text: `${focus >= 0 ? "callers of " : "selected: "}${clip(frames.shortName[app.frameOf(state.frame)], 60)} ✕`,
+					on: {click: () => app.set({frame: "", zoom: ""})},
+				}),
+			);
 		if (state.zoom !== "")
-			chips.push(make("button", {type: "button", text: "Zoom out ✕", title: "Escape", on: {click: zoomOutAll}}));
-		refill(tools,
-			group("What is inside what", [["", "Callees", "Each caller with its callees inside"],
-				["1", "Callers", "Each function with its callers inside (i)"]], state.inverted,
-			inverted => app.set({inverted, zoom: "", frame: ""})),
-			group("Order", [["size", "By time", "The largest first"], ["name", "By name", "In order of names"]],
-				state.order, order => app.set({order})),
-			group("Root", [["", "Root on top", "An icicle"], ["1", "Root at the bottom", "A flame"]], state.bottom,
-				bottom => app.set({bottom})),
-			...chips, legend);
+			chips.push(
+				make("button", {
+					type: "button",
+					text: "Zoom out ✕",
+					title: "Escape",
+					on: {click: zoomOutAll},
+				}),
+			);
+		refill(
+			tools,
+			group(
+				"What is inside what",
+				[
+					["", "Callees", "Each caller with its callees inside"],
+					["1", "Callers", "Each function with its callers inside (i)"],
+				],
+				state.inverted,
+				inverted => app.set({inverted, zoom: "", frame: ""}),
+			),
+			group(
+				"Order",
+				[
+					["size", "By time", "The largest first"],
+					["name", "By name", "In order of names"],
+				],
+				state.order,
+				order => app.set({order}),
+			),
+			group(
+				"Root",
+				[
+					["", "Root on top", "An icicle"],
+					["1", "Root at the bottom", "A flame"],
+				],
+				state.bottom,
+				bottom => app.set({bottom}),
+			),
+			...chips,
+			legend,
+		);
 	}
 
 	function fillLegend() {
 		const present = new Set(app.tree.frame.subarray(1).map(frame => app.kinds[frame]));
 
-		legend.replaceChildren(...KINDS.filter((_, i) => present.has(i)).map(kind => {
-			const swatch = make("i");
+		legend.replaceChildren(
+			...KINDS.filter((_, i) => present.has(i)).map(kind => {
+				const swatch = make("i");
 
-			swatch.style.backgroundColor = app.colour(kind);
-			return make("li", {}, swatch, kind.label);
-		}));
+				swatch.style.backgroundColor = app.colour(kind);
+				return make("li", {}, swatch, kind.label);
+			}),
+		);
 	}
 
 	// ---- drawing ----
 
 	function lay() {
-		const width = scroller.clientWidth, key = [graphKey, width, from, to, top].join("|");
+		const width = scroller.clientWidth,
+			key = [graphKey, width, from, to, top].join("|");
 
-		if (width === 0)
-			return;
+		if (width === 0) return;
 		if (key !== layoutKey) {
 			({boxes, hidden} = layOut(graph, top, from, to, width, ANCESTORS + ROWS_MAX));
 			rows = indexRows(boxes);
@@ -135,32 +226,44 @@ export function makeFlameView(app) {
 		}
 		const height = Math.max(rowCount * ROW, scroller.clientHeight);
 
-		if (sheet.style.height !== `${height}px` || wasAtBottom !== Boolean(app.state.bottom)) {
+		const place = [height, top, app.state.bottom].join("|");
+
+		if (place !== scrollKey) {
 			sheet.style.height = `${height}px`;
 			scroller.scrollTop = app.state.bottom ? height : 0;
-			wasAtBottom = Boolean(app.state.bottom);
+			scrollKey = place;
 		}
 		draw();
 	}
 
 	function sayDeeper() {
-		const outer = graph.depth[top], texts = [];
+		const outer = graph.depth[top],
+			texts = [];
 
 		if (outer > 0)
-			texts.push(`${plural(outer, "frame")} further out: zoom out to see ${outer === 1 ? "it" : "them"}`);
+			texts.push(
+				`${plural(outer, "frame")} further out: zoom out to see ${outer === 1 ? "it" : "them"}`,
+			);
 		if (hidden > 0)
-			texts.push(app.state.inverted ? "more callers further in: zoom in to see them"
-				: `${plural(hidden, "level")} further in: zoom in to see ${hidden === 1 ? "it" : "them"}`);
+			texts.push(
+				app.state.inverted
+					? "more callers further in: zoom in to see them"
+					: `${plural(hidden, "level")} further in: zoom in to see ${hidden === 1 ? "it" : "them"}`,
+			);
 		deeper.textContent = texts.join(" · ");
 		deeper.hidden = texts.length === 0;
 	}
 
 	function rowTop(row) {
-		return app.state.bottom ? Math.max(rowCount * ROW, scroller.clientHeight) - (row + 1) * ROW : row * ROW;
+		return app.state.bottom
+			? Math.max(rowCount * ROW, scroller.clientHeight) - (row + 1) * ROW
+			: row * ROW;
 	}
 
 	function rowAt(y) {
-		return Math.floor((app.state.bottom ? Math.max(rowCount * ROW, scroller.clientHeight) - 1 - y : y) / ROW);
+		return Math.floor(
+			(app.state.bottom ? Math.max(rowCount * ROW, scroller.clientHeight) - 1 - y : y) / ROW,
+		);
 	}
 
 	function textWidth(text) {
@@ -169,14 +272,12 @@ export function makeFlameView(app) {
 		for (let i = 0; i < text.length; i++) {
 			const code = text.charCodeAt(i);
 
-			if (code >= 128 && code !== 0x2026)
-				return context.measureText(text).width;
+			if (code >= 128 && code !== 0x2026) return context.measureText(text).width;
 			if (code === 0x2026) {
 				width += 12;
 				continue;
 			}
-			if (charWidths[code] < 0)
-				charWidths[code] = context.measureText(text[i]).width;
+			if (charWidths[code] < 0) charWidths[code] = context.measureText(text[i]).width;
 			width += charWidths[code];
 		}
 		return width;
@@ -186,7 +287,10 @@ export function makeFlameView(app) {
 		let colour = colours.get(frame);
 
 		if (!colour) {
-			const fill = shiftColour(app.colour(KINDS[app.kinds[frame]]), (shadeOf(frames.name[frame]) - 0.5) * 0.22);
+			const fill = shiftColour(
+				app.colour(KINDS[app.kinds[frame]]),
+				(shadeOf(frames.name[frame]) - 0.5) * 0.22,
+			);
 
 			colour = {fill, text: textOn(fill)};
 			colours.set(frame, colour);
@@ -195,28 +299,34 @@ export function makeFlameView(app) {
 	}
 
 	function nameOf(node) {
-		if (node > 0)
-			return frames.shortName[graph.frame[node]] || frames.name[graph.frame[node]];
+		if (node > 0) return frames.shortName[graph.frame[node]] || frames.name[graph.frame[node]];
 		return `all: ${formatTime(graph.total[0])}`;
 	}
 
 	function drawBox(box, y, style) {
 		const frame = box.node > 0 ? graph.frame[box.node] : -1;
-		const dim = frame >= 0 && (app.matches ? !app.matches[frame] : style.selected >= 0 && frame !== style.selected);
+		const dim =
+			frame >= 0 &&
+			(app.matches ? !app.matches[frame] : style.selected >= 0 && frame !== style.selected);
 		const width = Math.max(box.width - (box.width > 3 ? 1 : 0), 0.5);
 
 		context.globalAlpha = dim || box.node < 0 ? 0.28 : 1;
-		const colour = frame >= 0 ? colourOf(frame) : {fill: box.node < 0 ? style.small : style.root, text: style.text};
+		const colour =
+			frame >= 0
+				? colourOf(frame)
+				: {fill: box.node < 0 ? style.small : style.root, text: style.text};
 
 		context.fillStyle = colour.fill;
 		context.fillRect(box.x, y, width, ROW - 1);
 		if (box.node >= 0 && box.width > 20) {
-			const label = cutName(nameOf(box.node), text => textWidth(text) <= box.width - 2 * PADDING);
+			const label = cutName(
+				nameOf(box.node),
+				text => textWidth(text) <= box.width - 2 * PADDING,
+			);
 
 			context.globalAlpha = dim ? 0.6 : 1;
 			context.fillStyle = dim ? style.text : colour.text;
-			if (label)
-				context.fillText(label, box.x + PADDING, y + ROW / 2);
+			if (label) context.fillText(label, box.x + PADDING, y + ROW / 2);
 		}
 		context.globalAlpha = 1;
 	}
@@ -224,17 +334,25 @@ export function makeFlameView(app) {
 	function outline(box, y, colour, thickness) {
 		context.strokeStyle = colour;
 		context.lineWidth = thickness;
-		context.strokeRect(box.x + thickness / 2, y + thickness / 2,
-			Math.max(box.width - 1 - thickness, 1), ROW - 1 - thickness);
+		context.strokeRect(
+			box.x + thickness / 2,
+			y + thickness / 2,
+			Math.max(box.width - 1 - thickness, 1),
+			ROW - 1 - thickness,
+		);
 	}
 
 	function drawNow() {
 		drawing = false;
-		const width = scroller.clientWidth, height = scroller.clientHeight, ratio = window.devicePixelRatio || 1;
+		const width = scroller.clientWidth,
+			height = scroller.clientHeight,
+			ratio = window.devicePixelRatio || 1;
 
-		if (!graph || width === 0 || height === 0)
-			return;
-		if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+		if (!graph || width === 0 || height === 0) return;
+		if (
+			canvas.width !== Math.round(width * ratio) ||
+			canvas.height !== Math.round(height * ratio)
+		) {
 			canvas.width = Math.round(width * ratio);
 			canvas.height = Math.round(height * ratio);
 			canvas.style.width = `${width}px`;
@@ -244,10 +362,14 @@ export function makeFlameView(app) {
 		context.clearRect(0, 0, width, height);
 		context.font = FONT;
 		context.textBaseline = "middle";
-		const style = app.isDark() ? {text: "#f4f2ee", small: "#8a8790", root: "#3d3c40", strong: "#ffffff"}
+		const style = app.isDark()
+			? {text: "#f4f2ee", small: "#8a8790", root: "#3d3c40", strong: "#ffffff"}
 			: {text: "#1d1c1a", small: "#8a8790", root: "#ebe9e4", strong: "#111111"};
-		style.selected = app.state.frame !== "" && !app.state.inverted ? app.frameOf(app.state.frame) : -1;
-		const scroll = scroller.scrollTop, a = rowAt(scroll), b = rowAt(scroll + height);
+		style.selected =
+			app.state.frame !== "" && !app.state.inverted ? app.frameOf(app.state.frame) : -1;
+		const scroll = scroller.scrollTop,
+			a = rowAt(scroll),
+			b = rowAt(scroll + height);
 
 		for (let row = Math.max(Math.min(a, b), 0); row <= Math.max(a, b); row++) {
 			const y = rowTop(row) - scroll;
@@ -256,10 +378,13 @@ export function makeFlameView(app) {
 				drawBox(box, y, style);
 				if (box.node > 0 && graph.frame[box.node] === style.selected)
 					outline(box, y, style.strong, 1.5);
-				if (box.node >= 0 && box.node === cursor && (cursor > 0 || document.activeElement === canvas))
+				if (
+					box.node >= 0 &&
+					box.node === cursor &&
+					(cursor > 0 || document.activeElement === canvas)
+				)
 					outline(box, y, style.strong, 2);
-				else if (box.node > 0 && box.node === hover)
-					outline(box, y, style.strong, 1);
+				else if (box.node > 0 && box.node === hover) outline(box, y, style.strong, 1);
 			}
 		}
 		if (graph.total[0] === 0) {
@@ -269,52 +394,87 @@ export function makeFlameView(app) {
 	}
 
 	function draw() {
-		if (!drawing)
-			requestAnimationFrame(drawNow);
+		if (!drawing) requestAnimationFrame(drawNow);
 		drawing = true;
 	}
 
 	// ---- details ----
 
 	function actionsFor(node) {
-		const frame = graph.frame[node], actions = [];
+		const frame = graph.frame[node],
+			actions = [];
 
-		if (node !== zoom)
-			actions.push(["Zoom in", "Enter", () => zoomTo(node)]);
+		if (node !== zoom) actions.push(["Zoom in", "Enter", () => zoomTo(node)]);
 		if (node > 0) {
 			actions.push(["Callers", "All callers of this frame (c)", () => showCallers(frame)]);
-			actions.push(["Select all", "All boxes of this frame", () => app.set({frame: String(frame), inverted: "", zoom: ""})]);
-			actions.push(["Whole name", "Show the name in full", () => details.classList.toggle("open")]);
+			actions.push([
+				"Select all",
+				"All boxes of this frame",
+				() => app.set({frame: String(frame), inverted: "", zoom: ""}),
+			]);
+			actions.push([
+				"Whole name",
+				"Show the name in full",
+				() => details.classList.toggle("open"),
+			]);
 		}
 		return actions;
 	}
 
 	function showDetails() {
-		const node = hover > 0 ? hover : cursor, selected = app.state.frame !== "" && !app.state.inverted;
+		const node = hover > 0 ? hover : cursor,
+			selected = app.state.frame !== "" && !app.state.inverted;
 		const whole = graph.total[0];
 
 		if (selected && node === 0) {
-			const frame = app.frameOf(app.state.frame), sums = app.sums();
+			const frame = app.frameOf(app.state.frame),
+				sums = app.sums();
 
-			fillDetails(details, app, frame, {total: sums.total[frame], own: sums.own[frame],
-				operations: sums.operations[frame], bytes: sums.bytes[frame],
-				byKind: sums.byKind.map(list => list[frame])}, whole,
-			app.countBoxes(frame), [["Callers", "All callers of this frame (c)", () => showCallers(frame)]]);
+			fillDetails(
+				details,
+				app,
+				frame,
+				{
+					total: sums.total[frame],
+					own: sums.own[frame],
+					operations: sums.operations[frame],
+					bytes: sums.bytes[frame],
+					byKind: sums.byKind.map(list => list[frame]),
+				},
+				whole,
+				app.countBoxes(frame),
+				[["Callers", "All callers of this frame (c)", () => showCallers(frame)]],
+			);
 			return;
 		}
-		fillDetails(details, app, graph.frame[node], {total: graph.total[node], own: graph.own[node],
-			operations: graph.operations[node], bytes: graph.bytes[node],
-			byKind: graph.byKind.map(list => list[node])}, whole, 1, actionsFor(node));
+		fillDetails(
+			details,
+			app,
+			graph.frame[node],
+			{
+				total: graph.total[node],
+				own: graph.own[node],
+				operations: graph.operations[node],
+				bytes: graph.bytes[node],
+				byKind: graph.byKind.map(list => list[node]),
+			},
+			whole,
+			1,
+			actionsFor(node),
+		);
 	}
 
 	function showTip(event) {
 		const node = hover;
 
 		tip.hidden = !(node > 0) || event.pointerType === "touch";
-		if (tip.hidden)
-			return;
-		tip.replaceChildren(make("b", {text: clip(frames.shortName[graph.frame[node]], 200)}),
-			make("span", {text: `${formatTime(graph.total[node])} · ${formatShare(graph.total[node], graph.total[0])}`}));
+		if (tip.hidden) return;
+		tip.replaceChildren(
+			make("b", {text: clip(frames.shortName[graph.frame[node]], 200)}),
+			make("span", {
+				text: `${formatTime(graph.total[node])} · ${formatShare(graph.total[node], graph.total[0])}`,
+			}),
+		);
 		const box = tip.getBoundingClientRect();
 
 		tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - box.width - 6))}px`;
@@ -342,16 +502,11 @@ export function makeFlameView(app) {
 	function zoomOut() {
 		let node = graph.parent[zoom];
 
-		while (node > 0 && graph.total[node] === graph.total[zoom])
-			node = graph.parent[node];
-		if (from !== graph.start[zoom] || to !== from + graph.total[zoom])
-			zoomTo(zoom);
-		else if (zoom > 0)
-			zoomTo(node > 0 && graph.total[node] < graph.total[0] ? node : 0);
-		else if (app.state.frame !== "")
-			app.set({frame: ""});
-		else if (cursor > 0)
-			moveTo(0);
+		while (node > 0 && graph.total[node] === graph.total[zoom]) node = graph.parent[node];
+		if (from !== graph.start[zoom] || to !== from + graph.total[zoom]) zoomTo(zoom);
+		else if (zoom > 0) zoomTo(node > 0 && graph.total[node] < graph.total[0] ? node : 0);
+		else if (app.state.frame !== "") app.set({frame: ""});
+		else if (cursor > 0) moveTo(0);
 	}
 
 	function showCallers(frame) {
@@ -363,8 +518,7 @@ export function makeFlameView(app) {
 		hover = 0;
 		const y = rowTop(graph.depth[node] - graph.depth[top]);
 
-		if (y < scroller.scrollTop)
-			scroller.scrollTop = y;
+		if (y < scroller.scrollTop) scroller.scrollTop = y;
 		else if (y + ROW > scroller.scrollTop + scroller.clientHeight)
 			scroller.scrollTop = y + ROW - scroller.clientHeight;
 		showDetails();
@@ -375,8 +529,7 @@ export function makeFlameView(app) {
 		const siblings = cursor > 0 ? Array.from(graph.children(graph.parent[cursor])) : [];
 		const next = siblings[siblings.indexOf(cursor) + step];
 
-		if (next !== undefined)
-			moveTo(next);
+		if (next !== undefined) moveTo(next);
 	}
 
 	function moveIn() {
@@ -387,15 +540,18 @@ export function makeFlameView(app) {
 	}
 
 	function stretch(factor, x) {
-		const width = scroller.clientWidth, low = graph.start[top], high = low + graph.total[top];
-		const at = from + (to - from) * x / width;
+		const width = scroller.clientWidth,
+			low = graph.start[top],
+			high = low + graph.total[top];
+		const at = from + ((to - from) * x) / width;
 		const span = Math.min(Math.max((to - from) * factor, graph.total[0] * 1e-9, 1), high - low);
 
-		setRange(at - span * x / width, span);
+		setRange(at - (span * x) / width, span);
 	}
 
 	function setRange(start, span) {
-		const low = graph.start[top], high = low + graph.total[top];
+		const low = graph.start[top],
+			high = low + graph.total[top];
 
 		from = Math.min(Math.max(start, low), high - span);
 		to = from + span;
@@ -409,15 +565,23 @@ export function makeFlameView(app) {
 
 	function nodeUnder(event) {
 		const area = canvas.getBoundingClientRect();
-		const box = boxAt(rows, rowAt(event.clientY - area.top + scroller.scrollTop), event.clientX - area.left);
+		const box = boxAt(
+			rows,
+			rowAt(event.clientY - area.top + scroller.scrollTop),
+			event.clientX - area.left,
+		);
 
 		return box ? box.node : -1;
 	}
 
 	canvas.addEventListener("pointerdown", event => {
-		pointers.set(event.pointerId, {x: event.clientX, y: event.clientY, startX: event.clientX, startY: event.clientY});
-		if (pointers.size === 1)
-			moved = false;
+		pointers.set(event.pointerId, {
+			x: event.clientX,
+			y: event.clientY,
+			startX: event.clientX,
+			startY: event.clientY,
+		});
+		if (pointers.size === 1) moved = false;
 	});
 	canvas.addEventListener("pointermove", event => {
 		const pointer = pointers.get(event.pointerId);
@@ -438,35 +602,36 @@ export function makeFlameView(app) {
 		pointer.x = event.clientX;
 		pointer.y = event.clientY;
 		if (pointers.size === 2) {
-			const [other] = [...pointers].filter(([id]) => id !== event.pointerId).map(([, p]) => p);
-			const before = Math.abs(last.x - other.x), after = Math.abs(pointer.x - other.x);
+			const [other] = [...pointers]
+				.filter(([id]) => id !== event.pointerId)
+				.map(([, p]) => p);
+			const before = Math.abs(last.x - other.x),
+				after = Math.abs(pointer.x - other.x);
 
 			moved = true;
 			if (before > 8 && after > 8)
-				stretch(before / after, (pointer.x + other.x) / 2 - canvas.getBoundingClientRect().left);
+				stretch(
+					before / after,
+					(pointer.x + other.x) / 2 - canvas.getBoundingClientRect().left,
+				);
 		} else if (moved || Math.abs(pointer.x - pointer.startX) > CLICK_DISTANCE) {
-			if (!moved)
-				canvas.setPointerCapture(event.pointerId);
+			if (!moved) canvas.setPointerCapture(event.pointerId);
 			moved = true;
 			tip.hidden = true;
 			canvas.classList.add("dragged");
-			setRange(from - (pointer.x - last.x) * (to - from) / scroller.clientWidth, to - from);
+			setRange(from - ((pointer.x - last.x) * (to - from)) / scroller.clientWidth, to - from);
 		}
 	});
 	const release = event => {
 		const wasDown = pointers.delete(event.pointerId);
 
 		canvas.classList.remove("dragged");
-		if (!wasDown || event.type !== "pointerup" || moved || event.button !== 0)
-			return;
+		if (!wasDown || event.type !== "pointerup" || moved || event.button !== 0) return;
 		const node = nodeUnder(event);
 
-		if (node < 0)
-			return;
-		if (event.pointerType === "touch" && node !== cursor)
-			moveTo(node);
-		else
-			zoomTo(node);
+		if (node < 0) return;
+		if (event.pointerType === "touch" && node !== cursor) moveTo(node);
+		else zoomTo(node);
 	};
 	canvas.addEventListener("pointerup", release);
 	canvas.addEventListener("pointercancel", release);
@@ -478,15 +643,25 @@ export function makeFlameView(app) {
 			draw();
 		}
 	});
-	canvas.addEventListener("wheel", event => {
-		if (event.ctrlKey || event.metaKey) {
-			event.preventDefault();
-			stretch(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 120), event.clientX - canvas.getBoundingClientRect().left);
-		} else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-			event.preventDefault();
-			setRange(from + (event.deltaX || event.deltaY) * (to - from) / scroller.clientWidth, to - from);
-		}
-	}, {passive: false});
+	canvas.addEventListener(
+		"wheel",
+		event => {
+			if (event.ctrlKey || event.metaKey) {
+				event.preventDefault();
+				stretch(
+					Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 120),
+					event.clientX - canvas.getBoundingClientRect().left,
+				);
+			} else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+				event.preventDefault();
+				setRange(
+					from + ((event.deltaX || event.deltaY) * (to - from)) / scroller.clientWidth,
+					to - from,
+				);
+			}
+		},
+		{passive: false},
+	);
 	canvas.addEventListener("focus", draw);
 	canvas.addEventListener("blur", draw);
 	scroller.addEventListener("scroll", draw);
@@ -495,10 +670,13 @@ export function makeFlameView(app) {
 	// ---- keys ----
 
 	function key(event) {
-		const inward = app.state.bottom ? "ArrowUp" : "ArrowDown", outward = app.state.bottom ? "ArrowDown" : "ArrowUp";
+		const inward = app.state.bottom ? "ArrowUp" : "ArrowDown",
+			outward = app.state.bottom ? "ArrowDown" : "ArrowUp";
 		const actions = {
 			[inward]: moveIn,
-			[outward]: () => cursor > 0 && moveTo(graph.depth[cursor] > graph.depth[top] ? graph.parent[cursor] : cursor),
+			[outward]: () =>
+				cursor > 0 &&
+				moveTo(graph.depth[cursor] > graph.depth[top] ? graph.parent[cursor] : cursor),
 			ArrowLeft: () => moveBeside(-1),
 			ArrowRight: () => moveBeside(1),
 			Enter: () => zoomTo(cursor),
@@ -511,14 +689,15 @@ export function makeFlameView(app) {
 			c: () => (hover || cursor) > 0 && showCallers(graph.frame[hover || cursor]),
 		};
 
-		if (!actions[event.key])
-			return false;
+		if (!actions[event.key]) return false;
 		actions[event.key]();
 		return true;
 	}
 
 	return {
-		element, update, key,
+		element,
+		update,
+		key,
 		recolour() {
 			colours.clear();
 			fillLegend();
@@ -526,7 +705,15 @@ export function makeFlameView(app) {
 			draw();
 		},
 		// for tests: what a person would point at
-		boxes: () => boxes.filter(box => box.node >= 0).map(box => ({name: nameOf(box.node), x: box.x,
-			width: box.width, y: rowTop(box.row) - scroller.scrollTop, total: graph.total[box.node]})),
+		boxes: () =>
+			boxes
+				.filter(box => box.node >= 0)
+				.map(box => ({
+					name: nameOf(box.node),
+					x: box.x,
+					width: box.width,
+					y: rowTop(box.row) - scroller.scrollTop,
+					total: graph.total[box.node],
+				})),
 	};
 }

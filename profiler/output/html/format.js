@@ -3,26 +3,32 @@
 
 // Three or four digits that matter: 1.234, 12.3, 123.
 function digits(value) {
-	if (value >= 100)
-		return value.toFixed(0);
+	if (value >= 100) return value.toFixed(0);
 	return value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }
 
-const TIMES = [["h", 3600e9], ["min", 60e9], ["s", 1e9], ["ms", 1e6], ["µs", 1e3]];
+const TIMES = [
+	["h", 3600e9],
+	["min", 60e9],
+	["s", 1e9],
+	["ms", 1e6],
+	["µs", 1e3],
+];
 
 export function formatTime(ns) {
-	for (const [unit, size] of TIMES)
-		if (ns >= size)
-			return `${digits(ns / size)} ${unit}`;
+	for (const [unit, size] of TIMES) if (ns >= size) return `${digits(ns / size)} ${unit}`;
 	return ns > 0 ? `${Math.round(ns)} ns` : "0";
 }
 
-const SIZES = [["TiB", 2 ** 40], ["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]];
+const SIZES = [
+	["TiB", 2 ** 40],
+	["GiB", 2 ** 30],
+	["MiB", 2 ** 20],
+	["KiB", 2 ** 10],
+];
 
 export function formatBytes(bytes) {
-	for (const [unit, size] of SIZES)
-		if (bytes >= size)
-			return `${digits(bytes / size)} ${unit}`;
+	for (const [unit, size] of SIZES) if (bytes >= size) return `${digits(bytes / size)} ${unit}`;
 	return `${bytes} B`;
 }
 
@@ -32,14 +38,11 @@ export function formatCount(count) {
 }
 
 export function formatShare(part, whole) {
-	if (!(whole > 0))
-		return "–";
-	const percent = 100 * part / whole;
+	if (!(whole > 0)) return "–";
+	const percent = (100 * part) / whole;
 
-	if (!(part > 0))
-		return "0 %";
-	if (percent < 0.01)
-		return "< 0.01 %";
+	if (!(part > 0)) return "0 %";
+	if (percent < 0.01) return "< 0.01 %";
 	return `${percent >= 10 ? percent.toFixed(1) : percent.toFixed(2)} %`;
 }
 
@@ -55,6 +58,7 @@ export function plural(count, one, many = `${one}s`) {
 
 // Names come from the profiled program and may be a megabyte long.
 export function clip(text, length) {
-	return text.length <= length ? text
+	return text.length <= length
+		? text
 		: `${text.slice(0, length)}… (${formatCount(text.length)} characters)`;
 }

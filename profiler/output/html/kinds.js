@@ -3,8 +3,20 @@
 // lightness: amber code, a dark kernel of Linux; a pale call of CUDA, a dark kernel of the GPU.
 
 // The order of enum frame_class.
-const CLASS_KINDS = ["native", "python", "jit", "os", "api", "nvtx", "gpu", "copy", "wait", "call",
-	"place", "mark"];
+const CLASS_KINDS = [
+	"native",
+	"python",
+	"jit",
+	"os",
+	"api",
+	"nvtx",
+	"gpu",
+	"copy",
+	"wait",
+	"call",
+	"place",
+	"mark",
+];
 
 // In the order of the legend: word, label, colour in the light and in the dark.
 export const KINDS = [
@@ -26,13 +38,16 @@ export const KINDS = [
 const NUMBERS = new Map(KINDS.map((kind, number) => [kind.word, number]));
 
 // A name begins with one of these, and ends there or goes on as a version or a clone.
-const START = new RegExp("^(_start|__libc_start_main|__libc_start_main_impl|__libc_start_call_main|" +
-	"_dl_start|_dl_start_user|clone|__clone|clone3|__clone3|__clone_internal|start_thread|" +
-	"execute_native_thread_routine)([@.]|$)");
+const START = new RegExp(
+	"^(_start|__libc_start_main|__libc_start_main_impl|__libc_start_call_main|" +
+		"_dl_start|_dl_start_user|clone|__clone|clone3|__clone3|__clone_internal|start_thread|" +
+		"execute_native_thread_routine)([@.]|$)",
+);
 
 // By frame, positions in KINDS.
 export function kindsOfFrames(frames) {
-	const start = NUMBERS.get("start"), native = NUMBERS.get("native");
+	const start = NUMBERS.get("start"),
+		native = NUMBERS.get("native");
 	const classes = CLASS_KINDS.map(word => NUMBERS.get(word));
 
 	return Uint8Array.from(frames.class, (number, i) => {

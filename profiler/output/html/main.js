@@ -4,14 +4,27 @@ import {make, makeChoice, refill} from "./dom.js";
 import {clip, formatShare, formatTime} from "./format.js";
 import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_WAIT, unpackProfile} from "./data.js";
 import {kindsOfFrames} from "./kinds.js";
-import {compileSearch, deviceLabels, makeTree, outermost, rowsThatPass, searchFrames, weigh} from "./tree.js";
+import {
+	compileSearch,
+	deviceLabels,
+	makeTree,
+	outermost,
+	rowsThatPass,
+	searchFrames,
+	weigh,
+} from "./tree.js";
 import {placeNames, sumFrames} from "./tables.js";
 import {formatState, parseState} from "./state.js";
 import {makeFlameView} from "./flame_view.js";
 import {makeTableView} from "./table_view.js";
 import {makeAboutView} from "./about_view.js";
 
-const TIME_KINDS = [["cpu", "CPU", ROW_CPU], ["gpu", "GPU", ROW_GPU], ["wait", "Waiting", ROW_WAIT], ["call", "CUDA calls", ROW_CALL]];
+const TIME_KINDS = [
+	["cpu", "CPU", ROW_CPU],
+	["gpu", "GPU", ROW_GPU],
+	["wait", "Waiting", ROW_WAIT],
+	["call", "CUDA calls", ROW_CALL],
+];
 const FILTERS = ["process", "thread", "device", "stream"];
 const TYPING_MS = 120; // a search begins when typing pauses
 
@@ -29,7 +42,7 @@ function startTheme(changed) {
 	} catch {
 		// a page from a file may have no storage: the choice lasts as long as the page
 	}
-	const isDark = () => chosen ? chosen === "dark" : system.matches;
+	const isDark = () => (chosen ? chosen === "dark" : system.matches);
 	const apply = () => {
 		document.documentElement.dataset.theme = isDark() ? "dark" : "light";
 		changed();
@@ -50,16 +63,25 @@ function startTheme(changed) {
 }
 
 function startApp(profile) {
-	const views = {}, element = byId("content");
+	const views = {},
+		element = byId("content");
 	const kindsPresent = TIME_KINDS.filter(([, , row]) => profile.rows.kind.includes(row));
 	let sums = null;
 	const app = {
-		profile, tree: makeTree(profile.stacks), kinds: kindsOfFrames(profile.frames), state: null,
-		filterKey: null, passes: null, weights: null, search: null, matches: null, views,
+		profile,
+		tree: makeTree(profile.stacks),
+		kinds: kindsOfFrames(profile.frames),
+		state: null,
+		filterKey: null,
+		passes: null,
+		weights: null,
+		search: null,
+		matches: null,
+		views,
 		isDark: null,
-		colour: kind => app.isDark() ? kind.dark : kind.light,
-		frameOf: text => /^\d+$/.test(text) && +text < profile.frames.count ? +text : 0,
-		sums: () => sums ??= sumFrames(app.tree, app.weights, profile.frames.count),
+		colour: kind => (app.isDark() ? kind.dark : kind.light),
+		frameOf: text => (/^\d+$/.test(text) && +text < profile.frames.count ? +text : 0),
+		sums: () => (sums ??= sumFrames(app.tree, app.weights, profile.frames.count)),
 		countBoxes(frame) {
 			let count = 0;
 
@@ -71,12 +93,9 @@ function startApp(profile) {
 		set(changes, isSmall = false) {
 			const address = `#${formatState({...app.state, ...changes})}`;
 
-			if (address === (location.hash || "#"))
-				update();
-			else if (isSmall)
-				history.replaceState(null, "", address);
-			else
-				history.pushState(null, "", address);
+			if (address === (location.hash || "#")) update();
+			else if (isSmall) history.replaceState(null, "", address);
+			else history.pushState(null, "", address);
 			update();
 		},
 	};
@@ -84,7 +103,10 @@ function startApp(profile) {
 	// ---- the bars ----
 
 	function fillKinds() {
-		const choices = [["all", "All", "CPU, GPU and waiting together"], ...kindsPresent.map(([kind, label]) => [kind, label, `${label} time alone`])];
+		const choices = [
+			["all", "All", "CPU, GPU and waiting together"],
+			...kindsPresent.map(([kind, label]) => [kind, label, `${label} time alone`]),
+		];
 
 		byId("kinds").hidden = choices.length < 3;
 		refill(byId("kinds"), ...makeChoice(choices, app.state.kind, kind => app.set({kind})));
@@ -92,18 +114,24 @@ function startApp(profile) {
 
 	// By filter: values and their labels.
 	function listChoices() {
-		const {places} = profile, names = placeNames(profile), labels = deviceLabels(profile);
-		const choices = {process: new Map(), thread: new Map(), device: new Map(), stream: new Map()};
+		const {places} = profile,
+			names = placeNames(profile),
+			labels = deviceLabels(profile);
+		const choices = {
+			process: new Map(),
+			thread: new Map(),
+			device: new Map(),
+			stream: new Map(),
+		};
 
 		for (let i = 0; i < places.count; i++) {
-			const process = places.process[i], thread = places.thread[i];
+			const process = places.process[i],
+				thread = places.thread[i];
 
-			if (process >= 0)
-				choices.process.set(String(process), names.process(process));
+			if (process >= 0) choices.process.set(String(process), names.process(process));
 			if (thread >= 0)
 				choices.thread.set(`${process}.${thread}`, names.thread(process, thread));
-			if (labels[i])
-				choices.device.set(labels[i], labels[i]);
+			if (labels[i]) choices.device.set(labels[i], labels[i]);
 			if (places.stream[i] >= 0)
 				choices.stream.set(String(places.stream[i]), `stream ${places.stream[i]}`);
 		}
@@ -112,21 +140,46 @@ function startApp(profile) {
 
 	const choices = listChoices();
 	const selects = FILTERS.map(filter => {
-		const all = {process: "All processes", thread: "All threads", device: "All devices", stream: "All streams"}[filter];
-		const sorted = [...choices[filter]].sort(([, a], [, b]) => a.localeCompare(b, "en", {numeric: true}));
+		const all = {
+			process: "All processes",
+			thread: "All threads",
+			device: "All devices",
+			stream: "All streams",
+		}[filter];
+		const sorted = [...choices[filter]].sort(([, a], [, b]) =>
+			a.localeCompare(b, "en", {numeric: true}),
+		);
 
-		return make("select", {"aria-label": `Filter by ${filter}`, hidden: sorted.length < 2,
-			on: {change: event => app.set({[filter]: event.target.value})}},
-		make("option", {value: "", text: all}),
-		...sorted.map(([value, label]) => make("option", {value, text: clip(label, 80)})));
+		return make(
+			"select",
+			{
+				"aria-label": `Filter by ${filter}`,
+				hidden: sorted.length < 2,
+				on: {change: event => app.set({[filter]: event.target.value})},
+			},
+			make("option", {value: "", text: all}),
+			...sorted.map(([value, label]) => make("option", {value, text: clip(label, 80)})),
+		);
 	});
 
-	byId("places").append(...selects, make("button", {type: "button", id: "no-filter", text: "No filter ✕", hidden: true,
-		on: {click: () => app.set({process: "", thread: "", device: "", stream: "", kind: "all"})}}));
+	byId("places").append(
+		...selects,
+		make("button", {
+			type: "button",
+			id: "no-filter",
+			text: "No filter ✕",
+			hidden: true,
+			on: {
+				click: () =>
+					app.set({process: "", thread: "", device: "", stream: "", kind: "all"}),
+			},
+		}),
+	);
 
 	function fillFilters() {
 		FILTERS.forEach((filter, i) => {
-			const select = selects[i], value = app.state[filter];
+			const select = selects[i],
+				value = app.state[filter];
 
 			// a link may ask for what is not there: it is shown, and can be taken away
 			if (value !== "" && ![...select.options].some(option => option.value === value))
@@ -147,22 +200,35 @@ function startApp(profile) {
 		}
 		const {nodes, total} = outermost(app.tree, app.weights, app.matches);
 
-		byId("matched").textContent = nodes.length === 0 ? "no match"
-			: `${formatShare(total, whole)} · ${formatTime(total)}`;
+		byId("matched").textContent =
+			nodes.length === 0 ? "no match" : `${formatShare(total, whole)} · ${formatTime(total)}`;
 	}
 
 	function fillViews() {
-		refill(byId("views"), ...makeChoice(Object.entries(views).map(([key, {label}], i) => [key, label, `${label} (${i + 1})`]),
-			app.state.view, view => app.set({view})));
+		refill(
+			byId("views"),
+			...makeChoice(
+				Object.entries(views).map(([key, {label}], i) => [
+					key,
+					label,
+					`${label} (${i + 1})`,
+				]),
+				app.state.view,
+				view => app.set({view}),
+			),
+		);
 	}
 
 	// ---- one state to the next ----
 
 	function update() {
-		const state = parseState(location.hash), old = app.state;
+		const state = parseState(location.hash),
+			old = app.state;
 
 		app.state = state;
-		const kinds = TIME_KINDS.filter(([kind]) => state.kind === "all" || kind === state.kind).map(([, , row]) => row);
+		const kinds = TIME_KINDS.filter(
+			([kind]) => state.kind === "all" || kind === state.kind,
+		).map(([, , row]) => row);
 		const filterKey = JSON.stringify([state.kind, ...FILTERS.map(filter => state[filter])]);
 
 		if (filterKey !== app.filterKey) {
@@ -174,15 +240,13 @@ function startApp(profile) {
 		if (!old || old.q !== state.q) {
 			app.search = compileSearch(state.q);
 			app.matches = searchFrames(profile.frames, state.q);
-			if (byId("search").value !== state.q)
-				byId("search").value = state.q;
+			if (byId("search").value !== state.q) byId("search").value = state.q;
 		}
 		fillViews();
 		fillKinds();
 		fillFilters();
 		fillMatched();
-		if (!old || old.view !== state.view)
-			element.replaceChildren(views[state.view].element);
+		if (!old || old.view !== state.view) element.replaceChildren(views[state.view].element);
 		views[state.view].update();
 		// what had the focus may be gone
 		if (old && old.view !== state.view && document.activeElement === document.body)
@@ -204,10 +268,10 @@ function startApp(profile) {
 	});
 
 	function key(event) {
-		const inText = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+		const inText =
+			event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
 
-		if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open)
-			return;
+		if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
 		if (inText) {
 			if (event.key === "Escape" && event.target === byId("search")) {
 				clearTimeout(typing);
@@ -217,18 +281,13 @@ function startApp(profile) {
 			return;
 		}
 		// a focused button keeps its keys
-		if (event.target instanceof HTMLButtonElement && ["Enter", " "].includes(event.key))
-			return;
+		if (event.target instanceof HTMLButtonElement && ["Enter", " "].includes(event.key)) return;
 		const view = Object.keys(views)[Number(event.key) - 1];
 
-		if (event.key === "/")
-			byId("search").focus();
-		else if (event.key === "?")
-			byId("help").showModal();
-		else if (/^[1-9]$/.test(event.key) && view)
-			app.set({view});
-		else if (!views[app.state.view].key(event))
-			return;
+		if (event.key === "/") byId("search").focus();
+		else if (event.key === "?") byId("help").showModal();
+		else if (/^[1-9]$/.test(event.key) && view) app.set({view});
+		else if (!views[app.state.view].key(event)) return;
 		event.preventDefault();
 	}
 
@@ -259,9 +318,10 @@ async function start() {
 		const status = byId("status") ?? byId("content").appendChild(make("p", {id: "status"}));
 
 		status.className = "error";
-		status.textContent = typeof DecompressionStream === "undefined"
-			? "This browser is too old for this report: it has no DecompressionStream."
-			: `This report cannot be shown: ${error.message}. Is the file complete?`;
+		status.textContent =
+			typeof DecompressionStream === "undefined"
+				? "This browser is too old for this report: it has no DecompressionStream."
+				: `This report cannot be shown: ${error.message}. Is the file complete?`;
 		throw error;
 	}
 }

@@ -4,17 +4,20 @@
 
 // Each with its default, which is left out of the address.
 export const DEFAULTS = {
-	view: "flame",    // flame, tables, about
-	kind: "all",      // all, cpu, gpu, wait, call
-	order: "size",    // size, name
-	inverted: "",     // "1": callers inside callees
-	bottom: "",       // "1": the root at the bottom
-	zoom: "",         // a node
-	frame: "",        // a frame: selected; with `inverted`, the one whose callers are shown
-	q: "",            // the search
-	process: "", thread: "", device: "", stream: "",
+	view: "flame", // flame, tables, about
+	kind: "all", // all, cpu, gpu, wait, call
+	order: "size", // size, name
+	inverted: "", // "1": callers inside callees
+	bottom: "", // "1": the root at the bottom
+	zoom: "", // a node
+	frame: "", // a frame: selected; with `inverted`, the one whose callers are shown
+	q: "", // the search
+	process: "",
+	thread: "",
+	device: "",
+	stream: "",
 	table: "kernels",
-	sort: "",         // a column; "-" ahead: the smallest first
+	sort: "", // a column; "-" ahead: the smallest first
 };
 
 const CHOICES = {
@@ -40,7 +43,8 @@ export function parseState(fragment) {
 
 	for (const part of fragment.replace(/^#/, "").split("&")) {
 		const at = part.indexOf("=");
-		const key = part.slice(0, Math.max(at, 0)), value = unescape(part.slice(at + 1));
+		const key = part.slice(0, Math.max(at, 0)),
+			value = unescape(part.slice(at + 1));
 
 		if (Object.hasOwn(DEFAULTS, key) && (CHOICES[key] ?? [value]).includes(value))
 			state[key] = value;
@@ -49,6 +53,8 @@ export function parseState(fragment) {
 }
 
 export function formatState(state) {
-	return Object.keys(DEFAULTS).filter(key => state[key] !== DEFAULTS[key])
-		.map(key => `${key}=${encodeURIComponent(state[key])}`).join("&");
+	return Object.keys(DEFAULTS)
+		.filter(key => state[key] !== DEFAULTS[key])
+		.map(key => `${key}=${encodeURIComponent(state[key])}`)
+		.join("&");
 }

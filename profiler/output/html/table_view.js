@@ -1,50 +1,131 @@
 // SPDX-License-Identifier: MIT
 // Tables that can be sorted; the search filters them, and a row leads to its frame in the picture.
 import {make, makeChoice, refill} from "./dom.js";
-import {clip, formatBytes, formatCount, formatRate, formatShare, formatTime, plural} from "./format.js";
+import {
+	clip,
+	formatBytes,
+	formatCount,
+	formatRate,
+	formatShare,
+	formatTime,
+	plural,
+} from "./format.js";
 import {KINDS} from "./kinds.js";
 import {placeOfFrame} from "./details.js";
-import {tableFunctions, tableGpuWork, tableLaunchSites, tableStreams, tableThreads} from "./tables.js";
+import {
+	tableFunctions,
+	tableGpuWork,
+	tableLaunchSites,
+	tableStreams,
+	tableThreads,
+} from "./tables.js";
 
-const ROWS_AT_ONCE = 200, CELL_LENGTH = 400;
+const ROWS_AT_ONCE = 200,
+	CELL_LENGTH = 400;
 
 const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
 
 // A column: key, label, value of a row for sorting, and how it is shown.
-const time = (key, label, hint) => ({key, label, hint, value: row => row[key], show: row => row[key] > 0 ? formatTime(row[key]) : "–"});
-const count = (key, label) => ({key, label, value: row => row[key], show: row => formatCount(row[key])});
-const bytes = (key, label) => ({key, label, value: row => row[key], show: row => row[key] > 0 ? formatBytes(row[key]) : "–"});
-const text = (key, label) => ({key, label, isText: true, value: row => String(row[key]), show: row => clip(String(row[key]), CELL_LENGTH)});
+const time = (key, label, hint) => ({
+	key,
+	label,
+	hint,
+	value: row => row[key],
+	show: row => (row[key] > 0 ? formatTime(row[key]) : "–"),
+});
+const count = (key, label) => ({
+	key,
+	label,
+	value: row => row[key],
+	show: row => formatCount(row[key]),
+});
+const bytes = (key, label) => ({
+	key,
+	label,
+	value: row => row[key],
+	show: row => (row[key] > 0 ? formatBytes(row[key]) : "–"),
+});
+const text = (key, label) => ({
+	key,
+	label,
+	isText: true,
+	value: row => String(row[key]),
+	show: row => clip(String(row[key]), CELL_LENGTH),
+});
 const share = of => ({key: "share", label: "Share", isShare: true, value: row => row[of], of});
 
 export function makeTableView(app) {
 	const {frames} = app.profile;
 	const tabs = make("div", {class: "group", role: "group", "aria-label": "Tables"});
-	const area = make("div", {class: "table", tabindex: "0", role: "region", "aria-label": "Table"});
-	const element = make("section", {class: "view", "aria-label": "Tables"}, make("div", {class: "table-tabs"}, tabs), area);
-	let shown = ROWS_AT_ONCE, shownKey = "";
-	const name = label => ({key: "name", label, isText: true, isName: true, value: row => frames.name[row.frame]});
+	const area = make("div", {
+		class: "table",
+		tabindex: "0",
+		role: "region",
+		"aria-label": "Table",
+	});
+	const element = make(
+		"section",
+		{class: "view", "aria-label": "Tables"},
+		make("div", {class: "table-tabs"}, tabs),
+		area,
+	);
+	let shown = ROWS_AT_ONCE,
+		shownKey = "";
+	const name = label => ({
+		key: "name",
+		label,
+		isText: true,
+		isName: true,
+		value: row => frames.name[row.frame],
+	});
 
 	const TABLES = {
 		kernels: {
 			label: "GPU kernels",
-			columns: [name("Kernel"), count("operations", "Calls"), time("ns", "Total"), time("mean", "Mean"), share("ns")],
+			columns: [
+				name("Kernel"),
+				count("operations", "Calls"),
+				time("ns", "Total"),
+				time("mean", "Mean"),
+				share("ns"),
+			],
 			rows: () => tableGpuWork(app.kinds, app.sums(), "gpu"),
 			none: "No GPU kernels are in the profile",
 		},
 		copies: {
 			label: "Copies and sets",
-			columns: [name("Operation"), count("operations", "Operations"), bytes("bytes", "Bytes"), time("ns", "Total"),
-				time("mean", "Mean"), {key: "rate", label: "Rate", value: row => row.ns > 0 ? row.bytes / row.ns : 0,
-					show: row => formatRate(row.bytes, row.ns)}, share("ns")],
+			columns: [
+				name("Operation"),
+				count("operations", "Operations"),
+				bytes("bytes", "Bytes"),
+				time("ns", "Total"),
+				time("mean", "Mean"),
+				{
+					key: "rate",
+					label: "Rate",
+					value: row => (row.ns > 0 ? row.bytes / row.ns : 0),
+					show: row => formatRate(row.bytes, row.ns),
+				},
+				share("ns"),
+			],
 			rows: () => tableGpuWork(app.kinds, app.sums(), "copy"),
 			none: "No other GPU work is in the profile",
 		},
 		functions: {
 			label: "Functions",
-			columns: [name("Function"), time("own", "Own", "Computing in the function itself"), time("total", "Total", "With all that is inside, once"),
-				share("total"), time("cpu", "CPU", "Computing, with all that is inside"), time("gpu", "GPU", "Work that was launched inside"),
-				time("wait", "Waiting", "For the GPU, inside; or for work that was launched inside")],
+			columns: [
+				name("Function"),
+				time("own", "Own", "Computing in the function itself"),
+				time("total", "Total", "With all that is inside, once"),
+				share("total"),
+				time("cpu", "CPU", "Computing, with all that is inside"),
+				time("gpu", "GPU", "Work that was launched inside"),
+				time(
+					"wait",
+					"Waiting",
+					"For the GPU, inside; or for work that was launched inside",
+				),
+			],
 			rows: () => tableFunctions(app.kinds, app.sums()),
 			whole: () => app.weights.total[0],
 			sort: "own",
@@ -52,28 +133,53 @@ export function makeTableView(app) {
 		},
 		sites: {
 			label: "Launch sites",
-			columns: [name("Innermost function outside CUDA"), count("operations", "Operations"), time("ns", "GPU time"),
-				bytes("bytes", "Bytes"), share("ns")],
+			columns: [
+				name("Innermost function outside CUDA"),
+				count("operations", "Operations"),
+				time("ns", "GPU time"),
+				bytes("bytes", "Bytes"),
+				share("ns"),
+			],
 			rows: () => tableLaunchSites(app.profile, app.tree, app.kinds, app.passes),
 			none: "Nothing was launched",
 		},
 		threads: {
 			label: "Processes and threads",
-			columns: [text("processName", "Process"), text("threadName", "Thread"), time("cpu", "CPU"), time("gpu", "GPU launched"),
-				time("wait", "Waiting"), count("operations", "GPU operations")],
+			columns: [
+				text("processName", "Process"),
+				text("threadName", "Thread"),
+				time("cpu", "CPU"),
+				time("gpu", "GPU launched"),
+				time("wait", "Waiting"),
+				count("operations", "GPU operations"),
+			],
 			rows: () => tableThreads(app.profile, app.passes),
-			select: row => ({process: row.process < 0 ? "" : String(row.process),
-				thread: row.thread < 0 ? "" : `${row.process}.${row.thread}`}),
+			select: row => ({
+				process: row.process < 0 ? "" : String(row.process),
+				thread: row.thread < 0 ? "" : `${row.process}.${row.thread}`,
+			}),
 			searched: row => `${row.processName} ${row.threadName}`,
 			sort: "cpu",
 			none: "Processes and threads are not known",
 		},
 		streams: {
 			label: "Devices and streams",
-			columns: [text("device", "Device"), text("stream", "Stream"), text("context", "Context"), text("processName", "Process"),
-				count("operations", "Operations"), time("gpu", "GPU"), bytes("bytes", "Bytes"), share("gpu")],
+			columns: [
+				text("device", "Device"),
+				text("stream", "Stream"),
+				text("context", "Context"),
+				text("processName", "Process"),
+				count("operations", "Operations"),
+				time("gpu", "GPU"),
+				bytes("bytes", "Bytes"),
+				share("gpu"),
+			],
 			rows: () => tableStreams(app.profile, app.passes),
-			select: row => ({process: String(row.process), device: row.device, stream: row.stream < 0 ? "" : String(row.stream)}),
+			select: row => ({
+				process: String(row.process),
+				device: row.device,
+				stream: row.stream < 0 ? "" : String(row.stream),
+			}),
 			searched: row => `${row.device} stream ${row.stream} ${row.processName}`,
 			sort: "gpu",
 			none: "No work on a device is in the profile",
@@ -81,30 +187,50 @@ export function makeTableView(app) {
 	};
 
 	function matches(table, row) {
-		if (row.frame !== undefined)
-			return !app.matches || app.matches[row.frame];
+		if (row.frame !== undefined) return !app.matches || app.matches[row.frame];
 		return !app.search || app.search.test(table.searched(row));
 	}
 
 	function fillTabs() {
-		refill(tabs, ...makeChoice(Object.entries(TABLES).map(([key, table]) => [key, table.label]), app.state.table,
-			table => app.set({table, sort: ""})));
+		refill(
+			tabs,
+			...makeChoice(
+				Object.entries(TABLES).map(([key, table]) => [key, table.label]),
+				app.state.table,
+				table => app.set({table, sort: ""}),
+			),
+		);
 	}
 
 	function select(table, row) {
-		app.set(table.select ? {...table.select(row), view: "flame", zoom: "", frame: ""}
-			: {view: "flame", frame: String(row.frame), inverted: "", zoom: "", q: ""});
+		app.set(
+			table.select
+				? {...table.select(row), view: "flame", zoom: "", frame: ""}
+				: {view: "flame", frame: String(row.frame), inverted: "", zoom: "", q: ""},
+		);
 	}
 
 	function makeCell(table, column, row, whole) {
 		if (column.isName) {
-			const place = placeOfFrame(frames, row.frame), kind = KINDS[app.kinds[row.frame]], swatch = make("i", {title: kind.label});
+			const place = placeOfFrame(frames, row.frame),
+				kind = KINDS[app.kinds[row.frame]],
+				swatch = make("i", {title: kind.label});
 
 			swatch.style.backgroundColor = app.colour(kind);
-			return make("td", {class: "text named"}, swatch,
-				make("button", {type: "button", text: clip(frames.name[row.frame].replace(/^\[GPU_Kernel\](?=.)/, ""), CELL_LENGTH),
-					title: "Show in the flame graph"}),
-				place ? make("small", {text: clip(place, CELL_LENGTH)}) : null);
+			return make(
+				"td",
+				{class: "text named"},
+				swatch,
+				make("button", {
+					type: "button",
+					text: clip(
+						frames.name[row.frame].replace(/^\[GPU_Kernel\](?=.)/, ""),
+						CELL_LENGTH,
+					),
+					title: "Show in the flame graph",
+				}),
+				place ? make("small", {text: clip(place, CELL_LENGTH)}) : null,
+			);
 		}
 		if (column.isShare) {
 			const bar = make("b", {"aria-hidden": "true"});
@@ -116,26 +242,60 @@ export function makeTableView(app) {
 	}
 
 	function makeHead(columns, sorted, isUp) {
-		return make("thead", {}, make("tr", {}, ...columns.map(column => make("th", {scope: "col", class: column.isText ? "text" : null,
-			"aria-sort": column !== sorted ? null : isUp ? "ascending" : "descending"},
-		make("button", {type: "button", text: column.label, title: column.hint ?? null, on: {click: () => {
-			const down = column === sorted ? isUp : !column.isText;
+		return make(
+			"thead",
+			{},
+			make(
+				"tr",
+				{},
+				...columns.map(column =>
+					make(
+						"th",
+						{
+							scope: "col",
+							class: column.isText ? "text" : null,
+							"aria-sort":
+								column !== sorted ? null : isUp ? "ascending" : "descending",
+						},
+						make("button", {
+							type: "button",
+							text: column.label,
+							title: column.hint ?? null,
+							on: {
+								click: () => {
+									const down = column === sorted ? isUp : !column.isText;
 
-			app.set({sort: down ? column.key : `-${column.key}`});
-		}}})))));
+									app.set({sort: down ? column.key : `-${column.key}`});
+								},
+							},
+						}),
+					),
+				),
+			),
+		);
 	}
 
 	function update() {
-		const {state} = app, table = TABLES[state.table], key = [app.filterKey, state.table, state.q, state.sort].join("|");
-		const all = table.rows(), whole = table.whole ? table.whole() : sum(all, table.columns.find(column => column.isShare)?.of ?? "gpu");
+		const {state} = app,
+			table = TABLES[state.table],
+			key = [app.filterKey, state.table, state.q, state.sort].join("|");
+		const all = table.rows(),
+			whole = table.whole
+				? table.whole()
+				: sum(all, table.columns.find(column => column.isShare)?.of ?? "gpu");
 		// columns that say nothing are left out: without a value, or of the only kind of time
 		const hasValues = key => all.some(row => row[key] > 0);
 		const isMixed = ["cpu", "gpu", "wait"].filter(hasValues).length > 1 || !table.whole;
-		const columns = table.columns.filter(({key}) => ["cpu", "gpu", "wait"].includes(key) ? isMixed && hasValues(key)
-			: !["bytes", "rate"].includes(key) || hasValues("bytes"));
+		const columns = table.columns.filter(({key}) =>
+			["cpu", "gpu", "wait"].includes(key)
+				? isMixed && hasValues(key)
+				: !["bytes", "rate"].includes(key) || hasValues("bytes"),
+		);
 		const wanted = state.sort.replace(/^-/, "") || table.sort || "ns";
-		const sorted = columns.find(column => column.key === wanted) ?? columns.find(column => !column.isText);
-		const isUp = state.sort.startsWith("-"), sign = isUp ? 1 : -1;
+		const sorted =
+			columns.find(column => column.key === wanted) ?? columns.find(column => !column.isText);
+		const isUp = state.sort.startsWith("-"),
+			sign = isUp ? 1 : -1;
 		const rows = all.filter(row => matches(table, row)).map(row => [sorted.value(row), row]);
 
 		if (key !== shownKey) {
@@ -144,24 +304,68 @@ export function makeTableView(app) {
 		}
 		shownKey = key;
 		fillTabs();
-		rows.sort(([a, x], [b, y]) => a < b ? -sign : a > b ? sign : (y.total ?? 0) - (x.total ?? 0));
-		const body = make("tbody", {}, ...rows.slice(0, shown).map(([, row]) => make("tr", {on: {click: () => select(table, row)}},
-			...columns.map(column => makeCell(table, column, row, whole)))));
+		rows.sort(([a, x], [b, y]) =>
+			a < b ? -sign : a > b ? sign : (y.total ?? 0) - (x.total ?? 0),
+		);
+		const body = make(
+			"tbody",
+			{},
+			...rows
+				.slice(0, shown)
+				.map(([, row]) =>
+					make(
+						"tr",
+						{on: {click: () => select(table, row)}},
+						...columns.map(column => makeCell(table, column, row, whole)),
+					),
+				),
+		);
 
 		// without a name to press, the first cell is pressed
 		if (table.select)
 			for (const row of body.rows)
-				row.cells[0].replaceChildren(make("button", {type: "button", text: row.cells[0].textContent, title: "Filter by this"}));
-		refill(area, rows.length > 0 ? make("table", {}, make("caption", {hidden: true, text: table.label}),
-			makeHead(columns, sorted, isUp), body)
-			: make("p", {class: "message", text: all.length > 0 ? "Nothing matches the search." : `${table.none}, or the filter hides them.`}));
+				row.cells[0].replaceChildren(
+					make("button", {
+						type: "button",
+						text: row.cells[0].textContent,
+						title: "Filter by this",
+					}),
+				);
+		refill(
+			area,
+			rows.length > 0
+				? make(
+						"table",
+						{},
+						make("caption", {hidden: true, text: table.label}),
+						makeHead(columns, sorted, isUp),
+						body,
+					)
+				: make("p", {
+						class: "message",
+						text:
+							all.length > 0
+								? "Nothing matches the search."
+								: `${table.none}, or the filter hides them.`,
+					}),
+		);
 		if (rows.length > shown)
-			area.append(make("div", {class: "more", text: `${plural(rows.length - shown, "more row")}.`}));
+			area.append(
+				make("div", {class: "more", text: `${plural(rows.length - shown, "more row")}.`}),
+			);
 		if (rows.length > shown)
-			area.lastChild.append(make("button", {type: "button", text: "Show more", on: {click: () => {
-				shown += 5 * ROWS_AT_ONCE;
-				update();
-			}}}));
+			area.lastChild.append(
+				make("button", {
+					type: "button",
+					text: "Show more",
+					on: {
+						click: () => {
+							shown += 5 * ROWS_AT_ONCE;
+							update();
+						},
+					},
+				}),
+			);
 	}
 
 	return {element, update, key: () => false, recolour: update};

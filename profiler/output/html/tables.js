@@ -7,22 +7,30 @@ import {deviceLabels} from "./tree.js";
 // By frame: its own sums, and `total` with all that is inside its outermost occurrences.
 export function sumFrames(tree, weights, frameCount) {
 	const make = () => new Float64Array(frameCount);
-	const sums = {own: make(), ownOperations: make(), ownBytes: make(), total: make(),
-		operations: make(), bytes: make(), byKind: weights.byKind.map(make), ownWait: make()};
+	const sums = {
+		own: make(),
+		ownOperations: make(),
+		ownBytes: make(),
+		total: make(),
+		operations: make(),
+		bytes: make(),
+		byKind: weights.byKind.map(make),
+		ownWait: make(),
+	};
 	const open = new Uint32Array(frameCount); // how often a frame is on the path
 	const stack = [];
 
 	const pushChildren = node => {
 		for (let c = tree.first[node]; c < tree.first[node + 1]; c++)
-			if (weights.operations[tree.list[c]] > 0)
-				stack.push(tree.list[c]);
+			if (weights.operations[tree.list[c]] > 0) stack.push(tree.list[c]);
 	};
 
 	pushChildren(0);
 	while (stack.length > 0) {
 		const top = stack.pop();
 
-		if (top < 0) { // all inside it has been seen
+		if (top < 0) {
+			// all inside it has been seen
 			open[tree.frame[-top]]--;
 			continue;
 		}
@@ -52,9 +60,13 @@ export function tableGpuWork(kinds, sums, kind) {
 
 	for (let frame = 0; frame < kinds.length; frame++)
 		if (isKind(kinds[frame], kind) && sums.ownOperations[frame] > 0)
-			list.push({frame, operations: sums.ownOperations[frame], ns: sums.own[frame],
+			list.push({
+				frame,
+				operations: sums.ownOperations[frame],
+				ns: sums.own[frame],
 				bytes: sums.ownBytes[frame],
-				mean: sums.own[frame] / sums.ownOperations[frame]});
+				mean: sums.own[frame] / sums.ownOperations[frame],
+			});
 	return list;
 }
 
@@ -63,17 +75,25 @@ export function tableFunctions(kinds, sums) {
 	const list = [];
 
 	for (let frame = 0; frame < kinds.length; frame++)
-		if (isKind(kinds[frame], "native", "python", "jit", "os", "start", "nvtx", "api") &&
-			sums.operations[frame] > 0)
-			list.push({frame, own: sums.own[frame] - sums.ownWait[frame], total: sums.total[frame],
-				cpu: sums.byKind[ROW_CPU][frame], gpu: sums.byKind[ROW_GPU][frame],
-				wait: sums.byKind[ROW_WAIT][frame] + sums.byKind[ROW_CALL][frame]});
+		if (
+			isKind(kinds[frame], "native", "python", "jit", "os", "start", "nvtx", "api") &&
+			sums.operations[frame] > 0
+		)
+			list.push({
+				frame,
+				own: sums.own[frame] - sums.ownWait[frame],
+				total: sums.total[frame],
+				cpu: sums.byKind[ROW_CPU][frame],
+				gpu: sums.byKind[ROW_GPU][frame],
+				wait: sums.byKind[ROW_WAIT][frame] + sums.byKind[ROW_CALL][frame],
+			});
 	return list;
 }
 
 // The innermost function around the CUDA call of GPU work, with what it launched.
 export function tableLaunchSites(profile, tree, kinds, passes) {
-	const {rows} = profile, sites = new Map();
+	const {rows} = profile,
+		sites = new Map();
 	const siteOf = new Int32Array(tree.count).fill(-2); // by node; -1: none
 
 	// where a node is inside a site: found once, also on long paths
@@ -90,18 +110,15 @@ export function tableLaunchSites(profile, tree, kinds, passes) {
 		}
 		const site = node > 0 ? siteOf[node] : -1;
 
-		for (const n of path)
-			siteOf[n] = site;
+		for (const n of path) siteOf[n] = site;
 		return site;
 	}
 
 	for (let i = 0; i < rows.count; i++) {
-		if (!passes[i] || rows.kind[i] !== ROW_GPU)
-			continue;
+		if (!passes[i] || rows.kind[i] !== ROW_GPU) continue;
 		const frame = findSite(rows.stack[i]);
 
-		if (frame < 0)
-			continue;
+		if (frame < 0) continue;
 		const site = sites.get(frame) ?? {frame, operations: 0, ns: 0, bytes: 0};
 
 		site.operations += rows.operations[i];
@@ -120,61 +137,89 @@ function addRow(sums, key, make, rows, i) {
 		sums.set(key, sum);
 	}
 	switch (rows.kind[i]) {
-	case ROW_CPU:
-		sum.cpu += rows.ns[i];
-		break;
-	case ROW_GPU:
-		sum.gpu += rows.ns[i];
-		sum.operations += rows.operations[i];
-		sum.bytes += rows.bytes[i];
-		break;
-	default:
-		sum.wait += rows.ns[i];
+		case ROW_CPU:
+			sum.cpu += rows.ns[i];
+			break;
+		case ROW_GPU:
+			sum.gpu += rows.ns[i];
+			sum.operations += rows.operations[i];
+			sum.bytes += rows.bytes[i];
+			break;
+		default:
+			sum.wait += rows.ns[i];
 	}
 }
 
 // Names of what places refer to by number.
 export function placeNames(profile) {
 	const {processes, threads} = profile;
-	const processNames = new Map(), threadNames = new Map();
+	const processNames = new Map(),
+		threadNames = new Map();
 
 	for (let i = 0; i < processes.count; i++)
 		processNames.set(processes.number[i], processes.name[i]);
 	for (let i = 0; i < threads.count; i++)
 		threadNames.set(`${threads.process[i]}.${threads.tid[i]}`, threads.name[i]);
 	return {
-		process: number => number < 0 ? "[unknown process]" : processNames.get(number) ?? `[process ${number}]`,
-		thread: (process, tid) => tid < 0 ? "[no thread]"
-			: threadNames.get(`${process}.${tid}`) ?? `thread ${tid}`,
+		process: number =>
+			number < 0 ? "[unknown process]" : (processNames.get(number) ?? `[process ${number}]`),
+		thread: (process, tid) =>
+			tid < 0 ? "[no thread]" : (threadNames.get(`${process}.${tid}`) ?? `thread ${tid}`),
 	};
 }
 
 export function tableThreads(profile, passes) {
-	const {rows, places} = profile, names = placeNames(profile), sums = new Map();
+	const {rows, places} = profile,
+		names = placeNames(profile),
+		sums = new Map();
 
 	for (let i = 0; i < rows.count; i++) {
-		if (!passes[i] || rows.place[i] < 0)
-			continue;
-		const process = places.process[rows.place[i]], thread = places.thread[rows.place[i]];
+		if (!passes[i] || rows.place[i] < 0) continue;
+		const process = places.process[rows.place[i]],
+			thread = places.thread[rows.place[i]];
 
-		addRow(sums, `${process}.${thread}`, () => ({process, thread, processName: names.process(process),
-			threadName: names.thread(process, thread)}), rows, i);
+		addRow(
+			sums,
+			`${process}.${thread}`,
+			() => ({
+				process,
+				thread,
+				processName: names.process(process),
+				threadName: names.thread(process, thread),
+			}),
+			rows,
+			i,
+		);
 	}
 	return [...sums.values()];
 }
 
 export function tableStreams(profile, passes) {
-	const {rows, places} = profile, labels = deviceLabels(profile), names = placeNames(profile);
+	const {rows, places} = profile,
+		labels = deviceLabels(profile),
+		names = placeNames(profile);
 	const sums = new Map();
 
 	for (let i = 0; i < rows.count; i++) {
-		if (!passes[i] || rows.place[i] < 0 || places.device[rows.place[i]] < 0)
-			continue;
-		const place = rows.place[i], process = places.process[place];
-		const context = places.context[place], stream = places.stream[place];
+		if (!passes[i] || rows.place[i] < 0 || places.device[rows.place[i]] < 0) continue;
+		const place = rows.place[i],
+			process = places.process[place];
+		const context = places.context[place],
+			stream = places.stream[place];
 
-		addRow(sums, `${process}.${places.device[place]}.${context}.${stream}`, () => ({process,
-			processName: names.process(process), device: labels[place], context, stream}), rows, i);
+		addRow(
+			sums,
+			`${process}.${places.device[place]}.${context}.${stream}`,
+			() => ({
+				process,
+				processName: names.process(process),
+				device: labels[place],
+				context,
+				stream,
+			}),
+			rows,
+			i,
+		);
 	}
 	return [...sums.values()];
 }

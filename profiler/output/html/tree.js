@@ -6,19 +6,18 @@ import {ROW_KINDS} from "./data.js";
 // Children of each node, as a range in one list.
 export function makeTree(stacks) {
 	const {count, parent, frame} = stacks;
-	const first = new Uint32Array(count + 1), list = new Uint32Array(Math.max(count - 1, 0));
+	const first = new Uint32Array(count + 1),
+		list = new Uint32Array(Math.max(count - 1, 0));
 	const depth = new Uint32Array(count);
 
 	for (let i = 1; i < count; i++) {
 		first[parent[i] + 1]++;
 		depth[i] = depth[parent[i]] + 1;
 	}
-	for (let i = 0; i < count; i++)
-		first[i + 1] += first[i];
+	for (let i = 0; i < count; i++) first[i + 1] += first[i];
 	const next = first.slice();
 
-	for (let i = 1; i < count; i++)
-		list[next[parent[i]]++] = i;
+	for (let i = 1; i < count; i++) list[next[parent[i]]++] = i;
 	return {count, parent, frame, depth, first, list};
 }
 
@@ -29,8 +28,9 @@ export function deviceLabels(profile) {
 
 	for (let i = 0; i < devices.count; i++)
 		labels.set(`${devices.process[i]}.${devices.number[i]}`, devices.label[i]);
-	return Array.from(places.device, (device, i) => device < 0 ? ""
-		: labels.get(`${places.process[i]}.${device}`) ?? `GPU ${device}`);
+	return Array.from(places.device, (device, i) =>
+		device < 0 ? "" : (labels.get(`${places.process[i]}.${device}`) ?? `GPU ${device}`),
+	);
 }
 
 // Whether each place passes the filter {process, thread, device, stream}: texts, "" for all. At
@@ -41,22 +41,30 @@ export function placesThatPass(profile, filter) {
 	const passes = new Uint8Array(places.count + 1);
 
 	for (let i = 0; i < places.count; i++)
-		passes[i] = (filter.process === "" || String(places.process[i]) === filter.process) &&
-			(filter.thread === "" || `${places.process[i]}.${places.thread[i]}` === filter.thread) &&
+		passes[i] =
+			(filter.process === "" || String(places.process[i]) === filter.process) &&
+			(filter.thread === "" ||
+				`${places.process[i]}.${places.thread[i]}` === filter.thread) &&
 			(filter.device === "" || labels[i] === filter.device) &&
-			(filter.stream === "" || String(places.stream[i]) === filter.stream) ? 1 : 0;
-	passes[places.count] = filter.process + filter.thread + filter.device + filter.stream === "" ? 1 : 0;
+			(filter.stream === "" || String(places.stream[i]) === filter.stream)
+				? 1
+				: 0;
+	passes[places.count] =
+		filter.process + filter.thread + filter.device + filter.stream === "" ? 1 : 0;
 	return passes;
 }
 
 // Which rows pass, by a list of their kinds besides the places.
 export function rowsThatPass(profile, filter, kinds) {
 	const {rows, places} = profile;
-	const here = placesThatPass(profile, filter), passes = new Uint8Array(rows.count);
+	const here = placesThatPass(profile, filter),
+		passes = new Uint8Array(rows.count);
 
 	for (let i = 0; i < rows.count; i++)
-		passes[i] = kinds.includes(rows.kind[i]) &&
-			here[rows.place[i] < 0 ? places.count : rows.place[i]] ? 1 : 0;
+		passes[i] =
+			kinds.includes(rows.kind[i]) && here[rows.place[i] < 0 ? places.count : rows.place[i]]
+				? 1
+				: 0;
 	return passes;
 }
 
@@ -64,12 +72,19 @@ export function rowsThatPass(profile, filter, kinds) {
 export function weigh(profile, tree, passes) {
 	const {rows} = profile;
 	const make = () => new Float64Array(tree.count);
-	const w = {own: make(), ownOperations: make(), ownBytes: make(), total: null, operations: null,
-		bytes: null, ownByKind: Array.from({length: ROW_KINDS}, make), byKind: null};
+	const w = {
+		own: make(),
+		ownOperations: make(),
+		ownBytes: make(),
+		total: null,
+		operations: null,
+		bytes: null,
+		ownByKind: Array.from({length: ROW_KINDS}, make),
+		byKind: null,
+	};
 
 	for (let i = 0; i < rows.count; i++) {
-		if (!passes[i])
-			continue;
+		if (!passes[i]) continue;
 		const at = rows.stack[i];
 
 		w.own[at] += rows.ns[i];
@@ -82,8 +97,7 @@ export function weigh(profile, tree, passes) {
 	w.bytes = w.ownBytes.slice();
 	w.byKind = w.ownByKind.map(list => list.slice());
 	for (const list of [w.total, w.operations, w.bytes, ...w.byKind])
-		for (let i = tree.count - 1; i > 0; i--)
-			list[tree.parent[i]] += list[i];
+		for (let i = tree.count - 1; i > 0; i--) list[tree.parent[i]] += list[i];
 	return w;
 }
 
@@ -92,7 +106,9 @@ export function rankNames(frames) {
 	const order = Array.from({length: frames.count}, (_, i) => i);
 	const rank = new Uint32Array(frames.count);
 
-	order.sort((a, b) => frames.name[a] < frames.name[b] ? -1 : frames.name[a] > frames.name[b] ? 1 : a - b);
+	order.sort((a, b) =>
+		frames.name[a] < frames.name[b] ? -1 : frames.name[a] > frames.name[b] ? 1 : a - b,
+	);
 	order.forEach((frame, at) => {
 		rank[frame] = at;
 	});
@@ -104,42 +120,50 @@ export function rankNames(frames) {
 export function makeCallees(tree, weights, rank) {
 	const {count, parent, frame, depth, first, list} = tree;
 	const {total} = weights;
-	const sorted = list.slice(), end = new Uint32Array(count);
-	const start = new Float64Array(count), height = new Uint32Array(count);
-	const compare = rank ? (a, b) => rank[frame[a]] - rank[frame[b]]
+	const sorted = list.slice(),
+		end = new Uint32Array(count);
+	const start = new Float64Array(count),
+		height = new Uint32Array(count);
+	const compare = rank
+		? (a, b) => rank[frame[a]] - rank[frame[b]]
 		: (a, b) => total[b] - total[a] || a - b;
 
 	for (let i = 0; i < count; i++) {
 		let to = first[i];
 
 		for (let c = first[i]; c < first[i + 1]; c++)
-			if (total[list[c]] > 0)
-				sorted[to++] = list[c];
+			if (total[list[c]] > 0) sorted[to++] = list[c];
 		end[i] = to;
-		if (to - first[i] > 1)
-			sorted.subarray(first[i], to).sort(compare);
+		if (to - first[i] > 1) sorted.subarray(first[i], to).sort(compare);
 		for (let c = first[i], at = start[i]; c < to; c++) {
 			start[sorted[c]] = at;
 			at += total[sorted[c]];
 		}
 	}
 	for (let i = count - 1; i > 0; i--)
-		if (total[i] > 0)
-			height[parent[i]] = Math.max(height[parent[i]], height[i] + 1);
+		if (total[i] > 0) height[parent[i]] = Math.max(height[parent[i]], height[i] + 1);
 	return {
-		parent, frame, depth, total, start, own: weights.own, operations: weights.operations,
-		bytes: weights.bytes, byKind: weights.byKind,
+		parent,
+		frame,
+		depth,
+		total,
+		start,
+		own: weights.own,
+		operations: weights.operations,
+		bytes: weights.bytes,
+		byKind: weights.byKind,
 		children: node => sorted.subarray(first[node], end[node]),
 		levelsBelow: node => height[node],
-		nameOf: node => node === 0 ? "" : String(node),
-		nodeOf: name => /^\d+$/.test(name) && +name < count && total[+name] > 0 ? +name : 0,
+		nameOf: node => (node === 0 ? "" : String(node)),
+		nodeOf: name => (/^\d+$/.test(name) && +name < count && total[+name] > 0 ? +name : 0),
 	};
 }
 
 // The nodes with a frame that are inside no other one with it; `matches` is by frame. With what
 // they add up to.
 export function outermost(tree, weights, matches) {
-	const inside = new Uint8Array(tree.count), nodes = [];
+	const inside = new Uint8Array(tree.count),
+		nodes = [];
 	let total = 0;
 
 	for (let i = 1; i < tree.count; i++) {
@@ -158,8 +182,7 @@ const SEARCHED = 4096; // characters of a name
 
 // What a search stands for: a regular expression if it is one, else plain text. Null: everything.
 export function compileSearch(text) {
-	if (text === "")
-		return null;
+	if (text === "") return null;
 	try {
 		const expression = new RegExp(text, "i");
 
@@ -175,5 +198,5 @@ export function compileSearch(text) {
 export function searchFrames(frames, text) {
 	const search = compileSearch(text);
 
-	return search && Uint8Array.from(frames.name, name => search.test(name) ? 1 : 0);
+	return search && Uint8Array.from(frames.name, name => (search.test(name) ? 1 : 0));
 }
