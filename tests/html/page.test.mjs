@@ -389,6 +389,7 @@ test("tables: functions, kernels, launch sites", () => {
 			{count: 2, bytes: 800},
 		],
 		[[[GPU_WORK, "[GPU_UVM HtoD]"]], 1, 1],
+		[["main", "sync", [GPU_KERNEL, "[GPU_Kernel]k"]], 2, 11],
 	]);
 	const {tree, passes, weights, kinds} = everything(profile),
 		sums = sumFrames(tree, weights, profile.frames.count);
@@ -403,10 +404,13 @@ test("tables: functions, kernels, launch sites", () => {
 		wait: 0,
 	});
 	assert.equal(named(tableFunctions(kinds, sums), "b").gpu, 100);
-	assert.deepEqual(tableGpuWork(kinds, sums, "gpu"), [
+	assert.deepEqual(tableGpuWork(profile, tree, kinds, passes, "gpu"), [
 		{frame: frameOf(profile, "[GPU_Kernel]k"), operations: 4, ns: 100, bytes: 0, mean: 25},
 	]);
-	assert.equal(named(tableGpuWork(kinds, sums, "copy"), "[GPU_Memcpy HtoD]").bytes, 800);
+	assert.equal(
+		named(tableGpuWork(profile, tree, kinds, passes, "copy"), "[GPU_Memcpy HtoD]").bytes,
+		800,
+	);
 	const sites = tableLaunchSites(profile, tree, kinds, passes);
 
 	assert.deepEqual(

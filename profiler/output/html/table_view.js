@@ -89,7 +89,7 @@ export function makeTableView(app) {
 				time("mean", "Mean"),
 				share("ns"),
 			],
-			rows: () => tableGpuWork(app.kinds, app.sums(), "gpu"),
+			rows: () => tableGpuWork(app.profile, app.tree, app.kinds, app.passes, "gpu"),
 			none: "No GPU kernels are in the profile",
 		},
 		copies: {
@@ -108,7 +108,7 @@ export function makeTableView(app) {
 				},
 				share("ns"),
 			],
-			rows: () => tableGpuWork(app.kinds, app.sums(), "copy"),
+			rows: () => tableGpuWork(app.profile, app.tree, app.kinds, app.passes, "copy"),
 			none: "No other GPU work is in the profile",
 		},
 		functions: {

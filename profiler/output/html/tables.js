@@ -9,8 +9,6 @@ export function sumFrames(tree, weights, frameCount) {
 	const make = () => new Float64Array(frameCount);
 	const sums = {
 		own: make(),
-		ownOperations: make(),
-		ownBytes: make(),
 		total: make(),
 		operations: make(),
 		bytes: make(),
@@ -38,8 +36,6 @@ export function sumFrames(tree, weights, frameCount) {
 
 		sums.own[frame] += weights.own[top];
 		sums.ownWait[frame] += weights.ownByKind[ROW_WAIT][top];
-		sums.ownOperations[frame] += weights.ownOperations[top];
-		sums.ownBytes[frame] += weights.ownBytes[top];
 		if (open[frame]++ === 0) {
 			sums.total[frame] += weights.total[top];
 			sums.operations[frame] += weights.operations[top];
@@ -54,20 +50,25 @@ export function sumFrames(tree, weights, frameCount) {
 	return sums;
 }
 
-// Frames whose own sums are of GPU work: kernels ("gpu") or the rest ("copy").
-export function tableGpuWork(kinds, sums, kind) {
-	const list = [];
+// GPU work that ends at a frame of this kind: kernels ("gpu") or the rest ("copy").
+export function tableGpuWork(profile, tree, kinds, passes, kind) {
+	const {rows} = profile,
+		sums = new Map();
 
-	for (let frame = 0; frame < kinds.length; frame++)
-		if (isKind(kinds[frame], kind) && sums.ownOperations[frame] > 0)
-			list.push({
-				frame,
-				operations: sums.ownOperations[frame],
-				ns: sums.own[frame],
-				bytes: sums.ownBytes[frame],
-				mean: sums.own[frame] / sums.ownOperations[frame],
-			});
-	return list;
+	for (let i = 0; i < rows.count; i++) {
+		const frame = tree.frame[rows.stack[i]];
+
+		if (!passes[i] || rows.kind[i] !== ROW_GPU || frame < 0 || !isKind(kinds[frame], kind))
+			continue;
+		const sum = sums.get(frame) ?? {frame, operations: 0, ns: 0, bytes: 0, mean: 0};
+
+		sum.operations += rows.operations[i];
+		sum.ns += rows.ns[i];
+		sum.bytes += rows.bytes[i];
+		sum.mean = sum.ns / sum.operations;
+		sums.set(frame, sum);
+	}
+	return [...sums.values()];
 }
 
 // Time that a thread waited is no function's own: its stack ends where what ran was launched.
