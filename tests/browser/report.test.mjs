@@ -216,7 +216,8 @@ test("keys go from box to box", async () => {
 	assert.equal(await hash(), "#view=tables");
 	await browser.key("?");
 	assert.equal(await browser.evaluate('document.getElementById("help").open'), true);
-	await browser.key("Escape");
+	await click("Close");
+	assert.equal(await browser.evaluate('document.getElementById("help").open'), false);
 	await browser.key("/");
 	assert.equal(await browser.evaluate("document.activeElement.id"), "search");
 	noProblems();
