@@ -32,8 +32,6 @@ cli: all fake_cuda workloads
 	$(Q)tests/run cli
 
 # the page of html reports, in headless Chromium
-test-browser: $(BUILD)/profiler/output/page.html
-	$(Q)tests/run browser
 
 $(UNIT_DIR)/%: tests/unit/%.c $(BUILD)/libinject.a $(BUILD)/libprofiler.a \
 		$(BUILD)/libsymbolize.a $(BUILD)/bpf/stacks.skel.h Makefile tests/rules.mk
@@ -86,10 +84,8 @@ $(BROWSER_DIR)/pictures: tests/browser/pictures.c tests/unit/made_result.h tests
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libprofiler.a \
 		$(BUILD)/libsymbolize.a -lcmocka $(LIBS)
 
-.PHONY: test-browser
-test-browser: $(BROWSER_DIR)/pictures
-	$(Q)command -v python3 >/dev/null || { echo '1..0 # SKIP python3 is not installed'; exit 0; }; \
-		tests/browser/run $<
+test-browser: $(BUILD)/profiler/output/page.html $(BROWSER_DIR)/pictures
+	$(Q)tests/run browser
 
 # ---- measuring ----
 

@@ -194,11 +194,11 @@ static void rows_are_by_stack(void **state)
 	m.rows[0].bytes = 4096;
 	m.rows[0].count = 3;
 	p = write_page(&m);
-	expect_rows(&p, " 3 1 9 0 0\n"
-			"main 2 1 1099511627776 0 0\n"
-			"main;g 1 3 5 4096 0\n"
-			"main;g 0 1 1 0 0\n"
-			"main;f 0 1 3 0 0\n");
+	expect_rows(&p, " 3 1 9 0 1\n"
+			"main 2 1 1099511627776 0 1\n"
+			"main;g 1 3 5 4096 1\n"
+			"main;g 0 1 1 0 1\n"
+			"main;f 0 1 3 0 1\n");
 	assert_int_equal(p.stacks.count, 3);
 	assert_int_equal(p.frames.count, 3);
 	assert_int_equal(p.written.items, 3);
