@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kinds of frames, with their colours. Those of the same hue to people who see few hues differ in
-// lightness: amber code, a dark kernel of Linux; a pale call of CUDA, a dark kernel of the GPU.
+// Kinds of frames, with their colours: those of pictures (svg/style.css), which people who see few
+// hues can tell apart, too.
 
 // The order of enum frame_class.
 const CLASS_KINDS = [
@@ -20,19 +20,19 @@ const CLASS_KINDS = [
 
 // In the order of the legend: word, label, colour in the light and in the dark.
 export const KINDS = [
-	["native", "C, C++, other native code", "#f0c36d", "#d9a94e"],
-	["python", "Python", "#6ea6dc", "#5590c8"],
-	["jit", "JIT-compiled", "#f4ec9a", "#dcd48a"],
-	["os", "Linux kernel", "#a8431c", "#9c3f1c"],
-	["start", "start-up", "#cfccc4", "#8b8982"],
-	["nvtx", "NVTX range", "#c877ae", "#b8689e"],
-	["api", "CUDA call", "#bfe3f5", "#9cc7dc"],
-	["gpu", "GPU kernel", "#00684b", "#00704f"],
-	["copy", "GPU copy or other work", "#5fb396", "#4d9a80"],
-	["wait", "waiting for GPU", "#6f67ad", "#675fa6"],
-	["call", "CUDA call, wall time", "#c9b3ea", "#a996cc"],
-	["place", "process, thread, device", "#9fb0c0", "#73828f"],
-	["mark", "about the stack", "#e9e7e1", "#5c5a55"],
+	["native", "C, C++, other native code", "#8cd6fa", "#2d6f8c"],
+	["python", "Python", "#fbe850", "#d9d04a"],
+	["jit", "JIT-compiled", "#bbecc6", "#9dd1ab"],
+	["os", "Linux kernel", "#97a0ff", "#5b2d84"],
+	["start", "start-up", "#dfe2e7", "#424850"],
+	["nvtx", "NVTX range", "#c191a8", "#eeb6db"],
+	["api", "CUDA call", "#2391be", "#66aefc"],
+	["gpu", "GPU kernel", "#f46e33", "#c73a12"],
+	["copy", "GPU copy or other work", "#f2b879", "#d99a5f"],
+	["wait", "waiting for GPU", "#bcc2c9", "#535c66"],
+	["call", "CUDA call, wall time", "#8fbbe4", "#345f87"],
+	["place", "process, thread, device", "#aaa48c", "#6e6a58"],
+	["mark", "about the stack", "#f3f4f6", "#1d2228"],
 ].map(([word, label, light, dark]) => ({word, label, light, dark}));
 
 const NUMBERS = new Map(KINDS.map((kind, number) => [kind.word, number]));
