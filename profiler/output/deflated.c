@@ -2,91 +2,75 @@
 #include "profiler/output/deflated.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
-
-#define PACKED_BYTES 49152 /* a multiple of 3: base64 needs no padding before the end */
+#include <sys/types.h>
+#include "profiler/output/gzip.h"
 
 struct deflated {
 	FILE *out;
-	z_stream z;
-	bool failed; /* zlib */
-	uint32_t pending_size;
-	unsigned char pending[16384]; /* what zlib has not seen: it takes large pieces faster */
-	unsigned char packed[PACKED_BYTES];
-	char text[PACKED_BYTES / 3 * 4];
+	FILE *packed; /* becomes base64 in `out` */
+	struct gzip *gzip;
+	bool failed;
+	uint32_t pending_size, rest_size;
+	unsigned char rest[3];        /* of `packed`: less than base64 writes at once */
+	unsigned char pending[16384]; /* for zlib, which takes large pieces faster */
 };
+
+/* ---- base64 (RFC 4648) ---- */
+
+static void write_group(FILE *out, const unsigned char *bytes, uint32_t size)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	uint32_t bits = (uint32_t)bytes[0] << 16;
+
+	bits |= size > 1 ? (uint32_t)bytes[1] << 8 : 0;
+	bits |= size > 2 ? bytes[2] : 0;
+	putc_unlocked(digits[bits >> 18], out);
+	putc_unlocked(digits[bits >> 12 & 63], out);
+	putc_unlocked(size > 1 ? digits[bits >> 6 & 63] : '=', out);
+	putc_unlocked(size > 2 ? digits[bits & 63] : '=', out);
+}
+
+/* As write(2). */
+static ssize_t write_packed(void *cookie, const char *data, size_t size)
+{
+	struct deflated *d = cookie;
+
+	for (size_t i = 0; i < size; i++) {
+		d->rest[d->rest_size++] = (unsigned char)data[i];
+		if (d->rest_size < sizeof(d->rest))
+			continue;
+		write_group(d->out, d->rest, d->rest_size);
+		d->rest_size = 0;
+	}
+	return ferror(d->out) ? -1 : (ssize_t)size;
+}
+
+/* ---- data ---- */
 
 struct deflated *deflated_new(FILE *out)
 {
-	struct deflated *d = malloc(sizeof(*d));
+	struct deflated *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return NULL;
 	d->out = out;
-	d->failed = false;
-	d->pending_size = 0;
-	memset(&d->z, 0, sizeof(d->z));
-	if (deflateInit(&d->z, Z_DEFAULT_COMPRESSION) != Z_OK) {
-		free(d);
-		return NULL;
-	}
-	d->z.next_out = d->packed;
-	d->z.avail_out = sizeof(d->packed);
-	return d;
-}
-
-static void write_base64(struct deflated *d, const unsigned char *data, size_t size)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char *at = d->text;
-
-	for (; size > 0; data += 3, size -= size < 3 ? size : 3) {
-		uint32_t bits = (uint32_t)data[0] << 16;
-
-		bits |= size > 1 ? (uint32_t)data[1] << 8 : 0;
-		bits |= size > 2 ? data[2] : 0;
-		*at++ = digits[bits >> 18];
-		*at++ = digits[bits >> 12 & 63];
-		*at++ = size > 1 ? digits[bits >> 6 & 63] : '=';
-		*at++ = size > 2 ? digits[bits & 63] : '=';
-	}
-	fwrite(d->text, 1, (size_t)(at - d->text), d->out);
-}
-
-/* Z_NO_FLUSH until zlib has taken all its input, Z_FINISH until it has ended. */
-static void deflate_all(struct deflated *d, int flush)
-{
-	int status = Z_OK;
-
-	while (!d->failed && (d->z.avail_in > 0 || (flush == Z_FINISH && status != Z_STREAM_END))) {
-		if (d->z.avail_out == 0) {
-			write_base64(d, d->packed, sizeof(d->packed));
-			d->z.next_out = d->packed;
-			d->z.avail_out = sizeof(d->packed);
-		}
-		status = deflate(&d->z, flush);
-		d->failed = status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR;
-	}
+	d->packed = fopencookie(d, "w", (cookie_io_functions_t){.write = write_packed});
+	d->gzip = d->packed ? gzip_new(d->packed) : NULL;
+	if (d->gzip)
+		return d;
+	if (d->packed)
+		fclose(d->packed);
+	free(d);
+	return NULL;
 }
 
 static void feed(struct deflated *d, const void *data, size_t size)
 {
-	const unsigned char *at = data;
-
-	while (size > 0 && !d->failed) {
-		uInt part = size < INT_MAX ? (uInt)size : INT_MAX;
-
-		d->z.next_in = (Bytef *)(uintptr_t)at; /* zlib does not change it */
-		d->z.avail_in = part;
-		deflate_all(d, Z_NO_FLUSH);
-		at += part;
-		size -= part;
-	}
+	d->failed |= gzip_write(d->gzip, data, size) != 0;
 }
 
 static void feed_pending(struct deflated *d)
@@ -121,12 +105,12 @@ int deflated_finish(struct deflated *d)
 	int err;
 
 	feed_pending(d);
-	d->z.next_in = d->pending;
-	deflate_all(d, Z_FINISH);
-	if (!d->failed)
-		write_base64(d, d->packed, sizeof(d->packed) - d->z.avail_out);
-	err = d->failed ? -ENOMEM : ferror(d->out) ? -EIO : 0;
-	deflateEnd(&d->z);
+	d->failed |= gzip_finish(d->gzip) != 0;
+	d->failed |= fclose(d->packed) != 0;
+	if (d->rest_size > 0)
+		write_group(d->out, d->rest, d->rest_size);
+	err = d->failed || ferror(d->out) ? -EIO : 0;
+	gzip_free(d->gzip);
 	free(d);
 	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes and numbers, compressed (zlib format) and as base64, in the middle of a text file: data for
- * a page that unpacks it with DecompressionStream("deflate").
+ * Bytes and numbers, compressed (gzip.h) and as base64, in the middle of a text file: data for a
+ * page that unpacks it with DecompressionStream("gzip").
  *
  * Numbers take 7 bits a byte, the lowest first; the highest bit of a byte says that more follow.
  */
@@ -20,7 +20,7 @@ struct deflated *deflated_new(FILE *out);
 void deflated_bytes(struct deflated *d, const void *data, size_t size);
 void deflated_number(struct deflated *d, uint64_t number);
 
-/* Writes the rest and frees it. 0, -EIO or -ENOMEM. */
+/* Writes the rest and frees it. 0 or -EIO. */
 int deflated_finish(struct deflated *d);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Profiles that are made up, in the form that profiler/output/html.c writes.
-import {deflateSync} from "node:zlib";
+import {gzipSync} from "node:zlib";
 
 function encodeNumber(bytes, number) {
 	for (; number >= 128; number = Math.floor(number / 128)) bytes.push((number % 128) + 128);
@@ -105,7 +105,7 @@ export function encodeProfile({
 
 // A file to open, from the built page (build/profiler/output/page.html).
 export function makePage(page, profile) {
-	return `${page}${deflateSync(encodeProfile(profile)).toString("base64")}</script>\n</body>\n</html>\n`;
+	return `${page}${gzipSync(encodeProfile(profile)).toString("base64")}</script>\n</body>\n</html>\n`;
 }
 
 // Like splitmix64 in tests/unit/unit.h, but of 32 bits: the same numbers at each run.

@@ -5,7 +5,7 @@ import {execFileSync} from "node:child_process";
 import {createHash} from "node:crypto";
 import {readFileSync, readdirSync} from "node:fs";
 import {test} from "node:test";
-import {deflateSync} from "node:zlib";
+import {gzipSync} from "node:zlib";
 import {encodeProfile, makeBigProfile, makeRandom} from "./made_page.mjs";
 import {readProfile, unpackProfile} from "../../profiler/output/html/data.js";
 import {
@@ -155,7 +155,7 @@ test("data: what was encoded is read again", async () => {
 		],
 	};
 	const profile = await unpackProfile(
-		` ${deflateSync(encodeProfile(made)).toString("base64")}\n`,
+		` ${gzipSync(encodeProfile(made)).toString("base64")}\n`,
 	);
 
 	assert.equal(profile.facts.get("command"), "./a b");

@@ -38,7 +38,7 @@ static inline struct unpacked unpack(const char *text, size_t size)
 		for (uint32_t j = 0; j < 3 - padding; j++)
 			packed[n++] = (unsigned char)(bits >> (16 - 8 * j));
 	}
-	assert_int_equal(inflateInit(&z), Z_OK);
+	assert_int_equal(inflateInit2(&z, MAX_WBITS + 16), Z_OK);
 	z.next_in = packed;
 	z.avail_in = (uInt)n;
 	for (int status = Z_OK; status != Z_STREAM_END;) {

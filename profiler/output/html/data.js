@@ -18,7 +18,7 @@ function decodeBase64(text) {
 }
 
 async function inflate(bytes) {
-	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
 
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
