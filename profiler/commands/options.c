@@ -11,8 +11,9 @@
 static const char help[] =
 	"Usage: profile [options] [--] command [argument...]\n"
 	"\n"
-	"Runs the command and writes where its time went, on the CPU and on the GPU, as folded\n"
-	"stacks for flamegraph.pl: GPU work is under the CPU stacks that launched it.\n"
+	"Runs the command and writes where its time went, on the CPU and on the GPU: GPU work is\n"
+	"under the CPU stacks that launched it. Files ending in .html and .svg open in a browser;\n"
+	".folded is for flamegraph.pl, .pb.gz for pprof, .speedscope.json for speedscope.\n"
 	"\n"
 	"  -o FILE             output file, - for stdout (default " OPTIONS_DEFAULT_OUTPUT ");\n"
 	"                      its ending is the format; may be repeated\n"

@@ -168,6 +168,9 @@ static int finish(struct run *r, struct session *session, int status)
 	if (o->report)
 		top_report(&r->log, result, top_width());
 	failed = write_all(r, result);
+	if (strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) == 0 && isatty(STDERR_FILENO))
+		log_line(&r->log,
+			 "For a report or a picture in the browser: -o FILE.html, -o FILE.svg");
 	result_free(result);
 	free(command);
 	report_cost(&r->log, &totals, &start);

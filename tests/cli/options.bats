@@ -350,6 +350,14 @@ as_nobody()
 	expect_totals merged_trace.folded
 }
 
+@test "on a terminal, the default output mentions reports and pictures" {
+	needs_command script
+	script -qec "'$profile' -cpu-only true" /dev/null >stdout 2>stderr </dev/null
+	expect_line stdout 'For a report or a picture in the browser: -o FILE[.]html, -o FILE[.]svg'
+	script -qec "'$profile' -cpu-only -o out.folded true" /dev/null >stdout 2>stderr </dev/null
+	expect_no_line stdout 'in the browser'
+}
+
 @test "-o -: only stacks on stdout, the command's stdout goes to stderr" {
 	needs_root
 	run_profile -gpu-only -o - "$workloads/inference" 3
