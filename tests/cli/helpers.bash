@@ -50,11 +50,13 @@ run_command()
 	drop_noise
 }
 
-# Other processes of this machine can cause one line: the kernel records the mappings of all
-# processes in one ring, and a burst can fill it.
+# Other processes of this machine can cause two lines. The kernel records the mappings of all
+# processes in one ring, and a burst can fill it; and on a busy machine samples wait too long.
 drop_noise()
 {
 	local noise='^profile: [0-9]* mapping records\? \(was\|were\) lost: '
+
+	noise+='\|^profile: [0-9]* CPU samples\? \(was\|were\) dropped: the machine was too busy '
 
 	if grep -q "$noise" stderr; then sed -i "/$noise/d" stderr; fi
 	split_stacks

@@ -481,21 +481,22 @@ static bool supervisor_has(const char *line)
 
 static int become_user(const struct supervisor_link *link, void *context)
 {
+	static const char *const ends[] = {"\nUid:\t12345\t12345\t12345\t12345\n",
+					   "\nGid:\t23456\t23456\t23456\t23456\n",
+					   "\nGroups:\t23456 \n",
+					   "\nCapPrm:\t0000000000000000\n",
+					   "\nCapEff:\t0000000000000000\n",
+					   "\nNoNewPrivs:\t1\n"};
 	struct shared *shared = context;
 
 	shared->step = 1;
 	if (!supervisor_has("\nUid:\t0\t0\t0\t0\n"))
 		return 1;
 	supervisor_report_user(link);
-	while (!supervisor_has("\nNoNewPrivs:\t1\n"))
-		take_a_moment();
-	return supervisor_has("\nUid:\t12345\t12345\t12345\t12345\n") &&
-			       supervisor_has("\nGid:\t23456\t23456\t23456\t23456\n") &&
-			       supervisor_has("\nGroups:\t23456 \n") &&
-			       supervisor_has("\nCapPrm:\t0000000000000000\n") &&
-			       supervisor_has("\nCapEff:\t0000000000000000\n")
-		       ? 0
-		       : 2;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		while (!supervisor_has(ends[i])) /* for ever: the test runs out of time */
+			take_a_moment();
+	return 0;
 }
 
 static void the_supervisor_becomes_the_user_with_the_worker(void **state)
