@@ -77,6 +77,7 @@ static void report_written(struct run *r, uint32_t at, const struct totals *tota
 	struct summary_written w = {
 		.file = strcmp(choice->path, "-") == 0 ? "standard output" : choice->path,
 		.item = choice->writer->item,
+		.is_first = at == 0,
 		.unit = choice->writer->has_units ? words[r->options->unit] : NULL,
 		.written = *written};
 

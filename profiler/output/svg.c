@@ -147,43 +147,18 @@ static const char *strength(const char *name)
 
 /* ---- above the rows ---- */
 
-/* Without env and its variables, and without the program's folder: "train --fast" */
-static const char *short_command(const char *command)
-{
-	bool is_env = false;
-
-	for (;;) {
-		size_t n = strcspn(command, " "), name = n;
-
-		while (name > 0 && command[name - 1] != '/')
-			name--;
-		if (is_env && memchr(command, '=', n) && command[n]) {
-			command += n + 1;
-			continue;
-		}
-		command += name;
-		if (is_env || n - name != 3 || strncmp(command, "env ", 4) != 0)
-			return command;
-		is_env = true;
-		command += 4;
-	}
-}
-
 static void write_title(const struct picture *p)
 {
 	const char *command = p->result->totals.command ? p->result->totals.command : "";
-	const struct frame_info frame = {.class = CLASS_PLACE, .name = short_command(command)};
-	struct frame_label label;
 	char ran[TEXT_BYTES], frames[TEXT_BYTES];
 	const double *ns = p->boxes[0].all.ns;
 
-	frame_label_fit(&label, &frame, (uint32_t)(INNER / TITLE_COLUMN));
 	fprintf(p->out, "<title>");
-	markup_xml(p->out, frame.name, NAME_CHARACTERS);
+	markup_xml(p->out, command, NAME_CHARACTERS);
 	fprintf(p->out, "</title>\n<g><title>");
 	markup_xml(p->out, command, NAME_CHARACTERS);
 	fprintf(p->out, "</title>\n<text class=\"command\" x=\"%g\" y=\"30\">", MARGIN);
-	put_label(p->out, &label);
+	markup_xml(p->out, command, (size_t)(INNER / TITLE_COLUMN) - 1);
 	fprintf(p->out, "</text></g>\n<text class=\"about\" x=\"%g\" y=\"50\">", MARGIN);
 	fprintf(p->out, "%s time by stack",
 		ns[ROW_GPU] <= 0   ? "CPU"
@@ -413,8 +388,9 @@ static void write_foot(const struct picture *p)
 		fprintf(p->out, "%s frame%s shorter than %s", count_text(count, p->layout.narrow),
 			p->layout.narrow == 1 ? "" : "s", time_text(time, p->layout.least_ns));
 	if (p->layout.deep)
-		fprintf(p->out, "%s%s below row %u", p->layout.narrow ? " and " : "",
-			count_text(deep, p->layout.deep), limits.depth);
+		fprintf(p->out, "%s%s frame%s below row %u", p->layout.narrow ? " and " : "",
+			count_text(deep, p->layout.deep), p->layout.deep == 1 ? "" : "s",
+			limits.depth);
 	if (p->layout.narrow || p->layout.deep)
 		fprintf(p->out, " left out; their time is in their callers");
 	fprintf(p->out, "</text></g>\n");

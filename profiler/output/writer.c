@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 /* ".speedscope.json" before ".json" */
 const struct writer *const writers[] = {
@@ -24,7 +25,7 @@ const struct writer *writer_for_path(const char *path)
 	for (const struct writer *const *w = writers; *w; w++) {
 		size_t n = strlen((*w)->suffix);
 
-		if (length > n && strcmp(path + length - n, (*w)->suffix) == 0)
+		if (length >= n && strcasecmp(path + length - n, (*w)->suffix) == 0)
 			return *w;
 	}
 	return writers[0];

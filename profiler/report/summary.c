@@ -430,7 +430,7 @@ void summary_report_written(struct log *log, const struct measure *measure,
 	if (w->written.total[ROW_CALL])
 		snprintf(calling, sizeof(calling), ", %s in CUDA calls",
 			 amount(text[1], w->written.total[ROW_CALL], w->unit, false));
-	if (total == 0)
+	if (total == 0 && (w->is_first || w->written.exact_ns > 0))
 		report_empty(log, measure, totals, w);
 	log_line(log, "Wrote %" PRIu64 " %s%s (%s: %s CPU, %s GPU%s%s) to %s", w->written.items,
 		 w->item, s(w->written.items), amount(text[2], total, w->unit, true),

@@ -20,6 +20,7 @@ void summary_report_unnamed(struct log *log, const struct unnamed *unnamed);
 struct summary_written {
 	const char *file;
 	const char *item; /* "stack" */
+	bool is_first;    /* of several: why a profile is empty is said once */
 	const char *unit; /* "samples", "us", "ns"; NULL: totals are in ns, and shown as times */
 	struct written written;
 };

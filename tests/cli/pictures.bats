@@ -45,9 +45,9 @@ ns_of()
 	expect_equal 'CPU ns' "$(ns_of out.svg CPU)" "$cpu"
 	expect_line out.svg "class=\"sum\" .* data-ns=\"$((cpu + gpu + waiting))\""
 	expect_line stderr '^Wrote [0-9]+ frames \([0-9.]+ s: [0-9.]+ s CPU, 0.133 s GPU, [0-9.]+ s waiting\) to out.svg$'
-	expect_line out.svg '>inference 5</text>'
+	expect_line out.svg '/inference 5</text>'
 	expect_line out.svg '>GPU 132.7 ms  '
-	for label in start-up 'C, C\+\+, other native code' CUDA 'GPU kernel' 'waiting for GPU'; do
+	for label in start-up 'C, C\+\+, other native code' 'CUDA call' 'GPU kernel' 'waiting for GPU'; do
 		expect_line out.svg ">$label</text></g>"
 	done
 }

@@ -69,6 +69,10 @@ static void the_ending_selects_the_format(void **state)
 		assert_ptr_equal(writer_for_path(path), *w);
 		assert_non_null((*w)->item);
 	}
+	assert_ptr_equal(writer_for_path(".svg"), &svg_writer);
+	assert_ptr_equal(writer_for_path("A.SVG"), &svg_writer);
+	assert_ptr_equal(writer_for_path(".speedscope.json"), &speedscope_writer);
+	assert_ptr_equal(writer_for_path("speedscope.json"), &json_summary_writer);
 	assert_ptr_equal(writer_for_path("folded"), writers[0]);
 	assert_ptr_equal(writer_for_path(""), writers[0]);
 	assert_ptr_equal(writer_for_path("-"), writers[0]);

@@ -199,7 +199,8 @@ static void only_the_requested_sources(void **state)
 static void quiet_prints_nothing(void **state)
 {
 	struct bench *b = *state;
-	struct summary_written written = {.file = "x", .item = "stack", .unit = "ns"};
+	struct summary_written written = {
+		.file = "x", .item = "stack", .is_first = true, .unit = "ns"};
 
 	b->ledger.cpu.samples = b->ledger.cpu.dropped = b->ledger.launches.with_stack = 1;
 	b->ledger.gpu.dropped = b->ledger.pipe.malformed = b->ledger.bounds.stacks = 1;
@@ -700,6 +701,7 @@ static void the_written_output(void **state)
 	struct summary_written w = {
 		.file = "app.folded",
 		.item = "stack",
+		.is_first = true,
 		.unit = "samples",
 		.written = {.items = 11, .total = {[ROW_CPU] = 36, [ROW_GPU] = 80}, .exact_ns = 1}};
 
@@ -721,6 +723,7 @@ static void the_written_output(void **state)
 	w = (struct summary_written){
 		.file = "a.svg",
 		.item = "frame",
+		.is_first = true,
 		.written = {.items = 3, .total = {[ROW_CPU] = 1500000000, [ROW_GPU] = 250000}}};
 	assert_string_equal(report_written(b, &w),
 			    "Wrote 3 frames (1.500 s: 1.500 s CPU, 0.000 s GPU) to a.svg\n");
@@ -731,6 +734,7 @@ static void waits_and_calls_are_written_too(void **state)
 	struct bench *b = *state;
 	struct summary_written w = {.file = "x",
 				    .item = "stack",
+				    .is_first = true,
 				    .unit = "samples",
 				    .written = {.items = 4,
 						.total = {1, 2, 3, 4}, /* by enum row_kind */
@@ -751,8 +755,11 @@ static void waits_and_calls_are_written_too(void **state)
 static void an_empty_profile_says_why(void **state)
 {
 	struct bench *b = *state;
-	struct summary_written w = {
-		.file = "x", .item = "stack", .unit = "samples", .written.exact_ns = 999};
+	struct summary_written w = {.file = "x",
+				    .item = "stack",
+				    .is_first = true,
+				    .unit = "samples",
+				    .written.exact_ns = 999};
 
 	b->totals.elapsed_ns = 1234567890;
 	assert_string_equal(report_written(b, &w),
@@ -771,6 +778,9 @@ static void an_empty_profile_says_why(void **state)
 	assert_string_equal(
 		report_written(b, &w),
 		"profile: the profile is empty: no GPU time was recorded\n" WROTE_NONE("us"));
+	w.is_first = false; /* another file has said so */
+	assert_string_equal(report_written(b, &w), WROTE_NONE("us"));
+	w.is_first = true;
 	/* no further line after the summary has said it: the command did not use CUDA */
 	b->ledger.pipe.processes = 0;
 	assert_string_equal(report_written(b, &w), WROTE_NONE("us"));

@@ -211,7 +211,7 @@ static void totals_are_the_trees(void **state)
 	assert_null(strstr(text, "data-total=\"CUDA calls\""));
 	assert_int_equal(sum_boxes(text, ns), 6);
 	assert_true(ns[ROW_CPU] == 2000000001.0 && ns[ROW_GPU] == 1000000002.0);
-	assert_non_null(strstr(text, ">app --fast</text>"));
+	assert_non_null(strstr(text, ">/opt/bin/app --fast</text>"));
 	assert_non_null(strstr(text, "<title>/opt/bin/app --fast</title>"));
 	assert_non_null(strstr(text, "CPU and GPU time by stack · ran 1.234 s · 5 frames"));
 	assert_non_null(strstr(text, ">CPU 2.000 s  66.7 %</text>"));
@@ -245,6 +245,7 @@ static void the_legend_is_of_what_occurs(void **state)
 	made_end(&m);
 }
 
+/* The page's title begins with `title`, however long the command is. */
 static void check_title(const char *command, const char *title)
 {
 	char *text, expected[256];
@@ -255,8 +256,7 @@ static void check_title(const char *command, const char *title)
 	m.result.totals.command = command;
 	text = write_picture(&m, &options, &written);
 	check_xml(text);
-	snprintf(expected, sizeof(expected), "<title>%s</title>\n<g><title>%s</title>\n", title,
-		 command);
+	snprintf(expected, sizeof(expected), "<title>%.100s", title);
 	assert_non_null(strstr(text, expected));
 	free(text);
 	made_end(&m);
@@ -264,17 +264,17 @@ static void check_title(const char *command, const char *title)
 
 static void the_title_is_the_command(void **state)
 {
+	char command[4097];
+
 	(void)state;
 	check_title("app", "app");
-	check_title("./app -o /tmp/x", "app -o /tmp/x");
-	check_title("/usr/bin/env A=/b/c D= ./app x=y", "app x=y");
-	check_title("env", "env");
-	check_title("env ", "");
-	check_title("env A=b", "A=b");
-	check_title("environment A=b c", "environment A=b c");
-	check_title("env env A=b", "env A=b");
+	check_title("env A=b './my app' x=y", "env A=b &#39;./my app&#39; x=y");
 	check_title("", "");
-	check_title("folder/", "");
+	for (size_t length = 100; length < sizeof(command); length += length / 5) {
+		memset(command, 'A', length);
+		command[length] = '\0';
+		check_title(command, command);
+	}
 }
 
 static void an_empty_profile_is_a_picture(void **state)
@@ -369,8 +369,9 @@ static void a_deep_path_makes_a_picture_of_sane_height(void **state)
 	check_xml(text);
 	assert_int_equal(written.items, 400);
 	assert_true(number_after(text, "data-deep=\"") == DEPTH - 400);
-	assert_non_null(strstr(text, ">99,600 below row 400 left out; their time is in their "
-				     "callers<"));
+	assert_non_null(strstr(text,
+			       ">99,600 frames below row 400 left out; their time is in their "
+			       "callers<"));
 	assert_true(number_after(text, "\" height=\"") < 8000);
 	assert_true(strlen(text) < 300000);
 	sum_boxes(text, ns);

@@ -388,8 +388,11 @@ export function makeFlameView(app) {
 			}
 		}
 		if (graph.total[0] === 0) {
+			const isEmpty = app.profile.rows.count === 0;
+			const message = isEmpty ? "The profile is empty." : "No time passes the filter.";
+
 			context.fillStyle = style.text;
-			context.fillText("No time passes the filter.", 14, ROW * 2.5);
+			context.fillText(message, 14, ROW * 2.5);
 		}
 	}
 
