@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads messages of protocol buffers, and unpacks gzip, for tests of what writes them; fails the
- * test where the bytes are not well-formed.
+ * Reads messages of protocol buffers, for tests of what writes them; fails the test where the bytes
+ * are not well-formed.
  */
 #ifndef TESTS_UNIT_PROTOBUF_READER_H
 #define TESTS_UNIT_PROTOBUF_READER_H
 
 #include "unit.h"
-#include <zlib.h>
 
 /* Bytes that remain to be read. */
 struct pb {
@@ -67,31 +66,6 @@ static inline bool pb_next(struct pb *pb, struct pb_field *field)
 	field->bytes = pb_of(pb->at, size);
 	pb->at += size;
 	return true;
-}
-
-/* What is in a gzip file of one member; to be freed. */
-static inline unsigned char *unpack(const void *packed, size_t packed_size, size_t *size)
-{
-	z_stream stream = {.next_in = (unsigned char *)(uintptr_t)packed,
-			   .avail_in = (uInt)packed_size};
-	size_t capacity = 1 << 16;
-	unsigned char *out = malloc(capacity);
-	int ret = Z_OK;
-
-	assert_int_equal(inflateInit2(&stream, MAX_WBITS + 16), Z_OK);
-	while (ret == Z_OK) {
-		assert_non_null(out);
-		stream.next_out = out + stream.total_out;
-		stream.avail_out = (uInt)(capacity - stream.total_out);
-		ret = inflate(&stream, Z_NO_FLUSH);
-		if (stream.avail_out == 0)
-			out = realloc(out, capacity *= 2);
-	}
-	assert_int_equal(ret, Z_STREAM_END);
-	assert_int_equal(stream.avail_in, 0);
-	*size = stream.total_out;
-	inflateEnd(&stream);
-	return out;
 }
 
 #endif

@@ -4,6 +4,7 @@
  * program and of children. Needs root.
  */
 #include "unit.h"
+#include "own_code.h"
 #include <dirent.h>
 #include <grp.h>
 #include <linux/capability.h>
@@ -50,24 +51,6 @@ PROBED int launch_with_mark(void)
 	volatile uint64_t mark[2] = {MARK, ~MARK};
 
 	return runtime_launch(0) + (int)mark[1];
-}
-
-/* Where in this file's image code lies. */
-static uint64_t file_offset(uintptr_t address)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	uint64_t start, end, offset, found = 0;
-	char line[4096];
-
-	assert_non_null(maps);
-	while (!found && fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end, &offset) ==
-			    3 &&
-		    address >= start && address < end)
-			found = address - start + offset;
-	fclose(maps);
-	assert_true(found > 0);
-	return found;
 }
 
 static int probe(struct bpf_source *s, enum bpf_source_probe kind, pid_t pid, uintptr_t function,

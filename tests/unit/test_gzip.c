@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "protobuf_reader.h"
+#include "unpack.h"
 #include "profiler/output/gzip.h"
 
 /* Packs the bytes, given in parts of this size; to be freed. */
@@ -26,7 +26,7 @@ static void check(const void *bytes, size_t size, size_t part)
 {
 	size_t packed_size, unpacked_size;
 	char *packed = pack(bytes, size, part, &packed_size);
-	unsigned char *unpacked = unpack(packed, packed_size, &unpacked_size);
+	unsigned char *unpacked = gunzip(packed, packed_size, &unpacked_size);
 
 	assert_int_equal(unpacked_size, size);
 	assert_memory_equal(unpacked, bytes, size);

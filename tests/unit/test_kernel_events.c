@@ -4,6 +4,7 @@
  * with perf events alone. Nothing is expected within a certain time.
  */
 #include "unit.h"
+#include "own_code.h"
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -503,24 +504,6 @@ static volatile int sink;
 __attribute__((noipa)) static int launch(void)
 {
 	return sink++;
-}
-
-/* Where in this file's image code lies. */
-static uint64_t file_offset(uintptr_t address)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	uint64_t start, end, offset, found = 0;
-	char line[4096];
-
-	assert_non_null(maps);
-	while (!found && fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end, &offset) ==
-			    3 &&
-		    address >= start && address < end)
-			found = address - start + offset;
-	fclose(maps);
-	assert_true(found > 0);
-	return found;
 }
 
 /* Launches continue after samples have ended. */

@@ -2,6 +2,7 @@
 /* What is written is decoded again by a small reader of its own. */
 #include "made_result.h"
 #include "protobuf_reader.h"
+#include "unpack.h"
 #include "profiler/output/writer.h"
 #include "symbolize/text.h"
 
@@ -268,7 +269,7 @@ static struct profile_read read_profile(const void *packed, size_t packed_size)
 	struct pb all, again;
 	size_t size;
 
-	r.bytes = unpack(packed, packed_size, &size);
+	r.bytes = gunzip(packed, packed_size, &size);
 	all = again = pb_of(r.bytes, size);
 	while (pb_next(&all, &field)) {
 		if (field.number == 6) {

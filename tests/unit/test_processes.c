@@ -5,21 +5,9 @@
  */
 #include "collect_text.h"
 #include "heap.h"
+#include "unsure.h"
 #include "profiler/collect/processes.h"
 #include "symbolize/address_space.h"
-
-/* The one that fails, counted from now; 0: none does. */
-static uint32_t failing_allocation;
-
-static bool fails_now(void)
-{
-	return failing_allocation && --failing_allocation == 0;
-}
-
-static uint64_t *unsure_get(struct id_map *map, uint32_t id)
-{
-	return fails_now() ? NULL : id_map_get(map, id);
-}
 
 static void *unsure_calloc(size_t count, size_t size)
 {

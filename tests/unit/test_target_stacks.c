@@ -4,26 +4,8 @@
  * this test, with memory that can run out.
  */
 #include "unit.h"
+#include "unsure.h"
 #include "profiler/collect/target_stacks.h"
-#include "symbolize/array.h"
-
-/* The one that fails, counted from now; 0: none does. */
-static uint32_t failing_allocation;
-
-static bool fails_now(void)
-{
-	return failing_allocation && --failing_allocation == 0;
-}
-
-static bool unsure_make_room(void *items, uint32_t count, uint32_t *capacity, size_t size)
-{
-	return !fails_now() && array_make_room(items, count, capacity, size);
-}
-
-static uint64_t *unsure_get(struct id_map *map, uint32_t id)
-{
-	return fails_now() ? NULL : id_map_get(map, id);
-}
 
 static char *unsure_strdup(const char *text)
 {

@@ -4,31 +4,13 @@
  * this test, with a bound chosen by the tests, and memory that can run out.
  */
 #include "unit.h"
+#include "unsure.h"
 #include "cupti_trace/work_tally.h"
-#include "symbolize/array.h"
 
 static const uint32_t real_bound = WORK_TALLY_MAX;
 static uint32_t bound = 100;
 #undef WORK_TALLY_MAX
 #define WORK_TALLY_MAX bound
-
-/* The one that fails, counted from now; 0: none does. */
-static uint32_t failing_allocation;
-
-static bool fails_now(void)
-{
-	return failing_allocation && --failing_allocation == 0;
-}
-
-static bool unsure_make_room(void *items, uint32_t count, uint32_t *capacity, size_t size)
-{
-	return !fails_now() && array_make_room(items, count, capacity, size);
-}
-
-static int unsure_add(struct hash_index *index, uint32_t hash, uint32_t position)
-{
-	return fails_now() ? -ENOMEM : hash_index_add(index, hash, position);
-}
 
 #define array_make_room unsure_make_room
 #define hash_index_add unsure_add

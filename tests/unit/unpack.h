@@ -1,10 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* Unpacks what deflated.h writes. */
+/* Unpacks what gzip.h and deflated.h write. */
 #ifndef TESTS_UNIT_UNPACK_H
 #define TESTS_UNIT_UNPACK_H
 
 #include <zlib.h>
 #include "unit.h"
+
+/* What is in a gzip file of one member; to be freed. */
+static inline unsigned char *gunzip(const void *packed, size_t packed_size, size_t *size)
+{
+	z_stream stream = {.next_in = (unsigned char *)(uintptr_t)packed,
+			   .avail_in = (uInt)packed_size};
+	size_t capacity = 1 << 16;
+	unsigned char *out = malloc(capacity);
+	int ret = Z_OK;
+
+	assert_int_equal(inflateInit2(&stream, MAX_WBITS + 16), Z_OK);
+	while (ret == Z_OK) {
+		assert_non_null(out);
+		stream.next_out = out + stream.total_out;
+		stream.avail_out = (uInt)(capacity - stream.total_out);
+		ret = inflate(&stream, Z_NO_FLUSH);
+		if (stream.avail_out == 0)
+			out = realloc(out, capacity *= 2);
+	}
+	assert_int_equal(ret, Z_STREAM_END);
+	assert_int_equal(stream.avail_in, 0);
+	*size = stream.total_out;
+	inflateEnd(&stream);
+	return out;
+}
 
 struct unpacked {
 	unsigned char *bytes; /* to be freed; a NUL follows */
@@ -24,8 +49,7 @@ static inline struct unpacked unpack(const char *text, size_t size)
 {
 	unsigned char *packed = malloc(size + 1);
 	struct unpacked u = {0};
-	z_stream z = {0};
-	size_t n = 0, capacity = 1 << 16;
+	size_t n = 0;
 
 	assert_non_null(packed);
 	assert_int_equal(size % 4, 0);
@@ -38,21 +62,7 @@ static inline struct unpacked unpack(const char *text, size_t size)
 		for (uint32_t j = 0; j < 3 - padding; j++)
 			packed[n++] = (unsigned char)(bits >> (16 - 8 * j));
 	}
-	assert_int_equal(inflateInit2(&z, MAX_WBITS + 16), Z_OK);
-	z.next_in = packed;
-	z.avail_in = (uInt)n;
-	for (int status = Z_OK; status != Z_STREAM_END;) {
-		u.bytes = realloc(u.bytes, capacity + 1);
-		assert_non_null(u.bytes);
-		z.next_out = u.bytes + u.size;
-		z.avail_out = (uInt)(capacity - u.size);
-		status = inflate(&z, Z_NO_FLUSH);
-		assert_true(status == Z_OK || status == Z_STREAM_END);
-		u.size = capacity - z.avail_out;
-		capacity *= 2;
-	}
-	assert_int_equal(z.avail_in, 0);
-	inflateEnd(&z);
+	u.bytes = gunzip(packed, n, &u.size);
 	free(packed);
 	u.bytes[u.size] = '\0';
 	return u;

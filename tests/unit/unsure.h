@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory that can run out. A test that has a module built in includes this header and then lets the
+ * module call these in place of the real ones:
+ *
+ *	#define array_make_room unsure_make_room
+ *	#include "profiler/profile/places.c"
+ */
+#ifndef TESTS_UNIT_UNSURE_H
+#define TESTS_UNIT_UNSURE_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "profiler/base/id_map.h"
+#include "symbolize/array.h"
+#include "symbolize/hash_index.h"
+
+/* The one that fails, counted from now; 0: none does. */
+static uint32_t failing_allocation;
+
+static inline bool fails_now(void)
+{
+	return failing_allocation && --failing_allocation == 0;
+}
+
+static inline bool unsure_make_room(void *items, uint32_t count, uint32_t *capacity, size_t size)
+{
+	return !fails_now() && array_make_room(items, count, capacity, size);
+}
+
+static inline int unsure_add(struct hash_index *index, uint32_t hash, uint32_t position)
+{
+	return fails_now() ? -ENOMEM : hash_index_add(index, hash, position);
+}
+
+static inline uint64_t *unsure_get(struct id_map *map, uint32_t id)
+{
+	return fails_now() ? NULL : id_map_get(map, id);
+}
+
+#endif
