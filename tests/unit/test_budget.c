@@ -20,12 +20,12 @@
 #include "symbolize/budget.h"
 #include "symbolize/symbolizer.h"
 #include "tests/unit/made_elf.h"
+#include "tests/unit/own_folder.h"
 
 #define GHOST 0x3fff0000 /* above the largest pid_max */
 #define MIB (UINT64_C(1) << 20)
 #define MOST_MIB 500
 
-static char folder[128];
 static struct symbolizer *s; /* of the process of its own */
 static struct address_space *ghost;
 static uint64_t next_start;
@@ -434,24 +434,6 @@ static void large_perf_maps(void **state)
 {
 	(void)state;
 	in_own_process(name_jit);
-}
-
-static int make_folder(void **state)
-{
-	const char *parent = getenv("TMPDIR");
-
-	(void)state;
-	snprintf(folder, sizeof(folder), "%s/budget.XXXXXX", parent ? parent : "/tmp");
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-	char command[256];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	return system(command);
 }
 
 int main(void)

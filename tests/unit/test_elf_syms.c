@@ -23,8 +23,7 @@
 
 #include "symbolize/elf_syms.h"
 #include "unit.h"
-
-static char folder[128];
+#include "tests/unit/own_folder.h"
 
 __attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
 {
@@ -554,24 +553,6 @@ static void test_many_symbols_load(void **state)
 	expect_name(syms, base + 123456 * 8 + 3, name);
 	elf_syms_free(syms);
 	print_message("%d symbols in %.3f s\n", FUNCTIONS, seconds);
-}
-
-static int make_folder(void **state)
-{
-	const char *parent = getenv("TMPDIR");
-
-	(void)state;
-	snprintf(folder, sizeof(folder), "%s/elf_syms.XXXXXX", parent ? parent : "/tmp");
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-	char command[256];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	return system(command);
 }
 
 static void the_build_id_is_known(void **state)

@@ -24,12 +24,11 @@
 #include "symbolize/naming.h"
 #include "symbolize/symbolizer.h"
 #include "tests/unit/made_elf.h"
+#include "tests/unit/own_folder.h"
 
 #define GHOST 0x3fff0000 /* above the largest pid_max */
 #define NOBODY 65534
 #define STUCK_FILE "build/tests/workloads/stuck_file"
-
-static char folder[128];
 
 static const char *path_of(const char *file)
 {
@@ -594,23 +593,15 @@ static void a_close_that_blocks(void **state)
 	check_stuck("flush", "0", "in_served");
 }
 
-static int make_folder(void **state)
+static int open_folder(void **state)
 {
-	const char *parent = getenv("TMPDIR");
-
-	(void)state;
-	snprintf(folder, sizeof(folder), "%s/modules.XXXXXX", parent ? parent : "/tmp");
-	return mkdtemp(folder) && chmod(folder, 0755) == 0 ? 0 : -1;
+	return make_folder(state) == 0 && chmod(folder, 0755) == 0 ? 0 : -1;
 }
 
-static int remove_folder(void **state)
+static int close_folder(void **state)
 {
-	char command[256];
-
-	(void)state;
 	umount2(path_of("mount"), MNT_DETACH); /* of a test that failed */
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	return system(command);
+	return remove_folder(state);
 }
 
 int main(void)
@@ -630,5 +621,5 @@ int main(void)
 		cmocka_unit_test(a_close_that_blocks),
 	};
 
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return cmocka_run_group_tests(tests, open_folder, close_folder);
 }

@@ -24,11 +24,10 @@
 #include <cmocka.h>
 
 #include "symbolize/symbolizer.h"
+#include "tests/unit/own_folder.h"
 
 #define GHOST 0x3fff0000 /* above the largest pid_max */
 #define GHOST_ID 7
-
-static char folder[128];
 
 /* A test's address spaces: of this process, and of one that does not exist. */
 static struct address_space *self, *ghost;
@@ -613,24 +612,6 @@ static void test_many_files(void **state)
 		assert_string_equal(symbolizer_name(s, refs[i], false), "in_many");
 	assert_int_equal(open_files(), before);
 	end(s);
-}
-
-static int make_folder(void **state)
-{
-	const char *parent = getenv("TMPDIR");
-
-	(void)state;
-	snprintf(folder, sizeof(folder), "%s/symbolizer.XXXXXX", parent ? parent : "/tmp");
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-	char command[256];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-	return system(command);
 }
 
 int main(void)
