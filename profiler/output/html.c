@@ -489,11 +489,7 @@ static int write_html(const struct result *result, const struct writer_options *
 	int err = -ENOMEM;
 
 	(void)options; /* in ns, whatever the unit */
-	memset(written, 0, sizeof(*written));
-	for (uint32_t i = 0; i < result->row_count; i++) {
-		written->total[result->rows[i].kind] += result->rows[i].ns;
-		written->exact_ns += (double)result->rows[i].ns;
-	}
+	*written = written_in_ns(result);
 	if (!allocate(&p))
 		goto out;
 	add_facts(&p, written);

@@ -6,7 +6,6 @@
 #include "profiler/output/writer.h"
 
 #include <errno.h>
-#include <string.h>
 #include "profiler/output/json.h"
 #include "profiler/profile/digest.h"
 #include "profiler/profile/work_names.h"
@@ -139,13 +138,9 @@ static int write_summary(const struct result *result, const struct writer_option
 	struct json j = json_begin(out);
 
 	(void)options;
-	memset(written, 0, sizeof(*written));
+	*written = written_in_ns(result);
 	if (!d)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < result->row_count; i++)
-		written->total[result->rows[i].kind] += result->rows[i].ns;
-	for (int kind = 0; kind < ROW_KINDS; kind++)
-		written->exact_ns += (double)written->total[kind];
 	written->items = d->kernels.count;
 	json_open_object(&j);
 	put_run(&j, &result->totals);

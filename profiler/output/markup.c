@@ -78,7 +78,8 @@ void markup_put_xml(FILE *out, uint32_t c)
 	}
 }
 
-void markup_put_json(FILE *out, uint32_t c)
+/* One character, inside a JSON string. */
+static void put_json(FILE *out, uint32_t c)
 {
 	switch (c) {
 	case '&':
@@ -113,6 +114,6 @@ void markup_xml(FILE *out, const char *text, size_t limit)
 void markup_json(FILE *out, const char *text, size_t limit)
 {
 	fputc('"', out);
-	put_text(out, text, limit, markup_put_json);
+	put_text(out, text, limit, put_json);
 	fputc('"', out);
 }

@@ -25,9 +25,6 @@ unsigned int markup_columns(uint32_t character);
 /* One character, as XML text or in an attribute. */
 void markup_put_xml(FILE *out, uint32_t character);
 
-/* One character, inside a JSON string. */
-void markup_put_json(FILE *out, uint32_t character);
-
 /* The text as XML text or in an attribute; cut behind `limit` characters, with an ellipsis. */
 void markup_xml(FILE *out, const char *text, size_t limit);
 

@@ -362,18 +362,13 @@ static void put_sample(struct pprof *p, const struct row *row)
 	protobuf_end(&p->fields, sample);
 }
 
-static int put_samples(struct pprof *p, struct written *written)
+static int put_samples(struct pprof *p)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < p->result->row_count && !err; i++) {
-		const struct row *row = &p->result->rows[i];
-
-		put_sample(p, row);
+		put_sample(p, &p->result->rows[i]);
 		err = flush(p, FLUSHED_BYTES);
-		written->items++;
-		written->total[row->kind] += row->ns;
-		written->exact_ns += (double)row->ns;
 	}
 	return err;
 }
@@ -466,13 +461,13 @@ static void put_head(struct pprof *p)
 		put_text(p, PROFILE_COMMENT, keep(p, totals->command));
 }
 
-static int write_all(struct pprof *p, struct written *written)
+static int write_all(struct pprof *p)
 {
 	int err;
 
 	find_mappings(p);
 	put_head(p);
-	err = p->failed ? -ENOMEM : put_samples(p, written);
+	err = p->failed ? -ENOMEM : put_samples(p);
 	if (!err)
 		err = put_frames(p);
 	if (!err)
@@ -490,9 +485,10 @@ static int write_pprof(const struct result *result, const struct writer_options 
 	int err = p.gzip ? 0 : -ENOMEM;
 
 	(void)options;
-	memset(written, 0, sizeof(*written));
+	*written = written_in_ns(result);
+	written->items = result->row_count;
 	if (!err)
-		err = write_all(&p, written);
+		err = write_all(&p);
 	gzip_free(p.gzip);
 	protobuf_release(&p.fields);
 	protobuf_release(&p.texts);

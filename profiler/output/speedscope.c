@@ -324,14 +324,10 @@ static int write_speedscope(const struct result *result, const struct writer_opt
 	struct walk w = {.result = result, .json = json_begin(out), .entries = new_entries(result)};
 
 	(void)options;
-	memset(written, 0, sizeof(*written));
+	*written = written_in_ns(result);
 	w.failed = !w.entries;
 	if (!w.failed)
 		put_document(&w, written);
-	for (uint32_t i = 0; i < result->row_count; i++) {
-		written->total[result->rows[i].kind] += result->rows[i].ns;
-		written->exact_ns += (double)result->rows[i].ns;
-	}
 	free(w.entries);
 	free(w.path);
 	if (w.failed)

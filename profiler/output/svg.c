@@ -669,7 +669,7 @@ static int write_svg(const struct result *result, const struct writer_options *o
 	uint32_t count;
 	int err = -ENOMEM;
 
-	memset(written, 0, sizeof(*written));
+	*written = written_in_ns(result);
 	if (!tree)
 		return -ENOMEM;
 	p.nodes = call_tree_nodes(tree, &count);
@@ -684,9 +684,6 @@ static int write_svg(const struct result *result, const struct writer_options *o
 	if (!err && ferror(out))
 		err = -EIO;
 	written->items = p.layout.count - 1;
-	written->exact_ns = p.all_ns;
-	for (int kind = 0; kind < ROW_KINDS; kind++)
-		written->total[kind] = (uint64_t)p.boxes[0].all.ns[kind];
 out:
 	flame_layout_release(&p.layout);
 	hash_index_release(&p.module_index);

@@ -123,4 +123,16 @@ struct written {
 	double exact_ns;           /* the same before rounding, all kinds together */
 };
 
+/* Of a format without units: all rows, and no items yet. */
+static inline struct written written_in_ns(const struct result *result)
+{
+	struct written written = {.items = 0};
+
+	for (uint32_t i = 0; i < result->row_count; i++) {
+		written.total[result->rows[i].kind] += result->rows[i].ns;
+		written.exact_ns += (double)result->rows[i].ns;
+	}
+	return written;
+}
+
 #endif
