@@ -29,6 +29,7 @@ enum {
 	PROFILE_LOCATION = 4,
 	PROFILE_FUNCTION = 5,
 	PROFILE_STRING_TABLE = 6,
+	PROFILE_TIME_NANOS = 9,
 	PROFILE_DURATION_NANOS = 10,
 	PROFILE_PERIOD_TYPE = 11,
 	PROFILE_PERIOD = 12,
@@ -456,6 +457,8 @@ static void put_head(struct pprof *p)
 	put_text(p, PROFILE_DEFAULT_SAMPLE_TYPE, columns[p->columns[p->column_count - 1]].type);
 	put_type(p, PROFILE_PERIOD_TYPE, ROW_CPU);
 	protobuf_uint(&p->fields, PROFILE_PERIOD, totals->sample_ns);
+	if (totals->start_unix_ns)
+		protobuf_uint(&p->fields, PROFILE_TIME_NANOS, totals->start_unix_ns);
 	protobuf_uint(&p->fields, PROFILE_DURATION_NANOS, totals->elapsed_ns);
 	if (totals->command)
 		put_text(p, PROFILE_COMMENT, keep(p, totals->command));

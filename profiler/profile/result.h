@@ -61,6 +61,8 @@ struct stack_info {
 struct totals {
 	const struct ledger *ledger;
 	const char *command;       /* as a shell would read it, cut if it is long */
+	uint64_t start_ns;         /* the command's start, CLOCK_MONOTONIC */
+	uint64_t start_unix_ns;    /* the same moment, since 1970; 0: unknown */
 	uint64_t elapsed_ns;       /* from the command's start to the end of collecting */
 	uint64_t longest_round_ns; /* between two rounds of reading the sources */
 	uint64_t command_cpu_ns;   /* charged to the command and its waited-for children */
@@ -98,8 +100,9 @@ struct result {
 	/* the same, to be found by a place's numbers */
 	const struct place_names *place_names;
 	const struct devices *device_names;
-	const struct timeline *timeline;             /* NULL unless a writer needs it; finished */
-	const uint32_t *sample_stacks, *call_stacks; /* for result_record_stack */
+	const struct timeline *timeline; /* NULL unless a writer needs it; finished */
+	/* for result_record_stack; NULL: records have the numbers of `stacks` already */
+	const uint32_t *sample_stacks, *call_stacks;
 	struct unnamed unnamed;
 	struct totals totals;
 };
@@ -112,8 +115,10 @@ struct result {
 static inline uint32_t result_record_stack(const struct result *result,
 					   const struct timeline_record *record)
 {
-	return record->kind == TIMELINE_CPU_SAMPLE ? result->sample_stacks[record->stack]
-						   : result->call_stacks[record->stack];
+	const uint32_t *stacks =
+		record->kind == TIMELINE_CPU_SAMPLE ? result->sample_stacks : result->call_stacks;
+
+	return stacks ? stacks[record->stack] : record->stack;
 }
 
 /* What was written, for the summary. */

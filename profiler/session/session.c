@@ -71,7 +71,7 @@ struct session {
 	uint32_t interrupts;     /* SIGINTs so far */
 	int early_signal;        /* a signal that ends us before the target ran; 0: none */
 	uint64_t quick_until_ns; /* look often until then */
-	uint64_t start_ns, ended_ns;
+	uint64_t start_ns, start_unix_ns, ended_ns;
 	uint64_t longest_round_ns; /* from one wait for events to the next */
 };
 
@@ -435,6 +435,15 @@ static bool is_called_off(struct session *s)
 	return s->is_orphan || s->early_signal;
 }
 
+/* 0 if the clock stands before 1970. */
+static uint64_t unix_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec < 0 ? 0 : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static int release_target(struct session *s)
 {
 	int err;
@@ -443,6 +452,7 @@ static int release_target(struct session *s)
 		return s->is_orphan ? EXIT_PROFILER_FAILED : EXIT_SIGNAL_BASE + s->early_signal;
 	s->is_running = true;
 	s->start_ns = monotonic_ns();
+	s->start_unix_ns = unix_ns();
 	s->quick_until_ns = s->start_ns + FIRST_QUICK_NS; /* then its exec will be known */
 	err = target_release(&s->target);
 	return err ? exec_error_explain(s->log, s->options->command[0], -err) : 0;
@@ -876,6 +886,8 @@ struct totals session_totals(const struct session *s)
 	getrusage(RUSAGE_SELF, &own);
 	getrusage(RUSAGE_CHILDREN, &children);
 	return (struct totals){.ledger = collect_ledger(s->collect),
+			       .start_ns = s->start_ns,
+			       .start_unix_ns = s->start_unix_ns,
 			       .elapsed_ns = s->ended_ns - s->start_ns,
 			       .longest_round_ns = s->longest_round_ns,
 			       .command_cpu_ns = cpu_ns(&children),

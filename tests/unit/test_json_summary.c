@@ -96,6 +96,7 @@ static void all_sums_and_losses(void **state)
 	made_begin(&m);
 	m.result.totals = (struct totals){.ledger = &ledger,
 					  .command = "./app 'a b'",
+					  .start_unix_ns = 6,
 					  .elapsed_ns = 5,
 					  .command_cpu_ns = 4,
 					  .own_cpu_ns = 3,
@@ -111,6 +112,7 @@ static void all_sums_and_losses(void **state)
 	made_add(&m, push(&m, call, CLASS_WAIT, "[waiting for GPU]"), ROW_WAIT, 30);
 	tree = write_and_parse(&m, &written);
 	assert_string_equal(text_of(tree, "command"), "./app 'a b'");
+	assert_int_equal(number(tree, "started_unix_ns"), 6);
 	assert_int_equal(number(tree, "elapsed_ns"), 5);
 	assert_int_equal(number(tree, "sample_ns"), 2);
 	totals = cJSON_GetObjectItem(tree, "totals");

@@ -54,7 +54,7 @@ struct profile_read {
 	uint32_t mapping_count, mapping_capacity;
 	struct pb types[TYPES], units[TYPES], comment, default_type, period_type, period_unit;
 	uint32_t type_count;
-	uint64_t period, duration;
+	uint64_t period, time, duration;
 };
 
 static bool pb_is(struct pb bytes, const char *text)
@@ -210,6 +210,9 @@ static void read_field(struct profile_read *r, const struct pb_field *field)
 		read_function(r, field->bytes);
 		break;
 	case 6: /* read before */
+		break;
+	case 9:
+		r->time = field->value;
 		break;
 	case 10:
 		r->duration = field->value;
@@ -397,8 +400,10 @@ static void rows_are_samples(void **state)
 
 	(void)state;
 	made_begin(&m);
-	m.result.totals = (struct totals){
-		.command = "./app -x \xff", .elapsed_ns = 123456789012, .sample_ns = 20000000};
+	m.result.totals = (struct totals){.command = "./app -x \xff",
+					  .start_unix_ns = 1700000000123456789,
+					  .elapsed_ns = 123456789012,
+					  .sample_ns = 20000000};
 	made_add(&m, MADE_STACK(&m, "main", "work"), ROW_CPU, 40000000);
 	made_add_at(
 		&m,
@@ -434,6 +439,7 @@ static void rows_are_samples(void **state)
 	assert_pb(r.period_type, "cpu");
 	assert_pb(r.period_unit, "nanoseconds");
 	assert_int_equal(r.period, 20000000);
+	assert_int_equal(r.time, 1700000000123456789);
 	assert_int_equal(r.duration, 123456789012);
 	assert_int_equal(written.total[ROW_CPU], 40000000);
 	assert_int_equal(written.total[ROW_GPU], 7);

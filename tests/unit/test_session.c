@@ -7,13 +7,14 @@
 #include <dirent.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/session/session.h"
+#include "symbolize/monotonic.h"
 
 /* What a run left, where the test can see it. */
 struct outcome {
 	int status; /* of session_open or session_run */
 	int exit_status;
 	struct ledger ledger; /* its pointers are the child's */
-	uint64_t elapsed_ns, command_cpu_ns, sample_ns;
+	uint64_t start_ns, start_unix_ns, elapsed_ns, command_cpu_ns, sample_ns;
 };
 
 struct bench {
@@ -72,6 +73,8 @@ static void take_results(struct outcome *outcome, struct session *session)
 	struct totals totals = session_totals(session);
 
 	outcome->ledger = *totals.ledger;
+	outcome->start_ns = totals.start_ns;
+	outcome->start_unix_ns = totals.start_unix_ns;
 	outcome->elapsed_ns = totals.elapsed_ns;
 	outcome->command_cpu_ns = totals.command_cpu_ns;
 	outcome->sample_ns = totals.sample_ns;
@@ -340,6 +343,8 @@ static void without_a_supervisor_it_ends(void **state)
 static void cpu_time(void **state)
 {
 	struct bench *b = *state;
+	uint64_t before_ns = monotonic_ns();
+	time_t before = time(NULL);
 
 	b->options.measure.frequency_hz = 1000;
 	run(b, SHELL("i=0; while test $i -lt 300000; do i=$((i + 1)); done"));
@@ -348,6 +353,9 @@ static void cpu_time(void **state)
 	assert_true(b->outcome->ledger.cpu.samples > 0);
 	assert_true(b->outcome->command_cpu_ns > 0);
 	assert_true(b->outcome->elapsed_ns > 0);
+	assert_true(b->outcome->start_ns >= before_ns && b->outcome->start_ns < monotonic_ns());
+	assert_true(b->outcome->start_unix_ns / 1000000000 >= (uint64_t)before);
+	assert_true(b->outcome->start_unix_ns / 1000000000 <= (uint64_t)time(NULL));
 	assert_int_equal(b->outcome->ledger.cpu.after_end, 0);
 
 	b->options.measure.samples_cpu = false;
