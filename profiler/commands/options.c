@@ -7,108 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/version.h"
-
-static const char help[] =
-	"Usage: profile [options] [--] command [argument...]\n"
-	"\n"
-	"Runs the command and writes where its time went, on the CPU and on the GPU: GPU work is\n"
-	"under the CPU stacks that launched it. Files ending in .html and .svg open in a browser;\n"
-	".folded is for flamegraph.pl, .pb.gz for pprof, .speedscope.json for speedscope.\n"
-	"\n"
-	"  -o FILE             output file, - for stdout (default " OPTIONS_DEFAULT_OUTPUT ");\n"
-	"                      its ending is the format; may be repeated\n"
-	"  --format NAME       the format, whatever the ending: folded, svg, html, pprof,\n"
-	"                      speedscope, json\n"
-	"  --flame             in pictures, callees above callers: flames, not icicles\n"
-	"  -gpu-only           GPU time only, under the stacks that launched it\n"
-	"  -cpu-only           CPU samples only; nothing is loaded into the command\n"
-	"  --by PARTS          add root frames: any of process,thread,device,context,stream\n"
-	"  --kernels-only      record no GPU work but kernels: no copies, sets, allocations\n"
-	"  --graph HOW         CUDA graphs by node (default) or as a whole (graph)\n"
-	"  --report            print where most of the time went: kernels, launch sites, "
-	"functions\n"
-	"  --strict            exit with 124 if anything was lost or could not be matched\n"
-	"  -F, --freq HZ       CPU samples per second and CPU (default 50)\n"
-	"  --unit UNIT         weights in samples (default), us or ns\n"
-	"  --raw-names         keep kernel names mangled\n"
-	"  --inlines           show inlined functions as frames (needs debug information)\n"
-	"  -injection-lib PATH load this library into the command instead of the built-in one\n"
-	"                      (not libcupti; -cupti-lib is the older name of this option)\n"
-	"  -cuda-lib PATH      also probe this CUDA runtime library; may be repeated\n"
-	"  --as-root           under sudo: run the command and profile as root, not as the\n"
-	"                      invoking user\n"
-	"  -launch-stacks HOW  take launch stacks inprocess, by uprobe, or auto (default: by\n"
-	"                      uprobe with -injection-lib or -cuda-lib, else inprocess)\n"
-	"  --python-lines      show line numbers in Python frames\n"
-	"  --native-python     keep the Python interpreter's own C frames\n"
-	"  --nvtx              show NVTX ranges as frames of launch stacks\n"
-	"  --waits             show the time that threads wait for the GPU, and for what\n"
-	"  --record PREFIX     save the raw input in PREFIX.pipe and PREFIX.events, for bug "
-	"reports\n"
-	"  -v                  be verbose      -q  print only errors\n"
-	"  --version           print the version and exit\n"
-	"  -h, --help          print this and exit\n"
-	"\n"
-	"Long options take one dash or two; with two they may be shortened.\n"
-	"\n"
-	"Exit status: the command's own; 128+N if signal N killed it; 124 by --strict; 125 if\n"
-	"profile failed; 126 if the command cannot be run; 127 if not found.\n";
-
-#define SHORT_OPTIONS "+o:F:vqh" /* "+": stop at the first word that is not an option */
-
-enum {
-	OPT_GPU_ONLY = 256,
-	OPT_CPU_ONLY,
-	OPT_INJECTION_LIB,
-	OPT_CUDA_LIB,
-	OPT_UNIT,
-	OPT_RAW_NAMES,
-	OPT_INLINES,
-	OPT_AS_ROOT,
-	OPT_RECORD,
-	OPT_LAUNCH_STACKS,
-	OPT_PYTHON_LINES,
-	OPT_NATIVE_PYTHON,
-	OPT_KERNELS_ONLY,
-	OPT_GRAPH,
-	OPT_STRICT,
-	OPT_BY,
-	OPT_NVTX,
-	OPT_WAITS,
-	OPT_FORMAT,
-	OPT_REPORT,
-	OPT_FLAME,
-	OPT_VERSION
-};
-
-static const struct option long_options[] = {
-	{"gpu-only", no_argument, NULL, OPT_GPU_ONLY},
-	{"cpu-only", no_argument, NULL, OPT_CPU_ONLY},
-	{"injection-lib", required_argument, NULL, OPT_INJECTION_LIB},
-	{"cupti-lib", required_argument, NULL, OPT_INJECTION_LIB},
-	{"cuda-lib", required_argument, NULL, OPT_CUDA_LIB},
-	{"freq", required_argument, NULL, 'F'},
-	{"unit", required_argument, NULL, OPT_UNIT},
-	{"raw-names", no_argument, NULL, OPT_RAW_NAMES},
-	{"inlines", no_argument, NULL, OPT_INLINES},
-	{"as-root", no_argument, NULL, OPT_AS_ROOT},
-	{"record", required_argument, NULL, OPT_RECORD},
-	{"launch-stacks", required_argument, NULL, OPT_LAUNCH_STACKS},
-	{"python-lines", no_argument, NULL, OPT_PYTHON_LINES},
-	{"native-python", no_argument, NULL, OPT_NATIVE_PYTHON},
-	{"kernels-only", no_argument, NULL, OPT_KERNELS_ONLY},
-	{"graph", required_argument, NULL, OPT_GRAPH},
-	{"strict", no_argument, NULL, OPT_STRICT},
-	{"by", required_argument, NULL, OPT_BY},
-	{"nvtx", no_argument, NULL, OPT_NVTX},
-	{"waits", no_argument, NULL, OPT_WAITS},
-	{"format", required_argument, NULL, OPT_FORMAT},
-	{"report", no_argument, NULL, OPT_REPORT},
-	{"flame", no_argument, NULL, OPT_FLAME},
-	{"version", no_argument, NULL, OPT_VERSION},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
-};
+#include "profiler/commands/help.h"
+#include "profiler/commands/option_table.h"
 
 /* A whole decimal number within [min, max], and nothing else. */
 static bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *out)
@@ -136,42 +36,47 @@ static bool check_mode(const struct options *o)
 	return false;
 }
 
+/* The number of the option's word that this is; -1, after saying which there are: none. */
+static int word_number(int id, const char *text)
+{
+	const struct option_entry *entry = option_entry(id);
+	const char *const *words = entry->words;
+	char shown[OPTION_SHOWN_BYTES];
+
+	for (int i = 0; words[i]; i++)
+		if (strcmp(text, words[i]) == 0)
+			return i;
+	fprintf(stderr, "profile: %s is one of ", option_shown(entry, shown));
+	for (int i = 0; words[i]; i++)
+		fprintf(stderr, "%s%s", i == 0 ? "" : ", ", words[i]);
+	fprintf(stderr, ", not '%s'\n", text);
+	return -1;
+}
+
 static bool set_unit(struct options *o, const char *text)
 {
-	static const char *const names[] = UNIT_WORDS;
+	int number = word_number(OPT_UNIT, text);
 
-	for (int i = 0; i < 3; i++) {
-		if (strcmp(text, names[i]) == 0) {
-			o->unit = (enum weight_unit)i;
-			return true;
-		}
-	}
-	fprintf(stderr, "profile: --unit is one of samples, us, ns, not '%s'\n", text);
-	return false;
+	if (number >= 0)
+		o->unit = (enum weight_unit)number;
+	return number >= 0;
 }
 
 static bool set_launch_stacks(struct options *o, const char *text)
 {
-	static const char *const names[] = {"auto", "inprocess", "uprobe"};
+	int number = word_number(OPT_LAUNCH_STACKS, text);
 
-	for (int i = 0; i < 3; i++) {
-		if (strcmp(text, names[i]) == 0) {
-			o->launch_stacks = (enum launch_stacks)i;
-			return true;
-		}
-	}
-	fprintf(stderr, "profile: -launch-stacks is one of auto, inprocess, uprobe, not '%s'\n",
-		text);
-	return false;
+	if (number >= 0)
+		o->launch_stacks = (enum launch_stacks)number;
+	return number >= 0;
 }
 
 static bool set_graph(struct options *o, const char *text)
 {
-	o->measure.whole_graphs = strcmp(text, "graph") == 0;
-	if (o->measure.whole_graphs || strcmp(text, "node") == 0)
-		return true;
-	fprintf(stderr, "profile: --graph is node or graph, not '%s'\n", text);
-	return false;
+	int number = word_number(OPT_GRAPH, text);
+
+	o->measure.whole_graphs = number == 1;
+	return number >= 0;
 }
 
 static bool set_by(struct options *o, const char *text)
@@ -253,14 +158,11 @@ static bool add_output(struct options *o, const char *path)
 
 static bool set_format(struct options *o, const char *name)
 {
-	o->format = writer_with_name(name);
-	if (o->format)
-		return true;
-	fprintf(stderr, "profile: --format is one of ");
-	for (const struct writer *const *w = writers; *w; w++)
-		fprintf(stderr, "%s%s", w == writers ? "" : ", ", (*w)->name);
-	fprintf(stderr, ", not '%s'\n", name);
-	return false;
+	int number = word_number(OPT_FORMAT, name);
+
+	if (number >= 0)
+		o->format = writer_with_name(name);
+	return number >= 0;
 }
 
 static void choose_formats(struct options *o)
@@ -351,7 +253,7 @@ static bool is_long_option(const char *word)
 {
 	size_t length = strcspn(word + 1, "=");
 
-	for (const struct option *o = long_options; o->name; o++)
+	for (const struct option *o = option_table_long(); o->name; o++)
 		if (strlen(o->name) == length && strncmp(o->name, word + 1, length) == 0)
 			return true;
 	return false;
@@ -363,16 +265,32 @@ static bool is_long_option(const char *word)
  */
 static int next_option(int argc, char **argv)
 {
-	const char *word = argv[optind ? optind : 1];
+	const char *word = argv[optind ? optind : 1], *letters = option_table_short();
+	const struct option *names = option_table_long();
 
 	if (!word || word[0] != '-' || word[1] == '-' || !word[1])
-		return getopt_long(argc, argv, SHORT_OPTIONS, long_options, NULL);
+		return getopt_long(argc, argv, letters, names, NULL);
 	if (is_long_option(word))
-		return getopt_long_only(argc, argv, SHORT_OPTIONS, long_options, NULL);
-	if (word[1] != ':' && strchr(SHORT_OPTIONS + 1, word[1]))
-		return getopt_long(argc, argv, SHORT_OPTIONS, long_options, NULL);
+		return getopt_long_only(argc, argv, letters, names, NULL);
+	if (word[1] != ':' && strchr(letters + 1, word[1]))
+		return getopt_long(argc, argv, letters, names, NULL);
 	fprintf(stderr, "profile: unrecognized option '%s'\n", word);
 	return '?';
+}
+
+/* --help, --help TOPIC, --help=TOPIC */
+static enum options_result print_help(const char *topic)
+{
+	if (!topic) {
+		help_overview(stdout);
+		return OPTIONS_DONE;
+	}
+	if (help_topic(topic, stdout))
+		return OPTIONS_DONE;
+	fprintf(stderr, "profile: no help on '%s'; the topics are ", topic);
+	help_list_topics(stderr);
+	fputc('\n', stderr);
+	return OPTIONS_WRONG;
 }
 
 enum options_result options_parse(int argc, char **argv, struct options *options)
@@ -382,12 +300,17 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	memset(options, 0, sizeof(*options));
 	options->measure = (struct measure){
 		.samples_cpu = true, .traces_gpu = true, .frequency_hz = OPTIONS_DEFAULT_FREQUENCY};
+	if (argc < 2) {
+		help_first_page(stderr);
+		return OPTIONS_WRONG;
+	}
 	optind = 0;                  /* start afresh: tests parse more than once */
 	argv[0] = (char *)"profile"; /* the prefix of getopt's messages, as of ours */
 	while ((option = next_option(argc, argv)) != -1) {
 		if (option == 'h') {
-			fputs(help, stdout);
-			return OPTIONS_DONE;
+			const char *next = optind < argc ? argv[optind] : NULL;
+
+			return print_help(optarg || !next || next[0] == '-' ? optarg : next);
 		}
 		if (option == OPT_VERSION) {
 			puts("profile " PROFILE_VERSION);

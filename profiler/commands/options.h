@@ -53,7 +53,7 @@ struct options {
 enum options_result {
 	OPTIONS_RUN,   /* go on */
 	OPTIONS_DONE,  /* --help or --version: exit 0 */
-	OPTIONS_WRONG, /* explained on stderr: exit 125 */
+	OPTIONS_WRONG, /* explained on stderr: exit 125; also if there were no arguments at all */
 };
 
 enum options_result options_parse(int argc, char **argv, struct options *options);

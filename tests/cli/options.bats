@@ -39,7 +39,7 @@ wrong_usage()
 	expect_status 0
 	expect_empty stderr
 	for option in '-o FILE' -gpu-only -cpu-only '-F, --freq HZ' '--unit UNIT' --raw-names --inlines \
-		'-injection-lib PATH' -cupti-lib '-cuda-lib PATH' --as-root --flame -v -q --version '-h, --help'; do
+		'-injection-lib PATH' '-cuda-lib PATH' --as-root --flame -v -q --version '-h, --help'; do
 		expect_line stdout "^  .*$option"
 	done
 	cp stdout long
@@ -48,8 +48,45 @@ wrong_usage()
 	cmp stdout long
 }
 
+@test "--help TOPIC explains one topic" {
+	run_profile --help
+	topics=$(sed -n '/^TOPIC is one of/,/^$/p' stdout | sed 's/TOPIC is one of//' | tr -d ',' | xargs)
+	for topic in $topics; do
+		run_profile --help "$topic"
+		expect_status 0
+		expect_empty stderr
+		test "$(wc -l <stdout)" -ge 3
+		mv stdout "topic_$topic"
+	done
+	expect_line topic_exit '^  125 '
+	expect_line topic_output '^  --unit UNIT '
+	expect_line topic_all '^  --unit UNIT '
+	expect_line topic_all '^  125 '
+	run_profile --help=exit
+	cmp stdout topic_exit
+	run_profile -o x --help exit
+	cmp stdout topic_exit
+	run_profile -h nonsense
+	expect_status 125
+	expect_empty stdout
+	expect stderr <<<"profile: no help on 'nonsense'; the topics are ${topics// /, }"
+	expect_no_file x
+}
+
+@test "profile alone says what it is" {
+	run_profile
+	expect_status 125
+	expect_empty stdout
+	expect_line stderr '^profile runs a program'
+	expect_line stderr '^  sudo profile -o app.html ./app$'
+	expect_line stderr 'python3.* train.py$'
+	expect_line stderr '^  sudo profile -cpu-only '
+	expect_line stderr 'profile --help TOPIC'
+	test "$(wc -l <stderr)" -le 16
+}
+
 @test "no command" {
-	wrong_usage 'profile: no command to run'
+	wrong_usage 'profile: no command to run' -q
 	wrong_usage 'profile: no command to run' -o x --
 }
 

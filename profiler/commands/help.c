@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/commands/help.h"
+
+#include <string.h>
+#include "profiler/commands/option_table.h"
+
+#define WIDTH 80
+#define TEXT_COLUMN 24
+
+/*
+ * A paragraph is wrapped; paragraphs have "\n" between them. One that begins with a space is kept
+ * as it is.
+ */
+struct topic {
+	const char *group; /* of the overview; NULL: that of the topic before it */
+	const char *title;
+	const char *before, *after; /* the lines on options; NULL: nothing */
+};
+
+/* By enum help_topic. The names are the values of --help in option_table.c. */
+static const struct topic topics[HELP_TOPICS] = {
+	[TOPIC_OUTPUT] =
+		{"Output", "What is written",
+		 "The ending of a file is its format, and one run can write several files:\n"
+		 "  .html              a report for the browser: flame graphs and tables\n"
+		 "  .svg               a flame graph as a picture for the browser\n"
+		 "  .folded, or other  folded stacks, for flamegraph.pl and speedscope\n"
+		 "  .pb.gz             for pprof\n"
+		 "  .speedscope.json   for speedscope (www.speedscope.app)\n"
+		 "  .json              sums and losses as data, for scripts\n"
+		 "All of them have the same nanoseconds. A report and a picture are one file each "
+		 "that needs no network.",
+		 "With -o -, stdout carries only the output, and the command's own stdout goes to "
+		 "stderr. In folded stacks, a stack whose weight rounds to 0 is not written; "
+		 "--unit ns keeps all."},
+	[TOPIC_GPU] =
+		{"What to measure", "GPU time",
+		 "The time of kernels, copies, sets and migrations of unified memory, as CUPTI "
+		 "reports it, each under the stack of the thread that launched it. It needs "
+		 "CUPTI of CUDA 11.8 or later, which is found at run time, and no privilege.",
+		 "CPU and GPU time add up in one graph even where they overlap: its width is "
+		 "CPU time plus GPU time, not wall time. Time that no launch explains is under "
+		 "[launch not captured]. The summary compares all sums with CUPTI's own."},
+	[TOPIC_CPU] =
+		{NULL, "CPU time",
+		 "A clock on each CPU takes the stack of the command's thread that runs there, "
+		 "and of all its descendants. Each sample is one period of that clock: 20 ms at "
+		 "50 Hz. No frame pointers are needed.",
+		 "Threads that sleep have no samples. Samples end with the command."},
+	[TOPIC_GRAPHS] =
+		{NULL, "CUDA graphs",
+		 "Work of a graph's node is under two stacks: where the graph was launched "
+		 "and, below [graph node captured at], where the node was captured or added.",
+		 "Recording each node costs the GPU 0.23 us per kernel (H100). With --graph "
+		 "graph each launch of a graph is one [GPU_Graph], for 0.02 us per kernel."},
+	[TOPIC_WAITS] =
+		{NULL, "Waiting",
+		 "A thread that waits for the GPU sleeps and has no CPU samples. --waits adds that "
+		 "time, as [waiting for GPU] under the call, and below it what ran meanwhile and "
+		 "where that was launched.",
+		 "It counts synchronization, copies that block, and allocations. It is a third "
+		 "kind "
+		 "of time in the graph, and the summary lists it separately."},
+	[TOPIC_NAMES] =
+		{"Stacks and names", "Stacks and names",
+		 "Names come from symbols of files, separate debug files, debuginfod servers (with "
+		 "DEBUGINFOD_URLS), /tmp/perf-PID.map of JIT compilers, and the kernel. C++ and "
+		 "Rust "
+		 "are demangled. [libfoo.so] is code of that file without a name.",
+		 "A stack that begins at [truncated] was too deep."},
+	[TOPIC_PYTHON] =
+		{NULL, "Python",
+		 "Python functions are shown for CPython 3.8 to 3.14, in CPU samples and launches, "
+		 "with the C++ functions between them. The program needs no flags.\n"
+		 "  sudo profile -o train.html \"$(command -v python3)\" train.py\n"
+		 "sudo replaces PATH: so the shell looks up the interpreter.",
+		 "NVTX ranges of torch.cuda.nvtx are shown with --nvtx."},
+	[TOPIC_PRIVILEGE] =
+		{"Privilege", "Privilege",
+		 "GPU time needs none. CPU samples with kernel frames and Python functions need "
+		 "sudo, or CAP_BPF and CAP_PERFMON; without, samples of user code are taken where "
+		 "kernel.perf_event_paranoid is 2 or less.",
+		 "Under sudo, the command runs as you, and so does profile once it has opened what "
+		 "needs root: the output is yours. sudo drops LD_LIBRARY_PATH; set it behind "
+		 "profile:\n"
+		 "  sudo profile env LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\" ./app"},
+	[TOPIC_DIAGNOSTICS] = {"Diagnostics", "Diagnostics",
+			       "The summary on stderr says what was sampled, matched and lost. "
+			       "docs/troubleshooting.md explains each message.",
+			       NULL},
+	[TOPIC_EXIT] =
+		{NULL, "Exit status",
+		 "The command's own, if it exited; otherwise:\n"
+		 "  128+N   signal N killed the command\n"
+		 "  124     --strict, and something was lost or is not matched\n"
+		 "  125     profile failed, or its options are wrong, or there is no command\n"
+		 "  126     the command was found but cannot be run\n"
+		 "  127     the command was not found\n"
+		 "--help and --version give 0.",
+		 NULL},
+	[TOPIC_HELP] = {"Help", "Help", "The manual page has everything: man profile.", NULL},
+};
+
+/* ---- wrapped text ---- */
+
+/* A line that is printed word by word and goes on in the next one at `column`. */
+struct line {
+	FILE *out;
+	size_t at, column;
+};
+
+static void print_word(struct line *line, const char *word, size_t length, const char *behind)
+{
+	bool has_room = line->at + 1 + length + strlen(behind) <= WIDTH;
+
+	if (line->at > line->column && !has_room) {
+		fprintf(line->out, "\n%*s", (int)line->column, "");
+		line->at = line->column;
+	}
+	line->at += (size_t)fprintf(line->out, "%s%.*s%s", line->at > line->column ? " " : "",
+				    (int)length, word, behind);
+}
+
+/* A paragraph from `column` on, where the output is. */
+static void print_words(FILE *out, const char *text, size_t column)
+{
+	struct line line = {out, column, column};
+
+	while (*text && *text != '\n') {
+		size_t length = strcspn(text, " \n");
+
+		print_word(&line, text, length, "");
+		text += length;
+		text += *text == ' ';
+	}
+	fputc('\n', out);
+}
+
+/* "NAME is one of a, b, c" */
+static void print_names(FILE *out, const char *what, const char *const *names, size_t column)
+{
+	struct line line = {out, column, column};
+
+	print_word(&line, what, strlen(what), " is one of");
+	for (; *names; names++)
+		print_word(&line, *names, strlen(*names), names[1] ? "," : "");
+	fputc('\n', out);
+}
+
+static void print_paragraphs(FILE *out, const char *text)
+{
+	while (text && *text) {
+		size_t length = strcspn(text, "\n");
+
+		if (text[0] == ' ')
+			fprintf(out, "%.*s\n", (int)length, text);
+		else
+			print_words(out, text, 0);
+		text += length;
+		text += *text == '\n';
+	}
+}
+
+/* ---- options ---- */
+
+/* "  -F, --freq HZ" and the text behind it, on the next line where there is no room. */
+static void print_option(FILE *out, const struct option_entry *e)
+{
+	char shown[OPTION_SHOWN_BYTES];
+	int n = fprintf(out, "  %s", option_shown(e, shown));
+
+	if (e->id < OPT_GPU_ONLY && e->name)
+		n += fprintf(out, ", --%s", e->name);
+	if (e->argument)
+		n += fprintf(out, e->is_optional ? " [%s]" : " %s", e->argument);
+	if (n > TEXT_COLUMN - 2)
+		fprintf(out, "\n%*s", TEXT_COLUMN, "");
+	else
+		fprintf(out, "%*s", TEXT_COLUMN - n, "");
+	print_words(out, e->text, TEXT_COLUMN);
+}
+
+static void print_options(FILE *out, enum help_topic topic, bool in_depth)
+{
+	for (const struct option_entry *e = option_table; e->id; e++) {
+		if (e->topic != topic || !e->text)
+			continue;
+		print_option(out, e);
+		if (in_depth && e->kind == ARGUMENT_WORD) {
+			fprintf(out, "%*s", TEXT_COLUMN, "");
+			print_names(out, e->argument, e->words, TEXT_COLUMN);
+		}
+		if (in_depth && e->more) {
+			fprintf(out, "%*s", TEXT_COLUMN, "");
+			print_words(out, e->more, TEXT_COLUMN);
+		}
+	}
+}
+
+static bool has_options(enum help_topic topic)
+{
+	for (const struct option_entry *e = option_table; e->id; e++)
+		if (e->topic == topic && e->text)
+			return true;
+	return false;
+}
+
+/* ---- pages ---- */
+
+void help_first_page(FILE *out)
+{
+	fputs("profile runs a program and shows where its time went, on the CPU and on the GPU.\n"
+	      "GPU work is under the functions that launched it; the program needs no change.\n"
+	      "\n"
+	      "A CUDA program, as a report for the browser:\n"
+	      "  sudo profile -o app.html ./app\n"
+	      "PyTorch:\n"
+	      "  sudo profile -o train.html \"$(command -v python3)\" train.py\n"
+	      "CPU only, as a picture:\n"
+	      "  sudo profile -cpu-only -o build.svg make -j8\n"
+	      "\n"
+	      "Without sudo there is GPU time, but there may be no CPU samples.\n"
+	      "Read on: profile --help, profile --help TOPIC, man profile.\n",
+	      out);
+}
+
+void help_overview(FILE *out)
+{
+	fputs("Usage: profile [options] [--] command [argument...]\n"
+	      "\n"
+	      "Runs the command and writes where its time went, on the CPU and on the GPU: GPU\n"
+	      "work is under the CPU stacks that launched it. The ending of the file is the\n"
+	      "format: .html and .svg open in a browser, .folded is for flamegraph.pl, .pb.gz\n"
+	      "for pprof, .speedscope.json for speedscope, .json for scripts.\n",
+	      out);
+	for (int i = 0; i < HELP_TOPICS; i++) {
+		if (topics[i].group)
+			fprintf(out, "\n%s:\n", topics[i].group);
+		print_options(out, (enum help_topic)i, false);
+	}
+	fputc('\n', out);
+	print_names(out, "TOPIC", option_entry('h')->words, 0);
+	fputs("\n"
+	      "Long options take one dash or two; with two they may be shortened.\n"
+	      "Exit status: the command's own; 128+N if signal N killed it; 124 by --strict;\n"
+	      "125 if profile failed; 126 if the command cannot be run; 127 if not found.\n",
+	      out);
+}
+
+static void print_topic(FILE *out, enum help_topic topic)
+{
+	fprintf(out, "%s\n\n", topics[topic].title);
+	print_paragraphs(out, topics[topic].before);
+	if (has_options(topic)) {
+		fputc('\n', out);
+		print_options(out, topic, true);
+	}
+	if (topics[topic].after) {
+		fputc('\n', out);
+		print_paragraphs(out, topics[topic].after);
+	}
+}
+
+bool help_topic(const char *name, FILE *out)
+{
+	const char *const *names = option_entry('h')->words;
+	bool is_all = strcmp(name, "all") == 0, is_known = is_all;
+
+	for (int i = 0; i < HELP_TOPICS; i++) {
+		if (!is_all && strcmp(name, names[i]) != 0)
+			continue;
+		if (is_all && i > 0)
+			fputc('\n', out);
+		print_topic(out, (enum help_topic)i);
+		is_known = true;
+	}
+	return is_known;
+}
+
+void help_list_topics(FILE *out)
+{
+	for (const char *const *name = option_entry('h')->words; *name; name++)
+		fprintf(out, "%s%s", name == option_entry('h')->words ? "" : ", ", *name);
+}

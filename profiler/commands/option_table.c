@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/commands/option_table.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+/* In the order of enum weight_unit, enum launch_stacks, places.h, and of the topics. */
+static const char *const units[] = {"samples", "us", "ns", NULL};
+static const char *const launch_stacks[] = {"auto", "inprocess", "uprobe", NULL};
+static const char *const graphs[] = {"node", "graph", NULL};
+static const char *const formats[] = {"folded", "svg", "html", "pprof", "speedscope", "json", NULL};
+static const char *const parts[] = {"process", "thread", "device", "context", "stream", NULL};
+static const char *const topics[] = {"output", "gpu",    "cpu",       "graphs",      "waits",
+				     "names",  "python", "privilege", "diagnostics", "exit",
+				     "help",   "all",    NULL};
+
+const struct option_entry option_table[] = {
+	/* ---- output ---- */
+	{.id = 'o',
+	 .kind = ARGUMENT_FILE,
+	 .argument = "FILE",
+	 .topic = TOPIC_OUTPUT,
+	 .text = "output file, - for stdout; may be repeated",
+	 .more = "The default is merged_trace.folded. The file is replaced when the new contents "
+		 "are complete, or not at all."},
+	{.id = OPT_FORMAT,
+	 .name = "format",
+	 .kind = ARGUMENT_WORD,
+	 .argument = "NAME",
+	 .words = formats,
+	 .topic = TOPIC_OUTPUT,
+	 .text = "the format, whatever the ending of the file",
+	 .more = "For all files of the run."},
+	{.id = OPT_UNIT,
+	 .name = "unit",
+	 .kind = ARGUMENT_WORD,
+	 .argument = "UNIT",
+	 .words = units,
+	 .topic = TOPIC_OUTPUT,
+	 .text = "weights in samples (default), us or ns",
+	 .more = "For folded stacks; all other formats have nanoseconds."},
+	{.id = OPT_BY,
+	 .name = "by",
+	 .kind = ARGUMENT_WORDS,
+	 .argument = "PARTS",
+	 .words = parts,
+	 .topic = TOPIC_OUTPUT,
+	 .text = "add root frames: process,thread,device,context,stream",
+	 .more = "Any of them, in the order given, separated by commas."},
+	{.id = OPT_FLAME,
+	 .name = "flame",
+	 .topic = TOPIC_OUTPUT,
+	 .text = "in pictures, draw callees above callers"},
+	{.id = OPT_REPORT,
+	 .name = "report",
+	 .topic = TOPIC_OUTPUT,
+	 .text = "print where most of the time went",
+	 .more = "Ten lines each for kernels, copies, launch sites, functions and waits."},
+	/* ---- what to measure ---- */
+	{.id = OPT_GPU_ONLY,
+	 .name = "gpu-only",
+	 .topic = TOPIC_GPU,
+	 .takes_one_dash = true,
+	 .text = "GPU time only, under the stacks that launched it"},
+	{.id = OPT_KERNELS_ONLY,
+	 .name = "kernels-only",
+	 .topic = TOPIC_GPU,
+	 .text = "of GPU work, only kernels: no copies, sets, allocations"},
+	{.id = OPT_NVTX,
+	 .name = "nvtx",
+	 .topic = TOPIC_GPU,
+	 .text = "show NVTX ranges as frames of launch stacks",
+	 .more = "A range is inside the function that opened it. CPU samples have none."},
+	{.id = OPT_CPU_ONLY,
+	 .name = "cpu-only",
+	 .topic = TOPIC_CPU,
+	 .takes_one_dash = true,
+	 .text = "CPU samples only; nothing is loaded into the command"},
+	{.id = 'F',
+	 .name = "freq",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "HZ",
+	 .topic = TOPIC_CPU,
+	 .text = "CPU samples per second and CPU (default 50)",
+	 .more = "From 1 to 10000."},
+	{.id = OPT_GRAPH,
+	 .name = "graph",
+	 .kind = ARGUMENT_WORD,
+	 .argument = "HOW",
+	 .words = graphs,
+	 .topic = TOPIC_GRAPHS,
+	 .text = "CUDA graphs by node (default) or as a whole (graph)"},
+	{.id = OPT_WAITS,
+	 .name = "waits",
+	 .topic = TOPIC_WAITS,
+	 .text = "show time that threads wait for the GPU, and for what"},
+	/* ---- stacks and names ---- */
+	{.id = OPT_INLINES,
+	 .name = "inlines",
+	 .topic = TOPIC_NAMES,
+	 .text = "show inlined functions (needs debug information)",
+	 .more = "-g or -g1, in the file or under /usr/lib/debug."},
+	{.id = OPT_RAW_NAMES,
+	 .name = "raw-names",
+	 .topic = TOPIC_NAMES,
+	 .text = "keep kernel names mangled"},
+	{.id = OPT_LAUNCH_STACKS,
+	 .name = "launch-stacks",
+	 .kind = ARGUMENT_WORD,
+	 .argument = "HOW",
+	 .words = launch_stacks,
+	 .topic = TOPIC_NAMES,
+	 .takes_one_dash = true,
+	 .text = "take launch stacks inprocess, by uprobe, or auto",
+	 .more = "auto, the default, is uprobe with -injection-lib or -cuda-lib, else inprocess: "
+		 "that is cheaper and needs no privilege."},
+	{.id = OPT_CUDA_LIB,
+	 .name = "cuda-lib",
+	 .kind = ARGUMENT_FILE,
+	 .argument = "PATH",
+	 .topic = TOPIC_NAMES,
+	 .takes_one_dash = true,
+	 .text = "also probe this CUDA runtime library; may be repeated"},
+	{.id = OPT_PYTHON_LINES,
+	 .name = "python-lines",
+	 .topic = TOPIC_PYTHON,
+	 .text = "show line numbers in Python frames"},
+	{.id = OPT_NATIVE_PYTHON,
+	 .name = "native-python",
+	 .topic = TOPIC_PYTHON,
+	 .text = "keep the Python interpreter's own C frames"},
+	/* ---- privilege ---- */
+	{.id = OPT_AS_ROOT,
+	 .name = "as-root",
+	 .topic = TOPIC_PRIVILEGE,
+	 .text = "under sudo: run all as root, not as the invoking user",
+	 .more = "Both the command and profile."},
+	/* ---- diagnostics ---- */
+	{.id = 'v', .topic = TOPIC_DIAGNOSTICS, .text = "be verbose"},
+	{.id = 'q', .topic = TOPIC_DIAGNOSTICS, .text = "print only errors"},
+	{.id = OPT_RECORD,
+	 .name = "record",
+	 .kind = ARGUMENT_FILE,
+	 .argument = "PREFIX",
+	 .topic = TOPIC_DIAGNOSTICS,
+	 .text = "save the raw input, for bug reports",
+	 .more = "In PREFIX.pipe and PREFIX.events. They contain paths, process ids, addresses "
+		 "and names of kernels."},
+	{.id = OPT_INJECTION_LIB,
+	 .name = "injection-lib",
+	 .kind = ARGUMENT_FILE,
+	 .argument = "PATH",
+	 .topic = TOPIC_DIAGNOSTICS,
+	 .takes_one_dash = true,
+	 .text = "load this injection library, not the built-in one",
+	 .more = "It must be from the same release; it is not libcupti, which is found by itself. "
+		 "-cupti-lib is the older name of this option."},
+	{.id = OPT_INJECTION_LIB, .name = "cupti-lib", .kind = ARGUMENT_FILE},
+	{.id = OPT_STRICT,
+	 .name = "strict",
+	 .topic = TOPIC_EXIT,
+	 .text = "exit with 124 if anything was lost or is not matched"},
+	/* ---- help ---- */
+	{.id = 'h',
+	 .name = "help",
+	 .kind = ARGUMENT_WORD,
+	 .is_optional = true,
+	 .argument = "TOPIC",
+	 .words = topics,
+	 .topic = TOPIC_HELP,
+	 .text = "print this overview, or more on one topic"},
+	{.id = OPT_VERSION, .name = "version", .topic = TOPIC_HELP, .text = "print the version"},
+	{.id = 0},
+};
+
+#define ENTRIES (sizeof(option_table) / sizeof(option_table[0]))
+
+const struct option_entry *option_entry(int id)
+{
+	const struct option_entry *entry = option_table;
+
+	while (entry->id && entry->id != id)
+		entry++;
+	return entry;
+}
+
+const char *option_shown(const struct option_entry *entry, char text[OPTION_SHOWN_BYTES])
+{
+	if (entry->id < OPT_GPU_ONLY)
+		snprintf(text, OPTION_SHOWN_BYTES, "-%c", entry->id);
+	else
+		snprintf(text, OPTION_SHOWN_BYTES, "%s%s", entry->takes_one_dash ? "-" : "--",
+			 entry->name);
+	return text;
+}
+
+const struct option *option_table_long(void)
+{
+	static struct option options[ENTRIES];
+	size_t count = 0;
+
+	for (const struct option_entry *e = option_table; e->id; e++) {
+		int argument = e->is_optional             ? optional_argument
+			       : e->kind != ARGUMENT_NONE ? required_argument
+							  : no_argument;
+
+		if (e->name)
+			options[count++] = (struct option){e->name, argument, NULL, e->id};
+	}
+	options[count] = (struct option){0};
+	return options;
+}
+
+const char *option_table_short(void)
+{
+	static char letters[2 * ENTRIES + 2];
+	char *end = letters;
+
+	*end++ = '+';
+	for (const struct option_entry *e = option_table; e->id; e++) {
+		if (e->id >= OPT_GPU_ONLY)
+			continue;
+		*end++ = (char)e->id;
+		if (e->kind != ARGUMENT_NONE && !e->is_optional)
+			*end++ = ':';
+	}
+	*end = '\0';
+	return letters;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The options, each described once: getopt's tables, --help with its topics, and the completion of
+ * shells are made from these entries.
+ *
+ * A new option is an id here, an entry in option_table.c, and a case in options.c; docs/profile.1
+ * explains it. A test checks that the manual page has every option of the table.
+ */
+#ifndef PROFILER_COMMANDS_OPTION_TABLE_H
+#define PROFILER_COMMANDS_OPTION_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Options with a letter have it as their id. */
+enum option_id {
+	OPT_GPU_ONLY = 256,
+	OPT_CPU_ONLY,
+	OPT_INJECTION_LIB,
+	OPT_CUDA_LIB,
+	OPT_UNIT,
+	OPT_RAW_NAMES,
+	OPT_INLINES,
+	OPT_AS_ROOT,
+	OPT_RECORD,
+	OPT_LAUNCH_STACKS,
+	OPT_PYTHON_LINES,
+	OPT_NATIVE_PYTHON,
+	OPT_KERNELS_ONLY,
+	OPT_GRAPH,
+	OPT_STRICT,
+	OPT_BY,
+	OPT_NVTX,
+	OPT_WAITS,
+	OPT_FORMAT,
+	OPT_REPORT,
+	OPT_FLAME,
+	OPT_VERSION,
+};
+
+/* What --help TOPIC explains, in the order of `--help all`. */
+enum help_topic {
+	TOPIC_OUTPUT,
+	TOPIC_GPU,
+	TOPIC_CPU,
+	TOPIC_GRAPHS,
+	TOPIC_WAITS,
+	TOPIC_NAMES,
+	TOPIC_PYTHON,
+	TOPIC_PRIVILEGE,
+	TOPIC_DIAGNOSTICS,
+	TOPIC_EXIT,
+	TOPIC_HELP,
+	HELP_TOPICS
+};
+
+/* What an option's argument is: so shells know what to offer. */
+enum argument_kind {
+	ARGUMENT_NONE,
+	ARGUMENT_TEXT, /* anything: nothing to offer */
+	ARGUMENT_FILE,
+	ARGUMENT_WORD,  /* one of `words` */
+	ARGUMENT_WORDS, /* several of them, with commas between */
+};
+
+#define OPTION_TEXT_MAX 56 /* columns of `text`: a line of --help has 80 */
+
+struct option_entry {
+	int id;           /* enum option_id, or a letter: -o */
+	const char *name; /* without dashes; NULL: it has only the letter */
+	enum argument_kind kind;
+	bool is_optional;     /* the argument: --help */
+	const char *argument; /* as help calls it: "FILE"; NULL: none */
+	const char *const *words;
+	enum help_topic topic;
+	bool takes_one_dash; /* help shows it with one: -gpu-only */
+	const char *text;    /* for --help; NULL: an older name of the option before it */
+	const char *more;    /* further sentences, for the topic; NULL: none */
+};
+
+/* The end has id 0. In the order in which help shows the options of a topic. */
+extern const struct option_entry option_table[];
+
+/* The first entry of an option: that with its text. */
+const struct option_entry *option_entry(int id);
+
+/* "-o", "-gpu-only", "--unit": what messages call it. */
+#define OPTION_SHOWN_BYTES 64
+const char *option_shown(const struct option_entry *entry, char text[OPTION_SHOWN_BYTES]);
+
+/* The same options for getopt_long; the short ones begin with "+": options end at the first word
+ * that is none. */
+struct option;
+const struct option *option_table_long(void);
+const char *option_table_short(void);
+
+#endif
