@@ -2,7 +2,7 @@
 #
 #   make demo      install what is missing, build, profile a sample program
 #   make test      install what is missing, build, run every test
-#   make           build ./profile
+#   make           build ./profile; `make install`, `make uninstall`, `make deb`
 #
 # Variables: V=1 shows commands; DEVELOPER=1 makes warnings errors; SANITIZE=address,undefined builds
 # into a folder of its own; CC, CXX, CLANG, BPFTOOL name tools. docs/testing.md lists all targets.
@@ -140,7 +140,7 @@ include tests/rules.mk
 
 # ---- for people ----
 
-.PHONY: all demo setup check format clean install portable
+.PHONY: all demo setup check format clean install uninstall deb portable
 
 setup:
 	$(Q)scripts/setup
@@ -164,11 +164,44 @@ $(BUILD)/portable/profile: $(BUILD)/profiler/main.o $(BUILD)/libprofiler.a $(BUI
 		-Wl,-Bstatic -lbpf -ldw -lelf -lz -llzma -lbz2 -liberty -Wl,-Bdynamic -lcjson -lm
 	$(Q)cp -L "$$($(CC) -print-file-name=libcjson.so.1)" $(@D)/
 
-install: profile
-	install -D -m 755 profile $(DESTDIR)$(prefix)/bin/profile
-	install -D -m 644 docs/profile.1 $(DESTDIR)$(prefix)/share/man/man1/profile.1
+# ---- installing: make install [prefix=/usr/local] [DESTDIR=], and the same for uninstall ----
+
+bindir ?= $(prefix)/bin
+mandir ?= $(prefix)/share/man
+docdir ?= $(prefix)/share/doc/profile
+bashdir ?= $(prefix)/share/bash-completion/completions
+zshdir ?= $(prefix)/share/zsh/site-functions
+fishdir ?= $(prefix)/share/fish/vendor_completions.d
+
+COMPLETIONS := $(addprefix $(BUILD)/completion/,bash zsh fish)
+$(COMPLETIONS): $(BUILD)/completion/%: $(PROFILE)
+	$(call msg,GEN,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)./$(PROFILE) --completion $* > $@
+
+DOCS := $(wildcard docs/*.md docs/*.svg)
+
+install: $(PROFILE) $(COMPLETIONS)
+	$(Q)install -D -m 755 $(PROFILE) $(DESTDIR)$(bindir)/profile
+	$(Q)install -D -m 644 docs/profile.1 $(DESTDIR)$(mandir)/man1/profile.1
+	$(Q)install -D -m 644 $(BUILD)/completion/bash $(DESTDIR)$(bashdir)/profile
+	$(Q)install -D -m 644 $(BUILD)/completion/zsh $(DESTDIR)$(zshdir)/_profile
+	$(Q)install -D -m 644 $(BUILD)/completion/fish $(DESTDIR)$(fishdir)/profile.fish
+	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir) README.md CHANGELOG.md LICENSE
+	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir)/docs $(DOCS)
+
+uninstall:
+	$(Q)rm -f $(DESTDIR)$(bindir)/profile $(DESTDIR)$(mandir)/man1/profile.1 \
+		$(DESTDIR)$(bashdir)/profile $(DESTDIR)$(zshdir)/_profile \
+		$(DESTDIR)$(fishdir)/profile.fish \
+		$(addprefix $(DESTDIR)$(docdir)/,README.md CHANGELOG.md LICENSE $(DOCS))
+	$(Q)rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)/docs $(DESTDIR)$(docdir) 2>/dev/null || true
+
+# a Debian package: build/profile_VERSION_ARCHITECTURE.deb
+deb: $(PROFILE) $(COMPLETIONS)
+	$(Q)+scripts/deb
 
 clean:
 	rm -rf build profile
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find build -name '*.d' -type f 2>/dev/null)

@@ -96,7 +96,7 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "  125     profile failed, or its options are wrong, or there is no command\n"
 		 "  126     the command was found but cannot be run\n"
 		 "  127     the command was not found\n"
-		 "--help and --version give 0.",
+		 "--help, --version and --completion give 0.",
 		 NULL},
 	[TOPIC_HELP] = {"Help", "Help", "The manual page has everything: man profile.", NULL},
 };

@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the order of enum weight_unit, enum launch_stacks, places.h, and of the topics. */
+/* In the order of enum weight_unit, launch_stacks, completion_shell and help_topic. */
 static const char *const units[] = {"samples", "us", "ns", NULL};
 static const char *const launch_stacks[] = {"auto", "inprocess", "uprobe", NULL};
 static const char *const graphs[] = {"node", "graph", NULL};
 static const char *const formats[] = {"folded", "svg", "html", "pprof", "speedscope", "json", NULL};
 static const char *const parts[] = {"process", "thread", "device", "context", "stream", NULL};
+static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 static const char *const topics[] = {"output", "gpu",    "cpu",       "graphs",      "waits",
 				     "names",  "python", "privilege", "diagnostics", "exit",
 				     "help",   "all",    NULL};
@@ -170,6 +171,14 @@ const struct option_entry option_table[] = {
 	 .words = topics,
 	 .topic = TOPIC_HELP,
 	 .text = "print this overview, or more on one topic"},
+	{.id = OPT_COMPLETION,
+	 .name = "completion",
+	 .kind = ARGUMENT_WORD,
+	 .argument = "SHELL",
+	 .words = shells,
+	 .topic = TOPIC_HELP,
+	 .text = "print the completion for bash, zsh or fish",
+	 .more = "`make install` and the package put it where shells look for it."},
 	{.id = OPT_VERSION, .name = "version", .topic = TOPIC_HELP, .text = "print the version"},
 	{.id = 0},
 };

@@ -35,6 +35,7 @@ enum option_id {
 	OPT_FORMAT,
 	OPT_REPORT,
 	OPT_FLAME,
+	OPT_COMPLETION,
 	OPT_VERSION,
 };
 

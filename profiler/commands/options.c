@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/version.h"
+#include "profiler/commands/completion.h"
 #include "profiler/commands/help.h"
 #include "profiler/commands/option_table.h"
 
@@ -293,6 +294,15 @@ static enum options_result print_help(const char *topic)
 	return OPTIONS_WRONG;
 }
 
+static bool print_completion(const char *shell)
+{
+	int number = word_number(OPT_COMPLETION, shell);
+
+	if (number >= 0)
+		completion_print((enum completion_shell)number, stdout);
+	return number >= 0;
+}
+
 enum options_result options_parse(int argc, char **argv, struct options *options)
 {
 	int option;
@@ -311,6 +321,11 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 			const char *next = optind < argc ? argv[optind] : NULL;
 
 			return print_help(optarg || !next || next[0] == '-' ? optarg : next);
+		}
+		if (option == OPT_COMPLETION) {
+			if (!print_completion(optarg))
+				goto wrong;
+			return OPTIONS_DONE;
 		}
 		if (option == OPT_VERSION) {
 			puts("profile " PROFILE_VERSION);

@@ -82,7 +82,7 @@ static void words_are_what_the_parser_accepts(void **state)
 
 	(void)state;
 	for (const struct option_entry *e = option_table; e->id; e++) {
-		if (!e->words || e->is_optional)
+		if (!e->words || e->topic == TOPIC_HELP) /* those print something */
 			continue;
 		for (const char *const *word = e->words; *word; word++, tried++)
 			if (parse(option_shown(e, shown), *word) != OPTIONS_RUN)
