@@ -57,7 +57,8 @@ const struct option_entry option_table[] = {
 	 .name = "report",
 	 .topic = TOPIC_OUTPUT,
 	 .text = "print where most of the time went",
-	 .more = "Ten lines each for kernels, copies, launch sites, functions and waits."},
+	 .more = "Ten lines each for kernels, copies, launch sites, functions and waits; losses, "
+		 "and the cost of profiling. Also with -q."},
 	/* ---- what to measure ---- */
 	{.id = OPT_GPU_ONLY,
 	 .name = "gpu-only",

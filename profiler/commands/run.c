@@ -134,6 +134,17 @@ static void finish_timeline(struct run *r, struct ledger *ledger)
 	ledger->timeline = timeline_stats(r->timeline);
 }
 
+/* --report, whatever -q says; without it, a short form on a terminal. */
+static void report_top(struct run *r, const struct result *result)
+{
+	struct log log = {.level = LOG_NORMAL};
+
+	if (r->options->report)
+		top_report(&log, result, TOP_FULL, top_width());
+	else if (isatty(STDERR_FILENO) && r->log.level >= LOG_NORMAL)
+		top_report(&r->log, result, TOP_SHORT, top_width());
+}
+
 /* Summary and profile of a run that ended with `status`; returns the status to pass on. */
 static int finish(struct run *r, struct session *session, int status)
 {
@@ -166,8 +177,7 @@ static int finish(struct run *r, struct session *session, int status)
 	summary_report_unnamed(&r->log, &result->unnamed);
 	collect_ledger(session_collect(session))->bounds.stacks +=
 		result->unnamed.not_kept; /* for --strict */
-	if (o->report)
-		top_report(&r->log, result, top_width());
+	report_top(r, result);
 	failed = write_all(r, result);
 	if (strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) == 0 && isatty(STDERR_FILENO))
 		log_line(&r->log,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/profile/digest.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/profile/busy.h"
 #include "symbolize/array.h"
 
 /* ---- sums by name ---- */
@@ -87,10 +89,11 @@ static const struct frame_info *caller_of(const struct result *r, uint32_t stack
 	return found;
 }
 
+static const struct frame_info unknown = {
+	.class = CLASS_MARK, .name = "[unknown]", .short_name = "[unknown]"};
+
 static void add_to_digest(struct digest *t, const struct result *r, const struct row *row)
 {
-	static const struct frame_info unknown = {
-		.class = CLASS_MARK, .name = "[unknown]", .short_name = "[unknown]"};
 	const struct frame_info *frame = frame_of(r, row->stack), *caller;
 
 	if (!frame)
@@ -133,10 +136,64 @@ struct digest *digest_new(const struct result *result)
 	return d;
 }
 
+/* ---- from the timeline ---- */
+
+static void add_record(struct digest *d, const struct result *r, const struct busy *busy,
+		       const struct timeline_record *record)
+{
+	const struct frame_info *frame = frame_of(r, result_record_stack(r, record));
+	struct row row = {.count = 1, .ns = record->duration_ns};
+
+	if (!frame)
+		frame = &unknown;
+	switch (record->kind) {
+	case TIMELINE_LAUNCH:
+	case TIMELINE_WAIT:
+		add_row(&d->calls, frame, &row);
+		break;
+	case TIMELINE_CPU_SAMPLE:
+		if (busy && !busy_at(busy, record->start_ns))
+			add_row(&d->idle, frame, &row);
+		break;
+	default:
+		break;
+	}
+}
+
+static void empty(struct digest_table *t)
+{
+	hash_index_release(&t->index);
+	free(t->entries);
+	memset(t, 0, sizeof(*t));
+}
+
+int digest_add_timeline(struct digest *d, const struct result *result, const struct busy *busy)
+{
+	struct timeline_reader *reader = timeline_reader_new(result->timeline);
+	const struct timeline_record *record;
+	int more;
+
+	if (!reader)
+		return -errno;
+	while ((more = timeline_reader_next(reader, &record)) == 1)
+		add_record(d, result, busy, record);
+	timeline_reader_free(reader);
+	if (more) {
+		empty(&d->calls);
+		empty(&d->idle);
+		return more;
+	}
+	sort(&d->calls);
+	sort(&d->idle);
+	return 0;
+}
+
 void digest_free(struct digest *d)
 {
 	if (!d)
 		return;
+	empty(&d->calls);
+	empty(&d->idle);
 	free(d->kernels.entries);
 	free(d->copies.entries);
 	free(d->sites.entries);

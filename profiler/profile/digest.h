@@ -8,6 +8,11 @@
  *              function of the stack, else the one that called CUDA
  *   functions  CPU samples by the function that they fell into
  *   waits      waits for the GPU, and timed calls, by the function that makes them
+ *
+ * and, from the timeline, where there is one:
+ *
+ *   calls      CUDA calls that launch or wait, by name, with the time until they return
+ *   idle       CPU samples that were taken while no GPU worked, by function
  */
 #ifndef PROFILER_PROFILE_DIGEST_H
 #define PROFILER_PROFILE_DIGEST_H
@@ -30,11 +35,18 @@ struct digest_table {
 };
 
 struct digest {
-	struct digest_table kernels, copies, sites, functions, waits;
+	struct digest_table kernels, copies, sites, functions, waits, calls, idle;
 };
 
 /* The digest of a result, which must outlive it. NULL: out of memory. */
 struct digest *digest_new(const struct result *result);
+
+/* Adds what only the timeline knows. `busy`: NULL if it is not known. 0, or -errno: they are empty.
+ */
+struct busy;
+int digest_add_timeline(struct digest *digest, const struct result *result,
+			const struct busy *busy);
+
 void digest_free(struct digest *digest);
 
 #endif

@@ -5,6 +5,7 @@
 
 struct check {
 	struct log *log;
+	bool is_report; /* else a check */
 	bool has_passed;
 };
 
@@ -12,13 +13,16 @@ static void expect_none(struct check *c, uint64_t count, const char *what)
 {
 	if (count == 0)
 		return;
-	log_warn(c->log, "--strict: %s: %" PRIu64, what, count);
+	if (!c->is_report)
+		log_warn(c->log, "--strict: %s: %" PRIu64, what, count);
+	else
+		log_line(c->log, "  %12" PRIu64 "   %s", count, what);
 	c->has_passed = false;
 }
 
-bool strict_check(struct log *log, const struct ledger *l)
+static bool check(struct log *log, const struct ledger *l, bool is_report)
 {
-	struct check c = {log, true};
+	struct check c = {log, is_report, true};
 
 	expect_none(&c, l->gpu.unmatched, "GPU operations not matched with a launch");
 	expect_none(&c, l->gpu.bad_times, "GPU operations without usable timestamps");
@@ -53,4 +57,21 @@ bool strict_check(struct log *log, const struct ledger *l)
 	expect_none(&c, l->timeline.lost_shapes, "kernels in the timeline without grid and block");
 	expect_none(&c, l->bounds.out_of_memory, "events lost because memory was short");
 	return c.has_passed;
+}
+
+bool strict_check(struct log *log, const struct ledger *ledger)
+{
+	return check(log, ledger, false);
+}
+
+void strict_report(struct log *log, const struct ledger *ledger)
+{
+	struct log silent = {.level = LOG_ERRORS};
+
+	if (check(&silent, ledger, true)) {
+		log_line(log, "Nothing was lost or is not matched.");
+		return;
+	}
+	log_line(log, "        lost   or not matched");
+	check(log, ledger, true);
 }

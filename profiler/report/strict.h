@@ -12,4 +12,7 @@
 /* Whether that holds; otherwise logs each reason. */
 bool strict_check(struct log *log, const struct ledger *ledger);
 
+/* The same as a table of the report. */
+void strict_report(struct log *log, const struct ledger *ledger);
+
 #endif

@@ -2,12 +2,19 @@
 #include "profiler/report/top.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include "profiler/profile/busy.h"
 #include "profiler/profile/digest.h"
+#include "profiler/report/strict.h"
 
 #define LINES 10
+#define GAPS 3
+#define DEVICES 8
 #define DEFAULT_WIDTH 100
 #define NAME_WIDTH_MIN 24
 #define COLUMNS_WIDTH 54 /* of what stands before the names */
@@ -90,10 +97,10 @@ static const char *name_of(const struct frame_info *frame)
 }
 
 static void print_table(struct log *log, const struct digest_table *t, const char *title,
-			enum columns columns, unsigned int width)
+			enum columns columns, uint32_t lines, unsigned int width)
 {
 	struct digest_entry rest = t->whole;
-	uint32_t shown = t->count < LINES ? t->count : LINES;
+	uint32_t shown = t->count < lines ? t->count : lines;
 	char text[40];
 
 	if (t->whole.count == 0)
@@ -122,26 +129,157 @@ unsigned int top_width(void)
 	return size.ws_col;
 }
 
-void top_report(struct log *log, const struct result *result, unsigned int width)
+/* ---- the run's times ---- */
+
+struct line {
+	char text[512];
+	size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void add_text(struct line *line, const char *format,
+							   ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(line->text + line->used, sizeof(line->text) - line->used, format, args);
+	va_end(args);
+	if (n > 0 && (size_t)n < sizeof(line->text) - line->used)
+		line->used += (size_t)n;
+	else
+		line->text[line->used] = '\0';
+}
+
+/* "3.214 s (37.3 %)", a part of the run. */
+static void add_time(struct line *line, const struct totals *t, const char *before, uint64_t ns)
+{
+	char time[24];
+
+	add_text(line, "%s%s (%.1f %%)", before, time_text(time, (double)ns),
+		 share(ns, t->elapsed_ns));
+}
+
+static void print_times(struct log *log, const struct totals *t, const struct digest *d,
+			const struct busy *busy)
+{
+	uint64_t gpu_ns = d->kernels.whole.ns + d->copies.whole.ns;
+	struct line line = {.used = 0};
+	char time[24];
+
+	add_text(&line, "The run took %s", time_text(time, (double)t->elapsed_ns));
+	add_time(&line, t, "; CPU ", t->command_cpu_ns);
+	if (busy && busy->device_count == 1) {
+		add_time(&line, t, ", GPU busy ", busy->ns);
+	} else if (busy) {
+		for (uint32_t i = 0; i < busy->device_count && i < DEVICES; i++) {
+			char label[DEVICE_LABEL_BYTES], before[DEVICE_LABEL_BYTES + 16];
+
+			device_label(busy->devices[i].device, label);
+			snprintf(before, sizeof(before), ", %s busy ", label);
+			add_time(&line, t, before, busy->devices[i].ns);
+		}
+		if (busy->device_count > DEVICES)
+			add_text(&line, ", %u more GPUs", busy->device_count - DEVICES);
+	}
+	if (d->kernels.whole.count + d->copies.whole.count > 0)
+		add_text(&line, ", GPU work %s (sum)", time_text(time, (double)gpu_ns));
+	log_line(log, "%s", line.text);
+}
+
+static void print_gaps(struct log *log, const struct totals *t, const struct busy *busy)
+{
+	struct busy_span gaps[GAPS];
+	uint32_t count = busy_gaps(busy, t, gaps, GAPS);
+	struct line line = {.used = 0};
+
+	if (busy->span_count == 0 || count == 0)
+		return;
+	add_time(&line, t, "No GPU worked for ",
+		 t->elapsed_ns > busy->ns ? t->elapsed_ns - busy->ns : 0);
+	for (uint32_t i = 0; i < count; i++) {
+		char length[24], start[24];
+
+		add_text(&line, "%s%s at %s", i ? ", " : "; longest: ",
+			 time_text(length, (double)(gaps[i].end - gaps[i].start)),
+			 time_text(start, (double)(gaps[i].start - t->start_ns)));
+	}
+	log_line(log, "%s", line.text);
+}
+
+static void print_cost(struct log *log, const struct totals *t)
+{
+	struct line line = {.used = 0};
+
+	add_time(&line, t, "Meanwhile, profile itself used ", t->own_cpu_ns);
+	log_line(log, "%s of CPU and %.0f MiB of memory", line.text,
+		 (double)t->own_memory_bytes / (1 << 20));
+}
+
+/* ---- all of it ---- */
+
+static const struct {
+	size_t table;
+	const char *title;
+	enum columns columns;
+	uint32_t lines[2]; /* by enum top_size */
+} tables[] = {
+	{offsetof(struct digest, kernels),
+	 "       calls         time          mean   share   GPU kernel",
+	 COLUMNS_WORK,
+	 {4, LINES}},
+	{offsetof(struct digest, copies),
+	 "  operations         time          rate   share   other GPU work",
+	 COLUMNS_COPIES,
+	 {0, LINES}},
+	{offsetof(struct digest, sites),
+	 "  operations         time          mean   share   launched by",
+	 COLUMNS_WORK,
+	 {3, LINES}},
+	{offsetof(struct digest, functions),
+	 "     samples         time                 share   function, on the CPU",
+	 COLUMNS_SAMPLES,
+	 {4, LINES}},
+	{offsetof(struct digest, idle),
+	 "     samples         time                 share   function, on the CPU, while no GPU "
+	 "worked",
+	 COLUMNS_SAMPLES,
+	 {0, LINES}},
+	{offsetof(struct digest, waits),
+	 "                     time                 share   waits, or is timed, in",
+	 COLUMNS_TIME,
+	 {2, LINES}},
+	{offsetof(struct digest, calls),
+	 "       calls         time          mean   share   CUDA call",
+	 COLUMNS_WORK,
+	 {0, LINES}},
+};
+
+void top_report(struct log *log, const struct result *result, enum top_size size,
+		unsigned int width)
 {
 	struct digest *d = digest_new(result);
+	struct busy *busy = d ? busy_new(result) : NULL;
 
 	if (!d)
 		return; /* the profile itself is written all the same */
+	if (result->timeline && size == TOP_FULL)
+		digest_add_timeline(d, result, busy && busy->span_count ? busy : NULL);
 	width = width > COLUMNS_WIDTH + NAME_WIDTH_MIN ? width - COLUMNS_WIDTH : NAME_WIDTH_MIN;
-	print_table(log, &d->kernels,
-		    "       calls         time          mean   share   GPU kernel", COLUMNS_WORK,
-		    width);
-	print_table(log, &d->copies,
-		    "  operations         time          rate   share   other GPU work",
-		    COLUMNS_COPIES, width);
-	print_table(log, &d->sites, "  operations         time          mean   share   launched by",
-		    COLUMNS_WORK, width);
-	print_table(log, &d->functions,
-		    "     samples         time                 share   function, on the CPU",
-		    COLUMNS_SAMPLES, width);
-	print_table(log, &d->waits,
-		    "                     time                 share   waits, or is timed, in",
-		    COLUMNS_TIME, width);
+	print_times(log, &result->totals, d, busy);
+	if (busy && size == TOP_FULL)
+		print_gaps(log, &result->totals, busy);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		const struct digest_table *t = (const void *)((const char *)d + tables[i].table);
+
+		if (tables[i].lines[size])
+			print_table(log, t, tables[i].title, tables[i].columns,
+				    tables[i].lines[size], width);
+	}
+	if (size == TOP_FULL) {
+		strict_report(log, result->totals.ledger);
+		print_cost(log, &result->totals);
+	}
+	busy_free(busy);
 	digest_free(d);
 }

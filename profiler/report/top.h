@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report of a run: where most of its time went, ten lines for each question that digest.h
- * answers.
+ * The report of a run: its times, then where most of them went, a table for each question that
+ * digest.h answers, what was lost, and what profiling cost.
  *
  * A table ends with a line for all that it leaves out, so that it adds up to the run's total.
+ *
+ * GPU time is the sum of the operations' times; with a timeline, there is also the time that each
+ * GPU worked, where work of several streams counts once (busy.h).
  */
 #ifndef PROFILER_REPORT_TOP_H
 #define PROFILER_REPORT_TOP_H
@@ -11,8 +14,15 @@
 #include "profiler/base/log.h"
 #include "profiler/profile/result.h"
 
+enum top_size {
+	TOP_SHORT, /* for the end of each run on a terminal: at most TOP_SHORT_LINES */
+	TOP_FULL
+};
+#define TOP_SHORT_LINES 25
+
 /* `width`: columns of the terminal; names are cut to it. */
-void top_report(struct log *log, const struct result *result, unsigned int width);
+void top_report(struct log *log, const struct result *result, enum top_size size,
+		unsigned int width);
 
 /* The width of the terminal that stderr is; 100 if it is none. */
 unsigned int top_width(void);

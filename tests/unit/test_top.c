@@ -14,14 +14,37 @@ static uint32_t push(struct made_result *m, uint32_t outer, enum frame_class cla
 	return stack;
 }
 
-static const char *report(struct made_result *m, unsigned int width)
+static struct ledger ledger;
+
+/* The whole report. */
+static const char *report_of_size(struct made_result *m, enum top_size size, unsigned int width)
 {
 	struct log log = {.level = LOG_NORMAL};
 
+	m->result.totals.ledger = &ledger;
+	m->result.totals.elapsed_ns = 4000000000;
+	m->result.totals.command_cpu_ns = 1000000000;
+	m->result.totals.own_cpu_ns = 40000000;
+	m->result.totals.own_memory_bytes = 30 << 20;
 	capture_begin(&captured);
-	top_report(&log, &m->result, width);
+	top_report(&log, &m->result, size, width);
 	made_end(m);
 	return capture_end(&captured);
+}
+
+/* Its tables alone: the report without the line before them and the two after them. */
+static const char *report(struct made_result *m, unsigned int width)
+{
+	char *text = (char *)report_of_size(m, TOP_FULL, width), *end;
+
+	assert_memory_equal(text, "The run took 4.000 s; CPU 1.000 s (25.0 %)", 42);
+	text = strchr(text, '\n') + 1;
+	end = strstr(text, "Nothing was lost or is not matched.\n"
+			   "Meanwhile, profile itself used 40.000 ms (1.0 %) of CPU and 30 MiB of "
+			   "memory\n");
+	assert_non_null(end);
+	*end = '\0';
+	return text;
 }
 
 static void an_empty_result_has_no_tables(void **state)
@@ -140,6 +163,140 @@ static void names_are_cut_to_the_width(void **state)
 	}
 }
 
+/* A report from a timeline: GPU time that overlaps, two devices, calls, and idle times. */
+static void a_timeline_tells_more(void **state)
+{
+	static const struct device devices[] = {{.id = 0, .is_used = true},
+						{.id = 1, .is_used = true}};
+	struct made_result m;
+	uint32_t main, launch, work, other, places[2];
+	const char *text;
+
+	(void)state;
+	made_begin(&m);
+	main = push(&m, RESULT_ROOT, CLASS_NATIVE, "main");
+	other = push(&m, RESULT_ROOT, CLASS_NATIVE, "load");
+	launch = push(&m, main, CLASS_API, "cudaLaunchKernel");
+	work = push(&m, launch, CLASS_GPU_KERNEL, "k");
+	made_add(&m, work, ROW_GPU, 2500000000);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct place place = place_unknown();
+
+		place.part[PLACE_PROCESS] = 0;
+		place.part[PLACE_DEVICE] = i;
+		places[i] = places_add(&m.places, &place);
+	}
+	m.result.places = m.places.list;
+	m.result.place_count = m.places.count;
+	m.result.devices = devices;
+	m.result.device_count = 2;
+	m.result.totals.start_ns = 1000000000;
+	{
+		const struct timeline_record records[] = {
+			{.kind = TIMELINE_GPU_OPERATION,
+			 .start_ns = 2000000000,
+			 .duration_ns = 1000000000,
+			 .stack = work,
+			 .place = places[0]},
+			{.kind = TIMELINE_GPU_OPERATION,
+			 .start_ns = 2500000000,
+			 .duration_ns = 1000000000,
+			 .stack = work,
+			 .place = places[0]},
+			{.kind = TIMELINE_GPU_OPERATION,
+			 .start_ns = 3000000000,
+			 .duration_ns = 500000000,
+			 .stack = work,
+			 .place = places[1]},
+			{.kind = TIMELINE_LAUNCH,
+			 .start_ns = 1900000000,
+			 .duration_ns = 5000,
+			 .stack = launch},
+			{.kind = TIMELINE_LAUNCH,
+			 .start_ns = 1900010000,
+			 .duration_ns = 7000,
+			 .stack = launch},
+			{.kind = TIMELINE_LAUNCH, .start_ns = 1900020000, .duration_ns = 1000},
+			{.kind = TIMELINE_CPU_SAMPLE,
+			 .start_ns = 1500000000,
+			 .duration_ns = 20000000,
+			 .stack = other},
+			{.kind = TIMELINE_CPU_SAMPLE,
+			 .start_ns = 2500000000,
+			 .duration_ns = 20000000,
+			 .stack = main},
+		};
+
+		struct timeline *t = timeline_new("/tmp", NULL);
+
+		assert_non_null(t);
+		for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++)
+			assert_int_equal(timeline_add(t, &records[i]), 0);
+		timeline_finish(t);
+		m.result.timeline = t;
+		text = report_of_size(&m, TOP_FULL, 100);
+		timeline_free(t);
+	}
+	assert_ptr_equal(text,
+			 strstr(text,
+				"The run took 4.000 s; CPU 1.000 s (25.0 %), GPU 0 busy 1.500 s "
+				"(37.5 %), GPU 1 busy 500.000 ms (12.5 %), GPU work 2.500 s (sum)\n"
+				"No GPU worked for 2.500 s (62.5 %); longest: 1.500 s at 2.500 s, "
+				"1.000 s at 0 ns\n"));
+	assert_non_null(strstr(text, "while no GPU worked\n"
+				     "           1    20.000 ms               100.0 %   load\n"));
+	assert_non_null(strstr(text,
+			       "CUDA call\n"
+			       "           2    12.000 us      6.000 us  92.3 %   "
+			       "cudaLaunchKernel\n"
+			       "           1     1.000 us      1.000 us   7.7 %   [unknown]\n"));
+}
+
+/* Many names of each kind: the short form stays short. */
+static void the_short_form_has_few_lines(void **state)
+{
+	static char names[40][8];
+	struct made_result m;
+	uint32_t lines = 0;
+	const char *text;
+
+	(void)state;
+	made_begin(&m);
+	for (uint32_t i = 0; i < 40; i++) {
+		uint32_t stack;
+
+		snprintf(names[i], sizeof(names[0]), "f%u", i);
+		stack = push(&m, RESULT_ROOT, CLASS_NATIVE, names[i]);
+		made_add(&m, stack, ROW_CPU, 1000 + i);
+		stack = push(&m, stack, CLASS_API, "cudaLaunchKernel");
+		made_add(&m, push(&m, stack, CLASS_GPU_KERNEL, names[i]), ROW_GPU, 100 + i);
+		made_add(&m, push(&m, stack, CLASS_GPU_WORK, names[i]), ROW_GPU, 10 + i);
+		made_add(&m, push(&m, stack, CLASS_WAIT, "[waiting for GPU]"), ROW_WAIT, 5 + i);
+	}
+	text = report_of_size(&m, TOP_SHORT, 80);
+	for (const char *c = text; *c; c++)
+		lines += *c == '\n';
+	assert_in_range(lines, 15, TOP_SHORT_LINES);
+	assert_non_null(strstr(text, "GPU kernel\n"));
+	assert_non_null(strstr(text, "(36 more)\n"));
+}
+
+static void losses_are_named(void **state)
+{
+	struct made_result m;
+	const char *text;
+
+	(void)state;
+	made_begin(&m);
+	ledger.gpu.dropped = 7;
+	text = report_of_size(&m, TOP_FULL, 80);
+	memset(&ledger, 0, sizeof(ledger));
+	assert_non_null(strstr(text, "        lost   or not matched\n"
+				     "             7   GPU operations dropped\n"
+				     "Meanwhile"));
+	assert_null(strstr(text, "Nothing was lost"));
+}
+
 static void quiet_prints_nothing(void **state)
 {
 	struct log log = {.level = LOG_ERRORS};
@@ -148,8 +305,9 @@ static void quiet_prints_nothing(void **state)
 	(void)state;
 	made_begin(&m);
 	made_add(&m, MADE_STACK(&m, "main"), ROW_CPU, 1);
+	m.result.totals.ledger = &ledger;
 	capture_begin(&captured);
-	top_report(&log, &m.result, 80);
+	top_report(&log, &m.result, TOP_FULL, 80);
 	assert_string_equal(capture_end(&captured), "");
 	made_end(&m);
 }
@@ -163,6 +321,9 @@ int main(void)
 		cmocka_unit_test(a_launch_without_a_stack_is_unknown),
 		cmocka_unit_test(what_is_left_out_is_summed),
 		cmocka_unit_test(names_are_cut_to_the_width),
+		cmocka_unit_test(a_timeline_tells_more),
+		cmocka_unit_test(the_short_form_has_few_lines),
+		cmocka_unit_test(losses_are_named),
 		cmocka_unit_test(quiet_prints_nothing),
 	};
 

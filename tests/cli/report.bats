@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+# --report, and the short report on a terminal.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+}
+
+# Columns do not matter here.
+squeeze()
+{
+	sed -E 's/ +/ /g' "$1" >"$1.squeezed"
+	mv "$1.squeezed" "$1"
+}
+
+@test "--report: times, tables, losses and cost, behind the summary" {
+	needs_root
+	run_profile --report --unit ns -o x.folded "$workloads/inference" 10
+	expect_status 0
+	squeeze stderr
+	expect_line stderr '^The run took [0-9.]+ m?s; CPU [0-9.]+ m?s \([0-9.]+ %\), GPU work 265.400 ms \(sum\)$'
+	expect_line stderr '^ 120 108.000 ms 900.000 us 40.7 % model::gemm<float, 128, 256>$'
+	expect_line stderr '^ 360 187.200 ms 520.000 us 70.5 % server::Mlp::forward$'
+	expect_line stderr ' function, on the CPU$'
+	expect_line stderr '^Nothing was lost or is not matched.$'
+	expect_line stderr '^Meanwhile, profile itself used [0-9.]+ m?s \([0-9.]+ %\) of CPU and [0-9]+ MiB of memory$'
+}
+
+@test "--report names losses" {
+	needs_root
+	FAKE_CUDA_DROP_EVERY=10 run_profile --report --unit ns -o x.folded "$workloads/launches" 100
+	expect_status 0
+	squeeze stderr
+	expect_line stderr '^ 10 GPU operations dropped$'
+	expect_no_line stderr '^Nothing was lost'
+}
+
+@test "-q --report: the report and nothing else" {
+	needs_root
+	run_profile -q --report -o x.folded "$workloads/inference" 3
+	expect_status 0
+	head -n 1 stderr >first
+	expect_line first '^The run took '
+	expect_no_line stderr '^Wrote '
+	expect_no_line stderr '^Samples: '
+	run_profile -q -o x.folded "$workloads/inference" 3
+	expect_empty stderr
+}
+
+@test "on a terminal, a run ends with a short report" {
+	needs_root
+	needs_command script
+	on_terminal()
+	{
+		script -qec "stty cols 90; '$profile' $* '$workloads/inference' 10" /dev/null </dev/null | tr -d '\r' >shown
+	}
+	on_terminal -o x.folded
+	sed -n '/^The run took/,/^Wrote/p' shown >short
+	test "$(wc -l <short)" -ge 10
+	test "$(wc -l <short)" -le 25
+	expect_line short ' GPU kernel$'
+	expect_line short '\(4 more\)$'
+	# in 90 columns
+	test "$(wc -L <shown)" -le 115
+	test "$(sed '1d; /^Wrote/d' short | wc -L)" -le 90
+	on_terminal -q -o x.folded
+	expect_no_line shown 'The run took'
+	# elsewhere only what has always been there
+	run_profile -o x.folded "$workloads/inference" 10
+	expect_no_line stderr '^The run took'
+}
