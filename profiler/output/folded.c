@@ -33,11 +33,17 @@ static void print_name(FILE *out, const char *name)
 static void print_node(struct walk *w, uint32_t at)
 {
 	uint64_t weight = 0;
+	double exact_ns = 0;
 
-	for (int k = 0; k < ROW_KINDS; k++)
+	for (int k = 0; k < ROW_KINDS; k++) {
 		weight += w->weight[k] ? w->weight[k][at] : 0;
-	if (weight == 0 || at == CALL_TREE_ROOT)
+		exact_ns += w->nodes[at].weight_ns[k];
+	}
+	if (weight == 0) {
+		w->result->omitted += exact_ns > 0;
+		w->result->omitted_ns += exact_ns;
 		return;
+	}
 	/* not from a text of the whole path: names may be long, and a path of equal ones deep */
 	for (uint32_t i = 0; i < w->depth; i++) {
 		if (i > 0)

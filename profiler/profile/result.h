@@ -126,6 +126,8 @@ struct written {
 	uint64_t items;            /* of the writer's `item` */
 	uint64_t total[ROW_KINDS]; /* what they add up to, in units; without units, in ns */
 	double exact_ns;           /* the same before rounding, all kinds together */
+	uint64_t omitted;          /* items that are not written, for they round to 0 units */
+	double omitted_ns;         /* their time; `total` includes it */
 };
 
 /* Of a format without units: all rows, and no items yet. */

@@ -416,6 +416,24 @@ static const char *amount(char text[48], uint64_t amount, const char *unit, bool
 	return text;
 }
 
+/*
+ * Rounding keeps the sum: what is left out is not lost, but counts for other stacks. Where nothing
+ * is left, report_empty has said so.
+ */
+static void report_omitted(struct log *log, const struct summary_written *w)
+{
+	uint64_t count = w->written.omitted;
+
+	if (count == 0 || w->written.items == 0)
+		return;
+	log_line(log,
+		 "  %" PRIu64 " more %s%s to 0 %s (%.3f ms%s) and %s not in it; the sum includes "
+		 "%s time",
+		 count, w->item, pick(count, " rounds", "s round"), w->unit,
+		 w->written.omitted_ns / 1e6, pick(count, "", " altogether"),
+		 pick(count, "is", "are"), pick(count, "its", "their"));
+}
+
 void summary_report_written(struct log *log, const struct measure *measure,
 			    const struct totals *totals, const struct summary_written *w)
 {
@@ -437,4 +455,5 @@ void summary_report_written(struct log *log, const struct measure *measure,
 		 amount(text[3], w->written.total[ROW_CPU], w->unit, false),
 		 amount(text[4], w->written.total[ROW_GPU], w->unit, false), waiting, calling,
 		 w->file);
+	report_omitted(log, w);
 }

@@ -61,6 +61,7 @@ drop_noise()
 	if grep -q "$noise" stderr; then sed -i "/$noise/d" stderr; fi
 	split_stacks
 	split_work
+	split_omitted
 }
 
 # The number of whole stacks depends on the samples: these lines go to the file `stacks`,
@@ -84,6 +85,15 @@ split_work()
 
 	grep "$table" stderr >work || true
 	if [ -s work ]; then sed -i "/$table/d" stderr; fi
+}
+
+# In the file `omitted`: stacks that round to nothing, which options.bats examines.
+split_omitted()
+{
+	local line='^  [0-9]* more stacks\? rounds\? to 0 '
+
+	grep "$line" stderr >omitted || true
+	if [ -s omitted ]; then sed -i "/$line/d" stderr; fi
 }
 
 needs_mount_namespace()

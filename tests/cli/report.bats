@@ -71,3 +71,19 @@ squeeze()
 	run_profile -o x.folded "$workloads/inference" 10
 	expect_no_line stderr '^The run took'
 }
+
+@test "stacks that round to nothing are counted, with their time" {
+	needs_root
+	run_profile -gpu-only -o x.folded "$workloads/inference" 3
+	expect omitted <<<'  5 more stacks round to 0 samples (9.420 ms altogether) and are not in it; the sum includes their time'
+	cp omitted said
+	run_profile -gpu-only --unit us -o all.folded "$workloads/inference" 3
+	expect_empty omitted
+	# the same stacks are missing, and their time is what was said
+	sed 's/ [0-9]*$//' x.folded | sort >there
+	while read -r line; do
+		grep -qxF -- "${line% *}" there || echo "${line##* }"
+	done <all.folded >missing
+	test "$(wc -l <missing)" = 5
+	expect_equal 'their time' "$(($(paste -sd+ missing)))" 9420
+}

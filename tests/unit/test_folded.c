@@ -166,6 +166,9 @@ static void kinds_are_rounded_apart(void **state)
 	assert_int_equal(written.total[ROW_CPU], 1);
 	assert_int_equal(written.total[ROW_GPU], 1);
 	assert_true(written.exact_ns == 24);
+	/* b and c, of whose time a has some */
+	assert_int_equal(written.omitted, 2);
+	assert_true(written.omitted_ns == 12);
 	free(text);
 	made_end(&m);
 }

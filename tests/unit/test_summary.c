@@ -715,6 +715,21 @@ static void the_written_output(void **state)
 	w.unit = "us";
 	assert_string_equal(report_written(b, &w),
 			    "Wrote 1 stack (1 us: 1 CPU, 0 GPU) to app.folded\n");
+	w.written.omitted = 1;
+	w.written.omitted_ns = 400;
+	assert_string_equal(report_written(b, &w),
+			    "Wrote 1 stack (1 us: 1 CPU, 0 GPU) to app.folded\n"
+			    "  1 more stack rounds to 0 us (0.000 ms) and is not in it; the sum "
+			    "includes its time\n");
+	w.unit = "samples";
+	w.written.omitted = 5;
+	w.written.omitted_ns = 9420000;
+	assert_string_equal(
+		report_written(b, &w),
+		"Wrote 1 stack (1 sample: 1 CPU, 0 GPU) to app.folded\n"
+		"  5 more stacks round to 0 samples (9.420 ms altogether) and are not in it; "
+		"the sum includes their time\n");
+	w.written.omitted = 0;
 	w.unit = "ns";
 	w.file = "standard output";
 	w.written.total[ROW_GPU] = UINT64_C(75000000);
