@@ -1,20 +1,29 @@
 // SPDX-License-Identifier: MIT
 /* profile: run a command, and write where its time went on CPU and GPU. */
 #include "profiler/base/exit_status.h"
+#include "profiler/commands/from.h"
 #include "profiler/commands/run.h"
 
 int main(int argc, char **argv)
 {
 	struct inherited inherited;
 	struct options options;
+	int status = EXIT_PROFILER_FAILED;
 
 	inherited_note(&inherited);
 	switch (options_parse(argc, argv, &options)) {
 	case OPTIONS_RUN:
-		return run(&options, &inherited);
+		status = run(&options, &inherited);
+		break;
+	case OPTIONS_FROM:
+		status = from(&options);
+		break;
 	case OPTIONS_DONE:
-		return 0;
+		status = 0;
+		break;
 	default:
-		return EXIT_PROFILER_FAILED;
+		break;
 	}
+	options_release(&options);
+	return status;
 }

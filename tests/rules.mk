@@ -60,11 +60,15 @@ FUZZED := $(symbolize_src) \
 $(FUZZ_DIR)/fuzz_gpu_pipe $(FUZZ_DIR)/fuzz_collect: profiler/sources/gpu_pipe.c \
 	$(wildcard profiler/base/*.c profiler/collect/*.c profiler/profile/*.c) \
 	cupti_trace/work_tally.c
+# results, and all that writes them
+$(FUZZ_DIR)/fuzz_capture: $(wildcard profiler/base/*.c profiler/output/*.c profiler/profile/*.c) \
+	cupti_trace/work_tally.c \
+	$(BUILD)/profiler/output/svg_blob.o $(BUILD)/profiler/output/html_blob.o
 $(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZED) Makefile tests/rules.mk
 	$(call msg,FUZZ,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -g -O1 $(CPPFLAGS) -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all -o $@ $(filter %.c,$^) -ldw -lelf -lz -liberty -llzma -lcjson -lm
+		-fno-sanitize-recover=all -o $@ $(filter %.c %.o,$^) -ldw -lelf -lz -liberty -llzma -lcjson -lm
 
 # ---- on a machine with a GPU ----
 

@@ -28,11 +28,20 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "  .pb.gz             for pprof\n"
 		 "  .speedscope.json   for speedscope (www.speedscope.app)\n"
 		 "  .json              sums and losses as data, for scripts\n"
+		 "  .profile           the run itself, for --from: see --help captures\n"
 		 "All of them have the same nanoseconds. A report and a picture are one file each "
 		 "that needs no network.",
 		 "With -o -, stdout carries only the output, and the command's own stdout goes to "
 		 "stderr. In folded stacks, a stack whose weight rounds to 0 is not written; "
 		 "--unit ns keeps all."},
+	[TOPIC_CAPTURES] =
+		{NULL, "Captures, and parts of a run",
+		 "-o FILE.profile keeps the whole run, with names, lines and times. Any other "
+		 "output can be written from it later, on any machine:\n"
+		 "  profile --from run.profile -o run.html\n"
+		 "  profile --from run.profile --time 1.5..2 --device 0 -o part.svg",
+		 "All that is given must hold. The options work on a run as well: then a .profile "
+		 "still has all of it. CPU samples belong to no device, stream or kernel."},
 	[TOPIC_GPU] =
 		{"What to measure", "GPU time",
 		 "The time of kernels, copies, sets and migrations of unified memory, as CUPTI "

@@ -35,6 +35,13 @@ enum option_id {
 	OPT_FORMAT,
 	OPT_REPORT,
 	OPT_FLAME,
+	OPT_FROM,
+	OPT_TIME,
+	OPT_PROCESS,
+	OPT_THREAD,
+	OPT_DEVICE,
+	OPT_STREAM,
+	OPT_KERNEL,
 	OPT_COMPLETION,
 	OPT_VERSION,
 };
@@ -42,6 +49,7 @@ enum option_id {
 /* What --help TOPIC explains, in the order of `--help all`. */
 enum help_topic {
 	TOPIC_OUTPUT,
+	TOPIC_CAPTURES,
 	TOPIC_GPU,
 	TOPIC_CPU,
 	TOPIC_GRAPHS,
@@ -74,6 +82,7 @@ struct option_entry {
 	const char *argument; /* as help calls it: "FILE"; NULL: none */
 	const char *const *words;
 	enum help_topic topic;
+	bool is_of_run;      /* of no use with --from: the run is over */
 	bool takes_one_dash; /* help shows it with one: -gpu-only */
 	const char *text;    /* for --help; NULL: an older name of the option before it */
 	const char *more;    /* further sentences, for the topic; NULL: none */

@@ -82,13 +82,46 @@ static bool set_graph(struct options *o, const char *text)
 
 static bool set_by(struct options *o, const char *text)
 {
-	if (grouping_parse(text, &o->by))
+	if (grouping_parse(text, &o->view.by))
 		return true;
 	fprintf(stderr,
 		"profile: --by takes process, thread, device, context, stream, each at most once, "
 		"separated by commas, not '%s'\n",
 		text);
 	return false;
+}
+
+static bool set_time(struct options *o, const char *text)
+{
+	if (slice_parse_time(text, &o->view.slice))
+		return true;
+	fprintf(stderr,
+		"profile: --time takes a part of the run, in seconds or with a unit, like 1.5..2, "
+		"500ms.. or ..10s, not '%s'\n",
+		text);
+	return false;
+}
+
+/* A pattern, and where `word` says so, maybe a number. */
+static bool set_match(const char *word, const char *text, bool may_be_number,
+		      struct slice_match *match)
+{
+	char error[SLICE_ERROR_BYTES];
+
+	if (match->text) {
+		fprintf(stderr, "profile: --%s may be given once; use a regular expression\n",
+			word);
+		return false;
+	}
+	if (slice_parse_match(text, may_be_number, match, error))
+		return true;
+	fprintf(stderr, "profile: --%s '%s': %s\n", word, text, error);
+	return false;
+}
+
+static bool set_part(struct options *o, enum place_part part, const char *text)
+{
+	return set_match(grouping_word(part), text, true, &o->view.slice.parts[part]);
 }
 
 /*
@@ -242,11 +275,48 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_FLAME:
 		o->root_at_bottom = true;
 		return true;
+	case OPT_FROM:
+		o->from = argument;
+		return true;
+	case OPT_TIME:
+		return set_time(o, argument);
+	case OPT_PROCESS:
+		return set_part(o, PLACE_PROCESS, argument);
+	case OPT_THREAD:
+		return set_part(o, PLACE_THREAD, argument);
+	case OPT_DEVICE:
+		return set_part(o, PLACE_DEVICE, argument);
+	case OPT_STREAM:
+		return set_part(o, PLACE_STREAM, argument);
+	case OPT_KERNEL:
+		return set_match("kernel", argument, false, &o->view.slice.kernel);
 	case OPT_BY:
 		return set_by(o, argument);
 	default: /* getopt has printed what is wrong */
 		return false;
 	}
+}
+
+/* `of_run`: an option that only a run has; NULL: none. */
+static bool check_from(struct options *o, const char *command, const struct option_entry *of_run)
+{
+	char shown[OPTION_SHOWN_BYTES];
+
+	if (of_run) {
+		fprintf(stderr, "profile: %s is for a run; --from reads one that is over\n",
+			option_shown(of_run, shown));
+		return false;
+	}
+	if (command) {
+		fprintf(stderr, "profile: --from reads a file and runs no command, like '%s'\n",
+			command);
+		return false;
+	}
+	if (!o->measure.samples_cpu)
+		o->view.slice.kinds = ~(1u << ROW_CPU);
+	if (!o->measure.traces_gpu)
+		o->view.slice.kinds = 1u << ROW_CPU;
+	return true;
 }
 
 /* A long option with one dash, in full, maybe with "=value". */
@@ -305,6 +375,7 @@ static bool print_completion(const char *shell)
 
 enum options_result options_parse(int argc, char **argv, struct options *options)
 {
+	const struct option_entry *of_run = NULL;
 	int option;
 
 	memset(options, 0, sizeof(*options));
@@ -333,12 +404,19 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		}
 		if (!set_option(options, option, optarg))
 			goto wrong;
+		if (option_entry(option)->is_of_run)
+			of_run = option_entry(option);
+	}
+	choose_formats(options);
+	if (options->from) {
+		if (!check_from(options, argv[optind], of_run))
+			goto wrong;
+		return OPTIONS_FROM;
 	}
 	if (optind >= argc) {
 		fprintf(stderr, "profile: no command to run\n");
 		goto wrong;
 	}
-	choose_formats(options);
 	choose_launch_stacks(options);
 	if (!check_nvtx(options) || !check_waits(options))
 		goto wrong;
@@ -347,4 +425,9 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 wrong:
 	fprintf(stderr, "Try 'profile --help'.\n");
 	return OPTIONS_WRONG;
+}
+
+void options_release(struct options *options)
+{
+	slice_release(&options->view.slice);
 }

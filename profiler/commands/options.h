@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include "profiler/base/log.h"
 #include "profiler/base/measure.h"
-#include "profiler/output/grouping.h"
 #include "profiler/output/outputs.h"
+#include "profiler/output/view.h"
 
 #define OPTIONS_DEFAULT_OUTPUT "merged_trace.folded"
 #define OPTIONS_DEFAULT_FREQUENCY 50
@@ -28,6 +28,8 @@ enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
 
 /* Strings point into argv. */
 struct options {
+	const char
+		*from; /* a capture to read instead of running a command, "-": stdin; NULL: none */
 	struct output_choice outputs[OUTPUTS_MAX]; /* at least one */
 	uint32_t output_count;
 	const struct writer *format; /* of all of them; NULL: by their endings */
@@ -44,18 +46,21 @@ struct options {
 	bool as_root;
 	bool report; /* print where most of the time went */
 	bool strict; /* fail if anything was lost or unmatched */
-	struct grouping by;
+	struct view_options view;
 	enum log_level level;
-	char **command; /* the target's argv, NULL-terminated */
+	char **command; /* the target's argv, NULL-terminated; NULL with `from` */
 };
 
 /* What the caller does next. */
 enum options_result {
-	OPTIONS_RUN,   /* go on */
+	OPTIONS_RUN,   /* run the command */
+	OPTIONS_FROM,  /* read a capture */
 	OPTIONS_DONE,  /* --help or --version: exit 0 */
 	OPTIONS_WRONG, /* explained on stderr: exit 125; also if there were no arguments at all */
 };
 
+/* Release them whatever it returns. */
 enum options_result options_parse(int argc, char **argv, struct options *options);
+void options_release(struct options *options);
 
 #endif

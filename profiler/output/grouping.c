@@ -10,6 +10,11 @@ static const char *const words[PLACE_PARTS] = {[PLACE_PROCESS] = "process",
 					       [PLACE_CONTEXT] = "context",
 					       [PLACE_STREAM] = "stream"};
 
+const char *grouping_word(enum place_part part)
+{
+	return words[part];
+}
+
 bool grouping_parse(const char *text, struct grouping *grouping)
 {
 	memset(grouping, 0, sizeof(*grouping));

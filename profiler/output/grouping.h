@@ -23,6 +23,9 @@ bool grouping_parse(const char *text, struct grouping *grouping);
 /* The parts of places that it distinguishes: places.h's mask. */
 uint32_t grouping_mask(const struct grouping *grouping);
 
+/* "process" */
+const char *grouping_word(enum place_part part);
+
 #define GROUPING_TEXT_BYTES 320
 
 /* The text of a place's frame; false: there is none. */

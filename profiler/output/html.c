@@ -135,6 +135,8 @@ static void add_facts(struct page *p, const struct written *written)
 	/* texts: the number is the text's */
 	add_fact(p, "version", add_text(p, PROFILE_VERSION));
 	add_fact(p, "command", add_text(p, t->command));
+	if (t->slice)
+		add_fact(p, "slice", add_text(p, t->slice));
 	add_fact(p, "elapsed ns", t->elapsed_ns);
 	add_fact(p, "command cpu ns", t->command_cpu_ns);
 	add_fact(p, "own cpu ns", t->own_cpu_ns);

@@ -92,7 +92,7 @@ static void put_totals(struct json *j, const uint64_t totals[ROW_KINDS], const s
 	json_close_object(j);
 }
 
-static void put_losses(struct json *j, const struct ledger *l)
+static void put_losses(struct json *j, const struct ledger *l, uint64_t not_kept)
 {
 	json_break_line(j);
 	json_key(j, "losses");
@@ -114,7 +114,7 @@ static void put_losses(struct json *j, const struct ledger *l)
 	put_number(j, "processes_never_traced", l->processes.never_started);
 	put_number(j, "mapping_records_lost", l->processes.lost_records);
 	put_number(j, "timed_calls_lost", l->calls.lost);
-	put_number(j, "stacks_not_kept", l->bounds.stacks);
+	put_number(j, "stacks_not_kept", l->bounds.stacks + not_kept);
 	put_number(j, "names_not_kept", l->bounds.refused);
 	put_number(j, "events_out_of_memory", l->bounds.out_of_memory);
 	json_close_object(j);
@@ -125,6 +125,8 @@ static void put_run(struct json *j, const struct totals *t)
 	put_text(j, "format", "profile summary");
 	put_number(j, "version", VERSION);
 	put_text(j, "command", t->command);
+	if (t->slice)
+		put_text(j, "slice", t->slice);
 	put_number(j, "started_unix_ns", t->start_unix_ns);
 	put_number(j, "elapsed_ns", t->elapsed_ns);
 	put_number(j, "command_cpu_ns", t->command_cpu_ns);
@@ -152,7 +154,7 @@ static int write_summary(const struct result *result, const struct writer_option
 	put_table(&j, "launch_sites", "operations", &d->sites);
 	put_table(&j, "functions", "samples", &d->functions);
 	put_table(&j, "waits", NULL, &d->waits);
-	put_losses(&j, result->totals.ledger);
+	put_losses(&j, result->totals.ledger, result->unnamed.not_kept);
 	json_close_object(&j);
 	json_end(&j);
 	digest_free(d);

@@ -52,8 +52,7 @@ struct naming {
 
 /*
  * A stack: with its index, and then with its node in a writer's tree, its weights in units, and
- * what is needed to round them. A frame beside those collected: inlined, or
- * of a place.
+ * what is needed to round them. An inlined frame is one beside those collected.
  */
 #define STACK_BYTES 224
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES + 4)
@@ -446,40 +445,6 @@ static uint32_t name_launched(struct naming *n, uint32_t stack)
 
 /* ---- rows ---- */
 
-static uint32_t group_of(struct naming *n, const struct place *place)
-{
-	const struct grouping *g = &n->options->grouping;
-	char text[GROUPING_TEXT_BYTES];
-	uint32_t at = RESULT_ROOT;
-
-	for (uint8_t i = 0; i < g->count; i++) {
-		const char *kept;
-
-		if (!grouping_text(n->in->place_names, n->in->devices, place,
-				   (enum place_part)g->parts[i], text))
-			continue;
-		kept = intern_find(&n->strings, text);
-		if (!kept && allowance_take(&n->memory, FRAME_BYTES))
-			kept = allowance_intern(&n->memory, &n->strings, text);
-		at = kept ? push_text(n, at, CLASS_PLACE, kept) : not_kept(n);
-	}
-	return at;
-}
-
-/* A copy of a named stack, below another. */
-static uint32_t append(struct naming *n, uint32_t outer, uint32_t stack)
-{
-	uint32_t count = 0;
-
-	if (outer == RESULT_ROOT)
-		return stack;
-	for (; stack != RESULT_ROOT && !n->failed; stack = n->stacks[stack].outer)
-		add_to_path(n, &count, n->stacks[stack].frame);
-	while (count-- > 0)
-		outer = push(n, outer, n->path[count]);
-	return outer;
-}
-
 static void name_rows(struct naming *n)
 {
 	uint32_t count;
@@ -493,7 +458,6 @@ static void name_rows(struct naming *n)
 		*row = rows[i];
 		row->stack = rows[i].kind == ROW_CPU ? name_whole(n, rows[i].stack)
 						     : name_launched(n, rows[i].stack);
-		row->stack = append(n, group_of(n, &n->in->places->list[row->place]), row->stack);
 		n->result.row_count++;
 	}
 }
@@ -636,6 +600,7 @@ struct result *result_new(const struct collected *collected, const struct naming
 	n->result.timeline = collected->timeline;
 	n->result.sample_stacks = n->whole;
 	n->result.call_stacks = n->launched;
+	n->result.record_stack_count = stack_table_count(collected->stacks);
 	n->result.unnamed = count_unnamed(collected->symbolizer);
 	n->result.unnamed.not_kept = n->memory.refused;
 	n->result.totals = *totals;

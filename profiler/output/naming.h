@@ -10,14 +10,12 @@
 #define PROFILER_OUTPUT_NAMING_H
 
 #include <stdbool.h>
-#include "profiler/output/grouping.h"
 #include "profiler/profile/collected.h"
 #include "profiler/profile/result.h"
 
 struct naming_options {
 	bool raw_names; /* keep kernel names mangled */
 	bool inlines;   /* inlined functions as frames of their own */
-	struct grouping grouping;
 };
 
 /*

@@ -462,6 +462,8 @@ static void put_head(struct pprof *p)
 	protobuf_uint(&p->fields, PROFILE_DURATION_NANOS, totals->elapsed_ns);
 	if (totals->command)
 		put_text(p, PROFILE_COMMENT, keep(p, totals->command));
+	if (totals->slice)
+		put_text(p, PROFILE_COMMENT, keep(p, totals->slice));
 }
 
 static int write_all(struct pprof *p)

@@ -7,8 +7,9 @@
 #include "symbolize/text.h"
 
 #define VARINT_MAX 10 /* bytes */
+#define FIELD_MAX ((1u << 29) - 1)
 
-enum wire_type { WIRE_VARINT = 0, WIRE_LENGTH = 2 };
+enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 };
 
 void protobuf_release(struct protobuf *p)
 {
@@ -88,6 +89,20 @@ void protobuf_text(struct protobuf *p, uint32_t field, const char *text)
 	p->size += (uint32_t)length;
 }
 
+void protobuf_bytes(struct protobuf *p, uint32_t field, const void *bytes, uint32_t size)
+{
+	unsigned char *at;
+
+	put_tag(p, field, WIRE_LENGTH);
+	protobuf_packed(p, size);
+	at = reserve(p, size);
+	if (!at)
+		return;
+	if (size)
+		memcpy(at, bytes, size);
+	p->size += size;
+}
+
 uint32_t protobuf_begin(struct protobuf *p, uint32_t field)
 {
 	put_tag(p, field, WIRE_LENGTH);
@@ -105,4 +120,66 @@ void protobuf_end(struct protobuf *p, uint32_t place)
 	memmove(p->bytes + place + size, p->bytes + place, contents);
 	memcpy(p->bytes + place, length, size);
 	p->size += size;
+}
+
+/* ---- reading ---- */
+
+bool protobuf_next_packed(struct protobuf_reader *r, uint64_t *value)
+{
+	if (r->failed || r->at == r->end)
+		return false;
+	*value = 0;
+	for (unsigned int shift = 0; r->at < r->end && shift < 64; shift += 7) {
+		unsigned char byte = *r->at++;
+
+		if (shift == 63 && byte > 1)
+			break; /* more than 64 bits */
+		*value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return true;
+	}
+	r->failed = true;
+	return false;
+}
+
+/* The next `size` bytes. NULL: there are fewer. */
+static const unsigned char *take(struct protobuf_reader *r, uint64_t size)
+{
+	const unsigned char *bytes = r->at;
+
+	if (size > (uint64_t)(r->end - r->at)) {
+		r->failed = true;
+		return NULL;
+	}
+	r->at += size;
+	return bytes;
+}
+
+bool protobuf_next(struct protobuf_reader *r, struct protobuf_field *field)
+{
+	uint64_t tag, size;
+
+	while (protobuf_next_packed(r, &tag)) {
+		*field = (struct protobuf_field){.number = (uint32_t)(tag >> 3)};
+		r->failed |= tag >> 3 == 0 || tag >> 3 > FIELD_MAX;
+		switch (tag & 7) {
+		case WIRE_VARINT:
+			r->failed |= !protobuf_next_packed(r, &field->value);
+			return !r->failed;
+		case WIRE_LENGTH:
+			if (!protobuf_next_packed(r, &size) || !(field->bytes = take(r, size)))
+				r->failed = true;
+			field->size = r->failed ? 0 : (uint32_t)size;
+			return !r->failed;
+		case WIRE_FIXED64:
+			take(r, 8);
+			break;
+		case WIRE_FIXED32:
+			take(r, 4);
+			break;
+		default:
+			r->failed = true;
+		}
+	}
+	return false;
 }

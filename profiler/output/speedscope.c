@@ -306,6 +306,10 @@ static void put_document(struct walk *w, struct written *written)
 	json_text(j, "profile");
 	json_key(j, "name");
 	json_text(j, command ? command : "");
+	if (w->result->totals.slice) { /* no field of theirs */
+		json_key(j, "slice");
+		json_text(j, w->result->totals.slice);
+	}
 	put_frames(w);
 	json_key(j, "profiles");
 	json_open_array(j);

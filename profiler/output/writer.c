@@ -7,8 +7,8 @@
 
 /* ".speedscope.json" before ".json" */
 const struct writer *const writers[] = {
-	&folded_writer,     &svg_writer,          &html_writer, &pprof_writer,
-	&speedscope_writer, &json_summary_writer, NULL};
+	&folded_writer,     &svg_writer,          &html_writer,    &pprof_writer,
+	&speedscope_writer, &json_summary_writer, &capture_writer, NULL};
 
 const struct writer *writer_with_name(const char *name)
 {

@@ -24,6 +24,7 @@ struct writer {
 	const char *name, *suffix; /* the suffix selects the format: ".folded" */
 	const char *item;          /* what is counted: "stack" */
 	bool has_units;            /* it counts in options.unit_ns; otherwise in ns */
+	bool keeps_all;            /* it gets the result, however the user views it */
 	unsigned int needs;        /* enum writer_needs */
 	/* 0 or -errno; the caller also flushes `out` and checks its errors. */
 	int (*write)(const struct result *result, const struct writer_options *options, FILE *out,
@@ -36,6 +37,9 @@ extern const struct writer *const writers[];
 /* NULL: no format has this name. */
 const struct writer *writer_with_name(const char *name);
 const struct writer *writer_for_path(const char *path);
+
+/* The capture of a run, from which --from writes all others: capture.h. */
+extern const struct writer capture_writer;
 
 /* Brendan Gregg's folded stacks: "root;caller;callee weight", sorted. The input of flamegraph.pl.
  */

@@ -54,6 +54,21 @@ static void copy_name(char *out, size_t size, const char *name)
 	out[n] = '\0';
 }
 
+int devices_add(struct devices *d, const struct device *device)
+{
+	uint32_t count = d->count;
+	struct device *added;
+	int err = get(d, device->process, device->id, &added);
+
+	if (err)
+		return err;
+	if (d->count == count)
+		return -EINVAL;
+	*added = *device;
+	copy_name(added->name, sizeof(added->name), device->name);
+	return 0;
+}
+
 int devices_describe(struct devices *d, uint32_t process, const struct gpu_event_device *event)
 {
 	struct device *device;

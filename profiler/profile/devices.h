@@ -48,6 +48,10 @@ int devices_describe(struct devices *d, uint32_t process, const struct gpu_event
 int devices_note_context(struct devices *d, uint32_t process,
 			 const struct gpu_event_context *event);
 
+/* A whole device, which is not there yet. 0, -ENOMEM, or -EINVAL: there is one, or its id is too
+ * large. */
+int devices_add(struct devices *d, const struct device *device);
+
 /* Work ran on the device. */
 void devices_use(struct devices *d, uint32_t process, uint32_t id);
 

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "profiler/base/measure.h"
 #include "profiler/profile/devices.h"
 #include "profiler/profile/ledger.h"
 #include "profiler/profile/place_names.h"
@@ -61,6 +62,7 @@ struct stack_info {
 struct totals {
 	const struct ledger *ledger;
 	const char *command;       /* as a shell would read it, cut if it is long */
+	const char *slice;         /* the options of a part of the run (slice.h); NULL: all of it */
 	uint64_t start_ns;         /* the command's start, CLOCK_MONOTONIC */
 	uint64_t start_unix_ns;    /* the same moment, since 1970; 0: unknown */
 	uint64_t elapsed_ns;       /* from the command's start to the end of collecting */
@@ -69,6 +71,7 @@ struct totals {
 	uint64_t own_cpu_ns;       /* charged to the profiler */
 	uint64_t own_memory_bytes; /* peak */
 	uint64_t sample_ns;        /* weight of a CPU sample */
+	struct measure measure;    /* what the run measured */
 };
 
 /* What could not be named, or only in part (symbolize/budget.h). */
@@ -101,8 +104,10 @@ struct result {
 	const struct place_names *place_names;
 	const struct devices *device_names;
 	const struct timeline *timeline; /* NULL unless a writer needs it; finished */
-	/* for result_record_stack; NULL: records have the numbers of `stacks` already */
+	/* by a record's stack, for result_record_stack; NULL: records have the numbers of `stacks`
+	 * already */
 	const uint32_t *sample_stacks, *call_stacks;
+	uint32_t record_stack_count;
 	struct unnamed unnamed;
 	struct totals totals;
 };

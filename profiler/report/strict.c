@@ -20,7 +20,7 @@ static void expect_none(struct check *c, uint64_t count, const char *what)
 	c->has_passed = false;
 }
 
-static bool check(struct log *log, const struct ledger *l, bool is_report)
+static bool check(struct log *log, const struct ledger *l, uint64_t not_kept, bool is_report)
 {
 	struct check c = {log, is_report, true};
 
@@ -50,7 +50,7 @@ static bool check(struct log *log, const struct ledger *l, bool is_report)
 							       : l->pipe.without_cupti,
 		    "processes without GPU time");
 	expect_none(&c, l->processes.never_started, "processes in which tracing never started");
-	expect_none(&c, l->bounds.stacks, "stacks past the limit on distinct stacks");
+	expect_none(&c, l->bounds.stacks + not_kept, "stacks past the limit on distinct stacks");
 	expect_none(&c, l->bounds.refused,
 		    "names, mappings or stacks from the program past the limit");
 	expect_none(&c, l->timeline.lost, "events missing from the timeline");
@@ -59,19 +59,19 @@ static bool check(struct log *log, const struct ledger *l, bool is_report)
 	return c.has_passed;
 }
 
-bool strict_check(struct log *log, const struct ledger *ledger)
+bool strict_check(struct log *log, const struct ledger *ledger, uint64_t not_kept)
 {
-	return check(log, ledger, false);
+	return check(log, ledger, not_kept, false);
 }
 
-void strict_report(struct log *log, const struct ledger *ledger)
+void strict_report(struct log *log, const struct ledger *ledger, uint64_t not_kept)
 {
 	struct log silent = {.level = LOG_ERRORS};
 
-	if (check(&silent, ledger, true)) {
+	if (check(&silent, ledger, not_kept, true)) {
 		log_line(log, "Nothing was lost or is not matched.");
 		return;
 	}
 	log_line(log, "        lost   or not matched");
-	check(log, ledger, true);
+	check(log, ledger, not_kept, true);
 }

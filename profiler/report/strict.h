@@ -9,10 +9,11 @@
 #include "profiler/base/log.h"
 #include "profiler/profile/ledger.h"
 
-/* Whether that holds; otherwise logs each reason. */
-bool strict_check(struct log *log, const struct ledger *ledger);
+/* Whether that holds; otherwise logs each reason. `not_kept`: stacks and names that naming left
+ * out. */
+bool strict_check(struct log *log, const struct ledger *ledger, uint64_t not_kept);
 
 /* The same as a table of the report. */
-void strict_report(struct log *log, const struct ledger *ledger);
+void strict_report(struct log *log, const struct ledger *ledger, uint64_t not_kept);
 
 #endif

@@ -277,7 +277,7 @@ void top_report(struct log *log, const struct result *result, enum top_size size
 				    tables[i].lines[size], width);
 	}
 	if (size == TOP_FULL) {
-		strict_report(log, result->totals.ledger);
+		strict_report(log, result->totals.ledger, result->unnamed.not_kept);
 		print_cost(log, &result->totals);
 	}
 	busy_free(busy);

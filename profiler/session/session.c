@@ -893,5 +893,6 @@ struct totals session_totals(const struct session *s)
 			       .command_cpu_ns = cpu_ns(&children),
 			       .own_cpu_ns = cpu_ns(&own),
 			       .own_memory_bytes = (uint64_t)own.ru_maxrss * 1024,
+			       .measure = s->options->measure,
 			       .sample_ns = 1000000000u / s->options->measure.frequency_hz};
 }

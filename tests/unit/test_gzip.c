@@ -84,12 +84,73 @@ static void a_full_disk_is_an_error(void **state)
 	fclose(full);
 }
 
+/* What gunzip_read says of the first `size` bytes of a file, read in steps. */
+static ssize_t read_back(const char *packed, size_t packed_size, void *out, size_t size,
+			 size_t step)
+{
+	FILE *in = packed_size ? fmemopen((char *)(uintptr_t)packed, packed_size, "r")
+			       : fopen("/dev/null", "r");
+	struct gunzip *gunzip_ = gunzip_new(in);
+	size_t done = 0;
+	ssize_t n = 0;
+
+	assert_non_null(gunzip_);
+	while (done < size) {
+		size_t part = size - done < step ? size - done : step;
+
+		n = gunzip_read(gunzip_, (char *)out + done, part);
+		if (n < 0)
+			break;
+		done += (size_t)n;
+		if ((size_t)n < part)
+			break;
+	}
+	gunzip_free(gunzip_);
+	fclose(in);
+	return n < 0 ? n : (ssize_t)done;
+}
+
+static void files_are_read_back(void **state)
+{
+	enum { SIZE = 300000 };
+	struct prng p = prng_round(1);
+	unsigned char *bytes = malloc(SIZE), *out = malloc(SIZE + 10);
+	size_t size, steps[] = {1, 7, 65536, SIZE + 10};
+	char *packed;
+
+	(void)state;
+	assert_true(bytes && out);
+	for (size_t i = 0; i < SIZE; i++)
+		bytes[i] = (unsigned char)(prng_below(&p, 3) ? 'a' : prng_u64(&p));
+	packed = pack((const char *)bytes, SIZE, 1000, &size);
+	for (int i = 0; i < 4; i++) {
+		memset(out, 0, SIZE);
+		assert_int_equal(read_back(packed, size, out, SIZE + 10, steps[i]), SIZE);
+		assert_memory_equal(out, bytes, SIZE);
+		assert_int_equal(read_back(packed, size, out, SIZE / 2, steps[i]), SIZE / 2);
+	}
+	/* cut off anywhere; with something behind it; changed */
+	for (size_t part = 0; part < size; part += 1 + part / 20)
+		assert_int_equal(read_back(packed, part, out, SIZE + 10, 4096), -ENODATA);
+	packed = realloc(packed, size + 1);
+	assert_non_null(packed);
+	packed[size] = 0;
+	assert_int_equal(read_back(packed, size + 1, out, SIZE + 10, 4096), -EBADMSG);
+	packed[size - 5] ^= 1; /* the checksum */
+	assert_int_equal(read_back(packed, size, out, SIZE + 10, 4096), -EBADMSG);
+	assert_int_equal(read_back("no gzip", 7, out, 10, 10), -EBADMSG);
+	free(packed);
+	free(bytes);
+	free(out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(contents_are_unpacked_again),
 		cmocka_unit_test(equal_contents_are_equal_files),
 		cmocka_unit_test(a_full_disk_is_an_error),
+		cmocka_unit_test(files_are_read_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -294,39 +294,6 @@ static void a_graphs_node_has_two_stacks(void **state)
 	forget(&n);
 }
 
-static void groups_are_at_the_root(void **state)
-{
-	struct naming_bench *b = *state;
-	struct place app = place_unknown(), gpu;
-	uint32_t launch = bench_call(b, STACK(b, "main"), "cudaLaunchKernel");
-	struct named n;
-
-	app.part[PLACE_PROCESS] = 1;
-	gpu = app;
-	gpu.part[PLACE_DEVICE] = 0;
-	place_names_add_process(&b->place_names,
-				&(struct process_info){.id = 1, .pid = 7, .name = "app 7"});
-	assert_true(grouping_parse("process,device", &b->options.grouping));
-	profile_add(b->profile, ROW_CPU, STACK(b, "main", "work"), places_add(&b->places, &app),
-		    1000, 0);
-	profile_add(b->profile, ROW_GPU, work_stack(b, launch, CAPTURE_NONE, GPU_WORK_KERNEL, "k"),
-		    places_add(&b->places, &gpu), 3, 0);
-	n = name_all(b);
-	assert_weight(n.tree, ROW_CPU, 1000, "app 7", "main", "work");
-	assert_weight(n.tree, ROW_GPU, 3, "app 7", "GPU 0", "main", "cudaLaunchKernel",
-		      "[GPU_Kernel]k");
-	assert_int_equal(frame_named(n.result, "app 7")->class, CLASS_PLACE);
-	assert_int_equal(frame_named(n.result, "GPU 0")->class, CLASS_PLACE);
-	/* without groups the places are still distinguished */
-	forget(&n);
-	b->options.grouping = (struct grouping){.count = 0};
-	n = name_all(b);
-	assert_weight(n.tree, ROW_CPU, 1000, "main", "work");
-	assert_int_equal(n.result->row_count, 2);
-	assert_int_not_equal(n.result->rows[0].place, n.result->rows[1].place);
-	forget(&n);
-}
-
 static void add_wait(struct naming_bench *b, uint32_t waiter, uint32_t launch, uint32_t capture,
 		     uint32_t work, uint64_t ns)
 {
@@ -812,15 +779,11 @@ static void a_stack_may_be_very_deep(void **state)
 	profile_add(b->profile, ROW_CPU, stack, places_add(&b->places, &place), 1, 0);
 	profile_add(b->profile, ROW_GPU, work_stack(b, stack, CAPTURE_NONE, GPU_WORK_KERNEL, "k"),
 		    places_add(&b->places, &place), 2, 0);
-	for (uint32_t groups = 0; groups < 2; groups++) {
-		if (groups)
-			assert_true(grouping_parse("stream", &b->options.grouping));
-		r = bench_result(b);
-		check_rows(b, r);
-		assert_int_equal(depth_of(r, r->rows[0].stack), groups + DEPTH);
-		assert_int_equal(depth_of(r, r->rows[1].stack), groups + DEPTH + 1);
-		result_free(r);
-	}
+	r = bench_result(b);
+	check_rows(b, r);
+	assert_int_equal(depth_of(r, r->rows[0].stack), DEPTH);
+	assert_int_equal(depth_of(r, r->rows[1].stack), DEPTH + 1);
+	result_free(r);
 }
 
 /* Random rows compared with a list of paths composed as texts. */
@@ -853,31 +816,19 @@ static uint32_t random_stack(struct prng *p, struct naming_bench *b, char *path)
 	return bench_call(b, stack, "cudaLaunchKernel");
 }
 
-static uint32_t random_place(struct prng *p, struct naming_bench *b, const struct grouping *g,
-			     char *path)
+static uint32_t random_place(struct prng *p, struct naming_bench *b)
 {
-	static const char *const words[][2] = {
-		{"process", ""}, {"[thread", "]"}, {"GPU", ""}, {"context", ""}, {"stream", ""}};
 	struct place place;
-	char text[64];
 
 	for (uint32_t i = 0; i < PLACE_PARTS; i++)
 		place.part[i] = prng_chance(p, 30) ? PLACE_UNKNOWN : (uint32_t)prng_below(p, 3);
-	for (uint8_t i = 0; i < g->count; i++) {
-		uint32_t value = place.part[g->parts[i]];
-
-		snprintf(text, sizeof(text), "%s %u%s", words[g->parts[i]][0], value,
-			 words[g->parts[i]][1]);
-		if (value != PLACE_UNKNOWN)
-			put_frame(path, text);
-	}
 	return places_add(&b->places, &place);
 }
 
-static struct model_row random_row(struct prng *p, struct naming_bench *b, const struct grouping *g)
+static struct model_row random_row(struct prng *p, struct naming_bench *b)
 {
 	struct model_row m = {.kind = (enum row_kind)prng_below(p, ROW_KINDS)};
-	uint32_t place = random_place(p, b, g, m.path), stack = random_stack(p, b, m.path);
+	uint32_t place = random_place(p, b), stack = random_stack(p, b, m.path);
 	uint64_t ns = prng_bits(p, 30);
 
 	switch (m.kind) {
@@ -920,12 +871,8 @@ static void check_round(struct prng *p, struct naming_bench *b)
 {
 	enum { ROWS = 80 };
 	static struct model_row rows[ROWS];
-	struct grouping *g = &b->options.grouping;
 	struct named n;
 
-	for (uint8_t part = 0; part < PLACE_PARTS; part++)
-		if (prng_chance(p, 50))
-			g->parts[g->count++] = part;
 	for (uint32_t i = 0; i < 3; i++) {
 		struct process_info info = {.id = i};
 		char name[32];
@@ -935,7 +882,7 @@ static void check_round(struct prng *p, struct naming_bench *b)
 		place_names_add_process(&b->place_names, &info);
 	}
 	for (uint32_t i = 0; i < ROWS; i++)
-		rows[i] = random_row(p, b, g);
+		rows[i] = random_row(p, b);
 	n = name_all(b);
 	for (uint32_t i = 0; i < ROWS; i++) {
 		double want = 0;
@@ -973,7 +920,6 @@ int main(void)
 		BENCH_TEST(stacks_that_were_not_kept_keep_their_time),
 		BENCH_TEST(other_work_has_its_own_frames),
 		BENCH_TEST(a_graphs_node_has_two_stacks),
-		BENCH_TEST(groups_are_at_the_root),
 		BENCH_TEST(waits_show_their_work),
 		BENCH_TEST(an_empty_profile_is_an_empty_tree),
 		BENCH_TEST(equal_names_are_one_path),

@@ -325,7 +325,7 @@ static void help_knows_its_topics(void **state)
 {
 	(void)state;
 	assert_int_equal(PARSE("--help", "nonsense"), OPTIONS_WRONG);
-	assert_non_null(strstr(captured.text, "no help on 'nonsense'; the topics are output, gpu"));
+	assert_non_null(strstr(captured.text, "no help on 'nonsense'; the topics are output, captures"));
 	assert_ptr_equal(strchr(captured.text, '\n') + 1, strchr(captured.text, '\0'));
 	assert_int_equal(PARSE("-help", "app"), OPTIONS_WRONG);
 	assert_int_equal(PARSE("-h", "app"), OPTIONS_WRONG);
@@ -428,9 +428,46 @@ static void help_and_version_go_to_stdout(void **state)
 			fail_msg("--help does not mention %s", mentioned[i]);
 }
 
+static void a_capture_replaces_the_command(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("--from", "a.profile", "-o", "a.svg"), OPTIONS_FROM);
+	assert_string_equal(options.from, "a.profile");
+	assert_null(options.command);
+	assert_false(view_changes(&options.view));
+	assert_int_equal(PARSE("--from", "a.profile", "-gpu-only", "--by", "stream"), OPTIONS_FROM);
+	assert_true(view_changes(&options.view));
+	assert_int_equal(options.view.slice.kinds & 1u << ROW_CPU, 0);
+	assert_int_equal(PARSE("--from", "a.profile", "-cpu-only"), OPTIONS_FROM);
+	assert_int_equal(options.view.slice.kinds, 1u << ROW_CPU);
+	assert_wrong("--from", "a.profile", "app");
+	assert_non_null(strstr(captured.text, "runs no command"));
+	assert_wrong("--from", "a.profile", "-F", "99");
+	assert_non_null(strstr(captured.text, "-F is for a run"));
+	assert_wrong("--from", "a.profile", "--record", "x");
+	assert_wrong("--from", "a.profile", "-cpu-only", "-gpu-only");
+}
+
+static void parts_of_a_run(void **state)
+{
+	(void)state;
+	assert_run("--time", "1..2", "--process", "7", "--kernel", "a|b", "app");
+	assert_true(slice_is_part(&options.view.slice));
+	assert_int_equal(options.view.slice.to_ns, 2000000000);
+	assert_true(options.view.slice.parts[PLACE_PROCESS].is_number);
+	options_release(&options);
+	assert_wrong("--time", "2..1", "app");
+	assert_wrong("--kernel", "(", "app");
+	options_release(&options);
+	assert_wrong("--stream", "1", "--stream", "2", "app");
+	options_release(&options);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_capture_replaces_the_command),
+		cmocka_unit_test(parts_of_a_run),
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(long_options_take_one_dash_or_two),
 		cmocka_unit_test(short_options),

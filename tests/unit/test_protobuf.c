@@ -200,18 +200,120 @@ static void read_random(struct prng *p, struct pb pb, uint32_t depth)
 	EXPECT(p, !pb_next(&pb, &field));
 }
 
+/* The same by the reader beside the encoder. */
+static void read_with_ours(struct prng *p, struct protobuf_reader r, uint32_t depth)
+{
+	struct protobuf_field field;
+
+	for (uint64_t n = prng_below(p, 6); n > 0; n--) {
+		uint32_t number = 1 + (uint32_t)prng_bits(p, 28);
+
+		EXPECT(p, protobuf_next(&r, &field));
+		EXPECT(p, field.number == number);
+		switch (depth ? prng_below(p, 3) : prng_below(p, 2)) {
+		case 0:
+			EXPECT(p, !field.bytes && field.value == prng_bits(p, 64));
+			break;
+		case 1:
+			EXPECT(p, field.bytes && field.size == (prng_chance(p, 50) ? 3 : 0));
+			break;
+		default:
+			EXPECT(p, field.bytes);
+			read_with_ours(p, protobuf_inside(&field), depth - 1);
+		}
+	}
+	EXPECT(p, !protobuf_next(&r, &field) && !r.failed);
+}
+
+static struct protobuf_reader reader_of(const char *bytes, size_t size)
+{
+	return (struct protobuf_reader){(const unsigned char *)bytes,
+					(const unsigned char *)bytes + size, false};
+}
+
+#define READER(text) reader_of(text, sizeof(text) - 1)
+
+static void what_is_no_message_fails(void **state)
+{
+	struct protobuf_reader wrong[] = {
+		READER("\x08"),                                             /* no value */
+		READER("\x80"),                                             /* half a tag */
+		READER("\x08\x80"),                                         /* half a value */
+		READER("\x00\x01"),                                         /* field 0 */
+		READER("\x0a\x02x"),                                        /* text too short */
+		READER("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7fx"),        /* by far */
+		READER("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"),     /* more than 64 bits */
+		READER("\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"), /* more than 10 bytes */
+		READER("\x0b"),                                             /* a group */
+		READER("\x0d\x01\x02\x03"),                                 /* half of 32 bits */
+		READER("\x80\x80\x80\x80\x10\x01"),                         /* a field too large */
+	};
+	struct protobuf_field field;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		while (protobuf_next(&wrong[i], &field))
+			;
+		if (!wrong[i].failed)
+			fail_msg("message %zu", i);
+		assert_false(protobuf_next(&wrong[i], &field)); /* it stays so */
+	}
+}
+
+static void fixed_numbers_are_skipped(void **state)
+{
+	struct protobuf_reader r = READER("\x0d\x01\x02\x03\x04\x11\x01\x02\x03\x04\x05\x06\x07\x08"
+					  "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
+	struct protobuf_field field;
+
+	(void)state;
+	assert_true(protobuf_next(&r, &field));
+	assert_int_equal(field.number, 3);
+	assert_true(field.value == UINT64_MAX);
+	assert_false(protobuf_next(&r, &field));
+	assert_false(r.failed);
+}
+
+static void packed_values_are_read_again(void **state)
+{
+	struct protobuf p = {0};
+	struct protobuf_reader r;
+	struct protobuf_field field;
+	uint32_t place = protobuf_begin(&p, 5);
+	uint64_t value;
+
+	(void)state;
+	for (uint64_t i = 0; i < 64; i++)
+		protobuf_packed(&p, UINT64_C(1) << i);
+	protobuf_end(&p, place);
+	protobuf_bytes(&p, 6, "\xff\0x", 3);
+	r = reader_of((const char *)p.bytes, p.size);
+	assert_true(protobuf_next(&r, &field));
+	struct protobuf_reader values = protobuf_inside(&field);
+	for (uint64_t i = 0; i < 64; i++) {
+		assert_true(protobuf_next_packed(&values, &value));
+		assert_true(value == UINT64_C(1) << i);
+	}
+	assert_false(protobuf_next_packed(&values, &value) || values.failed);
+	assert_true(protobuf_next(&r, &field));
+	assert_int_equal(field.size, 3);
+	assert_memory_equal(field.bytes, "\xff\0x", 3);
+	protobuf_release(&p);
+}
+
 static void random_messages_are_read_again(void **state)
 {
 	struct protobuf out = {0};
 
 	(void)state;
 	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 1000); round++) {
-		struct prng p = prng_round(round), again = p;
+		struct prng p = prng_round(round), again = p, third = p;
 
 		protobuf_clear(&out);
 		write_random(&p, &out, 5);
 		assert_false(out.failed);
 		read_random(&again, pb_of(out.bytes, out.size), 5);
+		read_with_ours(&third, reader_of((const char *)out.bytes, out.size), 5);
 	}
 	protobuf_release(&out);
 }
@@ -224,6 +326,9 @@ int main(void)
 		cmocka_unit_test(texts_are_utf8),
 		cmocka_unit_test(a_text_may_be_long),
 		cmocka_unit_test(a_failure_stays),
+		cmocka_unit_test(what_is_no_message_fails),
+		cmocka_unit_test(fixed_numbers_are_skipped),
+		cmocka_unit_test(packed_values_are_read_again),
 		cmocka_unit_test(random_messages_are_read_again),
 	};
 

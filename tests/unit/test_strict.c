@@ -11,7 +11,7 @@ static bool check(enum log_level level, const struct ledger *ledger)
 	bool is_strict;
 
 	capture_begin(&captured);
-	is_strict = strict_check(&log, ledger);
+	is_strict = strict_check(&log, ledger, 0);
 	capture_end(&captured);
 	return is_strict;
 }

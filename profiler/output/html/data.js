@@ -169,7 +169,8 @@ export function readProfile(bytes) {
 		)
 			throw new Error("a row refers to nothing");
 	if (!reader.isAtEnd()) throw new Error("the data goes on after its end");
-	for (const fact of ["version", "command"]) facts.set(fact, text(facts.get(fact)));
+	for (const fact of ["version", "command", "slice"])
+		if (facts.has(fact)) facts.set(fact, text(facts.get(fact)));
 	return {facts, losses, frames, stacks, processes, threads, devices, places, rows};
 }
 

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the user gets of a result, whether it is of a run that has just ended or read from a
+ * capture: the report on stderr, and the outputs, all of them as the options view the result. A
+ * capture holds the result itself.
+ */
+#ifndef PROFILER_COMMANDS_DELIVER_H
+#define PROFILER_COMMANDS_DELIVER_H
+
+#include "profiler/base/allowance.h"
+#include "profiler/commands/options.h"
+#include "profiler/output/outputs.h"
+#include "profiler/session/identity.h"
+
+/* Enum writer_needs, and parts of places: what outputs and the view of them need of a result. */
+unsigned int deliver_needs(const struct options *options);
+uint32_t deliver_place_mask(const struct options *options);
+
+/*
+ * A new timeline's folder, beside the outputs, or the current one where none is a file in a folder.
+ * The text is valid as long as the outputs are open.
+ */
+#define DELIVER_FOLDER_BYTES 64
+void deliver_folder(const struct outputs *outputs, char folder[DELIVER_FOLDER_BYTES]);
+
+/* Opens the outputs, as that user. False after logging the reason. */
+bool deliver_open(struct log *log, const struct options *options, const struct identity *identity,
+		  struct outputs *outputs);
+
+/*
+ * Prints what is left of the summary, and writes all outputs, even if one fails. 0, or the status
+ * to exit with, after logging the reason.
+ */
+int deliver(struct log *log, const struct options *options, struct outputs *outputs,
+	    const struct result *result, struct allowance *memory);
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/commands/from.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "profiler/base/exit_status.h"
+#include "profiler/base/version.h"
+#include "profiler/commands/deliver.h"
+#include "profiler/output/capture.h"
+#include "profiler/report/summary.h"
+#include "profiler/session/identity.h"
+#include "profiler/session/privilege.h"
+
+#define MEMORY_MAX ((size_t)2 << 30) /* of a capture and what is made of it */
+
+struct reading {
+	const struct options *options;
+	struct log log;
+	struct outputs outputs;
+	struct allowance memory;
+};
+
+static void explain(struct log *log, const char *path, enum capture_error error)
+{
+	switch (error) {
+	case CAPTURE_NO_CAPTURE:
+		log_error(log, "%s is not a capture: one is what -o FILE.profile writes", path);
+		break;
+	case CAPTURE_VERSION_UNKNOWN:
+		log_error(log,
+			  "%s is a capture of another version; profile %s reads version %d only",
+			  path, PROFILE_VERSION, CAPTURE_VERSION);
+		break;
+	case CAPTURE_CUT:
+		log_error(log, "%s ends early: a part of it is missing", path);
+		break;
+	case CAPTURE_DAMAGED:
+		log_error(log, "%s is damaged", path);
+		break;
+	case CAPTURE_TOO_LARGE:
+		log_error(log, "%s needs more memory than the %zu MiB that there are for it", path,
+			  MEMORY_MAX >> 20);
+		break;
+	case CAPTURE_NO_MEMORY:
+		log_error(log, "out of memory");
+		break;
+	default:
+		log_error(log, "reading %s: %s", path, strerror(errno));
+	}
+}
+
+static int write_outputs(struct reading *r, const struct profile_capture *capture)
+{
+	const struct result *result = capture_result(capture);
+
+	summary_report(&r->log, &result->totals.measure, &result->totals);
+	return deliver(&r->log, r->options, &r->outputs, result, &r->memory);
+}
+
+static int read_capture(struct reading *r, FILE *in)
+{
+	const char *path = r->options->from;
+	char folder[DELIVER_FOLDER_BYTES];
+	enum capture_error error;
+	struct profile_capture *capture;
+	int status = EXIT_PROFILER_FAILED;
+
+	deliver_folder(&r->outputs, folder);
+	capture = capture_read(in, deliver_needs(r->options) & NEEDS_TIMELINE ? folder : NULL,
+			       &r->memory, &error);
+	if (capture)
+		status = write_outputs(r, capture);
+	else
+		explain(&r->log, path, error);
+	capture_free(capture);
+	return status;
+}
+
+static int read_and_write(struct reading *r, const struct identity *identity)
+{
+	const char *path = r->options->from;
+	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+	int status = EXIT_PROFILER_FAILED;
+
+	if (!in) {
+		log_error(&r->log, "cannot read %s: %s", path, strerror(errno));
+		return status;
+	}
+	if (deliver_open(&r->log, r->options, identity, &r->outputs)) {
+		status = read_capture(r, in);
+		outputs_cancel(&r->outputs);
+	}
+	if (in != stdin)
+		fclose(in);
+	return status;
+}
+
+int from(const struct options *options)
+{
+	struct reading r = {
+		.options = options, .log.level = options->level, .memory.limit = MEMORY_MAX};
+	struct identity identity;
+	int err = identity_find(&identity, options->as_root);
+
+	/* under sudo the files are the user's */
+	if (!err)
+		err = privilege_become_user(&identity);
+	if (!err)
+		err = privilege_drop_all();
+	if (!err)
+		return read_and_write(&r, &identity);
+	log_error(&r.log, "cannot become the user that called sudo: %s", strerror(-err));
+	return EXIT_PROFILER_FAILED;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes the outputs of a run that is over, from its capture: what `profile --from FILE` does.
+ */
+#ifndef PROFILER_COMMANDS_FROM_H
+#define PROFILER_COMMANDS_FROM_H
+
+#include "profiler/commands/options.h"
+
+/* Returns the exit status, after logging any error. */
+int from(const struct options *options);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is where in a capture, for its writer and its reader: docs/capture-format.md.
+ *
+ * Tables are blocks of equal structs, each block with a column for each member: numbers that are
+ * near each other take few bytes, and compress well.
+ */
+#ifndef PROFILER_OUTPUT_CAPTURE_FORMAT_H
+#define PROFILER_OUTPUT_CAPTURE_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "profiler/profile/result.h"
+
+#define CAPTURE_FORMAT "profile capture"
+#define CAPTURE_MESSAGE_MAX (1u << 24) /* bytes */
+#define CAPTURE_BLOCK 4096u            /* structs in one, at most */
+#define CAPTURE_STRUCT_MAX 128         /* bytes of one */
+
+/* The fields of the file, which is one message of protocol buffers, in gzip. */
+enum capture_field {
+	CAPTURE_HEADER = 1,
+	CAPTURE_STRING = 2,
+	CAPTURE_NUMBERS = 3,
+	CAPTURE_MODULES = 4, /* from here on, blocks */
+	CAPTURE_FRAMES,
+	CAPTURE_STACKS,
+	CAPTURE_PLACES,
+	CAPTURE_PROCESSES,
+	CAPTURE_THREADS,
+	CAPTURE_DEVICES,
+	CAPTURE_ROWS,
+	CAPTURE_GPU_ROWS,
+	CAPTURE_SHAPES,
+	CAPTURE_RECORDS,
+	CAPTURE_END, /* the last field */
+};
+#define CAPTURE_FIRST_TABLE CAPTURE_MODULES
+#define CAPTURE_TABLES (CAPTURE_END - CAPTURE_FIRST_TABLE)
+
+enum capture_header_field { HEADER_FORMAT = 1, HEADER_VERSION, HEADER_PRODUCER };
+
+/* In a block: field N + 1 is the column of member N, as packed values. */
+enum { BLOCK_COUNT = 1, BLOCK_FIRST_COLUMN };
+
+/* In the end: the rows of each table, from field 1 on, by enum capture_field. */
+
+/* ---- what tables hold, with numbers in place of pointers; texts from 1 on, 0: none ---- */
+
+struct capture_module {
+	uint32_t path, build_id;
+};
+
+struct capture_frame {
+	uint32_t class, line, name, short_name, file, module; /* module: from 1 on */
+	uint64_t offset;
+};
+
+struct capture_process {
+	uint32_t id, pid, name;
+};
+
+struct capture_thread {
+	uint32_t process, tid, name;
+};
+
+struct capture_device {
+	uint32_t process, id, is_used, is_described, is_mig, is_mps, gpu_instance, compute_instance,
+		name;
+	uint64_t uuid[2]; /* in the machine's byte order */
+};
+
+/* ---- how structs become columns ---- */
+
+struct capture_column {
+	uint16_t offset;
+	uint8_t size;     /* 1, 4 or 8 bytes */
+	uint8_t is_delta; /* the difference from the last one, as sint64 */
+};
+
+struct capture_table {
+	const struct capture_column *columns;
+	uint32_t column_count;
+	size_t size; /* of a struct */
+};
+
+/* By enum capture_field - CAPTURE_FIRST_TABLE. */
+extern const struct capture_table capture_tables[CAPTURE_TABLES];
+
+static inline const struct capture_table *capture_table(enum capture_field field)
+{
+	return &capture_tables[field - CAPTURE_FIRST_TABLE];
+}
+
+/* ---- numbers of a run: all of one struct, by their places in it ---- */
+
+struct capture_numbers {
+	struct totals totals;
+	struct ledger ledger;
+	struct unnamed unnamed;
+	uint32_t command, slice, unreadable_path, first_malformed, first_refused; /* texts */
+};
+
+struct capture_number {
+	uint16_t offset;
+	uint8_t size; /* 1, 4 or 8 bytes */
+};
+
+/* The field of each is its position, from 1 on, for ever: new ones go to the end. */
+extern const struct capture_number capture_numbers[];
+extern const uint32_t capture_number_count;
+
+static inline uint64_t capture_load(const void *from, size_t offset, uint8_t size)
+{
+	const char *at = (const char *)from + offset;
+
+	return size == 1   ? *(const uint8_t *)at
+	       : size == 4 ? *(const uint32_t *)(const void *)at
+			   : *(const uint64_t *)(const void *)at;
+}
+
+/* False: the number is too large. */
+static inline bool capture_store(void *to, size_t offset, uint8_t size, uint64_t value)
+{
+	char *at = (char *)to + offset;
+
+	if (size < 8 && value >> (8 * size))
+		return false;
+	if (size == 1)
+		*(uint8_t *)at = (uint8_t)value;
+	else if (size == 4)
+		*(uint32_t *)(void *)at = (uint32_t)value;
+	else
+		*(uint64_t *)(void *)at = value;
+	return true;
+}
+
+#endif

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/output/capture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/base/version.h"
+#include "profiler/output/capture_format.h"
+#include "profiler/output/gzip.h"
+#include "profiler/output/protobuf.h"
+#include "profiler/output/writer.h"
+#include "symbolize/array.h"
+
+struct writing {
+	const struct result *result;
+	struct gzip *gzip;
+	struct protobuf message;
+	int error; /* the first -errno */
+
+	const char **texts; /* those that have been written: text N + 1 */
+	uint32_t text_count, text_capacity;
+	struct hash_index text_index;
+
+	struct {
+		const char *path, *build_id;
+	} * modules; /* module N + 1 */
+	uint32_t module_count, module_capacity;
+	struct hash_index module_index;
+
+	/* the block under way: its table and structs */
+	enum capture_field table;
+	uint32_t count;
+	_Alignas(uint64_t) unsigned char block[CAPTURE_BLOCK * CAPTURE_STRUCT_MAX];
+	uint64_t counts[CAPTURE_TABLES];
+};
+
+static void fail(struct writing *w, int err)
+{
+	if (!w->error)
+		w->error = err;
+}
+
+/* Writes the fields that are in the message, and empties it. */
+static void put_message(struct writing *w)
+{
+	int err = w->message.failed ? -ENOMEM : 0;
+
+	if (!err && !w->error)
+		err = gzip_write(w->gzip, w->message.bytes, w->message.size);
+	if (err)
+		fail(w, err);
+	protobuf_clear(&w->message);
+}
+
+/* ---- texts ---- */
+
+static bool text_equal(const void *records, uint32_t position, const void *key)
+{
+	return ((const char *const *)records)[position] == key;
+}
+
+/* Its number, when it has been written; 0: NULL. Equal texts in one place have one number. */
+static uint32_t text_number(struct writing *w, const char *text)
+{
+	uintptr_t key = (uintptr_t)text;
+	uint32_t hash = hash_bytes(&key, sizeof(key)), at;
+	size_t size;
+
+	if (!text)
+		return 0;
+	at = hash_index_find(&w->text_index, hash, text_equal, w->texts, text);
+	if (at != HASH_INDEX_NONE)
+		return at + 1;
+	if (!array_make_room(&w->texts, w->text_count, &w->text_capacity, sizeof(*w->texts)) ||
+	    hash_index_add(&w->text_index, hash, w->text_count) != 0) {
+		fail(w, -ENOMEM);
+		return 0;
+	}
+	w->texts[w->text_count++] = text;
+	size = strnlen(text, CAPTURE_MESSAGE_MAX);
+	protobuf_bytes(&w->message, CAPTURE_STRING, text, (uint32_t)size);
+	put_message(w);
+	return w->text_count;
+}
+
+/* ---- tables ---- */
+
+static uint64_t zigzag(uint64_t difference)
+{
+	return difference << 1 ^ -(difference >> 63);
+}
+
+/* Numbers of 32 bits differ by less than 2^32, either way. */
+static void put_column(struct writing *w, const struct capture_column *c, size_t size)
+{
+	uint64_t last = 0;
+
+	for (uint32_t i = 0; i < w->count; i++) {
+		uint64_t value = capture_load(w->block + i * size, c->offset, c->size);
+
+		protobuf_packed(&w->message, c->is_delta ? zigzag(value - last) : value);
+		last = value;
+	}
+}
+
+/* Whether all are 0: such a column is left out. */
+static bool is_empty(const struct writing *w, const struct capture_column *c, size_t size)
+{
+	for (uint32_t i = 0; i < w->count; i++)
+		if (capture_load(w->block + i * size, c->offset, c->size))
+			return false;
+	return true;
+}
+
+static void end_block(struct writing *w)
+{
+	const struct capture_table *table = capture_table(w->table);
+	uint32_t place;
+
+	if (w->count == 0)
+		return;
+	place = protobuf_begin(&w->message, w->table);
+	protobuf_uint(&w->message, BLOCK_COUNT, w->count);
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		uint32_t column;
+
+		if (is_empty(w, &table->columns[i], table->size))
+			continue;
+		column = protobuf_begin(&w->message, BLOCK_FIRST_COLUMN + i);
+		put_column(w, &table->columns[i], table->size);
+		protobuf_end(&w->message, column);
+	}
+	protobuf_end(&w->message, place);
+	put_message(w);
+	w->count = 0;
+}
+
+/* Adds a struct to a table; those of one table come together. */
+static void put(struct writing *w, enum capture_field field, const void *item)
+{
+	size_t size = capture_table(field)->size;
+
+	if (w->table != field || w->count == CAPTURE_BLOCK)
+		end_block(w);
+	w->table = field;
+	memcpy(w->block + w->count++ * size, item, size);
+	w->counts[field - CAPTURE_FIRST_TABLE]++;
+}
+
+static void put_all(struct writing *w, enum capture_field field, const void *items, uint64_t count)
+{
+	for (uint64_t i = 0; i < count && !w->error; i++)
+		put(w, field, (const char *)items + i * capture_table(field)->size);
+}
+
+/* ---- modules and frames ---- */
+
+static bool module_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct writing *w = records;
+
+	return w->modules[position].path == key;
+}
+
+/* The number of a frame's module, when it has been noted; 0: none. */
+static uint32_t module_number(struct writing *w, const struct frame_info *frame)
+{
+	uintptr_t key = (uintptr_t)frame->module;
+	uint32_t hash = hash_bytes(&key, sizeof(key)), at;
+
+	if (!frame->module)
+		return 0;
+	at = hash_index_find(&w->module_index, hash, module_equal, w, frame->module);
+	if (at != HASH_INDEX_NONE)
+		return at + 1;
+	if (!array_make_room(&w->modules, w->module_count, &w->module_capacity,
+			     sizeof(*w->modules)) ||
+	    hash_index_add(&w->module_index, hash, w->module_count) != 0) {
+		fail(w, -ENOMEM);
+		return 0;
+	}
+	w->modules[w->module_count].path = frame->module;
+	w->modules[w->module_count].build_id = frame->build_id;
+	return ++w->module_count;
+}
+
+static void put_modules(struct writing *w)
+{
+	const struct result *r = w->result;
+
+	for (uint32_t i = 0; i < r->frame_count && !w->error; i++)
+		module_number(w, &r->frames[i]);
+	for (uint32_t i = 0; i < w->module_count && !w->error; i++) {
+		struct capture_module module = {text_number(w, w->modules[i].path),
+						text_number(w, w->modules[i].build_id)};
+
+		put(w, CAPTURE_MODULES, &module);
+	}
+}
+
+static void put_frames(struct writing *w)
+{
+	const struct result *r = w->result;
+
+	for (uint32_t i = 0; i < r->frame_count && !w->error; i++) {
+		const struct frame_info *f = &r->frames[i];
+		struct capture_frame frame = {.class = f->class,
+					      .line = f->line,
+					      .name = text_number(w, f->name),
+					      .short_name = text_number(w, f->short_name),
+					      .file = text_number(w, f->file),
+					      .module = module_number(w, f),
+					      .offset = f->offset};
+
+		put(w, CAPTURE_FRAMES, &frame);
+	}
+}
+
+/* ---- places ---- */
+
+static void put_place_names(struct writing *w)
+{
+	const struct result *r = w->result;
+
+	for (uint32_t i = 0; i < r->process_count && !w->error; i++) {
+		const struct process_info *p = &r->processes[i];
+		struct capture_process process = {p->id, (uint32_t)p->pid, text_number(w, p->name)};
+
+		put(w, CAPTURE_PROCESSES, &process);
+	}
+	for (uint32_t i = 0; i < r->thread_count && !w->error; i++) {
+		const struct thread_info *t = &r->threads[i];
+		struct capture_thread thread = {t->process, t->tid, text_number(w, t->name)};
+
+		put(w, CAPTURE_THREADS, &thread);
+	}
+}
+
+static void put_devices(struct writing *w)
+{
+	const struct result *r = w->result;
+
+	for (uint32_t i = 0; i < r->device_count && !w->error; i++) {
+		const struct device *d = &r->devices[i];
+		struct capture_device device = {.process = d->process,
+						.id = d->id,
+						.is_used = d->is_used,
+						.is_described = d->is_described,
+						.is_mig = d->is_mig,
+						.is_mps = d->is_mps,
+						.gpu_instance = d->gpu_instance,
+						.compute_instance = d->compute_instance,
+						.name = text_number(w, d->name)};
+
+		memcpy(device.uuid, d->uuid, sizeof(device.uuid));
+		put(w, CAPTURE_DEVICES, &device);
+	}
+}
+
+/* ---- the timeline ---- */
+
+static void put_timeline(struct writing *w)
+{
+	const struct timeline *timeline = w->result->timeline;
+	struct timeline_reader *reader = timeline ? timeline_reader_new(timeline) : NULL;
+	const struct timeline_shape *shape;
+	const struct timeline_record *record;
+	int got = 0;
+
+	if (timeline && !reader)
+		fail(w, -ENOMEM);
+	for (uint32_t i = 1; timeline && (shape = timeline_shape(timeline, i)); i++)
+		put(w, CAPTURE_SHAPES, shape);
+	while (!w->error && reader && (got = timeline_reader_next(reader, &record)) > 0) {
+		struct timeline_record r = *record;
+
+		r.stack = result_record_stack(w->result, record);
+		put(w, CAPTURE_RECORDS, &r);
+	}
+	if (got < 0)
+		fail(w, got);
+	timeline_reader_free(reader);
+}
+
+/* ---- all of it ---- */
+
+static void put_header(struct writing *w)
+{
+	uint32_t place = protobuf_begin(&w->message, CAPTURE_HEADER);
+
+	protobuf_text(&w->message, HEADER_FORMAT, CAPTURE_FORMAT);
+	protobuf_uint(&w->message, HEADER_VERSION, CAPTURE_VERSION);
+	protobuf_text(&w->message, HEADER_PRODUCER, PROFILE_VERSION);
+	protobuf_end(&w->message, place);
+	put_message(w);
+}
+
+static void put_numbers(struct writing *w)
+{
+	const struct result *r = w->result;
+	struct capture_numbers numbers = {.totals = r->totals, .unnamed = r->unnamed};
+	uint32_t place;
+
+	numbers.command = text_number(w, r->totals.command);
+	numbers.slice = text_number(w, r->totals.slice);
+	numbers.unreadable_path = text_number(w, r->unnamed.unreadable_path);
+	if (r->totals.ledger) {
+		numbers.ledger = *r->totals.ledger;
+		numbers.first_malformed = text_number(w, r->totals.ledger->pipe.first_malformed);
+		numbers.first_refused = text_number(w, r->totals.ledger->pipe.first_refused);
+	}
+	place = protobuf_begin(&w->message, CAPTURE_NUMBERS);
+	for (uint32_t i = 0; i < capture_number_count; i++) {
+		const struct capture_number *n = &capture_numbers[i];
+		uint64_t value = capture_load(&numbers, n->offset, n->size);
+
+		if (value)
+			protobuf_uint(&w->message, i + 1, value);
+	}
+	protobuf_end(&w->message, place);
+	put_message(w);
+}
+
+static void put_end(struct writing *w)
+{
+	uint32_t place;
+
+	end_block(w);
+	place = protobuf_begin(&w->message, CAPTURE_END);
+	for (uint32_t i = 0; i < CAPTURE_TABLES; i++)
+		protobuf_uint(&w->message, i + 1, w->counts[i]);
+	protobuf_end(&w->message, place);
+	put_message(w);
+}
+
+static void put_capture(struct writing *w)
+{
+	const struct result *r = w->result;
+	const struct ledger *ledger = r->totals.ledger;
+
+	put_header(w);
+	put_numbers(w);
+	put_modules(w);
+	put_frames(w);
+	if (r->stack_count > 1) /* the root is always there */
+		put_all(w, CAPTURE_STACKS, r->stacks + 1, r->stack_count - 1);
+	put_all(w, CAPTURE_PLACES, r->places, r->place_count);
+	put_place_names(w);
+	put_devices(w);
+	put_all(w, CAPTURE_ROWS, r->rows, r->row_count);
+	if (ledger)
+		put_all(w, CAPTURE_GPU_ROWS, ledger->gpu.rows, ledger->gpu.row_count);
+	put_timeline(w);
+	put_end(w);
+}
+
+static int write_capture(const struct result *result, const struct writer_options *options,
+			 FILE *out, struct written *written)
+{
+	struct writing *w = calloc(1, sizeof(*w));
+	int err;
+
+	(void)options;
+	*written = written_in_ns(result);
+	written->items = result->row_count;
+	if (!w)
+		return -ENOMEM;
+	w->result = result;
+	w->table = CAPTURE_FIRST_TABLE;
+	w->gzip = gzip_new(out);
+	if (w->gzip)
+		put_capture(w);
+	else
+		fail(w, -ENOMEM);
+	if (!w->error)
+		fail(w, gzip_finish(w->gzip));
+	gzip_free(w->gzip);
+	protobuf_release(&w->message);
+	free(w->texts);
+	free(w->modules);
+	hash_index_release(&w->text_index);
+	hash_index_release(&w->module_index);
+	err = w->error;
+	free(w);
+	return err;
+}
+
+const struct writer capture_writer = {.name = "profile",
+				      .suffix = ".profile",
+				      .item = "row",
+				      .keeps_all = true,
+				      .needs = NEEDS_TIMELINE,
+				      .write = write_capture};

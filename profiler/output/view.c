@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/output/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/output/writer.h"
+#include "profiler/profile/marks.h"
+#include "symbolize/array.h"
+
+#define NONE UINT32_MAX
+_Static_assert(NONE == HASH_INDEX_NONE, "one value for none");
+
+struct view {
+	struct result result; /* what the caller sees */
+	const struct result *base;
+	const struct view_options *options;
+	struct allowance memory;
+	struct intern strings;
+
+	struct frame_info *frames; /* the result's, then those of places */
+	uint32_t frame_count, frame_capacity;
+	struct hash_index text_index; /* those of places, by name */
+
+	struct stack_info *stacks;
+	uint32_t stack_count, stack_capacity;
+	struct hash_index stack_index;
+	uint32_t *mapped; /* by the result's stack: the view's; NONE: no row has it */
+	uint32_t *path;
+	uint32_t path_capacity;
+	uint32_t not_kept; /* the stack of those without memory; NONE: none yet */
+
+	struct row *rows;
+	uint32_t row_count, row_capacity;
+	struct hash_index row_index;
+	struct timeline *timeline;             /* of a part */
+	uint32_t *sample_stacks, *call_stacks; /* of the records */
+	char *slice;
+	bool *has_place; /* by place: it is in the slice */
+	int error;       /* the first -errno */
+};
+
+/* With its index, its node in a writer's tree, and what is needed to round its weights. */
+#define STACK_BYTES 224
+#define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES)
+
+static void fail(struct view *v, int err)
+{
+	if (!v->error)
+		v->error = err;
+}
+
+/* ---- frames and stacks ---- */
+
+static bool text_equal(const void *records, uint32_t position, const void *key)
+{
+	return ((const struct frame_info *)records)[position].name == key;
+}
+
+/* The number of a frame of its own with this text, interned. */
+static uint32_t add_text(struct view *v, enum frame_class class, const char *text)
+{
+	uintptr_t key = (uintptr_t)text;
+	uint32_t hash = hash_bytes(&key, sizeof(key));
+	uint32_t at = hash_index_find(&v->text_index, hash, text_equal, v->frames, text);
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	if (!array_make_room(&v->frames, v->frame_count, &v->frame_capacity, sizeof(*v->frames)) ||
+	    hash_index_add(&v->text_index, hash, v->frame_count) != 0) {
+		fail(v, -ENOMEM);
+		return 0;
+	}
+	v->frames[v->frame_count] =
+		(struct frame_info){.class = class, .name = text, .short_name = text};
+	return v->frame_count++;
+}
+
+static bool stack_equal(const void *records, uint32_t position, const void *key)
+{
+	return memcmp((const struct stack_info *)records + position, key,
+		      sizeof(struct stack_info)) == 0;
+}
+
+static uint32_t find_stack(const struct view *v, const struct stack_info *stack)
+{
+	return hash_index_find(&v->stack_index, hash_pair(stack->outer, stack->frame), stack_equal,
+			       v->stacks, stack);
+}
+
+static uint32_t add_stack(struct view *v, const struct stack_info *stack)
+{
+	if (!array_make_room(&v->stacks, v->stack_count, &v->stack_capacity, sizeof(*stack)) ||
+	    hash_index_add(&v->stack_index, hash_pair(stack->outer, stack->frame),
+			   v->stack_count) != 0) {
+		fail(v, -ENOMEM);
+		return RESULT_ROOT;
+	}
+	v->stacks[v->stack_count] = *stack;
+	return v->stack_count++;
+}
+
+/* The one stack for all that cannot be kept. */
+static uint32_t not_kept(struct view *v)
+{
+	struct stack_info stack = {.outer = RESULT_ROOT};
+	const char *text;
+
+	if (v->not_kept != NONE)
+		return v->not_kept;
+	text = intern_string(&v->strings, MARK_TOO_MANY_STACKS);
+	if (!text) {
+		fail(v, -ENOMEM);
+		return RESULT_ROOT;
+	}
+	stack.frame = add_text(v, CLASS_MARK, text);
+	v->not_kept = find_stack(v, &stack);
+	if (v->not_kept == NONE)
+		v->not_kept = add_stack(v, &stack);
+	return v->not_kept;
+}
+
+/* A stack with one more frame inside. Nothing is added to the one for what cannot be kept. */
+static uint32_t push(struct view *v, uint32_t outer, uint32_t frame)
+{
+	const struct stack_info stack = {outer, frame};
+	uint32_t at = find_stack(v, &stack);
+
+	if (at != NONE)
+		return at;
+	if (v->not_kept != NONE && outer == v->not_kept)
+		return outer;
+	return allowance_take(&v->memory, STACK_BYTES) ? add_stack(v, &stack) : not_kept(v);
+}
+
+/* A copy of a stack of the view, inside another. */
+static uint32_t append(struct view *v, uint32_t outer, uint32_t stack)
+{
+	uint32_t count = 0;
+
+	if (outer == RESULT_ROOT)
+		return stack;
+	for (; stack != RESULT_ROOT && !v->error; stack = v->stacks[stack].outer) {
+		if (array_make_room(&v->path, count, &v->path_capacity, sizeof(*v->path)))
+			v->path[count++] = v->stacks[stack].frame;
+		else
+			fail(v, -ENOMEM);
+	}
+	while (count-- > 0)
+		outer = push(v, outer, v->path[count]);
+	return outer;
+}
+
+/* The frames of a place. */
+static uint32_t group_of(struct view *v, uint32_t place)
+{
+	const struct grouping *g = &v->options->by;
+	char text[GROUPING_TEXT_BYTES];
+	uint32_t at = RESULT_ROOT;
+
+	for (uint8_t i = 0; i < g->count; i++) {
+		const char *kept;
+
+		if (!grouping_text(v->base->place_names, v->base->device_names,
+				   &v->base->places[place], (enum place_part)g->parts[i], text))
+			continue;
+		kept = intern_find(&v->strings, text);
+		if (!kept && allowance_take(&v->memory, FRAME_BYTES))
+			kept = allowance_intern(&v->memory, &v->strings, text);
+		at = kept ? push(v, at, add_text(v, CLASS_PLACE, kept)) : not_kept(v);
+	}
+	return at;
+}
+
+/* ---- which stacks ---- */
+
+/* Those that a record has; the result's number. */
+static uint32_t base_stack(const struct view *v, const struct timeline_record *record)
+{
+	return result_record_stack(v->base, record);
+}
+
+static void want_record_stacks(struct view *v)
+{
+	const struct result *r = v->base;
+
+	for (uint32_t i = 0; i < r->record_stack_count && r->timeline; i++) {
+		struct timeline_record record = {.stack = i, .kind = TIMELINE_CPU_SAMPLE};
+		uint32_t kinds = timeline_kinds_with_stack(r->timeline, i);
+
+		if (kinds & 1u << TIMELINE_CPU_SAMPLE)
+			v->mapped[base_stack(v, &record)] = 0;
+		record.kind = TIMELINE_LAUNCH;
+		if (kinds & ~(1u << TIMELINE_CPU_SAMPLE))
+			v->mapped[base_stack(v, &record)] = 0;
+	}
+}
+
+/* Maps all stacks of rows and records, and those that they are in. */
+static void map_stacks(struct view *v)
+{
+	const struct result *r = v->base;
+
+	for (uint32_t i = 0; i < r->row_count; i++)
+		v->mapped[r->rows[i].stack] = 0;
+	want_record_stacks(v);
+	for (uint32_t i = r->stack_count; i-- > 1;)
+		if (v->mapped[i] != NONE)
+			v->mapped[r->stacks[i].outer] = 0;
+	v->mapped[RESULT_ROOT] = RESULT_ROOT;
+	for (uint32_t i = 1; i < r->stack_count && !v->error; i++)
+		if (v->mapped[i] != NONE)
+			v->mapped[i] = push(v, v->mapped[r->stacks[i].outer], r->stacks[i].frame);
+}
+
+/* The stacks of records, as the view numbers them. */
+static void map_records(struct view *v)
+{
+	const struct result *r = v->base;
+	uint32_t count = r->record_stack_count;
+
+	if (!r->timeline)
+		return;
+	v->sample_stacks = malloc((count + 1) * sizeof(*v->sample_stacks));
+	v->call_stacks = malloc((count + 1) * sizeof(*v->call_stacks));
+	if (!v->sample_stacks || !v->call_stacks) {
+		fail(v, -ENOMEM);
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t kinds = timeline_kinds_with_stack(r->timeline, i);
+		struct timeline_record record = {.stack = i, .kind = TIMELINE_CPU_SAMPLE};
+
+		v->sample_stacks[i] = v->call_stacks[i] = RESULT_ROOT;
+		if (kinds & 1u << TIMELINE_CPU_SAMPLE)
+			v->sample_stacks[i] = v->mapped[base_stack(v, &record)];
+		record.kind = TIMELINE_LAUNCH;
+		if (kinds & ~(1u << TIMELINE_CPU_SAMPLE))
+			v->call_stacks[i] = v->mapped[base_stack(v, &record)];
+	}
+}
+
+/* ---- rows ---- */
+
+static bool row_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct row *a = (const struct row *)records + position, *b = key;
+
+	return a->stack == b->stack && a->place == b->place && a->kind == b->kind;
+}
+
+/* Adds to the row of the same stack and place, which are the view's. */
+static void add_row(struct view *v, const struct row *row)
+{
+	uint32_t hash = hash_four(row->stack, row->place, row->kind, 0);
+	uint32_t at = hash_index_find(&v->row_index, hash, row_equal, v->rows, row);
+
+	if (at != HASH_INDEX_NONE) {
+		v->rows[at].count += row->count;
+		v->rows[at].ns += row->ns;
+		v->rows[at].bytes += row->bytes;
+	} else if (array_make_room(&v->rows, v->row_count, &v->row_capacity, sizeof(*row)) &&
+		   hash_index_add(&v->row_index, hash, v->row_count) == 0) {
+		v->rows[v->row_count++] = *row;
+	} else {
+		fail(v, -ENOMEM);
+	}
+}
+
+/* A row of the result, with the view's stack. */
+static void view_row(struct view *v, struct row row)
+{
+	row.stack = append(v, group_of(v, row.place), v->mapped[row.stack]);
+	add_row(v, &row);
+}
+
+static bool is_work(const struct frame_info *frame)
+{
+	return frame->class == CLASS_GPU_KERNEL || frame->class == CLASS_GPU_WORK;
+}
+
+static bool is_within(const struct view *v, uint32_t kind, uint32_t stack, uint32_t place)
+{
+	const struct slice *s = &v->options->slice;
+	const struct result *r = v->base;
+
+	if (s->kinds && !(s->kinds & 1u << kind))
+		return false;
+	if (!v->has_place[place])
+		return false;
+	if (!s->kernel.text)
+		return true;
+	for (; kind == ROW_WAIT && stack != RESULT_ROOT; stack = r->stacks[stack].outer)
+		if (is_work(&r->frames[r->stacks[stack].frame]))
+			break; /* where it was launched comes further inside */
+	return (kind == ROW_GPU || kind == ROW_WAIT) && stack != RESULT_ROOT &&
+	       slice_has_work(s, &r->frames[r->stacks[stack].frame]);
+}
+
+static void view_rows(struct view *v)
+{
+	for (uint32_t i = 0; i < v->base->row_count && !v->error; i++) {
+		const struct row *row = &v->base->rows[i];
+
+		if (is_within(v, row->kind, row->stack, row->place))
+			view_row(v, *row);
+	}
+}
+
+/* ---- a part of the timeline ---- */
+
+static const enum row_kind row_kinds[TIMELINE_KINDS] = {
+	[TIMELINE_CPU_SAMPLE] = ROW_CPU, [TIMELINE_GPU_OPERATION] = ROW_GPU,
+	[TIMELINE_WAIT] = ROW_WAIT,      [TIMELINE_CALL] = ROW_CALL,
+	[TIMELINE_LAUNCH] = ROW_GPU, /* no row, but like one */
+};
+
+/* Cuts a record to the slice's time; false: nothing is left. `begins`: it begins there. */
+static bool cut(const struct view *v, struct timeline_record *record, bool *begins)
+{
+	const struct slice *s = &v->options->slice;
+	uint64_t origin = v->base->totals.start_ns, from, to, end;
+
+	*begins = true;
+	if (!s->has_time)
+		return true;
+	from = origin + s->from_ns;
+	to = s->to_ns < UINT64_MAX - origin ? origin + s->to_ns : UINT64_MAX;
+	end = record->start_ns + record->duration_ns;
+	*begins = record->start_ns >= from && record->start_ns < to;
+	if (!*begins && (record->start_ns >= to || end <= from))
+		return false;
+	if (record->start_ns < from) {
+		record->start_ns = from;
+		record->duration_ns = end - from;
+	}
+	if (end > to)
+		record->duration_ns = to - record->start_ns;
+	return true;
+}
+
+/* The stack of a wait's row, of which the record has only the call. */
+static uint32_t waiting(struct view *v, uint32_t call)
+{
+	const char *text = intern_string(&v->strings, MARK_WAITING);
+
+	if (text)
+		return push(v, call, add_text(v, CLASS_WAIT, text));
+	fail(v, -ENOMEM);
+	return call;
+}
+
+/* Adds a record to the row that it is a part of. */
+static void add_record(struct view *v, const struct timeline_record *record, bool begins)
+{
+	uint32_t stack = v->mapped[base_stack(v, record)];
+	struct row row = {.kind = row_kinds[record->kind],
+			  .place = record->place,
+			  .count = begins,
+			  .ns = record->duration_ns,
+			  .bytes = begins ? record->bytes : 0};
+
+	if (record->kind == TIMELINE_LAUNCH)
+		return;
+	if (record->kind == TIMELINE_WAIT)
+		stack = waiting(v, stack);
+	row.stack = append(v, group_of(v, record->place), stack);
+	add_row(v, &row);
+}
+
+static void view_record(struct view *v, struct timeline_record record)
+{
+	const struct timeline_shape *shape;
+	bool begins;
+
+	if (record.place >= v->base->place_count) {
+		fail(v, -EIO);
+		return;
+	}
+	if (!is_within(v, row_kinds[record.kind], base_stack(v, &record), record.place) ||
+	    !cut(v, &record, &begins))
+		return;
+	if (v->options->slice.has_time)
+		add_record(v, &record, begins);
+	shape = timeline_shape(v->base->timeline, record.shape);
+	record.shape = shape ? timeline_number_shape(v->timeline, shape) : 0;
+	timeline_add(v->timeline, &record); /* a loss is counted there */
+}
+
+static void view_timeline(struct view *v, const char *folder)
+{
+	struct timeline_reader *reader = timeline_reader_new(v->base->timeline);
+	const struct timeline_record *record;
+	int err = 0;
+
+	v->timeline = timeline_new(folder, NULL);
+	if (!v->timeline)
+		fail(v, -errno);
+	if (!reader)
+		fail(v, -ENOMEM);
+	while (!v->error && (err = timeline_reader_next(reader, &record)) > 0)
+		view_record(v, *record);
+	if (err < 0)
+		fail(v, err);
+	timeline_reader_free(reader);
+	if (v->timeline)
+		timeline_finish(v->timeline);
+}
+
+/* ---- all of it ---- */
+
+unsigned int view_needs(const struct view_options *options)
+{
+	return slice_needs(&options->slice);
+}
+
+uint32_t view_place_mask(const struct view_options *options)
+{
+	return view_needs(options) ? PLACES_ALL : grouping_mask(&options->by);
+}
+
+bool view_changes(const struct view_options *options)
+{
+	return options->by.count > 0 || slice_is_part(&options->slice);
+}
+
+static bool allocate(struct view *v)
+{
+	const struct result *r = v->base;
+
+	v->mapped = malloc((r->stack_count + 1) * sizeof(*v->mapped));
+	v->has_place = malloc(r->place_count + 1);
+	if (!v->mapped || !v->has_place ||
+	    !array_reserve(&v->frames, 0, r->frame_count, &v->frame_capacity, sizeof(*v->frames)))
+		return false;
+	memset(v->mapped, 0xff, r->stack_count * sizeof(*v->mapped));
+	for (uint32_t i = 0; i < r->place_count; i++)
+		v->has_place[i] = slice_has_place(&v->options->slice, r, i);
+	if (r->frame_count)
+		memcpy(v->frames, r->frames, r->frame_count * sizeof(*v->frames));
+	v->frame_count = r->frame_count;
+	if (slice_is_part(&v->options->slice)) {
+		v->slice = slice_text(&v->options->slice);
+		if (!v->slice)
+			return false;
+	}
+	return add_stack(v, &(struct stack_info){NONE, NONE}) == RESULT_ROOT && !v->error;
+}
+
+/* What only building needs. */
+static void drop_memory_of_building(struct view *v)
+{
+	hash_index_release(&v->text_index);
+	hash_index_release(&v->stack_index);
+	hash_index_release(&v->row_index);
+	free(v->mapped);
+	free(v->has_place);
+	free(v->path);
+	v->mapped = v->path = NULL;
+	v->has_place = NULL;
+}
+
+static void build(struct view *v, const char *folder)
+{
+	bool is_part = slice_is_part(&v->options->slice);
+
+	if (!allocate(v))
+		fail(v, -ENOMEM);
+	if (!v->error)
+		map_stacks(v);
+	if (!v->error)
+		map_records(v);
+	if (!v->base->timeline && v->options->slice.has_time)
+		fail(v, -ENODATA);
+	if (!v->error && is_part && v->base->timeline)
+		view_timeline(v, folder);
+	if (!v->error && !v->options->slice.has_time)
+		view_rows(v);
+	drop_memory_of_building(v);
+	v->result.frames = v->frames;
+	v->result.frame_count = v->frame_count;
+	v->result.stacks = v->stacks;
+	v->result.stack_count = v->stack_count;
+	v->result.rows = v->rows;
+	v->result.row_count = v->row_count;
+	if (is_part && v->timeline)
+		v->result.timeline = v->timeline;
+	v->result.sample_stacks = v->sample_stacks;
+	v->result.call_stacks = v->call_stacks;
+	v->result.unnamed.not_kept += v->memory.refused;
+	v->result.totals.slice = v->slice;
+}
+
+struct view *view_new(const struct result *result, const struct view_options *options,
+		      const char *folder, struct allowance *memory)
+{
+	struct view *v = calloc(1, sizeof(*v));
+	int err;
+
+	if (!v)
+		return NULL;
+	v->base = result;
+	v->result = *result;
+	v->options = options;
+	v->not_kept = NONE;
+	v->memory = (struct allowance){.limit = SIZE_MAX, .outer = memory};
+	build(v, folder);
+	if (!v->error)
+		return v;
+	err = v->error;
+	view_free(v);
+	errno = -err;
+	return NULL;
+}
+
+void view_free(struct view *v)
+{
+	if (!v)
+		return;
+	free(v->frames);
+	free(v->stacks);
+	free(v->rows);
+	free(v->sample_stacks);
+	free(v->call_stacks);
+	free(v->slice);
+	timeline_free(v->timeline);
+	intern_release(&v->strings);
+	allowance_return(&v->memory, v->memory.used);
+	free(v);
+}
+
+const struct result *view_result(const struct view *v)
+{
+	return &v->result;
+}

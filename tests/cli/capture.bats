@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Captures: -o FILE.profile, and all that --from makes of one.
+
+load helpers
+
+# All tests read the files of one run.
+setup_file()
+{
+	load helpers
+	if [ "$(id -u)" != 0 ]; then return; fi
+	BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR enter_test_folder
+	run_profile -F 997 --waits --unit ns -o a.profile -o a.folded -o a.json -o a.svg -o a.pb.gz \
+		-o a.speedscope.json -o a.html "$workloads/inference" 20
+	echo "$status" >status
+}
+
+setup()
+{
+	needs_root
+	enter_test_folder
+	cp "$BATS_FILE_TMPDIR"/{a.*,stderr,status} .
+	status=$(cat status)
+	expect_status 0
+}
+
+@test "a capture writes every format as the run did" {
+	mv stderr of_run
+	run_profile --from a.profile --unit ns -o b.folded -o b.json -o b.svg -o b.pb.gz \
+		-o b.speedscope.json -o b.html -o b.profile
+	expect_status 0
+	for format in folded json svg pb.gz speedscope.json html profile; do
+		cmp "a.$format" "b.$format"
+	done
+	expect_line of_run '^Samples: '
+	expect_equal 'the summary' "$(grep -v '^Wrote' stderr)" "$(grep -v '^Wrote' of_run)"
+}
+
+@test "a capture needs no name, and no privilege" {
+	run_command sh -c 'cat a.profile | setpriv --reuid=4242 --regid=4242 --clear-groups "$0" -q --from - --unit ns -o -' \
+		"$profile"
+	expect_status 0
+	cmp stdout a.folded
+}
+
+@test "under sudo the outputs are the user's" {
+	chmod 644 a.profile
+	as_tester "$profile" -q --from a.profile -o theirs/b.folded
+	expect_status 0
+	expect_equal owner "$(stat -c %u theirs/b.folded)" 4242
+}
+
+# weight of all stacks that a part of the run has
+part()
+{
+	run_profile -q --from a.profile --unit ns -o - "$@"
+	expect_status 0
+	awk '{ sum += $NF } END { printf "%.0f\n", sum }' stdout
+}
+
+@test "times that adjoin add up to the run" {
+	local all=0
+
+	for time in ..100ms 100ms..0.25 0.25..0.4 400ms..; do all=$((all + $(part --time $time))); done
+	expect_equal 'all parts' "$all" "$(weight_of a.folded)"
+}
+
+@test "kinds, places and kernels can be told apart" {
+	expect_equal 'CPU and GPU' $(($(part -cpu-only) + $(part -gpu-only))) "$(weight_of a.folded)"
+	expect_equal 'another process' "$(part --process 1)" 0
+	expect_equal 'the process' "$(part --process inference)" "$(weight_of a.folded)"
+	expect_equal 'kernels' "$(part --kernel softmax)" \
+		"$(awk '/\[GPU_Kernel\][^;]*softmax/ { sum += $NF } END { printf "%.0f", sum }' a.folded)"
+	expect_equal 'the device' "$(part --device 0)" "$(part --device 'GPU 0')"
+	part --device 0 --by device
+	expect_line stdout '^GPU 0;_start;'
+	expect_no_line stdout '^_start'
+}
+
+@test "a run can be viewed in part as well" {
+	run_profile -q -gpu-only --unit ns --kernel none_such -o part.folded -o whole.profile "$workloads/launches" 100
+	expect_status 0
+	expect_equal 'the part' "$(weight_of part.folded)" 0
+	run_profile -q --from whole.profile --unit ns -o whole.folded
+	expect_equal 'the whole' "$(weight_of whole.folded)" 100000
+}
+
+@test "an output says that it shows a part" {
+	run_profile -q --from a.profile --time 0..0.2 --stream 7 -o b.json -o b.svg
+	expect_status 0
+	expect_line b.json '"slice":"--time 0..0.2 --stream 7"'
+	expect_line b.svg '· only --time 0..0.2 --stream 7 ·'
+}
+
+@test "what is no capture is refused in one line" {
+	head -c 3000 a.profile >cut.profile
+	{ cat a.profile; echo; } >longer.profile
+	gzip -c a.folded >other.gz
+	for file in cut.profile longer.profile other.gz a.folded missing.profile /; do
+		run_profile --from "$file" -o b.folded
+		expect_status 125
+		expect_equal 'lines' "$(wc -l <stderr)" 1
+		expect_line stderr "^profile: .*$file"
+	done
+	[ ! -e b.folded ]
+}
+
+@test "--strict knows what a run lost" {
+	run_profile -q --from a.profile --strict -o b.folded
+	expect_status 0
+	run_command env FAKE_CUDA_DROP_EVERY=10 "$profile" -q -gpu-only -o lossy.profile "$workloads/launches" 100
+	run_profile -q --from lossy.profile --strict -o b.folded
+	expect_status 124
+}
+
+@test "options of a run need a run" {
+	run_profile --from a.profile --waits -o b.folded
+	expect_status 125
+	expect_line stderr '--waits is for a run'
+	run_profile --from a.profile true
+	expect_status 125
+	expect_line stderr 'runs no command'
+}

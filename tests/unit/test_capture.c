@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+/* A capture holds all of a result, and what is no capture is refused. */
+#include "random_result.h"
+#include "unpack.h"
+#include "profiler/output/capture.h"
+#include "profiler/output/capture_format.h"
+#include "profiler/output/gzip.h"
+#include "profiler/output/protobuf.h"
+#include "profiler/output/writer.h"
+
+static char *write_text(const struct writer *writer, const struct result *result, size_t *size)
+{
+	static const struct writer_options options = {.unit_ns = 1};
+	struct written written;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, size);
+
+	assert_non_null(out);
+	assert_int_equal(writer->write(result, &options, out, &written), 0);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static struct profile_capture *read_text(const char *text, size_t size, bool has_timeline,
+					 struct allowance *memory, enum capture_error *error)
+{
+	FILE *in = size ? fmemopen((char *)(uintptr_t)text, size, "r") : fopen("/dev/null", "r");
+	struct profile_capture *capture;
+
+	assert_non_null(in);
+	capture = capture_read(in, has_timeline ? folder : NULL, memory, error);
+	fclose(in);
+	assert_true(!capture == (*error != CAPTURE_OK));
+	return capture;
+}
+
+/* ---- all of it is there ---- */
+
+static bool equal_texts(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static void check_frames(const struct result *a, const struct result *b)
+{
+	assert_int_equal(a->frame_count, b->frame_count);
+	for (uint32_t i = 1; i < a->frame_count; i++) {
+		const struct frame_info *x = &a->frames[i], *y = &b->frames[i];
+
+		assert_int_equal(x->class, y->class);
+		assert_int_equal(x->line, y->line);
+		assert_int_equal(x->offset, y->offset);
+		assert_true(equal_texts(x->name, y->name) && equal_texts(x->file, y->file));
+		assert_true(equal_texts(x->short_name, y->short_name));
+		assert_true(equal_texts(x->module, y->module));
+		assert_true(equal_texts(x->build_id, y->build_id));
+		for (uint32_t j = 1; j < i; j++) /* equal pointers are one module */
+			assert_true((a->frames[j].module == x->module) ==
+				    (b->frames[j].module == y->module));
+	}
+	assert_int_equal(a->stack_count, b->stack_count);
+	for (uint32_t i = 1; i < a->stack_count; i++)
+		assert_memory_equal(&a->stacks[i], &b->stacks[i], sizeof(a->stacks[i]));
+}
+
+static void check_places(const struct result *a, const struct result *b)
+{
+	assert_int_equal(a->place_count, b->place_count);
+	assert_memory_equal(a->places, b->places, a->place_count * sizeof(*a->places));
+	assert_int_equal(a->process_count, b->process_count);
+	for (uint32_t i = 0; i < a->process_count; i++) {
+		const struct process_info *p =
+			place_names_process(b->place_names, a->processes[i].id);
+
+		assert_int_equal(p->pid, a->processes[i].pid);
+		assert_string_equal(p->name, a->processes[i].name);
+	}
+	assert_int_equal(a->thread_count, b->thread_count);
+	for (uint32_t i = 0; i < a->thread_count; i++)
+		assert_string_equal(
+			place_names_thread(b->place_names, a->threads[i].process, a->threads[i].tid)
+				->name,
+			a->threads[i].name);
+	assert_int_equal(a->device_count, b->device_count);
+	for (uint32_t i = 0; i < a->device_count; i++)
+		assert_memory_equal(&a->devices[i], &b->devices[i], sizeof(a->devices[i]));
+}
+
+static void check_timelines(const struct random_result *r, const struct result *b)
+{
+	assert_int_equal(timeline_stats(b->timeline).records, r->record_count);
+	for (uint32_t i = 0; i < r->record_count; i++) {
+		struct timeline_record record, want = r->records[i];
+
+		assert_int_equal(timeline_read(b->timeline, i, &record), 0);
+		assert_int_equal(result_record_stack(b, &record), want.stack);
+		assert_memory_equal(&record, &want, sizeof(record));
+		if (want.shape)
+			assert_memory_equal(timeline_shape(b->timeline, want.shape),
+					    timeline_shape(r->timeline, want.shape),
+					    sizeof(struct timeline_shape));
+	}
+}
+
+static void check_round(struct prng *p)
+{
+	struct random_result r;
+	struct profile_capture *capture;
+	enum capture_error error;
+	struct allowance memory = {.limit = SIZE_MAX};
+	size_t size, again_size;
+	char *text, *again;
+
+	random_begin(p, &r);
+	text = write_text(&capture_writer, &r.made.result, &size);
+	capture = read_text(text, size, true, &memory, &error);
+	EXPECT(p, capture);
+	check_frames(&r.made.result, capture_result(capture));
+	check_places(&r.made.result, capture_result(capture));
+	check_timelines(&r, capture_result(capture));
+	assert_int_equal(r.made.result.row_count, capture_result(capture)->row_count);
+	for (uint32_t i = 0; i < r.made.result.row_count; i++)
+		assert_memory_equal(&r.made.result.rows[i], &capture_result(capture)->rows[i],
+				    sizeof(struct row));
+	for (const struct writer *const *w = writers; *w; w++) {
+		char *first = write_text(*w, &r.made.result, &size);
+
+		again = write_text(*w, capture_result(capture), &again_size);
+		EXPECT(p, size == again_size && memcmp(first, again, size) == 0);
+		free(first);
+		free(again);
+	}
+	capture_free(capture);
+	assert_int_equal(memory.used, 0);
+	free(text);
+	random_end(&r);
+}
+
+static void random_results_are_read_again(void **state)
+{
+	(void)state;
+	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 30); round++) {
+		struct prng p = prng_round(round);
+
+		check_round(&p);
+	}
+}
+
+static void paths_that_are_no_text_are_cleaned(void **state)
+{
+	struct made_result m;
+	struct ledger ledger = {.cpu.samples = 0};
+	struct profile_capture *capture;
+	enum capture_error error;
+	size_t size;
+	char *text;
+
+	(void)state;
+	made_begin(&m);
+	made_add(&m, made_push(&m, RESULT_ROOT, "f"), ROW_CPU, 5);
+	m.frames[0].name = m.frames[0].short_name = "";
+	m.frames[1].module = "/lib/\xff\n.so";
+	m.result.totals = (struct totals){.ledger = &ledger, .sample_ns = 1};
+	text = write_text(&capture_writer, &m.result, &size);
+	capture = read_text(text, size, false, NULL, &error);
+	assert_non_null(capture);
+	assert_string_equal(capture_result(capture)->frames[1].module, "/lib/??.so");
+	capture_free(capture);
+	free(text);
+	made_end(&m);
+}
+
+/* Fails when a member is added to a struct but not to the capture. */
+static void all_numbers_of_a_run_are_in_the_table(void **state)
+{
+	const size_t pointers = sizeof(struct ledger *) + 2 * sizeof(char *) /* totals */ +
+				sizeof(struct gpu_row *) + 3 * sizeof(uint32_t) +
+				sizeof(struct hash_index) + 2 * 81 /* ledger.pipe */ +
+				sizeof(char *) /* unnamed */;
+	size_t covered = 0, all = 0;
+	unsigned char *seen = calloc(1, sizeof(struct capture_numbers));
+
+	(void)state;
+	assert_non_null(seen);
+	for (uint32_t i = 0; i < capture_number_count; i++) {
+		for (uint32_t j = 0; j < capture_numbers[i].size; j++)
+			assert_int_equal(seen[capture_numbers[i].offset + j]++, 0);
+		covered += capture_numbers[i].size;
+	}
+	free(seen);
+	all = sizeof(struct capture_numbers);
+	/* what is left are the compiler's gaps */
+	assert_int_equal(all - covered - pointers, 32);
+}
+
+/* Numbers are where they were, whatever they are. */
+static void numbers_are_read_again(void **state)
+{
+	static struct ledger ledger;
+	struct random_result r;
+	struct prng p = prng_round(1);
+	struct profile_capture *capture;
+	enum capture_error error;
+	const struct result *got;
+	struct capture_numbers a = {.totals = {.command = NULL}}, b;
+	size_t size;
+	char *text;
+
+	(void)state;
+	random_begin(&p, &r);
+	for (uint32_t i = 0; i < capture_number_count; i++)
+		assert_true(capture_store(&a, capture_numbers[i].offset, capture_numbers[i].size,
+					  capture_numbers[i].size == 1   ? prng_below(&p, 2)
+					  : capture_numbers[i].size == 4 ? prng_bits(&p, 32)
+									 : prng_bits(&p, 60)));
+	a.command = a.slice = a.unreadable_path = a.first_malformed = a.first_refused = 0;
+	a.totals.sample_ns = 1;
+	a.totals.start_ns = 2;
+	ledger = a.ledger;
+	snprintf(ledger.pipe.first_malformed, sizeof(ledger.pipe.first_malformed), "{\"x");
+	snprintf(ledger.pipe.first_refused, sizeof(ledger.pipe.first_refused), "y");
+	ledger.gpu.rows = (struct gpu_row[]){
+		{.device = 1, .work = 2, .count = 3, .ns = 4, .after_ns = 5}, {.device = 2}};
+	ledger.gpu.row_count = 2;
+	r.made.result.totals = a.totals;
+	r.made.result.totals.command = "x y";
+	r.made.result.totals.slice = "--time 1..";
+	r.made.result.totals.ledger = &ledger;
+	r.made.result.unnamed = a.unnamed;
+	r.made.result.unnamed.unreadable_path = "/x";
+	text = write_text(&capture_writer, &r.made.result, &size);
+	capture = read_text(text, size, false, NULL, &error);
+	assert_non_null(capture);
+	got = capture_result(capture);
+	assert_null(got->timeline);
+	b = (struct capture_numbers){
+		.totals = got->totals, .ledger = *got->totals.ledger, .unnamed = got->unnamed};
+	for (uint32_t i = 0; i < capture_number_count; i++) {
+		const struct capture_number *n = &capture_numbers[i];
+
+		assert_int_equal(capture_load(&a, n->offset, n->size),
+				 n->offset >= offsetof(struct capture_numbers, command)
+					 ? 0
+					 : capture_load(&b, n->offset, n->size));
+	}
+	assert_string_equal(got->totals.command, "x y");
+	assert_string_equal(got->totals.slice, "--time 1..");
+	assert_string_equal(got->unnamed.unreadable_path, "/x");
+	assert_string_equal(got->totals.ledger->pipe.first_malformed, "{\"x");
+	assert_string_equal(got->totals.ledger->pipe.first_refused, "y");
+	assert_int_equal(got->totals.ledger->gpu.row_count, 2);
+	assert_memory_equal(got->totals.ledger->gpu.rows, ledger.gpu.rows,
+			    2 * sizeof(struct gpu_row));
+	capture_free(capture);
+	free(text);
+	random_end(&r);
+}
+
+/* ---- what is no capture ---- */
+
+static void assert_refused(const char *text, size_t size, enum capture_error want)
+{
+	enum capture_error error;
+
+	assert_null(read_text(text, size, true, NULL, &error));
+	assert_int_equal(error, want);
+}
+
+/* gzip's file of a message. */
+static char *pack(const struct protobuf *message, size_t *size)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, size);
+	struct gzip *gzip = gzip_new(out);
+
+	assert_int_equal(gzip_write(gzip, message->bytes, message->size), 0);
+	assert_int_equal(gzip_finish(gzip), 0);
+	gzip_free(gzip);
+	fclose(out);
+	return text;
+}
+
+static void other_files_are_no_captures(void **state)
+{
+	struct protobuf message = {0};
+	size_t size;
+	char *text;
+
+	(void)state;
+	assert_refused("", 0, CAPTURE_CUT);
+	assert_refused("main;work 7\n", 12, CAPTURE_NO_CAPTURE);
+	protobuf_text(&message, 1, "a pprof file, say");
+	text = pack(&message, &size);
+	assert_refused(text, size, CAPTURE_NO_CAPTURE);
+	free(text);
+	protobuf_release(&message);
+}
+
+static void other_versions_are_named(void **state)
+{
+	struct protobuf message = {0};
+	uint32_t place = protobuf_begin(&message, CAPTURE_HEADER);
+	size_t size;
+	char *text;
+
+	(void)state;
+	protobuf_text(&message, HEADER_FORMAT, CAPTURE_FORMAT);
+	protobuf_uint(&message, HEADER_VERSION, CAPTURE_VERSION + 1);
+	protobuf_end(&message, place);
+	protobuf_text(&message, 99, "what nobody knows yet");
+	text = pack(&message, &size);
+	assert_refused(text, size, CAPTURE_VERSION_UNKNOWN);
+	free(text);
+	protobuf_release(&message);
+}
+
+static void a_part_of_a_capture_is_none(void **state)
+{
+	struct random_result r;
+	struct prng p = prng_round(7);
+	size_t size;
+	char *text;
+
+	(void)state;
+	random_begin(&p, &r);
+	text = write_text(&capture_writer, &r.made.result, &size);
+	for (size_t part = 0; part < size; part++)
+		assert_refused(text, part, CAPTURE_CUT);
+	text = realloc(text, size + 1);
+	assert_non_null(text);
+	text[size] = 'x';
+	assert_refused(text, size + 1, CAPTURE_DAMAGED);
+	free(text);
+	random_end(&r);
+}
+
+static void assert_equal_capture(const struct result *result, const char *whole, size_t size)
+{
+	size_t again_size;
+	char *again = write_text(&capture_writer, result, &again_size);
+
+	assert_int_equal(again_size, size);
+	assert_memory_equal(again, whole, size);
+	free(again);
+}
+
+static void each_flipped_bit_is_noticed(void **state)
+{
+	struct random_result r;
+	struct prng p = prng_round(8);
+	enum capture_error error;
+	size_t size;
+	char *text, *whole;
+
+	(void)state;
+	random_begin(&p, &r);
+	whole = write_text(&capture_writer, &r.made.result, &size);
+	text = malloc(size);
+	assert_non_null(text);
+	memcpy(text, whole, size);
+	for (size_t i = 0; i < size; i++) {
+		struct profile_capture *capture;
+
+		text[i] ^= (char)(1 << prng_below(&p, 8));
+		capture = read_text(text, size, true, NULL, &error);
+		if (capture) /* a bit without meaning, like that of the file system */
+			assert_equal_capture(capture_result(capture), whole, size);
+		capture_free(capture);
+		memcpy(text, whole, size);
+	}
+	free(text);
+	free(whole);
+	random_end(&r);
+}
+
+/* With a right checksum: numbers that refer to nothing and the like. */
+static void random_bytes_do_no_harm(void **state)
+{
+	struct random_result r;
+	struct prng p = prng_round(9);
+	size_t size, plain_size, packed_size;
+	char *text;
+	unsigned char *plain;
+	uint32_t refused = 0;
+
+	(void)state;
+	random_begin(&p, &r);
+	text = write_text(&capture_writer, &r.made.result, &size);
+	plain = gunzip(text, size, &plain_size);
+	free(text);
+	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 500); round++) {
+		struct protobuf message = {plain, (uint32_t)plain_size, 0, false};
+		size_t at = prng_below(&p, plain_size);
+		unsigned char old = plain[at];
+		struct profile_capture *capture;
+		enum capture_error error;
+
+		plain[at] = (unsigned char)prng_u64(&p);
+		text = pack(&message, &packed_size);
+		capture = read_text(text, packed_size, true, NULL, &error);
+		refused += !capture;
+		if (capture)
+			free(write_text(&html_writer, capture_result(capture), &size));
+		capture_free(capture);
+		free(text);
+		plain[at] = old;
+	}
+	assert_true(refused > 0);
+	free(plain);
+	random_end(&r);
+}
+
+static void memory_is_bounded(void **state)
+{
+	struct random_result r;
+	struct prng p = prng_round(10);
+	struct allowance memory = {.limit = 2000};
+	enum capture_error error;
+	size_t size;
+	char *text;
+
+	(void)state;
+	random_begin(&p, &r);
+	text = write_text(&capture_writer, &r.made.result, &size);
+	assert_null(read_text(text, size, false, &memory, &error));
+	assert_int_equal(error, CAPTURE_TOO_LARGE);
+	assert_int_equal(memory.used, 0);
+	free(text);
+	random_end(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_results_are_read_again),
+		cmocka_unit_test(paths_that_are_no_text_are_cleaned),
+		cmocka_unit_test(all_numbers_of_a_run_are_in_the_table),
+		cmocka_unit_test(numbers_are_read_again),
+		cmocka_unit_test(other_files_are_no_captures),
+		cmocka_unit_test(other_versions_are_named),
+		cmocka_unit_test(a_part_of_a_capture_is_none),
+		cmocka_unit_test(each_flipped_bit_is_noticed),
+		cmocka_unit_test(random_bytes_do_no_harm),
+		cmocka_unit_test(memory_is_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* Which part of a run options name. */
+#include "made_result.h"
+#include "profiler/output/slice.h"
+
+static void assert_time(const char *text, uint64_t from_ns, uint64_t to_ns)
+{
+	struct slice slice = {.has_time = false};
+
+	if (!slice_parse_time(text, &slice) || slice.from_ns != from_ns || slice.to_ns != to_ns)
+		fail_msg("%s: %" PRIu64 " to %" PRIu64, text, slice.from_ns, slice.to_ns);
+	assert_true(slice.has_time);
+}
+
+static void times_are_in_seconds_or_with_a_unit(void **state)
+{
+	(void)state;
+	assert_time("1..2", 1000000000, 2000000000);
+	assert_time("1.5..2.25", 1500000000, 2250000000);
+	assert_time(".5..1.", 500000000, 1000000000);
+	assert_time("..10s", 0, 10000000000);
+	assert_time("500ms..", 500000000, UINT64_MAX);
+	assert_time("20us..30us", 20000, 30000);
+	assert_time("7ns..1m", 7, 60000000000);
+	assert_time("0..99999999999", 0, UINT64_MAX);
+	assert_time("0.1..0.3", 100000000, 300000000);
+}
+
+static void what_is_no_time_is_refused(void **state)
+{
+	static const char *const wrong[] = {"",       "..",       "1",     "1.2",     "2..1",
+					    "1..1",   "-1..2",    "a..b",  "1 ..2",   "1..2x",
+					    "1ss..2", "0x1..2",   "1e3..", "1..2..3", "nan..",
+					    "inf..",  "1.2.3..4", "....1"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct slice slice = {.has_time = false};
+
+		if (slice_parse_time(wrong[i], &slice))
+			fail_msg("'%s' is taken for %" PRIu64 "..%" PRIu64, wrong[i], slice.from_ns,
+				 slice.to_ns);
+	}
+}
+
+static void parse(struct slice_match *match, const char *text)
+{
+	char error[SLICE_ERROR_BYTES];
+
+	assert_true(slice_parse_match(text, true, match, error));
+}
+
+static void places_match_by_number_or_name(void **state)
+{
+	struct made_result m;
+	struct place place = {{1, 4712, 0, 1, 7}};
+	struct slice slice = {.has_time = false};
+	uint32_t at;
+
+	(void)state;
+	made_begin(&m);
+	place_names_add_process(&m.place_names, &(struct process_info){1, 4711, "train.py 4711"});
+	place_names_add_thread(&m.place_names, &(struct thread_info){1, 4712, "loader 4712"});
+	at = places_add(&m.places, &place);
+	m.result.places = m.places.list;
+	m.result.place_count = m.places.count;
+	assert_false(slice_is_part(&slice));
+	assert_true(slice_has_place(&slice, &m.result, at));
+	assert_true(slice_has_place(&slice, &m.result, PLACE_NOWHERE));
+	static const struct {
+		enum place_part part;
+		const char *text;
+		bool is_within;
+	} cases[] = {
+		{PLACE_PROCESS, "4711", true},     {PLACE_PROCESS, "1", false},
+		{PLACE_PROCESS, "train", true},    {PLACE_PROCESS, "^rain", false},
+		{PLACE_PROCESS, "471[0-9]", true}, {PLACE_THREAD, "4712", true},
+		{PLACE_THREAD, "^loader", true},   {PLACE_THREAD, "4711", false},
+		{PLACE_DEVICE, "0", true},         {PLACE_DEVICE, "1", false},
+		{PLACE_DEVICE, "GPU 0", true},     {PLACE_STREAM, "7", true},
+		{PLACE_STREAM, "77", false},       {PLACE_STREAM, "99999999999999999999", false},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		parse(&slice.parts[cases[i].part], cases[i].text);
+		assert_true(slice_is_part(&slice));
+		if (slice_has_place(&slice, &m.result, at) != cases[i].is_within)
+			fail_msg("part %d, %s", cases[i].part, cases[i].text);
+		assert_false(slice_has_place(&slice, &m.result, PLACE_NOWHERE));
+		slice_release(&slice);
+		assert_false(slice_is_part(&slice));
+	}
+	/* all must hold */
+	parse(&slice.parts[PLACE_STREAM], "7");
+	parse(&slice.parts[PLACE_DEVICE], "1");
+	assert_false(slice_has_place(&slice, &m.result, at));
+	slice_release(&slice);
+	made_end(&m);
+}
+
+static void kernels_match_without_their_prefix(void **state)
+{
+	struct slice slice = {.has_time = false};
+	struct frame_info kernel = {.class = CLASS_GPU_KERNEL,
+				    .name = "[GPU_Kernel]softmax<float>"};
+	struct frame_info copy = {.class = CLASS_GPU_WORK, .name = "[GPU_Memcpy HtoD]"};
+
+	(void)state;
+	assert_true(slice_has_work(&slice, &copy));
+	parse(&slice.kernel, "^softmax");
+	assert_true(slice_has_work(&slice, &kernel));
+	assert_false(slice_has_work(&slice, &copy));
+	slice_release(&slice);
+	parse(&slice.kernel, "Kernel|Memcpy");
+	assert_false(slice_has_work(&slice, &kernel));
+	assert_false(slice_has_work(&slice, &copy));
+	slice_release(&slice);
+}
+
+static void bad_patterns_are_explained(void **state)
+{
+	struct slice_match match;
+	char error[SLICE_ERROR_BYTES] = "";
+
+	(void)state;
+	assert_false(slice_parse_match("(", true, &match, error));
+	assert_true(error[0]);
+	assert_false(slice_parse_match("", true, &match, error));
+	assert_true(slice_parse_match("7", false, &match, error));
+	assert_false(match.is_number);
+	regfree(&match.pattern);
+}
+
+static void the_text_is_that_of_the_options(void **state)
+{
+	struct slice slice = {.kinds = ~(1u << ROW_CPU)};
+	char error[SLICE_ERROR_BYTES], *text;
+
+	(void)state;
+	assert_true(slice_parse_time("1..2", &slice));
+	parse(&slice.parts[PLACE_STREAM], "7");
+	assert_true(slice_parse_match("a b", false, &slice.kernel, error));
+	text = slice_text(&slice);
+	assert_string_equal(text, "-gpu-only --time 1..2 --stream 7 --kernel a b");
+	free(text);
+	slice_release(&slice);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times_are_in_seconds_or_with_a_unit),
+		cmocka_unit_test(what_is_no_time_is_refused),
+		cmocka_unit_test(places_match_by_number_or_name),
+		cmocka_unit_test(kernels_match_without_their_prefix),
+		cmocka_unit_test(bad_patterns_are_explained),
+		cmocka_unit_test(the_text_is_that_of_the_options),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
