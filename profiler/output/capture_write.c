@@ -362,7 +362,7 @@ static int write_capture(const struct result *result, const struct writer_option
 
 	(void)options;
 	*written = written_in_ns(result);
-	written->items = result->row_count;
+	written->items = result->timeline ? timeline_stats(result->timeline).records : 0;
 	if (!w)
 		return -ENOMEM;
 	w->result = result;
@@ -387,7 +387,7 @@ static int write_capture(const struct result *result, const struct writer_option
 
 const struct writer capture_writer = {.name = "profile",
 				      .suffix = ".profile",
-				      .item = "row",
+				      .item = "event",
 				      .keeps_all = true,
 				      .needs = NEEDS_TIMELINE,
 				      .write = write_capture};
