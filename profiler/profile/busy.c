@@ -191,29 +191,27 @@ struct busy *busy_new(const struct result *result)
 
 	if (!b)
 		return NULL;
-	if (!find_devices(&g) || !gather(&g)) {
-		free(b);
-		b = NULL;
-		goto out;
-	}
+	if (!find_devices(&g) || !gather(&g))
+		goto failed;
 	unite(g.spans, &g.count);
-	if (!sum_devices(b, &g)) {
-		free(b);
-		b = NULL;
-		goto out;
+	if (!sum_devices(b, &g))
+		goto failed;
+	if (g.count && g.spans[0].device != g.spans[g.count - 1].device) {
+		for (uint64_t i = 0; i < g.count; i++)
+			g.spans[i].device = NO_DEVICE;
+		unite(g.spans, &g.count);
 	}
-	for (uint64_t i = 0; i < g.count; i++)
-		g.spans[i].device = NO_DEVICE;
-	unite(g.spans, &g.count);
 	b->spans = g.spans;
 	b->span_count = g.count;
-	g.spans = NULL;
 	for (uint64_t i = 0; i < b->span_count; i++)
 		b->ns += b->spans[i].end - b->spans[i].start;
-out:
+	free(g.device_of);
+	return b;
+failed:
 	free(g.device_of);
 	free(g.spans);
-	return b;
+	free(b);
+	return NULL;
 }
 
 void busy_free(struct busy *busy)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * timeline [FOLDER=.]: 25 million GPU operations added to a timeline in FOLDER and read again
- * (profiler/profile/timeline): bytes, seconds, and the most memory that the process ever had.
+ * (profiler/profile/timeline): bytes, seconds, and the most memory that the process ever had; the
+ * same for finding when the GPUs were busy (profiler/profile/busy).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include "profiler/profile/busy.h"
 #include "profiler/profile/timeline.h"
 
 /* Eight GPUs with eight streams each, and a model with some hundred different launches. */
@@ -87,11 +89,43 @@ static double read_all(const struct timeline *t)
 	return now_s() - start;
 }
 
+static double find_busy(const struct timeline *t)
+{
+	static struct place places[GPUS * STREAMS];
+	static struct device devices[GPUS];
+	struct result result = {.timeline = t,
+				.places = places,
+				.place_count = GPUS * STREAMS,
+				.devices = devices,
+				.device_count = GPUS,
+				.totals.elapsed_ns = UINT64_MAX};
+	double start = now_s();
+	struct busy *busy;
+
+	for (uint32_t i = 0; i < GPUS; i++)
+		devices[i].id = i;
+	for (uint32_t i = 0; i < GPUS * STREAMS; i++)
+		places[i].part[PLACE_DEVICE] = i / STREAMS;
+	busy = busy_new(&result);
+	if (!busy || busy->device_count != GPUS)
+		fail("cannot be summed up", 0);
+	busy_free(busy);
+	return now_s() - start;
+}
+
+static long peak_mib(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_maxrss / 1024;
+}
+
 int main(int argc, char **argv)
 {
 	struct timeline *t = timeline_new(argc > 1 ? argv[1] : ".", NULL);
-	double write_s, read_s;
-	struct rusage usage;
+	double write_s, read_s, busy_s;
+	long memory;
 
 	if (!t) {
 		perror("timeline");
@@ -99,10 +133,12 @@ int main(int argc, char **argv)
 	}
 	write_s = write_all(t);
 	read_s = read_all(t);
-	getrusage(RUSAGE_SELF, &usage);
+	memory = peak_mib();
+	busy_s = find_busy(t);
 	printf("timeline of %d operations: %zu MB, written in %.2f s, read in %.2f s, %ld MiB\n",
 	       OPERATIONS, OPERATIONS * sizeof(struct timeline_record) / 1000000, write_s, read_s,
-	       usage.ru_maxrss / 1024);
+	       memory);
+	printf("times when GPUs were busy found in %.2f s, %ld MiB\n", busy_s, peak_mib());
 	timeline_free(t);
 	return 0;
 }
