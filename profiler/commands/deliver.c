@@ -14,7 +14,10 @@
 
 unsigned int deliver_needs(const struct options *o)
 {
-	return outputs_need(o->outputs, o->output_count) | view_needs(&o->view);
+	/* a report takes the course of the run where it costs only reading: from a capture */
+	unsigned int report = o->report && o->from ? NEEDS_TIMELINE : 0;
+
+	return outputs_need(o->outputs, o->output_count) | view_needs(&o->view) | report;
 }
 
 uint32_t deliver_place_mask(const struct options *o)

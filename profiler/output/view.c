@@ -315,6 +315,12 @@ static const enum row_kind row_kinds[TIMELINE_KINDS] = {
 	[TIMELINE_LAUNCH] = ROW_GPU, /* no row, but like one */
 };
 
+/* A time since the command's start. */
+static uint64_t at(uint64_t origin_ns, uint64_t ns)
+{
+	return ns < UINT64_MAX - origin_ns ? origin_ns + ns : UINT64_MAX;
+}
+
 /* Cuts a record to the slice's time; false: nothing is left. `begins`: it begins there. */
 static bool cut(const struct view *v, struct timeline_record *record, bool *begins)
 {
@@ -324,8 +330,8 @@ static bool cut(const struct view *v, struct timeline_record *record, bool *begi
 	*begins = true;
 	if (!s->has_time)
 		return true;
-	from = origin + s->from_ns;
-	to = s->to_ns < UINT64_MAX - origin ? origin + s->to_ns : UINT64_MAX;
+	from = at(origin, s->from_ns);
+	to = at(origin, s->to_ns);
 	end = record->start_ns + record->duration_ns;
 	*begins = record->start_ns >= from && record->start_ns < to;
 	if (!*begins && (record->start_ns >= to || end <= from))
@@ -489,6 +495,10 @@ static void build(struct view *v, const char *folder)
 	v->result.call_stacks = v->call_stacks;
 	v->result.unnamed.not_kept += v->memory.refused;
 	v->result.totals.slice = v->slice;
+	if (v->options->slice.has_time) {
+		v->result.shown_from_ns = at(v->base->totals.start_ns, v->options->slice.from_ns);
+		v->result.shown_to_ns = at(v->base->totals.start_ns, v->options->slice.to_ns);
+	}
 }
 
 struct view *view_new(const struct result *result, const struct view_options *options,

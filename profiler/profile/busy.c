@@ -9,7 +9,7 @@
 /* All spans while they are gathered. */
 struct gathering {
 	const struct result *result;
-	uint64_t from, to;   /* the run */
+	uint64_t from, to;   /* what counts */
 	uint32_t *device_of; /* by number of a place: the first device that is the same */
 	struct busy_span *spans;
 	uint64_t count, capacity;
@@ -184,13 +184,12 @@ static bool sum_devices(struct busy *b, const struct gathering *g)
 
 struct busy *busy_new(const struct result *result)
 {
-	const struct totals *t = &result->totals;
-	struct gathering g = {
-		.result = result, .from = t->start_ns, .to = t->start_ns + t->elapsed_ns};
+	struct gathering g = {.result = result};
 	struct busy *b = result->timeline ? calloc(1, sizeof(*b)) : NULL;
 
 	if (!b)
 		return NULL;
+	result_window(result, &g.from, &g.to);
 	if (!find_devices(&g) || !gather(&g))
 		goto failed;
 	unite(g.spans, &g.count);
@@ -238,15 +237,16 @@ bool busy_at(const struct busy *busy, uint64_t ns)
 	return low < busy->span_count && busy->spans[low].start <= ns;
 }
 
-uint32_t busy_gaps(const struct busy *busy, const struct totals *totals, struct busy_span *gaps,
+uint32_t busy_gaps(const struct busy *busy, const struct result *result, struct busy_span *gaps,
 		   uint32_t max)
 {
-	uint64_t from = totals->start_ns;
+	uint64_t from, end;
 	uint32_t count = 0;
 
+	result_window(result, &from, &end);
 	for (uint64_t i = 0; i <= busy->span_count; i++) {
 		bool is_end = i == busy->span_count;
-		uint64_t to = is_end ? totals->start_ns + totals->elapsed_ns : busy->spans[i].start;
+		uint64_t to = is_end ? end : busy->spans[i].start;
 		uint32_t at = count < max ? count++ : max;
 
 		/* to its place among the longest so far */

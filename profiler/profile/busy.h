@@ -3,8 +3,8 @@
  * When GPUs worked, and when none did: the union of the times of their operations, from the
  * timeline. Work of several streams or processes at once counts once.
  *
- * Times are in ns, CLOCK_MONOTONIC, and within the run: what is before its start or after its end
- * does not count. Operations without a duration do not count either.
+ * Times are in ns, CLOCK_MONOTONIC, and within the time that the result shows (result_window): what
+ * is before or after it does not count. Operations without a duration do not count either.
  *
  * One device is one UUID, also if several processes number it differently; without a UUID it is
  * the number. Work whose device is unknown counts for all GPUs together only.
@@ -47,8 +47,9 @@ void busy_free(struct busy *busy);
 /* Whether some GPU worked at that moment. */
 bool busy_at(const struct busy *busy, uint64_t ns);
 
-/* The longest times without work within the run, the longest first; returns how many there are. */
-uint32_t busy_gaps(const struct busy *busy, const struct totals *totals, struct busy_span *gaps,
+/* The longest times without work, the longest first, of at most `max`; returns how many there are.
+ */
+uint32_t busy_gaps(const struct busy *busy, const struct result *result, struct busy_span *gaps,
 		   uint32_t max);
 
 #endif

@@ -110,7 +110,24 @@ struct result {
 	uint32_t record_stack_count;
 	struct unnamed unnamed;
 	struct totals totals;
+	uint64_t shown_from_ns, shown_to_ns; /* the time that is shown, if not all; else both 0 */
 };
+
+/* The time that is shown: from the start to the end of the run, or less. */
+static inline void result_window(const struct result *result, uint64_t *from_ns, uint64_t *to_ns)
+{
+	const struct totals *t = &result->totals;
+
+	*from_ns = t->start_ns;
+	*to_ns =
+		t->elapsed_ns < UINT64_MAX - t->start_ns ? t->start_ns + t->elapsed_ns : UINT64_MAX;
+	if (result->shown_from_ns > *from_ns)
+		*from_ns = result->shown_from_ns;
+	if (result->shown_to_ns && result->shown_to_ns < *to_ns)
+		*to_ns = result->shown_to_ns;
+	if (*to_ns < *from_ns)
+		*to_ns = *from_ns;
+}
 
 /*
  * The stack of a record read from the timeline. For a CPU sample, an operation and a timed call it

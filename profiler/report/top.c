@@ -132,7 +132,7 @@ unsigned int top_width(void)
 /* ---- the run's times ---- */
 
 struct line {
-	char text[512];
+	char text[1024];
 	size_t used;
 };
 
@@ -151,58 +151,71 @@ __attribute__((format(printf, 2, 3))) static void add_text(struct line *line, co
 		line->text[line->used] = '\0';
 }
 
-/* "3.214 s (37.3 %)", a part of the run. */
-static void add_time(struct line *line, const struct totals *t, const char *before, uint64_t ns)
+/* "3.214 s (37.3 %)" */
+static void add_time(struct line *line, const char *before, uint64_t ns, uint64_t whole_ns)
 {
 	char time[24];
 
-	add_text(line, "%s%s (%.1f %%)", before, time_text(time, (double)ns),
-		 share(ns, t->elapsed_ns));
+	add_text(line, "%s%s (%.1f %%)", before, time_text(time, (double)ns), share(ns, whole_ns));
 }
 
-static void print_times(struct log *log, const struct totals *t, const struct digest *d,
+static void add_busy(struct line *line, const struct busy *busy, uint64_t whole_ns)
+{
+	if (busy->device_count == 1)
+		add_time(line, ", GPU busy ", busy->ns, whole_ns);
+	for (uint32_t i = 0; busy->device_count > 1 && i < busy->device_count && i < DEVICES; i++) {
+		char label[DEVICE_LABEL_BYTES], before[DEVICE_LABEL_BYTES + 16];
+
+		device_label(busy->devices[i].device, label);
+		snprintf(before, sizeof(before), ", %s busy ", label);
+		add_time(line, before, busy->devices[i].ns, whole_ns);
+	}
+	if (busy->device_count > DEVICES)
+		add_text(line, ", %u more GPUs", busy->device_count - DEVICES);
+}
+
+/* Of a part of the run, the CPU time is not known; shares are those of the time that is shown. */
+static void print_times(struct log *log, const struct result *r, const struct digest *d,
 			const struct busy *busy)
 {
-	uint64_t gpu_ns = d->kernels.whole.ns + d->copies.whole.ns;
+	const struct totals *t = &r->totals;
+	uint64_t gpu_ns = d->kernels.whole.ns + d->copies.whole.ns, from, to;
 	struct line line = {.used = 0};
 	char time[24];
 
+	result_window(r, &from, &to);
 	add_text(&line, "The run took %s", time_text(time, (double)t->elapsed_ns));
-	add_time(&line, t, "; CPU ", t->command_cpu_ns);
-	if (busy && busy->device_count == 1) {
-		add_time(&line, t, ", GPU busy ", busy->ns);
-	} else if (busy) {
-		for (uint32_t i = 0; i < busy->device_count && i < DEVICES; i++) {
-			char label[DEVICE_LABEL_BYTES], before[DEVICE_LABEL_BYTES + 16];
-
-			device_label(busy->devices[i].device, label);
-			snprintf(before, sizeof(before), ", %s busy ", label);
-			add_time(&line, t, before, busy->devices[i].ns);
-		}
-		if (busy->device_count > DEVICES)
-			add_text(&line, ", %u more GPUs", busy->device_count - DEVICES);
+	add_time(&line, "; CPU ", t->command_cpu_ns, t->elapsed_ns);
+	if (t->slice) {
+		log_line(log, "%s", line.text);
+		line.used = 0;
+		add_text(&line, "Of it, %.400s: %s", t->slice,
+			 time_text(time, (double)(to - from)));
 	}
+	if (busy)
+		add_busy(&line, busy, to - from);
 	if (d->kernels.whole.count + d->copies.whole.count > 0)
 		add_text(&line, ", GPU work %s (sum)", time_text(time, (double)gpu_ns));
 	log_line(log, "%s", line.text);
 }
 
-static void print_gaps(struct log *log, const struct totals *t, const struct busy *busy)
+static void print_gaps(struct log *log, const struct result *r, const struct busy *busy)
 {
 	struct busy_span gaps[GAPS];
-	uint32_t count = busy_gaps(busy, t, gaps, GAPS);
+	uint32_t count = busy_gaps(busy, r, gaps, GAPS);
 	struct line line = {.used = 0};
+	uint64_t from, to;
 
 	if (busy->span_count == 0 || count == 0)
 		return;
-	add_time(&line, t, "No GPU worked for ",
-		 t->elapsed_ns > busy->ns ? t->elapsed_ns - busy->ns : 0);
+	result_window(r, &from, &to);
+	add_time(&line, "No GPU worked for ", to - from - busy->ns, to - from);
 	for (uint32_t i = 0; i < count; i++) {
 		char length[24], start[24];
 
 		add_text(&line, "%s%s at %s", i ? ", " : "; longest: ",
 			 time_text(length, (double)(gaps[i].end - gaps[i].start)),
-			 time_text(start, (double)(gaps[i].start - t->start_ns)));
+			 time_text(start, (double)(gaps[i].start - r->totals.start_ns)));
 	}
 	log_line(log, "%s", line.text);
 }
@@ -211,7 +224,7 @@ static void print_cost(struct log *log, const struct totals *t)
 {
 	struct line line = {.used = 0};
 
-	add_time(&line, t, "Meanwhile, profile itself used ", t->own_cpu_ns);
+	add_time(&line, "Meanwhile, profile itself used ", t->own_cpu_ns, t->elapsed_ns);
 	log_line(log, "%s of CPU and %.0f MiB of memory", line.text,
 		 (double)t->own_memory_bytes / (1 << 20));
 }
@@ -266,9 +279,9 @@ void top_report(struct log *log, const struct result *result, enum top_size size
 	if (result->timeline && size == TOP_FULL)
 		digest_add_timeline(d, result, busy && busy->span_count ? busy : NULL);
 	width = width > COLUMNS_WIDTH + NAME_WIDTH_MIN ? width - COLUMNS_WIDTH : NAME_WIDTH_MIN;
-	print_times(log, &result->totals, d, busy);
+	print_times(log, result, d, busy);
 	if (busy && size == TOP_FULL)
-		print_gaps(log, &result->totals, busy);
+		print_gaps(log, result, busy);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		const struct digest_table *t = (const void *)((const char *)d + tables[i].table);
 

@@ -87,3 +87,20 @@ squeeze()
 	test "$(wc -l <missing)" = 5
 	expect_equal 'their time' "$(($(paste -sd+ missing)))" 9420
 }
+
+@test "the report of a capture knows when the GPU was busy, also of a part of it" {
+	needs_root
+	run_profile -q --waits -o x.profile "$workloads/inference" 10
+	expect_status 0
+	run_profile -q --report --from x.profile -o x.folded
+	expect_status 0
+	squeeze stderr
+	expect_line stderr '^The run took .*, GPU busy 265.400 ms \([0-9.]+ %\), GPU work 265.400 ms \(sum\)$'
+	expect_line stderr '^No GPU worked for [0-9.]+ ms \([0-9.]+ %\); longest: [0-9.]+ ms at '
+	expect_line stderr ' function, on the CPU, while no GPU worked$'
+	expect_line stderr '^ 10 [0-9.]+ ms [0-9.]+ ms [0-9.]+ % cudaStreamSynchronize$'
+	run_profile -q --report --from x.profile --time 100ms..200ms -o x.folded
+	squeeze stderr
+	expect_line stderr '^The run took [^,]*$'
+	expect_line stderr '^Of it, --time 100ms..200ms: 100.000 ms, GPU busy [0-9.]+ ms \([0-9]{2}.[0-9] %\), GPU work '
+}

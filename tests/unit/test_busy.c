@@ -73,7 +73,7 @@ static void check_gaps(struct prng *p, const struct made_result *m, const struct
 {
 	static bool taken[RUN_NS];
 	struct busy_span gaps[5];
-	uint32_t count = busy_gaps(b, &m->result.totals, gaps, 5);
+	uint32_t count = busy_gaps(b, &m->result, gaps, 5);
 
 	memcpy(taken, worked[DEVICES], sizeof(taken));
 	for (uint32_t i = 0; i <= count && i < 5; i++) {
@@ -109,6 +109,12 @@ static void a_random_timeline(uint64_t round)
 	uint64_t devices_that_worked = 0;
 
 	begin(&m);
+	if (prng_chance(&p, 50)) { /* a part of a longer run */
+		m.result.totals.start_ns = prng_below(&p, START_NS);
+		m.result.totals.elapsed_ns = START_NS + RUN_NS + prng_below(&p, 500);
+		m.result.shown_from_ns = START_NS;
+		m.result.shown_to_ns = START_NS + RUN_NS;
+	}
 	memset(worked, 0, sizeof(worked));
 	for (uint32_t i = 0; i < count; i++) {
 		bool is_work = prng_chance(&p, 90);
