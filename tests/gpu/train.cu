@@ -6,7 +6,8 @@
 #include <cstdlib>
 #include <vector>
 
-namespace model {
+namespace model
+{
 
 constexpr int batch = 8, context = 128, width = 256, layers = 3, rows = batch * context;
 constexpr int block_size = 256, tile = 16;
@@ -71,7 +72,8 @@ template <typename T> __global__ void gelu_backward(T *grad, const T *x, int n)
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
 
 	if (i < n)
-		grad[i] *= 0.5f * (1 + erff(x[i] * 0.7071f)) + x[i] * 0.3989f * expf(-0.5f * x[i] * x[i]);
+		grad[i] *= 0.5f * (1 + erff(x[i] * 0.7071f)) +
+			   x[i] * 0.3989f * expf(-0.5f * x[i] * x[i]);
 }
 
 __global__ void adam_step(float *weight, float *m, float *v, const float *grad, int n)
@@ -85,8 +87,9 @@ __global__ void adam_step(float *weight, float *m, float *v, const float *grad, 
 	weight[i] -= 3e-4f * m[i] / (sqrtf(v[i]) + 1e-8f);
 }
 
-class Tensor {
-    public:
+class Tensor
+{
+      public:
 	explicit Tensor(size_t n) : size(n)
 	{
 		check(cudaMalloc(&data, n * sizeof(float)));
@@ -113,8 +116,9 @@ struct Layer {
 		layer_norm_forward<float>
 			<<<rows / block_size, block_size, 0, stream>>>(activation.data, in, rows);
 		matmul<float, tile><<<grid, threads, 0, stream>>>(out.data, activation.data,
-								 weight.data, width, width);
-		softmax_forward<float><<<rows / block_size, block_size, 0, stream>>>(out.data, rows);
+								  weight.data, width, width);
+		softmax_forward<float>
+			<<<rows / block_size, block_size, 0, stream>>>(out.data, rows);
 		return out.data;
 	}
 
@@ -124,8 +128,8 @@ struct Layer {
 
 		gelu_backward<float><<<rows * width / block_size, block_size, 0, stream>>>(
 			out.data, activation.data, rows * width);
-		matmul<float, tile><<<grid, threads, 0, stream>>>(grad.data, activation.data, out.data,
-								 width, width);
+		matmul<float, tile><<<grid, threads, 0, stream>>>(grad.data, activation.data,
+								  out.data, width, width);
 	}
 
 	void update(cudaStream_t stream)
@@ -135,21 +139,24 @@ struct Layer {
 	}
 };
 
-class DataLoader {
-    public:
+class DataLoader
+{
+      public:
 	const std::vector<float> &next()
 	{
 		for (float &value : buffer)
-			value = static_cast<float>(step = step * 1103515245u + 12345u) / 4294967296.0f;
+			value = static_cast<float>(step = step * 1103515245u + 12345u) /
+				4294967296.0f;
 		return buffer;
 	}
 
-    private:
+      private:
 	std::vector<float> buffer = std::vector<float>(rows * width);
 	unsigned int step = 1;
 };
 
-float train_step(std::vector<Layer> &network, DataLoader &loader, Tensor &input, cudaStream_t stream)
+float train_step(std::vector<Layer> &network, DataLoader &loader, Tensor &input,
+		 cudaStream_t stream)
 {
 	const std::vector<float> &data = loader.next();
 	const float *x = input.data;

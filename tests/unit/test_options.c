@@ -325,7 +325,8 @@ static void help_knows_its_topics(void **state)
 {
 	(void)state;
 	assert_int_equal(PARSE("--help", "nonsense"), OPTIONS_WRONG);
-	assert_non_null(strstr(captured.text, "no help on 'nonsense'; the topics are output, captures"));
+	assert_non_null(
+		strstr(captured.text, "no help on 'nonsense'; the topics are output, captures"));
 	assert_ptr_equal(strchr(captured.text, '\n') + 1, strchr(captured.text, '\0'));
 	assert_int_equal(PARSE("-help", "app"), OPTIONS_WRONG);
 	assert_int_equal(PARSE("-h", "app"), OPTIONS_WRONG);
