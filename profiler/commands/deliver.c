@@ -14,15 +14,17 @@
 
 unsigned int deliver_needs(const struct options *o)
 {
-	/* a report takes the course of the run where it costs only reading: from a capture */
-	unsigned int report = o->report && o->from ? NEEDS_TIMELINE : 0;
+	return outputs_need(o->outputs, o->output_count) | view_needs(&o->view);
+}
 
-	return outputs_need(o->outputs, o->output_count) | view_needs(&o->view) | report;
+unsigned int deliver_wants(const struct options *o)
+{
+	return deliver_needs(o) | (o->report ? NEEDS_TIMELINE : 0);
 }
 
 uint32_t deliver_place_mask(const struct options *o)
 {
-	return deliver_needs(o) & (NEEDS_TIMELINE | NEEDS_PLACES) ? PLACES_ALL
+	return deliver_wants(o) & (NEEDS_TIMELINE | NEEDS_PLACES) ? PLACES_ALL
 								  : view_place_mask(&o->view);
 }
 

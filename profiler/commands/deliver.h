@@ -12,8 +12,12 @@
 #include "profiler/output/outputs.h"
 #include "profiler/session/identity.h"
 
-/* Enum writer_needs, and parts of places: what outputs and the view of them need of a result. */
+/*
+ * Enum writer_needs: what outputs and the view of them need of a result, and what they and the
+ * report make use of; and parts of places (places.h's mask).
+ */
 unsigned int deliver_needs(const struct options *options);
+unsigned int deliver_wants(const struct options *options);
 uint32_t deliver_place_mask(const struct options *options);
 
 /*

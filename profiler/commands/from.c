@@ -67,7 +67,7 @@ static int read_capture(struct reading *r, FILE *in)
 	int status = EXIT_PROFILER_FAILED;
 
 	deliver_folder(&r->outputs, folder);
-	capture = capture_read(in, deliver_needs(r->options) & NEEDS_TIMELINE ? folder : NULL,
+	capture = capture_read(in, deliver_wants(r->options) & NEEDS_TIMELINE ? folder : NULL,
 			       &r->memory, &error);
 	if (capture)
 		status = write_outputs(r, capture);

@@ -120,13 +120,18 @@ static bool open_timeline(struct run *r)
 {
 	char folder[DELIVER_FOLDER_BYTES];
 
-	if (!(deliver_needs(r->options) & NEEDS_TIMELINE))
+	if (!(deliver_wants(r->options) & NEEDS_TIMELINE))
 		return true;
 	deliver_folder(&r->outputs, folder);
 	r->timeline = timeline_new(folder, NULL);
 	r->session_options.timeline = r->timeline;
 	if (r->timeline)
 		return true;
+	if (!(deliver_needs(r->options) & NEEDS_TIMELINE)) {
+		log_verbose(&r->log, "the report has no times of single operations: %s",
+			    strerror(errno));
+		return true;
+	}
 	log_error(&r->log, "cannot create a temporary file in %s: %s; choose another file with -o",
 		  strcmp(folder, ".") == 0 ? "the current folder" : "the folder of the output",
 		  strerror(errno));
