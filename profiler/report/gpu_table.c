@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/profile/work_names.h"
+#include "profiler/report/quantity.h"
 
 #define DEVICE_LINES_MAX 64
 
@@ -19,19 +20,6 @@ static int by_device_and_work(const void *a, const void *b)
 	if (x->device != y->device)
 		return x->device < y->device ? -1 : 1;
 	return x->work < y->work ? -1 : x->work > y->work;
-}
-
-static void format_bytes(char *out, size_t size, uint64_t bytes)
-{
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-	double value = (double)bytes;
-	int unit = 0;
-
-	while (value >= 1024 && unit < 6) {
-		value /= 1024;
-		unit++;
-	}
-	snprintf(out, size, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
 struct notes {
@@ -68,7 +56,7 @@ static void report_row(struct log *log, const struct gpu_row *row)
 	if (work == GPU_WORK_UVM_GPU_FAULTS)
 		snprintf(bytes, sizeof(bytes), "%" PRIu64 " faults", row->bytes);
 	else if (row->bytes)
-		format_bytes(bytes, sizeof(bytes), row->bytes);
+		bytes_text(bytes, row->bytes);
 	if (has_time && !gpu_work_has_no_launch(work))
 		add_note(&notes, row->unmatched, "unmatched", &row->unmatched_ns);
 	add_note(&notes, row->bad_times, "without times", NULL);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "profiler/profile/busy.h"
 #include "profiler/profile/digest.h"
+#include "profiler/report/quantity.h"
 #include "profiler/report/strict.h"
 
 #define LINES 10
@@ -20,20 +21,6 @@
 #define COLUMNS_WIDTH 54 /* of what stands before the names */
 
 /* ---- lines ---- */
-
-static const char *time_text(char text[24], double ns)
-{
-	static const struct {
-		double below, unit;
-		const char *word;
-	} units[] = {{1e3, 1, "ns"}, {1e6, 1e3, "us"}, {1e9, 1e6, "ms"}, {0, 1e9, "s"}};
-	int i = 0;
-
-	while (units[i].below > 0 && ns >= units[i].below)
-		i++;
-	snprintf(text, 24, i ? "%.3f %s" : "%.0f %s", ns / units[i].unit, units[i].word);
-	return text;
-}
 
 static const char *rate_text(char text[24], const struct digest_entry *e)
 {
