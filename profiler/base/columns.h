@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How many columns text takes on a terminal, and what of it fits.
+ *
+ * For clean UTF-8 (clean_text in symbolize/text.h). Wide characters (East Asian, emoji) take two
+ * columns and combining ones none, by ranges of Unicode 15; terminals differ in a few of them.
+ */
+#ifndef PROFILER_BASE_COLUMNS_H
+#define PROFILER_BASE_COLUMNS_H
+
+#include <stddef.h>
+
+unsigned int columns_of(const char *text);
+
+/* The number of bytes of `text`, in whole characters, that take at most `columns`; how many then.
+ */
+size_t columns_fit(const char *text, unsigned int columns, unsigned int *taken);
+
+#endif
