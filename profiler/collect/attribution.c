@@ -222,6 +222,8 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 	if (is_instant)
 		return;
 	show_to_waits(a, &origin, o);
+	if (a->parts.load && !o->bad_time)
+		gpu_load_run(a->parts.load, o->device, o->start_ns, o->duration_ns);
 	profile_add(a->parts.profile, ROW_GPU, stack, place, o->duration_ns, o->bytes);
 }
 

@@ -17,6 +17,7 @@
 #include "profiler/collect/join.h"
 #include "profiler/collect/processes.h"
 #include "profiler/collect/waits.h"
+#include "profiler/profile/gpu_load.h"
 #include "profiler/profile/ledger.h"
 #include "profiler/profile/places.h"
 #include "profiler/profile/profile.h"
@@ -36,6 +37,7 @@ struct attribution_parts {
 	struct ledger *ledger;
 	struct allowance *allowance; /* for sums by stream */
 	struct timeline *timeline;   /* NULL: not requested */
+	struct gpu_load *load;       /* likewise */
 };
 
 struct attribution {

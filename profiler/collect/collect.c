@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "profiler/base/cuda_functions.h"
+#include "profiler/base/saturate.h"
 #include "profiler/collect/attribution.h"
 #include "profiler/collect/open_calls.h"
 #include "profiler/collect/open_launches.h"
@@ -40,6 +41,7 @@ struct collect {
 	struct open_launches open_launches;
 	struct attribution attribution;
 	struct join *join;
+	struct gpu_load load; /* if watched */
 };
 
 /* From here on what is kept counts. */
@@ -86,7 +88,8 @@ struct collect *collect_new(const struct collect_options *options)
 	    attribution_init(&c->attribution,
 			     &(struct attribution_parts){&c->processes, c->stacks, c->profile,
 							 &c->places, &c->ledger, &c->target_bytes,
-							 options->timeline},
+							 options->timeline,
+							 options->watches_load ? &c->load : NULL},
 			     options->measure.waits) == 0) {
 		limit_memory(c);
 		return c;
@@ -110,6 +113,7 @@ void collect_free(struct collect *c)
 	places_release(&c->places);
 	place_names_release(&c->place_names);
 	devices_release(&c->devices);
+	gpu_load_release(&c->load);
 	pythons_release(&c->pythons);
 	intern_release(&c->strings);
 	ledger_release(&c->ledger);
@@ -722,6 +726,7 @@ static void begin_launch(struct collect *c, const struct process *process,
 static void take_launch_end(struct collect *c, const struct process *process,
 			    const struct gpu_event_launch_end *e)
 {
+	saturated_add(&c->load.launch_ns, e->duration_ns);
 	if (c->options.timeline)
 		open_launches_end(&c->open_launches, place_of(c, process, e->tid),
 				  e->correlation_id, e->duration_ns);
@@ -783,6 +788,19 @@ static int take_kernel(struct collect *c, const struct process *process,
 						      .shape = shape_of(c, e)});
 }
 
+/* A device's own memory; the work itself takes the way of all operations. */
+static void watch_memory(struct collect *c, const struct process *process,
+			 const struct gpu_event_work *e)
+{
+	int64_t bytes = e->bytes > INT64_MAX ? INT64_MAX : (int64_t)e->bytes;
+
+	if (!c->options.watches_load || !gpu_memory_is_device(e->destination_memory) ||
+	    (e->work != GPU_WORK_ALLOC && e->work != GPU_WORK_FREE))
+		return;
+	gpu_load_allocate(&c->load, process->id, e->device_id,
+			  e->work == GPU_WORK_ALLOC ? bytes : -bytes);
+}
+
 static int take_work(struct collect *c, const struct process *process,
 		     const struct gpu_event_work *e)
 {
@@ -801,6 +819,7 @@ static int take_work(struct collect *c, const struct process *process,
 		.staged = gpu_work_is_staged(e->work, e->source_memory, e->destination_memory),
 		.outside = (uint8_t)e->outside};
 
+	watch_memory(c, process, e);
 	if (!gpu_work_has_no_launch(e->work))
 		return join_operation(c->join, process->id, &operation);
 	attribution_add(&c->attribution, LAUNCH_NONE_NEEDED, 0, &operation);
@@ -924,6 +943,7 @@ static void settle(struct collect *c, struct process *process)
 	graph_nodes_forget(&c->attribution.graph_nodes, process->id);
 	open_calls_forget(&c->open_calls, process->id);
 	open_launches_forget(&c->open_launches, process->id);
+	gpu_load_forget(&c->load, process->id);
 	while (c->options.measure.devices && (sum = work_tally_next(&process->counted, &at)))
 		devices_use(&c->devices, process->id, sum->key.device);
 	count_untraced(c, process);
@@ -977,5 +997,6 @@ struct collected collect_results(struct collect *c)
 				  .symbolizer = c->symbolizer,
 				  .timeline = c->options.timeline,
 				  .memory = &c->memory,
-				  .ledger = &c->ledger};
+				  .ledger = &c->ledger,
+				  .load = c->options.watches_load ? &c->load : NULL};
 }

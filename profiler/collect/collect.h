@@ -88,6 +88,7 @@ struct collect_options {
 	 * call; borrowed. Requires a full place_mask. NULL: none.
 	 */
 	struct timeline *timeline;
+	bool watches_load; /* for struct collected */
 };
 
 struct collect;
@@ -207,7 +208,10 @@ struct bounded_caller *collect_calls(struct collect *c);
 /* The run's counts; each stage adds its own. */
 struct ledger *collect_ledger(struct collect *c);
 
-/* The results for outputs, after collect_finish; valid until collect_free. */
+/*
+ * The results for outputs, after collect_finish; valid until collect_free. Before, what there is so
+ * far; valid until the next event.
+ */
 struct collected collect_results(struct collect *c);
 
 #endif

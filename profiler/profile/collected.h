@@ -2,12 +2,14 @@
 /*
  * The collected data of a run, before naming: rows of time by stack and place, with the tables
  * needed to name them. Owned by the collecting side (collect.h).
+ * While the run goes on, it is what there is so far.
  */
 #ifndef PROFILER_PROFILE_COLLECTED_H
 #define PROFILER_PROFILE_COLLECTED_H
 
 #include "profiler/base/allowance.h"
 #include "profiler/profile/devices.h"
+#include "profiler/profile/gpu_load.h"
 #include "profiler/profile/ledger.h"
 #include "profiler/profile/place_names.h"
 #include "profiler/profile/places.h"
@@ -26,6 +28,7 @@ struct collected {
 	const struct timeline *timeline; /* NULL: none */
 	struct allowance *memory;        /* what naming takes, it takes from here; NULL: no limit */
 	const struct ledger *ledger;
+	const struct gpu_load *load; /* NULL: not asked for */
 };
 
 #endif

@@ -181,20 +181,29 @@ void gpu_pipe_accept(struct gpu_pipe *p, struct tracee *tracee, struct process *
 }
 
 /*
- * Called when its tracing has ended. Kernels of a launch on several devices also count as launched,
- * so where those are used there may be more unended launches than this finds.
+ * Launches of one kernel without a record of it; when tracing has ended there will be none. Kernels
+ * of a launch on several devices also count as launched, so where those are used there may be more
+ * such launches than this finds.
  */
-static void count_unended(struct gpu_pipe *p, const struct tracee *t)
+static uint64_t without_record(const struct tracee *t)
 {
 	uint64_t recorded = saturated_sum(t->launched_kernels, t->lost);
 
-	if (t->is_tracing && t->kernel_launches > recorded)
-		p->ledger->launches.unended += t->kernel_launches - recorded;
+	return t->is_tracing && t->kernel_launches > recorded ? t->kernel_launches - recorded : 0;
+}
+
+uint64_t gpu_pipe_waiting(const struct gpu_pipe *p)
+{
+	uint64_t waiting = 0;
+
+	for (uint32_t i = 0; i < p->tracee_count; i++)
+		saturated_add(&waiting, without_record(p->tracees[i]));
+	return waiting;
 }
 
 void gpu_pipe_close(struct gpu_pipe *p, struct tracee *t)
 {
-	count_unended(p, t);
+	p->ledger->launches.unended += without_record(t);
 	p->ledger->pipe.without_goodbye += t->is_tracing && !t->has_left;
 	drop_tracee(p, t);
 }

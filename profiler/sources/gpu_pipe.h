@@ -90,6 +90,9 @@ void gpu_pipe_close(struct gpu_pipe *pipe, struct tracee *tracee);
 /* Lists the processes of all traced programs, up to `max`; returns their number. */
 uint32_t gpu_pipe_list(const struct gpu_pipe *pipe, pid_t *pids, uint32_t max);
 
+/* How many launches of one kernel, of programs that run, have no record of their kernel yet. */
+uint64_t gpu_pipe_waiting(const struct gpu_pipe *pipe);
+
 /* The input has ended: an unfinished last line counts as malformed. */
 void gpu_pipe_finish(struct gpu_pipe *pipe);
 

@@ -884,8 +884,10 @@ static void launches_without_a_record_are_counted(void **state)
 	kernels(b, 3, 0);
 	kernels(b, 9, 77);                      /* a graph's are no launch's */
 	assert_ledger(b, launches, unended, 0); /* they may still come */
+	assert_int_equal(gpu_pipe_waiting(b->pipe), 2);
 	bye(b, 12, 0);
 	assert_ledger(b, launches, unended, 2);
+	assert_int_equal(gpu_pipe_waiting(b->pipe), 0);
 	/* killed; and replaced by another program */
 	begin_program(b, 8);
 	launches(b, 4, 0);

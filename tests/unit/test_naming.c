@@ -258,9 +258,9 @@ static void other_work_has_its_own_frames(void **state)
 	add_work(b, LAUNCH_NONE_NEEDED, CAPTURE_NONE, GPU_WORK_UVM_DTOH, NULL, 7);
 	/* work without a time is only counted */
 	assert_int_equal(attribution_init(&a,
-					  &(struct attribution_parts){&processes, b->stacks,
-								      b->profile, &b->places,
-								      &b->ledger, &allowance, NULL},
+					  &(struct attribution_parts){
+						  &processes, b->stacks, b->profile, &b->places,
+						  &b->ledger, &allowance, NULL, NULL},
 					  false),
 			 0);
 	attribution_add(&a, launch, 0, &alloc);
