@@ -238,6 +238,19 @@ const char *symbolizer_module_path(struct symbolizer *s, uint32_t module)
 	return modules_path(&s->modules, module);
 }
 
+void symbolizer_describe(struct symbolizer *s, uint32_t index, struct code_mapping *mapping)
+{
+	const struct module *module = modules_get(&s->modules, index);
+
+	*mapping = (struct code_mapping){.end = USER_ADDRESS_END, .path = ""};
+	if (!module)
+		return;
+	mapping->dev_major = module->dev_major;
+	mapping->dev_minor = module->dev_minor;
+	mapping->inode = module->inode;
+	mapping->path = module->path;
+}
+
 const char *symbolizer_build_id(struct symbolizer *s, uint32_t module)
 {
 	return modules_build_id(&s->modules, module);

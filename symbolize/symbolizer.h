@@ -138,6 +138,12 @@ uint32_t symbolizer_names(struct symbolizer *s, struct code_ref ref, bool is_ret
 const char *symbolizer_module_path(struct symbolizer *s, uint32_t module);
 
 /*
+ * The file of a module as a mapping of all addresses, for symbolizer_locate_in of another
+ * symbolizer, in which offsets in the file are addresses. The path is borrowed; "": no file.
+ */
+void symbolizer_describe(struct symbolizer *s, uint32_t module, struct code_mapping *mapping);
+
+/*
  * The build id of the module's file in hexadecimal, which is known once a name in it was looked up.
  * NULL: none, or not known.
  */

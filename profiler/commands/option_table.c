@@ -60,6 +60,14 @@ const struct option_entry option_table[] = {
 	 .text = "print where most of the time went",
 	 .more = "Ten lines each for kernels, copies, launch sites, functions and waits; losses, "
 		 "and the cost of profiling. Also with -q."},
+	{.id = OPT_LIVE,
+	 .name = "live",
+	 .topic = TOPIC_OUTPUT,
+	 .is_of_run = true,
+	 .text = "show once a second what the command does",
+	 .more = "In a block at the bottom of the terminal, below the command's output: how busy "
+		 "each GPU is, and what took most of the time so far. Where stderr is no terminal, "
+		 "a line a second. Also with -q."},
 	/* ---- captures, and parts of a run ---- */
 	{.id = OPT_FROM,
 	 .name = "from",

@@ -34,6 +34,7 @@ enum option_id {
 	OPT_WAITS,
 	OPT_FORMAT,
 	OPT_REPORT,
+	OPT_LIVE,
 	OPT_FLAME,
 	OPT_FROM,
 	OPT_TIME,

@@ -272,6 +272,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_REPORT:
 		o->report = true;
 		return true;
+	case OPT_LIVE:
+		o->live = true;
+		return true;
 	case OPT_FLAME:
 		o->root_at_bottom = true;
 		return true;

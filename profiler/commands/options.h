@@ -44,6 +44,7 @@ struct options {
 	bool raw_names;
 	bool inlines; /* inlined functions as frames of their own */
 	bool as_root;
+	bool live;   /* show what the command does while it runs */
 	bool report; /* print where most of the time went */
 	bool strict; /* fail if anything was lost or unmatched */
 	struct view_options view;

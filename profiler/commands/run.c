@@ -13,6 +13,7 @@
 #include "profiler/base/command_text.h"
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/deliver.h"
+#include "profiler/commands/live.h"
 #include "profiler/output/naming.h"
 #include "profiler/output/outputs.h"
 #include "profiler/report/summary.h"
@@ -29,6 +30,7 @@ struct run {
 	struct log log;
 	struct outputs outputs;
 	struct timeline *timeline; /* NULL: no output needs one */
+	struct live live;          /* with --live */
 	int kallsyms; /* /proc/kallsyms, open; -1: it is not, or the symbolizer has it */
 };
 
@@ -155,6 +157,8 @@ static int run_as_user(struct run *r, struct session *session,
 	status = open_timeline(r)
 			 ? session_run(session, outputs_take_stdout(&r->outputs), &exit_status)
 			 : EXIT_PROFILER_FAILED;
+	if (r->options->live)
+		live_end(&r->live);
 	if (!status) {
 		supervisor_report_writing(supervisor);
 		privilege_drop_all();
@@ -180,11 +184,28 @@ static int work(const struct supervisor_link *supervisor, void *context)
 	status = session_open(session);
 	if (!status)
 		status = run_as_user(r, session, supervisor);
+	if (r->options->live)
+		live_end(&r->live);
 	session_free(session);
 	timeline_free(r->timeline);
 	if (r->kallsyms >= 0)
 		close(r->kallsyms);
 	return status;
+}
+
+/* Starts whoever watches the run. NULL: no display, to be supervised. */
+static const struct supervisor_display *start_live(struct run *r)
+{
+	char *command;
+
+	if (!r->options->live)
+		return NULL;
+	command = command_text(r->options->command);
+	live_start(&r->live, &r->options->measure, deliver_needs(r->options) & NEEDS_TIMELINE,
+		   &r->identity, command);
+	free(command);
+	r->session_options.watcher = (struct session_watcher){live_look, &r->live};
+	return r->live.display.pid > 0 ? &r->live.display : NULL;
 }
 
 int run(const struct options *options, const struct inherited *inherited)
@@ -197,7 +218,7 @@ int run(const struct options *options, const struct inherited *inherited)
 
 	switch (identity_find(&r.identity, options->as_root)) {
 	case 0:
-		return supervisor_run(&r.log, &r.identity, work, &r);
+		return supervisor_run(&r.log, &r.identity, start_live(&r), work, &r);
 	case -EPERM:
 		log_error(&r.log, "must not be installed setuid or setgid; use sudo or setcap");
 		return EXIT_PROFILER_FAILED;

@@ -40,6 +40,7 @@
 #define SAY_WAITING_NS 1000000000u
 #define LEFT_BEHIND_NS 50000000u
 #define LISTED_MAX 32
+#define COUNT_NS 250000000u
 
 /* What a descriptor watched by the session's epoll is. */
 enum { READY_SIGNAL, READY_TARGET, READY_PIPE, READY_KERNEL };
@@ -72,7 +73,8 @@ struct session {
 	int early_signal;        /* a signal that ends us before the target ran; 0: none */
 	uint64_t quick_until_ns; /* look often until then */
 	uint64_t start_ns, start_unix_ns, ended_ns;
-	uint64_t longest_round_ns; /* from one wait for events to the next */
+	uint64_t lost_samples, waiting, next_count_ns; /* for a watcher */
+	uint64_t longest_round_ns;                     /* from one wait for events to the next */
 };
 
 struct session *session_new(const struct session_options *options,
@@ -160,7 +162,8 @@ static int open_collect(struct session *s)
 		&(struct collect_options){.sample_ns = 1000000000u / o->measure.frequency_hz,
 					  .place_mask = o->place_mask,
 					  .measure = o->measure,
-					  .timeline = o->timeline});
+					  .timeline = o->timeline,
+					  .watches_load = o->watcher.look != NULL});
 	if (s->collect)
 		return 0;
 	log_error(s->log, "out of memory");
@@ -761,6 +764,43 @@ static bool has_ended(struct session *s)
 	return true;
 }
 
+/* What is not counted in each round. */
+static void count_for_watcher(struct session *s, uint64_t now_ns)
+{
+	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	struct stack_counters counters;
+
+	if (now_ns < s->next_count_ns)
+		return;
+	s->next_count_ns = now_ns + COUNT_NS;
+	s->waiting = s->pipe ? gpu_pipe_waiting(s->pipe) : 0;
+	s->lost_samples = bpf ? 0 : kernel_events_lost(s->kernel);
+	if (!bpf)
+		return;
+	counters = bpf_source_counters(bpf);
+	s->lost_samples = counters.dropped_samples + counters.dropped_launches;
+}
+
+static void let_watch(struct session *s)
+{
+	const struct session_watcher *watcher = &s->options->watcher;
+	uint64_t now_ns;
+
+	if (!watcher->look)
+		return;
+	now_ns = monotonic_ns();
+	count_for_watcher(s, now_ns);
+	watcher->look(
+		watcher->context,
+		&(struct session_view){.collected = collect_results(s->collect),
+				       .start_ns = s->start_ns,
+				       .now_ns = now_ns,
+				       .sample_ns = 1000000000u / s->options->measure.frequency_hz,
+				       .lost_samples = s->lost_samples,
+				       .waiting = s->waiting,
+				       .pid = s->target.pid});
+}
+
 static void loop(struct session *s)
 {
 	const struct timespec pause = {0, PIPE_PAUSE_NS};
@@ -791,6 +831,7 @@ static void loop(struct session *s)
 			read_pipe(s, PIPE_CHUNK);
 			nanosleep(&pause, NULL);
 		}
+		let_watch(s);
 		if (ended)
 			is_over = is_done(s);
 	}

@@ -21,6 +21,25 @@
 #include "profiler/session/inherited.h"
 #include "profiler/session/supervisor.h"
 
+/* What a watcher sees of a run that goes on. */
+struct session_view {
+	struct collected collected; /* so far */
+	uint64_t start_ns, now_ns;
+	uint64_t sample_ns;    /* weight of a CPU sample */
+	uint64_t lost_samples; /* and launches, in the kernel */
+	uint64_t waiting;      /* gpu_pipe_waiting */
+	pid_t pid;             /* of the command */
+};
+
+/*
+ * Watches the run (--live): called in each round of the loop, at least every 50 ms. Input waits
+ * meanwhile, so it should take a few milliseconds at most.
+ */
+struct session_watcher {
+	void (*look)(void *context, const struct session_view *view); /* NULL: nobody does */
+	void *context;
+};
+
 /* What to run, and what to look at. Strings and lists outlive the session. */
 struct session_options {
 	char **command; /* NULL-terminated */
@@ -33,6 +52,7 @@ struct session_options {
 	/* collect.h; may be set up to session_run. NULL: launches are sent without their durations
 	 */
 	struct timeline *timeline;
+	struct session_watcher watcher;
 };
 
 struct session;

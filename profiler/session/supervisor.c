@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +39,8 @@ _Static_assert(sizeof(struct report) <= 4096, "reports are written whole");
 struct supervisor {
 	struct log *log;
 	const struct identity *identity;
+	const struct supervisor_display *display; /* NULL: none */
+	int control;                              /* the display's; -1: it has ended */
 	pid_t worker;
 	pid_t target;  /* 0: there is none, or none any more */
 	int worker_fd; /* pidfd; -1: this kernel has none, its end shows by that of `reports` */
@@ -205,6 +208,82 @@ static void warn_of_writing(const struct supervisor *s, int unused)
 	log_warn(s->log, "the profile is being written; another Ctrl-C gives up");
 }
 
+/* ---- the display ---- */
+
+void supervisor_await_display(const struct supervisor_display *display, int64_t patience_ms)
+{
+	int64_t until = monotonic_ms() + patience_ms;
+
+	while (!display->terminal->state->is_over && monotonic_ms() < until)
+		poll(NULL, 0, 1);
+}
+
+static void leave_terminal(const struct supervisor *s, int unused)
+{
+	(void)unused;
+	terminal_leave(s->display->terminal);
+}
+
+/* It has ended, by itself or not, or has to. */
+static void end_display(struct supervisor *s)
+{
+	if (s->control < 0)
+		return;
+	if (!s->display->terminal->state->is_over) {
+		kill(s->display->pid, SIGKILL);
+		run_apart(s, leave_terminal, 0);
+		s->display->terminal->state->is_over = true;
+	}
+	close(s->control);
+	s->control = -1;
+	waitpid(s->display->pid, NULL, WNOHANG);
+}
+
+/* The worker has ended, and so should the display. */
+static void await_display(struct supervisor *s)
+{
+	if (s->control < 0)
+		return;
+	supervisor_await_display(s->display, SUPERVISOR_TASK_MS);
+	end_display(s);
+}
+
+/* Has it leave the terminal, and waits for that a moment. */
+static void suspend_display(struct supervisor *s)
+{
+	const char order = SUPERVISOR_SUSPENDS;
+	struct pollfd answer = {.fd = s->control, .events = POLLIN};
+	char byte;
+
+	if (send(s->control, &order, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 &&
+	    poll(&answer, 1, SUPERVISOR_TASK_MS) == 1)
+		recv(s->control, &byte, 1, MSG_DONTWAIT);
+}
+
+/* Blocks or unblocks Ctrl-Z. */
+static void let_stop(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTSTP);
+	sigprocmask(how, &set, NULL);
+}
+
+/* Stops like everybody else in the process group, once the terminal is as it was. */
+static void stop(struct supervisor *s)
+{
+	const char order = SUPERVISOR_CONTINUES;
+
+	if (s->control >= 0)
+		suspend_display(s);
+	kill(getpid(), SIGTSTP);
+	let_stop(SIG_UNBLOCK); /* stops here */
+	let_stop(SIG_BLOCK);
+	if (s->control >= 0)
+		send(s->control, &order, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 /* True: it is time to give up. The signal itself goes to the worker in any case. */
 static bool take_interrupt(struct supervisor *s)
 {
@@ -232,6 +311,10 @@ static bool read_signals(struct supervisor *s)
 			.from_terminal = info.ssi_code > 0, /* the kernel's own */
 		};
 
+		if (signal.number == SIGTSTP) {
+			stop(s);
+			continue;
+		}
 		if (signal.number == SIGINT)
 			gives_up |= take_interrupt(s);
 		/* a worker that does not read them for long enough does not miss one */
@@ -252,6 +335,7 @@ static int give_up(struct supervisor *s)
 	if (s->target > 0) /* before its parent: until then nobody else gets its number */
 		kill(s->target, SIGKILL);
 	kill(s->worker, SIGKILL);
+	await_display(s);
 	run_apart(s, remove_folder, 0);
 	run_apart(s, report_giving_up, 0);
 	return EXIT_SIGNAL_BASE + SIGINT;
@@ -273,6 +357,7 @@ static int explain_death(struct supervisor *s)
 
 	while (waitpid(s->worker, &status, 0) < 0 && errno == EINTR)
 		;
+	await_display(s);
 	run_apart(s, remove_folder, 0);
 	run_apart(s, report_death, status);
 	return EXIT_PROFILER_FAILED;
@@ -297,16 +382,20 @@ static int supervise(struct supervisor *s)
 	for (;;) {
 		struct pollfd ready[] = {{.fd = s->signals, .events = POLLIN},
 					 {.fd = s->reports, .events = POLLIN},
-					 {.fd = s->worker_fd, .events = POLLIN}};
+					 {.fd = s->worker_fd, .events = POLLIN},
+					 {.fd = s->control, .events = POLLIN}};
 		int64_t left = s->give_up_ms ? s->give_up_ms - monotonic_ms() : -1;
 		bool has_ended, gives_up;
 
-		poll(ready, 3, left < 0 && s->give_up_ms ? 0 : (int)left);
+		poll(ready, 4, left < 0 && s->give_up_ms ? 0 : (int)left);
 		/* its end first: then all that it reported is in the pipe */
 		has_ended = !read_reports(s) || ready[2].revents;
 		gives_up = read_signals(s);
+		if (ready[3].revents & POLLHUP)
+			end_display(s);
 		if (s->is_done) {
 			bury_worker(s);
+			await_display(s);
 			return s->status;
 		}
 		if (has_ended)
@@ -327,14 +416,19 @@ static int run_worker(const struct supervisor_link *link, supervisor_work work, 
 	return status;
 }
 
-int supervisor_run(struct log *log, const struct identity *identity, supervisor_work work,
-		   void *context)
+int supervisor_run(struct log *log, const struct identity *identity,
+		   const struct supervisor_display *display, supervisor_work work, void *context)
 {
-	struct supervisor s = {.log = log, .identity = identity};
+	struct supervisor s = {.log = log,
+			       .identity = identity,
+			       .display = display,
+			       .control = display ? display->control : -1};
 	int relay[2], reports[2];
 	sigset_t ours, blocked;
 
 	find_signals(&ours);
+	if (display && !was_ignored(SIGTSTP))
+		sigaddset(&ours, SIGTSTP);
 	blocked = ours;
 	sigaddset(&blocked, SIGPIPE); /* an error of write() instead; so is SIGXFSZ, one of ours */
 	sigprocmask(SIG_BLOCK, &blocked, NULL);
@@ -351,6 +445,10 @@ int supervisor_run(struct log *log, const struct identity *identity, supervisor_
 		close(s.signals);
 		close(relay[1]);
 		close(reports[0]);
+		if (display) {
+			close(display->control);
+			let_stop(SIG_UNBLOCK);
+		}
 		return run_worker(&link, work, context);
 	}
 	s.relay = relay[1];
@@ -358,6 +456,8 @@ int supervisor_run(struct log *log, const struct identity *identity, supervisor_
 	s.worker_fd = (int)syscall(SYS_pidfd_open, s.worker, 0);
 	close(relay[0]);
 	close(reports[1]);
+	if (display)
+		close(display->data);
 	return supervise(&s);
 failed:
 	log_error(log, "cannot start a process: %s", strerror(errno));

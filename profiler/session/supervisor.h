@@ -12,7 +12,9 @@
  * Signals that would end the supervisor (except those that faults raise, and except those that we
  * were started with ignored) are collected there and sent to the worker, which blocks them and
  * obeys the supervisor alone: so a signal to the whole process group counts once. Stopping and
- * continuing (Ctrl-Z) is left to the kernel: both are in the same process group.
+ * continuing (Ctrl-Z) is left to the kernel: both are in the same process group. Only with a
+ * display the supervisor stops a little later, when the terminal is as it was: the shell waits for
+ * that.
  *
  * SIGINT: the first is the target's. A second one while the target lives kills the target, and the
  * worker has SUPERVISOR_PATIENCE_MS from then on to write the profile. While the profile is being
@@ -30,6 +32,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "profiler/base/log.h"
+#include "profiler/base/terminal.h"
 #include "profiler/session/identity.h"
 
 #define SUPERVISOR_PATIENCE_MS 1500
@@ -48,16 +51,34 @@ struct supervisor_signal {
 	int32_t from_terminal; /* the terminal's whole process group got it */
 };
 
+/*
+ * A process of ours that shows the run on the terminal (--live), started before the supervisor, and
+ * ended by the worker's end of `data`. Before the job stops for Ctrl-Z it is told to leave the
+ * terminal, by a byte through `control` that it returns, and that it may go on afterwards by
+ * another. Should it be killed, the supervisor leaves the terminal for it.
+ */
+struct supervisor_display {
+	pid_t pid;
+	int control;
+	int data; /* the worker's; closed in the supervisor */
+	struct terminal *terminal;
+};
+#define SUPERVISOR_SUSPENDS 's'
+#define SUPERVISOR_CONTINUES 'c'
+
+/* Waits until the display, which has been told to end, has left the terminal; not for ever. */
+void supervisor_await_display(const struct supervisor_display *display, int64_t patience_ms);
+
 /* What the worker does; returns the exit status to pass on. */
 typedef int (*supervisor_work)(const struct supervisor_link *link, void *context);
 
 /*
  * Starts the worker, supervises it, and returns the exit status: of `work`, or one of our own. It
  * returns in both processes: in the worker with what `work` returned, when that has been reported.
- * The supervisor becomes `identity` when the worker does.
+ * The supervisor becomes `identity` when the worker does. `display` may be NULL.
  */
-int supervisor_run(struct log *log, const struct identity *identity, supervisor_work work,
-		   void *context);
+int supervisor_run(struct log *log, const struct identity *identity,
+		   const struct supervisor_display *display, supervisor_work work, void *context);
 
 /* ---- in the worker ---- */
 

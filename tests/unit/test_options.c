@@ -57,6 +57,7 @@ static void defaults(void **state)
 	assert_false(options.raw_names);
 	assert_false(options.measure.python_lines || options.measure.native_python);
 	assert_false(options.inlines);
+	assert_false(options.live);
 	assert_false(options.as_root);
 	assert_int_equal(options.level, LOG_NORMAL);
 	assert_command("app");
@@ -211,8 +212,8 @@ static void one_dash_takes_whole_names_only(void **state)
 	assert_string_equal(options.outputs[0].path, "file");
 	assert_run("gpu-only", "app"); /* a word without dash is the command */
 	assert_command("gpu-only");
-	assert_run("-vF", "9", "-as-root", "-unit=us", "-by", "thread", "app");
-	assert_true(options.as_root);
+	assert_run("-vF", "9", "-as-root", "-live", "-unit=us", "-by", "thread", "app");
+	assert_true(options.as_root && options.live);
 	assert_int_equal(options.measure.frequency_hz, 9);
 	assert_int_equal(options.unit, UNIT_MICROSECONDS);
 }

@@ -104,7 +104,7 @@ static void start_as(struct run *r, const struct identity *identity, supervisor_
 	r->pid = fork();
 	if (r->pid == 0) {
 		setpgid(0, 0);
-		_exit(supervisor_run(&log, identity, work, r->shared));
+		_exit(supervisor_run(&log, identity, NULL, work, r->shared));
 	}
 	wait_for_step(r, 1); /* then it is in its process group, and signals are taken */
 }
@@ -381,7 +381,7 @@ static void the_worker_is_killed(void **state)
 	if (r.pid == 0) {
 		struct log log = {.level = LOG_ERRORS};
 
-		_exit(supervisor_run(&log, &ourselves, be_stuck, r.shared));
+		_exit(supervisor_run(&log, &ourselves, NULL, be_stuck, r.shared));
 	}
 	wait_for_step(&r, 1);
 	kill(r.shared->worker, SIGKILL);
@@ -454,7 +454,7 @@ static void a_worker_that_does_not_end_when_done(void **state)
 	r.pid = fork();
 	if (r.pid == 0) {
 		pid_t us = getpid();
-		int status = supervisor_run(&log, &ourselves, return_37, r.shared);
+		int status = supervisor_run(&log, &ourselves, NULL, return_37, r.shared);
 
 		while (getpid() != us)
 			pause();
