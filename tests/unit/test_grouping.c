@@ -5,10 +5,13 @@
  */
 #include "naming_bench.h"
 #include "profiler/collect/attribution.h"
+#include "profiler/output/view.h"
 
-static void order(struct naming_bench *b, const char *text)
+static struct view_options options; /* the order under test */
+
+static void order(const char *text)
 {
-	assert_true(grouping_parse(text, &b->options.grouping));
+	assert_true(grouping_parse(text, &options.by));
 }
 
 static void name_process(struct naming_bench *b, uint32_t id, const char *name)
@@ -38,11 +41,16 @@ static const char *group(struct naming_bench *b, struct place place)
 {
 	static char text[2048];
 	uint32_t number = places_add(&b->places, &place), stack = STACK(b, "main");
-	struct result *r;
+	struct result *base;
+	struct view *view;
+	const struct result *r;
 	char before[sizeof(text)];
 
 	profile_add(b->profile, ROW_GPU, stack, number, 1, 0);
-	r = bench_result(b);
+	base = bench_result(b);
+	view = view_new(base, &options, "/tmp", NULL);
+	assert_non_null(view);
+	r = view_result(view);
 	stack = UINT32_MAX;
 	for (uint32_t i = 0; i < r->row_count; i++)
 		if (r->rows[i].place == number)
@@ -58,7 +66,8 @@ static const char *group(struct naming_bench *b, struct place place)
 		snprintf(text, sizeof(text), "%s%s%.1500s", frame->name, before[0] ? ";" : "",
 			 before);
 	}
-	result_free(r);
+	view_free(view);
+	result_free(base);
 	return text[0] ? text : "(none)";
 }
 
@@ -153,7 +162,7 @@ static void threads_and_devices_need_their_process(void **state)
 static void keep_what_is_needed(struct naming_bench *b)
 {
 	places_release(&b->places);
-	assert_int_equal(places_init(&b->places, grouping_mask(&b->options.grouping)), 0);
+	assert_int_equal(places_init(&b->places, grouping_mask(&options.by)), 0);
 }
 
 static void no_groups_unless_requested(void **state)
@@ -176,9 +185,10 @@ static void groups_are_kept(void **state)
 	struct place place = gpu_place(1, 0, 0, 0);
 	const struct call_node *nodes;
 	struct call_tree *tree;
-	struct result *r;
+	struct result *base;
+	struct view *view;
 
-	order(b, "device,stream");
+	order("device,stream");
 	keep_what_is_needed(b);
 	profile_add(b->profile, ROW_GPU, stack, places_add(&b->places, &place), 1, 0);
 	place = gpu_place(9, 0, 9, 0);
@@ -193,8 +203,10 @@ static void groups_are_kept(void **state)
 		profile_add(b->profile, ROW_GPU, stack, places_add(&b->places, &place), 1, 0);
 	}
 	assert_int_equal(b->places.count, 1 + 3 + 500);
-	r = bench_result(b);
-	tree = call_tree_new(r);
+	base = bench_result(b);
+	view = view_new(base, &options, "/tmp", NULL);
+	assert_non_null(view);
+	tree = call_tree_new(view_result(view));
 	assert_non_null(tree);
 	nodes = call_tree_nodes(tree, &count);
 	for (uint32_t i = 0; i < count; i++)
@@ -204,7 +216,8 @@ static void groups_are_kept(void **state)
 	assert_weight(tree, ROW_GPU, 1, "GPU 0", "stream 1", "main");
 	assert_weight(tree, ROW_GPU, 20, "GPU 1", "stream 499", "main");
 	call_tree_free(tree);
-	result_free(r);
+	view_free(view);
+	result_free(base);
 }
 
 /* ---- what parts are called ---- */
@@ -213,7 +226,7 @@ static void gpu_work_has_all_parts(void **state)
 {
 	struct naming_bench *b = *state;
 
-	order(b, "device,context,stream");
+	order("device,context,stream");
 	assert_string_equal(group(b, gpu_place(1, 3, 2, 1)), "GPU 3;context 2;stream 1");
 }
 
@@ -239,7 +252,7 @@ static void groups_in_the_requested_order(void **state)
 			snprintf(want + strlen(want), sizeof(want) - strlen(want), "%s%s",
 				 i ? ";" : "", frames[at]);
 		}
-		order(b, parts);
+		order(parts);
 		assert_string_equal(group(b, place), want);
 	}
 }
@@ -250,7 +263,7 @@ static void cpu_samples_have_process_and_thread(void **state)
 	struct place place = gpu_place(7, 5, 0, 6);
 
 	name_process(b, 7, "[process 4194305]");
-	order(b, "device,thread,stream,process,context");
+	order("device,thread,stream,process,context");
 	assert_string_equal(group(b, thread_place(7, 4194306)),
 			    "[thread 4194306];[process 4194305]");
 	place.part[PLACE_THREAD] = 4194306;
@@ -266,7 +279,7 @@ static void a_thread_is_named_by_its_process(void **state)
 
 	name_thread(b, 1, 12, "loader 12");
 	name_thread(b, 2, 12, "reader 12"); /* the kernel gave the number again */
-	order(b, "thread");
+	order("thread");
 	assert_string_equal(group(b, thread_place(1, 12)), "loader 12");
 	assert_string_equal(group(b, thread_place(2, 12)), "reader 12");
 	assert_string_equal(group(b, thread_place(3, 12)), "[thread 12]");
@@ -277,7 +290,7 @@ static void unknown_code_has_no_frame(void **state)
 {
 	struct naming_bench *b = *state;
 
-	order(b, "process,thread,device,context,stream");
+	order("process,thread,device,context,stream");
 	assert_string_equal(group(b, place_unknown()), "(none)");
 	assert_string_equal(group(b, thread_place(8, PLACE_UNKNOWN)), "(none)"); /* not noted */
 	assert_string_equal(group(b, gpu_place(8, PLACE_UNKNOWN, PLACE_UNKNOWN, 4)), "stream 4");
@@ -290,7 +303,7 @@ static void a_device_is_its_label(void **state)
 	struct place place = gpu_place(1, 0, 0, 0), other = gpu_place(2, 0, 0, 0);
 	struct naming_bench *b = *state;
 
-	order(b, "device,stream");
+	order("device,stream");
 	assert_string_equal(group(b, place), "GPU 0;stream 0");
 	/* a later report gives the same place another name */
 	assert_int_equal(devices_describe(&b->devices, 1, &mig), 0);
@@ -299,7 +312,7 @@ static void a_device_is_its_label(void **state)
 	assert_int_not_equal(places_add(&b->places, &other), places_add(&b->places, &place));
 	assert_string_equal(group(b, other), "GPU 0;stream 0");
 	/* where devices are not wanted they distinguish nothing */
-	order(b, "stream");
+	order("stream");
 	keep_what_is_needed(b);
 	assert_int_equal(places_add(&b->places, &other), places_add(&b->places, &place));
 }
@@ -308,7 +321,7 @@ static void samples_have_no_device(void **state)
 {
 	struct naming_bench *b = *state;
 
-	order(b, "device");
+	order("device");
 	assert_string_equal(group(b, thread_place(1, 1)), "(none)");
 	assert_string_equal(group(b, gpu_place(1, 0, 0, 0)), "GPU 0");
 }
@@ -320,7 +333,7 @@ static void a_long_name_is_cut(void **state)
 
 	memset(name, 'x', sizeof(name) - 1);
 	name_process(b, 1, name);
-	order(b, "process,stream");
+	order("process,stream");
 	assert_string_equal(group(b, gpu_place(1, 0, 0, 5)) + GROUPING_TEXT_BYTES - 1, ";stream 5");
 }
 
@@ -337,13 +350,13 @@ static void begin_launches(struct launches *l, struct naming_bench *b, const cha
 {
 	memset(l, 0, sizeof(*l));
 	l->b = b;
-	order(b, parts);
+	order(parts);
 	keep_what_is_needed(b);
 	l->allowance.limit = 1 << 20;
 	assert_int_equal(attribution_init(&l->a,
 					  &(struct attribution_parts){
 						  &l->processes, b->stacks, b->profile, &b->places,
-						  &b->ledger, &l->allowance, NULL},
+						  &b->ledger, &l->allowance, NULL, NULL},
 					  false),
 			 0);
 }
@@ -420,7 +433,7 @@ static void launches_are_stacks_where_threads_are_not_wanted(void **state)
 	assert_int_equal(kernels_of(&l, stack, PLACE_UNKNOWN), 1);
 	attribution_release(&l.a);
 	/* nor without any requested parts */
-	b->options.grouping.count = 0;
+	options.by.count = 0;
 	begin_launches(&l, b, "stream");
 	places_release(&b->places);
 	assert_int_equal(places_init(&b->places, 0), 0);
@@ -464,25 +477,33 @@ static void random_launches(void **state)
 	attribution_release(&l.a);
 }
 
+static int begin_without_order(void **state)
+{
+	options.by.count = 0;
+	return bench_begin(state);
+}
+
+#define GROUPING_TEST(name) cmocka_unit_test_setup_teardown(name, begin_without_order, bench_end)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_lists),
 		cmocka_unit_test(bad_lists),
 		cmocka_unit_test(threads_and_devices_need_their_process),
-		BENCH_TEST(no_groups_unless_requested),
-		BENCH_TEST(groups_are_kept),
-		BENCH_TEST(gpu_work_has_all_parts),
-		BENCH_TEST(groups_in_the_requested_order),
-		BENCH_TEST(cpu_samples_have_process_and_thread),
-		BENCH_TEST(a_thread_is_named_by_its_process),
-		BENCH_TEST(unknown_code_has_no_frame),
-		BENCH_TEST(a_device_is_its_label),
-		BENCH_TEST(samples_have_no_device),
-		BENCH_TEST(a_long_name_is_cut),
-		BENCH_TEST(launches_carry_their_thread),
-		BENCH_TEST(launches_are_stacks_where_threads_are_not_wanted),
-		BENCH_TEST(random_launches),
+		GROUPING_TEST(no_groups_unless_requested),
+		GROUPING_TEST(groups_are_kept),
+		GROUPING_TEST(gpu_work_has_all_parts),
+		GROUPING_TEST(groups_in_the_requested_order),
+		GROUPING_TEST(cpu_samples_have_process_and_thread),
+		GROUPING_TEST(a_thread_is_named_by_its_process),
+		GROUPING_TEST(unknown_code_has_no_frame),
+		GROUPING_TEST(a_device_is_its_label),
+		GROUPING_TEST(samples_have_no_device),
+		GROUPING_TEST(a_long_name_is_cut),
+		GROUPING_TEST(launches_carry_their_thread),
+		GROUPING_TEST(launches_are_stacks_where_threads_are_not_wanted),
+		GROUPING_TEST(random_launches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
