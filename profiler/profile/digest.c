@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/base/cuda_functions.h"
 #include "profiler/profile/busy.h"
 #include "symbolize/array.h"
 
@@ -64,6 +65,15 @@ static bool is_code(const struct frame_info *frame)
 	       frame->class == CLASS_JIT;
 }
 
+/* A call of CUDA: where the runtime is linked statically, it is a function of the program's file.
+ */
+static bool is_call(const struct frame_info *frame)
+{
+	return frame->class == CLASS_API ||
+	       (frame->class == CLASS_NATIVE && strncmp(frame->name, "cu", 2) == 0 &&
+		cuda_function_of(frame->name) != CUDA_FUNCTION_NONE);
+}
+
 /*
  * The function of the program that made this call of CUDA. `stack` is inside the call. NULL: not
  * known. A graph's nodes have two stacks, one below the other: the launch's is the outer one.
@@ -74,8 +84,7 @@ static const struct frame_info *caller_of(const struct result *r, uint32_t stack
 	bool wants_code = false;
 
 	for (; (frame = frame_of(r, stack)); stack = r->stacks[stack].outer) {
-		if (frame->class == CLASS_API || frame->class == CLASS_MARK ||
-		    frame->class == CLASS_CALL) {
+		if (is_call(frame) || frame->class == CLASS_MARK || frame->class == CLASS_CALL) {
 			/* another stack begins: what was found belongs to the inner one */
 			found = NULL;
 			wants_code = true;

@@ -29,6 +29,14 @@ squeeze()
 	expect_line stderr '^Meanwhile, profile itself used [0-9.]+ m?s \([0-9.]+ %\) of CPU and [0-9]+ MiB of memory$'
 }
 
+@test "--report knows who launched where the runtime is linked statically" {
+	run_profile -q --report -gpu-only -o x.folded "$workloads/inference_static" 10
+	expect_status 0
+	squeeze stderr
+	expect_line stderr '^ 360 187.200 ms 520.000 us 70.5 % server::Mlp::forward$'
+	expect_no_line stderr 'unknown'
+}
+
 @test "--report names losses" {
 	needs_root
 	FAKE_CUDA_DROP_EVERY=10 run_profile --report --unit ns -o x.folded "$workloads/launches" 100
