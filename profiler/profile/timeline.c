@@ -282,9 +282,15 @@ static int read_records(const struct timeline *t, uint64_t first, uint32_t count
 
 int timeline_read(const struct timeline *t, uint64_t number, struct timeline_record *record)
 {
-	if (number >= t->written)
+	return timeline_read_several(t, number, 1, record);
+}
+
+int timeline_read_several(const struct timeline *t, uint64_t first, uint32_t count,
+			  struct timeline_record *records)
+{
+	if (first > t->written || count > t->written - first)
 		return -EINVAL;
-	return read_records(t, number, 1, record);
+	return read_records(t, first, count, records);
 }
 
 struct timeline_reader *timeline_reader_new(const struct timeline *t)

@@ -119,6 +119,10 @@ uint32_t timeline_kinds_with_stack(const struct timeline *t, uint32_t stack);
 /* Reads a record by number, from 0. 0, -EINVAL (no such record) or another -errno. */
 int timeline_read(const struct timeline *t, uint64_t number, struct timeline_record *record);
 
+/* The same for `count` records from number `first` on. */
+int timeline_read_several(const struct timeline *t, uint64_t first, uint32_t count,
+			  struct timeline_record *records);
+
 /*
  * Reads records in sequence, 256 KiB at a time. `*record` is valid until the next call. 1; 0 after
  * the last; or -errno. The timeline must outlive its readers. NULL with errno.

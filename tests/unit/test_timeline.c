@@ -163,7 +163,7 @@ static void records_read_back_unchanged(void **state)
 	enum { COUNT = 50000 };
 	struct bench *b = *state;
 	struct prng p = prng_round(0);
-	struct timeline_record record;
+	struct timeline_record record, several[9];
 
 	begin_timeline(b, NULL);
 	add_events(b->timeline, 0, COUNT);
@@ -176,6 +176,12 @@ static void records_read_back_unchanged(void **state)
 		assert_int_equal(timeline_read(b->timeline, number, &record), 0);
 		assert_true(has_number(b->timeline, &record, number));
 	}
+	assert_int_equal(timeline_read_several(b->timeline, COUNT - 9, 9, several), 0);
+	for (uint32_t i = 0; i < 9; i++)
+		assert_true(has_number(b->timeline, &several[i], COUNT - 9 + i));
+	assert_int_equal(timeline_read_several(b->timeline, COUNT, 0, several), 0);
+	assert_int_equal(timeline_read_several(b->timeline, COUNT - 8, 9, several), -EINVAL);
+	assert_int_equal(timeline_read_several(b->timeline, UINT64_MAX, 2, several), -EINVAL);
 	assert_int_equal(timeline_read(b->timeline, COUNT, &record), -EINVAL);
 	assert_int_equal(timeline_read(b->timeline, UINT64_MAX, &record), -EINVAL);
 	assert_int_equal(timeline_stats(b->timeline).lost, 0);
