@@ -99,7 +99,7 @@ static void put_string(FILE *out, const char *text)
 	for (;;) {
 		size_t plain = count_plain(at);
 
-		fwrite(at, 1, plain, out);
+		fwrite_unlocked(at, 1, plain, out);
 		at += plain;
 		if (!*at)
 			break;
@@ -122,17 +122,36 @@ void json_text(struct json *j, const char *text)
 	put_string(j->out, text);
 }
 
-void json_uint(struct json *j, uint64_t value)
+/* Writes digits in front of `end`: where they begin. */
+static char *put_digits(char *end, uint64_t value)
 {
-	char digits[20];
-	size_t at = sizeof(digits);
-
-	separate(j);
 	do {
-		digits[--at] = (char)('0' + value % 10);
+		*--end = (char)('0' + value % 10);
 		value /= 10;
 	} while (value);
-	fwrite(digits + at, 1, sizeof(digits) - at, j->out);
+	return end;
+}
+
+void json_uint(struct json *j, uint64_t value)
+{
+	char digits[20], *end = digits + sizeof(digits), *at = put_digits(end, value);
+
+	separate(j);
+	fwrite_unlocked(at, 1, (size_t)(end - at), j->out);
+}
+
+void json_thousandths(struct json *j, uint64_t thousandths)
+{
+	char digits[24], *end = digits + sizeof(digits);
+	char *at = put_digits(end, 1000 + thousandths % 1000);
+
+	*at = '.'; /* instead of the 1 */
+	at = put_digits(at, thousandths / 1000);
+	while (end[-1] == '0')
+		end--;
+	end -= end[-1] == '.';
+	separate(j);
+	fwrite_unlocked(at, 1, (size_t)(end - at), j->out);
 }
 
 void json_break_line(struct json *j)

@@ -46,6 +46,9 @@ void json_text(struct json *j, const char *text);
 
 void json_uint(struct json *j, uint64_t value);
 
+/* A number given in thousandths, "12.3": exact, whatever its size. */
+void json_thousandths(struct json *j, uint64_t thousandths);
+
 /* A line break before the next value, so that people can look at the file. */
 void json_break_line(struct json *j);
 

@@ -68,6 +68,17 @@ void protobuf_int(struct protobuf *p, uint32_t field, int64_t value)
 	protobuf_uint(p, field, (uint64_t)value); /* two's complement, ten bytes if negative */
 }
 
+void protobuf_fixed64(struct protobuf *p, uint32_t field, uint64_t value)
+{
+	unsigned char *at;
+
+	put_tag(p, field, WIRE_FIXED64);
+	at = reserve(p, sizeof(value));
+	for (size_t i = 0; at && i < sizeof(value); i++)
+		at[i] = (unsigned char)(value >> 8 * i);
+	p->size += at ? (uint32_t)sizeof(value) : 0;
+}
+
 void protobuf_text(struct protobuf *p, uint32_t field, const char *text)
 {
 	size_t length = strlen(text);

@@ -41,6 +41,9 @@ void protobuf_uint(struct protobuf *p, uint32_t field, uint64_t value);
 /* Of type int32 or int64. */
 void protobuf_int(struct protobuf *p, uint32_t field, int64_t value);
 
+/* Of type fixed64. */
+void protobuf_fixed64(struct protobuf *p, uint32_t field, uint64_t value);
+
 /* A string, which must be UTF-8: each byte of `text` that is not becomes '?'. */
 void protobuf_text(struct protobuf *p, uint32_t field, const char *text);
 

@@ -55,8 +55,14 @@ static inline bool pb_next(struct pb *pb, struct pb_field *field)
 		return false;
 	tag = pb_number(pb);
 	*field = (struct pb_field){.number = (uint32_t)(tag >> 3), .has_bytes = (tag & 7) == 2};
-	assert_true((tag & 7) == 0 || (tag & 7) == 2);
+	assert_true((tag & 7) <= 2);
 	assert_true(field->number > 0);
+	if ((tag & 7) == 1) {
+		assert_true(pb_size(*pb) >= 8);
+		for (unsigned int shift = 0; shift < 64; shift += 8)
+			field->value |= (uint64_t)*pb->at++ << shift;
+		return true;
+	}
 	if (!field->has_bytes) {
 		field->value = pb_number(pb);
 		return true;

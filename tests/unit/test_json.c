@@ -60,6 +60,22 @@ static void values_are_separated(void **state)
 		  "\"object\":{\"k\":\"v\"},\"last\":1234567890}\n");
 }
 
+static void thousandths_are_exact(void **state)
+{
+	struct json j = begin();
+
+	(void)state;
+	json_open_array(&j);
+	json_thousandths(&j, 0);
+	json_thousandths(&j, 1);
+	json_thousandths(&j, 1000);
+	json_thousandths(&j, 12340);
+	json_thousandths(&j, 10500);
+	json_thousandths(&j, UINT64_MAX);
+	json_close_array(&j);
+	check(&j, "[0,0.001,1,12.34,10.5,18446744073709551.615]\n");
+}
+
 static void lines_break_between_values(void **state)
 {
 	struct json j = begin();
@@ -184,6 +200,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_are_separated),
+		cmocka_unit_test(thousandths_are_exact),
 		cmocka_unit_test(lines_break_between_values),
 		cmocka_unit_test(texts_are_escaped),
 		cmocka_unit_test(random_texts_are_parsed_again),

@@ -37,6 +37,8 @@ static void fields_have_their_bytes(void **state)
 	BYTES(&p, "\x08\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01");
 	protobuf_uint(&p, 1, UINT64_MAX);
 	BYTES(&p, "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
+	protobuf_fixed64(&p, 47, UINT64_C(0x0123456789abcdef));
+	BYTES(&p, "\xf9\x02\xef\xcd\xab\x89\x67\x45\x23\x01");
 	protobuf_int(&p, 15, 0);
 	BYTES(&p, "\x78\x00");
 	protobuf_uint(&p, 16, 127);
