@@ -92,31 +92,18 @@ static void put_totals(struct json *j, const uint64_t totals[ROW_KINDS], const s
 	json_close_object(j);
 }
 
+static void put_loss(void *context, const char *name, const char *text, uint64_t count)
+{
+	(void)text;
+	put_number(context, name, count);
+}
+
 static void put_losses(struct json *j, const struct ledger *l, uint64_t not_kept)
 {
 	json_break_line(j);
 	json_key(j, "losses");
 	json_open_object(j);
-	put_number(j, "cpu_samples_dropped", l->cpu.dropped);
-	put_number(j, "launches_dropped", l->launches.dropped);
-	put_number(j, "launches_without_record", l->launches.unended);
-	put_number(j, "gpu_operations_dropped", l->gpu.dropped);
-	put_number(j, "gpu_operations_missing", l->gpu.missing);
-	put_number(j, "gpu_operations_unmatched", l->gpu.unmatched);
-	put_number(j, "gpu_sums", l->gpu.sums);
-	put_number(j, "gpu_sums_equal", l->gpu.equal);
-	put_number(j, "lines_malformed", l->pipe.malformed);
-	put_number(j, "lines_refused", l->pipe.refused);
-	put_number(j, "writes_lost", l->pipe.lost_batches);
-	put_number(j, "bytes_left_in_pipe", l->pipe.left);
-	put_number(j, "processes_without_goodbye", l->pipe.without_goodbye);
-	put_number(j, "processes_not_followed", l->processes.not_followed);
-	put_number(j, "processes_never_traced", l->processes.never_started);
-	put_number(j, "mapping_records_lost", l->processes.lost_records);
-	put_number(j, "timed_calls_lost", l->calls.lost);
-	put_number(j, "stacks_not_kept", l->bounds.stacks + not_kept);
-	put_number(j, "names_not_kept", l->bounds.refused);
-	put_number(j, "events_out_of_memory", l->bounds.out_of_memory);
+	ledger_visit_losses(l, not_kept, put_loss, j);
 	json_close_object(j);
 }
 

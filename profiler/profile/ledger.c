@@ -111,3 +111,36 @@ void ledger_settle(struct ledger *ledger, uint32_t pid, const struct work_tally 
 	gpu->uncompared +=
 		c.not_compared ? c.not_compared : counted->overflowed || reported->overflowed;
 }
+
+void ledger_visit_losses(const struct ledger *l, uint64_t not_kept, fact_visitor visit,
+			 void *context)
+{
+	const struct {
+		const char *name;
+		uint64_t count;
+	} losses[] = {
+		{"cpu_samples_dropped", l->cpu.dropped},
+		{"launches_dropped", l->launches.dropped},
+		{"launches_without_record", l->launches.unended},
+		{"gpu_operations_dropped", l->gpu.dropped},
+		{"gpu_operations_missing", l->gpu.missing},
+		{"gpu_operations_unmatched", l->gpu.unmatched},
+		{"gpu_sums", l->gpu.sums},
+		{"gpu_sums_equal", l->gpu.equal},
+		{"lines_malformed", l->pipe.malformed},
+		{"lines_refused", l->pipe.refused},
+		{"writes_lost", l->pipe.lost_batches},
+		{"bytes_left_in_pipe", l->pipe.left},
+		{"processes_without_goodbye", l->pipe.without_goodbye},
+		{"processes_not_followed", l->processes.not_followed},
+		{"processes_never_traced", l->processes.never_started},
+		{"mapping_records_lost", l->processes.lost_records},
+		{"timed_calls_lost", l->calls.lost},
+		{"stacks_not_kept", l->bounds.stacks + not_kept},
+		{"names_not_kept", l->bounds.refused},
+		{"events_out_of_memory", l->bounds.out_of_memory},
+	};
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
+		visit(context, losses[i].name, NULL, losses[i].count);
+}

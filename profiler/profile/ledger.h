@@ -149,6 +149,16 @@ void ledger_release(struct ledger *ledger);
 /* False: one of the three would exceed LEDGER_TOTAL_MAX; nothing is added. */
 bool ledger_total_add(struct ledger_total *total, uint64_t count, uint64_t ns, uint64_t bytes);
 
+/* Takes something that is known of a run: a name, and a text or, if that is NULL, a number. */
+typedef void (*fact_visitor)(void *context, const char *name, const char *text, uint64_t number);
+
+/*
+ * Calls `visit` with the name and the count of each loss, as outputs for programs list them.
+ * `not_kept`: stacks and names that naming did not keep.
+ */
+void ledger_visit_losses(const struct ledger *ledger, uint64_t not_kept, fact_visitor visit,
+			 void *context);
+
 /* Adds work in the profile to the row of its device and kind. */
 void ledger_add_work(struct ledger *ledger, const struct gpu_row *work);
 
