@@ -94,7 +94,7 @@ test-browser: $(BUILD)/profiler/output/page.html $(BROWSER_DIR)/pictures
 # ---- measuring ----
 
 BENCH_DIR := $(BUILD)/tests/bench
-$(BENCH_DIR)/pipe $(BENCH_DIR)/waits $(BENCH_DIR)/timeline $(BENCH_DIR)/live: $(BENCH_DIR)/%: tests/bench/%.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
+$(BENCH_DIR)/pipe $(BENCH_DIR)/waits $(BENCH_DIR)/timeline $(BENCH_DIR)/live $(BENCH_DIR)/trace: $(BENCH_DIR)/%: tests/bench/%.c $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
 	$(call msg,BENCH,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)

@@ -27,6 +27,8 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "  .folded, or other  folded stacks, for flamegraph.pl and speedscope\n"
 		 "  .pb.gz             for pprof\n"
 		 "  .speedscope.json   for speedscope (www.speedscope.app)\n"
+		 "  .perfetto-trace    when everything happened, for ui.perfetto.dev\n"
+		 "  .trace.json        the same as JSON, for chrome://tracing and scripts\n"
 		 "  .json              sums and losses as data, for scripts\n"
 		 "  .profile           the run itself, for --from: see --help captures\n"
 		 "All of them have the same nanoseconds. A report and a picture are one file each "
@@ -240,7 +242,8 @@ void help_overview(FILE *out)
 	      "Runs the command and writes where its time went, on the CPU and on the GPU: GPU\n"
 	      "work is under the CPU stacks that launched it. The ending of the file is the\n"
 	      "format: .html and .svg open in a browser, .folded is for flamegraph.pl, .pb.gz\n"
-	      "for pprof, .speedscope.json for speedscope, .json for scripts.\n",
+	      "for pprof, .speedscope.json for speedscope, .perfetto-trace for\n"
+	      "ui.perfetto.dev, .json for scripts.\n",
 	      out);
 	for (int i = 0; i < HELP_TOPICS; i++) {
 		if (topics[i].group)

@@ -9,8 +9,8 @@
 static const char *const units[] = {"samples", "us", "ns", NULL};
 static const char *const launch_stacks[] = {"auto", "inprocess", "uprobe", NULL};
 static const char *const graphs[] = {"node", "graph", NULL};
-static const char *const formats[] = {"folded",     "svg",  "html",    "pprof",
-				      "speedscope", "json", "profile", NULL};
+static const char *const formats[] = {"folded",   "svg",    "html", "pprof",   "speedscope",
+				      "perfetto", "chrome", "json", "profile", NULL};
 static const char *const parts[] = {"process", "thread", "device", "context", "stream", NULL};
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 static const char *const topics[] = {"output", "captures", "gpu",    "cpu",       "graphs",

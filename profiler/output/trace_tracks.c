@@ -305,7 +305,13 @@ void trace_track_whole_name(const struct result *result, const struct trace_trac
 		part_name(result, track, PLACE_DEVICE, "device", text);
 		break;
 	default:
-		part_name(result, track, PLACE_STREAM, "stream", text);
+		/* allocations and unified memory have none */
+		if (track->place.part[PLACE_STREAM] == PLACE_UNKNOWN)
+			snprintf(text, sizeof(text), "without a stream");
+		else
+			part_name(result, track, PLACE_STREAM, "stream", text);
+		if (track->place.part[PLACE_CONTEXT] == PLACE_UNKNOWN)
+			break;
 		part_name(result, track, PLACE_CONTEXT, "context", context);
 		snprintf(name, TRACE_NAME_BYTES, "%s, %s", text, context);
 		return;

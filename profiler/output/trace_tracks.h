@@ -11,8 +11,8 @@
  *	    queued                  a counter: operations launched but not started
  *	    stream                  "stream 7, context 1": GPU operations
  *
- * What a place does not know (places.h) has a track of its own, "unknown stream", so that every
- * record is on a track.
+ * What a place does not know (places.h) has a track of its own, "unknown device" or "without a
+ * stream", so that every record is on a track.
  *
  * Slices on a track do not overlap. Where two would, as on a stream on which a graph runs kernels
  * at once, the later one goes to a further lane: a track with the same name and parent, which is

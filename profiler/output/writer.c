@@ -5,10 +5,10 @@
 #include <string.h>
 #include <strings.h>
 
-/* ".speedscope.json" before ".json" */
+/* ".speedscope.json" and ".trace.json" before ".json" */
 const struct writer *const writers[] = {
-	&folded_writer,     &svg_writer,          &html_writer,    &pprof_writer,
-	&speedscope_writer, &json_summary_writer, &capture_writer, NULL};
+	&folded_writer,   &svg_writer,    &html_writer,         &pprof_writer,   &speedscope_writer,
+	&perfetto_writer, &chrome_writer, &json_summary_writer, &capture_writer, NULL};
 
 const struct writer *writer_with_name(const char *name)
 {

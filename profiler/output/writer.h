@@ -57,6 +57,12 @@ extern const struct writer pprof_writer;
 /* The JSON of speedscope: all, then each thread and each stream of a device alone. */
 extern const struct writer speedscope_writer;
 
+/* When everything happened, for the timeline of ui.perfetto.dev: docs/timelines.md. */
+extern const struct writer perfetto_writer;
+
+/* The same, as far as it goes, in the JSON of chrome://tracing, which many programs read. */
+extern const struct writer chrome_writer;
+
 /* Sums and losses as data for other programs: docs/summary-format.md. */
 extern const struct writer json_summary_writer;
 

@@ -10,7 +10,7 @@ setup_file()
 	if [ "$(id -u)" != 0 ]; then return; fi
 	BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR enter_test_folder
 	run_profile -F 997 --waits --unit ns -o a.folded -o a.pb.gz -o a.speedscope.json \
-		"$workloads/inference" 20
+		-o a.perfetto-trace -o a.trace.json "$workloads/inference" 20
 	echo "$status" >status
 }
 
@@ -43,6 +43,25 @@ raw_sum()
 		END { printf "%.0f\n", sum }' raw
 }
 
+# Reads NAME.perfetto-trace and NAME.trace.json by the rules of their formats, to the file `sums`.
+check_traces()
+{
+	needs_command python3
+	needs_command protoc
+	protoc -I "$root/tests/cli" --decode=subset.Trace trace_subset.proto \
+		<"$1.perfetto-trace" >"$1.txt"
+	python3 "$root/tests/cli/check_traces.py" "$1.txt" "$1.trace.json" >sums
+}
+
+# The same of a program that is run here.
+trace_of()
+{
+	LD_LIBRARY_PATH=$fake_cuda run_profile -F 997 --waits --nvtx -o b.perfetto-trace \
+		-o b.trace.json "$@"
+	expect_status 0
+	check_traces b
+}
+
 needs_pprof()
 {
 	needs_command go
@@ -58,6 +77,8 @@ needs_pprof()
 		Wrote <N> stacks (<N> ns: <N> CPU, <N> GPU, <N> waiting) to a.folded
 		Wrote <N> samples (<F> s: <F> s CPU, <F> s GPU, <F> s waiting) to a.pb.gz
 		Wrote <N> stacks (<F> s: <F> s CPU, <F> s GPU, <F> s waiting) to a.speedscope.json
+		Wrote <N> events (<F> s: <F> s CPU, <F> s GPU, <F> s waiting) to a.perfetto-trace
+		Wrote <N> events (<F> s: <F> s CPU, <F> s GPU, <F> s waiting) to a.trace.json
 	END
 }
 
@@ -127,4 +148,92 @@ needs_pprof()
 	expect_line imported "^a.pb.gz	1	$(in_summary GPU)	nanoseconds	"
 	expect_line imported "^a.speedscope.json	[0-9]+	$all	nanoseconds	[0-9]+	All\$"
 	expect_line imported "^a.speedscope.json	[0-9]+	$(in_summary GPU)	nanoseconds	[0-9]+	GPU: "
+}
+
+@test "protoc and python read the same timeline" {
+	check_traces a
+	expect_line sums "^cpu $(in_summary CPU)\$"
+	expect_line sums "^GPU 0 $(in_summary GPU)\$"
+	expect_line sums '^slices 2980$'
+	expect_line sums '^flows 1480$'
+	expect_line sums "^fact waiting_ns $(in_summary waiting)\$"
+	expect_line sums "^fact gpu_ns_of_the_run $(in_summary GPU)\$"
+	expect_line sums "^fact command $workloads/inference 20\$"
+	expect_line sums '^fact timeline_records_lost 0$'
+}
+
+@test "a timeline connects a graph's launch with all its nodes" {
+	trace_of "$workloads/graphs"
+	expect_line sums '^flows [0-9]+$'
+	expect_equal operations "$(sed -n 's/^flows //p' sums)" \
+		"$(sed -n 's/^fact gpu_operations //p' sums)"
+	expect_equal 'GPU ns' "$(sed -n 's/^GPU 0 //p' sums)" \
+		"$(sed -n 's/^fact gpu_ns_of_the_run //p' sums)"
+}
+
+@test "a timeline has all kinds of work, of all processes" {
+	trace_of "$workloads/gpu_work"
+	expect_equal 'GPU ns' "$(awk '/^GPU / { sum += $3 } END { printf "%.0f", sum }' sums)" \
+		"$(sed -n 's/^fact gpu_ns_of_the_run //p' sums)"
+	trace_of "$workloads/forks"
+	expect_equal 'GPU ns' "$(awk '/^GPU / { sum += $3 } END { printf "%.0f", sum }' sums)" \
+		"$(sed -n 's/^fact gpu_ns_of_the_run //p' sums)"
+}
+
+@test "a timeline shows NVTX ranges that launches were in" {
+	trace_of "$workloads/nvtx_ranges"
+	sed -n 's/^range //p' sums | LC_ALL=C sort >ranges # two threads are in any order
+	expect ranges <<-'END'
+		nvtx:before CUDA
+		nvtx:color; 1
+		nvtx:direct
+		nvtx:größe Ж
+		nvtx:inner
+		nvtx:one
+		nvtx:outer
+		nvtx:started
+		nvtx:train:forward
+		nvtx:two
+	END
+}
+
+@test "a timeline says what is missing" {
+	FAKE_CUDA_DROP_EVERY=10 trace_of "$workloads/launches" 1000
+	expect_line sums '^fact gpu_operations_dropped 100$'
+	expect_line sums '^fact gpu_operations 900$'
+	expect_line sums '^flows 900$'
+	FAKE_CUDA_ZERO_TIMESTAMP_EVERY=7 trace_of "$workloads/launches" 1000
+	expect_line sums '^fact gpu_operations_without_times 142$'
+}
+
+@test "a timeline of timed calls, of CPU samples alone, of nothing, of a part of a run" {
+	FAKE_CUDA_SUBSCRIBE_ERROR=39 trace_of "$workloads/inference" 20
+	expect_line sums '^slices 1500$'
+	expect_line sums '^fact timed_calls_ns [1-9][0-9]*$'
+	trace_of "$workloads/cpu_mix"
+	expect_line sums '^cpu [1-9][0-9]*$'
+	expect_line sums '^slices 0$'
+	trace_of -gpu-only true
+	expect_line sums '^cpu 0$'
+	expect_line sums '^slices 0$'
+	trace_of --device 0 "$workloads/launches" 100
+	expect_line sums '^fact part --device 0$'
+	expect_line sums '^slices 100$'
+	expect_line sums '^flows 0$'
+	expect_line sums '^cpu 0$'
+}
+
+@test "catapult, the code of chrome://tracing, imports the timeline" {
+	package=${BIGRIG_PACKAGE:-$(npm root -g 2>/dev/null || true)/bigrig}
+	needs_command node
+	if ! [ -d "$package/lib/third_party/tracing" ]; then
+		skip 'the npm package bigrig is not installed: see docs/testing.md'
+	fi
+	node "$root/tests/cli/read_catapult.cjs" "$package" a.trace.json >imported
+	expect_line imported '^flows 1480 bound 1480$'
+	expect_line imported "^samples $(($(in_summary CPU) / 1003009))\$"
+	expect_line imported '^deepest 0$'
+	expect_line imported "^GPU 0 of inference [0-9]+ $(in_summary GPU)\$"
+	expect_line imported '^counter operations running,queued$'
+	expect_line imported '^sample .*<server::InferencePipeline::run<main<'
 }

@@ -73,6 +73,8 @@ static void the_ending_selects_the_format(void **state)
 	assert_ptr_equal(writer_for_path("A.SVG"), &svg_writer);
 	assert_ptr_equal(writer_for_path(".speedscope.json"), &speedscope_writer);
 	assert_ptr_equal(writer_for_path("speedscope.json"), &json_summary_writer);
+	assert_ptr_equal(writer_for_path("a.TRACE.json"), &chrome_writer);
+	assert_ptr_equal(writer_for_path("a.perfetto-trace"), &perfetto_writer);
 	assert_ptr_equal(writer_for_path("folded"), writers[0]);
 	assert_ptr_equal(writer_for_path(""), writers[0]);
 	assert_ptr_equal(writer_for_path("-"), writers[0]);

@@ -369,7 +369,7 @@ static void tracks_have_names(void **state)
 		"unknown device",
 		"operations running",
 		"operations launched, not started",
-		"unknown stream, unknown context",
+		"without a stream",
 		"[process 2]",
 		"unknown thread",
 		"unknown process",

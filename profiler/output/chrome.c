@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The Trace Event Format of Chromium ("Trace Event Format", the document of its tracing project),
+ * as an object: it is what chrome://tracing, Perfetto and many scripts read.
+ *
+ * The format knows processes and their threads, nothing else: a device of a process is a process
+ * here, and a stream, waits and ranges are threads. Those have numbers beyond all of Linux. Times
+ * are in microseconds since the beginning, with three decimals, so that they are exact to the
+ * nanosecond. Categories and arguments of GPU work are called as in traces of PyTorch (Kineto).
+ *
+ * Stacks are shared: an event refers to its innermost frame in `stackFrames`, by `sf`. CPU samples
+ * are events of phase P.
+ */
+#include "profiler/output/writer.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/output/json.h"
+#include "profiler/output/trace_model.h"
+#include "profiler/profile/work_names.h"
+
+/* Numbers of processes and threads that Linux does not give: its own are below PID_MAX_LIMIT. */
+#define OWN_NUMBERS (UINT32_C(1) << 22)
+
+struct chrome {
+	const struct result *result;
+	const struct trace_tracks *tracks;
+	struct json json;
+	uint64_t first_ns;
+	uint32_t *pids;  /* by number of a first track */
+	uint8_t *stacks; /* by stack: an event refers to it */
+};
+
+/* ---- numbers ---- */
+
+/*
+ * Processes that had one pid, one after the other or by executing another program, are one here,
+ * which has the name of the last.
+ */
+static void number_processes(struct chrome *c)
+{
+	for (uint32_t i = 0; i < c->tracks->first_count; i++) {
+		const struct trace_track *track = &c->tracks->list[i];
+		uint32_t pid = trace_track_pid(c->result, track);
+
+		if (track->kind == TRACK_PROCESS)
+			c->pids[i] = pid && pid < OWN_NUMBERS ? pid : OWN_NUMBERS + i;
+		else if (track->kind == TRACK_DEVICE)
+			c->pids[i] = OWN_NUMBERS + i;
+		else
+			c->pids[i] = c->pids[track->parent];
+	}
+}
+
+static uint32_t pid_of(const struct chrome *c, uint32_t track)
+{
+	return c->pids[c->tracks->list[track].base];
+}
+
+static uint32_t tid_of(const struct chrome *c, uint32_t track)
+{
+	const struct trace_track *t = &c->tracks->list[track];
+	uint32_t tid = t->kind == TRACK_THREAD && !t->lane ? trace_track_tid(t) : 0;
+
+	return tid ? tid : OWN_NUMBERS + track;
+}
+
+/* ---- events ---- */
+
+static void put_text(struct json *j, const char *key, const char *text)
+{
+	json_key(j, key);
+	json_text(j, text);
+}
+
+static void put_number(struct json *j, const char *key, uint64_t value)
+{
+	json_key(j, key);
+	json_uint(j, value);
+}
+
+static void begin_event(struct chrome *c, const char *phase, const char *name, uint32_t track)
+{
+	struct json *j = &c->json;
+
+	json_break_line(j);
+	json_open_object(j);
+	put_text(j, "ph", phase);
+	put_text(j, "name", name);
+	put_number(j, "pid", pid_of(c, track));
+	put_number(j, "tid", tid_of(c, track));
+}
+
+static void put_time(struct chrome *c, uint64_t time_ns)
+{
+	json_key(&c->json, "ts");
+	json_thousandths(&c->json, time_ns - c->first_ns);
+}
+
+static void end_event(struct chrome *c)
+{
+	json_close_object(&c->json);
+}
+
+static void put_name_of_track(struct chrome *c, const char *event, uint32_t track, const char *name)
+{
+	begin_event(c, "M", event, track);
+	json_key(&c->json, "args");
+	json_open_object(&c->json);
+	put_text(&c->json, "name", name);
+	json_close_object(&c->json);
+	end_event(c);
+}
+
+static void put_rank_of_track(struct chrome *c, const char *event, uint32_t track)
+{
+	begin_event(c, "M", event, track);
+	json_key(&c->json, "args");
+	json_open_object(&c->json);
+	put_number(&c->json, "sort_index", c->tracks->list[track].base);
+	json_close_object(&c->json);
+	end_event(c);
+}
+
+static void put_track(struct chrome *c, uint32_t number)
+{
+	const struct trace_track *track = &c->tracks->list[number];
+	char name[TRACE_NAME_BYTES], parent[TRACE_NAME_BYTES], whole[2 * TRACE_NAME_BYTES + 4];
+	bool is_process = track->kind == TRACK_PROCESS || track->kind == TRACK_DEVICE;
+
+	trace_track_name(c->result, track, name);
+	if (track->kind == TRACK_RUNNING || track->kind == TRACK_QUEUED)
+		return; /* counters are known by their names */
+	if (track->kind != TRACK_PROCESS)
+		trace_track_whole_name(c->result, &c->tracks->list[track->parent], parent);
+	switch (track->kind) {
+	case TRACK_THREAD: /* chrome://tracing does not show its number */
+		trace_track_whole_name(c->result, track, whole);
+		break;
+	case TRACK_DEVICE:
+		snprintf(whole, sizeof(whole), "%s of %s", name, parent);
+		break;
+	case TRACK_WAITS:
+	case TRACK_RANGES:
+		snprintf(whole, sizeof(whole), "%s: %s", parent, name);
+		break;
+	default:
+		snprintf(whole, sizeof(whole), "%s", name);
+	}
+	put_name_of_track(c, is_process ? "process_name" : "thread_name", number, whole);
+	put_rank_of_track(c, is_process ? "process_sort_index" : "thread_sort_index", number);
+}
+
+/* "cuLaunchKernel", not "cudaLaunchKernel" */
+static bool is_of_driver(const char *name)
+{
+	return name && strncmp(name, "cu", 2) == 0 && isupper((unsigned char)name[2]);
+}
+
+static const char *category_of(const struct timeline_record *record, const char *name)
+{
+	switch (record->kind) {
+	case TIMELINE_CPU_SAMPLE:
+		return "cpu_sample";
+	case TIMELINE_LAUNCH:
+		return is_of_driver(name) ? "cuda_driver" : "cuda_runtime";
+	case TIMELINE_WAIT:
+		return "cuda_wait";
+	case TIMELINE_CALL:
+		return "cuda_call";
+	default:
+		break;
+	}
+	if (record->work == GPU_WORK_KERNEL)
+		return "kernel";
+	if (record->work == GPU_WORK_MEMSET)
+		return "gpu_memset";
+	return record->work >= GPU_WORK_MEMCPY_OTHER && record->work <= GPU_WORK_MEMCPY_PTOP
+		       ? "gpu_memcpy"
+		       : "gpu_other";
+}
+
+static void put_dimensions(struct json *j, const char *key, const uint32_t size[3])
+{
+	json_key(j, key);
+	json_open_array(j);
+	for (int i = 0; i < 3; i++)
+		json_uint(j, size[i]);
+	json_close_array(j);
+}
+
+static void put_shape(struct json *j, const struct timeline_shape *shape)
+{
+	put_dimensions(j, "grid", shape->grid);
+	put_dimensions(j, "block", shape->block);
+	put_number(j, "registers per thread", shape->registers);
+	put_number(j, "shared memory", (uint64_t)shape->static_shared + shape->dynamic_shared);
+}
+
+static void put_part(struct json *j, const char *key, uint32_t part)
+{
+	if (part != PLACE_UNKNOWN)
+		put_number(j, key, part);
+}
+
+static void put_arguments(struct chrome *c, const struct timeline_record *record)
+{
+	const struct timeline_shape *shape = timeline_shape(c->result->timeline, record->shape);
+	const struct place *place = &c->result->places[record->place];
+	struct json *j = &c->json;
+
+	json_key(j, "args");
+	json_open_object(j);
+	if (record->kind == TIMELINE_GPU_OPERATION) {
+		put_part(j, "device", place->part[PLACE_DEVICE]);
+		put_part(j, "context", place->part[PLACE_CONTEXT]);
+		put_part(j, "stream", place->part[PLACE_STREAM]);
+	}
+	if (record->correlation)
+		put_number(j, "correlation", record->correlation);
+	if (shape)
+		put_shape(j, shape);
+	if (record->bytes)
+		put_number(j, "bytes", record->bytes);
+	if (record->graph_node) {
+		put_number(j, "graph", record->graph_node >> 32);
+		put_number(j, "graph node", record->graph_node & UINT32_MAX);
+	}
+	json_close_object(j);
+}
+
+/* One end of a flow, at the beginning of the event before it. */
+static void put_flow(struct chrome *c, const struct trace_event *event, uint32_t flow)
+{
+	bool is_end = event->record->kind == TIMELINE_GPU_OPERATION;
+
+	begin_event(c, is_end ? "f" : "s", "launch", event->track);
+	put_text(&c->json, "cat", "ac2g"); /* asynchronous CPU to GPU, in Kineto */
+	put_time(c, event->time_ns);
+	put_number(&c->json, "id", flow);
+	if (is_end)
+		put_text(&c->json, "bp", "e"); /* to the event around it, not to the next one */
+	end_event(c);
+}
+
+static void put_record(struct chrome *c, const struct trace_event *event)
+{
+	const struct timeline_record *record = event->record;
+	const struct frame_info *frame = trace_frame(c->result, event->stack);
+	const char *name = frame ? frame->short_name : trace_kind_word(record->kind);
+	struct json *j = &c->json;
+
+	begin_event(c, event->kind == TRACE_SAMPLE ? "P" : "X", name ? name : "", event->track);
+	put_text(j, "cat", category_of(record, name));
+	put_time(c, event->time_ns);
+	if (event->kind != TRACE_SAMPLE) {
+		json_key(j, "dur");
+		json_thousandths(j, record->duration_ns);
+	}
+	if (frame) {
+		put_number(j, "sf", event->stack);
+		c->stacks[event->stack] = 1;
+	}
+	if (event->kind != TRACE_SAMPLE)
+		put_arguments(c, record);
+	end_event(c);
+	for (uint32_t i = 0; i < event->flow_count; i++)
+		put_flow(c, event, event->first_flow + i);
+}
+
+static void put_range(struct chrome *c, const struct trace_event *event)
+{
+	const struct frame_info *frame = &c->result->frames[event->frame];
+
+	begin_event(c, event->kind == TRACE_RANGE_BEGIN ? "B" : "E", frame->name ? frame->name : "",
+		    event->track);
+	put_text(&c->json, "cat", "nvtx");
+	put_time(c, event->time_ns);
+	end_event(c);
+}
+
+/* Both in one event: viewers draw them on top of each other. */
+static void put_counters(struct chrome *c, const struct trace_event *event)
+{
+	struct json *j = &c->json;
+
+	json_break_line(j);
+	json_open_object(j);
+	put_text(j, "ph", "C");
+	put_text(j, "name", "operations");
+	put_number(j, "pid", pid_of(c, event->track));
+	put_time(c, event->time_ns);
+	json_key(j, "args");
+	json_open_object(j);
+	put_number(j, "running", event->running);
+	put_number(j, "queued", event->queued);
+	json_close_object(j);
+	end_event(c);
+}
+
+static void put_event(void *context, const struct trace_event *event)
+{
+	struct chrome *c = context;
+
+	switch (event->kind) {
+	case TRACE_TRACK:
+		put_track(c, event->track);
+		break;
+	case TRACE_BEGIN:
+	case TRACE_INSTANT:
+	case TRACE_SAMPLE:
+		put_record(c, event);
+		break;
+	case TRACE_END:
+		break; /* known from the beginning */
+	case TRACE_RANGE_BEGIN:
+	case TRACE_RANGE_END:
+		put_range(c, event);
+		break;
+	case TRACE_COUNTERS:
+		put_counters(c, event);
+		break;
+	}
+}
+
+/* ---- stacks ---- */
+
+/* Those that events refer to, and all around them. Outer ones have smaller numbers. */
+static void put_stacks(struct chrome *c)
+{
+	const struct result *r = c->result;
+	struct json *j = &c->json;
+
+	for (uint32_t i = r->stack_count; i-- > RESULT_ROOT + 1;)
+		if (c->stacks[i])
+			c->stacks[r->stacks[i].outer] = 1;
+	json_break_line(j);
+	json_key(j, "stackFrames");
+	json_open_object(j);
+	for (uint32_t i = RESULT_ROOT + 1; i < r->stack_count; i++) {
+		const struct frame_info *frame = &r->frames[r->stacks[i].frame];
+		const char *file = frame->file ? frame->file : frame->module;
+		char number[16];
+
+		if (!c->stacks[i])
+			continue;
+		json_break_line(j);
+		snprintf(number, sizeof(number), "%u", i);
+		json_key(j, number);
+		json_open_object(j);
+		put_text(j, "name", frame->name ? frame->name : "");
+		put_text(j, "category", file ? file : "");
+		if (r->stacks[i].outer != RESULT_ROOT)
+			put_number(j, "parent", r->stacks[i].outer);
+		json_close_object(j);
+	}
+	json_close_object(j);
+}
+
+/* ---- all of it ---- */
+
+static void put_fact(void *context, const char *name, const char *text, uint64_t number)
+{
+	if (text)
+		put_text(context, name, text);
+	else
+		put_number(context, name, number);
+}
+
+static int put_document(struct chrome *c, struct trace_model *model)
+{
+	const struct totals *t = &c->result->totals;
+	struct json *j = &c->json;
+	int err;
+
+	json_open_object(j);
+	put_text(j, "displayTimeUnit", "ns");
+	/* of ts 0, since 1970; the first record may precede the run */
+	if (t->start_unix_ns)
+		put_number(j, "baseTimeNanoseconds",
+			   t->start_unix_ns - (t->start_ns - c->first_ns));
+	json_key(j, "otherData");
+	json_open_object(j);
+	trace_model_facts(model, put_fact, j);
+	json_close_object(j);
+	json_break_line(j);
+	json_key(j, "traceEvents");
+	json_open_array(j);
+	for (uint32_t i = 0; i < c->tracks->first_count; i++)
+		put_track(c, i);
+	err = trace_model_run(model, put_event, c);
+	json_close_array(j);
+	put_stacks(c);
+	json_close_object(j);
+	json_end(j);
+	return err;
+}
+
+static int write_chrome(const struct result *result, const struct writer_options *options,
+			FILE *out, struct written *written)
+{
+	struct trace_model *model = trace_model_new(result);
+	struct chrome c = {.result = result, .json = json_begin(out)};
+	int err = -ENOMEM;
+
+	(void)options;
+	if (!model)
+		return -errno;
+	*written = trace_model_written(model);
+	c.tracks = trace_model_tracks(model);
+	c.first_ns = trace_model_sums(model).first_ns;
+	c.pids = calloc(c.tracks->first_count + 1u, sizeof(*c.pids));
+	c.stacks = calloc(result->stack_count + 1u, 1);
+	if (c.pids && c.stacks) {
+		number_processes(&c);
+		err = put_document(&c, model);
+	}
+	free(c.pids);
+	free(c.stacks);
+	trace_model_free(model);
+	if (err)
+		return err;
+	return ferror(out) ? -EIO : 0;
+}
+
+const struct writer chrome_writer = {.name = "chrome",
+				     .suffix = ".trace.json",
+				     .item = "event",
+				     .needs = NEEDS_TIMELINE,
+				     .write = write_chrome};
