@@ -16,7 +16,8 @@
  *	places      process, thread, device, context, stream: plus 1, 0 for unknown
  *	rows        stack minus that of the row before, kind, place plus 1, count, ns, bytes
  *
- * Only stacks, frames and places of rows are there, equal ones once.
+ * Only stacks, frames and places of rows and of the timeline's records are there, equal ones once.
+ * The timeline follows (html_timeline.h).
  */
 #include "profiler/output/writer.h"
 
@@ -27,6 +28,7 @@
 #include "profiler/base/saturate.h"
 #include "profiler/base/version.h"
 #include "profiler/output/deflated.h"
+#include "profiler/output/html_timeline.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 
@@ -72,6 +74,7 @@ struct page {
 	uint32_t *places; /* the page's, as the result's numbers */
 	uint32_t place_count;
 	uint32_t *row_order; /* by stack */
+	struct html_timeline *timeline;
 };
 
 /* ---- texts ---- */
@@ -131,6 +134,7 @@ static void add_facts(struct page *p, const struct written *written)
 						     [ROW_CALL] = "call ns"};
 	const struct totals *t = &p->result->totals;
 	const struct ledger *l = t->ledger;
+	uint64_t from_ns, to_ns;
 
 	/* texts: the number is the text's */
 	add_fact(p, "version", add_text(p, PROFILE_VERSION));
@@ -138,6 +142,9 @@ static void add_facts(struct page *p, const struct written *written)
 	if (t->slice)
 		add_fact(p, "slice", add_text(p, t->slice));
 	add_fact(p, "elapsed ns", t->elapsed_ns);
+	result_window(p->result, &from_ns, &to_ns);
+	add_fact(p, "shown from ns", from_ns - t->start_ns);
+	add_fact(p, "shown to ns", to_ns - t->start_ns);
 	add_fact(p, "command cpu ns", t->command_cpu_ns);
 	add_fact(p, "own cpu ns", t->own_cpu_ns);
 	add_fact(p, "own memory bytes", t->own_memory_bytes);
@@ -258,7 +265,7 @@ static uint32_t add_stack(struct page *p, struct stack_info stack)
 	return p->stack_count++;
 }
 
-/* Those of rows, and what is around them. */
+/* Those of rows and records, and what is around them. */
 static void add_stacks(struct page *p)
 {
 	const struct result *r = p->result;
@@ -285,13 +292,14 @@ static void add_places(struct page *p)
 {
 	const struct result *r = p->result;
 
-	for (uint32_t i = 0; i < r->row_count; i++) {
-		uint32_t place = r->rows[i].place;
-
-		if (place < r->place_count && p->place_numbers[place] == NONE) {
-			p->place_numbers[place] = p->place_count;
-			p->places[p->place_count++] = place;
-		}
+	for (uint32_t i = 0; i < r->row_count; i++)
+		if (r->rows[i].place < r->place_count)
+			p->place_numbers[r->rows[i].place] = 0;
+	for (uint32_t i = 0; i < r->place_count; i++) {
+		if (p->place_numbers[i] == NONE)
+			continue;
+		p->place_numbers[i] = p->place_count;
+		p->places[p->place_count++] = i;
 	}
 }
 
@@ -420,6 +428,8 @@ static int write_page(struct page *p, FILE *out, const uint32_t *labels)
 	write_places(p, data, labels);
 	write_rows(p, data);
 	err = deflated_finish(data);
+	if (!err)
+		err = html_timeline_write(p->timeline, p->stack_numbers, p->place_numbers, out);
 	fputs(page_end, out);
 	return err ? err : ferror(out) ? -EIO : 0;
 }
@@ -441,7 +451,10 @@ static bool allocate(struct page *p)
 	memset(p->frame_numbers, 0xff, r->frame_count * sizeof(*p->frame_numbers));
 	memset(p->stack_numbers, 0xff, r->stack_count * sizeof(*p->stack_numbers));
 	memset(p->place_numbers, 0xff, r->place_count * sizeof(*p->place_numbers));
-	return true;
+	p->timeline = html_timeline_new(r, NULL);
+	if (p->timeline)
+		html_timeline_mark(p->timeline, p->stack_numbers, p->place_numbers, 0);
+	return p->timeline != NULL;
 }
 
 static void release(struct page *p)
@@ -459,6 +472,37 @@ static void release(struct page *p)
 	free(p->place_numbers);
 	free(p->places);
 	free(p->row_order);
+	html_timeline_free(p->timeline);
+}
+
+/*
+ * Each process numbers the devices that it sees. In the page one label is one device: that which
+ * the first process has for it, with a part of the UUID if others have the same for another one.
+ */
+static void label_devices(const struct result *r, char (*labels)[DEVICE_LABEL_BYTES])
+{
+	for (uint32_t i = 0; i < r->device_count; i++)
+		device_label(&r->devices[i], labels[i]);
+	for (uint32_t i = 0; i < r->device_count; i++) {
+		const struct device *device = &r->devices[i];
+		size_t length = strlen(labels[i]);
+		bool is_alone = true;
+
+		for (uint32_t k = 0; k < r->device_count && is_alone; k++)
+			is_alone = device_is_same(device, &r->devices[k]) ||
+				   !device_is_named_same(device, &r->devices[k]);
+		if (!is_alone && device_has_uuid(device))
+			snprintf(labels[i] + length, DEVICE_LABEL_BYTES - length,
+				 " (%02x%02x%02x%02x)", device->uuid[0], device->uuid[1],
+				 device->uuid[2], device->uuid[3]);
+	}
+	for (uint32_t i = 0; i < r->device_count; i++) {
+		uint32_t first = 0;
+
+		while (!device_is_same(&r->devices[first], &r->devices[i]))
+			first++;
+		memmove(labels[i], labels[first], DEVICE_LABEL_BYTES);
+	}
 }
 
 /* Labels of the devices, one after the other, and their numbers as texts. */
@@ -470,8 +514,8 @@ static bool add_place_names(struct page *p, char (**labels)[DEVICE_LABEL_BYTES],
 	*numbers = calloc(r->device_count + 1, sizeof(**numbers));
 	if (!*labels || !*numbers)
 		return false;
+	label_devices(r, *labels);
 	for (uint32_t i = 0; i < r->device_count; i++) {
-		device_label(&r->devices[i], (*labels)[i]);
 		(*numbers)[i] = add_text(p, (*labels)[i]);
 		add_text(p, r->devices[i].name);
 	}
@@ -513,5 +557,5 @@ out:
 const struct writer html_writer = {.name = "html",
 				   .suffix = ".html",
 				   .item = "frame",
-				   .needs = NEEDS_PLACES,
+				   .needs = NEEDS_TIMELINE,
 				   .write = write_html};

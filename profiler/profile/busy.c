@@ -17,17 +17,6 @@ struct gathering {
 
 /* ---- devices ---- */
 
-static bool is_same_device(const struct device *a, const struct device *b)
-{
-	static const uint8_t none[GPU_UUID_BYTES];
-	bool a_has = a->is_described && memcmp(a->uuid, none, sizeof(none)) != 0;
-	bool b_has = b->is_described && memcmp(b->uuid, none, sizeof(none)) != 0;
-
-	if (a_has != b_has)
-		return false;
-	return a_has ? memcmp(a->uuid, b->uuid, sizeof(none)) == 0 : a->id == b->id;
-}
-
 static uint32_t find_device(const struct result *r, const struct place *place)
 {
 	uint32_t at = 0, first = 0;
@@ -37,7 +26,7 @@ static uint32_t find_device(const struct result *r, const struct place *place)
 		at++;
 	if (at == r->device_count)
 		return NO_DEVICE;
-	while (!is_same_device(&r->devices[first], &r->devices[at]))
+	while (!device_is_same(&r->devices[first], &r->devices[at]))
 		first++;
 	return first;
 }

@@ -104,6 +104,35 @@ void devices_use(struct devices *d, uint32_t process, uint32_t id)
 		device->is_used = true;
 }
 
+bool device_has_uuid(const struct device *device)
+{
+	static const uint8_t none[GPU_UUID_BYTES];
+
+	return device->is_described && memcmp(device->uuid, none, sizeof(none)) != 0;
+}
+
+/* Of a GPU: neither is a MIG instance, or both are the same one. */
+static bool is_same_instance(const struct device *a, const struct device *b)
+{
+	return a->is_mig == b->is_mig &&
+	       (!a->is_mig ||
+		(a->gpu_instance == b->gpu_instance && a->compute_instance == b->compute_instance));
+}
+
+bool device_is_named_same(const struct device *a, const struct device *b)
+{
+	return a->id == b->id && is_same_instance(a, b);
+}
+
+bool device_is_same(const struct device *a, const struct device *b)
+{
+	bool has_uuid = device_has_uuid(a);
+
+	if (has_uuid != device_has_uuid(b) || !is_same_instance(a, b))
+		return false;
+	return has_uuid ? memcmp(a->uuid, b->uuid, sizeof(a->uuid)) == 0 : a->id == b->id;
+}
+
 void device_label(const struct device *device, char label[DEVICE_LABEL_BYTES])
 {
 	char mig[32] = "";

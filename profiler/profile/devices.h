@@ -55,6 +55,16 @@ int devices_add(struct devices *d, const struct device *device);
 /* Work ran on the device. */
 void devices_use(struct devices *d, uint32_t process, uint32_t id);
 
+/*
+ * Whether two processes mean the same one: by their UUIDs; without UUIDs, by their numbers.
+ * Instances of MIG are devices of their own.
+ */
+bool device_is_same(const struct device *a, const struct device *b);
+bool device_has_uuid(const struct device *device);
+
+/* Whether their labels are the same, but for MPS. */
+bool device_is_named_same(const struct device *a, const struct device *b);
+
 /* The name of a device; by process and number, whether it is known or not. */
 void device_label(const struct device *device, char label[DEVICE_LABEL_BYTES]);
 void devices_label(const struct devices *d, uint32_t process, uint32_t id,

@@ -186,7 +186,16 @@ export async function openChromium(program) {
 			ended = new Error("closed");
 			browser.kill("SIGKILL");
 			await new Promise(resolve => browser.once("close", resolve));
-			rmSync(folder, {recursive: true, force: true, maxRetries: 5});
+			// its other processes end a moment later, and write until then
+			for (let tries = 30; ; tries--) {
+				try {
+					rmSync(folder, {recursive: true, force: true});
+					break;
+				} catch (error) {
+					if (tries === 0) throw error;
+					await new Promise(resolve => setTimeout(resolve, 100));
+				}
+			}
 		},
 	};
 }

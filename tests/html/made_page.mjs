@@ -103,9 +103,114 @@ export function encodeProfile({
 	return Buffer.concat(chunks);
 }
 
+// ---- the timeline: profiler/output/html_timeline.h ----
+
+const signed = number => (number >= 0 ? number * 2 : -number * 2 - 1);
+
+// Numbers in a buffer that grows: parts may have millions.
+function makeWriter() {
+	let buffer = Buffer.alloc(1 << 16),
+		size = 0;
+
+	return {
+		number(number) {
+			if (size + 16 > buffer.length)
+				buffer = Buffer.concat([buffer, Buffer.alloc(buffer.length)]);
+			for (; number >= 128; number = Math.floor(number / 128))
+				buffer[size++] = (number % 128) + 128;
+			buffer[size++] = number;
+		},
+		bytes: () => buffer.subarray(0, size),
+	};
+}
+
+// One part of records {kind, place, start, duration, stack, correlation, node, bytes, shape}, with
+// `number` those of sums.
+export function encodePart(records, isSums = false) {
+	const writer = makeWriter(),
+		groups = [];
+	const sorted = records
+		.slice()
+		.sort((a, b) => a.kind - b.kind || (a.place ?? -1) - (b.place ?? -1) || a.start - b.start);
+
+	sorted.forEach((record, i) => {
+		const last = sorted[i - 1];
+
+		if (last && last.kind === record.kind && last.place === record.place)
+			groups.at(-1).push(record);
+		else groups.push([record]);
+	});
+	const column = value => {
+		for (const group of groups)
+			group.forEach((record, i) => writer.number(value(record, group[i - 1])));
+	};
+	const difference = key => (record, last) => signed((record[key] ?? 0) - (last?.[key] ?? 0));
+
+	writer.number(isSums ? 1 : 0);
+	writer.number(groups.length);
+	for (const value of [
+		group => group[0].kind,
+		group => (group[0].place ?? -1) + 1,
+		group => group.length,
+		group => signed(group[0].start),
+	])
+		groups.forEach(group => writer.number(value(group)));
+	writer.number(sorted.length);
+	column((record, last) => (last ? record.start - last.start : 0));
+	column(record => record.duration);
+	column(record => record.stack ?? 0);
+	column(difference("correlation"));
+	column(record => (isSums ? record.number : (record.node ?? 0)));
+	column(record => record.bytes ?? 0);
+	column(record => record.shape ?? 0);
+	return writer.bytes();
+}
+
+export function encodeEnd({
+	records = 0,
+	summed = 0,
+	lost = 0,
+	lostShapes = 0,
+	reason = "",
+	shapes = [],
+} = {}) {
+	const writer = makeWriter(),
+		text = Buffer.from(reason);
+
+	for (const number of [2, records, summed, lost, lostShapes, text.length]) writer.number(number);
+	for (const byte of text) {
+		// as it is, not as a number
+		if (byte < 128) writer.number(byte);
+		else throw new Error("a reason in ASCII");
+	}
+	writer.number(shapes.length);
+	for (let i = 0; i < 9; i++) for (const shape of shapes) writer.number(shape[i]);
+	return writer.bytes();
+}
+
+// Parts of a timeline {records, sums, lost, ...}; of a null one there are none.
+export function encodeTimeline(timeline, partRecords = 1 << 16) {
+	const parts = [];
+
+	if (!timeline) return parts;
+	const {records = [], sums = [], ...end} = timeline;
+
+	for (let i = 0; i < records.length; i += partRecords)
+		parts.push(encodePart(records.slice(i, i + partRecords)));
+	if (sums.length > 0) parts.push(encodePart(sums, true));
+	parts.push(encodeEnd({...end, records: records.length + sums.length}));
+	return parts;
+}
+
 // A file to open, from the built page (build/profiler/output/page.html).
 export function makePage(page, profile) {
-	return `${page}${gzipSync(encodeProfile(profile)).toString("base64")}</script>\n</body>\n</html>\n`;
+	const element = bytes =>
+		`</script>\n<script type="application/octet-stream" class="timeline">${gzipSync(bytes).toString("base64")}`;
+
+	return (
+		`${page}${gzipSync(encodeProfile(profile)).toString("base64")}` +
+		`${encodeTimeline(profile.timeline).map(element).join("")}</script>\n</body>\n</html>\n`
+	);
 }
 
 // Like splitmix64 in tests/unit/unit.h, but of 32 bits: the same numbers at each run.

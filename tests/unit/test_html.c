@@ -5,6 +5,7 @@
 #include "profiler/output/writer.h"
 
 #define BEGIN "<script type=\"application/octet-stream\" id=\"data\">"
+#define TIMELINE "class=\"timeline\">"
 #define END "</script>\n</body>\n</html>\n"
 
 /* Columns, in the order of html.c. */
@@ -20,6 +21,7 @@ struct page {
 	uint64_t text_count;
 	struct table facts, losses, frames, stacks, processes, threads, devices, places, rows;
 	struct written written;
+	int timeline_parts;
 };
 
 static struct table read_table(struct page *p, int columns)
@@ -64,7 +66,7 @@ static struct page write_page(const struct made_result *m)
 	const struct writer_options options = {.unit_ns = 1e6};
 	struct page p = {0};
 	FILE *out = open_memstream(&p.text, &p.size);
-	const char *begin;
+	const char *begin, *end;
 
 	assert_non_null(out);
 	memset(&p.written, 0xff, sizeof(p.written)); /* says nothing yet */
@@ -74,7 +76,12 @@ static struct page write_page(const struct made_result *m)
 	assert_non_null(begin);
 	begin += strlen(BEGIN);
 	assert_string_equal(p.text + p.size - strlen(END), END);
-	p.data = unpack(begin, p.size - strlen(END) - (size_t)(begin - p.text));
+	/* the timeline may follow */
+	end = strstr(begin, "</script>");
+	p.data = unpack(begin, (size_t)(end - begin));
+	p.timeline_parts = 0;
+	while ((end = strstr(end + 1, TIMELINE)))
+		p.timeline_parts++;
 	assert_int_equal(unpack_number(&p.data), 1); /* the format */
 	read_texts(&p);
 	p.facts = read_table(&p, 2);
@@ -157,7 +164,7 @@ static void the_format_is_known_by_its_name(void **state)
 	(void)state;
 	assert_ptr_equal(writer_for_path("a.html"), &html_writer);
 	assert_ptr_equal(writer_with_name("html"), &html_writer);
-	assert_int_equal(html_writer.needs, NEEDS_PLACES);
+	assert_int_equal(html_writer.needs, NEEDS_TIMELINE);
 	assert_false(html_writer.has_units);
 }
 
@@ -281,6 +288,68 @@ static void places_have_their_names(void **state)
 	made_end(&m);
 }
 
+/* Processes that see one device each call it number 0. */
+static void one_label_is_one_device(void **state)
+{
+	const struct device devices[] = {
+		{.process = 1, .id = 0, .is_described = true, .uuid = {0xab, 0xcd, 1, 2, 3}},
+		{.process = 2, .id = 0, .is_described = true, .uuid = {0xab, 0xcd, 1, 3}},
+		{.process = 3, .id = 1, .is_described = true, .uuid = {0xab, 0xcd, 1, 2, 3}},
+		{.process = 3, .id = 2, .is_described = true, .uuid = {7}},
+		{.process = 4, .id = 3},
+		{.process = 5, .id = 3},
+	};
+	const char *const labels[] = {"GPU 0 (abcd0102)",
+				      "GPU 0 (abcd0103)",
+				      "GPU 0 (abcd0102)",
+				      "GPU 2",
+				      "GPU 3",
+				      "GPU 3"};
+	struct made_result m;
+	struct page p;
+
+	(void)state;
+	made_begin(&m);
+	m.result.devices = devices;
+	m.result.device_count = 6;
+	p = write_page(&m);
+	for (int i = 0; i < 6; i++)
+		assert_string_equal(text_of(&p, p.devices.columns[2][i]), labels[i]);
+	free_page(&p);
+	made_end(&m);
+}
+
+/* What only records have is there, too; test_html_timeline looks at them. */
+static void the_timeline_has_its_stacks(void **state)
+{
+	struct place places[] = {place_unknown(), {{3, 70, 1, 2, 0}}};
+	struct made_result m;
+	struct timeline *t;
+	struct page p;
+
+	(void)state;
+	t = timeline_new("/tmp", NULL);
+	assert_non_null(t);
+	made_begin(&m);
+	made_add(&m, MADE_STACK(&m, "f"), ROW_CPU, 1);
+	timeline_add(t, &(struct timeline_record){.kind = TIMELINE_LAUNCH,
+						  .stack = MADE_STACK(&m, "g", "cudaLaunchKernel"),
+						  .place = 1});
+	timeline_finish(t);
+	m.result.places = places;
+	m.result.place_count = 2;
+	m.result.timeline = t;
+	p = write_page(&m);
+	assert_int_equal(p.timeline_parts, 2);
+	assert_int_equal(p.stacks.count, 3);
+	assert_int_equal(p.frames.count, 3);
+	assert_int_equal(p.places.count, 2);
+	expect_rows(&p, "f 0 1 1 0 1\n");
+	free_page(&p);
+	timeline_free(t);
+	made_end(&m);
+}
+
 static void losses_and_facts_are_there(void **state)
 {
 	const struct ledger ledger = {.cpu = {.samples = 41, .dropped = 7},
@@ -383,6 +452,8 @@ int main(void)
 		cmocka_unit_test(rows_are_by_stack),
 		cmocka_unit_test(frames_keep_what_is_known),
 		cmocka_unit_test(places_have_their_names),
+		cmocka_unit_test(one_label_is_one_device),
+		cmocka_unit_test(the_timeline_has_its_stacks),
 		cmocka_unit_test(losses_and_facts_are_there),
 		cmocka_unit_test(names_cannot_leave_the_data),
 		cmocka_unit_test(a_path_may_be_very_deep),

@@ -10,6 +10,7 @@ export const UNKNOWN = -1;
 const FORMAT = 1;
 
 function decodeBase64(text) {
+	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
 	const binary = atob(text);
 	const bytes = new Uint8Array(binary.length);
 
@@ -23,7 +24,7 @@ async function inflate(bytes) {
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-function makeReader(bytes) {
+export function makeReader(bytes) {
 	let at = 0;
 
 	// Above 2^53 the nearest number that there is.
@@ -61,7 +62,15 @@ function makeReader(bytes) {
 		return list;
 	}
 
-	return {number, column, texts, isAtEnd: () => at === bytes.length};
+	// A length, then the text.
+	function text() {
+		const size = number();
+
+		if (at + size > bytes.length) throw new Error("the data ends too early");
+		return new TextDecoder().decode(bytes.subarray(at, (at += size)));
+	}
+
+	return {number, column, texts, text, isAtEnd: () => at === bytes.length};
 }
 
 function plusUnknown(list) {
@@ -174,6 +183,10 @@ export function readProfile(bytes) {
 	return {facts, losses, frames, stacks, processes, threads, devices, places, rows};
 }
 
+export function unpackBytes(text) {
+	return inflate(decodeBase64(text.trim()));
+}
+
 export async function unpackProfile(text) {
-	return readProfile(await inflate(decodeBase64(text.trim())));
+	return readProfile(await unpackBytes(text));
 }

@@ -14,7 +14,7 @@ export function placeOfFrame(frames, frame) {
 	return frames.module[frame];
 }
 
-function fact(label, value) {
+export function fact(label, value) {
 	return make("div", {}, make("dt", {text: label}), make("dd", {text: value}));
 }
 

@@ -5,6 +5,60 @@ export const ROWS_MAX = 400; // levels below the zoomed node
 export const ANCESTORS = 8; // levels above it
 export const SMALLEST = 0.6; // pixels; smaller neighbours are one box without a name
 
+export const PICTURE_FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+
+// How wide texts are in a canvas with PICTURE_FONT: few of them are measured.
+export function makeTextWidth(context) {
+	const widths = new Float64Array(128).fill(-1);
+
+	return text => {
+		let width = 0;
+
+		for (let i = 0; i < text.length; i++) {
+			const code = text.charCodeAt(i);
+
+			if (code >= 128 && code !== 0x2026) return context.measureText(text).width;
+			if (code === 0x2026) {
+				width += 12;
+				continue;
+			}
+			if (widths[code] < 0) widths[code] = context.measureText(text[i]).width;
+			width += widths[code];
+		}
+		return width;
+	};
+}
+
+// A canvas of a size in CSS pixels, sharp on this screen; its context, empty.
+export function prepareCanvas(canvas, width, height) {
+	const ratio = window.devicePixelRatio || 1,
+		context = canvas.getContext("2d");
+
+	if (
+		canvas.width !== Math.round(width * ratio) ||
+		canvas.height !== Math.round(height * ratio)
+	) {
+		canvas.width = Math.round(width * ratio);
+		canvas.height = Math.round(height * ratio);
+		canvas.style.width = `${width}px`;
+		canvas.style.height = `${height}px`;
+	}
+	context.setTransform(ratio, 0, 0, ratio, 0, 0);
+	context.clearRect(0, 0, width, height);
+	context.font = PICTURE_FONT;
+	context.textBaseline = "middle";
+	context.textAlign = "left";
+	return context;
+}
+
+// Beside the pointer, within the window.
+export function placeTip(tip, event) {
+	const box = tip.getBoundingClientRect();
+
+	tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - box.width - 6))}px`;
+	tip.style.top = `${event.clientY + 20 + box.height > innerHeight ? event.clientY - box.height - 12 : event.clientY + 18}px`;
+}
+
 // The node that is `levels` above another, or the root.
 export function ancestor(graph, node, levels) {
 	for (; levels > 0 && node > 0; levels--) node = graph.parent[node];

@@ -13,6 +13,9 @@ import {
 	boxAt,
 	indexRows,
 	layOut,
+	makeTextWidth,
+	placeTip,
+	prepareCanvas,
 	shadeOf,
 	shiftColour,
 	textOn,
@@ -20,8 +23,7 @@ import {
 import {fillDetails} from "./details.js";
 
 const ROW = 20,
-	PADDING = 5,
-	FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+	PADDING = 5;
 const CLICK_DISTANCE = 5; // pixels that a pointer may move in a click
 
 export function makeFlameView(app) {
@@ -50,7 +52,7 @@ export function makeFlameView(app) {
 		tip,
 	);
 	const context = canvas.getContext("2d");
-	const charWidths = new Float64Array(128).fill(-1),
+	const textWidth = makeTextWidth(context),
 		colours = new Map();
 	let graph = null,
 		graphKey = "",
@@ -266,23 +268,6 @@ export function makeFlameView(app) {
 		);
 	}
 
-	function textWidth(text) {
-		let width = 0;
-
-		for (let i = 0; i < text.length; i++) {
-			const code = text.charCodeAt(i);
-
-			if (code >= 128 && code !== 0x2026) return context.measureText(text).width;
-			if (code === 0x2026) {
-				width += 12;
-				continue;
-			}
-			if (charWidths[code] < 0) charWidths[code] = context.measureText(text[i]).width;
-			width += charWidths[code];
-		}
-		return width;
-	}
-
 	function colourOf(frame) {
 		let colour = colours.get(frame);
 
@@ -345,23 +330,10 @@ export function makeFlameView(app) {
 	function drawNow() {
 		drawing = false;
 		const width = scroller.clientWidth,
-			height = scroller.clientHeight,
-			ratio = window.devicePixelRatio || 1;
+			height = scroller.clientHeight;
 
 		if (!graph || width === 0 || height === 0) return;
-		if (
-			canvas.width !== Math.round(width * ratio) ||
-			canvas.height !== Math.round(height * ratio)
-		) {
-			canvas.width = Math.round(width * ratio);
-			canvas.height = Math.round(height * ratio);
-			canvas.style.width = `${width}px`;
-			canvas.style.height = `${height}px`;
-		}
-		context.setTransform(ratio, 0, 0, ratio, 0, 0);
-		context.clearRect(0, 0, width, height);
-		context.font = FONT;
-		context.textBaseline = "middle";
+		prepareCanvas(canvas, width, height);
 		const style = app.isDark()
 			? {text: "#f4f2ee", small: "#8a8790", root: "#3d3c40", strong: "#ffffff"}
 			: {text: "#1d1c1a", small: "#8a8790", root: "#ebe9e4", strong: "#111111"};
@@ -389,7 +361,7 @@ export function makeFlameView(app) {
 		}
 		if (graph.total[0] === 0) {
 			const isEmpty = app.profile.rows.count === 0;
-			const message = isEmpty ? "The profile is empty." : "No time passes the filter.";
+			const message = isEmpty ? "The profile is empty." : app.whyNothing();
 
 			context.fillStyle = style.text;
 			context.fillText(message, 14, ROW * 2.5);
@@ -478,10 +450,7 @@ export function makeFlameView(app) {
 				text: `${formatTime(graph.total[node])} · ${formatShare(graph.total[node], graph.total[0])}`,
 			}),
 		);
-		const box = tip.getBoundingClientRect();
-
-		tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - box.width - 6))}px`;
-		tip.style.top = `${event.clientY + 20 + box.height > innerHeight ? event.clientY - box.height - 12 : event.clientY + 18}px`;
+		placeTip(tip, event);
 	}
 
 	// ---- moving ----

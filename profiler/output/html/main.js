@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The page: what all views share, and the address that says what is shown.
 import {make, makeChoice, refill} from "./dom.js";
-import {clip, formatShare, formatTime} from "./format.js";
-import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_WAIT, unpackProfile} from "./data.js";
+import {clip, formatShare, formatTime, plural} from "./format.js";
+import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_WAIT, unpackBytes, unpackProfile} from "./data.js";
 import {kindsOfFrames} from "./kinds.js";
 import {
 	compileSearch,
@@ -14,9 +14,14 @@ import {
 	weigh,
 } from "./tree.js";
 import {placeNames, sumFrames} from "./tables.js";
-import {formatState, parseState} from "./state.js";
+import {formatState, parseRange, parseState} from "./state.js";
+import {SPAN_SAMPLE, makeTimelineBuilder} from "./timeline.js";
+import {clipIntervals, gapsBetween, makeMeasure, sliceRows} from "./slices.js";
+import {lanesByDevice, sumBusy, workOfSpan, worksOfFrames} from "./busy.js";
 import {makeFlameView} from "./flame_view.js";
 import {makeTableView} from "./table_view.js";
+import {makeTimelineView} from "./timeline_view.js";
+import {makeBusyView} from "./busy_view.js";
 import {makeAboutView} from "./about_view.js";
 
 const TIME_KINDS = [
@@ -27,6 +32,7 @@ const TIME_KINDS = [
 ];
 const FILTERS = ["process", "thread", "device", "stream"];
 const TYPING_MS = 120; // a search begins when typing pauses
+const WORKING_MS = 12; // without a pause in which the page can respond
 
 function byId(id) {
 	return document.getElementById(id);
@@ -62,13 +68,21 @@ function startTheme(changed) {
 	return isDark;
 }
 
+const NO_ROWS = {count: 0, stack: [], kind: [], place: [], operations: [], ns: [], bytes: []};
+
 function startApp(profile) {
 	const views = {},
 		element = byId("content");
 	const kindsPresent = TIME_KINDS.filter(([, , row]) => profile.rows.kind.includes(row));
+	const works = worksOfFrames(profile.frames),
+		busyOf = new Map(); // by device, of the whole run
 	let sums = null;
 	const app = {
 		profile,
+		shown: profile, // with the rows of the time that is chosen
+		timeline: null, // until it has been read
+		timelineStatus: "Reading the timeline…", // why there is none
+		workOf: i => workOfSpan(works, app.timeline.spans, i),
 		tree: makeTree(profile.stacks),
 		kinds: kindsOfFrames(profile.frames),
 		state: null,
@@ -88,6 +102,38 @@ function startApp(profile) {
 			for (let i = 1; i < app.tree.count; i++)
 				count += app.tree.frame[i] === frame && app.weights.total[i] > 0 ? 1 : 0;
 			return count;
+		},
+		// Why nothing passes the filter.
+		whyNothing: () =>
+			!app.timeline && app.state.time + app.state.idle !== ""
+				? app.timelineStatus
+				: "No time passes the filter.",
+		// What a device did in the whole run, by its label.
+		busyOf(device) {
+			const {timeline} = app;
+
+			if (!busyOf.has(device))
+				busyOf.set(
+					device,
+					sumBusy(
+						timeline.spans,
+						lanesByDevice(timeline).get(device) ?? [],
+						timeline.runFrom,
+						timeline.runTo,
+						app.workOf,
+					),
+				);
+			return busyOf.get(device);
+		},
+		takeTimeline(timeline, status) {
+			app.timeline = timeline;
+			app.timelineStatus = status;
+			app.filterKey = null;
+			update();
+		},
+		sayTimeline(status) {
+			app.timelineStatus = status;
+			if (["timeline", "busy"].includes(app.state.view)) views[app.state.view].update();
 		},
 		// Goes to another state; `isSmall`: not a step for the back button.
 		set(changes, isSmall = false) {
@@ -162,8 +208,11 @@ function startApp(profile) {
 		);
 	});
 
+	const timeChips = make("span", {class: "chips"});
+
 	byId("places").append(
 		...selects,
+		timeChips,
 		make("button", {
 			type: "button",
 			id: "no-filter",
@@ -171,10 +220,72 @@ function startApp(profile) {
 			hidden: true,
 			on: {
 				click: () =>
-					app.set({process: "", thread: "", device: "", stream: "", kind: "all"}),
+					app.set({
+						process: "",
+						thread: "",
+						device: "",
+						stream: "",
+						kind: "all",
+						time: "",
+						idle: "",
+					}),
 			},
 		}),
 	);
+
+	// What time is chosen, each to be taken away.
+	function fillTimeChips() {
+		const {state} = app,
+			range = parseRange(state.time),
+			chips = [];
+
+		if (range)
+			chips.push([
+				`${formatTime(range[1] - range[0])} from ${formatTime(range[0])} on ✕`,
+				"Show the whole run again",
+				{time: ""},
+			]);
+		if (state.idle !== "")
+			chips.push([
+				`while ${clip(state.idle, 40)} was idle ✕`,
+				"Show busy times, too",
+				{idle: ""},
+			]);
+		refill(
+			timeChips,
+			...chips.map(([text, title, changes]) =>
+				make("button", {
+					type: "button",
+					class: "chip set",
+					text,
+					title,
+					on: {click: () => app.set(changes)},
+				}),
+			),
+		);
+	}
+
+	// The profile of a part of the time is not quite the profile.
+	function sayWhatIsLeftOut() {
+		const {state, timeline} = app,
+			texts = [];
+
+		if (state.idle !== "")
+			texts.push(
+				"CPU samples of the time in which the GPU was idle, each with the part in it.",
+			);
+		else if (state.time !== "")
+			texts.push(
+				"Of this time alone: what lasted longer counts with the part in it. A wait is shown by " +
+					"its call, not by what ran meanwhile; what has no usable times is left out.",
+			);
+		if (texts.length > 0 && timeline?.lost > 0)
+			texts.push(
+				`${plural(timeline.lost, "event is", "events are")} missing from the timeline.`,
+			);
+		byId("note").textContent = texts.join(" ");
+		byId("note").hidden = texts.length === 0 || !["flame", "tables"].includes(state.view);
+	}
 
 	function fillFilters() {
 		FILTERS.forEach((filter, i) => {
@@ -188,7 +299,11 @@ function startApp(profile) {
 			select.classList.toggle("set", value !== "");
 			select.hidden = select.options.length < 3 && value === "";
 		});
-		byId("no-filter").hidden = FILTERS.every(filter => app.state[filter] === "");
+		fillTimeChips();
+		sayWhatIsLeftOut();
+		byId("no-filter").hidden = [...FILTERS, "time", "idle"].every(
+			filter => app.state[filter] === "",
+		);
 	}
 
 	function fillMatched() {
@@ -219,6 +334,32 @@ function startApp(profile) {
 		);
 	}
 
+	// The profile, or that of the chosen time.
+	function chooseTime(state) {
+		const {timeline} = app;
+		let intervals = null;
+
+		if (state.time === "" && state.idle === "") return profile;
+		if (!timeline) return {...profile, rows: NO_ROWS};
+		const [from, to] = parseRange(state.time) ?? [timeline.from, timeline.to];
+
+		intervals = {start: [from], end: [to]};
+		if (state.idle !== "")
+			intervals = clipIntervals(
+				gapsBetween(app.busyOf(state.idle), timeline.runFrom, timeline.runTo),
+				from,
+				to,
+			);
+		return {
+			...profile,
+			rows: sliceRows(
+				timeline,
+				makeMeasure(intervals),
+				state.idle === "" ? null : [SPAN_SAMPLE],
+			),
+		};
+	}
+
 	// ---- one state to the next ----
 
 	function update() {
@@ -229,12 +370,20 @@ function startApp(profile) {
 		const kinds = TIME_KINDS.filter(
 			([kind]) => state.kind === "all" || kind === state.kind,
 		).map(([, , row]) => row);
-		const filterKey = JSON.stringify([state.kind, ...FILTERS.map(filter => state[filter])]);
+		const filterKey = JSON.stringify([
+			state.kind,
+			state.time,
+			state.idle,
+			app.timeline !== null,
+			...FILTERS.map(filter => state[filter]),
+		]);
 
 		if (filterKey !== app.filterKey) {
+			if (!old || !app.filterKey || old.time !== state.time || old.idle !== state.idle)
+				app.shown = chooseTime(state);
 			app.filterKey = filterKey;
-			app.passes = rowsThatPass(profile, state, kinds);
-			app.weights = weigh(profile, app.tree, app.passes);
+			app.passes = rowsThatPass(app.shown, state, kinds);
+			app.weights = weigh(app.shown, app.tree, app.passes);
 			sums = null;
 		}
 		if (!old || old.q !== state.q) {
@@ -294,6 +443,8 @@ function startApp(profile) {
 	app.isDark = startTheme(() => views[app.state.view].recolour());
 	views.flame = {label: "Flame graph", ...makeFlameView(app)};
 	views.tables = {label: "Tables", ...makeTableView(app)};
+	views.timeline = {label: "Timeline", ...makeTimelineView(app)};
+	views.busy = {label: "GPU busy", ...makeBusyView(app)};
 	views.about = {label: "About", ...makeAboutView(app)};
 	const command = profile.facts.get("command");
 
@@ -305,6 +456,40 @@ function startApp(profile) {
 	return app;
 }
 
+// Unpacks the timeline, a part at a time, while the page can be used.
+async function readTimeline(app) {
+	const parts = [...document.querySelectorAll("script.timeline")];
+	let since = performance.now();
+	const pause = async () => {
+		if (performance.now() - since < WORKING_MS) return;
+		await new Promise(resolve => setTimeout(resolve));
+		since = performance.now();
+	};
+
+	try {
+		if (parts.length === 0) {
+			app.takeTimeline(null, "This report has no timeline.");
+			return;
+		}
+		const builder = makeTimelineBuilder(app.profile, pause);
+
+		for (const [i, part] of parts.entries()) {
+			builder.add(await unpackBytes(part.textContent));
+			part.remove();
+			app.sayTimeline(`Reading the timeline… ${Math.floor((100 * i) / parts.length)} %`);
+			await pause();
+		}
+		app.takeTimeline(await builder.finish(), "");
+	} catch (error) {
+		app.takeTimeline(
+			null,
+			`The timeline cannot be shown: ${error.message}. Is the file complete?`,
+		);
+	} finally {
+		document.documentElement.dataset.timeline = "1";
+	}
+}
+
 async function start() {
 	const data = byId("data");
 
@@ -312,8 +497,11 @@ async function start() {
 		const profile = await unpackProfile(data.textContent);
 
 		data.remove();
-		document.documentElement.app = startApp(profile);
+		const app = (document.documentElement.app = startApp(profile));
+
 		document.documentElement.dataset.ready = "1";
+		// after the first picture
+		requestAnimationFrame(() => setTimeout(() => readTimeline(app)));
 	} catch (error) {
 		const status = byId("status") ?? byId("content").appendChild(make("p", {id: "status"}));
 

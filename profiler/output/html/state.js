@@ -4,7 +4,7 @@
 
 // Each with its default, which is left out of the address.
 export const DEFAULTS = {
-	view: "flame", // flame, tables, about
+	view: "flame", // flame, tables, timeline, busy, about
 	kind: "all", // all, cpu, gpu, wait, call
 	order: "size", // size, name
 	inverted: "", // "1": callers inside callees
@@ -16,18 +16,35 @@ export const DEFAULTS = {
 	thread: "",
 	device: "",
 	stream: "",
+	time: "", // "FROM..TO", ns since the command's start: the profile of that time alone
+	idle: "", // a device: the profile of the time when it was idle alone
+	window: "", // "FROM..TO": what the timeline shows
+	span: "", // one of the timeline, selected
+	gpu: "", // the device whose idle times are listed
 	table: "kernels",
 	sort: "", // a column; "-" ahead: the smallest first
 };
 
 const CHOICES = {
-	view: ["flame", "tables", "about"],
+	view: ["flame", "tables", "timeline", "busy", "about"],
 	kind: ["all", "cpu", "gpu", "wait", "call"],
 	order: ["size", "name"],
 	inverted: ["", "1"],
 	bottom: ["", "1"],
 	table: ["kernels", "copies", "functions", "sites", "threads", "streams"],
 };
+
+// "FROM..TO" as two numbers, the smaller first; null: it says nothing.
+export function parseRange(text) {
+	const found = /^(-?\d{1,16})\.\.(-?\d{1,16})$/.exec(text);
+	const [from, to] = found ? [Number(found[1]), Number(found[2])] : [0, 0];
+
+	return from < to ? [from, to] : null;
+}
+
+export function formatRange(from, to) {
+	return `${Math.floor(from)}..${Math.max(Math.ceil(to), Math.floor(from) + 1)}`;
+}
 
 function unescape(text) {
 	try {
@@ -46,8 +63,9 @@ export function parseState(fragment) {
 		const key = part.slice(0, Math.max(at, 0)),
 			value = unescape(part.slice(at + 1));
 
-		if (Object.hasOwn(DEFAULTS, key) && (CHOICES[key] ?? [value]).includes(value))
-			state[key] = value;
+		if (!Object.hasOwn(DEFAULTS, key) || !(CHOICES[key] ?? [value]).includes(value)) continue;
+		if (["time", "window"].includes(key) && !parseRange(value)) continue;
+		state[key] = value;
 	}
 	return state;
 }

@@ -89,7 +89,7 @@ export function makeTableView(app) {
 				time("mean", "Mean"),
 				share("ns"),
 			],
-			rows: () => tableGpuWork(app.profile, app.tree, app.kinds, app.passes, "gpu"),
+			rows: () => tableGpuWork(app.shown, app.tree, app.kinds, app.passes, "gpu"),
 			none: "No GPU kernels are in the profile",
 		},
 		copies: {
@@ -108,7 +108,7 @@ export function makeTableView(app) {
 				},
 				share("ns"),
 			],
-			rows: () => tableGpuWork(app.profile, app.tree, app.kinds, app.passes, "copy"),
+			rows: () => tableGpuWork(app.shown, app.tree, app.kinds, app.passes, "copy"),
 			none: "No other GPU work is in the profile",
 		},
 		functions: {
@@ -140,7 +140,7 @@ export function makeTableView(app) {
 				bytes("bytes", "Bytes"),
 				share("ns"),
 			],
-			rows: () => tableLaunchSites(app.profile, app.tree, app.kinds, app.passes),
+			rows: () => tableLaunchSites(app.shown, app.tree, app.kinds, app.passes),
 			none: "Nothing was launched",
 		},
 		threads: {
@@ -153,7 +153,7 @@ export function makeTableView(app) {
 				time("wait", "Waiting"),
 				count("operations", "GPU operations"),
 			],
-			rows: () => tableThreads(app.profile, app.passes),
+			rows: () => tableThreads(app.shown, app.passes),
 			select: row => ({
 				process: row.process < 0 ? "" : String(row.process),
 				thread: row.thread < 0 ? "" : `${row.process}.${row.thread}`,
@@ -174,7 +174,7 @@ export function makeTableView(app) {
 				bytes("bytes", "Bytes"),
 				share("gpu"),
 			],
-			rows: () => tableStreams(app.profile, app.passes),
+			rows: () => tableStreams(app.shown, app.passes),
 			select: row => ({
 				process: String(row.process),
 				device: row.device,

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// Parts of the run's time, and the profile of a part.
+import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_WAIT} from "./data.js";
+import {SPAN_CALL, SPAN_KINDS, SPAN_OPERATION, SPAN_SAMPLE, SPAN_WAIT} from "./timeline.js";
+import {firstWhere, spansBetween} from "./spans.js";
+
+// Intervals {start, end} in order that do not touch: how much of any time is in them.
+export function makeMeasure({start, end}) {
+	const count = start.length,
+		before = new Float64Array(count + 1);
+
+	for (let i = 0; i < count; i++) before[i + 1] = before[i] + end[i] - start[i];
+	// what is in them up to a time
+	const upTo = time => {
+		const next = firstWhere(0, count, i => start[i] >= time);
+
+		return next === 0 ? 0 : before[next - 1] + Math.min(time, end[next - 1]) - start[next - 1];
+	};
+
+	return {
+		start,
+		end,
+		count,
+		total: before[count],
+		first: count > 0 ? start[0] : 0,
+		last: count > 0 ? end[count - 1] : 0,
+		overlap: (from, to) => (to > from ? upTo(to) - upTo(from) : 0),
+	};
+}
+
+// What is not in intervals, within [from, to).
+export function gapsBetween({start, end}, from, to) {
+	const gaps = {start: [], end: []};
+	let at = from;
+	const add = (a, b) => {
+		if (b > a) {
+			gaps.start.push(a);
+			gaps.end.push(b);
+		}
+	};
+
+	for (let i = 0; i < start.length && at < to; i++) {
+		if (end[i] <= from) continue;
+		add(at, Math.min(start[i], to));
+		at = Math.max(at, end[i]);
+	}
+	add(at, to);
+	return {start: Float64Array.from(gaps.start), end: Float64Array.from(gaps.end)};
+}
+
+// Intervals cut to [from, to).
+export function clipIntervals({start, end}, from, to) {
+	const kept = Array.from(start, (_, i) => i).filter(i => end[i] > from && start[i] < to);
+
+	return {
+		start: Float64Array.from(kept, i => Math.max(start[i], from)),
+		end: Float64Array.from(kept, i => Math.min(end[i], to)),
+	};
+}
+
+const ROW_OF_SPAN = [];
+
+ROW_OF_SPAN[SPAN_SAMPLE] = ROW_CPU;
+ROW_OF_SPAN[SPAN_OPERATION] = ROW_GPU;
+ROW_OF_SPAN[SPAN_WAIT] = ROW_WAIT;
+ROW_OF_SPAN[SPAN_CALL] = ROW_CALL;
+
+// Rows like the profile's, of what is in a measure's time: spans weigh the part of them that is. A
+// launch weighs nothing; `kinds`: of spans, all by default.
+export function sliceRows(timeline, measure, kinds = null) {
+	const {spans} = timeline;
+	const rows = {stack: [], kind: [], place: [], operations: [], ns: [], bytes: []};
+	let slots = new Int32Array(1024).fill(-1);
+	const hashOf = (stack, place, kind) => {
+		const hash =
+			Math.imul(stack, 0x9e3779b1) ^ Math.imul(place * SPAN_KINDS + kind, 0x85ebca6b);
+
+		return (hash ^ (hash >>> 15)) >>> 0;
+	};
+	const slotOf = (stack, place, kind) => {
+		let at = hashOf(stack, place, kind) & (slots.length - 1);
+
+		for (;;) {
+			const row = slots[at];
+
+			if (
+				row < 0 ||
+				(rows.stack[row] === stack && rows.place[row] === place && rows.kind[row] === kind)
+			)
+				return at;
+			at = (at + 1) & (slots.length - 1);
+		}
+	};
+	const rowOf = (stack, place, kind) => {
+		let at = slotOf(stack, place, kind);
+
+		if (slots[at] >= 0) return slots[at];
+		const row = rows.stack.length;
+
+		rows.stack.push(stack);
+		rows.place.push(place);
+		rows.kind.push(kind);
+		rows.operations.push(0);
+		rows.ns.push(0);
+		rows.bytes.push(0);
+		slots[at] = row;
+		if (rows.stack.length * 2 > slots.length) {
+			slots = new Int32Array(slots.length * 2).fill(-1);
+			for (let i = 0; i < rows.stack.length; i++)
+				slots[slotOf(rows.stack[i], rows.place[i], rows.kind[i])] = i;
+		}
+		return row;
+	};
+
+	for (const track of timeline.tracks)
+		for (const lane of track.type === "nvtx" ? [] : track.lanes) {
+			const [first, end] = spansBetween(lane, measure.first, measure.last);
+
+			for (let i = first; i < end; i++) {
+				const kind = ROW_OF_SPAN[spans.kind[i]];
+
+				if (kind === undefined || (kinds && !kinds.includes(spans.kind[i]))) continue;
+				const stop = spans.start[i] + spans.duration[i];
+				const ns = measure.overlap(spans.start[i], stop);
+
+				if (!(ns > 0)) continue;
+				const row = rowOf(spans.stack[i], spans.place[i], kind),
+					part = ns / spans.duration[i];
+
+				rows.ns[row] += ns;
+				// of a sum of many, as many as are in the part
+				rows.operations[row] +=
+					spans.number[i] === 1 ? 1 : Math.max(1, Math.round(spans.number[i] * part));
+				rows.bytes[row] += part === 1 ? spans.bytes[i] : Math.round(spans.bytes[i] * part);
+			}
+		}
+	return {
+		count: rows.stack.length,
+		stack: Uint32Array.from(rows.stack),
+		kind: Uint8Array.from(rows.kind),
+		place: Float64Array.from(rows.place),
+		operations: Float64Array.from(rows.operations),
+		ns: Float64Array.from(rows.ns),
+		bytes: Float64Array.from(rows.bytes),
+	};
+}

@@ -1,0 +1,1293 @@
+// SPDX-License-Identifier: MIT
+// The timeline: what ran when, from the whole run to single kernels.
+import {make, refill} from "./dom.js";
+import {
+	clip,
+	formatBytes,
+	formatCount,
+	formatRate,
+	formatShare,
+	formatTime,
+	plural,
+} from "./format.js";
+import {KINDS} from "./kinds.js";
+import {cutName} from "./names.js";
+import {placesThatPass} from "./tree.js";
+import {placeNames} from "./tables.js";
+import {makeTextWidth, placeTip, prepareCanvas, shadeOf, shiftColour, textOn} from "./draw.js";
+import {fact, placeOfFrame} from "./details.js";
+import {formatRange, parseRange} from "./state.js";
+import {SPAN_CALL, SPAN_LAUNCH, SPAN_OPERATION, SPAN_WAIT, operationsOf} from "./timeline.js";
+import {countWanted, firstWhere, formatTick, layOutLane, spanAt, tickStep} from "./spans.js";
+import {makeMeasure} from "./slices.js";
+import {lanesByDevice} from "./busy.js";
+
+const LANE = 19, // pixels, with a line below
+	GROUP = 24,
+	GAP = 5,
+	OVERVIEW = 26,
+	AXIS = 24;
+const TICK_ROOM = 120,
+	NARROWEST = 20, // ns in the window
+	CLICK_REACH = 4, // pixels beside a span that still mean it
+	FLOWS = 200, // lines to a launch's operations
+	STACK_FRAMES = 200,
+	ADDRESS_MS = 300; // the address follows when moving pauses
+
+const TRACK_LABELS = {nvtx: "NVTX", calls: "CUDA calls", waits: "Waiting", samples: "CPU samples"},
+	TRACK_KINDS = {gpu: "gpu", waits: "wait", samples: "cpu"},
+	THREAD_ORDER = ["nvtx", "calls", "waits", "samples"];
+
+export function makeTimelineView(app) {
+	const {frames, stacks, places} = app.profile,
+		names = placeNames(app.profile);
+	const head = make("canvas", {class: "head", "aria-hidden": "true"});
+	const canvas = make("canvas", {
+		tabindex: "0",
+		role: "application",
+		"aria-label":
+			"Timeline: arrow keys move from span to span, w and s zoom, a and d move, m selects time",
+		"aria-describedby": "span-details",
+	});
+	const sheet = make("div", {class: "sheet"}, canvas);
+	const scroller = make("div", {class: "graph lanes"}, sheet);
+	const note = make("p", {class: "deeper", hidden: true});
+	const details = make("div", {class: "details", id: "span-details", "aria-live": "polite"});
+	const tip = make("div", {class: "tip", hidden: true});
+	const message = make("p", {class: "message", hidden: true});
+	const element = make(
+		"section",
+		{class: "view timeline", "aria-label": "Timeline"},
+		head,
+		scroller,
+		message,
+		note,
+		details,
+		tip,
+	);
+	const textWidth = makeTextWidth(canvas.getContext("2d"));
+	const colours = new Map();
+	let timeline = null,
+		rows = [], // lanes and headings, from the top
+		rowOf = new Map(), // by lane
+		shownLanes = [], // those of records, in order of their numbers
+		height = 0,
+		rowsKey = "",
+		wantedKey = "",
+		wanted = new Map(); // by store: how many before each span are wanted; empty: all are
+	let from = 0,
+		to = 1,
+		shownWindow = null;
+	let cursor = null, // {lane, i}
+		hover = null;
+	let choosing = null; // the time that is being selected: [a, b]
+	let drawing = false,
+		addressTimer = 0;
+	let overview = null,
+		look = null; // the page's colours
+
+	const labelWidth = () => (scroller.clientWidth < 640 ? 104 : 196);
+	const plotWidth = () => Math.max(scroller.clientWidth - labelWidth(), 1);
+	const xOf = time => labelWidth() + ((time - from) * plotWidth()) / (to - from);
+	const timeAt = x => from + ((x - labelWidth()) * (to - from)) / plotWidth();
+
+	// ---- what is shown ----
+
+	function update() {
+		const isNew = timeline !== app.timeline;
+
+		timeline = app.timeline;
+		const isMissing = !timeline || timeline.spans.count === 0;
+
+		for (const part of [head, scroller, details]) part.hidden = isMissing;
+		message.hidden = !isMissing;
+		message.textContent = whyNone();
+		if (isMissing) {
+			sayNote();
+			return;
+		}
+		if (isNew) {
+			overview = null;
+			from = timeline.from;
+			to = timeline.to;
+		}
+		if (app.state.window !== shownWindow) {
+			shownWindow = app.state.window;
+			[from, to] = parseRange(shownWindow) ?? [timeline.from, timeline.to];
+			clampWindow();
+		}
+		listRows();
+		chooseWanted();
+		takeCursor();
+		sayNote();
+		showDetails();
+		draw();
+	}
+
+	function whyNone() {
+		if (!timeline) return app.timelineStatus;
+		if (timeline.lost > 0)
+			return `The timeline is empty: ${plural(timeline.lost, "event is", "events are")} missing (${timeline.reason}).`;
+		return "The timeline is empty: nothing was recorded.";
+	}
+
+	function sayNote() {
+		const texts = [];
+
+		if (timeline && timeline.lost > 0 && timeline.spans.count > 0)
+			texts.push(
+				`${plural(timeline.lost, "event is", "events are")} missing here: ${clip(timeline.reason, 200)}`,
+			);
+		if (timeline && timeline.outside > 0)
+			texts.push(
+				`${plural(timeline.outside, "event was", "events were")} outside of the run: not shown`,
+			);
+		if (timeline && timeline.summed > 0)
+			texts.push(
+				`${plural(timeline.summed, "short event is", "short events are")} shown as sums of ` +
+					"neighbours: their times add up, but each one's place is not known",
+			);
+		note.textContent = texts.join(" · ");
+		note.hidden = texts.length === 0;
+	}
+
+	function listRows() {
+		const {state} = app,
+			key = JSON.stringify(
+				["kind", "process", "thread", "device", "stream"].map(name => state[name]),
+			);
+
+		if (key === rowsKey && rows.length > 0 && rows.timeline === timeline) return;
+		rowsKey = key;
+		const passes = placesThatPass(app.profile, state);
+		const isShown = track =>
+			track.places.some(place => passes[place < 0 ? places.count : place] === 1) &&
+			(state.kind === "all" ||
+				track.type === "calls" ||
+				track.type === "nvtx" ||
+				TRACK_KINDS[track.type] === state.kind);
+		const groups = new Map();
+
+		for (const track of timeline.tracks) {
+			if (!isShown(track)) continue;
+			const isGpu = track.type === "gpu",
+				id = isGpu ? `gpu ${track.device}` : `${track.process}.${track.thread}`;
+			const group = groups.get(id) ?? {
+				isGpu,
+				label: isGpu ? deviceName(track.device) : threadName(track),
+				tracks: [],
+				ns: 0,
+			};
+
+			group.tracks.push(track);
+			group.ns += track.type === "nvtx" ? 0 : track.ns;
+			groups.set(id, group);
+		}
+		const sorted = [...groups.values()].sort(
+			(a, b) =>
+				b.isGpu - a.isGpu ||
+				(a.isGpu ? a.label.localeCompare(b.label, "en", {numeric: true}) : b.ns - a.ns),
+		);
+		const processes = new Set(timeline.tracks.map(track => track.process)).size,
+			contexts = new Set(
+				timeline.tracks
+					.filter(track => track.type === "gpu")
+					.map(track => `${track.process}.${track.context}`),
+			).size;
+
+		rows = [];
+		rows.timeline = timeline;
+		height = 0;
+		for (const group of sorted) {
+			rows.push({y: height, height: GROUP, group});
+			height += GROUP;
+			group.tracks.sort((a, b) =>
+				group.isGpu
+					? a.process - b.process || a.context - b.context || a.stream - b.stream
+					: THREAD_ORDER.indexOf(a.type) - THREAD_ORDER.indexOf(b.type),
+			);
+			for (const track of group.tracks) {
+				track.lanes.forEach((lane, i) => {
+					rows.push({
+						y: height,
+						height: LANE,
+						lane,
+						label: i > 0 ? "" : trackLabel(track, processes > 1, contexts > 1),
+					});
+					height += LANE;
+				});
+				height += GAP;
+			}
+		}
+		const lanes = rows.filter(row => row.lane);
+
+		rowOf = new Map(lanes.map(row => [row.lane, row]));
+		shownLanes = lanes
+			.map(row => row.lane)
+			.filter(lane => lane.store === timeline.spans)
+			.sort((a, b) => a.first - b.first);
+		sheet.style.height = `${Math.max(height + GAP, scroller.clientHeight)}px`;
+	}
+
+	function deviceName(label) {
+		const {devices} = app.profile;
+		const at = devices.label.indexOf(label);
+
+		return [label || "GPU", at < 0 ? "" : devices.name[at]].filter(text => text).join(" · ");
+	}
+
+	function threadName(track) {
+		const thread = names.thread(track.process, track.thread),
+			process = names.process(track.process);
+
+		if (track.process < 0) return "Threads that are not known";
+		return process === thread ? thread : `${process} · ${thread}`;
+	}
+
+	function trackLabel(track, withProcess, withContext) {
+		if (track.type !== "gpu") return TRACK_LABELS[track.type];
+		return [
+			track.stream < 0 ? "no stream" : `stream ${track.stream}`,
+			withContext && track.context >= 0 ? `context ${track.context}` : "",
+			withProcess ? names.process(track.process) : "",
+		]
+			.filter(text => text)
+			.join(", ");
+	}
+
+	// What a search or a filter leaves bright.
+	function chooseWanted() {
+		const {state} = app,
+			key = JSON.stringify([state.q, rowsKey]);
+
+		if (key === wantedKey && wanted.timeline === timeline) return;
+		wantedKey = key;
+		wanted = new Map();
+		wanted.timeline = timeline;
+		const passes = placesThatPass(app.profile, state),
+			isFiltered = passes.includes(0);
+
+		if (!app.matches && !isFiltered) return;
+		for (const track of timeline.tracks)
+			for (const {store} of track.lanes)
+				if (!wanted.has(store))
+					wanted.set(
+						store,
+						countWanted(
+							store,
+							i =>
+								(!app.matches || app.matches[store.frameAt(i)] === 1) &&
+								(!isFiltered ||
+									!store.place ||
+									passes[store.place[i] < 0 ? places.count : store.place[i]] ===
+										1),
+						),
+					);
+	}
+
+	const isWanted = (store, first, end) => {
+		const counts = wanted.get(store);
+
+		return !counts || counts[end] > counts[first];
+	};
+
+	// The lane of a span, if it is shown.
+	function laneOf(i) {
+		const lane = shownLanes[firstWhere(0, shownLanes.length, at => shownLanes[at].end > i)];
+
+		return lane && lane.first <= i ? lane : undefined;
+	}
+
+	function takeCursor() {
+		const i = /^\d+$/.test(app.state.span) ? Number(app.state.span) : -1;
+
+		if (i >= 0 && i < timeline.spans.count) {
+			if (cursor?.i !== i || cursor.lane.store !== timeline.spans) {
+				const lane = laneOf(i);
+
+				cursor = lane ? {lane, i} : null;
+				if (cursor) showRow(cursor.lane);
+			}
+		} else if (cursor?.lane.store === timeline.spans) {
+			cursor = null;
+		}
+		hover = null;
+	}
+
+	// ---- drawing ----
+
+	function readLook() {
+		const css = getComputedStyle(document.documentElement),
+			get = name => css.getPropertyValue(name).trim();
+
+		return {
+			text: get("--text"),
+			faint: get("--faint"),
+			line: get("--line"),
+			raised: get("--raised"),
+			page: get("--page"),
+			strong: get("--strong"),
+			outline: app.isDark() ? "#ffffff" : "#111111",
+			veil: app.isDark() ? "rgb(22 22 24 / 62%)" : "rgb(255 255 255 / 66%)",
+			grid: app.isDark() ? "rgb(255 255 255 / 7%)" : "rgb(0 0 0 / 6%)",
+		};
+	}
+
+	function colourOf(frame) {
+		let colour = colours.get(frame);
+
+		if (!colour) {
+			const base = frame < 0 ? "#9a9aa0" : app.colour(KINDS[app.kinds[frame]]);
+			const fill = shiftColour(
+				base,
+				frame < 0 ? 0 : (shadeOf(frames.name[frame]) - 0.5) * 0.26,
+			);
+
+			colour = {fill, text: textOn(fill)};
+			colours.set(frame, colour);
+		}
+		return colour;
+	}
+
+	// The call of a wait is not what matters.
+	const colourIn = (lane, frame) => {
+		if (lane.track.type !== "waits") return colourOf(frame);
+		const fill = app.colour(KINDS.find(kind => kind.word === "wait"));
+
+		return {fill, text: textOn(fill)};
+	};
+
+	const nameOfFrame = frame =>
+		frame < 0
+			? "[stack not captured]"
+			: (frames.shortName[frame] || frames.name[frame]).replace(/^\[GPU_Kernel\](?=.)/, "");
+
+	function drawLane(context, lane, y) {
+		const {store} = lane,
+			left = labelWidth(),
+			box = LANE - 2;
+		let runX = -1,
+			runEnd = -1,
+			runColour = "",
+			runAlpha = 0;
+		// neighbours of one look are one box
+		const flush = () => {
+			if (runEnd <= runX) return;
+			context.globalAlpha = runAlpha;
+			context.fillStyle = runColour;
+			context.fillRect(runX, y, runEnd - runX, box);
+			runEnd = runX = -1;
+		};
+
+		layOutLane(lane, from, to, plotWidth(), (x, width, first, end, share) => {
+			const frame = store.frameAt(end - first > 1 ? (first + end) >> 1 : first),
+				colour = colourIn(lane, frame),
+				isBright = isWanted(store, first, end);
+			// what is dense is strong: in eight steps
+			const alpha = (isBright ? 1 : 0.22) * (0.3 + 0.7 * (Math.ceil(share * 8) / 8));
+			const at = left + x;
+
+			if (end - first > 1 || width < 8) {
+				const right = at + (width > 3 ? width - 0.5 : width);
+
+				if (
+					colour.fill === runColour &&
+					alpha === runAlpha &&
+					at <= runEnd + 0.01 &&
+					width <= 3
+				) {
+					runEnd = Math.max(runEnd, right);
+					return;
+				}
+				flush();
+				[runX, runEnd, runColour, runAlpha] = [at, right, colour.fill, alpha];
+				return;
+			}
+			flush();
+			context.globalAlpha = alpha;
+			context.fillStyle = colour.fill;
+			context.fillRect(at, y, width - 1, box);
+			if (width < 22) return;
+			const name =
+				store.stack && store.number[first] > 1
+					? `${formatCount(store.number[first])} × ${nameOfFrame(frame)}`
+					: nameOfFrame(frame);
+			const label = cutName(name, text => textWidth(text) <= width - 9);
+
+			if (!label) return;
+			context.globalAlpha = isBright ? 1 : 0.5;
+			context.fillStyle = isBright ? colour.text : look.text;
+			context.fillText(label, at + 4, y + box / 2 + 0.5);
+		});
+		flush();
+		context.globalAlpha = 1;
+	}
+
+	const rowsWithin = (top, bottom) => {
+		const first = firstWhere(0, rows.length, i => rows[i].y + rows[i].height > top);
+
+		return rows.slice(
+			first,
+			firstWhere(first, rows.length, i => rows[i].y >= bottom),
+		);
+	};
+	const yOf = lane => {
+		const row = rowOf.get(lane);
+
+		return row ? row.y - scroller.scrollTop : 0;
+	};
+
+	function outlineSpan(context, {lane, i}, colour, thickness) {
+		const {store} = lane,
+			y = yOf(lane),
+			left = Math.max(xOf(store.start[i]), labelWidth() - 4),
+			right = Math.min(xOf(store.start[i] + store.duration[i]), scroller.clientWidth + 4);
+
+		context.strokeStyle = colour;
+		context.lineWidth = thickness;
+		context.strokeRect(left - 0.5, y - 0.5, Math.max(right - left, 2), LANE - 1);
+	}
+
+	// From a launch to what it started.
+	function drawFlows(context, span) {
+		if (!span || span.lane.store !== timeline.spans) return;
+		const {spans} = timeline,
+			launch = spans.kind[span.i] === SPAN_LAUNCH ? span.i : timeline.launch[span.i];
+
+		if (launch < 0) return;
+		const lane = laneOf(launch);
+		const list =
+			spans.kind[span.i] === SPAN_LAUNCH ? operationsOf(timeline, launch, FLOWS) : [span.i];
+
+		if (!lane) return;
+		const x = xOf(spans.start[launch] + spans.duration[launch]),
+			y = yOf(lane) + LANE / 2;
+
+		context.strokeStyle = look.strong;
+		context.fillStyle = look.strong;
+		context.lineWidth = 1.5;
+		for (const operation of list) {
+			const target = operation === span.i ? span.lane : laneOf(operation);
+
+			if (!target) continue;
+			const endX = xOf(spans.start[operation]),
+				endY = yOf(target) + (yOf(target) < y ? LANE - 2 : 0);
+			const bend = Math.max(-4e4, Math.min((endX - x) / 2, 4e4));
+
+			if (Math.abs(endX) > 1e6 || Math.abs(x) > 1e6) continue;
+			context.beginPath();
+			context.moveTo(x, y);
+			context.bezierCurveTo(x + bend, y, endX - bend, endY, endX, endY);
+			context.stroke();
+			context.beginPath();
+			context.arc(endX, endY, 2.5, 0, 7);
+			context.fill();
+		}
+		context.beginPath();
+		context.arc(x, y, 2.5, 0, 7);
+		context.fill();
+	}
+
+	function drawTimeOutside(context, width, bottom) {
+		const range = choosing ?? parseRange(app.state.time);
+
+		if (!range) return;
+		const left = labelWidth(),
+			a = Math.max(left, Math.min(xOf(range[0]), width)),
+			b = Math.max(left, Math.min(xOf(range[1]), width));
+
+		context.fillStyle = look.veil;
+		context.fillRect(left, 0, a - left, bottom);
+		context.fillRect(b, 0, width - b, bottom);
+		context.fillStyle = look.strong;
+		for (const x of [a, b]) if (x > left && x < width) context.fillRect(x - 0.5, 0, 1, bottom);
+	}
+
+	function ticks() {
+		const step = tickStep(to - from, plotWidth(), TICK_ROOM),
+			list = [];
+
+		for (let time = Math.ceil(from / step) * step; time <= to; time += step) list.push(time);
+		return {step, list};
+	}
+
+	function drawNow() {
+		drawing = false;
+		const width = scroller.clientWidth,
+			visible = scroller.clientHeight;
+
+		if (!timeline || timeline.spans.count === 0 || width === 0 || visible === 0) return;
+		look ??= readLook();
+		const context = prepareCanvas(canvas, width, visible),
+			left = labelWidth(),
+			top = scroller.scrollTop;
+		const shown = rowsWithin(top, top + visible);
+
+		context.fillStyle = look.grid;
+		for (const time of ticks().list) context.fillRect(Math.round(xOf(time)), 0, 1, visible);
+		context.save();
+		context.beginPath();
+		context.rect(left, 0, width - left, visible);
+		context.clip();
+		for (const row of shown) if (row.lane) drawLane(context, row.lane, row.y - top);
+		drawTimeOutside(context, width, visible);
+		drawFlows(context, hover ?? cursor);
+		if (cursor) outlineSpan(context, cursor, look.outline, 2);
+		if (hover && hover.i !== cursor?.i) outlineSpan(context, hover, look.outline, 1);
+		context.restore();
+		drawLabels(context, shown, top, width, visible);
+		if (rows.length === 0) {
+			context.fillStyle = look.faint;
+			context.fillText("Nothing passes the filter.", 14, 24);
+		}
+		drawHead(width);
+	}
+
+	function drawLabels(context, shown, top, width, visible) {
+		const left = labelWidth(),
+			now = look;
+
+		context.fillStyle = now.page;
+		context.fillRect(0, 0, left - 1, visible);
+		context.fillStyle = now.line;
+		context.fillRect(left - 1, 0, 1, visible);
+		for (const row of shown) {
+			const y = row.y - top;
+
+			if (row.group) {
+				context.fillStyle = now.raised;
+				context.fillRect(0, y, width, GROUP - 3);
+				context.fillStyle = now.line;
+				if (row.y > 0) context.fillRect(0, y, width, 1);
+				context.fillStyle = now.text;
+				context.font = `600 ${context.font}`;
+				context.fillText(
+					cutName(row.group.label, text => context.measureText(text).width < width - 24),
+					10,
+					y + GROUP / 2 - 1,
+				);
+				context.font = context.font.replace(/^600 /, "");
+			} else if (row.label) {
+				context.fillStyle = now.faint;
+				context.fillText(
+					cutName(row.label, text => textWidth(text) < left - 26),
+					18,
+					y + LANE / 2 - 0.5,
+				);
+			}
+		}
+	}
+
+	// The whole run above, and the axis of what is shown.
+	function drawHead(width) {
+		const context = prepareCanvas(head, width, OVERVIEW + AXIS),
+			left = labelWidth(),
+			plot = plotWidth(),
+			now = look;
+		const scale = plot / (timeline.to - timeline.from);
+
+		if (overview?.width !== plot) overview = {width: plot, strips: makeOverview(plot)};
+		context.fillStyle = now.faint;
+		context.fillText(
+			cutName("whole run", text => textWidth(text) < left - 16),
+			10,
+			OVERVIEW / 2,
+		);
+		context.fillStyle = now.raised;
+		context.fillRect(left, 3, plot, OVERVIEW - 6);
+		context.fillStyle = app.colour(
+			KINDS.find(
+				kind =>
+					kind.word ===
+					(timeline.tracks.some(track => track.type === "gpu") ? "gpu" : "native"),
+			),
+		);
+		const tall = (OVERVIEW - 8) / Math.max(overview.strips.length, 1);
+
+		overview.strips.forEach((strip, k) => {
+			for (let x = 0; x < strip.length; x++) {
+				const part = strip[x] > 0 ? Math.max(tall * strip[x], 1) : 0;
+
+				if (part > 0) context.fillRect(left + x, 4 + tall * (k + 1) - part, 1, part);
+			}
+		});
+		const a = left + (from - timeline.from) * scale,
+			b = Math.max(left + (to - timeline.from) * scale, a + 2);
+
+		context.fillStyle = now.veil;
+		context.fillRect(left, 2, a - left, OVERVIEW - 4);
+		context.fillRect(b, 2, left + plot - b, OVERVIEW - 4);
+		context.strokeStyle = now.strong;
+		context.lineWidth = 1.5;
+		context.strokeRect(a + 0.75, 2.75, Math.max(b - a - 1.5, 1), OVERVIEW - 5.5);
+		const range = choosing ?? parseRange(app.state.time);
+
+		if (range) {
+			context.fillStyle = now.strong;
+			context.globalAlpha = 0.22;
+			context.fillRect(xOf(range[0]), OVERVIEW, xOf(range[1]) - xOf(range[0]), AXIS);
+			context.globalAlpha = 1;
+		}
+		const {step, list} = ticks();
+
+		context.fillStyle = now.faint;
+		for (const time of list) {
+			const x = Math.round(xOf(time)),
+				text = formatTick(time, step, Math.max(Math.abs(from), Math.abs(to)));
+
+			context.fillRect(x, OVERVIEW + AXIS - 6, 1, 6);
+			if (x + 4 + context.measureText(text).width <= width)
+				context.fillText(text, x + 4, OVERVIEW + AXIS / 2 - 1);
+		}
+		// over what of the axis is beside the plot
+		context.fillStyle = now.page;
+		context.fillRect(0, OVERVIEW, left, AXIS);
+		context.fillStyle = now.text;
+		context.fillText(
+			left < 150 ? formatTime(to - from) : `${formatTime(to - from)} shown`,
+			10,
+			OVERVIEW + AXIS / 2 - 1,
+		);
+		context.fillStyle = now.line;
+		context.fillRect(0, OVERVIEW + AXIS - 1, width, 1);
+	}
+
+	// By device, the share of each pixel of the run in which it was busy; without a device, how much
+	// threads computed.
+	function makeOverview(width) {
+		const count = Math.floor(width),
+			scale = (timeline.to - timeline.from) / count;
+		const measures = [...lanesByDevice(timeline).keys()].map(device =>
+			makeMeasure(app.busyOf(device)),
+		);
+
+		if (measures.length === 0) return [sumSamples(count, scale)];
+		return measures.map(measure =>
+			Float32Array.from({length: count}, (_, x) => {
+				const time = timeline.from + x * scale;
+
+				return measure.overlap(time, time + scale) / scale;
+			}),
+		);
+	}
+
+	// The most is 1.
+	function sumSamples(count, scale) {
+		const {spans} = timeline,
+			sums = new Float32Array(count);
+
+		for (const track of timeline.tracks)
+			if (track.type === "samples")
+				for (const {first, end} of track.lanes)
+					for (let i = first; i < end; i++) {
+						const x = (spans.start[i] - timeline.from) / scale,
+							end = Math.min(x + spans.duration[i] / scale, count);
+
+						for (let at = Math.floor(x); at < end; at++)
+							sums[at] += Math.min(end, at + 1) - Math.max(x, at);
+					}
+		const most = sums.reduce((a, b) => Math.max(a, b), 0);
+
+		return most > 0 ? sums.map(sum => sum / most) : sums;
+	}
+
+	function draw() {
+		if (!drawing) requestAnimationFrame(drawNow);
+		drawing = true;
+	}
+
+	// ---- details ----
+
+	function stackOf(span) {
+		const list = [];
+		const {store} = span.lane;
+
+		if (!store.stack) return [];
+		for (
+			let at = store.stack[span.i];
+			at > 0 && list.length < STACK_FRAMES;
+			at = stacks.parent[at]
+		)
+			list.push(stacks.frame[at]);
+		return list.reverse();
+	}
+
+	function factsOf({lane, i}) {
+		const {store} = lane,
+			facts = [
+				fact("start", formatTick(store.start[i], 1, Math.max(Math.abs(store.start[i]), 1))),
+				fact(
+					store.number[i] > 1 && store.stack ? "time of all" : "duration",
+					formatTime(store.duration[i]),
+				),
+			];
+
+		if (store.number[i] > 1)
+			facts.push(fact(store.stack ? "events" : "calls", formatCount(store.number[i])));
+		if (!store.stack) return facts;
+		const place = store.place[i];
+
+		if (store.shape[i] > 0 && store.shape[i] <= timeline.shapes[0].length) {
+			const shape = timeline.shapes.map(column => column[store.shape[i] - 1]);
+
+			facts.push(
+				fact("grid", shape.slice(0, 3).join(" × ")),
+				fact("block", shape.slice(3, 6).join(" × ")),
+				fact("shared memory", `${formatBytes(shape[6] + shape[7])} a block`),
+				fact("registers", `${shape[8]} a thread`),
+			);
+		}
+		if (store.bytes[i] > 0)
+			facts.push(
+				fact("bytes", formatBytes(store.bytes[i])),
+				fact("rate", formatRate(store.bytes[i], store.duration[i])),
+			);
+		if (lane.track.type === "gpu" && place >= 0 && places.stream[place] >= 0)
+			facts.push(fact("stream", String(places.stream[place])));
+		if (lane.track.type === "gpu" && place >= 0 && places.thread[place] >= 0)
+			facts.push(
+				fact(
+					"launched by",
+					clip(names.thread(places.process[place], places.thread[place]), 60),
+				),
+			);
+		if (store.correlation[i] > 0) facts.push(fact("correlation", String(store.correlation[i])));
+		if (store.node[i] > 0) facts.push(fact("graph node", String(store.node[i])));
+		if (timeline.launch[i] >= 0) {
+			const launch = timeline.launch[i];
+
+			facts.push(
+				fact(
+					"after its launch",
+					formatTime(Math.max(store.start[i] - store.start[launch], 0)),
+				),
+			);
+		}
+		if (store.kind[i] === SPAN_LAUNCH && store.duration[i] === 0)
+			facts.push(fact("return", "unknown"));
+		return facts;
+	}
+
+	const WHAT = [];
+
+	WHAT[SPAN_LAUNCH] = "launch";
+	WHAT[SPAN_WAIT] = "waiting for the GPU";
+	WHAT[SPAN_CALL] = "CUDA call, wall time";
+
+	function actionsOf(span) {
+		const {lane, i} = span,
+			{store} = lane,
+			actions = [
+				["Zoom in", "Enter", () => zoomTo(span)],
+				["Select its time", "All other views show this time alone (m)", chooseTime],
+			];
+
+		if (!store.stack) return actions;
+		const operations = store.kind[i] === SPAN_LAUNCH ? operationsOf(timeline, i, FLOWS) : [];
+
+		if (timeline.launch[i] >= 0)
+			actions.push(["Its launch", "f", () => select(timeline.launch[i])]);
+		if (operations.length > 0)
+			actions.push([
+				operations.length > 1 ? "Its first operation" : "Its operation",
+				"f",
+				() => select(operations[0]),
+			]);
+		if (store.stack[i] > 0)
+			actions.push([
+				"In the flame graph",
+				"The stack there",
+				() =>
+					app.set({
+						view: "flame",
+						zoom: String(store.stack[i]),
+						inverted: "",
+						frame: "",
+					}),
+			]);
+		actions.push(["Whole name", "Show name and stack in full", toggleWhole]);
+		return actions;
+	}
+
+	function toggleWhole() {
+		details.classList.toggle("open");
+	}
+
+	function showDetails() {
+		const span = hover ?? cursor;
+
+		if (!span) {
+			refill(
+				details,
+				make("p", {
+					class: "hint",
+					text:
+						`${plural(timeline.events, "event")} in ${formatTime(timeline.runTo - timeline.runFrom)}. ` +
+						"Wheel, w and s zoom; drag, a and d move; drag along the axis, or with Shift, to " +
+						"choose a time for all views; click for details.",
+				}),
+			);
+			return;
+		}
+		const {lane, i} = span,
+			{store} = lane,
+			frame = store.frameAt(i),
+			kind = frame < 0 ? null : KINDS[app.kinds[frame]],
+			swatch = make("i", {title: kind?.label ?? null});
+		const stack = stackOf(span);
+
+		swatch.style.backgroundColor = colourIn(lane, frame).fill;
+		refill(
+			details,
+			make(
+				"div",
+				{class: "name"},
+				swatch,
+				frame < 0 ? "[stack not captured]" : clip(frames.name[frame], 2000),
+			),
+			make("div", {
+				class: "where",
+				text: [
+					store.stack ? (WHAT[store.kind[i]] ?? kind?.label ?? "") : (kind?.label ?? ""),
+					rowTitle(lane),
+					frame < 0 ? "" : clip(placeOfFrame(frames, frame), 300),
+				]
+					.filter(text => text)
+					.join(" · "),
+			}),
+			make(
+				"dl",
+				{class: "facts"},
+				...factsOf(span),
+				make(
+					"div",
+					{class: "actions"},
+					...actionsOf(span).map(([label, title, act]) =>
+						make("button", {type: "button", text: label, title, on: {click: act}}),
+					),
+				),
+			),
+			stack.length > 1
+				? make("div", {
+						class: "stack",
+						text: stack.map(at => clip(nameOfFrame(at), 120)).join(" › "),
+					})
+				: null,
+		);
+	}
+
+	function rowTitle({track}) {
+		if (track.type !== "gpu") return clip(threadName(track), 120);
+		return `${clip(deviceName(track.device), 80)}, ${trackLabel(track, true, true)}`;
+	}
+
+	function showTip(event) {
+		tip.hidden = !hover || event.pointerType === "touch";
+		if (tip.hidden) return;
+		const {lane, i} = hover,
+			{store} = lane,
+			number = store.number[i] > 1 && store.stack ? `${formatCount(store.number[i])} × ` : "";
+
+		tip.replaceChildren(
+			make("b", {text: number + clip(nameOfFrame(store.frameAt(i)), 200)}),
+			make("span", {
+				text: `${formatTime(store.duration[i])} · at ${formatTick(store.start[i], 1, Math.max(to, 1))}`,
+			}),
+		);
+		placeTip(tip, event);
+	}
+
+	// ---- moving ----
+
+	function clampWindow() {
+		const whole = timeline.to - timeline.from;
+		const span = Math.min(Math.max(to - from, Math.min(NARROWEST, whole)), whole);
+
+		from = Math.min(Math.max(from, timeline.from), timeline.to - span);
+		to = from + span;
+	}
+
+	function setWindow(start, span) {
+		from = start;
+		to = start + span;
+		clampWindow();
+		draw();
+		clearTimeout(addressTimer);
+		addressTimer = setTimeout(() => {
+			const isWhole = from <= timeline.from && to >= timeline.to,
+				window = isWhole ? "" : formatRange(from, to);
+
+			if (app.state.view !== "timeline" || window === app.state.window) return;
+			shownWindow = window;
+			app.set({window}, true);
+		}, ADDRESS_MS);
+	}
+
+	function stretch(factor, x = labelWidth() + plotWidth() / 2) {
+		const at = timeAt(Math.max(x, labelWidth()));
+		const whole = timeline.to - timeline.from;
+		const span = Math.min(Math.max((to - from) * factor, Math.min(NARROWEST, whole)), whole);
+
+		setWindow(at - ((at - from) / (to - from)) * span, span);
+	}
+
+	const move = share => setWindow(from + (to - from) * share, to - from);
+
+	function zoomTo({lane, i}) {
+		const {store} = lane,
+			span = Math.max(store.duration[i], NARROWEST / 2);
+
+		setWindow(store.start[i] - span * 0.15, span * 1.3);
+	}
+
+	// So much that a span can be seen.
+	function reveal({lane, i}) {
+		const {store} = lane,
+			stop = store.start[i] + store.duration[i];
+
+		if (stop < from || store.start[i] > to)
+			setWindow((store.start[i] + stop) / 2 - (to - from) / 2, to - from);
+		showRow(lane);
+	}
+
+	function showRow(lane) {
+		const row = rowOf.get(lane);
+
+		if (!row) return;
+		if (row.y < scroller.scrollTop) scroller.scrollTop = row.y - GROUP;
+		else if (row.y + LANE > scroller.scrollTop + scroller.clientHeight)
+			scroller.scrollTop = row.y + LANE + GAP - scroller.clientHeight;
+	}
+
+	function setCursor(span) {
+		cursor = span;
+		hover = null;
+		if (span) reveal(span);
+		const number = span?.lane.store === timeline.spans ? String(span.i) : "";
+
+		if (number !== app.state.span) app.set({span: number}, true);
+		showDetails();
+		draw();
+	}
+
+	function select(i) {
+		const lane = laneOf(i);
+
+		if (lane) setCursor({lane, i});
+	}
+
+	function follow() {
+		if (!cursor || cursor.lane.store !== timeline.spans) return;
+		const launch = timeline.launch[cursor.i],
+			first = timeline.firstOperation[cursor.i];
+
+		if (launch >= 0) select(launch);
+		else if (first >= 0) select(first);
+	}
+
+	function moveBeside(step) {
+		if (!cursor) {
+			const row = rows.find(other => other.lane);
+
+			if (row) enterLane(row.lane, (from + to) / 2);
+			return;
+		}
+		const i = cursor.i + step;
+
+		if (i >= cursor.lane.first && i < cursor.lane.end) setCursor({lane: cursor.lane, i});
+	}
+
+	function enterLane(lane, time) {
+		const i = spanAt(lane, time, Infinity);
+		// the whole lane is looked at: the nearest by position
+		const near = firstWhere(lane.first, lane.end, at => lane.store.start[at] > time) - 1;
+
+		if (lane.end > lane.first)
+			setCursor({
+				lane,
+				i: i >= 0 && lane.end - lane.first < 256 ? i : Math.max(near, lane.first),
+			});
+	}
+
+	function moveRow(step) {
+		const lanes = rows.filter(row => row.lane).map(row => row.lane);
+		const at = cursor ? lanes.indexOf(cursor.lane) + step : 0;
+		const time = cursor
+			? cursor.lane.store.start[cursor.i] + cursor.lane.store.duration[cursor.i] / 2
+			: (from + to) / 2;
+
+		if (lanes[at]) enterLane(lanes[at], time);
+	}
+
+	// All views show this time: the selected span's, or what is in the window.
+	function chooseTime() {
+		const span = cursor ?? hover;
+
+		if (!span) setTime(from, to);
+		else {
+			const {store} = span.lane;
+
+			setTime(store.start[span.i], store.start[span.i] + Math.max(store.duration[span.i], 1));
+		}
+	}
+
+	function setTime(a, b) {
+		app.set({time: formatRange(Math.min(a, b), Math.max(a, b))});
+	}
+
+	// An end of the chosen time, by a part of the window.
+	function moveTime(side, share) {
+		const range = parseRange(app.state.time) ?? [from, to];
+
+		range[side] += Math.round((to - from) * share);
+		if (range[0] < range[1]) setTime(...range);
+	}
+
+	function leave() {
+		if (cursor) setCursor(null);
+		else if (app.state.time !== "") app.set({time: ""});
+		else setWindow(timeline.from, timeline.to - timeline.from);
+	}
+
+	// ---- pointer ----
+
+	const pointers = new Map();
+	let gesture = ""; // pan, time, window, pinch; "" while it may be a click
+
+	function spanUnder(event) {
+		const area = canvas.getBoundingClientRect(),
+			x = event.clientX - area.left,
+			y = event.clientY - area.top + scroller.scrollTop;
+		const [row] = rowsWithin(y, y + 1);
+
+		if (!row?.lane || x < labelWidth()) return null;
+		const i = spanAt(row.lane, timeAt(x), (CLICK_REACH * (to - from)) / plotWidth());
+
+		return i < 0 ? null : {lane: row.lane, i};
+	}
+
+	function overviewTime(x) {
+		return timeline.from + ((x - labelWidth()) * (timeline.to - timeline.from)) / plotWidth();
+	}
+
+	function begin(event) {
+		const target = event.currentTarget,
+			area = target.getBoundingClientRect();
+
+		if (!timeline || event.button !== 0) return;
+		pointers.set(event.pointerId, {
+			x: event.clientX,
+			y: event.clientY,
+			startX: event.clientX,
+			startY: event.clientY,
+			left: area.left,
+		});
+		if (pointers.size > 1) {
+			gesture = "pinch";
+			choosing = null;
+			return;
+		}
+		gesture = "";
+		if (target === head) {
+			const inOverview = event.clientY - area.top < OVERVIEW;
+
+			head.setPointerCapture(event.pointerId);
+			gesture = inOverview ? "window" : "axis";
+			if (inOverview) centre(event.clientX - area.left);
+		} else if (event.shiftKey) {
+			gesture = "axis";
+		}
+	}
+
+	function centre(x) {
+		setWindow(overviewTime(x) - (to - from) / 2, to - from);
+	}
+
+	function drag(event) {
+		const pointer = pointers.get(event.pointerId);
+
+		if (!timeline) return;
+		if (!pointer) {
+			if (event.currentTarget !== canvas) return;
+			const span = spanUnder(event);
+
+			if (span?.i !== hover?.i || span?.lane !== hover?.lane) {
+				hover = span;
+				showDetails();
+				draw();
+			}
+			showTip(event);
+			return;
+		}
+		const last = {...pointer},
+			x = event.clientX - pointer.left;
+
+		pointer.x = event.clientX;
+		pointer.y = event.clientY;
+		if (gesture === "pinch") {
+			const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
+
+			if (!other) return;
+			const before = Math.abs(last.x - other.x),
+				after = Math.abs(pointer.x - other.x);
+
+			if (before > 8 && after > 8)
+				stretch(before / after, (pointer.x + other.x) / 2 - pointer.left);
+			return;
+		}
+		if (gesture === "window") {
+			centre(x);
+			return;
+		}
+		const isFar =
+			Math.max(Math.abs(pointer.x - pointer.startX), Math.abs(pointer.y - pointer.startY)) >
+			CLICK_REACH;
+
+		if (gesture === "axis" && isFar) gesture = "time";
+		if (gesture === "" && isFar) {
+			gesture = "pan";
+			canvas.setPointerCapture(event.pointerId);
+			canvas.classList.add("dragged");
+		}
+		tip.hidden = true;
+		if (gesture === "time") {
+			choosing = [timeAt(pointer.startX - pointer.left), timeAt(x)].sort((a, b) => a - b);
+			choosing[0] = Math.max(choosing[0], timeline.from);
+			choosing[1] = Math.min(choosing[1], timeline.to);
+			draw();
+		} else if (gesture === "pan") {
+			scroller.scrollTop -= pointer.y - last.y;
+			setWindow(from - ((pointer.x - last.x) * (to - from)) / plotWidth(), to - from);
+		}
+	}
+
+	function release(event) {
+		const wasDown = pointers.delete(event.pointerId),
+			done = gesture;
+
+		canvas.classList.remove("dragged");
+		if (!wasDown || event.type !== "pointerup") {
+			choosing = null;
+			return;
+		}
+		if (pointers.size === 0) gesture = "";
+		if (done === "time" && choosing) {
+			const [a, b] = choosing;
+
+			choosing = null;
+			if (b > a) setTime(a, b);
+		} else if (done === "axis" && event.currentTarget === head) {
+			if (app.state.time !== "") app.set({time: ""});
+		} else if ((done === "" || done === "axis") && event.currentTarget === canvas) {
+			const span = spanUnder(event);
+
+			// the second click on one goes there
+			if (span && cursor && span.i === cursor.i && span.lane === cursor.lane) zoomTo(span);
+			else setCursor(span);
+		}
+	}
+
+	for (const target of [canvas, head]) {
+		target.addEventListener("pointerdown", begin);
+		target.addEventListener("pointermove", drag);
+		target.addEventListener("pointerup", release);
+		target.addEventListener("pointercancel", release);
+		target.addEventListener(
+			"wheel",
+			event => {
+				const x = event.clientX - target.getBoundingClientRect().left;
+
+				if (!timeline || (x < labelWidth() && !event.ctrlKey)) return;
+				event.preventDefault();
+				if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+					move((event.deltaX || event.deltaY) / plotWidth());
+				else stretch(Math.exp(Math.max(-80, Math.min(80, event.deltaY)) / 160), x);
+			},
+			{passive: false},
+		);
+	}
+	canvas.addEventListener("pointerleave", () => {
+		tip.hidden = true;
+		if (hover) {
+			hover = null;
+			showDetails();
+			draw();
+		}
+	});
+	canvas.addEventListener("focus", draw);
+	canvas.addEventListener("blur", draw);
+	scroller.addEventListener("scroll", draw);
+	new ResizeObserver(() => {
+		if (!timeline) return;
+		sheet.style.height = `${Math.max(height + GAP, scroller.clientHeight)}px`;
+		draw();
+	}).observe(scroller);
+
+	// ---- keys ----
+
+	function key(event) {
+		if (!timeline || timeline.spans.count === 0) return false;
+		const middle = labelWidth() + plotWidth() / 2;
+		const actions = {
+			w: () => stretch(0.7, middle),
+			"+": () => stretch(0.7, middle),
+			"=": () => stretch(0.7, middle),
+			s: () => stretch(1 / 0.7, middle),
+			"-": () => stretch(1 / 0.7, middle),
+			a: () => move(-0.2),
+			d: () => move(0.2),
+			0: () => setWindow(timeline.from, timeline.to - timeline.from),
+			ArrowLeft: () => (event.shiftKey ? moveTime(1, -0.05) : moveBeside(-1)),
+			ArrowRight: () => (event.shiftKey ? moveTime(1, 0.05) : moveBeside(1)),
+			ArrowUp: () => moveRow(-1),
+			ArrowDown: () => moveRow(1),
+			PageDown: () => scroller.scrollBy(0, scroller.clientHeight * 0.8),
+			PageUp: () => scroller.scrollBy(0, -scroller.clientHeight * 0.8),
+			Enter: () => cursor && zoomTo(cursor),
+			m: chooseTime,
+			f: follow,
+			"[": () => moveTime(0, event.shiftKey ? 0.05 : -0.05),
+			"]": () => moveTime(1, 0.05),
+			Escape: leave,
+			Backspace: leave,
+		};
+
+		if (!Object.hasOwn(actions, event.key)) return false;
+		actions[event.key]();
+		return true;
+	}
+
+	return {
+		element,
+		update,
+		key,
+		recolour() {
+			colours.clear();
+			look = null;
+			if (timeline && timeline.spans.count > 0) showDetails();
+			draw();
+		},
+		// for tests: what a person would point at
+		boxes: () =>
+			rows
+				.filter(row => row.lane)
+				.flatMap(({lane, y, label}) => {
+					const list = [];
+
+					layOutLane(lane, from, to, plotWidth(), (x, width, first, end) =>
+						list.push({
+							name: nameOfFrame(lane.store.frameAt(first)),
+							type: lane.track.type,
+							label,
+							x: labelWidth() + x,
+							y: y - scroller.scrollTop,
+							width,
+							count: end - first,
+							isWanted: isWanted(lane.store, first, end),
+						}),
+					);
+					return list;
+				}),
+		window: () => [from, to],
+	};
+}

@@ -1,0 +1,681 @@
+// SPDX-License-Identifier: MIT
+// The views of time in a browser: the timeline and GPU busy, and what they do to the others.
+import assert from "node:assert/strict";
+import {mkdtempSync, readFileSync, rmSync, statSync, writeFileSync} from "node:fs";
+import {tmpdir} from "node:os";
+import {join} from "node:path";
+import {after, before, beforeEach, test} from "node:test";
+import {pathToFileURL} from "node:url";
+import {openChromium} from "./chromium.mjs";
+import {makePage} from "../html/made_page.mjs";
+import {makeTraining} from "../html/made_timeline.mjs";
+
+const folder = mkdtempSync(join(tmpdir(), "profile-timeline-"));
+const page = readFileSync(process.env.REPORT_PAGE ?? "build/profiler/output/page.html", "utf8");
+const MANY = Number(process.env.TIMELINE_EVENTS ?? 5000000);
+const training = makeTraining({events: 20000, gpus: 2});
+const HOSTILE = [
+	"</script><script>window.hacked=1</script>",
+	"<img src=x onerror=window.hacked=1>",
+	"\u2028'\"`&lt;",
+	"<".repeat(1 << 20),
+	"\u202egnp.exe",
+];
+let browser;
+
+// Three spans whose places are known: a launch, a kernel and a sample.
+const small = {
+	facts: {command: "./app", "elapsed ns": 1000000, "cpu ns": 1, "gpu ns": 1},
+	frames: [
+		{name: "main"},
+		{name: "tokenize"},
+		{class: 4, name: "cudaLaunchKernel"},
+		{class: 6, name: "[GPU_Kernel]gemm(float*)", shortName: "gemm"},
+		{class: 6, name: "[GPU_Kernel]softmax(float*)", shortName: "softmax"},
+	],
+	stacks: [
+		{outer: 0, frame: 0},
+		{outer: 1, frame: 1},
+		{outer: 1, frame: 2},
+		{outer: 3, frame: 3},
+		{outer: 3, frame: 4},
+	],
+	places: [
+		[0, 1, -1, -1, -1],
+		[0, 1, 0, 1, 7],
+	],
+	processes: [{number: 0, pid: 1, name: "app 1"}],
+	threads: [{process: 0, tid: 1, name: "main 1"}],
+	devices: [{process: 0, number: 0, label: "GPU 0", name: "Made-up"}],
+	rows: [
+		{stack: 2, kind: 0, place: 0, ns: 300000},
+		{stack: 4, kind: 1, place: 1, ns: 200000},
+		{stack: 5, kind: 1, place: 1, ns: 100000},
+	],
+	timeline: {
+		records: [
+			{kind: 1, place: 0, start: 100000, duration: 50000, stack: 3, correlation: 5},
+			{
+				kind: 2,
+				place: 1,
+				start: 200000,
+				duration: 200000,
+				stack: 4,
+				correlation: 5,
+				shape: 1,
+			},
+			{kind: 2, place: 1, start: 700000, duration: 100000, stack: 5, correlation: 6},
+			{kind: 0, place: 0, start: 450000, duration: 300000, stack: 2},
+		],
+		shapes: [[32, 2, 1, 128, 1, 1, 16, 1008, 40]],
+	},
+};
+
+const PAGES = {
+	small,
+	training,
+	none: {...small, timeline: null},
+	lost: {...small, timeline: {records: [], lost: 12, reason: "No space left on device"}},
+	summed: {
+		...small,
+		timeline: {
+			sums: [{kind: 2, place: 1, start: 100, duration: 700000, stack: 4, number: 5000}],
+			summed: 5000,
+			lost: 3,
+			reason: "No space left on device",
+		},
+	},
+	cpu: {
+		...small,
+		timeline: {records: small.timeline.records.filter(({kind}) => kind === 0)},
+	},
+	hostile: {
+		...small,
+		facts: {...small.facts, command: HOSTILE[0]},
+		frames: small.frames.map((frame, i) => ({
+			...frame,
+			name: HOSTILE[i],
+			shortName: HOSTILE[i],
+			file: HOSTILE[1],
+		})),
+		processes: [{number: 0, pid: 1, name: HOSTILE[1]}],
+		threads: [{process: 0, tid: 1, name: HOSTILE[3]}],
+		devices: [{process: 0, number: 0, label: HOSTILE[1], name: HOSTILE[0]}],
+	},
+	threads: {
+		...small,
+		threads: Array.from({length: 3000}, (_, i) => ({process: 0, tid: i, name: `worker ${i}`})),
+		places: Array.from({length: 3000}, (_, i) => [0, i, -1, -1, -1]),
+		rows: [],
+		timeline: {
+			records: Array.from({length: 60000}, (_, i) => ({
+				kind: i % 2 ? 0 : 1,
+				place: i % 3000,
+				start: i * 10,
+				duration: 5000,
+				stack: i % 2 ? 2 : 3,
+			})),
+		},
+	},
+};
+
+const address = (name, fragment = "") =>
+	`${pathToFileURL(join(folder, `${name}.html`))}${fragment}`;
+const texts = selector =>
+	browser.evaluate(
+		`Array.from(document.querySelectorAll(${JSON.stringify(selector)}), e => e.textContent)`,
+	);
+const click = text =>
+	browser.evaluate(`[...document.querySelectorAll("button")].find(b =>
+	b.offsetParent && b.textContent.startsWith(${JSON.stringify(text)})).click()`);
+const hash = () => browser.evaluate("decodeURIComponent(location.hash)");
+const nextFrame = () =>
+	browser.evaluate("new Promise(done => requestAnimationFrame(() => done()))");
+const shown = () => browser.evaluate("document.documentElement.app.views.timeline.window()");
+const total = () => browser.evaluate("document.documentElement.app.weights.total[0]");
+
+async function boxes() {
+	await nextFrame();
+	return browser.evaluate("document.documentElement.app.views.timeline.boxes()");
+}
+
+async function open(name, fragment) {
+	await browser.open(address(name, fragment));
+	await browser.until('document.documentElement.dataset.timeline === "1"', 60);
+}
+
+const areaOf = selector =>
+	browser.evaluate(
+		`(() => { const r = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect(); return [r.left, r.top, r.width]; })()`,
+	);
+const ROWS = ".lanes canvas",
+	HEAD = "canvas.head";
+
+async function pointAt(name) {
+	const box = (await boxes()).find(other => other.name === name),
+		[left, top] = await areaOf(ROWS);
+
+	assert.ok(box, `no box ${name}`);
+	return [left + box.x + box.width / 2, top + box.y + 9];
+}
+
+const mouse = (type, x, y, more = {}) =>
+	browser.send("Input.dispatchMouseEvent", {
+		type,
+		x,
+		y,
+		button: "left",
+		buttons: 1,
+		clickCount: 1,
+		...more,
+	});
+
+async function drag(x, y, toX, toY, modifiers = 0) {
+	await mouse("mousePressed", x, y, {modifiers});
+	for (let i = 1; i <= 5; i++)
+		await mouse("mouseMoved", x + ((toX - x) * i) / 5, y + ((toY - y) * i) / 5, {modifiers});
+	await mouse("mouseReleased", toX, toY, {modifiers});
+}
+
+// Where a time of the page "small" is, in the whole run.
+async function xAt(time) {
+	const [left, , width] = await areaOf(HEAD),
+		rows = await boxes(),
+		{x} = rows.find(box => box.name === "gemm");
+	const labels = (x - 0.2 * width) / 0.8;
+
+	return left + labels + ((width - labels) * time) / 1e6;
+}
+
+before(async () => {
+	for (const [name, profile] of Object.entries(PAGES))
+		writeFileSync(join(folder, `${name}.html`), makePage(page, profile));
+	browser = await openChromium(process.env.CHROMIUM ?? "chromium");
+});
+
+beforeEach(async () => {
+	browser.problems.length = 0;
+	await browser.show({width: 1200, height: 800});
+});
+
+after(async () => {
+	await browser?.close();
+	rmSync(folder, {recursive: true, force: true});
+});
+
+function noProblems() {
+	assert.deepEqual(browser.problems, []);
+}
+
+test("each event is in the row of its stream or thread", async () => {
+	await open("small", "#view=timeline");
+	assert.deepEqual(
+		(await boxes()).map(({name, type, label, count}) => [name, type, label, count]),
+		[
+			["gemm", "gpu", "stream 7", 1],
+			["softmax", "gpu", "stream 7", 1],
+			["cudaLaunchKernel", "calls", "CUDA calls", 1],
+			["tokenize", "samples", "CPU samples", 1],
+		],
+	);
+	await open("training", "#view=timeline");
+	assert.deepEqual(
+		[...new Set((await boxes()).map(({type, label}) => `${type} ${label}`))].sort(),
+		[
+			"calls ",
+			"calls CUDA calls",
+			"gpu stream 13",
+			"gpu stream 20",
+			"gpu stream 7",
+			"nvtx ",
+			"nvtx NVTX",
+			"samples CPU samples",
+			"waits Waiting",
+		],
+	);
+	noProblems();
+});
+
+test("a click says what an event is, and leads to its launch and back", async () => {
+	await open("small", "#view=timeline");
+	await browser.click(...(await pointAt("gemm")));
+	const details = (await texts("#span-details")).join();
+
+	for (const part of [
+		"[GPU_Kernel]gemm(float*)",
+		"GPU 0 · Made-up, stream 7",
+		"duration200 µs",
+		"grid32 × 2 × 1",
+		"block128 × 1 × 1",
+		"shared memory1.00 KiB",
+		"registers40",
+		"correlation5",
+		"launched bymain 1",
+		"after its launch100 µs",
+		"main › cudaLaunchKernel › gemm",
+	])
+		assert.ok(details.includes(part), `${part}: ${details}`);
+	const kernel = await hash();
+
+	assert.match(kernel, /span=\d/);
+	await click("Its launch");
+	assert.match((await texts("#span-details .name")).join(), /cudaLaunchKernel/);
+	await browser.key("f");
+	assert.equal(await hash(), kernel);
+	await open("small", kernel);
+	assert.match((await texts("#span-details .name")).join(), /gemm/);
+	await click("In the flame graph");
+	assert.match(await hash(), /^#zoom=4/);
+	noProblems();
+});
+
+test("hovering tells, too", async () => {
+	await open("small", "#view=timeline");
+	await browser.move(...(await pointAt("softmax")));
+	await browser.until(
+		'document.querySelector("#span-details .name")?.textContent.includes("softmax")',
+	);
+	assert.match((await texts(".timeline .tip")).join(), /softmax100 µs · at 0\.700/);
+	noProblems();
+});
+
+test("the wheel, keys and dragging change what is shown, and so does the address", async () => {
+	await open("small", "#view=timeline");
+	assert.deepEqual(await shown(), [0, 1000000]);
+	const [x, y] = await pointAt("gemm"),
+		before = (await boxes()).find(box => box.name === "gemm");
+
+	await browser.send("Input.dispatchMouseEvent", {
+		type: "mouseWheel",
+		x,
+		y,
+		deltaX: 0,
+		deltaY: -200,
+	});
+	await browser.until("document.documentElement.app.views.timeline.window()[1] < 1000000");
+	let after = (await boxes()).find(box => box.name === "gemm");
+
+	assert.ok(after.width > before.width);
+	assert.ok(
+		Math.abs(after.x + after.width / 2 - before.x - before.width / 2) < 2,
+		"what the pointer is on stays there",
+	);
+	await browser.until('location.hash.includes("window=")');
+	const [a, b] = await shown();
+
+	await browser.key("d");
+	assert.ok((await shown())[0] > a);
+	await browser.key("a");
+	assert.ok(Math.abs((await shown())[0] - a) < 2);
+	await browser.key("w");
+	assert.ok((await shown())[1] - (await shown())[0] < b - a);
+	await browser.key("s");
+	assert.ok(Math.abs((await shown())[1] - b) < 2);
+	await drag(600, y + 200, 700, y + 200);
+	assert.ok((await shown())[0] < a, "what is dragged to the right was on the left");
+	await browser.key("0");
+	assert.deepEqual(await shown(), [0, 1000000]);
+	for (let i = 0; i < 60; i++) await browser.key("+");
+	assert.ok((await shown())[1] - (await shown())[0] <= 20.001, "single nanoseconds");
+	await browser.key("Escape");
+	assert.deepEqual(await shown(), [0, 1000000]);
+	await open("small", "#view=timeline&window=150000..450000");
+	assert.deepEqual(await shown(), [150000, 450000]);
+	after = (await boxes()).find(box => box.name === "gemm");
+	assert.ok(after.width > before.width * 3);
+	noProblems();
+});
+
+test("keys go from event to event", async () => {
+	await open("small", "#view=timeline");
+	await browser.evaluate(`document.querySelector(${JSON.stringify(ROWS)}).focus()`);
+	const name = async () => (await texts("#span-details .name")).join();
+
+	await browser.key("ArrowDown");
+	assert.match(await name(), /gemm/);
+	await browser.key("ArrowRight");
+	assert.match(await name(), /softmax/);
+	await browser.key("ArrowDown");
+	assert.match(await name(), /cudaLaunchKernel/);
+	await browser.key("ArrowDown");
+	assert.match(await name(), /tokenize/);
+	await browser.key("Enter");
+	const [from, to] = await shown();
+
+	assert.ok(from > 400000 && from < 450000 && to > 750000 && to < 800000, `${from} ${to}`);
+	await browser.key("Escape");
+	assert.doesNotMatch(await hash(), /span=/);
+	noProblems();
+});
+
+test("a chosen time: the flame graph, tables and GPU busy show that time alone", async () => {
+	await open("small", "#view=timeline");
+	const [, top] = await areaOf(HEAD);
+
+	// along the axis: half of the kernel, none of the sample
+	await drag(await xAt(300000), top + 38, await xAt(420000), top + 38);
+	const [, from, to] = /time=(\d+)\.\.(\d+)/.exec(await hash()).map(Number);
+
+	assert.ok(Math.abs(from - 300000) < 2000 && Math.abs(to - 420000) < 2000, `${from} ${to}`);
+	assert.equal(await total(), 400000 - from);
+	await browser.key("1");
+	assert.equal(
+		(await browser.evaluate("document.documentElement.app.views.flame.boxes()"))[0].total,
+		400000 - from,
+	);
+	assert.match((await texts("#note")).join(), /this time alone.*wait/);
+	await browser.key("2");
+	assert.deepEqual((await texts(".table tbody td.named")).length, 1);
+	await browser.key("4");
+	assert.ok(
+		(await texts(".busy .facts")).join().includes(`run${((to - from) / 1e3).toFixed(0)} µs`),
+	);
+	await browser.key("3");
+	await browser.key("Escape");
+	assert.doesNotMatch(await hash(), /time=/);
+	assert.equal(await total(), 600000);
+	// with Shift, anywhere
+	const [left, rowsTop] = await areaOf(ROWS);
+
+	await drag(await xAt(460000), rowsTop + 300, await xAt(560000), rowsTop + 300, 8);
+	assert.ok(Math.abs((await total()) - 100000) < 4000, `${left}`);
+	await browser.key("Escape");
+	// and by keys
+	await browser.click(...(await pointAt("softmax")));
+	await browser.key("m");
+	assert.match(await hash(), /time=700000\.\.800000/);
+	assert.equal(await total(), 150000);
+	await browser.key("]");
+	assert.match(await hash(), /time=700000\.\.850000/);
+	await browser.key("1");
+	await click("150 µs from 700 µs on");
+	assert.equal(await total(), 600000);
+	await open("small", "#time=700000..800000");
+	assert.equal(await total(), 150000);
+	noProblems();
+});
+
+test("the profile of any time is the sum of its events' parts", async () => {
+	await open("training");
+	const elapsed = training.facts["elapsed ns"];
+
+	for (const [a, b] of [
+		[0, 1],
+		[0.1, 0.4],
+		[0.33, 0.3301],
+	]) {
+		const from = Math.round(elapsed * a),
+			to = Math.round(elapsed * b);
+		const expected = training.timeline.records
+			.filter(({kind}) => kind !== 1)
+			.reduce(
+				(sum, {start, duration}) =>
+					sum + Math.max(Math.min(start + duration, to) - Math.max(start, from), 0),
+				0,
+			);
+
+		await browser.evaluate(`document.documentElement.app.set({time: "${from}..${to}"})`);
+		assert.equal(await total(), expected);
+	}
+	noProblems();
+});
+
+test("search and filters apply", async () => {
+	await open("small", "#view=timeline");
+	await browser.key("/");
+	await browser.type("soft");
+	await browser.until('location.hash.includes("q=soft")');
+	assert.deepEqual(
+		(await boxes()).filter(box => box.isWanted).map(box => box.name),
+		["softmax"],
+	);
+	await open("training", "#view=timeline&device=GPU%201");
+	assert.deepEqual([...new Set((await boxes()).map(box => box.type))], ["gpu"]);
+	const labels = (await boxes()).map(box => box.label);
+
+	assert.equal(new Set(labels).size, 3);
+	await open("training", "#view=timeline&thread=0.101");
+	assert.equal((await boxes()).filter(box => box.label === "Waiting").length > 0, true);
+	assert.ok((await boxes()).every(box => box.type !== "gpu" || box.isWanted));
+	await open("training", "#view=timeline&kind=cpu");
+	assert.deepEqual([...new Set((await boxes()).map(box => box.type))].sort(), [
+		"calls",
+		"nvtx",
+		"samples",
+	]);
+	await open("training", "#view=timeline&stream=99");
+	assert.deepEqual(await boxes(), []);
+	noProblems();
+});
+
+test("GPU busy: sums that add up", async () => {
+	await open("small", "#view=busy");
+	const facts = (await texts(".busy .facts")).join();
+
+	for (const part of [
+		"run1.00 ms",
+		"busy300 µs (30.0 %)",
+		"idle700 µs (70.0 %)",
+		"operations2",
+		"time of all operations300 µs",
+		"two or more at once0",
+	])
+		assert.ok(facts.includes(part), `${part}: ${facts}`);
+	assert.deepEqual((await texts(".busy .table:first-of-type tbody tr")).slice(0, 2), [
+		"none: idle700 µs70.0 %",
+		"1 operation300 µs30.0 %",
+	]);
+	const gaps = await texts(".busy section:last-of-type tbody tr");
+
+	assert.deepEqual(gaps, [
+		"400 µs300 µs42.9 %250 µstokenize",
+		"0 µs200 µs28.6 %–no sample",
+		"800 µs200 µs28.6 %–no sample",
+	]);
+	assert.match((await texts(".busy .note")).join(), /Threads computed 250 µs meanwhile/);
+	await open("training", "#view=busy");
+	const overlap = (await texts(".busy .table")).find(text => text.includes("Exposed"));
+
+	assert.match(overlap, /Copies and sets9\.\d+ ms/);
+	assert.match(overlap, /Collectives \(NCCL\)\d+\.\d ms/);
+	await click("GPU 1");
+	assert.match(await hash(), /gpu=GPU 1/);
+	assert.match((await texts(".busy h2")).join(), /GPU 1: busy and idle/);
+	noProblems();
+});
+
+test("idle times lead to the flame graph and the timeline", async () => {
+	await open("small", "#view=busy");
+	await click("Show as a flame graph");
+	assert.equal(await hash(), "#idle=GPU 0");
+	assert.equal(await total(), 250000);
+	assert.match((await texts("#note")).join(), /idle/);
+	await click("while GPU 0 was idle");
+	assert.equal(await total(), 600000);
+	await open("small", "#view=busy");
+	await browser.evaluate(
+		'document.querySelector(".busy section:last-of-type tbody button").click()',
+	);
+	assert.match(await hash(), /view=timeline/);
+	assert.match(await hash(), /time=400000\.\.700000/);
+	const [from, to] = await shown();
+
+	assert.ok(from < 400000 && to > 700000);
+	noProblems();
+});
+
+test("what is missing is said", async () => {
+	const said = () => texts(".timeline .message:not([hidden]), .timeline .deeper:not([hidden])");
+
+	await open("none", "#view=timeline");
+	assert.match((await said()).join(), /has no timeline/);
+	await open("none", "#view=busy");
+	assert.match((await texts(".busy .message")).join(), /has no timeline/);
+	await open("lost", "#view=timeline");
+	assert.match((await said()).join(), /empty: 12 events are missing \(No space left on device\)/);
+	await open("lost", "#view=busy");
+	assert.match((await texts(".busy .message")).join(), /12 events are missing/);
+	await open("cpu", "#view=busy");
+	assert.match((await texts(".busy .message")).join(), /No GPU work is in the timeline/);
+	await open("cpu", "#view=timeline");
+	assert.equal((await boxes()).length, 1);
+	await open("summed", "#view=timeline");
+	assert.match(
+		(await said()).join(),
+		/3 events are missing.*5,000 short events are shown as sums/,
+	);
+	await browser.click(...(await pointAt("gemm")));
+	assert.match((await texts("#span-details")).join(), /time of all700 µs.*events5,000/);
+	await open("summed", "#view=busy");
+	assert.match((await texts(".busy .note")).join(), /3 events are missing.*5,000 short events/);
+	noProblems();
+	const whole = makePage(page, training);
+
+	writeFileSync(join(folder, "cut.html"), whole.slice(0, whole.length - 3000));
+	await open("cut");
+	assert.ok((await total()) > 0, "the rest of the report is there");
+	await browser.key("3");
+	assert.match((await said()).join(), /cannot be shown.*complete/);
+});
+
+test("names are text, whatever they hold", async () => {
+	for (const fragment of [
+		"#view=timeline",
+		"#view=timeline&window=150000..250000&span=0",
+		"#view=timeline&span=99999&time=5..2&window=x",
+		"#view=busy",
+		"#view=busy&gpu=%3Cscript%3E&idle=%3Cimg%20src=x%20onerror=window.hacked=1%3E",
+	]) {
+		await open("hostile", fragment);
+		await boxes().catch(() => []);
+		assert.equal(await browser.evaluate("window.hacked"), undefined);
+		assert.equal(
+			await browser.evaluate('document.querySelectorAll("img, iframe, main script").length'),
+			0,
+		);
+		assert.equal(
+			await browser.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+			true,
+			fragment,
+		);
+	}
+	noProblems();
+});
+
+test("3,000 threads", async () => {
+	await open("threads", "#view=timeline");
+	assert.equal(new Set((await boxes()).map(box => box.y)).size, 3000);
+	await browser.evaluate('document.querySelector(".lanes").scrollTop = 1e6');
+	assert.ok((await boxes()).some(box => box.y > 0 && box.y < 500));
+	await open("threads", "#view=timeline&thread=0.77");
+	assert.equal(new Set((await boxes()).map(box => box.y)).size, 1);
+	noProblems();
+});
+
+test("fingers: drag moves, two zoom, a tap selects; narrow and dark", async () => {
+	await browser.show({width: 390, height: 800, ratio: 2, dark: true, touch: true});
+	await open("small", "#view=timeline");
+	const touch = (type, ...points) =>
+		browser.send("Input.dispatchTouchEvent", {
+			type,
+			touchPoints: points.map(([x, id, y = 400]) => ({x, y, id})),
+		});
+
+	await touch("touchStart", [200, 0]);
+	await touch("touchStart", [200, 0], [260, 1]);
+	await touch("touchMove", [180, 0], [280, 1]);
+	await touch("touchMove", [140, 0], [330, 1]);
+	await touch("touchEnd");
+	const [a, b] = await shown();
+
+	assert.ok(b - a < 600000, `${b - a}`);
+	await touch("touchStart", [200, 0]);
+	for (const x of [190, 170, 150]) await touch("touchMove", [x, 0]);
+	await touch("touchEnd");
+	assert.ok((await shown())[0] > a);
+	await browser.evaluate("document.documentElement.app.set({window: ''})");
+	const [x, y] = await pointAt("gemm");
+
+	await touch("touchStart", [x, 0, y]);
+	await touch("touchEnd");
+	await browser.until('location.hash.includes("span=")');
+	for (const fragment of ["#view=timeline&span=1", "#view=busy"]) {
+		await open("training", fragment);
+		assert.equal(
+			await browser.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+			true,
+			fragment,
+		);
+	}
+	noProblems();
+});
+
+test("each control has a name", async () => {
+	for (const fragment of ["#view=timeline&span=1", "#view=busy"]) {
+		await open("training", fragment);
+		const {nodes} = await browser.send("Accessibility.getFullAXTree");
+		const nameless = nodes.filter(
+			node =>
+				!node.ignored &&
+				["button", "combobox", "searchbox", "application", "region", "img"].includes(
+					node.role?.value,
+				) &&
+				!node.name?.value,
+		);
+
+		assert.deepEqual(
+			nameless.map(node => node.role.value),
+			[],
+		);
+	}
+	noProblems();
+});
+
+// Pans for some frames, and says how many a second there were.
+const pan = key =>
+	browser.evaluate(`(async () => {
+		const press = () => document.querySelector(${JSON.stringify(ROWS)}).dispatchEvent(
+			new KeyboardEvent("keydown", {key: ${JSON.stringify(key)}, bubbles: true}));
+		const start = performance.now();
+
+		for (let i = 0; i < 40; i++) {
+			press();
+			await new Promise(requestAnimationFrame);
+		}
+		return 40000 / (performance.now() - start);
+	})()`);
+
+test(`${MANY} events: all of them are there`, async t => {
+	const many = makeTraining({events: MANY, gpus: 8}),
+		path = join(folder, "many.html");
+
+	writeFileSync(path, makePage(page, many));
+	await browser.open(address("many"));
+	const first = await browser.evaluate("performance.now()");
+
+	await browser.until('document.documentElement.dataset.timeline === "1"', 120);
+	const read = await browser.evaluate("performance.now()");
+
+	assert.equal(
+		await browser.evaluate("document.documentElement.app.timeline.events"),
+		many.timeline.records.length,
+	);
+	await browser.evaluate('document.documentElement.app.set({view: "timeline"})');
+	assert.ok((await boxes()).length < 80000);
+	const speeds = {};
+
+	for (const [name, keys] of [
+		["whole", []],
+		["100 ms", Array(17).fill("w")],
+		["1 ms", Array(30).fill("w")],
+	]) {
+		await browser.key("0");
+		for (const key of keys) await browser.key(key);
+		speeds[name] = Math.round(Math.min(await pan("a"), await pan("d")));
+	}
+	t.diagnostic(
+		`measured: ${(statSync(path).size / 1e6).toFixed(1)} MB; first picture after ${Math.round(first)} ms, ` +
+			`timeline after ${Math.round(read)} ms; frames a second: ${JSON.stringify(speeds)}`,
+	);
+	noProblems();
+});

@@ -1,0 +1,675 @@
+// SPDX-License-Identifier: MIT
+// The timeline of reports, and what is reckoned from it, against simple models.
+import assert from "node:assert/strict";
+import {test} from "node:test";
+import {encodeEnd, encodePart, encodeProfile, encodeTimeline, makeRandom} from "./made_page.mjs";
+import {makeTraining} from "./made_timeline.mjs";
+import {readProfile} from "../../profiler/output/html/data.js";
+import {
+	makeTimelineBuilder,
+	mergeLanes,
+	operationsOf,
+	orderOf,
+	readPart,
+} from "../../profiler/output/html/timeline.js";
+import {
+	countWanted,
+	firstWhere,
+	formatTick,
+	layOutLane,
+	spanAt,
+	spansBetween,
+	tickStep,
+} from "../../profiler/output/html/spans.js";
+import {
+	clipIntervals,
+	gapsBetween,
+	makeMeasure,
+	sliceRows,
+} from "../../profiler/output/html/slices.js";
+import {
+	lanesByDevice,
+	longestGaps,
+	sumBusy,
+	workOfSpan,
+	worksOfFrames,
+} from "../../profiler/output/html/busy.js";
+import {
+	formatRange,
+	formatState,
+	parseRange,
+	parseState,
+} from "../../profiler/output/html/state.js";
+
+const GPU = 2;
+
+async function build(made, partRecords) {
+	const profile = readProfile(encodeProfile(made));
+	let pauses = 0;
+	const builder = makeTimelineBuilder(profile, async () => {
+		pauses++;
+	});
+
+	for (const part of encodeTimeline(made.timeline, partRecords)) builder.add(part);
+	const timeline = await builder.finish();
+
+	assert.ok(pauses > 0 || timeline.spans.count === 0);
+	return timeline;
+}
+
+// A profile with random spans of all kinds; `step` is the time between their starts.
+function makeRandomRun(seed, count, {step = 100, longest = 400, sums = false} = {}) {
+	const random = makeRandom(seed),
+		records = [];
+	let time = -50;
+
+	for (let i = 0; i < count; i++) {
+		time += random(step);
+		records.push({
+			kind: random(5),
+			place: random(7) - 1,
+			start: time,
+			duration: random(6) === 0 ? 0 : random(longest),
+			stack: random(12),
+			correlation: random(count >> 1),
+			bytes: random(3) === 0 ? random(1 << 20) : 0,
+			shape: random(3),
+			node: random(9) === 0 ? random(1 << 30) * 4096 : 0,
+			...(sums ? {number: 1 + random(9)} : {}),
+		});
+	}
+	return {
+		facts: {"elapsed ns": Math.max(time - 30, 1)},
+		frames: [
+			{class: 0, name: "main"},
+			{class: 4, name: "cudaLaunchKernel"},
+			{class: 6, name: "[GPU_Kernel]gemm"},
+			{class: 7, name: "[GPU_Memcpy HtoD]"},
+			{class: 6, name: "[GPU_Kernel]ncclDevKernel_AllReduce"},
+			{class: 5, name: "[NVTX] step"},
+		],
+		stacks: Array.from({length: 12}, (_, i) => ({outer: i >> 1, frame: i % 6})),
+		places: [
+			[0, 1, -1, -1, -1],
+			[0, 2, -1, -1, -1],
+			[0, 1, 0, 1, 7],
+			[0, 2, 0, 1, 8],
+			[1, 3, 0, 1, 7],
+			[1, 3, 1, 2, 9],
+		],
+		devices: [
+			{process: 0, number: 0, label: "GPU 0", name: "A"},
+			{process: 1, number: 0, label: "GPU 0", name: "A"},
+			{process: 1, number: 1, label: "GPU 1", name: "B"},
+		],
+		timeline: {
+			...(sums ? {sums: records} : {records}),
+			shapes: [Array(9).fill(1), Array(9).fill(2)],
+		},
+	};
+}
+
+const keyOf = span =>
+	[
+		"kind",
+		"place",
+		"start",
+		"duration",
+		"stack",
+		"correlation",
+		"bytes",
+		"shape",
+		"node",
+		"number",
+	]
+		.map(column => span[column])
+		.join(" ");
+
+const spanOf = (spans, i) =>
+	Object.fromEntries(spans.columns.map(column => [column, spans[column][i]]));
+
+test("records come back, each once, whatever the parts", async () => {
+	for (const [sums, partRecords] of [
+		[false, 7],
+		[false, 1000],
+		[true, 1000],
+	]) {
+		const made = makeRandomRun(3, 500, {sums}),
+			{spans} = await build(made, partRecords);
+		const expected = (made.timeline.records ?? made.timeline.sums).map(record =>
+			keyOf({...record, number: record.number ?? 1, ...(sums ? {node: 0} : {})}),
+		);
+
+		assert.deepEqual(
+			Array.from({length: spans.count}, (_, i) => keyOf(spanOf(spans, i))).sort(),
+			expected.sort(),
+		);
+	}
+});
+
+test("tracks and lanes: each span in one, in order, without overlap", async () => {
+	for (let seed = 0; seed < 20; seed++) {
+		const timeline = await build(
+			makeRandomRun(seed, 400, {step: 40 + seed * 60, longest: 2000}),
+			64,
+		);
+		const {spans} = timeline,
+			seen = new Uint8Array(spans.count);
+
+		for (const track of timeline.tracks.filter(({type}) => type !== "nvtx"))
+			for (const lane of track.lanes) {
+				let latest = -Infinity;
+
+				for (let i = lane.first; i < lane.end; i++) {
+					const stop = spans.start[i] + spans.duration[i];
+
+					assert.equal(seen[i]++, 0);
+					assert.ok(i === lane.first || spans.start[i] >= spans.start[i - 1]);
+					assert.equal(
+						["samples", "calls", "gpu", "waits", "calls"][spans.kind[i]],
+						track.type,
+					);
+					latest = Math.max(latest, stop);
+					if (lane.reach) assert.equal(lane.reach[i - lane.first], latest);
+					else assert.equal(stop, latest);
+				}
+			}
+		assert.ok(seen.every(count => count === 1));
+		assert.equal(timeline.events, spans.count);
+	}
+});
+
+test("damaged parts are refused", async () => {
+	const made = makeRandomRun(1, 50),
+		profile = readProfile(encodeProfile(made));
+	const parts = encodeTimeline(made.timeline);
+	const start = () => makeTimelineBuilder(profile, async () => {});
+
+	for (let size = 0; size < parts[0].length; size += 7)
+		assert.throws(() => start().add(parts[0].subarray(0, size)), `${size} bytes`);
+	assert.throws(() => start().add(Buffer.concat([parts[0], Buffer.from([0])])), /after its end/);
+	assert.throws(() => start().add(Buffer.from([9])), /kind 9/);
+	for (const record of [{stack: 99}, {place: 99}, {kind: 5}])
+		assert.throws(() =>
+			start().add(
+				encodePart([{kind: 0, place: 0, start: 0, duration: 1, stack: 1, ...record}]),
+			),
+		);
+	await assert.rejects(start().finish(), /no end/);
+	const short = start();
+
+	short.add(encodeEnd({records: 2}));
+	await assert.rejects(short.finish(), /0 of 2/);
+	assert.throws(() => short.add(parts[0]), /after its end/);
+	assert.equal(
+		readPart(encodeEnd({lost: 3, reason: "No space left on device"})).reason,
+		"No space left on device",
+	);
+});
+
+test("events outside of the run do not make it small", async () => {
+	const made = {...makeRandomRun(1, 0), facts: {"elapsed ns": 1000}};
+	const record = (start, duration) => ({kind: 0, place: 0, start, duration});
+
+	made.timeline.records = [
+		record(-40, 10),
+		record(990, 60),
+		record(-1e15, 5),
+		record(3000, 5),
+		record(500, 1e12),
+	];
+	const {from, to, runFrom, runTo, outside} = await build(made);
+
+	assert.deepEqual([from, to, runFrom, runTo, outside], [-40, 1100, 0, 1000, 2]);
+});
+
+test("of a part of the run, that part is the run", async () => {
+	const made = {
+		...makeRandomRun(1, 0),
+		facts: {"elapsed ns": 1000, "shown from ns": 400, "shown to ns": 600},
+	};
+
+	made.timeline.records = [{kind: GPU, place: 2, start: 450, duration: 60, stack: 2}];
+	const timeline = await build(made),
+		{from, to, runFrom, runTo} = timeline;
+
+	assert.deepEqual([from, to, runFrom, runTo], [400, 600, 400, 600]);
+});
+
+test("orders of runs", () => {
+	const random = makeRandom(5);
+
+	for (let round = 0; round < 50; round++) {
+		const starts = Float64Array.from({length: random(300)}, () => random(100));
+		const order = orderOf(starts) ?? Uint32Array.from(starts, (_, i) => i);
+
+		assert.deepEqual(
+			Array.from(order),
+			Array.from(starts, (_, i) => i).sort((a, b) => starts[a] - starts[b] || a - b),
+		);
+	}
+});
+
+test("what is visible: each span once, small ones together", async () => {
+	const random = makeRandom(11);
+
+	for (let seed = 0; seed < 30; seed++) {
+		const timeline = await build(makeRandomRun(seed, 600, {step: 20 + seed * 9}));
+		const whole = timeline.to - timeline.from;
+
+		for (const track of timeline.tracks)
+			for (const lane of track.lanes) {
+				const {store} = lane,
+					from = timeline.from + random(whole),
+					to = from + 1 + random(whole),
+					width = 1 + random(300);
+				const seen = new Map();
+				let last = -1,
+					boxes = 0;
+
+				layOutLane(lane, from, to, width, (x, w, first, end, share) => {
+					boxes++;
+					assert.ok(x >= 0 && w > 0 && x <= width + 1, `${x} ${w} of ${width}`);
+					assert.ok(share >= 0 && share <= 1);
+					assert.ok(first > last || last === -1);
+					for (let i = first; i < end; i++) seen.set(i, end - first);
+					last = end - 1;
+				});
+				for (let i = lane.first; i < lane.end; i++) {
+					const stop = store.start[i] + store.duration[i];
+
+					// what touches the window only is seen or not
+					if (store.start[i] < to && stop > from)
+						assert.ok(seen.has(i), `span ${i} of ${track.type} is not drawn`);
+					else if (store.start[i] > to || stop < from - (2 * (to - from)) / width)
+						assert.ok(!seen.has(i));
+					if (((stop - store.start[i]) * width) / (to - from) >= 2 && seen.has(i))
+						assert.equal(seen.get(i), 1, "a large span is alone");
+				}
+				assert.ok(
+					boxes <= width * 1.5 + 4 || lane.reach,
+					`${boxes} boxes in ${width} pixels`,
+				);
+			}
+	}
+});
+
+test("work does not grow with the number of spans", () => {
+	const count = 1000000,
+		start = Float64Array.from({length: count}, (_, i) => i * 10);
+	const before = Float64Array.from({length: count + 1}, (_, i) => i * 9);
+	let reads = 0;
+	const counted = new Proxy(start, {
+		get(list, key) {
+			reads++;
+			return list[key];
+		},
+	});
+	const lane = {
+		store: {start: counted, duration: new Float64Array(count).fill(9), before},
+		first: 0,
+		end: count,
+		reach: null,
+	};
+	let boxes = 0;
+
+	layOutLane(lane, 0, count * 10, 1000, (x, width, first, end, share) => {
+		boxes++;
+		assert.ok(Math.abs(share - 0.9) < 0.02, `${share}`);
+		assert.ok(end > first && width === 1);
+	});
+	assert.ok(boxes >= 990 && boxes <= 1010, `${boxes}`);
+	assert.ok(reads < 60000, `${reads} spans looked at`);
+});
+
+test("the span at a time", async () => {
+	const random = makeRandom(2),
+		timeline = await build(makeRandomRun(8, 300, {step: 300}));
+
+	for (const {lanes} of timeline.tracks)
+		for (const lane of lanes)
+			for (let round = 0; round < 20; round++) {
+				const {start, duration} = lane.store,
+					time = random(timeline.to),
+					reach = random(200);
+				const away = i => Math.max(start[i] - time, time - start[i] - duration[i], 0);
+				let best = Infinity;
+
+				for (let i = lane.first; i < lane.end; i++) best = Math.min(best, away(i));
+				const found = spanAt(lane, time, reach);
+
+				if (best < reach) assert.equal(away(found), best);
+				else if (best > reach) assert.equal(found, -1);
+			}
+});
+
+test("launches lead to what they started, within their process", async () => {
+	const made = {
+		...makeRandomRun(1, 0),
+		timeline: {
+			records: [
+				{kind: 1, place: 0, start: 10, duration: 5, correlation: 7},
+				{kind: 1, place: 4, start: 12, duration: 5, correlation: 7},
+				{kind: GPU, place: 2, start: 30, duration: 5, correlation: 7},
+				{kind: GPU, place: 3, start: 20, duration: 5, correlation: 7},
+				{kind: GPU, place: 4, start: 40, duration: 5, correlation: 7},
+				{kind: GPU, place: 4, start: 50, duration: 5, correlation: 8},
+				{kind: GPU, place: 4, start: 60, duration: 5},
+				{kind: 1, place: 0, start: 70, duration: 5},
+			],
+		},
+	};
+	const timeline = await build(made),
+		{spans} = timeline;
+	const at = start => spans.start.indexOf(start);
+
+	assert.deepEqual(
+		operationsOf(timeline, at(10))
+			.map(i => spans.start[i])
+			.sort(),
+		[20, 30],
+	);
+	assert.deepEqual(operationsOf(timeline, at(12)), [at(40)]);
+	assert.deepEqual(operationsOf(timeline, at(10), 1).length, 1);
+	assert.deepEqual(
+		[20, 30, 40, 50, 60].map(time => timeline.launch[at(time)]),
+		[at(10), at(10), at(12), -1, -1],
+	);
+	assert.deepEqual(operationsOf(timeline, at(70)), []);
+});
+
+test("NVTX ranges last from the first to the last call in them", async () => {
+	const nvtx = name => ({class: 5, name});
+	const made = {
+		facts: {"elapsed ns": 1000},
+		frames: [nvtx("step"), nvtx("a"), nvtx("b"), {class: 4, name: "cudaLaunchKernel"}],
+		stacks: [
+			{outer: 0, frame: 0},
+			{outer: 1, frame: 1},
+			{outer: 2, frame: 3}, // 3: step, a
+			{outer: 1, frame: 2},
+			{outer: 4, frame: 3}, // 5: step, b
+			{outer: 0, frame: 3}, // 6: none
+		],
+		places: [
+			[0, 1, -1, -1, -1],
+			[0, 2, -1, -1, -1],
+		],
+		timeline: {
+			records: [
+				[10, 5, 3],
+				[20, 5, 3],
+				[30, 5, 5],
+				[40, 5, 0], // not captured: says nothing
+				[50, 5, 5],
+				[60, 5, 6],
+				[70, 5, 3],
+			]
+				.map(([start, duration, stack]) => ({kind: 1, place: 0, start, duration, stack}))
+				.concat(
+					{kind: 3, place: 0, start: 80, duration: 15, stack: 3},
+					{kind: 1, place: 1, start: 33, duration: 2, stack: 3},
+				),
+		},
+	};
+	const {tracks, profile} = await build(made);
+	const found = tracks
+		.filter(({type}) => type === "nvtx")
+		.map(({thread, lanes}) => [
+			thread,
+			...lanes.map(({store}) =>
+				Array.from(
+					store.start,
+					(start, i) =>
+						`${profile.frames.name[store.frameAt(i)]} ${start}-${start + store.duration[i]} ${store.number[i]}`,
+				),
+			),
+		]);
+
+	assert.deepEqual(found.sort(), [
+		[1, ["step 10-55 4", "step 70-95 2"], ["a 10-25 2", "b 30-55 2", "a 70-95 2"]],
+		[2, ["step 33-35 1"], ["a 33-35 1"]],
+	]);
+});
+
+// ---- parts of the time ----
+
+function randomIntervals(random, count, most) {
+	const points = [...new Set(Array.from({length: count * 2}, () => random(most)))].sort(
+		(a, b) => a - b,
+	);
+
+	if (points.length % 2) points.pop();
+	return {
+		start: Float64Array.from(points.filter((_, i) => i % 2 === 0)),
+		end: Float64Array.from(points.filter((_, i) => i % 2 === 1)),
+	};
+}
+
+// Whole ns are in intervals or not: so many of [from, to) are.
+const countInside = ({start, end}, from, to) => {
+	let count = 0;
+
+	for (let ns = from; ns < to; ns++) if (start.some((a, i) => a <= ns && ns < end[i])) count++;
+	return count;
+};
+
+test("measures, gaps and cut intervals add up", () => {
+	const random = makeRandom(4);
+
+	for (let round = 0; round < 60; round++) {
+		const intervals = randomIntervals(random, random(12), 200),
+			measure = makeMeasure(intervals);
+		const from = random(220) - 10,
+			to = from + random(200);
+
+		assert.equal(measure.overlap(from, to), countInside(intervals, from, to));
+		assert.equal(measure.overlap(to, from), 0);
+		const gaps = gapsBetween(intervals, from, to);
+
+		assert.equal(makeMeasure(gaps).total + measure.overlap(from, to), Math.max(to - from, 0));
+		gaps.start.forEach((start, i) => {
+			assert.ok(gaps.end[i] > start);
+			assert.equal(measure.overlap(start, gaps.end[i]), 0);
+		});
+		const cut = makeMeasure(clipIntervals(intervals, from, to));
+
+		assert.equal(cut.total, measure.overlap(from, to));
+	}
+});
+
+test("the profile of a part of the time: each span weighs its part", async () => {
+	const random = makeRandom(9);
+
+	for (let seed = 0; seed < 12; seed++) {
+		const made = makeRandomRun(seed, 200, {step: 30, sums: seed % 3 === 2}),
+			timeline = await build(made);
+		const intervals = randomIntervals(random, 1 + random(6), timeline.to),
+			rows = sliceRows(timeline, makeMeasure(intervals));
+		const expected = new Map();
+
+		for (const record of made.timeline.records ?? made.timeline.sums) {
+			const kind = [0, -1, 1, 2, 3][record.kind],
+				ns = countInside(intervals, record.start, record.start + record.duration);
+
+			if (kind < 0 || ns === 0) continue;
+			const key = `${record.stack} ${kind} ${record.place}`;
+
+			expected.set(key, (expected.get(key) ?? 0) + ns);
+		}
+		assert.deepEqual(
+			new Map(
+				Array.from({length: rows.count}, (_, i) => [
+					`${rows.stack[i]} ${rows.kind[i]} ${rows.place[i]}`,
+					rows.ns[i],
+				]).sort(),
+			),
+			new Map([...expected].sort()),
+		);
+	}
+});
+
+test("all the time is all of the profile, but for waits", async () => {
+	const made = makeTraining({events: 6000}),
+		timeline = await build(made),
+		rows = sliceRows(timeline, makeMeasure({start: [0], end: [made.facts["elapsed ns"]]}));
+	const list = all =>
+		Array.from({length: all.count}, (_, i) =>
+			["stack", "kind", "place", "operations", "ns", "bytes"].map(key => all[key][i]).join(),
+		).sort();
+
+	assert.deepEqual(list(rows), list(timeline.profile.rows));
+	assert.ok(rows.count > 20);
+});
+
+// ---- busy ----
+
+test("busy and idle are the run; hidden time; how many at once", async () => {
+	const random = makeRandom(21);
+
+	for (let seed = 0; seed < 20; seed++) {
+		const timeline = await build(makeRandomRun(seed, 150, {step: 60}));
+		const {spans, profile} = timeline,
+			works = worksOfFrames(profile.frames),
+			workOf = i => workOfSpan(works, spans, i);
+		const from = random(300),
+			to = from + random(4000);
+
+		for (const [device, lanes] of lanesByDevice(timeline)) {
+			const sums = sumBusy(spans, lanes, from, to, workOf);
+			const mine = [...mergeLanes(spans, lanes)];
+			const expected = {
+				busy: 0,
+				union: [0, 0, 0],
+				hidden: [0, 0, 0],
+				atOnce: Array(9).fill(0),
+			};
+
+			for (let ns = from; ns < to; ns++) {
+				const running = mine.filter(
+						i => spans.start[i] <= ns && ns < spans.start[i] + spans.duration[i],
+					),
+					kinds = new Set(running.map(workOf));
+
+				expected.busy += running.length > 0 ? 1 : 0;
+				expected.atOnce[Math.min(running.length, 8)]++;
+				for (const kind of kinds) {
+					expected.union[kind]++;
+					expected.hidden[kind] += kinds.has(0) ? 1 : 0;
+				}
+			}
+			assert.equal(sums.busy, expected.busy, `${device}, seed ${seed}`);
+			assert.equal(sums.busy + sums.idle, Math.max(to - from, 0));
+			assert.deepEqual(sums.union, expected.union);
+			assert.deepEqual(sums.hidden, expected.hidden);
+			assert.deepEqual(Array.from(sums.atOnce), expected.atOnce);
+			assert.equal(makeMeasure(sums).total, sums.busy);
+			for (let i = 1; i < sums.start.length; i++) assert.ok(sums.start[i] > sums.end[i - 1]);
+			assert.equal(makeMeasure(gapsBetween(sums, from, to)).total, sums.idle);
+			assert.equal(
+				sums.byWork.reduce((a, b) => a + b),
+				sums.ns,
+			);
+		}
+	}
+});
+
+test("kinds of work, by name", () => {
+	const name = [
+		"[GPU_Kernel]gemm",
+		"[GPU_Kernel]ncclDevKernel_AllReduce_Sum_f16(ncclDevComm*)",
+		"ncclKernel_SendRecv",
+		"[GPU_Kernel]void nccl_work<int>()",
+		"[GPU_Kernel]my_nccl",
+		"[GPU_Memcpy HtoD]",
+		"[GPU_Memset]",
+		"[GPU_UVM HtoD]",
+		"[GPU_Graph]",
+	];
+
+	assert.deepEqual(Array.from(worksOfFrames({name})), [0, 2, 2, 2, 0, 1, 1, 1, 0]);
+});
+
+test("the longest gaps", () => {
+	const random = makeRandom(6);
+
+	for (let round = 0; round < 30; round++) {
+		const gaps = gapsBetween(randomIntervals(random, 40, 3000), 0, 3000),
+			most = 1 + random(20);
+		const lengths = Array.from(gaps.start, (start, i) => gaps.end[i] - start);
+
+		assert.deepEqual(
+			longestGaps(gaps, most).map(i => lengths[i]),
+			lengths
+				.slice()
+				.sort((a, b) => b - a)
+				.slice(0, most),
+		);
+	}
+});
+
+// ---- the axis, the address ----
+
+test("marks on the axis are apart, and say what tells them apart", () => {
+	for (let ns = 1; ns < 1e15; ns *= 3.7) {
+		const step = tickStep(ns, 1000, 100);
+
+		assert.ok(
+			(step * 1000) / ns >= 100 && (step * 1000) / ns < 1000 + 1000 / ns,
+			`${ns}: ${step}`,
+		);
+		for (const base of [0, 12345678901]) {
+			const texts = [0, 1, 2].map(i => formatTick(base + i * step, step, base + ns));
+
+			assert.equal(new Set(texts).size, 3, texts.join());
+		}
+	}
+	assert.equal(formatTick(1234567890, 10, 2e9), "1.234\u2009567\u200989 s");
+	assert.equal(formatTick(0, 100, 900), "0 ns");
+	assert.equal(formatTick(-1500, 500, 2000), "−1.5 µs");
+	assert.equal(formatTick(12345e9, 1e9, 12345e9), "12,345 s");
+});
+
+test("a chosen time is in the address, if it is one", () => {
+	assert.deepEqual(parseRange(formatRange(-5.5, 17.2)), [-6, 18]);
+	for (const text of [
+		"",
+		"5",
+		"5..5",
+		"7..5",
+		"1..x",
+		"1..2..3",
+		"1e3..2e3",
+		`0..${"9".repeat(17)}`,
+	])
+		assert.equal(parseRange(text), null, text);
+	const state = parseState("#view=timeline&time=5..9&window=bad&span=3&idle=GPU%200");
+
+	assert.deepEqual(
+		[state.view, state.time, state.window, state.span, state.idle],
+		["timeline", "5..9", "", "3", "GPU 0"],
+	);
+	assert.equal(parseState(`#${formatState(state)}`).idle, "GPU 0");
+});
+
+test("how many are wanted, in any range", () => {
+	const counts = countWanted({count: 5}, i => i % 2 === 0);
+
+	assert.deepEqual(Array.from(counts), [0, 1, 1, 2, 2, 3]);
+	assert.equal(
+		firstWhere(0, 10, i => i >= 7),
+		7,
+	);
+	assert.equal(
+		firstWhere(0, 10, () => false),
+		10,
+	);
+	assert.deepEqual(
+		spansBetween(
+			{store: {start: [0, 10, 20], duration: [5, 5, 5]}, first: 0, end: 3, reach: null},
+			6,
+			20,
+		),
+		[1, 2],
+	);
+});
