@@ -16,7 +16,7 @@ int main(int argc, char **argv)
 		status = run(&options, &inherited);
 		break;
 	case OPTIONS_FROM:
-		status = from(&options);
+		status = from(&options, &inherited);
 		break;
 	case OPTIONS_DONE:
 		status = 0;

@@ -90,8 +90,9 @@ static void report_written(struct log *log, const struct options *o, uint32_t at
 
 /* 0, or the status to exit with. */
 static int write_all(struct log *log, const struct options *o, struct outputs *outputs,
-		     const struct result *result, const struct result *shown)
+		     struct opener *opener, const struct result *result, const struct result *shown)
 {
+	const struct output_choice *to_show = NULL;
 	int status = 0;
 
 	for (uint32_t i = 0; i < o->output_count; i++) {
@@ -103,6 +104,8 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 
 		if (!err) {
 			report_written(log, o, i, &r->totals, &written);
+			if (o->open && &o->outputs[i] == options_shown(o))
+				to_show = &o->outputs[i];
 		} else if (err == -EPIPE) { /* the reader has gone: no failure of ours */
 			status = status ? status : EXIT_SIGNAL_BASE + SIGPIPE;
 		} else {
@@ -110,6 +113,8 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 			status = EXIT_PROFILER_FAILED;
 		}
 	}
+	if (to_show)
+		opener_show(opener, log, to_show->path);
 	return status;
 }
 
@@ -144,7 +149,7 @@ static void report_top(struct log *log, const struct options *o, const struct re
 }
 
 int deliver(struct log *log, const struct options *o, struct outputs *outputs,
-	    const struct result *result, struct allowance *memory)
+	    struct opener *opener, const struct result *result, struct allowance *memory)
 {
 	struct view *view = NULL;
 	const struct result *shown = result;
@@ -159,7 +164,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	gpu_table_report_devices(log, shown);
 	summary_report_unnamed(log, &shown->unnamed);
 	report_top(log, o, shown);
-	status = write_all(log, o, outputs, result, shown);
+	status = write_all(log, o, outputs, opener, result, shown);
 	if (strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) == 0 && isatty(STDERR_FILENO))
 		log_line(log,
 			 "For a report or a picture in the browser: -o FILE.html, -o FILE.svg");

@@ -8,6 +8,7 @@
 #define PROFILER_COMMANDS_DELIVER_H
 
 #include "profiler/base/allowance.h"
+#include "profiler/commands/opener.h"
 #include "profiler/commands/options.h"
 #include "profiler/output/outputs.h"
 #include "profiler/session/identity.h"
@@ -32,10 +33,11 @@ bool deliver_open(struct log *log, const struct options *options, const struct i
 		  struct outputs *outputs);
 
 /*
- * Prints what is left of the summary, and writes all outputs, even if one fails. 0, or the status
- * to exit with, after logging the reason.
+ * Prints what is left of the summary, and writes all outputs, even if one fails; with --open, one
+ * is shown by the opener, which has been started. 0, or the status to exit with, after logging the
+ * reason.
  */
 int deliver(struct log *log, const struct options *options, struct outputs *outputs,
-	    const struct result *result, struct allowance *memory);
+	    struct opener *opener, const struct result *result, struct allowance *memory);
 
 #endif

@@ -18,6 +18,7 @@ struct reading {
 	const struct options *options;
 	struct log log;
 	struct outputs outputs;
+	struct opener opener; /* with --open */
 	struct allowance memory;
 };
 
@@ -55,7 +56,7 @@ static int write_outputs(struct reading *r, const struct profile_capture *captur
 	const struct result *result = capture_result(capture);
 
 	summary_report(&r->log, &result->totals.measure, &result->totals);
-	return deliver(&r->log, r->options, &r->outputs, result, &r->memory);
+	return deliver(&r->log, r->options, &r->outputs, &r->opener, result, &r->memory);
 }
 
 static int read_capture(struct reading *r, FILE *in)
@@ -96,20 +97,28 @@ static int read_and_write(struct reading *r, const struct identity *identity)
 	return status;
 }
 
-int from(const struct options *options)
+int from(const struct options *options, const struct inherited *inherited)
 {
-	struct reading r = {
-		.options = options, .log.level = options->level, .memory.limit = MEMORY_MAX};
+	struct reading r = {.options = options,
+			    .log.level = options->level,
+			    .opener = {-1},
+			    .memory.limit = MEMORY_MAX};
 	struct identity identity;
-	int err = identity_find(&identity, options->as_root);
+	int status, err = identity_find(&identity, options->as_root);
 
+	if (!err && options->open)
+		err = opener_start(&r.opener, &identity, inherited);
 	/* under sudo the files are the user's */
 	if (!err)
 		err = privilege_become_user(&identity);
 	if (!err)
 		err = privilege_drop_all();
-	if (!err)
-		return read_and_write(&r, &identity);
+	if (!err) {
+		status = read_and_write(&r, &identity);
+		opener_release(&r.opener);
+		return status;
+	}
+	opener_release(&r.opener);
 	log_error(&r.log, "cannot become the user that called sudo: %s", strerror(-err));
 	return EXIT_PROFILER_FAILED;
 }

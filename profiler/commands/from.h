@@ -6,8 +6,9 @@
 #define PROFILER_COMMANDS_FROM_H
 
 #include "profiler/commands/options.h"
+#include "profiler/session/inherited.h"
 
 /* Returns the exit status, after logging any error. */
-int from(const struct options *options);
+int from(const struct options *options, const struct inherited *inherited);
 
 #endif

@@ -36,6 +36,7 @@ enum option_id {
 	OPT_REPORT,
 	OPT_LIVE,
 	OPT_FLAME,
+	OPT_OPEN,
 	OPT_FROM,
 	OPT_TIME,
 	OPT_PROCESS,

@@ -278,6 +278,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_FLAME:
 		o->root_at_bottom = true;
 		return true;
+	case OPT_OPEN:
+		o->open = true;
+		return true;
 	case OPT_FROM:
 		o->from = argument;
 		return true;
@@ -298,6 +301,27 @@ static bool set_option(struct options *o, int option, const char *argument)
 	default: /* getopt has printed what is wrong */
 		return false;
 	}
+}
+
+const struct output_choice *options_shown(const struct options *o)
+{
+	for (uint32_t i = 0; i < o->output_count; i++) {
+		const struct output_choice *choice = &o->outputs[i];
+
+		if ((choice->writer == &html_writer || choice->writer == &svg_writer) &&
+		    strcmp(choice->path, "-") != 0)
+			return choice;
+	}
+	return NULL;
+}
+
+static bool check_open(const struct options *o)
+{
+	if (!o->open || options_shown(o))
+		return true;
+	fprintf(stderr, "profile: --open needs a file that a browser shows: -o FILE.html or "
+			"-o FILE.svg\n");
+	return false;
 }
 
 /* `of_run`: an option that only a run has; NULL: none. */
@@ -411,6 +435,8 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 			of_run = option_entry(option);
 	}
 	choose_formats(options);
+	if (!check_open(options))
+		goto wrong;
 	if (options->from) {
 		if (!check_from(options, argv[optind], of_run))
 			goto wrong;

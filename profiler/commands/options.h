@@ -45,6 +45,7 @@ struct options {
 	bool inlines; /* inlined functions as frames of their own */
 	bool as_root;
 	bool live;   /* show what the command does while it runs */
+	bool open;   /* show the first report or picture in a browser */
 	bool report; /* print where most of the time went */
 	bool strict; /* fail if anything was lost or unmatched */
 	struct view_options view;
@@ -63,5 +64,8 @@ enum options_result {
 /* Release them whatever it returns. */
 enum options_result options_parse(int argc, char **argv, struct options *options);
 void options_release(struct options *options);
+
+/* The first file that a browser shows; NULL: there is none. */
+const struct output_choice *options_shown(const struct options *options);
 
 #endif

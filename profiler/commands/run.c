@@ -14,6 +14,7 @@
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/deliver.h"
 #include "profiler/commands/live.h"
+#include "profiler/commands/opener.h"
 #include "profiler/output/naming.h"
 #include "profiler/output/outputs.h"
 #include "profiler/report/summary.h"
@@ -31,6 +32,7 @@ struct run {
 	struct outputs outputs;
 	struct timeline *timeline; /* NULL: no output needs one */
 	struct live live;          /* with --live */
+	struct opener opener;      /* with --open */
 	int kallsyms; /* /proc/kallsyms, open; -1: it is not, or the symbolizer has it */
 };
 
@@ -108,7 +110,7 @@ static int finish(struct run *r, struct session *session, int status)
 		free(command);
 		return EXIT_PROFILER_FAILED;
 	}
-	failed = deliver(&r->log, o, &r->outputs, result, collected.memory);
+	failed = deliver(&r->log, o, &r->outputs, &r->opener, result, collected.memory);
 	result_free(result);
 	free(command);
 	report_cost(&r->log, &totals, &start);
@@ -208,17 +210,32 @@ static const struct supervisor_display *start_live(struct run *r)
 	return r->live.display.pid > 0 ? &r->live.display : NULL;
 }
 
+static int supervise(struct run *r)
+{
+	int status,
+		err = r->options->open ? opener_start(&r->opener, &r->identity, r->inherited) : 0;
+
+	if (err) {
+		log_error(&r->log, "cannot start a process: %s", strerror(-err));
+		return EXIT_PROFILER_FAILED;
+	}
+	status = supervisor_run(&r->log, &r->identity, start_live(r), work, r);
+	opener_release(&r->opener);
+	return status;
+}
+
 int run(const struct options *options, const struct inherited *inherited)
 {
 	struct run r = {.options = options,
 			.inherited = inherited,
 			.session_options = session_options(options),
 			.log.level = options->level,
+			.opener = {-1},
 			.kallsyms = -1};
 
 	switch (identity_find(&r.identity, options->as_root)) {
 	case 0:
-		return supervisor_run(&r.log, &r.identity, start_live(&r), work, &r);
+		return supervise(&r);
 	case -EPERM:
 		log_error(&r.log, "must not be installed setuid or setgid; use sudo or setcap");
 		return EXIT_PROFILER_FAILED;

@@ -465,6 +465,22 @@ static void parts_of_a_run(void **state)
 	options_release(&options);
 }
 
+static void what_is_opened_is_a_file_for_browsers(void **state)
+{
+	(void)state;
+	assert_run("app");
+	assert_false(options.open);
+	assert_null(options_shown(&options));
+	assert_run("--open", "-o", "a.folded", "-o", "b.svg", "-o", "c.html", "app");
+	assert_true(options.open);
+	assert_ptr_equal(options_shown(&options), &options.outputs[1]);
+	assert_run("-o", "a", "--format", "html", "-open", "app");
+	assert_ptr_equal(options_shown(&options), &options.outputs[0]);
+	assert_wrong("--open", "app");
+	assert_wrong("--open", "-o", "a.pb.gz", "app");
+	assert_wrong("--open", "-o", "-", "--format", "html", "app");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -487,6 +503,7 @@ int main(void)
 		cmocka_unit_test(modes_exclude_each_other),
 		cmocka_unit_test(nvtx_needs_stacks_from_the_process),
 		cmocka_unit_test(waits_need_gpu_tracing),
+		cmocka_unit_test(what_is_opened_is_a_file_for_browsers),
 		cmocka_unit_test(libraries_to_probe_are_bounded),
 		cmocka_unit_test(help_and_version_go_to_stdout),
 	};
