@@ -19,7 +19,7 @@ $(BUILD)/libinject.a: $(inject_src:%.c=$(BUILD)/%.o)
 test: setup
 	$(Q)$(MAKE) --no-print-directory DEVELOPER=1 run-tests
 
-run-tests: all unit-build fake_cuda workloads
+run-tests: all unit-build fake_cuda workloads $(BUILD)/tests/browser/pictures
 	$(Q)tests/run
 
 .PHONY: unit-build
