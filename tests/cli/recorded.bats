@@ -1,0 +1,100 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Captures of real programs on a GPU (tests/captures): each output can be made of them, and all of
+# them add up to what the run added up to.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	unset LD_LIBRARY_PATH
+}
+
+# each NAME: the captures' names
+each()
+{
+	sed -n 's/^\([a-z0-9_]*\) .*/\1/p' "$root/tests/captures/totals"
+}
+
+# total NAME COLUMN: what the run added up to
+total()
+{
+	awk -v name="$1" -v column="$2" '$1 == name { print $column }' "$root/tests/captures/totals"
+}
+
+@test "every capture of a real run has its totals" {
+	local count=0
+
+	for name in $(each); do
+		run_profile -q --strict --from "$root/tests/captures/$name.profile" --unit ns -o a.folded -o a.json
+		expect_status 0
+		expect_equal "$name, folded" "$(weight_of a.folded)" \
+			$(($(total "$name" 2) + $(total "$name" 3) + $(total "$name" 4)))
+		expect_line a.json "\"cpu_ns\":$(total "$name" 2),"
+		expect_line a.json "\"gpu_ns\":$(total "$name" 3),"
+		expect_line a.json "\"waiting_ns\":$(total "$name" 4),"
+		expect_line a.json "\"gpu_kernels\":$(total "$name" 5),"
+		count=$((count + 1))
+	done
+	[ "$count" -gt 3 ]
+}
+
+@test "pictures and pages of real runs are well-formed, and hold all time" {
+	needs_command python3
+	needs_command node
+	for name in $(each); do
+		run_profile -q --from "$root/tests/captures/$name.profile" -o a.svg -o a.html
+		expect_status 0
+		python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' a.svg
+		node --input-type=module -e "
+			import {readFileSync} from 'node:fs';
+			import {unpackProfile} from '$root/profiler/output/html/data.js';
+			const page = readFileSync('a.html', 'utf8');
+			const {rows} = await unpackProfile(page.match(/id=\"data\">([^<]*)</)[1]);
+			console.log(rows.ns.reduce((all, ns) => all + ns, 0));" >sum
+		expect_equal "$name, page" "$(cat sum)" \
+			$(($(total "$name" 2) + $(total "$name" 3) + $(total "$name" 4)))
+	done
+}
+
+@test "timelines of real runs keep the rules of their formats" {
+	needs_command python3
+	needs_command protoc
+	for name in $(each); do
+		run_profile -q --from "$root/tests/captures/$name.profile" -o a.perfetto-trace -o a.trace.json
+		expect_status 0
+		protoc -I "$root/tests/cli" --decode=subset.Trace trace_subset.proto <a.perfetto-trace >a.txt
+		python3 "$root/tests/cli/check_traces.py" a.txt a.trace.json >sums
+		expect_line sums "^cpu $(total "$name" 2)\$"
+		expect_line sums "^GPU 0 $(total "$name" 3)\$"
+	done
+}
+
+@test "other programs read real runs" {
+	needs_command go
+	for name in $(each); do
+		run_profile -q --from "$root/tests/captures/$name.profile" -o a.pb.gz
+		expect_status 0
+		go tool pprof -top -sample_index=gpu a.pb.gz >top 2>errors
+		expect_line top '%'
+	done
+}
+
+@test "a real run is read again as it was written" {
+	for name in $(each); do
+		run_profile -q --from "$root/tests/captures/$name.profile" -o a.profile
+		expect_status 0
+		gzip -dc <a.profile >a
+		gzip -dc <"$root/tests/captures/$name.profile" >b
+		cmp a b
+	done
+}
+
+@test "the report of a real run" {
+	run_profile -q --report --from "$root/tests/captures/h200_torch_eager.profile" -o a.folded
+	expect_status 0
+	expect_line stderr '^The run took .*GPU busy '
+	expect_line stderr 'Attention.forward \(train.py\)'
+	expect_line stderr 'Nothing was lost or is not matched.'
+}
