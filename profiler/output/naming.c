@@ -59,6 +59,11 @@ struct naming {
 
 /* ---- frames ---- */
 
+static bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
 static bool frame_equal(const void *records, uint32_t position, const void *key)
 {
 	const struct frame_info *a = (const struct frame_info *)records + position, *b = key;
@@ -85,13 +90,43 @@ static const char *keep(struct naming *n, char *text, const char *otherwise)
 	return kept;
 }
 
+/*
+ * "model.py" of "/app/model.py"; but "torch/__init__.py", which says what package it is.
+ */
+static const char *shown_file(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (slash && slash > path && starts_with(slash, "/__"))
+		for (slash--; slash > path && *slash != '/'; slash--)
+			;
+	return slash ? slash + (*slash == '/') : path;
+}
+
+/*
+ * "forward"; a module's code is its file. Other names in angle brackets, as of lambdas, say nothing
+ * without the file: NULL, it is the name itself.
+ */
+static char *short_python(const struct frame_info *frame)
+{
+	const char *end = frame->file ? strstr(frame->name, " (") : NULL;
+
+	if (!end || end == frame->name)
+		return NULL;
+	if (frame->name[0] != '<')
+		return strndup(frame->name, (size_t)(end - frame->name));
+	if (starts_with(frame->name, "<module> (") && frame->file[0] != '<')
+		return strdup(shown_file(frame->file));
+	return NULL;
+}
+
 /* For pictures, in which the colour shows what "[GPU_Kernel]" says. */
 static const char *shorten(struct naming *n, const struct frame_info *frame)
 {
 	const char *prefix = frame->class == CLASS_GPU_KERNEL ? work_frame(GPU_WORK_KERNEL)
 			     : frame->class == CLASS_CALL     ? MARK_CALL
 							      : "";
-	const char *name = frame->name + strlen(prefix), *end;
+	const char *name = frame->name + strlen(prefix);
 	char *text = NULL;
 
 	switch (frame->class) {
@@ -101,9 +136,8 @@ static const char *shorten(struct naming *n, const struct frame_info *frame)
 	case CLASS_CALL:
 		text = short_name(name, frame->class == CLASS_GPU_KERNEL);
 		break;
-	case CLASS_PYTHON: /* without its file */
-		end = frame->file ? strstr(name, " (") : NULL;
-		text = end && end > name ? strndup(name, (size_t)(end - name)) : NULL;
+	case CLASS_PYTHON:
+		text = short_python(frame);
 		break;
 	default:
 		break;
@@ -187,8 +221,7 @@ static void name_code(struct naming *n, struct names *names, const struct frame 
 /* "forward (model.py:42)" */
 static const char *python_text(struct naming *n, const struct frame *frame)
 {
-	const char *slash = frame->file ? strrchr(frame->file, '/') : NULL;
-	const char *file = slash ? slash + 1 : frame->file;
+	const char *file = frame->file ? shown_file(frame->file) : NULL;
 	char *text = NULL;
 	int written;
 

@@ -76,7 +76,11 @@ struct shortened {
 	bool after_lambda;    /* the last thing written is one */
 	bool after_arguments; /* qualifiers may follow */
 	bool is_kernel;
+	bool is_argument; /* of a kernel */
 };
+
+/* False: the name does not parse. */
+static bool shorten(struct shortened *s, const char *name);
 
 static void add(struct shortened *s, const char *text, size_t length)
 {
@@ -99,7 +103,53 @@ static void add_lambda(struct shortened *s, const char *at, const char *end)
 	s->after_lambda = true;
 }
 
-/* One template argument without its scope and its own arguments: "FillFunctor". */
+/* Where a template argument ends; NULL: it does not. `is_lambda`: it is one in a function. */
+static const char *after_argument(const char *at, bool *is_lambda)
+{
+	const char *start = at;
+
+	*is_lambda = false;
+	while (at && *at && *at != ',' && *at != '>') {
+		if (begins(at, "{lambda") && at > start && at[-1] == ':')
+			*is_lambda = true;
+		at = closer_of(*at) ? after_group(at) : at + 1;
+	}
+	return at;
+}
+
+/* The last part of a qualified name, with the lambdas that are in it. */
+static const char *last_part(const char *text)
+{
+	const char *last = text;
+
+	for (const char *at = text; at && *at;) {
+		if (begins(at, "::") && !begins(at + 2, "{lambda"))
+			last = at + 2;
+		at = closer_of(*at) ? after_group(at) : at + 1;
+	}
+	return last;
+}
+
+/* A lambda by its place, without the scope of that: "gpu_kernel<AddFunctor>::{lambda#1}". */
+static const char *add_lambda_argument(struct shortened *s, const char *at, const char *end)
+{
+	size_t length = (size_t)(end - at);
+	struct shortened inner = {
+		.text = malloc(3 * length + 1), .is_kernel = !s->is_argument, .is_argument = true};
+	char *argument = strndup(at, length);
+	bool is_name = inner.text && argument && shorten(&inner, argument);
+
+	if (is_name) {
+		const char *part = last_part(inner.text);
+
+		add(s, part, strlen(part));
+	}
+	free(inner.text);
+	free(argument);
+	return is_name ? end : NULL;
+}
+
+/* Any other template argument without its scope and its own arguments: "FillFunctor". */
 static const char *add_plain(struct shortened *s, const char *at)
 {
 	size_t start = s->length;
@@ -118,6 +168,8 @@ static const char *add_plain(struct shortened *s, const char *at)
 	}
 	while (s->length > start && s->text[s->length - 1] == ' ')
 		s->length--;
+	if (s->length == start)
+		add(s, ELLIPSIS, strlen(ELLIPSIS));
 	return at;
 }
 
@@ -126,7 +178,10 @@ static const char *add_arguments(struct shortened *s, const char *at)
 {
 	add(s, "<", 1);
 	for (at++; at && *at != '>';) {
-		at = add_plain(s, at);
+		bool is_lambda;
+		const char *end = after_argument(at, &is_lambda);
+
+		at = end && is_lambda ? add_lambda_argument(s, at, end) : add_plain(s, at);
 		if (at && *at == ',') {
 			add(s, ", ", 2);
 			at += 1 + (at[1] == ' ');
@@ -148,6 +203,8 @@ static const char *take_angles(struct shortened *s, const char *at)
 		add(s, at, (size_t)(end - at));
 		return end;
 	}
+	if (s->after_lambda) /* of its call operator */
+		return end;
 	if (s->is_kernel)
 		return add_arguments(s, at);
 	add(s, "<" ELLIPSIS ">", strlen("<" ELLIPSIS ">"));
@@ -180,7 +237,7 @@ static const char *take_brackets(struct shortened *s, const char *at)
 	return end;
 }
 
-/* Parameters; but "(anonymous namespace)" is a scope. */
+/* Parameters; but "(anonymous namespace)" is a scope, which says nothing. */
 static const char *take_parentheses(struct shortened *s, const char *at)
 {
 	const char *end = after_group(at);
@@ -188,10 +245,8 @@ static const char *take_parentheses(struct shortened *s, const char *at)
 
 	if (!end)
 		return NULL;
-	if (begins(at, "(anonymous namespace)")) {
-		add(s, at, (size_t)(end - at));
-		return end;
-	}
+	if (begins(at, "(anonymous namespace)::"))
+		return end + 2;
 	if (s->length == 0)
 		return NULL; /* a type, such as that of a function that returns a function */
 	s->after_arguments = true;
@@ -226,8 +281,9 @@ static const char *take_operator(struct shortened *s, const char *at)
 /* The end of ".constprop.0" and the like; `at`: it is none of them. */
 static const char *after_tail(const char *at)
 {
-	static const char *const tails[] = {".constprop", ".isra", ".part", ".cold",
-					    ".lto_priv",  ".llvm", ".warm", ".hot"};
+	static const char *const tails[] = {".constprop", ".isra",     ".part",
+					    ".cold",      ".lto_priv", ".llvm",
+					    ".warm",      ".hot",      ".localalias"};
 
 	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
 		const char *end = at + strlen(tails[i]);
@@ -240,6 +296,13 @@ static const char *after_tail(const char *at)
 		return end;
 	}
 	return at;
+}
+
+/* "@@GLIBC_2.17", the version of a symbol; but "@plt" is what the function is. */
+static bool is_version(const struct shortened *s, const char *at)
+{
+	return s->length > 0 && strcmp(at, "@plt") != 0 && (is_word(at[1]) || at[1] == '@') &&
+	       !at[strcspn(at, " (<:")];
 }
 
 /* "::h0123456789abcdef" at the end of a Rust name. */
@@ -255,7 +318,9 @@ static const char *take_space(struct shortened *s, const char *at)
 
 	if (at[1] == '<') /* after an operator */
 		return at + 1;
-	if (begins(at, " [clone") || begins(at, " [.cold") || begins(at, " (."))
+	/* of a compiler's copy; a script's file, behind its function's name */
+	if (begins(at, " [clone") || begins(at, " [.cold") || begins(at, " (.") ||
+	    begins(at, " /") || begins(at, " file:"))
 		return at + strlen(at);
 	for (size_t i = 0; i < sizeof(qualifiers) / sizeof(qualifiers[0]) && s->after_arguments;
 	     i++)
@@ -269,6 +334,7 @@ static const char *take_space(struct shortened *s, const char *at)
 static const char *take_scope(struct shortened *s, const char *at)
 {
 	static const char *const calls[] = {"::operator()", "::_FUN", "::__invoke"};
+	static const char *const inlines[] = {"::__cxx11", "::__1"}; /* namespaces of std */
 
 	if (is_rust_hash(at))
 		return at + strlen(at);
@@ -278,6 +344,9 @@ static const char *take_scope(struct shortened *s, const char *at)
 		if (begins(at, calls[i]) && !is_word(*end))
 			return end;
 	}
+	for (size_t i = 0; i < sizeof(inlines) / sizeof(inlines[0]); i++)
+		if (begins(at, inlines[i]) && begins(at + strlen(inlines[i]), "::"))
+			return at + strlen(inlines[i]);
 	add(s, at, 2);
 	return at + 2;
 }
@@ -308,6 +377,10 @@ static const char *take(struct shortened *s, const char *at)
 		if (end != at)
 			return end;
 		break;
+	case '@':
+		if (is_version(s, at))
+			return at + strlen(at);
+		break;
 	default:
 		if (is_start && begins(at, "operator") && !is_word(at[8]))
 			return take_operator(s, at);
@@ -316,18 +389,20 @@ static const char *take(struct shortened *s, const char *at)
 	return at + 1;
 }
 
+static bool shorten(struct shortened *s, const char *name)
+{
+	while (name && *name)
+		name = take(s, name);
+	s->text[s->length] = '\0';
+	return name && s->length > 0;
+}
+
 char *short_name(const char *name, bool is_kernel)
 {
 	/* an ellipsis takes the place of at least one character */
 	struct shortened s = {.text = malloc(3 * strlen(name) + 1), .is_kernel = is_kernel};
-	const char *at = name;
 
-	if (!s.text)
-		return NULL;
-	while (at && *at)
-		at = take(&s, at);
-	s.text[s.length] = '\0';
-	if (at && s.length > 0 && strcmp(s.text, name) != 0)
+	if (s.text && shorten(&s, name) && strcmp(s.text, name) != 0)
 		return s.text;
 	free(s.text);
 	return NULL;

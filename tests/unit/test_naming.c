@@ -635,6 +635,46 @@ static void python_frames_have_file_and_line(void **state)
 	forget(&n);
 }
 
+static void python_modules_are_called_like_their_files(void **state)
+{
+	static const struct {
+		const char *name, *file, *full, *expected;
+	} frames[] = {
+		{"<module>", "/app/train.py", "<module> (train.py)", "train.py"},
+		{"<module>", "main.py", "<module> (main.py)", "main.py"},
+		{"<module>", "/x/torch/__init__.py", "<module> (torch/__init__.py)",
+		 "torch/__init__.py"},
+		{"CDLL", "ctypes/__init__.py", "CDLL (ctypes/__init__.py)", "CDLL"},
+		{"<module>", "/__main__.py", "<module> (__main__.py)", "__main__.py"},
+		{"<module>", "__init__.py", "<module> (__init__.py)", "__init__.py"},
+		{"<module>", "<string>", "<module> (<string>)", "<module> (<string>)"},
+		{"<lambda>", "/app/train.py", "<lambda> (train.py)", "<lambda> (train.py)"},
+		{"f.<locals>.<lambda>", "/a/t.py", "f.<locals>.<lambda> (t.py)",
+		 "f.<locals>.<lambda>"},
+	};
+	struct naming_bench *b = *state;
+	uint32_t stack = STACK_EMPTY, at = 0;
+	const struct result *r;
+	struct named n;
+
+	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
+		stack = push_python(b, stack, frames[i].name, frames[i].file, 0);
+	add_cpu(b, stack, 1);
+	n = name_all(b);
+	r = n.result;
+	stack = r->rows[0].stack;
+	for (size_t i = sizeof(frames) / sizeof(frames[0]); i-- > 0; at++) {
+		const struct frame_info *f = &r->frames[r->stacks[stack].frame];
+
+		assert_string_equal(f->name, frames[i].full);
+		assert_string_equal(f->short_name, frames[i].expected);
+		stack = r->stacks[stack].outer;
+	}
+	assert_int_equal(stack, RESULT_ROOT);
+	assert_int_equal(at, 9);
+	forget(&n);
+}
+
 static void frames_have_their_class(void **state)
 {
 	static const struct {
@@ -931,6 +971,7 @@ int main(void)
 		BENCH_TEST(timed_calls_name_their_kernel),
 		BENCH_TEST(inlined_functions_are_frames_if_wanted),
 		BENCH_TEST(python_frames_have_file_and_line),
+		BENCH_TEST(python_modules_are_called_like_their_files),
 		BENCH_TEST(frames_have_their_class),
 		BENCH_TEST(code_has_its_file),
 		BENCH_TEST(names_move_no_cursor_and_break_no_line),

@@ -30,17 +30,9 @@ static void expect_all(const struct example *examples, size_t count)
 static void plain_names_stay(void **state)
 {
 	static const char *const names[] = {
-		"main",
-		"_start",
-		"cudaLaunchKernel",
-		"[libfoo.so]",
-		"[unknown]",
-		"a::b::c",
-		"",
-		"at::native::(anonymous namespace)::fill",
-		"x86_64",
-		"vfs_read",
-		"Thread.run",
+		"main",     "_start",     "cudaLaunchKernel", "[libfoo.so]",           "[unknown]",
+		"a::b::c",  "",           "free@plt",         "(anonymous namespace)", "x86_64",
+		"vfs_read", "Thread.run",
 	};
 
 	(void)state;
@@ -68,6 +60,27 @@ static void arguments_are_elided(void **state)
 		{"f(int)::local::g(char)", "f::local::g"},
 		{"non-virtual thunk to A::b()", "A::b"},
 		{"std::map<int, std::vector<a<b> >>::at(int)", "std::map<" E ">::at"},
+		{"void std::__invoke_impl<void, main::{lambda()#1}&>(std::__invoke_other)",
+		 "std::__invoke_impl<" E ">"},
+		{"std::_Function_handler<void (int), f(int)::{lambda(int)#1}>::_M_invoke("
+		 "std::_Any_data const&, int&&)",
+		 "std::_Function_handler<" E ">::_M_invoke"},
+	};
+
+	(void)state;
+	EXPECT_ALL(examples);
+}
+
+static void namespaces_without_a_name_are_elided(void **state)
+{
+	static const struct example examples[] = {
+		{"at::native::(anonymous namespace)::fill", "at::native::fill"},
+		{"at::(anonymous namespace)::(anonymous namespace)::wrap", "at::wrap"},
+		{"(anonymous namespace)::work(int)", "work"},
+		{"std::__cxx11::basic_string<char>::append(char)",
+		 "std::basic_string<" E ">::append"},
+		{"std::__1::vector<int>::push_back(int)", "std::vector<" E ">::push_back"},
+		{"a::__1x::b", "a::__1x::b"},
 	};
 
 	(void)state;
@@ -106,6 +119,8 @@ static void lambdas_are_named_by_their_place(void **state)
 		 "std::function<" E ">::function<" E ">"},
 		{"run[abi:cxx11](int)::{unnamed type#1}::go()", "run::{unnamed type#1}::go"},
 		{"f(int)::[lambda(int) (instance 1)]::operator()(int) const", "f::{lambda}"},
+		{"f<int>(int)::{lambda(auto:1)#1}::operator()<float>(float) const",
+		 "f<" E ">::{lambda#1}"},
 	};
 
 	(void)state;
@@ -123,6 +138,10 @@ static void copies_have_the_name_of_the_original(void **state)
 		{"std::to_string[abi:cxx11](int)", "std::to_string"},
 		{"file.cold_storage", "file.cold_storage"},
 		{"main.main.func1", "main.main.func1"}, /* Go */
+		{"memcpy@@GLIBC_2.14", "memcpy"},
+		{"A::b(int)@V_1", "A::b"},
+		{"user@host f(int)", "f"},
+		{"foo.localalias", "foo"},
 	};
 
 	(void)state;
@@ -138,6 +157,17 @@ static void rust_names(void **state)
 		 "<alloc::vec::Vec as core::iter::Extend>::extend"},
 		{"std::rt::lang_start::{{closure}}", "std::rt::lang_start::{{closure}}"},
 		{"core::slice::sort<T>::merge", "core::slice::sort<" E ">::merge"},
+	};
+
+	(void)state;
+	EXPECT_ALL(examples);
+}
+
+static void scripts_functions_have_no_file(void **state)
+{
+	static const struct example examples[] = {
+		{"JS:*main /app/index.js:10:5", "JS:*main"},
+		{"LazyCompile:~run file:///app/index.mjs:1:2", "LazyCompile:~run"},
 	};
 
 	(void)state;
@@ -160,6 +190,21 @@ static void kernels_keep_the_names_of_their_arguments(void **state)
 		{"void k<unsigned int, (bool)1, float const*>(float*)",
 		 "k<unsigned int, 1, float const*>"},
 		{"void outer<std::tuple<int, a::b<c> >, &f>(int)", "outer<tuple, &f>"},
+		{"void at::native::elementwise_kernel<128, 2, "
+		 "at::native::gpu_kernel_impl_nocast<at::"
+		 "native::CUDAFunctor_add<float> >(at::TensorIteratorBase&, "
+		 "at::native::CUDAFunctor_add<float> const&)::{lambda(int)#1}>(int, at::native::"
+		 "gpu_kernel_impl_nocast<at::native::CUDAFunctor_add<float> "
+		 ">(at::TensorIteratorBase&, "
+		 "at::native::CUDAFunctor_add<float> const&)::{lambda(int)#1})",
+		 "at::native::elementwise_kernel<128, 2, "
+		 "gpu_kernel_impl_nocast<CUDAFunctor_add>::{lambda#1}>"},
+		{"void k<4, a::sqrt_cuda(a::T&)::{lambda()#2}::operator()() const::{lambda()#2}::"
+		 "operator()() const::{lambda(float)#1}, a::array<char*, 2> >(int)",
+		 "k<4, sqrt_cuda::{lambda#2}::{lambda#2}::{lambda#1}, array>"},
+		{"void k<f<g<int>(int)::{lambda()#1}>(g<int>(int)::{lambda()#1})::{lambda()#2}>()",
+		 "k<f<g<" E ">::{lambda#1}>::{lambda#2}>"},
+		{"void k<{unnamed type#1}, 3>()", "k<" E ", 3>"},
 	};
 
 	(void)state;
@@ -217,10 +262,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain_names_stay),
 		cmocka_unit_test(arguments_are_elided),
+		cmocka_unit_test(namespaces_without_a_name_are_elided),
 		cmocka_unit_test(operators_keep_their_symbols),
 		cmocka_unit_test(lambdas_are_named_by_their_place),
 		cmocka_unit_test(copies_have_the_name_of_the_original),
 		cmocka_unit_test(rust_names),
+		cmocka_unit_test(scripts_functions_have_no_file),
 		cmocka_unit_test(kernels_keep_the_names_of_their_arguments),
 		cmocka_unit_test(texts_that_are_no_names),
 		cmocka_unit_test(random_texts),
