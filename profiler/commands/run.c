@@ -90,7 +90,7 @@ static int finish(struct run *r, struct session *session, int status)
 	struct naming_options naming = {.raw_names = o->raw_names, .inlines = o->inlines};
 	struct collected collected = collect_results(session_collect(session));
 	struct totals totals = session_totals(session);
-	char *command = command_text(o->command);
+	char *command = command_text(o->command), *folder = getcwd(NULL, 0);
 	struct timespec start;
 	struct result *result;
 	int failed;
@@ -104,15 +104,19 @@ static int finish(struct run *r, struct session *session, int status)
 	symbolizer_set_kallsyms(collected.symbolizer, r->kallsyms);
 	r->kallsyms = -1;
 	totals.command = command;
+	/* that of another root or a folder that was removed has no path */
+	totals.folder = folder && folder[0] == '/' ? folder : NULL;
 	result = result_new(&collected, &naming, &totals);
 	if (!result) {
 		log_error(&r->log, "out of memory");
 		free(command);
+		free(folder);
 		return EXIT_PROFILER_FAILED;
 	}
 	failed = deliver(&r->log, o, &r->outputs, &r->opener, result, collected.memory);
 	result_free(result);
 	free(command);
+	free(folder);
 	report_cost(&r->log, &totals, &start);
 	return failed ? failed : status;
 }

@@ -193,5 +193,6 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(unreadable_path),
 	NUMBER(first_malformed),
 	NUMBER(first_refused),
+	NUMBER(folder),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

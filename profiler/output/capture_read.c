@@ -539,6 +539,7 @@ static void finish(struct profile_capture *c)
 	r->totals = n->totals;
 	r->totals.command = text_of(c, n->command);
 	r->totals.slice = text_of(c, n->slice);
+	r->totals.folder = text_of(c, n->folder);
 	r->totals.ledger = ledger;
 	r->unnamed = n->unnamed;
 	r->unnamed.unreadable_path = text_of(c, n->unreadable_path);

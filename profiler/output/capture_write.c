@@ -303,6 +303,7 @@ static void put_numbers(struct writing *w)
 
 	numbers.command = text_number(w, r->totals.command);
 	numbers.slice = text_number(w, r->totals.slice);
+	numbers.folder = text_number(w, r->totals.folder);
 	numbers.unreadable_path = text_number(w, r->unnamed.unreadable_path);
 	if (r->totals.ledger) {
 		numbers.ledger = *r->totals.ledger;

@@ -62,6 +62,7 @@ struct stack_info {
 struct totals {
 	const struct ledger *ledger;
 	const char *command;       /* as a shell would read it, cut if it is long */
+	const char *folder;        /* the command's working directory, any bytes; NULL: unknown */
 	const char *slice;         /* the options of a part of the run (slice.h); NULL: all of it */
 	uint64_t start_ns;         /* the command's start, CLOCK_MONOTONIC */
 	uint64_t start_unix_ns;    /* the same moment, since 1970; 0: unknown */
