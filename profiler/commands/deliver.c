@@ -88,15 +88,24 @@ static void report_written(struct log *log, const struct options *o, uint32_t at
 	summary_report_written(log, &totals->measure, totals, &w);
 }
 
+/* What a format shows of the result; `view`: NULL if it is viewed as it is. */
+static const struct result *result_for(const struct writer *writer, const struct result *result,
+				       const struct view *view)
+{
+	if (!view || writer->keeps_all)
+		return result;
+	return writer->has_both_names ? view_result(view) : view_text_result(view);
+}
+
 /* 0, or the status to exit with. */
 static int write_all(struct log *log, const struct options *o, struct outputs *outputs,
-		     struct opener *opener, const struct result *result, const struct result *shown)
+		     struct opener *opener, const struct result *result, const struct view *view)
 {
 	const struct output_choice *to_show = NULL;
 	int status = 0;
 
 	for (uint32_t i = 0; i < o->output_count; i++) {
-		const struct result *r = o->outputs[i].writer->keeps_all ? result : shown;
+		const struct result *r = result_for(o->outputs[i].writer, result, view);
 		struct writer_options options = {.unit_ns = unit_ns(o->unit, &r->totals),
 						 .root_at_bottom = o->root_at_bottom};
 		struct written written;
@@ -137,6 +146,26 @@ static struct view *new_view(struct log *log, const struct options *o,
 	return NULL;
 }
 
+/* Where nothing is own, the user's code is elsewhere than they, or we, thought. */
+static void report_own_code(struct log *log, const struct options *o, const struct result *result,
+			    const struct view *view)
+{
+	const char *folder = result->totals.folder;
+
+	if (!o->view.my_code || view_has_own_code(view) || result->row_count == 0)
+		return;
+	if (o->view.my_path_count)
+		log_line(log, "profile: --my-path: no code below these folders ran");
+	else if (folder)
+		log_line(log,
+			 "profile: --my-code: no code below the working directory ran, %s; name "
+			 "your folders with --my-path",
+			 folder);
+	else
+		log_line(log, "profile: --my-code: the working directory is not known; name your "
+			      "folders with --my-path");
+}
+
 /* --report, whatever -q says; without it, a short form on a terminal. */
 static void report_top(struct log *log, const struct options *o, const struct result *result)
 {
@@ -160,11 +189,12 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 		if (!view)
 			return EXIT_PROFILER_FAILED;
 		shown = view_result(view);
+		report_own_code(log, o, result, view);
 	}
 	gpu_table_report_devices(log, shown);
 	summary_report_unnamed(log, &shown->unnamed);
 	report_top(log, o, shown);
-	status = write_all(log, o, outputs, opener, result, shown);
+	status = write_all(log, o, outputs, opener, result, view);
 	if (strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) == 0 && isatty(STDERR_FILENO))
 		log_line(log,
 			 "For a report or a picture in the browser: -o FILE.html, -o FILE.svg");

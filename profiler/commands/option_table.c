@@ -5,13 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the order of enum weight_unit, launch_stacks, completion_shell and help_topic. */
+/* In the order of enum weight_unit, launch_stacks, completion_shell and help_topic; the names'
+ * from VIEW_NAMES_FULL on. */
 static const char *const units[] = {"samples", "us", "ns", NULL};
 static const char *const launch_stacks[] = {"auto", "inprocess", "uprobe", NULL};
 static const char *const graphs[] = {"node", "graph", NULL};
 static const char *const formats[] = {"folded",   "svg",    "html", "pprof",   "speedscope",
 				      "perfetto", "chrome", "json", "profile", NULL};
 static const char *const parts[] = {"process", "thread", "device", "context", "stream", NULL};
+static const char *const names[] = {"full", "short", NULL};
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 static const char *const topics[] = {"output", "captures", "gpu",    "cpu",       "graphs",
 				     "waits",  "names",    "python", "privilege", "diagnostics",
@@ -165,6 +167,36 @@ const struct option_entry option_table[] = {
 	 .topic = TOPIC_WAITS,
 	 .text = "show time that threads wait for the GPU, and for what"},
 	/* ---- stacks and names ---- */
+	{.id = OPT_NAMES,
+	 .name = "names",
+	 .kind = ARGUMENT_WORD,
+	 .argument = "HOW",
+	 .words = names,
+	 .topic = TOPIC_NAMES,
+	 .text = "names in all outputs: full, or short ones",
+	 .more = "Otherwise texts have full names, and pictures short ones with the full ones "
+		 "beside. Short are names without template arguments and parameters."},
+	{.id = OPT_MY_CODE,
+	 .name = "my-code",
+	 .topic = TOPIC_NAMES,
+	 .text = "fold what is not yours: libraries, Python, start-up",
+	 .more = "Yours is what lies below the working directory of the run, without "
+		 "environments in it. Others' code is left out around yours, and elsewhere a "
+		 "frame like [torch]."},
+	{.id = OPT_MY_PATH,
+	 .name = "my-path",
+	 .kind = ARGUMENT_FILE,
+	 .argument = "FOLDER",
+	 .topic = TOPIC_NAMES,
+	 .text = "what is yours lies here; implies --my-code, repeats"},
+	{.id = OPT_TRIM_TO,
+	 .name = "trim-to",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "NAME",
+	 .topic = TOPIC_NAMES,
+	 .text = "begin stacks at the outermost function of this name",
+	 .more = "An extended regular expression, which matches anywhere in the full name. "
+		 "Stacks without such a function stay whole."},
 	{.id = OPT_INLINES,
 	 .name = "inlines",
 	 .is_of_run = true,

@@ -207,6 +207,30 @@ static void choose_formats(struct options *o)
 		o->outputs[i].writer = o->format ? o->format : writer_for_path(o->outputs[i].path);
 }
 
+static bool set_names(struct options *o, const char *text)
+{
+	int number = word_number(OPT_NAMES, text);
+
+	if (number >= 0)
+		o->view.names = (enum view_names)(VIEW_NAMES_FULL + number);
+	return number >= 0;
+}
+
+static bool add_my_path(struct options *o, const char *path)
+{
+	if (path[0] == '\0') {
+		fprintf(stderr, "profile: --my-path needs a folder\n");
+		return false;
+	}
+	if (o->view.my_path_count == VIEW_PATHS_MAX) {
+		fprintf(stderr, "profile: at most %d --my-path\n", VIEW_PATHS_MAX);
+		return false;
+	}
+	o->view.my_code = true;
+	o->view.my_paths[o->view.my_path_count++] = path;
+	return true;
+}
+
 static bool set_option(struct options *o, int option, const char *argument)
 {
 	switch (option) {
@@ -298,6 +322,15 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return set_match("kernel", argument, false, &o->view.slice.kernel);
 	case OPT_BY:
 		return set_by(o, argument);
+	case OPT_NAMES:
+		return set_names(o, argument);
+	case OPT_MY_CODE:
+		o->view.my_code = true;
+		return true;
+	case OPT_MY_PATH:
+		return add_my_path(o, argument);
+	case OPT_TRIM_TO:
+		return set_match("trim-to", argument, false, &o->view.trim_to);
 	default: /* getopt has printed what is wrong */
 		return false;
 	}
@@ -458,5 +491,5 @@ wrong:
 
 void options_release(struct options *options)
 {
-	slice_release(&options->view.slice);
+	view_options_release(&options->view);
 }

@@ -56,6 +56,8 @@ enum frame_kind frame_kind_of(const struct frame_info *frame)
 	switch (frame->class) {
 	case CLASS_NATIVE:
 		return kind_of_native(frame);
+	case CLASS_FOLDED:
+		return KIND_NATIVE;
 	case CLASS_PYTHON:
 		return KIND_PYTHON;
 	case CLASS_JIT:

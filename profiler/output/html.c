@@ -224,6 +224,8 @@ static uint32_t number_of_frame(struct page *p, uint32_t frame)
 				  .file = add_text(p, f->file),
 				  .module = add_text(p, f->module),
 				  .line = f->line};
+	if (f->class == CLASS_FOLDED)
+		key.class = CLASS_NATIVE;
 	/* a runtime that is linked statically: its functions are the program's */
 	if (f->class == CLASS_NATIVE && cuda_launch_function_of(f->name))
 		key.class = CLASS_API;
@@ -556,6 +558,7 @@ out:
 
 const struct writer html_writer = {.name = "html",
 				   .suffix = ".html",
+				   .has_both_names = true,
 				   .item = "frame",
 				   .needs = NEEDS_TIMELINE,
 				   .write = write_html};

@@ -148,5 +148,8 @@ static int write_summary(const struct result *result, const struct writer_option
 	return ferror(out) ? -EIO : 0;
 }
 
-const struct writer json_summary_writer = {
-	.name = "json", .suffix = ".json", .item = "kernel", .write = write_summary};
+const struct writer json_summary_writer = {.name = "json",
+					   .suffix = ".json",
+					   .has_both_names = true,
+					   .item = "kernel",
+					   .write = write_summary};

@@ -84,7 +84,7 @@ bool slice_parse_match(const char *text, bool may_be_number, struct slice_match 
 	return true;
 }
 
-static void release_match(struct slice_match *match)
+void slice_release_match(struct slice_match *match)
 {
 	if (match->text && !match->is_number)
 		regfree(&match->pattern);
@@ -94,8 +94,8 @@ static void release_match(struct slice_match *match)
 void slice_release(struct slice *slice)
 {
 	for (int i = 0; i < PLACE_PARTS; i++)
-		release_match(&slice->parts[i]);
-	release_match(&slice->kernel);
+		slice_release_match(&slice->parts[i]);
+	slice_release_match(&slice->kernel);
 }
 
 static bool has_place_parts(const struct slice *slice)

@@ -44,6 +44,7 @@ bool slice_parse_match(const char *text, bool may_be_number, struct slice_match 
 		       char error[SLICE_ERROR_BYTES]);
 
 void slice_release(struct slice *slice);
+void slice_release_match(struct slice_match *match);
 
 /* Whether it is less than the whole run. */
 bool slice_is_part(const struct slice *slice);

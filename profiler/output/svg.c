@@ -698,5 +698,8 @@ out:
 	return err;
 }
 
-const struct writer svg_writer = {
-	.name = "svg", .suffix = ".svg", .item = "frame", .write = write_svg};
+const struct writer svg_writer = {.name = "svg",
+				  .suffix = ".svg",
+				  .has_both_names = true,
+				  .item = "frame",
+				  .write = write_svg};

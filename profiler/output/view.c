@@ -2,17 +2,37 @@
 #include "profiler/output/view.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/output/code_role.h"
 #include "profiler/output/writer.h"
 #include "profiler/profile/marks.h"
+#include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
 
 #define NONE UINT32_MAX
+#define ENDS (UINT32_MAX - 1) /* of a stack to be mapped: that of a row or a record */
 _Static_assert(NONE == HASH_INDEX_NONE, "one value for none");
 
+/* What becomes of a frame. */
+struct change {
+	uint8_t role;     /* enum code_role */
+	bool is_root;     /* --trim-to matches it */
+	uint32_t package; /* the frame that it is folded to; NONE: it stays */
+};
+
+/* Where folding has got to in a stack: all are the view's. */
+struct progress {
+	uint32_t kept;     /* up to the last frame that stays */
+	uint32_t packages; /* and further, with the packages that follow */
+	uint32_t length;   /* how many */
+	uint32_t plumbing; /* the frame that follows if the stack ends here; NONE: none */
+	bool is_trimmed;
+};
+
 struct view {
-	struct result result; /* what the caller sees */
+	struct result result, text_result; /* what the caller sees */
 	const struct result *base;
 	const struct view_options *options;
 	struct allowance memory;
@@ -28,7 +48,11 @@ struct view {
 	uint32_t *mapped; /* by the result's stack: the view's; NONE: no row has it */
 	uint32_t *path;
 	uint32_t path_capacity;
-	uint32_t not_kept; /* the stack of those without memory; NONE: none yet */
+	uint32_t not_kept;         /* the stack of those without memory; NONE: none yet */
+	struct change *changes;    /* by frame of the result */
+	struct progress *progress; /* by stack of the result; NULL: all frames stay */
+	struct frame_info *named;  /* frames with short names; NULL: as the others */
+	bool has_own;
 
 	struct row *rows;
 	uint32_t row_count, row_capacity;
@@ -189,11 +213,136 @@ static void want_record_stacks(struct view *v)
 		uint32_t kinds = timeline_kinds_with_stack(r->timeline, i);
 
 		if (kinds & 1u << TIMELINE_CPU_SAMPLE)
-			v->mapped[base_stack(v, &record)] = 0;
+			v->mapped[base_stack(v, &record)] = ENDS;
 		record.kind = TIMELINE_LAUNCH;
 		if (kinds & ~(1u << TIMELINE_CPU_SAMPLE))
-			v->mapped[base_stack(v, &record)] = 0;
+			v->mapped[base_stack(v, &record)] = ENDS;
 	}
+}
+
+/* ---- folding and trimming ---- */
+
+static bool begins_stacks(const struct view *v, const struct frame_info *frame)
+{
+	switch (frame->class) {
+	case CLASS_NATIVE:
+	case CLASS_PYTHON:
+	case CLASS_JIT:
+	case CLASS_KERNEL_MODE:
+	case CLASS_API:
+	case CLASS_NVTX:
+		return v->options->trim_to.text &&
+		       regexec(&v->options->trim_to.pattern, frame->name, 0, NULL, 0) == 0;
+	default:
+		return false;
+	}
+}
+
+/* The frame of a package; NONE: there is no memory for it. */
+static uint32_t package_frame(struct view *v, const char *label)
+{
+	const char *kept = intern_find(&v->strings, label);
+
+	if (!kept && allowance_take(&v->memory, FRAME_BYTES))
+		kept = allowance_intern(&v->memory, &v->strings, label);
+	return kept ? add_text(v, CLASS_FOLDED, kept) : NONE;
+}
+
+static struct change change_of(struct view *v, const struct code_roles *roles,
+			       const struct frame_info *frame)
+{
+	struct change change = {ROLE_OWN, begins_stacks(v, frame), NONE};
+	char label[CODE_ROLE_LABEL_BYTES];
+
+	if (!roles)
+		return change;
+	change.role = (uint8_t)code_role_of(roles, frame, label);
+	v->has_own |= change.role == ROLE_OWN && frame->class != CLASS_NVTX;
+	if (change.role == ROLE_PACKAGE || change.role == ROLE_PLUMBING) {
+		change.package = package_frame(v, label);
+		if (change.package == NONE)
+			change.role = ROLE_KEPT;
+	}
+	return change;
+}
+
+static void choose_changes(struct view *v)
+{
+	const struct view_options *o = v->options;
+	struct code_roles *roles = NULL;
+
+	v->changes = malloc((v->base->frame_count + 1) * sizeof(*v->changes));
+	v->progress = malloc((v->base->stack_count + 1) * sizeof(*v->progress));
+	if (o->my_code)
+		roles = code_roles_new(o->my_paths, o->my_path_count, v->base->totals.folder);
+	if (!v->changes || !v->progress || (o->my_code && !roles))
+		fail(v, -ENOMEM);
+	for (uint32_t i = 0; i < v->base->frame_count && !v->error; i++)
+		v->changes[i] = change_of(v, roles, &v->base->frames[i]);
+	code_roles_free(roles);
+}
+
+/* The stack if it ends here. */
+static uint32_t ended(struct view *v, const struct progress *p)
+{
+	return p->plumbing == NONE ? p->packages : push(v, p->packages, p->plumbing);
+}
+
+/* One package further, or back to where there is its frame already. */
+static void fold_package(struct view *v, struct progress *p, uint32_t frame)
+{
+	uint32_t stack = p->packages, length = p->length;
+
+	p->plumbing = NONE;
+	for (; stack != p->kept && stack != RESULT_ROOT; stack = v->stacks[stack].outer, length--) {
+		if (v->stacks[stack].frame != frame)
+			continue;
+		p->packages = stack;
+		p->length = length;
+		return;
+	}
+	if (p->length < VIEW_RUN_MAX)
+		p->length++;
+	else if (p->packages != v->not_kept)
+		p->packages = v->stacks[p->packages].outer;
+	p->packages = push(v, p->packages, frame);
+}
+
+/* One frame further inwards. */
+static struct progress follow(struct view *v, struct progress p, uint32_t frame)
+{
+	const struct change *change = &v->changes[frame];
+
+	if (change->is_root && !p.is_trimmed) {
+		p.kept = push(v, RESULT_ROOT, frame);
+		p.is_trimmed = true;
+	} else if (change->role == ROLE_PACKAGE) {
+		fold_package(v, &p, change->package);
+		return p;
+	} else if (change->role == ROLE_PLUMBING) {
+		p.plumbing = change->package;
+		return p;
+	} else if (change->role == ROLE_OWN) {
+		p.kept = push(v, p.kept, frame);
+	} else if (change->role == ROLE_KERNEL_MODE) {
+		p.kept = push(v, ended(v, &p), frame);
+	} else {
+		p.kept = push(v, p.packages, frame);
+	}
+	p.packages = p.kept;
+	p.length = 0;
+	p.plumbing = NONE;
+	return p;
+}
+
+static uint32_t map_stack(struct view *v, uint32_t stack)
+{
+	const struct stack_info *s = &v->base->stacks[stack];
+
+	if (!v->progress)
+		return push(v, v->mapped[s->outer], s->frame);
+	v->progress[stack] = follow(v, v->progress[s->outer], s->frame);
+	return v->mapped[stack] == ENDS ? ended(v, &v->progress[stack]) : RESULT_ROOT;
 }
 
 /* Maps all stacks of rows and records, and those that they are in. */
@@ -202,15 +351,17 @@ static void map_stacks(struct view *v)
 	const struct result *r = v->base;
 
 	for (uint32_t i = 0; i < r->row_count; i++)
-		v->mapped[r->rows[i].stack] = 0;
+		v->mapped[r->rows[i].stack] = ENDS;
 	want_record_stacks(v);
 	for (uint32_t i = r->stack_count; i-- > 1;)
-		if (v->mapped[i] != NONE)
+		if (v->mapped[i] != NONE && v->mapped[r->stacks[i].outer] == NONE)
 			v->mapped[r->stacks[i].outer] = 0;
 	v->mapped[RESULT_ROOT] = RESULT_ROOT;
+	if (v->progress)
+		v->progress[RESULT_ROOT] = (struct progress){.plumbing = NONE};
 	for (uint32_t i = 1; i < r->stack_count && !v->error; i++)
 		if (v->mapped[i] != NONE)
-			v->mapped[i] = push(v, v->mapped[r->stacks[i].outer], r->stacks[i].frame);
+			v->mapped[i] = map_stack(v, i);
 }
 
 /* The stacks of records, as the view numbers them. */
@@ -413,6 +564,44 @@ static void view_timeline(struct view *v, const char *folder)
 		timeline_finish(v->timeline);
 }
 
+/* ---- names ---- */
+
+/* The short name, with what texts have in place of colours. */
+static const char *text_name(struct view *v, const struct frame_info *frame)
+{
+	const char *prefix = frame->class == CLASS_GPU_KERNEL ? work_frame(GPU_WORK_KERNEL)
+			     : frame->class == CLASS_CALL     ? MARK_CALL
+							      : "";
+	const char *kept;
+	char *text;
+
+	if (strncmp(frame->short_name, prefix, strlen(prefix)) == 0)
+		return frame->short_name;
+	if (asprintf(&text, "%s%s", prefix, frame->short_name) < 0) {
+		fail(v, -ENOMEM);
+		return frame->name;
+	}
+	kept = allowance_intern(&v->memory, &v->strings, text);
+	free(text);
+	return kept ? kept : frame->name;
+}
+
+static void choose_names(struct view *v)
+{
+	if (v->options->names == VIEW_NAMES_FULL)
+		for (uint32_t i = 0; i < v->frame_count; i++)
+			v->frames[i].short_name = v->frames[i].name;
+	if (v->options->names != VIEW_NAMES_SHORT)
+		return;
+	v->named = malloc((v->frame_count + 1) * sizeof(*v->named));
+	if (!v->named)
+		fail(v, -ENOMEM);
+	for (uint32_t i = 0; i < v->frame_count && !v->error; i++) {
+		v->named[i] = v->frames[i];
+		v->named[i].name = text_name(v, &v->frames[i]);
+	}
+}
+
 /* ---- all of it ---- */
 
 unsigned int view_needs(const struct view_options *options)
@@ -425,9 +614,21 @@ uint32_t view_place_mask(const struct view_options *options)
 	return view_needs(options) ? PLACES_ALL : grouping_mask(&options->by);
 }
 
+static bool changes_stacks(const struct view_options *options)
+{
+	return options->my_code || options->trim_to.text;
+}
+
 bool view_changes(const struct view_options *options)
 {
-	return options->by.count > 0 || slice_is_part(&options->slice);
+	return options->by.count > 0 || slice_is_part(&options->slice) || changes_stacks(options) ||
+	       options->names != VIEW_NAMES_DEFAULT;
+}
+
+void view_options_release(struct view_options *options)
+{
+	slice_release(&options->slice);
+	slice_release_match(&options->trim_to);
 }
 
 static bool allocate(struct view *v)
@@ -462,8 +663,12 @@ static void drop_memory_of_building(struct view *v)
 	free(v->mapped);
 	free(v->has_place);
 	free(v->path);
+	free(v->changes);
+	free(v->progress);
 	v->mapped = v->path = NULL;
 	v->has_place = NULL;
+	v->changes = NULL;
+	v->progress = NULL;
 }
 
 static void build(struct view *v, const char *folder)
@@ -472,6 +677,8 @@ static void build(struct view *v, const char *folder)
 
 	if (!allocate(v))
 		fail(v, -ENOMEM);
+	if (!v->error && changes_stacks(v->options))
+		choose_changes(v);
 	if (!v->error)
 		map_stacks(v);
 	if (!v->error)
@@ -482,6 +689,8 @@ static void build(struct view *v, const char *folder)
 		view_timeline(v, folder);
 	if (!v->error && !v->options->slice.has_time)
 		view_rows(v);
+	if (!v->error)
+		choose_names(v);
 	drop_memory_of_building(v);
 	v->result.frames = v->frames;
 	v->result.frame_count = v->frame_count;
@@ -499,6 +708,9 @@ static void build(struct view *v, const char *folder)
 		v->result.shown_from_ns = at(v->base->totals.start_ns, v->options->slice.from_ns);
 		v->result.shown_to_ns = at(v->base->totals.start_ns, v->options->slice.to_ns);
 	}
+	v->text_result = v->result;
+	if (v->named)
+		v->text_result.frames = v->named;
 }
 
 struct view *view_new(const struct result *result, const struct view_options *options,
@@ -533,6 +745,7 @@ void view_free(struct view *v)
 	free(v->sample_stacks);
 	free(v->call_stacks);
 	free(v->slice);
+	free(v->named);
 	timeline_free(v->timeline);
 	intern_release(&v->strings);
 	allowance_return(&v->memory, v->memory.used);
@@ -542,4 +755,14 @@ void view_free(struct view *v)
 const struct result *view_result(const struct view *v)
 {
 	return &v->result;
+}
+
+const struct result *view_text_result(const struct view *v)
+{
+	return &v->text_result;
+}
+
+bool view_has_own_code(const struct view *v)
+{
+	return v->has_own;
 }

@@ -25,6 +25,7 @@ struct writer {
 	const char *item;          /* what is counted: "stack" */
 	bool has_units;            /* it counts in options.unit_ns; otherwise in ns */
 	bool keeps_all;            /* it gets the result, however the user views it */
+	bool has_both_names;       /* it shows short names as well */
 	unsigned int needs;        /* enum writer_needs */
 	/* 0 or -errno; the caller also flushes `out` and checks its errors. */
 	int (*write)(const struct result *result, const struct writer_options *options, FILE *out,

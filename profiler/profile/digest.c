@@ -91,8 +91,11 @@ static const struct frame_info *caller_of(const struct result *r, uint32_t stack
 		} else if (frame->class == CLASS_PYTHON &&
 			   (!found || found->class != CLASS_PYTHON)) {
 			found = frame;
-		} else if (wants_code && !found && is_code(frame)) {
+		} else if (wants_code && is_code(frame) &&
+			   (!found || found->class == CLASS_FOLDED)) {
 			found = frame;
+		} else if (wants_code && !found && frame->class == CLASS_FOLDED) {
+			found = frame; /* unless there is a function around it */
 		}
 	}
 	return found;

@@ -34,6 +34,7 @@ enum frame_class {
 	CLASS_CALL,     /* "[CUDA call, wall time]" */
 	CLASS_PLACE,    /* process, thread, device, context, stream (--by) */
 	CLASS_MARK,     /* describes the stack: "[truncated]", "launched at" */
+	CLASS_FOLDED,   /* of a view: functions of others, by package: "[torch]" (--my-code) */
 	FRAME_CLASSES
 };
 

@@ -465,6 +465,7 @@ static void parts_of_a_run(void **state)
 	options_release(&options);
 }
 
+<<<<<<< HEAD
 static void what_is_opened_is_a_file_for_browsers(void **state)
 {
 	(void)state;
@@ -479,11 +480,61 @@ static void what_is_opened_is_a_file_for_browsers(void **state)
 	assert_wrong("--open", "app");
 	assert_wrong("--open", "-o", "a.pb.gz", "app");
 	assert_wrong("--open", "-o", "-", "--format", "html", "app");
+=======
+static void whose_code_and_which_names(void **state)
+{
+	(void)state;
+	assert_run("app");
+	assert_false(view_changes(&options.view));
+	assert_run("--my-code", "app");
+	assert_true(options.view.my_code && view_changes(&options.view));
+	assert_int_equal(options.view.my_path_count, 0);
+	assert_run("--my-path", "a", "--my-path=/b", "app");
+	assert_true(options.view.my_code);
+	assert_int_equal(options.view.my_path_count, 2);
+	assert_string_equal(options.view.my_paths[1], "/b");
+	assert_wrong("--my-path", "", "app");
+	assert_run("--names", "short", "app");
+	assert_int_equal(options.view.names, VIEW_NAMES_SHORT);
+	assert_true(view_changes(&options.view));
+	assert_run("--names", "full", "app");
+	assert_int_equal(options.view.names, VIEW_NAMES_FULL);
+	assert_wrong("--names", "long", "app");
+	assert_run("--trim-to", "^step$", "app");
+	assert_true(view_changes(&options.view));
+	options_release(&options);
+	assert_wrong("--trim-to", "(", "app");
+	options_release(&options);
+	assert_int_equal(
+		PARSE("--from", "a.profile", "--my-code", "--names", "short", "--trim-to", "7"),
+		OPTIONS_FROM);
+	assert_false(options.view.trim_to.is_number);
+	options_release(&options);
+}
+
+static void own_folders_are_not_endless(void **state)
+{
+	const char *words[2 * VIEW_PATHS_MAX + 4];
+	int count = 0;
+
+	(void)state;
+	for (int i = 0; i <= VIEW_PATHS_MAX; i++) {
+		words[count++] = "--my-path";
+		words[count++] = "x";
+	}
+	words[count++] = "app";
+	words[count] = NULL;
+	assert_int_equal(parse_words(words), OPTIONS_WRONG);
+	assert_int_equal(parse_words(words + 2), OPTIONS_RUN);
+	assert_int_equal(options.view.my_path_count, VIEW_PATHS_MAX);
+>>>>>>> acf0100 (Fold others' code, trim stacks, and choose names in all outputs)
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whose_code_and_which_names),
+		cmocka_unit_test(own_folders_are_not_endless),
 		cmocka_unit_test(a_capture_replaces_the_command),
 		cmocka_unit_test(parts_of_a_run),
 		cmocka_unit_test(defaults),

@@ -106,6 +106,27 @@ static void a_graph_is_launched_by_its_launch(void **state)
 	assert_non_null(strstr(report(&m, 80), "100.0 %   replay\n"));
 }
 
+/* Who launched is the function around folded code, or else the package. */
+static void folded_code_launches_for_its_caller(void **state)
+{
+	struct made_result m;
+	uint32_t own, folded;
+	const char *text;
+
+	(void)state;
+	made_begin(&m);
+	own = push(&m, RESULT_ROOT, CLASS_NATIVE, "step");
+	for (int i = 0; i < 2; i++) {
+		folded = push(&m, i ? own : RESULT_ROOT, CLASS_FOLDED, "[torch]");
+		folded = push(&m, folded, CLASS_FOLDED, "[libcublas.so]");
+		folded = push(&m, folded, CLASS_API, "cudaLaunchKernel");
+		made_add(&m, push(&m, folded, CLASS_GPU_KERNEL, "k"), ROW_GPU, i ? 10 : 30);
+	}
+	text = report(&m, 80);
+	assert_non_null(strstr(text, "75.0 %   [libcublas.so]\n"));
+	assert_non_null(strstr(text, "25.0 %   step\n"));
+}
+
 static void a_launch_without_a_stack_is_unknown(void **state)
 {
 	struct made_result m;
@@ -318,6 +339,7 @@ int main(void)
 		cmocka_unit_test(an_empty_result_has_no_tables),
 		cmocka_unit_test(each_question_has_a_table),
 		cmocka_unit_test(a_graph_is_launched_by_its_launch),
+		cmocka_unit_test(folded_code_launches_for_its_caller),
 		cmocka_unit_test(a_launch_without_a_stack_is_unknown),
 		cmocka_unit_test(what_is_left_out_is_summed),
 		cmocka_unit_test(names_are_cut_to_the_width),

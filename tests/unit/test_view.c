@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A result as an output shows it: a part of the run, with places at the root. */
 #include "random_result.h"
+#include "profiler/output/code_role.h"
 #include "profiler/output/view.h"
 
 static struct view *open_view(const struct result *result, const struct view_options *options)
@@ -325,9 +326,451 @@ static void random_results_match_a_model(void **state)
 	}
 }
 
+/* ---- folding, trimming, names ---- */
+
+/* A frame in the stack; `file`: of Python, or the module. */
+static uint32_t push_frame(struct made_result *m, uint32_t outer, enum frame_class class,
+			   const char *name, const char *file)
+{
+	uint32_t stack = made_push(m, outer, name);
+	struct frame_info *frame = &m->frames[m->result.frame_count - 1];
+
+	frame->class = class;
+	if (class == CLASS_PYTHON)
+		frame->file = file;
+	else
+		frame->module = file;
+	return stack;
+}
+
+#define TORCH "/usr/lib/python3/dist-packages/torch/"
+
+/* Kinds of frames: what they are called in tests, one letter each. */
+static const struct {
+	char letter;
+	enum frame_class class;
+	const char *name, *file;
+} kinds[] = {
+	{'s', CLASS_NATIVE, "_start", "/usr/bin/python3.12"},
+	{'P', CLASS_NATIVE, "_PyEval_Vector", "/usr/bin/python3.12"},
+	{'l', CLASS_NATIVE, "[libc.so.6]", "/lib/libc.so.6"},
+	{'i', CLASS_PYTHON, "_find_and_load (<frozen importlib._bootstrap>)",
+	 "<frozen importlib._bootstrap>"},
+	{'m', CLASS_PYTHON, "main (train.py)", "/work/train.py"},
+	{'f', CLASS_PYTHON, "Block.forward (gpt.py)", "/work/gpt.py"},
+	{'c', CLASS_PYTHON, "Module._call_impl (module.py)", TORCH "nn/modules/module.py"},
+	{'F', CLASS_PYTHON, "linear (functional.py)", TORCH "nn/functional.py"},
+	{'w', CLASS_NATIVE, "c10::impl::wrap_kernel_functor_unboxed_<F>::call",
+	 TORCH "lib/libtorch_cpu.so"},
+	{'t', CLASS_NATIVE, "at::native::addmm", TORCH "lib/libtorch_cuda.so"},
+	{'b', CLASS_NATIVE, "cublasSgemm_v2", "/usr/lib/libcublas.so.13"},
+	{'n', CLASS_NATIVE, "array_add", "/usr/lib/python3/dist-packages/numpy/core.so"},
+	{'x', CLASS_NATIVE, "own_ext", "/work/ext.so"},
+	{'g', CLASS_NATIVE, "std::__invoke_impl<void>", "/work/ext.so"},
+	{'r', CLASS_NVTX, "nvtx:step", NULL},
+	{'A', CLASS_API, "cudaLaunchKernel", NULL},
+	{'K', CLASS_GPU_KERNEL, "[GPU_Kernel]gemm<float>", NULL},
+	{'k', CLASS_KERNEL_MODE, "do_syscall_64", NULL},
+	{'M', CLASS_MARK, "[graph node captured at]", NULL},
+	{'J', CLASS_JIT, "jitted", NULL},
+};
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static uint32_t push_letters(struct made_result *m, const char *letters)
+{
+	uint32_t stack = RESULT_ROOT;
+
+	for (; *letters; letters++)
+		for (size_t i = 0; i < KINDS; i++)
+			if (kinds[i].letter == *letters)
+				stack = push_frame(m, stack, kinds[i].class, kinds[i].name,
+						   kinds[i].file);
+	return stack;
+}
+
+static void expect_path(const char *letters, const struct view_options *options,
+			const char *expected)
+{
+	struct made_result m;
+	struct view *view;
+	const struct result *r;
+
+	made_begin(&m);
+	m.frames[0].name = m.frames[0].short_name = "";
+	m.result.totals.folder = "/work";
+	made_add_at(&m, &(struct row){.stack = push_letters(&m, letters), .ns = 5},
+		    place_unknown());
+	view = open_view(&m.result, options);
+	r = view_result(view);
+	assert_int_equal(r->row_count, 1);
+	assert_int_equal(r->rows[0].ns, 5);
+	assert_string_equal(path_of(r, r->rows[0].stack), expected);
+	view_free(view);
+	made_end(&m);
+}
+
+static void others_code_is_folded(void **state)
+{
+	static const struct {
+		const char *letters, *expected;
+	} stacks[] = {
+		/* a layer of a model */
+		{"slPPmcfccfFwtwtAK", "main (train.py)\1Block.forward (gpt.py)\1"
+				      "Block.forward (gpt.py)\1[torch]\1cudaLaunchKernel\1"
+				      "[GPU_Kernel]gemm<float>"},
+		{"mFwtbAK", "main (train.py)\1[torch]\1[libcublas.so.13]\1cudaLaunchKernel\1"
+			    "[GPU_Kernel]gemm<float>"},
+		/* whose time it is */
+		{"sPm", "main (train.py)"},
+		{"sPmP", "main (train.py)\1[python]"},
+		{"mFP", "main (train.py)\1[torch]\1[python]"},
+		{"mFPtl", "main (train.py)\1[torch]\1[libc.so.6]"},
+		{"xg", "own_ext\1[std]"},
+		{"xgx", "own_ext\1own_ext"},
+		{"mi", "main (train.py)\1[importlib]"},
+		{"miFit", "main (train.py)\1[torch]"},
+		{"sl", "[libc.so.6]"},
+		{"s", "[python]"},
+		{"slt", "[torch]"},
+		/* kernel code says by way of what */
+		{"mPlkk", "main (train.py)\1[libc.so.6]\1do_syscall_64\1do_syscall_64"},
+		{"mtlk", "main (train.py)\1[torch]\1[libc.so.6]\1do_syscall_64"},
+		/* a CUDA call does not need it */
+		{"xgAK", "own_ext\1cudaLaunchKernel\1[GPU_Kernel]gemm<float>"},
+		/* packages in turn */
+		{"mtntP", "main (train.py)\1[torch]\1[python]"},
+		{"mntnb", "main (train.py)\1[numpy]\1[libcublas.so.13]"},
+		{"mtrtAK", "main (train.py)\1nvtx:step\1[torch]\1cudaLaunchKernel\1"
+			   "[GPU_Kernel]gemm<float>"},
+		{"mtAMsPmFtA", "main (train.py)\1[torch]\1cudaLaunchKernel\1"
+			       "[graph node captured at]\1main (train.py)\1[torch]\1"
+			       "cudaLaunchKernel"},
+		/* nothing is own */
+		{"slttwtAK", "[torch]\1cudaLaunchKernel\1[GPU_Kernel]gemm<float>"},
+		{"tJt", "jitted\1[torch]"},
+		{"", ""},
+	};
+	struct view_options options = {.my_code = true};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++)
+		expect_path(stacks[i].letters, &options, stacks[i].expected);
+}
+
+static void stacks_begin_where_they_are_trimmed(void **state)
+{
+	struct view_options options = {.my_code = false};
+	char error[SLICE_ERROR_BYTES];
+
+	(void)state;
+	assert_true(slice_parse_match("forward|linear", false, &options.trim_to, error));
+	assert_true(view_changes(&options));
+	expect_path("smcfcfA", &options,
+		    "Block.forward (gpt.py)\1Module._call_impl (module.py)\1"
+		    "Block.forward (gpt.py)\1cudaLaunchKernel");
+	expect_path("smcA", &options,
+		    "_start\1main (train.py)\1Module._call_impl (module.py)\1cudaLaunchKernel");
+	expect_path("sf", &options, "Block.forward (gpt.py)");
+	options.my_code = true; /* that frame stays, whosever it is */
+	expect_path("smcFcfFtA", &options,
+		    "linear (functional.py)\1Block.forward (gpt.py)\1[torch]\1cudaLaunchKernel");
+	expect_path("smFcFtA", &options, "linear (functional.py)\1[torch]\1cudaLaunchKernel");
+	view_options_release(&options);
+	/* marks and GPU work begin none */
+	assert_true(slice_parse_match("gemm|captured", false, &options.trim_to, error));
+	options.my_code = false;
+	expect_path("mAMxAK", &options,
+		    "main (train.py)\1cudaLaunchKernel\1[graph node captured at]\1own_ext\1"
+		    "cudaLaunchKernel\1[GPU_Kernel]gemm<float>");
+	view_options_release(&options);
+}
+
+static void a_run_of_packages_is_bounded(void **state)
+{
+	struct view_options options = {.my_code = true};
+	struct made_result m;
+	struct view *view;
+	const struct result *r;
+	char names[64][16];
+	uint32_t stack, depth = 0;
+
+	(void)state;
+	made_begin(&m);
+	m.frames[0].name = m.frames[0].short_name = "";
+	m.result.totals.folder = "/work";
+	stack = push_frame(&m, RESULT_ROOT, CLASS_NATIVE, "own", "/work/app");
+	for (int i = 0; i < 64; i++) {
+		snprintf(names[i], sizeof(names[i]), "/lib/l%d.so", i);
+		stack = push_frame(&m, stack, CLASS_NATIVE, "f", names[i]);
+	}
+	made_add_at(&m, &(struct row){.stack = stack, .ns = 5}, place_unknown());
+	view = open_view(&m.result, &options);
+	r = view_result(view);
+	stack = r->rows[0].stack;
+	assert_string_equal(r->frames[r->stacks[stack].frame].name, "[l63.so]");
+	for (; stack != RESULT_ROOT; stack = r->stacks[stack].outer)
+		depth++;
+	assert_int_equal(depth, 1 + VIEW_RUN_MAX);
+	assert_true(view_has_own_code(view));
+	view_free(view);
+	made_end(&m);
+}
+
+static void texts_may_have_short_names(void **state)
+{
+	struct view_options options = {.names = VIEW_NAMES_SHORT};
+	struct made_result m;
+	struct view *view;
+	const struct result *r;
+	uint32_t stack;
+
+	(void)state;
+	made_begin(&m);
+	m.frames[0].name = m.frames[0].short_name = "";
+	stack = made_push(&m, RESULT_ROOT, "f<int>");
+	m.frames[1].short_name = "f<>";
+	stack = push_frame(&m, stack, CLASS_GPU_KERNEL, "[GPU_Kernel]k<float>(int)", NULL);
+	m.frames[2].short_name = "k<float>";
+	made_add_at(&m, &(struct row){.stack = stack, .kind = ROW_GPU, .ns = 5}, place_unknown());
+	view = open_view(&m.result, &options);
+	r = view_text_result(view);
+	assert_string_equal(path_of(r, r->rows[0].stack), "f<>\1[GPU_Kernel]k<float>");
+	r = view_result(view);
+	assert_string_equal(path_of(r, r->rows[0].stack), "f<int>\1[GPU_Kernel]k<float>(int)");
+	assert_string_equal(r->frames[2].short_name, "k<float>");
+	view_free(view);
+	options.names = VIEW_NAMES_FULL;
+	assert_true(view_changes(&options));
+	view = open_view(&m.result, &options);
+	r = view_result(view);
+	assert_string_equal(r->frames[1].short_name, "f<int>");
+	assert_ptr_equal(view_text_result(view)->frames, r->frames);
+	view_free(view);
+	made_end(&m);
+}
+
+/*
+ * The folded stack, from the whole one: by runs of frames between those that stay, unlike the view,
+ * which follows it frame by frame.
+ */
+static void fold_path(const struct result *base, const struct code_roles *roles, regex_t *trim_to,
+		      uint32_t stack, char text[4096])
+{
+	const struct frame_info *frames[64];
+	char run[64][CODE_ROLE_LABEL_BYTES], label[CODE_ROLE_LABEL_BYTES];
+	uint32_t count = 0, first = 0, length = 0;
+	bool is_trimmed = false;
+
+	for (; stack != RESULT_ROOT; stack = base->stacks[stack].outer) {
+		assert_true(count < 64);
+		frames[count++] = &base->frames[base->stacks[stack].frame];
+	}
+	for (uint32_t i = 0; i < count / 2; i++) {
+		const struct frame_info *f = frames[i];
+
+		frames[i] = frames[count - 1 - i];
+		frames[count - 1 - i] = f;
+	}
+	for (uint32_t i = 0; i < count && trim_to && !is_trimmed; i++)
+		if (frames[i]->class != CLASS_MARK && frames[i]->class != CLASS_GPU_KERNEL &&
+		    frames[i]->class != CLASS_WAIT &&
+		    regexec(trim_to, frames[i]->name, 0, NULL, 0) == 0) {
+			first = i;
+			is_trimmed = true;
+		}
+	text[0] = '\0';
+	label[0] = '\0';
+	for (uint32_t i = first; i <= count; i++) {
+		enum code_role role = ROLE_KEPT;
+		char next[CODE_ROLE_LABEL_BYTES] = "";
+		uint32_t at = 0;
+
+		if (i < count)
+			role = code_role_of(roles, frames[i], next);
+		if (is_trimmed && i == first)
+			role = ROLE_OWN;
+		if (role == ROLE_PLUMBING) {
+			memcpy(label, next, sizeof(label));
+			continue;
+		}
+		if (role == ROLE_PACKAGE) {
+			label[0] = '\0';
+			while (at < length && strcmp(run[at], next) != 0)
+				at++;
+			at -= at == VIEW_RUN_MAX;
+			memcpy(run[at], next, sizeof(next));
+			length = at + 1;
+			continue;
+		}
+		if (i == count || role == ROLE_KERNEL_MODE) {
+			if (label[0])
+				memcpy(run[length++], label, sizeof(label));
+		}
+		for (uint32_t j = 0; j < length && role != ROLE_OWN; j++)
+			snprintf(text + strlen(text), 4096 - strlen(text), "%s%s",
+				 text[0] ? "\1" : "", run[j]);
+		length = 0;
+		label[0] = '\0';
+		if (i < count)
+			snprintf(text + strlen(text), 4096 - strlen(text), "%s%s",
+				 text[0] ? "\1" : "", frames[i]->name);
+	}
+}
+
+/* A result of random stacks of all kinds of frames. */
+static void add_random_stacks(struct prng *p, struct made_result *m)
+{
+	for (uint64_t rows = 1 + prng_below(p, 60); rows > 0; rows--) {
+		uint64_t more = prng_below(p, 12);
+		uint32_t stack = RESULT_ROOT;
+
+		/* often the beginning of another stack */
+		if (m->result.stack_count > 1 && prng_chance(p, 60))
+			stack = (uint32_t)prng_below(p, m->result.stack_count);
+		for (uint32_t at = stack, depth = 0; at != RESULT_ROOT; at = m->stacks[at].outer)
+			if (++depth > 40)
+				more = 0;
+		for (; more > 0; more--) {
+			size_t kind = prng_below(p, KINDS);
+
+			stack = push_frame(m, stack, kinds[kind].class, kinds[kind].name,
+					   kinds[kind].file);
+		}
+		made_add_at(m,
+			    &(struct row){.stack = stack,
+					  .kind = (uint32_t)prng_below(p, ROW_KINDS),
+					  .count = prng_bits(p, 8),
+					  .ns = prng_bits(p, 30),
+					  .bytes = prng_bits(p, 20)},
+			    place_unknown());
+	}
+}
+
+/* Each row is where the model says, with all that folds to the same; and no more. */
+static void check_folding(struct prng *p, const struct result *base)
+{
+	static const char *const patterns[] = {"forward", "^(main|at::)", "_", "none at all"};
+	struct view_options options = {.my_code = true};
+	char error[SLICE_ERROR_BYTES];
+	struct code_roles *roles = code_roles_new(NULL, 0, base->totals.folder);
+	struct view *view;
+	const struct result *shown;
+	bool trims = prng_chance(p, 50);
+
+	assert_non_null(roles);
+	if (trims)
+		assert_true(slice_parse_match(patterns[prng_below(p, 4)], false, &options.trim_to,
+					      error));
+	view = open_view(base, &options);
+	shown = view_result(view);
+	for (uint32_t i = 0; i < base->row_count; i++) {
+		struct sums want = {0, 0, 0}, got;
+		char path[4096], other[4096];
+
+		fold_path(base, roles, trims ? &options.trim_to.pattern : NULL, base->rows[i].stack,
+			  path);
+		for (uint32_t j = 0; j < base->row_count; j++) {
+			const struct row *row = &base->rows[j];
+
+			fold_path(base, roles, trims ? &options.trim_to.pattern : NULL, row->stack,
+				  other);
+			if (row->kind != base->rows[i].kind || strcmp(path, other) != 0)
+				continue;
+			want.count += row->count;
+			want.ns += row->ns;
+			want.bytes += row->bytes;
+		}
+		got = sums_of(shown, (enum row_kind)base->rows[i].kind, path);
+		EXPECT(p, memcmp(&got, &want, sizeof(got)) == 0);
+	}
+	for (int kind = 0; kind < ROW_KINDS; kind++) {
+		struct sums all = sums_of(base, (enum row_kind)kind, NULL);
+		struct sums got = sums_of(shown, (enum row_kind)kind, NULL);
+
+		EXPECT(p, memcmp(&all, &got, sizeof(all)) == 0);
+	}
+	view_free(view);
+	view_options_release(&options);
+	code_roles_free(roles);
+}
+
+/* Records have the stacks of the model as well. */
+static void check_folded_records(struct prng *p, const struct random_result *r)
+{
+	struct view_options options = {.my_code = true};
+	const struct result *base = &r->made.result, *shown;
+	struct code_roles *roles = code_roles_new(NULL, 0, base->totals.folder);
+	struct view *view = open_view(base, &options);
+
+	shown = view_result(view);
+	for (uint32_t i = 0; i < r->record_count; i++) {
+		char path[4096];
+
+		fold_path(base, roles, NULL, result_record_stack(base, &r->records[i]), path);
+		EXPECT(p, strcmp(path_of(shown, result_record_stack(shown, &r->records[i])),
+				 path) == 0);
+	}
+	view_free(view);
+	code_roles_free(roles);
+}
+
+static void random_stacks_fold_as_a_model(void **state)
+{
+	(void)state;
+	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 100); round++) {
+		struct prng p = prng_round(round);
+		struct random_result r;
+		struct made_result m;
+
+		made_begin(&m);
+		m.frames[0].name = m.frames[0].short_name = "";
+		m.result.totals.folder = "/work";
+		add_random_stacks(&p, &m);
+		check_folding(&p, &m.result);
+		made_end(&m);
+		random_begin(&p, &r);
+		r.made.result.totals.folder = "/a";
+		check_folding(&p, &r.made.result);
+		check_folded_records(&p, &r);
+		random_end(&r);
+	}
+}
+
+static void folding_without_memory_keeps_the_time(void **state)
+{
+	(void)state;
+	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 100); round++) {
+		struct prng p = prng_round(round);
+		struct view_options options = {.my_code = true, .names = VIEW_NAMES_SHORT};
+		struct allowance memory = {.limit = prng_below(&p, 10000)};
+		struct made_result m;
+		struct view *view;
+
+		made_begin(&m);
+		m.frames[0].name = m.frames[0].short_name = "";
+		m.result.totals.folder = "/work";
+		add_random_stacks(&p, &m);
+		assert_true(grouping_parse("stream", &options.by));
+		view = view_new(&m.result, &options, folder, &memory);
+		assert_non_null(view);
+		for (int kind = 0; kind < ROW_KINDS; kind++)
+			EXPECT(&p, sums_of(view_text_result(view), (enum row_kind)kind, NULL).ns ==
+					   sums_of(&m.result, (enum row_kind)kind, NULL).ns);
+		view_free(view);
+		EXPECT(&p, memory.used == 0);
+		made_end(&m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(others_code_is_folded),
+		cmocka_unit_test(stacks_begin_where_they_are_trimmed),
+		cmocka_unit_test(a_run_of_packages_is_bounded),
+		cmocka_unit_test(texts_may_have_short_names),
+		cmocka_unit_test(random_stacks_fold_as_a_model),
+		cmocka_unit_test(folding_without_memory_keeps_the_time),
 		cmocka_unit_test(groups_are_at_the_root),
 		cmocka_unit_test(a_stack_may_be_very_deep),
 		cmocka_unit_test(without_memory_the_time_stays),

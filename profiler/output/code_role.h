@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a frame is to users who look for their own code (--my-code).
+ *
+ * Own is code of files below given folders, whether Python or native: but not what package
+ * managers, environments and systems keep there (site-packages, lib/python3.11, .venv, miniconda3,
+ * below "/" also /usr and the like), and not the parts of an own file that a compiler made of the
+ * headers of others: the standard library of C++, PyTorch's dispatcher, pybind11. Code that a
+ * program generates is own, for nothing says whose it is, and so are NVTX ranges.
+ *
+ * Everything else but CUDA and GPU work belongs to a package, by which it can be called:
+ *
+ *   [torch]              below site-packages or dist-packages: the folder there, for Python and
+ *                        native code alike
+ *   [libcublas.so.13]    other native code: its file
+ *   [json]               the standard library of Python: the module
+ *   [python]             the interpreter
+ *   [std], [c10]         of others' headers: the namespace
+ *
+ * Some of it is in all stacks, and says nothing but where it runs itself: the plumbing.
+ *
+ * Paths and names come from the target and may have any bytes.
+ */
+#ifndef PROFILER_OUTPUT_CODE_ROLE_H
+#define PROFILER_OUTPUT_CODE_ROLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "profiler/profile/result.h"
+
+enum code_role {
+	ROLE_OWN,
+	ROLE_KEPT,        /* what own code leads to: CUDA calls, GPU work, waits, marks */
+	ROLE_KERNEL_MODE, /* the same, by way of some library */
+	ROLE_PACKAGE,
+	ROLE_PLUMBING, /* C and C++ libraries, Python's interpreter and imports, start-up, glue */
+};
+
+#define CODE_ROLE_LABEL_BYTES 96
+
+struct code_roles;
+
+/*
+ * Own are these folders, or without any, `folder`, the command's working directory, to which
+ * relative paths refer; NULL: it is not known. NULL when out of memory.
+ */
+struct code_roles *code_roles_new(const char *const *paths, uint32_t count, const char *folder);
+void code_roles_free(struct code_roles *roles);
+
+/* `label`: for packages and plumbing, "[torch]", cut if it is long. */
+enum code_role code_role_of(const struct code_roles *roles, const struct frame_info *frame,
+			    char label[CODE_ROLE_LABEL_BYTES]);
+
+#endif
