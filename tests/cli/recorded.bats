@@ -14,7 +14,7 @@ setup()
 # each NAME: the captures' names
 each()
 {
-	sed -n 's/^\([a-z0-9_]*\) .*/\1/p' "$root/tests/captures/totals"
+	awk 'NR > 1 { print $1 }' "$root/tests/captures/totals"
 }
 
 # total NAME COLUMN: what the run added up to
