@@ -465,7 +465,6 @@ static void parts_of_a_run(void **state)
 	options_release(&options);
 }
 
-<<<<<<< HEAD
 static void what_is_opened_is_a_file_for_browsers(void **state)
 {
 	(void)state;
@@ -480,7 +479,8 @@ static void what_is_opened_is_a_file_for_browsers(void **state)
 	assert_wrong("--open", "app");
 	assert_wrong("--open", "-o", "a.pb.gz", "app");
 	assert_wrong("--open", "-o", "-", "--format", "html", "app");
-=======
+}
+
 static void whose_code_and_which_names(void **state)
 {
 	(void)state;
@@ -527,7 +527,6 @@ static void own_folders_are_not_endless(void **state)
 	assert_int_equal(parse_words(words), OPTIONS_WRONG);
 	assert_int_equal(parse_words(words + 2), OPTIONS_RUN);
 	assert_int_equal(options.view.my_path_count, VIEW_PATHS_MAX);
->>>>>>> acf0100 (Fold others' code, trim stacks, and choose names in all outputs)
 }
 
 int main(void)
