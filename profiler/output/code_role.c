@@ -179,16 +179,17 @@ static void put_once(char label[CODE_ROLE_LABEL_BYTES], const char *text)
 static void put_package(char label[CODE_ROLE_LABEL_BYTES], const char *path)
 {
 	size_t n = strcspn(path, "/");
-	char text[CODE_ROLE_LABEL_BYTES];
 
 	if (n > 4 && memcmp(path + n - 4, ".egg", 4) == 0 && path[n]) {
 		path += n + 1;
 		n = strcspn(path, "/");
 	}
 	if (starts_with(path, "nvidia/")) { /* a folder of many packages */
-		n = strcspn(path + 7, "/");
-		snprintf(text, sizeof(text), "nvidia.%.*s", n < 64 ? (int)n : 64, path + 7);
-		put_label(label, text, strlen(text));
+		path = base_name(path);
+		n = strlen(path);
+		if (!strstr(path, ".so"))
+			n = strcspn(path, ".");
+		put_label(label, path, n);
 		return;
 	}
 	if (!path[n]) /* a file */
@@ -230,19 +231,17 @@ static bool put_known_package(char label[CODE_ROLE_LABEL_BYTES], const char *pat
 
 /* ---- Python ---- */
 
-/* "<frozen importlib._bootstrap>"; code that was typed in, or given as a text */
+/* "<frozen importlib._bootstrap>"; "<string>", "<stdin>" and others: given as a text */
 static enum code_role role_of_unfiled(const char *file, char label[CODE_ROLE_LABEL_BYTES])
 {
-	static const char *const own[] = {"<string>", "<stdin>", "<ipython-input"};
-
-	if (starts_with_any(file, own, COUNT(own)))
-		return ROLE_OWN;
-	if (starts_with(file, "<frozen "))
-		put_label(label, file + 8, strcspn(file + 8, ".>"));
-	else
-		put_label(label, "python", 6);
-	return starts_with(file, "<frozen ") && !is_python_plumbing(label) ? ROLE_PACKAGE
-									   : ROLE_PLUMBING;
+	if (starts_with(file, "<frozen ")) {
+		file += strlen("<frozen ");
+		file += file[0] == '_';
+		put_label(label, file, strcspn(file, ".>"));
+		return is_python_plumbing(label) ? ROLE_PLUMBING : ROLE_PACKAGE;
+	}
+	put_label(label, "python", 6);
+	return *file ? ROLE_CALLERS : ROLE_PLUMBING;
 }
 
 /* The methods through which each layer of PyTorch is called. */
@@ -343,6 +342,8 @@ static const struct {
 	{"c10::BoxedKernel::", "c10"},
 	{"at::_ops::", "at"},
 	{"pybind11::", "pybind11"},
+	{"__device_stub_", "nvcc"},
+	{"__wrapper__device_stub_", "nvcc"},
 	{"thrust::", "thrust"},
 	{"cub::", "cub"},
 	{"cudart::", "libcudart"}, /* linked statically */

@@ -5,8 +5,9 @@
  * Own is code of files below given folders, whether Python or native: but not what package
  * managers, environments and systems keep there (site-packages, lib/python3.11, .venv, miniconda3,
  * below "/" also /usr and the like), and not the parts of an own file that a compiler made of the
- * headers of others: the standard library of C++, PyTorch's dispatcher, pybind11. Code that a
- * program generates is own, for nothing says whose it is, and so are NVTX ranges.
+ * headers of others: the standard library of C++, PyTorch's dispatcher, pybind11. Code that a JIT
+ * compiler makes is own, for nothing says whose it is, and so are NVTX ranges. Python code without
+ * a file, such as that of exec(), belongs to what calls it.
  *
  * Everything else but CUDA and GPU work belongs to a package, by which it can be called:
  *
@@ -30,6 +31,7 @@
 
 enum code_role {
 	ROLE_OWN,
+	ROLE_CALLERS,     /* made of a text, as by exec(): plumbing below a package, else own */
 	ROLE_KEPT,        /* what own code leads to: CUDA calls, GPU work, waits, marks */
 	ROLE_KERNEL_MODE, /* the same, by way of some library */
 	ROLE_PACKAGE,
@@ -47,7 +49,7 @@ struct code_roles;
 struct code_roles *code_roles_new(const char *const *paths, uint32_t count, const char *folder);
 void code_roles_free(struct code_roles *roles);
 
-/* `label`: for packages and plumbing, "[torch]", cut if it is long. */
+/* `label`: of what may be folded, "[torch]", cut if it is long. */
 enum code_role code_role_of(const struct code_roles *roles, const struct frame_info *frame,
 			    char label[CODE_ROLE_LABEL_BYTES]);
 

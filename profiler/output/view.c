@@ -257,8 +257,8 @@ static struct change change_of(struct view *v, const struct code_roles *roles,
 	if (!roles)
 		return change;
 	change.role = (uint8_t)code_role_of(roles, frame, label);
-	v->has_own |= change.role == ROLE_OWN && frame->class != CLASS_NVTX;
-	if (change.role == ROLE_PACKAGE || change.role == ROLE_PLUMBING) {
+	if (change.role == ROLE_PACKAGE || change.role == ROLE_PLUMBING ||
+	    change.role == ROLE_CALLERS) {
 		change.package = package_frame(v, label);
 		if (change.package == NONE)
 			change.role = ROLE_KEPT;
@@ -312,19 +312,24 @@ static void fold_package(struct view *v, struct progress *p, uint32_t frame)
 static struct progress follow(struct view *v, struct progress p, uint32_t frame)
 {
 	const struct change *change = &v->changes[frame];
+	enum frame_class class = v->base->frames[frame].class;
+	enum code_role role = (enum code_role)change->role;
 
+	if (role == ROLE_CALLERS)
+		role = p.packages == p.kept ? ROLE_OWN : ROLE_PLUMBING;
 	if (change->is_root && !p.is_trimmed) {
 		p.kept = push(v, RESULT_ROOT, frame);
 		p.is_trimmed = true;
-	} else if (change->role == ROLE_PACKAGE) {
+	} else if (role == ROLE_PACKAGE) {
 		fold_package(v, &p, change->package);
 		return p;
-	} else if (change->role == ROLE_PLUMBING) {
+	} else if (role == ROLE_PLUMBING) {
 		p.plumbing = change->package;
 		return p;
-	} else if (change->role == ROLE_OWN) {
+	} else if (role == ROLE_OWN) {
 		p.kept = push(v, p.kept, frame);
-	} else if (change->role == ROLE_KERNEL_MODE) {
+		v->has_own |= class == CLASS_NATIVE || class == CLASS_PYTHON;
+	} else if (role == ROLE_KERNEL_MODE) {
 		p.kept = push(v, ended(v, &p), frame);
 	} else {
 		p.kept = push(v, p.packages, frame);

@@ -373,6 +373,7 @@ static const struct {
 	{'k', CLASS_KERNEL_MODE, "do_syscall_64", NULL},
 	{'M', CLASS_MARK, "[graph node captured at]", NULL},
 	{'J', CLASS_JIT, "jitted", NULL},
+	{'e', CLASS_PYTHON, "made (<string>)", "<string>"},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -437,6 +438,11 @@ static void others_code_is_folded(void **state)
 		{"mtlk", "main (train.py)\1[torch]\1[libc.so.6]\1do_syscall_64"},
 		/* a CUDA call does not need it */
 		{"xgAK", "own_ext\1cudaLaunchKernel\1[GPU_Kernel]gemm<float>"},
+		/* code without a file is its caller's */
+		{"sPe", "made (<string>)"},
+		{"mPeA", "main (train.py)\1made (<string>)\1cudaLaunchKernel"},
+		{"mFe", "main (train.py)\1[torch]\1[python]"},
+		{"mFeFmA", "main (train.py)\1main (train.py)\1cudaLaunchKernel"},
 		/* packages in turn */
 		{"mtntP", "main (train.py)\1[torch]\1[python]"},
 		{"mntnb", "main (train.py)\1[numpy]\1[libcublas.so.13]"},
@@ -587,6 +593,8 @@ static void fold_path(const struct result *base, const struct code_roles *roles,
 
 		if (i < count)
 			role = code_role_of(roles, frames[i], next);
+		if (role == ROLE_CALLERS)
+			role = length == 0 ? ROLE_OWN : ROLE_PLUMBING;
 		if (is_trimmed && i == first)
 			role = ROLE_OWN;
 		if (role == ROLE_PLUMBING) {
