@@ -98,3 +98,25 @@ total()
 	expect_line stderr 'Attention.forward \(train.py\)'
 	expect_line stderr 'Nothing was lost or is not matched.'
 }
+
+@test "real stacks fold to the functions of their program" {
+	for name in $(each); do
+		run_profile -q --from "$root/tests/captures/$name.profile" --my-code --names short \
+			--unit ns -o a.folded -o a.json
+		expect_status 0
+		expect_equal "$name" "$(weight_of a.folded)" \
+			$(($(total "$name" 2) + $(total "$name" 3) + $(total "$name" 4)))
+		expect_line a.json "\"gpu_ns\":$(total "$name" 3),"
+		expect_no_line a.folded '_call_impl|at::_ops|c10::impl|_find_and_load|PyEval|(^|;)_start'
+	done
+	run_profile -q --from "$root/tests/captures/h200_torch_eager.profile" --my-code --names short \
+		--unit ns -o a.folded
+	expect_line a.folded \
+		'^[^;]*;main;train_step;Model.forward;Block.forward;Attention.forward;\[torch\];cudaLaunchKernel;\[GPU_Kernel\][^;]* '
+	# GPU work of threads that PyTorch starts
+	expect_line a.folded '^\[torch\];(\[libcublas[^;]*;)*cudaLaunchKernelExC;\[GPU_Kernel\]'
+	expect_equal 'frames of the deepest launch' "$(grep GPU_Kernel a.folded | grep -v 'launched at' |
+		awk -F';' 'NF > most { most = NF } END { print (most < 14) }')" 1
+	run_profile -q --from "$root/tests/captures/h200_cpp.profile" --my-code --names short --unit ns -o a.folded
+	expect_line a.folded '^main;model::train_step;cudaLaunchKernel;\[GPU_Kernel\]model::matmul<float, 16> '
+}
