@@ -3,18 +3,17 @@
  * A page (html/) with the result as its data, which html/data.js reads. The data is numbers and
  * texts (deflated.h), in tables; a table is its number of rows and then one column after the other.
  *
- *	format      1
+ *	format      2
  *	texts       their lengths; then all of them
  *	            A text is a number in this table plus 1, 0 for none.
  *	facts       text (what), number
  *	losses      text (what), number
  *	frames      class, name, short name, file, module, line
- *	stacks      their own number minus that of the stack around them, frame; from number 1 on
- *	processes   number, pid, name
- *	threads     process, tid, name
- *	devices     process, number, label, name
- *	places      process, thread, device, context, stream: plus 1, 0 for unknown
- *	rows        stack minus that of the row before, kind, place plus 1, count, ns, bytes
+ *	stacks      their own number minus that of the stack around them, frame, of GPU work the
+ *frame of its launch site plus 1 (digest.h; the outermost where none is known), else 0; from number
+ *1 on processes   number, pid, name threads     process, tid, name devices     process, number,
+ *label, name places      process, thread, device, context, stream: plus 1, 0 for unknown rows stack
+ *minus that of the row before, kind, place plus 1, count, ns, bytes
  *
  * Only stacks, frames and places of rows and of the timeline's records are there, equal ones once.
  * The timeline follows (html_timeline.h).
@@ -29,10 +28,11 @@
 #include "profiler/base/version.h"
 #include "profiler/output/deflated.h"
 #include "profiler/output/html_timeline.h"
+#include "profiler/profile/digest.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 
-#define DATA_FORMAT 1
+#define DATA_FORMAT 2
 #define NONE UINT32_MAX
 
 /* The page up to its data, in .rodata by html_blob.S. */
@@ -65,6 +65,7 @@ struct page {
 	uint32_t frame_count, frame_capacity;
 	struct hash_index frame_index;
 
+	uint32_t *sites;           /* by the page's stack: the page's frame plus 1 */
 	struct stack_info *stacks; /* numbered as in the page; the first is the root */
 	uint32_t stack_count, stack_capacity;
 	struct hash_index stack_index;
@@ -290,6 +291,27 @@ static void add_stacks(struct page *p)
 	}
 }
 
+/* Where the stacks of GPU work were launched. */
+static void add_sites(struct page *p)
+{
+	const struct result *r = p->result;
+
+	p->sites = calloc(p->stack_count + 1, sizeof(*p->sites));
+	p->failed |= !p->sites;
+	for (uint32_t i = 0; i < r->row_count && !p->failed; i++) {
+		uint32_t stack = r->rows[i].stack, *site = &p->sites[p->stack_numbers[stack]];
+		const struct frame_info *frame;
+
+		if (r->rows[i].kind != ROW_GPU || stack == RESULT_ROOT || *site)
+			continue;
+		frame = digest_site(r, stack);
+		while (!frame && r->stacks[stack].outer != RESULT_ROOT)
+			stack = r->stacks[stack].outer;
+		*site = 1 + number_of_frame(p, frame ? (uint32_t)(frame - r->frames)
+						     : r->stacks[stack].frame);
+	}
+}
+
 static void add_places(struct page *p)
 {
 	const struct result *r = p->result;
@@ -362,6 +384,7 @@ static void write_stacks(const struct page *p, struct deflated *data)
 	deflated_number(data, count);
 	COLUMN(data, count, i + 1 - stacks[i].outer);
 	COLUMN(data, count, stacks[i].frame);
+	COLUMN(data, count, p->sites[i + 1]);
 }
 
 /* The texts of these are added ahead: `labels` are the devices'. */
@@ -468,6 +491,7 @@ static void release(struct page *p)
 	free(p->frames);
 	hash_index_release(&p->frame_index);
 	free(p->stacks);
+	free(p->sites);
 	hash_index_release(&p->stack_index);
 	free(p->frame_numbers);
 	free(p->stack_numbers);
@@ -543,6 +567,8 @@ static int write_html(const struct result *result, const struct writer_options *
 	add_facts(&p, written);
 	add_losses(&p);
 	add_stacks(&p);
+	if (!p.failed)
+		add_sites(&p);
 	add_places(&p);
 	if (p.failed || !add_place_names(&p, &labels, &label_numbers) || !order_rows(&p) ||
 	    p.failed)

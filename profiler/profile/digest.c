@@ -59,8 +59,16 @@ static const struct frame_info *frame_of(const struct result *r, uint32_t stack)
 	return stack == RESULT_ROOT ? NULL : &r->frames[r->stacks[stack].frame];
 }
 
+/* nvcc makes a function for each kernel, which calls CUDA in place of the program's own. */
+static bool is_stub(const struct frame_info *frame)
+{
+	return strncmp(frame->name, "__device_stub_", strlen("__device_stub_")) == 0;
+}
+
 static bool is_code(const struct frame_info *frame)
 {
+	if (frame->class == CLASS_NATIVE && is_stub(frame))
+		return false;
 	return frame->class == CLASS_NATIVE || frame->class == CLASS_PYTHON ||
 	       frame->class == CLASS_JIT;
 }
@@ -74,11 +82,8 @@ static bool is_call(const struct frame_info *frame)
 		cuda_function_of(frame->name) != CUDA_FUNCTION_NONE);
 }
 
-/*
- * The function of the program that made this call of CUDA. `stack` is inside the call. NULL: not
- * known. A graph's nodes have two stacks, one below the other: the launch's is the outer one.
- */
-static const struct frame_info *caller_of(const struct result *r, uint32_t stack)
+/* A graph's nodes have two stacks, one below the other: the launch's is the outer one. */
+const struct frame_info *digest_site(const struct result *r, uint32_t stack)
 {
 	const struct frame_info *found = NULL, *frame;
 	bool wants_code = false;
@@ -114,7 +119,7 @@ static void add_to_digest(struct digest *t, const struct result *r, const struct
 		add_row(&t->functions, frame, row);
 		return;
 	}
-	caller = caller_of(r, row->stack);
+	caller = digest_site(r, row->stack);
 	if (!caller)
 		caller = &unknown;
 	if (row->kind == ROW_GPU) {

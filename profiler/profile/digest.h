@@ -38,6 +38,12 @@ struct digest {
 	struct digest_table kernels, copies, sites, functions, waits, calls, idle;
 };
 
+/*
+ * The function of the program that called CUDA there, as in `sites` and `waits`: `stack` is inside
+ * the call. It is one of the stack's frames; NULL: none is known.
+ */
+const struct frame_info *digest_site(const struct result *result, uint32_t stack);
+
 /* The digest of a result, which must outlive it. NULL: out of memory. */
 struct digest *digest_new(const struct result *result);
 

@@ -57,8 +57,8 @@ const PAGES = {
 			{outer: 1, frame: 1},
 			{outer: 1, frame: 2},
 			{outer: 3, frame: 3},
-			{outer: 4, frame: 4},
-			{outer: 1, frame: 5},
+			{outer: 4, frame: 4, site: 2},
+			{outer: 1, frame: 5, site: 0},
 		],
 		processes: [
 			{number: 0, pid: 1, name: "app 1"},
@@ -86,7 +86,7 @@ const PAGES = {
 		facts: {command: HOSTILE[0]},
 		losses: {[HOSTILE[1]]: 1},
 		frames: HOSTILE.map(name => ({name, file: HOSTILE[1], module: HOSTILE[0]})),
-		stacks: HOSTILE.map((_, frame) => ({outer: 0, frame})),
+		stacks: HOSTILE.map((_, frame) => ({outer: 0, frame, site: frame})),
 		places: [
 			[0, 1, 0, 0, 0],
 			[1, 2, 1, 0, 1],

@@ -8,7 +8,7 @@ function encodeNumber(bytes, number) {
 }
 
 // What profiler/output/html.c would write: data() of the page. Frames are {class, name, shortName,
-// file, module, line}, stacks {outer, frame} from number 1 on, rows {stack, kind, place, count, ns,
+// file, module, line}, stacks {outer, frame, site} from number 1 on, rows {stack, kind, place, count, ns,
 // bytes} in order of their stacks, places lists of 5 numbers, -1 for unknown.
 export function encodeProfile({
 	facts = {},
@@ -63,6 +63,7 @@ export function encodeProfile({
 		stacks,
 		(s, i) => i + 1 - s.outer,
 		s => s.frame,
+		s => (s.site ?? -1) + 1,
 	);
 	table(
 		processes,
@@ -96,7 +97,7 @@ export function encodeProfile({
 
 	const head = [];
 
-	encodeNumber(head, 1);
+	encodeNumber(head, 2);
 	encodeNumber(head, texts.length);
 	texts.forEach(value => encodeNumber(head, value.length));
 	chunks.push(Buffer.from(head), ...texts, Buffer.from(body));
@@ -325,6 +326,13 @@ export function makeBigProfile(nodes, seed = 1) {
 	}
 	for (let i = 1; i <= nodes; i++) {
 		const gpu = [6, 7].includes(frames[stacks[i - 1].frame].class);
+
+		if (gpu) {
+			let at = stacks[i - 1];
+
+			while (at.outer > 0 && frames[at.frame].class > 1) at = stacks[at.outer - 1];
+			stacks[i - 1].site = at.frame;
+		}
 
 		if (gpu || random(3) === 0)
 			rows.push({

@@ -83,6 +83,7 @@ function profileOf(paths, more = {}) {
 			}
 			outer = children.get(key);
 		}
+		if (row?.site) stacks[outer - 1].site = numbers.get(row.site);
 		rows.push({stack: outer, kind, ns, ...row});
 	}
 	rows.sort((a, b) => a.stack - b.stack);
@@ -125,7 +126,7 @@ const SMALL = [
 		["main", "b", [API, "cudaLaunchKernel"], [GPU_KERNEL, "[GPU_Kernel]k"]],
 		1,
 		100,
-		{count: 4, bytes: 0},
+		{count: 4, bytes: 0, site: "b"},
 	],
 ];
 
@@ -386,9 +387,9 @@ test("tables: functions, kernels, launch sites", () => {
 			["main", [API, "cudaMemcpy"], [GPU_WORK, "[GPU_Memcpy HtoD]"]],
 			1,
 			50,
-			{count: 2, bytes: 800},
+			{count: 2, bytes: 800, site: "main"},
 		],
-		[[[GPU_WORK, "[GPU_UVM HtoD]"]], 1, 1],
+		[[[GPU_WORK, "[GPU_UVM HtoD]"]], 1, 1, {site: "[GPU_UVM HtoD]"}],
 		[["main", "sync", [GPU_KERNEL, "[GPU_Kernel]k"]], 2, 11],
 	]);
 	const {tree, passes, weights, kinds} = everything(profile),
@@ -411,11 +412,12 @@ test("tables: functions, kernels, launch sites", () => {
 		named(tableGpuWork(profile, tree, kinds, passes, "copy"), "[GPU_Memcpy HtoD]").bytes,
 		800,
 	);
-	const sites = tableLaunchSites(profile, tree, kinds, passes);
+	const sites = tableLaunchSites(profile, passes);
 
 	assert.deepEqual(
 		sites.map(site => [profile.frames.name[site.frame], site.ns, site.operations]).sort(),
 		[
+			["[GPU_UVM HtoD]", 1, 1],
 			["b", 100, 4],
 			["main", 50, 2],
 		],

@@ -82,12 +82,12 @@ static struct page write_page(const struct made_result *m)
 	p.timeline_parts = 0;
 	while ((end = strstr(end + 1, TIMELINE)))
 		p.timeline_parts++;
-	assert_int_equal(unpack_number(&p.data), 1); /* the format */
+	assert_int_equal(unpack_number(&p.data), 2); /* the format */
 	read_texts(&p);
 	p.facts = read_table(&p, 2);
 	p.losses = read_table(&p, 2);
 	p.frames = read_table(&p, 6);
-	p.stacks = read_table(&p, 2);
+	p.stacks = read_table(&p, 3);
 	p.processes = read_table(&p, 3);
 	p.threads = read_table(&p, 3);
 	p.devices = read_table(&p, 4);
@@ -214,6 +214,45 @@ static void rows_are_by_stack(void **state)
 	assert_true(p.written.total[ROW_WAIT] == UINT64_C(1) << 40);
 	assert_int_equal(p.written.total[ROW_CALL], 9);
 	assert_true(number_of(&p, &p.facts, "wait ns") == UINT64_C(1) << 40);
+	free_page(&p);
+	made_end(&m);
+}
+
+/* Of GPU work; by the report's rule. */
+static void stacks_have_their_launch_site(void **state)
+{
+	struct made_result m;
+	uint32_t python, call, kernel, copy;
+	struct page p;
+
+	(void)state;
+	made_begin(&m);
+	python = made_push(&m, RESULT_ROOT, "f (m.py)");
+	m.frames[m.result.frame_count - 1].class = CLASS_PYTHON;
+	call = made_push(&m, made_push(&m, python, "at::add"), "cudaLaunchKernel");
+	m.frames[m.result.frame_count - 1].class = CLASS_API;
+	kernel = made_push(&m, call, "[GPU_Kernel]k");
+	m.frames[m.result.frame_count - 1].class = CLASS_GPU_KERNEL;
+	copy = made_push(&m, made_push(&m, RESULT_ROOT, "[launch not captured]"),
+			 "[GPU_Memcpy HtoD]");
+	m.frames[m.result.frame_count - 1].class = CLASS_GPU_WORK;
+	made_add(&m, kernel, ROW_GPU, 5);
+	made_add(&m, copy, ROW_GPU, 6);
+	made_add(&m, call, ROW_CPU, 7);
+	p = write_page(&m);
+	assert_int_equal(p.stacks.count, 6);
+	for (uint32_t i = 0; i < 6; i++) {
+		const char *name = text_of(&p, p.frames.columns[1][p.stacks.columns[1][i]]);
+		uint64_t site = p.stacks.columns[2][i];
+
+		if (strcmp(name, "[GPU_Kernel]k") == 0)
+			assert_string_equal(text_of(&p, p.frames.columns[1][site - 1]), "f (m.py)");
+		else if (strcmp(name, "[GPU_Memcpy HtoD]") == 0)
+			assert_string_equal(text_of(&p, p.frames.columns[1][site - 1]),
+					    "[launch not captured]");
+		else
+			assert_int_equal(site, 0);
+	}
 	free_page(&p);
 	made_end(&m);
 }
@@ -448,6 +487,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_format_is_known_by_its_name),
+		cmocka_unit_test(stacks_have_their_launch_site),
 		cmocka_unit_test(an_empty_result_is_a_page),
 		cmocka_unit_test(rows_are_by_stack),
 		cmocka_unit_test(frames_keep_what_is_known),

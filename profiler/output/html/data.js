@@ -7,7 +7,7 @@ export const ROW_CPU = 0,
 	ROW_CALL = 3,
 	ROW_KINDS = 4;
 export const UNKNOWN = -1;
-const FORMAT = 1;
+const FORMAT = 2;
 
 function decodeBase64(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -109,7 +109,8 @@ export function readProfile(bytes) {
 
 	count = reader.number() + 1;
 	const parent = new Int32Array(count),
-		frame = new Int32Array(count);
+		frame = new Int32Array(count),
+		site = new Int32Array(count).fill(-1); // the frame of a launch site; -1: none
 
 	parent[0] = frame[0] = -1;
 	for (let i = 1; i < count; i++) {
@@ -120,7 +121,11 @@ export function readProfile(bytes) {
 		frame[i] = reader.number();
 		if (frame[i] >= frames.count) throw new Error("a stack has no frame");
 	}
-	const stacks = {count, parent, frame};
+	for (let i = 1; i < count; i++) {
+		site[i] = reader.number() - 1;
+		if (site[i] >= frames.count) throw new Error("a launch site has no frame");
+	}
+	const stacks = {count, parent, frame, site};
 
 	count = reader.number();
 	const processes = {

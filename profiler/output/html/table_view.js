@@ -140,7 +140,7 @@ export function makeTableView(app) {
 				bytes("bytes", "Bytes"),
 				share("ns"),
 			],
-			rows: () => tableLaunchSites(app.shown, app.tree, app.kinds, app.passes),
+			rows: () => tableLaunchSites(app.shown, app.passes),
 			none: "Nothing was launched",
 		},
 		threads: {

@@ -91,33 +91,14 @@ export function tableFunctions(kinds, sums) {
 	return list;
 }
 
-// The innermost function around the CUDA call of GPU work, with what it launched.
-export function tableLaunchSites(profile, tree, kinds, passes) {
-	const {rows} = profile,
+// GPU work by the function that launched it, which the data has for each stack.
+export function tableLaunchSites(profile, passes) {
+	const {rows, stacks} = profile,
 		sites = new Map();
-	const siteOf = new Int32Array(tree.count).fill(-2); // by node; -1: none
-
-	// where a node is inside a site: found once, also on long paths
-	function findSite(node) {
-		const path = [];
-
-		while (node > 0 && siteOf[node] === -2) {
-			if (isKind(kinds[tree.frame[node]], "native", "python", "jit", "start", "nvtx", "os")) {
-				siteOf[node] = tree.frame[node];
-				break;
-			}
-			path.push(node);
-			node = tree.parent[node];
-		}
-		const site = node > 0 ? siteOf[node] : -1;
-
-		for (const n of path) siteOf[n] = site;
-		return site;
-	}
 
 	for (let i = 0; i < rows.count; i++) {
 		if (!passes[i] || rows.kind[i] !== ROW_GPU) continue;
-		const frame = findSite(rows.stack[i]);
+		const frame = stacks.site[rows.stack[i]];
 
 		if (frame < 0) continue;
 		const site = sites.get(frame) ?? {frame, operations: 0, ns: 0, bytes: 0};
