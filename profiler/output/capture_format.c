@@ -189,7 +189,7 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(unnamed.mangled),
 	NUMBER(unnamed.not_kept),
 	NUMBER(command),
-	NUMBER(slice),
+	NUMBER(shown),
 	NUMBER(unreadable_path),
 	NUMBER(first_malformed),
 	NUMBER(first_refused),

@@ -538,7 +538,7 @@ static void finish(struct profile_capture *c)
 
 	r->totals = n->totals;
 	r->totals.command = text_of(c, n->command);
-	r->totals.slice = text_of(c, n->slice);
+	r->totals.shown = text_of(c, n->shown);
 	r->totals.folder = text_of(c, n->folder);
 	r->totals.ledger = ledger;
 	r->unnamed = n->unnamed;

@@ -302,7 +302,7 @@ static void put_numbers(struct writing *w)
 	uint32_t place;
 
 	numbers.command = text_number(w, r->totals.command);
-	numbers.slice = text_number(w, r->totals.slice);
+	numbers.shown = text_number(w, r->totals.shown);
 	numbers.folder = text_number(w, r->totals.folder);
 	numbers.unreadable_path = text_number(w, r->unnamed.unreadable_path);
 	if (r->totals.ledger) {

@@ -140,8 +140,8 @@ static void add_facts(struct page *p, const struct written *written)
 	/* texts: the number is the text's */
 	add_fact(p, "version", add_text(p, PROFILE_VERSION));
 	add_fact(p, "command", add_text(p, t->command));
-	if (t->slice)
-		add_fact(p, "slice", add_text(p, t->slice));
+	if (t->shown)
+		add_fact(p, "shown", add_text(p, t->shown));
 	add_fact(p, "elapsed ns", t->elapsed_ns);
 	result_window(p->result, &from_ns, &to_ns);
 	add_fact(p, "shown from ns", from_ns - t->start_ns);

@@ -112,8 +112,8 @@ static void put_run(struct json *j, const struct totals *t)
 	put_text(j, "format", "profile summary");
 	put_number(j, "version", VERSION);
 	put_text(j, "command", t->command);
-	if (t->slice)
-		put_text(j, "slice", t->slice);
+	if (t->shown)
+		put_text(j, "shown", t->shown);
 	put_number(j, "started_unix_ns", t->start_unix_ns);
 	put_number(j, "elapsed_ns", t->elapsed_ns);
 	put_number(j, "command_cpu_ns", t->command_cpu_ns);

@@ -462,8 +462,8 @@ static void put_head(struct pprof *p)
 	protobuf_uint(&p->fields, PROFILE_DURATION_NANOS, totals->elapsed_ns);
 	if (totals->command)
 		put_text(p, PROFILE_COMMENT, keep(p, totals->command));
-	if (totals->slice)
-		put_text(p, PROFILE_COMMENT, keep(p, totals->slice));
+	if (totals->shown)
+		put_text(p, PROFILE_COMMENT, keep(p, totals->shown));
 }
 
 static int write_all(struct pprof *p)

@@ -164,14 +164,8 @@ bool slice_has_work(const struct slice *slice, const struct frame_info *frame)
 
 /* ---- display ---- */
 
-char *slice_text(const struct slice *slice)
+void slice_print(const struct slice *slice, FILE *out)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
 	if (slice->kinds)
 		fprintf(out, slice->kinds == 1u << ROW_CPU ? " -cpu-only" : " -gpu-only");
 	if (slice->has_time)
@@ -182,10 +176,4 @@ char *slice_text(const struct slice *slice)
 				slice->parts[i].text);
 	if (slice->kernel.text)
 		fprintf(out, " --kernel %s", slice->kernel.text);
-	if (fclose(out) != 0 || !text[0]) {
-		free(text);
-		return NULL;
-	}
-	memmove(text, text + 1, strlen(text)); /* the first space */
-	return text;
 }

@@ -10,6 +10,7 @@
 #include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include "profiler/profile/result.h"
 
 /*
@@ -58,7 +59,7 @@ bool slice_has_place(const struct slice *slice, const struct result *result, uin
 /* Whether GPU work with this frame, the innermost of its stack, is within. */
 bool slice_has_work(const struct slice *slice, const struct frame_info *frame);
 
-/* "--time 1..2 --device 0", to be freed; NULL: out of memory. */
-char *slice_text(const struct slice *slice);
+/* The options that choose it, each after a space: " --time 1..2 --device 0". */
+void slice_print(const struct slice *slice, FILE *out);
 
 #endif

@@ -306,9 +306,9 @@ static void put_document(struct walk *w, struct written *written)
 	json_text(j, "profile");
 	json_key(j, "name");
 	json_text(j, command ? command : "");
-	if (w->result->totals.slice) { /* no field of theirs */
-		json_key(j, "slice");
-		json_text(j, w->result->totals.slice);
+	if (w->result->totals.shown) { /* no field of theirs */
+		json_key(j, "shown");
+		json_text(j, w->result->totals.shown);
 	}
 	put_frames(w);
 	json_key(j, "profiles");

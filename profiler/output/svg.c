@@ -29,7 +29,7 @@
 
 #define BOXES_DRAWN_MAX 4000 /* without script */
 #define NAME_CHARACTERS 2000
-#define SLICE_CHARACTERS 60
+#define SHOWN_CHARACTERS 60
 #define NAME_BYTES_ALL (16u << 20) /* of all names; where there are more, each is cut to less */
 #define TITLE_CHARACTERS 300       /* in the text that appears over a box */
 
@@ -167,9 +167,9 @@ static void write_title(const struct picture *p)
 				   : "CPU and GPU");
 	if (p->result->totals.elapsed_ns)
 		fprintf(p->out, " · ran %s", time_text(ran, (double)p->result->totals.elapsed_ns));
-	if (p->result->totals.slice) {
-		fprintf(p->out, " · only ");
-		markup_xml(p->out, p->result->totals.slice, SLICE_CHARACTERS);
+	if (p->result->totals.shown) {
+		fprintf(p->out, " · with ");
+		markup_xml(p->out, p->result->totals.shown, SHOWN_CHARACTERS);
 	}
 	fprintf(p->out, " · %s frame%s</text>\n", count_text(frames, p->layout.count - 1),
 		p->layout.count == 2 ? "" : "s");

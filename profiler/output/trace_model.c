@@ -667,8 +667,8 @@ void trace_model_facts(const struct trace_model *m, fact_visitor visit, void *co
 
 	if (t->command)
 		visit(context, "command", t->command, 0);
-	if (t->slice)
-		visit(context, "part", t->slice, 0);
+	if (t->shown)
+		visit(context, "part", t->shown, 0);
 	visit(context, "started_unix_ns", NULL, t->start_unix_ns);
 	visit(context, "elapsed_ns", NULL, t->elapsed_ns);
 	visit(context, "sample_ns", NULL, t->sample_ns);

@@ -59,9 +59,9 @@ struct view {
 	struct hash_index row_index;
 	struct timeline *timeline;             /* of a part */
 	uint32_t *sample_stacks, *call_stacks; /* of the records */
-	char *slice;
-	bool *has_place; /* by place: it is in the slice */
-	int error;       /* the first -errno */
+	char *shown;                           /* options, each after a space */
+	bool *has_place;                       /* by place: it is in the slice */
+	int error;                             /* the first -errno */
 };
 
 /* With its index, its node in a writer's tree, and what is needed to round its weights. */
@@ -636,6 +636,25 @@ void view_options_release(struct view_options *options)
 	slice_release_match(&options->trim_to);
 }
 
+/* What was left out, and so is not seen in the result itself. */
+static bool note_options(struct view *v)
+{
+	const struct view_options *o = v->options;
+	size_t size;
+	FILE *out = open_memstream(&v->shown, &size);
+
+	if (!out)
+		return false;
+	slice_print(&o->slice, out);
+	if (o->my_code)
+		fprintf(out, " --my-code");
+	for (uint32_t i = 0; i < o->my_path_count; i++)
+		fprintf(out, " --my-path %s", o->my_paths[i]);
+	if (o->trim_to.text)
+		fprintf(out, " --trim-to %s", o->trim_to.text);
+	return fclose(out) == 0;
+}
+
 static bool allocate(struct view *v)
 {
 	const struct result *r = v->base;
@@ -651,11 +670,8 @@ static bool allocate(struct view *v)
 	if (r->frame_count)
 		memcpy(v->frames, r->frames, r->frame_count * sizeof(*v->frames));
 	v->frame_count = r->frame_count;
-	if (slice_is_part(&v->options->slice)) {
-		v->slice = slice_text(&v->options->slice);
-		if (!v->slice)
-			return false;
-	}
+	if (!note_options(v))
+		return false;
 	return add_stack(v, &(struct stack_info){NONE, NONE}) == RESULT_ROOT && !v->error;
 }
 
@@ -708,7 +724,7 @@ static void build(struct view *v, const char *folder)
 	v->result.sample_stacks = v->sample_stacks;
 	v->result.call_stacks = v->call_stacks;
 	v->result.unnamed.not_kept += v->memory.refused;
-	v->result.totals.slice = v->slice;
+	v->result.totals.shown = v->shown && v->shown[0] ? v->shown + 1 : NULL;
 	if (v->options->slice.has_time) {
 		v->result.shown_from_ns = at(v->base->totals.start_ns, v->options->slice.from_ns);
 		v->result.shown_to_ns = at(v->base->totals.start_ns, v->options->slice.to_ns);
@@ -749,7 +765,7 @@ void view_free(struct view *v)
 	free(v->rows);
 	free(v->sample_stacks);
 	free(v->call_stacks);
-	free(v->slice);
+	free(v->shown);
 	free(v->named);
 	timeline_free(v->timeline);
 	intern_release(&v->strings);

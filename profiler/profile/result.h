@@ -64,7 +64,7 @@ struct totals {
 	const struct ledger *ledger;
 	const char *command;       /* as a shell would read it, cut if it is long */
 	const char *folder;        /* the command's working directory, any bytes; NULL: unknown */
-	const char *slice;         /* the options of a part of the run (slice.h); NULL: all of it */
+	const char *shown;         /* the options that left something out (view.h); NULL: none */
 	uint64_t start_ns;         /* the command's start, CLOCK_MONOTONIC */
 	uint64_t start_unix_ns;    /* the same moment, since 1970; 0: unknown */
 	uint64_t elapsed_ns;       /* from the command's start to the end of collecting */

@@ -173,10 +173,10 @@ static void print_times(struct log *log, const struct result *r, const struct di
 	result_window(r, &from, &to);
 	add_text(&line, "The run took %s", time_text(time, (double)t->elapsed_ns));
 	add_time(&line, "; CPU ", t->command_cpu_ns, t->elapsed_ns);
-	if (t->slice) {
+	if (t->shown) {
 		log_line(log, "%s", line.text);
 		line.used = 0;
-		add_text(&line, "Of it, %.400s: %s", t->slice,
+		add_text(&line, "Shown with %.400s: %s", t->shown,
 			 time_text(time, (double)(to - from)));
 	}
 	if (busy)

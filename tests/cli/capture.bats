@@ -88,8 +88,8 @@ part()
 @test "an output says that it shows a part" {
 	run_profile -q --from a.profile --time 0..0.2 --stream 7 -o b.json -o b.svg
 	expect_status 0
-	expect_line b.json '"slice":"--time 0..0.2 --stream 7"'
-	expect_line b.svg '· only --time 0..0.2 --stream 7 ·'
+	expect_line b.json '"shown":"--time 0..0.2 --stream 7"'
+	expect_line b.svg '· with --time 0..0.2 --stream 7 ·'
 }
 
 @test "what is no capture is refused in one line" {

@@ -111,5 +111,5 @@ squeeze()
 	run_profile -q --report --from x.profile --time 100ms..200ms -o x.folded
 	squeeze stderr
 	expect_line stderr '^The run took [^,]*$'
-	expect_line stderr '^Of it, --time 100ms..200ms: 100.000 ms, GPU busy [0-9.]+ ms \([0-9]{2}.[0-9] %\), GPU work '
+	expect_line stderr '^Shown with --time 100ms..200ms: 100.000 ms, GPU busy [0-9.]+ ms \([0-9]{2}.[0-9] %\), GPU work '
 }

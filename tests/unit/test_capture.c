@@ -213,7 +213,7 @@ static void numbers_are_read_again(void **state)
 					  capture_numbers[i].size == 1   ? prng_below(&p, 2)
 					  : capture_numbers[i].size == 4 ? prng_bits(&p, 32)
 									 : prng_bits(&p, 60)));
-	a.command = a.slice = a.unreadable_path = a.first_malformed = a.first_refused = a.folder =
+	a.command = a.shown = a.unreadable_path = a.first_malformed = a.first_refused = a.folder =
 		0;
 	a.totals.sample_ns = 1;
 	a.totals.start_ns = 2;
@@ -225,7 +225,7 @@ static void numbers_are_read_again(void **state)
 	ledger.gpu.row_count = 2;
 	r.made.result.totals = a.totals;
 	r.made.result.totals.command = "x y";
-	r.made.result.totals.slice = "--time 1..";
+	r.made.result.totals.shown = "--time 1..";
 	r.made.result.totals.folder = "/home/x";
 	r.made.result.totals.ledger = &ledger;
 	r.made.result.unnamed = a.unnamed;
@@ -246,7 +246,7 @@ static void numbers_are_read_again(void **state)
 					 : capture_load(&b, n->offset, n->size));
 	}
 	assert_string_equal(got->totals.command, "x y");
-	assert_string_equal(got->totals.slice, "--time 1..");
+	assert_string_equal(got->totals.shown, "--time 1..");
 	assert_string_equal(got->totals.folder, "/home/x");
 	assert_string_equal(got->unnamed.unreadable_path, "/x");
 	assert_string_equal(got->totals.ledger->pipe.first_malformed, "{\"x");

@@ -133,14 +133,18 @@ static void bad_patterns_are_explained(void **state)
 static void the_text_is_that_of_the_options(void **state)
 {
 	struct slice slice = {.kinds = ~(1u << ROW_CPU)};
-	char error[SLICE_ERROR_BYTES], *text;
+	char error[SLICE_ERROR_BYTES], *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 
 	(void)state;
+	assert_non_null(out);
 	assert_true(slice_parse_time("1..2", &slice));
 	parse(&slice.parts[PLACE_STREAM], "7");
 	assert_true(slice_parse_match("a b", false, &slice.kernel, error));
-	text = slice_text(&slice);
-	assert_string_equal(text, "-gpu-only --time 1..2 --stream 7 --kernel a b");
+	slice_print(&slice, out);
+	fclose(out);
+	assert_string_equal(text, " -gpu-only --time 1..2 --stream 7 --kernel a b");
 	free(text);
 	slice_release(&slice);
 }

@@ -80,7 +80,7 @@ static void groups_are_at_the_root(void **state)
 	assert_int_equal(r->frames[r->stacks[1].frame].class, CLASS_NATIVE);
 	for (uint32_t i = m.result.frame_count; i < r->frame_count; i++)
 		assert_int_equal(r->frames[i].class, CLASS_PLACE);
-	assert_null(r->totals.slice);
+	assert_null(r->totals.shown);
 	view_free(view);
 	made_end(&m);
 }
@@ -272,7 +272,7 @@ static void check_kernels(struct prng *p, const struct random_result *r)
 	}
 	EXPECT(p, sums_of(view_result(view), ROW_GPU, NULL).ns == want);
 	EXPECT(p, sums_of(view_result(view), ROW_CPU, NULL).count == 0);
-	EXPECT(p, strcmp(view_result(view)->totals.slice, "--kernel ^soft") == 0);
+	EXPECT(p, strcmp(view_result(view)->totals.shown, "--kernel ^soft") == 0);
 	view_free(view);
 	slice_release(&options.slice);
 }

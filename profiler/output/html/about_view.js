@@ -76,8 +76,8 @@ export function makeAboutView(app) {
 			{},
 			make("h2", {text: "Command"}),
 			make("code", {text: clip(facts.get("command"), LONGEST_COMMAND) || "(unknown)"}),
-			facts.has("slice")
-				? make("p", {text: `Only a part of its run: ${clip(facts.get("slice"), LONGEST_COMMAND)}`})
+			facts.has("shown")
+				? make("p", {text: `Shown with ${clip(facts.get("shown"), LONGEST_COMMAND)}`})
 				: null,
 		),
 		make(

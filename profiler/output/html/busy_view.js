@@ -178,9 +178,9 @@ export function makeBusyView(app) {
 
 	function makeNotes(timeline, isFiltered) {
 		const texts = [],
-			slice = app.profile.facts.get("slice");
+			shown = app.profile.facts.get("shown");
 
-		if (slice) texts.push(`Of a part of the run alone: ${clip(slice, 200)}.`);
+		if (shown) texts.push(`Shown with ${clip(shown, 200)}.`);
 		if (isFiltered)
 			texts.push(
 				"Of the work that passes the filter. In idle gaps nothing at all ran on the GPU.",

@@ -183,7 +183,7 @@ export function readProfile(bytes) {
 		)
 			throw new Error("a row refers to nothing");
 	if (!reader.isAtEnd()) throw new Error("the data goes on after its end");
-	for (const fact of ["version", "command", "slice"])
+	for (const fact of ["version", "command", "shown"])
 		if (facts.has(fact)) facts.set(fact, text(facts.get(fact)));
 	return {facts, losses, frames, stacks, processes, threads, devices, places, rows};
 }
