@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/output/call_tree.h"
 #include "profiler/output/rounding.h"
+#include "profiler/profile/comparison.h"
 #include "symbolize/array.h"
 
 struct walk {
@@ -16,6 +18,7 @@ struct walk {
 	uint32_t depth, path_capacity;
 	FILE *out;
 	struct written *result;
+	const struct comparison *comparison; /* NULL: one weight a stack */
 };
 
 static void print_name(FILE *out, const char *name)
@@ -28,6 +31,32 @@ static void print_name(FILE *out, const char *name)
 			return;
 		fputc(name[n++] == ';' ? ':' : '?', out);
 	}
+}
+
+/* Not from a text of the whole path: names may be long, and a path of equal ones deep. */
+static void print_path(struct walk *w)
+{
+	for (uint32_t i = 0; i < w->depth; i++) {
+		if (i > 0)
+			fputc(';', w->out);
+		print_name(w->out, w->nodes[w->path[i]].name);
+	}
+	w->result->items++;
+}
+
+/* Both sides, each rounded. The tree's nodes have the numbers of the comparison's stacks. */
+static void print_change(struct walk *w, uint32_t at)
+{
+	const struct change *change = &w->comparison->own[at];
+	double before = round(change->before), after = round(change->after);
+
+	if (before <= 0 && after <= 0) {
+		w->result->omitted += change->before > 0 || change->after > 0;
+		w->result->omitted_ns += change->after;
+		return;
+	}
+	print_path(w);
+	fprintf(w->out, " %.0f %.0f\n", before, after);
 }
 
 static void print_node(struct walk *w, uint32_t at)
@@ -44,14 +73,8 @@ static void print_node(struct walk *w, uint32_t at)
 		w->result->omitted_ns += exact_ns;
 		return;
 	}
-	/* not from a text of the whole path: names may be long, and a path of equal ones deep */
-	for (uint32_t i = 0; i < w->depth; i++) {
-		if (i > 0)
-			fputc(';', w->out);
-		print_name(w->out, w->nodes[w->path[i]].name);
-	}
+	print_path(w);
 	fprintf(w->out, " %" PRIu64 "\n", weight);
-	w->result->items++;
 }
 
 /* Depth first without recursion: a tree may be as deep as a recursive program's stack. */
@@ -63,7 +86,10 @@ static int print_all(struct walk *w)
 		if (!array_make_room(&w->path, w->depth, &w->path_capacity, sizeof(*w->path)))
 			return -ENOMEM;
 		w->path[w->depth++] = at;
-		print_node(w, at);
+		if (w->comparison)
+			print_change(w, at);
+		else
+			print_node(w, at);
 		if (w->nodes[at].first_child != CALL_TREE_NONE) {
 			at = w->nodes[at].first_child;
 			continue;
@@ -108,7 +134,7 @@ static int write_folded(const struct result *result, const struct writer_options
 			FILE *out, struct written *written)
 {
 	struct call_tree *tree = call_tree_new(result);
-	struct walk w = {.out = out, .result = written};
+	struct walk w = {.out = out, .result = written, .comparison = options->comparison};
 	uint32_t count;
 	int err = -ENOMEM;
 
@@ -116,7 +142,9 @@ static int write_folded(const struct result *result, const struct writer_options
 	if (!tree)
 		goto out;
 	w.nodes = call_tree_nodes(tree, &count);
-	for (int kind = 0; kind < ROW_KINDS; kind++) {
+	if (w.comparison)
+		*written = written_in_ns(result);
+	for (int kind = 0; kind < ROW_KINDS && !w.comparison; kind++) {
 		err = round_kind(&w, tree, (enum row_kind)kind, options->unit_ns);
 		if (err)
 			goto out;

@@ -154,6 +154,23 @@ void json_thousandths(struct json *j, uint64_t thousandths)
 	fwrite_unlocked(at, 1, (size_t)(end - at), j->out);
 }
 
+void json_int(struct json *j, int64_t value)
+{
+	char digits[21], *end = digits + sizeof(digits);
+	char *at = put_digits(end, value < 0 ? -(uint64_t)value : (uint64_t)value);
+
+	if (value < 0)
+		*--at = '-';
+	separate(j);
+	fwrite_unlocked(at, 1, (size_t)(end - at), j->out);
+}
+
+void json_bool(struct json *j, bool value)
+{
+	separate(j);
+	fputs(value ? "true" : "false", j->out);
+}
+
 void json_break_line(struct json *j)
 {
 	if (j->needs_comma)

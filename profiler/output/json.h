@@ -45,6 +45,8 @@ void json_key(struct json *j, const char *name);
 void json_text(struct json *j, const char *text);
 
 void json_uint(struct json *j, uint64_t value);
+void json_int(struct json *j, int64_t value);
+void json_bool(struct json *j, bool value);
 
 /* A number given in thousandths, "12.3": exact, whatever its size. */
 void json_thousandths(struct json *j, uint64_t thousandths);

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/output/call_tree.h"
+#include "profiler/output/change_kind.h"
 #include "profiler/output/flame_layout.h"
 #include "profiler/output/frame_kind.h"
 #include "profiler/output/frame_label.h"
@@ -50,6 +52,7 @@ _Static_assert(sizeof(row_kind_colours) / sizeof(row_kind_colours[0]) == ROW_KIN
 
 struct picture {
 	const struct result *result;
+	const struct comparison *comparison; /* NULL: the picture of one run */
 	const struct call_node *nodes;
 	struct flame_layout layout;
 	const struct flame_box *boxes; /* the layout's */
@@ -94,17 +97,6 @@ static const char *time_text(char text[TEXT_BYTES], double ns)
 	return text;
 }
 
-static const char *share_text(char text[TEXT_BYTES], double part, double all)
-{
-	double percent = all > 0 ? part / all * 100 : 0;
-
-	if (percent > 0 && percent < 0.01)
-		snprintf(text, TEXT_BYTES, "< 0.01 %%");
-	else
-		snprintf(text, TEXT_BYTES, "%.*f %%", percent < 9.995 ? 2 : 1, percent);
-	return text;
-}
-
 /* "1,234,567" */
 static const char *count_text(char text[TEXT_BYTES], uint64_t count)
 {
@@ -117,6 +109,25 @@ static const char *count_text(char text[TEXT_BYTES], uint64_t count)
 		text[to++] = digits[i];
 	}
 	text[to] = '\0';
+	return text;
+}
+
+/* A time; or a weight, where those of folded stacks are compared. */
+static const char *amount_text(const struct picture *p, char text[TEXT_BYTES], double ns)
+{
+	if (p->comparison && p->comparison->is_weights)
+		return count_text(text, (uint64_t)fmin(ns + 0.5, 1e19));
+	return time_text(text, ns);
+}
+
+static const char *share_text(char text[TEXT_BYTES], double part, double all)
+{
+	double percent = all > 0 ? part / all * 100 : 0;
+
+	if (percent > 0 && percent < 0.01)
+		snprintf(text, TEXT_BYTES, "< 0.01 %%");
+	else
+		snprintf(text, TEXT_BYTES, "%.*f %%", percent < 9.995 ? 2 : 1, percent);
 	return text;
 }
 
@@ -148,9 +159,38 @@ static const char *strength(const char *name)
 
 /* ---- above the rows ---- */
 
+/* "+1.200 ms (+10.0 %), beyond the noise of 0.100 ms" */
+static void write_change(const struct picture *p, const struct change *change)
+{
+	double difference = change_difference(change);
+	char before[TEXT_BYTES], after[TEXT_BYTES], by[TEXT_BYTES], bound[TEXT_BYTES];
+
+	fprintf(p->out, "before %s, after %s: %s%s", amount_text(p, before, change->before),
+		amount_text(p, after, change->after), difference < 0 ? "-" : "+",
+		amount_text(p, by, fabs(difference)));
+	if (change->before > 0)
+		fprintf(p->out, " (%+.1f %%)", difference / change->before * 100);
+	if (change->is_significant)
+		fprintf(p->out, ", beyond the noise of %s", amount_text(p, bound, change->bound));
+	else
+		fprintf(p->out, ", within the noise of %s", amount_text(p, bound, change->bound));
+}
+
+static void write_runs(const struct picture *p)
+{
+	const uint32_t *runs = p->comparison->runs;
+
+	fprintf(p->out, "Difference of %u run%s from %u run%s before · widths are %s %s",
+		runs[SIDE_AFTER], runs[SIDE_AFTER] == 1 ? "" : "s", runs[SIDE_BEFORE],
+		runs[SIDE_BEFORE] == 1 ? "" : "s", p->comparison->is_weights ? "weights" : "times",
+		p->comparison->shown == SIDE_AFTER ? "after" : "before");
+}
+
 static void write_title(const struct picture *p)
 {
-	const char *command = p->result->totals.command ? p->result->totals.command : "";
+	const char *command = p->result->totals.command ? p->result->totals.command
+			      : p->comparison           ? "Folded stacks"
+							: "";
 	char ran[TEXT_BYTES], frames[TEXT_BYTES];
 	const double *ns = p->boxes[0].all.ns;
 
@@ -161,11 +201,14 @@ static void write_title(const struct picture *p)
 	fprintf(p->out, "</title>\n<text class=\"command\" x=\"%g\" y=\"30\">", MARGIN);
 	markup_xml(p->out, command, (size_t)(INNER / TITLE_COLUMN) - 1);
 	fprintf(p->out, "</text></g>\n<text class=\"about\" x=\"%g\" y=\"50\">", MARGIN);
-	fprintf(p->out, "%s time by stack",
-		ns[ROW_GPU] <= 0   ? "CPU"
-		: ns[ROW_CPU] <= 0 ? "GPU"
-				   : "CPU and GPU");
-	if (p->result->totals.elapsed_ns)
+	if (p->comparison)
+		write_runs(p);
+	else
+		fprintf(p->out, "%s time by stack",
+			ns[ROW_GPU] <= 0   ? "CPU"
+			: ns[ROW_CPU] <= 0 ? "GPU"
+					   : "CPU and GPU");
+	if (p->result->totals.elapsed_ns && !p->comparison)
 		fprintf(p->out, " · ran %s", time_text(ran, (double)p->result->totals.elapsed_ns));
 	if (p->result->totals.shown) {
 		fprintf(p->out, " · with ");
@@ -188,13 +231,22 @@ static double write_key(const struct picture *p, double x, double y, const char 
 	return x + 17 + columns_of(text) * COLUMN + 20;
 }
 
+/* In place of the kinds of time, whose colours would be taken for changes. */
+static void write_change_of_all(const struct picture *p)
+{
+	fprintf(p->out, "<g class=\"totals\"><text class=\"sum\" x=\"%g\" y=\"%g\">", MARGIN,
+		TOTALS_Y);
+	write_change(p, &p->comparison->changes[RESULT_ROOT]);
+	fprintf(p->out, "</text></g>\n<g class=\"split\"></g>\n");
+}
+
 static void write_totals(const struct picture *p)
 {
 	const double *ns = p->boxes[0].all.ns;
 	char time[TEXT_BYTES], share[TEXT_BYTES], attributes[96], text[2 * TEXT_BYTES + 32];
 	double x = MARGIN;
 
-	time_text(time, p->all_ns);
+	amount_text(p, time, p->all_ns);
 	fprintf(p->out,
 		"<g class=\"totals\"><text class=\"sum\" x=\"%g\" y=\"%g\" "
 		"data-ns=\"%.0f\">%s</text>\n",
@@ -204,7 +256,7 @@ static void write_totals(const struct picture *p)
 		if (ns[kind] <= 0)
 			continue;
 		snprintf(text, sizeof(text), "%s %s  %s", row_kind_labels[kind],
-			 time_text(time, ns[kind]), share_text(share, ns[kind], p->all_ns));
+			 amount_text(p, time, ns[kind]), share_text(share, ns[kind], p->all_ns));
 		snprintf(attributes, sizeof(attributes), " data-total=\"%s\" data-ns=\"%.0f\"",
 			 row_kind_labels[kind], ns[kind]);
 		x = write_key(p, x, TOTALS_Y, frame_kind_word(row_kind_colours[kind]), attributes,
@@ -224,25 +276,53 @@ static void write_totals(const struct picture *p)
 	fprintf(p->out, "</g>\n");
 }
 
-/* The kinds of the frames that the picture has. Sets where the rows begin. */
+static const struct change *change_of_box(const struct picture *p, uint32_t box)
+{
+	return &p->comparison->changes[p->boxes[box].node];
+}
+
+/* What the colours of a box mean: its kind of frame, or of change. The legend has one after the
+ * other. */
+static int colour_of(const struct picture *p, uint32_t box)
+{
+	if (p->comparison)
+		return (int)change_kind_of(change_of_box(p, box));
+	return (int)frame_kind_of(&p->result->frames[p->nodes[p->boxes[box].node].frame]);
+}
+
+static const char *colour_word(const struct picture *p, int colour)
+{
+	return p->comparison ? change_kind_word((enum change_kind)colour)
+			     : frame_kind_word((enum frame_kind)colour);
+}
+
+static const char *colour_label(const struct picture *p, int colour)
+{
+	return p->comparison ? change_kind_label((enum change_kind)colour)
+			     : frame_kind_label((enum frame_kind)colour);
+}
+
+#define COLOURS (FRAME_KINDS > (int)CHANGE_KINDS ? FRAME_KINDS : (int)CHANGE_KINDS)
+
+/* The colours that the picture has. Sets where the rows begin. */
 static void write_legend(struct picture *p)
 {
-	bool occurs[FRAME_KINDS] = {false};
+	bool occurs[COLOURS] = {false};
 	double x = MARGIN, y = LEGEND_Y;
 
 	for (uint32_t i = 1; i < p->layout.count; i++)
-		occurs[frame_kind_of(&p->result->frames[p->nodes[p->boxes[i].node].frame])] = true;
+		occurs[colour_of(p, i)] = true;
 	fprintf(p->out, "<g class=\"legend\">");
-	for (int kind = 0; kind < FRAME_KINDS; kind++) {
-		const char *label = frame_kind_label((enum frame_kind)kind);
+	for (int colour = 0; colour < COLOURS; colour++) {
+		const char *label = occurs[colour] ? colour_label(p, colour) : "";
 
-		if (!occurs[kind])
+		if (!occurs[colour])
 			continue;
 		if (x > MARGIN && x + 17 + columns_of(label) * COLUMN > WIDTH - MARGIN) {
 			x = MARGIN;
 			y += LEGEND_ROW;
 		}
-		x = write_key(p, x, y, frame_kind_word((enum frame_kind)kind), "", label);
+		x = write_key(p, x, y, colour_word(p, colour), "", label);
 	}
 	fprintf(p->out, "</g>\n");
 	p->top = y + 14;
@@ -323,13 +403,17 @@ static void write_box(const struct picture *p, uint32_t at)
 
 	frame_label_fit(&label, frame, (uint32_t)(width > 8 ? (width - 8) / COLUMN : 0));
 	fprintf(p->out, "<g class=\"%s%s\"><title>",
-		at == 0 ? "root" : frame_kind_word(frame_kind_of(frame)),
-		at == 0 ? "" : strength(frame->name));
+		at == 0 ? "root" : colour_word(p, colour_of(p, at)),
+		at == 0 || p->comparison ? "" : strength(frame->name));
 	markup_xml(p->out, frame->name, TITLE_CHARACTERS);
-	fprintf(p->out, "\n%s, ", time_text(time, box->total_ns));
+	fprintf(p->out, "\n%s, ", amount_text(p, time, box->total_ns));
 	markup_xml(p->out, share_text(share, box->total_ns, p->all_ns), TEXT_BYTES);
 	if (own_ns(p, box) > 0)
-		fprintf(p->out, "; own %s", time_text(time, own_ns(p, box)));
+		fprintf(p->out, "; own %s", amount_text(p, time, own_ns(p, box)));
+	if (p->comparison) {
+		fputc('\n', p->out);
+		write_change(p, change_of_box(p, at));
+	}
 	fprintf(p->out, "</title>");
 	write_rect(p, box->start_ns, box->total_ns, box->depth, width);
 	if (label.count > 0) {
@@ -351,7 +435,7 @@ static void write_filler(const struct picture *p, uint32_t at, double start_ns, 
 	if (width < NARROWEST)
 		return;
 	fprintf(p->out, "<g class=\"more\"><title>frames too narrow to draw: %s</title>",
-		time_text(time, ns));
+		amount_text(p, time, ns));
 	write_rect(p, start_ns, ns, box->depth + 1, width);
 	fprintf(p->out, "</g>\n");
 }
@@ -375,6 +459,33 @@ static int write_boxes(const struct picture *p)
 	return 0;
 }
 
+/* What the other side alone has: it has no width. */
+static void write_absent(const struct picture *p)
+{
+	bool is_after = p->comparison->shown == SIDE_AFTER;
+	uint32_t count = 0;
+	double sum = 0;
+	char number[TEXT_BYTES], time[TEXT_BYTES];
+
+	for (uint32_t i = 1; i < p->result->stack_count; i++) {
+		const struct change *all = &p->comparison->changes[i];
+		const struct change *own = &p->comparison->own[i];
+
+		if ((is_after ? all->after : all->before) > 0)
+			continue;
+		count += (is_after ? all->before : all->after) > 0;
+		sum += is_after ? own->before : own->after;
+	}
+	fprintf(p->out, "<text class=\"foot absent\" y=\"%d\">",
+		p->layout.narrow || p->layout.deep ? 36 : 18);
+	if (count)
+		fprintf(p->out, "%s frame%s of %s %s only in the runs %s: --widths %s shows %s",
+			count_text(number, count), count == 1 ? "" : "s", amount_text(p, time, sum),
+			count == 1 ? "is" : "are", is_after ? "before" : "after",
+			is_after ? "before" : "after", count == 1 ? "it" : "them");
+	fprintf(p->out, "</text>");
+}
+
 static void write_foot(const struct picture *p)
 {
 	double y = p->top + p->rows * ROW + 16;
@@ -391,14 +502,17 @@ static void write_foot(const struct picture *p)
 		p->layout.narrow, p->layout.deep);
 	if (p->layout.narrow)
 		fprintf(p->out, "%s frame%s shorter than %s", count_text(count, p->layout.narrow),
-			p->layout.narrow == 1 ? "" : "s", time_text(time, p->layout.least_ns));
+			p->layout.narrow == 1 ? "" : "s", amount_text(p, time, p->layout.least_ns));
 	if (p->layout.deep)
 		fprintf(p->out, "%s%s frame%s below row %u", p->layout.narrow ? " and " : "",
 			count_text(deep, p->layout.deep), p->layout.deep == 1 ? "" : "s",
 			limits.depth);
 	if (p->layout.narrow || p->layout.deep)
 		fprintf(p->out, " left out; their time is in their callers");
-	fprintf(p->out, "</text></g>\n");
+	fprintf(p->out, "</text>");
+	if (p->comparison)
+		write_absent(p);
+	fprintf(p->out, "</g>\n");
 }
 
 /* ---- the same and all else, for the script ---- */
@@ -581,6 +695,28 @@ static void write_box_data(const struct picture *p)
 	fprintf(p->out, "]");
 }
 
+/* [before, after, bound, number of its kind] of each box. */
+static void write_changes(const struct picture *p)
+{
+	fprintf(p->out, ",\n\"weights\":%s,\"changeKinds\":[",
+		p->comparison->is_weights ? "true" : "false");
+	for (int kind = 0; kind < CHANGE_KINDS; kind++)
+		fprintf(p->out, "%s[\"%s\",\"%s\"]", kind ? "," : "",
+			change_kind_word((enum change_kind)kind),
+			change_kind_label((enum change_kind)kind));
+	fprintf(p->out, "],\n\"changes\":[");
+	for (uint32_t i = 0; i < p->layout.count; i++) {
+		const struct change *c = change_of_box(p, i);
+
+		fprintf(p->out, "%s%.0f,%.0f,%.0f,%d",
+			i == 0  ? ""
+			: i % 8 ? ","
+				: ",\n",
+			c->before, c->after, c->bound, (int)change_kind_of(c));
+	}
+	fprintf(p->out, "]");
+}
+
 static int write_data(struct picture *p)
 {
 	int err = number_frames(p);
@@ -600,6 +736,8 @@ static int write_data(struct picture *p)
 	fputc(']', p->out);
 	write_names(p);
 	write_box_data(p);
+	if (p->comparison)
+		write_changes(p);
 	fprintf(p->out, "}</script>\n");
 	return 0;
 }
@@ -637,14 +775,17 @@ static int write_picture(struct picture *p)
 	if (!p->out)
 		return -ENOMEM;
 	write_title(p);
-	write_totals(p);
+	if (p->comparison)
+		write_change_of_all(p);
+	else
+		write_totals(p);
 	write_legend(p);
 	if (fclose(p->out) != 0 || !head) {
 		free(head);
 		return -ENOMEM;
 	}
 	p->out = out;
-	height = p->top + p->rows * ROW + 46;
+	height = p->top + p->rows * ROW + (p->comparison ? 64 : 46);
 	fprintf(out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flame\" width=\"%g\" "
@@ -670,7 +811,10 @@ static int write_svg(const struct result *result, const struct writer_options *o
 		     struct written *written)
 {
 	struct call_tree *tree = call_tree_new(result);
-	struct picture p = {.result = result, .out = out, .is_flame = options->root_at_bottom};
+	struct picture p = {.result = result,
+			    .comparison = options->comparison,
+			    .out = out,
+			    .is_flame = options->root_at_bottom};
 	uint32_t count;
 	int err = -ENOMEM;
 

@@ -15,9 +15,13 @@ enum writer_needs {
 	NEEDS_PLACES = 2,   /* all parts of places */
 };
 
+struct comparison;
 struct writer_options {
 	double unit_ns;      /* the unit, in formats that count */
 	bool root_at_bottom; /* in pictures; otherwise at the top */
+	/* the result is that of a comparison: folded stacks and pictures show the differences;
+	 * NULL: of one run */
+	const struct comparison *comparison;
 };
 
 struct writer {
@@ -42,13 +46,16 @@ const struct writer *writer_for_path(const char *path);
 /* The capture of a run, from which --from writes all others: capture.h. */
 extern const struct writer capture_writer;
 
-/* Brendan Gregg's folded stacks: "root;caller;callee weight", sorted. The input of flamegraph.pl.
+/*
+ * Brendan Gregg's folded stacks: "root;caller;callee weight", sorted. The input of flamegraph.pl.
+ * Of a comparison, with two weights, in ns or as given: before and after, as difffolded.pl writes.
  */
 extern const struct writer folded_writer;
 
 /*
  * The flame graph as a picture for browsers, in one file: callers above callees, all kinds of time
- * together. It is complete without its script, which adds zoom, search and details.
+ * together. It is complete without its script, which adds zoom, search and details. Of a
+ * comparison, colours show how each frame changed.
  */
 extern const struct writer svg_writer;
 
@@ -66,6 +73,9 @@ extern const struct writer chrome_writer;
 
 /* Sums and losses as data for other programs: docs/summary-format.md. */
 extern const struct writer json_summary_writer;
+
+/* What changed, as data for other programs: docs/diff-format.md. Of a comparison only. */
+extern const struct writer json_difference_writer;
 
 /*
  * A report for browsers, in one file that needs no network: flame graphs, tables and the run's

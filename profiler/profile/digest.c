@@ -109,25 +109,42 @@ const struct frame_info *digest_site(const struct result *r, uint32_t stack)
 static const struct frame_info unknown = {
 	.class = CLASS_MARK, .name = "[unknown]", .short_name = "[unknown]"};
 
-static void add_to_digest(struct digest *t, const struct result *r, const struct row *row)
+void digest_frames(const struct result *r, const struct row *row,
+		   const struct frame_info *frames[DIGEST_TABLES])
 {
 	const struct frame_info *frame = frame_of(r, row->stack), *caller;
 
+	memset(frames, 0, DIGEST_TABLES * sizeof(frames[0]));
 	if (!frame)
 		frame = &unknown;
 	if (row->kind == ROW_CPU) {
-		add_row(&t->functions, frame, row);
+		frames[DIGEST_FUNCTIONS] = frame;
 		return;
 	}
 	caller = digest_site(r, row->stack);
 	if (!caller)
 		caller = &unknown;
 	if (row->kind == ROW_GPU) {
-		add_row(frame->class == CLASS_GPU_KERNEL ? &t->kernels : &t->copies, frame, row);
-		add_row(&t->sites, caller, row);
+		frames[frame->class == CLASS_GPU_KERNEL ? DIGEST_KERNELS : DIGEST_COPIES] = frame;
+		frames[DIGEST_SITES] = caller;
 	} else {
-		add_row(&t->waits, caller, row);
+		frames[DIGEST_WAITS] = caller;
 	}
+}
+
+static void add_to_digest(struct digest *d, const struct result *r, const struct row *row)
+{
+	struct digest_table *const tables[DIGEST_TABLES] = {
+		[DIGEST_KERNELS] = &d->kernels, [DIGEST_COPIES] = &d->copies,
+		[DIGEST_SITES] = &d->sites,     [DIGEST_FUNCTIONS] = &d->functions,
+		[DIGEST_WAITS] = &d->waits,
+	};
+	const struct frame_info *frames[DIGEST_TABLES];
+
+	digest_frames(r, row, frames);
+	for (int i = 0; i < DIGEST_TABLES; i++)
+		if (frames[i])
+			add_row(tables[i], frames[i], row);
 }
 
 static void sort(struct digest_table *t)

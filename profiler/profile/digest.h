@@ -44,6 +44,18 @@ struct digest {
  */
 const struct frame_info *digest_site(const struct result *result, uint32_t stack);
 
+/* The frames that a row counts under, by table; NULL: it is not in that table. */
+enum digest_tables {
+	DIGEST_KERNELS,
+	DIGEST_COPIES,
+	DIGEST_SITES,
+	DIGEST_FUNCTIONS,
+	DIGEST_WAITS,
+	DIGEST_TABLES
+};
+void digest_frames(const struct result *result, const struct row *row,
+		   const struct frame_info *frames[DIGEST_TABLES]);
+
 /* The digest of a result, which must outlive it. NULL: out of memory. */
 struct digest *digest_new(const struct result *result);
 

@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pictures FOLDER: writes the pictures that the browser's tests look at: small.svg and flame.svg of
- * one known tree, hostile.svg, deep.svg, empty.svg, and many.svg of 50,000 frames.
+ * one known tree, hostile.svg, deep.svg, empty.svg, many.svg of 50,000 frames, and difference.svg.
  */
 #include "tests/unit/made_result.h"
 #include "profiler/output/writer.h"
+#include "profiler/profile/comparison.h"
 
 static const char *folder;
 
-static void write_picture(struct made_result *m, const char *name, bool is_flame)
+static void write_result(const struct result *result, const char *name,
+			 const struct writer_options *options)
 {
-	const struct writer_options options = {.unit_ns = 1, .root_at_bottom = is_flame};
 	struct written written;
 	char path[4096];
 	FILE *out;
 
 	snprintf(path, sizeof(path), "%s/%s.svg", folder, name);
 	out = fopen(path, "w");
-	if (!out || svg_writer.write(&m->result, &options, out, &written) != 0 ||
-	    fclose(out) != 0) {
+	if (!out || svg_writer.write(result, options, out, &written) != 0 || fclose(out) != 0) {
 		perror(path);
 		exit(1);
 	}
+}
+
+static void write_picture(struct made_result *m, const char *name, bool is_flame)
+{
+	const struct writer_options options = {.unit_ns = 1, .root_at_bottom = is_flame};
+
+	write_result(&m->result, name, &options);
 }
 
 /* As made_push, of a class. */
@@ -140,6 +147,41 @@ static void write_empty(void)
 	made_end(&m);
 }
 
+static void add_samples(struct made_result *m, const char *name, uint64_t count)
+{
+	uint32_t main = push(m, RESULT_ROOT, CLASS_NATIVE, "main");
+
+	add(m, push(m, main, CLASS_NATIVE, name), ROW_CPU, count, count * 1000000, 0);
+}
+
+/* tests/browser/run knows these numbers. */
+static void write_difference(void)
+{
+	const struct comparison_options options = {.shown = SIDE_AFTER};
+	struct writer_options with = {.unit_ns = 1};
+	struct made_result before, after;
+	const struct result *b = &before.result, *a = &after.result;
+	struct comparison *c;
+
+	made_begin(&before);
+	made_begin(&after);
+	add_samples(&before, "slower", 1000);
+	add_samples(&after, "slower", 2000);
+	add_samples(&before, "faster", 1000);
+	add_samples(&after, "faster", 800);
+	add_samples(&before, "same", 1000);
+	add_samples(&after, "same", 1001);
+	add_samples(&before, "gone", 100);
+	add_samples(&after, "</text>new", 100);
+	c = comparison_new(&b, 1, &a, 1, &options);
+	assert_non_null(c);
+	with.comparison = c;
+	write_result(&c->result, "difference", &with);
+	comparison_free(c);
+	made_end(&before);
+	made_end(&after);
+}
+
 #define NAMES 2000
 static char names[NAMES][64];
 
@@ -188,5 +230,6 @@ int main(int argc, char **argv)
 	write_deep();
 	write_empty();
 	write_many();
+	write_difference();
 	return 0;
 }

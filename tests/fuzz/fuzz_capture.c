@@ -12,6 +12,7 @@
 #include "profiler/output/gzip.h"
 #include "profiler/output/view.h"
 #include "profiler/output/writer.h"
+#include "profiler/profile/comparison.h"
 
 #define VALID_MAX 4096
 
@@ -35,6 +36,30 @@ static void write_all(const struct result *result)
 		fclose(out);
 		free(text);
 	}
+}
+
+static void compare(const struct result *result)
+{
+	const struct comparison_options options = {.shown = SIDE_AFTER};
+	const struct result *both[] = {result, result};
+	struct comparison *one = comparison_new(both, 1, both, 1, &options);
+	struct comparison *two = comparison_new(both, 2, both, 1, &options);
+
+	for (uint32_t i = 0; one && i < one->result.stack_count; i++)
+		if (one->changes[i].is_significant)
+			abort();
+	if (two) {
+		struct writer_options with = {.unit_ns = 1, .comparison = two};
+		struct written written;
+		FILE *out = fopen("/dev/null", "w");
+
+		if (!out || json_difference_writer.write(&two->result, &with, out, &written) != 0 ||
+		    svg_writer.write(&two->result, &with, out, &written) != 0)
+			abort();
+		fclose(out);
+	}
+	comparison_free(one);
+	comparison_free(two);
 }
 
 static void view_part(const struct result *result)
@@ -148,6 +173,7 @@ static bool read_and_write(const uint8_t *data, size_t size)
 	if (capture) {
 		write_all(capture_result(capture));
 		view_part(capture_result(capture));
+		compare(capture_result(capture));
 	}
 	is_accepted = capture;
 	capture_free(capture);

@@ -130,6 +130,13 @@ function kindOf(box) {
 	return box === 0 ? null : data.kinds[data.names[nameOf[box]][2]];
 }
 
+// Of two runs that are compared: how the box changed.
+function changeOf(box) {
+	const [before, after, bound, kind] = data.changes.slice(4 * box, 4 * box + 4);
+
+	return {before, after, bound, kind: data.changeKinds[kind]};
+}
+
 // One of four strengths of a colour, by name, as in svg.c.
 function strength(name) {
 	let hash = 2166136261, n = 0;
@@ -142,11 +149,19 @@ function strength(name) {
 	return ['', ' b', ' c', ' d'][(hash >>> 13) % 4];
 }
 
-const classOf = data.names.map((name) => data.kinds[name[2]][0] + strength(name[0]));
+const classOfName = data.names.map((name) => data.kinds[name[2]][0] + strength(name[0]));
+
+function classOf(box) {
+	if (box === 0)
+		return 'root';
+	return data.changes ? changeOf(box).kind[0] : classOfName[nameOf[box]];
+}
 
 // ---- texts ----
 
 function timeText(ns) {
+	if (data.weights)
+		return countText(Math.round(ns));
 	for (const [unit, word] of [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s']]) {
 		const amount = ns / unit;
 
@@ -262,7 +277,7 @@ function fit(name, short, isPython, columns) {
 
 let zoom = 0, query = '';
 let over = -1;     // the box with the pointer or the keys' mark on it
-let matches = null; // by number of the name; null: no search
+let matches = null; // by box; null: no search
 let foundIn = null; // by box: whether there is a match inside
 let pageWidth = 1200, column = 7.3, rows = 0, top = 0;
 const drawn = new Map(); // rectangles by box
@@ -363,13 +378,13 @@ function drawText(fragment, box, extra, x, row, w) {
 	const kind = (kindOf(box) || ['root'])[0];
 	const text = fit(fullName(box), shortName(box), kind === 'python', columns);
 
-	make(fragment, 'text', {class: 'on-' + kind + extra, x: (x + 4).toFixed(2), y: rowY(row) + 13}, text);
+	make(fragment, 'text', {class: 'on-' + (data.changes ? classOf(box) : kind) + extra, x: (x + 4).toFixed(2), y: rowY(row) + 13}, text);
 }
 
 function highlight(box) {
 	if (!matches)
 		return '';
-	return box > 0 && matches[nameOf[box]] ? ' found' : ' dim';
+	return box > 0 && matches[box] ? ' found' : ' dim';
 }
 
 // What is visible: the boxes around the zoomed one, and those inside it, down to NARROWEST.
@@ -412,9 +427,8 @@ function draw() {
 		const x = box === zoom || isOuter ? 0 : (start[box] - start[zoom]) * scale;
 		const w = box === zoom || isOuter ? inside : total[box] * scale;
 		const extra = highlight(box) + (isOuter ? ' faded' : '');
-		const className = box === 0 ? 'root' : classOf[nameOf[box]];
 
-		drawn.set(box, drawRect(fragment, box, className + extra, x, depth[box], w));
+		drawn.set(box, drawRect(fragment, box, classOf(box) + extra, x, depth[box], w));
 		drawText(fragment, box, extra, x, depth[box], w);
 	}
 	for (const filler of fillers) {
@@ -432,7 +446,7 @@ function draw() {
 		countText(hidden, 'frame') + (hidden === 1 ? ' is' : ' are') +
 		' too narrow to draw at this zoom' + (hidden === 1 ? '' : '; many together are grey');
 	find('.notes').setAttribute('transform', `translate(${MARGIN},${top + rows * ROW + 16})`);
-	root.setAttribute('height', Math.max(top + rows * ROW + 46, alone ? innerHeight - 1 : 0));
+	root.setAttribute('height', Math.max(top + rows * ROW + (data.changes ? 64 : 46), alone ? innerHeight - 1 : 0));
 	panel.reset.disabled = zoom === 0 && query === '';
 	showResult();
 }
@@ -451,7 +465,7 @@ function resize() {
 // ---- search ----
 
 // Whether a name matches: a regular expression; as plain text if it is none; "kind:" a kind.
-function matcher(text) {
+function nameMatcher(text) {
 	const lower = text.toLowerCase();
 
 	if (lower.startsWith('kind:'))
@@ -465,6 +479,17 @@ function matcher(text) {
 	}
 }
 
+// The same of a box. In a comparison the legend has kinds of changes, and so has "kind:".
+function matcher(text) {
+	const lower = text.toLowerCase();
+
+	if (data.changes && lower.startsWith('kind:'))
+		return (box) => changeOf(box).kind[1].includes(lower.slice(5).trim());
+	const found = data.names.map(nameMatcher(text));
+
+	return (box) => found[nameOf[box]];
+}
+
 function search(text) {
 	query = text;
 	matches = null;
@@ -472,10 +497,11 @@ function search(text) {
 	if (text !== '') {
 		const test = matcher(text);
 
-		matches = data.names.map(test);
+		matches = new Uint8Array(count);
 		foundIn = new Uint8Array(count);
 		for (let i = count - 1; i > 0; i--) {
-			foundIn[i] |= matches[nameOf[i]];
+			matches[i] = test(i);
+			foundIn[i] |= matches[i];
 			foundIn[parent[i]] |= foundIn[i];
 		}
 	}
@@ -495,7 +521,7 @@ function sumMatches(box) {
 	let ns = 0, frames = 0;
 
 	for (let i = box, counted = 0; i < end[box]; i++) {
-		if (i === 0 || !matches[nameOf[i]])
+		if (i === 0 || !matches[i])
 			continue;
 		frames++;
 		if (i < counted)
@@ -550,6 +576,16 @@ function cutText(text, limit) {
 	return text.length > limit ? text.slice(0, limit - 200) + '\u2026' + text.slice(-200) : text;
 }
 
+function describeChange(table, box) {
+	const {before, after, bound} = changeOf(box), by = after - before;
+
+	row(table, 'before', timeText(before));
+	row(table, 'after', timeText(after));
+	row(table, 'difference', (by < 0 ? '-' : '+') + timeText(Math.abs(by)),
+		before > 0 ? (by < 0 ? '' : '+') + (by / before * 100).toFixed(1) + ' %' : '');
+	row(table, 'noise', 'up to ' + timeText(bound));
+}
+
 function describe(box) {
 	const table = makeHtml(document.createDocumentFragment(), 'table', {});
 	const kind = kindOf(box), place = placeOf(box), outer = parent[box];
@@ -566,9 +602,12 @@ function describe(box) {
 	for (let k = 0; k < rowKinds; k++) {
 		if (countOf[k][box] === 0)
 			continue;
-		row(table, data.rowKinds[k], timeText(nsOf[k][box]), countText(countOf[k][box], nouns[k]),
+		row(table, data.rowKinds[k], timeText(nsOf[k][box]),
+			data.weights ? '' : countText(countOf[k][box], nouns[k]),
 			k === 1 && bytes[box] > 0 ? bytesText(bytes[box]) : '');
 	}
+	if (data.changes)
+		describeChange(table, box);
 	if (leftOut[box])
 		row(table, 'left out', timeText(rest[box]), countText(leftOut[box], 'frame') + ' inside');
 	tip.body.appendChild(table);

@@ -1,0 +1,1002 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/profile/comparison.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/profile/digest.h"
+#include "profiler/profile/kernel_family.h"
+#include "symbolize/array.h"
+#include "symbolize/hash_index.h"
+
+_Static_assert((int)COMPARED_WAITS == (int)DIGEST_WAITS &&
+		       (int)COMPARED_KERNELS == (int)DIGEST_KERNELS,
+	       "the tables of a digest come first");
+
+const char *comparison_match_word(enum comparison_match match)
+{
+	static const char *const words[MATCHES] = {"name", "template", "numbers"};
+
+	return words[match];
+}
+
+const char *comparison_total_word(enum comparison_total total)
+{
+	static const char *const words[COMPARISON_TOTALS] = {"gpu", "cpu", "waiting", "api",
+							     "wall"};
+
+	return words[total];
+}
+
+/* ---- amounts by run ---- */
+
+/* What a row, or a record of the timeline, adds. The variances are those of its value. */
+struct amount {
+	double value;
+	double sampled, measured; /* variance: of counting samples; of durations */
+	uint64_t count;
+};
+
+struct side_sum {
+	double sampled, measured;
+	uint64_t count;
+};
+
+/* Of things that are numbered: a value for each run, and sums for each side. */
+struct amounts {
+	uint32_t capacity;
+	double *values;         /* by thing, then by run */
+	struct side_sum *sides; /* by thing, then by side */
+};
+
+struct maker {
+	struct comparison *comparison;
+	const struct result *const *results[SIDES];
+	uint32_t run_count; /* of both sides */
+	struct kernel *kernels;
+	uint32_t kernel_count, kernel_capacity;
+	struct hash_index kernel_index;
+	struct amounts own, all, totals; /* by stack; by enum comparison_total */
+	double *kind_ns;                 /* by stack and kind: of the side that is shown */
+	uint64_t *kind_count;
+	uint32_t kind_capacity;
+	struct hash_index frame_index, stack_index;
+	uint32_t frame_capacity, stack_capacity;
+	struct allowance *memory;
+	size_t taken; /* from it */
+	int error;
+};
+
+static uint32_t number_of_run(const struct maker *m, enum comparison_side side, uint32_t run)
+{
+	return side == SIDE_BEFORE ? run : m->comparison->runs[SIDE_BEFORE] + run;
+}
+
+/* Room for thing number `at`, which begins with nothing. */
+static bool amounts_reach(struct maker *m, struct amounts *a, uint32_t at)
+{
+	uint32_t capacity = a->capacity ? a->capacity : 64, old = a->capacity;
+	double *values;
+	struct side_sum *sides;
+
+	if (at < old)
+		return true;
+	while (capacity <= at)
+		capacity *= 2;
+	values = realloc(a->values, (size_t)capacity * m->run_count * sizeof(*values));
+	if (values)
+		a->values = values;
+	sides = realloc(a->sides, (size_t)capacity * SIDES * sizeof(*sides));
+	if (sides)
+		a->sides = sides;
+	if (!values || !sides) {
+		m->error = ENOMEM;
+		return false;
+	}
+	memset(values + (size_t)old * m->run_count, 0,
+	       (size_t)(capacity - old) * m->run_count * sizeof(*values));
+	memset(sides + (size_t)old * SIDES, 0, (size_t)(capacity - old) * SIDES * sizeof(*sides));
+	a->capacity = capacity;
+	return true;
+}
+
+static void amounts_add(struct maker *m, struct amounts *a, uint32_t at, enum comparison_side side,
+			uint32_t run, const struct amount *amount)
+{
+	struct side_sum *sum;
+
+	if (!amounts_reach(m, a, at))
+		return;
+	sum = &a->sides[(size_t)at * SIDES + side];
+	a->values[(size_t)at * m->run_count + number_of_run(m, side, run)] += amount->value;
+	sum->sampled += amount->sampled;
+	sum->measured += amount->measured;
+	sum->count += amount->count;
+}
+
+/* To thing `to`, all of thing `from`. */
+static void amounts_move(struct amounts *to, uint32_t at, const struct amounts *from,
+			 uint32_t other, uint32_t run_count)
+{
+	for (uint32_t run = 0; run < run_count; run++)
+		to->values[(size_t)at * run_count + run] +=
+			from->values[(size_t)other * run_count + run];
+	for (int side = 0; side < SIDES; side++) {
+		struct side_sum *sum = &to->sides[(size_t)at * SIDES + (size_t)side];
+		const struct side_sum *more = &from->sides[(size_t)other * SIDES + (size_t)side];
+
+		sum->sampled += more->sampled;
+		sum->measured += more->measured;
+		sum->count += more->count;
+	}
+}
+
+static void amounts_release(struct amounts *a)
+{
+	free(a->values);
+	free(a->sides);
+	*a = (struct amounts){0};
+}
+
+/* False: it would be more than there is, and the error is set. */
+static bool take(struct maker *m, size_t bytes)
+{
+	if (!allowance_take(m->memory, bytes)) {
+		m->error = E2BIG;
+		return false;
+	}
+	m->taken += bytes;
+	return true;
+}
+
+/* ---- bounds ---- */
+
+/* Quantile 0.975 of Student's t with so many degrees of freedom. */
+static double student(uint32_t freedom)
+{
+	static const double quantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
+					   2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+					   2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
+					   2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
+	const uint32_t count = sizeof(quantiles) / sizeof(quantiles[0]);
+
+	return freedom <= count ? quantiles[freedom - 1] : freedom < 60 ? 2.042 : 2.0;
+}
+
+#define NORMAL 1.96 /* the same of the normal distribution */
+
+static double mean_of(const double *values, uint32_t count)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		sum += values[i];
+	return sum / count;
+}
+
+static double squares_of(const double *values, uint32_t count, double mean)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		sum += (values[i] - mean) * (values[i] - mean);
+	return sum;
+}
+
+/* `values` by run, `sides` by side. */
+static struct change change_of(const uint32_t runs[SIDES], const double *values,
+			       const struct side_sum *sides)
+{
+	uint32_t b = runs[SIDE_BEFORE], a = runs[SIDE_AFTER];
+	struct change c = {.before = mean_of(values, b),
+			   .after = mean_of(values + b, a),
+			   .count = {sides[SIDE_BEFORE].count, sides[SIDE_AFTER].count},
+			   .has_bound = true};
+	double sampled = sides[SIDE_BEFORE].sampled / ((double)b * b) +
+			 sides[SIDE_AFTER].sampled / ((double)a * a);
+	double measured = sides[SIDE_BEFORE].measured / ((double)b * b) +
+			  sides[SIDE_AFTER].measured / ((double)a * a);
+
+	if (a + b > SIDES) {
+		uint32_t freedom = a + b - SIDES;
+		double squares =
+			squares_of(values, b, c.before) + squares_of(values + b, a, c.after);
+
+		c.bound = fmax(student(freedom) * sqrt(squares / freedom * (1.0 / a + 1.0 / b)),
+			       NORMAL * sqrt(sampled));
+	} else {
+		c.bound = NORMAL * sqrt(sampled + measured);
+	}
+	/* of equal values, sums may differ in their last digit */
+	c.is_significant = fabs(c.after - c.before) > fmax(c.bound, 1e-9 * fmax(c.after, c.before));
+	return c;
+}
+
+/* ---- how much durations below one stack vary ---- */
+
+struct spread {
+	uint64_t count;
+	double mean, squares; /* of the differences from the mean (Welford) */
+};
+
+/* Of one run: by the numbers of its stacks; NULL: there is no timeline. */
+struct spreads {
+	struct spread *operations, *calls;
+	double relative; /* variance of operations by the square of their mean; 1: unknown */
+};
+
+static void spread_add(struct spread *s, double value)
+{
+	double difference = value - s->mean;
+
+	s->count++;
+	s->mean += difference / (double)s->count;
+	s->squares += difference * (value - s->mean);
+}
+
+static bool is_call(const struct timeline_record *record)
+{
+	return record->kind == TIMELINE_LAUNCH || record->kind == TIMELINE_WAIT;
+}
+
+/* 0 or an error number. */
+static int spreads_read(struct spreads *s, const struct result *r)
+{
+	struct timeline_reader *reader;
+	const struct timeline_record *record;
+	double squares = 0, means = 0;
+	int more;
+
+	*s = (struct spreads){.relative = 1};
+	if (!r->timeline)
+		return 0;
+	s->operations = calloc(r->stack_count + 1u, sizeof(*s->operations));
+	s->calls = calloc(r->stack_count + 1u, sizeof(*s->calls));
+	if (!s->operations || !s->calls)
+		return ENOMEM;
+	reader = timeline_reader_new(r->timeline);
+	if (!reader)
+		return errno;
+	while ((more = timeline_reader_next(reader, &record)) == 1) {
+		uint32_t stack = result_record_stack(r, record);
+
+		if (record->kind == TIMELINE_GPU_OPERATION)
+			spread_add(&s->operations[stack], (double)record->duration_ns);
+		else if (is_call(record))
+			spread_add(&s->calls[stack], (double)record->duration_ns);
+	}
+	timeline_reader_free(reader);
+	for (uint32_t i = 0; i < r->stack_count; i++) {
+		const struct spread *o = &s->operations[i];
+
+		if (o->count < 2)
+			continue;
+		squares += o->squares * (double)o->count / (double)(o->count - 1);
+		means += o->mean * o->mean * (double)o->count;
+	}
+	if (means > 0)
+		s->relative = squares / means;
+	return more ? -more : 0;
+}
+
+static void spreads_release(struct spreads *s)
+{
+	free(s->operations);
+	free(s->calls);
+}
+
+/* The variance of the sum of `count` durations. */
+static double variance_of(const struct spread *spread, double relative, uint64_t count, double sum)
+{
+	double mean = count ? sum / (double)count : 0;
+
+	if (spread && spread->count > 1)
+		return spread->squares / (double)(spread->count - 1) * (double)count;
+	return relative * mean * mean * (double)count;
+}
+
+static struct amount amount_of(const struct maker *m, const struct spreads *s,
+			       const struct row *row)
+{
+	struct amount amount = {.value = (double)row->ns, .count = row->count};
+
+	if (row->count == 0)
+		return amount;
+	if (m->comparison->is_weights || row->kind == ROW_CPU)
+		amount.sampled = amount.value * amount.value / (double)row->count;
+	else if (row->kind == ROW_GPU)
+		amount.measured = variance_of(s->operations ? &s->operations[row->stack] : NULL,
+					      s->relative, row->count, amount.value);
+	else
+		amount.measured = variance_of(NULL, 1, row->count, amount.value);
+	return amount;
+}
+
+/* ---- which kernels are the same ---- */
+
+struct kernel {
+	const struct frame_info *frame;
+	bool is_on[SIDES];
+	bool is_matched;
+	uint32_t group; /* the kernel whose name stands for it */
+	enum comparison_match matched_by;
+	uint32_t entry; /* in the table */
+};
+
+static bool kernel_equal(const void *records, uint32_t position, const void *key)
+{
+	return strcmp(((const struct kernel *)records)[position].frame->name, key) == 0;
+}
+
+static uint32_t find_kernel(const struct maker *m, const char *name)
+{
+	return hash_index_find(&m->kernel_index, hash_bytes(name, strlen(name)), kernel_equal,
+			       m->kernels, name);
+}
+
+static void note_kernel(struct maker *m, const struct frame_info *frame, enum comparison_side side)
+{
+	uint32_t at = find_kernel(m, frame->name);
+
+	if (at == HASH_INDEX_NONE) {
+		at = m->kernel_count;
+		if (!array_make_room(&m->kernels, at, &m->kernel_capacity, sizeof(*m->kernels)) ||
+		    hash_index_add(&m->kernel_index, hash_bytes(frame->name, strlen(frame->name)),
+				   at) != 0) {
+			m->error = ENOMEM;
+			return;
+		}
+		m->kernels[m->kernel_count++] = (struct kernel){.group = at};
+	}
+	m->kernels[at].frame = frame; /* the last one is of the side after, if it is there */
+	m->kernels[at].is_on[side] = true;
+}
+
+static void note_kernels(struct maker *m, enum comparison_side side)
+{
+	for (uint32_t i = 0; i < m->comparison->runs[side] && !m->error; i++) {
+		const struct result *r = m->results[side][i];
+
+		for (uint32_t j = 0; j < r->row_count && !m->error; j++) {
+			const struct row *row = &r->rows[j];
+			const struct frame_info *frame;
+
+			if (row->kind != ROW_GPU || row->stack == RESULT_ROOT)
+				continue;
+			frame = &r->frames[r->stacks[row->stack].frame];
+			if (frame->class == CLASS_GPU_KERNEL)
+				note_kernel(m, frame, side);
+		}
+	}
+}
+
+/* A kernel that only one side has, and its family. */
+struct single {
+	char *family;
+	uint32_t kernel;
+};
+
+static int by_family(const void *a, const void *b)
+{
+	const struct single *x = a, *y = b;
+	int order = strcmp(x->family, y->family);
+
+	return order ? order : x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
+}
+
+/* All of one family, if both sides have some. */
+static void match_family(struct maker *m, const struct single *singles, uint32_t count,
+			 enum comparison_match match)
+{
+	bool is_on[SIDES] = {false};
+	uint32_t group = singles[0].kernel;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct kernel *k = &m->kernels[singles[i].kernel];
+
+		if (k->is_on[SIDE_AFTER] && !is_on[SIDE_AFTER])
+			group = singles[i].kernel;
+		is_on[SIDE_BEFORE] |= k->is_on[SIDE_BEFORE];
+		is_on[SIDE_AFTER] |= k->is_on[SIDE_AFTER];
+	}
+	if (!is_on[SIDE_BEFORE] || !is_on[SIDE_AFTER])
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		struct kernel *k = &m->kernels[singles[i].kernel];
+
+		k->is_matched = true;
+		k->group = group;
+		k->matched_by = match;
+	}
+}
+
+static void match_by(struct maker *m, enum kernel_family family, enum comparison_match match)
+{
+	struct single *singles = calloc(m->kernel_count + 1u, sizeof(*singles));
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; singles && i < m->kernel_count; i++) {
+		if (m->kernels[i].is_matched)
+			continue;
+		singles[count] = (struct single){
+			.family = kernel_family(m->kernels[i].frame->name, family), .kernel = i};
+		if (!singles[count].family)
+			m->error = ENOMEM;
+		else
+			count++;
+	}
+	if (!singles)
+		m->error = ENOMEM;
+	else
+		qsort(singles, count, sizeof(*singles), by_family);
+	for (uint32_t i = 0, next; i < count; i = next) {
+		for (next = i + 1;
+		     next < count && strcmp(singles[next].family, singles[i].family) == 0;)
+			next++;
+		match_family(m, &singles[i], next - i, match);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		free(singles[i].family);
+	free(singles);
+}
+
+static void match_kernels(struct maker *m)
+{
+	note_kernels(m, SIDE_BEFORE);
+	note_kernels(m, SIDE_AFTER);
+	for (uint32_t i = 0; i < m->kernel_count; i++)
+		m->kernels[i].is_matched =
+			m->kernels[i].is_on[SIDE_BEFORE] && m->kernels[i].is_on[SIDE_AFTER];
+	match_by(m, FAMILY_TEMPLATE, MATCHED_BY_TEMPLATE);
+	match_by(m, FAMILY_NUMBERS, MATCHED_BY_NUMBERS);
+}
+
+/* The frame that stands for it on both sides. */
+static const struct frame_info *common_frame(const struct maker *m, const struct frame_info *frame)
+{
+	uint32_t at =
+		frame->class == CLASS_GPU_KERNEL ? find_kernel(m, frame->name) : HASH_INDEX_NONE;
+
+	return at == HASH_INDEX_NONE ? frame : m->kernels[m->kernels[at].group].frame;
+}
+
+/* ---- tables ---- */
+
+/* While it is made; and the amounts, for comparison_matching. */
+struct making_table {
+	struct hash_index index;
+	uint32_t capacity;
+	struct amounts amounts;
+};
+
+struct made_comparison {
+	struct comparison comparison; /* what the caller sees */
+	struct maker maker;
+	struct making_table tables[COMPARISON_TABLES];
+	uint32_t *order[COMPARISON_TABLES]; /* by entry: the amounts' number */
+	struct comparison_name *names;
+	struct frame_info *frames;
+	struct stack_info *stacks;
+	struct row *rows;
+	struct change *changes, *own;
+};
+
+static bool entry_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct frame_info *a = ((const struct comparison_entry *)records)[position].frame;
+	const struct frame_info *b = key;
+
+	return a->class == b->class && strcmp(a->name, b->name) == 0;
+}
+
+static void add_to_table(struct made_comparison *made, enum comparison_tables number,
+			 const struct frame_info *frame, enum comparison_side side, uint32_t run,
+			 const struct amount *amount)
+{
+	struct comparison_table *t = &made->comparison.tables[number];
+	struct making_table *making = &made->tables[number];
+	struct maker *m = &made->maker;
+	uint32_t hash, at;
+
+	frame = common_frame(m, frame);
+	hash = hash_bytes(frame->name, strlen(frame->name));
+	at = hash_index_find(&making->index, hash, entry_equal, t->entries, frame);
+	if (at == HASH_INDEX_NONE) {
+		at = t->count;
+		if (!array_make_room(&t->entries, at, &making->capacity, sizeof(*t->entries)) ||
+		    hash_index_add(&making->index, hash, at) != 0) {
+			m->error = ENOMEM;
+			return;
+		}
+		t->entries[t->count++] =
+			(struct comparison_entry){.frame = frame, .names = COMPARISON_NONE};
+	}
+	if (!t->entries[at].is_on[side] && number != COMPARED_KERNELS)
+		t->entries[at].frame = frame; /* after comes last */
+	t->entries[at].is_on[side] = true;
+	amounts_add(m, &making->amounts, at, side, run, amount);
+}
+
+static void add_row(struct made_comparison *made, const struct result *r,
+		    const struct spreads *spreads, const struct row *row, enum comparison_side side,
+		    uint32_t run)
+{
+	static const enum comparison_total totals[ROW_KINDS] = {[ROW_CPU] = TOTAL_CPU,
+								[ROW_GPU] = TOTAL_GPU,
+								[ROW_WAIT] = TOTAL_WAITING,
+								[ROW_CALL] = TOTAL_WAITING};
+	struct amount amount = amount_of(&made->maker, spreads, row);
+	const struct frame_info *frames[DIGEST_TABLES];
+
+	digest_frames(r, row, frames);
+	for (int i = 0; i < DIGEST_TABLES; i++)
+		if (frames[i])
+			add_to_table(made, (enum comparison_tables)i, frames[i], side, run,
+				     &amount);
+	amounts_add(&made->maker, &made->maker.totals, totals[row->kind], side, run, &amount);
+}
+
+/* All calls below one stack. */
+static void add_calls(struct made_comparison *made, const struct result *r,
+		      const struct spreads *spreads, uint32_t stack, enum comparison_side side,
+		      uint32_t run)
+{
+	const struct spread *s = &spreads->calls[stack];
+	struct amount amount = {.count = s->count, .value = s->mean * (double)s->count};
+
+	if (s->count == 0)
+		return;
+	amount.measured = variance_of(s, 1, s->count, amount.value);
+	amounts_add(&made->maker, &made->maker.totals, TOTAL_API, side, run, &amount);
+	if (stack != RESULT_ROOT)
+		add_to_table(made, COMPARED_CALLS, &r->frames[r->stacks[stack].frame], side, run,
+			     &amount);
+}
+
+static int by_change(const void *a, const void *b, void *entries)
+{
+	const struct comparison_entry *x =
+		(const struct comparison_entry *)entries + *(const uint32_t *)a;
+	const struct comparison_entry *y =
+		(const struct comparison_entry *)entries + *(const uint32_t *)b;
+	double dx = fabs(change_difference(&x->change)), dy = fabs(change_difference(&y->change));
+
+	if (x->change.is_significant != y->change.is_significant)
+		return x->change.is_significant ? -1 : 1;
+	if (dx != dy)
+		return dx > dy ? -1 : 1;
+	return strcmp(x->frame->name, y->frame->name);
+}
+
+static void finish_table(struct made_comparison *made, int number)
+{
+	struct comparison_table *t = &made->comparison.tables[number];
+	struct making_table *making = &made->tables[number];
+	struct maker *m = &made->maker;
+	uint32_t *order = malloc((t->count + 1u) * sizeof(*order));
+	struct comparison_entry *sorted = malloc((t->count + 1u) * sizeof(*sorted));
+
+	if (!order || !sorted) {
+		m->error = ENOMEM;
+		free(order);
+		free(sorted);
+		return;
+	}
+	for (uint32_t i = 0; i < t->count; i++) {
+		order[i] = i;
+		t->entries[i].change = change_of(made->comparison.runs,
+						 making->amounts.values + (size_t)i * m->run_count,
+						 making->amounts.sides + (size_t)i * SIDES);
+	}
+	if (t->count > 0)
+		qsort_r(order, t->count, sizeof(*order), by_change, t->entries);
+	for (uint32_t i = 0; i < t->count; i++)
+		sorted[i] = t->entries[order[i]];
+	free(t->entries);
+	t->entries = sorted;
+	made->order[number] = order;
+	hash_index_release(&making->index);
+}
+
+/* The names that each kernel's entry stands for. */
+static void name_kernels(struct made_comparison *made)
+{
+	struct comparison_table *t = &made->comparison.tables[COMPARED_KERNELS];
+	struct maker *m = &made->maker;
+
+	made->names = malloc((m->kernel_count + 1u) * sizeof(*made->names));
+	if (!made->names) {
+		m->error = ENOMEM;
+		return;
+	}
+	made->comparison.names = made->names;
+	for (uint32_t i = 0; i < t->count; i++)
+		m->kernels[find_kernel(m, t->entries[i].frame->name)].entry = i;
+	for (uint32_t i = m->kernel_count; i-- > 0;) {
+		const struct kernel *k = &m->kernels[i];
+		struct comparison_entry *e = &t->entries[m->kernels[k->group].entry];
+
+		made->names[i] = (struct comparison_name){.frame = k->frame, .next = e->names};
+		memcpy(made->names[i].is_on, k->is_on, sizeof(k->is_on));
+		e->names = i;
+		e->matched_by = k->matched_by;
+		for (int side = 0; side < SIDES; side++)
+			e->variants[side] += k->is_on[side];
+	}
+}
+
+uint32_t comparison_matching(const struct comparison *comparison, enum comparison_tables table,
+			     const regex_t *pattern, struct change *change)
+{
+	const struct made_comparison *made = (const void *)comparison;
+	const struct comparison_table *t = &comparison->tables[table];
+	uint32_t run_count = made->maker.run_count, found = 0;
+	double values[SIDES * COMPARISON_RUNS_MAX] = {0};
+	struct side_sum sides[SIDES] = {{0}};
+	struct amounts sum = {.values = values, .sides = sides};
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct comparison_entry *e = &t->entries[i];
+		bool matches = regexec(pattern, e->frame->name, 0, NULL, 0) == 0;
+
+		for (uint32_t n = e->names; n != COMPARISON_NONE && !matches;
+		     n = comparison->names[n].next)
+			matches =
+				regexec(pattern, comparison->names[n].frame->name, 0, NULL, 0) == 0;
+		if (!matches)
+			continue;
+		amounts_move(&sum, 0, &made->tables[table].amounts, made->order[table][i],
+			     run_count);
+		found++;
+	}
+	*change = found ? change_of(comparison->runs, values, sides) : (struct change){0};
+	return found;
+}
+
+/* ---- stacks ---- */
+
+static bool frame_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct frame_info *a = (const struct frame_info *)records + position, *b = key;
+
+	return a->class == b->class && strcmp(a->name, b->name) == 0;
+}
+
+#define FRAME_BYTES (2 * sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES)
+
+/* Its number in the common result; 0: out of memory, and the error is set. */
+static uint32_t add_frame(struct made_comparison *made, const struct frame_info *frame)
+{
+	struct maker *m = &made->maker;
+	struct result *r = &made->comparison.result;
+	uint32_t hash = hash_bytes(frame->name, strlen(frame->name));
+	uint32_t at = hash_index_find(&m->frame_index, hash, frame_equal, made->frames, frame);
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	if (!take(m, FRAME_BYTES))
+		return 0;
+	if (!array_make_room(&made->frames, r->frame_count, &m->frame_capacity,
+			     sizeof(*made->frames)) ||
+	    hash_index_add(&m->frame_index, hash, r->frame_count) != 0) {
+		m->error = ENOMEM;
+		return 0;
+	}
+	made->frames[r->frame_count] = *frame;
+	return r->frame_count++;
+}
+
+struct stack_key {
+	uint32_t outer;
+	const char *name;
+};
+
+/* By name alone, as call_tree.h has it: numbers of stacks are numbers of its nodes. */
+static bool stack_equal(const void *records, uint32_t position, const void *key)
+{
+	const struct made_comparison *made = records;
+	const struct stack_info *stack = &made->stacks[position];
+	const struct stack_key *k = key;
+
+	return stack->outer == k->outer && strcmp(made->frames[stack->frame].name, k->name) == 0;
+}
+
+/* Of all that is kept for one, in arrays that double. */
+static size_t stack_bytes(const struct maker *m)
+{
+	size_t amounts = m->run_count * sizeof(double) + SIDES * sizeof(struct side_sum);
+	size_t kinds = ROW_KINDS * (sizeof(*m->kind_ns) + sizeof(*m->kind_count));
+
+	return 2 * (2 * amounts + kinds + sizeof(struct stack_info)) + 2 * sizeof(struct change) +
+	       sizeof(struct row) + HASH_INDEX_ENTRY_BYTES;
+}
+
+static bool make_stack(struct made_comparison *made, uint32_t outer, uint32_t frame)
+{
+	struct result *r = &made->comparison.result;
+	struct maker *m = &made->maker;
+
+	if (!take(m, stack_bytes(m)))
+		return false;
+	if (!array_make_room(&made->stacks, r->stack_count, &m->stack_capacity,
+			     sizeof(*made->stacks))) {
+		m->error = ENOMEM;
+		return false;
+	}
+	made->stacks[r->stack_count++] = (struct stack_info){outer, frame};
+	return true;
+}
+
+static uint32_t add_stack(struct made_comparison *made, uint32_t outer,
+			  const struct frame_info *frame)
+{
+	struct maker *m = &made->maker;
+	struct stack_key key = {outer, frame->name};
+	uint32_t hash = hash_pair(outer, hash_bytes(frame->name, strlen(frame->name)));
+	uint32_t at = hash_index_find(&m->stack_index, hash, stack_equal, made, &key);
+	uint32_t number;
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	number = add_frame(made, frame);
+	at = made->comparison.result.stack_count;
+	if (m->error || !make_stack(made, outer, number))
+		return RESULT_ROOT;
+	if (hash_index_add(&m->stack_index, hash, at) != 0)
+		m->error = ENOMEM;
+	return at;
+}
+
+static bool reach_kinds(struct maker *m, uint32_t at)
+{
+	uint32_t capacity = m->kind_capacity ? m->kind_capacity : 64, old = m->kind_capacity;
+	double *ns;
+	uint64_t *count;
+
+	if (at < old)
+		return true;
+	while (capacity <= at)
+		capacity *= 2;
+	ns = realloc(m->kind_ns, (size_t)capacity * ROW_KINDS * sizeof(*ns));
+	if (ns)
+		m->kind_ns = ns;
+	count = realloc(m->kind_count, (size_t)capacity * ROW_KINDS * sizeof(*count));
+	if (count)
+		m->kind_count = count;
+	if (!ns || !count) {
+		m->error = ENOMEM;
+		return false;
+	}
+	memset(ns + (size_t)old * ROW_KINDS, 0, (size_t)(capacity - old) * ROW_KINDS * sizeof(*ns));
+	memset(count + (size_t)old * ROW_KINDS, 0,
+	       (size_t)(capacity - old) * ROW_KINDS * sizeof(*count));
+	m->kind_capacity = capacity;
+	return true;
+}
+
+static void add_to_stack(struct made_comparison *made, uint32_t at, const struct row *row,
+			 const struct amount *amount, enum comparison_side side, uint32_t run,
+			 bool is_shown)
+{
+	struct maker *m = &made->maker;
+
+	amounts_add(m, &m->own, at, side, run, amount);
+	if (!is_shown || !reach_kinds(m, at))
+		return;
+	m->kind_ns[(size_t)at * ROW_KINDS + row->kind] += amount->value;
+	m->kind_count[(size_t)at * ROW_KINDS + row->kind] += amount->count;
+}
+
+static void add_stacks(struct made_comparison *made, const struct result *r, uint32_t *numbers)
+{
+	numbers[RESULT_ROOT] = RESULT_ROOT;
+	for (uint32_t i = RESULT_ROOT + 1; i < r->stack_count && !made->maker.error; i++) {
+		const struct stack_info *stack = &r->stacks[i];
+
+		numbers[i] = add_stack(made, numbers[stack->outer],
+				       common_frame(&made->maker, &r->frames[stack->frame]));
+	}
+}
+
+static void add_run(struct made_comparison *made, enum comparison_side side, uint32_t run,
+		    bool is_shown)
+{
+	struct maker *m = &made->maker;
+	const struct result *r = m->results[side][run];
+	uint32_t *numbers = malloc((r->stack_count + 1u) * sizeof(*numbers));
+	struct amount wall = {.value = (double)r->totals.elapsed_ns, .count = 1};
+	struct spreads spreads;
+	int error = spreads_read(&spreads, r);
+
+	if (!numbers)
+		error = ENOMEM;
+	if (error)
+		m->error = error;
+	else
+		add_stacks(made, r, numbers);
+	for (uint32_t i = 0; i < r->row_count && !m->error; i++) {
+		const struct row *row = &r->rows[i];
+		struct amount amount = amount_of(m, &spreads, row);
+
+		add_row(made, r, &spreads, row, side, run);
+		add_to_stack(made, numbers[row->stack], row, &amount, side, run, is_shown);
+	}
+	for (uint32_t i = 0; spreads.calls && i < r->stack_count && !m->error; i++)
+		add_calls(made, r, &spreads, i, side, run);
+	amounts_add(m, &m->totals, TOTAL_WALL, side, run, &wall);
+	spreads_release(&spreads);
+	free(numbers);
+}
+
+/* ---- all of it ---- */
+
+/* The times inside each stack: a stack's number is above that of the one around it. */
+static void sum_up(struct made_comparison *made)
+{
+	struct result *r = &made->comparison.result;
+	struct maker *m = &made->maker;
+
+	if (!amounts_reach(m, &m->own, r->stack_count - 1) ||
+	    !amounts_reach(m, &m->all, r->stack_count - 1) || !reach_kinds(m, r->stack_count - 1))
+		return;
+	for (uint32_t i = r->stack_count; i-- > 0;) {
+		amounts_move(&m->all, i, &m->own, i, m->run_count);
+		if (i != RESULT_ROOT)
+			amounts_move(&m->all, made->stacks[i].outer, &m->all, i, m->run_count);
+	}
+	made->changes = malloc(r->stack_count * sizeof(*made->changes));
+	made->own = malloc(r->stack_count * sizeof(*made->own));
+	if (!made->changes || !made->own) {
+		m->error = ENOMEM;
+		return;
+	}
+	for (uint32_t i = 0; i < r->stack_count; i++) {
+		made->changes[i] =
+			change_of(made->comparison.runs, m->all.values + (size_t)i * m->run_count,
+				  m->all.sides + (size_t)i * SIDES);
+		made->own[i] =
+			change_of(made->comparison.runs, m->own.values + (size_t)i * m->run_count,
+				  m->own.sides + (size_t)i * SIDES);
+	}
+	made->comparison.changes = made->changes;
+	made->comparison.own = made->own;
+}
+
+/* The rows of the side that is shown: means of its runs, in whole ns. */
+static void make_rows(struct made_comparison *made, uint32_t runs)
+{
+	struct maker *m = &made->maker;
+	struct result *r = &made->comparison.result;
+	uint32_t capacity = 0;
+
+	for (uint32_t i = 0; i < r->stack_count && !m->error; i++) {
+		for (uint32_t kind = 0; kind < ROW_KINDS; kind++) {
+			double ns = m->kind_ns[(size_t)i * ROW_KINDS + kind] / runs;
+			uint64_t count = m->kind_count[(size_t)i * ROW_KINDS + kind] / runs;
+
+			if (ns < 0.5 && count == 0)
+				continue;
+			if (!array_make_room(&made->rows, r->row_count, &capacity,
+					     sizeof(*made->rows))) {
+				m->error = ENOMEM;
+				return;
+			}
+			made->rows[r->row_count++] = (struct row){.kind = kind,
+								  .stack = i,
+								  .count = count,
+								  .ns = (uint64_t)(ns + 0.5)};
+		}
+	}
+}
+
+static void make_totals(struct made_comparison *made)
+{
+	struct maker *m = &made->maker;
+
+	if (!amounts_reach(m, &m->totals, COMPARISON_TOTALS - 1))
+		return;
+	for (int i = 0; i < COMPARISON_TOTALS; i++)
+		made->comparison.totals[i] = change_of(made->comparison.runs,
+						       m->totals.values + (size_t)i * m->run_count,
+						       m->totals.sides + (size_t)i * SIDES);
+	/* one run does not show how much the next would differ */
+	made->comparison.totals[TOTAL_WALL].has_bound = m->run_count > SIDES;
+}
+
+static void compare_all(struct made_comparison *made, enum comparison_side shown)
+{
+	struct maker *m = &made->maker;
+
+	if (!make_stack(made, UINT32_MAX, UINT32_MAX))
+		return;
+	match_kernels(m);
+	for (int side = 0; side < SIDES; side++)
+		for (uint32_t i = 0; i < made->comparison.runs[side] && !m->error; i++)
+			add_run(made, (enum comparison_side)side, i, (int)shown == side);
+	for (int i = 0; i < COMPARISON_TABLES && !m->error; i++)
+		finish_table(made, i);
+	if (!m->error)
+		name_kernels(made);
+	if (!m->error)
+		make_totals(made);
+	if (!m->error)
+		sum_up(made);
+	if (!m->error)
+		make_rows(made, made->comparison.runs[shown]);
+}
+
+/* What only making it needs. */
+static void release_maker(struct maker *m)
+{
+	free(m->kernels);
+	hash_index_release(&m->kernel_index);
+	hash_index_release(&m->frame_index);
+	hash_index_release(&m->stack_index);
+	amounts_release(&m->own);
+	amounts_release(&m->all);
+	amounts_release(&m->totals);
+	free(m->kind_ns);
+	free(m->kind_count);
+}
+
+struct comparison *comparison_new(const struct result *const *before, uint32_t before_count,
+				  const struct result *const *after, uint32_t after_count,
+				  const struct comparison_options *options)
+{
+	struct made_comparison *made = calloc(1, sizeof(*made));
+	struct comparison *c;
+	int error;
+
+	if (!made)
+		return NULL;
+	c = &made->comparison;
+	c->is_weights = options->is_weights;
+	c->shown = options->shown;
+	c->first[SIDE_BEFORE] = &before[0]->totals;
+	c->first[SIDE_AFTER] = &after[0]->totals;
+	c->runs[SIDE_BEFORE] = before_count;
+	c->runs[SIDE_AFTER] = after_count;
+	made->maker = (struct maker){.comparison = c,
+				     .results = {before, after},
+				     .run_count = before_count + after_count,
+				     .memory = options->memory};
+	c->result = options->shown == SIDE_AFTER ? *after[0] : *before[0];
+	c->result.timeline = NULL;
+	c->result.frame_count = c->result.stack_count = c->result.row_count = 0;
+	compare_all(made, options->shown);
+	c->result.frames = made->frames;
+	c->result.stacks = made->stacks;
+	c->result.rows = made->rows;
+	c->result.sample_stacks = c->result.call_stacks = NULL;
+	c->result.record_stack_count = c->result.stack_count;
+	error = made->maker.error;
+	release_maker(&made->maker);
+	if (!error)
+		return c;
+	comparison_free(c);
+	errno = error;
+	return NULL;
+}
+
+void comparison_free(struct comparison *comparison)
+{
+	struct made_comparison *made = (void *)comparison;
+
+	if (!made)
+		return;
+	for (int i = 0; i < COMPARISON_TABLES; i++) {
+		free(made->comparison.tables[i].entries);
+		free(made->order[i]);
+		hash_index_release(&made->tables[i].index);
+		amounts_release(&made->tables[i].amounts);
+	}
+	allowance_return(made->maker.memory, made->maker.taken);
+	free(made->names);
+	free(made->frames);
+	free(made->stacks);
+	free(made->rows);
+	free(made->changes);
+	free(made->own);
+	free(made);
+}

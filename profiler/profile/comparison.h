@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The results of two programs, or of one before and after a change, compared: totals, kernels,
+ * launch sites, functions, CUDA calls, and every stack. Each side is one run or several; amounts
+ * are means of a side's runs.
+ *
+ * Each difference has a bound: one within it is noise. 19 of 20 differences that are only noise lie
+ * within it, where these hold:
+ *
+ *   one run a side    Of n CPU samples, sqrt(n) is the standard deviation (Poisson). GPU operations
+ *                     and CUDA calls vary as the timeline shows: by the spread of the durations
+ *                     below one stack. An operation that ran there once is taken to vary, relative
+ *                     to its duration, as all others together; where none ran twice, by all of it.
+ *                     How runs differ from each other is not in it.
+ *   several runs      The spread of the runs, by Student's t; for CPU samples at least the bound
+ *                     above.
+ *
+ * Kernels are compared by their full names; those that only one side has, by what their variants
+ * have in common (kernel_family.h), all of a family together.
+ *
+ * Weights of folded stacks have no unit. They are taken as counts of samples.
+ */
+#ifndef PROFILER_PROFILE_COMPARISON_H
+#define PROFILER_PROFILE_COMPARISON_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "profiler/base/allowance.h"
+#include "profiler/profile/result.h"
+
+#define COMPARISON_RUNS_MAX 32 /* a side */
+
+enum comparison_side { SIDE_BEFORE, SIDE_AFTER, SIDES };
+
+struct change {
+	double before, after; /* means, in ns or as weights */
+	double bound;
+	uint64_t count[SIDES]; /* samples or operations of all runs together */
+	bool has_bound;        /* it is known; otherwise it is 0 */
+	bool is_significant;   /* the difference is beyond the bound */
+};
+
+static inline double change_difference(const struct change *change)
+{
+	return change->after - change->before;
+}
+
+/* By which a frame or kernel is the same on both sides. */
+enum comparison_match { MATCHED_BY_NAME, MATCHED_BY_TEMPLATE, MATCHED_BY_NUMBERS, MATCHES };
+
+/* "name", "template", "numbers" */
+const char *comparison_match_word(enum comparison_match match);
+
+/* A name that an entry stands for. */
+struct comparison_name {
+	const struct frame_info *frame;
+	uint32_t next;     /* COMPARISON_NONE: none */
+	bool is_on[SIDES]; /* the sides that have it */
+};
+#define COMPARISON_NONE UINT32_MAX
+
+struct comparison_entry {
+	const struct frame_info *frame; /* of the side after, if it is there */
+	struct change change;
+	enum comparison_match matched_by;
+	uint32_t names;           /* the first of its names, for kernels; else COMPARISON_NONE */
+	uint64_t variants[SIDES]; /* how many names each side has, for kernels */
+	bool is_on[SIDES];        /* a side that lacks it: it is new, or gone */
+};
+
+enum comparison_tables {
+	COMPARED_KERNELS,
+	COMPARED_COPIES, /* and other GPU work */
+	COMPARED_SITES,
+	COMPARED_FUNCTIONS,
+	COMPARED_WAITS,
+	COMPARED_CALLS, /* CUDA calls that launch or wait, from timelines */
+	COMPARISON_TABLES
+};
+
+/* Significant ones first; of these, the largest difference first. */
+struct comparison_table {
+	struct comparison_entry *entries;
+	uint32_t count;
+};
+
+enum comparison_total {
+	TOTAL_GPU,
+	TOTAL_CPU,
+	TOTAL_WAITING, /* and timed calls */
+	TOTAL_API,     /* CUDA calls that launch or wait, from timelines */
+	TOTAL_WALL,
+	COMPARISON_TOTALS
+};
+
+/* "gpu": what options and data call it. */
+const char *comparison_total_word(enum comparison_total total);
+
+struct comparison {
+	bool is_weights;            /* of folded stacks; there is no time */
+	enum comparison_side shown; /* whose times `result` has */
+	uint32_t runs[SIDES];
+	const struct totals *first[SIDES]; /* of the first run of each side */
+	struct comparison_table tables[COMPARISON_TABLES];
+	struct change totals[COMPARISON_TOTALS];
+	const struct comparison_name *names;
+	/*
+	 * All stacks of both sides as one result, in which each stack is another path of names,
+	 * with the times of one side. Writers of pictures draw it.
+	 */
+	struct result result;
+	const struct change *changes; /* by its stacks: of a stack and all inside it */
+	const struct change *own;     /* of the stack alone */
+};
+
+struct comparison_options {
+	enum comparison_side shown;
+	bool is_weights;
+	struct allowance *memory; /* what stacks and frames are taken from; NULL: no limit */
+};
+
+/*
+ * Compares results, which must outlive it; each side has at least one. Timelines are read where
+ * results have them. NULL with errno: ENOMEM; E2BIG: more than `memory`; else a timeline cannot be
+ * read.
+ */
+struct comparison *comparison_new(const struct result *const *before, uint32_t before_count,
+				  const struct result *const *after, uint32_t after_count,
+				  const struct comparison_options *options);
+void comparison_free(struct comparison *comparison);
+
+/*
+ * All entries of a table whose frames match a pattern, together. The number of them; 0: none, and
+ * `change` is all 0.
+ */
+uint32_t comparison_matching(const struct comparison *comparison, enum comparison_tables table,
+			     const regex_t *pattern, struct change *change);
+
+#endif
