@@ -61,7 +61,7 @@ $(FUZZ_DIR)/fuzz_gpu_pipe $(FUZZ_DIR)/fuzz_collect: profiler/sources/gpu_pipe.c 
 	$(wildcard profiler/base/*.c profiler/collect/*.c profiler/profile/*.c) \
 	cupti_trace/work_tally.c
 # results, and all that writes them
-$(FUZZ_DIR)/fuzz_capture: $(wildcard profiler/base/*.c profiler/output/*.c profiler/profile/*.c) \
+$(FUZZ_DIR)/fuzz_capture $(FUZZ_DIR)/fuzz_folded: $(wildcard profiler/base/*.c profiler/output/*.c profiler/profile/*.c) \
 	cupti_trace/work_tally.c \
 	$(BUILD)/profiler/output/svg_blob.o $(BUILD)/profiler/output/html_blob.o
 $(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZED) Makefile tests/rules.mk
