@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* profile: run a command, and write where its time went on CPU and GPU. */
 #include "profiler/base/exit_status.h"
+#include "profiler/commands/compare.h"
 #include "profiler/commands/from.h"
 #include "profiler/commands/run.h"
 
@@ -17,6 +18,9 @@ int main(int argc, char **argv)
 		break;
 	case OPTIONS_FROM:
 		status = from(&options, &inherited);
+		break;
+	case OPTIONS_DIFF:
+		status = compare(&options, &inherited);
 		break;
 	case OPTIONS_DONE:
 		status = 0;

@@ -6,6 +6,7 @@
 #define PROFILER_BASE_EXIT_STATUS_H
 
 enum {
+	EXIT_SLOWER = 123,    /* --fail-above */
 	EXIT_NOT_EXACT = 124, /* --strict */
 	EXIT_PROFILER_FAILED = 125,
 	EXIT_CANNOT_RUN = 126,

@@ -72,6 +72,17 @@ static void print_bash_options(FILE *out, bool two_dashes)
 	}
 }
 
+/* Options that files follow in place of a command. */
+static void print_bash_of_files(FILE *out)
+{
+	for (const struct option_entry *e = option_table; e->id; e++) {
+		if (!e->is_of_files)
+			continue;
+		print_pattern(out, e);
+		fputs(") files=1 ;;\n		", out);
+	}
+}
+
 static void print_bash(FILE *out)
 {
 	bool is_first = true;
@@ -117,17 +128,19 @@ static void print_bash(FILE *out)
 	      "\n"
 	      "_profile()\n"
 	      "{\n"
-	      "	local cur=${COMP_WORDS[COMP_CWORD]} option='' i\n"
+	      "	local cur=${COMP_WORDS[COMP_CWORD]} option='' files='' i\n"
 	      "\n"
 	      "	COMPREPLY=()\n"
 	      "	for ((i = 1; i < COMP_CWORD; i++)); do\n"
 	      "		case ${COMP_WORDS[i]} in\n"
 	      "		--)\n"
+	      "			[[ $files ]] && continue\n"
 	      "			_profile_command $((i + 1))\n"
 	      "			return\n"
 	      "			;;\n"
 	      "		",
 	      out);
+	print_bash_of_files(out);
 	for (const struct option_entry *e = option_table; e->id; e++) {
 		if (e->kind == ARGUMENT_NONE)
 			continue;
@@ -143,6 +156,7 @@ static void print_bash(FILE *out)
 	      "			;;\n"
 	      "		-?*) ;;\n"
 	      "		*)\n"
+	      "			[[ $files ]] && continue\n"
 	      "			_profile_command \"$i\"\n"
 	      "			return\n"
 	      "			;;\n"
@@ -166,7 +180,10 @@ static void print_bash(FILE *out)
 	      out);
 	print_bash_options(out, false);
 	fputs("' ;;\n"
-	      "	*) _profile_command \"$COMP_CWORD\" ;;\n"
+	      "	*)\n"
+	      "		if [[ $files ]]; then _profile_files; else _profile_command "
+	      "\"$COMP_CWORD\"; fi\n"
+	      "		;;\n"
 	      "	esac\n"
 	      "}\n"
 	      "\n"
@@ -204,12 +221,39 @@ static void print_zsh_spec(FILE *out, const struct option_entry *e, const char *
 	fputs("' \\\n", out);
 }
 
+/* "-diff|--diff", with `between` */
+static void print_files_words(FILE *out, const char *between)
+{
+	bool is_first = true;
+
+	for (const struct option_entry *e = option_table; e->id; e++) {
+		if (!e->is_of_files)
+			continue;
+		fprintf(out, "%s-%s%s--%s", is_first ? "" : between, e->name, between, e->name);
+		is_first = false;
+	}
+}
+
 static void print_zsh(FILE *out)
 {
 	fputs("#compdef profile\n"
 	      "# zsh completion for profile, printed by: profile --completion zsh\n"
 	      "\n"
-	      "_arguments -S -A '-*' \\\n",
+	      "# files in place of a command: the option comes first, for behind a command it is\n"
+	      "# the command's\n"
+	      "local -a how operands\n"
+	      "how=(-S -A '-*')\n"
+	      "operands=('(-):command:_command_names -e' '*::argument:_normal')\n"
+	      "case ${words[2]} in\n"
+	      "(",
+	      out);
+	print_files_words(out, "|");
+	fputs(")\n"
+	      "	how=()\n"
+	      "	operands=('*:file:_files')\n"
+	      "	;;\n"
+	      "esac\n"
+	      "_arguments $how \\\n",
 	      out);
 	for (const struct option_entry *e = option_table; e->id; e++) {
 		char letter[2] = {(char)e->id, '\0'};
@@ -223,9 +267,7 @@ static void print_zsh(FILE *out)
 		if (e->name)
 			print_zsh_spec(out, e, "--", e->name, "=");
 	}
-	fputs("	'(-):command:_command_names -e' \\\n"
-	      "	'*::argument:_normal'\n",
-	      out);
+	fputs("	$operands\n", out);
 }
 
 /* ---- fish ---- */
@@ -263,10 +305,21 @@ static void print_fish(FILE *out)
 {
 	fputs("# fish completion for profile, printed by: profile --completion fish\n"
 	      "\n"
+	      "# Files follow in place of a command.\n"
+	      "function __profile_has_files\n"
+	      "	set -l words (commandline -opc)\n"
+	      "	contains -- \"$words[2]\" ",
+	      out);
+	print_files_words(out, " ");
+	fputs("\n"
+	      "end\n"
+	      "\n"
 	      "# The command and what follows it, up to the cursor, each with a NUL; false: the "
 	      "cursor\n"
 	      "# is before it.\n"
 	      "function __profile_command\n"
+	      "	__profile_has_files\n"
+	      "	and return 1\n"
 	      "	set -l words (commandline -opc) (commandline -ct)\n"
 	      "	set -l i 2\n"
 	      "	set -l is_behind false\n"
@@ -314,6 +367,7 @@ static void print_fish(FILE *out)
 	      "end\n"
 	      "\n"
 	      "complete -c profile -f\n"
+	      "complete -c profile -n __profile_has_files -F\n"
 	      "complete -c profile -n '__profile_command >/dev/null' -x "
 	      "-a '(__profile_complete_command)'\n",
 	      out);

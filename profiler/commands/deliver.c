@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "profiler/base/exit_status.h"
+#include "profiler/commands/compare.h"
 #include "profiler/report/gpu_table.h"
 #include "profiler/report/strict.h"
 #include "profiler/report/summary.h"
@@ -19,7 +20,7 @@ unsigned int deliver_needs(const struct options *o)
 
 unsigned int deliver_wants(const struct options *o)
 {
-	return deliver_needs(o) | (o->report ? NEEDS_TIMELINE : 0);
+	return deliver_needs(o) | (o->report || o->before.count > 0 ? NEEDS_TIMELINE : 0);
 }
 
 uint32_t deliver_place_mask(const struct options *o)
@@ -177,6 +178,16 @@ static void report_top(struct log *log, const struct options *o, const struct re
 		top_report(log, result, TOP_SHORT, top_width());
 }
 
+/* --baseline. 0, or the status to exit with. */
+static int compare_with_result(struct log *log, const struct options *o,
+			       const struct outputs *outputs, const struct result *result)
+{
+	char folder[DELIVER_FOLDER_BYTES];
+
+	deliver_folder(outputs, folder);
+	return compare_with_baselines(log, o, result, folder);
+}
+
 int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	    struct opener *opener, const struct result *result, struct allowance *memory)
 {
@@ -201,6 +212,8 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	if (!status && o->strict &&
 	    !strict_check(log, shown->totals.ledger, shown->unnamed.not_kept))
 		status = EXIT_NOT_EXACT;
+	if (!status)
+		status = compare_with_result(log, o, outputs, shown);
 	view_free(view);
 	return status;
 }

@@ -5,14 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 #include "profiler/base/exit_status.h"
-#include "profiler/base/version.h"
+#include "profiler/commands/compare.h"
 #include "profiler/commands/deliver.h"
+#include "profiler/commands/input.h"
 #include "profiler/output/capture.h"
 #include "profiler/report/summary.h"
 #include "profiler/session/identity.h"
 #include "profiler/session/privilege.h"
-
-#define MEMORY_MAX ((size_t)2 << 30) /* of a capture and what is made of it */
 
 struct reading {
 	const struct options *options;
@@ -21,35 +20,6 @@ struct reading {
 	struct opener opener; /* with --open */
 	struct allowance memory;
 };
-
-static void explain(struct log *log, const char *path, enum capture_error error)
-{
-	switch (error) {
-	case CAPTURE_NO_CAPTURE:
-		log_error(log, "%s is not a capture: one is what -o FILE.profile writes", path);
-		break;
-	case CAPTURE_VERSION_UNKNOWN:
-		log_error(log,
-			  "%s is a capture of another version; profile %s reads version %d only",
-			  path, PROFILE_VERSION, CAPTURE_VERSION);
-		break;
-	case CAPTURE_CUT:
-		log_error(log, "%s ends early: a part of it is missing", path);
-		break;
-	case CAPTURE_DAMAGED:
-		log_error(log, "%s is damaged", path);
-		break;
-	case CAPTURE_TOO_LARGE:
-		log_error(log, "%s needs more memory than the %zu MiB that there are for it", path,
-			  MEMORY_MAX >> 20);
-		break;
-	case CAPTURE_NO_MEMORY:
-		log_error(log, "out of memory");
-		break;
-	default:
-		log_error(log, "reading %s: %s", path, strerror(errno));
-	}
-}
 
 static int write_outputs(struct reading *r, const struct profile_capture *capture)
 {
@@ -73,7 +43,7 @@ static int read_capture(struct reading *r, FILE *in)
 	if (capture)
 		status = write_outputs(r, capture);
 	else
-		explain(&r->log, path, error);
+		input_explain(&r->log, path, error);
 	capture_free(capture);
 	return status;
 }
@@ -102,10 +72,12 @@ int from(const struct options *options, const struct inherited *inherited)
 	struct reading r = {.options = options,
 			    .log.level = options->level,
 			    .opener = {-1},
-			    .memory.limit = MEMORY_MAX};
+			    .memory.limit = INPUT_MEMORY_MAX};
 	struct identity identity;
 	int status, err = identity_find(&identity, options->as_root);
 
+	if (!err && !compare_check_baselines(&r.log, options, &identity))
+		return EXIT_PROFILER_FAILED;
 	if (!err && options->open)
 		err = opener_start(&r.opener, &identity, inherited);
 	/* under sudo the files are the user's */

@@ -44,6 +44,16 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "  profile --from run.profile --time 1.5..2 --device 0 -o part.svg",
 		 "All that is given must hold. The options work on a run as well: then a .profile "
 		 "still has all of it. CPU samples belong to no device, stream or kernel."},
+	[TOPIC_COMPARE] =
+		{NULL, "Comparing runs",
+		 "What changed from one run to another, and what of it is noise:\n"
+		 "  profile --diff before.profile after.profile -o diff.svg\n"
+		 "  profile --diff old-*.profile -- new-*.profile\n"
+		 "A check for continuous integration:\n"
+		 "  profile --baseline main.profile --fail-above 5% ./app\n"
+		 "  profile --from new.profile --baseline main.profile --fail-above 5%",
+		 "Red is slower, blue is faster, grey is the same or noise. Kernels are matched by "
+		 "name, then without template arguments, then without numbers."},
 	[TOPIC_GPU] =
 		{"What to measure", "GPU time",
 		 "The time of kernels, copies, sets and migrations of unified memory, as CUPTI "
@@ -103,6 +113,7 @@ static const struct topic topics[HELP_TOPICS] = {
 		{NULL, "Exit status",
 		 "The command's own, if it exited; otherwise:\n"
 		 "  128+N   signal N killed the command\n"
+		 "  123     --fail-above, and a time rose by more\n"
 		 "  124     --strict, and something was lost or is not matched\n"
 		 "  125     profile failed, or its options are wrong, or there is no command\n"
 		 "  126     the command was found but cannot be run\n"
@@ -254,8 +265,9 @@ void help_overview(FILE *out)
 	print_names(out, "TOPIC", option_entry('h')->words, 0);
 	fputs("\n"
 	      "Long options take one dash or two; with two they may be shortened.\n"
-	      "Exit status: the command's own; 128+N if signal N killed it; 124 by --strict;\n"
-	      "125 if profile failed; 126 if the command cannot be run; 127 if not found.\n",
+	      "Exit status: the command's own; 128+N if signal N killed it; 123 by\n"
+	      "--fail-above; 124 by --strict; 125 if profile failed; 126 if the command cannot\n"
+	      "be run; 127 if not found.\n",
 	      out);
 }
 

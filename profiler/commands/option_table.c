@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the order of enum weight_unit, launch_stacks, completion_shell and help_topic; the names'
- * from VIEW_NAMES_FULL on. */
+/* In the order of enum weight_unit, launch_stacks, comparison_side, completion_shell and
+ * help_topic; the names' from VIEW_NAMES_FULL on. */
 static const char *const units[] = {"samples", "us", "ns", NULL};
 static const char *const launch_stacks[] = {"auto", "inprocess", "uprobe", NULL};
 static const char *const graphs[] = {"node", "graph", NULL};
@@ -14,10 +14,11 @@ static const char *const formats[] = {"folded",   "svg",    "html", "pprof",   "
 				      "perfetto", "chrome", "json", "profile", NULL};
 static const char *const parts[] = {"process", "thread", "device", "context", "stream", NULL};
 static const char *const names[] = {"full", "short", NULL};
+static const char *const sides[] = {"before", "after", NULL};
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
-static const char *const topics[] = {"output", "captures", "gpu",    "cpu",       "graphs",
-				     "waits",  "names",    "python", "privilege", "diagnostics",
-				     "exit",   "help",     "all",    NULL};
+static const char *const topics[] = {"output",      "captures", "compare", "gpu",    "cpu",
+				     "graphs",      "waits",    "names",   "python", "privilege",
+				     "diagnostics", "exit",     "help",    "all",    NULL};
 
 const struct option_entry option_table[] = {
 	/* ---- output ---- */
@@ -123,6 +124,47 @@ const struct option_entry option_table[] = {
 	 .argument = "NAME",
 	 .topic = TOPIC_CAPTURES,
 	 .text = "only kernels with such a name, and waits for them"},
+	/* ---- comparing runs ---- */
+	{.id = OPT_DIFF,
+	 .name = "diff",
+	 .is_of_files = true,
+	 .topic = TOPIC_COMPARE,
+	 .text = "compare the files that follow: BEFORE AFTER",
+	 .more = "Captures, or folded stacks. Several runs of each side: BEFORE... -- AFTER... "
+		 "Options may follow the files. -o writes .svg, .folded or .json; without it "
+		 "there is the report alone."},
+	{.id = OPT_WIDTHS,
+	 .name = "widths",
+	 .kind = ARGUMENT_WORD,
+	 .argument = "SIDE",
+	 .words = sides,
+	 .topic = TOPIC_COMPARE,
+	 .text = "whose times a picture of both has (default after)",
+	 .more = "What the other side alone has is counted below the picture."},
+	{.id = OPT_BASELINE,
+	 .name = "baseline",
+	 .kind = ARGUMENT_FILE,
+	 .argument = "FILE",
+	 .topic = TOPIC_COMPARE,
+	 .text = "compare the run with this capture; may be repeated",
+	 .more = "Several baselines show how runs differ, and so what is noise. It is read before "
+		 "the command runs, so that a mistake shows at once. Also with --from."},
+	{.id = OPT_FAIL_ABOVE,
+	 .name = "fail-above",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "LIMIT",
+	 .topic = TOPIC_COMPARE,
+	 .text = "exit with 123 if a time rose by more: 5%, 10ms",
+	 .more = "A rise within the noise does not fail. For --baseline and --diff."},
+	{.id = OPT_FAIL_ON,
+	 .name = "fail-on",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "WHAT",
+	 .topic = TOPIC_COMPARE,
+	 .text = "which time: gpu (default), cpu, kernel=REGEX, ...",
+	 .more = "gpu, cpu, waiting, api (CUDA calls), wall, kernel=REGEX, function=REGEX, "
+		 "site=REGEX (launched by), call=REGEX. All that match count together. May be "
+		 "repeated: each is checked."},
 	/* ---- what to measure ---- */
 	{.id = OPT_GPU_ONLY,
 	 .name = "gpu-only",

@@ -48,6 +48,11 @@ enum option_id {
 	OPT_MY_CODE,
 	OPT_MY_PATH,
 	OPT_TRIM_TO,
+	OPT_DIFF,
+	OPT_WIDTHS,
+	OPT_BASELINE,
+	OPT_FAIL_ABOVE,
+	OPT_FAIL_ON,
 	OPT_COMPLETION,
 	OPT_VERSION,
 };
@@ -56,6 +61,7 @@ enum option_id {
 enum help_topic {
 	TOPIC_OUTPUT,
 	TOPIC_CAPTURES,
+	TOPIC_COMPARE,
 	TOPIC_GPU,
 	TOPIC_CPU,
 	TOPIC_GRAPHS,
@@ -89,6 +95,7 @@ struct option_entry {
 	const char *const *words;
 	enum help_topic topic;
 	bool is_of_run;      /* of no use with --from: the run is over */
+	bool is_of_files;    /* files follow in place of a command */
 	bool takes_one_dash; /* help shows it with one: -gpu-only */
 	const char *text;    /* for --help; NULL: an older name of the option before it */
 	const char *more;    /* further sentences, for the topic; NULL: none */

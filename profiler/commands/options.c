@@ -199,9 +199,67 @@ static bool set_format(struct options *o, const char *name)
 	return number >= 0;
 }
 
+static bool add_file(struct run_files *files, const char *path)
+{
+	if (files->count == COMPARISON_RUNS_MAX) {
+		fprintf(stderr, "profile: at most %d runs of each side are compared\n",
+			COMPARISON_RUNS_MAX);
+		return false;
+	}
+	files->paths[files->count++] = path;
+	return true;
+}
+
+static bool set_widths(struct options *o, const char *text)
+{
+	int number = word_number(OPT_WIDTHS, text);
+
+	if (number >= 0)
+		o->widths = (enum comparison_side)number;
+	return number >= 0;
+}
+
+static bool set_limit(struct options *o, const char *text)
+{
+	if (gates_parse_limit(text, &o->gates))
+		return true;
+	fprintf(stderr,
+		"profile: --fail-above takes a percentage or a time in ns, us, ms or s, like 5%% "
+		"or "
+		"10ms, not '%s'\n",
+		text);
+	return false;
+}
+
+static bool add_gate(struct options *o, const char *text)
+{
+	char error[GATE_ERROR_BYTES];
+
+	if (gates_parse(text, &o->gates, error))
+		return true;
+	fprintf(stderr, "profile: --fail-on '%s': %s\n", text, error);
+	return false;
+}
+
+/* Of a comparison, which has no default. */
+static bool check_formats(const struct options *o)
+{
+	for (uint32_t i = 0; i < o->output_count; i++) {
+		const struct writer *writer = o->outputs[i].writer;
+
+		if (writer == &folded_writer || writer == &svg_writer ||
+		    writer == &json_summary_writer)
+			continue;
+		fprintf(stderr, "profile: --diff writes .svg, .folded or .json, not %s (%s)\n",
+			writer->name, o->outputs[i].path);
+		return false;
+	}
+	return true;
+}
+
 static void choose_formats(struct options *o)
 {
-	if (o->output_count == 0)
+	if (o->output_count == 0 && !o->diff)
 		o->outputs[o->output_count++].path = OPTIONS_DEFAULT_OUTPUT;
 	for (uint32_t i = 0; i < o->output_count; i++)
 		o->outputs[i].writer = o->format ? o->format : writer_for_path(o->outputs[i].path);
@@ -331,6 +389,17 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return add_my_path(o, argument);
 	case OPT_TRIM_TO:
 		return set_match("trim-to", argument, false, &o->view.trim_to);
+	case OPT_DIFF:
+		o->diff = true;
+		return true;
+	case OPT_WIDTHS:
+		return set_widths(o, argument);
+	case OPT_BASELINE:
+		return add_file(&o->before, argument);
+	case OPT_FAIL_ABOVE:
+		return set_limit(o, argument);
+	case OPT_FAIL_ON:
+		return add_gate(o, argument);
 	default: /* getopt has printed what is wrong */
 		return false;
 	}
@@ -357,6 +426,15 @@ static bool check_open(const struct options *o)
 	return false;
 }
 
+/* -gpu-only and -cpu-only choose a part of what is read. */
+static void slice_kinds(struct options *o)
+{
+	if (!o->measure.samples_cpu)
+		o->view.slice.kinds = ~(1u << ROW_CPU);
+	if (!o->measure.traces_gpu)
+		o->view.slice.kinds = 1u << ROW_CPU;
+}
+
 /* `of_run`: an option that only a run has; NULL: none. */
 static bool check_from(struct options *o, const char *command, const struct option_entry *of_run)
 {
@@ -372,10 +450,45 @@ static bool check_from(struct options *o, const char *command, const struct opti
 			command);
 		return false;
 	}
-	if (!o->measure.samples_cpu)
-		o->view.slice.kinds = ~(1u << ROW_CPU);
-	if (!o->measure.traces_gpu)
-		o->view.slice.kinds = 1u << ROW_CPU;
+	slice_kinds(o);
+	return true;
+}
+
+static bool check_diff(struct options *o, const struct option_entry *of_run, bool has_border)
+{
+	char shown[OPTION_SHOWN_BYTES];
+
+	if (of_run || o->from) {
+		fprintf(stderr, "profile: %s is for one run; --diff compares runs that are over\n",
+			of_run ? option_shown(of_run, shown) : "--from");
+		return false;
+	}
+	if (!has_border && o->before.count == 2) {
+		o->after.paths[o->after.count++] = o->before.paths[--o->before.count];
+	} else if (!has_border && o->before.count > 2) {
+		fprintf(stderr, "profile: --diff takes two files; of more, put -- between those "
+				"before and those after\n");
+		return false;
+	}
+	if (o->before.count == 0 || o->after.count == 0) {
+		fprintf(stderr, "profile: --diff compares two files: BEFORE AFTER\n");
+		return false;
+	}
+	slice_kinds(o);
+	return check_formats(o);
+}
+
+/* --fail-above needs something to compare with, and --fail-on a limit. */
+static bool check_gates(const struct options *o)
+{
+	if (o->gates.limit_text && !o->diff && o->before.count == 0) {
+		fprintf(stderr, "profile: --fail-above needs a --baseline to compare with\n");
+		return false;
+	}
+	if (o->gates.count > 0 && !o->gates.limit_text) {
+		fprintf(stderr, "profile: --fail-on needs --fail-above: by how much it may rise\n");
+		return false;
+	}
 	return true;
 }
 
@@ -409,6 +522,28 @@ static int next_option(int argc, char **argv)
 	return '?';
 }
 
+/*
+ * With --diff, files and options may come in any order, and "--" ends the files of one side. What
+ * next_option returns, or OPERAND: a file is at optind.
+ */
+#define OPERAND 1
+static int next_word(const struct options *o, int argc, char **argv, bool *has_border)
+{
+	int option, before;
+
+	for (;;) {
+		before = optind;
+		option = next_option(argc, argv);
+		if (option != -1 || !o->diff)
+			return option;
+		if (before > 0 && optind == before + 1 && !*has_border) {
+			*has_border = true; /* getopt has skipped "--" */
+			continue;
+		}
+		return optind < argc ? OPERAND : -1;
+	}
+}
+
 /* --help, --help TOPIC, --help=TOPIC */
 static enum options_result print_help(const char *topic)
 {
@@ -436,18 +571,26 @@ static bool print_completion(const char *shell)
 enum options_result options_parse(int argc, char **argv, struct options *options)
 {
 	const struct option_entry *of_run = NULL;
+	bool has_border = false, has_baseline = false;
 	int option;
 
 	memset(options, 0, sizeof(*options));
 	options->measure = (struct measure){
 		.samples_cpu = true, .traces_gpu = true, .frequency_hz = OPTIONS_DEFAULT_FREQUENCY};
+	options->widths = SIDE_AFTER;
 	if (argc < 2) {
 		help_first_page(stderr);
 		return OPTIONS_WRONG;
 	}
 	optind = 0;                  /* start afresh: tests parse more than once */
 	argv[0] = (char *)"profile"; /* the prefix of getopt's messages, as of ours */
-	while ((option = next_option(argc, argv)) != -1) {
+	while ((option = next_word(options, argc, argv, &has_border)) != -1) {
+		if (option == OPERAND) {
+			if (!add_file(has_border ? &options->after : &options->before,
+				      argv[optind++]))
+				goto wrong;
+			continue;
+		}
 		if (option == 'h') {
 			const char *next = optind < argc ? argv[optind] : NULL;
 
@@ -466,10 +609,20 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 			goto wrong;
 		if (option_entry(option)->is_of_run)
 			of_run = option_entry(option);
+		has_baseline |= option == OPT_BASELINE;
 	}
 	choose_formats(options);
 	if (!check_open(options))
 		goto wrong;
+	if (!check_gates(options))
+		goto wrong;
+	if (options->diff) {
+		if (has_baseline)
+			of_run = option_entry(OPT_BASELINE);
+		if (!check_diff(options, of_run, has_border))
+			goto wrong;
+		return OPTIONS_DIFF;
+	}
 	if (options->from) {
 		if (!check_from(options, argv[optind], of_run))
 			goto wrong;
@@ -492,4 +645,5 @@ wrong:
 void options_release(struct options *options)
 {
 	view_options_release(&options->view);
+	gates_release(&options->gates);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include "profiler/base/log.h"
 #include "profiler/base/measure.h"
+#include "profiler/commands/gate.h"
 #include "profiler/output/outputs.h"
 #include "profiler/output/view.h"
 
@@ -26,11 +27,20 @@ enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
 
 #define OPTIONS_MAX_CUDA_LIBS 16
 
+struct run_files {
+	const char *paths[COMPARISON_RUNS_MAX];
+	uint32_t count;
+};
+
 /* Strings point into argv. */
 struct options {
 	const char
 		*from; /* a capture to read instead of running a command, "-": stdin; NULL: none */
-	struct output_choice outputs[OUTPUTS_MAX]; /* at least one */
+	bool diff;     /* compare `before` with `after`, and run no command */
+	struct run_files before, after;            /* without `diff`, `before` has the baselines */
+	enum comparison_side widths;               /* of a picture of both */
+	struct gates gates;                        /* --fail-above */
+	struct output_choice outputs[OUTPUTS_MAX]; /* at least one, but for `diff` */
 	uint32_t output_count;
 	const struct writer *format; /* of all of them; NULL: by their endings */
 	bool root_at_bottom;         /* --flame */
@@ -50,13 +60,14 @@ struct options {
 	bool strict; /* fail if anything was lost or unmatched */
 	struct view_options view;
 	enum log_level level;
-	char **command; /* the target's argv, NULL-terminated; NULL with `from` */
+	char **command; /* the target's argv, NULL-terminated; NULL with `from` or `diff` */
 };
 
 /* What the caller does next. */
 enum options_result {
 	OPTIONS_RUN,   /* run the command */
 	OPTIONS_FROM,  /* read a capture */
+	OPTIONS_DIFF,  /* compare runs */
 	OPTIONS_DONE,  /* --help or --version: exit 0 */
 	OPTIONS_WRONG, /* explained on stderr: exit 125; also if there were no arguments at all */
 };

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "profiler/base/command_text.h"
 #include "profiler/base/exit_status.h"
+#include "profiler/commands/compare.h"
 #include "profiler/commands/deliver.h"
 #include "profiler/commands/live.h"
 #include "profiler/commands/opener.h"
@@ -239,6 +240,8 @@ int run(const struct options *options, const struct inherited *inherited)
 
 	switch (identity_find(&r.identity, options->as_root)) {
 	case 0:
+		if (!compare_check_baselines(&r.log, options, &r.identity))
+			return EXIT_PROFILER_FAILED;
 		return supervise(&r);
 	case -EPERM:
 		log_error(&r.log, "must not be installed setuid or setgid; use sudo or setcap");

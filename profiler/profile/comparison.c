@@ -57,8 +57,9 @@ struct maker {
 	struct kernel *kernels;
 	uint32_t kernel_count, kernel_capacity;
 	struct hash_index kernel_index;
-	struct amounts own, all, totals; /* by stack; by enum comparison_total */
-	double *kind_ns;                 /* by stack and kind: of the side that is shown */
+	/* by stack, alone and then with all inside it; by enum comparison_total */
+	struct amounts stacks, totals;
+	double *kind_ns; /* by stack and kind: of the side that is shown */
 	uint64_t *kind_count;
 	uint32_t kind_capacity;
 	struct hash_index frame_index, stack_index;
@@ -708,7 +709,7 @@ static size_t stack_bytes(const struct maker *m)
 	size_t amounts = m->run_count * sizeof(double) + SIDES * sizeof(struct side_sum);
 	size_t kinds = ROW_KINDS * (sizeof(*m->kind_ns) + sizeof(*m->kind_count));
 
-	return 2 * (2 * amounts + kinds + sizeof(struct stack_info)) + 2 * sizeof(struct change) +
+	return 2 * (amounts + kinds + sizeof(struct stack_info)) + 2 * sizeof(struct change) +
 	       sizeof(struct row) + HASH_INDEX_ENTRY_BYTES;
 }
 
@@ -781,7 +782,7 @@ static void add_to_stack(struct made_comparison *made, uint32_t at, const struct
 {
 	struct maker *m = &made->maker;
 
-	amounts_add(m, &m->own, at, side, run, amount);
+	amounts_add(m, &m->stacks, at, side, run, amount);
 	if (!is_shown || !reach_kinds(m, at))
 		return;
 	m->kind_ns[(size_t)at * ROW_KINDS + row->kind] += amount->value;
@@ -831,36 +832,34 @@ static void add_run(struct made_comparison *made, enum comparison_side side, uin
 
 /* ---- all of it ---- */
 
-/* The times inside each stack: a stack's number is above that of the one around it. */
-static void sum_up(struct made_comparison *made)
+/* By stack; NULL: out of memory, and the error is set. */
+static struct change *change_stacks(struct made_comparison *made)
 {
-	struct result *r = &made->comparison.result;
+	uint32_t count = made->comparison.result.stack_count;
+	struct change *changes = malloc(count * sizeof(*changes));
 	struct maker *m = &made->maker;
 
-	if (!amounts_reach(m, &m->own, r->stack_count - 1) ||
-	    !amounts_reach(m, &m->all, r->stack_count - 1) || !reach_kinds(m, r->stack_count - 1))
-		return;
-	for (uint32_t i = r->stack_count; i-- > 0;) {
-		amounts_move(&m->all, i, &m->own, i, m->run_count);
-		if (i != RESULT_ROOT)
-			amounts_move(&m->all, made->stacks[i].outer, &m->all, i, m->run_count);
-	}
-	made->changes = malloc(r->stack_count * sizeof(*made->changes));
-	made->own = malloc(r->stack_count * sizeof(*made->own));
-	if (!made->changes || !made->own) {
+	if (!changes)
 		m->error = ENOMEM;
+	for (uint32_t i = 0; changes && i < count; i++)
+		changes[i] = change_of(made->comparison.runs,
+				       m->stacks.values + (size_t)i * m->run_count,
+				       m->stacks.sides + (size_t)i * SIDES);
+	return changes;
+}
+
+/* A stack's number is above that of the one around it. */
+static void sum_up(struct made_comparison *made)
+{
+	uint32_t count = made->comparison.result.stack_count;
+	struct maker *m = &made->maker;
+
+	if (!amounts_reach(m, &m->stacks, count - 1) || !reach_kinds(m, count - 1))
 		return;
-	}
-	for (uint32_t i = 0; i < r->stack_count; i++) {
-		made->changes[i] =
-			change_of(made->comparison.runs, m->all.values + (size_t)i * m->run_count,
-				  m->all.sides + (size_t)i * SIDES);
-		made->own[i] =
-			change_of(made->comparison.runs, m->own.values + (size_t)i * m->run_count,
-				  m->own.sides + (size_t)i * SIDES);
-	}
-	made->comparison.changes = made->changes;
-	made->comparison.own = made->own;
+	made->comparison.own = made->own = change_stacks(made);
+	for (uint32_t i = count - 1; i > RESULT_ROOT; i--)
+		amounts_move(&m->stacks, made->stacks[i].outer, &m->stacks, i, m->run_count);
+	made->comparison.changes = made->changes = change_stacks(made);
 }
 
 /* The rows of the side that is shown: means of its runs, in whole ns. */
@@ -933,8 +932,7 @@ static void release_maker(struct maker *m)
 	hash_index_release(&m->kernel_index);
 	hash_index_release(&m->frame_index);
 	hash_index_release(&m->stack_index);
-	amounts_release(&m->own);
-	amounts_release(&m->all);
+	amounts_release(&m->stacks);
 	amounts_release(&m->totals);
 	free(m->kind_ns);
 	free(m->kind_count);

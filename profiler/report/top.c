@@ -31,8 +31,8 @@ static const char *rate_text(char text[24], const struct digest_entry *e)
 	return text;
 }
 
-/* As many bytes of a name as fit, in whole characters, with room for the ellipsis. */
-static int fitting(const char *name, unsigned int width)
+/* In whole characters. */
+int top_fitting(const char *name, unsigned int width)
 {
 	unsigned int columns = 0;
 	size_t at = 0;
@@ -64,7 +64,7 @@ static void print_entry(struct log *log, const struct digest_table *t, enum colu
 			const struct digest_entry *e, const char *name, unsigned int width)
 {
 	char number[24] = "", total[24], third[24] = "";
-	int bytes = fitting(name, width);
+	int bytes = top_fitting(name, width);
 
 	time_text(total, (double)e->ns);
 	if (columns != COLUMNS_TIME)

@@ -24,6 +24,9 @@ enum top_size {
 void top_report(struct log *log, const struct result *result, enum top_size size,
 		unsigned int width);
 
+/* How many bytes of a name fit into so many columns, with room for an ellipsis if not all do. */
+int top_fitting(const char *name, unsigned int width);
+
 /* The width of the terminal that stderr is; 100 if it is none. */
 unsigned int top_width(void);
 

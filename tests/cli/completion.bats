@@ -144,6 +144,11 @@ check_shell()
 	offers "$shell" 'profile --unit us fruitsalad b' banana
 	offers "$shell" 'profile --unit=us -v fruitsalad b' banana
 	offers "$shell" 'profile -q -- fruitsalad a' apple
+	# files in place of a command
+	offers "$shell" 'profile --diff data.' data.one data.two
+	offers "$shell" 'profile --diff data.one data.t' data.two
+	offers "$shell" 'profile --diff data.one --widths b' before
+	offers "$shell" 'profile --baseline data.o' data.one
 	mapfile -t names < <("$profile" --help | grep -oE ' --[a-z-]+ ' | tr -d ' ' | sort -u)
 	test ${#names[@]} -gt 10
 	includes "$shell" 'profile --' "${names[@]}"

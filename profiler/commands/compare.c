@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/commands/compare.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "profiler/base/exit_status.h"
+#include "profiler/commands/deliver.h"
+#include "profiler/commands/input.h"
+#include "profiler/commands/opener.h"
+#include "profiler/output/outputs.h"
+#include "profiler/profile/comparison.h"
+#include "profiler/report/changes.h"
+#include "profiler/report/top.h"
+#include "profiler/session/privilege.h"
+
+#define LINES 10         /* of each table, with --diff and with --report */
+#define BASELINE_LINES 5 /* at the end of a run */
+
+struct comparing {
+	const struct options *options;
+	struct log log;
+	struct opener opener; /* with --open */
+	struct allowance memory;
+	struct input inputs[SIDES][COMPARISON_RUNS_MAX];
+	uint32_t count[SIDES];
+};
+
+/* ---- reading ---- */
+
+static bool read_side(struct comparing *c, enum comparison_side side, const struct run_files *files,
+		      const char *folder)
+{
+	for (uint32_t i = 0; i < files->count; i++) {
+		c->count[side]++;
+		if (!input_read(&c->log, &c->inputs[side][i], files->paths[i], c->options, folder,
+				&c->memory))
+			return false;
+	}
+	return true;
+}
+
+/* Where timelines can be kept while they are compared; NULL: nowhere, and bounds are coarser. */
+static const char *timeline_folder(struct log *log, const char *beside_output)
+{
+	const char *const folders[] = {beside_output, "/tmp", "/dev/shm"};
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (access(folders[i], W_OK | X_OK) == 0)
+			return folders[i];
+	log_verbose(log, "no folder for temporary files: how durations vary is not known");
+	return NULL;
+}
+
+static void release_inputs(struct comparing *c)
+{
+	for (int side = 0; side < SIDES; side++)
+		for (uint32_t i = 0; i < c->count[side]; i++)
+			input_release(&c->inputs[side][i]);
+}
+
+/* Folded stacks have no unit: their weights cannot be compared with times. */
+static bool check_units(struct comparing *c)
+{
+	const struct input *first = &c->inputs[SIDE_BEFORE][0];
+
+	for (int side = 0; side < SIDES; side++) {
+		for (uint32_t i = 0; i < c->count[side]; i++) {
+			const struct input *other = &c->inputs[side][i];
+
+			if (other->is_folded == first->is_folded)
+				continue;
+			log_error(
+				&c->log,
+				"%s has folded stacks without a unit, and %s is a capture: compare "
+				"like with like",
+				first->is_folded ? first->path : other->path,
+				first->is_folded ? other->path : first->path);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- what makes a comparison doubtful ---- */
+
+static uint64_t lost_operations(const struct result *r)
+{
+	return r->totals.ledger->gpu.dropped + r->totals.ledger->gpu.missing;
+}
+
+static void warn_of_losses(struct log *log, const char *path, const struct result *r)
+{
+	uint64_t lost = lost_operations(r), samples = r->totals.ledger->cpu.dropped;
+
+	if (lost)
+		log_warn(log, "%s lost %" PRIu64 " GPU operation%s: its times are too small", path,
+			 lost, lost == 1 ? "" : "s");
+	if (samples)
+		log_warn(log, "%s lost %" PRIu64 " CPU sample%s: its times are too small", path,
+			 samples, samples == 1 ? "" : "s");
+}
+
+static void warn_of_measures(struct log *log, const struct result *before,
+			     const struct result *after, const char *path)
+{
+	const struct measure *a = &before->totals.measure, *b = &after->totals.measure;
+
+	if (a->samples_cpu != b->samples_cpu || a->traces_gpu != b->traces_gpu ||
+	    a->kernels_only != b->kernels_only || a->whole_graphs != b->whole_graphs ||
+	    a->waits != b->waits)
+		log_warn(log, "%s was measured with other options: differences may be theirs",
+			 path);
+}
+
+/* NULL after logging the reason. */
+static struct comparison *make_comparison(struct log *log, const struct result *const *before,
+					  uint32_t before_count, const struct result *const *after,
+					  uint32_t after_count,
+					  const struct comparison_options *options)
+{
+	struct comparison *c = comparison_new(before, before_count, after, after_count, options);
+
+	if (c)
+		return c;
+	if (errno == E2BIG)
+		log_error(log, "comparing needs more memory than the %zu MiB that there are for it",
+			  INPUT_MEMORY_MAX >> 20);
+	else
+		log_error(log, "comparing: %s", strerror(errno));
+	return NULL;
+}
+
+/* ---- --diff ---- */
+
+static const struct writer *writer_of(const struct writer *writer)
+{
+	return writer == &json_summary_writer ? &json_difference_writer : writer;
+}
+
+/* 0, or the status to exit with. */
+static int write_all(struct comparing *c, struct outputs *outputs, struct comparison *comparison)
+{
+	struct writer_options options = {.unit_ns = 1,
+					 .root_at_bottom = c->options->root_at_bottom,
+					 .comparison = comparison};
+	const char *to_show = NULL;
+	int status = 0;
+
+	for (uint32_t i = 0; i < c->options->output_count; i++) {
+		const char *path = c->options->outputs[i].path;
+		struct written written;
+		int err = outputs_write(outputs, i, &comparison->result, &options, &written);
+
+		if (!err) {
+			log_line(&c->log, "Wrote %" PRIu64 " %s%s to %s", written.items,
+				 outputs->choices[i].writer->item, written.items == 1 ? "" : "s",
+				 strcmp(path, "-") == 0 ? "standard output" : path);
+			if (c->options->open &&
+			    &c->options->outputs[i] == options_shown(c->options))
+				to_show = path;
+		} else if (err == -EPIPE) { /* the reader has gone: no failure of ours */
+			status = status ? status : EXIT_SIGNAL_BASE + SIGPIPE;
+		} else {
+			log_error(&c->log, "writing %s: %s", path, strerror(-err));
+			status = EXIT_PROFILER_FAILED;
+		}
+	}
+	if (to_show)
+		opener_show(&c->opener, &c->log, to_show);
+	return status;
+}
+
+static int report_and_write(struct comparing *c, struct outputs *outputs,
+			    struct comparison *comparison)
+{
+	int status, slower;
+
+	for (int side = 0; side < SIDES; side++)
+		for (uint32_t i = 0; i < c->count[side]; i++)
+			warn_of_losses(&c->log, c->inputs[side][i].path, c->inputs[side][i].result);
+	warn_of_measures(&c->log, c->inputs[SIDE_BEFORE][0].result, c->inputs[SIDE_AFTER][0].result,
+			 c->inputs[SIDE_AFTER][0].path);
+	changes_report(&c->log, comparison, LINES, top_width());
+	status = write_all(c, outputs, comparison);
+	slower = gates_check(&c->log, &c->options->gates, comparison);
+	return status ? status : slower;
+}
+
+static int compare_inputs(struct comparing *c, struct outputs *outputs)
+{
+	const struct result *results[SIDES][COMPARISON_RUNS_MAX];
+	struct comparison_options options = {.shown = c->options->widths,
+					     .is_weights = c->inputs[SIDE_BEFORE][0].is_folded,
+					     .memory = &c->memory};
+	struct comparison *comparison;
+	int status = EXIT_PROFILER_FAILED;
+
+	if (!check_units(c))
+		return status;
+	for (int side = 0; side < SIDES; side++)
+		for (uint32_t i = 0; i < c->count[side]; i++)
+			results[side][i] = c->inputs[side][i].result;
+	comparison = make_comparison(&c->log, results[SIDE_BEFORE], c->count[SIDE_BEFORE],
+				     results[SIDE_AFTER], c->count[SIDE_AFTER], &options);
+	if (comparison)
+		status = report_and_write(c, outputs, comparison);
+	comparison_free(comparison);
+	return status;
+}
+
+static int read_and_compare(struct comparing *c, const struct identity *identity)
+{
+	struct options with_writers = *c->options;
+	struct outputs outputs = {.count = 0};
+	char folder[DELIVER_FOLDER_BYTES];
+	const char *timelines;
+	int status = EXIT_PROFILER_FAILED;
+
+	for (uint32_t i = 0; i < with_writers.output_count; i++)
+		with_writers.outputs[i].writer = writer_of(with_writers.outputs[i].writer);
+	if (!deliver_open(&c->log, &with_writers, identity, &outputs))
+		return status;
+	deliver_folder(&outputs, folder);
+	timelines = timeline_folder(&c->log, folder);
+	if (read_side(c, SIDE_BEFORE, &c->options->before, timelines) &&
+	    read_side(c, SIDE_AFTER, &c->options->after, timelines))
+		status = compare_inputs(c, &outputs);
+	release_inputs(c);
+	outputs_cancel(&outputs);
+	return status;
+}
+
+/* Under sudo the files are the user's. 0 or -errno. */
+static int become_user(struct comparing *c, struct identity *identity,
+		       const struct inherited *inherited)
+{
+	int err = identity_find(identity, c->options->as_root);
+
+	if (!err && c->options->open)
+		err = opener_start(&c->opener, identity, inherited);
+	if (!err)
+		err = privilege_become_user(identity);
+	if (!err)
+		err = privilege_drop_all();
+	return err;
+}
+
+int compare(const struct options *options, const struct inherited *inherited)
+{
+	struct comparing *c = calloc(1, sizeof(*c));
+	struct identity identity;
+	int status = EXIT_PROFILER_FAILED, err;
+
+	if (!c)
+		return status;
+	c->options = options;
+	c->log.level = options->level;
+	c->memory.limit = INPUT_MEMORY_MAX;
+	c->opener = (struct opener){-1};
+	err = become_user(c, &identity, inherited);
+	if (err)
+		log_error(&c->log, "cannot become the user that called sudo: %s", strerror(-err));
+	else
+		status = read_and_compare(c, &identity);
+	opener_release(&c->opener);
+	free(c);
+	return status;
+}
+
+/* ---- --baseline ---- */
+
+static bool read_baselines(struct comparing *c, const char *folder)
+{
+	if (!read_side(c, SIDE_BEFORE, &c->options->before, folder))
+		return false;
+	for (uint32_t i = 0; i < c->count[SIDE_BEFORE]; i++) {
+		if (!c->inputs[SIDE_BEFORE][i].is_folded)
+			continue;
+		log_error(&c->log, "%s is not a capture: a baseline is what -o FILE.profile writes",
+			  c->inputs[SIDE_BEFORE][i].path);
+		return false;
+	}
+	return true;
+}
+
+static struct comparing *new_comparing(const struct log *log, const struct options *o)
+{
+	struct comparing *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->options = o;
+	c->log = *log;
+	c->memory.limit = INPUT_MEMORY_MAX;
+	return c;
+}
+
+bool compare_check_baselines(struct log *log, const struct options *o,
+			     const struct identity *identity)
+{
+	struct comparing *c;
+	pid_t pid;
+	int status;
+
+	if (o->before.count == 0)
+		return true;
+	pid = fork();
+	if (pid == 0) {
+		/* without timelines: nothing is written */
+		struct options whole = *o;
+
+		whole.view = (struct view_options){.by = {.count = 0}};
+		c = new_comparing(log, &whole);
+		_exit(c && privilege_become_user(identity) == 0 && privilege_drop_all() == 0 &&
+				      read_baselines(c, NULL)
+			      ? 0
+			      : EXIT_PROFILER_FAILED);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			pid = -1;
+	if (pid > 0 && WIFEXITED(status))
+		return WEXITSTATUS(status) == 0;
+	log_error(log, "the baseline could not be read");
+	return false;
+}
+
+static int report_baselines(struct comparing *c, const struct result *after,
+			    struct comparison *comparison)
+{
+	const struct input *first = &c->inputs[SIDE_BEFORE][0];
+
+	for (uint32_t i = 0; i < c->count[SIDE_BEFORE]; i++)
+		warn_of_losses(&c->log, c->inputs[SIDE_BEFORE][i].path,
+			       c->inputs[SIDE_BEFORE][i].result);
+	warn_of_losses(&c->log, "this run", after);
+	warn_of_measures(&c->log, after, first->result, first->path);
+	log_line(&c->log, "Compared with %s%s:", first->path,
+		 c->count[SIDE_BEFORE] > 1 ? " and others" : "");
+	changes_report(&c->log, comparison, c->options->report ? LINES : BASELINE_LINES,
+		       top_width());
+	return gates_check(&c->log, &c->options->gates, comparison);
+}
+
+int compare_with_baselines(struct log *log, const struct options *o, const struct result *result,
+			   const char *folder)
+{
+	struct comparing *c;
+	struct comparison *comparison = NULL;
+	const struct result *results[COMPARISON_RUNS_MAX];
+	struct comparison_options options = {.shown = SIDE_AFTER};
+	int status = EXIT_PROFILER_FAILED;
+
+	if (o->before.count == 0)
+		return 0;
+	c = new_comparing(log, o);
+	if (!c) {
+		log_error(log, "out of memory");
+		return status;
+	}
+	options.memory = &c->memory;
+	if (read_baselines(c, timeline_folder(log, folder))) {
+		for (uint32_t i = 0; i < c->count[SIDE_BEFORE]; i++)
+			results[i] = c->inputs[SIDE_BEFORE][i].result;
+		comparison =
+			make_comparison(log, results, c->count[SIDE_BEFORE], &result, 1, &options);
+	}
+	if (comparison)
+		status = report_baselines(c, result, comparison);
+	comparison_free(comparison);
+	release_inputs(c);
+	free(c);
+	return status;
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/commands/gate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/base/exit_status.h"
+#include "profiler/report/changes.h"
+
+#define NAME_BYTES 128
+#define LIMIT_MAX 1e15
+
+bool gates_parse_limit(const char *text, struct gates *g)
+{
+	static const struct {
+		const char *word;
+		double factor;
+	} units[] = {{"%", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	size_t digits = strspn(text, "0123456789."), length;
+	char number[32];
+	char *end;
+
+	length = digits;
+	if (digits == 0 || digits >= sizeof(number))
+		return false;
+	memcpy(number, text, length);
+	number[length] = '\0';
+	g->limit = strtod(number, &end);
+	if (*end)
+		return false;
+	while (text[length] == ' ')
+		length++;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(text + length, units[i].word) != 0)
+			continue;
+		g->is_percent = i == 0;
+		g->limit *= units[i].factor;
+		g->limit_text = text;
+		return g->limit <= LIMIT_MAX;
+	}
+	return false;
+}
+
+static bool parse_pattern(const char *pattern, struct gate *gate, char error[GATE_ERROR_BYTES])
+{
+	int err = regcomp(&gate->pattern, pattern, REG_EXTENDED | REG_NOSUB);
+
+	if (!err)
+		return true;
+	regerror(err, &gate->pattern, error, GATE_ERROR_BYTES);
+	return false;
+}
+
+bool gates_parse(const char *text, struct gates *g, char error[GATE_ERROR_BYTES])
+{
+	static const struct {
+		const char *word;
+		enum comparison_tables table;
+	} tables[] = {{"kernel=", COMPARED_KERNELS},
+		      {"function=", COMPARED_FUNCTIONS},
+		      {"site=", COMPARED_SITES},
+		      {"call=", COMPARED_CALLS}};
+	struct gate *gate = &g->list[g->count];
+
+	if (g->count == GATES_MAX) {
+		snprintf(error, GATE_ERROR_BYTES, "at most %d of them", GATES_MAX);
+		return false;
+	}
+	*gate = (struct gate){.text = text};
+	for (int i = 0; i < COMPARISON_TOTALS; i++) {
+		if (strcmp(text, comparison_total_word((enum comparison_total)i)) == 0) {
+			gate->total = (enum comparison_total)i;
+			g->count++;
+			return true;
+		}
+	}
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		size_t n = strlen(tables[i].word);
+
+		if (strncmp(text, tables[i].word, n) != 0)
+			continue;
+		gate->has_pattern = true;
+		gate->table = tables[i].table;
+		if (!parse_pattern(text + n, gate, error))
+			return false;
+		g->count++;
+		return true;
+	}
+	snprintf(error, GATE_ERROR_BYTES,
+		 "it is gpu, cpu, waiting, api, wall, kernel=REGEX, function=REGEX, site=REGEX or "
+		 "call=REGEX");
+	return false;
+}
+
+void gates_release(struct gates *g)
+{
+	for (uint32_t i = 0; i < g->count; i++)
+		if (g->list[i].has_pattern)
+			regfree(&g->list[i].pattern);
+	g->count = 0;
+}
+
+/* A message of a workflow command: https://docs.github.com/actions, "Workflow commands". */
+static void annotate(const char *message)
+{
+	const char *actions = getenv("GITHUB_ACTIONS");
+
+	if (!actions || strcmp(actions, "true") != 0)
+		return;
+	fputs("::error title=Slower than the baseline::", stderr);
+	for (; *message; message++) {
+		switch (*message) {
+		case '%':
+			fputs("%25", stderr);
+			break;
+		case '\r':
+		case '\n':
+			fputc('?', stderr);
+			break;
+		default:
+			fputc(*message, stderr);
+		}
+	}
+	fputc('\n', stderr);
+}
+
+/* What is compared, for messages. */
+static void name_of(const struct gate *gate, uint32_t found, char name[NAME_BYTES])
+{
+	if (gate->has_pattern)
+		snprintf(name, NAME_BYTES, "time of %.80s (%u matching)", gate->text, found);
+	else
+		snprintf(name, NAME_BYTES, "%s", changes_total_name(gate->total));
+}
+
+static bool is_above(const struct gates *g, const struct change *c)
+{
+	double limit = g->is_percent ? c->before * g->limit / 100 : g->limit;
+
+	return change_difference(c) > limit;
+}
+
+/* "rose by 12.0 % (1.000 ms to 1.120 ms)" */
+static void describe(const struct comparison *c, const struct change *change, char text[160])
+{
+	char before[CHANGES_TEXT_BYTES], after[CHANGES_TEXT_BYTES], percent[32] = "";
+
+	if (change->before > 0)
+		snprintf(percent, sizeof(percent), " by %.1f %%",
+			 fabs(change_difference(change)) / change->before * 100);
+	snprintf(text, 160, "%s%s (%s to %s)", change_difference(change) < 0 ? "fell" : "rose",
+		 percent, changes_amount(before, c, change->before),
+		 changes_amount(after, c, change->after));
+}
+
+static void fail(struct log *log, const struct gates *g, const struct comparison *c,
+		 const struct change *change, const char *name)
+{
+	char text[160], bound[CHANGES_TEXT_BYTES], message[512];
+
+	describe(c, change, text);
+	changes_amount(bound, c, change->bound);
+	snprintf(message, sizeof(message), "%s %s, above %s; the noise is %s%s", name, text,
+		 g->limit_text, change->has_bound ? "up to " : "not known from one run",
+		 change->has_bound ? bound : "");
+	log_error(log, "%s", message);
+	annotate(message);
+}
+
+static int check(struct log *log, const struct gates *g, const struct gate *gate,
+		 const struct comparison *c)
+{
+	struct change change = gate->has_pattern ? (struct change){0} : c->totals[gate->total];
+	uint32_t found = 0;
+	char name[NAME_BYTES], text[160], bound[CHANGES_TEXT_BYTES];
+
+	if (gate->has_pattern)
+		found = comparison_matching(c, gate->table, &gate->pattern, &change);
+	name_of(gate, found, name);
+	if (change.before <= 0 && change.after <= 0) {
+		log_error(log, "--fail-on %s: there is no such time, before or after", gate->text);
+		return EXIT_PROFILER_FAILED;
+	}
+	if (!is_above(g, &change)) {
+		describe(c, &change, text);
+		log_line(log, "%s %s: not above %s", name, text, g->limit_text);
+		return 0;
+	}
+	if (change.has_bound && !change.is_significant) {
+		describe(c, &change, text);
+		log_warn(log, "%s %s, above %s, but within the noise of %s: this does not fail",
+			 name, text, g->limit_text, changes_amount(bound, c, change.bound));
+		return 0;
+	}
+	fail(log, g, c, &change, name);
+	return EXIT_SLOWER;
+}
+
+int gates_check(struct log *log, const struct gates *g, const struct comparison *c)
+{
+	static const struct gate gpu = {.text = "gpu", .total = TOTAL_GPU};
+	int status = 0;
+
+	if (!g->limit_text)
+		return 0;
+	if (c->is_weights && !g->is_percent) {
+		log_error(log,
+			  "--fail-above %s is a time, and folded stacks have none: give a "
+			  "percentage",
+			  g->limit_text);
+		return EXIT_PROFILER_FAILED;
+	}
+	if (g->count == 0)
+		return check(log, g, &gpu, c);
+	for (uint32_t i = 0; i < g->count; i++) {
+		int one = check(log, g, &g->list[i], c);
+
+		if (one > status) /* not being able to tell is worse than being slower */
+			status = one;
+	}
+	return status;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether a program became too slow: --fail-above and --fail-on, checked on a comparison with a
+ * baseline.
+ *
+ * A time fails if it rose by more than the limit and by more than its noise. Entries that match a
+ * pattern count together.
+ */
+#ifndef PROFILER_COMMANDS_GATE_H
+#define PROFILER_COMMANDS_GATE_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "profiler/base/log.h"
+#include "profiler/profile/comparison.h"
+
+#define GATES_MAX 16
+
+/* What may fail: a total, or the entries of a table that match. */
+struct gate {
+	const char *text; /* "gpu", "kernel=gemm"; borrowed */
+	bool has_pattern;
+	enum comparison_total total;
+	enum comparison_tables table;
+	regex_t pattern;
+};
+
+/* Zero-initialised has no limit. */
+struct gates {
+	const char *limit_text; /* "5%", "10ms"; borrowed; NULL: nothing fails */
+	bool is_percent;
+	double limit; /* in percent or ns */
+	struct gate list[GATES_MAX];
+	uint32_t count; /* 0: GPU time */
+};
+
+/* "5%", "0.5%", "10ms", in one of the units ns, us, ms, s. False: anything else. */
+bool gates_parse_limit(const char *text, struct gates *gates);
+
+/* False: `error` says why. */
+#define GATE_ERROR_BYTES 160
+bool gates_parse(const char *text, struct gates *gates, char error[GATE_ERROR_BYTES]);
+
+void gates_release(struct gates *gates);
+
+/*
+ * 0; EXIT_SLOWER; or EXIT_PROFILER_FAILED if there is nothing to check. Each reason is one line
+ * that -q does not hide; in GitHub's workflows, also an annotation.
+ */
+int gates_check(struct log *log, const struct gates *gates, const struct comparison *comparison);
+
+#endif

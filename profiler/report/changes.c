@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/report/changes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "profiler/report/quantity.h"
+#include "profiler/report/top.h"
+
+#define NAME_WIDTH_MIN 24
+#define COLUMNS_WIDTH 62 /* of what stands before the names */
+#define NOTE_BYTES 96
+
+const char *changes_amount(char text[CHANGES_TEXT_BYTES], const struct comparison *c, double amount)
+{
+	if (!c->is_weights)
+		return time_text(text, amount);
+	snprintf(text, CHANGES_TEXT_BYTES, "%.0f", amount);
+	return text;
+}
+
+const char *changes_total_name(enum comparison_total total)
+{
+	static const char *const names[COMPARISON_TOTALS] = {[TOTAL_GPU] = "GPU time",
+							     [TOTAL_CPU] = "CPU time",
+							     [TOTAL_WAITING] =
+								     "waiting for the GPU",
+							     [TOTAL_API] = "time in CUDA calls",
+							     [TOTAL_WALL] = "time of the run"};
+
+	return names[total];
+}
+
+static void print_change(struct log *log, const struct comparison *c, const struct change *change,
+			 const char *word, const char *name, unsigned int width, const char *note)
+{
+	char before[CHANGES_TEXT_BYTES], after[CHANGES_TEXT_BYTES], by[CHANGES_TEXT_BYTES + 1],
+		percent[32] = "", bound[CHANGES_TEXT_BYTES] = "unknown";
+	double difference = change_difference(change);
+	int bytes = top_fitting(name, width);
+
+	changes_amount(before, c, change->before);
+	changes_amount(after, c, change->after);
+	by[0] = difference < 0 ? '-' : '+';
+	changes_amount(by + 1, c, fabs(difference));
+	if (change->before > 0 && fabs(difference) < 1000 * change->before)
+		snprintf(percent, sizeof(percent), "%+.1f %%", difference / change->before * 100);
+	if (change->has_bound)
+		changes_amount(bound, c, change->bound);
+	log_line(log, "%10s %10s %11s %8s %10s  %-5s %.*s%s%s", before, after, by, percent, bound,
+		 word, bytes, name, name[bytes] ? "\xe2\x80\xa6" : "", note);
+}
+
+static const char *word_of(const struct change *change)
+{
+	if (!change->is_significant)
+		return change_difference(change) == 0 ? "same" : "noise";
+	return change->before <= 0 ? "new" : change->after <= 0 ? "gone" : "";
+}
+
+/* By what a kernel was found on both sides, where it is not its name. */
+static const char *note_of(char note[NOTE_BYTES], const struct comparison_entry *e)
+{
+	note[0] = '\0';
+	if (e->matched_by != MATCHED_BY_NAME)
+		snprintf(note, NOTE_BYTES, "  (by %s: %llu variant%s before, %llu after)",
+			 comparison_match_word(e->matched_by),
+			 (unsigned long long)e->variants[SIDE_BEFORE],
+			 e->variants[SIDE_BEFORE] == 1 ? "" : "s",
+			 (unsigned long long)e->variants[SIDE_AFTER]);
+	return note;
+}
+
+/* Python functions are often called alike: with their files. */
+static const char *name_of(const struct frame_info *frame)
+{
+	return frame->class == CLASS_PYTHON ? frame->name : frame->short_name;
+}
+
+static void print_rest(struct log *log, const struct comparison_table *t, uint32_t shown)
+{
+	uint32_t beyond = 0;
+
+	for (uint32_t i = shown; i < t->count; i++)
+		beyond += t->entries[i].change.is_significant;
+	if (t->count > shown)
+		log_line(log, "%62s(%u more, %u of them beyond the noise)", "", t->count - shown,
+			 beyond);
+}
+
+static void print_table(struct log *log, const struct comparison *c,
+			const struct comparison_table *t, const char *title, uint32_t lines,
+			unsigned int width)
+{
+	uint32_t shown = t->count < lines ? t->count : lines;
+
+	if (t->count == 0)
+		return;
+	log_line(log, "%10s %10s %11s %8s %10s  %5s %s", "before", "after", "difference", "",
+		 "noise", "", title);
+	for (uint32_t i = 0; i < shown; i++) {
+		const struct comparison_entry *e = &t->entries[i];
+		char note[NOTE_BYTES];
+
+		print_change(log, c, &e->change, word_of(&e->change), name_of(e->frame), width,
+			     note_of(note, e));
+	}
+	print_rest(log, t, shown);
+}
+
+void changes_report(struct log *log, const struct comparison *c, uint32_t lines, unsigned int width)
+{
+	static const char *const titles[COMPARISON_TABLES] = {
+		[COMPARED_KERNELS] = "GPU kernel",
+		[COMPARED_COPIES] = "other GPU work",
+		[COMPARED_SITES] = "launched by",
+		[COMPARED_FUNCTIONS] = "function, on the CPU",
+		[COMPARED_WAITS] = "waits, or is timed, in",
+		[COMPARED_CALLS] = "CUDA call"};
+
+	width = width > COLUMNS_WIDTH + NAME_WIDTH_MIN ? width - COLUMNS_WIDTH : NAME_WIDTH_MIN;
+	if (c->is_weights)
+		log_line(log, "Folded stacks have no unit: these are weights as given, taken as "
+			      "counts of samples");
+	log_line(log, "%10s %10s %11s %8s %10s  %5s total", "before", "after", "difference", "",
+		 "noise", "");
+	for (int i = 0; i < COMPARISON_TOTALS; i++) {
+		const struct change *change = &c->totals[i];
+
+		if (change->before > 0 || change->after > 0)
+			print_change(log, c, change, word_of(change),
+				     changes_total_name((enum comparison_total)i), width, "");
+	}
+	for (int i = 0; i < COMPARISON_TABLES; i++)
+		print_table(log, c, &c->tables[i], titles[i], lines, width);
+}

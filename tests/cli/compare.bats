@@ -1,0 +1,270 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Comparing runs: --diff, and the check of --baseline and --fail-above.
+
+load helpers
+
+# All tests read the captures of these runs. A launch of the workload is 1000 ns of GPU time.
+setup_file()
+{
+	load helpers
+	BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR enter_test_folder
+	for launches in 100 104 110; do
+		run_profile -q -gpu-only -o "$launches.profile" "$workloads/launches" $launches
+		echo "$status" >>statuses
+	done
+}
+
+setup()
+{
+	enter_test_folder
+	cp "$BATS_FILE_TMPDIR"/{*.profile,statuses} .
+	expect_equal 'statuses' "$(tr '\n' ' ' <statuses)" '0 0 0 '
+}
+
+# field FILE EXPRESSION: of the object d
+field()
+{
+	python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
+}
+
+@test "two captures are compared" {
+	needs_command python3
+	run_profile --diff 100.profile 110.profile -o d.svg -o d.folded -o d.json
+	expect_status 0
+	expect_line stderr '^100\.000 us 110\.000 us +\+10\.000 us +\+10\.0 % +0 ns +GPU time$'
+	expect_line stderr '^100\.000 us 110\.000 us +\+10\.000 us +\+10\.0 % +0 ns +tiny$'
+	expect_line stderr '^Wrote 1 stack to d\.folded$'
+	expect_line d.folded ';launch_kernel.*;\[GPU_Kernel\]tiny\(.*\) 100000 110000$'
+	expect_equal 'columns' "$(awk '{ b += $(NF - 1); a += $NF } END { print b, a }' d.folded)" '100000 110000'
+	expect_equal 'totals' "$(field d.json 'd["totals"]["gpu"]["difference"], d["totals"]["gpu"]["significant"]')" \
+		'(10000, True)'
+	expect_equal 'kernels' "$(field d.json '[(k["before"], k["after"], k["matched_by"], k["count_after"]) for k in d["kernels"]]')" \
+		"[(100000, 110000, 'name', 110)]"
+	expect_line d.svg 'before 100\.0 .*s, after 110\.0 .*s: \+10\.00 .*s \(\+10\.0 %\), beyond the noise of 0 ns'
+	expect_line d.svg '<g class="more1"><title>'
+}
+
+@test "a run does not differ from itself" {
+	run_profile --diff 100.profile 100.profile -o d.svg
+	expect_status 0
+	expect_line stderr '0 ns +same +tiny$'
+	expect_no_line d.svg '<g class="(more|less|new|gone)'
+}
+
+@test "without -o there is the report alone" {
+	run_profile --diff 100.profile 110.profile
+	expect_status 0
+	expect_empty stdout
+	expect_no_line stderr '^Wrote'
+	expect_no_file merged_trace.folded
+}
+
+@test "several runs of each side show their spread" {
+	needs_command python3
+	run_profile -q --diff 100.profile 104.profile -- 104.profile 110.profile -o d.json
+	expect_status 0
+	# t(2) = 4.303, times sqrt((2000^2 * 2 + 3000^2 * 2) / 2), times sqrt(1/2 + 1/2)
+	expect_equal 'difference, bound' "$(field d.json '[d["totals"]["gpu"][k] for k in ("difference", "bound", "significant")]')" \
+		'[5000, 15515, False]'
+	expect_equal 'runs' "$(field d.json 'd["before"]["runs"], d["after"]["runs"]')" '(2, 2)'
+}
+
+@test "options may stand anywhere around the files" {
+	run_profile -q --diff -o a.folded 100.profile 110.profile
+	expect_status 0
+	run_profile --diff 100.profile -o b.folded 110.profile -q
+	expect_status 0
+	run_profile -q -o c.folded --diff 100.profile -- 110.profile
+	expect_status 0
+	cmp a.folded b.folded
+	cmp a.folded c.folded
+	expect_empty stderr
+}
+
+@test "a part of each run is compared" {
+	run_profile -q --diff 100.profile 110.profile --kernel none_such -o d.folded
+	expect_status 0
+	expect_empty d.folded
+}
+
+@test "folded stacks are compared as weights" {
+	needs_command python3
+	cat >before.folded <<-'END'
+		main;f 100
+		main;gone 30
+		main;[GPU_Kernel]gemm<128, 64>(float*) 50
+		main;[GPU_Kernel]triton_poi_fused_add_0 7
+	END
+	cat >after.folded <<-'END'
+		main;f 100
+		main;<new>" 40
+		main;[GPU_Kernel]gemm<256, 64>(float*) 90
+		main;[GPU_Kernel]triton_poi_fused_add_1 7
+	END
+	run_profile --diff before.folded after.folded -o d.folded -o d.json -o d.svg
+	expect_status 0
+	expect_line stderr '^Folded stacks have no unit'
+	expect d.folded <<-'END'
+		main;<new>" 0 40
+		main;[GPU_Kernel]gemm<256, 64>(float*) 50 90
+		main;[GPU_Kernel]triton_poi_fused_add_1 7 7
+		main;f 100 100
+		main;gone 30 0
+	END
+	expect_line stderr '  50 +90 +\+40 +\+80\.0 % +23 +gemm<256, 64>  \(by template: 1 variant before, 1 after\)$'
+	expect_line stderr ' same  triton_poi_fused_add_1  \(by numbers: 1 variant before, 1 after\)$|same +triton'
+	expect_line stderr ' new +<new>"$'
+	expect_line stderr ' gone +gone$'
+	expect_equal 'unit' "$(field d.json 'd["unit"]')" weight
+	expect_equal 'names' "$(field d.json '[k["names_before"] for k in d["kernels"] if "names_before" in k]')" \
+		"[['[GPU_Kernel]gemm<128, 64>(float*)'], ['[GPU_Kernel]triton_poi_fused_add_0']]"
+	expect_line d.svg '1 frame of 30 is only in the runs before: --widths before shows it'
+	run_profile -q --diff before.folded after.folded --widths before -o d.svg
+	expect_line d.svg '<g class="gone"><title>gone'
+	expect_no_line d.svg '<title>&lt;new&gt;'
+}
+
+@test "what cannot be compared is refused in one line" {
+	echo 'main 1' >a.folded
+	printf 'main 1\nno weight\n' >bad.folded
+	head -c 300 100.profile >cut.profile
+	for files in '100.profile a.folded' 'a.folded bad.folded' 'cut.profile 100.profile' \
+		'100.profile missing' '100.profile /'; do
+		# shellcheck disable=SC2086
+		run_profile --diff $files -o d.folded
+		expect_status 125
+		expect_equal 'lines' "$(wc -l <stderr)" 1
+		expect_no_file d.folded
+	done
+	run_profile --diff a.folded bad.folded
+	expect_line stderr 'bad\.folded .*line 2'
+}
+
+@test "wrong options are explained" {
+	local -A wrong=(
+		['--diff 100.profile']='--diff compares two files'
+		['--diff 100.profile 100.profile 100.profile']='put -- between'
+		['--diff 100.profile 100.profile -o d.html']='writes .svg, .folded or .json, not html'
+		['--diff 100.profile 100.profile --waits']='--waits is for one run'
+		['--diff 100.profile 100.profile --from 100.profile']='--from is for one run'
+		['--diff 100.profile --baseline 100.profile']='--baseline is for one run'
+		['--fail-above 5% true']='needs a --baseline'
+		['--baseline 100.profile --fail-on gpu true']='--fail-on needs --fail-above'
+		['--baseline 100.profile --fail-above 5 true']="not '5'"
+		['--baseline 100.profile --fail-above 5% --fail-on kernels true']='it is gpu, cpu'
+		['--baseline 100.profile --fail-above 5% --fail-on kernel=( true']='kernel='
+	)
+	for options in "${!wrong[@]}"; do
+		# shellcheck disable=SC2086
+		run_profile $options
+		expect_status 125
+		expect_line stderr "^profile: .*${wrong[$options]//(/\\(}"
+	done
+}
+
+@test "--open shows the picture" {
+	needs_root
+	mkdir -p bin
+	printf '#!/bin/sh\necho "$1" >"%s/theirs/shown"\n' "$PWD" >bin/xdg-open
+	chmod +x bin/xdg-open
+	chmod 644 100.profile 110.profile
+	export PATH="$PWD/bin:$PATH" DISPLAY=:77
+	unset BROWSER WAYLAND_DISPLAY
+	as_tester "$profile" -q --diff 100.profile 110.profile -o theirs/d.folded -o theirs/d.svg --open
+	expect_status 0
+	wait_until test -s theirs/shown
+	expect_line theirs/shown 'd\.svg$'
+}
+
+@test "a run that is slower than its baseline fails" {
+	run_profile -q -gpu-only --baseline 100.profile --fail-above 5% -o x.folded "$workloads/launches" 110
+	expect_status 123
+	expect stderr <<-'END'
+		profile: GPU time rose by 10.0 % (100.000 us to 110.000 us), above 5%; the noise is up to 0 ns
+	END
+	[ -e x.folded ]
+	run_profile -q -gpu-only --baseline 100.profile --fail-above 5% -o x.folded "$workloads/launches" 104
+	expect_status 0
+	expect_empty stderr
+}
+
+@test "a capture is checked as a run is" {
+	run_profile --from 110.profile --baseline 100.profile --fail-above 5% -o x.folded
+	expect_status 123
+	expect_line stderr '^Compared with 100\.profile:$'
+	run_profile --from 104.profile --baseline 100.profile --fail-above 5% -o x.folded
+	expect_status 0
+	expect_line stderr '^GPU time rose by 4\.0 % \(100\.000 us to 104\.000 us\): not above 5%$'
+	run_profile -q --from 104.profile --baseline 100.profile --fail-above 3us -o x.folded
+	expect_status 123
+	run_profile -q --from 100.profile --baseline 110.profile --fail-above 0% -o x.folded
+	expect_status 0
+	run_profile -q --diff 100.profile 110.profile --fail-above 5%
+	expect_status 123
+}
+
+@test "a rise within the noise does not fail" {
+	run_profile --from 110.profile --baseline 100.profile --baseline 104.profile --fail-above 5% -o x.folded
+	expect_status 0
+	expect_line stderr '^profile: GPU time rose by 7\.8 % .*, above 5%, but within the noise of 44\.015 us: this does not fail$'
+}
+
+@test "--fail-on chooses what may fail" {
+	run_profile -q --from 110.profile --baseline 100.profile --fail-above 5% --fail-on kernel=tin -o x.folded
+	expect_status 123
+	expect_line stderr '^profile: time of kernel=tin \(1 matching\) rose by 10\.0 %'
+	run_profile -q --from 110.profile --baseline 100.profile --fail-above 5% --fail-on site=launch_kernel -o x.folded
+	expect_status 123
+	run_profile -q --from 110.profile --baseline 100.profile --fail-above 20% --fail-on gpu --fail-on kernel=. -o x.folded
+	expect_status 0
+	# what is not there cannot be checked
+	run_profile -q --from 110.profile --baseline 100.profile --fail-above 5% --fail-on kernel=none_such -o x.folded
+	expect_status 125
+	run_profile -q --from 110.profile --baseline 100.profile --fail-above 5% --fail-on cpu -o x.folded
+	expect_status 125
+	expect_line stderr 'there is no such time'
+}
+
+@test "GitHub gets an annotation" {
+	run_command env GITHUB_ACTIONS=true "$profile" -q --from 110.profile --baseline 100.profile --fail-above 5% -o x.folded
+	expect_status 123
+	expect_line stderr '^::error title=Slower than the baseline::GPU time rose by 10\.0 %25 '
+	run_profile -q --from 110.profile --baseline 100.profile --fail-above 5% -o x.folded
+	expect_no_line stderr '^::error'
+}
+
+@test "a bad baseline shows before the command runs" {
+	echo 'main 1' >a.folded
+	head -c 300 100.profile >cut.profile
+	for file in missing.profile a.folded cut.profile /; do
+		run_profile --baseline "$file" --fail-above 5% touch ran
+		expect_status 125
+		expect_equal 'lines' "$(wc -l <stderr)" 1
+		expect_line stderr "^profile: .*$file"
+		expect_no_file ran
+		expect_no_file merged_trace.folded
+	done
+}
+
+@test "under sudo files are read and written as the user" {
+	needs_root
+	chmod 644 100.profile 110.profile
+	as_tester "$profile" -q --diff 100.profile 110.profile -o theirs/d.svg
+	expect_status 0
+	expect_equal owner "$(stat -c %u theirs/d.svg)" 4242
+	chmod 600 100.profile
+	as_tester "$profile" -q --diff 100.profile 110.profile -o theirs/e.svg
+	expect_status 125
+	as_tester "$profile" -q --baseline 100.profile -o theirs/e.svg touch theirs/ran
+	expect_status 125
+	expect_line stderr 'cannot read 100\.profile'
+	expect_no_file theirs/ran
+}
+
+@test "losses are said to make times too small" {
+	run_command env FAKE_CUDA_DROP_EVERY=10 "$profile" -q -gpu-only -o lossy.profile "$workloads/launches" 100
+	run_profile --diff 100.profile lossy.profile
+	expect_status 0
+	expect_line stderr '^profile: lossy\.profile lost 10 GPU operations: its times are too small$'
+}
