@@ -70,8 +70,14 @@ static const char *after_group(const char *at)
 
 /* ---- writing ---- */
 
+/*
+ * What a short name may take. A comma between template arguments may become an ellipsis, a comma
+ * and a space: "k<,1>" is "k<…, 1>". Nothing else gets longer as much as that.
+ */
+#define SHORT_BYTES(length) (5 * (length) + 1)
+
 struct shortened {
-	char *text; /* never longer than the name, but for ellipses */
+	char *text; /* SHORT_BYTES of the name */
 	size_t length;
 	bool after_lambda;    /* the last thing written is one */
 	bool after_arguments; /* qualifiers may follow */
@@ -134,8 +140,9 @@ static const char *last_part(const char *text)
 static const char *add_lambda_argument(struct shortened *s, const char *at, const char *end)
 {
 	size_t length = (size_t)(end - at);
-	struct shortened inner = {
-		.text = malloc(3 * length + 1), .is_kernel = !s->is_argument, .is_argument = true};
+	struct shortened inner = {.text = malloc(SHORT_BYTES(length)),
+				  .is_kernel = !s->is_argument,
+				  .is_argument = true};
 	char *argument = strndup(at, length);
 	bool is_name = inner.text && argument && shorten(&inner, argument);
 
@@ -399,8 +406,7 @@ static bool shorten(struct shortened *s, const char *name)
 
 char *short_name(const char *name, bool is_kernel)
 {
-	/* an ellipsis takes the place of at least one character */
-	struct shortened s = {.text = malloc(3 * strlen(name) + 1), .is_kernel = is_kernel};
+	struct shortened s = {.text = malloc(SHORT_BYTES(strlen(name))), .is_kernel = is_kernel};
 
 	if (s.text && shorten(&s, name) && strcmp(s.text, name) != 0)
 		return s.text;

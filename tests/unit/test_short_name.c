@@ -235,6 +235,25 @@ static void texts_that_are_no_names(void **state)
 }
 
 /* Any bytes: the result is a text of bounded length, and the same in every run. */
+/* Each empty argument becomes an ellipsis, and each comma has a space behind it. */
+static void empty_arguments_take_more_room(void **state)
+{
+	enum { COMMAS = 100000 };
+	char *name = malloc(COMMAS + 4), *got;
+
+	(void)state;
+	assert_non_null(name);
+	memcpy(name, "k<", 2);
+	memset(name + 2, ',', COMMAS);
+	memcpy(name + 2 + COMMAS, ">", 2);
+	got = short_name(name, true);
+	assert_non_null(got);
+	assert_int_equal(strlen(got), 2 + COMMAS * strlen(E ", ") + 1);
+	free(got);
+	free(name);
+	expect("k<,1>", true, "k<" E ", 1>");
+}
+
 static void random_texts(void **state)
 {
 	static const char alphabet[] = "ab:<>()[]{}# ,.&*-operatorlambda~\xe2\x80";
@@ -270,6 +289,7 @@ int main(void)
 		cmocka_unit_test(scripts_functions_have_no_file),
 		cmocka_unit_test(kernels_keep_the_names_of_their_arguments),
 		cmocka_unit_test(texts_that_are_no_names),
+		cmocka_unit_test(empty_arguments_take_more_room),
 		cmocka_unit_test(random_texts),
 	};
 
