@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: MIT
 /* profile: run a command, and write where its time went on CPU and GPU. */
+#include <signal.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/compare.h"
 #include "profiler/commands/from.h"
 #include "profiler/commands/run.h"
+
+/* Whoever reads our messages may leave before the outputs are written; and a file may be too large.
+ */
+static void prefer_errors_to_signals(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
 
 int main(int argc, char **argv)
 {
@@ -17,6 +26,7 @@ int main(int argc, char **argv)
 		status = run(&options, &inherited);
 		break;
 	case OPTIONS_FROM:
+		prefer_errors_to_signals();
 		status = from(&options, &inherited);
 		break;
 	case OPTIONS_DIFF:

@@ -121,3 +121,9 @@ part()
 	expect_status 125
 	expect_line stderr 'runs no command'
 }
+
+@test "outputs are written even if nobody reads the messages" {
+	run_command sh -c '"$0" --from a.profile --report -o b.folded 2>&1 | true; "$0" -q --diff a.profile a.profile -o c.folded 2>&1 | true' "$profile"
+	[ -s b.folded ]
+	[ -s c.folded ]
+}
