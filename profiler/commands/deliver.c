@@ -201,12 +201,16 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 			return EXIT_PROFILER_FAILED;
 		shown = view_result(view);
 		report_own_code(log, o, result, view);
+		if (o->view.trim_to.text && !view_has_root(view) && result->row_count > 0)
+			log_warn(log, "--trim-to: no function in the profile matches '%s'",
+				 o->view.trim_to.text);
 	}
 	gpu_table_report_devices(log, shown);
 	summary_report_unnamed(log, &shown->unnamed);
 	report_top(log, o, shown);
 	status = write_all(log, o, outputs, opener, result, view);
-	if (strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) == 0 && isatty(STDERR_FILENO))
+	if (o->output_count > 0 && strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) == 0 &&
+	    isatty(STDERR_FILENO))
 		log_line(log,
 			 "For a report or a picture in the browser: -o FILE.html, -o FILE.svg");
 	if (!status && o->strict &&

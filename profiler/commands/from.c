@@ -25,6 +25,8 @@ static int write_outputs(struct reading *r, const struct profile_capture *captur
 {
 	const struct result *result = capture_result(capture);
 
+	if (slice_is_part(&r->options->view.slice))
+		log_line(&r->log, "The whole run:");
 	summary_report(&r->log, &result->totals.measure, &result->totals);
 	return deliver(&r->log, r->options, &r->outputs, &r->opener, result, &r->memory);
 }

@@ -259,7 +259,8 @@ static bool check_formats(const struct options *o)
 
 static void choose_formats(struct options *o)
 {
-	if (o->output_count == 0 && !o->diff)
+	/* reading a capture for its report alone writes no file */
+	if (o->output_count == 0 && !o->diff && !(o->from && o->report))
 		o->outputs[o->output_count++].path = OPTIONS_DEFAULT_OUTPUT;
 	for (uint32_t i = 0; i < o->output_count; i++)
 		o->outputs[i].writer = o->format ? o->format : writer_for_path(o->outputs[i].path);

@@ -55,7 +55,8 @@ static uint32_t next_part(const struct frame_label *label, const struct frame_in
 			continue;
 		if (c == ':' && begins_with(label, at, "::") && at + 2 < label->count)
 			return at + 2;
-		if (c == '.' && frame->class == CLASS_PYTHON && at + 1 < label->count)
+		if (c == '.' && frame->class == CLASS_PYTHON && at + 1 < label->count &&
+		    !(at + 3 == label->count && begins_with(label, at, ".py")))
 			return at + 1;
 	}
 	return 0;
@@ -100,7 +101,12 @@ static void cut_end(struct frame_label *label, uint32_t columns)
 	while (count > 1 && (label->text[count - 1] == ' ' || label->text[count - 1] == ELLIPSIS))
 		count--;
 	label->count = count;
-	append(label, ELLIPSIS);
+	while (count > 0 && label->text[count - 1] == '_')
+		count--;
+	if (count == 0) /* "__…" tells nothing */
+		label->count = 0;
+	else
+		append(label, ELLIPSIS);
 }
 
 void frame_label_fit(struct frame_label *label, const struct frame_info *frame, uint32_t columns)

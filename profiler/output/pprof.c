@@ -48,7 +48,8 @@ enum {
 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING_ID = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
 enum { LINE_FUNCTION_ID = 1, LINE_LINE = 2 };
-enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4 };
+/* No system name, 3: pprof takes an equal one for a mangled name, and drops what is in brackets. */
+enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILENAME = 4 };
 
 #define FLUSHED_BYTES (64u << 10)
 #define PAGE UINT64_C(4096)
@@ -402,7 +403,6 @@ static void put_function(struct pprof *p, const struct frame_info *frame, uint32
 
 	protobuf_uint(&p->fields, FUNCTION_ID, number);
 	put_text(p, FUNCTION_NAME, name);
-	put_text(p, FUNCTION_SYSTEM_NAME, name);
 	if (frame->file)
 		put_text(p, FUNCTION_FILENAME, frame->file);
 	else if (mapping != NO_MAPPING)

@@ -52,6 +52,7 @@ struct view {
 	struct change *changes;    /* by frame of the result */
 	struct progress *progress; /* by stack of the result; NULL: all frames stay */
 	struct frame_info *named;  /* frames with short names; NULL: as the others */
+	bool has_root;             /* a stack begins where --trim-to says */
 	bool has_own;
 
 	struct row *rows;
@@ -320,6 +321,7 @@ static struct progress follow(struct view *v, struct progress p, uint32_t frame)
 	if (change->is_root && !p.is_trimmed) {
 		p.kept = push(v, RESULT_ROOT, frame);
 		p.is_trimmed = true;
+		v->has_root = true;
 	} else if (role == ROLE_PACKAGE) {
 		fold_package(v, &p, change->package);
 		return p;
@@ -522,8 +524,9 @@ static void add_record(struct view *v, const struct timeline_record *record, boo
 			  .ns = record->duration_ns,
 			  .bytes = begins ? record->bytes : 0};
 
-	if (record->kind == TIMELINE_LAUNCH)
-		return;
+	if (record->kind == TIMELINE_LAUNCH ||
+	    (record->kind == TIMELINE_GPU_OPERATION && gpu_work_is_instant(record->work)))
+		return; /* as in the rows of a whole run */
 	if (record->kind == TIMELINE_WAIT)
 		stack = waiting(v, stack);
 	row.stack = append(v, group_of(v, record->place), stack);
@@ -781,6 +784,11 @@ const struct result *view_result(const struct view *v)
 const struct result *view_text_result(const struct view *v)
 {
 	return &v->text_result;
+}
+
+bool view_has_root(const struct view *v)
+{
+	return v->has_root;
 }
 
 bool view_has_own_code(const struct view *v)

@@ -80,6 +80,9 @@ const struct result *view_result(const struct view *view);
 /* The same for formats that show one name: with VIEW_NAMES_SHORT, the short one. */
 const struct result *view_text_result(const struct view *view);
 
+/* With `trim_to`: whether any stack has such a function. */
+bool view_has_root(const struct view *view);
+
 /* With `my_code`: whether any function is own. */
 bool view_has_own_code(const struct view *view);
 

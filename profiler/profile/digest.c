@@ -172,8 +172,9 @@ struct digest *digest_new(const struct result *result)
 
 /* ---- from the timeline ---- */
 
-static void add_record(struct digest *d, const struct result *r, const struct busy *busy,
-		       const struct timeline_record *record)
+/* Waits go to a table of their own, for merge_waits. */
+static void add_record(struct digest *d, struct digest_table *waits, const struct result *r,
+		       const struct busy *busy, const struct timeline_record *record)
 {
 	const struct frame_info *frame = frame_of(r, result_record_stack(r, record));
 	struct row row = {.count = 1, .ns = record->duration_ns};
@@ -182,15 +183,43 @@ static void add_record(struct digest *d, const struct result *r, const struct bu
 		frame = &unknown;
 	switch (record->kind) {
 	case TIMELINE_LAUNCH:
-	case TIMELINE_WAIT:
 		add_row(&d->calls, frame, &row);
 		break;
+	case TIMELINE_WAIT:
+		add_row(waits, frame, &row);
+		break;
 	case TIMELINE_CPU_SAMPLE:
+		/* one that began before the part of the run is not of its rows' count */
+		row.count = record->start_ns != r->shown_from_ns ||
+			    record->duration_ns >= r->totals.sample_ns;
 		if (busy && !busy_at(busy, record->start_ns))
 			add_row(&d->idle, frame, &row);
 		break;
 	default:
 		break;
+	}
+}
+
+/*
+ * A call that blocks may have two records: of the call, and of its wait, which takes nearly all of
+ * it. So a function that has both has the calls of the one, and the time of the longer.
+ */
+static void merge_waits(struct digest_table *calls, const struct digest_table *waits)
+{
+	for (uint32_t i = 0; i < waits->count; i++) {
+		const struct digest_entry *wait = &waits->entries[i];
+		struct row row = {.count = wait->count, .ns = wait->ns};
+		uint32_t hash = hash_bytes(wait->frame->name, strlen(wait->frame->name));
+		uint32_t at = hash_index_find(&calls->index, hash, entry_equal, calls->entries,
+					      wait->frame);
+
+		if (at != HASH_INDEX_NONE) {
+			const struct digest_entry *call = &calls->entries[at];
+
+			row.count = call->count < wait->count ? wait->count - call->count : 0;
+			row.ns = call->ns < wait->ns ? wait->ns - call->ns : 0;
+		}
+		add_row(calls, wait->frame, &row);
 	}
 }
 
@@ -204,14 +233,17 @@ static void empty(struct digest_table *t)
 int digest_add_timeline(struct digest *d, const struct result *result, const struct busy *busy)
 {
 	struct timeline_reader *reader = timeline_reader_new(result->timeline);
+	struct digest_table waits = {.count = 0};
 	const struct timeline_record *record;
 	int more;
 
 	if (!reader)
 		return -errno;
 	while ((more = timeline_reader_next(reader, &record)) == 1)
-		add_record(d, result, busy, record);
+		add_record(d, &waits, result, busy, record);
 	timeline_reader_free(reader);
+	merge_waits(&d->calls, &waits);
+	empty(&waits);
 	if (more) {
 		empty(&d->calls);
 		empty(&d->idle);

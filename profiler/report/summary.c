@@ -391,14 +391,16 @@ void summary_report_unnamed(struct log *log, const struct unnamed *u)
 static void report_empty(struct log *log, const struct measure *m, const struct totals *t,
 			 const struct summary_written *w)
 {
-	if (w->unit && w->written.exact_ns > 0)
+	if (t->shown && w->written.exact_ns <= 0)
+		log_warn(log, "the profile is empty: nothing of the run is left with %s", t->shown);
+	else if (w->unit && w->written.exact_ns > 0)
 		log_warn(log, "all of it is less than one %s: use --unit us or --unit ns",
 			 strcmp(w->unit, "samples") == 0 ? "sample" : "unit");
 	else if (m->samples_cpu)
 		log_warn(log,
-			 "the profile is empty: the command ran %.3f s and no CPU sample fell into "
-			 "it (raise -F)",
-			 (double)t->elapsed_ns / 1e9);
+			 "the profile is empty: the command used %.3f s of CPU in %.3f s, and no "
+			 "sample fell into it (raise -F)",
+			 (double)t->command_cpu_ns / 1e9, (double)t->elapsed_ns / 1e9);
 	else if (used_gpu(t->ledger))
 		log_warn(log, "the profile is empty: no GPU time was recorded");
 }

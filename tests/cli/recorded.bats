@@ -79,6 +79,10 @@ total()
 		go tool pprof -top -sample_index=gpu a.pb.gz >top 2>errors
 		expect_line top '%'
 	done
+	run_profile -q --from "$root/tests/captures/h200_torch_eager.profile" -o a.pb.gz
+	go tool pprof -top -sample_index=gpu a.pb.gz >top 2>errors
+	expect_line top 'cutlass::Kernel2<cutlass_80_simt' # pprof leaves names as they are
+	expect_no_line top ' \[GPU_Kernel\]cutlass::Kernel2$'
 }
 
 @test "a real run is read again as it was written" {

@@ -87,6 +87,7 @@ static inline void random_record(struct prng *p, struct random_result *r)
 					 .stack = random_stack(p, m)};
 	struct timeline_shape shape = {.grid = {(uint32_t)prng_below(p, 4)}, .registers = 7};
 	struct row row = {.kind = kinds[record.kind], .count = 1, .ns = record.duration_ns};
+	bool is_row = record.kind != TIMELINE_LAUNCH;
 
 	switch (record.kind) {
 	case TIMELINE_GPU_OPERATION:
@@ -97,6 +98,9 @@ static inline void random_record(struct prng *p, struct random_result *r)
 		record.shape = timeline_number_shape(r->timeline, &shape);
 		record.work = (uint32_t)prng_below(p, GPU_WORKS);
 		row.stack = record.stack;
+		is_row = !gpu_work_is_instant(record.work);
+		if (!is_row)
+			record.duration_ns = 0;
 		break;
 	case TIMELINE_WAIT:
 		row.stack = random_push(p, m, record.stack, CLASS_WAIT, MARK_WAITING);
@@ -106,7 +110,7 @@ static inline void random_record(struct prng *p, struct random_result *r)
 		break;
 	}
 	record.place = places_add(&m->places, &place);
-	if (record.kind != TIMELINE_LAUNCH)
+	if (is_row)
 		made_add_at(m, &row, place);
 	r->records[r->record_count++] = record;
 	assert_int_equal(timeline_add(r->timeline, &record), 0);

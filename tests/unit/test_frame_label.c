@@ -70,6 +70,9 @@ static void words_are_cut_at_their_ends(void **state)
 	check_fit(CLASS_NATIVE, "attention_softmax", 12, "attention_" DOTS);
 	check_fit(CLASS_NATIVE, "abcdefghijkl", 5, "abcd" DOTS);
 	check_fit(CLASS_NATIVE, "a_bcdefghijkl", 8, "a_bcdef" DOTS);
+	check_fit(CLASS_NATIVE, "__libc_start_main", 3, ""); /* "__" tells nothing */
+	check_short(CLASS_PYTHON, "<module> (a/__init__.py)", "package/__init__.py", 12,
+		    "package/__" DOTS);
 	check_fit(CLASS_WAIT, "[waiting for GPU]", 11, "[waiting" DOTS);
 	check_fit(CLASS_NATIVE, "\xe4\xb8\xad\xe6\x96\x87\xe5\x90\x8d", 5,
 		  "\xe4\xb8\xad\xe6\x96\x87" DOTS);
@@ -118,7 +121,7 @@ static void random_names_fit(void **state)
 		for (uint32_t i = 0; i < label.count; i++)
 			used += markup_columns(label.text[i]);
 		EXPECT(&p, used <= columns);
-		EXPECT(&p, columns < 3 || !*name || label.count > 0);
+		EXPECT(&p, columns < 3 || !*name || label.count > 0 || strchr(name, '_'));
 	}
 }
 

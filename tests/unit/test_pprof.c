@@ -574,7 +574,7 @@ static void frames_have_files(void **state)
 	assert_pb(r.functions[1].file, "/lib/libx.so.6");
 	assert_pb(r.functions[4].file, "model.py");
 	assert_pb(r.functions[4].name, "forward (model.py:42)");
-	assert_pb(r.functions[4].system_name, "forward (model.py:42)");
+	assert_pb(r.functions[4].system_name, ""); /* else pprof would shorten the name */
 	assert_pb(r.functions[6].file, "");
 	assert_path(&r, 0, "start_thread", "main", "open", "forward (model.py:42)", "odd", "k");
 	forget(&r);

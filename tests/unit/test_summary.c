@@ -787,8 +787,8 @@ static void an_empty_profile_says_why(void **state)
 			"us"));
 	w.written.exact_ns = 0;
 	assert_string_equal(report_written(b, &w),
-			    "profile: the profile is empty: the command ran 1.235 s and no CPU "
-			    "sample fell into it (raise -F)\n" WROTE_NONE("us"));
+			    "profile: the profile is empty: the command used 0.000 s of CPU in "
+			    "1.235 s, and no sample fell into it (raise -F)\n" WROTE_NONE("us"));
 	b->measure.samples_cpu = false;
 	assert_string_equal(
 		report_written(b, &w),

@@ -49,7 +49,8 @@ function cutTail(text, fits) {
 	const word = text.slice(0, low).search(/[^A-Za-z0-9][A-Za-z0-9]*$/);
 
 	if (word > 0 && low - word <= 4 && /[A-Za-z0-9]/.test(text[low] ?? "")) low = word;
-	return `${text.slice(0, low).trimEnd()}…`;
+	text = text.slice(0, low).trimEnd();
+	return /^_*$/.test(text) ? "" : `${text}…`; // "__…" tells nothing
 }
 
 // The best form of a name that fits; "" if nothing useful does.

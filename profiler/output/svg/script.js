@@ -228,7 +228,7 @@ function partsOf(name, isPython) {
 			continue;
 		if (name[i] === ':' && name[i + 1] === ':' && i + 2 < name.length)
 			parts.push(++i + 1);
-		else if (isPython && name[i] === '.')
+		else if (isPython && name[i] === '.' && name.slice(i) !== '.py')
 			parts.push(i + 1);
 	}
 	return parts;
@@ -253,7 +253,9 @@ function cutEnd(name, columns) {
 	}
 	if (border * 2 >= n)
 		n = border;
-	return characters.slice(0, n).join('').replace(/[ \u2026]+$/, '') + '\u2026';
+	const text = characters.slice(0, n).join('').replace(/[ \u2026]+$/, '');
+
+	return /^_*$/.test(text) ? '' : text + '\u2026'; // "__…" tells nothing
 }
 
 function fit(name, short, isPython, columns) {
