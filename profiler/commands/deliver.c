@@ -2,6 +2,7 @@
 #include "profiler/commands/deliver.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +37,7 @@ void deliver_folder(const struct outputs *outputs, char folder[DELIVER_FOLDER_BY
 	if (beside >= 0)
 		snprintf(folder, DELIVER_FOLDER_BYTES, "/proc/self/fd/%d", beside);
 	else
-		snprintf(folder, DELIVER_FOLDER_BYTES, ".");
+		snprintf(folder, DELIVER_FOLDER_BYTES, "%s", access(".", W_OK) == 0 ? "." : "/tmp");
 }
 
 bool deliver_open(struct log *log, const struct options *o, const struct identity *identity,
@@ -213,6 +214,15 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	    isatty(STDERR_FILENO))
 		log_line(log,
 			 "For a report or a picture in the browser: -o FILE.html, -o FILE.svg");
+	if (o->view.slice.has_time && shown->totals.ledger->timeline.lost) {
+		log_error(log,
+			  "%" PRIu64
+			  " events of the run were not kept, and with --time the outputs "
+			  "lack their time: %s",
+			  shown->totals.ledger->timeline.lost,
+			  strerror(-shown->totals.ledger->timeline.error));
+		status = EXIT_PROFILER_FAILED;
+	}
 	if (!status && o->strict &&
 	    !strict_check(log, shown->totals.ledger, shown->unnamed.not_kept))
 		status = EXIT_NOT_EXACT;

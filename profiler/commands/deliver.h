@@ -22,7 +22,8 @@ unsigned int deliver_wants(const struct options *options);
 uint32_t deliver_place_mask(const struct options *options);
 
 /*
- * A new timeline's folder, beside the outputs, or the current one where none is a file in a folder.
+ * A new timeline's folder: beside the outputs, or where none is a file in a folder the current one,
+ * or /tmp if that is not writable.
  * The text is valid as long as the outputs are open.
  */
 #define DELIVER_FOLDER_BYTES 64

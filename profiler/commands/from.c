@@ -31,6 +31,30 @@ static int write_outputs(struct reading *r, const struct profile_capture *captur
 	return deliver(&r->log, r->options, &r->outputs, &r->opener, result, &r->memory);
 }
 
+/*
+ * Where the timeline is kept while it is read; "": nowhere, for it is not needed. False after
+ * logging that there is no place.
+ */
+static bool find_folder(struct reading *r, char folder[DELIVER_FOLDER_BYTES])
+{
+	struct timeline *tried;
+
+	folder[0] = '\0';
+	if (!(deliver_wants(r->options) & NEEDS_TIMELINE))
+		return true;
+	deliver_folder(&r->outputs, folder);
+	tried = timeline_new(folder, NULL);
+	timeline_free(tried);
+	if (tried)
+		return true;
+	folder[0] = '\0';
+	if (!(deliver_needs(r->options) & NEEDS_TIMELINE))
+		return true; /* the report goes without */
+	log_error(&r->log, "cannot create a temporary file beside the output, or in /tmp: %s",
+		  strerror(errno));
+	return false;
+}
+
 static int read_capture(struct reading *r, FILE *in)
 {
 	const char *path = r->options->from;
@@ -39,9 +63,9 @@ static int read_capture(struct reading *r, FILE *in)
 	struct profile_capture *capture;
 	int status = EXIT_PROFILER_FAILED;
 
-	deliver_folder(&r->outputs, folder);
-	capture = capture_read(in, deliver_wants(r->options) & NEEDS_TIMELINE ? folder : NULL,
-			       &r->memory, &error);
+	if (!find_folder(r, folder))
+		return status;
+	capture = capture_read(in, folder[0] ? folder : NULL, &r->memory, &error);
 	if (capture)
 		status = write_outputs(r, capture);
 	else

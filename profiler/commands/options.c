@@ -93,6 +93,10 @@ static bool set_by(struct options *o, const char *text)
 
 static bool set_time(struct options *o, const char *text)
 {
+	if (o->view.slice.has_time) {
+		fprintf(stderr, "profile: --time may be given once\n");
+		return false;
+	}
 	if (slice_parse_time(text, &o->view.slice))
 		return true;
 	fprintf(stderr,
@@ -365,8 +369,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 		o->open = true;
 		return true;
 	case OPT_FROM:
-		o->from = argument;
-		return true;
+		if (o->from)
+			fprintf(stderr, "profile: --from may be given once; --diff compares\n");
+		return !o->from && (o->from = argument);
 	case OPT_TIME:
 		return set_time(o, argument);
 	case OPT_PROCESS:

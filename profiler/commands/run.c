@@ -142,7 +142,7 @@ static bool open_timeline(struct run *r)
 		return true;
 	}
 	log_error(&r->log, "cannot create a temporary file in %s: %s; choose another file with -o",
-		  strcmp(folder, ".") == 0 ? "the current folder" : "the folder of the output",
+		  folder[0] != '/' ? "the current folder" : "the folder of the output, or /tmp",
 		  strerror(errno));
 	return false;
 }

@@ -11,7 +11,8 @@
 #include "symbolize/array.h"
 #include "symbolize/text.h"
 
-#define DEPTH_MAX 65536u /* frames of a stack */
+#define DEPTH_MAX 65536u               /* frames of a stack */
+#define DEPTHS_MAX (UINT64_C(1) << 29) /* of all rows: formats write each row's stack out */
 
 /* A table of the result that is an array. */
 struct table {
@@ -30,6 +31,7 @@ struct profile_capture {
 	struct table frames, stacks, places, rows, gpu_rows;
 	uint16_t *depths; /* by stack, less one */
 	uint32_t depth_capacity;
+	uint64_t row_depths; /* sum */
 	struct place_names place_names;
 	struct devices devices;
 	struct timeline *timeline; /* NULL: not wanted */
@@ -247,6 +249,9 @@ static void add_row(struct profile_capture *c, const struct row *row)
 		fail(c, CAPTURE_DAMAGED);
 		return;
 	}
+	c->row_depths += c->depths[row->stack];
+	if (c->row_depths > DEPTHS_MAX)
+		fail(c, CAPTURE_TOO_LARGE);
 	added = add(c, &c->rows, sizeof(*row));
 	if (added)
 		*added = *row;
@@ -540,6 +545,8 @@ static void finish(struct profile_capture *c)
 	r->totals.command = text_of(c, n->command);
 	r->totals.shown = text_of(c, n->shown);
 	r->totals.folder = text_of(c, n->folder);
+	if (r->totals.folder && r->totals.folder[0] != '/')
+		fail(c, CAPTURE_DAMAGED);
 	r->totals.ledger = ledger;
 	r->unnamed = n->unnamed;
 	r->unnamed.unreadable_path = text_of(c, n->unreadable_path);

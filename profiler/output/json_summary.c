@@ -104,6 +104,7 @@ static void put_losses(struct json *j, const struct ledger *l, uint64_t not_kept
 	json_key(j, "losses");
 	json_open_object(j);
 	ledger_visit_losses(l, not_kept, put_loss, j);
+	put_number(j, "timeline_records_lost", l->timeline.lost);
 	json_close_object(j);
 }
 

@@ -11,6 +11,8 @@
 #include "profiler/output/writer.h"
 #include "profiler/profile/work_names.h"
 
+#define PATTERN_MAX 1000 /* bytes: the C library takes patterns apart on the stack */
+
 static const struct {
 	const char *word;
 	double ns;
@@ -71,6 +73,10 @@ bool slice_parse_match(const char *text, bool may_be_number, struct slice_match 
 		errno = 0;
 		match->number = strtoull(text, &end, 10);
 		match->is_number = !errno && !*end;
+	}
+	if (strlen(text) > PATTERN_MAX) {
+		snprintf(error, SLICE_ERROR_BYTES, "it is longer than %d bytes", PATTERN_MAX);
+		return false;
 	}
 	err = match->is_number ? 0 : regcomp(&match->pattern, text, REG_EXTENDED | REG_NOSUB);
 	if (err || !text[0]) {
@@ -143,6 +149,12 @@ static bool has_part(const struct slice_match *match, const struct result *resul
 		return number_of(result, place, part) == match->number;
 	return grouping_text(result->place_names, result->device_names, place, part, text) &&
 	       regexec(&match->pattern, text, 0, NULL, 0) == 0;
+}
+
+bool slice_is_of_gpu(const struct slice *slice)
+{
+	return slice->parts[PLACE_DEVICE].text || slice->parts[PLACE_CONTEXT].text ||
+	       slice->parts[PLACE_STREAM].text;
 }
 
 bool slice_has_place(const struct slice *slice, const struct result *result, uint32_t place)

@@ -53,6 +53,12 @@ bool slice_is_part(const struct slice *slice);
 /* What outputs have to collect so that it can be told apart: enum writer_needs. */
 unsigned int slice_needs(const struct slice *slice);
 
+/*
+ * Whether it is of a device, context or stream. A wait is for all that was launched, so none has
+ * it.
+ */
+bool slice_is_of_gpu(const struct slice *slice);
+
 /* Whether a place is within. */
 bool slice_has_place(const struct slice *slice, const struct result *result, uint32_t place);
 

@@ -444,7 +444,7 @@ static bool is_within(const struct view *v, uint32_t kind, uint32_t stack, uint3
 
 	if (s->kinds && !(s->kinds & 1u << kind))
 		return false;
-	if (!v->has_place[place])
+	if (!v->has_place[place] || (kind == ROW_WAIT && slice_is_of_gpu(s)))
 		return false;
 	if (!s->kernel.text)
 		return true;

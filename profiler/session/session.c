@@ -382,10 +382,14 @@ static bool asks_to_end(int signal)
 	return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-/* A signal typed at the terminal has reached the target's process group already. */
+/*
+ * A signal typed at the terminal has reached the target's process group already. When the terminal
+ * hangs up, though, the kernel sends SIGHUP to the session's leader alone.
+ */
 static bool target_has_it(const struct session *s, const struct supervisor_signal *signal)
 {
-	return signal->from_terminal && getpgid(s->target.pid) == getpgrp();
+	return signal->from_terminal && signal->number != SIGHUP &&
+	       getpgid(s->target.pid) == getpgrp();
 }
 
 static void kill_target(struct session *s)

@@ -127,3 +127,26 @@ part()
 	[ -s b.folded ]
 	[ -s c.folded ]
 }
+
+@test "a report needs no folder to write into" {
+	needs_command setpriv
+	chmod 644 a.profile
+	mkdir -m 755 closed
+	cd closed
+	status=0
+	setpriv --reuid=4242 --regid=4242 --clear-groups "$profile" -q --from ../a.profile --report --time 0.. \
+		>../stdout 2>../stderr </dev/null || status=$?
+	cd ..
+	expect_status 0
+	expect_line stderr '^The run took '
+}
+
+@test "--time says when events of the run were lost" {
+	needs_mount_namespace
+	mkdir small
+	run_command unshare -m sh -c 'mount -t tmpfs -o size=64k tmpfs small && cd small &&
+		exec "$0" -q -gpu-only --time 0.. -o - --format json "$1" 20000' "$profile" "$workloads/launches"
+	expect_status 125
+	expect_line stderr 'events of the run were not kept, and with --time'
+	expect_no_line stdout '"timeline_records_lost":0'
+}

@@ -370,3 +370,19 @@ finish_job()
 	kill -KILL "$(cat daemon)" # it was still there
 	expect_line stderr '^Wrote '
 }
+
+@test "a terminal that hangs up ends the command" {
+	needs_command python3
+	run_command python3 -c '
+import os, pty, sys, time
+pid, terminal = pty.fork()
+if pid == 0:
+	os.execv(sys.argv[1], [sys.argv[1], "-q", "-o", "x.folded", "sh", "-c", "echo $$ >child; exec sleep 600"])
+while not (os.path.exists("child") and os.path.getsize("child")):
+	time.sleep(0.01)
+os.close(terminal)
+os.waitpid(pid, 0)
+' "$profile"
+	expect_status 0
+	! kill -0 "$(cat child)" 2>/dev/null
+}
