@@ -208,7 +208,10 @@ static void code_has_the_names_of_its_functions(void **state)
 	add(b, ROW_GPU,
 	    work(b, bench_call(b, caller, "cudaMemset"), FRAME_GPU_WORK, "[GPU_Memset]"), 3);
 	add(b, ROW_GPU, work(b, STACK_EMPTY, FRAME_GPU_WORK, "[GPU_UVM]"), 1);
-	view = view_of(b, &p.sums, p.names, PICKS);
+	/* on a slow machine some names come only with a later message */
+	do
+		view = view_of(b, &p.sums, p.names, PICKS);
+	while (view->lists[LIVE_FUNCTIONS].count + view->lists[LIVE_SITES].count > 3);
 	assert_int_equal(view->lists[LIVE_FUNCTIONS].count, 1);
 	assert_int_equal(line_of(view, LIVE_FUNCTIONS, "some_function")->sum.ns, 120);
 	assert_int_equal(line_of(view, LIVE_SITES, "some_function")->sum.ns, 10);
