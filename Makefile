@@ -141,7 +141,7 @@ include tests/rules.mk
 
 # ---- for people ----
 
-.PHONY: all demo setup check format clean install uninstall deb portable
+.PHONY: all demo setup check format docs-pictures clean install uninstall deb portable
 
 setup:
 	$(Q)scripts/setup
@@ -152,6 +152,12 @@ demo: setup
 
 check:
 	$(Q)scripts/check
+
+# the pictures in docs/pictures, drawn of captures of real runs
+docs-pictures: profile
+	$(Q)mkdir -p docs/pictures
+	$(Q)for c in tests/captures/*.profile; do \
+		./profile -q --from $$c --my-code -gpu-only -o docs/pictures/$$(basename $$c .profile).svg || exit 1; done
 
 format:
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h' '*.cpp' '*.cu')

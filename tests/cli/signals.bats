@@ -384,5 +384,5 @@ os.close(terminal)
 os.waitpid(pid, 0)
 ' "$profile"
 	expect_status 0
-	! kill -0 "$(cat child)" 2>/dev/null
+	if kill -0 "$(cat child)" 2>/dev/null; then return 1; fi
 }
