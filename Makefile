@@ -105,7 +105,7 @@ $(BUILD)/profiler/output/svg_blob.o: profiler/output/svg_blob.S $(wildcard profi
 
 # in this order; what a script imports comes before it
 page_scripts := $(addprefix profiler/output/html/,dom.js format.js data.js kinds.js names.js tree.js \
-	callers.js tables.js state.js spans.js timeline.js slices.js busy.js draw.js details.js flame_view.js \
+	own_code.js callers.js tables.js state.js spans.js timeline.js slices.js busy.js draw.js details.js flame_view.js \
 	table_view.js timeline_view.js busy_view.js about_view.js main.js)
 page_parts := profiler/output/html/index.html profiler/output/html/style.css $(page_scripts)
 

@@ -3,12 +3,13 @@
  * A page (html/) with the result as its data, which html/data.js reads. The data is numbers and
  * texts (deflated.h), in tables; a table is its number of rows and then one column after the other.
  *
- *	format      2
+ *	format      3
  *	texts       their lengths; then all of them
  *	            A text is a number in this table plus 1, 0 for none.
  *	facts       text (what), number
  *	losses      text (what), number
- *	frames      class, name, short name, file, module, line
+ *	frames      class, name, short name, file, module, line, role (code_role.h), text of the
+ *	            frame that it is folded to (0: it stays)
  *	stacks      their own number minus that of the stack around them, frame, of GPU work the
  *frame of its launch site plus 1 (digest.h; the outermost where none is known), else 0; from number
  *1 on processes   number, pid, name threads     process, tid, name devices     process, number,
@@ -26,13 +27,15 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/saturate.h"
 #include "profiler/base/version.h"
+#include "profiler/output/code_role.h"
 #include "profiler/output/deflated.h"
 #include "profiler/output/html_timeline.h"
 #include "profiler/profile/digest.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
+#include "symbolize/intern.h"
 
-#define DATA_FORMAT 2
+#define DATA_FORMAT 3
 #define NONE UINT32_MAX
 
 /* The page up to its data, in .rodata by html_blob.S. */
@@ -47,12 +50,15 @@ struct fact {
 
 /* In the order of the columns. */
 struct page_frame {
-	uint32_t class, name, short_name, file, module, line;
+	uint32_t class, name, short_name, file, module, line, role, folded;
 };
 
 struct page {
 	const struct result *result;
 	bool failed; /* out of memory */
+
+	struct code_roles *roles; /* NULL: others' code is folded already */
+	struct intern labels;     /* of packages */
 
 	const char **texts;
 	uint32_t text_count, text_capacity;
@@ -142,6 +148,8 @@ static void add_facts(struct page *p, const struct written *written)
 	add_fact(p, "command", add_text(p, t->command));
 	if (t->shown)
 		add_fact(p, "shown", add_text(p, t->shown));
+	if (!p->roles)
+		add_fact(p, "folded", 1);
 	add_fact(p, "elapsed ns", t->elapsed_ns);
 	result_window(p->result, &from_ns, &to_ns);
 	add_fact(p, "shown from ns", from_ns - t->start_ns);
@@ -211,11 +219,43 @@ static bool frame_equal(const void *records, uint32_t position, const void *key)
 		      sizeof(struct page_frame)) == 0;
 }
 
+static uint32_t add_frame(struct page *p, struct page_frame frame)
+{
+	uint32_t hash = hash_bytes(&frame, sizeof(frame));
+	uint32_t at = hash_index_find(&p->frame_index, hash, frame_equal, p->frames, &frame);
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	if (!array_make_room(&p->frames, p->frame_count, &p->frame_capacity, sizeof(*p->frames)) ||
+	    hash_index_add(&p->frame_index, hash, p->frame_count) != 0) {
+		p->failed = true;
+		return 0;
+	}
+	p->frames[p->frame_count] = frame;
+	return p->frame_count++;
+}
+
+/* What folding makes of a frame. */
+static void add_role(struct page *p, const struct frame_info *frame, struct page_frame *to)
+{
+	char label[CODE_ROLE_LABEL_BYTES];
+	const char *kept;
+
+	to->role = ROLE_KEPT;
+	if (!p->roles)
+		return;
+	to->role = code_role_of(p->roles, frame, label);
+	if (to->role != ROLE_PACKAGE && to->role != ROLE_PLUMBING && to->role != ROLE_CALLERS)
+		return;
+	kept = intern_string(&p->labels, label);
+	p->failed |= !kept;
+	to->folded = add_text(p, kept);
+}
+
 static uint32_t number_of_frame(struct page *p, uint32_t frame)
 {
 	const struct frame_info *f = &p->result->frames[frame];
 	struct page_frame key;
-	uint32_t hash, at;
 
 	if (p->frame_numbers[frame] != NONE)
 		return p->frame_numbers[frame];
@@ -230,20 +270,9 @@ static uint32_t number_of_frame(struct page *p, uint32_t frame)
 	/* a runtime that is linked statically: its functions are the program's */
 	if (f->class == CLASS_NATIVE && cuda_launch_function_of(f->name))
 		key.class = CLASS_API;
-	hash = hash_bytes(&key, sizeof(key));
-	at = hash_index_find(&p->frame_index, hash, frame_equal, p->frames, &key);
-	if (at == HASH_INDEX_NONE) {
-		if (!array_make_room(&p->frames, p->frame_count, &p->frame_capacity,
-				     sizeof(*p->frames)) ||
-		    hash_index_add(&p->frame_index, hash, p->frame_count) != 0) {
-			p->failed = true;
-			return 0;
-		}
-		at = p->frame_count++;
-		p->frames[at] = key;
-	}
-	p->frame_numbers[frame] = at;
-	return at;
+	add_role(p, f, &key);
+	p->frame_numbers[frame] = add_frame(p, key);
+	return p->frame_numbers[frame];
 }
 
 static bool stack_equal(const void *records, uint32_t position, const void *key)
@@ -381,6 +410,8 @@ static void write_stacks(const struct page *p, struct deflated *data)
 	COLUMN(data, p->frame_count, p->frames[i].file);
 	COLUMN(data, p->frame_count, p->frames[i].module);
 	COLUMN(data, p->frame_count, p->frames[i].line);
+	COLUMN(data, p->frame_count, p->frames[i].role);
+	COLUMN(data, p->frame_count, p->frames[i].folded);
 	deflated_number(data, count);
 	COLUMN(data, count, i + 1 - stacks[i].outer);
 	COLUMN(data, count, stacks[i].frame);
@@ -476,6 +507,11 @@ static bool allocate(struct page *p)
 	memset(p->frame_numbers, 0xff, r->frame_count * sizeof(*p->frame_numbers));
 	memset(p->stack_numbers, 0xff, r->stack_count * sizeof(*p->stack_numbers));
 	memset(p->place_numbers, 0xff, r->place_count * sizeof(*p->place_numbers));
+	if (!r->is_my_code) {
+		p->roles = code_roles_new(NULL, 0, r->totals.folder);
+		if (!p->roles)
+			return false;
+	}
 	p->timeline = html_timeline_new(r, NULL);
 	if (p->timeline)
 		html_timeline_mark(p->timeline, p->stack_numbers, p->place_numbers, 0);
@@ -484,6 +520,8 @@ static bool allocate(struct page *p)
 
 static void release(struct page *p)
 {
+	code_roles_free(p->roles);
+	intern_release(&p->labels);
 	free(p->texts);
 	hash_index_release(&p->text_index);
 	free(p->facts);

@@ -112,6 +112,7 @@ struct result {
 	uint32_t record_stack_count;
 	struct unnamed unnamed;
 	struct totals totals;
+	bool is_my_code;                     /* a view with others' code folded (--my-code) */
 	uint64_t shown_from_ns, shown_to_ns; /* the time that is shown, if not all; else both 0 */
 };
 

@@ -81,11 +81,52 @@ const PAGES = {
 			{stack: 6, kind: 1, place: 2, ns: 40, bytes: 4000},
 		],
 	},
+	mine: {
+		facts: {"elapsed ns": 1000, "shown to ns": 1000},
+		frames: [
+			{name: "_start", role: 5, folded: "[start]"},
+			{class: 1, name: "main (train.py)", shortName: "main", role: 0},
+			{class: 1, name: "call (module.py)", shortName: "call", role: 4, folded: "[torch]"},
+			{class: 1, name: "forward (train.py)", shortName: "forward", role: 0},
+			{name: "at::mm", module: "/opt/lib/libtorch.so", role: 4, folded: "[torch]"},
+			{class: API, name: "cudaLaunchKernel"},
+			{class: GPU_KERNEL, name: "[GPU_Kernel]gemm", shortName: "gemm"},
+		],
+		stacks: [0, 1, 2, 3, 2, 4, 5, 6].map((frame, outer) => ({outer, frame, site: 2})),
+		places: [
+			[0, 1, -1, -1, -1],
+			[0, 1, 0, 1, 7],
+		],
+		rows: [
+			{stack: 1, kind: 0, place: 0, ns: 10},
+			{stack: 5, kind: 0, place: 0, ns: 20},
+			{stack: 6, kind: 0, place: 0, ns: 30},
+			{stack: 8, kind: 1, place: 1, ns: 40},
+		],
+		timeline: {
+			records: [
+				{kind: 0, place: 0, start: 100, duration: 20, stack: 5},
+				{kind: 0, place: 0, start: 200, duration: 30, stack: 6},
+				{kind: 2, place: 1, start: 300, duration: 40, stack: 8},
+			],
+		},
+	},
+	folded: {
+		facts: {folded: 1},
+		frames: [{name: "main"}],
+		stacks: [{outer: 0, frame: 0}],
+		rows: [{stack: 1, kind: 0, ns: 5}],
+	},
 	empty: {},
 	hostile: {
 		facts: {command: HOSTILE[0]},
 		losses: {[HOSTILE[1]]: 1},
-		frames: HOSTILE.map(name => ({name, file: HOSTILE[1], module: HOSTILE[0]})),
+		frames: HOSTILE.map((name, i) => ({
+			name,
+			file: HOSTILE[1],
+			module: HOSTILE[0],
+			...(i % 2 === 0 ? {role: 4, folded: name} : {role: 0}),
+		})),
 		stacks: HOSTILE.map((_, frame) => ({outer: 0, frame, site: frame})),
 		places: [
 			[0, 1, 0, 0, 0],
@@ -306,6 +347,97 @@ test("callers inside callees; callers of one frame", async () => {
 	noProblems();
 });
 
+test("my code: others' is folded, and no time is lost", async () => {
+	const sizes = async () => (await boxes()).map(box => `${box.name} ${box.total}`).sort();
+
+	await browser.open(address("mine"));
+	assert.equal((await boxes()).length, 9);
+	await click("My code");
+	assert.equal(await hash(), "#my=1");
+	const folded = [
+		"[start] 10",
+		"[torch] 90",
+		"all: 100 ns 100",
+		"cudaLaunchKernel 40",
+		"forward 90",
+		"gemm 40",
+		"main 90",
+	];
+
+	assert.deepEqual(await sizes(), folded);
+	assert.deepEqual(await texts('button[aria-pressed="true"]'), [
+		"Flame graph",
+		"All",
+		"Callees",
+		"By time",
+		"Root on top",
+		"My code",
+	]);
+	await browser.evaluate("history.back()");
+	await browser.until("document.documentElement.app.views.flame.boxes().length === 9");
+	await browser.key("o");
+	assert.deepEqual(await sizes(), folded);
+	// by a link
+	await browser.open(address("mine", "#my=1"));
+	assert.deepEqual(await sizes(), folded);
+	await browser.open(address("mine", "#inverted=1&my=1"));
+	assert.deepEqual(
+		(await sizes()).filter(size => size.startsWith("[torch]")),
+		["[torch] 40", "[torch] 50"],
+	);
+	// tables
+	await browser.open(address("mine", "#my=1&view=tables&table=sites"));
+	assert.match((await texts(".table tbody td")).join(), /^forward \(train.py\),1,40 ns/);
+	await browser.key("o");
+	assert.match((await texts(".table tbody td")).join(), /^call \(module.py\),1,40 ns/);
+	await browser.key("o");
+	await click("Functions");
+	assert.match((await texts(".table tbody td")).join(), /^\[torch\],50 ns,90 ns/);
+	// the chosen time alone
+	await browser.open(address("mine", "#my=1&time=110..320"));
+	await browser.until('document.documentElement.dataset.timeline === "1"');
+	assert.deepEqual(await sizes(), [
+		"[torch] 60",
+		"all: 60 ns 60",
+		"cudaLaunchKernel 20",
+		"forward 60",
+		"gemm 20",
+		"main 60",
+	]);
+	// from a kernel of the timeline to its stack, which is another one here
+	await browser.open(address("mine", "#my=1&view=timeline&span=2"));
+	await browser.until('document.documentElement.dataset.timeline === "1"');
+	await click("In the flame graph");
+	assert.match(await hash(), /my=1/);
+	assert.equal((await boxes()).at(-1).name, "gemm");
+	noProblems();
+});
+
+test("my code: where nothing can be folded, the button says why", async () => {
+	for (const [name, reason] of [
+		["folded", /made with --my-code/],
+		["small", /No code below the working directory/],
+		["empty", /No code below the working directory/],
+	]) {
+		await browser.open(address(name, "#my=1"));
+		const button = await browser.evaluate(
+			`(() => { const b = [...document.querySelectorAll("button")].find(b => b.textContent === "My code");
+			return [b.disabled, b.title, b.getAttribute("aria-pressed")]; })()`,
+		);
+
+		assert.equal(button[0], true);
+		assert.match(button[1], reason);
+		assert.equal(button[2], "false");
+		await browser.key("o");
+		assert.equal(await hash(), "#my=1");
+	}
+	assert.equal((await boxes()).length, 0);
+	await browser.open(address("hostile", "#my=1"));
+	assert.equal((await boxes())[0].total, 1045);
+	assert.equal(await browser.evaluate("window.hacked"), undefined);
+	noProblems();
+});
+
 test("filters: kinds of time, processes, devices", async () => {
 	await browser.open(address("small"));
 	await click("CPU");
@@ -457,6 +589,8 @@ test("200,000 nodes: every view, narrow and wide, dark and light", async () => {
 		for (const fragment of [
 			"",
 			"#inverted=1",
+			"#my=1",
+			"#my=1&inverted=1",
 			"#order=name&bottom=1",
 			"#kind=gpu&q=kernel",
 			"#view=tables",

@@ -27,8 +27,8 @@ let browser;
 const small = {
 	facts: {command: "./app", "elapsed ns": 1000000, "cpu ns": 1, "gpu ns": 1},
 	frames: [
-		{name: "main"},
-		{name: "tokenize"},
+		{name: "main", role: 0},
+		{name: "tokenize", role: 4, folded: "[libwords.so]"},
 		{class: 4, name: "cudaLaunchKernel"},
 		{class: 6, name: "[GPU_Kernel]gemm(float*)", shortName: "gemm"},
 		{class: 6, name: "[GPU_Kernel]softmax(float*)", shortName: "softmax"},
@@ -473,6 +473,13 @@ test("GPU busy: sums that add up", async () => {
 		"800 µs200 µs28.6 %–no sample",
 	]);
 	assert.match((await texts(".busy .note")).join(), /Threads computed 250 µs meanwhile/);
+	// others' code folded
+	await open("small", "#view=busy&my=1");
+	assert.equal(
+		(await texts(".busy section:last-of-type tbody tr"))[0],
+		"400 µs300 µs42.9 %250 µs[libwords.so]",
+	);
+	assert.ok(!(await texts(".busy")).join().includes("tokenize"));
 	await open("training", "#view=busy");
 	const overlap = (await texts(".busy .table")).find(text => text.includes("Exposed"));
 

@@ -104,3 +104,57 @@ read_timeline()
 	expect_equal 'all' "$(read_timeline out.html 'timeline.events + timeline.lost')" 60000
 	expect_equal 'lost' "$(read_timeline out.html 'timeline.lost > 10000')" true
 }
+
+# fold_report FILE JAVASCRIPT: runs it for the report with others' code folded by the page's own rules
+fold_report()
+{
+	node --input-type=module -e "
+		import {readFileSync} from 'node:fs';
+		import {unpackProfile} from '$root/profiler/output/html/data.js';
+		import {foldStacks, whyNotFolded} from '$root/profiler/output/html/own_code.js';
+		import {tableLaunchSites} from '$root/profiler/output/html/tables.js';
+		const text = readFileSync('$1', 'utf8');
+		const profile = await unpackProfile(text.match(/id=\"data\">([^<]*)</)[1]);
+		const {stacks, of, hasOwn} = foldStacks(profile.frames, profile.stacks), sums = new Map();
+		const reason = whyNotFolded(profile, () => ({hasOwn}));
+		const folded = {...profile, stacks, rows: {...profile.rows, stack: profile.rows.stack.map(i => of[i])}};
+		const sites = of => tableLaunchSites(of, new Uint8Array(of.rows.count).fill(1))
+			.map(site => profile.frames.name[site.frame] + ' ' + site.ns).sort().join('\n');
+		folded.rows.stack.forEach((stack, i) => {
+			const path = [];
+			for (let at = stack; at > 0; at = stacks.parent[at])
+				path.unshift(profile.frames.name[stacks.frame[at]]);
+			sums.set(path.join(';'), (sums.get(path.join(';')) ?? 0) + profile.rows.ns[i]);
+		});
+		$2"
+}
+
+@test "the page folds others' code to the same stacks, sums and launch sites as --my-code" {
+	needs_command node
+	for name in torch_eager torch_compile torch_loader; do
+		capture=$root/tests/captures/h200_$name.profile
+		run_profile -q --from "$capture" --my-code --unit ns -o mine.folded -o mine.html
+		expect_status 0
+		run_profile -q --from "$capture" -o all.html
+		expect_status 0
+		fold_report all.html 'sums.forEach((ns, path) => console.log(path + " " + ns))' >page.folded
+		cmp <(LC_ALL=C sort mine.folded) <(LC_ALL=C sort page.folded)
+		expect_line page.folded '\[torch\];.*\[GPU_Kernel\]'
+		expect_equal "$name" "$(fold_report all.html 'console.log(reason)')" ''
+		expect_line <(fold_report mine.html 'console.log(reason)') 'made with --my-code'
+		cmp <(fold_report all.html 'console.log(sites(folded))') \
+			<(fold_report mine.html 'console.log(sites(profile))')
+	done
+}
+
+@test "where no code is own, the page says so" {
+	needs_command node
+	mkdir empty
+	cd empty
+	run_profile -q -gpu-only -o x.html "$workloads/launches" 10
+	expect_status 0
+	expect_line <(fold_report x.html 'console.log(reason)') '^No code below the working directory '
+	cp "$workloads/launches" .
+	run_profile -q -gpu-only -o x.html ./launches 10
+	expect_equal 'reason' "$(fold_report x.html 'console.log(reason)')" ''
+}

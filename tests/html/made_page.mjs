@@ -8,7 +8,7 @@ function encodeNumber(bytes, number) {
 }
 
 // What profiler/output/html.c would write: data() of the page. Frames are {class, name, shortName,
-// file, module, line}, stacks {outer, frame, site} from number 1 on, rows {stack, kind, place, count, ns,
+// file, module, line, role, folded}, stacks {outer, frame, site} from number 1 on, rows {stack, kind, place, count, ns,
 // bytes} in order of their stacks, places lists of 5 numbers, -1 for unknown.
 export function encodeProfile({
 	facts = {},
@@ -58,6 +58,8 @@ export function encodeProfile({
 		f => text(f.file),
 		f => text(f.module),
 		f => f.line ?? 0,
+		f => f.role ?? 2,
+		f => text(f.folded),
 	);
 	table(
 		stacks,
@@ -97,7 +99,7 @@ export function encodeProfile({
 
 	const head = [];
 
-	encodeNumber(head, 2);
+	encodeNumber(head, 3);
 	encodeNumber(head, texts.length);
 	texts.forEach(value => encodeNumber(head, value.length));
 	chunks.push(Buffer.from(head), ...texts, Buffer.from(body));
@@ -276,6 +278,8 @@ export function makeBigProfile(nodes, seed = 1) {
 					name: `at::native::${a}<float, std::tuple<${b}, ${c}> >::${b}_${c}(at::Tensor const&, c10::ArrayRef<long>)`,
 					shortName: `at::native::${a}<…>::${b}_${c}`,
 					module: `/opt/lib/lib${a}.so`,
+					role: i % 64 === 0 ? 5 : 4,
+					folded: `[lib${a}.so]`,
 				});
 				break;
 			case 3:
@@ -285,10 +289,11 @@ export function makeBigProfile(nodes, seed = 1) {
 					name: `${a}_${b} (${c}.py:${i})`,
 					file: `/app/models/${c}.py`,
 					line: i,
+					...(i % 3 === 0 ? {role: 0} : {role: 4, folded: `[${c}]`}),
 				});
 				break;
 			case 5:
-				frames.push({class: 3, name: `do_${a}_${b}`});
+				frames.push({class: 3, name: `do_${a}_${b}`, role: 3});
 				break;
 			case 6:
 				frames.push({

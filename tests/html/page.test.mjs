@@ -28,6 +28,7 @@ import {
 	searchFrames,
 	weigh,
 } from "../../profiler/output/html/tree.js";
+import {foldStacks, whyNotFolded} from "../../profiler/output/html/own_code.js";
 import {makeCallers} from "../../profiler/output/html/callers.js";
 import {
 	sumFrames,
@@ -358,6 +359,173 @@ test("callers: random trees keep their totals on every level", () => {
 		assert.equal(inside + graph.own[node], graph.total[node]);
 	}
 	assert.equal(graph.total[0], weights.total[0]);
+});
+
+// Roles, as in code_role.h.
+const OWN = 0,
+	CALLERS = 1,
+	KEPT = 2,
+	KERNEL_MODE = 3,
+	PACKAGE = 4,
+	PLUMBING = 5;
+
+// A stack's names from the outside in.
+function pathOf(frames, stacks, i) {
+	const path = [];
+
+	for (; i > 0; i = stacks.parent[i]) path.push(stacks.frame[i]);
+	return path.reverse();
+}
+
+// What profiler/output/view.h says of folding, of one stack: the names that are left.
+function foldSlowly(frames, path) {
+	const left = [];
+	let run = [],
+		plumbing = [];
+
+	for (const frame of path) {
+		const label = frames.folded[frame] < 0 ? null : frames.name[frames.folded[frame]];
+		let role = frames.role[frame];
+
+		if (role === CALLERS) role = run.length === 0 ? OWN : PLUMBING;
+		if (role === PLUMBING) {
+			plumbing = [label];
+			continue;
+		}
+		if (role === PACKAGE) {
+			if (run.includes(label)) run = run.slice(0, run.indexOf(label) + 1);
+			else run = [...run.slice(0, 7), label];
+		} else {
+			if (role !== OWN) left.push(...run);
+			if (role === KERNEL_MODE) left.push(...plumbing);
+			left.push(frames.name[frame]);
+			run = [];
+		}
+		plumbing = [];
+	}
+	return [...left, ...run, ...plumbing];
+}
+
+test("own code: others' is folded as the rules say, in random stacks", () => {
+	for (let seed = 1; seed <= 60; seed++) {
+		const random = makeRandom(seed),
+			packages = 1 + random(14),
+			frames = [],
+			stacks = [];
+
+		for (let i = 0; i < 40; i++) {
+			const role = random(2) === 0 ? PACKAGE : random(6);
+
+			frames.push({
+				class: role === KEPT ? API : role === KERNEL_MODE ? 3 : random(3),
+				name: `f${i}`,
+				role,
+				folded: [CALLERS, PACKAGE, PLUMBING].includes(role)
+					? `[p${random(packages)}]`
+					: undefined,
+			});
+		}
+		for (let i = 0; i < 400; i++)
+			stacks.push({outer: Math.max(0, i - random(1 + random(20))), frame: random(40)});
+		const profile = readProfile(encodeProfile({frames, stacks})),
+			{stacks: folded, of, hasOwn} = foldStacks(profile.frames, profile.stacks);
+		const names = new Set();
+
+		for (let i = 0; i < profile.stacks.count; i++) {
+			const path = pathOf(profile.frames, profile.stacks, i);
+
+			assert.deepEqual(
+				pathOf(profile.frames, folded, of[i]).map(frame => profile.frames.name[frame]),
+				foldSlowly(profile.frames, path),
+				`seed ${seed}, stack ${i}`,
+			);
+		}
+		// equal stacks are one, and each is inside one before it
+		for (let i = 1; i < folded.count; i++) {
+			assert.ok(folded.parent[i] < i);
+			names.add(`${folded.parent[i]} ${folded.frame[i]}`);
+		}
+		assert.equal(names.size, folded.count - 1);
+		assert.equal(whyNotFolded(profile, () => ({hasOwn})) === "", hasOwn);
+	}
+});
+
+test("own code: nothing is folded where nothing is own, or everything has been", () => {
+	const folded = profile => foldStacks(profile.frames, profile.stacks);
+	const reason = data => {
+		const profile = readProfile(encodeProfile(data));
+
+		return whyNotFolded(profile, () => folded(profile));
+	};
+	const own = {name: "main", role: OWN},
+		library = {name: "g", role: PACKAGE, folded: "[libg.so]"},
+		text = {class: PYTHON, name: "<module>", role: CALLERS, folded: "[python]"};
+	const stacks = [
+		{outer: 0, frame: 0},
+		{outer: 1, frame: 1},
+	];
+
+	assert.match(reason({}), /No code below/);
+	assert.match(reason({frames: [library, text], stacks}), /No code below/);
+	assert.match(reason({frames: [{class: 2, name: "jit", role: OWN}]}), /No code below/);
+	assert.match(reason({frames: [own], facts: {folded: 1}}), /--my-code/);
+	assert.equal(reason({frames: [text, library], stacks}), "");
+	assert.equal(reason({frames: [library, own], stacks}), "");
+});
+
+test("own code: a launch site is the innermost function that is left", () => {
+	const frames = [
+		{name: "main", role: OWN}, // 0
+		{class: PYTHON, name: "step (train.py)", role: OWN},
+		{class: PYTHON, name: "linear (functional.py)", role: PACKAGE, folded: "[torch]"}, // 2
+		{name: "at::mm", role: PACKAGE, folded: "[libtorch.so]"},
+		{class: API, name: "cudaLaunchKernel"}, // 4
+		{class: GPU_KERNEL, name: "[GPU_Kernel]k"},
+		{class: 11, name: "launched at"}, // 6
+		{name: "launch", role: OWN},
+	];
+	const site = (...path) => {
+		const profile = readProfile(
+			encodeProfile({frames, stacks: path.map((frame, outer) => ({outer, frame}))}),
+		);
+		const {stacks, of} = foldStacks(profile.frames, profile.stacks);
+
+		return profile.frames.name[stacks.site[of[path.length]]];
+	};
+
+	assert.equal(site(0, 1, 2, 3, 4, 5), "step (train.py)");
+	assert.equal(site(0, 1, 7, 4, 5), "step (train.py)");
+	assert.equal(site(0, 2, 3, 4, 5), "main");
+	assert.equal(site(2, 3, 4, 5), "[libtorch.so]");
+	assert.equal(site(0, 4, 6, 1, 4, 5), "main");
+	assert.equal(site(4, 5), "cudaLaunchKernel");
+	assert.equal(site(0, 1, 5), "step (train.py)");
+	assert.equal(site(0, 5), "main");
+});
+
+test("own code: 100,000 frames deep, and all time of a big profile", () => {
+	const deep = readProfile(
+		encodeProfile({
+			frames: [
+				{name: "f", role: OWN},
+				{name: "g", role: PACKAGE, folded: "[g]"},
+			],
+			stacks: Array.from({length: 100000}, (_, i) => ({outer: i, frame: i % 2})),
+		}),
+	);
+	const {stacks, of} = foldStacks(deep.frames, deep.stacks);
+
+	assert.equal(pathOf(deep.frames, stacks, of[100000]).length, 50001);
+	const big = readProfile(encodeProfile(makeBigProfile(50000))),
+		folded = foldStacks(big.frames, big.stacks);
+	const rows = {...big.rows, stack: big.rows.stack.map(i => folded.of[i])},
+		profile = {...big, stacks: folded.stacks, rows};
+
+	assert.equal(everything(profile).weights.total[0], everything(big).weights.total[0]);
+	assert.deepEqual(
+		everything(profile).weights.byKind.map(list => list[0]),
+		everything(big).weights.byKind.map(list => list[0]),
+	);
 });
 
 test("search: a regular expression, or plain text", () => {

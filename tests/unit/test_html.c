@@ -2,6 +2,7 @@
 /* The data in the page, read again as profiler/output/html.c describes it. */
 #include "made_result.h"
 #include "unpack.h"
+#include "profiler/output/code_role.h"
 #include "profiler/output/writer.h"
 
 #define BEGIN "<script type=\"application/octet-stream\" id=\"data\">"
@@ -10,7 +11,7 @@
 
 /* Columns, in the order of html.c. */
 struct table {
-	uint64_t count, *columns[6];
+	uint64_t count, *columns[8];
 };
 
 struct page {
@@ -39,7 +40,7 @@ static struct table read_table(struct page *p, int columns)
 
 static void free_table(struct table *t)
 {
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 8; i++)
 		free(t->columns[i]);
 }
 
@@ -82,11 +83,11 @@ static struct page write_page(const struct made_result *m)
 	p.timeline_parts = 0;
 	while ((end = strstr(end + 1, TIMELINE)))
 		p.timeline_parts++;
-	assert_int_equal(unpack_number(&p.data), 2); /* the format */
+	assert_int_equal(unpack_number(&p.data), 3); /* the format */
 	read_texts(&p);
 	p.facts = read_table(&p, 2);
 	p.losses = read_table(&p, 2);
-	p.frames = read_table(&p, 6);
+	p.frames = read_table(&p, 8);
 	p.stacks = read_table(&p, 3);
 	p.processes = read_table(&p, 3);
 	p.threads = read_table(&p, 3);
@@ -284,6 +285,42 @@ static void frames_keep_what_is_known(void **state)
 	assert_string_equal(text_of(&p, p.frames.columns[4][1]), "/lib/libg.so");
 	/* in the program itself, where the runtime is linked statically */
 	assert_int_equal(p.frames.columns[0][2], CLASS_API);
+	free_page(&p);
+	made_end(&m);
+}
+
+static void frames_say_what_folding_makes_of_them(void **state)
+{
+	struct made_result m;
+	uint32_t stack;
+	struct page p;
+
+	(void)state;
+	made_begin(&m);
+	stack = MADE_STACK(&m, "main", "g", "_start", "gemm");
+	m.frames[1].module = "/home/me/app";
+	m.frames[2].module = "/usr/lib/libg.so";
+	m.frames[3].module = "/home/me/app";
+	m.frames[4].class = CLASS_GPU_KERNEL;
+	made_add(&m, stack, ROW_GPU, 1);
+	m.result.totals.folder = "/home/me";
+	p = write_page(&m);
+	assert_int_equal(p.frames.count, 4);
+	assert_int_equal(p.frames.columns[6][0], ROLE_OWN);
+	assert_int_equal(p.frames.columns[7][0], 0);
+	assert_int_equal(p.frames.columns[6][1], ROLE_PACKAGE);
+	assert_string_equal(text_of(&p, p.frames.columns[7][1]), "[libg.so]");
+	assert_int_equal(p.frames.columns[6][2], ROLE_PLUMBING);
+	assert_string_equal(text_of(&p, p.frames.columns[7][2]), "[app]");
+	assert_int_equal(p.frames.columns[6][3], ROLE_KEPT);
+	assert_int_equal(p.frames.columns[7][3], 0);
+	free_page(&p);
+	/* folded already */
+	m.result.is_my_code = true;
+	p = write_page(&m);
+	assert_int_equal(number_of(&p, &p.facts, "folded"), 1);
+	for (uint64_t i = 0; i < p.frames.count; i++)
+		assert_true(p.frames.columns[6][i] == ROLE_KEPT && !p.frames.columns[7][i]);
 	free_page(&p);
 	made_end(&m);
 }
@@ -491,6 +528,7 @@ int main(void)
 		cmocka_unit_test(an_empty_result_is_a_page),
 		cmocka_unit_test(rows_are_by_stack),
 		cmocka_unit_test(frames_keep_what_is_known),
+		cmocka_unit_test(frames_say_what_folding_makes_of_them),
 		cmocka_unit_test(places_have_their_names),
 		cmocka_unit_test(one_label_is_one_device),
 		cmocka_unit_test(the_timeline_has_its_stacks),

@@ -103,7 +103,7 @@ export function makeAboutView(app) {
 				...[...devices].map(([label, name]) => [label, name || "(not described)"]),
 				[
 					"In this file",
-					`${plural(profile.stacks.count - 1, "box", "boxes")}, ${plural(profile.frames.count, "frame")}, ` +
+					`${plural(profile.stacks.count - 1, "box", "boxes")}, ${plural(new Set(profile.stacks.frame).size - 1, "frame")}, ` +
 						plural(profile.rows.count, "row"),
 				],
 			]),

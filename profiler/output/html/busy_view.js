@@ -73,8 +73,7 @@ export function makeBusyView(app) {
 
 	// What threads computed in gaps: all samples that pass, by function.
 	function sumSamples(gaps) {
-		const rows = sliceRows(app.timeline, makeMeasure(gaps), [SPAN_SAMPLE]),
-			profile = {...app.profile, rows};
+		const profile = app.profileOf(sliceRows(app.timeline, makeMeasure(gaps), [SPAN_SAMPLE]));
 		const passes = rowsThatPass(profile, {...app.state, device: "", stream: ""}, [ROW_CPU]);
 		const weights = weigh(profile, app.tree, passes);
 
@@ -99,7 +98,7 @@ export function makeBusyView(app) {
 				const ns =
 						Math.min(spans.start[i] + spans.duration[i], to) -
 						Math.max(spans.start[i], from),
-					frame = profile.stacks.frame[spans.stack[i]],
+					frame = app.tree.frame[app.stackOf(spans.stack[i])],
 					place = spans.place[i] < 0 ? profile.places.count : spans.place[i];
 
 				if (!(ns > 0) || !passes[place]) continue;
@@ -117,7 +116,7 @@ export function makeBusyView(app) {
 	function update() {
 		const {timeline, state} = app;
 		const key = JSON.stringify(
-			["process", "thread", "device", "stream", "time", "gpu"].map(name => state[name]),
+			["process", "thread", "device", "stream", "time", "gpu", "my"].map(name => state[name]),
 		);
 
 		message.hidden = true;

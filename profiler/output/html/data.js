@@ -7,7 +7,7 @@ export const ROW_CPU = 0,
 	ROW_CALL = 3,
 	ROW_KINDS = 4;
 export const UNKNOWN = -1;
-const FORMAT = 2;
+const FORMAT = 3;
 
 function decodeBase64(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -86,6 +86,52 @@ function readFacts(reader, texts) {
 	return Array.from(names, (name, i) => [texts[name - 1], values[i]]);
 }
 
+// What frames are to users who look for their own code: the order of enum code_role in
+// profiler/output/code_role.h, and then the frames of packages, which others are folded to.
+export const ROLE_OWN = 0,
+	ROLE_CALLERS = 1, // that of what calls it: plumbing below a package, else own
+	ROLE_KEPT = 2,
+	ROLE_KERNEL_MODE = 3,
+	ROLE_PACKAGE = 4,
+	ROLE_PLUMBING = 5,
+	ROLE_FOLDED = 6;
+
+// Adds a frame for each text that others are folded to, behind all others. `folded` has its number
+// then, -1 for what stays.
+function addPackages(frames) {
+	const numbers = new Map();
+	const longer = (list, value) => {
+		const all = new list.constructor(frames.count);
+
+		all.set(list);
+		return all.fill(value, list.length);
+	};
+
+	for (const text of frames.folded)
+		if (text !== "" && !numbers.has(text)) numbers.set(text, frames.count + numbers.size);
+	for (const text of numbers.keys()) {
+		frames.name.push(text);
+		frames.shortName.push(text);
+		frames.file.push("");
+		frames.module.push("");
+	}
+	frames.count += numbers.size;
+	frames.class = longer(frames.class, 0); // native, as in pictures
+	frames.line = longer(frames.line, 0);
+	frames.role = longer(frames.role, ROLE_FOLDED);
+	frames.folded = Int32Array.from(frames.name, (_, i) => numbers.get(frames.folded[i]) ?? -1);
+	for (let i = 0; i < frames.count; i++) {
+		const role = frames.role[i];
+
+		if (
+			[ROLE_CALLERS, ROLE_PACKAGE, ROLE_PLUMBING].includes(role)
+				? frames.folded[i] < 0
+				: role > ROLE_FOLDED
+		)
+			throw new Error("a frame is folded to nothing");
+	}
+}
+
 export function readProfile(bytes) {
 	const reader = makeReader(bytes);
 	const format = reader.number();
@@ -105,6 +151,8 @@ export function readProfile(bytes) {
 		file: textColumn(count),
 		module: textColumn(count),
 		line: reader.column(count, Uint32Array),
+		role: reader.column(count, Uint8Array),
+		folded: textColumn(count),
 	};
 
 	count = reader.number() + 1;
@@ -185,6 +233,7 @@ export function readProfile(bytes) {
 	if (!reader.isAtEnd()) throw new Error("the data goes on after its end");
 	for (const fact of ["version", "command", "shown"])
 		if (facts.has(fact)) facts.set(fact, text(facts.get(fact)));
+	addPackages(frames);
 	return {facts, losses, frames, stacks, processes, threads, devices, places, rows};
 }
 

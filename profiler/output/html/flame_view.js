@@ -194,6 +194,7 @@ export function makeFlameView(app) {
 				state.bottom,
 				bottom => app.set({bottom}),
 			),
+			app.makeMineButton(),
 			...chips,
 			legend,
 		);
@@ -658,6 +659,7 @@ export function makeFlameView(app) {
 			"=": () => stretch(0.7, scroller.clientWidth / 2),
 			"-": () => stretch(1 / 0.7, scroller.clientWidth / 2),
 			i: () => app.set({inverted: app.state.inverted ? "" : "1", zoom: "", frame: ""}),
+			o: app.toggleMine,
 			c: () => (hover || cursor) > 0 && showCallers(graph.frame[hover || cursor]),
 		};
 

@@ -16,6 +16,7 @@ import {
 import {placeNames, sumFrames} from "./tables.js";
 import {formatState, parseRange, parseState} from "./state.js";
 import {SPAN_SAMPLE, makeTimelineBuilder} from "./timeline.js";
+import {foldStacks, whyNotFolded} from "./own_code.js";
 import {clipIntervals, gapsBetween, makeMeasure, sliceRows} from "./slices.js";
 import {lanesByDevice, sumBusy, workOfSpan, worksOfFrames} from "./busy.js";
 import {makeFlameView} from "./flame_view.js";
@@ -76,14 +77,26 @@ function startApp(profile) {
 	const kindsPresent = TIME_KINDS.filter(([, , row]) => profile.rows.kind.includes(row));
 	const works = worksOfFrames(profile.frames),
 		busyOf = new Map(); // by device, of the whole run
-	let sums = null;
+	const whole = {stacks: profile.stacks, tree: makeTree(profile.stacks), of: null};
+	let folded = null, // the same with others' code folded, once it is wanted
+		chosen = profile.rows, // those of the time that is chosen
+		sums = null;
+	const fold = () => {
+		if (!folded) {
+			folded = foldStacks(profile.frames, profile.stacks);
+			folded.tree = makeTree(folded.stacks);
+		}
+		return folded;
+	};
+	const whyNotMine = whyNotFolded(profile, fold);
+	const shownTree = () => (app.state.my !== "" && whyNotMine === "" ? fold() : whole);
 	const app = {
 		profile,
-		shown: profile, // with the rows of the time that is chosen
+		shown: profile, // with the rows of the time that is chosen, and the tree's stacks
 		timeline: null, // until it has been read
 		timelineStatus: "Reading the timeline…", // why there is none
 		workOf: i => workOfSpan(works, app.timeline.spans, i),
-		tree: makeTree(profile.stacks),
+		tree: whole.tree,
 		kinds: kindsOfFrames(profile.frames),
 		state: null,
 		filterKey: null,
@@ -103,6 +116,35 @@ function startApp(profile) {
 				count += app.tree.frame[i] === frame && app.weights.total[i] > 0 ? 1 : 0;
 			return count;
 		},
+		// The number of a stack of the profile in the tree that is shown.
+		stackOf: stack => shownTree().of?.[stack] ?? stack,
+		// The profile with these rows, as it is shown.
+		profileOf(rows) {
+			const {stacks, of} = shownTree();
+
+			return {
+				...profile,
+				stacks,
+				rows: of ? {...rows, stack: Uint32Array.from(rows.stack, i => of[i])} : rows,
+			};
+		},
+		toggleMine() {
+			if (whyNotMine === "")
+				app.set({my: app.state.my === "" ? "1" : "", zoom: "", frame: ""});
+		},
+		makeMineButton: () =>
+			make(
+				"div",
+				{class: "group", role: "group", "aria-label": "Whose code"},
+				make("button", {
+					type: "button",
+					text: "My code",
+					title: whyNotMine || "Fold others' code into its packages, as --my-code does (o)",
+					disabled: whyNotMine !== "",
+					"aria-pressed": String(shownTree() !== whole),
+					on: {click: app.toggleMine},
+				}),
+			),
 		// Why nothing passes the filter.
 		whyNothing: () =>
 			!app.timeline && app.state.time + app.state.idle !== ""
@@ -334,13 +376,13 @@ function startApp(profile) {
 		);
 	}
 
-	// The profile, or that of the chosen time.
-	function chooseTime(state) {
+	// The rows of the profile, or those of the chosen time.
+	function chooseRows(state) {
 		const {timeline} = app;
 		let intervals = null;
 
-		if (state.time === "" && state.idle === "") return profile;
-		if (!timeline) return {...profile, rows: NO_ROWS};
+		if (state.time === "" && state.idle === "") return profile.rows;
+		if (!timeline) return NO_ROWS;
 		const [from, to] = parseRange(state.time) ?? [timeline.from, timeline.to];
 
 		intervals = {start: [from], end: [to]};
@@ -350,14 +392,11 @@ function startApp(profile) {
 				from,
 				to,
 			);
-		return {
-			...profile,
-			rows: sliceRows(
-				timeline,
-				makeMeasure(intervals),
-				state.idle === "" ? null : [SPAN_SAMPLE],
-			),
-		};
+		return sliceRows(
+			timeline,
+			makeMeasure(intervals),
+			state.idle === "" ? null : [SPAN_SAMPLE],
+		);
 	}
 
 	// ---- one state to the next ----
@@ -372,6 +411,7 @@ function startApp(profile) {
 		).map(([, , row]) => row);
 		const filterKey = JSON.stringify([
 			state.kind,
+			state.my,
 			state.time,
 			state.idle,
 			app.timeline !== null,
@@ -380,7 +420,9 @@ function startApp(profile) {
 
 		if (filterKey !== app.filterKey) {
 			if (!old || !app.filterKey || old.time !== state.time || old.idle !== state.idle)
-				app.shown = chooseTime(state);
+				chosen = chooseRows(state);
+			app.shown = app.profileOf(chosen);
+			app.tree = shownTree().tree;
 			app.filterKey = filterKey;
 			app.passes = rowsThatPass(app.shown, state, kinds);
 			app.weights = weigh(app.shown, app.tree, app.passes);

@@ -9,6 +9,7 @@ export const DEFAULTS = {
 	order: "size", // size, name
 	inverted: "", // "1": callers inside callees
 	bottom: "", // "1": the root at the bottom
+	my: "", // "1": others' code folded
 	zoom: "", // a node
 	frame: "", // a frame: selected; with `inverted`, the one whose callers are shown
 	q: "", // the search
@@ -31,6 +32,7 @@ const CHOICES = {
 	order: ["size", "name"],
 	inverted: ["", "1"],
 	bottom: ["", "1"],
+	my: ["", "1"],
 	table: ["kernels", "copies", "functions", "sites", "threads", "streams"],
 };
 

@@ -63,10 +63,11 @@ export function makeTableView(app) {
 		role: "region",
 		"aria-label": "Table",
 	});
+	const mine = make("div");
 	const element = make(
 		"section",
 		{class: "view", "aria-label": "Tables"},
-		make("div", {class: "table-tabs"}, tabs),
+		make("div", {class: "table-tabs"}, tabs, mine),
 		area,
 	);
 	let shown = ROWS_AT_ONCE,
@@ -200,6 +201,7 @@ export function makeTableView(app) {
 				table => app.set({table, sort: ""}),
 			),
 		);
+		refill(mine, app.makeMineButton());
 	}
 
 	function select(table, row) {
@@ -368,5 +370,11 @@ export function makeTableView(app) {
 			);
 	}
 
-	return {element, update, key: () => false, recolour: update};
+	function key(event) {
+		if (event.key !== "o") return false;
+		app.toggleMine();
+		return true;
+	}
+
+	return {element, update, key, recolour: update};
 }

@@ -800,7 +800,7 @@ export function makeTimelineView(app) {
 				() =>
 					app.set({
 						view: "flame",
-						zoom: String(store.stack[i]),
+						zoom: String(app.stackOf(store.stack[i])),
 						inverted: "",
 						frame: "",
 					}),
