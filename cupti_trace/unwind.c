@@ -11,19 +11,18 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "cupti_trace/frame_memo.h"
+#include "cupti_trace/row_cache.h"
 #include "symbolize/cfi.h"
 
-#define CACHE_SLOTS 65536u /* a power of two; 1 MiB */
-#define CACHE_PROBES 8
 #define COPY_BYTES (32u << 10) /* of a foreign stack */
 
 /* ---- rows, packed into one word so that they can be stored at once ---- */
 
 enum row_kind {
-	ROW_NONE = 0, /* the slot is empty */
-	ROW_RSP,      /* CFA = rsp + offset */
-	ROW_RBP,      /* CFA = rbp + offset */
-	ROW_AT_RBP,   /* CFA = the word at rbp + offset; rbp's place counts from rbp */
+	ROW_NONE = 0,
+	ROW_RSP,    /* CFA = rsp + offset */
+	ROW_RBP,    /* CFA = rbp + offset */
+	ROW_AT_RBP, /* CFA = the word at rbp + offset; rbp's place counts from rbp */
 	ROW_OUTERMOST,
 	ROW_FRAME_POINTER, /* no table: by the frame pointer, if that leads anywhere */
 	ROW_FULL,          /* needs the whole machinery each time */
@@ -34,68 +33,12 @@ static uint64_t pack(enum row_kind kind, int32_t cfa_offset, int16_t rbp_offset)
 	return (uint64_t)kind << 56 | (uint64_t)(uint16_t)rbp_offset << 32 | (uint32_t)cfa_offset;
 }
 
-struct slot {
-	_Atomic uint64_t pc;
-	_Atomic uint64_t row;
-};
-
-/* Shared by all threads of the process; see unwind.h. */
-static struct slot cache[CACHE_SLOTS];
 /* Changes when rows are forgotten; threads' memos of an older one are not believed. */
 static _Atomic uint32_t generation;
 
-static uint32_t slot_of(uint64_t pc)
-{
-	return (uint32_t)((pc * 0x9e3779b97f4a7c15u) >> 40) & (CACHE_SLOTS - 1);
-}
-
-static uint64_t cache_get(uint64_t pc)
-{
-	uint32_t at = slot_of(pc);
-
-	for (uint32_t i = 0; i < CACHE_PROBES; i++) {
-		struct slot *slot = &cache[(at + i) & (CACHE_SLOTS - 1)];
-		uint64_t key = atomic_load_explicit(&slot->pc, memory_order_acquire);
-
-		if (key == pc) {
-			uint64_t row = atomic_load_explicit(&slot->row, memory_order_acquire);
-
-			/* taken over by another pc meanwhile? */
-			return atomic_load_explicit(&slot->pc, memory_order_relaxed) == pc ? row
-											   : 0;
-		}
-		if (key == 0)
-			return 0;
-	}
-	return 0;
-}
-
-static void cache_put(uint64_t pc, uint64_t row)
-{
-	uint32_t at = slot_of(pc);
-	struct slot *slot = &cache[at];
-
-	for (uint32_t i = 0; i < CACHE_PROBES; i++) {
-		uint64_t expected = 0;
-
-		slot = &cache[(at + i) & (CACHE_SLOTS - 1)];
-		if (atomic_compare_exchange_strong(&slot->pc, &expected, pc) || expected == pc) {
-			atomic_store_explicit(&slot->row, row, memory_order_release);
-			return;
-		}
-	}
-	/* all taken: the last gives way. Readers see an empty row until the new one is there. */
-	atomic_store(&slot->row, 0);
-	atomic_store(&slot->pc, pc);
-	atomic_store_explicit(&slot->row, row, memory_order_release);
-}
-
 void unwind_forget(void)
 {
-	for (uint32_t i = 0; i < CACHE_SLOTS; i++) {
-		atomic_store_explicit(&cache[i].row, 0, memory_order_relaxed);
-		atomic_store_explicit(&cache[i].pc, 0, memory_order_relaxed);
-	}
+	row_cache_forget();
 	atomic_fetch_add(&generation, 1);
 }
 
@@ -374,12 +317,12 @@ static bool step_full(struct walk *w, uint64_t pc)
 /* The row of the code at `at`, from the table of all threads or a look-up. */
 static uint64_t find_row(uint64_t at)
 {
-	uint64_t row = cache_get(at);
+	uint64_t row = row_cache_get(at);
 	struct cfi_row full;
 
 	if (!row) {
 		row = look_up(at, &full);
-		cache_put(at, row);
+		row_cache_put(at, row);
 	}
 	return row;
 }
