@@ -87,7 +87,7 @@ $(BUILD)/pic/%.o: %.c Makefile
 $(BUILD)/libprofile_cupti.so: $(inject_obj) cupti_trace/exports.map
 	$(call msg,LINK,$@)
 	$(Q)$(CC) -shared -o $@ $(inject_obj) -Wl,--version-script=cupti_trace/exports.map \
-		-Wl,-z,defs -Wl,-z,nodelete -Wl,-z,noexecstack -pthread -ldl
+		-Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -Wl,-z,noexecstack -pthread -ldl
 
 # .incbin is not seen by -MMD: the embedded file is named here
 $(BUILD)/profiler/session/payload_blob.o: profiler/session/payload_blob.S $(BUILD)/libprofile_cupti.so Makefile
@@ -137,6 +137,7 @@ $(BUILD)/profiler/sources/bpf_source.o: $(BUILD)/bpf/stacks.skel.h
 
 include tests/fake_cuda/rules.mk
 include tests/workloads/rules.mk
+include tests/hosts/rules.mk
 include tests/rules.mk
 
 # ---- for people ----

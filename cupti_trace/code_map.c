@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "cupti_trace/clock.h"
 
 #define LINE_SIZE 8192
 
@@ -99,7 +100,8 @@ static int read_lines(struct code_map *map, int fd)
 	}
 }
 
-int code_map_read(struct code_map *map)
+/* 0 or -errno. */
+static int read_all(struct code_map *map)
 {
 	int fd, err;
 
@@ -119,7 +121,7 @@ int code_map_read(struct code_map *map)
 	return err;
 }
 
-struct code_map_entry *code_map_find(struct code_map *map, uint64_t pc)
+static struct code_map_entry *find(struct code_map *map, uint64_t pc)
 {
 	uint32_t low = 0, high = map->count;
 
@@ -132,4 +134,28 @@ struct code_map_entry *code_map_find(struct code_map *map, uint64_t pc)
 			high = middle;
 	}
 	return low < map->count && map->entries[low].code.start <= pc ? &map->entries[low] : NULL;
+}
+
+struct code_map_entry *code_map_look(struct code_map *map, uint64_t pc)
+{
+	struct code_map_entry *entry = find(map, pc);
+	uint64_t began;
+
+	if (entry)
+		return entry;
+	began = clock_now_ns();
+	if (began < map->next_read_ns)
+		return NULL;
+	read_all(map);
+	entry = find(map, pc);
+	map->next_read_ns = clock_now_ns();
+	if (!entry)
+		map->next_read_ns += CODE_MAP_PAUSE * (map->next_read_ns - began);
+	return entry;
+}
+
+void code_map_expire(struct code_map *map)
+{
+	map->count = 0;
+	map->next_read_ns = 0;
 }

@@ -27,12 +27,20 @@ struct code_map {
 	uint32_t count;
 	char *paths;
 	uint32_t paths_used;
+	uint64_t next_read_ns; /* not before then, by CLOCK_MONOTONIC */
 };
 
-/* Reads the mappings anew; nothing is marked sent then. 0 or -errno. */
-int code_map_read(struct code_map *map);
+/*
+ * The mapping that holds `pc`, or NULL. If it is in none, the mappings are read anew, which takes
+ * up to a millisecond, and nothing is marked sent then. After a reading that did not find what it
+ * was for, there is none for CODE_MAP_PAUSE times as long as it took: a program may ask for such
+ * addresses at each launch, and this bounds what that costs it to 1 %. Until then, code that is
+ * new is not found either.
+ */
+#define CODE_MAP_PAUSE 100
+struct code_map_entry *code_map_look(struct code_map *map, uint64_t pc);
 
-/* The mapping that holds `pc`, or NULL. */
-struct code_map_entry *code_map_find(struct code_map *map, uint64_t pc);
+/* Mappings have changed: they are read at the next look. */
+void code_map_expire(struct code_map *map);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/code_map.h"
+#include "cupti_trace/code_ranges.h"
 #include "cupti_trace/nvtx.h"
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/unwind.h"
@@ -33,8 +34,7 @@ static struct {
 	uint32_t next_id;
 	uint64_t adds, subs; /* what the loader counted when last looked */
 	struct code_map map;
-	bool map_is_stale; /* code was mapped or unmapped since it was read */
-} table = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_id = 1, .map_is_stale = true};
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_id = 1};
 static _Atomic uint32_t generation = 1;
 
 static __thread struct {
@@ -76,7 +76,8 @@ void launch_stack_check_code(struct sink *sink)
 		}
 		table.adds = counts[0];
 		table.subs = counts[1];
-		table.map_is_stale = true;
+		code_map_expire(&table.map);
+		code_ranges_expire();
 	}
 	pthread_mutex_unlock(&table.lock);
 }
@@ -102,13 +103,8 @@ static uint32_t add_stack(uint64_t hash)
 /* The mapping of a pc, sent to the profiler if it was not yet. */
 static const struct code_map_entry *find_code(struct sink *sink, uint64_t pc)
 {
-	struct code_map_entry *entry = table.map_is_stale ? NULL : code_map_find(&table.map, pc);
+	struct code_map_entry *entry = code_map_look(&table.map, pc);
 
-	if (!entry) {
-		code_map_read(&table.map);
-		table.map_is_stale = false;
-		entry = code_map_find(&table.map, pc);
-	}
 	if (entry && !entry->sent) {
 		struct gpu_event event = {.type = GPU_EVENT_CODE, .code = entry->code};
 

@@ -6,15 +6,16 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+#include "cupti_trace/code_ranges.h"
 #include "cupti_trace/frame_memo.h"
 #include "cupti_trace/row_cache.h"
 #include "symbolize/cfi.h"
 
-#define COPY_BYTES (32u << 10) /* of a foreign stack */
+#define PAGE 4096u
+#define FOREIGN_BYTES (256u << 10) /* of a foreign stack, at most */
 
 /* ---- rows, packed into one word so that they can be stored at once ---- */
 
@@ -26,6 +27,7 @@ enum row_kind {
 	ROW_OUTERMOST,
 	ROW_FRAME_POINTER, /* no table: by the frame pointer, if that leads anywhere */
 	ROW_FULL,          /* needs the whole machinery each time */
+	ROW_NOWHERE,       /* no code is there: the walk went astray. Not kept */
 };
 
 static uint64_t pack(enum row_kind kind, int32_t cfa_offset, int16_t rbp_offset)
@@ -50,22 +52,23 @@ struct object {
 };
 
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 35)
-/* Resolved at run time, so that the library also loads where glibc is older. */
-typedef int (*find_object_fn)(void *address, struct dl_find_object *result);
+/* Looked up at run time, so that the library also loads where glibc is older: then NULL. */
+static int (*find_by_loader)(void *address, struct dl_find_object *result);
 
-static bool find_by_loader(uint64_t pc, struct object *object)
+/*
+ * When this library is loaded: a walk must not look anything up, for it may be below a thread that
+ * holds the loader's lock and waits for this one.
+ */
+__attribute__((constructor)) static void prepare(void)
 {
-	static _Atomic(find_object_fn) function;
-	static _Atomic bool looked;
-	struct dl_find_object found;
-	find_object_fn find;
+	*(void **)&find_by_loader = dlsym(RTLD_DEFAULT, "_dl_find_object");
+}
 
-	if (!atomic_load(&looked)) {
-		atomic_store(&function, (find_object_fn)dlsym(RTLD_DEFAULT, "_dl_find_object"));
-		atomic_store(&looked, true);
-	}
-	find = atomic_load(&function);
-	if (!find || find((void *)(uintptr_t)pc, &found) != 0 || !found.dlfo_eh_frame)
+static bool find_without_lock(uint64_t pc, struct object *object)
+{
+	struct dl_find_object found;
+
+	if (find_by_loader((void *)(uintptr_t)pc, &found) != 0 || !found.dlfo_eh_frame)
 		return false;
 	object->start = (uint64_t)(uintptr_t)found.dlfo_map_start;
 	object->end = (uint64_t)(uintptr_t)found.dlfo_map_end;
@@ -73,7 +76,9 @@ static bool find_by_loader(uint64_t pc, struct object *object)
 	return true;
 }
 #else
-static bool find_by_loader(uint64_t pc, struct object *object)
+static void *find_by_loader;
+
+static bool find_without_lock(uint64_t pc, struct object *object)
 {
 	(void)pc;
 	(void)object;
@@ -116,7 +121,8 @@ static bool find_object(uint64_t pc, struct object *object)
 {
 	struct search s = {.pc = pc, .object = object};
 
-	return find_by_loader(pc, object) || dl_iterate_phdr(match_object, &s) == 1;
+	return find_by_loader ? find_without_lock(pc, object)
+			      : dl_iterate_phdr(match_object, &s) == 1;
 }
 
 /*
@@ -160,7 +166,7 @@ static uint64_t look_up(uint64_t pc, struct cfi_row *full)
 	struct cfi_table table;
 
 	if (!unwind_find_table(pc, &table) || cfi_find_row(&table, pc, full) != 0)
-		return pack(ROW_FRAME_POINTER, 0, 0);
+		return pack(code_ranges_hold(pc) ? ROW_FRAME_POINTER : ROW_NOWHERE, 0, 0);
 	if (!cfi_simplify(full, &simple))
 		return pack(ROW_FULL, 0, 0);
 	if (simple.is_outermost)
@@ -168,19 +174,56 @@ static uint64_t look_up(uint64_t pc, struct cfi_row *full)
 	return pack(kinds[simple.cfa_form], simple.cfa_offset, simple.rbp_offset);
 }
 
+/* The row of the code at `at`, from the table of all threads or a look-up. */
+static uint64_t find_row(uint64_t at)
+{
+	uint64_t row = row_cache_get(at);
+	struct cfi_row full;
+
+	if (!row) {
+		row = look_up(at, &full);
+		if (row >> 56 != ROW_NOWHERE)
+			row_cache_put(at, row);
+	}
+	return row;
+}
+
 /* ---- the stack's memory ---- */
 
-/* [start, end) in the thread's addresses, readable at `bytes`. */
+/* [start, end) can be read; what follows, up to `limit`, where the kernel says so. */
 struct memory {
-	uint64_t start, end;
-	const unsigned char *bytes;
+	uint64_t start, end, limit;
 };
 
-static bool read_word(const struct memory *m, uint64_t address, uint64_t *value)
+/*
+ * Asks the kernel for a signal mask that lies there to be put to a use that there is not: it reads
+ * the mask first, and refuses then. Cheaper than to have memory copied, and never forbidden.
+ */
+static bool is_readable(uint64_t address)
 {
-	if (address < m->start || address > m->end - 8 || (address & 7))
+	int saved_errno = errno;
+	bool readable = syscall(SYS_rt_sigprocmask, ~0, address, NULL, 8) == 0 || errno == EINVAL;
+
+	errno = saved_errno;
+	return readable;
+}
+
+static bool extend(struct memory *m, uint64_t end)
+{
+	if (end > m->limit)
 		return false;
-	memcpy(value, m->bytes + (address - m->start), sizeof(*value));
+	for (; m->end < end; m->end += PAGE)
+		if (!is_readable(m->end))
+			return false;
+	return true;
+}
+
+static bool read_word(struct memory *m, uint64_t address, uint64_t *value)
+{
+	if (address < m->start || address > m->limit - 8 || (address & 7) ||
+	    (address + 8 > m->end && !extend(m, address + 8)))
+		return false;
+	memcpy(value, (const void *)(uintptr_t)address, sizeof(*value));
 	return true;
 }
 
@@ -212,27 +255,14 @@ static void find_own_stack(void)
 }
 
 /*
- * A foreign stack's end is not known: the kernel copies as much as there is. The buffer is made
- * once a thread that needs it, and lives as long as the process: a thread's end runs no code of
- * ours here.
+ * A stack that is not the thread's, from `sp` on. Where it ends is not known: it is read page by
+ * page, as far as the walk leads and there is memory.
  */
-static bool copy_stack(struct memory *m, uint64_t sp)
+static struct memory foreign_stack(uint64_t sp)
 {
-	static __thread unsigned char *buffer;
+	uint64_t end = (sp | (PAGE - 1)) + 1;
 
-	if (!buffer)
-		buffer = malloc(COPY_BYTES);
-	for (size_t size = buffer ? COPY_BYTES : 0; size >= 4096; size /= 2) {
-		struct iovec local = {.iov_base = buffer, .iov_len = size};
-		struct iovec remote = {.iov_base = (void *)(uintptr_t)sp, .iov_len = size};
-		ssize_t n = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-
-		if (n >= 16) {
-			*m = (struct memory){sp, sp + ((uint64_t)n & ~7u), buffer};
-			return true;
-		}
-	}
-	return false;
+	return (struct memory){.start = sp, .end = end, .limit = end + FOREIGN_BYTES};
 }
 
 /* ---- walking ---- */
@@ -282,12 +312,13 @@ static bool step_simple(struct walk *w, uint64_t row)
 	return true;
 }
 
+/* Code that uses rbp for data may have it point to any words of the stack. */
 static bool step_frame_pointer(struct walk *w)
 {
 	uint64_t *value = w->registers.value, rbp = value[CFI_RBP], pc, saved;
 
 	if (rbp < value[CFI_RSP] || !read_word(&w->memory, rbp, &saved) ||
-	    !read_word(&w->memory, rbp + 8, &pc) || pc < 4096)
+	    !read_word(&w->memory, rbp + 8, &pc) || find_row(pc - 1) >> 56 == ROW_NOWHERE)
 		return false;
 	value[CFI_RSP] = rbp + 16;
 	value[CFI_RBP] = saved;
@@ -312,19 +343,6 @@ static bool step_full(struct walk *w, uint64_t pc)
 	w->rbp_at = 0;
 	return cfi_apply(&row, &w->registers, read_for_cfi, &w->memory) == 0 &&
 	       w->registers.value[CFI_RSP] > sp;
-}
-
-/* The row of the code at `at`, from the table of all threads or a look-up. */
-static uint64_t find_row(uint64_t at)
-{
-	uint64_t row = row_cache_get(at);
-	struct cfi_row full;
-
-	if (!row) {
-		row = look_up(at, &full);
-		row_cache_put(at, row);
-	}
-	return row;
 }
 
 /* The walk is at `node` after following the memo. */
@@ -374,6 +392,7 @@ static void note_rule(struct walk *w, uint32_t node, uint64_t row)
 		[ROW_RSP] = FRAME_BY_RSP,           [ROW_RBP] = FRAME_BY_RBP,
 		[ROW_AT_RBP] = FRAME_AT_RBP,        [ROW_OUTERMOST] = FRAME_OUTERMOST,
 		[ROW_FRAME_POINTER] = FRAME_BY_RBP, [ROW_FULL] = FRAME_UNKNOWN,
+		[ROW_NOWHERE] = FRAME_UNKNOWN,
 	};
 	enum row_kind kind = (enum row_kind)(row >> 56);
 
@@ -421,6 +440,10 @@ static void walk(struct walk *w, struct unwind_stack *stack)
 		w->interrupted = false;
 		row = find_row(at);
 		note_rule(w, node, row);
+		if (row >> 56 == ROW_NOWHERE) {
+			stack->count--;
+			return;
+		}
 		if (row >> 56 == ROW_OUTERMOST) {
 			stack->is_whole = true;
 			return;
@@ -457,14 +480,13 @@ static inline __attribute__((always_inline)) void walk_own(uint64_t rbp, struct 
 	w.registers.known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC;
 	walking = true;
 	if (rbp >= own_stack.low && rbp < own_stack.high) {
-		w.memory =
-			(struct memory){rbp, own_stack.high, (const unsigned char *)(uintptr_t)rbp};
+		w.memory = (struct memory){rbp, own_stack.high, own_stack.high};
 		if (!nested)
 			w.memo = frame_memo_of_thread(own_stack.high, atomic_load(&generation));
-		walk(&w, stack);
-	} else if (copy_stack(&w.memory, rbp)) {
-		walk(&w, stack);
+	} else {
+		w.memory = foreign_stack(rbp);
 	}
+	walk(&w, stack);
 	walking = nested;
 }
 

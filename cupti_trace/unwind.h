@@ -6,10 +6,10 @@
  * share without locks, so a warm walk is a hash look-up and two loads per frame, with no frame
  * pointers, no allocation, no system call. Tables are found through _dl_find_object (glibc 2.35) or
  * dl_iterate_phdr. Code without tables (a JIT's) is walked by frame pointer where that is
- * plausible.
+ * plausible. A step that leads to no code at all ends the walk.
  *
- * Nothing but the thread's own stack is read, and nothing outside its bounds; on a stack that is
- * not the thread's (a coroutine's) a copy made by the kernel is walked instead.
+ * Nothing but the thread's own stack is read, and nothing outside its bounds. On a stack that is
+ * not the thread's (a coroutine's) the kernel is asked, page by page, whether there is more of it.
  */
 #ifndef CUPTI_TRACE_UNWIND_H
 #define CUPTI_TRACE_UNWIND_H

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* What is code and what is not, in this process; new code; how often mappings are read. */
+#include "unit.h"
+#include "cupti_trace/code_map.h"
+#include "cupti_trace/code_ranges.h"
+
+static char data[4096];
+
+static uint64_t at(const void *address)
+{
+	return (uint64_t)(uintptr_t)address;
+}
+
+static char *map_code(void)
+{
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(page != MAP_FAILED);
+	return page;
+}
+
+static void code_and_data(void **state)
+{
+	char *heap = malloc(100);
+	int local;
+
+	(void)state;
+	assert_true(code_ranges_hold(at((const void *)(uintptr_t)map_code)));
+	assert_true(code_ranges_hold(at((const void *)(uintptr_t)getpid)));
+	assert_false(code_ranges_hold(at(data)));
+	if (!getenv("UNDER_VALGRIND")) /* its heap can be executed */
+		assert_false(code_ranges_hold(at(heap)));
+	assert_false(code_ranges_hold(at(&local)));
+	assert_false(code_ranges_hold(0));
+	assert_false(code_ranges_hold(UINT64_MAX));
+	free(heap);
+}
+
+static void new_code(void **state)
+{
+	char *page;
+
+	(void)state;
+	code_ranges_expire();
+	page = map_code();
+	assert_true(code_ranges_hold(at(page)));
+	assert_true(code_ranges_hold(at(page) + 4095));
+	/* after data was asked for, new code is not looked for at once: expiring ends that */
+	assert_false(code_ranges_hold(at(data)));
+	munmap(page, 4096);
+	page = map_code();
+	code_ranges_expire();
+	assert_true(code_ranges_hold(at(page)));
+	munmap(page, 4096);
+}
+
+/* A reading in vain is followed by a pause, one that finds something by none. */
+static void how_often_mappings_are_read(void **state)
+{
+	struct code_map map = {0};
+	struct code_map_entry *entry;
+	uint64_t next;
+	char *page;
+
+	(void)state;
+	entry = code_map_look(&map, at((const void *)(uintptr_t)getpid));
+	assert_non_null(entry);
+	entry->sent = true;
+	assert_ptr_equal(code_map_look(&map, at((const void *)(uintptr_t)getpid)), entry);
+	page = map_code();
+	assert_non_null(code_map_look(&map, at(page)));
+	assert_null(code_map_look(&map, at(data)));
+	next = map.next_read_ns;
+	entry = code_map_look(&map, at((const void *)(uintptr_t)getpid));
+	assert_non_null(entry);
+	entry->sent = true;
+	map.next_read_ns = UINT64_MAX; /* the pause lasts, however slow the test is */
+	assert_null(code_map_look(&map, at(data)));
+	assert_true(entry->sent); /* not read again */
+	map.next_read_ns = next;
+	munmap(page, 4096);
+	code_map_expire(&map);
+	assert_null(code_map_look(&map, at(page)));
+	free(map.entries);
+	free(map.paths);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(code_and_data),
+		cmocka_unit_test(new_code),
+		cmocka_unit_test(how_often_mappings_are_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
