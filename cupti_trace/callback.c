@@ -344,15 +344,19 @@ static void watch_unified_memory(struct tracer *tracer)
 		api->cuptiActivityEnable(CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
 }
 
-/* New device code was loaded, perhaps by a library that brought its own copy of the runtime. */
+/*
+ * New device code was loaded, perhaps by a library that brought its own copy of the runtime: where
+ * probes take the stacks, its launch functions get some before it is called.
+ */
 static void on_module_loaded(struct tracer *tracer)
 {
-	uint64_t now = tracer_count_mapped();
-	struct gpu_event event = {
-		.type = GPU_EVENT_MAPS,
-		.maps = {.generation = now, .wants_ack = 1},
-	};
+	uint64_t now;
+	struct gpu_event event = {.type = GPU_EVENT_MAPS, .maps = {.wants_ack = 1}};
 
+	if (tracer->captures_stacks)
+		return;
+	now = tracer_count_mapped();
+	event.maps.generation = now;
 	if (atomic_exchange(&tracer->code_generation, now) != now)
 		tracer_ask(tracer, &event);
 }

@@ -43,3 +43,14 @@ expect_launches()
 	left=$(sed -n 's/^coroutines: \([0-9]*\)\..* kB left by each thread$/\1/p' stderr)
 	[ "$left" -lt 8 ]
 }
+
+@test "modules of device code: the profiler is asked only where it sets probes" {
+	run_profile --strict -gpu-only --record run --unit ns -o out.folded "$hosts/modules" \
+		"$hosts/modules_plugin.so" 20
+	expect_launches 20
+	expect_no_line run.pipe '"t":"maps"'
+	run_profile --strict -gpu-only -launch-stacks uprobe --record run --unit ns -o out.folded \
+		"$hosts/modules" "$hosts/modules_plugin.so" 20
+	expect_launches 20
+	expect_equal 'questions' "$(grep -c '"t":"maps"' run.pipe)" 20
+}

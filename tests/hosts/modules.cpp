@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * modules FILE [COUNT=20]: maps new code (the library FILE, which it unmaps again), then loads a
+ * module of device code and launches its kernel; so many times.
+ *
+ * Prints on stderr how many us a module took to load, at most.
+ */
+#include "../workloads/ptx.h"
+#include "../fake_cuda/fake_cuda.h"
+
+#define DRIVER_FUNCTIONS(X)         \
+	X(cuInit)                   \
+	X(cuDeviceGet)              \
+	X(cuDevicePrimaryCtxRetain) \
+	X(cuCtxSetCurrent)          \
+	X(cuCtxSynchronize)         \
+	X(cuModuleLoadData)         \
+	X(cuModuleGetFunction)      \
+	X(cuLaunchKernel)
+#include "../workloads/driver.h"
+
+#include <time.h>
+
+static double now_us()
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+int main(int argc, char **argv)
+{
+	int count = argc > 2 ? atoi(argv[2]) : 20;
+	double longest = 0;
+	CUcontext context;
+	CUdevice device;
+
+	load_driver();
+	DRIVER_CHECK(cu.cuInit(0));
+	DRIVER_CHECK(cu.cuDeviceGet(&device, 0));
+	DRIVER_CHECK(cu.cuDevicePrimaryCtxRetain(&context, device));
+	DRIVER_CHECK(cu.cuCtxSetCurrent(context));
+	for (int i = 0; i < count; i++) {
+		void *library = dlopen(argv[1], RTLD_NOW);
+		uint64_t ns = 1000;
+		void *params[] = {&ns};
+		CUfunction function;
+		CUmodule module;
+		double start, took;
+
+		if (!library)
+			return 1;
+		start = now_us();
+		DRIVER_CHECK(cu.cuModuleLoadData(&module, PTX_MODULE));
+		took = now_us() - start;
+		longest = took > longest ? took : longest;
+		DRIVER_CHECK(cu.cuModuleGetFunction(&function, module, "driver_spin"));
+		DRIVER_CHECK(
+			cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, params, nullptr));
+		dlclose(library);
+	}
+	DRIVER_CHECK(cu.cuCtxSynchronize());
+	fprintf(stderr, "modules: a module took %.0f us to load at most\n", longest);
+	printf("launches %d\n", count);
+	return 0;
+}
