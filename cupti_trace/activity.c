@@ -404,14 +404,17 @@ static void send_sum(struct sink *sink, const struct work_sum *sum)
 	sink_put(sink, &event);
 }
 
-void activity_send_sums(const struct work_tally *tally, struct sink *sink)
+void activity_send_sums(struct work_tally *tally, struct sink *sink)
 {
 	struct work_sum rest = {.key = {WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST, 0}};
-	const struct work_sum *sum;
-	uint32_t at = 0;
 
-	while ((sum = work_tally_next(tally, &at)))
-		send_sum(sink, sum);
+	for (uint32_t i = 0; i < tally->count; i++) {
+		struct work_sum *sum = &tally->sums[i];
+
+		if (sum->count > 0)
+			send_sum(sink, sum);
+		*sum = (struct work_sum){.key = sum->key};
+	}
 	/* where memory ran out even the rest may be missing: an empty one marks missing sums */
 	for (; tally->overflowed && rest.key.work < GPU_WORKS; rest.key.work++)
 		send_sum(sink, &rest);

@@ -34,7 +34,10 @@ struct activity_output {
 void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,
 			  uint8_t *buffer, size_t valid_size);
 
-/* Sends the sums of all records so far; after an overflow, also a rest of each kind. */
-void activity_send_sums(const struct work_tally *tally, struct sink *sink);
+/*
+ * Sends the sums of all records since the last call, and sets them to 0; after an overflow, also a
+ * rest of each kind.
+ */
+void activity_send_sums(struct work_tally *tally, struct sink *sink);
 
 #endif

@@ -404,12 +404,8 @@ static void on_resource(struct tracer *tracer, uint32_t cbid,
 	}
 }
 
-static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
+static void dispatch(struct tracer *tracer, uint32_t domain, uint32_t cbid, const void *cbdata)
 {
-	struct tracer *tracer = userdata;
-
-	if (!atomic_load_explicit(&tracer->on, memory_order_relaxed))
-		return;
 	if (domain == CUPTI_ABI_DOMAIN_RESOURCE) {
 		on_resource(tracer, cbid, cbdata);
 		return;
@@ -422,6 +418,18 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 		return;
 	}
 	on_api(tracer, domain, cbid, cbdata);
+}
+
+static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
+{
+	struct tracer *tracer = userdata;
+	int phase = atomic_load_explicit(&tracer->phase, memory_order_relaxed);
+
+	if (phase == TRACER_OFF)
+		return;
+	dispatch(tracer, domain, cbid, cbdata);
+	if (phase == TRACER_LEAVING)
+		tracer_send_late(tracer);
 }
 
 static void enable_all(struct tracer *tracer, uint32_t enable)

@@ -214,9 +214,11 @@ static void say_hello(struct tracer *tracer, const struct instance *instance, bo
 
 /* ---- CUPTI's buffers ---- */
 
+static void say_goodbye(struct tracer *tracer);
+
 static bool is_mine(struct tracer *tracer)
 {
-	return atomic_load(&tracer->on) && atomic_load(&tracer->owner) == getpid();
+	return atomic_load(&tracer->phase) != TRACER_OFF && atomic_load(&tracer->owner) == getpid();
 }
 
 static void on_buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
@@ -248,6 +250,8 @@ static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer,
 		tracer_send_buffer(tracer, buffer, valid_size);
 	buffers_put(&tracer->buffers, buffer);
 	count_dropped(tracer, context, stream);
+	if (valid_size > 0 && is_mine(tracer) && atomic_load(&tracer->phase) == TRACER_LEAVING)
+		say_goodbye(tracer);
 }
 
 void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
@@ -337,7 +341,7 @@ static bool is_wanted(const struct tracer *tracer, uint32_t kind)
 /* The profiler is gone: turn off all that costs the application time. */
 static void turn_off(struct tracer *tracer)
 {
-	atomic_store(&tracer->on, false);
+	atomic_store(&tracer->phase, TRACER_OFF);
 	callback_unsubscribe(tracer);
 	for (size_t i = 0; i < ACTIVITIES; i++)
 		tracer->api.cuptiActivityDisable(activities[i]);
@@ -428,17 +432,24 @@ static void tell_cost(struct tracer *tracer)
 			      atomic_load(&tracer->capture_ns) / count);
 }
 
-static void send_sums(struct tracer *tracer)
+/*
+ * Sends the sums, then the totals: both of the same records, whoever sends more meanwhile. Again
+ * after records that come later; the last goodbye counts.
+ */
+static void say_goodbye(struct tracer *tracer)
 {
 	struct timespec deadline;
+	bool locked;
 
 	/* CUPTI's thread may still be at a buffer: exit must not hang on it */
 	clock_gettime(CLOCK_REALTIME, &deadline);
 	deadline.tv_sec += 2;
-	if (pthread_mutex_timedlock(&tracer->record_lock, &deadline) != 0)
-		return;
-	activity_send_sums(&tracer->tally, &tracer->sink);
-	pthread_mutex_unlock(&tracer->record_lock);
+	locked = pthread_mutex_timedlock(&tracer->record_lock, &deadline) == 0;
+	if (locked)
+		activity_send_sums(&tracer->tally, &tracer->sink);
+	sink_goodbye(&tracer->sink);
+	if (locked)
+		pthread_mutex_unlock(&tracer->record_lock);
 }
 
 static void on_exit_process(void)
@@ -451,10 +462,41 @@ static void on_exit_process(void)
 	tracer_flush(tracer, true);
 	ask_for_devices(tracer, CUPTI_ABI_FLUSH_FORCED);
 	tell_cost(tracer);
-	atomic_store(&tracer->on, false);
-	callback_send_voids(tracer); /* of threads that launched meanwhile */
-	send_sums(tracer);
-	sink_goodbye(&tracer->sink);
+	/* later handlers, destructors and other threads may still use the GPU */
+	atomic_store(&tracer->phase, TRACER_LEAVING);
+	launch_log_drain(&tracer->sink); /* of threads that launched meanwhile */
+	callback_send_voids(tracer);
+	say_goodbye(tracer);
+}
+
+void tracer_send_late(struct tracer *tracer)
+{
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	atomic_store(&tracer->has_late_work, true);
+	launch_log_drain(&tracer->sink);
+	callback_send_voids(tracer);
+	sink_flush(&tracer->sink);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+/*
+ * The end of an orderly exit, for libraries that the program has loaded before this one: the last
+ * moment to ask CUPTI for records, which is asked only if there may be some. Where the driver has
+ * shut down by now it has refused the work before (seen with 580 on an H200).
+ */
+__attribute__((destructor)) static void on_unload(void)
+{
+	struct tracer *tracer = &the_tracer;
+	int cancel;
+
+	if (!is_mine(tracer) || !atomic_exchange(&tracer->has_late_work, false))
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	tracer_flush(tracer, true);
+	say_goodbye(tracer);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 /* CUDA does not work in a forked child, and the child's records would be the parent's again. */
@@ -462,7 +504,7 @@ static void on_fork_child(void)
 {
 	struct tracer *tracer = &the_tracer;
 
-	atomic_store(&tracer->on, false);
+	atomic_store(&tracer->phase, TRACER_OFF);
 	atomic_store(&tracer->owner, 0);
 	tracer->flusher_runs = false;
 	sink_abandon(&tracer->sink);
@@ -566,7 +608,7 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	atomic_store(&tracer->has_said_hello, false); /* true after a fork */
 	ready = set_up_cupti(tracer) && start_activity(tracer);
 	launch_stack_check_code(&tracer->sink);
-	atomic_store(&tracer->on, ready);
+	atomic_store(&tracer->phase, ready ? TRACER_ON : TRACER_OFF);
 	say_hello(tracer, instance, ready);
 	if (!ready) {
 		sink_flush(&tracer->sink);

@@ -24,8 +24,14 @@ struct deferred_notice {
 	char *detail;
 };
 
+enum tracer_phase {
+	TRACER_OFF, /* hooks do nothing */
+	TRACER_ON,
+	TRACER_LEAVING, /* the goodbye was sent: what comes later is sent at once */
+};
+
 struct tracer {
-	_Atomic bool on;     /* hooks do nothing when false */
+	_Atomic int phase;   /* enum tracer_phase */
 	_Atomic pid_t owner; /* the process this state belongs to; another after fork */
 	bool verbose;
 	bool captures_stacks; /* stacks of kernel launches are taken here, not by probes */
@@ -54,6 +60,7 @@ struct tracer {
 	_Atomic bool has_context, saw_device; /* a context was made, a device's record came */
 	_Atomic bool wants_devices;           /* and has not been asked for again */
 	_Atomic uint64_t void_launches;       /* not yet sent: callback_send_voids */
+	_Atomic bool has_late_work;           /* logged after the goodbye */
 	_Atomic uint64_t code_generation;     /* dlpi_adds that the profiler knows */
 	pthread_t flusher;
 	bool flusher_runs;
@@ -78,6 +85,9 @@ void tracer_ask(struct tracer *tracer, const struct gpu_event *event);
 
 /* How often code was mapped into this process so far. */
 uint64_t tracer_count_mapped(void);
+
+/* Sends what a hook has logged after the goodbye. */
+void tracer_send_late(struct tracer *tracer);
 
 /* Makes CUPTI hand over complete records, or with `all` every record. */
 void tracer_flush(struct tracer *tracer, bool all);

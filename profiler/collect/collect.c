@@ -934,6 +934,7 @@ static void discount_hidden(struct collect *c)
 /* Settles and frees a process that sends nothing more. */
 static void settle(struct collect *c, struct process *process)
 {
+	const struct work_tally none = {0};
 	const struct work_sum *sum;
 	uint32_t at = 0;
 
@@ -947,7 +948,8 @@ static void settle(struct collect *c, struct process *process)
 	while (c->options.measure.devices && (sum = work_tally_next(&process->counted, &at)))
 		devices_use(&c->devices, process->id, sum->key.device);
 	count_untraced(c, process);
-	ledger_settle(&c->ledger, (uint32_t)process->pid, &process->counted, &process->reported);
+	ledger_settle(&c->ledger, (uint32_t)process->pid, &process->counted,
+		      process->lacks_sums ? &none : &process->reported);
 	process_free(process);
 }
 

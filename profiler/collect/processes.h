@@ -50,6 +50,7 @@ struct process {
 
 	/* the profile's sums of its GPU work, and CUPTI's sums at its end */
 	struct work_tally counted, reported;
+	bool lacks_sums;    /* it ended before it had reported them all */
 	size_t tally_bytes; /* taken from the allowance of `sent` */
 
 	bool lacks_gpu_time; /* it made CUDA calls, or was to be traced */

@@ -651,7 +651,6 @@ static void take_gpu_event(struct session *s, struct tracee *tracee, const struc
 		log_verbose(s->log,
 			    "process %d: CUPTI reported %" PRIu64 " operations, %" PRIu64 " ns",
 			    (int)process->pid, event->goodbye.kernels, event->goodbye.kernel_ns);
-		close_tracee(s, tracee);
 		break;
 	default:
 		collect_gpu_event(s->collect, process, event, kernel);
@@ -681,7 +680,7 @@ static bool read_pipe(struct session *s, uint64_t limit)
 	return n <= 0;
 }
 
-/* Programs that ended without a goodbye, once all that they have written is read. */
+/* Programs that ended, once all that they have written is read. */
 static void close_ended(struct session *s, uint64_t before_ns)
 {
 	struct tracee *tracee;

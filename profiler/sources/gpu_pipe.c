@@ -10,6 +10,7 @@
 #include "profiler/base/saturate.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
+#include "symbolize/monotonic.h"
 
 #define NAME_IDS_MAX 65536
 #define NAME_BYTES_MAX 65536
@@ -22,6 +23,8 @@ struct tracee {
 	bool is_ignored;         /* has another protocol version */
 	bool is_tracing;         /* its hello promised events */
 	bool has_left;           /* said goodbye */
+	uint64_t left_ns;        /* last; CLOCK_MONOTONIC */
+	struct gpu_event_goodbye goodbye;
 	uint64_t next_sequence;
 	uint64_t operations, operation_ns; /* received */
 	uint64_t unsent;                   /* dropped by the sender */
@@ -201,21 +204,51 @@ uint64_t gpu_pipe_waiting(const struct gpu_pipe *p)
 	return waiting;
 }
 
+/* What its goodbye tells of, and has not come. */
+static void count_missing(struct gpu_pipe *p, struct tracee *t)
+{
+	const struct gpu_event_goodbye *e = &t->goodbye;
+	uint64_t accounted = saturated_sum(t->operations, t->unsent);
+
+	if (!t->is_tracing || !t->has_left)
+		return;
+	if (e->kernels > accounted) {
+		saturated_add(&p->ledger->gpu.missing, e->kernels - accounted);
+		saturated_add(&t->lost, e->kernels - accounted);
+	}
+	if (e->kernels == t->operations && e->kernel_ns != t->operation_ns)
+		p->ledger->pipe.wrong_totals++;
+}
+
+/* Operations came that no goodbye speaks of. */
+static bool ended_in_the_middle(const struct tracee *t)
+{
+	return t->is_tracing &&
+	       (!t->has_left || saturated_sum(t->operations, t->unsent) > t->goodbye.kernels);
+}
+
 void gpu_pipe_close(struct gpu_pipe *p, struct tracee *t)
 {
+	count_missing(p, t);
 	p->ledger->launches.unended += without_record(t);
-	p->ledger->pipe.without_goodbye += t->is_tracing && !t->has_left;
+	if (ended_in_the_middle(t)) {
+		p->ledger->pipe.without_goodbye++;
+		if (t->process)
+			t->process->lacks_sums = true;
+	}
 	drop_tracee(p, t);
 }
 
 bool gpu_pipe_find_ended(const struct gpu_pipe *p, uint64_t time_ns, struct tracee **tracee)
 {
 	for (uint32_t i = 0; i < p->tracee_count; i++) {
-		const struct process *process = p->tracees[i]->process;
+		const struct tracee *t = p->tracees[i];
+		const struct process *process = t->process;
 
 		*tracee = p->tracees[i];
 		if (time_ns == UINT64_MAX ||
-		    (process && process->ended_ns && process->ended_ns < time_ns))
+		    (process && process->ended_ns && process->ended_ns < time_ns) ||
+		    (t->has_left && t->left_ns + GPU_PIPE_LEAVE_NS < time_ns))
 			return true;
 	}
 	return false;
@@ -364,19 +397,12 @@ static void take_drops(struct gpu_pipe *p, struct tracee *t, const struct gpu_ev
 	saturated_add(&t->lost, kernels);
 }
 
-static void take_goodbye(struct gpu_pipe *p, struct tracee *t, const struct gpu_event_goodbye *e)
+/* More may follow, of exit handlers that run later: the last goodbye is what counts. */
+static void take_goodbye(struct tracee *t, const struct gpu_event_goodbye *e)
 {
-	uint64_t accounted = saturated_sum(t->operations, t->unsent);
-
-	if (t->has_left)
-		return; /* announced in its hello */
-	if (t->is_tracing && e->kernels > accounted) {
-		saturated_add(&p->ledger->gpu.missing, e->kernels - accounted);
-		saturated_add(&t->lost, e->kernels - accounted);
-	}
-	if (t->is_tracing && e->kernels == t->operations && e->kernel_ns != t->operation_ns)
-		p->ledger->pipe.wrong_totals++;
+	t->goodbye = *e;
 	t->has_left = true;
+	t->left_ns = monotonic_ns();
 }
 
 static void count_operation(struct tracee *t, uint64_t duration_ns)
@@ -432,7 +458,7 @@ static void count_event(struct gpu_pipe *p, struct tracee *t, const struct gpu_e
 		take_drops(p, t, &event->drops);
 		break;
 	case GPU_EVENT_GOODBYE:
-		take_goodbye(p, t, &event->goodbye);
+		take_goodbye(t, &event->goodbye);
 		break;
 	default:
 		break;

@@ -76,14 +76,16 @@ struct process *tracee_process(const struct tracee *tracee);
 uint64_t tracee_instance(const struct tracee *tracee);
 
 /*
- * Finds a program whose process ended before `time_ns` without a goodbye: it sends nothing more,
- * and is to be closed. UINT64_MAX: any. False: none.
+ * Finds a program whose process ended before `time_ns`, or that said goodbye GPU_PIPE_LEAVE_NS
+ * before (the end of its process may be out of sight): it sends nothing more, and is to be closed.
+ * UINT64_MAX: any. False: none.
  */
+#define GPU_PIPE_LEAVE_NS (10 * UINT64_C(1000000000))
 bool gpu_pipe_find_ended(const struct gpu_pipe *pipe, uint64_t time_ns, struct tracee **tracee);
 
 /*
- * Removes a program that has said goodbye, or will not, and counts what is missing from it. Its
- * tracee becomes invalid.
+ * Removes a program that has ended, with a goodbye or without, and counts what is missing from it.
+ * Its tracee becomes invalid.
  */
 void gpu_pipe_close(struct gpu_pipe *pipe, struct tracee *tracee);
 

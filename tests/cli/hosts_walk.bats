@@ -54,3 +54,46 @@ expect_launches()
 	expect_launches 20
 	expect_equal 'questions' "$(grep -c '"t":"maps"' run.pipe)" 20
 }
+
+late_work()
+{
+	run_profile --strict -gpu-only --unit ns -o out.folded "$hosts/late_work" \
+		"$hosts/late_work_plugin.so" "$@"
+}
+
+@test "work after the goodbye is recorded" {
+	late_work
+	expect_launches 130
+	expect_equal 'kernels' "$(sed 's/.*\[GPU_Kernel\]\([a-z_]*\).* /\1 /' out.folded | sort)" "$(printf '%s\n' \
+		'in_handler 10000' 'in_library 10000' 'in_main 100000' 'in_static_object 10000')"
+	expect_line out.folded ';on_early_exit;cudaLaunchKernel;\[GPU_Kernel\]in_handler'
+}
+
+@test "work after the goodbye that does not end is told" {
+	late_work unfinished
+	expect_status 124
+	expect_line stderr '^Samples: 130 launches, 130 GPU kernels \(0\.100 ms\)$'
+	expect_line stderr '^  30 operations have no usable timestamps '
+	expect_line work "$all_sums_match"
+}
+
+@test "work after the goodbye of a program that leaves by _exit is told" {
+	late_work leaves
+	expect_status 124
+	expect_line stderr '^Samples: 110 launches, 100 GPU kernels \(0\.100 ms\)$'
+	expect_line stderr '^  10 kernel launches have no record: '
+	expect_line stderr '^profile: --strict: kernel launches without a record of their kernel: 10$'
+}
+
+# What main and its threads do at the end is a race; that they are traced must not be one.
+@test "threads that launch until the process ends" {
+	local kernels
+
+	run_profile -gpu-only --unit ns -o out.folded "$hosts/busy_to_the_end"
+	expect_status 0
+	expect_line stdout '^done$'
+	expect_line stderr '^Correlation: [1-9][0-9]* matched, 0 unmatched, 0 dropped$'
+	kernels=$(sed -n 's/^Samples: .* launches, \([0-9]*\) GPU kernels .*/\1/p' stderr)
+	expect_equal 'ns' "$(weight_of out.folded)" $((100 * kernels))
+	if ! grep -q 'without a goodbye' stderr; then expect_line work "$all_sums_match"; fi
+}

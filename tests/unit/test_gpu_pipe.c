@@ -4,6 +4,7 @@
  * the counts.
  */
 #include "pipe_bench.h"
+#include "symbolize/monotonic.h"
 
 /* All that are left end without a goodbye. */
 static void close_all(struct pipe_bench *b)
@@ -583,12 +584,32 @@ static void the_goodbye_reveals_losses(void **state)
 	assert_ledger(b, gpu, dropped, 5);
 	assert_ledger(b, launches, dropped, 7);
 	assert_ledger(b, gpu, unknown_kinds, 6);
+	close_all(b);
 	assert_ledger(b, gpu, missing, 7);
 	assert_ledger(b, pipe, wrong_totals, 0);
-	/* a second goodbye says nothing new */
-	bye(b, 10, 42);
-	assert_ledger(b, gpu, missing, 7);
+	assert_ledger(b, pipe, without_goodbye, 0);
+}
+
+/* Of its exit handlers, for example: the last one has all. */
+static void work_after_a_goodbye(void **state)
+{
+	struct pipe_bench *b = *state;
+	struct tracee *tracee;
+
+	b->lingers = true;
+	begin_program(b, 7);
+	kernel(b, 1, 5);
+	bye(b, 1, 5);
+	kernel(b, 1, 6);
+	bye(b, 3, 13);
+	assert_ledger(b, gpu, kernels, 2);
+	assert_ledger(b, pipe, refused, 0);
+	/* its process is not known to have ended */
+	assert_false(gpu_pipe_find_ended(b->pipe, monotonic_ns(), &tracee));
+	assert_true(gpu_pipe_find_ended(b->pipe, monotonic_ns() + 2 * GPU_PIPE_LEAVE_NS, &tracee));
 	close_all(b);
+	assert_ledger(b, gpu, missing, 1);
+	assert_ledger(b, pipe, wrong_totals, 0);
 	assert_ledger(b, pipe, without_goodbye, 0);
 }
 
@@ -1272,6 +1293,7 @@ int main(void)
 		TEST(untraceable_programs_are_counted),
 		TEST(gaps_in_the_sequence_are_lost_batches),
 		TEST(the_goodbye_reveals_losses),
+		TEST(work_after_a_goodbye),
 		TEST(sums_that_do_not_agree_are_counted),
 		TEST(other_operations_are_in_the_totals),
 		TEST(programs_without_a_goodbye_are_counted),
