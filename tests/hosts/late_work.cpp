@@ -18,25 +18,37 @@ GPU_KERNEL(in_static_object)
 
 static const char *mode = "";
 
+/* CUDA refuses work once it has shut down itself, which depends on the driver. */
+static void tell(const char *where, int accepted)
+{
+	fprintf(stderr, "late_work: %s: %d of 10 launches accepted\n", where, accepted);
+}
+
 NOINLINE static void on_early_exit()
 {
 	bool unfinished = strcmp(mode, "unfinished") == 0;
+	int accepted = 0;
 
 	for (int i = 0; i < 10; i++)
-		GPU_CHECK(GPU_LAUNCH(0, unfinished ? 3600000000000 : 1000, in_handler));
+		accepted +=
+			GPU_LAUNCH(0, unfinished ? 3600000000000 : 1000, in_handler) == cudaSuccess;
+	tell("exit handler", accepted);
 	if (strcmp(mode, "leaves") == 0)
 		_exit(3);
 	if (!unfinished)
-		GPU_CHECK(cudaDeviceSynchronize());
+		cudaDeviceSynchronize();
 }
 
 struct late {
 	~late()
 	{
+		int accepted = 0;
+
 		for (int i = 0; i < 10; i++)
-			GPU_CHECK(GPU_LAUNCH(0, 1000, in_static_object));
+			accepted += GPU_LAUNCH(0, 1000, in_static_object) == cudaSuccess;
+		tell("static object", accepted);
 		if (strcmp(mode, "unfinished") != 0)
-			GPU_CHECK(cudaDeviceSynchronize());
+			cudaDeviceSynchronize();
 	}
 };
 static late late;
