@@ -208,20 +208,19 @@ static bool is_readable(uint64_t address)
 	return readable;
 }
 
-static bool extend(struct memory *m, uint64_t end)
+static __attribute__((noinline)) bool extend(struct memory *m, uint64_t address)
 {
-	if (end > m->limit)
+	if (address > m->limit - 8)
 		return false;
-	for (; m->end < end; m->end += PAGE)
+	for (; m->end - 8 < address; m->end += PAGE)
 		if (!is_readable(m->end))
 			return false;
 	return true;
 }
 
-static bool read_word(struct memory *m, uint64_t address, uint64_t *value)
+static inline bool read_word(struct memory *m, uint64_t address, uint64_t *value)
 {
-	if (address < m->start || address > m->limit - 8 || (address & 7) ||
-	    (address + 8 > m->end && !extend(m, address + 8)))
+	if (address < m->start || (address & 7) || (address > m->end - 8 && !extend(m, address)))
 		return false;
 	memcpy(value, (const void *)(uintptr_t)address, sizeof(*value));
 	return true;
