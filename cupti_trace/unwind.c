@@ -254,12 +254,14 @@ static void find_own_stack(void)
 }
 
 /*
- * A stack that is not the thread's, from `sp` on. Where it ends is not known: it is read page by
- * page, as far as the walk leads and there is memory.
+ * A stack that is not the thread's, from `sp` on. It is in use up to `rbp`, the frame of a function
+ * of this library, which is built with frame pointers. Where it ends is not known: it is read page
+ * by page, as far as the walk leads and there is memory.
  */
-static struct memory foreign_stack(uint64_t sp)
+static struct memory foreign_stack(uint64_t sp, uint64_t rbp)
 {
-	uint64_t end = (sp | (PAGE - 1)) + 1;
+	uint64_t used = rbp > sp && rbp - sp < FOREIGN_BYTES ? rbp : sp;
+	uint64_t end = (used | (PAGE - 1)) + 1;
 
 	return (struct memory){.start = sp, .end = end, .limit = end + FOREIGN_BYTES};
 }
@@ -483,7 +485,7 @@ static inline __attribute__((always_inline)) void walk_own(uint64_t rbp, struct 
 		if (!nested)
 			w.memo = frame_memo_of_thread(own_stack.high, atomic_load(&generation));
 	} else {
-		w.memory = foreign_stack(rbp);
+		w.memory = foreign_stack(rbp, value[CFI_RBP]);
 	}
 	walk(&w, stack);
 	walking = nested;

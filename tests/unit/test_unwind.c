@@ -252,30 +252,41 @@ static void too_deep_is_cut(void **state)
 
 /* A coroutine's stack is not the thread's: glibc does not mind, and neither may we. */
 static ucontext_t back;
+static int coroutine_depth;
 
 static void coroutine(void)
 {
-	descend(4);
+	descend(coroutine_depth);
 }
 
-static void on_a_foreign_stack(void **state)
+/* Beyond its end nothing can be read. */
+static void walk_foreign_stack(int depth)
 {
-	size_t size = 1 << 16;
-	char *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t size = 1 << 17, page = 4096;
+	char *stack =
+		mmap(NULL, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ucontext_t context;
 
-	(void)state;
 	assert_true(stack != MAP_FAILED);
+	assert_int_equal(mprotect(stack + size, page, PROT_NONE), 0);
+	coroutine_depth = depth;
 	getcontext(&context);
 	context.uc_stack.ss_sp = stack;
 	context.uc_stack.ss_size = size;
 	context.uc_link = &back;
 	makecontext(&context, coroutine, 0);
 	swapcontext(&back, &context);
-	assert_true(taken.count >= 6);
-	for (uint32_t i = 1; i < 5; i++)
+	assert_true(taken.count >= (uint32_t)depth + 2);
+	for (int i = 1; i < depth + 1; i++)
 		assert_int_equal(taken.pcs[i], (uint64_t)(uintptr_t)expected[i + FOREIGN_EXTRA]);
-	munmap(stack, size);
+	munmap(stack, size + page);
+}
+
+static void on_a_foreign_stack(void **state)
+{
+	(void)state;
+	for (int depth = 0; depth < 300; depth += 13)
+		walk_foreign_stack(depth);
 }
 
 int main(void)
