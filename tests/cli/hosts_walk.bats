@@ -36,6 +36,13 @@ expect_launches()
 	expect_line out.folded '^\[truncated\];\[jit\];launch;cudaLaunchKernel;\[GPU_Kernel\]from_generated_code'
 }
 
+@test "generated code with frame pointers: whole stacks" {
+	run_profile --strict -gpu-only --unit ns -o out.folded "$hosts/data_in_rbp" 5000 2
+	expect_launches 5000
+	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line out.folded ';main;\[jit\];launch;cudaLaunchKernel;\[GPU_Kernel\]from_generated_code'
+}
+
 @test "stacks of the program's own making: whole up to where they begin, no memory is kept" {
 	run_profile --strict -gpu-only --unit ns -o out.folded "$hosts/coroutines" 500 100
 	expect_launches 750

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * data_in_rbp [LAUNCHES=20000] [PLAIN=0] [MAPPINGS=0]: launches from code that was generated at run
+ * data_in_rbp [LAUNCHES=20000] [WHAT=0] [MAPPINGS=0]: launches from code that was generated at run
  * time and has no call-frame information, and in which rbp points to data on the stack that looks
  * like a frame: another one at each launch, its return address in no mapping. As just-in-time
  * compilers do that use rbp like any other register. The program has so many mappings of code more.
- * With PLAIN rbp holds a number.
+ * If WHAT is 1 rbp holds a number, and if it is 2 a frame pointer, as a compiler's code has it.
  *
  * Prints the ns that a launch takes. All launches have the same stack: it ends at the generated
- * code.
+ * code, but is whole with frame pointers.
  */
 #include "../workloads/gpu.h"
 
@@ -31,6 +31,15 @@ static const unsigned char code[] = {
 	0x5d,             /* pop %rbp */
 	0xc3,             /* ret */
 };
+
+static const unsigned char code_with_frame_pointer[] = {
+	0x55,             /* push %rbp */
+	0x48, 0x89, 0xe5, /* mov %rsp, %rbp */
+	0xff, 0xd7,       /* call *%rdi */
+	0x5d,             /* pop %rbp */
+	0xc3,             /* ret */
+};
+static_assert(sizeof(code) == sizeof(code_with_frame_pointer), "copied alike");
 
 typedef void (*generated_fn)(void (*)(), void *);
 
@@ -60,7 +69,7 @@ static double now_ns()
 int main(int argc, char **argv)
 {
 	long launches = argc > 1 ? atol(argv[1]) : 20000;
-	bool plain = argc > 2 && atol(argv[2]);
+	long what = argc > 2 ? atol(argv[2]) : 0;
 	uint64_t random = 1;
 	uint64_t frame[2];
 	double start;
@@ -69,7 +78,7 @@ int main(int argc, char **argv)
 
 	if (page == MAP_FAILED || add_mappings(argc > 3 ? atoi(argv[3]) : 0) != 0)
 		return 1;
-	memcpy(page, code, sizeof(code));
+	memcpy(page, what == 2 ? code_with_frame_pointer : code, sizeof(code));
 	if (mprotect(page, 4096, PROT_READ | PROT_EXEC) != 0)
 		return 1;
 	GPU_CHECK(cudaDeviceSynchronize());
@@ -78,7 +87,7 @@ int main(int argc, char **argv)
 		random = random * 6364136223846793005u + 1442695040888963407u;
 		frame[0] = (uint64_t)(uintptr_t)frame;
 		frame[1] = random >> 18; /* below 2^46: nothing is mapped there, but for chance */
-		((generated_fn)page)(launch, plain ? (void *)(uintptr_t)random : (void *)frame);
+		((generated_fn)page)(launch, what ? (void *)(uintptr_t)random : (void *)frame);
 	}
 	fprintf(stderr, "data_in_rbp: %.0f ns a launch\n", (now_ns() - start) / (double)launches);
 	GPU_CHECK(cudaDeviceSynchronize());
