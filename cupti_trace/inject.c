@@ -214,7 +214,7 @@ static void say_hello(struct tracer *tracer, const struct instance *instance, bo
 
 /* ---- CUPTI's buffers ---- */
 
-static void say_goodbye(struct tracer *tracer);
+static void send_totals(struct tracer *tracer);
 
 static bool is_mine(struct tracer *tracer)
 {
@@ -251,7 +251,7 @@ static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer,
 	buffers_put(&tracer->buffers, buffer);
 	count_dropped(tracer, context, stream);
 	if (valid_size > 0 && is_mine(tracer) && atomic_load(&tracer->phase) == TRACER_LEAVING)
-		say_goodbye(tracer);
+		send_totals(tracer);
 }
 
 void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
@@ -436,7 +436,7 @@ static void tell_cost(struct tracer *tracer)
  * Sends the sums, then the totals: both of the same records, whoever sends more meanwhile. Again
  * after records that come later; the last goodbye counts.
  */
-static void say_goodbye(struct tracer *tracer)
+static void send_totals(struct tracer *tracer)
 {
 	struct timespec deadline;
 	bool locked;
@@ -466,7 +466,7 @@ static void on_exit_process(void)
 	atomic_store(&tracer->phase, TRACER_LEAVING);
 	launch_log_drain(&tracer->sink); /* of threads that launched meanwhile */
 	callback_send_voids(tracer);
-	say_goodbye(tracer);
+	send_totals(tracer);
 }
 
 void tracer_send_late(struct tracer *tracer)
@@ -495,7 +495,7 @@ __attribute__((destructor)) static void on_unload(void)
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	tracer_flush(tracer, true);
-	say_goodbye(tracer);
+	send_totals(tracer);
 	pthread_setcancelstate(cancel, NULL);
 }
 
