@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * coroutines [THREADS=2000] [LAUNCHES=20000]: so many short threads, one after the other, each of
- * which launches once on a stack of its own making (makecontext), then so many launches by the main
- * thread on such a stack, and as many on its own.
+ * which launches once; as many that do so on a stack of their own making (makecontext); then so
+ * many launches by the main thread on such a stack, and as many on its own.
  *
- * Prints on stderr how many kB each thread left in memory, and the ns that a launch takes on either
- * stack.
+ * Prints on stderr how many kB each thread of either kind left in memory, and the ns that a launch
+ * takes on either stack.
  */
 #include "../workloads/gpu.h"
 
@@ -58,7 +58,13 @@ static void run_coroutine(long count)
 	swapcontext(&outside, &inside);
 }
 
-static void *thread_main(void *arg)
+static void *plain_main(void *arg)
+{
+	launch_many(1);
+	return arg;
+}
+
+static void *coroutine_main(void *arg)
 {
 	run_coroutine(1);
 	return arg;
@@ -75,15 +81,19 @@ static long resident_kb()
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-static void run_threads(long count)
+/* How many kB each leaves. */
+static double run_threads(long count, void *(*function)(void *))
 {
+	long before = resident_kb();
+
 	for (long i = 0; i < count; i++) {
 		pthread_t thread;
 
-		if (pthread_create(&thread, nullptr, thread_main, nullptr) ||
+		if (pthread_create(&thread, nullptr, function, nullptr) ||
 		    pthread_join(thread, nullptr))
 			exit(1);
 	}
+	return (double)(resident_kb() - before) / (double)count;
 }
 
 static double now_ns()
@@ -97,19 +107,17 @@ static double now_ns()
 int main(int argc, char **argv)
 {
 	long threads = argc > 1 ? atol(argv[1]) : 2000, count = argc > 2 ? atol(argv[2]) : 20000;
-	double start, foreign, own;
-	long before;
+	double start, foreign, own, plain_kb, kb;
 
 	stack = (char *)mmap(nullptr, STACK_BYTES, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack == MAP_FAILED)
 		return 1;
 	GPU_CHECK(cudaDeviceSynchronize());
-	run_threads(threads / 10);
-	before = resident_kb();
-	run_threads(threads);
-	fprintf(stderr, "coroutines: %.1f kB left by each thread\n",
-		(double)(resident_kb() - before) / (double)threads);
+	plain_kb = run_threads(threads, plain_main);
+	kb = run_threads(threads, coroutine_main);
+	fprintf(stderr, "coroutines: %.1f kB left by each thread, %.1f without coroutines\n", kb,
+		plain_kb);
 	start = now_ns();
 	run_coroutine(count);
 	foreign = (now_ns() - start) / (double)count;
@@ -119,6 +127,6 @@ int main(int argc, char **argv)
 	fprintf(stderr, "coroutines: %.0f ns a launch, %.0f on the thread's own stack\n", foreign,
 		own);
 	GPU_CHECK(cudaDeviceSynchronize());
-	printf("launches %ld\n", threads / 10 + threads + 2 * count);
+	printf("launches %ld\n", 2 * threads + 2 * count);
 	return 0;
 }
