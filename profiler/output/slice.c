@@ -74,16 +74,14 @@ bool slice_parse_match(const char *text, bool may_be_number, struct slice_match 
 		match->number = strtoull(text, &end, 10);
 		match->is_number = !errno && !*end;
 	}
-	if (strlen(text) > PATTERN_MAX) {
-		snprintf(error, SLICE_ERROR_BYTES, "it is longer than %d bytes", PATTERN_MAX);
+	if (!text[0] || strlen(text) > PATTERN_MAX) {
+		snprintf(error, SLICE_ERROR_BYTES,
+			 text[0] ? "it is longer than %d bytes" : "it is empty", PATTERN_MAX);
 		return false;
 	}
 	err = match->is_number ? 0 : regcomp(&match->pattern, text, REG_EXTENDED | REG_NOSUB);
-	if (err || !text[0]) {
-		if (err)
-			regerror(err, &match->pattern, error, SLICE_ERROR_BYTES);
-		else
-			snprintf(error, SLICE_ERROR_BYTES, "it is empty");
+	if (err) {
+		regerror(err, &match->pattern, error, SLICE_ERROR_BYTES);
 		return false;
 	}
 	match->text = text;
