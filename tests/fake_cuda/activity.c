@@ -2,10 +2,11 @@
 /*
  * Activity records of the fake libcupti.
  *
- * Work reserves its record in the client's current buffer; the calling thread requests one if there
- * is none with room. Timestamps are filled in when the buffer is handed over: until the virtual GPU
+ * Work reserves its record in the current buffer of the calling thread, which requests one if it has
+ * none with room. Timestamps are filled in when the buffer is handed over: until the virtual GPU
  * has reached the work's end, its record is incomplete and shows zeros. One worker thread returns
- * the buffers, in the order in which they were filled.
+ * the buffers, in the order in which they were filled; one that is not full stays with its thread
+ * until a flush, even if the thread has ended.
  */
 #define _GNU_SOURCE
 #include "cupti.h"
@@ -40,6 +41,16 @@ struct buffer {
 	struct buffer *next;
 };
 
+/*
+ * Where a thread's records go (CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, on by default since
+ * it exists), or those of all threads.
+ */
+struct holder {
+	struct buffer *current, *spare; /* being filled; requested by racing threads */
+	bool orphaned;                  /* its thread has ended */
+	struct holder *next;
+};
+
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t work, delivered;
@@ -53,7 +64,9 @@ static struct {
 	uint64_t records_seen;
 	size_t dropped;
 	uint64_t flush_period;               /* ns, 0: none */
-	struct buffer *current, *spare;      /* being filled; requested by racing threads */
+	struct holder *holders, common;      /* of the threads; of all of them */
+	bool shared;                         /* only `common` is used */
+	pthread_key_t thread_end;
 	struct buffer *queue, **queue_end;   /* to hand over when complete */
 	unsigned long queued_n, delivered_n; /* buffers ever queued by a flush, and handed over */
 	struct fake_cuda_activity late[64];  /* FAKE_CUDA_DEVICE_RECORDS=late */
@@ -62,6 +75,7 @@ static struct {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.queue_end = &activity.queue,
 };
+static __thread struct holder *own_holder;
 
 static const struct fake_cuda_driver *driver(void)
 {
@@ -100,20 +114,65 @@ static void hand_over(struct buffer *b)
 	free(b);
 }
 
-/* With the lock held. */
-static void queue_current(void)
+static void end_thread(void *holder)
 {
-	struct buffer *b = activity.current;
+	own_holder = NULL;
+	pthread_mutex_lock(&activity.lock);
+	((struct holder *)holder)->orphaned = true;
+	pthread_mutex_unlock(&activity.lock);
+}
 
-	activity.current = activity.spare;
-	if (activity.spare)
-		activity.spare = activity.spare->next;
-	if (activity.current)
-		activity.current->next = NULL;
+/* With the lock held: the calling thread's; the common one if memory is short. */
+static struct holder *find_holder(void)
+{
+	struct holder *h = activity.shared ? &activity.common : own_holder;
+
+	if (h)
+		return h;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return &activity.common;
+	h->next = activity.holders;
+	activity.holders = h;
+	own_holder = h;
+	pthread_setspecific(activity.thread_end, h);
+	return h;
+}
+
+/* With the lock held. */
+static void queue_current(struct holder *h)
+{
+	struct buffer *b = h->current;
+
+	h->current = h->spare;
+	if (h->spare)
+		h->spare = h->spare->next;
+	if (h->current)
+		h->current->next = NULL;
 	b->next = NULL;
 	*activity.queue_end = b;
 	activity.queue_end = &b->next;
 	pthread_cond_signal(&activity.work);
+}
+
+/* With the lock held: queue each holder's buffer if it is complete, or in any case. */
+static void queue_all(bool forced, uint64_t now)
+{
+	struct holder **at = &activity.holders, *h = &activity.common;
+
+	while (h) {
+		if (h->current && (forced || (h->current->count && complete(h->current, now))))
+			queue_current(h);
+		while (forced && h->current)
+			queue_current(h);
+		if (h != &activity.common && h->orphaned && !h->current) {
+			*at = h->next;
+			free(h);
+		} else if (h != &activity.common) {
+			at = &h->next;
+		}
+		h = *at;
+	}
 }
 
 /* With the lock held: sleep until there is something new, or the instant `until` (0: none). */
@@ -144,9 +203,7 @@ static void *worker_main(void *unused)
 			next_flush = now + activity.flush_period;
 		if (next_flush && now >= next_flush) {
 			next_flush = now + activity.flush_period;
-			if (activity.current && activity.current->count &&
-			    complete(activity.current, now))
-				queue_current();
+			queue_all(false, now);
 			continue;
 		}
 		if (!b || !complete(b, now)) {
@@ -214,40 +271,39 @@ static bool has_room(const struct buffer *b, size_t record)
 }
 
 /* With the lock held: a buffer requested at the same time as another thread's, or NULL. */
-static struct buffer *take_spare(size_t record)
+static struct buffer *take_spare(struct holder *h, size_t record)
 {
-	struct buffer *b = activity.spare;
+	struct buffer *b = h->spare;
 
 	if (!b || b->size < record)
 		return NULL;
-	activity.spare = b->next;
+	h->spare = b->next;
 	b->next = NULL;
 	return b;
 }
 
 /*
- * With the lock held: make activity.current a buffer with room. May release the lock, so that other
- * threads may provide a buffer, and fill it.
+ * With the lock held: make h->current a buffer with room. May release the lock, so that a flush may
+ * take the buffer, and other threads may provide the common one, and fill it.
  */
-static bool make_room(size_t record)
+static bool make_room(struct holder *h, size_t record)
 {
 	for (;;) {
 		struct buffer *b;
 
-		while (activity.current && activity.current->count &&
-		       !has_room(activity.current, record))
-			queue_current();
-		if (!activity.current)
-			activity.current = take_spare(record);
-		if (activity.current)
-			return has_room(activity.current, record);
+		while (h->current && h->current->count && !has_room(h->current, record))
+			queue_current(h);
+		if (!h->current)
+			h->current = take_spare(h, record);
+		if (h->current)
+			return has_room(h->current, record);
 		pthread_mutex_unlock(&activity.lock);
 		b = request_buffer(record);
 		pthread_mutex_lock(&activity.lock);
 		if (!b)
-			return activity.current && has_room(activity.current, record);
-		b->next = activity.spare;
-		activity.spare = b;
+			return h->current && has_room(h->current, record);
+		b->next = h->spare;
+		h->spare = b;
 	}
 }
 
@@ -303,16 +359,17 @@ static bool is_description(const struct fake_cuda_activity *a)
 /* With the lock held. */
 static void write_description(uint32_t kind, const struct fake_cuda_activity *a)
 {
+	struct holder *h = find_holder();
 	size_t size = record_size(kind);
-	struct entry *e = make_room(size) ? add_entry(activity.current, size) : NULL;
+	struct entry *e = make_room(h, size) ? add_entry(h->current, size) : NULL;
 
 	if (!e) {
 		activity.dropped++;
 		return;
 	}
-	record_fill(activity.current->data + e->offset, kind, a);
-	if (!has_room(activity.current, RECORD_SMALLEST))
-		queue_current();
+	record_fill(h->current->data + e->offset, kind, a);
+	if (!has_room(h->current, RECORD_SMALLEST))
+		queue_current(h);
 }
 
 /* With the lock held. */
@@ -320,18 +377,19 @@ static void write_record(uint32_t kind, const struct fake_cuda_activity *a)
 {
 	uint64_t number = ++activity.records_seen; /* make_room may release the lock */
 	size_t size = record_size(kind);
+	struct holder *h = find_holder();
 	struct entry *e = NULL;
 	struct buffer *b;
 
 	if (every(activity.lose_every, number))
 		return;
-	if (!every(activity.drop_every, number) && make_room(size))
-		e = add_entry(activity.current, size);
+	if (!every(activity.drop_every, number) && make_room(h, size))
+		e = add_entry(h->current, size);
 	if (!e) {
 		activity.dropped++;
 		return;
 	}
-	b = activity.current;
+	b = h->current;
 	record_fill(b->data + e->offset, kind, a);
 	if (!every(activity.zero_every, number)) {
 		e->start = a->start;
@@ -344,7 +402,7 @@ static void write_record(uint32_t kind, const struct fake_cuda_activity *a)
 	if (a->end > b->last_end)
 		b->last_end = a->end;
 	if (!has_room(b, RECORD_SMALLEST))
-		queue_current();
+		queue_current(h);
 }
 
 /* Until a forced flush; records of devices until they are requested. */
@@ -410,6 +468,9 @@ FAKE_CUDA_EXPORT int cuptiActivityRegisterCallbacks(cupti_abi_buffer_requested r
 	activity.early_every = cupti_env("FAKE_CUDA_EARLY_EVERY");
 	activity.late_every = cupti_env("FAKE_CUDA_LATE_EVERY");
 	err = start_worker();
+	activity.shared = cupti_env("FAKE_CUDA_SHARED_BUFFERS");
+	if (!err && !activity.requested && pthread_key_create(&activity.thread_end, end_thread))
+		activity.shared = true;
 	if (!err) {
 		activity.requested = requested;
 		activity.completed = completed;
@@ -482,12 +543,7 @@ static void flush_mark(bool forced)
 {
 	uint64_t now = driver()->now();
 
-	if (activity.current &&
-	    (forced || (activity.current->count && complete(activity.current, now))))
-		queue_current();
-	if (forced)
-		while (activity.current)
-			queue_current();
+	queue_all(forced, now);
 	for (struct buffer *b = activity.queue; b; b = b->next) {
 		if (forced)
 			b->forced = true;
