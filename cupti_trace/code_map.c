@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cupti_trace/clock.h"
+#include "cupti_trace/guest.h"
 
 #define LINE_SIZE 8192
 
@@ -113,9 +114,9 @@ static int read_all(struct code_map *map)
 	map->paths_used = 0;
 	if (!map->entries || !map->paths)
 		return -ENOMEM;
-	fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	fd = guest_open("/proc/self/maps", O_RDONLY);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	err = read_lines(map, fd);
 	close(fd);
 	return err;

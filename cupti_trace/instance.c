@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "cupti_trace/guest.h"
 
 /* splitmix64's step: each bit of the result depends on all bits of both. */
 static uint64_t mix(uint64_t state, uint64_t value)
@@ -55,7 +56,7 @@ static uint64_t read_pid_namespace(void)
 /* The 22nd field; the second is a name in parentheses that may hold spaces and parentheses. */
 static uint64_t read_start_ticks(void)
 {
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	int fd = guest_open("/proc/self/stat", O_RDONLY);
 	char text[1024];
 	const char *at;
 	ssize_t n;

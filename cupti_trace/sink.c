@@ -6,76 +6,71 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "cupti_trace/clock.h"
+#include "cupti_trace/guest.h"
 
-/* The length of a batch is known last: room for its digits is kept in the header, before "}\n". */
-#define LENGTH_DIGITS 4
-_Static_assert(GPU_WIRE_BATCH_MAX <= 9999, "a batch's length has four digits");
+#define KEPT_FIRST 16384u
 
 static void begin_batch(struct sink *sink)
+{
+	sink->used = SINK_HEADER_MAX;
+	sink->batch_kernels = 0;
+	sink->batch_launches = 0;
+	sink->batch_drops = (struct gpu_event_drops){0};
+}
+
+/* Puts a header before the lines that end at `used`. Returns where it begins. */
+static char *add_header(const struct sink *sink, char *batch, size_t used)
 {
 	struct gpu_event event = {
 		.type = GPU_EVENT_BATCH,
 		.batch = {.pid = sink->pid,
 			  .instance = sink->instance,
 			  .sequence = sink->sequence,
-			  .bytes = 9999},
+			  .bytes = (uint32_t)(used - SINK_HEADER_MAX)},
 	};
+	char header[SINK_HEADER_MAX];
+	int length = gpu_wire_encode(&event, header + 1, sizeof(header) - 1);
 
+	if (length < 0)
+		return NULL;
 	/* the newline ends a half line that somebody else may have left in the pipe */
-	sink->batch[0] = '\n';
-	sink->used = 1 + (size_t)gpu_wire_encode(&event, sink->batch + 1, sizeof(sink->batch) - 1);
-	sink->header = sink->used;
-	sink->batch_kernels = 0;
-	sink->batch_launches = 0;
-	sink->batch_drops = (struct gpu_event_drops){0};
+	header[0] = '\n';
+	length++;
+	return memcpy(batch + SINK_HEADER_MAX - length, header, (size_t)length);
 }
 
-static void write_length(struct sink *sink)
-{
-	char *digits = sink->batch + sink->header - 2 - LENGTH_DIGITS;
-	size_t length = sink->used - sink->header;
-	char text[LENGTH_DIGITS + 1];
-	int n = snprintf(text, sizeof(text), "%-4u", (unsigned int)(length % 10000));
-
-	if (n == LENGTH_DIGITS)
-		memcpy(digits, text, LENGTH_DIGITS);
-}
-
-/* A descriptor or -1. */
+/* A descriptor or -errno. */
 static int open_pipe(const char *path)
 {
-	int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
-	int high = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, SINK_LOWEST_FD) : -1;
-
-	if (high < 0)
-		return fd;
-	close(fd);
-	return high;
+	return guest_open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 }
 
 int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid, uint64_t instance)
 {
 	struct stat st;
-	int err = 0;
+	int fd;
 
 	memset(sink, 0, sizeof(*sink));
+	sink->fd = -1;
 	pthread_mutex_init(&sink->lock, NULL);
 	sink->pid = pid;
 	sink->instance = instance;
 	if (snprintf(sink->path, sizeof(sink->path), "%s", pipe_path) >= (int)sizeof(sink->path))
-		err = -ENAMETOOLONG;
-	sink->fd = err ? -1 : open_pipe(pipe_path);
-	if (sink->fd < 0)
-		return err ? err : -errno;
-	if (fstat(sink->fd, &st) == 0) {
+		return -ENAMETOOLONG;
+	fd = open_pipe(pipe_path);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) == 0) {
 		sink->device = st.st_dev;
 		sink->inode = st.st_ino;
 	}
+	sink->fd = fd;
 	begin_batch(sink);
 	return 0;
 }
@@ -88,21 +83,25 @@ static bool is_pipe(const struct sink *sink, int fd)
 	       st.st_ino == sink->inode;
 }
 
-/* False: the program has closed the pipe, and it cannot be opened again. */
-static bool has_pipe(struct sink *sink)
+/*
+ * The program may have closed the pipe: 0 if it is open, -EPIPE if nobody reads it any more,
+ * -EAGAIN if it cannot be opened now.
+ */
+static int find_pipe(struct sink *sink)
 {
 	int fd;
 
 	if (is_pipe(sink, sink->fd))
-		return true;
+		return 0;
 	fd = open_pipe(sink->path);
 	if (fd >= 0 && is_pipe(sink, fd)) {
 		sink->fd = fd;
-		return true;
+		return 0;
 	}
 	if (fd >= 0)
 		close(fd);
-	return false;
+	/* neither a reader nor a pipe; all else may pass: no descriptor is free, no permission */
+	return fd >= 0 || fd == -ENXIO || fd == -ENOENT ? -EPIPE : -EAGAIN;
 }
 
 static void close_pipe(struct sink *sink)
@@ -117,17 +116,18 @@ static int64_t now_ms(void)
 	return (int64_t)(clock_now_ns() / 1000000);
 }
 
-/* One write of the whole batch: 0, -EPIPE, or -EAGAIN when patience ran out. */
-static int write_batch(struct sink *sink)
+/* One write of it all: 0, -EPIPE, or -EAGAIN when patience ran out. */
+static int write_bytes(struct sink *sink, const char *bytes, size_t length)
 {
 	int64_t deadline = now_ms() + (sink->stalled ? 0 : SINK_PATIENCE_MS);
 
 	for (;;) {
-		ssize_t n = write(sink->fd, sink->batch, sink->used);
+		ssize_t n = write(sink->fd, bytes, length);
 		struct pollfd p = {.fd = sink->fd, .events = POLLOUT};
 		int64_t left;
+		int ready;
 
-		if (n == (ssize_t)sink->used)
+		if (n == (ssize_t)length)
 			return 0;
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -136,37 +136,152 @@ static int write_batch(struct sink *sink)
 		left = deadline - now_ms();
 		if (left <= 0)
 			return -EAGAIN;
-		if (poll(&p, 1, (int)left) > 0 && (p.revents & (POLLERR | POLLNVAL)))
+		__atomic_store_n(&sink->waits, true, __ATOMIC_RELAXED);
+		ready = poll(&p, 1, (int)left);
+		__atomic_store_n(&sink->waits, false, __ATOMIC_RELAXED);
+		if (ready > 0 && (p.revents & (POLLERR | POLLNVAL)))
 			return -EPIPE;
 	}
 }
 
 /*
  * EPIPE comes with a SIGPIPE to the thread that wrote, and that thread may be the application's:
- * block it, and if our write raised one that was not pending before, take it away again.
+ * it is blocked there; if our write raised one that was not pending before, take it away again.
  */
-static int write_batch_quietly(struct sink *sink)
+static int write_quietly(struct sink *sink, const char *bytes, size_t length)
 {
 	const struct timespec no_wait = {0, 0};
-	sigset_t pipe_signal, old, pending;
+	sigset_t pipe_signal, pending;
+	struct guest guest;
 	bool was_pending;
-	int err, cancel;
+	int err;
 
-	/* nor may the thread be cancelled here, with the lock held */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	guest_enter(&guest);
+	err = find_pipe(sink);
 	sigemptyset(&pipe_signal);
 	sigaddset(&pipe_signal, SIGPIPE);
 	sigpending(&pending);
 	was_pending = sigismember(&pending, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &pipe_signal, &old);
-	err = write_batch(sink);
+	if (!err)
+		err = write_bytes(sink, bytes, length);
 	if (err == -EPIPE && !was_pending)
 		while (sigtimedwait(&pipe_signal, NULL, &no_wait) < 0 && errno == EINTR)
 			;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_setcancelstate(cancel, NULL);
+	guest_leave(&guest);
 	return err;
 }
+
+/* ---- what a batch that was given up defined ---- */
+
+/* Whether later events may need this line: not what they are themselves, which is counted. */
+static bool is_definition(const char *line)
+{
+	static const char *const names[] = GPU_WIRE_TYPE_NAMES;
+	static const enum gpu_event_type others[] = {GPU_EVENT_LAUNCH, GPU_EVENT_LAUNCH_END,
+						     GPU_EVENT_KERNEL, GPU_EVENT_WORK,
+						     GPU_EVENT_WAIT,   GPU_EVENT_DROPS};
+	static const char start[] = "{\"t\":\"";
+
+	line += sizeof(start) - 1;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		size_t length = strlen(names[others[i]]);
+
+		if (strncmp(line, names[others[i]], length) == 0 && line[length] == '"')
+			return false;
+	}
+	return true;
+}
+
+static bool make_room(struct sink *sink, size_t length)
+{
+	size_t capacity = sink->kept_capacity ? sink->kept_capacity : KEPT_FIRST;
+	char *bigger;
+
+	if (sink->kept_end + length <= sink->kept_capacity)
+		return true;
+	if (sink->kept_from > 0) {
+		sink->kept_end -= sink->kept_from;
+		memmove(sink->kept, sink->kept + sink->kept_from, sink->kept_end);
+		sink->kept_from = 0;
+	}
+	while (capacity < sink->kept_end + length)
+		capacity *= 2;
+	if (capacity == sink->kept_capacity)
+		return true;
+	bigger = capacity <= SINK_KEPT_MAX ? realloc(sink->kept, capacity) : NULL;
+	if (!bigger)
+		return false;
+	sink->kept = bigger;
+	sink->kept_capacity = capacity;
+	return true;
+}
+
+static void keep_definitions(struct sink *sink)
+{
+	const char *line = sink->batch + SINK_HEADER_MAX, *end = sink->batch + sink->used;
+
+	while (line < end) {
+		const char *next = memchr(line, '\n', (size_t)(end - line));
+		size_t length = (size_t)(next ? next + 1 - line : end - line);
+
+		if (is_definition(line) && !make_room(sink, length)) {
+			sink->lost_definitions++;
+		} else if (is_definition(line)) {
+			memcpy(sink->kept + sink->kept_end, line, length);
+			sink->kept_end += length;
+		}
+		line += length;
+	}
+}
+
+/* As many of the kept lines as fit a batch. Returns the batch's end. */
+static size_t fill_kept_batch(struct sink *sink)
+{
+	size_t used = SINK_HEADER_MAX, from = sink->kept_from;
+
+	while (from < sink->kept_end) {
+		const char *line = sink->kept + from;
+		const char *next = memchr(line, '\n', sink->kept_end - from);
+		size_t length = next ? (size_t)(next + 1 - line) : sink->kept_end - from;
+
+		if (used + length > sizeof(sink->kept_batch))
+			break;
+		memcpy(sink->kept_batch + used, line, length);
+		used += length;
+		from += length;
+	}
+	return used;
+}
+
+/* 0, -EPIPE or -EAGAIN. */
+static int write_lines(struct sink *sink, char *batch, size_t used)
+{
+	char *start = add_header(sink, batch, used);
+	int err = start ? write_quietly(sink, start, (size_t)(batch + used - start)) : -EPIPE;
+
+	if (!err) {
+		__atomic_store_n(&sink->stalled, false, __ATOMIC_RELAXED);
+		sink->sequence++;
+	}
+	return err;
+}
+
+static int send_kept(struct sink *sink)
+{
+	while (sink->kept_from < sink->kept_end) {
+		size_t used = fill_kept_batch(sink);
+		int err = write_lines(sink, sink->kept_batch, used);
+
+		if (err)
+			return err;
+		sink->kept_from += used - SINK_HEADER_MAX;
+	}
+	sink->kept_from = 0;
+	sink->kept_end = 0;
+	return 0;
+}
+
+/* ---- batches ---- */
 
 static void add_drops(struct gpu_event_drops *to, const struct gpu_event_drops *drops)
 {
@@ -178,28 +293,36 @@ static void add_drops(struct gpu_event_drops *to, const struct gpu_event_drops *
 	to->unknown += drops->unknown;
 }
 
+static void give_up(struct sink *sink)
+{
+	sink->drops.batches++;
+	sink->drops.unsent_kernels += sink->batch_kernels;
+	sink->drops.unsent_launches += sink->batch_launches;
+	add_drops(&sink->drops, &sink->batch_drops);
+	keep_definitions(sink);
+	/* leaves a gap in the sequence, which the reader sees */
+	sink->sequence++;
+}
+
 static void send_batch(struct sink *sink)
 {
+	bool is_empty = sink->used == SINK_HEADER_MAX;
 	int err;
 
-	if (sink->fd < 0 || sink->used == sink->header)
+	if (sink->fd < 0 || (is_empty && sink->kept_from == sink->kept_end))
 		return;
-	write_length(sink);
-	err = has_pipe(sink) ? write_batch_quietly(sink) : -EPIPE;
+	err = send_kept(sink);
+	if (!err && !is_empty)
+		err = write_lines(sink, sink->batch, sink->used);
 	if (err == -EPIPE) {
 		close_pipe(sink);
 		sink->broken = true;
 		return;
 	}
-	__atomic_store_n(&sink->stalled, err != 0, __ATOMIC_RELAXED);
-	if (err) {
-		sink->drops.batches++;
-		sink->drops.unsent_kernels += sink->batch_kernels;
-		sink->drops.unsent_launches += sink->batch_launches;
-		add_drops(&sink->drops, &sink->batch_drops);
-	}
-	/* a batch that was given up leaves a gap in the sequence, which the reader sees */
-	sink->sequence++;
+	if (err)
+		__atomic_store_n(&sink->stalled, true, __ATOMIC_RELAXED);
+	if (err && !is_empty)
+		give_up(sink);
 	begin_batch(sink);
 }
 
@@ -250,6 +373,18 @@ void sink_count_drops(struct sink *sink, const struct gpu_event_drops *drops)
 	pthread_mutex_unlock(&sink->lock);
 }
 
+static void report_lost_definitions(struct sink *sink)
+{
+	char detail[128];
+	struct gpu_event event = {.type = GPU_EVENT_NOTICE, .notice = {GPU_NOTICE_OTHER, detail}};
+
+	snprintf(detail, sizeof(detail),
+		 "%" PRIu64 " names and stacks were lost while the profiler did not read",
+		 sink->lost_definitions);
+	sink->lost_definitions = 0;
+	put_locked(sink, &event);
+}
+
 static void flush_locked(struct sink *sink)
 {
 	const struct gpu_event_drops none = {0};
@@ -259,6 +394,8 @@ static void flush_locked(struct sink *sink)
 		sink->drops = none;
 		put_locked(sink, &event);
 	}
+	if (sink->lost_definitions && !sink->stalled)
+		report_lost_definitions(sink);
 	send_batch(sink);
 }
 
@@ -296,6 +433,11 @@ bool sink_is_off(struct sink *sink)
 bool sink_is_stalled(const struct sink *sink)
 {
 	return __atomic_load_n(&sink->stalled, __ATOMIC_RELAXED);
+}
+
+bool sink_waits(const struct sink *sink)
+{
+	return __atomic_load_n(&sink->waits, __ATOMIC_RELAXED);
 }
 
 void sink_abandon(struct sink *sink)

@@ -4,15 +4,22 @@
  *
  * A batch is at most GPU_WIRE_BATCH_MAX bytes, so the kernel keeps it in one piece whatever other
  * processes write. The pipe is non-blocking; when the profiler does not keep up, sink_put waits for
- * room (backpressure), but never longer than SINK_PATIENCE_MS in a row: then the batch is given up
- * and counted, and nobody waits until the profiler reads again. The profiler's death
- * (EPIPE) turns the sink off for good, without a signal to the application.
+ * room (backpressure), but never longer than SINK_PATIENCE_MS in a row: then the batch is given up,
+ * its work and launches are counted, and nobody waits until the profiler reads again. The
+ * profiler's death (EPIPE) turns the sink off for good, without a signal to the application.
+ *
+ * Later events need what others defined (names, stacks, code, nodes of graphs and the like). So
+ * lines of a batch that was given up are kept, unless they are of work, launches or waits, and are
+ * sent before anything else when there is room. They take SINK_KEPT_MAX bytes at most; a notice
+ * says how many more there were.
  *
  * A program may close all descriptors, ours too, and open a file of its own under the number. So
  * before each write the descriptor is compared with the pipe, and the pipe is opened again if it is
- * another file. (A thread that does this between the two calls is not noticed.)
+ * another file; as long as that fails, batches are given up. (A thread that opens a file between
+ * the two calls is not noticed.)
  *
- * Any thread may call; events of one batch stay in the order of the calls.
+ * Any thread may call; events of one batch stay in the order of the calls. In a thread of the
+ * program call between guest_enter and guest_leave: a lock is held.
  */
 #ifndef CUPTI_TRACE_SINK_H
 #define CUPTI_TRACE_SINK_H
@@ -27,8 +34,10 @@
 
 #define SINK_PATIENCE_MS GPU_WIRE_PATIENCE_MS
 #define SINK_PATH_MAX 1024
-/* The pipe's descriptor is at least this, if the limit allows: low numbers are the program's. */
-#define SINK_LOWEST_FD 200
+#ifndef SINK_KEPT_MAX /* tests have less */
+#define SINK_KEPT_MAX (16u << 20)
+#endif
+#define SINK_HEADER_MAX (GPU_WIRE_BATCH_MAX - GPU_WIRE_LINE_MAX)
 
 struct sink {
 	pthread_mutex_t lock;
@@ -38,17 +47,22 @@ struct sink {
 	char path[SINK_PATH_MAX];
 	uint32_t pid;
 	uint64_t instance;
-	bool stalled;  /* the last write was given up; do not wait again until one succeeds */
-	bool broken;   /* no reader any more */
-	size_t used;   /* bytes in batch */
-	size_t header; /* of which the batch's own header */
+	bool stalled; /* the last write was given up; do not wait again until one succeeds */
+	bool waits;   /* a thread is waiting for room */
+	bool broken;  /* no reader any more */
+	size_t used;  /* bytes in batch, with the room for its header */
 	uint64_t sequence;
 	uint64_t batch_kernels; /* kernels and other work in it, to count them if it is given up */
 	uint64_t batch_launches;
 	struct gpu_event_drops batch_drops; /* in the batch; taken back if it is given up */
 	struct gpu_event_drops drops;       /* not yet sent */
 	struct gpu_event_goodbye totals;    /* of all that was handed in, sent or given up */
-	char batch[GPU_WIRE_BATCH_MAX];
+	char batch[GPU_WIRE_BATCH_MAX];     /* lines, behind SINK_HEADER_MAX bytes */
+	/* lines to send again, from `kept_from` to `kept_end` */
+	char *kept;
+	size_t kept_from, kept_end, kept_capacity;
+	uint64_t lost_definitions; /* that were not kept, and not reported */
+	char kept_batch[GPU_WIRE_BATCH_MAX];
 };
 
 /*
@@ -75,6 +89,9 @@ bool sink_is_off(struct sink *sink);
 /* The profiler has stopped reading and nobody should wait for it. Lock-free, may be a moment old.
  */
 bool sink_is_stalled(const struct sink *sink);
+
+/* A thread waits for room in the pipe. Lock-free, may be a moment old. */
+bool sink_waits(const struct sink *sink);
 
 /* Closes silently: in a child after fork, which shares the pipe but is not traced. */
 void sink_abandon(struct sink *sink);

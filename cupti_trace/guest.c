@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define HIGHEST_FD 4095 /* a higher one would make the kernel's table of them large */
+#define FEW_FDS 16      /* that many numbers, from the highest down, are tried first */
+
+static __thread unsigned int depth;
+
+void guest_enter(struct guest *guest)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+	sigset_t held;
+
+	guest->is_outermost = depth++ == 0;
+	if (!guest->is_outermost)
+		return;
+	guest->error = errno;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &guest->cancel_state);
+	sigfillset(&held);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&held, faults[i]);
+	pthread_sigmask(SIG_BLOCK, &held, &guest->signals);
+}
+
+void guest_leave(const struct guest *guest)
+{
+	depth--;
+	if (!guest->is_outermost)
+		return;
+	errno = guest->error;
+	pthread_sigmask(SIG_SETMASK, &guest->signals, NULL);
+	pthread_setcancelstate(guest->cancel_state, NULL);
+}
+
+/* ---- files ---- */
+
+/* The same file under a high number, or under its own where none is free. */
+static int move_up(int fd)
+{
+	struct rlimit limit = {.rlim_cur = 0};
+	int lowest, high = -1;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	lowest = limit.rlim_cur > HIGHEST_FD ? HIGHEST_FD + 1 : (int)limit.rlim_cur;
+	for (lowest -= FEW_FDS; high < 0 && lowest > fd; lowest /= 2)
+		high = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
+int guest_open(const char *path, int flags)
+{
+	int placeholders[STDERR_FILENO + 1], count = 0, fd, err;
+
+	/* a place is taken by what can be neither read nor written */
+	while (count <= STDERR_FILENO) {
+		fd = open("/", O_PATH | O_CLOEXEC);
+		if (fd < 0 || fd > STDERR_FILENO) {
+			if (fd >= 0)
+				close(fd);
+			break;
+		}
+		placeholders[count++] = fd;
+	}
+	fd = open(path, flags | O_CLOEXEC);
+	err = errno;
+	while (count > 0)
+		close(placeholders[--count]);
+	return fd < 0 ? -err : move_up(fd);
+}
