@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include "cupti_trace/launch_log.h"
 
 /* Bytes of a name in one event: even if each had to be escaped, the line stays within its limit. */
 #define NAME_PIECE 600
@@ -67,6 +68,17 @@ static bool convert_times(const struct sending *s, uint64_t start, uint64_t end,
 	return true;
 }
 
+/*
+ * The launch of what began at `start_ns` comes before it in the sink. It was logged before that,
+ * give or take the difference of clocks, and in any case before the buffer was complete.
+ */
+static void send_launches(const struct sending *s, bool timed, uint64_t start_ns)
+{
+	uint64_t until = start_ns + CLOCK_SLACK_NS;
+
+	launch_log_drain_until(s->sink, timed && until < s->now_ns ? until : s->now_ns);
+}
+
 /* enum gpu_outside */
 static uint32_t outside(const struct sending *s, uint64_t start_ns, uint64_t duration_ns)
 {
@@ -98,6 +110,7 @@ static void send_kernel(const struct sending *s, const struct cupti_abi_kernel *
 	if (is_new)
 		send_name(s->sink, e->name_id, k->name);
 	e->bad_time = !convert_times(s, k->start, k->end, &e->start_ns, &e->duration_ns);
+	send_launches(s, !e->bad_time, e->start_ns);
 	if (!e->bad_time)
 		e->outside = outside(s, e->start_ns, e->duration_ns);
 	e->correlation_id = k->correlation_id;
@@ -132,6 +145,7 @@ static void send_work(const struct sending *s, const struct gpu_event_work *e, u
 	bool timed = convert_times(s, start, end, &event.work.start_ns, &event.work.duration_ns);
 
 	event.work.bad_time = !timed;
+	send_launches(s, timed, event.work.start_ns);
 	if (timed)
 		event.work.outside = outside(s, event.work.start_ns, event.work.duration_ns);
 	/* the wire carries 63 bits: more bytes than that cannot have been moved */

@@ -4,8 +4,8 @@
  *
  * Every record of work becomes one event, whatever its timestamps, and one of a device that CUDA
  * can see, and one of a context that runs under MPS; records of kinds that nobody asked for are
- * counted as drops. What is sent is also summed up, so that the profiler can check at the end what
- * arrived.
+ * counted as drops. Launches that were logged before a piece of work began are sent before it.
+ * What is sent is also summed up, so that the profiler can check at the end what arrived.
  */
 #ifndef CUPTI_TRACE_ACTIVITY_H
 #define CUPTI_TRACE_ACTIVITY_H

@@ -1,13 +1,37 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/buffers.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include "cupti_trace/clock.h"
+
+/* Before each buffer's memory: keeps it aligned. */
+#define HEAD 64
+
+#define ROOM_PARTS 16 /* no buffer takes more of what is free than one of that many parts */
+
+/* Never freed, so that a thread may look at its last one at any time. */
+struct buffer {
+	struct buffer *next;
+	uint8_t *memory; /* HEAD bytes that begin with a pointer to this, then the buffer */
+	uint64_t number; /* of the request; 0: not in use */
+	uint32_t size_index;
+	bool is_filled;
+};
+
+/* What this thread requested last. */
+static __thread struct {
+	struct buffer *buffer;
+	uint64_t number;
+} own;
 
 void buffers_init(struct buffers *buffers, bool may_refuse)
 {
 	memset(buffers, 0, sizeof(*buffers));
 	pthread_mutex_init(&buffers->lock, NULL);
+	pthread_cond_init(&buffers->room, NULL);
 	buffers->may_refuse = may_refuse;
 	buffers->size = BUFFERS_MIN_SIZE;
 }
@@ -27,39 +51,203 @@ static size_t next_size(struct buffers *buffers, uint64_t now_ns)
 	return buffers->size;
 }
 
+static size_t size_of(uint32_t index)
+{
+	return (size_t)BUFFERS_MIN_SIZE << index;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * The index of the largest size that is neither more than is useful nor than a fair share, and
+ * leaves room for more threads.
+ */
+static uint32_t choose_size(struct buffers *buffers, uint64_t now_ns)
+{
+	size_t unfilled = smaller(buffers->held - buffers->filled, BUFFERS_UNFILLED);
+	size_t most = smaller(BUFFERS_UNFILLED / (buffers->being_filled + 1),
+			      (BUFFERS_UNFILLED - unfilled) / ROOM_PARTS);
+	uint32_t index = 0;
+
+	most = smaller(most, next_size(buffers, now_ns));
+	while (index + 1 < BUFFERS_SIZES && size_of(index + 1) <= most)
+		index++;
+	return index;
+}
+
+static struct buffer *take(struct buffer **list)
+{
+	struct buffer *b = *list;
+
+	if (b)
+		*list = b->next;
+	return b;
+}
+
+static void add(struct buffer **list, struct buffer *b)
+{
+	b->next = *list;
+	*list = b;
+}
+
+static void strip(struct buffers *buffers, struct buffer *b)
+{
+	free(b->memory);
+	b->memory = NULL;
+	add(&buffers->bare, b);
+}
+
+/* Frees kept memory, the largest first, until so much more may be held. */
+static bool make_room(struct buffers *buffers, size_t size)
+{
+	for (uint32_t i = BUFFERS_SIZES; i-- > 0;) {
+		while (buffers->free[i] && buffers->held + buffers->kept + size > BUFFERS_MAX) {
+			buffers->kept -= size_of(i);
+			strip(buffers, take(&buffers->free[i]));
+		}
+	}
+	return buffers->held + size <= BUFFERS_MAX || !buffers->may_refuse;
+}
+
+static struct buffer *make(struct buffers *buffers, uint32_t index)
+{
+	struct buffer *b = make_room(buffers, size_of(index)) ? take(&buffers->bare) : NULL;
+
+	if (!b && (buffers->held + size_of(index) <= BUFFERS_MAX || !buffers->may_refuse))
+		b = calloc(1, sizeof(*b));
+	if (!b)
+		return NULL;
+	b->size_index = index;
+	b->memory = aligned_alloc(HEAD, HEAD + size_of(index));
+	if (!b->memory) {
+		add(&buffers->bare, b);
+		return NULL;
+	}
+	memcpy(b->memory, &b, sizeof(b));
+	return b;
+}
+
+static void note_filled(struct buffers *buffers)
+{
+	struct buffer *b = own.buffer;
+
+	if (!b || b->number != own.number || b->is_filled)
+		return;
+	b->is_filled = true;
+	buffers->being_filled--;
+	__atomic_store_n(&buffers->filled, buffers->filled + size_of(b->size_index),
+			 __ATOMIC_RELAXED);
+}
+
 uint8_t *buffers_get(struct buffers *buffers, uint64_t now_ns, size_t *size)
 {
-	uint8_t *buffer = NULL;
-	bool allowed;
+	struct buffer *b;
+	uint32_t index;
 
+	*size = 0;
 	pthread_mutex_lock(&buffers->lock);
-	allowed = buffers->in_use < BUFFERS_MAX || !buffers->may_refuse;
-	if (allowed && buffers->free_count)
-		buffer = buffers->free[--buffers->free_count];
-	if (allowed && !buffer)
-		buffer = aligned_alloc(64, BUFFERS_SIZE);
-	*size = buffer ? next_size(buffers, now_ns) : 0;
-	if (buffer)
-		__atomic_add_fetch(&buffers->in_use, 1, __ATOMIC_RELAXED);
+	note_filled(buffers);
+	index = choose_size(buffers, now_ns);
+	b = take(&buffers->free[index]);
+	if (b)
+		buffers->kept -= size_of(index);
+	else
+		b = make(buffers, index);
+	if (b) {
+		*size = size_of(index);
+		b->number = ++buffers->requests;
+		b->is_filled = false;
+		buffers->in_use++;
+		buffers->being_filled++;
+		buffers->held += *size;
+		own.buffer = b;
+		own.number = b->number;
+	}
 	pthread_mutex_unlock(&buffers->lock);
-	return buffer;
+	return b ? b->memory + HEAD : NULL;
 }
 
 void buffers_put(struct buffers *buffers, uint8_t *buffer)
 {
+	struct buffer *b;
+	size_t size;
+
 	if (!buffer)
 		return;
+	memcpy(&b, buffer - HEAD, sizeof(b));
+	size = size_of(b->size_index);
 	pthread_mutex_lock(&buffers->lock);
-	__atomic_sub_fetch(&buffers->in_use, 1, __ATOMIC_RELAXED);
-	if (buffers->free_count < BUFFERS_MAX) {
-		buffers->free[buffers->free_count++] = buffer;
-		buffer = NULL;
+	b->number = 0;
+	buffers->in_use--;
+	buffers->held -= size;
+	__atomic_store_n(&buffers->returns, buffers->returns + 1, __ATOMIC_RELAXED);
+	if (!b->is_filled) {
+		buffers->being_filled--;
+	} else {
+		bool was_above = buffers->filled > BUFFERS_LOW;
+
+		__atomic_store_n(&buffers->filled, buffers->filled - size, __ATOMIC_RELAXED);
+		if (was_above && buffers->filled <= BUFFERS_LOW) {
+			buffers->calls++;
+			pthread_cond_broadcast(&buffers->room);
+		}
+	}
+	if (buffers->held + buffers->kept + size <= BUFFERS_MAX) {
+		add(&buffers->free[b->size_index], b);
+		buffers->kept += size;
+	} else {
+		strip(buffers, b);
 	}
 	pthread_mutex_unlock(&buffers->lock);
-	free(buffer);
 }
 
 bool buffers_are_short(const struct buffers *buffers)
 {
-	return __atomic_load_n(&buffers->in_use, __ATOMIC_RELAXED) > BUFFERS_HIGH;
+	return __atomic_load_n(&buffers->filled, __ATOMIC_RELAXED) > BUFFERS_HIGH &&
+	       __atomic_load_n(&buffers->hopeless, __ATOMIC_RELAXED) !=
+		       __atomic_load_n(&buffers->returns, __ATOMIC_RELAXED) + 1;
+}
+
+bool buffers_wait(struct buffers *buffers, uint32_t ms, bool *returned)
+{
+	uint64_t until_ns = clock_now_ns() + ms * UINT64_C(1000000), returns, calls;
+	struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
+				 .tv_nsec = (long)(until_ns % 1000000000u)};
+	bool has_room;
+	int err = 0;
+
+	pthread_mutex_lock(&buffers->lock);
+	returns = buffers->returns;
+	calls = buffers->calls;
+	while (buffers->filled > BUFFERS_LOW && buffers->calls == calls && err != ETIMEDOUT)
+		err = pthread_cond_clockwait(&buffers->room, &buffers->lock, CLOCK_MONOTONIC,
+					     &until);
+	has_room = buffers->filled <= BUFFERS_LOW || buffers->calls != calls;
+	*returned = buffers->returns != returns;
+	pthread_mutex_unlock(&buffers->lock);
+	return has_room;
+}
+
+void buffers_give_up_waiting(struct buffers *buffers)
+{
+	pthread_mutex_lock(&buffers->lock);
+	__atomic_store_n(&buffers->hopeless, buffers->returns + 1, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&buffers->lock);
+}
+
+void buffers_release(struct buffers *buffers)
+{
+	struct buffer *b;
+
+	for (uint32_t i = 0; i < BUFFERS_SIZES; i++)
+		while ((b = take(&buffers->free[i])))
+			strip(buffers, b);
+	while ((b = take(&buffers->bare)))
+		free(b);
+	own.buffer = NULL;
+	pthread_cond_destroy(&buffers->room);
+	pthread_mutex_destroy(&buffers->lock);
 }

@@ -7,6 +7,12 @@
  * lost. So a buffer gets the size that about BUFFERS_PERIOD_NS of records need: small for slow
  * kernels, large for fast ones, doubled or halved by how fast the last one was filled.
  *
+ * Since CUDA 12.3 CUPTI holds a buffer for each thread that launches. Those being filled share a
+ * third of the memory, so that thousands of threads have room. A buffer counts as filled when its
+ * thread requests the next one; what is filled and has not come back waits for its last kernel, or
+ * to be sent. (Where all threads fill one buffer, each thread may leave one uncounted.) Above
+ * BUFFERS_HIGH of that, launching threads should wait: the profiler is behind.
+ *
  * The bound keeps the target from growing when its profiler is slow. When the pool is used up,
  * CUPTI gets no buffer and counts what it could not record; releases before 12.9 may crash on that,
  * so there the pool grows instead, and the launch callback's backpressure has to keep it small.
@@ -19,33 +25,56 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BUFFERS_SIZE (64u << 10) /* bytes of memory each: about 300 kernel records */
-#define BUFFERS_MIN_SIZE 1024u   /* least bytes used of it: 4 records */
-#define BUFFERS_MAX 768          /* 48 MiB */
-#define BUFFERS_HIGH 512         /* in use: launching threads should wait a little */
+#define BUFFERS_MIN_SIZE 1024u                                 /* 4 records */
+#define BUFFERS_SIZES 7                                        /* each twice the one before */
+#define BUFFERS_SIZE (BUFFERS_MIN_SIZE << (BUFFERS_SIZES - 1)) /* 64 KiB: about 300 kernels */
+#define BUFFERS_MAX (48u << 20)                                /* bytes in all */
+#define BUFFERS_UNFILLED (16u << 20) /* of them being filled, and BUFFERS_MIN_SIZE a thread */
+#define BUFFERS_HIGH (12u << 20)     /* filled: launching threads should wait a little */
+#define BUFFERS_LOW (8u << 20)       /* and go on */
 #define BUFFERS_PERIOD_NS 100000000u
+
+struct buffer;
 
 struct buffers {
 	pthread_mutex_t lock;
-	uint8_t *free[BUFFERS_MAX];
-	uint32_t free_count;
-	uint32_t in_use;
-	bool may_refuse;  /* this CUPTI can go without a buffer */
-	size_t size;      /* of the last buffer */
-	uint64_t time_ns; /* when */
+	pthread_cond_t room;                /* fallen to BUFFERS_LOW */
+	uint64_t calls;                     /* how often */
+	struct buffer *free[BUFFERS_SIZES]; /* with their memory */
+	struct buffer *bare;                /* without */
+	uint32_t in_use, being_filled;      /* buffers */
+	size_t held, kept;                  /* bytes with CUPTI or being sent; free */
+	size_t filled;                      /* of those held */
+	uint64_t requests, returns;         /* so far */
+	uint64_t hopeless;                  /* `returns` when waiting was of no use, and 1 */
+	bool may_refuse;                    /* this CUPTI can go without a buffer */
+	size_t size;                        /* of the last buffer, but for its share */
+	uint64_t time_ns;                   /* when */
 };
 
 void buffers_init(struct buffers *buffers, bool may_refuse);
 
 /*
- * An 8-byte aligned buffer and how much of it to use, or NULL and 0. `now_ns` is the time by any
- * steady clock.
+ * An 8-byte aligned buffer for the calling thread and its size, or NULL and 0. `now_ns` is the time
+ * by any steady clock.
  */
 uint8_t *buffers_get(struct buffers *buffers, uint64_t now_ns, size_t *size);
 
 void buffers_put(struct buffers *buffers, uint8_t *buffer);
 
-/* More than BUFFERS_HIGH are with CUPTI or being sent. Cheap, exact enough. */
+/* More than BUFFERS_HIGH are filled, and waiting may help. Cheap, exact enough. */
 bool buffers_are_short(const struct buffers *buffers);
+
+/*
+ * Waits until no more than BUFFERS_LOW are filled, at most `ms`. `*returned` is set to whether any
+ * buffer came back meanwhile. False: time is over. A cancellation point.
+ */
+bool buffers_wait(struct buffers *buffers, uint32_t ms, bool *returned);
+
+/* Waiting is of no use, until a buffer comes back: the GPU waits for something else. */
+void buffers_give_up_waiting(struct buffers *buffers);
+
+/* Frees what is not in use; only for tests: the pool lives as long as the process. */
+void buffers_release(struct buffers *buffers);
 
 #endif

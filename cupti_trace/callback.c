@@ -2,7 +2,7 @@
 #include "cupti_trace/callback.h"
 
 #include <string.h>
-#include <time.h>
+#include "cupti_trace/guest.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
 #include "cupti_trace/wait_log.h"
@@ -133,17 +133,28 @@ static const char *name_of(const struct function *f, const struct cupti_abi_call
 	return data->function_name ? data->function_name : "";
 }
 
+#define ROOM_PATIENCE_MS 250
+
 /*
- * When buffers run short the profiler is behind: let the launching thread wait a little, here,
- * where no lock of CUPTI is held, instead of losing records.
+ * Too many filled buffers: the profiler is behind. Let the launching thread wait a little, here,
+ * where no lock of CUPTI is held, instead of losing records; longer only while the sink, which has
+ * a limit of its own, waits too. If none comes back meanwhile, the GPU itself may wait for this
+ * thread.
  */
 static void wait_for_buffers(struct tracer *tracer)
 {
-	const struct timespec pause = {0, 1000000};
+	bool returned = true, has_room = false;
+	struct guest guest;
 
-	for (int i = 0;
-	     i < 100 && buffers_are_short(&tracer->buffers) && !sink_is_stalled(&tracer->sink); i++)
-		nanosleep(&pause, NULL);
+	if (sink_is_stalled(&tracer->sink))
+		return;
+	guest_enter(&guest);
+	do
+		has_room = buffers_wait(&tracer->buffers, ROOM_PATIENCE_MS, &returned);
+	while (!has_room && sink_waits(&tracer->sink) && !sink_is_stalled(&tracer->sink));
+	if (!has_room && !returned && !sink_is_stalled(&tracer->sink))
+		buffers_give_up_waiting(&tracer->buffers);
+	guest_leave(&guest);
 }
 
 /* The stack's id; counts how long taking it took, if verbose. */
@@ -404,17 +415,25 @@ static void on_resource(struct tracer *tracer, uint32_t cbid,
 	}
 }
 
+static void on_device_reset(struct tracer *tracer, const struct cupti_abi_callback_data *data)
+{
+	if (data->callback_site == CUPTI_ABI_API_ENTER)
+		tracer_flush(tracer, false);
+}
+
 static void dispatch(struct tracer *tracer, uint32_t domain, uint32_t cbid, const void *cbdata)
 {
-	if (domain == CUPTI_ABI_DOMAIN_RESOURCE) {
-		on_resource(tracer, cbid, cbdata);
-		return;
-	}
-	if (domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset) {
-		const struct cupti_abi_callback_data *data = cbdata;
+	bool is_resource = domain == CUPTI_ABI_DOMAIN_RESOURCE;
 
-		if (data->callback_site == CUPTI_ABI_API_ENTER)
-			tracer_flush(tracer, false);
+	if (is_resource || (domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset)) {
+		struct guest guest;
+
+		guest_enter(&guest);
+		if (is_resource)
+			on_resource(tracer, cbid, cbdata);
+		else
+			on_device_reset(tracer, cbdata);
+		guest_leave(&guest);
 		return;
 	}
 	on_api(tracer, domain, cbid, cbdata);

@@ -24,6 +24,7 @@
 #include "cupti_trace/activity.h"
 #include "cupti_trace/callback.h"
 #include "cupti_trace/exit_guard.h"
+#include "cupti_trace/guest.h"
 #include "cupti_trace/instance.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
@@ -101,8 +102,7 @@ static int open_ack_pipe(const struct tracer *tracer, char *path, size_t size)
 	if (mkfifo(path, 0600) != 0)
 		return -errno;
 	/* both ends, so that it neither blocks nor reports end of file before the answer */
-	n = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
-	return n < 0 ? -errno : n;
+	return guest_open(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW);
 }
 
 static void wait_for_answer(struct tracer *tracer, int ack)
@@ -223,8 +223,12 @@ static bool is_mine(struct tracer *tracer)
 
 static void on_buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
+	struct guest guest;
+
+	guest_enter(&guest);
 	*buffer = buffers_get(&the_tracer.buffers, clock_now_ns(), size);
 	*max_records = 0; /* as many as fit */
+	guest_leave(&guest);
 }
 
 /* CUPTI counts the records it had no room for, from one asking to the next. */
@@ -244,14 +248,17 @@ static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer,
 				size_t valid_size)
 {
 	struct tracer *tracer = &the_tracer;
+	struct guest guest;
 
 	(void)size;
+	guest_enter(&guest);
 	if (valid_size > 0 && is_mine(tracer))
 		tracer_send_buffer(tracer, buffer, valid_size);
 	buffers_put(&tracer->buffers, buffer);
 	count_dropped(tracer, context, stream);
 	if (valid_size > 0 && is_mine(tracer) && atomic_load(&tracer->phase) == TRACER_LEAVING)
 		send_totals(tracer);
+	guest_leave(&guest);
 }
 
 void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
@@ -263,8 +270,6 @@ void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 	pthread_mutex_unlock(&tracer->clock_lock);
 
 	pthread_mutex_lock(&tracer->record_lock);
-	/* a launch is in the pipe before the kernels it started */
-	launch_log_drain(&tracer->sink);
 	activity_send_buffer(&(struct activity_output){&tracer->api, &tracer->names, &tracer->tally,
 						       &tracer->sink, tracer->verbose,
 						       tracer->began_ns, clock_now_ns(),
@@ -452,12 +457,8 @@ static void send_totals(struct tracer *tracer)
 		pthread_mutex_unlock(&tracer->record_lock);
 }
 
-static void on_exit_process(void)
+static void say_goodbye(struct tracer *tracer)
 {
-	struct tracer *tracer = &the_tracer;
-
-	if (!is_mine(tracer))
-		return;
 	stop_flusher(tracer);
 	tracer_flush(tracer, true);
 	ask_for_devices(tracer, CUPTI_ABI_FLUSH_FORCED);
@@ -471,14 +472,14 @@ static void on_exit_process(void)
 
 void tracer_send_late(struct tracer *tracer)
 {
-	int cancel;
+	struct guest guest;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	guest_enter(&guest);
 	atomic_store(&tracer->has_late_work, true);
 	launch_log_drain(&tracer->sink);
 	callback_send_voids(tracer);
 	sink_flush(&tracer->sink);
-	pthread_setcancelstate(cancel, NULL);
+	guest_leave(&guest);
 }
 
 /*
@@ -489,25 +490,39 @@ void tracer_send_late(struct tracer *tracer)
 __attribute__((destructor)) static void on_unload(void)
 {
 	struct tracer *tracer = &the_tracer;
-	int cancel;
+	struct guest guest;
 
 	if (!is_mine(tracer) || !atomic_exchange(&tracer->has_late_work, false))
 		return;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	guest_enter(&guest);
 	tracer_flush(tracer, true);
 	send_totals(tracer);
-	pthread_setcancelstate(cancel, NULL);
+	guest_leave(&guest);
+}
+
+static void on_exit_process(void)
+{
+	struct guest guest;
+
+	if (!is_mine(&the_tracer))
+		return;
+	guest_enter(&guest);
+	say_goodbye(&the_tracer);
+	guest_leave(&guest);
 }
 
 /* CUDA does not work in a forked child, and the child's records would be the parent's again. */
 static void on_fork_child(void)
 {
 	struct tracer *tracer = &the_tracer;
+	struct guest guest;
 
+	guest_enter(&guest);
 	atomic_store(&tracer->phase, TRACER_OFF);
 	atomic_store(&tracer->owner, 0);
 	tracer->flusher_runs = false;
 	sink_abandon(&tracer->sink);
+	guest_leave(&guest);
 }
 
 /* Loads and subscribes; on failure the reason is in the pipe. */
@@ -626,14 +641,15 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 {
 	struct tracer *tracer = &the_tracer;
 	const char *pipe_path = getenv(GPU_WIRE_PIPE_ENV);
-	int saved_errno = errno;
 	struct instance instance;
+	struct guest guest;
 	pid_t nobody = 0;
 
 	if (!pipe_path || strlen(pipe_path) >= sizeof(tracer->pipe_path))
 		return 1;
 	if (!atomic_compare_exchange_strong(&tracer->owner, &nobody, getpid()))
 		return 1;
+	guest_enter(&guest);
 	memcpy(tracer->pipe_path, pipe_path, strlen(pipe_path) + 1);
 	tracer->captures_stacks = getenv(GPU_WIRE_STACKS_ENV) != NULL;
 	python_stack_init(&(struct python_stack_options){
@@ -651,6 +667,6 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 		pthread_atfork(NULL, NULL, on_fork_child);
 		start(tracer, &instance);
 	}
-	errno = saved_errno;
+	guest_leave(&guest);
 	return 1;
 }

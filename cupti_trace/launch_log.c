@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "cupti_trace/clock.h"
+#include "cupti_trace/guest.h"
 
 struct entry {
 	uint64_t ns; /* when the launch was entered; of an end, how long the launch took */
@@ -36,6 +37,7 @@ struct ring {
  */
 static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(struct ring *) rings;
+static _Atomic uint64_t drained_ns; /* the last drain of all rings that is over began then */
 static pthread_key_t thread_end;
 static __thread struct ring *own_ring;
 
@@ -149,8 +151,10 @@ static void remove_ring(struct ring *ring)
 void launch_log_drain(struct sink *sink)
 {
 	struct ring *ring, *next;
+	uint64_t now;
 
 	pthread_mutex_lock(&drain_lock);
+	now = clock_now_ns();
 	for (ring = atomic_load(&rings); ring; ring = next) {
 		bool orphaned = atomic_load(&ring->orphaned);
 
@@ -159,7 +163,14 @@ void launch_log_drain(struct sink *sink)
 		if (orphaned)
 			remove_ring(ring);
 	}
+	atomic_store(&drained_ns, now);
 	pthread_mutex_unlock(&drain_lock);
+}
+
+void launch_log_drain_until(struct sink *sink, uint64_t ns)
+{
+	if (ns > atomic_load(&drained_ns))
+		launch_log_drain(sink);
 }
 
 /* An empty ring that was full: its thread launches fast. */
@@ -177,18 +188,26 @@ static void grow(struct ring *ring)
 	ring->capacity *= 2;
 }
 
+static void empty_ring(struct sink *sink, struct ring *ring)
+{
+	struct guest guest;
+
+	guest_enter(&guest);
+	pthread_mutex_lock(&drain_lock);
+	drain_ring(sink, ring);
+	grow(ring);
+	pthread_mutex_unlock(&drain_lock);
+	guest_leave(&guest);
+}
+
 /* The entry that the calling thread fills in next, then publishes; drains its ring if it is
  * full. */
 static struct entry *claim_entry(struct sink *sink, struct ring *ring)
 {
 	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 
-	if (head - atomic_load_explicit(&ring->tail, memory_order_acquire) == ring->capacity) {
-		pthread_mutex_lock(&drain_lock);
-		drain_ring(sink, ring);
-		grow(ring);
-		pthread_mutex_unlock(&drain_lock);
-	}
+	if (head - atomic_load_explicit(&ring->tail, memory_order_acquire) == ring->capacity)
+		empty_ring(sink, ring);
 	return &ring->entries[head % ring->capacity];
 }
 
@@ -199,6 +218,16 @@ static void publish_entry(struct ring *ring)
 	atomic_store_explicit(&ring->head, head + 1, memory_order_release);
 }
 
+/* Memory ran out. */
+static void count_lost(struct sink *sink)
+{
+	struct guest guest;
+
+	guest_enter(&guest);
+	sink_count_drops(sink, &(struct gpu_event_drops){.launches = 1});
+	guest_leave(&guest);
+}
+
 void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
 {
 	struct ring *ring = own_ring ? own_ring : new_ring();
@@ -206,7 +235,7 @@ void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
 	struct entry *entry;
 
 	if (!ring) {
-		sink_count_drops(sink, &(struct gpu_event_drops){.launches = 1});
+		count_lost(sink);
 		return;
 	}
 	entry = claim_entry(sink, ring);

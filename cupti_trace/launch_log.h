@@ -46,4 +46,10 @@ uint32_t launch_log_tid(void);
 /* Moves everything that was logged before the call into the sink. Any thread may call. */
 void launch_log_drain(struct sink *sink);
 
+/*
+ * The same for what was logged before `ns` (CLOCK_MONOTONIC): costs nothing if the last drain began
+ * later. With thousands of threads a drain costs far more than what a buffer of records holds.
+ */
+void launch_log_drain_until(struct sink *sink, uint64_t ns);
+
 #endif

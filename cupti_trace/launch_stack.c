@@ -9,6 +9,7 @@
 #include <string.h>
 #include "cupti_trace/code_map.h"
 #include "cupti_trace/code_ranges.h"
+#include "cupti_trace/guest.h"
 #include "cupti_trace/nvtx.h"
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/unwind.h"
@@ -156,14 +157,17 @@ static void send_stack(struct sink *sink, uint32_t id, const char *function,
 static uint32_t find_id(struct sink *sink, uint64_t hash, const char *function,
 			const struct captured *stack)
 {
+	struct guest guest;
 	uint32_t at, id;
 
+	guest_enter(&guest);
 	pthread_mutex_lock(&table.lock);
 	at = hash_index_find(&table.index, hash_number(hash), is_known, table.list, &hash);
 	id = at == HASH_INDEX_NONE ? add_stack(hash) : table.list[at].id;
 	if (at == HASH_INDEX_NONE && id)
 		send_stack(sink, id, function, stack);
 	pthread_mutex_unlock(&table.lock);
+	guest_leave(&guest);
 	return id;
 }
 

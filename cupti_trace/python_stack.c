@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "cupti_trace/guest.h"
 #include "cupti_trace/loaded_python.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
@@ -209,17 +210,21 @@ static bool check(uint64_t thread, struct python_stack *stack)
 
 static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *stack)
 {
-	bool good = check(thread, stack);
 	int expected = PYTHON_FOUND;
+	struct guest guest;
+	bool good;
 
+	guest_enter(&guest);
+	good = check(thread, stack);
 	if (good && stack->count == 0)
-		return false; /* nothing was seen yet that could be wrong */
-	if (atomic_compare_exchange_strong(&python.state, &expected,
-					   good ? PYTHON_CHECKED : PYTHON_UNUSABLE) &&
-	    !good)
+		; /* nothing was seen yet that could be wrong */
+	else if (atomic_compare_exchange_strong(&python.state, &expected,
+						good ? PYTHON_CHECKED : PYTHON_UNUSABLE) &&
+		 !good)
 		report_unreadable(sink, (uint32_t)python.offsets.version << 16,
 				  "does not keep its frames where it should");
-	return good;
+	guest_leave(&guest);
+	return good && stack->count > 0;
 }
 
 bool python_stack_read(struct sink *sink, struct python_stack *stack)

@@ -2,6 +2,7 @@
 #include "cupti_trace/wait_log.h"
 
 #include <string.h>
+#include "cupti_trace/guest.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
 
@@ -69,11 +70,14 @@ void wait_log_exit(struct tracer *tracer, const struct wait_log_call *call)
 {
 	struct gpu_event event = {.type = GPU_EVENT_WAIT};
 	uint64_t now = clock_now_ns();
+	struct guest guest;
 
 	if (!is_own(call))
 		return;
 	own.open = false;
 	event.wait = own.wait;
 	event.wait.duration_ns = now - own.wait.start_ns;
+	guest_enter(&guest);
 	sink_put(&tracer->sink, &event);
+	guest_leave(&guest);
 }

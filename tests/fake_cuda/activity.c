@@ -2,11 +2,11 @@
 /*
  * Activity records of the fake libcupti.
  *
- * Work reserves its record in the current buffer of the calling thread, which requests one if it has
- * none with room. Timestamps are filled in when the buffer is handed over: until the virtual GPU
- * has reached the work's end, its record is incomplete and shows zeros. One worker thread returns
- * the buffers, in the order in which they were filled; one that is not full stays with its thread
- * until a flush, even if the thread has ended.
+ * Work reserves its record in the current buffer of the calling thread, which requests one if it
+ * has none with room. Timestamps are filled in when the buffer is handed over: until the virtual
+ * GPU has reached the work's end, its record is incomplete and shows zeros. One worker thread
+ * returns the buffers, in the order in which they were filled; one that is not full stays with its
+ * thread until a flush, even if the thread has ended.
  */
 #define _GNU_SOURCE
 #include "cupti.h"
@@ -63,9 +63,9 @@ static struct {
 	unsigned long drop_every, lose_every, zero_every, reverse_every, early_every, late_every;
 	uint64_t records_seen;
 	size_t dropped;
-	uint64_t flush_period;               /* ns, 0: none */
-	struct holder *holders, common;      /* of the threads; of all of them */
-	bool shared;                         /* only `common` is used */
+	uint64_t flush_period;          /* ns, 0: none */
+	struct holder *holders, common; /* of the threads; of all of them */
+	bool shared;                    /* only `common` is used */
 	pthread_key_t thread_end;
 	struct buffer *queue, **queue_end;   /* to hand over when complete */
 	unsigned long queued_n, delivered_n; /* buffers ever queued by a flush, and handed over */

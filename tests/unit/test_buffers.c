@@ -3,14 +3,6 @@
 #include "unit.h"
 #include "cupti_trace/buffers.h"
 
-/* The pool lives as long as the process: there is no call to end it. */
-static void release(struct buffers *b)
-{
-	while (b->free_count)
-		free(b->free[--b->free_count]);
-	pthread_mutex_destroy(&b->lock);
-}
-
 static uint8_t *get(struct buffers *b)
 {
 	size_t size = 0;
@@ -20,6 +12,13 @@ static uint8_t *get(struct buffers *b)
 	return buffer;
 }
 
+/* Gets ever larger buffers, until they are of full size. */
+static void warm_up(struct buffers *b)
+{
+	while (b->size < BUFFERS_SIZE)
+		buffers_put(b, get(b));
+}
+
 static void buffers_are_aligned_and_used_again(void **state)
 {
 	struct buffers b;
@@ -27,20 +26,21 @@ static void buffers_are_aligned_and_used_again(void **state)
 
 	(void)state;
 	buffers_init(&b, true);
+	warm_up(&b);
 	one = get(&b);
 	two = get(&b);
 	assert_non_null(one);
 	assert_non_null(two);
 	assert_ptr_not_equal(one, two);
 	assert_int_equal((uintptr_t)one % 8, 0);
-	memset(one, 0xff, BUFFERS_SIZE);
+	memset(one, 0xff, BUFFERS_MIN_SIZE);
 	buffers_put(&b, one);
 	buffers_put(&b, NULL);
 	assert_ptr_equal(get(&b), one);
 	buffers_put(&b, one);
 	buffers_put(&b, two);
 	assert_int_equal(b.in_use, 0);
-	release(&b);
+	buffers_release(&b);
 }
 
 static void take(struct buffers *b, uint8_t **taken, uint32_t n)
@@ -57,53 +57,144 @@ static void give(struct buffers *b, uint8_t **taken, uint32_t n)
 		buffers_put(b, taken[n]);
 }
 
-static void the_pool_is_bounded_where_cupti_copes(void **state)
+enum { FULL_SIZED = BUFFERS_HIGH / BUFFERS_SIZE };
+
+static void filled_buffers_are_bounded_where_cupti_copes(void **state)
 {
-	uint8_t *taken[BUFFERS_MAX];
+	static uint8_t *taken[BUFFERS_MAX / BUFFERS_SIZE];
+	const uint32_t most = BUFFERS_MAX / BUFFERS_SIZE;
 	struct buffers b;
 
 	(void)state;
 	buffers_init(&b, true);
-	take(&b, taken, BUFFERS_MAX);
+	warm_up(&b);
+	take(&b, taken, most);
 	assert_null(get(&b));
-	assert_int_equal(b.in_use, BUFFERS_MAX);
+	assert_int_equal(b.in_use, most);
+	assert_true(b.held + b.kept <= BUFFERS_MAX);
 	buffers_put(&b, taken[0]);
 	taken[0] = get(&b);
 	assert_non_null(taken[0]);
 	assert_null(get(&b));
-	give(&b, taken, BUFFERS_MAX);
-	release(&b);
+	give(&b, taken, most);
+	assert_true(b.held == 0 && b.kept <= BUFFERS_MAX);
+	buffers_release(&b);
 }
 
 static void it_grows_where_cupti_would_crash(void **state)
 {
-	uint8_t *taken[2 * BUFFERS_MAX];
+	static uint8_t *taken[2 * BUFFERS_MAX / BUFFERS_SIZE];
+	const uint32_t most = 2 * BUFFERS_MAX / BUFFERS_SIZE;
 	struct buffers b;
 
 	(void)state;
 	buffers_init(&b, false);
-	take(&b, taken, 2 * BUFFERS_MAX);
-	give(&b, taken, 2 * BUFFERS_MAX);
+	warm_up(&b);
+	take(&b, taken, most);
+	assert_true(b.held > BUFFERS_MAX);
+	give(&b, taken, most);
 	assert_int_equal(b.in_use, 0);
-	assert_int_equal(b.free_count, BUFFERS_MAX); /* and shrinks again */
-	release(&b);
+	assert_true(b.held == 0 && b.kept <= BUFFERS_MAX); /* and shrinks again */
+	buffers_release(&b);
 }
 
-static void shortness_shows_in_time(void **state)
+struct one_of_many {
+	pthread_t thread;
+	struct buffers *buffers;
+	uint8_t *buffer;
+	size_t size;
+};
+
+static void *take_one(void *argument)
 {
-	uint8_t *taken[BUFFERS_HIGH + 1];
+	struct one_of_many *one = argument;
+
+	one->buffer = buffers_get(one->buffers, 1, &one->size);
+	return NULL;
+}
+
+/* Each thread's first buffer is not a backlog, and there is one for each of them. */
+static void thousands_of_threads_each_hold_a_buffer(void **state)
+{
+	enum { THREADS = 5000 };
+	static struct one_of_many many[THREADS];
 	struct buffers b;
 
 	(void)state;
 	buffers_init(&b, true);
-	take(&b, taken, BUFFERS_HIGH);
+	warm_up(&b);
+	for (int i = 0; i < THREADS; i++) {
+		many[i].buffers = &b;
+		assert_int_equal(pthread_create(&many[i].thread, NULL, take_one, &many[i]), 0);
+		pthread_join(many[i].thread, NULL);
+		assert_non_null(many[i].buffer);
+	}
+	assert_int_equal(many[0].size, BUFFERS_SIZE);
+	assert_true(many[THREADS - 1].size < BUFFERS_SIZE);
+	assert_int_equal(b.filled, 0);
 	assert_false(buffers_are_short(&b));
-	taken[BUFFERS_HIGH] = get(&b);
+	assert_true(b.held < BUFFERS_MAX);
+	for (int i = 0; i < THREADS; i++)
+		buffers_put(&b, many[i].buffer);
+	assert_int_equal(b.being_filled, 0);
+	buffers_release(&b);
+}
+
+/* The last buffer of a thread is being filled; the others are filled. */
+static void shortness_shows_in_time(void **state)
+{
+	static uint8_t *taken[FULL_SIZED + 2];
+	bool returned = true;
+	struct buffers b;
+
+	(void)state;
+	buffers_init(&b, true);
+	warm_up(&b);
+	take(&b, taken, FULL_SIZED + 1);
+	assert_int_equal(b.filled, BUFFERS_HIGH);
+	assert_false(buffers_are_short(&b));
+	taken[FULL_SIZED + 1] = get(&b);
 	assert_true(buffers_are_short(&b));
-	buffers_put(&b, taken[BUFFERS_HIGH]);
+	assert_false(buffers_wait(&b, 1, &returned));
+	assert_false(returned);
+	buffers_give_up_waiting(&b);
+	assert_false(buffers_are_short(&b)); /* waiting is of no use */
+	buffers_put(&b, taken[FULL_SIZED + 1]);
+	assert_true(buffers_are_short(&b)); /* until something changes */
+	buffers_put(&b, taken[0]);
 	assert_false(buffers_are_short(&b));
-	give(&b, taken, BUFFERS_HIGH);
-	release(&b);
+	give(&b, taken + 1, FULL_SIZED);
+	assert_int_equal(b.filled, 0);
+	assert_true(buffers_wait(&b, 1, &returned));
+	buffers_release(&b);
+}
+
+static void *give_all_back(void *argument)
+{
+	struct one_of_many *one = argument;
+
+	for (int i = 0; i < FULL_SIZED + 2; i++)
+		buffers_put(one->buffers, ((uint8_t **)one->buffer)[i]);
+	return NULL;
+}
+
+static void who_waits_is_woken(void **state)
+{
+	static uint8_t *taken[FULL_SIZED + 2];
+	struct one_of_many other;
+	bool returned = false;
+	struct buffers b;
+
+	(void)state;
+	buffers_init(&b, true);
+	warm_up(&b);
+	take(&b, taken, FULL_SIZED + 2);
+	other = (struct one_of_many){.buffers = &b, .buffer = (uint8_t *)taken};
+	assert_int_equal(pthread_create(&other.thread, NULL, give_all_back, &other), 0);
+	assert_true(buffers_wait(&b, 100000, &returned));
+	pthread_join(other.thread, NULL);
+	assert_int_equal(b.in_use, 0);
+	buffers_release(&b);
 }
 
 /* Nobody gets a buffer that somebody else has. */
@@ -143,7 +234,7 @@ static void threads_never_share_a_buffer(void **state)
 		assert_null(wrong);
 	}
 	assert_int_equal(b.in_use, 0);
-	release(&b);
+	buffers_release(&b);
 }
 
 /* The size given follows how long the last one lasted, within bounds. */
@@ -180,14 +271,16 @@ static void fast_kernels_get_large_buffers_and_slow_ones_small(void **state)
 		assert_int_equal(size_after(&b, &now, BUFFERS_PERIOD_NS * 5), size);
 	}
 	assert_int_equal(size_after(&b, &now, BUFFERS_PERIOD_NS * 50), BUFFERS_MIN_SIZE);
-	release(&b);
+	buffers_release(&b);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(buffers_are_aligned_and_used_again),
-		cmocka_unit_test(the_pool_is_bounded_where_cupti_copes),
+		cmocka_unit_test(filled_buffers_are_bounded_where_cupti_copes),
+		cmocka_unit_test(thousands_of_threads_each_hold_a_buffer),
+		cmocka_unit_test(who_waits_is_woken),
 		cmocka_unit_test(it_grows_where_cupti_would_crash),
 		cmocka_unit_test(shortness_shows_in_time),
 		cmocka_unit_test(fast_kernels_get_large_buffers_and_slow_ones_small),
