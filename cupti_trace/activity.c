@@ -61,7 +61,7 @@ static bool convert_times(const struct sending *s, uint64_t start, uint64_t end,
 	/* CUPTI writes 0 for "unknown" and, rarely, an end before the start */
 	if (start == 0 || end < start || end - start >= GPU_EVENT_DURATION_LIMIT_NS)
 		return false;
-	*start_ns = clock_map_convert(s->clock, start);
+	*start_ns = clock_map_convert(s->clock, start, s->now_ns);
 	if (*start_ns > INT64_MAX)
 		*start_ns = 0;      /* before the machine started: no time the wire can carry */
 	*duration_ns = end - start; /* as measured: not bent by the clock conversion */

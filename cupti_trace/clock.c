@@ -2,11 +2,14 @@
 #include "cupti_trace/clock.h"
 
 #include <errno.h>
-#include <stdbool.h>
+#include <string.h>
 #include <time.h>
 
 #define TRIES 7
 #define USUAL_ERROR_NS 20000 /* a thread switched out in the middle shows as far more */
+#define STEP_NS 5000000      /* what a clock that was not set may be off ... */
+#define STEP_SHARE 8         /* ... and one part of that many of the time that passed */
+#define SLACK_NS 1000000u    /* of times near a step */
 
 uint64_t clock_now_ns(void)
 {
@@ -37,6 +40,37 @@ int clock_measure(const struct cupti_api *api, struct clock_point *point)
 	return 0;
 }
 
+/* When it was measured, by CLOCK_MONOTONIC. */
+static uint64_t time_of(const struct clock_point *point)
+{
+	return point->at_ns + (uint64_t)point->offset_ns;
+}
+
+static uint64_t distance(int64_t a, int64_t b)
+{
+	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}
+
+static bool is_step(const struct clock_point *from, const struct clock_point *to)
+{
+	uint64_t passed = time_of(to) - time_of(from);
+
+	return distance(from->offset_ns, to->offset_ns) >
+	       STEP_NS + passed / STEP_SHARE + from->error_ns + to->error_ns;
+}
+
+static void add_step(struct clock_map *map, const struct clock_point *point)
+{
+	uint32_t kept = map->steps < CLOCK_STEPS_MAX ? map->steps : CLOCK_STEPS_MAX - 1;
+
+	memmove(map->past + 1, map->past, kept * sizeof(*map->past));
+	map->past[0] = (struct clock_era){map->older, map->newer, map->since_ns, time_of(point)};
+	map->steps = kept + 1;
+	map->since_ns = time_of(&map->newer);
+	map->older = *point;
+	map->newer = *point;
+}
+
 void clock_map_add(struct clock_map *map, const struct clock_point *point)
 {
 	if (map->newer.at_ns == 0) {
@@ -44,16 +78,33 @@ void clock_map_add(struct clock_map *map, const struct clock_point *point)
 		map->newer = *point;
 		return;
 	}
-	if (point->at_ns <= map->newer.at_ns ||
-	    (point->error_ns > USUAL_ERROR_NS && point->error_ns > 4 * map->newer.error_ns))
+	if (point->error_ns > USUAL_ERROR_NS && point->error_ns > 4 * map->newer.error_ns)
 		return;
-	map->older = map->newer;
-	map->newer = *point;
+	if ((int64_t)(time_of(point) - time_of(&map->newer)) <= 0)
+		return;
+	if (is_step(&map->newer, point)) {
+		add_step(map, point);
+	} else if (point->at_ns > map->newer.at_ns) {
+		map->older = map->newer;
+		map->newer = *point;
+	}
 }
 
-uint64_t clock_map_convert(const struct clock_map *map, uint64_t cupti_ns)
+bool clock_was_set(const struct cupti_api *api, const struct clock_map *map)
 {
-	const struct clock_point *a = &map->older, *b = &map->newer;
+	uint64_t before = clock_now_ns(), cupti = 0, window;
+	struct clock_point now;
+
+	if (api->cuptiGetTimestamp(&cupti) != CUPTI_ABI_SUCCESS || map->newer.at_ns == 0)
+		return false;
+	window = clock_now_ns() - before;
+	now = (struct clock_point){cupti, (int64_t)(before + window / 2 - cupti), window / 2};
+	return (int64_t)(time_of(&now) - time_of(&map->newer)) > 0 && is_step(&map->newer, &now);
+}
+
+static uint64_t convert_by(const struct clock_point *a, const struct clock_point *b,
+			   uint64_t cupti_ns)
+{
 	double slope, step;
 
 	if (b->at_ns <= a->at_ns)
@@ -61,4 +112,39 @@ uint64_t clock_map_convert(const struct clock_map *map, uint64_t cupti_ns)
 	slope = (double)(b->offset_ns - a->offset_ns) / (double)(b->at_ns - a->at_ns);
 	step = slope * ((double)(int64_t)(cupti_ns - b->at_ns));
 	return cupti_ns + (uint64_t)(b->offset_ns + (int64_t)step);
+}
+
+/* The times a record may mean: the latest so far, on its side of the steps and on any. */
+struct possible {
+	uint64_t latest_ns;
+	bool found, fits;
+};
+
+static void consider(struct possible *p, uint64_t ns, uint64_t since_ns, uint64_t until_ns)
+{
+	bool fits = ns + SLACK_NS >= since_ns && ns <= until_ns + SLACK_NS;
+
+	if (p->found && (p->fits > fits || (p->fits == fits && p->latest_ns >= ns)))
+		return;
+	*p = (struct possible){.latest_ns = ns, .found = true, .fits = fits};
+}
+
+uint64_t clock_map_convert(const struct clock_map *map, uint64_t cupti_ns, uint64_t now_ns)
+{
+	uint64_t ns = convert_by(&map->older, &map->newer, cupti_ns);
+	uint64_t end = now_ns ? now_ns + SLACK_NS : INT64_MAX;
+	struct possible p = {.found = false};
+
+	if (map->steps == 0)
+		return ns;
+	if (ns <= end)
+		consider(&p, ns, map->since_ns, INT64_MAX);
+	for (uint32_t i = 0; i < map->steps; i++) {
+		const struct clock_era *era = &map->past[i];
+		uint64_t past_ns = convert_by(&era->older, &era->newer, cupti_ns);
+
+		if (past_ns <= end)
+			consider(&p, past_ns, era->since_ns, era->until_ns);
+	}
+	return p.found ? p.latest_ns : ns;
 }

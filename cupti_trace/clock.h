@@ -8,12 +8,19 @@
  * two measurements uses the offset interpolated between them, so drift and slewing are followed.
  * (A timestamp callback would avoid this, but costs on every record and corrupts timestamps in
  * CUPTI before 13.1.)
+ *
+ * The wall clock may be set, and CUPTI's with it. Times from before such a step and from after it
+ * are converted by measurements of their own. One that could be from either is taken as the latest
+ * that is not in the future, on its side of the step.
  */
 #ifndef CUPTI_TRACE_CLOCK_H
 #define CUPTI_TRACE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/cupti_api.h"
+
+#define CLOCK_STEPS_MAX 4 /* remembered */
 
 /* One measurement: at CUPTI time `at_ns`, CLOCK_MONOTONIC - CUPTI's clock was `offset_ns`. */
 struct clock_point {
@@ -22,10 +29,19 @@ struct clock_point {
 	uint64_t error_ns; /* half the window: the offset is right within this */
 };
 
-/* A straight line through two measurements. Copy it to use it without a lock. */
+/* A straight line through two measurements between two steps. */
+struct clock_era {
+	struct clock_point older, newer;
+	uint64_t since_ns, until_ns; /* the steps were not before, not after; CLOCK_MONOTONIC */
+};
+
+/* Copy it to use it without a lock. */
 struct clock_map {
 	struct clock_point older;
 	struct clock_point newer;
+	uint64_t since_ns; /* of the last step */
+	uint32_t steps;    /* in `past`, the latest first */
+	struct clock_era past[CLOCK_STEPS_MAX];
 };
 
 /* Now, in CLOCK_MONOTONIC ns. */
@@ -37,7 +53,10 @@ int clock_measure(const struct cupti_api *api, struct clock_point *point);
 /* Takes a new measurement in; one that is much less exact than usual is ignored. */
 void clock_map_add(struct clock_map *map, const struct clock_point *point);
 
-/* CUPTI time -> CLOCK_MONOTONIC ns. */
-uint64_t clock_map_convert(const struct clock_map *map, uint64_t cupti_ns);
+/* CUPTI's clock is not where the last measurement puts it: it was set. Measure again. */
+bool clock_was_set(const struct cupti_api *api, const struct clock_map *map);
+
+/* CUPTI time -> CLOCK_MONOTONIC ns. It was not after `now_ns`; 0: not known. */
+uint64_t clock_map_convert(const struct clock_map *map, uint64_t cupti_ns, uint64_t now_ns);
 
 #endif

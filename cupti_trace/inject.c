@@ -261,21 +261,14 @@ static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer,
 	guest_leave(&guest);
 }
 
-void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
+static struct clock_map copy_clock(struct tracer *tracer)
 {
 	struct clock_map clock;
 
 	pthread_mutex_lock(&tracer->clock_lock);
 	clock = tracer->clock;
 	pthread_mutex_unlock(&tracer->clock_lock);
-
-	pthread_mutex_lock(&tracer->record_lock);
-	activity_send_buffer(&(struct activity_output){&tracer->api, &tracer->names, &tracer->tally,
-						       &tracer->sink, tracer->verbose,
-						       tracer->began_ns, clock_now_ns(),
-						       &tracer->saw_device},
-			     &clock, buffer, valid_size);
-	pthread_mutex_unlock(&tracer->record_lock);
+	return clock;
 }
 
 static void measure_clock(struct tracer *tracer)
@@ -287,6 +280,23 @@ static void measure_clock(struct tracer *tracer)
 	pthread_mutex_lock(&tracer->clock_lock);
 	clock_map_add(&tracer->clock, &point);
 	pthread_mutex_unlock(&tracer->clock_lock);
+}
+
+void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
+{
+	struct clock_map clock = copy_clock(tracer);
+
+	if (clock_was_set(&tracer->api, &clock)) {
+		measure_clock(tracer);
+		clock = copy_clock(tracer);
+	}
+	pthread_mutex_lock(&tracer->record_lock);
+	activity_send_buffer(&(struct activity_output){&tracer->api, &tracer->names, &tracer->tally,
+						       &tracer->sink, tracer->verbose,
+						       tracer->began_ns, clock_now_ns(),
+						       &tracer->saw_device},
+			     &clock, buffer, valid_size);
+	pthread_mutex_unlock(&tracer->record_lock);
 }
 
 void tracer_flush(struct tracer *tracer, bool all)

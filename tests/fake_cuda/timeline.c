@@ -57,6 +57,13 @@ static uint64_t launches, kernels;
 static struct gpu_sums sums;
 static bool peers[GPU_MAX_DEVICES][GPU_MAX_DEVICES]; /* whether the first can access the second */
 static __thread struct fake_cuda_context *current;
+enum { CLOCK_SETTINGS = 16 };
+static struct {
+	uint64_t monotonic;
+	int64_t ns;
+} clock_settings[CLOCK_SETTINGS];
+static uint32_t clock_set_count;
+
 static __thread int current_device;
 static __thread struct fake_cuda_stream *thread_stream;
 
@@ -68,13 +75,36 @@ uint64_t gpu_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* How far CUPTI's clock was set in all, until then. */
+static int64_t set_by(uint64_t monotonic)
+{
+	uint32_t n = __atomic_load_n(&clock_set_count, __ATOMIC_ACQUIRE);
+	int64_t ns = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (monotonic >= clock_settings[i].monotonic)
+			ns += clock_settings[i].ns;
+	return ns;
+}
+
 uint64_t gpu_cupti_time(uint64_t monotonic)
 {
 	const struct gpu_config *c = gpu_config();
 	int64_t drift = (int64_t)(monotonic / 1000000) * c->drift_ppm +
 			(int64_t)(monotonic % 1000000) * c->drift_ppm / 1000000;
 
-	return monotonic + c->clock_offset + (uint64_t)drift;
+	return monotonic + c->clock_offset + (uint64_t)drift + (uint64_t)set_by(monotonic);
+}
+
+FAKE_CUDA_EXPORT void fake_cuda_set_clock(int64_t ns)
+{
+	uint32_t n = __atomic_load_n(&clock_set_count, __ATOMIC_ACQUIRE);
+
+	if (n == CLOCK_SETTINGS)
+		return;
+	clock_settings[n].monotonic = gpu_now();
+	clock_settings[n].ns = ns;
+	__atomic_store_n(&clock_set_count, n + 1, __ATOMIC_RELEASE);
 }
 
 void gpu_sleep_until(uint64_t monotonic)

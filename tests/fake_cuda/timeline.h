@@ -85,6 +85,8 @@ const struct gpu_config *gpu_config(void);
 
 uint64_t gpu_now(void);
 uint64_t gpu_cupti_time(uint64_t monotonic);
+/* Sets CUPTI's clock forward, or back; one thread at a time, 16 times. Not in NVIDIA's library. */
+void fake_cuda_set_clock(int64_t ns);
 void gpu_sleep_until(uint64_t monotonic);
 
 /* The calling thread's current device and context; the context is created on first use. */

@@ -51,9 +51,9 @@ static void one_point_is_a_plain_offset(void **state)
 
 	(void)state;
 	clock_map_add(&map, &p);
-	assert_int_equal(clock_map_convert(&map, TODAY), 1000);
-	assert_int_equal(clock_map_convert(&map, TODAY + 5), 1005);
-	assert_int_equal(clock_map_convert(&map, TODAY - 5), 995);
+	assert_int_equal(clock_map_convert(&map, TODAY, 0), 1000);
+	assert_int_equal(clock_map_convert(&map, TODAY + 5, 0), 1005);
+	assert_int_equal(clock_map_convert(&map, TODAY - 5, 0), 995);
 }
 
 static void measured_points_convert_exactly(void **state)
@@ -65,11 +65,11 @@ static void measured_points_convert_exactly(void **state)
 	(void)state;
 	clock_map_add(&map, &a);
 	clock_map_add(&map, &b);
-	assert_int_equal(clock_map_convert(&map, a.at_ns), 5000);
-	assert_int_equal(clock_map_convert(&map, b.at_ns), SECOND + 5200);
-	assert_int_equal(clock_map_convert(&map, TODAY + SECOND / 2), SECOND / 2 + 5100);
-	assert_int_equal(clock_map_convert(&map, TODAY + 2 * SECOND), 2 * SECOND + 5400);
-	assert_int_equal(clock_map_convert(&map, TODAY - SECOND / 4), 4950 - SECOND / 4);
+	assert_int_equal(clock_map_convert(&map, a.at_ns, 0), 5000);
+	assert_int_equal(clock_map_convert(&map, b.at_ns, 0), SECOND + 5200);
+	assert_int_equal(clock_map_convert(&map, TODAY + SECOND / 2, 0), SECOND / 2 + 5100);
+	assert_int_equal(clock_map_convert(&map, TODAY + 2 * SECOND, 0), 2 * SECOND + 5400);
+	assert_int_equal(clock_map_convert(&map, TODAY - SECOND / 4, 0), 4950 - SECOND / 4);
 }
 
 static void senseless_points_are_ignored(void **state)
@@ -143,7 +143,7 @@ static void drift_is_followed(void **state)
 			t = at + (uint64_t)k * interval - prng_below(&p, interval);
 			passed = (int64_t)(t - base);
 			expected = passed + (int64_t)(((__int128)drift * passed) >> 32);
-			got = (int64_t)clock_map_convert(&map, t);
+			got = (int64_t)clock_map_convert(&map, t, 0);
 			EXPECT(&p, got - expected <= 2 + 2 * k && expected - got <= 2 + 2 * k);
 		}
 	}
@@ -163,9 +163,65 @@ static void now_is_monotonic(void **state)
 	}
 }
 
+/*
+ * The clock is set back and forward; measured each second. Each record that comes soon enough is
+ * right, from before and from after a step, even where their times are the same.
+ */
+static void a_clock_that_is_set_is_followed(void **state)
+{
+	static const int64_t steps[] = {-600, 600, -3, 86400, -7, 2};
+	int64_t ahead = (int64_t)TODAY, ahead_before = ahead;
+	struct clock_map map = {0};
+	uint64_t now = 1000 * SECOND;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		for (int s = 0; s < 5; s++) {
+			struct clock_point p = {now + (uint64_t)ahead, -ahead, 50};
+
+			clock_map_add(&map, &p);
+			/* this second's and the last one's, by their own clock */
+			assert_int_equal(clock_map_convert(&map, now - 5 + (uint64_t)ahead, now),
+					 now - 5);
+			if (s == 0)
+				assert_int_equal(
+					clock_map_convert(&map,
+							  now - SECOND - 5 + (uint64_t)ahead_before,
+							  now),
+					now - SECOND - 5);
+			now += SECOND;
+		}
+		assert_int_equal(map.steps, i < CLOCK_STEPS_MAX ? i : CLOCK_STEPS_MAX);
+		ahead_before = ahead;
+		ahead += steps[i] * (int64_t)SECOND;
+	}
+}
+
+static void a_clock_that_was_set_shows(void **state)
+{
+	struct cupti_api api = {.cuptiGetTimestamp = fake_timestamp};
+	struct clock_map map = {0};
+	struct clock_point point;
+
+	(void)state;
+	assert_false(clock_was_set(&api, &map));
+	fake_ahead = (int64_t)TODAY;
+	assert_int_equal(clock_measure(&api, &point), 0);
+	clock_map_add(&map, &point);
+	assert_false(clock_was_set(&api, &map));
+	fake_ahead -= 600 * (int64_t)SECOND;
+	assert_true(clock_was_set(&api, &map));
+	assert_int_equal(clock_measure(&api, &point), 0);
+	clock_map_add(&map, &point);
+	assert_false(clock_was_set(&api, &map));
+	assert_int_equal(map.steps, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_clock_that_is_set_is_followed),
+		cmocka_unit_test(a_clock_that_was_set_shows),
 		cmocka_unit_test(measuring_finds_the_offset),
 		cmocka_unit_test(a_clock_that_fails_is_an_error),
 		cmocka_unit_test(one_point_is_a_plain_offset),
