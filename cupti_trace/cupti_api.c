@@ -31,18 +31,64 @@ static void note_looked(struct cupti_api *api, const char *place)
 		api->looked[used] = '\0';
 }
 
+static int resolve(struct cupti_api *api)
+{
+#define X(name, required, parameters)                     \
+	*(void **)&api->name = dlsym(api->handle, #name); \
+	if (required && !api->name)                       \
+		return -ENOSYS;
+	CUPTI_ABI_FUNCTIONS(X)
+#undef X
+	api->cuptiGetVersion(&api->version);
+	return 0;
+}
+
+static bool was_tried(const struct cupti_api *api)
+{
+	for (uint32_t i = 0; i < api->tried_count; i++)
+		if (api->tried[i] == api->handle)
+			return true;
+	return false;
+}
+
+/* Keeps what errors are about: the first library, or the one that ends the search. */
+static bool pass_over(struct cupti_api *api, int err)
+{
+	bool is_final = err != -ENOSYS && api->use->is_final(api->use->context, err);
+
+	if (api->tried_count == 0 || is_final) {
+		api->first_error = err;
+		api->first_version = api->version;
+		memcpy(api->first_path, api->path, sizeof(api->path));
+	}
+	api->tried[api->tried_count++] = api->handle;
+	return api->tried_count < CUPTI_API_TRIES_MAX && !is_final;
+}
+
+/* Whether the search is over. */
 static bool try_open(struct cupti_api *api, const char *path)
 {
 	struct link_map *map = NULL;
+	int err;
 
 	api->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!api->handle)
 		return false;
+	if (was_tried(api)) {
+		dlclose(api->handle);
+		return false;
+	}
 	/* what ld.so found, rather than the bare name it was asked for */
 	if (dlinfo(api->handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name[0])
 		path = map->l_name;
 	snprintf(api->path, sizeof(api->path), "%s", path);
-	return true;
+	api->version = 0;
+	err = resolve(api);
+	if (!err)
+		err = api->use->begin(api->use->context, api);
+	if (!err)
+		api->tried_count = 0;
+	return !err || !pass_over(api, err);
 }
 
 static bool try_folder(struct cupti_api *api, const char *folder)
@@ -180,19 +226,21 @@ static bool find_library(struct cupti_api *api)
 	return false;
 }
 
-int cupti_api_load(struct cupti_api *api)
+int cupti_api_load(struct cupti_api *api, const struct cupti_api_use *use)
 {
+	bool over;
+
 	memset(api, 0, sizeof(*api));
-	if (!find_library(api))
+	api->use = use;
+	over = find_library(api);
+	api->use = NULL;
+	if (over && api->tried_count == 0)
+		return 0;
+	if (api->tried_count == 0)
 		return -ENOENT;
-#define X(name, required, parameters)                     \
-	*(void **)&api->name = dlsym(api->handle, #name); \
-	if (required && !api->name)                       \
-		return -ENOSYS;
-	CUPTI_ABI_FUNCTIONS(X)
-#undef X
-	api->cuptiGetVersion(&api->version);
-	return 0;
+	memcpy(api->path, api->first_path, sizeof(api->path));
+	api->version = api->first_version;
+	return api->first_error;
 }
 
 const char *cupti_api_error(const struct cupti_api *api, int result)

@@ -11,14 +11,18 @@
  *   4. under $CUDA_HOME and $CUDA_PATH;
  *   5. in the usual toolkit folders under /usr/local and /opt;
  *   6. wherever ld.so finds libcupti.so.13, .12, .11 or libcupti.so.
+ * One that lacks functions or cannot be used (a driver may be too old for it) is passed over; if
+ * none is left, the first of them is the one that errors are about.
  */
 #ifndef CUPTI_TRACE_CUPTI_API_H
 #define CUPTI_TRACE_CUPTI_API_H
 
+#include <stdbool.h>
 #include "cupti_trace/cupti_abi.h"
 
 #define CUPTI_API_PATH_MAX 1024
 #define CUPTI_API_LOOKED_MAX 3000
+#define CUPTI_API_TRIES_MAX 4 /* libraries: each is large */
 
 struct cupti_api {
 	void *handle;
@@ -28,13 +32,31 @@ struct cupti_api {
 	uint32_t version;                  /* cuptiGetVersion */
 	char path[CUPTI_API_PATH_MAX];     /* what was loaded */
 	char looked[CUPTI_API_LOOKED_MAX]; /* places tried, separated by '\n', for the error */
+	/* while loading */
+	const struct cupti_api_use *use;
+	void *tried[CUPTI_API_TRIES_MAX]; /* handles of those passed over */
+	uint32_t tried_count;
+	int first_error; /* of those, or the one that ended the search; and whose it is */
+	char first_path[CUPTI_API_PATH_MAX];
+	uint32_t first_version;
+};
+
+/*
+ * What the caller finds out when it begins to use `api`, which is complete: 0, or an error that
+ * another library might not have, or one that ends the search.
+ */
+struct cupti_api_use {
+	int (*begin)(void *context, struct cupti_api *api);
+	bool (*is_final)(void *context, int error);
+	void *context;
 };
 
 /*
  * 0, or -ENOENT (no library; see `looked`), or -ENOSYS (it lacks a function; `path` says which
- * library). The library is never unloaded: CUPTI has threads and hooks of its own.
+ * library), or the error of `use`. Libraries are never unloaded: CUPTI has threads and hooks of its
+ * own.
  */
-int cupti_api_load(struct cupti_api *api);
+int cupti_api_load(struct cupti_api *api, const struct cupti_api_use *use);
 
 /* CUPTI's name for a result. Never NULL. */
 const char *cupti_api_error(const struct cupti_api *api, int result);

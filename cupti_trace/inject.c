@@ -535,38 +535,49 @@ static void on_fork_child(void)
 	guest_leave(&guest);
 }
 
+/* Errors of begin_cupti besides CUPTI's results, which are positive. */
+enum { TOO_OLD = -1 };
+
+static int begin_cupti(void *context, struct cupti_api *api)
+{
+	struct tracer *tracer = context;
+
+	if (api->version < OLDEST_CUPTI)
+		return TOO_OLD;
+	tracer->clock = (struct clock_map){.steps = 0};
+	measure_clock(tracer);
+	buffers_init(&tracer->buffers, api->version >= CUPTI_REFUSAL_IS_SAFE);
+	return callback_subscribe(tracer);
+}
+
+/* Another client is in the way whatever library is used. */
+static bool is_final(void *context, int error)
+{
+	(void)context;
+	return error == CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+}
+
 /* Loads and subscribes; on failure the reason is in the pipe. */
 static bool set_up_cupti(struct tracer *tracer)
 {
 	struct cupti_api *api = &tracer->api;
-	int err = cupti_api_load(api);
-	int result;
+	int err = cupti_api_load(api, &(struct cupti_api_use){begin_cupti, is_final, tracer});
 
 	if (err == -ENOENT)
 		tracer_notice(tracer, GPU_NOTICE_NO_CUPTI, "%s", api->looked);
-	else if (err)
+	else if (err == -ENOSYS)
 		tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "%s lacks a function that is needed",
 			      api->path);
-	else if (api->version < OLDEST_CUPTI)
+	else if (err == TOO_OLD)
 		tracer_notice(tracer, GPU_NOTICE_OLD_CUPTI, "%s has CUPTI API version %u",
 			      api->path, api->version);
-	if (err || api->version < OLDEST_CUPTI)
-		return false;
-
-	measure_clock(tracer);
-	buffers_init(&tracer->buffers, api->version >= CUPTI_REFUSAL_IS_SAFE);
-	result = callback_subscribe(tracer);
-	if (result == CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+	else if (err == CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 		tracer_notice(tracer, GPU_NOTICE_SUBSCRIBER_TAKEN, "%s",
 			      callback_other_subscriber(tracer));
-		return false;
-	}
-	if (result != CUPTI_ABI_SUCCESS) {
-		tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "cuptiSubscribe: %d (%s)", result,
-			      cupti_api_error(api, result));
-		return false;
-	}
-	return true;
+	else if (err)
+		tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "cuptiSubscribe: %d (%s)", err,
+			      cupti_api_error(api, err));
+	return err == 0;
 }
 
 static const char *describe_activity(uint32_t kind)

@@ -34,9 +34,7 @@
 
 #define SINK_PATIENCE_MS GPU_WIRE_PATIENCE_MS
 #define SINK_PATH_MAX 1024
-#ifndef SINK_KEPT_MAX /* tests have less */
 #define SINK_KEPT_MAX (16u << 20)
-#endif
 #define SINK_HEADER_MAX (GPU_WIRE_BATCH_MAX - GPU_WIRE_LINE_MAX)
 
 struct sink {

@@ -212,9 +212,18 @@ FAKE_CUDA_EXPORT int cuptiGetLastError(void)
 	return CUPTI_ABI_SUCCESS;
 }
 
+/* Whether FAKE_CUDA_SUBSCRIBE_ERROR is meant for this copy of the library. */
+static bool is_refused(void)
+{
+	const char *part = getenv("FAKE_CUDA_SUBSCRIBE_ERROR_IN");
+	Dl_info info;
+
+	return !part || (dladdr(&cupti, &info) && info.dli_fname && strstr(info.dli_fname, part));
+}
+
 static int subscribe(cupti_abi_subscriber *subscriber, cupti_abi_callback callback, void *userdata)
 {
-	unsigned long forced = cupti_env("FAKE_CUDA_SUBSCRIBE_ERROR");
+	unsigned long forced = is_refused() ? cupti_env("FAKE_CUDA_SUBSCRIBE_ERROR") : 0;
 	int err;
 
 	if (!subscriber)

@@ -3,6 +3,7 @@
  * The target's end of the pipe, against a real pipe and readers that are fast, slow, asleep or
  * gone.
  */
+#include <sys/resource.h>
 #include "fifo.h"
 #include "cupti_trace/sink.h"
 
@@ -421,6 +422,72 @@ static void what_a_lost_batch_defined_is_sent_again(void **state)
 	fifo_remove(&f);
 }
 
+/* What is not kept is reported. */
+static void too_many_definitions_are_counted(void **state)
+{
+	enum { NAMES = 2 * SINK_KEPT_MAX / 1000 };
+	struct gpu_event e = {.type = GPU_EVENT_NAME};
+	char text[1001];
+	struct fifo f;
+	struct sink sink;
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	e.name.name = text;
+	fifo_make(&f, NULL, NULL);
+	f.keep_raw = true;
+	assert_true(fcntl(f.reader, F_SETPIPE_SZ, 4096) >= 4096);
+	assert_int_equal(sink_open(&sink, f.path, 9, INSTANCE), 0);
+	put_hello(&sink, 9, INSTANCE);
+	for (e.name.id = 1; e.name.id <= NAMES; e.name.id++)
+		sink_put(&sink, &e);
+	assert_true(sink.lost_definitions > 0);
+	assert_true(sink.kept_capacity <= SINK_KEPT_MAX);
+	fifo_drain(&f);
+	fifo_start_reader(&f);
+	sink_flush(&sink);
+	sink_goodbye(&sink);
+	sink_abandon(&sink);
+	fifo_end_reader(&f);
+	assert_int_equal(count_raw(&f, "names and stacks were lost while"), 1);
+	assert_int_equal(f.ledger->pipe.malformed, 0);
+	assert_int_equal(f.ledger->pipe.without_goodbye, 0);
+	free(sink.kept);
+	fifo_remove(&f);
+}
+
+/* The program has closed the pipe and left no descriptor free: later there is one again. */
+static void a_pipe_that_cannot_be_opened_now_is_later(void **state)
+{
+	struct rlimit old, none;
+	struct fifo f;
+	struct sink sink;
+
+	(void)state;
+	fifo_make(&f, NULL, NULL);
+	assert_int_equal(sink_open(&sink, f.path, 9, INSTANCE), 0);
+	put_hello(&sink, 9, INSTANCE);
+	sink_flush(&sink);
+	close(sink.fd);
+	getrlimit(RLIMIT_NOFILE, &old);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	put_kernels(&sink, 1000);
+	sink_flush(&sink);
+	setrlimit(RLIMIT_NOFILE, &old);
+	assert_false(sink_is_off(&sink));
+	fifo_start_reader(&f);
+	put_kernels(&sink, 10);
+	sink_goodbye(&sink);
+	sink_abandon(&sink);
+	fifo_end_reader(&f);
+	assert_int_equal(f.ledger->gpu.kernels, 10);
+	assert_int_equal(f.ledger->gpu.dropped, 1000);
+	assert_int_equal(f.ledger->pipe.without_goodbye, 0);
+	fifo_remove(&f);
+}
+
 /* ---- many at once ---- */
 
 enum { WRITERS = 4, EACH = 4000 };
@@ -535,6 +602,8 @@ int main(void)
 		cmocka_unit_test(a_slow_reader_loses_nothing),
 		cmocka_unit_test(a_sleeping_reader_loses_only_the_overflow),
 		cmocka_unit_test(what_a_lost_batch_defined_is_sent_again),
+		cmocka_unit_test(too_many_definitions_are_counted),
+		cmocka_unit_test(a_pipe_that_cannot_be_opened_now_is_later),
 		cmocka_unit_test(processes_never_mix_their_lines),
 		cmocka_unit_test(threads_share_a_sink),
 		cmocka_unit_test(an_abandoned_sink_writes_nothing),

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* What the library leaves alone in a thread of its host. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "unit.h"
+#include "cupti_trace/guest.h"
+
+static volatile sig_atomic_t handled;
+
+static void note_signal(int signal)
+{
+	(void)signal;
+	handled++;
+}
+
+static void signals_wait_until_the_outermost_leaves(void **state)
+{
+	struct sigaction action = {.sa_handler = note_signal}, old;
+	struct guest outer, inner;
+	sigset_t before, after;
+
+	(void)state;
+	handled = 0;
+	sigaction(SIGUSR1, &action, &old);
+	pthread_sigmask(SIG_BLOCK, NULL, &before);
+	guest_enter(&outer);
+	raise(SIGUSR1);
+	guest_enter(&inner);
+	guest_leave(&inner);
+	assert_int_equal(handled, 0);
+	guest_leave(&outer);
+	assert_int_equal(handled, 1);
+	pthread_sigmask(SIG_BLOCK, NULL, &after);
+	for (int i = 1; i < 32; i++)
+		assert_int_equal(sigismember(&before, i), sigismember(&after, i));
+	sigaction(SIGUSR1, &old, NULL);
+}
+
+static void faults_are_not_held_back(void **state)
+{
+	struct guest guest;
+	sigset_t held;
+
+	(void)state;
+	guest_enter(&guest);
+	pthread_sigmask(SIG_BLOCK, NULL, &held);
+	guest_leave(&guest);
+	assert_int_equal(sigismember(&held, SIGSEGV), 0);
+	assert_int_equal(sigismember(&held, SIGBUS), 0);
+	assert_int_equal(sigismember(&held, SIGTERM), 1);
+}
+
+static void errno_is_what_it_was(void **state)
+{
+	struct guest outer, inner;
+
+	(void)state;
+	errno = 4711;
+	guest_enter(&outer);
+	guest_enter(&inner);
+	close(-1);
+	guest_leave(&inner);
+	guest_leave(&outer);
+	assert_int_equal(errno, 4711);
+}
+
+static void *be_cancelled(void *got_through)
+{
+	struct guest guest;
+
+	pthread_cancel(pthread_self());
+	guest_enter(&guest);
+	pthread_testcancel();
+	*(bool *)got_through = true;
+	guest_leave(&guest);
+	pthread_testcancel();
+	*(bool *)got_through = false;
+	return NULL;
+}
+
+static void a_cancellation_waits_too(void **state)
+{
+	bool got_through = false;
+	pthread_t thread;
+	void *result;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, be_cancelled, &got_through), 0);
+	pthread_join(thread, &result);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	assert_true(got_through);
+}
+
+static void files_get_high_numbers(void **state)
+{
+	int low = open("/dev/null", O_RDONLY | O_CLOEXEC), one, two, after;
+
+	(void)state;
+	one = guest_open("/proc/self/maps", O_RDONLY);
+	two = guest_open("/proc/self/maps", O_RDONLY);
+	after = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_true(low >= 0 && one > low + 100 && two > one);
+	assert_int_equal(after, low + 1); /* what the program opens is as without the library */
+	assert_int_equal(fcntl(one, F_GETFD), FD_CLOEXEC);
+	close(low);
+	close(one);
+	close(two);
+	close(after);
+	assert_int_equal(guest_open("/no/such/file", O_RDONLY), -ENOENT);
+}
+
+/* Where few descriptors are allowed, and where none is free. */
+static void a_small_limit_is_kept(void **state)
+{
+	struct rlimit old, small;
+	int fd, more[64], count = 0;
+
+	(void)state;
+	getrlimit(RLIMIT_NOFILE, &old);
+	small = (struct rlimit){.rlim_cur = 40, .rlim_max = old.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
+	fd = guest_open("/dev/null", O_RDONLY);
+	assert_in_range(fd, 20, 39);
+	close(fd);
+	while (count < 64 && (more[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+		count++;
+	assert_int_equal(guest_open("/dev/null", O_RDONLY), -EMFILE);
+	while (count > 0)
+		close(more[--count]);
+	setrlimit(RLIMIT_NOFILE, &old);
+}
+
+static volatile bool stop_looking, saw_one;
+
+/* Whether descriptors 0 to 2 are ever what can be read or written. */
+static void *look_at_standard(void *unused)
+{
+	(void)unused;
+	while (!stop_looking)
+		for (int fd = 0; fd < 3; fd++) {
+			int flags = fcntl(fd, F_GETFL);
+
+			if (flags >= 0 && !(flags & O_PATH))
+				saw_one = true;
+		}
+	return NULL;
+}
+
+static void standard_descriptors_are_never_ours(void **state)
+{
+	int kept[3];
+	pthread_t thread;
+
+	(void)state;
+	stop_looking = false;
+	saw_one = false;
+	for (int fd = 0; fd < 3; fd++)
+		kept[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	if (pthread_create(&thread, NULL, look_at_standard, NULL) == 0) {
+		for (int i = 0; i < 2000; i++)
+			close(guest_open("/dev/null", O_RDWR));
+		stop_looking = true;
+		pthread_join(thread, NULL);
+	}
+	for (int fd = 0; fd < 3; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			saw_one = true; /* a placeholder is left */
+		dup2(kept[fd], fd);
+		close(kept[fd]);
+	}
+	assert_false(saw_one);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(signals_wait_until_the_outermost_leaves),
+		cmocka_unit_test(faults_are_not_held_back),
+		cmocka_unit_test(errno_is_what_it_was),
+		cmocka_unit_test(a_cancellation_waits_too),
+		cmocka_unit_test(files_get_high_numbers),
+		cmocka_unit_test(a_small_limit_is_kept),
+		cmocka_unit_test(standard_descriptors_are_never_ours),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
