@@ -29,7 +29,7 @@ int main()
 	launch_some();
 	for (int step : steps) {
 		if (set_clock)
-			set_clock(step * INT64_C(1000000000));
+			set_clock(step * (int64_t)1000000000);
 		launch_some();
 		usleep(step == 1200 ? 0 : 300000); /* with and without the flush in between */
 		launch_some();

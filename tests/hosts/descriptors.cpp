@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * descriptors: starts CUDA with the standard descriptors closed; then puts a file of its own in the
- * place of each pipe that somebody opened, then closes each. What it writes must be in its file,
- * nothing else, and its descriptors must stay.
+ * place of each named pipe that somebody opened, then closes each. What it writes must be in its
+ * file, nothing else, and its descriptors must stay.
  */
 #include "host.h"
 
@@ -23,11 +23,15 @@ NOINLINE static void launch_some()
 	usleep(300000); /* what is flushed now and then is flushed */
 }
 
+/* One with a name: others may be the driver's. */
 static bool is_pipe(int fd)
 {
+	char link[64], path[8] = "";
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) &&
+	       readlink(link, path, sizeof(path)) > 0 && path[0] == '/';
 }
 
 /* Puts `fd` in the place of all pipes above `from`, or closes them if it is -1. Returns how many.

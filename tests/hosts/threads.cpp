@@ -11,7 +11,7 @@
 GPU_KERNEL(tiny)
 
 static long launches;
-static pthread_barrier_t all;
+static pthread_barrier_t everybody;
 
 NOINLINE static void launch()
 {
@@ -20,10 +20,10 @@ NOINLINE static void launch()
 
 static void *thread_main(void *)
 {
-	pthread_barrier_wait(&all);
+	pthread_barrier_wait(&everybody);
 	for (long i = 0; i < launches; i++)
 		launch();
-	pthread_barrier_wait(&all);
+	pthread_barrier_wait(&everybody);
 	return nullptr;
 }
 
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 	std::vector<pthread_t> threads(count);
 
 	launches = argc > 2 ? atol(argv[2]) : 30;
-	pthread_barrier_init(&all, nullptr, count);
+	pthread_barrier_init(&everybody, nullptr, count);
 	for (auto &thread : threads)
 		HOST_CHECK(pthread_create(&thread, nullptr, thread_main, nullptr) == 0);
 	for (auto thread : threads)
