@@ -100,23 +100,22 @@ static void strip(struct buffers *buffers, struct buffer *b)
 	add(&buffers->bare, b);
 }
 
-/* Frees kept memory, the largest first, until so much more may be held. */
-static bool make_room(struct buffers *buffers, size_t size)
+/* Frees kept memory, the largest first, until it and what is filled are within the bound. */
+static void shrink(struct buffers *buffers)
 {
 	for (uint32_t i = BUFFERS_SIZES; i-- > 0;) {
-		while (buffers->free[i] && buffers->held + buffers->kept + size > BUFFERS_MAX) {
+		while (buffers->free[i] && buffers->filled + buffers->kept > BUFFERS_FILLED_MAX) {
 			buffers->kept -= size_of(i);
 			strip(buffers, take(&buffers->free[i]));
 		}
 	}
-	return buffers->held + size <= BUFFERS_MAX || !buffers->may_refuse;
 }
 
 static struct buffer *make(struct buffers *buffers, uint32_t index)
 {
-	struct buffer *b = make_room(buffers, size_of(index)) ? take(&buffers->bare) : NULL;
+	struct buffer *b = take(&buffers->bare);
 
-	if (!b && (buffers->held + size_of(index) <= BUFFERS_MAX || !buffers->may_refuse))
+	if (!b)
 		b = calloc(1, sizeof(*b));
 	if (!b)
 		return NULL;
@@ -142,26 +141,39 @@ static void note_filled(struct buffers *buffers)
 			 __ATOMIC_RELAXED);
 }
 
+static bool has_too_many(const struct buffers *buffers)
+{
+	size_t at_once =
+		smaller(buffers->most_being_filled * (size_t)BUFFERS_SIZE, BUFFERS_UNFILLED);
+
+	return buffers->filled > BUFFERS_FILLED_MAX + at_once;
+}
+
 uint8_t *buffers_get(struct buffers *buffers, uint64_t now_ns, size_t *size)
 {
-	struct buffer *b;
+	struct buffer *b = NULL;
 	uint32_t index;
 
 	*size = 0;
 	pthread_mutex_lock(&buffers->lock);
 	note_filled(buffers);
 	index = choose_size(buffers, now_ns);
-	b = take(&buffers->free[index]);
-	if (b)
-		buffers->kept -= size_of(index);
-	else
-		b = make(buffers, index);
+	if (!has_too_many(buffers) || !buffers->may_refuse) {
+		b = take(&buffers->free[index]);
+		if (b)
+			buffers->kept -= size_of(index);
+		else
+			b = make(buffers, index);
+		shrink(buffers);
+	}
 	if (b) {
 		*size = size_of(index);
 		b->number = ++buffers->requests;
 		b->is_filled = false;
 		buffers->in_use++;
 		buffers->being_filled++;
+		if (buffers->being_filled > buffers->most_being_filled)
+			buffers->most_being_filled = buffers->being_filled;
 		buffers->held += *size;
 		own.buffer = b;
 		own.number = b->number;
@@ -195,12 +207,9 @@ void buffers_put(struct buffers *buffers, uint8_t *buffer)
 			pthread_cond_broadcast(&buffers->room);
 		}
 	}
-	if (buffers->held + buffers->kept + size <= BUFFERS_MAX) {
-		add(&buffers->free[b->size_index], b);
-		buffers->kept += size;
-	} else {
-		strip(buffers, b);
-	}
+	add(&buffers->free[b->size_index], b);
+	buffers->kept += size;
+	shrink(buffers);
 	pthread_mutex_unlock(&buffers->lock);
 }
 

@@ -7,15 +7,20 @@
  * lost. So a buffer gets the size that about BUFFERS_PERIOD_NS of records need: small for slow
  * kernels, large for fast ones, doubled or halved by how fast the last one was filled.
  *
- * Since CUDA 12.3 CUPTI holds a buffer for each thread that launches. Those being filled share a
- * third of the memory, so that thousands of threads have room. A buffer counts as filled when its
- * thread requests the next one; what is filled and has not come back waits for its last kernel, or
- * to be sent. (Where all threads fill one buffer, each thread may leave one uncounted.) Above
- * BUFFERS_HIGH of that, launching threads should wait: the profiler is behind.
+ * Since CUDA 12.3 CUPTI holds a buffer for each thread that launches, and handing one over costs it
+ * the more the more there are: up to a millisecond and more with 3,000 threads on an H200. So these
+ * buffers are not made smaller until they take BUFFERS_UNFILLED; pages that nothing was written to
+ * take no memory.
  *
- * The bound keeps the target from growing when its profiler is slow. When the pool is used up,
- * CUPTI gets no buffer and counts what it could not record; releases before 12.9 may crash on that,
- * so there the pool grows instead, and the launch callback's backpressure has to keep it small.
+ * A buffer counts as filled when its thread requests the next one; what is filled and has not come
+ * back waits for its last kernel, for CUPTI, or to be sent. (Where all threads fill one buffer,
+ * each thread may leave one uncounted.) Above BUFFERS_HIGH of that, launching threads should wait:
+ * the profiler is behind.
+ *
+ * The bounds keep the target from growing when its profiler is slow. Above BUFFERS_FILLED_MAX, and
+ * one more for each thread, since all may fill theirs at once, CUPTI gets no buffer and counts what
+ * it could not record; releases before 12.9 may crash on that, so there the pool grows instead, and
+ * the launch callback's backpressure has to keep it small.
  */
 #ifndef CUPTI_TRACE_BUFFERS_H
 #define CUPTI_TRACE_BUFFERS_H
@@ -28,10 +33,10 @@
 #define BUFFERS_MIN_SIZE 1024u                                 /* 4 records */
 #define BUFFERS_SIZES 7                                        /* each twice the one before */
 #define BUFFERS_SIZE (BUFFERS_MIN_SIZE << (BUFFERS_SIZES - 1)) /* 64 KiB: about 300 kernels */
-#define BUFFERS_MAX (48u << 20)                                /* bytes in all */
-#define BUFFERS_UNFILLED (16u << 20) /* of them being filled, and BUFFERS_MIN_SIZE a thread */
-#define BUFFERS_HIGH (12u << 20)     /* filled: launching threads should wait a little */
-#define BUFFERS_LOW (8u << 20)       /* and go on */
+#define BUFFERS_UNFILLED (256u << 20)  /* being filled; above, BUFFERS_MIN_SIZE a thread */
+#define BUFFERS_FILLED_MAX (48u << 20) /* the free ones included */
+#define BUFFERS_HIGH (12u << 20)       /* filled: launching threads should wait a little */
+#define BUFFERS_LOW (8u << 20)         /* and go on */
 #define BUFFERS_PERIOD_NS 100000000u
 
 struct buffer;
@@ -43,6 +48,7 @@ struct buffers {
 	struct buffer *free[BUFFERS_SIZES]; /* with their memory */
 	struct buffer *bare;                /* without */
 	uint32_t in_use, being_filled;      /* buffers */
+	uint32_t most_being_filled;         /* so far */
 	size_t held, kept;                  /* bytes with CUPTI or being sent; free */
 	size_t filled;                      /* of those held */
 	uint64_t requests, returns;         /* so far */
