@@ -35,8 +35,9 @@ void guest_leave(const struct guest *guest)
 	if (!guest->is_outermost)
 		return;
 	errno = guest->error;
-	pthread_sigmask(SIG_SETMASK, &guest->signals, NULL);
 	pthread_setcancelstate(guest->cancel_state, NULL);
+	/* last: a handler that runs here may not come back */
+	pthread_sigmask(SIG_SETMASK, &guest->signals, NULL);
 }
 
 /* ---- files ---- */
