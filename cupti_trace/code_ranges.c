@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include "cupti_trace/clock.h"
 #include "cupti_trace/code_map.h"
+#include "cupti_trace/guest.h"
 
 #define READ_TRIES 1000
 
@@ -80,10 +81,10 @@ static void publish(void)
 
 static bool read_again(uint64_t pc)
 {
+	struct guest guest;
 	bool holds;
-	int cancel;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	guest_enter(&guest);
 	pthread_mutex_lock(&known.lock);
 	is_reading = true;
 	holds = is_known(pc); /* another thread may have read meanwhile */
@@ -97,7 +98,7 @@ static bool read_again(uint64_t pc)
 	}
 	is_reading = false;
 	pthread_mutex_unlock(&known.lock);
-	pthread_setcancelstate(cancel, NULL);
+	guest_leave(&guest);
 	return holds;
 }
 
