@@ -195,14 +195,14 @@ install: $(PROFILE) $(COMPLETIONS)
 	$(Q)install -D -m 644 $(BUILD)/completion/bash $(DESTDIR)$(bashdir)/profile
 	$(Q)install -D -m 644 $(BUILD)/completion/zsh $(DESTDIR)$(zshdir)/_profile
 	$(Q)install -D -m 644 $(BUILD)/completion/fish $(DESTDIR)$(fishdir)/profile.fish
-	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir) README.md CHANGELOG.md LICENSE
+	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir) README.md CHANGELOG.md CONTRIBUTING.md LICENSE
 	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir)/docs $(DOCS)
 
 uninstall:
 	$(Q)rm -f $(DESTDIR)$(bindir)/profile $(DESTDIR)$(mandir)/man1/profile.1 \
 		$(DESTDIR)$(bashdir)/profile $(DESTDIR)$(zshdir)/_profile \
 		$(DESTDIR)$(fishdir)/profile.fish \
-		$(addprefix $(DESTDIR)$(docdir)/,README.md CHANGELOG.md LICENSE $(DOCS))
+		$(addprefix $(DESTDIR)$(docdir)/,README.md CHANGELOG.md CONTRIBUTING.md LICENSE $(DOCS))
 	$(Q)rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)/docs $(DESTDIR)$(docdir) 2>/dev/null || true
 
 # a Debian package: build/profile_VERSION_ARCHITECTURE.deb

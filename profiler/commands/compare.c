@@ -281,7 +281,8 @@ static bool read_baselines(struct comparing *c, const char *folder)
 	for (uint32_t i = 0; i < c->count[SIDE_BEFORE]; i++) {
 		if (!c->inputs[SIDE_BEFORE][i].is_folded)
 			continue;
-		log_error(&c->log, "%s is not a capture: a baseline is what -o FILE.profile writes",
+		log_error(&c->log,
+			  "%s is not a capture (baselines are written with -o FILE.profile)",
 			  c->inputs[SIDE_BEFORE][i].path);
 		return false;
 	}

@@ -50,7 +50,7 @@ bool deliver_open(struct log *log, const struct options *o, const struct identit
 	if (!err)
 		return true;
 	if (err == -EBUSY)
-		log_error(log, "-o %s leads to the same place as another -o", path);
+		log_error(log, "-o %s is given twice, or two -o name the same file", path);
 	else if (identity->other && (err == -EACCES || err == -EPERM))
 		log_error(log,
 			  "cannot write %s as %s: %s; choose a file that this user may write with "
@@ -88,6 +88,9 @@ static void report_written(struct log *log, const struct options *o, uint32_t at
 				    .written = *written};
 
 	summary_report_written(log, &totals->measure, totals, &w);
+	if (choice->writer->keeps_all && slice_is_part(&o->view.slice))
+		log_line(log,
+			 "  it holds the whole run, not only the part that other outputs show");
 }
 
 /* What a format shows of the result; `view`: NULL if it is viewed as it is. */

@@ -21,7 +21,7 @@ struct topic {
 static const struct topic topics[HELP_TOPICS] = {
 	[TOPIC_OUTPUT] =
 		{"Output", "What is written",
-		 "The ending of a file is its format, and one run can write several files:\n"
+		 "A file's extension selects its format, and one run can write several files:\n"
 		 "  .html              a report for the browser: flame graphs and tables\n"
 		 "  .svg               a flame graph as a picture for the browser\n"
 		 "  .folded, or other  folded stacks, for flamegraph.pl and speedscope\n"
@@ -43,7 +43,8 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "  profile --from run.profile -o run.html\n"
 		 "  profile --from run.profile --time 1.5..2 --device 0 -o part.svg",
 		 "All that is given must hold. The options work on a run as well: then a .profile "
-		 "still has all of it. CPU samples belong to no device, stream or kernel."},
+		 "still has all of it. CPU samples and waits belong to no device and no stream; "
+		 "--kernel keeps the waits for its kernels."},
 	[TOPIC_COMPARE] =
 		{NULL, "Comparing runs",
 		 "What changed from one run to another, and what of it is noise:\n"
@@ -76,12 +77,13 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "graph each launch of a graph is one [GPU_Graph], for 0.02 us per kernel."},
 	[TOPIC_WAITS] =
 		{NULL, "Waiting",
-		 "A thread that waits for the GPU sleeps and has no CPU samples. --waits adds that "
-		 "time, as [waiting for GPU] under the call, and below it what ran meanwhile and "
-		 "where that was launched.",
-		 "It counts synchronization, copies that block, and allocations. It is a third "
-		 "kind "
-		 "of time in the graph, and the summary lists it separately."},
+		 "--waits adds the time that threads spend in calls that wait for the GPU, as "
+		 "[waiting for GPU] under the call, and below it what ran at that time and where "
+		 "that was launched.",
+		 "It counts synchronization, copies that block, and allocations. A thread that "
+		 "sleeps there has no CPU samples. One that computes or spins in the driver, as in "
+		 "the first cudaMalloc, has them: then the time is there as CPU time, too. Waiting "
+		 "is a third kind of time in the graph, and the summary lists it separately."},
 	[TOPIC_NAMES] =
 		{"Stacks and names", "Stacks and names",
 		 "Names come from symbols of files, separate debug files, debuginfod servers (with "
@@ -94,7 +96,7 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "Python functions are shown for CPython 3.8 to 3.14, in CPU samples and launches, "
 		 "with the C++ functions between them. The program needs no flags.\n"
 		 "  sudo profile -o train.html \"$(command -v python3)\" train.py\n"
-		 "sudo replaces PATH: so the shell looks up the interpreter.",
+		 "sudo resets PATH, so let your shell resolve the interpreter.",
 		 "NVTX ranges of torch.cuda.nvtx are shown with --nvtx."},
 	[TOPIC_PRIVILEGE] =
 		{"Privilege", "Privilege",
@@ -102,7 +104,7 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "sudo, or CAP_BPF and CAP_PERFMON; without, samples of user code are taken where "
 		 "kernel.perf_event_paranoid is 2 or less.",
 		 "Under sudo, the command runs as you, and so does profile once it has opened what "
-		 "needs root: the output is yours. sudo drops LD_LIBRARY_PATH; set it behind "
+		 "needs root: the output is yours. sudo drops LD_LIBRARY_PATH; set it after "
 		 "profile:\n"
 		 "  sudo profile env LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\" ./app"},
 	[TOPIC_DIAGNOSTICS] = {"Diagnostics", "Diagnostics",
@@ -241,7 +243,7 @@ void help_first_page(FILE *out)
 	      "CPU only, as a picture:\n"
 	      "  sudo profile -cpu-only -o build.svg make -j8\n"
 	      "\n"
-	      "Without sudo there is GPU time, but there may be no CPU samples.\n"
+	      "Without sudo you still get GPU time, but possibly no CPU samples.\n"
 	      "Read on: profile --help, profile --help TOPIC, man profile.\n",
 	      out);
 }
@@ -251,7 +253,7 @@ void help_overview(FILE *out)
 	fputs("Usage: profile [options] [--] command [argument...]\n"
 	      "\n"
 	      "Runs the command and writes where its time went, on the CPU and on the GPU: GPU\n"
-	      "work is under the CPU stacks that launched it. The ending of the file is the\n"
+	      "work is under the CPU stacks that launched it. The file's extension selects its\n"
 	      "format: .html and .svg open in a browser, .folded is for flamegraph.pl, .pb.gz\n"
 	      "for pprof, .speedscope.json for speedscope, .perfetto-trace for\n"
 	      "ui.perfetto.dev, .json for scripts.\n",

@@ -14,7 +14,8 @@ void input_explain(struct log *log, const char *path, enum capture_error error)
 {
 	switch (error) {
 	case CAPTURE_NO_CAPTURE:
-		log_error(log, "%s is not a capture: one is what -o FILE.profile writes", path);
+		log_error(log, "%s is not a capture (captures are written with -o FILE.profile)",
+			  path);
 		break;
 	case CAPTURE_VERSION_UNKNOWN:
 		log_error(log,

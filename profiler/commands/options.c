@@ -447,12 +447,14 @@ static bool check_from(struct options *o, const char *command, const struct opti
 	char shown[OPTION_SHOWN_BYTES];
 
 	if (of_run) {
-		fprintf(stderr, "profile: %s is for a run; --from reads one that is over\n",
+		fprintf(stderr,
+			"profile: %s cannot be used with --from: it applies only to a run\n",
 			option_shown(of_run, shown));
 		return false;
 	}
 	if (command) {
-		fprintf(stderr, "profile: --from reads a file and runs no command, like '%s'\n",
+		fprintf(stderr,
+			"profile: --from reads a capture and runs no command: remove '%s'\n",
 			command);
 		return false;
 	}

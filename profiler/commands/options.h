@@ -43,7 +43,7 @@ struct options {
 	struct output_choice
 		outputs[OUTPUTS_MAX]; /* none with `diff`, or `from` and `report` alone */
 	uint32_t output_count;
-	const struct writer *format; /* of all of them; NULL: by their endings */
+	const struct writer *format; /* of all of them; NULL: by their extensions */
 	bool root_at_bottom;         /* --flame */
 	struct measure measure;      /* devices: run sets it */
 	enum weight_unit unit;

@@ -36,7 +36,7 @@ struct writer {
 		     struct written *written);
 };
 
-/* All formats, NULL at the end; the first one is that of a path with another ending. */
+/* All formats, NULL at the end; the first one is that of a path with another extension. */
 extern const struct writer *const writers[];
 
 /* NULL: no format has this name. */

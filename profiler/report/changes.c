@@ -115,7 +115,7 @@ void changes_report(struct log *log, const struct comparison *c, uint32_t lines,
 		[COMPARED_COPIES] = "other GPU work",
 		[COMPARED_SITES] = "launched by",
 		[COMPARED_FUNCTIONS] = "function, on the CPU",
-		[COMPARED_WAITS] = "waits, or is timed, in",
+		[COMPARED_WAITS] = "waiting, or timed calls, in",
 		[COMPARED_CALLS] = "CUDA call"};
 
 	width = width > COLUMNS_WIDTH + NAME_WIDTH_MIN ? width - COLUMNS_WIDTH : NAME_WIDTH_MIN;

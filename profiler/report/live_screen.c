@@ -167,7 +167,7 @@ static void add_numbers(struct block *b, const struct live_numbers *n)
 		return;
 	if (n->kernels != LIVE_NO_VALUE) {
 		add_part(b, line, "%" PRIu64 " kernels/s", n->kernels_per_s);
-		add_part(b, line, "%" PRIu64 " launched, not done", n->waiting);
+		add_part(b, line, "%" PRIu64 " launched but not finished", n->waiting);
 	}
 	add_part(b, line, "%" PRIu64 " lost", n->lost);
 	if (n->cpu != LIVE_NO_VALUE)
@@ -298,7 +298,10 @@ static void add_hints(struct block *b, const struct live_settings *settings)
 	if (!line)
 		return;
 	if (!settings->has_keys) {
-		append(line, "no keys: the command may read this terminal", b->width);
+		append(line,
+		       "keys are off: the command may read this terminal (add </dev/null to use "
+		       "them)",
+		       b->width);
 		return;
 	}
 	add_part(b, line, "q quit");
@@ -398,7 +401,8 @@ void live_screen_plain(const struct live_numbers *n, char *line, size_t size)
 			add_plain(line, size, " %s allocated,", bytes_text(memory, d->memory));
 	}
 	if (n->kernels != LIVE_NO_VALUE)
-		add_plain(line, size, " %" PRIu64 " kernels/s, %" PRIu64 " launched, not done,",
+		add_plain(line, size,
+			  " %" PRIu64 " kernels/s, %" PRIu64 " launched but not finished,",
 			  n->kernels_per_s, n->waiting);
 	if (n->cpu != LIVE_NO_VALUE)
 		add_plain(line, size, " %.2f CPUs,", (double)n->cpu / 100);

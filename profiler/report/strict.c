@@ -69,7 +69,7 @@ void strict_report(struct log *log, const struct ledger *ledger, uint64_t not_ke
 	struct log silent = {.level = LOG_ERRORS};
 
 	if (check(&silent, ledger, not_kept, true)) {
-		log_line(log, "Nothing was lost or is not matched.");
+		log_line(log, "Nothing was lost, and everything was matched.");
 		return;
 	}
 	log_line(log, "        lost   or not matched");

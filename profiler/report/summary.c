@@ -163,7 +163,7 @@ static void report_no_gpu(struct log *log, const struct measure *m, const struct
 	if (!m->samples_cpu)
 		log_warn(log, "the command did not use CUDA: the profile is empty");
 	else
-		log_warn(log, "the command did not use CUDA: this is its CPU profile alone");
+		log_warn(log, "the command did not use CUDA: this profile has CPU time only");
 }
 
 /* What is shown where CUPTI could not be used; a message has already given the reason. */

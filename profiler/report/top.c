@@ -198,11 +198,13 @@ static void print_gaps(struct log *log, const struct result *r, const struct bus
 	result_window(r, &from, &to);
 	add_time(&line, "No GPU worked for ", to - from - busy->ns, to - from);
 	for (uint32_t i = 0; i < count; i++) {
+		uint64_t start_ns = gaps[i].start - r->totals.start_ns;
 		char length[24], start[24];
 
-		add_text(&line, "%s%s at %s", i ? ", " : "; longest: ",
-			 time_text(length, (double)(gaps[i].end - gaps[i].start)),
-			 time_text(start, (double)(gaps[i].start - r->totals.start_ns)));
+		time_text(length, (double)(gaps[i].end - gaps[i].start));
+		time_text(start, (double)start_ns);
+		add_text(&line, "%s%s %s%s", i ? ", " : "; longest: ", length,
+			 start_ns ? "at " : "from the start", start_ns ? start : "");
 	}
 	log_line(log, "%s", line.text);
 }
@@ -211,7 +213,7 @@ static void print_cost(struct log *log, const struct totals *t)
 {
 	struct line line = {.used = 0};
 
-	add_time(&line, "Meanwhile, profile itself used ", t->own_cpu_ns, t->elapsed_ns);
+	add_time(&line, "profile itself used ", t->own_cpu_ns, t->elapsed_ns);
 	log_line(log, "%s of CPU and %.0f MiB of memory", line.text,
 		 (double)t->own_memory_bytes / (1 << 20));
 }
@@ -246,7 +248,7 @@ static const struct {
 	 COLUMNS_SAMPLES,
 	 {0, LINES}},
 	{offsetof(struct digest, waits),
-	 "                     time                 share   waits, or is timed, in",
+	 "                     time                 share   waiting, or timed calls, in",
 	 COLUMNS_TIME,
 	 {2, LINES}},
 	{offsetof(struct digest, calls),

@@ -472,7 +472,7 @@ test("GPU busy: sums that add up", async () => {
 		"0 µs200 µs28.6 %–no sample",
 		"800 µs200 µs28.6 %–no sample",
 	]);
-	assert.match((await texts(".busy .note")).join(), /Threads computed 250 µs meanwhile/);
+	assert.match((await texts(".busy .note")).join(), /All threads together used 250 µs of CPU in that time/);
 	// others' code folded
 	await open("small", "#view=busy&my=1");
 	assert.equal(

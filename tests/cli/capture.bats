@@ -90,6 +90,9 @@ part()
 	expect_status 0
 	expect_line b.json '"shown":"--time 0..0.2 --stream 7"'
 	expect_line b.svg '· with --time 0..0.2 --stream 7 ·'
+	run_profile --from a.profile --time 0..0.2 -o c.profile -o b.folded
+	expect_line stderr '^  it holds the whole run, not only the part that other outputs show$'
+	[ "$(grep -c 'it holds the whole run' stderr)" = 1 ]
 }
 
 @test "what is no capture is refused in one line" {
@@ -116,10 +119,10 @@ part()
 @test "options of a run need a run" {
 	run_profile --from a.profile --waits -o b.folded
 	expect_status 125
-	expect_line stderr '--waits is for a run'
+	expect_line stderr '--waits cannot be used with --from: it applies only to a run'
 	run_profile --from a.profile true
 	expect_status 125
-	expect_line stderr 'runs no command'
+	expect_line stderr "runs no command: remove 'true'"
 }
 
 @test "outputs are written even if nobody reads the messages" {

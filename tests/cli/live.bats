@@ -40,7 +40,7 @@ $(cat)" 3>&-
 	assert len(block) == 16, block
 	assert "sh -c 'echo first;" in block[0], block
 	assert re.match(r'GPU 0 +[0-9.]+ % busy  [0-9.]+ % so far$', block[1]), block
-	assert re.match(r'\d+ kernels/s  \d+ launched, not done  0 lost  [0-9.]+ CPUs$', block[2]), block
+	assert re.match(r'\d+ kernels/s  \d+ launched but not finished  0 lost  [0-9.]+ CPUs$', block[2]), block
 	assert any(re.match(r' +[0-9.]+ m?s +[0-9.]+ % +\d+  +900.000 us  model::gemm<float, 128, 256>$', l)
 	           for l in block), block
 	assert any(l.endswith('  server::Mlp::forward') for l in block), block
@@ -96,7 +96,7 @@ $(cat)" 3>&-
 @test "a command that reads the terminal gets what is typed" {
 	on_terminal <<-'EOF'
 	t = without_keys('sh', '-c', 'sleep 2; read -r word; echo "got $word"')
-	t.wait_for('no keys: the command may read this terminal')
+	t.wait_for('keys are off: the command may read this terminal (add </dev/null to use them)')
 	t.type('quiet 1\n')
 	t.wait_for('got quiet 1')
 	assert t.finish() == 0
@@ -284,7 +284,7 @@ $(cat)" 3>&-
 @test "where stderr is no terminal, a line a second" {
 	run_profile --live -gpu-only -o x.folded "$workloads/inference" 100
 	expect_status 0
-	expect_line stderr '^1 s: GPU 0 [0-9.]+ % busy \([0-9.]+ % so far\), [0-9]+ kernels/s, [0-9]+ launched, not done, 0 lost$'
+	expect_line stderr '^1 s: GPU 0 [0-9.]+ % busy \([0-9.]+ % so far\), [0-9]+ kernels/s, [0-9]+ launched but not finished, 0 lost$'
 	expect_line stderr '^2 s: '
 	expect_no_line stderr $'\033'
 	expect_line stderr '^Wrote '
@@ -294,7 +294,7 @@ $(cat)" 3>&-
 	expect_no_line stderr '^[^0-9]'
 	run_profile --live --from x.profile
 	expect_status 125
-	expect_line stderr '^profile: --live is for a run; --from reads one that is over$'
+	expect_line stderr '^profile: --live cannot be used with --from: it applies only to a run$'
 	on_terminal <<-'EOF'
 	t = without_keys('sleep', '2', environment={'TERM': 'dumb'})
 	assert t.finish() == 0

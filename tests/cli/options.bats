@@ -435,7 +435,7 @@ as_nobody()
 	expect stdout <<<burnt
 	expect stderr <<-'END'
 		Samples: <N> CPU
-		profile: the command did not use CUDA: this is its CPU profile alone
+		profile: the command did not use CUDA: this profile has CPU time only
 		Wrote <N> stack<s> (<N> sample<s>: <N> CPU, 0 GPU) to out.folded
 	END
 	run_profile -gpu-only -o out.folded ls -d /

@@ -100,7 +100,7 @@ total()
 	expect_status 0
 	expect_line stderr '^The run took .*GPU busy '
 	expect_line stderr 'Attention.forward \(train.py\)'
-	expect_line stderr 'Nothing was lost or is not matched.'
+	expect_line stderr 'Nothing was lost, and everything was matched.'
 }
 
 @test "real stacks fold to the functions of their program" {

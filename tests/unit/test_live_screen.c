@@ -78,7 +78,7 @@ static void eighty_columns(void **state)
 		"#profile 1:02:03  ./train.py --name 'a b'                                        "
 		"\n"
 		"GPU 0  63.2 % busy  4.1 % so far  1.5 GiB allocated\n"
-		"1234 kernels/s  17 launched, not done  3 lost  1.98 CPUs\n"
+		"1234 kernels/s  17 launched but not finished  3 lost  1.98 CPUs\n"
 		"*       time   share     calls        mean  GPU work\n"
 		"    3.000 s 100.0 %      1000    3.000 ms  model::gemm<float, 128, 256>\n"
 		" 900.000 us   0.0 %      3000      300 ns  softmax<float>\n"
@@ -103,7 +103,7 @@ static void narrow_and_wide_terminals(void **state)
 	assert_string_equal(draw(&v, &s, 40, 9),
 			    "#profile 1:02:03  paused  ./train.py --n\xe2\x80\xa6\n"
 			    "GPU 0  63.2 % busy  4.1 % so far\n"
-			    "1234 kernels/s  17 launched, not done\n"
+			    "1234 kernels/s\n"
 			    "*       time   share  GPU work\n"
 			    "    3.000 s 100.0 %  model::gemm<float,\xe2\x80\xa6\n"
 			    " 900.000 us   0.0 %  softmax<float>\n"
@@ -143,7 +143,9 @@ static void tables_share_the_lines(void **state)
 	assert_true(strncmp(lines[13].text, "q quit ", 7) == 0);
 	s.has_keys = false;
 	live_screen_draw(&v, &s, 80, 14, lines);
-	assert_string_equal(lines[13].text, "no keys: the command may read this terminal");
+	assert_string_equal(
+		lines[13].text,
+		"keys are off: the command may read this terminal (add </dev/null to use them)");
 }
 
 static void unknown_numbers_are_left_out(void **state)
@@ -161,9 +163,10 @@ static void unknown_numbers_are_left_out(void **state)
 	v = made_view();
 	v.numbers.cpu = LIVE_NO_VALUE;
 	live_screen_plain(&v.numbers, line, sizeof(line));
-	assert_string_equal(line, "3723 s: GPU 0 63.2 % busy (4.1 % so far), 1.5 GiB allocated, "
-				  "1234 kernels/s, 17 launched, not done, 0.40 threads in CUDA "
-				  "calls, 3 lost");
+	assert_string_equal(line,
+			    "3723 s: GPU 0 63.2 % busy (4.1 % so far), 1.5 GiB allocated, "
+			    "1234 kernels/s, 17 launched but not finished, 0.40 threads in CUDA "
+			    "calls, 3 lost");
 	live_screen_plain(&v.numbers, line, 20);
 	assert_string_equal(line, "3723 s: GPU 0 63.2 ");
 }

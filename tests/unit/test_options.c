@@ -445,7 +445,8 @@ static void a_capture_replaces_the_command(void **state)
 	assert_wrong("--from", "a.profile", "app");
 	assert_non_null(strstr(captured.text, "runs no command"));
 	assert_wrong("--from", "a.profile", "-F", "99");
-	assert_non_null(strstr(captured.text, "-F is for a run"));
+	assert_non_null(
+		strstr(captured.text, "-F cannot be used with --from: it applies only to a run"));
 	assert_wrong("--from", "a.profile", "--record", "x");
 	assert_wrong("--from", "a.profile", "-cpu-only", "-gpu-only");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Several files with one result: formats by ending, one place for each, all or nothing. */
+/* Several files with one result: formats by extension, one place for each, all or nothing. */
 #include "unit.h"
 #include "made_result.h"
 #include "profiler/output/outputs.h"
@@ -58,7 +58,7 @@ static void expect_text(const char *path, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void the_ending_selects_the_format(void **state)
+static void the_extension_selects_the_format(void **state)
 {
 	(void)state;
 	for (const struct writer *const *w = writers; *w; w++) {
@@ -188,9 +188,12 @@ static void a_writer_that_fails_leaves_the_old_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_ending_selects_the_format), TEST(needs_are_those_of_all),
-		TEST(each_gets_the_whole_result),    TEST(the_one_that_fails_is_named),
-		TEST(two_do_not_share_a_place),      TEST(a_writer_that_fails_leaves_the_old_file),
+		TEST(the_extension_selects_the_format),
+		TEST(needs_are_those_of_all),
+		TEST(each_gets_the_whole_result),
+		TEST(the_one_that_fails_is_named),
+		TEST(two_do_not_share_a_place),
+		TEST(a_writer_that_fails_leaves_the_old_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

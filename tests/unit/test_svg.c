@@ -172,7 +172,7 @@ static uint32_t sum_boxes(const char *text, double ns[ROW_KINDS])
 	return boxes;
 }
 
-static void the_format_is_known_by_its_ending(void **state)
+static void the_format_is_known_by_its_extension(void **state)
 {
 	(void)state;
 	assert_ptr_equal(writer_for_path("a/b.svg"), &svg_writer);
@@ -519,7 +519,7 @@ static void a_full_disk_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_format_is_known_by_its_ending),
+		cmocka_unit_test(the_format_is_known_by_its_extension),
 		cmocka_unit_test(totals_are_the_trees),
 		cmocka_unit_test(the_legend_is_of_what_occurs),
 		cmocka_unit_test(the_title_is_the_command),

@@ -87,8 +87,7 @@ export function makeAboutView(app) {
 			table(times.length > 0 ? times : [["All", "none"]]),
 			make("p", {
 				text:
-					"CPU time is that of threads while they computed, GPU time that of operations while " +
-					"they ran; they overlap, and so their sum is not the time that passed.",
+					"CPU, GPU and waiting time can overlap, so their sum is not wall time.",
 			}),
 			biggest > 2 ** 53 ? make("p", {text: "Sums above 104 days are rounded."}) : null,
 		),
@@ -97,7 +96,7 @@ export function makeAboutView(app) {
 			{},
 			make("h2", {text: "Measured"}),
 			table([
-				["From the command's start to the end", formatTime(get("elapsed ns"))],
+				["Wall time of the command", formatTime(get("elapsed ns"))],
 				["CPU time charged to the command", formatTime(get("command cpu ns"))],
 				...counts,
 				...[...devices].map(([label, name]) => [label, name || "(not described)"]),

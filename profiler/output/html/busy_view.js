@@ -318,7 +318,7 @@ export function makeBusyView(app) {
 						make("h2", {text: "Copies and collectives: hidden or exposed"}),
 						make("p", {
 							class: "note",
-							text: "Hidden: a kernel computed meanwhile. Exposed: none did.",
+							text: "Hidden: a kernel ran at the same time. Exposed: none did.",
 						}),
 						makeOverlap(sums, overlap),
 					)
@@ -459,7 +459,7 @@ export function makeBusyView(app) {
 			make(
 				"p",
 				{class: "note"},
-				`Threads computed ${formatTime(samples.whole)} meanwhile, in all of them together. `,
+				`All threads together used ${formatTime(samples.whole)} of CPU in that time. `,
 				make("button", {
 					type: "button",
 					text: "Show as a flame graph",
@@ -515,7 +515,7 @@ export function makeBusyView(app) {
 			}),
 			makeTable(
 				"Idle gaps, the longest first",
-				["Start", "Length", "Share of idle", "CPU meanwhile", NAME_HEAD],
+				["Start", "Length", "Share of idle", "CPU in it", NAME_HEAD],
 				chosen.map(i => {
 					const [from, to] = [gaps.start[i], gaps.end[i]],
 						top = topOf(lanes, passes, from, to),

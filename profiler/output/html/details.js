@@ -21,6 +21,15 @@ export function fact(label, value) {
 const KIND_LABELS = ["CPU", "GPU", "waiting", "in CUDA calls"];
 const COUNT_LABELS = ["samples", "operations", "parts of waits", "calls"];
 
+function sayWhole({state, profile}) {
+	const isFiltered =
+		state.kind !== "all" ||
+		["process", "thread", "device", "stream", "time", "idle"].some(key => state[key] !== "");
+
+	if (isFiltered) return "everything that passes the filter";
+	return profile.facts.has("shown") ? "the part of the run in this file" : "the whole profile";
+}
+
 // `sums`: {total, own, operations, bytes, byKind}, of `whole` ns; `occurrences`: how many boxes.
 export function fillDetails(element, app, frame, sums, whole, occurrences, actions) {
 	const {frames} = app.profile,
@@ -57,7 +66,7 @@ export function fillDetails(element, app, frame, sums, whole, occurrences, actio
 			class: "where",
 			text:
 				frame < 0
-					? "everything that passes the filter"
+					? sayWhole(app)
 					: [kind.label, clip(placeOfFrame(frames, frame), NAME_LENGTH)]
 							.filter(text => text)
 							.join(" · "),

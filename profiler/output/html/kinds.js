@@ -32,7 +32,7 @@ export const KINDS = [
 	["wait", "waiting for GPU", "#bcc2c9", "#535c66"],
 	["call", "CUDA call, wall time", "#8fbbe4", "#345f87"],
 	["place", "process, thread, device", "#aaa48c", "#6e6a58"],
-	["mark", "about the stack", "#f3f4f6", "#1d2228"],
+	["mark", "note (cut or unknown stack)", "#f3f4f6", "#1d2228"],
 ].map(([word, label, light, dark]) => ({word, label, light, dark}));
 
 const NUMBERS = new Map(KINDS.map((kind, number) => [kind.word, number]));

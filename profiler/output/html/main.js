@@ -319,7 +319,7 @@ function startApp(profile) {
 		else if (state.time !== "")
 			texts.push(
 				"Of this time alone: what lasted longer counts with the part in it. A wait is shown by " +
-					"its call, not by what ran meanwhile; what has no usable times is left out.",
+					"its call, not by what ran at that time; what has no usable times is left out.",
 			);
 		if (texts.length > 0 && timeline?.lost > 0)
 			texts.push(
