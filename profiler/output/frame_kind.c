@@ -98,7 +98,7 @@ static const struct {
 	[KIND_GPU_WORK] = {"copy", "GPU copy or other work"},
 	[KIND_WAIT] = {"wait", "waiting for GPU"},
 	[KIND_CALL] = {"call", "CUDA call, wall time"},
-	[KIND_MARK] = {"mark", "about the stack"},
+	[KIND_MARK] = {"mark", "note (cut or unknown stack)"},
 };
 
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == FRAME_KINDS, "one a kind");

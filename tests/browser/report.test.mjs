@@ -118,6 +118,8 @@ const PAGES = {
 		rows: [{stack: 1, kind: 0, ns: 5}],
 	},
 	empty: {},
+	part: {facts: {command: "./app", shown: "--time 20..23"}},
+	viewed: {facts: {command: "./app", shown: "--my-code --trim-to --time"}},
 	hostile: {
 		facts: {command: HOSTILE[0]},
 		losses: {[HOSTILE[1]]: 1},
@@ -321,6 +323,41 @@ test("a search says its share", async () => {
 	noProblems();
 });
 
+test("n and N go from match to match, the largest first", async () => {
+	await browser.open(address("small"));
+	await browser.key("/");
+	await browser.type("tokenize|gemm");
+	await browser.key("Enter", "\r");
+	for (const [key, zoom] of [
+		["n", 5],
+		["n", 2],
+		["n", 5],
+		["N", 2],
+	]) {
+		await browser.key(key);
+		assert.match(await hash(), new RegExp(`(^#|&)zoom=${zoom}(&|$)`));
+	}
+	await browser.key("Escape");
+	await browser.key("N");
+	assert.match(await hash(), /(^#|&)zoom=2(&|$)/);
+	noProblems();
+});
+
+test("a part of a run says so", async () => {
+	await browser.open(address("part"));
+	assert.deepEqual(await texts("#shown:not([hidden])"), ["with --time 20..23"]);
+	assert.deepEqual(await texts(".where"), ["the part of the run in this file"]);
+	await browser.open(address("viewed"));
+	assert.deepEqual(await texts("#shown:not([hidden])"), ["with --my-code --trim-to --time"]);
+	assert.deepEqual(await texts(".where"), ["the whole profile"]);
+	await browser.open(address("small"));
+	assert.deepEqual(await texts("#shown:not([hidden])"), []);
+	assert.deepEqual(await texts(".where"), ["the whole profile"]);
+	await browser.open(address("small", "#kind=gpu"));
+	assert.deepEqual(await texts(".where"), ["everything that passes the filter"]);
+	noProblems();
+});
+
 test("callers inside callees; callers of one frame", async () => {
 	await browser.open(address("small", "#inverted=1"));
 	const names = (await boxes()).map(box => [box.name, box.total]);
@@ -392,7 +429,7 @@ test("my code: others' is folded, and no time is lost", async () => {
 	assert.match((await texts(".table tbody td")).join(), /^call \(module.py\),1,40 ns/);
 	await browser.key("o");
 	await click("Functions");
-	assert.match((await texts(".table tbody td")).join(), /^\[torch\],50 ns,90 ns/);
+	assert.match((await texts(".table tbody td")).join(), /^\[torch\],50 ns,50.0 %,90 ns/);
 	// the chosen time alone
 	await browser.open(address("mine", "#my=1&time=110..320"));
 	await browser.until('document.documentElement.dataset.timeline === "1"');
@@ -485,7 +522,13 @@ test("every table; a row leads to its frame", async () => {
 	await click("Devices and streams");
 	assert.deepEqual((await texts(".table tbody td")).slice(0, 4), ["GPU 0", "7", "1", "app 1"]);
 	await click("Functions");
-	assert.equal((await texts(".table tbody td.text"))[0], "tokenize");
+	assert.deepEqual((await texts(".table tbody td")).slice(0, 5), [
+		"tokenize",
+		"60 ns",
+		"30.0 %",
+		"60 ns",
+		"30.0 %",
+	]);
 	await browser.evaluate('document.querySelector("thead button").click()');
 	assert.equal(
 		await browser.evaluate('document.querySelector("th[aria-sort]").textContent'),

@@ -102,6 +102,33 @@ const PAGES = {
 		threads: [{process: 0, tid: 1, name: HOSTILE[3]}],
 		devices: [{process: 0, number: 0, label: HOSTILE[1], name: HOSTILE[0]}],
 	},
+	order: {
+		...small,
+		processes: [
+			{number: 0, pid: 10, name: "idle 10"},
+			{number: 1, pid: 20, name: "busy 20"},
+		],
+		threads: [
+			{process: 0, tid: 10, name: "main 10"},
+			{process: 1, tid: 19, name: "worker 19"},
+			{process: 1, tid: 20, name: "main 20"},
+		],
+		places: [
+			[0, 10, -1, -1, -1],
+			[1, 19, -1, -1, -1],
+			[1, 20, -1, -1, -1],
+		],
+		rows: [],
+		timeline: {
+			records: [300, 5000, 100].map((duration, place) => ({
+				kind: 0,
+				place,
+				start: 1000 * (place + 1),
+				duration,
+				stack: 2,
+			})),
+		},
+	},
 	threads: {
 		...small,
 		threads: Array.from({length: 3000}, (_, i) => ({process: 0, tid: i, name: `worker ${i}`})),
@@ -233,6 +260,14 @@ test("each event is in the row of its stream or thread", async () => {
 			"waits Waiting",
 		],
 	);
+	noProblems();
+});
+
+test("processes by their time, each with its main thread first", async () => {
+	await open("order", "#view=timeline");
+	const [first, second, third] = (await boxes()).sort((a, b) => a.y - b.y).map(({x}) => x);
+
+	assert.ok(first > second && second > third, `${first} ${second} ${third}`);
 	noProblems();
 });
 
@@ -368,7 +403,7 @@ test("a chosen time: the flame graph, tables and GPU busy show that time alone",
 	assert.deepEqual((await texts(".table tbody td.named")).length, 1);
 	await browser.key("4");
 	assert.ok(
-		(await texts(".busy .facts")).join().includes(`run${((to - from) / 1e3).toFixed(0)} µs`),
+		(await texts(".busy .facts")).join().includes(`time shown${((to - from) / 1e3).toFixed(0)} µs`),
 	);
 	await browser.key("3");
 	await browser.key("Escape");
@@ -472,7 +507,10 @@ test("GPU busy: sums that add up", async () => {
 		"0 µs200 µs28.6 %–no sample",
 		"800 µs200 µs28.6 %–no sample",
 	]);
-	assert.match((await texts(".busy .note")).join(), /All threads together used 250 µs of CPU in that time/);
+	assert.match(
+		(await texts(".busy .note")).join(),
+		/All threads together used 250 µs of CPU in that time/,
+	);
 	// others' code folded
 	await open("small", "#view=busy&my=1");
 	assert.equal(

@@ -28,6 +28,8 @@ import {
 	sliceRows,
 } from "../../profiler/output/html/slices.js";
 import {
+	COLUMNS_BESIDE,
+	busyColumns,
 	lanesByDevice,
 	longestGaps,
 	sumBusy,
@@ -588,6 +590,44 @@ test("kinds of work, by name", () => {
 	];
 
 	assert.deepEqual(Array.from(worksOfFrames({name})), [0, 2, 2, 2, 0, 1, 1, 1, 0]);
+});
+
+test("columns of a chart hold the exact share around them, and draw no pattern of their own", () => {
+	const random = makeRandom(5);
+
+	for (let round = 0; round < 50; round++) {
+		const busy = {start: [], end: []},
+			width = 1 + random(40),
+			ns = width * (1 + random(9));
+
+		for (let at = random(5); at < ns; at += 1 + random(9)) {
+			busy.start.push(at);
+			busy.end.push((at += 1 + random(30)));
+		}
+		const columns = busyColumns(makeMeasure(busy), 0, ns, width),
+			step = ns / width;
+
+		columns.forEach((share, x) => {
+			const from = Math.max(x - COLUMNS_BESIDE, 0) * step,
+				to = Math.min(x + COLUMNS_BESIDE + 1, width) * step;
+			let model = 0;
+
+			for (let at = from; at < to; at++)
+				model += busy.start.some((start, i) => start <= at && at < busy.end[i]) ? 1 : 0;
+			assert.ok(Math.abs(share - model / (to - from)) < 1e-9, `${share} ${model}`);
+		});
+	}
+	// steps of 4.4 columns, 95 % busy: columns by themselves would be 78 to 100 % busy
+	const steps = {
+		start: Array.from({length: 1000}, (_, i) => i * 4.4),
+		end: Array.from({length: 1000}, (_, i) => i * 4.4 + 4.18),
+	};
+	const columns = busyColumns(makeMeasure(steps), 0, 4400, 4400).slice(
+		COLUMNS_BESIDE,
+		-COLUMNS_BESIDE,
+	);
+
+	assert.ok(Math.max(...columns) - Math.min(...columns) < 0.04);
 });
 
 test("the longest gaps", () => {

@@ -16,6 +16,7 @@ import {
 	MOST_AT_ONCE,
 	WORK_COLLECTIVE,
 	WORK_COPY,
+	busyColumns,
 	lanesByDevice,
 	longestGaps,
 	sumBusy,
@@ -250,15 +251,11 @@ export function makeBusyView(app) {
 		context.fillStyle = colour("--raised");
 		context.fillRect(0, 0, width, height);
 		context.fillStyle = app.colour(KINDS.find(kind => kind.word === "gpu"));
-		for (let x = 0; x < width; x++) {
-			const busy = measure.overlap(from + x * scale, from + (x + 1) * scale) / scale;
+		busyColumns(measure, from, to, width).forEach((busy, x) => {
+			const high = busy > 0 ? Math.max(busy * height, 1) : 0;
 
-			if (busy > 0) {
-				const high = Math.max(busy * height, 1);
-
-				context.fillRect(x, height - high, 1, high);
-			}
-		}
+			context.fillRect(x, height - high, 1, high);
+		});
 		context.fillStyle = colour("--line");
 		for (const part of [0, 0.5]) context.fillRect(0, Math.round(height * part), width, 1);
 		context.fillRect(0, height, width, 1);
@@ -280,6 +277,11 @@ export function makeBusyView(app) {
 		return element;
 	};
 
+	// What shares are of.
+	function wholeName() {
+		return app.isPartOfTime || app.state.time !== "" ? "time shown" : "run";
+	}
+
 	function makeDetails({device, sums, gaps, isFiltered}) {
 		const {run} = sums,
 			share = ns => `${formatTime(ns)} (${formatShare(ns, run)})`;
@@ -298,7 +300,7 @@ export function makeBusyView(app) {
 				make(
 					"dl",
 					{class: "facts"},
-					number("run", formatTime(run)),
+					number(wholeName(), formatTime(run)),
 					number("busy", share(sums.busy), "At least one operation ran"),
 					number(
 						isFiltered ? "not busy with it" : "idle",
@@ -389,13 +391,17 @@ export function makeBusyView(app) {
 
 			lines.push(make("tr", {}, ...cells(label, formatTime(ns), shareCell(ns, sums.run))));
 		});
-		return makeTable("Operations at once", ["At once", "Time", "Share of the run"], lines);
+		return makeTable(
+			"Operations at once",
+			["At once", "Time", `Share of the ${wholeName()}`],
+			lines,
+		);
 	}
 
 	function makeOverlap(sums, list) {
 		return makeTable(
 			"Hidden and exposed time",
-			["What", "Time", "Hidden", "Exposed", "Share of the run"],
+			["What", "Time", "Hidden", "Exposed", `Share of the ${wholeName()}`],
 			list.map(([work, label]) => {
 				const exposed = sums.union[work] - sums.hidden[work];
 
@@ -468,7 +474,7 @@ export function makeBusyView(app) {
 			),
 			makeTable(
 				"Functions while the GPU was idle",
-				["Function", "Own", "Total", "Share"],
+				["Function", "Own", "Own share", "Total"],
 				samples.functions.slice(0, FUNCTIONS_SHOWN).map(({frame, own, total}) =>
 					make(
 						"tr",
@@ -480,8 +486,8 @@ export function makeBusyView(app) {
 								"Show in the flame graph of that time",
 							),
 							own > 0 ? formatTime(own) : "–",
+							shareCell(own, samples.whole),
 							formatTime(total),
-							shareCell(total, samples.whole),
 						),
 					),
 				),

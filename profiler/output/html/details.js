@@ -19,15 +19,15 @@ export function fact(label, value) {
 }
 
 const KIND_LABELS = ["CPU", "GPU", "waiting", "in CUDA calls"];
-const COUNT_LABELS = ["samples", "operations", "parts of waits", "calls"];
+const COUNT_LABELS = ["samples", "operations", "", "calls"]; // a wait is split by what ran
 
-function sayWhole({state, profile}) {
+function sayWhole({state, isPart}) {
 	const isFiltered =
 		state.kind !== "all" ||
 		["process", "thread", "device", "stream", "time", "idle"].some(key => state[key] !== "");
 
 	if (isFiltered) return "everything that passes the filter";
-	return profile.facts.has("shown") ? "the part of the run in this file" : "the whole profile";
+	return isPart ? "the part of the run in this file" : "the whole profile";
 }
 
 // `sums`: {total, own, operations, bytes, byKind}, of `whole` ns; `occurrences`: how many boxes.
@@ -42,12 +42,12 @@ export function fillDetails(element, app, frame, sums, whole, occurrences, actio
 
 	if (present.length > 1)
 		facts.push(...present.map(([label, ns]) => fact(label, formatTime(ns))));
-	// of a mixture, a count and a mean say nothing
-	if (present.length === 1)
-		facts.push(
-			fact(COUNT_LABELS[KIND_LABELS.indexOf(present[0][0])], formatCount(sums.operations)),
-		);
-	if (present.length === 1 && present[0][0] !== "CPU")
+	// of a mixture, a count and a mean say nothing; nor do those of a wait's parts
+	const counted =
+		present.length === 1 ? COUNT_LABELS[KIND_LABELS.indexOf(present[0][0])] : "";
+
+	if (counted) facts.push(fact(counted, formatCount(sums.operations)));
+	if (counted && present[0][0] !== "CPU")
 		facts.push(fact("mean", formatTime(sums.total / sums.operations)));
 	if (sums.bytes > 0) facts.push(fact("bytes", formatBytes(sums.bytes)));
 	if (occurrences > 1) facts.push(fact("boxes", formatCount(occurrences)));

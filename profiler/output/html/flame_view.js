@@ -362,7 +362,11 @@ export function makeFlameView(app) {
 		}
 		if (graph.total[0] === 0) {
 			const isEmpty = app.profile.rows.count === 0;
-			const message = isEmpty ? "The profile is empty." : app.whyNothing();
+			const shown = clip(app.profile.facts.get("shown") ?? "", 200);
+			const whyEmpty = app.isPart
+				? `Nothing matches what is shown: ${shown}`
+				: "The profile is empty.";
+			const message = isEmpty ? whyEmpty : app.whyNothing();
 
 			context.fillStyle = style.text;
 			context.fillText(message, 14, ROW * 2.5);
@@ -464,6 +468,19 @@ export function makeFlameView(app) {
 			showDetails();
 		}
 		app.set({zoom: graph.nameOf(node)});
+	}
+
+	// To the match that is next in size.
+	function moveToMatch(step) {
+		if (!app.matches || app.state.inverted) return;
+		const {total} = app.weights,
+			{nodes} = outermost(app.tree, app.weights, app.matches);
+
+		nodes.sort((a, b) => total[b] - total[a] || a - b);
+		const at = nodes.indexOf(zoom),
+			next = at < 0 && step < 0 ? nodes.length - 1 : at + step;
+
+		if (nodes.length > 0) zoomTo(nodes[(next + nodes.length) % nodes.length]);
 	}
 
 	function zoomOutAll() {
@@ -660,6 +677,8 @@ export function makeFlameView(app) {
 			"-": () => stretch(1 / 0.7, scroller.clientWidth / 2),
 			i: () => app.set({inverted: app.state.inverted ? "" : "1", zoom: "", frame: ""}),
 			o: app.toggleMine,
+			n: () => moveToMatch(1),
+			N: () => moveToMatch(-1),
 			c: () => (hover || cursor) > 0 && showCallers(graph.frame[hover || cursor]),
 		};
 

@@ -90,6 +90,7 @@ function startApp(profile) {
 	};
 	const whyNotMine = whyNotFolded(profile, fold);
 	const shownTree = () => (app.state.my !== "" && whyNotMine === "" ? fold() : whole);
+	const shownWith = profile.facts.get("shown") ?? "";
 	const app = {
 		profile,
 		shown: profile, // with the rows of the time that is chosen, and the tree's stacks
@@ -105,6 +106,9 @@ function startApp(profile) {
 		search: null,
 		matches: null,
 		views,
+		// Of a slice of the run (slice_print); of a part of its time.
+		isPart: /^-([cg]pu-only|-(time|process|thread|device|stream|kernel) )/.test(shownWith),
+		isPartOfTime: /^(-[cg]pu-only )?--time /.test(shownWith),
 		isDark: null,
 		colour: kind => (app.isDark() ? kind.dark : kind.light),
 		frameOf: text => (/^\d+$/.test(text) && +text < profile.frames.count ? +text : 0),
@@ -468,6 +472,10 @@ function startApp(profile) {
 				clearTimeout(typing);
 				app.set({q: ""}, true);
 				event.target.blur();
+			} else if (event.key === "Enter" && event.target === byId("search")) {
+				clearTimeout(typing);
+				app.set({q: event.target.value}, true);
+				event.target.blur();
 			}
 			return;
 		}
@@ -491,6 +499,8 @@ function startApp(profile) {
 	const command = profile.facts.get("command");
 
 	byId("command").textContent = clip(command, 300);
+	byId("shown").hidden = shownWith === "";
+	byId("shown").textContent = `with ${clip(shownWith, 200)}`;
 	document.title = command ? `${clip(command, 80)} – profile` : "profile";
 	addEventListener("keydown", key);
 	addEventListener("hashchange", update);

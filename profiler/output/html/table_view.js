@@ -52,7 +52,13 @@ const text = (key, label) => ({
 	value: row => String(row[key]),
 	show: row => clip(String(row[key]), CELL_LENGTH),
 });
-const share = of => ({key: "share", label: "Share", isShare: true, value: row => row[of], of});
+const share = (of, key = "share", label = "Share") => ({
+	key,
+	label,
+	isShare: true,
+	value: row => row[of],
+	of,
+});
 
 export function makeTableView(app) {
 	const {frames} = app.profile;
@@ -117,8 +123,9 @@ export function makeTableView(app) {
 			columns: [
 				name("Function"),
 				time("own", "Own", "Computing in the function itself"),
+				share("own", "own-share", "Own share"),
 				time("total", "Total", "With all that is inside, once"),
-				share("total"),
+				share("total", "share", "Total share"),
 				time("cpu", "CPU", "Computing, with all that is inside"),
 				time("gpu", "GPU", "Work that was launched inside"),
 				time(

@@ -86,7 +86,8 @@ export function makeTimelineView(app) {
 	let overview = null,
 		look = null; // the page's colours
 
-	const labelWidth = () => (scroller.clientWidth < 640 ? 104 : 196);
+	const isNarrow = () => scroller.clientWidth < 640;
+	const labelWidth = () => (isNarrow() ? 108 : 196);
 	const plotWidth = () => Math.max(scroller.clientWidth - labelWidth(), 1);
 	const xOf = time => labelWidth() + ((time - from) * plotWidth()) / (to - from);
 	const timeAt = x => from + ((x - labelWidth()) * (to - from)) / plotWidth();
@@ -166,7 +167,10 @@ export function makeTimelineView(app) {
 				track.type === "calls" ||
 				track.type === "nvtx" ||
 				TRACK_KINDS[track.type] === state.kind);
-		const groups = new Map();
+		const {processes: listed} = app.profile,
+			pids = new Map(Array.from(listed.number, (number, i) => [number, listed.pid[i]]));
+		const groups = new Map(),
+			spent = new Map(); // by process
 
 		for (const track of timeline.tracks) {
 			if (!isShown(track)) continue;
@@ -175,6 +179,8 @@ export function makeTimelineView(app) {
 			const group = groups.get(id) ?? {
 				isGpu,
 				label: isGpu ? deviceName(track.device) : threadName(track),
+				process: isGpu ? -1 : track.process,
+				isMain: !isGpu && track.thread === pids.get(track.process),
 				tracks: [],
 				ns: 0,
 			};
@@ -183,10 +189,16 @@ export function makeTimelineView(app) {
 			group.ns += track.type === "nvtx" ? 0 : track.ns;
 			groups.set(id, group);
 		}
-		const sorted = [...groups.values()].sort(
-			(a, b) =>
-				b.isGpu - a.isGpu ||
-				(a.isGpu ? a.label.localeCompare(b.label, "en", {numeric: true}) : b.ns - a.ns),
+		for (const {process, ns} of groups.values())
+			spent.set(process, (spent.get(process) ?? 0) + ns);
+		// devices; then the busiest process, its main thread first
+		const sorted = [...groups.values()].sort((a, b) =>
+			a.isGpu || b.isGpu
+				? b.isGpu - a.isGpu || a.label.localeCompare(b.label, "en", {numeric: true})
+				: spent.get(b.process) - spent.get(a.process) ||
+					a.process - b.process ||
+					b.isMain - a.isMain ||
+					b.ns - a.ns,
 		);
 		const processes = new Set(timeline.tracks.map(track => track.process)).size,
 			contexts = new Set(
@@ -545,6 +557,7 @@ export function makeTimelineView(app) {
 
 	function drawLabels(context, shown, top, width, visible) {
 		const left = labelWidth(),
+			indent = isNarrow() ? 12 : 18,
 			now = look;
 
 		context.fillStyle = now.page;
@@ -570,8 +583,8 @@ export function makeTimelineView(app) {
 			} else if (row.label) {
 				context.fillStyle = now.faint;
 				context.fillText(
-					cutName(row.label, text => textWidth(text) < left - 26),
-					18,
+					cutName(row.label, text => textWidth(text) < left - indent - 8),
+					indent,
 					y + LANE / 2 - 0.5,
 				);
 			}
@@ -589,7 +602,10 @@ export function makeTimelineView(app) {
 		if (overview?.width !== plot) overview = {width: plot, strips: makeOverview(plot)};
 		context.fillStyle = now.faint;
 		context.fillText(
-			cutName("whole run", text => textWidth(text) < left - 16),
+			cutName(
+				app.isPartOfTime ? "this part" : "whole run",
+				text => textWidth(text) < left - 16,
+			),
 			10,
 			OVERVIEW / 2,
 		);
@@ -823,12 +839,16 @@ export function makeTimelineView(app) {
 					class: "hint",
 					text:
 						`${plural(timeline.events, "event")} in ${formatTime(timeline.runTo - timeline.runFrom)}. ` +
-						"Wheel, w and s zoom; drag, a and d move; drag along the axis, or with Shift, to " +
-						"choose a time for all views; click for details.",
+						(matchMedia("(pointer: coarse)").matches
+							? "Pinch to zoom, drag to move; drag along the axis to choose a time for all " +
+								"views; tap for details."
+							: "Wheel, w and s zoom; drag, a and d move; drag along the axis, or with Shift, to " +
+								"choose a time for all views; click for details."),
 				}),
 			);
 			return;
 		}
+		details.classList.add("used");
 		const {lane, i} = span,
 			{store} = lane,
 			frame = store.frameAt(i),

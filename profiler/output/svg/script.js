@@ -337,7 +337,7 @@ function placePanel(isNarrow, y) {
 	panel.frame.setAttribute('y', isNarrow ? y + 6 : 14);
 	panel.frame.setAttribute('width', room);
 	panel.result.setAttribute('x', pageWidth - MARGIN);
-	panel.result.setAttribute('y', isNarrow ? y + 50 : 58);
+	panel.result.setAttribute('y', isNarrow ? y + 49 : 58);
 }
 
 // Moves what depends on the width.
@@ -353,7 +353,7 @@ function arrange() {
 		MARGIN + width(sum.textContent) * column + 20, TOTALS_Y);
 	placeSplit(y + 9);
 	placePanel(isNarrow, y + 14);
-	y = placeKeys(find('.legend').children, MARGIN, y + (isNarrow ? 96 : LEGEND_Y - TOTALS_Y));
+	y = placeKeys(find('.legend').children, MARGIN, y + (isNarrow ? 84 : LEGEND_Y - TOTALS_Y));
 	top = y + 14;
 }
 
