@@ -188,6 +188,7 @@ $(COMPLETIONS): $(BUILD)/completion/%: $(PROFILE)
 	$(Q)./$(PROFILE) --completion $* > $@
 
 DOCS := $(wildcard docs/*.md docs/*.svg)
+PICTURES := $(wildcard docs/pictures/*.svg)
 
 install: $(PROFILE) $(COMPLETIONS)
 	$(Q)install -D -m 755 $(PROFILE) $(DESTDIR)$(bindir)/profile
@@ -197,13 +198,15 @@ install: $(PROFILE) $(COMPLETIONS)
 	$(Q)install -D -m 644 $(BUILD)/completion/fish $(DESTDIR)$(fishdir)/profile.fish
 	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir) README.md CHANGELOG.md CONTRIBUTING.md LICENSE
 	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir)/docs $(DOCS)
+	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir)/docs/pictures $(PICTURES)
 
 uninstall:
 	$(Q)rm -f $(DESTDIR)$(bindir)/profile $(DESTDIR)$(mandir)/man1/profile.1 \
 		$(DESTDIR)$(bashdir)/profile $(DESTDIR)$(zshdir)/_profile \
 		$(DESTDIR)$(fishdir)/profile.fish \
-		$(addprefix $(DESTDIR)$(docdir)/,README.md CHANGELOG.md CONTRIBUTING.md LICENSE $(DOCS))
-	$(Q)rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)/docs $(DESTDIR)$(docdir) 2>/dev/null || true
+		$(addprefix $(DESTDIR)$(docdir)/,README.md CHANGELOG.md CONTRIBUTING.md LICENSE $(DOCS) $(PICTURES))
+	$(Q)rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)/docs/pictures \
+		$(DESTDIR)$(docdir)/docs $(DESTDIR)$(docdir) 2>/dev/null || true
 
 # a Debian package: build/profile_VERSION_ARCHITECTURE.deb
 deb: $(PROFILE) $(COMPLETIONS)
