@@ -139,7 +139,9 @@ static struct comparison *make_comparison(struct log *log, const struct result *
 
 static const struct writer *writer_of(const struct writer *writer)
 {
-	return writer == &json_summary_writer ? &json_difference_writer : writer;
+	return writer == &json_summary_writer ? &json_difference_writer
+	       : writer == &html_writer       ? &html_difference_writer
+					      : writer;
 }
 
 /* 0, or the status to exit with. */

@@ -131,7 +131,8 @@ const struct option_entry option_table[] = {
 	 .topic = TOPIC_COMPARE,
 	 .text = "compare the files that follow: BEFORE AFTER",
 	 .more = "Captures, or folded stacks. Several runs of each side: BEFORE... -- AFTER... "
-		 "Options may follow the files. -o writes .svg, .folded or .json; without it "
+		 "Options may follow the files. -o writes .html, .svg, .folded or .json; without "
+		 "it "
 		 "there is the report alone."},
 	{.id = OPT_WIDTHS,
 	 .name = "widths",

@@ -251,10 +251,11 @@ static bool check_formats(const struct options *o)
 	for (uint32_t i = 0; i < o->output_count; i++) {
 		const struct writer *writer = o->outputs[i].writer;
 
-		if (writer == &folded_writer || writer == &svg_writer ||
+		if (writer == &folded_writer || writer == &svg_writer || writer == &html_writer ||
 		    writer == &json_summary_writer)
 			continue;
-		fprintf(stderr, "profile: --diff writes .svg, .folded or .json, not %s (%s)\n",
+		fprintf(stderr,
+			"profile: --diff writes .html, .svg, .folded or .json, not %s (%s)\n",
 			writer->name, o->outputs[i].path);
 		return false;
 	}

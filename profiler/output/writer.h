@@ -77,6 +77,9 @@ extern const struct writer json_summary_writer;
 /* What changed, as data for other programs: docs/diff-format.md. Of a comparison only. */
 extern const struct writer json_difference_writer;
 
+/* The same for browsers, with the differential picture. For comparisons alone. */
+extern const struct writer html_difference_writer;
+
 /*
  * A report for browsers, in one file that needs no network: flame graphs, tables and the run's
  * totals, by process, thread, device and stream.

@@ -145,7 +145,7 @@ field()
 	local -A wrong=(
 		['--diff 100.profile']='--diff compares two files'
 		['--diff 100.profile 100.profile 100.profile']='put -- between'
-		['--diff 100.profile 100.profile -o d.html']='writes .svg, .folded or .json, not html'
+		['--diff 100.profile 100.profile -o d.pb.gz']='writes .html, .svg, .folded or .json, not pprof'
 		['--diff 100.profile 100.profile --waits']='--waits is for one run'
 		['--diff 100.profile 100.profile --from 100.profile']='--from is for one run'
 		['--diff 100.profile --baseline 100.profile']='--baseline is for one run'
@@ -267,4 +267,13 @@ field()
 	run_profile --diff 100.profile lossy.profile
 	expect_status 0
 	expect_line stderr '^profile: lossy\.profile lost 10 GPU operations: its times are too small$'
+}
+
+@test "a difference is a page that loads nothing" {
+	run_profile -q --diff 100.profile 100.profile -o d.html
+	expect_status 0
+	expect_line d.html "default-src 'none'"
+	expect_line d.html 'launches'
+	expect_line d.html '^</html>$'
+	expect_no_line d.html '(src|href)='
 }

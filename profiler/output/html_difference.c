@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What changed between runs, as a page for browsers: totals, tables of what changed most, and the
+ * differential picture (svg.c), which brings its own script. The page needs no network, and loads
+ * nothing.
+ */
+#include "profiler/output/writer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/output/markup.h"
+#include "profiler/profile/comparison.h"
+
+#define NAME_CHARACTERS 300
+#define COMMAND_CHARACTERS 2000
+#define ROWS 30 /* of a table */
+
+static const char style[] =
+	":root{color-scheme:light dark;font:14px/1.5 system-ui,sans-serif}"
+	"body{margin:0 auto;padding:16px;max-width:1240px}"
+	"h1{font-size:18px}h2{font-size:15px;margin:24px 0 4px}"
+	"code{overflow-wrap:anywhere}"
+	".wide{overflow-x:auto}"
+	"table{border-collapse:collapse;width:100%}"
+	"th,td{padding:2px 8px;text-align:right;white-space:nowrap;"
+	"border-bottom:1px solid color-mix(in srgb,currentColor 15%,transparent);"
+	"font-variant-numeric:tabular-nums}"
+	"th:last-child,td:last-child{text-align:left;white-space:normal;overflow-wrap:anywhere}"
+	"td:last-child{font-family:ui-monospace,monospace}"
+	".noise{opacity:.6}"
+	".more{color:#b2182b}.less{color:#2166ac}"
+	"@media(prefers-color-scheme:dark){.more{color:#f4a582}.less{color:#92c5de}}"
+	"svg{max-width:100%;height:auto;margin-top:8px}";
+
+struct page {
+	const struct comparison *comparison;
+	FILE *out;
+};
+
+/* "12.345 ms"; a weight as it is. */
+static void put_amount(const struct page *p, double amount, bool has_sign)
+{
+	static const struct {
+		double ns;
+		const char *word;
+	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+	const char *sign = has_sign && amount >= 0 ? "+" : "";
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && !p->comparison->is_weights; i++)
+		if (fabs(amount) >= units[i].ns) {
+			fprintf(p->out, "%s%.3f %s", sign, amount / units[i].ns, units[i].word);
+			return;
+		}
+	fprintf(p->out, "%s%.0f%s", sign, amount, p->comparison->is_weights ? "" : " ns");
+}
+
+static const char *verdict_of(const struct change *change, bool was_there, bool is_there)
+{
+	if (!change->has_bound)
+		return "unknown";
+	if (!change->is_significant)
+		return "noise";
+	if (!was_there)
+		return "new";
+	if (!is_there)
+		return "gone";
+	return change_difference(change) > 0 ? "more" : "less";
+}
+
+static void put_change(const struct page *p, const struct change *change, const char *verdict)
+{
+	fprintf(p->out, "<tr class=\"%s\"><td>",
+		strcmp(verdict, "new") == 0    ? "more"
+		: strcmp(verdict, "gone") == 0 ? "less"
+					       : verdict);
+	put_amount(p, change->before, false);
+	fprintf(p->out, "<td>");
+	put_amount(p, change->after, false);
+	fprintf(p->out, "<td>");
+	put_amount(p, change_difference(change), true);
+	fprintf(p->out, "<td>");
+	if (change->before > 0)
+		fprintf(p->out, "%+.1f %%", 100 * change_difference(change) / change->before);
+	fprintf(p->out, "<td>");
+	if (change->has_bound)
+		put_amount(p, change->bound, false);
+	fprintf(p->out, "<td>%s<td>", verdict);
+}
+
+static void open_table(const struct page *p, const char *title, const char *what)
+{
+	fprintf(p->out,
+		"<h2>%s</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>before<th>after"
+		"<th>difference<th><th>noise<th><th>%s</thead>\n<tbody>\n",
+		title, what);
+}
+
+static void close_table(const struct page *p)
+{
+	fprintf(p->out, "</tbody></table></div>\n");
+}
+
+static void put_totals(const struct page *p)
+{
+	static const char *const names[COMPARISON_TOTALS] = {[TOTAL_GPU] = "GPU time",
+							     [TOTAL_CPU] = "CPU time",
+							     [TOTAL_WAITING] =
+								     "waiting, and timed calls",
+							     [TOTAL_API] = "CUDA calls",
+							     [TOTAL_WALL] = "the run"};
+
+	open_table(p, "Totals", "of");
+	for (int i = 0; i < COMPARISON_TOTALS; i++) {
+		const struct change *change = &p->comparison->totals[i];
+
+		if (change->before <= 0 && change->after <= 0)
+			continue;
+		put_change(p, change, verdict_of(change, true, true));
+		fprintf(p->out, "%s\n", names[i]);
+	}
+	close_table(p);
+}
+
+static void put_entry(const struct page *p, const struct comparison_entry *e)
+{
+	put_change(p, &e->change,
+		   verdict_of(&e->change, e->is_on[SIDE_BEFORE], e->is_on[SIDE_AFTER]));
+	fprintf(p->out, "<span title=\"");
+	markup_xml(p->out, e->frame->name, NAME_CHARACTERS);
+	fprintf(p->out, "\">");
+	markup_xml(p->out, e->frame->short_name, NAME_CHARACTERS);
+	fprintf(p->out, "</span>");
+	if (e->matched_by != MATCHED_BY_NAME)
+		fprintf(p->out, " (variants with another %s)",
+			comparison_match_word(e->matched_by));
+	fprintf(p->out, "\n");
+}
+
+static void put_table(const struct page *p, enum comparison_tables number)
+{
+	static const char *const titles[COMPARISON_TABLES] = {
+		[COMPARED_KERNELS] = "GPU kernels",
+		[COMPARED_COPIES] = "Other GPU work",
+		[COMPARED_SITES] = "Launched by",
+		[COMPARED_FUNCTIONS] = "Functions, on the CPU",
+		[COMPARED_WAITS] = "Waits, and timed calls",
+		[COMPARED_CALLS] = "CUDA calls"};
+	const struct comparison_table *table = &p->comparison->tables[number];
+
+	if (table->count == 0)
+		return;
+	open_table(p, titles[number], "name");
+	for (uint32_t i = 0; i < table->count && i < ROWS; i++)
+		put_entry(p, &table->entries[i]);
+	close_table(p);
+	if (table->count > ROWS)
+		fprintf(p->out, "<p>%u more, which changed less.</p>\n", table->count - ROWS);
+}
+
+static void put_side(const struct page *p, const char *word, enum comparison_side side)
+{
+	const struct totals *first = p->comparison->first[side];
+
+	fprintf(p->out, "<p>%s: <code>", word);
+	markup_xml(p->out, first->command ? first->command : "", COMMAND_CHARACTERS);
+	fprintf(p->out, "</code>");
+	if (first->shown) {
+		fprintf(p->out, " with <code>");
+		markup_xml(p->out, first->shown, COMMAND_CHARACTERS);
+		fprintf(p->out, "</code>");
+	}
+	fprintf(p->out, ", %u run%s</p>\n", p->comparison->runs[side],
+		p->comparison->runs[side] == 1 ? "" : "s");
+}
+
+/* The picture without its first line, which is for XML alone. */
+static int put_picture(const struct page *p, const struct result *result,
+		       const struct writer_options *options, struct written *written)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *picture = open_memstream(&text, &size);
+	int err = picture ? svg_writer.write(result, options, picture, written) : -ENOMEM;
+	const char *svg;
+
+	if (picture && fclose(picture) != 0)
+		err = -ENOMEM;
+	svg = err ? NULL : strstr(text, "<svg");
+	if (svg)
+		fwrite(svg, 1, size - (size_t)(svg - text), p->out);
+	free(text);
+	return err;
+}
+
+static int write_page(const struct result *result, const struct writer_options *options, FILE *out,
+		      struct written *written)
+{
+	const struct page p = {.comparison = options->comparison, .out = out};
+	int err;
+
+	fprintf(out,
+		"<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		"script-src 'unsafe-inline'; style-src 'unsafe-inline'\">\n"
+		"<meta name=\"viewport\" content=\"width=device-width\">\n"
+		"<title>What changed</title>\n<style>%s</style>\n<h1>What changed</h1>\n",
+		style);
+	put_side(&p, "Before", SIDE_BEFORE);
+	put_side(&p, "After", SIDE_AFTER);
+	fprintf(out,
+		"<p>Noise: 19 of 20 differences that mean nothing are smaller than this.</p>\n");
+	put_totals(&p);
+	fprintf(out, "<h2>By stack</h2>\n");
+	err = put_picture(&p, result, options, written);
+	for (int i = 0; i < COMPARISON_TABLES; i++)
+		put_table(&p, (enum comparison_tables)i);
+	fprintf(out, "</html>\n");
+	if (err)
+		return err;
+	return ferror(out) ? -EIO : 0;
+}
+
+const struct writer html_difference_writer = {
+	.name = "html", .suffix = ".html", .item = "frame", .write = write_page};
