@@ -3,13 +3,13 @@
  * A page (html/) with the result as its data, which html/data.js reads. The data is numbers and
  * texts (deflated.h), in tables; a table is its number of rows and then one column after the other.
  *
- *	format      3
+ *	format      4
  *	texts       their lengths; then all of them
  *	            A text is a number in this table plus 1, 0 for none.
  *	facts       text (what), number
  *	losses      text (what), number
  *	frames      class, name, short name, file, module, line, role (code_role.h), text of the
- *	            frame that it is folded to (0: it stays)
+ *	            frame that it is folded to (0: it stays), kind (frame_kind.h)
  *	stacks      their own number minus that of the stack around them, frame, of GPU work the
  *frame of its launch site plus 1 (digest.h; the outermost where none is known), else 0; from number
  *1 on processes   number, pid, name threads     process, tid, name devices     process, number,
@@ -29,13 +29,14 @@
 #include "profiler/base/version.h"
 #include "profiler/output/code_role.h"
 #include "profiler/output/deflated.h"
+#include "profiler/output/frame_kind.h"
 #include "profiler/output/html_timeline.h"
 #include "profiler/profile/digest.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/intern.h"
 
-#define DATA_FORMAT 3
+#define DATA_FORMAT 4
 #define NONE UINT32_MAX
 
 /* The page up to its data, in .rodata by html_blob.S. */
@@ -50,7 +51,7 @@ struct fact {
 
 /* In the order of the columns. */
 struct page_frame {
-	uint32_t class, name, short_name, file, module, line, role, folded;
+	uint32_t class, name, short_name, file, module, line, role, folded, kind;
 };
 
 struct page {
@@ -264,7 +265,8 @@ static uint32_t number_of_frame(struct page *p, uint32_t frame)
 				  .short_name = add_text(p, f->short_name),
 				  .file = add_text(p, f->file),
 				  .module = add_text(p, f->module),
-				  .line = f->line};
+				  .line = f->line,
+				  .kind = frame_kind_of(f)};
 	if (f->class == CLASS_FOLDED)
 		key.class = CLASS_NATIVE;
 	/* a runtime that is linked statically: its functions are the program's */
@@ -412,6 +414,7 @@ static void write_stacks(const struct page *p, struct deflated *data)
 	COLUMN(data, p->frame_count, p->frames[i].line);
 	COLUMN(data, p->frame_count, p->frames[i].role);
 	COLUMN(data, p->frame_count, p->frames[i].folded);
+	COLUMN(data, p->frame_count, p->frames[i].kind);
 	deflated_number(data, count);
 	COLUMN(data, count, i + 1 - stacks[i].outer);
 	COLUMN(data, count, stacks[i].frame);

@@ -7,6 +7,9 @@ function encodeNumber(bytes, number) {
 	bytes.push(number);
 }
 
+// The usual enum frame_kind of each enum frame_class.
+const KINDS_OF_CLASSES = [2, 3, 4, 5, 7, 6, 8, 9, 10, 11, 0, 12];
+
 // What profiler/output/html.c would write: data() of the page. Frames are {class, name, shortName,
 // file, module, line, role, folded}, stacks {outer, frame, site} from number 1 on, rows {stack, kind, place, count, ns,
 // bytes} in order of their stacks, places lists of 5 numbers, -1 for unknown.
@@ -60,6 +63,7 @@ export function encodeProfile({
 		f => f.line ?? 0,
 		f => f.role ?? 2,
 		f => text(f.folded),
+		f => f.kind ?? KINDS_OF_CLASSES[f.class ?? 0],
 	);
 	table(
 		stacks,
@@ -99,7 +103,7 @@ export function encodeProfile({
 
 	const head = [];
 
-	encodeNumber(head, 3);
+	encodeNumber(head, 4);
 	encodeNumber(head, texts.length);
 	texts.forEach(value => encodeNumber(head, value.length));
 	chunks.push(Buffer.from(head), ...texts, Buffer.from(body));

@@ -3,6 +3,7 @@
 #include "made_result.h"
 #include "unpack.h"
 #include "profiler/output/code_role.h"
+#include "profiler/output/frame_kind.h"
 #include "profiler/output/writer.h"
 
 #define BEGIN "<script type=\"application/octet-stream\" id=\"data\">"
@@ -11,7 +12,7 @@
 
 /* Columns, in the order of html.c. */
 struct table {
-	uint64_t count, *columns[8];
+	uint64_t count, *columns[9];
 };
 
 struct page {
@@ -83,11 +84,11 @@ static struct page write_page(const struct made_result *m)
 	p.timeline_parts = 0;
 	while ((end = strstr(end + 1, TIMELINE)))
 		p.timeline_parts++;
-	assert_int_equal(unpack_number(&p.data), 3); /* the format */
+	assert_int_equal(unpack_number(&p.data), 4); /* the format */
 	read_texts(&p);
 	p.facts = read_table(&p, 2);
 	p.losses = read_table(&p, 2);
-	p.frames = read_table(&p, 8);
+	p.frames = read_table(&p, 9);
 	p.stacks = read_table(&p, 3);
 	p.processes = read_table(&p, 3);
 	p.threads = read_table(&p, 3);
@@ -285,6 +286,8 @@ static void frames_keep_what_is_known(void **state)
 	assert_string_equal(text_of(&p, p.frames.columns[4][1]), "/lib/libg.so");
 	/* in the program itself, where the runtime is linked statically */
 	assert_int_equal(p.frames.columns[0][2], CLASS_API);
+	assert_int_equal(p.frames.columns[8][0], KIND_PYTHON);
+	assert_int_equal(p.frames.columns[8][2], KIND_API);
 	free_page(&p);
 	made_end(&m);
 }

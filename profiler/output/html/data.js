@@ -7,7 +7,7 @@ export const ROW_CPU = 0,
 	ROW_CALL = 3,
 	ROW_KINDS = 4;
 export const UNKNOWN = -1;
-const FORMAT = 3;
+const FORMAT = 4;
 
 function decodeBase64(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -116,7 +116,8 @@ function addPackages(frames) {
 		frames.module.push("");
 	}
 	frames.count += numbers.size;
-	frames.class = longer(frames.class, 0); // native, as in pictures
+	frames.class = longer(frames.class, 0);
+	frames.kind = longer(frames.kind, 2); // native, as in pictures
 	frames.line = longer(frames.line, 0);
 	frames.role = longer(frames.role, ROLE_FOLDED);
 	frames.folded = Int32Array.from(frames.name, (_, i) => numbers.get(frames.folded[i]) ?? -1);
@@ -153,6 +154,7 @@ export function readProfile(bytes) {
 		line: reader.column(count, Uint32Array),
 		role: reader.column(count, Uint8Array),
 		folded: textColumn(count),
+		kind: reader.column(count, Uint8Array), // position in FRAME_KINDS of kinds.js
 	};
 
 	count = reader.number() + 1;

@@ -2,19 +2,20 @@
 // Kinds of frames, with their colours: those of pictures (svg/style.css), which people who see few
 // hues can tell apart, too.
 
-// The order of enum frame_class.
-const CLASS_KINDS = [
+// The order of enum frame_kind.
+const FRAME_KINDS = [
+	"place",
+	"start",
 	"native",
 	"python",
 	"jit",
 	"os",
-	"api",
 	"nvtx",
+	"api",
 	"gpu",
 	"copy",
 	"wait",
 	"call",
-	"place",
 	"mark",
 ];
 
@@ -37,24 +38,11 @@ export const KINDS = [
 
 const NUMBERS = new Map(KINDS.map((kind, number) => [kind.word, number]));
 
-// A name begins with one of these, and ends there or goes on as a version or a clone.
-const START = new RegExp(
-	"^(_start|__libc_start_main|__libc_start_main_impl|__libc_start_call_main|" +
-		"_dl_start|_dl_start_user|clone|__clone|clone3|__clone3|__clone_internal|start_thread|" +
-		"execute_native_thread_routine)([@.]|$)",
-);
-
 // By frame, positions in KINDS.
 export function kindsOfFrames(frames) {
-	const start = NUMBERS.get("start"),
-		native = NUMBERS.get("native");
-	const classes = CLASS_KINDS.map(word => NUMBERS.get(word));
+	const kinds = FRAME_KINDS.map(word => NUMBERS.get(word));
 
-	return Uint8Array.from(frames.class, (number, i) => {
-		const kind = classes[number] ?? NUMBERS.get("mark");
-
-		return kind === native && START.test(frames.name[i]) ? start : kind;
-	});
+	return frames.kind.map(number => kinds[number] ?? NUMBERS.get("mark"));
 }
 
 export function isKind(kind, ...words) {
