@@ -14,6 +14,12 @@
 _Static_assert(TIMELINE_RECORDS < IS_LAUNCH, "room for a mark");
 _Static_assert(TIMELINE_KINDS <= 7, "and for TRACE_USE_RANGES");
 
+/* With more records than this, counters have about so many values. */
+#ifndef COUNTED_RECORDS /* tests use a smaller number */
+#define COUNTED_RECORDS 2000000u
+#endif
+#define COUNTER_VALUES 500000u
+
 /* Pieces of the timeline's file, so that records next to each other are read at once. */
 enum { PAGE_RECORDS = 256, PAGES = 1024 };
 
@@ -32,6 +38,7 @@ struct open {
 /* Of a device. */
 struct counters {
 	uint64_t running, queued, shown_running, shown_queued;
+	uint64_t shown_ns;
 	bool has_changed;
 };
 
@@ -66,6 +73,7 @@ struct trace_model {
 	struct path before, after;
 
 	struct counters *counters; /* by track */
+	uint64_t patience_ns;      /* between two values of a counter */
 	uint32_t *changed;         /* devices whose counters have changed now */
 	uint32_t changed_count, changed_capacity;
 	uint64_t now_ns;
@@ -282,6 +290,8 @@ static int prepare(struct trace_model *m)
 	m->flow_device =
 		malloc((m->sums.count[TIMELINE_GPU_OPERATION] + 1) * sizeof(*m->flow_device));
 	m->ranges = calloc(tracks, sizeof(*m->ranges));
+	if (m->count > COUNTED_RECORDS)
+		m->patience_ns = m->result->totals.elapsed_ns / COUNTER_VALUES;
 	m->counters = calloc(tracks, sizeof(*m->counters));
 	if (m->has_ranges)
 		m->next_range = calloc(count, sizeof(*m->next_range));
@@ -410,9 +420,14 @@ static void show(const struct trace_model *m, struct trace_event event)
 	m->visit(m->context, &event);
 }
 
-/* All that has changed at one time is shown once. */
-static void show_counters(struct trace_model *m)
+/*
+ * All that has changed at one time is shown once; in a long run not more often than viewers can
+ * show, which is what `patience_ns` is for.
+ */
+static void show_counters(struct trace_model *m, uint64_t patience_ns)
 {
+	uint32_t waiting = 0;
+
 	for (uint32_t i = 0; i < m->changed_count; i++) {
 		struct counters *c = &m->counters[m->changed[i]];
 		struct trace_event event = {
@@ -424,19 +439,24 @@ static void show_counters(struct trace_model *m)
 			.queued_changed = c->queued != c->shown_queued,
 		};
 
+		if (m->now_ns - c->shown_ns < patience_ns) {
+			m->changed[waiting++] = m->changed[i];
+			continue;
+		}
 		c->has_changed = false;
+		c->shown_ns = m->now_ns;
 		c->shown_running = c->running;
 		c->shown_queued = c->queued;
 		if (event.running_changed || event.queued_changed)
 			show(m, event);
 	}
-	m->changed_count = 0;
+	m->changed_count = waiting;
 }
 
 static void move_to(struct trace_model *m, uint64_t time_ns)
 {
 	if (time_ns != m->now_ns)
-		show_counters(m);
+		show_counters(m, m->patience_ns);
 	m->now_ns = time_ns;
 }
 
@@ -646,7 +666,7 @@ int trace_model_run(struct trace_model *m,
 	}
 	while (m->heap_count && !m->failed)
 		end_first(m);
-	show_counters(m);
+	show_counters(m, 0);
 	return m->failed ? -ENOMEM : 0;
 }
 
