@@ -220,7 +220,8 @@ static bool put_known_package(char label[CODE_ROLE_LABEL_BYTES], const char *pat
 	if (!inside) {
 		inside = in_standard_library(path);
 		/* "_json.cpython-312-x86_64-linux-gnu.so" is what json uses */
-		inside += inside && inside[0] == '_' && inside[1] != '_';
+		if (inside && inside[0] == '_' && inside[1] != '_')
+			inside++;
 	}
 	if (!inside)
 		return false;
