@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define STREAM_BYTES (1u << 20) /* large writes are far cheaper in page caches */
+
 #define MAX_LINKS 40 /* as many as the kernel follows */
 #define MAX_NAMES 100
 
@@ -288,12 +290,16 @@ FILE *output_begin(struct output *output)
 {
 	cookie_io_functions_t functions = {.write = write_stream};
 	int err = output->fd < 0 ? create(output) : 0;
+	FILE *stream;
 
 	if (!err && output->folder < 0 && !output->is_stdout && S_ISREG(output->old.st_mode) &&
 	    ftruncate(output->fd, 0) != 0)
 		err = -errno;
 	errno = -err;
-	return err ? NULL : fopencookie(output, "w", functions);
+	stream = err ? NULL : fopencookie(output, "w", functions);
+	if (stream) /* without memory for it the C library's 4 KiB do */
+		setvbuf(stream, NULL, _IOFBF, STREAM_BYTES);
+	return stream;
 }
 
 int output_end(struct output *output, FILE *stream, int err)
