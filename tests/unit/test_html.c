@@ -11,8 +11,10 @@
 #define END "</script>\n</body>\n</html>\n"
 
 /* Columns, in the order of html.c. */
+enum { COLUMNS_MAX = 9 };
+
 struct table {
-	uint64_t count, *columns[9];
+	uint64_t count, *columns[COLUMNS_MAX];
 };
 
 struct page {
@@ -41,7 +43,7 @@ static struct table read_table(struct page *p, int columns)
 
 static void free_table(struct table *t)
 {
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < COLUMNS_MAX; i++)
 		free(t->columns[i]);
 }
 
