@@ -9,6 +9,7 @@
 
 #include "symbolize/array.h"
 #include "symbolize/mapped_file.h"
+#include "symbolize/text.h"
 
 struct key {
 	uint32_t dev_major, dev_minor;
@@ -39,11 +40,6 @@ static bool has_key(const void *records, uint32_t position, const void *opaque)
 	       module->dev_minor == key->dev_minor &&
 	       strncmp(module->path, key->path, key->path_length) == 0 &&
 	       module->path[key->path_length] == '\0';
-}
-
-static bool starts_with(const char *string, const char *start)
-{
-	return strncmp(string, start, strlen(start)) == 0;
 }
 
 /* The fixed module that a mapping belongs to; MODULE_UNKNOWN: it has one of its own. */

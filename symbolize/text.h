@@ -13,8 +13,15 @@
 #ifndef SYMBOLIZE_TEXT_H
 #define SYMBOLIZE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+static inline bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
 
 /*
  * The length of the UTF-8 character at `s`, 1 to 4 bytes; 0 if it is not well-formed, like overlong

@@ -206,7 +206,7 @@ void terminal_show(struct terminal *t, const struct terminal_line *lines, unsign
 	write_text(t, text, size);
 }
 
-/* Waits until the terminal has taken what is pending, but not for ever. */
+/* Waits until the terminal has taken what is pending, but not forever. */
 static void finish_pending(struct terminal *t)
 {
 	struct pollfd ready = {.fd = t->fd, .events = POLLOUT};

@@ -9,7 +9,7 @@
  * stopped and continued (Ctrl-Z), and restores the terminal if the process itself is killed.
  *
  * Where stderr is not the controlling terminal, or one without cursor addressing (TERM=dumb), the
- * worker prints one line a second there instead, also with -q.
+ * worker prints one line per second there instead, also with -q.
  *
  * The tables are summed up in steps of at most LIVE_STEP_NS between two rounds of the session's
  * loop, and so seldom that they take at most a hundredth of the time.

@@ -74,8 +74,9 @@ const struct option_entry option_table[] = {
 	 .is_of_run = true,
 	 .text = "show once a second what the command does",
 	 .more = "In a block at the bottom of the terminal, below the command's output: how busy "
-		 "each GPU is, and what took most of the time so far. Where stderr is no terminal, "
-		 "a line a second. Also with -q."},
+		 "each GPU is, and what took most of the time so far. Where stderr is not a "
+		 "terminal, "
+		 "it prints one line per second. Also with -q."},
 	/* ---- captures, and parts of a run ---- */
 	{.id = OPT_FROM,
 	 .name = "from",

@@ -107,7 +107,7 @@ struct capture_number {
 	uint8_t size; /* 1, 4 or 8 bytes */
 };
 
-/* The field of each is its position, from 1 on, for ever: new ones go to the end. */
+/* The field of each is its position, from 1 on, and never changes: new ones go to the end. */
 extern const struct capture_number capture_numbers[];
 extern const uint32_t capture_number_count;
 

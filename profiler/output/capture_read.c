@@ -129,11 +129,6 @@ static void add_module(struct profile_capture *c, const struct capture_module *m
 		fail(c, CAPTURE_NO_MEMORY);
 }
 
-static bool starts_with(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 static void add_frame(struct profile_capture *c, const struct capture_frame *f)
 {
 	struct frame_info frame = {.line = f->line,

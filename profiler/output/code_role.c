@@ -7,6 +7,7 @@
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
 #include "profiler/output/frame_kind.h"
+#include "symbolize/text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -15,11 +16,6 @@ struct code_roles {
 	char **own;   /* absolute, without "." and "..", and no slash at the end: "/" is "" */
 	uint32_t own_count;
 };
-
-static bool starts_with(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
 
 static bool starts_with_any(const char *text, const char *const *prefixes, size_t count)
 {

@@ -11,6 +11,7 @@
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/intern.h"
+#include "symbolize/text.h"
 
 struct folded_stacks {
 	struct result result; /* what the caller sees */
@@ -45,11 +46,6 @@ static bool take(struct folded_stacks *f, size_t bytes)
 }
 
 /* ---- what a frame is ---- */
-
-static bool starts_with(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
 
 /* "f (model.py)", "f (model.py:42)" */
 static bool is_python(const char *name)

@@ -6,8 +6,8 @@
  *
  * The format has no unit. Weights become the ns and the count of rows, and sample_ns is 1. What a
  * frame is follows from its name, as folded.c writes it: "[GPU_Kernel]gemm", "f (model.py)",
- * "cudaLaunchKernel"; all other frames are native code. GPU work, waits and timed calls are told
- * apart from CPU samples by it.
+ * "cudaLaunchKernel"; all other frames are native code. These names also
+ * distinguish GPU work, waits and timed calls from CPU samples.
  *
  * The file may be anything: names are cleaned as those of a run are, and the whole is bounded.
  */

@@ -11,6 +11,7 @@
 #include "symbolize/array.h"
 #include "symbolize/demangle.h"
 #include "symbolize/intern.h"
+#include "symbolize/text.h"
 
 #define NONE UINT32_MAX
 _Static_assert(NONE == HASH_INDEX_NONE, "one value for none");
@@ -58,11 +59,6 @@ struct naming {
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES + 4)
 
 /* ---- frames ---- */
-
-static bool starts_with(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
 
 static bool frame_equal(const void *records, uint32_t position, const void *key)
 {

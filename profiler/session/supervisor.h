@@ -53,9 +53,9 @@ struct supervisor_signal {
 
 /*
  * A process of ours that shows the run on the terminal (--live), started before the supervisor, and
- * ended by the worker's end of `data`. Before the job stops for Ctrl-Z it is told to leave the
- * terminal, by a byte through `control` that it returns, and that it may go on afterwards by
- * another. Should it be killed, the supervisor leaves the terminal for it.
+ * ended by the worker's end of `data`. Before the job stops for Ctrl-Z, a byte through `control`
+ * asks it to leave the terminal; it returns the byte. Another one lets it go on. Should it be
+ * killed, the supervisor leaves the terminal for it.
  */
 struct supervisor_display {
 	pid_t pid;
@@ -66,7 +66,7 @@ struct supervisor_display {
 #define SUPERVISOR_SUSPENDS 's'
 #define SUPERVISOR_CONTINUES 'c'
 
-/* Waits until the display, which has been told to end, has left the terminal; not for ever. */
+/* Waits until the display, which has been told to end, has left the terminal; not forever. */
 void supervisor_await_display(const struct supervisor_display *display, int64_t patience_ms);
 
 /* What the worker does; returns the exit status to pass on. */

@@ -281,7 +281,7 @@ $(cat)" 3>&-
 	expect_line theirs/x.folded 'gemm'
 }
 
-@test "where stderr is no terminal, a line a second" {
+@test "where stderr is not a terminal, one line per second" {
 	run_profile --live -gpu-only -o x.folded "$workloads/inference" 100
 	expect_status 0
 	expect_line stderr '^1 s: GPU 0 [0-9.]+ % busy \([0-9.]+ % so far\), [0-9]+ kernels/s, [0-9]+ launched but not finished, 0 lost$'
