@@ -8,6 +8,8 @@
  * are in microseconds since the beginning, with three decimals, so that they are exact to the
  * nanosecond. Categories and arguments of GPU work are called as in traces of PyTorch (Kineto).
  *
+ * Flows are those of the format's second version: members of the slices that they connect.
+ *
  * Stacks are shared: an event refers to its innermost frame in `stackFrames`, by `sf`. CPU samples
  * are events of phase P.
  */
@@ -20,17 +22,28 @@
 #include "profiler/output/json.h"
 #include "profiler/output/trace_model.h"
 #include "profiler/profile/work_names.h"
+#include "symbolize/array.h"
 
 /* Numbers of processes and threads that Linux does not give: its own are below PID_MAX_LIMIT. */
 #define OWN_NUMBERS (UINT32_C(1) << 22)
+
+/* Of events on a track: the process and thread as JSON. */
+struct members {
+	char text[47];
+	uint8_t length;
+};
 
 struct chrome {
 	const struct result *result;
 	const struct trace_tracks *tracks;
 	struct json json;
 	uint64_t first_ns;
-	uint32_t *pids;  /* by number of a first track */
-	uint8_t *stacks; /* by stack: an event refers to it */
+	uint32_t *pids;          /* by number of a first track */
+	uint8_t *stacks;         /* by stack: an event refers to it */
+	struct members *members; /* by track */
+	uint32_t member_count, member_capacity;
+	uint32_t *launches; /* by flow: the first one of its launch, which stands for the launch */
+	bool failed;        /* out of memory */
 };
 
 /* ---- numbers ---- */
@@ -81,21 +94,46 @@ static void put_number(struct json *j, const char *key, uint64_t value)
 	json_uint(j, value);
 }
 
-static void begin_event(struct chrome *c, const char *phase, const char *name, uint32_t track)
+/* Tracks come in the order of their numbers. */
+static void add_members(struct chrome *c, uint32_t track)
 {
-	struct json *j = &c->json;
+	struct members *members;
 
+	if (!array_make_room(&c->members, c->member_count, &c->member_capacity,
+			     sizeof(*c->members))) {
+		c->failed = true;
+		return;
+	}
+	members = &c->members[c->member_count++];
+	members->length =
+		(uint8_t)snprintf(members->text, sizeof(members->text), "\"pid\":%u,\"tid\":%u",
+				  pid_of(c, track), tid_of(c, track));
+}
+
+static void begin_event(struct chrome *c, char phase, const char *name, uint32_t track)
+{
+	const struct members *members = &c->members[track];
+	struct json *j = &c->json;
+	char text[] = "\"ph\":\"?\"";
+
+	text[sizeof(text) - 3] = phase;
 	json_break_line(j);
 	json_open_object(j);
-	put_text(j, "ph", phase);
-	put_text(j, "name", name);
-	put_number(j, "pid", pid_of(c, track));
-	put_number(j, "tid", tid_of(c, track));
+	json_raw(j, text, sizeof(text) - 1, true);
+	JSON_KEY(j, "name");
+	json_text(j, name);
+	json_raw(j, members->text, members->length, true);
+}
+
+static void put_category(struct chrome *c, const char *category)
+{
+	JSON_KEY(&c->json, "cat");
+	json_text(&c->json, category);
 }
 
 static void put_time(struct chrome *c, uint64_t time_ns)
 {
-	json_key(&c->json, "ts");
+	JSON_KEY(&c->json, "ts");
 	json_thousandths(&c->json, time_ns - c->first_ns);
 }
 
@@ -106,8 +144,8 @@ static void end_event(struct chrome *c)
 
 static void put_name_of_track(struct chrome *c, const char *event, uint32_t track, const char *name)
 {
-	begin_event(c, "M", event, track);
-	json_key(&c->json, "args");
+	begin_event(c, 'M', event, track);
+	JSON_KEY(&c->json, "args");
 	json_open_object(&c->json);
 	put_text(&c->json, "name", name);
 	json_close_object(&c->json);
@@ -116,8 +154,8 @@ static void put_name_of_track(struct chrome *c, const char *event, uint32_t trac
 
 static void put_rank_of_track(struct chrome *c, const char *event, uint32_t track)
 {
-	begin_event(c, "M", event, track);
-	json_key(&c->json, "args");
+	begin_event(c, 'M', event, track);
+	JSON_KEY(&c->json, "args");
 	json_open_object(&c->json);
 	put_number(&c->json, "sort_index", c->tracks->list[track].base);
 	json_close_object(&c->json);
@@ -130,6 +168,9 @@ static void put_track(struct chrome *c, uint32_t number)
 	char name[TRACE_NAME_BYTES], parent[TRACE_NAME_BYTES], whole[2 * TRACE_NAME_BYTES + 4];
 	bool is_process = track->kind == TRACK_PROCESS || track->kind == TRACK_DEVICE;
 
+	add_members(c, number);
+	if (c->failed)
+		return;
 	trace_track_name(c->result, track, name);
 	if (track->kind == TRACK_RUNNING || track->kind == TRACK_QUEUED)
 		return; /* counters are known by their names */
@@ -182,9 +223,8 @@ static const char *category_of(const struct timeline_record *record, const char 
 		       : "gpu_other";
 }
 
-static void put_dimensions(struct json *j, const char *key, const uint32_t size[3])
+static void put_dimensions(struct json *j, const uint32_t size[3])
 {
-	json_key(j, key);
 	json_open_array(j);
 	for (int i = 0; i < 3; i++)
 		json_uint(j, size[i]);
@@ -193,10 +233,14 @@ static void put_dimensions(struct json *j, const char *key, const uint32_t size[
 
 static void put_shape(struct json *j, const struct timeline_shape *shape)
 {
-	put_dimensions(j, "grid", shape->grid);
-	put_dimensions(j, "block", shape->block);
-	put_number(j, "registers per thread", shape->registers);
-	put_number(j, "shared memory", (uint64_t)shape->static_shared + shape->dynamic_shared);
+	JSON_KEY(j, "grid");
+	put_dimensions(j, shape->grid);
+	JSON_KEY(j, "block");
+	put_dimensions(j, shape->block);
+	JSON_KEY(j, "registers per thread");
+	json_uint(j, shape->registers);
+	JSON_KEY(j, "shared memory");
+	json_uint(j, (uint64_t)shape->static_shared + shape->dynamic_shared);
 }
 
 static void put_part(struct json *j, const char *key, uint32_t part)
@@ -211,15 +255,17 @@ static void put_arguments(struct chrome *c, const struct timeline_record *record
 	const struct place *place = &c->result->places[record->place];
 	struct json *j = &c->json;
 
-	json_key(j, "args");
+	JSON_KEY(j, "args");
 	json_open_object(j);
 	if (record->kind == TIMELINE_GPU_OPERATION) {
 		put_part(j, "device", place->part[PLACE_DEVICE]);
 		put_part(j, "context", place->part[PLACE_CONTEXT]);
 		put_part(j, "stream", place->part[PLACE_STREAM]);
 	}
-	if (record->correlation)
-		put_number(j, "correlation", record->correlation);
+	if (record->correlation) {
+		JSON_KEY(j, "correlation");
+		json_uint(j, record->correlation);
+	}
 	if (shape)
 		put_shape(j, shape);
 	if (record->bytes)
@@ -231,18 +277,20 @@ static void put_arguments(struct chrome *c, const struct timeline_record *record
 	json_close_object(j);
 }
 
-/* One end of a flow, at the beginning of the event before it. */
-static void put_flow(struct chrome *c, const struct trace_event *event, uint32_t flow)
+/* An arrow leads from the event with flow_out to all later ones with flow_in and the same number.
+ */
+static void put_flow(struct chrome *c, const struct trace_event *event)
 {
-	bool is_end = event->record->kind == TIMELINE_GPU_OPERATION;
+	static const char from[] = "\"flow_out\":true", to[] = "\"flow_in\":true";
+	bool is_launch = event->record->kind == TIMELINE_LAUNCH;
 
-	begin_event(c, is_end ? "f" : "s", "launch", event->track);
-	put_text(&c->json, "cat", "ac2g"); /* asynchronous CPU to GPU, in Kineto */
-	put_time(c, event->time_ns);
-	put_number(&c->json, "id", flow);
-	if (is_end)
-		put_text(&c->json, "bp", "e"); /* to the event around it, not to the next one */
-	end_event(c);
+	for (uint32_t i = 0; is_launch && i < event->flow_count; i++)
+		c->launches[event->first_flow + i] = event->first_flow;
+	if (!event->flow_count)
+		return;
+	JSON_KEY(&c->json, "bind_id");
+	json_uint(&c->json, c->launches[event->first_flow]);
+	json_raw(&c->json, is_launch ? from : to, strlen(is_launch ? from : to), true);
 }
 
 static void put_record(struct chrome *c, const struct trace_event *event)
@@ -252,31 +300,32 @@ static void put_record(struct chrome *c, const struct trace_event *event)
 	const char *name = frame ? frame->short_name : trace_kind_word(record->kind);
 	struct json *j = &c->json;
 
-	begin_event(c, event->kind == TRACE_SAMPLE ? "P" : "X", name ? name : "", event->track);
-	put_text(j, "cat", category_of(record, name));
+	begin_event(c, event->kind == TRACE_SAMPLE ? 'P' : 'X', name ? name : "", event->track);
+	put_category(c, category_of(record, name));
 	put_time(c, event->time_ns);
 	if (event->kind != TRACE_SAMPLE) {
-		json_key(j, "dur");
+		JSON_KEY(j, "dur");
 		json_thousandths(j, record->duration_ns);
 	}
 	if (frame) {
-		put_number(j, "sf", event->stack);
+		JSON_KEY(j, "sf");
+		json_uint(j, event->stack);
 		c->stacks[event->stack] = 1;
 	}
-	if (event->kind != TRACE_SAMPLE)
+	if (event->kind != TRACE_SAMPLE) {
+		put_flow(c, event);
 		put_arguments(c, record);
+	}
 	end_event(c);
-	for (uint32_t i = 0; i < event->flow_count; i++)
-		put_flow(c, event, event->first_flow + i);
 }
 
 static void put_range(struct chrome *c, const struct trace_event *event)
 {
 	const struct frame_info *frame = &c->result->frames[event->frame];
 
-	begin_event(c, event->kind == TRACE_RANGE_BEGIN ? "B" : "E", frame->name ? frame->name : "",
+	begin_event(c, event->kind == TRACE_RANGE_BEGIN ? 'B' : 'E', frame->name ? frame->name : "",
 		    event->track);
-	put_text(&c->json, "cat", "nvtx");
+	put_category(c, "nvtx");
 	put_time(c, event->time_ns);
 	end_event(c);
 }
@@ -292,7 +341,7 @@ static void put_counters(struct chrome *c, const struct trace_event *event)
 	put_text(j, "name", "operations");
 	put_number(j, "pid", pid_of(c, event->track));
 	put_time(c, event->time_ns);
-	json_key(j, "args");
+	JSON_KEY(j, "args");
 	json_open_object(j);
 	put_number(j, "running", event->running);
 	put_number(j, "queued", event->queued);
@@ -304,6 +353,8 @@ static void put_event(void *context, const struct trace_event *event)
 {
 	struct chrome *c = context;
 
+	if (c->failed)
+		return;
 	switch (event->kind) {
 	case TRACE_TRACK:
 		put_track(c, event->track);
@@ -413,12 +464,17 @@ static int write_chrome(const struct result *result, const struct writer_options
 	c.first_ns = trace_model_sums(model).first_ns;
 	c.pids = calloc(c.tracks->first_count + 1u, sizeof(*c.pids));
 	c.stacks = calloc(result->stack_count + 1u, 1);
-	if (c.pids && c.stacks) {
+	c.launches = calloc(trace_model_sums(model).flows + 1, sizeof(*c.launches));
+	if (c.pids && c.stacks && c.launches) {
 		number_processes(&c);
 		err = put_document(&c, model);
 	}
+	if (c.failed)
+		err = -ENOMEM;
 	free(c.pids);
 	free(c.stacks);
+	free(c.launches);
+	free(c.members);
 	trace_model_free(model);
 	if (err)
 		return err;

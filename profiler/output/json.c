@@ -9,29 +9,56 @@ struct json json_begin(FILE *out)
 	return (struct json){.out = out};
 }
 
+/* stdio costs more per call than most pieces have bytes. */
+static void flush(struct json *j)
+{
+	fwrite_unlocked(j->text, 1, j->length, j->out);
+	j->length = 0;
+}
+
+static void put_byte(struct json *j, char byte)
+{
+	if (j->length == sizeof(j->text))
+		flush(j);
+	j->text[j->length++] = byte;
+}
+
+static void put_bytes(struct json *j, const void *bytes, size_t length)
+{
+	if (length > sizeof(j->text) - j->length)
+		flush(j);
+	if (length > sizeof(j->text)) {
+		fwrite_unlocked(bytes, 1, length, j->out);
+		return;
+	}
+	memcpy(j->text + j->length, bytes, length);
+	j->length += (unsigned int)length;
+}
+
 void json_end(struct json *j)
 {
-	putc_unlocked('\n', j->out);
+	put_byte(j, '\n');
+	flush(j);
 }
 
 /* A value follows. */
 static void separate(struct json *j)
 {
 	if (j->needs_comma)
-		putc_unlocked(',', j->out);
+		put_byte(j, ',');
 	j->needs_comma = true;
 }
 
 static void open_with(struct json *j, char bracket)
 {
 	separate(j);
-	putc_unlocked(bracket, j->out);
+	put_byte(j, bracket);
 	j->needs_comma = false;
 }
 
 static void close_with(struct json *j, char bracket)
 {
-	putc_unlocked(bracket, j->out);
+	put_byte(j, bracket);
 	j->needs_comma = true;
 }
 
@@ -75,51 +102,60 @@ static size_t count_plain(const unsigned char *text)
 }
 
 /* Writes one character that does not stand as it is: its length. */
-static size_t put_escaped(FILE *out, const unsigned char *at)
+static size_t put_escaped(struct json *j, const unsigned char *at)
 {
+	char text[8];
+
 	if (*at == '"' || *at == '\\') {
-		putc_unlocked('\\', out);
-		putc_unlocked(*at, out);
+		put_byte(j, '\\');
+		put_byte(j, (char)*at);
 	} else if (*at < 0x20) {
-		fprintf(out, "\\u%04x", *at);
+		put_bytes(j, text, (size_t)snprintf(text, sizeof(text), "\\u%04x", *at));
 	} else if (count_utf8_bytes(at) == 3) {
-		fprintf(out, "\\u20%02x", at[2] & 0x3f);
+		put_bytes(j, text, (size_t)snprintf(text, sizeof(text), "\\u20%02x", at[2] & 0x3f));
 		return 3;
 	} else {
-		putc_unlocked('?', out);
+		put_byte(j, '?');
 	}
 	return 1;
 }
 
-static void put_string(FILE *out, const char *text)
+static void put_string(struct json *j, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
 
-	putc_unlocked('"', out);
+	put_byte(j, '"');
 	for (;;) {
 		size_t plain = count_plain(at);
 
-		fwrite_unlocked(at, 1, plain, out);
+		put_bytes(j, at, plain);
 		at += plain;
 		if (!*at)
 			break;
-		at += put_escaped(out, at);
+		at += put_escaped(j, at);
 	}
-	putc_unlocked('"', out);
+	put_byte(j, '"');
 }
 
 void json_key(struct json *j, const char *name)
 {
 	separate(j);
-	put_string(j->out, name);
-	putc_unlocked(':', j->out);
+	put_string(j, name);
+	put_byte(j, ':');
 	j->needs_comma = false;
+}
+
+void json_raw(struct json *j, const char *text, size_t length, bool is_complete)
+{
+	separate(j);
+	put_bytes(j, text, length);
+	j->needs_comma = is_complete;
 }
 
 void json_text(struct json *j, const char *text)
 {
 	separate(j);
-	put_string(j->out, text);
+	put_string(j, text);
 }
 
 /* Writes digits in front of `end`: where they begin. */
@@ -137,7 +173,7 @@ void json_uint(struct json *j, uint64_t value)
 	char digits[20], *end = digits + sizeof(digits), *at = put_digits(end, value);
 
 	separate(j);
-	fwrite_unlocked(at, 1, (size_t)(end - at), j->out);
+	put_bytes(j, at, (size_t)(end - at));
 }
 
 void json_thousandths(struct json *j, uint64_t thousandths)
@@ -151,7 +187,7 @@ void json_thousandths(struct json *j, uint64_t thousandths)
 		end--;
 	end -= end[-1] == '.';
 	separate(j);
-	fwrite_unlocked(at, 1, (size_t)(end - at), j->out);
+	put_bytes(j, at, (size_t)(end - at));
 }
 
 void json_int(struct json *j, int64_t value)
@@ -162,19 +198,19 @@ void json_int(struct json *j, int64_t value)
 	if (value < 0)
 		*--at = '-';
 	separate(j);
-	fwrite_unlocked(at, 1, (size_t)(end - at), j->out);
+	put_bytes(j, at, (size_t)(end - at));
 }
 
 void json_bool(struct json *j, bool value)
 {
 	separate(j);
-	fputs(value ? "true" : "false", j->out);
+	put_bytes(j, value ? "true" : "false", value ? 4 : 5);
 }
 
 void json_break_line(struct json *j)
 {
 	if (j->needs_comma)
-		putc_unlocked(',', j->out);
+		put_byte(j, ',');
 	j->needs_comma = false;
-	putc_unlocked('\n', j->out);
+	put_byte(j, '\n');
 }

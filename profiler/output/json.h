@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes JSON (RFC 8259) into a stream, value by value, without keeping it in memory. Errors of the
- * stream show in ferror(3).
+ * Writes JSON (RFC 8259) into a stream, value by value, without keeping it in memory. What is
+ * written is in the stream after json_end; its errors show in ferror(3).
  *
  *	struct json j = json_begin(out);
  *
@@ -17,17 +17,20 @@
 #define PROFILER_OUTPUT_JSON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 struct json {
 	FILE *out;
 	bool needs_comma; /* something precedes in the object or array */
+	unsigned int length;
+	char text[4096]; /* not in the stream yet */
 };
 
 struct json json_begin(FILE *out);
 
-/* Ends the last line. */
+/* Ends the last line, and writes out what is left. */
 void json_end(struct json *j);
 
 void json_open_object(struct json *j);
@@ -37,6 +40,16 @@ void json_close_array(struct json *j);
 
 /* The name of the next value; escaped like json_text. */
 void json_key(struct json *j, const char *name);
+
+/* The same for a literal in which nothing is to be escaped, for what is written millions of times.
+ */
+#define JSON_KEY(j, name) json_raw((j), "\"" name "\":", sizeof(name) + 2, false)
+
+/*
+ * JSON as the caller has written it: the name of the next value with its colon, or members or
+ * values, after which others may follow.
+ */
+void json_raw(struct json *j, const char *text, size_t length, bool is_complete);
 
 /*
  * A string of untrusted bytes. Quotes, backslashes, control characters and the line separators of

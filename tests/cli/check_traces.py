@@ -176,7 +176,7 @@ class Chrome:
         self.slices, self.samples, self.ranges, self.sample_times = [], Counter(), [], []
         self.ns = Counter()
         names, ends, ranges = {}, defaultdict(int), defaultdict(list)
-        flows, ended = {}, {}
+        sources, targets = {}, []
         now = 0
         for event in self.file["traceEvents"]:
             phase, track = event["ph"], (event["pid"], event.get("tid"))
@@ -197,6 +197,11 @@ class Chrome:
                 if duration:
                     ends[track] = time + duration
                 self.slices.append((time, duration, event["name"]))
+                if "flow_out" in event:
+                    assert event["bind_id"] not in sources
+                    sources[event["bind_id"]] = time
+                elif "flow_in" in event:
+                    targets.append((event["bind_id"], time))
                 if names[event["pid"]].startswith("GPU "):
                     self.ns[names[event["pid"]].split(" of ")[0]] += duration
             elif phase == "P":
@@ -209,15 +214,12 @@ class Chrome:
                 start, name = ranges[track].pop()
                 assert name == event["name"]
                 self.ranges.append((start, time - start, name))
-            elif phase in "sf":
-                side = flows if phase == "s" else ended
-                assert event["id"] not in side
-                side[event["id"]] = time
             else:
                 assert phase == "C" and all(int(v) >= 0 for v in event["args"].values()), event
         assert not any(ranges.values())
-        assert set(flows) == set(ended) and all(flows[i] <= ended[i] for i in flows)
-        self.flows = flows
+        assert set(sources) == {number for number, _ in targets}, "flows with one end"
+        assert all(sources[number] <= time for number, time in targets)
+        self.flows = targets
 
     @staticmethod
     def time(value):

@@ -89,10 +89,11 @@ static void a_launch_and_its_kernel(void **state)
 	assert_true(number_of(args, "shared memory") == 8);
 	assert_true(number_of(args, "graph") == 3 && number_of(args, "graph node") == 4);
 	assert_true(cJSON_GetArrayItem(item(args, "grid"), 0)->valuedouble == 4);
-	assert_true(number_of(event(tree, "s", 0), "id") == 1);
-	assert_true(number_of(event(tree, "f", 0), "id") == 1);
-	assert_string_equal(text_of(event(tree, "f", 0), "bp"), "e");
-	assert_true(number_of(event(tree, "f", 0), "tid") == number_of(e, "tid"));
+	assert_true(number_of(e, "bind_id") == 1 && cJSON_IsTrue(item(e, "flow_in")));
+	assert_null(item(e, "flow_out"));
+	assert_true(number_of(event(tree, "X", 0), "bind_id") == 1);
+	assert_true(cJSON_IsTrue(item(event(tree, "X", 0), "flow_out")));
+	assert_null(item(event(tree, "X", 0), "flow_in"));
 	assert_string_equal(text_of(item(event(tree, "M", 0), "args"), "name"), "app");
 	assert_string_equal(text_of(item(event(tree, "M", 2), "args"), "name"), "[thread 12]");
 	assert_string_equal(text_of(item(event(tree, "M", 4), "args"), "name"),
@@ -105,6 +106,46 @@ static void a_launch_and_its_kernel(void **state)
 	snprintf(number, sizeof(number), "%.0f", number_of(e, "parent"));
 	assert_string_equal(text_of(item(item(tree, "stackFrames"), number), "name"),
 			    "cudaLaunchKernel");
+	cJSON_Delete(tree);
+	made_timeline_end(&m);
+}
+
+/* Two graphs of two kernels, which run in turns, and a kernel without a launch. */
+static void all_operations_of_a_launch_are_bound_to_it(void **state)
+{
+	static const uint32_t correlations[] = {9, 10, 9, 10, 11};
+	struct made_timeline m;
+	struct written written;
+	uint32_t place;
+	cJSON *tree;
+
+	(void)state;
+	made_timeline_begin(&m);
+	place_names_add_process(&m.made.place_names,
+				&(struct process_info){.id = 1, .pid = 4711, .name = "app 4711"});
+	place = made_place(&m, 1, 12, 0, 7);
+	for (uint32_t i = 9; i <= 10; i++)
+		made_record(&m, (struct timeline_record){.kind = TIMELINE_LAUNCH,
+							 .start_ns = 1000 + i,
+							 .place = made_place(&m, 1, 12, NOT, NOT),
+							 .correlation = i});
+	for (uint32_t i = 0; i < 5; i++)
+		made_record(&m, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
+							 .start_ns = 2000 + 10 * i,
+							 .duration_ns = 10,
+							 .place = place,
+							 .correlation = correlations[i]});
+	tree = write_and_parse(&m, &written);
+	for (int i = 0; i < 6; i++) {
+		const cJSON *e = event(tree, "X", i);
+
+		assert_true(number_of(e, "bind_id") ==
+			    number_of(event(tree, "X", i % 2), "bind_id"));
+		assert_non_null(item(e, i < 2 ? "flow_out" : "flow_in"));
+	}
+	assert_true(number_of(event(tree, "X", 0), "bind_id") !=
+		    number_of(event(tree, "X", 1), "bind_id"));
+	assert_null(item(event(tree, "X", 6), "bind_id"));
 	cJSON_Delete(tree);
 	made_timeline_end(&m);
 }
@@ -236,6 +277,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_format_is_known_by_its_name),
 		cmocka_unit_test(a_launch_and_its_kernel),
+		cmocka_unit_test(all_operations_of_a_launch_are_bound_to_it),
 		cmocka_unit_test(odd_places_and_times),
 		cmocka_unit_test(losses_are_said),
 		cmocka_unit_test(hostile_names),
