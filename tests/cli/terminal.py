@@ -134,10 +134,10 @@ class Terminal:
         elif character != "\a":
             raise AssertionError("control character %r" % character)
 
-    def feed(self, text):
-        text = self.unread + text
-        at = 0
-        while at < len(text):
+    def _show(self):
+        """Shows what has been read, as far as a drawing ends; False: nothing that is complete."""
+        text, at, is_drawn = self.unread, 0, False
+        while at < len(text) and not is_drawn:
             if text[at] != "\x1b":
                 self._print(text[at])
                 at += 1
@@ -147,11 +147,17 @@ class Terminal:
                 assert len(text) - at < 16, "unknown sequence %r" % text[at:at + 16]
                 break
             self._obey(*match.groups())
+            is_drawn = match.group(1) == "8"
             at = match.end()
         self.unread = text[at:]
+        return at > 0
 
     def read(self, patience):
-        """Reads what there is; False: all has been read, and the other end is closed."""
+        """Reads and shows, not more than one drawing, so that none is missed.
+
+        False: all has been read, and the other end is closed."""
+        if self._show():
+            return True
         if not select.select([self.fd], [], [], patience)[0]:
             return True
         try:
@@ -165,8 +171,9 @@ class Terminal:
         while keep < 3 and text.endswith("\ufffd"):
             text = self.raw[:len(self.raw) - keep - 1].decode("utf-8", "replace")
             keep += 1
-        self.feed(text)
+        self.unread += text
         self.raw = self.raw[len(text.encode()):]
+        self._show()
         return bool(data)
 
     # ---- what the user does ----
@@ -195,7 +202,7 @@ class Terminal:
             pid, status = os.waitpid(self.pid, os.WNOHANG if alive else 0)
             if pid:
                 self.status = os.waitstatus_to_exitcode(status)
-        while select.select([self.fd], [], [], 0.2)[0] and self.read(0):
+        while (self._show() or select.select([self.fd], [], [], 0.2)[0]) and self.read(0):
             pass
         return self.status
 
