@@ -22,14 +22,19 @@ void protobuf_clear(struct protobuf *p)
 	p->size = 0;
 }
 
-/* Room for this many more bytes; the caller adds them to the size. NULL: failed. */
-static unsigned char *reserve(struct protobuf *p, size_t size)
+static bool grow(struct protobuf *p, size_t size)
 {
-	if (p->failed || size > UINT32_MAX ||
-	    !array_reserve(&p->bytes, p->size, (uint32_t)size, &p->capacity, 1)) {
+	if (size > UINT32_MAX ||
+	    !array_reserve(&p->bytes, p->size, (uint32_t)size, &p->capacity, 1))
 		p->failed = true;
+	return !p->failed;
+}
+
+/* Room for this many more bytes; the caller adds them to the size. NULL: failed. */
+static inline unsigned char *reserve(struct protobuf *p, size_t size)
+{
+	if (p->failed || (size > p->capacity - p->size && !grow(p, size)))
 		return NULL;
-	}
 	return p->bytes + p->size;
 }
 
