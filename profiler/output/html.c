@@ -31,6 +31,7 @@
 #include "profiler/output/deflated.h"
 #include "profiler/output/frame_kind.h"
 #include "profiler/output/html_timeline.h"
+#include "profiler/output/named_stacks.h"
 #include "profiler/profile/digest.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
@@ -72,10 +73,8 @@ struct page {
 	uint32_t frame_count, frame_capacity;
 	struct hash_index frame_index;
 
-	uint32_t *sites;           /* by the page's stack: the page's frame plus 1 */
-	struct stack_info *stacks; /* numbered as in the page; the first is the root */
-	uint32_t stack_count, stack_capacity;
-	struct hash_index stack_index;
+	uint32_t *sites;            /* by the page's stack: the page's frame plus 1 */
+	struct named_stacks stacks; /* numbered as in the page; the first is the root */
 
 	/* by the result's numbers: the page's; NONE: no row has it */
 	uint32_t *frame_numbers, *stack_numbers, *place_numbers;
@@ -277,28 +276,6 @@ static uint32_t number_of_frame(struct page *p, uint32_t frame)
 	return p->frame_numbers[frame];
 }
 
-static bool stack_equal(const void *records, uint32_t position, const void *key)
-{
-	return memcmp((const struct stack_info *)records + position, key,
-		      sizeof(struct stack_info)) == 0;
-}
-
-static uint32_t add_stack(struct page *p, struct stack_info stack)
-{
-	uint32_t hash = hash_pair(stack.outer, stack.frame);
-	uint32_t at = hash_index_find(&p->stack_index, hash, stack_equal, p->stacks, &stack);
-
-	if (at != HASH_INDEX_NONE)
-		return at;
-	if (!array_make_room(&p->stacks, p->stack_count, &p->stack_capacity, sizeof(*p->stacks)) ||
-	    hash_index_add(&p->stack_index, hash, p->stack_count) != 0) {
-		p->failed = true;
-		return 0;
-	}
-	p->stacks[p->stack_count] = stack;
-	return p->stack_count++;
-}
-
 /* Those of rows and records, and what is around them. */
 static void add_stacks(struct page *p)
 {
@@ -310,16 +287,16 @@ static void add_stacks(struct page *p)
 	for (uint32_t i = r->stack_count; i-- > RESULT_ROOT + 1;)
 		if (numbers[i] != NONE)
 			numbers[r->stacks[i].outer] = 0;
-	add_stack(p, (struct stack_info){NONE, NONE});
+	named_stacks_add(&p->stacks, NONE, NONE);
 	numbers[RESULT_ROOT] = 0;
-	for (uint32_t i = RESULT_ROOT + 1; i < r->stack_count && !p->failed; i++) {
+	for (uint32_t i = RESULT_ROOT + 1; i < r->stack_count && !p->stacks.failed; i++) {
 		const struct stack_info *stack = &r->stacks[i];
 
 		if (numbers[i] != NONE)
-			numbers[i] =
-				add_stack(p, (struct stack_info){numbers[stack->outer],
-								 number_of_frame(p, stack->frame)});
+			numbers[i] = named_stacks_add(&p->stacks, numbers[stack->outer],
+						      number_of_frame(p, stack->frame));
 	}
+	p->failed |= p->stacks.failed;
 }
 
 /* Where the stacks of GPU work were launched. */
@@ -327,7 +304,7 @@ static void add_sites(struct page *p)
 {
 	const struct result *r = p->result;
 
-	p->sites = calloc(p->stack_count + 1, sizeof(*p->sites));
+	p->sites = calloc(p->stacks.count + 1, sizeof(*p->sites));
 	p->failed |= !p->sites;
 	for (uint32_t i = 0; i < r->row_count && !p->failed; i++) {
 		uint32_t stack = r->rows[i].stack, *site = &p->sites[p->stack_numbers[stack]];
@@ -362,13 +339,13 @@ static void add_places(struct page *p)
 static bool order_rows(struct page *p)
 {
 	const struct result *r = p->result;
-	uint32_t *next = calloc(p->stack_count + 1, sizeof(*next));
+	uint32_t *next = calloc(p->stacks.count + 1, sizeof(*next));
 
 	if (!next)
 		return false;
 	for (uint32_t i = 0; i < r->row_count; i++)
 		next[p->stack_numbers[r->rows[i].stack] + 1]++;
-	for (uint32_t i = 0; i < p->stack_count; i++)
+	for (uint32_t i = 0; i < p->stacks.count; i++)
 		next[i + 1] += next[i];
 	for (uint32_t i = 0; i < r->row_count; i++)
 		p->row_order[next[p->stack_numbers[r->rows[i].stack]]++] = i;
@@ -402,8 +379,8 @@ static void write_facts(struct deflated *data, const struct fact *facts, uint32_
 
 static void write_stacks(const struct page *p, struct deflated *data)
 {
-	uint32_t count = p->stack_count - 1;
-	const struct stack_info *stacks = p->stacks + 1;
+	uint32_t count = p->stacks.count - 1;
+	const struct stack_info *stacks = p->stacks.list + 1;
 
 	deflated_number(data, p->frame_count);
 	COLUMN(data, p->frame_count, p->frames[i].class);
@@ -531,9 +508,8 @@ static void release(struct page *p)
 	free(p->losses);
 	free(p->frames);
 	hash_index_release(&p->frame_index);
-	free(p->stacks);
 	free(p->sites);
-	hash_index_release(&p->stack_index);
+	named_stacks_release(&p->stacks);
 	free(p->frame_numbers);
 	free(p->stack_numbers);
 	free(p->place_numbers);
@@ -614,7 +590,7 @@ static int write_html(const struct result *result, const struct writer_options *
 	if (p.failed || !add_place_names(&p, &labels, &label_numbers) || !order_rows(&p) ||
 	    p.failed)
 		goto out;
-	written->items = p.stack_count - 1;
+	written->items = p.stacks.count - 1;
 	err = write_page(&p, out, label_numbers);
 out:
 	release(&p);

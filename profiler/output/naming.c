@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
+#include "profiler/output/named_stacks.h"
 #include "profiler/output/short_name.h"
 #include "profiler/profile/marks.h"
 #include "profiler/profile/work_names.h"
@@ -36,9 +37,7 @@ struct naming {
 	uint32_t *list;
 	uint32_t list_count, list_capacity;
 
-	struct stack_info *stacks;
-	uint32_t stack_count, stack_capacity;
-	struct hash_index stack_index;
+	struct named_stacks stacks;
 	/* by collected stack: the named one, as a CPU sample's, and as a launch's; NONE: not yet */
 	uint32_t *whole, *launched;
 
@@ -47,15 +46,9 @@ struct naming {
 
 	struct row *rows;
 	struct allowance memory; /* for what goes beyond the collected stacks, frames and rows */
-	uint32_t not_kept; /* the stack of those that it does not suffice for; NONE: none yet */
-	bool failed;       /* out of memory */
+	bool failed;             /* out of memory */
 };
 
-/*
- * A stack: with its index, and then with its node in a writer's tree, its weights in units, and
- * what is needed to round them. An inlined frame is one beside those collected.
- */
-#define STACK_BYTES 224
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES + 4)
 
 /* ---- frames ---- */
@@ -311,56 +304,21 @@ static const struct names *names_of(struct naming *n, uint32_t collected_stack)
 
 /* ---- stacks ---- */
 
-static bool stack_equal(const void *records, uint32_t position, const void *key)
-{
-	return memcmp((const struct stack_info *)records + position, key,
-		      sizeof(struct stack_info)) == 0;
-}
-
-static uint32_t find_stack(const struct naming *n, const struct stack_info *stack)
-{
-	return hash_index_find(&n->stack_index, hash_pair(stack->outer, stack->frame), stack_equal,
-			       n->stacks, stack);
-}
-
-static uint32_t add_stack(struct naming *n, const struct stack_info *stack)
-{
-	if (!array_make_room(&n->stacks, n->stack_count, &n->stack_capacity, sizeof(*stack)) ||
-	    hash_index_add(&n->stack_index, hash_pair(stack->outer, stack->frame),
-			   n->stack_count) != 0) {
-		n->failed = true;
-		return RESULT_ROOT;
-	}
-	n->stacks[n->stack_count] = *stack;
-	return n->stack_count++;
-}
-
-/* The one stack for all that cannot be kept. */
-static uint32_t not_kept(struct naming *n)
-{
-	struct stack_info stack = {.outer = RESULT_ROOT};
-
-	if (n->not_kept != NONE)
-		return n->not_kept;
-	stack.frame = add_frame(
-		n, &(struct frame_info){.class = CLASS_MARK, .name = MARK_TOO_MANY_STACKS});
-	n->not_kept = find_stack(n, &stack);
-	if (n->not_kept == NONE)
-		n->not_kept = add_stack(n, &stack);
-	return n->not_kept;
-}
-
-/* A stack with one more frame inside. Nothing is added to the one for what cannot be kept. */
+/* A stack with one more frame inside. Beyond the budget it is the one for what is not kept. */
 static uint32_t push(struct naming *n, uint32_t outer, uint32_t frame)
 {
-	const struct stack_info stack = {outer, frame};
-	uint32_t at = find_stack(n, &stack);
+	uint32_t at;
 
-	if (at != NONE)
-		return at;
-	if (n->not_kept != NONE && outer == n->not_kept)
-		return outer;
-	return allowance_take(&n->memory, STACK_BYTES) ? add_stack(n, &stack) : not_kept(n);
+	if (!named_stacks_push(&n->stacks, outer, frame, &n->memory, &at))
+		at = n->stacks.rest != RESULT_ROOT
+			     ? n->stacks.rest
+			     : named_stacks_set_rest(
+				       &n->stacks,
+				       add_frame(n, &(struct frame_info){
+							    .class = CLASS_MARK,
+							    .name = MARK_TOO_MANY_STACKS}));
+	n->failed |= n->stacks.failed;
+	return at;
 }
 
 static uint32_t push_names(struct naming *n, uint32_t outer, uint32_t collected_stack)
@@ -573,7 +531,7 @@ static bool allocate(struct naming *n)
 		return false;
 	for (uint32_t i = 0; i < stacks; i++)
 		n->whole[i] = n->launched[i] = NONE;
-	return add_stack(n, &(struct stack_info){NONE, NONE}) == RESULT_ROOT && !n->failed;
+	return named_stacks_add(&n->stacks, NONE, NONE) == RESULT_ROOT && !n->stacks.failed;
 }
 
 /* Frees what is not needed once everything has a name; a timeline's records need stacks' names. */
@@ -588,7 +546,7 @@ static void drop_memory_of_naming(struct naming *n)
 		n->whole = n->launched = NULL;
 	}
 	hash_index_release(&n->frame_index);
-	hash_index_release(&n->stack_index);
+	named_stacks_finish(&n->stacks);
 	n->names = NULL;
 	n->list = n->path = NULL;
 }
@@ -602,7 +560,6 @@ struct result *result_new(const struct collected *collected, const struct naming
 		return NULL;
 	n->in = collected;
 	n->options = options;
-	n->not_kept = NONE;
 	n->memory = (struct allowance){.limit = SIZE_MAX, .outer = collected->memory};
 	n->failed = !allocate(n);
 	if (!n->failed)
@@ -613,8 +570,8 @@ struct result *result_new(const struct collected *collected, const struct naming
 	drop_memory_of_naming(n);
 	n->result.frames = n->frames;
 	n->result.frame_count = n->frame_count;
-	n->result.stacks = n->stacks;
-	n->result.stack_count = n->stack_count;
+	n->result.stacks = n->stacks.list;
+	n->result.stack_count = n->stacks.count;
 	n->result.rows = n->rows;
 	n->result.places = collected->places->list;
 	n->result.place_count = collected->places->count;
@@ -646,7 +603,7 @@ void result_free(struct result *result)
 	if (!n)
 		return;
 	free(n->frames);
-	free(n->stacks);
+	named_stacks_release(&n->stacks);
 	free(n->rows);
 	free(n->whole);
 	free(n->launched);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/output/code_role.h"
+#include "profiler/output/named_stacks.h"
 #include "profiler/output/writer.h"
 #include "profiler/profile/marks.h"
 #include "profiler/profile/work_names.h"
@@ -42,13 +43,10 @@ struct view {
 	uint32_t frame_count, frame_capacity;
 	struct hash_index text_index; /* those of places, by name */
 
-	struct stack_info *stacks;
-	uint32_t stack_count, stack_capacity;
-	struct hash_index stack_index;
+	struct named_stacks stacks;
 	uint32_t *mapped; /* by the result's stack: the view's; NONE: no row has it */
 	uint32_t *path;
 	uint32_t path_capacity;
-	uint32_t not_kept;         /* the stack of those without memory; NONE: none yet */
 	struct change *changes;    /* by frame of the result */
 	struct progress *progress; /* by stack of the result; NULL: all frames stay */
 	struct frame_info *named;  /* frames with short names; NULL: as the others */
@@ -65,8 +63,6 @@ struct view {
 	int error;                             /* the first -errno */
 };
 
-/* With its index, its node in a writer's tree, and what is needed to round its weights. */
-#define STACK_BYTES 224
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES)
 
 static void fail(struct view *v, int err)
@@ -101,61 +97,31 @@ static uint32_t add_text(struct view *v, enum frame_class class, const char *tex
 	return v->frame_count++;
 }
 
-static bool stack_equal(const void *records, uint32_t position, const void *key)
-{
-	return memcmp((const struct stack_info *)records + position, key,
-		      sizeof(struct stack_info)) == 0;
-}
-
-static uint32_t find_stack(const struct view *v, const struct stack_info *stack)
-{
-	return hash_index_find(&v->stack_index, hash_pair(stack->outer, stack->frame), stack_equal,
-			       v->stacks, stack);
-}
-
-static uint32_t add_stack(struct view *v, const struct stack_info *stack)
-{
-	if (!array_make_room(&v->stacks, v->stack_count, &v->stack_capacity, sizeof(*stack)) ||
-	    hash_index_add(&v->stack_index, hash_pair(stack->outer, stack->frame),
-			   v->stack_count) != 0) {
-		fail(v, -ENOMEM);
-		return RESULT_ROOT;
-	}
-	v->stacks[v->stack_count] = *stack;
-	return v->stack_count++;
-}
-
 /* The one stack for all that cannot be kept. */
-static uint32_t not_kept(struct view *v)
+static uint32_t rest_of_stacks(struct view *v)
 {
-	struct stack_info stack = {.outer = RESULT_ROOT};
 	const char *text;
 
-	if (v->not_kept != NONE)
-		return v->not_kept;
+	if (v->stacks.rest != RESULT_ROOT)
+		return v->stacks.rest;
 	text = intern_string(&v->strings, MARK_TOO_MANY_STACKS);
 	if (!text) {
 		fail(v, -ENOMEM);
 		return RESULT_ROOT;
 	}
-	stack.frame = add_text(v, CLASS_MARK, text);
-	v->not_kept = find_stack(v, &stack);
-	if (v->not_kept == NONE)
-		v->not_kept = add_stack(v, &stack);
-	return v->not_kept;
+	return named_stacks_set_rest(&v->stacks, add_text(v, CLASS_MARK, text));
 }
 
-/* A stack with one more frame inside. Nothing is added to the one for what cannot be kept. */
+/* A stack with one more frame inside. */
 static uint32_t push(struct view *v, uint32_t outer, uint32_t frame)
 {
-	const struct stack_info stack = {outer, frame};
-	uint32_t at = find_stack(v, &stack);
+	uint32_t at;
 
-	if (at != NONE)
-		return at;
-	if (v->not_kept != NONE && outer == v->not_kept)
-		return outer;
-	return allowance_take(&v->memory, STACK_BYTES) ? add_stack(v, &stack) : not_kept(v);
+	if (!named_stacks_push(&v->stacks, outer, frame, &v->memory, &at))
+		at = rest_of_stacks(v);
+	if (v->stacks.failed)
+		fail(v, -ENOMEM);
+	return at;
 }
 
 /* A copy of a stack of the view, inside another. */
@@ -165,9 +131,9 @@ static uint32_t append(struct view *v, uint32_t outer, uint32_t stack)
 
 	if (outer == RESULT_ROOT)
 		return stack;
-	for (; stack != RESULT_ROOT && !v->error; stack = v->stacks[stack].outer) {
+	for (; stack != RESULT_ROOT && !v->error; stack = v->stacks.list[stack].outer) {
 		if (array_make_room(&v->path, count, &v->path_capacity, sizeof(*v->path)))
-			v->path[count++] = v->stacks[stack].frame;
+			v->path[count++] = v->stacks.list[stack].frame;
 		else
 			fail(v, -ENOMEM);
 	}
@@ -192,7 +158,7 @@ static uint32_t group_of(struct view *v, uint32_t place)
 		kept = intern_find(&v->strings, text);
 		if (!kept && allowance_take(&v->memory, FRAME_BYTES))
 			kept = allowance_intern(&v->memory, &v->strings, text);
-		at = kept ? push(v, at, add_text(v, CLASS_PLACE, kept)) : not_kept(v);
+		at = kept ? push(v, at, add_text(v, CLASS_PLACE, kept)) : rest_of_stacks(v);
 	}
 	return at;
 }
@@ -295,8 +261,9 @@ static void fold_package(struct view *v, struct progress *p, uint32_t frame)
 	uint32_t stack = p->packages, length = p->length;
 
 	p->plumbing = NONE;
-	for (; stack != p->kept && stack != RESULT_ROOT; stack = v->stacks[stack].outer, length--) {
-		if (v->stacks[stack].frame != frame)
+	for (; stack != p->kept && stack != RESULT_ROOT;
+	     stack = v->stacks.list[stack].outer, length--) {
+		if (v->stacks.list[stack].frame != frame)
 			continue;
 		p->packages = stack;
 		p->length = length;
@@ -304,8 +271,8 @@ static void fold_package(struct view *v, struct progress *p, uint32_t frame)
 	}
 	if (p->length < VIEW_RUN_MAX)
 		p->length++;
-	else if (p->packages != v->not_kept)
-		p->packages = v->stacks[p->packages].outer;
+	else if (p->packages != v->stacks.rest)
+		p->packages = v->stacks.list[p->packages].outer;
 	p->packages = push(v, p->packages, frame);
 }
 
@@ -675,14 +642,14 @@ static bool allocate(struct view *v)
 	v->frame_count = r->frame_count;
 	if (!note_options(v))
 		return false;
-	return add_stack(v, &(struct stack_info){NONE, NONE}) == RESULT_ROOT && !v->error;
+	return named_stacks_add(&v->stacks, NONE, NONE) == RESULT_ROOT && !v->stacks.failed;
 }
 
 /* What only building needs. */
 static void drop_memory_of_building(struct view *v)
 {
 	hash_index_release(&v->text_index);
-	hash_index_release(&v->stack_index);
+	named_stacks_finish(&v->stacks);
 	hash_index_release(&v->row_index);
 	free(v->mapped);
 	free(v->has_place);
@@ -718,8 +685,8 @@ static void build(struct view *v, const char *folder)
 	drop_memory_of_building(v);
 	v->result.frames = v->frames;
 	v->result.frame_count = v->frame_count;
-	v->result.stacks = v->stacks;
-	v->result.stack_count = v->stack_count;
+	v->result.stacks = v->stacks.list;
+	v->result.stack_count = v->stacks.count;
 	v->result.rows = v->rows;
 	v->result.row_count = v->row_count;
 	if (is_part && v->timeline)
@@ -749,7 +716,6 @@ struct view *view_new(const struct result *result, const struct view_options *op
 	v->base = result;
 	v->result = *result;
 	v->options = options;
-	v->not_kept = NONE;
 	v->memory = (struct allowance){.limit = SIZE_MAX, .outer = memory};
 	build(v, folder);
 	if (!v->error)
@@ -765,7 +731,7 @@ void view_free(struct view *v)
 	if (!v)
 		return;
 	free(v->frames);
-	free(v->stacks);
+	named_stacks_release(&v->stacks);
 	free(v->rows);
 	free(v->sample_stacks);
 	free(v->call_stacks);

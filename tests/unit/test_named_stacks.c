@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+#include "profiler/output/named_stacks.h"
+
+#define ROOT UINT32_MAX /* of the root itself */
+
+static void each_stack_is_there_once(void **state)
+{
+	struct named_stacks s = {0};
+	uint32_t main, outer = 0;
+
+	(void)state;
+	assert_int_equal(named_stacks_add(&s, ROOT, ROOT), RESULT_ROOT);
+	main = named_stacks_add(&s, RESULT_ROOT, 7);
+	assert_int_equal(main, 1);
+	assert_int_equal(named_stacks_add(&s, RESULT_ROOT, 7), main);
+	assert_int_equal(named_stacks_add(&s, main, 7), 2);
+	for (uint32_t i = 0; i < 10000; i++) {
+		uint32_t at = named_stacks_add(&s, outer, 100 + i);
+
+		assert_true(at > outer);
+		outer = at;
+	}
+	assert_int_equal(s.count, 10003);
+	assert_int_equal(s.list[outer].frame, 100 + 9999);
+	named_stacks_finish(&s);
+	assert_int_equal(s.list[main].outer, RESULT_ROOT);
+	named_stacks_release(&s);
+	assert_int_equal(s.count, 0);
+}
+
+static void beyond_the_budget_is_one_stack(void **state)
+{
+	struct allowance memory = {.limit = 2 * NAMED_STACK_BYTES + 1};
+	struct named_stacks s = {0};
+	uint32_t first, second, rest, at;
+
+	(void)state;
+	named_stacks_add(&s, ROOT, ROOT);
+	assert_true(named_stacks_push(&s, RESULT_ROOT, 1, &memory, &first));
+	assert_true(named_stacks_push(&s, first, 2, &memory, &second));
+	assert_true(named_stacks_push(&s, RESULT_ROOT, 1, &memory, &at));
+	assert_int_equal(at, first);
+	assert_false(named_stacks_push(&s, second, 3, &memory, &at));
+	assert_int_equal(memory.refused, 1);
+	rest = named_stacks_set_rest(&s, 9);
+	assert_int_equal(s.rest, rest);
+	assert_int_equal(s.list[rest].outer, RESULT_ROOT);
+	/* nothing goes inside, and that is no further loss */
+	assert_true(named_stacks_push(&s, rest, 3, &memory, &at));
+	assert_int_equal(at, rest);
+	assert_int_equal(memory.refused, 1);
+	/* those that are there still are */
+	assert_true(named_stacks_push(&s, first, 2, &memory, &at));
+	assert_int_equal(at, second);
+	assert_int_equal(s.count, 4);
+	named_stacks_release(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_stack_is_there_once),
+		cmocka_unit_test(beyond_the_budget_is_one_stack),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
