@@ -3,8 +3,8 @@
  * The kinds of work that a GPU does and CUPTI reports, as this program distinguishes them. The
  * values are those of the wire format: new ones are added at the end.
  *
- * Spans have a duration that counts as GPU time. Instants have none: they are counted, with their
- * bytes.
+ * Spans have a duration that counts as GPU time, unless they are stalls. Instants have none: they
+ * are counted, with their bytes.
  */
 #ifndef CUPTI_TRACE_GPU_WORK_H
 #define CUPTI_TRACE_GPU_WORK_H
@@ -42,6 +42,15 @@ enum gpu_work {
 static inline int gpu_work_has_no_launch(unsigned int work)
 {
 	return work >= GPU_WORK_UVM_HTOD && work <= GPU_WORK_UVM_OTHER;
+}
+
+/*
+ * Kernels that go on, and have the time in their durations, stand still meanwhile: it is not GPU
+ * time of its own.
+ */
+static inline int gpu_work_is_stall(unsigned int work)
+{
+	return work == GPU_WORK_UVM_GPU_FAULTS || work == GPU_WORK_UVM_OTHER;
 }
 
 /* CUpti_ActivityMemoryKind: those that are a GPU's own. */

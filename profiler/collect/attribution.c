@@ -20,6 +20,15 @@ static void add_part_of_wait(void *context, const struct waits_wait *wait,
 		    wait->place, ns, 0);
 }
 
+static void add_part_of_stall(void *context, const struct stalls_stall *stall,
+			      const struct gpu_work_origin *origin, uint64_t ns)
+{
+	struct attribution *a = context;
+
+	profile_add(a->parts.profile, ROW_WAIT, compose_stall(&a->compose, origin), stall->place,
+		    ns, 0);
+}
+
 int attribution_init(struct attribution *a, const struct attribution_parts *parts,
 		     bool follows_waits)
 {
@@ -29,7 +38,8 @@ int attribution_init(struct attribution *a, const struct attribution_parts *part
 	if (!follows_waits)
 		return 0;
 	a->waits = waits_new(&(struct waits_output){add_part_of_wait, a});
-	return a->waits ? 0 : -ENOMEM;
+	a->stalls = stalls_new(&(struct stalls_output){add_part_of_stall, a});
+	return a->waits && a->stalls ? 0 : -ENOMEM;
 }
 
 void attribution_limit(struct attribution *a, struct allowance *memory)
@@ -37,8 +47,10 @@ void attribution_limit(struct attribution *a, struct allowance *memory)
 	a->memory = memory;
 	a->compose.memory = memory;
 	a->graph_nodes.memory = memory;
-	if (a->waits)
-		waits_limit(a->waits, memory);
+	if (!a->waits)
+		return;
+	waits_limit(a->waits, memory);
+	stalls_limit(a->stalls, memory);
 }
 
 void attribution_release(struct attribution *a)
@@ -46,6 +58,7 @@ void attribution_release(struct attribution *a)
 	compose_release(&a->compose);
 	graph_nodes_release(&a->graph_nodes);
 	waits_free(a->waits);
+	stalls_free(a->stalls);
 	free(a->origins);
 	hash_index_release(&a->origin_index);
 	memset(a, 0, sizeof(*a));
@@ -178,6 +191,14 @@ static void show_to_waits(struct attribution *a, const struct gpu_work_origin *o
 							  .stream = o->stream,
 							  .origin = *origin}) != 0)
 		a->parts.ledger->bounds.out_of_memory++;
+	if (o->work == GPU_WORK_KERNEL &&
+	    stalls_add_kernel(a->stalls,
+			      &(struct stalls_kernel){.start_ns = o->start_ns,
+						      .end_ns = o->start_ns + o->duration_ns,
+						      .process = o->process,
+						      .device = o->device,
+						      .origin = *origin}) != 0)
+		a->parts.ledger->bounds.out_of_memory++;
 }
 
 /* Skips operations without usable times, which are counted elsewhere. */
@@ -198,6 +219,31 @@ static void record_operation(struct attribution *a, const struct gpu_operation *
 								  .work = o->work});
 }
 
+/* Kernels waited, on the track of a thread that is not known: no thread made them. */
+static void add_stall(struct attribution *a, const struct gpu_operation *o)
+{
+	struct place where = place_unknown();
+	struct stalls_stall stall = {.start_ns = o->start_ns,
+				     .end_ns = o->start_ns + o->duration_ns,
+				     .process = o->process,
+				     .device = o->device};
+
+	if (!a->waits || o->bad_time)
+		return;
+	where.part[PLACE_PROCESS] = o->process;
+	where.part[PLACE_DEVICE] = o->device;
+	stall.place = places_add(a->parts.places, &where);
+	if (a->parts.timeline)
+		timeline_add(a->parts.timeline,
+			     &(struct timeline_record){.kind = TIMELINE_WAIT,
+						       .start_ns = o->start_ns,
+						       .duration_ns = o->duration_ns,
+						       .place = stall.place,
+						       .stack = compose_stall(&a->compose, NULL)});
+	if (stalls_add(a->stalls, &stall) != 0)
+		a->parts.ledger->bounds.out_of_memory++;
+}
+
 void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 		     const struct gpu_operation *o)
 {
@@ -209,6 +255,10 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 	uint32_t stack, place;
 
 	count(a, launch.stack != LAUNCH_UNKNOWN, o);
+	if (gpu_work_is_stall(o->work)) {
+		add_stall(a, o);
+		return;
+	}
 	if (is_instant && !a->parts.timeline)
 		return; /* has no time */
 	memset(&origin, 0, sizeof(origin));
@@ -282,5 +332,6 @@ void attribution_finish(struct attribution *a)
 	if (!a->waits)
 		return;
 	waits_finish(a->waits);
+	stalls_finish(a->stalls);
 	a->parts.ledger->calls.cut_waits = waits_cut(a->waits);
 }

@@ -4,7 +4,8 @@
  *
  * Runs after the join (join.h), which finds the launch of an operation, and before the profile's
  * rows. It looks up the stack that created a graph node, keeps the process's totals, and passes
- * operations on to the waits.
+ * operations on to the waits. Stalls of kernels are no operations of the profile: they are counted,
+ * and shown below the kernels where waits are.
  */
 #ifndef PROFILER_COLLECT_ATTRIBUTION_H
 #define PROFILER_COLLECT_ATTRIBUTION_H
@@ -16,6 +17,7 @@
 #include "profiler/collect/graph_nodes.h"
 #include "profiler/collect/join.h"
 #include "profiler/collect/processes.h"
+#include "profiler/collect/stalls.h"
 #include "profiler/collect/waits.h"
 #include "profiler/profile/gpu_load.h"
 #include "profiler/profile/ledger.h"
@@ -44,7 +46,8 @@ struct attribution {
 	struct attribution_parts parts;
 	struct compose compose;
 	struct graph_nodes graph_nodes;
-	struct waits *waits; /* NULL: not requested */
+	struct waits *waits; /* these two NULL: not requested */
+	struct stalls *stalls;
 	/* the process being settled, which is no longer in any table; or NULL */
 	struct process *settling;
 	struct launch_origin *origins;

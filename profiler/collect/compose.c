@@ -143,6 +143,11 @@ uint32_t compose_wait(struct compose *c, uint32_t waiter, const struct gpu_work_
 	return stack;
 }
 
+uint32_t compose_stall(struct compose *c, const struct gpu_work_origin *origin)
+{
+	return mark(c, origin ? compose_work(c, origin) : STACK_EMPTY, MARK_WAITING_FOR_PAGES);
+}
+
 uint32_t compose_call(struct compose *c, uint32_t call, const struct code_ref *kernel)
 {
 	struct frame frame;

@@ -5,6 +5,7 @@
  *
  *   launch stack; [graph node captured at]; stack of the node; kernel
  *   waiting call; [waiting for GPU]; kernel; launched at; launch stack; ...
+ *   launch stack; ...; kernel; [waiting for pages]
  *   call; [CUDA call, wall time]kernel
  */
 #ifndef PROFILER_COLLECT_COMPOSE_H
@@ -49,6 +50,9 @@ uint32_t compose_work(struct compose *compose, const struct gpu_work_origin *ori
 /* The stack of a wait for this work (NULL: unknown) by the call with stack `waiter`. */
 uint32_t compose_wait(struct compose *compose, uint32_t waiter,
 		      const struct gpu_work_origin *origin);
+
+/* The stack of a kernel's wait for pages; `origin` is NULL if the kernel is not known. */
+uint32_t compose_stall(struct compose *compose, const struct gpu_work_origin *origin);
 
 /* The stack of a timed call; `kernel`: the address of its kernel's host function, or NULL. */
 uint32_t compose_call(struct compose *compose, uint32_t call, const struct code_ref *kernel);

@@ -75,7 +75,7 @@ static enum frame_class class_of(const char *name)
 			return CLASS_GPU_KERNEL;
 		if (is_gpu_work(name))
 			return CLASS_GPU_WORK;
-		if (strcmp(name, MARK_WAITING) == 0)
+		if (strcmp(name, MARK_WAITING) == 0 || strcmp(name, MARK_WAITING_FOR_PAGES) == 0)
 			return CLASS_WAIT;
 		return starts_with(name, MARK_CALL) ? CLASS_CALL : CLASS_MARK;
 	}

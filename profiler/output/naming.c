@@ -278,7 +278,10 @@ static void name_text(struct naming *n, struct names *names, const struct frame 
 		info.name = call_text(n, frame->code);
 		break;
 	default:
-		info.class = strcmp(frame->text, MARK_WAITING) == 0 ? CLASS_WAIT : CLASS_MARK;
+		info.class = strcmp(frame->text, MARK_WAITING) == 0 ||
+					     strcmp(frame->text, MARK_WAITING_FOR_PAGES) == 0
+				     ? CLASS_WAIT
+				     : CLASS_MARK;
 	}
 	add_name(n, names, &info);
 }

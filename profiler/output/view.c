@@ -475,6 +475,8 @@ static uint32_t waiting(struct view *v, uint32_t call)
 {
 	const char *text = intern_string(&v->strings, MARK_WAITING);
 
+	if (call != RESULT_ROOT && v->frames[v->stacks.list[call].frame].class == CLASS_WAIT)
+		return call; /* for pages */
 	if (text)
 		return push(v, call, add_text(v, CLASS_WAIT, text));
 	fail(v, -ENOMEM);

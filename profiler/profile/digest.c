@@ -186,7 +186,8 @@ static void add_record(struct digest *d, struct digest_table *waits, const struc
 		add_row(&d->calls, frame, &row);
 		break;
 	case TIMELINE_WAIT:
-		add_row(waits, frame, &row);
+		if (frame->class != CLASS_WAIT) /* of a call, not of a kernel */
+			add_row(waits, frame, &row);
 		break;
 	case TIMELINE_CPU_SAMPLE:
 		/* one that began before the part of the run is not of its rows' count */

@@ -12,6 +12,7 @@
 #define MARK_CAPTURED "[graph node captured at]"
 #define MARK_CAPTURE_UNSEEN "[graph node, capture not seen]"
 #define MARK_WAITING "[waiting for GPU]"
+#define MARK_WAITING_FOR_PAGES "[waiting for pages]" /* of kernels */
 #define MARK_LAUNCHED "launched at"
 #define MARK_CALL "[CUDA call, wall time]" /* followed by the kernel's name, if known */
 #define MARK_TOO_MANY_STACKS "[too many stacks]"

@@ -30,7 +30,7 @@ enum frame_class {
 	CLASS_NVTX,        /* an NVTX range of the program */
 	CLASS_GPU_KERNEL,
 	CLASS_GPU_WORK, /* copies, sets, migrations, whole graphs */
-	CLASS_WAIT,     /* "[waiting for GPU]" */
+	CLASS_WAIT,     /* "[waiting for GPU]", "[waiting for pages]" */
 	CLASS_CALL,     /* "[CUDA call, wall time]" */
 	CLASS_PLACE,    /* process, thread, device, context, stream (--by) */
 	CLASS_MARK,     /* describes the stack: "[truncated]", "launched at" */

@@ -59,6 +59,8 @@ static void report_row(struct log *log, const struct gpu_row *row)
 		bytes_text(bytes, row->bytes);
 	if (has_time && !gpu_work_has_no_launch(work))
 		add_note(&notes, row->unmatched, "unmatched", &row->unmatched_ns);
+	if (gpu_work_is_stall(work))
+		add_note(&notes, row->count, "stalls, already in the time of kernels", NULL);
 	add_note(&notes, row->bad_times, "without times", NULL);
 	add_note(&notes, row->staged, "between GPUs, through host memory", NULL);
 	add_note(&notes, row->before, "before tracing", has_time ? &row->before_ns : NULL);

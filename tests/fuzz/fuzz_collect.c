@@ -87,7 +87,7 @@ static void note_operation(struct world *w, const struct process *process,
 						     .ns = sum->ns,
 						     .bytes = sum->bytes,
 						     .bad_times = bad_time});
-	if (!gpu_work_is_instant(sum->key.work))
+	if (!gpu_work_is_instant(sum->key.work) && !gpu_work_is_stall(sum->key.work))
 		add_sum(&w->spans, sum->count, sum->ns, sum->bytes);
 }
 
@@ -102,9 +102,18 @@ static void note_kernel(struct world *w, const struct process *process,
 		       e->bad_time);
 }
 
+/* One that ends before it began has no parts. */
+static void note_interval(struct world *w, uint64_t start_ns, uint64_t duration_ns)
+{
+	if (w->follows_waits && start_ns + duration_ns >= start_ns)
+		add_sum(&w->waits, 0, duration_ns, 0);
+}
+
 static void note_work(struct world *w, const struct process *process,
 		      const struct gpu_event_work *e)
 {
+	if (gpu_work_is_stall(e->work) && !e->bad_time)
+		note_interval(w, e->start_ns, e->duration_ns);
 	note_operation(
 		w, process,
 		&(struct work_sum){.key = {e->device_id, e->context_id, e->stream_id, e->work},
@@ -123,13 +132,6 @@ static void note_sum(struct world *w, const struct process *process, const struc
 					.bytes = e->bytes});
 }
 
-/* One that ends before it began has no parts. */
-static void note_wait(struct world *w, const struct gpu_event_wait *e)
-{
-	if (w->follows_waits && e->start_ns + e->duration_ns >= e->start_ns)
-		add_sum(&w->waits, 0, e->duration_ns, 0);
-}
-
 static void note_event(struct world *w, const struct process *process,
 		       const struct gpu_event *event)
 {
@@ -140,7 +142,7 @@ static void note_event(struct world *w, const struct process *process,
 	else if (event->type == GPU_EVENT_SUM)
 		note_sum(w, process, &event->sum);
 	else if (event->type == GPU_EVENT_WAIT)
-		note_wait(w, &event->wait);
+		note_interval(w, event->wait.start_ns, event->wait.duration_ns);
 }
 
 /* ---- a session ---- */

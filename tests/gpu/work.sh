@@ -88,6 +88,14 @@ check_gpu_work() {
 	done < <(grep '^\[GPU' "$out/copies.stdout")
 	check_true "copies: unified memory moved" "$(grep 'UVM' "$out/copies.log" | tr -s ' ' | tr '\n' '|')" \
 		"$(grep -c 'UVM HtoD' "$out/copies.log") == 1 && $(grep -c 'UVM DtoH' "$out/copies.log") == 1"
+	LD_LIBRARY_PATH=${libs-} "$profile" --waits -gpu-only --unit ns -o "$out/faults.folded" \
+		"$bin/copies" >"$out/faults.stdout" 2>"$out/faults.log"
+	events=$(awk '/UVM GPU faults/ { for (i = 1; i < NF; i++) if ($(i + 1) == "ms") s += $i * 1e6 }
+		END { printf "%d", s }' "$out/faults.log")
+	ours=$(awk '/\[waiting for pages\]/ { s += $NF } END { printf "%d", s }' "$out/faults.folded")
+	count=$(awk '/GPU_Kernel.*\[waiting for pages\]/ { s += $NF } END { printf "%d", s }' "$out/faults.folded")
+	check_true "copies: page faults are below their kernels" "table $events ns, stacks $ours, of kernels $count" \
+		"$ours > $events - 1000 && $ours < $events + 1000 && $count > 0.9 * $ours"
 
 	if nvcc -std=c++17 -O1 -arch=native -rdc=true -o "$bin/device_launch" tests/gpu/device_launch.cu -lcudadevrt \
 		2>/dev/null; then

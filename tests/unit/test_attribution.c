@@ -536,10 +536,46 @@ static void waits_not_requested(void **state)
 	free_bench(b);
 }
 
+/* A kernel's time has that of the faults in it: no operation, but a part of the kernel's. */
+static void page_faults_are_stalls_of_kernels(void **state)
+{
+	(void)state;
+	for (int with_waits = 0; with_waits <= 1; with_waits++) {
+		struct bench *b = new_bench(ALL, with_waits);
+		struct gpu_operation o = kernel(b, 1000, 60), faults = o;
+
+		faults.work = GPU_WORK_UVM_GPU_FAULTS;
+		faults.name = NULL;
+		faults.start_ns = 1050;
+		faults.duration_ns = 30;
+		faults.bytes = 17;
+		attribution_add(&b->attribution, LAUNCH_NONE_NEEDED, 0, &faults);
+		attribution_add(&b->attribution, b->launch, 900, &o);
+		faults.bad_time = true;
+		faults.duration_ns = 0;
+		attribution_add(&b->attribution, LAUNCH_NONE_NEEDED, 0, &faults);
+		attribution_finish(&b->attribution);
+		expect_row(b, ROW_GPU, "cudaLaunch;k", 1, 60);
+		assert_null(row_of(b, ROW_GPU, "[GPU_UVM page faults]"));
+		assert_int_equal(total_of(b, GPU_WORK_UVM_GPU_FAULTS)->ns, 30);
+		assert_int_equal(total_of(b, GPU_WORK_UVM_GPU_FAULTS)->bytes, 34);
+		assert_int_equal(b->ledger.calls.waits, 0);
+		if (with_waits) {
+			expect_row(b, ROW_WAIT, "cudaLaunch;k;[waiting for pages]", 1, 10);
+			expect_row(b, ROW_WAIT, "[waiting for pages]", 1, 20);
+			expect_place(b, row_of(b, ROW_WAIT, "[waiting for pages]"), b->process->id,
+				     PLACE_UNKNOWN, o.device, PLACE_UNKNOWN, PLACE_UNKNOWN);
+		} else {
+			assert_null(row_of(b, ROW_WAIT, "cudaLaunch;k;[waiting for pages]"));
+		}
+		free_bench(b);
+	}
+}
+
 /* ---- all of it ---- */
 
 struct totals_seen {
-	uint64_t spans, span_ns, operations, ns, bytes, waits, wait_ns, matched;
+	uint64_t spans, span_ns, operations, ns, bytes, waits, wait_ns, stall_ns, matched;
 	uint64_t own, own_ns; /* of the process that is there */
 };
 
@@ -572,7 +608,8 @@ static void random_operation(struct prng *r, struct bench *b, struct totals_seen
 	seen->operations++;
 	seen->ns += o.duration_ns;
 	seen->bytes += o.bytes;
-	seen->spans += !is_instant;
+	seen->spans += !is_instant && !gpu_work_is_stall(o.work);
+	seen->stall_ns += gpu_work_is_stall(o.work) ? o.duration_ns : 0;
 	if (o.process == b->process->id) {
 		seen->own++;
 		seen->own_ns += o.duration_ns;
@@ -609,10 +646,11 @@ static void check(struct prng *r, struct bench *b, const struct totals_seen *see
 		got.ns += gpu->rows[i].ns;
 		got.bytes += gpu->rows[i].bytes;
 	}
-	EXPECT(r, got.spans == seen->spans && got.span_ns == seen->ns);
+	EXPECT(r, got.spans == seen->spans && got.span_ns == seen->ns - seen->stall_ns);
 	EXPECT(r, got.operations == seen->operations && got.ns == seen->ns);
 	EXPECT(r, got.bytes == seen->bytes);
-	EXPECT(r, got.wait_ns == seen->wait_ns && b->ledger.calls.wait_ns == seen->wait_ns);
+	EXPECT(r, got.wait_ns == seen->wait_ns + seen->stall_ns);
+	EXPECT(r, b->ledger.calls.wait_ns == seen->wait_ns);
 	EXPECT(r, b->ledger.calls.waits == seen->waits);
 	EXPECT(r, gpu->matched == seen->matched);
 	got.operations = got.ns = 0;
@@ -682,6 +720,7 @@ int main(void)
 		cmocka_unit_test(threads_without_number_take_no_memory),
 		cmocka_unit_test(a_wait_is_split_by_operation),
 		cmocka_unit_test(at_the_end_all_waits_are_decided),
+		cmocka_unit_test(page_faults_are_stalls_of_kernels),
 		cmocka_unit_test(waits_not_requested),
 		cmocka_unit_test(nothing_is_lost_or_counted_twice),
 	};
