@@ -183,6 +183,53 @@ static __always_inline bool is_in_call(struct task_struct *task, __u32 pid, __u6
 	return state && state->start_ns && sp <= state->sp && is_in(&timed, pid);
 }
 
+/*
+ * The clocks tick several times for each sample. Time that tracked processes run on a CPU is
+ * divided into periods of `sample_ns`, and each has one sample, at the first tick after a moment
+ * that is elsewhere in each: those of successive periods are golden sections apart, which covers a
+ * period evenly with any number of them, more evenly than moments at random.
+ */
+const volatile __u64 sample_ns;
+unsigned long tick_ns; /* since the last tick; the loader changes it */
+
+#define GOLDEN_SECTION 2654435769u /* of 2^32 */
+
+struct sampling_clock {
+	__u64 run_ns; /* tracked processes have run here for so long, by ticks */
+	__u64 due_ns; /* of run_ns: when to take the next sample */
+	__u64 period_end_ns;
+	__u32 section; /* where in the period the sample is, of 2^32 */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sampling_clock);
+} clocks SEC(".maps");
+
+/* A tick in a tracked process: whether it is the one to take a sample at. */
+static __always_inline bool is_due(void)
+{
+	__u32 zero = 0;
+	struct sampling_clock *c = bpf_map_lookup_elem(&clocks, &zero);
+
+	if (!c)
+		return 1;
+	if (!c->period_end_ns) {
+		c->section = bpf_get_prandom_u32();
+		c->due_ns = sample_ns * c->section >> 32;
+		c->period_end_ns = sample_ns;
+	}
+	c->run_ns += tick_ns;
+	if (c->run_ns < c->due_ns)
+		return 0;
+	c->section += GOLDEN_SECTION;
+	c->due_ns = c->period_end_ns + (sample_ns * c->section >> 32);
+	c->period_end_ns += sample_ns;
+	return 1;
+}
+
 SEC("perf_event")
 int sample_cpu(struct bpf_perf_event_data *ctx)
 {
@@ -192,7 +239,7 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 	struct pt_regs regs;
 
 	taken.sight.pid = pid;
-	if (!pid || !is_in(&tracked, pid))
+	if (!pid || !is_in(&tracked, pid) || !is_due())
 		return 0;
 	/* the registers at the entry to the kernel, if the tick came inside it */
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))

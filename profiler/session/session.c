@@ -694,8 +694,11 @@ static void close_ended(struct session *s, uint64_t before_ns)
 /* One round over all sources. */
 static void collect_round(struct session *s)
 {
+	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
 	uint64_t begun_ns = monotonic_ns();
 
+	if (bpf)
+		bpf_source_vary_clocks(bpf, begun_ns);
 	/* learn at once what a program that has just started is: Python, for example */
 	drain_kernel_events(s, begun_ns < s->quick_until_ns);
 	if (read_pipe(s, PIPE_CHUNK))

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@
 #define LAUNCHES_RING_BYTES (64u << 20) /* 40 ms of 500,000 launches/s with 2 KiB of stack */
 #define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, Linux 6.6, newer than our headers */
 #define UPROBE_MULTI_RETURN 1  /* BPF_F_UPROBE_MULTI_RETURN, likewise */
+#define VARY_NS 1000000000u
+#define MANY_HZ 100 /* up to here clocks tick seven times for each sample, above three times */
 
 /* The head of union bpf_attr for BPF_LINK_CREATE with uprobe_multi (linux/bpf.h, Linux 6.6). */
 struct uprobe_multi_attr {
@@ -53,7 +56,8 @@ struct bpf_source {
 	uint32_t link_count, link_capacity;
 	int *clocks;
 	uint32_t clock_count, clock_capacity;
-	bool has_multi; /* supports multi-probe links */
+	uint64_t varied_ns; /* when the clocks got another period last */
+	bool has_multi;     /* supports multi-probe links */
 	bool has_probes;
 };
 
@@ -160,6 +164,26 @@ static uint32_t ring_bytes(const struct bpf_source *s)
 	return s->options.launches ? LAUNCHES_RING_BYTES : RING_BYTES;
 }
 
+static uint64_t sample_ns(const struct bpf_source *s)
+{
+	return s->options.sample_hz ? 1000000000u / s->options.sample_hz : 0;
+}
+
+/*
+ * Between ticks of the clocks: usually no simple fraction of a sampling period or of a millisecond,
+ * for powers of the golden section are farthest from fractions; and never the same for long, so
+ * that no cycle of a program stays in step with it.
+ */
+static uint64_t choose_tick_ns(const struct bpf_source *s)
+{
+	double usual = s->options.sample_hz <= MANY_HZ ? 0.1458980 : 0.3819660, part = 0;
+	uint32_t random = 0;
+
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) == sizeof(random))
+		part = (double)random / UINT32_MAX - 0.5;
+	return (uint64_t)((double)sample_ns(s) * usual * (1 + part / 2));
+}
+
 static int load(struct bpf_source *s)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
@@ -170,6 +194,7 @@ static int load(struct bpf_source *s)
 		return -errno;
 	bpf_map__set_max_entries(bpf->maps.events, ring_bytes(s));
 	bpf->rodata->calls_bytes = ring_bytes(s) / 4 * 3;
+	bpf->rodata->sample_ns = sample_ns(s);
 	bpf->rodata->times_calls = s->options.calls;
 	bpf->rodata->sends_python_lines = s->options.python_lines;
 	choose_map_flags(bpf);
@@ -208,13 +233,13 @@ static int follow_processes(struct bpf_source *s)
 	return err;
 }
 
-static int start_clock(struct bpf_source *s, int cpu)
+static int start_clock(struct bpf_source *s, int cpu, uint64_t tick_ns)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 1000000000u / s->options.sample_hz,
+		.sample_period = tick_ns,
 		.exclude_idle = 1,
 	};
 	int fd;
@@ -234,13 +259,29 @@ static int start_clock(struct bpf_source *s, int cpu)
 static int start_clocks(struct bpf_source *s)
 {
 	int cpus = libbpf_num_possible_cpus(), err;
+	uint64_t tick_ns = choose_tick_ns(s);
 
+	s->bpf->bss->tick_ns = tick_ns;
 	for (int cpu = 0; cpu < cpus; cpu++) {
-		err = start_clock(s, cpu);
+		err = start_clock(s, cpu, tick_ns);
 		if (err && err != -ENODEV && err != -ENXIO) /* these errors: an offline CPU */
 			return err;
 	}
 	return s->clock_count > 0 ? 0 : -ENODEV;
+}
+
+void bpf_source_vary_clocks(struct bpf_source *s, uint64_t now_ns)
+{
+	uint64_t tick_ns;
+
+	if (s->clock_count == 0 || now_ns - s->varied_ns < VARY_NS)
+		return;
+	s->varied_ns = now_ns;
+	tick_ns = choose_tick_ns(s);
+	/* a clock that is changed starts anew: half a tick is lost, on average */
+	s->bpf->bss->tick_ns = tick_ns + (uint64_t)((double)tick_ns * tick_ns / (2.0 * VARY_NS));
+	for (uint32_t i = 0; i < s->clock_count; i++)
+		ioctl(s->clocks[i], PERF_EVENT_IOC_PERIOD, &tick_ns);
 }
 
 void bpf_source_stop_clocks(struct bpf_source *s)

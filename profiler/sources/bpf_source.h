@@ -3,7 +3,11 @@
  * The user-space side of BPF: loading, sampling clocks, probes, the ring buffer.
  *
  * Sampling uses one software clock per CPU, filtered to the target's process tree in the kernel, so
- * that threads and processes shorter than a sampling period are represented in proportion.
+ * that threads and processes shorter than a sampling period are represented in proportion. The
+ * clocks tick some seven times for each sample (three times above 100 Hz): a program's own period,
+ * if it is as long as the sampling period or a simple fraction of it, would otherwise meet all
+ * samples at one place. On each CPU, each sampling period of time that the tree has run has one
+ * sample, each at another place in it.
  *
  * bpf_source_open does everything that needs more than CAP_PERFMON and CAP_BPF; afterwards a
  * process that has kept these two, as any user, can do the rest, except probes before Linux 6.10.
@@ -41,6 +45,12 @@ enum bpf_source_probe {
 struct bpf_source *bpf_source_open(const struct bpf_source_options *options, char *error,
 				   size_t error_size);
 void bpf_source_close(struct bpf_source *source);
+
+/*
+ * The time is `now_ns` (CLOCK_MONOTONIC): changes how often the clocks tick, once a second. Samples
+ * stay as many.
+ */
+void bpf_source_vary_clocks(struct bpf_source *source, uint64_t now_ns);
 
 /* Stops sampling; samples already taken stay in the ring buffer. */
 void bpf_source_stop_clocks(struct bpf_source *source);

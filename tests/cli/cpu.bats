@@ -68,6 +68,28 @@ within_points()
 	within_points 10 "$(shares_of out.folded)" "$(shares_of_perf perf.data)"
 }
 
+# A clock in step with the program gives one of the functions everything, or, with a cycle of two or
+# three ticks, a third or half too much. By chance alone a share of 200 samples is off by 3.5 points.
+@test "programs whose cycle is that of the clock, or a fraction or multiple of it" {
+	for cycle in '10000 10000' '5000 5000' '500 500' '20000 20000' '3000 7000' '1459 1459'; do
+		# words are arguments
+		# shellcheck disable=SC2086
+		run_profile -cpu-only -o out.folded "$workloads/in_step" $cycle 4000
+		expect_status 0
+		awk -v cycle="$cycle" 'FNR == NR { share = $2; next }
+			/work_a/ { a += $NF }
+			{ all += $NF }
+			END {
+				print cycle ": " a " of " all ", " share " %"
+				off = 100 * a / all - share
+				exit all < 180 || all > 220 || off > 15 || off < -15
+			}' stdout out.folded
+		# "2.009 s used, 2.000 s sampled (100 %)"
+		awk '/^CPU: / { sub(/.*\(/, ""); share = $0 + 0 }
+			END { exit share < 95 || share > 105 }' stderr
+	done
+}
+
 @test "-cpu-only sets no variable for the command, and traces nothing" {
 	run_profile -cpu-only -o out.folded env
 	expect_status 0

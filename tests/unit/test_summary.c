@@ -808,6 +808,31 @@ static void an_empty_profile_says_why(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+/* From a hundred samples on; a few more or less are chance. */
+static void sampled_time_is_compared_with_used_time(void **state)
+{
+	struct bench *b = *state;
+	const char *samples = "Samples: 95 CPU, 0 launches, 0 GPU kernels (0.000 ms)\n";
+
+	b->totals.sample_ns = 20000000;
+	b->totals.command_cpu_ns = 1999999999;
+	assert_null(strstr(report(b), "CPU: "));
+	b->totals.command_cpu_ns = 2000000000;
+	b->ledger.cpu.samples = 95;
+	b->ledger.cpu.in_calls = 4;
+	assert_non_null(strstr(report(b), samples));
+	assert_non_null(strstr(captured.text, "\nCPU: 2.000 s used, 1.980 s sampled (99 %)\n"));
+	assert_null(strstr(captured.text, "has no sample"));
+	b->ledger.cpu.samples = 80;
+	assert_non_null(
+		strstr(report(b), "\nprofile: 16 % of the CPU time has no sample: time in "));
+	b->ledger.cpu.dropped = 16;
+	assert_non_null(strstr(report(b), "\nprofile: 16 % of the CPU time has no sample: samples "
+					  "were dropped, see below\n"));
+	b->measure.samples_cpu = false;
+	assert_null(strstr(report(b), "CPU: "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -834,6 +859,8 @@ int main(void)
 		TEST(the_written_output),
 		TEST(waits_and_calls_are_written_too),
 		TEST(an_empty_profile_says_why),
+		cmocka_unit_test_setup_teardown(sampled_time_is_compared_with_used_time, begin,
+						end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
