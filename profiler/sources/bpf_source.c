@@ -23,7 +23,7 @@
 #define ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI, Linux 6.6, newer than our headers */
 #define UPROBE_MULTI_RETURN 1  /* BPF_F_UPROBE_MULTI_RETURN, likewise */
 #define VARY_NS 1000000000u
-#define MANY_HZ 100 /* up to here clocks tick seven times for each sample, above three times */
+#define GOLDEN_SECTION 0.3819660
 
 /* The head of union bpf_attr for BPF_LINK_CREATE with uprobe_multi (linux/bpf.h, Linux 6.6). */
 struct uprobe_multi_attr {
@@ -176,12 +176,12 @@ static uint64_t sample_ns(const struct bpf_source *s)
  */
 static uint64_t choose_tick_ns(const struct bpf_source *s)
 {
-	double usual = s->options.sample_hz <= MANY_HZ ? 0.1458980 : 0.3819660, part = 0;
+	double part = 0;
 	uint32_t random = 0;
 
 	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) == sizeof(random))
 		part = (double)random / UINT32_MAX - 0.5;
-	return (uint64_t)((double)sample_ns(s) * usual * (1 + part / 2));
+	return (uint64_t)((double)sample_ns(s) * GOLDEN_SECTION * (1 + part / 2));
 }
 
 static int load(struct bpf_source *s)

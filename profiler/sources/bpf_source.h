@@ -4,10 +4,9 @@
  *
  * Sampling uses one software clock per CPU, filtered to the target's process tree in the kernel, so
  * that threads and processes shorter than a sampling period are represented in proportion. The
- * clocks tick some seven times for each sample (three times above 100 Hz): a program's own period,
- * if it is as long as the sampling period or a simple fraction of it, would otherwise meet all
- * samples at one place. On each CPU, each sampling period of time that the tree has run has one
- * sample, each at another place in it.
+ * clocks tick 2.6 times for each sample: a program's own cycle, if it is as long as the sampling
+ * period or a simple fraction of it, would otherwise meet all samples at one place. On each CPU,
+ * each sampling period of time that the tree has run has one sample, each at another place in it.
  *
  * bpf_source_open does everything that needs more than CAP_PERFMON and CAP_BPF; afterwards a
  * process that has kept these two, as any user, can do the rest, except probes before Linux 6.10.
