@@ -69,7 +69,8 @@ within_points()
 }
 
 # A clock in step with the program gives one of the functions everything, or, with a cycle of two or
-# three ticks, a third or half too much. By chance alone a share of 200 samples is off by 3.5 points.
+# three ticks, a third or half too much. By chance alone a share of 200 samples is off by 3.5 points,
+# and, where the CPU is shared with others, their number by 5 %: five times that is allowed.
 @test "programs whose cycle is that of the clock, or a fraction or multiple of it" {
 	for cycle in '10000 10000' '5000 5000' '500 500' '20000 20000' '3000 7000' '1459 1459'; do
 		# words are arguments
@@ -82,11 +83,11 @@ within_points()
 			END {
 				print cycle ": " a " of " all ", " share " %"
 				off = 100 * a / all - share
-				exit all < 180 || all > 220 || off > 15 || off < -15
+				exit all < 150 || all > 250 || off > 18 || off < -18
 			}' stdout out.folded
 		# "2.009 s used, 2.000 s sampled (100 %)"
 		awk '/^CPU: / { sub(/.*\(/, ""); share = $0 + 0 }
-			END { exit share < 95 || share > 105 }' stderr
+			END { exit share < 75 || share > 125 }' stderr
 	done
 }
 
