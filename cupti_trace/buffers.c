@@ -27,8 +27,24 @@ static __thread struct {
 	uint64_t number;
 } own;
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_end;
+static bool has_key;
+
+static void forget_own(void *unused)
+{
+	(void)unused;
+	own.buffer = NULL;
+}
+
+static void make_key(void)
+{
+	has_key = pthread_key_create(&thread_end, forget_own) == 0;
+}
+
 void buffers_init(struct buffers *buffers, bool may_refuse)
 {
+	pthread_once(&once, make_key);
 	memset(buffers, 0, sizeof(*buffers));
 	pthread_mutex_init(&buffers->lock, NULL);
 	pthread_cond_init(&buffers->room, NULL);
@@ -179,6 +195,8 @@ uint8_t *buffers_get(struct buffers *buffers, uint64_t now_ns, size_t *size)
 		own.number = b->number;
 	}
 	pthread_mutex_unlock(&buffers->lock);
+	if (b && has_key)
+		pthread_setspecific(thread_end, b);
 	return b ? b->memory + HEAD : NULL;
 }
 

@@ -14,8 +14,9 @@
  *
  * A buffer counts as filled when its thread requests the next one; what is filled and has not come
  * back waits for its last kernel, for CUPTI, or to be sent. (Where all threads fill one buffer,
- * each thread may leave one uncounted.) Above BUFFERS_HIGH of that, launching threads should wait:
- * the profiler is behind.
+ * each thread may leave one uncounted.) Not while a thread ends: CUPTI has then left its buffer as
+ * it is, and requests another for what destructors of the program launch. Above BUFFERS_HIGH of
+ * that, launching threads should wait: the profiler is behind.
  *
  * The bounds keep the target from growing when its profiler is slow. Above BUFFERS_FILLED_MAX, and
  * one more for each thread, since all may fill theirs at once, CUPTI gets no buffer and counts what

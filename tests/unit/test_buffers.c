@@ -242,6 +242,48 @@ static void threads_never_share_a_buffer(void **state)
 	buffers_release(&b);
 }
 
+static struct {
+	pthread_key_t key;
+	struct buffers *buffers;
+	uint8_t *taken[4];
+	uint32_t count;
+} at_end;
+
+/* The key is newer than the pool's own. */
+static void take_at_end(void *value)
+{
+	at_end.taken[at_end.count++] = get(at_end.buffers);
+	if (at_end.count < 4)
+		pthread_setspecific(at_end.key, value);
+}
+
+static void *end_slowly(void *buffers)
+{
+	at_end.buffers = buffers;
+	at_end.taken[at_end.count++] = get(buffers);
+	pthread_setspecific(at_end.key, buffers);
+	return NULL;
+}
+
+static void what_an_ending_thread_leaves_is_not_filled(void **state)
+{
+	struct buffers b;
+	pthread_t thread;
+
+	(void)state;
+	buffers_init(&b, true);
+	assert_int_equal(pthread_key_create(&at_end.key, take_at_end), 0);
+	assert_int_equal(pthread_create(&thread, NULL, end_slowly, &b), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(at_end.count, 4);
+	assert_int_equal(b.being_filled, 4);
+	assert_int_equal(b.filled, 0);
+	give(&b, at_end.taken, 4);
+	assert_int_equal(b.being_filled, 0);
+	pthread_key_delete(at_end.key);
+	buffers_release(&b);
+}
+
 /* The size given follows how long the last one lasted, within bounds. */
 static size_t size_after(struct buffers *b, uint64_t *now_ns, uint64_t lasted_ns)
 {
@@ -290,6 +332,7 @@ int main(void)
 		cmocka_unit_test(shortness_shows_in_time),
 		cmocka_unit_test(fast_kernels_get_large_buffers_and_slow_ones_small),
 		cmocka_unit_test(threads_never_share_a_buffer),
+		cmocka_unit_test(what_an_ending_thread_leaves_is_not_filled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
