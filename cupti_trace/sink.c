@@ -60,6 +60,7 @@ int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid, uint64_t i
 	sink->fd = -1;
 	pthread_mutex_init(&sink->lock, NULL);
 	sink->pid = pid;
+	sink->owner = getpid();
 	sink->instance = instance;
 	if (snprintf(sink->path, sizeof(sink->path), "%s", pipe_path) >= (int)sizeof(sink->path))
 		return -ENAMETOOLONG;
@@ -73,6 +74,12 @@ int sink_open(struct sink *sink, const char *pipe_path, uint32_t pid, uint64_t i
 	sink->fd = fd;
 	begin_batch(sink);
 	return 0;
+}
+
+/* In a child that was made without fork's handlers, by _Fork or clone. */
+static bool is_copy(const struct sink *sink)
+{
+	return getpid() != sink->owner;
 }
 
 static bool is_pipe(const struct sink *sink, int fd)
@@ -91,6 +98,8 @@ static int find_pipe(struct sink *sink)
 {
 	int fd;
 
+	if (is_copy(sink))
+		return -EPIPE;
 	if (is_pipe(sink, sink->fd))
 		return 0;
 	fd = open_pipe(sink->path);

@@ -18,6 +18,8 @@
  * another file; as long as that fails, batches are given up. (A thread that opens a file between
  * the two calls is not noticed.)
  *
+ * A child that was made without fork's handlers has a copy of all this, and writes nothing.
+ *
  * Any thread may call; events of one batch stay in the order of the calls. In a thread of the
  * program call between guest_enter and guest_leave: a lock is held.
  */
@@ -44,6 +46,7 @@ struct sink {
 	ino_t inode;
 	char path[SINK_PATH_MAX];
 	uint32_t pid;
+	pid_t owner; /* the process that opened it */
 	uint64_t instance;
 	bool stalled; /* the last write was given up; do not wait again until one succeeds */
 	bool waits;   /* a thread is waiting for room */

@@ -589,6 +589,36 @@ static void an_abandoned_sink_writes_nothing(void **state)
 	fifo_remove(&f);
 }
 
+/* The library's handlers of fork do not run for a child that _Fork or clone makes. */
+static void a_child_writes_nothing(void **state)
+{
+	struct fifo f;
+	struct sink sink;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	fifo_make(&f, NULL, NULL);
+	f.keep_raw = true;
+	assert_int_equal(sink_open(&sink, f.path, 5, INSTANCE), 0);
+	put_kernels(&sink, 3);
+	pid = fork();
+	if (pid == 0) {
+		put_kernels(&sink, 1000);
+		sink_goodbye(&sink);
+		_exit(sink_is_off(&sink) ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	fifo_drain(&f);
+	assert_int_equal(f.raw_size, 0);
+	assert_false(sink_is_off(&sink));
+	sink_goodbye(&sink);
+	fifo_drain(&f);
+	assert_non_null(memmem(f.raw, f.raw_size, "\"kernels\":3,", 12));
+	fifo_remove(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -607,6 +637,7 @@ int main(void)
 		cmocka_unit_test(processes_never_mix_their_lines),
 		cmocka_unit_test(threads_share_a_sink),
 		cmocka_unit_test(an_abandoned_sink_writes_nothing),
+		cmocka_unit_test(a_child_writes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
