@@ -41,10 +41,22 @@ static _Atomic uint64_t drained_ns; /* the last drain of all rings that is over 
 static pthread_key_t thread_end;
 static __thread struct ring *own_ring;
 
+/*
+ * Held to orphan a ring, and before one is freed. For ThreadSanitizer in the program: it sees locks
+ * and free, not the atomics of a library that is not built with it.
+ */
+static pthread_mutex_t end_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static void orphan(void *ring)
 {
+	struct guest guest;
+
+	guest_enter(&guest);
 	own_ring = NULL;
+	pthread_mutex_lock(&end_lock);
 	atomic_store(&((struct ring *)ring)->orphaned, true);
+	pthread_mutex_unlock(&end_lock);
+	guest_leave(&guest);
 }
 
 int launch_log_init(void)
@@ -127,6 +139,8 @@ static void drain_ring(struct sink *sink, struct ring *ring)
 
 static void free_ring(struct ring *ring)
 {
+	pthread_mutex_lock(&end_lock);
+	pthread_mutex_unlock(&end_lock);
 	free(ring->entries);
 	free(ring);
 }
