@@ -397,6 +397,9 @@ static void on_resource(struct tracer *tracer, uint32_t cbid,
 		look_for_device_launches(tracer, data->descriptor);
 		on_module_loaded(tracer);
 		break;
+	case CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING:
+		launch_stack_expect_unload();
+		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
 		atomic_store(&tracer->has_context, true);
 		watch_unified_memory(tracer);
@@ -454,11 +457,9 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 static void enable_all(struct tracer *tracer, uint32_t enable)
 {
 	static const uint32_t resources[] = {
-		CUPTI_ABI_RESOURCE_MODULE_LOADED,
-		CUPTI_ABI_RESOURCE_CONTEXT_CREATED,
-		CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING,
-		CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED,
-		CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED,
+		CUPTI_ABI_RESOURCE_MODULE_LOADED,     CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING,
+		CUPTI_ABI_RESOURCE_CONTEXT_CREATED,   CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING,
+		CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED, CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED,
 	};
 	const struct cupti_api *api = &tracer->api;
 	cupti_abi_subscriber subscriber = tracer->subscriber;

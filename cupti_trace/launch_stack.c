@@ -16,7 +16,8 @@
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 
-#define THREAD_SLOTS 512 /* in sets of four, a cache line each */
+#define THREAD_SLOTS 512  /* in sets of four, a cache line each */
+#define WATCHED_CHECKS 20 /* of the program's code, after which what was to be unloaded is */
 
 struct known_stack {
 	uint64_t hash; /* 0: free */
@@ -34,9 +35,13 @@ static struct {
 	struct hash_index index;
 	uint32_t next_id;
 	uint64_t adds, subs; /* what the loader counted when last looked */
+	uint64_t looked;     /* `adds` when Python was looked for */
 	struct code_map map;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_id = 1};
 static _Atomic uint32_t generation = 1;
+
+/* Not 0: code is about to be unmapped, so each launch looks. Counts down with each check. */
+static _Atomic uint32_t watched_checks;
 
 static __thread struct {
 	uint32_t generation;
@@ -53,19 +58,8 @@ static int read_counts(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-void launch_stack_check_code(struct sink *sink)
+static void note_counts(const uint64_t counts[2])
 {
-	uint64_t counts[2] = {0};
-	bool is_new;
-
-	dl_iterate_phdr(read_counts, counts);
-	pthread_mutex_lock(&table.lock);
-	is_new = counts[0] != table.adds;
-	pthread_mutex_unlock(&table.lock);
-	/* takes the loader's lock, which a thread that launches in a constructor holds: not in ours
-	 */
-	if (is_new)
-		python_stack_look(sink);
 	pthread_mutex_lock(&table.lock);
 	if (counts[0] != table.adds || counts[1] != table.subs) {
 		if (counts[1] != table.subs) {
@@ -81,6 +75,47 @@ void launch_stack_check_code(struct sink *sink)
 		code_ranges_expire();
 	}
 	pthread_mutex_unlock(&table.lock);
+}
+
+void launch_stack_check_code(struct sink *sink)
+{
+	uint32_t checks = atomic_load(&watched_checks);
+	uint64_t counts[2] = {0};
+	bool is_new;
+
+	if (checks)
+		atomic_compare_exchange_strong(&watched_checks, &checks, checks - 1);
+	dl_iterate_phdr(read_counts, counts);
+	pthread_mutex_lock(&table.lock);
+	is_new = counts[0] != table.looked;
+	table.looked = counts[0];
+	pthread_mutex_unlock(&table.lock);
+	/* takes the loader's lock, which a thread that launches in a constructor holds: not in ours
+	 */
+	if (is_new)
+		python_stack_look(sink);
+	note_counts(counts);
+}
+
+void launch_stack_expect_unload(void)
+{
+	atomic_store(&watched_checks, WATCHED_CHECKS);
+}
+
+/* Python needs no look here: what has just been mapped is checked soon. */
+static __attribute__((noinline)) void look_for_unload(void)
+{
+	static _Atomic uint64_t seen;
+	uint64_t counts[2] = {0};
+	struct guest guest;
+
+	guest_enter(&guest);
+	dl_iterate_phdr(read_counts, counts);
+	if (atomic_load(&seen) != counts[1]) {
+		note_counts(counts);
+		atomic_store(&seen, counts[1]);
+	}
+	guest_leave(&guest);
 }
 
 /* ---- known stacks ---- */
@@ -216,11 +251,14 @@ static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, str
 
 uint32_t launch_stack_capture(struct sink *sink, const char *function)
 {
-	uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
 	struct captured stack;
 	struct known_stack *slot;
+	uint32_t now;
 	uint64_t hash;
 
+	if (atomic_load_explicit(&watched_checks, memory_order_relaxed))
+		look_for_unload();
+	now = atomic_load_explicit(&generation, memory_order_relaxed);
 	stack.ranges.count = 0;
 	if (nvtx_has_open()) {
 		capture_with_ranges(sink, &stack);

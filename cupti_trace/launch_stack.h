@@ -11,7 +11,9 @@
  * inside the functions that opened them: see nvtx.h.
  *
  * When code is unmapped, other code may be mapped at the same addresses: then all ids are
- * forgotten, and stacks are sent again.
+ * forgotten, and stacks are sent again. That is noticed at the next check
+ * (launch_stack_check_code), but by the next launch while a library with device code is being
+ * unloaded.
  */
 #ifndef CUPTI_TRACE_LAUNCH_STACK_H
 #define CUPTI_TRACE_LAUNCH_STACK_H
@@ -30,5 +32,8 @@ uint32_t launch_stack_capture(struct sink *sink, const char *function);
 
 /* To be called first, and now and then: notices whether code was unmapped or mapped. Any thread. */
 void launch_stack_check_code(struct sink *sink);
+
+/* Device code is being unloaded, perhaps with the library that holds it. Any thread. */
+void launch_stack_expect_unload(void);
 
 #endif

@@ -389,6 +389,7 @@ FAKE_CUDA_EXPORT const struct fake_cuda_driver *fake_cuda_get_driver(void)
 		.stream_number = gpu_stream_number,
 		.stream_end = gpu_stream_end,
 		.module_load = module_load,
+		.module_unload = module_unload,
 		.module_function = module_function,
 		.function_name = module_function_name,
 		.capture_begin = graph_capture_begin,

@@ -253,6 +253,7 @@ struct fake_cuda_driver {
 	int (*stream_end)(struct fake_cuda_stream *stream, uint64_t *end);
 
 	int (*module_load)(struct fake_cuda_module **module, const char *image);
+	int (*module_unload)(struct fake_cuda_module *module);
 	int (*module_function)(struct fake_cuda_function **function,
 			       struct fake_cuda_module *module, const char *name);
 	const char *(*function_name)(const struct fake_cuda_function *function);

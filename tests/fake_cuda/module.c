@@ -157,7 +157,7 @@ int module_unload(struct fake_cuda_module *module)
 {
 	if (!module || module->magic != MODULE_MAGIC)
 		return FAKE_CUDA_ERROR_INVALID_HANDLE;
-	module_notify(FAKE_RESOURCE_MODULE_UNLOAD_STARTING, module);
+	module_notify(CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING, module);
 	module->magic = 0;
 	for (size_t i = 0; i < module->count; i++)
 		module->functions[i]->magic = 0;

@@ -26,6 +26,7 @@ struct kernel {
 	const void *host;
 	char *name;
 	struct fatbin *fatbin; /* NULL once unregistered */
+	struct fake_cuda_module *module;
 	struct fake_cuda_function *function;
 	struct kernel *next;
 };
@@ -123,8 +124,10 @@ static cudaError_t load_kernel(const struct fake_cuda_driver *driver, struct ker
 	free(image);
 	if (!err)
 		err = driver->module_function(&f, m, k->name);
-	if (!err)
+	if (!err) {
+		k->module = m;
 		__atomic_store_n(&k->function, f, __ATOMIC_RELEASE);
+	}
 	return err;
 }
 
@@ -158,8 +161,10 @@ cudaError_t runtime_function(const struct fake_cuda_driver *driver, const void *
 void runtime_forget_modules(void)
 {
 	pthread_mutex_lock(&lock);
-	for (struct kernel *k = kernels; k; k = k->next)
+	for (struct kernel *k = kernels; k; k = k->next) {
 		__atomic_store_n(&k->function, NULL, __ATOMIC_RELEASE);
+		k->module = NULL;
+	}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -188,9 +193,14 @@ CUDART_EXPORT void __cudaRegisterFatBinaryEnd(void **handle)
 CUDART_EXPORT void __cudaUnregisterFatBinary(void **handle)
 {
 	pthread_mutex_lock(&lock);
-	for (struct kernel *k = kernels; k; k = k->next)
-		if (k->fatbin == (struct fatbin *)handle)
-			k->fatbin = NULL;
+	for (struct kernel *k = kernels; k; k = k->next) {
+		if (k->fatbin != (struct fatbin *)handle)
+			continue;
+		k->fatbin = NULL;
+		if (k->module)
+			loaded->module_unload(k->module);
+		k->module = NULL;
+	}
 	pthread_mutex_unlock(&lock);
 }
 
