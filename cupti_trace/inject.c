@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -105,6 +106,18 @@ static int open_ack_pipe(const struct tracer *tracer, char *path, size_t size)
 	return guest_open(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW);
 }
 
+/*
+ * Once a question was not answered, nobody waits for the profiler again until it has read all that
+ * was written: it may be stopped, and each module that is loaded asks.
+ */
+static bool is_worth_waiting(const struct tracer *tracer)
+{
+	int unread = 0;
+
+	return !tracer->lacks_answer || ioctl(tracer->sink.fd, FIONREAD, &unread) != 0 ||
+	       unread == 0;
+}
+
 static void wait_for_answer(struct tracer *tracer, int ack)
 {
 	uint64_t deadline = clock_now_ns() + ACK_PATIENCE_MS * UINT64_C(1000000);
@@ -115,9 +128,12 @@ static void wait_for_answer(struct tracer *tracer, int ack)
 
 		if (poll(p, 2, (int)((deadline - now) / 1000000) + 1) < 0 && errno != EINTR)
 			return;
-		if (p[0].revents || p[1].revents)
+		if (p[0].revents || p[1].revents) {
+			tracer->lacks_answer = false;
 			return;
+		}
 	}
+	tracer->lacks_answer = true;
 	tracer_notice(tracer, GPU_NOTICE_OTHER,
 		      "no answer from the profiler within %d ms; launches before its probes are on "
 		      "are not captured",
@@ -127,13 +143,15 @@ static void wait_for_answer(struct tracer *tracer, int ack)
 void tracer_ask(struct tracer *tracer, const struct gpu_event *event)
 {
 	char path[CUPTI_API_PATH_MAX + 32] = "";
+	bool waits;
 	int ack;
 
 	pthread_mutex_lock(&ask_lock);
+	waits = is_worth_waiting(tracer);
 	ack = open_ack_pipe(tracer, path, sizeof(path));
 	sink_put(&tracer->sink, event);
 	sink_flush(&tracer->sink);
-	if (ack >= 0 && !sink_is_off(&tracer->sink))
+	if (waits && ack >= 0 && !sink_is_off(&tracer->sink))
 		wait_for_answer(tracer, ack);
 	if (ack >= 0) {
 		close(ack);
@@ -652,6 +670,7 @@ static void start(struct tracer *tracer, const struct instance *instance)
 		return;
 	}
 	start_flusher(tracer);
+	at_quick_exit(on_exit_process);
 	if (exit_guard_add(on_exit_process))
 		tracer_notice(tracer, GPU_NOTICE_OTHER,
 			      "out of memory: its last GPU work will be missing");

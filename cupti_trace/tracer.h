@@ -42,6 +42,7 @@ struct tracer {
 	bool subscribed;
 	struct sink sink;
 	_Atomic bool has_said_hello;
+	bool lacks_answer; /* the last question that was waited for; under the lock of questions */
 	struct deferred_notice deferred[DEFERRED_NOTICES_MAX];
 	uint32_t deferred_count;
 	struct buffers buffers;
@@ -78,7 +79,8 @@ void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 
 /*
  * Sends `event` (a hello or maps event that requests an acknowledgement) and waits until the
- * profiler has answered, is gone, or ACK_PATIENCE_MS have passed.
+ * profiler has answered, is gone, or ACK_PATIENCE_MS have passed. After one question without an
+ * answer it waits again only once the profiler has read what was written until then.
  */
 #define ACK_PATIENCE_MS 5000
 void tracer_ask(struct tracer *tracer, const struct gpu_event *event);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * modules FILE [COUNT=20]: maps new code (the library FILE, which it unmaps again), then loads a
- * module of device code and launches its kernel; so many times.
+ * modules FILE [COUNT=20] [stopped]: maps new code (the library FILE, which it unmaps again), then
+ * loads a module of device code and launches its kernel; so many times. If "stopped" the profiler
+ * is stopped meanwhile, but not before the first and not from the last ten on.
  *
  * Prints on stderr how many us a module took to load, at most.
  */
@@ -18,6 +19,7 @@
 	X(cuModuleGetFunction)      \
 	X(cuLaunchKernel)
 #include "../workloads/driver.h"
+#include "host.h"
 
 #include <time.h>
 
@@ -32,10 +34,14 @@ static double now_us()
 int main(int argc, char **argv)
 {
 	int count = argc > 2 ? atoi(argv[2]) : 20;
+	bool stops = argc > 3 && strcmp(argv[3], "stopped") == 0;
+	struct host_profiler profiler;
 	double longest = 0;
 	CUcontext context;
 	CUdevice device;
 
+	if (stops)
+		profiler.keep_alive();
 	load_driver();
 	DRIVER_CHECK(cu.cuInit(0));
 	DRIVER_CHECK(cu.cuDeviceGet(&device, 0));
@@ -49,6 +55,10 @@ int main(int argc, char **argv)
 		CUmodule module;
 		double start, took;
 
+		if (stops && i == 1)
+			profiler.stop();
+		if (stops && i == count - 10)
+			profiler.go_on();
 		if (!library)
 			return 1;
 		start = now_us();
