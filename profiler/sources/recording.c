@@ -15,6 +15,7 @@ enum { KIND_SAMPLE = 1, KIND_LAUNCH = 2, FLAG_CUT = 1 };
 struct recording {
 	FILE *pipe;
 	FILE *events;
+	int err; /* why the pipe's bytes could not all be written: -errno */
 };
 
 static FILE *open_file(const char *prefix, const char *suffix)
@@ -59,20 +60,24 @@ static int close_file(FILE *file)
 
 int recording_close(struct recording *r)
 {
-	int err, err2;
+	int err, pipe_err, events_err;
 
 	if (!r)
 		return 0;
-	err = close_file(r->pipe);
-	err2 = close_file(r->events);
+	err = r->err;
+	pipe_err = close_file(r->pipe);
+	events_err = close_file(r->events);
 	free(r);
-	return err ? err : err2;
+	if (err)
+		return err;
+	return pipe_err ? pipe_err : events_err;
 }
 
 void recording_pipe(struct recording *r, const void *bytes, size_t size)
 {
-	if (r)
-		fwrite(bytes, 1, size, r->pipe);
+	errno = 0;
+	if (r && fwrite(bytes, 1, size, r->pipe) != size && !r->err)
+		r->err = -errno;
 }
 
 void recording_target(struct recording *r, pid_t pid)
