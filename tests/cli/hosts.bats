@@ -1,30 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Awkward programs of tests/hosts/: none notices the library in it, and nothing is lost that is not
-# counted. Each checks itself; here is what the profile of each must be like.
+# Awkward programs: many threads, descriptors, errno, clocks, a profiler that does not read.
 
-load helpers
-
-hosts=$root/build/tests/hosts
-
-setup()
-{
-	enter_test_folder
-	needs_root
-}
-
-# host NAME LAUNCHES [ARGUMENTS OF PROFILE...]: ends well, and all its launches have their kernels.
-host()
-{
-	local name=$1 launches=$2
-
-	shift 2
-	run_profile --strict -gpu-only --unit ns -o out.folded "$@" "$hosts/$name"
-	expect_status 0
-	expect stdout <<<"launches $launches"
-	expect_line stderr "^Correlation: $launches matched, 0 unmatched, 0 dropped\$"
-	expect_line work "$all_sums_match"
-	expect_no_line stderr '^profile: '
-}
+load hosts
 
 # host_with_losses NAME STATUS [PATTERN]: ends with this status; its losses are all counted.
 host_with_losses()
@@ -38,6 +15,14 @@ host_with_losses()
 	host threads 36000
 }
 
+@test "10,000 short threads" {
+	host short_threads 10000
+}
+
+@test "threads that launch while they end" {
+	host thread_ends 5800
+}
+
 @test "threads that are cancelled in a launch" {
 	host cancelled 40
 	host cancelled 40 -launch-stacks uprobe
@@ -46,6 +31,31 @@ host_with_losses()
 @test "descriptors that the program closes and takes" {
 	host descriptors 6000
 	expect_equal data mine "$(cat data)"
+}
+
+@test "standard descriptors that the program replaces" {
+	host reopened 2100
+	expect_equal by_freopen one "$(cat by_freopen)"
+	expect_equal by_dup2 two "$(cat by_dup2)"
+	expect_equal by_close $'three\nfour' "$(cat by_close)"
+}
+
+@test "a program that starts with its standard descriptors closed" {
+	profile_host sh -c '"$@" <&- >&- 2>&-; echo "status $?"' sh "$hosts/threads"
+	expect_status 0
+	expect stdout <<<'status 0'
+	expect_line stderr '^Correlation: 36000 matched, 0 unmatched, 0 dropped$'
+	expect_line work "$all_sums_match"
+}
+
+@test "a profiler that starts with its standard descriptors closed" {
+	run_command sh -c '"$@" <&- >&- 2>&-' sh "$profile" --strict -gpu-only --unit ns \
+		-o out.folded sh -c '"$1" 20 50 >program' sh "$hosts/threads"
+	expect_status 0
+	expect program <<<'launches 1000'
+	expect_equal ns "$(weight_of out.folded)" 1000000
+	expect_empty stdout
+	expect_empty stderr
 }
 
 @test "kernels first launched while the profiler reads nothing have their names afterwards" {
@@ -66,6 +76,11 @@ host_with_losses()
 
 @test "exit in a signal handler while the profiler reads nothing" {
 	host_with_losses exit_in_handler 7
+}
+
+@test "a profiler that is stopped for a moment, again and again: nothing is lost" {
+	profile_host "$hosts/stopped"
+	expect_launches
 }
 
 @test "errno in launches" {

@@ -1,50 +1,31 @@
 # SPDX-License-Identifier: MIT
 # Awkward programs: where and on what they launch.
 
-load helpers
-
-hosts=$root/build/tests/hosts
-
-setup()
-{
-	enter_test_folder
-	needs_root
-}
-
-# expect_launches N: the program said so, all have their kernels, and nothing was lost.
-expect_launches()
-{
-	expect_status 0
-	expect_line stdout "^launches $1\$"
-	expect_line stderr "^Samples: $1 launches, $1 GPU kernels "
-	expect_line stderr "^Correlation: $1 matched, 0 unmatched, 0 dropped\$"
-	expect_line work "$all_sums_match"
-}
+load hosts
 
 @test "a first launch while the loader's lock is held: nothing waits for it" {
-	run_profile --strict -gpu-only --unit ns -o out.folded "$hosts/constructor" \
-		"$hosts/constructor_plugin.so"
+	profile_host "$hosts/constructor" "$hosts/constructor_plugin.so"
 	expect_launches 10
 	expect_line out.folded ';launch;cudaLaunchKernel;\[GPU_Kernel\]from_constructor'
 	expect_line stacks '^Stacks: 100\.0 % '
 }
 
 @test "generated code with data in rbp: one stack, which ends at that code" {
-	run_profile --strict -gpu-only --unit ns -o out.folded "$hosts/data_in_rbp" 5000
+	profile_host "$hosts/data_in_rbp" 5000
 	expect_launches 5000
 	expect_line stacks ' 1 stack is cut '
 	expect_line out.folded '^\[truncated\];\[jit\];launch;cudaLaunchKernel;\[GPU_Kernel\]from_generated_code'
 }
 
 @test "generated code with frame pointers: whole stacks" {
-	run_profile --strict -gpu-only --unit ns -o out.folded "$hosts/data_in_rbp" 5000 2
+	profile_host "$hosts/data_in_rbp" 5000 2
 	expect_launches 5000
 	expect_line stacks '^Stacks: 100\.0 % '
 	expect_line out.folded ';main;\[jit\];launch;cudaLaunchKernel;\[GPU_Kernel\]from_generated_code'
 }
 
 @test "stacks of the program's own making: whole up to where they begin, no memory is kept" {
-	run_profile --strict -gpu-only --unit ns -o out.folded "$hosts/coroutines" 500 100
+	profile_host "$hosts/coroutines" 500 100
 	expect_launches 1200
 	expect_line out.folded ';coroutine;(nested;){21}launch_many;cudaLaunchKernel;\[GPU_Kernel\]from_coroutine'
 	# "coroutines: X kB left by each thread, Y without coroutines"
@@ -53,20 +34,63 @@ expect_launches()
 }
 
 @test "modules of device code: the profiler is asked only where it sets probes" {
-	run_profile --strict -gpu-only --record run --unit ns -o out.folded "$hosts/modules" \
-		"$hosts/modules_plugin.so" 20
+	profile_host --record run "$hosts/modules" "$hosts/modules_plugin.so" 20
 	expect_launches 20
 	expect_no_line run.pipe '"t":"maps"'
-	run_profile --strict -gpu-only -launch-stacks uprobe --record run --unit ns -o out.folded \
-		"$hosts/modules" "$hosts/modules_plugin.so" 20
+	profile_host -launch-stacks uprobe --record run "$hosts/modules" "$hosts/modules_plugin.so" 20
 	expect_launches 20
 	expect_equal 'questions' "$(grep -c '"t":"maps"' run.pipe)" 20
 }
 
+# 190 of them: were each waited for, that would take 5 s each
+@test "modules that are loaded while the profiler is stopped: the program waits once" {
+	profile_host -launch-stacks uprobe "$hosts/modules" "$hosts/modules_plugin.so" 200 stopped
+	expect_launches 200
+	expect_equal 'waits' "$(grep -c 'no answer from the profiler within 5000 ms' stderr)" 1
+	expect_line stacks '^Stacks: 100\.0 % '
+}
+
+@test "a library with kernels is unloaded, and another takes its place" {
+	profile_host "$hosts/unloaded" "$hosts/unloaded_first_plugin.so" \
+		"$hosts/unloaded_second_plugin.so" 20
+	expect_launches 200
+	expect_line stderr '^unloaded: same place$'
+	expect_equal 'kernels' "$(sed 's/.*;launch_all;//' out.folded | sort)" "$(printf '%s\n' \
+		'first_function;cudaLaunchKernel;[GPU_Kernel]first_kernel(unsigned long long) 10000000' \
+		'other_function;cudaLaunchKernel;[GPU_Kernel]other_kernel(unsigned long long) 10000000')"
+}
+
+@test "signal handlers on alternate stacks" {
+	profile_host "$hosts/altstack"
+	expect_launches 6600
+	expect_line out.folded ';on_signal;launch_in_handler;cudaLaunchKernel;\[GPU_Kernel\]from_handler'
+	expect_line out.folded ';main;use_stacks;use_stack;cudaLaunchKernel;\[GPU_Kernel\]from_outside'
+}
+
+@test "coroutines that go from thread to thread, on stacks that go" {
+	profile_host "$hosts/fibers"
+	expect_launches 6000
+	expect_line out.folded ';fiber_main;(launch_at_depth;){8}cudaLaunchKernel;\[GPU_Kernel\]from_fiber'
+}
+
+@test "calls on another stack" {
+	profile_host "$hosts/foreign_stack"
+	expect_launches 5000
+	expect_line out.folded ';launch;cudaLaunchKernel;\[GPU_Kernel\]on_foreign_stack.* 4000000$'
+	expect_line out.folded ';main;launch;cudaLaunchKernel;\[GPU_Kernel\]on_foreign_stack.* 1000000$'
+}
+
+@test "Go that calls C that calls Go that calls C" {
+	if [ ! -e "$hosts/cgo" ]; then skip 'Go is not installed, or cannot build with C'; fi
+	LD_LIBRARY_PATH=$hosts:$LD_LIBRARY_PATH profile_host "$hosts/cgo"
+	expect_launches 6000
+	expect_line out.folded ';launch_from_go;cudaLaunchKernel;\[GPU_Kernel\]from_go'
+	expect_line out.folded ';launch_below_go;cudaLaunchKernel;\[GPU_Kernel\]from_go'
+}
+
 late_work()
 {
-	run_profile --strict -gpu-only --unit ns -o out.folded "$hosts/late_work" \
-		"$hosts/late_work_plugin.so" "$@"
+	profile_host "$hosts/late_work" "$hosts/late_work_plugin.so" "$@"
 }
 
 @test "work after the goodbye is recorded" {

@@ -7,13 +7,12 @@
  * Prints on stderr how many kB each thread of either kind left in memory, and the ns that a launch
  * takes on either stack.
  */
-#include "../workloads/gpu.h"
+#include "host.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 enum { STACK_BYTES = 128 << 10 };
 
@@ -68,17 +67,6 @@ static void *coroutine_main(void *arg)
 {
 	run_coroutine(1);
 	return arg;
-}
-
-static long resident_kb()
-{
-	long pages = 0;
-	FILE *file = fopen("/proc/self/statm", "r");
-
-	if (!file || fscanf(file, "%*d %ld", &pages) != 1)
-		exit(1);
-	fclose(file);
-	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 /* How many kB each leaves. */

@@ -24,6 +24,17 @@
 		}                                                                             \
 	} while (0)
 
+/* Of this process, in memory. */
+static inline long resident_kb()
+{
+	long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	HOST_CHECK(file && fscanf(file, "%*d %ld", &pages) == 1);
+	fclose(file);
+	return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
 /*
  * The process that started a profiled host is the profiler. It can be stopped, and goes on when it
  * is told to or the host has ended. Without a profiler nothing is stopped.

@@ -6,20 +6,39 @@
 HOSTS_SRC := tests/hosts
 HOSTS_DIR := $(BUILD)/tests/hosts
 HOSTS := $(patsubst $(HOSTS_SRC)/%.cpp,%,$(filter-out %_plugin.cpp,$(wildcard $(HOSTS_SRC)/*.cpp)))
+HOSTS_HEADERS := tests/workloads/gpu.h $(wildcard $(HOSTS_SRC)/*.h)
 HOSTS_PLUGINS := $(patsubst $(HOSTS_SRC)/%.cpp,%,$(wildcard $(HOSTS_SRC)/*_plugin.cpp))
 
+# with a sanitizer, where the compiler has its runtime; and in Go, where that is
+HOSTS_SANITIZED := $(addprefix short_threads_,address thread)
+HOSTS_GO := $(if $(shell command -v go),cgo)
+
 .PHONY: hosts
-hosts: $(HOSTS:%=$(HOSTS_DIR)/%) $(HOSTS_PLUGINS:%=$(HOSTS_DIR)/%.so)
+hosts: $(addprefix $(HOSTS_DIR)/,$(HOSTS) $(HOSTS_PLUGINS:%=%.so) $(HOSTS_SANITIZED) $(HOSTS_GO))
 workloads: hosts
 
-$(HOSTS_DIR)/%_plugin.so: $(HOSTS_SRC)/%_plugin.cpp tests/workloads/gpu.h $(FAKE_CUDA_DIR)/libcudart.so \
+# a library with a symbol that is to be unique in the process is never unloaded
+$(HOSTS_DIR)/%_plugin.so: $(HOSTS_SRC)/%_plugin.cpp $(HOSTS_HEADERS) $(FAKE_CUDA_DIR)/libcudart.so \
 		$(HOSTS_SRC)/rules.mk
 	$(call msg,CXX,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -fPIC -shared -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart
+	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -fPIC -fno-gnu-unique -shared -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart
 
-$(HOSTS_DIR)/%: $(HOSTS_SRC)/%.cpp tests/workloads/gpu.h $(FAKE_CUDA_DIR)/libcudart.so \
+$(HOSTS_DIR)/%: $(HOSTS_SRC)/%.cpp $(HOSTS_HEADERS) $(FAKE_CUDA_DIR)/libcudart.so \
 		$(HOSTS_SRC)/rules.mk
 	$(call msg,CXX,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart -ldl
+
+$(HOSTS_SANITIZED:%=$(HOSTS_DIR)/%): $(HOSTS_DIR)/short_threads_%: $(HOSTS_SRC)/short_threads.cpp \
+		$(HOSTS_HEADERS) $(FAKE_CUDA_DIR)/libcudart.so $(HOSTS_SRC)/rules.mk
+	$(call msg,CXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -fsanitize=$* -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart 2>$@.log || \
+		printf '  %-8s %s\n' SKIP '$@: see $@.log'
+
+$(HOSTS_DIR)/cgo: $(HOSTS_SRC)/cgo.go $(HOSTS_DIR)/cgo_plugin.so
+	$(call msg,GO,$@)
+	$(Q)GO111MODULE=off CGO_ENABLED=1 GOFLAGS= GOCACHE=$(abspath $(BUILD))/go \
+		CGO_LDFLAGS="-L$(abspath $(HOSTS_DIR)) -L$(abspath $(FAKE_CUDA_DIR))" \
+		go build -o $@ $< 2>$@.log || printf '  %-8s %s\n' SKIP '$@: see $@.log'

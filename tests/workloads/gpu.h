@@ -64,6 +64,7 @@ template <gpu_kernel_fn Kernel> struct gpu_tag {
  */
 template <gpu_kernel_fn Kernel> struct gpu_registration {
 	static const bool done;
+	static void **handle;
 
 	static bool run()
 	{
@@ -71,14 +72,15 @@ template <gpu_kernel_fn Kernel> struct gpu_registration {
 		std::string tag = typeid(gpu_tag<Kernel>).name();
 		size_t at = tag.find("adL_Z");
 		std::string name = tag.substr(at + 3, tag.size() - at - 6);
-		void **handle = __cudaRegisterFatBinary((void *)fatbin);
 
+		handle = __cudaRegisterFatBinary((void *)fatbin);
 		__cudaRegisterFunction(handle, (const char *)Kernel, (char *)Kernel, name.c_str(),
 				       -1, nullptr, nullptr, nullptr, nullptr, nullptr);
 		__cudaRegisterFatBinaryEnd(handle);
 		return true;
 	}
 };
+template <gpu_kernel_fn Kernel> void **gpu_registration<Kernel>::handle;
 template <gpu_kernel_fn Kernel>
 const bool gpu_registration<Kernel>::done = gpu_registration<Kernel>::run();
 

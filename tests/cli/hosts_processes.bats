@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+# Awkward programs: what they do with their process, and what else is in it.
+
+load hosts
+
+@test "fork without exec: children are refused, nothing of theirs is in the profile" {
+	profile_host "$hosts/forked"
+	expect_launches
+	expect_line out.folded ';launch_in_parent;cudaLaunchKernel;\[GPU_Kernel\]in_parent'
+	expect_no_line out.folded in_child
+}
+
+@test "vfork and posix_spawn: each child is a program of its own" {
+	profile_host "$hosts/vforked"
+	expect_launches
+	expect_line out.folded '\[GPU_Kernel\]in_child.* 100000$'
+	expect_line work '^  CUPTI.s own sums: 21 of 21 match'
+}
+
+@test "a daemon that closes all descriptors" {
+	# shellcheck disable=SC2016
+	profile_host sh -c '"$1" "$PWD/done"; while [ ! -e done ]; do sleep 0.05; done; cat done' \
+		sh "$hosts/daemon"
+	expect_launches 1500
+	expect stdout <<<'launches 1500'
+}
+
+@test "a program that names itself by writing over its arguments and environment" {
+	host titled 900
+}
+
+@test "a sandbox without open and clone" {
+	host sandboxed 300
+}
+
+# sanitized NAME OPTIONS
+sanitized()
+{
+	if [ ! -e "$hosts/short_threads_$1" ]; then
+		skip "the compiler has no runtime of -fsanitize=$1"
+	fi
+	env "$2" "$hosts/short_threads_$1" 2000 >alone 2>&1 || skip "it does not run here: $(tail -1 alone)"
+	export "${2?}"
+	profile_host "$hosts/short_threads_$1" 2000
+	expect_launches 2000
+	expect_no_line stderr Sanitizer
+}
+
+@test "a program with AddressSanitizer" {
+	sanitized address ASAN_OPTIONS=detect_leaks=1
+}
+
+@test "a program with ThreadSanitizer" {
+	sanitized thread TSAN_OPTIONS=halt_on_error=0
+}
+
+# allocator NAME: a program that has it preloaded
+allocator()
+{
+	local library
+
+	library=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p | sed -n "s/.*\\<$1.* => //p" | head -1)
+	if [ -z "$library" ]; then skip "$1 is not installed"; fi
+	profile_host env LD_PRELOAD="$library" "$hosts/thread_ends"
+	expect_launches 5800
+	profile_host env LD_PRELOAD="$library" "$hosts/short_threads"
+	expect_launches 10000
+}
+
+@test "jemalloc" {
+	allocator 'libjemalloc\.so'
+}
+
+@test "tcmalloc" {
+	allocator 'libtcmalloc[a-z_]*\.so'
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaves HOW: launches 1,000 times, waits for the work, prints so, launches 10 times more, and
+ * leaves by _exit, quick_exit, abort; or by using up its stack: "overflow", or "caught" with a
+ * handler on an alternate stack that leaves by _exit(5).
+ */
+#include "host.h"
+
+#include <sys/resource.h>
+
+GPU_KERNEL(first)
+GPU_KERNEL(last)
+
+static volatile bool goes_on = true;
+
+NOINLINE static void use_up_stack(volatile char *above)
+{
+	volatile char here[1000];
+
+	here[0] = above ? above[0] : 0;
+	GPU_CHECK(GPU_LAUNCH(nullptr, 1000, last));
+	if (goes_on)
+		use_up_stack(here);
+	here[1] = here[0];
+}
+
+static void catch_fault()
+{
+	static char memory[64 << 10];
+	struct sigaction action = {};
+	stack_t stack = {};
+
+	stack.ss_sp = memory;
+	stack.ss_size = sizeof(memory);
+	action.sa_handler = [](int) { _exit(5); };
+	action.sa_flags = SA_ONSTACK;
+	HOST_CHECK(sigaltstack(&stack, nullptr) == 0 && sigaction(SIGSEGV, &action, nullptr) == 0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+	struct rlimit none = {0, 0};
+
+	setrlimit(RLIMIT_CORE, &none);
+	for (int i = 0; i < 1000; i++)
+		GPU_CHECK(GPU_LAUNCH(nullptr, 1000, first));
+	GPU_CHECK(cudaDeviceSynchronize());
+	puts("launches 1000");
+	fflush(stdout);
+	for (int i = 0; i < 10; i++)
+		GPU_CHECK(GPU_LAUNCH(nullptr, 1000, last));
+	GPU_CHECK(cudaDeviceSynchronize());
+	if (strcmp(how, "_exit") == 0)
+		_exit(5);
+	if (strcmp(how, "quick_exit") == 0)
+		quick_exit(5);
+	if (strcmp(how, "abort") == 0)
+		abort();
+	if (strcmp(how, "caught") == 0)
+		catch_fault();
+	use_up_stack(nullptr);
+	return 1;
+}
