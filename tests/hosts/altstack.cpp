@@ -13,7 +13,7 @@
 GPU_KERNEL(from_handler)
 GPU_KERNEL(from_outside)
 
-enum { STACK_BYTES = 256 << 10, EACH = 50 };
+enum { STACK_BYTES = 4 * HOST_STACK_BYTES, EACH = 50 };
 
 static long launches;
 static thread_local sigjmp_buf outside;

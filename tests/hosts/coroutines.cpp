@@ -14,7 +14,7 @@
 #include <time.h>
 #include <ucontext.h>
 
-enum { STACK_BYTES = 128 << 10 };
+enum { STACK_BYTES = 2 * HOST_STACK_BYTES };
 
 GPU_KERNEL(from_coroutine)
 

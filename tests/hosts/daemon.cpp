@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	close_all();
 	launch_some();
 	fd = open(made.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	HOST_CHECK(fd == 3 || launches == 0 || fd > 0);
+	HOST_CHECK(fd >= 0);
 	length = snprintf(text, sizeof(text), "launches %ld\n", launches);
 	HOST_CHECK(write(fd, text, (size_t)length) == length && close(fd) == 0);
 	return rename(made.c_str(), done.c_str());

@@ -3,6 +3,9 @@
  * descriptors: starts CUDA with the standard descriptors closed; then puts a file of its own in the
  * place of each named pipe that somebody opened, then closes each. What it writes must be in its
  * file, nothing else, and its descriptors must stay.
+ *
+ * On a GPU the standard descriptors are open when CUDA starts: NVIDIA's driver would take them for
+ * its devices, and lose those to what the program puts there.
  */
 #include "host.h"
 
@@ -71,6 +74,9 @@ int main()
 		HOST_CHECK(standard[i] >= 10);
 	}
 	from = standard[2] + 1;
+#ifdef __CUDACC__
+	launch_some();
+#endif
 	for (int i = 0; i < 3; i++)
 		close(i);
 	launch_some();

@@ -12,7 +12,7 @@
 
 GPU_KERNEL(from_fiber)
 
-enum { THREADS = 4, PAGE = 4096, STACK_BYTES = 64 << 10 };
+enum { THREADS = 4, PAGE = 4096, STACK_BYTES = HOST_STACK_BYTES };
 
 static int rounds;
 static long launches;

@@ -11,7 +11,7 @@
 
 GPU_KERNEL(on_foreign_stack)
 
-enum { STACK_BYTES = 64 << 10 };
+enum { STACK_BYTES = HOST_STACK_BYTES };
 
 static long launches;
 alignas(64) static char in_static_memory[STACK_BYTES];

@@ -13,7 +13,12 @@ HOSTS_PLUGINS := $(patsubst $(HOSTS_SRC)/%.cpp,%,$(wildcard $(HOSTS_SRC)/*_plugi
 HOSTS_SANITIZED := $(addprefix short_threads_,address thread)
 HOSTS_GO := $(if $(shell command -v go),cgo)
 
-.PHONY: hosts
+# for a real GPU, under the same names
+HOSTS_GPU_DIR := $(HOSTS_DIR)/gpu
+HOSTS_NVCCFLAGS := $(WORKLOADS_NVCCFLAGS) -cudart shared -Xcompiler -pthread
+
+.PHONY: hosts hosts_gpu
+hosts_gpu: $(addprefix $(HOSTS_GPU_DIR)/,$(HOSTS) $(HOSTS_PLUGINS:%=%.so))
 hosts: $(addprefix $(HOSTS_DIR)/,$(HOSTS) $(HOSTS_PLUGINS:%=%.so) $(HOSTS_SANITIZED) $(HOSTS_GO))
 workloads: hosts
 
@@ -42,3 +47,13 @@ $(HOSTS_DIR)/cgo: $(HOSTS_SRC)/cgo.go $(HOSTS_DIR)/cgo_plugin.so
 	$(Q)GO111MODULE=off CGO_ENABLED=1 GOFLAGS= GOCACHE=$(abspath $(BUILD))/go \
 		CGO_LDFLAGS="-L$(abspath $(HOSTS_DIR)) -L$(abspath $(FAKE_CUDA_DIR))" \
 		go build -o $@ $< 2>$@.log || printf '  %-8s %s\n' SKIP '$@: see $@.log'
+
+$(HOSTS_GPU_DIR)/%_plugin.so: $(HOSTS_SRC)/%_plugin.cpp $(HOSTS_HEADERS) $(HOSTS_SRC)/rules.mk
+	$(call msg,NVCC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NVCC) $(HOSTS_NVCCFLAGS) -shared -Xcompiler -fPIC,-fno-gnu-unique -o $@ $<
+
+$(HOSTS_GPU_DIR)/%: $(HOSTS_SRC)/%.cpp $(HOSTS_HEADERS) $(HOSTS_SRC)/rules.mk
+	$(call msg,NVCC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NVCC) $(HOSTS_NVCCFLAGS) -o $@ $< -ldl

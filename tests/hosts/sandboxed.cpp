@@ -88,8 +88,9 @@ static void launch_in_new_code()
 
 int main()
 {
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < 99; i++)
 		launch_before();
+	launch_inside(0); /* CUDA may load it now */
 	GPU_CHECK(cudaDeviceSynchronize());
 	enter_sandbox();
 	for (int i = 0; i < 100; i++)

@@ -17,8 +17,10 @@ WORKLOADS_FLAGS := -O1 -g -pthread -fno-omit-frame-pointer -fno-optimize-sibling
 	-Wall -Wextra -Wshadow $(if $(DEVELOPER),-Werror)
 WORKLOADS_CFLAGS := -std=gnu11 -Wstrict-prototypes -Wmissing-prototypes $(WORKLOADS_FLAGS)
 WORKLOADS_CXXFLAGS := -std=gnu++17 $(WORKLOADS_FLAGS)
+# for programs built with nvcc; another one where there is no GPU
+GPU_ARCH ?= native
 NVCC ?= $(CUDA_HOME)/bin/nvcc
-WORKLOADS_NVCCFLAGS := -x cu -std=c++17 -O1 -g -arch=native \
+WORKLOADS_NVCCFLAGS := -x cu -std=c++17 -O1 -g -arch=$(GPU_ARCH) \
 	-Xcompiler -fno-omit-frame-pointer,-fno-optimize-sibling-calls
 
 .PHONY: workloads workloads_gpu
