@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "cupti_trace/clock.h"
 #include "cupti_trace/guest.h"
@@ -74,6 +76,34 @@ static void take_line(struct code_map *map, const char *line)
 	map->count++;
 }
 
+/*
+ * The file stays open: a program that has shut itself in (by seccomp, chroot or namespaces) may not
+ * open it any more, or be killed if it tries. Of the process, since its maps are.
+ */
+static struct {
+	pthread_mutex_t lock;
+	int fd;       /* -1: not open */
+	dev_t device; /* with its inode: the program may close it, and open another under its number
+		       */
+	ino_t inode;
+} file = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+
+/* With the lock held: a descriptor at the file's beginning, or -errno. */
+static int open_file(void)
+{
+	struct stat st;
+
+	if (file.fd >= 0 && fstat(file.fd, &st) == 0 && st.st_dev == file.device &&
+	    st.st_ino == file.inode && lseek(file.fd, 0, SEEK_SET) == 0)
+		return file.fd;
+	file.fd = guest_open("/proc/self/maps", O_RDONLY);
+	if (file.fd >= 0 && fstat(file.fd, &st) == 0) {
+		file.device = st.st_dev;
+		file.inode = st.st_ino;
+	}
+	return file.fd;
+}
+
 static int read_lines(struct code_map *map, int fd)
 {
 	char buffer[LINE_SIZE];
@@ -114,11 +144,10 @@ static int read_all(struct code_map *map)
 	map->paths_used = 0;
 	if (!map->entries || !map->paths)
 		return -ENOMEM;
-	fd = guest_open("/proc/self/maps", O_RDONLY);
-	if (fd < 0)
-		return fd;
-	err = read_lines(map, fd);
-	close(fd);
+	pthread_mutex_lock(&file.lock);
+	fd = open_file();
+	err = fd < 0 ? fd : read_lines(map, fd);
+	pthread_mutex_unlock(&file.lock);
 	return err;
 }
 

@@ -3,8 +3,8 @@
  * The process's own executable mappings, from /proc/self/maps: exact, whatever happened to the
  * files since, and in the form that the profiler uses.
  *
- * Zero-initialised is empty. Not thread-safe: the caller locks. Bounded: addresses of mappings that
- * do not fit are sent without one.
+ * Zero-initialised is empty. Not thread-safe: the caller locks; several share one descriptor, which
+ * stays open. Bounded: addresses of mappings that do not fit are sent without one.
  */
 #ifndef CUPTI_TRACE_CODE_MAP_H
 #define CUPTI_TRACE_CODE_MAP_H

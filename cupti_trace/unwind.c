@@ -254,6 +254,15 @@ static void find_own_stack(void)
 }
 
 /*
+ * The thread that starts CUDA is most often the main one, whose stack libc looks for in /proc. By
+ * the first launch the program may have forbidden itself to open files.
+ */
+__attribute__((constructor)) static void prepare_own_stack(void)
+{
+	find_own_stack();
+}
+
+/*
  * A stack that is not the thread's, from `sp` on. It is in use up to `rbp`, the frame of a function
  * of this library, which is built with frame pointers. Where it ends is not known: it is read page
  * by page, as far as the walk leads and there is memory.

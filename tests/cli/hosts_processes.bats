@@ -31,6 +31,16 @@ load hosts
 
 @test "a sandbox without open and clone" {
 	host sandboxed 300
+	profile_host "$hosts/sandboxed" kill
+	expect_launches 300
+}
+
+@test "another root" {
+	mkdir empty
+	profile_host "$hosts/sandboxed" "$PWD/empty"
+	expect_launches 300
+	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line out.folded ';main;(launch_inside;){100}cudaLaunchKernel;\[GPU_Kernel\]inside'
 }
 
 # sanitized NAME OPTIONS

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sandboxed: once CUDA has started it forbids itself, by seccomp(2), to open files and to make
- * threads or processes: that fails with EPERM. Then it launches from stacks that are new, in code
- * that was mapped only now.
+ * sandboxed [HOW]: once CUDA has started it forbids itself, by seccomp(2), to open files and to
+ * make threads or processes: that fails with EPERM, or kills it if HOW is "kill". Or it changes its
+ * root to an empty folder, if HOW is that folder. Then it launches from stacks that are new, in
+ * code that was mapped only now.
  */
 #include "host.h"
 
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -36,12 +38,20 @@ NOINLINE static void launch_inside(int depth)
 	asm volatile("");
 }
 
+static void *launch_in_thread(void *)
+{
+	for (int i = 0; i < 99; i++)
+		launch_before();
+	launch_inside(0); /* CUDA may load it now */
+	return nullptr;
+}
+
 static void launch_inside_without_depth()
 {
 	launch_inside(0);
 }
 
-static void enter_sandbox()
+static void enter_sandbox(bool kills)
 {
 	static const int forbidden[] = {SYS_open,  SYS_openat, SYS_openat2, SYS_creat,
 					SYS_clone, SYS_clone3, SYS_fork,    SYS_vfork};
@@ -56,14 +66,14 @@ static void enter_sandbox()
 							     (unsigned int)forbidden[i],
 							     (unsigned char)(COUNT - i), 0);
 	filter[COUNT + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	filter[COUNT + 2] =
-		(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	filter[COUNT + 2] = (struct sock_filter)BPF_STMT(
+		BPF_RET | BPF_K, kills ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM);
 	HOST_CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
 	/* for all threads, those of others too */
 	HOST_CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
 			   &program) == 0);
 	errno = 0;
-	HOST_CHECK(open("/dev/null", O_RDONLY) == -1 && errno == EPERM);
+	HOST_CHECK(kills || (open("/dev/null", O_RDONLY) == -1 && errno == EPERM));
 }
 
 /* void (void (*function)(void)): with a frame pointer */
@@ -86,13 +96,21 @@ static void launch_in_new_code()
 	((void (*)(void (*)()))page)(launch_inside_without_depth);
 }
 
-int main()
+int main(int argc, char **argv)
 {
-	for (int i = 0; i < 99; i++)
-		launch_before();
-	launch_inside(0); /* CUDA may load it now */
+	bool kills = argc > 1 && strcmp(argv[1], "kill") == 0;
+	pthread_t thread;
+
 	GPU_CHECK(cudaDeviceSynchronize());
-	enter_sandbox();
+
+	/* in another thread: the main one has not launched yet when the sandbox begins */
+	HOST_CHECK(pthread_create(&thread, nullptr, launch_in_thread, nullptr) == 0);
+	pthread_join(thread, nullptr);
+	GPU_CHECK(cudaDeviceSynchronize());
+	if (argc > 1 && !kills)
+		HOST_CHECK(chroot(argv[1]) == 0 && chdir("/") == 0);
+	else
+		enter_sandbox(kills);
 	for (int i = 0; i < 100; i++)
 		launch_inside(i);
 	for (int i = 0; i < 100; i++)
