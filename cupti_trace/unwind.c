@@ -25,6 +25,7 @@ enum row_kind {
 	ROW_RBP,    /* CFA = rbp + offset */
 	ROW_AT_RBP, /* CFA = the word at rbp + offset; rbp's place counts from rbp */
 	ROW_OUTERMOST,
+	ROW_BEGINNING,     /* no function, but one begins right behind: nothing has called */
 	ROW_FRAME_POINTER, /* no table: by the frame pointer, if that leads anywhere */
 	ROW_FULL,          /* needs the whole machinery each time */
 	ROW_NOWHERE,       /* no code is there: the walk went astray. Not kept */
@@ -155,6 +156,13 @@ bool unwind_find_table(uint64_t pc, struct cfi_table *table)
 	return true;
 }
 
+static bool read_row(uint64_t pc, struct cfi_row *row)
+{
+	struct cfi_table table;
+
+	return unwind_find_table(pc, &table) && cfi_find_row(&table, pc, row) == 0;
+}
+
 static uint64_t look_up(uint64_t pc, struct cfi_row *full)
 {
 	static const enum row_kind kinds[] = {
@@ -163,10 +171,12 @@ static uint64_t look_up(uint64_t pc, struct cfi_row *full)
 		[CFI_CFA_AT_RBP] = ROW_AT_RBP,
 	};
 	struct cfi_simple_row simple;
-	struct cfi_table table;
 
-	if (!unwind_find_table(pc, &table) || cfi_find_row(&table, pc, full) != 0)
+	if (!read_row(pc, full)) {
+		if (read_row(pc + 1, full))
+			return pack(ROW_BEGINNING, 0, 0);
 		return pack(code_ranges_hold(pc) ? ROW_FRAME_POINTER : ROW_NOWHERE, 0, 0);
+	}
 	if (!cfi_simplify(full, &simple))
 		return pack(ROW_FULL, 0, 0);
 	if (simple.is_outermost)
@@ -280,6 +290,7 @@ static struct memory foreign_stack(uint64_t sp, uint64_t rbp)
 struct walk {
 	struct memory memory;
 	struct frame_memo *memo;        /* NULL: none for this stack */
+	bool has_returned;              /* from a signal's stack to the thread's */
 	bool interrupted;               /* the pc is where a signal came, not a return address */
 	struct cfi_registers registers; /* of the frame being left; see `exact` */
 	uint64_t rbp_at;                /* where rbp's value was read; 0: not from the stack */
@@ -338,21 +349,36 @@ static bool step_frame_pointer(struct walk *w)
 	return true;
 }
 
+/*
+ * A signal came on the thread's own stack, whatever its handler runs on: another one, or a part of
+ * the same. Once in a walk, which has to end.
+ */
+static bool return_to_own_stack(struct walk *w)
+{
+	uint64_t sp = w->registers.value[CFI_RSP];
+
+	if (w->has_returned || sp < own_stack.low || sp >= own_stack.high)
+		return false;
+	w->has_returned = true;
+	w->memory = (struct memory){sp, own_stack.high, own_stack.high};
+	return true;
+}
+
 /* A row of another form: signal frames, realigned stacks, PLT entries. */
 static bool step_full(struct walk *w, uint64_t pc)
 {
 	uint64_t sp = w->registers.value[CFI_RSP];
-	struct cfi_table table;
 	struct cfi_row row;
 
-	if (!unwind_find_table(pc, &table) || cfi_find_row(&table, pc, &row) != 0)
+	if (!read_row(pc, &row))
 		return false;
 	if (!w->exact)
 		w->registers.known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC;
 	w->interrupted = row.is_signal_frame;
 	w->rbp_at = 0;
-	return cfi_apply(&row, &w->registers, read_for_cfi, &w->memory) == 0 &&
-	       w->registers.value[CFI_RSP] > sp;
+	if (cfi_apply(&row, &w->registers, read_for_cfi, &w->memory) != 0)
+		return false;
+	return (row.is_signal_frame && return_to_own_stack(w)) || w->registers.value[CFI_RSP] > sp;
 }
 
 /* The walk is at `node` after following the memo. */
@@ -402,7 +428,7 @@ static void note_rule(struct walk *w, uint32_t node, uint64_t row)
 		[ROW_RSP] = FRAME_BY_RSP,           [ROW_RBP] = FRAME_BY_RBP,
 		[ROW_AT_RBP] = FRAME_AT_RBP,        [ROW_OUTERMOST] = FRAME_OUTERMOST,
 		[ROW_FRAME_POINTER] = FRAME_BY_RBP, [ROW_FULL] = FRAME_UNKNOWN,
-		[ROW_NOWHERE] = FRAME_UNKNOWN,
+		[ROW_NOWHERE] = FRAME_UNKNOWN,      [ROW_BEGINNING] = FRAME_UNKNOWN,
 	};
 	enum row_kind kind = (enum row_kind)(row >> 56);
 
@@ -450,7 +476,9 @@ static void walk(struct walk *w, struct unwind_stack *stack)
 		w->interrupted = false;
 		row = find_row(at);
 		note_rule(w, node, row);
-		if (row >> 56 == ROW_NOWHERE) {
+		if (row >> 56 == ROW_NOWHERE || row >> 56 == ROW_BEGINNING) {
+			/* what makecontext leaves as a return address is not a caller */
+			stack->is_whole = row >> 56 == ROW_BEGINNING;
 			stack->count--;
 			return;
 		}

@@ -27,7 +27,8 @@ load hosts
 @test "stacks of the program's own making: whole up to where they begin, no memory is kept" {
 	profile_host "$hosts/coroutines" 500 100
 	expect_launches 1200
-	expect_line out.folded ';coroutine;(nested;){21}launch_many;cudaLaunchKernel;\[GPU_Kernel\]from_coroutine'
+	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line out.folded '^coroutine;(nested;){21}launch_many;cudaLaunchKernel;\[GPU_Kernel\]from_coroutine'
 	# "coroutines: X kB left by each thread, Y without coroutines"
 	awk '/^coroutines: .* kB left/ { found = 1; more = $2 - $8 }
 		END { exit !(found && more < 8) }' stderr
@@ -63,14 +64,16 @@ load hosts
 @test "signal handlers on alternate stacks" {
 	profile_host "$hosts/altstack"
 	expect_launches 6600
-	expect_line out.folded ';on_signal;launch_in_handler;cudaLaunchKernel;\[GPU_Kernel\]from_handler'
+	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line out.folded ';main;use_stacks;use_stack;(raise_at_depth;){5}.*;on_signal;launch_in_handler;cudaLaunchKernel;\[GPU_Kernel\]from_handler'
 	expect_line out.folded ';main;use_stacks;use_stack;cudaLaunchKernel;\[GPU_Kernel\]from_outside'
 }
 
 @test "coroutines that go from thread to thread, on stacks that go" {
 	profile_host "$hosts/fibers"
 	expect_launches 6000
-	expect_line out.folded ';fiber_main;(launch_at_depth;){8}cudaLaunchKernel;\[GPU_Kernel\]from_fiber'
+	expect_line stacks '^Stacks: 100\.0 % '
+	expect_line out.folded '^fiber_main;(launch_at_depth;){8}cudaLaunchKernel;\[GPU_Kernel\]from_fiber'
 }
 
 @test "calls on another stack" {

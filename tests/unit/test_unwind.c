@@ -220,6 +220,33 @@ static void below_a_signal_handler(void **state)
 	assert_as_expected();
 }
 
+static void use_alternate_stack(void *memory, size_t size)
+{
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK}, old;
+	stack_t stack = {.ss_sp = memory, .ss_size = size}, none = {.ss_flags = SS_DISABLE};
+
+	assert_int_equal(sigaltstack(&stack, NULL), 0);
+	sigaction(SIGUSR1, &action, &old);
+	raise(SIGUSR1);
+	sigaction(SIGUSR1, &old, NULL);
+	assert_int_equal(sigaltstack(&none, NULL), 0);
+	assert_as_expected();
+}
+
+/* The handler's stack is elsewhere, or above the frames that the signal interrupts. */
+static void below_a_handler_on_an_alternate_stack(void **state)
+{
+	char part[1 << 16];
+	void *allocated = malloc(sizeof(part));
+
+	(void)state;
+	use_alternate_stack(allocated, sizeof(part));
+	/* valgrind takes it for the end of the frames below */
+	if (!getenv("UNDER_VALGRIND"))
+		use_alternate_stack(part, sizeof(part));
+	free(allocated);
+}
+
 static void *in_thread(void *arg)
 {
 	descend(3);
@@ -277,6 +304,7 @@ static void walk_foreign_stack(int depth)
 	makecontext(&context, coroutine, 0);
 	swapcontext(&back, &context);
 	assert_true(taken.count >= (uint32_t)depth + 2);
+	assert_true(taken.is_whole); /* nothing called the coroutine */
 	for (int i = 1; i < depth + 1; i++)
 		assert_int_equal(taken.pcs[i], (uint64_t)(uintptr_t)expected[i + FOREIGN_EXTRA]);
 	munmap(stack, size + page);
@@ -297,6 +325,7 @@ int main(void)
 		cmocka_unit_test(paths_that_part_and_meet),
 		cmocka_unit_test(below_a_callback_of_libc),
 		cmocka_unit_test(below_a_signal_handler),
+		cmocka_unit_test(below_a_handler_on_an_alternate_stack),
 		cmocka_unit_test(in_another_thread),
 		cmocka_unit_test(too_deep_is_cut),
 		cmocka_unit_test(on_a_foreign_stack),
