@@ -40,6 +40,7 @@ static _Atomic(struct ring *) rings;
 static _Atomic uint64_t drained_ns; /* the last drain of all rings that is over began then */
 static pthread_key_t thread_end;
 static __thread struct ring *own_ring;
+static __thread bool is_ending; /* the thread: it had a ring, which is orphaned */
 
 /*
  * Held to orphan a ring, and before one is freed. For ThreadSanitizer in the program: it sees locks
@@ -53,6 +54,7 @@ static void orphan(void *ring)
 
 	guest_enter(&guest);
 	own_ring = NULL;
+	is_ending = true;
 	pthread_mutex_lock(&end_lock);
 	atomic_store(&((struct ring *)ring)->orphaned, true);
 	pthread_mutex_unlock(&end_lock);
@@ -92,6 +94,17 @@ static struct ring *new_ring(void)
 	pthread_setspecific(thread_end, ring);
 	own_ring = ring;
 	return ring;
+}
+
+/* For what destructors launch: a thread's launches are sent in their order. */
+static struct ring *another_ring(struct sink *sink)
+{
+	struct guest guest;
+
+	guest_enter(&guest);
+	launch_log_drain(sink);
+	guest_leave(&guest);
+	return new_ring();
 }
 
 static void send_launch(struct sink *sink, uint32_t tid, const struct entry *entry)
@@ -244,10 +257,12 @@ static void count_lost(struct sink *sink)
 
 void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
 {
-	struct ring *ring = own_ring ? own_ring : new_ring();
 	uint64_t now = clock_now_ns(); /* before any waiting for room */
+	struct ring *ring = own_ring;
 	struct entry *entry;
 
+	if (!ring)
+		ring = is_ending ? another_ring(sink) : new_ring();
 	if (!ring) {
 		count_lost(sink);
 		return;

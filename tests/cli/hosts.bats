@@ -21,6 +21,7 @@ host_with_losses()
 
 @test "threads that launch while they end" {
 	host thread_ends 5800
+	host thread_ends 5800 -launch-stacks uprobe
 }
 
 @test "threads that are cancelled in a launch" {

@@ -277,6 +277,40 @@ static void launches_of_ended_threads_arrive(void **state)
 	assert_int_equal(b->heard.launches, 640);
 }
 
+static pthread_key_t at_end;
+static uint32_t launched_at_end;
+
+static void launch_at_end(void *sink)
+{
+	for (uint32_t i = 0; i < 10; i++)
+		launch_log_add(sink, &(struct gpu_event_launch){.correlation_id = launched_at_end++,
+								.family = GPU_LAUNCH_RUNTIME});
+	if (launched_at_end < 30)
+		pthread_setspecific(at_end, sink);
+}
+
+static void *launch_and_end(void *sink)
+{
+	pthread_setspecific(at_end, sink);
+	launch_at_end(sink);
+	return NULL;
+}
+
+/* Its ring is gone, and gone again, when a destructor launches. */
+static void launches_at_a_thread_s_end_stay_in_order(void **state)
+{
+	struct bench *b = *state;
+	pthread_t thread;
+
+	assert_int_equal(pthread_key_create(&at_end, launch_at_end), 0);
+	assert_int_equal(pthread_create(&thread, NULL, launch_and_end, &b->sink), 0);
+	pthread_join(thread, NULL);
+	pthread_key_delete(at_end);
+	finish(b);
+	assert_int_equal(b->heard.next[0], 30);
+	assert_int_equal(b->heard.launches, 30);
+}
+
 static void family_and_flags_are_passed_through(void **state)
 {
 	struct bench *b = *state;
@@ -325,6 +359,7 @@ int main(void)
 		TEST(only_the_last_launch_ends),
 		TEST(a_thread_that_launched_nothing_has_no_end),
 		TEST(launches_of_ended_threads_arrive),
+		TEST(launches_at_a_thread_s_end_stay_in_order),
 		TEST(family_and_flags_are_passed_through),
 		TEST(without_a_reader_launches_go_nowhere),
 	};
