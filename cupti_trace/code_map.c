@@ -83,19 +83,31 @@ static void take_line(struct code_map *map, const char *line)
 static struct {
 	pthread_mutex_t lock;
 	int fd;       /* -1: not open */
+	pid_t owner;  /* whose maps these are; a child of fork has others */
 	dev_t device; /* with its inode: the program may close it, and open another under its number
 		       */
 	ino_t inode;
 } file = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+
+static bool is_open(void)
+{
+	struct stat st;
+
+	return file.fd >= 0 && fstat(file.fd, &st) == 0 && st.st_dev == file.device &&
+	       st.st_ino == file.inode;
+}
 
 /* With the lock held: a descriptor at the file's beginning, or -errno. */
 static int open_file(void)
 {
 	struct stat st;
 
-	if (file.fd >= 0 && fstat(file.fd, &st) == 0 && st.st_dev == file.device &&
-	    st.st_ino == file.inode && lseek(file.fd, 0, SEEK_SET) == 0)
-		return file.fd;
+	if (is_open()) {
+		if (file.owner == getpid() && lseek(file.fd, 0, SEEK_SET) == 0)
+			return file.fd;
+		close(file.fd);
+	}
+	file.owner = getpid();
 	file.fd = guest_open("/proc/self/maps", O_RDONLY);
 	if (file.fd >= 0 && fstat(file.fd, &st) == 0) {
 		file.device = st.st_dev;

@@ -54,6 +54,35 @@ static void new_code(void **state)
 	munmap(page, 4096);
 }
 
+/* The file of mappings stays open: the program may close it, and a child has mappings of its own.
+ */
+static void mappings_of_whoever_asks(void **state)
+{
+	struct code_map map = {0};
+	char *page;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(code_map_look(&map, at((const void *)(uintptr_t)getpid)));
+	pid = fork();
+	if (pid == 0) {
+		page = map_code();
+		code_map_expire(&map);
+		_exit(code_map_look(&map, at(page)) ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	for (int fd = 100; fd < 4096; fd++)
+		close(fd);
+	page = map_code();
+	code_map_expire(&map);
+	assert_non_null(code_map_look(&map, at(page)));
+	munmap(page, 4096);
+	free(map.entries);
+	free(map.paths);
+}
+
 /* A reading in vain is followed by a pause, one that finds something by none. */
 static void how_often_mappings_are_read(void **state)
 {
@@ -91,6 +120,7 @@ int main(void)
 		cmocka_unit_test(code_and_data),
 		cmocka_unit_test(new_code),
 		cmocka_unit_test(how_often_mappings_are_read),
+		cmocka_unit_test(mappings_of_whoever_asks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
