@@ -41,6 +41,17 @@ $(UNIT_DIR)/%: tests/unit/%.c $(BUILD)/libinject.a $(BUILD)/libprofiler.a \
 		-MMD -MP -MF $@.d -o $@ $< $(BUILD)/libinject.a $(BUILD)/libprofiler.a \
 		$(BUILD)/libsymbolize.a -lcmocka $(LIBS) -pthread -ldl
 
+# the interface that is declared, compared with the headers of each CUPTI that is there
+CUPTI_OTHERS := $(if $(CUDA_INCLUDE),$(patsubst build/cupti/%/include,%,$(wildcard build/cupti/*/include)))
+$(UNIT_DIR)/test_cupti_abi: $(CUPTI_OTHERS:%=$(UNIT_DIR)/cupti_abi_%.compared)
+$(UNIT_DIR)/cupti_abi_%.compared: tests/unit/test_cupti_abi.c cupti_trace/cupti_abi.h \
+		tests/fake_cuda/layouts.h tests/rules.mk
+	$(call msg,COMPARE,$< with CUPTI $*)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -isystem build/cupti/$*/include -isystem $(CUDA_INCLUDE) \
+		-DCUDA_INCLUDE='"build/cupti/$*/include"' $(CFLAGS) -fsyntax-only $<
+	$(Q)touch $@
+
 # the test looks up its own functions, like a loader
 $(UNIT_DIR)/test_python_loop: LDFLAGS += -rdynamic
 

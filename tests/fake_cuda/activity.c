@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -257,6 +258,10 @@ static struct buffer *request_buffer(size_t record)
 		return NULL;
 	activity.requested(&b->data, &b->size, &max_records);
 	b->limit = max_records ? max_records : SIZE_MAX;
+	if (!b->data && FAKE_CUPTI_VERSION < 27) {
+		fprintf(stderr, "fake libcupti: no buffer, which crashes this version\n");
+		abort();
+	}
 	if (b->data && ((uintptr_t)b->data & 7))
 		cupti_misuse("activity buffer is not aligned to 8 bytes");
 	else if (b->data && b->size >= record)
@@ -468,7 +473,8 @@ FAKE_CUDA_EXPORT int cuptiActivityRegisterCallbacks(cupti_abi_buffer_requested r
 	activity.early_every = cupti_env("FAKE_CUDA_EARLY_EVERY");
 	activity.late_every = cupti_env("FAKE_CUDA_LATE_EVERY");
 	err = start_worker();
-	activity.shared = cupti_env("FAKE_CUDA_SHARED_BUFFERS");
+	/* each thread has its own by default since 13.0 */
+	activity.shared = FAKE_CUPTI_VERSION < 130000 || cupti_env("FAKE_CUDA_SHARED_BUFFERS");
 	if (!err && !activity.requested && pthread_key_create(&activity.thread_end, end_thread))
 		activity.shared = true;
 	if (!err) {

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Activity attributes of the fake libcupti: stored, without effect. */
+/* Activity attributes of the fake libcupti: stored, without effect; refused where they are newer.
+ */
 #include "cupti.h"
 
 #include <pthread.h>
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static size_t attributes[16];
+/* CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER since 12.3, _DEVICE_BUFFER_SIZE_DEVICE_GRAPHS 12.9
+ */
+enum { ATTRIBUTES = FAKE_CUPTI_VERSION >= 27 ? 11 : FAKE_CUPTI_VERSION >= 21 ? 10 : 9 };
+static size_t attributes[ATTRIBUTES];
 
 static int attribute_access(uint32_t attribute, size_t *value_size, void *value, bool set)
 {
@@ -14,7 +18,7 @@ static int attribute_access(uint32_t attribute, size_t *value_size, void *value,
 
 	if (!value_size || !value)
 		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
-	if (attribute >= sizeof(attributes) / sizeof(attributes[0]))
+	if (attribute >= ATTRIBUTES)
 		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
 	if (*value_size < sizeof(size_t))
 		return FAKE_CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;

@@ -54,7 +54,6 @@ enum {
 	FAKE_RT_cudaMallocAsync_ptsz = 374,
 	FAKE_RT_cudaFreeAsync = 375,
 	FAKE_RT_cudaFreeAsync_ptsz = 376,
-	FAKE_RT_SIZE = 523,
 
 	FAKE_DRV_cuInit = 1,
 	FAKE_DRV_cuDeviceGet = 3,
@@ -103,7 +102,6 @@ enum {
 	FAKE_DRV_cuMemAllocAsync_ptsz = 599,
 	FAKE_DRV_cuMemFreeAsync = 600,
 	FAKE_DRV_cuMemFreeAsync_ptsz = 601,
-	FAKE_DRV_SIZE = 807,
 
 	FAKE_RESOURCE_STREAM_CREATED = 3,
 	FAKE_RESOURCE_STREAM_DESTROY_STARTING = 4,

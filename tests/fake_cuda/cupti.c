@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fake libcupti.so.13: attaching to the driver, the single subscriber, and callbacks. */
+/* The fake libcupti: attaching to the driver, the single subscriber, and callbacks. */
 #define _GNU_SOURCE
 #include "cupti.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FAKE_CUPTI_API_VERSION = 130001, MAX_CBID = 1024 };
+enum { MAX_CBID = 1024 };
 
 static struct {
 	pthread_mutex_t lock;
@@ -156,7 +156,7 @@ FAKE_CUDA_EXPORT int cuptiGetVersion(uint32_t *version)
 {
 	if (!version)
 		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
-	*version = FAKE_CUPTI_API_VERSION;
+	*version = FAKE_CUPTI_VERSION;
 	return CUPTI_ABI_SUCCESS;
 }
 
@@ -246,9 +246,8 @@ static int subscribe(cupti_abi_subscriber *subscriber, cupti_abi_callback callba
 	return err;
 }
 
-FAKE_CUDA_EXPORT int cuptiSubscribe_v2(cupti_abi_subscriber *subscriber,
-				       cupti_abi_callback callback, void *userdata,
-				       struct cupti_abi_subscriber_params *params)
+static int subscribe_as(cupti_abi_subscriber *subscriber, cupti_abi_callback callback,
+			void *userdata, struct cupti_abi_subscriber_params *params)
 {
 	int err;
 
@@ -266,11 +265,24 @@ FAKE_CUDA_EXPORT int cuptiSubscribe_v2(cupti_abi_subscriber *subscriber,
 	return err;
 }
 
+#if FAKE_CUPTI_VERSION >= 130000
+FAKE_CUDA_EXPORT int cuptiSubscribe_v2(cupti_abi_subscriber *subscriber,
+				       cupti_abi_callback callback, void *userdata,
+				       struct cupti_abi_subscriber_params *params)
+{
+	return subscribe_as(subscriber, callback, userdata, params);
+}
+#endif
+
 /* As in 13.0, the older function calls the newer: both return the newer's result. */
 FAKE_CUDA_EXPORT int cuptiSubscribe(cupti_abi_subscriber *subscriber, cupti_abi_callback callback,
 				    void *userdata)
 {
+#if FAKE_CUPTI_VERSION >= 130000
 	int err = cuptiSubscribe_v2(subscriber, callback, userdata, NULL);
+#else
+	int err = subscribe_as(subscriber, callback, userdata, NULL);
+#endif
 
 	__asm__ volatile("" ::: "memory"); /* no tail call */
 	return err;

@@ -5,6 +5,7 @@
 
 #include "fake_cuda.h"
 #include "cbid.h"
+#include "layouts.h"
 
 enum {
 	FAKE_CUPTI_ERROR_INVALID_OPERATION = 7,

@@ -1,70 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "records.h"
-#include "../../cupti_trace/cupti_abi.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* CUpti_ActivityKernel10: the shared prefix and what CUPTI 12 and 13 added. */
-struct kernel_record {
-	struct cupti_abi_kernel prefix;
-	void *access_policy_window;
-	uint32_t channel_id, channel_type;
-	uint32_t cluster[3], cluster_scheduling_policy;
-	uint64_t local_memory_total_v2;
-	uint32_t max_potential_cluster_size, max_active_clusters;
-	uint8_t is_device_launched, padding[7];
-};
-_Static_assert(sizeof(struct kernel_record) == 216, "size of CUpti_ActivityKernel10");
-
-/* New fields use the end padding of the others' prefixes, so these are overlaid with words. */
-union memcpy_record { /* CUpti_ActivityMemcpy6 */
-	struct cupti_abi_memcpy prefix;
-	uint64_t words[12]; /* the last: how many copies it is */
-};
-_Static_assert(sizeof(union memcpy_record) == 96, "size of CUpti_ActivityMemcpy6");
-
-union peer_record { /* CUpti_ActivityMemcpyPtoP4 */
-	struct cupti_abi_memcpy_peer prefix;
-	uint64_t words[12];
-};
-_Static_assert(sizeof(union peer_record) == 96, "size of CUpti_ActivityMemcpyPtoP4");
-
-union memset_record { /* CUpti_ActivityMemset4 */
-	struct cupti_abi_memset prefix;
-	uint64_t words[11];
-};
-_Static_assert(sizeof(union memset_record) == 88, "size of CUpti_ActivityMemset4");
-
-struct memory_record { /* CUpti_ActivityMemory4 */
-	struct cupti_abi_memory prefix;
-	const char *name;
-	uint32_t is_async, padding;
-	uint64_t pool[5];
-	const char *source;
-};
-_Static_assert(sizeof(struct memory_record) == 128, "size of CUpti_ActivityMemory4");
-
-struct graph_record { /* CUpti_ActivityGraphTrace2 */
-	struct cupti_abi_graph_trace prefix;
-	void *reserved;
-	uint32_t end_device_id, end_context_id;
-};
-_Static_assert(sizeof(struct graph_record) == RECORD_SMALLEST, "size of CUpti_ActivityGraphTrace2");
-
-struct device_record { /* CUpti_ActivityDevice5 */
-	struct cupti_abi_device prefix;
-	uint32_t is_numa_node, numa_id;
-};
-_Static_assert(sizeof(struct device_record) == 184, "size of CUpti_ActivityDevice5");
-
-union context_record { /* CUpti_ActivityContext3 */
-	struct cupti_abi_context prefix;
-	uint64_t words[4]; /* parent, green context, CIG mode: none */
-};
-_Static_assert(sizeof(union context_record) == 32, "size of CUpti_ActivityContext3");
 
 size_t record_size(uint32_t kind)
 {
@@ -135,7 +75,9 @@ static void fill_kernel(struct kernel_record *r, const struct fake_cuda_activity
 
 static void fill_memcpy(union memcpy_record *r, const struct fake_cuda_activity *a)
 {
+#if FAKE_CUPTI_VERSION >= 26
 	r->words[11] = 1;
+#endif
 	r->prefix.copy_kind = a->copy_kind;
 	r->prefix.source_kind = a->source_kind;
 	r->prefix.destination_kind = a->destination_kind;
@@ -199,10 +141,14 @@ static void fill_memory(struct memory_record *r, const struct fake_cuda_activity
 static void fill_graph(struct graph_record *r, const struct fake_cuda_activity *a)
 {
 	r->prefix.correlation_id = a->correlation_id;
-	r->prefix.device_id = r->end_device_id = a->device_id;
+	r->prefix.device_id = a->device_id;
 	r->prefix.graph_id = a->graph_id;
-	r->prefix.context_id = r->end_context_id = a->context_id;
+	r->prefix.context_id = a->context_id;
 	r->prefix.stream_id = a->stream_id;
+#if FAKE_CUPTI_VERSION >= 21
+	r->end_device_id = a->device_id;
+	r->end_context_id = a->context_id;
+#endif
 }
 
 /* FAKE_CUDA_MIG: "GPU INSTANCE/COMPUTE INSTANCE" of device 0; other devices are not instances. */
@@ -257,7 +203,9 @@ static void fill_device(struct device_record *r, uint32_t device)
 	d->compute_instance_id = compute;
 	if (d->is_mig_enabled)
 		fill_uuid(d->mig_uuid, 0xa0, device);
+#if FAKE_CUPTI_VERSION >= 22
 	r->numa_id = UINT32_MAX;
+#endif
 	/* one more field before the others, and no pointer after it */
 	if (how && strcmp(how, "other") == 0)
 		memmove((uint8_t *)r + 16, (uint8_t *)r + 8, sizeof(*r) - 16);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Activity records as CUDA 13's libcupti lays them out. */
+/* Activity records as the libcupti of FAKE_CUPTI_VERSION lays them out. */
 #ifndef TESTS_FAKE_CUDA_RECORDS_H
 #define TESTS_FAKE_CUDA_RECORDS_H
 
 #include "fake_cuda.h"
+#include "layouts.h"
 
-/* The smallest record of work, of CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE. */
-enum { RECORD_SMALLEST = 56 };
+/* The smallest record of work. */
+enum { RECORD_SMALLEST = sizeof(struct graph_record) };
 
 /* Size of a kind's records in bytes; 0: the stand-in has none. */
 size_t record_size(uint32_t kind);

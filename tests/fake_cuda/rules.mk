@@ -21,7 +21,15 @@ FAKE_CUDA_CFLAGS := -std=gnu11 -O1 -g -fPIC -fvisibility=hidden -pthread \
 # Stripped like NVIDIA's: only exported symbols have names. nodelete: they own threads and hooks.
 FAKE_CUDA_LDFLAGS := -shared -pthread -Wl,-z,nodelete -Wl,-z,defs -Wl,-s
 
-FAKE_CUDA_LIBS := $(addprefix $(FAKE_CUDA_DIR)/,libcuda.so.1 libcupti.so.13 libcudart.so.13 \
+# CUPTI of other versions: FOLDER=API VERSION=SONAME. A folder has links to everything else, so that
+# a program that runs with it on LD_LIBRARY_PATH finds no other libcupti.
+FAKE_CUPTI_OTHERS := 11.8=18=libcupti.so.11.8 12.2=20=libcupti.so.12 12.4=22=libcupti.so.12 \
+	12.9=27=libcupti.so.12 future=139900=libcupti.so.13
+fake_cupti_parts = $(word $(2),$(subst =, ,$(1)))
+FAKE_CUPTI_LIBS := $(foreach v,$(FAKE_CUPTI_OTHERS),\
+	$(FAKE_CUDA_DIR)/$(call fake_cupti_parts,$(v),1)/$(call fake_cupti_parts,$(v),3))
+
+FAKE_CUDA_LIBS := $(FAKE_CUPTI_LIBS) $(addprefix $(FAKE_CUDA_DIR)/,libcuda.so.1 libcupti.so.13 libcudart.so.13 \
 	libcudart.so libcudart_static.a libprinter.so libnvToolsExt.so.1)
 
 .PHONY: fake_cuda
@@ -44,6 +52,24 @@ $(FAKE_CUDA_DIR)/libcuda.so.1: $(FAKE_CUDA_DRIVER_OBJS:%=$(FAKE_CUDA_DIR)/%.o)
 $(FAKE_CUDA_DIR)/libcupti.so.13: $(FAKE_CUDA_CUPTI_OBJS:%=$(FAKE_CUDA_DIR)/%.o)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(FAKE_CUDA_LDFLAGS) -Wl,-soname,$(@F) -o $@ $^ -ldl
+
+# $(1): folder, $(2): API version, $(3): soname
+define fake_cupti
+$(FAKE_CUDA_DIR)/$(1)/%.o: $(FAKE_CUDA_SRC)/%.c $(FAKE_CUDA_SRC)/rules.mk
+	$$(call msg,CC,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(FAKE_CUDA_CFLAGS) -DFAKE_CUPTI_VERSION=$(2) -MMD -MP -c -o $$@ $$<
+
+$(FAKE_CUDA_DIR)/$(1)/$(3): $(FAKE_CUDA_CUPTI_OBJS:%=$(FAKE_CUDA_DIR)/$(1)/%.o)
+	$$(call msg,LINK,$$@)
+	$$(Q)$$(CC) $$(FAKE_CUDA_LDFLAGS) -Wl,-soname,$(3) -o $$@ $$^ -ldl
+	$$(Q)for l in libcuda.so.1 libcudart.so.13 libnvToolsExt.so.1; do \
+		ln -sf ../$$$$l $$(@D)/$$$$l; done
+
+-include $(wildcard $(FAKE_CUDA_DIR)/$(1)/*.d)
+endef
+$(foreach v,$(FAKE_CUPTI_OTHERS),$(eval $(call fake_cupti,$(call fake_cupti_parts,$(v),1),$(call \
+	fake_cupti_parts,$(v),2),$(call fake_cupti_parts,$(v),3))))
 
 $(FAKE_CUDA_DIR)/libprinter.so: $(FAKE_CUDA_DIR)/printer.o
 	$(call msg,LINK,$@)

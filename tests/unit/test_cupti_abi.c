@@ -3,7 +3,8 @@
  * Compares cupti_trace/cupti_abi.h with NVIDIA's headers, if they are installed.
  *
  * Values, sizes, offsets and signatures are compared while compiling: with a CUDA Toolkit (-isystem
- * its include folder) a mistake does not build. Without one the test is skipped.
+ * its include folder) a mistake does not build. Without one the test is skipped. This file is also
+ * compiled, not run, with the headers of each other version that scripts/get_cupti has fetched.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +21,9 @@
 #if defined(__has_include) && __has_include(<cupti.h>) && __has_include(<cuda.h>)
 #include <cupti.h>
 #define HAVE_CUPTI 1
+/* the stand-ins' records of the same version */
+#define FAKE_CUPTI_VERSION CUPTI_API_VERSION
+#include "../fake_cuda/layouts.h"
 #endif
 
 #ifdef HAVE_CUPTI
@@ -184,16 +188,30 @@ FIELD(cupti_abi_activity, kind, CUpti_Activity, kind);
 	_Static_assert(sizeof(struct cupti_abi_kernel) <= sizeof(record), "a prefix"); \
 	SAME(_Alignof(struct cupti_abi_kernel), _Alignof(record))
 
-/* CUDA 13 writes record 10, CUDA 12 record 9, CUDA 11.8 record 8. */
-#if CUPTI_API_VERSION >= 130000
-KERNEL_PREFIX(CUpti_ActivityKernel10);
-SAME(sizeof(CUpti_ActivityKernel10), 216); /* what the stand-in writes */
-#endif
-#if __has_include(<cupti_activity_deprecated.h>)
+#if CUPTI_API_VERSION >= 21
 #include <cupti_activity_deprecated.h>
-KERNEL_PREFIX(CUpti_ActivityKernel9);
 #endif
+
+/* What this version writes is as large as what the stand-in of the version does. */
+#if CUPTI_API_VERSION <= 130001
+#define WRITTEN(stand_in, record) SAME(sizeof(stand_in), sizeof(record))
+#else
+#define WRITTEN(stand_in, record) \
+	_Static_assert(sizeof(stand_in) > sizeof(record), "the future's are larger")
+#endif
+
+/* CUDA 13 writes record 10, CUDA 12 record 9, CUDA 11.8 record 8. */
 KERNEL_PREFIX(CUpti_ActivityKernel8);
+#if CUPTI_API_VERSION >= 130000
+KERNEL_PREFIX(CUpti_ActivityKernel9);
+KERNEL_PREFIX(CUpti_ActivityKernel10);
+WRITTEN(struct kernel_record, CUpti_ActivityKernel10);
+#elif CUPTI_API_VERSION >= 19
+KERNEL_PREFIX(CUpti_ActivityKernel9);
+WRITTEN(struct kernel_record, CUpti_ActivityKernel9);
+#else
+WRITTEN(struct kernel_record, CUpti_ActivityKernel8);
+#endif
 
 /* The other records: ours is a prefix of each version that a supported CUPTI writes. */
 #define PREFIX(type, record)                                                           \
@@ -321,34 +339,48 @@ KERNEL_PREFIX(CUpti_ActivityKernel8);
 	FIELD(cupti_abi_context, compute_api, record, computeApiKind);  \
 	FIELD(cupti_abi_context, null_stream_id, record, nullStreamId); \
 	PREFIX(cupti_abi_context, record)
-#if CUPTI_API_VERSION >= 130000
-MEMCPY_FIELDS(CUpti_ActivityMemcpy6);
+MEMCPY_FIELDS(CUpti_ActivityMemcpy5);
 PEER_FIELDS(CUpti_ActivityMemcpyPtoP4);
 MEMSET_FIELDS(CUpti_ActivityMemset4);
-MEMORY_FIELDS(CUpti_ActivityMemory4);
-UVM_FIELDS(CUpti_ActivityUnifiedMemoryCounter3);
-GRAPH_FIELDS(CUpti_ActivityGraphTrace2);
-DEVICE_FIELDS(CUpti_ActivityDevice5);
-CONTEXT_FIELDS(CUpti_ActivityContext3);
-SAME(sizeof(CUpti_ActivityMemcpy6), 96);
-SAME(sizeof(CUpti_ActivityMemcpyPtoP4), 96);
-SAME(sizeof(CUpti_ActivityMemset4), 88);
-SAME(sizeof(CUpti_ActivityMemory4), 128);
-SAME(sizeof(CUpti_ActivityUnifiedMemoryCounter3), 104);
-SAME(sizeof(CUpti_ActivityGraphTrace2), 56);
-SAME(sizeof(CUpti_ActivityDevice5), 184);
-SAME(sizeof(CUpti_ActivityContext3), 32);
-#endif
-#if __has_include(<cupti_activity_deprecated.h>)
-MEMCPY_FIELDS(CUpti_ActivityMemcpy5);
-PEER_FIELDS(CUpti_ActivityMemcpyPtoP3);
-MEMSET_FIELDS(CUpti_ActivityMemset3);
 MEMORY_FIELDS(CUpti_ActivityMemory3);
 UVM_FIELDS(CUpti_ActivityUnifiedMemoryCounter2);
 GRAPH_FIELDS(CUpti_ActivityGraphTrace);
 DEVICE_FIELDS(CUpti_ActivityDevice4);
 CONTEXT_FIELDS(CUpti_ActivityContext);
+WRITTEN(union peer_record, CUpti_ActivityMemcpyPtoP4);
+WRITTEN(union memset_record, CUpti_ActivityMemset4);
+#if CUPTI_API_VERSION >= 26
+MEMCPY_FIELDS(CUpti_ActivityMemcpy6);
+UVM_FIELDS(CUpti_ActivityUnifiedMemoryCounter3);
+WRITTEN(union memcpy_record, CUpti_ActivityMemcpy6);
+#else
+WRITTEN(union memcpy_record, CUpti_ActivityMemcpy5);
+#endif
+#if CUPTI_API_VERSION >= 24
+MEMORY_FIELDS(CUpti_ActivityMemory4);
+WRITTEN(struct memory_record, CUpti_ActivityMemory4);
+#else
+WRITTEN(struct memory_record, CUpti_ActivityMemory3);
+#endif
+#if CUPTI_API_VERSION >= 21
+GRAPH_FIELDS(CUpti_ActivityGraphTrace2);
+WRITTEN(struct graph_record, CUpti_ActivityGraphTrace2);
+#else
+WRITTEN(struct graph_record, CUpti_ActivityGraphTrace);
+#endif
+#if CUPTI_API_VERSION >= 22
+DEVICE_FIELDS(CUpti_ActivityDevice5);
 CONTEXT_FIELDS(CUpti_ActivityContext2);
+WRITTEN(struct device_record, CUpti_ActivityDevice5);
+#else
+WRITTEN(struct device_record, CUpti_ActivityDevice4);
+WRITTEN(union context_record, CUpti_ActivityContext);
+#endif
+#if CUPTI_API_VERSION >= 23
+CONTEXT_FIELDS(CUpti_ActivityContext3);
+WRITTEN(union context_record, CUpti_ActivityContext3);
+#elif CUPTI_API_VERSION >= 22
+WRITTEN(union context_record, CUpti_ActivityContext2);
 #endif
 #define CONFIG(ours, theirs) \
 	FIELD(cupti_abi_uvm_config, ours, CUpti_ActivityUnifiedMemoryCounterConfig, theirs)
@@ -372,6 +404,7 @@ GRAPH(dependency, dependency);
 GRAPH(graph_exec, graphExec);
 SAME(sizeof(struct cupti_abi_graph_data), sizeof(CUpti_GraphData));
 
+#if CUPTI_API_VERSION >= 130000
 #define PARAMS(ours, theirs) \
 	FIELD(cupti_abi_subscriber_params, ours, CUpti_SubscriberParams, theirs)
 PARAMS(struct_size, structSize);
@@ -381,6 +414,7 @@ PARAMS(old_subscriber_size, oldSubscriberSize);
 SAME(sizeof(struct cupti_abi_subscriber_params), sizeof(CUpti_SubscriberParams));
 _Static_assert(CUPTI_ABI_OLD_SUBSCRIBER_NAME_SIZE > CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN,
 	       "room for it");
+#endif
 #define DATA(ours, theirs) FIELD(cupti_abi_callback_data, ours, CUpti_CallbackData, theirs)
 DATA(callback_site, callbackSite);
 DATA(function_name, functionName);
@@ -432,8 +466,10 @@ THEIRS(cuptiGetTimestamp, (uint64_t *));
 OURS(cuptiGetTimestamp, (uint64_t *));
 THEIRS(cuptiGetResultString, (CUptiResult, const char **));
 OURS(cuptiGetResultString, (uint32_t, const char **));
+#if CUPTI_API_VERSION >= 130000
 THEIRS(cuptiSubscribe_v2,
        (CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *, CUpti_SubscriberParams *));
+#endif
 OURS(cuptiSubscribe_v2,
      (void **, cupti_abi_callback, void *, struct cupti_abi_subscriber_params *));
 THEIRS(cuptiSubscribe, (CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *));

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+# CUPTI of other versions, from CUDA 11.8 to one newer than all that are known: record layouts, missing
+# functions, refused attributes, shared buffers. All kinds of work stay exact under each.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	needs_root
+	export FAKE_CUDA_STRICT=1
+}
+
+# exact_run WORKLOAD ARGUMENTS...: in ns, with --strict; the truth is in totals.
+exact_run()
+{
+	rm -f totals
+	FAKE_CUDA_TOTALS=$PWD/totals run_profile --strict -gpu-only --unit ns --raw-names \
+		-o out.folded "$@"
+	expect_status 0
+	expect_folded out.folded
+	expect_totals out.folded
+	expect_line stderr '^Correlation: [0-9]+ matched, 0 unmatched, 0 dropped$'
+	expect_no_line out.folded 'not captured|not seen'
+	expect_line work "$all_sums_match"
+	expect_no_line work 'unmatched|without times|not the same'
+	diff <(kernels_of_totals totals) <(kernels_of out.folded)
+	diff <(awk '$5 > 0 && $2 ~ /^mem(cpy|set)$/ { ns += $5 } END { print ns + 0 }' totals) \
+		<(weight_of out.folded '\[GPU_Mem(cpy|set)')
+}
+
+# exact_with FOLDER API_VERSION LIBRARY: kernels, copies, sets, graphs, memory, synchronisation
+exact_with()
+{
+	local uses='s/^profile: process [0-9]* ([^)]*) uses CUDA; CUPTI \([0-9]*\): \([^;]*\);.*/\1 \2/p'
+
+	export LD_LIBRARY_PATH=$fake_cuda/$1
+	run_profile -v -gpu-only -o out.folded "$workloads/launches" 10
+	expect_status 0
+	expect_equal 'CUPTI in use' "$(sed -n "$uses" stderr)" "$2 $fake_cuda/$1/$3"
+	expect_line stderr '^profile: GPU 0: Fake GPU, GPU-10111213-'
+
+	FAKE_CUDA_DEVICES=2 exact_run "$workloads/gpu_work" 3 2 4 20 10
+	expect_line work '^  GPU 0  allocations +[0-9]+ '
+	expect_line work '^  GPU 0  memcpy PtoP '
+	exact_run "$workloads/gpu_work_static" 2 1 3 10 5
+	exact_run "$workloads/graphs" families
+	exact_run "$workloads/driver_api" 20
+	exact_run "$workloads/launches" 3000 3 2 mixed
+	run_profile --strict --graph graph -gpu-only --unit ns -o out.folded "$workloads/graphs" capture
+	expect_status 0
+	expect_line work '^  GPU 0  graphs +10 +0\.100 ms$'
+	FAKE_CUDA_MPS=1 FAKE_CUDA_MIG=3/1 run_profile -v -gpu-only -o out.folded "$workloads/launches" 10
+	expect_line stderr '^profile: GPU 0 MIG 3/1 MPS: Fake GPU, MIG-a0a1a2a3-'
+	run_profile --waits -gpu-only --unit ns -o out.folded "$workloads/waits" 1 1
+	expect_status 0
+	for way in stream device event copy; do
+		[ "$(weight_of out.folded ";wait_$way;(.*;)?cuda[^;]*;[[]waiting for GPU[]]")" -gt 19000000 ]
+	done
+}
+
+@test "CUPTI 11.8" {
+	exact_with 11.8 18 libcupti.so.11.8
+}
+
+@test "CUPTI 12.2" {
+	exact_with 12.2 20 libcupti.so.12
+}
+
+@test "CUPTI 12.4" {
+	exact_with 12.4 22 libcupti.so.12
+}
+
+@test "CUPTI 12.9" {
+	exact_with 12.9 27 libcupti.so.12
+}
+
+@test "CUPTI 13.0" {
+	exact_with . 130001 libcupti.so.13
+}
+
+@test "a CUPTI newer than all that are known" {
+	exact_with future 139900 libcupti.so.13
+}
