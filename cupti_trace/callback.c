@@ -2,71 +2,25 @@
 #include "cupti_trace/callback.h"
 
 #include <string.h>
+#include "cupti_trace/api_function.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
 #include "cupti_trace/wait_log.h"
 
-/* What a call of an API function does. */
-enum meaning {
-	MEANS_NOTHING,
-	MEANS_KERNEL, /* launches one kernel */
-	MEANS_GRAPH,  /* launches any number of operations */
-	MEANS_OTHER,  /* copies, sets, allocates */
-	MEANS_NODE,   /* makes a node of a graph: only its name is of interest */
-	MEANS_WAIT,   /* waits for the GPU: also some of those above */
-};
-
-struct entry_point {
-	uint32_t domain;
-	uint32_t cbid;
-	enum meaning meaning;
-	const char *name;
-};
-
 #define RT CUPTI_ABI_DOMAIN_RUNTIME_API
 #define DRV CUPTI_ABI_DOMAIN_DRIVER_API
-#define ONE(domain, function)                                                    \
-	{                                                                        \
-		domain, CUPTI_ABI_##domain##_##function, MEANS_KERNEL, #function \
-	}
-#define MANY(domain, function)                                                  \
-	{                                                                       \
-		domain, CUPTI_ABI_##domain##_##function, MEANS_GRAPH, #function \
-	}
 
-static const struct entry_point launches[] = {
-	ONE(RT, cudaLaunchKernel),
-	ONE(RT, cudaLaunchKernel_ptsz),
-	ONE(RT, cudaLaunchKernelExC),
-	ONE(RT, cudaLaunchKernelExC_ptsz),
-	ONE(RT, cudaLaunchCooperativeKernel),
-	ONE(RT, cudaLaunchCooperativeKernel_ptsz),
-	MANY(RT, cudaLaunchCooperativeKernelMultiDevice),
-	MANY(RT, cudaGraphLaunch),
-	MANY(RT, cudaGraphLaunch_ptsz),
-	ONE(DRV, cuLaunch),
-	ONE(DRV, cuLaunchGrid),
-	ONE(DRV, cuLaunchGridAsync),
-	ONE(DRV, cuLaunchKernel),
-	ONE(DRV, cuLaunchKernel_ptsz),
-	ONE(DRV, cuLaunchKernelEx),
-	ONE(DRV, cuLaunchKernelEx_ptsz),
-	ONE(DRV, cuLaunchCooperativeKernel),
-	ONE(DRV, cuLaunchCooperativeKernel_ptsz),
-	MANY(DRV, cuLaunchCooperativeKernelMultiDevice),
-	MANY(DRV, cuGraphLaunch),
-	MANY(DRV, cuGraphLaunch_ptsz),
-};
-#define LAUNCHES (sizeof(launches) / sizeof(launches[0]))
-
-/* Each function of the two domains, by its cbid. What a launch looks up. */
+/* Each function of the two domains, by its callback id. What a launch looks up. */
 #define CBIDS 1024
+#define NAMES_ROOM 1024 /* bytes of the names of all launch functions */
 static struct function {
-	uint8_t meaning; /* enum meaning, but for MEANS_WAIT */
-	uint8_t launch;  /* index in `launches` + 1; 0: none */
-	bool waits;
+	uint8_t meaning; /* enum api_meaning */
+	bool waits, is_stream;
+	bool is_unknown;  /* only guessed to launch something; reported at its first call */
+	const char *name; /* of launches; of others it is in the callback's data */
 } functions[2][CBIDS];
+static char launch_names[NAMES_ROOM];
 
 /* The API function that the calling thread is in, the outermost of those subscribed to. */
 static __thread struct {
@@ -80,56 +34,59 @@ static __thread struct {
 	uint32_t domain, correlation_id;
 } launching;
 
-static const struct entry_points_range {
-	uint32_t domain, first, last;
-	enum meaning meaning;
-} ranges[] = {
-#define OTHERS(domain, first, last) {domain, first, last, MEANS_OTHER},
-	CUPTI_ABI_COPY_RANGES(OTHERS) CUPTI_ABI_ALLOCATION_RANGES(OTHERS)
-#undef OTHERS
-#define NODES(domain, first, last) {domain, first, last, MEANS_NODE},
-		CUPTI_ABI_GRAPH_NODE_RANGES(NODES)
-#undef NODES
-#define WAITS(domain, first, last) {domain, first, last, MEANS_WAIT},
-			CUPTI_ABI_SYNC_RANGES(WAITS) CUPTI_ABI_BLOCKING_RANGES(WAITS)
-#undef WAITS
-};
-#define RANGES (sizeof(ranges) / sizeof(ranges[0]))
+/* The name of a launch function; NULL: no room, so the callback's data has to do. */
+static const char *keep_name(const char *cupti_name, size_t *used)
+{
+	char *kept = launch_names + *used;
+
+	if (*used + strlen(cupti_name) >= sizeof(launch_names))
+		return NULL;
+	api_function_name(cupti_name, kept, sizeof(launch_names) - *used);
+	*used += strlen(kept) + 1;
+	return kept;
+}
+
+static void index_function(const struct tracer *tracer, uint32_t domain, uint32_t cbid,
+			   size_t *used)
+{
+	struct function *f = &functions[domain == DRV][cbid];
+	struct api_function known;
+	const char *name = NULL;
+
+	if (tracer->api.cuptiGetCallbackName(domain, cbid, &name) != CUPTI_ABI_SUCCESS || !name)
+		return;
+	known = api_function_of(name);
+	f->is_unknown = known.meaning == API_NOTHING && !known.waits && known.is_enqueued &&
+			api_function_is_new(domain, cbid);
+	f->meaning = f->is_unknown ? API_OTHER : (uint8_t)known.meaning;
+	if (tracer->kernels_only && f->meaning == API_OTHER && !f->is_unknown)
+		f->meaning = API_NOTHING;
+	f->waits = known.waits && tracer->follows_waits;
+	f->is_stream = known.is_stream;
+	if (f->meaning == API_KERNEL || f->meaning == API_GRAPH)
+		f->name = keep_name(name, used);
+}
 
 static void index_functions(const struct tracer *tracer)
 {
+	size_t used = 0;
+
 	memset(functions, 0, sizeof(functions));
-	for (size_t i = 0; i < RANGES; i++) {
-		const struct entry_points_range *r = &ranges[i];
-
-		if (tracer->kernels_only && r->meaning == MEANS_OTHER)
-			continue;
-		for (uint32_t cbid = r->first; cbid <= r->last && cbid < CBIDS; cbid++) {
-			struct function *f = &functions[r->domain == DRV][cbid];
-
-			if (r->meaning == MEANS_WAIT)
-				f->waits = tracer->follows_waits;
-			else
-				f->meaning = (uint8_t)r->meaning;
-		}
-	}
-	for (size_t i = 0; i < LAUNCHES; i++) {
-		struct function *f = &functions[launches[i].domain == DRV][launches[i].cbid];
-
-		f->meaning = (uint8_t)launches[i].meaning;
-		f->launch = (uint8_t)(i + 1);
+	for (uint32_t cbid = 1; cbid < CBIDS; cbid++) {
+		index_function(tracer, RT, cbid, &used);
+		index_function(tracer, DRV, cbid, &used);
 	}
 }
 
 static bool is_followed(const struct function *f)
 {
-	return f->meaning != MEANS_NOTHING || f->waits;
+	return f->meaning != API_NOTHING || f->waits;
 }
 
 static const char *name_of(const struct function *f, const struct cupti_abi_callback_data *data)
 {
-	if (f->launch)
-		return launches[f->launch - 1].name;
+	if (f->name)
+		return f->name;
 	return data->function_name ? data->function_name : "";
 }
 
@@ -171,7 +128,7 @@ static uint32_t capture(struct tracer *tracer, const char *function)
 }
 
 /* Returns the id of the launch's stack, 0 if it was not taken. */
-static uint32_t on_launch(struct tracer *tracer, uint32_t domain, enum meaning meaning,
+static uint32_t on_launch(struct tracer *tracer, uint32_t domain, enum api_meaning meaning,
 			  const char *function, uint32_t correlation_id)
 {
 	uint32_t last, stack = 0, flags = 0;
@@ -184,11 +141,11 @@ static uint32_t on_launch(struct tracer *tracer, uint32_t domain, enum meaning m
 	if (buffers_are_short(&tracer->buffers))
 		wait_for_buffers(tracer);
 	/* only kernel launches have probes that could take the stack instead */
-	if (tracer->captures_stacks || meaning == MEANS_OTHER)
+	if (tracer->captures_stacks || meaning == API_OTHER)
 		stack = capture(tracer, function);
-	if (meaning == MEANS_GRAPH)
+	if (meaning == API_GRAPH)
 		flags = GPU_LAUNCH_IS_GRAPH;
-	else if (meaning == MEANS_OTHER)
+	else if (meaning == API_OTHER)
 		/* a batch of copies is many operations */
 		flags = GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_IS_GRAPH;
 	launch_log_add(&tracer->sink,
@@ -199,7 +156,7 @@ static uint32_t on_launch(struct tracer *tracer, uint32_t domain, enum meaning m
 			       .stack_id = stack,
 		       });
 	launching.active = true;
-	launching.is_kernel = meaning == MEANS_KERNEL;
+	launching.is_kernel = meaning == API_KERNEL;
 	launching.made_node = false;
 	launching.domain = domain;
 	launching.correlation_id = correlation_id;
@@ -246,16 +203,28 @@ static void on_api_exit(struct tracer *tracer, const struct function *f,
 
 	if (f->waits)
 		wait_log_exit(tracer, call);
-	if (f->meaning == MEANS_KERNEL || tracer->times_launches)
+	if (f->meaning == API_KERNEL || tracer->times_launches)
 		on_launched(tracer, call->domain, call->data, now);
 	if (current.domain == call->domain && current.cbid == call->cbid)
 		current.function = NULL;
 }
 
+/* Once for each function: it may launch what is not known to be launched. */
+static void report_unknown(struct tracer *tracer, struct function *f, const char *name)
+{
+	struct guest guest;
+
+	if (!__atomic_exchange_n(&f->is_unknown, false, __ATOMIC_RELAXED))
+		return;
+	guest_enter(&guest);
+	tracer_notice(tracer, GPU_NOTICE_NEW_FUNCTION, "%s", name);
+	guest_leave(&guest);
+}
+
 static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		   const struct cupti_abi_callback_data *data)
 {
-	const struct function *f = cbid < CBIDS ? &functions[domain == DRV][cbid] : NULL;
+	struct function *f = cbid < CBIDS ? &functions[domain == DRV][cbid] : NULL;
 	struct wait_log_call call = {.domain = domain, .cbid = cbid, .data = data};
 	uint32_t stack = 0;
 
@@ -266,13 +235,16 @@ static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		return;
 	}
 	call.function = name_of(f, data);
-	if (!current.function && f->meaning != MEANS_NOTHING) {
+	call.is_stream = f->is_stream;
+	if (f->is_unknown)
+		report_unknown(tracer, f, call.function);
+	if (!current.function && f->meaning != API_NOTHING) {
 		current.function = call.function;
 		current.domain = domain;
 		current.cbid = cbid;
 	}
-	if (f->meaning != MEANS_NODE && f->meaning != MEANS_NOTHING)
-		stack = on_launch(tracer, domain, (enum meaning)f->meaning, call.function,
+	if (f->meaning != API_NODE && f->meaning != API_NOTHING)
+		stack = on_launch(tracer, domain, (enum api_meaning)f->meaning, call.function,
 				  data->correlation_id);
 	if (f->waits)
 		wait_log_enter(tracer, &call, stack);

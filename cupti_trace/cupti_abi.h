@@ -11,7 +11,7 @@
  * headers wherever those are installed, so a mistake here cannot survive a build with a toolkit.
  *
  * Source: CUPTI documentation and headers, cupti_activity.h, cupti_callbacks.h, cupti_result.h,
- * cupti_runtime_cbid.h, cupti_driver_cbid.h (CUDA 11.8 and 13.0). Layouts only ever grow at the
+ * cupti_runtime_cbid.h (CUDA 11.8, 12.4 and 13.0). Layouts only ever grow at the
  * end between those releases; a field newer than CUPTI 11.8 says since which API version it exists
  * and must not be read below it.
  */
@@ -122,83 +122,8 @@ enum {
 /* CUpti_ApiCallbackSite */
 enum { CUPTI_ABI_API_ENTER = 0, CUPTI_ABI_API_EXIT = 1 };
 
-/* CUpti_runtime_api_trace_cbid: one entry per launch entry point and the calls that end tracing. */
-enum {
-	CUPTI_ABI_RT_cudaStreamSynchronize = 131,
-	CUPTI_ABI_RT_cudaDeviceReset = 164,
-	CUPTI_ABI_RT_cudaLaunchKernel = 211,
-	CUPTI_ABI_RT_cudaLaunchKernel_ptsz = 214,
-	CUPTI_ABI_RT_cudaStreamSynchronize_ptsz = 239,
-	CUPTI_ABI_RT_cudaLaunchCooperativeKernel = 269,
-	CUPTI_ABI_RT_cudaLaunchCooperativeKernel_ptsz = 270,
-	CUPTI_ABI_RT_cudaLaunchCooperativeKernelMultiDevice = 272, /* gone in CUDA 13 */
-	CUPTI_ABI_RT_cudaGraphLaunch = 311,
-	CUPTI_ABI_RT_cudaGraphLaunch_ptsz = 312,
-	CUPTI_ABI_RT_cudaLaunchKernelExC = 430,
-	CUPTI_ABI_RT_cudaLaunchKernelExC_ptsz = 431,
-};
-
-/* CUpti_driver_api_trace_cbid */
-enum {
-	CUPTI_ABI_DRV_cuLaunch = 115,
-	CUPTI_ABI_DRV_cuLaunchGrid = 116,
-	CUPTI_ABI_DRV_cuLaunchGridAsync = 117,
-	CUPTI_ABI_DRV_cuStreamSynchronize = 126,
-	CUPTI_ABI_DRV_cuLaunchKernel = 307,
-	CUPTI_ABI_DRV_cuStreamSynchronize_ptsz = 440,
-	CUPTI_ABI_DRV_cuLaunchKernel_ptsz = 442,
-	CUPTI_ABI_DRV_cuLaunchCooperativeKernel = 477,
-	CUPTI_ABI_DRV_cuLaunchCooperativeKernel_ptsz = 478,
-	CUPTI_ABI_DRV_cuLaunchCooperativeKernelMultiDevice = 480,
-	CUPTI_ABI_DRV_cuGraphLaunch = 514,
-	CUPTI_ABI_DRV_cuGraphLaunch_ptsz = 515,
-	CUPTI_ABI_DRV_cuLaunchKernelEx = 652,
-	CUPTI_ABI_DRV_cuLaunchKernelEx_ptsz = 653,
-};
-
-/*
- * The cbids of groups of functions, as X(domain, first, last); domain is RT or DRV. Their names are
- * in the callback's data.
- *
- * Copies and sets: cudaMemcpy*, cudaMemset*, cuMemcpy*, cu64Memcpy*, cuMemset*.
- */
-/* clang-format off */
-#define CUPTI_ABI_COPY_RANGES(X) \
-	X(RT, 31, 52) X(RT, 142, 145) X(RT, 160, 163) X(RT, 215, 236) X(RT, 243, 246) \
-	X(RT, 249, 250) X(RT, 482, 485) X(RT, 509, 512) X(DRV, 43, 82) X(DRV, 216, 227) \
-	X(DRV, 232, 234) X(DRV, 248, 254) X(DRV, 276, 293) X(DRV, 305, 306) \
-	X(DRV, 318, 321) X(DRV, 397, 416) X(DRV, 418, 433) X(DRV, 776, 779) \
-	X(DRV, 796, 799)
-/* Allocations and releases of device and pinned memory: cudaMalloc*, cudaFree*, cuMemAlloc* ... */
-#define CUPTI_ABI_ALLOCATION_RANGES(X) \
-	X(RT, 20, 27) X(RT, 140, 141) X(RT, 192, 192) X(RT, 194, 194) X(RT, 206, 206) \
-	X(RT, 373, 376) X(RT, 391, 392) X(DRV, 29, 34) X(DRV, 37, 39) X(DRV, 215, 215) \
-	X(DRV, 243, 245) X(DRV, 271, 271) X(DRV, 294, 294) X(DRV, 371, 371) \
-	X(DRV, 598, 601) X(DRV, 611, 612)
-/* Functions that make nodes of graphs: cudaGraphAdd*Node, cuGraphAdd*Node. */
-#define CUPTI_ABI_GRAPH_NODE_RANGES(X) \
-	X(RT, 289, 290) X(RT, 293, 293) X(RT, 296, 296) X(RT, 298, 298) X(RT, 300, 300) \
-	X(RT, 350, 352) X(RT, 362, 362) X(RT, 365, 365) X(RT, 397, 397) X(RT, 400, 400) \
-	X(RT, 419, 419) X(RT, 421, 421) X(RT, 445, 445) X(RT, 460, 460) \
-	X(DRV, 502, 502) X(DRV, 504, 504) X(DRV, 506, 506) X(DRV, 525, 526) \
-	X(DRV, 530, 530) X(DRV, 589, 590) X(DRV, 618, 618) X(DRV, 621, 621) \
-	X(DRV, 638, 639) X(DRV, 669, 669) X(DRV, 689, 689) X(DRV, 712, 712) \
-	X(DRV, 723, 723)
-/* Functions that wait for streams, events, contexts: cuda*Synchronize, cu*Synchronize. */
-#define CUPTI_ABI_SYNC_RANGES(X) \
-	X(RT, 126, 126) X(RT, 131, 131) X(RT, 137, 137) X(RT, 165, 165) X(RT, 239, 239) \
-	X(DRV, 17, 17) X(DRV, 121, 121) X(DRV, 126, 126) X(DRV, 440, 440) X(DRV, 800, 800)
-/* Of the copies, sets, allocations and releases above, those without "Async" in their names. */
-#define CUPTI_ABI_BLOCKING_RANGES(X) \
-	X(RT, 20, 27) X(RT, 31, 40) X(RT, 49, 50) X(RT, 140, 142) X(RT, 144, 144) \
-	X(RT, 160, 160) X(RT, 162, 162) X(RT, 192, 192) X(RT, 194, 194) X(RT, 206, 206) \
-	X(RT, 215, 224) X(RT, 233, 234) X(RT, 243, 243) X(RT, 245, 245) X(RT, 249, 249) \
-	X(DRV, 29, 34) X(DRV, 37, 39) X(DRV, 43, 59) X(DRV, 71, 82) X(DRV, 215, 215) \
-	X(DRV, 232, 233) X(DRV, 243, 245) X(DRV, 248, 254) X(DRV, 271, 271) X(DRV, 276, 276) \
-	X(DRV, 278, 278) X(DRV, 280, 280) X(DRV, 282, 282) X(DRV, 284, 288) \
-	X(DRV, 290, 290) X(DRV, 292, 292) X(DRV, 294, 294) X(DRV, 305, 305) \
-	X(DRV, 318, 318) X(DRV, 320, 320) X(DRV, 371, 371) X(DRV, 397, 416)
-/* clang-format on */
+/* CUpti_runtime_api_trace_cbid: other functions are known by their names (api_function.h). */
+enum { CUPTI_ABI_RT_cudaDeviceReset = 164 };
 
 /* Every activity record starts with its kind. */
 struct cupti_abi_activity {
@@ -469,6 +394,7 @@ typedef void (*cupti_abi_buffer_completed)(void *context, uint32_t stream_id, ui
 	X(cuptiGetVersion, 1, (uint32_t * version))                                               \
 	X(cuptiGetTimestamp, 1, (uint64_t * timestamp))                                           \
 	X(cuptiGetResultString, 1, (uint32_t result, const char **string))                        \
+	X(cuptiGetCallbackName, 1, (uint32_t domain, uint32_t cbid, const char **name))           \
 	X(cuptiSubscribe, 1,                                                                      \
 	  (cupti_abi_subscriber * subscriber, cupti_abi_callback callback, void *userdata))       \
 	X(cuptiSubscribe_v2, 0,                                                                   \

@@ -318,6 +318,7 @@ enum gpu_notice {
 	GPU_NOTICE_VERBOSE,          /* only sent when asked for (-v) */
 	GPU_NOTICE_NOT_RECORDED,     /* detail: a kind of GPU work, and CUPTI's error */
 	GPU_NOTICE_DEVICE_LAUNCH,    /* device code that launches kernels was loaded */
+	GPU_NOTICE_NEW_FUNCTION,     /* detail: a CUDA function that was called, and is not known */
 	/* found out by the profiler itself */
 	GPU_NOTICE_NOT_INJECTED,  /* detail: the library that the driver loads instead, or "" */
 	GPU_NOTICE_OTHER_REFUSED, /* detail: the library that asked for CUPTI and was refused */

@@ -6,8 +6,6 @@
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
 
-#define RT CUPTI_ABI_DOMAIN_RUNTIME_API
-
 /* The outermost call that the thread is in. */
 static __thread struct {
 	bool open;
@@ -18,15 +16,6 @@ static __thread struct {
 static bool is_own(const struct wait_log_call *call)
 {
 	return own.open && own.domain == call->domain && own.cbid == call->cbid;
-}
-
-static bool waits_for_one_stream(const struct wait_log_call *call)
-{
-	if (call->domain == RT)
-		return call->cbid == CUPTI_ABI_RT_cudaStreamSynchronize ||
-		       call->cbid == CUPTI_ABI_RT_cudaStreamSynchronize_ptsz;
-	return call->cbid == CUPTI_ABI_DRV_cuStreamSynchronize ||
-	       call->cbid == CUPTI_ABI_DRV_cuStreamSynchronize_ptsz;
 }
 
 /*
@@ -41,8 +30,7 @@ static void tell_stream(const struct tracer *tracer, const struct wait_log_call 
 	own.wait.has_stream = 0;
 	own.wait.context_id = 0;
 	own.wait.stream_id = 0;
-	if (!waits_for_one_stream(call) || !data->function_params ||
-	    !tracer->api.cuptiGetStreamIdEx)
+	if (!call->is_stream || !data->function_params || !tracer->api.cuptiGetStreamIdEx)
 		return;
 	memcpy(&stream, data->function_params, sizeof(stream)); /* the only parameter */
 	if ((uintptr_t)stream <= 2 ||

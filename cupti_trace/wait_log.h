@@ -3,7 +3,7 @@
  * Calls in which a thread waits for the GPU, and how long each of them took (--waits).
  *
  * `callback` passes on synchronizations, blocking copies and sets, and allocations and releases, of
- * the runtime and of the driver: cupti_abi.h has their numbers. Of nested calls (a runtime
+ * the runtime and of the driver (api_function.h). Of nested calls (a runtime
  * call contains a driver call) the outermost one passed on counts.
  *
  * A call's time begins when CUPTI has reported its entry and its stack has been taken, and ends
@@ -14,6 +14,7 @@
 #ifndef CUPTI_TRACE_WAIT_LOG_H
 #define CUPTI_TRACE_WAIT_LOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/tracer.h"
 
@@ -21,6 +22,7 @@
 struct wait_log_call {
 	uint32_t domain; /* CUPTI_ABI_DOMAIN_RUNTIME_API or _DRIVER_API */
 	uint32_t cbid;
+	bool is_stream;       /* it waits for one stream, its only parameter */
 	const char *function; /* its name; lives forever */
 	const struct cupti_abi_callback_data *data;
 };

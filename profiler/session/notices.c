@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/session/notices.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SHOWN_MAX 1000
@@ -57,6 +58,21 @@ static void add_not_injected(const struct notices *n, uint32_t pid, const char *
 			 pid, describe_fallback(n));
 }
 
+/* Each name once. */
+static void add_new_function(struct notices *n, uint32_t pid, const char *name)
+{
+	for (uint32_t i = 0; i < n->function_count; i++)
+		if (strncmp(n->functions[i], name, sizeof(n->functions[i]) - 1) == 0)
+			return;
+	if (n->function_count == NOTICES_FUNCTIONS_MAX)
+		return;
+	snprintf(n->functions[n->function_count++], sizeof(n->functions[0]), "%.63s", name);
+	log_warn(n->log,
+		 "process %u calls %s, a CUDA function newer than this profile: the GPU work that "
+		 "CUPTI reports of it is under the call; there may be more",
+		 pid, name);
+}
+
 void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice *notice)
 {
 	uint32_t code = notice->code < GPU_NOTICES ? notice->code : GPU_NOTICE_OTHER;
@@ -65,6 +81,10 @@ void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice 
 	join_lines(notice->detail, detail, sizeof(detail));
 	if (code == GPU_NOTICE_VERBOSE) {
 		log_verbose(n->log, "process %u: %s", pid, detail);
+		return;
+	}
+	if (code == GPU_NOTICE_NEW_FUNCTION) {
+		add_new_function(n, pid, detail);
 		return;
 	}
 	if (n->seen[code]++ > 0)

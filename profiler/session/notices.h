@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports of the injection library as messages for the user: each kind once, however many processes
- * send it. Texts from the target are untrusted: they are cut, and log makes them printable.
+ * Reports of the injection library as messages for the user: each kind once, and each function that
+ * is not known, however many processes send it. Texts from the target are untrusted: they are cut,
+ * and log makes them printable.
  */
 #ifndef PROFILER_SESSION_NOTICES_H
 #define PROFILER_SESSION_NOTICES_H
@@ -19,9 +20,13 @@ enum notices_fallback {
 	FALLBACK_NEEDS_ROOT, /* or with --as-root */
 };
 
+#define NOTICES_FUNCTIONS_MAX 16
+
 struct notices {
 	struct log *log;
-	uint32_t seen[GPU_NOTICES]; /* how often each kind came */
+	uint32_t seen[GPU_NOTICES];                /* how often each kind came */
+	char functions[NOTICES_FUNCTIONS_MAX][64]; /* of GPU_NOTICE_NEW_FUNCTION, each once */
+	uint32_t function_count;
 	enum notices_fallback fallback;
 };
 

@@ -82,3 +82,28 @@ exact_with()
 @test "a CUPTI newer than all that are known" {
 	exact_with future 139900 libcupti.so.13
 }
+
+# ---- functions of a CUDA to come ----
+
+@test "new functions are followed by their names; one that is like none is said" {
+	export LD_LIBRARY_PATH=$fake_cuda/future
+	exact_run "$workloads/newer_cuda" 20
+	expect_line out.folded ';main;launch;cuLaunchKernelNext;\[GPU_Kernel\]driver_spin 2000000$'
+	expect_line out.folded ';main;copy;cuMemcpyHtoDAsync_v4;\[GPU_Memcpy HtoD\] '
+	expect_line out.folded ';main;transform;cuTransformAsync;\[GPU_Memset\] '
+	expect_equal 'functions said' "$(grep -c '^profile: process [0-9]* calls ' stderr)" 1
+	expect_line stderr '^profile: process [0-9]+ calls cuTransformAsync, a CUDA function newer than this profile'
+
+	run_profile --strict --kernels-only -gpu-only --unit ns -o out.folded "$workloads/newer_cuda" 20
+	expect_status 0
+	expect out.folded <<<'<*>main;launch;cuLaunchKernelNext;[GPU_Kernel]driver_spin 2000000'
+}
+
+@test "where this CUPTI does not know them either, their work is counted as unmatched" {
+	FAKE_CUDA_TOTALS=$PWD/totals run_profile --strict -gpu-only --unit ns --raw-names -o out.folded \
+		"$workloads/newer_cuda" 20
+	expect_status 124
+	expect_line stderr '^Correlation: 0 matched, 60 unmatched, 0 dropped$'
+	expect_line out.folded '^\[launch not captured\];\[GPU_Kernel\]driver_spin 2000000$'
+	expect_totals out.folded
+}

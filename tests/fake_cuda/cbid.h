@@ -1,109 +1,144 @@
 /* SPDX-License-Identifier: MIT */
-/* CUPTI callback ids that only the stand-ins need; the launches' are in cupti_trace/cupti_abi.h. */
+/*
+ * The functions of the stand-ins that have callbacks, and CUPTI's ids of them. Those above
+ * CUDA 13.0's (806 of the driver) are made up.
+ */
 #ifndef TESTS_FAKE_CUDA_CBID_H
 #define TESTS_FAKE_CUDA_CBID_H
 
 #include "../../cupti_trace/cupti_abi.h"
 
+/* clang-format off */
+#define FAKE_RUNTIME_FUNCTIONS(X) \
+	X(cudaGetDeviceCount, 3) \
+	X(cudaGetLastError, 10) \
+	X(cudaSetDevice, 16) \
+	X(cudaGetDevice, 17) \
+	X(cudaMalloc, 20) \
+	X(cudaFree, 22) \
+	X(cudaMallocHost, 25) \
+	X(cudaFreeHost, 26) \
+	X(cudaMemcpy, 31) \
+	X(cudaMemcpy2D, 32) \
+	X(cudaMemcpyAsync, 41) \
+	X(cudaMemcpy2DAsync, 44) \
+	X(cudaMemset, 49) \
+	X(cudaMemsetAsync, 51) \
+	X(cudaStreamCreate, 129) \
+	X(cudaStreamSynchronize, 131) \
+	X(cudaEventCreate, 133) \
+	X(cudaEventRecord, 135) \
+	X(cudaEventDestroy, 136) \
+	X(cudaEventSynchronize, 137) \
+	X(cudaDeviceCanAccessPeer, 154) \
+	X(cudaDeviceEnablePeerAccess, 155) \
+	X(cudaMemcpyPeer, 160) \
+	X(cudaMemcpyPeerAsync, 161) \
+	X(cudaDeviceReset, 164) \
+	X(cudaDeviceSynchronize, 165) \
+	X(cudaStreamCreateWithFlags, 198) \
+	X(cudaStreamDestroy, 201) \
+	X(cudaLaunchKernel, 211) \
+	X(cudaLaunchKernel_ptsz, 214) \
+	X(cudaMemcpy_ptds, 215) \
+	X(cudaMemcpyAsync_ptsz, 225) \
+	X(cudaMemset_ptds, 233) \
+	X(cudaMemsetAsync_ptsz, 235) \
+	X(cudaStreamSynchronize_ptsz, 239) \
+	X(cudaLaunchCooperativeKernel, 269) \
+	X(cudaLaunchCooperativeKernel_ptsz, 270) \
+	X(cudaGraphCreate, 286) \
+	X(cudaGraphAddKernelNode, 289) \
+	X(cudaGraphAddMemsetNode, 293) \
+	X(cudaGraphAddChildGraphNode, 298) \
+	X(cudaGraphClone, 301) \
+	X(cudaGraphLaunch, 311) \
+	X(cudaGraphLaunch_ptsz, 312) \
+	X(cudaGraphExecDestroy, 313) \
+	X(cudaGraphDestroy, 314) \
+	X(cudaStreamBeginCapture, 315) \
+	X(cudaStreamEndCapture, 319) \
+	X(cudaGraphExecUpdate, 335) \
+	X(cudaGraphAddMemcpyNode1D, 352) \
+	X(cudaMallocAsync, 373) \
+	X(cudaMallocAsync_ptsz, 374) \
+	X(cudaFreeAsync, 375) \
+	X(cudaFreeAsync_ptsz, 376) \
+	X(cudaLaunchKernelExC, 430) \
+	X(cudaLaunchKernelExC_ptsz, 431) \
+	X(cudaGraphInstantiate, 443) \
+	X(cudaEventElapsedTime, 486)
+
+#define FAKE_DRIVER_FUNCTIONS(X) \
+	X(cuInit, 1) \
+	X(cuDeviceGet, 3) \
+	X(cuDeviceGetCount, 4) \
+	X(cuCtxSynchronize, 17) \
+	X(cuModuleLoadData, 19) \
+	X(cuModuleUnload, 22) \
+	X(cuModuleGetFunction, 23) \
+	X(cuMemFreeHost, 38) \
+	X(cuStreamCreate, 124) \
+	X(cuStreamSynchronize, 126) \
+	X(cuMemsetD8Async, 216) \
+	X(cuMemsetD32Async, 220) \
+	X(cuMemAlloc_v2, 243) \
+	X(cuMemFree_v2, 245) \
+	X(cuMemsetD8_v2, 249) \
+	X(cuMemsetD32_v2, 251) \
+	X(cuMemcpyHtoD_v2, 276) \
+	X(cuMemcpyHtoDAsync_v2, 277) \
+	X(cuMemcpyDtoH_v2, 278) \
+	X(cuMemcpyDtoHAsync_v2, 279) \
+	X(cuMemcpyDtoD_v2, 280) \
+	X(cuMemcpyDtoDAsync_v2, 281) \
+	X(cuMemcpy2DUnaligned_v2, 288) \
+	X(cuMemcpy2DAsync_v2, 289) \
+	X(cuMemAllocHost_v2, 294) \
+	X(cuCtxSetCurrent, 303) \
+	X(cuCtxGetCurrent, 304) \
+	X(cuMemcpy, 305) \
+	X(cuMemcpyAsync, 306) \
+	X(cuLaunchKernel, 307) \
+	X(cuMemcpyPeer, 318) \
+	X(cuMemcpyPeerAsync, 319) \
+	X(cuStreamDestroy_v2, 326) \
+	X(cuDevicePrimaryCtxRetain, 386) \
+	X(cuMemcpyHtoD_v2_ptds, 397) \
+	X(cuMemcpyDtoH_v2_ptds, 398) \
+	X(cuMemcpyDtoD_v2_ptds, 399) \
+	X(cuMemcpy_ptds, 408) \
+	X(cuMemsetD8_v2_ptds, 411) \
+	X(cuMemcpyAsync_ptsz, 418) \
+	X(cuMemcpyHtoDAsync_v2_ptsz, 421) \
+	X(cuMemcpyDtoHAsync_v2_ptsz, 422) \
+	X(cuMemcpyDtoDAsync_v2_ptsz, 423) \
+	X(cuMemsetD8Async_ptsz, 428) \
+	X(cuLaunchKernel_ptsz, 442) \
+	X(cuLaunchCooperativeKernel, 477) \
+	X(cuLaunchCooperativeKernel_ptsz, 478) \
+	X(cuGraphLaunch, 514) \
+	X(cuGraphLaunch_ptsz, 515) \
+	X(cuMemAllocAsync, 598) \
+	X(cuMemAllocAsync_ptsz, 599) \
+	X(cuMemFreeAsync, 600) \
+	X(cuMemFreeAsync_ptsz, 601) \
+	X(cuLaunchKernelEx, 652) \
+	X(cuLaunchKernelEx_ptsz, 653) \
+	X(cuLaunchKernelNext, 810) \
+	X(cuMemcpyHtoDAsync_v4, 811) \
+	X(cuTransformAsync, 812)
+/* clang-format on */
+
 enum {
-	FAKE_RT_cudaGetDeviceCount = 3,
-	FAKE_RT_cudaGetLastError = 10,
-	FAKE_RT_cudaSetDevice = 16,
-	FAKE_RT_cudaGetDevice = 17,
-	FAKE_RT_cudaMalloc = 20,
-	FAKE_RT_cudaFree = 22,
-	FAKE_RT_cudaMemcpy = 31,
-	FAKE_RT_cudaStreamCreate = 129,
-	FAKE_RT_cudaStreamSynchronize = 131,
-	FAKE_RT_cudaEventCreate = 133,
-	FAKE_RT_cudaEventRecord = 135,
-	FAKE_RT_cudaEventDestroy = 136,
-	FAKE_RT_cudaEventSynchronize = 137,
-	FAKE_RT_cudaDeviceSynchronize = 165,
-	FAKE_RT_cudaStreamCreateWithFlags = 198,
-	FAKE_RT_cudaStreamDestroy = 201,
-	FAKE_RT_cudaGraphExecDestroy = 313,
-	FAKE_RT_cudaGraphDestroy = 314,
-	FAKE_RT_cudaStreamBeginCapture = 315,
-	FAKE_RT_cudaStreamEndCapture = 319,
-	FAKE_RT_cudaGraphInstantiate = 443,
-	FAKE_RT_cudaEventElapsedTime = 486,
-	FAKE_RT_cudaMallocHost = 25,
-	FAKE_RT_cudaFreeHost = 26,
-	FAKE_RT_cudaMemcpy2D = 32,
-	FAKE_RT_cudaMemcpyAsync = 41,
-	FAKE_RT_cudaMemcpy2DAsync = 44,
-	FAKE_RT_cudaMemset = 49,
-	FAKE_RT_cudaMemsetAsync = 51,
-	FAKE_RT_cudaDeviceCanAccessPeer = 154,
-	FAKE_RT_cudaDeviceEnablePeerAccess = 155,
-	FAKE_RT_cudaMemcpyPeer = 160,
-	FAKE_RT_cudaMemcpyPeerAsync = 161,
-	FAKE_RT_cudaMemcpy_ptds = 215,
-	FAKE_RT_cudaMemcpyAsync_ptsz = 225,
-	FAKE_RT_cudaMemset_ptds = 233,
-	FAKE_RT_cudaMemsetAsync_ptsz = 235,
-	FAKE_RT_cudaGraphCreate = 286,
-	FAKE_RT_cudaGraphAddKernelNode = 289,
-	FAKE_RT_cudaGraphAddMemsetNode = 293,
-	FAKE_RT_cudaGraphAddChildGraphNode = 298,
-	FAKE_RT_cudaGraphClone = 301,
-	FAKE_RT_cudaGraphExecUpdate = 335,
-	FAKE_RT_cudaGraphAddMemcpyNode1D = 352,
-	FAKE_RT_cudaMallocAsync = 373,
-	FAKE_RT_cudaMallocAsync_ptsz = 374,
-	FAKE_RT_cudaFreeAsync = 375,
-	FAKE_RT_cudaFreeAsync_ptsz = 376,
+#define X(name, id) FAKE_RT_##name = id,
+	FAKE_RUNTIME_FUNCTIONS(X)
+#undef X
+#define X(name, id) FAKE_DRV_##name = id,
+		FAKE_DRIVER_FUNCTIONS(X)
+#undef X
 
-	FAKE_DRV_cuInit = 1,
-	FAKE_DRV_cuDeviceGet = 3,
-	FAKE_DRV_cuDeviceGetCount = 4,
-	FAKE_DRV_cuModuleLoadData = 19,
-	FAKE_DRV_cuModuleUnload = 22,
-	FAKE_DRV_cuModuleGetFunction = 23,
-	FAKE_DRV_cuStreamCreate = 124,
-	FAKE_DRV_cuStreamSynchronize = 126,
-	FAKE_DRV_cuCtxSetCurrent = 303,
-	FAKE_DRV_cuCtxGetCurrent = 304,
-	FAKE_DRV_cuStreamDestroy_v2 = 326,
-	FAKE_DRV_cuCtxSynchronize = 17,
-	FAKE_DRV_cuDevicePrimaryCtxRetain = 386,
-	FAKE_DRV_cuMemFreeHost = 38,
-	FAKE_DRV_cuMemsetD8Async = 216,
-	FAKE_DRV_cuMemsetD32Async = 220,
-	FAKE_DRV_cuMemAlloc_v2 = 243,
-	FAKE_DRV_cuMemFree_v2 = 245,
-	FAKE_DRV_cuMemsetD8_v2 = 249,
-	FAKE_DRV_cuMemsetD32_v2 = 251,
-	FAKE_DRV_cuMemcpyHtoD_v2 = 276,
-	FAKE_DRV_cuMemcpyHtoDAsync_v2 = 277,
-	FAKE_DRV_cuMemcpyDtoH_v2 = 278,
-	FAKE_DRV_cuMemcpyDtoHAsync_v2 = 279,
-	FAKE_DRV_cuMemcpyDtoD_v2 = 280,
-	FAKE_DRV_cuMemcpyDtoDAsync_v2 = 281,
-	FAKE_DRV_cuMemcpy2DUnaligned_v2 = 288,
-	FAKE_DRV_cuMemcpy2DAsync_v2 = 289,
-	FAKE_DRV_cuMemAllocHost_v2 = 294,
-	FAKE_DRV_cuMemcpy = 305,
-	FAKE_DRV_cuMemcpyAsync = 306,
-	FAKE_DRV_cuMemcpyPeer = 318,
-	FAKE_DRV_cuMemcpyPeerAsync = 319,
-	FAKE_DRV_cuMemcpyHtoD_v2_ptds = 397,
-	FAKE_DRV_cuMemcpyDtoH_v2_ptds = 398,
-	FAKE_DRV_cuMemcpyDtoD_v2_ptds = 399,
-	FAKE_DRV_cuMemcpy_ptds = 408,
-	FAKE_DRV_cuMemsetD8_v2_ptds = 411,
-	FAKE_DRV_cuMemcpyAsync_ptsz = 418,
-	FAKE_DRV_cuMemcpyHtoDAsync_v2_ptsz = 421,
-	FAKE_DRV_cuMemcpyDtoHAsync_v2_ptsz = 422,
-	FAKE_DRV_cuMemcpyDtoDAsync_v2_ptsz = 423,
-	FAKE_DRV_cuMemsetD8Async_ptsz = 428,
-	FAKE_DRV_cuMemAllocAsync = 598,
-	FAKE_DRV_cuMemAllocAsync_ptsz = 599,
-	FAKE_DRV_cuMemFreeAsync = 600,
-	FAKE_DRV_cuMemFreeAsync_ptsz = 601,
-
-	FAKE_RESOURCE_STREAM_CREATED = 3,
+			FAKE_RESOURCE_STREAM_CREATED = 3,
 	FAKE_RESOURCE_STREAM_DESTROY_STARTING = 4,
 	FAKE_RESOURCE_CU_INIT_FINISHED = 5,
 	FAKE_RESOURCE_GRAPHNODE_CREATED = 13,

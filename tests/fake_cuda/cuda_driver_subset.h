@@ -71,6 +71,7 @@ int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64
 		void **params
 int cuLaunchKernel(CUDA_LAUNCH_PARAMETERS, void **extra);
 int cuLaunchKernel_ptsz(CUDA_LAUNCH_PARAMETERS, void **extra);
+int cuLaunchKernelNext(CUDA_LAUNCH_PARAMETERS, void **extra);
 int cuLaunchCooperativeKernel(CUDA_LAUNCH_PARAMETERS);
 int cuLaunchCooperativeKernel_ptsz(CUDA_LAUNCH_PARAMETERS);
 int cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params, void **extra);
@@ -90,6 +91,8 @@ int cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream);
 int cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size);
 int cuMemcpyHtoD_v2_ptds(CUdeviceptr to, const void *from, size_t size);
 int cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size, CUstream stream);
+int cuMemcpyHtoDAsync_v4(CUdeviceptr to, const void *from, size_t size, CUstream stream);
+int cuTransformAsync(CUdeviceptr to, unsigned char value, size_t n, CUstream stream);
 int cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr to, const void *from, size_t size, CUstream stream);
 int cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size);
 int cuMemcpyDtoH_v2_ptds(void *to, CUdeviceptr from, size_t size);

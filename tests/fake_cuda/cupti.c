@@ -207,6 +207,37 @@ FAKE_CUDA_EXPORT int cuptiGetResultString(uint32_t result, const char **string)
 	return CUPTI_ABI_ERROR_INVALID_PARAMETER;
 }
 
+static const char *name_of(uint32_t domain, uint32_t cbid)
+{
+	/* as CUPTI writes them: of the runtime with the CUDA version that each came with */
+#define X(name, id)       \
+	if (cbid == (id)) \
+		return #name "_v7000";
+	if (domain == CUPTI_ABI_DOMAIN_RUNTIME_API) {
+		FAKE_RUNTIME_FUNCTIONS(X)
+		return "cudaOfNoInterest_v7000";
+	}
+#undef X
+#define X(name, id)       \
+	if (cbid == (id)) \
+		return #name;
+	FAKE_DRIVER_FUNCTIONS(X)
+#undef X
+	return "cuOfNoInterest";
+}
+
+/* Needs no driver. */
+FAKE_CUDA_EXPORT int cuptiGetCallbackName(uint32_t domain, uint32_t cbid, const char **name)
+{
+	if (!name ||
+	    (domain != CUPTI_ABI_DOMAIN_RUNTIME_API && domain != CUPTI_ABI_DOMAIN_DRIVER_API))
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	if (cbid >= domain_size[domain])
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	*name = cbid ? name_of(domain, cbid) : "INVALID";
+	return CUPTI_ABI_SUCCESS;
+}
+
 FAKE_CUDA_EXPORT int cuptiGetLastError(void)
 {
 	return CUPTI_ABI_SUCCESS;

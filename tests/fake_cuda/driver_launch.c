@@ -111,7 +111,7 @@ static int launch_graph(CUgraphExec exec, CUstream stream, bool per_thread)
 #define BRACKET(api, kernel_name, expression)                                \
 	int result = driver_ready();                                         \
 	struct fake_cuda_call call = {.domain = CUPTI_ABI_DOMAIN_DRIVER_API, \
-				      .cbid = CUPTI_ABI_DRV_##api,           \
+				      .cbid = FAKE_DRV_##api,                \
 				      .name = #api,                          \
 				      .params = &params,                     \
 				      .result = &result};                    \
@@ -208,6 +208,7 @@ BRACKET_LAUNCH(cuLaunchCooperativeKernel, false)
 BRACKET_LAUNCH(cuLaunchCooperativeKernel_ptsz, true)
 BRACKET_EX(cuLaunchKernelEx, false)
 BRACKET_EX(cuLaunchKernelEx_ptsz, true)
+BRACKET_LAUNCH(cuLaunchKernelNext, false) /* made up: of a newer CUDA */
 BRACKET_GRAPH(cuGraphLaunch, false)
 BRACKET_GRAPH(cuGraphLaunch_ptsz, true)
 
@@ -217,6 +218,7 @@ BRACKET_GRAPH(cuGraphLaunch_ptsz, true)
 
 DEFINE_BOTH(DEFINE_LAUNCH, cuLaunchKernel, false)
 DEFINE_BOTH(DEFINE_LAUNCH, cuLaunchKernel_ptsz, true)
+DEFINE_LAUNCH(FAKE_CUDA_EXPORT, cuLaunchKernelNext, cuLaunchKernelNext, false)
 DEFINE_BOTH(DEFINE_COOPERATIVE, cuLaunchCooperativeKernel, false)
 DEFINE_BOTH(DEFINE_COOPERATIVE, cuLaunchCooperativeKernel_ptsz, true)
 DEFINE_BOTH(DEFINE_EX, cuLaunchKernelEx, false)

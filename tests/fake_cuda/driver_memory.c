@@ -287,6 +287,9 @@ COPY_FOUR(cuMemcpyDtoD, cuMemcpyDtoDAsync, _v2, CUdeviceptr, CUdeviceptr, MEMORY
 	  MEMORY_ON_DEVICE)
 COPY_FOUR(cuMemcpy, cuMemcpyAsync, , CUdeviceptr, CUdeviceptr, MEMORY_ANYWHERE, MEMORY_ANYWHERE)
 
+COPY_ASYNC(cuMemcpyHtoDAsync_v4, CUdeviceptr, const_pointer, MEMORY_ON_DEVICE, MEMORY_ON_HOST,
+	   0) /* made up: of a newer CUDA */
+
 #define SET_SYNC(api, type, flags)                                                         \
 	ENTRY(api, (CUdeviceptr to, type value, size_t n), (to, value, n), CUdeviceptr to; \
 	      type value; size_t n;, set_row(to, value, n, sizeof(type), NULL, flags))
@@ -302,6 +305,7 @@ SET_SYNC(cuMemsetD32_v2, unsigned int, 0)
 SET_ASYNC(cuMemsetD8Async, unsigned char, 0)
 SET_ASYNC(cuMemsetD8Async_ptsz, unsigned char, PER_THREAD)
 SET_ASYNC(cuMemsetD32Async, unsigned int, 0)
+SET_ASYNC(cuTransformAsync, unsigned char, 0) /* made up: of a newer CUDA; CUPTI sees a set */
 
 ENTRY(cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *c), (c), const CUDA_MEMCPY2D *c;
       , copy_2d(c, NULL, 0))

@@ -13,7 +13,7 @@
  * Of kernels alone, unless PRINTER_KINDS lists the numbers of other kinds, as in "1 2 22 49".
  */
 #define _GNU_SOURCE
-#include "../../cupti_trace/cupti_abi.h"
+#include "cbid.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -150,14 +150,12 @@ int InitializeInjection(void);
 
 __attribute__((visibility("default"))) int InitializeInjection(void)
 {
-	static const uint32_t runtime[] = {
-		CUPTI_ABI_RT_cudaLaunchKernel, CUPTI_ABI_RT_cudaLaunchKernel_ptsz,
-		CUPTI_ABI_RT_cudaLaunchCooperativeKernel, CUPTI_ABI_RT_cudaGraphLaunch,
-		CUPTI_ABI_RT_cudaLaunchKernelExC};
-	static const uint32_t driver[] = {
-		CUPTI_ABI_DRV_cuLaunchKernel, CUPTI_ABI_DRV_cuLaunchKernel_ptsz,
-		CUPTI_ABI_DRV_cuLaunchCooperativeKernel, CUPTI_ABI_DRV_cuGraphLaunch,
-		CUPTI_ABI_DRV_cuLaunchKernelEx};
+	static const uint32_t runtime[] = {FAKE_RT_cudaLaunchKernel, FAKE_RT_cudaLaunchKernel_ptsz,
+					   FAKE_RT_cudaLaunchCooperativeKernel,
+					   FAKE_RT_cudaGraphLaunch, FAKE_RT_cudaLaunchKernelExC};
+	static const uint32_t driver[] = {FAKE_DRV_cuLaunchKernel, FAKE_DRV_cuLaunchKernel_ptsz,
+					  FAKE_DRV_cuLaunchCooperativeKernel,
+					  FAKE_DRV_cuGraphLaunch, FAKE_DRV_cuLaunchKernelEx};
 	void *library = dlopen("libcupti.so.13", RTLD_NOW);
 	const char *path = getenv("PRINTER_OUT");
 	cupti_abi_subscriber subscriber;

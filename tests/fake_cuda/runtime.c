@@ -58,7 +58,7 @@ static cudaError_t device_reset(const struct fake_cuda_driver *driver)
 CUDART_EXPORT cudaError_t cudaDeviceReset(void)
 {
 	char params = 0;
-	RUNTIME_CALL("cudaDeviceReset", CUPTI_ABI_RT_cudaDeviceReset, device_reset(driver));
+	RUNTIME_CALL("cudaDeviceReset", FAKE_RT_cudaDeviceReset, device_reset(driver));
 }
 
 CUDART_EXPORT cudaError_t cudaGetLastError(void)

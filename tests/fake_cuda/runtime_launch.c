@@ -32,7 +32,7 @@ struct graph_params {
 	const struct fake_cuda_driver *driver;                                \
 	cudaError_t result = runtime_init(&driver);                           \
 	struct fake_cuda_call call = {.domain = CUPTI_ABI_DOMAIN_RUNTIME_API, \
-				      .cbid = CUPTI_ABI_RT_##api,             \
+				      .cbid = FAKE_RT_##api,                  \
 				      .name = #api,                           \
 				      .params = &params,                      \
 				      .result = &result};                     \
@@ -130,13 +130,13 @@ CUDART_EXPORT cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *con
 CUDART_EXPORT cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
 	struct graph_params params = {exec, stream};
-	RUNTIME_CALL("cudaGraphLaunch", CUPTI_ABI_RT_cudaGraphLaunch,
+	RUNTIME_CALL("cudaGraphLaunch", FAKE_RT_cudaGraphLaunch,
 		     driver->launchers->graph[0](exec, stream));
 }
 
 CUDART_EXPORT cudaError_t cudaGraphLaunch_ptsz(cudaGraphExec_t exec, cudaStream_t stream)
 {
 	struct graph_params params = {exec, stream};
-	RUNTIME_CALL("cudaGraphLaunch_ptsz", CUPTI_ABI_RT_cudaGraphLaunch_ptsz,
+	RUNTIME_CALL("cudaGraphLaunch_ptsz", FAKE_RT_cudaGraphLaunch_ptsz,
 		     driver->launchers->graph[1](exec, stream));
 }

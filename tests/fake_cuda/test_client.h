@@ -9,7 +9,7 @@
 
 #include "cuda_driver_subset.h"
 #include "cuda_runtime_subset.h"
-#include "../../cupti_trace/cupti_abi.h"
+#include "cbid.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -22,8 +22,8 @@ static void callbacks_come_only_when_enabled_and_nest(void)
 	assert_int_equal(launch(NULL, 1000), 0);
 	assert_int_equal(seen.calls, 0);
 
-	enable(CUPTI_ABI_DOMAIN_RUNTIME_API, CUPTI_ABI_RT_cudaLaunchKernel);
-	enable(CUPTI_ABI_DOMAIN_DRIVER_API, CUPTI_ABI_DRV_cuLaunchKernel);
+	enable(CUPTI_ABI_DOMAIN_RUNTIME_API, FAKE_RT_cudaLaunchKernel);
+	enable(CUPTI_ABI_DOMAIN_DRIVER_API, FAKE_DRV_cuLaunchKernel);
 	assert_int_equal(launch(NULL, 1000), 0);
 	assert_int_equal(rt.cudaDeviceSynchronize(), 0);
 	assert_int_equal(seen.calls, 4);
@@ -31,7 +31,7 @@ static void callbacks_come_only_when_enabled_and_nest(void)
 	assert_int_equal(seen.call[0].site, CUPTI_ABI_API_ENTER);
 	assert_string_equal(seen.call[0].name, "_Z6kernelv");
 	assert_int_equal(seen.call[1].domain, CUPTI_ABI_DOMAIN_DRIVER_API);
-	assert_int_equal(seen.call[1].cbid, CUPTI_ABI_DRV_cuLaunchKernel);
+	assert_int_equal(seen.call[1].cbid, FAKE_DRV_cuLaunchKernel);
 	assert_int_equal(seen.call[2].site, CUPTI_ABI_API_EXIT);
 	assert_int_equal(seen.call[3].domain, CUPTI_ABI_DOMAIN_RUNTIME_API);
 	assert_int_equal(seen.call[3].site, CUPTI_ABI_API_EXIT);
@@ -41,7 +41,7 @@ static void callbacks_come_only_when_enabled_and_nest(void)
 	assert_int_equal(launch(NULL, 1000), 0);
 	assert_int_not_equal(seen.call[4].correlation_id, seen.call[0].correlation_id);
 	assert_int_equal(cupti.cuptiEnableCallback(0, subscriber, CUPTI_ABI_DOMAIN_RUNTIME_API,
-						   CUPTI_ABI_RT_cudaLaunchKernel),
+						   FAKE_RT_cudaLaunchKernel),
 			 0);
 	assert_int_equal(launch(NULL, 1000), 0);
 	assert_int_equal(seen.calls, 10);
@@ -56,7 +56,7 @@ static void a_failed_launch_has_callbacks_and_no_record(void)
 
 	subscribe();
 	enable_kernels();
-	enable(CUPTI_ABI_DOMAIN_RUNTIME_API, CUPTI_ABI_RT_cudaLaunchKernel);
+	enable(CUPTI_ABI_DOMAIN_RUNTIME_API, FAKE_RT_cudaLaunchKernel);
 	assert_int_equal(launch(NULL, 1), 0);
 	assert_int_equal(
 		rt.cudaLaunchKernel((const void *)(uintptr_t)kernel_stub, none, one, NULL, 0, NULL),
@@ -331,7 +331,7 @@ static void a_graph_launch_shares_one_correlation_id(void)
 
 	subscribe();
 	enable_kernels();
-	enable(CUPTI_ABI_DOMAIN_RUNTIME_API, CUPTI_ABI_RT_cudaGraphLaunch);
+	enable(CUPTI_ABI_DOMAIN_RUNTIME_API, FAKE_RT_cudaGraphLaunch);
 	stream = new_stream();
 	assert_int_equal(rt.cudaStreamBeginCapture(NULL, cudaStreamCaptureModeGlobal), 900);
 	assert_int_equal(rt.cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), 0);

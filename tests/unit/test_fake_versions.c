@@ -154,5 +154,9 @@ int main(void)
 		cmocka_unit_test(records_are_as_large_as_in_real_libraries),
 	};
 
+	if (!getenv("FAKE_CUDA_DIR")) {
+		printf("1..0 # SKIP FAKE_CUDA_DIR is not set: the stand-ins have not been built\n");
+		return 0;
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,6 +48,38 @@ static void each_kind_has_its_words(void **state)
 		assert_memory_equal(shown(LOG_NORMAL, code, "x"), "profile: process 42", 19);
 }
 
+static void each_unknown_function_is_named_once(void **state)
+{
+	struct log log = {.level = LOG_NORMAL};
+	struct notices notices;
+	struct capture captured;
+	char name[256];
+	const char *text;
+	int lines = 0;
+
+	(void)state;
+	notices_init(&notices, &log);
+	capture_begin(&captured);
+	for (int i = 0; i < 100; i++) {
+		struct gpu_event_notice notice = {GPU_NOTICE_NEW_FUNCTION, name};
+
+		snprintf(name, sizeof(name), "cuNew%d%s%d", i / 20, i < 40 ? "" : "\x1b", 5);
+		notices_add(&notices, 42, &notice);
+	}
+	for (int i = 0; i < 100; i++) {
+		struct gpu_event_notice notice = {GPU_NOTICE_NEW_FUNCTION, name};
+
+		snprintf(name, sizeof(name), "cuMany%d", i);
+		notices_add(&notices, 42, &notice);
+	}
+	text = capture_end(&captured);
+	assert_non_null(strstr(text, "process 42 calls cuNew05, a CUDA function newer"));
+	assert_null(strchr(text, 0x1b));
+	for (const char *at = text; *at; at++)
+		lines += *at == '\n';
+	assert_int_equal(lines, NOTICES_FUNCTIONS_MAX);
+}
+
 /* Reasons for a profile without GPU time name the substitute, or how to get GPU time. */
 static void timed_calls_replace_gpu_time(void **state)
 {
@@ -164,6 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_has_its_words),
+		cmocka_unit_test(each_unknown_function_is_named_once),
 		cmocka_unit_test(timed_calls_replace_gpu_time),
 		cmocka_unit_test(quiet_and_verbose),
 		cmocka_unit_test(unknown_codes_are_shown_as_they_are),

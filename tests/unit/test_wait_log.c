@@ -12,6 +12,8 @@ enum {
 	DEVICE_SYNC = 165,
 	MEMCPY = 31,
 	DRV_MEMCPY = 276,
+	STREAM_SYNC = 131,
+	STREAM_SYNC_PTSZ = 239,
 };
 
 struct bench {
@@ -67,7 +69,7 @@ static struct wait_log_call call_of(uint32_t domain, uint32_t cbid)
 {
 	static const struct cupti_abi_callback_data none;
 
-	return (struct wait_log_call){domain, cbid, "function", &none};
+	return (struct wait_log_call){domain, cbid, false, "function", &none};
 }
 
 static void enter(struct bench *b, uint32_t domain, uint32_t cbid)
@@ -165,7 +167,7 @@ static int number_of(void *context, void *stream, uint8_t per_thread, uint32_t *
 static void wait_for(struct bench *b, uint32_t cbid, uintptr_t stream)
 {
 	const struct cupti_abi_callback_data data = {.function_params = &stream, .context_uid = 3};
-	const struct wait_log_call call = {RT, cbid, "function", &data};
+	const struct wait_log_call call = {RT, cbid, cbid != DEVICE_SYNC, "function", &data};
 
 	wait_log_enter(&b->tracer, &call, 5);
 	wait_log_exit(&b->tracer, &call);
@@ -177,13 +179,13 @@ static void a_stream_is_reported_if_known(void **state)
 	static const uintptr_t untold[] = {0, 1, 2, 99};
 	struct bench *b = *state;
 
-	wait_for(b, CUPTI_ABI_RT_cudaStreamSynchronize, 50);
+	wait_for(b, STREAM_SYNC, 50);
 	b->tracer.api.cuptiGetStreamIdEx = number_of;
-	wait_for(b, CUPTI_ABI_RT_cudaStreamSynchronize, 50);
-	wait_for(b, CUPTI_ABI_RT_cudaStreamSynchronize_ptsz, 60);
+	wait_for(b, STREAM_SYNC, 50);
+	wait_for(b, STREAM_SYNC_PTSZ, 60);
 	wait_for(b, DEVICE_SYNC, 50);
 	for (int i = 0; i < 4; i++)
-		wait_for(b, CUPTI_ABI_RT_cudaStreamSynchronize, untold[i]);
+		wait_for(b, STREAM_SYNC, untold[i]);
 	finish(b);
 	assert_int_equal(b->count, 8);
 	for (uint32_t i = 0; i < 8; i++)

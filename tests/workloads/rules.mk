@@ -11,7 +11,7 @@ WORKLOADS_DIR := $(BUILD)/tests/workloads
 WORKLOADS_CUDA := inference launches durations forks device_reset pyramid gpu_work graphs waits \
 	cupti_client exit_race
 WORKLOADS_STATIC := inference launches durations gpu_work graphs waits
-WORKLOADS_PLAIN := cpu_mix exits in_step rubbish driver_api stuck_file stuck_memory
+WORKLOADS_PLAIN := cpu_mix exits in_step rubbish driver_api newer_cuda stuck_file stuck_memory
 
 WORKLOADS_FLAGS := -O1 -g -pthread -fno-omit-frame-pointer -fno-optimize-sibling-calls \
 	-Wall -Wextra -Wshadow $(if $(DEVELOPER),-Werror)

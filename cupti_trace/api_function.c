@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/api_function.h"
+
+#include <string.h>
+#include "cupti_trace/cupti_abi.h"
+
+/* The highest callback ids of CUDA 13.0 (cupti_runtime_cbid.h, cupti_driver_cbid.h). */
+#define NEWEST_RUNTIME_CBID 522
+#define NEWEST_DRIVER_CBID 806
+
+#define VERSION_DIGITS 4 /* "_v7000" is a CUDA version, "_v2" one of the function */
+
+static bool starts(const char *text, const char *beginning)
+{
+	return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+/* Length without a suffix "_v" and at least `digits` digits; `length` if it has none. */
+static size_t without_version(const char *name, size_t length, size_t digits)
+{
+	size_t n = length;
+
+	while (n > 0 && name[n - 1] >= '0' && name[n - 1] <= '9')
+		n--;
+	if (length - n < digits || n < 2 || name[n - 1] != 'v' || name[n - 2] != '_')
+		return length;
+	return n - 2;
+}
+
+static size_t without_stream(const char *name, size_t length)
+{
+	if (length > 5 && (memcmp(name + length - 5, "_ptsz", 5) == 0 ||
+			   memcmp(name + length - 5, "_ptds", 5) == 0))
+		return length - 5;
+	return length;
+}
+
+void api_function_name(const char *name, char *out, size_t size)
+{
+	size_t n = without_version(name, strlen(name), VERSION_DIGITS);
+
+	if (n >= size)
+		n = size - 1;
+	memcpy(out, name, n);
+	out[n] = '\0';
+}
+
+/* Without all suffixes: these come in any order. */
+static size_t base_length(const char *name)
+{
+	size_t n = strlen(name), before;
+
+	do {
+		before = n;
+		n = without_version(name, n, 1);
+		n = without_stream(name, n);
+	} while (n != before);
+	return n;
+}
+
+/* "LaunchKernel" of "cudaLaunchKernel", "cuLaunchKernel"; NULL: of neither interface. */
+static const char *without_prefix(const char *name)
+{
+	if (starts(name, "cuda"))
+		return name + 4;
+	if (starts(name, "cu64"))
+		return name + 4;
+	return starts(name, "cu") ? name + 2 : NULL;
+}
+
+static bool is_one_of(const char *base, size_t length, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strlen(list[i]) == length && memcmp(base, list[i], length) == 0)
+			return true;
+	return false;
+}
+
+static enum api_meaning meaning_of_launch(const char *base, size_t length)
+{
+	static const char *const kernels[] = {
+		"Launch",         "LaunchGrid",      "LaunchGridAsync",        "LaunchKernel",
+		"LaunchKernelEx", "LaunchKernelExC", "LaunchCooperativeKernel"};
+
+	if (starts(base, "LaunchHost"))
+		return API_NOTHING; /* a function of the program */
+	return is_one_of(base, length, kernels, sizeof(kernels) / sizeof(kernels[0])) ? API_KERNEL
+										      : API_GRAPH;
+}
+
+static bool allocates(const char *name, const char *base)
+{
+	return starts(base, "MemAlloc") || starts(base, "MemFree") ||
+	       starts(base, "MemHostAlloc") || starts(name, "cudaMalloc") ||
+	       starts(name, "cudaFree") || starts(name, "cudaHostAlloc");
+}
+
+static enum api_meaning meaning_of(const char *name, const char *base, size_t length)
+{
+	if (starts(base, "Launch"))
+		return meaning_of_launch(base, length);
+	if (starts(base, "GraphLaunch"))
+		return API_GRAPH;
+	if (starts(base, "GraphAdd") && strstr(base, "Node"))
+		return API_NODE;
+	if (starts(base, "Memcpy") || starts(base, "Memset") || strstr(base, "Decompress") ||
+	    allocates(name, base))
+		return API_OTHER;
+	return API_NOTHING;
+}
+
+struct api_function api_function_of(const char *name)
+{
+	const char *base = without_prefix(name);
+	struct api_function f = {.meaning = API_NOTHING};
+	size_t length;
+
+	if (!base)
+		return f;
+	length = base_length(name) - (size_t)(base - name);
+	f.meaning = meaning_of(name, base, length);
+	f.is_stream = length == strlen("StreamSynchronize") && starts(base, "StreamSynchronize");
+	if (f.meaning == API_OTHER)
+		f.waits = !strstr(base, "Async");
+	else
+		f.waits = strstr(base, "Synchronize") != NULL;
+	f.is_enqueued = (length > 5 && memcmp(base + length - 5, "Async", 5) == 0) ||
+			strstr(base, "Launch") || strstr(base, "Enqueue") || strstr(base, "Submit");
+	return f;
+}
+
+bool api_function_is_new(uint32_t domain, uint32_t cbid)
+{
+	return cbid >
+	       (domain == CUPTI_ABI_DOMAIN_DRIVER_API ? NEWEST_DRIVER_CBID : NEWEST_RUNTIME_CBID);
+}

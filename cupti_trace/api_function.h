@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a function of CUDA's runtime or driver does, by its name as CUPTI gives it
+ * (cuptiGetCallbackName): "cudaLaunchKernel_ptsz_v7000", "cuMemcpyHtoDAsync_v2".
+ *
+ * Rules on names instead of lists of callback ids, so that a new version of a function, or a new
+ * way to launch, copy or set, is followed without a change here. CUDA marks versions of a function
+ * by "_v2" and the like, those for a default stream of each thread by "_ptds" and "_ptsz", and
+ * CUPTI appends the CUDA version that a function of the runtime came with ("_v12030").
+ *
+ * Names are asked for once, when tracing starts; launches look up a table by callback id.
+ */
+#ifndef CUPTI_TRACE_API_FUNCTION_H
+#define CUPTI_TRACE_API_FUNCTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum api_meaning {
+	API_NOTHING,
+	API_KERNEL, /* launches one kernel */
+	API_GRAPH,  /* launches any number of operations */
+	API_OTHER,  /* copies, sets, decompresses, allocates */
+	API_NODE,   /* makes a node of a graph: only its name is of interest */
+};
+
+struct api_function {
+	enum api_meaning meaning;
+	bool waits;       /* for the GPU: may be one of those above, too */
+	bool is_stream;   /* waits for one stream, its first parameter */
+	bool is_enqueued; /* by its name it gives work to a stream, whatever that is */
+};
+
+/* Functions that begin with "__" are parts of others, and mean nothing. */
+struct api_function api_function_of(const char *name);
+
+/*
+ * The name as programs write it, without the CUDA version that CUPTI appends. Length is at most
+ * that of `name`; cut if there is less room.
+ */
+void api_function_name(const char *name, char *out, size_t size);
+
+/*
+ * Whether a callback id of a domain is of a function newer than CUDA 13.0, the newest whose
+ * functions were all looked at.
+ */
+bool api_function_is_new(uint32_t domain, uint32_t cbid);
+
+#endif
