@@ -108,7 +108,7 @@ static void send_kernel(const struct sending *s, const struct cupti_abi_kernel *
 
 	e->name_id = names_id(s->names, k->name, &is_new);
 	if (is_new)
-		send_name(s->sink, e->name_id, k->name);
+		send_name(s->sink, e->name_id, names_text(s->names, e->name_id));
 	e->bad_time = !convert_times(s, k->start, k->end, &e->start_ns, &e->duration_ns);
 	send_launches(s, !e->bad_time, e->start_ns);
 	if (!e->bad_time)
@@ -280,6 +280,29 @@ static void send_graph(const struct sending *s, const struct cupti_abi_graph_tra
 		  g->start, g->end);
 }
 
+static void send_device_graph(const struct sending *s, const struct cupti_abi_device_graph_trace *g)
+{
+	send_work(s,
+		  &(struct gpu_event_work){.work = GPU_WORK_DEVICE_GRAPH,
+					   .device_id = g->device_id,
+					   .context_id = g->context_id,
+					   .stream_id = (uint32_t)g->stream_id,
+					   .graph_id = g->graph_id},
+		  g->start, g->end);
+}
+
+static void send_decompress(const struct sending *s, const struct cupti_abi_decompress *d)
+{
+	send_work(s,
+		  &(struct gpu_event_work){.work = GPU_WORK_DECOMPRESS,
+					   .bytes = d->source_bytes,
+					   .correlation_id = d->correlation_id,
+					   .device_id = d->device_id,
+					   .context_id = d->context_id,
+					   .stream_id = d->stream_id},
+		  d->start, d->end);
+}
+
 /*
  * Whether it is the layout that is known: a warp has had 32 threads ever since, and a block between
  * 512 and 1024.
@@ -370,6 +393,12 @@ static bool send_record(const struct sending *s, const struct cupti_abi_activity
 		return true;
 	case CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE:
 		send_graph(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE:
+		send_device_graph(s, r);
+		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS:
+		send_decompress(s, r);
 		return true;
 	case CUPTI_ABI_ACTIVITY_KIND_DEVICE:
 		send_device(s, r);

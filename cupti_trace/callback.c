@@ -371,6 +371,9 @@ static void on_resource(struct tracer *tracer, uint32_t cbid,
 		break;
 	case CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING:
 		launch_stack_expect_unload();
+		pthread_mutex_lock(&tracer->record_lock);
+		names_module_goes(&tracer->names);
+		pthread_mutex_unlock(&tracer->record_lock);
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
 		atomic_store(&tracer->has_context, true);

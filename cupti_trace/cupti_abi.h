@@ -47,6 +47,8 @@ enum {
 	CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER = 25,
 	CUPTI_ABI_ACTIVITY_KIND_MEMORY2 = 49, /* allocation and release */
 	CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE = 51,
+	CUPTI_ABI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE = 53, /* with GRAPH_TRACE, if asked for */
+	CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS = 54,     /* since 12.8 */
 };
 
 /* CUpti_ActivityMemcpyKind: host, device, array, peer */
@@ -133,7 +135,7 @@ struct cupti_abi_activity {
 /*
  * CUpti_ActivityKernel8 and later (KIND_CONCURRENT_KERNEL), the prefix that all of them share.
  * Times are in CUPTI's clock, ns; 0 means "could not be collected". `name` is the mangled kernel
- * name and is valid as long as the module is loaded: copy it while handling the buffer.
+ * name and is valid as long as the module is loaded: see names.h.
  */
 struct cupti_abi_kernel {
 	uint32_t kind;
@@ -284,6 +286,37 @@ struct cupti_abi_graph_trace {
 } __attribute__((packed, aligned(8)));
 
 /*
+ * CUpti_ActivityDeviceGraphTrace (KIND_DEVICE_GRAPH_TRACE): a graph that a kernel launched, as a
+ * whole. Of the launch it says only which graph it was in.
+ */
+struct cupti_abi_device_graph_trace {
+	uint32_t kind;
+	uint32_t device_id;
+	uint64_t start, end;
+	uint32_t graph_id;
+	uint32_t launcher_graph_id;
+	uint32_t launch_mode;
+	uint32_t context_id;
+	uint64_t stream_id;
+	void *reserved;
+} __attribute__((packed, aligned(8)));
+
+/* CUpti_ActivityMemDecompress (KIND_MEM_DECOMPRESS): a batch of copies that are decompressed. */
+struct cupti_abi_decompress {
+	uint32_t kind;
+	uint32_t device_id;
+	uint32_t context_id;
+	uint32_t stream_id;
+	uint32_t channel_id;
+	uint32_t channel_type;
+	uint32_t correlation_id;
+	uint32_t operations;
+	uint64_t source_bytes; /* 0: not known */
+	void *reserved0;
+	uint64_t start, end;
+} __attribute__((packed, aligned(8)));
+
+/*
  * CUpti_ActivityDevice4 (since CUDA 11.6) and later (KIND_DEVICE), the prefix that all of them
  * share. Nothing in the record says which of them it is, and a name is a pointer: to be read only
  * where the fields that can have few values have one of these.
@@ -415,6 +448,7 @@ typedef void (*cupti_abi_buffer_completed)(void *context, uint32_t stream_id, ui
 	  (void *context, uint32_t stream_id, size_t *dropped))                                   \
 	X(cuptiActivitySetAttribute, 0, (uint32_t attribute, size_t * value_size, void *value))   \
 	X(cuptiGetGraphNodeId, 0, (void *node, uint64_t *id))                                     \
+	X(cuptiActivityEnableDeviceGraph, 0, (uint8_t enable))                                    \
 	X(cuptiGetStreamIdEx, 0, (void *context, void *stream, uint8_t per_thread, uint32_t *id)) \
 	X(cuptiActivityConfigureUnifiedMemoryCounter, 0,                                          \
 	  (struct cupti_abi_uvm_config * config, uint32_t count))

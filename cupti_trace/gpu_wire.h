@@ -26,6 +26,8 @@
 #define GPU_WIRE_PYTHON_LINES_ENV "PROFILE_PYTHON_LINES"
 #define GPU_WIRE_NATIVE_PYTHON_ENV "PROFILE_NATIVE_PYTHON"
 #define GPU_WIRE_KERNELS_ONLY_ENV "PROFILE_KERNELS_ONLY" /* set: no other work than kernels */
+#define GPU_WIRE_DEVICE_GRAPHS_ENV \
+	"PROFILE_DEVICE_GRAPHS"              /* set: graphs that kernels launch, too */
 #define GPU_WIRE_GRAPHS_ENV "PROFILE_GRAPHS" /* set: a graph's launch as a whole, not its nodes */
 #define GPU_WIRE_WAITS_ENV "PROFILE_WAITS"   /* set: calls that wait for the GPU are sent */
 #define GPU_WIRE_TIMELINE_ENV "PROFILE_TIMELINE" /* set: ends of launches are sent */

@@ -35,13 +35,16 @@ enum gpu_work {
 	/* memory calls: instants */
 	GPU_WORK_ALLOC,
 	GPU_WORK_FREE,
+	GPU_WORK_DECOMPRESS,   /* a batch; `bytes` is what was read */
+	GPU_WORK_DEVICE_GRAPH, /* like GPU_WORK_GRAPH, launched by a kernel */
 	GPU_WORKS
 };
 
-/* Nothing launches it: it has no correlation id and no stack. */
+/* The program does not launch it: it has no correlation id and no stack. */
 static inline int gpu_work_has_no_launch(unsigned int work)
 {
-	return work >= GPU_WORK_UVM_HTOD && work <= GPU_WORK_UVM_OTHER;
+	return (work >= GPU_WORK_UVM_HTOD && work <= GPU_WORK_UVM_OTHER) ||
+	       work == GPU_WORK_DEVICE_GRAPH;
 }
 
 /*

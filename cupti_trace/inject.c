@@ -34,6 +34,7 @@
 
 #define OLDEST_CUPTI 18          /* CUDA 11.8: the record layouts in cupti_abi.h */
 #define CUPTI_REFUSAL_IS_SAFE 27 /* CUDA 12.9: can go without a buffer */
+#define CUPTI_DECOMPRESSES 26    /* CUDA 12.8: has CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS */
 #define TICK_MS 50               /* launches go out this often */
 #define TICKS_PER_FLUSH 5        /* activity records this often: 250 ms */
 
@@ -345,13 +346,10 @@ static void ask_for_devices(struct tracer *tracer, uint32_t flag)
 
 /* The kinds of records: the first is required, the others are used where this CUPTI has them. */
 static const uint32_t activities[] = {
-	CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-	CUPTI_ABI_ACTIVITY_KIND_MEMCPY,
-	CUPTI_ABI_ACTIVITY_KIND_MEMCPY2,
-	CUPTI_ABI_ACTIVITY_KIND_MEMSET,
-	CUPTI_ABI_ACTIVITY_KIND_MEMORY2,
-	CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE,
-	CUPTI_ABI_ACTIVITY_KIND_DEVICE,
+	CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ABI_ACTIVITY_KIND_MEMCPY,
+	CUPTI_ABI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ABI_ACTIVITY_KIND_MEMSET,
+	CUPTI_ABI_ACTIVITY_KIND_MEMORY2,           CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE,
+	CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS,    CUPTI_ABI_ACTIVITY_KIND_DEVICE,
 	CUPTI_ABI_ACTIVITY_KIND_CONTEXT,
 };
 #define ACTIVITIES (sizeof(activities) / sizeof(activities[0]))
@@ -368,6 +366,8 @@ static bool is_wanted(const struct tracer *tracer, uint32_t kind)
 		return tracer->describes_devices;
 	if (kind == CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE)
 		return tracer->whole_graphs;
+	if (kind == CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS)
+		return !tracer->kernels_only && tracer->api.version >= CUPTI_DECOMPRESSES;
 	return !tracer->kernels_only || kind == CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 }
 
@@ -613,9 +613,37 @@ static const char *describe_activity(uint32_t kind)
 		return "CUPTI did not name the devices";
 	case CUPTI_ABI_ACTIVITY_KIND_CONTEXT:
 		return "CUPTI did not report which contexts use MPS";
+	case CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS:
+		return "CUPTI does not record decompression";
 	default:
 		return "graphs as a whole";
 	}
+}
+
+/* Of interest to few: descriptions, and engines that most GPUs do not have. */
+static bool is_missed(uint32_t kind)
+{
+	return !is_description(kind) && kind != CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS;
+}
+
+/* Has to be asked for before any kind is enabled; takes 16 MiB of each context's memory. */
+static void enable_device_graphs(struct tracer *tracer)
+{
+	const struct cupti_api *api = &tracer->api;
+	int result;
+
+	if (!tracer->device_graphs)
+		return;
+	if (!api->cuptiActivityEnableDeviceGraph) {
+		tracer_notice(tracer, GPU_NOTICE_NOT_RECORDED,
+			      "graphs that kernels launch: %s is older than CUDA 12.3", api->path);
+		return;
+	}
+	result = api->cuptiActivityEnableDeviceGraph(1);
+	if (result != CUPTI_ABI_SUCCESS)
+		tracer_notice(tracer, GPU_NOTICE_NOT_RECORDED,
+			      "graphs that kernels launch: %d (%s)", result,
+			      cupti_api_error(api, result));
 }
 
 static void enable_others(struct tracer *tracer)
@@ -630,8 +658,8 @@ static void enable_others(struct tracer *tracer)
 				     tracer->describes_devices && result == CUPTI_ABI_SUCCESS);
 		if (result != CUPTI_ABI_SUCCESS)
 			tracer_notice(tracer,
-				      is_description(activities[i]) ? GPU_NOTICE_VERBOSE
-								    : GPU_NOTICE_NOT_RECORDED,
+				      is_missed(activities[i]) ? GPU_NOTICE_NOT_RECORDED
+							       : GPU_NOTICE_VERBOSE,
 				      "%s: %d (%s)", describe_activity(activities[i]), result,
 				      cupti_api_error(&tracer->api, result));
 	}
@@ -643,6 +671,7 @@ static bool start_activity(struct tracer *tracer)
 	int result = api->cuptiActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
 
 	tracer->began_ns = clock_now_ns();
+	enable_device_graphs(tracer);
 	if (result == CUPTI_ABI_SUCCESS)
 		result = api->cuptiActivityEnable(activities[0]);
 	if (result == CUPTI_ABI_SUCCESS) {
@@ -699,6 +728,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	tracer->kernels_only = getenv(GPU_WIRE_KERNELS_ONLY_ENV) != NULL;
 	tracer->describes_devices = getenv(GPU_WIRE_DEVICES_ENV) != NULL;
 	tracer->whole_graphs = getenv(GPU_WIRE_GRAPHS_ENV) != NULL;
+	tracer->device_graphs = getenv(GPU_WIRE_DEVICE_GRAPHS_ENV) != NULL;
 	tracer->follows_waits = getenv(GPU_WIRE_WAITS_ENV) != NULL;
 	tracer->times_launches = getenv(GPU_WIRE_TIMELINE_ENV) != NULL;
 	instance_describe(&instance);

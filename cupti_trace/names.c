@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/names.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 #include "symbolize/array.h"
 
 static bool equal(const void *records, uint32_t position, const void *key)
@@ -43,23 +46,87 @@ static uint32_t look_up(struct names *names, const char *name, bool *is_new)
 	return id;
 }
 
+#define PIECE 4096 /* no read goes beyond a page that the name is in */
+
+/*
+ * Reads on from `name` + `used` into the copy, up to the end of the page. -1: not readable; 1: the
+ * name ends there; 0: it goes on.
+ */
+static int read_page(struct names *names, const char *name, size_t used)
+{
+	size_t n = PIECE - ((uintptr_t)name + used) % PIECE;
+	struct iovec to = {.iov_base = names->copy + used, .iov_len = n};
+	struct iovec from = {.iov_base = (void *)(uintptr_t)(name + used), .iov_len = n};
+
+	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)n)
+		return -1;
+	return memchr(names->copy + used, '\0', n) ? 1 : 0;
+}
+
+/* The name, copied without trust; NULL: it is not there, or has no end. */
+static const char *copy_name(struct names *names, const char *name)
+{
+	size_t used = 0;
+	int ended = 0;
+
+	while (!ended) {
+		size_t page = PIECE - ((uintptr_t)name + used) % PIECE;
+
+		if (used + PIECE > names->copy_size) {
+			char *grown = used + PIECE <= NAMES_MAX_BYTES
+					      ? realloc(names->copy, 2 * (used + PIECE))
+					      : NULL;
+
+			if (!grown)
+				return NULL;
+			names->copy = grown;
+			names->copy_size = 2 * (used + PIECE);
+		}
+		ended = read_page(names, name, used);
+		/* a sandbox that forbids the call: as if nothing had been unloaded */
+		if (ended < 0)
+			return errno == ENOSYS || errno == EPERM ? name : NULL;
+		used += page;
+	}
+	return names->copy;
+}
+
+/* Whether this is the last name that came by this pointer. */
+static bool is_cached(const struct names *names, size_t c, const char *name)
+{
+	return names->cache[c].pointer == name && names->cache[c].unloads == names->unloads &&
+	       strcmp(names->list[names->cache[c].id - 1], name) == 0;
+}
+
 uint32_t names_id(struct names *names, const char *name, bool *is_new)
 {
 	size_t c = ((uintptr_t)name >> 4) % NAMES_POINTER_CACHE;
+	const char *text;
 	uint32_t id;
 
 	*is_new = false;
 	if (!name)
 		return NAMES_OVERFLOW_ID;
-	if (names->cache[c].pointer == name &&
-	    strcmp(names->list[names->cache[c].id - 1], name) == 0)
+	if (is_cached(names, c, name))
 		return names->cache[c].id;
-	id = look_up(names, name, is_new);
+	text = names->unloads ? copy_name(names, name) : name;
+	id = text ? look_up(names, text, is_new) : NAMES_OVERFLOW_ID;
 	if (id != NAMES_OVERFLOW_ID) {
 		names->cache[c].pointer = name;
 		names->cache[c].id = id;
+		names->cache[c].unloads = names->unloads;
 	}
 	return id;
+}
+
+const char *names_text(const struct names *names, uint32_t id)
+{
+	return names->list[id - 1];
+}
+
+void names_module_goes(struct names *names)
+{
+	names->unloads++;
 }
 
 void names_release(struct names *names)
@@ -67,6 +134,7 @@ void names_release(struct names *names)
 	for (uint32_t i = 0; i < names->count; i++)
 		free(names->list[i]);
 	free(names->list);
+	free(names->copy);
 	hash_index_release(&names->index);
 	memset(names, 0, sizeof(*names));
 }

@@ -3,8 +3,12 @@
  * Kernel names -> small ids, so that a name crosses the pipe once and not with every launch.
  *
  * Names are copied: CUPTI's pointers die with the module. A pointer seen before is only trusted
- * after comparing the text. The table is bounded: past NAMES_MAX names or NAMES_MAX_BYTES, names
- * share id 0. Not thread-safe; the caller locks.
+ * after comparing the text. Records come late, so once a module was unloaded their pointers may
+ * lead nowhere: from then on each pointer is first read through the kernel, which fails instead of
+ * crashing, and then trusted until the next module goes. A name that cannot be read has id 0.
+ *
+ * The table is bounded: past NAMES_MAX names or NAMES_MAX_BYTES, names share id 0. Not thread-safe;
+ * the caller locks.
  */
 #ifndef CUPTI_TRACE_NAMES_H
 #define CUPTI_TRACE_NAMES_H
@@ -24,14 +28,27 @@ struct names {
 	uint32_t count, capacity;
 	struct hash_index index;
 	size_t bytes;
+	uint32_t unloads; /* modules that went */
+	char *copy;       /* of a name that is not trusted */
+	size_t copy_size;
 	struct {
 		const char *pointer;
 		uint32_t id;
+		uint32_t unloads; /* as of when the pointer was good */
 	} cache[NAMES_POINTER_CACHE];
 };
 
 /* The id of `name`; *is_new is set when it was not seen before. Never fails: see overflow. */
 uint32_t names_id(struct names *names, const char *name, bool *is_new);
+
+/* The text of an id other than NAMES_OVERFLOW_ID; valid until release. */
+const char *names_text(const struct names *names, uint32_t id);
+
+/*
+ * A module is about to be unloaded: pointers may be dead from now on. With the caller's lock, so
+ * that none is being read.
+ */
+void names_module_goes(struct names *names);
 
 void names_release(struct names *names);
 

@@ -55,6 +55,7 @@ struct tracer {
 	bool kernels_only;      /* only records of kernels */
 	bool describes_devices; /* devices and contexts are sent */
 	bool whole_graphs;      /* a graph launch is one record, not one of each node */
+	bool device_graphs;     /* graphs that kernels launch are recorded, too */
 	bool follows_waits;     /* calls that wait for the GPU are sent: wait_log.h */
 	bool times_launches;    /* ends of launches are sent */
 	_Atomic bool watches_uvm, reported_device_launch;

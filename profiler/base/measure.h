@@ -14,6 +14,7 @@ struct measure {
 	bool probes_launches;  /* launch stacks by uprobe, not in the process */
 	bool kernels_only;     /* no copies, sets, allocations, migrations */
 	bool whole_graphs;     /* a graph's launch as one piece of work */
+	bool device_graphs;    /* graphs that kernels launch, too */
 	bool python_lines;     /* Python frames with line numbers */
 	bool native_python;    /* keep the interpreter's own frames */
 	bool nvtx;             /* NVTX ranges as frames of launch stacks */

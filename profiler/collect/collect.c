@@ -769,23 +769,34 @@ static uint32_t shape_of(const struct collect *c, const struct gpu_event_kernel 
 	return timeline_number_shape(c->options.timeline, &shape);
 }
 
+/*
+ * CUPTI gives each launch a correlation id from 1 on: a node without one was launched by a kernel,
+ * which no thread of the program did.
+ */
+static int take_operation(struct collect *c, const struct gpu_operation *o)
+{
+	if (o->correlation_id != 0 || o->graph_node == 0)
+		return join_operation(c->join, o->process, o);
+	attribution_add(&c->attribution, LAUNCH_BY_KERNEL, 0, o);
+	return 0;
+}
+
 static int take_kernel(struct collect *c, const struct process *process,
 		       const struct gpu_event_kernel *e, const char *name)
 {
-	return join_operation(c->join, process->id,
-			      &(struct gpu_operation){.correlation_id = e->correlation_id,
-						      .start_ns = e->start_ns,
-						      .duration_ns = e->duration_ns,
-						      .name = name,
-						      .work = GPU_WORK_KERNEL,
-						      .process = process->id,
-						      .device = e->device_id,
-						      .context = e->context_id,
-						      .stream = e->stream_id,
-						      .graph_node = e->graph_node_id,
-						      .bad_time = e->bad_time,
-						      .outside = (uint8_t)e->outside,
-						      .shape = shape_of(c, e)});
+	return take_operation(c, &(struct gpu_operation){.correlation_id = e->correlation_id,
+							 .start_ns = e->start_ns,
+							 .duration_ns = e->duration_ns,
+							 .name = name,
+							 .work = GPU_WORK_KERNEL,
+							 .process = process->id,
+							 .device = e->device_id,
+							 .context = e->context_id,
+							 .stream = e->stream_id,
+							 .graph_node = e->graph_node_id,
+							 .bad_time = e->bad_time,
+							 .outside = (uint8_t)e->outside,
+							 .shape = shape_of(c, e)});
 }
 
 /* A device's own memory; the work itself takes the way of all operations. */
@@ -821,7 +832,7 @@ static int take_work(struct collect *c, const struct process *process,
 
 	watch_memory(c, process, e);
 	if (!gpu_work_has_no_launch(e->work))
-		return join_operation(c->join, process->id, &operation);
+		return take_operation(c, &operation);
 	attribution_add(&c->attribution, LAUNCH_NONE_NEEDED, 0, &operation);
 	return 0;
 }

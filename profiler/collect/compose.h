@@ -18,6 +18,7 @@
 /* In place of a launch's stack. */
 #define LAUNCH_UNKNOWN UINT32_MAX           /* launched by something unknown */
 #define LAUNCH_NONE_NEEDED (UINT32_MAX - 1) /* work that nothing launches: a root frame */
+#define LAUNCH_BY_KERNEL (UINT32_MAX - 2)   /* of a graph's node, by another on the GPU */
 
 /* In place of the stack that created a graph node. */
 #define CAPTURE_NONE UINT32_MAX         /* not from a graph */

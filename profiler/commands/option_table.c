@@ -9,7 +9,7 @@
  * help_topic; the names' from VIEW_NAMES_FULL on. */
 static const char *const units[] = {"samples", "us", "ns", NULL};
 static const char *const launch_stacks[] = {"auto", "inprocess", "uprobe", NULL};
-static const char *const graphs[] = {"node", "graph", NULL};
+static const char *const graphs[] = {"node", "graph", "device", NULL};
 static const char *const formats[] = {"folded",   "svg",    "html", "pprof",   "speedscope",
 				      "perfetto", "chrome", "json", "profile", NULL};
 static const char *const parts[] = {"process", "thread", "device", "context", "stream", NULL};
@@ -204,7 +204,9 @@ const struct option_entry option_table[] = {
 	 .words = graphs,
 	 .is_of_run = true,
 	 .topic = TOPIC_GRAPHS,
-	 .text = "CUDA graphs by node (default) or as a whole (graph)"},
+	 .text = "CUDA graphs by node (default) or as a whole (graph)",
+	 .more = "device: by node, and also graphs that kernels launch, which take 16 MiB of GPU "
+		 "memory for each context."},
 	{.id = OPT_WAITS,
 	 .name = "waits",
 	 .is_of_run = true,

@@ -77,6 +77,7 @@ static bool set_graph(struct options *o, const char *text)
 	int number = word_number(OPT_GRAPH, text);
 
 	o->measure.whole_graphs = number == 1;
+	o->measure.device_graphs = number == 2;
 	return number >= 0;
 }
 

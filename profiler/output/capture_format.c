@@ -194,5 +194,6 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(first_malformed),
 	NUMBER(first_refused),
 	NUMBER(folder),
+	NUMBER(totals.measure.device_graphs),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -28,6 +28,8 @@ static const struct {
 	[GPU_WORK_UVM_OTHER] = {"[GPU_UVM]", "UVM other"},
 	[GPU_WORK_ALLOC] = {"[GPU_Alloc]", "allocations"},
 	[GPU_WORK_FREE] = {"[GPU_Free]", "frees"},
+	[GPU_WORK_DECOMPRESS] = {"[GPU_Decompress]", "decompress"},
+	[GPU_WORK_DEVICE_GRAPH] = {"[GPU_Graph, launched by a kernel]", "device graphs"},
 };
 
 _Static_assert(sizeof(names) / sizeof(names[0]) == GPU_WORKS, "one a kind");

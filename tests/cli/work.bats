@@ -545,7 +545,7 @@ not_exact()
 		run_profile --graph "$graph" -o out.folded true
 		expect_status 125
 		expect stderr <<-END
-			profile: --graph is one of node, graph, not '$graph'
+			profile: --graph is one of node, graph, device, not '$graph'
 			Try 'profile --help'.
 		END
 	done

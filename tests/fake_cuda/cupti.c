@@ -388,6 +388,15 @@ FAKE_CUDA_EXPORT int cuptiGetGraphNodeId(void *node, uint64_t *id)
 	return CUPTI_ABI_SUCCESS;
 }
 
+#if FAKE_CUPTI_VERSION >= 21
+/* No kernel launches graphs here. */
+FAKE_CUDA_EXPORT int cuptiActivityEnableDeviceGraph(uint8_t enable)
+{
+	(void)enable;
+	return CUPTI_ABI_SUCCESS;
+}
+#endif
+
 FAKE_CUDA_EXPORT int cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thread,
 					uint32_t *id)
 {

@@ -502,6 +502,55 @@ static void an_overflow_adds_a_remainder_of_each_kind(void **state)
 	}
 }
 
+static void decompression_is_work(void **state)
+{
+	struct bench *b = *state;
+	const struct cupti_abi_decompress r = {.kind = CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS,
+					       .device_id = 1,
+					       .context_id = 2,
+					       .stream_id = 3,
+					       .channel_id = 77,
+					       .correlation_id = 4,
+					       .operations = 8,
+					       .source_bytes = 4096,
+					       .start = 1000000,
+					       .end = 1000250};
+	const struct gpu_event_work *w = &b->heard.work;
+
+	send_records(b, &r, 1, sizeof(r));
+	assert_int_equal(w->work, GPU_WORK_DECOMPRESS);
+	assert_int_equal(w->bytes, 4096);
+	assert_int_equal(w->start_ns, 600000);
+	assert_int_equal(w->duration_ns, 250);
+	assert_int_equal(w->correlation_id, 4);
+	assert_int_equal(w->device_id * 100 + w->context_id * 10 + w->stream_id, 123);
+	assert_int_equal(b->tally.sums[0].ns, 250);
+	assert_false(gpu_work_has_no_launch(w->work));
+}
+
+static void graphs_that_kernels_launch_are_work(void **state)
+{
+	struct bench *b = *state;
+	const struct cupti_abi_device_graph_trace r = {
+		.kind = CUPTI_ABI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE,
+		.device_id = 1,
+		.context_id = 2,
+		.stream_id = 3,
+		.graph_id = 9,
+		.launcher_graph_id = 8,
+		.start = 1000000,
+		.end = 1000250};
+	const struct gpu_event_work *w = &b->heard.work;
+
+	send_records(b, &r, 1, sizeof(r));
+	assert_int_equal(w->work, GPU_WORK_DEVICE_GRAPH);
+	assert_int_equal(w->start_ns, 600000);
+	assert_int_equal(w->duration_ns, 250);
+	assert_int_equal(w->graph_id, 9);
+	assert_int_equal(w->device_id * 100 + w->context_id * 10 + w->stream_id, 123);
+	assert_true(gpu_work_has_no_launch(w->work));
+}
+
 static void an_empty_buffer_sends_nothing(void **state)
 {
 	struct bench *b = *state;
@@ -531,6 +580,8 @@ int main(void)
 		TEST(only_contexts_under_mps_are_reported),
 		TEST(sums_are_of_all_records),
 		TEST(an_overflow_adds_a_remainder_of_each_kind),
+		TEST(decompression_is_work),
+		TEST(graphs_that_kernels_launch_are_work),
 		TEST(an_empty_buffer_sends_nothing),
 	};
 

@@ -735,6 +735,46 @@ static void send_sum(struct collect *c, struct process *p, uint32_t stream, uint
 					       .bytes = 2 * ns}});
 }
 
+/* A node without a correlation id: below where it was made, and not unmatched. */
+static void nodes_may_be_launched_by_kernels(void **state)
+{
+	struct collect *c = new_collect();
+	struct process *p;
+
+	(void)state;
+	collect_text(c, "k");
+	p = say_hello(c, PID);
+	send_stack(c, p, 1, "adds");
+	send_event(c, p,
+		   &(struct gpu_event){
+			   .type = GPU_EVENT_NODE,
+			   .node = {.id = 7ull << 32, .time_ns = 10, .tid = 1, .stack_id = 1}});
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_WORK,
+				       .work = {.work = GPU_WORK_MEMSET,
+						.start_ns = 100,
+						.duration_ns = 5000,
+						.graph_node_id = 7ull << 32}});
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_WORK,
+				       .work = {.work = GPU_WORK_DEVICE_GRAPH,
+						.start_ns = 100,
+						.duration_ns = 3000}});
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_WORK,
+				       .work = {.work = GPU_WORK_DECOMPRESS,
+						.start_ns = 100,
+						.correlation_id = 77,
+						.duration_ns = 2000}});
+	collect_finish(c, 100);
+	assert_int_equal(collect_ledger(c)->gpu.unmatched, 1);
+	assert_int_equal(collect_ledger(c)->gpu.unseen_nodes, 0);
+	expect_profile(c,
+		       "[GPU_Graph, launched by a kernel] 3000\n"
+		       "[launch not captured];[GPU_Decompress] 2000\n"
+		       "[launched by a kernel];[graph node captured at];adds;[GPU_Memset] 5000\n");
+}
+
 static void streams_beyond_the_allowance_are_not_compared(void **state)
 {
 	enum { STREAMS = 300 };
@@ -1155,6 +1195,7 @@ int main(void)
 		TEST(a_later_program_is_not_the_first_one),
 		TEST(high_numbers_take_next_to_no_memory),
 		TEST(the_allowance_is_of_128_mib),
+		TEST(nodes_may_be_launched_by_kernels),
 		TEST(streams_beyond_the_allowance_are_not_compared),
 		TEST(an_ended_process_frees_its_room),
 		TEST(uncompared_sums_never_differ),

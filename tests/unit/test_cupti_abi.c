@@ -326,6 +326,34 @@ WRITTEN(union memcpy_record, CUpti_ActivityMemcpy6);
 #else
 WRITTEN(union memcpy_record, CUpti_ActivityMemcpy5);
 #endif
+#if CUPTI_API_VERSION >= 26
+SAME(CUPTI_ABI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE, CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE);
+SAME(CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS, CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS);
+#define DEVICE_GRAPH(ours, theirs) \
+	FIELD(cupti_abi_device_graph_trace, ours, CUpti_ActivityDeviceGraphTrace, theirs)
+DEVICE_GRAPH(device_id, deviceId);
+DEVICE_GRAPH(start, start);
+DEVICE_GRAPH(end, end);
+DEVICE_GRAPH(graph_id, graphId);
+DEVICE_GRAPH(launcher_graph_id, launcherGraphId);
+DEVICE_GRAPH(launch_mode, deviceLaunchMode);
+DEVICE_GRAPH(context_id, contextId);
+DEVICE_GRAPH(stream_id, streamId);
+PREFIX(cupti_abi_device_graph_trace, CUpti_ActivityDeviceGraphTrace);
+#define DECOMPRESS(ours, theirs) \
+	FIELD(cupti_abi_decompress, ours, CUpti_ActivityMemDecompress, theirs)
+DECOMPRESS(device_id, deviceId);
+DECOMPRESS(context_id, contextId);
+DECOMPRESS(stream_id, streamId);
+DECOMPRESS(channel_id, channelID);
+DECOMPRESS(channel_type, channelType);
+DECOMPRESS(correlation_id, correlationId);
+DECOMPRESS(operations, numberOfOperations);
+DECOMPRESS(source_bytes, sourceBytes);
+DECOMPRESS(start, start);
+DECOMPRESS(end, end);
+PREFIX(cupti_abi_decompress, CUpti_ActivityMemDecompress);
+#endif
 #if CUPTI_API_VERSION >= 24
 MEMORY_FIELDS(CUpti_ActivityMemory4);
 WRITTEN(struct memory_record, CUpti_ActivityMemory4);
@@ -470,6 +498,10 @@ THEIRS(cuptiActivitySetAttribute, (CUpti_ActivityAttribute, size_t *, void *));
 OURS(cuptiActivitySetAttribute, (uint32_t, size_t *, void *));
 THEIRS(cuptiGetGraphNodeId, (CUgraphNode, uint64_t *));
 OURS(cuptiGetGraphNodeId, (void *, uint64_t *));
+#if CUPTI_API_VERSION >= 21
+THEIRS(cuptiActivityEnableDeviceGraph, (uint8_t));
+#endif
+OURS(cuptiActivityEnableDeviceGraph, (uint8_t));
 THEIRS(cuptiGetStreamIdEx, (CUcontext, CUstream, uint8_t, uint32_t *));
 OURS(cuptiGetStreamIdEx, (void *, void *, uint8_t, uint32_t *));
 THEIRS(cuptiActivityConfigureUnifiedMemoryCounter,

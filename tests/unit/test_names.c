@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
+#include <sys/mman.h>
+#include <unistd.h>
 #include "cupti_trace/names.h"
+
+static void put_text(char *to, const char *text)
+{
+	memcpy(to, text, strlen(text) + 1);
+}
 
 static int begin(void **state)
 {
@@ -47,6 +54,62 @@ static void a_pointer_used_again_is_another_name(void **state)
 	snprintf(text, sizeof(text), "one");
 	assert_int_equal(names_id(*state, text, &is_new), one);
 	assert_false(is_new);
+}
+
+/* Names in memory that goes, or that ends before they do, are lost; no read fails. */
+static void names_of_modules_that_went_are_not_read_blindly(void **state)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *memory =
+		mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *across = memory + page - 3, *endless = memory + 3 * page - 20;
+	uint32_t plain, crossing;
+	bool is_new;
+
+	assert_true(memory != MAP_FAILED);
+	put_text(memory, "plain");
+	put_text(across, "crossing");
+	plain = names_id(*state, memory, &is_new);
+	crossing = names_id(*state, across, &is_new);
+	assert_int_not_equal(plain, crossing);
+
+	names_module_goes(*state);
+	assert_int_equal(names_id(*state, memory, &is_new), plain);
+	assert_int_equal(names_id(*state, across, &is_new), crossing);
+	assert_false(is_new);
+	put_text(across, "another");
+	assert_int_not_equal(names_id(*state, across, &is_new), crossing);
+	assert_true(is_new);
+	assert_string_equal(names_text(*state, names_id(*state, across, &is_new)), "another");
+
+	names_module_goes(*state);
+	memset(endless, 'x', 20);
+	munmap(memory, page);
+	munmap(memory + 3 * page, page);
+	is_new = true;
+	assert_int_equal(names_id(*state, memory, &is_new), NAMES_OVERFLOW_ID);
+	assert_int_equal(names_id(*state, across, &is_new), NAMES_OVERFLOW_ID);
+	assert_int_equal(names_id(*state, endless, &is_new), NAMES_OVERFLOW_ID);
+	assert_false(is_new);
+	munmap(memory + page, 2 * page);
+}
+
+static void a_long_name_of_a_module_that_went_is_whole(void **state)
+{
+	size_t n = 1 << 20;
+	char *text = malloc(n + 1);
+	bool is_new;
+	uint32_t id;
+
+	assert_non_null(text);
+	memset(text, 'n', n);
+	text[n] = '\0';
+	names_module_goes(*state);
+	id = names_id(*state, text, &is_new);
+	assert_true(is_new);
+	assert_int_equal(strlen(names_text(*state, id)), n);
+	assert_int_equal(names_id(*state, text, &is_new), id);
+	free(text);
 }
 
 static void no_name_is_the_shared_id(void **state)
@@ -127,9 +190,14 @@ static void their_bytes_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(equal_texts_are_one_name),       TEST(a_pointer_used_again_is_another_name),
-		TEST(no_name_is_the_shared_id),       TEST(ids_match_a_model),
-		TEST(the_number_of_names_is_bounded), TEST(their_bytes_are_bounded),
+		TEST(equal_texts_are_one_name),
+		TEST(a_pointer_used_again_is_another_name),
+		TEST(names_of_modules_that_went_are_not_read_blindly),
+		TEST(a_long_name_of_a_module_that_went_is_whole),
+		TEST(no_name_is_the_shared_id),
+		TEST(ids_match_a_model),
+		TEST(the_number_of_names_is_bounded),
+		TEST(their_bytes_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
