@@ -29,7 +29,11 @@ struct api_function {
 	enum api_meaning meaning;
 	bool waits;       /* for the GPU: may be one of those above, too */
 	bool is_stream;   /* waits for one stream, its first parameter */
+	bool runs_graph;  /* launches the executable graph that its first parameter is */
 	bool is_enqueued; /* by its name it gives work to a stream, whatever that is */
+	/* of one that adds a node of any kind: where in its parameters the node's are; 0: no such
+	 */
+	uint8_t node_params;
 };
 
 /* Functions that begin with "__" are parts of others, and mean nothing. */

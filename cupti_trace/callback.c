@@ -17,8 +17,10 @@
 static struct function {
 	uint8_t meaning; /* enum api_meaning */
 	bool waits, is_stream;
-	bool is_unknown;  /* only guessed to launch something; reported at its first call */
-	const char *name; /* of launches; of others it is in the callback's data */
+	bool runs_graph;
+	uint8_t node_params; /* as in struct api_function */
+	bool is_unknown;     /* only guessed to launch something; reported at its first call */
+	const char *name;    /* of launches; of others it is in the callback's data */
 } functions[2][CBIDS];
 static char launch_names[NAMES_ROOM];
 
@@ -63,6 +65,8 @@ static void index_function(const struct tracer *tracer, uint32_t domain, uint32_
 		f->meaning = API_NOTHING;
 	f->waits = known.waits && tracer->follows_waits;
 	f->is_stream = known.is_stream;
+	f->runs_graph = known.runs_graph;
+	f->node_params = known.node_params;
 	if (f->meaning == API_KERNEL || f->meaning == API_GRAPH)
 		f->name = keep_name(name, used);
 }
@@ -77,6 +81,9 @@ static void index_functions(const struct tracer *tracer)
 		index_function(tracer, DRV, cbid, &used);
 	}
 }
+
+/* The conditional node that the calling thread has made last, until its bodies are told. */
+static __thread uint64_t new_conditional;
 
 static bool is_followed(const struct function *f)
 {
@@ -196,6 +203,57 @@ void callback_send_voids(struct tracer *tracer)
 		sink_put(&tracer->sink, &event);
 }
 
+/* ---- conditional nodes ---- */
+
+static bool follows_nodes(const struct tracer *tracer)
+{
+	return tracer->api.cuptiGetGraphNodeId && !tracer->whole_graphs;
+}
+
+/* CUDA has made the bodies of the node that was created in this call: says whose they are. */
+static void tell_bodies(struct tracer *tracer, const struct function *f,
+			const struct cupti_abi_callback_data *data)
+{
+	const int *result = data->function_return_value;
+	const struct cupti_abi_node_params *node = NULL;
+	struct gpu_event event = {.type = GPU_EVENT_GRAPH, .graph = {.holder = new_conditional}};
+	struct guest guest;
+
+	if (!data->function_params || (result && *result != 0))
+		return;
+	memcpy(&node, (const uint8_t *)data->function_params + f->node_params, sizeof(node));
+	if (!node || node->type != CUPTI_ABI_NODE_CONDITIONAL || !node->graphs ||
+	    !tracer->api.cuptiGetGraphId)
+		return;
+	new_conditional = 0;
+	guest_enter(&guest);
+	for (uint32_t i = 0; i < node->size; i++)
+		if (tracer->api.cuptiGetGraphId(node->graphs[i], &event.graph.number) ==
+		    CUPTI_ABI_SUCCESS)
+			sink_put(&tracer->sink, &event);
+	guest_leave(&guest);
+}
+
+/* CUPTI does not say which launch the work of a body belongs to, only in which graph it is. */
+static void tell_graph_launch(struct tracer *tracer, const struct cupti_abi_callback_data *data)
+{
+	struct gpu_event event = {
+		.type = GPU_EVENT_GRAPH,
+		.graph = {.correlation_id = data->correlation_id, .time_ns = clock_now_ns()}};
+	struct guest guest;
+	void *exec = NULL;
+
+	if (!follows_nodes(tracer) || !tracer->api.cuptiGetGraphExecId || !data->function_params)
+		return;
+	memcpy(&exec, data->function_params, sizeof(exec));
+	if (!exec ||
+	    tracer->api.cuptiGetGraphExecId(exec, &event.graph.number) != CUPTI_ABI_SUCCESS)
+		return;
+	guest_enter(&guest);
+	sink_put(&tracer->sink, &event);
+	guest_leave(&guest);
+}
+
 static void on_api_exit(struct tracer *tracer, const struct function *f,
 			const struct wait_log_call *call)
 {
@@ -203,6 +261,8 @@ static void on_api_exit(struct tracer *tracer, const struct function *f,
 
 	if (f->waits)
 		wait_log_exit(tracer, call);
+	if (f->node_params && new_conditional)
+		tell_bodies(tracer, f, call->data);
 	if (f->meaning == API_KERNEL || tracer->times_launches)
 		on_launched(tracer, call->domain, call->data, now);
 	if (current.domain == call->domain && current.cbid == call->cbid)
@@ -243,6 +303,8 @@ static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		current.domain = domain;
 		current.cbid = cbid;
 	}
+	if (f->runs_graph && atomic_load(&tracer->has_conditionals))
+		tell_graph_launch(tracer, data);
 	if (f->meaning != API_NODE && f->meaning != API_NOTHING)
 		stack = on_launch(tracer, domain, (enum api_meaning)f->meaning, call.function,
 				  data->correlation_id);
@@ -252,9 +314,20 @@ static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 
 /* ---- graphs ---- */
 
-static bool follows_nodes(const struct tracer *tracer)
+#define CUPTI_RECORDS_BODIES 26 /* CUDA 12.8 */
+
+/* What CUPTI cannot tell of conditional nodes is said once. */
+static void on_conditional(struct tracer *tracer, uint64_t id)
 {
-	return tracer->api.cuptiGetGraphNodeId && !tracer->whole_graphs;
+	new_conditional = id;
+	if (atomic_exchange(&tracer->has_conditionals, true) ||
+	    tracer->api.version >= CUPTI_RECORDS_BODIES)
+		return;
+	tracer_notice(
+		tracer, GPU_NOTICE_NOT_RECORDED,
+		"kernels within conditional nodes of graphs: CUPTI API version %u (%s) leaves "
+		"out most of them, that of CUDA 12.8 and later has them",
+		tracer->api.version, tracer->api.path);
 }
 
 /* The node's work is attributed to the stack that makes the node. */
@@ -271,6 +344,8 @@ static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_
 	event.node.stack_id =
 		launch_stack_capture(&tracer->sink, current.function ? current.function : "");
 	sink_put(&tracer->sink, &event);
+	if (data->node_type == CUPTI_ABI_NODE_CONDITIONAL)
+		on_conditional(tracer, event.node.id);
 }
 
 /* Follows the creation of the same node by CUDA itself, when it instantiates or clones. */

@@ -403,6 +403,19 @@ struct cupti_abi_graph_data {
 	void *graph_exec;
 };
 
+/* CUgraphNodeType */
+enum { CUPTI_ABI_NODE_CONDITIONAL = 13 };
+
+/* cudaGraphNodeParams and CUgraphNodeParams, the beginning, of a conditional node. */
+struct cupti_abi_node_params {
+	uint32_t type;
+	int32_t reserved[3];
+	uint64_t handle;
+	uint32_t condition; /* IF, WHILE, SWITCH */
+	uint32_t size;      /* graphs */
+	void **graphs;      /* its bodies, once it was made */
+};
+
 typedef void *cupti_abi_subscriber;
 
 /* CUpti_SubscriberParams: what cuptiSubscribe_v2 takes, and returns of an earlier subscriber. */
@@ -449,6 +462,8 @@ typedef void (*cupti_abi_buffer_completed)(void *context, uint32_t stream_id, ui
 	X(cuptiActivitySetAttribute, 0, (uint32_t attribute, size_t * value_size, void *value))   \
 	X(cuptiGetGraphNodeId, 0, (void *node, uint64_t *id))                                     \
 	X(cuptiActivityEnableDeviceGraph, 0, (uint8_t enable))                                    \
+	X(cuptiGetGraphId, 0, (void *graph, uint32_t *id))                                        \
+	X(cuptiGetGraphExecId, 0, (void *exec, uint32_t *id))                                     \
 	X(cuptiGetStreamIdEx, 0, (void *context, void *stream, uint8_t per_thread, uint32_t *id)) \
 	X(cuptiActivityConfigureUnifiedMemoryCounter, 0,                                          \
 	  (struct cupti_abi_uvm_config * config, uint32_t count))

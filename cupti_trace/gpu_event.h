@@ -41,6 +41,7 @@ enum gpu_event_type {
 	GPU_EVENT_CONTEXT,    /* describes a context, where that is of interest */
 	GPU_EVENT_VOID,       /* launches that started nothing */
 	GPU_EVENT_LAUNCH_END, /* a launch function has returned */
+	GPU_EVENT_GRAPH,      /* what executes a graph */
 	GPU_EVENT_TYPES
 };
 
@@ -245,6 +246,18 @@ struct gpu_event_node {
 	uint32_t stack_id; /* 0: a clone, or not captured */
 };
 
+/*
+ * What executes a graph: a conditional node of another graph, whose body it is, or a launch of the
+ * program. Launches are only sent of programs that have conditional nodes; the line may come before
+ * that of the launch.
+ */
+struct gpu_event_graph {
+	uint32_t number;         /* the upper half of its nodes' ids; not 0 */
+	uint64_t holder;         /* the conditional node's id; 0: launched */
+	uint32_t correlation_id; /* of the launch; 0: a body */
+	uint64_t time_ns;        /* of the launch */
+};
+
 /* Sent before the goodbye, one for each device, context, stream and kind of work. */
 struct gpu_event_sum {
 	uint32_t device_id;
@@ -360,6 +373,7 @@ struct gpu_event {
 		struct gpu_event_context context;
 		struct gpu_event_void voids;
 		struct gpu_event_launch_end launch_end;
+		struct gpu_event_graph graph;
 	};
 };
 

@@ -58,7 +58,7 @@
 	{                                                                                    \
 		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k",   \
 			"drops", "notice", "bye", "m", "node", "sum", "nvtx", "w", "device", \
-			"context", "void", "ld"                                              \
+			"context", "void", "ld", "graph"                                     \
 	}
 
 /*

@@ -343,6 +343,16 @@ static void get_sum(struct reader *r, struct gpu_event_sum *e)
 	e->bytes = get_hex(r, "b");
 }
 
+static void get_graph_event(struct reader *r, struct gpu_event_graph *e)
+{
+	e->number = get_u32(r, "i");
+	if (member(r, "n"))
+		e->holder = get_hex(r, "n");
+	e->correlation_id = get_u32_or_0(r, "c");
+	if (e->correlation_id)
+		e->time_ns = get_hex(r, "s");
+}
+
 static void get_code(struct reader *r, struct gpu_event_code *e)
 {
 	uint64_t dev[2] = {0};
@@ -518,6 +528,9 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 	case GPU_EVENT_LAUNCH_END:
 		get_launch_end(r, &e->launch_end);
 		break;
+	case GPU_EVENT_GRAPH:
+		get_graph_event(r, &e->graph);
+		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:
 		r->bad = true;
@@ -555,6 +568,8 @@ static bool is_sane(const struct gpu_event *e)
 		       e->work.work < GPU_WORKS;
 	case GPU_EVENT_NODE:
 		return e->node.id != 0;
+	case GPU_EVENT_GRAPH:
+		return e->graph.number != 0 && !e->graph.holder != !e->graph.correlation_id;
 	case GPU_EVENT_SUM:
 		return e->sum.work < GPU_WORKS;
 	case GPU_EVENT_WAIT:

@@ -294,6 +294,17 @@ static void put_node(struct line *l, const struct gpu_event_node *e)
 		put_uint(l, "k", e->stack_id);
 }
 
+static void put_graph(struct line *l, const struct gpu_event_graph *e)
+{
+	put_uint(l, "i", e->number);
+	if (e->holder)
+		put_hex(l, "n", e->holder);
+	if (e->correlation_id) {
+		put_uint(l, "c", e->correlation_id);
+		put_hex(l, "s", e->time_ns);
+	}
+}
+
 static void put_sum(struct line *l, const struct gpu_event_sum *e)
 {
 	put_array(l, "v", (uint64_t[]){e->device_id, e->context_id, e->stream_id}, 3);
@@ -434,6 +445,9 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		break;
 	case GPU_EVENT_LAUNCH_END:
 		put_launch_end(l, &e->launch_end);
+		break;
+	case GPU_EVENT_GRAPH:
+		put_graph(l, &e->graph);
 		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:

@@ -59,6 +59,7 @@ struct tracer {
 	bool follows_waits;     /* calls that wait for the GPU are sent: wait_log.h */
 	bool times_launches;    /* ends of launches are sent */
 	_Atomic bool watches_uvm, reported_device_launch;
+	_Atomic bool has_conditionals;        /* the program has made conditional nodes */
 	_Atomic bool has_context, saw_device; /* a context was made, a device's record came */
 	_Atomic bool wants_devices;           /* and has not been asked for again */
 	_Atomic uint64_t void_launches;       /* not yet sent: callback_send_voids */

@@ -116,6 +116,20 @@ static struct launch_origin origin_of(const struct attribution *a, uint32_t carr
 
 /* ---- operations ---- */
 
+/* Below the stacks of the conditional nodes around the node, the outermost first. */
+static uint32_t below_conditionals(struct attribution *a, uint64_t time_ns,
+				   const struct gpu_operation *o, uint32_t stack)
+{
+	uint32_t around[GRAPH_NODES_DEPTH], n;
+
+	if (!graph_nodes_has_bodies(&a->graph_nodes))
+		return stack;
+	n = graph_nodes_around(&a->graph_nodes, o->process, o->graph_node, time_ns, around);
+	for (uint32_t i = 0; i < n; i++)
+		stack = compose_captures(&a->compose, around[i], stack);
+	return stack;
+}
+
 /*
  * Another graph may have the node's id by now, so the launch time selects the graph. Without a
  * launch, the time at which the node ran is the best substitute.
@@ -131,7 +145,7 @@ static uint32_t capture_of(struct attribution *a, uint64_t launched_ns,
 	stack = graph_nodes_find(&a->graph_nodes, o->process, o->graph_node,
 				 time_ns ? time_ns : GRAPH_NODES_NEWEST);
 	if (stack != GRAPH_NODES_UNKNOWN)
-		return stack;
+		return below_conditionals(a, time_ns ? time_ns : GRAPH_NODES_NEWEST, o, stack);
 	a->parts.ledger->gpu.unseen_nodes += !gpu_work_is_instant(o->work);
 	return CAPTURE_UNSEEN;
 }

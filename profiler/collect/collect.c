@@ -770,12 +770,35 @@ static uint32_t shape_of(const struct collect *c, const struct gpu_event_kernel 
 }
 
 /*
- * CUPTI gives each launch a correlation id from 1 on: a node without one was launched by a kernel,
- * which no thread of the program did.
+ * The launch of a graph's node, by correlation id. CUPTI gives work in the body of a conditional
+ * node an id of no launch, or none: it is of the launch of the graph around it.
  */
-static int take_operation(struct collect *c, const struct gpu_operation *o)
+static uint32_t launch_of_node(struct collect *c, const struct gpu_operation *o)
 {
-	if (o->correlation_id != 0 || o->graph_node == 0)
+	struct graph_nodes *nodes = &c->attribution.graph_nodes;
+	uint32_t launch;
+
+	if (o->correlation_id && join_knows(c->join, o->process, o->correlation_id)) {
+		graph_nodes_launched(nodes, o->process, (uint32_t)(o->graph_node >> 32),
+				     o->start_ns, o->correlation_id);
+		return o->correlation_id;
+	}
+	launch = graph_nodes_launch(nodes, o->process, o->graph_node,
+				    o->bad_time ? GRAPH_NODES_NEWEST : o->start_ns);
+	return launch ? launch : o->correlation_id;
+}
+
+/*
+ * CUPTI gives each launch a correlation id from 1 on: another node without one was launched by a
+ * kernel, which no thread of the program did.
+ */
+static int take_operation(struct collect *c, struct gpu_operation *o)
+{
+	if (o->graph_node == 0)
+		return join_operation(c->join, o->process, o);
+	if (graph_nodes_has_bodies(&c->attribution.graph_nodes))
+		o->correlation_id = launch_of_node(c, o);
+	if (o->correlation_id)
 		return join_operation(c->join, o->process, o);
 	attribution_add(&c->attribution, LAUNCH_BY_KERNEL, 0, o);
 	return 0;
@@ -851,6 +874,17 @@ static int take_node(struct collect *c, const struct process *process,
 	return graph_nodes_made(nodes, process->id, e->tid, e->id, e->time_ns, stack);
 }
 
+static int take_graph(struct collect *c, const struct process *process,
+		      const struct gpu_event_graph *e)
+{
+	struct graph_nodes *nodes = &c->attribution.graph_nodes;
+
+	if (e->holder)
+		return graph_nodes_body(nodes, process->id, e->number, e->holder);
+	graph_nodes_launched(nodes, process->id, e->number, e->time_ns, e->correlation_id);
+	return 0;
+}
+
 static void take_sum(struct collect *c, struct process *process, const struct gpu_event_sum *e)
 {
 	const struct work_sum sum = {.key = {.device = e->device_id,
@@ -897,6 +931,8 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 		return take_work(c, process, &event->work);
 	case GPU_EVENT_NODE:
 		return take_node(c, process, &event->node);
+	case GPU_EVENT_GRAPH:
+		return take_graph(c, process, &event->graph);
 	case GPU_EVENT_SUM:
 		take_sum(c, process, &event->sum);
 		return 0;

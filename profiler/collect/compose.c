@@ -126,6 +126,20 @@ uint32_t compose_work(struct compose *c, const struct gpu_work_origin *origin)
 	return stack;
 }
 
+uint32_t compose_captures(struct compose *c, uint32_t outer, uint32_t inner)
+{
+	/* no work has this kind */
+	const struct gpu_work_origin pair = {.launch = outer, .capture = inner, .work = UINT32_MAX};
+	const struct composed_key key = key_of(&pair, NO_WAITER);
+	uint32_t at = hash_index_find(&c->index, hash_key(&key), key_equal, c->memo, &key), stack;
+
+	if (at != HASH_INDEX_NONE)
+		return c->memo[at].stack;
+	stack = append(c, mark(c, append(c, STACK_EMPTY, outer), MARK_CAPTURED), inner);
+	remember(c, &key, stack);
+	return stack;
+}
+
 uint32_t compose_wait(struct compose *c, uint32_t waiter, const struct gpu_work_origin *origin)
 {
 	struct composed_key key;

@@ -4,6 +4,8 @@
  * timed call with its kernel.
  *
  *   launch stack; [graph node captured at]; stack of the node; kernel
+ *   launch stack; [graph node captured at]; stack of a conditional node; [graph node captured at];
+ *     stack of a node in its body; kernel
  *   waiting call; [waiting for GPU]; kernel; launched at; launch stack; ...
  *   launch stack; ...; kernel; [waiting for pages]
  *   call; [CUDA call, wall time]kernel
@@ -47,6 +49,9 @@ void compose_release(struct compose *compose);
 
 /* The stack of the work itself. */
 uint32_t compose_work(struct compose *compose, const struct gpu_work_origin *origin);
+
+/* A node's creation below that of the conditional node that executes its graph. */
+uint32_t compose_captures(struct compose *compose, uint32_t outer, uint32_t inner);
 
 /* The stack of a wait for this work (NULL: unknown) by the call with stack `waiter`. */
 uint32_t compose_wait(struct compose *compose, uint32_t waiter,

@@ -30,6 +30,13 @@ struct graph {
 	uint32_t behind;                /* the highest announced number plus one */
 	uint32_t first_child, behind_children; /* its children lie between these */
 	uint32_t previous, next;               /* in its list; or free */
+	struct graph_ref origin;               /* that it is a clone of */
+	struct graph_ref newest_clone;
+	struct node_ref holder;  /* the conditional node that executes it */
+	struct node_ref waiting; /* a clone of the holder whose body is not cloned yet */
+	struct graph_ref first_body,
+		next_body;      /* of its conditional nodes; of its holder's graph */
+	uint32_t newest_launch; /* its count, 0: none */
 	bool is_used, is_succeeded;
 	bool is_whole; /* began with node 0 */
 };
@@ -39,6 +46,19 @@ struct graph_child {
 	struct graph_ref graph, child;
 	uint64_t offset; /* nodes of earlier children */
 	uint32_t node_count;
+};
+
+/* A body that has no nodes yet. */
+struct new_body {
+	uint32_t process, number; /* 0: taken */
+	struct node_ref holder;
+};
+
+/* A launch of a graph that has conditional nodes. */
+struct graph_launch {
+	uint64_t time_ns;
+	uint32_t correlation_id;
+	uint32_t previous; /* of the same graph: its count, 0: none */
 };
 
 static uint32_t number_of(uint64_t id)
@@ -323,6 +343,95 @@ static int announce(struct graph_nodes *g, struct graph *graph, uint32_t index, 
 	return 0;
 }
 
+/* ---- bodies of conditional nodes ---- */
+
+/* A clone whose node was not cloned in sight is executed by the original's, as far as known. */
+static struct node_ref holder_of(const struct graph_nodes *g, const struct graph *graph)
+{
+	for (int i = 0; graph && i < GRAPH_NODES_DEPTH; i++) {
+		if (graph->holder.graph.position)
+			return graph->holder;
+		graph = deref(g, graph->origin);
+	}
+	return (struct node_ref){{0, 0}, 0};
+}
+
+static bool is_body(const struct graph_nodes *g, const struct graph *graph)
+{
+	return holder_of(g, graph).graph.position != 0;
+}
+
+static void set_holder(struct graph_nodes *g, struct graph *body, struct node_ref holder)
+{
+	struct graph *graph = deref(g, holder.graph);
+
+	if (!graph || graph == body)
+		return;
+	body->holder = holder;
+	body->next_body = graph->first_body;
+	graph->first_body = ref_of(g, body);
+}
+
+/* A graph has begun: it may be a body that waited for its first node. */
+static void begin_body(struct graph_nodes *g, struct graph *graph)
+{
+	uint32_t n = g->new_body_count < GRAPH_NODES_NEW_BODIES ? g->new_body_count
+								: GRAPH_NODES_NEW_BODIES;
+
+	for (uint32_t i = 1; i <= n; i++) {
+		struct new_body *new =
+			&g->new_bodies[(g->new_body_count - i) % GRAPH_NODES_NEW_BODIES];
+
+		if (new->number != graph->number || new->process != graph->process)
+			continue;
+		set_holder(g, graph, new->holder);
+		new->number = 0;
+		return;
+	}
+}
+
+/* The graph is a clone of a body, of which this is the first node. */
+static void clone_body(struct graph_nodes *g, struct graph *clone, struct graph *origin)
+{
+	clone->origin = ref_of(g, origin);
+	if (!is_body(g, origin))
+		return;
+	origin->newest_clone = ref_of(g, clone);
+	if (origin->waiting.graph.position)
+		set_holder(g, clone, origin->waiting);
+	origin->waiting = (struct node_ref){{0, 0}, 0};
+}
+
+/* A conditional node was cloned: the newest clones of its bodies, or the next, are its own. */
+static void clone_holder(struct graph_nodes *g, struct graph *clone, const struct graph *origin,
+			 uint32_t index, uint32_t origin_index)
+{
+	const struct node_ref holder = {ref_of(g, clone), index};
+	struct graph *body = deref(g, origin->first_body);
+
+	for (uint32_t i = 0; body && i < GRAPH_NODES_LAUNCH_STEPS; i++) {
+		struct graph *cloned = deref(g, body->newest_clone);
+
+		if (body->holder.index == origin_index && cloned && !cloned->holder.graph.position)
+			set_holder(g, cloned, holder);
+		else if (body->holder.index == origin_index)
+			body->waiting = holder;
+		body = deref(g, body->next_body);
+	}
+}
+
+static void follow_bodies(struct graph_nodes *g, struct graph *graph, uint64_t id, uint64_t origin)
+{
+	struct graph *from = find_newest(g, graph->process, number_of(origin));
+
+	if (!graph_nodes_has_bodies(g) || !from || from == graph)
+		return;
+	if (deref(g, graph->origin) != from)
+		clone_body(g, graph, from);
+	if (from->first_body.position)
+		clone_holder(g, graph, from, (uint32_t)id, (uint32_t)origin);
+}
+
 /* ---- children ---- */
 
 static void add_child(struct graph_nodes *g, struct graph *graph, const struct graph *child)
@@ -364,7 +473,8 @@ static void follow_run(struct graph_nodes *g, struct graph_run *run, struct grap
 {
 	if (run->graph == graph->number)
 		return;
-	if (run->graph > graph->number && origin != run->graph && origin != run->origin)
+	if (run->graph > graph->number && origin != run->graph && origin != run->origin &&
+	    !is_body(g, find_newest(g, graph->process, run->graph)))
 		add_child(g, graph, find_newest(g, graph->process, run->graph));
 	run->graph = graph->number;
 	run->origin = origin;
@@ -425,8 +535,11 @@ int graph_nodes_made(struct graph_nodes *g, uint32_t process, uint32_t tid, uint
 		run->graph = 0;
 	run->made = id;
 	graph = find_newest(g, process, number_of(id));
-	if (!graph || is_over(g, graph, index))
+	if (!graph || is_over(g, graph, index)) {
 		graph = begin_graph(g, process, number_of(id), time_ns, index == 0);
+		if (graph && graph_nodes_has_bodies(g))
+			begin_body(g, graph);
+	}
 	return graph ? announce(g, graph, index, stack) : -ENOMEM;
 }
 
@@ -447,6 +560,7 @@ int graph_nodes_cloned(struct graph_nodes *g, uint32_t process, uint32_t tid, ui
 	if (!graph)
 		return -ENOMEM;
 	follow_run(g, run, graph, number_of(origin));
+	follow_bodies(g, graph, id, origin);
 	return announce(g, graph, (uint32_t)id, stack);
 }
 
@@ -509,6 +623,102 @@ uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t process, uint64_t id, 
 	return GRAPH_NODES_UNKNOWN;
 }
 
+int graph_nodes_body(struct graph_nodes *g, uint32_t process, uint32_t number, uint64_t holder)
+{
+	const struct graph *graph = find_newest(g, process, number_of(holder));
+
+	if (!g->new_bodies)
+		g->new_bodies = calloc(GRAPH_NODES_NEW_BODIES, sizeof(*g->new_bodies));
+	if (!g->new_bodies)
+		return -ENOMEM;
+	if (!graph || !number)
+		return 0; /* not from CUPTI, or dropped */
+	g->new_bodies[g->new_body_count % GRAPH_NODES_NEW_BODIES] =
+		(struct new_body){process, number, {ref_of(g, graph), (uint32_t)holder}};
+	if (++g->new_body_count == 0)
+		g->new_body_count = GRAPH_NODES_NEW_BODIES; /* wrapped: still full */
+	return 0;
+}
+
+uint32_t graph_nodes_around(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns,
+			    uint32_t stacks[GRAPH_NODES_DEPTH])
+{
+	struct node_ref at = holder_of(g, find_graph(g, process, number_of(id), time_ns));
+	uint32_t count = 0;
+
+	for (int i = 0; i < GRAPH_NODES_DEPTH; i++) {
+		struct graph *graph = deref(g, at.graph);
+		const struct graph_node *node = graph ? find_node(g, graph, at.index) : NULL;
+
+		if (!graph)
+			break;
+		if (node && node->stack != GRAPH_NODES_UNKNOWN)
+			stacks[count++] = node->stack;
+		at = holder_of(g, graph);
+	}
+	return count;
+}
+
+/* The graph that is launched for this one to run. */
+static struct graph *root_of(const struct graph_nodes *g, struct graph *graph)
+{
+	for (int i = 0; graph && is_body(g, graph) && i < GRAPH_NODES_DEPTH; i++)
+		graph = deref(g, holder_of(g, graph).graph);
+	return graph;
+}
+
+static void add_launch(struct graph_nodes *g, struct graph *graph, uint64_t time_ns,
+		       uint32_t correlation_id)
+{
+	const struct graph_launch *newest =
+		&g->launches[graph->newest_launch % GRAPH_NODES_LAUNCHES];
+
+	if (graph->newest_launch && newest->correlation_id == correlation_id &&
+	    newest->time_ns <= time_ns)
+		return; /* known already */
+	if (++g->launch_count == 0)
+		g->launch_count = 1;
+	g->launches[g->launch_count % GRAPH_NODES_LAUNCHES] =
+		(struct graph_launch){time_ns, correlation_id, graph->newest_launch};
+	graph->newest_launch = g->launch_count;
+}
+
+void graph_nodes_launched(struct graph_nodes *g, uint32_t process, uint32_t number,
+			  uint64_t time_ns, uint32_t correlation_id)
+{
+	struct graph *graph = find_graph(g, process, number, time_ns), *origin;
+
+	if (!graph || !graph->first_body.position || is_body(g, graph) || !correlation_id)
+		return;
+	if (!g->launches)
+		g->launches = calloc(GRAPH_NODES_LAUNCHES, sizeof(*g->launches));
+	if (!g->launches)
+		return;
+	add_launch(g, graph, time_ns, correlation_id);
+	/* in case that records have the numbers of originals */
+	origin = deref(g, graph->origin);
+	if (origin && !is_body(g, origin))
+		add_launch(g, origin, time_ns, correlation_id);
+}
+
+uint32_t graph_nodes_launch(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns)
+{
+	struct graph *graph = find_graph(g, process, number_of(id), time_ns);
+	const struct graph *root = is_body(g, graph) ? root_of(g, graph) : NULL;
+	uint32_t at = root ? root->newest_launch : 0;
+
+	for (int i = 0; at && i < GRAPH_NODES_LAUNCH_STEPS; i++) {
+		const struct graph_launch *launch = &g->launches[at % GRAPH_NODES_LAUNCHES];
+
+		if (g->launch_count - at >= GRAPH_NODES_LAUNCHES)
+			return 0; /* overwritten since */
+		if (launch->time_ns <= time_ns)
+			return launch->correlation_id;
+		at = launch->previous;
+	}
+	return 0;
+}
+
 void graph_nodes_forget(struct graph_nodes *g, uint32_t process)
 {
 	if (g->of_process[process % GRAPH_NODES_PROCESSES] > 0)
@@ -525,6 +735,8 @@ void graph_nodes_release(struct graph_nodes *g)
 	free(g->graphs);
 	free(g->nodes);
 	free(g->children);
+	free(g->new_bodies);
+	free(g->launches);
 	hash_index_release(&g->numbers);
 	hash_index_release(&g->index);
 	memset(g, 0, sizeof(*g));

@@ -14,6 +14,14 @@
  * one with its number begins, on whichever threads. Events about different numbers, and nodes and
  * launches, may arrive in any order.
  *
+ * A conditional node (IF, WHILE, SWITCH) holds graphs, its bodies, which have numbers of their own.
+ * Instantiating clones a conditional node and its bodies; CUPTI does not say which cloned body
+ * belongs to which cloned node, but both are cloned in one call, so a body's newest clone belongs
+ * to the node's newest. CUPTI reports a body's work under the body's number, without the
+ * correlation id of the launch, so launches of graphs that have conditional nodes are kept, too,
+ * and found by time: launches of one executable graph do not overlap. Where several were queued
+ * before the first ran, the latest is taken.
+ *
  * Memory is bounded by GRAPH_NODES_MAX, GRAPH_NODES_GRAPHS_MAX and an allowance: graphs whose
  * number has been reused are dropped first, in order of that reuse, then the oldest. Lookup time is
  * bounded too: a lookup visits the newest graph of a number and at most GRAPH_NODES_OLDER_MAX
@@ -37,6 +45,10 @@
 #define GRAPH_NODES_THREADS 256 /* that may announce child graphs concurrently */
 #define GRAPH_NODES_UNKNOWN UINT32_MAX
 #define GRAPH_NODES_NEWEST UINT64_MAX
+#define GRAPH_NODES_DEPTH 32          /* of conditional nodes in bodies; CUDA's limit is lower */
+#define GRAPH_NODES_NEW_BODIES 1024   /* that wait for their first node, of all processes */
+#define GRAPH_NODES_LAUNCHES 65536u   /* of graphs with conditional nodes */
+#define GRAPH_NODES_LAUNCH_STEPS 4096 /* of one graph that are looked at */
 
 /* A graph that may be dropped before it is looked at. Zero: none. */
 struct graph_ref {
@@ -57,6 +69,12 @@ struct graph_run {
 	uint64_t made;   /* the node announced last, unless it is known to be a clone */
 };
 
+/* A node of a graph that may be dropped. */
+struct node_ref {
+	struct graph_ref graph;
+	uint32_t index;
+};
+
 /* Zero-initialised is empty. */
 struct graph_nodes {
 	struct graph *graphs;
@@ -75,6 +93,11 @@ struct graph_nodes {
 	struct graph_child *children; /* a ring */
 	uint32_t child_count;
 	struct graph_run runs[GRAPH_NODES_THREADS];
+
+	struct new_body *new_bodies; /* a ring */
+	uint32_t new_body_count;
+	struct graph_launch *launches; /* a ring */
+	uint32_t launch_count;
 
 	/* the last lookup: a launch's nodes come one after another */
 	struct {
@@ -100,6 +123,34 @@ int graph_nodes_cloned(struct graph_nodes *g, uint32_t process, uint32_t tid, ui
  * seen.
  */
 uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns);
+
+/*
+ * The node `holder` executes the graph `number`, which has no nodes yet. 0 or -ENOMEM.
+ */
+int graph_nodes_body(struct graph_nodes *g, uint32_t process, uint32_t number, uint64_t holder);
+
+/* Whether there has been a conditional node; else the following have nothing to say. */
+static inline bool graph_nodes_has_bodies(const struct graph_nodes *g)
+{
+	return g->new_body_count > 0;
+}
+
+/*
+ * The stacks of the conditional nodes around a node that ran then, from the innermost outwards, as
+ * far as known. Returns how many; 0: it is in no body.
+ */
+uint32_t graph_nodes_around(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns,
+			    uint32_t stacks[GRAPH_NODES_DEPTH]);
+
+/* A graph is launched, or one of its own nodes has run; only graphs with bodies are of interest. */
+void graph_nodes_launched(struct graph_nodes *g, uint32_t process, uint32_t number,
+			  uint64_t time_ns, uint32_t correlation_id);
+
+/*
+ * The correlation id of the latest launch by which a node in a body may have run at a time; 0: not
+ * known, or it is in no body.
+ */
+uint32_t graph_nodes_launch(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns);
 
 /* `process` has ended. */
 void graph_nodes_forget(struct graph_nodes *g, uint32_t process);

@@ -532,6 +532,13 @@ int join_launch_with_stack(struct join *c, uint32_t process, uint64_t time_ns,
 	return 0;
 }
 
+bool join_knows(struct join *c, uint32_t process, uint32_t correlation_id)
+{
+	const struct link *l = links_find(&c->links, process, correlation_id);
+
+	return l && l->state != LINK_NO_LAUNCH;
+}
+
 int join_operation(struct join *c, uint32_t process, const struct gpu_operation *operation)
 {
 	struct link *l;

@@ -82,6 +82,9 @@ void join_free(struct join *c);
 struct allowance;
 void join_limit(struct join *c, struct allowance *memory);
 
+/* Whether a launch with this correlation id has come, and is remembered. */
+bool join_knows(struct join *c, uint32_t process, uint32_t correlation_id);
+
 /* All return 0 or -ENOMEM; on failure only this item is lost. */
 int join_probe(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
 	       enum launch_family family, uint32_t stack);

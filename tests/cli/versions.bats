@@ -83,6 +83,23 @@ exact_with()
 	exact_with future 139900 libcupti.so.13
 }
 
+@test "kernels within conditional nodes: said by version where CUPTI leaves them out" {
+	for version in 12.4:22 12.9:27; do
+		LD_LIBRARY_PATH=$fake_cuda/${version%:*} FAKE_CUDA_TOTALS=$PWD/totals run_profile \
+			-gpu-only --unit ns --raw-names -o out.folded "$workloads/conditionals" if
+		expect_status 0
+		expect_totals out.folded
+		if [ "${version#*:}" -ge 26 ]; then
+			expect_no_line stderr '^profile: '
+			expect_equal ns "$(weight_of out.folded '[[]GPU_Kernel[]]')" 18000
+		else
+			expect_line stderr "^profile: process [0-9]+: this CUPTI does not record some GPU work, .*kernels within conditional nodes of graphs: CUPTI API version ${version#*:} \\($fake_cuda/${version%:*}/libcupti.so.12\\) leaves out"
+			expect_equal ns "$(weight_of out.folded '[[]GPU_Kernel[]]')" 6000
+		fi
+		rm totals
+	done
+}
+
 # ---- functions of a CUDA to come ----
 
 @test "new functions are followed by their names; one that is like none is said" {

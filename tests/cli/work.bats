@@ -283,6 +283,55 @@ under_captures()
 	under_captures
 }
 
+# conditions_of FUNCTION: the part of a stack that says where the conditional nodes around it were made
+conditions_of()
+{
+	case $1 in
+	*_before | *_behind) ;;
+	add_inner) echo 'make_condition;add_conditional;cudaGraphAddNode;[[]graph node captured at[]];[^[]*make_inner;add_conditional;cudaGraphAddNode;[[]graph node captured at[]];' ;;
+	*) echo 'make_condition;add_conditional;cudaGraphAddNode;[[]graph node captured at[]];' ;;
+	esac
+}
+
+# Each kernel below its launch, then where the conditional nodes around it were made, then its own.
+under_conditions()
+{
+	local mode function kernels all=0
+
+	while read -r mode function kernels; do
+		expect_equal "ns of $mode under $function" "$(weight_of out.folded \
+			";run_$mode;.*;cudaGraphLaunch;[[]graph node captured at[]];[^[]*$(conditions_of "$function")[^[]*;run_$mode;(new_graph;)?$function;[^[]*[[]GPU_Kernel[]]")" "$((2 * kernels))000"
+		all=$((all + 2 * kernels))
+	done < <(awk '{ print $1, $2, $3 }' stdout)
+	[ "$all" -gt 0 ]
+	expect_equal 'ns of all kernels' "$(weight_of out.folded '[[]GPU_Kernel[]]')" "${all}000"
+}
+
+@test "kernels within conditional nodes: under the launch, the conditional node, their own" {
+	for mode in if while switch nested captured only two all; do
+		exact_run "$workloads/conditionals" "$mode"
+		expect_line stdout '^[a-z]+ [a-z_0-9]+ [1-9]'
+		under_conditions
+		equal_to_truth
+		expect_no_line out.folded 'launched by a kernel'
+	done
+	# their records may have the correlation id of no launch, or of none
+	FAKE_CUDA_BODY_CORRELATION=1073741824 exact_run "$workloads/conditionals" all
+	under_conditions
+	FAKE_CUDA_REUSE_NODE_IDS=1 exact_run "$workloads/conditionals" all
+	under_conditions
+	exact_run -launch-stacks uprobe "$workloads/conditionals" all
+	under_conditions
+	exact_run "$workloads/conditionals" nested 500
+	under_conditions
+}
+
+@test "two executable graphs of one: each launch has its own kernels" {
+	exact_run "$workloads/conditionals" two 5
+	expect_equal first "$(weight_of out.folded ';launch_first;cudaGraphLaunch;')" 60000
+	expect_equal second "$(weight_of out.folded ';launch_second;cudaGraphLaunch;')" 120000
+}
+
 # ---- places of work ----
 
 @test "--by process, device, context and stream: as CUPTI numbers them, to the nanosecond" {

@@ -348,6 +348,8 @@ static uint32_t wanted_kind(const struct fake_cuda_activity *a)
 	uint64_t kinds = __atomic_load_n(&activity.kinds, __ATOMIC_ACQUIRE);
 	uint32_t kind = record_kind(a);
 
+	if (a->in_body && FAKE_CUPTI_VERSION < 26)
+		return 0;
 	if (a->graph_node_id && (kinds & kind_bit(CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE)))
 		return 0; /* the graph has one record for all its nodes */
 	if (a->type == FAKE_CUDA_KERNEL && !(kinds & kind_bit(kind)))

@@ -67,6 +67,11 @@
 	X(cudaLaunchKernelExC, 430) \
 	X(cudaLaunchKernelExC_ptsz, 431) \
 	X(cudaGraphInstantiate, 443) \
+	X(cudaStreamBeginCaptureToGraph, 452) \
+	X(cudaGraphConditionalHandleCreate, 454) \
+	X(cudaGraphAddNode, 460) \
+	X(cudaStreamGetCaptureInfo, 461) \
+	X(cudaStreamUpdateCaptureDependencies, 463) \
 	X(cudaEventElapsedTime, 486)
 
 #define FAKE_DRIVER_FUNCTIONS(X) \

@@ -80,6 +80,34 @@ struct cudaMemsetParams {
 	size_t width, height; /* elements, rows */
 };
 
+typedef unsigned long long cudaGraphConditionalHandle;
+enum cudaGraphConditionalHandleFlags { cudaGraphCondAssignDefault = 1 };
+enum cudaGraphConditionalNodeType {
+	cudaGraphCondTypeIf,
+	cudaGraphCondTypeWhile,
+	cudaGraphCondTypeSwitch,
+};
+enum cudaGraphNodeType { cudaGraphNodeTypeKernel = 0, cudaGraphNodeTypeConditional = 13 };
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
+typedef struct cudaGraphEdgeData_st cudaGraphEdgeData;
+
+struct cudaConditionalNodeParams {
+	cudaGraphConditionalHandle handle;
+	enum cudaGraphConditionalNodeType type;
+	unsigned int size;
+	cudaGraph_t *phGraph_out;
+};
+
+struct cudaGraphNodeParams {
+	enum cudaGraphNodeType type;
+	int reserved0[3];
+	union {
+		long long reserved1[29];
+		struct cudaConditionalNodeParams conditional;
+	};
+	long long reserved2;
+};
+
 enum cudaGraphExecUpdateResult {
 	cudaGraphExecUpdateSuccess,
 	cudaGraphExecUpdateError,
@@ -168,6 +196,22 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph,
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
 				       const cudaGraphNode_t *dependencies, size_t count,
 				       cudaGraph_t child);
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t graph,
+					     unsigned int value, unsigned int flags);
+cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph,
+			     const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *edges,
+			     size_t count, struct cudaGraphNodeParams *params);
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
+					  const cudaGraphNode_t *dependencies,
+					  const cudaGraphEdgeData *edges, size_t count,
+					  enum cudaStreamCaptureMode mode);
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+				     unsigned long long *id, cudaGraph_t *graph,
+				     const cudaGraphNode_t **dependencies,
+				     const cudaGraphEdgeData **edges, size_t *count);
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies,
+						const cudaGraphEdgeData *edges, size_t count,
+						unsigned int flags);
 cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph);
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
 				cudaGraphExecUpdateResultInfo *info);

@@ -378,6 +378,27 @@ FAKE_CUDA_EXPORT int cuptiEnableDomain(uint32_t enable, cupti_abi_subscriber sub
 	return set_enabled(enable, subscriber, domain, 1, domain_size[domain]);
 }
 
+/* A graph begins with its id, an executable graph with its graph. */
+FAKE_CUDA_EXPORT int cuptiGetGraphId(void *graph, uint32_t *id)
+{
+	if (!graph || !id)
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	memcpy(id, graph, sizeof(*id));
+	return CUPTI_ABI_SUCCESS;
+}
+
+#if FAKE_CUPTI_VERSION >= 21
+FAKE_CUDA_EXPORT int cuptiGetGraphExecId(void *exec, uint32_t *id)
+{
+	void *graph;
+
+	if (!exec || !id)
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	memcpy(&graph, exec, sizeof(graph));
+	return cuptiGetGraphId(graph, id);
+}
+#endif
+
 FAKE_CUDA_EXPORT int cuptiGetGraphNodeId(void *node, uint64_t *id)
 {
 	if (!node || !id)

@@ -49,10 +49,12 @@ int driver_kernel_work(struct gpu_work *work, const struct fake_cuda_launch_conf
 }
 
 void driver_run(struct fake_cuda_stream *stream, const struct gpu_work *work, uint32_t graph_id,
-		uint64_t graph_node_id, struct fake_cuda_activity *activity)
+		uint64_t graph_node_id, bool in_body, struct fake_cuda_activity *activity)
 {
 	gpu_enqueue(stream, work, activity);
-	activity->correlation_id = driver_correlation_id();
+	activity->correlation_id =
+		in_body ? gpu_config()->body_correlation : driver_correlation_id();
+	activity->in_body = in_body;
 	activity->graph_id = graph_id;
 	activity->graph_node_id = graph_node_id;
 	memory_move(work);
@@ -67,7 +69,7 @@ int driver_submit(struct fake_cuda_stream *stream, const struct gpu_work *work, 
 	if (*gpu_stream_capture(stream))
 		err = graph_capture_work(*gpu_stream_capture(stream), work);
 	else
-		driver_run(stream, work, 0, 0, &activity);
+		driver_run(stream, work, 0, 0, false, &activity);
 	if (end)
 		*end = activity.end;
 	return err;

@@ -90,6 +90,7 @@ struct fake_cuda_activity {
 	enum fake_cuda_activity_type type;
 	uint32_t device_id, context_id, stream_id, correlation_id, graph_id;
 	uint64_t graph_node_id;
+	bool in_body;        /* of a conditional node */
 	uint64_t start, end; /* the same, if it is an instant */
 	uint64_t bytes;      /* except for kernels */
 	bool async;
@@ -259,6 +260,9 @@ struct fake_cuda_driver {
 	const char *(*function_name)(const struct fake_cuda_function *function);
 
 	int (*capture_begin)(struct fake_cuda_stream *stream);
+	int (*capture_begin_to)(struct fake_cuda_stream *stream, struct fake_cuda_graph *graph);
+	/* *graph: NULL if the stream is not captured */
+	int (*capture_graph)(struct fake_cuda_stream *stream, struct fake_cuda_graph **graph);
 	int (*capture_end)(struct fake_cuda_stream *stream, struct fake_cuda_graph **graph);
 	int (*graph_instantiate)(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph *graph);
 	int (*graph_create)(struct fake_cuda_graph **graph);
@@ -272,6 +276,10 @@ struct fake_cuda_driver {
 			     const struct fake_cuda_set_2d *set);
 	int (*graph_add_child)(const struct fake_cuda_new_node *where,
 			       struct fake_cuda_graph *child);
+	int (*graph_condition)(uint64_t *handle, struct fake_cuda_graph *graph, unsigned int value);
+	/* `bodies` is set to `size` graphs, which live as long as the node */
+	int (*graph_add_conditional)(const struct fake_cuda_new_node *where, uint64_t handle,
+				     int type, unsigned int size, struct fake_cuda_graph ***bodies);
 	int (*graph_clone)(struct fake_cuda_graph **clone, struct fake_cuda_graph *graph);
 	/* `result`: a cudaGraphExecUpdateResult */
 	int (*graph_update)(struct fake_cuda_graph_exec *exec, struct fake_cuda_graph *graph,

@@ -22,7 +22,11 @@ enum node_type {
 	NODE_EMPTY = 5,
 	NODE_ALLOCATION = 10,
 	NODE_RELEASE = 11,
+	NODE_CONDITIONAL = 13,
 };
+
+/* cudaGraphConditionalNodeType */
+enum { CONDITION_IF, CONDITION_WHILE, CONDITION_SWITCH };
 
 /* cudaGraphExecUpdateResult */
 enum { UPDATE_SUCCESS = 0, UPDATE_TOPOLOGY_CHANGED = 2, UPDATE_NODE_TYPE_CHANGED = 3 };
@@ -30,9 +34,12 @@ enum { UPDATE_SUCCESS = 0, UPDATE_TOPOLOGY_CHANGED = 2, UPDATE_NODE_TYPE_CHANGED
 struct fake_cuda_graph_node {
 	uint64_t id; /* first: cuptiGetGraphNodeId reads it here */
 	enum node_type type;
-	struct gpu_work work;          /* kernels, copies, sets */
-	struct fake_cuda_graph *child; /* of NODE_GRAPH, and its own */
-	uint64_t inlined_id;           /* in records, of what an executable graph's child holds */
+	struct gpu_work work;            /* kernels, copies, sets */
+	struct fake_cuda_graph *child;   /* of NODE_GRAPH, and its own */
+	struct fake_cuda_graph **bodies; /* of NODE_CONDITIONAL, and its own */
+	unsigned int body_count, value;
+	int condition;
+	uint64_t inlined_id; /* in records, of what an executable graph's child holds */
 	bool reported_destroy;
 	struct fake_cuda_graph_node *next;
 };
@@ -158,6 +165,10 @@ static void graph_free(struct fake_cuda_graph *g, bool quiet)
 			report_destroy(g, n);
 		if (n->child)
 			graph_free(n->child, quiet);
+		for (unsigned int i = 0; i < n->body_count; i++)
+			if (n->bodies[i])
+				graph_free(n->bodies[i], quiet);
+		free(n->bodies);
 		free(n);
 	}
 	give_graph_id(g->id);
@@ -192,6 +203,24 @@ static enum node_type type_of(const struct gpu_work *work)
 	}
 }
 
+static struct fake_cuda_graph *copy_graph(const struct fake_cuda_graph *original);
+
+static bool copy_bodies(struct fake_cuda_graph_node *n, const struct fake_cuda_graph_node *o)
+{
+	n->condition = o->condition;
+	n->value = o->value;
+	if (!o->body_count)
+		return true;
+	n->bodies = calloc(o->body_count, sizeof(*n->bodies));
+	if (!n->bodies)
+		return false;
+	n->body_count = o->body_count;
+	for (unsigned int i = 0; i < o->body_count; i++)
+		if (!(n->bodies[i] = copy_graph(o->bodies[i])))
+			return false;
+	return true;
+}
+
 /* Add a copy of each node; NULL if memory is short. */
 static struct fake_cuda_graph *copy_graph(const struct fake_cuda_graph *original)
 {
@@ -202,7 +231,7 @@ static struct fake_cuda_graph *copy_graph(const struct fake_cuda_graph *original
 	for (const struct fake_cuda_graph_node *o = original->first; o; o = o->next) {
 		struct fake_cuda_graph_node *n = node_add(g, o->type, &o->work);
 
-		if (!n || (o->child && !(n->child = copy_graph(o->child)))) {
+		if (!n || (o->child && !(n->child = copy_graph(o->child))) || !copy_bodies(n, o)) {
 			graph_free(g, true);
 			return NULL;
 		}
@@ -210,7 +239,7 @@ static struct fake_cuda_graph *copy_graph(const struct fake_cuda_graph *original
 	return g;
 }
 
-/* A child's nodes come before the node that holds it. */
+/* Nodes of a child and of bodies come before the node that holds them. */
 static void report_copied(struct fake_cuda_graph *g, const struct fake_cuda_graph *original)
 {
 	const struct fake_cuda_graph_node *o = original->first;
@@ -218,6 +247,8 @@ static void report_copied(struct fake_cuda_graph *g, const struct fake_cuda_grap
 	for (struct fake_cuda_graph_node *n = g->first; n && o; n = n->next, o = o->next) {
 		if (n->child)
 			report_copied(n->child, o->child);
+		for (unsigned int i = 0; i < n->body_count; i++)
+			report_copied(n->bodies[i], o->bodies[i]);
 		report_cloned(g, n, original, o);
 	}
 }
@@ -235,6 +266,32 @@ int graph_capture_begin(struct fake_cuda_stream *stream)
 	if (*gpu_stream_capture(s))
 		return FAKE_CUDA_ERROR_ILLEGAL_STATE;
 	return graph_create(gpu_stream_capture(s));
+}
+
+int graph_capture_begin_to(struct fake_cuda_stream *stream, struct fake_cuda_graph *graph)
+{
+	struct fake_cuda_stream *s = gpu_stream(stream, false);
+
+	if (!s)
+		return FAKE_CUDA_ERROR_INVALID_HANDLE;
+	if (!graph)
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	if (gpu_stream_is_legacy(s))
+		return FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (*gpu_stream_capture(s))
+		return FAKE_CUDA_ERROR_ILLEGAL_STATE;
+	*gpu_stream_capture(s) = graph;
+	return 0;
+}
+
+int graph_captured(struct fake_cuda_stream *stream, struct fake_cuda_graph **graph)
+{
+	struct fake_cuda_stream *s = gpu_stream(stream, false);
+
+	if (!s)
+		return FAKE_CUDA_ERROR_INVALID_HANDLE;
+	*graph = *gpu_stream_capture(s);
+	return 0;
 }
 
 static int capture(struct fake_cuda_graph *graph, enum node_type type, const struct gpu_work *work)
@@ -404,6 +461,40 @@ int graph_add_child(const struct fake_cuda_new_node *where, struct fake_cuda_gra
 	return 0;
 }
 
+int graph_condition(uint64_t *handle, struct fake_cuda_graph *graph, unsigned int value)
+{
+	if (!handle || !graph)
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	*handle = (uint64_t)value + 1; /* 0 is none */
+	return 0;
+}
+
+int graph_add_conditional(const struct fake_cuda_new_node *where, uint64_t handle, int type,
+			  unsigned int size, struct fake_cuda_graph ***bodies)
+{
+	struct fake_cuda_graph_node *n;
+	int err = check_place(where);
+
+	if (err)
+		return err;
+	if (!handle || !bodies || !size || type < CONDITION_IF || type > CONDITION_SWITCH ||
+	    (type == CONDITION_WHILE && size != 1) || (type == CONDITION_IF && size > 2))
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	n = node_add(where->graph, NODE_CONDITIONAL, NULL);
+	if (!n || !(n->bodies = calloc(size, sizeof(*n->bodies))))
+		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
+	n->condition = type;
+	n->value = (unsigned int)(handle - 1);
+	n->body_count = size;
+	for (unsigned int i = 0; i < size; i++)
+		if (!(n->bodies[i] = graph_new()))
+			return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
+	*where->node = n;
+	*bodies = n->bodies;
+	report_created(where->graph, n);
+	return 0;
+}
+
 int graph_clone(struct fake_cuda_graph **clone, struct fake_cuda_graph *graph)
 {
 	if (!clone || !graph)
@@ -554,23 +645,43 @@ int graph_exec_destroy(struct fake_cuda_graph_exec *exec)
 	return 0;
 }
 
+static void run_nodes(const struct fake_cuda_graph *g, struct fake_cuda_stream *stream,
+		      uint32_t graph_id, bool in_body, struct fake_cuda_activity *whole);
+
+/* A value is the body's number, or how often it runs: kernels here cannot set it. */
+static void run_bodies(const struct fake_cuda_graph_node *n, struct fake_cuda_stream *stream,
+		       struct fake_cuda_activity *whole)
+{
+	unsigned int body = n->condition == CONDITION_SWITCH ? n->value
+			    : n->condition == CONDITION_IF   ? n->value == 0
+							     : 0;
+	unsigned int times = n->condition == CONDITION_WHILE ? n->value : 1;
+
+	for (; times > 0 && body < n->body_count; times--)
+		run_nodes(n->bodies[body], stream, n->bodies[body]->id, true, whole);
+}
+
 /* `whole`: the launch's activity from its first to its last node. */
 static void run_nodes(const struct fake_cuda_graph *g, struct fake_cuda_stream *stream,
-		      uint32_t graph_id, struct fake_cuda_activity *whole)
+		      uint32_t graph_id, bool in_body, struct fake_cuda_activity *whole)
 {
 	struct fake_cuda_activity activity;
 
 	for (const struct fake_cuda_graph_node *n = g->first; n; n = n->next) {
 		if (n->child)
-			run_nodes(n->child, stream, graph_id, whole);
+			run_nodes(n->child, stream, graph_id, in_body, whole);
+		if (n->bodies)
+			run_bodies(n, stream, whole);
 		if (n->type > NODE_SET)
 			continue;
 		driver_run(stream, &n->work, graph_id, n->inlined_id ? n->inlined_id : n->id,
-			   &activity);
+			   in_body, &activity);
 		if (!whole->end) {
 			*whole = activity;
 			whole->type = FAKE_CUDA_GRAPH;
 			whole->graph_node_id = 0;
+			whole->in_body = false;
+			whole->correlation_id = driver_correlation_id();
 		}
 		whole->end = activity.end;
 	}
@@ -584,7 +695,7 @@ int graph_run(struct fake_cuda_graph_exec *exec, struct fake_cuda_stream *stream
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
 	if (*gpu_stream_capture(stream))
 		return FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	run_nodes(exec->graph, stream, exec->graph->id, &whole);
+	run_nodes(exec->graph, stream, exec->graph->id, false, &whole);
 	if (whole.end)
 		driver_notify_activity(&whole);
 	return 0;

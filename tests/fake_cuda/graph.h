@@ -9,6 +9,9 @@
 #include "memory.h"
 
 int graph_capture_begin(struct fake_cuda_stream *stream);
+/* To a graph that exists, which stays the caller's. */
+int graph_capture_begin_to(struct fake_cuda_stream *stream, struct fake_cuda_graph *graph);
+int graph_captured(struct fake_cuda_stream *stream, struct fake_cuda_graph **graph);
 int graph_capture_end(struct fake_cuda_stream *stream, struct fake_cuda_graph **graph);
 /* To the graph that a stream captures. */
 int graph_capture_work(struct fake_cuda_graph *graph, const struct gpu_work *work);
@@ -24,6 +27,10 @@ int graph_add_copy(const struct fake_cuda_new_node *where, void *to, const void 
 		   int to_side, int from_side);
 int graph_add_set(const struct fake_cuda_new_node *where, const struct fake_cuda_set_2d *set);
 int graph_add_child(const struct fake_cuda_new_node *where, struct fake_cuda_graph *child);
+/* What a conditional node tests; its value is a count, see README.md. */
+int graph_condition(uint64_t *handle, struct fake_cuda_graph *graph, unsigned int value);
+int graph_add_conditional(const struct fake_cuda_new_node *where, uint64_t handle, int type,
+			  unsigned int size, struct fake_cuda_graph ***bodies);
 int graph_clone(struct fake_cuda_graph **clone, struct fake_cuda_graph *graph);
 int graph_destroy(struct fake_cuda_graph *graph);
 

@@ -161,6 +161,126 @@ CUDART_EXPORT cudaError_t cudaGraphAddChildGraphNode(NEW_NODE, cudaGraph_t child
 		     driver->graph_add_child(&params.where, child));
 }
 
+CUDART_EXPORT cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle,
+							   cudaGraph_t graph, unsigned int value,
+							   unsigned int flags)
+{
+	uint64_t made = 0;
+	struct {
+		cudaGraphConditionalHandle *handle;
+		cudaGraph_t graph;
+		unsigned int value, flags;
+	} params = {handle, graph, value, flags};
+	RUNTIME_CALL("cudaGraphConditionalHandleCreate", FAKE_RT_cudaGraphConditionalHandleCreate,
+		     !handle ? cudaErrorInvalidValue
+			     : driver->graph_condition(&made, graph,
+						       flags == cudaGraphCondAssignDefault ? value
+											   : 0) ||
+				       !(*handle = made));
+}
+
+static cudaError_t add_node(const struct fake_cuda_driver *driver,
+			    const struct fake_cuda_new_node *where,
+			    struct cudaGraphNodeParams *node)
+{
+	if (!node || node->type != cudaGraphNodeTypeConditional)
+		return cudaErrorInvalidValue; /* other kinds have calls of their own here */
+	return driver->graph_add_conditional(where, node->conditional.handle,
+					     (int)node->conditional.type, node->conditional.size,
+					     &node->conditional.phGraph_out);
+}
+
+CUDART_EXPORT cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph,
+					   const cudaGraphNode_t *dependencies,
+					   const cudaGraphEdgeData *edges, size_t count,
+					   struct cudaGraphNodeParams *node_params)
+{
+	const struct fake_cuda_new_node where = WHERE;
+	struct {
+		cudaGraphNode_t *node;
+		cudaGraph_t graph;
+		const cudaGraphNode_t *dependencies;
+		const cudaGraphEdgeData *edges;
+		size_t count;
+		struct cudaGraphNodeParams *node_params;
+	} params = {node, graph, dependencies, edges, count, node_params};
+	RUNTIME_CALL("cudaGraphAddNode", FAKE_RT_cudaGraphAddNode,
+		     add_node(driver, &where, node_params));
+}
+
+CUDART_EXPORT cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
+							const cudaGraphNode_t *dependencies,
+							const cudaGraphEdgeData *edges,
+							size_t count,
+							enum cudaStreamCaptureMode mode)
+{
+	struct {
+		cudaStream_t stream;
+		cudaGraph_t graph;
+		const cudaGraphNode_t *dependencies;
+		const cudaGraphEdgeData *edges;
+		size_t count;
+		enum cudaStreamCaptureMode mode;
+	} params = {stream, graph, dependencies, edges, count, mode};
+	RUNTIME_CALL("cudaStreamBeginCaptureToGraph", FAKE_RT_cudaStreamBeginCaptureToGraph,
+		     driver->capture_begin_to(stream, graph));
+}
+
+/* Without dependencies: nodes run in the order in which they are added. */
+static cudaError_t capture_info(const struct fake_cuda_driver *driver, cudaStream_t stream,
+				enum cudaStreamCaptureStatus *status, cudaGraph_t *graph,
+				size_t *count)
+{
+	cudaGraph_t captured = NULL;
+	cudaError_t err = driver->capture_graph(stream, &captured);
+
+	if (err || !status)
+		return err ? err : cudaErrorInvalidValue;
+	*status = captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+	if (graph)
+		*graph = captured;
+	if (count)
+		*count = 0;
+	return cudaSuccess;
+}
+
+CUDART_EXPORT cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream,
+						   enum cudaStreamCaptureStatus *status,
+						   unsigned long long *id, cudaGraph_t *graph,
+						   const cudaGraphNode_t **dependencies,
+						   const cudaGraphEdgeData **edges, size_t *count)
+{
+	struct {
+		cudaStream_t stream;
+		enum cudaStreamCaptureStatus *status;
+		unsigned long long *id;
+		cudaGraph_t *graph;
+		const cudaGraphNode_t **dependencies;
+		const cudaGraphEdgeData **edges;
+		size_t *count;
+	} params = {stream, status, id, graph, dependencies, edges, count};
+	RUNTIME_CALL("cudaStreamGetCaptureInfo", FAKE_RT_cudaStreamGetCaptureInfo,
+		     capture_info(driver, stream, status, graph, count));
+}
+
+CUDART_EXPORT cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
+							      cudaGraphNode_t *dependencies,
+							      const cudaGraphEdgeData *edges,
+							      size_t count, unsigned int flags)
+{
+	cudaGraph_t captured;
+	struct {
+		cudaStream_t stream;
+		cudaGraphNode_t *dependencies;
+		const cudaGraphEdgeData *edges;
+		size_t count;
+		unsigned int flags;
+	} params = {stream, dependencies, edges, count, flags};
+	RUNTIME_CALL("cudaStreamUpdateCaptureDependencies",
+		     FAKE_RT_cudaStreamUpdateCaptureDependencies,
+		     driver->capture_graph(stream, &captured));
+}
+
 CUDART_EXPORT cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph)
 {
 	struct {

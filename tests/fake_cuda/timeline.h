@@ -79,6 +79,7 @@ struct gpu_config {
 	int devices;
 	bool internal_driver_calls;
 	bool reuse_node_ids;
+	uint32_t body_correlation; /* of records in bodies of conditional nodes */
 };
 
 const struct gpu_config *gpu_config(void);

@@ -48,6 +48,7 @@ static void config_read(void)
 	config.kill_after = (uint64_t)env_number("FAKE_CUDA_KILL_AFTER", 0);
 	config.crash_after = (uint64_t)env_number("FAKE_CUDA_CRASH_AFTER", 0);
 	config.internal_driver_calls = env_number("FAKE_CUDA_INTERNAL_DRIVER_CALLS", 0) != 0;
+	config.body_correlation = (uint32_t)env_number("FAKE_CUDA_BODY_CORRELATION", 0);
 	config.reuse_node_ids = env_number("FAKE_CUDA_REUSE_NODE_IDS", 0) != 0;
 	config.devices = devices < 0                 ? 0
 			 : devices > GPU_MAX_DEVICES ? GPU_MAX_DEVICES

@@ -100,6 +100,14 @@ static void newer_functions_follow_the_same_rules(void **state)
 	assert_true(api_function_of("cudaStreamSynchronize_v2_ptsz_v15000").is_stream);
 	assert_true(api_function_of("cuStreamSynchronize").is_stream);
 	assert_false(api_function_of("cuEventSynchronize").is_stream);
+	assert_true(api_function_of("cudaGraphLaunch_ptsz_v10000").runs_graph);
+	assert_false(api_function_of("cudaLaunchKernel_v7000").runs_graph);
+	assert_int_equal(api_function_of("cuGraphAddNode").node_params, 32);
+	assert_int_equal(api_function_of("cudaGraphAddNode_v12020").node_params, 32);
+	assert_int_equal(api_function_of("cuGraphAddNode_v2").node_params, 40);
+	assert_int_equal(api_function_of("cudaGraphAddNode_v2_v12030").node_params, 40);
+	assert_int_equal(api_function_of("cudaGraphAddNode_v12030").node_params, 40);
+	assert_int_equal(api_function_of("cudaGraphAddKernelNode_v10000").node_params, 0);
 	assert_true(api_function_of("cuTransformAsync_v2_ptsz").is_enqueued);
 	assert_true(api_function_of("cudaEnqueueThings_v15000").is_enqueued);
 	assert_false(api_function_of("cudaGetThings_v15000").is_enqueued);

@@ -402,6 +402,15 @@ GRAPH(dependency, dependency);
 GRAPH(graph_exec, graphExec);
 SAME(sizeof(struct cupti_abi_graph_data), sizeof(CUpti_GraphData));
 
+SAME(CUPTI_ABI_NODE_CONDITIONAL, CU_GRAPH_NODE_TYPE_CONDITIONAL);
+#define NODE(ours, theirs) FIELD(cupti_abi_node_params, ours, CUgraphNodeParams, theirs)
+NODE(type, type);
+NODE(reserved, reserved0);
+NODE(handle, conditional.handle);
+NODE(condition, conditional.type);
+NODE(size, conditional.size);
+NODE(graphs, conditional.phGraph_out);
+
 #if CUPTI_API_VERSION >= 130000
 #define PARAMS(ours, theirs) \
 	FIELD(cupti_abi_subscriber_params, ours, CUpti_SubscriberParams, theirs)
@@ -502,6 +511,12 @@ OURS(cuptiGetGraphNodeId, (void *, uint64_t *));
 THEIRS(cuptiActivityEnableDeviceGraph, (uint8_t));
 #endif
 OURS(cuptiActivityEnableDeviceGraph, (uint8_t));
+THEIRS(cuptiGetGraphId, (CUgraph, uint32_t *));
+OURS(cuptiGetGraphId, (void *, uint32_t *));
+#if CUPTI_API_VERSION >= 21
+THEIRS(cuptiGetGraphExecId, (CUgraphExec, uint32_t *));
+#endif
+OURS(cuptiGetGraphExecId, (void *, uint32_t *));
 THEIRS(cuptiGetStreamIdEx, (CUcontext, CUstream, uint8_t, uint32_t *));
 OURS(cuptiGetStreamIdEx, (void *, void *, uint8_t, uint32_t *));
 THEIRS(cuptiActivityConfigureUnifiedMemoryCounter,

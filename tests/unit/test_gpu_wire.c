@@ -160,6 +160,12 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->launch_end.tid, b->launch_end.tid);
 		assert_int_equal(a->launch_end.correlation_id, b->launch_end.correlation_id);
 		break;
+	case GPU_EVENT_GRAPH:
+		assert_int_equal(a->graph.number, b->graph.number);
+		assert_int_equal(a->graph.holder, b->graph.holder);
+		assert_int_equal(a->graph.correlation_id, b->graph.correlation_id);
+		assert_int_equal(a->graph.time_ns, b->graph.time_ns);
+		break;
 	case GPU_EVENT_SUM: /* no padding */
 		assert_memory_equal(&a->sum, &b->sum, sizeof(a->sum));
 		break;
@@ -462,6 +468,15 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			e->wait.has_stream = 1;
 			e->wait.context_id = u32(p);
 			e->wait.stream_id = u32(p);
+		}
+		break;
+	case GPU_EVENT_GRAPH:
+		e->graph.number = u32(p) | 1;
+		if (prng_chance(p, 50)) {
+			e->graph.holder = prng_bits(p, 64) | 1;
+		} else {
+			e->graph.correlation_id = u32(p) | 1;
+			e->graph.time_ns = prng_bits(p, TIME_BITS);
 		}
 		break;
 	case GPU_EVENT_VOID:

@@ -10,6 +10,8 @@ WORKLOADS_DIR := $(BUILD)/tests/workloads
 
 WORKLOADS_CUDA := inference launches durations forks device_reset pyramid gpu_work graphs waits \
 	cupti_client exit_race
+# not for a GPU: what conditions say is the stand-in's own
+WORKLOADS_FAKE := conditionals
 WORKLOADS_STATIC := inference launches durations gpu_work graphs waits
 WORKLOADS_PLAIN := cpu_mix exits in_step rubbish driver_api newer_cuda stuck_file stuck_memory
 
@@ -25,7 +27,7 @@ WORKLOADS_NVCCFLAGS := -x cu -std=c++17 -O1 -g -arch=$(GPU_ARCH) \
 
 .PHONY: workloads workloads_gpu
 workloads: $(WORKLOADS_DIR)/no_frame_pointers
-workloads: $(addprefix $(WORKLOADS_DIR)/,$(WORKLOADS_CUDA) $(WORKLOADS_PLAIN) \
+workloads: $(addprefix $(WORKLOADS_DIR)/,$(WORKLOADS_CUDA) $(WORKLOADS_FAKE) $(WORKLOADS_PLAIN) \
 	$(WORKLOADS_STATIC:%=%_static))
 workloads: $(WORKLOADS_DIR)/nvtx_ranges
 workloads_gpu: $(WORKLOADS_CUDA:%=$(WORKLOADS_DIR)/%_gpu)
@@ -40,7 +42,7 @@ $(WORKLOADS_DIR)/%.o: $(WORKLOADS_SRC)/%.cpp $(WORKLOADS_SRC)/rules.mk
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -MMD -MP -c -o $@ $<
 
-$(WORKLOADS_CUDA:%=$(WORKLOADS_DIR)/%): $(WORKLOADS_DIR)/%: $(WORKLOADS_DIR)/%.o \
+$(addprefix $(WORKLOADS_DIR)/,$(WORKLOADS_CUDA) $(WORKLOADS_FAKE)): $(WORKLOADS_DIR)/%: $(WORKLOADS_DIR)/%.o \
 		$(FAKE_CUDA_DIR)/libcudart.so
 	$(call msg,LINK,$@)
 	$(Q)$(CXX) -pthread -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart -ldl
