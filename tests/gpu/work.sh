@@ -257,8 +257,53 @@ check_clients() {
 		"$(ns_of calls ';work;cudaLaunchKernel') > 0 && $(ns_of calls ';work;cudaDeviceSynchronize') > 0 && $(ns_of calls ';work;') <= $(said calls wall_ns)"
 }
 
+# Work in conditional nodes: under the launch, then where each conditional node around it was made, then
+# where its own was.
+check_conditionals() {
+	local function around outer='make_condition;[^[]*[[]graph node captured at[]];[^[]*'
+	local inner='make_inner;[^[]*[[]graph node captured at[]];[^[]*'
+
+	if ! nvcc -std=c++17 -O1 -g -arch=native -Xcompiler -fno-omit-frame-pointer,-fno-optimize-sibling-calls \
+		-o "$bin/conditionals_gpu" tests/gpu/conditionals.cu >"$out/conditionals.build" 2>&1; then
+		skip conditionals "this toolkit has no conditional nodes: $(head -n 1 "$out/conditionals.build")"
+		return
+	fi
+	strict conditionals "$bin/conditionals_gpu" 10
+	check "conditionals: kernels" "$(said conditionals kernels)" "$(count conditionals kernels)"
+	check "conditionals: places not known" 0 \
+		"$(grep -c 'capture not seen\|launch not captured\|launched by a kernel' "$out/conditionals.folded")"
+	while read -r function; do
+		case $function in
+		add_set | add_begin | capture_around) around='[^[]*' ;;
+		add_inner) around="[^[]*$outer$inner" ;;
+		capture_body) around="[^[]*$inner" ;;
+		*) around="[^[]*$outer" ;;
+		esac
+		check "conditionals: ns of $function's kernels that are in their place" \
+			"$(ns_of conditionals ";$function;[^[]*[[]GPU_Kernel")" \
+			"$(ns_of conditionals ";launch;cudaGraphLaunch[^[]*[[]graph node captured at[]];$around;$function;[^[]*[[]GPU_Kernel")"
+		check_true "conditionals: $function's kernels are there" '' \
+			"$(ns_of conditionals ";$function;[^[]*[[]GPU_Kernel") > 0"
+	done < <(awk '$1 == "made" { print $2 }' "$out/conditionals.stdout" | sort -u)
+}
+
+# With a CUPTI that leaves such work out: said by name and version
+check_conditionals_of() {
+	local name=$1
+
+	[ -x "$bin/conditionals_gpu" ] || return 0
+	LD_LIBRARY_PATH=${libs-} "$profile" -v -gpu-only --unit ns -o "$out/$name.folded" \
+		"$bin/conditionals_gpu" 10 >"$out/$name.stdout" 2>"$out/$name.log"
+	if [ "$(sed -n 's/.*uses CUDA; CUPTI \([0-9]*\):.*/\1/p' "$out/$name.log")" -lt 26 ]; then
+		check "$name: says what is left out" 1 "$(grep -c 'kernels within conditional nodes of graphs: CUPTI API version' "$out/$name.log")"
+	else
+		check "$name: kernels" "$(said "$name" kernels)" "$(count "$name" kernels)"
+	fi
+}
+
 check_all_work() {
 	check_gpu_work
+	check_conditionals
 	check_every_call
 	check_drops 2000000
 	check_clients
