@@ -127,6 +127,48 @@ static uint8_t offset_of_node_params(const char *name, const char *base, size_t 
 	return 5 * sizeof(void *);
 }
 
+/* Where in their parameters the number of bytes or elements is, and the cudaMemcpyKind. */
+static const struct sized {
+	const char *name;
+	uint8_t size_at, kind_at;
+} sized[] = {
+	{"cudaMemcpy", 16, 24},     {"cudaMemcpyAsync", 16, 24},
+	{"cudaMemcpyPeer", 32, 0},  {"cudaMemcpyPeerAsync", 32, 0},
+	{"cudaMemset", 16, 0},      {"cudaMemsetAsync", 16, 0},
+	{"cuMemcpyHtoD_v2", 16, 0}, {"cuMemcpyHtoDAsync_v2", 16, 0},
+	{"cuMemcpyDtoH_v2", 16, 0}, {"cuMemcpyDtoHAsync_v2", 16, 0},
+	{"cuMemcpyDtoD_v2", 16, 0}, {"cuMemcpyDtoDAsync_v2", 16, 0},
+	{"cuMemcpyPeer", 32, 0},    {"cuMemcpyPeerAsync", 32, 0},
+	{"cuMemsetD8_v2", 16, 0},   {"cuMemsetD8Async", 16, 0},
+	{"cuMemsetD16_v2", 16, 0},  {"cuMemsetD16Async", 16, 0},
+	{"cuMemsetD32_v2", 16, 0},  {"cuMemsetD32Async", 16, 0},
+};
+
+static const struct sized *find_sized(const char *name)
+{
+	size_t n = without_stream(name, without_version(name, strlen(name), VERSION_DIGITS));
+
+	for (size_t i = 0; i < sizeof(sized) / sizeof(sized[0]); i++)
+		if (strlen(sized[i].name) == n && memcmp(sized[i].name, name, n) == 0)
+			return &sized[i];
+	return NULL;
+}
+
+bool api_function_owes(uint8_t size_at, uint8_t kind_at, const void *params)
+{
+	const uint8_t *bytes = params;
+	size_t size = 0;
+	int32_t kind = CUPTI_ABI_MEMCPY_HTOD;
+
+	if (!params || !size_at)
+		return false;
+	memcpy(&size, bytes + size_at, sizeof(size));
+	if (kind_at)
+		memcpy(&kind, bytes + kind_at, sizeof(kind));
+	/* cudaMemcpyHostToDevice, DeviceToHost, DeviceToDevice; others may be within the host */
+	return size > 0 && kind >= 1 && kind <= 3;
+}
+
 struct api_function api_function_of(const char *name)
 {
 	const char *base = without_prefix(name);
@@ -137,6 +179,10 @@ struct api_function api_function_of(const char *name)
 		return f;
 	length = base_length(name) - (size_t)(base - name);
 	f.meaning = meaning_of(name, base, length);
+	if (f.meaning == API_OTHER && find_sized(name)) {
+		f.size_at = find_sized(name)->size_at;
+		f.kind_at = find_sized(name)->kind_at;
+	}
 	f.runs_graph = f.meaning == API_GRAPH && starts(base, "GraphLaunch");
 	f.node_params = offset_of_node_params(name, base, length);
 	f.is_stream = length == strlen("StreamSynchronize") && starts(base, "StreamSynchronize");

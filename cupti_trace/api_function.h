@@ -31,6 +31,9 @@ struct api_function {
 	bool is_stream;   /* waits for one stream, its first parameter */
 	bool runs_graph;  /* launches the executable graph that its first parameter is */
 	bool is_enqueued; /* by its name it gives work to a stream, whatever that is */
+	/* of copies and sets whose record can be told from their parameters: see api_function_owes
+	 */
+	uint8_t size_at, kind_at;
 	/* of one that adds a node of any kind: where in its parameters the node's are; 0: no such
 	 */
 	uint8_t node_params;
@@ -44,6 +47,12 @@ struct api_function api_function_of(const char *name);
  * that of `name`; cut if there is less room.
  */
 void api_function_name(const char *name, char *out, size_t size);
+
+/*
+ * Whether a call with these parameters has a record unless it fails: it copies between host and
+ * device or within devices, or sets, at least a byte. False: it may have none, or cannot be told.
+ */
+bool api_function_owes(uint8_t size_at, uint8_t kind_at, const void *params);
 
 /*
  * Whether a callback id of a domain is of a function newer than CUDA 13.0, the newest whose

@@ -18,9 +18,9 @@ static struct function {
 	uint8_t meaning; /* enum api_meaning */
 	bool waits, is_stream;
 	bool runs_graph;
-	uint8_t node_params; /* as in struct api_function */
-	bool is_unknown;     /* only guessed to launch something; reported at its first call */
-	const char *name;    /* of launches; of others it is in the callback's data */
+	uint8_t node_params, size_at, kind_at; /* as in struct api_function */
+	bool is_unknown;  /* only guessed to launch something; reported at its first call */
+	const char *name; /* of launches; of others it is in the callback's data */
 } functions[2][CBIDS];
 static char launch_names[NAMES_ROOM];
 
@@ -33,6 +33,7 @@ static __thread struct {
 /* The launch that the calling thread is in, the one that was logged last. */
 static __thread struct {
 	bool active, is_kernel, made_node;
+	bool owes; /* a record, but is no kernel */
 	uint32_t domain, correlation_id;
 } launching;
 
@@ -67,6 +68,8 @@ static void index_function(const struct tracer *tracer, uint32_t domain, uint32_
 	f->is_stream = known.is_stream;
 	f->runs_graph = known.runs_graph;
 	f->node_params = known.node_params;
+	f->size_at = known.size_at;
+	f->kind_at = known.kind_at;
 	if (f->meaning == API_KERNEL || f->meaning == API_GRAPH)
 		f->name = keep_name(name, used);
 }
@@ -136,7 +139,7 @@ static uint32_t capture(struct tracer *tracer, const char *function)
 
 /* Returns the id of the launch's stack, 0 if it was not taken. */
 static uint32_t on_launch(struct tracer *tracer, uint32_t domain, enum api_meaning meaning,
-			  const char *function, uint32_t correlation_id)
+			  const char *function, uint32_t correlation_id, bool owes)
 {
 	uint32_t last, stack = 0, flags = 0;
 	bool seen;
@@ -154,7 +157,7 @@ static uint32_t on_launch(struct tracer *tracer, uint32_t domain, enum api_meani
 		flags = GPU_LAUNCH_IS_GRAPH;
 	else if (meaning == API_OTHER)
 		/* a batch of copies is many operations */
-		flags = GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_IS_GRAPH;
+		flags = GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_IS_GRAPH | (owes ? GPU_LAUNCH_OWES : 0);
 	launch_log_add(&tracer->sink,
 		       &(struct gpu_event_launch){
 			       .correlation_id = correlation_id,
@@ -165,9 +168,23 @@ static uint32_t on_launch(struct tracer *tracer, uint32_t domain, enum api_meani
 	launching.active = true;
 	launching.is_kernel = meaning == API_KERNEL;
 	launching.made_node = false;
+	launching.owes = owes || meaning == API_GRAPH;
 	launching.domain = domain;
 	launching.correlation_id = correlation_id;
 	return stack;
+}
+
+/* It owes nothing; behind the launch itself. */
+static void send_void(struct tracer *tracer, uint32_t correlation_id)
+{
+	const struct gpu_event event = {.type = GPU_EVENT_VOID,
+					.voids = {.correlation_id = correlation_id}};
+	struct guest guest;
+
+	guest_enter(&guest);
+	launch_log_drain(&tracer->sink);
+	sink_put(&tracer->sink, &event);
+	guest_leave(&guest);
 }
 
 /*
@@ -186,10 +203,12 @@ static void on_launched(struct tracer *tracer, uint32_t domain,
 	launching.active = false;
 	if (tracer->times_launches)
 		launch_log_end(&tracer->sink, data->correlation_id, now_ns);
-	if (!launching.is_kernel)
+	if (!launching.made_node && (!result || *result == 0))
 		return;
-	if (launching.made_node || (result && *result != 0))
+	if (launching.is_kernel)
 		atomic_fetch_add(&tracer->void_launches, 1);
+	else if (launching.owes)
+		send_void(tracer, data->correlation_id);
 }
 
 void callback_send_voids(struct tracer *tracer)
@@ -263,7 +282,8 @@ static void on_api_exit(struct tracer *tracer, const struct function *f,
 		wait_log_exit(tracer, call);
 	if (f->node_params && new_conditional)
 		tell_bodies(tracer, f, call->data);
-	if (f->meaning == API_KERNEL || tracer->times_launches)
+	if (f->meaning == API_KERNEL || f->meaning == API_GRAPH || f->size_at ||
+	    tracer->times_launches)
 		on_launched(tracer, call->domain, call->data, now);
 	if (current.domain == call->domain && current.cbid == call->cbid)
 		current.function = NULL;
@@ -306,8 +326,11 @@ static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 	if (f->runs_graph && atomic_load(&tracer->has_conditionals))
 		tell_graph_launch(tracer, data);
 	if (f->meaning != API_NODE && f->meaning != API_NOTHING)
-		stack = on_launch(tracer, domain, (enum api_meaning)f->meaning, call.function,
-				  data->correlation_id);
+		stack = on_launch(
+			tracer, domain, (enum api_meaning)f->meaning, call.function,
+			data->correlation_id,
+			f->size_at && tracer->records_copies &&
+				api_function_owes(f->size_at, f->kind_at, data->function_params));
 	if (f->waits)
 		wait_log_enter(tracer, &call, stack);
 }

@@ -169,6 +169,7 @@ enum gpu_launch_family {
 /* flags of gpu_event_launch */
 #define GPU_LAUNCH_IS_GRAPH 1u /* may start any number of operations, not just one */
 #define GPU_LAUNCH_IS_OTHER 2u /* copies, sets, allocates: does not launch a kernel */
+#define GPU_LAUNCH_OWES 4u     /* a copy or set of at least a byte: it has a record, if not void */
 
 struct gpu_event_launch {
 	uint64_t time_ns; /* when the function was entered */
@@ -299,6 +300,7 @@ struct gpu_event_device {
  */
 struct gpu_event_void {
 	uint64_t launches;
+	uint32_t correlation_id; /* of one that launches no kernel, or a graph; 0: see above */
 };
 
 /* A context; sent of those that run under MPS. */

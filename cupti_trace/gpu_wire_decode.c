@@ -523,7 +523,9 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 		get_context(r, &e->context);
 		break;
 	case GPU_EVENT_VOID:
-		e->voids.launches = get_u64(r, "launches");
+		e->voids.correlation_id = get_u32_or_0(r, "c");
+		if (!e->voids.correlation_id)
+			e->voids.launches = get_u64(r, "launches");
 		break;
 	case GPU_EVENT_LAUNCH_END:
 		get_launch_end(r, &e->launch_end);

@@ -441,7 +441,10 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		put_context(l, &e->context);
 		break;
 	case GPU_EVENT_VOID:
-		put_uint(l, "launches", e->voids.launches);
+		if (e->voids.correlation_id)
+			put_uint(l, "c", e->voids.correlation_id);
+		else
+			put_uint(l, "launches", e->voids.launches);
 		break;
 	case GPU_EVENT_LAUNCH_END:
 		put_launch_end(l, &e->launch_end);

@@ -646,8 +646,16 @@ static void enable_device_graphs(struct tracer *tracer)
 			      cupti_api_error(api, result));
 }
 
+static bool is_copy_or_set(uint32_t kind)
+{
+	return kind == CUPTI_ABI_ACTIVITY_KIND_MEMCPY || kind == CUPTI_ABI_ACTIVITY_KIND_MEMCPY2 ||
+	       kind == CUPTI_ABI_ACTIVITY_KIND_MEMSET;
+}
+
 static void enable_others(struct tracer *tracer)
 {
+	tracer->records_copies = !tracer->kernels_only;
+
 	for (size_t i = 1; i < ACTIVITIES; i++) {
 		int result = CUPTI_ABI_SUCCESS;
 
@@ -656,6 +664,8 @@ static void enable_others(struct tracer *tracer)
 		if (activities[i] == CUPTI_ABI_ACTIVITY_KIND_DEVICE)
 			atomic_store(&tracer->wants_devices,
 				     tracer->describes_devices && result == CUPTI_ABI_SUCCESS);
+		if (result != CUPTI_ABI_SUCCESS && is_copy_or_set(activities[i]))
+			tracer->records_copies = false;
 		if (result != CUPTI_ABI_SUCCESS)
 			tracer_notice(tracer,
 				      is_missed(activities[i]) ? GPU_NOTICE_NOT_RECORDED

@@ -52,6 +52,7 @@ struct tracer {
 	pthread_mutex_t record_lock; /* names, tally, and the order of records in the pipe */
 	struct names names;
 	struct work_tally tally;
+	bool records_copies;    /* CUPTI records copies and sets */
 	bool kernels_only;      /* only records of kernels */
 	bool describes_devices; /* devices and contexts are sent */
 	bool whole_graphs;      /* a graph launch is one record, not one of each node */

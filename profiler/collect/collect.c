@@ -732,11 +732,28 @@ static void take_launch_end(struct collect *c, const struct process *process,
 				  e->correlation_id, e->duration_ns);
 }
 
+/*
+ * Kernel launches are checked by number, in gpu_pipe. A graph with conditional nodes may have
+ * nothing to do, and it is not known of each of its nodes which launch it is of.
+ */
+static void note_debt(struct collect *c, const struct process *process,
+		      const struct gpu_event_launch *e)
+{
+	bool is_other = e->flags & GPU_LAUNCH_IS_OTHER;
+
+	if (is_other && (e->flags & GPU_LAUNCH_OWES))
+		join_owe(c->join, process->id, e->correlation_id, JOIN_OWES_COPY);
+	else if (!is_other && (e->flags & GPU_LAUNCH_IS_GRAPH) &&
+		 !graph_nodes_has_bodies(&c->attribution.graph_nodes))
+		join_owe(c->join, process->id, e->correlation_id, JOIN_OWES_GRAPH);
+}
+
 static int take_launch(struct collect *c, struct process *process, const struct gpu_event_launch *e)
 {
 	int is_graph = e->flags & GPU_LAUNCH_IS_GRAPH;
 	bool is_other = e->flags & GPU_LAUNCH_IS_OTHER, is_whole;
 	uint32_t stack = LAUNCH_UNKNOWN;
+	int err;
 
 	note_thread(c, process, e->tid);
 	c->ledger.launches.kernels += !is_other;
@@ -747,12 +764,16 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 	begin_launch(c, process, e, stack);
 	if (stack == LAUNCH_UNKNOWN && !is_other) {
 		/* its probe may provide a stack */
-		return join_launch(c->join, process->id, e->tid, e->time_ns, e->correlation_id,
-				   e->family == GPU_LAUNCH_DRIVER ? FAMILY_DRIVER : FAMILY_RUNTIME,
-				   is_graph);
+		err = join_launch(c->join, process->id, e->tid, e->time_ns, e->correlation_id,
+				  e->family == GPU_LAUNCH_DRIVER ? FAMILY_DRIVER : FAMILY_RUNTIME,
+				  is_graph);
+	} else {
+		err = join_launch_with_stack(c->join, process->id, e->time_ns, e->correlation_id,
+					     is_graph,
+					     attribution_origin(&c->attribution, stack, e->tid));
 	}
-	return join_launch_with_stack(c->join, process->id, e->time_ns, e->correlation_id, is_graph,
-				      attribution_origin(&c->attribution, stack, e->tid));
+	note_debt(c, process, e);
+	return err;
 }
 
 /* The timeline's number for the kernel's launch shape. */
@@ -931,6 +952,11 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 		return take_work(c, process, &event->work);
 	case GPU_EVENT_NODE:
 		return take_node(c, process, &event->node);
+	case GPU_EVENT_VOID:
+		if (event->voids.correlation_id)
+			join_owe(c->join, process->id, event->voids.correlation_id,
+				 JOIN_OWES_NOTHING);
+		return 0;
 	case GPU_EVENT_GRAPH:
 		return take_graph(c, process, &event->graph);
 	case GPU_EVENT_SUM:
@@ -1019,6 +1045,25 @@ static void free_passing(struct collect *c)
 	allowance_return(&c->passing, c->passing.used);
 }
 
+static uint64_t less(uint64_t count, uint64_t *known)
+{
+	uint64_t n = count < *known ? count : *known;
+
+	*known -= n;
+	return count - n;
+}
+
+/* Launches without a record, apart from records that are known to be lost. */
+static void note_unanswered(struct collect *c)
+{
+	struct join_stats stats = join_stats(c->join);
+	uint64_t known = c->ledger.gpu.dropped;
+
+	saturated_add(&known, c->ledger.gpu.missing);
+	c->ledger.launches.copies_unended = less(stats.copies_without_record, &known);
+	c->ledger.launches.graphs_unended = less(stats.graphs_without_record, &known);
+}
+
 void collect_finish(struct collect *c, uint64_t now_ns)
 {
 	struct process *process;
@@ -1027,6 +1072,7 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 		return;
 	end_calls(c, 0, now_ns);
 	join_finish(c->join);
+	note_unanswered(c);
 	attribution_finish(&c->attribution);
 	while ((process = processes_take_any(&c->processes)))
 		settle(c, process);

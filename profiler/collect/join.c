@@ -466,6 +466,16 @@ int join_probe(struct join *c, uint32_t process, uint32_t tid, uint64_t time_ns,
 	return 0;
 }
 
+/* It will have no operation any more. */
+static void call_due(struct join *c, struct link *l)
+{
+	if (l->state == LINK_IDLE && l->owes == JOIN_OWES_COPY)
+		c->stats.copies_without_record++;
+	if (l->state == LINK_IDLE && l->owes == JOIN_OWES_GRAPH)
+		c->stats.graphs_without_record++;
+	l->owes = JOIN_OWES_NOTHING;
+}
+
 /* The link of a new launch: added, or found if operations came first. NULL: out of memory. */
 static struct link *launch_link(struct join *c, uint32_t process, uint64_t time_ns,
 				uint32_t correlation_id, int is_graph)
@@ -476,6 +486,7 @@ static struct link *launch_link(struct join *c, uint32_t process, uint64_t time_
 		/* the id is reused; the old launch keeps its state */
 		if (l->state == LINK_UNDECIDED)
 			decide(c, l, STACK_NONE);
+		call_due(c, l);
 		links_remove(&c->links, l);
 		l = NULL;
 	}
@@ -530,6 +541,14 @@ int join_launch_with_stack(struct join *c, uint32_t process, uint64_t time_ns,
 		return -ENOMEM;
 	decide(c, l, stack);
 	return 0;
+}
+
+void join_owe(struct join *c, uint32_t process, uint32_t correlation_id, enum join_owes what)
+{
+	struct link *l = links_find(&c->links, process, correlation_id);
+
+	if (l && l->state != LINK_NO_LAUNCH)
+		l->owes = what;
 }
 
 bool join_knows(struct join *c, uint32_t process, uint32_t correlation_id)
@@ -588,6 +607,7 @@ static void forget_ended(struct join *c)
 			continue;
 		if (!link_is_decided(l))
 			decide(c, l, STACK_NONE);
+		call_due(c, l);
 		links_remove(&c->links, l);
 	}
 	c->ended_count = 0;
@@ -619,6 +639,8 @@ void join_finish(struct join *c)
 		drop_probes(c, &c->threads[i], queue_length(&c->threads[i].probes));
 	while (give_up_oldest_orphan(c))
 		;
+	for (uint32_t i = 0; i < c->links.used; i++)
+		call_due(c, &c->links.links[i]);
 }
 
 struct join_stats join_stats(const struct join *c)

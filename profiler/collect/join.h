@@ -68,6 +68,8 @@ struct join_stats {
 	uint64_t matched;   /* operations attributed to a stack */
 	uint64_t unmatched; /* operations without a stack */
 	uint64_t unmatched_ns;
+	/* launches whose process ended, or whose id was used again, without an operation */
+	uint64_t copies_without_record, graphs_without_record;
 };
 
 struct join;
@@ -81,6 +83,13 @@ void join_free(struct join *c);
  */
 struct allowance;
 void join_limit(struct join *c, struct allowance *memory);
+
+/*
+ * What a launch that has come must have a record of, other than a kernel, and what launches did
+ * not have when they were forgotten: join_stats. A launch that had an operation owes nothing.
+ */
+enum join_owes { JOIN_OWES_NOTHING, JOIN_OWES_COPY, JOIN_OWES_GRAPH };
+void join_owe(struct join *c, uint32_t process, uint32_t correlation_id, enum join_owes what);
 
 /* Whether a launch with this correlation id has come, and is remembered. */
 bool join_knows(struct join *c, uint32_t process, uint32_t correlation_id);

@@ -195,5 +195,7 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(first_refused),
 	NUMBER(folder),
 	NUMBER(totals.measure.device_graphs),
+	NUMBER(ledger.launches.copies_unended),
+	NUMBER(ledger.launches.graphs_unended),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -190,6 +190,8 @@ static void add_losses(struct page *p)
 	add_loss(p, l->gpu.missing, "GPU operations sent that did not arrive");
 	add_loss(p, l->gpu.unknown_kinds, "CUPTI records of an unknown kind, ignored");
 	add_loss(p, l->launches.unended, "kernel launches without a record of their kernel");
+	add_loss(p, l->launches.copies_unended, "copies and sets without a record");
+	add_loss(p, l->launches.graphs_unended, "graph launches without any record");
 	add_loss(p, l->launches.dropped, "launches or launch stacks dropped");
 	add_loss(p, l->cpu.dropped, "CPU samples dropped");
 	add_loss(p, l->cpu.after_end, "processes that ran on after the command, not sampled then");

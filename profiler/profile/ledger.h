@@ -35,6 +35,8 @@ struct ledger_launches {
 	 * of its process ended, or its record was lost unnoticed. Excludes known losses.
 	 */
 	uint64_t unended;
+	uint64_t copies_unended; /* copies and sets, likewise */
+	uint64_t graphs_unended; /* of graphs, which may have been empty */
 	uint32_t probed_functions;
 };
 

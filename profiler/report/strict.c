@@ -32,6 +32,7 @@ static bool check(struct log *log, const struct ledger *l, uint64_t not_kept, bo
 	expect_none(&c, l->gpu.dropped, "GPU operations dropped");
 	expect_none(&c, l->gpu.missing, "GPU operations sent that did not arrive");
 	expect_none(&c, l->launches.unended, "kernel launches without a record of their kernel");
+	expect_none(&c, l->launches.copies_unended, "copies and sets without a record");
 	expect_none(&c, l->launches.dropped, "launches dropped");
 	expect_none(&c, l->cpu.dropped, "CPU samples dropped");
 	expect_none(&c, l->processes.not_followed, "processes not followed");

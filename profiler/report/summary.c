@@ -144,6 +144,7 @@ static void report_correlation(struct log *log, const struct ledger *l)
 static void report_odd_launches(struct log *log, const struct ledger *l)
 {
 	uint64_t unended = l->launches.unended, unseen = l->gpu.unseen_nodes;
+	uint64_t copies = l->launches.copies_unended, graphs = l->launches.graphs_unended;
 
 	if (unended)
 		log_line(log,
@@ -151,6 +152,17 @@ static void report_odd_launches(struct log *log, const struct ledger *l)
 			 "when tracing did, or %s lost",
 			 unended, pick(unended, " has", "es have"), s(unended),
 			 pick(unended, "its record was", "their records were"));
+	if (copies)
+		log_line(log,
+			 "  %" PRIu64 " cop%s no record: %s not ended when tracing did, or %s lost",
+			 copies, pick(copies, "y or set has", "ies and sets have"),
+			 pick(copies, "it had", "they had"),
+			 pick(copies, "its record was", "their records were"));
+	if (graphs)
+		log_line(log,
+			 "  %" PRIu64 " graph launch%s no record at all: of %s, not ended, or lost",
+			 graphs, pick(graphs, " has", "es have"),
+			 pick(graphs, "an empty graph", "empty graphs"));
 	if (unseen)
 		log_line(log, "  %" PRIu64 " operation%s of %s made before tracing or out of sight",
 			 unseen, pick(unseen, " is", "s are"),

@@ -517,6 +517,19 @@ not_exact()
 	expect_no_line stderr 'have no record'
 }
 
+@test "--strict: copies and sets whose records never came; graph launches are said" {
+	FAKE_CUDA_LOSE_EVERY=1 not_exact 0 'copies and sets without a record: 27' \
+		"$workloads/gpu_work" 1 1 3 4 2
+	expect_line stderr '^  27 copies and sets have no record: they had not ended when tracing did, or their records were lost$'
+	expect_line stderr '^  2 graph launches have no record at all: of empty graphs, not ended, or lost$'
+	FAKE_CUDA_LOSE_EVERY=1 run_profile --strict --kernels-only -gpu-only -o out.folded \
+		"$workloads/gpu_work" 1 1 3 4 2
+	expect_no_line stderr 'copies'
+	# known losses are not said twice
+	FAKE_CUDA_DROP_EVERY=1 run_profile -gpu-only -o out.folded "$workloads/gpu_work" 1 1 3 4 2
+	expect_no_line stderr 'cop(y|ies).*no record|graph launch.*no record'
+}
+
 # Launches that fail or are captured have no record; nor, perhaps, those without a kernel.
 @test "--strict: launches that need no record" {
 	exact_run "$workloads/launches" 40 2 2 refused

@@ -118,6 +118,47 @@ static void newer_functions_follow_the_same_rules(void **state)
 	assert_true(api_function_is_new(CUPTI_ABI_DOMAIN_DRIVER_API, 807));
 }
 
+static void copies_of_something_owe_a_record(void **state)
+{
+	struct {
+		void *to;
+		const void *from;
+		size_t size;
+		int kind;
+		void *stream;
+	} copy = {NULL, NULL, 8, 1, NULL};
+	struct {
+		void *to;
+		int to_device;
+		const void *from;
+		int from_device;
+		size_t size;
+	} peer = {NULL, 0, NULL, 1, 8};
+	struct api_function f = api_function_of("cudaMemcpyAsync_ptsz_v7000");
+
+	(void)state;
+	for (copy.kind = -1; copy.kind < 6; copy.kind++)
+		assert_int_equal(api_function_owes(f.size_at, f.kind_at, &copy),
+				 copy.kind >= 1 && copy.kind <= 3);
+	copy.kind = 1;
+	copy.size = 0;
+	assert_false(api_function_owes(f.size_at, f.kind_at, &copy));
+	assert_false(api_function_owes(f.size_at, f.kind_at, NULL));
+	f = api_function_of("cuMemsetD32Async_ptsz");
+	assert_false(api_function_owes(f.size_at, f.kind_at, &copy));
+	copy.size = 1;
+	assert_true(api_function_owes(f.size_at, f.kind_at, &copy));
+	f = api_function_of("cudaMemcpyPeerAsync_v4000");
+	assert_true(api_function_owes(f.size_at, f.kind_at, &peer));
+	peer.size = 0;
+	assert_false(api_function_owes(f.size_at, f.kind_at, &peer));
+	/* whose parameters are others, or not known */
+	assert_int_equal(api_function_of("cuMemcpyHtoD").size_at, 0);
+	assert_int_equal(api_function_of("cuMemcpyHtoDAsync_v4").size_at, 0);
+	assert_int_equal(api_function_of("cudaMemcpy2D_v3020").size_at, 0);
+	assert_int_equal(api_function_of("cudaMalloc_v3020").size_at, 0);
+}
+
 static void names_are_those_that_programs_write(void **state)
 {
 	static const char *const names[][2] = {
@@ -245,6 +286,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_are_known_by_name),
 		cmocka_unit_test(newer_functions_follow_the_same_rules),
+		cmocka_unit_test(copies_of_something_owe_a_record),
 		cmocka_unit_test(names_are_those_that_programs_write),
 		cmocka_unit_test(names_of_the_headers_mean_what_they_say),
 	};

@@ -196,7 +196,8 @@ static void write_batch(struct world *w, struct program *p)
 	w->used += (size_t)n;
 	w->expected.pipe.lines++;
 	if (batch_event.batch.bytes && prng_chance(random, 30)) {
-		write_line(w, &(struct gpu_event){.type = GPU_EVENT_VOID, .voids = {9}});
+		write_line(w,
+			   &(struct gpu_event){.type = GPU_EVENT_VOID, .voids = {.launches = 9}});
 		w->expected.pipe.malformed++;
 	}
 }

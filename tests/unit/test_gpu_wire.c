@@ -154,6 +154,7 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		break;
 	case GPU_EVENT_VOID:
 		assert_int_equal(a->voids.launches, b->voids.launches);
+		assert_int_equal(a->voids.correlation_id, b->voids.correlation_id);
 		break;
 	case GPU_EVENT_LAUNCH_END:
 		assert_int_equal(a->launch_end.duration_ns, b->launch_end.duration_ns);
@@ -480,7 +481,9 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 		}
 		break;
 	case GPU_EVENT_VOID:
-		e->voids = (struct gpu_event_void){prng_bits(p, EXACT_BITS)};
+		e->voids = (struct gpu_event_void){.launches = prng_bits(p, EXACT_BITS)};
+		if (prng_chance(p, 50))
+			e->voids = (struct gpu_event_void){.correlation_id = u32(p) | 1};
 		break;
 	case GPU_EVENT_LAUNCH_END:
 		e->launch_end = (struct gpu_event_launch_end){prng_bits(p, 61), u32(p), u32(p)};

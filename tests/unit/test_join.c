@@ -180,6 +180,53 @@ static void a_launch_without_a_probe_has_no_stack(void **state)
 
 /* ---- several on one thread ---- */
 
+static void owed(struct bench *b, uint32_t process, uint32_t id, enum join_owes what)
+{
+	assert_int_equal(join_launch_with_stack(b->c, process, 10, id, 1, 5), 0);
+	join_owe(b->c, process, id, what);
+}
+
+/* When its process has ended, or its id is used again; whatever had an operation owes nothing. */
+static void launches_without_their_record_are_counted(void **state)
+{
+	struct bench *b = *state;
+	const struct gpu_operation o = {.correlation_id = 2, .name = b->names, .duration_ns = 1};
+	const struct gpu_operation late = {
+		.correlation_id = 9, .name = b->names + 1, .duration_ns = 1};
+
+	owed(b, PROCESS, 1, JOIN_OWES_COPY);
+	owed(b, PROCESS, 2, JOIN_OWES_COPY);
+	owed(b, PROCESS, 3, JOIN_OWES_GRAPH);
+	owed(b, PROCESS, 4, JOIN_OWES_NOTHING);
+	owed(b, PROCESS, 5, JOIN_OWES_COPY);
+	owed(b, PROCESS, 6, JOIN_OWES_GRAPH);
+	join_owe(b->c, PROCESS, 5, JOIN_OWES_NOTHING); /* it was void */
+	join_owe(b->c, PROCESS, 99, JOIN_OWES_COPY);   /* never came */
+	join_operation(b->c, PROCESS, &o);
+	join_operation(b->c, PROCESS, &late); /* before its launch */
+	owed(b, PROCESS, 9, JOIN_OWES_COPY);
+	assert_int_equal(join_stats(b->c).copies_without_record, 0);
+	owed(b, PROCESS, 1, JOIN_OWES_COPY); /* the id again */
+	assert_int_equal(join_stats(b->c).copies_without_record, 1);
+	owed(b, OTHER_PROCESS, 1, JOIN_OWES_COPY);
+	join_end_process(b->c, PROCESS);
+	join_finish(b->c);
+	join_finish(b->c);
+	assert_int_equal(join_stats(b->c).copies_without_record, 3);
+	assert_int_equal(join_stats(b->c).graphs_without_record, 2);
+}
+
+static void ended_processes_are_asked_before_they_are_forgotten(void **state)
+{
+	struct bench *b = *state;
+
+	for (uint32_t process = 1; process <= 3 * JOIN_ENDED_MAX; process++) {
+		owed(b, process, 1, JOIN_OWES_COPY);
+		join_end_process(b->c, process);
+	}
+	assert_int_equal(join_stats(b->c).copies_without_record, 3 * JOIN_ENDED_MAX);
+}
+
 static void launches_of_a_thread_take_probes_in_order(void **state)
 {
 	struct bench *b = *state;
@@ -1264,6 +1311,8 @@ int main(void)
 		DIRECTED(patience_begins_when_an_operation_is_read),
 		DIRECTED(a_launch_after_the_operation_was_given_up_harms_nothing),
 		DIRECTED(finish_attributes_everything),
+		DIRECTED(launches_without_their_record_are_counted),
+		DIRECTED(ended_processes_are_asked_before_they_are_forgotten),
 		cmocka_unit_test(the_memory_of_finished_launches_is_bounded),
 		cmocka_unit_test(every_operation_gets_its_true_stack),
 		cmocka_unit_test(with_losses_nothing_else_is_lost_or_doubled),
