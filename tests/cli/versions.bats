@@ -100,6 +100,25 @@ exact_with()
 	done
 }
 
+@test "decompression is GPU work, where CUPTI records it" {
+	local version
+
+	for version in 12.9 . future; do
+		rm -f totals
+		LD_LIBRARY_PATH=$fake_cuda/$version FAKE_CUDA_TOTALS=$PWD/totals run_profile --strict -gpu-only --unit ns --raw-names \
+			-o out.folded "$workloads/decompress" 20
+		expect_status 0
+		expect_line work "$all_sums_match"
+		expect_line work '^  GPU 0  decompress +20 +[0-9.]+ ms +80\.0 KiB$'
+		expect_equal ns "$(weight_of out.folded ';main;decompress;cuMemBatchDecompressAsync;[[]GPU_Decompress[]]')" \
+			"$(awk '$2 == "memset" { print $5 }' totals)"
+		expect_no_line stderr '^profile: '
+	done
+	LD_LIBRARY_PATH=$fake_cuda/12.4 run_profile -gpu-only -o out.folded "$workloads/decompress" 20
+	expect_status 0
+	expect_no_line work decompress
+}
+
 # ---- functions of a CUDA to come ----
 
 @test "new functions are followed by their names; one that is like none is said" {

@@ -130,6 +130,7 @@
 	X(cuMemFreeAsync_ptsz, 601) \
 	X(cuLaunchKernelEx, 652) \
 	X(cuLaunchKernelEx_ptsz, 653) \
+	X(cuMemBatchDecompressAsync, 761) \
 	X(cuLaunchKernelNext, 810) \
 	X(cuMemcpyHtoDAsync_v4, 811) \
 	X(cuTransformAsync, 812)

@@ -92,6 +92,16 @@ int cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size);
 int cuMemcpyHtoD_v2_ptds(CUdeviceptr to, const void *from, size_t size);
 int cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size, CUstream stream);
 int cuMemcpyHtoDAsync_v4(CUdeviceptr to, const void *from, size_t size, CUstream stream);
+typedef struct CUmemDecompressParams_st {
+	size_t srcNumBytes, dstNumBytes;
+	unsigned int *dstActBytes;
+	const void *src;
+	void *dst;
+	int algo;
+	unsigned char padding[20];
+} CUmemDecompressParams;
+int cuMemBatchDecompressAsync(CUmemDecompressParams *params, size_t count, unsigned int options,
+			      size_t *error_index, CUstream stream);
 int cuTransformAsync(CUdeviceptr to, unsigned char value, size_t n, CUstream stream);
 int cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr to, const void *from, size_t size, CUstream stream);
 int cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size);

@@ -307,6 +307,36 @@ SET_ASYNC(cuMemsetD8Async_ptsz, unsigned char, PER_THREAD)
 SET_ASYNC(cuMemsetD32Async, unsigned int, 0)
 SET_ASYNC(cuTransformAsync, unsigned char, 0) /* made up: of a newer CUDA; CUPTI sees a set */
 
+/* The decompressed bytes are zeros: one batch, one piece of work. */
+static int decompress(const CUmemDecompressParams *p, size_t count, CUstream stream, int flags)
+{
+	struct gpu_bytes bytes;
+	struct gpu_work work;
+	uint64_t source = 0;
+	int err;
+
+	if (!gpu_current())
+		return FAKE_CUDA_ERROR_INVALID_CONTEXT;
+	if (!p || !count)
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < count; i++)
+		source += p[i].srcNumBytes;
+	bytes = (struct gpu_bytes){p->dst, NULL, p->dstNumBytes, 0, p->dstNumBytes, 1, 1};
+	err = memory_set_work(&work, &bytes, 0, true);
+	if (err)
+		return err;
+	work.activity.decompresses = true;
+	work.activity.bytes = source;
+	return submit(&work, stream, flags);
+}
+
+ENTRY(cuMemBatchDecompressAsync,
+      (CUmemDecompressParams * p, size_t count, unsigned int options, size_t *error_index,
+       CUstream stream),
+      (p, count, options, error_index, stream), CUmemDecompressParams *p;
+      size_t count; unsigned int options; size_t * error_index; CUstream stream;
+      , decompress(p, count, stream, ASYNC))
+
 ENTRY(cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *c), (c), const CUDA_MEMCPY2D *c;
       , copy_2d(c, NULL, 0))
 ENTRY(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *c, CUstream stream), (c, stream),

@@ -91,6 +91,7 @@ struct fake_cuda_activity {
 	uint32_t device_id, context_id, stream_id, correlation_id, graph_id;
 	uint64_t graph_node_id;
 	bool in_body;        /* of a conditional node */
+	bool decompresses;   /* a set that stands for a batch of decompression */
 	uint64_t start, end; /* the same, if it is an instant */
 	uint64_t bytes;      /* except for kernels */
 	bool async;

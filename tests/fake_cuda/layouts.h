@@ -84,6 +84,13 @@ struct graph_record { /* CUpti_ActivityGraphTrace, 2 */
 #endif
 };
 
+struct decompress_record { /* CUpti_ActivityMemDecompress, since 12.8 */
+	struct cupti_abi_decompress prefix;
+#if FAKE_CUPTI_FUTURE
+	uint64_t unknown[2];
+#endif
+};
+
 struct device_record { /* CUpti_ActivityDevice4, 5 */
 	struct cupti_abi_device prefix;
 #if FAKE_CUPTI_VERSION >= 22 /* or a little earlier */

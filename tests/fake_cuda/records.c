@@ -22,6 +22,8 @@ size_t record_size(uint32_t kind)
 		return sizeof(struct memory_record);
 	case CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE:
 		return sizeof(struct graph_record);
+	case CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS:
+		return FAKE_CUPTI_VERSION >= 26 ? sizeof(struct decompress_record) : 0;
 	case CUPTI_ABI_ACTIVITY_KIND_DEVICE:
 		return sizeof(struct device_record);
 	case CUPTI_ABI_ACTIVITY_KIND_CONTEXT:
@@ -39,7 +41,8 @@ uint32_t record_kind(const struct fake_cuda_activity *a)
 		return a->copy_kind == CUPTI_ABI_MEMCPY_PTOP ? CUPTI_ABI_ACTIVITY_KIND_MEMCPY2
 							     : CUPTI_ABI_ACTIVITY_KIND_MEMCPY;
 	case FAKE_CUDA_SET:
-		return CUPTI_ABI_ACTIVITY_KIND_MEMSET;
+		return a->decompresses ? CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS
+				       : CUPTI_ABI_ACTIVITY_KIND_MEMSET;
 	case FAKE_CUDA_MEMORY:
 		return CUPTI_ABI_ACTIVITY_KIND_MEMORY2;
 	case FAKE_CUDA_GRAPH:
@@ -122,6 +125,17 @@ static void fill_memset(union memset_record *r, const struct fake_cuda_activity 
 	r->prefix.memory_kind = a->destination_kind;
 	r->prefix.graph_node_id = a->graph_node_id;
 	r->prefix.graph_id = a->graph_id;
+}
+
+static void fill_decompress(struct decompress_record *r, const struct fake_cuda_activity *a)
+{
+	r->prefix.device_id = a->device_id;
+	r->prefix.context_id = a->context_id;
+	r->prefix.stream_id = a->stream_id;
+	r->prefix.channel_type = 3; /* CUPTI_CHANNEL_TYPE_DECOMP */
+	r->prefix.correlation_id = a->correlation_id;
+	r->prefix.operations = 1;
+	r->prefix.source_bytes = a->bytes;
 }
 
 static void fill_memory(struct memory_record *r, const struct fake_cuda_activity *a)
@@ -237,7 +251,10 @@ void record_fill(void *record, uint32_t kind, const struct fake_cuda_activity *a
 			fill_memcpy(record, activity);
 		break;
 	case FAKE_CUDA_SET:
-		fill_memset(record, activity);
+		if (kind == CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS)
+			fill_decompress(record, activity);
+		else
+			fill_memset(record, activity);
 		break;
 	case FAKE_CUDA_MEMORY:
 		fill_memory(record, activity);
@@ -262,6 +279,7 @@ void record_set_times(void *record, uint64_t start, uint64_t end)
 	union memset_record *set = record;
 	struct memory_record *memory = record;
 	struct graph_record *graph = record;
+	struct decompress_record *decompress = record;
 
 	switch (kernel->prefix.kind) {
 	case CUPTI_ABI_ACTIVITY_KIND_KERNEL:
@@ -280,6 +298,10 @@ void record_set_times(void *record, uint64_t start, uint64_t end)
 	case CUPTI_ABI_ACTIVITY_KIND_MEMSET:
 		set->prefix.start = start;
 		set->prefix.end = end;
+		break;
+	case CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS:
+		decompress->prefix.start = start;
+		decompress->prefix.end = end;
 		break;
 	case CUPTI_ABI_ACTIVITY_KIND_MEMORY2:
 		memory->prefix.timestamp = start;

@@ -353,6 +353,7 @@ DECOMPRESS(source_bytes, sourceBytes);
 DECOMPRESS(start, start);
 DECOMPRESS(end, end);
 PREFIX(cupti_abi_decompress, CUpti_ActivityMemDecompress);
+WRITTEN(struct decompress_record, CUpti_ActivityMemDecompress);
 #endif
 #if CUPTI_API_VERSION >= 24
 MEMORY_FIELDS(CUpti_ActivityMemory4);
