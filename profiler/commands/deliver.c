@@ -102,22 +102,125 @@ static const struct result *result_for(const struct writer *writer, const struct
 	return writer->has_both_names ? view_result(view) : view_text_result(view);
 }
 
-/* 0, or the status to exit with. */
-static int write_all(struct log *log, const struct options *o, struct outputs *outputs,
-		     struct opener *opener, const struct result *result, const struct view *view)
-{
-	const struct output_choice *to_show = NULL;
-	int status = 0;
+/* ---- room for the outputs ---- */
 
+/* A result whose timeline may lose records while outputs are written. */
+struct spare {
+	struct result result;
+	struct ledger ledger; /* the result's */
+	uint64_t lost;        /* of its timeline, meanwhile */
+};
+
+static void spare_begin(struct spare *s, const struct result *result)
+{
+	s->result = *result;
+	s->ledger = *result->totals.ledger;
+	s->result.totals.ledger = &s->ledger;
+	s->lost = 0;
+}
+
+static void note_lost(struct spare *s, uint64_t lost)
+{
+	s->lost += lost;
+	s->ledger.timeline.lost += lost;
+	if (!s->ledger.timeline.error)
+		s->ledger.timeline.error = -ENOSPC;
+}
+
+/* False: the timeline has no room there. */
+static bool give_room(struct spare *s, struct timeline *timeline, int beside)
+{
+	uint64_t before = timeline ? timeline_stats(timeline).lost : 0;
+
+	if (!timeline || !timeline_give_room(timeline, beside))
+		return false;
+	note_lost(s, timeline_stats(timeline).lost - before);
+	return true;
+}
+
+/* The run and, if the outputs show something else, their view: each with its timeline. */
+struct delivered {
+	struct spare run, shown; /* the latter's result is what the view was made of */
+	struct view *view;       /* NULL: the run is shown as it is */
+};
+
+/* The timeline that only the view has; NULL: none. */
+static struct timeline *own_timeline(const struct delivered *d)
+{
+	struct timeline *t = d->view ? view_result(d->view)->timeline : NULL;
+
+	return t != d->run.result.timeline ? t : NULL;
+}
+
+/* Makes room for an output, best by a timeline that is in it. False: there is none to be made. */
+static bool make_room(struct delivered *d, bool keeps_all, int beside)
+{
+	struct timeline *own = own_timeline(d);
+
+	if (!keeps_all && give_room(&d->shown, own, beside))
+		return true;
+	if (give_room(&d->run, d->run.result.timeline, beside)) {
+		if (!own)
+			note_lost(&d->shown, d->run.lost - d->shown.lost);
+		return true;
+	}
+	return keeps_all && give_room(&d->shown, own, beside);
+}
+
+static void report_lost(struct log *log, const struct delivered *d)
+{
+	uint64_t lost = d->shown.lost > d->run.lost ? d->shown.lost : d->run.lost;
+
+	if (lost)
+		log_warn(log,
+			 "%" PRIu64
+			 " event%s left out of the timeline to make room for the outputs",
+			 lost, lost == 1 ? " was" : "s were");
+}
+
+/* ---- the outputs ---- */
+
+/* Again, with less of the timeline, as long as that helps. */
+static int write_one(struct outputs *outputs, uint32_t at, struct delivered *d,
+		     const struct writer_options *options, struct written *written)
+{
+	const struct writer *writer = outputs->choices[at].writer;
+	int err;
+
+	do {
+		err = outputs_write(outputs, at, result_for(writer, &d->run.result, d->view),
+				    options, written);
+	} while (output_lacks_room(err) &&
+		 make_room(d, writer->keeps_all, outputs_place(outputs, at)));
+	return err;
+}
+
+/*
+ * Those that need no timeline first: they lack nothing if there is too little room for the others.
+ * 0, or the status to exit with.
+ */
+static int write_all(struct log *log, const struct options *o, struct outputs *outputs,
+		     struct opener *opener, struct delivered *d)
+{
+	const struct writer_options options = {.unit_ns = unit_ns(o->unit, &d->run.result.totals),
+					       .root_at_bottom = o->root_at_bottom};
+	const struct output_choice *to_show = NULL;
+	struct written written[OUTPUTS_MAX];
+	int errors[OUTPUTS_MAX], status = 0;
+
+	for (unsigned int needs = 0; needs <= NEEDS_TIMELINE; needs += NEEDS_TIMELINE)
+		for (uint32_t i = 0; i < o->output_count; i++)
+			if ((o->outputs[i].writer->needs & NEEDS_TIMELINE) == needs)
+				errors[i] = write_one(outputs, i, d, &options, &written[i]);
+	report_lost(log, d);
 	for (uint32_t i = 0; i < o->output_count; i++) {
-		const struct result *r = result_for(o->outputs[i].writer, result, view);
-		struct writer_options options = {.unit_ns = unit_ns(o->unit, &r->totals),
-						 .root_at_bottom = o->root_at_bottom};
-		struct written written;
-		int err = outputs_write(outputs, i, r, &options, &written);
+		int err = errors[i];
 
 		if (!err) {
-			report_written(log, o, i, &r->totals, &written);
+			report_written(
+				log, o, i,
+				&result_for(o->outputs[i].writer, &d->run.result, d->view)->totals,
+				&written[i]);
 			if (o->open && &o->outputs[i] == options_shown(o))
 				to_show = &o->outputs[i];
 		} else if (err == -EPIPE) { /* the reader has gone: no failure of ours */
@@ -132,18 +235,21 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 	return status;
 }
 
-/* NULL after logging the reason. */
+/* NULL after logging the reason; `d` has the run. */
 static struct view *new_view(struct log *log, const struct options *o,
-			     const struct outputs *outputs, const struct result *result,
+			     const struct outputs *outputs, struct delivered *d,
 			     struct allowance *memory)
 {
 	char folder[DELIVER_FOLDER_BYTES];
-	struct view *view;
+	struct timeline *own;
 
 	deliver_folder(outputs, folder);
-	view = view_new(result, &o->view, folder, memory);
-	if (view)
-		return view;
+	d->view = view_new(&d->shown.result, &o->view, folder, memory);
+	own = own_timeline(d);
+	if (own)
+		note_lost(&d->shown, timeline_stats(own).lost);
+	if (d->view)
+		return d->view;
 	if (errno == ENODATA)
 		log_error(log, "--time needs the course of the run, which was not kept");
 	else
@@ -195,12 +301,15 @@ static int compare_with_result(struct log *log, const struct options *o,
 int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	    struct opener *opener, const struct result *result, struct allowance *memory)
 {
+	struct delivered d = {.view = NULL};
 	struct view *view = NULL;
-	const struct result *shown = result;
+	const struct result *shown = &d.shown.result;
 	int status;
 
+	spare_begin(&d.run, result);
+	spare_begin(&d.shown, result);
 	if (view_changes(&o->view)) {
-		view = new_view(log, o, outputs, result, memory);
+		view = new_view(log, o, outputs, &d, memory);
 		if (!view)
 			return EXIT_PROFILER_FAILED;
 		shown = view_result(view);
@@ -212,18 +321,18 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	gpu_table_report_devices(log, shown);
 	summary_report_unnamed(log, &shown->unnamed);
 	report_top(log, o, shown);
-	status = write_all(log, o, outputs, opener, result, view);
+	status = write_all(log, o, outputs, opener, &d);
 	if (o->output_count > 0 && strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) == 0 &&
 	    isatty(STDERR_FILENO))
 		log_line(log,
 			 "For a report or a picture in the browser: -o FILE.html, -o FILE.svg");
-	if (o->view.slice.has_time && shown->totals.ledger->timeline.lost) {
+	if (o->view.slice.has_time && result->totals.ledger->timeline.lost) {
 		log_error(log,
 			  "%" PRIu64
 			  " events of the run were not kept, and with --time the outputs "
 			  "lack their time: %s",
-			  shown->totals.ledger->timeline.lost,
-			  strerror(-shown->totals.ledger->timeline.error));
+			  result->totals.ledger->timeline.lost,
+			  strerror(-result->totals.ledger->timeline.error));
 		status = EXIT_PROFILER_FAILED;
 	}
 	if (!status && o->strict &&

@@ -286,14 +286,20 @@ static ssize_t write_stream(void *opaque, const char *data, size_t size)
 	return output->error ? 0 : (ssize_t)size;
 }
 
+/* A file that no other replaces. */
+static bool is_written_itself(const struct output *output)
+{
+	return output->folder < 0 && !output->is_stdout && S_ISREG(output->old.st_mode);
+}
+
 FILE *output_begin(struct output *output)
 {
 	cookie_io_functions_t functions = {.write = write_stream};
 	int err = output->fd < 0 ? create(output) : 0;
 	FILE *stream;
 
-	if (!err && output->folder < 0 && !output->is_stdout && S_ISREG(output->old.st_mode) &&
-	    ftruncate(output->fd, 0) != 0)
+	if (!err && is_written_itself(output) &&
+	    (ftruncate(output->fd, 0) != 0 || lseek(output->fd, 0, SEEK_SET) != 0))
 		err = -errno;
 	errno = -err;
 	stream = err ? NULL : fopencookie(output, "w", functions);
@@ -302,11 +308,25 @@ FILE *output_begin(struct output *output)
 	return stream;
 }
 
+/* What has been written takes no room any more. False: it cannot be undone. */
+static bool begin_again(struct output *output)
+{
+	if (output->folder < 0)
+		return is_written_itself(output) && ftruncate(output->fd, 0) == 0;
+	remove_temporary(output);
+	close(output->fd);
+	output->fd = -1;
+	return true;
+}
+
 int output_end(struct output *output, FILE *stream, int err)
 {
 	if (fflush(stream) != 0 || ferror(stream))
 		err = output->error ? output->error : -EIO; /* it is why the writer failed */
 	fclose(stream);
+	output->error = 0;
+	if (output_lacks_room(err) && begin_again(output))
+		return err;
 	if (!err && output->folder >= 0)
 		err = put_in_place(output);
 	if (close(output->fd) != 0 && !err)

@@ -13,10 +13,17 @@
 #ifndef PROFILER_OUTPUT_OUTPUT_FILE_H
 #define PROFILER_OUTPUT_OUTPUT_FILE_H
 
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
+
+/* There was not enough room for a file. */
+static inline bool output_lacks_room(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT;
+}
 
 struct output {
 	int fd;         /* what is written to; -1: it is made when writing begins */
@@ -41,11 +48,13 @@ FILE *output_begin(struct output *output);
 
 /*
  * Flushes, closes and puts the file in place; 0 or -errno (a full disk shows here). `err` is the
- * writer's -errno, or 0: a file that is not whole does not take the old one's place.
+ * writer's -errno, or 0: a file that is not whole does not take the old one's place. After -ENOSPC
+ * and -EDQUOT a file stays open: where there is room now, it can be written again from
+ * output_begin on.
  */
 int output_end(struct output *output, FILE *stream, int err);
 
-/* Closes without writing: nothing has changed. Does nothing after output_end. */
+/* Closes without writing: nothing has changed. Does nothing once output_end has closed it. */
 void output_cancel(struct output *output);
 
 #endif

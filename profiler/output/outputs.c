@@ -76,6 +76,13 @@ int outputs_write(struct outputs *o, uint32_t at, const struct result *result,
 			  o->choices[at].writer->write(result, options, stream, written));
 }
 
+int outputs_place(const struct outputs *o, uint32_t at)
+{
+	const struct output *file = &o->files[at];
+
+	return file->folder >= 0 ? file->folder : file->fd;
+}
+
 void outputs_cancel(struct outputs *o)
 {
 	for (uint32_t i = 0; i < o->count; i++)

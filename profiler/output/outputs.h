@@ -41,9 +41,13 @@ bool outputs_take_stdout(const struct outputs *outputs);
 /* An open folder in which one of them will be; -1: none. */
 int outputs_folder(const struct outputs *outputs);
 
-/* Writes number `at` and puts it in place. 0 or -errno. */
+/* Writes number `at` and puts it in place. 0 or -errno; output_lacks_room: call it again once there
+ * is more room on the file system of outputs_place. */
 int outputs_write(struct outputs *outputs, uint32_t at, const struct result *result,
 		  const struct writer_options *options, struct written *written);
+
+/* An open file or folder where number `at` is; -1: it has been closed, or takes no room. */
+int outputs_place(const struct outputs *outputs, uint32_t at);
 
 /* Closes what has not been written: nothing has changed there. */
 void outputs_cancel(struct outputs *outputs);

@@ -25,8 +25,8 @@ struct collected {
 	const struct place_names *place_names;
 	const struct devices *devices;
 	struct symbolizer *symbolizer;
-	const struct timeline *timeline; /* NULL: none */
-	struct allowance *memory;        /* what naming takes, it takes from here; NULL: no limit */
+	struct timeline *timeline; /* NULL: none */
+	struct allowance *memory;  /* what naming takes, it takes from here; NULL: no limit */
 	const struct ledger *ledger;
 	const struct gpu_load *load; /* NULL: not asked for */
 };

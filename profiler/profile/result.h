@@ -105,7 +105,7 @@ struct result {
 	/* the same, to be found by a place's numbers */
 	const struct place_names *place_names;
 	const struct devices *device_names;
-	const struct timeline *timeline; /* NULL unless a writer needs it; finished */
+	struct timeline *timeline; /* NULL unless a writer needs it; finished */
 	/* by a record's stack, for result_record_stack; NULL: records have the numbers of `stacks`
 	 * already */
 	const uint32_t *sample_stacks, *call_stacks;

@@ -3,10 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
@@ -127,13 +128,28 @@ static void count_loss(struct timeline *t, uint64_t *counter, uint64_t count, in
 	*counter += count;
 }
 
+/* How much of `size` the file may take, so that it leaves as much room as it has. */
+static size_t allowed(const struct timeline *t, size_t size)
+{
+	uint64_t kept = t->written * sizeof(*t->buffer), room;
+	struct statvfs fs;
+
+	if (fstatvfs(t->fd, &fs) != 0 || fs.f_blocks == 0)
+		return size; /* no bounds are known */
+	room = (uint64_t)fs.f_bavail * fs.f_frsize;
+	room = room > kept ? (room - kept) / 2 : 0;
+	return room < size ? (size_t)room : size;
+}
+
 /* 0, or -errno: adding has stopped. */
 static int write_buffer(struct timeline *t)
 {
 	const char *bytes = (const char *)t->buffer;
-	size_t size = t->buffered * sizeof(*t->buffer), done = 0;
+	size_t whole = t->buffered * sizeof(*t->buffer), size = allowed(t, whole), done = 0;
 	uint32_t kept;
 
+	if (size < whole)
+		t->stopped = -ENOSPC;
 	while (done < size) {
 		ssize_t n = write(t->fd, bytes + done, size - done);
 
@@ -185,6 +201,20 @@ int timeline_add(struct timeline *t, const struct timeline_record *record)
 		t->most_place = record->place;
 	t->buffer[t->buffered++] = *record;
 	return t->buffered < BUFFER_RECORDS ? 0 : write_buffer(t);
+}
+
+bool timeline_give_room(struct timeline *t, int beside)
+{
+	uint64_t kept = t->written / 4;
+	struct stat ours, other;
+
+	if (t->written == 0 || fstat(t->fd, &ours) != 0 || fstat(beside, &other) != 0 ||
+	    ours.st_dev != other.st_dev ||
+	    ftruncate(t->fd, (off_t)(kept * sizeof(*t->buffer))) != 0)
+		return false;
+	count_loss(t, &t->stats.lost, t->written - kept, -ENOSPC);
+	t->written = kept;
+	return true;
 }
 
 int timeline_finish(struct timeline *t)

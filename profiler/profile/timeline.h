@@ -15,21 +15,26 @@
  * First all records are added, then they are read, in the order in which they were added. This is
  * not the order of time: readers sort.
  *
+ * The file takes at most half of the room that its file system has: the other half is for the
+ * outputs, and for the program that is profiled. If the outputs need still more,
+ * timeline_give_room returns some.
+ *
  * Losses are counted; the run continues, and records kept before stay readable. Records are lost if
- *  - the file cannot grow: the disk is full, a quota or RLIMIT_FSIZE is reached (the caller blocks
- *    or ignores SIGXFSZ), or writing fails. Nothing is kept from then on, and up to 1 MiB of
- *    records added just before is lost too;
+ *  - the file may not grow, as above (-ENOSPC), or cannot: a quota or RLIMIT_FSIZE is reached (the
+ *    caller blocks or ignores SIGXFSZ), or writing fails. Nothing is kept from then on, and up to
+ *    1 MiB of records added just before is lost too;
  *  - there are more than TIMELINE_RECORDS;
  *  - there is no memory to mark the record's stack as used: 1 byte for each of the run's stacks.
  * A record with a new shape beyond TIMELINE_SHAPES, or without memory for it, is kept without the
  * shape.
  *
- * Not thread-safe while records are added. Afterwards a timeline does not change, so several
- * readers may read it at once, each in one thread.
+ * Not thread-safe while records are added. Afterwards a timeline changes by timeline_give_room
+ * alone, so several readers may read it at once, each in one thread.
  */
 #ifndef PROFILER_PROFILE_TIMELINE_H
 #define PROFILER_PROFILE_TIMELINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TIMELINE_RECORDS (UINT64_C(1) << 27) /* 7.5 GB */
@@ -104,6 +109,13 @@ int timeline_finish(struct timeline *t);
 
 /* Before timeline_finish, `records` may still decrease. */
 struct timeline_stats timeline_stats(const struct timeline *t);
+
+/*
+ * After timeline_finish, while nobody reads: returns room to the file system that the open file
+ * `beside` is on. The first quarter of the records stays; the others count as lost. False: the
+ * timeline has no room there to return.
+ */
+bool timeline_give_room(struct timeline *t, int beside);
 
 /* The kinds of the records with this stack: 1 << enum timeline_kind. */
 uint32_t timeline_kinds_with_stack(const struct timeline *t, uint32_t stack);

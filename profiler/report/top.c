@@ -84,7 +84,7 @@ static const char *name_of(const struct frame_info *frame)
 }
 
 static void print_table(struct log *log, const struct digest_table *t, const char *title,
-			enum columns columns, uint32_t lines, unsigned int width)
+			const char *note, enum columns columns, uint32_t lines, unsigned int width)
 {
 	struct digest_entry rest = t->whole;
 	uint32_t shown = t->count < lines ? t->count : lines;
@@ -92,7 +92,7 @@ static void print_table(struct log *log, const struct digest_table *t, const cha
 
 	if (t->whole.count == 0)
 		return;
-	log_line(log, "%s", title);
+	log_line(log, "%s%s", title, note);
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct digest_entry *e = &t->entries[i];
 
@@ -146,15 +146,23 @@ static void add_time(struct line *line, const char *before, uint64_t ns, uint64_
 	add_text(line, "%s%s (%.1f %%)", before, time_text(time, (double)ns), share(ns, whole_ns));
 }
 
-static void add_busy(struct line *line, const struct busy *busy, uint64_t whole_ns)
+/* The timeline lacks events, so that more may have happened than it shows. */
+static bool lacks_events(const struct result *r)
 {
+	return r->totals.ledger->timeline.lost > 0;
+}
+
+static void add_busy(struct line *line, const struct busy *busy, uint64_t whole_ns, bool lacks)
+{
+	const char *least = lacks ? "at least " : "";
+
 	if (busy->device_count == 1)
-		add_time(line, ", GPU busy ", busy->ns, whole_ns);
+		add_time(line, lacks ? ", GPU busy at least " : ", GPU busy ", busy->ns, whole_ns);
 	for (uint32_t i = 0; busy->device_count > 1 && i < busy->device_count && i < DEVICES; i++) {
-		char label[DEVICE_LABEL_BYTES], before[DEVICE_LABEL_BYTES + 16];
+		char label[DEVICE_LABEL_BYTES], before[DEVICE_LABEL_BYTES + 24];
 
 		device_label(busy->devices[i].device, label);
-		snprintf(before, sizeof(before), ", %s busy ", label);
+		snprintf(before, sizeof(before), ", %s busy %s", label, least);
 		add_time(line, before, busy->devices[i].ns, whole_ns);
 	}
 	if (busy->device_count > DEVICES)
@@ -180,7 +188,7 @@ static void print_times(struct log *log, const struct result *r, const struct di
 			 time_text(time, (double)(to - from)));
 	}
 	if (busy)
-		add_busy(&line, busy, to - from);
+		add_busy(&line, busy, to - from, lacks_events(r));
 	if (d->kernels.whole.count + d->copies.whole.count > 0)
 		add_text(&line, ", GPU work %s (sum)", time_text(time, (double)gpu_ns));
 	log_line(log, "%s", line.text);
@@ -196,7 +204,13 @@ static void print_gaps(struct log *log, const struct result *r, const struct bus
 	if (busy->span_count == 0 || count == 0)
 		return;
 	result_window(r, &from, &to);
-	add_time(&line, "No GPU worked for ", to - from - busy->ns, to - from);
+	add_time(&line, lacks_events(r) ? "No GPU worked for at most " : "No GPU worked for ",
+		 to - from - busy->ns, to - from);
+	if (lacks_events(r)) {
+		add_text(&line, ": %" PRIu64 " events are missing from the timeline",
+			 r->totals.ledger->timeline.lost);
+		count = 0; /* what looks like a gap may be none */
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t start_ns = gaps[i].start - r->totals.start_ns;
 		char length[24], start[24];
@@ -225,36 +239,44 @@ static const struct {
 	const char *title;
 	enum columns columns;
 	uint32_t lines[2]; /* by enum top_size */
+	bool is_of_timeline;
 } tables[] = {
 	{offsetof(struct digest, kernels),
 	 "       calls         time          mean   share   GPU kernel",
 	 COLUMNS_WORK,
-	 {4, LINES}},
+	 {4, LINES},
+	 false},
 	{offsetof(struct digest, copies),
 	 "  operations         time          rate   share   other GPU work",
 	 COLUMNS_COPIES,
-	 {0, LINES}},
+	 {0, LINES},
+	 false},
 	{offsetof(struct digest, sites),
 	 "  operations         time          mean   share   launched by",
 	 COLUMNS_WORK,
-	 {3, LINES}},
+	 {3, LINES},
+	 false},
 	{offsetof(struct digest, functions),
 	 "     samples         time                 share   function, on the CPU",
 	 COLUMNS_SAMPLES,
-	 {4, LINES}},
+	 {4, LINES},
+	 false},
 	{offsetof(struct digest, idle),
 	 "     samples         time                 share   function, on the CPU, while no GPU "
 	 "worked",
 	 COLUMNS_SAMPLES,
-	 {0, LINES}},
+	 {0, LINES},
+	 true},
 	{offsetof(struct digest, waits),
 	 "                     time                 share   waiting, or timed calls, in",
 	 COLUMNS_TIME,
-	 {2, LINES}},
+	 {2, LINES},
+	 false},
 	{offsetof(struct digest, calls),
 	 "       calls         time          mean   share   CUDA call",
 	 COLUMNS_WORK,
-	 {0, LINES}},
+	 {0, LINES},
+	 true},
 };
 
 void top_report(struct log *log, const struct result *result, enum top_size size,
@@ -275,8 +297,11 @@ void top_report(struct log *log, const struct result *result, enum top_size size
 		const struct digest_table *t = (const void *)((const char *)d + tables[i].table);
 
 		if (tables[i].lines[size])
-			print_table(log, t, tables[i].title, tables[i].columns,
-				    tables[i].lines[size], width);
+			print_table(log, t, tables[i].title,
+				    tables[i].is_of_timeline && lacks_events(result)
+					    ? ", as far as the timeline goes"
+					    : "",
+				    tables[i].columns, tables[i].lines[size], width);
 	}
 	if (size == TOP_FULL) {
 		strict_report(log, result->totals.ledger, result->unnamed.not_kept);

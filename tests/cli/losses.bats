@@ -243,3 +243,41 @@ never_started()
 	kill -TERM "$fuse"
 	wait "$fuse" || true
 }
+
+# on_small_disk SIZE COMMAND...: what it writes into the folder "small" is afterwards in "kept".
+on_small_disk()
+{
+	needs_mount_namespace
+	mkdir small kept
+	run_command unshare -m sh -c 'mount -t tmpfs -o size=$1 tmpfs small && shift
+		status=0; "$@" || status=$?; cp small/* kept; exit $status' sh "$@"
+}
+
+@test "a disk with room for the outputs, but not for the whole timeline as well" {
+	on_small_disk 460k "$profile" --unit ns -o small/x.html -o small/x.folded -o small/x.json \
+		-o small/x.profile "$workloads/graphs"
+	expect_status 0
+	expect_line stderr '^profile: [0-9]+ events are missing from the timeline: No space left on device$'
+	expect_line stderr '^Wrote .* small/x\.html$'
+	[ -s kept/x.html ]
+	[ -s kept/x.json ]
+	"$profile" -q --from kept/x.profile --unit ns -o again.folded
+	cmp kept/x.folded again.folded
+}
+
+@test "the timeline of a report leaves room for an output that needs none" {
+	"$profile" -q -o all.profile "$workloads/launches" 20000
+	on_small_disk 300k "$profile" --from all.profile --report -o small/x.json
+	expect_status 0
+	expect_line stderr 'GPU busy at least '
+	[ -s kept/x.json ]
+}
+
+@test "a timeline makes room for the output that is beside it" {
+	"$profile" -q -o all.profile "$workloads/launches" 20000
+	on_small_disk 600k "$profile" --from all.profile -o small/x.trace.json -o small/x.folded
+	expect_status 0
+	expect_line stderr '^profile: [0-9]+ events were left out of the timeline to make room for the outputs$'
+	[ -s kept/x.folded ]
+	grep -q '"timeline_records_lost": *"\?[1-9]' kept/x.trace.json
+}

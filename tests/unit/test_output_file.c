@@ -287,6 +287,65 @@ static void unwritable_outputs_fail_at_once(void **state)
 	assert_int_equal(count_files(b->folder), 1);
 }
 
+/* In name spaces of the child's own: a disk that is too small, until something else leaves it. */
+static int make_room(const char *folder, bool replaces)
+{
+	char path[96], other[96], big[10000];
+	struct output o;
+	FILE *stream;
+	int fd;
+
+	if (unshare(CLONE_NEWNS) != 0 ||
+	    mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mount("none", folder, "tmpfs", 0, "size=16k") != 0)
+		return -1;
+	memset(big, 'x', sizeof(big));
+	snprintf(path, sizeof(path), "%s/out", folder);
+	snprintf(other, sizeof(other), "%s/other", folder);
+	write_file(path, "old");
+	if (!replaces && mount(path, path, NULL, MS_BIND, NULL) != 0)
+		return -1;
+	fd = open(other, O_WRONLY | O_CREAT, 0600);
+	if (write(fd, big, 8192) != 8192 || output_open(&o, path) != 0)
+		return 1;
+	for (int i = 0; i < 2; i++) {
+		stream = output_begin(&o);
+		if (!stream)
+			return 2;
+		fwrite(big, 1, sizeof(big), stream);
+		if (output_end(&o, stream, 0) != -ENOSPC)
+			return 3;
+	}
+	if (ftruncate(fd, 0) != 0)
+		return 4;
+	stream = output_begin(&o);
+	if (!stream || fwrite(big, 1, sizeof(big), stream) != sizeof(big) ||
+	    output_end(&o, stream, 0) != 0 || o.fd >= 0 || o.folder >= 0)
+		return 5;
+	fd = open(path, O_RDONLY);
+	return read(fd, big, sizeof(big)) == sizeof(big) && big[0] == 'x' &&
+			       big[sizeof(big) - 1] == 'x' && read(fd, big, 1) == 0
+		       ? 0
+		       : 6;
+}
+
+static void what_found_no_room_is_written_again(void **state)
+{
+	struct bench *b = *state;
+
+	for (int replaces = 0; replaces < 2; replaces++) {
+		pid_t child = fork();
+		int status;
+
+		if (child == 0)
+			_exit(make_room(b->folder, replaces) & 0xff);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 255)
+			SKIP("mounting a small file system is not permitted here");
+		assert_int_equal(status, 0);
+	}
+}
+
 static void a_full_disk_is_an_error(void **state)
 {
 	struct output o;
@@ -642,6 +701,7 @@ int main(void)
 		TEST(links_are_followed_and_stay),
 		TEST(unwritable_outputs_fail_at_once),
 		TEST(a_full_disk_is_an_error),
+		TEST(what_found_no_room_is_written_again),
 		TEST(a_failed_write_leaves_the_old_file),
 		TEST(every_path_to_stdout_is_stdout),
 		TEST(a_stdout_that_cannot_be_written_is_an_error),

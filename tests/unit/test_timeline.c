@@ -501,7 +501,8 @@ static int fill_disk(struct bench *b)
 		return CHILD_FAILED;
 	added = fill(b->timeline, MOST, -ENOSPC);
 	ok = timeline_finish(b->timeline) == 0 &&
-	     holds_what_it_could(b->timeline, added, DISK / RECORD, -ENOSPC);
+	     holds_what_it_could(b->timeline, added, DISK / RECORD / 2, -ENOSPC) &&
+	     timeline_stats(b->timeline).records > DISK / RECORD / 3;
 	timeline_free(b->timeline);
 	return ok ? CHILD_OK : CHILD_FAILED;
 }
@@ -513,6 +514,36 @@ static void a_full_disk(void **state)
 	if (result == CHILD_SKIPS)
 		SKIP("mounting a small file system is not permitted here");
 	assert_int_equal(result, CHILD_OK);
+}
+
+/* On the file system of the room that is wanted alone; the first records stay readable. */
+static void room_is_given_back(void **state)
+{
+	struct bench *b = *state;
+	int fd, elsewhere = open("/proc/self/status", O_RDONLY);
+	struct stat st;
+
+	begin_timeline(b, NULL);
+	add_events(b->timeline, 0, 100);
+	assert_int_equal(timeline_finish(b->timeline), 0);
+	fd = find_file(b);
+	assert_false(timeline_give_room(b->timeline, elsewhere));
+	assert_false(timeline_give_room(b->timeline, -1));
+	assert_int_equal(timeline_stats(b->timeline).lost, 0);
+	assert_true(timeline_give_room(b->timeline, fd));
+	assert_true(holds_what_it_could(b->timeline, 100, 25, -ENOSPC));
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, 25 * RECORD);
+	for (uint64_t left = 6;; left /= 4) {
+		assert_true(timeline_give_room(b->timeline, fd));
+		assert_int_equal(timeline_stats(b->timeline).records, left);
+		assert_int_equal(timeline_stats(b->timeline).lost, 100 - left);
+		if (left == 0)
+			break;
+	}
+	assert_false(timeline_give_room(b->timeline, fd));
+	close(fd);
+	close(elsewhere);
 }
 
 /* Writing is cut at the limit within a record, and fails behind it. */
@@ -636,6 +667,7 @@ int main(void)
 		TEST(a_folder_that_takes_no_file),
 		TEST(a_file_system_without_unnamed_files),
 		TEST(a_full_disk),
+		TEST(room_is_given_back),
 		TEST(the_largest_file_that_may_be),
 		TEST(no_room_for_the_last_ones),
 		TEST(a_file_that_others_changed),

@@ -318,6 +318,56 @@ static void losses_are_named(void **state)
 	assert_null(strstr(text, "Nothing was lost"));
 }
 
+/* Of a timeline that lacks events, what it shows is the least that happened. */
+static void a_timeline_that_lacks_events(void **state)
+{
+	static const struct device device = {.id = 0, .is_used = true};
+	struct timeline *t = timeline_new("/tmp", NULL);
+	struct place place = place_unknown();
+	struct made_result m;
+	uint32_t main, work;
+	const char *text;
+
+	(void)state;
+	made_begin(&m);
+	main = push(&m, RESULT_ROOT, CLASS_NATIVE, "load");
+	made_add(&m, main, ROW_CPU, 20000000);
+	work = push(&m, push(&m, main, CLASS_API, "cudaLaunchKernel"), CLASS_GPU_KERNEL, "add");
+	made_add(&m, work, ROW_GPU, 1000000000);
+	place.part[PLACE_PROCESS] = 0;
+	place.part[PLACE_DEVICE] = 0;
+	places_add(&m.places, &place);
+	m.result.places = m.places.list;
+	m.result.place_count = m.places.count;
+	m.result.devices = &device;
+	m.result.device_count = 1;
+	assert_non_null(t);
+	timeline_add(t, &(struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
+						  .start_ns = 1000000000,
+						  .duration_ns = 1000000000,
+						  .stack = work,
+						  .place = m.places.count - 1});
+	timeline_add(t, &(struct timeline_record){.kind = TIMELINE_LAUNCH,
+						  .start_ns = 900000000,
+						  .duration_ns = 5000,
+						  .stack = main + 1});
+	timeline_add(t, &(struct timeline_record){.kind = TIMELINE_CPU_SAMPLE,
+						  .start_ns = 500000000,
+						  .duration_ns = 20000000,
+						  .stack = main});
+	timeline_finish(t);
+	m.result.timeline = t;
+	ledger.timeline.lost = 3;
+	text = report_of_size(&m, TOP_FULL, 100);
+	memset(&ledger, 0, sizeof(ledger));
+	timeline_free(t);
+	assert_non_null(strstr(text, " busy at least 1.000 s (25.0 %), "));
+	assert_non_null(strstr(text, "\nNo GPU worked for at most 3.000 s (75.0 %): 3 events are "
+				     "missing from the timeline\n"));
+	assert_non_null(strstr(text, "while no GPU worked, as far as the timeline goes\n"));
+	assert_non_null(strstr(text, "CUDA call, as far as the timeline goes\n"));
+}
+
 static void quiet_prints_nothing(void **state)
 {
 	struct log log = {.level = LOG_ERRORS};
@@ -346,6 +396,7 @@ int main(void)
 		cmocka_unit_test(a_timeline_tells_more),
 		cmocka_unit_test(the_short_form_has_few_lines),
 		cmocka_unit_test(losses_are_named),
+		cmocka_unit_test(a_timeline_that_lacks_events),
 		cmocka_unit_test(quiet_prints_nothing),
 	};
 
