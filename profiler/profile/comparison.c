@@ -219,18 +219,30 @@ static struct change change_of(const uint32_t runs[SIDES], const double *values,
 struct spread {
 	uint64_t count;
 	double mean, squares; /* of the differences from the mean (Welford) */
+	double cut; /* variance by chance: where the shown time cut what began before its end */
 };
 
 /* Of one run: by the numbers of its stacks; NULL: there is no timeline. */
 struct spreads {
 	struct spread *operations, *calls;
 	double relative; /* variance of operations by the square of their mean; 1: unknown */
+	double sample;   /* variance of one CPU sample */
 };
 
-static void spread_add(struct spread *s, double value)
+/* A part of the run (view.h) has parts of what lies across its ends. */
+static bool is_cut(const struct result *r, const struct timeline_record *record)
 {
-	double difference = value - s->mean;
+	return r->shown_to_ns && (record->start_ns == r->shown_from_ns ||
+				  record->start_ns + record->duration_ns == r->shown_to_ns);
+}
 
+static void spread_add(struct spread *s, const struct result *r,
+		       const struct timeline_record *record)
+{
+	double value = (double)record->duration_ns, difference = value - s->mean;
+
+	if (is_cut(r, record))
+		s->cut += value * value;
 	s->count++;
 	s->mean += difference / (double)s->count;
 	s->squares += difference * (value - s->mean);
@@ -249,7 +261,8 @@ static int spreads_read(struct spreads *s, const struct result *r)
 	double squares = 0, means = 0;
 	int more;
 
-	*s = (struct spreads){.relative = 1};
+	*s = (struct spreads){.relative = 1, .sample = (double)r->totals.sample_ns};
+	s->sample *= s->sample;
 	if (!r->timeline)
 		return 0;
 	s->operations = calloc(r->stack_count + 1u, sizeof(*s->operations));
@@ -263,9 +276,9 @@ static int spreads_read(struct spreads *s, const struct result *r)
 		uint32_t stack = result_record_stack(r, record);
 
 		if (record->kind == TIMELINE_GPU_OPERATION)
-			spread_add(&s->operations[stack], (double)record->duration_ns);
+			spread_add(&s->operations[stack], r, record);
 		else if (is_call(record))
-			spread_add(&s->calls[stack], (double)record->duration_ns);
+			spread_add(&s->calls[stack], r, record);
 	}
 	timeline_reader_free(reader);
 	for (uint32_t i = 0; i < r->stack_count; i++) {
@@ -287,14 +300,19 @@ static void spreads_release(struct spreads *s)
 	free(s->calls);
 }
 
-/* The variance of the sum of `count` durations. */
+/*
+ * The variance of the sum of `count` durations. Without any, the sum is what a cut left of one that
+ * began before the time that is shown: all of it is chance.
+ */
 static double variance_of(const struct spread *spread, double relative, uint64_t count, double sum)
 {
-	double mean = count ? sum / (double)count : 0;
+	double cut = spread ? spread->cut : 0;
 
+	if (count == 0)
+		return fmax(sum * sum, cut);
 	if (spread && spread->count > 1)
-		return spread->squares / (double)(spread->count - 1) * (double)count;
-	return relative * mean * mean * (double)count;
+		return spread->squares / (double)(spread->count - 1) * (double)count + cut;
+	return relative * sum * sum / (double)count + cut;
 }
 
 static struct amount amount_of(const struct maker *m, const struct spreads *s,
@@ -302,10 +320,12 @@ static struct amount amount_of(const struct maker *m, const struct spreads *s,
 {
 	struct amount amount = {.value = (double)row->ns, .count = row->count};
 
-	if (row->count == 0)
+	if (row->ns == 0)
 		return amount;
-	if (m->comparison->is_weights || row->kind == ROW_CPU)
-		amount.sampled = amount.value * amount.value / (double)row->count;
+	if (m->comparison->is_weights)
+		amount.sampled = variance_of(NULL, 1, row->count, amount.value);
+	else if (row->kind == ROW_CPU) /* where a cut shortened samples, at least one whole one's */
+		amount.sampled = fmax(variance_of(NULL, 1, row->count, amount.value), s->sample);
 	else if (row->kind == ROW_GPU)
 		amount.measured = variance_of(s->operations ? &s->operations[row->stack] : NULL,
 					      s->relative, row->count, amount.value);
@@ -806,9 +826,10 @@ static void add_run(struct made_comparison *made, enum comparison_side side, uin
 	struct maker *m = &made->maker;
 	const struct result *r = m->results[side][run];
 	uint32_t *numbers = malloc((r->stack_count + 1u) * sizeof(*numbers));
-	struct amount wall = {.value = (double)r->totals.elapsed_ns, .count = 1};
+	struct amount wall = {.count = 1};
 	struct spreads spreads;
 	int error = spreads_read(&spreads, r);
+	uint64_t from, to;
 
 	if (!numbers)
 		error = ENOMEM;
@@ -825,6 +846,8 @@ static void add_run(struct made_comparison *made, enum comparison_side side, uin
 	}
 	for (uint32_t i = 0; spreads.calls && i < r->stack_count && !m->error; i++)
 		add_calls(made, r, &spreads, i, side, run);
+	result_window(r, &from, &to);
+	wall.value = (double)(to - from);
 	amounts_add(m, &m->totals, TOTAL_WALL, side, run, &wall);
 	spreads_release(&spreads);
 	free(numbers);

@@ -11,7 +11,9 @@
  *                     and CUDA calls vary as the timeline shows: by the spread of the durations
  *                     below one stack. An operation that ran there once is taken to vary, relative
  *                     to its duration, as all others together; where none ran twice, by all of it.
- *                     How runs differ from each other is not in it.
+ *                     What the ends of a part of the run (view.h) cut varies by all that is left
+ *                     of it, a CPU sample by a whole one. How runs differ from each other is not
+ *                     in it.
  *   several runs      The spread of the runs, by Student's t; for CPU samples at least the bound
  *                     above.
  *
@@ -90,7 +92,7 @@ enum comparison_total {
 	TOTAL_CPU,
 	TOTAL_WAITING, /* and timed calls */
 	TOTAL_API,     /* CUDA calls that launch or wait, from timelines */
-	TOTAL_WALL,
+	TOTAL_WALL,    /* of the time that is shown */
 	COMPARISON_TOTALS
 };
 

@@ -90,7 +90,7 @@ static void print_table(struct log *log, const struct digest_table *t, const cha
 	uint32_t shown = t->count < lines ? t->count : lines;
 	char text[40];
 
-	if (t->whole.count == 0)
+	if (t->whole.count == 0 && t->whole.ns == 0)
 		return;
 	log_line(log, "%s%s", title, note);
 	for (uint32_t i = 0; i < shown; i++) {
@@ -101,7 +101,7 @@ static void print_table(struct log *log, const struct digest_table *t, const cha
 		rest.ns -= e->ns;
 		rest.bytes -= e->bytes;
 	}
-	if (rest.count == 0)
+	if (shown == t->count)
 		return;
 	snprintf(text, sizeof(text), "(%" PRIu32 " more)", t->count - shown);
 	print_entry(log, t, columns, &rest, text, width);
@@ -189,7 +189,7 @@ static void print_times(struct log *log, const struct result *r, const struct di
 	}
 	if (busy)
 		add_busy(&line, busy, to - from, lacks_events(r));
-	if (d->kernels.whole.count + d->copies.whole.count > 0)
+	if (gpu_ns > 0 || d->kernels.whole.count + d->copies.whole.count > 0)
 		add_text(&line, ", GPU work %s (sum)", time_text(time, (double)gpu_ns));
 	log_line(log, "%s", line.text);
 }

@@ -277,3 +277,12 @@ field()
 	expect_line d.html '^</html>$'
 	expect_no_line d.html '(src|href)='
 }
+
+@test "a part of the run: what its ends cut is noise" {
+	local captures=$root/tests/captures
+	run_profile --diff "$captures/h200_torch_eager.profile" "$captures/h200_torch_loader.profile" \
+		--time 1..2 --fail-above 5% --fail-on 'function=PyObject_Free' --fail-on wall
+	expect_status 0
+	expect_line stderr '^profile: time of function=PyObject_Free .* within the noise of .* ms: this does not fail$'
+	expect_line stderr "^time of the run .*: not above 5%$"
+}

@@ -173,6 +173,64 @@ static void operations_vary_as_they_did(void **state)
 	timed_end(&a);
 }
 
+/* Parts of what lies across the ends of a part of the run, from 1000 to 2000 ns. */
+static void what_a_cut_leaves_is_chance(void **state)
+{
+	const struct result *results[SIDES];
+	struct timed sides[SIDES];
+	struct comparison *c;
+
+	(void)state;
+	for (int i = 0; i < SIDES; i++) {
+		struct timed *t = &sides[i];
+		struct row row = {.kind = ROW_CPU, .ns = 20 + 10 * (uint64_t)i};
+		struct timeline_record record = {.kind = TIMELINE_GPU_OPERATION,
+						 .start_ns = 1000,
+						 .duration_ns = 100 + 50 * (uint64_t)i};
+
+		timed_begin(t);
+		t->made.result.totals.sample_ns = 50;
+		t->made.result.totals.elapsed_ns = 5000 + 5000 * (uint64_t)i;
+		t->made.result.shown_from_ns = 1000;
+		t->made.result.shown_to_ns = 2000;
+		/* a sample that began before */
+		row.stack = MADE_STACK(&t->made, "cut");
+		made_add_at(&t->made, &row, place_unknown());
+		/* an operation that did, and one that ends later */
+		row = (struct row){.kind = ROW_GPU, .ns = record.duration_ns};
+		row.stack = record.stack = push_kernel(&t->made, RESULT_ROOT, "[GPU_Kernel]from");
+		made_add_at(&t->made, &row, place_unknown());
+		assert_int_equal(timeline_add(t->timeline, &record), 0);
+		row.count = 1;
+		row.stack = record.stack = push_kernel(&t->made, RESULT_ROOT, "[GPU_Kernel]to");
+		made_add_at(&t->made, &row, place_unknown());
+		record.start_ns = 2000 - record.duration_ns;
+		assert_int_equal(timeline_add(t->timeline, &record), 0);
+		/* many others show that such operations hardly vary */
+		row = (struct row){.kind = ROW_GPU, .count = 8, .ns = 800};
+		row.stack = record.stack = push_kernel(&t->made, RESULT_ROOT, "[GPU_Kernel]whole");
+		made_add_at(&t->made, &row, place_unknown());
+		record.duration_ns = 100;
+		for (record.start_ns = 1100; record.start_ns < 1900; record.start_ns += 100)
+			assert_int_equal(timeline_add(t->timeline, &record), 0);
+		results[i] = timed_finish(t);
+	}
+	c = comparison_new(&results[SIDE_BEFORE], 1, &results[SIDE_AFTER], 1, &after_shown);
+	assert_non_null(c);
+	assert_true(fabs(entry(c, COMPARED_FUNCTIONS, "cut")->change.bound - 1.96 * 50 * sqrt(2)) <
+		    0.1);
+	assert_false(entry(c, COMPARED_FUNCTIONS, "cut")->change.is_significant);
+	assert_true(fabs(entry(c, COMPARED_KERNELS, "[GPU_Kernel]from")->change.bound -
+			 1.96 * sqrt(100 * 100 + 150 * 150)) < 0.1);
+	assert_true(fabs(entry(c, COMPARED_KERNELS, "[GPU_Kernel]to")->change.bound -
+			 1.96 * sqrt(100 * 100 + 150 * 150)) < 0.1);
+	assert_true(entry(c, COMPARED_KERNELS, "[GPU_Kernel]whole")->change.bound == 0);
+	assert_true(c->totals[TOTAL_WALL].before == 1000 && c->totals[TOTAL_WALL].after == 1000);
+	comparison_free(c);
+	timed_end(&sides[SIDE_BEFORE]);
+	timed_end(&sides[SIDE_AFTER]);
+}
+
 static void without_durations_all_of_it_may_be_noise(void **state)
 {
 	struct made_result b, a;
@@ -551,6 +609,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_vary_as_their_root),
 		cmocka_unit_test(operations_vary_as_they_did),
+		cmocka_unit_test(what_a_cut_leaves_is_chance),
 		cmocka_unit_test(without_durations_all_of_it_may_be_noise),
 		cmocka_unit_test(several_runs_show_their_spread),
 		cmocka_unit_test(equal_samples_are_noise_even_if_runs_agree),
