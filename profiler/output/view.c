@@ -60,7 +60,10 @@ struct view {
 	uint32_t *sample_stacks, *call_stacks; /* of the records */
 	char *shown;                           /* options, each after a space */
 	bool *has_place;                       /* by place: it is in the slice */
-	int error;                             /* the first -errno */
+	bool *uses_place;                      /* by place: a row or a record has it */
+	struct process_info *processes;        /* those of these places */
+	struct thread_info *threads;
+	int error; /* the first -errno */
 };
 
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES)
@@ -380,6 +383,7 @@ static void add_row(struct view *v, const struct row *row)
 	uint32_t hash = hash_four(row->stack, row->place, row->kind, 0);
 	uint32_t at = hash_index_find(&v->row_index, hash, row_equal, v->rows, row);
 
+	v->uses_place[row->place] = true;
 	if (at != HASH_INDEX_NONE) {
 		v->rows[at].count += row->count;
 		v->rows[at].ns += row->ns;
@@ -516,6 +520,7 @@ static void view_record(struct view *v, struct timeline_record record)
 		return;
 	if (v->options->slice.has_time)
 		add_record(v, &record, begins);
+	v->uses_place[record.place] = true;
 	shape = timeline_shape(v->base->timeline, record.shape);
 	record.shape = shape ? timeline_number_shape(v->timeline, shape) : 0;
 	timeline_add(v->timeline, &record); /* a loss is counted there */
@@ -539,6 +544,140 @@ static void view_timeline(struct view *v, const char *folder)
 	timeline_reader_free(reader);
 	if (v->timeline)
 		timeline_finish(v->timeline);
+}
+
+/* ---- what is left ---- */
+
+/* The stacks that a record has, as result_record_stack finds them, to what `numbers` says. */
+static void renumber_records(struct view *v, const uint32_t *numbers)
+{
+	for (uint32_t i = 0; v->sample_stacks && i < v->base->record_stack_count; i++) {
+		v->sample_stacks[i] = numbers[v->sample_stacks[i]];
+		v->call_stacks[i] = numbers[v->call_stacks[i]];
+	}
+}
+
+/* Marks the stacks of rows and records with 1, those that they are in, and their frames. */
+static void mark_used(struct view *v, uint32_t *stacks, uint32_t *frames)
+{
+	const struct timeline *t = v->timeline ? v->timeline : v->base->timeline;
+
+	stacks[RESULT_ROOT] = 1;
+	for (uint32_t i = 0; i < v->row_count; i++)
+		stacks[v->rows[i].stack] = 1;
+	for (uint32_t i = 0; v->sample_stacks && i < v->base->record_stack_count; i++) {
+		uint32_t kinds = timeline_kinds_with_stack(t, i);
+
+		if (kinds & 1u << TIMELINE_CPU_SAMPLE)
+			stacks[v->sample_stacks[i]] = 1;
+		if (kinds & ~(1u << TIMELINE_CPU_SAMPLE))
+			stacks[v->call_stacks[i]] = 1;
+	}
+	for (uint32_t i = v->stacks.count; i-- > RESULT_ROOT + 1;) {
+		if (!stacks[i])
+			continue;
+		stacks[v->stacks.list[i].outer] = 1;
+		frames[v->stacks.list[i].frame] = 1;
+	}
+}
+
+/*
+ * Stacks and frames that no row and no record has any more go: they would make files larger, and
+ * tell of what the view leaves out.
+ */
+static void drop_unused(struct view *v)
+{
+	uint32_t *stacks = calloc(v->stacks.count + 1u, sizeof(*stacks));
+	uint32_t *frames = calloc(v->frame_count + 1u, sizeof(*frames));
+	uint32_t count = 0;
+
+	if (!stacks || !frames) {
+		fail(v, -ENOMEM);
+		free(stacks);
+		free(frames);
+		return;
+	}
+	mark_used(v, stacks, frames);
+	for (uint32_t i = 0; i < v->frame_count; i++) {
+		if (!frames[i])
+			continue;
+		v->frames[count] = v->frames[i];
+		frames[i] = count++;
+	}
+	v->frame_count = count;
+	count = 0;
+	for (uint32_t i = 0; i < v->stacks.count; i++) {
+		struct stack_info s = v->stacks.list[i];
+
+		if (!stacks[i])
+			continue;
+		stacks[i] = count;
+		v->stacks.list[count++] = i == RESULT_ROOT
+						  ? s
+						  : (struct stack_info){.outer = stacks[s.outer],
+									.frame = frames[s.frame]};
+	}
+	v->stacks.count = count;
+	for (uint32_t i = 0; i < v->row_count; i++)
+		v->rows[i].stack = stacks[v->rows[i].stack];
+	renumber_records(v, stacks);
+	free(stacks);
+	free(frames);
+}
+
+static uint64_t thread_key(uint32_t process, uint32_t thread)
+{
+	return (uint64_t)process << 32 | thread;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool has_key(const uint64_t *keys, size_t count, uint64_t key)
+{
+	return count && bsearch(&key, keys, count, sizeof(key), by_key);
+}
+
+/* Of a part: processes and threads of other parts have no name in it. */
+static void choose_processes(struct view *v)
+{
+	const struct result *r = v->base;
+	uint64_t *keys = calloc(2 * (size_t)r->place_count + 1, sizeof(*keys));
+	uint32_t processes = 0, threads = 0;
+	size_t count = 0;
+
+	v->processes = calloc(r->process_count + 1u, sizeof(*v->processes));
+	v->threads = calloc(r->thread_count + 1u, sizeof(*v->threads));
+	if (!keys || !v->processes || !v->threads) {
+		fail(v, -ENOMEM);
+		free(keys);
+		return;
+	}
+	for (uint32_t i = 0; i < r->place_count; i++) {
+		const uint32_t *part = r->places[i].part;
+
+		if (!v->uses_place[i])
+			continue;
+		keys[count++] = thread_key(part[PLACE_PROCESS], part[PLACE_THREAD]);
+		keys[count++] = thread_key(part[PLACE_PROCESS], PLACE_UNKNOWN);
+	}
+	if (count)
+		qsort(keys, count, sizeof(*keys), by_key);
+	for (uint32_t i = 0; i < r->process_count; i++)
+		if (has_key(keys, count, thread_key(r->processes[i].id, PLACE_UNKNOWN)))
+			v->processes[processes++] = r->processes[i];
+	for (uint32_t i = 0; i < r->thread_count; i++)
+		if (has_key(keys, count, thread_key(r->threads[i].process, r->threads[i].tid)))
+			v->threads[threads++] = r->threads[i];
+	free(keys);
+	v->result.processes = v->processes;
+	v->result.process_count = processes;
+	v->result.threads = v->threads;
+	v->result.thread_count = threads;
 }
 
 /* ---- names ---- */
@@ -633,7 +772,8 @@ static bool allocate(struct view *v)
 
 	v->mapped = malloc((r->stack_count + 1) * sizeof(*v->mapped));
 	v->has_place = malloc(r->place_count + 1);
-	if (!v->mapped || !v->has_place ||
+	v->uses_place = calloc(r->place_count + 1u, 1);
+	if (!v->mapped || !v->has_place || !v->uses_place ||
 	    !array_reserve(&v->frames, 0, r->frame_count, &v->frame_capacity, sizeof(*v->frames)))
 		return false;
 	memset(v->mapped, 0xff, r->stack_count * sizeof(*v->mapped));
@@ -655,11 +795,12 @@ static void drop_memory_of_building(struct view *v)
 	hash_index_release(&v->row_index);
 	free(v->mapped);
 	free(v->has_place);
+	free(v->uses_place);
 	free(v->path);
 	free(v->changes);
 	free(v->progress);
 	v->mapped = v->path = NULL;
-	v->has_place = NULL;
+	v->has_place = v->uses_place = NULL;
 	v->changes = NULL;
 	v->progress = NULL;
 }
@@ -682,6 +823,10 @@ static void build(struct view *v, const char *folder)
 		view_timeline(v, folder);
 	if (!v->error && !v->options->slice.has_time)
 		view_rows(v);
+	if (!v->error)
+		drop_unused(v);
+	if (!v->error && is_part)
+		choose_processes(v);
 	if (!v->error)
 		choose_names(v);
 	drop_memory_of_building(v);
@@ -737,6 +882,8 @@ void view_free(struct view *v)
 	free(v->rows);
 	free(v->sample_stacks);
 	free(v->call_stacks);
+	free(v->processes);
+	free(v->threads);
 	free(v->shown);
 	free(v->named);
 	timeline_free(v->timeline);

@@ -22,6 +22,9 @@
  * innermost frame of a stack, and around kernel code. So the innermost frame always says whose time
  * it is.
  *
+ * Only frames and stacks that a row or a record of the view has are in it, and of a part only the
+ * processes and threads that have some.
+ *
  * Trimming (--trim-to) lets a stack begin at the outermost function, CUDA call or NVTX range whose
  * full name matches; folding keeps that frame. Stacks without one stay as they are.
  */

@@ -150,3 +150,21 @@ part()
 	expect_line stderr 'events of the run were not kept, and with --time'
 	expect_no_line stdout '"timeline_records_lost":0'
 }
+
+@test "a part holds no names of what it leaves out" {
+	printf '#!/bin/sh\n"$workloads/inference" 20\nexec "$workloads/launches" 100\n' >both
+	chmod +x both
+	run_profile -q -o all.profile ./both
+	run_profile -q --from all.profile -o all.pb.gz -o all.speedscope.json
+	zcat all.pb.gz >all.pb
+	grep -aq softmax all.pb
+	grep -q softmax all.speedscope.json
+	run_profile -q --from all.profile --process launches -o part.pb.gz -o part.speedscope.json \
+		-o part.perfetto-trace -o part.trace.json -o part.json -o part.svg
+	expect_status 0
+	zcat part.pb.gz >part.pb
+	grep -aq launches part.pb
+	for file in part.pb part.*json part.perfetto-trace part.svg; do
+		! grep -aq 'softmax\|inference' "$file" || { echo "in $file"; false; }
+	done
+}

@@ -77,9 +77,12 @@ static void groups_are_at_the_root(void **state)
 	assert_int_equal(r->row_count, 2);
 	assert_string_equal(path_of(r, r->rows[0].stack), "app 7\1main\1work");
 	assert_string_equal(path_of(r, r->rows[1].stack), "app 7\1GPU 0\1main\1k");
-	assert_int_equal(r->frames[r->stacks[1].frame].class, CLASS_NATIVE);
-	for (uint32_t i = m.result.frame_count; i < r->frame_count; i++)
-		assert_int_equal(r->frames[i].class, CLASS_PLACE);
+	for (uint32_t i = 0; i < r->frame_count; i++)
+		assert_int_equal(r->frames[i].class,
+				 strcmp(r->frames[i].name, "app 7") == 0 ||
+						 strcmp(r->frames[i].name, "GPU 0") == 0
+					 ? CLASS_PLACE
+					 : CLASS_NATIVE);
 	assert_null(r->totals.shown);
 	view_free(view);
 	made_end(&m);
@@ -105,6 +108,71 @@ static void a_stack_may_be_very_deep(void **state)
 	assert_int_equal(depth, DEPTH + 1);
 	view_free(view);
 	made_end(&m);
+}
+
+/* Names of what is left out are not in a part, whether it is made of rows or of records. */
+static void a_part_has_nothing_else(void **state)
+{
+	(void)state;
+	for (int has_time = 0; has_time < 2; has_time++) {
+		struct view_options options = {.names = VIEW_NAMES_SHORT};
+		struct place theirs = place_unknown(), ours = place_unknown();
+		struct timeline *t = timeline_new(folder, NULL);
+		struct made_result m;
+		uint32_t secret, shown;
+		char error[SLICE_ERROR_BYTES];
+		const struct result *r;
+		struct view *view;
+
+		assert_non_null(t);
+		made_begin(&m);
+		m.frames[0].name = m.frames[0].short_name = "";
+		theirs.part[PLACE_PROCESS] = 1;
+		ours.part[PLACE_PROCESS] = 2;
+		ours.part[PLACE_THREAD] = 3;
+		place_names_add_process(&m.place_names, &(struct process_info){1, 7, "secret 7"});
+		place_names_add_process(&m.place_names, &(struct process_info){2, 8, "ours 8"});
+		m.result.processes = m.place_names.processes;
+		m.result.process_count = m.place_names.process_count;
+		m.result.threads = (struct thread_info[]){{1, 3, "secret"}, {2, 3, "ours"}};
+		m.result.thread_count = 2;
+		secret = MADE_STACK(&m, "secret", "inner");
+		shown = MADE_STACK(&m, "main", "work");
+		made_add_at(&m, &(struct row){.stack = secret, .count = 1, .ns = 10}, theirs);
+		made_add_at(&m, &(struct row){.stack = shown, .count = 1, .ns = 10}, ours);
+		for (uint32_t i = 0; i < 2; i++)
+			assert_int_equal(timeline_add(t,
+						      &(struct timeline_record){
+							      .start_ns = 100 * i,
+							      .duration_ns = 10,
+							      .stack = i ? shown : secret,
+							      .place = m.result.rows[i].place}),
+					 0);
+		timeline_finish(t);
+		m.result.timeline = t;
+		m.result.record_stack_count = m.result.stack_count;
+		if (has_time)
+			assert_true(slice_parse_time("50ns..", &options.slice));
+		else
+			assert_true(slice_parse_match("ours", true,
+						      &options.slice.parts[PLACE_PROCESS], error));
+		view = open_view(&m.result, &options);
+		r = view_result(view);
+		assert_int_equal(r->row_count, 1);
+		assert_string_equal(path_of(r, r->rows[0].stack), "main\1work");
+		assert_int_equal(r->stack_count, 3);
+		assert_int_equal(r->frame_count, 2);
+		for (uint32_t i = 0; i < r->frame_count; i++)
+			assert_null(strstr(view_text_result(view)->frames[i].name, "secret"));
+		assert_int_equal(r->process_count, 1);
+		assert_string_equal(r->processes[0].name, "ours 8");
+		assert_int_equal(r->thread_count, 1);
+		assert_string_equal(r->threads[0].name, "ours");
+		view_free(view);
+		timeline_free(t);
+		slice_release(&options.slice);
+		made_end(&m);
+	}
 }
 
 static void without_memory_the_time_stays(void **state)
@@ -544,13 +612,14 @@ static void texts_may_have_short_names(void **state)
 	assert_string_equal(path_of(r, r->rows[0].stack), "f<>\1[GPU_Kernel]k<float>");
 	r = view_result(view);
 	assert_string_equal(path_of(r, r->rows[0].stack), "f<int>\1[GPU_Kernel]k<float>(int)");
-	assert_string_equal(r->frames[2].short_name, "k<float>");
+	assert_string_equal(r->frames[r->stacks[r->rows[0].stack].frame].short_name, "k<float>");
 	view_free(view);
 	options.names = VIEW_NAMES_FULL;
 	assert_true(view_changes(&options));
 	view = open_view(&m.result, &options);
 	r = view_result(view);
-	assert_string_equal(r->frames[1].short_name, "f<int>");
+	stack = r->stacks[r->rows[0].stack].outer;
+	assert_string_equal(r->frames[r->stacks[stack].frame].short_name, "f<int>");
 	assert_ptr_equal(view_text_result(view)->frames, r->frames);
 	view_free(view);
 	made_end(&m);
@@ -784,6 +853,7 @@ int main(void)
 		cmocka_unit_test(a_stack_may_be_very_deep),
 		cmocka_unit_test(without_memory_the_time_stays),
 		cmocka_unit_test(a_time_needs_a_timeline),
+		cmocka_unit_test(a_part_has_nothing_else),
 		cmocka_unit_test(random_results_match_a_model),
 	};
 
