@@ -302,9 +302,3 @@ bool help_topic(const char *name, FILE *out)
 	}
 	return is_known;
 }
-
-void help_list_topics(FILE *out)
-{
-	for (const char *const *name = option_entry('h')->words; *name; name++)
-		fprintf(out, "%s%s", name == option_entry('h')->words ? "" : ", ", *name);
-}

@@ -20,7 +20,4 @@ void help_overview(FILE *out);
 /* One topic, or "all" of them. False, and nothing is printed: there is none of this name. */
 bool help_topic(const char *name, FILE *out);
 
-/* "output, gpu, ...", as one line without its end. */
-void help_list_topics(FILE *out);
-
 #endif

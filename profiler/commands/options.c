@@ -11,6 +11,22 @@
 #include "profiler/commands/help.h"
 #include "profiler/commands/option_table.h"
 
+#define WORDS_BYTES 256
+
+static struct log messages = {.level = LOG_ERRORS};
+#define complain(...) log_error(&messages, __VA_ARGS__)
+
+/* "a, b, c" */
+static void join(const char *const *words, char list[WORDS_BYTES])
+{
+	size_t used = 0;
+
+	list[0] = '\0';
+	for (int i = 0; words[i] && used < WORDS_BYTES; i++)
+		used += (size_t)snprintf(list + used, WORDS_BYTES - used, "%s%s", i ? ", " : "",
+					 words[i]);
+}
+
 /* A whole decimal number within [min, max], and nothing else. */
 static bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *out)
 {
@@ -32,8 +48,8 @@ static bool check_mode(const struct options *o)
 {
 	if (o->measure.samples_cpu || o->measure.traces_gpu)
 		return true;
-	fprintf(stderr, "profile: -gpu-only and -cpu-only exclude each other; leave both out for "
-			"the merged profile\n");
+	complain("-gpu-only and -cpu-only exclude each other; leave both out for "
+		 "the merged profile");
 	return false;
 }
 
@@ -42,15 +58,13 @@ static int word_number(int id, const char *text)
 {
 	const struct option_entry *entry = option_entry(id);
 	const char *const *words = entry->words;
-	char shown[OPTION_SHOWN_BYTES];
+	char shown[OPTION_SHOWN_BYTES], list[WORDS_BYTES];
 
 	for (int i = 0; words[i]; i++)
 		if (strcmp(text, words[i]) == 0)
 			return i;
-	fprintf(stderr, "profile: %s is one of ", option_shown(entry, shown));
-	for (int i = 0; words[i]; i++)
-		fprintf(stderr, "%s%s", i == 0 ? "" : ", ", words[i]);
-	fprintf(stderr, ", not '%s'\n", text);
+	join(words, list);
+	complain("%s is one of %s, not '%s'", option_shown(entry, shown), list, text);
 	return -1;
 }
 
@@ -85,25 +99,23 @@ static bool set_by(struct options *o, const char *text)
 {
 	if (grouping_parse(text, &o->view.by))
 		return true;
-	fprintf(stderr,
-		"profile: --by takes process, thread, device, context, stream, each at most once, "
-		"separated by commas, not '%s'\n",
-		text);
+	complain("--by takes process, thread, device, context, stream, each at most once, "
+		 "separated by commas, not '%s'",
+		 text);
 	return false;
 }
 
 static bool set_time(struct options *o, const char *text)
 {
 	if (o->view.slice.has_time) {
-		fprintf(stderr, "profile: --time may be given once\n");
+		complain("--time may be given once");
 		return false;
 	}
 	if (slice_parse_time(text, &o->view.slice))
 		return true;
-	fprintf(stderr,
-		"profile: --time takes a part of the run, in seconds or with a unit, like 1.5..2, "
-		"500ms.. or ..10s, not '%s'\n",
-		text);
+	complain("--time takes a part of the run, in seconds or with a unit, like 1.5..2, "
+		 "500ms.. or ..10s, not '%s'",
+		 text);
 	return false;
 }
 
@@ -114,13 +126,12 @@ static bool set_match(const char *word, const char *text, bool may_be_number,
 	char error[SLICE_ERROR_BYTES];
 
 	if (match->text) {
-		fprintf(stderr, "profile: --%s may be given once; use a regular expression\n",
-			word);
+		complain("--%s may be given once; use a regular expression", word);
 		return false;
 	}
 	if (slice_parse_match(text, may_be_number, match, error))
 		return true;
-	fprintf(stderr, "profile: --%s '%s': %s\n", word, text, error);
+	complain("--%s '%s': %s", word, text, error);
 	return false;
 }
 
@@ -148,8 +159,8 @@ static bool check_nvtx(const struct options *o)
 	if (!o->measure.nvtx ||
 	    (o->measure.traces_gpu && o->launch_stacks == LAUNCH_STACKS_INPROCESS))
 		return true;
-	fprintf(stderr, "profile: --nvtx needs launch stacks taken in the process: not with "
-			"-cpu-only, -launch-stacks uprobe, -injection-lib or -cuda-lib\n");
+	complain("--nvtx needs launch stacks taken in the process: not with "
+		 "-cpu-only, -launch-stacks uprobe, -injection-lib or -cuda-lib");
 	return false;
 }
 
@@ -158,7 +169,7 @@ static bool check_waits(const struct options *o)
 {
 	if (!o->measure.waits || o->measure.traces_gpu)
 		return true;
-	fprintf(stderr, "profile: --waits needs GPU time: not with -cpu-only\n");
+	complain("--waits needs GPU time: not with -cpu-only");
 	return false;
 }
 
@@ -166,15 +177,15 @@ static bool set_frequency(struct options *o, const char *text)
 {
 	if (parse_u32(text, 1, OPTIONS_MAX_FREQUENCY, &o->measure.frequency_hz))
 		return true;
-	fprintf(stderr, "profile: -F takes a whole number of Hz from 1 to %d, not '%s'\n",
-		OPTIONS_MAX_FREQUENCY, text);
+	complain("-F takes a whole number of Hz from 1 to %d, not '%s'", OPTIONS_MAX_FREQUENCY,
+		 text);
 	return false;
 }
 
 static bool add_cuda_lib(struct options *o, const char *path)
 {
 	if (o->cuda_lib_count == OPTIONS_MAX_CUDA_LIBS) {
-		fprintf(stderr, "profile: at most %d -cuda-lib\n", OPTIONS_MAX_CUDA_LIBS);
+		complain("at most %d -cuda-lib", OPTIONS_MAX_CUDA_LIBS);
 		return false;
 	}
 	o->cuda_libs[o->cuda_lib_count++] = path;
@@ -184,11 +195,11 @@ static bool add_cuda_lib(struct options *o, const char *path)
 static bool add_output(struct options *o, const char *path)
 {
 	if (path[0] == '\0') {
-		fprintf(stderr, "profile: -o needs a file name, or - for stdout\n");
+		complain("-o needs a file name, or - for stdout");
 		return false;
 	}
 	if (o->output_count == OUTPUTS_MAX) {
-		fprintf(stderr, "profile: at most %d -o\n", OUTPUTS_MAX);
+		complain("at most %d -o", OUTPUTS_MAX);
 		return false;
 	}
 	o->outputs[o->output_count++].path = path;
@@ -207,8 +218,7 @@ static bool set_format(struct options *o, const char *name)
 static bool add_file(struct run_files *files, const char *path)
 {
 	if (files->count == COMPARISON_RUNS_MAX) {
-		fprintf(stderr, "profile: at most %d runs of each side are compared\n",
-			COMPARISON_RUNS_MAX);
+		complain("at most %d runs of each side are compared", COMPARISON_RUNS_MAX);
 		return false;
 	}
 	files->paths[files->count++] = path;
@@ -228,11 +238,10 @@ static bool set_limit(struct options *o, const char *text)
 {
 	if (gates_parse_limit(text, &o->gates))
 		return true;
-	fprintf(stderr,
-		"profile: --fail-above takes a percentage or a time in ns, us, ms or s, like 5%% "
-		"or "
-		"10ms, not '%s'\n",
-		text);
+	complain("--fail-above takes a percentage or a time in ns, us, ms or s, like 5%% "
+		 "or "
+		 "10ms, not '%s'",
+		 text);
 	return false;
 }
 
@@ -242,7 +251,7 @@ static bool add_gate(struct options *o, const char *text)
 
 	if (gates_parse(text, &o->gates, error))
 		return true;
-	fprintf(stderr, "profile: --fail-on '%s': %s\n", text, error);
+	complain("--fail-on '%s': %s", text, error);
 	return false;
 }
 
@@ -255,9 +264,8 @@ static bool check_formats(const struct options *o)
 		if (writer == &folded_writer || writer == &svg_writer || writer == &html_writer ||
 		    writer == &json_summary_writer)
 			continue;
-		fprintf(stderr,
-			"profile: --diff writes .html, .svg, .folded or .json, not %s (%s)\n",
-			writer->name, o->outputs[i].path);
+		complain("--diff writes .html, .svg, .folded or .json, not %s (%s)", writer->name,
+			 o->outputs[i].path);
 		return false;
 	}
 	return true;
@@ -284,11 +292,11 @@ static bool set_names(struct options *o, const char *text)
 static bool add_my_path(struct options *o, const char *path)
 {
 	if (path[0] == '\0') {
-		fprintf(stderr, "profile: --my-path needs a folder\n");
+		complain("--my-path needs a folder");
 		return false;
 	}
 	if (o->view.my_path_count == VIEW_PATHS_MAX) {
-		fprintf(stderr, "profile: at most %d --my-path\n", VIEW_PATHS_MAX);
+		complain("at most %d --my-path", VIEW_PATHS_MAX);
 		return false;
 	}
 	o->view.my_code = true;
@@ -372,7 +380,7 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return true;
 	case OPT_FROM:
 		if (o->from)
-			fprintf(stderr, "profile: --from may be given once; --diff compares\n");
+			complain("--from may be given once; --diff compares");
 		return !o->from && (o->from = argument);
 	case OPT_TIME:
 		return set_time(o, argument);
@@ -408,7 +416,7 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return set_limit(o, argument);
 	case OPT_FAIL_ON:
 		return add_gate(o, argument);
-	default: /* getopt has printed what is wrong */
+	default: /* next_option has said what is wrong */
 		return false;
 	}
 }
@@ -429,8 +437,8 @@ static bool check_open(const struct options *o)
 {
 	if (!o->open || options_shown(o))
 		return true;
-	fprintf(stderr, "profile: --open needs a file that a browser shows: -o FILE.html or "
-			"-o FILE.svg\n");
+	complain("--open needs a file that a browser shows: -o FILE.html or "
+		 "-o FILE.svg");
 	return false;
 }
 
@@ -449,15 +457,12 @@ static bool check_from(struct options *o, const char *command, const struct opti
 	char shown[OPTION_SHOWN_BYTES];
 
 	if (of_run) {
-		fprintf(stderr,
-			"profile: %s cannot be used with --from: it applies only to a run\n",
-			option_shown(of_run, shown));
+		complain("%s cannot be used with --from: it applies only to a run",
+			 option_shown(of_run, shown));
 		return false;
 	}
 	if (command) {
-		fprintf(stderr,
-			"profile: --from reads a capture and runs no command: remove '%s'\n",
-			command);
+		complain("--from reads a capture and runs no command: remove '%s'", command);
 		return false;
 	}
 	slice_kinds(o);
@@ -469,19 +474,19 @@ static bool check_diff(struct options *o, const struct option_entry *of_run, boo
 	char shown[OPTION_SHOWN_BYTES];
 
 	if (of_run || o->from) {
-		fprintf(stderr, "profile: %s is for one run; --diff compares runs that are over\n",
-			of_run ? option_shown(of_run, shown) : "--from");
+		complain("%s is for one run; --diff compares runs that are over",
+			 of_run ? option_shown(of_run, shown) : "--from");
 		return false;
 	}
 	if (!has_border && o->before.count == 2) {
 		o->after.paths[o->after.count++] = o->before.paths[--o->before.count];
 	} else if (!has_border && o->before.count > 2) {
-		fprintf(stderr, "profile: --diff takes two files; of more, put -- between those "
-				"before and those after\n");
+		complain("--diff takes two files; of more, put -- between those "
+			 "before and those after");
 		return false;
 	}
 	if (o->before.count == 0 || o->after.count == 0) {
-		fprintf(stderr, "profile: --diff compares two files: BEFORE AFTER\n");
+		complain("--diff compares two files: BEFORE AFTER");
 		return false;
 	}
 	slice_kinds(o);
@@ -492,11 +497,11 @@ static bool check_diff(struct options *o, const struct option_entry *of_run, boo
 static bool check_gates(const struct options *o)
 {
 	if (o->gates.limit_text && !o->diff && o->before.count == 0) {
-		fprintf(stderr, "profile: --fail-above needs a --baseline to compare with\n");
+		complain("--fail-above needs a --baseline to compare with");
 		return false;
 	}
 	if (o->gates.count > 0 && !o->gates.limit_text) {
-		fprintf(stderr, "profile: --fail-on needs --fail-above: by how much it may rise\n");
+		complain("--fail-on needs --fail-above: by how much it may rise");
 		return false;
 	}
 	return true;
@@ -513,23 +518,62 @@ static bool is_long_option(const char *word)
 	return false;
 }
 
+/* How many options' names begin as this word does. */
+static int count_beginning_as(const char *word)
+{
+	size_t length = strcspn(word, "=");
+	int count = 0;
+
+	for (const struct option *o = option_table_long(); o->name; o++)
+		count += strncmp(o->name, word, length) == 0;
+	return count;
+}
+
+/*
+ * What getopt found wrong; it would print the word as it is, whatever that does to the terminal.
+ * `optopt` is the option that lacks its argument or has one too many, a letter that is no option,
+ * or 0.
+ */
+static void explain(const char *word, bool is_long)
+{
+	if (!is_long && option_entry(optopt)->id)
+		complain("option requires an argument -- '%c'", optopt);
+	else if (!is_long)
+		complain("invalid option -- '%c'", optopt);
+	else if (optopt && option_entry(optopt)->kind == ARGUMENT_NONE)
+		complain("option '%.*s' doesn't allow an argument", (int)strcspn(word, "="), word);
+	else if (optopt)
+		complain("option '%s' requires an argument", word);
+	else if (count_beginning_as(word + strspn(word, "-")) > 1)
+		complain("option '%s' is ambiguous", word);
+	else
+		complain("unrecognized option '%s'", word);
+}
+
 /*
  * Like getopt_long_only, but with one dash only full names are long options: getopt_long_only
- * takes "-a" for --as-root and "-p 1234" for --python-lines.
+ * takes "-a" for --as-root and "-p 1234" for --python-lines. Says what is wrong.
  */
 static int next_option(int argc, char **argv)
 {
 	const char *word = argv[optind ? optind : 1], *letters = option_table_short();
 	const struct option *names = option_table_long();
+	bool is_long = word && word[0] == '-' && (word[1] == '-' || is_long_option(word));
+	int option;
 
-	if (!word || word[0] != '-' || word[1] == '-' || !word[1])
-		return getopt_long(argc, argv, letters, names, NULL);
-	if (is_long_option(word))
-		return getopt_long_only(argc, argv, letters, names, NULL);
-	if (word[1] != ':' && strchr(letters + 1, word[1]))
-		return getopt_long(argc, argv, letters, names, NULL);
-	fprintf(stderr, "profile: unrecognized option '%s'\n", word);
-	return '?';
+	opterr = 0;
+	if (is_long && word[1] != '-') {
+		option = getopt_long_only(argc, argv, letters, names, NULL);
+	} else if (!word || word[0] != '-' || is_long || !word[1] ||
+		   (word[1] != ':' && strchr(letters + 1, word[1]))) {
+		option = getopt_long(argc, argv, letters, names, NULL);
+	} else {
+		complain("unrecognized option '%s'", word);
+		return '?';
+	}
+	if (option == '?')
+		explain(word, is_long);
+	return option;
 }
 
 /*
@@ -554,18 +598,28 @@ static int next_word(const struct options *o, int argc, char **argv, bool *has_b
 	}
 }
 
+/* What was asked for has been printed: whether it was written, too. */
+static enum options_result printed(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return OPTIONS_DONE;
+	complain("writing to standard output: %s", strerror(errno));
+	return OPTIONS_WRONG;
+}
+
 /* --help, --help TOPIC, --help=TOPIC */
 static enum options_result print_help(const char *topic)
 {
+	char list[WORDS_BYTES];
+
 	if (!topic) {
 		help_overview(stdout);
-		return OPTIONS_DONE;
+		return printed();
 	}
 	if (help_topic(topic, stdout))
-		return OPTIONS_DONE;
-	fprintf(stderr, "profile: no help on '%s'; the topics are ", topic);
-	help_list_topics(stderr);
-	fputc('\n', stderr);
+		return printed();
+	join(option_entry('h')->words, list);
+	complain("no help on '%s'; the topics are %s", topic, list);
 	return OPTIONS_WRONG;
 }
 
@@ -609,11 +663,11 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		if (option == OPT_COMPLETION) {
 			if (!print_completion(optarg))
 				goto wrong;
-			return OPTIONS_DONE;
+			return printed();
 		}
 		if (option == OPT_VERSION) {
 			puts("profile " PROFILE_VERSION);
-			return OPTIONS_DONE;
+			return printed();
 		}
 		if (!set_option(options, option, optarg))
 			goto wrong;
@@ -639,7 +693,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		return OPTIONS_FROM;
 	}
 	if (optind >= argc) {
-		fprintf(stderr, "profile: no command to run\n");
+		complain("no command to run");
 		goto wrong;
 	}
 	choose_launch_stacks(options);

@@ -69,7 +69,7 @@ enum options_result {
 	OPTIONS_RUN,   /* run the command */
 	OPTIONS_FROM,  /* read a capture */
 	OPTIONS_DIFF,  /* compare runs */
-	OPTIONS_DONE,  /* --help or --version: exit 0 */
+	OPTIONS_DONE,  /* --help and the like, and it is written: exit 0 */
 	OPTIONS_WRONG, /* explained on stderr: exit 125; also if there were no arguments at all */
 };
 

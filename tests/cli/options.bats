@@ -446,3 +446,15 @@ as_nobody()
 	END
 	expect_empty out.folded
 }
+
+@test "help, version and completion say when they cannot be written" {
+	for words in --help '--help output' --version '--completion fish'; do
+		read -ra words <<<"$words"
+		run_command sh -c '"$@" >/dev/full' sh "$profile" "${words[@]}"
+		expect_status 125
+		expect_line stderr '^profile: writing to standard output: No space left on device$'
+		run_command sh -c '"$@" >&-' sh "$profile" "${words[@]}"
+		expect_status 125
+		expect_line stderr '^profile: writing to standard output: Bad file descriptor$'
+	done
+}

@@ -185,8 +185,29 @@ static void abbreviations_that_are_clear(void **state)
 	assert_true(options.measure.traces_gpu && !options.measure.samples_cpu);
 	assert_run("--raw", "--as", "app");
 	assert_true(options.raw_names && options.as_root);
+	assert_wrong("--live=x", "app");
+	assert_non_null(strstr(captured.text, "option '--live' doesn't allow an argument"));
 	assert_wrong("--cu", "x", "app"); /* cupti-lib or cuda-lib */
 	assert_non_null(strstr(captured.text, "ambiguous"));
+}
+
+/* What the command line has may come from others. */
+static void words_do_not_control_the_terminal(void **state)
+{
+	static const char *const words[][2] = {
+		{"--\033[2J", "app"},   {"-\033", "app"},       {"-q\001", "app"},
+		{"--live=\033", "app"}, {"--uni\033=x", "app"}, {"-x\033", "app"},
+		{"--unit", "\033]0;x"}, {"--help", "\033"},     {"--completion", "\033"},
+		{"-F", "\2335"},        {"--by", "\033"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		assert_int_equal(PARSE(words[i][0], words[i][1]), OPTIONS_WRONG);
+		assert_true(captured.text[0] != '\0');
+		for (const char *c = captured.text; *c; c++)
+			assert_true(*c == '\n' || (*c >= ' ' && *c <= '~'));
+	}
 }
 
 /* With one dash a typing error must not enable an option. */
@@ -544,6 +565,7 @@ int main(void)
 		cmocka_unit_test(outputs_are_not_endless),
 		cmocka_unit_test(abbreviations_that_are_clear),
 		cmocka_unit_test(one_dash_takes_whole_names_only),
+		cmocka_unit_test(words_do_not_control_the_terminal),
 		cmocka_unit_test(the_injection_library_has_an_older_name),
 		cmocka_unit_test(the_first_operand_ends_our_options),
 		cmocka_unit_test(two_dashes_end_our_options),
