@@ -141,11 +141,15 @@ static bool is_above(const struct gates *g, const struct change *c)
 	return change_difference(c) > limit;
 }
 
-/* "rose by 12.0 % (1.000 ms to 1.120 ms)" */
+/* "rose by 12.0 % (1.000 ms to 1.120 ms)"; "stayed at 1.000 ms" */
 static void describe(const struct comparison *c, const struct change *change, char text[160])
 {
 	char before[CHANGES_TEXT_BYTES], after[CHANGES_TEXT_BYTES], percent[32] = "";
 
+	if (change_verdict(change) == CHANGED_NOT) {
+		snprintf(text, 160, "stayed at %s", changes_amount(before, c, change->before));
+		return;
+	}
 	if (change->before > 0)
 		snprintf(percent, sizeof(percent), " by %.1f %%",
 			 fabs(change_difference(change)) / change->before * 100);

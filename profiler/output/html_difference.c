@@ -29,7 +29,7 @@ static const char style[] =
 	"font-variant-numeric:tabular-nums}"
 	"th:last-child,td:last-child{text-align:left;white-space:normal;overflow-wrap:anywhere}"
 	"td:last-child{font-family:ui-monospace,monospace}"
-	".noise{opacity:.6}"
+	".noise,.same{opacity:.6}"
 	".more{color:#b2182b}.less{color:#2166ac}"
 	"@media(prefers-color-scheme:dark){.more{color:#f4a582}.less{color:#92c5de}}"
 	"svg{max-width:100%;height:auto;margin-top:8px}";
@@ -56,25 +56,15 @@ static void put_amount(const struct page *p, double amount, bool has_sign)
 	fprintf(p->out, "%s%.0f%s", sign, amount, p->comparison->is_weights ? "" : " ns");
 }
 
-static const char *verdict_of(const struct change *change, bool was_there, bool is_there)
+static void put_change(const struct page *p, const struct change *change)
 {
-	if (!change->has_bound)
-		return "unknown";
-	if (!change->is_significant)
-		return "noise";
-	if (!was_there)
-		return "new";
-	if (!is_there)
-		return "gone";
-	return change_difference(change) > 0 ? "more" : "less";
-}
+	enum change_verdict verdict = change_verdict(change);
+	const char *word = change_verdict_word(verdict);
 
-static void put_change(const struct page *p, const struct change *change, const char *verdict)
-{
 	fprintf(p->out, "<tr class=\"%s\"><td>",
-		strcmp(verdict, "new") == 0    ? "more"
-		: strcmp(verdict, "gone") == 0 ? "less"
-					       : verdict);
+		verdict == CHANGED_TO_NEW       ? "more"
+		: verdict == CHANGED_TO_NOTHING ? "less"
+						: word);
 	put_amount(p, change->before, false);
 	fprintf(p->out, "<td>");
 	put_amount(p, change->after, false);
@@ -86,7 +76,7 @@ static void put_change(const struct page *p, const struct change *change, const 
 	fprintf(p->out, "<td>");
 	if (change->has_bound)
 		put_amount(p, change->bound, false);
-	fprintf(p->out, "<td>%s<td>", verdict);
+	fprintf(p->out, "<td>%s<td>", word);
 }
 
 static void open_table(const struct page *p, const char *title, const char *what)
@@ -117,7 +107,7 @@ static void put_totals(const struct page *p)
 
 		if (change->before <= 0 && change->after <= 0)
 			continue;
-		put_change(p, change, verdict_of(change, true, true));
+		put_change(p, change);
 		fprintf(p->out, "%s\n", names[i]);
 	}
 	close_table(p);
@@ -125,8 +115,7 @@ static void put_totals(const struct page *p)
 
 static void put_entry(const struct page *p, const struct comparison_entry *e)
 {
-	put_change(p, &e->change,
-		   verdict_of(&e->change, e->is_on[SIDE_BEFORE], e->is_on[SIDE_AFTER]));
+	put_change(p, &e->change);
 	fprintf(p->out, "<span title=\"");
 	markup_xml(p->out, e->frame->name, NAME_CHARACTERS);
 	fprintf(p->out, "\">");

@@ -185,6 +185,38 @@ static double squares_of(const double *values, uint32_t count, double mean)
 	return sum;
 }
 
+/* Of equal values, sums may differ in their last digit. */
+static bool is_equal(const struct change *c)
+{
+	return fabs(change_difference(c)) <= 1e-9 * fmax(c->after, c->before);
+}
+
+enum change_verdict change_verdict(const struct change *change)
+{
+	if (is_equal(change))
+		return CHANGED_NOT;
+	if (!change->has_bound)
+		return CHANGED_PERHAPS;
+	if (!change->is_significant)
+		return CHANGED_BY_CHANCE;
+	if (change->before <= 0)
+		return CHANGED_TO_NEW;
+	if (change->after <= 0)
+		return CHANGED_TO_NOTHING;
+	return change_difference(change) > 0 ? CHANGED_TO_MORE : CHANGED_TO_LESS;
+}
+
+const char *change_verdict_word(enum change_verdict verdict)
+{
+	static const char *const words[CHANGE_VERDICTS] = {
+		[CHANGED_NOT] = "same",        [CHANGED_BY_CHANCE] = "noise",
+		[CHANGED_PERHAPS] = "unknown", [CHANGED_TO_NEW] = "new",
+		[CHANGED_TO_NOTHING] = "gone", [CHANGED_TO_MORE] = "more",
+		[CHANGED_TO_LESS] = "less"};
+
+	return words[verdict];
+}
+
 /* `values` by run, `sides` by side. */
 static struct change change_of(const uint32_t runs[SIDES], const double *values,
 			       const struct side_sum *sides)
@@ -209,8 +241,7 @@ static struct change change_of(const uint32_t runs[SIDES], const double *values,
 	} else {
 		c.bound = NORMAL * sqrt(sampled + measured);
 	}
-	/* of equal values, sums may differ in their last digit */
-	c.is_significant = fabs(c.after - c.before) > fmax(c.bound, 1e-9 * fmax(c.after, c.before));
+	c.is_significant = !is_equal(&c) && fabs(change_difference(&c)) > c.bound;
 	return c;
 }
 

@@ -48,6 +48,22 @@ static inline double change_difference(const struct change *change)
 	return change->after - change->before;
 }
 
+/* What to call a difference, everywhere. */
+enum change_verdict {
+	CHANGED_NOT,        /* equal */
+	CHANGED_BY_CHANCE,  /* within the bound */
+	CHANGED_PERHAPS,    /* there is no bound */
+	CHANGED_TO_NEW,     /* nothing before */
+	CHANGED_TO_NOTHING, /* nothing after */
+	CHANGED_TO_MORE,
+	CHANGED_TO_LESS,
+	CHANGE_VERDICTS
+};
+enum change_verdict change_verdict(const struct change *change);
+
+/* "same", "noise", "unknown", "new", "gone", "more", "less" */
+const char *change_verdict_word(enum change_verdict verdict);
+
 /* By which a frame or kernel is the same on both sides. */
 enum comparison_match { MATCHED_BY_NAME, MATCHED_BY_TEMPLATE, MATCHED_BY_NUMBERS, MATCHES };
 

@@ -51,11 +51,15 @@ static void print_change(struct log *log, const struct comparison *c, const stru
 		 word, bytes, name, name[bytes] ? "\xe2\x80\xa6" : "", note);
 }
 
+/* Unless the numbers beside it say it already. */
 static const char *word_of(const struct change *change)
 {
-	if (!change->is_significant)
-		return change_difference(change) == 0 ? "same" : "noise";
-	return change->before <= 0 ? "new" : change->after <= 0 ? "gone" : "";
+	enum change_verdict verdict = change_verdict(change);
+
+	return verdict == CHANGED_PERHAPS || verdict == CHANGED_TO_MORE ||
+			       verdict == CHANGED_TO_LESS
+		       ? ""
+		       : change_verdict_word(verdict);
 }
 
 /* By what a kernel was found on both sides, where it is not its name. */

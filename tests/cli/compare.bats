@@ -270,8 +270,13 @@ field()
 }
 
 @test "a difference is a page that loads nothing" {
-	run_profile -q --diff 100.profile 100.profile -o d.html
+	run_profile --diff 100.profile 100.profile -o d.html --fail-above 5%
 	expect_status 0
+	expect_line stderr '^GPU time stayed at 100\.000 us: not above 5%$'
+	# report and page call equal times the same
+	expect_line stderr '0 ns +same +GPU time$'
+	expect_line d.html '^<tr class="same">.*<td>same<td>GPU time$'
+	expect_no_line d.html '<tr class="noise">'
 	expect_line d.html "default-src 'none'"
 	expect_line d.html 'launches'
 	expect_line d.html '^</html>$'
@@ -284,5 +289,5 @@ field()
 		--time 1..2 --fail-above 5% --fail-on 'function=PyObject_Free' --fail-on wall
 	expect_status 0
 	expect_line stderr '^profile: time of function=PyObject_Free .* within the noise of .* ms: this does not fail$'
-	expect_line stderr "^time of the run .*: not above 5%$"
+	expect_line stderr '^time of the run stayed at 1\.000 s: not above 5%$'
 }
