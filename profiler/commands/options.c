@@ -137,7 +137,14 @@ static bool set_match(const char *word, const char *text, bool may_be_number,
 
 static bool set_part(struct options *o, enum place_part part, const char *text)
 {
-	return set_match(grouping_word(part), text, true, &o->view.slice.parts[part]);
+	struct slice_match *match = &o->view.slice.parts[part];
+
+	if (!set_match(grouping_word(part), text, true, match))
+		return false;
+	if (part != PLACE_STREAM || match->is_number)
+		return true;
+	complain("--stream takes a number, not '%s'", text);
+	return false;
 }
 
 /*
@@ -273,8 +280,8 @@ static bool check_formats(const struct options *o)
 
 static void choose_formats(struct options *o)
 {
-	/* reading a capture for its report alone writes no file */
-	if (o->output_count == 0 && !o->diff && !(o->from && o->report))
+	/* reading a capture for its report or a comparison alone writes no file */
+	if (o->output_count == 0 && !o->diff && !(o->from && (o->report || o->before.count > 0)))
 		o->outputs[o->output_count++].path = OPTIONS_DEFAULT_OUTPUT;
 	for (uint32_t i = 0; i < o->output_count; i++)
 		o->outputs[i].writer = o->format ? o->format : writer_for_path(o->outputs[i].path);
@@ -493,6 +500,17 @@ static bool check_diff(struct options *o, const struct option_entry *of_run, boo
 	return check_formats(o);
 }
 
+/* --widths is of a picture of a comparison. */
+static bool check_widths(const struct options *o)
+{
+	for (uint32_t i = 0; o->diff && i < o->output_count; i++)
+		if (o->outputs[i].writer == &svg_writer || o->outputs[i].writer == &html_writer)
+			return true;
+	complain("--widths is for the picture of a difference: --diff with -o FILE.svg or "
+		 "-o FILE.html");
+	return false;
+}
+
 /* --fail-above needs something to compare with, and --fail-on a limit. */
 static bool check_gates(const struct options *o)
 {
@@ -635,7 +653,7 @@ static bool print_completion(const char *shell)
 enum options_result options_parse(int argc, char **argv, struct options *options)
 {
 	const struct option_entry *of_run = NULL;
-	bool has_border = false, has_baseline = false;
+	bool has_border = false, has_baseline = false, has_widths = false;
 	int option;
 
 	memset(options, 0, sizeof(*options));
@@ -674,11 +692,12 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		if (option_entry(option)->is_of_run)
 			of_run = option_entry(option);
 		has_baseline |= option == OPT_BASELINE;
+		has_widths |= option == OPT_WIDTHS;
 	}
 	choose_formats(options);
 	if (!check_open(options))
 		goto wrong;
-	if (!check_gates(options))
+	if (!check_gates(options) || (has_widths && !check_widths(options)))
 		goto wrong;
 	if (options->diff) {
 		if (has_baseline)

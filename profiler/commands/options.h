@@ -37,11 +37,11 @@ struct options {
 	const char
 		*from; /* a capture to read instead of running a command, "-": stdin; NULL: none */
 	bool diff;     /* compare `before` with `after`, and run no command */
-	struct run_files before, after; /* without `diff`, `before` has the baselines */
-	enum comparison_side widths;    /* of a picture of both */
-	struct gates gates;             /* --fail-above */
-	struct output_choice
-		outputs[OUTPUTS_MAX]; /* none with `diff`, or `from` and `report` alone */
+	struct run_files before, after;            /* without `diff`, `before` has the baselines */
+	enum comparison_side widths;               /* of a picture of both */
+	struct gates gates;                        /* --fail-above */
+	struct output_choice outputs[OUTPUTS_MAX]; /* none with `diff`, or `from` for a report or
+						      comparison alone */
 	uint32_t output_count;
 	const struct writer *format; /* of all of them; NULL: by their extensions */
 	bool root_at_bottom;         /* --flame */

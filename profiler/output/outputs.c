@@ -28,10 +28,27 @@ static bool is_same(const struct output *a, const struct output *b)
 	       x.st_ino == y.st_ino;
 }
 
+/* Before a fifo is opened: that waits for a reader. */
+static bool is_fifo_twice(const struct output_choice *choices, uint32_t at)
+{
+	struct stat st, other;
+
+	if (stat(choices[at].path, &st) != 0 || !S_ISFIFO(st.st_mode))
+		return false;
+	for (uint32_t i = 0; i < at; i++)
+		if (stat(choices[i].path, &other) == 0 && other.st_dev == st.st_dev &&
+		    other.st_ino == st.st_ino)
+			return true;
+	return false;
+}
+
 int outputs_open(struct outputs *o, const struct output_choice *choices, uint32_t count,
 		 uint32_t *failed)
 {
 	*o = (struct outputs){.choices = choices};
+	for (*failed = 0; *failed < count; (*failed)++)
+		if (is_fifo_twice(choices, *failed))
+			return -EBUSY;
 	while (o->count < count) {
 		uint32_t at = o->count;
 		int err = output_open(&o->files[at], choices[at].path);

@@ -134,6 +134,23 @@ static uint64_t number_of(const struct result *result, const struct place *place
 	return process ? (uint64_t)process->pid : UINT64_MAX;
 }
 
+static bool matches(const struct slice_match *match, const char *text)
+{
+	return regexec(&match->pattern, text, 0, NULL, 0) == 0;
+}
+
+/* By what CUPTI says of it, besides its label. */
+static bool has_device(const struct slice_match *match, const struct result *result,
+		       const struct place *place)
+{
+	const struct device *device = devices_find(result->device_names, place->part[PLACE_PROCESS],
+						   place->part[PLACE_DEVICE]);
+	char uuid[DEVICE_UUID_BYTES];
+
+	return device && ((device->is_described && matches(match, device->name)) ||
+			  (device_has_uuid(device) && matches(match, device_uuid(device, uuid))));
+}
+
 static bool has_part(const struct slice_match *match, const struct result *result,
 		     const struct place *place, enum place_part part)
 {
@@ -145,8 +162,10 @@ static bool has_part(const struct slice_match *match, const struct result *resul
 		return false;
 	if (match->is_number)
 		return number_of(result, place, part) == match->number;
+	if (part == PLACE_DEVICE && has_device(match, result, place))
+		return true;
 	return grouping_text(result->place_names, result->device_names, place, part, text) &&
-	       regexec(&match->pattern, text, 0, NULL, 0) == 0;
+	       matches(match, text);
 }
 
 bool slice_is_of_gpu(const struct slice *slice)

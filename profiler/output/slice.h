@@ -15,7 +15,8 @@
 
 /*
  * A number or a pattern: a number is the pid, the tid, CUPTI's id; other text is an extended
- * regular expression (POSIX), which must match somewhere in the name.
+ * regular expression (POSIX), which must match somewhere in the name: of a device, in its label
+ * ("GPU 0"), its name ("NVIDIA H200") or its UUID.
  */
 struct slice_match {
 	const char *text; /* borrowed; NULL: everything */

@@ -203,6 +203,10 @@ static void write_title(const struct picture *p)
 	fprintf(p->out, "</text></g>\n<text class=\"about\" x=\"%g\" y=\"50\">", MARGIN);
 	if (p->comparison)
 		write_runs(p);
+	else if (p->all_ns <= 0)
+		fprintf(p->out, "Empty: %s",
+			p->result->totals.shown ? "nothing of the run is left"
+						: "no time was recorded");
 	else
 		fprintf(p->out, "%s time by stack",
 			ns[ROW_GPU] <= 0   ? "CPU"

@@ -144,6 +144,25 @@ void device_label(const struct device *device, char label[DEVICE_LABEL_BYTES])
 		 device->is_mps ? " MPS" : "");
 }
 
+const struct device *devices_find(const struct devices *d, uint32_t process, uint32_t id)
+{
+	return find(d, process, id);
+}
+
+const char *device_uuid(const struct device *device, char text[DEVICE_UUID_BYTES])
+{
+	const uint8_t *u = device->uuid;
+
+	if (!device_has_uuid(device))
+		text[0] = '\0';
+	else
+		snprintf(text, DEVICE_UUID_BYTES,
+			 "%s-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+			 device->is_mig ? "MIG" : "GPU", u[0], u[1], u[2], u[3], u[4], u[5], u[6],
+			 u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+	return text;
+}
+
 void devices_label(const struct devices *d, uint32_t process, uint32_t id,
 		   char label[DEVICE_LABEL_BYTES])
 {

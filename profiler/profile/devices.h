@@ -65,6 +65,13 @@ bool device_has_uuid(const struct device *device);
 /* Whether their labels are the same, but for MPS. */
 bool device_is_named_same(const struct device *a, const struct device *b);
 
+/* NULL: nothing is known of it. */
+const struct device *devices_find(const struct devices *d, uint32_t process, uint32_t id);
+
+/* "GPU-6b1ad9c5-...", as nvidia-smi shows it; "": unknown. */
+#define DEVICE_UUID_BYTES 48
+const char *device_uuid(const struct device *device, char text[DEVICE_UUID_BYTES]);
+
 /* The name of a device; by process and number, whether it is known or not. */
 void device_label(const struct device *device, char label[DEVICE_LABEL_BYTES]);
 void devices_label(const struct devices *d, uint32_t process, uint32_t id,

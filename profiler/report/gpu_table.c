@@ -134,20 +134,13 @@ static int by_label(const void *a, const void *b)
 
 static void report_device(struct log *log, const struct device_line *line)
 {
-	static const uint8_t none[GPU_UUID_BYTES];
-	const uint8_t *u = line->device->uuid;
-	char uuid[64] = "";
+	char uuid[DEVICE_UUID_BYTES];
 
-	if (memcmp(u, none, sizeof(none)) != 0)
-		snprintf(
-			uuid, sizeof(uuid),
-			", %s-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-			line->device->is_mig ? "MIG" : "GPU", u[0], u[1], u[2], u[3], u[4], u[5],
-			u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
-	log_verbose(log, "%s: %s%s", line->label,
+	device_uuid(line->device, uuid);
+	log_verbose(log, "%s: %s%s%s", line->label,
 		    line->device->is_described ? line->device->name
 					       : "CUPTI did not report its name",
-		    uuid);
+		    uuid[0] ? ", " : "", uuid);
 }
 
 void gpu_table_report_devices(struct log *log, const struct result *result)

@@ -168,3 +168,32 @@ part()
 		! grep -aq 'softmax\|inference' "$file" || { echo "in $file"; false; }
 	done
 }
+
+@test "a comparison or a report of a capture alone writes no file" {
+	rm -f merged_trace.folded
+	run_profile -q --from a.profile --baseline a.profile --fail-above 5%
+	expect_status 0
+	run_profile --from a.profile --baseline a.profile
+	expect_status 0
+	expect_line stderr '^Compared with a\.profile:$'
+	run_profile --from a.profile --report
+	expect_status 0
+	expect_no_file merged_trace.folded
+}
+
+@test "a device goes by its name and UUID, too" {
+	run_profile -v --from a.profile -o all.folded
+	name=$(sed -n 's/^profile: GPU 0: \(.*\), GPU-.*/\1/p' stderr)
+	uuid=$(sed -n 's/^profile: GPU 0: .*, \(GPU-.*\)/\1/p' stderr)
+	[ -n "$name" ] && [ -n "$uuid" ]
+	expect_equal 'by name' "$(part --device "${name#* }")" "$(part --device 0)"
+	expect_equal 'by UUID' "$(part --device "$uuid")" "$(part --device 0)"
+	[ "$(part --device 0)" -gt 0 ]
+	expect_equal 'another' "$(part --device 'none such')" 0
+}
+
+@test "an empty picture says why it is empty" {
+	run_profile -q --from a.profile --kernel nothere -o empty.svg
+	expect_status 0
+	expect_line empty.svg '>Empty: nothing of the run is left .* with --kernel nothere '
+}

@@ -59,10 +59,6 @@ check_bash_completion()
 	for page in README.md docs/*.md; do
 		grep -oE '\]\([^)# ]+' "$page" | sed 's/^](//' | grep -vE '^(https?|mailto):' |
 			while read -r link; do
-				# the sources have more
-				case $link in
-				*../tests/* | *../scripts/* | *CONTRIBUTING.md) continue ;;
-				esac
 				[ -e "$(dirname "$page")/$link" ] || echo "$page: $link"
 			done
 	done >broken

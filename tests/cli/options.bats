@@ -458,3 +458,16 @@ as_nobody()
 		expect_line stderr '^profile: writing to standard output: Bad file descriptor$'
 	done
 }
+
+@test "--stream takes a number, --widths a picture, -o a fifo once" {
+	wrong_usage "profile: --stream takes a number, not 'x'" --stream x touch has_run
+	wrong_usage "profile: --widths is for the picture of a difference: --diff with -o FILE.svg or -o FILE.html" \
+		--widths before --diff a b -o d.folded
+	wrong_usage "profile: --widths is for the picture of a difference: --diff with -o FILE.svg or -o FILE.html" \
+		--widths before touch has_run
+	mkfifo fifo
+	run_profile -o fifo -o ./fifo touch has_run
+	expect_status 125
+	expect_line stderr '^profile: -o \./fifo is given twice, or two -o name the same file$'
+	expect_no_file has_run
+}

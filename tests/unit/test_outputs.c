@@ -137,14 +137,16 @@ static void the_one_that_fails_is_named(void **state)
 
 static void two_do_not_share_a_place(void **state)
 {
-	static const char *const pairs[][2] = {
-		{"new", "new"}, {"new", "./new"}, {"old", "old"}, {"old", "link"}, {"-", "-"}};
+	static const char *const pairs[][2] = {{"new", "new"}, {"new", "./new"},
+					       {"old", "old"}, {"old", "link"},
+					       {"-", "-"},     {"fifo", "./fifo"}};
 	struct outputs outputs;
 	uint32_t failed;
 
 	(void)state;
 	put_text("old", "old");
 	assert_int_equal(symlink("old", "link"), 0);
+	assert_int_equal(mkfifo("fifo", 0600), 0); /* nobody reads it: opening it would wait */
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		const struct output_choice choices[] = {{pairs[i][0], &folded_writer},
 							{pairs[i][1], &folded_writer}};

@@ -61,6 +61,12 @@ static void places_match_by_number_or_name(void **state)
 	made_begin(&m);
 	place_names_add_process(&m.place_names, &(struct process_info){1, 4711, "train.py 4711"});
 	place_names_add_thread(&m.place_names, &(struct thread_info){1, 4712, "loader 4712"});
+	{
+		const struct gpu_event_device h200 = {
+			.id = 0, .name = "NVIDIA H200", .uuid = {0x6b, 0x1a, 0xd9, 0xc5}};
+
+		assert_int_equal(devices_describe(&m.devices, 1, &h200), 0);
+	}
 	at = places_add(&m.places, &place);
 	m.result.places = m.places.list;
 	m.result.place_count = m.places.count;
@@ -72,13 +78,24 @@ static void places_match_by_number_or_name(void **state)
 		const char *text;
 		bool is_within;
 	} cases[] = {
-		{PLACE_PROCESS, "4711", true},     {PLACE_PROCESS, "1", false},
-		{PLACE_PROCESS, "train", true},    {PLACE_PROCESS, "^rain", false},
-		{PLACE_PROCESS, "471[0-9]", true}, {PLACE_THREAD, "4712", true},
-		{PLACE_THREAD, "^loader", true},   {PLACE_THREAD, "4711", false},
-		{PLACE_DEVICE, "0", true},         {PLACE_DEVICE, "1", false},
-		{PLACE_DEVICE, "GPU 0", true},     {PLACE_STREAM, "7", true},
-		{PLACE_STREAM, "77", false},       {PLACE_STREAM, "99999999999999999999", false},
+		{PLACE_PROCESS, "4711", true},
+		{PLACE_PROCESS, "1", false},
+		{PLACE_PROCESS, "train", true},
+		{PLACE_PROCESS, "^rain", false},
+		{PLACE_PROCESS, "471[0-9]", true},
+		{PLACE_THREAD, "4712", true},
+		{PLACE_THREAD, "^loader", true},
+		{PLACE_THREAD, "4711", false},
+		{PLACE_DEVICE, "0", true},
+		{PLACE_DEVICE, "1", false},
+		{PLACE_DEVICE, "GPU 0", true},
+		{PLACE_STREAM, "7", true},
+		{PLACE_DEVICE, "H200", true},
+		{PLACE_DEVICE, "A100", false},
+		{PLACE_DEVICE, "GPU-6b1ad9c5-0000", true},
+		{PLACE_DEVICE, "^GPU-7", false},
+		{PLACE_STREAM, "77", false},
+		{PLACE_STREAM, "99999999999999999999", false},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		parse(&slice.parts[cases[i].part], cases[i].text);
