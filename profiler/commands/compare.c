@@ -144,6 +144,20 @@ static const struct writer *writer_of(const struct writer *writer)
 					      : writer;
 }
 
+/* The comparison is made: nothing needs the timelines any more. False: they have no room there. */
+static bool make_room(struct comparing *c, int beside)
+{
+	bool is_made = false;
+
+	for (int side = 0; side < SIDES; side++)
+		for (uint32_t i = 0; i < c->count[side]; i++) {
+			struct timeline *t = c->inputs[side][i].result->timeline;
+
+			is_made |= t && timeline_give_room(t, beside);
+		}
+	return is_made;
+}
+
 /* 0, or the status to exit with. */
 static int write_all(struct comparing *c, struct outputs *outputs, struct comparison *comparison)
 {
@@ -156,8 +170,11 @@ static int write_all(struct comparing *c, struct outputs *outputs, struct compar
 	for (uint32_t i = 0; i < c->options->output_count; i++) {
 		const char *path = c->options->outputs[i].path;
 		struct written written;
-		int err = outputs_write(outputs, i, &comparison->result, &options, &written);
+		int err;
 
+		do {
+			err = outputs_write(outputs, i, &comparison->result, &options, &written);
+		} while (output_lacks_room(err) && make_room(c, outputs_place(outputs, i)));
 		if (!err) {
 			log_line(&c->log, "Wrote %" PRIu64 " %s%s to %s", written.items,
 				 outputs->choices[i].writer->item, written.items == 1 ? "" : "s",

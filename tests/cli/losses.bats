@@ -281,3 +281,11 @@ on_small_disk()
 	[ -s kept/x.folded ]
 	grep -q '"timeline_records_lost": *"\?[1-9]' kept/x.trace.json
 }
+
+@test "timelines that were compared make room for the difference" {
+	"$profile" -q -o a.profile "$workloads/launches" 20000
+	on_small_disk 100k "$profile" --diff a.profile a.profile -o small/d.html -o small/d.svg
+	expect_status 0
+	[ -s kept/d.html ]
+	[ -s kept/d.svg ]
+}
