@@ -22,6 +22,7 @@ _Static_assert(TIMELINE_KINDS <= 8, "a bit each");
 
 struct timeline {
 	int fd;
+	dev_t folder_device;
 	int stopped; /* 0, or -errno: why adding has stopped */
 	struct timeline_record *buffer;
 	uint32_t buffered;
@@ -75,6 +76,7 @@ struct timeline *timeline_new(const char *folder, const struct timeline_limits *
 	static const struct timeline_limits usual = {TIMELINE_RECORDS, TIMELINE_SHAPES};
 	struct timeline *t = calloc(1, sizeof(*t));
 	int err = ENOMEM;
+	struct stat st;
 
 	if (!t)
 		return NULL;
@@ -84,8 +86,10 @@ struct timeline *timeline_new(const char *folder, const struct timeline_limits *
 	if (!t->buffer)
 		goto fail;
 	t->fd = open_unnamed(folder);
-	if (t->fd >= 0)
+	if (t->fd >= 0) {
+		t->folder_device = stat(folder, &st) == 0 ? st.st_dev : 0;
 		return t;
+	}
 	err = -t->fd;
 fail:
 	timeline_free(t);
@@ -209,7 +213,8 @@ bool timeline_give_room(struct timeline *t, int beside)
 	struct stat ours, other;
 
 	if (t->written == 0 || fstat(t->fd, &ours) != 0 || fstat(beside, &other) != 0 ||
-	    ours.st_dev != other.st_dev ||
+	    /* in overlays, files may have other devices than their folders */
+	    (other.st_dev != ours.st_dev && other.st_dev != t->folder_device) ||
 	    ftruncate(t->fd, (off_t)(kept * sizeof(*t->buffer))) != 0)
 		return false;
 	count_loss(t, &t->stats.lost, t->written - kept, -ENOSPC);
