@@ -1,0 +1,41 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# What one launch costs the program, in instructions and memory: so that it cannot creep up. Counted,
+# not timed. `tests/bench/price --functions` shows where it goes.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	needs_command valgrind
+	needs_command setpriv
+}
+
+# costs_at_most INSTRUCTIONS CODE-LINES DATA-LINES PAGES CALLBACKS, of what price printed
+costs_at_most()
+{
+	local got want
+
+	cat stdout
+	read -r -a got <<<"$(sed -n 's/^1 launch: //; s/[^0-9]\+/ /gp' stdout)"
+	[ ${#got[@]} = 5 ]
+	for want in "$@"; do
+		[ "${got[0]}" -le "$want" ] || return 1
+		[ "${got[0]}" -gt 0 ]
+		got=("${got[@]:1}")
+	done
+}
+
+@test "one launch with its stack" {
+	run_command "$root/tests/bench/price"
+	expect_status 0
+	costs_at_most 2700 90 120 26 4
+}
+
+@test "one launch without its stack" {
+	run_command "$root/tests/bench/price" --no-stacks
+	expect_status 0
+	costs_at_most 800 42 35 15 4
+}
