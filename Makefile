@@ -76,9 +76,17 @@ $(BUILD)/%.o: %.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# The injection library: never sanitized, for it runs inside other people's programs.
+# The injection library: never sanitized, for it runs inside other people's programs. Its little
+# thread-local storage is reached by descriptors, if the compiler knows them: a few instructions and
+# no table where the loader has room for it in each thread's static block, which it usually has.
+# Where it has not, glibc before 2.40 may lose vector registers, so the library uses none.
+DESCRIPTORS := -mtls-dialect=gnu2 -mgeneral-regs-only
+DESCRIPTORS := $(shell echo 'int i;' | $(CC) $(DESCRIPTORS) -c -x c - -o /dev/null 2>/dev/null && \
+	echo $(DESCRIPTORS))
 INJECT_CFLAGS = $(filter-out -fsanitize%,$(filter-out -fno-sanitize%,$(CFLAGS))) -fPIC \
-	-fvisibility=hidden
+	-fvisibility=hidden $(DESCRIPTORS)
+# has no such storage, but numbers with a fraction
+$(BUILD)/pic/cupti_trace/clock.o: DESCRIPTORS :=
 $(BUILD)/pic/%.o: %.c Makefile
 	$(call msg,CC,$< (pic))
 	$(Q)mkdir -p $(@D)

@@ -43,10 +43,45 @@ static _Atomic uint32_t generation = 1;
 /* Not 0: code is about to be unmapped, so each launch looks. Counts down with each check. */
 static _Atomic uint32_t watched_checks;
 
-static __thread struct {
+/* A thread's stacks of late, freed at its end. */
+struct thread_cache {
+	struct known_stack slots[THREAD_SLOTS];
 	uint32_t generation;
-	struct known_stack slots[THREAD_SLOTS] __attribute__((aligned(64)));
-} thread_cache;
+};
+static __thread struct thread_cache *own_cache;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_end;
+static bool has_key;
+
+static void at_thread_end(void *cache)
+{
+	own_cache = NULL;
+	free(cache);
+}
+
+static void make_key(void)
+{
+	has_key = pthread_key_create(&thread_end, at_thread_end) == 0;
+}
+
+/* NULL where there is no memory. */
+static __attribute__((noinline)) struct thread_cache *make_cache(void)
+{
+	struct thread_cache *cache = NULL;
+
+	pthread_once(&once, make_key);
+	if (has_key)
+		cache = aligned_alloc(64, (sizeof(*cache) + 63) & ~63u);
+	if (!cache)
+		return NULL;
+	memset(cache, 0, sizeof(*cache));
+	if (pthread_setspecific(thread_end, cache) != 0) {
+		free(cache);
+		return NULL;
+	}
+	own_cache = cache;
+	return cache;
+}
 
 static int read_counts(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -224,9 +259,9 @@ static uint64_t hash_stack(const char *function, const struct captured *stack)
 }
 
 /* The place of a stack in the thread's cache: its own, or the one that gives way to it. */
-static struct known_stack *thread_slot(uint64_t hash)
+static struct known_stack *thread_slot(struct thread_cache *cache, uint64_t hash)
 {
-	struct known_stack *set = &thread_cache.slots[(hash >> 40) % THREAD_SLOTS & ~3u];
+	struct known_stack *set = &cache->slots[(hash >> 40) % THREAD_SLOTS & ~3u];
 
 	for (uint32_t i = 0; i < 4; i++)
 		if (set[i].hash == hash || set[i].hash == 0)
@@ -251,9 +286,10 @@ static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, str
 
 uint32_t launch_stack_capture(struct sink *sink, const char *function)
 {
+	struct thread_cache *cache = own_cache ? own_cache : make_cache();
 	struct captured stack;
 	struct known_stack *slot;
-	uint32_t now;
+	uint32_t now, id;
 	uint64_t hash;
 
 	if (atomic_load_explicit(&watched_checks, memory_order_relaxed))
@@ -269,14 +305,21 @@ uint32_t launch_stack_capture(struct sink *sink, const char *function)
 	if (stack.native.count == 0)
 		return 0;
 	hash = hash_stack(function, &stack);
-	if (thread_cache.generation != now) {
-		memset(&thread_cache, 0, sizeof(thread_cache));
-		thread_cache.generation = now;
+	if (!cache)
+		return find_id(sink, hash, function, &stack);
+	if (cache->generation != now) {
+		memset(cache->slots, 0, sizeof(cache->slots));
+		cache->generation = now;
 	}
-	slot = thread_slot(hash);
-	if (slot->hash != hash) {
-		slot->id = find_id(sink, hash, function, &stack);
-		slot->hash = hash;
-	}
-	return slot->id;
+	slot = thread_slot(cache, hash);
+	if (slot->hash == hash)
+		return slot->id;
+	id = find_id(sink, hash, function, &stack);
+	/* a signal's handler that launches finds either stack under its own hash, or none */
+	slot->hash = 0;
+	atomic_signal_fence(memory_order_release);
+	slot->id = id;
+	atomic_signal_fence(memory_order_release);
+	slot->hash = hash;
+	return id;
 }
