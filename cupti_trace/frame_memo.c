@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cupti_trace/stack_words.h"
 
 #define FIRST_NODES 256u       /* powers of two */
 #define MOST_NODES 8192u       /* 256 KiB, and 64 KiB for the index */
@@ -30,6 +31,7 @@ struct frame_memo {
 	bool is_full;       /* a state was turned away */
 	uint32_t *buckets;  /* node numbers; 0: empty */
 	struct node *nodes; /* aligned to 64 */
+	struct stack_words words;
 };
 
 static _Atomic size_t bytes_in_use;
@@ -57,6 +59,7 @@ static void at_thread_end(void *memo)
 {
 	own = NULL;
 	release(memo);
+	stack_words_release(&((struct frame_memo *)memo)->words);
 	free(memo);
 }
 
@@ -128,6 +131,7 @@ struct frame_memo *frame_memo_of_thread(uint64_t high, uint32_t generation)
 		return make(high, generation);
 	if (memo->generation != generation || memo->high != high) {
 		forget(memo);
+		stack_words_forget(&memo->words);
 		memo->generation = generation;
 		memo->high = high;
 	} else if (memo->is_full) {
@@ -135,6 +139,11 @@ struct frame_memo *frame_memo_of_thread(uint64_t high, uint32_t generation)
 			forget(memo);
 	}
 	return memo;
+}
+
+struct stack_words *frame_memo_words_of_thread(uint32_t generation)
+{
+	return own && own->generation == generation ? &own->words : NULL;
 }
 
 /* ---- nodes ---- */
@@ -244,5 +253,45 @@ void frame_memo_read_sps(const struct frame_memo *memo, uint32_t node, uint64_t 
 	for (uint32_t i = 0; i < count; i++) {
 		node = memo->nodes[node].next;
 		sps[i] = memo->high - memo->nodes[node].rsp;
+	}
+}
+
+/* The words that decide what comes after `at`, as distances from the stack's end. */
+static uint32_t deciding_words(const struct frame_memo *memo, const struct node *at,
+			       uint64_t distances[3])
+{
+	uint32_t count = 0;
+
+	if (at->rule != FRAME_BY_RSP)
+		distances[count++] = at->rbp_at;
+	if (at->rule == FRAME_AT_RBP)
+		distances[count++] =
+			memo->high - word(memo, at->rbp_at) - (uint64_t)(int64_t)at->offset;
+	distances[count++] = memo->nodes[at->next].rsp + UINT64_C(8);
+	return count;
+}
+
+uint32_t frame_memo_read_words(const struct frame_memo *memo, uint32_t node, uint64_t frame,
+			       uint16_t *offsets, uint32_t max)
+{
+	const struct node *at = &memo->nodes[node];
+	uint64_t distances[3] = {at->rsp + UINT64_C(8)}; /* of the first return address */
+	uint32_t count = 0, more = 1;
+
+	for (;;) {
+		for (uint32_t i = 0; i < more; i++) {
+			uint64_t offset = memo->high - distances[i] - frame;
+
+			if (count == max || offset % STACK_WORDS_UNIT ||
+			    offset / STACK_WORDS_UNIT > STACK_WORDS_REACH)
+				return 0;
+			offsets[count++] = (uint16_t)(offset / STACK_WORDS_UNIT);
+		}
+		if (at->rule == FRAME_OUTERMOST)
+			return count;
+		if (at->rule == FRAME_UNKNOWN || !at->next)
+			return 0;
+		more = deciding_words(memo, at, distances);
+		at = &memo->nodes[at->next];
 	}
 }

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 struct frame_memo;
+struct stack_words;
 
 struct frame_state {
 	uint64_t pc;
@@ -43,6 +44,9 @@ enum frame_rule {
  * remembered under another `generation` is forgotten.
  */
 struct frame_memo *frame_memo_of_thread(uint64_t high, uint32_t generation);
+
+/* What the calling thread's stacks are recognized by; NULL: nothing of this generation. */
+struct stack_words *frame_memo_words_of_thread(uint32_t generation);
 
 /* The node of a state, made if there is none; 0 when the memo is full or cannot hold it. */
 uint32_t frame_memo_node(struct frame_memo *memo, const struct frame_state *state);
@@ -67,6 +71,15 @@ uint32_t frame_memo_follow(const struct frame_memo *memo, uint32_t node, uint64_
  */
 void frame_memo_read_sps(const struct frame_memo *memo, uint32_t node, uint64_t *sps,
 			 uint32_t count);
+
+/*
+ * The words of the stack that decided the walk from `node` to the outermost frame, as it was just
+ * followed or set: their distances from `frame`, below all of them, in STACK_WORDS_UNITs. Returns
+ * how many; 0 if there are more than `max`, if one is out of reach, or if the walk is not known to
+ * its end.
+ */
+uint32_t frame_memo_read_words(const struct frame_memo *memo, uint32_t node, uint64_t frame,
+			       uint16_t *offsets, uint32_t max);
 
 /* The node ends the stack. */
 bool frame_memo_is_outermost(const struct frame_memo *memo, uint32_t node);

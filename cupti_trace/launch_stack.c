@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cupti_trace/at_launch.h"
 #include "cupti_trace/code_map.h"
 #include "cupti_trace/code_ranges.h"
 #include "cupti_trace/guest.h"
@@ -38,24 +39,26 @@ static struct {
 	uint64_t looked;     /* `adds` when Python was looked for */
 	struct code_map map;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_id = 1};
-static _Atomic uint32_t generation = 1;
+static _Atomic uint32_t generation READ_AT_LAUNCH = 1;
 
 /* Not 0: code is about to be unmapped, so each launch looks. Counts down with each check. */
-static _Atomic uint32_t watched_checks;
+static _Atomic uint32_t watched_checks READ_AT_LAUNCH;
 
 /* A thread's stacks of late, freed at its end. */
 struct thread_cache {
 	struct known_stack slots[THREAD_SLOTS];
-	uint32_t generation;
 };
-static __thread struct thread_cache *own_cache;
+static __thread struct {
+	struct thread_cache *cache;
+	uint32_t generation; /* of what is in it */
+} own;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
 static bool has_key;
 
 static void at_thread_end(void *cache)
 {
-	own_cache = NULL;
+	own.cache = NULL;
 	free(cache);
 }
 
@@ -71,7 +74,7 @@ static __attribute__((noinline)) struct thread_cache *make_cache(void)
 
 	pthread_once(&once, make_key);
 	if (has_key)
-		cache = aligned_alloc(64, (sizeof(*cache) + 63) & ~63u);
+		cache = aligned_alloc(64, sizeof(*cache));
 	if (!cache)
 		return NULL;
 	memset(cache, 0, sizeof(*cache));
@@ -79,7 +82,7 @@ static __attribute__((noinline)) struct thread_cache *make_cache(void)
 		free(cache);
 		return NULL;
 	}
-	own_cache = cache;
+	own.cache = cache;
 	return cache;
 }
 
@@ -258,6 +261,14 @@ static uint64_t hash_stack(const char *function, const struct captured *stack)
 	return h ? h : 1;
 }
 
+/* Of a stack as it is recognized without a walk, by another number than after one. */
+static uint64_t hash_words(uint64_t words, const char *function)
+{
+	return hash_step(words, (uint64_t)(uintptr_t)function, 1);
+}
+
+/* ---- the thread's stacks of late ---- */
+
 /* The place of a stack in the thread's cache: its own, or the one that gives way to it. */
 static struct known_stack *thread_slot(struct thread_cache *cache, uint64_t hash)
 {
@@ -268,6 +279,20 @@ static struct known_stack *thread_slot(struct thread_cache *cache, uint64_t hash
 			return &set[i];
 	return &set[hash >> 32 & 3];
 }
+
+static void keep_id(struct thread_cache *cache, uint64_t hash, uint32_t id)
+{
+	struct known_stack *slot = thread_slot(cache, hash);
+
+	/* a launch from a signal's handler finds either stack under its own hash, or none */
+	slot->hash = 0;
+	atomic_signal_fence(memory_order_release);
+	slot->id = id;
+	atomic_signal_fence(memory_order_release);
+	slot->hash = hash;
+}
+
+/* ---- capturing ---- */
 
 /*
  * The same with the NVTX ranges that are open, which are placed by stack pointers. A function of
@@ -284,22 +309,20 @@ static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, str
 	nvtx_read(&stack->native, sps, &stack->python, &stack->ranges);
 }
 
-uint32_t launch_stack_capture(struct sink *sink, const char *function)
+static __attribute__((noinline)) uint32_t capture_by_walk(struct sink *sink, const char *function,
+							  const void *frame,
+							  struct thread_cache *cache)
 {
-	struct thread_cache *cache = own_cache ? own_cache : make_cache();
 	struct captured stack;
 	struct known_stack *slot;
-	uint32_t now, id;
 	uint64_t hash;
+	uint32_t id;
 
-	if (atomic_load_explicit(&watched_checks, memory_order_relaxed))
-		look_for_unload();
-	now = atomic_load_explicit(&generation, memory_order_relaxed);
 	stack.ranges.count = 0;
 	if (nvtx_has_open()) {
 		capture_with_ranges(sink, &stack);
 	} else {
-		unwind_own_stack(&stack.native);
+		unwind_from(frame, &stack.native);
 		python_stack_read(sink, &stack.python);
 	}
 	if (stack.native.count == 0)
@@ -307,19 +330,55 @@ uint32_t launch_stack_capture(struct sink *sink, const char *function)
 	hash = hash_stack(function, &stack);
 	if (!cache)
 		return find_id(sink, hash, function, &stack);
-	if (cache->generation != now) {
-		memset(cache->slots, 0, sizeof(cache->slots));
-		cache->generation = now;
-	}
 	slot = thread_slot(cache, hash);
-	if (slot->hash == hash)
-		return slot->id;
-	id = find_id(sink, hash, function, &stack);
-	/* a signal's handler that launches finds either stack under its own hash, or none */
-	slot->hash = 0;
-	atomic_signal_fence(memory_order_release);
-	slot->id = id;
-	atomic_signal_fence(memory_order_release);
-	slot->hash = hash;
+	if (slot->hash == hash) {
+		id = slot->id;
+	} else {
+		id = find_id(sink, hash, function, &stack);
+		keep_id(cache, hash, id);
+	}
+	if (stack.native.words) {
+		hash = hash_words(stack.native.words, function);
+		keep_id(cache, python_stack_hash(hash, &stack.python), id);
+	}
 	return id;
+}
+
+/* Continues the hash of a native stack with that of the Python one. */
+static __attribute__((noinline)) uint64_t hash_python(struct sink *sink, uint64_t hash)
+{
+	struct python_stack stack;
+
+	python_stack_read(sink, &stack);
+	return python_stack_hash(hash, &stack);
+}
+
+uint32_t launch_stack_capture(struct sink *sink, const char *function)
+{
+	const void *frame = __builtin_frame_address(0);
+	struct thread_cache *cache = own.cache ? own.cache : make_cache();
+	uint64_t hash;
+	uint32_t now;
+
+	if (atomic_load_explicit(&watched_checks, memory_order_relaxed))
+		look_for_unload();
+	if (!cache)
+		return capture_by_walk(sink, function, frame, NULL);
+	now = atomic_load_explicit(&generation, memory_order_relaxed);
+	if (own.generation != now) {
+		memset(cache, 0, sizeof(*cache));
+		own.generation = now;
+	}
+	hash = nvtx_has_open() ? 0 : unwind_recognize(frame);
+	if (hash) {
+		const struct known_stack *slot;
+
+		hash = hash_words(hash, function);
+		if (python_stack_is_there())
+			hash = hash_python(sink, hash);
+		slot = thread_slot(cache, hash);
+		if (slot->hash == hash)
+			return slot->id;
+	}
+	return capture_by_walk(sink, function, frame, cache);
 }

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cupti_trace/at_launch.h"
 #include "cupti_trace/nvtx_abi.h"
 #include "cupti_trace/nvtx_place.h"
 #include "symbolize/hash.h"
@@ -46,7 +47,7 @@ static struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
 static bool has_key;
-static _Atomic bool in_use;
+static _Atomic bool in_use READ_AT_LAUNCH;
 static __thread struct thread *own;
 
 /* ---- threads ---- */

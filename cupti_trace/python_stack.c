@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "cupti_trace/at_launch.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/loaded_python.h"
 #include "symbolize/array.h"
@@ -42,7 +43,7 @@ static struct {
 	int (*is_finalizing)(void); /* Py_IsFinalizing */
 	char pending_notice[200];   /* a notice that waits for a sink */
 	_Atomic bool has_pending_notice;
-} python = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} python READ_AT_LAUNCH = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Code objects whose names were sent, that of id 1 first; the caller of python_stack_merge locks.
  */
@@ -227,13 +228,20 @@ static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *
 	return good && stack->count > 0;
 }
 
+bool python_stack_is_there(void)
+{
+	int state = atomic_load_explicit(&python.state, memory_order_acquire);
+
+	return state == PYTHON_CHECKED || state == PYTHON_FOUND;
+}
+
 bool python_stack_read(struct sink *sink, struct python_stack *stack)
 {
 	int state = atomic_load_explicit(&python.state, memory_order_acquire);
 	uint64_t thread;
 
 	stack->count = 0;
-	if (state != PYTHON_CHECKED && state != PYTHON_FOUND)
+	if (!python_stack_is_there())
 		return false;
 	/* an interpreter that shuts down frees the state of daemon threads that still run */
 	if (python.is_finalizing())

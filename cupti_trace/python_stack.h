@@ -37,6 +37,9 @@ void python_stack_init(const struct python_stack_options *options);
  */
 void python_stack_look(struct sink *sink);
 
+/* Whether the process has Python frames to read: python_stack_read may return true. */
+bool python_stack_is_there(void);
+
 /* The calling thread's Python frames now; false if there are none. A few ns a frame. */
 bool python_stack_read(struct sink *sink, struct python_stack *stack);
 

@@ -9,9 +9,11 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "cupti_trace/at_launch.h"
 #include "cupti_trace/code_ranges.h"
 #include "cupti_trace/frame_memo.h"
 #include "cupti_trace/row_cache.h"
+#include "cupti_trace/stack_words.h"
 #include "symbolize/cfi.h"
 
 #define PAGE 4096u
@@ -37,7 +39,7 @@ static uint64_t pack(enum row_kind kind, int32_t cfa_offset, int16_t rbp_offset)
 }
 
 /* Changes when rows are forgotten; threads' memos of an older one are not believed. */
-static _Atomic uint32_t generation;
+static _Atomic uint32_t generation READ_AT_LAUNCH;
 
 void unwind_forget(void)
 {
@@ -295,6 +297,7 @@ struct walk {
 	struct cfi_registers registers; /* of the frame being left; see `exact` */
 	uint64_t rbp_at;                /* where rbp's value was read; 0: not from the stack */
 	bool exact;                     /* registers other than rsp, rbp, pc are right too */
+	uint32_t first;                 /* the node of the innermost frame; 0: none */
 	uint32_t max;                   /* frames wanted */
 	uint64_t *sps;                  /* their stack pointers; NULL: not wanted */
 };
@@ -411,6 +414,8 @@ static uint32_t recall(struct walk *w, uint32_t from, struct unwind_stack *stack
 	node = frame_memo_node(w->memo, &state);
 	if (from)
 		frame_memo_set_next(w->memo, from, node);
+	if (stack->count == 1)
+		w->first = node;
 	if (!node)
 		return 0;
 	count = stack->count;
@@ -493,19 +498,35 @@ static void walk(struct walk *w, struct unwind_stack *stack)
 	}
 }
 
-/* The memo is not made for a launch from a handler of a signal that came inside a walk. */
-static __thread bool walking;
+/* The thread's memo is in use: a launch from a signal's handler leaves it alone. */
+static __thread bool remembering;
 
-/* `rbp` is the frame of the function that is called from outside. */
-static inline __attribute__((always_inline)) void walk_own(uint64_t rbp, struct unwind_stack *stack,
-							   uint64_t *sps, uint32_t max)
+/* The stack was walked to its end: what it will be recognized by. */
+static uint64_t learn(const struct walk *w, uint64_t frame)
+{
+	struct stack_words *words = frame_memo_words_of_thread(atomic_load(&generation));
+	uint16_t offsets[STACK_WORDS_MOST];
+	uint32_t count = 0;
+
+	if (words && w->first)
+		count = frame_memo_read_words(w->memo, w->first, frame, offsets, STACK_WORDS_MOST);
+	return count ? stack_words_learn(words, frame, offsets, count) : 0;
+}
+
+/*
+ * `rbp` is the frame of the function that is called from outside. `learns`: the stack is to be
+ * recognized later.
+ */
+static void walk_own(uint64_t rbp, struct unwind_stack *stack, uint64_t *sps, uint32_t max,
+		     bool learns)
 {
 	struct walk w = {.exact = false, .sps = sps, .max = max};
 	uint64_t *value;
-	bool nested = walking;
+	bool nested = remembering;
 
 	stack->count = 0;
 	stack->is_whole = false;
+	stack->words = 0;
 	if (!own_stack.known)
 		find_own_stack();
 	/* this file is built with frame pointers: [rbp] is the caller's rbp, [rbp + 8] where it
@@ -516,7 +537,7 @@ static inline __attribute__((always_inline)) void walk_own(uint64_t rbp, struct 
 	value[CFI_RSP] = rbp + 16;
 	w.rbp_at = rbp;
 	w.registers.known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC;
-	walking = true;
+	remembering = true;
 	if (rbp >= own_stack.low && rbp < own_stack.high) {
 		w.memory = (struct memory){rbp, own_stack.high, own_stack.high};
 		if (!nested)
@@ -525,16 +546,39 @@ static inline __attribute__((always_inline)) void walk_own(uint64_t rbp, struct 
 		w.memory = foreign_stack(rbp, value[CFI_RBP]);
 	}
 	walk(&w, stack);
-	walking = nested;
+	if (learns && stack->is_whole && w.memo)
+		stack->words = learn(&w, rbp);
+	remembering = nested;
 }
 
 __attribute__((noinline)) void unwind_own_stack(struct unwind_stack *stack)
 {
-	walk_own((uint64_t)(uintptr_t)__builtin_frame_address(0), stack, NULL, UNWIND_MAX_FRAMES);
+	walk_own((uint64_t)(uintptr_t)__builtin_frame_address(0), stack, NULL, UNWIND_MAX_FRAMES,
+		 false);
 }
 
 __attribute__((noinline)) void unwind_own_stack_with_sps(struct unwind_stack *stack, uint64_t *sps,
 							 uint32_t max)
 {
-	walk_own((uint64_t)(uintptr_t)__builtin_frame_address(0), stack, sps, max);
+	walk_own((uint64_t)(uintptr_t)__builtin_frame_address(0), stack, sps, max, false);
+}
+
+void unwind_from(const void *frame, struct unwind_stack *stack)
+{
+	walk_own((uint64_t)(uintptr_t)frame, stack, NULL, UNWIND_MAX_FRAMES, true);
+}
+
+uint64_t unwind_recognize(const void *frame)
+{
+	struct stack_words *words;
+	uint64_t hash = 0;
+
+	if (remembering)
+		return 0;
+	remembering = true;
+	words = frame_memo_words_of_thread(atomic_load_explicit(&generation, memory_order_relaxed));
+	if (words)
+		hash = stack_words_guess(words, (uint64_t)(uintptr_t)frame);
+	remembering = false;
+	return hash;
 }

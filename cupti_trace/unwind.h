@@ -21,12 +21,26 @@
 
 struct unwind_stack {
 	uint32_t count;
-	bool is_whole; /* ends where the thread starts; else it is cut: too deep, or no way on */
+	bool is_whole;  /* ends where the thread starts; else it is cut: too deep, or no way on */
+	uint64_t words; /* what unwind_recognize gives for it; 0: nothing. Only of unwind_from */
 	uint64_t pcs[UNWIND_MAX_FRAMES]; /* innermost first; all are return addresses */
 };
 
 /* Walks from the caller of the function that calls this. */
 void unwind_own_stack(struct unwind_stack *stack);
+
+/*
+ * The same from the caller of the function with this __builtin_frame_address(0), which is still
+ * active and was built with frame pointers.
+ */
+void unwind_from(const void *frame, struct unwind_stack *stack);
+
+/*
+ * A keyed hash that tells the calling thread's stacks from `frame` on from each other, without a
+ * walk: the same as the `words` of an earlier walk if the stack is the same. 0, or what no walk
+ * gave: it has to be walked.
+ */
+uint64_t unwind_recognize(const void *frame);
 
 /*
  * The same, `max` frames at most (UNWIND_MAX_FRAMES is the limit), with each frame's stack pointer

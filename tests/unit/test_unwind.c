@@ -17,12 +17,74 @@ static struct unwind_stack taken;
 static void *expected[UNWIND_MAX_FRAMES];
 static int expected_count;
 
+/* Stacks by what they are recognized by: other stacks must not have the same. */
+#define KNOWN_MAX 65536
+static struct known {
+	uint64_t words; /* 0: free */
+	uint32_t count;
+	uint64_t sum; /* of its pcs, in order */
+} known[KNOWN_MAX];
+static uint32_t recognized, compared;
+
+static struct known *known_stack(uint64_t words)
+{
+	uint32_t at = (uint32_t)(words % KNOWN_MAX);
+
+	while (known[at].words && known[at].words != words)
+		at = (at + 1) % KNOWN_MAX;
+	return &known[at];
+}
+
+static struct known describe(uint64_t words, const uint64_t *pcs, uint32_t count)
+{
+	struct known k = {.words = words, .count = count};
+
+	for (uint32_t i = 0; i < count; i++)
+		k.sum = k.sum * 31 + pcs[i];
+	return k;
+}
+
+static void assert_same(const struct known *a, const struct known *b)
+{
+	assert_int_equal(a->count, b->count);
+	assert_true(a->sum == b->sum);
+}
+
+/* What the stack above `frame` is taken for is what it is; all but the innermost frame of `taken`.
+ */
+static void assert_recognized(const void *frame)
+{
+	uint64_t words = unwind_recognize(frame);
+	struct known now = describe(words, taken.pcs + 1, taken.count - 1), *before;
+	static struct unwind_stack stack;
+
+	compared++;
+	before = known_stack(words);
+	if (words && before->words) {
+		recognized++;
+		assert_same(before, &now);
+	}
+	unwind_from(frame, &stack);
+	now = describe(stack.words, stack.pcs, stack.count);
+	assert_int_equal(stack.count, taken.count - 1);
+	if (!stack.words)
+		return;
+	assert_true(words == stack.words || !before->words);
+	before = known_stack(stack.words);
+	if (before->words)
+		assert_same(before, &now);
+	else
+		*before = now;
+}
+
 /* backtrace's first entry is here, ours is the return address into here: from the second on equal.
  */
 NOINLINE static void take_snapshot(void)
 {
 	unwind_own_stack(&taken);
 	expected_count = backtrace(expected, UNWIND_MAX_FRAMES);
+	if (taken.count > 0 && taken.count < UNWIND_MAX_FRAMES)
+		assert_recognized(__builtin_frame_address(0));
 }
 
 /* A sanitizer's own backtrace() puts itself on top. */
@@ -181,7 +243,11 @@ static void take_paths(uint32_t seed, int rounds)
 static void paths_that_part_and_meet(void **state)
 {
 	(void)state;
+	recognized = compared = 0;
 	take_paths(1, 20000);
+	assert_int_equal(compared, 20000);
+
+	assert_in_range(recognized, 1000, compared);
 	unwind_forget();
 	take_paths(2, 2000);
 }

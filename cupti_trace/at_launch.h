@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What each launch reads of the library's state lies together, on one page and few cache lines:
+ * between launches the program uses the caches for itself, so each page more costs a miss.
+ */
+#ifndef CUPTI_TRACE_AT_LAUNCH_H
+#define CUPTI_TRACE_AT_LAUNCH_H
+
+#define READ_AT_LAUNCH __attribute__((section("read_at_launch")))
+
+#endif

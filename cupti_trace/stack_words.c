@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/stack_words.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbolize/hash.h"
+
+/* Words for layouts; a stack of 40 frames takes 12 to 24. A layout's place has to fit into 16 bits.
+ */
+#define FIRST_SIZE 512u
+#define MOST_SIZE 8192u
+#define MOST_BYTES (16u << 20)           /* of all threads */
+#define HISTORY UINT64_C(0xffffffffffff) /* the last three places */
+
+/* As many guesses as words: a context has one. Fewer keys: a layout takes several words. */
+#define GUESSES(size) (size)
+#define KEYS(size) ((size) / 8)
+#define TABLE_WORDS(size) ((GUESSES(size) + KEYS(size)) / 4)
+
+struct layout {
+	uint64_t frame; /* 0: none. At place 0 there is none */
+	uint64_t key;   /* of frame, count and offsets */
+	uint32_t count; /* even: the last offset may be there twice */
+	uint32_t padding;
+	uint16_t offsets[];
+};
+#define HEAD_WORDS (sizeof(struct layout) / 8)
+
+static _Atomic size_t bytes_in_use;
+
+static uint16_t *guesses_of(const struct stack_words *w)
+{
+	return (uint16_t *)w->memory;
+}
+
+static uint16_t *keys_of(const struct stack_words *w)
+{
+	return guesses_of(w) + GUESSES(w->size);
+}
+
+static size_t bytes_of(uint32_t size)
+{
+	return (TABLE_WORDS(size) + size) * sizeof(uint64_t);
+}
+
+static struct layout *layout_at(const struct stack_words *w, uint32_t place)
+{
+	return (struct layout *)(w->memory + TABLE_WORDS(w->size) + place);
+}
+
+static uint64_t word_at(uint64_t frame, uint16_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, (const void *)(uintptr_t)(frame + offset * (uint64_t)STACK_WORDS_UNIT),
+	       sizeof(value));
+	return value;
+}
+
+static uint64_t hash_of(const struct layout *l)
+{
+	uint64_t frame = l->frame, hash = l->key;
+	const uint16_t *at = l->offsets, *end = at + l->count;
+
+	for (; at < end; at += 2)
+		hash = hash_step(hash, word_at(frame, at[0]), word_at(frame, at[1]));
+	return hash ? hash : 1;
+}
+
+static uint64_t note(uint64_t history, uint32_t place)
+{
+	return (history << 16 | place) & HISTORY;
+}
+
+/* Where a layout is guessed from: the last launches' (0), or the frame alone (1). */
+static uint16_t *guess_at(const struct stack_words *words, uint64_t frame, uint32_t context)
+{
+	uint64_t what = context == 0 ? words->before ^ frame : ~frame;
+
+	return &guesses_of(words)[(what * 0x9e3779b97f4a7c15u >> 40) & (GUESSES(words->size) - 1)];
+}
+
+uint64_t stack_words_guess(struct stack_words *words, uint64_t frame)
+{
+	const struct layout *l = NULL;
+	uint32_t place = 0;
+
+	words->before = words->history;
+	if (!words->memory)
+		return 0;
+	for (uint32_t i = 0; i < 2; i++) {
+		place = *guess_at(words, frame, i);
+		l = layout_at(words, place);
+		if (l->frame == frame)
+			break;
+	}
+	if (l->frame != frame)
+		return 0;
+	words->history = note(words->before, place);
+	return hash_of(l);
+}
+
+/* Makes room: all is forgotten. False where there is no memory. */
+static bool grow(struct stack_words *words)
+{
+	uint32_t size = words->memory ? words->size * 4 : FIRST_SIZE;
+	uint64_t *memory = NULL;
+
+	if (size > MOST_SIZE) {
+		stack_words_forget(words);
+		return true;
+	}
+	if (atomic_fetch_add(&bytes_in_use, bytes_of(size)) + bytes_of(size) <= MOST_BYTES)
+		memory = calloc(1, bytes_of(size));
+	if (!memory) {
+		atomic_fetch_sub(&bytes_in_use, bytes_of(size));
+		stack_words_forget(words);
+		return words->memory;
+	}
+	stack_words_release(words);
+	words->memory = memory;
+	words->size = size;
+	words->used = HEAD_WORDS;
+	return true;
+}
+
+void stack_words_forget(struct stack_words *words)
+{
+	if (!words->memory)
+		return;
+	memset(words->memory, 0, bytes_of(words->size));
+	words->used = HEAD_WORDS;
+	words->history = words->before = 0;
+}
+
+void stack_words_release(struct stack_words *words)
+{
+	if (words->memory)
+		atomic_fetch_sub(&bytes_in_use, bytes_of(words->size));
+	free(words->memory);
+	memset(words, 0, sizeof(*words));
+}
+
+/* The place of a layout, made if there is none; 0: it cannot be kept. */
+static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key,
+			 const uint16_t *offsets, uint32_t count)
+{
+	uint32_t pairs = (count + 1) / 2, needed = HEAD_WORDS + (pairs + 1) / 2, place;
+	uint16_t *known;
+	struct layout *l;
+
+	if (words->memory) {
+		known = &keys_of(words)[key % KEYS(words->size)];
+		if (layout_at(words, *known)->key == key && *known)
+			return *known;
+	}
+	if ((!words->memory || words->used + needed > words->size) && !grow(words))
+		return 0;
+	if (words->used + needed > words->size)
+		return 0;
+	place = words->used;
+	words->used += needed;
+	l = layout_at(words, place);
+	*l = (struct layout){.frame = frame, .key = key, .count = pairs * 2};
+	memcpy(l->offsets, offsets, count * sizeof(*offsets));
+	if (count % 2)
+		l->offsets[count] = offsets[count - 1];
+	keys_of(words)[key % KEYS(words->size)] = (uint16_t)place;
+	return place;
+}
+
+uint64_t stack_words_learn(struct stack_words *words, uint64_t frame, const uint16_t *offsets,
+			   uint32_t count)
+{
+	uint64_t key = hash_step(hash_seed.first, frame, count), word;
+	uint32_t place;
+
+	for (uint32_t i = 0; i < count; i += 4) {
+		word = 0;
+		memcpy(&word, offsets + i, (count - i < 4 ? count - i : 4) * sizeof(*offsets));
+		key = hash_step(key, word, 0);
+	}
+	place = place_of(words, frame, key, offsets, count);
+	if (!place)
+		return 0;
+	for (uint32_t i = 0; i < 2; i++)
+		*guess_at(words, frame, i) = (uint16_t)place;
+	words->history = note(words->before, place);
+	return hash_of(layout_at(words, place));
+}

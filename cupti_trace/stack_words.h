@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recognizes a stack that was walked before, without walking it again.
+ *
+ * A walk by call-frame information is decided by some words of the stack: each return address, and
+ * each rbp that leads to a caller. Where these lie is a layout. A program's launches come in much
+ * the same order again and again, so the layout of a stack is guessed from those of the thread's
+ * last launches, or else from where the stack ends. Then its words are hashed: if the same words in
+ * the same layout were walked before, a walk would lead to the same frames now. If they were not,
+ * the guess was wrong or the stack is new, and it has to be walked.
+ *
+ * The hash is keyed (symbolize/hash.h) and covers the layout. Layouts hold for the code that was
+ * loaded when they were learnt: see stack_words_forget.
+ *
+ * One thread's, without locks; not to be entered again from a signal's handler.
+ */
+#ifndef CUPTI_TRACE_STACK_WORDS_H
+#define CUPTI_TRACE_STACK_WORDS_H
+
+#include <stdint.h>
+
+#define STACK_WORDS_MOST 1024u   /* of one stack */
+#define STACK_WORDS_UNIT 8u      /* bytes that an offset counts */
+#define STACK_WORDS_REACH 65535u /* the highest offset */
+
+/* Zero-initialised is empty. */
+struct stack_words {
+	uint64_t history, before; /* layouts of the last launches; what it was before the last */
+	uint64_t *memory;         /* guesses, the newest layout of each key, layouts */
+	uint32_t size, used;      /* words for layouts, a power of two */
+};
+
+/*
+ * A hash of the stack above `frame` by the layout that is most likely; 0: there is no guess. Only
+ * for frames that stack_words_learn has had, or that are in the same stack.
+ */
+uint64_t stack_words_guess(struct stack_words *words, uint64_t frame);
+
+/*
+ * The stack above `frame` has been walked: the words that decided it lie at these offsets, in
+ * units. Returns the hash that a right guess gives; 0 if the layout cannot be kept.
+ */
+uint64_t stack_words_learn(struct stack_words *words, uint64_t frame, const uint16_t *offsets,
+			   uint32_t count);
+
+/* Code was unmapped: the same words may mean something else. */
+void stack_words_forget(struct stack_words *words);
+
+void stack_words_release(struct stack_words *words);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks by their words: a made-up stack is recognized if it is the same, and only then. */
+#include "unit.h"
+#include "cupti_trace/stack_words.h"
+
+#define WORDS 4096
+
+static uint64_t stack[WORDS];
+static struct stack_words words;
+
+static int set_up(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < WORDS; i++)
+		stack[i] = i * 7919;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	stack_words_release(&words);
+	return 0;
+}
+
+static uint64_t frame_at(uint32_t word)
+{
+	return (uint64_t)(uintptr_t)&stack[word];
+}
+
+/* A layout of `count` words, `step` apart. */
+static uint64_t learn(uint32_t frame, uint32_t count, uint32_t step)
+{
+	uint16_t offsets[STACK_WORDS_MOST];
+
+	for (uint32_t i = 0; i < count; i++)
+		offsets[i] = (uint16_t)(1 + i * step);
+	return stack_words_learn(&words, frame_at(frame), offsets, count);
+}
+
+static void the_same_is_recognized(void **state)
+{
+	uint64_t hash;
+
+	(void)state;
+	for (uint32_t count = 1; count < 90; count++) {
+		hash = learn(count, count, 3);
+		assert_true(hash != 0);
+		assert_true(stack_words_guess(&words, frame_at(count)) == hash);
+	}
+}
+
+static void each_word_counts(void **state)
+{
+	uint64_t hash = learn(8, 41, 5);
+
+	(void)state;
+	for (uint32_t i = 0; i < 41; i++) {
+		uint64_t *word = &stack[8 + 1 + i * 5];
+
+		*word ^= UINT64_C(1) << i;
+		assert_true(stack_words_guess(&words, frame_at(8)) != hash);
+		*word ^= UINT64_C(1) << i;
+		assert_true(stack_words_guess(&words, frame_at(8)) == hash);
+	}
+	stack[8 + 3] = 0; /* between the words */
+	assert_true(stack_words_guess(&words, frame_at(8)) == hash);
+}
+
+static void the_layout_counts(void **state)
+{
+	uint64_t a, b, c;
+
+	(void)state;
+	memset(stack, 0, sizeof(stack));
+	a = learn(8, 20, 2);
+	b = learn(8, 20, 3);
+	c = learn(8, 21, 2);
+	assert_true(a != b && a != c && b != c);
+	assert_true(learn(8, 20, 2) == a);
+	assert_true(learn(9, 20, 2) != a);
+}
+
+static void another_frame_is_not_guessed(void **state)
+{
+	(void)state;
+	assert_true(stack_words_guess(&words, frame_at(8)) == 0);
+	learn(8, 20, 2);
+	assert_true(stack_words_guess(&words, frame_at(8)) != 0);
+	assert_true(stack_words_guess(&words, frame_at(9)) == 0);
+	stack_words_forget(&words);
+	assert_true(stack_words_guess(&words, frame_at(8)) == 0);
+}
+
+/* As launches of a loop: layouts with the same frame, in an order that repeats. */
+static void an_order_is_learnt(void **state)
+{
+	static const uint32_t order[] = {2, 2, 3, 4, 2, 3, 3, 5, 6, 2, 4, 4, 4, 7};
+	const uint32_t launches = sizeof(order) / sizeof(order[0]);
+	uint32_t right = 0;
+
+	(void)state;
+	for (uint32_t round = 0; round < 4; round++) {
+		right = 0;
+		for (uint32_t i = 0; i < launches; i++) {
+			uint64_t guess = stack_words_guess(&words, frame_at(8));
+			uint64_t before = words.history;
+			uint64_t hash = learn(8, 30, order[i]);
+
+			if (guess == hash) {
+				right++;
+				assert_true(words.history == before);
+			}
+		}
+	}
+	assert_int_equal(right, launches);
+}
+
+/* More layouts than there is memory for: older ones are forgotten, none is mistaken. */
+static void many_layouts(void **state)
+{
+	struct prng p = prng_round(0);
+
+	(void)state;
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint32_t frame = (uint32_t)prng_below(&p, 512);
+		uint32_t count = 1 + (uint32_t)prng_below(&p, 1000), step = 1 + (frame + i) % 3;
+		uint64_t hash = learn(frame, count, step);
+
+		assert_true(hash != 0);
+		assert_true(stack_words_guess(&words, frame_at(frame)) == hash);
+		assert_in_range(words.used, 1, words.size);
+	}
+}
+
+static void the_deepest(void **state)
+{
+	uint64_t hash = learn(0, STACK_WORDS_MOST, 3);
+
+	(void)state;
+	assert_true(hash != 0);
+	assert_true(stack_words_guess(&words, frame_at(0)) == hash);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_same_is_recognized, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(each_word_counts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_layout_counts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(another_frame_is_not_guessed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_order_is_learnt, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(many_layouts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_deepest, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
