@@ -16,26 +16,39 @@
 #define NAMES_ROOM 1024 /* bytes of the names of all launch functions */
 static struct function {
 	uint8_t meaning; /* enum api_meaning */
-	bool waits, is_stream;
+	bool is_followed, waits, is_stream;
 	bool runs_graph;
 	uint8_t node_params, size_at, kind_at; /* as in struct api_function */
 	bool is_unknown;  /* only guessed to launch something; reported at its first call */
 	const char *name; /* of launches; of others it is in the callback's data */
-} functions[2][CBIDS];
+} functions[CBIDS][2];    /* of each callback id the runtime's, the driver's */
 static char launch_names[NAMES_ROOM];
 
-/* The API function that the calling thread is in, the outermost of those subscribed to. */
-static __thread struct {
+/* What few launches need, kept apart from what each does. */
+#define SELDOM __attribute__((noinline, cold))
+
+/* What the calling thread does. One variable: its address is found once a callback. */
+static __thread struct own {
+	/* the API function that it is in, the outermost of those subscribed to */
 	const char *function; /* NULL: none */
 	uint32_t domain, cbid;
-} current;
+	/* the launch that was logged last */
+	uint32_t launch_domain, correlation_id;
+	bool has_launched;
+	bool is_kernel;
+	bool is_in_launch; /* it has not returned */
+	bool owes;         /* a record, but is no kernel */
+	bool made_node;
+} own;
 
-/* The launch that the calling thread is in, the one that was logged last. */
-static __thread struct {
-	bool active, is_kernel, made_node;
-	bool owes; /* a record, but is no kernel */
-	uint32_t domain, correlation_id;
-} launching;
+/* Looked up once: the compiler would do it again at each use. */
+static inline struct own *find_own(void)
+{
+	struct own *me = &own;
+
+	__asm__("" : "+r"(me));
+	return me;
+}
 
 /* The name of a launch function; NULL: no room, so the callback's data has to do. */
 static const char *keep_name(const char *cupti_name, size_t *used)
@@ -52,7 +65,7 @@ static const char *keep_name(const char *cupti_name, size_t *used)
 static void index_function(const struct tracer *tracer, uint32_t domain, uint32_t cbid,
 			   size_t *used)
 {
-	struct function *f = &functions[domain == DRV][cbid];
+	struct function *f = &functions[cbid][domain == DRV];
 	struct api_function known;
 	const char *name = NULL;
 
@@ -66,6 +79,7 @@ static void index_function(const struct tracer *tracer, uint32_t domain, uint32_
 		f->meaning = API_NOTHING;
 	f->waits = known.waits && tracer->follows_waits;
 	f->is_stream = known.is_stream;
+	f->is_followed = f->meaning != API_NOTHING || f->waits;
 	f->runs_graph = known.runs_graph;
 	f->node_params = known.node_params;
 	f->size_at = known.size_at;
@@ -88,11 +102,6 @@ static void index_functions(const struct tracer *tracer)
 /* The conditional node that the calling thread has made last, until its bodies are told. */
 static __thread uint64_t new_conditional;
 
-static bool is_followed(const struct function *f)
-{
-	return f->meaning != API_NOTHING || f->waits;
-}
-
 static const char *name_of(const struct function *f, const struct cupti_abi_callback_data *data)
 {
 	if (f->name)
@@ -108,7 +117,7 @@ static const char *name_of(const struct function *f, const struct cupti_abi_call
  * a limit of its own, waits too. If none comes back meanwhile, the GPU itself may wait for this
  * thread.
  */
-static void wait_for_buffers(struct tracer *tracer)
+static SELDOM void wait_for_buffers(struct tracer *tracer)
 {
 	bool returned = true, has_room = false;
 	struct guest guest;
@@ -124,58 +133,74 @@ static void wait_for_buffers(struct tracer *tracer)
 	guest_leave(&guest);
 }
 
-/* The stack's id; counts how long taking it took, if verbose. */
-static uint32_t capture(struct tracer *tracer, const char *function)
+/* A call of a launch function. */
+struct launch {
+	uint32_t domain;
+	enum api_meaning meaning;
+	const char *function;
+	uint32_t correlation_id;
+	bool owes; /* a record, but is no kernel */
+};
+
+/* The stack's id, and how long taking it took. */
+static SELDOM uint32_t capture_timed(struct tracer *tracer, const char *function)
 {
-	uint64_t start = tracer->verbose ? clock_now_ns() : 0;
+	uint64_t start = clock_now_ns();
 	uint32_t id = launch_stack_capture(&tracer->sink, function);
 
-	if (tracer->verbose) {
-		atomic_fetch_add(&tracer->captures, 1);
-		atomic_fetch_add(&tracer->capture_ns, clock_now_ns() - start);
-	}
+	atomic_fetch_add(&tracer->captures, 1);
+	atomic_fetch_add(&tracer->capture_ns, clock_now_ns() - start);
 	return id;
 }
 
-/* Returns the id of the launch's stack, 0 if it was not taken. */
-static uint32_t on_launch(struct tracer *tracer, uint32_t domain, enum api_meaning meaning,
-			  const char *function, uint32_t correlation_id, bool owes)
+static inline uint32_t capture(struct tracer *tracer, const struct launch *launch)
 {
-	uint32_t last, stack = 0, flags = 0;
-	bool seen;
+	return tracer->verbose ? capture_timed(tracer, launch->function)
+			       : launch_stack_capture(&tracer->sink, launch->function);
+}
 
-	last = launch_log_last_correlation(&seen);
-	/* a runtime call makes the driver's, with the same id: that is one launch, the outer */
-	if (domain == DRV && seen && last == correlation_id)
-		return 0;
+/* Returns the id of the launch's stack, 0 if it was not taken. */
+static inline uint32_t on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
+{
+	uint32_t stack = 0, flags = 0;
+
 	if (buffers_are_short(&tracer->buffers))
 		wait_for_buffers(tracer);
 	/* only kernel launches have probes that could take the stack instead */
-	if (tracer->captures_stacks || meaning == API_OTHER)
-		stack = capture(tracer, function);
-	if (meaning == API_GRAPH)
+	if (tracer->captures_stacks || launch->meaning == API_OTHER)
+		stack = capture(tracer, launch);
+	if (launch->meaning == API_GRAPH)
 		flags = GPU_LAUNCH_IS_GRAPH;
-	else if (meaning == API_OTHER)
+	else if (launch->meaning == API_OTHER)
 		/* a batch of copies is many operations */
-		flags = GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_IS_GRAPH | (owes ? GPU_LAUNCH_OWES : 0);
-	launch_log_add(&tracer->sink,
-		       &(struct gpu_event_launch){
-			       .correlation_id = correlation_id,
-			       .family = domain == RT ? GPU_LAUNCH_RUNTIME : GPU_LAUNCH_DRIVER,
-			       .flags = flags,
-			       .stack_id = stack,
-		       });
-	launching.active = true;
-	launching.is_kernel = meaning == API_KERNEL;
-	launching.made_node = false;
-	launching.owes = owes || meaning == API_GRAPH;
-	launching.domain = domain;
-	launching.correlation_id = correlation_id;
+		flags = GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_IS_GRAPH |
+			(launch->owes ? GPU_LAUNCH_OWES : 0);
+	launch_log_add(&tracer->sink, &(struct gpu_event_launch){
+					      .correlation_id = launch->correlation_id,
+					      .family = launch->domain == RT ? GPU_LAUNCH_RUNTIME
+									     : GPU_LAUNCH_DRIVER,
+					      .flags = flags,
+					      .stack_id = stack,
+				      });
+	me->has_launched = true;
+	me->is_kernel = launch->meaning == API_KERNEL;
+	me->is_in_launch = true;
+	me->owes = launch->owes || launch->meaning == API_GRAPH;
+	me->made_node = false;
+	me->launch_domain = launch->domain;
+	me->correlation_id = launch->correlation_id;
 	return stack;
 }
 
+/* A runtime call makes the driver's, with the same id: that is one launch, the outer. */
+static bool is_nested(const struct own *me, uint32_t domain,
+		      const struct cupti_abi_callback_data *data)
+{
+	return domain == DRV && me->has_launched && me->correlation_id == data->correlation_id;
+}
+
 /* It owes nothing; behind the launch itself. */
-static void send_void(struct tracer *tracer, uint32_t correlation_id)
+static SELDOM void send_void(struct tracer *tracer, uint32_t correlation_id)
 {
 	const struct gpu_event event = {.type = GPU_EVENT_VOID,
 					.voids = {.correlation_id = correlation_id}};
@@ -192,22 +217,22 @@ static void send_void(struct tracer *tracer, uint32_t correlation_id)
  * if a stream is captured, where it makes a node of a graph instead. Every other launch must have a
  * record.
  */
-static void on_launched(struct tracer *tracer, uint32_t domain,
+static void on_launched(struct tracer *tracer, struct own *me, uint32_t domain,
 			const struct cupti_abi_callback_data *data, uint64_t now_ns)
 {
 	const int *result = data->function_return_value;
 
-	if (!launching.active || launching.domain != domain ||
-	    launching.correlation_id != data->correlation_id)
+	if (!me->is_in_launch || me->launch_domain != domain ||
+	    me->correlation_id != data->correlation_id)
 		return;
-	launching.active = false;
+	me->is_in_launch = false;
 	if (tracer->times_launches)
 		launch_log_end(&tracer->sink, data->correlation_id, now_ns);
-	if (!launching.made_node && (!result || *result == 0))
+	if (!me->made_node && (!result || *result == 0))
 		return;
-	if (launching.is_kernel)
+	if (me->is_kernel)
 		atomic_fetch_add(&tracer->void_launches, 1);
-	else if (launching.owes)
+	else if (me->owes)
 		send_void(tracer, data->correlation_id);
 }
 
@@ -230,8 +255,8 @@ static bool follows_nodes(const struct tracer *tracer)
 }
 
 /* CUDA has made the bodies of the node that was created in this call: says whose they are. */
-static void tell_bodies(struct tracer *tracer, const struct function *f,
-			const struct cupti_abi_callback_data *data)
+static SELDOM void tell_bodies(struct tracer *tracer, const struct function *f,
+			       const struct cupti_abi_callback_data *data)
 {
 	const int *result = data->function_return_value;
 	const struct cupti_abi_node_params *node = NULL;
@@ -254,7 +279,8 @@ static void tell_bodies(struct tracer *tracer, const struct function *f,
 }
 
 /* CUPTI does not say which launch the work of a body belongs to, only in which graph it is. */
-static void tell_graph_launch(struct tracer *tracer, const struct cupti_abi_callback_data *data)
+static SELDOM void tell_graph_launch(struct tracer *tracer,
+				     const struct cupti_abi_callback_data *data)
 {
 	struct gpu_event event = {
 		.type = GPU_EVENT_GRAPH,
@@ -273,24 +299,30 @@ static void tell_graph_launch(struct tracer *tracer, const struct cupti_abi_call
 	guest_leave(&guest);
 }
 
-static void on_api_exit(struct tracer *tracer, const struct function *f,
-			const struct wait_log_call *call)
+static SELDOM void on_wait_exit(struct tracer *tracer, uint32_t domain, uint32_t cbid)
+{
+	wait_log_exit(tracer, &(struct wait_log_call){.domain = domain, .cbid = cbid});
+}
+
+static void on_exit_of(struct tracer *tracer, const struct function *f, uint32_t domain,
+		       uint32_t cbid, const struct cupti_abi_callback_data *data)
 {
 	uint64_t now = tracer->times_launches ? clock_now_ns() : 0;
+	struct own *me = find_own();
 
 	if (f->waits)
-		wait_log_exit(tracer, call);
+		on_wait_exit(tracer, domain, cbid);
 	if (f->node_params && new_conditional)
-		tell_bodies(tracer, f, call->data);
+		tell_bodies(tracer, f, data);
 	if (f->meaning == API_KERNEL || f->meaning == API_GRAPH || f->size_at ||
 	    tracer->times_launches)
-		on_launched(tracer, call->domain, call->data, now);
-	if (current.domain == call->domain && current.cbid == call->cbid)
-		current.function = NULL;
+		on_launched(tracer, me, domain, data, now);
+	if (me->domain == domain && me->cbid == cbid)
+		me->function = NULL;
 }
 
 /* Once for each function: it may launch what is not known to be launched. */
-static void report_unknown(struct tracer *tracer, struct function *f, const char *name)
+static SELDOM void report_unknown(struct tracer *tracer, struct function *f, const char *name)
 {
 	struct guest guest;
 
@@ -301,38 +333,76 @@ static void report_unknown(struct tracer *tracer, struct function *f, const char
 	guest_leave(&guest);
 }
 
-static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
-		   const struct cupti_abi_callback_data *data)
+static SELDOM void on_wait_entry(struct tracer *tracer, const struct function *f,
+				 struct wait_log_call call, uint32_t stack)
 {
-	struct function *f = cbid < CBIDS ? &functions[domain == DRV][cbid] : NULL;
-	struct wait_log_call call = {.domain = domain, .cbid = cbid, .data = data};
+	call.is_stream = f->is_stream;
+	wait_log_enter(tracer, &call, stack);
+}
+
+static void on_entry(struct tracer *tracer, struct function *f, uint32_t domain, uint32_t cbid,
+		     const struct cupti_abi_callback_data *data)
+{
+	struct own *me = find_own();
+	const char *function;
 	uint32_t stack = 0;
 
-	if (!f || !is_followed(f))
+	if (!f->waits && !f->runs_graph && !f->is_unknown && is_nested(me, domain, data))
 		return;
-	if (data->callback_site != CUPTI_ABI_API_ENTER) {
-		on_api_exit(tracer, f, &call);
-		return;
-	}
-	call.function = name_of(f, data);
-	call.is_stream = f->is_stream;
+	function = name_of(f, data);
 	if (f->is_unknown)
-		report_unknown(tracer, f, call.function);
-	if (!current.function && f->meaning != API_NOTHING) {
-		current.function = call.function;
-		current.domain = domain;
-		current.cbid = cbid;
+		report_unknown(tracer, f, function);
+	if (!me->function && f->meaning != API_NOTHING) {
+		me->function = function;
+		me->domain = domain;
+		me->cbid = cbid;
 	}
 	if (f->runs_graph && atomic_load(&tracer->has_conditionals))
 		tell_graph_launch(tracer, data);
-	if (f->meaning != API_NODE && f->meaning != API_NOTHING)
-		stack = on_launch(
-			tracer, domain, (enum api_meaning)f->meaning, call.function,
-			data->correlation_id,
-			f->size_at && tracer->records_copies &&
-				api_function_owes(f->size_at, f->kind_at, data->function_params));
+	if (f->meaning != API_NODE && f->meaning != API_NOTHING && !is_nested(me, domain, data)) {
+		const struct launch launch = {
+			.domain = domain,
+			.meaning = (enum api_meaning)f->meaning,
+			.function = function,
+			.correlation_id = data->correlation_id,
+			.owes = f->size_at && tracer->records_copies &&
+				api_function_owes(f->size_at, f->kind_at, data->function_params),
+		};
+
+		stack = on_launch(tracer, me, &launch);
+	}
 	if (f->waits)
-		wait_log_enter(tracer, &call, stack);
+		on_wait_entry(
+			tracer, f,
+			(struct wait_log_call){
+				.domain = domain, .cbid = cbid, .data = data, .function = function},
+			stack);
+}
+
+static SELDOM void on_reset(struct tracer *tracer, const struct cupti_abi_callback_data *data)
+{
+	struct guest guest;
+
+	if (data->callback_site != CUPTI_ABI_API_ENTER)
+		return;
+	guest_enter(&guest);
+	tracer_flush(tracer, false);
+	guest_leave(&guest);
+}
+
+static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+		   const struct cupti_abi_callback_data *data)
+{
+	struct function *f = &functions[cbid % CBIDS][domain == DRV];
+
+	if (domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset)
+		on_reset(tracer, data);
+	else if (!f->is_followed || cbid >= CBIDS)
+		return;
+	else if (data->callback_site == CUPTI_ABI_API_ENTER)
+		on_entry(tracer, f, domain, cbid, data);
+	else
+		on_exit_of(tracer, f, domain, cbid, data);
 }
 
 /* ---- graphs ---- */
@@ -358,14 +428,13 @@ static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_
 {
 	struct gpu_event event = {.type = GPU_EVENT_NODE};
 
-	launching.made_node = true;
+	own.made_node = true;
 	if (!follows_nodes(tracer) || !data ||
 	    tracer->api.cuptiGetGraphNodeId(data->node, &event.node.id) != 0)
 		return;
 	event.node.time_ns = clock_now_ns();
 	event.node.tid = launch_log_tid();
-	event.node.stack_id =
-		launch_stack_capture(&tracer->sink, current.function ? current.function : "");
+	event.node.stack_id = launch_stack_capture(&tracer->sink, own.function ? own.function : "");
 	sink_put(&tracer->sink, &event);
 	if (data->node_type == CUPTI_ABI_NODE_CONDITIONAL)
 		on_conditional(tracer, event.node.id);
@@ -459,9 +528,12 @@ static void look_for_device_launches(struct tracer *tracer,
 		tracer_notice(tracer, GPU_NOTICE_DEVICE_LAUNCH, "%s", "");
 }
 
-static void on_resource(struct tracer *tracer, uint32_t cbid,
-			const struct cupti_abi_resource_data *data)
+static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
+			       const struct cupti_abi_resource_data *data)
 {
+	struct guest guest;
+
+	guest_enter(&guest);
 	switch (cbid) {
 	case CUPTI_ABI_RESOURCE_MODULE_LOADED:
 		look_for_device_launches(tracer, data->descriptor);
@@ -489,30 +561,7 @@ static void on_resource(struct tracer *tracer, uint32_t cbid,
 	default:
 		break;
 	}
-}
-
-static void on_device_reset(struct tracer *tracer, const struct cupti_abi_callback_data *data)
-{
-	if (data->callback_site == CUPTI_ABI_API_ENTER)
-		tracer_flush(tracer, false);
-}
-
-static void dispatch(struct tracer *tracer, uint32_t domain, uint32_t cbid, const void *cbdata)
-{
-	bool is_resource = domain == CUPTI_ABI_DOMAIN_RESOURCE;
-
-	if (is_resource || (domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset)) {
-		struct guest guest;
-
-		guest_enter(&guest);
-		if (is_resource)
-			on_resource(tracer, cbid, cbdata);
-		else
-			on_device_reset(tracer, cbdata);
-		guest_leave(&guest);
-		return;
-	}
-	on_api(tracer, domain, cbid, cbdata);
+	guest_leave(&guest);
 }
 
 static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
@@ -522,7 +571,10 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 
 	if (phase == TRACER_OFF)
 		return;
-	dispatch(tracer, domain, cbid, cbdata);
+	if (domain == CUPTI_ABI_DOMAIN_RESOURCE)
+		on_resource(tracer, cbid, cbdata);
+	else
+		on_api(tracer, domain, cbid, cbdata);
 	if (phase == TRACER_LEAVING)
 		tracer_send_late(tracer);
 }
@@ -541,7 +593,7 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 	 */
 	for (uint32_t driver = 0; driver < 2; driver++)
 		for (uint32_t cbid = 0; cbid < CBIDS; cbid++)
-			if (is_followed(&functions[driver][cbid]))
+			if (functions[cbid][driver].is_followed)
 				api->cuptiEnableCallback(enable, subscriber, driver ? DRV : RT,
 							 cbid);
 	api->cuptiEnableCallback(enable, subscriber, RT, CUPTI_ABI_RT_cudaDeviceReset);

@@ -9,26 +9,27 @@
 #include "cupti_trace/clock.h"
 #include "cupti_trace/guest.h"
 
+/* Four to a cache line. */
 struct entry {
-	uint64_t ns; /* when the launch was entered; of an end, how long the launch took */
+	uint64_t ns : 58;    /* when the launch was entered; of an end, how long the launch took */
+	uint64_t family : 2; /* enum gpu_launch_family; 0: the end of a launch */
+	uint64_t flags : 4;
 	uint32_t correlation_id;
-	uint16_t family; /* enum gpu_launch_family; 0: the end of a launch */
-	uint16_t flags;
 	uint32_t stack_id;
-	uint32_t padding;
 };
+_Static_assert(sizeof(struct entry) == 16, "four to a line");
+_Static_assert((GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_OWES) < 16, "four bits");
 
 struct ring {
 	struct ring *next;
 	uint32_t tid;
-	uint32_t last_correlation;
-	bool seen;
 	_Atomic uint32_t head; /* written by the owner */
 	_Atomic uint32_t tail; /* written under drain_lock */
 	_Atomic bool orphaned; /* the owner ended */
 	/* changed by the owner, under drain_lock */
-	uint32_t capacity; /* a power of two */
-	struct entry *entries;
+	uint32_t capacity;     /* a power of two */
+	struct entry *entries; /* `first`, or allocated */
+	struct entry first[LAUNCH_LOG_FIRST];
 };
 
 /*
@@ -82,11 +83,7 @@ static struct ring *new_ring(void)
 	if (!ring)
 		return NULL;
 	ring->capacity = LAUNCH_LOG_FIRST;
-	ring->entries = malloc(ring->capacity * sizeof(*ring->entries));
-	if (!ring->entries) {
-		free(ring);
-		return NULL;
-	}
+	ring->entries = ring->first;
 	ring->tid = launch_log_tid();
 	ring->next = atomic_load(&rings);
 	while (!atomic_compare_exchange_weak(&rings, &ring->next, ring))
@@ -154,7 +151,8 @@ static void free_ring(struct ring *ring)
 {
 	pthread_mutex_lock(&end_lock);
 	pthread_mutex_unlock(&end_lock);
-	free(ring->entries);
+	if (ring->entries != ring->first)
+		free(ring->entries);
 	free(ring);
 }
 
@@ -210,7 +208,8 @@ static void grow(struct ring *ring)
 	bigger = malloc(2 * ring->capacity * sizeof(*bigger));
 	if (!bigger)
 		return;
-	free(ring->entries);
+	if (ring->entries != ring->first)
+		free(ring->entries);
 	ring->entries = bigger;
 	ring->capacity *= 2;
 }
@@ -268,13 +267,11 @@ void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
 		return;
 	}
 	entry = claim_entry(sink, ring);
-	entry->ns = now;
-	entry->correlation_id = launch->correlation_id;
-	entry->family = (uint16_t)launch->family;
-	entry->flags = (uint16_t)launch->flags;
-	entry->stack_id = launch->stack_id;
-	ring->last_correlation = launch->correlation_id;
-	ring->seen = true;
+	*entry = (struct entry){.ns = now,
+				.family = launch->family,
+				.flags = launch->flags,
+				.correlation_id = launch->correlation_id,
+				.stack_id = launch->stack_id};
 	publish_entry(ring);
 }
 
@@ -285,7 +282,7 @@ void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns)
 	uint64_t began_ns;
 	uint32_t head;
 
-	if (!ring || !ring->seen)
+	if (!ring)
 		return;
 	/* the owner alone writes entries, so the last one is still there, drained or not */
 	head = atomic_load_explicit(&ring->head, memory_order_relaxed);
@@ -294,14 +291,6 @@ void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns)
 		return;
 	began_ns = entry->ns;
 	entry = claim_entry(sink, ring);
-	entry->ns = end_ns - began_ns;
-	entry->correlation_id = correlation_id;
-	entry->family = 0;
+	*entry = (struct entry){.ns = end_ns - began_ns, .correlation_id = correlation_id};
 	publish_entry(ring);
-}
-
-uint32_t launch_log_last_correlation(bool *seen)
-{
-	*seen = own_ring && own_ring->seen;
-	return *seen ? own_ring->last_correlation : 0;
 }

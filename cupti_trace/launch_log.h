@@ -34,12 +34,6 @@ void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch);
  */
 void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns);
 
-/*
- * The id of the calling thread's last logged launch: a driver call with the same one is nested in
- * it. `*seen` is false if the thread has logged nothing.
- */
-uint32_t launch_log_last_correlation(bool *seen);
-
 /* The calling thread, as launches, waits and nodes of graphs name it. */
 uint32_t launch_log_tid(void);
 

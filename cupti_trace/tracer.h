@@ -31,10 +31,14 @@ enum tracer_phase {
 };
 
 struct tracer {
-	_Atomic int phase;   /* enum tracer_phase */
-	_Atomic pid_t owner; /* the process this state belongs to; another after fork */
+	/* read at each launch */
+	_Atomic int phase; /* enum tracer_phase */
 	bool verbose;
 	bool captures_stacks; /* stacks of kernel launches are taken here, not by probes */
+	bool times_launches;  /* ends of launches are sent */
+	struct buffers buffers;
+
+	_Atomic pid_t owner; /* the process this state belongs to; another after fork */
 	_Atomic uint64_t captures, capture_ns; /* what that cost; counted when verbose */
 	char pipe_path[CUPTI_API_PATH_MAX];
 	struct cupti_api api;
@@ -45,7 +49,6 @@ struct tracer {
 	bool lacks_answer; /* the last question that was waited for; under the lock of questions */
 	struct deferred_notice deferred[DEFERRED_NOTICES_MAX];
 	uint32_t deferred_count;
-	struct buffers buffers;
 	pthread_mutex_t clock_lock;
 	struct clock_map clock;
 	uint64_t began_ns;           /* records were asked for then */
@@ -58,7 +61,6 @@ struct tracer {
 	bool whole_graphs;      /* a graph launch is one record, not one of each node */
 	bool device_graphs;     /* graphs that kernels launch are recorded, too */
 	bool follows_waits;     /* calls that wait for the GPU are sent: wait_log.h */
-	bool times_launches;    /* ends of launches are sent */
 	_Atomic bool watches_uvm, reported_device_launch;
 	_Atomic bool has_conditionals;        /* the program has made conditional nodes */
 	_Atomic bool has_context, saw_device; /* a context was made, a device's record came */

@@ -31,11 +31,11 @@ costs_at_most()
 @test "one launch with its stack" {
 	run_command "$root/tests/bench/price"
 	expect_status 0
-	costs_at_most 2700 90 120 26 4
+	costs_at_most 970 50 78 15 4
 }
 
 @test "one launch without its stack" {
 	run_command "$root/tests/bench/price" --no-stacks
 	expect_status 0
-	costs_at_most 800 42 35 15 4
+	costs_at_most 490 32 30 10 4
 }
