@@ -4,14 +4,17 @@
  * bounded by the limits below, and nothing faults a page in: what cannot be read is 0, and a code
  * object whose name cannot be read is tried again when it is seen again.
  *
- * Functions that are not inlined are verified once per program, apart from their callers and loops.
+ * Functions that are not inlined are verified once per program, apart from their callers and loops;
+ * a loop is verified turn by turn. So long loops call a function that has a loop itself.
  */
 #ifndef BPF_PYTHON_BPF_H
 #define BPF_PYTHON_BPF_H
 
 #include "ring.bpf.h"
 
-#define MAX_THREADS 512      /* looked through for the current one */
+#define MAX_THREADS 512    /* looked through for the current one */
+#define THREADS_AT_ONCE 16 /* in one loop */
+#define LINKS_AT_ONCE 16
 #define MAX_SENT_CODES 16384 /* remembered; others are sent again */
 #define MAX_TRIES 8          /* to read one code object's name */
 
@@ -209,6 +212,18 @@ __noinline int step_python_walk(const struct stack_python *p, struct python_walk
 	return 0;
 }
 
+/* Some steps. 1: the walk is at the current thread. */
+__noinline int search_python_threads(const struct stack_python *p, struct python_walk *walk,
+				     const struct python_sight *sight)
+{
+	if (!p || !walk || !sight)
+		return 0;
+	for (int i = 0; i < THREADS_AT_ONCE && walk->interpreter; i++)
+		if (step_python_walk(p, walk, sight))
+			return 1;
+	return 0;
+}
+
 /* The state of the current thread: where it was before, or from the list of all. */
 static __always_inline __u64 find_python_thread(const struct stack_python *p,
 						const struct python_sight *sight)
@@ -220,8 +235,8 @@ static __always_inline __u64 find_python_thread(const struct stack_python *p,
 	if (known && user_word(*known + p->thread_id) == sight->self)
 		return *known;
 	walk.interpreter = user_word(p->interpreters);
-	for (int i = 0; i < MAX_THREADS && walk.interpreter; i++) {
-		if (!step_python_walk(p, &walk, sight))
+	for (int i = 0; i < MAX_THREADS / THREADS_AT_ONCE && walk.interpreter; i++) {
+		if (!search_python_threads(p, &walk, sight))
 			continue;
 		bpf_map_update_elem(&python_threads, &tid, &walk.thread, BPF_ANY);
 		return walk.thread;
@@ -238,6 +253,7 @@ static __always_inline __u64 find_python_thread(const struct stack_python *p,
  */
 struct python_scratch {
 	__u64 frame;      /* the next one to read; 0: none */
+	__u64 is_torn;    /* it cannot be read */
 	__u64 start, end; /* the addresses that `frames` is a copy of */
 	__u8 frames[STACK_PYTHON_WINDOW_BYTES];
 	__u8 mark[STACK_PYTHON_MARK_BYTES];
@@ -345,6 +361,22 @@ __noinline int read_link(const struct stack_python *p, struct stack_python_chain
 	return send_if_new(p, link, sight);
 }
 
+/* Reads some links, up to the last one or one that cannot be read. The number of records sent. */
+__noinline int read_links(const struct stack_python *p, struct stack_python_chain *chain,
+			  const struct python_sight *sight, struct python_scratch *s)
+{
+	int sent = 0, more;
+
+	if (!p || !chain || !sight || !s)
+		return 0;
+	for (int i = 0; i < LINKS_AT_ONCE && s->frame && !s->is_torn; i++) {
+		more = read_link(p, chain, sight, s);
+		s->is_torn = more < 0;
+		sent += more > 0 ? more : 0;
+	}
+	return sent;
+}
+
 /*
  * Reads the frames of the current thread, after sending their code objects that were not sent yet.
  * The number of records sent. The scratch may hold anything.
@@ -352,8 +384,8 @@ __noinline int read_link(const struct stack_python *p, struct stack_python_chain
 __noinline int read_python(const struct stack_python *p, struct stack_python_chain *chain,
 			   const struct python_sight *sight, struct python_scratch *s)
 {
-	int sent = 0, more = 0;
 	__u64 thread;
+	int sent = 0;
 
 	if (!p || !chain || !sight || !s)
 		return 0;
@@ -366,12 +398,11 @@ __noinline int read_python(const struct stack_python *p, struct stack_python_cha
 	s->frame = user_word(thread + p->thread_frame);
 	if (p->cframe_frame != STACK_PYTHON_NO_OFFSET)
 		s->frame = user_word(s->frame + p->cframe_frame);
-	s->start = s->end = 0;
+	s->start = s->end = s->is_torn = 0;
 	__builtin_memset(s->seen, 0, sizeof(s->seen));
-	for (unsigned int i = 0; i < STACK_PYTHON_MAX_LINKS && s->frame && more >= 0; i++) {
-		more = read_link(p, chain, sight, s);
-		sent += more > 0 ? more : 0;
-	}
+	_Static_assert(STACK_PYTHON_MAX_LINKS % LINKS_AT_ONCE == 0, "all of them");
+	for (int i = 0; i < STACK_PYTHON_MAX_LINKS / LINKS_AT_ONCE && s->frame && !s->is_torn; i++)
+		sent += read_links(p, chain, sight, s);
 	chain->is_whole = !s->frame;
 	return sent;
 }

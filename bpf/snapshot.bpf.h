@@ -74,7 +74,7 @@ static __always_inline void begin_taking(struct taken *t, struct task_struct *ta
 
 	t->sight.time_ns = bpf_ktime_get_ns();
 	t->sight.self = self;
-	t->sight.tid = pid_in_profiler_ns(task);
+	t->sight.tid = current_tid(task);
 	t->above = first > sp ? first - sp : ~0ull;
 	if (self > sp && self - sp < t->above)
 		t->above = self - sp;

@@ -80,7 +80,7 @@ static __always_inline bool begin_call(struct thread_state *state, __u64 sp, __u
 /* Where functions with a return probe return to (the kernel's "[uprobes]" mapping). */
 static __always_inline __u64 trampoline_of(struct task_struct *task)
 {
-	return task->mm->uprobes_state.xol_area->vaddr;
+	return BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
 }
 
 /*
@@ -111,7 +111,7 @@ int enter_function(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 	bool is_launch = (cookie & STACK_PROBE_LAUNCH) != 0, has_room;
-	__u32 pid = process_of(task);
+	__u32 pid = current_process(task);
 	struct taken taken = {.sight.pid = pid};
 	struct thread_state *state;
 
@@ -151,7 +151,7 @@ int leave_function(struct pt_regs *ctx)
 		return 0;
 	start_ns = state->start_ns;
 	state->start_ns = 0;
-	send_value(task, process_of(task), STACK_EVENT_CALL_END, state->function, start_ns);
+	send_value(task, current_process(task), STACK_EVENT_CALL_END, state->function, start_ns);
 	return 0;
 }
 
@@ -162,7 +162,7 @@ SEC("uretprobe")
 int leave_subscribe(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 pid = process_of(task);
+	__u32 pid = current_process(task);
 
 	if ((int)ctx->ax == CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && pid && is_in(&tracked, pid))
 		send_value(task, pid, STACK_EVENT_REFUSED, 0, ctx->ip);
@@ -235,7 +235,7 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct taken taken = {.kind = STACK_EVENT_CPU_SNAPSHOT};
-	__u32 pid = process_of(task);
+	__u32 pid = current_process(task);
 	struct pt_regs regs;
 
 	taken.sight.pid = pid;
@@ -294,7 +294,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	__u32 pid = process_of(task);
 
 	/* the last thread takes the process with it; its number may be reused */
-	if (pid && task->signal->live.counter == 0) {
+	if (pid && BPF_CORE_READ(task, signal, live.counter) == 0) {
 		bpf_map_delete_elem(&tracked, &pid);
 		bpf_map_delete_elem(&pythons, &pid);
 		bpf_map_delete_elem(&timed, &pid);
@@ -306,6 +306,6 @@ int BPF_PROG(on_exit, struct task_struct *task)
 SEC("raw_tp")
 int find_pidns_level(void *ctx)
 {
-	pidns_level = bpf_get_current_task_btf()->thread_pid->level;
+	pidns_level = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid, level);
 	return 0;
 }

@@ -5,6 +5,7 @@
  */
 #include "unit.h"
 #include "own_code.h"
+#include <bpf/bpf.h>
 #include <dirent.h>
 #include <grp.h>
 #include <linux/capability.h>
@@ -740,6 +741,41 @@ static void every_function_of_a_deep_python_stack_has_its_name(void **state)
 	end_names(&names);
 }
 
+/*
+ * What the kernel's verifier went through to load each of this process's programs: most of the time
+ * that a run takes longer than its command.
+ */
+static void programs_are_quick_to_verify(void **state)
+{
+	struct bpf_source *s = open_source(
+		&(struct bpf_source_options){.sample_hz = 50, .launches = true, .calls = true});
+	DIR *folder = opendir("/proc/self/fd");
+	uint32_t programs = 0, total = 0;
+	struct dirent *entry;
+
+	(void)state;
+	assert_non_null(folder);
+	while ((entry = readdir(folder))) {
+		int fd = (int)strtol(entry->d_name, NULL, 10);
+		struct bpf_prog_info info = {0};
+		char path[64], target[64] = "";
+		uint32_t size = sizeof(info);
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		if (readlink(path, target, sizeof(target) - 1) <= 0 ||
+		    !strstr(target, "bpf-prog") || bpf_obj_get_info_by_fd(fd, &info, &size) != 0)
+			continue;
+		programs++;
+		total += info.verified_insns;
+	}
+	closedir(folder);
+	bpf_source_close(s);
+	assert_in_range(programs, 6, 12);
+	if (total == 0)
+		SKIP("before Linux 5.16 the kernel does not tell");
+	assert_in_range(total, 1000, 18000); /* 14,800 with Linux 6.18 */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -754,6 +790,7 @@ int main(void)
 		cmocka_unit_test(all_but_opening_works_as_nobody_with_two_capabilities),
 		cmocka_unit_test(python_functions_have_names),
 		cmocka_unit_test(every_function_of_a_deep_python_stack_has_its_name),
+		cmocka_unit_test(programs_are_quick_to_verify),
 	};
 
 	if (geteuid() != 0 || getenv("UNDER_VALGRIND")) {
