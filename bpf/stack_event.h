@@ -237,6 +237,11 @@ struct stack_counters {
 	__u64 untracked_processes; /* descendants not followed because the table was full */
 	__u64 calls;            /* timed calls, outermost ones: those that do not arrive are lost */
 	__u64 samples_in_calls; /* CPU ticks inside timed calls: their time is the call's */
+	__u64 sample_ns;        /* what taking CPU samples took */
+	__u64 probe_ns;         /* the same of one in STACK_PROBE_EVERY launches and calls */
 };
+
+/* Chosen by chance; fewer are measured because each costs two readings of the clock. */
+#define STACK_PROBE_EVERY 16
 
 #endif

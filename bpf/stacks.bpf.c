@@ -136,6 +136,8 @@ int enter_function(struct pt_regs *ctx)
 		   send_snapshot(&taken, ctx, ctx, 0, STACK_CALL_BYTES);
 	if (!has_room && is_launch)
 		COUNT(dropped_launches); /* a call's return is reported all the same */
+	if (bpf_get_prandom_u32() % STACK_PROBE_EVERY == 0)
+		__sync_fetch_and_add(&counters.probe_ns, bpf_ktime_get_ns() - taken.sight.time_ns);
 	return 0;
 }
 
@@ -251,6 +253,7 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 	begin_taking(&taken, task, regs.sp);
 	if (!send_snapshot(&taken, &regs, ctx, 1, STACK_SNAPSHOT_BYTES))
 		COUNT(dropped_samples);
+	__sync_fetch_and_add(&counters.sample_ns, bpf_ktime_get_ns() - taken.sight.time_ns);
 	return 0;
 }
 

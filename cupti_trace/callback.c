@@ -6,6 +6,7 @@
 #include "cupti_trace/guest.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
+#include "cupti_trace/own_cost.h"
 #include "cupti_trace/wait_log.h"
 
 #define RT CUPTI_ABI_DOMAIN_RUNTIME_API
@@ -34,6 +35,7 @@ static __thread struct own {
 	uint32_t domain, cbid;
 	/* the launch that was logged last */
 	uint32_t launch_domain, correlation_id;
+	uint32_t until_measured; /* launches, to the next one */
 	bool has_launched;
 	bool is_kernel;
 	bool is_in_launch; /* it has not returned */
@@ -139,14 +141,15 @@ struct launch {
 	enum api_meaning meaning;
 	const char *function;
 	uint32_t correlation_id;
-	bool owes; /* a record, but is no kernel */
+	bool owes;         /* a record, but is no kernel */
+	const void *frame; /* of the callback */
 };
 
 /* The stack's id, and how long taking it took. */
-static SELDOM uint32_t capture_timed(struct tracer *tracer, const char *function)
+static SELDOM uint32_t capture_timed(struct tracer *tracer, const char *function, const void *frame)
 {
 	uint64_t start = clock_now_ns();
-	uint32_t id = launch_stack_capture(&tracer->sink, function);
+	uint32_t id = launch_stack_capture(&tracer->sink, function, frame);
 
 	atomic_fetch_add(&tracer->captures, 1);
 	atomic_fetch_add(&tracer->capture_ns, clock_now_ns() - start);
@@ -155,8 +158,9 @@ static SELDOM uint32_t capture_timed(struct tracer *tracer, const char *function
 
 static inline uint32_t capture(struct tracer *tracer, const struct launch *launch)
 {
-	return tracer->verbose ? capture_timed(tracer, launch->function)
-			       : launch_stack_capture(&tracer->sink, launch->function);
+	return tracer->verbose
+		       ? capture_timed(tracer, launch->function, launch->frame)
+		       : launch_stack_capture(&tracer->sink, launch->function, launch->frame);
 }
 
 /* Returns the id of the launch's stack, 0 if it was not taken. */
@@ -182,6 +186,7 @@ static inline uint32_t on_launch(struct tracer *tracer, struct own *me, const st
 					      .flags = flags,
 					      .stack_id = stack,
 				      });
+	me->until_measured--;
 	me->has_launched = true;
 	me->is_kernel = launch->meaning == API_KERNEL;
 	me->is_in_launch = true;
@@ -189,6 +194,25 @@ static inline uint32_t on_launch(struct tracer *tracer, struct own *me, const st
 	me->made_node = false;
 	me->launch_domain = launch->domain;
 	me->correlation_id = launch->correlation_id;
+	return stack;
+}
+
+/* A launch whose time is measured, or the thread's first. */
+static SELDOM uint32_t on_measured_launch(struct tracer *tracer, struct own *me,
+					  const struct launch *launch)
+{
+	struct own_cost_mark mark;
+	uint32_t stack;
+
+	if (!me->has_launched) {
+		me->until_measured = own_cost_first(launch_log_tid());
+		if (me->until_measured > 0)
+			return on_launch(tracer, me, launch);
+	}
+	me->until_measured = OWN_COST_EVERY;
+	mark = own_cost_begin();
+	stack = on_launch(tracer, me, launch);
+	own_cost_end_launch(&mark);
 	return stack;
 }
 
@@ -341,7 +365,7 @@ static SELDOM void on_wait_entry(struct tracer *tracer, const struct function *f
 }
 
 static void on_entry(struct tracer *tracer, struct function *f, uint32_t domain, uint32_t cbid,
-		     const struct cupti_abi_callback_data *data)
+		     const struct cupti_abi_callback_data *data, const void *frame)
 {
 	struct own *me = find_own();
 	const char *function;
@@ -367,9 +391,11 @@ static void on_entry(struct tracer *tracer, struct function *f, uint32_t domain,
 			.correlation_id = data->correlation_id,
 			.owes = f->size_at && tracer->records_copies &&
 				api_function_owes(f->size_at, f->kind_at, data->function_params),
+			.frame = frame,
 		};
 
-		stack = on_launch(tracer, me, &launch);
+		stack = me->until_measured > 0 ? on_launch(tracer, me, &launch)
+					       : on_measured_launch(tracer, me, &launch);
 	}
 	if (f->waits)
 		on_wait_entry(
@@ -391,7 +417,7 @@ static SELDOM void on_reset(struct tracer *tracer, const struct cupti_abi_callba
 }
 
 static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
-		   const struct cupti_abi_callback_data *data)
+		   const struct cupti_abi_callback_data *data, const void *frame)
 {
 	struct function *f = &functions[cbid % CBIDS][domain == DRV];
 
@@ -400,7 +426,7 @@ static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 	else if (!f->is_followed || cbid >= CBIDS)
 		return;
 	else if (data->callback_site == CUPTI_ABI_API_ENTER)
-		on_entry(tracer, f, domain, cbid, data);
+		on_entry(tracer, f, domain, cbid, data, frame);
 	else
 		on_exit_of(tracer, f, domain, cbid, data);
 }
@@ -434,7 +460,8 @@ static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_
 		return;
 	event.node.time_ns = clock_now_ns();
 	event.node.tid = launch_log_tid();
-	event.node.stack_id = launch_stack_capture(&tracer->sink, own.function ? own.function : "");
+	event.node.stack_id = launch_stack_capture(&tracer->sink, own.function ? own.function : "",
+						   __builtin_frame_address(0));
 	sink_put(&tracer->sink, &event);
 	if (data->node_type == CUPTI_ABI_NODE_CONDITIONAL)
 		on_conditional(tracer, event.node.id);
@@ -574,7 +601,7 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 	if (domain == CUPTI_ABI_DOMAIN_RESOURCE)
 		on_resource(tracer, cbid, cbdata);
 	else
-		on_api(tracer, domain, cbid, cbdata);
+		on_api(tracer, domain, cbid, cbdata, __builtin_frame_address(0));
 	if (phase == TRACER_LEAVING)
 		tracer_send_late(tracer);
 }

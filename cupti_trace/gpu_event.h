@@ -349,6 +349,7 @@ struct gpu_event_goodbye {
 	uint64_t kernels;   /* kernel and other work events since the hello, sent or given up */
 	uint64_t kernel_ns; /* the sum of their durations */
 	uint64_t launches;  /* launch events, likewise */
+	uint64_t own_ns;    /* CPU time that the library took in the process; 0: not known */
 };
 
 struct gpu_event {

@@ -500,6 +500,7 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 		e->goodbye.kernels = get_u64(r, "kernels");
 		e->goodbye.kernel_ns = get_u64(r, "kernel_ns");
 		e->goodbye.launches = get_u64(r, "launches");
+		e->goodbye.own_ns = get_u64_or_0(r, "own_ns");
 		break;
 	case GPU_EVENT_WORK:
 		get_work(r, &e->work);

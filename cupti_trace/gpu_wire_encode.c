@@ -418,6 +418,8 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		put_uint(l, "kernels", e->goodbye.kernels);
 		put_uint(l, "kernel_ns", e->goodbye.kernel_ns);
 		put_uint(l, "launches", e->goodbye.launches);
+		if (e->goodbye.own_ns)
+			put_uint(l, "own_ns", e->goodbye.own_ns);
 		break;
 	case GPU_EVENT_WORK:
 		put_work(l, &e->work);

@@ -232,6 +232,7 @@ static bool scan_goodbye(struct scan *s, struct gpu_event_goodbye *e)
 	e->kernel_ns = scan_u64(s, INT64_MAX);
 	EXPECT(s, ",\"launches\":");
 	e->launches = scan_u64(s, INT64_MAX);
+	e->own_ns = TRY(s, ",\"own_ns\":") ? scan_u64(s, INT64_MAX) : 0;
 	EXPECT(s, "}");
 	return !s->failed && s->at == s->end;
 }

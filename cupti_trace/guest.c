@@ -13,7 +13,7 @@
 
 static __thread unsigned int depth;
 
-void guest_enter(struct guest *guest)
+static void enter(struct guest *guest, bool is_measured)
 {
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
 	sigset_t held;
@@ -27,6 +27,19 @@ void guest_enter(struct guest *guest)
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		sigdelset(&held, faults[i]);
 	pthread_sigmask(SIG_BLOCK, &held, &guest->signals);
+	guest->is_measured = is_measured;
+	if (is_measured)
+		guest->mark = own_cost_begin();
+}
+
+void guest_enter(struct guest *guest)
+{
+	enter(guest, true);
+}
+
+void guest_enter_briefly(struct guest *guest)
+{
+	enter(guest, false);
 }
 
 void guest_leave(const struct guest *guest)
@@ -34,6 +47,8 @@ void guest_leave(const struct guest *guest)
 	depth--;
 	if (!guest->is_outermost)
 		return;
+	if (guest->is_measured)
+		own_cost_end(&guest->mark);
 	errno = guest->error;
 	pthread_setcancelstate(guest->cancel_state, NULL);
 	/* last: a handler that runs here may not come back */

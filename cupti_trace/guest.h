@@ -7,22 +7,27 @@
  * are handled at guest_leave; those of faults are not held back. errno is afterwards what it was.
  *
  * For whatever takes a lock, makes a system call or waits in a thread of the program; not for what
- * each launch does, since it costs two system calls. May be nested; only the outermost acts.
+ * each launch does, since it costs four system calls. May be nested; only the outermost acts.
  */
 #ifndef CUPTI_TRACE_GUEST_H
 #define CUPTI_TRACE_GUEST_H
 
 #include <signal.h>
 #include <stdbool.h>
+#include "cupti_trace/own_cost.h"
 
 struct guest {
 	bool is_outermost;
 	int cancel_state;
 	int error;
 	sigset_t signals;
+	bool is_measured;
+	struct own_cost_mark mark;
 };
 
 void guest_enter(struct guest *guest);
+/* For little that is done often: its time is not measured (own_cost.h), which would take longer. */
+void guest_enter_briefly(struct guest *guest);
 void guest_leave(const struct guest *guest);
 
 /*

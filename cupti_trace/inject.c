@@ -29,6 +29,7 @@
 #include "cupti_trace/instance.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
+#include "cupti_trace/own_cost.h"
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/tracer.h"
 
@@ -405,7 +406,10 @@ static bool wait_tick(struct tracer *tracer)
 static void *flusher_main(void *arg)
 {
 	struct tracer *tracer = arg;
+	struct own_cost_mark mark = own_cost_begin();
+	struct guest guest;
 
+	guest_enter_briefly(&guest); /* all of this thread's time is measured here */
 	for (uint64_t tick = 1; !wait_tick(tracer); tick++) {
 		if (sink_is_off(&tracer->sink)) {
 			turn_off(tracer);
@@ -419,7 +423,10 @@ static void *flusher_main(void *arg)
 			launch_log_drain(&tracer->sink);
 			sink_flush(&tracer->sink);
 		}
+		own_cost_end(&mark);
+		mark = own_cost_begin();
 	}
+	guest_leave(&guest);
 	return NULL;
 }
 
@@ -731,6 +738,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	guest_enter(&guest);
 	memcpy(tracer->pipe_path, pipe_path, strlen(pipe_path) + 1);
 	tracer->captures_stacks = getenv(GPU_WIRE_STACKS_ENV) != NULL;
+	own_cost_init();
 	python_stack_init(&(struct python_stack_options){
 		.lines = getenv(GPU_WIRE_PYTHON_LINES_ENV) != NULL,
 		.keeps_native = getenv(GPU_WIRE_NATIVE_PYTHON_ENV) != NULL});

@@ -353,9 +353,8 @@ static __attribute__((noinline)) uint64_t hash_python(struct sink *sink, uint64_
 	return python_stack_hash(hash, &stack);
 }
 
-uint32_t launch_stack_capture(struct sink *sink, const char *function)
+uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame)
 {
-	const void *frame = __builtin_frame_address(0);
 	struct thread_cache *cache = own.cache ? own.cache : make_cache();
 	uint64_t hash;
 	uint32_t now;

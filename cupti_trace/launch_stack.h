@@ -26,9 +26,11 @@
 
 /*
  * The id of the calling thread's stack now; 0 when it cannot be taken. `function` is the launch
- * function's name and must live forever. A new stack is in the sink before this returns.
+ * function's name and must live forever. `frame` is the __builtin_frame_address(0) of the caller,
+ * or of a function of the library that it was called from: the stack begins outside that one. A new
+ * stack is in the sink before this returns.
  */
-uint32_t launch_stack_capture(struct sink *sink, const char *function);
+uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame);
 
 /* To be called first, and now and then: notices whether code was unmapped or mapped. Any thread. */
 void launch_stack_check_code(struct sink *sink);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "cupti_trace/clock.h"
 #include "cupti_trace/guest.h"
+#include "cupti_trace/own_cost.h"
 
 #define KEPT_FIRST 16384u
 
@@ -424,6 +425,7 @@ void sink_goodbye(struct sink *sink)
 	flush_locked(
 		sink); /* the first may only have ended a stall: drops come before the totals */
 	event.goodbye = sink->totals;
+	event.goodbye.own_ns = own_cost_ns();
 	put_locked(sink, &event);
 	flush_locked(sink);
 	pthread_mutex_unlock(&sink->lock);

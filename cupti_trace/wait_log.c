@@ -49,7 +49,9 @@ void wait_log_enter(struct tracer *tracer, const struct wait_log_call *call, uin
 	own.domain = call->domain;
 	own.cbid = call->cbid;
 	own.wait.tid = launch_log_tid();
-	own.wait.stack_id = stack ? stack : launch_stack_capture(&tracer->sink, call->function);
+	own.wait.stack_id = stack ? stack
+				  : launch_stack_capture(&tracer->sink, call->function,
+							 __builtin_frame_address(0));
 	tell_stream(tracer, call);
 	own.wait.start_ns = clock_now_ns();
 }
@@ -65,7 +67,7 @@ void wait_log_exit(struct tracer *tracer, const struct wait_log_call *call)
 	own.open = false;
 	event.wait = own.wait;
 	event.wait.duration_ns = now - own.wait.start_ns;
-	guest_enter(&guest);
+	guest_enter_briefly(&guest);
 	sink_put(&tracer->sink, &event);
 	guest_leave(&guest);
 }

@@ -58,14 +58,24 @@ static struct session_options session_options(const struct options *o)
 
 /* ---- after the run ---- */
 
-/* The cost of the run (-v). */
+static uint64_t cpu_ns(const struct rusage *usage)
+{
+	return ((uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec) * 1000000000u +
+	       ((uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec) * 1000u;
+}
+
+/* The cost of the run; with -v, of its parts. */
 static void report_cost(struct log *log, const struct totals *totals, const struct timespec *start)
 {
+	struct totals now = *totals;
 	struct rusage usage = {0};
 	struct timespec end;
 
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	getrusage(RUSAGE_SELF, &usage);
+	now.own_cpu_ns = cpu_ns(&usage);
+	now.own_memory_bytes = (uint64_t)usage.ru_maxrss * 1024;
+	summary_report_cost(log, &now);
 	log_verbose(log, "the command used %.3f s of CPU in %.3f s; profile used %.3f s meanwhile",
 		    (double)totals->command_cpu_ns / 1e9, (double)totals->elapsed_ns / 1e9,
 		    (double)totals->own_cpu_ns / 1e9);

@@ -197,5 +197,8 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(totals.measure.device_graphs),
 	NUMBER(ledger.launches.copies_unended),
 	NUMBER(ledger.launches.graphs_unended),
+	NUMBER(ledger.cost.program_ns),
+	NUMBER(ledger.cost.kernel_ns),
+	NUMBER(ledger.cost.pipe_bytes),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -120,6 +120,10 @@ static void put_run(struct json *j, const struct totals *t)
 	put_number(j, "command_cpu_ns", t->command_cpu_ns);
 	put_number(j, "profiler_cpu_ns", t->own_cpu_ns);
 	put_number(j, "sample_ns", t->sample_ns);
+	put_number(j, "library_cpu_ns", t->ledger->cost.program_ns);
+	put_number(j, "kernel_cpu_ns", t->ledger->cost.kernel_ns);
+	put_number(j, "profiler_memory_bytes", t->own_memory_bytes);
+	put_number(j, "pipe_bytes", t->ledger->cost.pipe_bytes);
 }
 
 static int write_summary(const struct result *result, const struct writer_options *options,

@@ -114,6 +114,13 @@ struct ledger_processes {
 	uint64_t never_started, untraced;
 };
 
+/* What the run itself cost, apart from the profiler's processes (struct totals). */
+struct ledger_cost {
+	uint64_t program_ns; /* CPU time of the injection library, in programs that said goodbye */
+	uint64_t kernel_ns;  /* of the BPF programs that take stacks */
+	uint64_t pipe_bytes;
+};
+
 /* Data dropped to stay within bounds. */
 struct ledger_bounds {
 	uint64_t stacks;        /* under "[too many stacks]" */
@@ -141,6 +148,7 @@ struct ledger {
 	struct ledger_calls calls;
 	struct ledger_processes processes;
 	struct ledger_bounds bounds;
+	struct ledger_cost cost;
 	struct ledger_total measured, reported; /* by operations and waits; by CUPTI's own sums */
 	struct timeline_stats timeline;         /* all 0: no timeline, or an empty one */
 };

@@ -8,6 +8,7 @@
 #include "cupti_trace/gpu_wire.h"
 #include "profiler/base/saturate.h"
 #include "profiler/report/gpu_table.h"
+#include "profiler/report/quantity.h"
 
 /* Singular or plural. */
 static const char *pick(uint64_t count, const char *one, const char *many)
@@ -493,4 +494,25 @@ void summary_report_written(struct log *log, const struct measure *measure,
 		 amount(text[4], w->written.total[ROW_GPU], w->unit, false), waiting, calling,
 		 w->file);
 	report_omitted(log, w);
+}
+
+/* ---- what it cost ---- */
+
+void summary_report_cost(struct log *log, const struct totals *totals)
+{
+	const struct ledger_cost *cost = &totals->ledger->cost;
+	char program[64] = "", kernel[64] = "", pipe[64] = "";
+	char text[QUANTITY_BYTES], memory[QUANTITY_BYTES];
+
+	if (totals->ledger->pipe.processes > 0)
+		snprintf(program, sizeof(program), "%s in the program, ",
+			 time_text(text, (double)cost->program_ns));
+	if (cost->kernel_ns > 0)
+		snprintf(kernel, sizeof(kernel), "%s in the kernel, ",
+			 time_text(text, (double)cost->kernel_ns));
+	if (cost->pipe_bytes > 0)
+		snprintf(pipe, sizeof(pipe), ", pipe %s", bytes_text(text, cost->pipe_bytes));
+	log_line(log, "Cost: CPU %s%s%s in profile; memory %s%s", program, kernel,
+		 time_text(text, (double)totals->own_cpu_ns),
+		 bytes_text(memory, totals->own_memory_bytes), pipe);
 }

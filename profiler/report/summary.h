@@ -27,4 +27,10 @@ struct summary_written {
 void summary_report_written(struct log *log, const struct measure *measure,
 			    const struct totals *totals, const struct summary_written *written);
 
+/*
+ * What the run cost, after everything else: in the program, in the kernel, in the profiler, whose
+ * own CPU time and memory `totals` has up to now.
+ */
+void summary_report_cost(struct log *log, const struct totals *totals);
+
 #endif

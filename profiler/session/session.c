@@ -874,6 +874,7 @@ static void take_counters(struct session *s)
 	l->cpu.dropped = counters.dropped_samples;
 	l->cpu.in_calls = counters.samples_in_calls;
 	saturated_add(&l->launches.dropped, counters.dropped_launches);
+	l->cost.kernel_ns = counters.sample_ns + STACK_PROBE_EVERY * counters.probe_ns;
 	l->processes.not_followed = counters.untracked_processes;
 	if (counters.calls > l->calls.timed)
 		l->calls.lost = counters.calls - l->calls.timed;

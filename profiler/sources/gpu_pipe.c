@@ -230,6 +230,7 @@ static bool ended_in_the_middle(const struct tracee *t)
 void gpu_pipe_close(struct gpu_pipe *p, struct tracee *t)
 {
 	count_missing(p, t);
+	saturated_add(&p->ledger->cost.program_ns, t->goodbye.own_ns);
 	p->ledger->launches.unended += without_record(t);
 	if (ended_in_the_middle(t)) {
 		p->ledger->pipe.without_goodbye++;
@@ -644,6 +645,7 @@ int gpu_pipe_fill(struct gpu_pipe *p, int fd, const char **bytes)
 	if (bytes)
 		*bytes = p->buffer;
 	gpu_pipe_feed(p, p->buffer, (size_t)n);
+	p->ledger->cost.pipe_bytes += (uint64_t)n;
 	return (int)n;
 }
 

@@ -62,6 +62,7 @@ drop_noise()
 	split_stacks
 	split_work
 	split_omitted
+	split_cost
 }
 
 # The number of whole stacks depends on the samples: these lines go to the file `stacks`,
@@ -94,6 +95,15 @@ split_omitted()
 
 	grep "$line" stderr >omitted || true
 	if [ -s omitted ]; then sed -i "/$line/d" stderr; fi
+}
+
+# In the file `cost`: what the run cost, which report.bats examines.
+split_cost()
+{
+	local line='^Cost: '
+
+	grep "$line" stderr >cost || true
+	if [ -s cost ]; then sed -i "/$line/d" stderr; fi
 }
 
 needs_mount_namespace()

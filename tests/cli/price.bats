@@ -31,11 +31,11 @@ costs_at_most()
 @test "one launch with its stack" {
 	run_command "$root/tests/bench/price"
 	expect_status 0
-	costs_at_most 970 50 78 15 4
+	costs_at_most 980 52 80 15 4
 }
 
 @test "one launch without its stack" {
 	run_command "$root/tests/bench/price" --no-stacks
 	expect_status 0
-	costs_at_most 490 32 30 10 4
+	costs_at_most 510 32 32 10 4
 }

@@ -29,6 +29,21 @@ squeeze()
 	expect_line stderr '^profile itself used [0-9.]+ m?s \([0-9.]+ %\) of CPU and [0-9]+ MiB of memory$'
 }
 
+@test "what a run cost is in its summary, and in the summary as JSON" {
+	needs_root
+	run_profile -F 500 -o x.folded -o x.json "$workloads/launches" 20000 2
+	expect_status 0
+	expect_line cost '^Cost: CPU [0-9.]+ [mu]?s in the program, [0-9.]+ [mun]?s in the kernel, [0-9.]+ m?s in profile; memory [0-9.]+ MiB, pipe 3.[0-9] MiB$'
+	python3 - <<-'EOF'
+		import json
+		run = json.load(open("x.json"))
+		assert 0 < run["library_cpu_ns"] < run["command_cpu_ns"]
+		assert 0 < run["kernel_cpu_ns"] < run["command_cpu_ns"]
+		assert run["profiler_cpu_ns"] > 0 and run["profiler_memory_bytes"] > 1 << 20
+		assert 20000 * 150 < run["pipe_bytes"] < 20000 * 250
+	EOF
+}
+
 @test "--report knows who launched where the runtime is linked statically" {
 	run_profile -q --report -gpu-only -o x.folded "$workloads/inference_static" 10
 	expect_status 0

@@ -117,6 +117,7 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->goodbye.kernels, b->goodbye.kernels);
 		assert_int_equal(a->goodbye.kernel_ns, b->goodbye.kernel_ns);
 		assert_int_equal(a->goodbye.launches, b->goodbye.launches);
+		assert_int_equal(a->goodbye.own_ns, b->goodbye.own_ns);
 		break;
 	case GPU_EVENT_WORK: /* no padding but at the end, and zeroed there */
 		assert_memory_equal(&a->work, &b->work, offsetof(struct gpu_event_work, bad_time));
@@ -524,7 +525,8 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 		break;
 	case GPU_EVENT_GOODBYE:
 		e->goodbye = (struct gpu_event_goodbye){
-			prng_bits(p, TIME_BITS), prng_bits(p, TIME_BITS), prng_bits(p, TIME_BITS)};
+			prng_bits(p, TIME_BITS), prng_bits(p, TIME_BITS), prng_bits(p, TIME_BITS),
+			prng_bits(p, TIME_BITS)};
 		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:
@@ -559,7 +561,7 @@ static void extreme_numbers_survive(void **state)
 	e.kernel.outside = GPU_AFTER_TRACING;
 	check_round_trip(*state, &e);
 	e = (struct gpu_event){.type = GPU_EVENT_GOODBYE,
-			       .goodbye = {INT64_MAX, INT64_MAX, INT64_MAX}};
+			       .goodbye = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}};
 	check_round_trip(*state, &e);
 	e = (struct gpu_event){.type = GPU_EVENT_BATCH,
 			       .batch = {UINT32_MAX, UINT32_MAX, UINT64_MAX, INT64_MAX}};
@@ -639,6 +641,7 @@ static void other_forms_of_hot_lines_read_the_same(void **state)
 		} else if (r.event.type == GPU_EVENT_GOODBYE) {
 			r.event.goodbye.kernel_ns &= (UINT64_C(1) << EXACT_BITS) - 1;
 			r.event.goodbye.launches &= (UINT64_C(1) << EXACT_BITS) - 1;
+			r.event.goodbye.own_ns &= (UINT64_C(1) << EXACT_BITS) - 1;
 		} else if (r.event.type == GPU_EVENT_LAUNCH_END) {
 			r.event.launch_end.duration_ns &= (UINT64_C(1) << EXACT_BITS) - 1;
 		} else if (r.event.type == GPU_EVENT_BATCH) {

@@ -93,6 +93,7 @@ static void all_sums_and_losses(void **state)
 	cJSON *tree;
 
 	(void)state;
+	ledger.cost = (struct ledger_cost){8, 9, 10};
 	made_begin(&m);
 	m.result.totals = (struct totals){.ledger = &ledger,
 					  .command = "./app 'a b'",
@@ -100,6 +101,7 @@ static void all_sums_and_losses(void **state)
 					  .elapsed_ns = 5,
 					  .command_cpu_ns = 4,
 					  .own_cpu_ns = 3,
+					  .own_memory_bytes = 7,
 					  .sample_ns = 2};
 	main = push(&m, RESULT_ROOT, CLASS_PYTHON, "main (a.py)");
 	m.frames[m.stacks[main].frame].file = "/app/a.py";
@@ -115,6 +117,11 @@ static void all_sums_and_losses(void **state)
 	assert_int_equal(number(tree, "started_unix_ns"), 6);
 	assert_int_equal(number(tree, "elapsed_ns"), 5);
 	assert_int_equal(number(tree, "sample_ns"), 2);
+	assert_int_equal(number(tree, "profiler_cpu_ns"), 3);
+	assert_int_equal(number(tree, "profiler_memory_bytes"), 7);
+	assert_int_equal(number(tree, "library_cpu_ns"), 8);
+	assert_int_equal(number(tree, "kernel_cpu_ns"), 9);
+	assert_int_equal(number(tree, "pipe_bytes"), 10);
 	totals = cJSON_GetObjectItem(tree, "totals");
 	assert_int_equal(number(totals, "cpu_ns"), 60);
 	assert_int_equal(number(totals, "gpu_ns"), 140);

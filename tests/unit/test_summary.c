@@ -833,6 +833,27 @@ static void sampled_time_is_compared_with_used_time(void **state)
 	assert_null(strstr(report(b), "CPU: "));
 }
 
+static void what_it_cost(void **state)
+{
+	struct bench *b = *state;
+
+	b->totals.own_cpu_ns = 61250000;
+	b->totals.own_memory_bytes = 68 << 20;
+	b->ledger.cost = (struct ledger_cost){
+		.program_ns = 145000000, .kernel_ns = 90500, .pipe_bytes = 3 << 19};
+	capture_begin(&captured);
+	summary_report_cost(&b->log, &b->totals);
+	/* no program was traced, nothing sampled */
+	b->ledger.pipe.processes = 0;
+	b->ledger.cost = (struct ledger_cost){.kernel_ns = 0};
+	summary_report_cost(&b->log, &b->totals);
+	capture_end(&captured);
+	assert_string_equal(captured.text,
+			    "Cost: CPU 145.000 ms in the program, 90.500 us in the kernel, "
+			    "61.250 ms in profile; memory 68.0 MiB, pipe 1.5 MiB\n"
+			    "Cost: CPU 61.250 ms in profile; memory 68.0 MiB\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -861,6 +882,7 @@ int main(void)
 		TEST(an_empty_profile_says_why),
 		cmocka_unit_test_setup_teardown(sampled_time_is_compared_with_used_time, begin,
 						end),
+		TEST(what_it_cost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/own_cost.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#define CALIBRATIONS 16
+
+static _Atomic uint64_t total_ns;
+static uint64_t clock_ns;         /* what reading the clock takes */
+static __thread uint64_t slow_ns; /* of this thread, measured each time */
+
+static uint64_t read_clock(void)
+{
+	struct timespec t;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) != 0)
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void own_cost_init(void)
+{
+	uint64_t last = read_clock(), least = UINT64_MAX;
+
+	for (int i = 0; i < CALIBRATIONS; i++) {
+		uint64_t now = read_clock();
+
+		least = now - last < least ? now - last : least;
+		last = now;
+	}
+	clock_ns = least;
+}
+
+struct own_cost_mark own_cost_begin(void)
+{
+	return (struct own_cost_mark){.ns = read_clock(), .slow_ns = slow_ns};
+}
+
+void own_cost_end(const struct own_cost_mark *mark)
+{
+	uint64_t spent = read_clock() - mark->ns;
+
+	slow_ns += spent;
+	atomic_fetch_add_explicit(&total_ns, spent, memory_order_relaxed);
+}
+
+void own_cost_end_launch(const struct own_cost_mark *mark)
+{
+	uint64_t spent = read_clock() - mark->ns;
+	uint64_t known = slow_ns - mark->slow_ns + clock_ns;
+
+	if (spent > known)
+		atomic_fetch_add_explicit(&total_ns, (spent - known) * OWN_COST_EVERY,
+					  memory_order_relaxed);
+}
+
+uint32_t own_cost_first(uint32_t tid)
+{
+	return (uint32_t)(tid * UINT64_C(0x9e3779b97f4a7c15) >> 40) % OWN_COST_EVERY;
+}
+
+uint64_t own_cost_ns(void)
+{
+	return atomic_load_explicit(&total_ns, memory_order_relaxed);
+}

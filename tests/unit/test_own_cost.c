@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* The library's own CPU time: what is worked counts, what is waited does not. */
+#include <pthread.h>
+#include <time.h>
+#include "unit.h"
+#include "cupti_trace/guest.h"
+#include "cupti_trace/own_cost.h"
+
+#define MS 1000000u
+
+static uint64_t thread_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Until the thread has used that much CPU, however busy the machine is. */
+static void work(uint64_t ns)
+{
+	for (uint64_t start = thread_ns(); thread_ns() - start < ns;)
+		;
+}
+
+static void work_counts_and_waiting_does_not(void **state)
+{
+	const struct timespec nap = {.tv_nsec = 50 * MS};
+	uint64_t before = own_cost_ns(), start = thread_ns();
+	struct own_cost_mark mark = own_cost_begin();
+
+	(void)state;
+	work(3 * MS);
+	nanosleep(&nap, NULL);
+	own_cost_end(&mark);
+	assert_in_range(own_cost_ns() - before, 3 * MS, thread_ns() - start);
+}
+
+static void a_launch_stands_for_many(void **state)
+{
+	uint64_t before = own_cost_ns(), start = thread_ns(), spent;
+	struct own_cost_mark mark = own_cost_begin(), slow;
+
+	(void)state;
+	work(MS);
+	/* what is measured by itself is not multiplied */
+	slow = own_cost_begin();
+	work(5 * MS);
+	own_cost_end(&slow);
+	own_cost_end_launch(&mark);
+	spent = thread_ns() - start;
+	/* the clock itself is left out of the launch's millisecond */
+	assert_in_range(own_cost_ns() - before, 5 * MS + OWN_COST_EVERY * (MS * 9 / 10),
+			5 * MS + OWN_COST_EVERY * (spent - 5 * MS));
+}
+
+static void a_guest_is_measured_once(void **state)
+{
+	uint64_t before = own_cost_ns(), start = thread_ns();
+	struct guest outer, inner;
+
+	(void)state;
+	guest_enter(&outer);
+	guest_enter(&inner);
+	work(2 * MS);
+	guest_leave(&inner);
+	guest_leave(&outer);
+	assert_in_range(own_cost_ns() - before, 2 * MS, thread_ns() - start);
+	before = own_cost_ns();
+	guest_enter_briefly(&outer);
+	guest_enter(&inner);
+	work(MS);
+	guest_leave(&inner);
+	guest_leave(&outer);
+	assert_int_equal(own_cost_ns(), before);
+}
+
+static void threads_begin_everywhere(void **state)
+{
+	uint32_t seen[OWN_COST_EVERY] = {0};
+
+	(void)state;
+	for (uint32_t tid = 1000; tid < 1000 + 100 * OWN_COST_EVERY; tid++)
+		seen[own_cost_first(tid)]++;
+	for (uint32_t i = 0; i < OWN_COST_EVERY; i++)
+		assert_in_range(seen[i], 50, 200);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	own_cost_init();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_counts_and_waiting_does_not),
+		cmocka_unit_test(a_launch_stands_for_many),
+		cmocka_unit_test(a_guest_is_measured_once),
+		cmocka_unit_test(threads_begin_everywhere),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
