@@ -25,20 +25,23 @@ struct node {
 
 struct frame_memo {
 	uint64_t high;
-	uint32_t generation;
 	uint32_t count;     /* nodes in use; node 0 is none */
 	uint32_t capacity;  /* a power of two; as many buckets */
 	bool is_full;       /* a state was turned away */
 	uint32_t *buckets;  /* node numbers; 0: empty */
 	struct node *nodes; /* aligned to 64 */
-	struct stack_words words;
 };
 
 static _Atomic size_t bytes_in_use;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
 static bool has_key;
-static __thread struct frame_memo *own;
+/* Most launches need the words alone: they are beside the thread's other variables. */
+static __thread struct {
+	struct frame_memo *memo; /* NULL: none */
+	uint32_t generation;     /* of both */
+	struct stack_words words;
+} own;
 
 /* ---- memory ---- */
 
@@ -57,9 +60,9 @@ static void release(struct frame_memo *memo)
 
 static void at_thread_end(void *memo)
 {
-	own = NULL;
+	own.memo = NULL;
 	release(memo);
-	stack_words_release(&((struct frame_memo *)memo)->words);
+	stack_words_release(&own.words);
 	free(memo);
 }
 
@@ -112,27 +115,27 @@ static struct frame_memo *make(uint64_t high, uint32_t generation)
 	if (!memo)
 		return NULL;
 	memo->high = high;
-	memo->generation = generation;
 	if (!allocate(memo, FIRST_NODES) || pthread_setspecific(thread_end, memo) != 0) {
 		if (memo->capacity)
 			release(memo);
 		free(memo);
 		return NULL;
 	}
-	own = memo;
+	own.memo = memo;
+	own.generation = generation;
 	return memo;
 }
 
 struct frame_memo *frame_memo_of_thread(uint64_t high, uint32_t generation)
 {
-	struct frame_memo *memo = own;
+	struct frame_memo *memo = own.memo;
 
 	if (!memo)
 		return make(high, generation);
-	if (memo->generation != generation || memo->high != high) {
+	if (own.generation != generation || memo->high != high) {
 		forget(memo);
-		stack_words_forget(&memo->words);
-		memo->generation = generation;
+		stack_words_forget(&own.words);
+		own.generation = generation;
 		memo->high = high;
 	} else if (memo->is_full) {
 		if (memo->capacity == MOST_NODES || !allocate(memo, memo->capacity * 2))
@@ -143,7 +146,7 @@ struct frame_memo *frame_memo_of_thread(uint64_t high, uint32_t generation)
 
 struct stack_words *frame_memo_words_of_thread(uint32_t generation)
 {
-	return own && own->generation == generation ? &own->words : NULL;
+	return own.memo && own.generation == generation ? &own.words : NULL;
 }
 
 /* ---- nodes ---- */

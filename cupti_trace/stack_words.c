@@ -17,6 +17,7 @@
 /* As many guesses as words: a context has one. Fewer keys: a layout takes several words. */
 #define GUESSES(size) (size)
 #define KEYS(size) ((size) / 8)
+#define KEY_PROBES 8
 #define TABLE_WORDS(size) ((GUESSES(size) + KEYS(size)) / 4)
 
 struct layout {
@@ -50,16 +51,17 @@ static struct layout *layout_at(const struct stack_words *w, uint32_t place)
 	return (struct layout *)(w->memory + TABLE_WORDS(w->size) + place);
 }
 
-static uint64_t word_at(uint64_t frame, uint16_t offset)
-{
-	uint64_t value;
+typedef uint64_t __attribute__((may_alias)) stack_word;
 
-	memcpy(&value, (const void *)(uintptr_t)(frame + offset * (uint64_t)STACK_WORDS_UNIT),
-	       sizeof(value));
-	return value;
+/* With a wrong guess the words may be anything of the thread's stack. */
+#define READS_ANY_STACK __attribute__((no_sanitize_address))
+
+READS_ANY_STACK static uint64_t word_at(uint64_t frame, uint16_t offset)
+{
+	return *(const stack_word *)(uintptr_t)(frame + offset * (uint64_t)STACK_WORDS_UNIT);
 }
 
-static uint64_t hash_of(const struct layout *l)
+READS_ANY_STACK static uint64_t hash_of(const struct layout *l)
 {
 	uint64_t frame = l->frame, hash = l->key;
 	const uint16_t *at = l->offsets, *end = at + l->count;
@@ -143,18 +145,30 @@ void stack_words_release(struct stack_words *words)
 	memset(words, 0, sizeof(*words));
 }
 
+/* Where the place of the layout with this key is, or comes: of KEY_PROBES, none but these. */
+static uint16_t *key_slot(const struct stack_words *words, uint64_t key)
+{
+	uint16_t *keys = keys_of(words), *slot = NULL;
+
+	for (uint32_t i = 0; i < KEY_PROBES; i++) {
+		slot = &keys[(key + i) % KEYS(words->size)];
+		if (*slot == 0 || layout_at(words, *slot)->key == key)
+			break;
+	}
+	return slot; /* all taken: the last gives way, and its layout may come to be kept twice */
+}
+
 /* The place of a layout, made if there is none; 0: it cannot be kept. */
 static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key,
 			 const uint16_t *offsets, uint32_t count)
 {
 	uint32_t pairs = (count + 1) / 2, needed = HEAD_WORDS + (pairs + 1) / 2, place;
-	uint16_t *known;
 	struct layout *l;
 
 	if (words->memory) {
-		known = &keys_of(words)[key % KEYS(words->size)];
-		if (layout_at(words, *known)->key == key && *known)
-			return *known;
+		place = *key_slot(words, key);
+		if (place && layout_at(words, place)->key == key)
+			return place;
 	}
 	if ((!words->memory || words->used + needed > words->size) && !grow(words))
 		return 0;
@@ -167,7 +181,7 @@ static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key
 	memcpy(l->offsets, offsets, count * sizeof(*offsets));
 	if (count % 2)
 		l->offsets[count] = offsets[count - 1];
-	keys_of(words)[key % KEYS(words->size)] = (uint16_t)place;
+	*key_slot(words, key) = (uint16_t)place;
 	return place;
 }
 

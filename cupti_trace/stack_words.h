@@ -9,6 +9,10 @@
  * the same layout were walked before, a walk would lead to the same frames now. If they were not,
  * the guess was wrong or the stack is new, and it has to be walked.
  *
+ * With a wrong guess the words may be anything, also what nothing was written to; they are all in
+ * the stack, whose upper part is the same one. So neither may a sanitizer watch this reading, nor
+ * valgrind what follows from it.
+ *
  * The hash is keyed (symbolize/hash.h) and covers the layout. Layouts hold for the code that was
  * loaded when they were learnt: see stack_words_forget.
  *

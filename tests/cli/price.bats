@@ -31,7 +31,7 @@ costs_at_most()
 @test "one launch with its stack" {
 	run_command "$root/tests/bench/price"
 	expect_status 0
-	costs_at_most 980 52 80 15 4
+	costs_at_most 980 54 80 14 4
 }
 
 @test "one launch without its stack" {

@@ -50,6 +50,15 @@ static void assert_same(const struct known *a, const struct known *b)
 	assert_true(a->sum == b->sum);
 }
 
+/*
+ * Whether recognizing is tested. A wrong guess hashes words of the stack that nothing may have
+ * written to, about which valgrind would complain wherever the hash is looked at.
+ */
+static bool recognizes(void)
+{
+	return !getenv("UNDER_VALGRIND");
+}
+
 /* What the stack above `frame` is taken for is what it is; all but the innermost frame of `taken`.
  */
 static void assert_recognized(const void *frame)
@@ -83,7 +92,7 @@ NOINLINE static void take_snapshot(void)
 {
 	unwind_own_stack(&taken);
 	expected_count = backtrace(expected, UNWIND_MAX_FRAMES);
-	if (taken.count > 0 && taken.count < UNWIND_MAX_FRAMES)
+	if (recognizes() && taken.count > 0 && taken.count < UNWIND_MAX_FRAMES)
 		assert_recognized(__builtin_frame_address(0));
 }
 
@@ -245,9 +254,10 @@ static void paths_that_part_and_meet(void **state)
 	(void)state;
 	recognized = compared = 0;
 	take_paths(1, 20000);
-	assert_int_equal(compared, 20000);
-
-	assert_in_range(recognized, 1000, compared);
+	if (recognizes()) {
+		assert_int_equal(compared, 20000);
+		assert_in_range(recognized, 1000, compared);
+	}
 	unwind_forget();
 	take_paths(2, 2000);
 }
