@@ -17,8 +17,7 @@
 #define NAMES_ROOM 1024 /* bytes of the names of all launch functions */
 static struct function {
 	uint8_t meaning; /* enum api_meaning */
-	bool is_followed, waits, is_stream;
-	bool runs_graph;
+	bool is_followed : 1, waits : 1, is_stream : 1, runs_graph : 1, resets_device : 1;
 	uint8_t node_params, size_at, kind_at; /* as in struct api_function */
 	bool is_unknown;  /* only guessed to launch something; reported at its first call */
 	const char *name; /* of launches; of others it is in the callback's data */
@@ -81,7 +80,7 @@ static void index_function(const struct tracer *tracer, uint32_t domain, uint32_
 		f->meaning = API_NOTHING;
 	f->waits = known.waits && tracer->follows_waits;
 	f->is_stream = known.is_stream;
-	f->is_followed = f->meaning != API_NOTHING || f->waits;
+	f->is_followed |= f->meaning != API_NOTHING || f->waits;
 	f->runs_graph = known.runs_graph;
 	f->node_params = known.node_params;
 	f->size_at = known.size_at;
@@ -95,6 +94,8 @@ static void index_functions(const struct tracer *tracer)
 	size_t used = 0;
 
 	memset(functions, 0, sizeof(functions));
+	functions[CUPTI_ABI_RT_cudaDeviceReset][0].resets_device = true;
+	functions[CUPTI_ABI_RT_cudaDeviceReset][0].is_followed = true;
 	for (uint32_t cbid = 1; cbid < CBIDS; cbid++) {
 		index_function(tracer, RT, cbid, &used);
 		index_function(tracer, DRV, cbid, &used);
@@ -421,10 +422,11 @@ static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 {
 	struct function *f = &functions[cbid % CBIDS][domain == DRV];
 
-	if (domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset)
-		on_reset(tracer, data);
-	else if (!f->is_followed || cbid >= CBIDS)
+	__asm__("" : "+r"(f)); /* the compiler would reckon it again for each member */
+	if (!f->is_followed || cbid >= CBIDS)
 		return;
+	if (f->resets_device)
+		on_reset(tracer, data);
 	else if (data->callback_site == CUPTI_ABI_API_ENTER)
 		on_entry(tracer, f, domain, cbid, data, frame);
 	else
@@ -623,7 +625,6 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 			if (functions[cbid][driver].is_followed)
 				api->cuptiEnableCallback(enable, subscriber, driver ? DRV : RT,
 							 cbid);
-	api->cuptiEnableCallback(enable, subscriber, RT, CUPTI_ABI_RT_cudaDeviceReset);
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
 		if (follows_nodes(tracer) || resources[i] != CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED)
 			api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,

@@ -9,16 +9,16 @@
 #include "cupti_trace/clock.h"
 #include "cupti_trace/guest.h"
 
-/* Four to a cache line. */
+/* Four to a cache line. Times are since boot, so 59 bits last 18 years. */
 struct entry {
-	uint64_t ns : 58;    /* when the launch was entered; of an end, how long the launch took */
+	uint64_t ns : 59;    /* when the launch was entered; of an end, how long the launch took */
 	uint64_t family : 2; /* enum gpu_launch_family; 0: the end of a launch */
-	uint64_t flags : 4;
+	uint64_t flags : 3;
 	uint32_t correlation_id;
 	uint32_t stack_id;
 };
 _Static_assert(sizeof(struct entry) == 16, "four to a line");
-_Static_assert((GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_OWES) < 16, "four bits");
+_Static_assert((GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_OWES) < 8, "three bits");
 
 struct ring {
 	struct ring *next;

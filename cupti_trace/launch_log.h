@@ -30,7 +30,7 @@ void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch);
 
 /*
  * Records that the calling thread's last logged launch, if it has this id, returned at `end_ns`
- * (CLOCK_MONOTONIC). Without effect for any other launch.
+ * (CLOCK_MONOTONIC, below 2^59: 18 years). Without effect for any other launch.
  */
 void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns);
 
