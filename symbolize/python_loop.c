@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#define CANDIDATES 64
-#define ROW_SAMPLES 32
+#define PIECES 16384 /* of the code segment, one bit each */
 
 struct range {
 	uint64_t start, end;
@@ -12,67 +11,105 @@ struct range {
 
 struct search {
 	const struct cfi_table *table;
-	const struct python_loop *loop;
-	struct cfi_row row; /* rules in the loop's body */
-	struct range found[CANDIDATES];
-	uint32_t count;
+	struct python_loop *loop;
+	const uint8_t *code; /* of the first part */
+	uint64_t piece_bytes;
+	uint64_t pieces[PIECES / 64]; /* 1: the loop may jump there */
 };
 
-static bool same_layout(const struct cfi_row *a, const struct cfi_row *b)
+/*
+ * Where an instruction of the loop at `i` would jump to, jmp rel32 or jcc rel32; 0: none. Some
+ * bytes only look like one.
+ */
+static uint64_t target_at(const struct search *s, uint64_t i)
 {
-	if (a->cfa_is_expression || b->cfa_is_expression || a->cfa_register != b->cfa_register ||
-	    a->cfa_offset != b->cfa_offset)
-		return false;
-	for (int i = 0; i < CFI_REGISTERS; i++)
-		if (a->rules[i].kind != b->rules[i].kind ||
-		    a->rules[i].offset != b->rules[i].offset)
-			return false;
-	return true;
+	bool is_jcc = s->code[i] == 0x0f && (s->code[i + 1] & 0xf0) == 0x80;
+	uint64_t at = i + (is_jcc ? 2 : 1);
+	int32_t distance;
+
+	if (!is_jcc && s->code[i] != 0xe9)
+		return 0;
+	memcpy(&distance, s->code + at, sizeof(distance));
+	return s->loop->parts[0].start + at + 4 + (uint64_t)(int64_t)distance;
 }
 
-/* The most frequent layout in the function, by samples. False if it has none of its own. */
-static bool find_body_row(struct search *s)
+static uint64_t code_size(const struct search *s)
 {
-	struct cfi_row rows[ROW_SAMPLES];
-	struct range whole = {s->loop->parts[0].start, s->loop->parts[0].end};
-	uint32_t best = 0, n = 0;
-
-	for (uint32_t i = 0; i < ROW_SAMPLES; i++) {
-		uint64_t pc = whole.start + (whole.end - whole.start) / ROW_SAMPLES * i;
-
-		if (cfi_find_row(s->table, pc, &rows[n]) == 0)
-			n++;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t same = 0;
-
-		for (uint32_t k = 0; k < n; k++)
-			same += same_layout(&rows[i], &rows[k]);
-		if (same > best) {
-			best = same;
-			s->row = rows[i];
-		}
-	}
-	/* at a function's first instruction nothing is saved yet */
-	return best > 0 && (s->row.cfa_register != CFI_RSP || s->row.cfa_offset > 8);
+	return s->loop->parts[0].end - s->loop->parts[0].start;
 }
 
-/* Checks a function of the segment that begins with the layout of the loop's body. */
-static void note_candidate(struct search *s, uint64_t start, uint64_t end, uint64_t fde)
+static bool is_inside(const struct range *range, uint64_t pc)
+{
+	return pc >= range->start && pc < range->end;
+}
+
+/* Notes the pieces of the segment to which the loop may jump. */
+static void mark_pieces(struct search *s)
+{
+	const struct python_loop *loop = s->loop;
+	const struct range segment = {loop->module_start, loop->module_end};
+	const struct range own = {loop->parts[0].start, loop->parts[0].end};
+
+	s->piece_bytes = (segment.end - segment.start) / PIECES + 1;
+	for (uint64_t i = 0; i + 6 <= code_size(s); i++) {
+		uint64_t target = target_at(s, i), piece;
+
+		if (!is_inside(&segment, target) || is_inside(&own, target))
+			continue;
+		piece = (target - segment.start) / s->piece_bytes;
+		s->pieces[piece / 64] |= UINT64_C(1) << piece % 64;
+	}
+}
+
+static bool has_marked_piece(const struct search *s, const struct range *range)
+{
+	uint64_t last = (range->end - 1 - s->loop->module_start) / s->piece_bytes;
+
+	for (uint64_t i = (range->start - s->loop->module_start) / s->piece_bytes; i <= last; i++)
+		if (s->pieces[i / 64] >> i % 64 & 1)
+			return true;
+	return false;
+}
+
+static bool is_jumped_to(const struct search *s, const struct range *range)
+{
+	for (uint64_t i = 0; i + 6 <= code_size(s); i++)
+		if (is_inside(range, target_at(s, i)))
+			return true;
+	return false;
+}
+
+/* A function begins with nothing but the return address on its stack, a part of one does not. */
+static bool begins_inside(const struct search *s, uint64_t fde, uint64_t start)
 {
 	struct cfi_row row;
 
-	if (s->count == CANDIDATES || start < s->loop->module_start || end > s->loop->module_end ||
-	    start >= end || (start < s->loop->parts[0].end && end > s->loop->parts[0].start))
-		return;
-	if (cfi_row_of_function(s->table, fde, start, &row) != 0 || !same_layout(&row, &s->row))
-		return;
-	s->found[s->count++] = (struct range){start, end};
+	return cfi_row_of_function(s->table, fde, start, &row) == 0 && !row.cfa_is_expression &&
+	       (row.cfa_register != CFI_RSP || row.cfa_offset > 8);
+}
+
+/* Adds what is described at `fde` if it is a part of the loop. */
+static bool note_part(struct search *s, uint64_t start, uint64_t end, uint64_t fde)
+{
+	struct python_loop *loop = s->loop;
+	const struct range range = {start, end};
+
+	if (loop->count == PYTHON_LOOP_PARTS || start < loop->module_start ||
+	    end > loop->module_end || start >= end ||
+	    (start < loop->parts[0].end && end > loop->parts[0].start))
+		return false;
+	if (!has_marked_piece(s, &range) || !begins_inside(s, fde, start) ||
+	    !is_jumped_to(s, &range))
+		return false;
+	loop->parts[loop->count].start = start;
+	loop->parts[loop->count].end = end;
+	loop->count++;
+	return true;
 }
 
 static void visit(void *context, const struct cfi_index_entry *entry)
 {
-	note_candidate(context, entry->start, entry->end, entry->fde);
+	note_part(context, entry->start, entry->end, entry->fde);
 }
 
 /* The end of the function described at `fde`, at most `limit`. */
@@ -118,50 +155,22 @@ static bool visit_index(struct search *s)
 		fde = t->index_address + (uint64_t)(int64_t)entry[1] - t->frames_address;
 		if (i + 1 < count)
 			limit = t->index_address + (uint64_t)(int64_t)entry[2];
-		note_candidate(s, start, limit < s->loop->module_end ? limit : s->loop->module_end,
-			       fde);
-		if (s->count && s->found[s->count - 1].start == start)
-			s->found[s->count - 1].end =
-				find_end(t, fde, start, s->found[s->count - 1].end);
+		if (limit > s->loop->module_end)
+			limit = s->loop->module_end;
+		if (note_part(s, start, limit, fde))
+			s->loop->parts[s->loop->count - 1].end = find_end(t, fde, start, limit);
 	}
 	return true;
-}
-
-/* Whether an instruction of the loop jumps there: jmp rel32, or jcc rel32. */
-static bool is_jumped_to(const struct python_loop *loop, const uint8_t *code,
-			 const struct range *range)
-{
-	uint64_t size = loop->parts[0].end - loop->parts[0].start;
-
-	for (uint64_t i = 0; i + 6 <= size; i++) {
-		bool is_jcc = code[i] == 0x0f && (code[i + 1] & 0xf0) == 0x80;
-		uint64_t at = i + (is_jcc ? 2 : 1), target;
-		int32_t distance;
-
-		if (!is_jcc && code[i] != 0xe9)
-			continue;
-		memcpy(&distance, code + at, sizeof(distance));
-		target = loop->parts[0].start + at + 4 + (uint64_t)(int64_t)distance;
-		if (target >= range->start && target < range->end)
-			return true;
-	}
-	return false;
 }
 
 void python_loop_find_parts(struct python_loop *loop, const struct cfi_table *table,
 			    const uint8_t *code)
 {
-	struct search s = {.loop = loop, .table = table};
+	struct search s = {.loop = loop, .table = table, .code = code};
 
-	if (!find_body_row(&s))
+	if (loop->module_start >= loop->module_end)
 		return;
+	mark_pieces(&s);
 	if (!visit_index(&s) && !table->index)
 		cfi_each_function(table, visit, &s);
-	for (uint32_t i = 0; i < s.count && loop->count < PYTHON_LOOP_PARTS; i++) {
-		if (!is_jumped_to(loop, code, &s.found[i]))
-			continue;
-		loop->parts[loop->count].start = s.found[i].start;
-		loop->parts[loop->count].end = s.found[i].end;
-		loop->count++;
-	}
 }

@@ -5,8 +5,7 @@
  *
  * Optimised builds move rarely executed code (`.cold`) away, and calls are made from there as well.
  * A stripped interpreter does not name these parts; they are recognised by call frame information
- * that begins in the middle of a function with the loop's own frame layout, and by jumps to them
- * from the loop.
+ * that begins in the middle of a function, and by jumps to them from the loop.
  */
 #ifndef SYMBOLIZE_PYTHON_LOOP_H
 #define SYMBOLIZE_PYTHON_LOOP_H

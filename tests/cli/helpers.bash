@@ -238,7 +238,8 @@ find_pythons()
 	local python
 
 	for python in /usr/bin/python3.{8,9,10,11,12,13,14} \
-		"${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
+		"${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.{8,9,10,11,12,13,14}.*/bin/python3 \
+		"$root"/build/python/*/python; do
 		if [ -x "$python" ]; then echo "$python"; fi
 	done
 }

@@ -10,8 +10,8 @@
 
 /*
  * A function with a frame of 64 bytes whose cold part is in another section, with call frame
- * information that begins in the middle; and beside it one that looks the same, but is not jumped
- * to.
+ * information that begins in the middle, before all registers are saved; beside it one that looks
+ * the same, but is not jumped to, and a function that it ends by jumping to.
  */
 __asm__(".section .text.made_loop, \"ax\", @progbits\n"
 	".globl made_loop\n"
@@ -33,6 +33,9 @@ __asm__(".section .text.made_loop, \"ax\", @progbits\n"
 	"	pop %rbx\n"
 	"	.cfi_def_cfa_offset 8\n"
 	"	ret\n"
+	"	.byte 0xe9\n" /* jmp made_tail: long */
+	"	.long made_tail - . - 4\n"
+	"	.fill 8, 1, 0x90\n"
 	".cfi_endproc\n"
 	".size made_loop, . - made_loop\n"
 	".section .text.unlikely.made, \"ax\", @progbits\n"
@@ -43,10 +46,14 @@ __asm__(".section .text.made_loop, \"ax\", @progbits\n"
 	"	.fill 16, 1, 0x90\n"
 	"	jmp made_loop_near\n"
 	".cfi_endproc\n"
+	"made_tail:\n"
+	".cfi_startproc\n"
+	"	.fill 16, 1, 0x90\n"
+	"	ret\n"
+	".cfi_endproc\n"
 	"made_loop_far:\n"
 	".cfi_startproc\n"
-	"	.cfi_def_cfa_offset 64\n"
-	"	.cfi_offset rbx, -16\n"
+	"	.cfi_def_cfa_offset 56\n"
 	"	.fill 16, 1, 0x90\n"
 	"	jmp made_loop_near\n"
 	".cfi_endproc\n"
