@@ -303,7 +303,7 @@ static int make_room(const char *folder, bool replaces)
 	snprintf(path, sizeof(path), "%s/out", folder);
 	snprintf(other, sizeof(other), "%s/other", folder);
 	write_file(path, "old");
-	if (!replaces && mount(path, path, NULL, MS_BIND, NULL) != 0)
+	if (!replaces && mount(path, path, "none", MS_BIND, NULL) != 0)
 		return -1;
 	fd = open(other, O_WRONLY | O_CREAT, 0600);
 	if (write(fd, big, 8192) != 8192 || output_open(&o, path) != 0)
