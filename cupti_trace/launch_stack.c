@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cupti_trace/at_launch.h"
+#include "cupti_trace/clock.h"
 #include "cupti_trace/code_map.h"
 #include "cupti_trace/code_ranges.h"
 #include "cupti_trace/guest.h"
@@ -17,8 +18,9 @@
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 
-#define THREAD_SLOTS 512  /* in sets of four, a cache line each */
-#define WATCHED_CHECKS 20 /* of the program's code, after which what was to be unloaded is */
+#define THREAD_SLOTS 512       /* in sets of four, a cache line each */
+#define WATCHED_CHECKS 20      /* of the program's code, after which what was to be unloaded is */
+#define WATCHED_NS 1500000000u /* this long at most */
 
 struct known_stack {
 	uint64_t hash; /* 0: free */
@@ -43,6 +45,7 @@ static _Atomic uint32_t generation READ_AT_LAUNCH = 1;
 
 /* Not 0: code is about to be unmapped, so each launch looks. Counts down with each check. */
 static _Atomic uint32_t watched_checks READ_AT_LAUNCH;
+static _Atomic uint64_t watched_until_ns; /* at the latest */
 
 /* A thread's stacks of late, freed at its end. */
 struct thread_cache {
@@ -137,6 +140,7 @@ void launch_stack_check_code(struct sink *sink)
 
 void launch_stack_expect_unload(void)
 {
+	atomic_store(&watched_until_ns, clock_now_ns() + WATCHED_NS);
 	atomic_store(&watched_checks, WATCHED_CHECKS);
 }
 
@@ -147,7 +151,12 @@ static __attribute__((noinline)) void look_for_unload(void)
 	uint64_t counts[2] = {0};
 	struct guest guest;
 
-	guest_enter(&guest);
+	/* nobody else counts the checks once the program has said goodbye */
+	if (clock_now_ns() > atomic_load(&watched_until_ns)) {
+		atomic_store(&watched_checks, 0);
+		return;
+	}
+	guest_enter_briefly(&guest);
 	dl_iterate_phdr(read_counts, counts);
 	if (atomic_load(&seen) != counts[1]) {
 		note_counts(counts);

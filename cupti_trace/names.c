@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cupti_trace/names.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
+#include "cupti_trace/readable.h"
 #include "symbolize/array.h"
 
 static bool equal(const void *records, uint32_t position, const void *key)
@@ -54,12 +52,12 @@ static uint32_t look_up(struct names *names, const char *name, bool *is_new)
  */
 static int read_page(struct names *names, const char *name, size_t used)
 {
-	size_t n = PIECE - ((uintptr_t)name + used) % PIECE;
-	struct iovec to = {.iov_base = names->copy + used, .iov_len = n};
-	struct iovec from = {.iov_base = (void *)(uintptr_t)(name + used), .iov_len = n};
+	const char *from = name + used;
+	size_t n = PIECE - (uintptr_t)from % PIECE;
 
-	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)n)
+	if (!is_readable((uintptr_t)from & ~(uintptr_t)7))
 		return -1;
+	memcpy(names->copy + used, from, n);
 	return memchr(names->copy + used, '\0', n) ? 1 : 0;
 }
 
@@ -83,9 +81,8 @@ static const char *copy_name(struct names *names, const char *name)
 			names->copy_size = 2 * (used + PIECE);
 		}
 		ended = read_page(names, name, used);
-		/* a sandbox that forbids the call: as if nothing had been unloaded */
 		if (ended < 0)
-			return errno == ENOSYS || errno == EPERM ? name : NULL;
+			return NULL;
 		used += page;
 	}
 	return names->copy;
@@ -94,7 +91,7 @@ static const char *copy_name(struct names *names, const char *name)
 /* Whether this is the last name that came by this pointer. */
 static bool is_cached(const struct names *names, size_t c, const char *name)
 {
-	return names->cache[c].pointer == name && names->cache[c].unloads == names->unloads &&
+	return names->cache[c].pointer == name && !names->unloads &&
 	       strcmp(names->list[names->cache[c].id - 1], name) == 0;
 }
 
@@ -114,7 +111,6 @@ uint32_t names_id(struct names *names, const char *name, bool *is_new)
 	if (id != NAMES_OVERFLOW_ID) {
 		names->cache[c].pointer = name;
 		names->cache[c].id = id;
-		names->cache[c].unloads = names->unloads;
 	}
 	return id;
 }

@@ -4,8 +4,8 @@
  *
  * Names are copied: CUPTI's pointers die with the module. A pointer seen before is only trusted
  * after comparing the text. Records come late, so once a module was unloaded their pointers may
- * lead nowhere: from then on each pointer is first read through the kernel, which fails instead of
- * crashing, and then trusted until the next module goes. A name that cannot be read has id 0.
+ * lead nowhere: from then on each is read only where the kernel says that there is memory, and a
+ * name that cannot be read has id 0.
  *
  * The table is bounded: past NAMES_MAX names or NAMES_MAX_BYTES, names share id 0. Not thread-safe;
  * the caller locks.
@@ -34,7 +34,6 @@ struct names {
 	struct {
 		const char *pointer;
 		uint32_t id;
-		uint32_t unloads; /* as of when the pointer was good */
 	} cache[NAMES_POINTER_CACHE];
 };
 

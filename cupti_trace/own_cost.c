@@ -37,9 +37,17 @@ struct own_cost_mark own_cost_begin(void)
 	return (struct own_cost_mark){.ns = read_clock(), .slow_ns = slow_ns};
 }
 
+/* 0 as well if the clock has come to be forbidden. */
+static uint64_t since(const struct own_cost_mark *mark)
+{
+	uint64_t now = read_clock();
+
+	return now > mark->ns ? now - mark->ns : 0;
+}
+
 void own_cost_end(const struct own_cost_mark *mark)
 {
-	uint64_t spent = read_clock() - mark->ns;
+	uint64_t spent = since(mark);
 
 	slow_ns += spent;
 	atomic_fetch_add_explicit(&total_ns, spent, memory_order_relaxed);
@@ -47,7 +55,7 @@ void own_cost_end(const struct own_cost_mark *mark)
 
 void own_cost_end_launch(const struct own_cost_mark *mark)
 {
-	uint64_t spent = read_clock() - mark->ns;
+	uint64_t spent = since(mark);
 	uint64_t known = slow_ns - mark->slow_ns + clock_ns;
 
 	if (spent > known)

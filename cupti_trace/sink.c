@@ -184,13 +184,14 @@ static int write_quietly(struct sink *sink, const char *bytes, size_t length)
 /* ---- what a batch that was given up defined ---- */
 
 /* Whether later events may need this line: not what they are themselves, which is counted. */
-static bool is_definition(const char *line)
+static bool is_definition(const char *line, size_t size)
 {
 	static const char *const names[] = GPU_WIRE_TYPE_NAMES;
-	static const enum gpu_event_type others[] = {GPU_EVENT_LAUNCH, GPU_EVENT_LAUNCH_END,
-						     GPU_EVENT_KERNEL, GPU_EVENT_WORK,
-						     GPU_EVENT_WAIT,   GPU_EVENT_DROPS};
-	static const char start[] = "{\"t\":\"";
+	static const enum gpu_event_type others[] = {
+		GPU_EVENT_LAUNCH, GPU_EVENT_LAUNCH_END, GPU_EVENT_KERNEL, GPU_EVENT_WORK,
+		GPU_EVENT_WAIT,   GPU_EVENT_DROPS,      GPU_EVENT_VOID};
+	static const char start[] = "{\"t\":\"", graph_launch[] = "\"c\":";
+	const char *end = line + size;
 
 	line += sizeof(start) - 1;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
@@ -199,7 +200,9 @@ static bool is_definition(const char *line)
 		if (strncmp(line, names[others[i]], length) == 0 && line[length] == '"')
 			return false;
 	}
-	return true;
+	/* what executes a graph, or a launch of it */
+	return strncmp(line, names[GPU_EVENT_GRAPH], strlen(names[GPU_EVENT_GRAPH])) != 0 ||
+	       !memmem(line, (size_t)(end - line), graph_launch, strlen(graph_launch));
 }
 
 static bool make_room(struct sink *sink, size_t length)
@@ -234,9 +237,9 @@ static void keep_definitions(struct sink *sink)
 		const char *next = memchr(line, '\n', (size_t)(end - line));
 		size_t length = (size_t)(next ? next + 1 - line : end - line);
 
-		if (is_definition(line) && !make_room(sink, length)) {
+		if (is_definition(line, length) && !make_room(sink, length)) {
 			sink->lost_definitions++;
-		} else if (is_definition(line)) {
+		} else if (is_definition(line, length)) {
 			memcpy(sink->kept + sink->kept_end, line, length);
 			sink->kept_end += length;
 		}

@@ -12,6 +12,7 @@
 #include "cupti_trace/at_launch.h"
 #include "cupti_trace/code_ranges.h"
 #include "cupti_trace/frame_memo.h"
+#include "cupti_trace/readable.h"
 #include "cupti_trace/row_cache.h"
 #include "cupti_trace/stack_words.h"
 #include "symbolize/cfi.h"
@@ -206,19 +207,6 @@ static uint64_t find_row(uint64_t at)
 struct memory {
 	uint64_t start, end, limit;
 };
-
-/*
- * Asks the kernel for a signal mask that lies there to be put to a use that there is not: it reads
- * the mask first, and refuses then. Cheaper than to have memory copied, and never forbidden.
- */
-static bool is_readable(uint64_t address)
-{
-	int saved_errno = errno;
-	bool readable = syscall(SYS_rt_sigprocmask, ~0, address, NULL, 8) == 0 || errno == EINVAL;
-
-	errno = saved_errno;
-	return readable;
-}
 
 static __attribute__((noinline)) bool extend(struct memory *m, uint64_t address)
 {

@@ -43,6 +43,7 @@ struct dwarf {
 	Dwarf *debug;
 	Elf_Data *abbreviations; /* of all units */
 	Elf_Data *entries;       /* likewise */
+	Elf_Data *strings, *line_strings;
 	struct unit *units;
 	uint32_t unit_count, unit_capacity;
 	struct range_table table; /* ids are positions in `units` */
@@ -224,19 +225,20 @@ static void read_unit(struct dwarf *dwarf, struct unit *unit, struct budget_shar
 
 /* ---- names ---- */
 
-/* A string among the entries. It may extend beyond them, which libdw does not check. */
-static const char *string_inside(const Elf_Data *entries, const unsigned char *at)
+/* A string that ends with its section: in a broken file it may not, which libdw does not check. */
+static const char *string_inside(const Elf_Data *section, const void *at)
 {
-	uintptr_t start = entries ? (uintptr_t)entries->d_buf : 0, offset = (uintptr_t)at - start;
+	uintptr_t start = section ? (uintptr_t)section->d_buf : 0, offset = (uintptr_t)at - start;
 
-	if (!entries || offset >= entries->d_size || !memchr(at, '\0', entries->d_size - offset))
+	if (!section || offset >= section->d_size || !memchr(at, '\0', section->d_size - offset))
 		return NULL;
-	return (const char *)at;
+	return at;
 }
 
 static const char *string_of(const struct dwarf *dwarf, Dwarf_Die *entry, unsigned int name)
 {
 	Dwarf_Attribute attribute;
+	const void *at;
 
 	if (!dwarf_attr(entry, name, &attribute))
 		return NULL;
@@ -246,8 +248,11 @@ static const char *string_of(const struct dwarf *dwarf, Dwarf_Die *entry, unsign
 		return NULL; /* libdw would open the other file */
 	case DW_FORM_string:
 		return string_inside(dwarf->entries, attribute.valp);
+	case DW_FORM_line_strp:
+		return string_inside(dwarf->line_strings, dwarf_formstring(&attribute));
 	default:
-		return dwarf_formstring(&attribute);
+		at = dwarf_formstring(&attribute);
+		return at ? string_inside(dwarf->strings, at) : NULL;
 	}
 }
 
@@ -541,7 +546,14 @@ static int read_sections(struct dwarf *dwarf)
 	close(dwarf->fd);
 	dwarf->fd = -1;
 	err = find_section(dwarf, ".debug_abbrev", ".zdebug_abbrev", &dwarf->abbreviations);
-	return err ? err : find_section(dwarf, ".debug_info", ".zdebug_info", &dwarf->entries);
+	if (!err)
+		err = find_section(dwarf, ".debug_info", ".zdebug_info", &dwarf->entries);
+	if (!err)
+		err = find_section(dwarf, ".debug_str", ".zdebug_str", &dwarf->strings);
+	if (!err)
+		err = find_section(dwarf, ".debug_line_str", ".zdebug_line_str",
+				   &dwarf->line_strings);
+	return err;
 }
 
 int dwarf_load(int fd, struct debug_file_search *search, struct budget_share *share,

@@ -821,7 +821,11 @@ static int take_operation(struct collect *c, struct gpu_operation *o)
 		o->correlation_id = launch_of_node(c, o);
 	if (o->correlation_id)
 		return join_operation(c->join, o->process, o);
-	attribution_add(&c->attribution, LAUNCH_BY_KERNEL, 0, o);
+	/* in a conditional body it may be of a launch that was lost */
+	attribution_add(&c->attribution,
+			graph_nodes_has_bodies(&c->attribution.graph_nodes) ? LAUNCH_UNKNOWN
+									    : LAUNCH_BY_KERNEL,
+			0, o);
 	return 0;
 }
 

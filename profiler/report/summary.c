@@ -504,8 +504,12 @@ void summary_report_cost(struct log *log, const struct totals *totals)
 	char program[64] = "", kernel[64] = "", pipe[64] = "";
 	char text[QUANTITY_BYTES], memory[QUANTITY_BYTES];
 
-	if (totals->ledger->pipe.processes > 0)
-		snprintf(program, sizeof(program), "%s in the program, ",
+	const struct ledger_pipe *traced = &totals->ledger->pipe;
+
+	/* programs say it in their goodbye */
+	if (traced->processes > traced->without_goodbye)
+		snprintf(program, sizeof(program), "%s%s in the program, ",
+			 traced->without_goodbye ? "at least " : "",
 			 time_text(text, (double)cost->program_ns));
 	if (cost->kernel_ns > 0)
 		snprintf(kernel, sizeof(kernel), "%s in the kernel, ",

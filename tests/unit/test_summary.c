@@ -843,6 +843,12 @@ static void what_it_cost(void **state)
 		.program_ns = 145000000, .kernel_ns = 90500, .pipe_bytes = 3 << 19};
 	capture_begin(&captured);
 	summary_report_cost(&b->log, &b->totals);
+	/* of two programs one was killed; of none the cost is known */
+	b->ledger.pipe.processes = 2;
+	b->ledger.pipe.without_goodbye = 1;
+	summary_report_cost(&b->log, &b->totals);
+	b->ledger.pipe.without_goodbye = 2;
+	summary_report_cost(&b->log, &b->totals);
 	/* no program was traced, nothing sampled */
 	b->ledger.pipe.processes = 0;
 	b->ledger.cost = (struct ledger_cost){.kernel_ns = 0};
@@ -851,6 +857,10 @@ static void what_it_cost(void **state)
 	assert_string_equal(captured.text,
 			    "Cost: CPU 145.000 ms in the program, 90.500 us in the kernel, "
 			    "61.250 ms in profile; memory 68.0 MiB, pipe 1.5 MiB\n"
+			    "Cost: CPU at least 145.000 ms in the program, 90.500 us in the "
+			    "kernel, 61.250 ms in profile; memory 68.0 MiB, pipe 1.5 MiB\n"
+			    "Cost: CPU 90.500 us in the kernel, 61.250 ms in profile; memory 68.0 "
+			    "MiB, pipe 1.5 MiB\n"
 			    "Cost: CPU 61.250 ms in profile; memory 68.0 MiB\n");
 }
 
