@@ -28,7 +28,7 @@ expect_told()
 	expect_status 124
 }
 
-@test "_exit: what is missing is told" {
+@test "_exit: the summary says what is missing" {
 	leaves _exit 5
 	expect_told _exit
 }
@@ -40,17 +40,17 @@ expect_told()
 	expect_no_line stderr '^profile: '
 }
 
-@test "abort: what is missing is told" {
+@test "abort: the summary says what is missing" {
 	leaves abort 134
 	expect_told abort
 }
 
-@test "a stack that is used up: what is missing is told" {
+@test "a stack that is used up: the summary says what is missing" {
 	leaves overflow 139
 	expect_told overflow
 }
 
-@test "a stack that is used up, and a handler on another: what is missing is told" {
+@test "a stack that is used up, and a handler on another: the summary says what is missing" {
 	leaves caught 5
 	expect_told caught
 }

@@ -104,7 +104,7 @@ late_work()
 	expect_line out.folded ';on_early_exit;cudaLaunchKernel;\[GPU_Kernel\]in_handler'
 }
 
-@test "work after the goodbye that does not end is told" {
+@test "the summary mentions work after the goodbye that does not end" {
 	late_work unfinished
 	expect_status 124
 	expect_line stderr '^Samples: 130 launches, 130 GPU kernels \(0\.100 ms\)$'
@@ -112,7 +112,7 @@ late_work()
 	expect_line work "$all_sums_match"
 }
 
-@test "work after the goodbye of a program that leaves by _exit is told" {
+@test "the summary mentions work after the goodbye of a program that leaves by _exit" {
 	late_work leaves
 	expect_status 124
 	expect_line stderr '^Samples: 110 launches, 100 GPU kernels \(0\.100 ms\)$'

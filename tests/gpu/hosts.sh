@@ -81,12 +81,12 @@ ending_host() {
 	check "host $name: exit status" "$status" "$(cat "$out/$name.status")"
 }
 
-# lossy_host: the same, and what is missing is told.
+# lossy_host: the same, and the summary says what is missing.
 lossy_host() {
 	local name=${1//:/_}
 	ending_host "$@"
 	[ -e "$out/$name.status" ] || return 0
-	check_true "host $name: what is missing is told" "$(launches_of "$name")" \
+	check_true "host $name: the summary says what is missing" "$(launches_of "$name")" \
 		"$(awk '/^Samples: / { l = $2; k = $4 } / kernel launch(es)? ha(s|ve) no record/ { n = $1 }
 			/^Correlation: / { d = $6 }
 			END { print l + 0 " <= " k + n + d " && " k + 0 " > 0" }' "$out/$name.log")"

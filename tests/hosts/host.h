@@ -43,8 +43,8 @@ static inline long resident_kb()
 }
 
 /*
- * The process that started a profiled host is the profiler. It can be stopped, and goes on when it
- * is told to or the host has ended. Without a profiler nothing is stopped.
+ * The process that started a profiled host is the profiler. It can be stopped, and goes on when the
+ * host says so or has ended. Without a profiler nothing is stopped.
  */
 struct host_profiler {
 	pid_t pid = getenv("PROFILE_PIPE") ? getppid() : 0;
