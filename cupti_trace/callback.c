@@ -102,7 +102,7 @@ static void index_functions(const struct tracer *tracer)
 	}
 }
 
-/* The conditional node that the calling thread has made last, until its bodies are told. */
+/* The conditional node that the calling thread has made last, until its bodies are known. */
 static __thread uint64_t new_conditional;
 
 static const char *name_of(const struct function *f, const struct cupti_abi_callback_data *data)

@@ -96,7 +96,7 @@ static const char *copy_name(struct names *names, const char *name)
 /* Whether this is the last name that came by this pointer. */
 static bool is_cached(const struct names *names, size_t c, const char *name)
 {
-	return names->cache[c].pointer == name && !names->unloads &&
+	return names->cache[c].pointer == name && !names->has_unloaded &&
 	       strcmp(names->list[names->cache[c].id - 1], name) == 0;
 }
 
@@ -111,7 +111,7 @@ uint32_t names_id(struct names *names, const char *name, bool *is_new)
 		return NAMES_OVERFLOW_ID;
 	if (is_cached(names, c, name))
 		return names->cache[c].id;
-	text = names->unloads ? copy_name(names, name) : name;
+	text = names->has_unloaded ? copy_name(names, name) : name;
 	id = text ? look_up(names, text, is_new) : NAMES_OVERFLOW_ID;
 	if (id != NAMES_OVERFLOW_ID) {
 		names->cache[c].pointer = name;
@@ -127,7 +127,7 @@ const char *names_text(const struct names *names, uint32_t id)
 
 void names_module_goes(struct names *names)
 {
-	names->unloads++;
+	names->has_unloaded = true;
 }
 
 void names_release(struct names *names)

@@ -28,8 +28,8 @@ struct names {
 	uint32_t count, capacity;
 	struct hash_index index;
 	size_t bytes;
-	uint32_t unloads; /* modules that went */
-	char *copy;       /* of a name that is not trusted */
+	bool has_unloaded; /* a module went */
+	char *copy;        /* of a name that is not trusted */
 	size_t copy_size;
 	struct {
 		const char *pointer;

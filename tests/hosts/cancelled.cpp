@@ -8,14 +8,10 @@
  * NVIDIA's driver opens, reads and writes files when it loads code, and does not survive to be
  * cancelled there.
  */
-#define DRIVER_FUNCTIONS(X)         \
-	X(cuInit)                   \
-	X(cuDeviceGet)              \
-	X(cuDevicePrimaryCtxRetain) \
-	X(cuCtxSetCurrent)          \
-	X(cuCtxSynchronize)         \
-	X(cuModuleLoadData)         \
-	X(cuModuleGetFunction)      \
+#define DRIVER_FUNCTIONS(X)    \
+	X(cuCtxSynchronize)    \
+	X(cuModuleLoadData)    \
+	X(cuModuleGetFunction) \
 	X(cuLaunchKernel)
 #include "../workloads/driver.h"
 #include "../workloads/ptx.h"
@@ -75,13 +71,7 @@ static void *thread_main(void *depth)
 
 int main()
 {
-	CUdevice device;
-
-	load_driver();
-	DRIVER_CHECK(cu.cuInit(0));
-	DRIVER_CHECK(cu.cuDeviceGet(&device, 0));
-	DRIVER_CHECK(cu.cuDevicePrimaryCtxRetain(&context, device));
-	DRIVER_CHECK(cu.cuCtxSetCurrent(context));
+	context = start_driver();
 	for (int i = 0; i < THREADS; i++) {
 		void *library = dlopen("libresolv.so.2", RTLD_NOW), *result;
 		pthread_t thread;

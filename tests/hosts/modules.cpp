@@ -9,14 +9,10 @@
 #include "../workloads/ptx.h"
 #include "../fake_cuda/fake_cuda.h"
 
-#define DRIVER_FUNCTIONS(X)         \
-	X(cuInit)                   \
-	X(cuDeviceGet)              \
-	X(cuDevicePrimaryCtxRetain) \
-	X(cuCtxSetCurrent)          \
-	X(cuCtxSynchronize)         \
-	X(cuModuleLoadData)         \
-	X(cuModuleGetFunction)      \
+#define DRIVER_FUNCTIONS(X)    \
+	X(cuCtxSynchronize)    \
+	X(cuModuleLoadData)    \
+	X(cuModuleGetFunction) \
 	X(cuLaunchKernel)
 #include "../workloads/driver.h"
 #include "host.h"
@@ -37,16 +33,10 @@ int main(int argc, char **argv)
 	bool stops = argc > 3 && strcmp(argv[3], "stopped") == 0;
 	struct host_profiler profiler;
 	double longest = 0;
-	CUcontext context;
-	CUdevice device;
 
 	if (stops)
 		profiler.keep_alive();
-	load_driver();
-	DRIVER_CHECK(cu.cuInit(0));
-	DRIVER_CHECK(cu.cuDeviceGet(&device, 0));
-	DRIVER_CHECK(cu.cuDevicePrimaryCtxRetain(&context, device));
-	DRIVER_CHECK(cu.cuCtxSetCurrent(context));
+	start_driver();
 	for (int i = 0; i < count; i++) {
 		void *library = dlopen(argv[1], RTLD_NOW);
 		uint64_t ns = 1000;

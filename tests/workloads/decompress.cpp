@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * newer_cuda [N=10]: a program for a CUDA newer than the profiler, of which the stand-ins have
- * three made-up functions. N times each: a kernel by cuLaunchKernelNext, a copy by
- * cuMemcpyHtoDAsync_v4, and cuTransformAsync, of which CUPTI records a set.
+ * decompress [N=10]: N times a kernel, and a batch that the GPU decompresses, through
+ * cuMemBatchDecompressAsync (CUDA 12.8), of which CUPTI 12.8 and later record a MEM_DECOMPRESS.
  */
 #include "ptx.h"
 
-#define DRIVER_FUNCTIONS(X)         \
-	X(cuInit)                   \
-	X(cuDeviceGet)              \
-	X(cuDevicePrimaryCtxRetain) \
-	X(cuCtxSetCurrent)          \
-	X(cuCtxSynchronize)         \
-	X(cuStreamCreate)           \
-	X(cuModuleLoadData)         \
-	X(cuModuleGetFunction)      \
-	X(cuMemAlloc_v2)            \
-	X(cuMemFree_v2)             \
-	X(cuLaunchKernel)           \
+#define DRIVER_FUNCTIONS(X)    \
+	X(cuCtxSynchronize)    \
+	X(cuStreamCreate)      \
+	X(cuModuleLoadData)    \
+	X(cuModuleGetFunction) \
+	X(cuMemAlloc_v2)       \
+	X(cuMemFree_v2)        \
+	X(cuLaunchKernel)      \
 	X(cuMemBatchDecompressAsync)
 #include "driver.h"
 
@@ -49,17 +44,11 @@ int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 10;
 	CUdeviceptr memory;
-	CUcontext context;
 	CUfunction spin;
-	CUdevice device;
 	CUmodule module;
 	CUstream stream;
 
-	load_driver();
-	DRIVER_CHECK(cu.cuInit(0));
-	DRIVER_CHECK(cu.cuDeviceGet(&device, 0));
-	DRIVER_CHECK(cu.cuDevicePrimaryCtxRetain(&context, device));
-	DRIVER_CHECK(cu.cuCtxSetCurrent(context));
+	start_driver();
 	DRIVER_CHECK(cu.cuModuleLoadData(&module, PTX_MODULE));
 	DRIVER_CHECK(cu.cuModuleGetFunction(&spin, module, "driver_spin"));
 	DRIVER_CHECK(cu.cuStreamCreate(&stream, 1));

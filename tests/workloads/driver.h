@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The driver API for workloads: opened from libcuda.so.1, as Triton and CuPy do, and called through
- * the table `cu`. A program lists what it calls before it includes this:
+ * the table `cu`. A program lists what it calls, besides what start_driver does, before it includes
+ * this:
  *
- *	#define DRIVER_FUNCTIONS(X) X(cuInit) X(cuLaunchKernel)
+ *	#define DRIVER_FUNCTIONS(X) X(cuLaunchKernel)
  */
 #ifndef TESTS_WORKLOADS_DRIVER_H
 #define TESTS_WORKLOADS_DRIVER_H
@@ -15,12 +16,14 @@
 #include <stdlib.h>
 
 #ifndef DRIVER_FUNCTIONS
-#define DRIVER_FUNCTIONS(X) X(cuInit)
+#define DRIVER_FUNCTIONS(X)
 #endif
+#define START_FUNCTIONS(X) X(cuInit) X(cuDeviceGet) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent)
 
 /* The driver's functions, by their exported names. */
 static struct {
 #define X(name) decltype(&::name) name;
+	START_FUNCTIONS(X)
 	DRIVER_FUNCTIONS(X)
 #undef X
 } cu;
@@ -50,8 +53,23 @@ static inline void load_driver()
 		fprintf(stderr, "libcuda.so.1 has no %s\n", #name); \
 		exit(2);                                            \
 	}
+	START_FUNCTIONS(X)
 	DRIVER_FUNCTIONS(X)
 #undef X
+}
+
+/* Opens the driver, and makes the first device's primary context current: that context. */
+static inline CUcontext start_driver()
+{
+	CUcontext context;
+	CUdevice device;
+
+	load_driver();
+	DRIVER_CHECK(cu.cuInit(0));
+	DRIVER_CHECK(cu.cuDeviceGet(&device, 0));
+	DRIVER_CHECK(cu.cuDevicePrimaryCtxRetain(&context, device));
+	DRIVER_CHECK(cu.cuCtxSetCurrent(context));
+	return context;
 }
 
 #endif

@@ -8,17 +8,13 @@
 #include "ptx.h"
 #include "../fake_cuda/fake_cuda.h"
 
-#define DRIVER_FUNCTIONS(X)         \
-	X(cuInit)                   \
-	X(cuDeviceGet)              \
-	X(cuDevicePrimaryCtxRetain) \
-	X(cuCtxSetCurrent)          \
-	X(cuCtxSynchronize)         \
-	X(cuStreamCreate)           \
-	X(cuStreamDestroy_v2)       \
-	X(cuModuleLoadData)         \
-	X(cuModuleGetFunction)      \
-	X(cuLaunchKernel)           \
+#define DRIVER_FUNCTIONS(X)    \
+	X(cuCtxSynchronize)    \
+	X(cuStreamCreate)      \
+	X(cuStreamDestroy_v2)  \
+	X(cuModuleLoadData)    \
+	X(cuModuleGetFunction) \
+	X(cuLaunchKernel)      \
 	X(cuLaunchKernelEx)
 #include "driver.h"
 
@@ -47,16 +43,10 @@ int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 100;
 	CUfunction spin, wait;
-	CUcontext context;
-	CUdevice device;
 	CUmodule module;
 	CUstream stream;
 
-	load_driver();
-	DRIVER_CHECK(cu.cuInit(0));
-	DRIVER_CHECK(cu.cuDeviceGet(&device, 0));
-	DRIVER_CHECK(cu.cuDevicePrimaryCtxRetain(&context, device));
-	DRIVER_CHECK(cu.cuCtxSetCurrent(context));
+	start_driver();
 	DRIVER_CHECK(cu.cuModuleLoadData(
 		&module, argc > 2 ? PTX_MODULE "// __cudaCDP2LaunchDeviceV2\n" : PTX_MODULE));
 	DRIVER_CHECK(cu.cuModuleGetFunction(&spin, module, "driver_spin"));

@@ -6,19 +6,15 @@
  */
 #include "ptx.h"
 
-#define DRIVER_FUNCTIONS(X)         \
-	X(cuInit)                   \
-	X(cuDeviceGet)              \
-	X(cuDevicePrimaryCtxRetain) \
-	X(cuCtxSetCurrent)          \
-	X(cuCtxSynchronize)         \
-	X(cuStreamCreate)           \
-	X(cuModuleLoadData)         \
-	X(cuModuleGetFunction)      \
-	X(cuMemAlloc_v2)            \
-	X(cuMemFree_v2)             \
-	X(cuLaunchKernelNext)       \
-	X(cuMemcpyHtoDAsync_v4)     \
+#define DRIVER_FUNCTIONS(X)     \
+	X(cuCtxSynchronize)     \
+	X(cuStreamCreate)       \
+	X(cuModuleLoadData)     \
+	X(cuModuleGetFunction)  \
+	X(cuMemAlloc_v2)        \
+	X(cuMemFree_v2)         \
+	X(cuLaunchKernelNext)   \
+	X(cuMemcpyHtoDAsync_v4) \
 	X(cuTransformAsync)
 #include "driver.h"
 
@@ -50,17 +46,11 @@ int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 10;
 	CUdeviceptr memory;
-	CUcontext context;
 	CUfunction spin;
-	CUdevice device;
 	CUmodule module;
 	CUstream stream;
 
-	load_driver();
-	DRIVER_CHECK(cu.cuInit(0));
-	DRIVER_CHECK(cu.cuDeviceGet(&device, 0));
-	DRIVER_CHECK(cu.cuDevicePrimaryCtxRetain(&context, device));
-	DRIVER_CHECK(cu.cuCtxSetCurrent(context));
+	start_driver();
 	DRIVER_CHECK(cu.cuModuleLoadData(&module, PTX_MODULE));
 	DRIVER_CHECK(cu.cuModuleGetFunction(&spin, module, "driver_spin"));
 	DRIVER_CHECK(cu.cuStreamCreate(&stream, 1));
