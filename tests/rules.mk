@@ -62,7 +62,17 @@ fuzz-build: $(FUZZ_BIN)
 fuzz: fuzz-build
 	$(Q)for f in $(FUZZ_BIN); do echo "== $$f"; mkdir -p $$f.corpus; \
 		$$f -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 \
-		-verbosity=0 $$f.corpus $$(ls -d tests/fuzz/seeds/$${f##*/} 2>/dev/null) || exit 1; done
+		-verbosity=0 $$f.corpus $$(ls -d {,$(BUILD)/}tests/fuzz/seeds/$${f##*/} 2>/dev/null) || exit 1; done
+
+# seeds that are programs: small libraries with DWARF, and with both kinds of call-frame information
+SEEDS := $(BUILD)/tests/fuzz/seeds
+fuzz-build: $(SEEDS)/fuzz_dwarf/inlined $(SEEDS)/fuzz_elf_cfi/eh_frame $(SEEDS)/fuzz_elf_cfi/debug_frame
+$(SEEDS)/fuzz_dwarf/inlined: SEED_FLAGS := -g
+$(SEEDS)/fuzz_elf_cfi/eh_frame: SEED_FLAGS := -s
+$(SEEDS)/fuzz_elf_cfi/debug_frame: SEED_FLAGS := -g -fno-asynchronous-unwind-tables -Wl,--no-eh-frame-hdr
+$(SEEDS)/%: tests/fuzz/seed.c tests/rules.mk
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -O2 -shared -fPIC -nostdlib -Wl,-z,noseparate-code,--build-id=none $(SEED_FLAGS) -o $@ $<
 
 FUZZED := $(symbolize_src) \
 	$(addprefix cupti_trace/gpu_wire_,decode.c encode.c scan.c) \
@@ -73,6 +83,10 @@ $(FUZZ_DIR)/fuzz_gpu_pipe $(FUZZ_DIR)/fuzz_collect: profiler/sources/gpu_pipe.c 
 	cupti_trace/work_tally.c
 # results, and all that writes them
 $(FUZZ_DIR)/fuzz_capture $(FUZZ_DIR)/fuzz_folded: $(wildcard profiler/base/*.c profiler/output/*.c profiler/profile/*.c) \
+	cupti_trace/work_tally.c \
+	$(BUILD)/profiler/output/svg_blob.o $(BUILD)/profiler/output/html_blob.o
+$(FUZZ_DIR)/fuzz_options: $(wildcard profiler/base/*.c profiler/output/*.c profiler/profile/*.c) \
+	$(addprefix profiler/commands/,options.c option_table.c help.c completion.c gate.c) $(wildcard profiler/report/*.c) \
 	cupti_trace/work_tally.c \
 	$(BUILD)/profiler/output/svg_blob.o $(BUILD)/profiler/output/html_blob.o
 $(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZED) Makefile tests/rules.mk
