@@ -14,7 +14,7 @@ CUDA_INCLUDE := $(wildcard $(CUDA_HOME)/include)
 # the injection library's modules, for the unit tests; only what a test refers to is linked in
 $(BUILD)/libinject.a: $(inject_src:%.c=$(BUILD)/%.o)
 
-.PHONY: test run-tests unit cli test-browser fuzz fuzz-build bench test-gpu bench-gpu
+.PHONY: test run-tests unit cli test-browser fuzz fuzz-build mutants bench test-gpu bench-gpu
 
 test: setup
 	$(Q)$(MAKE) --no-print-directory DEVELOPER=1 run-tests
@@ -94,6 +94,11 @@ $(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZED) Makefile tests/rules.mk
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -g -O1 $(CPPFLAGS) -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=all -o $@ $(filter %.c %.o,$^) -ldw -lelf -lz -liberty -llzma -lcjson -lm
+
+# ---- faults that tests must notice: `make mutants ONLY=PATTERN` ----
+
+mutants:
+	$(Q)tests/mutants/run "$(ONLY)"
 
 # ---- on a machine with a GPU ----
 

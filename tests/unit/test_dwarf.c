@@ -8,8 +8,7 @@
 #include "symbolize/dwarf.h"
 #include "symbolize/modules.h"
 #include "symbolize/symbolizer.h"
-
-static char folder[128];
+#include "tests/unit/own_folder.h"
 
 static const char c_program[] =
 	"volatile int sink;\n"
@@ -45,32 +44,6 @@ static const char cxx_program[] =
 	"int main(int argc, char **) { try { if (argc > 9) throw argc; } catch (int x) {\n"
 	"	return int(outer::Chain<1>::call(x)); }\n"
 	"	return int(outer::work(argc)); }\n";
-
-__attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
-{
-	char command[4096];
-	va_list arguments;
-	size_t length;
-
-	length = (size_t)snprintf(command, sizeof(command), "cd %s && ", folder);
-	va_start(arguments, format);
-	vsnprintf(command + length, sizeof(command) - length, format, arguments);
-	va_end(arguments);
-	if (system(command) != 0)
-		fail_msg("failed: %s", command);
-}
-
-static void write_text(const char *name, const char *text)
-{
-	char path[256];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-}
 
 static int load(const char *name, struct dwarf **dwarf)
 {
@@ -505,20 +478,11 @@ static void symbolizer_returns_inline_chains(void **state)
 
 static int enter(void **state)
 {
-	(void)state;
-	snprintf(folder, sizeof(folder), "/tmp/test_dwarf.XXXXXX");
-	if (!mkdtemp(folder))
+	if (make_folder(state) != 0)
 		return -1;
 	unsetenv("DEBUGINFOD_URLS"); /* the user's */
 	write_text("c.c", c_program);
 	write_text("cxx.cc", cxx_program);
-	return 0;
-}
-
-static int leave(void **state)
-{
-	(void)state;
-	shell("rm -rf %s", folder);
 	return 0;
 }
 
@@ -537,5 +501,5 @@ int main(void)
 		cmocka_unit_test(symbolizer_returns_inline_chains),
 	};
 
-	return cmocka_run_group_tests(tests, enter, leave);
+	return cmocka_run_group_tests(tests, enter, remove_folder);
 }

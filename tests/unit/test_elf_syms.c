@@ -25,32 +25,6 @@
 #include "unit.h"
 #include "tests/unit/own_folder.h"
 
-__attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
-{
-	char command[4096];
-	va_list arguments;
-	size_t length;
-
-	length = (size_t)snprintf(command, sizeof(command), "cd %s && ", folder);
-	va_start(arguments, format);
-	vsnprintf(command + length, sizeof(command) - length, format, arguments);
-	va_end(arguments);
-	if (system(command) != 0)
-		fail_msg("failed: %s", command);
-}
-
-static void write_text(const char *name, const char *text)
-{
-	char path[256];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-}
-
 static struct elf_syms *load_with_root(const char *name, const char *root)
 {
 	struct elf_syms *syms = NULL;

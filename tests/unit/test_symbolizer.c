@@ -53,20 +53,6 @@ __attribute__((noinline)) static int local_function(int x)
 	return x + 1;
 }
 
-__attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
-{
-	char command[4096];
-	va_list arguments;
-	size_t length;
-
-	length = (size_t)snprintf(command, sizeof(command), "cd %s && ", folder);
-	va_start(arguments, format);
-	vsnprintf(command + length, sizeof(command) - length, format, arguments);
-	va_end(arguments);
-	if (system(command) != 0)
-		fail_msg("failed: %s", command);
-}
-
 /* A library whose only function has this name, for the whole of its .text (16 bytes and more). */
 static void build_library(const char *file, const char *function)
 {
