@@ -14,7 +14,7 @@ CUDA_INCLUDE := $(wildcard $(CUDA_HOME)/include)
 # the injection library's modules, for the unit tests; only what a test refers to is linked in
 $(BUILD)/libinject.a: $(inject_src:%.c=$(BUILD)/%.o)
 
-.PHONY: test run-tests unit cli test-browser fuzz fuzz-build mutants bench test-gpu bench-gpu
+.PHONY: test run-tests unit cli test-browser fuzz fuzz-build mutants programs bench test-gpu bench-gpu
 
 test: setup
 	$(Q)$(MAKE) --no-print-directory DEVELOPER=1 run-tests
@@ -99,6 +99,11 @@ $(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZED) Makefile tests/rules.mk
 
 mutants:
 	$(Q)tests/mutants/run "$(ONLY)"
+
+# ---- programs in many languages: `make programs ONLY=PATTERN` ----
+
+programs: all
+	$(Q)tests/programs/run "$(ONLY)"
 
 # ---- on a machine with a GPU ----
 

@@ -66,7 +66,7 @@ static pid_t start(const char *program, const char *a, const char *b, const char
 static void memory_that_never_arrives(void **state)
 {
 	static const char *const files[] = {"environ", "cmdline"};
-	struct bounded_caller *calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+	struct bounded_caller *calls;
 	char file[64], text[64], want[64], *unused;
 	pid_t server, process;
 	size_t size;
@@ -75,6 +75,7 @@ static void memory_that_never_arrives(void **state)
 	server = start("stuck_file", folder, "/bin/true", "read");
 	if (!server)
 		SKIP("no file system that never answers");
+	calls = bounded_caller_new(BOUNDED_CALL_RUN_MS);
 	snprintf(file, sizeof(file), "%s/true", folder);
 	process = start("stuck_memory", file, "60000", NULL);
 	assert_int_not_equal(process, 0);
