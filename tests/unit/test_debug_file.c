@@ -95,7 +95,7 @@ static void another_build_id_is_refused(void **state)
 	make_library("root/.build-id/22/22334455667788.debug", "0x2222334455667789");
 	assert_string_equal(found("app.so"), "");
 	/* one that goes on where the wanted one ends */
-	make_library("root/.build-id/22/22334455667788.debug", "0x22223344556677889900");
+	make_library("root/.build-id/22/22334455667788.debug", "0x222233445566778899001122");
 	assert_string_equal(found("app.so"), "");
 	/* a file without one */
 	make_library("root/.build-id/22/22334455667788.debug", "none");
