@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of /proc: of this process, of none, and of one whose memory is locked for ever. */
 #include "unit.h"
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -32,6 +33,42 @@ static void readable_files(void **state)
 	assert_int_equal(proc_pid_inside(getpid()), getpid());
 	assert_int_equal(bounded_caller_count_stuck(calls), 0);
 	bounded_caller_free(calls);
+}
+
+/* A process that waits for ever as the first of a pid namespace; 0: there cannot be one here. */
+static pid_t start_in_namespace(void)
+{
+	int ends[2];
+	pid_t outer, inner = 0;
+
+	assert_int_equal(pipe(ends), 0);
+	outer = fork();
+	assert_true(outer >= 0);
+	if (outer == 0) {
+		inner = unshare(CLONE_NEWPID) == 0 ? fork() : -1;
+		while (inner == 0)
+			pause();
+		if (inner > 0 && write(ends[1], &inner, sizeof(inner)) != sizeof(inner))
+			_exit(1);
+		_exit(0);
+	}
+	close(ends[1]);
+	if (read(ends[0], &inner, sizeof(inner)) != sizeof(inner))
+		inner = 0;
+	close(ends[0]);
+	waitpid(outer, NULL, 0);
+	return inner;
+}
+
+static void pid_in_a_namespace(void **state)
+{
+	pid_t process = start_in_namespace();
+
+	(void)state;
+	if (!process)
+		SKIP("no pid namespaces for this user");
+	assert_int_equal(proc_pid_inside(process), 1);
+	assert_int_equal(kill(process, SIGKILL), 0);
 }
 
 /* Starts a program that prints "ready"; 0: it is not there, or cannot do its work here. */
@@ -111,6 +148,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(readable_files),
+		cmocka_unit_test(pid_in_a_namespace),
 		cmocka_unit_test(memory_that_never_arrives),
 	};
 
