@@ -8,7 +8,7 @@
 #include "tests/unit/own_folder.h"
 
 static char path[256];
-static unsigned char image[65536];
+static unsigned char image[1 << 20];
 static size_t size;
 
 /* A library with one section, in `path` and in `image`. */
@@ -64,6 +64,16 @@ static void only_this_machine_s_files(void **state)
 	assert_int_equal(opened(), 0);
 	header()->e_ident[EI_DATA] = ELFDATA2MSB;
 	assert_int_equal(opened(), -ENOEXEC);
+	/* a right one of the other order, without sections and segments */
+	*header() = (Elf64_Ehdr){
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2MSB,
+			    EV_CURRENT},
+		.e_type = ET_DYN << 8,
+		.e_machine = EM_X86_64 << 8,
+		.e_version = EV_CURRENT << 24,
+		.e_ehsize = sizeof(Elf64_Ehdr) << 8,
+	};
+	assert_int_equal(opened(), -ENOEXEC);
 	make_image(&text);
 	header()->e_ident[EI_MAG0] = 0;
 	assert_int_equal(opened(), -ENOEXEC);
@@ -83,11 +93,26 @@ static void sections_that_the_header_does_not_count(void **state)
 {
 	(void)state;
 	make_image(&text);
+	((Elf64_Shdr *)(void *)(image + header()->e_shoff))->sh_size = header()->e_shnum;
 	header()->e_shnum = 0;
 	assert_int_equal(opened(), -ENOEXEC);
 	header()->e_shoff = 0;
 	header()->e_shstrndx = 0;
 	assert_int_equal(opened(), 0);
+}
+
+static void segments_are_limited(void **state)
+{
+	(void)state;
+	make_image(&text);
+	size = (size + 7) / 8 * 8;
+	header()->e_phoff = size;
+	header()->e_phnum = ELF_FILE_MAX_SEGMENTS;
+	size += (ELF_FILE_MAX_SEGMENTS + 1) * sizeof(Elf64_Phdr); /* all zeros: unused ones */
+	assert_true(size <= sizeof(image));
+	assert_int_equal(opened(), 0);
+	header()->e_phnum++;
+	assert_int_equal(opened(), -ENOEXEC);
 }
 
 static void notes_are_limited(void **state)
@@ -175,6 +200,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_this_machine_s_files),
 		cmocka_unit_test(sections_that_the_header_does_not_count),
+		cmocka_unit_test(segments_are_limited),
 		cmocka_unit_test(notes_are_limited),
 		cmocka_unit_test(sections_lie_in_the_file),
 		cmocka_unit_test(addresses_of_file_offsets),
