@@ -21,6 +21,7 @@ static void make_image(const struct made_section *section)
 	make_elf(path, section, 1);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
+	memset(image, 0, sizeof(image));
 	got = read(fd, image, sizeof(image));
 	assert_true(got > 0 && got < (ssize_t)sizeof(image));
 	close(fd);
