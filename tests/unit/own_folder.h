@@ -3,7 +3,14 @@
 #ifndef TESTS_UNIT_OWN_FOLDER_H
 #define TESTS_UNIT_OWN_FOLDER_H
 
-#include "unit.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static char folder[128];
 

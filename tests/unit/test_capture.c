@@ -8,7 +8,7 @@
 #include "profiler/output/protobuf.h"
 #include "profiler/output/writer.h"
 
-static char *write_text(const struct writer *writer, const struct result *result, size_t *size)
+static char *text_from(const struct writer *writer, const struct result *result, size_t *size)
 {
 	static const struct writer_options options = {.unit_ns = 1};
 	struct written written;
@@ -112,7 +112,7 @@ static void check_round(struct prng *p)
 	char *text, *again;
 
 	random_begin(p, &r);
-	text = write_text(&capture_writer, &r.made.result, &size);
+	text = text_from(&capture_writer, &r.made.result, &size);
 	capture = read_text(text, size, true, &memory, &error);
 	EXPECT(p, capture);
 	check_frames(&r.made.result, capture_result(capture));
@@ -123,9 +123,9 @@ static void check_round(struct prng *p)
 		assert_memory_equal(&r.made.result.rows[i], &capture_result(capture)->rows[i],
 				    sizeof(struct row));
 	for (const struct writer *const *w = writers; *w; w++) {
-		char *first = write_text(*w, &r.made.result, &size);
+		char *first = text_from(*w, &r.made.result, &size);
 
-		again = write_text(*w, capture_result(capture), &again_size);
+		again = text_from(*w, capture_result(capture), &again_size);
 		EXPECT(p, size == again_size && memcmp(first, again, size) == 0);
 		free(first);
 		free(again);
@@ -161,7 +161,7 @@ static void paths_that_are_no_text_are_cleaned(void **state)
 	m.frames[0].name = m.frames[0].short_name = "";
 	m.frames[1].module = "/lib/\xff\n.so";
 	m.result.totals = (struct totals){.ledger = &ledger, .sample_ns = 1};
-	text = write_text(&capture_writer, &m.result, &size);
+	text = text_from(&capture_writer, &m.result, &size);
 	capture = read_text(text, size, false, NULL, &error);
 	assert_non_null(capture);
 	assert_string_equal(capture_result(capture)->frames[1].module, "/lib/??.so");
@@ -230,7 +230,7 @@ static void numbers_are_read_again(void **state)
 	r.made.result.totals.ledger = &ledger;
 	r.made.result.unnamed = a.unnamed;
 	r.made.result.unnamed.unreadable_path = "/x";
-	text = write_text(&capture_writer, &r.made.result, &size);
+	text = text_from(&capture_writer, &r.made.result, &size);
 	capture = read_text(text, size, false, NULL, &error);
 	assert_non_null(capture);
 	got = capture_result(capture);
@@ -326,7 +326,7 @@ static void a_part_of_a_capture_is_none(void **state)
 
 	(void)state;
 	random_begin(&p, &r);
-	text = write_text(&capture_writer, &r.made.result, &size);
+	text = text_from(&capture_writer, &r.made.result, &size);
 	for (size_t part = 0; part < size; part++)
 		assert_refused(text, part, CAPTURE_CUT);
 	text = realloc(text, size + 1);
@@ -340,7 +340,7 @@ static void a_part_of_a_capture_is_none(void **state)
 static void assert_equal_capture(const struct result *result, const char *whole, size_t size)
 {
 	size_t again_size;
-	char *again = write_text(&capture_writer, result, &again_size);
+	char *again = text_from(&capture_writer, result, &again_size);
 
 	assert_int_equal(again_size, size);
 	assert_memory_equal(again, whole, size);
@@ -357,7 +357,7 @@ static void each_flipped_bit_is_noticed(void **state)
 
 	(void)state;
 	random_begin(&p, &r);
-	whole = write_text(&capture_writer, &r.made.result, &size);
+	whole = text_from(&capture_writer, &r.made.result, &size);
 	text = malloc(size);
 	assert_non_null(text);
 	memcpy(text, whole, size);
@@ -388,7 +388,7 @@ static void random_bytes_do_no_harm(void **state)
 
 	(void)state;
 	random_begin(&p, &r);
-	text = write_text(&capture_writer, &r.made.result, &size);
+	text = text_from(&capture_writer, &r.made.result, &size);
 	plain = gunzip(text, size, &plain_size);
 	free(text);
 	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 500); round++) {
@@ -403,7 +403,7 @@ static void random_bytes_do_no_harm(void **state)
 		capture = read_text(text, packed_size, true, NULL, &error);
 		refused += !capture;
 		if (capture)
-			free(write_text(&html_writer, capture_result(capture), &size));
+			free(text_from(&html_writer, capture_result(capture), &size));
 		capture_free(capture);
 		free(text);
 		plain[at] = old;
@@ -424,7 +424,7 @@ static void memory_is_bounded(void **state)
 
 	(void)state;
 	random_begin(&p, &r);
-	text = write_text(&capture_writer, &r.made.result, &size);
+	text = text_from(&capture_writer, &r.made.result, &size);
 	assert_null(read_text(text, size, false, &memory, &error));
 	assert_int_equal(error, CAPTURE_TOO_LARGE);
 	assert_int_equal(memory.used, 0);

@@ -4,6 +4,7 @@
  * compiler ($CC or cc); ELF files with wrong links are made byte by byte.
  */
 #include <zlib.h>
+#include "unit.h"
 #include "symbolize/debug_file.h"
 #include "tests/unit/made_elf.h"
 #include "tests/unit/own_folder.h"

@@ -4,6 +4,7 @@
  * ($CC or cc), and files that are broken afterwards.
  */
 #include <elf.h>
+#include "unit.h"
 #include "symbolize/dwarf.h"
 #include "tests/unit/own_folder.h"
 

@@ -3,6 +3,7 @@
  * What is accepted as an ELF file and as a section of one: a small library, made byte by byte, with
  * one value broken at a time; read from a file and from memory.
  */
+#include "unit.h"
 #include "symbolize/elf_file.h"
 #include "tests/unit/made_elf.h"
 #include "tests/unit/own_folder.h"
