@@ -85,8 +85,8 @@ DESCRIPTORS := $(shell echo 'int i;' | $(CC) $(DESCRIPTORS) -c -x c - -o /dev/nu
 	echo $(DESCRIPTORS))
 INJECT_CFLAGS = $(filter-out -fsanitize%,$(filter-out -fno-sanitize%,$(CFLAGS))) -fPIC \
 	-fvisibility=hidden $(DESCRIPTORS)
-# has no such storage, but numbers with a fraction
-$(BUILD)/pic/cupti_trace/clock.o: DESCRIPTORS :=
+# have no such storage, but numbers with a fraction
+$(BUILD)/pic/cupti_trace/clock.o $(BUILD)/pic/cupti_trace/stack_sampler.o: DESCRIPTORS :=
 $(BUILD)/pic/%.o: %.c Makefile
 	$(call msg,CC,$< (pic))
 	$(Q)mkdir -p $(@D)

@@ -183,6 +183,9 @@ struct api_function api_function_of(const char *name)
 		f.size_at = find_sized(name)->size_at;
 		f.kind_at = find_sized(name)->kind_at;
 	}
+	/* behind the configuration */
+	if (f.meaning == API_KERNEL && starts(base, "LaunchKernelEx"))
+		f.kernel_at = sizeof(void *);
 	f.runs_graph = f.meaning == API_GRAPH && starts(base, "GraphLaunch");
 	f.node_params = offset_of_node_params(name, base, length);
 	f.is_stream = length == strlen("StreamSynchronize") && starts(base, "StreamSynchronize");

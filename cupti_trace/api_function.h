@@ -34,6 +34,7 @@ struct api_function {
 	/* of copies and sets whose record can be told from their parameters: see api_function_owes
 	 */
 	uint8_t size_at, kind_at;
+	uint8_t kernel_at; /* of launches: where in the parameters the kernel or graph is */
 	/* of one that adds a node of any kind: where in its parameters the node's are; 0: no such
 	 */
 	uint8_t node_params;

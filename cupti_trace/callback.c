@@ -7,7 +7,9 @@
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
 #include "cupti_trace/own_cost.h"
+#include "cupti_trace/stack_sampling.h"
 #include "cupti_trace/wait_log.h"
+#include "symbolize/hash.h"
 
 #define RT CUPTI_ABI_DOMAIN_RUNTIME_API
 #define DRV CUPTI_ABI_DOMAIN_DRIVER_API
@@ -18,7 +20,7 @@
 static struct function {
 	uint8_t meaning; /* enum api_meaning */
 	bool is_followed : 1, waits : 1, is_stream : 1, runs_graph : 1, resets_device : 1;
-	uint8_t node_params, size_at, kind_at; /* as in struct api_function */
+	uint8_t node_params, size_at, kind_at, kernel_at; /* as in struct api_function */
 	bool is_unknown;  /* only guessed to launch something; reported at its first call */
 	const char *name; /* of launches; of others it is in the callback's data */
 } functions[CBIDS][2];    /* of each callback id the runtime's, the driver's */
@@ -85,6 +87,7 @@ static void index_function(const struct tracer *tracer, uint32_t domain, uint32_
 	f->node_params = known.node_params;
 	f->size_at = known.size_at;
 	f->kind_at = known.kind_at;
+	f->kernel_at = known.kernel_at;
 	if (f->meaning == API_KERNEL || f->meaning == API_GRAPH)
 		f->name = keep_name(name, used);
 }
@@ -139,9 +142,9 @@ static SELDOM void wait_for_buffers(struct tracer *tracer)
 /* A call of a launch function. */
 struct launch {
 	uint32_t domain;
-	enum api_meaning meaning;
-	const char *function;
-	uint32_t correlation_id;
+	const struct function *called;
+	const char *function; /* its name */
+	const struct cupti_abi_callback_data *data;
 	bool owes;         /* a record, but is no kernel */
 	const void *frame; /* of the callback */
 };
@@ -157,11 +160,48 @@ static SELDOM uint32_t capture_timed(struct tracer *tracer, const char *function
 	return id;
 }
 
+/* A number of what is launched: a kernel, a graph, copies of one kind by one function. */
+static uint64_t number_of(const struct launch *launch)
+{
+	const struct function *f = launch->called;
+	const uint8_t *params = launch->data->function_params;
+	uint64_t what = 0;
+
+	if (params && f->meaning != API_OTHER)
+		memcpy(&what, params + f->kernel_at, sizeof(what));
+	else if (params && f->kind_at)
+		memcpy(&what, params + f->kind_at, sizeof(int32_t));
+	return hash_step(hash_seed.first, what, (uint64_t)(uintptr_t)f);
+}
+
+/* What waits for the GPU is not in a hurry, and its wait needs the stack. */
+static __attribute__((noinline)) uint32_t capture_limited(struct tracer *tracer,
+							  const struct launch *launch)
+{
+	uint32_t stands_for = 1, id;
+	bool is_timed = false;
+	uint64_t start;
+
+	if (!launch->called->waits)
+		stands_for = stack_sampling_choose(number_of(launch), &is_timed);
+	if (stands_for == 0)
+		return LAUNCH_LOG_SKIPPED;
+	if (stands_for > 1)
+		launch_log_weigh(&tracer->sink, launch->data->correlation_id, stands_for);
+	if (!is_timed)
+		return launch_stack_capture(&tracer->sink, launch->function, launch->frame);
+	start = clock_now_ns();
+	id = launch_stack_capture(&tracer->sink, launch->function, launch->frame);
+	stack_sampling_spent(clock_now_ns() - start);
+	return id;
+}
+
 static inline uint32_t capture(struct tracer *tracer, const struct launch *launch)
 {
-	return tracer->verbose
-		       ? capture_timed(tracer, launch->function, launch->frame)
-		       : launch_stack_capture(&tracer->sink, launch->function, launch->frame);
+	if (!tracer->minds_stacks)
+		return launch_stack_capture(&tracer->sink, launch->function, launch->frame);
+	return tracer->limits_stacks ? capture_limited(tracer, launch)
+				     : capture_timed(tracer, launch->function, launch->frame);
 }
 
 /* Returns the id of the launch's stack, 0 if it was not taken. */
@@ -172,16 +212,16 @@ static inline uint32_t on_launch(struct tracer *tracer, struct own *me, const st
 	if (buffers_are_short(&tracer->buffers))
 		wait_for_buffers(tracer);
 	/* only kernel launches have probes that could take the stack instead */
-	if (tracer->captures_stacks || launch->meaning == API_OTHER)
+	if (tracer->captures_stacks || launch->called->meaning == API_OTHER)
 		stack = capture(tracer, launch);
-	if (launch->meaning == API_GRAPH)
+	if (launch->called->meaning == API_GRAPH)
 		flags = GPU_LAUNCH_IS_GRAPH;
-	else if (launch->meaning == API_OTHER)
+	else if (launch->called->meaning == API_OTHER)
 		/* a batch of copies is many operations */
 		flags = GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_IS_GRAPH |
 			(launch->owes ? GPU_LAUNCH_OWES : 0);
 	launch_log_add(&tracer->sink, &(struct gpu_event_launch){
-					      .correlation_id = launch->correlation_id,
+					      .correlation_id = launch->data->correlation_id,
 					      .family = launch->domain == RT ? GPU_LAUNCH_RUNTIME
 									     : GPU_LAUNCH_DRIVER,
 					      .flags = flags,
@@ -189,12 +229,12 @@ static inline uint32_t on_launch(struct tracer *tracer, struct own *me, const st
 				      });
 	me->until_measured--;
 	me->has_launched = true;
-	me->is_kernel = launch->meaning == API_KERNEL;
+	me->is_kernel = launch->called->meaning == API_KERNEL;
 	me->is_in_launch = true;
-	me->owes = launch->owes || launch->meaning == API_GRAPH;
+	me->owes = launch->owes || launch->called->meaning == API_GRAPH;
 	me->made_node = false;
 	me->launch_domain = launch->domain;
-	me->correlation_id = launch->correlation_id;
+	me->correlation_id = launch->data->correlation_id;
 	return stack;
 }
 
@@ -387,9 +427,9 @@ static void on_entry(struct tracer *tracer, struct function *f, uint32_t domain,
 	if (f->meaning != API_NODE && f->meaning != API_NOTHING && !is_nested(me, domain, data)) {
 		const struct launch launch = {
 			.domain = domain,
-			.meaning = (enum api_meaning)f->meaning,
+			.called = f,
 			.function = function,
-			.correlation_id = data->correlation_id,
+			.data = data,
 			.owes = f->size_at && tracer->records_copies &&
 				api_function_owes(f->size_at, f->kind_at, data->function_params),
 			.frame = frame,

@@ -170,6 +170,7 @@ enum gpu_launch_family {
 #define GPU_LAUNCH_IS_GRAPH 1u /* may start any number of operations, not just one */
 #define GPU_LAUNCH_IS_OTHER 2u /* copies, sets, allocates: does not launch a kernel */
 #define GPU_LAUNCH_OWES 4u     /* a copy or set of at least a byte: it has a record, if not void */
+#define GPU_LAUNCH_SKIPPED 8u  /* has no stack of its own: others of its kernel stand for it */
 
 struct gpu_event_launch {
 	uint64_t time_ns; /* when the function was entered */
@@ -177,8 +178,10 @@ struct gpu_event_launch {
 	uint32_t correlation_id;
 	uint32_t family; /* enum gpu_launch_family */
 	uint32_t flags;
-	uint32_t stack_id; /* 0: not captured here */
+	uint32_t stack_id;   /* 0: not captured here */
+	uint32_t stands_for; /* so many launches, itself among them; 0: itself alone */
 };
+#define GPU_LAUNCH_STANDS_MAX (1u << 14)
 
 /*
  * A launch function has returned; only sent on request (GPU_WIRE_TIMELINE_ENV). A launch is

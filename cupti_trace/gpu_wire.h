@@ -32,9 +32,11 @@
 #define GPU_WIRE_WAITS_ENV "PROFILE_WAITS"   /* set: calls that wait for the GPU are sent */
 #define GPU_WIRE_TIMELINE_ENV "PROFILE_TIMELINE" /* set: ends of launches are sent */
 #define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"         /* path of the named pipe */
-#define GPU_WIRE_VERBOSE_ENV "PROFILE_VERBOSE"   /* set: send GPU_NOTICE_VERBOSE */
-#define GPU_WIRE_DEVICES_ENV "PROFILE_DEVICES"   /* set: devices and contexts are described */
-#define GPU_WIRE_NVTX_ENV "PROFILE_NVTX"         /* set: NVTX ranges are frames of launch stacks */
+/* what launch stacks may take of a thread's time, in thousandths of a percent; not set: all */
+#define GPU_WIRE_OVERHEAD_ENV "PROFILE_MAX_OVERHEAD"
+#define GPU_WIRE_VERBOSE_ENV "PROFILE_VERBOSE" /* set: send GPU_NOTICE_VERBOSE */
+#define GPU_WIRE_DEVICES_ENV "PROFILE_DEVICES" /* set: devices and contexts are described */
+#define GPU_WIRE_NVTX_ENV "PROFILE_NVTX"       /* set: NVTX ranges are frames of launch stacks */
 
 /* The FIFO beside the pipe into which the profiler writes one byte to answer `wants_ack`. */
 #define GPU_WIRE_ACK_PREFIX "ack."

@@ -239,6 +239,7 @@ static void get_launch(struct reader *r, struct gpu_event_launch *e)
 	e->family = get_u32(r, "f");
 	e->flags = get_u32_or_0(r, "x");
 	e->stack_id = get_u32_or_0(r, "k");
+	e->stands_for = get_u32_or_0(r, "n");
 }
 
 static void get_launch_end(struct reader *r, struct gpu_event_launch_end *e)
@@ -560,8 +561,9 @@ static bool is_sane(const struct gpu_event *e)
 	case GPU_EVENT_HELLO:
 		return e->hello.instance != 0;
 	case GPU_EVENT_LAUNCH:
-		return e->launch.family == GPU_LAUNCH_RUNTIME ||
-		       e->launch.family == GPU_LAUNCH_DRIVER;
+		return (e->launch.family == GPU_LAUNCH_RUNTIME ||
+			e->launch.family == GPU_LAUNCH_DRIVER) &&
+		       e->launch.stands_for <= GPU_LAUNCH_STANDS_MAX;
 	case GPU_EVENT_KERNEL:
 		return e->kernel.duration_ns < GPU_EVENT_DURATION_LIMIT_NS &&
 		       e->kernel.bad_time <= 1 && e->kernel.outside < GPU_OUTSIDES;

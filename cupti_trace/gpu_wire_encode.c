@@ -235,6 +235,8 @@ static void put_launch(struct line *l, const struct gpu_event_launch *e)
 		put_uint(l, "x", e->flags);
 	if (e->stack_id)
 		put_uint(l, "k", e->stack_id);
+	if (e->stands_for)
+		put_uint(l, "n", e->stands_for);
 }
 
 static void put_launch_end(struct line *l, const struct gpu_event_launch_end *e)

@@ -73,6 +73,7 @@ static bool scan_launch(struct scan *s, struct gpu_event_launch *e)
 	e->family = scan_u32(s);
 	e->flags = TRY(s, ",\"x\":") ? scan_u32(s) : 0;
 	e->stack_id = TRY(s, ",\"k\":") ? scan_u32(s) : 0;
+	e->stands_for = TRY(s, ",\"n\":") ? scan_u32(s) : 0;
 	EXPECT(s, "}");
 	return !s->failed && s->at == s->end;
 }

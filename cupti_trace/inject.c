@@ -31,6 +31,7 @@
 #include "cupti_trace/launch_stack.h"
 #include "cupti_trace/own_cost.h"
 #include "cupti_trace/python_stack.h"
+#include "cupti_trace/stack_sampling.h"
 #include "cupti_trace/tracer.h"
 
 #define OLDEST_CUPTI 18          /* CUDA 11.8: the record layouts in cupti_abi.h */
@@ -416,6 +417,7 @@ static void *flusher_main(void *arg)
 			break;
 		}
 		launch_stack_check_code(&tracer->sink);
+		stack_sampling_tick();
 		if (tick % TICKS_PER_FLUSH == 0) {
 			tracer_flush(tracer, false);
 			ask_for_devices(tracer, 0);
@@ -722,6 +724,15 @@ static void start(struct tracer *tracer, const struct instance *instance)
 			      "out of memory: its last GPU work will be missing");
 }
 
+static void limit_stacks(struct tracer *tracer, const char *limit)
+{
+	unsigned long value = limit ? strtoul(limit, NULL, 10) : 0;
+
+	tracer->limits_stacks = tracer->captures_stacks && value > 0 && value <= UINT32_MAX;
+	if (tracer->limits_stacks)
+		stack_sampling_init((uint32_t)value);
+}
+
 /* Called by the CUDA driver. Returns 1 as NVIDIA's samples do; the driver ignores failures. */
 __attribute__((visibility("default"))) int InitializeInjection(void)
 {
@@ -743,6 +754,8 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 		.lines = getenv(GPU_WIRE_PYTHON_LINES_ENV) != NULL,
 		.keeps_native = getenv(GPU_WIRE_NATIVE_PYTHON_ENV) != NULL});
 	tracer->verbose = getenv(GPU_WIRE_VERBOSE_ENV) != NULL;
+	limit_stacks(tracer, getenv(GPU_WIRE_OVERHEAD_ENV));
+	tracer->minds_stacks = tracer->verbose || tracer->limits_stacks;
 	tracer->kernels_only = getenv(GPU_WIRE_KERNELS_ONLY_ENV) != NULL;
 	tracer->describes_devices = getenv(GPU_WIRE_DEVICES_ENV) != NULL;
 	tracer->whole_graphs = getenv(GPU_WIRE_GRAPHS_ENV) != NULL;

@@ -12,12 +12,14 @@
 /* Four to a cache line. Times are since boot, so 59 bits last 18 years. */
 struct entry {
 	uint64_t ns : 59;    /* when the launch was entered; of an end, how long the launch took */
-	uint64_t family : 2; /* enum gpu_launch_family; 0: the end of a launch */
+	uint64_t family : 2; /* enum gpu_launch_family, or one of those below */
 	uint64_t flags : 3;
 	uint32_t correlation_id;
 	uint32_t stack_id;
 };
 _Static_assert(sizeof(struct entry) == 16, "four to a line");
+#define END_OF_LAUNCH 0
+#define WEIGHT 3 /* `stack_id`: how many launches the next one stands for */
 _Static_assert((GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_OWES) < 8, "three bits");
 
 struct ring {
@@ -26,6 +28,8 @@ struct ring {
 	_Atomic uint32_t head; /* written by the owner */
 	_Atomic uint32_t tail; /* written under drain_lock */
 	_Atomic bool orphaned; /* the owner ended */
+	/* under drain_lock: the weight of the launch with this id; 0: of none */
+	uint32_t weighed_id, weight;
 	/* changed by the owner, under drain_lock */
 	uint32_t capacity;     /* a power of two */
 	struct entry *entries; /* `first`, or allocated */
@@ -104,19 +108,32 @@ static struct ring *another_ring(struct sink *sink)
 	return new_ring();
 }
 
-static void send_launch(struct sink *sink, uint32_t tid, const struct entry *entry)
+static void send_launch(struct sink *sink, struct ring *ring, const struct entry *entry)
 {
 	struct gpu_event event = {
 		.type = GPU_EVENT_LAUNCH,
 		.launch = {.time_ns = entry->ns,
-			   .tid = tid,
+			   .tid = ring->tid,
 			   .correlation_id = entry->correlation_id,
 			   .family = entry->family,
 			   .flags = entry->flags,
 			   .stack_id = entry->stack_id},
 	};
 
+	if (entry->stack_id == LAUNCH_LOG_SKIPPED) {
+		event.launch.stack_id = 0;
+		event.launch.flags |= GPU_LAUNCH_SKIPPED;
+	} else if (ring->weight && ring->weighed_id == entry->correlation_id) {
+		event.launch.stands_for = ring->weight;
+		ring->weight = 0;
+	}
 	sink_put(sink, &event);
+}
+
+static void note_weight(struct ring *ring, const struct entry *entry)
+{
+	ring->weighed_id = entry->correlation_id;
+	ring->weight = entry->stack_id;
 }
 
 static void send_end(struct sink *sink, uint32_t tid, const struct entry *entry)
@@ -139,10 +156,12 @@ static void drain_ring(struct sink *sink, struct ring *ring)
 	for (; tail != head; tail++) {
 		const struct entry *entry = &ring->entries[tail % ring->capacity];
 
-		if (entry->family != 0)
-			send_launch(sink, ring->tid, entry);
-		else
+		if (entry->family == END_OF_LAUNCH)
 			send_end(sink, ring->tid, entry);
+		else if (entry->family == WEIGHT)
+			note_weight(ring, entry);
+		else
+			send_launch(sink, ring, entry);
 	}
 	atomic_store_explicit(&ring->tail, tail, memory_order_release);
 }
@@ -254,6 +273,22 @@ static void count_lost(struct sink *sink)
 	guest_leave(&guest);
 }
 
+static struct ring *make_ring(struct sink *sink)
+{
+	return is_ending ? another_ring(sink) : new_ring();
+}
+
+void launch_log_weigh(struct sink *sink, uint32_t correlation_id, uint32_t stands_for)
+{
+	struct ring *ring = own_ring ? own_ring : make_ring(sink);
+
+	if (!ring)
+		return; /* the launch itself is lost, and counted */
+	*claim_entry(sink, ring) = (struct entry){
+		.family = WEIGHT, .correlation_id = correlation_id, .stack_id = stands_for};
+	publish_entry(ring);
+}
+
 void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
 {
 	uint64_t now = clock_now_ns(); /* before any waiting for room */
@@ -261,7 +296,7 @@ void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
 	struct entry *entry;
 
 	if (!ring)
-		ring = is_ending ? another_ring(sink) : new_ring();
+		ring = make_ring(sink);
 	if (!ring) {
 		count_lost(sink);
 		return;
@@ -287,7 +322,7 @@ void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns)
 	/* the owner alone writes entries, so the last one is still there, drained or not */
 	head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 	entry = &ring->entries[(head - 1) % ring->capacity];
-	if (entry->family == 0 || entry->correlation_id != correlation_id)
+	if (entry->family == END_OF_LAUNCH || entry->correlation_id != correlation_id)
 		return;
 	began_ns = entry->ns;
 	entry = claim_entry(sink, ring);

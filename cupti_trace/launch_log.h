@@ -25,6 +25,12 @@
 /* To be called once before any thread logs. 0 or -errno. */
 int launch_log_init(void);
 
+/* In place of a stack's id: none was taken (GPU_LAUNCH_SKIPPED). */
+#define LAUNCH_LOG_SKIPPED UINT32_MAX
+
+/* The stack of the launch that the thread logs next, if it has this id, stands for so many. */
+void launch_log_weigh(struct sink *sink, uint32_t correlation_id, uint32_t stands_for);
+
 /* Records that the calling thread entered a launch function now: time and thread are filled in. */
 void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch);
 

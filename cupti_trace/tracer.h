@@ -32,12 +32,14 @@ enum tracer_phase {
 
 struct tracer {
 	/* read at each launch */
-	_Atomic int phase; /* enum tracer_phase */
-	bool verbose;
+	_Atomic int phase;    /* enum tracer_phase */
 	bool captures_stacks; /* stacks of kernel launches are taken here, not by probes */
+	bool minds_stacks;    /* they are limited, or timed */
 	bool times_launches;  /* ends of launches are sent */
 	struct buffers buffers;
 
+	bool verbose;
+	bool limits_stacks;  /* not each launch has a stack: stack_sampling.h */
 	_Atomic pid_t owner; /* the process this state belongs to; another after fork */
 	_Atomic uint64_t captures, capture_ns; /* what that cost; counted when verbose */
 	char pipe_path[CUPTI_API_PATH_MAX];

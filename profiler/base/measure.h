@@ -19,7 +19,9 @@ struct measure {
 	bool native_python;    /* keep the interpreter's own frames */
 	bool nvtx;             /* NVTX ranges as frames of launch stacks */
 	bool waits;            /* time in calls that wait for the GPU, too */
-	bool devices;          /* their names, and which contexts are MPS clients */
+	/* what launch stacks may take of a thread's time, in thousandths of a percent; 0: all */
+	uint32_t max_overhead;
+	bool devices; /* their names, and which contexts are MPS clients */
 };
 
 #endif

@@ -2,12 +2,13 @@
 #include "profiler/collect/attribution.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/array.h"
 
 struct launch_origin {
-	uint32_t stack, tid;
+	uint32_t stack, tid, stands_for;
 };
 
 /* A part of a wait, with the work that ran then, or NULL. */
@@ -29,12 +30,23 @@ static void add_part_of_stall(void *context, const struct stalls_stall *stall,
 		    ns, 0);
 }
 
+/* Where the profile did not keep the row, the work is in what it did not keep. */
+static void move_work(void *context, uint32_t base, uint32_t place, uint32_t stack,
+		      const struct spread_work *work)
+{
+	struct attribution *a = context;
+
+	profile_move(a->parts.profile, ROW_GPU, place, base, stack,
+		     &(struct row){.count = work->count, .ns = work->ns, .bytes = work->bytes});
+}
+
 int attribution_init(struct attribution *a, const struct attribution_parts *parts,
 		     bool follows_waits)
 {
 	memset(a, 0, sizeof(*a));
 	a->parts = *parts;
 	compose_init(&a->compose, parts->stacks);
+	spread_init(&a->spread, &(struct spread_output){move_work, a});
 	if (!follows_waits)
 		return 0;
 	a->waits = waits_new(&(struct waits_output){add_part_of_wait, a});
@@ -47,6 +59,7 @@ void attribution_limit(struct attribution *a, struct allowance *memory)
 	a->memory = memory;
 	a->compose.memory = memory;
 	a->graph_nodes.memory = memory;
+	a->spread.memory = memory;
 	if (!a->waits)
 		return;
 	waits_limit(a->waits, memory);
@@ -57,6 +70,7 @@ void attribution_release(struct attribution *a)
 {
 	compose_release(&a->compose);
 	graph_nodes_release(&a->graph_nodes);
+	spread_release(&a->spread);
 	waits_free(a->waits);
 	stalls_free(a->stalls);
 	free(a->origins);
@@ -72,16 +86,21 @@ static bool origin_equal(const void *records, uint32_t position, const void *key
 		      sizeof(struct launch_origin)) == 0;
 }
 
-static bool distinguishes_threads(const struct attribution *a)
+void attribution_limit_stacks(struct attribution *a)
 {
-	return a->parts.places->mask & 1u << PLACE_THREAD;
+	a->limits_stacks = true;
 }
 
-/* The id of a pair, a new one only below `max`; LAUNCH_UNKNOWN: no room. */
-static uint32_t number_origin(struct attribution *a, uint32_t stack, uint32_t tid, uint32_t max)
+/* Where not, a stack is all that there is to know of a launch. */
+static bool numbers_origins(const struct attribution *a)
 {
-	const struct launch_origin key = {stack, tid};
-	uint32_t hash = hash_pair(stack, tid);
+	return a->limits_stacks || a->parts.places->mask & 1u << PLACE_THREAD;
+}
+
+/* The id of an origin, a new one only below `max`; LAUNCH_UNKNOWN: no room. */
+static uint32_t number_origin(struct attribution *a, struct launch_origin key, uint32_t max)
+{
+	uint32_t hash = hash_four(key.stack, key.tid, key.stands_for, 0);
 	uint32_t at = hash_index_find(&a->origin_index, hash, origin_equal, a->origins, &key);
 
 	if (at != HASH_INDEX_NONE)
@@ -95,22 +114,31 @@ static uint32_t number_origin(struct attribution *a, uint32_t stack, uint32_t ti
 	return a->origin_count++;
 }
 
-uint32_t attribution_origin(struct attribution *a, uint32_t stack, uint32_t tid)
+uint32_t attribution_origin_of_many(struct attribution *a, uint32_t stack, uint32_t tid,
+				    uint32_t stands_for)
 {
 	uint32_t number;
 
-	if (!distinguishes_threads(a) || stack == LAUNCH_UNKNOWN)
+	if (!numbers_origins(a) || stack == LAUNCH_UNKNOWN)
 		return stack;
-	number = number_origin(a, stack, tid, ATTRIBUTION_ORIGINS_MAX);
+	number = number_origin(a, (struct launch_origin){stack, tid, stands_for},
+			       ATTRIBUTION_ORIGINS_MAX);
 	/* bounded by the number of stacks */
-	return number != LAUNCH_UNKNOWN ? number
-					: number_origin(a, stack, PLACE_UNKNOWN, LAUNCH_UNKNOWN);
+	if (number == LAUNCH_UNKNOWN)
+		number = number_origin(a, (struct launch_origin){stack, PLACE_UNKNOWN, 1},
+				       LAUNCH_UNKNOWN);
+	return number == LAUNCH_UNKNOWN && stack == LAUNCH_SKIPPED ? stack : number;
+}
+
+uint32_t attribution_origin(struct attribution *a, uint32_t stack, uint32_t tid)
+{
+	return attribution_origin_of_many(a, stack, tid, 1);
 }
 
 static struct launch_origin origin_of(const struct attribution *a, uint32_t carried)
 {
-	if (!distinguishes_threads(a) || carried >= a->origin_count)
-		return (struct launch_origin){carried, PLACE_UNKNOWN};
+	if (!numbers_origins(a) || carried >= a->origin_count)
+		return (struct launch_origin){carried, PLACE_UNKNOWN, 1};
 	return a->origins[carried];
 }
 
@@ -258,6 +286,31 @@ static void add_stall(struct attribution *a, const struct gpu_operation *o)
 		a->parts.ledger->bounds.out_of_memory++;
 }
 
+/*
+ * Parks what was launched without a stack of its own; else it is a sample for what is parked.
+ * Work that no thread of the program launched is neither, nor is what the stack table has no room
+ * for: several kinds of work are under one stack there.
+ */
+static void share(struct attribution *a, const struct launch_origin *launch,
+		  const struct gpu_work_origin *origin, const struct gpu_operation *o,
+		  uint32_t stack, uint32_t place)
+{
+	struct gpu_work_origin base = *origin;
+	struct spread_key key = {.process = o->process, .thread = launch->tid};
+
+	if (launch->stack > LAUNCH_SKIPPED)
+		return;
+	base.launch = LAUNCH_SKIPPED;
+	key.base = compose_work(&a->compose, &base);
+	if (key.base == STACK_NOT_KEPT)
+		return;
+	if (launch->stack == LAUNCH_SKIPPED)
+		spread_park(&a->spread, &key, place, o->duration_ns, o->bytes);
+	else
+		spread_add_sample(&a->spread, &key, stack, launch->stands_for, o->duration_ns,
+				  o->bytes);
+}
+
 void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 		     const struct gpu_operation *o)
 {
@@ -289,6 +342,8 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 	if (a->parts.load && !o->bad_time)
 		gpu_load_run(a->parts.load, o->device, o->start_ns, o->duration_ns);
 	profile_add(a->parts.profile, ROW_GPU, stack, place, o->duration_ns, o->bytes);
+	if (a->limits_stacks)
+		share(a, &launch, &origin, o, stack, place);
 }
 
 /* ---- waits ---- */
@@ -341,8 +396,24 @@ void attribution_advance(struct attribution *a, uint64_t now_ns)
 		waits_advance(a->waits, now_ns);
 }
 
+static void finish_spread(struct attribution *a)
+{
+	struct ledger_spread *l = &a->parts.ledger->spread;
+	const struct spread_stats *stats = &a->spread.stats;
+
+	spread_finish(&a->spread);
+	l->operations = stats->parked.count;
+	l->ns = stats->parked.ns;
+	l->borrowed_ns = stats->borrowed.ns;
+	l->left = stats->left.count;
+	l->left_ns = stats->left.ns;
+	l->error_ns = stats->variance < 1e36 ? (uint64_t)sqrt(stats->variance) : UINT64_MAX;
+}
+
 void attribution_finish(struct attribution *a)
 {
+	if (a->limits_stacks)
+		finish_spread(a);
 	if (!a->waits)
 		return;
 	waits_finish(a->waits);

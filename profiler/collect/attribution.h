@@ -17,6 +17,7 @@
 #include "profiler/collect/graph_nodes.h"
 #include "profiler/collect/join.h"
 #include "profiler/collect/processes.h"
+#include "profiler/collect/spread.h"
 #include "profiler/collect/stalls.h"
 #include "profiler/collect/waits.h"
 #include "profiler/profile/gpu_load.h"
@@ -25,7 +26,7 @@
 #include "profiler/profile/profile.h"
 #include "profiler/profile/timeline.h"
 
-/* Pairs of a stack and a thread. */
+/* Of a stack and a thread, and how many launches the stack stands for. */
 #ifndef ATTRIBUTION_ORIGINS_MAX /* tests use a smaller one */
 #define ATTRIBUTION_ORIGINS_MAX (1u << 20)
 #endif
@@ -53,6 +54,8 @@ struct attribution {
 	struct launch_origin *origins;
 	uint32_t origin_count, origin_capacity;
 	struct hash_index origin_index;
+	bool limits_stacks;
+	struct spread spread;
 	struct allowance *memory; /* NULL: no limit */
 };
 
@@ -69,11 +72,20 @@ void attribution_release(struct attribution *a);
 void attribution_limit(struct attribution *a, struct allowance *memory);
 
 /*
+ * To be called first if launches may have no stack of their own: then the time of LAUNCH_SKIPPED
+ * ones is in rows of their own until attribution_finish moves it to stacks (spread.h).
+ */
+void attribution_limit_stacks(struct attribution *a);
+
+/*
  * The id that the join carries for a launch from this stack (or LAUNCH_UNKNOWN) by this thread: the
- * stack, or the id of the pair if rows distinguish threads. Beyond ATTRIBUTION_ORIGINS_MAX pairs,
- * launches lose their thread.
+ * stack, or the id of the pair if rows distinguish threads or stacks are limited. Beyond
+ * ATTRIBUTION_ORIGINS_MAX pairs, launches lose their thread, and stand for themselves alone.
  */
 uint32_t attribution_origin(struct attribution *a, uint32_t stack, uint32_t tid);
+/* The same of a stack that stands for more launches than its own. */
+uint32_t attribution_origin_of_many(struct attribution *a, uint32_t stack, uint32_t tid,
+				    uint32_t stands_for);
 
 /* An operation that the join has decided; called through struct join_output. */
 void attribution_add(void *attribution, uint32_t origin, uint64_t launched_ns,

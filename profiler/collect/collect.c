@@ -14,6 +14,7 @@
 #include "profiler/collect/pid_namespace.h"
 #include "profiler/collect/proc_names.h"
 #include "profiler/collect/stack_builder.h"
+#include "profiler/profile/marks.h"
 #include "symbolize/array.h"
 
 struct collect {
@@ -92,6 +93,8 @@ struct collect *collect_new(const struct collect_options *options)
 							 options->watches_load ? &c->load : NULL},
 			     options->measure.waits) == 0) {
 		limit_memory(c);
+		if (options->measure.max_overhead)
+			attribution_limit_stacks(&c->attribution);
 		return c;
 	}
 	collect_free(c);
@@ -719,6 +722,9 @@ static void begin_launch(struct collect *c, const struct process *process,
 
 	if (!c->options.timeline)
 		return;
+	if (stack == LAUNCH_SKIPPED)
+		launch.stack =
+			stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK, MARK_SKIPPED);
 	launch.place = place_of(c, process, e->tid);
 	note_error(c, open_launches_begin(&c->open_launches, process->id, &launch));
 }
@@ -748,19 +754,34 @@ static void note_debt(struct collect *c, const struct process *process,
 		join_owe(c->join, process->id, e->correlation_id, JOIN_OWES_GRAPH);
 }
 
+/* The stack of a launch; LAUNCH_UNKNOWN: there is none here. */
+static uint32_t stack_of(struct collect *c, const struct process *process,
+			 const struct gpu_event_launch *e)
+{
+	uint32_t stack;
+	bool is_whole;
+
+	if (e->flags & GPU_LAUNCH_SKIPPED && c->options.measure.max_overhead) {
+		c->ledger.launches.skipped++;
+		return LAUNCH_SKIPPED;
+	}
+	if (!find_stack(process, e->stack_id, &stack, &is_whole))
+		return LAUNCH_UNKNOWN;
+	c->ledger.launches.with_stack++;
+	c->ledger.launches.whole += is_whole;
+	return stack;
+}
+
 static int take_launch(struct collect *c, struct process *process, const struct gpu_event_launch *e)
 {
 	int is_graph = e->flags & GPU_LAUNCH_IS_GRAPH;
-	bool is_other = e->flags & GPU_LAUNCH_IS_OTHER, is_whole;
-	uint32_t stack = LAUNCH_UNKNOWN;
+	bool is_other = e->flags & GPU_LAUNCH_IS_OTHER;
+	uint32_t stack;
 	int err;
 
 	note_thread(c, process, e->tid);
 	c->ledger.launches.kernels += !is_other;
-	if (find_stack(process, e->stack_id, &stack, &is_whole)) {
-		c->ledger.launches.with_stack++;
-		c->ledger.launches.whole += is_whole;
-	}
+	stack = stack_of(c, process, e);
 	begin_launch(c, process, e, stack);
 	if (stack == LAUNCH_UNKNOWN && !is_other) {
 		/* its probe may provide a stack */
@@ -768,9 +789,11 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 				  e->family == GPU_LAUNCH_DRIVER ? FAMILY_DRIVER : FAMILY_RUNTIME,
 				  is_graph);
 	} else {
+		uint32_t origin = attribution_origin_of_many(&c->attribution, stack, e->tid,
+							     e->stands_for ? e->stands_for : 1);
+
 		err = join_launch_with_stack(c->join, process->id, e->time_ns, e->correlation_id,
-					     is_graph,
-					     attribution_origin(&c->attribution, stack, e->tid));
+					     is_graph, origin);
 	}
 	note_debt(c, process, e);
 	return err;

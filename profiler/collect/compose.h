@@ -8,6 +8,7 @@
  *     stack of a node in its body; kernel
  *   waiting call; [waiting for GPU]; kernel; launched at; launch stack; ...
  *   launch stack; ...; kernel; [waiting for pages]
+ *   [stack not sampled]; kernel
  *   call; [CUDA call, wall time]kernel
  */
 #ifndef PROFILER_COLLECT_COMPOSE_H
@@ -21,6 +22,7 @@
 #define LAUNCH_UNKNOWN UINT32_MAX           /* launched by something unknown */
 #define LAUNCH_NONE_NEEDED (UINT32_MAX - 1) /* work that nothing launches: a root frame */
 #define LAUNCH_BY_KERNEL (UINT32_MAX - 2)   /* of a graph's node, by another on the GPU */
+#define LAUNCH_SKIPPED (UINT32_MAX - 3)     /* has no stack of its own: --max-overhead */
 
 /* In place of the stack that created a graph node. */
 #define CAPTURE_NONE UINT32_MAX         /* not from a graph */

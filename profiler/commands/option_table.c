@@ -179,6 +179,16 @@ const struct option_entry option_table[] = {
 	 .is_of_run = true,
 	 .topic = TOPIC_GPU,
 	 .text = "of GPU work, only kernels: no copies, sets, allocations"},
+	{.id = OPT_MAX_OVERHEAD,
+	 .name = "max-overhead",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "PCT",
+	 .is_of_run = true,
+	 .topic = TOPIC_GPU,
+	 .text = "launch stacks take at most this % of a thread's time",
+	 .more = "From 0.1 to 100. Where they would take more, a random part of the launches has "
+		 "a stack, and the GPU time of the others is spread over those of the same kernel "
+		 "and thread: totals stay exact. The summary says how many, and the error."},
 	{.id = OPT_NVTX,
 	 .name = "nvtx",
 	 .is_of_run = true,

@@ -43,6 +43,30 @@ static bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *ou
 	return true;
 }
 
+/* "0.1" to "100", with three digits behind the point at most, in thousandths. */
+static bool parse_percent(const char *text, uint32_t *out)
+{
+	static const uint32_t place[] = {1000, 100, 10, 1};
+	size_t whole = strcspn(text, "."), digits = 0;
+	uint64_t value = 0;
+
+	if (whole == 0 || whole > 3)
+		return false;
+	for (size_t i = 0; text[i]; i++) {
+		if (i == whole)
+			continue;
+		if (text[i] < '0' || text[i] > '9' || digits == 3)
+			return false;
+		value = value * 10 + (uint64_t)(text[i] - '0');
+		digits += i > whole;
+	}
+	if (text[whole] && digits == 0)
+		return false;
+	value *= place[digits];
+	*out = (uint32_t)value;
+	return value >= OPTIONS_LEAST_OVERHEAD && value <= OPTIONS_MOST_OVERHEAD;
+}
+
 /* -gpu-only and -cpu-only each leave out the other. */
 static bool check_mode(const struct options *o)
 {
@@ -160,14 +184,14 @@ static void choose_launch_stacks(struct options *o)
 		o->measure.traces_gpu && o->launch_stacks == LAUNCH_STACKS_UPROBE;
 }
 
-/* The injection library knows the ranges and puts them into the stacks that it takes. */
-static bool check_nvtx(const struct options *o)
+/* What only the injection library can do, where it takes the stacks. */
+static bool check_inprocess(const struct options *o, bool is_wanted, const char *option)
 {
-	if (!o->measure.nvtx ||
-	    (o->measure.traces_gpu && o->launch_stacks == LAUNCH_STACKS_INPROCESS))
+	if (!is_wanted || (o->measure.traces_gpu && o->launch_stacks == LAUNCH_STACKS_INPROCESS))
 		return true;
-	complain("--nvtx needs launch stacks taken in the process: not with "
-		 "-cpu-only, -launch-stacks uprobe, -injection-lib or -cuda-lib");
+	complain("%s needs launch stacks taken in the process: not with "
+		 "-cpu-only, -launch-stacks uprobe, -injection-lib or -cuda-lib",
+		 option);
 	return false;
 }
 
@@ -186,6 +210,14 @@ static bool set_frequency(struct options *o, const char *text)
 		return true;
 	complain("-F takes a whole number of Hz from 1 to %d, not '%s'", OPTIONS_MAX_FREQUENCY,
 		 text);
+	return false;
+}
+
+static bool set_max_overhead(struct options *o, const char *text)
+{
+	if (parse_percent(text, &o->measure.max_overhead))
+		return true;
+	complain("--max-overhead takes a percentage from 0.1 to 100, not '%s'", text);
 	return false;
 }
 
@@ -352,6 +384,8 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_NVTX:
 		o->measure.nvtx = true;
 		return true;
+	case OPT_MAX_OVERHEAD:
+		return set_max_overhead(o, argument);
 	case OPT_WAITS:
 		o->measure.waits = true;
 		return true;
@@ -716,7 +750,9 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		goto wrong;
 	}
 	choose_launch_stacks(options);
-	if (!check_nvtx(options) || !check_waits(options))
+	if (!check_inprocess(options, options->measure.nvtx, "--nvtx") ||
+	    !check_inprocess(options, options->measure.max_overhead > 0, "--max-overhead") ||
+	    !check_waits(options))
 		goto wrong;
 	options->command = argv + optind;
 	return OPTIONS_RUN;

@@ -16,6 +16,8 @@
 #define OPTIONS_DEFAULT_OUTPUT "merged_trace.folded"
 #define OPTIONS_DEFAULT_FREQUENCY 50
 #define OPTIONS_MAX_FREQUENCY 10000
+#define OPTIONS_LEAST_OVERHEAD 100 /* thousandths of a percent */
+#define OPTIONS_MOST_OVERHEAD 100000
 
 /* How launch stacks are taken: see docs/profile.1. */
 enum launch_stacks { LAUNCH_STACKS_AUTO, LAUNCH_STACKS_INPROCESS, LAUNCH_STACKS_UPROBE };

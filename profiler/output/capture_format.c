@@ -200,5 +200,13 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.cost.program_ns),
 	NUMBER(ledger.cost.kernel_ns),
 	NUMBER(ledger.cost.pipe_bytes),
+	NUMBER(totals.measure.max_overhead),
+	NUMBER(ledger.launches.skipped),
+	NUMBER(ledger.spread.operations),
+	NUMBER(ledger.spread.ns),
+	NUMBER(ledger.spread.borrowed_ns),
+	NUMBER(ledger.spread.left),
+	NUMBER(ledger.spread.left_ns),
+	NUMBER(ledger.spread.error_ns),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

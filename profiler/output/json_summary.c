@@ -77,6 +77,27 @@ static void put_work(struct json *j, const struct ledger_gpu *gpu)
 	json_close_array(j);
 }
 
+/* Only where launches may have none of their own: --max-overhead. */
+static void put_stacks(struct json *j, const struct totals *t)
+{
+	const struct ledger *l = t->ledger;
+
+	if (!t->measure.max_overhead)
+		return;
+	json_break_line(j);
+	json_key(j, "launch_stacks");
+	json_open_object(j);
+	put_number(j, "limit_millipercent", t->measure.max_overhead);
+	put_number(j, "launches_with_stack", l->launches.with_stack);
+	put_number(j, "launches_without_stack", l->launches.skipped);
+	put_number(j, "spread_operations", l->spread.operations);
+	put_number(j, "spread_ns", l->spread.ns);
+	put_number(j, "borrowed_ns", l->spread.borrowed_ns);
+	put_number(j, "not_sampled_ns", l->spread.left_ns);
+	put_number(j, "standard_error_ns", l->spread.error_ns);
+	json_close_object(j);
+}
+
 static void put_totals(struct json *j, const uint64_t totals[ROW_KINDS], const struct digest *d)
 {
 	json_break_line(j);
@@ -140,6 +161,7 @@ static int write_summary(const struct result *result, const struct writer_option
 	json_open_object(&j);
 	put_run(&j, &result->totals);
 	put_totals(&j, written->total, d);
+	put_stacks(&j, &result->totals);
 	put_work(&j, &result->totals.ledger->gpu);
 	put_table(&j, "kernels", "calls", &d->kernels);
 	put_table(&j, "other_gpu_work", "operations", &d->copies);

@@ -29,6 +29,7 @@ struct ledger_launches {
 	uint64_t with_stack; /* captured in the process; also of calls that copy, set or allocate */
 	uint64_t by_probe;   /* stacks captured by uprobes, including nested calls */
 	uint64_t whole;      /* of both, unwound to the thread's start */
+	uint64_t skipped;    /* without a stack of their own, for the time it takes */
 	uint64_t dropped;    /* lost launches or launch stacks */
 	/*
 	 * Launches of one kernel whose record never came: the kernel was still running when tracing
@@ -114,6 +115,14 @@ struct ledger_processes {
 	uint64_t never_started, untraced;
 };
 
+/* Work of launches without a stack of their own (--max-overhead): collect/spread.h. */
+struct ledger_spread {
+	uint64_t operations, ns;
+	uint64_t borrowed_ns;   /* of it, what no error is known of */
+	uint64_t left, left_ns; /* of it, that no sample was found for */
+	uint64_t error_ns;      /* the greatest standard error of a stack */
+};
+
 /* What the run itself cost, apart from the profiler's processes (struct totals). */
 struct ledger_cost {
 	uint64_t program_ns; /* CPU time of the injection library, in programs that said goodbye */
@@ -149,6 +158,7 @@ struct ledger {
 	struct ledger_processes processes;
 	struct ledger_bounds bounds;
 	struct ledger_cost cost;
+	struct ledger_spread spread;
 	struct ledger_total measured, reported; /* by operations and waits; by CUPTI's own sums */
 	struct timeline_stats timeline;         /* all 0: no timeline, or an empty one */
 };

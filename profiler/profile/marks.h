@@ -10,6 +10,7 @@
 #define MARK_NO_STACK "[stack not captured]"
 #define MARK_NO_LAUNCH "[launch not captured]"
 #define MARK_KERNEL_LAUNCH "[launched by a kernel]"
+#define MARK_SKIPPED "[stack not sampled]"
 #define MARK_CAPTURED "[graph node captured at]"
 #define MARK_CAPTURE_UNSEEN "[graph node, capture not seen]"
 #define MARK_WAITING "[waiting for GPU]"

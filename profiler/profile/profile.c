@@ -65,19 +65,49 @@ void profile_limit(struct profile *p, struct allowance *memory)
 	p->memory = memory;
 }
 
+/* HASH_INDEX_NONE: there is none. */
+static uint32_t find_row(const struct profile *p, const struct row *key)
+{
+	return hash_index_find(&p->index, hash_row(key), row_equal, p->rows, key);
+}
+
+static void add_to_row(struct profile *p, const struct row *key, const struct row *amounts)
+{
+	uint32_t at = find_row(p, key);
+
+	if (at == HASH_INDEX_NONE && p->count < PROFILE_ROWS_MAX)
+		at = add_row(p, key);
+	if (at == HASH_INDEX_NONE)
+		at = key->kind;
+	p->rows[at].count += amounts->count;
+	p->rows[at].ns += amounts->ns;
+	p->rows[at].bytes += amounts->bytes;
+}
+
 void profile_add(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place, uint64_t ns,
 		 uint64_t bytes)
 {
 	const struct row key = {.kind = kind, .stack = stack, .place = place};
-	uint32_t at = hash_index_find(&p->index, hash_row(&key), row_equal, p->rows, &key);
 
-	if (at == HASH_INDEX_NONE && p->count < PROFILE_ROWS_MAX)
-		at = add_row(p, &key);
-	if (at == HASH_INDEX_NONE)
-		at = kind;
-	p->rows[at].count++;
-	p->rows[at].ns += ns;
-	p->rows[at].bytes += bytes;
+	add_to_row(p, &key, &(struct row){.count = 1, .ns = ns, .bytes = bytes});
+}
+
+bool profile_move(struct profile *p, enum row_kind kind, uint32_t place, uint32_t from, uint32_t to,
+		  const struct row *amounts)
+{
+	const struct row source = {.kind = kind, .stack = from, .place = place};
+	const struct row key = {.kind = kind, .stack = to, .place = place};
+	uint32_t at = find_row(p, &source);
+	struct row *row = at == HASH_INDEX_NONE ? NULL : &p->rows[at];
+
+	if (!row || row->count < amounts->count || row->ns < amounts->ns ||
+	    row->bytes < amounts->bytes)
+		return false;
+	row->count -= amounts->count;
+	row->ns -= amounts->ns;
+	row->bytes -= amounts->bytes;
+	add_to_row(p, &key, amounts);
+	return true;
 }
 
 const struct row *profile_rows(const struct profile *profile, uint32_t *count)

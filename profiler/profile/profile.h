@@ -8,6 +8,7 @@
 #ifndef PROFILER_PROFILE_PROFILE_H
 #define PROFILER_PROFILE_PROFILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
 #include "symbolize/hash_index.h"
@@ -49,6 +50,13 @@ void profile_limit(struct profile *profile, struct allowance *memory);
 /* Adds one of `kind`. */
 void profile_add(struct profile *profile, enum row_kind kind, uint32_t stack, uint32_t place,
 		 uint64_t ns, uint64_t bytes);
+
+/*
+ * Moves a part of what one row has to another, at the same place. False: it has less, for it was
+ * not kept; nothing changes.
+ */
+bool profile_move(struct profile *profile, enum row_kind kind, uint32_t place, uint32_t from,
+		  uint32_t to, const struct row *amounts);
 
 /* All rows, in order of first appearance. */
 const struct row *profile_rows(const struct profile *profile, uint32_t *count);

@@ -105,6 +105,34 @@ static void report_stacks(struct log *log, const struct ledger *l)
 			 s(l->launches.probed_functions));
 }
 
+/* Of launches without a stack of their own: how many, and how good what they were given is. */
+static void report_spread(struct log *log, const struct measure *m, const struct ledger *l)
+{
+	const struct ledger_spread *spread = &l->spread;
+	uint64_t taken = l->launches.with_stack;
+	uint64_t launches = saturated_sum(taken, l->launches.skipped);
+
+	if (!m->max_overhead || launches == 0)
+		return;
+	log_line(log, "Stacks: %.1f %% of %" PRIu64 " launches have one of their own%s",
+		 percent(taken, launches), launches,
+		 l->launches.skipped ? "" : ": all took less time than --max-overhead allows");
+	if (!l->launches.skipped)
+		return;
+	log_line(log,
+		 "  %.3f ms of GPU work by the others are spread over these, by kernel and thread; "
+		 "standard error of a stack's time: %.3f ms at most",
+		 ms(spread->ns - spread->left_ns), ms(spread->error_ns));
+	if (spread->borrowed_ns)
+		log_line(log,
+			 "  %.3f ms of it went by stacks of other threads or few launches, and are "
+			 "not in that error",
+			 ms(spread->borrowed_ns));
+	if (spread->left_ns)
+		log_line(log, "  %.3f ms are under [stack not sampled]: no such launch had a stack",
+			 ms(spread->left_ns));
+}
+
 static void report_correlation(struct log *log, const struct ledger *l)
 {
 	const struct ledger_gpu *gpu = &l->gpu;
@@ -386,6 +414,7 @@ void summary_report(struct log *log, const struct measure *measure, const struct
 	if (measure->traces_gpu)
 		report_gpu(log, measure, l);
 	report_stacks(log, l);
+	report_spread(log, measure, l);
 	report_lost_on_the_way(log, totals);
 	report_bounds(log, l);
 	report_timeline(log, &l->timeline);

@@ -27,15 +27,18 @@ void target_environment_make(struct target_environment *e,
 	};
 	uint32_t n = 0;
 
-	_Static_assert(sizeof(switches) / sizeof(switches[0]) + 4 <= TARGET_ENVIRONMENT_MAX,
+	_Static_assert(sizeof(switches) / sizeof(switches[0]) + 5 <= TARGET_ENVIRONMENT_MAX,
 		       "room for all, and the end");
 	snprintf(e->library, sizeof(e->library), TARGET_ENVIRONMENT_CUDA "=%s", o->library);
 	snprintf(e->pipe, sizeof(e->pipe), GPU_WIRE_PIPE_ENV "=%s", o->pipe);
 	snprintf(e->nvtx, sizeof(e->nvtx), TARGET_ENVIRONMENT_NVTX "=%s", o->library);
+	snprintf(e->overhead, sizeof(e->overhead), GPU_WIRE_OVERHEAD_ENV "=%u", m->max_overhead);
 	e->variables[n++] = e->library;
 	e->variables[n++] = e->pipe;
 	if (m->nvtx)
 		e->variables[n++] = e->nvtx;
+	if (m->max_overhead)
+		e->variables[n++] = e->overhead;
 	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++)
 		if (switches[i].is_wanted)
 			e->variables[n++] = switches[i].variable;

@@ -10,11 +10,12 @@
 #include <stdbool.h>
 #include "profiler/base/measure.h"
 
-#define TARGET_ENVIRONMENT_MAX 16
+#define TARGET_ENVIRONMENT_MAX 18
 
 struct target_environment {
 	const char *variables[TARGET_ENVIRONMENT_MAX]; /* "NAME=value", NULL-terminated */
 	char library[PATH_MAX + 64], pipe[PATH_MAX + 64], nvtx[PATH_MAX + 64];
+	char overhead[64];
 };
 
 struct target_environment_options {

@@ -108,6 +108,10 @@ static void newer_functions_follow_the_same_rules(void **state)
 	assert_int_equal(api_function_of("cudaGraphAddNode_v2_v12030").node_params, 40);
 	assert_int_equal(api_function_of("cudaGraphAddNode_v12030").node_params, 40);
 	assert_int_equal(api_function_of("cudaGraphAddKernelNode_v10000").node_params, 0);
+	assert_int_equal(api_function_of("cudaLaunchKernel_v7000").kernel_at, 0);
+	assert_int_equal(api_function_of("cudaLaunchKernelExC_ptsz_v11060").kernel_at, 8);
+	assert_int_equal(api_function_of("cuLaunchKernelEx").kernel_at, 8);
+	assert_int_equal(api_function_of("cudaGraphLaunch_v10000").kernel_at, 0);
 	assert_true(api_function_of("cuTransformAsync_v2_ptsz").is_enqueued);
 	assert_true(api_function_of("cudaEnqueueThings_v15000").is_enqueued);
 	assert_false(api_function_of("cudaGetThings_v15000").is_enqueued);

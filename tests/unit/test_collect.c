@@ -539,6 +539,131 @@ static void an_impostor_is_kept_apart(void **state)
 			  "cudaLaunchKernel;[GPU_Kernel]k 10\n");
 }
 
+/* ---- launches without a stack of their own ---- */
+
+static struct gpu_event launch_of(uint32_t tid, uint32_t correlation, uint32_t stack,
+				  uint32_t stands_for)
+{
+	return (struct gpu_event){.type = GPU_EVENT_LAUNCH,
+				  .launch = {.time_ns = 100,
+					     .tid = tid,
+					     .correlation_id = correlation,
+					     .family = GPU_LAUNCH_RUNTIME,
+					     .flags = stack ? 0 : GPU_LAUNCH_SKIPPED,
+					     .stack_id = stack,
+					     .stands_for = stands_for}};
+}
+
+static void launch_and_run(struct collect *c, struct process *p, uint32_t tid, uint32_t stack,
+			   uint32_t stands_for, uint64_t ns)
+{
+	static uint32_t correlation;
+	struct gpu_event launch = launch_of(tid, ++correlation, stack, stands_for);
+
+	send_event(c, p, &launch);
+	send_kernel(c, p, correlation, ns);
+}
+
+static struct collect *new_limited(uint32_t limit, uint32_t place_mask)
+{
+	struct collect *c = collect_new(&(struct collect_options){
+		.sample_ns = SAMPLE_NS, .place_mask = place_mask, .measure.max_overhead = limit});
+
+	assert_non_null(c);
+	assert_non_null(collect_start_target(c, PID));
+	collect_process_event(
+		c, &(struct process_event){.time_ns = 1, .type = PROCESS_EXEC, .pid = PID});
+	return c;
+}
+
+static struct process *two_threads(struct collect *c)
+{
+	struct process *p = say_hello(c, PID);
+
+	assert_non_null(p);
+	send_stack(c, p, 1, "often");
+	send_stack(c, p, 2, "seldom");
+	launch_and_run(c, p, 1, 1, 4, 10);
+	launch_and_run(c, p, 1, 2, 2, 30);
+	launch_and_run(c, p, 2, 2, 3, 5);
+	for (uint32_t i = 0; i < 4; i++)
+		launch_and_run(c, p, 1, 0, 0, 15);
+	launch_and_run(c, p, 2, 0, 0, 5);
+	launch_and_run(c, p, 2, 0, 0, 5);
+	return p;
+}
+
+static void others_stand_for_launches_without_a_stack(void **state)
+{
+	const struct ledger *l;
+	struct collect *c = new_limited(1000, 0);
+
+	(void)state;
+	two_threads(c);
+	collect_finish(c, 300);
+	l = collect_ledger(c);
+	assert_int_equal(l->launches.with_stack, 3);
+	assert_int_equal(l->launches.skipped, 6);
+	assert_int_equal(l->gpu.matched, 9);
+	assert_int_equal(l->gpu.unmatched, 0);
+	assert_int_equal(l->spread.operations, 6);
+	assert_int_equal(l->spread.ns, 70);
+	assert_int_equal(l->spread.left, 0);
+	/* of thread 1: 3 of 4 launches and 30 of 60 ns by "often" */
+	expect_profile(c, "often;[GPU_Kernel]k 40\nseldom;[GPU_Kernel]k 75\n");
+}
+
+/* Whatever else rows distinguish: only what is in one place moves. */
+static void threads_keep_what_they_launched(void **state)
+{
+	struct collect *c = new_limited(1000, UINT32_MAX);
+	const struct collected in = (two_threads(c), collect_finish(c, 300), collect_results(c));
+	uint32_t count;
+	const struct row *rows = profile_rows(in.profile, &count);
+	uint64_t of_thread[3] = {0}, operations = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < count; i++) {
+		if (rows[i].count == 0)
+			continue;
+		operations += rows[i].count;
+		of_thread[in.places->list[rows[i].place].part[PLACE_THREAD]] += rows[i].ns;
+	}
+	assert_int_equal(operations, 9);
+	assert_int_equal(of_thread[1], 100);
+	assert_int_equal(of_thread[2], 15);
+	collect_free(c);
+}
+
+/* No other kernel of this process has a stack: it says so. */
+static void without_any_stack_work_is_marked(void **state)
+{
+	struct collect *c = new_limited(1000, 0);
+	struct process *p = say_hello(c, PID);
+
+	(void)state;
+	launch_and_run(c, p, 1, 0, 0, 15);
+	collect_finish(c, 300);
+	assert_int_equal(collect_ledger(c)->spread.left, 1);
+	assert_int_equal(collect_ledger(c)->spread.left_ns, 15);
+	assert_int_equal(collect_ledger(c)->gpu.unmatched, 0);
+	expect_profile(c, "[stack not sampled];[GPU_Kernel]k 15\n");
+}
+
+/* A program that claims it, unasked, has launches without a stack. */
+static void nobody_skips_stacks_unasked(void **state)
+{
+	struct collect *c = new_limited(0, 0);
+
+	(void)state;
+	two_threads(c);
+	collect_finish(c, 300);
+	assert_int_equal(collect_ledger(c)->launches.skipped, 0);
+	assert_int_equal(collect_ledger(c)->gpu.unmatched, 6);
+	expect_profile(c, "[launch not captured];[GPU_Kernel]k 70\n"
+			  "often;[GPU_Kernel]k 10\nseldom;[GPU_Kernel]k 35\n");
+}
+
 /* All ids that programs assign: those of two programs are separate. */
 static void send_all_of_one(struct collect *c, struct process *p, const char *name, uint64_t ns)
 {
@@ -1191,6 +1316,10 @@ int main(void)
 		TEST(a_program_without_cupti_is_not_traced),
 		TEST(forged_lines_are_refused),
 		TEST(an_impostor_is_kept_apart),
+		TEST(others_stand_for_launches_without_a_stack),
+		TEST(threads_keep_what_they_launched),
+		TEST(without_any_stack_work_is_marked),
+		TEST(nobody_skips_stacks_unasked),
 		TEST(numbers_of_two_programs_are_kept_apart),
 		TEST(a_later_program_is_not_the_first_one),
 		TEST(high_numbers_take_next_to_no_memory),

@@ -111,6 +111,8 @@ static void a_kernel_is_below_its_launch(void **state)
 	assert_int_equal(stack_table_outer(b->stacks, stack), b->launch);
 	origin.launch = LAUNCH_UNKNOWN;
 	expect_text(b, compose_work(&b->compose, &origin), "[launch not captured];k");
+	origin.launch = LAUNCH_SKIPPED;
+	expect_text(b, compose_work(&b->compose, &origin), "[stack not sampled];k");
 	origin.launch = STACK_EMPTY;
 	expect_text(b, compose_work(&b->compose, &origin), "[stack not captured];k");
 	origin.launch = STACK_NOT_KEPT;

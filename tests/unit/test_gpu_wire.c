@@ -87,6 +87,7 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->launch.family, b->launch.family);
 		assert_int_equal(a->launch.flags, b->launch.flags);
 		assert_int_equal(a->launch.stack_id, b->launch.stack_id);
+		assert_int_equal(a->launch.stands_for, b->launch.stands_for);
 		break;
 	case GPU_EVENT_DROPS: /* no padding */
 		assert_memory_equal(&a->drops, &b->drops, sizeof(a->drops));
@@ -376,7 +377,8 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 						      prng_chance(p, 50) ? GPU_LAUNCH_RUNTIME
 									 : GPU_LAUNCH_DRIVER,
 						      u32(p),
-						      u32(p)};
+						      u32(p),
+						      (uint32_t)prng_bits(p, 14)};
 		break;
 	case GPU_EVENT_CODE:
 		e->code = (struct gpu_event_code){
@@ -566,9 +568,9 @@ static void extreme_numbers_survive(void **state)
 	e = (struct gpu_event){.type = GPU_EVENT_BATCH,
 			       .batch = {UINT32_MAX, UINT32_MAX, UINT64_MAX, INT64_MAX}};
 	check_round_trip(*state, &e);
-	e = (struct gpu_event){
-		.type = GPU_EVENT_LAUNCH,
-		.launch = {INT64_MAX, UINT32_MAX, UINT32_MAX, GPU_LAUNCH_DRIVER, UINT32_MAX}};
+	e = (struct gpu_event){.type = GPU_EVENT_LAUNCH,
+			       .launch = {INT64_MAX, UINT32_MAX, UINT32_MAX, GPU_LAUNCH_DRIVER,
+					  UINT32_MAX, UINT32_MAX, GPU_LAUNCH_STANDS_MAX}};
 	check_round_trip(*state, &e);
 	e = (struct gpu_event){.type = GPU_EVENT_HELLO,
 			       .hello = {.instance = 1, .clock_offset_ns = INT64_MIN}};
@@ -898,6 +900,8 @@ static void rubbish_is_refused(void **state)
 		"{\"t\":\"notice\",\"code\":1}",
 		/* overflow, negative, fractions, not quite numbers */
 		"{\"t\":\"l\",\"s\":1,\"h\":4294967296,\"c\":3,\"f\":1}",
+		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":1,\"k\":4,\"n\":16385}",
+		"{\"t\":\"l\",\"s\":1,\"h\":2,\"c\":3,\"f\":1,\"k\":4,\"n\":-1}",
 		"{\"t\":\"l\",\"s\":1,\"h\":99999999999999999999,\"c\":3,\"f\":1}",
 		"{\"t\":\"l\",\"s\":9223372036854775808,\"h\":2,\"c\":3,\"f\":1}",
 		"{\"t\":\"l\",\"s\":18446744073709551616,\"h\":2,\"c\":3,\"f\":1}",

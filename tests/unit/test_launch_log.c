@@ -10,6 +10,7 @@
 enum { THREADS = 8, LAUNCHES = 3 * LAUNCH_LOG_CAPACITY + 17 };
 
 struct heard {
+	uint32_t stands_for[16], skipped; /* by number, of thread 9 */
 	uint32_t launches;
 	uint32_t tid[64];
 	uint32_t next[64];
@@ -54,6 +55,10 @@ static void hear(void *context, const struct gpu_event *event, const char *kerne
 	h->next[thread]++;
 	h->last_ns[thread] = e->time_ns;
 	h->flags |= e->flags << e->family;
+	if (thread == 9 && number < 16) {
+		h->stands_for[number] = e->stands_for;
+		h->skipped += e->flags == GPU_LAUNCH_SKIPPED && e->stack_id == 0;
+	}
 }
 
 struct worker {
@@ -326,6 +331,51 @@ static void family_and_flags_are_passed_through(void **state)
 	assert_int_equal(b->heard.flags, GPU_LAUNCH_IS_GRAPH << GPU_LAUNCH_DRIVER);
 }
 
+static void add_with_stack(struct bench *b, uint32_t number, uint32_t stack)
+{
+	launch_log_add(&b->sink, &(struct gpu_event_launch){.correlation_id = 9 << 16 | number,
+							    .family = GPU_LAUNCH_RUNTIME,
+							    .stack_id = stack});
+}
+
+/* What a stack stands for goes with its launch, also if the ring is emptied in between. */
+static void weights_go_with_their_launch(void **state)
+{
+	struct bench *b = *state;
+
+	launch_log_weigh(&b->sink, 9 << 16 | 0, 7); /* the thread's first entry */
+	add_with_stack(b, 0, 3);
+	add_with_stack(b, 1, LAUNCH_LOG_SKIPPED);
+	add_with_stack(b, 2, 3);
+	launch_log_weigh(&b->sink, 9 << 16 | 3, 8);
+	launch_log_drain(&b->sink);
+	add_with_stack(b, 3, 3);
+	launch_log_end(&b->sink, 9 << 16 | 3, END_NS(3));
+	/* a handler of a signal launches in between */
+	launch_log_weigh(&b->sink, 9 << 16 | 5, 9);
+	add_with_stack(b, 4, 3);
+	add_with_stack(b, 5, 3);
+	/* the ring is full just then */
+	for (uint32_t i = 6; i < 3 * LAUNCH_LOG_CAPACITY; i++) {
+		launch_log_weigh(&b->sink, 9 << 16 | i, 2);
+		add_with_stack(b, i, 3);
+	}
+	launch_log_drain(&b->sink);
+	finish(b);
+	assert_int_equal(b->heard.next[9], 3 * LAUNCH_LOG_CAPACITY);
+	assert_int_equal(b->heard.stands_for[0], 7);
+	assert_int_equal(b->heard.stands_for[1], 0);
+	assert_int_equal(b->heard.stands_for[2], 0);
+	assert_int_equal(b->heard.stands_for[3], 8);
+	assert_int_equal(b->heard.stands_for[4], 0);
+	assert_int_equal(b->heard.stands_for[5], 9);
+	for (uint32_t i = 6; i < 16; i++)
+		assert_int_equal(b->heard.stands_for[i], 2);
+	assert_int_equal(b->heard.skipped, 1);
+	assert_int_equal(b->heard.ends[9], 1);
+	assert_int_equal(b->heard.wrong_ends, 0);
+}
+
 /* A lost reader must not stop the application. */
 static void without_a_reader_launches_go_nowhere(void **state)
 {
@@ -358,6 +408,7 @@ int main(void)
 		TEST(launches_of_ended_threads_arrive),
 		TEST(launches_at_a_thread_s_end_stay_in_order),
 		TEST(family_and_flags_are_passed_through),
+		TEST(weights_go_with_their_launch),
 		TEST(without_a_reader_launches_go_nowhere),
 	};
 

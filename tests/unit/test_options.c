@@ -375,6 +375,33 @@ static void nvtx_needs_stacks_from_the_process(void **state)
 	assert_wrong("-cuda-lib", "/x", "--nvtx", "app");
 }
 
+static void the_limit_of_stacks_is_a_percentage(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t thousandths;
+	} good[] = {{"0.1", 100},     {"1", 1000},     {"2.5", 2500},    {"0.125", 125},
+		    {"12.05", 12050}, {"100", 100000}, {"100.0", 100000}};
+	static const char *const bad[] = {
+		"",   "0",      "0.099", "100.001", "101",  "-1",    "1%", "1.",
+		".5", "1.2345", "1e1",   "0x1",     "1000", "1.2.3", " 1", "99999999999999999999"};
+
+	(void)state;
+	assert_run("app");
+	assert_int_equal(options.measure.max_overhead, 0);
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_run("--max-overhead", good[i].text, "app");
+		assert_int_equal(options.measure.max_overhead, good[i].thousandths);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_wrong("--max-overhead", bad[i], "app");
+	assert_run("--max-overhead=1", "-cupti-lib", "/x", "-launch-stacks", "inprocess", "app");
+	assert_wrong("--max-overhead=1", "-cpu-only", "app");
+	assert_wrong("--max-overhead=1", "-launch-stacks", "uprobe", "app");
+	assert_wrong("--max-overhead=1", "-injection-lib", "/x", "app");
+	assert_wrong("--max-overhead=1", "--from", "x.profile");
+}
+
 static void waits_need_gpu_tracing(void **state)
 {
 	(void)state;
@@ -575,6 +602,7 @@ int main(void)
 		cmocka_unit_test(help_knows_its_topics),
 		cmocka_unit_test(modes_exclude_each_other),
 		cmocka_unit_test(nvtx_needs_stacks_from_the_process),
+		cmocka_unit_test(the_limit_of_stacks_is_a_percentage),
 		cmocka_unit_test(waits_need_gpu_tracing),
 		cmocka_unit_test(what_is_opened_is_a_file_for_browsers),
 		cmocka_unit_test(libraries_to_probe_are_bounded),

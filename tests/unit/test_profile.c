@@ -92,6 +92,31 @@ static void keys_are_kept_apart(void **state)
 	profile_free(p);
 }
 
+static void a_part_moves(void **state)
+{
+	struct profile *p = profile_new();
+
+	(void)state;
+	profile_add(p, ROW_GPU, 4, 1, 100, 64);
+	profile_add(p, ROW_GPU, 4, 1, 50, 6);
+	profile_add(p, ROW_GPU, 4, 2, 7, 0);
+	assert_true(profile_move(p, ROW_GPU, 1, 4, 5,
+				 &(struct row){.count = 1, .ns = 120, .bytes = 70}));
+	expect(p, ROW_GPU, 4, 1, 1, 30, 0);
+	expect(p, ROW_GPU, 5, 1, 1, 120, 70);
+	expect(p, ROW_GPU, 4, 2, 1, 7, 0);
+	/* not what is not there */
+	assert_false(profile_move(p, ROW_GPU, 1, 4, 5, &(struct row){.count = 1, .ns = 31}));
+	assert_false(profile_move(p, ROW_GPU, 1, 4, 5, &(struct row){.count = 2}));
+	assert_false(profile_move(p, ROW_GPU, 1, 4, 5, &(struct row){.bytes = 1}));
+	assert_false(profile_move(p, ROW_CPU, 1, 4, 5, &(struct row){.count = 1}));
+	assert_false(profile_move(p, ROW_GPU, 3, 4, 5, &(struct row){.count = 1}));
+	assert_true(profile_move(p, ROW_GPU, 1, 4, 5, &(struct row){.count = 1, .ns = 30}));
+	assert_int_equal(used_rows(p), 2);
+	expect(p, ROW_GPU, 5, 1, 2, 150, 70);
+	profile_free(p);
+}
+
 static void rows_add_up(void **state)
 {
 	struct profile *p = profile_new();
@@ -282,6 +307,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_is_in_an_empty_one),
 		TEST(keys_are_kept_apart),
+		TEST(a_part_moves),
 		TEST(rows_add_up),
 		TEST(rows_are_in_order_of_appearance),
 		TEST(the_bound_is_half_a_million),

@@ -67,6 +67,16 @@ static void each_option_has_its_variable(void **state)
 		   "NVTX_INJECTION64_PATH=/a folder/libprofile_cupti.so");
 }
 
+static void the_limit_of_stacks_is_a_number(void **state)
+{
+	(void)state;
+	expect(&(struct target_environment_options){.library = library,
+						    .pipe = pipe_path,
+						    .measure.probes_launches = true,
+						    .measure.max_overhead = 2500},
+	       "PROFILE_MAX_OVERHEAD=2500", NULL);
+}
+
 static struct target_environment_options all_options(const char *library_path, const char *pipe)
 {
 	return (struct target_environment_options){.library = library_path,
@@ -77,7 +87,8 @@ static struct target_environment_options all_options(const char *library_path, c
 							       .whole_graphs = true,
 							       .devices = true,
 							       .waits = true,
-							       .nvtx = true},
+							       .nvtx = true,
+							       .max_overhead = UINT32_MAX},
 						   .timeline = true,
 						   .verbose = true};
 }
@@ -90,7 +101,7 @@ static void all_variables_fit(void **state)
 
 	(void)state;
 	target_environment_make(&e, &all);
-	assert_int_equal(count_variables(&e), 3 + 10);
+	assert_int_equal(count_variables(&e), 4 + 10);
 	for (uint32_t i = 0; e.variables[i]; i++) {
 		const char *equals = strchr(e.variables[i], '=');
 
@@ -124,6 +135,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_option_has_its_variable),
+		cmocka_unit_test(the_limit_of_stacks_is_a_number),
 		cmocka_unit_test(all_variables_fit),
 		cmocka_unit_test(the_longest_paths_are_whole),
 	};
