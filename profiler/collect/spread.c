@@ -189,6 +189,13 @@ static int parts_by_stack(const void *a, const void *b)
 	return compare(((const struct part *)a)->stack, ((const struct part *)b)->stack);
 }
 
+/* Also of nothing, which may be at NULL. */
+static void sort(void *list, uint32_t count, size_t size, int (*order)(const void *, const void *))
+{
+	if (count > 1)
+		qsort(list, count, size, order);
+}
+
 /* A stack's part by what its samples stand for, `with_own`: themselves, too. */
 static bool add_part(struct parts *parts, const struct spread_sample *sample, bool with_own)
 {
@@ -215,7 +222,7 @@ static void unite(struct parts *parts)
 {
 	uint32_t kept = 0;
 
-	qsort(parts->list, parts->count, sizeof(*parts->list), parts_by_stack);
+	sort(parts->list, parts->count, sizeof(*parts->list), parts_by_stack);
 	for (uint32_t i = 0; i < parts->count; i++) {
 		struct part *last = kept > 0 ? &parts->list[kept - 1] : NULL;
 		const struct part *part = &parts->list[i];
@@ -463,7 +470,7 @@ static void sum_errors(struct spread *s)
 {
 	double greatest = 0, sum = 0;
 
-	qsort(s->samples, s->sample_count, sizeof(*s->samples), by_stack);
+	sort(s->samples, s->sample_count, sizeof(*s->samples), by_stack);
 	for (uint32_t i = 0; i < s->sample_count; i++) {
 		if (i > 0 && s->samples[i].stack != s->samples[i - 1].stack)
 			sum = 0;
@@ -481,8 +488,8 @@ static void spread_all(struct spread *s)
 	struct range r = {0};
 	uint32_t end;
 
-	qsort(s->samples, s->sample_count, sizeof(*s->samples), by_thread_and_stack);
-	qsort(s->parked, s->parked_count, sizeof(*s->parked), by_thread_and_place);
+	sort(s->samples, s->sample_count, sizeof(*s->samples), by_thread_and_stack);
+	sort(s->parked, s->parked_count, sizeof(*s->parked), by_thread_and_place);
 	for (uint32_t i = 0; i < s->parked_count; i = end) {
 		const struct spread_key key = {s->parked[i].key.process, s->parked[i].key.base, 0};
 
