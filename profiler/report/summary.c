@@ -116,7 +116,7 @@ static void report_spread(struct log *log, const struct measure *m, const struct
 		return;
 	log_line(log, "Stacks: %.1f %% of %" PRIu64 " launches have one of their own%s",
 		 percent(taken, launches), launches,
-		 l->launches.skipped ? "" : ": all took less time than --max-overhead allows");
+		 l->launches.skipped ? "" : ": --max-overhead left none out");
 	if (!l->launches.skipped)
 		return;
 	log_line(log,

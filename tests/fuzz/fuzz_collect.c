@@ -4,9 +4,10 @@
  * their comparison with the sums that CUPTI reported, match a model of each process.
  *
  * The first byte chooses which parts of places are distinguished, whether the kernel reports the
- * tree, whether launch stacks also come from probes, and whether waits are followed; with a tree and
- * without probes launches may have no stack of their own. (Recorded pipes begin with a newline.) The generation of a request for mappings determines how much later
- * it is; such a request may also be the end of the process.
+ * tree, whether launch stacks also come from probes, and whether waits are followed; with a tree
+ * and without probes launches may have no stack of their own. (Recorded pipes begin with a
+ * newline.) The generation of a request for mappings determines how much later it is; such a
+ * request may also be the end of the process.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -75,6 +75,41 @@ static void an_empty_run(void **state)
 	made_end(&m);
 }
 
+/* Only where they are limited. */
+static void launch_stacks(void **state)
+{
+	struct ledger ledger = {.launches = {.with_stack = 3, .skipped = 40},
+				.spread = {.operations = 5,
+					   .ns = 600,
+					   .borrowed_ns = 70,
+					   .left_ns = 8,
+					   .error_ns = 9}};
+	struct made_result m;
+	struct written written;
+	const cJSON *stacks;
+	cJSON *tree;
+
+	(void)state;
+	made_begin(&m);
+	m.result.totals.ledger = &ledger;
+	tree = write_and_parse(&m, &written);
+	assert_null(cJSON_GetObjectItem(tree, "launch_stacks"));
+	cJSON_Delete(tree);
+	m.result.totals.measure.max_overhead = 2500;
+	tree = write_and_parse(&m, &written);
+	stacks = cJSON_GetObjectItem(tree, "launch_stacks");
+	assert_int_equal(number(stacks, "limit_millipercent"), 2500);
+	assert_int_equal(number(stacks, "launches_with_stack"), 3);
+	assert_int_equal(number(stacks, "launches_without_stack"), 40);
+	assert_int_equal(number(stacks, "spread_operations"), 5);
+	assert_int_equal(number(stacks, "spread_ns"), 600);
+	assert_int_equal(number(stacks, "borrowed_ns"), 70);
+	assert_int_equal(number(stacks, "not_sampled_ns"), 8);
+	assert_int_equal(number(stacks, "standard_error_ns"), 9);
+	cJSON_Delete(tree);
+	made_end(&m);
+}
+
 static void all_sums_and_losses(void **state)
 {
 	struct gpu_row work = {.device = 1,
@@ -193,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_run),
+		cmocka_unit_test(launch_stacks),
 		cmocka_unit_test(all_sums_and_losses),
 		cmocka_unit_test(hostile_names_break_nothing),
 		cmocka_unit_test(a_full_disk_is_an_error),

@@ -125,6 +125,43 @@ static void one_of_each(void **state)
 			    "Stacks: 33.3 % of CPU samples are whole\n");
 }
 
+static void launches_without_a_stack_of_their_own(void **state)
+{
+	struct bench *b = *state;
+	char *text;
+
+	b->ledger.launches.with_stack = b->ledger.launches.whole = 100;
+	b->measure.max_overhead = 2000;
+	text = report(b);
+	assert_non_null(strstr(text, "\nStacks: 100.0 % of 100 launches have one of their own: "
+				     "--max-overhead left none out\n"));
+	assert_null(strstr(text, "spread"));
+	b->ledger.launches.skipped = 300;
+	b->ledger.spread.operations = 301;
+	b->ledger.spread.ns = 9000000;
+	b->ledger.spread.error_ns = 20000;
+	text = report(b);
+	assert_non_null(strstr(
+		text, "\nStacks: 25.0 % of 400 launches have one of their own\n"
+		      "  9.000 ms of GPU work by the others are spread over these, by kernel and "
+		      "thread; standard error of a stack's time: 0.020 ms at most\n"));
+	assert_null(strstr(text, "not in that error"));
+	assert_null(strstr(text, "not sampled"));
+	b->ledger.spread.borrowed_ns = 2500000;
+	b->ledger.spread.left = 1;
+	b->ledger.spread.left_ns = 1000000;
+	text = report(b);
+	assert_non_null(strstr(
+		text, "\n  8.000 ms of GPU work by the others are spread over these, by kernel and "
+		      "thread; standard error of a stack's time: 0.020 ms at most\n"
+		      "  2.500 ms of it went by stacks of other threads or few launches, and are "
+		      "not in that error\n"
+		      "  1.000 ms are under [stack not sampled]: no such launch had a stack\n"));
+	/* without the option there is nothing to say */
+	b->measure.max_overhead = 0;
+	assert_null(strstr(report(b), "of their own"));
+}
+
 static void a_program_without_a_gpu_has_no_lines_of_zeros(void **state)
 {
 	struct bench *b = *state;
@@ -868,6 +905,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(one_of_each),
+		TEST(launches_without_a_stack_of_their_own),
 		TEST(a_program_without_a_gpu_has_no_lines_of_zeros),
 		TEST(processes_that_were_not_traced),
 		TEST(only_the_requested_sources),
