@@ -50,7 +50,8 @@ profiler_src := $(wildcard profiler/*/*.c) \
 	cupti_trace/work_tally.c
 
 symbolize_obj := $(symbolize_src:%.c=$(BUILD)/%.o)
-inject_obj := $(inject_src:%.c=$(BUILD)/pic/%.o)
+# callback first: what it looks up at each launch is then on one page with what at_launch.h is about
+inject_obj := $(patsubst %.c,$(BUILD)/pic/%.o,cupti_trace/callback.c $(filter-out cupti_trace/callback.c,$(inject_src)))
 profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o) $(BUILD)/profiler/session/payload_blob.o \
 	$(BUILD)/profiler/output/svg_blob.o $(BUILD)/profiler/output/html_blob.o
 

@@ -14,17 +14,28 @@
 #define RT CUPTI_ABI_DOMAIN_RUNTIME_API
 #define DRV CUPTI_ABI_DOMAIN_DRIVER_API
 
-/* Each function of the two domains, by its callback id. What a launch looks up. */
+/* What a launch looks up: functions of the two domains, by callback id. */
 #define CBIDS 1024
-#define NAMES_ROOM 1024 /* bytes of the names of all launch functions */
-static struct function {
+#define FUNCTIONS 128
+#define NAMES_ROOM 1024
+struct function {
 	uint8_t meaning; /* enum api_meaning */
 	bool is_followed : 1, waits : 1, is_stream : 1, runs_graph : 1, resets_device : 1;
 	uint8_t node_params, size_at, kind_at, kernel_at; /* as in struct api_function */
 	bool is_unknown;  /* only guessed to launch something; reported at its first call */
 	const char *name; /* of launches; of others it is in the callback's data */
-} functions[CBIDS][2];    /* of each callback id the runtime's, the driver's */
-static char launch_names[NAMES_ROOM];
+};
+static struct {
+	/* of each callback id the runtime's, the driver's: twice the place in the list, which
+	 * saves an instruction */
+	uint8_t number[CBIDS][2];
+	/* functions that are alike have one entry; 0 is not followed. First those that launch: all
+	 * that they need is on one page */
+	struct function list[FUNCTIONS];
+	uint32_t count;
+	char names[NAMES_ROOM]; /* of those that launch */
+} functions;
+_Static_assert(2 * (FUNCTIONS - 1) <= UINT8_MAX, "numbers fit");
 
 /* What few launches need, kept apart from what each does. */
 #define SELDOM __attribute__((noinline, cold))
@@ -56,53 +67,92 @@ static inline struct own *find_own(void)
 /* The name of a launch function; NULL: no room, so the callback's data has to do. */
 static const char *keep_name(const char *cupti_name, size_t *used)
 {
-	char *kept = launch_names + *used;
+	char *kept = functions.names + *used;
 
-	if (*used + strlen(cupti_name) >= sizeof(launch_names))
+	if (*used + strlen(cupti_name) >= sizeof(functions.names))
 		return NULL;
-	api_function_name(cupti_name, kept, sizeof(launch_names) - *used);
+	api_function_name(cupti_name, kept, sizeof(functions.names) - *used);
 	*used += strlen(kept) + 1;
 	return kept;
 }
 
-static void index_function(const struct tracer *tracer, uint32_t domain, uint32_t cbid,
-			   size_t *used)
+static struct function describe(const struct tracer *tracer, uint32_t domain, uint32_t cbid,
+				const char *name)
 {
-	struct function *f = &functions[cbid][domain == DRV];
-	struct api_function known;
-	const char *name = NULL;
+	const struct api_function known = api_function_of(name);
+	struct function f;
 
-	if (tracer->api.cuptiGetCallbackName(domain, cbid, &name) != CUPTI_ABI_SUCCESS || !name)
-		return;
-	known = api_function_of(name);
-	f->is_unknown = known.meaning == API_NOTHING && !known.waits && known.is_enqueued &&
-			api_function_is_new(domain, cbid);
-	f->meaning = f->is_unknown ? API_OTHER : (uint8_t)known.meaning;
-	if (tracer->kernels_only && f->meaning == API_OTHER && !f->is_unknown)
-		f->meaning = API_NOTHING;
-	f->waits = known.waits && tracer->follows_waits;
-	f->is_stream = known.is_stream;
-	f->is_followed |= f->meaning != API_NOTHING || f->waits;
-	f->runs_graph = known.runs_graph;
-	f->node_params = known.node_params;
-	f->size_at = known.size_at;
-	f->kind_at = known.kind_at;
-	f->kernel_at = known.kernel_at;
-	if (f->meaning == API_KERNEL || f->meaning == API_GRAPH)
-		f->name = keep_name(name, used);
+	memset(&f, 0, sizeof(f)); /* it is compared as bytes */
+	f.is_unknown = known.meaning == API_NOTHING && !known.waits && known.is_enqueued &&
+		       api_function_is_new(domain, cbid);
+	f.meaning = f.is_unknown ? API_OTHER : (uint8_t)known.meaning;
+	if (tracer->kernels_only && f.meaning == API_OTHER && !f.is_unknown)
+		f.meaning = API_NOTHING;
+	f.waits = known.waits && tracer->follows_waits;
+	f.is_stream = known.is_stream;
+	f.resets_device = domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset;
+	f.is_followed = f.meaning != API_NOTHING || f.waits || f.resets_device;
+	f.runs_graph = known.runs_graph;
+	f.node_params = known.node_params;
+	f.size_at = known.size_at;
+	f.kind_at = known.kind_at;
+	f.kernel_at = known.kernel_at;
+	return f;
 }
 
-static void index_functions(const struct tracer *tracer)
+/*
+ * Some 60 of all known functions differ. Each unknown one has an entry of its own, so that each is
+ * reported, as long as they leave room for those.
+ */
+static uint8_t number_function(const struct function *f)
+{
+	bool is_own = f->is_unknown && functions.count < FUNCTIONS / 2;
+	uint32_t at = 1;
+
+	while (at < functions.count && (is_own || memcmp(&functions.list[at], f, sizeof(*f)) != 0))
+		at++;
+	if (at == FUNCTIONS)
+		return 0;
+	if (at == functions.count)
+		memcpy(&functions.list[functions.count++], f, sizeof(*f));
+	return (uint8_t)(2 * at);
+}
+
+static void index_functions(const struct tracer *tracer, bool of_launches, size_t *used)
+{
+	for (uint32_t i = 2; i < 2 * CBIDS; i++) {
+		uint32_t cbid = i / 2, domain = i % 2 ? DRV : RT;
+		const char *name = NULL;
+		struct function f;
+
+		if (tracer->api.cuptiGetCallbackName(domain, cbid, &name) != CUPTI_ABI_SUCCESS ||
+		    !name)
+			continue;
+		f = describe(tracer, domain, cbid, name);
+		if ((f.meaning == API_KERNEL || f.meaning == API_GRAPH) != of_launches ||
+		    !f.is_followed)
+			continue;
+		if (of_launches)
+			f.name = keep_name(name, used);
+		functions.number[cbid][domain == DRV] = number_function(&f);
+	}
+}
+
+static void index_all_functions(const struct tracer *tracer)
 {
 	size_t used = 0;
 
-	memset(functions, 0, sizeof(functions));
-	functions[CUPTI_ABI_RT_cudaDeviceReset][0].resets_device = true;
-	functions[CUPTI_ABI_RT_cudaDeviceReset][0].is_followed = true;
-	for (uint32_t cbid = 1; cbid < CBIDS; cbid++) {
-		index_function(tracer, RT, cbid, &used);
-		index_function(tracer, DRV, cbid, &used);
-	}
+	memset(&functions, 0, sizeof(functions));
+	functions.count = 1;
+	index_functions(tracer, true, &used);
+	index_functions(tracer, false, &used);
+}
+
+static struct function *function_of(uint32_t domain, uint32_t cbid)
+{
+	uint64_t number = functions.number[cbid][domain == DRV];
+
+	return (struct function *)((char *)functions.list + number * (sizeof(struct function) / 2));
 }
 
 /* The conditional node that the calling thread has made last, until its bodies are known. */
@@ -171,7 +221,7 @@ static uint64_t number_of(const struct launch *launch)
 		memcpy(&what, params + f->kernel_at, sizeof(what));
 	else if (params && f->kind_at)
 		memcpy(&what, params + f->kind_at, sizeof(int32_t));
-	return hash_step(hash_seed.first, what, (uint64_t)(uintptr_t)f);
+	return hash_step(hash_seed.first, what, (uint64_t)(uintptr_t)launch->function);
 }
 
 /* What waits for the GPU is not in a hurry, and its wait needs the stack. */
@@ -460,10 +510,13 @@ static SELDOM void on_reset(struct tracer *tracer, const struct cupti_abi_callba
 static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		   const struct cupti_abi_callback_data *data, const void *frame)
 {
-	struct function *f = &functions[cbid % CBIDS][domain == DRV];
+	struct function *f;
 
+	if (cbid >= CBIDS)
+		return;
+	f = function_of(domain, cbid);
 	__asm__("" : "+r"(f)); /* the compiler would reckon it again for each member */
-	if (!f->is_followed || cbid >= CBIDS)
+	if (!f->is_followed)
 		return;
 	if (f->resets_device)
 		on_reset(tracer, data);
@@ -660,11 +713,9 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 
 	/* functions that a CUPTI does not know are refused one by one; nothing else depends on it
 	 */
-	for (uint32_t driver = 0; driver < 2; driver++)
-		for (uint32_t cbid = 0; cbid < CBIDS; cbid++)
-			if (functions[cbid][driver].is_followed)
-				api->cuptiEnableCallback(enable, subscriber, driver ? DRV : RT,
-							 cbid);
+	for (uint32_t i = 0; i < 2 * CBIDS; i++)
+		if (function_of(i % 2 ? DRV : RT, i / 2)->is_followed)
+			api->cuptiEnableCallback(enable, subscriber, i % 2 ? DRV : RT, i / 2);
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
 		if (follows_nodes(tracer) || resources[i] != CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED)
 			api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
@@ -678,7 +729,7 @@ int callback_subscribe(struct tracer *tracer)
 	if (result != CUPTI_ABI_SUCCESS)
 		return result;
 	tracer->subscribed = true;
-	index_functions(tracer);
+	index_all_functions(tracer);
 	enable_all(tracer, 1);
 	return CUPTI_ABI_SUCCESS;
 }

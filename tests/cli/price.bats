@@ -31,11 +31,11 @@ costs_at_most()
 @test "one launch with its stack" {
 	run_command "$root/tests/bench/price"
 	expect_status 0
-	costs_at_most 1010 54 80 15 4
+	costs_at_most 990 56 78 13 4
 }
 
 @test "one launch without its stack" {
 	run_command "$root/tests/bench/price" --no-stacks
 	expect_status 0
-	costs_at_most 550 34 32 10 4
+	costs_at_most 530 34 32 9 4
 }
