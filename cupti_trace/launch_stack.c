@@ -289,16 +289,29 @@ static struct known_stack *thread_slot(struct thread_cache *cache, uint64_t hash
 	return &set[hash >> 32 & 3];
 }
 
+static inline bool look_up(struct thread_cache *cache, uint64_t hash, uint32_t *id)
+{
+	const struct known_stack *slot = thread_slot(cache, hash);
+
+	*id = slot->id;
+	/* a launch from a signal's handler may have taken the slot just before */
+	atomic_signal_fence(memory_order_acq_rel);
+	return slot->hash == hash;
+}
+
 static void keep_id(struct thread_cache *cache, uint64_t hash, uint32_t id)
 {
 	struct known_stack *slot = thread_slot(cache, hash);
 
 	/* a launch from a signal's handler finds either stack under its own hash, or none */
 	slot->hash = 0;
-	atomic_signal_fence(memory_order_release);
+	atomic_signal_fence(memory_order_acq_rel);
 	slot->id = id;
-	atomic_signal_fence(memory_order_release);
+	atomic_signal_fence(memory_order_acq_rel);
 	slot->hash = hash;
+	atomic_signal_fence(memory_order_acq_rel);
+	if (slot->id != id)
+		slot->hash = 0; /* one has used the same slot meanwhile */
 }
 
 /* ---- capturing ---- */
@@ -323,7 +336,6 @@ static __attribute__((noinline)) uint32_t capture_by_walk(struct sink *sink, con
 							  struct thread_cache *cache)
 {
 	struct captured stack;
-	struct known_stack *slot;
 	uint64_t hash;
 	uint32_t id;
 
@@ -339,10 +351,7 @@ static __attribute__((noinline)) uint32_t capture_by_walk(struct sink *sink, con
 	hash = hash_stack(function, &stack);
 	if (!cache)
 		return find_id(sink, hash, function, &stack);
-	slot = thread_slot(cache, hash);
-	if (slot->hash == hash) {
-		id = slot->id;
-	} else {
+	if (!look_up(cache, hash, &id)) {
 		id = find_id(sink, hash, function, &stack);
 		keep_id(cache, hash, id);
 	}
@@ -366,7 +375,7 @@ uint32_t launch_stack_capture(struct sink *sink, const char *function, const voi
 {
 	struct thread_cache *cache = own.cache ? own.cache : make_cache();
 	uint64_t hash;
-	uint32_t now;
+	uint32_t now, id;
 
 	if (atomic_load_explicit(&watched_checks, memory_order_relaxed))
 		look_for_unload();
@@ -379,14 +388,11 @@ uint32_t launch_stack_capture(struct sink *sink, const char *function, const voi
 	}
 	hash = nvtx_has_open() ? 0 : unwind_recognize(frame);
 	if (hash) {
-		const struct known_stack *slot;
-
 		hash = hash_words(hash, function);
 		if (python_stack_is_there())
 			hash = hash_python(sink, hash);
-		slot = thread_slot(cache, hash);
-		if (slot->hash == hash)
-			return slot->id;
+		if (look_up(cache, hash, &id))
+			return id;
 	}
 	return capture_by_walk(sink, function, frame, cache);
 }
