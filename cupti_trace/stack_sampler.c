@@ -133,6 +133,7 @@ bool stack_sampler_times(struct stack_sampler *s)
 
 void stack_sampler_spent(struct stack_sampler *s, uint64_t ns)
 {
+	s->has_timed = true;
 	s->timed++;
 	s->timed_ns += ns < STACK_SAMPLER_LONGEST_NS ? ns : STACK_SAMPLER_LONGEST_NS;
 }

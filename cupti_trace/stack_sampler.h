@@ -15,12 +15,13 @@
  * Else kernels share the stacks in proportion to the square roots of their launches, and one that
  * has fewer launches than that has all. So those that are launched seldom, which are often the
  * longest, keep theirs.
+ *
  * A launch of a kernel with interval N is taken with chance 1/N, whatever was taken before: no loop
- * can be in step with that. A launch that is taken stands for N, itself among them. The interval
- * changes only at the ends of windows, and does not depend on which launches of the window were
- * taken but through what they cost. So what the taken ones of any launch site stand for adds up, on
- * average, to its launches. The first launch of each kernel on a thread is taken for certain, and
- * stands for itself.
+ * can be in step with that. A launch that is taken stands for N, itself among them. Intervals
+ * change only at the ends of windows, by what is known by then, so each launch has the chance that
+ * its stack's number says: what the taken ones of any launch site stand for adds up, on average, to
+ * its launches. The first launch of each kernel on a thread is taken for certain, and stands for
+ * itself.
  *
  * "Kernel" is what the caller says: of copies it is their kind. Beyond STACK_SAMPLER_KERNELS the
  * others share an interval.
@@ -41,9 +42,8 @@
 #define STACK_SAMPLER_KERNELS 3072u  /* that are told apart; 16 bytes each, and as much unused */
 /* A stack that takes longer counts as this: its thread waited for a CPU, or for the profiler. */
 #define STACK_SAMPLER_LONGEST_NS 100000u
-#define STACK_SAMPLER_MEMORY_NS                                          \
-	1000000000u /* what was spent is forgotten beyond this much time \
-		     */
+/* What was spent too much or too little is forgotten beyond what the limit is of this time. */
+#define STACK_SAMPLER_MEMORY_NS 1000000000u
 
 struct stack_sampler_kernel {
 	uint64_t kernel;   /* 0: free */
@@ -62,6 +62,7 @@ struct stack_sampler {
 	uint64_t timed_ns;
 	/* with half of what was before */
 	double known_timed, known_timed_ns, known_launches, known_ns;
+	bool has_timed;
 	uint32_t interval; /* of a kernel that is new; 1: all are taken */
 	uint32_t tick;     /* of the flusher, at the window's beginning */
 	struct stack_sampler_kernel *kernels;
@@ -89,10 +90,10 @@ static inline bool stack_sampler_is_due(const struct stack_sampler *s)
 }
 void stack_sampler_end_window(struct stack_sampler *s, uint64_t now_ns);
 
-/* Whether a window has ended, and so the interval is its own. */
+/* Whether a window has ended, and a stack was timed: so the interval is its own. */
 static inline bool stack_sampler_has_measured(const struct stack_sampler *s)
 {
-	return s->longest != STACK_SAMPLER_FIRST;
+	return s->has_timed && s->longest != STACK_SAMPLER_FIRST;
 }
 
 #endif
