@@ -281,6 +281,14 @@ static uint32_t part_at(const struct parts *parts, double share)
 	return low;
 }
 
+/* Of those from 0 on; it is not negative. */
+static uint64_t numbers_below(double end)
+{
+	uint64_t whole = (uint64_t)end;
+
+	return whole + ((double)whole < end);
+}
+
 /*
  * Operations at equal distances over the parts, from an offset that differs from time to time. How
  * many pieces they make; 0: no memory.
@@ -294,15 +302,9 @@ static uint32_t cut_count(struct spreading *w, const struct parts *parts, uint64
 		uint32_t at = part_at(parts, ((double)done + offset) / (double)count);
 		double end = parts->list[at].up_to * (double)count - offset;
 
-		if (at + 1 == parts->count || end >= (double)count)
-			next = count;
-		else
-			next = end > (double)done ? (uint64_t)end + ((double)(uint64_t)end < end)
-						  : done + 1;
-		if (next <= done)
-			next = done + 1;
-		if (next > count)
-			next = count;
+		next = count;
+		if (at + 1 < parts->count && end < (double)count)
+			next = end > (double)done ? numbers_below(end) : done + 1;
 		if (!array_make_room(&w->pieces, pieces, &w->capacity, sizeof(*w->pieces)))
 			return 0;
 		w->pieces[pieces++] = (struct piece){.part = at, .work = {.count = next - done}};
