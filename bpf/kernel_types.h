@@ -36,6 +36,12 @@ struct signal_struct {
 	struct {
 		int counter;
 	} live;
+	int nr_threads;
+	unsigned long long sum_sched_runtime;
+} BPF_CORE_TYPE;
+
+struct sched_entity {
+	unsigned long long sum_exec_runtime;
 } BPF_CORE_TYPE;
 
 struct thread_struct {
@@ -57,6 +63,7 @@ struct mm_struct {
 
 struct task_struct {
 	struct thread_struct thread;
+	struct sched_entity se;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;

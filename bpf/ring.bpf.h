@@ -97,6 +97,18 @@ static __always_inline void describe(struct stack_event *event, __u64 time_ns, _
 	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 
+/* What the process has used, at this time. */
+static __always_inline void send_used(struct task_struct *task, __u32 pid, __u64 time_ns,
+				      __u32 flags, __u64 value)
+{
+	struct stack_value record;
+
+	describe(&record.event, time_ns, pid, pid, STACK_EVENT_CPU_USED, 0, sizeof(record));
+	record.event.flags = flags;
+	record.value = value;
+	bpf_ringbuf_output(&events, &record, sizeof(record), BPF_RB_NO_WAKEUP);
+}
+
 static __always_inline void send_value(struct task_struct *task, __u32 pid, __u16 kind,
 				       __u16 function, __u64 value)
 {

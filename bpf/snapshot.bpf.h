@@ -60,6 +60,7 @@ static __always_inline __u32 copy_stack(void *to, const unsigned int limit, __u6
 struct taken {
 	struct python_sight sight;
 	__u64 above; /* the most bytes that the stack can have */
+	__u32 flags;
 	__u16 kind, function;
 };
 
@@ -78,6 +79,10 @@ static __always_inline void begin_taking(struct taken *t, struct task_struct *ta
 	t->above = first > sp ? first - sp : ~0ull;
 	if (self > sp && self - sp < t->above)
 		t->above = self - sp;
+	if (!task->mm) {
+		t->flags = STACK_EVENT_NO_MEMORY;
+		t->above = 0;
+	}
 }
 
 /*
@@ -122,6 +127,7 @@ static __always_inline bool send_with_room(const struct taken *t, const struct p
 		return 0;
 	describe(&s->event, t->sight.time_ns, t->sight.pid, t->sight.tid, t->kind, t->function,
 		 stack_at + bytes);
+	s->event.flags = t->flags;
 	save_registers(s, regs);
 	s->kernel_at = kernel_at;
 	s->python_at = python ? python_at : 0;

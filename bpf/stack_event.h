@@ -5,7 +5,7 @@
  * Every record begins with a struct stack_event with its `kind`:
  *
  *   CPU_SNAPSHOT, LAUNCH, CALL  a struct stack_snapshot and its parts
- *   CALL_END, REFUSED           a struct stack_value
+ *   CALL_END, REFUSED, CPU_USED a struct stack_value
  *   PYTHON_CODE                 a struct stack_python_code, without its lines if not requested
  *
  * Times are CLOCK_MONOTONIC in ns. Process and thread ids are those of the profiler's pid
@@ -29,9 +29,19 @@ enum stack_event_kind {
 	STACK_EVENT_CALL_END = 5,     /* its return; the value is the time of its entry */
 	STACK_EVENT_REFUSED = 6,      /* CUPTI refused another client; the value is who called it */
 	STACK_EVENT_PYTHON_CODE = 7,  /* a code object's name; comes before its first use */
+	/*
+	 * The value is the CPU time in ns that the kernel has charged to the process since its
+	 * start. Comes when it has executed a program (flagged) and when its last thread begins to
+	 * end, to the kernel's last tick; and when all is released, to the ns, with the time when
+	 * that thread began to end.
+	 */
+	STACK_EVENT_CPU_USED = 8,
 };
 
-#define STACK_EVENT_TRUNCATED 1u /* flags, in recordings only: the list of frames was cut */
+/* flags */
+#define STACK_EVENT_TRUNCATED 1u /* in recordings only: the list of frames was cut */
+#define STACK_EVENT_NO_MEMORY 2u /* CPU_SNAPSHOT: an ending thread that has no memory any more */
+#define STACK_EVENT_EXEC 4u      /* CPU_USED: by the programs before this one */
 
 struct stack_event {
 	__u64 time_ns;

@@ -23,9 +23,27 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCESSES);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u32); /* process id */
-	__type(value, __u8);
+	__type(key, __u32);   /* process id */
+	__type(value, __u64); /* the kernel's struct of it; 0: unknown */
 } tracked SEC(".maps");
+
+struct ending {
+	__u64 time_ns;
+	__u32 pid;
+	__u32 unused;
+};
+
+/*
+ * Processes of `tracked` whose last thread has begun to end: it still uses CPU time, to give back
+ * memory above all. By the kernel's struct of them, for they lose their ids.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_PROCESSES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u64);
+	__type(value, struct ending);
+} ending SEC(".maps");
 
 /* Processes whose calls are timed, added by the reader. */
 struct {
@@ -259,17 +277,36 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 
 /* ---- processes ---- */
 
+static __always_inline __u64 signal_of(struct task_struct *task)
+{
+	return (__u64)BPF_CORE_READ(task, signal);
+}
+
+static __always_inline void forget(__u32 pid)
+{
+	bpf_map_delete_elem(&tracked, &pid);
+	bpf_map_delete_elem(&pythons, &pid);
+	bpf_map_delete_elem(&timed, &pid);
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	__u32 from = process_of(parent), to = process_of(child);
 	struct stack_python *python;
-	__u8 yes = 1;
+	__u64 self;
 
 	/* a new thread has its creator's process id */
-	if (!from || !to || from == to || !is_in(&tracked, from))
+	if (!to || from == to)
 		return 0;
-	if (bpf_map_update_elem(&tracked, &to, &yes, BPF_ANY))
+	if (!from || !is_in(&tracked, from)) {
+		/* it may have been the id of a process that is not released yet */
+		if (is_in(&tracked, to))
+			forget(to);
+		return 0;
+	}
+	self = signal_of(child);
+	if (bpf_map_update_elem(&tracked, &to, &self, BPF_ANY))
 		COUNT(untracked_processes);
 	python = bpf_map_lookup_elem(&pythons, &from);
 	if (python)
@@ -279,6 +316,13 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+/* By threads that are released, and by this one. */
+static __always_inline __u64 used_ns(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, signal, sum_sched_runtime) +
+	       BPF_CORE_READ(task, se.sum_exec_runtime);
+}
+
 /* A new program in the process starts over: it may be able to use CUPTI. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
@@ -286,22 +330,51 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	__u32 pid = process_of(task);
 
 	bpf_task_storage_delete(&threads, task);
-	if (pid)
-		bpf_map_delete_elem(&timed, &pid);
+	if (!pid)
+		return 0;
+	bpf_map_delete_elem(&timed, &pid);
+	if (is_in(&tracked, pid))
+		send_used(task, pid, bpf_ktime_get_ns(), STACK_EVENT_EXEC, used_ns(task));
 	return 0;
 }
 
+/* Since Linux 6.16 before the thread gives back its memory, until then after it. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
-	__u32 pid = process_of(task);
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+	struct ending end = {.pid = process_of(task)};
+	__u64 self = signal_of(task), used = used_ns(task);
 
-	/* the last thread takes the process with it; its number may be reused */
-	if (pid && BPF_CORE_READ(task, signal, live.counter) == 0) {
-		bpf_map_delete_elem(&tracked, &pid);
-		bpf_map_delete_elem(&pythons, &pid);
-		bpf_map_delete_elem(&timed, &pid);
-	}
+	/* the last thread takes the process with it */
+	if (!end.pid || BPF_CORE_READ(task, signal, live.counter) != 0 || !is_in(&tracked, end.pid))
+		return 0;
+	if (leader != task) /* it has ended, and is released last */
+		used += BPF_CORE_READ(leader, se.sum_exec_runtime);
+	end.time_ns = bpf_ktime_get_ns();
+	send_used(task, end.pid, end.time_ns, 0, used);
+	if (bpf_map_update_elem(&ending, &self, &end, BPF_ANY))
+		forget(end.pid);
+	return 0;
+}
+
+/* A thread has been released, and the process with its last one. Its id may have been reused. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *task)
+{
+	__u64 self = signal_of(task), *now;
+	struct ending *end = bpf_map_lookup_elem(&ending, &self);
+	struct ending ended;
+
+	if (!end || BPF_CORE_READ(task, signal, nr_threads) != 0)
+		return 0;
+	ended = *end;
+	bpf_map_delete_elem(&ending, &self);
+	send_used(task, ended.pid, ended.time_ns, 0,
+		  BPF_CORE_READ(task, signal, sum_sched_runtime));
+	now = bpf_map_lookup_elem(&tracked, &ended.pid);
+	if (now && (*now == self || *now == 0))
+		forget(ended.pid);
 	return 0;
 }
 

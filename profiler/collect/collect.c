@@ -9,6 +9,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/saturate.h"
 #include "profiler/collect/attribution.h"
+#include "profiler/collect/cpu_time.h"
 #include "profiler/collect/open_calls.h"
 #include "profiler/collect/open_launches.h"
 #include "profiler/collect/pid_namespace.h"
@@ -16,6 +17,8 @@
 #include "profiler/collect/stack_builder.h"
 #include "profiler/profile/marks.h"
 #include "symbolize/array.h"
+
+#define CLOCKS_AT_ONCE 256u /* of processes: some 100 us */
 
 struct collect {
 	struct collect_options options;
@@ -35,6 +38,9 @@ struct collect {
 	struct stack_table *stacks;
 	struct stack_builder builder;
 	struct profile *profile;
+	struct cpu_time cpu_time;
+	uint64_t waited_ns;      /* CPU time of all that was waited for; 0: not known yet */
+	uint32_t clock_position; /* up to here processes' clocks have been read in this turn */
 	struct places places;
 	struct place_names place_names;
 	struct devices devices;
@@ -109,6 +115,7 @@ void collect_free(struct collect *c)
 	symbolizer_free(c->symbolizer);
 	stack_table_free(c->stacks);
 	profile_free(c->profile);
+	cpu_time_release(&c->cpu_time);
 	join_free(c->join);
 	attribution_release(&c->attribution);
 	open_calls_release(&c->open_calls);
@@ -320,8 +327,11 @@ static struct process *on_exec(struct collect *c, struct process *old,
 	end_process(c, old, event->time_ns);
 	process =
 		begin_process(c, processes_start(&c->processes, event->pid, event->time_ns, true));
-	if (process && event->comm[0])
+	if (!process)
+		return NULL;
+	if (event->comm[0])
 		process->comm = collect_text(c, event->comm);
+	cpu_time_exec(&c->cpu_time, old, process);
 	return process;
 }
 
@@ -419,13 +429,14 @@ static struct process *process_of(struct collect *c, const struct stack_event *e
 	return process && !process->is_ours ? process : NULL;
 }
 
-static void add_sample(struct collect *c, const struct process *process,
-		       const struct stack_event *event, uint32_t stack, bool is_whole)
+static void add_sample(struct collect *c, struct process *process, const struct stack_event *event,
+		       uint32_t stack, bool is_whole)
 {
 	uint32_t place = place_of(c, process, event->tid);
 
 	c->ledger.cpu.samples++;
 	c->ledger.cpu.whole += is_whole;
+	cpu_time_sampled(&c->cpu_time, process, c->options.sample_ns);
 	profile_add(c->profile, ROW_CPU, stack, place, c->options.sample_ns, 0);
 	record(c, TIMELINE_CPU_SAMPLE, event->time_ns, c->options.sample_ns, stack, place);
 }
@@ -489,6 +500,69 @@ const struct unwind_frame *collect_last_frames(const struct collect *c, uint32_t
 	*count = c->builder.unwound_count;
 	*is_whole = c->builder.unwound_is_whole;
 	return c->builder.unwound;
+}
+
+/* ---- CPU time by the kernel's account ---- */
+
+void collect_cpu_used(struct collect *c, pid_t pid, uint64_t time_ns, uint64_t total_ns,
+		      bool is_before)
+{
+	struct process *process = processes_find_at(&c->processes, pid, time_ns);
+
+	if (process && (is_before || !process->is_ours))
+		cpu_time_charge(&c->cpu_time, process, is_before ? time_ns : CPU_TIME_END, total_ns,
+				is_before);
+}
+
+void collect_read_clocks(struct collect *c, uint64_t now_ns, bool is_last)
+{
+	uint32_t pid, left = is_last ? UINT32_MAX : CLOCKS_AT_ONCE;
+	uint64_t value;
+
+	if (is_last)
+		c->clock_position = 0;
+	while (left-- > 0) {
+		if (!id_map_next(&c->processes.by_pid, &c->clock_position, &pid, &value)) {
+			c->clock_position = 0;
+			return;
+		}
+		cpu_time_read(&c->cpu_time, (struct process *)(uintptr_t)value, now_ns, is_last);
+	}
+}
+
+void collect_waited_for(struct collect *c, uint64_t used_ns)
+{
+	c->waited_ns = used_ns;
+}
+
+/* What no sample stands for, under its program's name. */
+static void add_rest(struct collect *c, const struct program_time *program)
+{
+	struct place place = place_unknown();
+	uint32_t stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK,
+					       program->name ? program->name : MARK_NO_PROGRAM);
+
+	stack = stack_table_push_text(c->stacks, stack, FRAME_MARK, MARK_NOT_SAMPLED);
+	if (program->process)
+		place.part[PLACE_PROCESS] = program->process;
+	profile_add_several(c->profile, ROW_CPU, stack, places_add(&c->places, &place),
+			    (program->rest_ns + c->options.sample_ns / 2) / c->options.sample_ns,
+			    program->rest_ns);
+}
+
+static void finish_cpu_time(struct collect *c)
+{
+	struct ledger_cpu *cpu = &c->ledger.cpu;
+
+	if (!c->options.measure.samples_cpu)
+		return;
+	cpu->not_sampled_ns =
+		cpu_time_finish(&c->cpu_time, c->waited_ns, cpu->in_calls * c->options.sample_ns,
+				c->options.sample_ns);
+	cpu->used_ns = c->cpu_time.charged_ns;
+	for (uint32_t i = 0; i < c->cpu_time.count; i++)
+		if (c->cpu_time.programs[i].rest_ns)
+			add_rest(c, &c->cpu_time.programs[i]);
 }
 
 /* ---- timed calls ---- */
@@ -1048,6 +1122,7 @@ static void settle(struct collect *c, struct process *process)
 	while (c->options.measure.devices && (sum = work_tally_next(&process->counted, &at)))
 		devices_use(&c->devices, process->id, sum->key.device);
 	count_untraced(c, process);
+	cpu_time_settle(&c->cpu_time, process);
 	ledger_settle(&c->ledger, (uint32_t)process->pid, &process->counted,
 		      process->lacks_sums ? &none : &process->reported);
 	process_free(process);
@@ -1104,6 +1179,7 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	while ((process = processes_take_any(&c->processes)))
 		settle(c, process);
 	discount_hidden(c);
+	finish_cpu_time(c);
 	c->ledger.bounds.stacks = stack_table_refused(c->stacks);
 	c->ledger.bounds.refused = c->target_bytes.refused;
 	free_passing(c);

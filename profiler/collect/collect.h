@@ -166,6 +166,24 @@ void collect_call(struct collect *c, const struct stack_snapshot *snapshot, cons
 void collect_call_end(struct collect *c, const struct stack_event *event, uint64_t start_ns,
 		      const char *api);
 
+/* ---- CPU time by the kernel's account (cpu_time.h) ---- */
+
+/*
+ * The process that had this pid at `time_ns`, while it ran or began to end, has used `total_ns`
+ * since it began; `is_before`: until it executed its present program, else in all.
+ */
+void collect_cpu_used(struct collect *c, pid_t pid, uint64_t time_ns, uint64_t total_ns,
+		      bool is_before);
+
+/*
+ * Reads the clocks of some of the running processes, in turn. `is_last`: of all, and what they use
+ * from here on does not count.
+ */
+void collect_read_clocks(struct collect *c, uint64_t now_ns, bool is_last);
+
+/* What the kernel charged to the command and all that was waited for in its tree. */
+void collect_waited_for(struct collect *c, uint64_t used_ns);
+
 /* ---- what the target sends ---- */
 
 /*

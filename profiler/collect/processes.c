@@ -16,14 +16,13 @@ struct process *processes_find(const struct processes *p, pid_t pid)
 
 struct process *processes_find_at(const struct processes *p, pid_t pid, uint64_t time_ns)
 {
-	struct process *now = processes_find(p, pid), *then = NULL;
+	struct process *now = processes_find(p, pid), *then;
 
-	if (!now || now->began_ns <= time_ns)
+	if (now && now->began_ns <= time_ns)
 		return now;
-	for (struct process *at = p->first_ended; at; at = at->next)
-		if (at->pid == pid && !at->is_apart && at->began_ns <= time_ns &&
-		    at->ended_ns >= time_ns)
-			then = at;
+	then = pointer(id_map_find(&p->ended, (uint32_t)pid));
+	while (then && then->began_ns > time_ns)
+		then = then->before;
 	return then ? then : now;
 }
 
@@ -31,10 +30,7 @@ struct process *processes_find_last(const struct processes *p, pid_t pid)
 {
 	struct process *last = processes_find(p, pid);
 
-	for (struct process *at = last ? NULL : p->first_ended; at; at = at->next)
-		if (at->pid == pid && !at->is_apart)
-			last = at;
-	return last;
+	return last ? last : pointer(id_map_find(&p->ended, (uint32_t)pid));
 }
 
 struct process *processes_get(const struct processes *p, uint32_t id)
@@ -74,6 +70,34 @@ void process_free(struct process *process)
 	free(process);
 }
 
+/* Without memory for it, nothing comes to the process any more. */
+static void note_ended(struct processes *p, struct process *process)
+{
+	uint64_t *last = id_map_get(&p->ended, (uint32_t)process->pid);
+
+	if (!last)
+		return;
+	process->before = pointer(last);
+	*last = (uint64_t)(uintptr_t)process;
+}
+
+static void forget_ended(struct processes *p, const struct process *process)
+{
+	uint64_t *last = id_map_find(&p->ended, (uint32_t)process->pid);
+	struct process *at = pointer(last);
+
+	if (at == process) {
+		*last = (uint64_t)(uintptr_t)process->before;
+		if (!process->before)
+			id_map_remove(&p->ended, (uint32_t)process->pid);
+		return;
+	}
+	while (at && at->before != process)
+		at = at->before;
+	if (at)
+		at->before = process->before;
+}
+
 void processes_end(struct processes *p, struct process *process, uint64_t time_ns)
 {
 	if (process->ended_ns)
@@ -88,6 +112,7 @@ void processes_end(struct processes *p, struct process *process, uint64_t time_n
 		return;
 	}
 	id_map_remove(&p->by_pid, (uint32_t)process->pid);
+	note_ended(p, process);
 	if (p->last_ended)
 		p->last_ended->next = process;
 	else
@@ -132,7 +157,7 @@ static struct process *enter(struct processes *p, struct process *process, uint6
 
 	if (!process)
 		return NULL;
-	process->began_ns = time_ns;
+	process->began_ns = process->read_ns = time_ns;
 	old = process->is_apart ? NULL : processes_find(p, process->pid);
 	if (old)
 		processes_end(p, old, time_ns);
@@ -187,6 +212,8 @@ static struct process *take_ended(struct processes *p, struct process *before)
 	if (p->last_ended == taken)
 		p->last_ended = before;
 	taken->next = NULL;
+	forget_ended(p, taken);
+	taken->before = NULL;
 	id_map_remove(&p->by_id, taken->id);
 	return taken;
 }
@@ -228,5 +255,6 @@ void processes_release(struct processes *p)
 		process_free(process);
 	id_map_release(&p->by_pid);
 	id_map_release(&p->by_id);
+	id_map_release(&p->ended);
 	*p = (struct processes){0};
 }

@@ -55,12 +55,21 @@ struct process {
 
 	bool lacks_gpu_time; /* it made CUDA calls, or was to be traced */
 
-	struct process *next; /* in the table's list of ended processes */
+	/* cpu_time.h's numbers of what it runs, and of what ran under its pid before; 0: none */
+	uint32_t program, earlier;
+	uint64_t charged_ns; /* by the kernel, to its pid */
+	uint64_t read_ns;    /* when that was known last */
+	bool has_executed;   /* its pid was another program's before */
+	bool runs_on;        /* after the command */
+
+	struct process *next;   /* in the table's list of ended processes */
+	struct process *before; /* that had the same pid, and has ended */
 };
 
 struct processes {
 	struct id_map by_pid; /* running ones; values are pointers */
 	struct id_map by_id;  /* all */
+	struct id_map ended;  /* the last one ended of each pid */
 	struct process *first_ended, *last_ended;
 	uint32_t newest_id;
 	uint32_t taken_id; /* up to here processes_take_any has taken them */
@@ -77,7 +86,10 @@ struct process *processes_get(const struct processes *processes, uint32_t id);
 /* The running process with this pid, else the last one that is still kept, or NULL. */
 struct process *processes_find_last(const struct processes *processes, pid_t pid);
 
-/* The process that ran under this pid then, if it is still kept; else the running one, or NULL. */
+/*
+ * The process that had this pid then, if it is still kept; else the running one, or NULL. One that
+ * has ended keeps its pid until another begins: it is still charged for its end.
+ */
 struct process *processes_find_at(const struct processes *processes, pid_t pid, uint64_t time_ns);
 
 /*

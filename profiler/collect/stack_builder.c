@@ -129,15 +129,45 @@ static void add_user(struct stack_builder *b, struct frames *f, struct process *
 		add_code(f, b->unwound[i].code, b->unwound[i].is_return_address);
 }
 
+/* The old program's memory is gone, and its registers stay until the new one's are set. */
+static bool is_in_exec(struct stack_builder *b, const struct stack_snapshot *snapshot)
+{
+	const __u64 *kernel = stack_snapshot_kernel(snapshot);
+
+	for (uint32_t i = snapshot->event.kernel_frames; i-- > 0;) {
+		struct code_ref code = symbolizer_locate_kernel(b->symbolizer, kernel[i]);
+
+		if (strcmp(symbolizer_name(b->symbolizer, code, i > 0), "bprm_execve") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What a process is called whose thread has no stack of its own. */
+static uint32_t push_program(struct stack_builder *b, const struct process *process)
+{
+	return stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_MARK,
+				     process->comm ? process->comm : MARK_NO_PROGRAM);
+}
+
 uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process,
 				const struct stack_snapshot *snapshot, const char *api,
 				bool *is_whole)
 {
+	bool is_gone = (snapshot->event.flags & STACK_EVENT_NO_MEMORY) != 0;
 	struct frames f;
 
 	f.count = 0;
 	add_kernel(b, &f, stack_snapshot_kernel(snapshot), snapshot->event.kernel_frames);
-	unwind(b, process, snapshot);
+	b->unwound_count = 0;
+	b->unwound_is_whole = true;
+	if (!is_gone)
+		unwind(b, process, snapshot);
+	if (is_gone || (!b->unwound_is_whole && is_in_exec(b, snapshot))) {
+		b->unwound_count = 0;
+		*is_whole = b->unwound_is_whole = true;
+		return stack_table_add(b->stacks, push_program(b, process), f.list, f.count);
+	}
 	add_user(b, &f, process, snapshot);
 	if (api)
 		name_innermost(&f, api);

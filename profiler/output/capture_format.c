@@ -208,5 +208,7 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.spread.left),
 	NUMBER(ledger.spread.left_ns),
 	NUMBER(ledger.spread.error_ns),
+	NUMBER(ledger.cpu.used_ns),
+	NUMBER(ledger.cpu.not_sampled_ns),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

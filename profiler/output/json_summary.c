@@ -98,13 +98,15 @@ static void put_stacks(struct json *j, const struct totals *t)
 	json_close_object(j);
 }
 
-static void put_totals(struct json *j, const uint64_t totals[ROW_KINDS], const struct digest *d)
+static void put_totals(struct json *j, const uint64_t totals[ROW_KINDS], const struct digest *d,
+		       const struct ledger *l)
 {
 	json_break_line(j);
 	json_key(j, "totals");
 	json_open_object(j);
 	put_number(j, "cpu_ns", totals[ROW_CPU]);
 	put_number(j, "cpu_samples", d->functions.whole.count);
+	put_number(j, "cpu_not_sampled_ns", l->cpu.not_sampled_ns);
 	put_number(j, "gpu_ns", totals[ROW_GPU]);
 	put_number(j, "gpu_kernels", d->kernels.whole.count);
 	put_number(j, "gpu_other_operations", d->copies.whole.count);
@@ -139,6 +141,7 @@ static void put_run(struct json *j, const struct totals *t)
 	put_number(j, "started_unix_ns", t->start_unix_ns);
 	put_number(j, "elapsed_ns", t->elapsed_ns);
 	put_number(j, "command_cpu_ns", t->command_cpu_ns);
+	put_number(j, "processes_cpu_ns", t->ledger->cpu.used_ns);
 	put_number(j, "profiler_cpu_ns", t->own_cpu_ns);
 	put_number(j, "sample_ns", t->sample_ns);
 	put_number(j, "library_cpu_ns", t->ledger->cost.program_ns);
@@ -160,7 +163,7 @@ static int write_summary(const struct result *result, const struct writer_option
 	written->items = d->kernels.count;
 	json_open_object(&j);
 	put_run(&j, &result->totals);
-	put_totals(&j, written->total, d);
+	put_totals(&j, written->total, d, result->totals.ledger);
 	put_stacks(&j, &result->totals);
 	put_work(&j, &result->totals.ledger->gpu);
 	put_table(&j, "kernels", "calls", &d->kernels);

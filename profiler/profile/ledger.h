@@ -17,11 +17,13 @@
 
 /* CPU samples, and stacks that were copied and unwound by the profiler. */
 struct ledger_cpu {
-	uint64_t samples;   /* in the profile */
-	uint64_t whole;     /* of these, unwound to the thread's start */
-	uint64_t dropped;   /* lost between the kernel and us */
-	uint64_t in_calls;  /* ticks within timed calls, which account for the time */
-	uint64_t after_end; /* processes that outlived the command, no longer sampled */
+	uint64_t samples;        /* in the profile */
+	uint64_t whole;          /* of these, unwound to the thread's start */
+	uint64_t dropped;        /* lost between the kernel and us */
+	uint64_t in_calls;       /* ticks within timed calls, which account for the time */
+	uint64_t after_end;      /* processes that outlived the command, no longer sampled */
+	uint64_t used_ns;        /* charged by the kernel; 0: not known */
+	uint64_t not_sampled_ns; /* of it, under "[not sampled]" */
 };
 
 struct ledger_launches {

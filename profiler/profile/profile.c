@@ -84,12 +84,24 @@ static void add_to_row(struct profile *p, const struct row *key, const struct ro
 	p->rows[at].bytes += amounts->bytes;
 }
 
-void profile_add(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place, uint64_t ns,
-		 uint64_t bytes)
+static void add(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place,
+		uint64_t count, uint64_t ns, uint64_t bytes)
 {
 	const struct row key = {.kind = kind, .stack = stack, .place = place};
 
-	add_to_row(p, &key, &(struct row){.count = 1, .ns = ns, .bytes = bytes});
+	add_to_row(p, &key, &(struct row){.count = count, .ns = ns, .bytes = bytes});
+}
+
+void profile_add(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place, uint64_t ns,
+		 uint64_t bytes)
+{
+	add(p, kind, stack, place, 1, ns, bytes);
+}
+
+void profile_add_several(struct profile *p, enum row_kind kind, uint32_t stack, uint32_t place,
+			 uint64_t count, uint64_t ns)
+{
+	add(p, kind, stack, place, count ? count : 1, ns, 0);
 }
 
 bool profile_move(struct profile *p, enum row_kind kind, uint32_t place, uint32_t from, uint32_t to,

@@ -51,6 +51,10 @@ void profile_limit(struct profile *profile, struct allowance *memory);
 void profile_add(struct profile *profile, enum row_kind kind, uint32_t stack, uint32_t place,
 		 uint64_t ns, uint64_t bytes);
 
+/* Adds `count` at once, together `ns`; at least one. */
+void profile_add_several(struct profile *profile, enum row_kind kind, uint32_t stack,
+			 uint32_t place, uint64_t count, uint64_t ns);
+
 /*
  * Moves a part of what one row has to another, at the same place. False: it has less, for it was
  * not kept; nothing changes.

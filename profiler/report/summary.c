@@ -52,26 +52,26 @@ static void report_samples(struct log *log, const struct measure *m, const struc
 		log_line(log, "Samples: %s%s%s", cpu, cpu[0] && gpu[0] ? ", " : "", gpu);
 }
 
-/*
- * What was sampled, beside what the kernel charged. Children that nobody waited for are in the
- * samples alone. A few samples more or less are chance, so a hundred are needed to say it.
+/* What was sampled, beside what the kernel charged: of a hundred samples or more, or if it lacks.
  */
 static void report_cpu(struct log *log, const struct measure *m, const struct totals *t)
 {
 	const struct ledger_cpu *cpu = &t->ledger->cpu;
-	double used = (double)t->command_cpu_ns, sample = (double)t->sample_ns;
-	double sampled = (double)saturated_sum(cpu->samples, cpu->in_calls) * sample;
+	double used = (double)(cpu->used_ns ? cpu->used_ns : t->command_cpu_ns);
+	double sampled = (double)saturated_sum(cpu->samples, cpu->in_calls) * (double)t->sample_ns;
+	double rest = (double)cpu->not_sampled_ns;
 
-	if (!m->samples_cpu || sample <= 0 || used < 100 * sample)
+	if (!m->samples_cpu || used <= 0 || (used < 100 * (double)t->sample_ns && rest <= 0))
 		return;
-	log_line(log, "CPU: %.3f s used, %.3f s sampled (%.0f %%)", used / 1e9, sampled / 1e9,
-		 100 * sampled / used);
-	if (sampled + 5 * sample < 0.95 * used)
-		log_warn(log, "%.0f %% of the CPU time has no sample: %s",
-			 100 * (1 - sampled / used),
-			 cpu->dropped ? "samples were dropped, see below"
-				      : "time in exec and exit, or, without root, of threads and "
-					"processes that ran for less than a sampling period");
+	log_line(log, "CPU: %.3f s used, %.3f s sampled (%.0f %%)%s", used / 1e9, sampled / 1e9,
+		 100 * sampled / used, rest > 0 ? ", the rest is [not sampled]" : "");
+	if (rest > 0.05 * used)
+		log_warn(log, "%.0f %% of the CPU time has no sample: %s", 100 * rest / used,
+			 cpu->dropped
+				 ? "samples were dropped, see below"
+				 : "time in exec and exit, or, without root, in the kernel, or "
+				   "of threads and processes that ran for less than a "
+				   "sampling period");
 }
 
 static void report_waits(struct log *log, const struct measure *m, const struct ledger *l)

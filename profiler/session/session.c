@@ -74,6 +74,7 @@ struct session {
 	uint64_t quick_until_ns; /* look often until then */
 	uint64_t start_ns, start_unix_ns, ended_ns;
 	uint64_t lost_samples, waiting, next_count_ns; /* for a watcher */
+	uint64_t clocks_read_ns;                       /* of processes */
 	uint64_t longest_round_ns;                     /* from one wait for events to the next */
 };
 
@@ -535,6 +536,11 @@ static void take_stack(struct session *s, const struct stack_event *event)
 	case STACK_EVENT_PYTHON_CODE:
 		collect_python_code(s->collect, (const struct stack_python_code *)event);
 		break;
+	case STACK_EVENT_CPU_USED:
+		collect_cpu_used(s->collect, (pid_t)event->pid, event->time_ns,
+				 ((const struct stack_value *)event)->value,
+				 event->flags & STACK_EVENT_EXEC);
+		break;
 	default:
 		call_timing_take(s->call_timing, event); /* not recorded */
 	}
@@ -699,6 +705,10 @@ static void collect_round(struct session *s)
 
 	if (bpf)
 		bpf_source_vary_clocks(bpf, begun_ns);
+	else if (!s->command_ended && begun_ns - s->clocks_read_ns >= TICK_MS * 1000000u) {
+		s->clocks_read_ns = begun_ns;
+		collect_read_clocks(s->collect, begun_ns, false);
+	}
 	/* learn at once what a program that has just started is: Python, for example */
 	drain_kernel_events(s, begun_ns < s->quick_until_ns);
 	if (read_pipe(s, PIPE_CHUNK))
@@ -767,6 +777,9 @@ static bool has_ended(struct session *s)
 	/* CPU samples end with the command; what it left behind is counted */
 	kernel_events_stop_samples(s->kernel);
 	drain_kernel_events(s, false);
+	if (s->target.used_ns)
+		collect_cpu_used(s->collect, s->target.pid, s->ended_ns, s->target.used_ns, false);
+	collect_read_clocks(s->collect, s->ended_ns, true);
 	return true;
 }
 
@@ -872,7 +885,6 @@ static void take_counters(struct session *s)
 	l->processes.lost_records = kernel_events_lost(s->kernel);
 	counters = bpf_source_counters(bpf);
 	l->cpu.dropped = counters.dropped_samples;
-	l->cpu.in_calls = counters.samples_in_calls;
 	saturated_add(&l->launches.dropped, counters.dropped_launches);
 	l->cost.kernel_ns = counters.sample_ns + STACK_PROBE_EVERY * counters.probe_ns;
 	l->processes.not_followed = counters.untracked_processes;
@@ -880,11 +892,25 @@ static void take_counters(struct session *s)
 		l->calls.lost = counters.calls - l->calls.timed;
 }
 
+static uint64_t cpu_ns(const struct rusage *usage)
+{
+	return ((uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec) * 1000000000u +
+	       ((uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec) * 1000u;
+}
+
 static void collect_rest(struct session *s)
 {
+	const struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	struct rusage waited = {0};
+
 	read_rest_of_pipe(s);
 	kernel_events_finish(s->kernel);
 	drain_kernel_events(s, false);
+	if (bpf)
+		collect_ledger(s->collect)->cpu.in_calls =
+			bpf_source_counters(bpf).samples_in_calls;
+	getrusage(RUSAGE_CHILDREN, &waited);
+	collect_waited_for(s->collect, cpu_ns(&waited));
 	collect_finish(s->collect, monotonic_ns());
 	take_counters(s);
 }
@@ -919,12 +945,6 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 struct collect *session_collect(struct session *s)
 {
 	return s->collect;
-}
-
-static uint64_t cpu_ns(const struct rusage *usage)
-{
-	return ((uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec) * 1000000000u +
-	       ((uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec) * 1000u;
 }
 
 struct totals session_totals(const struct session *s)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/session/privilege.h"
@@ -118,11 +119,27 @@ int target_release(struct target *target)
 	return n == sizeof(error) ? -error.err : 0;
 }
 
+/* A process that has ended keeps its clock until it is waited for. */
+static uint64_t used_ns(pid_t pid)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+		return 0;
+	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
 bool target_poll(struct target *target)
 {
-	if (!target->ended && target->pid > 0 &&
-	    waitpid(target->pid, &target->wait_status, WNOHANG) == target->pid)
-		target->ended = true;
+	siginfo_t info = {.si_pid = 0};
+
+	if (target->ended || target->pid <= 0 ||
+	    waitid(P_PID, (id_t)target->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+	    info.si_pid != target->pid)
+		return target->ended;
+	target->used_ns = used_ns(target->pid);
+	target->ended = waitpid(target->pid, &target->wait_status, WNOHANG) == target->pid;
 	return target->ended;
 }
 

@@ -10,6 +10,7 @@
 #define PROFILER_SESSION_TARGET_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include "profiler/session/inherited.h"
 
@@ -27,6 +28,7 @@ struct target {
 	int exec_error; /* carries errno of a failed exec; closed by a successful one */
 	bool ended;
 	int wait_status;
+	uint64_t used_ns; /* CPU time of the program itself, to its end; 0: not known */
 };
 
 /* Starts the child and stops it at the gate. 0 or -errno. */

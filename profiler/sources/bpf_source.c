@@ -137,7 +137,8 @@ bool bpf_source_may_probe_returns(void)
 /* Before 6.1, programs of sampling clocks may not use maps that allocate on demand. */
 static void choose_map_flags(struct stacks *bpf)
 {
-	struct bpf_map *maps[] = {bpf->maps.tracked, bpf->maps.timed, bpf->maps.pythons};
+	struct bpf_map *maps[] = {bpf->maps.tracked, bpf->maps.timed, bpf->maps.pythons,
+				  bpf->maps.ending};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
 		if (kernel_release() < LINUX(6, 1))
@@ -225,7 +226,7 @@ static int load_for_kernel(struct bpf_source *s)
 static int follow_processes(struct bpf_source *s)
 {
 	struct bpf_program *programs[] = {s->bpf->progs.on_fork, s->bpf->progs.on_exec,
-					  s->bpf->progs.on_exit};
+					  s->bpf->progs.on_exit, s->bpf->progs.on_free};
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]) && !err; i++)
@@ -359,15 +360,15 @@ static int take_from(struct bpf_map *map, pid_t pid)
 
 int bpf_source_track(struct bpf_source *s, pid_t pid)
 {
-	__u8 yes = 1;
+	__u64 unknown = 0;
 
-	return put_in(s->bpf->maps.tracked, pid, &yes, sizeof(yes));
+	return put_in(s->bpf->maps.tracked, pid, &unknown, sizeof(unknown));
 }
 
 bool bpf_source_follows(const struct bpf_source *s, pid_t pid)
 {
 	__u32 key = (__u32)pid;
-	__u8 value;
+	__u64 value;
 
 	return bpf_map__lookup_elem(s->bpf->maps.tracked, &key, sizeof(key), &value, sizeof(value),
 				    0) == 0;

@@ -86,6 +86,7 @@ static bool is_valid(const struct stack_event *event, size_t size)
 		return is_valid_snapshot((const struct stack_snapshot *)event);
 	case STACK_EVENT_CALL_END:
 	case STACK_EVENT_REFUSED:
+	case STACK_EVENT_CPU_USED:
 		return size == sizeof(struct stack_value);
 	case STACK_EVENT_PYTHON_CODE:
 		return is_valid_code((const struct stack_python_code *)event);

@@ -87,8 +87,69 @@ within_points()
 			}' stdout out.folded
 		# "2.009 s used, 2.000 s sampled (100 %)"
 		awk '/^CPU: / { sub(/.*\(/, ""); share = $0 + 0 }
-			END { exit share < 75 || share > 125 }' stderr
+			END { exit share < 75 || share > 125 }' used
 	done
+}
+
+# adds_up FILE: what the kernel charged is in the profile at 50 Hz, as samples or as [not sampled],
+# within the two samples of rounding and of a command's first moments.
+adds_up()
+{
+	awk -v all="$(weight_of "$1")" '/^CPU: / {
+			print all " samples, used " $2 " s"
+			off = all - 50 * $2
+			ok = off <= 2 && off >= -2
+		}
+		END { exit !ok }' used
+}
+
+# As in privilege.bats: a plain user, in a folder that it may write to.
+as_nobody()
+{
+	needs_command setpriv
+	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 2 ]; then
+		skip 'kernel.perf_event_paranoid is above 2'
+	fi
+	mkdir -p -m 777 open
+	cp "$profile" .
+	run_command setpriv --reuid=65534 --regid=65534 --clear-groups ./profile "$@"
+}
+
+# Without root no time in the kernel is sampled, nor are processes of a few milliseconds.
+@test "what no sample stands for is in the profile, under its program" {
+	as_nobody -cpu-only -o open/out.folded -o open/out.json \
+		sh -c 'dd if=/dev/zero of=/dev/null bs=1 count=3000000 status=none
+			i=0; while [ $i -lt 300 ]; do head -c 3000000 /dev/zero >/dev/null; i=$((i + 1)); done'
+	expect_status 0
+	cat open/out.folded used
+	expect_line open/out.folded '^dd;\[not sampled\] [0-9]+$'
+	expect_line open/out.folded '^head;\[not sampled\] [0-9]+$'
+	adds_up open/out.folded
+	expect_line used '^CPU: .* s sampled \([0-9]+ %\), the rest is \[not sampled\]$'
+	expect_line used '^profile: [0-9]+ % of the CPU time has no sample: time in exec and exit, or, '
+	# dd ran longest, and head seldom 50 ms
+	[ "$(weight_of open/out.folded '^dd;')" -gt 10 ]
+	expect_line open/out.json '"cpu_not_sampled_ns": *[1-9]'
+}
+
+@test "with root, time in the kernel is sampled" {
+	run_profile -cpu-only -o out.folded dd if=/dev/zero of=/dev/null bs=1 count=4000000 status=none
+	expect_status 0
+	expect_no_line out.folded 'not sampled'
+	run_profile -gpu-only -o out.folded "$workloads/inference" 2
+	expect_no_line out.folded 'not sampled'
+}
+
+# Since Linux 6.16 a process is reported as ended before it gives back its memory.
+@test "a process is sampled until it has given back its memory" {
+	run_profile -cpu-only -F 997 -o out.folded python3 -c '
+import mmap, os
+mmap.mmap(-1, 500 << 20).write(b"x" * (500 << 20))
+os._exit(0)'
+	expect_status 0
+	expect_line out.folded '^python3(\.[0-9]+)?;.*;do_exit;.*exit_mmap'
+	expect_no_line out.folded '^\[truncated\];.*;do_exit;'
+	expect_no_line stderr 'ran on after the command'
 }
 
 @test "-cpu-only sets no variable for the command, and traces nothing" {

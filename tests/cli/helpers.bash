@@ -59,10 +59,21 @@ drop_noise()
 	noise+='\|^profile: [0-9]* CPU samples\? \(was\|were\) dropped: the machine was too busy '
 
 	if grep -q "$noise" stderr; then sed -i "/$noise/d" stderr; fi
+	split_used
 	split_stacks
 	split_work
 	split_omitted
 	split_cost
+}
+
+# In the file `used`: CPU time used and sampled, which cpu.bats examines. How much is not sampled
+# depends on the machine.
+split_used()
+{
+	local line='^CPU: \|^profile: [0-9]* % of the CPU time has no sample: '
+
+	grep "$line" stderr >used || true
+	if [ -s used ]; then sed -i "/$line/d" stderr; fi
 }
 
 # The number of whole stacks depends on the samples: these lines go to the file `stacks`,

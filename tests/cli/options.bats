@@ -228,7 +228,6 @@ as_nobody()
 	expect stderr <<-'END'
 		profile: loading eBPF programs is not permitted; run with sudo, or give the binary CAP_BPF and CAP_PERFMON. Going on with CPU samples of user code only
 		Samples: <N> CPU, 1480 launches, 1480 GPU kernels (530.800 ms)
-		CPU: <F> s used, <F> s sampled (<N> %)
 		Correlation: 1480 matched, 0 unmatched, 0 dropped
 		Wrote <N> stack<s> (<N> sample<s>: <N> CPU, 529 GPU) to open/out.folded
 	END

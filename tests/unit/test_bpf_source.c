@@ -9,7 +9,9 @@
 #include <dirent.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include "profiler/base/cuda_functions.h"
@@ -235,6 +237,16 @@ static void burn_in_a_child(void)
 
 /* ---- samples ---- */
 
+/* A while after it has been waited for. */
+static void await_release(const struct bpf_source *s, pid_t pid)
+{
+	time_t end = time(NULL) + PATIENCE_S;
+
+	while (bpf_source_follows(s, pid) && time(NULL) < end)
+		usleep(1000);
+	assert_false(bpf_source_follows(s, pid));
+}
+
 static void children_are_sampled(void **state)
 {
 	struct bpf_source *s = open_source(&(struct bpf_source_options){.sample_hz = 500});
@@ -262,8 +274,92 @@ static void children_are_sampled(void **state)
 	usleep(50000);
 	assert_null(next_event(s));
 	end_child(&child);
-	assert_false(bpf_source_follows(s, child.pid));
+	await_release(s, child.pid);
 	assert_int_equal(bpf_source_set_python(s, child.pid, &(struct stack_python){0}), -ESRCH);
+	bpf_source_close(s);
+}
+
+/* Much memory, which takes the kernel a while to take back. */
+static void fill_memory(void)
+{
+	size_t bytes = 256u << 20;
+	char *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory != MAP_FAILED)
+		for (size_t i = 0; i < bytes; i += 4096)
+			memory[i] = 1;
+	_exit(0);
+}
+
+/* The last of its reports is all that it used, and some samples are of its end. */
+static void processes_are_followed_to_their_end(void **state)
+{
+	struct bpf_source *s = open_source(&(struct bpf_source_options){.sample_hz = 2000});
+	uint32_t samples = 0, at_end = 0, reports = 0;
+	struct child child = start_child(fill_memory);
+	uint64_t used = 0, charged;
+	struct rusage usage;
+	time_t end = time(NULL) + PATIENCE_S;
+	int status;
+
+	(void)state;
+	assert_int_equal(bpf_source_track(s, child.pid), 0);
+	release_child(&child);
+	assert_int_equal(wait4(child.pid, &status, 0, &usage), child.pid);
+	charged = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
+		  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+	child.pid = 0;
+	while (reports < 2 && time(NULL) < end) {
+		const struct stack_event *e = next_event(s);
+
+		if (!e) {
+			usleep(1000);
+			continue;
+		}
+		if (e->kind == STACK_EVENT_CPU_USED) {
+			assert_int_equal(e->flags, 0);
+			used = ((const struct stack_value *)e)->value;
+			reports++;
+			continue;
+		}
+		samples++;
+		at_end += (e->flags & STACK_EVENT_NO_MEMORY) != 0;
+		assert_true(e->kernel_frames > 0 || !(e->flags & STACK_EVENT_NO_MEMORY));
+	}
+	assert_int_equal(reports, 2);
+	assert_in_range(used, charged - charged / 20, charged + charged / 20);
+	if (samples + bpf_source_counters(s).dropped_samples > 50)
+		assert_true(at_end > 0);
+	bpf_source_close(s);
+}
+
+static void run_true(void)
+{
+	execl("/bin/true", "true", (char *)NULL);
+	_exit(127);
+}
+
+/* First the program before, then all, to the tick and to the nanosecond. */
+static void execs_are_reported(void **state)
+{
+	struct bpf_source *s = open_source(&(struct bpf_source_options){.sample_hz = 50});
+	struct child child = start_child(run_true);
+	const struct stack_value *used;
+	uint64_t before;
+
+	(void)state;
+	assert_int_equal(bpf_source_track(s, child.pid), 0);
+	release_child(&child);
+	assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
+	used = (const struct stack_value *)await(s, STACK_EVENT_CPU_USED, child.pid);
+	assert_int_equal(used->event.flags, STACK_EVENT_EXEC);
+	before = used->value;
+	used = (const struct stack_value *)await(s, STACK_EVENT_CPU_USED, child.pid);
+	assert_int_equal(used->event.flags, 0);
+	assert_true(used->value >= before);
+	used = (const struct stack_value *)await(s, STACK_EVENT_CPU_USED, child.pid);
+	assert_true(used->value >= before);
 	bpf_source_close(s);
 }
 
@@ -670,7 +766,8 @@ static void await_named_stack(struct bpf_source *s, struct names *n, pid_t pid,
 			assert_int_equal(
 				pythons_learn(&n->pythons, (const struct stack_python_code *)event),
 				0);
-		else if (event->pid == (uint32_t)pid && stack_snapshot_python(sample))
+		else if (event->kind == STACK_EVENT_CPU_SNAPSHOT && event->pid == (uint32_t)pid &&
+			 stack_snapshot_python(sample))
 			name_frames(n, sample);
 	}
 	assert_false(n->stays_unnamed);
@@ -698,6 +795,7 @@ static void sample_python(void (*run)(void), bool lines, const char *function, s
 	assert_int_equal(bpf_source_set_python(s, child.pid, &layout), 0);
 	await_named_stack(s, names, child.pid, function);
 	end_child(&child);
+	await_release(s, child.pid);
 	assert_int_equal(bpf_source_set_python(s, child.pid, &layout), -ESRCH);
 	bpf_source_close(s);
 }
@@ -780,6 +878,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(children_are_sampled),
+		cmocka_unit_test(processes_are_followed_to_their_end),
+		cmocka_unit_test(execs_are_reported),
 		cmocka_unit_test(descendants_are_sampled_and_others_are_not),
 		cmocka_unit_test(samples_in_the_kernel_have_both_stacks),
 		cmocka_unit_test(a_clock_takes_one_descriptor_a_cpu),

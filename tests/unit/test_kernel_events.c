@@ -124,7 +124,7 @@ enum { LIVES_MAX = 256 };
 
 struct life {
 	pid_t pid;
-	uint64_t last_ns;
+	uint64_t last_ns, used;
 	uint32_t execs, maps, samples;
 	bool has_ended;
 };
@@ -188,6 +188,10 @@ static void note_stack(struct tree *tree, const struct stack_event *e)
 	struct life *life = find_life(tree, (pid_t)e->pid);
 
 	assert_non_null(life); /* its fork came before; only followed ones are seen */
+	if (e->kind == STACK_EVENT_CPU_USED) {
+		life->used = ((const struct stack_value *)e)->value;
+		return;
+	}
 	note_time(life, e->time_ns);
 	assert_int_equal(e->kind, STACK_EVENT_CPU_SNAPSHOT);
 	life->samples++;
@@ -257,6 +261,7 @@ static void check_order(struct kernel_events *k, uint32_t count, uint32_t turns)
 
 		assert_true(life->has_ended);
 		assert_int_equal(life->execs, 1);
+		assert_int_equal(life->used > 0, kernel_events_bpf(k) != NULL);
 		assert_true(life->maps >= 2); /* the program, its C library */
 		samples += life->samples;
 		children += life->samples && life->pid != target.pid;

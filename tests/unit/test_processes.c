@@ -199,6 +199,47 @@ static void a_process_lingers(void **state)
 	processes_release(&p);
 }
 
+/* Programs of one process, and processes with one number, in time. */
+static void a_number_leads_to_whom_it_belonged_then(void **state)
+{
+	struct processes p = {0};
+	struct process *first = processes_start(&p, 100, 10, true), *second, *third, *apart;
+
+	(void)state;
+	processes_end(&p, first, 20);
+	/* it goes on ending while nobody else has the number */
+	assert_ptr_equal(processes_find_at(&p, 100, 500), first);
+	assert_null(processes_find_at(&p, 100, 9));
+	second = processes_start(&p, 100, 20, true);
+	third = processes_start(&p, 100, 30, true); /* and ends the second */
+	apart = processes_start_apart(&p, 100, 100);
+	processes_end(&p, apart, 40);
+	assert_ptr_equal(processes_find_at(&p, 100, 35), third);
+	assert_ptr_equal(processes_find_at(&p, 100, 25), second);
+	assert_ptr_equal(processes_find_at(&p, 100, 15), first);
+	assert_ptr_equal(processes_find_at(&p, 100, 5), third); /* lost records */
+	processes_end(&p, third, 40);
+	assert_ptr_equal(processes_find_last(&p, 100), third);
+	/* one in the middle is taken out: it settles first, for the others are traced */
+	first->tracers = third->tracers = 1;
+	assert_ptr_equal(processes_take_settled(&p, 40 + LINGER), apart);
+	assert_ptr_equal(processes_take_settled(&p, 40 + LINGER), second);
+	assert_null(processes_take_settled(&p, 40 + LINGER));
+	assert_ptr_equal(processes_find_at(&p, 100, 25), first);
+	third->tracers = 0;
+	assert_ptr_equal(processes_take_settled(&p, 40 + LINGER), third);
+	assert_ptr_equal(processes_find_last(&p, 100), first);
+	first->tracers = 0;
+	assert_ptr_equal(processes_take_settled(&p, 40 + LINGER), first);
+	assert_null(processes_find_last(&p, 100));
+	assert_int_equal(p.ended.count, 0);
+	process_free(first);
+	process_free(second);
+	process_free(third);
+	process_free(apart);
+	processes_release(&p);
+}
+
 /* It delays no other. */
 static void a_traced_process_stays(void **state)
 {
@@ -766,6 +807,7 @@ int main(void)
 		cmocka_unit_test(a_fork_is_a_copy),
 		cmocka_unit_test(those_apart_are_not_known_by_pid),
 		cmocka_unit_test(a_process_lingers),
+		cmocka_unit_test(a_number_leads_to_whom_it_belonged_then),
 		cmocka_unit_test(a_traced_process_stays),
 		cmocka_unit_test(everything_can_be_taken_out),
 		cmocka_unit_test(without_memory_there_is_no_process),

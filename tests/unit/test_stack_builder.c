@@ -375,6 +375,45 @@ static void at_a_breakpoint_the_pc_is_behind_it(void **state)
 	assert_int_equal(b->builder.unwound[0].address, snapshot->registers[16]);
 }
 
+/* Its own stack is gone, or not there yet: the name of what it runs stands in its place. */
+static void a_process_in_exec_or_at_its_end(void **state)
+{
+	uint64_t exec = find_kernel_symbol("bprm_execve");
+	struct bench *b = *state;
+	bool is_whole = false;
+	uint32_t stack;
+
+	outer_of_test();
+	b->self->comm = "this test";
+	snapshot->stack_bytes = 0;
+	snapshot->event.kernel_frames = 2;
+	taken.kernel[0] = UINT64_C(0xffffffff00000000);
+	taken.kernel[1] = UINT64_C(0xffffffff00001000);
+	snapshot->event.flags = STACK_EVENT_NO_MEMORY;
+	stack = build(b, NULL, &is_whole);
+	assert_true(is_whole);
+	assert_int_equal(b->builder.unwound_count, 0);
+	assert_int_equal(depth_of(b, stack), 3);
+	assert_string_equal(frame_at(b, stack, 2)->text, "this test");
+	b->self->comm = NULL;
+	assert_string_equal(frame_at(b, build(b, NULL, &is_whole), 2)->text, MARK_NO_PROGRAM);
+	snapshot->event.flags = 0;
+	build(b, NULL, &is_whole); /* what is cut for another reason says so */
+	assert_false(is_whole);
+	if (!exec)
+		SKIP("the kernel's symbols cannot be read");
+	taken.kernel[1] = exec + 8;
+	stack = build(b, NULL, &is_whole);
+	assert_true(is_whole);
+	assert_string_equal(frame_at(b, stack, 2)->text, MARK_NO_PROGRAM);
+	/* in exec the old stack is there at first */
+	outer_of_test();
+	snapshot->event.kernel_frames = 2;
+	stack = build(b, NULL, &is_whole);
+	assert_true(is_whole);
+	assert_true(depth_of(b, stack) > 4);
+}
+
 /* ---- recordings ---- */
 
 static void a_recorded_stack(void **state)
@@ -559,6 +598,7 @@ int main(void)
 		TEST(a_thread_in_the_kernel),
 		TEST(the_entry_of_a_function),
 		TEST(at_a_breakpoint_the_pc_is_behind_it),
+		TEST(a_process_in_exec_or_at_its_end),
 		TEST(a_recorded_stack),
 		TEST(a_recorded_launch),
 		TEST(a_stack_that_was_sent),
