@@ -31,6 +31,7 @@ struct process_event {
 	char comm[PROCESS_COMM_BYTES];
 	struct code_mapping mapping;     /* the event owns its path */
 	struct stack_snapshot *snapshot; /* owned by the event */
+	uint32_t repeats;                /* how often the event comes again */
 };
 
 #endif

@@ -67,7 +67,7 @@ static void report_cpu(struct log *log, const struct measure *m, const struct to
 		 100 * sampled / used, rest > 0 ? ", the rest is [not sampled]" : "");
 	if (rest > 0.05 * used)
 		log_warn(log, "%.0f %% of the CPU time has no sample: %s", 100 * rest / used,
-			 cpu->dropped
+			 2 * (double)cpu->dropped * (double)t->sample_ns > rest
 				 ? "samples were dropped, see below"
 				 : "time in exec and exit, or, without root, in the kernel, or "
 				   "of threads and processes that ran for less than a "

@@ -21,6 +21,7 @@ void inherited_note(struct inherited *inherited)
 	sigprocmask(SIG_SETMASK, NULL, &inherited->mask);
 	getrlimit(RLIMIT_NOFILE, &inherited->files);
 	getrlimit(RLIMIT_MEMLOCK, &inherited->locked_memory);
+	inherited->nice = getpriority(PRIO_PROCESS, 0);
 	sigaction(SIGCHLD, &standard, &inherited->child_end);
 	hold_standard_descriptors();
 }
@@ -29,6 +30,7 @@ void inherited_restore(const struct inherited *inherited)
 {
 	setrlimit(RLIMIT_NOFILE, &inherited->files);
 	setrlimit(RLIMIT_MEMLOCK, &inherited->locked_memory);
+	setpriority(PRIO_PROCESS, 0, inherited->nice);
 	sigaction(SIGCHLD, &inherited->child_end, NULL);
 	sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
 }

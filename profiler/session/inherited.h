@@ -13,6 +13,7 @@ struct inherited {
 	struct sigaction child_end; /* SIGCHLD's: default or ignored, the only ones exec leaves */
 	struct rlimit files;        /* RLIMIT_NOFILE, RLIMIT_MEMLOCK: see privilege.h */
 	struct rlimit locked_memory;
+	int nice; /* see privilege.h */
 };
 
 /*

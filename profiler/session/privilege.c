@@ -32,6 +32,14 @@ void privilege_raise_limits(void)
 	}
 }
 
+void privilege_raise_priority(void)
+{
+	int now = getpriority(PRIO_PROCESS, 0);
+
+	for (int nice = -20; nice < now && setpriority(PRIO_PROCESS, 0, nice) != 0; nice++)
+		;
+}
+
 int privilege_open_kallsyms(void)
 {
 	return open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);

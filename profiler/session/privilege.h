@@ -11,6 +11,8 @@
  *   ------------------------------------  -----------------------------  ----------------------
  *   limits raised: descriptors up to the  CAP_SYS_RESOURCE for locked    1. first
  *   hard limit, locked memory             memory above the hard limit
+ *   the worker's priority raised, while   CAP_SYS_NICE, or RLIMIT_NICE   1. first
+ *   it takes CPU samples in
  *   /proc/kallsyms opened; it is read     CAP_SYSLOG, decided when the   1. first
  *   when names are looked up              file is opened
  *   BPF loaded, tracepoints attached      CAP_BPF, CAP_PERFMON           1. first
@@ -41,6 +43,12 @@
 
 /* As far as permitted; too low a limit shows later, as an error of what needs it. */
 void privilege_raise_limits(void);
+
+/*
+ * Raises the calling thread's priority as far as permitted: among hundreds of busy threads it would
+ * have a hundredth of the CPUs, and samples would be dropped.
+ */
+void privilege_raise_priority(void);
 
 /* A descriptor that shows kernel addresses if we may see them now; -1: none. */
 int privilege_open_kallsyms(void);

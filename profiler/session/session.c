@@ -148,6 +148,8 @@ int session_open(struct session *s)
 		log_error(s->log, "cannot watch signals: %s", strerror(errno));
 		return EXIT_PROFILER_FAILED;
 	}
+	if (m->samples_cpu)
+		privilege_raise_priority();
 	s->notices.fallback = geteuid() == 0 ? FALLBACK_NONE : FALLBACK_NEEDS_SUDO;
 	if (kernel_events_open(&options, &s->kernel, s->no_bpf, sizeof(s->no_bpf)) == 0)
 		return 0;
@@ -933,6 +935,7 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 	s->recording = NULL;
 	if (status)
 		log_warn(s->log, "the recording is incomplete: %s", strerror(-status));
+	setpriority(PRIO_PROCESS, 0, s->inherited->nice);
 	/* before names are looked up, which takes a moment: free what the run needed */
 	remove_payload(s);
 	kernel_events_close(s->kernel);

@@ -8,22 +8,46 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "profiler/base/id_map.h"
 #include "symbolize/array.h"
 
-#define RING_PAGES 64 /* per CPU, besides the header page: 256 KiB, about 1,500 mappings */
+/* Bytes of a ring, besides the header page; 256 KiB hold about 1,500 mappings. */
+#define RING_BYTES (256u << 10)
+#define SAMPLES_RING_BYTES (4u << 20)
+#define ALL_RINGS_BYTES (64u << 20) /* unless there are more than 256 CPUs */
+
+#define TICKS_HZ 500    /* at least */
+#define TICK_SPREAD 0.4 /* from the shortest tick of a CPU to the longest, of their mean */
+#define GOLDEN_SECTION 2654435769u /* of 2^32 */
+#define PATIENCE_NS 100000000u     /* a ring holds at least this much of a CPU's ticks */
+
+/*
+ * Chooses which ticks of a CPU are samples, as the BPF side does (stacks.bpf.c): one in each
+ * sampling period of run time, each elsewhere in it.
+ */
+struct thinner {
+	uint64_t tick_ns;
+	struct id_map seen; /* threads that have ticked since they started */
+	uint64_t run_ns, due_ns, period_end_ns;
+	uint32_t section; /* where in the period the sample is, of 2^32 */
+};
 
 struct cpu_ring {
 	int fd;
 	struct perf_event_mmap_page *page;
+	struct thinner thinner;
 };
 
 struct process_events {
 	struct cpu_ring *rings;
 	int ring_count;
-	size_t page_size;
+	size_t page_size, ring_bytes;
+	uint32_t stack_bytes;        /* of a sample */
+	uint64_t sample_ns, tick_ns; /* 0: no samples; on average */
 	struct process_event *queue; /* queue[next..count), sorted by time */
 	uint32_t next, count, capacity;
 	char *returned_path; /* of the last returned event */
@@ -36,17 +60,18 @@ struct process_events {
 #define SAMPLE_REGISTERS 0xff01ffu
 #define SAMPLE_REGISTER_COUNT 17
 /* A record's size has 16 bits; the stack is most of it. */
-#define SAMPLE_STACK_BYTES 61440u
+#define SAMPLE_STACK_MAX 61440u
+#define SAMPLE_STACK_MIN 8192u
 
 static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, struct cpu_ring *ring,
-		      size_t ring_bytes)
+		      size_t map_bytes)
 {
 	void *map;
 	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
-	map = mmap(NULL, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	map = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED) {
 		int err = -errno;
 
@@ -75,47 +100,110 @@ static struct perf_event_attr side_records(const struct process_events *e)
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.watermark = 1,
-		.wakeup_watermark = (__u32)(RING_PAGES * e->page_size / 2),
+		.wakeup_watermark = (__u32)(e->ring_bytes / 2),
 		.clockid = CLOCK_MONOTONIC,
 	};
+}
+
+/* As much stack as leaves room for many samples. */
+static uint32_t choose_stack_bytes(const struct process_events *e)
+{
+	uint64_t ticks = PATIENCE_NS / e->tick_ns + 1, bytes = e->ring_bytes / ticks / 8 * 8;
+
+	if (bytes > SAMPLE_STACK_MAX)
+		return SAMPLE_STACK_MAX;
+	return bytes < SAMPLE_STACK_MIN ? SAMPLE_STACK_MIN : (uint32_t)bytes;
+}
+
+static void add_samples(struct process_events *e, struct perf_event_attr *attr)
+{
+	e->stack_bytes = choose_stack_bytes(e);
+	attr->config = PERF_COUNT_SW_CPU_CLOCK;
+	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr->sample_regs_user = SAMPLE_REGISTERS;
+	attr->sample_stack_user = e->stack_bytes;
+	attr->inherit = 1;
+	attr->disabled = 1;
+	attr->enable_on_exec = 1;
+}
+
+/* Each CPU's tick is another: what happens to processes of one length is not the same on all. */
+static void begin_thinning(const struct process_events *e, struct thinner *t, uint32_t number)
+{
+	double part = (double)(number * GOLDEN_SECTION) / 4294967296.0 - 0.5;
+
+	t->tick_ns = (uint64_t)((double)e->tick_ns * (1 + TICK_SPREAD * part));
+	t->section = number * GOLDEN_SECTION;
+	t->due_ns = e->sample_ns * t->section >> 32;
+	t->period_end_ns = e->sample_ns;
+}
+
+/* 0 or -errno. */
+static int open_rings(struct process_events *e, pid_t pid, long cpus)
+{
+	struct perf_event_attr attr = side_records(e);
+	uint32_t random = 0;
+	int err = -ENODEV;
+
+	if (e->sample_ns)
+		add_samples(e, &attr);
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+		random = (uint32_t)getpid();
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		struct cpu_ring *ring = &e->rings[e->ring_count];
+
+		if (e->sample_ns) {
+			begin_thinning(e, &ring->thinner, random + (uint32_t)cpu);
+			attr.sample_period = ring->thinner.tick_ns;
+		}
+		err = open_event(&attr, pid, cpu, ring, e->ring_bytes + e->page_size);
+		if (err == 0)
+			e->ring_count++;
+		else if (err != -ENODEV && err != -ENXIO) /* these errors: an offline CPU */
+			return err;
+	}
+	return e->ring_count > 0 ? 0 : err;
+}
+
+static void close_rings(struct process_events *e)
+{
+	for (int i = 0; i < e->ring_count; i++) {
+		munmap(e->rings[i].page, e->ring_bytes + e->page_size);
+		close(e->rings[i].fd);
+		id_map_release(&e->rings[i].thinner.seen);
+	}
+	e->ring_count = 0;
 }
 
 static struct process_events *open_all(pid_t pid, uint32_t sample_hz)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	struct process_events *e = calloc(1, sizeof(*e));
-	struct perf_event_attr attr;
-	int err = -ENODEV;
+	int err = -ENOMEM;
 
 	if (!e)
 		return NULL;
 	e->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	e->rings = calloc((size_t)cpus, sizeof(*e->rings));
-	attr = side_records(e);
+	e->ring_bytes = RING_BYTES;
 	if (sample_hz) {
-		attr.config = PERF_COUNT_SW_CPU_CLOCK;
-		attr.sample_period = 1000000000u / sample_hz;
-		attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-		attr.sample_regs_user = SAMPLE_REGISTERS;
-		attr.sample_stack_user = SAMPLE_STACK_BYTES;
-		attr.inherit = 1;
-		attr.disabled = 1;
-		attr.enable_on_exec = 1;
+		e->sample_ns = 1000000000u / sample_hz;
+		e->tick_ns = 1000000000u / (sample_hz > TICKS_HZ ? sample_hz : TICKS_HZ);
+		e->ring_bytes = SAMPLES_RING_BYTES;
+		while (e->ring_bytes > RING_BYTES && e->ring_bytes * (size_t)cpus > ALL_RINGS_BYTES)
+			e->ring_bytes /= 2;
 	}
-	for (int cpu = 0; e->rings && cpu < cpus; cpu++) {
-		err = open_event(&attr, pid, cpu, &e->rings[e->ring_count],
-				 (RING_PAGES + 1) * e->page_size);
-		if (err == 0)
-			e->ring_count++;
-		else if (err != -ENODEV && err != -ENXIO) /* these errors: an offline CPU */
-			break;
+	/* users may lock only so much memory */
+	while (e->rings && (err = open_rings(e, pid, cpus)) == -EPERM &&
+	       e->ring_bytes > RING_BYTES) {
+		close_rings(e);
+		e->ring_bytes /= 2;
 	}
-	if (e->ring_count == 0 || (err && err != -ENODEV && err != -ENXIO)) {
-		process_events_close(e);
-		errno = -err;
-		return NULL;
-	}
-	return e;
+	if (!err)
+		return e;
+	process_events_close(e);
+	errno = -err;
+	return NULL;
 }
 
 struct process_events *process_events_open(void)
@@ -132,10 +220,7 @@ void process_events_close(struct process_events *e)
 {
 	if (!e)
 		return;
-	for (int i = 0; i < e->ring_count; i++) {
-		munmap(e->rings[i].page, (RING_PAGES + 1) * e->page_size);
-		close(e->rings[i].fd);
-	}
+	close_rings(e);
 	for (; e->next < e->count; e->next++) {
 		free((char *)e->queue[e->next].mapping.path);
 		free(e->queue[e->next].snapshot);
@@ -265,7 +350,8 @@ struct record_sample {
 static const uint8_t dwarf_register[SAMPLE_REGISTER_COUNT] = {0, 3, 2,  1,  4,  5,  6,  7, 16,
 							      8, 9, 10, 11, 12, 13, 14, 15};
 
-static int take_sample(struct process_events *e, const struct record_sample *r, size_t size)
+static int take_sample(struct process_events *e, const struct record_sample *r, size_t size,
+		       uint32_t count)
 {
 	struct process_event *event;
 	struct stack_snapshot *s;
@@ -277,12 +363,13 @@ static int take_sample(struct process_events *e, const struct record_sample *r, 
 		memcpy(&bytes, (const char *)(r + 1) + r->stack_size, sizeof(bytes));
 	if (bytes > r->stack_size || bytes > STACK_SNAPSHOT_BYTES)
 		return 0;
-	s = calloc(1, sizeof(*s) + bytes);
+	s = malloc(sizeof(*s) + bytes);
 	event = s ? add(e) : NULL;
 	if (!event) {
 		free(s);
 		return -ENOMEM;
 	}
+	memset(s, 0, sizeof(*s));
 	s->event.time_ns = r->time;
 	s->event.pid = r->pid;
 	s->event.tid = r->tid;
@@ -296,10 +383,40 @@ static int take_sample(struct process_events *e, const struct record_sample *r, 
 	event->type = PROCESS_SAMPLE;
 	event->pid = (pid_t)r->pid;
 	event->snapshot = s;
+	event->repeats = count - 1;
 	return 0;
 }
 
-static int take_record(struct process_events *e, const void *record, size_t size)
+/*
+ * A tick of a thread on this CPU: how many samples to take at it, 0 to 2. Each thread starts a tick
+ * of its own on each CPU, at its full length, and at its end a part of one is lost: a half, on
+ * average. So the first one counts for one and a half.
+ */
+static uint32_t count_due(const struct process_events *e, struct thinner *t, uint32_t tid)
+{
+	bool is_first = !id_map_find(&t->seen, tid);
+	uint32_t count = 0;
+
+	if (is_first)
+		id_map_get(&t->seen, tid);
+	t->run_ns += t->tick_ns + (is_first ? t->tick_ns / 2 : 0);
+	for (; t->run_ns >= t->due_ns && count < 2; count++) {
+		t->section += GOLDEN_SECTION;
+		t->due_ns = t->period_end_ns + (e->sample_ns * t->section >> 32);
+		t->period_end_ns += e->sample_ns;
+	}
+	return count;
+}
+
+/* The thread starts, or has ended. */
+static void forget_thread(struct process_events *e, uint32_t tid)
+{
+	for (int i = 0; i < e->ring_count && e->sample_ns; i++)
+		id_map_remove(&e->rings[i].thinner.seen, tid);
+}
+
+/* `count`: what it stands for, more than one for samples only. */
+static int take_record(struct process_events *e, const void *record, size_t size, uint32_t count)
 {
 	const struct perf_event_header *header = record;
 	const struct record_task *task = record;
@@ -308,7 +425,7 @@ static int take_record(struct process_events *e, const void *record, size_t size
 	memcpy(&time_ns, (const char *)record + size - sizeof(time_ns), sizeof(time_ns));
 	switch (header->type) {
 	case PERF_RECORD_SAMPLE:
-		return take_sample(e, record, size);
+		return take_sample(e, record, size, count);
 	case PERF_RECORD_MMAP2:
 		if (size < sizeof(struct record_mmap2) + 16)
 			return 0;
@@ -317,6 +434,7 @@ static int take_record(struct process_events *e, const void *record, size_t size
 	case PERF_RECORD_EXIT:
 		if (size < sizeof(*task))
 			return 0;
+		forget_thread(e, task->tid);
 		return take_plain(e,
 				  &(struct process_event){.time_ns = time_ns,
 							  .type = header->type == PERF_RECORD_FORK
@@ -340,11 +458,23 @@ static void copy_out(const struct process_events *e, const struct cpu_ring *ring
 		     void *to, size_t size)
 {
 	const unsigned char *data = (const unsigned char *)ring->page + e->page_size;
-	size_t bytes = RING_PAGES * e->page_size, at = position % bytes;
+	size_t bytes = e->ring_bytes, at = position % bytes;
 	size_t head = size < bytes - at ? size : bytes - at;
 
 	memcpy(to, data + at, head);
 	memcpy((unsigned char *)to + head, data, size - head);
+}
+
+static uint32_t count_samples(const struct process_events *e, struct cpu_ring *ring,
+			      uint64_t position)
+{
+	struct {
+		struct perf_event_header header;
+		__u32 pid, tid;
+	} head;
+
+	copy_out(e, ring, position, &head, sizeof(head));
+	return count_due(e, &ring->thinner, head.tid);
 }
 
 static int read_ring(struct process_events *e, struct cpu_ring *ring)
@@ -355,13 +485,17 @@ static int read_ring(struct process_events *e, struct cpu_ring *ring)
 
 	while (tail < head && !err) {
 		struct perf_event_header header;
+		uint32_t count = 1;
 
 		copy_out(e, ring, tail, &header, sizeof(header));
 		if (header.size < sizeof(header))
 			break; /* cannot happen; prevents an endless loop */
-		copy_out(e, ring, tail, e->record, header.size);
-		if (header.size >= sizeof(header) + 16)
-			err = take_record(e, e->record, header.size);
+		if (header.type == PERF_RECORD_SAMPLE)
+			count = count_samples(e, ring, tail);
+		if (header.size >= sizeof(header) + 16 && count > 0) {
+			copy_out(e, ring, tail, e->record, header.size);
+			err = take_record(e, e->record, header.size, count);
+		}
 		tail += header.size;
 	}
 	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
@@ -402,7 +536,12 @@ const struct process_event *process_events_next(struct process_events *e, uint64
 	e->returned_snapshot = NULL;
 	if (e->next == e->count || e->queue[e->next].time_ns > until_ns)
 		return NULL;
-	event = &e->queue[e->next++];
+	event = &e->queue[e->next];
+	if (event->repeats > 0) {
+		event->repeats--;
+		return event;
+	}
+	e->next++;
 	e->returned_path = (char *)event->mapping.path;
 	e->returned_snapshot = event->snapshot;
 	return event;
@@ -410,5 +549,5 @@ const struct process_event *process_events_next(struct process_events *e, uint64
 
 uint64_t process_events_lost(const struct process_events *e)
 {
-	return e->lost;
+	return e->sample_ns ? (e->lost * e->tick_ns + e->sample_ns - 1) / e->sample_ns : e->lost;
 }

@@ -22,8 +22,15 @@ struct process_events *process_events_open(void);
 
 /*
  * Only `pid`, from its exec on, and its descendants, with CPU samples of user code at `sample_hz`:
- * allowed for users without privileges if kernel.perf_event_paranoid is 2 or lower. Each thread
- * starts its own sampling period, so threads shorter than one are sampled too rarely.
+ * allowed for users without privileges if kernel.perf_event_paranoid is 2 or lower. Such clocks
+ * belong to threads, and each starts anew. So they tick 500 times a second, or once for each
+ * sample, and most ticks are thrown away here: a process of three milliseconds has its part of the
+ * samples, and no cycle of a program is in step with them.
+ *
+ * A sample's stack is in its ring whether it is thrown away or not. Rings have up to 4 MiB a CPU,
+ * 64 MiB in all (or 256 KiB a CPU, if that is more), or what the user may lock: the kernel lets
+ * everybody lock 516 KiB a CPU (perf_event_mlock_kb), and RLIMIT_MEMLOCK besides. A sample has as
+ * much stack, from 8 to 60 KiB, as lets a ring hold the ticks of 100 ms.
  */
 struct process_events *process_events_open_target(pid_t pid, uint32_t sample_hz);
 void process_events_close(struct process_events *events);
@@ -40,7 +47,7 @@ int process_events_read(struct process_events *events);
 /* The earliest event read that is not later than `until_ns`, or NULL. Valid until the next call. */
 const struct process_event *process_events_next(struct process_events *events, uint64_t until_ns);
 
-/* Records that the kernel dropped. */
+/* Records that the kernel dropped; with samples, as many samples as they would have been. */
 uint64_t process_events_lost(const struct process_events *events);
 
 #endif

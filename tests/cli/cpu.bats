@@ -71,24 +71,32 @@ within_points()
 # A clock in step with the program gives one of the functions everything, or, with a cycle of two or
 # three ticks, a third or half too much. By chance alone a share of 200 samples is off by 3.5 points,
 # and, where the CPU is shared with others, their number by 5 %: five times that is allowed.
-@test "programs whose cycle is that of the clock, or a fraction or multiple of it" {
+# in_step_with COMMAND...: runs in_step below it with various cycles, and looks at the shares.
+in_step_with()
+{
+	cp "$workloads/in_step" .
 	for cycle in '10000 10000' '5000 5000' '500 500' '20000 20000' '3000 7000' '1459 1459'; do
 		# words are arguments
 		# shellcheck disable=SC2086
-		run_profile -cpu-only -o out.folded "$workloads/in_step" $cycle 4000
+		"$@" ./in_step $cycle 4000
 		expect_status 0
 		awk -v cycle="$cycle" 'FNR == NR { share = $2; next }
 			/work_a/ { a += $NF }
-			{ all += $NF }
+			/work_[ab]/ { all += $NF }
 			END {
 				print cycle ": " a " of " all ", " share " %"
 				off = 100 * a / all - share
 				exit all < 150 || all > 250 || off > 18 || off < -18
-			}' stdout out.folded
+			}' stdout open/out.folded
 		# "2.009 s used, 2.000 s sampled (100 %)"
 		awk '/^CPU: / { sub(/.*\(/, ""); share = $0 + 0 }
 			END { exit share < 75 || share > 125 }' used
 	done
+}
+
+@test "programs whose cycle is that of the clock, or a fraction or multiple of it" {
+	mkdir open
+	in_step_with run_profile -cpu-only -o open/out.folded
 }
 
 # adds_up FILE: what the kernel charged is in the profile at 50 Hz, as samples or as [not sampled],
@@ -130,6 +138,51 @@ as_nobody()
 	# dd ran longest, and head seldom 50 ms
 	[ "$(weight_of open/out.folded '^dd;')" -gt 10 ]
 	expect_line open/out.json '"cpu_not_sampled_ns": *[1-9]'
+}
+
+@test "without root: programs in step with the clock" {
+	in_step_with as_nobody -cpu-only -o open/out.folded
+}
+
+# Each starts clocks of its own. What they lack in samples is time in exec and exit.
+@test "without root: processes of five milliseconds, and 200 threads" {
+	cp "$workloads/in_step" "$workloads/many_threads" .
+	as_nobody -cpu-only -o open/out.folded sh -c 'i=0
+		while [ $i -lt 300 ]; do ./in_step 500 500 5 >/dev/null; i=$((i + 1)); done'
+	expect_status 0
+	cat used
+	awk -v seen="$(weight_of open/out.folded work_)" -v all="$(weight_of open/out.folded)" \
+		'BEGIN { print seen " of " all; exit all < 75 || seen < all / 2 }'
+	as_nobody -cpu-only -o open/out.folded ./many_threads 200 4000
+	expect_status 0
+	cat used
+	awk -v seen="$(weight_of open/out.folded 'thread_main;work')" \
+		'BEGIN { print seen; exit seen < 130 || seen > 250 }'
+}
+
+# Among hundreds of busy threads the profiler must not have to wait for its turn.
+@test "the profiler has priority while it samples, and the command has its own" {
+	cat >show_priorities <<-'END'
+		#!/bin/sh
+		nice
+		awk '{ print $19 }' "/proc/$PPID/stat"
+	END
+	chmod 755 show_priorities
+	run_command nice -n 3 "$profile" -q -cpu-only -o out.folded ./show_priorities
+	expect_status 0
+	expect_equal "the command's" "$(head -n 1 stdout)" "$(nice -n 3 nice)"
+	expect_equal "the profiler's" "$(tail -n 1 stdout)" -20
+	run_command nice -n 3 "$profile" -q -gpu-only -o out.folded ./show_priorities
+	expect_equal "the profiler's, without samples" "$(tail -n 1 stdout)" "$(nice -n 3 nice)"
+}
+
+@test "with root, 200 threads at 1 kHz: nothing is dropped" {
+	run_profile -cpu-only -F 1000 -o out.json -o out.folded "$workloads/many_threads" 200 4000
+	expect_status 0
+	cat used
+	expect_line out.json '"cpu_samples_dropped": *0[,}]'
+	awk -v seen="$(weight_of out.folded 'thread_main;work')" \
+		'BEGIN { print seen; exit seen < 3400 || seen > 4600 }'
 }
 
 @test "with root, time in the kernel is sampled" {

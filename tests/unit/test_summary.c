@@ -871,7 +871,10 @@ static void sampled_time_is_compared_with_used_time(void **state)
 	b->ledger.cpu.not_sampled_ns = 200000000;
 	assert_null(strstr(report(b), "has no sample"));
 	b->ledger.cpu.not_sampled_ns = 640000000;
-	b->ledger.cpu.dropped = 16;
+	b->ledger.cpu.dropped = 16; /* not most of it */
+	assert_non_null(
+		strstr(report(b), "\nprofile: 16 % of the CPU time has no sample: time in "));
+	b->ledger.cpu.dropped = 17;
 	assert_non_null(strstr(report(b), "\nprofile: 16 % of the CPU time has no sample: samples "
 					  "were dropped, see below\n"));
 	b->measure.samples_cpu = false;
