@@ -44,11 +44,12 @@
  *     3  program and libraries
  *    64  ring buffer with -launch-stacks uprobe, otherwise 32: until the end of the run (it is
  *        mapped twice in a row, and so counts twice where pages are counted by mapping)
+ *    24  rings of what processes map (process_events.h; more with more than 96 CPUs)
  *    64  the old half of an index that grows
  *    24  mapped files (symbolize/budget.h: MODULES_MAX)
  *    18  65,536 programs that say hello (gpu_pipe.h)
  *   ---
- *   473  while events come in
+ *   497  while events come in
  *
  *   300  COLLECT_MEMORY
  *     3  program and libraries

@@ -15,10 +15,15 @@
 #include "profiler/base/id_map.h"
 #include "symbolize/array.h"
 
-/* Bytes of a ring, besides the header page; 256 KiB hold about 1,500 mappings. */
-#define RING_BYTES (256u << 10)
+/*
+ * Bytes of a ring, besides the header page; 1 MiB hold about 6,000 mappings, which any process of
+ * the machine may make.
+ */
+#define RING_BYTES (1u << 20)
 #define SAMPLES_RING_BYTES (4u << 20)
-#define ALL_RINGS_BYTES (64u << 20) /* unless there are more than 256 CPUs */
+#define RING_BYTES_MIN (256u << 10)
+#define ALL_RINGS_BYTES (24u << 20) /* unless there are more than 96 CPUs */
+#define ALL_SAMPLES_RINGS_BYTES (48u << 20)
 
 #define TICKS_HZ 500    /* at least */
 #define TICK_SPREAD 0.4 /* from the shortest tick of a CPU to the longest, of their mean */
@@ -179,19 +184,20 @@ static struct process_events *open_all(pid_t pid, uint32_t sample_hz)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	struct process_events *e = calloc(1, sizeof(*e));
+	size_t all_bytes;
 	int err = -ENOMEM;
 
 	if (!e)
 		return NULL;
 	e->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	e->rings = calloc((size_t)cpus, sizeof(*e->rings));
-	e->ring_bytes = RING_BYTES;
+	e->ring_bytes = sample_hz ? SAMPLES_RING_BYTES : RING_BYTES;
+	all_bytes = sample_hz ? ALL_SAMPLES_RINGS_BYTES : ALL_RINGS_BYTES;
+	while (e->ring_bytes > RING_BYTES_MIN && e->ring_bytes * (size_t)cpus > all_bytes)
+		e->ring_bytes /= 2;
 	if (sample_hz) {
 		e->sample_ns = 1000000000u / sample_hz;
 		e->tick_ns = 1000000000u / (sample_hz > TICKS_HZ ? sample_hz : TICKS_HZ);
-		e->ring_bytes = SAMPLES_RING_BYTES;
-		while (e->ring_bytes > RING_BYTES && e->ring_bytes * (size_t)cpus > ALL_RINGS_BYTES)
-			e->ring_bytes /= 2;
 	}
 	/* users may lock only so much memory */
 	while (e->rings && (err = open_rings(e, pid, cpus)) == -EPERM &&

@@ -17,7 +17,11 @@
 
 struct process_events;
 
-/* All processes of the machine (needs CAP_PERFMON). NULL with errno set on failure. */
+/*
+ * All processes of the machine (needs CAP_PERFMON); a ring has 1 MiB, with more than 24 CPUs
+ * less: 24 MiB in all, or 256 KiB a CPU.
+ * NULL with errno set on failure.
+ */
 struct process_events *process_events_open(void);
 
 /*
@@ -28,7 +32,7 @@ struct process_events *process_events_open(void);
  * samples, and no cycle of a program is in step with them.
  *
  * A sample's stack is in its ring whether it is thrown away or not. Rings have up to 4 MiB a CPU,
- * 64 MiB in all (or 256 KiB a CPU, if that is more), or what the user may lock: the kernel lets
+ * 48 MiB in all (or 256 KiB a CPU, if that is more), or what the user may lock: the kernel lets
  * everybody lock 516 KiB a CPU (perf_event_mlock_kb), and RLIMIT_MEMLOCK besides. A sample has as
  * much stack, from 8 to 60 KiB, as lets a ring hold the ticks of 100 ms.
  */

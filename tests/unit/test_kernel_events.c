@@ -192,7 +192,9 @@ static void note_stack(struct tree *tree, const struct stack_event *e)
 		life->used = ((const struct stack_value *)e)->value;
 		return;
 	}
-	note_time(life, e->time_ns);
+	/* since Linux 6.16 a process is recorded as ended before it gives back its memory */
+	assert_true(e->time_ns >= life->last_ns);
+	life->last_ns = e->time_ns;
 	assert_int_equal(e->kind, STACK_EVENT_CPU_SNAPSHOT);
 	life->samples++;
 }
@@ -239,7 +241,7 @@ static void check_order(struct kernel_events *k, uint32_t count, uint32_t turns)
 	char script[256];
 	struct child target;
 	struct tree tree = {.count = 0};
-	uint32_t samples = 0, children = 0;
+	uint32_t samples = 0, children = 0, used = 0;
 
 	snprintf(script, sizeof(script),
 		 "i=0; while [ $i -lt %u ]; do"
@@ -261,13 +263,15 @@ static void check_order(struct kernel_events *k, uint32_t count, uint32_t turns)
 
 		assert_true(life->has_ended);
 		assert_int_equal(life->execs, 1);
-		assert_int_equal(life->used > 0, kernel_events_bpf(k) != NULL);
+		used += life->used > 0;
 		assert_true(life->maps >= 2); /* the program, its C library */
 		samples += life->samples;
 		children += life->samples && life->pid != target.pid;
 	}
 	assert_int_equal(tree.count, 1 + count);
 	assert_true(samples > 0 && children > 0);
+	/* the last ones may not have been released yet */
+	assert_int_equal(used > count / 2, kernel_events_bpf(k) != NULL);
 }
 
 static void a_tree_in_order_with_bpf(void **state)
