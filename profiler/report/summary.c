@@ -52,8 +52,7 @@ static void report_samples(struct log *log, const struct measure *m, const struc
 		log_line(log, "Samples: %s%s%s", cpu, cpu[0] && gpu[0] ? ", " : "", gpu);
 }
 
-/* What was sampled, beside what the kernel charged: of a hundred samples or more, or if it lacks.
- */
+/* What was sampled, beside what was charged: from a hundred samples on, or where it lacks. */
 static void report_cpu(struct log *log, const struct measure *m, const struct totals *t)
 {
 	const struct ledger_cpu *cpu = &t->ledger->cpu;
