@@ -176,8 +176,7 @@ static __always_inline int send_if_new(const struct stack_python *p,
 	struct python_code_key key = {
 		.program = p->program,
 		.code = link->code,
-		.mark = link->text ^ link->text_hash * 0x9e3779b97f4a7c15ull ^
-			(__u64)link->first_line << 48,
+		.mark = link->mark,
 	};
 	__u8 *tries = bpf_map_lookup_elem(&python_codes, &key), count = tries ? *tries : 0;
 	int sent;
@@ -253,6 +252,7 @@ static __always_inline __u64 find_python_thread(const struct stack_python *p,
  */
 struct python_scratch {
 	__u64 frame;      /* the next one to read; 0: none */
+	__u64 anchor;     /* of the evaluation that this frame is in, where shims have none */
 	__u64 is_torn;    /* it cannot be read */
 	__u64 start, end; /* the addresses that `frames` is a copy of */
 	__u8 frames[STACK_PYTHON_WINDOW_BYTES];
@@ -292,18 +292,20 @@ static __always_inline bool copy_frame(const struct stack_python *p, struct pyth
 	return 1;
 }
 
-/* Copies the part of a code object that distinguishes it. */
+/* Copies the part of a code object that distinguishes it; as python_mark(). */
 static __always_inline void read_mark(const struct stack_python *p, struct stack_python_link *link,
 				      struct python_scratch *s)
 {
 	const __u32 size = sizeof(s->mark);
-	__u64 code = link->code & ~7ull, bytes = p->mark_bytes;
+	__u64 code = link->code & ~7ull, bytes = p->mark_bytes, text, file, first_line;
 
 	if (bytes > size || bpf_probe_read_user(s->mark, bytes, (void *)(code + p->mark_from)))
 		__builtin_memset(s->mark, 0, size);
-	link->text = copied_word(s->mark, size, p->code_text - p->mark_from);
-	link->text_hash = user_word(link->text + p->text_hash);
-	link->first_line = copied_word(s->mark, size, p->code_first_line - p->mark_from);
+	text = copied_word(s->mark, size, p->code_text - p->mark_from);
+	first_line = (__u32)copied_word(s->mark, size, p->code_first_line - p->mark_from);
+	file = copied_word(s->mark, size, p->code_filename - p->mark_from);
+	link->mark = text ^ (user_word(text + p->text_hash) ^ file) * 0x9e3779b97f4a7c15ull ^
+		     first_line << 48 ^ first_line;
 }
 
 /* Takes what was read of the same code object for a link before. */
@@ -317,10 +319,34 @@ static __always_inline bool copy_mark(struct stack_python_link *link,
 	before = &chain->links[seen - 1];
 	if (before->code != link->code)
 		return 0;
-	link->text = before->text;
-	link->text_hash = before->text_hash;
-	link->first_line = before->first_line;
+	link->mark = before->mark;
 	return 1;
+}
+
+/* Of a link whose frame is at `frame`. */
+static __always_inline void note_anchor(const struct stack_python *p,
+					struct stack_python_link *link, __u64 frame,
+					struct python_scratch *s)
+{
+	link->anchor = 0;
+	if (link->owner >= p->owner_of_shim) {
+		link->anchor = frame;
+	} else if (s->anchor && link->owner >= p->owner_of_entry) {
+		link->anchor = s->anchor;
+		s->anchor = user_word(s->anchor + p->anchor_previous);
+	}
+}
+
+/* A frame in a copy of the instructions: where it would be in the code object. */
+static __always_inline void leave_copy(const struct stack_python *p, struct stack_python_link *link,
+				       __u64 frame)
+{
+	__u64 code = link->code & ~7ull;
+	__u32 number = user_half(frame + p->frame_copy);
+
+	if (number)
+		link->place += code + p->code_instructions -
+			       user_word(user_word(code + p->code_copies) + 8 + 8 * (__u64)number);
 }
 
 /*
@@ -346,10 +372,13 @@ __noinline int read_link(const struct stack_python *p, struct stack_python_chain
 	at = s->frame - s->start;
 	link->code = copied_word(s->frames, size, at + p->frame_code);
 	link->place = copied_word(s->frames, size, at + p->frame_place);
-	link->text = link->text_hash = 0;
-	link->first_line = link->owner = 0;
+	link->mark = 0;
+	link->owner = link->padding = 0;
 	if (p->frame_owner != STACK_PYTHON_NO_OFFSET)
 		link->owner = copied_byte(s->frames, size, at + p->frame_owner);
+	note_anchor(p, link, s->frame, s);
+	if (p->frame_copy != STACK_PYTHON_NO_OFFSET && sends_python_lines)
+		leave_copy(p, link, s->frame);
 	s->frame = copied_word(s->frames, size, at + p->frame_previous);
 	if (!link->code || link->owner >= p->owner_of_shim)
 		return 0;
@@ -398,6 +427,9 @@ __noinline int read_python(const struct stack_python *p, struct stack_python_cha
 	s->frame = user_word(thread + p->thread_frame);
 	if (p->cframe_frame != STACK_PYTHON_NO_OFFSET)
 		s->frame = user_word(s->frame + p->cframe_frame);
+	s->anchor = p->thread_anchor != STACK_PYTHON_NO_OFFSET
+			    ? user_word(thread + p->thread_anchor)
+			    : 0;
 	s->start = s->end = s->is_torn = 0;
 	__builtin_memset(s->seen, 0, sizeof(s->seen));
 	_Static_assert(STACK_PYTHON_MAX_LINKS % LINKS_AT_ONCE == 0, "all of them");

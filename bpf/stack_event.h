@@ -101,7 +101,7 @@ struct stack_python {
 	__u16 frame_window;  /* this many before their end probably hold its callers, too */
 	__u16 owner_of_shim; /* owners from here on have no code; STACK_PYTHON_NO_OFFSET: all have
 			      */
-	__u16 mark_from;     /* the part of a code object that holds the next two members */
+	__u16 mark_from;     /* the part of a code object that holds what makes up its mark */
 	__u16 mark_bytes;
 	__u16 code_text; /* a member that distinguishes code objects at one address */
 	__u16 code_first_line;
@@ -120,19 +120,27 @@ struct stack_python {
 	__u16 text_wide_data;
 	__u16 bytes_length;
 	__u16 bytes_data;
-	__u16 padding[3];
+	/* what tells where on the C stack an evaluation is; STACK_PYTHON_NO_OFFSET: a shim does */
+	__u16 thread_anchor;
+	__u16 anchor_previous;
+	__u16 owner_of_entry; /* of frames that an evaluation begins with */
+	/* copies of a code object's instructions; STACK_PYTHON_NO_OFFSET: none */
+	__u16 frame_copy;
+	__u16 code_copies;
+	__u16 code_instructions;
+	__u16 padding[1];
 };
 
-/* One link of the chain of frames; what could not be read of its code object is 0. */
+/* One link of the chain of frames. */
 #define STACK_PYTHON_MAX_LINKS 128
 
 struct stack_python_link {
-	__u64 code;
-	__u64 place;
-	__u64 text;
-	__u64 text_hash;
-	__u32 first_line;
+	__u64 code;   /* may be tagged */
+	__u64 place;  /* as if in the code object's own instructions */
+	__u64 mark;   /* python_mark() of what could be read; else as if that were 0 */
+	__u64 anchor; /* of a shim, or of the first frame of an evaluation; 0: none */
 	__u32 owner;
+	__u32 padding;
 };
 
 /* The chain, innermost link first. */
@@ -233,7 +241,7 @@ static inline const void *stack_snapshot_stack(const struct stack_snapshot *s)
 #endif
 
 _Static_assert(sizeof(struct stack_event) == 48, "both sides must agree on the layout");
-_Static_assert(sizeof(struct stack_python) == 88, "both sides must agree on the layout");
+_Static_assert(sizeof(struct stack_python) == 96, "both sides must agree on the layout");
 _Static_assert(sizeof(struct stack_python_link) == 40, "both sides must agree on the layout");
 _Static_assert(sizeof(struct stack_python_code) % 8 == 0 && STACK_PYTHON_CODE_SIZE % 8 == 0 &&
 		       sizeof(struct stack_python_chain) % 8 == 0 &&

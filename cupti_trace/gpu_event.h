@@ -158,6 +158,7 @@ struct gpu_event_stack {
 	const char *function;
 	uint32_t count;
 	const struct gpu_event_frame *frames; /* innermost first */
+	uint32_t is_unordered;                /* Python ones may not be where they belong */
 };
 
 /* Whether a launch came through the runtime (libcudart) or directly through the driver. */

@@ -374,6 +374,7 @@ static void get_stack(struct reader *r, struct gpu_wire_decoder *decoder, struct
 {
 	e->id = get_u32(r, "i");
 	e->is_whole = get_u32(r, "whole");
+	e->is_unordered = get_u32_or_0(r, "u");
 	e->function = get_string(r, "f");
 	e->frames = decoder->frames;
 	get_frames(r, "a", decoder->frames, &e->count);

@@ -212,6 +212,8 @@ static void put_stack(struct line *l, const struct gpu_event_stack *e)
 {
 	put_uint(l, "i", e->id);
 	put_uint(l, "whole", e->is_whole);
+	if (e->is_unordered)
+		put_uint(l, "u", e->is_unordered);
 	put_string(l, "f", e->function, 100);
 	put_frames(l, "a", e->frames, e->count);
 }

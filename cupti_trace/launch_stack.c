@@ -200,6 +200,7 @@ static const struct code_map_entry *find_code(struct sink *sink, uint64_t pc)
 /* All of a thread's stack, as it was captured. */
 struct captured {
 	struct unwind_stack native;
+	uint64_t sps[UNWIND_MAX_FRAMES]; /* set where there are Python frames or ranges */
 	struct python_stack python;
 	struct nvtx_ranges ranges;
 };
@@ -209,19 +210,22 @@ static void send_stack(struct sink *sink, uint32_t id, const char *function,
 {
 	const uint64_t *pcs = stack->native.pcs;
 	uint32_t first = 0, count = stack->native.count;
+	struct python_stack_natives natives = {.is_whole = stack->native.is_whole};
 	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
 	struct python_merged origins[GPU_STACK_MAX_FRAMES];
 	struct gpu_event event = {.type = GPU_EVENT_STACK};
-	bool is_cut;
+	bool is_cut, is_ordered;
 
 	for (bool inside = true; first < count && inside; first += inside) {
 		const struct code_map_entry *entry = find_code(sink, pcs[first] - 1);
 
 		inside = entry && entry->is_cuda;
 	}
-	event.stack.count =
-		python_stack_merge(sink, pcs + first, count - first, stack->native.is_whole,
-				   &stack->python, frames, origins, GPU_STACK_MAX_FRAMES, &is_cut);
+	natives.pcs = pcs + first;
+	natives.sps = stack->sps + first;
+	natives.count = count - first;
+	event.stack.count = python_stack_merge(sink, &natives, &stack->python, frames, origins,
+					       GPU_STACK_MAX_FRAMES, &is_cut, &is_ordered);
 	if (stack->ranges.count > 0)
 		event.stack.count = nvtx_insert(sink, &stack->ranges, first, origins, frames,
 						event.stack.count, &is_cut);
@@ -231,6 +235,7 @@ static void send_stack(struct sink *sink, uint32_t id, const char *function,
 	event.stack.id = id;
 	event.stack.function = function;
 	event.stack.is_whole = stack->native.is_whole && !is_cut;
+	event.stack.is_unordered = !is_ordered;
 	event.stack.frames = frames;
 	sink_put(sink, &event);
 }
@@ -322,13 +327,11 @@ static void keep_id(struct thread_cache *cache, uint64_t hash, uint32_t id)
  */
 static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, struct captured *stack)
 {
-	uint64_t sps[UNWIND_MAX_FRAMES];
-
-	unwind_own_stack_with_sps(&stack->native, sps, UNWIND_MAX_FRAMES);
+	unwind_own_stack_with_sps(&stack->native, stack->sps, UNWIND_MAX_FRAMES);
 	if (stack->native.count == 0)
 		return;
 	python_stack_read(sink, &stack->python);
-	nvtx_read(&stack->native, sps, &stack->python, &stack->ranges);
+	nvtx_read(&stack->native, stack->sps, &stack->python, &stack->ranges);
 }
 
 static __attribute__((noinline)) uint32_t capture_by_walk(struct sink *sink, const char *function,
@@ -343,7 +346,7 @@ static __attribute__((noinline)) uint32_t capture_by_walk(struct sink *sink, con
 	if (nvtx_has_open()) {
 		capture_with_ranges(sink, &stack);
 	} else {
-		unwind_from(frame, &stack.native);
+		unwind_from(frame, &stack.native, python_stack_is_there() ? stack.sps : NULL);
 		python_stack_read(sink, &stack.python);
 	}
 	if (stack.native.count == 0)

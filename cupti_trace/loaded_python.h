@@ -5,8 +5,11 @@
 
 #include "symbolize/python_loop.h"
 
-/* `function` is _PyEval_EvalFrameDefault's address. False if it is not a function in loaded code.
+/*
+ * `inside`: an address in the interpreter's module, of code or data. `function`: that of
+ * _PyEval_EvalFrameDefault; where it is no function of the module, the loop has no parts. False:
+ * there is no such module.
  */
-bool loaded_python_find_loop(uint64_t function, struct python_loop *loop);
+bool loaded_python_find_loop(uint64_t inside, uint64_t function, struct python_loop *loop);
 
 #endif

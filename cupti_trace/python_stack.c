@@ -153,13 +153,17 @@ static enum python_state inspect(struct sink *sink, void *handle)
 		python.is_finalizing = (int (*)(void))dlsym(handle, "_Py_IsFinalizing");
 	python.types.code = (uint64_t)(uintptr_t)dlsym(handle, "PyCode_Type");
 	python.types.text = (uint64_t)(uintptr_t)dlsym(handle, "PyUnicode_Type");
-	if (!runtime || !loop || !hex || !python.this_thread || !python.is_finalizing ||
+	if (!runtime || !hex || !python.this_thread || !python.is_finalizing ||
 	    !python.types.code || !python.types.text) {
 		report_unreadable(sink, hex, "lacks symbols that are needed");
 		return PYTHON_UNUSABLE;
 	}
 	err = python_offsets_read(hex, runtime, PYTHON_RUNTIME_BYTES, &python.offsets);
-	if (err || !loaded_python_find_loop((uint64_t)(uintptr_t)loop, &python.loop)) {
+	if (!err && (!loaded_python_find_loop((uint64_t)(uintptr_t)runtime,
+					      (uint64_t)(uintptr_t)loop, &python.loop) ||
+		     (python.loop.count == 0 && !python_offsets_have_anchors(&python.offsets))))
+		err = -EBADMSG;
+	if (err) {
 		report_unreadable(sink, hex,
 				  err == -ENOTSUP ? "is not known" : "is not laid out as it says");
 		return PYTHON_UNUSABLE;
@@ -316,23 +320,26 @@ static enum python_native kind_of(uint64_t pc)
 	return python_loop_holds(&python.loop, pc) ? PYTHON_NATIVE_LOOP : PYTHON_NATIVE_INTERPRETER;
 }
 
-uint32_t python_stack_merge(struct sink *sink, const uint64_t *pcs, uint32_t count, bool is_whole,
+uint32_t python_stack_merge(struct sink *sink, const struct python_stack_natives *natives,
 			    const struct python_stack *stack, struct gpu_event_frame *out,
-			    struct python_merged *origins, uint32_t max, bool *is_cut)
+			    struct python_merged *origins, uint32_t max, bool *is_cut,
+			    bool *is_ordered)
 {
 	struct python_merged merged[MERGED_MAX];
 	uint8_t kinds[UNWIND_MAX_FRAMES];
 	struct python_merge_input in = {.natives = kinds,
-					.native_count = count,
-					.native_is_whole = is_whole,
+					.sps = natives->sps,
+					.native_count = natives->count,
+					.native_is_whole = natives->is_whole,
 					.keeps_native = python.options.keeps_native,
+					.has_handlers = python_loop_has_handlers(&python.loop),
 					.python = stack};
 	uint32_t n;
 
-	for (uint32_t i = 0; i < count; i++)
-		kinds[i] = stack->count ? (uint8_t)kind_of(pcs[i]) : PYTHON_NATIVE_OTHER;
-	n = python_merge(&in, merged, MERGED_MAX);
-	*is_cut = n > max;
+	for (uint32_t i = 0; i < natives->count; i++)
+		kinds[i] = stack->count ? (uint8_t)kind_of(natives->pcs[i]) : PYTHON_NATIVE_OTHER;
+	n = python_merge(&in, merged, MERGED_MAX, is_ordered);
+	*is_cut = n > max || (stack->count > 0 && !stack->is_whole);
 	n = n < max ? n : max;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct python_frame *f = &stack->frames[merged[i].index];
@@ -340,7 +347,7 @@ uint32_t python_stack_merge(struct sink *sink, const uint64_t *pcs, uint32_t cou
 		if (origins)
 			origins[i] = merged[i];
 		if (!merged[i].is_python) {
-			out[i] = (struct gpu_event_frame){.value = pcs[merged[i].index],
+			out[i] = (struct gpu_event_frame){.value = natives->pcs[merged[i].index],
 							  .kind = GPU_FRAME_RETURN};
 			continue;
 		}

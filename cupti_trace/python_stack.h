@@ -46,13 +46,23 @@ bool python_stack_read(struct sink *sink, struct python_stack *stack);
 /* Continues a hash with all that identifies this stack. */
 uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack);
 
+/* Native frames, innermost first. */
+struct python_stack_natives {
+	const uint64_t *pcs;
+	const uint64_t *sps; /* their stack pointers; read only if there are Python frames */
+	uint32_t count;
+	bool is_whole; /* down to the thread's start */
+};
+
 /*
  * The frames of one stack, native and Python, innermost first, at most `max`; sends the names of
- * code that was not sent yet. `python` may be empty. *is_cut: there were more. Where each frame
- * came from is in origins[], unless that is NULL. Not thread-safe: the caller locks.
+ * code that was not sent yet. `python` may be empty. *is_cut: there were more; *is_ordered as of
+ * python_merge. Where each frame came from is in origins[], unless that is NULL. Not thread-safe:
+ * the caller locks.
  */
-uint32_t python_stack_merge(struct sink *sink, const uint64_t *pcs, uint32_t count, bool is_whole,
+uint32_t python_stack_merge(struct sink *sink, const struct python_stack_natives *natives,
 			    const struct python_stack *python, struct gpu_event_frame *out,
-			    struct python_merged *origins, uint32_t max, bool *is_cut);
+			    struct python_merged *origins, uint32_t max, bool *is_cut,
+			    bool *is_ordered);
 
 #endif

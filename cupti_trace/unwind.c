@@ -551,9 +551,9 @@ __attribute__((noinline)) void unwind_own_stack_with_sps(struct unwind_stack *st
 	walk_own((uint64_t)(uintptr_t)__builtin_frame_address(0), stack, sps, max, false);
 }
 
-void unwind_from(const void *frame, struct unwind_stack *stack)
+void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps)
 {
-	walk_own((uint64_t)(uintptr_t)frame, stack, NULL, UNWIND_MAX_FRAMES, true);
+	walk_own((uint64_t)(uintptr_t)frame, stack, sps, UNWIND_MAX_FRAMES, true);
 }
 
 uint64_t unwind_recognize(const void *frame)

@@ -31,9 +31,9 @@ void unwind_own_stack(struct unwind_stack *stack);
 
 /*
  * The same from the caller of the function with this __builtin_frame_address(0), which is still
- * active and was built with frame pointers.
+ * active and was built with frame pointers. `sps`: as below, UNWIND_MAX_FRAMES; NULL: not wanted.
  */
-void unwind_from(const void *frame, struct unwind_stack *stack);
+void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps);
 
 /*
  * A keyed hash that tells the calling thread's stacks from `frame` on from each other, without a

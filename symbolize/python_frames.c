@@ -50,17 +50,56 @@ static inline __attribute__((always_inline)) bool load_mark(const struct python_
 							    const struct python_offsets *o,
 							    uint64_t code, uint64_t *mark)
 {
-	uint64_t text, hash;
+	uint64_t text, hash, file;
 	uint32_t line;
 
 	if (!is_object(code) ||
 	    !load(memory, direct, code + python_mark_text(o), &text, sizeof(text)) ||
+	    !load(memory, direct, code + o->code_filename, &file, sizeof(file)) ||
 	    !load(memory, direct, code + o->code_first_line, &line, sizeof(line)))
 		return false;
 	if (!is_object(text) ||
 	    !load(memory, direct, text + python_text_hash(o), &hash, sizeof(hash)))
 		hash = 0;
-	*mark = python_mark(text, hash, line);
+	*mark = python_mark(text, hash, file, line);
+	return true;
+}
+
+/* The frame in `f` is the first of an evaluation; the anchor given first is that evaluation's. */
+static void note_entry(struct python_frame *f, uint64_t anchor)
+{
+	if (!f->is_entry)
+		f->anchor = anchor;
+	f->is_entry = true;
+}
+
+/* On to the anchor of the evaluation around; 0: unknown from there on. */
+static inline __attribute__((always_inline)) uint64_t
+next_anchor(const struct python_memory *memory, bool direct, const struct python_offsets *o,
+	    uint64_t anchor)
+{
+	uint64_t next;
+
+	if (!anchor || !load(memory, direct, anchor + o->anchor_previous, &next, 8))
+		return 0;
+	return is_object(next) ? next : 0;
+}
+
+static inline __attribute__((always_inline)) bool load_place(const struct python_memory *memory,
+							     bool direct,
+							     const struct python_offsets *o,
+							     uint64_t frame, struct python_frame *f)
+{
+	uint32_t index;
+
+	if (o->frame_copy != PYTHON_NO_OFFSET &&
+	    !load(memory, direct, frame + o->frame_copy, &f->copy, 4))
+		return false;
+	if (o->place_form == PYTHON_PLACE_POINTER)
+		return load(memory, direct, frame + o->frame_place, &f->place, 8);
+	if (!load(memory, direct, frame + o->frame_place, &index, 4))
+		return false;
+	f->place = index;
 	return true;
 }
 
@@ -68,7 +107,7 @@ static inline __attribute__((always_inline)) void walk(const struct python_memor
 						       bool direct, const struct python_offsets *o,
 						       uint64_t thread, struct python_stack *stack)
 {
-	uint64_t at = 0;
+	uint64_t at = 0, anchor = 0;
 
 	stack->count = 0;
 	stack->is_whole = false;
@@ -81,12 +120,14 @@ static inline __attribute__((always_inline)) void walk(const struct python_memor
 		if (!is_object(cframe) || !load(memory, direct, cframe + o->cframe_frame, &at, 8))
 			return;
 	}
+	if (o->thread_anchor != PYTHON_NO_OFFSET &&
+	    (!load(memory, direct, thread + o->thread_anchor, &anchor, 8) || !is_object(anchor)))
+		return;
 	/* counts shims and incomplete frames too, so that a chain of these alone also ends */
 	for (uint32_t steps = 0; steps < 2 * PYTHON_FRAMES_MAX; steps++) {
 		struct python_frame *f = &stack->frames[stack->count];
 		uint64_t frame = at;
 		uint8_t owner = 0;
-		uint32_t index = 0;
 
 		if (frame == 0) {
 			stack->is_whole = true;
@@ -99,25 +140,25 @@ static inline __attribute__((always_inline)) void walk(const struct python_memor
 			return;
 		if (o->frame_form == PYTHON_FRAME_SHIM && owner >= o->owner_of_shim) {
 			if (stack->count && owner == o->owner_of_shim)
-				stack->frames[stack->count - 1].is_entry = true;
+				note_entry(f - 1, frame);
 			continue;
 		}
 		if (stack->count == PYTHON_FRAMES_MAX ||
 		    !load(memory, direct, frame + o->frame_code, &f->code, 8))
 			return;
 		f->code = untagged(f->code);
-		if (o->place_form == PYTHON_PLACE_POINTER) {
-			if (!load(memory, direct, frame + o->frame_place, &f->place, 8))
-				return;
-		} else {
-			if (!load(memory, direct, frame + o->frame_place, &index, 4))
-				return;
-			f->place = index;
-		}
-		if (!load_mark(memory, direct, o, f->code, &f->mark))
+		f->anchor = 0;
+		f->copy = 0;
+		f->is_entry = false;
+		if (!load_place(memory, direct, o, frame, f) ||
+		    !load_mark(memory, direct, o, f->code, &f->mark))
 			return;
-		f->is_entry = o->frame_form == PYTHON_FRAME_EACH ||
-			      (o->frame_form == PYTHON_FRAME_FLAG && owner);
+		if (o->frame_form == PYTHON_FRAME_EACH ||
+		    (o->frame_form == PYTHON_FRAME_FLAG && owner)) {
+			note_entry(f, anchor);
+			if (o->thread_anchor != PYTHON_NO_OFFSET)
+				anchor = next_anchor(memory, direct, o, anchor);
+		}
 		stack->count++;
 	}
 }
@@ -381,6 +422,18 @@ static int64_t line_of_locations(struct table *t, int64_t line, uint64_t place)
 	}
 }
 
+/* Where the copy of the instructions begins that a frame is in; the list begins with its length. */
+static bool find_copy(const struct python_memory *memory, const struct python_offsets *o,
+		      const struct python_frame *frame, uint64_t *start)
+{
+	uint64_t list, length;
+
+	return o->code_copies != PYTHON_NO_OFFSET &&
+	       read_pointer(memory, frame->code + o->code_copies, &list) &&
+	       read_any(memory, list, &length, sizeof(length)) && frame->copy < length &&
+	       read_any(memory, list + 8 + 8 * (uint64_t)frame->copy, start, sizeof(*start));
+}
+
 uint32_t python_line(const struct python_memory *memory, const struct python_offsets *o,
 		     const struct python_frame *frame)
 {
@@ -396,6 +449,8 @@ uint32_t python_line(const struct python_memory *memory, const struct python_off
 	if (o->place_form == PYTHON_PLACE_POINTER) {
 		uint64_t start = frame->code + o->code_instructions;
 
+		if (frame->copy && !find_copy(memory, o, frame, &start))
+			return 0;
 		/* a frame that has not started is before its first instruction */
 		place = frame->place < start ? 0 : frame->place - start;
 	} else {

@@ -31,7 +31,13 @@ struct python_frame {
 	uint64_t place; /* its current instruction, in the version's form: for python_line() */
 	uint64_t mark;  /* with `code`: equal for equal names, even if the memory of a freed code
 			 * object is reused */
-	bool is_entry;  /* a C evaluation loop was entered at this frame */
+	/*
+	 * Of an entry: an address within the C frame of that loop. 0: not known, or not an entry.
+	 * It tells where this frame belongs among the native ones, whatever the loop's code is.
+	 */
+	uint64_t anchor;
+	uint32_t copy; /* of the instructions that `place` is in; 0: the code object's own */
+	bool is_entry; /* a C evaluation loop was entered at this frame */
 };
 
 struct python_stack {
@@ -46,12 +52,15 @@ void python_frames_read(const struct python_memory *memory, const struct python_
 
 /*
  * The mark of a code object: the address of its name (the member given by python_mark_text), the
- * hash stored in the name, and its first line. The hash distinguishes names that were at one
- * address one after the other, as happens if a program creates and drops code in a loop.
+ * hash stored in the name, the address of its file's name, and its first line. The hash
+ * distinguishes names that were at one address one after the other, as happens if a program creates
+ * and drops code in a loop; the file tells one module's code, "<module>", from another's.
  */
-static inline uint64_t python_mark(uint64_t text, uint64_t text_hash, uint32_t first_line)
+static inline uint64_t python_mark(uint64_t text, uint64_t text_hash, uint64_t file,
+				   uint32_t first_line)
 {
-	return text ^ text_hash * 0x9e3779b97f4a7c15u ^ (uint64_t)first_line << 48 ^ first_line;
+	return text ^ (text_hash ^ file) * 0x9e3779b97f4a7c15u ^ (uint64_t)first_line << 48 ^
+	       first_line;
 }
 
 /* Where a str stores its hash (PyASCIIObject, in all versions: after its length). */

@@ -44,18 +44,19 @@ struct reader {
 	GElf_Sym symbols[SYMBOLS]; /* st_value 0: not there */
 };
 
-static int find_symbols(struct reader *r)
+/* Notes what a table of symbols has; an earlier table's are kept. */
+static void read_symbols(struct reader *r, GElf_Word type)
 {
 	GElf_Shdr header, strings_header;
-	Elf_Scn *section = elf_file_find_section(&r->elf, SHT_DYNSYM, NULL, &header), *strings;
+	Elf_Scn *section = elf_file_find_section(&r->elf, type, NULL, &header), *strings;
 	char *symbols = NULL, *text = NULL;
 	uint64_t count;
 
 	if (!section || header.sh_entsize != sizeof(Elf64_Sym))
-		return -ENOENT;
+		return;
 	strings = elf_getscn(r->elf.elf, header.sh_link);
 	if (!strings || !gelf_getshdr(strings, &strings_header))
-		return -ENOENT;
+		return;
 	symbols = elf_file_read_section(&r->elf, &header);
 	text = elf_file_read_section(&r->elf, &strings_header);
 	count = symbols && text ? header.sh_size / sizeof(Elf64_Sym) : 0;
@@ -66,13 +67,41 @@ static int find_symbols(struct reader *r)
 		if (symbol.st_name >= strings_header.sh_size || symbol.st_shndx == SHN_UNDEF)
 			continue;
 		for (int k = 0; k < SYMBOLS; k++)
-			if (strcmp(text + symbol.st_name, names[k]) == 0)
+			if (!r->symbols[k].st_value && strcmp(text + symbol.st_name, names[k]) == 0)
 				r->symbols[k] = symbol;
 	}
 	free(symbols);
 	free(text);
-	return r->symbols[SYMBOL_RUNTIME].st_value && r->symbols[SYMBOL_LOOP].st_value ? 0
-										       : -ENOENT;
+}
+
+/* The large table of other symbols is read only if the file is, or may be, CPython. */
+static int find_symbols(struct reader *r, const char *path)
+{
+	GElf_Shdr header;
+
+	read_symbols(r, SHT_DYNSYM);
+	/* from 3.13 on _PyRuntime has a section of its own, for readers like us */
+	if (!r->symbols[SYMBOL_RUNTIME].st_value &&
+	    elf_file_find_section(&r->elf, SHT_PROGBITS, ".PyRuntime", &header))
+		r->symbols[SYMBOL_RUNTIME].st_value = header.sh_addr;
+	if (r->symbols[SYMBOL_RUNTIME].st_value ? !r->symbols[SYMBOL_LOOP].st_value
+						: python_image_is_candidate(path))
+		read_symbols(r, SHT_SYMTAB);
+	return r->symbols[SYMBOL_RUNTIME].st_value ? 0 : -ENOENT;
+}
+
+static void find_segments(struct reader *r, struct python_image *image)
+{
+	GElf_Phdr p;
+	size_t n = 0;
+
+	if (elf_getphdrnum(r->elf.elf, &n) != 0)
+		return;
+	for (size_t i = 0; i < n && i < ELF_FILE_MAX_SEGMENTS; i++)
+		if (gelf_getphdr(r->elf.elf, (int)i, &p) && p.p_type == PT_LOAD &&
+		    p.p_flags & PF_X && p.p_filesz > 0 && image->segment_count < PYTHON_SEGMENTS)
+			image->segments[image->segment_count++] =
+				(struct python_segment){p.p_vaddr, p.p_offset, p.p_filesz};
 }
 
 /* The segment with this many bytes in the file at `address`. */
@@ -102,19 +131,24 @@ static int read_at(struct reader *r, uint64_t address, void *out, uint64_t size)
 static int read_version(struct reader *r, const char *path, struct python_image *image)
 {
 	char runtime[PYTHON_RUNTIME_BYTES];
+	size_t size = sizeof(runtime);
 	uint64_t version;
 	int err = 0;
 
-	if (r->symbols[SYMBOL_VERSION].st_value)
+	/* not needed before 3.13, and may be in .bss */
+	if (read_at(r, image->runtime, runtime, sizeof(runtime)) != 0)
+		size = 0;
+	if (r->symbols[SYMBOL_VERSION].st_value) {
 		err = read_at(r, r->symbols[SYMBOL_VERSION].st_value, &version, sizeof(version));
-	else
-		version = version_of_name(path);
+	} else {
+		version = python_offsets_version(runtime, size);
+		if (!version)
+			version = version_of_name(path);
+	}
 	if (err)
 		return err;
 	image->hex = (uint32_t)version;
-	err = read_at(r, image->runtime, runtime, sizeof(runtime));
-	/* not needed before 3.13, and may be in .bss */
-	return python_offsets_read(image->hex, runtime, err ? 0 : sizeof(runtime), &image->offsets);
+	return python_offsets_read(image->hex, runtime, size, &image->offsets);
 }
 
 /* ---- the loop ---- */
@@ -147,7 +181,7 @@ static bool read_frames(struct reader *r, struct cfi_table *table, char **frames
 	return true;
 }
 
-static int find_loop(struct reader *r, struct python_image *image)
+static void find_loop(struct reader *r, struct python_image *image)
 {
 	const GElf_Sym *symbol = &r->symbols[SYMBOL_LOOP];
 	struct python_loop *loop = &image->loop;
@@ -158,9 +192,7 @@ static int find_loop(struct reader *r, struct python_image *image)
 
 	if (symbol->st_size == 0 || symbol->st_size > LOOP_BYTES_MAX ||
 	    !find_segment(r, symbol->st_value, symbol->st_size, &segment))
-		return -ENOEXEC;
-	image->segment_address = segment.p_vaddr;
-	image->segment_offset = segment.p_offset;
+		return;
 	loop->parts[0].start = symbol->st_value;
 	loop->parts[0].end = symbol->st_value + symbol->st_size;
 	loop->count = 1;
@@ -168,14 +200,13 @@ static int find_loop(struct reader *r, struct python_image *image)
 	loop->module_end = segment.p_vaddr + segment.p_filesz;
 	code = malloc(symbol->st_size);
 	if (!code)
-		return -ENOMEM;
+		return;
 	if (read_at(r, symbol->st_value, code, symbol->st_size) == 0 &&
 	    read_frames(r, &table, &frames, &index))
 		python_loop_find_parts(loop, &table, code);
 	free(index);
 	free(frames);
 	free(code);
-	return 0;
 }
 
 int python_image_read(int fd, const char *path, struct budget_share *share,
@@ -188,21 +219,39 @@ int python_image_read(int fd, const char *path, struct budget_share *share,
 	if (err)
 		return err;
 	r.elf.share = share;
-	err = find_symbols(&r);
+	err = find_symbols(&r, path);
 	if (!err) {
 		image->runtime = r.symbols[SYMBOL_RUNTIME].st_value;
 		image->code_type = r.symbols[SYMBOL_CODE].st_value;
 		image->text_type = r.symbols[SYMBOL_TEXT].st_value;
 		err = read_version(&r, path, image);
 	}
-	if (!err)
-		err = find_loop(&r, image);
+	if (!err) {
+		find_segments(&r, image);
+		find_loop(&r, image);
+		if (image->segment_count == 0 ||
+		    (image->loop.count == 0 && !python_offsets_have_anchors(&image->offsets)))
+			err = -ENOEXEC;
+	}
 	elf_file_close(&r.elf);
 	return err;
 }
 
+uint64_t python_image_address(const struct python_image *image, uint64_t file_offset)
+{
+	for (uint32_t i = 0; i < image->segment_count; i++) {
+		const struct python_segment *s = &image->segments[i];
+
+		if (file_offset >= s->offset && file_offset - s->offset < s->size)
+			return file_offset - s->offset + s->address;
+	}
+	return 0;
+}
+
 bool python_image_in_loop(const struct python_image *image, uint64_t file_offset)
 {
-	return python_loop_holds(&image->loop,
-				 file_offset - image->segment_offset + image->segment_address);
+	/* of the byte before: a call may be the last of a segment */
+	uint64_t address = file_offset ? python_image_address(image, file_offset - 1) : 0;
+
+	return address && python_loop_holds(&image->loop, address + 1);
 }

@@ -12,27 +12,40 @@
 #include "symbolize/python_loop.h"
 #include "symbolize/python_offsets.h"
 
+#define PYTHON_SEGMENTS 4
+
 struct python_image {
 	uint32_t hex; /* PY_VERSION_HEX; before 3.11, without the micro version */
 	struct python_offsets offsets;
 	/* the file's own addresses: add the load address */
-	uint64_t runtime;                         /* _PyRuntime */
-	uint64_t code_type;                       /* PyCode_Type; 0: unknown */
-	uint64_t text_type;                       /* PyUnicode_Type; 0: unknown */
-	uint64_t segment_address, segment_offset; /* of the segment with the loop's code */
-	struct python_loop loop;
+	uint64_t runtime;   /* _PyRuntime */
+	uint64_t code_type; /* PyCode_Type; 0: unknown */
+	uint64_t text_type; /* PyUnicode_Type; 0: unknown */
+	/* the segments of code, in the order of the file's headers */
+	uint32_t segment_count;
+	struct python_segment {
+		uint64_t address, offset, size;
+	} segments[PYTHON_SEGMENTS];
+	struct python_loop loop; /* may be unknown if python_offsets_have_anchors() */
 };
 
-/* Whether a file of this name may be CPython: "python3.11", "libpython3.so.1.0". */
+/*
+ * Whether a file of this name may be CPython: "python3.11", "libpython3.so.1.0". Programs that
+ * contain it have other names.
+ */
 bool python_image_is_candidate(const char *path);
 
 /*
- * Reads the file open as `fd`; `path` is its name, which determines the version before 3.11. Reads
- * are taken from `share` and stay taken. 0; -ENOENT: no CPython; -ENOTSUP: an unknown version,
- * `hex` is set; or -errno.
+ * Reads the file open as `fd`; `path` is its name, which determines the version before 3.11. What
+ * is needed is found by its symbols, from 3.13 on without any by the section .PyRuntime. Reads are
+ * taken from `share` and stay taken. 0; -ENOENT: no CPython; -ENOTSUP: an unknown version, `hex` is
+ * set; or -errno.
  */
 int python_image_read(int fd, const char *path, struct budget_share *share,
 		      struct python_image *image);
+
+/* The address in the file of what is at `file_offset`; 0: no code. */
+uint64_t python_image_address(const struct python_image *image, uint64_t file_offset);
 
 /* Whether the code at `file_offset` (a return address: the byte before it) is in the loop. */
 bool python_image_in_loop(const struct python_image *image, uint64_t file_offset);

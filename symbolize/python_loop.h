@@ -6,6 +6,10 @@
  * Optimised builds move rarely executed code (`.cold`) away, and calls are made from there as well.
  * A stripped interpreter does not name these parts; they are recognised by call frame information
  * that begins in the middle of a function, and by jumps to them from the loop.
+ *
+ * Where CPython is built with tail calls (3.14 and later, clang), the function is short: it calls
+ * the first of many functions, one for each instruction, which jump to each other. Whatever an
+ * instruction calls returns to such a function, whose caller is the loop.
  */
 #ifndef SYMBOLIZE_PYTHON_LOOP_H
 #define SYMBOLIZE_PYTHON_LOOP_H
@@ -20,8 +24,8 @@ struct python_loop {
 	uint32_t count;
 	struct {
 		uint64_t start, end;
-	} parts[PYTHON_LOOP_PARTS];        /* starting with the function itself */
-	uint64_t module_start, module_end; /* the code segment that contains it */
+	} parts[PYTHON_LOOP_PARTS];        /* starting with the function; none: not found */
+	uint64_t module_start, module_end; /* the code of the module that contains it */
 };
 
 /*
@@ -30,6 +34,19 @@ struct python_loop {
  */
 void python_loop_find_parts(struct python_loop *loop, const struct cfi_table *table,
 			    const uint8_t *code);
+
+/* More than the function has where instructions are functions, less than it has otherwise. */
+#define PYTHON_LOOP_SHORT 4096
+
+/* Whether instructions are functions. */
+static inline bool python_loop_has_handlers(const struct python_loop *loop)
+{
+	uint64_t size = 0;
+
+	for (uint32_t i = 0; i < loop->count; i++)
+		size += loop->parts[i].end - loop->parts[i].start;
+	return size > 0 && size < PYTHON_LOOP_SHORT;
+}
 
 /* Whether a return address is in the loop. */
 static inline bool python_loop_holds(const struct python_loop *loop, uint64_t pc)

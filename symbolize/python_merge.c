@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/python_merge.h"
 
-#include <string.h>
+#define NOWHERE UINT32_MAX
+
+/* The Python frames that one loop evaluates, up to its entry. */
+struct group {
+	uint32_t end;    /* the first frame behind it */
+	uint32_t native; /* the loop's frame; NOWHERE: not known */
+};
 
 struct merge {
 	const struct python_merge_input *in;
@@ -9,7 +15,159 @@ struct merge {
 	uint32_t count, max;
 	uint32_t next;   /* the next Python frame */
 	uint32_t behind; /* entries of `out` up to the last Python frame; 0: none yet */
+	bool is_ordered;
+	uint32_t group_count;
+	struct group groups[PYTHON_FRAMES_MAX];
 };
+
+static uint8_t kind_of(const struct merge *m, uint32_t native)
+{
+	return m->in->natives[native];
+}
+
+static void divide(struct merge *m)
+{
+	const struct python_stack *python = m->in->python;
+
+	for (uint32_t i = 0; i < python->count; i++)
+		if (python->frames[i].is_entry || i + 1 == python->count)
+			m->groups[m->group_count++] = (struct group){i + 1, NOWHERE};
+}
+
+static uint64_t anchor_of(const struct merge *m, uint32_t group)
+{
+	return m->in->python->frames[m->groups[group].end - 1].anchor;
+}
+
+/* ---- loops by their addresses ---- */
+
+/* The interpreter's frame with this address in it; the end of the last frame is not known. */
+static bool has_address(const struct merge *m, uint32_t native, uint64_t address)
+{
+	const uint64_t *sps = m->in->sps;
+
+	if (kind_of(m, native) == PYTHON_NATIVE_OTHER || address < sps[native])
+		return false;
+	if (native + 1 == m->in->native_count)
+		return kind_of(m, native) == PYTHON_NATIVE_LOOP;
+	return address < sps[native + 1];
+}
+
+static uint64_t highest_address(const struct merge *m)
+{
+	uint64_t highest = 0;
+
+	for (uint32_t i = 0; i < m->in->native_count; i++)
+		if (m->in->sps[i] > highest)
+			highest = m->in->sps[i];
+	return highest;
+}
+
+static bool is_on_stack(const struct merge *m, uint64_t address)
+{
+	return m->in->native_count && address >= m->in->sps[0] && address < highest_address(m);
+}
+
+static void pair_by_address(struct merge *m)
+{
+	uint32_t from = 0, i;
+
+	for (uint32_t g = 0; g < m->group_count; g++) {
+		uint64_t address = anchor_of(m, g);
+
+		for (i = from; i < m->in->native_count; i++)
+			if (address ? has_address(m, i, address)
+				    : kind_of(m, i) == PYTHON_NATIVE_LOOP)
+				break;
+		if (i == m->in->native_count)
+			continue;
+		m->groups[g].native = i;
+		from = i + 1;
+	}
+}
+
+/* ---- loops by their number ---- */
+
+static uint32_t count_loops(const struct merge *m)
+{
+	uint32_t loops = 0;
+
+	for (uint32_t i = 0; i < m->in->native_count; i++)
+		loops += kind_of(m, i) == PYTHON_NATIVE_LOOP;
+	return loops;
+}
+
+static void pair_by_number(struct merge *m)
+{
+	bool is_whole = m->in->native_is_whole && m->in->python->is_whole;
+	uint32_t loops = count_loops(m), spare = 0, group = 0;
+
+	if (is_whole && loops != m->group_count)
+		m->is_ordered = false;
+	if (is_whole && loops == m->group_count + 1 && kind_of(m, 0) == PYTHON_NATIVE_LOOP)
+		spare = 1;
+	/* the innermost loop takes those that have none */
+	if (is_whole && loops && loops < m->group_count)
+		group = m->group_count - loops;
+	for (uint32_t i = 0; i < m->in->native_count && group < m->group_count; i++) {
+		if (kind_of(m, i) != PYTHON_NATIVE_LOOP)
+			continue;
+		if (spare > 0)
+			spare--;
+		else
+			m->groups[group++].native = i;
+	}
+}
+
+static void pair(struct merge *m)
+{
+	if (m->in->sps && anchor_of(m, 0))
+		pair_by_address(m);
+	else
+		pair_by_number(m);
+}
+
+/* ---- Python frames without a loop ---- */
+
+/* The first frame of the interpreter that another module called; else the outermost frame. */
+static uint32_t find_beginning(const struct merge *m)
+{
+	uint32_t i = m->in->native_count;
+
+	while (i > 0 && kind_of(m, i - 1) != PYTHON_NATIVE_OTHER)
+		i--; /* an executable's entry */
+	while (i > 0 && kind_of(m, i - 1) == PYTHON_NATIVE_OTHER)
+		i--;
+	return i > 0 ? i - 1 : m->in->native_count - 1;
+}
+
+/*
+ * Puts the frames behind the last pair somewhere; those that stay NOWHERE become the outermost.
+ * Returns the number of groups up to the last pair.
+ */
+static uint32_t place_rest(struct merge *m)
+{
+	uint32_t paired = m->group_count, beginning;
+
+	while (paired > 0 && m->groups[paired - 1].native == NOWHERE)
+		paired--;
+	for (uint32_t g = 0; g < paired; g++)
+		if (m->groups[g].native == NOWHERE)
+			m->is_ordered = false;
+	if (paired == m->group_count || !m->in->native_is_whole || m->in->native_count == 0)
+		return paired;
+	m->is_ordered = false;
+	if (m->in->sps && anchor_of(m, paired) && !is_on_stack(m, anchor_of(m, paired)))
+		return paired;
+	beginning = find_beginning(m);
+	if (paired > 0 && beginning <= m->groups[paired - 1].native)
+		beginning = m->groups[paired - 1].native + 1;
+	if (beginning < m->in->native_count)
+		m->groups[m->group_count - 1].native = beginning;
+	return paired;
+}
+
+/* ---- output ---- */
 
 static void append(struct merge *m, bool is_python, uint32_t index)
 {
@@ -25,68 +183,77 @@ static void drop_between(struct merge *m)
 	if (m->behind == 0 || m->in->keeps_native)
 		return;
 	for (uint32_t i = m->behind; i < m->count; i++)
-		if (m->in->natives[m->out[i].index] == PYTHON_NATIVE_OTHER)
+		if (kind_of(m, m->out[i].index) == PYTHON_NATIVE_OTHER)
 			m->out[kept++] = m->out[i];
 	m->count = kept;
 }
 
-/* Appends the Python frames of `loops` loops, or all that are left. */
-static void append_python(struct merge *m, uint32_t loops)
+/* Drops the function in which the loop at `native` runs an instruction. */
+static void drop_handler(struct merge *m, uint32_t native)
 {
-	const struct python_stack *python = m->in->python;
+	if (!m->in->has_handlers || m->in->keeps_native || m->count == m->behind ||
+	    kind_of(m, native) != PYTHON_NATIVE_LOOP)
+		return;
+	if (m->out[m->count - 1].index + 1 == native &&
+	    kind_of(m, native - 1) == PYTHON_NATIVE_INTERPRETER)
+		m->count--;
+}
 
+static void append_python(struct merge *m, uint32_t end)
+{
 	drop_between(m);
-	while (m->next < python->count && loops > 0) {
-		loops -= python->frames[m->next].is_entry;
+	while (m->next < end)
 		append(m, true, m->next++);
-	}
 	m->behind = m->count;
 }
 
-static uint32_t count_loops(const struct python_merge_input *in)
+/* A frame that is not a loop keeps its place outside of the Python frames that are put there. */
+static void append_native(struct merge *m, uint32_t native, bool is_loop)
 {
-	uint32_t loops = 0;
-
-	for (uint32_t i = 0; i < in->native_count; i++)
-		loops += in->natives[i] == PYTHON_NATIVE_LOOP;
-	return loops;
+	if (!is_loop || m->in->keeps_native)
+		append(m, false, native);
+	if (is_loop)
+		m->behind = m->count;
 }
 
-/* Counts loop entries; the outermost frames count as one even if their entry is not marked. */
-static uint32_t count_entries(const struct python_stack *python)
+static void emit(struct merge *m, uint32_t paired)
 {
-	uint32_t entries = 0;
+	uint32_t g = 0;
 
-	for (uint32_t i = 0; i < python->count; i++)
-		entries += python->frames[i].is_entry || i + 1 == python->count;
-	return entries;
-}
+	for (uint32_t i = 0; i < m->in->native_count; i++) {
+		bool is_loop = false;
 
-uint32_t python_merge(const struct python_merge_input *in, struct python_merged *out, uint32_t max)
-{
-	struct merge m = {.in = in, .out = out, .max = max};
-	uint32_t loops = count_loops(in), entries = count_entries(in->python), spare = 0, extra = 0;
-
-	if (in->native_is_whole && in->python->is_whole) {
-		spare = loops > entries ? loops - entries : 0;
-		extra = loops < entries ? entries - loops : 0;
-	}
-	for (uint32_t i = 0; i < in->native_count; i++) {
-		bool is_loop = in->natives[i] == PYTHON_NATIVE_LOOP;
-		bool replaced = is_loop && spare == 0 && m.next < in->python->count;
-
-		if (replaced) {
-			append_python(&m, 1 + extra);
-			extra = 0;
+		while (g < m->group_count && m->groups[g].native == NOWHERE)
+			g++;
+		if (g < m->group_count && m->groups[g].native == i) {
+			is_loop = g < paired;
+			if (is_loop)
+				drop_handler(m, i);
+			append_python(m, m->groups[g++].end);
 		}
-		if (!replaced || in->keeps_native)
-			append(&m, false, i);
-		if (replaced)
-			m.behind = m.count;
-		if (is_loop && spare > 0)
-			spare--;
+		append_native(m, i, is_loop);
 	}
-	if (m.next < in->python->count)
-		append_python(&m, UINT32_MAX);
+	if (m->next < m->in->python->count)
+		append_python(m, m->in->python->count);
+}
+
+uint32_t python_merge(const struct python_merge_input *in, struct python_merged *out, uint32_t max,
+		      bool *is_ordered)
+{
+	struct merge m; /* large: what is used of it is set */
+	uint32_t paired = 0;
+
+	m.in = in;
+	m.out = out;
+	m.max = max;
+	m.count = m.next = m.behind = m.group_count = 0;
+	m.is_ordered = true;
+	divide(&m);
+	if (m.group_count > 0) {
+		pair(&m);
+		paired = place_rest(&m);
+	}
+	emit(&m, paired);
+	*is_ordered = m.is_ordered;
 	return m.count;
 }

@@ -3,11 +3,20 @@
  * Merges a thread's native frames and its Python frames into one stack: each C evaluation loop is
  * replaced by the Python frames that it evaluates, several since 3.11.
  *
- * If both chains are whole, loops and entries are paired from the outermost inwards: a loop that is
- * just being entered has no Python frame yet, and stays a native frame; Python frames without a
- * loop of their own go into the innermost one. If a chain is truncated, they are paired from the
- * innermost outwards, and the remaining Python frames become the outermost. No frame is ever lost
- * or duplicated.
+ * From 3.10 on each loop has a structure in its C frame that the Python frames lead to
+ * (python_frame.anchor): the native frame around that address is the loop, whatever code it is in.
+ * A loop without Python frames (one that is just being entered, or that belongs to another greenlet
+ * or interpreter) stays a native frame.
+ *
+ * Without such addresses loops are known by their code, and counted. As many loops as entries are
+ * pairs. If there are more, the spare one is the innermost where that may just be being entered;
+ * else the outermost ones are, which belong to another greenlet or interpreter. If a chain is
+ * truncated, they are paired from the innermost outwards.
+ *
+ * Python frames that belong to no native frame become the outermost if the native stack is
+ * truncated, or if they are on another C stack. Else they are placed inside the first frame of the
+ * interpreter that another module called: main, or the start of a thread. No frame is ever lost or
+ * duplicated.
  */
 #ifndef SYMBOLIZE_PYTHON_MERGE_H
 #define SYMBOLIZE_PYTHON_MERGE_H
@@ -24,6 +33,11 @@ enum python_native {
 
 struct python_merge_input {
 	const uint8_t *natives; /* enum python_native each, innermost first */
+	/*
+	 * Each frame's stack pointer: what it is when the call that the frame made has returned.
+	 * NULL: not known.
+	 */
+	const uint64_t *sps;
 	uint32_t native_count;
 	bool native_is_whole; /* reaches the thread's start */
 	/*
@@ -32,6 +46,11 @@ struct python_merge_input {
 	 * Python frames.
 	 */
 	bool keeps_native;
+	/*
+	 * The loop runs instructions in functions that it calls (python_loop_has_handlers): such a
+	 * function's frame counts as the loop's.
+	 */
+	bool has_handlers;
 	const struct python_stack *python;
 };
 
@@ -40,8 +59,11 @@ struct python_merged {
 	uint32_t index;     /* among the frames of its kind */
 };
 
-/* Innermost first, at most `max`. Returns their number. */
+/*
+ * Innermost first, at most `max`. Returns their number. *is_ordered: each Python frame is where it
+ * belongs among the native ones; else that is not known of some.
+ */
 uint32_t python_merge(const struct python_merge_input *input, struct python_merged *out,
-		      uint32_t max);
+		      uint32_t max, bool *is_ordered);
 
 #endif

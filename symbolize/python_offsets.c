@@ -23,6 +23,8 @@ static const struct python_offsets tables[] = {
 		.thread_id = 176,
 		.thread_frame = 24,
 		.cframe_frame = PYTHON_NO_OFFSET,
+		.thread_anchor = PYTHON_NO_OFFSET,
+		.anchor_previous = PYTHON_NO_OFFSET,
 		.frame_previous = 24,
 		.frame_code = 32,
 		.frame_place = 104,
@@ -33,6 +35,8 @@ static const struct python_offsets tables[] = {
 		.code_first_line = 40,
 		.code_lines = 120,
 		.code_instructions = PYTHON_NO_OFFSET,
+		.frame_copy = PYTHON_NO_OFFSET,
+		.code_copies = PYTHON_NO_OFFSET,
 		.object_type = 8,
 		.text_length = 16,
 		.text_state = 32,
@@ -54,6 +58,8 @@ static const struct python_offsets tables[] = {
 		.thread_id = 176,
 		.thread_frame = 24,
 		.cframe_frame = PYTHON_NO_OFFSET,
+		.thread_anchor = 48,
+		.anchor_previous = 8,
 		.frame_previous = 24,
 		.frame_code = 32,
 		.frame_place = 96,
@@ -64,6 +70,8 @@ static const struct python_offsets tables[] = {
 		.code_first_line = 40,
 		.code_lines = 120,
 		.code_instructions = PYTHON_NO_OFFSET,
+		.frame_copy = PYTHON_NO_OFFSET,
+		.code_copies = PYTHON_NO_OFFSET,
 		.object_type = 8,
 		.text_length = 16,
 		.text_state = 32,
@@ -85,6 +93,8 @@ static const struct python_offsets tables[] = {
 		.thread_id = 152,
 		.thread_frame = 56,
 		.cframe_frame = 8,
+		.thread_anchor = 56,
+		.anchor_previous = 16,
 		.frame_previous = 48,
 		.frame_code = 32,
 		.frame_place = 56,
@@ -95,6 +105,8 @@ static const struct python_offsets tables[] = {
 		.code_first_line = 72,
 		.code_lines = 136,
 		.code_instructions = 184,
+		.frame_copy = PYTHON_NO_OFFSET,
+		.code_copies = PYTHON_NO_OFFSET,
 		.object_type = 8,
 		.text_length = 16,
 		.text_state = 32,
@@ -117,6 +129,8 @@ static const struct python_offsets tables[] = {
 		.thread_id = 136,
 		.thread_frame = 56,
 		.cframe_frame = 0,
+		.thread_anchor = PYTHON_NO_OFFSET,
+		.anchor_previous = PYTHON_NO_OFFSET,
 		.frame_previous = 8,
 		.frame_code = 0,
 		.frame_place = 56,
@@ -127,6 +141,8 @@ static const struct python_offsets tables[] = {
 		.code_first_line = 68,
 		.code_lines = 136,
 		.code_instructions = 192,
+		.frame_copy = PYTHON_NO_OFFSET,
+		.code_copies = PYTHON_NO_OFFSET,
 		.object_type = 8,
 		.text_length = 16,
 		.text_state = 32,
@@ -152,13 +168,16 @@ struct word_layout {
 	uint8_t object_type;
 	uint8_t bytes_length, bytes_data;
 	uint8_t text_state, text_length, text_ascii_size;
+	uint8_t frame_copy, code_copies; /* 0: not there */
 };
 
 static const struct word_layout layouts[] = {
-	{0x030d, 5,  8,  9,  21, 24, 23, 29, 30, 31, 33, 35,
-	 36,     37, 38, 39, 43, 45, 65, 66, 68, 69, 70},
-	{0x030e, 5,  8,  9,  24, 27, 26, 32, 33, 34, 36, 40,
-	 41,     42, 43, 44, 48, 51, 75, 76, 78, 79, 80},
+	{0x030d, 5,  8,  9,  21, 24, 23, 29, 30, 31, 33, 35, 36,
+	 37,     38, 39, 43, 45, 65, 66, 68, 69, 70, 0,  0},
+	{0x030e, 5,  8,  9,  24, 27, 26, 32, 33, 34, 36, 40, 41,
+	 42,     43, 44, 48, 51, 75, 76, 78, 79, 80, 38, 49},
+	{0x030f, 5,  8,  9,  24, 30, 26, 40, 41, 42, 44, 48, 49,
+	 50,     51, 52, 56, 59, 87, 88, 90, 91, 92, 46, 57},
 };
 
 struct words {
@@ -199,13 +218,20 @@ static uint32_t far_offset(struct words *w, uint32_t index)
 	return (uint32_t)value;
 }
 
+static bool has_cookie(struct words *w)
+{
+	uint64_t cookie = word(w, WORD_COOKIE);
+
+	return memcmp(&cookie, "xdebugpy", sizeof(cookie)) == 0;
+}
+
 static int read_own_words(uint32_t hex, const struct word_layout *l, struct words *w,
 			  struct python_offsets *o)
 {
-	uint64_t cookie = word(w, WORD_COOKIE);
 	bool free_threaded = word(w, WORD_FREE_THREADED) != 0;
+	bool has_copies = free_threaded && l->frame_copy;
 
-	if (memcmp(&cookie, "xdebugpy", sizeof(cookie)) != 0 || word(w, WORD_VERSION) != hex)
+	if (!has_cookie(w) || word(w, WORD_VERSION) != hex)
 		return -EBADMSG;
 	*o = (struct python_offsets){
 		.version = l->version,
@@ -222,6 +248,8 @@ static int read_own_words(uint32_t hex, const struct word_layout *l, struct word
 		.thread_id = offset(w, l->thread_id),
 		.thread_frame = offset(w, l->thread_frame),
 		.cframe_frame = PYTHON_NO_OFFSET,
+		.thread_anchor = PYTHON_NO_OFFSET,
+		.anchor_previous = PYTHON_NO_OFFSET,
 		.frame_previous = offset(w, l->frame_previous),
 		.frame_code = offset(w, l->frame_code),
 		.frame_place = offset(w, l->frame_place),
@@ -232,6 +260,8 @@ static int read_own_words(uint32_t hex, const struct word_layout *l, struct word
 		.code_first_line = offset(w, l->code_first_line),
 		.code_lines = offset(w, l->code_lines),
 		.code_instructions = offset(w, l->code_instructions),
+		.frame_copy = has_copies ? offset(w, l->frame_copy) : PYTHON_NO_OFFSET,
+		.code_copies = has_copies ? offset(w, l->code_copies) : PYTHON_NO_OFFSET,
 		.object_type = offset(w, l->object_type),
 		.text_length = offset(w, l->text_length),
 		.text_state = offset(w, l->text_state),
@@ -242,6 +272,13 @@ static int read_own_words(uint32_t hex, const struct word_layout *l, struct word
 		.bytes_data = offset(w, l->bytes_data),
 	};
 	return w->bad ? -EBADMSG : 0;
+}
+
+uint32_t python_offsets_version(const void *runtime, size_t size)
+{
+	struct words w = {.bytes = runtime, .size = size};
+
+	return has_cookie(&w) ? (uint32_t)word(&w, WORD_VERSION) : 0;
 }
 
 int python_offsets_read(uint32_t hex, const void *runtime, size_t size,

@@ -7,12 +7,12 @@
  * interpreters. x86-64 only. Pre-releases before the release candidates are unsupported: their
  * structures still change.
  *
- * Tested with real interpreters: 3.8 to 3.13. By the published layout only: 3.14, and builds
- * without the GIL.
+ * Tested with real interpreters: 3.8 to 3.15. By their headers only: builds without the GIL.
  */
 #ifndef SYMBOLIZE_PYTHON_OFFSETS_H
 #define SYMBOLIZE_PYTHON_OFFSETS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,6 +56,13 @@ struct python_offsets {
 	/* PyThreadState: the innermost frame, or from it to _PyCFrame and the frame there */
 	uint16_t thread_frame;
 	uint16_t cframe_frame; /* PYTHON_NO_OFFSET: `thread_frame` is the frame itself */
+	/*
+	 * 3.10 and 3.11: from PyThreadState to a structure on the C stack of the innermost
+	 * evaluation, and from there to that of the evaluation around it. PYTHON_NO_OFFSET:
+	 * before, there is none; later, shims are on the C stack.
+	 */
+	uint16_t thread_anchor;
+	uint16_t anchor_previous;
 	/* PyFrameObject, _PyInterpreterFrame */
 	uint16_t frame_previous;
 	uint16_t frame_code;
@@ -68,6 +75,12 @@ struct python_offsets {
 	uint16_t code_first_line;
 	uint16_t code_lines;
 	uint16_t code_instructions; /* PYTHON_NO_OFFSET: not in the object, before 3.11 */
+	/*
+	 * Threads without the GIL execute copies of the instructions, from 3.14 on: which one a
+	 * frame is in (0: those of the object), and where the object has the list of all.
+	 */
+	uint16_t frame_copy; /* PYTHON_NO_OFFSET: no copies */
+	uint16_t code_copies;
 	/* PyObject, str, bytes */
 	uint16_t object_type;
 	uint16_t text_length;
@@ -79,7 +92,7 @@ struct python_offsets {
 };
 
 /* The part of _PyRuntime that python_offsets_read() reads. */
-#define PYTHON_RUNTIME_BYTES (81 * 8)
+#define PYTHON_RUNTIME_BYTES (93 * 8)
 
 /*
  * The offsets of an interpreter. `hex` is its PY_VERSION_HEX (0x030b07f0); `runtime` are the first
@@ -88,5 +101,15 @@ struct python_offsets {
  */
 int python_offsets_read(uint32_t hex, const void *runtime, size_t size,
 			struct python_offsets *offsets);
+
+/* The PY_VERSION_HEX that _PyRuntime gives, from 3.13 on; 0: it gives none. */
+uint32_t python_offsets_version(const void *runtime, size_t size);
+
+/* Whether frames tell where on the C stack their evaluation is: from 3.10 on. */
+static inline bool python_offsets_have_anchors(const struct python_offsets *offsets)
+{
+	return offsets->frame_form == PYTHON_FRAME_SHIM ||
+	       offsets->thread_anchor != PYTHON_NO_OFFSET;
+}
 
 #endif

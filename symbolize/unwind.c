@@ -97,6 +97,7 @@ size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 			return count;
 		}
 		frames[count].address = pc;
+		frames[count].sp = r.value[CFI_RSP];
 		frames[count].code = symbolizer_locate(s, space, pc);
 		frames[count].is_return_address = is_return;
 		result = step(s, frames[count].code, is_return, &r, &m, &was_signal);

@@ -22,6 +22,7 @@ struct unwind_input {
 struct unwind_frame {
 	struct code_ref code;
 	uint64_t address;       /* the pc or return address */
+	uint64_t sp;            /* the stack pointer there */
 	bool is_return_address; /* false: an exact pc, of the innermost frame or one that a signal
 				 * interrupted */
 };

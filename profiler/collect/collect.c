@@ -771,8 +771,9 @@ _Static_assert(STACK_TABLE_MAX < WHOLE_STACK, "a bit is free");
 static int take_stack(struct collect *c, struct process *process, const struct gpu_event_stack *e)
 {
 	uint32_t stack = stack_builder_captured(&c->builder, process, e);
+	bool is_whole = e->is_whole && !e->is_unordered;
 
-	return target_stacks_set(&process->sent, e->id, stack | (e->is_whole ? WHOLE_STACK : 0));
+	return target_stacks_set(&process->sent, e->id, stack | (is_whole ? WHOLE_STACK : 0));
 }
 
 /* False: the process sent no such stack. */

@@ -17,6 +17,7 @@
 
 struct python_file {
 	uint64_t device, inode; /* as mapped */
+	const char *path;       /* interned; NULL: no memory */
 	bool is_python;
 	struct python_image image;
 };
@@ -133,7 +134,10 @@ static struct python_file *get_file(struct pythons *p, pid_t pid,
 	if (opened.fd < 0)
 		return NULL;
 	file = &p->files[p->file_count++];
-	*file = (struct python_file){.device = mapped.device, .inode = mapping->inode};
+	*file = (struct python_file){
+		.device = mapped.device,
+		.inode = mapping->inode,
+		.path = allowance_intern(p->allowance, p->strings, mapping->path)};
 	read_image(calls, opened.fd, mapping->path, file);
 	return file;
 }
@@ -160,16 +164,20 @@ static uint16_t at_most(uint16_t bytes, uint16_t max)
 static void lay_out_chain(const struct python_offsets *o, struct stack_python *out)
 {
 	const uint16_t frame[] = {o->frame_previous, o->frame_code, o->frame_place, o->frame_owner};
-	const uint16_t mark[] = {out->code_text, out->code_first_line};
+	const uint16_t mark[] = {out->code_text, out->code_first_line, o->code_filename};
+	const size_t marks = sizeof(mark) / sizeof(mark[0]);
 
 	out->frame_bytes =
 		at_most(span(frame, sizeof(frame) / sizeof(frame[0])), STACK_PYTHON_WINDOW_BYTES);
 	/* up to 3.10 each frame is an object, later ones lie one behind the other */
 	out->frame_window =
 		o->frame_form == PYTHON_FRAME_EACH ? out->frame_bytes : STACK_PYTHON_WINDOW_BYTES;
-	out->mark_from = mark[0] < mark[1] ? mark[0] : mark[1];
+	out->mark_from = mark[0];
+	for (size_t i = 1; i < marks; i++)
+		if (mark[i] < out->mark_from)
+			out->mark_from = mark[i];
 	out->mark_bytes =
-		at_most((uint16_t)(span(mark, 2) - out->mark_from), STACK_PYTHON_MARK_BYTES);
+		at_most((uint16_t)(span(mark, marks) - out->mark_from), STACK_PYTHON_MARK_BYTES);
 }
 
 /* The parts of code objects to send. */
@@ -235,8 +243,31 @@ static void lay_out(const struct pythons *p, uint32_t number, struct stack_pytho
 	out->code_text = python_mark_text(o);
 	out->code_first_line = o->code_first_line;
 	out->text_hash = python_text_hash(o);
+	out->thread_anchor = o->thread_anchor;
+	out->anchor_previous = o->anchor_previous;
+	out->owner_of_entry = o->frame_form == PYTHON_FRAME_FLAG;
+	out->frame_copy = o->frame_copy;
+	out->code_copies = o->code_copies;
+	out->code_instructions = o->code_instructions;
 	lay_out_chain(o, out);
 	lay_out_code(o, out);
+}
+
+/*
+ * The file's own address of a mapping's start, which is the start of a segment's page. UINT64_MAX:
+ * none of the code is mapped there.
+ */
+static uint64_t address_of(const struct python_image *image, const struct code_mapping *mapping)
+{
+	for (uint32_t i = 0; i < image->segment_count; i++) {
+		const struct python_segment *s = &image->segments[i];
+		uint64_t size = mapping->end - mapping->start;
+
+		if (s->offset + s->size > mapping->file_offset &&
+		    s->offset < mapping->file_offset + size)
+			return mapping->file_offset - s->offset + s->address;
+	}
+	return UINT64_MAX;
 }
 
 bool pythons_map(struct pythons *p, pid_t pid, uint32_t *program,
@@ -244,6 +275,7 @@ bool pythons_map(struct pythons *p, pid_t pid, uint32_t *program,
 		 uint32_t *unknown_hex)
 {
 	struct python_file *file;
+	uint64_t address;
 
 	*unknown_hex = 0;
 	if (mapping->inode == 0 || *program || !python_image_is_candidate(mapping->path))
@@ -253,14 +285,15 @@ bool pythons_map(struct pythons *p, pid_t pid, uint32_t *program,
 		*unknown_hex = file->image.hex;
 	if (!file || !file->is_python)
 		return false;
+	address = address_of(&file->image, mapping);
+	if (address == UINT64_MAX)
+		return false;
 	if (p->program_count == PROGRAMS_MAX ||
 	    !array_make_room(&p->programs, p->program_count, &p->program_capacity,
 			     sizeof(*p->programs)))
 		return false;
 	p->programs[p->program_count++] = (struct python_program){
-		.file = (uint32_t)(file - p->files),
-		.bias = mapping->start - (mapping->file_offset - file->image.segment_offset +
-					  file->image.segment_address)};
+		.file = (uint32_t)(file - p->files), .bias = mapping->start - address};
 	*program = p->program_count;
 	lay_out(p, *program, layout);
 	return true;
@@ -344,9 +377,7 @@ int pythons_learn(struct pythons *p, const struct stack_python_code *r)
 	const struct python_program *program = find_program(p, r->program);
 	struct python_memory memory = {.read = read_pieces, .context = (void *)(uintptr_t)r};
 	struct python_known_code known = {
-		.key = {.program = r->program,
-			.code = r->link.code,
-			.mark = python_mark(r->link.text, r->link.text_hash, r->link.first_line)}};
+		.key = {.program = r->program, .code = r->link.code, .mark = r->link.mark}};
 	const struct python_image *image;
 	struct python_types types;
 	struct python_code code;
@@ -429,16 +460,21 @@ static void take_links(const struct stack_python_chain *chain, const struct pyth
 		struct python_frame *f = &stack->frames[stack->count];
 
 		if (o->frame_form == PYTHON_FRAME_SHIM && link->owner >= o->owner_of_shim) {
-			if (stack->count && link->owner == o->owner_of_shim)
+			if (stack->count && link->owner == o->owner_of_shim &&
+			    !stack->frames[stack->count - 1].is_entry) {
 				stack->frames[stack->count - 1].is_entry = true;
+				stack->frames[stack->count - 1].anchor = link->anchor;
+			}
 			continue;
 		}
-		f->code = link->code & ~UINT64_C(7);
-		f->place =
-			o->place_form == PYTHON_PLACE_POINTER ? link->place : (uint32_t)link->place;
-		f->mark = python_mark(link->text, link->text_hash, link->first_line);
-		f->is_entry = o->frame_form == PYTHON_FRAME_EACH ||
-			      (o->frame_form == PYTHON_FRAME_FLAG && link->owner);
+		*f = (struct python_frame){
+			.code = link->code & ~UINT64_C(7),
+			.place = o->place_form == PYTHON_PLACE_POINTER ? link->place
+								       : (uint32_t)link->place,
+			.mark = link->mark,
+			.anchor = link->anchor,
+			.is_entry = o->frame_form == PYTHON_FRAME_EACH ||
+				    (o->frame_form == PYTHON_FRAME_FLAG && link->owner)};
 		stack->count++;
 	}
 }
@@ -456,7 +492,8 @@ static enum python_native kind_of(const struct python_image *image, uint32_t mod
 
 uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t number,
 		       const struct stack_snapshot *snapshot, const struct unwind_frame *natives,
-		       uint32_t count, bool is_whole, struct python_sample_frame *out, uint32_t max)
+		       uint32_t count, bool is_whole, struct python_sample_frame *out, uint32_t max,
+		       struct python_merge_result *result)
 {
 	const struct stack_python_chain *chain = stack_snapshot_python(snapshot);
 	const struct python_program *program;
@@ -464,12 +501,15 @@ uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t 
 	const struct python_image *image;
 	struct python_stack stack;
 	uint8_t kinds[NATIVES_MAX];
+	uint64_t sps[NATIVES_MAX];
 	struct python_merge_input in = {.natives = kinds,
+					.sps = sps,
 					.native_is_whole = is_whole,
 					.keeps_native = p->keeps_native,
 					.python = &stack};
 	uint32_t module, n;
 
+	*result = (struct python_merge_result){.is_whole = true, .is_ordered = true};
 	/* it may run another program that the BPF side does not know yet */
 	if (!number || !chain || chain->program != number)
 		return 0;
@@ -478,16 +518,27 @@ uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t 
 	take_links(chain, &image->offsets, &stack);
 	if (stack.count == 0)
 		return 0;
-	module = symbolizer_locate(p->symbolizer, space, image->loop.parts[0].start + program->bias)
+	module = symbolizer_locate(p->symbolizer, space, image->segments[0].address + program->bias)
 			 .module;
+	in.has_handlers = python_loop_has_handlers(&image->loop);
 	in.native_count = count < NATIVES_MAX ? count : NATIVES_MAX;
-	for (uint32_t i = 0; i < in.native_count; i++)
+	for (uint32_t i = 0; i < in.native_count; i++) {
 		kinds[i] = (uint8_t)kind_of(image, module, &natives[i]);
-	n = python_merge(&in, merged, max < MERGED_MAX ? max : MERGED_MAX);
+		sps[i] = natives[i].sp;
+	}
+	n = python_merge(&in, merged, max < MERGED_MAX ? max : MERGED_MAX, &result->is_ordered);
+	result->is_whole = stack.is_whole;
 	for (uint32_t i = 0; i < n; i++) {
 		out[i] = (struct python_sample_frame){.index = merged[i].index};
 		if (merged[i].is_python)
 			out[i].title = title_of(p, number, &stack.frames[merged[i].index]);
 	}
 	return n;
+}
+
+const char *pythons_path(const struct pythons *p, uint32_t number)
+{
+	const struct python_program *program = find_program(p, number);
+
+	return program ? p->files[program->file].path : NULL;
 }

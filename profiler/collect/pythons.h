@@ -72,13 +72,21 @@ struct python_sample_frame {
 	uint32_t index;
 };
 
+struct python_merge_result {
+	bool is_whole;   /* all of the thread's Python frames are there */
+	bool is_ordered; /* and each is known to be where it belongs */
+};
+
 /*
  * The frames of a sample with its Python frames, innermost first, at most `max`. Returns their
  * number; 0 if the process runs no Python, or none was running.
  */
 uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t program,
 		       const struct stack_snapshot *snapshot, const struct unwind_frame *natives,
-		       uint32_t count, bool is_whole, struct python_sample_frame *out,
-		       uint32_t max);
+		       uint32_t count, bool is_whole, struct python_sample_frame *out, uint32_t max,
+		       struct python_merge_result *result);
+
+/* The file of a process's interpreter; NULL: unknown. */
+const char *pythons_path(const struct pythons *p, uint32_t program);
 
 #endif

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/collect/stack_builder.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "profiler/profile/marks.h"
+#include "symbolize/text.h"
 
 #define UNKNOWN_RANGE "nvtx:[unknown]"
 #define MERGED_MAX (STACK_BUILDER_UNWOUND + STACK_PYTHON_MAX_LINKS)
@@ -40,6 +42,17 @@ static void name_innermost(struct frames *f, const char *api)
 	f->count = 0;
 	add_text(f, FRAME_API, api);
 	f->count = count;
+}
+
+static void count_unordered(struct stack_builder *b, const struct process *process)
+{
+	struct ledger_python *l = &b->ledger->python;
+	const char *path = pythons_path(b->pythons, process->python);
+
+	if (l->unordered++ == 0 && path) {
+		snprintf(l->first_file, sizeof(l->first_file), "%s", path);
+		clean_text(l->first_file);
+	}
 }
 
 static uint32_t finish(struct stack_builder *b, const struct frames *f, bool is_whole)
@@ -110,12 +123,12 @@ static void add_python(struct frames *f, const struct python_title *title)
 }
 
 static void add_user(struct stack_builder *b, struct frames *f, struct process *process,
-		     const struct stack_snapshot *snapshot)
+		     const struct stack_snapshot *snapshot, struct python_merge_result *result)
 {
 	struct python_sample_frame merged[MERGED_MAX];
 	uint32_t count =
 		pythons_merge(b->pythons, process->space, process->python, snapshot, b->unwound,
-			      b->unwound_count, b->unwound_is_whole, merged, MERGED_MAX);
+			      b->unwound_count, b->unwound_is_whole, merged, MERGED_MAX, result);
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct unwind_frame *native = &b->unwound[merged[i].index];
@@ -155,7 +168,9 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 				bool *is_whole)
 {
 	bool is_gone = (snapshot->event.flags & STACK_EVENT_NO_MEMORY) != 0;
+	struct python_merge_result python;
 	struct frames f;
+	bool is_cut;
 
 	f.count = 0;
 	add_kernel(b, &f, stack_snapshot_kernel(snapshot), snapshot->event.kernel_frames);
@@ -168,11 +183,14 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 		*is_whole = b->unwound_is_whole = true;
 		return stack_table_add(b->stacks, push_program(b, process), f.list, f.count);
 	}
-	add_user(b, &f, process, snapshot);
+	add_user(b, &f, process, snapshot, &python);
 	if (api)
 		name_innermost(&f, api);
-	*is_whole = b->unwound_is_whole;
-	return finish(b, &f, b->unwound_is_whole);
+	is_cut = !b->unwound_is_whole || !python.is_whole;
+	if (!python.is_ordered)
+		count_unordered(b, process);
+	*is_whole = !is_cut && python.is_ordered;
+	return finish(b, &f, !is_cut);
 }
 
 uint32_t stack_builder_addresses(struct stack_builder *b, struct process *process,
@@ -237,5 +255,7 @@ uint32_t stack_builder_captured(struct stack_builder *b, struct process *process
 		add_text(&f, FRAME_API, function);
 	for (uint32_t i = 0; i < stack->count; i++)
 		add_captured(b, &f, process, &stack->frames[i]);
+	if (stack->is_unordered)
+		count_unordered(b, process);
 	return finish(b, &f, stack->is_whole);
 }

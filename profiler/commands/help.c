@@ -93,7 +93,7 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "A stack that begins at [truncated] was too deep."},
 	[TOPIC_PYTHON] =
 		{NULL, "Python",
-		 "Python functions are shown for CPython 3.8 to 3.14, in CPU samples and launches, "
+		 "Python functions are shown for CPython 3.8 to 3.15, in CPU samples and launches, "
 		 "with the C++ functions between them. The program needs no flags.\n"
 		 "  sudo profile -o train.html \"$(command -v python3)\" train.py\n"
 		 "sudo resets PATH, so let your shell resolve the interpreter.",

@@ -210,5 +210,7 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.spread.error_ns),
 	NUMBER(ledger.cpu.used_ns),
 	NUMBER(ledger.cpu.not_sampled_ns),
+	NUMBER(ledger.python.unordered),
+	NUMBER(first_python),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -98,7 +98,7 @@ struct capture_numbers {
 	struct totals totals;
 	struct ledger ledger;
 	struct unnamed unnamed;
-	uint32_t command, shown, unreadable_path, first_malformed, first_refused,
+	uint32_t command, shown, unreadable_path, first_malformed, first_refused, first_python,
 		folder; /* texts */
 };
 

@@ -549,6 +549,8 @@ static void finish(struct profile_capture *c)
 		  text_of(c, n->first_malformed));
 	copy_text(ledger->pipe.first_refused, sizeof(ledger->pipe.first_refused),
 		  text_of(c, n->first_refused));
+	copy_text(ledger->python.first_file, sizeof(ledger->python.first_file),
+		  text_of(c, n->first_python));
 	ledger->gpu.rows = c->gpu_rows.items;
 	ledger->gpu.row_count = c->gpu_rows.count;
 	if (r->totals.sample_ns == 0 || r->totals.sample_ns > LEDGER_TOTAL_MAX ||

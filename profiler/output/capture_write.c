@@ -309,6 +309,7 @@ static void put_numbers(struct writing *w)
 		numbers.ledger = *r->totals.ledger;
 		numbers.first_malformed = text_number(w, r->totals.ledger->pipe.first_malformed);
 		numbers.first_refused = text_number(w, r->totals.ledger->pipe.first_refused);
+		numbers.first_python = text_number(w, r->totals.ledger->python.first_file);
 	}
 	place = protobuf_begin(&w->message, CAPTURE_NUMBERS);
 	for (uint32_t i = 0; i < capture_number_count; i++) {

@@ -210,6 +210,7 @@ static void add_losses(struct page *p)
 	add_loss(p, l->bounds.stacks, "stacks beyond the limit, under [too many stacks]");
 	add_loss(p, l->bounds.refused, "names, mappings or stacks beyond the limit, dropped");
 	add_loss(p, l->bounds.truncated, "stacks cut, they begin at [truncated]");
+	add_loss(p, l->python.unordered, "stacks with Python functions in an unknown place");
 	add_loss(p, l->bounds.out_of_memory, "events lost because memory was short");
 }
 

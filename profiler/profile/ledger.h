@@ -125,6 +125,15 @@ struct ledger_spread {
 	uint64_t error_ns;      /* the greatest standard error of a stack */
 };
 
+/*
+ * Stacks whose Python frames are not known to be where they belong among the native ones; not
+ * counted as whole. Of launches each distinct stack counts once.
+ */
+struct ledger_python {
+	uint64_t unordered;
+	char first_file[161]; /* the interpreter of the first; "": none, or not known */
+};
+
 /* What the run itself cost, apart from the profiler's processes (struct totals). */
 struct ledger_cost {
 	uint64_t program_ns; /* CPU time of the injection library, in programs that said goodbye */
@@ -159,6 +168,7 @@ struct ledger {
 	struct ledger_calls calls;
 	struct ledger_processes processes;
 	struct ledger_bounds bounds;
+	struct ledger_python python;
 	struct ledger_cost cost;
 	struct ledger_spread spread;
 	struct ledger_total measured, reported; /* by operations and waits; by CUPTI's own sums */

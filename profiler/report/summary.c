@@ -389,6 +389,13 @@ static void report_bounds(struct log *log, const struct ledger *l)
 			 b->truncated, pick(b->truncated, " is", "s are"),
 			 pick(b->truncated, "it was", "they were"),
 			 pick(b->truncated, "it begins", "they begin"));
+	if (l->python.unordered)
+		log_warn(log,
+			 "%" PRIu64 " stack%s Python functions whose place among the native ones "
+			 "is not known%s%s%s",
+			 l->python.unordered, pick(l->python.unordered, " has", "s have"),
+			 l->python.first_file[0] ? " (of " : "", l->python.first_file,
+			 l->python.first_file[0] ? ")" : "");
 }
 
 static void report_timeline(struct log *log, const struct timeline_stats *t)

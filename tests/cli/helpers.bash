@@ -248,8 +248,8 @@ find_pythons()
 {
 	local python
 
-	for python in /usr/bin/python3.{8,9,10,11,12,13,14} \
-		"${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.{8,9,10,11,12,13,14}.*/bin/python3 \
+	for python in /usr/bin/python3.{8,9,10,11,12,13,14,15} \
+		"${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.{8,9,10,11,12,13,14,15}.*/bin/python3 \
 		"$root"/build/python/*/python; do
 		if [ -x "$python" ]; then echo "$python"; fi
 	done
@@ -259,7 +259,7 @@ find_pythons()
 needs_python()
 {
 	python=$(find_pythons | head -1)
-	if [ -z "$python" ]; then skip 'no Python from 3.8 to 3.14 is installed'; fi
+	if [ -z "$python" ]; then skip 'no Python from 3.8 to 3.15 is installed'; fi
 }
 
 # ---- expecting ----

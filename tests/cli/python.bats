@@ -8,7 +8,7 @@ setup()
 {
 	enter_test_folder
 	mapfile -t pythons < <(find_pythons)
-	if [ ${#pythons[@]} = 0 ]; then skip 'no Python from 3.8 to 3.14 is installed'; fi
+	if [ ${#pythons[@]} = 0 ]; then skip 'no Python from 3.8 to 3.15 is installed'; fi
 	script=$workloads/../../../tests/workloads/python_launches.py
 }
 
@@ -235,6 +235,81 @@ chains_of()
 	done
 }
 
+# chain_lines: the stacks without the name of the workload's file, one a line.
+chain_lines()
+{
+	sed -E "s/ \\($1\\)//g; s/ [0-9]+\$//" out.folded
+}
+
+@test "CPU samples: native functions are below the Python functions that call them" {
+	local python
+
+	needs_root
+	for python in "${pythons[@]}"; do
+		echo "$python"
+		run_profile -cpu-only -F 500 -o out.folded "$python" \
+			"$workloads/../../../tests/workloads/python_native.py" 0.3
+		expect_status 0
+		chain_lines python_native.py | grep -v '^\[truncated\]' >chains
+		# the interpreter's start, the program's functions, and what they call
+		expect_no_line <(grep -E '(^|;)<module>(;|$)' chains | \
+			grep -vE '^_start;.*;Py_RunMain;.*;<module>(;|$)') .
+		expect_line chains ';<module>;repeat;use_crc;(.*;)?(crc32[^;]*|\[(libz|zlib|python)[^;]*)$'
+		expect_no_line chains '(crc32|libz|zlib\.)[^;]*;(.*;)?(<module>|repeat|use_crc)(;|$)'
+		expect_line chains ';<module>;repeat;use_qsort;(.*;)?qsort[^;]*;(.*;)?compare;spin(;|$)'
+		expect_no_line chains '(qsort|ffi)[^;]*;(.*;)?(<module>|repeat)(;|$)'
+		expect_no_line chains '(compare|spin);(.*;)?(_start|qsort|qsort_r|ffi_[^;]*|use_qsort)(;|$)'
+		expect_no_line chains 'use_qsort;(_PyEval_EvalFrameDefault;)*compare'
+	done
+}
+
+# greenlet_of PYTHON: the folder of the module greenlet for it, or nothing.
+greenlet_of()
+{
+	local folder
+
+	for folder in "$root/build/python/greenlet-$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')" \
+		"$(dirname "$1")"; do
+		folder=$folder/usr/lib/python3/dist-packages
+		if PYTHONPATH=$folder "$1" -c 'import greenlet' 2>/dev/null; then
+			echo "$folder"
+			return
+		fi
+	done
+}
+
+@test "CPU samples of greenlets: each has its own functions, below what switched to it" {
+	local python folder tried=0 whole
+
+	needs_root
+	for python in "${pythons[@]}"; do
+		folder=$(greenlet_of "$python")
+		if [ -z "$folder" ]; then continue; fi
+		echo "$python"
+		tried=$((tried + 1))
+		PYTHONPATH=$folder run_profile -cpu-only -F 500 -o out.folded "$python" \
+			"$workloads/../../../tests/workloads/python_greenlets.py" 0.5
+		expect_status 0
+		chain_lines python_greenlets.py >chains
+		expect_line chains 'greenlet::UserGreenlet::inner_bootstrap;([^;]*;)?run_first;burn_first;spin(;|$)'
+		expect_line chains \
+			'greenlet::UserGreenlet::inner_bootstrap;([^;]*;)?run_second;burn_second;(.*;)?(burn_second.<locals>.)?<lambda>;spin(;|$)'
+		expect_line chains '^_start;.*;Py_RunMain;.*;<module>;(descend;)+burn_main;spin(;|$)'
+		# a greenlet's first function is called by greenlet's own code, main's never
+		expect_no_line <(grep -v '^\[truncated\]' chains | grep -E '(^|;)run_(first|second)(;|$)' | \
+			grep -vE '::inner_bootstrap;([^;]*;)?run_(first|second)(;|$)') .
+		expect_no_line chains 'run_(first|second)(;.*)?;(_start|<module>|descend|burn_main|Py_RunMain)(;|$)'
+		expect_no_line chains '(<module>|descend)(;.*)?;run_(first|second)(;|$)'
+		# all that is not known is a moment of a switch
+		whole=$(sed -nE 's/^Stacks: ([0-9]+)\..* of CPU samples are whole$/\1/p' stacks)
+		if ! grep -q '^\[truncated\]' out.folded && [ "$whole" -lt 95 ]; then
+			echo "$whole % are whole"
+			return 1
+		fi
+	done
+	if [ $tried = 0 ]; then skip 'no Python has the module greenlet'; fi
+}
+
 @test "by uprobe: the same Python and native stacks, with lines, as in the process" {
 	local python how
 
@@ -363,7 +438,7 @@ os._exit(0)"
 		sed -E 's/(descend \([^;]*\);)+/descend (F);/; s/made_[0-9]+ \([^;]*\);//' out.folded \
 			>short
 		# every other launch: from an interpreter on its way out, which is not read
-		grep -vE "$begin$path \([^;]*\);launch \(" short | grep -v EvalFrame >wrong || true
+		grep -vE "$begin$path \([^;]*\);launch \(" short | grep -F '.py)' >wrong || true
 		expect_empty wrong
 		expect_line short "$begin$path"
 	done

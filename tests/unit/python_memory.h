@@ -18,6 +18,7 @@ struct made_memory {
 	unsigned char *bytes;
 	uint64_t used;
 	uint64_t reads;
+	uint64_t anchor; /* of the innermost evaluation; 0: none yet */
 };
 
 static inline bool made_read(void *context, uint64_t address, void *out, size_t size)
@@ -38,6 +39,7 @@ static inline void made_init(struct made_memory *m)
 	assert_non_null(m->bytes);
 	m->used = 256;
 	m->reads = 0;
+	m->anchor = 0;
 }
 
 static inline uint64_t made_space(struct made_memory *m, uint64_t size)
@@ -115,7 +117,19 @@ static inline uint64_t made_code(struct made_memory *m, const struct python_offs
 	return code;
 }
 
-/* `is_entry`: a C evaluation loop was entered here; makes the shim too where there is one. */
+/* As on the C stack of an evaluation; of 3.11 also _PyCFrame. */
+static inline uint64_t made_anchor(struct made_memory *m, const struct python_offsets *o)
+{
+	uint64_t anchor = made_space(m, 64);
+
+	made_put_64(m, anchor + o->anchor_previous, m->anchor);
+	return m->anchor = anchor;
+}
+
+/*
+ * `is_entry`: a C evaluation loop was entered here; makes what is on its C stack, too, and leaves
+ * its address in m->anchor.
+ */
 static inline uint64_t made_frame(struct made_memory *m, const struct python_offsets *o,
 				  uint64_t code, uint64_t previous, bool is_entry)
 {
@@ -126,8 +140,11 @@ static inline uint64_t made_frame(struct made_memory *m, const struct python_off
 
 		made_put_64(m, shim + o->frame_previous, previous);
 		made_put_8(m, shim + o->frame_owner, o->owner_of_shim);
-		previous = shim;
+		previous = m->anchor = shim;
 	}
+	if (o->thread_anchor != PYTHON_NO_OFFSET &&
+	    (is_entry || o->frame_form == PYTHON_FRAME_EACH))
+		made_anchor(m, o);
 	frame = made_space(m, 128);
 	made_put_64(m, frame + o->frame_previous, previous);
 	made_put_64(m, frame + o->frame_code, code);
@@ -141,11 +158,14 @@ static inline uint64_t made_thread(struct made_memory *m, const struct python_of
 {
 	uint64_t thread = made_space(m, 512), cframe;
 
+	if (o->thread_anchor != PYTHON_NO_OFFSET)
+		made_put_64(m, thread + o->thread_anchor,
+			    m->anchor ? m->anchor : made_anchor(m, o));
 	if (o->cframe_frame == PYTHON_NO_OFFSET) {
 		made_put_64(m, thread + o->thread_frame, frame);
 		return thread;
 	}
-	cframe = made_space(m, 64);
+	cframe = o->thread_anchor != PYTHON_NO_OFFSET ? m->anchor : made_space(m, 64);
 	made_put_64(m, cframe + o->cframe_frame, frame);
 	made_put_64(m, thread + o->thread_frame, cframe);
 	return thread;

@@ -61,6 +61,7 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 	case GPU_EVENT_STACK:
 		assert_int_equal(a->stack.id, b->stack.id);
 		assert_int_equal(a->stack.is_whole, b->stack.is_whole);
+		assert_int_equal(a->stack.is_unordered, b->stack.is_unordered);
 		assert_same_string(a->stack.function, b->stack.function);
 		assert_int_equal(a->stack.count, b->stack.count);
 		for (uint32_t i = 0; i < a->stack.count; i++)
@@ -395,6 +396,7 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 		e->stack = (struct gpu_event_stack){
 			.id = u32(p),
 			.is_whole = prng_chance(p, 50),
+			.is_unordered = prng_chance(p, 50),
 			.function = "cudaLaunchKernel",
 			.count = (uint32_t)prng_below(p, GPU_STACK_MAX_FRAMES + 1),
 			.frames = r->frames,

@@ -30,11 +30,30 @@ static const char fields_3_14[] =
 	".gil_runtime_state .enabled .locked .holder .code_object_generation .tlbc_generation "
 	"thread.size .prev thread.next .interp thread.current_frame thread.id .native_thread_id "
 	".datastack_chunk .status frame.size frame.previous frame.executable frame.instr_ptr "
-	".localsplus frame.owner .stackpointer .tlbc_index code.size code.filename code.name "
+	".localsplus frame.owner .stackpointer frame.copy code.size code.filename code.name "
 	"code.qualname code.linetable code.firstlineno .argcount .localsplusnames "
-	".localspluskinds code.adaptive .co_tlbc object.size object.type type.size .tp_name "
+	".localspluskinds code.adaptive code.copies object.size object.type type.size .tp_name "
 	".tp_repr .tp_flags tuple.size .ob_item .ob_size list.size .ob_item .ob_size set.size "
 	".used "
+	".table .mask dict.size .ma_keys .ma_values float.size .ob_fval long.size .lv_tag "
+	".ob_digit "
+	"bytes.size bytes.ob_size bytes.ob_sval unicode.size unicode.state unicode.length "
+	"unicode.ascii_size";
+static const char fields_3_15[] =
+	"cookie version free_threaded runtime.size .finalizing runtime.interpreters "
+	"interpreter.size "
+	".id interpreter.next interpreter.threads .threads_main .gc .imports_modules .sysdict "
+	".builtins .ceval_gil "
+	".gil_runtime_state .enabled .locked .holder .code_object_generation .tlbc_generation "
+	"thread.size .prev thread.next .interp thread.current_frame .base_frame "
+	".last_profiled_frame .last_profiled_frame_seq thread.id .native_thread_id "
+	".datastack_chunk .status .holds_gil .gil_requested .current_exception .exc_state "
+	".exc_value frame.size frame.previous frame.executable frame.instr_ptr "
+	".localsplus frame.owner .stackpointer frame.copy code.size code.filename code.name "
+	"code.qualname code.linetable code.firstlineno .argcount .localsplusnames "
+	".localspluskinds code.adaptive code.copies object.size object.type type.size .tp_name "
+	".tp_repr .tp_flags .tp_basicsize .tp_dictoffset .heap_type_size .ht_cached_keys "
+	"tuple.size .ob_item .ob_size list.size .ob_item .ob_size set.size .used "
 	".table .mask dict.size .ma_keys .ma_values float.size .ob_fval long.size .lv_tag "
 	".ob_digit "
 	"bytes.size bytes.ob_size bytes.ob_sval unicode.size unicode.state unicode.length "
@@ -66,6 +85,8 @@ static const struct {
 	{"unicode.state", 32},
 	{"unicode.length", 16},
 	{"unicode.ascii_size", 40},
+	{"frame.copy", 72},
+	{"code.copies", 192},
 };
 
 /* The start of _PyRuntime of an interpreter with these offsets. */
@@ -91,14 +112,18 @@ static void make_runtime(uint64_t words[PYTHON_RUNTIME_BYTES / 8], const char *f
 }
 
 static const uint32_t versions[] = {0x030812f0, 0x030912f0, 0x030a0df0, 0x030b07f0,
-				    0x030c01f0, 0x030d00f0, 0x030e00f0};
+				    0x030c01f0, 0x030d00f0, 0x030e00f0, 0x030f00f0};
 #define VERSIONS (sizeof(versions) / sizeof(versions[0]))
 
 static void get_offsets(uint32_t hex, struct python_offsets *o)
 {
 	uint64_t words[PYTHON_RUNTIME_BYTES / 8];
 
-	make_runtime(words, hex >> 16 == 0x030e ? fields_3_14 : fields_3_13, hex);
+	make_runtime(words,
+		     hex >> 16 == 0x030f   ? fields_3_15
+		     : hex >> 16 == 0x030e ? fields_3_14
+					   : fields_3_13,
+		     hex);
 	assert_int_equal(python_offsets_read(hex, words, sizeof(words), o), 0);
 	assert_int_equal(o->version, hex >> 16);
 }
@@ -106,7 +131,7 @@ static void get_offsets(uint32_t hex, struct python_offsets *o)
 static void versions_not_known_are_refused(void **state)
 {
 	static const uint32_t unknown[] = {0,          0x020712f0, 0x030712f0,
-					   0x030f00f0, 0x040000f0, 0x030c00a3,
+					   0x031000f0, 0x040000f0, 0x030c00a3,
 					   0x030c00b1, 0x030d00a1, 0x030e00b2};
 	uint64_t words[PYTHON_RUNTIME_BYTES / 8];
 	struct python_offsets o;
@@ -194,6 +219,111 @@ static void frames_of_every_version(void **state)
 		assert_string_equal(code.path, "/src/a.py");
 		assert_string_equal(code.qualname, versions[v] >= 0x030b0000 ? "outer" : "");
 		assert_int_equal(code.first_line, 10);
+		close_world(&w);
+	}
+}
+
+/* As when one module's code is freed and another's takes its place: all are called "<module>". */
+static void files_make_a_difference(void **state)
+{
+	(void)state;
+	for (size_t v = 0; v < VERSIONS; v++) {
+		uint64_t code, frame, thread, before;
+		struct world w;
+
+		open_world(&w, versions[v]);
+		code = made_code(&w.made, &w.o, "<module>", "a.py", 1);
+		frame = made_frame(&w.made, &w.o, code, 0, true);
+		thread = made_thread(&w.made, &w.o, frame);
+		python_frames_read(&w.memory, &w.o, thread, &w.stack);
+		before = w.stack.frames[0].mark;
+		made_put_64(&w.made, code + w.o.code_filename, made_ascii(&w.made, &w.o, "b.py"));
+		python_frames_read(&w.memory, &w.o, thread, &w.stack);
+		assert_true(w.stack.frames[0].mark != before);
+		close_world(&w);
+	}
+}
+
+/* Where each evaluation is on the C stack. */
+static void entries_have_anchors(void **state)
+{
+	(void)state;
+	for (size_t v = 0; v < VERSIONS; v++) {
+		uint64_t anchors[3], code, frame = 0, base;
+		struct world w;
+
+		open_world(&w, versions[v]);
+		code = made_code(&w.made, &w.o, "f", "f.py", 1);
+		base = made_frame(&w.made, &w.o, code, 0, true);
+		if (w.o.frame_form == PYTHON_FRAME_SHIM) {
+			/* from 3.15 on the chain ends with a shim that is on no stack */
+			made_put_8(&w.made, base + w.o.frame_owner, w.o.owner_of_shim);
+			frame = base;
+		} else {
+			w.made.anchor = 0;
+		}
+		for (uint32_t i = 0; i < 3; i++) {
+			frame = made_frame(&w.made, &w.o, code, frame, true);
+			anchors[i] = w.made.anchor;
+			if (w.o.frame_form != PYTHON_FRAME_EACH)
+				frame = made_frame(&w.made, &w.o, code, frame, false);
+		}
+		python_frames_read(&w.memory, &w.o, made_thread(&w.made, &w.o, frame), &w.stack);
+		assert_true(w.stack.is_whole);
+		for (uint32_t i = 0, entry = 3; i < w.stack.count; i++) {
+			if (w.stack.frames[i].is_entry)
+				entry--;
+			assert_true(w.stack.frames[i].anchor ==
+				    (w.stack.frames[i].is_entry && python_offsets_have_anchors(&w.o)
+					     ? anchors[entry]
+					     : 0));
+		}
+		assert_int_equal(python_offsets_have_anchors(&w.o), w.o.version >= 0x030a);
+		close_world(&w);
+	}
+}
+
+/* Without the GIL a frame may be in a copy of its code object's instructions. */
+static void copies_of_instructions_have_the_lines(void **state)
+{
+	/* two instructions of one unit each: lines 7 and 9 (Objects/locations.md, without columns)
+	 */
+	static const unsigned char lines[] = {0x80 | 13 << 3, 0, 0x80 | 13 << 3, 4};
+	static const uint32_t hexes[] = {0x030e00f0, 0x030f00f0};
+
+	(void)state;
+	for (size_t v = 0; v < 2; v++) {
+		uint64_t words[PYTHON_RUNTIME_BYTES / 8], code, frame, copies, copy;
+		struct python_frame *f;
+		struct world w;
+
+		open_world(&w, hexes[v]);
+		make_runtime(words, v ? fields_3_15 : fields_3_14, hexes[v]);
+		words[2] = 1;
+		assert_int_equal(python_offsets_read(hexes[v], words, sizeof(words), &w.o), 0);
+		code = made_code(&w.made, &w.o, "f", "f.py", 7);
+		made_put_64(&w.made, code + w.o.code_lines,
+			    made_bytes(&w.made, &w.o, lines, sizeof(lines)));
+		copy = made_space(&w.made, 64);
+		copies = made_space(&w.made, 64);
+		made_put_64(&w.made, copies, 3);
+		made_put_64(&w.made, copies + 8, code + w.o.code_instructions);
+		made_put_64(&w.made, copies + 8 + 2 * 8, copy);
+		made_put_64(&w.made, code + w.o.code_copies, copies);
+		frame = made_frame(&w.made, &w.o, code, 0, true);
+		made_put_64(&w.made, frame + w.o.frame_place, copy + 2);
+		made_put_32(&w.made, frame + w.o.frame_copy, 2);
+		python_frames_read(&w.memory, &w.o, made_thread(&w.made, &w.o, frame), &w.stack);
+		assert_int_equal(w.stack.count, 1);
+		f = &w.stack.frames[0];
+		assert_int_equal(python_line(&w.memory, &w.o, f), 9);
+		f->place = copy;
+		assert_int_equal(python_line(&w.memory, &w.o, f), 7);
+		f->copy = 0; /* the object's own */
+		f->place = code + w.o.code_instructions + 2;
+		assert_int_equal(python_line(&w.memory, &w.o, f), 9);
+		f->copy = 3; /* there is none */
+		assert_int_equal(python_line(&w.memory, &w.o, f), 0);
 		close_world(&w);
 	}
 }
@@ -532,6 +662,9 @@ int main(void)
 		cmocka_unit_test(versions_not_known_are_refused),
 		cmocka_unit_test(nonsense_in_runtime_is_refused),
 		cmocka_unit_test(frames_of_every_version),
+		cmocka_unit_test(files_make_a_difference),
+		cmocka_unit_test(entries_have_anchors),
+		cmocka_unit_test(copies_of_instructions_have_the_lines),
 		cmocka_unit_test(tagged_references_are_understood),
 		cmocka_unit_test(no_frames_are_no_frames),
 		cmocka_unit_test(a_cycle_ends),

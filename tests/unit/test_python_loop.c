@@ -71,7 +71,8 @@ static void parts_of_a_made_function(void **state)
 	uint64_t far_end = (uint64_t)(uintptr_t)made_loop_far_end;
 
 	(void)state;
-	if (!loaded_python_find_loop(start, &loop))
+	assert_true(loaded_python_find_loop(start, start, &loop));
+	if (loop.count == 0)
 		SKIP("a test program's own functions are not exported");
 	assert_int_equal(loop.count, 2);
 	assert_true(loop.parts[0].start == start);
@@ -87,11 +88,21 @@ static void parts_of_a_made_function(void **state)
 static void non_functions_are_refused(void **state)
 {
 	struct python_loop loop;
+	static int data;
 	int local;
 
 	(void)state;
-	assert_false(loaded_python_find_loop(0, &loop));
-	assert_false(loaded_python_find_loop((uint64_t)(uintptr_t)&local, &loop));
+	assert_false(loaded_python_find_loop(0, 0, &loop));
+	assert_false(loaded_python_find_loop((uint64_t)(uintptr_t)&local, 0, &loop));
+	assert_true(loaded_python_find_loop((uint64_t)(uintptr_t)&data, (uint64_t)(uintptr_t)&local,
+					    &loop));
+	assert_int_equal(loop.count, 0);
+	/* a function of another module */
+	assert_true(loaded_python_find_loop((uint64_t)(uintptr_t)&data, (uint64_t)(uintptr_t)strlen,
+					    &loop));
+	assert_int_equal(loop.count, 0);
+	assert_true(loop.module_start <= (uint64_t)(uintptr_t)non_functions_are_refused &&
+		    loop.module_end > (uint64_t)(uintptr_t)non_functions_are_refused);
 }
 
 /* Where the linker kept the name of the far part, it is compared. */
@@ -121,7 +132,9 @@ static void check_library(const char *path)
 
 	if (!function)
 		return;
-	assert_true(loaded_python_find_loop((uint64_t)(uintptr_t)function, &loop));
+	assert_true(loaded_python_find_loop((uint64_t)(uintptr_t)function,
+					    (uint64_t)(uintptr_t)function, &loop));
+	assert_false(python_loop_has_handlers(&loop));
 	assert_true(loop.parts[0].end - loop.parts[0].start > 10000);
 	print_message("%s: %u parts\n", path, loop.count);
 	if (named_part(path, &start, &size) && dladdr(function, &info)) {

@@ -78,7 +78,9 @@ static void *called(void *self, void *arguments)
 	struct unwind_stack native;
 	uint32_t python = 0, count;
 	pthread_t thread;
-	bool is_cut;
+	bool is_cut, is_ordered;
+	uint64_t sps[UNWIND_MAX_FRAMES];
+	struct python_stack_natives natives;
 	void *saved;
 
 	(void)self;
@@ -96,10 +98,11 @@ static void *called(void *self, void *arguments)
 	MUST(pthread_create(&thread, NULL, without_python, NULL) == 0);
 	MUST(pthread_join(thread, NULL) == 0);
 
-	unwind_own_stack(&native);
-	count = python_stack_merge(&sink, native.pcs, native.count, native.is_whole, &stack, frames,
-				   NULL, 700, &is_cut);
-	MUST(!is_cut);
+	unwind_own_stack_with_sps(&native, sps, UNWIND_MAX_FRAMES);
+	natives = (struct python_stack_natives){native.pcs, sps, native.count, native.is_whole};
+	count = python_stack_merge(&sink, &natives, &stack, frames, NULL, 700, &is_cut,
+				   &is_ordered);
+	MUST(!is_cut && is_ordered);
 	for (uint32_t i = 0; i < count; i++)
 		if (frames[i].kind == GPU_FRAME_PYTHON) {
 			MUST(frames[i].value >= 1 && frames[i].value <= 4);
@@ -190,20 +193,23 @@ static void no_python_is_no_stack(void **state)
 {
 	struct gpu_event_frame frames[3];
 	uint64_t pcs[3] = {1, 2, 3};
-	bool is_cut;
+	const struct python_stack_natives natives = {pcs, NULL, 3, true};
+	bool is_cut, is_ordered;
 
 	(void)state;
 	python_stack_look(&sink);
 	assert_false(python_stack_read(&sink, &stack));
-	assert_int_equal(python_stack_merge(&sink, pcs, 3, true, &stack, frames, NULL, 3, &is_cut),
-			 3);
-	assert_false(is_cut);
+	assert_int_equal(
+		python_stack_merge(&sink, &natives, &stack, frames, NULL, 3, &is_cut, &is_ordered),
+		3);
+	assert_true(!is_cut && is_ordered);
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_int_equal(frames[i].kind, GPU_FRAME_RETURN);
 		assert_int_equal(frames[i].value, pcs[i]);
 	}
-	assert_int_equal(python_stack_merge(&sink, pcs, 3, true, &stack, frames, NULL, 2, &is_cut),
-			 2);
+	assert_int_equal(
+		python_stack_merge(&sink, &natives, &stack, frames, NULL, 2, &is_cut, &is_ordered),
+		2);
 	assert_true(is_cut);
 }
 

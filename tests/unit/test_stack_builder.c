@@ -505,6 +505,25 @@ static void a_stack_that_was_sent(void **state)
 	assert_string_equal(text_of(b, stack), "nvtx:[unknown];[Python];[unknown];f");
 }
 
+/* What its Python functions call may be elsewhere: it is not cut, but it is counted. */
+static void a_stack_in_unknown_order_says_so(void **state)
+{
+	struct bench *b = *state;
+	const struct gpu_event_frame frames[] = {PYTHON(5, 40), RETURN(0x9999)};
+	struct gpu_event_stack stack = {.id = 1,
+					.is_whole = 1,
+					.is_unordered = 1,
+					.function = "f",
+					.count = 2,
+					.frames = frames};
+
+	assert_string_equal(text_of(b, stack_builder_captured(&b->builder, b->other, &stack)),
+			    "[unknown];[Python];f");
+	assert_int_equal(b->ledger.python.unordered, 1);
+	assert_string_equal(b->ledger.python.first_file, "");
+	assert_int_equal(b->ledger.bounds.truncated, 0);
+}
+
 static void processes_may_send_anything(void **state)
 {
 	struct bench *b = *state;
@@ -602,6 +621,7 @@ int main(void)
 		TEST(a_recorded_stack),
 		TEST(a_recorded_launch),
 		TEST(a_stack_that_was_sent),
+		TEST(a_stack_in_unknown_order_says_so),
 		TEST(processes_may_send_anything),
 		TEST(a_stack_that_was_cut_says_so),
 		TEST(a_text_costs_once),

@@ -73,7 +73,7 @@ static void assert_recognized(const void *frame)
 		recognized++;
 		assert_same(before, &now);
 	}
-	unwind_from(frame, &stack);
+	unwind_from(frame, &stack, NULL);
 	now = describe(stack.words, stack.pcs, stack.count);
 	assert_int_equal(stack.count, taken.count - 1);
 	if (!stack.words)
