@@ -348,9 +348,11 @@ static void look_for_python(struct collect *c, struct process *process,
 			    const struct code_mapping *mapping)
 {
 	struct python_found found = {.pid = process->pid};
+	bool is_executable = !process->has_code && mapping->inode != 0;
 
-	if (!pythons_map(&c->pythons, process->pid, &process->python, mapping, &found.layout,
-			 &found.unknown_hex) &&
+	process->has_code |= is_executable;
+	if (!pythons_map(&c->pythons, process->pid, &process->python, mapping, is_executable,
+			 &found.layout, &found.unknown_hex) &&
 	    !found.unknown_hex)
 		return;
 	if (array_make_room(&c->found, c->found_count, &c->found_capacity, sizeof(found)))

@@ -40,6 +40,7 @@ struct process {
 
 	struct address_space *space;
 	uint32_t python;           /* pythons.h's number of its interpreter; 0: none known */
+	bool has_code;             /* its executable was mapped: the first file that is */
 	struct target_stacks sent; /* the parts of stacks that it sent */
 	bool has_spoken;           /* a program in it has said hello; further programs are kept
 				    * apart */

@@ -8,6 +8,7 @@
 #include "symbolize/mapped_file.h"
 
 #define FILES_MAX 4096
+#define OTHERS_MAX 1024 /* of these, executables that are none; further ones are read again */
 #define PROGRAMS_MAX (1u << 20)
 #define CODES_MAX (1u << 20)
 #define LINES_MAX (1u << 20)
@@ -113,9 +114,9 @@ static void read_image(struct bounded_caller *calls, int fd, const char *path,
 		bounded_close(calls, fd);
 }
 
-/* Finds or adds the file's record; NULL if it cannot be read now. */
-static struct python_file *get_file(struct pythons *p, pid_t pid,
-				    const struct code_mapping *mapping)
+/* The file's record; NULL: it is no CPython, or cannot be read now. */
+static const struct python_file *get_file(struct pythons *p, pid_t pid,
+					  const struct code_mapping *mapping)
 {
 	struct mapped_file mapped = mapped_file_of(pid, mapping);
 	struct bounded_caller *calls = symbolizer_calls(p->symbolizer);
@@ -125,7 +126,7 @@ static struct python_file *get_file(struct pythons *p, pid_t pid,
 	for (uint32_t i = 0; i < p->file_count; i++) {
 		file = &p->files[i];
 		if (file->inode == mapping->inode && file->device == mapped.device)
-			return file;
+			return file->image.hex ? file : NULL;
 	}
 	if (p->file_count == FILES_MAX ||
 	    !array_make_room(&p->files, p->file_count, &p->file_capacity, sizeof(*file)))
@@ -134,12 +135,16 @@ static struct python_file *get_file(struct pythons *p, pid_t pid,
 	if (opened.fd < 0)
 		return NULL;
 	file = &p->files[p->file_count++];
-	*file = (struct python_file){
-		.device = mapped.device,
-		.inode = mapping->inode,
-		.path = allowance_intern(p->allowance, p->strings, mapping->path)};
+	*file = (struct python_file){.device = mapped.device, .inode = mapping->inode};
 	read_image(calls, opened.fd, mapping->path, file);
-	return file;
+	if (file->is_python)
+		file->path = allowance_intern(p->allowance, p->strings, mapping->path);
+	if (file->image.hex)
+		return file;
+	if (python_image_is_candidate(mapping->path) || p->other_count++ < OTHERS_MAX)
+		return NULL;
+	p->file_count--;
+	return NULL;
 }
 
 /* ---- processes ---- */
@@ -271,14 +276,15 @@ static uint64_t address_of(const struct python_image *image, const struct code_m
 }
 
 bool pythons_map(struct pythons *p, pid_t pid, uint32_t *program,
-		 const struct code_mapping *mapping, struct stack_python *layout,
-		 uint32_t *unknown_hex)
+		 const struct code_mapping *mapping, bool is_executable,
+		 struct stack_python *layout, uint32_t *unknown_hex)
 {
-	struct python_file *file;
+	const struct python_file *file;
 	uint64_t address;
 
 	*unknown_hex = 0;
-	if (mapping->inode == 0 || *program || !python_image_is_candidate(mapping->path))
+	if (mapping->inode == 0 || *program ||
+	    !(is_executable || python_image_is_candidate(mapping->path)))
 		return false;
 	file = get_file(p, pid, mapping);
 	if (file && !file->is_python)

@@ -26,7 +26,7 @@
 
 struct pythons {
 	struct python_file *files; /* interpreters, and files that are none */
-	uint32_t file_count, file_capacity;
+	uint32_t file_count, file_capacity, other_count;
 	struct python_program *programs; /* all of the run, numbered from 1 */
 	uint32_t program_count, program_capacity;
 	struct python_known_code *codes;
@@ -48,13 +48,14 @@ void pythons_init(struct pythons *p, struct symbolizer *symbolizer, struct inter
 void pythons_release(struct pythons *p);
 
 /*
- * A process mapped code. True if the mapping holds an interpreter: sets `*program` (0 before) to
+ * A process mapped code. Interpreters are looked for in files of their names, and in executables
+ * (`is_executable`). True if the mapping holds one: sets `*program` (0 before) to
  * its number, under which names are kept, and `*layout` for bpf_source_set_python. Only the first
  * interpreter of a process counts. Sets `*unknown_hex` if its version is unknown.
  */
 bool pythons_map(struct pythons *p, pid_t pid, uint32_t *program,
-		 const struct code_mapping *mapping, struct stack_python *layout,
-		 uint32_t *unknown_hex);
+		 const struct code_mapping *mapping, bool is_executable,
+		 struct stack_python *layout, uint32_t *unknown_hex);
 
 /* Sets the name of a code object from now on. 0 or -ENOMEM; invalid records are ignored. */
 int pythons_learn(struct pythons *p, const struct stack_python_code *record);

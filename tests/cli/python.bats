@@ -263,6 +263,24 @@ chain_lines()
 	done
 }
 
+@test "CPU samples: an interpreter in an executable of another name" {
+	local python home
+
+	needs_root
+	for python in "${pythons[@]}"; do
+		if [ "$(head -c 4 "$python" | tr -d '\0')" != $'\x7fELF' ]; then continue; fi
+		echo "$python"
+		cp "$(realpath "$python")" engine
+		home=$("$python" -c 'import sys; print(sys.base_prefix)')
+		# pyenv's look for libpython beside themselves
+		LD_LIBRARY_PATH=$home/lib PYTHONHOME=$home run_profile -cpu-only -F 500 -o out.folded ./engine \
+			"$workloads/../../../tests/workloads/python_burn.py" 0.1
+		expect_status 0
+		expect_line out.folded ';burn_sorted \(python_burn.py\);key \(python_burn.py\);spin \('
+		rm engine
+	done
+}
+
 # greenlet_of PYTHON: the folder of the module greenlet for it, or nothing.
 greenlet_of()
 {

@@ -42,6 +42,7 @@ static glob_t installed(void)
 	glob("/usr/lib/x86_64-linux-gnu/libpython3.*.so.1.0", GLOB_APPEND, NULL, &found);
 	glob("~/.pyenv/versions/3.*/lib/libpython3.*.so.1.0", GLOB_APPEND | GLOB_TILDE, NULL,
 	     &found);
+	glob("build/python/3.*/usr/bin/python3.[0-9]*[0-9]", GLOB_APPEND, NULL, &found);
 	return found;
 }
 
@@ -81,10 +82,64 @@ static void installed_interpreters_are_read(void **state)
 			assert_true(loop->parts[k].start >= loop->module_start);
 			assert_true(loop->parts[k].end <= loop->module_end);
 		}
+		assert_false(python_loop_has_handlers(loop));
 	}
 	if (found.gl_pathc == 0)
 		SKIP("no Python is installed");
 	globfree(&found);
+}
+
+/* Overwrites every name `from` in the copy by one of the same length. */
+static void rename_symbol(char *bytes, size_t size, const char *from)
+{
+	size_t length = strlen(from) + 1;
+
+	for (char *at = bytes; (at = memmem(at, (size_t)(bytes + size - at), from, length)); at++)
+		at[1] ^= 1;
+}
+
+/* As stripped and linked statically: from 3.13 on the section .PyRuntime suffices. */
+static void interpreters_without_symbols_are_read(void **state)
+{
+	static const char *const names[] = {"_PyRuntime", "Py_Version", "_PyEval_EvalFrameDefault",
+					    "PyCode_Type", "PyUnicode_Type"};
+	glob_t found = installed();
+	int checked = 0;
+
+	(void)state;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		struct python_image image, without;
+		int fd = open(found.gl_pathv[i], O_RDONLY | O_CLOEXEC), copy;
+		struct stat st;
+		char *bytes;
+
+		if (python_image_read(fd, found.gl_pathv[i], NULL, &image) != 0 ||
+		    image.offsets.version < 0x030d) {
+			close(fd);
+			continue;
+		}
+		assert_int_equal(fstat(fd, &st), 0);
+		bytes = malloc((size_t)st.st_size);
+		assert_non_null(bytes);
+		assert_int_equal(pread(fd, bytes, (size_t)st.st_size, 0), st.st_size);
+		for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+			rename_symbol(bytes, (size_t)st.st_size, names[k]);
+		copy = memfd_create("engine", MFD_CLOEXEC);
+		assert_int_equal(write(copy, bytes, (size_t)st.st_size), st.st_size);
+		assert_int_equal(python_image_read(copy, "/opt/engine", NULL, &without), 0);
+		assert_int_equal(without.hex, image.hex);
+		assert_true(without.runtime == image.runtime);
+		assert_memory_equal(&without.offsets, &image.offsets, sizeof(image.offsets));
+		assert_int_equal(without.loop.count, 0);
+		assert_true(without.code_type == 0 && without.text_type == 0);
+		checked++;
+		free(bytes);
+		close(copy);
+		close(fd);
+	}
+	globfree(&found);
+	if (checked == 0)
+		SKIP("no Python from 3.13 on is installed");
 }
 
 /* Reads a copy of an interpreter that was spoilt in one way after the other. */
@@ -137,6 +192,7 @@ int main(void)
 		cmocka_unit_test(names_of_candidates),
 		cmocka_unit_test(other_programs_are_none),
 		cmocka_unit_test(installed_interpreters_are_read),
+		cmocka_unit_test(interpreters_without_symbols_are_read),
 		cmocka_unit_test(damaged_files_do_no_harm),
 	};
 
