@@ -251,8 +251,9 @@ static __always_inline __u64 find_python_thread(const struct stack_python *p,
  * needs of a code object is copied once.
  */
 struct python_scratch {
-	__u64 frame;      /* the next one to read; 0: none */
-	__u64 anchor;     /* of the evaluation that this frame is in, where shims have none */
+	__u64 frame;  /* the next one to read; 0: none */
+	__u64 anchor; /* of the evaluation that this frame is in, where shims have none */
+	__u32 state, padding;
 	__u64 is_torn;    /* it cannot be read */
 	__u64 start, end; /* the addresses that `frames` is a copy of */
 	__u8 frames[STACK_PYTHON_WINDOW_BYTES];
@@ -373,7 +374,8 @@ __noinline int read_link(const struct stack_python *p, struct stack_python_chain
 	link->code = copied_word(s->frames, size, at + p->frame_code);
 	link->place = copied_word(s->frames, size, at + p->frame_place);
 	link->mark = 0;
-	link->owner = link->padding = 0;
+	link->owner = 0;
+	link->state = s->state;
 	if (p->frame_owner != STACK_PYTHON_NO_OFFSET)
 		link->owner = copied_byte(s->frames, size, at + p->frame_owner);
 	note_anchor(p, link, s->frame, s);
@@ -406,6 +408,53 @@ __noinline int read_links(const struct stack_python *p, struct stack_python_chai
 	return sent;
 }
 
+/* Appends the frames of one state of the thread. The number of records sent. */
+__noinline int read_python_state(const struct stack_python *p, struct stack_python_chain *chain,
+				 const struct python_sight *sight, struct python_scratch *s,
+				 __u64 thread)
+{
+	int sent = 0;
+
+	if (!p || !chain || !sight || !s)
+		return 0;
+	s->frame = user_word(thread + p->thread_frame);
+	if (p->cframe_frame != STACK_PYTHON_NO_OFFSET)
+		s->frame = user_word(s->frame + p->cframe_frame);
+	s->anchor = p->thread_anchor != STACK_PYTHON_NO_OFFSET
+			    ? user_word(thread + p->thread_anchor)
+			    : 0;
+	s->start = s->end = s->is_torn = 0;
+	_Static_assert(STACK_PYTHON_MAX_LINKS % LINKS_AT_ONCE == 0, "all of them");
+	for (int i = 0; i < STACK_PYTHON_MAX_LINKS / LINKS_AT_ONCE && s->frame && !s->is_torn; i++)
+		sent += read_links(p, chain, sight, s);
+	if (s->frame)
+		chain->is_whole = 0;
+	s->state++;
+	return sent;
+}
+
+/*
+ * Appends the frames of the thread's other states: it has one in each interpreter that it runs.
+ * Only where frames tell which evaluation they belong to.
+ */
+static __always_inline int read_other_states(const struct stack_python *p,
+					     struct stack_python_chain *chain,
+					     const struct python_sight *sight,
+					     struct python_scratch *s, __u64 thread)
+{
+	struct python_walk walk = {.interpreter = user_word(p->interpreters)};
+	int sent = 0;
+
+	if (!user_word(walk.interpreter + p->interpreter_next) ||
+	    (p->thread_anchor == STACK_PYTHON_NO_OFFSET &&
+	     p->owner_of_shim == STACK_PYTHON_NO_OFFSET))
+		return 0;
+	for (int i = 0; i < MAX_THREADS / THREADS_AT_ONCE && walk.interpreter; i++)
+		if (search_python_threads(p, &walk, sight) && walk.thread != thread)
+			sent += read_python_state(p, chain, sight, s, walk.thread);
+	return sent;
+}
+
 /*
  * Reads the frames of the current thread, after sending their code objects that were not sent yet.
  * The number of records sent. The scratch may hold anything.
@@ -414,7 +463,7 @@ __noinline int read_python(const struct stack_python *p, struct stack_python_cha
 			   const struct python_sight *sight, struct python_scratch *s)
 {
 	__u64 thread;
-	int sent = 0;
+	int sent;
 
 	if (!p || !chain || !sight || !s)
 		return 0;
@@ -424,19 +473,11 @@ __noinline int read_python(const struct stack_python *p, struct stack_python_cha
 	thread = find_python_thread(p, sight);
 	if (!thread)
 		return 0;
-	s->frame = user_word(thread + p->thread_frame);
-	if (p->cframe_frame != STACK_PYTHON_NO_OFFSET)
-		s->frame = user_word(s->frame + p->cframe_frame);
-	s->anchor = p->thread_anchor != STACK_PYTHON_NO_OFFSET
-			    ? user_word(thread + p->thread_anchor)
-			    : 0;
-	s->start = s->end = s->is_torn = 0;
+	chain->is_whole = 1;
+	s->state = 0;
 	__builtin_memset(s->seen, 0, sizeof(s->seen));
-	_Static_assert(STACK_PYTHON_MAX_LINKS % LINKS_AT_ONCE == 0, "all of them");
-	for (int i = 0; i < STACK_PYTHON_MAX_LINKS / LINKS_AT_ONCE && s->frame && !s->is_torn; i++)
-		sent += read_links(p, chain, sight, s);
-	chain->is_whole = !s->frame;
-	return sent;
+	sent = read_python_state(p, chain, sight, s, thread);
+	return sent + read_other_states(p, chain, sight, s, thread);
 }
 
 #endif

@@ -140,10 +140,10 @@ struct stack_python_link {
 	__u64 mark;   /* python_mark() of what could be read; else as if that were 0 */
 	__u64 anchor; /* of a shim, or of the first frame of an evaluation; 0: none */
 	__u32 owner;
-	__u32 padding;
+	__u32 state; /* links of one state of the thread, in one interpreter, have the same */
 };
 
-/* The chain, innermost link first. */
+/* The chain, innermost link first; where a thread has several states, one after the other. */
 struct stack_python_chain {
 	__u64 program; /* whose layout it was read by */
 	__u32 count;

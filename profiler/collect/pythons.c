@@ -457,7 +457,7 @@ static struct python_title title_of(struct pythons *p, uint32_t program,
 
 /* Converts the links that the BPF side read for python_frames_read. */
 static void take_links(const struct stack_python_chain *chain, const struct python_offsets *o,
-		       struct python_stack *stack)
+		       struct python_stack *stack, uint32_t states[PYTHON_FRAMES_MAX])
 {
 	stack->count = 0;
 	stack->is_whole = chain->is_whole;
@@ -466,10 +466,10 @@ static void take_links(const struct stack_python_chain *chain, const struct pyth
 		struct python_frame *f = &stack->frames[stack->count];
 
 		if (o->frame_form == PYTHON_FRAME_SHIM && link->owner >= o->owner_of_shim) {
-			if (stack->count && link->owner == o->owner_of_shim &&
-			    !stack->frames[stack->count - 1].is_entry) {
-				stack->frames[stack->count - 1].is_entry = true;
-				stack->frames[stack->count - 1].anchor = link->anchor;
+			if (stack->count && states[stack->count - 1] == link->state &&
+			    link->owner == o->owner_of_shim && !f[-1].is_entry) {
+				f[-1].is_entry = true;
+				f[-1].anchor = link->anchor;
 			}
 			continue;
 		}
@@ -481,7 +481,50 @@ static void take_links(const struct stack_python_chain *chain, const struct pyth
 			.anchor = link->anchor,
 			.is_entry = o->frame_form == PYTHON_FRAME_EACH ||
 				    (o->frame_form == PYTHON_FRAME_FLAG && link->owner)};
-		stack->count++;
+		states[stack->count++] = link->state;
+	}
+}
+
+/* The frames of one evaluation, and where on the C stack that is. */
+struct evaluation {
+	uint32_t first, count;
+	uint64_t anchor;
+};
+
+/*
+ * The frames of several states of the thread are one chain: an evaluation is inside those that are
+ * further up the stack.
+ */
+static void join_states(struct python_stack *stack, const uint32_t *states)
+{
+	struct evaluation list[PYTHON_FRAMES_MAX], next;
+	struct python_frame frames[PYTHON_FRAMES_MAX];
+	uint32_t count = 0, to = 0, at;
+
+	if (stack->count == 0 || states[0] == states[stack->count - 1])
+		return;
+	for (uint32_t i = 0; i < stack->count; i += next.count) {
+		next = (struct evaluation){.first = i};
+		for (at = i; at < stack->count && states[at] == states[i] && !next.anchor; at++)
+			next.anchor = stack->frames[at].anchor;
+		next.count = at - i;
+		/* what lacks its entry is further out than what it called */
+		if (!next.anchor && i > 0 && states[i - 1] == states[i])
+			next.anchor = list[count - 1].anchor;
+		list[count++] = next;
+	}
+	memcpy(frames, stack->frames, stack->count * sizeof(*frames));
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t least = 0;
+
+		for (uint32_t k = 1; k < count; k++)
+			if (list[k].count &&
+			    (!list[least].count || list[k].anchor < list[least].anchor))
+				least = k;
+		memcpy(&stack->frames[to], &frames[list[least].first],
+		       list[least].count * sizeof(*frames));
+		to += list[least].count;
+		list[least].count = 0;
 	}
 }
 
@@ -505,6 +548,7 @@ uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t 
 	const struct python_program *program;
 	struct python_merged merged[MERGED_MAX];
 	const struct python_image *image;
+	uint32_t states[PYTHON_FRAMES_MAX];
 	struct python_stack stack;
 	uint8_t kinds[NATIVES_MAX];
 	uint64_t sps[NATIVES_MAX];
@@ -521,7 +565,8 @@ uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t 
 		return 0;
 	program = find_program(p, number);
 	image = image_of(p, program);
-	take_links(chain, &image->offsets, &stack);
+	take_links(chain, &image->offsets, &stack, states);
+	join_states(&stack, states);
 	if (stack.count == 0)
 		return 0;
 	module = symbolizer_locate(p->symbolizer, space, image->segments[0].address + program->bias)

@@ -281,6 +281,29 @@ chain_lines()
 	done
 }
 
+@test "CPU samples: interpreters that call each other on one thread" {
+	local python there
+
+	needs_root
+	there='<module> \([^;]*\);burn_there \([^;]*\);(burn_there.<locals>.)?<lambda> \([^;]*\);spin_there '
+	for python in "${pythons[@]}"; do
+		echo "$python"
+		run_profile -cpu-only -F 500 -o out.folded "$python" \
+			"$workloads/../../../tests/workloads/python_interpreters.py" 0.4
+		expect_status 0
+		chain_lines python_interpreters.py >chains
+		if [ "$(minor_of "$python")" -lt 10 ]; then
+			# whose loops are whose is not known, and that is said
+			expect_line stderr "^profile: [0-9]+ stacks have Python functions whose place .*python"
+			continue
+		fi
+		expect_line chains "^_start;.*;Py_RunMain;.*;<module>;call_there;(.*;)?$there"
+		expect_line chains '^_start;.*;Py_RunMain;.*;<module>;burn_here;(burn_here.<locals>.)?<lambda>;spin_here(;|$)'
+		expect_no_line <(grep -v '^\[truncated\]' chains | grep 'spin_there' | grep -vE ";call_there;(.*;)?$there") .
+		expect_no_line chains '(burn|spin)_there .*;(<module>|call_there|burn_here|_start)(;|$)'
+	done
+}
+
 # greenlet_of PYTHON: the folder of the module greenlet for it, or nothing.
 greenlet_of()
 {
