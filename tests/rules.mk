@@ -73,6 +73,15 @@ $(SEEDS)/fuzz_elf_cfi/debug_frame: SEED_FLAGS := -g -fno-asynchronous-unwind-tab
 $(SEEDS)/%: tests/fuzz/seed.c tests/rules.mk
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -O2 -shared -fPIC -nostdlib -Wl,-z,noseparate-code,--build-id=none $(SEED_FLAGS) -o $@ $<
+# and interpreters: with tables of offsets, with their own, and with nothing but these
+PYTHON_SEEDS := $(addprefix $(SEEDS)/fuzz_python_image/,3.12 3.14 section)
+fuzz-build: $(PYTHON_SEEDS)
+$(SEEDS)/fuzz_python_image/3.12: SEED_FLAGS := -DVERSION=0x030c01f0
+$(SEEDS)/fuzz_python_image/3.14: SEED_FLAGS := -DVERSION=0x030e0af0 -s
+$(SEEDS)/fuzz_python_image/section: SEED_FLAGS := -DVERSION=0x030f02f0 -DHIDDEN -fvisibility=hidden -s
+$(PYTHON_SEEDS): tests/fuzz/seed_python.c tests/rules.mk
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -O2 -shared -fPIC -nostdlib -Wl,-z,noseparate-code,--build-id=none $(SEED_FLAGS) -o $@ $<
 
 FUZZED := $(symbolize_src) \
 	$(addprefix cupti_trace/gpu_wire_,decode.c encode.c scan.c) \

@@ -39,6 +39,9 @@ static void read_all(const struct python_memory *memory, const struct python_off
 	python_frames_read(memory, offsets, BASE, &stack);
 	if (stack.count > PYTHON_FRAMES_MAX)
 		abort();
+	for (uint32_t i = 0; i < stack.count; i++)
+		if (stack.frames[i].anchor && !stack.frames[i].is_entry)
+			abort();
 	for (uint32_t i = 0; i < stack.count && i < 4; i++) {
 		python_line(memory, offsets, &stack.frames[i]);
 		if (python_code_read(memory, offsets, &types, stack.frames[i].code, &code) == 0 &&
@@ -51,8 +54,8 @@ static void read_all(const struct python_memory *memory, const struct python_off
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const uint32_t versions[] = {0x030800f0, 0x030a00f0, 0x030b00f0,
-					    0x030c00f0, 0x030d00f0, 0x030e00f0};
+	static const uint32_t versions[] = {0x030800f0, 0x030a00f0, 0x030b00f0, 0x030c00f0,
+					    0x030d00f0, 0x030e00f0, 0x030f00f0};
 	struct memory m = {.bytes = data + 1, .size = size - 1};
 	struct python_memory memory = {.read = read_memory, .context = &m};
 	struct python_offsets offsets;
