@@ -169,19 +169,24 @@ sys.exit(7)' "$script"
 	done
 }
 
-@test "offsets are those of the interpreters' headers" {
-	local python include version library checked=0
+@test "offsets are those of the interpreters' headers, with and without the GIL" {
+	local python include option options checked=0
 
 	needs_command gcc
 	for python in "${pythons[@]}"; do
 		include=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
-		library=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR"))')
-		version=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("LDVERSION"))')
 		if [ ! -e "$include/Python.h" ]; then continue; fi
-		gcc -w -O1 -D_GNU_SOURCE -I "$root" -I "$include" -I "$include/internal" -o probe \
-			"$BATS_TEST_DIRNAME/python_offsets.c" "$root/symbolize/python_offsets.c" \
-			-L "$library" -Wl,-rpath,"$library" -Wl,--as-needed "-lpython$version"
-		./probe
+		options=(-DHAS_GIL)
+		if [ "$(minor_of "$python")" -ge 13 ]; then options+=(-DPy_GIL_DISABLED=1); fi
+		for option in "${options[@]}"; do
+			echo "$python $option"
+			# nothing of the interpreter is called
+			gcc -w -O1 -D_GNU_SOURCE "$option" -I "$root" -I "$include" -I "$include/internal" \
+				-I "$include/internal/mimalloc" -I "$include/.." -o probe \
+				"$BATS_TEST_DIRNAME/python_offsets.c" "$root/symbolize/python_offsets.c" \
+				-Wl,--unresolved-symbols=ignore-all
+			./probe
+		done
 		checked=$((checked + 1))
 	done
 	if [ $checked = 0 ]; then skip 'no headers of a Python are installed'; fi

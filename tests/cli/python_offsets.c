@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compiled against the headers of an installed Python by python.bats: are
- * symbolize/python_offsets.c's offsets those of its structures? Prints what differs; exit status 1
- * if anything does.
+ * symbolize/python_offsets.c's offsets those of its structures? With -DPy_GIL_DISABLED=1 those of a
+ * build without the GIL. Prints what differs; exit status 1 if anything does.
  */
 #define Py_BUILD_CORE 1
 #include <Python.h>
@@ -18,8 +18,26 @@
 #include <internal/pycore_runtime.h>
 #endif
 #include <internal/pycore_pystate.h>
+#if PY_VERSION_HEX >= 0x030e0000
+#include <internal/pycore_debug_offsets.h>
+#elif PY_VERSION_HEX >= 0x030d0000
+#include <internal/pycore_ceval.h>
+#include <internal/pycore_runtime_init.h>
+#endif
 #include "symbolize/python_frames.h"
 #include "symbolize/python_offsets.h"
+
+/* What _PyRuntime begins with, as the headers make it. */
+#if PY_VERSION_HEX >= 0x030e0000
+static const struct {
+	_Py_DebugOffsets offsets;
+	char rest[PYTHON_RUNTIME_BYTES];
+} runtime = {_Py_DebugOffsets_INIT(_Py_Debug_Cookie)};
+#elif PY_VERSION_HEX >= 0x030d0000
+static _PyRuntimeState runtime = _PyRuntimeState_INIT(runtime, _Py_Debug_Cookie);
+#else
+static const char runtime[PYTHON_RUNTIME_BYTES];
+#endif
 
 static int wrong;
 
@@ -43,13 +61,7 @@ int main(void)
 	struct python_offsets o = {0};
 	unsigned int state;
 
-#if PY_VERSION_HEX >= 0x030d0000
-	const void *runtime = &_PyRuntime;
-#else
-	const void *runtime = NULL;
-#endif
-
-	if (python_offsets_read(PY_VERSION_HEX, runtime, runtime ? PYTHON_RUNTIME_BYTES : 0, &o)) {
+	if (python_offsets_read(PY_VERSION_HEX, &runtime, PYTHON_RUNTIME_BYTES, &o)) {
 		printf("%s is not known\n", PY_VERSION);
 		return 1;
 	}
@@ -63,6 +75,22 @@ int main(void)
 #endif
 	CHECK(thread_next, PyThreadState, next);
 	CHECK(thread_id, PyThreadState, thread_id);
+#if PY_VERSION_HEX >= 0x030a0000 && PY_VERSION_HEX < 0x030b0000
+	CHECK(thread_anchor, PyThreadState, cframe);
+	CHECK(anchor_previous, CFrame, previous);
+#elif PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000
+	CHECK(thread_anchor, PyThreadState, cframe);
+	CHECK(anchor_previous, _PyCFrame, previous);
+#else
+	CHECK_VALUE(thread_anchor, PYTHON_NO_OFFSET);
+#endif
+#if PY_VERSION_HEX >= 0x030e0000 && defined(Py_GIL_DISABLED)
+	CHECK(frame_copy, _PyInterpreterFrame, tlbc_index);
+	CHECK(code_copies, PyCodeObject, co_tlbc);
+	check("a list of copies", 8, offsetof(_PyCodeArray, entries));
+#else
+	CHECK_VALUE(frame_copy, PYTHON_NO_OFFSET);
+#endif
 #if PY_VERSION_HEX >= 0x030d0000
 	CHECK(thread_frame, PyThreadState, current_frame);
 	CHECK_VALUE(cframe_frame, PYTHON_NO_OFFSET);

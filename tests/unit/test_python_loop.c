@@ -79,6 +79,7 @@ static void parts_of_a_made_function(void **state)
 	assert_true(loop.parts[1].start == far_start);
 	assert_true(loop.parts[1].end == far_end);
 	assert_true(loop.module_start <= start && loop.module_end > far_end);
+	assert_true(python_loop_has_handlers(&loop));  /* there is no room for instructions */
 	assert_false(python_loop_holds(&loop, start)); /* a return address follows a call */
 	assert_true(python_loop_holds(&loop, start + 5));
 	assert_true(python_loop_holds(&loop, far_start + 5));
