@@ -41,12 +41,16 @@ static uint64_t anchor_of(const struct merge *m, uint32_t group)
 
 /* ---- loops by their addresses ---- */
 
-/* The interpreter's frame with this address in it; the end of the last frame is not known. */
+/*
+ * Whether the frame has this address in it; the end of the last frame is not known. A frame of
+ * another module reaches up to a caller that is further out than its own: code without call-frame
+ * information, a JIT's, was followed by a frame pointer that is not its own.
+ */
 static bool has_address(const struct merge *m, uint32_t native, uint64_t address)
 {
 	const uint64_t *sps = m->in->sps;
 
-	if (kind_of(m, native) == PYTHON_NATIVE_OTHER || address < sps[native])
+	if (address < sps[native])
 		return false;
 	if (native + 1 == m->in->native_count)
 		return kind_of(m, native) == PYTHON_NATIVE_LOOP;
@@ -82,7 +86,7 @@ static void pair_by_address(struct merge *m)
 		if (i == m->in->native_count)
 			continue;
 		m->groups[g].native = i;
-		from = i + 1;
+		from = i + (kind_of(m, i) != PYTHON_NATIVE_OTHER);
 	}
 }
 
@@ -207,31 +211,42 @@ static void append_python(struct merge *m, uint32_t end)
 	m->behind = m->count;
 }
 
-/* A frame that is not a loop keeps its place outside of the Python frames that are put there. */
-static void append_native(struct merge *m, uint32_t native, bool is_loop)
+static void append_loop(struct merge *m, uint32_t native, uint32_t python_end)
 {
-	if (!is_loop || m->in->keeps_native)
+	drop_handler(m, native);
+	append_python(m, python_end);
+	if (m->in->keeps_native)
 		append(m, false, native);
-	if (is_loop)
-		m->behind = m->count;
 }
 
+/* The next group from `g` on that has a native frame; group_count if there is none. */
+static uint32_t next_placed(const struct merge *m, uint32_t g)
+{
+	while (g < m->group_count && m->groups[g].native == NOWHERE)
+		g++;
+	return g;
+}
+
+/* `paired` groups have a loop; another one may have a frame that it is to be inside of. */
 static void emit(struct merge *m, uint32_t paired)
 {
-	uint32_t g = 0;
+	uint32_t g = next_placed(m, 0);
 
 	for (uint32_t i = 0; i < m->in->native_count; i++) {
-		bool is_loop = false;
+		bool is_here = g < m->group_count && m->groups[g].native == i;
 
-		while (g < m->group_count && m->groups[g].native == NOWHERE)
-			g++;
-		if (g < m->group_count && m->groups[g].native == i) {
-			is_loop = g < paired;
-			if (is_loop)
-				drop_handler(m, i);
-			append_python(m, m->groups[g++].end);
+		if (is_here && g < paired && kind_of(m, i) != PYTHON_NATIVE_OTHER) {
+			append_loop(m, i, m->groups[g].end);
+			g = next_placed(m, g + 1);
+			continue;
 		}
-		append_native(m, i, is_loop);
+		if (is_here && g >= paired)
+			append_python(m, m->groups[g++].end);
+		append(m, false, i);
+		while (g < paired && m->groups[g].native == i) {
+			append_python(m, m->groups[g].end);
+			g = next_placed(m, g + 1);
+		}
 	}
 	if (m->next < m->in->python->count)
 		append_python(m, m->in->python->count);

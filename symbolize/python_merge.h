@@ -5,6 +5,7 @@
  *
  * From 3.10 on each loop has a structure in its C frame that the Python frames lead to
  * (python_frame.anchor): the native frame around that address is the loop, whatever code it is in.
+ * Where the walk of the native stack has missed the loop, its frames are between those around it.
  * A loop without Python frames (one that is just being entered, or that belongs to another greenlet
  * or interpreter) stays a native frame.
  *

@@ -309,6 +309,29 @@ chain_lines()
 	done
 }
 
+# Its code has no call-frame information: the walk of the native stack misses the evaluation, or ends.
+@test "CPU samples of code that CPython's own JIT has compiled" {
+	local python tried=0
+
+	needs_root
+	for python in "${pythons[@]}"; do
+		if [ "$(PYTHON_JIT=1 "$python" -c 'import sys; print(sys._jit.is_enabled())' 2>/dev/null)" != True ]; then
+			continue
+		fi
+		echo "$python"
+		tried=$((tried + 1))
+		PYTHON_JIT=1 run_profile -cpu-only -F 500 -o out.folded "$python" \
+			"$workloads/../../../tests/workloads/python_burn.py" 0.3
+		expect_status 0
+		chain_lines python_burn.py >chains
+		expect_line chains ';<module>;main;repeat;burn_nested;Nested.outer;Nested.middle;Nested.inner;spin;(.*;)?\[jit\]'
+		expect_no_line chains '(repeat|spin)(;.*)?;(_start|Py_BytesMain|Py_RunMain|<module>|main)(;|$)'
+		# never outside of the thread's start
+		expect_no_line <(grep -v '^\[truncated\]' chains) '^(<module>|Thread._bootstrap)'
+	done
+	if [ $tried = 0 ]; then skip 'no Python has a JIT'; fi
+}
+
 # greenlet_of PYTHON: the folder of the module greenlet for it, or nothing.
 greenlet_of()
 {

@@ -268,6 +268,7 @@ static void entries_have_anchors(void **state)
 			if (w.o.frame_form != PYTHON_FRAME_EACH)
 				frame = made_frame(&w.made, &w.o, code, frame, false);
 		}
+		memset(&w.stack, 0xee, sizeof(w.stack));
 		python_frames_read(&w.memory, &w.o, made_thread(&w.made, &w.o, frame), &w.stack);
 		assert_true(w.stack.is_whole);
 		for (uint32_t i = 0, entry = 3; i < w.stack.count; i++) {
@@ -281,6 +282,27 @@ static void entries_have_anchors(void **state)
 		assert_int_equal(python_offsets_have_anchors(&w.o), w.o.version >= 0x030a);
 		close_world(&w);
 	}
+}
+
+/* Such as 3.14 has on the C stack beside the shims. */
+static void incomplete_frames_are_no_entries(void **state)
+{
+	uint64_t code, frame;
+	struct world w;
+
+	(void)state;
+	open_world(&w, 0x030e00f0);
+	code = made_code(&w.made, &w.o, "f", "f.py", 1);
+	frame = made_frame(&w.made, &w.o, code, 0, true);
+	frame = made_frame(&w.made, &w.o, code, frame, false);
+	made_put_8(&w.made, frame + w.o.frame_owner, w.o.owner_of_shim + 1);
+	frame = made_frame(&w.made, &w.o, code, frame, false);
+	python_frames_read(&w.memory, &w.o, made_thread(&w.made, &w.o, frame), &w.stack);
+	assert_true(w.stack.is_whole);
+	assert_int_equal(w.stack.count, 2);
+	assert_false(w.stack.frames[0].is_entry);
+	assert_true(w.stack.frames[1].is_entry);
+	close_world(&w);
 }
 
 /* Without the GIL a frame may be in a copy of its code object's instructions. */
@@ -309,6 +331,7 @@ static void copies_of_instructions_have_the_lines(void **state)
 		made_put_64(&w.made, copies, 3);
 		made_put_64(&w.made, copies + 8, code + w.o.code_instructions);
 		made_put_64(&w.made, copies + 8 + 2 * 8, copy);
+		made_put_64(&w.made, copies + 8 + 3 * 8, copy); /* not one of them */
 		made_put_64(&w.made, code + w.o.code_copies, copies);
 		frame = made_frame(&w.made, &w.o, code, 0, true);
 		made_put_64(&w.made, frame + w.o.frame_place, copy + 2);
@@ -322,7 +345,8 @@ static void copies_of_instructions_have_the_lines(void **state)
 		f->copy = 0; /* the object's own */
 		f->place = code + w.o.code_instructions + 2;
 		assert_int_equal(python_line(&w.memory, &w.o, f), 9);
-		f->copy = 3; /* there is none */
+		f->place = copy;
+		f->copy = 3;
 		assert_int_equal(python_line(&w.memory, &w.o, f), 0);
 		close_world(&w);
 	}
@@ -664,6 +688,7 @@ int main(void)
 		cmocka_unit_test(frames_of_every_version),
 		cmocka_unit_test(files_make_a_difference),
 		cmocka_unit_test(entries_have_anchors),
+		cmocka_unit_test(incomplete_frames_are_no_entries),
 		cmocka_unit_test(copies_of_instructions_have_the_lines),
 		cmocka_unit_test(tagged_references_are_understood),
 		cmocka_unit_test(no_frames_are_no_frames),
