@@ -21,7 +21,9 @@ struct merged_text {
 	const char *natives, *pythons;
 	bool whole, keeps, has_handlers;
 	uint32_t max;
-	/* for each native frame 'A' if a Python entry is anchored there, in order; NULL: no anchors
+	/*
+	 * For each native frame 'A' if a Python entry is anchored there, in order; 'x': in none.
+	 * NULL: no anchors.
 	 */
 	const char *anchors;
 	bool elsewhere; /* the anchors that `anchors` does not have are on another stack */
@@ -36,9 +38,10 @@ static void set_anchors(const struct merged_text *t, struct python_stack *python
 	for (uint32_t i = 0; i < python->count; i++) {
 		if (!python->frames[i].is_entry)
 			continue;
-		at = at ? strchr(at, 'A') : NULL;
+		at = at ? strpbrk(at, "Ax") : NULL;
 		python->frames[i].anchor =
-			at ? FIRST_SP + FRAME_BYTES * (uint64_t)(at - t->anchors) + 24 : other;
+			at && *at == 'A' ? FIRST_SP + FRAME_BYTES * (uint64_t)(at - t->anchors) + 24
+					 : other;
 		at = at ? at + 1 : NULL;
 	}
 }
@@ -159,6 +162,7 @@ static void frames_without_a_loop_are_inside_the_start(void **state)
 	assert_string_equal(AT(".i.Ei..", "   A   ", "pPP"), "?.i.012i..");
 	assert_string_equal(AT("i.E..", "  A  ", "PP"), "?i.01..");
 	/* between two that have one */
+	assert_string_equal(AT("E.E..", "AxA", "PPP"), "?0.12..");
 	assert_string_equal(AT("EiEiE", "A", "P"), "0iEiE");
 }
 
