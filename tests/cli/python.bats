@@ -380,6 +380,44 @@ greenlet_of()
 	if [ $tried = 0 ]; then skip 'no Python has the module greenlet'; fi
 }
 
+@test "launches of greenlets: in the process and by uprobe, in their own functions" {
+	local python folder how tried=0
+
+	needs_root
+	cat >greenlets.py <<-'END'
+		import runpy, sys, greenlet
+		sys.argv = [sys.argv[1], "plain"]
+		launches = runpy.run_path(sys.argv[0], run_name="workload")
+		def run():
+		    launches["case_plain"]()
+		    main.switch()
+		    launches["case_sorted"]()
+		def deeper(depth):
+		    deeper(depth - 1) if depth else there.switch()
+		main = greenlet.getcurrent()
+		there = greenlet.greenlet(run)
+		sorted([1], key=lambda value: there.switch())
+		deeper(4)
+	END
+	for python in "${pythons[@]}"; do
+		folder=$(greenlet_of "$python")
+		if [ -z "$folder" ]; then continue; fi
+		echo "$python"
+		tried=$((tried + 1))
+		for how in inprocess uprobe; do
+			PYTHONPATH=$folder run_profile -gpu-only -launch-stacks $how --unit ns -o out.folded \
+				"$python" greenlets.py "$script"
+			expect_status 0
+			sed -nE 's/^.*::inner_bootstrap;/;/p' out.folded | sort >$how.stacks
+		done
+		diff inprocess.stacks uprobe.stacks
+		expect_line inprocess.stacks '^;([^;]*;)?run \([^;]*;case_plain \([^;]*;([^;]*\.)?inner \([^;]*;launch \('
+		expect_line inprocess.stacks '^;([^;]*;)?run \([^;]*;case_sorted \([^;]*;([^;]*\.)?key \([^;]*;launch \('
+		expect_equal 'stacks' "$(wc -l <inprocess.stacks)" 2
+	done
+	if [ $tried = 0 ]; then skip 'no Python has the module greenlet'; fi
+}
+
 @test "by uprobe: the same Python and native stacks, with lines, as in the process" {
 	local python how
 
