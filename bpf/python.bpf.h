@@ -13,7 +13,7 @@
 #include "ring.bpf.h"
 
 #define MAX_THREADS 512    /* looked through for the current one */
-#define THREADS_AT_ONCE 16 /* in one loop */
+#define THREADS_AT_ONCE 64 /* in one loop */
 #define LINKS_AT_ONCE 16
 #define MAX_SENT_CODES 16384 /* remembered; others are sent again */
 #define MAX_TRIES 8          /* to read one code object's name */
