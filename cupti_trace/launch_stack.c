@@ -346,8 +346,13 @@ static __attribute__((noinline)) uint32_t capture_by_walk(struct sink *sink, con
 	if (nvtx_has_open()) {
 		capture_with_ranges(sink, &stack);
 	} else {
-		unwind_from(frame, &stack.native, python_stack_is_there() ? stack.sps : NULL);
-		python_stack_read(sink, &stack.python);
+		/* once: another thread may find the interpreter now */
+		bool has_python = python_stack_is_there();
+
+		unwind_from(frame, &stack.native, has_python ? stack.sps : NULL);
+		stack.python.count = 0;
+		if (has_python)
+			python_stack_read(sink, &stack.python);
 	}
 	if (stack.native.count == 0)
 		return 0;
