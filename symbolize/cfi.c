@@ -231,37 +231,102 @@ int cfi_row_of_function(const struct cfi_table *t, uint64_t fde, uint64_t pc, st
  * .eh_frame_hdr: version 1, three encodings, the pointer to .eh_frame, the count, then pairs of
  * function start and FDE address, sorted. All linkers write the pairs data-relative, 4 bytes each.
  */
-static int find_function(const struct cfi_table *t, uint64_t pc, uint64_t *fde)
+struct pairs {
+	const uint8_t *at;
+	uint64_t count;
+};
+
+static bool open_index(const struct cfi_table *t, struct pairs *pairs)
 {
 	struct bytes b = {.at = t->index, .end = t->index + t->index_size};
 	uint8_t version = bytes_u8(&b), frames_encoding = bytes_u8(&b);
 	uint8_t count_encoding = bytes_u8(&b), table_encoding = bytes_u8(&b);
-	uint64_t count, low = 0, high, address;
 
 	cfi_read_pointer(&b, frames_encoding, t->index_address + 4, t->index_address);
-	count = cfi_read_pointer(&b, count_encoding & ENC_FORMAT, 0, 0);
-	if (b.bad || version != 1 || count_encoding == ENC_OMIT ||
-	    table_encoding != (ENC_DATA_RELATIVE | ENC_S32) || count > (uint64_t)(b.end - b.at) / 8)
-		return -EBADMSG;
-	/* the last start that is not after the pc */
-	for (high = count; low < high;) {
-		uint64_t middle = low + (high - low) / 2;
-		int32_t start;
+	pairs->count = cfi_read_pointer(&b, count_encoding & ENC_FORMAT, 0, 0);
+	pairs->at = b.at;
+	return !b.bad && version == 1 && count_encoding != ENC_OMIT &&
+	       table_encoding == (ENC_DATA_RELATIVE | ENC_S32) &&
+	       pairs->count <= (uint64_t)(b.end - b.at) / 8;
+}
 
-		memcpy(&start, b.at + middle * 8, sizeof(start));
-		if (t->index_address + (uint64_t)(int64_t)start <= pc)
+/* An address in the table: the start (0) or the description (4) of function `i`. */
+static uint64_t pair_address(const struct cfi_table *t, const struct pairs *pairs, uint64_t i,
+			     unsigned int part)
+{
+	int32_t offset;
+
+	memcpy(&offset, pairs->at + i * 8 + part, sizeof(offset));
+	return t->index_address + (uint64_t)(int64_t)offset;
+}
+
+/* How many functions start at or before `pc`. */
+static uint64_t count_up_to(const struct cfi_table *t, const struct pairs *pairs, uint64_t pc)
+{
+	uint64_t low = 0, high = pairs->count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (pair_address(t, pairs, middle, 0) <= pc)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == 0)
+	return low;
+}
+
+static int find_function(const struct cfi_table *t, uint64_t pc, uint64_t *fde)
+{
+	struct pairs pairs;
+	uint64_t count, address;
+
+	if (!open_index(t, &pairs))
+		return -EBADMSG;
+	count = count_up_to(t, &pairs, pc);
+	if (count == 0)
 		return -ENOENT;
-	b.at += (low - 1) * 8 + 4;
-	address = t->index_address + (uint64_t)(int64_t)(int32_t)bytes_u32(&b);
+	address = pair_address(t, &pairs, count - 1, 4);
 	if (address < t->frames_address || address - t->frames_address >= t->frames_size)
 		return -EBADMSG;
 	*fde = address - t->frames_address;
 	return 0;
+}
+
+bool cfi_index_is_usable(const struct cfi_table *t)
+{
+	struct pairs pairs;
+
+	if (!open_index(t, &pairs) || pairs.count == 0)
+		return false;
+	for (uint64_t i = 0; i < pairs.count; i++) {
+		uint64_t fde = pair_address(t, &pairs, i, 4);
+
+		if (fde < t->frames_address || fde - t->frames_address >= t->frames_size ||
+		    (i > 0 && pair_address(t, &pairs, i - 1, 0) > pair_address(t, &pairs, i, 0)))
+			return false;
+	}
+	return true;
+}
+
+struct cfi_bounds cfi_find_bounds(const struct cfi_table *t, uint64_t pc)
+{
+	struct cfi_bounds bounds = {.end = UINT64_MAX};
+	struct cfi_function f;
+	struct pairs pairs;
+	uint64_t count, fde;
+
+	if (!open_index(t, &pairs))
+		return bounds;
+	count = count_up_to(t, &pairs, pc);
+	if (count < pairs.count)
+		bounds.end = pair_address(t, &pairs, count, 0);
+	if (find_function(t, pc, &fde) != 0 || !read_function(t, fde, &f))
+		return bounds;
+	if (pc >= f.start && pc < f.end)
+		return (struct cfi_bounds){f.start, f.end, true};
+	bounds.start = f.end <= pc ? f.end : 0;
+	return bounds;
 }
 
 struct search {

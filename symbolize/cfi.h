@@ -89,6 +89,21 @@ struct cfi_row {
  */
 int cfi_find_row(const struct cfi_table *table, uint64_t pc, struct cfi_row *row);
 
+/*
+ * Whether the search table can be used: of the form that linkers write, sorted, and each entry
+ * leads into the section. Reads it all. Otherwise list the section's functions.
+ */
+bool cfi_index_is_usable(const struct cfi_table *table);
+
+/* Where code with the same description begins and ends: a function, or a gap between functions. */
+struct cfi_bounds {
+	uint64_t start, end;
+	bool is_function;
+};
+
+/* The bounds around `pc`, by the search table. */
+struct cfi_bounds cfi_find_bounds(const struct cfi_table *table, uint64_t pc);
+
 /* Reads a word of the unwound program's memory. False: unreadable. */
 typedef bool (*cfi_reader)(void *context, uint64_t address, uint64_t *value);
 

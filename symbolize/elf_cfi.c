@@ -43,11 +43,13 @@ void elf_cfi_free(struct elf_cfi *cfi)
 	free(cfi);
 }
 
+/* `header` then has the size of what was read. */
 static char *read_named(const struct elf_file *file, const char *name, GElf_Shdr *header)
 {
 	if (elf_file_find_section(file, SHT_PROGBITS, name, header) ||
 	    elf_file_find_section(file, SHT_X86_64_UNWIND, name, header))
-		return elf_file_read_section(file, header);
+		return header->sh_flags & SHF_COMPRESSED ? elf_file_read_compressed(file, header)
+							 : elf_file_read_section(file, header);
 	return NULL;
 }
 
@@ -90,9 +92,26 @@ static void build_index(struct section *s, struct budget_share *share)
 	budget_return(share, s->index_count * sizeof(*s->index));
 }
 
+static void read_search_table(struct section *s, const struct elf_file *file)
+{
+	GElf_Shdr header;
+
+	s->search = read_named(file, ".eh_frame_hdr", &header);
+	if (!s->search)
+		return;
+	s->table.index = (const uint8_t *)s->search;
+	s->table.index_size = header.sh_size;
+	s->table.index_address = header.sh_addr;
+	if (cfi_index_is_usable(&s->table))
+		return;
+	elf_file_free_section(file, &header, s->search);
+	s->search = NULL;
+	s->table.index = NULL;
+}
+
 static void read_section(struct section *s, const struct elf_file *file, bool is_debug_frame)
 {
-	GElf_Shdr header, search;
+	GElf_Shdr header;
 
 	s->frames = read_named(file, is_debug_frame ? ".debug_frame" : ".eh_frame", &header);
 	if (!s->frames)
@@ -102,14 +121,9 @@ static void read_section(struct section *s, const struct elf_file *file, bool is
 	s->table.frames_address = header.sh_addr;
 	s->table.is_debug_frame = is_debug_frame;
 	if (!is_debug_frame)
-		s->search = read_named(file, ".eh_frame_hdr", &search);
-	if (!s->search) {
+		read_search_table(s, file);
+	if (!s->search)
 		build_index(s, file->share);
-		return;
-	}
-	s->table.index = (const uint8_t *)s->search;
-	s->table.index_size = search.sh_size;
-	s->table.index_address = search.sh_addr;
 }
 
 static int load(struct elf_file *file, struct elf_cfi **result)
@@ -149,7 +163,8 @@ int elf_cfi_load_memory(const void *image, size_t size, struct elf_cfi **cfi)
 	return err ? err : load(&file, cfi);
 }
 
-static int find_by_index(const struct section *s, uint64_t address, struct cfi_row *row)
+/* How many functions start at or before `address`. */
+static uint32_t count_up_to(const struct section *s, uint64_t address)
 {
 	uint32_t low = 0, high = s->index_count;
 
@@ -161,9 +176,16 @@ static int find_by_index(const struct section *s, uint64_t address, struct cfi_r
 		else
 			high = middle;
 	}
-	if (low == 0 || address >= s->index[low - 1].end)
+	return low;
+}
+
+static int find_by_index(const struct section *s, uint64_t address, struct cfi_row *row)
+{
+	uint32_t count = count_up_to(s, address);
+
+	if (count == 0 || address >= s->index[count - 1].end)
 		return -ENOENT;
-	return cfi_row_of_function(&s->table, s->index[low - 1].fde, address, row);
+	return cfi_row_of_function(&s->table, s->index[count - 1].fde, address, row);
 }
 
 static int find_in_section(const struct section *s, uint64_t address, struct cfi_row *row)
@@ -182,4 +204,71 @@ int elf_cfi_find_row(const struct elf_cfi *cfi, uint64_t file_offset, struct cfi
 		return -ENOENT;
 	err = find_in_section(&cfi->eh_frame, address, row);
 	return err ? find_in_section(&cfi->debug_frame, address, row) : 0;
+}
+
+static struct cfi_bounds bounds_in_section(const struct section *s, uint64_t address)
+{
+	struct cfi_bounds bounds = {.end = UINT64_MAX};
+	uint32_t count;
+
+	if (!s->frames)
+		return bounds;
+	if (s->search)
+		return cfi_find_bounds(&s->table, address);
+	count = count_up_to(s, address);
+	if (count < s->index_count)
+		bounds.end = s->index[count].start;
+	if (count > 0 && address < s->index[count - 1].end)
+		return (struct cfi_bounds){s->index[count - 1].start, s->index[count - 1].end,
+					   true};
+	if (count > 0)
+		bounds.start = s->index[count - 1].end;
+	return bounds;
+}
+
+static uint64_t highest(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t lowest(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The executable segment that has the byte, or NULL. */
+static const struct elf_segment *segment_at(const struct elf_cfi *cfi, uint64_t file_offset)
+{
+	for (uint32_t i = 0; i < cfi->segments.count; i++) {
+		const struct elf_segment *s = &cfi->segments.list[i];
+
+		if (s->is_executable && file_offset >= s->offset &&
+		    file_offset - s->offset < s->size)
+			return s;
+	}
+	return NULL;
+}
+
+struct cfi_bounds elf_cfi_find_bounds(const struct elf_cfi *cfi, uint64_t file_offset)
+{
+	const struct elf_segment *segment = segment_at(cfi, file_offset);
+	struct cfi_bounds bounds, other;
+	uint64_t address;
+
+	if (!segment)
+		return (struct cfi_bounds){0};
+	address = segment->address + (file_offset - segment->offset);
+	bounds = bounds_in_section(&cfi->eh_frame, address);
+	other = bounds_in_section(&cfi->debug_frame, address);
+	if (!bounds.is_function && other.is_function) {
+		bounds = other;
+	} else if (!bounds.is_function) {
+		bounds.start = highest(bounds.start, other.start);
+		bounds.end = lowest(bounds.end, other.end);
+	}
+	bounds.start = highest(bounds.start, segment->address);
+	bounds.end = lowest(bounds.end, segment->address + segment->size);
+	bounds.start += segment->offset - segment->address;
+	bounds.end += segment->offset - segment->address;
+	return bounds;
 }

@@ -2,8 +2,9 @@
 /*
  * The call frame information of one ELF program or library: file offset of a pc -> row.
  *
- * .eh_frame with its search table if there is one, otherwise .debug_frame (also for code that
- * .eh_frame does not cover) with an index of our own. Everything is read at loading; memory is
+ * .eh_frame with its search table, and .debug_frame, compressed or not, for code that .eh_frame
+ * does not cover. Where there is no search table, or none that can be used, the section is read
+ * from its start to its end for an index of our own. Everything is read at loading; memory is
  * bounded by the sections' sizes and the share of the budget. Format: cfi.h.
  */
 #ifndef SYMBOLIZE_ELF_CFI_H
@@ -29,5 +30,8 @@ void elf_cfi_free(struct elf_cfi *cfi);
 
 /* The row at a file offset. Rows borrow from `cfi`. 0, -ENOENT, -EBADMSG: as cfi_find_row. */
 int elf_cfi_find_row(const struct elf_cfi *cfi, uint64_t file_offset, struct cfi_row *row);
+
+/* The function at a file offset, or the gap around it that no table describes; as file offsets. */
+struct cfi_bounds elf_cfi_find_bounds(const struct elf_cfi *cfi, uint64_t file_offset);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 #include "symbolize/file_io.h"
 
@@ -152,6 +153,46 @@ out_free:
 out_return:
 	budget_return(file->share, header->sh_size);
 	return NULL;
+}
+
+/* Unpacks what follows the header of a compressed section; its size has been taken. */
+static char *unpack(const char *packed, size_t size, uint64_t unpacked_size)
+{
+	char *copy = malloc(unpacked_size + 1);
+	uLongf length = unpacked_size;
+
+	if (copy && uncompress((Bytef *)copy, &length, (const Bytef *)packed, size) == Z_OK &&
+	    length == unpacked_size) {
+		copy[length] = '\0';
+		return copy;
+	}
+	free(copy);
+	return NULL;
+}
+
+char *elf_file_read_compressed(const struct elf_file *file, GElf_Shdr *header)
+{
+	GElf_Shdr raw = *header;
+	Elf64_Chdr how;
+	char *packed, *copy = NULL;
+
+	raw.sh_flags &= ~(Elf64_Xword)SHF_COMPRESSED;
+	packed = raw.sh_size > sizeof(how) && gelf_getclass(file->elf) == ELFCLASS64
+			 ? elf_file_read_section(file, &raw)
+			 : NULL;
+	if (!packed)
+		return NULL;
+	memcpy(&how, packed, sizeof(how));
+	if (how.ch_type == ELFCOMPRESS_ZLIB && how.ch_size > 0 &&
+	    budget_take(file->share, how.ch_size)) {
+		copy = unpack(packed + sizeof(how), raw.sh_size - sizeof(how), how.ch_size);
+		if (!copy)
+			budget_return(file->share, how.ch_size);
+	}
+	elf_file_free_section(file, &raw, packed);
+	if (copy)
+		header->sh_size = how.ch_size;
+	return copy;
 }
 
 void elf_file_free_section(const struct elf_file *file, const GElf_Shdr *header, char *copy)

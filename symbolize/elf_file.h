@@ -43,6 +43,12 @@ void elf_file_close(struct elf_file *file);
 char *elf_file_read_section(const struct elf_file *file, const GElf_Shdr *header);
 void elf_file_free_section(const struct elf_file *file, const GElf_Shdr *header, char *copy);
 
+/*
+ * The same for a section that is compressed by zlib, unpacked: `header` gets its true size. NULL
+ * also for another way of compression.
+ */
+char *elf_file_read_compressed(const struct elf_file *file, GElf_Shdr *header);
+
 #define BUILD_ID_MAX 64 /* bytes */
 #define BUILD_ID_TEXT (2 * BUILD_ID_MAX + 1)
 
