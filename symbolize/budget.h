@@ -78,6 +78,11 @@
 #define DEMANGLE_NAME_MS 50  /* for one name */
 #define DEMANGLE_RUN_MS 2000 /* for all names of a run */
 
+/* ---- pages of code that are read to tell calls from other code (code_bytes.h); past the limit:
+ * stacks are cut at code without call-frame information ---- */
+
+#define CODE_BYTES_MAX_PAGES (1u << 18) /* in one run, again when they left the cache: 1 GiB */
+
 /* ---- calls that may block: bounded_call.h; past a limit they are refused: `stuck` ---- */
 
 #define BOUNDED_CALL_MAX_ABANDONED 8 /* threads that never returned */

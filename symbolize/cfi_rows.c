@@ -73,3 +73,13 @@ const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modul
 	}
 	return slot->state == CACHED_ROW ? &slot->row : NULL;
 }
+
+struct cfi_bounds cfi_rows_find_bounds(struct cfi_rows *rows, struct modules *modules,
+				       struct code_ref code)
+{
+	const struct elf_cfi *cfi = code.module == MODULE_UNKNOWN || code.module == MODULE_JIT
+					    ? NULL
+					    : cfi_of(rows, modules, code.module);
+
+	return cfi ? elf_cfi_find_bounds(cfi, code.offset) : (struct cfi_bounds){.end = UINT64_MAX};
+}

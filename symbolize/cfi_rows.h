@@ -27,6 +27,13 @@ struct cfi_rows {
 const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modules,
 				    struct code_ref code, bool is_return_address);
 
+/*
+ * The function at `code`, as file offsets, or the gap around it that no table describes; all of the
+ * file if it has no tables.
+ */
+struct cfi_bounds cfi_rows_find_bounds(struct cfi_rows *rows, struct modules *modules,
+				       struct code_ref code);
+
 void cfi_rows_release(struct cfi_rows *rows);
 
 #endif

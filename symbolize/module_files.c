@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "symbolize/array.h"
 
@@ -251,6 +252,55 @@ void module_file_load(struct module_files *files, struct module_file *file, enum
 		return;
 	take_result(files, file, job);
 	free(job);
+}
+
+struct read_job {
+	struct bounded_job job;
+	uint64_t offset;
+	uint32_t size, done;
+	uint8_t bytes[MODULE_FILE_READ_MAX];
+};
+
+static void run_read(struct bounded_job *opaque)
+{
+	struct read_job *job = (struct read_job *)opaque;
+	ssize_t n;
+
+	do
+		n = pread(job->job.fd, job->bytes, job->size, (off_t)job->offset);
+	while (n < 0 && errno == EINTR);
+	job->done = n > 0 ? (uint32_t)n : 0;
+}
+
+uint32_t module_file_read(struct module_files *files, struct module_file *file, int fd,
+			  uint64_t device, uint64_t offset, uint8_t *bytes, uint32_t size)
+{
+	struct read_job *job = NULL;
+	uint32_t done = 0;
+	int err = -EBADF;
+
+	if (file->fd >= 0)
+		fd = file->fd;
+	if (fd >= 0 && offset <= INT64_MAX)
+		job = bounded_job_new(sizeof(*job), run_read, NULL);
+	if (job) {
+		job->job.fd = fd;
+		job->job.place = device;
+		job->offset = offset;
+		job->size = size < MODULE_FILE_READ_MAX ? size : MODULE_FILE_READ_MAX;
+		err = bounded_call(files->calls, &job->job, BOUNDED_CALL_OPEN_MS);
+	}
+	if (err == -ETIMEDOUT)
+		forget_fd(files, file, fd);
+	else if (fd >= 0 && fd != file->fd)
+		bounded_close(files->calls, fd);
+	if (err)
+		return 0;
+	done = job->done;
+	memcpy(bytes, job->bytes, done);
+	budget_settle(files->budget, &job->job.share, false);
+	free(job);
+	return done;
 }
 
 void module_file_free_names(struct module_files *files, struct module_file *file)

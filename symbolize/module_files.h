@@ -85,6 +85,14 @@ bool module_file_is(const struct module_file *file, const struct stat *st);
 void module_file_load(struct module_files *files, struct module_file *file, enum table_kind kind,
 		      int fd, const struct file_place *place);
 
+/*
+ * Reads bytes of the file, MODULE_FILE_READ_MAX at most: how many, fewer at its end; 0: none. `fd`
+ * and what is read from no more: as above.
+ */
+#define MODULE_FILE_READ_MAX 4096u
+uint32_t module_file_read(struct module_files *files, struct module_file *file, int fd,
+			  uint64_t device, uint64_t offset, uint8_t *bytes, uint32_t size);
+
 /* Frees syms, names and dwarf, which can be loaded again. */
 void module_file_free_names(struct module_files *files, struct module_file *file);
 

@@ -276,6 +276,20 @@ struct module_file *modules_load(struct modules *modules, uint32_t index, enum t
 	return file;
 }
 
+uint32_t modules_read_page(struct modules *modules, uint32_t index, uint64_t offset,
+			   uint8_t bytes[MODULES_PAGE])
+{
+	struct module *module = modules_get(modules, index);
+	struct module_file *file;
+
+	if (!module || module->state != MODULE_HAS_FILE)
+		return 0;
+	file = &modules->files.list[module->file];
+	return module_file_read(&modules->files, file,
+				file->fd < 0 ? open_again(modules, module) : -1, device_of(module),
+				offset, bytes, MODULES_PAGE);
+}
+
 void modules_release(struct modules *modules)
 {
 	module_files_release(&modules->files);

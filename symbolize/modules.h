@@ -84,6 +84,14 @@ int64_t modules_find_file(struct modules *modules, uint32_t index);
  */
 struct module_file *modules_load(struct modules *modules, uint32_t index, enum table_kind kind);
 
+/*
+ * Reads a page of the module's file, which was pinned, at a multiple of MODULES_PAGE. Returns how
+ * many bytes of it there are; 0: none that can be read.
+ */
+#define MODULES_PAGE 4096u
+uint32_t modules_read_page(struct modules *modules, uint32_t index, uint64_t offset,
+			   uint8_t bytes[MODULES_PAGE]);
+
 void modules_release(struct modules *modules);
 
 #endif

@@ -7,6 +7,7 @@
 #include "symbolize/address_space.h"
 #include "symbolize/bounded_call.h"
 #include "symbolize/cfi_rows.h"
+#include "symbolize/code_bytes.h"
 #include "symbolize/maps.h"
 #include "symbolize/modules.h"
 #include "symbolize/naming.h"
@@ -16,12 +17,16 @@
 /* From here on no user address is canonical on x86-64, with five page-table levels or four. */
 #define USER_ADDRESS_END (UINT64_C(1) << 56)
 
+#define SCAN_HINTS 4096u /* a power of two */
+
 _Static_assert(sizeof(struct code_ref) == 16, "code_ref is compared as bytes");
 
 struct symbolizer {
 	struct bounded_caller *calls; /* for calls that may block */
 	struct modules modules;
 	struct cfi_rows cfi_rows;
+	struct code_bytes code_bytes;
+	struct scan_hint *scan_hints; /* NULL: none yet */
 	struct naming naming;
 };
 
@@ -44,11 +49,19 @@ struct symbolizer *symbolizer_new(void)
 	return s;
 }
 
+static void release_unwinding(struct symbolizer *s)
+{
+	cfi_rows_release(&s->cfi_rows);
+	code_bytes_release(&s->code_bytes);
+	free(s->scan_hints);
+	s->scan_hints = NULL;
+}
+
 void symbolizer_free(struct symbolizer *s)
 {
 	if (!s)
 		return;
-	cfi_rows_release(&s->cfi_rows);
+	release_unwinding(s);
 	naming_release(&s->naming);
 	modules_release(&s->modules);
 	bounded_caller_free(s->calls);
@@ -179,6 +192,40 @@ const struct cfi_row *symbolizer_cfi_row(struct symbolizer *s, struct code_ref c
 	return cfi_rows_find(&s->cfi_rows, &s->modules, code, is_return_address);
 }
 
+struct cfi_bounds symbolizer_cfi_bounds(struct symbolizer *s, struct code_ref code)
+{
+	return cfi_rows_find_bounds(&s->cfi_rows, &s->modules, code);
+}
+
+bool symbolizer_find_code(struct symbolizer *s, struct address_space *space, uint64_t address,
+			  struct code_ref *code)
+{
+	const struct map_entry *entry = map_table_find(space->maps, address);
+
+	if (entry)
+		*code = locate_in_entry(s, space, entry, address);
+	return entry != NULL;
+}
+
+bool symbolizer_read_code(struct symbolizer *s, struct code_ref code, uint8_t *to, size_t size)
+{
+	return code_bytes_read(&s->code_bytes, &s->modules, code.module, code.offset, to, size);
+}
+
+void symbolizer_allow_code_reads(struct symbolizer *s, uint32_t most)
+{
+	s->code_bytes.reads_left = most;
+}
+
+struct scan_hint *symbolizer_scan_hint(struct symbolizer *s, struct code_ref callee)
+{
+	uint64_t hash = (callee.offset ^ (uint64_t)callee.module << 40) * 0x9e3779b97f4a7c15u;
+
+	if (!s->scan_hints)
+		s->scan_hints = calloc(SCAN_HINTS, sizeof(*s->scan_hints));
+	return s->scan_hints ? &s->scan_hints[(hash >> 40) & (SCAN_HINTS - 1)] : NULL;
+}
+
 struct code_ref symbolizer_locate_kernel(struct symbolizer *s, uint64_t address)
 {
 	(void)s;
@@ -213,7 +260,7 @@ void symbolizer_want_name(struct symbolizer *s, struct code_ref ref, bool is_ret
 
 void symbolizer_name_wanted(struct symbolizer *s, bool with_inlined)
 {
-	cfi_rows_release(&s->cfi_rows);
+	release_unwinding(s);
 	module_files_free_cfi(&s->modules.files);
 	name_wanted(&s->naming, with_inlined);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Call frame information rows by code_ref, loaded and kept by the symbolizer; for unwind.c. */
+/*
+ * What unwinding needs to know of code, loaded and kept by the symbolizer: rows of call-frame
+ * information, where functions are, and the code itself. For unwind*.c.
+ */
 #ifndef SYMBOLIZE_SYMBOLIZER_CFI_H
 #define SYMBOLIZE_SYMBOLIZER_CFI_H
 
@@ -13,5 +16,32 @@
  */
 const struct cfi_row *symbolizer_cfi_row(struct symbolizer *s, struct code_ref code,
 					 bool is_return_address);
+
+/* The function at `code`, or the gap around it that no table describes; as offsets like its own. */
+struct cfi_bounds symbolizer_cfi_bounds(struct symbolizer *s, struct code_ref code);
+
+/* symbolizer_locate for any word, which may be no address: false if no known mapping has it. */
+bool symbolizer_find_code(struct symbolizer *s, struct address_space *space, uint64_t address,
+			  struct code_ref *code);
+
+/*
+ * Reads code from the file of `code`, at its offset; false: not all of it can be read. Before,
+ * symbolizer_allow_code_reads says how often files may be read for it.
+ */
+bool symbolizer_read_code(struct symbolizer *s, struct code_ref code, uint8_t *to, size_t size);
+void symbolizer_allow_code_reads(struct symbolizer *s, uint32_t most);
+
+/*
+ * Where the return address of a function without information was found last (unwind_scan.c), for it
+ * is there again as long as the function runs.
+ */
+struct scan_hint {
+	struct code_ref callee, caller; /* `callee`: what the hint is for */
+	uint64_t distance;              /* from the stack pointer */
+	bool is_by_rbp, is_guess, is_sure;
+};
+
+/* Where the hint for `callee` is, or would be; NULL: no memory. */
+struct scan_hint *symbolizer_scan_hint(struct symbolizer *s, struct code_ref callee);
 
 #endif

@@ -3,16 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include "symbolize/symbolizer_cfi.h"
+#include "symbolize/unwind_private.h"
 
-struct stack_memory {
-	uint64_t start;
-	const unsigned char *bytes;
-	size_t size;
-	bool ran_out; /* something above the snapshot was needed */
-};
-
-static bool read_stack(void *context, uint64_t address, uint64_t *value)
+bool unwind_read_stack(void *context, uint64_t address, uint64_t *value)
 {
 	struct stack_memory *m = context;
 
@@ -26,89 +19,100 @@ static bool read_stack(void *context, uint64_t address, uint64_t *value)
 	return true;
 }
 
-/* rbp points at the saved rbp and the return address, if the code keeps a frame pointer at all. */
-static bool step_by_frame_pointer(struct cfi_registers *r, struct stack_memory *m)
+enum step unwind_by_row(struct walk *w, const struct cfi_row *row, struct frame_place *place,
+			enum unwind_end *why)
 {
-	uint64_t rbp = r->value[CFI_RBP], saved, pc;
-
-	if (!(r->known & (1u << CFI_RBP)) || rbp < r->value[CFI_RSP] || (rbp & 7) ||
-	    !read_stack(m, rbp, &saved) || !read_stack(m, rbp + 8, &pc))
-		return false;
-	r->value[CFI_RSP] = rbp + 16;
-	r->value[CFI_RBP] = saved;
-	r->value[CFI_PC] = pc;
-	/* other saved registers are unknown */
-	r->known = 1u << CFI_RSP | 1u << CFI_RBP | 1u << CFI_PC;
-	return true;
-}
-
-/* The loader's entry has no call frame information to mark it as outermost. */
-static bool is_loader(struct symbolizer *s, struct code_ref code)
-{
-	const char *path = symbolizer_module_path(s, code.module), *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-
-	return strncmp(base, "ld-linux", 8) == 0 || strncmp(base, "ld-musl", 7) == 0;
-}
-
-enum step { STEP_ON, STEP_OUTERMOST, STEP_LOST };
-
-static enum step step(struct symbolizer *s, struct code_ref code, bool is_return,
-		      struct cfi_registers *r, struct stack_memory *m, bool *was_signal)
-{
-	uint64_t sp = r->value[CFI_RSP];
-	const struct cfi_row *row = symbolizer_cfi_row(s, code, is_return);
+	uint64_t sp = place->registers.value[CFI_RSP];
+	bool was_signal = row->is_signal_frame;
 	int err;
 
-	*was_signal = row && row->is_signal_frame;
-	if (!row && step_by_frame_pointer(r, m))
-		return STEP_ON;
-	if (!row)
-		return is_loader(s, code) ? STEP_OUTERMOST : STEP_LOST;
-	err = cfi_apply(row, r, read_stack, m);
+	w->memory.ran_out = false;
+	err = cfi_apply(row, &place->registers, unwind_read_stack, &w->memory);
 	if (err == -ENOENT)
-		return STEP_OUTERMOST;
+		return STEP_START;
+	place->is_return = !was_signal;
+	place->by_row = true;
+	if (err == -EFAULT)
+		*why = w->memory.ran_out ? UNWIND_SHORT_COPY : UNWIND_UNREADABLE;
+	else if (err)
+		*why = UNWIND_BAD_INFORMATION;
 	/*
 	 * the stack grows down, so a caller's frame is above; a signal may have come on another
 	 * stack
 	 */
-	if (err || (r->value[CFI_RSP] <= sp && !*was_signal))
-		return STEP_LOST;
-	return STEP_ON;
+	else if (place->registers.value[CFI_RSP] <= sp && !was_signal)
+		*why = UNWIND_LOOP;
+	else
+		return STEP_ON;
+	return STEP_CUT;
+}
+
+void unwind_locate_quietly(struct walk *w, struct frame_place *place)
+{
+	uint64_t pc = place->registers.value[CFI_PC];
+
+	place->code = (struct code_ref){.module = MODULE_UNKNOWN};
+	place->is_outside = !symbolizer_find_code(w->s, w->space, pc, &place->code);
+}
+
+static void locate(struct walk *w, struct frame_place *place)
+{
+	place->code = symbolizer_locate(w->s, w->space, place->registers.value[CFI_PC]);
+	place->is_outside = place->code.module == MODULE_UNKNOWN;
+}
+
+static enum unwind_end start_of(const struct walk *w)
+{
+	return w->is_guessed ? UNWIND_GUESSED : UNWIND_WHOLE;
 }
 
 size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 			 const struct unwind_input *input, struct unwind_frame *frames, size_t max,
 			 enum unwind_end *end)
 {
-	struct cfi_registers r = input->registers;
-	struct stack_memory m = {
-		.start = r.value[CFI_RSP], .bytes = input->stack, .size = input->stack_size};
-	bool is_return = false, was_signal;
+	struct frame_place place = {.registers = input->registers};
+	struct walk w = {
+		.s = s,
+		.space = space,
+		.memory = {.start = input->registers.value[CFI_RSP],
+			   .bytes = input->stack,
+			   .size = input->stack_size},
+		.has_base = input->has_base,
+		.steps_left = UNWIND_TRIAL_STEPS,
+		.words_left = UNWIND_SCAN_WORDS,
+		.trial_words_left = UNWIND_SCAN_WORDS,
+	};
 	size_t count = 0;
 
-	*end = UNWIND_TRUNCATED;
-	while (count < max) {
-		uint64_t pc = r.value[CFI_PC];
-		enum step result;
+	symbolizer_allow_code_reads(s, UNWIND_CODE_READS);
+	for (; count < max; count++) {
+		uint64_t pc = place.registers.value[CFI_PC];
+		const struct cfi_row *row;
+		enum step step = STEP_CUT;
 
-		if (pc == 0) {
-			*end = UNWIND_WHOLE; /* clone and makecontext store a zero there */
+		*end = start_of(&w);
+		if (pc == 0 && place.is_return)
+			return count; /* clone and makecontext store a zero there */
+		locate(&w, &place);
+		row = symbolizer_cfi_row(s, place.code, place.is_return);
+		if (!row && unwind_is_beginning(&w, &place))
 			return count;
-		}
-		frames[count].address = pc;
-		frames[count].sp = r.value[CFI_RSP];
-		frames[count].code = symbolizer_locate(s, space, pc);
-		frames[count].is_return_address = is_return;
-		result = step(s, frames[count].code, is_return, &r, &m, &was_signal);
-		count++;
-		if (result == STEP_OUTERMOST)
-			*end = UNWIND_WHOLE;
-		else if (result == STEP_LOST)
-			*end = m.ran_out ? UNWIND_TRUNCATED : UNWIND_LOST;
-		if (result != STEP_ON)
-			return count;
-		is_return = !was_signal;
+		frames[count] = (struct unwind_frame){
+			.code = place.code,
+			.address = pc,
+			.sp = place.registers.value[CFI_RSP],
+			.is_return_address = place.is_return,
+		};
+		*end = UNWIND_NOT_CODE;
+		if (row)
+			step = unwind_by_row(&w, row, &place, end);
+		else if (!place.is_outside)
+			step = unwind_without_row(&w, &place, end);
+		if (step == STEP_START)
+			*end = start_of(&w);
+		if (step != STEP_ON)
+			return count + 1;
 	}
+	*end = UNWIND_TOO_DEEP;
 	return count;
 }

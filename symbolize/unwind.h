@@ -2,8 +2,13 @@
 /*
  * Unwinds a stack snapshot (registers and the memory above the stack pointer).
  *
- * Uses call frame information, kept as rows per code location; code without it (a JIT's) by frame
- * pointer where possible. Reads nothing else from the process.
+ * Uses call-frame information, kept as rows per code location. Code without it (a JIT's, assembler)
+ * is left for the first place whose word is an address behind a call in executable code, and from
+ * which the walk goes on: where rbp points, if it is a frame pointer, or anywhere in a bounded
+ * piece of the stack (unwind_scan.c says which of several). Reads nothing else from the process;
+ * code is read from its file.
+ *
+ * A stack is whole when it ends where threads begin, and each step there was certain.
  */
 #ifndef SYMBOLIZE_UNWIND_H
 #define SYMBOLIZE_UNWIND_H
@@ -17,6 +22,8 @@ struct unwind_input {
 	struct cfi_registers registers; /* at the snapshot */
 	const void *stack;              /* memory at registers' rsp and above */
 	size_t stack_size;              /* bytes */
+	bool has_base; /* the memory ends where the thread's stack begins: nothing called from there
+			*/
 };
 
 struct unwind_frame {
@@ -28,14 +35,22 @@ struct unwind_frame {
 };
 
 enum unwind_end {
-	UNWIND_WHOLE,     /* reached the start of the thread */
-	UNWIND_TRUNCATED, /* more frames, or more stack, than there was room for */
-	UNWIND_LOST,      /* no way to continue from the last frame */
+	UNWIND_WHOLE,   /* reached the start of the thread */
+	UNWIND_GUESSED, /* likewise, but somewhere two answers were possible */
+	/* it is cut, because */
+	UNWIND_TOO_DEEP,        /* there was no room for more frames */
+	UNWIND_SHORT_COPY,      /* more of the stack would be needed than was copied */
+	UNWIND_NO_INFORMATION,  /* the code has no call-frame information, the stack no caller */
+	UNWIND_BAD_INFORMATION, /* the code's is malformed */
+	UNWIND_NOT_CODE,        /* a return address is in no mapped code */
+	UNWIND_UNREADABLE,      /* a register or word would be needed that is not known */
+	UNWIND_LOOP,            /* the caller's frame would not lie above */
+	UNWIND_ENDS
 };
 
 /*
  * Unwinds in the current address space. Frames are innermost first; at most `max`. Returns their
- * number.
+ * number. Where a stack is cut, the last frame is the one that could not be left.
  */
 size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 			 const struct unwind_input *input, struct unwind_frame *frames, size_t max,

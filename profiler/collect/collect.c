@@ -23,6 +23,7 @@
 struct collect {
 	struct collect_options options;
 	struct ledger ledger;
+	struct cut_stacks cut;
 	struct intern strings;
 	struct allowance memory, target_bytes, passing; /* the latter two are parts of the first */
 	struct processes processes;
@@ -89,7 +90,8 @@ struct collect *collect_new(const struct collect_options *options)
 					    .pythons = &c->pythons,
 					    .strings = &c->strings,
 					    .allowance = &c->target_bytes,
-					    .ledger = &c->ledger};
+					    .ledger = &c->ledger,
+					    .cut = &c->cut};
 	if (c->symbolizer && c->stacks && c->profile && c->join &&
 	    places_init(&c->places, options->place_mask) == 0 &&
 	    attribution_init(&c->attribution,
@@ -127,6 +129,7 @@ void collect_free(struct collect *c)
 	pythons_release(&c->pythons);
 	intern_release(&c->strings);
 	ledger_release(&c->ledger);
+	cut_stacks_release(&c->cut);
 	free(c->found);
 	free(c);
 }
@@ -500,7 +503,7 @@ const struct unwind_frame *collect_last_frames(const struct collect *c, uint32_t
 					       bool *is_whole)
 {
 	*count = c->builder.unwound_count;
-	*is_whole = c->builder.unwound_is_whole;
+	*is_whole = c->builder.unwound_end == UNWIND_WHOLE;
 	return c->builder.unwound;
 }
 
@@ -1199,5 +1202,6 @@ struct collected collect_results(struct collect *c)
 				  .timeline = c->options.timeline,
 				  .memory = &c->memory,
 				  .ledger = &c->ledger,
+				  .cut = &c->cut,
 				  .load = c->options.watches_load ? &c->load : NULL};
 }

@@ -55,11 +55,11 @@ static void count_unordered(struct stack_builder *b, const struct process *proce
 	}
 }
 
-static uint32_t finish(struct stack_builder *b, const struct frames *f, bool is_whole)
+static uint32_t finish(struct stack_builder *b, const struct frames *f, bool has_root)
 {
 	uint32_t outer = STACK_EMPTY;
 
-	if (!is_whole) {
+	if (!has_root) {
 		b->ledger->bounds.truncated++;
 		outer = stack_table_push_text(b->stacks, outer, FRAME_MARK, MARK_TRUNCATED);
 	}
@@ -96,21 +96,45 @@ static bool is_at_breakpoint(struct stack_builder *b, const struct stack_snapsho
 	return strcmp(symbolizer_name(b->symbolizer, outermost, count > 1), "asm_exc_int3") == 0;
 }
 
+/*
+ * Copies in the kernel end where the thread's stack begins, unless they have no room for it, or
+ * cannot be read up to there: then they end with a page. Those of perf events go on to the end of
+ * the memory.
+ */
+static bool has_base(const struct stack_snapshot *snapshot)
+{
+	uint64_t end = snapshot->registers[CFI_RSP] + snapshot->stack_bytes;
+
+	return snapshot->stack_bytes > 0 && !(snapshot->event.flags & STACK_EVENT_OF_PERF) &&
+	       snapshot->stack_bytes != STACK_CALL_BYTES && end % STACK_SNAPSHOT_PAGE != 0;
+}
+
 static void unwind(struct stack_builder *b, struct process *process,
 		   const struct stack_snapshot *snapshot)
 {
 	struct unwind_input input = {.stack = stack_snapshot_stack(snapshot),
-				     .stack_size = snapshot->stack_bytes};
-	enum unwind_end end;
+				     .stack_size = snapshot->stack_bytes,
+				     .has_base = has_base(snapshot)};
 
 	_Static_assert(STACK_SNAPSHOT_REGISTERS == CFI_REGISTERS, "both are DWARF's");
 	for (int i = 0; i < CFI_REGISTERS; i++)
 		input.registers.value[i] = snapshot->registers[i];
 	input.registers.value[CFI_PC] -= is_at_breakpoint(b, snapshot);
 	input.registers.known = (1u << CFI_REGISTERS) - 1;
-	b->unwound_count = (uint32_t)symbolizer_unwind(b->symbolizer, process->space, &input,
-						       b->unwound, STACK_BUILDER_UNWOUND, &end);
-	b->unwound_is_whole = end == UNWIND_WHOLE;
+	b->unwound_count =
+		(uint32_t)symbolizer_unwind(b->symbolizer, process->space, &input, b->unwound,
+					    STACK_BUILDER_UNWOUND, &b->unwound_end);
+	b->ledger->unwound.ends[b->unwound_end]++;
+	if (cut_stacks_reason(b->unwound_end))
+		cut_stacks_add(b->cut, b->unwound_end,
+			       b->unwound_count ? b->unwound[b->unwound_count - 1].code.module
+						: MODULE_UNKNOWN);
+}
+
+/* Perhaps by a guess. */
+static bool reaches_start(const struct stack_builder *b)
+{
+	return !cut_stacks_reason(b->unwound_end);
 }
 
 static void add_python(struct frames *f, const struct python_title *title)
@@ -128,7 +152,7 @@ static void add_user(struct stack_builder *b, struct frames *f, struct process *
 	struct python_sample_frame merged[MERGED_MAX];
 	uint32_t count =
 		pythons_merge(b->pythons, process->space, process->python, snapshot, b->unwound,
-			      b->unwound_count, b->unwound_is_whole, merged, MERGED_MAX, result);
+			      b->unwound_count, reaches_start(b), merged, MERGED_MAX, result);
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct unwind_frame *native = &b->unwound[merged[i].index];
@@ -170,27 +194,24 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 	bool is_gone = (snapshot->event.flags & STACK_EVENT_NO_MEMORY) != 0;
 	struct python_merge_result python;
 	struct frames f;
-	bool is_cut;
 
 	f.count = 0;
 	add_kernel(b, &f, stack_snapshot_kernel(snapshot), snapshot->event.kernel_frames);
-	b->unwound_count = 0;
-	b->unwound_is_whole = true;
 	if (!is_gone)
 		unwind(b, process, snapshot);
-	if (is_gone || (!b->unwound_is_whole && is_in_exec(b, snapshot))) {
+	if (is_gone || (!reaches_start(b) && is_in_exec(b, snapshot))) {
 		b->unwound_count = 0;
-		*is_whole = b->unwound_is_whole = true;
+		b->unwound_end = UNWIND_WHOLE;
+		*is_whole = true;
 		return stack_table_add(b->stacks, push_program(b, process), f.list, f.count);
 	}
 	add_user(b, &f, process, snapshot, &python);
 	if (api)
 		name_innermost(&f, api);
-	is_cut = !b->unwound_is_whole || !python.is_whole;
 	if (!python.is_ordered)
 		count_unordered(b, process);
-	*is_whole = !is_cut && python.is_ordered;
-	return finish(b, &f, !is_cut);
+	*is_whole = b->unwound_end == UNWIND_WHOLE && python.is_whole && python.is_ordered;
+	return finish(b, &f, reaches_start(b) && python.is_whole);
 }
 
 uint32_t stack_builder_addresses(struct stack_builder *b, struct process *process,

@@ -3,7 +3,7 @@
  * Builds stacks from snapshots of threads, which it unwinds, and from stacks that a process
  * captured itself. Locates addresses in the current address space of the process, and inserts
  * Python frames. A stack that does not reach the thread's start begins at "[truncated]", and is
- * counted.
+ * counted with the reason; one that does so by a guess is counted, and not whole.
  */
 #ifndef PROFILER_COLLECT_STACK_BUILDER_H
 #define PROFILER_COLLECT_STACK_BUILDER_H
@@ -14,6 +14,7 @@
 #include "cupti_trace/gpu_event.h"
 #include "profiler/base/allowance.h"
 #include "profiler/collect/processes.h"
+#include "profiler/profile/cut_stacks.h"
 #include "profiler/profile/ledger.h"
 #include "profiler/profile/stack_table.h"
 #include "symbolize/intern.h"
@@ -30,12 +31,13 @@ struct stack_builder {
 	struct intern *strings;
 	struct allowance *allowance; /* for data from targets */
 	struct ledger *ledger;
+	struct cut_stacks *cut;
 	bool has_breakpoints; /* probes are set in processes */
 
 	/* the user part of the last snapshot, innermost first: for recordings */
 	struct unwind_frame unwound[STACK_BUILDER_UNWOUND];
 	uint32_t unwound_count;
-	bool unwound_is_whole;
+	enum unwind_end unwound_end;
 };
 
 /* A text from a target, interned; NULL: refused, or out of memory. */

@@ -110,6 +110,7 @@ static int finish(struct run *r, struct session *session, int status)
 	if (r->identity.keeps_root)
 		log_line(&r->log, "The command ran as root: --as-root");
 	summary_report(&r->log, &o->measure, &totals);
+	summary_report_cut(&r->log, collected.cut, collected.symbolizer);
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	malloc_trim(0); /* what the run needed has been freed in small pieces, too */
 	symbolizer_set_kallsyms(collected.symbolizer, r->kallsyms);

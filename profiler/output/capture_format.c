@@ -212,5 +212,14 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.cpu.not_sampled_ns),
 	NUMBER(ledger.python.unordered),
 	NUMBER(first_python),
+	NUMBER(ledger.unwound.ends[UNWIND_WHOLE]),
+	NUMBER(ledger.unwound.ends[UNWIND_GUESSED]),
+	NUMBER(ledger.unwound.ends[UNWIND_TOO_DEEP]),
+	NUMBER(ledger.unwound.ends[UNWIND_SHORT_COPY]),
+	NUMBER(ledger.unwound.ends[UNWIND_NO_INFORMATION]),
+	NUMBER(ledger.unwound.ends[UNWIND_BAD_INFORMATION]),
+	NUMBER(ledger.unwound.ends[UNWIND_NOT_CODE]),
+	NUMBER(ledger.unwound.ends[UNWIND_UNREADABLE]),
+	NUMBER(ledger.unwound.ends[UNWIND_LOOP]),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

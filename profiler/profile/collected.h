@@ -8,6 +8,7 @@
 #define PROFILER_PROFILE_COLLECTED_H
 
 #include "profiler/base/allowance.h"
+#include "profiler/profile/cut_stacks.h"
 #include "profiler/profile/devices.h"
 #include "profiler/profile/gpu_load.h"
 #include "profiler/profile/ledger.h"
@@ -28,6 +29,7 @@ struct collected {
 	struct timeline *timeline; /* NULL: none */
 	struct allowance *memory;  /* what naming takes, it takes from here; NULL: no limit */
 	const struct ledger *ledger;
+	const struct cut_stacks *cut;
 	const struct gpu_load *load; /* NULL: not asked for */
 };
 

@@ -14,6 +14,7 @@
 #include "cupti_trace/work_tally.h"
 #include "profiler/profile/timeline.h"
 #include "symbolize/hash_index.h"
+#include "symbolize/unwind.h"
 
 /* CPU samples, and stacks that were copied and unwound by the profiler. */
 struct ledger_cpu {
@@ -160,8 +161,14 @@ struct ledger_total {
 	uint64_t count, ns, bytes;
 };
 
+/* Stacks that were copied and unwound: samples, and launches and calls that probes saw. */
+struct ledger_unwound {
+	uint64_t ends[UNWIND_ENDS]; /* by how the walk ended */
+};
+
 struct ledger {
 	struct ledger_cpu cpu;
+	struct ledger_unwound unwound;
 	struct ledger_launches launches;
 	struct ledger_gpu gpu;
 	struct ledger_pipe pipe;

@@ -132,6 +132,17 @@ static void report_spread(struct log *log, const struct measure *m, const struct
 			 ms(spread->left_ns));
 }
 
+static void report_guessed(struct log *log, const struct ledger *l)
+{
+	uint64_t guessed = l->unwound.ends[UNWIND_GUESSED];
+
+	if (guessed)
+		log_line(log,
+			 "Stacks: %" PRIu64 " %s guessed: of code without call-frame information "
+			 "that had two possible callers",
+			 guessed, pick(guessed, "is", "are"));
+}
+
 static void report_correlation(struct log *log, const struct ledger *l)
 {
 	const struct ledger_gpu *gpu = &l->gpu;
@@ -421,9 +432,26 @@ void summary_report(struct log *log, const struct measure *measure, const struct
 		report_gpu(log, measure, l);
 	report_stacks(log, l);
 	report_spread(log, measure, l);
+	report_guessed(log, l);
 	report_lost_on_the_way(log, totals);
 	report_bounds(log, l);
 	report_timeline(log, &l->timeline);
+}
+
+/* ---- why stacks are cut ---- */
+
+#define CUT_LINES 8u
+
+void summary_report_cut(struct log *log, const struct cut_stacks *cut, struct symbolizer *s)
+{
+	struct cut_place places[CUT_LINES];
+	uint32_t count = cut_stacks_top(cut, places, CUT_LINES);
+
+	for (uint32_t i = 0; i < count; i++)
+		log_verbose(log, "%" PRIu64 " stack%s cut in %s: %s", places[i].count,
+			    pick(places[i].count, " is", "s are"),
+			    symbolizer_module_path(s, places[i].module),
+			    cut_stacks_reason(places[i].reason));
 }
 
 /* ---- names ---- */

@@ -8,10 +8,16 @@
 
 #include "profiler/base/log.h"
 #include "profiler/base/measure.h"
+#include "profiler/profile/cut_stacks.h"
 #include "profiler/profile/result.h"
+#include "symbolize/symbolizer.h"
 
 /* Printed before names are looked up, which takes a moment. */
 void summary_report(struct log *log, const struct measure *measure, const struct totals *totals);
+
+/* With -v: for what reasons stacks are cut, and in which files most of them. */
+void summary_report_cut(struct log *log, const struct cut_stacks *cut,
+			struct symbolizer *symbolizer);
 
 /* Where names are missing, and why. */
 void summary_report_unnamed(struct log *log, const struct unnamed *unnamed);

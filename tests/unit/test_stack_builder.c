@@ -16,6 +16,7 @@ struct bench {
 	struct intern strings;
 	struct allowance allowance;
 	struct ledger ledger;
+	struct cut_stacks cut;
 	struct processes processes;
 	struct process *self;  /* this test */
 	struct process *other; /* known only from the pipe */
@@ -39,7 +40,8 @@ static int begin(void **state)
 					    .pythons = &b->pythons,
 					    .strings = &b->strings,
 					    .allowance = &b->allowance,
-					    .ledger = &b->ledger};
+					    .ledger = &b->ledger,
+					    .cut = &b->cut};
 	if (!b->symbolizer || !b->stacks || !b->self || !b->other)
 		return -1;
 	b->other->sent.allowance = &b->allowance;
@@ -53,6 +55,7 @@ static int end(void **state)
 	processes_release(&b->processes);
 	pythons_release(&b->pythons);
 	stack_table_free(b->stacks);
+	cut_stacks_release(&b->cut);
 	symbolizer_free(b->symbolizer);
 	intern_release(&b->strings);
 	free(b);
@@ -203,7 +206,7 @@ static void a_snapshot_is_unwound(void **state)
 
 	outer_of_test();
 	stack = build(b, NULL, &is_whole);
-	assert_true(is_whole && b->builder.unwound_is_whole);
+	assert_true(is_whole && b->builder.unwound_end == UNWIND_WHOLE);
 	assert_int_equal(b->ledger.bounds.truncated, 0);
 	assert_true(ends_with(text_of(b, stack),
 			      ";a_snapshot_is_unwound;outer_of_test;middle_of_test;inner_of_test"));

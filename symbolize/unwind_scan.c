@@ -1,0 +1,664 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Leaves code without call-frame information.
+ *
+ * Its return address lies somewhere above the stack pointer, and is the address behind a call. So
+ * is every address that an earlier call has left in memory that nobody has written to since.
+ * Candidates are tried out: a walk from there must go on, and those from which it reaches a
+ * thread's start are better than others. Better again are those whose call is a direct one of the
+ * function that the pc is in; worse are those whose call is of another function. Of equal ones the
+ * lowest is taken, for the others may be its callers; if its walk does not pass by them, two
+ * answers fit.
+ */
+#include "symbolize/unwind_private.h"
+
+#include "symbolize/call_site.h"
+
+#define SCAN_BYTES 65536u /* as kernels of matrix products have buffers on the stack */
+#define TRIAL_BYTES 8192u /* likewise, within a trial */
+#define RIVAL_BYTES 4096u /* how far above a good candidate others are looked for */
+#define NEAR_BASE 512u    /* what the C library's first functions have on the stack, and more */
+#define CANDIDATES_MAX 16u
+#define GAP_SURE 65536u     /* a gap between described functions that is one piece of assembler */
+#define FUNCTION_NEAR 4096u /* in a larger one, how far a function reaches */
+/* Most words are no addresses of code. */
+#define FIRST_ADDRESS 4096u
+#define ADDRESS_END (UINT64_C(1) << 56)
+#define SAVED_RBP_BYTES 512u /* below the return address, where rbp may be saved */
+#define RBP_TRIALS 8u
+#define JUMPING_BYTES 2048u /* of functions that are searched for jumps out of them */
+#define PATH_MAX_STEPS 64u
+
+/* What stands before an address that may be a return address. */
+struct call {
+	bool is_code;
+	bool is_unreadable; /* code that is in no file: anything is possible */
+	bool is_call;
+	bool is_of_callee; /* a direct call of the function that is being left */
+	bool is_of_other;  /* a direct call of another one */
+};
+
+struct caller {
+	struct frame_place place;
+	struct call call;
+	uint64_t at; /* where the return address is */
+	bool has_row, is_by_rbp;
+	bool reaches_start;
+	bool is_rbp_guessed;
+	bool needs_register; /* the trial ended for want of one */
+	bool is_by_rbp_only; /* the trial needed no search */
+	bool is_passed;      /* by the trial of another candidate */
+	uint32_t steps;      /* of the trial */
+	/* where the return addresses were, as far as there is room */
+	uint64_t path[PATH_MAX_STEPS];
+	uint64_t broken_at;  /* of these, the first whose call is of another function; 0: none */
+	uint32_t unreadable; /* words below that may be return addresses */
+};
+
+static uint64_t stack_end(const struct walk *w)
+{
+	return w->memory.start + (w->memory.size & ~(size_t)7);
+}
+
+/* ---- calls ---- */
+
+static struct code_ref byte_of(const struct frame_place *place)
+{
+	struct code_ref code = place->code;
+
+	if (place->is_return && code.offset > 0)
+		code.offset--;
+	return code;
+}
+
+/* Whether `target` is the beginning of the function without information that has `pc`. */
+static bool is_callee(struct walk *w, struct code_ref target, const struct frame_place *callee)
+{
+	struct code_ref pc = byte_of(callee);
+	struct cfi_bounds bounds = symbolizer_cfi_bounds(w->s, pc);
+	uint64_t most = bounds.end - bounds.start <= GAP_SURE ? GAP_SURE : FUNCTION_NEAR;
+
+	return target.module == pc.module && target.offset >= bounds.start &&
+	       target.offset <= pc.offset && pc.offset - target.offset < most;
+}
+
+/* Whether the function at `target` may go on in `callee` by a jump, as compilers end functions. */
+static bool may_jump(struct walk *w, struct code_ref target, struct cfi_bounds function,
+		     const struct frame_place *callee, struct cfi_bounds to)
+{
+	uint8_t code[JUMPING_BYTES];
+	uint64_t size = function.end - function.start;
+
+	bool leaves = target.module != callee->code.module; /* by a stub in its own file */
+
+	if (size > sizeof(code))
+		return true;
+	target.offset = function.start;
+	if (!symbolizer_read_code(w->s, target, code, (size_t)size))
+		return true;
+	return leaves ? call_site_may_jump(code, (size_t)size, function.start, function.start,
+					   function.end, true)
+		      : call_site_may_jump(code, (size_t)size, function.start, to.start, to.end,
+					   false);
+}
+
+/* Another function than `callee`'s, that does not go on there either. */
+static bool is_other(struct walk *w, struct code_ref target, const struct frame_place *callee)
+{
+	struct cfi_bounds function = symbolizer_cfi_bounds(w->s, target);
+	struct cfi_bounds to = symbolizer_cfi_bounds(w->s, byte_of(callee));
+	uint8_t code[CALL_STUB_BYTES];
+
+	if (target.module == callee->code.module && target.offset >= to.start &&
+	    target.offset < to.end)
+		return !to.is_function && target.offset > callee->code.offset;
+	if (!function.is_function || !symbolizer_read_code(w->s, target, code, sizeof(code)))
+		return false;
+	return !call_site_is_stub(code, sizeof(code)) && !may_jump(w, target, function, callee, to);
+}
+
+/* `place`: at the address; `callee`: the frame that the call would lead to. */
+static struct call read_call(struct walk *w, const struct frame_place *place,
+			     const struct frame_place *callee)
+{
+	struct call call = {.is_code = !place->is_outside};
+	struct code_ref at = place->code, target = place->code;
+	uint8_t code[CALL_SITE_BYTES];
+	struct call_site site;
+	size_t size = at.offset < sizeof(code) ? (size_t)at.offset : sizeof(code);
+
+	if (place->is_outside)
+		return call;
+	at.offset -= size;
+	if (!symbolizer_read_code(w->s, at, code, size)) {
+		call.is_unreadable = true;
+		return call;
+	}
+	call_site_read(code, size, &site);
+	target.offset += (uint64_t)(int64_t)site.displacement;
+	if (site.is_direct && symbolizer_cfi_bounds(w->s, target).end == 0)
+		site.is_direct = false; /* out of the file's code */
+	call.is_call = site.is_direct || site.is_indirect;
+	if (site.is_direct) {
+		call.is_of_callee = is_callee(w, target, callee);
+		call.is_of_other =
+			!call.is_of_callee && !site.is_indirect && is_other(w, target, callee);
+	}
+	return call;
+}
+
+bool unwind_is_beginning(struct walk *w, const struct frame_place *place)
+{
+	struct cfi_bounds bounds = {0};
+
+	if (place->is_return && !place->is_outside)
+		bounds = symbolizer_cfi_bounds(w->s, place->code);
+	return bounds.is_function && bounds.start == place->code.offset &&
+	       !read_call(w, place, place).is_call;
+}
+
+/* ---- steps without certainty ---- */
+
+/* The place that a word of the stack leads to, if it is a return address. */
+static struct frame_place place_at(struct walk *w, uint64_t at, uint64_t pc)
+{
+	struct frame_place place = {.is_return = true};
+
+	place.registers.value[CFI_PC] = pc;
+	place.registers.value[CFI_RSP] = at + 8;
+	place.registers.known = 1u << CFI_PC | 1u << CFI_RSP;
+	unwind_locate_quietly(w, &place);
+	return place;
+}
+
+static void set_rbp(struct frame_place *place, uint64_t rbp)
+{
+	place->registers.value[CFI_RBP] = rbp;
+	place->registers.known |= 1u << CFI_RBP;
+}
+
+/* By rbp, as if it were a frame pointer: it points at the saved rbp and the return address. */
+static bool find_by_rbp(struct walk *w, const struct frame_place *place, struct caller *caller)
+{
+	const struct cfi_registers *r = &place->registers;
+	uint64_t rbp = r->value[CFI_RBP], saved, pc;
+
+	if (!(r->known & 1u << CFI_RBP) || rbp < r->value[CFI_RSP] || (rbp & 7) ||
+	    !unwind_read_stack(&w->memory, rbp, &saved) ||
+	    !unwind_read_stack(&w->memory, rbp + 8, &pc))
+		return false;
+	*caller = (struct caller){
+		.place = place_at(w, rbp + 8, pc), .at = rbp + 8, .is_by_rbp = true};
+	set_rbp(&caller->place, saved);
+	if (pc == 0)
+		return saved == 0; /* as the ABI has the deepest frame */
+	caller->call = read_call(w, &caller->place, place);
+	return caller->call.is_call || caller->call.is_unreadable;
+}
+
+/* The next word that may be a return address; `at` is where to look first, and where it is. */
+static bool find_word(struct walk *w, const struct frame_place *callee, uint64_t *at,
+		      uint64_t limit, uint32_t *words_left, struct caller *caller)
+{
+	for (; *at<limit && * words_left> 0; *at += 8) {
+		struct frame_place place;
+		uint64_t pc;
+
+		(*words_left)--;
+		if (!unwind_read_stack(&w->memory, *at, &pc))
+			return false;
+		if (pc < FIRST_ADDRESS || pc >= ADDRESS_END)
+			continue;
+		place = place_at(w, *at, pc);
+		if (place.is_outside)
+			continue;
+		*caller = (struct caller){.place = place, .at = *at};
+		caller->call = read_call(w, &place, callee);
+		if (caller->call.is_call || caller->call.is_unreadable)
+			return true;
+	}
+	return false;
+}
+
+static bool is_near_base(const struct walk *w, const struct frame_place *place)
+{
+	uint64_t rsp = place->registers.value[CFI_RSP];
+
+	return w->has_base && place->by_row && stack_end(w) - rsp <= NEAR_BASE;
+}
+
+/* Within a trial: the frame pointer if it leads to a call, else the next word that is behind one.
+ */
+static enum step try_without_row(struct walk *w, struct frame_place *place, struct caller *tried)
+{
+	uint64_t at = (place->registers.value[CFI_RSP] + 7) & ~UINT64_C(7), end = stack_end(w);
+	uint64_t limit = at < end && end - at > TRIAL_BYTES ? at + TRIAL_BYTES : end;
+	struct caller next;
+
+	if (find_by_rbp(w, place, &next)) {
+		*place = next.place;
+		return STEP_ON;
+	}
+	tried->is_by_rbp_only = false;
+	if (is_near_base(w, place))
+		return STEP_START;
+	if (place->code.module == MODULE_JIT)
+		return STEP_CUT;
+	while (find_word(w, place, &at, limit, &w->trial_words_left, &next)) {
+		if (next.call.is_call) {
+			*place = next.place;
+			return STEP_ON;
+		}
+		at += 8;
+	}
+	return at >= end && w->has_base ? STEP_START : STEP_CUT;
+}
+
+static enum step try_step(struct walk *w, struct frame_place *place, struct caller *tried)
+{
+	const struct cfi_row *row;
+	enum unwind_end why = UNWIND_NOT_CODE;
+	enum step step;
+
+	if (w->steps_left == 0)
+		return STEP_CUT;
+	w->steps_left--;
+	/* memory is full of zeros, which only mean something at a stack's end */
+	if (place->registers.value[CFI_PC] == 0)
+		return is_near_base(w, place) ? STEP_START : STEP_CUT;
+	unwind_locate_quietly(w, place);
+	if (place->is_outside)
+		return STEP_CUT;
+	row = symbolizer_cfi_row(w->s, place->code, place->is_return);
+	if (!row && unwind_is_beginning(w, place))
+		return STEP_START;
+	if (!row)
+		return try_without_row(w, place, tried);
+	step = unwind_by_row(w, row, place, &why);
+	tried->needs_register = why == UNWIND_UNREADABLE;
+	return step;
+}
+
+/*
+ * Where a step of a trial has led: the first one must lead behind a call, or to where stacks begin.
+ * Later on it is noted whether the call can have led to the frame that was left.
+ */
+static bool check_step(struct walk *w, struct caller *c, const struct frame_place *from,
+		       struct frame_place *to)
+{
+	uint64_t at = to->registers.value[CFI_RSP] - 8;
+	struct call call;
+
+	if (c->steps >= PATH_MAX_STEPS)
+		return true;
+	c->path[c->steps] = at;
+	if (!to->is_return || to->registers.value[CFI_PC] == 0)
+		return true;
+	unwind_locate_quietly(w, to);
+	call = read_call(w, to, from);
+	if (call.is_of_other && !c->broken_at)
+		c->broken_at = at;
+	return c->steps > 0 || call.is_call || call.is_unreadable || unwind_is_beginning(w, to);
+}
+
+/* Walks on from a candidate; notes which of the `others` its walk passes. */
+static void try_out(struct walk *w, struct caller *c, struct caller *others, uint32_t count)
+{
+	struct frame_place place = c->place, from = c->place;
+	enum step step;
+
+	c->steps = 0;
+	c->broken_at = 0;
+	c->needs_register = false;
+	c->is_by_rbp_only = true;
+	while ((step = try_step(w, &place, c)) == STEP_ON) {
+		if (!check_step(w, c, &from, &place))
+			return;
+		c->steps++;
+		for (uint32_t i = 0; i < count; i++)
+			others[i].is_passed |= others[i].at == place.registers.value[CFI_RSP] - 8;
+		from = place;
+	}
+	c->reaches_start = step == STEP_START;
+	/* what is above that belongs to the thread's beginning */
+	for (uint32_t i = 0; i < count && c->reaches_start; i++)
+		others[i].is_passed |= others[i].at >= place.registers.value[CFI_RSP];
+}
+
+/* ---- choosing ---- */
+
+/* Adds a value that rbp may have had in the caller, whose frame is above `at`: sorted, each once.
+ */
+static void add_rbp(const struct walk *w, uint64_t at, uint64_t rbp, uint64_t *values,
+		    uint32_t *count)
+{
+	uint32_t i = *count;
+
+	if (rbp <= at || rbp >= stack_end(w) || (rbp & 7) || *count == RBP_TRIALS)
+		return;
+	for (uint32_t k = 0; k < *count; k++)
+		if (values[k] == rbp)
+			return;
+	for (; i > 0 && values[i - 1] > rbp; i--)
+		values[i] = values[i - 1];
+	values[i] = rbp;
+	(*count)++;
+}
+
+/*
+ * The caller's rbp is still in the register, or was saved in the frame that is left, near the
+ * return address.
+ */
+static uint32_t list_rbp(struct walk *w, const struct frame_place *callee, uint64_t at,
+			 uint64_t *values)
+{
+	uint64_t rsp = callee->registers.value[CFI_RSP], rbp;
+	uint32_t count = 0;
+
+	if (callee->registers.known & 1u << CFI_RBP)
+		add_rbp(w, at, callee->registers.value[CFI_RBP], values, &count);
+	for (uint64_t k = 8; k <= at - rsp && k <= SAVED_RBP_BYTES; k += 8)
+		if (unwind_read_stack(&w->memory, at - k, &rbp))
+			add_rbp(w, at, rbp, values, &count);
+	return count;
+}
+
+/*
+ * Tries a candidate out; if its rbp is needed, with each that it may have had. The lowest that
+ * leads on is the caller's, and others are its callers': else there are two answers.
+ */
+static void try_with_rbp(struct walk *w, const struct frame_place *callee, struct caller *c)
+{
+	struct caller passed[RBP_TRIALS] = {0}, best;
+	uint64_t values[RBP_TRIALS];
+	uint32_t count;
+
+	try_out(w, c, NULL, 0);
+	if (c->reaches_start || !c->needs_register)
+		return;
+	best = *c;
+	count = list_rbp(w, callee, c->at, values);
+	for (uint32_t i = 0; i < count; i++)
+		passed[i].at = values[i] + 8;
+	for (uint32_t i = 0; i < count; i++) {
+		bool is_first = !best.reaches_start;
+
+		set_rbp(&c->place, values[i]);
+		try_out(w, c, passed, is_first ? count : 0);
+		if (c->reaches_start && !is_first)
+			best.is_rbp_guessed |= !passed[i].is_passed;
+		else if (c->reaches_start || c->steps > best.steps)
+			best = *c;
+	}
+	*c = best;
+}
+
+static int rank(const struct caller *c)
+{
+	return 4 * c->call.is_of_callee + 2 * c->reaches_start + !c->call.is_of_other;
+}
+
+static bool fits(const struct caller *c)
+{
+	return c->reaches_start || c->steps > 0;
+}
+
+struct search {
+	struct caller callers[CANDIDATES_MAX];
+	uint32_t count;
+	uint32_t calls, calls_with_row, unreadable; /* words that were found */
+	bool is_complete;                           /* all of the stack above was looked at */
+};
+
+/* In place of the last one that is worse, if there is no room. */
+static void keep(struct search *search, const struct caller *c)
+{
+	if (search->count < CANDIDATES_MAX) {
+		search->callers[search->count++] = *c;
+		return;
+	}
+	for (uint32_t i = CANDIDATES_MAX; i-- > 0;) {
+		const struct caller *other = &search->callers[i];
+
+		if (rank(other) < rank(c) ||
+		    (rank(other) == rank(c) && other->broken_at && !c->broken_at)) {
+			search->callers[i] = *c;
+			return;
+		}
+	}
+}
+
+static uint32_t path_length(const struct caller *c)
+{
+	return c->steps < PATH_MAX_STEPS ? c->steps : PATH_MAX_STEPS;
+}
+
+/* Whether the walk from `c` was broken before it came to where that from `other` leads, too. */
+static bool is_refuted(const struct caller *c, const struct caller *other)
+{
+	if (!c->broken_at)
+		return false;
+	for (uint32_t i = 0; i < path_length(c) && c->path[i] < c->broken_at; i++) {
+		if (c->path[i] == other->at)
+			return false;
+		for (uint32_t k = 0; k < path_length(other); k++)
+			if (c->path[i] == other->path[k])
+				return false;
+	}
+	return true;
+}
+
+/* Good enough not to search for better ones further up. */
+static bool is_good(const struct caller *c)
+{
+	return c->call.is_of_callee || (c->reaches_start && !c->broken_at && !c->call.is_of_other);
+}
+
+static void search_stack(struct walk *w, const struct frame_place *callee, struct search *search)
+{
+	uint64_t at = (callee->registers.value[CFI_RSP] + 7) & ~UINT64_C(7), end = stack_end(w);
+	uint64_t limit = at < end && end - at > SCAN_BYTES ? at + SCAN_BYTES : end;
+	uint64_t by_rbp = search->count ? search->callers[0].at : 0;
+	struct caller c;
+
+	for (; find_word(w, callee, &at, limit, &w->words_left, &c); at += 8) {
+		if (!c.call.is_call) {
+			search->unreadable++;
+			continue;
+		}
+		c.unreadable = search->unreadable;
+		c.has_row = symbolizer_cfi_row(w->s, c.place.code, true) != NULL;
+		search->calls++;
+		search->calls_with_row += c.has_row;
+		if (at == by_rbp)
+			continue;
+		try_with_rbp(w, callee, &c);
+		if (fits(&c))
+			keep(search, &c);
+		if (fits(&c) && is_good(&c) && limit - at > RIVAL_BYTES)
+			limit = at + RIVAL_BYTES;
+	}
+	search->is_complete = at >= end;
+}
+
+/* No caller is on the stack, or none but the C library's own start. */
+static bool is_start(const struct walk *w, const struct frame_place *place,
+		     const struct search *search)
+{
+	if (!w->has_base || !search->is_complete || search->unreadable > 0)
+		return false;
+	return search->calls == 0 || (search->calls_with_row == 0 && is_near_base(w, place));
+}
+
+static bool is_better(const struct caller *c, const struct caller *than)
+{
+	if (rank(c) != rank(than))
+		return rank(c) > rank(than);
+	if (is_refuted(c, than) != is_refuted(than, c))
+		return is_refuted(than, c);
+	return c->at < than->at;
+}
+
+static struct caller *choose(struct search *search)
+{
+	struct caller *best = NULL;
+
+	for (uint32_t i = 0; i < search->count; i++)
+		if (!best || is_better(&search->callers[i], best))
+			best = &search->callers[i];
+	return best;
+}
+
+/* Two calls in one function, called from one place: one of them is over, but the stack is the same.
+ */
+static bool is_same_caller(struct walk *w, const struct caller *a, const struct caller *b)
+{
+	return a->place.code.module == b->place.code.module && a->steps > 0 && b->steps > 0 &&
+	       a->path[0] == b->path[0] &&
+	       symbolizer_cfi_bounds(w->s, byte_of(&a->place)).start ==
+		       symbolizer_cfi_bounds(w->s, byte_of(&b->place)).start;
+}
+
+/* Whether other candidates are as good as the one that was chosen. */
+static bool has_rival(struct walk *w, const struct frame_place *callee, struct search *search,
+		      struct caller *chosen)
+{
+	bool is_top = !callee->is_return && chosen->at == callee->registers.value[CFI_RSP];
+	struct caller again = *chosen;
+
+	if (search->count < 2)
+		return false;
+	try_out(w, &again, search->callers, search->count);
+	for (uint32_t i = 0; i < search->count; i++) {
+		const struct caller *c = &search->callers[i];
+
+		if (c == chosen || is_same_caller(w, c, chosen) ||
+		    (is_refuted(c, chosen) && !is_refuted(chosen, c)))
+			continue;
+		if (rank(c) == rank(chosen) && (!c->is_passed || (c->is_by_rbp && !is_top)))
+			return true;
+		/* trials from code without information end for many reasons */
+		if (rank(c) == rank(chosen) - 2 && c->at < chosen->at && !c->has_row)
+			return true;
+	}
+	return false;
+}
+
+/* Code of no file may have been called by such code, whose calls cannot be recognized. */
+static bool is_guess(struct walk *w, const struct frame_place *callee, struct search *search,
+		     struct caller *chosen)
+{
+	bool is_only = w->has_base && search->is_complete && search->calls == 1;
+
+	if (chosen->is_rbp_guessed || has_rival(w, callee, search, chosen))
+		return true;
+	if (chosen->is_by_rbp || chosen->call.is_of_callee)
+		return false;
+	return chosen->unreadable > 0 || callee->code.module == MODULE_JIT ||
+	       (!chosen->has_row && !is_only);
+}
+
+static enum step take(struct walk *w, struct frame_place *place, const struct caller *c)
+{
+	w->trusts_rbp = c->is_by_rbp && c->reaches_start && c->is_by_rbp_only;
+	*place = c->place;
+	return STEP_ON;
+}
+
+/* ---- what was found before ---- */
+
+/* A piece of assembler has the same frame in all of it, but for its beginning and end. */
+static struct scan_hint *hint_for(struct walk *w, const struct frame_place *place,
+				  struct code_ref *callee)
+{
+	struct cfi_bounds bounds;
+
+	*callee = byte_of(place);
+	bounds = symbolizer_cfi_bounds(w->s, *callee);
+	if (bounds.end - bounds.start <= GAP_SURE)
+		callee->offset = bounds.start;
+	return symbolizer_scan_hint(w->s, *callee);
+}
+
+static bool is_same_code(struct code_ref a, struct code_ref b)
+{
+	return a.module == b.module && a.process == b.process && a.offset == b.offset;
+}
+
+static void remember(struct walk *w, const struct frame_place *place, const struct caller *c,
+		     bool is_guess)
+{
+	struct code_ref callee;
+	struct scan_hint *hint = hint_for(w, place, &callee);
+
+	if (hint && (c->reaches_start || c->call.is_of_callee))
+		*hint = (struct scan_hint){.callee = callee,
+					   .caller = c->place.code,
+					   .distance = c->at - place->registers.value[CFI_RSP],
+					   .is_by_rbp = c->is_by_rbp,
+					   .is_sure = c->call.is_of_callee,
+					   .is_guess = is_guess};
+}
+
+/* The caller that was found before, if its return address is in its place and leads to a start. */
+static bool recall(struct walk *w, const struct frame_place *place, struct caller *c)
+{
+	struct code_ref callee;
+	const struct scan_hint *hint = hint_for(w, place, &callee);
+	uint64_t at, pc;
+
+	if (!hint || hint->caller.module == MODULE_UNKNOWN || !is_same_code(hint->callee, callee))
+		return false;
+	at = place->registers.value[CFI_RSP] + hint->distance;
+	if (hint->is_by_rbp) {
+		if (!find_by_rbp(w, place, c) || !is_same_code(c->place.code, hint->caller))
+			return false;
+		try_out(w, c, NULL, 0);
+	} else {
+		if (!unwind_read_stack(&w->memory, at, &pc))
+			return false;
+		*c = (struct caller){.place = place_at(w, at, pc), .at = at};
+		if (c->place.is_outside || !is_same_code(c->place.code, hint->caller))
+			return false;
+		try_with_rbp(w, place, c);
+	}
+	if (!c->reaches_start && (!hint->is_sure || !fits(c)))
+		return false;
+	w->is_guessed |= hint->is_guess;
+	return true;
+}
+
+enum step unwind_without_row(struct walk *w, struct frame_place *place, enum unwind_end *why)
+{
+	struct search search;
+	struct caller *by_rbp = &search.callers[0], *chosen;
+	bool is_unreadable = place->code.module == MODULE_JIT, is_guessed;
+
+	search.count = 0;
+	search.calls = search.calls_with_row = search.unreadable = 0;
+	w->memory.ran_out = false;
+	if (w->trusts_rbp && find_by_rbp(w, place, by_rbp)) {
+		*place = by_rbp->place;
+		return STEP_ON;
+	}
+	if (!is_unreadable && recall(w, place, by_rbp))
+		return take(w, place, by_rbp);
+	if (find_by_rbp(w, place, by_rbp)) {
+		try_out(w, by_rbp, NULL, 0);
+		if (fits(by_rbp) && (by_rbp->call.is_of_callee || is_unreadable))
+			return take(w, place, by_rbp);
+		search.count = fits(by_rbp);
+	}
+	*why = w->memory.ran_out ? UNWIND_SHORT_COPY : UNWIND_NO_INFORMATION;
+	search_stack(w, place, &search);
+	if (is_start(w, place, &search))
+		return STEP_START;
+	chosen = choose(&search);
+	if (!chosen)
+		return STEP_CUT;
+	is_guessed = is_guess(w, place, &search, chosen);
+	w->is_guessed |= is_guessed;
+	if (!is_unreadable)
+		remember(w, place, chosen, is_guessed);
+	return take(w, place, chosen);
+}
