@@ -15,6 +15,7 @@
 #include "cupti_trace/readable.h"
 #include "cupti_trace/row_cache.h"
 #include "cupti_trace/stack_words.h"
+#include "symbolize/call_site.h"
 #include "symbolize/cfi.h"
 
 #define PAGE 4096u
@@ -166,6 +167,40 @@ static bool read_row(uint64_t pc, struct cfi_row *row)
 	return unwind_find_table(pc, &table) && cfi_find_row(&table, pc, row) == 0;
 }
 
+/*
+ * The code before `pc`, as much of 8 bytes as is in its mapping; 0: it can only be executed, or is
+ * gone.
+ */
+static size_t read_code(uint64_t pc, uint8_t code[8])
+{
+	size_t in_page = pc & (PAGE - 1);
+	size_t size = in_page < 8 && !is_readable(pc - 8) ? in_page : 8;
+
+	if (!is_readable(pc - size))
+		return 0;
+	memcpy(code, (const void *)(uintptr_t)(pc - size), size);
+	return size;
+}
+
+/* Addresses in the cache of rows for which it is known that a call stands before them. */
+#define BEHIND_CALL (UINT64_C(1) << 63)
+
+/* Whether a call leads on at `pc`, which is in executable memory. */
+static bool is_behind_call(uint64_t pc)
+{
+	struct call_site site;
+	uint8_t code[8];
+	size_t size;
+
+	if (row_cache_get(pc | BEHIND_CALL))
+		return true;
+	size = read_code(pc, code);
+	if (!call_site_read(code, size, &site))
+		return false; /* code that is generated may be another soon: not kept */
+	row_cache_put(pc | BEHIND_CALL, BEHIND_CALL);
+	return true;
+}
+
 static uint64_t look_up(uint64_t pc, struct cfi_row *full)
 {
 	static const enum row_kind kinds[] = {
@@ -176,7 +211,7 @@ static uint64_t look_up(uint64_t pc, struct cfi_row *full)
 	struct cfi_simple_row simple;
 
 	if (!read_row(pc, full)) {
-		if (read_row(pc + 1, full))
+		if (read_row(pc + 1, full) && !is_behind_call(pc + 1))
 			return pack(ROW_BEGINNING, 0, 0);
 		return pack(code_ranges_hold(pc) ? ROW_FRAME_POINTER : ROW_NOWHERE, 0, 0);
 	}
@@ -324,13 +359,17 @@ static bool step_simple(struct walk *w, uint64_t row)
 	return true;
 }
 
-/* Code that uses rbp for data may have it point to any words of the stack. */
+/*
+ * Code that uses rbp for data may have it point to any words of the stack: the return address must
+ * stand behind a call.
+ */
 static bool step_frame_pointer(struct walk *w)
 {
 	uint64_t *value = w->registers.value, rbp = value[CFI_RBP], pc, saved;
 
 	if (rbp < value[CFI_RSP] || !read_word(&w->memory, rbp, &saved) ||
-	    !read_word(&w->memory, rbp + 8, &pc) || find_row(pc - 1) >> 56 == ROW_NOWHERE)
+	    !read_word(&w->memory, rbp + 8, &pc) || find_row(pc - 1) >> 56 == ROW_NOWHERE ||
+	    !is_behind_call(pc))
 		return false;
 	value[CFI_RSP] = rbp + 16;
 	value[CFI_RBP] = saved;

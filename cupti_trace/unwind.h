@@ -5,8 +5,9 @@
  * The row that leads from a pc to its caller is looked up once and kept in a table that all threads
  * share without locks, so a warm walk is a hash look-up and two loads per frame, with no frame
  * pointers, no allocation, no system call. Tables are found through _dl_find_object (glibc 2.35) or
- * dl_iterate_phdr. Code without tables (a JIT's) is walked by frame pointer where that is
- * plausible. A step that leads to no code at all ends the walk.
+ * dl_iterate_phdr. Code without tables (a JIT's) is walked by frame pointer where that leads behind
+ * a call. Unlike the profiler, it does not search the stack where there is none: that would cost
+ * each launch more than all the rest. A step that leads to no code at all ends the walk.
  *
  * Nothing but the thread's own stack is read, and nothing outside its bounds. On a stack that is
  * not the thread's (a coroutine's) the kernel is asked, page by page, whether there is more of it.

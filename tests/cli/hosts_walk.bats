@@ -17,6 +17,13 @@ load hosts
 	expect_line out.folded '^\[truncated\];\[jit\];launch;cudaLaunchKernel;\[GPU_Kernel\]from_generated_code'
 }
 
+@test "generated code with data in rbp that looks like a frame in code: the same" {
+	profile_host "$hosts/data_in_rbp" 5000 3
+	expect_launches 5000
+	expect_line stacks ' 1 stack is cut '
+	expect_line out.folded '^\[truncated\];\[jit\];launch;cudaLaunchKernel;\[GPU_Kernel\]from_generated_code'
+}
+
 @test "generated code with frame pointers: whole stacks" {
 	profile_host "$hosts/data_in_rbp" 5000 2
 	expect_launches 5000

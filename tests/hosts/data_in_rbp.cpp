@@ -4,7 +4,8 @@
  * time and has no call-frame information, and in which rbp points to data on the stack that looks
  * like a frame: another one at each launch, its return address in no mapping. As just-in-time
  * compilers do that use rbp like any other register. The program has so many mappings of code more.
- * If WHAT is 1 rbp holds a number, and if it is 2 a frame pointer, as a compiler's code has it.
+ * If WHAT is 1 rbp holds a number, if it is 2 a frame pointer, as a compiler's code has it, and if
+ * it is 3 the return address is in a function of this program, but behind no call.
  *
  * Prints the ns that a launch takes. All launches have the same stack: it ends at the generated
  * code, but is whole with frame pointers.
@@ -87,7 +88,10 @@ int main(int argc, char **argv)
 		random = random * 6364136223846793005u + 1442695040888963407u;
 		frame[0] = (uint64_t)(uintptr_t)frame;
 		frame[1] = random >> 18; /* below 2^46: nothing is mapped there, but for chance */
-		((generated_fn)page)(launch, what ? (void *)(uintptr_t)random : (void *)frame);
+		if (what == 3)
+			frame[1] = (uint64_t)(uintptr_t)launch + random % 4;
+		((generated_fn)page)(launch, what == 0 || what == 3 ? (void *)frame
+								    : (void *)(uintptr_t)random);
 	}
 	fprintf(stderr, "data_in_rbp: %.0f ns a launch\n", (now_ns() - start) / (double)launches);
 	GPU_CHECK(cudaDeviceSynchronize());
