@@ -7,6 +7,7 @@
 #include <string.h>
 #include "symbolize/array.h"
 #include "symbolize/elf_file.h"
+#include "symbolize/go_frames.h"
 
 #ifndef SHT_X86_64_UNWIND
 #define SHT_X86_64_UNWIND 0x70000001
@@ -24,6 +25,8 @@ struct elf_cfi {
 	struct elf_segments segments;
 	struct section eh_frame;
 	struct section debug_frame;
+	struct go_frames go;
+	char *go_table; /* NULL: none, or not needed */
 };
 
 static void release_section(struct section *s)
@@ -39,6 +42,7 @@ void elf_cfi_free(struct elf_cfi *cfi)
 		return;
 	release_section(&cfi->eh_frame);
 	release_section(&cfi->debug_frame);
+	free(cfi->go_table);
 	free(cfi->segments.list);
 	free(cfi);
 }
@@ -126,6 +130,26 @@ static void read_section(struct section *s, const struct elf_file *file, bool is
 		build_index(s, file->share);
 }
 
+/* Go's own table, in a program whose .debug_frame is gone. */
+static void read_go_table(struct elf_cfi *cfi, const struct elf_file *file)
+{
+	GElf_Shdr header, text;
+
+	cfi->go_table = read_named(file, ".gopclntab", &header);
+	if (!cfi->go_table)
+		cfi->go_table = read_named(file, ".data.rel.ro.gopclntab", &header);
+	if (!cfi->go_table)
+		return;
+	cfi->go.table = (const uint8_t *)cfi->go_table;
+	cfi->go.size = header.sh_size;
+	if (elf_file_find_section(file, SHT_PROGBITS, ".text", &text))
+		cfi->go.text = text.sh_addr;
+	if (go_frames_open(&cfi->go))
+		return;
+	elf_file_free_section(file, &header, cfi->go_table);
+	cfi->go_table = NULL;
+}
+
 static int load(struct elf_file *file, struct elf_cfi **result)
 {
 	struct elf_cfi *cfi = calloc(1, sizeof(*cfi));
@@ -134,8 +158,10 @@ static int load(struct elf_file *file, struct elf_cfi **result)
 	if (!err) {
 		read_section(&cfi->eh_frame, file, false);
 		read_section(&cfi->debug_frame, file, true);
+		if (!cfi->debug_frame.frames)
+			read_go_table(cfi, file);
 	}
-	if (!err && !cfi->eh_frame.frames && !cfi->debug_frame.frames)
+	if (!err && !cfi->eh_frame.frames && !cfi->debug_frame.frames && !cfi->go_table)
 		err = -ENOENT;
 	elf_file_close(file);
 	if (err) {
@@ -203,7 +229,9 @@ int elf_cfi_find_row(const struct elf_cfi *cfi, uint64_t file_offset, struct cfi
 	if (!elf_segments_address(&cfi->segments, file_offset, &address))
 		return -ENOENT;
 	err = find_in_section(&cfi->eh_frame, address, row);
-	return err ? find_in_section(&cfi->debug_frame, address, row) : 0;
+	if (err)
+		err = find_in_section(&cfi->debug_frame, address, row);
+	return err && cfi->go_table ? go_frames_find_row(&cfi->go, address, row) : err;
 }
 
 static struct cfi_bounds bounds_in_section(const struct section *s, uint64_t address)
@@ -259,7 +287,8 @@ struct cfi_bounds elf_cfi_find_bounds(const struct elf_cfi *cfi, uint64_t file_o
 		return (struct cfi_bounds){0};
 	address = segment->address + (file_offset - segment->offset);
 	bounds = bounds_in_section(&cfi->eh_frame, address);
-	other = bounds_in_section(&cfi->debug_frame, address);
+	other = cfi->go_table ? go_frames_find_bounds(&cfi->go, address)
+			      : bounds_in_section(&cfi->debug_frame, address);
 	if (!bounds.is_function && other.is_function) {
 		bounds = other;
 	} else if (!bounds.is_function) {

@@ -3,9 +3,10 @@
  * The call frame information of one ELF program or library: file offset of a pc -> row.
  *
  * .eh_frame with its search table, and .debug_frame, compressed or not, for code that .eh_frame
- * does not cover. Where there is no search table, or none that can be used, the section is read
- * from its start to its end for an index of our own. Everything is read at loading; memory is
- * bounded by the sections' sizes and the share of the budget. Format: cfi.h.
+ * does not cover; Go's own table where a Go program has no .debug_frame (go_frames.h). Where there
+ * is no search table, or none that can be used, the section is read from its start to its end for
+ * an index of our own. Everything is read at loading; memory is bounded by the sections' sizes and
+ * the share of the budget. Format: cfi.h.
  */
 #ifndef SYMBOLIZE_ELF_CFI_H
 #define SYMBOLIZE_ELF_CFI_H
