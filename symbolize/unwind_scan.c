@@ -3,12 +3,18 @@
  * Leaves code without call-frame information.
  *
  * Its return address lies somewhere above the stack pointer, and is the address behind a call. So
- * is every address that an earlier call has left in memory that nobody has written to since.
- * Candidates are tried out: a walk from there must go on, and those from which it reaches a
- * thread's start are better than others. Better again are those whose call is a direct one of the
- * function that the pc is in; worse are those whose call is of another function. Of equal ones the
- * lowest is taken, for the others may be its callers; if its walk does not pass by them, two
- * answers fit.
+ * is every address that an earlier call has left in memory that nobody has written to since. So
+ * candidates are tried out: the walk must go on from each. The best one is, in this order,
+ *
+ *  - behind a direct call of the function that the pc is in;
+ *  - one from which the walk reaches a thread's start;
+ *  - not behind a direct call of another function, which does not jump to this one;
+ *  - one whose walk has no such call further on, before it joins that of the other candidate;
+ *  - where rbp points, unless rbp is the frame pointer of the other candidate's function;
+ *  - the lowest, for others may be its callers.
+ *
+ * If there is another candidate as good, and the walk does not pass by it, two answers fit. It does
+ * not count if it is in the same function and has the same caller.
  */
 #include "symbolize/unwind_private.h"
 
@@ -490,10 +496,23 @@ static bool is_start(const struct walk *w, const struct frame_place *place,
 	return search->calls == 0 || (search->calls_with_row == 0 && is_near_base(w, place));
 }
 
+/*
+ * Whether rbp is the frame pointer of `c`'s function, by its own information, rather than of the
+ * function that is left.
+ */
+static bool owns_rbp(const struct caller *c, const struct caller *by_rbp)
+{
+	return c->has_row && c->steps > 0 && c->path[0] == by_rbp->at;
+}
+
 static bool is_better(const struct caller *c, const struct caller *than)
 {
 	if (rank(c) != rank(than))
 		return rank(c) > rank(than);
+	if (than->is_by_rbp)
+		return owns_rbp(c, than);
+	if (c->is_by_rbp)
+		return !owns_rbp(than, c);
 	if (is_refuted(c, than) != is_refuted(than, c))
 		return is_refuted(than, c);
 	return c->at < than->at;
@@ -526,7 +545,8 @@ static bool has_rival(struct walk *w, const struct frame_place *callee, struct s
 	bool is_top = !callee->is_return && chosen->at == callee->registers.value[CFI_RSP];
 	struct caller again = *chosen;
 
-	if (search->count < 2)
+	/* what lies below a frame that code keeps is its own data */
+	if (search->count < 2 || chosen->is_by_rbp)
 		return false;
 	try_out(w, &again, search->callers, search->count);
 	for (uint32_t i = 0; i < search->count; i++) {

@@ -174,6 +174,31 @@ static void stubs_jump(void **state)
 	assert_false(call_site_is_stub(cases[0].code, 0));
 }
 
+/* A function of 16 bytes at 0x1000 that jumps to 0x1040. */
+static void functions_that_end_with_a_jump(void **state)
+{
+	static const uint8_t near[16] = {0x55, 0x5d, 0xe9, 0x39, 0, 0, 0};
+	static const uint8_t conditional[16] = {0x0f, 0x84, 0x3a, 0, 0, 0};
+	static const uint8_t brief[16] = {0x55, 0x5d, 0xeb, 0x3c};
+	static const uint8_t indirect[16] = {0x55, 0xff, 0xe0};
+	static const uint8_t call[16] = {0x55, 0xe8, 0x3a, 0, 0, 0, 0xff, 0xd0, 0xc3};
+	const uint8_t *const jumping[] = {near, conditional, brief};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(call_site_may_jump(jumping[i], 16, 0x1000, 0x1040, 0x1041, false));
+		assert_true(call_site_may_jump(jumping[i], 16, 0x1000, 0x1030, 0x1080, false));
+		assert_false(call_site_may_jump(jumping[i], 16, 0x1000, 0x1041, 0x2000, false));
+		assert_false(call_site_may_jump(jumping[i], 16, 0x1000, 0, 0x1040, false));
+		assert_true(call_site_may_jump(jumping[i], 16, 0x1000, 0x1000, 0x1010, true));
+		assert_false(call_site_may_jump(jumping[i], 16, 0x1000, 0x1000, 0x1041, true));
+	}
+	assert_true(call_site_may_jump(indirect, 16, 0x1000, 0, 0, false));
+	assert_false(call_site_may_jump(call, 16, 0x1000, 0x1040, 0x1041, false));
+	assert_false(call_site_may_jump(near, 6, 0x1000, 0x1040, 0x1041, false));
+	assert_false(call_site_may_jump(near, 0, 0x1000, 0x1040, 0x1041, false));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +207,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_call),
 		cmocka_unit_test(nothing_before_the_code_is_read),
 		cmocka_unit_test(stubs_jump),
+		cmocka_unit_test(functions_that_end_with_a_jump),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -444,6 +444,27 @@ static void two_calls_of_one_function_are_one_answer(void **state)
 	expect_frames(t, UNWIND_WHOLE, "bare_pc", "rbp_indirect", "start_indirect", NULL);
 }
 
+/*
+ * A walk from what was left goes on, but joins the living stack at a call of another function:
+ * by_rsp was called by start, which calls bare directly now.
+ */
+static void a_call_further_up_refutes_what_was_left(void **state)
+{
+	struct thread *t = *state;
+
+	enter_bare(t, 5);
+	push(t, at("rsp2_indirect"));
+	push_data(t, 5);
+	push(t, at("rsp_other")); /* called by_rbp, not by_rsp2 */
+	push_data(t, 3);
+	push(t, at("start_indirect"));
+	push_data(t, 1);
+	t->words[8] = at("rsp_indirect");
+	push_data(t, 4);
+	t->words[12] = at("start_indirect");
+	expect_frames(t, UNWIND_WHOLE, "bare_pc", "rsp_indirect", "start_indirect", NULL);
+}
+
 static void rbp_that_is_data(void **state)
 {
 	struct thread *t = *state;
@@ -648,6 +669,7 @@ int main(void)
 		TEST(two_answers_are_a_guess),
 		TEST(the_callers_caller_is_no_rival),
 		TEST(two_calls_of_one_function_are_one_answer),
+		TEST(a_call_further_up_refutes_what_was_left),
 		TEST(rbp_that_is_data),
 		TEST(rbp_that_is_a_frame_pointer),
 		TEST(a_pushed_rbp_is_the_callers),
