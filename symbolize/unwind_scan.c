@@ -317,6 +317,9 @@ static void try_out(struct walk *w, struct caller *c, struct caller *others, uin
 	c->broken_at = 0;
 	c->needs_register = false;
 	c->is_by_rbp_only = true;
+	c->reaches_start = c->is_by_rbp && c->place.registers.value[CFI_PC] == 0;
+	if (c->reaches_start)
+		return;
 	while ((step = try_step(w, &place, c)) == STEP_ON) {
 		if (!check_step(w, c, &from, &place))
 			return;
@@ -638,7 +641,7 @@ static bool recall(struct walk *w, const struct frame_place *place, struct calle
 		if (!unwind_read_stack(&w->memory, at, &pc))
 			return false;
 		*c = (struct caller){.place = place_at(w, at, pc), .at = at};
-		if (c->place.is_outside || !is_same_code(c->place.code, hint->caller))
+		if (!is_same_code(c->place.code, hint->caller))
 			return false;
 		try_with_rbp(w, place, c);
 	}

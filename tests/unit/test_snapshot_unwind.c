@@ -276,14 +276,33 @@ static void a_signal_interrupts_at_a_pc_on_any_stack(void **state)
 	assert_true(t->frames[3].is_return_address);
 }
 
+/* From an alternate stack above the thread's, of which nothing was copied. */
+static void a_signal_came_on_a_stack_below(void **state)
+{
+	struct thread *t = *state;
+
+	run_at(t, at("rsp_nocall"));
+	push_data(t, 3);
+	push(t, at("restorer") + 1);
+	push(t, at("rsp2_again"));
+	push(t, STACK - 800);
+	push_data(t, 3);
+	unwind(t);
+	assert_int_equal(t->count, 3);
+	assert_int_equal(t->frames[2].address, at("rsp2_again"));
+	assert_int_equal(t->end, UNWIND_UNREADABLE);
+}
+
 static void the_reasons_of_cuts(void **state)
 {
 	struct thread *t = *state;
 
 	run_at(t, at("rsp_nocall"));
+	t->words[3] = at("start_indirect"); /* behind the copy */
 	push_data(t, 2);
 	expect_frames(t, UNWIND_SHORT_COPY, "rsp_nocall", NULL);
 	push_data(t, 1);
+	expect_frames(t, UNWIND_SHORT_COPY, "rsp_nocall", NULL);
 	push(t, 0x4141414141); /* nothing is mapped there */
 	unwind(t);
 	assert_int_equal(t->end, UNWIND_NOT_CODE);
@@ -391,6 +410,22 @@ static void what_earlier_calls_left_behind(void **state)
 	t->words[15] = 5;
 	push(t, at("start_indirect"));
 	push_data(t, 2);
+	expect_frames(t, UNWIND_WHOLE, "bare_pc", "rsp2_indirect", "start_indirect", NULL);
+}
+
+/* Memory is full of zeros: they end no stack but at its base. */
+static void a_zero_within_the_stack_is_no_start(void **state)
+{
+	struct thread *t = *state;
+
+	enter_bare(t, 5);
+	push(t, at("rsp_indirect"));
+	push_data(t, 3);
+	push(t, 0);
+	push(t, at("rsp2_indirect"));
+	push_data(t, 5);
+	push(t, at("start_indirect"));
+	push_data(t, 200);
 	expect_frames(t, UNWIND_WHOLE, "bare_pc", "rsp2_indirect", "start_indirect", NULL);
 }
 
@@ -582,6 +617,38 @@ static void a_function_of_it_is_not_the_start(void **state)
 	assert_int_not_equal(t->end, UNWIND_WHOLE);
 }
 
+static void nor_where_nothing_has_information(void **state)
+{
+	struct thread *t = *state;
+
+	run_at(t, at("bare_pc"));
+	push_data(t, 2);
+	push(t, at("bare_indirect"));
+	push_data(t, 3);
+	push(t, at("bare_call"));
+	push_data(t, 2);
+	unwind(t);
+	assert_true(t->count >= 2);
+	assert_int_equal(t->frames[1].address, at("bare_indirect"));
+	assert_int_equal(t->end, UNWIND_GUESSED);
+}
+
+/* As the ABI has the deepest frame: rbp and the return address are 0, not the latter alone. */
+static void zeros_where_rbp_points(void **state)
+{
+	struct thread *t = *state;
+
+	t->has_base = false;
+	run_at(t, JIT + 0x10);
+	push_data(t, 3);
+	t->registers.value[CFI_RBP] = push(t, 0);
+	push(t, 0);
+	push_data(t, 3);
+	expect_frames(t, UNWIND_WHOLE, "", NULL);
+	t->words[3] = 5;
+	expect_frames(t, UNWIND_NO_INFORMATION, "", NULL);
+}
+
 /* ---- code that is in no file ---- */
 
 static void generated_code_with_frame_pointers(void **state)
@@ -613,6 +680,8 @@ static void generated_code_without(void **state)
 	push(t, at("rsp_indirect"));
 	push_start(t);
 	t->registers.value[CFI_RBP] = 5;
+	expect_frames(t, UNWIND_GUESSED, "", "rsp_indirect", "start_indirect", NULL);
+	t->words[4] = 0;
 	expect_frames(t, UNWIND_GUESSED, "", "rsp_indirect", "start_indirect", NULL);
 }
 
@@ -660,12 +729,14 @@ int main(void)
 		TEST(a_zero_is_where_a_thread_starts),
 		TEST(a_function_that_nothing_called),
 		TEST(a_signal_interrupts_at_a_pc_on_any_stack),
+		TEST(a_signal_came_on_a_stack_below),
 		TEST(the_reasons_of_cuts),
 		TEST(a_direct_call_of_it_is_the_caller),
 		TEST(an_indirect_call_is_the_caller),
 		TEST(it_has_a_caller_itself),
 		TEST(words_that_are_no_return_addresses),
 		TEST(what_earlier_calls_left_behind),
+		TEST(a_zero_within_the_stack_is_no_start),
 		TEST(two_answers_are_a_guess),
 		TEST(the_callers_caller_is_no_rival),
 		TEST(two_calls_of_one_function_are_one_answer),
@@ -677,6 +748,8 @@ int main(void)
 		TEST(nothing_called_code_at_the_base),
 		TEST(a_library_that_starts_threads_without_information),
 		TEST(a_function_of_it_is_not_the_start),
+		TEST(nor_where_nothing_has_information),
+		TEST(zeros_where_rbp_points),
 		TEST(generated_code_with_frame_pointers),
 		TEST(generated_code_without),
 		TEST(any_stack_has_an_end),
