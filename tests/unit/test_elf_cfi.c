@@ -16,28 +16,9 @@ static const char source[] =
 	"int two(int n) { int a[99]; a[n % 99] = n; return other(a) + a[1] + one(n); }\n"
 	"int three(int n) { int a[999]; a[n % 99] = n; return other(a) + a[1] + two(n); }\n";
 
-__attribute__((format(printf, 1, 2))) static void shell(const char *format, ...)
-{
-	char command[1024];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(command, sizeof(command), format, arguments);
-	va_end(arguments);
-	if (system(command) != 0)
-		fail_msg("failed: %s", command);
-}
-
 static void build(const char *flags, const char *file)
 {
-	char path[256];
-	FILE *out;
-
-	snprintf(path, sizeof(path), "%s/source.c", folder);
-	out = fopen(path, "w");
-	assert_non_null(out);
-	fputs(source, out);
-	fclose(out);
+	write_text("source.c", source);
 	shell("cd %s && ${CC:-cc} -O2 -fno-inline -shared -fPIC %s -o %s source.c", folder, flags,
 	      file);
 }
@@ -168,7 +149,7 @@ static void the_same_rows_without_a_search_table(void **state)
 		char *image;
 		int fd;
 
-		shell("cd %s && cp good.so bad.so", folder);
+		shell("cp good.so bad.so");
 		fd = open_file("bad.so", O_RDWR);
 		assert_int_equal(fstat(fd, &st), 0);
 		image = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
