@@ -209,7 +209,7 @@ static int find_by_index(const struct section *s, uint64_t address, struct cfi_r
 {
 	uint32_t count = count_up_to(s, address);
 
-	if (count == 0 || address >= s->index[count - 1].end)
+	if (count == 0)
 		return -ENOENT;
 	return cfi_row_of_function(&s->table, s->index[count - 1].fde, address, row);
 }

@@ -13,7 +13,9 @@ static const char source[] =
 	"int one(int n) { int a[9]; a[n % 9] = n; return other(a) + a[1]; }\n"
 	"__asm__(\".text\\n.balign 64\\n.globl bare\\nbare: push %rbp\\n pop %rbp\\n ret\\n"
 	".fill 61, 1, 0x90\\n\");\n"
-	"int two(int n) { int a[99]; a[n % 99] = n; return other(a) + a[1] + one(n); }\n"
+	/* the linker puts it first */
+	"__attribute__((cold)) int two(int n) { int a[99]; a[n % 99] = n; return other(a) + a[1] + "
+	"one(n); }\n"
 	"int three(int n) { int a[999]; a[n % 99] = n; return other(a) + a[1] + two(n); }\n";
 
 static void build(const char *flags, const char *file)
