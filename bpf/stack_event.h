@@ -41,8 +41,8 @@ enum stack_event_kind {
 /* flags */
 #define STACK_EVENT_TRUNCATED 1u /* in recordings only: the list of frames was cut */
 #define STACK_EVENT_NO_MEMORY 2u /* CPU_SNAPSHOT: an ending thread that has no memory any more */
-#define STACK_EVENT_OF_PERF 8u   /* CPU_SNAPSHOT: the copy of the stack is a perf event's */
 #define STACK_EVENT_EXEC 4u      /* CPU_USED: by the programs before this one */
+#define STACK_EVENT_OF_PERF 8u   /* CPU_SNAPSHOT: the copy of the stack is a perf event's */
 
 struct stack_event {
 	__u64 time_ns;

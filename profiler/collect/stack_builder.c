@@ -124,6 +124,10 @@ static void unwind(struct stack_builder *b, struct process *process,
 	b->unwound_count =
 		(uint32_t)symbolizer_unwind(b->symbolizer, process->space, &input, b->unwound,
 					    STACK_BUILDER_UNWOUND, &b->unwound_end);
+}
+
+static void count_end(struct stack_builder *b)
+{
 	b->ledger->unwound.ends[b->unwound_end]++;
 	if (cut_stacks_reason(b->unwound_end))
 		cut_stacks_add(b->cut, b->unwound_end,
@@ -202,9 +206,11 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 	if (is_gone || (!reaches_start(b) && is_in_exec(b, snapshot))) {
 		b->unwound_count = 0;
 		b->unwound_end = UNWIND_WHOLE;
+		count_end(b);
 		*is_whole = true;
 		return stack_table_add(b->stacks, push_program(b, process), f.list, f.count);
 	}
+	count_end(b);
 	add_user(b, &f, process, snapshot, &python);
 	if (api)
 		name_innermost(&f, api);
