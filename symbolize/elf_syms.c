@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "symbolize/elf_file.h"
+#include "symbolize/elf_functions.h"
 #include "symbolize/elf_table.h"
 #include "symbolize/range_table.h"
 
@@ -20,6 +21,8 @@ struct elf_syms {
 	struct elf_table symbols; /* sorted; ids of ranges are positions in its list */
 	struct range_table table;
 	struct elf_segments segments;
+	struct elf_functions functions;
+	bool is_stripped; /* no .symtab was found */
 	char build_id[BUILD_ID_TEXT];
 };
 
@@ -109,17 +112,29 @@ static void choose_names(struct elf_table *symbols)
 	symbols->count = kept;
 }
 
-/* The end of a symbol without a size; 0: unusable. */
-static uint64_t end_of_unsized(const struct elf_table *symbols, size_t i, uint64_t sized_end)
+static uint64_t lower(uint64_t a, uint64_t b)
 {
-	const struct elf_candidate *symbol = &symbols->list[i];
+	return a < b ? a : b;
+}
+
+/* The end of a symbol without a size; 0: unusable. */
+static uint64_t end_of_unsized(const struct elf_syms *syms, size_t i, uint64_t sized_end)
+{
+	const struct elf_candidate *symbol = &syms->symbols.list[i];
+	const struct elf_function *function;
 	uint64_t end = symbol->limit;
 
 	if (symbol->address < sized_end)
 		return 0;
-	if (i + 1 < symbols->count && symbols->list[i + 1].address < end)
-		end = symbols->list[i + 1].address;
-	return end;
+	if (i + 1 < syms->symbols.count)
+		end = lower(end, symbol[1].address);
+	function = elf_functions_find(&syms->functions, symbol->address);
+	if (function)
+		return lower(end, function->end);
+	if (syms->is_stripped)
+		end = lower(end, symbol->address +
+					 (symbol->type == STT_NOTYPE ? 1 : ELF_SYMS_UNSIZED_MAX));
+	return lower(end, elf_functions_next(&syms->functions, symbol->address));
 }
 
 static int build_table(struct elf_syms *syms, struct budget_share *share)
@@ -143,7 +158,7 @@ static int build_table(struct elf_syms *syms, struct budget_share *share)
 		uint64_t end;
 
 		if (symbol->size == 0) {
-			end = end_of_unsized(symbols, i, sized_end);
+			end = end_of_unsized(syms, i, sized_end);
 		} else {
 			end = symbol->address + symbol->size;
 			if (end < symbol->address)
@@ -278,6 +293,7 @@ static int add_all_symbols(struct elf_syms *syms, const struct elf_file *file,
 		err = add_debug_file(syms, file, search);
 	if (err == 0)
 		err = add_debugdata(syms, file);
+	syms->is_stripped = err == 0;
 	if (err >= 0)
 		err = elf_table_add(&syms->symbols, file, SHT_DYNSYM);
 	if (err >= 0)
@@ -297,6 +313,8 @@ static int load(const struct elf_file *file, struct debug_file_search *search,
 	err = elf_file_read_segments(file, &syms->segments);
 	if (!err)
 		err = add_all_symbols(syms, file, search);
+	if (!err)
+		err = elf_functions_read(&syms->functions, file);
 	if (!err)
 		err = build_table(syms, file->share);
 	if (err) {
@@ -361,12 +379,26 @@ bool elf_syms_find(const struct elf_syms *syms, uint64_t file_offset, struct elf
 	return true;
 }
 
+bool elf_syms_function(const struct elf_syms *syms, uint64_t file_offset, uint64_t *start)
+{
+	const struct elf_function *function;
+	uint64_t address;
+
+	if (!elf_syms_address(syms, file_offset, &address))
+		return false;
+	function = elf_functions_find(&syms->functions, address);
+	if (function)
+		*start = function->start;
+	return function != NULL;
+}
+
 void elf_syms_free(struct elf_syms *syms)
 {
 	if (!syms)
 		return;
 	elf_table_release(&syms->symbols);
 	range_table_release(&syms->table);
+	elf_functions_release(&syms->functions);
 	free(syms->segments.list);
 	free(syms);
 }

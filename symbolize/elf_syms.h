@@ -8,8 +8,14 @@
  *
  * - Of several symbols at one address a function beats a label, then global beats weak beats local,
  *   then one with a size, fewer leading underscores, the shorter name, alphabetical order.
- * - A symbol with a size ends there. One without extends to the next symbol or its section's end,
- *   and is ignored inside a symbol that has a size.
+ * - A symbol with a size ends there. One without (a label of assembler code) is ignored inside a
+ *   symbol that has one. Otherwise it extends to the next symbol, to the end of its section, or to
+ *   the end of the function that .eh_frame describes there (elf_functions.h), or, in code without
+ *   a description, to the next function that has one: whichever is first. Debuggers and perf do
+ *   the same by symbols alone.
+ * - In a stripped file the next symbol says little, because what lay between is gone. There a
+ *   label in code without a description is one byte long, as for dladdr(3), and an STT_FUNC has at
+ *   most ELF_SYMS_UNSIZED_MAX bytes.
  * - Of nested symbols the inner one takes precedence.
  * - Stubs of the procedure linkage table are named after the function that they jump to (x86-64).
  *
@@ -26,6 +32,8 @@
 #include <stdint.h>
 #include "symbolize/budget.h"
 #include "symbolize/debug_file.h"
+
+#define ELF_SYMS_UNSIZED_MAX 4096
 
 struct elf_syms;
 
@@ -55,6 +63,12 @@ uint32_t elf_syms_count(const struct elf_syms *syms);
 
 /* The symbol that contains the byte at `file_offset`; false: none. */
 bool elf_syms_find(const struct elf_syms *syms, uint64_t file_offset, struct elf_symbol *symbol);
+
+/*
+ * Where the function begins that contains the byte at `file_offset`, by .eh_frame: an address in
+ * the file. False: nothing describes one there.
+ */
+bool elf_syms_function(const struct elf_syms *syms, uint64_t file_offset, uint64_t *start);
 
 /* The address in the file of the byte at `file_offset`; false: no segment contains it. */
 bool elf_syms_address(const struct elf_syms *syms, uint64_t file_offset, uint64_t *address);

@@ -224,6 +224,87 @@ static void test_choice_of_names(void **state)
 	elf_syms_free(syms);
 }
 
+/*
+ * Symbols without a size in code of which only parts are described by .eh_frame: 256 bytes from
+ * `base` on, of which [32, 64), [128, 160) and [224, 256) are described.
+ */
+static const char unsized[] =
+	"	.text\n	.p2align 5\n	.globl base\n"
+	"base:\n	.type base, @function\n	.size base, 16\n	.fill 32, 1, 0x90\n"
+	/* described from its beginning on: 32 to 64, and nothing after it */
+	"	.globl described\n	.type described, @function\n"
+	"described:\n	.cfi_startproc\n	.fill 32, 1, 0x90\n	.cfi_endproc\n"
+	"	.fill 32, 1, 0x90\n"
+	/* not described: 96 to the next that is, at 128 */
+	"	.globl bare_function\n	.type bare_function, @function\n"
+	"bare_function:\n	.fill 16, 1, 0x90\n"
+	"	.globl bare_label\nbare_label:\n	.fill 16, 1, 0x90\n"
+	"hidden:\n	.type hidden, @function\n	.size hidden, 16\n"
+	"	.cfi_startproc\n	.fill 16, 1, 0x90\n"
+	/* begins within a description: 144 to its end */
+	"	.globl within\nwithin:\n	.fill 16, 1, 0x90\n	.cfi_endproc\n"
+	"	.fill 32, 1, 0x90\n"
+	/* not described, 192 to a function of no name */
+	"	.globl before_nameless\nbefore_nameless:\n	.fill 32, 1, 0x90\n"
+	"	.cfi_startproc\n	.fill 32, 1, 0x90\n	.cfi_endproc\n"
+	/* 256, to the section's end */
+	"	.globl last\n	.type last, @function\nlast:\n	.fill 8192, 1, 0x90\n"
+	"	.section .note.GNU-stack,\"\",@progbits\n";
+
+static void a_symbol_without_a_size_ends_with_its_function(void **state)
+{
+	static const struct {
+		const char *file;
+		const char *at[8]; /* at 96, 111, 112, 113, 192, 193, 256 + 4095, 256 + 4096 */
+	} expected[] = {
+		{"unsized.so",
+		 {"bare_function", "bare_function", "bare_label", "bare_label", "before_nameless",
+		  "before_nameless", "last", "last"}},
+		{"unsized-stripped.so",
+		 {"bare_function", "bare_function", "bare_label", NULL, "before_nameless", NULL,
+		  "last", NULL}},
+	};
+	static const uint64_t at[] = {96, 111, 112, 113, 192, 193, 256 + 4095, 256 + 4096};
+	struct elf_syms *syms;
+	uint64_t base, start, from;
+
+	(void)state;
+	write_text("unsized.S", unsized);
+	shell("${CC:-cc} -nostdlib -nostartfiles -shared unsized.S -o unsized.so && "
+	      "strip -o unsized-stripped.so unsized.so");
+	base = offset_of("unsized.so", "base");
+	for (size_t i = 0; i < 2; i++) {
+		syms = load(expected[i].file);
+		assert_non_null(syms);
+		expect_nothing(syms, base + 16);
+		expect_name(syms, base + 32, "described");
+		expect_name(syms, base + 63, "described");
+		expect_nothing(syms, base + 64);
+		expect_nothing(syms, base + 95);
+		for (size_t k = 0; k < 8; k++) {
+			if (expected[i].at[k])
+				expect_name(syms, base + at[k], expected[i].at[k]);
+			else
+				expect_nothing(syms, base + at[k]);
+		}
+		expect_name(syms, base + 144, "within");
+		expect_name(syms, base + 159, "within");
+		expect_nothing(syms, base + 160);
+		expect_nothing(syms, base + 224);
+		/* what has no name can be told apart */
+		assert_true(elf_syms_address(syms, base, &from));
+		assert_false(elf_syms_function(syms, base + 223, &start));
+		assert_true(elf_syms_function(syms, base + 224, &start));
+		assert_int_equal(start, from + 224);
+		assert_true(elf_syms_function(syms, base + 255, &start));
+		assert_int_equal(start, from + 224);
+		assert_false(elf_syms_function(syms, base + 256, &start));
+		assert_true(elf_syms_function(syms, base + 159, &start));
+		assert_int_equal(start, from + 128);
+		elf_syms_free(syms);
+	}
+}
+
 static void test_stripped_files(void **state)
 {
 	struct elf_syms *syms;
@@ -551,6 +632,7 @@ int main(void)
 		cmocka_unit_test(test_pie_and_not),
 		cmocka_unit_test(test_stubs),
 		cmocka_unit_test(test_choice_of_names),
+		cmocka_unit_test(a_symbol_without_a_size_ends_with_its_function),
 		cmocka_unit_test(test_stripped_files),
 		cmocka_unit_test(test_debuglink),
 		cmocka_unit_test(test_mini_debuginfo),

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the functions of one ELF file begin and end, by the call-frame information that programs
+ * keep when they are stripped: each FDE of .eh_frame describes the code of one function, or of one
+ * part of it (GCC's .cold). Code written in assembler has none unless its author wrote some.
+ *
+ * Format: cfi.h. 64-bit files only. Where descriptions overlap, each ends where the next begins.
+ */
+#ifndef SYMBOLIZE_ELF_FUNCTIONS_H
+#define SYMBOLIZE_ELF_FUNCTIONS_H
+
+#include <stdint.h>
+#include "symbolize/elf_file.h"
+
+/* Addresses in the file. */
+struct elf_function {
+	uint64_t start, end;
+};
+
+struct elf_functions {
+	struct elf_function *list; /* sorted, disjoint */
+	uint32_t count, capacity;
+};
+
+/* Reads them, as far as the file's share allows: 0, or -ENOMEM. */
+int elf_functions_read(struct elf_functions *functions, const struct elf_file *file);
+
+/* The function that contains `address`; NULL: none. */
+const struct elf_function *elf_functions_find(const struct elf_functions *functions,
+					      uint64_t address);
+
+/* Where the first function behind `address` begins; UINT64_MAX: there is none. */
+uint64_t elf_functions_next(const struct elf_functions *functions, uint64_t address);
+
+void elf_functions_release(struct elf_functions *functions);
+
+#endif
