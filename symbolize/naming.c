@@ -12,6 +12,7 @@
 #include "symbolize/array.h"
 #include "symbolize/ksyms.h"
 #include "symbolize/perf_map.h"
+#include "symbolize/place_name.h"
 
 struct named_ref {
 	struct code_ref ref;
@@ -249,18 +250,27 @@ static const char *find_name(struct naming *n, struct code_ref ref)
 	}
 }
 
-/* "[libfoo.so]": stands for functions without a symbol. */
-static const char *bracketed(struct naming *n, uint32_t module)
+/* Where the function begins that contains the byte; false: not known. */
+static bool find_start(struct naming *n, struct code_ref ref, uint64_t *start)
 {
-	const char *path = modules_path(n->modules, module);
-	const char *slash = strrchr(path, '/'), *name;
+	struct module_file *file = ref.module >= MODULES_FIRST
+					   ? modules_load(n->modules, ref.module, TABLE_SYMS)
+					   : NULL;
+
+	return file && file->syms && elf_syms_function(file->syms, ref.offset, start);
+}
+
+/* Stands for functions without a symbol (place_name.h). */
+static const char *bracketed(struct naming *n, struct code_ref ref)
+{
+	const char *path = modules_path(n->modules, ref.module), *name;
+	uint64_t start;
 	char *text;
 
 	if (path[0] == '[')
-		return modules_get(n->modules, module) ? intern_string(&n->names, path) : path;
-	if (asprintf(&text, "[%s]", slash ? slash + 1 : path) < 0)
-		return NULL;
-	name = intern_string(&n->names, text);
+		return modules_get(n->modules, ref.module) ? intern_string(&n->names, path) : path;
+	text = place_name(path, find_start(n, ref, &start) ? &start : NULL);
+	name = text ? intern_string(&n->names, text) : NULL;
 	free(text);
 	return name;
 }
@@ -293,7 +303,7 @@ static const char *find_any_name(struct naming *n, struct code_ref ref)
 	const char *name = find_name(n, ref);
 
 	if (!name)
-		name = bracketed(n, ref.module);
+		name = bracketed(n, ref);
 	return name ? name : "[unknown]";
 }
 

@@ -103,8 +103,9 @@ struct code_ref symbolizer_locate_kernel(struct symbolizer *s, uint64_t address)
 /*
  * The name of the function that contains `ref`: demangled, without parameters and without "+0x1f";
  * one name per function. With `is_return_address` the byte before is looked up, since a call may be
- * the last instruction of its function. Without a symbol: "[libfoo.so]" (the module's base name),
- * "[kernel]", "[vdso]", "[jit]" or "[unknown]". Never NULL; equal names may be equal pointers.
+ * the last instruction of its function. Without a symbol: "[libfoo.so+0x1a2b0]" or "[libfoo.so]"
+ * (place_name.h), "[kernel]", "[vdso]", "[jit]" or "[unknown]". Never NULL; equal names may be
+ * equal pointers.
  */
 const char *symbolizer_name(struct symbolizer *s, struct code_ref ref, bool is_return_address);
 

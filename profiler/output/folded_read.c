@@ -11,6 +11,7 @@
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/intern.h"
+#include "symbolize/place_name.h"
 #include "symbolize/text.h"
 
 struct folded_stacks {
@@ -77,6 +78,8 @@ static enum frame_class class_of(const char *name)
 			return CLASS_GPU_WORK;
 		if (strcmp(name, MARK_WAITING) == 0 || strcmp(name, MARK_WAITING_FOR_PAGES) == 0)
 			return CLASS_WAIT;
+		if (place_name_file(name) > 0)
+			return CLASS_NATIVE;
 		return starts_with(name, MARK_CALL) ? CLASS_CALL : CLASS_MARK;
 	}
 	if (strcmp(name, MARK_LAUNCHED) == 0)

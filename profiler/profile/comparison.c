@@ -7,6 +7,7 @@
 #include <string.h>
 #include "profiler/profile/digest.h"
 #include "profiler/profile/kernel_family.h"
+#include "profiler/profile/unnamed_files.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 
@@ -57,6 +58,7 @@ struct maker {
 	struct kernel *kernels;
 	uint32_t kernel_count, kernel_capacity;
 	struct hash_index kernel_index;
+	struct unnamed_files unnamed;
 	/* by stack, alone and then with all inside it; by enum comparison_total */
 	struct amounts stacks, totals;
 	double *kind_ns; /* by stack and kind: of the side that is shown */
@@ -504,13 +506,28 @@ static void match_kernels(struct maker *m)
 	match_by(m, FAMILY_NUMBERS, MATCHED_BY_NUMBERS);
 }
 
+static void note_unnamed(struct maker *m)
+{
+	for (int side = 0; side < SIDES; side++)
+		for (uint32_t i = 0; i < m->comparison->runs[side]; i++) {
+			const struct result *r = m->results[side][i];
+
+			for (uint32_t j = RESULT_ROOT + 1; j < r->stack_count; j++)
+				if (!unnamed_files_note(&m->unnamed,
+							&r->frames[r->stacks[j].frame]))
+					m->error = ENOMEM;
+		}
+}
+
 /* The frame that stands for it on both sides. */
 static const struct frame_info *common_frame(const struct maker *m, const struct frame_info *frame)
 {
 	uint32_t at =
 		frame->class == CLASS_GPU_KERNEL ? find_kernel(m, frame->name) : HASH_INDEX_NONE;
 
-	return at == HASH_INDEX_NONE ? frame : m->kernels[m->kernels[at].group].frame;
+	if (at != HASH_INDEX_NONE)
+		return m->kernels[m->kernels[at].group].frame;
+	return unnamed_files_frame(&m->unnamed, frame);
 }
 
 /* ---- tables ---- */
@@ -964,6 +981,7 @@ static void compare_all(struct made_comparison *made, enum comparison_side shown
 	if (!make_stack(made, UINT32_MAX, UINT32_MAX))
 		return;
 	match_kernels(m);
+	note_unnamed(m);
 	for (int side = 0; side < SIDES; side++)
 		for (uint32_t i = 0; i < made->comparison.runs[side] && !m->error; i++)
 			add_run(made, (enum comparison_side)side, i, (int)shown == side);
@@ -1044,6 +1062,7 @@ void comparison_free(struct comparison *comparison)
 		amounts_release(&made->tables[i].amounts);
 	}
 	allowance_return(made->maker.memory, made->maker.taken);
+	unnamed_files_release(&made->maker.unnamed);
 	free(made->names);
 	free(made->frames);
 	free(made->stacks);

@@ -18,7 +18,8 @@
  *                     above.
  *
  * Kernels are compared by their full names; those that only one side has, by what their variants
- * have in common (kernel_family.h), all of a family together.
+ * have in common (kernel_family.h), all of a family together. Functions without a name are compared
+ * one by one only in files that all runs have alike (unnamed_files.h).
  *
  * Weights of folded stacks have no unit. They are taken as counts of samples.
  */

@@ -170,5 +170,5 @@ the_same_by_uprobe()
 	strip inlines
 	run_profile -cpu-only -F 997 --inlines -o stripped.folded ./inlines
 	expect_status 0
-	expect_line stripped.folded ';\[inlines\] '
+	expect_line stripped.folded ';\[inlines\+0x[0-9a-f]+\] '
 }

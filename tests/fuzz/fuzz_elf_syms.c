@@ -16,6 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct elf_syms *syms = NULL;
 	struct budget_share share;
 	struct elf_symbol symbol;
+	uint64_t start, address;
 	int fd;
 
 	if (size == 0)
@@ -26,10 +27,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* Small, so that tables do not fit: which of them, the file decides. */
 	budget_share_open(&share, 3 * size + (data[0] << 8 | data[size - 1]));
 	if (elf_syms_load(fd, &search, &share, &syms) == 0) {
-		for (uint64_t offset = 0; offset < size; offset += 3)
+		for (uint64_t offset = 0; offset < size; offset += 3) {
 			if (elf_syms_find(syms, offset, &symbol) &&
 			    (symbol.index >= elf_syms_count(syms) || strlen(symbol.name) > size))
 				abort();
+			if (elf_syms_function(syms, offset, &start) &&
+			    (!elf_syms_address(syms, offset, &address) || start > address))
+				abort();
+		}
 		elf_syms_free(syms);
 	}
 	if (budget_share_close(&share) > 3 * size + UINT16_MAX)

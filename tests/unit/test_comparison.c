@@ -604,6 +604,56 @@ static void formats_have_both_sides(void **state)
 	made_end(&a);
 }
 
+static uint32_t push_unnamed(struct made_result *m, uint32_t outer, const char *name,
+			     const char *build_id)
+{
+	uint32_t stack = made_push(m, outer, name);
+
+	m->frames[m->result.frame_count - 1].build_id = build_id;
+	return stack;
+}
+
+static void functions_without_a_name_differ_only_in_one_build(void **state)
+{
+	static const struct {
+		const char *before, *after;
+		bool is_same;
+	} builds[] = {
+		{"ab", "ab", true}, {"ab", "cd", false}, {"ab", NULL, false}, {NULL, NULL, false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(builds) / sizeof(*builds); i++) {
+		struct made_result b, a;
+		struct comparison *c;
+
+		made_begin(&b);
+		made_begin(&a);
+		add_samples(&b, push_unnamed(&b, RESULT_ROOT, "[app+0x10]", builds[i].before), 100);
+		add_samples(&b, push_unnamed(&b, RESULT_ROOT, "[app+0x20]", builds[i].before), 50);
+		add_samples(&a, push_unnamed(&a, RESULT_ROOT, "[app+0x10]", builds[i].after), 100);
+		add_samples(&a, push_unnamed(&a, RESULT_ROOT, "[app+0x30]", builds[i].after), 50);
+		/* not ours, though it looks so */
+		add_samples(&a, made_push(&a, RESULT_ROOT, "[app+0x10"), 10);
+		c = compare_two(&b, &a);
+		entry(c, COMPARED_FUNCTIONS, "[app+0x10");
+		if (builds[i].is_same) {
+			assert_true(entry(c, COMPARED_FUNCTIONS, "[app+0x10]")->is_on[SIDE_AFTER]);
+			assert_false(entry(c, COMPARED_FUNCTIONS, "[app+0x20]")->is_on[SIDE_AFTER]);
+			entry(c, COMPARED_FUNCTIONS, "[app+0x30]");
+			assert_int_equal(c->result.stack_count, 5);
+		} else {
+			const struct comparison_entry *e = entry(c, COMPARED_FUNCTIONS, "[app]");
+
+			assert_true(e->change.before == 150000 && e->change.after == 150000);
+			assert_int_equal(c->tables[COMPARED_FUNCTIONS].count, 2);
+			assert_int_equal(c->result.stack_count, 3);
+		}
+		comparison_free(c);
+		made_end(&b);
+		made_end(&a);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -614,6 +664,7 @@ int main(void)
 		cmocka_unit_test(several_runs_show_their_spread),
 		cmocka_unit_test(equal_samples_are_noise_even_if_runs_agree),
 		cmocka_unit_test(variants_of_kernels_are_matched),
+		cmocka_unit_test(functions_without_a_name_differ_only_in_one_build),
 		cmocka_unit_test(what_grew_most_comes_first),
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(random_results_add_up),

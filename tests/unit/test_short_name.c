@@ -30,9 +30,19 @@ static void expect_all(const struct example *examples, size_t count)
 static void plain_names_stay(void **state)
 {
 	static const char *const names[] = {
-		"main",     "_start",     "cudaLaunchKernel", "[libfoo.so]",           "[unknown]",
-		"a::b::c",  "",           "free@plt",         "(anonymous namespace)", "x86_64",
-		"vfs_read", "Thread.run",
+		"main",
+		"_start",
+		"cudaLaunchKernel",
+		"[libfoo.so]",
+		"[libfoo.so+0x1a2b0]",
+		"[unknown]",
+		"a::b::c",
+		"",
+		"free@plt",
+		"(anonymous namespace)",
+		"x86_64",
+		"vfs_read",
+		"Thread.run",
 	};
 
 	(void)state;

@@ -316,6 +316,36 @@ static void test_a_replaced_file_gives_no_wrong_names(void **state)
 	end(s);
 }
 
+/* Of 64 bytes each: described by .eh_frame, not described, described; a symbol for none of them. */
+static void functions_without_a_symbol_are_told_apart(void **state)
+{
+	static const char source[] =
+		"	.cfi_startproc\n	.fill 64,1,0x90\n	.cfi_endproc\n"
+		"	.fill 64,1,0x90\n"
+		"	.cfi_startproc\n	.fill 64,1,0x90\n	.cfi_endproc\n"
+		"	.section .note.GNU-stack,\"\",@progbits\n";
+	static const uint64_t bases[] = {0x7f0000000000, 0x10000};
+
+	(void)state;
+	shell("printf '%%s' '%s' >l.S && ${CC:-cc} -shared -nostdlib -nostartfiles "
+	      "-Wl,-Ttext=0x23000 l.S -o bare.so && strip bare.so",
+	      source);
+	for (size_t i = 0; i < 2; i++) {
+		struct symbolizer *s = begin();
+
+		map_library(s, ghost, "bare.so", bases[i]);
+		assert_string_equal(name_at(s, ghost, bases[i]), "[bare.so+0x23000]");
+		assert_string_equal(name_at(s, ghost, bases[i] + 63), "[bare.so+0x23000]");
+		assert_string_equal(name_at(s, ghost, bases[i] + 64), "[bare.so]");
+		assert_string_equal(name_at(s, ghost, bases[i] + 127), "[bare.so]");
+		assert_string_equal(name_at(s, ghost, bases[i] + 130), "[bare.so+0x23080]");
+		/* one function has one name, by which callers compare */
+		assert_ptr_equal(name_at(s, ghost, bases[i] + 129),
+				 name_at(s, ghost, bases[i] + 191));
+		end(s);
+	}
+}
+
 /* A child that maps the library, for as long as the test wants. */
 static pid_t child_with(const char *file, uint64_t *start)
 {
@@ -610,6 +640,7 @@ int main(void)
 		cmocka_unit_test(test_return_addresses),
 		cmocka_unit_test(test_names_survive_deletion_and_replacement),
 		cmocka_unit_test(test_a_replaced_file_gives_no_wrong_names),
+		cmocka_unit_test(functions_without_a_symbol_are_told_apart),
 		cmocka_unit_test(test_a_living_process_with_a_deleted_file),
 		cmocka_unit_test(test_new_mappings_are_found_without_reports),
 		cmocka_unit_test(test_hostile_paths),
