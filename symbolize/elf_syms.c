@@ -296,6 +296,8 @@ static int add_all_symbols(struct elf_syms *syms, const struct elf_file *file,
 	syms->is_stripped = err == 0;
 	if (err >= 0)
 		err = elf_table_add(&syms->symbols, file, SHT_DYNSYM);
+	if (err >= 0 && syms->is_stripped)
+		err = elf_table_add_go(&syms->symbols, file);
 	if (err >= 0)
 		err = elf_table_add_plt(&syms->symbols, file);
 	return err < 0 ? err : 0;

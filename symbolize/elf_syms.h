@@ -17,6 +17,7 @@
  *   label in code without a description is one byte long, as for dladdr(3), and an STT_FUNC has at
  *   most ELF_SYMS_UNSIZED_MAX bytes.
  * - Of nested symbols the inner one takes precedence.
+ * - A stripped Go program's functions come from the table that its runtime keeps.
  * - Stubs of the procedure linkage table are named after the function that they jump to (x86-64).
  *
  * PT_LOAD segments map file offsets to addresses, so it does not matter where (or whether) the file

@@ -72,6 +72,9 @@ int elf_table_add(struct elf_table *table, const struct elf_file *file, uint32_t
 /* Adds the stubs in .plt, .plt.sec and .plt.got: 0 or -ENOMEM. */
 int elf_table_add_plt(struct elf_table *table, const struct elf_file *file);
 
+/* Adds the functions that a Go program's own table names: 0 or -ENOMEM. */
+int elf_table_add_go(struct elf_table *table, const struct elf_file *file);
+
 /* Makes room for a candidate whose cost has been taken, and adds it: 0 or -ENOMEM. */
 int elf_table_push(struct elf_table *table, const struct elf_candidate *candidate);
 

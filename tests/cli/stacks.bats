@@ -172,3 +172,45 @@ the_same_by_uprobe()
 	expect_status 0
 	expect_line stripped.folded ';\[inlines\+0x[0-9a-f]+\] '
 }
+
+# Built with all of its symbols removed: names are those of the table that its runtime needs.
+@test "a stripped Go program has names, linked by Go and by the C compiler" {
+	local mode
+
+	needs_command go
+	mkdir go && cd go
+	cat >main.go <<-'END'
+		package main
+
+		import "os"
+
+		type counter struct{ sum int }
+
+		//go:noinline
+		func (c *counter) spin(n int) {
+			for i := 0; i < n; i++ {
+				c.sum = c.sum*31 + i
+			}
+		}
+
+		func main() {
+			c := &counter{}
+			for i := 0; i < 100; i++ {
+				c.spin(4000000)
+			}
+			if c.sum == 1 {
+				os.Exit(1)
+			}
+		}
+	END
+	export GO111MODULE=off GOFLAGS='' GOTOOLCHAIN=local HOME=$PWD GOCACHE=$PWD/cache
+	for mode in '' -buildmode=pie '-buildmode=pie -linkmode=external'; do
+		# shellcheck disable=SC2086
+		go build ${mode%-linkmode*} -ldflags="-s -w ${mode#*pie}" -o program main.go ||
+			skip "go cannot link: $mode"
+		run_profile -q -cpu-only -F 997 -o out.folded --unit ns ./program
+		expect_status 0
+		expect_line out.folded 'main\.\(\*counter\)\.spin '
+		expect_no_line out.folded '\[program\]'
+	done
+}
