@@ -56,8 +56,14 @@
 #define MODULES_MAX_OPEN 512    /* kept open; others are reopened when they are needed for names */
 #define MODULES_MAX_ATTEMPTS 16 /* to open one file */
 
-/* ---- perf maps and kernel functions ---- */
+/* ---- perf maps, jitdumps and kernel functions ---- */
 
+#define JIT_MAX_FOLDERS 64 /* for perf maps, kept open; those of further ones are not found */
+#define JIT_MAX_DUMPS 256  /* files, likewise */
+#define JITDUMP_MAX_CODES (1u << 20)
+#define JITDUMP_MAX_PAGES 4096                /* of one function; the rest of it has no name */
+#define JITDUMP_MAX_STEPS 4096                /* through what was at one page in turn */
+#define JITDUMP_MAX_BYTES (UINT64_C(4) << 30) /* of the file, most of which are skipped */
 #define PERF_MAP_MAX_BYTES (64u << 20)
 #define PERF_MAP_MAX_LINES (1u << 20)
 #define PERF_MAP_MAX_NAME 4096

@@ -11,7 +11,7 @@
 
 #include "symbolize/array.h"
 #include "symbolize/ksyms.h"
-#include "symbolize/perf_map.h"
+#include "symbolize/monotonic.h"
 #include "symbolize/place_name.h"
 
 struct named_ref {
@@ -19,19 +19,11 @@ struct named_ref {
 	const char *name; /* NULL: wanted, but not named yet */
 };
 
-/* Generated code of one process, by its address space's id. */
-struct jit {
-	uint32_t id;
-	pid_t pid;
-	bool was_tried;
-	struct perf_map *map; /* NULL: none, or not loaded */
-	uint64_t bytes;       /* of the budget */
-};
-
 int naming_init(struct naming *n, struct modules *modules)
 {
 	*n = (struct naming){.modules = modules, .kallsyms = -1};
 	n->names.max_bytes = NAMES_MAX_TEXT;
+	jit_code_init(&n->jits, modules->files.calls);
 	n->demangler = demangler_new();
 	return n->demangler ? 0 : -ENOMEM;
 }
@@ -43,10 +35,7 @@ void naming_release(struct naming *n)
 	demangler_free(n->demangler);
 	free(n->refs);
 	hash_index_release(&n->ref_index);
-	for (uint32_t i = 0; i < n->jit_count; i++)
-		perf_map_free(n->jits[i].map);
-	free(n->jits);
-	hash_index_release(&n->jit_index);
+	jit_code_release(&n->jits);
 	ksyms_free(n->ksyms);
 	elf_syms_free(n->vdso);
 	naming_set_kallsyms(n, -1);
@@ -120,85 +109,18 @@ static const char *name_of_vdso(struct naming *n, uint64_t offset)
 	return readable(n, symbol.name);
 }
 
-/* ---- perf maps ---- */
+/* ---- generated code ---- */
 
-struct map_job {
-	struct bounded_job job;
-	pid_t pid;
-	struct perf_map *map;
-};
-
-static void run_map(struct bounded_job *opaque)
+uint64_t naming_locate_jit(struct naming *n, uint32_t id, pid_t pid, uint64_t address)
 {
-	struct map_job *job = (struct map_job *)opaque;
-
-	perf_map_load(job->pid, &job->job.share, &job->map);
-}
-
-static void discard_map(struct bounded_job *opaque)
-{
-	perf_map_free(((struct map_job *)opaque)->map);
-}
-
-static void load_map(struct naming *n, struct jit *jit)
-{
-	struct module_files *files = &n->modules->files;
-	struct map_job *job = bounded_job_new(sizeof(*job), run_map, discard_map);
-
-	jit->was_tried = true;
-	if (!job)
-		return;
-	job->pid = jit->pid;
-	if (bounded_call(files->calls, &job->job, BOUNDED_CALL_LOAD_MS) != 0)
-		return;
-	jit->map = job->map;
-	jit->bytes = budget_settle(files->budget, &job->job.share, jit->map != NULL);
-	free(job);
-}
-
-/* It can be loaded again. */
-static void free_map(struct naming *n, struct jit *jit)
-{
-	perf_map_free(jit->map);
-	budget_free(n->modules->files.budget, jit->bytes);
-	*jit = (struct jit){.id = jit->id, .pid = jit->pid};
-}
-
-static bool is_jit_of(const void *records, uint32_t position, const void *key)
-{
-	const struct jit *jits = records;
-
-	return jits[position].id == *(const uint32_t *)key;
-}
-
-/* Finds or adds the generated code of a process; NULL when out of memory. */
-static struct jit *find_jit(struct naming *n, uint32_t id, pid_t pid)
-{
-	uint32_t hash = hash_number(id);
-	uint32_t found = hash_index_find(&n->jit_index, hash, is_jit_of, n->jits, &id);
-
-	if (found != HASH_INDEX_NONE)
-		return &n->jits[found];
-	if (!array_make_room(&n->jits, n->jit_count, &n->jit_capacity, sizeof(*n->jits)) ||
-	    hash_index_add(&n->jit_index, hash, n->jit_count) != 0)
-		return NULL;
-	n->jits[n->jit_count] = (struct jit){.id = id, .pid = pid};
-	return &n->jits[n->jit_count++];
-}
-
-void naming_note_process(struct naming *n, uint32_t id, pid_t pid)
-{
-	find_jit(n, id, pid);
+	return jit_code_locate(&n->jits, id, pid, address,
+			       n->time_ns ? n->time_ns : monotonic_ns());
 }
 
 static const char *name_of_jit(struct naming *n, struct code_ref ref)
 {
-	struct jit *jit = find_jit(n, ref.process, 0);
-	const char *name;
+	const char *name = jit_code_find(&n->jits, ref.process, ref.offset);
 
-	if (jit && jit->pid && !jit->was_tried)
-		load_map(n, jit);
-	name = jit && jit->map ? perf_map_find(jit->map, ref.offset) : NULL;
 	return name ? intern_string(&n->names, name) : NULL;
 }
 
@@ -411,15 +333,11 @@ static void find_inlined(struct naming *n, const struct wanted *wanted, uint32_t
 static void free_group(struct naming *n, uint64_t group)
 {
 	struct module_files *files = &n->modules->files;
-	struct jit *jit;
 
 	if (group < files->count)
 		module_file_free_names(files, &files->list[group]);
-	if (group == GROUP_OTHER || !(group & GROUP_JIT))
-		return;
-	jit = find_jit(n, (uint32_t)group, 0);
-	if (jit)
-		free_map(n, jit);
+	if (group != GROUP_OTHER && group & GROUP_JIT)
+		jit_code_free_tables(&n->jits, (uint32_t)group);
 }
 
 static void name_group(struct naming *n, const struct wanted *wanted, uint32_t count,

@@ -3,8 +3,8 @@
  * Names code locations (code_ref), each once.
  *
  * The part of the symbolizer that needs no address spaces: it reads modules' files, the kernel's
- * symbols, the vDSO and perf maps at the first lookup of a name in them, within the run's budget
- * (budget.h). Internal; symbolizer.h describes the names.
+ * symbols, the vDSO and what JIT compilers wrote at the first lookup of a name in them, within the
+ * run's budget (budget.h). Internal; symbolizer.h describes the names.
  */
 #ifndef SYMBOLIZE_NAMING_H
 #define SYMBOLIZE_NAMING_H
@@ -15,11 +15,11 @@
 #include "symbolize/hash_index.h"
 #include "symbolize/inline_names.h"
 #include "symbolize/intern.h"
+#include "symbolize/jit_code.h"
 #include "symbolize/modules.h"
 #include "symbolize/symbolizer.h"
 
 struct named_ref;
-struct jit;
 
 struct naming {
 	struct modules *modules; /* borrowed */
@@ -32,9 +32,8 @@ struct naming {
 	uint32_t ref_count, ref_capacity;
 	struct hash_index ref_index;
 
-	struct jit *jits; /* perf maps, by process id */
-	uint32_t jit_count, jit_capacity;
-	struct hash_index jit_index;
+	struct jit_code jits;
+	uint64_t time_ns; /* of what is located; 0: now */
 
 	int kallsyms; /* open /proc/kallsyms, or -1 */
 	/* Loaded on first use; NULL also after a failure. */
@@ -50,11 +49,8 @@ void naming_release(struct naming *n);
 /* Takes a descriptor of /proc/kallsyms; -1: opened on first use. */
 void naming_set_kallsyms(struct naming *n, int fd);
 
-/*
- * Code of this process (`id` is its own number) has been located: its names may be looked up after
- * the process has ended.
- */
-void naming_note_process(struct naming *n, uint32_t id, pid_t pid);
+/* The offset of generated code of process `id`, whose name may be looked up after its end. */
+uint64_t naming_locate_jit(struct naming *n, uint32_t id, pid_t pid, uint64_t address);
 
 /* The name of the function that contains the byte `ref`: as symbolizer_name. */
 const char *name_place(struct naming *n, struct code_ref ref);

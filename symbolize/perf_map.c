@@ -2,6 +2,7 @@
 #include "symbolize/perf_map.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,21 +187,31 @@ static int load_path(const char *path, uid_t owner, struct budget_share *share,
 	return err;
 }
 
-int perf_map_load(pid_t pid, struct budget_share *share, struct perf_map **map)
+void perf_map_locate(pid_t pid, struct perf_map_place *place)
 {
-	struct stat process = {.st_uid = geteuid()}; /* a process that has ended belonged to us */
-	pid_t inside = proc_pid_inside(pid);
+	struct stat process = {.st_uid = geteuid()};
+	char path[64];
+
+	*place = (struct perf_map_place){.pid = pid, .folder = -1};
+	place->inside = proc_pid_inside(pid);
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp", (int)pid);
+	place->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	stat(path, &process);
+	place->owner = process.st_uid;
+}
+
+int perf_map_load(const struct perf_map_place *place, struct budget_share *share,
+		  struct perf_map **map)
+{
+	pid_t inside = place->inside ? place->inside : place->pid;
 	char path[96];
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	if (stat(path, &process) == 0) {
-		snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", (int)pid,
-			 (int)(inside ? inside : pid));
-		if (load_path(path, process.st_uid, share, map) == 0)
-			return 0;
-	}
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
-	return load_path(path, process.st_uid, share, map);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/perf-%d.map", place->folder, (int)inside);
+	if (place->folder >= 0 && load_path(path, place->owner, share, map) == 0)
+		return 0;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)place->pid);
+	return load_path(path, place->owner, share, map);
 }
 
 const char *perf_map_find(const struct perf_map *map, uint64_t address)

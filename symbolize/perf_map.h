@@ -19,14 +19,28 @@
 
 struct perf_map;
 
+/* Where a process writes its map. */
+struct perf_map_place {
+	pid_t pid, inside; /* its number here, and in its own pid namespace; 0: not known */
+	uid_t owner;       /* its user */
+	int folder;        /* its /tmp (O_PATH), which the caller closes; -1: not known */
+};
+
 /*
- * The map of `pid`. While the process is alive: from its own /tmp, by its pid in its own namespace
- * (containers), then from our /tmp. The file must belong to root, or to the process's user (our
- * effective user after it has ended): anybody may create a file of that name in /tmp. Takes memory
- * from `share` (may be NULL); leaves out lines that do not fit. -ENOENT: none; -EFBIG, -EPERM,
- * -ENOMEM and other -errno. The caller frees it. May block.
+ * To be found out while the process lives; of one that has ended only the pid is known, and it is
+ * taken to have been ours. May block.
  */
-int perf_map_load(pid_t pid, struct budget_share *share, struct perf_map **map);
+void perf_map_locate(pid_t pid, struct perf_map_place *place);
+
+/*
+ * The map of a process, which may have ended: from its own /tmp, by its pid in its own namespace
+ * (containers), then from our /tmp. The file must belong to root, or to the process's user: anybody
+ * may create a file of that name in /tmp. Takes memory from `share` (may be NULL); leaves out lines
+ * that do not fit. -ENOENT: none; -EFBIG, -EPERM, -ENOMEM and other -errno. The caller frees it.
+ * May block.
+ */
+int perf_map_load(const struct perf_map_place *place, struct budget_share *share,
+		  struct perf_map **map);
 
 /* The same from an open file with its current contents. */
 int perf_map_read(int fd, struct budget_share *share, struct perf_map **map);

@@ -76,7 +76,8 @@ void symbolizer_share_memory(struct symbolizer *s, size_t *used, size_t most)
 
 /* ---- address spaces ---- */
 
-static int insert(struct symbolizer *s, struct map_table **maps, const struct code_mapping *mapping)
+static int insert(struct symbolizer *s, const struct address_space *space, struct map_table **maps,
+		  const struct code_mapping *mapping)
 {
 	struct map_entry entry = {
 		.start = mapping->start,
@@ -87,6 +88,8 @@ static int insert(struct symbolizer *s, struct map_table **maps, const struct co
 
 	if (mapping->start >= mapping->end)
 		return -EINVAL;
+	if (jit_code_is_dump(mapping->path))
+		jit_code_note_dump(&s->naming.jits, space->id, space->pid, mapping);
 	err = modules_add(&s->modules, mapping, &entry.module);
 	return err ? err : map_table_insert(maps, entry);
 }
@@ -102,7 +105,7 @@ int symbolizer_map(struct symbolizer *s, struct address_space *space,
 			return err;
 		space->is_complete = true;
 	}
-	return insert(s, &space->maps, mapping);
+	return insert(s, space, &space->maps, mapping);
 }
 
 int symbolizer_snapshot(struct symbolizer *s, struct address_space *space)
@@ -118,7 +121,7 @@ int symbolizer_snapshot(struct symbolizer *s, struct address_space *space)
 				     &size);
 	/* when the table is full, keep what fits */
 	for (rest = text; !err && maps_next(&rest, &mapping);)
-		err = insert(s, &maps, &mapping) == -ENOMEM ? -ENOMEM : 0;
+		err = insert(s, space, &maps, &mapping) == -ENOMEM ? -ENOMEM : 0;
 	free(text);
 	/* A process that is ending has no mappings any more; its last ones are still useful. */
 	if (err == -ENOENT || (!err && maps->count == 0))
@@ -155,15 +158,19 @@ static struct code_ref locate_in_entry(struct symbolizer *s, const struct addres
 	struct code_ref ref = {.module = modules_pin(&s->modules, space->pid, entry)};
 
 	if (ref.module == MODULE_JIT) {
-		naming_note_process(&s->naming, space->id, space->pid);
 		ref.process = space->id;
-		ref.offset = address;
+		ref.offset = naming_locate_jit(&s->naming, space->id, space->pid, address);
 	} else if (ref.module == MODULE_VDSO) {
 		ref.offset = address - entry->start;
 	} else {
 		ref.offset = address - entry->start + entry->file_offset;
 	}
 	return ref;
+}
+
+void symbolizer_set_time(struct symbolizer *s, uint64_t time_ns)
+{
+	s->naming.time_ns = time_ns;
 }
 
 struct code_ref symbolizer_locate(struct symbolizer *s, struct address_space *space,

@@ -28,8 +28,8 @@ struct demangler;
 struct code_ref {
 	uint32_t module;  /* index of a module of this symbolizer */
 	uint32_t process; /* 0, or the space's id for code of one process only (JIT) */
-	uint64_t
-		offset; /* file offset in an ELF file; the address itself for JIT and kernel code */
+	uint64_t offset;  /* file offset in an ELF file; the address itself for kernel code;
+			   * the address for JIT code, with its generation (jit_code.h) */
 };
 
 /* Modules that always exist. */
@@ -86,7 +86,13 @@ int symbolizer_snapshot(struct symbolizer *s, struct address_space *space);
 
 /* ---- locating, naming ---- */
 
-/* Locates a user address now. Unknown addresses give MODULE_UNKNOWN with offset 0. */
+/*
+ * When the process had the code that is located from here on, in ns of CLOCK_MONOTONIC; 0, and at
+ * the beginning: now. It matters for generated code, whose addresses are used again (jitdump.h).
+ */
+void symbolizer_set_time(struct symbolizer *s, uint64_t time_ns);
+
+/* Locates a user address. Unknown addresses give MODULE_UNKNOWN with offset 0. */
 struct code_ref symbolizer_locate(struct symbolizer *s, struct address_space *space,
 				  uint64_t address);
 

@@ -201,6 +201,7 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 
 	f.count = 0;
 	add_kernel(b, &f, stack_snapshot_kernel(snapshot), snapshot->event.kernel_frames);
+	symbolizer_set_time(b->symbolizer, snapshot->event.time_ns);
 	if (!is_gone)
 		unwind(b, process, snapshot);
 	if (is_gone || (!reaches_start(b) && is_in_exec(b, snapshot))) {
@@ -229,6 +230,7 @@ uint32_t stack_builder_addresses(struct stack_builder *b, struct process *proces
 	f.count = 0;
 	if (!api)
 		add_kernel(b, &f, addresses + event->user_frames, event->kernel_frames);
+	symbolizer_set_time(b->symbolizer, event->time_ns);
 	for (uint32_t i = 0; i < event->user_frames && i < STACK_BUILDER_UNWOUND; i++)
 		add_code(&f, symbolizer_locate(b->symbolizer, process->space, addresses[i]), i > 0);
 	if (api)
@@ -278,6 +280,7 @@ uint32_t stack_builder_captured(struct stack_builder *b, struct process *process
 	struct frames f;
 
 	f.count = 0;
+	symbolizer_set_time(b->symbolizer, 0);
 	if (function)
 		add_text(&f, FRAME_API, function);
 	for (uint32_t i = 0; i < stack->count; i++)

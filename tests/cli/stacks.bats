@@ -214,3 +214,39 @@ the_same_by_uprobe()
 		expect_no_line out.folded '\[program\]'
 	done
 }
+
+@test "generated code of Node has names, from its perf map and from its jitdump" {
+	needs_command node
+	cat >spin.js <<-'END'
+		function turning(n) { return n < 2 ? n : turning(n - 1) + turning(n - 2) }
+		const end = Date.now() + 700
+		while (Date.now() < end) turning(22)
+	END
+	run_profile -q -cpu-only -F 997 -o map.folded node --perf-basic-prof spin.js
+	expect_status 0
+	expect_line map.folded 'turning .*spin\.js:1'
+	run_profile -q -cpu-only -F 997 -o dump.folded node --perf-prof spin.js
+	expect_status 0
+	# elsewhere its folder is the working directory, too
+	[ -n "$(compgen -G 'jit-*.dump')" ] || skip "this Node writes no jitdump"
+	expect_line dump.folded 'turning .*spin\.js:1'
+}
+
+# Written at its end: it is found though the process is gone when names are looked up.
+@test "generated code of Java has names, from the perf map that it leaves" {
+	needs_command java
+	cat >Spin.java <<-'END'
+		public class Spin {
+			static int turning(int n) { return n < 2 ? n : turning(n - 1) + turning(n - 2); }
+			public static void main(String[] arguments) {
+				long end = System.currentTimeMillis() + 1500;
+				while (System.currentTimeMillis() < end)
+					turning(22);
+			}
+		}
+	END
+	run_profile -q -cpu-only -F 499 -o java.folded java -XX:+UnlockDiagnosticVMOptions \
+		-XX:+DumpPerfMapAtExit -XX:+PreserveFramePointer Spin.java
+	[ "$status" = 0 ] || skip "this Java has no -XX:+DumpPerfMapAtExit"
+	expect_line java.folded 'Spin\.turning'
+}

@@ -138,6 +138,19 @@ static void test_hostile_names(void **state)
 	perf_map_free(map);
 }
 
+/* The map of a process, which lives or does not. */
+static int load(pid_t pid, struct perf_map **map)
+{
+	struct perf_map_place place;
+	int err;
+
+	perf_map_locate(pid, &place);
+	err = perf_map_load(&place, NULL, map);
+	if (place.folder >= 0)
+		close(place.folder);
+	return err;
+}
+
 static void write_file(const char *path, const char *text)
 {
 	FILE *file = fopen(path, "w");
@@ -153,17 +166,17 @@ static void check_as_user(pid_t gone, const char *path)
 	struct perf_map *map = NULL;
 
 	assert_int_equal(seteuid(12345), 0);
-	assert_int_equal(perf_map_load(gone, NULL, &map), 0); /* root's */
+	assert_int_equal(load(gone, &map), 0); /* root's */
 	perf_map_free(map);
 	assert_int_equal(seteuid(0), 0);
 	assert_int_equal(chown(path, 12345, 12345), 0);
 	assert_int_equal(seteuid(12345), 0);
-	assert_int_equal(perf_map_load(gone, NULL, &map), 0); /* ours */
+	assert_int_equal(load(gone, &map), 0); /* ours */
 	perf_map_free(map);
 	assert_int_equal(seteuid(0), 0);
 	assert_int_equal(chown(path, 54321, 54321), 0);
 	assert_int_equal(seteuid(12345), 0);
-	assert_int_equal(perf_map_load(gone, NULL, &map), -EPERM);
+	assert_int_equal(load(gone, &map), -EPERM);
 	assert_int_equal(seteuid(0), 0);
 }
 
@@ -176,10 +189,10 @@ static void test_load(void **state)
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 	snprintf(other, sizeof(other), "/tmp/perf-%d.map.target", (int)getpid());
 	unlink(path);
-	assert_int_equal(perf_map_load(getpid(), NULL, &map), -ENOENT);
+	assert_int_equal(load(getpid(), &map), -ENOENT);
 
 	write_file(path, "1000 10 mine\n");
-	assert_int_equal(perf_map_load(getpid(), NULL, &map), 0);
+	assert_int_equal(load(getpid(), &map), 0);
 	assert_string_equal(perf_map_find(map, 0x1008), "mine");
 	perf_map_free(map);
 
@@ -196,16 +209,16 @@ static void test_load(void **state)
 		write_file(other, "1000 10 his\n");
 		assert_int_equal(chown(other, 54321, 54321), 0);
 		usleep(50000);
-		assert_int_equal(perf_map_load(child, NULL, &map), -EPERM);
+		assert_int_equal(load(child, &map), -EPERM);
 		assert_int_equal(chown(other, 12345, 12345), 0);
-		assert_int_equal(perf_map_load(child, NULL, &map), 0);
+		assert_int_equal(load(child, &map), 0);
 		perf_map_free(map);
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
 		/* After the end of its process it must be ours, or root's: we are root. */
-		assert_int_equal(perf_map_load(child, NULL, &map), -EPERM);
+		assert_int_equal(load(child, &map), -EPERM);
 		assert_int_equal(chown(other, 0, 0), 0);
-		assert_int_equal(perf_map_load(child, NULL, &map), 0);
+		assert_int_equal(load(child, &map), 0);
 		perf_map_free(map);
 		check_as_user(child, other);
 		unlink(other);
@@ -215,11 +228,11 @@ static void test_load(void **state)
 	/* A symbolic link could lead anywhere; a FIFO could hang us. */
 	assert_int_equal(rename(path, other), 0);
 	assert_int_equal(symlink(other, path), 0);
-	assert_int_equal(perf_map_load(getpid(), NULL, &map), -ELOOP);
+	assert_int_equal(load(getpid(), &map), -ELOOP);
 	unlink(path);
 	unlink(other);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_equal(perf_map_load(getpid(), NULL, &map), -EINVAL);
+	assert_int_equal(load(getpid(), &map), -EINVAL);
 	unlink(path);
 }
 
@@ -235,7 +248,7 @@ static void test_a_file_that_is_too_large(void **state)
 	assert_non_null(file);
 	assert_int_equal(ftruncate(fileno(file), (off_t)PERF_MAP_MAX_BYTES * 1000), 0);
 	fclose(file);
-	assert_int_equal(perf_map_load(getpid(), NULL, &map), -EFBIG);
+	assert_int_equal(load(getpid(), &map), -EFBIG);
 	unlink(path);
 }
 

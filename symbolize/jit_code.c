@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#include "symbolize/jit_code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbolize/array.h"
+#include "symbolize/jitdump.h"
+#include "symbolize/mapped_file.h"
+#include "symbolize/monotonic.h"
+#include "symbolize/perf_map.h"
+
+/* A user address has 47 bits, or 56 with five page-table levels: those have no generation. */
+#define ADDRESS_BITS 48
+#define ADDRESS_MASK ((UINT64_C(1) << ADDRESS_BITS) - 1)
+#define DUMP_READ_MS 20 /* between two reads of what is new, at least */
+
+struct jit_process {
+	uint32_t id;
+	bool is_located; /* `place` is known */
+	bool was_tried;  /* the perf map */
+	bool is_read;    /* the whole dump */
+	struct perf_map_place place;
+	struct perf_map *map; /* NULL: none, or not loaded */
+	uint64_t map_bytes;   /* of the budget */
+	bool has_dump;        /* offsets have generations */
+	int dump_fd;          /* -1: none, or given up */
+	uint64_t device;      /* of that file, as mapped */
+	struct jitdump *dump; /* NULL: none, or not loaded */
+	int64_t dump_read_ms; /* last */
+	uint64_t dump_bytes;
+};
+
+void jit_code_init(struct jit_code *j, struct bounded_caller *calls)
+{
+	*j = (struct jit_code){.calls = calls, .budget = bounded_caller_budget(calls)};
+}
+
+void jit_code_release(struct jit_code *j)
+{
+	for (uint32_t i = 0; i < j->count; i++) {
+		perf_map_free(j->list[i].map);
+		jitdump_free(j->list[i].dump);
+		if (j->list[i].dump_fd >= 0)
+			bounded_close(j->calls, j->list[i].dump_fd);
+	}
+	free(j->list);
+	hash_index_release(&j->index);
+	for (uint32_t i = 0; i < j->folder_count; i++)
+		bounded_close(j->calls, j->folders[i].fd);
+	*j = (struct jit_code){0};
+}
+
+/* ---- processes ---- */
+
+static bool has_id(const void *records, uint32_t position, const void *key)
+{
+	return ((const struct jit_process *)records)[position].id == *(const uint32_t *)key;
+}
+
+static struct jit_process *find(struct jit_code *j, uint32_t id)
+{
+	uint32_t at = hash_index_find(&j->index, hash_number(id), has_id, j->list, &id);
+
+	return at == HASH_INDEX_NONE ? NULL : &j->list[at];
+}
+
+struct locate_job {
+	struct bounded_job job;
+	pid_t pid;
+	struct perf_map_place place;
+	struct stat folder;
+};
+
+static void run_locate(struct bounded_job *opaque)
+{
+	struct locate_job *job = (struct locate_job *)opaque;
+	struct perf_map_place *place = &job->place;
+
+	perf_map_locate(job->pid, place);
+	if (place->folder >= 0 && fstat(place->folder, &job->folder) != 0) {
+		close(place->folder);
+		place->folder = -1;
+	}
+}
+
+static void discard_locate(struct bounded_job *opaque)
+{
+	struct locate_job *job = (struct locate_job *)opaque;
+
+	if (job->place.folder >= 0)
+		close(job->place.folder);
+}
+
+/* Most processes have one /tmp: a descriptor of it, instead of this one. */
+static int share_folder(struct jit_code *j, int fd, const struct stat *st)
+{
+	struct jit_folder *folder = j->folders;
+
+	for (uint32_t i = 0; i < j->folder_count; i++, folder++)
+		if (folder->device == st->st_dev && folder->inode == st->st_ino) {
+			bounded_close(j->calls, fd);
+			return folder->fd;
+		}
+	if (j->folder_count == JIT_MAX_FOLDERS) {
+		bounded_close(j->calls, fd);
+		return -1;
+	}
+	*folder = (struct jit_folder){st->st_dev, st->st_ino, fd};
+	j->folder_count++;
+	return fd;
+}
+
+static void locate_place(struct jit_code *j, struct jit_process *p, pid_t pid)
+{
+	struct locate_job *job = bounded_job_new(sizeof(*job), run_locate, discard_locate);
+
+	p->is_located = true;
+	if (!job)
+		return;
+	job->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)pid;
+	job->pid = pid;
+	job->place.folder = -1;
+	if (bounded_call(j->calls, &job->job, BOUNDED_CALL_OPEN_MS) != 0)
+		return;
+	p->place = job->place;
+	if (p->place.folder >= 0)
+		p->place.folder = share_folder(j, p->place.folder, &job->folder);
+	free(job);
+}
+
+/* Finds or adds a process, which may just have ended; NULL when out of memory. */
+static struct jit_process *add(struct jit_code *j, uint32_t id, pid_t pid)
+{
+	struct jit_process *p = find(j, id);
+
+	if (!p) {
+		if (!array_make_room(&j->list, j->count, &j->capacity, sizeof(*j->list)) ||
+		    hash_index_add(&j->index, hash_number(id), j->count) != 0)
+			return NULL;
+		p = &j->list[j->count++];
+		*p = (struct jit_process){.id = id,
+					  .place = {.pid = pid, .owner = geteuid(), .folder = -1},
+					  .dump_fd = -1};
+	}
+	if (!p->is_located)
+		locate_place(j, p, pid);
+	return p;
+}
+
+/* ---- jitdumps ---- */
+
+bool jit_code_is_dump(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
+	size_t digits;
+
+	if (strncmp(at, "jit-", 4) != 0)
+		return false;
+	digits = strspn(at + 4, "0123456789");
+	return digits > 0 && strcmp(at + 4 + digits, ".dump") == 0;
+}
+
+void jit_code_note_dump(struct jit_code *j, uint32_t id, pid_t pid,
+			const struct code_mapping *mapping)
+{
+	struct mapped_file mapped = mapped_file_of(pid, mapping);
+	struct jit_process *p = add(j, id, pid);
+	struct opened_file file;
+
+	if (!p || p->has_dump || j->dump_count == JIT_MAX_DUMPS)
+		return;
+	mapped_file_open(j->calls, &mapped, &file);
+	if (file.fd < 0)
+		return;
+	if (file.st.st_uid != p->place.owner && file.st.st_uid != 0) {
+		bounded_close(j->calls, file.fd);
+		return;
+	}
+	p->has_dump = true;
+	p->dump_fd = file.fd;
+	p->device = mapped.device;
+	j->dump_count++;
+}
+
+struct dump_job {
+	struct bounded_job job;
+	struct jitdump *dump;
+};
+
+static void run_dump(struct bounded_job *opaque)
+{
+	struct dump_job *job = (struct dump_job *)opaque;
+
+	jitdump_read(job->dump, job->job.fd, &job->job.share);
+}
+
+static void discard_dump(struct bounded_job *opaque)
+{
+	jitdump_free(((struct dump_job *)opaque)->dump);
+}
+
+/* Reads what is new. A file that does not respond is given up, with what was read of it. */
+static void read_dump(struct jit_code *j, struct jit_process *p)
+{
+	struct dump_job *job = bounded_job_new(sizeof(*job), run_dump, discard_dump);
+	int err;
+
+	p->dump_read_ms = monotonic_ms();
+	if (!p->dump)
+		p->dump = jitdump_new();
+	if (!job || !p->dump) {
+		free(job);
+		return;
+	}
+	job->job.place = p->device;
+	job->job.fd = p->dump_fd;
+	job->dump = p->dump;
+	err = bounded_call(j->calls, &job->job, BOUNDED_CALL_LOAD_MS);
+	if (err == -ETIMEDOUT) { /* the job has it all, and its bytes stay taken */
+		p->dump = NULL;
+		p->dump_fd = -1;
+		p->dump_bytes = 0;
+	}
+	if (err)
+		return;
+	p->dump_bytes += budget_settle(j->budget, &job->job.share, true);
+	free(job);
+}
+
+uint64_t jit_code_locate(struct jit_code *j, uint32_t id, pid_t pid, uint64_t address,
+			 uint64_t time_ns)
+{
+	struct jit_process *p = add(j, id, pid);
+
+	if (!p || p->dump_fd < 0 || address > ADDRESS_MASK)
+		return address;
+	if ((!p->dump || jitdump_time(p->dump) < time_ns) &&
+	    monotonic_ms() - p->dump_read_ms >= DUMP_READ_MS)
+		read_dump(j, p);
+	if (!p->dump)
+		return address;
+	return address | (uint64_t)jitdump_generation(p->dump, address, time_ns) << ADDRESS_BITS;
+}
+
+static const char *find_in_dump(struct jit_code *j, struct jit_process *p, uint64_t offset)
+{
+	if (p->dump_fd >= 0 && !p->is_read) {
+		read_dump(j, p);
+		p->is_read = true;
+	}
+	return p->dump ? jitdump_find(p->dump, offset & ADDRESS_MASK,
+				      (uint32_t)(offset >> ADDRESS_BITS))
+		       : NULL;
+}
+
+/* ---- perf maps ---- */
+
+struct map_job {
+	struct bounded_job job;
+	struct perf_map_place place;
+	struct perf_map *map;
+};
+
+static void run_map(struct bounded_job *opaque)
+{
+	struct map_job *job = (struct map_job *)opaque;
+
+	perf_map_load(&job->place, &job->job.share, &job->map);
+}
+
+static void discard_map(struct bounded_job *opaque)
+{
+	perf_map_free(((struct map_job *)opaque)->map);
+}
+
+static void load_map(struct jit_code *j, struct jit_process *p)
+{
+	struct map_job *job = bounded_job_new(sizeof(*job), run_map, discard_map);
+
+	p->was_tried = true;
+	if (!job)
+		return;
+	job->place = p->place;
+	if (bounded_call(j->calls, &job->job, BOUNDED_CALL_LOAD_MS) != 0)
+		return;
+	p->map = job->map;
+	p->map_bytes = budget_settle(j->budget, &job->job.share, p->map != NULL);
+	free(job);
+}
+
+const char *jit_code_find(struct jit_code *j, uint32_t id, uint64_t offset)
+{
+	struct jit_process *p = find(j, id);
+	const char *name = p ? find_in_dump(j, p, offset) : NULL;
+
+	if (!p || name)
+		return name;
+	if (!p->was_tried)
+		load_map(j, p);
+	return p->map ? perf_map_find(p->map, p->has_dump ? offset & ADDRESS_MASK : offset) : NULL;
+}
+
+void jit_code_free_tables(struct jit_code *j, uint32_t id)
+{
+	struct jit_process *p = find(j, id);
+
+	if (!p)
+		return;
+	perf_map_free(p->map);
+	jitdump_free(p->dump);
+	budget_free(j->budget, p->map_bytes + p->dump_bytes);
+	p->map = NULL;
+	p->dump = NULL;
+	p->map_bytes = p->dump_bytes = 0;
+	p->was_tried = p->is_read = false;
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/jitdump.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "symbolize/array.h"
+#include "symbolize/file_io.h"
+#include "symbolize/hash_index.h"
+#include "symbolize/text.h"
+
+#define MAGIC 0x4a695444 /* "JiTD" in big endian, as written by a little endian machine */
+#define VERSION 1
+#define FLAG_PROCESSOR_CLOCK 1
+
+enum { RECORD_LOAD, RECORD_MOVE, RECORD_DEBUG_INFO, RECORD_CLOSE };
+
+struct header {
+	uint32_t magic, version, size, machine, pad, pid;
+	uint64_t time, flags;
+};
+
+struct record {
+	uint32_t type, size; /* with what follows */
+	uint64_t time;
+};
+
+/* Followed by the name with its NUL, and the code. */
+struct load {
+	struct record record;
+	uint32_t pid, tid;
+	uint64_t address, start, size,
+		index; /* `address`: as in an ELF file; `start`: where it is */
+};
+
+struct move {
+	struct record record;
+	uint32_t pid, tid;
+	uint64_t address, from, to, size, index;
+};
+
+_Static_assert(sizeof(struct header) == 40 && sizeof(struct record) == 16 &&
+		       sizeof(struct load) == 56 && sizeof(struct move) == 64,
+	       "as in files");
+
+#define WINDOW 65536 /* read at once; a record's beginning and a name fit */
+#define NONE UINT32_MAX
+
+struct code {
+	uint64_t start, end;
+	uint32_t name; /* in `names` */
+	uint32_t
+		generation; /* begun by it; 0: nothing was there before; JITDUMP_LATEST: too many */
+	uint64_t time;
+};
+
+/* Code by the page that it is on, newest first. */
+struct page {
+	uint64_t number;
+	uint32_t newest; /* in `links` */
+};
+
+struct link {
+	uint32_t code, older;
+};
+
+struct jitdump {
+	bool has_header, is_over, has_times;
+	uint64_t offset; /* of the next record */
+	uint64_t time;
+	struct code *codes;
+	uint32_t code_count, code_capacity;
+	uint32_t *began; /* by generation - 1: the code */
+	uint32_t began_count, began_capacity;
+	struct page *pages;
+	uint32_t page_count, page_capacity;
+	struct hash_index page_index;
+	struct link *links;
+	uint32_t link_count, link_capacity;
+	char *names;
+	uint32_t name_bytes, name_capacity;
+};
+
+/* What arrays take while they double. */
+#define CODE_COST (2 * (sizeof(struct code) + sizeof(uint32_t)))
+#define LINK_COST (2 * (sizeof(struct link) + sizeof(struct page)) + HASH_INDEX_ENTRY_BYTES)
+
+struct jitdump *jitdump_new(void)
+{
+	return calloc(1, sizeof(struct jitdump));
+}
+
+void jitdump_free(struct jitdump *d)
+{
+	if (!d)
+		return;
+	free(d->codes);
+	free(d->began);
+	free(d->pages);
+	hash_index_release(&d->page_index);
+	free(d->links);
+	free(d->names);
+	free(d);
+}
+
+/* ---- pages ---- */
+
+#define PAGE_SHIFT 12
+
+static bool has_number(const void *records, uint32_t position, const void *key)
+{
+	return ((const struct page *)records)[position].number == *(const uint64_t *)key;
+}
+
+static uint32_t find_page(const struct jitdump *d, uint64_t number)
+{
+	return hash_index_find(&d->page_index, hash_bytes(&number, sizeof(number)), has_number,
+			       d->pages, &number);
+}
+
+static uint32_t newest_on(const struct jitdump *d, uint64_t address)
+{
+	uint32_t page = find_page(d, address >> PAGE_SHIFT);
+
+	return page == HASH_INDEX_NONE ? NONE : d->pages[page].newest;
+}
+
+static int add_page(struct jitdump *d, uint64_t number, uint32_t *at)
+{
+	*at = d->page_count;
+	if (!array_make_room(&d->pages, d->page_count, &d->page_capacity, sizeof(*d->pages)) ||
+	    hash_index_add(&d->page_index, hash_bytes(&number, sizeof(number)), *at) != 0)
+		return -ENOMEM;
+	d->pages[d->page_count++] = (struct page){number, NONE};
+	return 0;
+}
+
+/* Puts the code on its pages: 0, -ENOSPC or -ENOMEM. */
+static int link_code(struct jitdump *d, uint32_t code, struct budget_share *share)
+{
+	uint64_t first = d->codes[code].start >> PAGE_SHIFT;
+	uint64_t last = (d->codes[code].end - 1) >> PAGE_SHIFT;
+
+	if (last - first >= JITDUMP_MAX_PAGES)
+		last = first + JITDUMP_MAX_PAGES - 1;
+	for (uint64_t number = first; number <= last; number++) {
+		uint32_t page = find_page(d, number);
+
+		if (!budget_take(share, LINK_COST))
+			return -ENOSPC;
+		if ((page == HASH_INDEX_NONE && add_page(d, number, &page) != 0) ||
+		    !array_make_room(&d->links, d->link_count, &d->link_capacity,
+				     sizeof(*d->links)))
+			return -ENOMEM;
+		d->links[d->link_count] = (struct link){code, d->pages[page].newest};
+		d->pages[page].newest = d->link_count++;
+	}
+	return 0;
+}
+
+/* Whether there was code in the range before. */
+static bool is_used(const struct jitdump *d, uint64_t start, uint64_t end)
+{
+	unsigned int steps = 0;
+
+	for (uint64_t number = start >> PAGE_SHIFT; number <= (end - 1) >> PAGE_SHIFT; number++) {
+		for (uint32_t at = newest_on(d, number << PAGE_SHIFT); at != NONE;
+		     at = d->links[at].older) {
+			const struct code *code = &d->codes[d->links[at].code];
+
+			if (code->start < end && code->end > start)
+				return true;
+			if (++steps == JITDUMP_MAX_STEPS)
+				return false;
+		}
+		if (++steps == JITDUMP_MAX_STEPS)
+			return false;
+	}
+	return false;
+}
+
+/* ---- reading ---- */
+
+static int add_name(struct jitdump *d, const char *text, size_t length, struct budget_share *share,
+		    uint32_t *name)
+{
+	if (!budget_take(share, 2 * (length + 1)) || d->name_bytes > UINT32_MAX - PERF_MAP_MAX_NAME)
+		return -ENOSPC;
+	if (!array_reserve(&d->names, d->name_bytes, (uint32_t)length + 1, &d->name_capacity, 1))
+		return -ENOMEM;
+	*name = d->name_bytes;
+	memcpy(d->names + *name, text, length);
+	d->names[*name + length] = '\0';
+	clean_text(d->names + *name);
+	d->name_bytes += (uint32_t)length + 1;
+	return 0;
+}
+
+static int add_code(struct jitdump *d, uint64_t start, uint64_t size, uint32_t name,
+		    struct budget_share *share)
+{
+	struct code code = {.start = start, .end = start + size, .name = name, .time = d->time};
+
+	if (size == 0 || code.end < start)
+		return 0;
+	if (d->code_count == JITDUMP_MAX_CODES || !budget_take(share, CODE_COST))
+		return -ENOSPC;
+	if (!array_make_room(&d->codes, d->code_count, &d->code_capacity, sizeof(*d->codes)) ||
+	    !array_make_room(&d->began, d->began_count, &d->began_capacity, sizeof(*d->began)))
+		return -ENOMEM;
+	if (is_used(d, code.start, code.end)) {
+		code.generation = d->began_count + 1;
+		if (code.generation < JITDUMP_LATEST)
+			d->began[d->began_count++] = d->code_count;
+	}
+	d->codes[d->code_count] = code;
+	return link_code(d, d->code_count++, share);
+}
+
+/* The code at `address`, from the newest on; NONE: none. */
+static uint32_t newest_at(const struct jitdump *d, uint64_t address)
+{
+	unsigned int steps = 0;
+
+	for (uint32_t at = newest_on(d, address); at != NONE && steps < JITDUMP_MAX_STEPS;
+	     at = d->links[at].older, steps++) {
+		const struct code *code = &d->codes[d->links[at].code];
+
+		if (code->start <= address && address < code->end)
+			return d->links[at].code;
+	}
+	return NONE;
+}
+
+static int on_load(struct jitdump *d, const char *bytes, size_t have, struct budget_share *share)
+{
+	struct load load;
+	size_t length;
+	uint32_t name;
+	int err;
+
+	if (have < sizeof(load))
+		return -ENOEXEC;
+	memcpy(&load, bytes, sizeof(load));
+	length = strnlen(bytes + sizeof(load), have - sizeof(load));
+	if (length == have - sizeof(load) && length < PERF_MAP_MAX_NAME)
+		return -ENOEXEC; /* it has no end */
+	if (length > PERF_MAP_MAX_NAME)
+		length = PERF_MAP_MAX_NAME;
+	if (length == 0)
+		return 0;
+	err = add_name(d, bytes + sizeof(load), length, share, &name);
+	return err ? err : add_code(d, load.start, load.size, name, share);
+}
+
+static int on_move(struct jitdump *d, const char *bytes, size_t have, struct budget_share *share)
+{
+	struct move move;
+	uint32_t code;
+
+	if (have < sizeof(move))
+		return -ENOEXEC;
+	memcpy(&move, bytes, sizeof(move));
+	code = newest_at(d, move.from);
+	return code == NONE ? 0 : add_code(d, move.to, move.size, d->codes[code].name, share);
+}
+
+/* A record, of which the first `have` bytes are there. */
+static int on_record(struct jitdump *d, const struct record *record, const char *bytes, size_t have,
+		     struct budget_share *share)
+{
+	if (record->time > d->time)
+		d->time = record->time; /* of several threads; nearly in order */
+	switch (record->type) {
+	case RECORD_LOAD:
+		return on_load(d, bytes, have, share);
+	case RECORD_MOVE:
+		return on_move(d, bytes, have, share);
+	case RECORD_CLOSE:
+		d->is_over = true;
+	}
+	return 0; /* others, of this version or a later one, say nothing of names */
+}
+
+/* The records that begin in the window at d->offset: 0, or -errno; 1: the last one is not whole. */
+static int read_window(struct jitdump *d, const char *window, size_t size, uint64_t file_size,
+		       struct budget_share *share)
+{
+	size_t at = 0;
+
+	while (!d->is_over && size - at >= sizeof(struct record)) {
+		struct record record;
+		size_t have = size - at;
+		int err;
+
+		memcpy(&record, window + at, sizeof(record));
+		if (record.size < sizeof(record))
+			return -ENOEXEC;
+		if (record.size > file_size - d->offset)
+			return 1;
+		if (have > record.size)
+			have = record.size;
+		/* its beginning is cut: it begins the next window */
+		if (at > 0 && have < record.size && have < sizeof(struct load) + PERF_MAP_MAX_NAME)
+			return 0;
+		err = on_record(d, &record, window + at, have, share);
+		if (err)
+			return err;
+		d->offset += record.size;
+		if (record.size > size - at)
+			return 0;
+		at += record.size;
+	}
+	return at > 0 || d->is_over ? 0 : 1;
+}
+
+static int read_header(struct jitdump *d, int fd)
+{
+	struct header header;
+
+	if (read_exactly(fd, &header, sizeof(header), 0) != 0 || header.magic != MAGIC ||
+	    header.version != VERSION || header.size < sizeof(header))
+		return -ENOEXEC;
+	d->offset = header.size;
+	d->has_times = !(header.flags & FLAG_PROCESSOR_CLOCK);
+	d->has_header = true;
+	return 0;
+}
+
+static int read_records(struct jitdump *d, int fd, uint64_t file_size, struct budget_share *share)
+{
+	char *window = malloc(WINDOW);
+	int err = window ? 0 : -ENOMEM;
+
+	while (!err && !d->is_over && d->offset < file_size) {
+		uint64_t left = file_size - d->offset;
+		size_t size = left < WINDOW ? (size_t)left : WINDOW;
+
+		err = d->offset + size > JITDUMP_MAX_BYTES
+			      ? -ENOSPC
+			      : read_exactly(fd, window, size, d->offset);
+		if (!err)
+			err = read_window(d, window, size, file_size, share);
+	}
+	free(window);
+	return err == 1 ? 0 : err;
+}
+
+int jitdump_read(struct jitdump *d, int fd, struct budget_share *share)
+{
+	struct stat st;
+	int err = 0;
+
+	if (d->is_over)
+		return 0;
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (!d->has_header && (uint64_t)st.st_size < sizeof(struct header))
+		return 0; /* not yet */
+	if (!d->has_header)
+		err = read_header(d, fd);
+	if (!err)
+		err = read_records(d, fd, (uint64_t)st.st_size, share);
+	d->is_over |= err != 0;
+	return err;
+}
+
+/* ---- lookups ---- */
+
+uint64_t jitdump_time(const struct jitdump *d)
+{
+	return d->has_header && !d->has_times ? UINT64_MAX : d->time;
+}
+
+/* The newest generation that code at the byte began up to then. */
+static uint32_t generation_of_byte(const struct jitdump *d, uint64_t address, uint64_t time_ns)
+{
+	unsigned int steps = 0;
+
+	for (uint32_t at = newest_on(d, address); at != NONE && steps < JITDUMP_MAX_STEPS;
+	     at = d->links[at].older, steps++) {
+		const struct code *code = &d->codes[d->links[at].code];
+
+		if (code->generation && code->time <= time_ns && code->start <= address &&
+		    address < code->end)
+			return code->generation;
+	}
+	return 0;
+}
+
+uint32_t jitdump_generation(const struct jitdump *d, uint64_t address, uint64_t time_ns)
+{
+	uint32_t here, before;
+
+	if (jitdump_time(d) == UINT64_MAX)
+		return JITDUMP_LATEST;
+	here = generation_of_byte(d, address, time_ns);
+	before = address > 0 ? generation_of_byte(d, address - 1, time_ns) : 0;
+	return here > before ? here : before;
+}
+
+const char *jitdump_find(const struct jitdump *d, uint64_t address, uint32_t generation)
+{
+	uint32_t last =
+		generation == 0 || generation > d->began_count ? 0 : d->began[generation - 1];
+	uint32_t oldest = NONE;
+	unsigned int steps = 0;
+
+	for (uint32_t at = newest_on(d, address); at != NONE && steps < JITDUMP_MAX_STEPS;
+	     at = d->links[at].older, steps++) {
+		uint32_t number = d->links[at].code;
+		const struct code *code = &d->codes[number];
+
+		if (address < code->start || address >= code->end)
+			continue;
+		oldest = number;
+		if (generation > d->began_count || (generation && number <= last))
+			break;
+	}
+	return oldest == NONE ? NULL : d->names + d->codes[oldest].name;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Any bytes as a jitdump that grows: no crash, no leak, clean names of bounded length. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbolize/jitdump.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void look_up(const struct jitdump *dump, uint64_t address, uint64_t time)
+{
+	uint32_t generation = jitdump_generation(dump, address, time);
+	const char *name = jitdump_find(dump, address, generation);
+
+	if (generation > JITDUMP_LATEST)
+		abort();
+	if (name && (strlen(name) > PERF_MAP_MAX_NAME || strpbrk(name, "\n\t\033")))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct jitdump *dump = jitdump_new();
+	struct budget_share share;
+	size_t first = size / 2;
+
+	if (fd < 0 || !dump || write(fd, data, first) != (ssize_t)first)
+		abort();
+	budget_share_open(&share, 1u << 20);
+	jitdump_read(dump, fd, &share);
+	if (write(fd, data + first, size - first) != (ssize_t)(size - first))
+		abort();
+	jitdump_read(dump, fd, &share);
+	for (size_t at = 0; at + 8 <= size && at < 4096; at += 8) {
+		uint64_t address;
+
+		memcpy(&address, data + at, sizeof(address));
+		look_up(dump, address, jitdump_time(dump) / 2);
+		look_up(dump, address + 1, UINT64_MAX);
+	}
+	jitdump_free(dump);
+	if (budget_share_close(&share) > 1u << 20)
+		abort();
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "symbolize/jitdump.h"
+#include "tests/unit/made_jitdump.h"
+
+/* A file under construction, and what was read of it. */
+struct dump {
+	int fd;
+	struct jitdump *read;
+};
+
+static void begin(struct dump *d, uint64_t flags)
+{
+	d->fd = memfd_create("jitdump", MFD_CLOEXEC);
+	d->read = jitdump_new();
+	assert_true(d->fd >= 0 && d->read);
+	made_jitdump_header(d->fd, flags);
+}
+
+static void end(struct dump *d)
+{
+	jitdump_free(d->read);
+	close(d->fd);
+}
+
+static void read_all(struct dump *d)
+{
+	assert_int_equal(jitdump_read(d->read, d->fd, NULL), 0);
+}
+
+/* By address and time, as samples are named. */
+static const char *name_at(struct dump *d, uint64_t address, uint64_t time)
+{
+	return jitdump_find(d->read, address, jitdump_generation(d->read, address, time));
+}
+
+#define EXPECT(d, address, time, expected)                                             \
+	do {                                                                           \
+		const char *found_ = name_at(d, address, time), *expected_ = expected; \
+		if (!expected_)                                                        \
+			assert_null(found_);                                           \
+		else if (!found_)                                                      \
+			fail_msg("nothing instead of %s", expected_);                  \
+		else                                                                   \
+			assert_string_equal(found_, expected_);                        \
+	} while (0)
+
+static void functions_have_names(void **state)
+{
+	struct dump d;
+
+	(void)state;
+	begin(&d, 0);
+	made_jitdump_load(d.fd, 100, 0x10000, 0x100, "first");
+	made_jitdump_load(d.fd, 200, 0x10fc0, 0x80, "over two pages");
+	made_jitdump_load(d.fd, 250, 0x30000, 0, "empty");
+	made_jitdump_load(d.fd, 250, UINT64_MAX - 1, 16, "around the end");
+	made_jitdump_load(d.fd, 250, 0x40000, 16, "");
+	made_jitdump_other(d.fd, 2, 260, 64); /* lines of source */
+	made_jitdump_other(d.fd, 4, 260, 64); /* call-frame information */
+	made_jitdump_other(d.fd, 77, 260, 64);
+	made_jitdump_load(d.fd, 300, 0x20000, 0x100, "last");
+	read_all(&d);
+	EXPECT(&d, 0xffff, 400, NULL);
+	EXPECT(&d, 0x10000, 400, "first");
+	EXPECT(&d, 0x100ff, 400, "first");
+	EXPECT(&d, 0x10100, 400, NULL);
+	EXPECT(&d, 0x10fc0, 400, "over two pages");
+	EXPECT(&d, 0x1103f, 400, "over two pages");
+	EXPECT(&d, 0x11040, 400, NULL);
+	EXPECT(&d, 0x20080, 400, "last");
+	EXPECT(&d, 0x30000, 400, NULL);
+	EXPECT(&d, UINT64_MAX - 1, 400, NULL);
+	EXPECT(&d, 0x40000, 400, NULL);
+	/* compilers write a function's record when they have it, before or after it runs */
+	EXPECT(&d, 0x20080, 1, "last");
+	assert_int_equal(jitdump_time(d.read), 300);
+	end(&d);
+}
+
+static void addresses_that_are_used_again_have_a_name_for_each_time(void **state)
+{
+	struct dump d;
+
+	(void)state;
+	begin(&d, 0);
+	made_jitdump_load(d.fd, 100, 0x10000, 0x100, "a");
+	made_jitdump_load(d.fd, 110, 0x10100, 0x100, "beside");
+	made_jitdump_load(d.fd, 200, 0x10000, 0x40, "b");
+	made_jitdump_load(d.fd, 300, 0x10020, 0x100, "c");
+	made_jitdump_load(d.fd, 300, 0x10020, 0x10, "d");
+	made_jitdump_load(d.fd, 400, 0x10000, 0x100, "a");
+	read_all(&d);
+	EXPECT(&d, 0x10000, 199, "a");
+	EXPECT(&d, 0x10000, 200, "b");
+	EXPECT(&d, 0x1003f, 299, "b");
+	EXPECT(&d, 0x10040, 299, "a"); /* the rest of it may still be there */
+	EXPECT(&d, 0x1001f, 399, "b");
+	EXPECT(&d, 0x10020, 399, "d");
+	EXPECT(&d, 0x10030, 399, "c");
+	EXPECT(&d, 0x10110, 299, "beside");
+	EXPECT(&d, 0x10110, 399, "c");
+	EXPECT(&d, 0x10120, 399, "beside");
+	EXPECT(&d, 0x10020, 400, "a");
+	EXPECT(&d, 0x10110, UINT64_MAX, "c");
+	/* a return address is behind the call: the byte before is looked up for it */
+	assert_string_equal(
+		jitdump_find(d.read, 0x10040 - 1, jitdump_generation(d.read, 0x10040, 250)), "b");
+	assert_string_equal(
+		jitdump_find(d.read, 0x10100 - 1, jitdump_generation(d.read, 0x10100, 450)), "a");
+	end(&d);
+}
+
+static void moved_functions_keep_their_names(void **state)
+{
+	struct dump d;
+
+	(void)state;
+	begin(&d, 0);
+	made_jitdump_load(d.fd, 100, 0x10000, 0x100, "a");
+	made_jitdump_load(d.fd, 100, 0x20000, 0x100, "b");
+	made_jitdump_move(d.fd, 200, 0x10000, 0x30000, 0x100);
+	made_jitdump_move(d.fd, 300, 0x20000, 0x10000, 0x100);
+	made_jitdump_move(d.fd, 300, 0x70000, 0x80000, 0x100); /* of nothing */
+	read_all(&d);
+	EXPECT(&d, 0x10000, 250, "a");
+	EXPECT(&d, 0x30000, 250, "a");
+	EXPECT(&d, 0x10000, 300, "b");
+	EXPECT(&d, 0x80000, 300, NULL);
+	end(&d);
+}
+
+static void without_times_the_latest_function_counts(void **state)
+{
+	struct dump d;
+
+	(void)state;
+	begin(&d, 1);
+	made_jitdump_load(d.fd, 5000, 0x10000, 0x100, "a");
+	made_jitdump_load(d.fd, 6000, 0x10000, 0x80, "b");
+	read_all(&d);
+	EXPECT(&d, 0x10000, 1, "b");
+	EXPECT(&d, 0x10080, 1, "a");
+	assert_int_equal(jitdump_time(d.read), UINT64_MAX);
+	end(&d);
+}
+
+/* What was located before all records were there is named by those that come. */
+static void the_file_grows(void **state)
+{
+	struct dump d;
+	char bytes[4096];
+	uint32_t before;
+	off_t size;
+	int other;
+
+	(void)state;
+	begin(&d, 0);
+	made_jitdump_load(d.fd, 100, 0x10000, 0x100, "a");
+	made_jitdump_load(d.fd, 200, 0x10000, 0x100, "b");
+	made_jitdump_load(d.fd, 300, 0x20000, 0x100, "c");
+	size = lseek(d.fd, 0, SEEK_END);
+	assert_int_equal(pread(d.fd, bytes, sizeof(bytes), 0), size);
+	other = d.fd;
+	d.fd = memfd_create("jitdump", MFD_CLOEXEC);
+	read_all(&d);
+	before = jitdump_generation(d.read, 0x10010, 150);
+	for (off_t i = 0; i < size; i++) {
+		assert_int_equal(write(d.fd, bytes + i, 1), 1);
+		read_all(&d);
+	}
+	close(other);
+	assert_string_equal(jitdump_find(d.read, 0x10010, before), "a");
+	EXPECT(&d, 0x10010, 199, "a");
+	EXPECT(&d, 0x10010, 200, "b");
+	EXPECT(&d, 0x20010, 300, "c");
+	/* the same from the beginning: generations stay */
+	before = jitdump_generation(d.read, 0x10010, 200);
+	jitdump_free(d.read);
+	d.read = jitdump_new();
+	read_all(&d);
+	assert_string_equal(jitdump_find(d.read, 0x10010, before), "b");
+	/* nothing follows the end */
+	made_jitdump_other(d.fd, 3, 400, 0);
+	made_jitdump_load(d.fd, 500, 0x50000, 0x100, "late");
+	read_all(&d);
+	EXPECT(&d, 0x50000, 600, NULL);
+	end(&d);
+}
+
+/* Against a plain array of what was where when. */
+static void random_code_matches_a_model(void **state)
+{
+	enum { BYTES = 512, LOADS = 400 };
+	static int model[LOADS + 1][BYTES];
+	uint32_t seed = 3;
+	struct dump d;
+
+	(void)state;
+	begin(&d, 0);
+	memset(model, -1, sizeof(model));
+	for (int i = 1; i <= LOADS; i++) {
+		uint32_t start, size;
+		char name[16];
+
+		seed = seed * 1664525 + 1013904223;
+		start = (seed >> 8) % BYTES;
+		size = 1 + (seed >> 18) % 90;
+		memcpy(model[i], model[i - 1], sizeof(model[i]));
+		for (uint32_t at = start; at < start + size && at < BYTES; at++)
+			model[i][at] = i;
+		snprintf(name, sizeof(name), "f%d", i);
+		/* around a page's edge */
+		made_jitdump_load(d.fd, (uint64_t)i * 10, 0x10000 - BYTES / 2 + start, size, name);
+	}
+	read_all(&d);
+	for (int i = 1; i <= LOADS; i++)
+		for (uint32_t at = 0; at < BYTES; at++) {
+			const char *name =
+				name_at(&d, 0x10000 - BYTES / 2 + at, (uint64_t)i * 10 + 5);
+
+			if (model[i][at] < 0)
+				continue; /* what comes first, if anything */
+			assert_non_null(name);
+			assert_int_equal(strtol(name + 1, NULL, 10), model[i][at]);
+		}
+	end(&d);
+}
+
+static void hostile_files_cost_names(void **state)
+{
+	static const unsigned char magics[] = "\x44\x54\x69\x4a\x02\0\0\0\x28\0\0\0";
+	size_t huge = 1000000;
+	char *name = malloc(huge + 1);
+	struct dump d;
+
+	(void)state;
+	assert_non_null(name);
+	memset(name, 'x', huge);
+	name[huge] = '\0';
+	begin(&d, 0);
+	made_jitdump_load(d.fd, 100, 0x10000, 0x100, "\033[2J\n\xe2\x80\xae\xff");
+	made_jitdump_load(d.fd, 100, 0x20000, 0x100, name);
+	made_jitdump_load(d.fd, 100, 0x30000, 0x100, "after");
+	read_all(&d);
+	EXPECT(&d, 0x10000, 100, "?[2J???");
+	assert_int_equal(strlen(name_at(&d, 0x20000, 100)), PERF_MAP_MAX_NAME);
+	EXPECT(&d, 0x30000, 100, "after");
+	/* a record that is shorter than it can be ends it, and what was read stays */
+	made_jitdump_bytes(d.fd, "\0\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0", 16);
+	made_jitdump_load(d.fd, 100, 0x40000, 0x100, "unreachable");
+	assert_int_equal(jitdump_read(d.read, d.fd, NULL), -ENOEXEC);
+	read_all(&d);
+	EXPECT(&d, 0x30000, 100, "after");
+	EXPECT(&d, 0x40000, 100, NULL);
+	end(&d);
+	/* a name without an end; a record without room for what it is */
+	begin(&d, 0);
+	made_jitdump_bytes(d.fd, "\0\0\0\0\x3a\0\0\0\0\0\0\0\0\0\0\0", 16);
+	name[42] = '\0';
+	memset(name, 1, 42);
+	made_jitdump_bytes(d.fd, name, 42);
+	assert_int_equal(jitdump_read(d.read, d.fd, NULL), -ENOEXEC);
+	end(&d);
+	begin(&d, 0);
+	made_jitdump_other(d.fd, 0, 100, 8);
+	assert_int_equal(jitdump_read(d.read, d.fd, NULL), -ENOEXEC);
+	end(&d);
+	begin(&d, 0);
+	made_jitdump_other(d.fd, 1, 100, 8);
+	assert_int_equal(jitdump_read(d.read, d.fd, NULL), -ENOEXEC);
+	end(&d);
+	/* other files, and other versions */
+	d.fd = memfd_create("jitdump", MFD_CLOEXEC);
+	d.read = jitdump_new();
+	made_jitdump_bytes(d.fd, magics, 12);
+	read_all(&d); /* it may become one */
+	made_jitdump_bytes(d.fd, name, 100);
+	assert_int_equal(jitdump_read(d.read, d.fd, NULL), -ENOEXEC);
+	end(&d);
+	/* code as large as all memory has names where that is affordable */
+	begin(&d, 0);
+	made_jitdump_load(d.fd, 100, 0x1000, UINT64_MAX - 0x2000, "everything");
+	made_jitdump_load(d.fd, 200, UINT64_MAX / 2, 0x100, "inside");
+	read_all(&d);
+	EXPECT(&d, 0x1000, 300, "everything");
+	EXPECT(&d, UINT64_MAX / 2, 300, "inside");
+	EXPECT(&d, UINT64_MAX / 2 + 0x100, 300, NULL);
+	end(&d);
+	free(name);
+}
+
+/* One page's code, replaced all the time: each lookup takes a bounded number of steps. */
+static void limits_hold(void **state)
+{
+	struct budget_share share;
+	struct dump d;
+
+	(void)state;
+	begin(&d, 0);
+	for (int i = 0; i < 70000; i++)
+		made_jitdump_load(d.fd, 100 + (uint64_t)i, 0x10000, 0x100, i % 2 ? "odd" : "even");
+	read_all(&d);
+	EXPECT(&d, 0x10000, 100 + 69999, "odd");
+	EXPECT(&d, 0x10000, 100 + 69998, "odd"); /* beyond all generations: the latest */
+	assert_true(jitdump_generation(d.read, 0x10000, UINT64_MAX) <= JITDUMP_LATEST);
+	jitdump_free(d.read);
+
+	d.read = jitdump_new();
+	budget_share_open(&share, 100000);
+	assert_int_equal(jitdump_read(d.read, d.fd, &share), -ENOSPC);
+	assert_true(share.was_refused);
+	EXPECT(&d, 0x10000, 100, "even");
+	assert_true(budget_share_close(&share) <= 100000);
+	end(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions_have_names),
+		cmocka_unit_test(addresses_that_are_used_again_have_a_name_for_each_time),
+		cmocka_unit_test(moved_functions_keep_their_names),
+		cmocka_unit_test(without_times_the_latest_function_counts),
+		cmocka_unit_test(the_file_grows),
+		cmocka_unit_test(random_code_matches_a_model),
+		cmocka_unit_test(hostile_files_cost_names),
+		cmocka_unit_test(limits_hold),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
