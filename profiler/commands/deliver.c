@@ -13,6 +13,7 @@
 #include "profiler/report/strict.h"
 #include "profiler/report/summary.h"
 #include "profiler/report/top.h"
+#include "profiler/report/unnamed_code.h"
 
 unsigned int deliver_needs(const struct options *o)
 {
@@ -320,6 +321,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	}
 	gpu_table_report_devices(log, shown);
 	summary_report_unnamed(log, &shown->unnamed);
+	unnamed_code_report(log, result);
 	report_top(log, o, shown);
 	status = write_all(log, o, outputs, opener, &d);
 	if (o->output_count > 0 && strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) == 0 &&
