@@ -18,14 +18,35 @@
 #define NOT_STARTED 127
 #define KILL_MS 200 /* wait after killing */
 
-/* Set after a client hangs or cannot be started. */
-static bool gave_up;
+static int64_t left_ms;
+static bool ran_out;
+static uint64_t not_asked;
 
-static bool is_allowed(void)
+void debuginfod_allow(unsigned int milliseconds)
+{
+	left_ms = milliseconds;
+	ran_out = false;
+	not_asked = 0;
+}
+
+uint64_t debuginfod_not_asked(void)
+{
+	return not_asked;
+}
+
+/* The environment may be that of another user. */
+static bool is_borrowed_root(void)
+{
+	return geteuid() == 0 &&
+	       (getenv("SUDO_UID") || getenv("DOAS_USER") || getenv("PKEXEC_UID"));
+}
+
+static bool is_possible(void)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 
-	return urls && *urls && geteuid() == getuid() && getegid() == getgid();
+	return urls && *urls && geteuid() == getuid() && getegid() == getgid() &&
+	       !is_borrowed_root();
 }
 
 /*
@@ -105,12 +126,13 @@ static int finish(pid_t pid, int64_t deadline)
 
 int debuginfod_find(const char *build_id, char *path, size_t size)
 {
-	int64_t deadline = monotonic_ms() + DEBUGINFOD_TIMEOUT_MS;
+	int64_t start = monotonic_ms(), deadline = start + left_ms;
 	int ends[2], status;
 	bool in_time;
 	pid_t pid;
 
-	if (gave_up || !is_allowed() || pipe2(ends, O_CLOEXEC) != 0)
+	not_asked += ran_out;
+	if (left_ms <= 0 || !is_possible() || pipe2(ends, O_CLOEXEC) != 0)
 		return -ENOENT;
 	pid = fork();
 	if (pid == 0)
@@ -119,7 +141,9 @@ int debuginfod_find(const char *build_id, char *path, size_t size)
 	in_time = pid > 0 && read_until(ends[0], deadline, path, size);
 	close(ends[0]);
 	status = pid > 0 ? finish(pid, in_time ? deadline : 0) : NOT_STARTED;
-	gave_up = status == NOT_STARTED || monotonic_ms() >= deadline;
+	left_ms -= status == NOT_STARTED ? left_ms : monotonic_ms() - start;
+	ran_out = left_ms <= 0 && status != NOT_STARTED;
+	not_asked += ran_out && !in_time;
 	if (!in_time || status != 0)
 		return -ENOENT;
 	path[strcspn(path, "\n")] = '\0';

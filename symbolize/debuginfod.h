@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queries a debuginfod server for a debug file, using its client `debuginfod-find`.
+ * Queries debuginfod servers for a debug file, using their client `debuginfod-find`.
  *
- * Only if DEBUGINFOD_URLS is set and not empty, which is how users allow it; and only if effective
- * and real ids are equal: the client is searched in PATH and writes a cache in the home folder,
- * which a set-user-id program must not do on behalf of its caller. sudo removes the variable unless
- * configured to keep it.
+ * Build ids tell others what runs here, and waiting takes time, so it is done only where the user
+ * has asked for it, whatever the environment has: some distributions set DEBUGINFOD_URLS for
+ * everyone. It is never done with privilege: the client is searched in PATH, reads the environment
+ * and writes a cache in the home folder, which are the caller's under sudo, doas and pkexec, and in
+ * set-user-id programs.
  *
- * After DEBUGINFOD_TIMEOUT_MS the client is killed with its process group, and not started again in
- * this process, nor if it cannot be started: a profile has many modules. The client itself
- * remembers what servers do not have. Blocks. Not thread-safe. Prints nothing.
+ * All queries together have one budget of time. When it is used up the client is killed with its
+ * process group, and not started again, nor if it cannot be started. The client itself remembers
+ * what servers do not have. Blocks. Not thread-safe. Prints nothing.
  */
 #ifndef SYMBOLIZE_DEBUGINFOD_H
 #define SYMBOLIZE_DEBUGINFOD_H
 
 #include <stddef.h>
-#include "symbolize/budget.h"
+#include <stdint.h>
+
+/* From here on servers are asked, for so long in all; at the start of the process: 0. */
+void debuginfod_allow(unsigned int milliseconds);
+
+/* How many files were not asked for because time was up. */
+uint64_t debuginfod_not_asked(void);
 
 /*
  * The path of the debug file with this build id in hexadecimal, as printed by the client: 0, or

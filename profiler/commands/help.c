@@ -87,7 +87,7 @@ static const struct topic topics[HELP_TOPICS] = {
 	[TOPIC_NAMES] =
 		{"Stacks and names", "Stacks and names",
 		 "Names come from symbols of files, separate debug files, debuginfod servers (with "
-		 "DEBUGINFOD_URLS), jit-PID.dump and /tmp/perf-PID.map of JIT compilers, and the "
+		 "--debuginfod), jit-PID.dump and /tmp/perf-PID.map of JIT compilers, and the "
 		 "kernel. C++ and Rust are demangled. [libfoo.so+0x1a2b0] is a function of that "
 		 "file without a name, by its address; [libfoo.so] is other code without one.",
 		 "A stack that begins at [truncated] was too deep."},

@@ -372,6 +372,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_RAW_NAMES:
 		o->raw_names = true;
 		return true;
+	case OPT_DEBUGINFOD:
+		o->debuginfod = true;
+		return true;
 	case OPT_INLINES:
 		o->inlines = true;
 		return true;

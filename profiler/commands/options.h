@@ -56,6 +56,7 @@ struct options {
 	const char *record; /* prefix of files to keep the raw input in; NULL: none */
 	bool raw_names;
 	bool inlines; /* inlined functions as frames of their own */
+	bool debuginfod;
 	bool as_root;
 	bool live;   /* show what the command does while it runs */
 	bool open;   /* show the first report or picture in a browser */

@@ -98,7 +98,8 @@ static void finish_timeline(struct run *r, struct ledger *ledger)
 static int finish(struct run *r, struct session *session, int status)
 {
 	const struct options *o = r->options;
-	struct naming_options naming = {.raw_names = o->raw_names, .inlines = o->inlines};
+	struct naming_options naming = {
+		.raw_names = o->raw_names, .inlines = o->inlines, .debuginfod = o->debuginfod};
 	struct collected collected = collect_results(session_collect(session));
 	struct totals totals = session_totals(session);
 	char *command = command_text(o->command), *folder = getcwd(NULL, 0);
@@ -111,6 +112,9 @@ static int finish(struct run *r, struct session *session, int status)
 		log_line(&r->log, "The command ran as root: --as-root");
 	summary_report(&r->log, &o->measure, &totals);
 	summary_report_cut(&r->log, collected.cut, collected.symbolizer);
+	if (o->debuginfod)
+		log_line(&r->log, "Asking the servers in DEBUGINFOD_URLS for debug files, for 30 s "
+				  "at most");
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	malloc_trim(0); /* what the run needed has been freed in small pieces, too */
 	symbolizer_set_kallsyms(collected.symbolizer, r->kallsyms);
@@ -226,6 +230,23 @@ static const struct supervisor_display *start_live(struct run *r)
 	return r->live.display.pid > 0 ? &r->live.display : NULL;
 }
 
+static bool check_debuginfod(struct run *r)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	if (!r->options->debuginfod)
+		return true;
+	if (r->identity.keeps_root)
+		log_error(&r->log, "--debuginfod is not for root on behalf of another user: not "
+				   "with --as-root");
+	else if (!urls || !*urls)
+		log_error(&r->log,
+			  "--debuginfod asks the servers in DEBUGINFOD_URLS, which is not set");
+	else
+		return true;
+	return false;
+}
+
 static int supervise(struct run *r)
 {
 	int status,
@@ -251,7 +272,7 @@ int run(const struct options *options, const struct inherited *inherited)
 
 	switch (identity_find(&r.identity, options->as_root)) {
 	case 0:
-		if (!compare_check_baselines(&r.log, options, &r.identity))
+		if (!check_debuginfod(&r) || !compare_check_baselines(&r.log, options, &r.identity))
 			return EXIT_PROFILER_FAILED;
 		return supervise(&r);
 	case -EPERM:

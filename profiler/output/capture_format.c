@@ -221,5 +221,6 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.unwound.ends[UNWIND_NOT_CODE]),
 	NUMBER(ledger.unwound.ends[UNWIND_UNREADABLE]),
 	NUMBER(ledger.unwound.ends[UNWIND_LOOP]),
+	NUMBER(unnamed.not_asked),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -10,6 +10,8 @@
 #include "profiler/profile/marks.h"
 #include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
+#include "symbolize/budget.h"
+#include "symbolize/debuginfod.h"
 #include "symbolize/demangle.h"
 #include "symbolize/intern.h"
 #include "symbolize/text.h"
@@ -507,6 +509,7 @@ static void find_names(struct naming *n)
 		if (timeline_kinds_with_stack(n->in->timeline, i))
 			want_stack(n, seen, i);
 	free(seen);
+	debuginfod_allow(n->options->debuginfod ? DEBUGINFOD_RUN_MS : 0);
 	symbolizer_name_wanted(n->in->symbolizer, n->options->inlines);
 }
 
@@ -518,7 +521,8 @@ static struct unnamed count_unnamed(const struct symbolizer *symbolizer)
 				.unreadable_path = stats.unreadable_path,
 				.refused = stats.refused,
 				.stuck = stats.stuck,
-				.mangled = stats.mangled};
+				.mangled = stats.mangled,
+				.not_asked = debuginfod_not_asked()};
 }
 
 static bool allocate(struct naming *n)

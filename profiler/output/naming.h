@@ -14,8 +14,9 @@
 #include "profiler/profile/result.h"
 
 struct naming_options {
-	bool raw_names; /* keep kernel names mangled */
-	bool inlines;   /* inlined functions as frames of their own */
+	bool raw_names;  /* keep kernel names mangled */
+	bool inlines;    /* inlined functions as frames of their own */
+	bool debuginfod; /* ask servers for debug files */
 };
 
 /*

@@ -83,6 +83,7 @@ struct unnamed {
 	uint64_t refused;            /* symbol tables that are too large */
 	uint64_t stuck;              /* files and processes that did not respond in time */
 	uint64_t mangled;            /* names that take too long to demangle */
+	uint64_t not_asked;          /* debug files that servers were not asked for in time */
 	uint64_t not_kept;           /* stacks and names beyond the memory that there is */
 };
 

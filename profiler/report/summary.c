@@ -474,6 +474,11 @@ void summary_report_unnamed(struct log *log, const struct unnamed *u)
 			 "%" PRIu64 " symbol table%s %s too large to read: some code appears as "
 			 "[name]",
 			 u->refused, s(u->refused), pick(u->refused, "is", "are"));
+	if (u->not_asked)
+		log_warn(log,
+			 "the servers in DEBUGINFOD_URLS took longer than 30 s: %" PRIu64
+			 " debug file%s %s not there in time",
+			 u->not_asked, s(u->not_asked), pick(u->not_asked, "was", "were"));
 	if (u->mangled)
 		log_warn(log, "%" PRIu64 " name%s too long to demangle, and %s mangled", u->mangled,
 			 pick(u->mangled, " takes", "s take"), pick(u->mangled, "stays", "stay"));

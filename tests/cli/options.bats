@@ -38,7 +38,7 @@ wrong_usage()
 	run_profile --help
 	expect_status 0
 	expect_empty stderr
-	for option in '-o FILE' -gpu-only -cpu-only '-F, --freq HZ' '--unit UNIT' --raw-names --inlines \
+	for option in '-o FILE' -gpu-only -cpu-only '-F, --freq HZ' '--unit UNIT' --raw-names --inlines --debuginfod \
 		'-injection-lib PATH' '-cuda-lib PATH' --as-root --flame -v -q --version '-h, --help'; do
 		expect_line stdout "^  .*$option"
 	done

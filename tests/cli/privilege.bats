@@ -62,12 +62,36 @@ fake_debuginfod()
 	make_stripped_program
 	fake_debuginfod
 	as_tester env PATH="$PWD/bin:$PATH" DEBUGINFOD_URLS=http://localhost:1 \
-		"$profile" -q -o theirs/out.folded sh -c './show_status $PPID >theirs/start; exec ./stripped'
+		"$profile" -q --debuginfod -o theirs/out.folded \
+		sh -c './show_status $PPID >theirs/start; exec ./stripped'
 	expect_status 0
 	they_are theirs/start 4242 '4242 4243 4244' $perfmon_and_bpf
 	they_are theirs/naming 4242 '4242 4243 4244' $none
 	expect_equal 'capabilities of all threads' "$(sort -u theirs/threads)" $none
 	expect_equal owner "$(stat -c %u:%g:%a theirs/out.folded)" 4242:4242:644
+}
+
+@test "debuginfod servers are asked only with --debuginfod, never as root for somebody else" {
+	make_stripped_program
+	fake_debuginfod
+	export PATH="$PWD/bin:$PATH" DEBUGINFOD_URLS=http://localhost:1
+	mkdir -p theirs
+	run_profile -cpu-only -o theirs/out.folded ./stripped 100
+	expect_status 0
+	expect_no_line stderr DEBUGINFOD
+	run_profile -cpu-only --debuginfod -o theirs/out.folded ./stripped 100
+	expect_status 0
+	expect_equal announcements "$(grep -c '^Asking the servers in DEBUGINFOD_URLS' stderr)" 1
+	test -s theirs/naming
+	rm theirs/naming
+	as_tester env "PATH=$PATH" "$profile" --debuginfod --as-root -o theirs/out.folded ./show_status
+	expect_status 125
+	expect_line stderr 'not for root on behalf of another user'
+	unset DEBUGINFOD_URLS
+	run_profile --debuginfod -o theirs/out.folded ./stripped 100
+	expect_status 125
+	expect_line stderr 'DEBUGINFOD_URLS, which is not set'
+	test ! -e theirs/naming
 }
 
 @test "under sudo of a user without a name" {

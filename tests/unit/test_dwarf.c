@@ -5,6 +5,7 @@
  */
 #include "unit.h"
 #include "symbolize/demangle.h"
+#include "symbolize/debuginfod.h"
 #include "symbolize/dwarf.h"
 #include "symbolize/modules.h"
 #include "symbolize/symbolizer.h"
@@ -220,6 +221,7 @@ static void separate_debug_files(void **state)
 
 static void debug_files_of_servers(void **state)
 {
+	static const char *const callers[] = {"SUDO_UID", "DOAS_USER", "PKEXEC_UID"};
 	char path[512];
 	struct dwarf *dwarf;
 
@@ -232,12 +234,21 @@ static void debug_files_of_servers(void **state)
 	      folder, folder, folder);
 	snprintf(path, sizeof(path), "%s/bin:%s", folder, getenv("PATH"));
 	setenv("PATH", path, 1);
+	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:9", 1);
 	assert_int_equal(load("part", &dwarf), -ENOENT); /* nobody allowed it */
+	debuginfod_allow(10000);
 	setenv("DEBUGINFOD_URLS", "", 1);
 	assert_int_equal(load("part", &dwarf), -ENOENT);
+	unsetenv("DEBUGINFOD_URLS");
+	assert_int_equal(load("part", &dwarf), -ENOENT);
+	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:9", 1);
+	for (size_t i = 0; geteuid() == 0 && i < sizeof(callers) / sizeof(*callers); i++) {
+		setenv(callers[i], "1000", 1); /* root with the environment of somebody */
+		assert_int_equal(load("part", &dwarf), -ENOENT);
+		unsetenv(callers[i]);
+	}
 	shell("test ! -e asked");
 
-	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:9", 1);
 	assert_int_equal(check_all("part", "whole", FUNCTIONS), 4);
 	shell("test \"$(cat asked)\" = \"debuginfo $(readelf -n part | "
 	      "awk '/Build ID/ {print $3}')\"");
@@ -245,10 +256,24 @@ static void debug_files_of_servers(void **state)
 	assert_int_equal(load("part", &dwarf), -ENOENT); /* another program's */
 	shell("rm served && mkfifo served");
 	assert_int_equal(load("part", &dwarf), -ENOENT);
+	assert_int_equal(debuginfod_not_asked(), 0);
 	shell("printf '#!/bin/sh\\necho %s/x\\nsleep 60\\n' >bin/debuginfod-find", folder);
+	debuginfod_allow(300);
 	assert_int_equal(load("part", &dwarf), -ENOENT); /* killed */
+	assert_int_equal(debuginfod_not_asked(), 1);
 	shell("mv x served && printf '#!/bin/sh\\necho %s/served\\n' >bin/debuginfod-find", folder);
 	assert_int_equal(load("part", &dwarf), -ENOENT); /* not requested again */
+	assert_int_equal(debuginfod_not_asked(), 2);
+	/* one budget for all: short answers use it up, too */
+	shell("rm asked && printf '#!/bin/sh\\necho >>%s/asked\\nsleep 0.15\\nexit 1\\n' "
+	      ">bin/debuginfod-find",
+	      folder);
+	debuginfod_allow(400);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(load("part", &dwarf), -ENOENT);
+	shell("test $(wc -l <asked) -le 3 && test $(wc -l <asked) -ge 1");
+	assert_true(debuginfod_not_asked() >= 3);
+	debuginfod_allow(0);
 	unsetenv("DEBUGINFOD_URLS");
 }
 

@@ -107,6 +107,10 @@ static void long_options_take_one_dash_or_two(void **state)
 	assert_true(options.measure.nvtx);
 	assert_run("--waits", "app");
 	assert_true(options.measure.waits);
+	assert_run("app");
+	assert_false(options.debuginfod);
+	assert_run("--debuginfod", "app");
+	assert_true(options.debuginfod);
 	assert_run("--inlines", "app");
 	assert_true(options.inlines);
 	assert_run("-inlines", "app");
