@@ -232,6 +232,18 @@ the_same_by_uprobe()
 	expect_line dump.folded 'turning .*spin\.js:1'
 }
 
+@test "generated code at an address that is used again has the name of its time" {
+	local rare
+
+	run_profile -q -cpu-only -F 997 -o reuse.folded --unit ns "$workloads/jit_reuse" 1600
+	expect_status 0
+	rare=$(awk '/;rare / { rare += $NF } /;(rare|frequent) / { all += $NF }
+		END { print int(100 * rare / all + 0.5) }' reuse.folded)
+	echo "rare: $rare %"
+	[ "$rare" -ge 20 ] && [ "$rare" -le 30 ]
+	expect_no_line reuse.folded '\[jit\]'
+}
+
 # Written at its end: it is found though the process is gone when names are looked up.
 @test "generated code of Java has names, from the perf map that it leaves" {
 	needs_command java

@@ -137,7 +137,7 @@ static void the_loader_writes_addresses(void **state)
 
 		made_go_table(table, versions[i], TEXT, functions, 3, END);
 		list[count++] = relative(TABLE - 8, 1);
-		list[count++] = relative(TABLE + sizeof(table) - 7, 1); /* not wholly in it */
+		list[count++] = relative(TABLE + sizeof(table) - 1, 1); /* not wholly in it */
 		if (i >= 2) {                                           /* one address */
 			made_go_put(table, 24, 0, 8);
 			list[count++] = relative(TABLE + 24, TEXT);
