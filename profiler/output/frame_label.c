@@ -42,10 +42,32 @@ static bool begins_with(const struct frame_label *label, uint32_t at, const char
 	return true;
 }
 
+static bool is_digit(uint32_t c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* Where "+0x1a2b0]" begins in the name of a function without a symbol (place_name.h); 0: it is
+ * none. */
+static uint32_t address_part(const struct frame_label *label)
+{
+	uint32_t at = label->count > 0 ? label->count - 1 : 0;
+
+	if (!begins_with(label, 0, "[") || !begins_with(label, at, "]"))
+		return 0;
+	while (at > 0 && is_digit(label->text[at - 1]))
+		at--;
+	return at > 3 && at + 1 < label->count && begins_with(label, at - 3, "+0x") ? at - 3 : 0;
+}
+
 /* Where the next part of a qualified name begins, behind `at`; 0: there is none. */
 static uint32_t next_part(const struct frame_label *label, const struct frame_info *frame,
 			  uint32_t at)
 {
+	uint32_t address = address_part(label);
+
+	if (address > 0)
+		return address > at ? address : 0;
 	for (uint32_t depth = 0; at < label->count; at++) {
 		uint32_t c = label->text[at];
 

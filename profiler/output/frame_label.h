@@ -21,8 +21,8 @@ struct frame_label {
 };
 
 /*
- * As much of the name as fits: all of it; the short one; its last parts, "…gemm<…>"; or the
- * beginning of the last part, up to the end of a word if there is one not too far ahead.
+ * As much of the name as fits: all of it; the short one; its last parts, "…gemm<…>", "…+0x1a2b0]";
+ * or the beginning of the last part, up to the end of a word if there is one not too far ahead.
  */
 void frame_label_fit(struct frame_label *label, const struct frame_info *frame, uint32_t columns);
 

@@ -54,6 +54,12 @@ static void the_last_parts_matter_most(void **state)
 	const char *name = "server::InferencePipeline::run";
 
 	(void)state;
+	check_fit(CLASS_NATIVE, "[libx264.so.164+0x522d0]", 24, "[libx264.so.164+0x522d0]");
+	check_fit(CLASS_NATIVE, "[libx264.so.164+0x522d0]", 23, DOTS "+0x522d0]");
+	check_fit(CLASS_NATIVE, "[libx264.so.164+0x522d0]", 10, DOTS "+0x522d0]");
+	check_fit(CLASS_NATIVE, "[libx264.so.164+0x522d0]", 9, "+0x522d0" DOTS);
+	check_fit(CLASS_NATIVE, "[a+0x]", 5, "[a+" DOTS);
+	check_fit(CLASS_NATIVE, "[libfoo.so]", 9, "[libfoo." DOTS);
 	check_fit(CLASS_NATIVE, name, 29, DOTS "InferencePipeline::run");
 	check_fit(CLASS_NATIVE, name, 23, DOTS "InferencePipeline::run");
 	check_fit(CLASS_NATIVE, name, 22, DOTS "run");

@@ -216,9 +216,11 @@ function width(text) {
 
 // Where the parts of a qualified name begin.
 function partsOf(name, isPython) {
-	const parts = [];
+	const parts = [], address = /^\[.*?(\+0x[0-9a-f]+\])$/s.exec(name);
 	let level = 0;
 
+	if (address) // of a function without a symbol
+		return [name.length - address[1].length];
 	for (let i = 0; i < name.length - 1; i++) {
 		if ('(<['.includes(name[i]))
 			level++;
