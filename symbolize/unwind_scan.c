@@ -27,6 +27,7 @@
 #define CANDIDATES_MAX 16u
 #define GAP_SURE 65536u     /* a gap between described functions that is one piece of assembler */
 #define FUNCTION_NEAR 4096u /* in a larger one, how far a function reaches */
+#define REST_MAX 64u        /* the end of a function whose description ends before */
 /* Most words are no addresses of code. */
 #define FIRST_ADDRESS 4096u
 #define ADDRESS_END (UINT64_C(1) << 56)
@@ -77,13 +78,22 @@ static struct code_ref byte_of(const struct frame_place *place)
 	return code;
 }
 
-/* Whether `target` is the beginning of the function without information that has `pc`. */
+/*
+ * Whether `target` is the beginning of the function that has the pc, where that has no information.
+ * The C library's clone has some up to the system call: after it, it would be wrong in the child.
+ */
 static bool is_callee(struct walk *w, struct code_ref target, const struct frame_place *callee)
 {
 	struct code_ref pc = byte_of(callee);
-	struct cfi_bounds bounds = symbolizer_cfi_bounds(w->s, pc);
+	struct cfi_bounds bounds = symbolizer_cfi_bounds(w->s, pc), function;
 	uint64_t most = bounds.end - bounds.start <= GAP_SURE ? GAP_SURE : FUNCTION_NEAR;
 
+	if (target.module == pc.module && bounds.end - bounds.start <= REST_MAX) {
+		function = symbolizer_cfi_bounds(w->s, target);
+		if (function.is_function && function.start == target.offset &&
+		    function.end == bounds.start)
+			return true;
+	}
 	return target.module == pc.module && target.offset >= bounds.start &&
 	       target.offset <= pc.offset && pc.offset - target.offset < most;
 }

@@ -23,6 +23,7 @@ static const char source[] =
 	"	call *%rax\nrsp_indirect:\n"
 	"	call bare\nrsp_bare:\n"
 	"	call by_rbp\nrsp_other:\n"
+	"	call cloning\nrsp_cloning:\n"
 	"	nop\nrsp_nocall:\n"
 	"	add $24,%rsp\n	.cfi_def_cfa_offset 8\n	ret\n	.cfi_endproc\n"
 	/* the same, another function */
@@ -51,6 +52,11 @@ static const char source[] =
 	"	.globl broken\nbroken:	.cfi_startproc\n	.cfi_escape 0x0f,3,0x2f,0xfd,0xff\n"
 	"	nop\n	call *%rax\nbroken_call:	nop\n	.cfi_endproc\n"
 	/* assembler without information, in one piece */
+	/* as the C library makes threads: no information from the system call on */
+	"	.globl cloning\ncloning:	.cfi_startproc\n	mov $56,%eax\n	"
+	".cfi_endproc\n"
+	"	syscall\ncloning_pc:	test %rax,%rax\n	jz cloned\n	ret\n"
+	"cloned:	.cfi_startproc\n	.cfi_undefined rip\n	hlt\n	.cfi_endproc\n"
 	"	.balign 64\nbare_before:	call *%rdx\nbare_call:	ret\n"
 	"	.globl bare\nbare:	push %rbp\n	push %rbx\n"
 	"bare_pc:	nop\n	call *%rcx\nbare_indirect:	pop %rbx\n	pop %rbp\n	"
@@ -343,6 +349,22 @@ static void a_direct_call_of_it_is_the_caller(void **state)
 	push(t, at("rsp_bare"));
 	push_start(t);
 	expect_frames(t, UNWIND_WHOLE, "bare_pc", "rsp_bare", "start_indirect", NULL);
+}
+
+/* Also where rbp is the frame pointer of a function further up. */
+static void the_rest_of_a_function_has_its_caller(void **state)
+{
+	struct thread *t = *state;
+
+	run_at(t, at("cloning_pc"));
+	push(t, at("rsp_cloning"));
+	push_data(t, 3);
+	push(t, at("rbp_indirect"));
+	t->registers.value[CFI_RBP] = push(t, 0);
+	push(t, at("start_indirect"));
+	push_data(t, 2);
+	expect_frames(t, UNWIND_WHOLE, "cloning_pc", "rsp_cloning", "rbp_indirect",
+		      "start_indirect", NULL);
 }
 
 static void an_indirect_call_is_the_caller(void **state)
@@ -732,6 +754,7 @@ int main(void)
 		TEST(a_signal_came_on_a_stack_below),
 		TEST(the_reasons_of_cuts),
 		TEST(a_direct_call_of_it_is_the_caller),
+		TEST(the_rest_of_a_function_has_its_caller),
 		TEST(an_indirect_call_is_the_caller),
 		TEST(it_has_a_caller_itself),
 		TEST(words_that_are_no_return_addresses),
