@@ -109,8 +109,8 @@ expected_of_version()
 		expect_line out.folded ';case_callback \([^;]*\);.*ffi_call;.*;[^;]*called \([^;]*\);launch '
 		expect_line out.folded ';case_sorted \([^;]*\);[^;]*key \([^;]*\);launch '
 		options=--native-python trace "$python" callback sorted
-		expect_line out.folded ';case_sorted \([^;]*\);.*;(_PyEval_EvalFrameDefault|\[python3\.[0-9]+\]);[^;]*key \([^;]*\);(.*;)?launch '
-		expect_line out.folded ';(_PyEval_EvalFrameDefault|\[python3\.[0-9]+\]);<module> \('
+		expect_line out.folded ';case_sorted \([^;]*\);.*;(_PyEval_EvalFrameDefault|\[python3\.[0-9]+[^];]*\]);[^;]*key \([^;]*\);(.*;)?launch '
+		expect_line out.folded ';(_PyEval_EvalFrameDefault|\[python3\.[0-9]+[^];]*\]);<module> \('
 	done
 }
 
@@ -523,7 +523,7 @@ os._exit(0)"
 	run_profile -cpu-only -F 500 --native-python -o out.folded "${pythons[0]}" \
 		"$workloads/../../../tests/workloads/python_burn.py" 0.2
 	expect_status 0
-	expect_line out.folded ';(_PyEval_EvalFrameDefault|\[python3\.[0-9]+\]);<module> \(python_burn.py\);'
+	expect_line out.folded ';(_PyEval_EvalFrameDefault|\[python3\.[0-9]+[^];]*\]);<module> \(python_burn.py\);'
 }
 
 @test "many threads launch, daemons until the interpreter is gone: nothing breaks, no stack is wrong" {
