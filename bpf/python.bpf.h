@@ -324,17 +324,23 @@ static __always_inline bool copy_mark(struct stack_python_link *link,
 	return 1;
 }
 
-/* Of a link whose frame is at `frame`. */
+/*
+ * Of a link whose frame is at `frame`. The last of a thread's anchors is no evaluation's: it lies
+ * in the thread's state.
+ */
 static __always_inline void note_anchor(const struct stack_python *p,
 					struct stack_python_link *link, __u64 frame,
 					struct python_scratch *s)
 {
+	__u64 next;
+
 	link->anchor = 0;
 	if (link->owner >= p->owner_of_shim) {
 		link->anchor = frame;
 	} else if (s->anchor && link->owner >= p->owner_of_entry) {
-		link->anchor = s->anchor;
-		s->anchor = user_word(s->anchor + p->anchor_previous);
+		next = user_word(s->anchor + p->anchor_previous);
+		link->anchor = next ? s->anchor : 0;
+		s->anchor = next;
 	}
 }
 

@@ -455,6 +455,36 @@ static struct python_title title_of(struct pythons *p, uint32_t program,
 
 /* ---- samples ---- */
 
+/*
+ * An evaluation of CPython 3.10 gives up its anchor before its frame. In between there is a frame
+ * more than there are anchors, so each has its caller's: the innermost is left out.
+ */
+static void drop_leaving(struct python_stack *stack, uint32_t states[PYTHON_FRAMES_MAX])
+{
+	struct python_frame *frames = stack->frames;
+	uint32_t to = 0, end;
+
+	for (uint32_t i = 0; i < stack->count; i = end) {
+		uint64_t anchor = frames[i].anchor;
+		bool is_leaving;
+
+		for (end = i + 1; end < stack->count && states[end] == states[i];)
+			end++;
+		is_leaving = frames[end - 1].anchor == 0;
+		for (uint32_t k = i + is_leaving; k < end; k++) {
+			uint64_t callers = frames[k].anchor;
+
+			states[to] = states[k];
+			frames[to] = frames[k];
+			if (is_leaving)
+				frames[to].anchor = anchor;
+			anchor = callers;
+			to++;
+		}
+	}
+	stack->count = to;
+}
+
 /* Converts the links that the BPF side read for python_frames_read. */
 static void take_links(const struct stack_python_chain *chain, const struct python_offsets *o,
 		       struct python_stack *stack, uint32_t states[PYTHON_FRAMES_MAX])
@@ -483,6 +513,9 @@ static void take_links(const struct stack_python_chain *chain, const struct pyth
 				    (o->frame_form == PYTHON_FRAME_FLAG && link->owner)};
 		states[stack->count++] = link->state;
 	}
+	if (o->frame_form == PYTHON_FRAME_EACH && o->thread_anchor != PYTHON_NO_OFFSET &&
+	    chain->is_whole)
+		drop_leaving(stack, states);
 }
 
 /* The frames of one evaluation, and where on the C stack that is. */

@@ -709,7 +709,7 @@ static void a_ring_that_fills_wakes_up(void **state)
 	k = open_without_samples();
 	m = start_mapper();
 	assert_int_equal(kernel_events_watch(k, epoll, TAG), 0);
-	order(&m, 2500); /* far more than half of a ring's 256 KiB */
+	order(&m, 10000); /* far more than half of a ring's 1 MiB */
 	assert_int_equal(epoll_wait(epoll, &ready, 1, PATIENCE_S * 1000), 1);
 	assert_int_equal(ready.data.u32, TAG);
 	await_mapper(&m);
