@@ -150,6 +150,9 @@ struct gpu_event_nvtx {
  * A call stack of the process that launches refer to: the launch function's name, then frames from
  * its caller outwards. Ids start at 1. Addresses are those of the moment; code may be unmapped
  * later.
+ *
+ * A thread that works for others has a name, `handed_to`; what it does is for a thread that waits
+ * for it, with the stack `handed_from`, which was sent before and has no function.
  */
 #define GPU_STACK_MAX_FRAMES 210 /* at 17 characters each, still one line */
 struct gpu_event_stack {
@@ -159,7 +162,12 @@ struct gpu_event_stack {
 	uint32_t count;
 	const struct gpu_event_frame *frames; /* innermost first */
 	uint32_t is_unordered;                /* Python ones may not be where they belong */
+	uint32_t handed_from;                 /* the id of a stack; 0: it is not known whose */
+	const char *handed_to;                /* NULL, "": the thread works for itself */
 };
+
+/* How the kernel's names of threads that work for others begin. */
+#define GPU_HANDED_TO_PREFIX "pt_autograd_"
 
 /* Whether a launch came through the runtime (libcudart) or directly through the driver. */
 enum gpu_launch_family {

@@ -378,6 +378,8 @@ static void get_stack(struct reader *r, struct gpu_wire_decoder *decoder, struct
 	e->function = get_string(r, "f");
 	e->frames = decoder->frames;
 	get_frames(r, "a", decoder->frames, &e->count);
+	e->handed_from = get_u32_or_0(r, "from");
+	e->handed_to = member(r, "to") ? get_string(r, "to") : "";
 }
 
 static void get_pycode(struct reader *r, struct gpu_event_pycode *e)

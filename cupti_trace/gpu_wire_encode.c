@@ -215,6 +215,10 @@ static void put_stack(struct line *l, const struct gpu_event_stack *e)
 	if (e->is_unordered)
 		put_uint(l, "u", e->is_unordered);
 	put_string(l, "f", e->function, 100);
+	if (e->handed_to && e->handed_to[0])
+		put_string(l, "to", e->handed_to, 24);
+	if (e->handed_from)
+		put_uint(l, "from", e->handed_from);
 	put_frames(l, "a", e->frames, e->count);
 }
 

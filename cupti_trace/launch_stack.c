@@ -12,6 +12,7 @@
 #include "cupti_trace/code_map.h"
 #include "cupti_trace/code_ranges.h"
 #include "cupti_trace/guest.h"
+#include "cupti_trace/handover.h"
 #include "cupti_trace/nvtx.h"
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/unwind.h"
@@ -25,6 +26,14 @@
 struct known_stack {
 	uint64_t hash; /* 0: free */
 	uint32_t id;
+	uint32_t base; /* in the table: what is below its Python frames, counted from 1; 0: none */
+};
+
+/* Native frames below all Python frames of a stack. */
+struct base {
+	uint64_t hash;
+	uint32_t first, count; /* in base_pcs */
+	bool is_whole;
 };
 
 /*
@@ -37,6 +46,10 @@ static struct {
 	uint32_t count, capacity;
 	struct hash_index index;
 	uint32_t next_id;
+	struct base *bases;
+	uint32_t base_count, base_capacity;
+	uint64_t *base_pcs;
+	uint32_t base_pc_count, base_pc_capacity;
 	uint64_t adds, subs; /* what the loader counted when last looked */
 	uint64_t looked;     /* `adds` when Python was looked for */
 	struct code_map map;
@@ -54,6 +67,9 @@ struct thread_cache {
 static __thread struct {
 	struct thread_cache *cache;
 	uint32_t generation; /* of what is in it */
+	/* at most one of these; both live until the thread ends */
+	struct handover_worker *worker;
+	struct handover_launcher *launcher;
 } own;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
@@ -62,6 +78,8 @@ static bool has_key;
 static void at_thread_end(void *cache)
 {
 	own.cache = NULL;
+	own.worker = NULL;
+	own.launcher = NULL;
 	free(cache);
 }
 
@@ -86,6 +104,7 @@ static __attribute__((noinline)) struct thread_cache *make_cache(void)
 		return NULL;
 	}
 	own.cache = cache;
+	own.worker = handover_worker_new();
 	return cache;
 }
 
@@ -107,7 +126,7 @@ static void note_counts(const uint64_t counts[2])
 			/* rows and stacks may now mean other code */
 			unwind_forget();
 			hash_index_release(&table.index);
-			table.count = 0;
+			table.count = table.base_count = table.base_pc_count = 0;
 			atomic_fetch_add(&generation, 1);
 		}
 		table.adds = counts[0];
@@ -203,11 +222,61 @@ struct captured {
 	uint64_t sps[UNWIND_MAX_FRAMES]; /* set where there are Python frames or ranges */
 	struct python_stack python;
 	struct nvtx_ranges ranges;
+	uint32_t handed_from; /* the id of the stack of the thread that waits for it; 0: none */
 };
 
-static void send_stack(struct sink *sink, uint32_t id, const char *function,
-		       const struct captured *stack)
+/* ---- what is below the Python frames ---- */
+
+#define BASES_MAX 4096u /* of one generation; further stacks have none */
+
+/* Keeps the native frames outside of the outermost Python frame, for the thread's handovers. */
+static uint32_t add_base(const struct gpu_event_frame *frames, uint32_t count, bool is_whole)
 {
+	struct base base = {.first = table.base_pc_count, .is_whole = is_whole};
+	uint32_t first = count, at = 0;
+
+	while (first > 0 && frames[first - 1].kind == GPU_FRAME_RETURN)
+		first--;
+	if (first == 0)
+		return 0; /* no Python frame */
+	base.count = count - first;
+	base.hash = hash_step(hash_seed.first, base.count, is_whole);
+	for (uint32_t i = first; i < count; i++)
+		base.hash = hash_step(base.hash, frames[i].value, 0);
+	while (at < table.base_count && table.bases[at].hash != base.hash)
+		at++;
+	if (at < table.base_count)
+		return at + 1;
+	if (at == BASES_MAX ||
+	    !array_make_room(&table.bases, at, &table.base_capacity, sizeof(base)))
+		return 0;
+	for (uint32_t i = first; i < count; i++) {
+		if (!array_make_room(&table.base_pcs, table.base_pc_count, &table.base_pc_capacity,
+				     sizeof(*table.base_pcs)))
+			return 0;
+		table.base_pcs[table.base_pc_count++] = frames[i].value;
+	}
+	table.bases[table.base_count++] = base;
+	return table.base_count;
+}
+
+/* That of a stack of this generation; NULL: it has none. */
+static const struct base *find_base(uint32_t stack)
+{
+	uint32_t at = table.count ? stack - table.list[0].id : 0;
+
+	if (at >= table.count || table.list[at].id != stack || table.list[at].base == 0)
+		return NULL;
+	return &table.bases[table.list[at].base - 1];
+}
+
+/* ---- sending ---- */
+
+/* Returns the stack's base. */
+static uint32_t send_stack(struct sink *sink, uint32_t id, const char *function,
+			   const struct captured *stack)
+{
+	uint32_t base;
 	const uint64_t *pcs = stack->native.pcs;
 	uint32_t first = 0, count = stack->native.count;
 	struct python_stack_natives natives = {.is_whole = stack->native.is_whole};
@@ -226,6 +295,9 @@ static void send_stack(struct sink *sink, uint32_t id, const char *function,
 	natives.count = count - first;
 	event.stack.count = python_stack_merge(sink, &natives, &stack->python, frames, origins,
 					       GPU_STACK_MAX_FRAMES, &is_cut, &is_ordered);
+	/* where the order is not known, what is below the Python frames is neither */
+	base = is_ordered ? add_base(frames, event.stack.count, stack->native.is_whole && !is_cut)
+			  : 0;
 	if (stack->ranges.count > 0)
 		event.stack.count = nvtx_insert(sink, &stack->ranges, first, origins, frames,
 						event.stack.count, &is_cut);
@@ -237,7 +309,11 @@ static void send_stack(struct sink *sink, uint32_t id, const char *function,
 	event.stack.is_whole = stack->native.is_whole && !is_cut;
 	event.stack.is_unordered = !is_ordered;
 	event.stack.frames = frames;
+	event.stack.handed_from = stack->handed_from;
+	if (own.worker)
+		event.stack.handed_to = handover_worker_name(own.worker);
 	sink_put(sink, &event);
+	return base;
 }
 
 /* The id of a stack that this thread has not seen lately. */
@@ -252,7 +328,7 @@ static uint32_t find_id(struct sink *sink, uint64_t hash, const char *function,
 	at = hash_index_find(&table.index, hash_number(hash), is_known, table.list, &hash);
 	id = at == HASH_INDEX_NONE ? add_stack(hash) : table.list[at].id;
 	if (at == HASH_INDEX_NONE && id)
-		send_stack(sink, id, function, stack);
+		table.list[table.count - 1].base = send_stack(sink, id, function, stack);
 	pthread_mutex_unlock(&table.lock);
 	guest_leave(&guest);
 	return id;
@@ -272,13 +348,15 @@ static uint64_t hash_stack(const char *function, const struct captured *stack)
 	h = python_stack_hash(h, &stack->python);
 	if (stack->ranges.count > 0)
 		h = nvtx_hash(h, &stack->ranges);
+	if (own.worker)
+		h = hash_step(h, stack->handed_from, handover_worker_number(own.worker));
 	return h ? h : 1;
 }
 
 /* Of a stack as it is recognized without a walk, by another number than after one. */
-static uint64_t hash_words(uint64_t words, const char *function)
+static uint64_t hash_words(uint64_t words, const char *function, uint32_t handed_from)
 {
-	return hash_step(words, (uint64_t)(uintptr_t)function, 1);
+	return hash_step(words, (uint64_t)(uintptr_t)function, 1 | (uint64_t)handed_from << 32);
 }
 
 /* ---- the thread's stacks of late ---- */
@@ -336,12 +414,14 @@ static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, str
 
 static __attribute__((noinline)) uint32_t capture_by_walk(struct sink *sink, const char *function,
 							  const void *frame,
-							  struct thread_cache *cache)
+							  struct thread_cache *cache,
+							  uint32_t handed_from)
 {
-	struct captured stack;
+	struct captured stack; /* large: what counts is set */
 	uint64_t hash;
 	uint32_t id;
 
+	stack.handed_from = handed_from;
 	stack.ranges.count = 0;
 	if (nvtx_has_open()) {
 		capture_with_ranges(sink, &stack);
@@ -356,6 +436,8 @@ static __attribute__((noinline)) uint32_t capture_by_walk(struct sink *sink, con
 	}
 	if (stack.native.count == 0)
 		return 0;
+	if (stack.python.count > 0 && !own.launcher && !own.worker && cache)
+		own.launcher = handover_launcher_new();
 	hash = hash_stack(function, &stack);
 	if (!cache)
 		return find_id(sink, hash, function, &stack);
@@ -364,7 +446,7 @@ static __attribute__((noinline)) uint32_t capture_by_walk(struct sink *sink, con
 		keep_id(cache, hash, id);
 	}
 	if (stack.native.words) {
-		hash = hash_words(stack.native.words, function);
+		hash = hash_words(stack.native.words, function, handed_from);
 		keep_id(cache, python_stack_hash(hash, &stack.python), id);
 	}
 	return id;
@@ -379,28 +461,98 @@ static __attribute__((noinline)) uint64_t hash_python(struct sink *sink, uint64_
 	return python_stack_hash(hash, &stack);
 }
 
-uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame)
+/*
+ * Sends the stack of a thread that waits for a worker: its Python frames and ranges, below what was
+ * below its Python frames at its last launch.
+ */
+static void send_waiter(struct sink *sink, uint32_t id, const struct handover_stack *stack)
+{
+	const struct base *base = find_base(stack->last_stack);
+	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
+	struct python_merged origins[GPU_STACK_MAX_FRAMES];
+	struct gpu_event event = {.type = GPU_EVENT_STACK};
+	const struct python_stack_natives none = {0};
+	uint32_t natives = base ? base->count : 0, count;
+	bool is_cut, is_ordered; /* the Python frames have their order; what is outside follows */
+
+	count = python_stack_merge(sink, &none, &stack->python, frames, origins,
+				   GPU_STACK_MAX_FRAMES, &is_cut, &is_ordered);
+	for (uint32_t i = 0; i < natives && count < GPU_STACK_MAX_FRAMES; i++) {
+		uint64_t pc = table.base_pcs[base->first + i];
+
+		find_code(sink, pc - 1);
+		origins[count] = (struct python_merged){.index = i};
+		frames[count++] = (struct gpu_event_frame){.value = pc, .kind = GPU_FRAME_RETURN};
+	}
+	is_cut |= count < stack->python.count + natives;
+	if (stack->ranges.count > 0)
+		count = nvtx_insert(sink, &stack->ranges, 0, origins, frames, count, &is_cut);
+	event.stack.count = count;
+	event.stack.id = id;
+	event.stack.function = "";
+	event.stack.is_whole = stack->python.is_whole && base && base->is_whole && !is_cut;
+	event.stack.frames = frames;
+	sink_put(sink, &event);
+}
+
+/* A handover_name. */
+static uint32_t name_waiter(struct sink *sink, const struct handover_stack *stack)
+{
+	uint64_t hash = hash_step(hash_seed.first, 3, 0);
+	const struct base *base;
+	struct guest guest;
+	uint32_t at, id;
+
+	hash = python_stack_hash(hash, &stack->python);
+	hash = nvtx_hash(hash, &stack->ranges);
+	guest_enter(&guest);
+	pthread_mutex_lock(&table.lock);
+	base = find_base(stack->last_stack);
+	hash = hash_step(hash, base ? base->hash : 0, 0);
+	at = hash_index_find(&table.index, hash_number(hash), is_known, table.list, &hash);
+	id = at == HASH_INDEX_NONE ? add_stack(hash) : table.list[at].id;
+	if (at == HASH_INDEX_NONE && id)
+		send_waiter(sink, id, stack);
+	pthread_mutex_unlock(&table.lock);
+	guest_leave(&guest);
+	return id;
+}
+
+/* The id of the calling thread's stack; of a worker's, whose work it is comes first. */
+static inline uint32_t find_stack(struct sink *sink, const char *function, const void *frame)
 {
 	struct thread_cache *cache = own.cache ? own.cache : make_cache();
+	uint32_t now, handed_from = 0;
 	uint64_t hash;
-	uint32_t now, id;
+	uint32_t id;
 
 	if (atomic_load_explicit(&watched_checks, memory_order_relaxed))
 		look_for_unload();
 	if (!cache)
-		return capture_by_walk(sink, function, frame, NULL);
+		return capture_by_walk(sink, function, frame, NULL, 0);
 	now = atomic_load_explicit(&generation, memory_order_relaxed);
 	if (own.generation != now) {
 		memset(cache, 0, sizeof(*cache));
 		own.generation = now;
 	}
+	if (own.worker)
+		handed_from = handover_find(own.worker, sink, name_waiter);
 	hash = nvtx_has_open() ? 0 : unwind_recognize(frame);
 	if (hash) {
-		hash = hash_words(hash, function);
+		hash = hash_words(hash, function, handed_from);
 		if (python_stack_is_there())
 			hash = hash_python(sink, hash);
 		if (look_up(cache, hash, &id))
 			return id;
 	}
-	return capture_by_walk(sink, function, frame, cache);
+	return capture_by_walk(sink, function, frame, cache, handed_from);
+}
+
+uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame)
+{
+	uint32_t id = find_stack(sink, function, frame);
+
+	if (own.launcher)
+		atomic_store_explicit(&own.launcher->last_stack, id, memory_order_relaxed);
+	return id;
 }

@@ -8,7 +8,8 @@
  * driver, a shared libcudart and this library are left out: the first address is one in the
  * program, or, where libcudart is linked statically, inside it; the profiler drops those by name.
  * Python frames are where the interpreter evaluates them: see python_stack.h. Open NVTX ranges are
- * inside the functions that opened them: see nvtx.h.
+ * inside the functions that opened them: see nvtx.h. Stacks of threads that work for another one
+ * come below the stack of that one: see handover.h.
  *
  * When code is unmapped, other code may be mapped at the same addresses: then all ids are
  * forgotten, and stacks are sent again. That is noticed at the next check

@@ -25,6 +25,7 @@ struct range {
 
 struct thread {
 	uint32_t number;
+	_Atomic uint64_t self; /* its pthread_self(); 0: it has ended */
 	uint32_t count;
 	uint32_t started_count; /* of these */
 	uint64_t slots_used;    /* of `started`, a bit each */
@@ -57,6 +58,7 @@ static void at_thread_end(void *data)
 	struct thread *thread = data;
 
 	own = NULL;
+	atomic_store(&thread->self, 0);
 	for (uint32_t i = 0; i < NVTX_DEPTH_MAX; i++)
 		atomic_store(&thread->started[i], 0);
 	pthread_mutex_lock(&table.lock);
@@ -116,6 +118,7 @@ static struct thread *own_thread(void)
 		return NULL;
 	}
 	own = thread;
+	atomic_store(&thread->self, (uint64_t)pthread_self());
 	atomic_store(&in_use, true);
 	return thread;
 }
@@ -248,6 +251,41 @@ void nvtx_read(const struct unwind_stack *native, const uint64_t *sps,
 		out->open[i].python = nvtx_place_python(&range->place, python, &is_unchanged);
 		out->open[i].native =
 			is_unchanged ? nvtx_place_native(&range->place, native, sps) : UINT32_MAX;
+	}
+}
+
+static const struct thread *find_thread(uint64_t self)
+{
+	for (uint32_t i = 0; i < NVTX_THREADS_MAX; i++) {
+		const struct thread *thread = atomic_load(&table.threads[i]);
+
+		if (!thread)
+			return NULL;
+		if (atomic_load(&thread->self) == self)
+			return thread;
+	}
+	return NULL;
+}
+
+void nvtx_read_of(uint64_t self, const struct python_stack *python, struct nvtx_ranges *out)
+{
+	const struct thread *thread =
+		atomic_load_explicit(&in_use, memory_order_relaxed) ? find_thread(self) : NULL;
+	uint32_t count = thread ? thread->count : 0;
+
+	out->count = 0;
+	for (uint32_t i = 0; i < count && i < NVTX_DEPTH_MAX; i++) {
+		const struct range *range = &thread->ranges[i];
+		uint64_t started = range->started;
+		bool is_unchanged;
+
+		if (!range->name ||
+		    (started && atomic_load(&thread->started[started % NVTX_DEPTH_MAX]) != started))
+			continue;
+		out->open[out->count].name = range->name;
+		out->open[out->count].native = UINT32_MAX;
+		out->open[out->count++].python =
+			nvtx_place_python(&range->place, python, &is_unchanged);
 	}
 }
 

@@ -56,6 +56,12 @@ bool nvtx_has_open(void);
 void nvtx_read(const struct unwind_stack *native, const uint64_t *sps,
 	       const struct python_stack *python, struct nvtx_ranges *out);
 
+/*
+ * The same of another thread, by its pthread_self(), for its Python frames alone: as it is now, if
+ * the thread does nothing meanwhile.
+ */
+void nvtx_read_of(uint64_t self, const struct python_stack *python, struct nvtx_ranges *out);
+
 /* Continues a hash with all that identifies these ranges. */
 uint64_t nvtx_hash(uint64_t hash, const struct nvtx_ranges *ranges);
 

@@ -36,8 +36,7 @@ static struct {
 	pthread_mutex_t lock; /* held while looking and while reporting failures */
 	_Atomic int state;    /* enum python_state */
 	struct python_stack_options options;
-	struct python_offsets offsets;
-	struct python_types types;
+	struct python_interpreter interpreter;
 	struct python_loop loop;
 	void *(*this_thread)(void); /* PyGILState_GetThisThreadState */
 	int (*is_finalizing)(void); /* Py_IsFinalizing */
@@ -147,21 +146,22 @@ static enum python_state inspect(struct sink *sink, void *handle)
 	uint32_t hex = find_version(handle);
 	int err;
 
+	python.interpreter.runtime = (uint64_t)(uintptr_t)runtime;
 	python.this_thread = (void *(*)(void))dlsym(handle, "PyGILState_GetThisThreadState");
 	python.is_finalizing = (int (*)(void))dlsym(handle, "Py_IsFinalizing"); /* since 3.13 */
 	if (!python.is_finalizing)
 		python.is_finalizing = (int (*)(void))dlsym(handle, "_Py_IsFinalizing");
-	python.types.code = (uint64_t)(uintptr_t)dlsym(handle, "PyCode_Type");
-	python.types.text = (uint64_t)(uintptr_t)dlsym(handle, "PyUnicode_Type");
+	python.interpreter.types.code = (uint64_t)(uintptr_t)dlsym(handle, "PyCode_Type");
+	python.interpreter.types.text = (uint64_t)(uintptr_t)dlsym(handle, "PyUnicode_Type");
 	if (!runtime || !hex || !python.this_thread || !python.is_finalizing ||
-	    !python.types.code || !python.types.text) {
+	    !python.interpreter.types.code || !python.interpreter.types.text) {
 		report_unreadable(sink, hex, "lacks symbols that are needed");
 		return PYTHON_UNUSABLE;
 	}
-	err = python_offsets_read(hex, runtime, PYTHON_RUNTIME_BYTES, &python.offsets);
+	err = python_offsets_read(hex, runtime, PYTHON_RUNTIME_BYTES, &python.interpreter.offsets);
 	if (!err && (!loaded_python_find_loop((uint64_t)(uintptr_t)runtime,
 					      (uint64_t)(uintptr_t)loop, &python.loop) ||
-		     (python.loop.count == 0 && !python_offsets_have_anchors(&python.offsets))))
+		     (python.loop.count == 0 && !python_offsets_have_anchors(&python.interpreter.offsets))))
 		err = -EBADMSG;
 	if (err) {
 		report_unreadable(sink, hex,
@@ -205,10 +205,10 @@ static bool check(uint64_t thread, struct python_stack *stack)
 {
 	struct python_code code;
 
-	python_frames_read(&safe_memory, &python.offsets, thread, stack);
+	python_frames_read(&safe_memory, &python.interpreter.offsets, thread, stack);
 	for (uint32_t i = 0; i < stack->count; i++)
-		if (python_code_read(&safe_memory, &python.offsets, &python.types,
-				     stack->frames[i].code, &code) != 0)
+		if (python_code_read(&safe_memory, &python.interpreter.offsets,
+				     &python.interpreter.types, stack->frames[i].code, &code) != 0)
 			return false;
 	return stack->is_whole || stack->count == PYTHON_FRAMES_MAX;
 }
@@ -226,7 +226,7 @@ static bool read_first(struct sink *sink, uint64_t thread, struct python_stack *
 	else if (atomic_compare_exchange_strong(&python.state, &expected,
 						good ? PYTHON_CHECKED : PYTHON_UNUSABLE) &&
 		 !good)
-		report_unreadable(sink, (uint32_t)python.offsets.version << 16,
+		report_unreadable(sink, (uint32_t)python.interpreter.offsets.version << 16,
 				  "does not keep its frames where it should");
 	guest_leave(&guest);
 	return good && stack->count > 0;
@@ -258,8 +258,18 @@ bool python_stack_read(struct sink *sink, struct python_stack *stack)
 		return false;
 	}
 	if (state == PYTHON_CHECKED)
-		python_frames_read(&own_memory, &python.offsets, thread, stack);
+		python_frames_read(&own_memory, &python.interpreter.offsets, thread, stack);
 	return stack->count > 0;
+}
+
+const struct python_interpreter *python_stack_interpreter(void)
+{
+	return python_stack_is_there() && !python.is_finalizing() ? &python.interpreter : NULL;
+}
+
+uint64_t python_stack_thread(void)
+{
+	return (uint64_t)(uintptr_t)python.this_thread();
 }
 
 uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack)
@@ -297,7 +307,8 @@ static uint32_t code_id(struct sink *sink, const struct python_frame *f)
 	if (at != HASH_INDEX_NONE)
 		return at + 1;
 	if (known.count + 1 >= GPU_PYCODE_MAX_ID ||
-	    python_code_read(&safe_memory, &python.offsets, &python.types, f->code, &code) != 0 ||
+	    python_code_read(&safe_memory, &python.interpreter.offsets, &python.interpreter.types,
+			     f->code, &code) != 0 ||
 	    !array_make_room(&known.list, known.count, &known.capacity, sizeof(key)) ||
 	    hash_index_add(&known.index, hash, known.count) != 0)
 		return 0;
@@ -354,7 +365,7 @@ uint32_t python_stack_merge(struct sink *sink, const struct python_stack_natives
 		out[i] = (struct gpu_event_frame){.kind = GPU_FRAME_PYTHON,
 						  .value = code_id(sink, f)};
 		if (python.options.lines)
-			out[i].line = python_line(&safe_memory, &python.offsets, f);
+			out[i].line = python_line(&safe_memory, &python.interpreter.offsets, f);
 	}
 	return n;
 }

@@ -43,6 +43,19 @@ bool python_stack_is_there(void);
 /* The calling thread's Python frames now; false if there are none. A few ns a frame. */
 bool python_stack_read(struct sink *sink, struct python_stack *stack);
 
+/* What it takes to read the frames of other threads (python_waiters.h). */
+struct python_interpreter {
+	struct python_offsets offsets;
+	struct python_types types;
+	uint64_t runtime; /* &_PyRuntime */
+};
+
+/* NULL: there is none, or it is shutting down. */
+const struct python_interpreter *python_stack_interpreter(void);
+
+/* The calling thread's PyThreadState; 0: it has none. Only where there is an interpreter. */
+uint64_t python_stack_thread(void);
+
 /* Continues a hash with all that identifies this stack. */
 uint64_t python_stack_hash(uint64_t hash, const struct python_stack *stack);
 

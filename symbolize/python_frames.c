@@ -105,7 +105,8 @@ static inline __attribute__((always_inline)) bool load_place(const struct python
 
 static inline __attribute__((always_inline)) void walk(const struct python_memory *memory,
 						       bool direct, const struct python_offsets *o,
-						       uint64_t thread, struct python_stack *stack)
+						       uint64_t thread, uint32_t limit,
+						       struct python_stack *stack)
 {
 	uint64_t at = 0, anchor = 0;
 
@@ -143,7 +144,7 @@ static inline __attribute__((always_inline)) void walk(const struct python_memor
 				note_entry(f - 1, frame);
 			continue;
 		}
-		if (stack->count == PYTHON_FRAMES_MAX ||
+		if (stack->count == limit ||
 		    !load(memory, direct, frame + o->frame_code, &f->code, 8))
 			return;
 		f->code = untagged(f->code);
@@ -167,9 +168,17 @@ void python_frames_read(const struct python_memory *memory, const struct python_
 			uint64_t thread, struct python_stack *stack)
 {
 	if (memory->read)
-		walk(memory, false, offsets, thread, stack);
+		walk(memory, false, offsets, thread, PYTHON_FRAMES_MAX, stack);
 	else
-		walk(memory, true, offsets, thread, stack);
+		walk(memory, true, offsets, thread, PYTHON_FRAMES_MAX, stack);
+}
+
+void python_frames_read_some(const struct python_memory *memory,
+			     const struct python_offsets *offsets, uint64_t thread, uint32_t limit,
+			     struct python_stack *stack)
+{
+	walk(memory, false, offsets, thread, limit < PYTHON_FRAMES_MAX ? limit : PYTHON_FRAMES_MAX,
+	     stack);
 }
 
 /* ---- texts ---- */

@@ -50,6 +50,11 @@ struct python_stack {
 void python_frames_read(const struct python_memory *memory, const struct python_offsets *offsets,
 			uint64_t thread, struct python_stack *stack);
 
+/* The same for the innermost `limit` frames. The memory needs a callback. */
+void python_frames_read_some(const struct python_memory *memory,
+			     const struct python_offsets *offsets, uint64_t thread, uint32_t limit,
+			     struct python_stack *stack);
+
 /*
  * The mark of a code object: the address of its name (the member given by python_mark_text), the
  * hash stored in the name, the address of its file's name, and its first line. The hash

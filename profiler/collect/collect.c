@@ -10,6 +10,7 @@
 #include "profiler/base/saturate.h"
 #include "profiler/collect/attribution.h"
 #include "profiler/collect/cpu_time.h"
+#include "profiler/collect/handovers.h"
 #include "profiler/collect/open_calls.h"
 #include "profiler/collect/open_launches.h"
 #include "profiler/collect/pid_namespace.h"
@@ -47,6 +48,7 @@ struct collect {
 	struct devices devices;
 	struct open_calls open_calls;
 	struct open_launches open_launches;
+	struct handovers handovers;
 	struct attribution attribution;
 	struct join *join;
 	struct gpu_load load; /* if watched */
@@ -64,6 +66,9 @@ static void limit_memory(struct collect *c)
 	symbolizer_share_memory(c->symbolizer, &c->memory.used, COLLECT_MEMORY);
 }
 
+static void keep_handed_sample(void *collect, const struct handovers_sample *sample,
+			       uint32_t below);
+
 struct collect *collect_new(const struct collect_options *options)
 {
 	struct collect *c = calloc(1, sizeof(*c));
@@ -77,6 +82,8 @@ struct collect *collect_new(const struct collect_options *options)
 	c->passing = (struct allowance){.limit = COLLECT_MEMORY, .outer = &c->memory};
 	c->pid_namespace = pid_namespace_own();
 	c->open_launches.timeline = options->timeline;
+	c->handovers.output = keep_handed_sample;
+	c->handovers.context = c;
 	c->symbolizer = symbolizer_new();
 	pythons_init(&c->pythons, c->symbolizer, &c->strings, &c->target_bytes);
 	c->pythons.lines = options->measure.python_lines;
@@ -122,6 +129,7 @@ void collect_free(struct collect *c)
 	attribution_release(&c->attribution);
 	open_calls_release(&c->open_calls);
 	open_launches_release(&c->open_launches);
+	handovers_release(&c->handovers);
 	places_release(&c->places);
 	place_names_release(&c->place_names);
 	devices_release(&c->devices);
@@ -434,6 +442,36 @@ static struct process *process_of(struct collect *c, const struct stack_event *e
 	return process && !process->is_ours ? process : NULL;
 }
 
+static void keep_sample(struct collect *c, uint64_t time_ns, uint32_t stack, uint32_t place)
+{
+	profile_add(c->profile, ROW_CPU, stack, place, c->options.sample_ns, 0);
+	record(c, TIMELINE_CPU_SAMPLE, time_ns, c->options.sample_ns, stack, place);
+}
+
+/* Gets the samples of threads that work for others. */
+static void keep_handed_sample(void *collect, const struct handovers_sample *sample, uint32_t below)
+{
+	struct collect *c = collect;
+	uint32_t stack = sample->stack;
+
+	if (below == HANDOVERS_UNKNOWN) {
+		c->ledger.cpu.apart++;
+	} else {
+		c->ledger.cpu.handed++;
+		stack = stack_table_append(c->stacks, below, stack);
+	}
+	keep_sample(c, sample->time_ns, stack, sample->place);
+}
+
+/* A thread that works for others; its launches say for whom. */
+static bool is_handed_to(const struct collect *c, const struct process *process,
+			 const struct stack_event *event)
+{
+	return process->has_spoken &&
+	       (strncmp(event->comm, GPU_HANDED_TO_PREFIX, strlen(GPU_HANDED_TO_PREFIX)) == 0 ||
+		handovers_has(&c->handovers, process->id, event->tid));
+}
+
 static void add_sample(struct collect *c, struct process *process, const struct stack_event *event,
 		       uint32_t stack, bool is_whole)
 {
@@ -442,8 +480,14 @@ static void add_sample(struct collect *c, struct process *process, const struct 
 	c->ledger.cpu.samples++;
 	c->ledger.cpu.whole += is_whole;
 	cpu_time_sampled(&c->cpu_time, process, c->options.sample_ns);
-	profile_add(c->profile, ROW_CPU, stack, place, c->options.sample_ns, 0);
-	record(c, TIMELINE_CPU_SAMPLE, event->time_ns, c->options.sample_ns, stack, place);
+	if (is_handed_to(c, process, event))
+		handovers_add(&c->handovers, &(struct handovers_sample){.time_ns = event->time_ns,
+									.process = process->id,
+									.tid = event->tid,
+									.stack = stack,
+									.place = place});
+	else
+		keep_sample(c, event->time_ns, stack, place);
 }
 
 /* A probe saw the entry of a launch function. */
@@ -773,14 +817,6 @@ static int take_nvtx(struct collect *c, struct process *process, const struct gp
 #define WHOLE_STACK (UINT32_C(1) << 31)
 _Static_assert(STACK_TABLE_MAX < WHOLE_STACK, "a bit is free");
 
-static int take_stack(struct collect *c, struct process *process, const struct gpu_event_stack *e)
-{
-	uint32_t stack = stack_builder_captured(&c->builder, process, e);
-	bool is_whole = e->is_whole && !e->is_unordered;
-
-	return target_stacks_set(&process->sent, e->id, stack | (is_whole ? WHOLE_STACK : 0));
-}
-
 /* False: the process sent no such stack. */
 static bool find_stack(const struct process *process, uint32_t id, uint32_t *stack, bool *is_whole)
 {
@@ -789,6 +825,35 @@ static bool find_stack(const struct process *process, uint32_t id, uint32_t *sta
 	*is_whole = *stack & WHOLE_STACK;
 	*stack &= ~WHOLE_STACK;
 	return true;
+}
+
+static int take_stack(struct collect *c, struct process *process, const struct gpu_event_stack *e)
+{
+	bool is_worker = e->handed_to && e->handed_to[0], is_whole = true;
+	uint32_t outer = STACK_EMPTY, below = HANDOVERS_UNKNOWN, stack;
+
+	if (is_worker && find_stack(process, e->handed_from, &outer, &is_whole))
+		below = outer = stack_builder_handed(&c->builder, outer, e->handed_to);
+	if (is_worker)
+		note_error(c, target_stacks_set_handed(&process->sent, e->id, below));
+	stack = stack_builder_captured(&c->builder, process, outer, e);
+	is_whole &= e->is_whole && !e->is_unordered;
+	return target_stacks_set(&process->sent, e->id, stack | (is_whole ? WHOLE_STACK : 0));
+}
+
+/* The launch shows whose work its thread does, if it works for others. */
+static void note_handover(struct collect *c, const struct process *process,
+			  const struct gpu_event_launch *e)
+{
+	uint32_t below;
+
+	if (!target_stacks_get_handed(&process->sent, e->stack_id, &below))
+		return;
+	handovers_launch(&c->handovers, process->id, e->tid, e->time_ns, below);
+	if (below == HANDOVERS_UNKNOWN)
+		c->ledger.launches.apart++;
+	else
+		c->ledger.launches.handed++;
 }
 
 /* For the timeline: a launch call begins. */
@@ -849,6 +914,7 @@ static uint32_t stack_of(struct collect *c, const struct process *process,
 		return LAUNCH_UNKNOWN;
 	c->ledger.launches.with_stack++;
 	c->ledger.launches.whole += is_whole;
+	note_handover(c, process, e);
 	return stack;
 }
 
@@ -1124,6 +1190,7 @@ static void settle(struct collect *c, struct process *process)
 	graph_nodes_forget(&c->attribution.graph_nodes, process->id);
 	open_calls_forget(&c->open_calls, process->id);
 	open_launches_forget(&c->open_launches, process->id);
+	handovers_forget(&c->handovers, process->id);
 	gpu_load_forget(&c->load, process->id);
 	while (c->options.measure.devices && (sum = work_tally_next(&process->counted, &at)))
 		devices_use(&c->devices, process->id, sum->key.device);
@@ -1140,6 +1207,7 @@ void collect_advance(struct collect *c, uint64_t until_ns)
 
 	join_advance(c->join, until_ns);
 	attribution_advance(&c->attribution, until_ns);
+	handovers_advance(&c->handovers, until_ns);
 	while ((process = processes_take_settled(&c->processes, until_ns)))
 		settle(c, process);
 }

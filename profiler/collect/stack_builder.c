@@ -55,15 +55,19 @@ static void count_unordered(struct stack_builder *b, const struct process *proce
 	}
 }
 
-static uint32_t finish(struct stack_builder *b, const struct frames *f, bool has_root)
+static uint32_t finish_below(struct stack_builder *b, uint32_t outer, const struct frames *f,
+			     bool has_root)
 {
-	uint32_t outer = STACK_EMPTY;
-
 	if (!has_root) {
 		b->ledger->bounds.truncated++;
 		outer = stack_table_push_text(b->stacks, outer, FRAME_MARK, MARK_TRUNCATED);
 	}
 	return stack_table_add(b->stacks, outer, f->list, f->count);
+}
+
+static uint32_t finish(struct stack_builder *b, const struct frames *f, bool has_root)
+{
+	return finish_below(b, STACK_EMPTY, f, has_root);
 }
 
 const char *stack_builder_text(struct stack_builder *b, const char *text)
@@ -273,7 +277,7 @@ static void add_captured(struct stack_builder *b, struct frames *f, struct proce
 	}
 }
 
-uint32_t stack_builder_captured(struct stack_builder *b, struct process *process,
+uint32_t stack_builder_captured(struct stack_builder *b, struct process *process, uint32_t outer,
 				const struct gpu_event_stack *stack)
 {
 	const char *function = stack->function[0] ? stack_builder_text(b, stack->function) : NULL;
@@ -287,5 +291,15 @@ uint32_t stack_builder_captured(struct stack_builder *b, struct process *process
 		add_captured(b, &f, process, &stack->frames[i]);
 	if (stack->is_unordered)
 		count_unordered(b, process);
-	return finish(b, &f, stack->is_whole);
+	return finish_below(b, outer, &f, stack->is_whole);
+}
+
+uint32_t stack_builder_handed(struct stack_builder *b, uint32_t outer, const char *name)
+{
+	const char *mark;
+	char text[128];
+
+	snprintf(text, sizeof(text), MARK_HANDED_TO, name);
+	mark = stack_builder_text(b, text);
+	return mark ? stack_table_push_text(b->stacks, outer, FRAME_MARK, mark) : outer;
 }

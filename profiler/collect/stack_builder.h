@@ -59,8 +59,11 @@ uint32_t stack_builder_addresses(struct stack_builder *b, struct process *proces
 				 const struct stack_event *event, const __u64 *addresses,
 				 const char *api);
 
-/* A stack that the process captured itself. */
-uint32_t stack_builder_captured(struct stack_builder *b, struct process *process,
+/* A stack that the process captured itself, below the stack `outer`. */
+uint32_t stack_builder_captured(struct stack_builder *b, struct process *process, uint32_t outer,
 				const struct gpu_event_stack *stack);
+
+/* The stack of a thread with one more frame: it has handed work to the thread of this name. */
+uint32_t stack_builder_handed(struct stack_builder *b, uint32_t outer, const char *name);
 
 #endif

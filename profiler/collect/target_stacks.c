@@ -32,6 +32,7 @@ void target_stacks_release(struct target_stacks *t)
 	id_map_release(&t->python_ids);
 	id_map_release(&t->ranges);
 	id_map_release(&t->stacks);
+	id_map_release(&t->handed);
 	unreserve(t, t->held);
 	*t = (struct target_stacks){.allowance = t->allowance};
 }
@@ -191,5 +192,24 @@ bool target_stacks_get(const struct target_stacks *t, uint32_t id, uint32_t *sta
 
 	if (value)
 		*stack = (uint32_t)*value;
+	return value != NULL;
+}
+
+int target_stacks_set_handed(struct target_stacks *t, uint32_t id, uint32_t below)
+{
+	uint64_t *value;
+	int err = get_value(t, &t->handed, id, &value);
+
+	if (!err)
+		*value = below;
+	return err;
+}
+
+bool target_stacks_get_handed(const struct target_stacks *t, uint32_t id, uint32_t *below)
+{
+	const uint64_t *value = t->handed.count > 0 ? id_map_find(&t->handed, id) : NULL;
+
+	if (value)
+		*below = (uint32_t)*value;
 	return value != NULL;
 }

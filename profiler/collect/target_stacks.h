@@ -33,6 +33,7 @@ struct target_stacks {
 	struct id_map python_ids; /* id -> position */
 	struct id_map ranges;     /* NVTX: id -> const char * */
 	struct id_map stacks;     /* id -> stack */
+	struct id_map handed;     /* id of a stack -> the stack that it is below */
 };
 
 void target_stacks_release(struct target_stacks *t);
@@ -61,6 +62,15 @@ int target_stacks_set_nvtx(struct target_stacks *t, uint32_t id, const char *tex
 const char *target_stacks_get_nvtx(const struct target_stacks *t, uint32_t id);
 
 int target_stacks_set(struct target_stacks *t, uint32_t id, uint32_t stack);
+
+/*
+ * The stack of a thread that works for others is below the stack `below`; HANDOVERS_UNKNOWN: it is
+ * not known whose work it is.
+ */
+int target_stacks_set_handed(struct target_stacks *t, uint32_t id, uint32_t below);
+
+/* False: the stack is of no such thread. */
+bool target_stacks_get_handed(const struct target_stacks *t, uint32_t id, uint32_t *below);
 
 /* False: id not sent. */
 bool target_stacks_get(const struct target_stacks *t, uint32_t id, uint32_t *stack);

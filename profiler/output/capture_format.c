@@ -222,5 +222,9 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.unwound.ends[UNWIND_UNREADABLE]),
 	NUMBER(ledger.unwound.ends[UNWIND_LOOP]),
 	NUMBER(unnamed.not_asked),
+	NUMBER(ledger.cpu.handed),
+	NUMBER(ledger.cpu.apart),
+	NUMBER(ledger.launches.handed),
+	NUMBER(ledger.launches.apart),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -25,6 +25,8 @@ struct ledger_cpu {
 	uint64_t after_end;      /* processes that outlived the command, no longer sampled */
 	uint64_t used_ns;        /* charged by the kernel; 0: not known */
 	uint64_t not_sampled_ns; /* of it, under "[not sampled]" */
+	/* of threads that work for others: below the stack of the one that waits, or not known */
+	uint64_t handed, apart;
 };
 
 struct ledger_launches {
@@ -41,6 +43,7 @@ struct ledger_launches {
 	uint64_t unended;
 	uint64_t copies_unended; /* copies and sets, likewise */
 	uint64_t graphs_unended; /* of graphs, which may have been empty */
+	uint64_t handed, apart;  /* as in ledger_cpu */
 	uint32_t probed_functions;
 };
 

@@ -86,6 +86,27 @@ static void report_waits(struct log *log, const struct measure *m, const struct 
 			 l->calls.cut_waits);
 }
 
+/* What threads did for others that wait for them. */
+static void report_handovers(struct log *log, const struct ledger *l)
+{
+	uint64_t launches = l->launches.handed, samples = l->cpu.handed;
+	uint64_t apart = saturated_sum(l->launches.apart, l->cpu.apart);
+
+	if (saturated_sum(saturated_sum(launches, samples), apart) == 0)
+		return;
+	log_line(log,
+		 "Handed over: %" PRIu64 " launch%s and %" PRIu64
+		 " CPU sample%s of other threads are "
+		 "under the thread that waited for them",
+		 launches, pick(launches, "", "es"), samples, s(samples));
+	if (apart)
+		log_line(log,
+			 "  %" PRIu64 " launch%s and %" PRIu64 " CPU sample%s more stand apart: no "
+			 "thread waited, or more than one",
+			 l->launches.apart, pick(l->launches.apart, "", "es"), l->cpu.apart,
+			 s(l->cpu.apart));
+}
+
 /* Where stacks came from, and how many of them are whole. */
 static void report_stacks(struct log *log, const struct ledger *l)
 {
@@ -433,6 +454,7 @@ void summary_report(struct log *log, const struct measure *measure, const struct
 	report_stacks(log, l);
 	report_spread(log, measure, l);
 	report_guessed(log, l);
+	report_handovers(log, l);
 	report_lost_on_the_way(log, totals);
 	report_bounds(log, l);
 	report_timeline(log, &l->timeline);

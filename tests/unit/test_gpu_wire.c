@@ -63,6 +63,8 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->stack.is_whole, b->stack.is_whole);
 		assert_int_equal(a->stack.is_unordered, b->stack.is_unordered);
 		assert_same_string(a->stack.function, b->stack.function);
+		assert_same_string(a->stack.handed_to, b->stack.handed_to);
+		assert_int_equal(a->stack.handed_from, b->stack.handed_from);
 		assert_int_equal(a->stack.count, b->stack.count);
 		for (uint32_t i = 0; i < a->stack.count; i++)
 			assert_memory_equal(&a->stack.frames[i], &b->stack.frames[i],
@@ -400,6 +402,8 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			.function = "cudaLaunchKernel",
 			.count = (uint32_t)prng_below(p, GPU_STACK_MAX_FRAMES + 1),
 			.frames = r->frames,
+			.handed_from = prng_chance(p, 50) ? u32(p) : 0,
+			.handed_to = prng_chance(p, 50) ? "pt_autograd_\"0" : "",
 		};
 		for (uint32_t i = 0; i < e->stack.count; i++)
 			r->frames[i] = random_frame(p);
@@ -1017,15 +1021,19 @@ static void frames_of_stacks_are_checked(void **state)
 static void the_longest_stack_fits_a_line(void **state)
 {
 	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
-	char function[200];
+	char function[200], name[16]; /* as long as the kernel's names of threads */
 	char line[GPU_WIRE_LINE_MAX];
 	struct gpu_event back, event = {.type = GPU_EVENT_STACK,
 					.stack = {.id = UINT32_MAX,
 						  .is_whole = 1,
 						  .function = function,
 						  .count = GPU_STACK_MAX_FRAMES,
-						  .frames = frames}};
+						  .frames = frames,
+						  .handed_from = UINT32_MAX,
+						  .handed_to = name}};
 
+	memset(name, 1, sizeof(name) - 1); /* six bytes each on the wire */
+	name[sizeof(name) - 1] = '\0';
 	memset(function, 'f', sizeof(function) - 1);
 	function[sizeof(function) - 1] = '\0';
 	for (int python = 0; python < 2; python++) {

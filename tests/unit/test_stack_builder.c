@@ -467,7 +467,7 @@ static void a_recorded_launch(void **state)
 static uint32_t send(struct bench *b, const char *function, bool is_whole,
 		     const struct gpu_event_frame *frames, uint32_t count)
 {
-	return stack_builder_captured(&b->builder, b->other,
+	return stack_builder_captured(&b->builder, b->other, STACK_EMPTY,
 				      &(struct gpu_event_stack){.id = 1,
 								.is_whole = is_whole,
 								.function = function,
@@ -502,7 +502,7 @@ static void a_stack_that_was_sent(void **state)
 	assert_int_equal(b->ledger.bounds.truncated, 0);
 	/* data of another process is unknown for this one */
 	stack = stack_builder_captured(
-		&b->builder, b->self,
+		&b->builder, b->self, STACK_EMPTY,
 		&(struct gpu_event_stack){
 			.id = 1, .is_whole = 1, .function = "f", .count = 3, .frames = frames});
 	assert_string_equal(text_of(b, stack), "nvtx:[unknown];[Python];[unknown];f");

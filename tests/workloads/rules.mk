@@ -30,7 +30,7 @@ WORKLOADS_NVCCFLAGS := -x cu -std=c++17 -O1 -g -arch=$(GPU_ARCH) \
 workloads: $(WORKLOADS_DIR)/no_frame_pointers
 workloads: $(addprefix $(WORKLOADS_DIR)/,$(WORKLOADS_CUDA) $(WORKLOADS_FAKE) $(WORKLOADS_PLAIN) \
 	$(WORKLOADS_STATIC:%=%_static))
-workloads: $(WORKLOADS_DIR)/nvtx_ranges
+workloads: $(WORKLOADS_DIR)/nvtx_ranges $(WORKLOADS_DIR)/libautograd_engine.so
 workloads_gpu: $(WORKLOADS_CUDA:%=$(WORKLOADS_DIR)/%_gpu)
 
 $(WORKLOADS_DIR)/%.o: $(WORKLOADS_SRC)/%.c $(WORKLOADS_SRC)/rules.mk
@@ -61,6 +61,12 @@ $(WORKLOADS_DIR)/nvtx_ranges: $(WORKLOADS_DIR)/nvtx_ranges.o $(FAKE_CUDA_DIR)/li
 		$(FAKE_CUDA_DIR)/libnvToolsExt.so.1
 	$(call msg,LINK,$@)
 	$(Q)$(CXX) -pthread -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart -l:libnvToolsExt.so.1
+
+$(WORKLOADS_DIR)/libautograd_engine.so: $(WORKLOADS_SRC)/autograd_engine.cpp \
+		$(addprefix $(WORKLOADS_SRC)/,driver.h burn.h rules.mk)
+	$(call msg,CXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -fPIC -shared -o $@ $< -ldl
 
 $(WORKLOADS_DIR)/no_frame_pointers: $(WORKLOADS_SRC)/no_frame_pointers.cpp $(WORKLOADS_SRC)/burn.h \
 		$(WORKLOADS_SRC)/rules.mk

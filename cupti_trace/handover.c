@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/handover.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include "cupti_trace/clock.h"
+#include "cupti_trace/launch_log.h"
+#include "cupti_trace/python_waiters.h"
+#include "symbolize/hash.h"
+
+#define WORKERS_MAX 256
+#define LIST_EVERY_NS 10000000u
+#define LIST_SHARE 2  /* of the time, at most 1 in so many for looking at all threads */
+#define LIST_DOUBLE 6 /* half of that each time that none is found, so often */
+#define NAME_BYTES 16 /* as the kernel has it */
+
+/* How workers' names begin. */
+static const char *const worker_names[] = {GPU_HANDED_TO_PREFIX};
+
+static struct handover_launcher launchers[HANDOVER_CANDIDATES];
+static _Atomic uint32_t left_out;             /* threads that found no room among them */
+static _Atomic uint64_t workers[WORKERS_MAX]; /* pthread_self() of each; 0: free */
+
+/* What a worker has seen of a candidate. */
+struct sight {
+	uint64_t self;
+	uint64_t cpu_ns; /* its CPU clock then; 0: not known */
+	bool waits;
+};
+
+struct handover_worker {
+	char name[NAME_BYTES];
+	uint32_t number;
+	uint64_t self;
+	uint64_t last_ns;               /* of the last launch */
+	uint64_t list_ns, list_cost_ns; /* the last look at all threads, and what it took */
+	uint32_t fruitless;             /* such looks, one behind the other */
+	bool is_busy;                   /* against signals' handlers that launch */
+	uint32_t waiter;                /* among the candidates; HANDOVER_CANDIDATES: none */
+	uint32_t stack;                 /* its id */
+	struct sight sights[HANDOVER_CANDIDATES];
+	/* of one look */
+	struct handover_stack read, again;
+	uint32_t holds;                          /* the candidate whose stack is in `read` */
+	struct python_pieces pieces, all_pieces; /* of the candidates; of all threads */
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t launcher_end, worker_end;
+static bool has_keys;
+
+/* ---- threads ---- */
+
+static void end_launcher(void *data)
+{
+	struct handover_launcher *launcher = data;
+
+	if (data == &left_out)
+		atomic_fetch_sub(&left_out, 1);
+	else
+		atomic_store(&launcher->self, 0);
+}
+
+static void end_worker(void *data)
+{
+	struct handover_worker *worker = data;
+
+	for (uint32_t i = 0; i < WORKERS_MAX; i++)
+		if (atomic_load(&workers[i]) == worker->self)
+			atomic_store(&workers[i], 0);
+	free(worker);
+}
+
+static void make_keys(void)
+{
+	has_keys = pthread_key_create(&launcher_end, end_launcher) == 0 &&
+		   pthread_key_create(&worker_end, end_worker) == 0;
+}
+
+static bool is_worker_name(const char *name)
+{
+	for (size_t i = 0; i < sizeof(worker_names) / sizeof(worker_names[0]); i++)
+		if (strncmp(name, worker_names[i], strlen(worker_names[i])) == 0)
+			return true;
+	return false;
+}
+
+static bool take_place(uint64_t self)
+{
+	for (uint32_t i = 0; i < WORKERS_MAX; i++) {
+		uint64_t none = 0;
+
+		if (atomic_compare_exchange_strong(&workers[i], &none, self))
+			return true;
+	}
+	return false;
+}
+
+struct handover_worker *handover_worker_new(void)
+{
+	struct handover_worker *worker;
+	char name[NAME_BYTES + 1] = "";
+
+	if (prctl(PR_GET_NAME, name) != 0 || !is_worker_name(name))
+		return NULL;
+	pthread_once(&once, make_keys);
+	worker = has_keys ? calloc(1, sizeof(*worker)) : NULL;
+	if (!worker)
+		return NULL;
+	memcpy(worker->name, name, NAME_BYTES - 1);
+	worker->number = hash_bytes(name, strlen(name));
+	worker->self = (uint64_t)pthread_self();
+	worker->waiter = HANDOVER_CANDIDATES;
+	if (take_place(worker->self) && pthread_setspecific(worker_end, worker) == 0)
+		return worker;
+	end_worker(worker);
+	return NULL;
+}
+
+const char *handover_worker_name(const struct handover_worker *worker)
+{
+	return worker->name;
+}
+
+uint32_t handover_worker_number(const struct handover_worker *worker)
+{
+	return worker->number;
+}
+
+static struct handover_launcher *find_launcher(uint64_t self)
+{
+	for (uint32_t i = 0; i < HANDOVER_CANDIDATES; i++)
+		if (atomic_load(&launchers[i].self) == self)
+			return &launchers[i];
+	return NULL;
+}
+
+/* The place of a thread among the candidates; NULL: there is none. */
+static struct handover_launcher *add_launcher(const struct python_waiter *waiter, bool is_found)
+{
+	for (uint32_t i = 0; i < HANDOVER_CANDIDATES; i++) {
+		struct handover_launcher *launcher = &launchers[i], *first;
+		uint64_t self = 0;
+
+		if (!atomic_compare_exchange_strong(&launcher->self, &self, waiter->self))
+			continue;
+		atomic_store(&launcher->thread, waiter->thread);
+		atomic_store(&launcher->tid, waiter->tid);
+		atomic_store(&launcher->last_stack, 0);
+		atomic_store(&launcher->is_found, is_found);
+		/* somebody else may have added it meanwhile */
+		first = find_launcher(waiter->self);
+		if (first && first != launcher) {
+			atomic_store(&launcher->self, 0);
+			return first;
+		}
+		return launcher;
+	}
+	return NULL;
+}
+
+struct handover_launcher *handover_launcher_new(void)
+{
+	const struct python_waiter own = {.thread = python_stack_thread(),
+					  .self = (uint64_t)pthread_self(),
+					  .tid = launch_log_tid()};
+	struct handover_launcher *launcher;
+
+	pthread_once(&once, make_keys);
+	if (!has_keys || pthread_getspecific(launcher_end))
+		return NULL;
+	launcher = find_launcher(own.self); /* a worker may have found it first */
+	if (!launcher)
+		launcher = add_launcher(&own, false);
+	if (launcher)
+		atomic_store(&launcher->is_found, false);
+	else
+		atomic_fetch_add(&left_out, 1);
+	if (pthread_setspecific(launcher_end, launcher ? (void *)launcher : (void *)&left_out) == 0)
+		return launcher;
+	end_launcher(launcher ? (void *)launcher : (void *)&left_out);
+	return NULL;
+}
+
+/* ---- looking ---- */
+
+/* How long a thread of this process has run; 0: not known, or it is gone. */
+static uint64_t cpu_clock(uint32_t tid)
+{
+	/* include/linux/posix-timers.h: CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED */
+	clockid_t clock = (clockid_t)(~tid << 3 | 6);
+	struct timespec t;
+
+	if (!tid || clock_gettime(clock, &t) != 0)
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool read_once(struct handover_worker *worker, const struct python_waiter *waiter,
+		      struct handover_stack *stack)
+{
+	if (!python_waiters_read(waiter, &worker->pieces, &stack->python))
+		return false;
+	nvtx_read_of(waiter->self, &stack->python, &stack->ranges);
+	return true;
+}
+
+static bool is_same(const struct handover_stack *a, const struct handover_stack *b)
+{
+	return a->python.count == b->python.count && a->python.is_whole == b->python.is_whole &&
+	       a->ranges.count == b->ranges.count &&
+	       python_stack_hash(0, &a->python) == python_stack_hash(0, &b->python) &&
+	       nvtx_hash(0, &a->ranges) == nvtx_hash(0, &b->ranges);
+}
+
+/* Whether it waits; then its stack has been read, as of one moment. */
+static bool read_waiter(struct handover_worker *worker, const struct python_waiter *waiter,
+			uint64_t cpu_ns)
+{
+	if (!read_once(worker, waiter, &worker->read))
+		return false;
+	if (cpu_ns && cpu_clock(waiter->tid) == cpu_ns)
+		return true;
+	return read_once(worker, waiter, &worker->again) && is_same(&worker->read, &worker->again);
+}
+
+/* Whether candidate `i` waits; what is known of it is forgotten if it has run since the last look.
+ */
+static bool see(struct handover_worker *worker, uint32_t i)
+{
+	struct handover_launcher *launcher = &launchers[i];
+	struct sight *sight = &worker->sights[i];
+	const struct python_waiter waiter = {.self = atomic_load(&launcher->self),
+					     .thread = atomic_load(&launcher->thread),
+					     .tid = atomic_load(&launcher->tid)};
+	uint64_t cpu_ns;
+
+	if (!waiter.self || waiter.self == worker->self) {
+		sight->self = 0;
+		return false;
+	}
+	cpu_ns = cpu_clock(waiter.tid);
+	if (cpu_ns && sight->self == waiter.self && sight->cpu_ns == cpu_ns)
+		return sight->waits;
+	if (worker->waiter == i)
+		worker->waiter = HANDOVER_CANDIDATES;
+	*sight = (struct sight){.self = waiter.self,
+				.cpu_ns = cpu_ns,
+				.waits = read_waiter(worker, &waiter, cpu_ns)};
+	worker->holds = sight->waits ? i : HANDOVER_CANDIDATES;
+	if (!sight->waits && !cpu_ns && atomic_load(&launcher->is_found))
+		atomic_store(&launcher->self, 0); /* it has ended, or will be found again */
+	return sight->waits;
+}
+
+static bool is_worker(uint64_t self)
+{
+	for (uint32_t i = 0; i < WORKERS_MAX; i++)
+		if (atomic_load(&workers[i]) == self)
+			return true;
+	return false;
+}
+
+/* Makes threads that wait and have launched nothing candidates. Whether there are new ones. */
+static bool list_others(struct handover_worker *worker)
+{
+	struct python_waiter found[HANDOVER_CANDIDATES];
+	uint32_t count = python_waiters_list(found, HANDOVER_CANDIDATES, &worker->all_pieces);
+	bool has_new = false;
+
+	for (uint32_t i = 0; i < count && i < HANDOVER_CANDIDATES; i++)
+		if (found[i].self && !is_worker(found[i].self) && !find_launcher(found[i].self))
+			has_new |= add_launcher(&found[i], true) != NULL;
+	return has_new;
+}
+
+/* The number of candidates that wait; one of them in *which. */
+static uint32_t count_waiters(struct handover_worker *worker, uint32_t *which)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < HANDOVER_CANDIDATES; i++) {
+		if (!see(worker, i))
+			continue;
+		count++;
+		*which = i;
+	}
+	return count;
+}
+
+/* The same, and others are looked for if it is time to. */
+static uint32_t count_all_waiters(struct handover_worker *worker, uint32_t *which)
+{
+	uint32_t count = count_waiters(worker, which);
+	uint64_t began = worker->last_ns;
+	uint64_t pause = worker->list_cost_ns * LIST_SHARE << worker->fruitless;
+
+	if (count == 1 && pause < LIST_EVERY_NS)
+		pause = LIST_EVERY_NS;
+	if (count > 1 || began - worker->list_ns < pause)
+		return count;
+	if (list_others(worker))
+		count = count_waiters(worker, which);
+	if (count > 0)
+		worker->fruitless = 0;
+	else if (worker->fruitless < LIST_DOUBLE)
+		worker->fruitless++;
+	worker->list_ns = clock_now_ns();
+	worker->list_cost_ns = worker->list_ns - began;
+	return count;
+}
+
+/* The id of the stack of the one that waits. */
+static uint32_t look_again(struct handover_worker *worker, struct sink *sink, handover_name name)
+{
+	uint32_t which = 0;
+
+	worker->holds = HANDOVER_CANDIDATES;
+	if (atomic_load(&left_out) || count_all_waiters(worker, &which) != 1) {
+		worker->waiter = HANDOVER_CANDIDATES;
+		return 0;
+	}
+	if (worker->waiter == which)
+		return worker->stack;
+	if (worker->holds != which) { /* another one was read behind it */
+		worker->sights[which].self = 0;
+		if (!see(worker, which))
+			return 0;
+	}
+	worker->read.last_stack = atomic_load(&launchers[which].last_stack);
+	worker->waiter = which;
+	return name(sink, &worker->read);
+}
+
+uint32_t handover_find(struct handover_worker *worker, struct sink *sink, handover_name name)
+{
+	uint64_t now = clock_now_ns();
+	int saved_errno;
+
+	if (worker->is_busy)
+		return 0;
+	if (now - worker->last_ns < HANDOVER_STILL_NS) {
+		if (worker->stack) /* else since the last look */
+			worker->last_ns = now;
+		return worker->stack;
+	}
+	worker->is_busy = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	saved_errno = errno;
+	worker->last_ns = now;
+	worker->stack = look_again(worker, sink, name);
+	errno = saved_errno;
+	atomic_signal_fence(memory_order_seq_cst);
+	worker->is_busy = false;
+	return worker->stack;
+}

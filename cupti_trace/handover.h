@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Work that a Python thread has handed to another thread, and waits for.
+ *
+ * PyTorch's backward pass runs on threads of its own, "pt_autograd_0" for the first device and so
+ * on: workers. A worker's launches belong below the stack of the Python thread that waits for it
+ * (python_waiters.h). At each launch of a worker this says whose stack that is.
+ *
+ * Who it is. Where exactly one thread waits, it. Where several do, it cannot be told, and the
+ * launch stands apart. A worker that waits itself, for a backward pass within its own, hands
+ * nothing over: all of it is for the same thread in the end. Candidates are the Python threads that
+ * have launched something themselves, as nearly all that call backward have; at most
+ * HANDOVER_CANDIDATES at once, or else nothing is told. Others are looked for where no candidate
+ * waits, and else every 10 ms.
+ *
+ * When it is looked at. Not within HANDOVER_STILL_NS of the worker's last launch: for another
+ * thread to wait, the worker has to run out of work, one thread to wake up, to run Python and to
+ * wake the worker. Otherwise only CPU clocks are compared, a system call for each candidate: a
+ * thread whose clock stands still has not run, so nothing of it has changed, neither its frames nor
+ * its NVTX ranges. Only the stack of one that has run is read again, and counts if the thread did
+ * not run meanwhile, or if a second reading gives the same.
+ *
+ * The stack: the candidate's Python frames and open NVTX ranges, below what was below its Python
+ * frames at its own last launch.
+ *
+ * No locks, but launch_stack's for a new stack. What a thread leaves behind is reused, never freed,
+ * for others may look at it.
+ */
+#ifndef CUPTI_TRACE_HANDOVER_H
+#define CUPTI_TRACE_HANDOVER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "cupti_trace/nvtx.h"
+#include "cupti_trace/python_stack.h"
+#include "cupti_trace/sink.h"
+
+#define HANDOVER_CANDIDATES 16
+#define HANDOVER_STILL_NS 5000
+
+/* A Python thread that launches: a candidate. */
+struct handover_launcher {
+	_Atomic uint64_t self; /* its pthread_self(); 0: free */
+	_Atomic uint64_t thread;
+	_Atomic uint32_t tid;
+	_Atomic uint32_t last_stack; /* the id of its last launch's stack; 0: none */
+	_Atomic bool is_found;       /* by a worker: it has launched nothing yet */
+};
+
+struct handover_worker;
+
+/* The calling thread as a worker; NULL: it is none, by its name. Lives until the thread ends. */
+struct handover_worker *handover_worker_new(void);
+
+/* Its name, and a number that distinguishes workers by their names. */
+const char *handover_worker_name(const struct handover_worker *worker);
+uint32_t handover_worker_number(const struct handover_worker *worker);
+
+/*
+ * Makes the calling thread, which has Python frames and is no worker, a candidate until it ends;
+ * NULL: there are too many.
+ */
+struct handover_launcher *handover_launcher_new(void);
+
+/* The stack of a thread that waits. */
+struct handover_stack {
+	struct python_stack python;
+	struct nvtx_ranges ranges;
+	uint32_t last_stack; /* as in the launcher */
+};
+
+/* Sends a stack that is new, and returns its id; 0: it cannot be kept. */
+typedef uint32_t (*handover_name)(struct sink *sink, const struct handover_stack *stack);
+
+/* The id of the stack of the thread that waits for the calling worker now; 0: it is not known. */
+uint32_t handover_find(struct handover_worker *worker, struct sink *sink, handover_name name);
+
+#endif
