@@ -197,7 +197,20 @@ struct python_walk {
 	__u64 thread; /* 0: before the interpreter's first */
 };
 
-/* On to the next one. 1: it is the current thread. */
+/* A thread's innermost frame; 0: it has none. */
+static __always_inline __u64 innermost_frame(const struct stack_python *p, __u64 thread)
+{
+	__u64 frame = user_word(thread + p->thread_frame);
+
+	if (p->cframe_frame != STACK_PYTHON_NO_OFFSET)
+		frame = user_word(frame + p->cframe_frame);
+	return frame;
+}
+
+/*
+ * On to the next one. 1: it is the current thread. Up to 3.11 the state of a thread that has not
+ * begun names its creator, but has no frame.
+ */
 __noinline int step_python_walk(const struct stack_python *p, struct python_walk *walk,
 				const struct python_sight *sight)
 {
@@ -206,7 +219,8 @@ __noinline int step_python_walk(const struct stack_python *p, struct python_walk
 	walk->thread = user_word(walk->thread ? walk->thread + p->thread_next
 					      : walk->interpreter + p->interpreter_threads);
 	if (walk->thread)
-		return user_word(walk->thread + p->thread_id) == sight->self;
+		return user_word(walk->thread + p->thread_id) == sight->self &&
+		       innermost_frame(p, walk->thread);
 	walk->interpreter = user_word(walk->interpreter + p->interpreter_next);
 	return 0;
 }
@@ -423,9 +437,7 @@ __noinline int read_python_state(const struct stack_python *p, struct stack_pyth
 
 	if (!p || !chain || !sight || !s)
 		return 0;
-	s->frame = user_word(thread + p->thread_frame);
-	if (p->cframe_frame != STACK_PYTHON_NO_OFFSET)
-		s->frame = user_word(s->frame + p->cframe_frame);
+	s->frame = innermost_frame(p, thread);
 	s->anchor = p->thread_anchor != STACK_PYTHON_NO_OFFSET
 			    ? user_word(thread + p->thread_anchor)
 			    : 0;

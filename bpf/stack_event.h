@@ -4,7 +4,7 @@
  *
  * Every record begins with a struct stack_event with its `kind`:
  *
- *   CPU_SNAPSHOT, LAUNCH, CALL  a struct stack_snapshot and its parts
+ *   CPU_SNAPSHOT, LAUNCH, CALL, THREAD  a struct stack_snapshot and its parts
  *   CALL_END, REFUSED, CPU_USED a struct stack_value
  *   PYTHON_CODE                 a struct stack_python_code, without its lines if not requested
  *
@@ -36,6 +36,7 @@ enum stack_event_kind {
 	 * that thread began to end.
 	 */
 	STACK_EVENT_CPU_USED = 8,
+	STACK_EVENT_THREAD = 9,       /* a thread is created; `flags` is its id */
 };
 
 /* flags */
@@ -256,7 +257,8 @@ struct stack_counters {
 	__u64 untracked_processes; /* descendants not followed because the table was full */
 	__u64 calls;            /* timed calls, outermost ones: those that do not arrive are lost */
 	__u64 samples_in_calls; /* CPU ticks inside timed calls: their time is the call's */
-	__u64 sample_ns;        /* what taking CPU samples took */
+	__u64 sample_ns;        /* what taking CPU samples, and stacks that create threads, took */
+	__u64 dropped_threads;  /* creations of threads, for lack of room */
 	__u64 probe_ns;         /* the same of one in STACK_PROBE_EVERY launches and calls */
 };
 

@@ -316,6 +316,28 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+/* A new thread (--thread-origin): the stack of the one that creates it. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_thread, struct task_struct *parent, struct task_struct *child)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct taken taken = {.kind = STACK_EVENT_THREAD};
+	__u32 pid = current_process(task);
+	struct pt_regs regs;
+
+	if (!pid || pid != process_of(child) || !is_in(&tracked, pid))
+		return 0;
+	taken.sight.pid = pid;
+	taken.flags = pid_in_profiler_ns(child);
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
+		__builtin_memset(&regs, 0, sizeof(regs));
+	begin_taking(&taken, task, regs.sp);
+	if (!send_snapshot(&taken, &regs, ctx, 0, STACK_CALL_BYTES))
+		COUNT(dropped_threads);
+	__sync_fetch_and_add(&counters.sample_ns, bpf_ktime_get_ns() - taken.sight.time_ns);
+	return 0;
+}
+
 /* By threads that are released, and by this one. */
 static __always_inline __u64 used_ns(struct task_struct *task)
 {

@@ -18,6 +18,7 @@ struct measure {
 	bool python_lines;     /* Python frames with line numbers */
 	bool native_python;    /* keep the interpreter's own frames */
 	bool nvtx;             /* NVTX ranges as frames of launch stacks */
+	bool thread_origin;    /* threads below the stacks that created them */
 	bool waits;            /* time in calls that wait for the GPU, too */
 	/* what launch stacks may take of a thread's time, in thousandths of a percent; 0: all */
 	uint32_t max_overhead;

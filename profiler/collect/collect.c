@@ -16,6 +16,7 @@
 #include "profiler/collect/pid_namespace.h"
 #include "profiler/collect/proc_names.h"
 #include "profiler/collect/stack_builder.h"
+#include "profiler/collect/thread_origins.h"
 #include "profiler/profile/marks.h"
 #include "symbolize/array.h"
 
@@ -49,6 +50,7 @@ struct collect {
 	struct open_calls open_calls;
 	struct open_launches open_launches;
 	struct handovers handovers;
+	struct thread_origins origins;
 	struct attribution attribution;
 	struct join *join;
 	struct gpu_load load; /* if watched */
@@ -89,6 +91,8 @@ struct collect *collect_new(const struct collect_options *options)
 	c->pythons.lines = options->measure.python_lines;
 	c->pythons.keeps_native = options->measure.native_python;
 	c->stacks = stack_table_new();
+	c->origins.stacks = c->stacks;
+	c->origins.allowance = &c->target_bytes;
 	c->profile = profile_new();
 	to_attribution = (struct join_output){attribution_add, &c->attribution};
 	c->join = join_new(&to_attribution);
@@ -130,6 +134,7 @@ void collect_free(struct collect *c)
 	open_calls_release(&c->open_calls);
 	open_launches_release(&c->open_launches);
 	handovers_release(&c->handovers);
+	thread_origins_release(&c->origins);
 	places_release(&c->places);
 	place_names_release(&c->place_names);
 	devices_release(&c->devices);
@@ -456,6 +461,7 @@ static void keep_handed_sample(void *collect, const struct handovers_sample *sam
 
 	if (below == HANDOVERS_UNKNOWN) {
 		c->ledger.cpu.apart++;
+		stack = thread_origins_below(&c->origins, sample->process, sample->tid, stack);
 	} else {
 		c->ledger.cpu.handed++;
 		stack = stack_table_append(c->stacks, below, stack);
@@ -487,7 +493,9 @@ static void add_sample(struct collect *c, struct process *process, const struct 
 									.stack = stack,
 									.place = place});
 	else
-		keep_sample(c, event->time_ns, stack, place);
+		keep_sample(c, event->time_ns,
+			    thread_origins_below(&c->origins, process->id, event->tid, stack),
+			    place);
 }
 
 /* A probe saw the entry of a launch function. */
@@ -497,6 +505,7 @@ static void add_launch_probe(struct collect *c, const struct process *process,
 	bool is_driver = cuda_function_is_driver(event->launch_function);
 
 	note_thread(c, process, event->tid);
+	stack = thread_origins_below(&c->origins, process->id, event->tid, stack);
 	c->ledger.launches.by_probe++;
 	c->ledger.launches.whole += is_whole;
 	note_error(c, join_probe(c->join, process->id, event->tid, event->time_ns,
@@ -519,6 +528,17 @@ bool collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot, 
 	else
 		add_sample(c, process, event, stack, is_whole);
 	return true;
+}
+
+void collect_thread(struct collect *c, const struct stack_snapshot *snapshot)
+{
+	const struct stack_event *event = &snapshot->event;
+	struct process *process = process_of(c, event);
+
+	if (process)
+		note_error(c, thread_origins_add(
+				      &c->origins, process->id, event->tid, event->flags,
+				      stack_builder_creator(&c->builder, process, snapshot)));
 }
 
 void collect_python_code(struct collect *c, const struct stack_python_code *code)
@@ -641,6 +661,7 @@ void collect_call(struct collect *c, const struct stack_snapshot *snapshot, cons
 	call.process = process->id;
 	call.place = place_of(c, process, event->tid);
 	call.stack = stack_builder_snapshot(&c->builder, process, snapshot, api, &is_whole);
+	call.stack = thread_origins_below(&c->origins, process->id, event->tid, call.stack);
 	call.stack = compose_call(
 		&c->attribution.compose, call.stack,
 		locate_kernel(c, process, snapshot, kernel_register, &kernel) ? &kernel : NULL);
@@ -856,6 +877,28 @@ static void note_handover(struct collect *c, const struct process *process,
 		c->ledger.launches.handed++;
 }
 
+/* A stack that a thread sent, below the one that created the thread, if it is not handed over. */
+static uint32_t below_origin(struct collect *c, const struct process *process, uint32_t tid,
+			     uint32_t id, uint32_t stack)
+{
+	uint32_t below;
+
+	if (target_stacks_get_handed(&process->sent, id, &below) && below != HANDOVERS_UNKNOWN)
+		return stack;
+	return thread_origins_below(&c->origins, process->id, tid, stack);
+}
+
+bool collect_wants_thread(struct collect *c, const struct process *process,
+			  const struct gpu_event *event)
+{
+	uint32_t tid = event->type == GPU_EVENT_LAUNCH ? event->launch.tid
+		       : event->type == GPU_EVENT_WAIT ? event->wait.tid
+						       : 0;
+
+	return c->options.measure.thread_origin && tid &&
+	       thread_origins_ask(&c->origins, process->id, tid);
+}
+
 /* For the timeline: a launch call begins. */
 static void begin_launch(struct collect *c, const struct process *process,
 			 const struct gpu_event_launch *e, uint32_t stack)
@@ -915,7 +958,7 @@ static uint32_t stack_of(struct collect *c, const struct process *process,
 	c->ledger.launches.with_stack++;
 	c->ledger.launches.whole += is_whole;
 	note_handover(c, process, e);
-	return stack;
+	return below_origin(c, process, e->tid, e->stack_id, stack);
 }
 
 static int take_launch(struct collect *c, struct process *process, const struct gpu_event_launch *e)
@@ -1097,7 +1140,8 @@ static void take_wait(struct collect *c, struct process *process, const struct g
 	uint32_t stack = STACK_EMPTY;
 	bool is_whole;
 
-	find_stack(process, e->stack_id, &stack, &is_whole);
+	if (find_stack(process, e->stack_id, &stack, &is_whole))
+		stack = below_origin(c, process, e->tid, e->stack_id, stack);
 	note_thread(c, process, e->tid); /* its name is readable only while it lives */
 	attribution_add_wait(&c->attribution, process, stack, e);
 }
@@ -1191,6 +1235,7 @@ static void settle(struct collect *c, struct process *process)
 	open_calls_forget(&c->open_calls, process->id);
 	open_launches_forget(&c->open_launches, process->id);
 	handovers_forget(&c->handovers, process->id);
+	thread_origins_forget(&c->origins, process->id);
 	gpu_load_forget(&c->load, process->id);
 	while (c->options.measure.devices && (sum = work_tally_next(&process->counted, &at)))
 		devices_use(&c->devices, process->id, sum->key.device);

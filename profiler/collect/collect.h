@@ -147,6 +147,16 @@ bool collect_next_python(struct collect *c, struct python_found *found);
  */
 bool collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot, const char *api);
 
+/* A thread is being created by the snapshot's (--thread-origin). */
+void collect_thread(struct collect *c, const struct stack_snapshot *snapshot);
+
+/*
+ * Whether the event is of a thread whose creation is not known: with --thread-origin, stacks from
+ * the kernel up to now should be passed in first. Asked once of each thread.
+ */
+bool collect_wants_thread(struct collect *c, const struct process *process,
+			  const struct gpu_event *event);
+
 /* The name of a Python code object that later stacks refer to. */
 void collect_python_code(struct collect *c, const struct stack_python_code *code);
 

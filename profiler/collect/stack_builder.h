@@ -51,6 +51,10 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 				const struct stack_snapshot *snapshot, const char *api,
 				bool *is_whole);
 
+/* The stack of a snapshot that was taken where a thread is created. */
+uint32_t stack_builder_creator(struct stack_builder *b, struct process *process,
+			       const struct stack_snapshot *snapshot);
+
 /*
  * A recorded stack: the user addresses, as many as `event` says, then those of the kernel. In a
  * launch `api` replaces the first.

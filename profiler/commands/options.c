@@ -384,6 +384,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_NATIVE_PYTHON:
 		o->measure.native_python = true;
 		return true;
+	case OPT_THREAD_ORIGIN:
+		o->measure.thread_origin = true;
+		return true;
 	case OPT_NVTX:
 		o->measure.nvtx = true;
 		return true;

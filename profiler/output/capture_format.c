@@ -226,5 +226,7 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.cpu.apart),
 	NUMBER(ledger.launches.handed),
 	NUMBER(ledger.launches.apart),
+	NUMBER(totals.measure.thread_origin),
+	NUMBER(ledger.processes.lost_threads),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

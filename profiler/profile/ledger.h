@@ -113,6 +113,7 @@ struct ledger_calls {
 struct ledger_processes {
 	uint64_t lost_records; /* of mappings, forks and the like */
 	uint64_t not_followed; /* descendants beyond the limit */
+	uint64_t lost_threads; /* without the stack that created them (--thread-origin) */
 	/*
 	 * Without a hello, and not in ledger_calls.processes. The first loaded our library, as the
 	 * driver does in cuInit. The others loaded the driver alone, and may not have called

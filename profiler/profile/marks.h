@@ -18,8 +18,9 @@
 #define MARK_WAITING "[waiting for GPU]"
 #define MARK_WAITING_FOR_PAGES "[waiting for pages]" /* of kernels */
 #define MARK_LAUNCHED "launched at"
-#define MARK_CALL "[CUDA call, wall time]" /* followed by the kernel's name, if known */
-#define MARK_HANDED_TO "[handed to %s]"    /* a thread that works for the one above */
+#define MARK_CALL "[CUDA call, wall time]"       /* followed by the kernel's name, if known */
+#define MARK_HANDED_TO "[handed to %s]"          /* a thread that works for the one above */
+#define MARK_THREAD_STARTED "[started a thread]" /* what follows is that thread's stack */
 #define MARK_TOO_MANY_STACKS "[too many stacks]"
 
 #endif

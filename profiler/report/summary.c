@@ -355,6 +355,7 @@ static void report_lost_on_the_way(struct log *log, const struct totals *t)
 {
 	const struct ledger *l = t->ledger;
 	uint64_t not_followed = l->processes.not_followed, after_end = l->cpu.after_end;
+	uint64_t lost_threads = l->processes.lost_threads;
 	uint64_t lost_records = l->processes.lost_records, unknown = l->gpu.unknown_kinds;
 	uint32_t foreign = l->pipe.foreign_versions;
 
@@ -367,6 +368,12 @@ static void report_lost_on_the_way(struct log *log, const struct totals *t)
 			 "%" PRIu64 " process%s on after the command: CPU time after its end is "
 			 "not in the profile",
 			 after_end, pick(after_end, " ran", "es ran"));
+	if (lost_threads)
+		log_warn(log,
+			 "the creation of %" PRIu64 " thread%s was not seen: the machine was too "
+			 "busy; %s stacks begin with %s",
+			 lost_threads, s(lost_threads), pick(lost_threads, "its", "their"),
+			 pick(lost_threads, "the thread", "the threads"));
 	report_broken_off(log, t);
 	if (foreign)
 		log_warn(log,

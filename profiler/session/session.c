@@ -138,8 +138,9 @@ int session_open(struct session *s)
 		.bpf = {.sample_hz = m->samples_cpu ? m->frequency_hz : 0,
 			.launches = m->probes_launches,
 			.calls = times_calls,
+			.threads = m->thread_origin,
 			.python_lines = m->python_lines},
-		.needs_bpf = m->probes_launches,
+		.needs_bpf = m->probes_launches || m->thread_origin,
 		.wants_bpf = m->samples_cpu || times_calls,
 	};
 
@@ -535,6 +536,9 @@ static void take_stack(struct session *s, const struct stack_event *event)
 	case STACK_EVENT_LAUNCH:
 		take_snapshot(s, snapshot, event->kind == STACK_EVENT_LAUNCH);
 		break;
+	case STACK_EVENT_THREAD:
+		collect_thread(s->collect, snapshot); /* not recorded */
+		break;
 	case STACK_EVENT_PYTHON_CODE:
 		collect_python_code(s->collect, (const struct stack_python_code *)event);
 		break;
@@ -661,6 +665,9 @@ static void take_gpu_event(struct session *s, struct tracee *tracee, const struc
 			    (int)process->pid, event->goodbye.kernels, event->goodbye.kernel_ns);
 		break;
 	default:
+		/* the creation of a thread that launches, which the kernel reported before */
+		if (collect_wants_thread(s->collect, process, event))
+			drain_kernel_events(s, false);
 		collect_gpu_event(s->collect, process, event, kernel);
 	}
 }
@@ -890,6 +897,7 @@ static void take_counters(struct session *s)
 	saturated_add(&l->launches.dropped, counters.dropped_launches);
 	l->cost.kernel_ns = counters.sample_ns + STACK_PROBE_EVERY * counters.probe_ns;
 	l->processes.not_followed = counters.untracked_processes;
+	l->processes.lost_threads = counters.dropped_threads;
 	if (counters.calls > l->calls.timed)
 		l->calls.lost = counters.calls - l->calls.timed;
 }

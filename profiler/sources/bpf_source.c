@@ -158,6 +158,7 @@ static void choose_programs(const struct bpf_source *s, struct stacks *bpf)
 			bpf_program__set_expected_attach_type(probes[i], ATTACH_UPROBE_MULTI);
 	}
 	bpf_program__set_autoload(bpf->progs.sample_cpu, o->sample_hz > 0);
+	bpf_program__set_autoload(bpf->progs.on_thread, o->threads);
 }
 
 static uint32_t ring_bytes(const struct bpf_source *s)
@@ -231,6 +232,8 @@ static int follow_processes(struct bpf_source *s)
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]) && !err; i++)
 		err = keep_link(s, 0, bpf_program__attach(programs[i]));
+	if (!err && s->options.threads)
+		err = keep_link(s, 0, bpf_program__attach(s->bpf->progs.on_thread));
 	return err;
 }
 

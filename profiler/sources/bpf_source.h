@@ -27,6 +27,7 @@ struct bpf_source_options {
 	uint32_t sample_hz; /* 0: no CPU samples */
 	bool launches;      /* PROBE_LAUNCH will be used */
 	bool calls;         /* PROBE_CALL and PROBE_SUBSCRIBE may be */
+	bool threads;       /* STACK_EVENT_THREAD: what creates threads */
 	bool python_lines;  /* send code objects with their lines */
 	bool single_probes; /* one link per probe, as kernels before 6.10 require */
 };

@@ -83,6 +83,7 @@ static bool is_valid(const struct stack_event *event, size_t size)
 	case STACK_EVENT_CPU_SNAPSHOT:
 	case STACK_EVENT_LAUNCH:
 	case STACK_EVENT_CALL:
+	case STACK_EVENT_THREAD:
 		return is_valid_snapshot((const struct stack_snapshot *)event);
 	case STACK_EVENT_CALL_END:
 	case STACK_EVENT_REFUSED:
