@@ -199,11 +199,17 @@ struct launch {
 	const void *frame; /* of the callback */
 };
 
+static inline uint32_t take(struct tracer *tracer, const struct launch *launch)
+{
+	return launch_stack_capture(&tracer->sink, launch->function, launch->frame,
+				    launch->data->context_uid);
+}
+
 /* The stack's id, and how long taking it took. */
-static SELDOM uint32_t capture_timed(struct tracer *tracer, const char *function, const void *frame)
+static SELDOM uint32_t capture_timed(struct tracer *tracer, const struct launch *launch)
 {
 	uint64_t start = clock_now_ns();
-	uint32_t id = launch_stack_capture(&tracer->sink, function, frame);
+	uint32_t id = take(tracer, launch);
 
 	atomic_fetch_add(&tracer->captures, 1);
 	atomic_fetch_add(&tracer->capture_ns, clock_now_ns() - start);
@@ -239,9 +245,9 @@ static __attribute__((noinline)) uint32_t capture_limited(struct tracer *tracer,
 	if (stands_for > 1)
 		launch_log_weigh(&tracer->sink, launch->data->correlation_id, stands_for);
 	if (!is_timed)
-		return launch_stack_capture(&tracer->sink, launch->function, launch->frame);
+		return take(tracer, launch);
 	start = clock_now_ns();
-	id = launch_stack_capture(&tracer->sink, launch->function, launch->frame);
+	id = take(tracer, launch);
 	stack_sampling_spent(clock_now_ns() - start);
 	return id;
 }
@@ -249,9 +255,9 @@ static __attribute__((noinline)) uint32_t capture_limited(struct tracer *tracer,
 static inline uint32_t capture(struct tracer *tracer, const struct launch *launch)
 {
 	if (!tracer->minds_stacks)
-		return launch_stack_capture(&tracer->sink, launch->function, launch->frame);
+		return take(tracer, launch);
 	return tracer->limits_stacks ? capture_limited(tracer, launch)
-				     : capture_timed(tracer, launch->function, launch->frame);
+				     : capture_timed(tracer, launch);
 }
 
 /* Returns the id of the launch's stack, 0 if it was not taken. */
@@ -556,7 +562,7 @@ static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_
 	event.node.time_ns = clock_now_ns();
 	event.node.tid = launch_log_tid();
 	event.node.stack_id = launch_stack_capture(&tracer->sink, own.function ? own.function : "",
-						   __builtin_frame_address(0));
+						   __builtin_frame_address(0), 0);
 	sink_put(&tracer->sink, &event);
 	if (data->node_type == CUPTI_ABI_NODE_CONDITIONAL)
 		on_conditional(tracer, event.node.id);

@@ -22,6 +22,7 @@
 static const char *const worker_names[] = {GPU_HANDED_TO_PREFIX};
 
 static struct handover_launcher launchers[HANDOVER_CANDIDATES];
+static _Atomic uint32_t in_use;               /* of them */
 static _Atomic uint32_t left_out;             /* threads that found no room among them */
 static _Atomic uint64_t workers[WORKERS_MAX]; /* pthread_self() of each; 0: free */
 
@@ -40,6 +41,7 @@ struct handover_worker {
 	uint64_t list_ns, list_cost_ns; /* the last look at all threads, and what it took */
 	uint32_t fruitless;             /* such looks, one behind the other */
 	bool is_busy;                   /* against signals' handlers that launch */
+	uint64_t context;               /* of the launch, as in launchers */
 	uint32_t waiter;                /* among the candidates; HANDOVER_CANDIDATES: none */
 	uint32_t stack;                 /* its id */
 	struct sight sights[HANDOVER_CANDIDATES];
@@ -55,6 +57,12 @@ static bool has_keys;
 
 /* ---- threads ---- */
 
+static void free_launcher(struct handover_launcher *launcher)
+{
+	if (atomic_exchange(&launcher->self, 0))
+		atomic_fetch_sub(&in_use, 1);
+}
+
 static void end_launcher(void *data)
 {
 	struct handover_launcher *launcher = data;
@@ -62,7 +70,7 @@ static void end_launcher(void *data)
 	if (data == &left_out)
 		atomic_fetch_sub(&left_out, 1);
 	else
-		atomic_store(&launcher->self, 0);
+		free_launcher(launcher);
 }
 
 static void end_worker(void *data)
@@ -148,14 +156,16 @@ static struct handover_launcher *add_launcher(const struct python_waiter *waiter
 
 		if (!atomic_compare_exchange_strong(&launcher->self, &self, waiter->self))
 			continue;
+		atomic_fetch_add(&in_use, 1);
 		atomic_store(&launcher->thread, waiter->thread);
 		atomic_store(&launcher->tid, waiter->tid);
 		atomic_store(&launcher->last_stack, 0);
+		atomic_store(&launcher->contexts, 0);
 		atomic_store(&launcher->is_found, is_found);
 		/* somebody else may have added it meanwhile */
 		first = find_launcher(waiter->self);
 		if (first && first != launcher) {
-			atomic_store(&launcher->self, 0);
+			free_launcher(launcher);
 			return first;
 		}
 		return launcher;
@@ -253,7 +263,7 @@ static bool see(struct handover_worker *worker, uint32_t i)
 				.waits = read_waiter(worker, &waiter, cpu_ns)};
 	worker->holds = sight->waits ? i : HANDOVER_CANDIDATES;
 	if (!sight->waits && !cpu_ns && atomic_load(&launcher->is_found))
-		atomic_store(&launcher->self, 0); /* it has ended, or will be found again */
+		free_launcher(launcher); /* it has ended, or will be found again */
 	return sight->waits;
 }
 
@@ -278,16 +288,30 @@ static bool list_others(struct handover_worker *worker)
 	return has_new;
 }
 
-/* The number of candidates that wait; one of them in *which. */
+/*
+ * The number of candidates that wait, and that it may be; one of them in *which. Those that have
+ * launched, but elsewhere, do not count beside others.
+ */
 static uint32_t count_waiters(struct handover_worker *worker, uint32_t *which)
 {
-	uint32_t count = 0;
+	uint32_t count = 0, here = 0, last_here = 0;
 
 	for (uint32_t i = 0; i < HANDOVER_CANDIDATES; i++) {
+		uint64_t contexts;
+
 		if (!see(worker, i))
 			continue;
 		count++;
 		*which = i;
+		contexts = atomic_load_explicit(&launchers[i].contexts, memory_order_relaxed);
+		if (contexts == 0 || contexts & worker->context) {
+			here++;
+			last_here = i;
+		}
+	}
+	if (count > 1 && here == 1 && atomic_load(&launchers[last_here].contexts) != 0) {
+		*which = last_here;
+		return 1;
 	}
 	return count;
 }
@@ -336,14 +360,15 @@ static uint32_t look_again(struct handover_worker *worker, struct sink *sink, ha
 	return name(sink, &worker->read);
 }
 
-uint32_t handover_find(struct handover_worker *worker, struct sink *sink, handover_name name)
+uint32_t handover_find(struct handover_worker *worker, uint32_t context, struct sink *sink,
+		       handover_name name)
 {
 	uint64_t now = clock_now_ns();
 	int saved_errno;
 
 	if (worker->is_busy)
 		return 0;
-	if (now - worker->last_ns < HANDOVER_STILL_NS) {
+	if (now - worker->last_ns < HANDOVER_STILL_NS && atomic_load(&in_use) <= 1) {
 		if (worker->stack) /* else since the last look */
 			worker->last_ns = now;
 		return worker->stack;
@@ -352,6 +377,7 @@ uint32_t handover_find(struct handover_worker *worker, struct sink *sink, handov
 	atomic_signal_fence(memory_order_seq_cst);
 	saved_errno = errno;
 	worker->last_ns = now;
+	worker->context = handover_context(context);
 	worker->stack = look_again(worker, sink, name);
 	errno = saved_errno;
 	atomic_signal_fence(memory_order_seq_cst);

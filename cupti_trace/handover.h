@@ -6,19 +6,20 @@
  * on: workers. A worker's launches belong below the stack of the Python thread that waits for it
  * (python_waiters.h). At each launch of a worker this says whose stack that is.
  *
- * Who it is. Where exactly one thread waits, it. Where several do, it cannot be told, and the
- * launch stands apart. A worker that waits itself, for a backward pass within its own, hands
- * nothing over: all of it is for the same thread in the end. Candidates are the Python threads that
- * have launched something themselves, as nearly all that call backward have; at most
- * HANDOVER_CANDIDATES at once, or else nothing is told. Others are looked for where no candidate
- * waits, and else every 10 ms.
+ * Who it is. Where exactly one thread waits, it. Where several do, the one that has itself
+ * launched in the context that the worker launches in: a pass goes back over what its thread has
+ * launched. Where several have, or one has launched nothing, it cannot be told, and the launch
+ * stands apart. A worker that waits itself, for a backward pass within its own, hands nothing over:
+ * all of it is for the same thread in the end. Candidates are the Python threads that have launched
+ * something themselves, as nearly all that call backward have; at most HANDOVER_CANDIDATES at once,
+ * or else nothing is told. Others are looked for where no candidate waits, and else every 10 ms.
  *
- * When it is looked at. Not within HANDOVER_STILL_NS of the worker's last launch: for another
- * thread to wait, the worker has to run out of work, one thread to wake up, to run Python and to
- * wake the worker. Otherwise only CPU clocks are compared, a system call for each candidate: a
- * thread whose clock stands still has not run, so nothing of it has changed, neither its frames nor
- * its NVTX ranges. Only the stack of one that has run is read again, and counts if the thread did
- * not run meanwhile, or if a second reading gives the same.
+ * When it is looked at. Where there is one candidate, not within HANDOVER_STILL_NS of the worker's
+ * last launch: for it to wait elsewhere, the worker has to run out of work, the thread to wake up,
+ * to run Python and to wake the worker. Otherwise CPU clocks are compared, one system call for each
+ * candidate: a thread whose clock stands still has not run, so nothing of it has changed, neither
+ * its frames nor its NVTX ranges. Only the stack of one that has run is read again, and counts if
+ * the thread did not run meanwhile, or if a second reading gives the same.
  *
  * The stack: the candidate's Python frames and open NVTX ranges, below what was below its Python
  * frames at its own last launch.
@@ -44,6 +45,7 @@ struct handover_launcher {
 	_Atomic uint64_t self; /* its pthread_self(); 0: free */
 	_Atomic uint64_t thread;
 	_Atomic uint32_t tid;
+	_Atomic uint64_t contexts;   /* that it has launched in, a bit each; 0: none */
 	_Atomic uint32_t last_stack; /* the id of its last launch's stack; 0: none */
 	_Atomic bool is_found;       /* by a worker: it has launched nothing yet */
 };
@@ -63,6 +65,23 @@ uint32_t handover_worker_number(const struct handover_worker *worker);
  */
 struct handover_launcher *handover_launcher_new(void);
 
+/* By the number of a context; 0: not known. Contexts share bits where there are more than 64. */
+static inline uint64_t handover_context(uint32_t context)
+{
+	return context ? UINT64_C(1) << context % 64 : 0;
+}
+
+/* The thread has launched in this context, with this stack. Nearly free. */
+static inline void handover_launcher_note(struct handover_launcher *launcher, uint32_t context,
+					  uint32_t stack)
+{
+	uint64_t known = atomic_load_explicit(&launcher->contexts, memory_order_relaxed);
+
+	if (handover_context(context) & ~known)
+		atomic_fetch_or(&launcher->contexts, handover_context(context));
+	atomic_store_explicit(&launcher->last_stack, stack, memory_order_relaxed);
+}
+
 /* The stack of a thread that waits. */
 struct handover_stack {
 	struct python_stack python;
@@ -73,7 +92,11 @@ struct handover_stack {
 /* Sends a stack that is new, and returns its id; 0: it cannot be kept. */
 typedef uint32_t (*handover_name)(struct sink *sink, const struct handover_stack *stack);
 
-/* The id of the stack of the thread that waits for the calling worker now; 0: it is not known. */
-uint32_t handover_find(struct handover_worker *worker, struct sink *sink, handover_name name);
+/*
+ * The id of the stack of the thread that waits for the calling worker now, which launches in this
+ * context; 0: it is not known.
+ */
+uint32_t handover_find(struct handover_worker *worker, uint32_t context, struct sink *sink,
+		       handover_name name);
 
 #endif

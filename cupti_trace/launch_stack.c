@@ -519,7 +519,8 @@ static uint32_t name_waiter(struct sink *sink, const struct handover_stack *stac
 }
 
 /* The id of the calling thread's stack; of a worker's, whose work it is comes first. */
-static inline uint32_t find_stack(struct sink *sink, const char *function, const void *frame)
+static inline uint32_t find_stack(struct sink *sink, const char *function, const void *frame,
+				  uint32_t context)
 {
 	struct thread_cache *cache = own.cache ? own.cache : make_cache();
 	uint32_t now, handed_from = 0;
@@ -536,7 +537,7 @@ static inline uint32_t find_stack(struct sink *sink, const char *function, const
 		own.generation = now;
 	}
 	if (own.worker)
-		handed_from = handover_find(own.worker, sink, name_waiter);
+		handed_from = handover_find(own.worker, context, sink, name_waiter);
 	hash = nvtx_has_open() ? 0 : unwind_recognize(frame);
 	if (hash) {
 		hash = hash_words(hash, function, handed_from);
@@ -548,11 +549,12 @@ static inline uint32_t find_stack(struct sink *sink, const char *function, const
 	return capture_by_walk(sink, function, frame, cache, handed_from);
 }
 
-uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame)
+uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame,
+			      uint32_t context)
 {
-	uint32_t id = find_stack(sink, function, frame);
+	uint32_t id = find_stack(sink, function, frame, context);
 
 	if (own.launcher)
-		atomic_store_explicit(&own.launcher->last_stack, id, memory_order_relaxed);
+		handover_launcher_note(own.launcher, context, id);
 	return id;
 }

@@ -28,10 +28,12 @@
 /*
  * The id of the calling thread's stack now; 0 when it cannot be taken. `function` is the launch
  * function's name and must live forever. `frame` is the __builtin_frame_address(0) of the caller,
- * or of a function of the library that it was called from: the stack begins outside that one. A new
- * stack is in the sink before this returns.
+ * or of a function of the library that it was called from: the stack begins outside that one.
+ * `context` is CUPTI's number of the context that is used, or 0: whose work a thread does may
+ * follow from it. A new stack is in the sink before this returns.
  */
-uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame);
+uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame,
+			      uint32_t context);
 
 /* To be called first, and now and then: notices whether code was unmapped or mapped. Any thread. */
 void launch_stack_check_code(struct sink *sink);

@@ -160,7 +160,7 @@ $(BENCH_DIR)/deep: tests/bench/deep.c
 
 # embeds python3-config's interpreter, if there is one
 PYTHON_CONFIG ?= $(shell command -v python3-config)
-$(BENCH_DIR)/python_stack: tests/bench/python_stack.c $(BUILD)/libinject.a
+$(addprefix $(BENCH_DIR)/,python_stack handover): $(BENCH_DIR)/%: tests/bench/%.c $(BUILD)/libinject.a
 	$(call msg,BENCH,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) \
@@ -169,5 +169,5 @@ $(BENCH_DIR)/python_stack: tests/bench/python_stack.c $(BUILD)/libinject.a
 		-Wl,-rpath,$(shell $(PYTHON_CONFIG) --prefix)/lib -pthread -ldl
 
 bench: all $(addprefix $(BENCH_DIR)/,pipe waits timeline live naming capture nvtx deep \
-	$(if $(PYTHON_CONFIG),python_stack)) fake_cuda workloads
+	$(if $(PYTHON_CONFIG),python_stack handover)) fake_cuda workloads
 	$(Q)tests/bench/run

@@ -105,6 +105,18 @@ handed_frames()
 	done
 }
 
+@test "where two threads wait, each for the device that it uses" {
+	local python
+
+	for python in "${pythons[@]}"; do
+		FAKE_CUDA_DEVICES=2 trace "$python" forward devices_at_once
+		expect_line out.folded 'work .*;\[handed to pt_autograd_0\];.*\]left 1000$'
+		expect_line out.folded 'work .*;\[handed to pt_autograd_1\];.*\]right 1000$'
+		expect_no_line out.folded 'pt_autograd_0\];.*\]right |pt_autograd_1\];.*\]left '
+		expect_no_line stderr 'stand apart'
+	done
+}
+
 @test "callers in turn, threads that come and go, code at the same addresses: never the wrong one" {
 	local python case
 

@@ -51,6 +51,16 @@ static thread_local int own_device = -1;
 static CUcontext context;
 static CUmodule module_of_kernels;
 
+/* Where there are fewer devices, all work is on the first. */
+static void use_device(int device)
+{
+	CUcontext own = context;
+
+	if (cu.cuDevicePrimaryCtxRetain(&own, device) != 0)
+		own = context;
+	DRIVER_CHECK(cu.cuCtxSetCurrent(own));
+}
+
 struct Engine {
 	static void execute(GraphTask *graph);
 
@@ -132,7 +142,7 @@ void Engine::thread_init(int device)
 
 	pthread_setname_np(pthread_self(), name.c_str());
 	own_device = device;
-	DRIVER_CHECK(cu.cuCtxSetCurrent(context));
+	use_device(device);
 	thread_main(nullptr);
 }
 

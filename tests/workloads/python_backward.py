@@ -24,9 +24,9 @@ def check(error):
         sys.exit(f"CUDA error {error}")
 
 
-def launch(name):
+def launch(name, where=None):
     function = ctypes.c_void_p()
-    check(cuda.cuCtxSetCurrent(context))
+    check(cuda.cuCtxSetCurrent(where or context))
     check(cuda.cuModuleGetFunction(ctypes.byref(function), module, name.encode()))
     check(cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None))
 
@@ -89,6 +89,23 @@ def case_both():
     barrier = threading.Barrier(2)
     graph.functions["meet"] = barrier.wait
     threads = [threading.Thread(target=work, args=(name,)) for name in ("left", "right")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def case_devices_at_once():
+    # two threads at once, each with the device that it has launched on
+    def work(device, name):
+        own = ctypes.c_void_p()
+        check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(own), device))
+        launch("forward", own)
+        backward(f"call:meet@{device} k:{name}@{device} call:meet@{device}")
+    barrier = threading.Barrier(2)
+    graph.functions["meet"] = barrier.wait
+    threads = [threading.Thread(target=work, args=(i, name))
+               for i, name in enumerate(("left", "right"))]
     for thread in threads:
         thread.start()
     for thread in threads:
