@@ -22,6 +22,7 @@
 static const char *const worker_names[] = {GPU_HANDED_TO_PREFIX};
 
 static struct handover_launcher launchers[HANDOVER_CANDIDATES];
+static struct handover_launcher no_room;      /* for all that find none */
 static _Atomic uint32_t in_use;               /* of them */
 static _Atomic uint32_t left_out;             /* threads that found no room among them */
 static _Atomic uint64_t workers[WORKERS_MAX]; /* pthread_self() of each; 0: free */
@@ -51,42 +52,31 @@ struct handover_worker {
 	struct python_pieces pieces, all_pieces; /* of the candidates; of all threads */
 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t launcher_end, worker_end;
-static bool has_keys;
-
 /* ---- threads ---- */
 
-static void free_launcher(struct handover_launcher *launcher)
+/* If it is still this thread's. */
+static void free_launcher(struct handover_launcher *launcher, uint64_t self)
 {
-	if (atomic_exchange(&launcher->self, 0))
+	if (atomic_compare_exchange_strong(&launcher->self, &self, 0))
 		atomic_fetch_sub(&in_use, 1);
 }
 
-static void end_launcher(void *data)
+void handover_launcher_free(struct handover_launcher *launcher)
 {
-	struct handover_launcher *launcher = data;
-
-	if (data == &left_out)
+	if (launcher == &no_room)
 		atomic_fetch_sub(&left_out, 1);
-	else
-		free_launcher(launcher);
+	else if (launcher)
+		free_launcher(launcher, (uint64_t)pthread_self());
 }
 
-static void end_worker(void *data)
+void handover_worker_free(struct handover_worker *worker)
 {
-	struct handover_worker *worker = data;
-
+	if (!worker)
+		return;
 	for (uint32_t i = 0; i < WORKERS_MAX; i++)
 		if (atomic_load(&workers[i]) == worker->self)
 			atomic_store(&workers[i], 0);
 	free(worker);
-}
-
-static void make_keys(void)
-{
-	has_keys = pthread_key_create(&launcher_end, end_launcher) == 0 &&
-		   pthread_key_create(&worker_end, end_worker) == 0;
 }
 
 static bool is_worker_name(const char *name)
@@ -115,17 +105,16 @@ struct handover_worker *handover_worker_new(void)
 
 	if (prctl(PR_GET_NAME, name) != 0 || !is_worker_name(name))
 		return NULL;
-	pthread_once(&once, make_keys);
-	worker = has_keys ? calloc(1, sizeof(*worker)) : NULL;
+	worker = calloc(1, sizeof(*worker));
 	if (!worker)
 		return NULL;
 	memcpy(worker->name, name, NAME_BYTES - 1);
 	worker->number = hash_bytes(name, strlen(name));
 	worker->self = (uint64_t)pthread_self();
 	worker->waiter = HANDOVER_CANDIDATES;
-	if (take_place(worker->self) && pthread_setspecific(worker_end, worker) == 0)
+	if (take_place(worker->self))
 		return worker;
-	end_worker(worker);
+	free(worker);
 	return NULL;
 }
 
@@ -165,7 +154,7 @@ static struct handover_launcher *add_launcher(const struct python_waiter *waiter
 		/* somebody else may have added it meanwhile */
 		first = find_launcher(waiter->self);
 		if (first && first != launcher) {
-			free_launcher(launcher);
+			free_launcher(launcher, waiter->self);
 			return first;
 		}
 		return launcher;
@@ -178,22 +167,18 @@ struct handover_launcher *handover_launcher_new(void)
 	const struct python_waiter own = {.thread = python_stack_thread(),
 					  .self = (uint64_t)pthread_self(),
 					  .tid = launch_log_tid()};
-	struct handover_launcher *launcher;
+	struct handover_launcher *launcher = find_launcher(own.self); /* by a worker */
 
-	pthread_once(&once, make_keys);
-	if (!has_keys || pthread_getspecific(launcher_end))
-		return NULL;
-	launcher = find_launcher(own.self); /* a worker may have found it first */
 	if (!launcher)
 		launcher = add_launcher(&own, false);
-	if (launcher)
+	if (launcher) {
+		atomic_store(&launcher->thread, own.thread);
+		atomic_store(&launcher->tid, own.tid);
 		atomic_store(&launcher->is_found, false);
-	else
-		atomic_fetch_add(&left_out, 1);
-	if (pthread_setspecific(launcher_end, launcher ? (void *)launcher : (void *)&left_out) == 0)
 		return launcher;
-	end_launcher(launcher ? (void *)launcher : (void *)&left_out);
-	return NULL;
+	}
+	atomic_fetch_add(&left_out, 1);
+	return &no_room;
 }
 
 /* ---- looking ---- */
@@ -263,7 +248,7 @@ static bool see(struct handover_worker *worker, uint32_t i)
 				.waits = read_waiter(worker, &waiter, cpu_ns)};
 	worker->holds = sight->waits ? i : HANDOVER_CANDIDATES;
 	if (!sight->waits && !cpu_ns && atomic_load(&launcher->is_found))
-		free_launcher(launcher); /* it has ended, or will be found again */
+		free_launcher(launcher, waiter.self); /* it has ended, or will be found again */
 	return sight->waits;
 }
 

@@ -52,18 +52,20 @@ struct handover_launcher {
 
 struct handover_worker;
 
-/* The calling thread as a worker; NULL: it is none, by its name. Lives until the thread ends. */
+/* The calling thread as a worker; NULL: it is none, by its name. To be freed when it ends. */
 struct handover_worker *handover_worker_new(void);
+void handover_worker_free(struct handover_worker *worker);
 
 /* Its name, and a number that distinguishes workers by their names. */
 const char *handover_worker_name(const struct handover_worker *worker);
 uint32_t handover_worker_number(const struct handover_worker *worker);
 
 /*
- * Makes the calling thread, which has Python frames and is no worker, a candidate until it ends;
- * NULL: there are too many.
+ * Makes the calling thread, which has Python frames and is no worker, a candidate. To be freed when
+ * the thread ends.
  */
 struct handover_launcher *handover_launcher_new(void);
+void handover_launcher_free(struct handover_launcher *launcher);
 
 /* By the number of a context; 0: not known. Contexts share bits where there are more than 64. */
 static inline uint64_t handover_context(uint32_t context)

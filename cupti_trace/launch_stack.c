@@ -78,7 +78,9 @@ static bool has_key;
 static void at_thread_end(void *cache)
 {
 	own.cache = NULL;
+	handover_worker_free(own.worker);
 	own.worker = NULL;
+	handover_launcher_free(own.launcher);
 	own.launcher = NULL;
 	free(cache);
 }

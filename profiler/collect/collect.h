@@ -26,12 +26,14 @@
  *     their frames                                                         256
  *     rows (profile.h: 512 Ki)                                             112              56
  *     places (places.h: 256 Ki), names of processes and threads          52, 48
- *     texts, ids, mappings and code objects from the target                                128
+ *     texts, ids, mappings, code objects and creations of threads from the
+ *       target                                                                             128
  *   while events come in
  *     launches that may have operations (join.h: 5 million)                 64             305
  *     operations without a launch (join.h: 1 million)                      152             145
  *     graph nodes (1 Mi) and graphs (128 Ki; graph_nodes.h)            52, 128              68
  *     operations that waits may be for (waits.h: 256 Ki)                   152              38
+ *     samples of threads that work for others (handovers.h: 256 threads)    32              17
  *     composed stacks (compose.c: 256 Ki), origins (attribution.h)       72, 40
  *     tables read from files, for call frames (symbolize/budget.h)                         256
  *   afterwards

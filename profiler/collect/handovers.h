@@ -20,9 +20,9 @@
 
 #define HANDOVERS_NEAR_NS 10000000u
 #define HANDOVERS_PATIENCE_NS 1000000000u
-#define HANDOVERS_THREADS_MAX 4096u /* of further ones nothing can be told */
+#define HANDOVERS_THREADS_MAX 256u  /* of further ones nothing can be told */
 #define HANDOVERS_SPANS 64          /* of launches with the same answer, of a thread */
-#define HANDOVERS_WAITING_MAX 8192u /* samples of a thread */
+#define HANDOVERS_WAITING_MAX 2048u /* samples of a thread */
 
 #define HANDOVERS_UNKNOWN UINT32_MAX /* whose work it is */
 
