@@ -364,6 +364,7 @@ uint32_t handover_find(struct handover_worker *worker, uint32_t context, struct 
 	worker->last_ns = now;
 	worker->context = handover_context(context);
 	worker->stack = look_again(worker, sink, name);
+	worker->last_ns = clock_now_ns(); /* nobody ran out of work meanwhile */
 	errno = saved_errno;
 	atomic_signal_fence(memory_order_seq_cst);
 	worker->is_busy = false;

@@ -270,6 +270,27 @@ static void where_stacks_came_from(void **state)
 	assert_string_equal(report(b), NOTHING);
 }
 
+static void what_was_handed_over(void **state)
+{
+	struct bench *b = *state;
+	struct ledger *l = &b->ledger;
+
+	l->launches.handed = 1;
+	l->cpu.handed = 2;
+	expect_line(b, NOTHING,
+		    "Handed over: 1 launch and 2 CPU samples of other threads are under the thread "
+		    "that waited for them\n");
+	l->launches.handed = 0;
+	l->cpu.handed = 0;
+	l->launches.apart = 3;
+	l->cpu.apart = 1;
+	expect_line(b, NOTHING,
+		    "Handed over: 0 launches and 0 CPU samples of other threads are under the "
+		    "thread that waited for them\n"
+		    "  3 launches and 1 CPU sample more stand apart: no thread waited, or more "
+		    "than one\n");
+}
+
 /* ---- correlation ---- */
 
 static void operations_that_are_not_matched(void **state)
@@ -922,6 +943,7 @@ int main(void)
 		TEST(only_the_requested_sources),
 		TEST(quiet_prints_nothing),
 		TEST(where_stacks_came_from),
+		TEST(what_was_handed_over),
 		TEST(operations_that_are_not_matched),
 		TEST(missing_operations),
 		TEST(operations_and_launches_that_are_odd),

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whose work a worker does, with every installed libpython, each in a separate process: while a
+ * thread waits in the function that PyTorch waits in, and in another one.
+ */
+#include "unit.h"
+#include <dlfcn.h>
+#include <glob.h>
+#include <pthread.h>
+#include "cupti_trace/handover.h"
+
+#define DEPTH 20
+#define STACK 7 /* the id that it gets */
+
+/* What a process that checks one library exits with. */
+enum { GOOD, BAD, NOT_USABLE };
+
+static struct sink sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .broken = true};
+
+#define PYTHON_FUNCTIONS(X)                                            \
+	X(void, Py_InitializeEx, (int))                                \
+	X(int, Py_FinalizeEx, (void))                                  \
+	X(int, PyRun_SimpleString, (const char *))                     \
+	X(void *, PyImport_AddModule, (const char *))                  \
+	X(void *, PyCFunction_NewEx, (void *, void *, void *))         \
+	X(int, PyObject_SetAttrString, (void *, const char *, void *)) \
+	X(void *, PyLong_FromLong, (long))                             \
+	X(void *, PyEval_SaveThread, (void))                           \
+	X(void, PyEval_RestoreThread, (void *))
+
+static struct {
+#define X(result, name, arguments) result(*name) arguments;
+	PYTHON_FUNCTIONS(X)
+#undef X
+} py;
+
+/* PyMethodDef */
+struct method {
+	const char *name;
+	void *(*function)(void *, void *);
+	int flags;
+	const char *doc;
+};
+
+static int calls, named;
+static uint32_t frames;
+static bool is_expected;  /* that somebody waits */
+static bool has_launched; /* the one who does */
+
+#define MUST(condition)                                                                         \
+	do {                                                                                    \
+		if (!(condition)) {                                                             \
+			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+			_exit(BAD);                                                             \
+		}                                                                               \
+	} while (0)
+
+static uint32_t name_stack(struct sink *to, const struct handover_stack *stack)
+{
+	MUST(to == &sink);
+	MUST(stack->python.is_whole && stack->ranges.count == 0);
+	frames = stack->python.count;
+	named++;
+	return STACK;
+}
+
+static void *work(void *name)
+{
+	const struct timespec longer = {.tv_nsec = 100 * HANDOVER_STILL_NS};
+	struct handover_worker *worker;
+	uint32_t expected = is_expected ? STACK : 0;
+
+	MUST(!handover_worker_new()); /* not by the name that it was given */
+	pthread_setname_np(pthread_self(), name);
+	worker = handover_worker_new();
+	MUST(worker && strcmp(handover_worker_name(worker), name) == 0);
+	named = 0;
+	for (int i = 0; i < 3; i++) {
+		MUST(handover_find(worker, 1, &sink, name_stack) == expected);
+		MUST(handover_find(worker, 1, &sink, name_stack) == expected);
+		nanosleep(&longer, NULL);
+	}
+	/*
+	 * The other thread has not run, so it was read once, or twice if it had not slept yet; each
+	 * time where its clock is not known (before Python 3.11).
+	 */
+	MUST(is_expected ? named >= 1 && named <= (has_launched ? 2 : 3) : named == 0);
+	handover_worker_free(worker);
+	return NULL;
+}
+
+static void *called(void *self, void *arguments)
+{
+	static char name[] = "pt_autograd_3";
+	pthread_t thread;
+	void *saved;
+
+	(void)self;
+	(void)arguments;
+	calls++;
+	saved = py.PyEval_SaveThread();
+	MUST(pthread_create(&thread, NULL, work, name) == 0);
+	MUST(pthread_join(thread, NULL) == 0);
+	py.PyEval_RestoreThread(saved);
+	return py.PyLong_FromLong(1);
+}
+
+static const struct method method = {"called", called, 4 /* METH_NOARGS */, NULL};
+
+/* The function `name` in the file of that path calls us, DEPTH calls deep. */
+static void run_in(const char *path, const char *name)
+{
+	char script[1024];
+
+	snprintf(script, sizeof(script),
+		 "exec(compile('def %s():\\n    return called()\\n', '%s', 'exec'))\n"
+		 "def descend(depth):\n"
+		 "    return descend(depth - 1) if depth > 1 else %s()\n"
+		 "descend(%d)\n",
+		 name, path, name, DEPTH);
+	MUST(py.PyRun_SimpleString(script) == 0);
+}
+
+static void check_library(const char *path)
+{
+	void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL), *module;
+	struct handover_launcher *launcher = NULL;
+	struct python_stack own;
+
+	if (!handle)
+		_exit(NOT_USABLE);
+#define X(result, name, arguments)                           \
+	py.name = (result(*) arguments)dlsym(handle, #name); \
+	if (!py.name)                                        \
+		_exit(NOT_USABLE);
+	PYTHON_FUNCTIONS(X)
+#undef X
+	python_stack_init(&(struct python_stack_options){.lines = true});
+	python_stack_look(&sink);
+	py.Py_InitializeEx(0);
+	python_stack_read(&sink, &own);
+	module = py.PyImport_AddModule("__main__");
+	MUST(module);
+	py.PyObject_SetAttrString(module, "called",
+				  py.PyCFunction_NewEx((void *)(uintptr_t)&method, NULL, NULL));
+	/* as one that has launched nothing, then as one that has */
+	for (int i = 0; i < 2; i++) {
+		is_expected = true;
+		run_in("/usr/lib/torch/autograd/graph.py", "_engine_run_backward");
+		MUST(frames == DEPTH + 2); /* the function itself, the module */
+		run_in("/usr/lib/torch/autograd/__init__.py", "grad");
+		is_expected = false;
+		run_in("/usr/lib/torch/autograd/graph.py", "engine_run_backward");
+		run_in("/usr/lib/mytorch/autograd/graph.py", "_engine_run_backward");
+		if (!has_launched)
+			launcher = handover_launcher_new();
+		has_launched = true;
+		handover_launcher_note(launcher, 1, 5);
+	}
+	MUST(calls == 8);
+	handover_launcher_free(launcher);
+	py.Py_FinalizeEx();
+	_exit(GOOD);
+}
+
+/* 3.7 and older are not known. */
+static bool is_known(const char *path)
+{
+	const char *version = strstr(path, "libpython3.");
+
+	return version && strtoul(version + strlen("libpython3."), NULL, 10) >= 8;
+}
+
+static void every_installed_library(void **state)
+{
+	glob_t found = {0};
+	int checked = 0;
+
+	(void)state;
+	glob("/usr/lib/x86_64-linux-gnu/libpython3.*.so.1.0", 0, NULL, &found);
+	glob("~/.pyenv/versions/3.*/lib/libpython3.*.so.1.0", GLOB_APPEND | GLOB_TILDE, NULL,
+	     &found);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		int status;
+		pid_t pid;
+
+		if (!is_known(found.gl_pathv[i]))
+			continue;
+		pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0)
+			check_library(found.gl_pathv[i]);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		print_message("%s: status %d\n", found.gl_pathv[i], status);
+		assert_true(WIFEXITED(status));
+		assert_int_not_equal(WEXITSTATUS(status), BAD);
+		checked += WEXITSTATUS(status) == GOOD;
+	}
+	globfree(&found);
+	if (checked == 0)
+		SKIP("no libpython that is known is installed");
+}
+
+static void without_python_nobody_waits(void **state)
+{
+	struct handover_worker *worker;
+
+	(void)state;
+	assert_null(handover_worker_new());
+	pthread_setname_np(pthread_self(), "pt_autograd_12");
+	worker = handover_worker_new();
+	assert_non_null(worker);
+	assert_string_equal(handover_worker_name(worker), "pt_autograd_12");
+	assert_int_equal(handover_find(worker, 1, &sink, name_stack), 0);
+	handover_worker_free(worker);
+	handover_worker_free(NULL);
+	handover_launcher_free(NULL);
+	pthread_setname_np(pthread_self(), "test_handover");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_python_nobody_waits),
+		cmocka_unit_test(every_installed_library),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
