@@ -81,10 +81,10 @@ static void *work(void *name)
 		nanosleep(&longer, NULL);
 	}
 	/*
-	 * The other thread has not run, so it was read once, or twice if it had not slept yet; each
-	 * time where its clock is not known (before Python 3.11).
+	 * The other thread has not run, so it was read once, or twice if it had not slept yet.
+	 * Where its clock is not known (before Python 3.11) it is read each time.
 	 */
-	MUST(is_expected ? named >= 1 && named <= (has_launched ? 2 : 3) : named == 0);
+	MUST(is_expected ? named >= 1 && (named <= 2 || !has_launched) : named == 0);
 	handover_worker_free(worker);
 	return NULL;
 }
