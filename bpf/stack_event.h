@@ -36,7 +36,7 @@ enum stack_event_kind {
 	 * that thread began to end.
 	 */
 	STACK_EVENT_CPU_USED = 8,
-	STACK_EVENT_THREAD = 9,       /* a thread is created; `flags` is its id */
+	STACK_EVENT_THREAD = 9, /* a thread is created; `flags` is its id */
 };
 
 /* flags */

@@ -159,9 +159,10 @@ static enum python_state inspect(struct sink *sink, void *handle)
 		return PYTHON_UNUSABLE;
 	}
 	err = python_offsets_read(hex, runtime, PYTHON_RUNTIME_BYTES, &python.interpreter.offsets);
-	if (!err && (!loaded_python_find_loop((uint64_t)(uintptr_t)runtime,
-					      (uint64_t)(uintptr_t)loop, &python.loop) ||
-		     (python.loop.count == 0 && !python_offsets_have_anchors(&python.interpreter.offsets))))
+	if (!err &&
+	    (!loaded_python_find_loop((uint64_t)(uintptr_t)runtime, (uint64_t)(uintptr_t)loop,
+				      &python.loop) ||
+	     (python.loop.count == 0 && !python_offsets_have_anchors(&python.interpreter.offsets))))
 		err = -EBADMSG;
 	if (err) {
 		report_unreadable(sink, hex,

@@ -520,8 +520,9 @@ static void a_stack_in_unknown_order_says_so(void **state)
 					.count = 2,
 					.frames = frames};
 
-	assert_string_equal(text_of(b, stack_builder_captured(&b->builder, b->other, &stack)),
-			    "[unknown];[Python];f");
+	assert_string_equal(
+		text_of(b, stack_builder_captured(&b->builder, b->other, STACK_EMPTY, &stack)),
+		"[unknown];[Python];f");
 	assert_int_equal(b->ledger.python.unordered, 1);
 	assert_string_equal(b->ledger.python.first_file, "");
 	assert_int_equal(b->ledger.bounds.truncated, 0);
