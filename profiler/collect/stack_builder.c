@@ -108,7 +108,6 @@ static bool is_at_breakpoint(struct stack_builder *b, const struct stack_snapsho
 static bool has_base(const struct stack_snapshot *snapshot)
 {
 	uint64_t end = snapshot->registers[CFI_RSP] + snapshot->stack_bytes;
-
 	bool is_of_perf = snapshot->event.kind == STACK_EVENT_CPU_SNAPSHOT &&
 			  snapshot->event.flags & STACK_EVENT_OF_PERF;
 
@@ -116,7 +115,8 @@ static bool has_base(const struct stack_snapshot *snapshot)
 	       snapshot->stack_bytes != STACK_CALL_BYTES && end % STACK_SNAPSHOT_PAGE != 0;
 }
 
-static struct unwind_input input_of(const struct stack_snapshot *snapshot)
+static void unwind(struct stack_builder *b, struct process *process,
+		   const struct stack_snapshot *snapshot)
 {
 	struct unwind_input input = {.stack = stack_snapshot_stack(snapshot),
 				     .stack_size = snapshot->stack_bytes,
@@ -125,15 +125,10 @@ static struct unwind_input input_of(const struct stack_snapshot *snapshot)
 	_Static_assert(STACK_SNAPSHOT_REGISTERS == CFI_REGISTERS, "both are DWARF's");
 	for (int i = 0; i < CFI_REGISTERS; i++)
 		input.registers.value[i] = snapshot->registers[i];
+	input.registers.value[CFI_PC] -= is_at_breakpoint(b, snapshot);
 	input.registers.known = (1u << CFI_REGISTERS) - 1;
-	return input;
-}
-
-static void unwind_from(struct stack_builder *b, struct process *process,
-			const struct unwind_input *input)
-{
 	b->unwound_count =
-		(uint32_t)symbolizer_unwind(b->symbolizer, process->space, input, b->unwound,
+		(uint32_t)symbolizer_unwind(b->symbolizer, process->space, &input, b->unwound,
 					    STACK_BUILDER_UNWOUND, &b->unwound_end);
 }
 
@@ -150,37 +145,6 @@ static void count_end(struct stack_builder *b)
 static bool reaches_start(const struct stack_builder *b)
 {
 	return !cut_stacks_reason(b->unwound_end);
-}
-
-static void unwind(struct stack_builder *b, struct process *process,
-		   const struct stack_snapshot *snapshot)
-{
-	struct unwind_input input = input_of(snapshot);
-
-	input.registers.value[CFI_PC] -= is_at_breakpoint(b, snapshot);
-	unwind_from(b, process, &input);
-}
-
-/*
- * The functions of C libraries around the system call that makes a thread have no call-frame
- * information there, for it would be wrong in the new thread (glibc's and musl's clone.s). They
- * have pushed nothing: their return address is the stack's first word.
- */
-static void unwind_creator(struct stack_builder *b, struct process *process,
-			   const struct stack_snapshot *snapshot)
-{
-	struct unwind_input input = input_of(snapshot);
-	uint64_t caller;
-
-	unwind_from(b, process, &input);
-	if (reaches_start(b) || b->unwound_count > 1 || input.stack_size < sizeof(caller))
-		return;
-	memcpy(&caller, input.stack, sizeof(caller));
-	input.stack = (const char *)input.stack + sizeof(caller);
-	input.stack_size -= sizeof(caller);
-	input.registers.value[CFI_RSP] += sizeof(caller);
-	input.registers.value[CFI_PC] = caller - 1;
-	unwind_from(b, process, &input);
 }
 
 static void add_python(struct frames *f, const struct python_title *title)
@@ -270,7 +234,7 @@ uint32_t stack_builder_creator(struct stack_builder *b, struct process *process,
 	struct frames f;
 
 	f.count = 0;
-	unwind_creator(b, process, snapshot);
+	unwind(b, process, snapshot);
 	count_end(b);
 	add_user(b, &f, process, snapshot, &python);
 	if (!python.is_ordered)
