@@ -43,7 +43,7 @@ leaf_share()
 			return 1
 		}
 	done
-	start='^_start;__libc_start_main[^;]*;(__libc_start_call_main;|\[libc\.so\.6\];)?main;'
+	start='^_start;__libc_start_main[^;]*;(__libc_start_call_main;|\[libc\.so\.6[^];]*\];)?main;'
 	nested='Nested<unsigned int, 8>::call;Nested<unsigned int, 7>::call;Nested<unsigned int, 6>::call'
 	expect_line out.folded "$start$nested.*;Nested<unsigned int, 0>::call;in_template[; ]"
 	expect_line out.folded "${start}Circle::draw;in_virtual[; ]"
