@@ -152,6 +152,11 @@ struct ledger *collect_ledger(struct collect *c)
 	return &c->ledger;
 }
 
+void collect_set_kallsyms(struct collect *c, int fd)
+{
+	symbolizer_set_kallsyms(c->symbolizer, fd);
+}
+
 struct bounded_caller *collect_calls(struct collect *c)
 {
 	return symbolizer_calls(c->symbolizer);

@@ -236,6 +236,9 @@ void collect_finish(struct collect *c, uint64_t now_ns);
 /* For reading files and memory of the target with a time limit (symbolize/bounded_call.h). */
 struct bounded_caller *collect_calls(struct collect *c);
 
+/* As symbolizer_set_kallsyms: kernel functions are looked up during the run, too. */
+void collect_set_kallsyms(struct collect *c, int fd);
+
 /* The run's counts; each stage adds its own. */
 struct ledger *collect_ledger(struct collect *c);
 

@@ -34,7 +34,6 @@ struct run {
 	struct timeline *timeline; /* NULL: no output needs one */
 	struct live live;          /* with --live */
 	struct opener opener;      /* with --open */
-	int kallsyms; /* /proc/kallsyms, open; -1: it is not, or the symbolizer has it */
 };
 
 /* ---- options of each part ---- */
@@ -117,8 +116,6 @@ static int finish(struct run *r, struct session *session, int status)
 				  "at most");
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	malloc_trim(0); /* what the run needed has been freed in small pieces, too */
-	symbolizer_set_kallsyms(collected.symbolizer, r->kallsyms);
-	r->kallsyms = -1;
 	totals.command = command;
 	/* that of another root or a folder that was removed has no path */
 	totals.folder = folder && folder[0] == '/' ? folder : NULL;
@@ -202,7 +199,6 @@ static int work(const struct supervisor_link *supervisor, void *context)
 		return EXIT_PROFILER_FAILED;
 	}
 	privilege_raise_limits();
-	r->kallsyms = privilege_open_kallsyms();
 	status = session_open(session);
 	if (!status)
 		status = run_as_user(r, session, supervisor);
@@ -210,8 +206,6 @@ static int work(const struct supervisor_link *supervisor, void *context)
 		live_end(&r->live);
 	session_free(session);
 	timeline_free(r->timeline);
-	if (r->kallsyms >= 0)
-		close(r->kallsyms);
 	return status;
 }
 
@@ -267,8 +261,7 @@ int run(const struct options *options, const struct inherited *inherited)
 			.inherited = inherited,
 			.session_options = session_options(options),
 			.log.level = options->level,
-			.opener = {-1},
-			.kallsyms = -1};
+			.opener = {-1}};
 
 	switch (identity_find(&r.identity, options->as_root)) {
 	case 0:

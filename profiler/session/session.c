@@ -52,6 +52,7 @@ struct session {
 	struct log *log;
 	struct notices notices;
 	struct collect *collect;
+	int kallsyms; /* opened with privilege; -1: it is not, or `collect` has it */
 	struct kernel_events *kernel;
 	char no_bpf[512]; /* why BPF is missing; "": it is not, or is not needed */
 	struct gpu_pipe *pipe;
@@ -90,7 +91,7 @@ struct session *session_new(const struct session_options *options,
 	s->inherited = inherited;
 	s->supervisor = supervisor;
 	s->log = log;
-	s->epoll = -1;
+	s->epoll = s->kallsyms = -1;
 	payload_init(&s->payload);
 	target_init(&s->target);
 	notices_init(&s->notices, log);
@@ -116,6 +117,8 @@ void session_free(struct session *s)
 	kernel_events_close(s->kernel);
 	gpu_pipe_free(s->pipe);
 	collect_free(s->collect);
+	if (s->kallsyms >= 0)
+		close(s->kallsyms);
 	if (s->epoll >= 0)
 		close(s->epoll);
 	free(s);
@@ -144,6 +147,7 @@ int session_open(struct session *s)
 		.wants_bpf = m->samples_cpu || times_calls,
 	};
 
+	s->kallsyms = privilege_open_kallsyms();
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0 || watch(s, s->supervisor->signals, READY_SIGNAL) != 0) {
 		log_error(s->log, "cannot watch signals: %s", strerror(errno));
@@ -168,10 +172,13 @@ static int open_collect(struct session *s)
 					  .measure = o->measure,
 					  .timeline = o->timeline,
 					  .watches_load = o->watcher.look != NULL});
-	if (s->collect)
-		return 0;
-	log_error(s->log, "out of memory");
-	return -ENOMEM;
+	if (!s->collect) {
+		log_error(s->log, "out of memory");
+		return -ENOMEM;
+	}
+	collect_set_kallsyms(s->collect, s->kallsyms);
+	s->kallsyms = -1;
+	return 0;
 }
 
 /* Before Linux 6.10, probes need more than the capabilities that we keep. */

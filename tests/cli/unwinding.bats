@@ -29,10 +29,12 @@ whole_at_least()
 		END { exit !(found && good) }' stacks
 }
 
-# like PATTERN: the weight of the stacks that match it; awk -v would take its backslashes away
+# like PATTERN: the weight of the stacks that match it, without those of exec and exit, which have only
+# kernel functions; awk -v would take the pattern's backslashes away
 like()
 {
 	pattern=$1 awk '{ stack = $0; sub(/ [0-9]+$/, "", stack) }
+		stack ~ /^[^;]*;(entry_SYSCALL_64[^;]*|asm_[^;]*|\[kernel\])(;|$)/ { next }
 		stack ~ ENVIRON["pattern"] { sum += $NF } END { printf "%d\n", sum }' out.folded
 }
 
