@@ -30,11 +30,16 @@ static __always_inline void save_registers(struct stack_snapshot *s, const struc
 	s->registers[16] = regs->ip;
 }
 
-/* Copies what fits, else page by page up to where the memory ends: memory ends with a page. */
+/*
+ * Copies what fits, else page by page. Where it is not known how far the stack goes, the first page
+ * that is not there ends the copy: memory ends with a page. Else such pages are zeros: large
+ * buffers have them that nothing has written to.
+ */
 static __always_inline __u32 copy_stack(void *to, const unsigned int limit, __u64 sp, __u64 above)
 {
 	const unsigned int page = STACK_SNAPSHOT_PAGE;
 	__u64 first = page - (sp & (page - 1)), copied;
+	bool is_known = above != ~0ull;
 
 	if (above > limit)
 		above = limit;
@@ -50,11 +55,14 @@ static __always_inline __u32 copy_stack(void *to, const unsigned int limit, __u6
 
 		/* the verifier must see that the compared value is the one used */
 		__asm__ volatile("" : "+r"(at));
-		if (at > limit - page || bpf_probe_read_user(to + at, page, (void *)(sp + at)))
+		if (at > limit - page)
+			break;
+		/* what cannot be read becomes zeros */
+		if (bpf_probe_read_user(to + at, page, (void *)(sp + at)) && !is_known)
 			break;
 		copied = at + page;
 	}
-	return copied;
+	return is_known && copied > above ? above : copied;
 }
 
 struct taken {
