@@ -197,7 +197,8 @@ as_nobody()
 @test "a process is sampled until it has given back its memory" {
 	run_profile -cpu-only -F 997 -o out.folded python3 -c '
 import mmap, os
-mmap.mmap(-1, 500 << 20).write(b"x" * (500 << 20))
+memory = mmap.mmap(-1, 500 << 20)
+memory.write(b"x" * (500 << 20))
 os._exit(0)'
 	expect_status 0
 	expect_line out.folded '^python3(\.[0-9]+)?;.*;do_exit;.*exit_mmap'
