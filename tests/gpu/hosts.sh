@@ -4,16 +4,17 @@
 #
 # Each runs alone first: what CUDA itself does not survive here is skipped, with how it ended.
 # HOSTS_DIR and HOSTS_LIBRARIES: folders of built programs and of CUDA's libraries; of the stand-ins
-# to try this script without a GPU.
+# to try this script without a GPU. HOST_PATIENCE: seconds for each program.
 
 hosts=${HOSTS_DIR:-build/tests/hosts/gpu}
 host_libraries=${HOSTS_LIBRARIES:-${libs-}}
+host_patience=${HOST_PATIENCE:-300} # s
 
 # host_alone NAME ARGUMENTS...: NAME.alone, NAME.alone_status
 host_alone() {
 	local name=$1 status=0
 	shift
-	(cd "$out" && LD_LIBRARY_PATH=$host_libraries timeout -k 5 120 "$@" >"$name.alone" \
+	(cd "$out" && LD_LIBRARY_PATH=$host_libraries timeout -k 5 "$host_patience" "$@" >"$name.alone" \
 		2>"$name.alone_log" </dev/null) 2>/dev/null || status=$?
 	echo "$status" >"$out/$name.alone_status"
 }
@@ -27,7 +28,7 @@ host_profiled() {
 		shift
 	done
 	shift
-	(cd "$out" && LD_LIBRARY_PATH=$host_libraries timeout -k 5 300 "$host_profile" -v -gpu-only \
+	(cd "$out" && LD_LIBRARY_PATH=$host_libraries timeout -k 5 "$host_patience" "$host_profile" -v -gpu-only \
 		--unit ns -o "$name.folded" "${options[@]}" "$@" >"$name.stdout" 2>"$name.log" \
 		</dev/null) || status=$?
 	echo "$status" >"$out/$name.status"

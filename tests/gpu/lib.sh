@@ -21,6 +21,14 @@ if ! $profile --version >/dev/null 2>&1; then
 fi
 
 rows=()
+
+# add_row VERDICT NAME DETAIL: printed now, and in the table
+add_row() {
+	local row
+	row=$(printf '%-7s %-58s %s' "$1" "$2" "$3")
+	rows+=("$row")
+	printf '%s\n' "$row"
+}
 passed=0
 failed=0
 skipped=0
@@ -34,23 +42,23 @@ check() {
 		verdict=FAILED
 		failed=$((failed + 1))
 	fi
-	rows+=("$(printf '%-7s %-58s expected %-22s got %s' "$verdict" "$1" "$2" "$3")")
+	add_row "$verdict" "$1" "$(printf 'expected %-22s got %s' "$2" "$3")"
 }
 
 # check_true NAME DETAIL CONDITION...: the condition is an awk expression
 check_true() {
 	if awk "BEGIN { exit !($3) }"; then
 		passed=$((passed + 1))
-		rows+=("$(printf '%-7s %-58s %s' ok "$1" "$2")")
+		add_row ok "$1" "$2"
 	else
 		failed=$((failed + 1))
-		rows+=("$(printf '%-7s %-58s %s' FAILED "$1" "$2")")
+		add_row FAILED "$1" "$2"
 	fi
 }
 
 skip() {
 	skipped=$((skipped + 1))
-	rows+=("$(printf '%-7s %-58s %s' skip "$1" "$2")")
+	add_row skip "$1" "$2"
 }
 
 print_table() {

@@ -146,6 +146,50 @@ check_torch_work() {
 		"$(grep -c 'CUPTI refused libtorch[a-z_]*.so' "$out/torch_profiler.log")"
 }
 
+# What Python programs do stands under the function that did it: kernels by their names, CPU samples by
+# the CPU time that the program read in each function.
+check_right_work() {
+	local mode name module ns side pattern right
+	for mode in eager compile triton jax; do
+		name=right_$mode
+		case $mode in
+		jax) module=jax ;;
+		*) module=torch ;;
+		esac
+		if ! python3 -c "import $module" 2>/dev/null; then
+			skip "$name" "no $module here"
+			continue
+		fi
+		LD_LIBRARY_PATH=${libs-} "$profile" -v --strict --frequency 999 --unit ns -o "$out/$name.folded" \
+			python3 tests/gpu/right_work.py "$mode" >"$out/$name.stdout" 2>"$out/$name.log"
+		echo $? >"$out/$name.status"
+		echo "-- $name"
+		grep -v '^profile: probe\|^profile: process' "$out/$name.log"
+		cat "$out/$name.stdout"
+		check "$name: --strict" 0 "$(cat "$out/$name.status")"
+		ns=$(ns_of "$name" '[[]GPU_Kernel')
+		check_true "$name: GPU time in one of the two functions" "$(ns_of "$name" '(left|right) .right_work.py.*[[]GPU_Kernel') of $ns ns" \
+			"$(ns_of "$name" '(left|right) .right_work.py.*[[]GPU_Kernel') >= 0.99 * $ns && $ns > 0"
+		for side in left right; do
+			pattern='[[]GPU_Kernel[^;]*tanh'
+			[ $side = left ] || pattern='[[]GPU_Kernel[^;]*(sigmoid|exponential)'
+			ns=$(ns_of "$name" "$pattern")
+			right=$(ns_of "$name" ";$side .right_work.py.*$pattern")
+			check_true "$name: GPU time of $side's kernels under it" "$right of $ns ns" \
+				"$right >= 0.99 * $ns && $ns > 0"
+			ns=$(said "$name" "cpu_$side")
+			right=$(awk -v p=";$side .right_work.py" '!/\[(GPU_|handed to)/ && $0 ~ p { s += $NF }
+				END { printf "%d", s }' "$out/$name.folded")
+			check_true "$name: CPU time sampled in $side" "$right of $ns ns" \
+				"$right > 0.92 * $ns && $right < 1.08 * $ns"
+		done
+		for side in launches 'CPU samples'; do
+			check_true "$name: at least 99 % of $side whole" "$(whole "$out/$name.log" "$side") %" \
+				"$(whole "$out/$name.log" "$side") >= 99"
+		done
+	done
+}
+
 # roots NAME: the distinct first frames of a profile
 roots() {
 	sed 's/;.*//' "$out/$1.folded" | sort -u | tr '\n' ' ' | sed 's/ $//'
@@ -309,6 +353,7 @@ check_all_work() {
 	check_clients
 	check_waits
 	check_torch_work
+	check_right_work
 	check_devices
 	check_mps
 }
