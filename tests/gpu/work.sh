@@ -160,7 +160,7 @@ check_right_work() {
 			skip "$name" "no $module here"
 			continue
 		fi
-		LD_LIBRARY_PATH=${libs-} "$profile" -v --strict --frequency 999 --unit ns -o "$out/$name.folded" \
+		LD_LIBRARY_PATH=${libs-} "$profile" -v --strict -F 999 --unit ns -o "$out/$name.folded" \
 			python3 tests/gpu/right_work.py "$mode" >"$out/$name.stdout" 2>"$out/$name.log"
 		echo $? >"$out/$name.status"
 		echo "-- $name"
