@@ -85,7 +85,7 @@ DESCRIPTORS := -mtls-dialect=gnu2 -mgeneral-regs-only
 DESCRIPTORS := $(shell echo 'int i;' | $(CC) $(DESCRIPTORS) -c -x c - -o /dev/null 2>/dev/null && \
 	echo $(DESCRIPTORS))
 INJECT_CFLAGS = $(filter-out -fsanitize%,$(filter-out -fno-sanitize%,$(CFLAGS))) -fPIC \
-	-fvisibility=hidden $(DESCRIPTORS)
+	-fvisibility=hidden -DPYTHON_FRAMES_MAX=256 $(DESCRIPTORS)
 # have no such storage, but numbers with a fraction
 $(BUILD)/pic/cupti_trace/clock.o $(BUILD)/pic/cupti_trace/stack_sampler.o: DESCRIPTORS :=
 $(BUILD)/pic/%.o: %.c Makefile

@@ -14,7 +14,7 @@
 
 #define MAX_THREADS 512    /* looked through for the current one */
 #define THREADS_AT_ONCE 64 /* in one loop */
-#define LINKS_AT_ONCE 16
+#define LINKS_AT_ONCE 32
 #define MAX_SENT_CODES 16384 /* remembered; others are sent again */
 #define MAX_TRIES 8          /* to read one code object's name */
 
@@ -272,7 +272,7 @@ struct python_scratch {
 	__u64 start, end; /* the addresses that `frames` is a copy of */
 	__u8 frames[STACK_PYTHON_WINDOW_BYTES];
 	__u8 mark[STACK_PYTHON_MARK_BYTES];
-	__u8 seen[SEEN_CODES]; /* by code object: the number of a link to it, counted from 1 */
+	__u16 seen[SEEN_CODES]; /* by code object: the number of a link to it, counted from 1 */
 };
 
 /* A member at offset `at` of a copy with room for `size` bytes; 0: not in it. */
@@ -380,7 +380,7 @@ __noinline int read_link(const struct stack_python *p, struct stack_python_chain
 	const __u32 size = sizeof(s->frames);
 	struct stack_python_link *link;
 	__u32 number;
-	__u8 *seen;
+	__u16 *seen;
 	__u64 at;
 
 	if (!p || !chain || !sight || !s)

@@ -134,7 +134,7 @@ struct stack_python {
 };
 
 /* One link of the chain of frames. */
-#define STACK_PYTHON_MAX_LINKS 128
+#define STACK_PYTHON_MAX_LINKS 512
 
 struct stack_python_link {
 	__u64 code;   /* may be tagged */

@@ -101,30 +101,13 @@ static enum api_meaning meaning_of(const char *name, const char *base, size_t le
 		return meaning_of_launch(base, length);
 	if (starts(base, "GraphLaunch"))
 		return API_GRAPH;
-	if (starts(base, "GraphAdd") && strstr(base, "Node"))
+	if ((starts(base, "GraphAdd") && strstr(base, "Node")) ||
+	    starts(base, "GraphInstantiate") || starts(base, "GraphClone"))
 		return API_NODE;
 	if (starts(base, "Memcpy") || starts(base, "Memset") || strstr(base, "Decompress") ||
 	    allocates(name, base))
 		return API_OTHER;
 	return API_NOTHING;
-}
-
-/*
- * The first version has three pointers and a number before the node's parameters; the second, which
- * is CUDA 12.3's and the runtime's only one since 13.0, has one pointer more.
- */
-static uint8_t offset_of_node_params(const char *name, const char *base, size_t length)
-{
-	static const char first[] = "_v12020", function[] = "GraphAddNode";
-	size_t n = strlen(name);
-
-	if (length != strlen(function) || memcmp(base, function, length) != 0)
-		return 0;
-	if (n == length + (size_t)(base - name)) /* the driver's first */
-		return 4 * sizeof(void *);
-	if (n > strlen(first) && strcmp(name + n - strlen(first), first) == 0)
-		return 4 * sizeof(void *);
-	return 5 * sizeof(void *);
 }
 
 /* Where in their parameters the number of bytes or elements is, and the cudaMemcpyKind. */
@@ -187,7 +170,6 @@ struct api_function api_function_of(const char *name)
 	if (f.meaning == API_KERNEL && starts(base, "LaunchKernelEx"))
 		f.kernel_at = sizeof(void *);
 	f.runs_graph = f.meaning == API_GRAPH && starts(base, "GraphLaunch");
-	f.node_params = offset_of_node_params(name, base, length);
 	f.is_stream = length == strlen("StreamSynchronize") && starts(base, "StreamSynchronize");
 	if (f.meaning == API_OTHER)
 		f.waits = !strstr(base, "Async");

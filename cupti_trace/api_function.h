@@ -22,7 +22,7 @@ enum api_meaning {
 	API_KERNEL, /* launches one kernel */
 	API_GRAPH,  /* launches any number of operations */
 	API_OTHER,  /* copies, sets, decompresses, allocates */
-	API_NODE,   /* makes a node of a graph: only its name is of interest */
+	API_NODE,   /* makes nodes of graphs, or clones them: only its name is of interest */
 };
 
 struct api_function {
@@ -35,9 +35,6 @@ struct api_function {
 	 */
 	uint8_t size_at, kind_at;
 	uint8_t kernel_at; /* of launches: where in the parameters the kernel or graph is */
-	/* of one that adds a node of any kind: where in its parameters the node's are; 0: no such
-	 */
-	uint8_t node_params;
 };
 
 /* Functions that begin with "__" are parts of others, and mean nothing. */

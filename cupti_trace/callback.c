@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "cupti_trace/api_function.h"
+#include "cupti_trace/graph_bodies.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
@@ -21,7 +22,7 @@
 struct function {
 	uint8_t meaning; /* enum api_meaning */
 	bool is_followed : 1, waits : 1, is_stream : 1, runs_graph : 1, resets_device : 1;
-	uint8_t node_params, size_at, kind_at, kernel_at; /* as in struct api_function */
+	uint8_t size_at, kind_at, kernel_at; /* as in struct api_function */
 	bool is_unknown;  /* only guessed to launch something; reported at its first call */
 	const char *name; /* of launches; of others it is in the callback's data */
 };
@@ -93,7 +94,6 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	f.resets_device = domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset;
 	f.is_followed = f.meaning != API_NOTHING || f.waits || f.resets_device;
 	f.runs_graph = known.runs_graph;
-	f.node_params = known.node_params;
 	f.size_at = known.size_at;
 	f.kind_at = known.kind_at;
 	f.kernel_at = known.kernel_at;
@@ -154,9 +154,6 @@ static struct function *function_of(uint32_t domain, uint32_t cbid)
 
 	return (struct function *)((char *)functions.list + number * (sizeof(struct function) / 2));
 }
-
-/* The conditional node that the calling thread has made last, until its bodies are known. */
-static __thread uint64_t new_conditional;
 
 static const char *name_of(const struct function *f, const struct cupti_abi_callback_data *data)
 {
@@ -375,30 +372,6 @@ static bool follows_nodes(const struct tracer *tracer)
 	return tracer->api.cuptiGetGraphNodeId && !tracer->whole_graphs;
 }
 
-/* CUDA has made the bodies of the node that was created in this call: says whose they are. */
-static SELDOM void tell_bodies(struct tracer *tracer, const struct function *f,
-			       const struct cupti_abi_callback_data *data)
-{
-	const int *result = data->function_return_value;
-	const struct cupti_abi_node_params *node = NULL;
-	struct gpu_event event = {.type = GPU_EVENT_GRAPH, .graph = {.holder = new_conditional}};
-	struct guest guest;
-
-	if (!data->function_params || (result && *result != 0))
-		return;
-	memcpy(&node, (const uint8_t *)data->function_params + f->node_params, sizeof(node));
-	if (!node || node->type != CUPTI_ABI_NODE_CONDITIONAL || !node->graphs ||
-	    !tracer->api.cuptiGetGraphId)
-		return;
-	new_conditional = 0;
-	guest_enter(&guest);
-	for (uint32_t i = 0; i < node->size; i++)
-		if (tracer->api.cuptiGetGraphId(node->graphs[i], &event.graph.number) ==
-		    CUPTI_ABI_SUCCESS)
-			sink_put(&tracer->sink, &event);
-	guest_leave(&guest);
-}
-
 /* CUPTI does not say which launch the work of a body belongs to, only in which graph it is. */
 static SELDOM void tell_graph_launch(struct tracer *tracer,
 				     const struct cupti_abi_callback_data *data)
@@ -433,8 +406,8 @@ static void on_exit_of(struct tracer *tracer, const struct function *f, uint32_t
 
 	if (f->waits)
 		on_wait_exit(tracer, domain, cbid);
-	if (f->node_params && new_conditional)
-		tell_bodies(tracer, f, data);
+	if (f->meaning == API_NODE)
+		graph_bodies_call_ends();
 	if (f->meaning == API_KERNEL || f->meaning == API_GRAPH || f->size_at ||
 	    tracer->times_launches)
 		on_launched(tracer, me, domain, data, now);
@@ -536,11 +509,13 @@ static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 
 #define CUPTI_RECORDS_BODIES 26 /* CUDA 12.8 */
 
-/* What CUPTI cannot tell of conditional nodes is said once. */
-static void on_conditional(struct tracer *tracer, uint64_t id)
+static void on_node_starts(struct tracer *tracer, const struct cupti_abi_graph_data *data)
 {
-	new_conditional = id;
-	if (atomic_exchange(&tracer->has_conditionals, true) ||
+	bool has_had = atomic_load(&tracer->has_conditionals);
+
+	graph_bodies_node_starts(tracer, data);
+	/* what CUPTI cannot tell of conditional nodes is said once */
+	if (has_had || !atomic_load(&tracer->has_conditionals) ||
 	    tracer->api.version >= CUPTI_RECORDS_BODIES)
 		return;
 	tracer_notice(
@@ -564,8 +539,7 @@ static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_
 	event.node.stack_id = launch_stack_capture(&tracer->sink, own.function ? own.function : "",
 						   __builtin_frame_address(0), 0);
 	sink_put(&tracer->sink, &event);
-	if (data->node_type == CUPTI_ABI_NODE_CONDITIONAL)
-		on_conditional(tracer, event.node.id);
+	graph_bodies_node_created(tracer, data, event.node.id);
 }
 
 /* Follows the creation of the same node by CUDA itself, when it instantiates or clones. */
@@ -578,6 +552,7 @@ static void on_node_cloned(struct tracer *tracer, const struct cupti_abi_graph_d
 		return;
 	event.node.tid = launch_log_tid();
 	sink_put(&tracer->sink, &event);
+	graph_bodies_node_cloned(data, event.node.id);
 }
 
 /* ---- unified memory ---- */
@@ -680,6 +655,15 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 	case CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING:
 		tracer_flush(tracer, false);
 		break;
+	case CUPTI_ABI_RESOURCE_GRAPH_CREATED:
+		graph_bodies_graph_created(tracer, data->descriptor);
+		break;
+	case CUPTI_ABI_RESOURCE_GRAPHNODE_CREATE_STARTING:
+		on_node_starts(tracer, data->descriptor);
+		break;
+	case CUPTI_ABI_RESOURCE_GRAPHEXEC_CREATED:
+		graph_bodies_exec_created(tracer);
+		break;
 	case CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED:
 		on_node_created(tracer, data->descriptor);
 		break;
@@ -712,7 +696,13 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 	static const uint32_t resources[] = {
 		CUPTI_ABI_RESOURCE_MODULE_LOADED,     CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING,
 		CUPTI_ABI_RESOURCE_CONTEXT_CREATED,   CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING,
-		CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED, CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED,
+		CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED,
+	};
+	static const uint32_t of_nodes[] = {
+		CUPTI_ABI_RESOURCE_GRAPH_CREATED,
+		CUPTI_ABI_RESOURCE_GRAPHNODE_CREATE_STARTING,
+		CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED,
+		CUPTI_ABI_RESOURCE_GRAPHEXEC_CREATED,
 	};
 	const struct cupti_api *api = &tracer->api;
 	cupti_abi_subscriber subscriber = tracer->subscriber;
@@ -723,9 +713,11 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 		if (function_of(i % 2 ? DRV : RT, i / 2)->is_followed)
 			api->cuptiEnableCallback(enable, subscriber, i % 2 ? DRV : RT, i / 2);
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-		if (follows_nodes(tracer) || resources[i] != CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED)
-			api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
-						 resources[i]);
+		api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
+					 resources[i]);
+	for (size_t i = 0; follows_nodes(tracer) && i < sizeof(of_nodes) / sizeof(of_nodes[0]); i++)
+		api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
+					 of_nodes[i]);
 }
 
 int callback_subscribe(struct tracer *tracer)

@@ -115,8 +115,13 @@ enum {
 	CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING = 2,
 	CUPTI_ABI_RESOURCE_MODULE_LOADED = 6,
 	CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING = 7,
+	CUPTI_ABI_RESOURCE_GRAPH_CREATED = 9,
+	CUPTI_ABI_RESOURCE_GRAPH_DESTROY_STARTING = 10,
+	CUPTI_ABI_RESOURCE_GRAPHNODE_CREATE_STARTING = 12,
 	CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED = 13,
 	CUPTI_ABI_RESOURCE_GRAPHNODE_DESTROY_STARTING = 14,
+	CUPTI_ABI_RESOURCE_GRAPHEXEC_CREATE_STARTING = 17,
+	CUPTI_ABI_RESOURCE_GRAPHEXEC_CREATED = 18,
 	CUPTI_ABI_RESOURCE_GRAPHEXEC_DESTROY_STARTING = 19,
 	CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED = 20,
 };
@@ -398,23 +403,13 @@ struct cupti_abi_graph_data {
 	void *original_graph;
 	void *node;
 	void *original_node; /* of a clone */
-	uint32_t node_type;
+	uint32_t node_type;  /* when its creation starts; later 0 */
 	void *dependency;
 	void *graph_exec;
 };
 
 /* CUgraphNodeType */
 enum { CUPTI_ABI_NODE_CONDITIONAL = 13 };
-
-/* cudaGraphNodeParams and CUgraphNodeParams, the beginning, of a conditional node. */
-struct cupti_abi_node_params {
-	uint32_t type;
-	int32_t reserved[3];
-	uint64_t handle;
-	uint32_t condition; /* IF, WHILE, SWITCH */
-	uint32_t size;      /* graphs */
-	void **graphs;      /* its bodies, once it was made */
-};
 
 typedef void *cupti_abi_subscriber;
 

@@ -248,12 +248,14 @@ struct gpu_event_work {
 };
 
 /*
- * A node of a CUDA graph: made by the call that stack_id names, or a clone of another node. A later
- * event of the same id replaces this one for launches from then on: ids are reused.
+ * A node of a CUDA graph: made by the call that stack_id names, a clone of another node, or moved
+ * from the body of a conditional node into the executable graph. A later event of the same id
+ * replaces this one for launches from then on: ids are reused.
  */
 struct gpu_event_node {
 	uint64_t id;
-	uint64_t origin;   /* 0: not a clone */
+	uint64_t origin;   /* that it is a clone of, or was; 0: neither */
+	uint32_t is_moved; /* 1: it was the node `origin`, which has this id from now on */
 	uint64_t time_ns;  /* when it was made; 0: a clone, or unknown */
 	uint32_t tid;      /* of the calling thread; 0: unknown */
 	uint32_t stack_id; /* 0: a clone, or not captured */
@@ -268,7 +270,7 @@ struct gpu_event_graph {
 	uint32_t number;         /* the upper half of its nodes' ids; not 0 */
 	uint64_t holder;         /* the conditional node's id; 0: launched */
 	uint32_t correlation_id; /* of the launch; 0: a body */
-	uint64_t time_ns;        /* of the launch */
+	uint64_t time_ns;        /* of the launch, or when the body was made */
 };
 
 /* Sent before the goodbye, one for each device, context, stream and kind of work. */
@@ -359,7 +361,7 @@ struct gpu_event_notice {
 
 struct gpu_event_goodbye {
 	uint64_t kernels;   /* kernel and other work events since the hello, sent or given up */
-	uint64_t kernel_ns; /* the sum of their durations */
+	uint64_t kernel_ns; /* the sum of their durations, but of stalls */
 	uint64_t launches;  /* launch events, likewise */
 	uint64_t own_ns;    /* CPU time that the library took in the process; 0: not known */
 };

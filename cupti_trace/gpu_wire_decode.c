@@ -330,6 +330,7 @@ static void get_node(struct reader *r, struct gpu_event_node *e)
 {
 	e->id = get_hex(r, "n");
 	e->origin = member(r, "o") ? get_hex(r, "o") : 0;
+	e->is_moved = get_u32_or_0(r, "moved") != 0;
 	e->time_ns = member(r, "s") ? get_hex(r, "s") : 0;
 	e->tid = get_u32_or_0(r, "h");
 	e->stack_id = get_u32_or_0(r, "k");
@@ -350,8 +351,7 @@ static void get_graph_event(struct reader *r, struct gpu_event_graph *e)
 	if (member(r, "n"))
 		e->holder = get_hex(r, "n");
 	e->correlation_id = get_u32_or_0(r, "c");
-	if (e->correlation_id)
-		e->time_ns = get_hex(r, "s");
+	e->time_ns = get_hex(r, "s");
 }
 
 static void get_code(struct reader *r, struct gpu_event_code *e)

@@ -294,6 +294,8 @@ static void put_node(struct line *l, const struct gpu_event_node *e)
 	put_hex(l, "n", e->id);
 	if (e->origin)
 		put_hex(l, "o", e->origin);
+	if (e->is_moved)
+		put_uint(l, "moved", 1);
 	if (e->time_ns)
 		put_hex(l, "s", e->time_ns);
 	if (e->tid)
@@ -307,10 +309,9 @@ static void put_graph(struct line *l, const struct gpu_event_graph *e)
 	put_uint(l, "i", e->number);
 	if (e->holder)
 		put_hex(l, "n", e->holder);
-	if (e->correlation_id) {
+	if (e->correlation_id)
 		put_uint(l, "c", e->correlation_id);
-		put_hex(l, "s", e->time_ns);
-	}
+	put_hex(l, "s", e->time_ns);
 }
 
 static void put_sum(struct line *l, const struct gpu_event_sum *e)

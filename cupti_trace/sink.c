@@ -363,7 +363,8 @@ static void put_locked(struct sink *sink, const struct gpu_event *event)
 	} else if (event->type == GPU_EVENT_WORK) {
 		sink->batch_kernels++;
 		sink->totals.kernels++;
-		sink->totals.kernel_ns += event->work.duration_ns;
+		if (!gpu_work_is_stall(event->work.work))
+			sink->totals.kernel_ns += event->work.duration_ns;
 	} else if (event->type == GPU_EVENT_LAUNCH) {
 		sink->batch_launches++;
 		sink->totals.launches++;

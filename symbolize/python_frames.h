@@ -16,7 +16,10 @@
 #include <stdint.h>
 #include "symbolize/python_offsets.h"
 
-#define PYTHON_FRAMES_MAX 256
+#ifndef PYTHON_FRAMES_MAX /* the injected library has fewer: its lists are on the program's stacks \
+			   */
+#define PYTHON_FRAMES_MAX 512
+#endif
 #define PYTHON_TEXT_MAX 512 /* bytes of a name, with the NUL; longer ones are cut */
 #define PYTHON_PATH_MAX 1024
 

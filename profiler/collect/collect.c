@@ -1109,6 +1109,8 @@ static int take_node(struct collect *c, const struct process *process,
 	uint32_t stack;
 	bool is_whole;
 
+	if (e->origin && e->is_moved)
+		return graph_nodes_moved(nodes, process->id, e->id, e->origin);
 	if (e->origin)
 		return graph_nodes_cloned(nodes, process->id, e->tid, e->id, e->origin);
 	if (!find_stack(process, e->stack_id, &stack, &is_whole))
@@ -1122,7 +1124,7 @@ static int take_graph(struct collect *c, const struct process *process,
 	struct graph_nodes *nodes = &c->attribution.graph_nodes;
 
 	if (e->holder)
-		return graph_nodes_body(nodes, process->id, e->number, e->holder);
+		return graph_nodes_body(nodes, process->id, e->number, e->holder, e->time_ns);
 	graph_nodes_launched(nodes, process->id, e->number, e->time_ns, e->correlation_id);
 	return 0;
 }

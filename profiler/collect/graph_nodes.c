@@ -15,8 +15,9 @@ struct graph_node {
 	uint32_t graph; /* position, or NO_GRAPH */
 	uint32_t index;
 	uint32_t stack;
-	uint32_t next;    /* of the graph's nodes, in order of announcement; or free */
-	bool is_inferred; /* not announced: found by its number */
+	uint32_t next;         /* of the graph's nodes, in order of announcement; or free */
+	bool is_inferred;      /* not announced: found by its number */
+	struct graph_ref body; /* that it was moved from */
 };
 
 struct graph {
@@ -30,13 +31,9 @@ struct graph {
 	uint32_t behind;                /* the highest announced number plus one */
 	uint32_t first_child, behind_children; /* its children lie between these */
 	uint32_t previous, next;               /* in its list; or free */
-	struct graph_ref origin;               /* that it is a clone of */
-	struct graph_ref newest_clone;
-	struct node_ref holder;  /* the conditional node that executes it */
-	struct node_ref waiting; /* a clone of the holder whose body is not cloned yet */
-	struct graph_ref first_body,
-		next_body;      /* of its conditional nodes; of its holder's graph */
-	uint32_t newest_launch; /* its count, 0: none */
+	struct node_ref holder;                /* the conditional node that executes it */
+	bool has_bodies;                       /* holds such nodes */
+	uint32_t newest_launch;                /* its count, 0: none */
 	bool is_used, is_succeeded;
 	bool is_whole; /* began with node 0 */
 };
@@ -345,20 +342,9 @@ static int announce(struct graph_nodes *g, struct graph *graph, uint32_t index, 
 
 /* ---- bodies of conditional nodes ---- */
 
-/* A clone whose node was not cloned in sight is executed by the original's, as far as known. */
-static struct node_ref holder_of(const struct graph_nodes *g, const struct graph *graph)
+static bool is_body(const struct graph *graph)
 {
-	for (int i = 0; graph && i < GRAPH_NODES_DEPTH; i++) {
-		if (graph->holder.graph.position)
-			return graph->holder;
-		graph = deref(g, graph->origin);
-	}
-	return (struct node_ref){{0, 0}, 0};
-}
-
-static bool is_body(const struct graph_nodes *g, const struct graph *graph)
-{
-	return holder_of(g, graph).graph.position != 0;
+	return graph && graph->holder.graph.position != 0;
 }
 
 static void set_holder(struct graph_nodes *g, struct graph *body, struct node_ref holder)
@@ -368,8 +354,7 @@ static void set_holder(struct graph_nodes *g, struct graph *body, struct node_re
 	if (!graph || graph == body)
 		return;
 	body->holder = holder;
-	body->next_body = graph->first_body;
-	graph->first_body = ref_of(g, body);
+	graph->has_bodies = true;
 }
 
 /* A graph has begun: it may be a body that waited for its first node. */
@@ -388,48 +373,6 @@ static void begin_body(struct graph_nodes *g, struct graph *graph)
 		new->number = 0;
 		return;
 	}
-}
-
-/* The graph is a clone of a body, of which this is the first node. */
-static void clone_body(struct graph_nodes *g, struct graph *clone, struct graph *origin)
-{
-	clone->origin = ref_of(g, origin);
-	if (!is_body(g, origin))
-		return;
-	origin->newest_clone = ref_of(g, clone);
-	if (origin->waiting.graph.position)
-		set_holder(g, clone, origin->waiting);
-	origin->waiting = (struct node_ref){{0, 0}, 0};
-}
-
-/* A conditional node was cloned: the newest clones of its bodies, or the next, are its own. */
-static void clone_holder(struct graph_nodes *g, struct graph *clone, const struct graph *origin,
-			 uint32_t index, uint32_t origin_index)
-{
-	const struct node_ref holder = {ref_of(g, clone), index};
-	struct graph *body = deref(g, origin->first_body);
-
-	for (uint32_t i = 0; body && i < GRAPH_NODES_LAUNCH_STEPS; i++) {
-		struct graph *cloned = deref(g, body->newest_clone);
-
-		if (body->holder.index == origin_index && cloned && !cloned->holder.graph.position)
-			set_holder(g, cloned, holder);
-		else if (body->holder.index == origin_index)
-			body->waiting = holder;
-		body = deref(g, body->next_body);
-	}
-}
-
-static void follow_bodies(struct graph_nodes *g, struct graph *graph, uint64_t id, uint64_t origin)
-{
-	struct graph *from = find_newest(g, graph->process, number_of(origin));
-
-	if (!graph_nodes_has_bodies(g) || !from || from == graph)
-		return;
-	if (deref(g, graph->origin) != from)
-		clone_body(g, graph, from);
-	if (from->first_body.position)
-		clone_holder(g, graph, from, (uint32_t)id, (uint32_t)origin);
 }
 
 /* ---- children ---- */
@@ -474,7 +417,7 @@ static void follow_run(struct graph_nodes *g, struct graph_run *run, struct grap
 	if (run->graph == graph->number)
 		return;
 	if (run->graph > graph->number && origin != run->graph && origin != run->origin &&
-	    !is_body(g, find_newest(g, graph->process, run->graph)))
+	    !is_body(find_newest(g, graph->process, run->graph)))
 		add_child(g, graph, find_newest(g, graph->process, run->graph));
 	run->graph = graph->number;
 	run->origin = origin;
@@ -560,7 +503,6 @@ int graph_nodes_cloned(struct graph_nodes *g, uint32_t process, uint32_t tid, ui
 	if (!graph)
 		return -ENOMEM;
 	follow_run(g, run, graph, number_of(origin));
-	follow_bodies(g, graph, id, origin);
 	return announce(g, graph, (uint32_t)id, stack);
 }
 
@@ -623,38 +565,75 @@ uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t process, uint64_t id, 
 	return GRAPH_NODES_UNKNOWN;
 }
 
-int graph_nodes_body(struct graph_nodes *g, uint32_t process, uint32_t number, uint64_t holder)
+int graph_nodes_moved(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t was)
 {
-	const struct graph *graph = find_newest(g, process, number_of(holder));
+	struct graph *graph = find_newest(g, process, number_of(id));
+	const struct graph *body = find_newest(g, process, number_of(was));
+	const struct graph_node *node = body ? find_node(g, body, (uint32_t)was) : NULL;
+	struct graph_ref from;
+	int err;
+
+	if (!graph || !node || graph == body)
+		return 0; /* not from CUPTI, or dropped */
+	from = ref_of(g, body);
+	err = announce(g, graph, (uint32_t)id, node->stack);
+	if (err)
+		return err;
+	find_node(g, graph, (uint32_t)id)->body = from;
+	return 0;
+}
+
+int graph_nodes_body(struct graph_nodes *g, uint32_t process, uint32_t number, uint64_t holder,
+		     uint64_t time_ns)
+{
+	const struct graph *around = find_newest(g, process, number_of(holder));
+	struct graph *body = find_newest(g, process, number);
+	struct node_ref ref;
 
 	if (!g->new_bodies)
 		g->new_bodies = calloc(GRAPH_NODES_NEW_BODIES, sizeof(*g->new_bodies));
 	if (!g->new_bodies)
 		return -ENOMEM;
-	if (!graph || !number)
+	if (!around || !number)
 		return 0; /* not from CUPTI, or dropped */
+	g->has_bodies = true;
+	ref = (struct node_ref){ref_of(g, around), (uint32_t)holder};
+	if (body && body->since_ns >= time_ns) {
+		set_holder(g, body, ref);
+		return 0;
+	}
+	/* it has no nodes yet */
 	g->new_bodies[g->new_body_count % GRAPH_NODES_NEW_BODIES] =
-		(struct new_body){process, number, {ref_of(g, graph), (uint32_t)holder}};
+		(struct new_body){process, number, ref};
 	if (++g->new_body_count == 0)
 		g->new_body_count = GRAPH_NODES_NEW_BODIES; /* wrapped: still full */
 	return 0;
 }
 
+/* The body that the node with this id was in then, as far as known; NULL: none. */
+static const struct graph *body_of(const struct graph_nodes *g, const struct graph *graph,
+				   uint32_t index)
+{
+	const struct graph_node *node = graph ? find_node(g, graph, index) : NULL;
+
+	return node && node->body.position ? deref(g, node->body) : graph;
+}
+
 uint32_t graph_nodes_around(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns,
 			    uint32_t stacks[GRAPH_NODES_DEPTH])
 {
-	struct node_ref at = holder_of(g, find_graph(g, process, number_of(id), time_ns));
+	const struct graph *body =
+		body_of(g, find_graph(g, process, number_of(id), time_ns), (uint32_t)id);
 	uint32_t count = 0;
 
-	for (int i = 0; i < GRAPH_NODES_DEPTH; i++) {
-		struct graph *graph = deref(g, at.graph);
-		const struct graph_node *node = graph ? find_node(g, graph, at.index) : NULL;
+	for (int i = 0; is_body(body) && i < GRAPH_NODES_DEPTH; i++) {
+		const struct graph *graph = deref(g, body->holder.graph);
+		const struct graph_node *node =
+			graph ? find_node(g, graph, body->holder.index) : NULL;
 
-		if (!graph)
-			break;
 		if (node && node->stack != GRAPH_NODES_UNKNOWN)
 			stacks[count++] = node->stack;
-		at = holder_of(g, graph);
+		body = graph;
 	}
 	return count;
 }
@@ -662,8 +641,8 @@ uint32_t graph_nodes_around(struct graph_nodes *g, uint32_t process, uint64_t id
 /* The graph that is launched for this one to run. */
 static struct graph *root_of(const struct graph_nodes *g, struct graph *graph)
 {
-	for (int i = 0; graph && is_body(g, graph) && i < GRAPH_NODES_DEPTH; i++)
-		graph = deref(g, holder_of(g, graph).graph);
+	for (int i = 0; is_body(graph) && i < GRAPH_NODES_DEPTH; i++)
+		graph = deref(g, graph->holder.graph);
 	return graph;
 }
 
@@ -686,25 +665,20 @@ static void add_launch(struct graph_nodes *g, struct graph *graph, uint64_t time
 void graph_nodes_launched(struct graph_nodes *g, uint32_t process, uint32_t number,
 			  uint64_t time_ns, uint32_t correlation_id)
 {
-	struct graph *graph = find_graph(g, process, number, time_ns), *origin;
+	struct graph *graph = find_graph(g, process, number, time_ns);
 
-	if (!graph || !graph->first_body.position || is_body(g, graph) || !correlation_id)
+	if (!graph || !graph->has_bodies || is_body(graph) || !correlation_id)
 		return;
 	if (!g->launches)
 		g->launches = calloc(GRAPH_NODES_LAUNCHES, sizeof(*g->launches));
 	if (!g->launches)
 		return;
 	add_launch(g, graph, time_ns, correlation_id);
-	/* in case that records have the numbers of originals */
-	origin = deref(g, graph->origin);
-	if (origin && !is_body(g, origin))
-		add_launch(g, origin, time_ns, correlation_id);
 }
 
 uint32_t graph_nodes_launch(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns)
 {
-	struct graph *graph = find_graph(g, process, number_of(id), time_ns);
-	const struct graph *root = is_body(g, graph) ? root_of(g, graph) : NULL;
+	const struct graph *root = root_of(g, find_graph(g, process, number_of(id), time_ns));
 	uint32_t at = root ? root->newest_launch : 0;
 
 	for (int i = 0; at && i < GRAPH_NODES_LAUNCH_STEPS; i++) {

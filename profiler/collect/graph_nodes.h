@@ -15,12 +15,11 @@
  * launches, may arrive in any order.
  *
  * A conditional node (IF, WHILE, SWITCH) holds graphs, its bodies, which have numbers of their own.
- * Instantiating clones a conditional node and its bodies; CUPTI does not say which cloned body
- * belongs to which cloned node, but both are cloned in one call, so a body's newest clone belongs
- * to the node's newest. CUPTI reports a body's work under the body's number, without the
- * correlation id of the launch, so launches of graphs that have conditional nodes are kept, too,
- * and found by time: launches of one executable graph do not overlap. Where several were queued
- * before the first ran, the latest is taken.
+ * Clones of a conditional node have clones of its bodies. Instantiating moves the nodes of bodies
+ * into the executable graph, where they get new ids. CUPTI 13.0 reports their work under these ids,
+ * without the correlation id of the launch, so launches of graphs that have conditional nodes are
+ * kept, too, and found by time: launches of one executable graph do not overlap. Where several were
+ * queued before the first ran, the latest is taken.
  *
  * Memory is bounded by GRAPH_NODES_MAX, GRAPH_NODES_GRAPHS_MAX and an allowance: graphs whose
  * number has been reused are dropped first, in order of that reuse, then the oldest. Lookup time is
@@ -94,6 +93,7 @@ struct graph_nodes {
 	uint32_t child_count;
 	struct graph_run runs[GRAPH_NODES_THREADS];
 
+	bool has_bodies;
 	struct new_body *new_bodies; /* a ring */
 	uint32_t new_body_count;
 	struct graph_launch *launches; /* a ring */
@@ -125,14 +125,21 @@ int graph_nodes_cloned(struct graph_nodes *g, uint32_t process, uint32_t tid, ui
 uint32_t graph_nodes_find(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns);
 
 /*
- * The node `holder` executes the graph `number`, which has no nodes yet. 0 or -ENOMEM.
+ * A node that was `was`, in a body, has had the id `id` since it was moved into the executable
+ * graph. 0 or -ENOMEM.
  */
-int graph_nodes_body(struct graph_nodes *g, uint32_t process, uint32_t number, uint64_t holder);
+int graph_nodes_moved(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t was);
+
+/*
+ * The node `holder` executes the graph `number`, which was made at this time. 0 or -ENOMEM.
+ */
+int graph_nodes_body(struct graph_nodes *g, uint32_t process, uint32_t number, uint64_t holder,
+		     uint64_t time_ns);
 
 /* Whether there has been a conditional node; else the following have nothing to say. */
 static inline bool graph_nodes_has_bodies(const struct graph_nodes *g)
 {
-	return g->new_body_count > 0;
+	return g->has_bodies;
 }
 
 /*
@@ -147,8 +154,8 @@ void graph_nodes_launched(struct graph_nodes *g, uint32_t process, uint32_t numb
 			  uint64_t time_ns, uint32_t correlation_id);
 
 /*
- * The correlation id of the latest launch by which a node in a body may have run at a time; 0: not
- * known, or it is in no body.
+ * The correlation id of the latest launch by which a node may have run at a time; 0: not known, or
+ * its graph has no conditional nodes.
  */
 uint32_t graph_nodes_launch(struct graph_nodes *g, uint32_t process, uint64_t id, uint64_t time_ns);
 

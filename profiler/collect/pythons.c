@@ -15,6 +15,7 @@
 #define KEPT_BYTES_MAX (64u << 20) /* of code objects, for their lines */
 #define NATIVES_MAX 512
 #define MERGED_MAX (NATIVES_MAX + PYTHON_FRAMES_MAX)
+_Static_assert(STACK_PYTHON_MAX_LINKS <= PYTHON_FRAMES_MAX, "a chain fits");
 
 struct python_file {
 	uint64_t device, inode; /* as mapped */

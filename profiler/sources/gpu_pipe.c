@@ -453,7 +453,8 @@ static void count_event(struct gpu_pipe *p, struct tracee *t, const struct gpu_e
 		count_operation(t, event->kernel.duration_ns);
 		break;
 	case GPU_EVENT_WORK:
-		count_operation(t, event->work.duration_ns);
+		count_operation(t,
+				gpu_work_is_stall(event->work.work) ? 0 : event->work.duration_ns);
 		break;
 	case GPU_EVENT_DROPS:
 		take_drops(p, t, &event->drops);

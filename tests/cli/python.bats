@@ -129,6 +129,29 @@ expected_of_version()
 	done
 }
 
+@test "CPU samples of 400 functions are whole, in order" {
+	local python
+
+	cat >deep.py <<-'END'
+		import time
+		def down(n):
+		    if n:
+		        return down(n - 1)
+		    end = time.process_time() + 0.3
+		    while time.process_time() < end:
+		        sum(range(1000))
+		down(400)
+	END
+	for python in "${pythons[@]}"; do
+		# before, each call is several native frames
+		if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then continue; fi
+		run_profile -cpu-only -o out.folded "$python" deep.py
+		expect_status 0
+		expect_no_line out.folded '^\[truncated\]'
+		expect_line out.folded ';<module> \(deep\.py\)(;down \(deep\.py\)){401}'
+	done
+}
+
 @test "recursion of 30 and of 400" {
 	local python expected
 

@@ -66,11 +66,32 @@ static void report(uint32_t cbid, struct fake_cuda_graph_data *data)
 	driver_notify_resource(cbid, gpu_current(), NULL, data);
 }
 
+static void report_graph(uint32_t cbid, struct fake_cuda_graph *graph)
+{
+	struct fake_cuda_graph_data data = {.graph = graph};
+
+	report(cbid, &data);
+}
+
+/* Only here is the type known. */
+static void report_starts(struct fake_cuda_graph *graph, enum node_type type)
+{
+	struct fake_cuda_graph_data data = {.graph = graph, .node_type = (int)type};
+
+	report(CUPTI_ABI_RESOURCE_GRAPHNODE_CREATE_STARTING, &data);
+}
+
 static void report_created(struct fake_cuda_graph *graph, struct fake_cuda_graph_node *n)
 {
-	struct fake_cuda_graph_data data = {.graph = graph, .node = n, .node_type = (int)n->type};
+	struct fake_cuda_graph_data data = {.graph = graph, .node = n};
 
-	report(FAKE_RESOURCE_GRAPHNODE_CREATED, &data);
+	report(CUPTI_ABI_RESOURCE_GRAPHNODE_CREATED, &data);
+}
+
+static void report_new(struct fake_cuda_graph *graph, struct fake_cuda_graph_node *n)
+{
+	report_starts(graph, n->type);
+	report_created(graph, n);
 }
 
 /* A node that was copied: to a clone, a child graph, or an executable graph. */
@@ -83,16 +104,15 @@ static void report_cloned(struct fake_cuda_graph *graph, struct fake_cuda_graph_
 		.original_graph = (void *)(uintptr_t)original_graph,
 		.node = n,
 		.original_node = (void *)(uintptr_t)original,
-		.node_type = (int)n->type,
 	};
 
 	report_created(graph, n);
-	report(FAKE_RESOURCE_GRAPHNODE_CLONED, &data);
+	report(CUPTI_ABI_RESOURCE_GRAPHNODE_CLONED, &data);
 }
 
 static void report_destroy(struct fake_cuda_graph *graph, struct fake_cuda_graph_node *n)
 {
-	struct fake_cuda_graph_data data = {.graph = graph, .node = n, .node_type = (int)n->type};
+	struct fake_cuda_graph_data data = {.graph = graph, .node = n};
 
 	report(CUPTI_ABI_RESOURCE_GRAPHNODE_DESTROY_STARTING, &data);
 }
@@ -101,7 +121,7 @@ static void report_exec_created(struct fake_cuda_graph *graph, struct fake_cuda_
 {
 	struct fake_cuda_graph_data data = {.graph = graph, .graph_exec = exec};
 
-	report(FAKE_RESOURCE_GRAPHEXEC_CREATED, &data);
+	report(CUPTI_ABI_RESOURCE_GRAPHEXEC_CREATED, &data);
 }
 
 /* Its nodes' events come after it. */
@@ -171,7 +191,8 @@ static void graph_free(struct fake_cuda_graph *g, bool quiet)
 		free(n->bodies);
 		free(n);
 	}
-	give_graph_id(g->id);
+	if (g->id)
+		give_graph_id(g->id);
 	free(g);
 }
 
@@ -244,7 +265,9 @@ static void report_copied(struct fake_cuda_graph *g, const struct fake_cuda_grap
 {
 	const struct fake_cuda_graph_node *o = original->first;
 
+	report_graph(CUPTI_ABI_RESOURCE_GRAPH_CREATED, g);
 	for (struct fake_cuda_graph_node *n = g->first; n && o; n = n->next, o = o->next) {
+		report_starts(g, n->type);
 		if (n->child)
 			report_copied(n->child, o->child);
 		for (unsigned int i = 0; i < n->body_count; i++)
@@ -299,7 +322,7 @@ static int capture(struct fake_cuda_graph *graph, enum node_type type, const str
 	struct fake_cuda_graph_node *n = node_add(graph, type, work);
 
 	if (n)
-		report_created(graph, n);
+		report_new(graph, n);
 	else
 		graph->broken = true;
 	return 0;
@@ -350,7 +373,10 @@ int graph_create(struct fake_cuda_graph **graph)
 	if (!graph)
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
 	*graph = graph_new();
-	return *graph ? 0 : FAKE_CUDA_ERROR_OUT_OF_MEMORY;
+	if (!*graph)
+		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
+	report_graph(CUPTI_ABI_RESOURCE_GRAPH_CREATED, *graph);
+	return 0;
 }
 
 static bool has_node(const struct fake_cuda_graph *g, const struct fake_cuda_graph_node *node)
@@ -380,7 +406,7 @@ static int add_work(const struct fake_cuda_new_node *where, const struct gpu_wor
 	if (!n)
 		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
 	*where->node = n;
-	report_created(where->graph, n);
+	report_new(where->graph, n);
 	return 0;
 }
 
@@ -457,7 +483,7 @@ int graph_add_child(const struct fake_cuda_new_node *where, struct fake_cuda_gra
 	n->child = copied;
 	*where->node = n;
 	report_copied(copied, child);
-	report_created(where->graph, n);
+	report_new(where->graph, n);
 	return 0;
 }
 
@@ -480,6 +506,7 @@ int graph_add_conditional(const struct fake_cuda_new_node *where, uint64_t handl
 	if (!handle || !bodies || !size || type < CONDITION_IF || type > CONDITION_SWITCH ||
 	    (type == CONDITION_WHILE && size != 1) || (type == CONDITION_IF && size > 2))
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	report_starts(where->graph, NODE_CONDITIONAL);
 	n = node_add(where->graph, NODE_CONDITIONAL, NULL);
 	if (!n || !(n->bodies = calloc(size, sizeof(*n->bodies))))
 		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
@@ -487,7 +514,7 @@ int graph_add_conditional(const struct fake_cuda_new_node *where, uint64_t handl
 	n->value = (unsigned int)(handle - 1);
 	n->body_count = size;
 	for (unsigned int i = 0; i < size; i++)
-		if (!(n->bodies[i] = graph_new()))
+		if (graph_create(&n->bodies[i]) != 0)
 			return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
 	*where->node = n;
 	*bodies = n->bodies;
@@ -536,7 +563,7 @@ static void report_passing(struct fake_cuda_graph *graph, uint64_t id)
 {
 	struct fake_cuda_graph_node n = {.id = id, .type = NODE_EMPTY};
 
-	report_created(graph, &n);
+	report_new(graph, &n);
 }
 
 /*
@@ -575,6 +602,73 @@ static void inline_children(struct fake_cuda_graph *g)
 			report_inlined(g, n);
 }
 
+static bool has_conditionals(const struct fake_cuda_graph *g)
+{
+	const struct fake_cuda_graph_node *n = g->first;
+
+	while (n && !n->bodies && !(n->child && has_conditionals(n->child)))
+		n = n->next;
+	return n != NULL;
+}
+
+/*
+ * CUDA's second copy of a graph with conditional nodes, as measured: of its nodes the creation
+ * starts, and only that of conditional ones ends.
+ */
+static void report_passing_copy(const struct fake_cuda_graph *g)
+{
+	struct fake_cuda_graph copy = {.id = take_graph_id()};
+
+	report_graph(CUPTI_ABI_RESOURCE_GRAPH_CREATED, &copy);
+	for (const struct fake_cuda_graph_node *n = g->first; n; n = n->next) {
+		struct fake_cuda_graph_node passing = {.id = next_node_id(&copy), .type = n->type};
+
+		report_starts(&copy, n->type);
+		for (unsigned int i = 0; i < n->body_count; i++)
+			report_passing_copy(n->bodies[i]);
+		if (n->bodies)
+			report_created(&copy, &passing);
+	}
+}
+
+static void move_nodes(struct fake_cuda_graph *whole, struct fake_cuda_graph *body)
+{
+	struct fake_cuda_graph_node *n;
+
+	report_graph(CUPTI_ABI_RESOURCE_GRAPH_DESTROY_STARTING, body);
+	give_graph_id(body->id);
+	body->id = 0;
+	for (n = body->first; n; n = n->next) {
+		n->id = next_node_id(whole);
+		if (n->child)
+			number_inlined(whole, n->child);
+	}
+	for (n = body->first; n; n = n->next)
+		for (unsigned int i = 0; i < n->body_count; i++)
+			move_nodes(whole, n->bodies[i]);
+}
+
+/*
+ * Nodes of bodies become the executable graph's, which changes their ids without a callback; each
+ * conditional node gets some more around it.
+ */
+static void move_bodies(struct fake_cuda_graph *g, struct fake_cuda_graph *from)
+{
+	for (struct fake_cuda_graph_node *n = from->first; n; n = n->next) {
+		for (unsigned int i = 0; i < n->body_count; i++)
+			move_nodes(g, n->bodies[i]);
+		if (n->child)
+			move_bodies(g, n->child);
+	}
+}
+
+static void report_added(struct fake_cuda_graph *g)
+{
+	for (struct fake_cuda_graph_node *n = g->first; n; n = n->next)
+		for (int i = 0; n->bodies && i < 2; i++)
+			report_passing(g, next_node_id(g));
+}
+
 int graph_instantiate(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph *graph)
 {
 	struct fake_cuda_graph_exec *e;
@@ -590,7 +684,12 @@ int graph_instantiate(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph
 		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	report_copied(e->graph, graph);
+	if (has_conditionals(e->graph))
+		report_passing_copy(e->graph);
 	inline_children(e->graph);
+	report_graph(CUPTI_ABI_RESOURCE_GRAPHEXEC_CREATE_STARTING, graph);
+	move_bodies(e->graph, e->graph);
+	report_added(e->graph);
 	report_exec_created(graph, e);
 	*exec = e;
 	return 0;
@@ -650,7 +749,7 @@ static void run_nodes(const struct fake_cuda_graph *g, struct fake_cuda_stream *
 
 /* A value is the body's number, or how often it runs: kernels here cannot set it. */
 static void run_bodies(const struct fake_cuda_graph_node *n, struct fake_cuda_stream *stream,
-		       struct fake_cuda_activity *whole)
+		       uint32_t graph_id, struct fake_cuda_activity *whole)
 {
 	unsigned int body = n->condition == CONDITION_SWITCH ? n->value
 			    : n->condition == CONDITION_IF   ? n->value == 0
@@ -658,7 +757,7 @@ static void run_bodies(const struct fake_cuda_graph_node *n, struct fake_cuda_st
 	unsigned int times = n->condition == CONDITION_WHILE ? n->value : 1;
 
 	for (; times > 0 && body < n->body_count; times--)
-		run_nodes(n->bodies[body], stream, n->bodies[body]->id, true, whole);
+		run_nodes(n->bodies[body], stream, graph_id, true, whole);
 }
 
 /* `whole`: the launch's activity from its first to its last node. */
@@ -671,7 +770,7 @@ static void run_nodes(const struct fake_cuda_graph *g, struct fake_cuda_stream *
 		if (n->child)
 			run_nodes(n->child, stream, graph_id, in_body, whole);
 		if (n->bodies)
-			run_bodies(n, stream, whole);
+			run_bodies(n, stream, graph_id, whole);
 		if (n->type > NODE_SET)
 			continue;
 		driver_run(stream, &n->work, graph_id, n->inlined_id ? n->inlined_id : n->id,

@@ -131,6 +131,7 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 	case GPU_EVENT_NODE:
 		assert_int_equal(a->node.id, b->node.id);
 		assert_int_equal(a->node.origin, b->node.origin);
+		assert_int_equal(a->node.is_moved, b->node.is_moved);
 		assert_int_equal(a->node.time_ns, b->node.time_ns);
 		assert_int_equal(a->node.tid, b->node.tid);
 		assert_int_equal(a->node.stack_id, b->node.stack_id);
@@ -442,7 +443,7 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 	case GPU_EVENT_NODE:
 		e->node = (struct gpu_event_node){.id = 1 + prng_bits(p, 63)};
 		if (prng_chance(p, 50))
-			e->node.origin = prng_bits(p, 64);
+			e->node.origin = prng_bits(p, 64), e->node.is_moved = prng_chance(p, 50);
 		else
 			e->node.stack_id = u32(p);
 		if (prng_chance(p, 50))
@@ -482,12 +483,11 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 		break;
 	case GPU_EVENT_GRAPH:
 		e->graph.number = u32(p) | 1;
-		if (prng_chance(p, 50)) {
+		e->graph.time_ns = prng_bits(p, TIME_BITS);
+		if (prng_chance(p, 50))
 			e->graph.holder = prng_bits(p, 64) | 1;
-		} else {
+		else
 			e->graph.correlation_id = u32(p) | 1;
-			e->graph.time_ns = prng_bits(p, TIME_BITS);
-		}
 		break;
 	case GPU_EVENT_VOID:
 		e->voids = (struct gpu_event_void){.launches = prng_bits(p, EXACT_BITS)};

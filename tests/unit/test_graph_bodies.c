@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Bodies of conditional nodes, as graph_nodes keeps them: which nodes are around a node, and which
- * launch it belongs to, for clones in either order, nesting, and numbers that are used again.
+ * launch it belongs to, for clones, moved nodes, nesting, and numbers that are used again.
  */
 #include "unit.h"
 #include "profiler/collect/graph_nodes.h"
@@ -41,42 +41,57 @@ static void copy(struct graph_nodes *g, uint64_t id, uint64_t origin)
 	graph_nodes_cloned(g, P, TID, id, origin);
 }
 
+/* A body that was made now, as told when its node has been created. */
+static void body(struct graph_nodes *g, uint32_t number, uint64_t holder)
+{
+	assert_int_equal(graph_nodes_body(g, P, number, holder, ++now), 0);
+}
+
 /* Graph 1 has node 1 with bodies 2 and 3; 3 has node 1 with body 4. */
 static void make_nested(struct graph_nodes *g)
 {
 	make(g, 1, 0);
 	make(g, 1, 1);
-	graph_nodes_body(g, P, 2, NODE(1, 1));
-	graph_nodes_body(g, P, 3, NODE(1, 1));
+	body(g, 2, NODE(1, 1));
+	body(g, 3, NODE(1, 1));
 	make(g, 2, 0);
 	make(g, 3, 0);
 	make(g, 3, 1);
-	graph_nodes_body(g, P, 4, NODE(3, 1));
+	body(g, 4, NODE(3, 1));
 	make(g, 4, 0);
 	make(g, 4, 1);
 }
 
-/* Bodies before the node that holds them. */
-static void copy_inwards_first(struct graph_nodes *g, uint32_t first)
+/* As CUPTI tells of a clone: the nodes of bodies first, whose bodies they are when their node was
+ * made. */
+static void copy_nested(struct graph_nodes *g, uint32_t first)
 {
+	uint64_t since = ++now;
+
 	copy(g, NODE(first, 0), NODE(1, 0));
 	copy(g, NODE(first + 1, 0), NODE(2, 0));
 	copy(g, NODE(first + 2, 0), NODE(3, 0));
 	copy(g, NODE(first + 3, 0), NODE(4, 0));
 	copy(g, NODE(first + 3, 1), NODE(4, 1));
-	copy(g, NODE(first + 2, 1), NODE(3, 1));
-	copy(g, NODE(first, 1), NODE(1, 1));
+	graph_nodes_made(g, P, TID, NODE(first + 2, 1), ++now, 9999);
+	graph_nodes_body(g, P, first + 3, NODE(first + 2, 1), since);
+	graph_nodes_cloned(g, P, TID, NODE(first + 2, 1), NODE(3, 1));
+	graph_nodes_made(g, P, TID, NODE(first, 1), ++now, 9999);
+	graph_nodes_body(g, P, first + 1, NODE(first, 1), since);
+	graph_nodes_body(g, P, first + 2, NODE(first, 1), since);
+	graph_nodes_cloned(g, P, TID, NODE(first, 1), NODE(1, 1));
 }
 
-static void copy_outwards_first(struct graph_nodes *g, uint32_t first)
+/* What instantiating does to a clone: nodes of its bodies are the graph's, behind its own. */
+static void move_nested(struct graph_nodes *g, uint32_t first)
 {
-	copy(g, NODE(first, 0), NODE(1, 0));
-	copy(g, NODE(first, 1), NODE(1, 1));
-	copy(g, NODE(first + 1, 0), NODE(2, 0));
-	copy(g, NODE(first + 2, 0), NODE(3, 0));
-	copy(g, NODE(first + 2, 1), NODE(3, 1));
-	copy(g, NODE(first + 3, 0), NODE(4, 0));
-	copy(g, NODE(first + 3, 1), NODE(4, 1));
+	graph_nodes_made(g, P, TID, NODE(first, 7), ++now, 9999);
+	graph_nodes_made(g, P, TID, NODE(first, 8), ++now, 9999);
+	graph_nodes_moved(g, P, NODE(first, 2), NODE(first + 1, 0));
+	graph_nodes_moved(g, P, NODE(first, 3), NODE(first + 2, 0));
+	graph_nodes_moved(g, P, NODE(first, 5), NODE(first + 3, 0));
+	graph_nodes_moved(g, P, NODE(first, 6), NODE(first + 3, 1));
+	graph_nodes_moved(g, P, NODE(first, 4), NODE(first + 2, 1));
 }
 
 static void expect_around(struct graph_nodes *g, uint64_t id, uint64_t time, uint32_t count,
@@ -114,15 +129,53 @@ static void nodes_of_bodies_are_within_conditional_nodes(void **state)
 	assert_int_equal(graph_nodes_around(g, OTHER, NODE(4, 0), now, stacks), 0);
 }
 
+static void expect_moved(struct graph_nodes *g, uint32_t first)
+{
+	expect_around(g, NODE(first, 0), now, 0, 0, 0);
+	expect_around(g, NODE(first, 2), now, 1, STACK(1, 1), 0);
+	expect_around(g, NODE(first, 3), now, 1, STACK(1, 1), 0);
+	expect_around(g, NODE(first, 5), now, 2, STACK(3, 1), STACK(1, 1));
+	expect_around(g, NODE(first, 6), now, 2, STACK(3, 1), STACK(1, 1));
+	assert_int_equal(graph_nodes_find(g, P, NODE(first, 2), now), STACK(2, 0));
+	assert_int_equal(graph_nodes_find(g, P, NODE(first, 6), now), STACK(4, 1));
+}
+
+static void moved_nodes_stay_within_conditional_nodes(void **state)
+{
+	struct graph_nodes *g = *state;
+
+	make_nested(g);
+	for (uint32_t first = 10; first <= 40; first += 10) {
+		copy_nested(g, first);
+		move_nested(g, first);
+		graph_nodes_launched(g, P, first, ++now, first);
+	}
+	for (uint32_t first = 10; first <= 40; first += 10) {
+		expect_moved(g, first);
+		for (uint32_t index = 0; index <= 6; index++)
+			assert_int_equal(graph_nodes_launch(g, P, NODE(first, index), now), first);
+	}
+	/* the numbers of bodies are free again */
+	for (uint32_t first = 10; first <= 40; first += 10)
+		for (uint32_t n = 1; n <= 3; n++)
+			make(g, first + n, 0);
+	for (uint32_t first = 10; first <= 40; first += 10)
+		expect_moved(g, first);
+	/* what was not told of, or of itself */
+	graph_nodes_moved(g, P, NODE(10, 9), NODE(99, 0));
+	graph_nodes_moved(g, P, NODE(99, 0), NODE(10, 2));
+	graph_nodes_moved(g, P, NODE(10, 9), NODE(10, 2));
+	expect_around(g, NODE(10, 9), now, 0, 0, 0);
+	assert_int_equal(graph_nodes_find(g, P, NODE(10, 9), now), GRAPH_NODES_UNKNOWN);
+}
+
 static void clones_of_bodies_belong_to_clones_of_nodes(void **state)
 {
 	struct graph_nodes *g = *state;
 
 	make_nested(g);
-	copy_inwards_first(g, 10);
-	copy_outwards_first(g, 20);
-	copy_inwards_first(g, 30);
-	copy_outwards_first(g, 40);
+	for (uint32_t first = 10; first <= 40; first += 10)
+		copy_nested(g, first);
 	for (uint32_t first = 10; first <= 40; first += 10) {
 		expect_nested(g, first);
 		graph_nodes_launched(g, P, first, ++now, first);
@@ -133,23 +186,13 @@ static void clones_of_bodies_belong_to_clones_of_nodes(void **state)
 					 first);
 }
 
-/* A clone whose node was not cloned in sight still leads to the original's node. */
-static void a_lone_clone_leads_to_the_original(void **state)
-{
-	struct graph_nodes *g = *state;
-
-	make_nested(g);
-	copy(g, NODE(50, 0), NODE(2, 0));
-	expect_around(g, NODE(50, 0), now, 1, STACK(1, 1), 0);
-}
-
 static void a_number_used_again_is_no_body(void **state)
 {
 	struct graph_nodes *g = *state;
 	uint64_t before;
 
 	make_nested(g);
-	copy_inwards_first(g, 10);
+	copy_nested(g, 10);
 	graph_nodes_launched(g, P, 10, ++now, 77);
 	before = now;
 	now += 10;
@@ -162,7 +205,7 @@ static void a_number_used_again_is_no_body(void **state)
 	assert_int_equal(graph_nodes_launch(g, P, NODE(13, 0), before), 77);
 	/* a body once more, of another node */
 	make(g, 70, 0);
-	graph_nodes_body(g, P, 2, NODE(70, 0));
+	body(g, 2, NODE(70, 0));
 	make(g, 2, 0);
 	expect_around(g, NODE(2, 0), now, 1, STACK(70, 0), 0);
 }
@@ -172,8 +215,8 @@ static void launches_are_found_by_time(void **state)
 	struct graph_nodes *g = *state;
 
 	make_nested(g);
-	copy_inwards_first(g, 10);
-	copy_inwards_first(g, 20);
+	copy_nested(g, 10);
+	copy_nested(g, 20);
 	now = 1000;
 	assert_int_equal(graph_nodes_launch(g, P, NODE(13, 0), now), 0);
 	graph_nodes_launched(g, P, 10, 1100, 1);
@@ -189,9 +232,8 @@ static void launches_are_found_by_time(void **state)
 	assert_int_equal(graph_nodes_launch(g, P, NODE(13, 0), 1300), 3);
 	assert_int_equal(graph_nodes_launch(g, P, NODE(11, 0), GRAPH_NODES_NEWEST), 3);
 	assert_int_equal(graph_nodes_launch(g, P, NODE(23, 0), 1500), 2);
-	assert_int_equal(graph_nodes_launch(g, P, NODE(10, 0), 1500), 0); /* in no body */
-	/* where records have the originals' numbers: the latest launch of any clone */
-	assert_int_equal(graph_nodes_launch(g, P, NODE(4, 0), 1250), 2);
+	assert_int_equal(graph_nodes_launch(g, P, NODE(10, 0), 1500), 3);
+	assert_int_equal(graph_nodes_launch(g, P, NODE(1, 0), 1500), 0); /* was not launched */
 	assert_int_equal(graph_nodes_launch(g, OTHER, NODE(13, 0), 1500), 0);
 }
 
@@ -200,14 +242,14 @@ static void launches_are_bounded(void **state)
 	struct graph_nodes *g = *state;
 
 	make_nested(g);
-	copy_inwards_first(g, 10);
+	copy_nested(g, 10);
 	for (uint32_t i = 1; i <= 2 * GRAPH_NODES_LAUNCHES; i++)
 		graph_nodes_launched(g, P, 10, 1000 + i, i);
 	assert_int_equal(graph_nodes_launch(g, P, NODE(11, 0), GRAPH_NODES_NEWEST),
 			 2 * GRAPH_NODES_LAUNCHES);
 	assert_int_equal(graph_nodes_launch(g, P, NODE(11, 0), 1005), 0);
 	for (uint32_t i = 0; i < 3 * GRAPH_NODES_NEW_BODIES; i++)
-		assert_int_equal(graph_nodes_body(g, P, 1000 + i, NODE(1, 1)), 0);
+		body(g, 1000 + i, NODE(1, 1));
 	make(g, 1000, 0);
 	expect_around(g, NODE(1000, 0), now, 0, 0, 0);
 	make(g, 1000 + 3 * GRAPH_NODES_NEW_BODIES - 1, 0);
@@ -221,9 +263,10 @@ static void nonsense_ends(void **state)
 	struct graph_nodes *g = *state;
 
 	make(g, 1, 0);
-	graph_nodes_body(g, P, 1, NODE(1, 0));
-	graph_nodes_body(g, P, 2, NODE(1, 0));
-	graph_nodes_body(g, P, 1, NODE(2, 0));
+	body(g, 1, NODE(1, 0));
+	graph_nodes_body(g, P, 1, NODE(1, 0), 0);
+	body(g, 2, NODE(1, 0));
+	body(g, 1, NODE(2, 0));
 	for (uint64_t round = 1; round < 200; round++) {
 		struct prng random = prng_round(round);
 
@@ -232,9 +275,12 @@ static void nonsense_ends(void **state)
 			uint64_t other = NODE(1 + prng_below(&random, 6), prng_below(&random, 3));
 			uint64_t time = prng_below(&random, now + 10);
 
-			switch (prng_below(&random, 6)) {
+			switch (prng_below(&random, 7)) {
 			case 0:
-				graph_nodes_body(g, P, (uint32_t)(id >> 32), other);
+				graph_nodes_body(g, P, (uint32_t)(id >> 32), other, time);
+				break;
+			case 5:
+				graph_nodes_moved(g, P, id, other);
 				break;
 			case 1:
 				graph_nodes_made(g, P, TID, id, ++now, 5);
@@ -265,7 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(nodes_of_bodies_are_within_conditional_nodes),
 		TEST(clones_of_bodies_belong_to_clones_of_nodes),
-		TEST(a_lone_clone_leads_to_the_original),
+		TEST(moved_nodes_stay_within_conditional_nodes),
 		TEST(a_number_used_again_is_no_body),
 		TEST(launches_are_found_by_time),
 		TEST(launches_are_bounded),
