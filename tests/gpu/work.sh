@@ -316,6 +316,8 @@ check_conditionals() {
 	check "conditionals: kernels" "$(said conditionals kernels)" "$(count conditionals kernels)"
 	check "conditionals: places not known" 0 \
 		"$(grep -c 'capture not seen\|launch not captured\|launched by a kernel' "$out/conditionals.folded")"
+	# unnamed frames, of a library without symbols
+	sed -i 's/\[[^];]*+0x[0-9a-f]*\];//g' "$out/conditionals.folded"
 	while read -r function; do
 		case $function in
 		add_set | add_begin | capture_around) around='[^[]*' ;;
@@ -333,12 +335,15 @@ check_conditionals() {
 
 # With a CUPTI that leaves such work out: said by name and version
 check_conditionals_of() {
-	local name=$1
+	local name=$1 version
 
 	[ -x "$bin/conditionals_gpu" ] || return 0
 	LD_LIBRARY_PATH=${libs-} "$profile" -v -gpu-only --unit ns -o "$out/$name.folded" \
 		"$bin/conditionals_gpu" 10 >"$out/$name.stdout" 2>"$out/$name.log"
-	if [ "$(sed -n 's/.*uses CUDA; CUPTI \([0-9]*\):.*/\1/p' "$out/$name.log")" -lt 26 ]; then
+	version=$(sed -n 's/.*uses CUDA; CUPTI \([0-9]*\):.*/\1/p' "$out/$name.log")
+	if [ "$version" -lt 19 ]; then
+		skip "$name: says what is left out" "CUPTI API version $version does not report such nodes"
+	elif [ "$version" -lt 26 ]; then
 		check "$name: says what is left out" 1 "$(grep -c 'kernels within conditional nodes of graphs: CUPTI API version' "$out/$name.log")"
 	else
 		check "$name: kernels" "$(said "$name" kernels)" "$(count "$name" kernels)"
