@@ -30,8 +30,8 @@ struct python_waiter {
 	uint32_t tid;    /* 0: not known (before Python 3.11) */
 };
 
-#define PYTHON_PIECES 128
-#define PYTHON_PIECE_BYTES 256u /* a page is a multiple of it */
+#define PYTHON_PIECES 64
+#define PYTHON_PIECE_BYTES 1024u /* a page is a multiple of it */
 
 /* Zero-initialise. */
 struct python_pieces {
