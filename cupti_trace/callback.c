@@ -568,7 +568,7 @@ static void watch_unified_memory(struct tracer *tracer)
 	const struct cupti_api *api = &tracer->api;
 	bool any = false;
 
-	if (tracer->kernels_only || !api->cuptiActivityConfigureUnifiedMemoryCounter ||
+	if (!tracer->unified_memory || !api->cuptiActivityConfigureUnifiedMemoryCounter ||
 	    atomic_exchange(&tracer->watches_uvm, true))
 		return;
 	for (uint32_t device = 0; device < MOST_DEVICES; device++) {

@@ -25,7 +25,8 @@
 /* set: Python frames have line numbers; set: the interpreter's own frames stay beside them */
 #define GPU_WIRE_PYTHON_LINES_ENV "PROFILE_PYTHON_LINES"
 #define GPU_WIRE_NATIVE_PYTHON_ENV "PROFILE_NATIVE_PYTHON"
-#define GPU_WIRE_KERNELS_ONLY_ENV "PROFILE_KERNELS_ONLY" /* set: no other work than kernels */
+#define GPU_WIRE_KERNELS_ONLY_ENV "PROFILE_KERNELS_ONLY"     /* set: no other work than kernels */
+#define GPU_WIRE_UNIFIED_MEMORY_ENV "PROFILE_UNIFIED_MEMORY" /* set: its migrations and faults */
 #define GPU_WIRE_DEVICE_GRAPHS_ENV \
 	"PROFILE_DEVICE_GRAPHS"              /* set: graphs that kernels launch, too */
 #define GPU_WIRE_GRAPHS_ENV "PROFILE_GRAPHS" /* set: a graph's launch as a whole, not its nodes */

@@ -58,11 +58,17 @@ static inline int gpu_work_is_stall(unsigned int work)
 
 /* CUpti_ActivityMemoryKind: those that are a GPU's own. */
 enum { GPU_MEMORY_DEVICE = 3, GPU_MEMORY_ARRAY = 4, GPU_MEMORY_DEVICE_STATIC = 6 };
+enum { GPU_MEMORY_MANAGED = 5, GPU_MEMORY_MANAGED_STATIC = 7 };
 
 static inline int gpu_memory_is_device(unsigned int kind)
 {
 	return kind == GPU_MEMORY_DEVICE || kind == GPU_MEMORY_ARRAY ||
 	       kind == GPU_MEMORY_DEVICE_STATIC;
+}
+
+static inline int gpu_memory_is_unified(unsigned int kind)
+{
+	return kind == GPU_MEMORY_MANAGED || kind == GPU_MEMORY_MANAGED_STATIC;
 }
 
 /*

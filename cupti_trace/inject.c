@@ -757,6 +757,8 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	limit_stacks(tracer, getenv(GPU_WIRE_OVERHEAD_ENV));
 	tracer->minds_stacks = tracer->verbose || tracer->limits_stacks;
 	tracer->kernels_only = getenv(GPU_WIRE_KERNELS_ONLY_ENV) != NULL;
+	tracer->unified_memory =
+		!tracer->kernels_only && getenv(GPU_WIRE_UNIFIED_MEMORY_ENV) != NULL;
 	tracer->describes_devices = getenv(GPU_WIRE_DEVICES_ENV) != NULL;
 	tracer->whole_graphs = getenv(GPU_WIRE_GRAPHS_ENV) != NULL;
 	tracer->device_graphs = getenv(GPU_WIRE_DEVICE_GRAPHS_ENV) != NULL;

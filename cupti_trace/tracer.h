@@ -59,6 +59,7 @@ struct tracer {
 	struct work_tally tally;
 	bool records_copies;    /* CUPTI records copies and sets */
 	bool kernels_only;      /* only records of kernels */
+	bool unified_memory;    /* records of its migrations and page faults */
 	bool describes_devices; /* devices and contexts are sent */
 	bool whole_graphs;      /* a graph launch is one record, not one of each node */
 	bool device_graphs;     /* graphs that kernels launch are recorded, too */

@@ -13,6 +13,7 @@ struct measure {
 	uint32_t frequency_hz; /* of CPU samples */
 	bool probes_launches;  /* launch stacks by uprobe, not in the process */
 	bool kernels_only;     /* no copies, sets, allocations, migrations */
+	bool unified_memory;   /* its migrations and page faults, too */
 	bool whole_graphs;     /* a graph's launch as one piece of work */
 	bool device_graphs;    /* graphs that kernels launch, too */
 	bool python_lines;     /* Python frames with line numbers */

@@ -1096,6 +1096,9 @@ static int take_work(struct collect *c, const struct process *process,
 		.outside = (uint8_t)e->outside};
 
 	watch_memory(c, process, e);
+	if (e->work == GPU_WORK_ALLOC && gpu_memory_is_unified(e->destination_memory) &&
+	    !c->options.measure.unified_memory)
+		c->ledger.gpu.unwatched++;
 	if (!gpu_work_has_no_launch(e->work))
 		return take_operation(c, &operation);
 	attribution_add(&c->attribution, LAUNCH_NONE_NEEDED, 0, &operation);

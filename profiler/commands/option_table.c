@@ -179,6 +179,13 @@ const struct option_entry option_table[] = {
 	 .is_of_run = true,
 	 .topic = TOPIC_GPU,
 	 .text = "of GPU work, only kernels: no copies, sets, allocations"},
+	{.id = OPT_UNIFIED_MEMORY,
+	 .name = "unified-memory",
+	 .is_of_run = true,
+	 .topic = TOPIC_GPU,
+	 .text = "migrations and page faults of unified memory, too",
+	 .more = "CUPTI slows down programs that migrate much: one that does nothing else took "
+		 "1.6 times as long."},
 	{.id = OPT_MAX_OVERHEAD,
 	 .name = "max-overhead",
 	 .kind = ARGUMENT_TEXT,

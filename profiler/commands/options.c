@@ -406,6 +406,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_KERNELS_ONLY:
 		o->measure.kernels_only = true;
 		return true;
+	case OPT_UNIFIED_MEMORY:
+		o->measure.unified_memory = true;
+		return true;
 	case OPT_GRAPH:
 		return set_graph(o, argument);
 	case OPT_STRICT:

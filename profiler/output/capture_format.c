@@ -228,5 +228,7 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.launches.apart),
 	NUMBER(totals.measure.thread_origin),
 	NUMBER(ledger.processes.lost_threads),
+	NUMBER(totals.measure.unified_memory),
+	NUMBER(ledger.gpu.unwatched),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

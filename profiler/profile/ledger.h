@@ -69,7 +69,8 @@ struct ledger_gpu {
 	uint64_t dropped;       /* by CUPTI or in the target, as the target reported */
 	uint64_t missing;       /* sent according to the process's own totals, but not received */
 	uint64_t unknown_kinds; /* CUPTI records of a kind that was not requested */
-	struct gpu_row *rows;   /* by device and kind */
+	uint64_t unwatched;   /* allocations of unified memory, whose migrations nobody asked for */
+	struct gpu_row *rows; /* by device and kind */
 	uint32_t row_count, row_capacity, last_row;
 	struct hash_index row_index;
 	/* CUPTI's own sums by process, device, context, stream and kind, against ours */

@@ -227,6 +227,11 @@ static void report_odd_launches(struct log *log, const struct ledger *l)
 		log_line(log, "  %" PRIu64 " operation%s of %s made before tracing or out of sight",
 			 unseen, pick(unseen, " is", "s are"),
 			 pick(unseen, "a graph node that was", "graph nodes that were"));
+	if (l->gpu.unwatched)
+		log_line(log,
+			 "  %" PRIu64 " allocation%s of unified memory, whose migrations and page "
+			 "faults are not recorded: --unified-memory records them",
+			 l->gpu.unwatched, pick(l->gpu.unwatched, " is", "s are"));
 }
 
 /* Processes that should have been traced, or may have: each with what to do. */

@@ -80,7 +80,7 @@ check_gpu_work() {
 		"$(grep -c 'GPU_Graph' "$out/whole.folded") > 0"
 
 	nvcc -std=c++17 -O1 -g -arch=native -o "$bin/copies" tests/gpu/copies.cu
-	strict copies "$bin/copies"
+	strict copies --unified-memory "$bin/copies"
 	while IFS=$'\t' read -r frame count events; do
 		ours=$(awk -v f="$frame" 'index($0, f) { s += $NF } END { printf "%d", s }' "$out/copies.folded")
 		check_true "copies: $frame within 2 % of CUDA events" "ours $ours, events $events ns, $count" \
@@ -88,7 +88,7 @@ check_gpu_work() {
 	done < <(grep '^\[GPU' "$out/copies.stdout")
 	check_true "copies: unified memory moved" "$(grep 'UVM' "$out/copies.log" | tr -s ' ' | tr '\n' '|')" \
 		"$(grep -c 'UVM HtoD' "$out/copies.log") == 1 && $(grep -c 'UVM DtoH' "$out/copies.log") == 1"
-	LD_LIBRARY_PATH=${libs-} "$profile" --waits -gpu-only --unit ns -o "$out/faults.folded" \
+	LD_LIBRARY_PATH=${libs-} "$profile" --waits --unified-memory -gpu-only --unit ns -o "$out/faults.folded" \
 		"$bin/copies" >"$out/faults.stdout" 2>"$out/faults.log"
 	events=$(awk '/UVM GPU faults/ { for (i = 1; i < NF; i++) if ($(i + 1) == "ms") s += $i * 1e6 }
 		END { printf "%d", s }' "$out/faults.log")

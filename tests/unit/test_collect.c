@@ -860,6 +860,23 @@ static void send_sum(struct collect *c, struct process *p, uint32_t stream, uint
 					       .bytes = 2 * ns}});
 }
 
+static void unified_memory_that_nobody_watches_is_counted(void **state)
+{
+	struct gpu_event alloc = {
+		.type = GPU_EVENT_WORK,
+		.work = {.work = GPU_WORK_ALLOC, .destination_memory = GPU_MEMORY_MANAGED}};
+	struct collect *c = new_collect();
+	struct process *p;
+
+	(void)state;
+	p = say_hello(c, PID);
+	send_event(c, p, &alloc);
+	alloc.work.destination_memory = GPU_MEMORY_DEVICE;
+	send_event(c, p, &alloc);
+	assert_int_equal(collect_ledger(c)->gpu.unwatched, 1);
+	collect_free(c);
+}
+
 /* A node without a correlation id: below where it was made, and not unmatched. */
 static void nodes_may_be_launched_by_kernels(void **state)
 {
@@ -1324,6 +1341,7 @@ int main(void)
 		TEST(a_later_program_is_not_the_first_one),
 		TEST(high_numbers_take_next_to_no_memory),
 		TEST(the_allowance_is_of_128_mib),
+		TEST(unified_memory_that_nobody_watches_is_counted),
 		TEST(nodes_may_be_launched_by_kernels),
 		TEST(streams_beyond_the_allowance_are_not_compared),
 		TEST(an_ended_process_frees_its_room),

@@ -354,6 +354,11 @@ static void operations_and_launches_that_are_odd(void **state)
 		 "  1 operation is of a graph node that was made before tracing or out of sight\n",
 		 "  2 operations are of graph nodes that were made before tracing or out of "
 		 "sight\n"},
+		{COUNT(gpu.unwatched),
+		 "  1 allocation is of unified memory, whose migrations and page faults are not "
+		 "recorded: --unified-memory records them\n",
+		 "  2 allocations are of unified memory, whose migrations and page faults are not "
+		 "recorded: --unified-memory records them\n"},
 	};
 
 	CHECK_COUNTS(*state, NOTHING, cases);

@@ -58,6 +58,7 @@ static void each_option_has_its_variable(void **state)
 	EXPECT_SET(measure.python_lines, "PROFILE_PYTHON_LINES=1", NULL);
 	EXPECT_SET(measure.native_python, "PROFILE_NATIVE_PYTHON=1", NULL);
 	EXPECT_SET(measure.kernels_only, "PROFILE_KERNELS_ONLY=1", NULL);
+	EXPECT_SET(measure.unified_memory, "PROFILE_UNIFIED_MEMORY=1", NULL);
 	EXPECT_SET(measure.whole_graphs, "PROFILE_GRAPHS=1", NULL);
 	EXPECT_SET(measure.devices, "PROFILE_DEVICES=1", NULL);
 	EXPECT_SET(measure.waits, "PROFILE_WAITS=1", NULL);
