@@ -126,7 +126,7 @@ check_shell()
 {
 	local shell=$1
 
-	offers "$shell" 'profile --un' --unit
+	offers "$shell" 'profile --uni' --unified-memory --unit
 	offers "$shell" 'profile --unit us --py' --python-lines
 	offers "$shell" 'profile -gp' -gpu-only
 	offers "$shell" 'profile --gp' --gpu-only
@@ -177,7 +177,7 @@ check_shell()
 @test "bash without the package bash-completion" {
 	bash_completion=
 	load_script bash
-	offers bash 'profile --un' --unit
+	offers bash 'profile --uni' --unified-memory --unit
 	offers bash 'profile -q frui' fruitsalad
 	offers bash 'profile fruitsalad data.o' data.one
 }
