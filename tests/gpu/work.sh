@@ -181,7 +181,7 @@ check_right_work() {
 			right=$(awk -v p=";$side .right_work.py" '!/\[(GPU_|handed to)/ && $0 ~ p { s += $NF }
 				END { printf "%d", s }' "$out/$name.folded")
 			check_true "$name: CPU time sampled in $side" "$right of $ns ns" \
-				"$right > 0.92 * $ns && $right < 1.08 * $ns"
+				"$right > 0.9 * $ns && $right < 1.1 * $ns"
 		done
 		for side in launches 'CPU samples'; do
 			check_true "$name: at least 99 % of $side whole" "$(whole "$out/$name.log" "$side") %" \
