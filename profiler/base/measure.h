@@ -26,4 +26,10 @@ struct measure {
 	bool devices; /* their names, and which contexts are MPS clients */
 };
 
+/* The time that a CPU sample stands for at this frequency; 0: there are none. */
+static inline uint64_t measure_sample_ns(uint32_t frequency_hz)
+{
+	return frequency_hz ? UINT64_C(1000000000) / frequency_hz : 0;
+}
+
 #endif

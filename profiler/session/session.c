@@ -167,7 +167,7 @@ static int open_collect(struct session *s)
 	const struct session_options *o = s->options;
 
 	s->collect = collect_new(
-		&(struct collect_options){.sample_ns = 1000000000u / o->measure.frequency_hz,
+		&(struct collect_options){.sample_ns = measure_sample_ns(o->measure.frequency_hz),
 					  .place_mask = o->place_mask,
 					  .measure = o->measure,
 					  .timeline = o->timeline,
@@ -825,15 +825,15 @@ static void let_watch(struct session *s)
 		return;
 	now_ns = monotonic_ns();
 	count_for_watcher(s, now_ns);
-	watcher->look(
-		watcher->context,
-		&(struct session_view){.collected = collect_results(s->collect),
-				       .start_ns = s->start_ns,
-				       .now_ns = now_ns,
-				       .sample_ns = 1000000000u / s->options->measure.frequency_hz,
-				       .lost_samples = s->lost_samples,
-				       .waiting = s->waiting,
-				       .pid = s->target.pid});
+	watcher->look(watcher->context,
+		      &(struct session_view){
+			      .collected = collect_results(s->collect),
+			      .start_ns = s->start_ns,
+			      .now_ns = now_ns,
+			      .sample_ns = measure_sample_ns(s->options->measure.frequency_hz),
+			      .lost_samples = s->lost_samples,
+			      .waiting = s->waiting,
+			      .pid = s->target.pid});
 }
 
 static void loop(struct session *s)
@@ -980,5 +980,5 @@ struct totals session_totals(const struct session *s)
 			       .own_cpu_ns = cpu_ns(&own),
 			       .own_memory_bytes = (uint64_t)own.ru_maxrss * 1024,
 			       .measure = s->options->measure,
-			       .sample_ns = 1000000000u / s->options->measure.frequency_hz};
+			       .sample_ns = measure_sample_ns(s->options->measure.frequency_hz)};
 }

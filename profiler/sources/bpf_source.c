@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "bpf/stacks.skel.h"
 #include "profiler/base/cuda_functions.h"
+#include "profiler/base/measure.h"
 #include "profiler/sources/event_ring.h"
 #include "symbolize/array.h"
 
@@ -166,11 +167,6 @@ static uint32_t ring_bytes(const struct bpf_source *s)
 	return s->options.launches ? LAUNCHES_RING_BYTES : RING_BYTES;
 }
 
-static uint64_t sample_ns(const struct bpf_source *s)
-{
-	return s->options.sample_hz ? 1000000000u / s->options.sample_hz : 0;
-}
-
 /*
  * Between ticks of the clocks: usually no simple fraction of a sampling period or of a millisecond,
  * for powers of the golden section are farthest from fractions; and never the same for long, so
@@ -183,7 +179,8 @@ static uint64_t choose_tick_ns(const struct bpf_source *s)
 
 	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) == sizeof(random))
 		part = (double)random / UINT32_MAX - 0.5;
-	return (uint64_t)((double)sample_ns(s) * GOLDEN_SECTION * (1 + part / 2));
+	return (uint64_t)((double)measure_sample_ns(s->options.sample_hz) * GOLDEN_SECTION *
+			  (1 + part / 2));
 }
 
 static int load(struct bpf_source *s)
@@ -196,7 +193,7 @@ static int load(struct bpf_source *s)
 		return -errno;
 	bpf_map__set_max_entries(bpf->maps.events, ring_bytes(s));
 	bpf->rodata->calls_bytes = ring_bytes(s) / 4 * 3;
-	bpf->rodata->sample_ns = sample_ns(s);
+	bpf->rodata->sample_ns = measure_sample_ns(s->options.sample_hz);
 	bpf->rodata->times_calls = s->options.calls;
 	bpf->rodata->sends_python_lines = s->options.python_lines;
 	choose_map_flags(bpf);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "profiler/base/id_map.h"
+#include "profiler/base/measure.h"
 #include "symbolize/array.h"
 
 /*
@@ -196,8 +197,8 @@ static struct process_events *open_all(pid_t pid, uint32_t sample_hz)
 	while (e->ring_bytes > RING_BYTES_MIN && e->ring_bytes * (size_t)cpus > all_bytes)
 		e->ring_bytes /= 2;
 	if (sample_hz) {
-		e->sample_ns = 1000000000u / sample_hz;
-		e->tick_ns = 1000000000u / (sample_hz > TICKS_HZ ? sample_hz : TICKS_HZ);
+		e->sample_ns = measure_sample_ns(sample_hz);
+		e->tick_ns = measure_sample_ns(sample_hz > TICKS_HZ ? sample_hz : TICKS_HZ);
 	}
 	/* users may lock only so much memory */
 	while (e->rings && (err = open_rings(e, pid, cpus)) == -EPERM &&
