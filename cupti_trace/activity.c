@@ -2,6 +2,7 @@
 #include "cupti_trace/activity.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 #include "cupti_trace/launch_log.h"
 
@@ -189,20 +190,19 @@ static void send_memcpy(const struct sending *s, const struct cupti_abi_memcpy *
 		  m->start, m->end);
 }
 
+/* The record is the same up to the stream. */
 static void send_memcpy_peer(const struct sending *s, const struct cupti_abi_memcpy_peer *m)
 {
-	send_work(s,
-		  &(struct gpu_event_work){.work = work_of_copy(m->copy_kind),
-					   .bytes = m->bytes,
-					   .correlation_id = m->correlation_id,
-					   .device_id = m->device_id,
-					   .context_id = m->context_id,
-					   .stream_id = m->stream_id,
-					   .graph_id = m->graph_id,
-					   .graph_node_id = m->graph_node_id,
-					   .source_memory = m->source_kind,
-					   .destination_memory = m->destination_kind},
-		  m->start, m->end);
+	enum { SHARED = offsetof(struct cupti_abi_memcpy_peer, source_device_id) };
+	struct cupti_abi_memcpy copy = {0};
+
+	_Static_assert(SHARED == offsetof(struct cupti_abi_memcpy, correlation_id),
+		       "the same layout");
+	memcpy(&copy, m, SHARED);
+	copy.correlation_id = m->correlation_id;
+	copy.graph_id = m->graph_id;
+	copy.graph_node_id = m->graph_node_id;
+	send_memcpy(s, &copy);
 }
 
 static void send_memset(const struct sending *s, const struct cupti_abi_memset *m)
