@@ -265,23 +265,6 @@ static void count_dropped(struct tracer *tracer, void *context, uint32_t stream)
 		sink_count_drops(&tracer->sink, &drops);
 }
 
-static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
-				size_t valid_size)
-{
-	struct tracer *tracer = &the_tracer;
-	struct guest guest;
-
-	(void)size;
-	guest_enter(&guest);
-	if (valid_size > 0 && is_mine(tracer))
-		tracer_send_buffer(tracer, buffer, valid_size);
-	buffers_put(&tracer->buffers, buffer);
-	count_dropped(tracer, context, stream);
-	if (valid_size > 0 && is_mine(tracer) && atomic_load(&tracer->phase) == TRACER_LEAVING)
-		send_totals(tracer);
-	guest_leave(&guest);
-}
-
 static struct clock_map copy_clock(struct tracer *tracer)
 {
 	struct clock_map clock;
@@ -303,7 +286,8 @@ static void measure_clock(struct tracer *tracer)
 	pthread_mutex_unlock(&tracer->clock_lock);
 }
 
-void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
+/* Sends all launches logged so far, then the records of a buffer CUPTI has filled. */
+static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
 {
 	struct clock_map clock = copy_clock(tracer);
 
@@ -318,6 +302,23 @@ void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 						       &tracer->saw_device},
 			     &clock, buffer, valid_size);
 	pthread_mutex_unlock(&tracer->record_lock);
+}
+
+static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+				size_t valid_size)
+{
+	struct tracer *tracer = &the_tracer;
+	struct guest guest;
+
+	(void)size;
+	guest_enter(&guest);
+	if (valid_size > 0 && is_mine(tracer))
+		send_buffer(tracer, buffer, valid_size);
+	buffers_put(&tracer->buffers, buffer);
+	count_dropped(tracer, context, stream);
+	if (valid_size > 0 && is_mine(tracer) && atomic_load(&tracer->phase) == TRACER_LEAVING)
+		send_totals(tracer);
+	guest_leave(&guest);
 }
 
 void tracer_flush(struct tracer *tracer, bool all)

@@ -82,9 +82,6 @@ struct tracer {
 void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Sends all launches logged so far, then the records of a buffer CUPTI has filled. */
-void tracer_send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size);
-
 /*
  * Sends `event` (a hello or maps event that requests an acknowledgement) and waits until the
  * profiler has answered, is gone, or ACK_PATIENCE_MS have passed. After one question without an

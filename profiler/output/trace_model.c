@@ -97,7 +97,7 @@ static const struct timeline_record *read_record(struct trace_model *m, uint32_t
 	if (page->number != page_number) {
 		uint64_t left = m->count - first;
 		uint32_t count = left < PAGE_RECORDS ? (uint32_t)left : PAGE_RECORDS;
-		int err = timeline_read_several(m->result->timeline, first, count, page->records);
+		int err = timeline_read(m->result->timeline, first, count, page->records);
 
 		page->number = err ? UINT64_MAX : page_number;
 		if (err) {

@@ -315,13 +315,8 @@ static int read_records(const struct timeline *t, uint64_t first, uint32_t count
 	return 0;
 }
 
-int timeline_read(const struct timeline *t, uint64_t number, struct timeline_record *record)
-{
-	return timeline_read_several(t, number, 1, record);
-}
-
-int timeline_read_several(const struct timeline *t, uint64_t first, uint32_t count,
-			  struct timeline_record *records)
+int timeline_read(const struct timeline *t, uint64_t first, uint32_t count,
+		  struct timeline_record *records)
 {
 	if (first > t->written || count > t->written - first)
 		return -EINVAL;
@@ -346,18 +341,13 @@ void timeline_reader_free(struct timeline_reader *r)
 	free(r);
 }
 
-void timeline_reader_seek(struct timeline_reader *r, uint64_t number)
-{
-	r->next = number;
-}
-
 int timeline_reader_next(struct timeline_reader *r, const struct timeline_record **record)
 {
 	uint64_t all = r->timeline->written;
 
 	if (r->next >= all)
 		return 0;
-	if (r->next < r->first || r->next - r->first >= r->count) {
+	if (r->next - r->first >= r->count) {
 		uint32_t count =
 			all - r->next < CHUNK_RECORDS ? (uint32_t)(all - r->next) : CHUNK_RECORDS;
 		int err = read_records(r->timeline, r->next, count, r->records);

@@ -128,12 +128,12 @@ uint32_t timeline_kinds_with_stack(const struct timeline *t, uint32_t stack);
  * place is not above all that were added. -EIO: a record is not ours, or the file has shrunk.
  */
 
-/* Reads a record by number, from 0. 0, -EINVAL (no such record) or another -errno. */
-int timeline_read(const struct timeline *t, uint64_t number, struct timeline_record *record);
-
-/* The same for `count` records from number `first` on. */
-int timeline_read_several(const struct timeline *t, uint64_t first, uint32_t count,
-			  struct timeline_record *records);
+/*
+ * Reads `count` records from number `first` on; the first one is 0. 0, -EINVAL (not so many
+ * records) or another -errno.
+ */
+int timeline_read(const struct timeline *t, uint64_t first, uint32_t count,
+		  struct timeline_record *records);
 
 /*
  * Reads records in sequence, 256 KiB at a time. `*record` is valid until the next call. 1; 0 after
@@ -143,9 +143,6 @@ struct timeline_reader;
 struct timeline_reader *timeline_reader_new(const struct timeline *t);
 void timeline_reader_free(struct timeline_reader *r);
 int timeline_reader_next(struct timeline_reader *r, const struct timeline_record **record);
-
-/* Continues with the record of this number. */
-void timeline_reader_seek(struct timeline_reader *r, uint64_t number);
 
 /* NULL: none (0). */
 const struct timeline_shape *timeline_shape(const struct timeline *t, uint32_t shape);

@@ -92,7 +92,7 @@ static void check_timelines(const struct random_result *r, const struct result *
 	for (uint32_t i = 0; i < r->record_count; i++) {
 		struct timeline_record record, want = r->records[i];
 
-		assert_int_equal(timeline_read(b->timeline, i, &record), 0);
+		assert_int_equal(timeline_read(b->timeline, i, 1, &record), 0);
 		assert_int_equal(result_record_stack(b, &record), want.stack);
 		assert_memory_equal(&record, &want, sizeof(record));
 		if (want.shape)

@@ -364,7 +364,7 @@ static void check_records(struct prng *p, const struct random_result *r)
 		if (r->made.places.list[r->records[i].place].part[PLACE_STREAM] != 1 ||
 		    r->records[i].kind == TIMELINE_WAIT)
 			continue;
-		assert_int_equal(timeline_read(shown->timeline, number++, &record), 0);
+		assert_int_equal(timeline_read(shown->timeline, number++, 1, &record), 0);
 		EXPECT(p, record.start_ns == r->records[i].start_ns);
 		EXPECT(p, strcmp(path_of(shown, result_record_stack(shown, &record)),
 				 path_of(&r->made.result, r->records[i].stack)) == 0);
