@@ -407,7 +407,7 @@ static void keep_id(struct thread_cache *cache, uint64_t hash, uint32_t id)
  */
 static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, struct captured *stack)
 {
-	unwind_own_stack_with_sps(&stack->native, stack->sps, UNWIND_MAX_FRAMES);
+	unwind_own_stack(&stack->native, stack->sps, UNWIND_MAX_FRAMES);
 	if (stack->native.count == 0)
 		return;
 	python_stack_read(sink, &stack->python);

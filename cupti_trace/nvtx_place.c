@@ -11,7 +11,7 @@ static void take_natives(struct nvtx_place *place, uint64_t sp)
 	uint64_t sps[NVTX_PLACE_FRAMES + OWN_FRAMES];
 	uint32_t n = 0, i = 0;
 
-	unwind_own_stack_with_sps(&stack, sps, NVTX_PLACE_FRAMES + OWN_FRAMES);
+	unwind_own_stack(&stack, sps, NVTX_PLACE_FRAMES + OWN_FRAMES);
 	while (i < stack.count && sps[i] < sp)
 		i++;
 	for (; i < stack.count && n < NVTX_PLACE_FRAMES; i++, n++) {

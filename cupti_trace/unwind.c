@@ -578,14 +578,8 @@ static void walk_own(uint64_t rbp, struct unwind_stack *stack, uint64_t *sps, ui
 	remembering = nested;
 }
 
-__attribute__((noinline)) void unwind_own_stack(struct unwind_stack *stack)
-{
-	walk_own((uint64_t)(uintptr_t)__builtin_frame_address(0), stack, NULL, UNWIND_MAX_FRAMES,
-		 false);
-}
-
-__attribute__((noinline)) void unwind_own_stack_with_sps(struct unwind_stack *stack, uint64_t *sps,
-							 uint32_t max)
+__attribute__((noinline)) void unwind_own_stack(struct unwind_stack *stack, uint64_t *sps,
+						uint32_t max)
 {
 	walk_own((uint64_t)(uintptr_t)__builtin_frame_address(0), stack, sps, max, false);
 }

@@ -27,12 +27,16 @@ struct unwind_stack {
 	uint64_t pcs[UNWIND_MAX_FRAMES]; /* innermost first; all are return addresses */
 };
 
-/* Walks from the caller of the function that calls this. */
-void unwind_own_stack(struct unwind_stack *stack);
+/*
+ * Walks from the caller of the function that calls this, `max` frames at most (UNWIND_MAX_FRAMES is
+ * the limit). sps[] gets each frame's stack pointer: what it is when the call that goes on there
+ * has returned. NULL: not wanted.
+ */
+void unwind_own_stack(struct unwind_stack *stack, uint64_t *sps, uint32_t max);
 
 /*
- * The same from the caller of the function with this __builtin_frame_address(0), which is still
- * active and was built with frame pointers. `sps`: as below, UNWIND_MAX_FRAMES; NULL: not wanted.
+ * The same, UNWIND_MAX_FRAMES at most, from the caller of the function with this
+ * __builtin_frame_address(0), which is still active and was built with frame pointers.
  */
 void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps);
 
@@ -42,12 +46,6 @@ void unwind_from(const void *frame, struct unwind_stack *stack, uint64_t *sps);
  * gave: it has to be walked.
  */
 uint64_t unwind_recognize(const void *frame);
-
-/*
- * The same, `max` frames at most (UNWIND_MAX_FRAMES is the limit), with each frame's stack pointer
- * in sps[]: what it is when the call that goes on there has returned.
- */
-void unwind_own_stack_with_sps(struct unwind_stack *stack, uint64_t *sps, uint32_t max);
 
 /* The call-frame information of the loaded code at `pc`. */
 struct cfi_table;

@@ -54,7 +54,7 @@ static __attribute__((noinline)) void measure(long rounds)
 		launch_stack_capture(&sink, "bench", __builtin_frame_address(0), 1);
 		after += now_ns() - start;
 	}
-	unwind_own_stack(&stack);
+	unwind_own_stack(&stack, NULL, UNWIND_MAX_FRAMES);
 	printf("launch stack of %u native frames:        %.0f ns, with cold caches %.0f ns\n",
 	       stack.count, warm, after / (double)rounds - clock_ns);
 }

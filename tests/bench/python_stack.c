@@ -24,7 +24,7 @@ static double now_ns(void)
 
 static __attribute__((noinline)) void native_only(struct unwind_stack *stack)
 {
-	unwind_own_stack(stack);
+	unwind_own_stack(stack, NULL, UNWIND_MAX_FRAMES);
 }
 
 static PyObject *measure(PyObject *self, PyObject *none)

@@ -85,7 +85,7 @@ static __attribute__((noinline)) void look(struct seen *seen)
 	uint64_t sps[UNWIND_MAX_FRAMES];
 
 	seen->ranges.count = 0;
-	unwind_own_stack_with_sps(&seen->stack, sps, UNWIND_MAX_FRAMES);
+	unwind_own_stack(&seen->stack, sps, UNWIND_MAX_FRAMES);
 	if (nvtx_has_open())
 		nvtx_read(&seen->stack, sps, &no_python, &seen->ranges);
 }

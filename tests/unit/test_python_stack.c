@@ -98,7 +98,7 @@ static void *called(void *self, void *arguments)
 	MUST(pthread_create(&thread, NULL, without_python, NULL) == 0);
 	MUST(pthread_join(thread, NULL) == 0);
 
-	unwind_own_stack_with_sps(&native, sps, UNWIND_MAX_FRAMES);
+	unwind_own_stack(&native, sps, UNWIND_MAX_FRAMES);
 	natives = (struct python_stack_natives){native.pcs, sps, native.count, native.is_whole};
 	count = python_stack_merge(&sink, &natives, &stack, frames, NULL, 700, &is_cut,
 				   &is_ordered);

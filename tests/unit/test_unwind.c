@@ -90,7 +90,7 @@ static void assert_recognized(const void *frame)
  */
 NOINLINE static void take_snapshot(void)
 {
-	unwind_own_stack(&taken);
+	unwind_own_stack(&taken, NULL, UNWIND_MAX_FRAMES);
 	expected_count = backtrace(expected, UNWIND_MAX_FRAMES);
 	if (recognizes() && taken.count > 0 && taken.count < UNWIND_MAX_FRAMES)
 		assert_recognized(__builtin_frame_address(0));
