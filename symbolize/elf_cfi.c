@@ -25,8 +25,8 @@ struct elf_cfi {
 	struct elf_segments segments;
 	struct section eh_frame;
 	struct section debug_frame;
-	struct go_frames go;
-	char *go_table; /* NULL: none, or not needed */
+	struct go_table go;
+	char *go_section; /* that has it; NULL: none, or not needed */
 };
 
 static void release_section(struct section *s)
@@ -42,7 +42,7 @@ void elf_cfi_free(struct elf_cfi *cfi)
 		return;
 	release_section(&cfi->eh_frame);
 	release_section(&cfi->debug_frame);
-	free(cfi->go_table);
+	free(cfi->go_section);
 	free(cfi->segments.list);
 	free(cfi);
 }
@@ -133,21 +133,13 @@ static void read_section(struct section *s, const struct elf_file *file, bool is
 /* Go's own table, in a program whose .debug_frame is gone. */
 static void read_go_table(struct elf_cfi *cfi, const struct elf_file *file)
 {
-	GElf_Shdr header, text;
+	GElf_Shdr header;
 
-	cfi->go_table = read_named(file, ".gopclntab", &header);
-	if (!cfi->go_table)
-		cfi->go_table = read_named(file, ".data.rel.ro.gopclntab", &header);
-	if (!cfi->go_table)
+	cfi->go_section = go_table_read(&cfi->go, file, &header);
+	if (!cfi->go_section || go_frames_are_in(&cfi->go))
 		return;
-	cfi->go.table = (const uint8_t *)cfi->go_table;
-	cfi->go.size = header.sh_size;
-	if (elf_file_find_section(file, SHT_PROGBITS, ".text", &text))
-		cfi->go.text = text.sh_addr;
-	if (go_frames_open(&cfi->go))
-		return;
-	elf_file_free_section(file, &header, cfi->go_table);
-	cfi->go_table = NULL;
+	elf_file_free_section(file, &header, cfi->go_section);
+	cfi->go_section = NULL;
 }
 
 static int load(struct elf_file *file, struct elf_cfi **result)
@@ -161,7 +153,7 @@ static int load(struct elf_file *file, struct elf_cfi **result)
 		if (!cfi->debug_frame.frames)
 			read_go_table(cfi, file);
 	}
-	if (!err && !cfi->eh_frame.frames && !cfi->debug_frame.frames && !cfi->go_table)
+	if (!err && !cfi->eh_frame.frames && !cfi->debug_frame.frames && !cfi->go_section)
 		err = -ENOENT;
 	elf_file_close(file);
 	if (err) {
@@ -231,7 +223,7 @@ int elf_cfi_find_row(const struct elf_cfi *cfi, uint64_t file_offset, struct cfi
 	err = find_in_section(&cfi->eh_frame, address, row);
 	if (err)
 		err = find_in_section(&cfi->debug_frame, address, row);
-	return err && cfi->go_table ? go_frames_find_row(&cfi->go, address, row) : err;
+	return err && cfi->go_section ? go_frames_find_row(&cfi->go, address, row) : err;
 }
 
 static struct cfi_bounds bounds_in_section(const struct section *s, uint64_t address)
@@ -287,8 +279,8 @@ struct cfi_bounds elf_cfi_find_bounds(const struct elf_cfi *cfi, uint64_t file_o
 		return (struct cfi_bounds){0};
 	address = segment->address + (file_offset - segment->offset);
 	bounds = bounds_in_section(&cfi->eh_frame, address);
-	other = cfi->go_table ? go_frames_find_bounds(&cfi->go, address)
-			      : bounds_in_section(&cfi->debug_frame, address);
+	other = cfi->go_section ? go_frames_find_bounds(&cfi->go, address)
+				: bounds_in_section(&cfi->debug_frame, address);
 	if (!bounds.is_function && other.is_function) {
 		bounds = other;
 	} else if (!bounds.is_function) {

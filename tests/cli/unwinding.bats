@@ -375,10 +375,15 @@ burner()
 	sample ./burner
 	whole_at_least 97
 	share_at_least 90 '^runtime\.goexit[^;]*;main\.main\.func2;main\.main\.func1;main\.middle;main\.leaf(;|$)'
-	GO111MODULE=off GOFLAGS='' GOCACHE=$root/build/go go build -ldflags='-s -w' -o stripped burner.go
-	sample ./stripped
-	whole_at_least 97
-	share_at_least 90 '^runtime\.goexit[^;]*;main\.main\.func2;main\.main\.func1;main\.middle;main\.leaf(;|$)'
+	for mode in '' -buildmode=pie '-buildmode=pie -linkmode=external'; do
+		# shellcheck disable=SC2086
+		GO111MODULE=off GOFLAGS='' GOCACHE=$root/build/go go build ${mode%-linkmode*} \
+			-ldflags="-s -w ${mode#*pie}" -o stripped burner.go ||
+			skip "go cannot link: $mode"
+		sample ./stripped
+		whole_at_least 97
+		share_at_least 90 '^runtime\.goexit[^;]*;main\.main\.func2;main\.main\.func1;main\.middle;main\.leaf(;|$)'
+	done
 }
 
 @test "threads of Rust and of Java" {
