@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -165,33 +164,23 @@ static int write_all(struct comparing *c, struct outputs *outputs, struct compar
 	struct writer_options options = {.unit_ns = 1,
 					 .root_at_bottom = c->options->root_at_bottom,
 					 .comparison = comparison};
-	const char *to_show = NULL;
-	int status = 0;
+	int errors[OUTPUTS_MAX], status = 0;
 
 	for (uint32_t i = 0; i < c->options->output_count; i++) {
 		const char *path = c->options->outputs[i].path;
 		struct written written;
-		int err;
 
 		do {
-			err = outputs_write(outputs, i, &comparison->result, &options, &written);
-		} while (output_lacks_room(err) && make_room(c, outputs_place(outputs, i)));
-		if (!err) {
+			errors[i] =
+				outputs_write(outputs, i, &comparison->result, &options, &written);
+		} while (output_lacks_room(errors[i]) && make_room(c, outputs_place(outputs, i)));
+		if (!errors[i])
 			log_line(&c->log, "Wrote %" PRIu64 " %s%s to %s", written.items,
 				 outputs->choices[i].writer->item, written.items == 1 ? "" : "s",
 				 strcmp(path, "-") == 0 ? "standard output" : path);
-			if (c->options->open &&
-			    &c->options->outputs[i] == options_shown(c->options))
-				to_show = path;
-		} else if (err == -EPIPE) { /* the reader has gone: no failure of ours */
-			status = status ? status : EXIT_SIGNAL_BASE + SIGPIPE;
-		} else {
-			log_error(&c->log, "writing %s: %s", path, strerror(-err));
-			status = EXIT_PROFILER_FAILED;
-		}
+		status = deliver_status(&c->log, path, errors[i], status);
 	}
-	if (to_show)
-		opener_show(&c->opener, &c->log, to_show);
+	deliver_show(&c->log, c->options, &c->opener, errors);
 	return status;
 }
 

@@ -181,6 +181,25 @@ static void report_lost(struct log *log, const struct delivered *d)
 
 /* ---- the outputs ---- */
 
+int deliver_status(struct log *log, const char *path, int err, int status)
+{
+	if (!err)
+		return status;
+	if (err == -EPIPE)
+		return status ? status : EXIT_SIGNAL_BASE + SIGPIPE;
+	log_error(log, "writing %s: %s", path, strerror(-err));
+	return EXIT_PROFILER_FAILED;
+}
+
+void deliver_show(struct log *log, const struct options *o, struct opener *opener,
+		  const int *errors)
+{
+	const struct output_choice *shown = o->open ? options_shown(o) : NULL;
+
+	if (shown && !errors[shown - o->outputs])
+		opener_show(opener, log, shown->path);
+}
+
 /* Again, with less of the timeline, as long as that helps. */
 static int write_one(struct outputs *outputs, uint32_t at, struct delivered *d,
 		     const struct writer_options *options, struct written *written)
@@ -205,7 +224,6 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 {
 	const struct writer_options options = {.unit_ns = unit_ns(o->unit, &d->run.result.totals),
 					       .root_at_bottom = o->root_at_bottom};
-	const struct output_choice *to_show = NULL;
 	struct written written[OUTPUTS_MAX];
 	int errors[OUTPUTS_MAX], status = 0;
 
@@ -215,24 +233,15 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 				errors[i] = write_one(outputs, i, d, &options, &written[i]);
 	report_lost(log, d);
 	for (uint32_t i = 0; i < o->output_count; i++) {
-		int err = errors[i];
+		const struct writer *writer = o->outputs[i].writer;
 
-		if (!err) {
-			report_written(
-				log, o, i,
-				&result_for(o->outputs[i].writer, &d->run.result, d->view)->totals,
-				&written[i]);
-			if (o->open && &o->outputs[i] == options_shown(o))
-				to_show = &o->outputs[i];
-		} else if (err == -EPIPE) { /* the reader has gone: no failure of ours */
-			status = status ? status : EXIT_SIGNAL_BASE + SIGPIPE;
-		} else {
-			log_error(log, "writing %s: %s", o->outputs[i].path, strerror(-err));
-			status = EXIT_PROFILER_FAILED;
-		}
+		if (!errors[i])
+			report_written(log, o, i,
+				       &result_for(writer, &d->run.result, d->view)->totals,
+				       &written[i]);
+		status = deliver_status(log, o->outputs[i].path, errors[i], status);
 	}
-	if (to_show)
-		opener_show(opener, log, to_show->path);
+	deliver_show(log, o, opener, errors);
 	return status;
 }
 

@@ -34,6 +34,17 @@ bool deliver_open(struct log *log, const struct options *options, const struct i
 		  struct outputs *outputs);
 
 /*
+ * The status to exit with after an output was written to `path` with `err` (-errno), logging a
+ * failure; `status`: that of the outputs before. That a pipe's reader has gone is no failure of
+ * ours.
+ */
+int deliver_status(struct log *log, const char *path, int err, int status);
+
+/* With --open: shows the output that is for a browser, unless its error says that there is none. */
+void deliver_show(struct log *log, const struct options *options, struct opener *opener,
+		  const int *errors);
+
+/*
  * Prints what is left of the summary, and writes all outputs, even if one fails; with --open, one
  * is shown by the opener, which has been started. 0, or the status to exit with, after logging the
  * reason.
