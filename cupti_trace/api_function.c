@@ -3,17 +3,13 @@
 
 #include <string.h>
 #include "cupti_trace/cupti_abi.h"
+#include "symbolize/text.h"
 
 /* The highest callback ids of CUDA 13.0 (cupti_runtime_cbid.h, cupti_driver_cbid.h). */
 #define NEWEST_RUNTIME_CBID 522
 #define NEWEST_DRIVER_CBID 806
 
 #define VERSION_DIGITS 4 /* "_v7000" is a CUDA version, "_v2" one of the function */
-
-static bool starts(const char *text, const char *beginning)
-{
-	return strncmp(text, beginning, strlen(beginning)) == 0;
-}
 
 /* Length without a suffix "_v" and at least `digits` digits; `length` if it has none. */
 static size_t without_version(const char *name, size_t length, size_t digits)
@@ -61,11 +57,11 @@ static size_t base_length(const char *name)
 /* "LaunchKernel" of "cudaLaunchKernel", "cuLaunchKernel"; NULL: of neither interface. */
 static const char *without_prefix(const char *name)
 {
-	if (starts(name, "cuda"))
+	if (starts_with(name, "cuda"))
 		return name + 4;
-	if (starts(name, "cu64"))
+	if (starts_with(name, "cu64"))
 		return name + 4;
-	return starts(name, "cu") ? name + 2 : NULL;
+	return starts_with(name, "cu") ? name + 2 : NULL;
 }
 
 static bool is_one_of(const char *base, size_t length, const char *const *list, size_t count)
@@ -82,7 +78,7 @@ static enum api_meaning meaning_of_launch(const char *base, size_t length)
 		"Launch",         "LaunchGrid",      "LaunchGridAsync",        "LaunchKernel",
 		"LaunchKernelEx", "LaunchKernelExC", "LaunchCooperativeKernel"};
 
-	if (starts(base, "LaunchHost"))
+	if (starts_with(base, "LaunchHost"))
 		return API_NOTHING; /* a function of the program */
 	return is_one_of(base, length, kernels, sizeof(kernels) / sizeof(kernels[0])) ? API_KERNEL
 										      : API_GRAPH;
@@ -90,22 +86,22 @@ static enum api_meaning meaning_of_launch(const char *base, size_t length)
 
 static bool allocates(const char *name, const char *base)
 {
-	return starts(base, "MemAlloc") || starts(base, "MemFree") ||
-	       starts(base, "MemHostAlloc") || starts(name, "cudaMalloc") ||
-	       starts(name, "cudaFree") || starts(name, "cudaHostAlloc");
+	return starts_with(base, "MemAlloc") || starts_with(base, "MemFree") ||
+	       starts_with(base, "MemHostAlloc") || starts_with(name, "cudaMalloc") ||
+	       starts_with(name, "cudaFree") || starts_with(name, "cudaHostAlloc");
 }
 
 static enum api_meaning meaning_of(const char *name, const char *base, size_t length)
 {
-	if (starts(base, "Launch"))
+	if (starts_with(base, "Launch"))
 		return meaning_of_launch(base, length);
-	if (starts(base, "GraphLaunch"))
+	if (starts_with(base, "GraphLaunch"))
 		return API_GRAPH;
-	if ((starts(base, "GraphAdd") && strstr(base, "Node")) ||
-	    starts(base, "GraphInstantiate") || starts(base, "GraphClone"))
+	if ((starts_with(base, "GraphAdd") && strstr(base, "Node")) ||
+	    starts_with(base, "GraphInstantiate") || starts_with(base, "GraphClone"))
 		return API_NODE;
-	if (starts(base, "Memcpy") || starts(base, "Memset") || strstr(base, "Decompress") ||
-	    allocates(name, base))
+	if (starts_with(base, "Memcpy") || starts_with(base, "Memset") ||
+	    strstr(base, "Decompress") || allocates(name, base))
 		return API_OTHER;
 	return API_NOTHING;
 }
@@ -167,10 +163,11 @@ struct api_function api_function_of(const char *name)
 		f.kind_at = find_sized(name)->kind_at;
 	}
 	/* behind the configuration */
-	if (f.meaning == API_KERNEL && starts(base, "LaunchKernelEx"))
+	if (f.meaning == API_KERNEL && starts_with(base, "LaunchKernelEx"))
 		f.kernel_at = sizeof(void *);
-	f.runs_graph = f.meaning == API_GRAPH && starts(base, "GraphLaunch");
-	f.is_stream = length == strlen("StreamSynchronize") && starts(base, "StreamSynchronize");
+	f.runs_graph = f.meaning == API_GRAPH && starts_with(base, "GraphLaunch");
+	f.is_stream =
+		length == strlen("StreamSynchronize") && starts_with(base, "StreamSynchronize");
 	if (f.meaning == API_OTHER)
 		f.waits = !strstr(base, "Async");
 	else

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "cupti_trace/clock.h"
 #include "cupti_trace/guest.h"
+#include "symbolize/text.h"
 
 #define LINE_SIZE 8192
 
@@ -37,11 +38,10 @@ static bool is_cuda_path(const char *path)
 {
 	static const char *const names[] = {"libcuda.so", "libcudart.so", "libcupti.so",
 					    "libprofile_cupti"};
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
+	const char *base = base_name(path);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strncmp(base, names[i], strlen(names[i])) == 0)
+		if (starts_with(base, names[i]))
 			return true;
 	return false;
 }

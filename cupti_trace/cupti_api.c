@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/text.h"
 
 /* Newest first: a libcupti may be newer than the program's CUDA, not older than the driver's API.
  */
@@ -136,9 +137,9 @@ static int note_mapped(struct dl_phdr_info *info, size_t size, void *data)
 	(void)size;
 	if (!slash)
 		return 0;
-	if (!mapped->cupti[0] && strncmp(slash + 1, "libcupti.so", 11) == 0)
+	if (!mapped->cupti[0] && starts_with(slash + 1, "libcupti.so"))
 		snprintf(mapped->cupti, sizeof(mapped->cupti), "%s", info->dlpi_name);
-	if (!mapped->cudart_folder[0] && strncmp(slash + 1, "libcudart.so", 12) == 0)
+	if (!mapped->cudart_folder[0] && starts_with(slash + 1, "libcudart.so"))
 		snprintf(mapped->cudart_folder, sizeof(mapped->cudart_folder), "%.*s",
 			 (int)(slash - info->dlpi_name), info->dlpi_name);
 	return 0;
@@ -194,7 +195,7 @@ static bool try_usual_folders(struct cupti_api *api)
 		snprintf(root, sizeof(root), "%s/cuda", parents[i]);
 		found = n > 0 && try_toolkit(api, root);
 		for (int j = n - 1; j >= 0; j--) {
-			if (!found && strncmp(entries[j]->d_name, "cuda-", 5) == 0) {
+			if (!found && starts_with(entries[j]->d_name, "cuda-")) {
 				snprintf(root, sizeof(root), "%s/%s", parents[i],
 					 entries[j]->d_name);
 				found = try_toolkit(api, root);

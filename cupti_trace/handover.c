@@ -11,6 +11,7 @@
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/python_waiters.h"
 #include "symbolize/hash.h"
+#include "symbolize/text.h"
 
 #define WORKERS_MAX 256
 #define LIST_EVERY_NS 10000000u
@@ -82,7 +83,7 @@ void handover_worker_free(struct handover_worker *worker)
 static bool is_worker_name(const char *name)
 {
 	for (size_t i = 0; i < sizeof(worker_names) / sizeof(worker_names[0]); i++)
-		if (strncmp(name, worker_names[i], strlen(worker_names[i])) == 0)
+		if (starts_with(name, worker_names[i]))
 			return true;
 	return false;
 }

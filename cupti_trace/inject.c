@@ -33,6 +33,7 @@
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/stack_sampling.h"
 #include "cupti_trace/tracer.h"
+#include "symbolize/text.h"
 
 #define OLDEST_CUPTI 18          /* CUDA 11.8: the record layouts in cupti_abi.h */
 #define CUPTI_REFUSAL_IS_SAFE 27 /* CUDA 12.9: can go without a buffer */
@@ -186,12 +187,11 @@ struct library_list {
 static int note_library(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct library_list *list = data;
-	const char *slash = strrchr(info->dlpi_name, '/');
-	const char *base = slash ? slash + 1 : info->dlpi_name;
+	const char *base = base_name(info->dlpi_name);
 	int n;
 
 	(void)size;
-	if (strncmp(base, "libcuda", 7) != 0 && strncmp(base, "libcupti", 8) != 0)
+	if (!starts_with(base, "libcuda") && !starts_with(base, "libcupti"))
 		return 0;
 	n = snprintf(list->text + list->used, sizeof(list->text) - list->used, "%s%s",
 		     list->used ? "\n" : "", info->dlpi_name);

@@ -15,6 +15,7 @@
 #include "cupti_trace/loaded_python.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
+#include "symbolize/text.h"
 
 #define LIBRARY_PATH_MAX 4096
 #define MERGED_MAX (UNWIND_MAX_FRAMES + PYTHON_FRAMES_MAX)
@@ -61,12 +62,10 @@ void python_stack_init(const struct python_stack_options *options)
 
 static int match_library(struct dl_phdr_info *info, size_t size, void *data)
 {
-	const char *slash = strrchr(info->dlpi_name, '/');
 	size_t length = strlen(info->dlpi_name);
 
 	(void)size;
-	if (strncmp(slash ? slash + 1 : info->dlpi_name, "libpython3", 10) != 0 ||
-	    length >= LIBRARY_PATH_MAX)
+	if (!starts_with(base_name(info->dlpi_name), "libpython3") || length >= LIBRARY_PATH_MAX)
 		return 0;
 	memcpy(data, info->dlpi_name, length + 1);
 	return 1;

@@ -14,6 +14,7 @@
 #include "cupti_trace/clock.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/own_cost.h"
+#include "symbolize/text.h"
 
 #define KEPT_FIRST 16384u
 
@@ -201,7 +202,7 @@ static bool is_definition(const char *line, size_t size)
 			return false;
 	}
 	/* what executes a graph, or a launch of it */
-	return strncmp(line, names[GPU_EVENT_GRAPH], strlen(names[GPU_EVENT_GRAPH])) != 0 ||
+	return !starts_with(line, names[GPU_EVENT_GRAPH]) ||
 	       !memmem(line, (size_t)(end - line), graph_launch, strlen(graph_launch));
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <libiberty/demangle.h>
+#include "symbolize/text.h"
 
 /*
  * libiberty's own limits refuse names longer than about 1 KiB, which template-heavy GPU kernels
@@ -234,7 +235,7 @@ static bool may_decode(const char *mangled, bool *is_too_long)
 	bool found = false;
 
 	*is_too_long = false;
-	if (strncmp(mangled, "_R", 2) != 0)
+	if (!starts_with(mangled, "_R"))
 		return false;
 	for (const char *at = mangled; (at = strchr(at, 'u')); at++) {
 		if (!isdigit((unsigned char)at[1]))
@@ -434,7 +435,7 @@ char *demangle(struct demangler *d, const char *name, enum demangle_style style)
 	stem = stem_of(name, &is_plt);
 	if (!stem)
 		return NULL;
-	if (strncmp(stem, "_Z", 2) != 0 && strncmp(stem, "_R", 2) != 0)
+	if (!starts_with(stem, "_Z") && !starts_with(stem, "_R"))
 		return finish(stem, stem, is_plt);
 
 	job.mangled = stem;

@@ -16,6 +16,7 @@
 #include "symbolize/elf_file.h"
 #include "symbolize/range_table.h"
 #include "symbolize/file_io.h"
+#include "symbolize/text.h"
 
 /* From an inlined copy to the abstract function, its declaration, the class: two or three. */
 #define MAX_REFERENCES 8
@@ -416,8 +417,8 @@ static int index_units(struct dwarf *dwarf, struct budget_share *share)
 
 static bool is_debug_section(const char *name)
 {
-	return strncmp(name, ".debug_", 7) == 0 || strncmp(name, ".zdebug_", 8) == 0 ||
-	       strncmp(name, ".gnu_debug", 10) == 0 || strncmp(name, ".gnu.debuglto_", 14) == 0;
+	return starts_with(name, ".debug_") || starts_with(name, ".zdebug_") ||
+	       starts_with(name, ".gnu_debug") || starts_with(name, ".gnu.debuglto_");
 }
 
 /* The unpacked size that a compressed section declares; 0 for others. */

@@ -12,6 +12,7 @@
 #include "symbolize/mapped_file.h"
 #include "symbolize/monotonic.h"
 #include "symbolize/perf_map.h"
+#include "symbolize/text.h"
 
 /* A user address has 47 bits, or 56 with five page-table levels: those have no generation. */
 #define ADDRESS_BITS 48
@@ -155,10 +156,10 @@ static struct jit_process *add(struct jit_code *j, uint32_t id, pid_t pid)
 
 bool jit_code_is_dump(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
+	const char *at = base_name(path);
 	size_t digits;
 
-	if (strncmp(at, "jit-", 4) != 0)
+	if (!starts_with(at, "jit-"))
 		return false;
 	digits = strspn(at + 4, "0123456789");
 	return digits > 0 && strcmp(at + 4 + digits, ".dump") == 0;

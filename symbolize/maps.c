@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/array.h"
+#include "symbolize/text.h"
 
 struct map_table *map_table_new(void)
 {
@@ -151,7 +152,7 @@ static void unescape_newlines(char *path)
 	if (!to)
 		return;
 	for (const char *from = to; *from; to++) {
-		if (strncmp(from, "\\012", 4) == 0) {
+		if (starts_with(from, "\\012")) {
 			*to = '\n';
 			from += 4;
 		} else {

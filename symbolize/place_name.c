@@ -4,10 +4,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "symbolize/text.h"
 
 char *place_name(const char *path, const uint64_t *start)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = base_name(path);
 	char *text;
 	int written = start ? asprintf(&text, "[%s+0x%" PRIx64 "]", base, *start)
 			    : asprintf(&text, "[%s]", base);
@@ -20,7 +21,7 @@ size_t place_name_file(const char *name)
 	const char *plus = name[0] == '[' ? strrchr(name, '+') : NULL;
 	size_t digits;
 
-	if (!plus || strncmp(plus, "+0x", 3) != 0)
+	if (!plus || !starts_with(plus, "+0x"))
 		return 0;
 	digits = strspn(plus + 3, "0123456789abcdef");
 	return digits > 0 && strcmp(plus + 3 + digits, "]") == 0 ? (size_t)(plus - name) : 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "symbolize/elf_file.h"
 #include "symbolize/file_io.h"
+#include "symbolize/text.h"
 
 #define LOOP_BYTES_MAX (4u << 20)
 
@@ -13,18 +14,11 @@ enum { SYMBOL_RUNTIME, SYMBOL_VERSION, SYMBOL_LOOP, SYMBOL_CODE, SYMBOL_TEXT, SY
 static const char *const names[SYMBOLS] = {"_PyRuntime", "Py_Version", "_PyEval_EvalFrameDefault",
 					   "PyCode_Type", "PyUnicode_Type"};
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 bool python_image_is_candidate(const char *path)
 {
 	const char *name = base_name(path);
 
-	return strncmp(name, "python", 6) == 0 || strncmp(name, "libpython", 9) == 0;
+	return starts_with(name, "python") || starts_with(name, "libpython");
 }
 
 /* "python3.10", "libpython3.10d.so.1.0" -> a released 3.10; 0: no version in the name. */

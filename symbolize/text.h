@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * UTF-8, and making untrusted text safe to display.
+ * UTF-8, and making untrusted text safe to display; beginnings of texts, ends of paths.
  *
  * A name from a file, a path or a line of a perf map may contain any byte. On a terminal control
  * characters move the cursor and worse, and a newline breaks line-based formats. Some terminals
@@ -21,6 +21,14 @@
 static inline bool starts_with(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* What is behind the last slash; without one, all of it. */
+static inline const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
 }
 
 /*

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/text.h"
 
 #define STREAM_TWIN "_ptsz"
 
@@ -173,7 +174,7 @@ const char *cuda_function_name(uint16_t number)
 
 bool cuda_function_is_driver(uint16_t number)
 {
-	return strncmp(cuda_function_name(number), "cuda", strlen("cuda")) != 0;
+	return !starts_with(cuda_function_name(number), "cuda");
 }
 
 int cuda_function_kernel_register(uint16_t number)

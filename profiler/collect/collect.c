@@ -19,6 +19,7 @@
 #include "profiler/collect/thread_origins.h"
 #include "profiler/profile/marks.h"
 #include "symbolize/array.h"
+#include "symbolize/text.h"
 
 #define CLOCKS_AT_ONCE 256u /* of processes: some 100 us */
 
@@ -263,9 +264,7 @@ void collect_know_tree(struct collect *c)
 
 void collect_expect_hellos(struct collect *c, const char *library, bool nvtx)
 {
-	const char *slash = strrchr(library, '/');
-
-	c->library = slash ? slash + 1 : library;
+	c->library = base_name(library);
 	c->nvtx_loads_it = nvtx;
 }
 
@@ -382,10 +381,9 @@ static void look_for_python(struct collect *c, struct process *process,
 
 static void on_map(struct collect *c, struct process *process, const struct code_mapping *mapping)
 {
-	const char *slash = strrchr(mapping->path, '/');
-	const char *name = slash ? slash + 1 : mapping->path;
+	const char *name = base_name(mapping->path);
 
-	process->has_driver |= strncmp(name, "libcuda.so", strlen("libcuda.so")) == 0;
+	process->has_driver |= starts_with(name, "libcuda.so");
 	process->has_injection |= c->library && strcmp(name, c->library) == 0;
 	note_error(c, symbolizer_map(c->symbolizer, process->space, mapping));
 	look_for_python(c, process, mapping);
@@ -478,9 +476,8 @@ static void keep_handed_sample(void *collect, const struct handovers_sample *sam
 static bool is_handed_to(const struct collect *c, const struct process *process,
 			 const struct stack_event *event)
 {
-	return process->has_spoken &&
-	       (strncmp(event->comm, GPU_HANDED_TO_PREFIX, strlen(GPU_HANDED_TO_PREFIX)) == 0 ||
-		handovers_has(&c->handovers, process->id, event->tid));
+	return process->has_spoken && (starts_with(event->comm, GPU_HANDED_TO_PREFIX) ||
+				       handovers_has(&c->handovers, process->id, event->tid));
 }
 
 static void add_sample(struct collect *c, struct process *process, const struct stack_event *event,
@@ -756,12 +753,10 @@ static struct process *start_apart(struct collect *c, const struct gpu_event_hel
 	pid_t pid = (pid_t)hello->pid;
 	struct process *process = begin_process(
 		c, processes_start_apart(&c->processes, pid, is_foreign(c, hello) ? 0 : pid));
-	const char *slash;
 
 	if (!process || process->visible_pid)
 		return process;
-	slash = strrchr(hello->executable, '/');
-	process->comm = collect_text(c, slash ? slash + 1 : hello->executable);
+	process->comm = collect_text(c, base_name(hello->executable));
 	if (!process->comm)
 		process->comm = "";
 	return process;

@@ -6,16 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/proc_file.h"
+#include "symbolize/text.h"
 
 #define COMM_SIZE 64
 #define CMDLINE_MAX 4095 /* bytes read */
-
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 /* Python's options that take their value as a separate argument. */
 static bool takes_value(const char *option)
@@ -27,9 +21,9 @@ static bool takes_value(const char *option)
 /* An interpreter's script: the first argument that is not an option. */
 static const char *script_of(const char *cmdline, size_t length)
 {
-	const char *name = base_of(cmdline), *at = cmdline + strlen(cmdline) + 1;
+	const char *name = base_name(cmdline), *at = cmdline + strlen(cmdline) + 1;
 
-	if (strncmp(name, "python", 6) != 0)
+	if (!starts_with(name, "python"))
 		return NULL;
 	while (at < cmdline + length && *at == '-') {
 		bool skips_next = takes_value(at);
@@ -40,7 +34,7 @@ static const char *script_of(const char *cmdline, size_t length)
 		if (skips_next && at < cmdline + length)
 			at += strlen(at) + 1;
 	}
-	return at < cmdline + length && *at ? base_of(at) : NULL;
+	return at < cmdline + length && *at ? base_name(at) : NULL;
 }
 
 /* A task's own name, or "". */

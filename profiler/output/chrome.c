@@ -23,6 +23,7 @@
 #include "profiler/output/trace_model.h"
 #include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
+#include "symbolize/text.h"
 
 /* Numbers of processes and threads that Linux does not give: its own are below PID_MAX_LIMIT. */
 #define OWN_NUMBERS (UINT32_C(1) << 22)
@@ -197,7 +198,7 @@ static void put_track(struct chrome *c, uint32_t number)
 /* "cuLaunchKernel", not "cudaLaunchKernel" */
 static bool is_of_driver(const char *name)
 {
-	return name && strncmp(name, "cu", 2) == 0 && isupper((unsigned char)name[2]);
+	return name && starts_with(name, "cu") && isupper((unsigned char)name[2]);
 }
 
 static const char *category_of(const struct timeline_record *record, const char *name)

@@ -66,13 +66,6 @@ static const char *below(const char *folder, const char *path)
 	return strncmp(path, folder, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "python3.11", a folder of lib */
 static bool is_python_folder(const char *component)
 {

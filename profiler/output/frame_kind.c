@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "profiler/base/cuda_functions.h"
+#include "symbolize/text.h"
 
 /* A name begins with one of these, and ends there or goes on as a version or a clone. */
 static const char *const starts[] = {
@@ -40,8 +41,7 @@ static bool is_in_cuda(const struct frame_info *frame)
 
 	if (cuda_function_of(frame->name) != CUDA_FUNCTION_NONE)
 		return true;
-	return file &&
-	       (strncmp(file, "/libcudart.", 11) == 0 || strncmp(file, "/libcuda.", 9) == 0);
+	return file && (starts_with(file, "/libcudart.") || starts_with(file, "/libcuda."));
 }
 
 static enum frame_kind kind_of_native(const struct frame_info *frame)

@@ -10,6 +10,8 @@
 #include "symbolize/demangle.h"
 #include "symbolize/intern.h"
 #include "symbolize/monotonic.h"
+#include "symbolize/place_name.h"
+#include "symbolize/text.h"
 
 /* The short form of a name. */
 struct shown {
@@ -131,12 +133,7 @@ static struct code_ref place_of(struct live_names *n, const struct live_frame *f
 /* "[libfoo.so]" */
 static const char *file_name(struct live_names *n, const struct live_frame *frame)
 {
-	const char *path = frame->file_of_code.path, *slash = strrchr(path, '/');
-	char *text = NULL;
-
-	if (asprintf(&text, "[%s]", slash ? slash + 1 : path) < 0)
-		text = NULL;
-	return keep(n, text, "[unknown]");
+	return keep(n, place_name(frame->file_of_code.path, NULL), "[unknown]");
 }
 
 /* The whole name of a place in code. */
@@ -156,8 +153,7 @@ static const char *code_name(struct live_names *n, const struct live_frame *fram
 
 static const char *python_name(struct live_names *n, const struct live_frame *frame)
 {
-	const char *slash = strrchr(frame->file, '/');
-	const char *file = slash ? slash + 1 : frame->file;
+	const char *file = base_name(frame->file);
 	char *text = NULL;
 	int written;
 

@@ -21,6 +21,7 @@
 #include "profiler/output/protobuf.h"
 #include "symbolize/array.h"
 #include "symbolize/intern.h"
+#include "symbolize/text.h"
 
 enum {
 	PROFILE_SAMPLE_TYPE = 1,
@@ -167,9 +168,7 @@ static bool mapping_equal(const void *records, uint32_t position, const void *ke
 /* "libc.so.6", "libcuda.so" */
 static bool is_library(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-
-	for (; (name = strstr(name, ".so")); name++)
+	for (const char *name = base_name(path); (name = strstr(name, ".so")); name++)
 		if (name[3] == '\0' || name[3] == '.')
 			return true;
 	return false;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/text.h"
 
 #define ELLIPSIS "\xe2\x80\xa6"
 #define NESTING_MAX 256
@@ -13,11 +14,6 @@ static bool is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_' || c == '$' || (unsigned char)c >= 0x80;
-}
-
-static bool begins(const char *text, const char *with)
-{
-	return strncmp(text, with, strlen(with)) == 0;
 }
 
 static char closer_of(char c)
@@ -116,7 +112,7 @@ static const char *after_argument(const char *at, bool *is_lambda)
 
 	*is_lambda = false;
 	while (at && *at && *at != ',' && *at != '>') {
-		if (begins(at, "{lambda") && at > start && at[-1] == ':')
+		if (starts_with(at, "{lambda") && at > start && at[-1] == ':')
 			*is_lambda = true;
 		at = closer_of(*at) ? after_group(at) : at + 1;
 	}
@@ -129,7 +125,7 @@ static const char *last_part(const char *text)
 	const char *last = text;
 
 	for (const char *at = text; at && *at;) {
-		if (begins(at, "::") && !begins(at + 2, "{lambda"))
+		if (starts_with(at, "::") && !starts_with(at + 2, "{lambda"))
 			last = at + 2;
 		at = closer_of(*at) ? after_group(at) : at + 1;
 	}
@@ -162,7 +158,7 @@ static const char *add_plain(struct shortened *s, const char *at)
 	size_t start = s->length;
 
 	while (*at && *at != ',' && *at != '>') {
-		if (begins(at, "::")) {
+		if (starts_with(at, "::")) {
 			s->length = start;
 			at += 2;
 		} else if (closer_of(*at)) {
@@ -224,7 +220,7 @@ static const char *take_braces(struct shortened *s, const char *at)
 
 	if (!end)
 		return NULL;
-	if (begins(at, "{lambda"))
+	if (starts_with(at, "{lambda"))
 		add_lambda(s, at, end);
 	else
 		add(s, at, (size_t)(end - at));
@@ -237,9 +233,9 @@ static const char *take_brackets(struct shortened *s, const char *at)
 
 	if (!end)
 		return NULL;
-	if (begins(at, "[lambda"))
+	if (starts_with(at, "[lambda"))
 		add_lambda(s, at, at + 7);
-	else if (!begins(at, "[abi:"))
+	else if (!starts_with(at, "[abi:"))
 		add(s, at, (size_t)(end - at));
 	return end;
 }
@@ -252,7 +248,7 @@ static const char *take_parentheses(struct shortened *s, const char *at)
 
 	if (!end)
 		return NULL;
-	if (begins(at, "(anonymous namespace)::"))
+	if (starts_with(at, "(anonymous namespace)::"))
 		return end + 2;
 	if (s->length == 0)
 		return NULL; /* a type, such as that of a function that returns a function */
@@ -272,7 +268,7 @@ static const char *take_operator(struct shortened *s, const char *at)
 	const char *end = at + strlen("operator");
 
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]) && *end != ' '; i++) {
-		if (!begins(end, symbols[i]))
+		if (!starts_with(end, symbols[i]))
 			continue;
 		end += strlen(symbols[i]);
 		add(s, at, (size_t)(end - at));
@@ -295,7 +291,7 @@ static const char *after_tail(const char *at)
 	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
 		const char *end = at + strlen(tails[i]);
 
-		if (!begins(at, tails[i]) || is_word(*end))
+		if (!starts_with(at, tails[i]) || is_word(*end))
 			continue;
 		while (*end == '.' && end[1] >= '0' && end[1] <= '9')
 			for (end++; *end >= '0' && *end <= '9'; end++)
@@ -315,7 +311,7 @@ static bool is_version(const struct shortened *s, const char *at)
 /* "::h0123456789abcdef" at the end of a Rust name. */
 static bool is_rust_hash(const char *at)
 {
-	return begins(at, "::h") && strspn(at + 3, "0123456789abcdef") == 16 && !at[19];
+	return starts_with(at, "::h") && strspn(at + 3, "0123456789abcdef") == 16 && !at[19];
 }
 
 /* A space ends a return type, or a qualifier follows. NULL: the name ends here. */
@@ -326,12 +322,12 @@ static const char *take_space(struct shortened *s, const char *at)
 	if (at[1] == '<') /* after an operator */
 		return at + 1;
 	/* of a compiler's copy; a script's file, behind its function's name */
-	if (begins(at, " [clone") || begins(at, " [.cold") || begins(at, " (.") ||
-	    begins(at, " /") || begins(at, " file:"))
+	if (starts_with(at, " [clone") || starts_with(at, " [.cold") || starts_with(at, " (.") ||
+	    starts_with(at, " /") || starts_with(at, " file:"))
 		return at + strlen(at);
 	for (size_t i = 0; i < sizeof(qualifiers) / sizeof(qualifiers[0]) && s->after_arguments;
 	     i++)
-		if (begins(at, qualifiers[i]))
+		if (starts_with(at, qualifiers[i]))
 			return at + strlen(qualifiers[i]);
 	s->length = 0;
 	s->after_lambda = s->after_arguments = false;
@@ -348,11 +344,11 @@ static const char *take_scope(struct shortened *s, const char *at)
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && s->after_lambda; i++) {
 		const char *end = at + strlen(calls[i]);
 
-		if (begins(at, calls[i]) && !is_word(*end))
+		if (starts_with(at, calls[i]) && !is_word(*end))
 			return end;
 	}
 	for (size_t i = 0; i < sizeof(inlines) / sizeof(inlines[0]); i++)
-		if (begins(at, inlines[i]) && begins(at + strlen(inlines[i]), "::"))
+		if (starts_with(at, inlines[i]) && starts_with(at + strlen(inlines[i]), "::"))
 			return at + strlen(inlines[i]);
 	add(s, at, 2);
 	return at + 2;
@@ -389,7 +385,7 @@ static const char *take(struct shortened *s, const char *at)
 			return at + strlen(at);
 		break;
 	default:
-		if (is_start && begins(at, "operator") && !is_word(at[8]))
+		if (is_start && starts_with(at, "operator") && !is_word(at[8]))
 			return take_operator(s, at);
 	}
 	add(s, at, 1);

@@ -11,6 +11,7 @@
 #include "profiler/profile/marks.h"
 #include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
+#include "symbolize/text.h"
 
 #define NONE UINT32_MAX
 #define ENDS (UINT32_MAX - 1) /* of a stack to be mapped: that of a row or a record */
@@ -691,7 +692,7 @@ static const char *text_name(struct view *v, const struct frame_info *frame)
 	const char *kept;
 	char *text;
 
-	if (strncmp(frame->short_name, prefix, strlen(prefix)) == 0)
+	if (starts_with(frame->short_name, prefix))
 		return frame->short_name;
 	if (asprintf(&text, "%s%s", prefix, frame->short_name) < 0) {
 		fail(v, -ENOMEM);

@@ -7,6 +7,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/profile/busy.h"
 #include "symbolize/array.h"
+#include "symbolize/text.h"
 
 /* ---- sums by name ---- */
 
@@ -62,7 +63,7 @@ static const struct frame_info *frame_of(const struct result *r, uint32_t stack)
 /* nvcc makes a function for each kernel, which calls CUDA in place of the program's own. */
 static bool is_stub(const struct frame_info *frame)
 {
-	return strncmp(frame->name, "__device_stub_", strlen("__device_stub_")) == 0;
+	return starts_with(frame->name, "__device_stub_");
 }
 
 static bool is_code(const struct frame_info *frame)
@@ -78,7 +79,7 @@ static bool is_code(const struct frame_info *frame)
 static bool is_call(const struct frame_info *frame)
 {
 	return frame->class == CLASS_API ||
-	       (frame->class == CLASS_NATIVE && strncmp(frame->name, "cu", 2) == 0 &&
+	       (frame->class == CLASS_NATIVE && starts_with(frame->name, "cu") &&
 		cuda_function_of(frame->name) != CUDA_FUNCTION_NONE);
 }
 

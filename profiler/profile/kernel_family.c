@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbolize/text.h"
 
 #define PREFIX "[GPU_Kernel]"
 
@@ -26,7 +27,7 @@ static size_t operator_length(const char *text)
 		"operator>>", "operator>=", "operator<",  "operator>"};
 
 	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
-		if (strncmp(text, operators[i], strlen(operators[i])) == 0)
+		if (starts_with(text, operators[i]))
 			return strlen(operators[i]);
 	return 0;
 }
@@ -116,7 +117,7 @@ char *kernel_family(const char *name, enum kernel_family family)
 {
 	char *text;
 
-	if (strncmp(name, PREFIX, strlen(PREFIX)) == 0)
+	if (starts_with(name, PREFIX))
 		name += strlen(PREFIX);
 	text = malloc(strlen(name) + 1);
 	if (!text)

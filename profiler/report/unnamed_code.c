@@ -53,7 +53,7 @@ struct counts {
 
 static uint8_t runtime_of(const char *module)
 {
-	const char *slash = strrchr(module, '/'), *file = slash ? slash + 1 : module;
+	const char *file = base_name(module);
 
 	for (uint8_t i = 0; i < RUNTIMES; i++) {
 		const char *end = file + strlen(runtimes[i].file);

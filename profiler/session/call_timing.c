@@ -10,6 +10,7 @@
 #include "profiler/sources/probes.h"
 #include "symbolize/monotonic.h"
 #include "symbolize/proc_file.h"
+#include "symbolize/text.h"
 
 #define INJECTION_ENV "CUDA_INJECTION64_PATH="
 #define ENVIRONMENT_MAX (4u << 20) /* bytes looked through */
@@ -149,7 +150,7 @@ static char *injection_of(struct call_timing *t, pid_t pid)
 	}
 	while (at < size && is_sound) {
 		is_sound = strchr(text + at, '=') > text + at;
-		if (!found && strncmp(text + at, INJECTION_ENV, strlen(INJECTION_ENV)) == 0)
+		if (!found && starts_with(text + at, INJECTION_ENV))
 			found = strdup(text + at + strlen(INJECTION_ENV));
 		at += strlen(text + at) + 1;
 	}
@@ -185,7 +186,7 @@ static bool maps_library(const struct process_event *event, const char *name)
 {
 	const char *slash = strrchr(event->mapping.path, '/');
 
-	return slash && strncmp(slash + 1, name, strlen(name)) == 0;
+	return slash && starts_with(slash + 1, name);
 }
 
 /* Processes are scanned again once all their pending mappings are known. */
@@ -237,14 +238,11 @@ void call_timing_scan(struct call_timing *t)
 static void take_refusal(struct call_timing *t, struct process *process, uint64_t caller)
 {
 	struct gpu_event_notice notice = {.code = GPU_NOTICE_OTHER_REFUSED};
-	const char *path, *slash;
 
 	if (!process->is_traced)
 		return; /* we were refused there */
-	path = collect_module_path(t->collect, process, caller);
-	slash = strrchr(path, '/');
-	notice.detail = slash ? slash + 1 : path;
-	if (strncmp(notice.detail, "libcupti", strlen("libcupti")) != 0) /* which probes take */
+	notice.detail = base_name(collect_module_path(t->collect, process, caller));
+	if (!starts_with(notice.detail, "libcupti")) /* which probes take */
 		notices_add(t->notices, (uint32_t)process->pid, &notice);
 }
 

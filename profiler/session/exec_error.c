@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "profiler/base/exit_status.h"
 #include "symbolize/file_io.h"
+#include "symbolize/text.h"
 
 #define FIRST_LINE_MAX 256 /* the kernel looks no further (BINPRM_BUF_SIZE) */
 
@@ -47,7 +48,7 @@ static void read_interpreter(const char *file, char line[FIRST_LINE_MAX + 1])
 	if (fd >= 0)
 		close(fd);
 	line[n > 0 ? n : 0] = '\0';
-	if (strncmp(line, "#!", 2) != 0) {
+	if (!starts_with(line, "#!")) {
 		line[0] = '\0';
 		return;
 	}

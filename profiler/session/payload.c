@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cupti_trace/gpu_wire.h"
+#include "symbolize/text.h"
 
 #define LIBRARY_NAME "libprofile_cupti.so"
 #define PIPE_NAME "gpu.pipe"
@@ -100,8 +101,7 @@ static int take_lock(struct payload *payload)
 static bool is_our_file(const char *name)
 {
 	return strcmp(name, LIBRARY_NAME) == 0 || strcmp(name, PIPE_NAME) == 0 ||
-	       strcmp(name, LOCK_NAME) == 0 ||
-	       strncmp(name, GPU_WIRE_ACK_PREFIX, strlen(GPU_WIRE_ACK_PREFIX)) == 0;
+	       strcmp(name, LOCK_NAME) == 0 || starts_with(name, GPU_WIRE_ACK_PREFIX);
 }
 
 /* Removes the files we made, or that our library makes; nothing else, and through no link. */
@@ -151,7 +151,7 @@ static void run_cleaning(struct bounded_job *job)
 	struct dirent *entry;
 
 	while (listing && (entry = readdir(listing)))
-		if (strncmp(entry->d_name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) == 0)
+		if (starts_with(entry->d_name, FOLDER_PREFIX))
 			remove_if_stale(dirfd(listing), entry->d_name);
 	if (listing)
 		closedir(listing);
