@@ -2,12 +2,12 @@
 #include "profiler/commands/run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 #include "profiler/base/command_text.h"
@@ -57,31 +57,23 @@ static struct session_options session_options(const struct options *o)
 
 /* ---- after the run ---- */
 
-static uint64_t cpu_ns(const struct rusage *usage)
-{
-	return ((uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec) * 1000000000u +
-	       ((uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec) * 1000u;
-}
-
 /* The cost of the run; with -v, of its parts. */
 static void report_cost(struct log *log, const struct totals *totals, const struct timespec *start)
 {
 	struct totals now = *totals;
-	struct rusage usage = {0};
 	struct timespec end;
 
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	getrusage(RUSAGE_SELF, &usage);
-	now.own_cpu_ns = cpu_ns(&usage);
-	now.own_memory_bytes = (uint64_t)usage.ru_maxrss * 1024;
+	session_note_cost(&now);
 	summary_report_cost(log, &now);
 	log_verbose(log, "the command used %.3f s of CPU in %.3f s; profile used %.3f s meanwhile",
 		    (double)totals->command_cpu_ns / 1e9, (double)totals->elapsed_ns / 1e9,
 		    (double)totals->own_cpu_ns / 1e9);
-	log_verbose(log, "naming and writing took %.3f s; at most %ld MiB of memory were in use",
+	log_verbose(log,
+		    "naming and writing took %.3f s; at most %" PRIu64 " MiB of memory were in use",
 		    (double)(end.tv_sec - start->tv_sec) +
 			    (double)(end.tv_nsec - start->tv_nsec) / 1e9,
-		    usage.ru_maxrss / 1024);
+		    now.own_memory_bytes >> 20);
 }
 
 /* Completes it and notes its losses in the ledger. */

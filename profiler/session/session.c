@@ -965,20 +965,29 @@ struct collect *session_collect(struct session *s)
 	return s->collect;
 }
 
-struct totals session_totals(const struct session *s)
+void session_note_cost(struct totals *totals)
 {
-	struct rusage own = {0}, children = {0};
+	struct rusage own = {0};
 
 	getrusage(RUSAGE_SELF, &own);
+	totals->own_cpu_ns = cpu_ns(&own);
+	totals->own_memory_bytes = (uint64_t)own.ru_maxrss * 1024;
+}
+
+struct totals session_totals(const struct session *s)
+{
+	struct rusage children = {0};
+	struct totals totals;
+
 	getrusage(RUSAGE_CHILDREN, &children);
-	return (struct totals){.ledger = collect_ledger(s->collect),
-			       .start_ns = s->start_ns,
-			       .start_unix_ns = s->start_unix_ns,
-			       .elapsed_ns = s->ended_ns - s->start_ns,
-			       .longest_round_ns = s->longest_round_ns,
-			       .command_cpu_ns = cpu_ns(&children),
-			       .own_cpu_ns = cpu_ns(&own),
-			       .own_memory_bytes = (uint64_t)own.ru_maxrss * 1024,
-			       .measure = s->options->measure,
-			       .sample_ns = measure_sample_ns(s->options->measure.frequency_hz)};
+	totals = (struct totals){.ledger = collect_ledger(s->collect),
+				 .start_ns = s->start_ns,
+				 .start_unix_ns = s->start_unix_ns,
+				 .elapsed_ns = s->ended_ns - s->start_ns,
+				 .longest_round_ns = s->longest_round_ns,
+				 .command_cpu_ns = cpu_ns(&children),
+				 .measure = s->options->measure,
+				 .sample_ns = measure_sample_ns(s->options->measure.frequency_hz)};
+	session_note_cost(&totals);
+	return totals;
 }

@@ -78,4 +78,7 @@ int session_run(struct session *session, bool stdout_is_taken, int *exit_status)
 struct collect *session_collect(struct session *session);
 struct totals session_totals(const struct session *session);
 
+/* Sets what this process has used up to now: `own_cpu_ns`, `own_memory_bytes`. */
+void session_note_cost(struct totals *totals);
+
 #endif
