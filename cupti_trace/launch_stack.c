@@ -204,6 +204,15 @@ static uint32_t add_stack(uint64_t hash)
 	return table.next_id++;
 }
 
+/* The id of a stack, under the lock; 0: it cannot be kept. A new one is the last of the list. */
+static uint32_t get_id(uint64_t hash, bool *is_new)
+{
+	uint32_t at = hash_index_find(&table.index, hash_number(hash), is_known, table.list, &hash);
+
+	*is_new = at == HASH_INDEX_NONE;
+	return *is_new ? add_stack(hash) : table.list[at].id;
+}
+
 /* The mapping of a pc, sent to the profiler if it was not yet. */
 static const struct code_map_entry *find_code(struct sink *sink, uint64_t pc)
 {
@@ -323,13 +332,13 @@ static uint32_t find_id(struct sink *sink, uint64_t hash, const char *function,
 			const struct captured *stack)
 {
 	struct guest guest;
-	uint32_t at, id;
+	uint32_t id;
+	bool is_new;
 
 	guest_enter(&guest);
 	pthread_mutex_lock(&table.lock);
-	at = hash_index_find(&table.index, hash_number(hash), is_known, table.list, &hash);
-	id = at == HASH_INDEX_NONE ? add_stack(hash) : table.list[at].id;
-	if (at == HASH_INDEX_NONE && id)
+	id = get_id(hash, &is_new);
+	if (is_new && id)
 		table.list[table.count - 1].base = send_stack(sink, id, function, stack);
 	pthread_mutex_unlock(&table.lock);
 	guest_leave(&guest);
@@ -402,8 +411,8 @@ static void keep_id(struct thread_cache *cache, uint64_t hash, uint32_t id)
 /* ---- capturing ---- */
 
 /*
- * The same with the NVTX ranges that are open, which are placed by stack pointers. A function of
- * its own, so that other launches do not pay for its stack.
+ * Takes the stack with the NVTX ranges that are open, which are placed by stack pointers. A
+ * function of its own, so that other launches do not pay for its stack.
  */
 static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, struct captured *stack)
 {
@@ -503,7 +512,8 @@ static uint32_t name_waiter(struct sink *sink, const struct handover_stack *stac
 	uint64_t hash = hash_step(hash_seed.first, 3, 0);
 	const struct base *base;
 	struct guest guest;
-	uint32_t at, id;
+	uint32_t id;
+	bool is_new;
 
 	hash = python_stack_hash(hash, &stack->python);
 	hash = nvtx_hash(hash, &stack->ranges);
@@ -511,9 +521,8 @@ static uint32_t name_waiter(struct sink *sink, const struct handover_stack *stac
 	pthread_mutex_lock(&table.lock);
 	base = find_base(stack->last_stack);
 	hash = hash_step(hash, base ? base->hash : 0, 0);
-	at = hash_index_find(&table.index, hash_number(hash), is_known, table.list, &hash);
-	id = at == HASH_INDEX_NONE ? add_stack(hash) : table.list[at].id;
-	if (at == HASH_INDEX_NONE && id)
+	id = get_id(hash, &is_new);
+	if (is_new && id)
 		send_waiter(sink, id, stack);
 	pthread_mutex_unlock(&table.lock);
 	guest_leave(&guest);
