@@ -8,11 +8,12 @@
  *
  * Who it is. Where exactly one thread waits, it. Where several do, the one that has itself
  * launched in the context that the worker launches in: a pass goes back over what its thread has
- * launched. Where several have, or one has launched nothing, it cannot be told, and the launch
- * stands apart. A worker that waits itself, for a backward pass within its own, hands nothing over:
- * all of it is for the same thread in the end. Candidates are the Python threads that have launched
- * something themselves, as nearly all that call backward have; at most HANDOVER_CANDIDATES at once,
- * or else nothing is told. Others are looked for where no candidate waits, and else every 10 ms.
+ * launched. Where several have, or one has launched nothing, the answer is unknown, and the
+ * launch stands apart. A worker that waits itself, for a backward pass within its own, hands
+ * nothing over: all of it is for the same thread in the end. Candidates are the Python threads that
+ * have launched something themselves, as nearly all that call backward have; while there are more
+ * than HANDOVER_CANDIDATES, no answer is given. Others are looked for where no candidate waits,
+ * else every 10 ms.
  *
  * When it is looked at. Where there is one candidate, not within HANDOVER_STILL_NS of the worker's
  * last launch: for it to wait elsewhere, the worker has to run out of work, the thread to wake up,
@@ -24,8 +25,8 @@
  * The stack: the candidate's Python frames and open NVTX ranges, below what was below its Python
  * frames at its own last launch.
  *
- * No locks, but launch_stack's for a new stack. What a thread leaves behind is reused, never freed,
- * for others may look at it.
+ * No locks, except launch_stack's for a new stack. What a thread leaves behind is reused, never
+ * freed, because others may look at it.
  */
 #ifndef CUPTI_TRACE_HANDOVER_H
 #define CUPTI_TRACE_HANDOVER_H

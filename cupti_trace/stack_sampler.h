@@ -26,8 +26,8 @@
  * "Kernel" is what the caller says: of copies it is their kind. Beyond STACK_SAMPLER_KERNELS the
  * others share an interval.
  *
- * One thread's, without locks (stack_sampling.h). Apart from thread-local storage, for it reckons
- * with fractions: see the Makefile.
+ * One thread's, without locks (stack_sampling.h). In a file apart from thread-local storage,
+ * because it computes with fractions: see the Makefile.
  */
 #ifndef CUPTI_TRACE_STACK_SAMPLER_H
 #define CUPTI_TRACE_STACK_SAMPLER_H
@@ -39,7 +39,7 @@
 #define STACK_SAMPLER_TIMED 4u       /* one stack in so many is timed */
 #define STACK_SAMPLER_FIRST 256u     /* launches of a thread's first window, at most */
 #define STACK_SAMPLER_LAUNCHES 65536 /* of the others */
-#define STACK_SAMPLER_KERNELS 3072u  /* that are told apart; 16 bytes each, and as much unused */
+#define STACK_SAMPLER_KERNELS 3072u  /* with their own interval; 16 bytes each, as much unused */
 /* A stack that takes longer counts as this: its thread waited for a CPU, or for the profiler. */
 #define STACK_SAMPLER_LONGEST_NS 100000u
 /* What was spent too much or too little is forgotten beyond what the limit is of this time. */

@@ -3,8 +3,8 @@
  * CPU samples of threads that work for others (gpu_event_stack.handed_to): whose work they are.
  *
  * Each launch of such a thread says whose work it does. A sample between two launches with the same
- * answer has that answer too. Where the two differ, it cannot be told. Before the first launch and
- * behind the last one, that launch counts if it is within HANDOVERS_NEAR_NS.
+ * answer has that answer too. Where the two differ, its owner is unknown. Before the first launch
+ * and after the last one, that launch counts if it is within HANDOVERS_NEAR_NS.
  *
  * Launches arrive later than samples. So a sample waits for the next launch of its thread, for
  * HANDOVERS_PATIENCE_NS at most, and then goes to the one output: each exactly once. Of each thread
@@ -20,7 +20,7 @@
 
 #define HANDOVERS_NEAR_NS 10000000u
 #define HANDOVERS_PATIENCE_NS 1000000000u
-#define HANDOVERS_THREADS_MAX 256u  /* of further ones nothing can be told */
+#define HANDOVERS_THREADS_MAX 256u  /* samples of further ones are unknown */
 #define HANDOVERS_SPANS 64          /* of launches with the same answer, of a thread */
 #define HANDOVERS_WAITING_MAX 2048u /* samples of a thread */
 

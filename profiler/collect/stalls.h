@@ -13,7 +13,7 @@
  *
  * Kernels are reported when they have ended, before or after their stalls. So both are kept, and
  * compared when many are new and at the end of the run. Memory is bounded: the last STALLS_KERNELS
- * kernels and STALLS_PENDING stalls over all processes, 20 MB. Beyond that the oldest stalls are
+ * kernels and STALLS_PENDING stalls over all processes, 29 MiB. Beyond that the oldest stalls are
  * decided with what is known; time is bounded by STALLS_STEPS comparisons for each one kept. Pieces
  * whose kernel is not known have none.
  */
