@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/profile/digest.h"
+#include "profiler/profile/duration_spread.h"
 #include "profiler/profile/kernel_family.h"
 #include "profiler/profile/unnamed_files.h"
 #include "symbolize/array.h"
@@ -36,11 +37,6 @@ const char *comparison_total_word(enum comparison_total total)
 struct amount {
 	double value;
 	double sampled, measured; /* variance: of counting samples; of durations */
-	uint64_t count;
-};
-
-struct side_sum {
-	double sampled, measured;
 	uint64_t count;
 };
 
@@ -153,202 +149,9 @@ static bool take(struct maker *m, size_t bytes)
 	return true;
 }
 
-/* ---- bounds ---- */
+/* ---- what rows add ---- */
 
-/* Quantile 0.975 of Student's t with so many degrees of freedom. */
-static double student(uint32_t freedom)
-{
-	static const double quantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
-					   2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-					   2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
-					   2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
-	const uint32_t count = sizeof(quantiles) / sizeof(quantiles[0]);
-
-	return freedom <= count ? quantiles[freedom - 1] : freedom < 60 ? 2.042 : 2.0;
-}
-
-#define NORMAL 1.96 /* the same of the normal distribution */
-
-static double mean_of(const double *values, uint32_t count)
-{
-	double sum = 0;
-
-	for (uint32_t i = 0; i < count; i++)
-		sum += values[i];
-	return sum / count;
-}
-
-static double squares_of(const double *values, uint32_t count, double mean)
-{
-	double sum = 0;
-
-	for (uint32_t i = 0; i < count; i++)
-		sum += (values[i] - mean) * (values[i] - mean);
-	return sum;
-}
-
-/* Of equal values, sums may differ in their last digit. */
-static bool is_equal(const struct change *c)
-{
-	return fabs(change_difference(c)) <= 1e-9 * fmax(c->after, c->before);
-}
-
-enum change_verdict change_verdict(const struct change *change)
-{
-	if (is_equal(change))
-		return CHANGED_NOT;
-	if (!change->has_bound)
-		return CHANGED_PERHAPS;
-	if (!change->is_significant)
-		return CHANGED_BY_CHANCE;
-	if (change->before <= 0)
-		return CHANGED_TO_NEW;
-	if (change->after <= 0)
-		return CHANGED_TO_NOTHING;
-	return change_difference(change) > 0 ? CHANGED_TO_MORE : CHANGED_TO_LESS;
-}
-
-const char *change_verdict_word(enum change_verdict verdict)
-{
-	static const char *const words[CHANGE_VERDICTS] = {
-		[CHANGED_NOT] = "same",        [CHANGED_BY_CHANCE] = "noise",
-		[CHANGED_PERHAPS] = "unknown", [CHANGED_TO_NEW] = "new",
-		[CHANGED_TO_NOTHING] = "gone", [CHANGED_TO_MORE] = "more",
-		[CHANGED_TO_LESS] = "less"};
-
-	return words[verdict];
-}
-
-/* `values` by run, `sides` by side. */
-static struct change change_of(const uint32_t runs[SIDES], const double *values,
-			       const struct side_sum *sides)
-{
-	uint32_t b = runs[SIDE_BEFORE], a = runs[SIDE_AFTER];
-	struct change c = {.before = mean_of(values, b),
-			   .after = mean_of(values + b, a),
-			   .count = {sides[SIDE_BEFORE].count, sides[SIDE_AFTER].count},
-			   .has_bound = true};
-	double sampled = sides[SIDE_BEFORE].sampled / ((double)b * b) +
-			 sides[SIDE_AFTER].sampled / ((double)a * a);
-	double measured = sides[SIDE_BEFORE].measured / ((double)b * b) +
-			  sides[SIDE_AFTER].measured / ((double)a * a);
-
-	if (a + b > SIDES) {
-		uint32_t freedom = a + b - SIDES;
-		double squares =
-			squares_of(values, b, c.before) + squares_of(values + b, a, c.after);
-
-		c.bound = fmax(student(freedom) * sqrt(squares / freedom * (1.0 / a + 1.0 / b)),
-			       NORMAL * sqrt(sampled));
-	} else {
-		c.bound = NORMAL * sqrt(sampled + measured);
-	}
-	c.is_significant = !is_equal(&c) && fabs(change_difference(&c)) > c.bound;
-	return c;
-}
-
-/* ---- how much durations below one stack vary ---- */
-
-struct spread {
-	uint64_t count;
-	double mean, squares; /* of the differences from the mean (Welford) */
-	double cut; /* variance by chance: where the shown time cut what began before its end */
-};
-
-/* Of one run: by the numbers of its stacks; NULL: there is no timeline. */
-struct spreads {
-	struct spread *operations, *calls;
-	double relative; /* variance of operations by the square of their mean; 1: unknown */
-	double sample;   /* variance of one CPU sample */
-};
-
-/* A part of the run (view.h) has parts of what lies across its ends. */
-static bool is_cut(const struct result *r, const struct timeline_record *record)
-{
-	return r->shown_to_ns && (record->start_ns == r->shown_from_ns ||
-				  record->start_ns + record->duration_ns == r->shown_to_ns);
-}
-
-static void spread_add(struct spread *s, const struct result *r,
-		       const struct timeline_record *record)
-{
-	double value = (double)record->duration_ns, difference = value - s->mean;
-
-	if (is_cut(r, record))
-		s->cut += value * value;
-	s->count++;
-	s->mean += difference / (double)s->count;
-	s->squares += difference * (value - s->mean);
-}
-
-static bool is_call(const struct timeline_record *record)
-{
-	return record->kind == TIMELINE_LAUNCH || record->kind == TIMELINE_WAIT;
-}
-
-/* 0 or an error number. */
-static int spreads_read(struct spreads *s, const struct result *r)
-{
-	struct timeline_reader *reader;
-	const struct timeline_record *record;
-	double squares = 0, means = 0;
-	int more;
-
-	*s = (struct spreads){.relative = 1, .sample = (double)r->totals.sample_ns};
-	s->sample *= s->sample;
-	if (!r->timeline)
-		return 0;
-	s->operations = calloc(r->stack_count + 1u, sizeof(*s->operations));
-	s->calls = calloc(r->stack_count + 1u, sizeof(*s->calls));
-	if (!s->operations || !s->calls)
-		return ENOMEM;
-	reader = timeline_reader_new(r->timeline);
-	if (!reader)
-		return errno;
-	while ((more = timeline_reader_next(reader, &record)) == 1) {
-		uint32_t stack = result_record_stack(r, record);
-
-		if (record->kind == TIMELINE_GPU_OPERATION)
-			spread_add(&s->operations[stack], r, record);
-		else if (is_call(record))
-			spread_add(&s->calls[stack], r, record);
-	}
-	timeline_reader_free(reader);
-	for (uint32_t i = 0; i < r->stack_count; i++) {
-		const struct spread *o = &s->operations[i];
-
-		if (o->count < 2)
-			continue;
-		squares += o->squares * (double)o->count / (double)(o->count - 1);
-		means += o->mean * o->mean * (double)o->count;
-	}
-	if (means > 0)
-		s->relative = squares / means;
-	return more ? -more : 0;
-}
-
-static void spreads_release(struct spreads *s)
-{
-	free(s->operations);
-	free(s->calls);
-}
-
-/*
- * The variance of the sum of `count` durations. Without any, the sum is what a cut left of one that
- * began before the time that is shown: all of it is chance.
- */
-static double variance_of(const struct spread *spread, double relative, uint64_t count, double sum)
-{
-	double cut = spread ? spread->cut : 0;
-
-	if (count == 0)
-		return fmax(sum * sum, cut);
-	if (spread && spread->count > 1)
-		return spread->squares / (double)(spread->count - 1) * (double)count + cut;
-	return relative * sum * sum / (double)count + cut;
-}
-
-static struct amount amount_of(const struct maker *m, const struct spreads *s,
+static struct amount amount_of(const struct maker *m, const struct duration_spreads *s,
 			       const struct row *row)
 {
 	struct amount amount = {.value = (double)row->ns, .count = row->count};
@@ -356,14 +159,16 @@ static struct amount amount_of(const struct maker *m, const struct spreads *s,
 	if (row->ns == 0)
 		return amount;
 	if (m->comparison->is_weights)
-		amount.sampled = variance_of(NULL, 1, row->count, amount.value);
+		amount.sampled = duration_spread_variance(NULL, 1, row->count, amount.value);
 	else if (row->kind == ROW_CPU) /* where a cut shortened samples, at least one whole one's */
-		amount.sampled = fmax(variance_of(NULL, 1, row->count, amount.value), s->sample);
+		amount.sampled = fmax(duration_spread_variance(NULL, 1, row->count, amount.value),
+				      s->sample);
 	else if (row->kind == ROW_GPU)
-		amount.measured = variance_of(s->operations ? &s->operations[row->stack] : NULL,
-					      s->relative, row->count, amount.value);
+		amount.measured =
+			duration_spread_variance(s->operations ? &s->operations[row->stack] : NULL,
+						 s->relative, row->count, amount.value);
 	else
-		amount.measured = variance_of(NULL, 1, row->count, amount.value);
+		amount.measured = duration_spread_variance(NULL, 1, row->count, amount.value);
 	return amount;
 }
 
@@ -588,8 +393,8 @@ static void add_to_table(struct made_comparison *made, enum comparison_tables nu
 }
 
 static void add_row(struct made_comparison *made, const struct result *r,
-		    const struct spreads *spreads, const struct row *row, enum comparison_side side,
-		    uint32_t run)
+		    const struct duration_spreads *spreads, const struct row *row,
+		    enum comparison_side side, uint32_t run)
 {
 	static const enum comparison_total totals[ROW_KINDS] = {[ROW_CPU] = TOTAL_CPU,
 								[ROW_GPU] = TOTAL_GPU,
@@ -608,15 +413,15 @@ static void add_row(struct made_comparison *made, const struct result *r,
 
 /* All calls below one stack. */
 static void add_calls(struct made_comparison *made, const struct result *r,
-		      const struct spreads *spreads, uint32_t stack, enum comparison_side side,
-		      uint32_t run)
+		      const struct duration_spreads *spreads, uint32_t stack,
+		      enum comparison_side side, uint32_t run)
 {
-	const struct spread *s = &spreads->calls[stack];
+	const struct duration_spread *s = &spreads->calls[stack];
 	struct amount amount = {.count = s->count, .value = s->mean * (double)s->count};
 
 	if (s->count == 0)
 		return;
-	amount.measured = variance_of(s, 1, s->count, amount.value);
+	amount.measured = duration_spread_variance(s, 1, s->count, amount.value);
 	amounts_add(&made->maker, &made->maker.totals, TOTAL_API, side, run, &amount);
 	if (stack != RESULT_ROOT)
 		add_to_table(made, COMPARED_CALLS, &r->frames[r->stacks[stack].frame], side, run,
@@ -875,8 +680,8 @@ static void add_run(struct made_comparison *made, enum comparison_side side, uin
 	const struct result *r = m->results[side][run];
 	uint32_t *numbers = malloc((r->stack_count + 1u) * sizeof(*numbers));
 	struct amount wall = {.count = 1};
-	struct spreads spreads;
-	int error = spreads_read(&spreads, r);
+	struct duration_spreads spreads;
+	int error = duration_spreads_read(&spreads, r);
 	uint64_t from, to;
 
 	if (!numbers)
@@ -897,7 +702,7 @@ static void add_run(struct made_comparison *made, enum comparison_side side, uin
 	result_window(r, &from, &to);
 	wall.value = (double)(to - from);
 	amounts_add(m, &m->totals, TOTAL_WALL, side, run, &wall);
-	spreads_release(&spreads);
+	duration_spreads_release(&spreads);
 	free(numbers);
 }
 

@@ -4,18 +4,7 @@
  * launch sites, functions, CUDA calls, and every stack. Each side is one run or several; amounts
  * are means of a side's runs.
  *
- * Each difference has a bound: one within it is noise. 19 of 20 differences that are only noise lie
- * within it, where these hold:
- *
- *   one run a side    Of n CPU samples, sqrt(n) is the standard deviation (Poisson). GPU operations
- *                     and CUDA calls vary as the timeline shows: by the spread of the durations
- *                     below one stack. An operation that ran there once is taken to vary, relative
- *                     to its duration, as all others together; where none ran twice, by all of it.
- *                     What the ends of a part of the run (view.h) cut varies by all that is left
- *                     of it, a CPU sample by a whole one. How runs differ from each other is not
- *                     in it.
- *   several runs      The spread of the runs, by Student's t; for CPU samples at least the bound
- *                     above.
+ * Each difference has a bound: one within it is noise (change.h).
  *
  * Kernels are compared by their full names; those that only one side has, by what their variants
  * have in common (kernel_family.h), all of a family together. Functions without a name are compared
@@ -30,40 +19,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
+#include "profiler/profile/change.h"
 #include "profiler/profile/result.h"
 
 #define COMPARISON_RUNS_MAX 32 /* a side */
-
-enum comparison_side { SIDE_BEFORE, SIDE_AFTER, SIDES };
-
-struct change {
-	double before, after; /* means, in ns or as weights */
-	double bound;
-	uint64_t count[SIDES]; /* samples or operations of all runs together */
-	bool has_bound;        /* it is known; otherwise it is 0 */
-	bool is_significant;   /* the difference is beyond the bound */
-};
-
-static inline double change_difference(const struct change *change)
-{
-	return change->after - change->before;
-}
-
-/* What to call a difference, everywhere. */
-enum change_verdict {
-	CHANGED_NOT,        /* equal */
-	CHANGED_BY_CHANCE,  /* within the bound */
-	CHANGED_PERHAPS,    /* there is no bound */
-	CHANGED_TO_NEW,     /* nothing before */
-	CHANGED_TO_NOTHING, /* nothing after */
-	CHANGED_TO_MORE,
-	CHANGED_TO_LESS,
-	CHANGE_VERDICTS
-};
-enum change_verdict change_verdict(const struct change *change);
-
-/* "same", "noise", "unknown", "new", "gone", "more", "less" */
-const char *change_verdict_word(enum change_verdict verdict);
 
 /* By which a frame or kernel is the same on both sides. */
 enum comparison_match { MATCHED_BY_NAME, MATCHED_BY_TEMPLATE, MATCHED_BY_NUMBERS, MATCHES };

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A difference between two sides, each of one run or several, and its bound: one within it is
+ * noise. 19 of 20 differences that are only noise lie within it, where these hold:
+ *
+ *   one run a side    Of n CPU samples, sqrt(n) is the standard deviation (Poisson). GPU operations
+ *                     and CUDA calls vary as the timeline shows: by the spread of the durations
+ *                     below one stack. An operation that ran there once is taken to vary, relative
+ *                     to its duration, as all others together; where none ran twice, by all of it.
+ *                     What the ends of a part of the run (view.h) cut varies by all that is left
+ *                     of it, a CPU sample by a whole one. How runs differ from each other is not
+ *                     in it.
+ *   several runs      The spread of the runs, by Student's t; for CPU samples at least the bound
+ *                     above.
+ */
+#ifndef PROFILER_PROFILE_CHANGE_H
+#define PROFILER_PROFILE_CHANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum comparison_side { SIDE_BEFORE, SIDE_AFTER, SIDES };
+
+struct change {
+	double before, after; /* means, in ns or as weights */
+	double bound;
+	uint64_t count[SIDES]; /* samples or operations of all runs together */
+	bool has_bound;        /* it is known; otherwise it is 0 */
+	bool is_significant;   /* the difference is beyond the bound */
+};
+
+static inline double change_difference(const struct change *change)
+{
+	return change->after - change->before;
+}
+
+/* What to call a difference, everywhere. */
+enum change_verdict {
+	CHANGED_NOT,        /* equal */
+	CHANGED_BY_CHANCE,  /* within the bound */
+	CHANGED_PERHAPS,    /* there is no bound */
+	CHANGED_TO_NEW,     /* nothing before */
+	CHANGED_TO_NOTHING, /* nothing after */
+	CHANGED_TO_MORE,
+	CHANGED_TO_LESS,
+	CHANGE_VERDICTS
+};
+enum change_verdict change_verdict(const struct change *change);
+
+/* "same", "noise", "unknown", "new", "gone", "more", "less" */
+const char *change_verdict_word(enum change_verdict verdict);
+
+/* What a side's values add up to. */
+struct side_sum {
+	double sampled, measured; /* variances: of counting samples; of durations */
+	uint64_t count;
+};
+
+/* `values` by run, those before first; `sides` by side; `runs`: how many a side has. */
+struct change change_of(const uint32_t runs[SIDES], const double *values,
+			const struct side_sum *sides);
+
+#endif
