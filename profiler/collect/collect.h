@@ -31,12 +31,12 @@
  *   while events come in
  *     launches that may have operations (join.h: 5 million)                 64             305
  *     operations without a launch (join.h: 1 million)                      128             122
- *     graph nodes (1 Mi) and graphs (128 Ki; graph_nodes.h)            52, 168              73
+ *     graph nodes (1 Mi) and graphs (128 Ki; graph_nodes.h)            60, 128              76
  *     waits, and operations that they may be for (waits.h: 256 Ki)      40, 96              34
  *     kernels (256 Ki) that stalls (128 Ki; stalls.h) may be of         84, 64              29
  *     stacks to spread over, and what is parked (spread.h: 256 Ki)     104, 72              44
  *     samples of threads that work for others (handovers.h: 256 threads)    24              13
- *     composed stacks (compose.c: 256 Ki), origins (attribution.h)       72, 40
+ *     composed stacks (compose.c: 256 Ki), origins (attribution.h)       72, 44
  *     tables read from files, for call frames (symbolize/budget.h)                         256
  *   afterwards
  *     tables read from files, for names                                                    256
