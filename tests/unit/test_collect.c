@@ -14,6 +14,7 @@
 
 static size_t memory = 300u << 20, allowance = 128u << 20;
 #include "profiler/collect/collect.c"
+#include "profiler/collect/collect_gpu.c"
 
 enum { PID = 70 };
 

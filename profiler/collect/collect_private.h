@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The interface between collect.c (processes, stacks from the kernel, time) and collect_gpu.c (what
+ * traced programs send).
+ */
+#ifndef PROFILER_COLLECT_COLLECT_PRIVATE_H
+#define PROFILER_COLLECT_COLLECT_PRIVATE_H
+
+#include "profiler/collect/attribution.h"
+#include "profiler/collect/collect.h"
+#include "profiler/collect/cpu_time.h"
+#include "profiler/collect/handovers.h"
+#include "profiler/collect/open_calls.h"
+#include "profiler/collect/open_launches.h"
+#include "profiler/collect/pid_namespace.h"
+#include "profiler/collect/pythons.h"
+#include "profiler/collect/stack_builder.h"
+#include "profiler/collect/thread_origins.h"
+
+struct collect {
+	struct collect_options options;
+	struct ledger ledger;
+	struct cut_stacks cut;
+	struct intern strings;
+	struct allowance memory, target_bytes, passing; /* the latter two are parts of the first */
+	struct processes processes;
+	bool knows_tree;
+	const char *library; /* the injection library's file name; NULL: nothing is traced */
+	bool nvtx_loads_it;
+	uint64_t hidden_hellos;             /* of processes of the tree that cannot be told apart */
+	struct pid_namespace pid_namespace; /* our own */
+	struct pythons pythons;
+	struct python_found *found; /* not yet fetched */
+	uint32_t found_count, found_capacity;
+	struct symbolizer *symbolizer;
+	struct stack_table *stacks;
+	struct stack_builder builder;
+	struct profile *profile;
+	struct cpu_time cpu_time;
+	uint64_t waited_ns;      /* CPU time of all that was waited for; 0: not known yet */
+	uint32_t clock_position; /* up to here processes' clocks have been read in this turn */
+	struct places places;
+	struct place_names place_names;
+	struct devices devices;
+	struct open_calls open_calls;
+	struct open_launches open_launches;
+	struct handovers handovers;
+	struct thread_origins origins;
+	struct attribution attribution;
+	struct join *join;
+	struct gpu_load load; /* if watched */
+};
+
+/* Counts what did not fit into memory. */
+void collect_note_error(struct collect *c, int err);
+
+/* ---- processes ---- */
+
+/* Sets up a process that has begun; NULL: out of memory, which is counted. Returns it. */
+struct process *collect_begin_process(struct collect *c, struct process *process);
+void collect_end_process(struct collect *c, struct process *process, uint64_t time_ns);
+
+/* ---- places ---- */
+
+/* Notes the names of a process, and of one of its threads, while they are alive. */
+void collect_note_process(struct collect *c, const struct process *process);
+void collect_note_thread(struct collect *c, const struct process *process, uint32_t tid);
+
+/* The place of a thread, as far as rows distinguish it; notes its names. */
+uint32_t collect_place_of(struct collect *c, const struct process *process, uint32_t tid);
+
+#endif
