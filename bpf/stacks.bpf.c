@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: (MIT OR GPL-2.0)
 /*
- * Takes stacks: of tracked processes at each tick of a sampling clock, and of their threads as they
- * enter functions of CUDA: launches, or, where CUPTI cannot be used, any calls, which are timed.
+ * Takes stacks of the threads of tracked processes: at ticks of sampling clocks; as they enter
+ * functions of CUDA (launches, or, where CUPTI cannot be used, any calls, which are timed); and,
+ * with --thread-origin, as they create threads.
  * Which processes are tracked is kept here, by following fork and exit from the first one on.
  * Everything goes to one ring buffer; losses for lack of room are counted.
  */
@@ -11,6 +12,7 @@
 #include <bpf/bpf_tracing.h>
 #include "ring.bpf.h"
 #include "python.bpf.h"
+#include "sampling_clock.h"
 #include "snapshot.bpf.h"
 #include "stack_event.h"
 
@@ -203,23 +205,8 @@ static __always_inline bool is_in_call(struct task_struct *task, __u32 pid, __u6
 	return state && state->start_ns && sp <= state->sp && is_in(&timed, pid);
 }
 
-/*
- * The clocks tick several times for each sample. Time that tracked processes run on a CPU is
- * divided into periods of `sample_ns`, and each has one sample, at the first tick after a moment
- * that is elsewhere in each: those of successive periods are golden sections apart, which covers a
- * period evenly with any number of them, more evenly than moments at random.
- */
 const volatile __u64 sample_ns;
 unsigned long tick_ns; /* since the last tick; the loader changes it */
-
-#define GOLDEN_SECTION 2654435769u /* of 2^32 */
-
-struct sampling_clock {
-	__u64 run_ns; /* tracked processes have run here for so long, by ticks */
-	__u64 due_ns; /* of run_ns: when to take the next sample */
-	__u64 period_end_ns;
-	__u32 section; /* where in the period the sample is, of 2^32 */
-};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -236,18 +223,10 @@ static __always_inline bool is_due(void)
 
 	if (!c)
 		return 1;
-	if (!c->period_end_ns) {
-		c->section = bpf_get_prandom_u32();
-		c->due_ns = sample_ns * c->section >> 32;
-		c->period_end_ns = sample_ns;
-	}
+	if (!c->period_end_ns)
+		sampling_clock_begin(c, sample_ns, bpf_get_prandom_u32());
 	c->run_ns += tick_ns;
-	if (c->run_ns < c->due_ns)
-		return 0;
-	c->section += GOLDEN_SECTION;
-	c->due_ns = c->period_end_ns + (sample_ns * c->section >> 32);
-	c->period_end_ns += sample_ns;
-	return 1;
+	return sampling_clock_take(c, sample_ns);
 }
 
 SEC("perf_event")

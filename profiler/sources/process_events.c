@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "bpf/sampling_clock.h"
 #include "profiler/base/id_map.h"
 #include "profiler/base/measure.h"
 #include "symbolize/array.h"
@@ -26,20 +27,15 @@
 #define ALL_RINGS_BYTES (24u << 20) /* unless there are more than 96 CPUs */
 #define ALL_SAMPLES_RINGS_BYTES (48u << 20)
 
-#define TICKS_HZ 500    /* at least */
-#define TICK_SPREAD 0.4 /* from the shortest tick of a CPU to the longest, of their mean */
-#define GOLDEN_SECTION 2654435769u /* of 2^32 */
-#define PATIENCE_NS 100000000u     /* a ring holds at least this much of a CPU's ticks */
+#define TICKS_HZ 500           /* at least */
+#define TICK_SPREAD 0.4        /* from the shortest tick of a CPU to the longest, of their mean */
+#define PATIENCE_NS 100000000u /* a ring holds at least this much of a CPU's ticks */
 
-/*
- * Chooses which ticks of a CPU are samples, as the BPF side does (stacks.bpf.c): one in each
- * sampling period of run time, each elsewhere in it.
- */
+/* Chooses which ticks of a CPU are samples. */
 struct thinner {
 	uint64_t tick_ns;
 	struct id_map seen; /* threads that have ticked since they started */
-	uint64_t run_ns, due_ns, period_end_ns;
-	uint32_t section; /* where in the period the sample is, of 2^32 */
+	struct sampling_clock clock;
 };
 
 struct cpu_ring {
@@ -136,12 +132,11 @@ static void add_samples(struct process_events *e, struct perf_event_attr *attr)
 /* Each CPU's tick is another: what happens to processes of one length is not the same on all. */
 static void begin_thinning(const struct process_events *e, struct thinner *t, uint32_t number)
 {
-	double part = (double)(number * GOLDEN_SECTION) / 4294967296.0 - 0.5;
+	uint32_t section = number * SAMPLING_CLOCK_GOLDEN_SECTION;
+	double part = (double)section / 4294967296.0 - 0.5;
 
 	t->tick_ns = (uint64_t)((double)e->tick_ns * (1 + TICK_SPREAD * part));
-	t->section = number * GOLDEN_SECTION;
-	t->due_ns = e->sample_ns * t->section >> 32;
-	t->period_end_ns = e->sample_ns;
+	sampling_clock_begin(&t->clock, e->sample_ns, section);
 }
 
 /* 0 or -errno. */
@@ -407,12 +402,9 @@ static uint32_t count_due(const struct process_events *e, struct thinner *t, uin
 
 	if (is_first)
 		id_map_get(&t->seen, tid);
-	t->run_ns += t->tick_ns + (is_first ? t->tick_ns / 2 : 0);
-	for (; t->run_ns >= t->due_ns && count < 2; count++) {
-		t->section += GOLDEN_SECTION;
-		t->due_ns = t->period_end_ns + (e->sample_ns * t->section >> 32);
-		t->period_end_ns += e->sample_ns;
-	}
+	t->clock.run_ns += t->tick_ns + (is_first ? t->tick_ns / 2 : 0);
+	while (count < 2 && sampling_clock_take(&t->clock, e->sample_ns))
+		count++;
 	return count;
 }
 
