@@ -4,7 +4,8 @@
  *
  * Every record begins with a struct stack_event with its `kind`:
  *
- *   CPU_SNAPSHOT, LAUNCH, CALL, THREAD  a struct stack_snapshot and its parts
+ *   CPU_SNAPSHOT, LAUNCH, CALL, THREAD
+ *                               a struct stack_snapshot and its parts
  *   CALL_END, REFUSED, CPU_USED a struct stack_value
  *   PYTHON_CODE                 a struct stack_python_code, without its lines if not requested
  *

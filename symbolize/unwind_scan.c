@@ -104,7 +104,6 @@ static bool may_jump(struct walk *w, struct code_ref target, struct cfi_bounds f
 {
 	uint8_t code[JUMPING_BYTES];
 	uint64_t size = function.end - function.start;
-
 	bool leaves = target.module != callee->code.module; /* by a stub in its own file */
 
 	if (size > sizeof(code))
@@ -216,10 +215,12 @@ static bool find_by_rbp(struct walk *w, const struct frame_place *place, struct 
 static bool find_word(struct walk *w, const struct frame_place *callee, uint64_t *at,
 		      uint64_t limit, uint32_t *words_left, struct caller *caller)
 {
-	for (; *at<limit && * words_left> 0; *at += 8) {
+	for (; *at < limit; *at += 8) {
 		struct frame_place place;
 		uint64_t pc;
 
+		if (*words_left == 0)
+			return false;
 		(*words_left)--;
 		if (!unwind_read_stack(&w->memory, *at, &pc))
 			return false;
