@@ -23,7 +23,7 @@ static struct bytes bytes_from(const struct go_table *t, uint64_t offset)
 bool go_frames_are_in(const struct go_table *t)
 {
 	return (t->version == GO_TABLE_1_18 || t->version == GO_TABLE_1_20) && t->text &&
-	       t->count < (t->size - t->functions) / 8;
+	       t->text <= UINT64_MAX - UINT32_MAX && t->count < (t->size - t->functions) / 8;
 }
 
 /* Of function `i`, counted from Go's code on; that of the one behind the last is the end. */
@@ -56,13 +56,13 @@ static bool find(const struct go_table *t, uint64_t pc, uint64_t *number)
 
 struct cfi_bounds go_frames_find_bounds(const struct go_table *t, uint64_t pc)
 {
-	uint64_t i;
+	uint64_t first = t->text + start_of(t, 0), i;
 
 	if (find(t, pc, &i))
 		return (struct cfi_bounds){t->text + start_of(t, i), t->text + start_of(t, i + 1),
 					   true};
-	if (pc < t->text)
-		return (struct cfi_bounds){.end = t->text};
+	if (pc < first)
+		return (struct cfi_bounds){.end = first};
 	return (struct cfi_bounds){.start = t->text + start_of(t, t->count), .end = UINT64_MAX};
 }
 
@@ -79,7 +79,7 @@ static bool find_delta(const struct go_table *t, uint32_t table, uint64_t at, ui
 	for (bool is_first = true; !b.bad; is_first = false) {
 		uint64_t change = bytes_uleb(&b);
 
-		if (change == 0 && !is_first)
+		if ((change == 0 && !is_first) || change > 2 * (uint64_t)FRAME_MAX)
 			return false;
 		value += (int64_t)(change >> 1) ^ -(int64_t)(change & 1);
 		entry += bytes_uleb(&b);

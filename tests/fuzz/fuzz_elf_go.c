@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as a Go program's table of functions, in a sound ELF file: no crash, no leak, no name
- * that is longer than the table. The first byte chooses the section, the second one how many
- * relocations the input ends with.
+ * that is longer than the table, no function or gap that does not have its own address. The first
+ * byte chooses the section, the second one how many relocations the input ends with.
  */
 #include <elf.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolize/elf_cfi.h"
 #include "symbolize/elf_syms.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -94,6 +95,23 @@ static uint8_t *make(const uint8_t *table, size_t table_size, size_t relocations
 	return file;
 }
 
+static void unwind(const uint8_t *file, size_t size)
+{
+	struct elf_cfi *cfi;
+
+	if (elf_cfi_load_memory(file, size, &cfi) != 0)
+		return;
+	for (uint64_t at = TEXT; at < TEXT + TEXT_SIZE; at += 8) {
+		struct cfi_bounds bounds = elf_cfi_find_bounds(cfi, at);
+		struct cfi_row row;
+
+		elf_cfi_find_row(cfi, at, &row);
+		if (at < bounds.start || at >= bounds.end)
+			abort();
+	}
+	elf_cfi_free(cfi);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const sections[] = {".gopclntab", ".data.rel.ro",
@@ -108,6 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	file = make(data + 2, table_size, data[1], sections[data[0] % 3], &file_size);
 	if (elf_syms_load_memory(file, file_size, &syms) != 0)
 		abort();
+	unwind(file, file_size);
 	memset(file, 'x', file_size); /* it is not kept */
 	for (uint64_t at = TEXT - 8; at < TEXT + TEXT_SIZE + 8; at += 8)
 		if (elf_syms_find(syms, at, &symbol) &&

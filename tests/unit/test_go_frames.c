@@ -119,6 +119,10 @@ static void bounds(void **state)
 	assert_true(!b.is_function && b.start == TEXT + 160 && b.end == UINT64_MAX);
 	b = go_frames_find_bounds(&t, 5);
 	assert_true(!b.is_function && b.start == 0 && b.end == TEXT);
+	/* the first function may begin behind the code's beginning */
+	put32(&m, PCLN, 16);
+	b = go_frames_find_bounds(&t, TEXT + 15);
+	assert_true(!b.is_function && b.start == 0 && b.end == TEXT + 16);
 }
 
 static void other_tables_are_refused(void **state)
@@ -126,7 +130,7 @@ static void other_tables_are_refused(void **state)
 	struct made m;
 
 	(void)state;
-	for (int how = 0; how < 9; how++) {
+	for (int how = 0; how < 10; how++) {
 		struct go_table t;
 
 		make(&m, true, TEXT);
@@ -144,6 +148,8 @@ static void other_tables_are_refused(void **state)
 			put64(&m, 56, m.size);
 		else if (how == 6)
 			put64(&m, 24, 0); /* where code begins is not known */
+		else if (how == 8)
+			put64(&m, 24, UINT64_MAX - 100); /* it would end beyond all addresses */
 		else if (how == 7)
 			m.bytes[4] = 1;
 		else
