@@ -38,7 +38,6 @@
 
 /* What stands before an address that may be a return address. */
 struct call {
-	bool is_code;
 	bool is_unreadable; /* code that is in no file: anything is possible */
 	bool is_call;
 	bool is_of_callee; /* a direct call of the function that is being left */
@@ -136,7 +135,7 @@ static bool is_other(struct walk *w, struct code_ref target, const struct frame_
 static struct call read_call(struct walk *w, const struct frame_place *place,
 			     const struct frame_place *callee)
 {
-	struct call call = {.is_code = !place->is_outside};
+	struct call call = {0};
 	struct code_ref at = place->code, target = place->code;
 	uint8_t code[CALL_SITE_BYTES];
 	struct call_site site;
