@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Conditional nodes of CUDA graphs: which graphs are their bodies, and what ids the bodies' nodes
- *have when they run. Followed while a call of the program adds such a node, or clones or
- *instantiates a graph that has one; sent as GPU_EVENT_GRAPH and GPU_EVENT_NODE.
+ * have when they run. Followed while a call of the program adds such a node, or clones or
+ * instantiates a graph that has one; sent as GPU_EVENT_GRAPH and GPU_EVENT_NODE.
  *
  * What it relies on, as CUPTI 13.0 reports it on an H200:
  *
