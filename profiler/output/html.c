@@ -10,11 +10,14 @@
  *	losses      text (what), number
  *	frames      class, name, short name, file, module, line, role (code_role.h), text of the
  *	            frame that it is folded to (0: it stays), kind (frame_kind.h)
- *	stacks      their own number minus that of the stack around them, frame, of GPU work the
- *frame of its launch site plus 1 (digest.h; the outermost where none is known), else 0; from number
- *1 on processes   number, pid, name threads     process, tid, name devices     process, number,
- *label, name places      process, thread, device, context, stream: plus 1, 0 for unknown rows stack
- *minus that of the row before, kind, place plus 1, count, ns, bytes
+ *	stacks      their own number minus that of the stack around them, frame; of GPU work the
+ *	            frame of its launch site plus 1 (digest.h; the outermost where none is known),
+ *	            else 0; from number 1 on
+ *	processes   number, pid, name
+ *	threads     process, tid, name
+ *	devices     process, number, label, name
+ *	places      process, thread, device, context, stream: plus 1, 0 for unknown
+ *	rows        stack minus that of the row before, kind, place plus 1, count, ns, bytes
  *
  * Only stacks, frames and places of rows and of the timeline's records are there, equal ones once.
  * The timeline follows (html_timeline.h).
