@@ -109,7 +109,8 @@ typedef bool (*cfi_reader)(void *context, uint64_t address, uint64_t *value);
 
 /*
  * Applies a row: `registers` become the caller's. 0; -ENOENT: there is no caller; -EFAULT: required
- * memory or a required register is unknown; -EBADMSG: malformed expression.
+ * memory or a required register is unknown; -EBADMSG: malformed expression. Where words below the
+ * stack pointer cannot be read, registers that were popped from there are taken to be unchanged.
  */
 int cfi_apply(const struct cfi_row *row, struct cfi_registers *registers, cfi_reader read,
 	      void *context);

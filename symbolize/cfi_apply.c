@@ -5,8 +5,9 @@
 #include "symbolize/cfi.h"
 #include "symbolize/cfi_bytes.h"
 
-#define STACK_MAX 32  /* depth of an expression's stack */
-#define STEPS_MAX 512 /* operations of one expression: they may loop */
+#define STACK_MAX 32        /* depth of an expression's stack */
+#define STEPS_MAX 512       /* operations of one expression: they may loop */
+#define RED_ZONE_BYTES 128u /* below the stack pointer, where signals leave memory alone */
 
 /* DW_OP_*: those that compilers, linkers and libcs use in call frame information. */
 enum {
@@ -330,6 +331,18 @@ static int find_register(const struct cfi_rule *rule, const struct cfi_registers
 	}
 }
 
+/*
+ * Whether the register's word is below the stack pointer: it was popped, and the row need not say
+ * so, for neither the register nor, in the red zone, the word has changed since.
+ */
+static bool is_popped(const struct cfi_rule *rule, const struct cfi_registers *r, uint64_t cfa)
+{
+	uint64_t below = r->value[CFI_RSP] - (cfa + (uint64_t)(int64_t)rule->offset);
+
+	return rule->kind == CFI_OFFSET && (r->known & (1u << CFI_RSP)) && below > 0 &&
+	       below <= RED_ZONE_BYTES;
+}
+
 int cfi_apply(const struct cfi_row *row, struct cfi_registers *registers, cfi_reader read,
 	      void *context)
 {
@@ -350,6 +363,8 @@ int cfi_apply(const struct cfi_row *row, struct cfi_registers *registers, cfi_re
 		err = find_register(rule, registers, cfa, read, context, &caller.value[i]);
 		if (err && i == CFI_PC)
 			return err;
+		if (err && is_popped(rule, registers, cfa))
+			continue;
 		if (err)
 			caller.known &= ~(1u << i);
 		else

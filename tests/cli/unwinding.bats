@@ -226,6 +226,43 @@ expect_kernels()
 	[ "$wrong" -le "$(sed -n 's/^Stacks: \([0-9]*\) .* guessed: .*/\1/p' stacks | grep . || echo 0)" ]
 }
 
+# Its frame pointer is popped there, and the row says where it was.
+@test "returns of small functions with frame pointers" {
+	local cc options
+
+	cat >returns.c <<-'END'
+		#include <time.h>
+		#define LEAF(n) __attribute__((noinline)) static long n(long a, long b) { return a * b + 1; }
+		LEAF(one) LEAF(two)
+		long (*volatile f)(long, long) = one, (*volatile g)(long, long) = two;
+		__attribute__((noinline)) static long inner(long n)
+		{
+			long s = 0;
+			for (long i = 0; i < n; i++)
+				s += f(s, i) + g(i, s);
+			return s;
+		}
+		__attribute__((noinline)) static long outer(long n) { return inner(n) + 1; }
+		int main(void)
+		{
+			long s = 0;
+			while (clock() < CLOCKS_PER_SEC)
+				s += outer(100000);
+			return s == 42;
+		}
+	END
+	for cc in gcc clang; do
+		for options in -O0 '-O2 -fno-omit-frame-pointer'; do
+			# shellcheck disable=SC2086
+			$cc $options -o returns returns.c
+			sample ./returns
+			whole_at_least 99
+			share_at_least 99 '^_start;([^;]*;)*main;(outer;inner;(one|two)(;|$)|outer;inner(;|$)|clock)'
+			expect_line out.folded ';outer;inner;(one|two) [0-9]+$'
+		done
+	done
+}
+
 @test "numpy's matrix products in OpenBLAS" {
 	local python=/usr/bin/python3
 

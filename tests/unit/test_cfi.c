@@ -312,6 +312,39 @@ static void memory_that_cannot_be_read_is_an_error(void **state)
 	assert_int_equal(cfi_apply(&row, &r, read_fake, &m), -EFAULT);
 }
 
+/* At a return after pops: the copy of a stack begins where the stack pointer is. */
+static void what_was_popped_is_in_its_register(void **state)
+{
+	struct fake_memory m = {0x7000, {11, 22, 33, 44}};
+	struct cfi_row row = {.cfa_register = CFI_RSP, .cfa_offset = 8};
+	struct cfi_registers r = some_registers();
+	struct fake_memory red_zone = {0x6ff0, {55, 66, 77, 88}};
+
+	(void)state;
+	row.rules[CFI_PC] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = -8};
+	row.rules[CFI_RBP] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = -16};
+	row.rules[CFI_RBX] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = -8 - 128};
+	row.rules[CFI_R12] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = -8 - 136};
+	row.rules[CFI_R15] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = 80};
+	assert_int_equal(cfi_apply(&row, &r, read_fake, &m), 0);
+	assert_int_equal(r.value[CFI_PC], 11);
+	assert_int_equal(r.value[CFI_RBP], 0x106);
+	assert_int_equal(r.value[CFI_RBX], 0x103);
+	assert_true(r.known & 1u << CFI_RBP);
+	assert_true(r.known & 1u << CFI_RBX);
+	assert_false(r.known & 1u << CFI_R12); /* below the red zone */
+	assert_false(r.known & 1u << CFI_R15); /* above the stack pointer */
+	/* a word that can be read counts */
+	r = some_registers();
+	assert_int_equal(cfi_apply(&row, &r, read_fake, &red_zone), 0);
+	assert_int_equal(r.value[CFI_RBP], 66);
+	/* a register that was not known is not known now */
+	r = some_registers();
+	r.known &= ~(1u << CFI_RBP);
+	assert_int_equal(cfi_apply(&row, &r, read_fake, &m), 0);
+	assert_false(r.known & 1u << CFI_RBP);
+}
+
 /* The linker's expression for a lazy PLT slot: rsp + 8, and 8 more from its 11th byte on. */
 static void a_plt_expression(void **state)
 {
@@ -456,6 +489,7 @@ int main(void)
 		cmocka_unit_test(a_plain_row_pops_a_frame),
 		cmocka_unit_test(the_outermost_frame_has_no_caller),
 		cmocka_unit_test(memory_that_cannot_be_read_is_an_error),
+		cmocka_unit_test(what_was_popped_is_in_its_register),
 		cmocka_unit_test(a_plt_expression),
 		cmocka_unit_test(an_aligned_frame_is_simple),
 		cmocka_unit_test(other_expressions_are_not_simple),
