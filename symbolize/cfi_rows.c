@@ -74,12 +74,26 @@ const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modul
 	return slot->state == CACHED_ROW ? &slot->row : NULL;
 }
 
+static const struct elf_cfi *tables_of(struct cfi_rows *rows, struct modules *modules,
+				       struct code_ref code)
+{
+	if (code.module == MODULE_UNKNOWN || code.module == MODULE_JIT)
+		return NULL;
+	return cfi_of(rows, modules, code.module);
+}
+
+bool cfi_rows_find_symbol(struct cfi_rows *rows, struct modules *modules, struct code_ref code,
+			  uint64_t *start)
+{
+	const struct elf_cfi *cfi = tables_of(rows, modules, code);
+
+	return cfi && elf_cfi_find_symbol(cfi, code.offset, start);
+}
+
 struct cfi_bounds cfi_rows_find_bounds(struct cfi_rows *rows, struct modules *modules,
 				       struct code_ref code)
 {
-	const struct elf_cfi *cfi = code.module == MODULE_UNKNOWN || code.module == MODULE_JIT
-					    ? NULL
-					    : cfi_of(rows, modules, code.module);
+	const struct elf_cfi *cfi = tables_of(rows, modules, code);
 
 	return cfi ? elf_cfi_find_bounds(cfi, code.offset) : (struct cfi_bounds){.end = UINT64_MAX};
 }

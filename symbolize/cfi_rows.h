@@ -34,6 +34,10 @@ const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modul
 struct cfi_bounds cfi_rows_find_bounds(struct cfi_rows *rows, struct modules *modules,
 				       struct code_ref code);
 
+/* Where the function at `code` begins, as a file offset, by its symbol: elf_cfi_find_symbol. */
+bool cfi_rows_find_symbol(struct cfi_rows *rows, struct modules *modules, struct code_ref code,
+			  uint64_t *start);
+
 void cfi_rows_release(struct cfi_rows *rows);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "symbolize/array.h"
 #include "symbolize/elf_file.h"
+#include "symbolize/elf_table.h"
 #include "symbolize/go_frames.h"
 
 #ifndef SHT_X86_64_UNWIND
@@ -21,12 +22,20 @@ struct section {
 	uint32_t index_count, index_capacity;
 };
 
+/* Addresses in the file. */
+struct function {
+	uint64_t start, end;
+};
+
 struct elf_cfi {
 	struct elf_segments segments;
 	struct section eh_frame;
 	struct section debug_frame;
 	struct go_table go;
 	char *go_section; /* that has it; NULL: none, or not needed */
+	/* by their symbols, where no table describes them: sorted by start, then end */
+	struct function *undescribed;
+	uint32_t undescribed_count, undescribed_capacity;
 };
 
 static void release_section(struct section *s)
@@ -43,6 +52,7 @@ void elf_cfi_free(struct elf_cfi *cfi)
 	release_section(&cfi->eh_frame);
 	release_section(&cfi->debug_frame);
 	free(cfi->go_section);
+	free(cfi->undescribed);
 	free(cfi->segments.list);
 	free(cfi);
 }
@@ -142,45 +152,6 @@ static void read_go_table(struct elf_cfi *cfi, const struct elf_file *file)
 	cfi->go_section = NULL;
 }
 
-static int load(struct elf_file *file, struct elf_cfi **result)
-{
-	struct elf_cfi *cfi = calloc(1, sizeof(*cfi));
-	int err = cfi ? elf_file_read_segments(file, &cfi->segments) : -ENOMEM;
-
-	if (!err) {
-		read_section(&cfi->eh_frame, file, false);
-		read_section(&cfi->debug_frame, file, true);
-		if (!cfi->debug_frame.frames)
-			read_go_table(cfi, file);
-	}
-	if (!err && !cfi->eh_frame.frames && !cfi->debug_frame.frames && !cfi->go_section)
-		err = -ENOENT;
-	elf_file_close(file);
-	if (err) {
-		elf_cfi_free(cfi);
-		return err;
-	}
-	*result = cfi;
-	return 0;
-}
-
-int elf_cfi_load(int fd, struct budget_share *share, struct elf_cfi **cfi)
-{
-	struct elf_file file;
-	int err = elf_file_open(&file, fd);
-
-	file.share = share;
-	return err ? err : load(&file, cfi);
-}
-
-int elf_cfi_load_memory(const void *image, size_t size, struct elf_cfi **cfi)
-{
-	struct elf_file file;
-	int err = elf_file_open_memory(&file, image, size);
-
-	return err ? err : load(&file, cfi);
-}
-
 /* How many functions start at or before `address`. */
 static uint32_t count_up_to(const struct section *s, uint64_t address)
 {
@@ -195,35 +166,6 @@ static uint32_t count_up_to(const struct section *s, uint64_t address)
 			high = middle;
 	}
 	return low;
-}
-
-static int find_by_index(const struct section *s, uint64_t address, struct cfi_row *row)
-{
-	uint32_t count = count_up_to(s, address);
-
-	if (count == 0)
-		return -ENOENT;
-	return cfi_row_of_function(&s->table, s->index[count - 1].fde, address, row);
-}
-
-static int find_in_section(const struct section *s, uint64_t address, struct cfi_row *row)
-{
-	if (!s->frames)
-		return -ENOENT;
-	return s->search ? cfi_find_row(&s->table, address, row) : find_by_index(s, address, row);
-}
-
-int elf_cfi_find_row(const struct elf_cfi *cfi, uint64_t file_offset, struct cfi_row *row)
-{
-	uint64_t address;
-	int err;
-
-	if (!elf_segments_address(&cfi->segments, file_offset, &address))
-		return -ENOENT;
-	err = find_in_section(&cfi->eh_frame, address, row);
-	if (err)
-		err = find_in_section(&cfi->debug_frame, address, row);
-	return err && cfi->go_section ? go_frames_find_row(&cfi->go, address, row) : err;
 }
 
 static struct cfi_bounds bounds_in_section(const struct section *s, uint64_t address)
@@ -256,6 +198,164 @@ static uint64_t lowest(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* The function that a table describes at `address`, or the gap around it. */
+static struct cfi_bounds described_at(const struct elf_cfi *cfi, uint64_t address)
+{
+	struct cfi_bounds bounds = bounds_in_section(&cfi->eh_frame, address), other;
+
+	other = cfi->go_section ? go_frames_find_bounds(&cfi->go, address)
+				: bounds_in_section(&cfi->debug_frame, address);
+	if (bounds.is_function)
+		return bounds;
+	if (other.is_function)
+		return other;
+	bounds.start = highest(bounds.start, other.start);
+	bounds.end = lowest(bounds.end, other.end);
+	return bounds;
+}
+
+/* ---- functions that only symbols tell ---- */
+
+static bool is_undescribed(const struct elf_cfi *cfi, const GElf_Sym *symbol)
+{
+	uint8_t type = GELF_ST_TYPE(symbol->st_info);
+	struct cfi_bounds gap;
+
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF ||
+	    symbol->st_size == 0)
+		return false;
+	gap = described_at(cfi, symbol->st_value);
+	return !gap.is_function && symbol->st_value >= gap.start && gap.end > symbol->st_value &&
+	       symbol->st_size <= gap.end - symbol->st_value;
+}
+
+/* What does not fit is left out. */
+static void add_undescribed(struct elf_cfi *cfi, const struct elf_file *file, uint32_t type)
+{
+	struct elf_raw_symbols raw;
+	GElf_Sym symbol;
+
+	if (!elf_raw_symbols_read(&raw, file, type))
+		return;
+	for (uint32_t i = 1; elf_raw_symbols_get(&raw, i, &symbol); i++) {
+		if (!is_undescribed(cfi, &symbol))
+			continue;
+		if (!budget_take(file->share, 2 * sizeof(*cfi->undescribed)) ||
+		    !array_make_room(&cfi->undescribed, cfi->undescribed_count,
+				     &cfi->undescribed_capacity, sizeof(*cfi->undescribed)))
+			break;
+		cfi->undescribed[cfi->undescribed_count++] =
+			(struct function){symbol.st_value, symbol.st_value + symbol.st_size};
+	}
+	elf_raw_symbols_free(&raw, file);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->end < y->end ? -1 : x->end > y->end;
+}
+
+static void read_undescribed(struct elf_cfi *cfi, const struct elf_file *file)
+{
+	add_undescribed(cfi, file, SHT_SYMTAB);
+	add_undescribed(cfi, file, SHT_DYNSYM);
+	if (cfi->undescribed_count > 0)
+		qsort(cfi->undescribed, cfi->undescribed_count, sizeof(*cfi->undescribed),
+		      by_address);
+}
+
+/* The last of them that begins at or before `address`; NULL: none. */
+static const struct function *undescribed_before(const struct elf_cfi *cfi, uint64_t address)
+{
+	uint32_t low = 0, high = cfi->undescribed_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (cfi->undescribed[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 ? &cfi->undescribed[low - 1] : NULL;
+}
+
+/* ---- loading ---- */
+
+static int load(struct elf_file *file, struct elf_cfi **result)
+{
+	struct elf_cfi *cfi = calloc(1, sizeof(*cfi));
+	int err = cfi ? elf_file_read_segments(file, &cfi->segments) : -ENOMEM;
+
+	if (!err) {
+		read_section(&cfi->eh_frame, file, false);
+		read_section(&cfi->debug_frame, file, true);
+		if (!cfi->debug_frame.frames)
+			read_go_table(cfi, file);
+	}
+	if (!err && !cfi->eh_frame.frames && !cfi->debug_frame.frames && !cfi->go_section)
+		err = -ENOENT;
+	if (!err)
+		read_undescribed(cfi, file);
+	elf_file_close(file);
+	if (err) {
+		elf_cfi_free(cfi);
+		return err;
+	}
+	*result = cfi;
+	return 0;
+}
+
+int elf_cfi_load(int fd, struct budget_share *share, struct elf_cfi **cfi)
+{
+	struct elf_file file;
+	int err = elf_file_open(&file, fd);
+
+	file.share = share;
+	return err ? err : load(&file, cfi);
+}
+
+int elf_cfi_load_memory(const void *image, size_t size, struct elf_cfi **cfi)
+{
+	struct elf_file file;
+	int err = elf_file_open_memory(&file, image, size);
+
+	return err ? err : load(&file, cfi);
+}
+
+static int find_by_index(const struct section *s, uint64_t address, struct cfi_row *row)
+{
+	uint32_t count = count_up_to(s, address);
+
+	if (count == 0)
+		return -ENOENT;
+	return cfi_row_of_function(&s->table, s->index[count - 1].fde, address, row);
+}
+
+static int find_in_section(const struct section *s, uint64_t address, struct cfi_row *row)
+{
+	if (!s->frames)
+		return -ENOENT;
+	return s->search ? cfi_find_row(&s->table, address, row) : find_by_index(s, address, row);
+}
+
+int elf_cfi_find_row(const struct elf_cfi *cfi, uint64_t file_offset, struct cfi_row *row)
+{
+	uint64_t address;
+	int err;
+
+	if (!elf_segments_address(&cfi->segments, file_offset, &address))
+		return -ENOENT;
+	err = find_in_section(&cfi->eh_frame, address, row);
+	if (err)
+		err = find_in_section(&cfi->debug_frame, address, row);
+	return err && cfi->go_section ? go_frames_find_row(&cfi->go, address, row) : err;
+}
+
 /* The executable segment that has the byte, or NULL. */
 static const struct elf_segment *segment_at(const struct elf_cfi *cfi, uint64_t file_offset)
 {
@@ -272,24 +372,32 @@ static const struct elf_segment *segment_at(const struct elf_cfi *cfi, uint64_t 
 struct cfi_bounds elf_cfi_find_bounds(const struct elf_cfi *cfi, uint64_t file_offset)
 {
 	const struct elf_segment *segment = segment_at(cfi, file_offset);
-	struct cfi_bounds bounds, other;
+	struct cfi_bounds bounds;
 	uint64_t address;
 
 	if (!segment)
 		return (struct cfi_bounds){0};
 	address = segment->address + (file_offset - segment->offset);
-	bounds = bounds_in_section(&cfi->eh_frame, address);
-	other = cfi->go_section ? go_frames_find_bounds(&cfi->go, address)
-				: bounds_in_section(&cfi->debug_frame, address);
-	if (!bounds.is_function && other.is_function) {
-		bounds = other;
-	} else if (!bounds.is_function) {
-		bounds.start = highest(bounds.start, other.start);
-		bounds.end = lowest(bounds.end, other.end);
-	}
+	bounds = described_at(cfi, address);
 	bounds.start = highest(bounds.start, segment->address);
 	bounds.end = lowest(bounds.end, segment->address + segment->size);
 	bounds.start += segment->offset - segment->address;
 	bounds.end += segment->offset - segment->address;
 	return bounds;
+}
+
+bool elf_cfi_find_symbol(const struct elf_cfi *cfi, uint64_t file_offset, uint64_t *start)
+{
+	const struct elf_segment *segment = segment_at(cfi, file_offset);
+	const struct function *function;
+	uint64_t address;
+
+	if (!segment)
+		return false;
+	address = segment->address + (file_offset - segment->offset);
+	function = undescribed_before(cfi, address);
+	if (!function || address >= function->end || function->start < segment->address)
+		return false;
+	*start = function->start - segment->address + segment->offset;
+	return true;
 }

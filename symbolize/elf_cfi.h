@@ -11,6 +11,7 @@
 #ifndef SYMBOLIZE_ELF_CFI_H
 #define SYMBOLIZE_ELF_CFI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "symbolize/budget.h"
@@ -34,5 +35,11 @@ int elf_cfi_find_row(const struct elf_cfi *cfi, uint64_t file_offset, struct cfi
 
 /* The function at a file offset, or the gap around it that no table describes; as file offsets. */
 struct cfi_bounds elf_cfi_find_bounds(const struct elf_cfi *cfi, uint64_t file_offset);
+
+/*
+ * Where the function around a file offset begins, by its symbol: of functions that no table
+ * describes, and whose symbols have a size. False: none.
+ */
+bool elf_cfi_find_symbol(const struct elf_cfi *cfi, uint64_t file_offset, uint64_t *start);
 
 #endif

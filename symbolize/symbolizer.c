@@ -204,6 +204,11 @@ struct cfi_bounds symbolizer_cfi_bounds(struct symbolizer *s, struct code_ref co
 	return cfi_rows_find_bounds(&s->cfi_rows, &s->modules, code);
 }
 
+bool symbolizer_cfi_symbol(struct symbolizer *s, struct code_ref code, uint64_t *start)
+{
+	return cfi_rows_find_symbol(&s->cfi_rows, &s->modules, code, start);
+}
+
 bool symbolizer_find_code(struct symbolizer *s, struct address_space *space, uint64_t address,
 			  struct code_ref *code)
 {

@@ -20,6 +20,9 @@ const struct cfi_row *symbolizer_cfi_row(struct symbolizer *s, struct code_ref c
 /* The function at `code`, or the gap around it that no table describes; as offsets like its own. */
 struct cfi_bounds symbolizer_cfi_bounds(struct symbolizer *s, struct code_ref code);
 
+/* Where the function begins that has `code`, in such a gap, by its symbol; false: not known. */
+bool symbolizer_cfi_symbol(struct symbolizer *s, struct code_ref code, uint64_t *start);
+
 /* symbolizer_locate for any word, which may be no address: false if no known mapping has it. */
 bool symbolizer_find_code(struct symbolizer *s, struct address_space *space, uint64_t address,
 			  struct code_ref *code);

@@ -41,6 +41,7 @@ struct call {
 	bool is_unreadable; /* code that is in no file: anything is possible */
 	bool is_call;
 	bool is_of_callee; /* a direct call of the function that is being left */
+	bool is_by_symbol; /* likewise, and symbols say where that function begins */
 	bool is_of_other;  /* a direct call of another one */
 };
 
@@ -78,15 +79,20 @@ static struct code_ref byte_of(const struct frame_place *place)
 }
 
 /*
- * Whether `target` is the beginning of the function that has the pc, where that has no information.
+ * Whether `target` is the beginning of the function that has the pc, where that has no information:
+ * by its symbol, else anything before it where that may be one piece of assembler.
  * The C library's clone has some up to the system call: after it, it would be wrong in the child.
  */
-static bool is_callee(struct walk *w, struct code_ref target, const struct frame_place *callee)
+static bool is_callee(struct walk *w, struct code_ref target, const struct frame_place *callee,
+		      bool *is_by_symbol)
 {
 	struct code_ref pc = byte_of(callee);
 	struct cfi_bounds bounds = symbolizer_cfi_bounds(w->s, pc), function;
-	uint64_t most = bounds.end - bounds.start <= GAP_SURE ? GAP_SURE : FUNCTION_NEAR;
+	uint64_t most = bounds.end - bounds.start <= GAP_SURE ? GAP_SURE : FUNCTION_NEAR, start;
 
+	*is_by_symbol = symbolizer_cfi_symbol(w->s, pc, &start);
+	if (*is_by_symbol)
+		return target.module == pc.module && target.offset == start;
 	if (target.module == pc.module && bounds.end - bounds.start <= REST_MAX) {
 		function = symbolizer_cfi_bounds(w->s, target);
 		if (function.is_function && function.start == target.offset &&
@@ -154,7 +160,7 @@ static struct call read_call(struct walk *w, const struct frame_place *place,
 		site.is_direct = false; /* out of the file's code */
 	call.is_call = site.is_direct || site.is_indirect;
 	if (site.is_direct) {
-		call.is_of_callee = is_callee(w, target, callee);
+		call.is_of_callee = is_callee(w, target, callee, &call.is_by_symbol);
 		call.is_of_other =
 			!call.is_of_callee && !site.is_indirect && is_other(w, target, callee);
 	}
@@ -419,7 +425,7 @@ static int rank(const struct caller *c)
 
 static bool fits(const struct caller *c)
 {
-	return c->reaches_start || c->steps > 0;
+	return c->reaches_start || c->steps > 0 || (c->call.is_of_callee && c->call.is_by_symbol);
 }
 
 struct search {

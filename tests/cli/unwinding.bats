@@ -263,6 +263,36 @@ expect_kernels()
 	done
 }
 
+# Further up are calls of other functions, which are no callers.
+@test "C without call-frame information, and a buffer that nothing wrote to" {
+	cat >buffer.c <<-'END'
+		#include <pthread.h>
+		#include <time.h>
+		#define FN __attribute__((noinline)) void
+		static volatile long sink;
+		FN first(void);
+		FN second(void);
+		FN third(void);
+		FN burn(void);
+		FN first(void) { second(); sink++; }
+		FN second(void) { volatile char big[12000]; big[0] = 1; third(); sink += big[0]; }
+		FN third(void) { burn(); sink++; }
+		FN burn(void) { for (long i = 0; i < 100000; i++) sink = sink * 31 + i; }
+		static void *run(void *arg) { while (clock() < CLOCKS_PER_SEC) first(); return arg; }
+		int main(void)
+		{
+			pthread_t thread;
+			pthread_create(&thread, 0, run, 0);
+			return pthread_join(thread, 0);
+		}
+	END
+	gcc -O2 -fno-toplevel-reorder -fno-asynchronous-unwind-tables -pthread -o buffer buffer.c
+	sample ./buffer
+	whole_at_least 97
+	share_at_least 97 '^clone3?;start_thread;run;(first;(second;(third;(burn)?)?)?|clock)'
+	expect_line out.folded ';run;first;second;third;burn [0-9]+$'
+}
+
 @test "numpy's matrix products in OpenBLAS" {
 	local python=/usr/bin/python3
 

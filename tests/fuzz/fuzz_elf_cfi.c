@@ -11,9 +11,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void find_rows(const struct elf_cfi *cfi, size_t size)
 {
 	struct cfi_row row;
+	uint64_t start;
 
-	for (uint64_t offset = 0; offset < size; offset += 3)
+	for (uint64_t offset = 0; offset < size; offset += 3) {
 		elf_cfi_find_row(cfi, offset, &row);
+		if (elf_cfi_find_symbol(cfi, offset, &start) && start > offset)
+			abort();
+	}
 	elf_cfi_find_row(cfi, UINT64_MAX, &row);
 }
 

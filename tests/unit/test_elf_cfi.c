@@ -12,7 +12,12 @@ static const char source[] =
 	"extern int other(int *);\n"
 	"int one(int n) { int a[9]; a[n % 9] = n; return other(a) + a[1]; }\n"
 	"__asm__(\".text\\n.balign 64\\n.globl bare\\nbare: push %rbp\\n pop %rbp\\n ret\\n"
-	".fill 61, 1, 0x90\\n\");\n"
+	".fill 61, 1, 0x90\\n"
+	".globl sized\\n.type sized, @function\\nsized: nop\\n nop\\n"
+	/* a second entry, and a claim that reaches into what is described */
+	".type within, @function\\nwithin: nop\\n ret\\n.size within, .-within\\n.size sized, "
+	".-sized\\n"
+	".type beyond, @function\\nbeyond: ret\\n.size beyond, 0x100000\\n\");\n"
 	/* the linker puts it first */
 	"__attribute__((cold)) int two(int n) { int a[99]; a[n % 99] = n; return other(a) + a[1] + "
 	"one(n); }\n"
@@ -253,6 +258,39 @@ static void bounds_are_those_of_functions_and_gaps(void **state)
 	}
 }
 
+static void symbols_tell_functions_without_a_description(void **state)
+{
+	static const char *const names[] = {"sized", "within"};
+	uint64_t start = 0;
+	uint32_t found = 0;
+	struct elf_cfi *cfi;
+
+	(void)state;
+	build("", "symbols.so");
+	cfi = load("symbols.so");
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t at = symbol("symbols.so", names[i]);
+
+		assert_true(elf_cfi_find_symbol(cfi, at, &start));
+		assert_int_equal(start, at);
+		assert_true(elf_cfi_find_symbol(cfi, at + 1, &start));
+		assert_int_equal(start, at);
+	}
+	assert_false(elf_cfi_find_symbol(cfi, start + 2, &start));
+	assert_false(elf_cfi_find_symbol(cfi, symbol("symbols.so", "beyond"), &start));
+	assert_false(elf_cfi_find_symbol(cfi, symbol("symbols.so", "bare"), &start));
+	assert_false(elf_cfi_find_symbol(cfi, symbol("symbols.so", "one") + 3, &start));
+	assert_false(elf_cfi_find_symbol(cfi, UINT64_MAX, &start));
+	elf_cfi_free(cfi);
+	/* those for the dynamic linker stay */
+	build("-s", "symbols.so");
+	cfi = load("symbols.so");
+	for (uint64_t at = 0; at < 0x4000; at++)
+		found += elf_cfi_find_symbol(cfi, at, &start);
+	assert_int_equal(found, 4); /* `sized`, now to its end */
+	elf_cfi_free(cfi);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +298,7 @@ int main(void)
 		cmocka_unit_test(debug_frame_has_the_same_rows),
 		cmocka_unit_test(damaged_compression_is_no_information),
 		cmocka_unit_test(bounds_are_those_of_functions_and_gaps),
+		cmocka_unit_test(symbols_tell_functions_without_a_description),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
