@@ -353,7 +353,10 @@ static int follow_target(struct session *s)
 		if (needed)
 			return err;
 	} else if (!has_bpf && s->options->measure.samples_cpu) {
-		log_warn(s->log, "%s. Going on with CPU samples of user code only", s->no_bpf);
+		log_warn(
+			s->log,
+			"%s. Going on with CPU samples of user code only, without Python functions",
+			s->no_bpf);
 	}
 	if (kernel_events_know_tree(s->kernel))
 		collect_know_tree(s->collect);

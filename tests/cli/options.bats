@@ -226,7 +226,7 @@ as_nobody()
 	as_nobody -F 997 -o open/out.folded ./inference 20
 	expect_status 0
 	expect stderr <<-'END'
-		profile: loading eBPF programs is not permitted; run with sudo, or give the binary CAP_BPF and CAP_PERFMON. Going on with CPU samples of user code only
+		profile: loading eBPF programs is not permitted; run with sudo, or give the binary CAP_BPF and CAP_PERFMON. Going on with CPU samples of user code only, without Python functions
 		Samples: <N> CPU, 1480 launches, 1480 GPU kernels (530.800 ms)
 		Correlation: 1480 matched, 0 unmatched, 0 dropped
 		Wrote <N> stack<s> (<N> sample<s>: <N> CPU, 529 GPU) to open/out.folded
