@@ -147,6 +147,8 @@ static bool read_common(const struct cfi_table *t, uint64_t offset, struct cfi_c
 		return false;
 	letters = (const char *)body.at;
 	bytes_skip_string(&body);
+	if ((const char *)body.at - letters > CFI_AUGMENTATION_MAX)
+		return false;
 	memset(common, 0, sizeof(*common));
 	if (version == 4)
 		bytes_take(&body, 2); /* address and segment size */

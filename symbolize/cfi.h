@@ -62,6 +62,7 @@ enum cfi_rule_kind {
  * longest ones of large programs (GCC's) have 20 KiB.
  */
 #define CFI_ENTRY_MAX 65536
+#define CFI_AUGMENTATION_MAX 16 /* letters, likewise: compilers write "zPLRSB" at most */
 
 struct cfi_rule {
 	uint8_t kind;              /* enum cfi_rule_kind */
@@ -79,6 +80,8 @@ struct cfi_row {
 	int32_t cfa_offset;
 	uint16_t cfa_expression_size;
 	const uint8_t *cfa_expression;
+	/* what it took to compute, also in vain: bytes of programs, more for copies of the state */
+	uint32_t cost;
 	struct cfi_rule rules[CFI_REGISTERS];
 };
 

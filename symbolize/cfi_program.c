@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define STATES_MAX 8 /* nesting of remember_state */
+#define STATES_MAX 8  /* nesting of remember_state */
+#define STATE_COST 16 /* of a copy, in bytes of a program */
 
 /* DW_CFA_* */
 enum {
@@ -46,6 +47,7 @@ struct machine {
 	struct cfi_row initial; /* after the CIE's program: the state that "restore" returns to */
 	struct cfi_row states[STATES_MAX];
 	int state_count;
+	uint32_t cost;
 	uint64_t location;
 	uint64_t pc;
 	bool broken;
@@ -114,6 +116,7 @@ static void remember(struct machine *m)
 		m->broken = true;
 	else
 		m->states[m->state_count++] = m->row;
+	m->cost += STATE_COST;
 }
 
 static void restore_state(struct machine *m)
@@ -122,6 +125,7 @@ static void restore_state(struct machine *m)
 		m->broken = true;
 	else
 		m->row = m->states[--m->state_count];
+	m->cost += STATE_COST;
 }
 
 static void advance(struct machine *m, uint64_t delta)
@@ -255,6 +259,8 @@ static bool run_other_operation(struct machine *m, uint8_t op, struct bytes *b)
 /* Runs until the program ends or passes the pc. */
 static bool run(struct machine *m, struct bytes b)
 {
+	const uint8_t *start = b.at;
+
 	while (b.at < b.end && !b.bad && !m->broken) {
 		uint8_t op = bytes_u8(&b);
 
@@ -268,10 +274,11 @@ static bool run(struct machine *m, struct bytes b)
 			restore_rule(m, op & 0x3f);
 		else if (!run_cfa_operation(m, op, &b) && !run_register_operation(m, op, &b) &&
 			 !run_other_operation(m, op, &b))
-			return false;
+			m->broken = true;
 		if (m->location > m->pc)
 			break;
 	}
+	m->cost += (uint32_t)(b.at - start);
 	return !b.bad && !m->broken;
 }
 
@@ -279,16 +286,19 @@ int cfi_run_program(const struct cfi_table *table, const struct cfi_function *fu
 		    struct cfi_row *row)
 {
 	struct machine m = {.table = table, .function = function, .pc = UINT64_MAX};
+	bool is_sound;
 
 	m.row.is_signal_frame = function->common.is_signal_frame;
 	m.row.cfa_register = CFI_RSP;
-	if (!run(&m, function->common.program))
-		return -EBADMSG;
-	m.initial = m.row;
-	m.location = function->start;
-	m.pc = pc;
-	if (!run(&m, function->program))
-		return -EBADMSG;
-	*row = m.row;
-	return 0;
+	is_sound = run(&m, function->common.program);
+	if (is_sound) {
+		m.initial = m.row;
+		m.location = function->start;
+		m.pc = pc;
+		is_sound = run(&m, function->program);
+	}
+	if (is_sound)
+		*row = m.row;
+	row->cost = m.cost;
+	return is_sound ? 0 : -EBADMSG;
 }

@@ -48,6 +48,11 @@ static const struct elf_cfi *cfi_of(struct cfi_rows *rows, struct modules *modul
 	return file ? file->cfi : NULL;
 }
 
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modules,
 				    struct code_ref code, bool is_return_address)
 {
@@ -65,11 +70,15 @@ const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modul
 	slot = &rows->cache[(hash >> 40) & (CACHE_SIZE - 1)];
 	if (slot->state == CACHED_NOTHING || slot->offset != offset ||
 	    slot->module != code.module) {
+		if (rows->cost_left == 0)
+			return NULL;
 		cfi = cfi_of(rows, modules, code.module);
 		slot->offset = offset;
 		slot->module = code.module;
+		slot->row.cost = 0;
 		slot->state = cfi && elf_cfi_find_row(cfi, offset, &slot->row) == 0 ? CACHED_ROW
 										    : CACHED_NO_ROW;
+		rows->cost_left -= smaller(rows->cost_left, slot->row.cost);
 	}
 	return slot->state == CACHED_ROW ? &slot->row : NULL;
 }

@@ -16,13 +16,14 @@
 
 struct cfi_rows {
 	struct cfi_cached_row *cache;
+	uint32_t cost_left; /* of rows that are not in the cache */
 	struct elf_cfi *vdso;
 	bool tried_vdso;
 };
 
 /*
- * The row at `code` (or at the byte before, for a return address), or NULL if no table covers it.
- * Valid until the next call.
+ * The row at `code` (or at the byte before, for a return address), or NULL if no table covers it,
+ * or if rows->cost_left is used up, which only malformed tables do. Valid until the next call.
  */
 const struct cfi_row *cfi_rows_find(struct cfi_rows *rows, struct modules *modules,
 				    struct code_ref code, bool is_return_address);

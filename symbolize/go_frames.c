@@ -68,27 +68,30 @@ struct cfi_bounds go_frames_find_bounds(const struct go_table *t, uint64_t pc)
 
 /*
  * The distance of the stack pointer from the return address at `at`: pairs of how it changes
- * (zigzag) and for how many bytes of code the value before holds, up to a 0.
+ * (zigzag) and for how many bytes of code the value before holds, up to a 0. No function has more
+ * of them than a long entry of call-frame information. Sets `*cost` as in struct cfi_row.
  */
 static bool find_delta(const struct go_table *t, uint32_t table, uint64_t at, uint64_t entry,
-		       int64_t *delta)
+		       int64_t *delta, uint32_t *cost)
 {
 	struct bytes b = bytes_from(t, t->lines + table);
+	const uint8_t *start = b.at;
 	int64_t value = -1;
 
-	for (bool is_first = true; !b.bad; is_first = false) {
+	if (b.end - b.at > CFI_ENTRY_MAX)
+		b.end = b.at + CFI_ENTRY_MAX;
+	do {
+		bool is_first = b.at == start;
 		uint64_t change = bytes_uleb(&b);
 
 		if ((change == 0 && !is_first) || change > 2 * (uint64_t)FRAME_MAX)
-			return false;
+			break;
 		value += (int64_t)(change >> 1) ^ -(int64_t)(change & 1);
 		entry += bytes_uleb(&b);
-		if (!b.bad && at < entry) {
-			*delta = value;
-			return value >= 0 && value < FRAME_MAX;
-		}
-	}
-	return false;
+	} while (!b.bad && at >= entry);
+	*cost = (uint32_t)(b.at - start);
+	*delta = value;
+	return !b.bad && at < entry && value >= 0 && value < FRAME_MAX;
 }
 
 int go_frames_find_row(const struct go_table *t, uint64_t pc, struct cfi_row *row)
@@ -116,7 +119,7 @@ int go_frames_find_row(const struct go_table *t, uint64_t pc, struct cfi_row *ro
 		row->rules[CFI_PC].kind = CFI_UNDEFINED;
 		return 0;
 	}
-	if (entry > at || !find_delta(t, pcsp, at, entry, &delta))
+	if (entry > at || !find_delta(t, pcsp, at, entry, &delta, &row->cost))
 		return -EBADMSG;
 	row->cfa_offset = (int32_t)delta + 8;
 	row->rules[CFI_PC] = (struct cfi_rule){.kind = CFI_OFFSET, .offset = -8};

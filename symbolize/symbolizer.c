@@ -152,19 +152,30 @@ static const struct map_entry *find_mapping(struct symbolizer *s, struct address
 	return entry;
 }
 
-static struct code_ref locate_in_entry(struct symbolizer *s, const struct address_space *space,
-				       const struct map_entry *entry, uint64_t address)
+/* Generated code is located by its address alone; see naming_locate_jit. */
+static struct code_ref find_in_entry(struct symbolizer *s, const struct address_space *space,
+				     const struct map_entry *entry, uint64_t address)
 {
 	struct code_ref ref = {.module = modules_pin(&s->modules, space->pid, entry)};
 
 	if (ref.module == MODULE_JIT) {
 		ref.process = space->id;
-		ref.offset = naming_locate_jit(&s->naming, space->id, space->pid, address);
+		ref.offset = address;
 	} else if (ref.module == MODULE_VDSO) {
 		ref.offset = address - entry->start;
 	} else {
 		ref.offset = address - entry->start + entry->file_offset;
 	}
+	return ref;
+}
+
+static struct code_ref locate_in_entry(struct symbolizer *s, const struct address_space *space,
+				       const struct map_entry *entry, uint64_t address)
+{
+	struct code_ref ref = find_in_entry(s, space, entry, address);
+
+	if (ref.module == MODULE_JIT)
+		ref.offset = naming_locate_jit(&s->naming, space->id, space->pid, address);
 	return ref;
 }
 
@@ -199,6 +210,16 @@ const struct cfi_row *symbolizer_cfi_row(struct symbolizer *s, struct code_ref c
 	return cfi_rows_find(&s->cfi_rows, &s->modules, code, is_return_address);
 }
 
+void symbolizer_allow_rows(struct symbolizer *s, uint32_t most)
+{
+	s->cfi_rows.cost_left = most;
+}
+
+bool symbolizer_has_rows(const struct symbolizer *s)
+{
+	return s->cfi_rows.cost_left > 0;
+}
+
 struct cfi_bounds symbolizer_cfi_bounds(struct symbolizer *s, struct code_ref code)
 {
 	return cfi_rows_find_bounds(&s->cfi_rows, &s->modules, code);
@@ -215,7 +236,7 @@ bool symbolizer_find_code(struct symbolizer *s, struct address_space *space, uin
 	const struct map_entry *entry = map_table_find(space->maps, address);
 
 	if (entry)
-		*code = locate_in_entry(s, space, entry, address);
+		*code = find_in_entry(s, space, entry, address);
 	return entry != NULL;
 }
 

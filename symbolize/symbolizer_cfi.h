@@ -12,8 +12,11 @@
 
 /*
  * The row at a code location (at the byte before, for a return address), or NULL if no table covers
- * it. Valid until the next call.
+ * it. Valid until the next call. Before, symbolizer_allow_rows says what rows may cost that are not
+ * known yet (struct cfi_row); false: that is used up, and NULL means nothing.
  */
+void symbolizer_allow_rows(struct symbolizer *s, uint32_t most);
+bool symbolizer_has_rows(const struct symbolizer *s);
 const struct cfi_row *symbolizer_cfi_row(struct symbolizer *s, struct code_ref code,
 					 bool is_return_address);
 
@@ -23,7 +26,10 @@ struct cfi_bounds symbolizer_cfi_bounds(struct symbolizer *s, struct code_ref co
 /* Where the function begins that has `code`, in such a gap, by its symbol; false: not known. */
 bool symbolizer_cfi_symbol(struct symbolizer *s, struct code_ref code, uint64_t *start);
 
-/* symbolizer_locate for any word, which may be no address: false if no known mapping has it. */
+/*
+ * symbolizer_locate for any word, which may be no address: false if no known mapping has it. Does
+ * not tell apart what was at one address of generated code in turn, which takes long.
+ */
 bool symbolizer_find_code(struct symbolizer *s, struct address_space *space, uint64_t address,
 			  struct code_ref *code);
 

@@ -84,6 +84,7 @@ size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 	};
 	size_t count = 0;
 
+	symbolizer_allow_rows(s, UNWIND_ROW_COST);
 	symbolizer_allow_code_reads(s, UNWIND_CODE_READS);
 	for (; count < max; count++) {
 		uint64_t pc = place.registers.value[CFI_PC];
@@ -95,7 +96,7 @@ size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 			return count; /* clone and makecontext store a zero there */
 		locate(&w, &place);
 		row = symbolizer_cfi_row(s, place.code, place.is_return);
-		if (!row && unwind_is_beginning(&w, &place))
+		if (!row && symbolizer_has_rows(s) && unwind_is_beginning(&w, &place))
 			return count;
 		frames[count] = (struct unwind_frame){
 			.code = place.code,
@@ -106,6 +107,8 @@ size_t symbolizer_unwind(struct symbolizer *s, struct address_space *space,
 		*end = UNWIND_NOT_CODE;
 		if (row)
 			step = unwind_by_row(&w, row, &place, end);
+		else if (!symbolizer_has_rows(s))
+			*end = UNWIND_BAD_INFORMATION;
 		else if (!place.is_outside)
 			step = unwind_without_row(&w, &place, end);
 		if (step == STEP_START)

@@ -41,7 +41,7 @@ enum unwind_end {
 	UNWIND_TOO_DEEP,        /* there was no room for more frames */
 	UNWIND_SHORT_COPY,      /* more of the stack would be needed than was copied */
 	UNWIND_NO_INFORMATION,  /* the code has no call-frame information, the stack no caller */
-	UNWIND_BAD_INFORMATION, /* the code's is malformed */
+	UNWIND_BAD_INFORMATION, /* the code's is malformed, or takes too long */
 	UNWIND_NOT_CODE,        /* a return address is in no mapped code */
 	UNWIND_UNREADABLE,      /* a register or word would be needed that is not known */
 	UNWIND_LOOP,            /* the caller's frame would not lie above */

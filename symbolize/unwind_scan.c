@@ -282,7 +282,7 @@ static enum step try_step(struct walk *w, struct frame_place *place, struct call
 	enum unwind_end why = UNWIND_NOT_CODE;
 	enum step step;
 
-	if (w->steps_left == 0)
+	if (w->steps_left == 0 || !symbolizer_has_rows(w->s))
 		return STEP_CUT;
 	w->steps_left--;
 	/* memory is full of zeros, which only mean something at a stack's end */

@@ -257,6 +257,12 @@ static void augmentations(void **state)
 	assert_false(row.is_signal_frame);
 	c.data = BYTES(0x02, 1, 2, SIGNED_4_FROM_HERE);
 	assert_int_equal(row_at(&c, nothing, 0, &row), 0);
+	/* letters that no compiler writes, but not as many as fit */
+	c = usual;
+	c.letters = "zRxxxxxxxxxxxxx";
+	assert_int_equal(row_at(&c, nothing, 0, &row), 0);
+	c.letters = "zRxxxxxxxxxxxxxx";
+	assert_int_equal(row_at(&c, nothing, 0, &row), -ENOENT);
 	/* the data of a function is skipped */
 	c = usual;
 	used = 0;

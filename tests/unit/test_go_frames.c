@@ -159,6 +159,35 @@ static void other_tables_are_refused(void **state)
 	}
 }
 
+/* Each step of a walk looks one up: what leads to it may not be as long as the table. */
+static void long_deltas_are_malformed(void **state)
+{
+	enum { DELTAS = 512, PAIRS = 40000 };
+	uint8_t *bytes = calloc(1, DELTAS + 4 * PAIRS);
+	struct go_table t;
+	struct cfi_row row;
+	struct made m;
+
+	(void)state;
+	assert_non_null(bytes);
+	make(&m, true, TEXT);
+	put32(&m, PCLN + 40 + 16, DELTAS - PCTAB);
+	memcpy(bytes, m.bytes, m.size);
+	for (size_t i = DELTAS; i < DELTAS + 4 * PAIRS; i += 4)
+		memcpy(bytes + i, (uint8_t[]){18, 0, 17, 0}, 4); /* 9 more, 9 less, for no code */
+	memcpy(bytes + DELTAS + 2 * 100, (uint8_t[]){18, 64}, 2);
+	t = (struct go_table){.bytes = (const char *)bytes, .size = DELTAS + 4 * PAIRS};
+	assert_true(is_usable(&t));
+	assert_int_equal(go_frames_find_row(&t, TEXT, &row), 0);
+	assert_int_equal(row.cfa_offset, 8 + 8);
+	assert_int_equal(row.cost, 2 * 101);
+	memcpy(bytes + DELTAS + 2 * 100, (uint8_t[]){18, 0}, 2);
+	memcpy(bytes + DELTAS + 2 * 60000, (uint8_t[]){18, 64}, 2);
+	assert_int_equal(go_frames_find_row(&t, TEXT, &row), -EBADMSG);
+	assert_int_equal(row.cost, CFI_ENTRY_MAX);
+	free(bytes);
+}
+
 static void damaged_tables_are_errors_or_harmless(void **state)
 {
 	(void)state;
@@ -196,6 +225,7 @@ int main(void)
 		cmocka_unit_test(rows_of_both_layouts),
 		cmocka_unit_test(bounds),
 		cmocka_unit_test(other_tables_are_refused),
+		cmocka_unit_test(long_deltas_are_malformed),
 		cmocka_unit_test(damaged_tables_are_errors_or_harmless),
 	};
 

@@ -21,6 +21,7 @@
 
 #include "symbolize/jit_code.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_cfi.h"
 #include "tests/unit/made_jitdump.h"
 #include "tests/unit/own_folder.h"
 
@@ -202,7 +203,7 @@ static struct code_ref locate_at(struct symbolizer *s, struct program *p, uint64
 static void replaced_code_has_the_name_of_its_time(void **state)
 {
 	struct symbolizer *s = symbolizer_new();
-	struct code_ref refs[6];
+	struct code_ref refs[6], word;
 	struct program p;
 	char path[256];
 	int fd;
@@ -225,6 +226,11 @@ static void replaced_code_has_the_name_of_its_time(void **state)
 	refs[4] = locate_at(s, &p, CODE + 0x2000, 2600);
 	refs[5] = locate_at(s, &p, CODE + 0x4000, 2600);
 	assert_memory_equal(&refs[1], &refs[2], sizeof(refs[1])); /* one place of a stack */
+	/* words of a stack that may be addresses are many: what was there when does not count */
+	assert_true(symbolizer_find_code(s, p.space, CODE + 0x10, &word));
+	assert_int_equal(word.module, MODULE_JIT);
+	assert_int_equal(word.offset, CODE + 0x10);
+	assert_int_not_equal(refs[2].offset, CODE + 0x10);
 	made_jitdump_load(fd, 2700, CODE + 0x2000, 0x100, "written late");
 	close(fd);
 	end(&p);

@@ -51,6 +51,11 @@ static const char source[] =
 	"	.cfi_offset 16,8\n	nop\n	call *%rax\nloop_call:	nop\n	.cfi_endproc\n"
 	"	.globl broken\nbroken:	.cfi_startproc\n	.cfi_escape 0x0f,3,0x2f,0xfd,0xff\n"
 	"	nop\n	call *%rax\nbroken_call:	nop\n	.cfi_endproc\n"
+	/* so much information that it takes a thousand times as long as others' */
+	"	.globl slow\nslow:	.cfi_startproc\n"
+	"	.rept 31000\n	.cfi_remember_state\n	.cfi_restore_state\n	.endr\n"
+	"	nop\n	call *%rax\nslow_call:	nop\n	call *%rax\nslow_again:	nop\n	"
+	".cfi_endproc\n"
 	/* assembler without information, in one piece */
 	/* as the C library makes threads: no information from the system call on */
 	"	.globl cloning\ncloning:	.cfi_startproc\n	mov $56,%eax\n	"
@@ -324,6 +329,23 @@ static void the_reasons_of_cuts(void **state)
 	expect_frames(t, UNWIND_UNREADABLE, "rsp_nocall", "rbp_indirect", NULL);
 	t->max = 1;
 	expect_frames(t, UNWIND_TOO_DEEP, "rsp_nocall", NULL);
+}
+
+static void tables_that_take_too_long(void **state)
+{
+	struct thread *t = *state;
+
+	run_at(t, at("slow_call"));
+	push(t, at("slow_again"));
+	push(t, at("slow_again"));
+	push(t, 0);
+	/* the second place is one too many, and costs nothing when the first is known */
+	expect_frames(t, UNWIND_BAD_INFORMATION, "slow_call", "slow_again", NULL);
+	expect_frames(t, UNWIND_WHOLE, "slow_call", "slow_again", "slow_again", NULL);
+	run_at(t, at("rsp_nocall"));
+	t->used = 0;
+	push_start(t);
+	expect_frames(t, UNWIND_WHOLE, "rsp_nocall", "start_indirect", NULL);
 }
 
 /* ---- without ---- */
@@ -753,6 +775,7 @@ int main(void)
 		TEST(a_signal_interrupts_at_a_pc_on_any_stack),
 		TEST(a_signal_came_on_a_stack_below),
 		TEST(the_reasons_of_cuts),
+		TEST(tables_that_take_too_long),
 		TEST(a_direct_call_of_it_is_the_caller),
 		TEST(the_rest_of_a_function_has_its_caller),
 		TEST(an_indirect_call_is_the_caller),
