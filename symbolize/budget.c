@@ -44,6 +44,7 @@ void budget_open(struct budget *budget)
 	*budget = (struct budget){
 		.resident_left = BUDGET_RESIDENT_BYTES,
 		.run_left = BUDGET_RUN_BYTES,
+		.maps_left = MAPS_MAX_BYTES,
 	};
 }
 
@@ -82,6 +83,23 @@ uint64_t budget_settle(struct budget *budget, struct budget_share *share, bool k
 void budget_free(struct budget *budget, uint64_t bytes)
 {
 	budget->resident_left += bytes;
+	if (budget->shared_used)
+		*budget->shared_used -= bytes;
+}
+
+bool budget_take_maps(struct budget *budget, uint64_t bytes)
+{
+	if (bytes > smaller(budget->maps_left, shared_left(budget)))
+		return false;
+	budget->maps_left -= bytes;
+	if (budget->shared_used)
+		*budget->shared_used += bytes;
+	return true;
+}
+
+void budget_free_maps(struct budget *budget, uint64_t bytes)
+{
+	budget->maps_left += bytes;
 	if (budget->shared_used)
 		*budget->shared_used -= bytes;
 }

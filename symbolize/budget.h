@@ -8,10 +8,10 @@
  * counts the losses in the field named below. The limits are far above the needs of ordinary
  * programs, with the exceptions noted.
  *
- * Together they keep the library below about 360 MiB, whatever it reads: 256 of tables, which may
- * have to share them with the caller's data (symbolizer_share_memory), 64 of names, 8 of inlined
- * functions' places, 24 of mapped files. The code locations that it is asked to name are apart, 64
- * bytes each.
+ * Together they keep the library below about 440 MiB, whatever it reads: 256 of tables and 64 of
+ * mappings, which may have to share them with the caller's data (symbolizer_share_memory), 64 of
+ * names, 8 of inlined functions' places, 24 of mapped files. The code locations that it is asked to
+ * name are apart, 64 bytes each.
  */
 #ifndef SYMBOLIZE_BUDGET_H
 #define SYMBOLIZE_BUDGET_H
@@ -48,6 +48,10 @@
 #define DWARF_MAX_NESTING 256
 #define DWARF_MAX_UNITS (1u << 20)
 #define DWARF_MAX_RANGES (1u << 20) /* of one unit, and of all units themselves */
+
+/* ---- mappings of all processes together: maps.h; past the limit: -ENOSPC ---- */
+
+#define MAPS_MAX_BYTES (UINT64_C(64) << 20)
 
 /* ---- mapped files: modules.h; past a limit their code is MODULE_UNKNOWN ---- */
 
@@ -129,6 +133,7 @@ uint64_t budget_share_close(struct budget_share *share);
 struct budget {
 	uint64_t resident_left;
 	uint64_t run_left;
+	uint64_t maps_left;
 	size_t *shared_used; /* NULL: not shared */
 	size_t shared_most;
 	uint64_t refused; /* loads that were incomplete, or refused */
@@ -147,5 +152,9 @@ uint64_t budget_settle(struct budget *budget, struct budget_share *share, bool k
 
 /* Frees the bytes that budget_settle returned. */
 void budget_free(struct budget *budget, uint64_t bytes);
+
+/* Takes bytes for mappings of processes. False: not enough left, nothing is taken. */
+bool budget_take_maps(struct budget *budget, uint64_t bytes);
+void budget_free_maps(struct budget *budget, uint64_t bytes);
 
 #endif

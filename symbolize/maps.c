@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbolize/array.h"
+#include "symbolize/budget.h"
 #include "symbolize/text.h"
 
 struct map_table *map_table_new(void)
@@ -27,6 +28,8 @@ void map_table_drop(struct map_table *table)
 {
 	if (!table || --table->references > 0)
 		return;
+	if (table->budget)
+		budget_free_maps(table->budget, table->capacity * sizeof(*table->entries));
 	free(table->entries);
 	free(table);
 }
@@ -47,17 +50,45 @@ static uint32_t first_ending_after(const struct map_table *table, uint64_t addre
 	return low;
 }
 
+/* For `count` entries in all. 0; -ENOSPC: the budget has none for them; -ENOMEM. */
+static int make_room(struct map_table *table, uint32_t count)
+{
+	uint32_t capacity = table->capacity ? table->capacity : ARRAY_FIRST_CAPACITY;
+	struct map_entry *grown;
+	uint64_t more;
+
+	if (count <= table->capacity)
+		return 0;
+	while (capacity < count)
+		capacity *= 2;
+	more = (capacity - table->capacity) * sizeof(*grown);
+	if (table->budget && !budget_take_maps(table->budget, more))
+		return -ENOSPC;
+	grown = realloc(table->entries, capacity * sizeof(*grown));
+	if (!grown) {
+		if (table->budget)
+			budget_free_maps(table->budget, more);
+		return -ENOMEM;
+	}
+	table->entries = grown;
+	table->capacity = capacity;
+	return 0;
+}
+
 /* Makes `*table` unshared, with room for two more entries (an insertion adds at most two). */
 static int prepare_to_change(struct map_table **table)
 {
 	struct map_table *old = *table, *own = old->references > 1 ? map_table_new() : old;
+	int err = own ? 0 : -ENOMEM;
 
-	if (!own)
-		return -ENOMEM;
-	if (!array_reserve(&own->entries, old->count, 2, &own->capacity, sizeof(*own->entries))) {
+	if (!err) {
+		own->budget = old->budget;
+		err = make_room(own, old->count + 2);
+	}
+	if (err) {
 		if (own != old)
 			map_table_drop(own);
-		return -ENOMEM;
+		return err;
 	}
 	if (own != old) {
 		if (old->count > 0)

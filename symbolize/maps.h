@@ -19,6 +19,8 @@
 /* Linux's default vm.max_map_count is 65530; beyond this -ENOSPC. */
 #define MAP_TABLE_MAX 65536
 
+struct budget;
+
 struct map_entry {
 	uint64_t start, end;  /* start < end */
 	uint64_t file_offset; /* of `start` */
@@ -29,6 +31,11 @@ struct map_table {
 	uint32_t references;
 	uint32_t count, capacity;
 	struct map_entry *entries;
+	/*
+	 * Borrowed: counts the entries' memory, also that of copies. Set while there are none, if
+	 * at all.
+	 */
+	struct budget *budget;
 };
 
 /* An empty table with one reference; NULL when out of memory. */
@@ -42,7 +49,7 @@ void map_table_drop(struct map_table *table);
 
 /*
  * Adds `entry` to `*table`; a shared table is copied first, and `*table` is the copy. -EINVAL for
- * an empty or inverted range, -ENOSPC, -ENOMEM: nothing has changed.
+ * an empty or inverted range, -ENOSPC (also by its budget), -ENOMEM: nothing has changed.
  */
 int map_table_insert(struct map_table **table, struct map_entry entry);
 

@@ -91,6 +91,8 @@ static int insert(struct symbolizer *s, const struct address_space *space, struc
 	if (jit_code_is_dump(mapping->path))
 		jit_code_note_dump(&s->naming.jits, space->id, space->pid, mapping);
 	err = modules_add(&s->modules, mapping, &entry.module);
+	if ((*maps)->capacity == 0)
+		(*maps)->budget = bounded_caller_budget(s->calls);
 	return err ? err : map_table_insert(maps, entry);
 }
 

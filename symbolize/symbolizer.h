@@ -63,10 +63,10 @@ void symbolizer_share_memory(struct symbolizer *s, size_t *used, size_t most);
 
 /*
  * The address space of a process, created and freed by whoever follows processes; code_refs located
- * in it stay valid. `id`, not 0, is the owner's own number for the process: it separates the JIT
- * code of processes with the same pid. `is_complete`: all mappings of the process will be reported
- * (its exec was seen); otherwise existing mappings are read from /proc when first needed. NULL: out
- * of memory.
+ * in it stay valid. Those that have mappings are freed before the symbolizer. `id`, not 0, is the
+ * owner's own number for the process: it separates the JIT code of processes with the same pid.
+ * `is_complete`: all mappings of the process will be reported (its exec was seen); otherwise
+ * existing mappings are read from /proc when first needed. NULL: out of memory.
  */
 struct address_space;
 struct address_space *address_space_new(uint32_t id, pid_t pid, bool is_complete);
@@ -74,7 +74,10 @@ struct address_space *address_space_fork(const struct address_space *parent, uin
 					 pid_t pid);
 void address_space_free(struct address_space *space);
 
-/* The process mapped code; the new mapping replaces what it overlaps. */
+/*
+ * The process mapped code; the new mapping replaces what it overlaps. 0; -ENOSPC: a limit is
+ * reached (maps.h, modules.h), so that the code has no name; -EINVAL, -ENOMEM.
+ */
 int symbolizer_map(struct symbolizer *s, struct address_space *space,
 		   const struct code_mapping *mapping);
 

@@ -340,10 +340,13 @@ static void look_for_python(struct collect *c, struct process *process,
 static void on_map(struct collect *c, struct process *process, const struct code_mapping *mapping)
 {
 	const char *name = base_name(mapping->path);
+	int err;
 
 	process->has_driver |= starts_with(name, "libcuda.so");
 	process->has_injection |= c->library && strcmp(name, c->library) == 0;
-	collect_note_error(c, symbolizer_map(c->symbolizer, process->space, mapping));
+	err = symbolizer_map(c->symbolizer, process->space, mapping);
+	c->target_bytes.refused += err == -ENOSPC;
+	collect_note_error(c, err);
 	look_for_python(c, process, mapping);
 }
 

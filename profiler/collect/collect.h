@@ -38,6 +38,7 @@
  *     samples of threads that work for others (handovers.h: 256 threads)    24              13
  *     composed stacks (compose.c: 256 Ki), origins (attribution.h)       72, 44
  *     tables read from files, for call frames (symbolize/budget.h)                         256
+ *     mappings of processes (maps.h)                                        32              64
  *   afterwards
  *     tables read from files, for names                                                    256
  *     the result's stacks and texts, and their tree (naming.c)             224

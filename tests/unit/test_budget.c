@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "symbolize/budget.h"
+#include "symbolize/maps.h"
 #include "symbolize/symbolizer.h"
 #include "tests/unit/made_elf.h"
 #include "tests/unit/own_folder.h"
@@ -436,6 +437,62 @@ static void large_perf_maps(void **state)
 	in_own_process(name_jit);
 }
 
+/* ---- mappings ---- */
+
+/* As many as fit into a table: how many were refused. */
+static uint32_t fill(struct address_space *space)
+{
+	struct code_mapping mapping = {.path = "//anon"};
+	uint32_t refused = 0;
+
+	for (uint32_t i = 0; i < MAP_TABLE_MAX - 2; i++) {
+		int err;
+
+		mapping.start = 0x10000 + i * UINT64_C(0x2000);
+		mapping.end = mapping.start + 0x1000;
+		err = symbolizer_map(s, space, &mapping);
+		EXPECT(err == 0 || err == -ENOSPC);
+		refused += err != 0;
+	}
+	return refused;
+}
+
+static void map_much(void)
+{
+	enum {
+		SPACES = 200,
+		FITTING = MAPS_MAX_BYTES / (MAP_TABLE_MAX * sizeof(struct map_entry))
+	};
+	static struct address_space *spaces[SPACES];
+	struct code_mapping mapping = {.start = 0x1000, .end = 0x2000, .path = "//anon"};
+	struct address_space *other;
+
+	for (uint32_t round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < SPACES; i++) {
+			spaces[i] = address_space_new(2 + i, (pid_t)(GHOST + i), true);
+			EXPECT(spaces[i]);
+			EXPECT((fill(spaces[i]) > 0) == (i >= FITTING));
+		}
+		/* forks cost nothing until they change: there is room for one of these then */
+		address_space_free(spaces[1]);
+		spaces[1] = address_space_fork(spaces[0], 1000, GHOST - 1);
+		other = address_space_fork(spaces[0], 1001, GHOST - 2);
+		EXPECT(spaces[1] && other);
+		EXPECT(symbolizer_map(s, spaces[1], &mapping) == 0);
+		EXPECT(symbolizer_map(s, other, &mapping) == -ENOSPC);
+		EXPECT(symbolizer_locate(s, other, 0x10000).module == MODULE_JIT);
+		address_space_free(other);
+		for (uint32_t i = 0; i < SPACES; i++)
+			address_space_free(spaces[i]);
+	}
+}
+
+static void mappings_of_many_processes(void **state)
+{
+	(void)state;
+	in_own_process(map_much);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +505,7 @@ int main(void)
 		cmocka_unit_test(units_that_share_abbreviations),
 		cmocka_unit_test(sections_that_unpack_without_end),
 		cmocka_unit_test(large_perf_maps),
+		cmocka_unit_test(mappings_of_many_processes),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
