@@ -13,6 +13,7 @@
 #include "symbolize/monotonic.h"
 
 #define WORKER_STACK (8u << 20) /* address space; unused pages cost nothing */
+#define BUSY_PART 8             /* at least this part of the time: the call was not waiting */
 
 /*
  * A thread and the data it shares with its caller. The caller frees it; an abandoned thread frees
@@ -182,6 +183,17 @@ void bounded_caller_free(struct bounded_caller *c)
 	free(c);
 }
 
+/* CPU time. */
+static uint64_t used_ns(const struct worker *w)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(w->thread, &clock) != 0 || clock_gettime(clock, &used) != 0)
+		return 0;
+	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
 /* Hands the job over and waits; false: it is late, and the worker was abandoned. */
 static bool run_on_worker(struct bounded_caller *c, struct bounded_job *job, uint64_t deadline)
 {
@@ -190,6 +202,7 @@ static bool run_on_worker(struct bounded_caller *c, struct bounded_job *job, uin
 		.tv_nsec = (long)(deadline % 1000000000u),
 	};
 	struct worker *w = c->worker;
+	uint64_t start = monotonic_ns(), used = used_ns(w);
 	bool is_done;
 
 	pthread_mutex_lock(&w->lock);
@@ -199,12 +212,14 @@ static bool run_on_worker(struct bounded_caller *c, struct bounded_job *job, uin
 		;
 	is_done = !w->job;
 	if (!is_done) {
+		bool is_busy = (used_ns(w) - used) * BUSY_PART > monotonic_ns() - start;
+
 		/*
 		 * The worker cannot free the job before it has the lock. The job's share stays
 		 * taken: it may never be freed.
 		 */
 		budget_settle(&c->budget, &job->share, true);
-		c->stuck_places[c->abandoned++] = job->place;
+		c->stuck_places[c->abandoned++] = is_busy ? 0 : job->place;
 		c->worker = NULL;
 		w->is_abandoned = true;
 		pthread_detach(w->thread);

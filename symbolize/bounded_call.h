@@ -11,7 +11,7 @@
  * One worker runs all calls in sequence; a call costs about 10 us. It blocks all signals and,
  * except as root, has no capabilities. The number and total time of abandoned calls are limited
  * (budget.h); beyond the limits every call is refused at once. So is every further call for a place
- * where one was abandoned.
+ * where one was abandoned, unless that was busy computing: this says nothing of the place.
  *
  * Not thread-safe: one thread makes the calls.
  */

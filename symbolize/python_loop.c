@@ -4,6 +4,12 @@
 #include <string.h>
 
 #define PIECES 16384 /* of the code segment, one bit each */
+/*
+ * How much of the loop's code is looked at in all, for the few functions that are laid out as its
+ * parts are: it has some 100 KiB. An operation of call-frame information takes as long as four.
+ */
+#define BYTES_MAX (UINT64_C(256) << 20)
+#define BYTES_OF_COST 4
 
 struct range {
 	uint64_t start, end;
@@ -13,6 +19,7 @@ struct search {
 	const struct cfi_table *table;
 	struct python_loop *loop;
 	const uint8_t *code; /* of the first part */
+	uint64_t left;       /* of BYTES_MAX */
 	uint64_t piece_bytes;
 	uint64_t pieces[PIECES / 64]; /* 1: the loop may jump there */
 };
@@ -71,8 +78,17 @@ static bool has_marked_piece(const struct search *s, const struct range *range)
 	return false;
 }
 
-static bool is_jumped_to(const struct search *s, const struct range *range)
+/* Takes bytes from what may be looked at; false: it is used up. */
+static bool spend(struct search *s, uint64_t bytes)
 {
+	s->left -= bytes < s->left ? bytes : s->left;
+	return s->left > 0;
+}
+
+static bool is_jumped_to(struct search *s, const struct range *range)
+{
+	if (!spend(s, code_size(s)))
+		return false;
 	for (uint64_t i = 0; i + 6 <= code_size(s); i++)
 		if (is_inside(range, target_at(s, i)))
 			return true;
@@ -80,11 +96,12 @@ static bool is_jumped_to(const struct search *s, const struct range *range)
 }
 
 /* A function begins with nothing but the return address on its stack, a part of one does not. */
-static bool begins_inside(const struct search *s, uint64_t fde, uint64_t start)
+static bool begins_inside(struct search *s, uint64_t fde, uint64_t start)
 {
-	struct cfi_row row;
+	struct cfi_row row = {.cost = 0};
+	int err = cfi_row_of_function(s->table, fde, start, &row);
 
-	return cfi_row_of_function(s->table, fde, start, &row) == 0 && !row.cfa_is_expression &&
+	return spend(s, row.cost * BYTES_OF_COST) && !err && !row.cfa_is_expression &&
 	       (row.cfa_register != CFI_RSP || row.cfa_offset > 8);
 }
 
@@ -94,7 +111,7 @@ static bool note_part(struct search *s, uint64_t start, uint64_t end, uint64_t f
 	struct python_loop *loop = s->loop;
 	const struct range range = {start, end};
 
-	if (loop->count == PYTHON_LOOP_PARTS || start < loop->module_start ||
+	if (loop->count == PYTHON_LOOP_PARTS || !s->left || start < loop->module_start ||
 	    end > loop->module_end || start >= end ||
 	    (start < loop->parts[0].end && end > loop->parts[0].start))
 		return false;
@@ -166,7 +183,7 @@ static bool visit_index(struct search *s)
 void python_loop_find_parts(struct python_loop *loop, const struct cfi_table *table,
 			    const uint8_t *code)
 {
-	struct search s = {.loop = loop, .table = table, .code = code};
+	struct search s = {.loop = loop, .table = table, .code = code, .left = BYTES_MAX};
 
 	if (loop->module_start >= loop->module_end)
 		return;

@@ -173,6 +173,40 @@ static void a_stuck_place_is_left_alone(void **state)
 	bounded_caller_free(c);
 }
 
+static void compute(struct bounded_job *job)
+{
+	struct work *work = (struct work *)job;
+
+	while (sem_trywait(&may_return) != 0)
+		work->output++;
+}
+
+/* One file that takes long does not take away those beside it. */
+static void a_place_is_not_stuck_where_a_call_was_busy(void **state)
+{
+	int err = -EBUSY;
+
+	(void)state;
+	/* on a busy machine the first may hardly run in its time */
+	for (unsigned int ms = SHORT_MS; err && ms < LONG_MS; ms *= 4) {
+		struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
+		struct work *work = make_work(0, true);
+
+		work->job.run = compute;
+		work->job.place = 7;
+		assert_int_equal(bounded_call(c, &work->job, ms), -ETIMEDOUT);
+		work = make_work(0, false);
+		work->job.place = 7;
+		err = bounded_call(c, &work->job, LONG_MS);
+		if (!err)
+			free(work);
+		sem_post(&may_return);
+		wait_for_discards(1);
+		bounded_caller_free(c);
+	}
+	assert_int_equal(err, 0);
+}
+
 /* A late job keeps its descriptor and its part of the budget. */
 static void late_jobs_keep_their_share(void **state)
 {
@@ -230,6 +264,7 @@ int main(void)
 		cmocka_unit_test(few_are_abandoned),
 		cmocka_unit_test(time_of_a_run_is_limited),
 		cmocka_unit_test(a_stuck_place_is_left_alone),
+		cmocka_unit_test(a_place_is_not_stuck_where_a_call_was_busy),
 		cmocka_unit_test(late_jobs_keep_their_share),
 		cmocka_unit_test(ends_race_with_deadlines),
 	};

@@ -86,6 +86,64 @@ static void parts_of_a_made_function(void **state)
 	assert_false(python_loop_holds(&loop, (uint64_t)(uintptr_t)made_other_far + 5));
 }
 
+/* ---- tables that take long ---- */
+
+#define LOOP UINT64_C(0x100000) /* of 1 MiB; then as much other code */
+#define LOOP_BYTES 0x100000u
+#define PART UINT64_C(0x280000) /* of 4 bytes, to which the loop's last instruction jumps */
+
+static const uint8_t common[] = {20,   0,   0,   0,    0, 0,    0,  0, /* length, id */
+				 1,    'z', 'R', 0,    1, 0x78, 16, 1, 0 /* absolute pointers */,
+				 0x0c, 7,   16,  0x90, 1, 0,    0};
+
+static uint8_t *put_function(uint8_t *frames, uint8_t *at, uint64_t start, uint64_t size)
+{
+	uint32_t head[2] = {24, (uint32_t)(at + 4 - frames)};
+
+	memcpy(at, head, 8);
+	memcpy(at + 8, &start, 8);
+	memcpy(at + 16, &size, 8);
+	memset(at + 24, 0, 4); /* no augmentation data, no program */
+	return at + 28;
+}
+
+/* Beside the part, functions that begin as it does, but are not jumped to. */
+static uint32_t count_parts(uint32_t others)
+{
+	struct python_loop loop = {.count = 1, .module_start = LOOP, .module_end = 3 * LOOP};
+	uint8_t *frames = malloc(sizeof(common) + 28 * (others + 1u)), *at = frames;
+	uint8_t *code = malloc(LOOP_BYTES);
+	struct cfi_table table = {.frames = frames};
+	int32_t distance = (int32_t)(PART - LOOP - LOOP_BYTES);
+
+	assert_true(frames && code);
+	loop.parts[0].start = LOOP;
+	loop.parts[0].end = LOOP + LOOP_BYTES;
+	memset(code, 0x90, LOOP_BYTES);
+	/* the last byte is not looked at as an instruction's first, so the jump ends before it */
+	code[LOOP_BYTES - 6] = 0xe9;
+	distance++;
+	memcpy(code + LOOP_BYTES - 5, &distance, 4);
+	memcpy(at, common, sizeof(common));
+	at += sizeof(common);
+	for (uint32_t i = 0; i < others; i++)
+		at = put_function(frames, at, PART + 4 + i % 16, 1);
+	at = put_function(frames, at, PART, 4);
+	table.frames_size = (size_t)(at - frames);
+	python_loop_find_parts(&loop, &table, code);
+	free(code);
+	free(frames);
+	return loop.count;
+}
+
+static void many_functions_like_parts_end_the_search(void **state)
+{
+	(void)state;
+	assert_int_equal(count_parts(0), 2);
+	assert_int_equal(count_parts(100), 2);
+	assert_int_equal(count_parts(300), 1);
+}
+
 static void non_functions_are_refused(void **state)
 {
 	struct python_loop loop;
@@ -169,6 +227,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_of_a_made_function),
+		cmocka_unit_test(many_functions_like_parts_end_the_search),
 		cmocka_unit_test(non_functions_are_refused),
 		cmocka_unit_test(parts_of_installed_libraries),
 	};
