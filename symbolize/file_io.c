@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,18 +12,22 @@
 int open_regular(const char *path, enum symlink_rule rule, struct stat *st)
 {
 	int nofollow = rule == SYMLINK_REFUSE ? O_NOFOLLOW : 0;
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | nofollow), err = 0;
+	int found = open(path, O_PATH | O_CLOEXEC | nofollow), fd;
+	char self[64];
 
-	if (fd < 0)
+	if (found < 0)
 		return -errno;
-	if (fstat(fd, st) != 0)
-		err = -errno;
-	else if (!S_ISREG(st->st_mode))
-		err = -EINVAL;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
+	if (fstat(found, st) != 0) {
+		fd = -errno;
+	} else if (S_ISREG(st->st_mode)) {
+		snprintf(self, sizeof(self), "/proc/self/fd/%d", found);
+		fd = open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		fd = fd < 0 ? -errno : fd;
+	} else {
+		fd = S_ISLNK(st->st_mode) ? -ELOOP : -EINVAL;
+	}
+	close(found);
+	return fd;
 }
 
 int read_exactly(int fd, void *buffer, size_t size, uint64_t offset)

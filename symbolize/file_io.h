@@ -2,9 +2,9 @@
 /*
  * Opens and reads regular files.
  *
- * A path from another process may by now name a FIFO, a terminal or a symbolic link. Only regular
- * files are read, and opening any of the others never blocks; a regular file may still block if its
- * file system does (bounded_call.h).
+ * A path from another process may by now name a FIFO, a device or a symbolic link. Only regular
+ * files are opened: to open a FIFO lets its writer go on, and to open a device may start it. A
+ * regular file may still block if its file system does (bounded_call.h).
  */
 #ifndef SYMBOLIZE_FILE_IO_H
 #define SYMBOLIZE_FILE_IO_H
