@@ -85,6 +85,13 @@
 #define COLLECT_TARGET_BYTES (128u << 20)
 #endif
 
+/*
+ * Frames of a stack to which the stack of a thread that works for it is added, at most: the
+ * target can say of each stack that it was handed to the next, and outputs write all frames of
+ * each.
+ */
+#define COLLECT_HANDED_FRAMES 2048u
+
 struct collect_options {
 	uint64_t sample_ns;  /* weight of a CPU sample */
 	uint32_t place_mask; /* places.h: the parts that rows distinguish */

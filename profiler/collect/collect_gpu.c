@@ -170,12 +170,25 @@ static bool find_stack(const struct process *process, uint32_t id, uint32_t *sta
 	return true;
 }
 
+/* The stack of the thread that a worker works for. False: not known, or too deep. */
+static bool find_waiter(struct collect *c, const struct process *process,
+			const struct gpu_event_stack *e, uint32_t *stack, bool *is_whole)
+{
+	if (!find_stack(process, e->handed_from, stack, is_whole))
+		return false;
+	if (!stack_table_is_deeper(c->stacks, *stack, COLLECT_HANDED_FRAMES))
+		return true;
+	*stack = STACK_EMPTY;
+	*is_whole = true;
+	return false;
+}
+
 static int take_stack(struct collect *c, struct process *process, const struct gpu_event_stack *e)
 {
 	bool is_worker = e->handed_to && e->handed_to[0], is_whole = true;
 	uint32_t outer = STACK_EMPTY, below = HANDOVERS_UNKNOWN, stack;
 
-	if (is_worker && find_stack(process, e->handed_from, &outer, &is_whole))
+	if (is_worker && find_waiter(c, process, e, &outer, &is_whole))
 		below = outer = stack_builder_handed(&c->builder, outer, e->handed_to);
 	if (is_worker)
 		collect_note_error(c, target_stacks_set_handed(&process->sent, e->id, below));

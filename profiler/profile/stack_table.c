@@ -182,6 +182,15 @@ uint32_t stack_table_outer(const struct stack_table *t, uint32_t stack)
 	return t->stacks[stack].outer;
 }
 
+bool stack_table_is_deeper(const struct stack_table *t, uint32_t stack, uint32_t most)
+{
+	while (stack != STACK_EMPTY && most > 0) {
+		stack = t->stacks[stack].outer;
+		most--;
+	}
+	return stack != STACK_EMPTY;
+}
+
 uint32_t stack_table_count(const struct stack_table *t)
 {
 	return t->stack_count;

@@ -13,6 +13,7 @@
 #ifndef PROFILER_PROFILE_STACK_TABLE_H
 #define PROFILER_PROFILE_STACK_TABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "profiler/base/allowance.h"
 #include "symbolize/hash_index.h"
@@ -87,6 +88,9 @@ uint32_t stack_table_append(struct stack_table *table, uint32_t outer, uint32_t 
 const struct frame *stack_table_frame(const struct stack_table *table, uint32_t stack);
 uint32_t stack_table_frame_number(const struct stack_table *table, uint32_t stack);
 uint32_t stack_table_outer(const struct stack_table *table, uint32_t stack);
+
+/* Whether a stack has more frames than `most`; takes as many steps. */
+bool stack_table_is_deeper(const struct stack_table *table, uint32_t stack, uint32_t most);
 
 /* The number of stacks, of frames, and of stacks not kept. */
 uint32_t stack_table_count(const struct stack_table *table);

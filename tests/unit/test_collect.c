@@ -1060,6 +1060,48 @@ static void uncompared_sums_never_differ(void **state)
 	}
 }
 
+/* Each stack is handed to the next: outputs write all frames of each. */
+static void stacks_that_are_handed_on_and_on_have_an_end(void **state)
+{
+	enum { STACKS = 3 * COLLECT_HANDED_FRAMES };
+	const struct gpu_event_frame frame = {0x1000, GPU_FRAME_RETURN, 0};
+	struct collect *c = new_tree();
+	struct process *p = say_hello(c, PID);
+	uint32_t most = 0, count;
+	struct collected collected;
+	const struct row *rows;
+
+	(void)state;
+	for (uint32_t i = 1; i <= STACKS; i++) {
+		send_event(c, p,
+			   &(struct gpu_event){.type = GPU_EVENT_STACK,
+					       .stack = {.id = i,
+							 .is_whole = 1,
+							 .function = "f",
+							 .count = 1,
+							 .frames = &frame,
+							 .handed_from = i - 1,
+							 .handed_to = "t"}});
+		send_launch(c, p, i, i);
+		send_kernel(c, p, i, 1);
+	}
+	collect_finish(c, 1000);
+	collected = collect_results(c);
+	rows = profile_rows(collected.profile, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t depth = 0, stack = rows[i].stack;
+
+		for (; stack != STACK_EMPTY; stack = stack_table_outer(collected.stacks, stack))
+			depth++;
+		most = depth > most ? depth : most;
+	}
+	assert_in_range(most, COLLECT_HANDED_FRAMES, COLLECT_HANDED_FRAMES + 10);
+	assert_int_equal(collected.ledger->launches.handed + collected.ledger->launches.apart,
+			 STACKS);
+	assert_in_range(collected.ledger->launches.apart, 2, 20);
+	collect_free(c);
+}
+
 /* Each round fills every table a little more: threads, streams, graphs, launches, waits. */
 static uint64_t flood(struct collect *c, struct process *p, uint32_t i)
 {
@@ -1347,6 +1389,7 @@ int main(void)
 		TEST(streams_beyond_the_allowance_are_not_compared),
 		TEST(an_ended_process_frees_its_room),
 		TEST(uncompared_sums_never_differ),
+		TEST(stacks_that_are_handed_on_and_on_have_an_end),
 		TEST(everything_together_stays_within_the_memory),
 		TEST(calls_beyond_the_limit_are_unknown),
 		TEST(recorded_stacks_are_bounded),
