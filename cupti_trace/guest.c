@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HIGHEST_FD 4095 /* a higher one would make the kernel's table of them large */
@@ -57,8 +58,25 @@ void guest_leave(const struct guest *guest)
 
 /* ---- files ---- */
 
-/* The same file under a high number, or under its own where none is free. */
-static int move_up(int fd)
+static bool is_file(int fd, const struct stat *file)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_dev == file->st_dev && st.st_ino == file->st_ino;
+}
+
+/*
+ * Closes a low number, unless another thread of the program has closed all descriptors just now and
+ * opened a file of its own there.
+ */
+static void close_low(int fd, const struct stat *file)
+{
+	if (is_file(fd, file))
+		close(fd);
+}
+
+/* A free number above the low ones for the same file; -1: there is none. */
+static int copy_up(int fd)
 {
 	struct rlimit limit = {.rlim_cur = 0};
 	int lowest, high = -1;
@@ -67,29 +85,61 @@ static int move_up(int fd)
 	lowest = limit.rlim_cur > HIGHEST_FD ? HIGHEST_FD + 1 : (int)limit.rlim_cur;
 	for (lowest -= FEW_FDS; high < 0 && lowest > fd; lowest /= 2)
 		high = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
-	if (high < 0)
-		return fd;
-	close(fd);
 	return high;
+}
+
+/* The same file under a high number, or under its own where none is free; -EBADF: it was closed. */
+static int move_up(int fd)
+{
+	struct stat file;
+	int high;
+
+	if (fstat(fd, &file) != 0)
+		return -EBADF;
+	high = copy_up(fd);
+	if (high < 0)
+		return is_file(fd, &file) ? fd : -EBADF;
+	if (!is_file(high, &file)) {
+		close(high);
+		return -EBADF;
+	}
+	close_low(fd, &file);
+	return high;
+}
+
+static bool has_standard(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			return false;
+	return true;
+}
+
+/* Takes the places of those that are closed by what can be neither read nor written. */
+static int take_standard(int placeholders[STDERR_FILENO + 1], struct stat *root)
+{
+	int count = 0, fd;
+
+	if (has_standard())
+		return 0;
+	while ((fd = open("/", O_PATH | O_CLOEXEC)) >= 0 && fd <= STDERR_FILENO) {
+		fstat(fd, root);
+		placeholders[count++] = fd;
+	}
+	if (fd >= 0 && fstat(fd, root) == 0)
+		close_low(fd, root);
+	return count;
 }
 
 int guest_open(const char *path, int flags)
 {
-	int placeholders[STDERR_FILENO + 1], count = 0, fd, err;
+	int placeholders[STDERR_FILENO + 1], count, fd, err;
+	struct stat root;
 
-	/* a place is taken by what can be neither read nor written */
-	while (count <= STDERR_FILENO) {
-		fd = open("/", O_PATH | O_CLOEXEC);
-		if (fd < 0 || fd > STDERR_FILENO) {
-			if (fd >= 0)
-				close(fd);
-			break;
-		}
-		placeholders[count++] = fd;
-	}
+	count = take_standard(placeholders, &root);
 	fd = open(path, flags | O_CLOEXEC);
 	err = errno;
 	while (count > 0)
-		close(placeholders[--count]);
+		close_low(placeholders[--count], &root);
 	return fd < 0 ? -err : move_up(fd);
 }

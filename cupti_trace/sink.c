@@ -84,12 +84,24 @@ static bool is_copy(const struct sink *sink)
 	return getpid() != sink->owner;
 }
 
+static bool is_same(const struct sink *sink, const struct stat *st)
+{
+	return S_ISFIFO(st->st_mode) && st->st_dev == sink->device && st->st_ino == sink->inode;
+}
+
 static bool is_pipe(const struct sink *sink, int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && st.st_dev == sink->device &&
-	       st.st_ino == sink->inode;
+	return fstat(fd, &st) == 0 && is_same(sink, &st);
+}
+
+/* Whether the path leads to it still. */
+static bool is_there(const struct sink *sink)
+{
+	struct stat st;
+
+	return stat(sink->path, &st) == 0 && is_same(sink, &st);
 }
 
 /*
@@ -109,6 +121,8 @@ static int find_pipe(struct sink *sink)
 		sink->fd = fd;
 		return 0;
 	}
+	if (fd >= 0 && is_there(sink))
+		return -EAGAIN; /* closed again meanwhile: it is a file of the program's now */
 	if (fd >= 0)
 		close(fd);
 	/* neither a reader nor a pipe; all else may pass: no descriptor is free, no permission */
@@ -127,32 +141,43 @@ static int64_t now_ms(void)
 	return (int64_t)(clock_now_ns() / 1000000);
 }
 
-/* One write of it all: 0, -EPIPE, or -EAGAIN when patience ran out. */
+static void wait_for_room(struct sink *sink, int64_t ms)
+{
+	struct pollfd p = {.fd = sink->fd, .events = POLLOUT};
+	bool is_full = errno == EAGAIN;
+
+	__atomic_store_n(&sink->waits, true, __ATOMIC_RELAXED);
+	/* a program without room for any descriptor may not poll */
+	if (!is_full || poll(&p, 1, (int)ms) < 0)
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	__atomic_store_n(&sink->waits, false, __ATOMIC_RELAXED);
+}
+
+/*
+ * One write of it all: 0, -EPIPE, or -EAGAIN when patience ran out. While one waits the program may
+ * close the pipe, so each write looks for it.
+ */
 static int write_bytes(struct sink *sink, const char *bytes, size_t length)
 {
 	int64_t deadline = now_ms() + (sink->stalled ? 0 : SINK_PATIENCE_MS);
+	int err;
 
-	for (;;) {
+	while ((err = find_pipe(sink)) == 0) {
 		ssize_t n = write(sink->fd, bytes, length);
-		struct pollfd p = {.fd = sink->fd, .events = POLLOUT};
 		int64_t left;
-		int ready;
 
 		if (n == (ssize_t)length)
 			return 0;
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n >= 0 || errno != EAGAIN)
+		if (n < 0 && errno == EPIPE)
 			return -EPIPE;
+		if (n < 0 && (errno == EINTR || errno == EBADF))
+			continue;
 		left = deadline - now_ms();
 		if (left <= 0)
 			return -EAGAIN;
-		__atomic_store_n(&sink->waits, true, __ATOMIC_RELAXED);
-		ready = poll(&p, 1, (int)left);
-		__atomic_store_n(&sink->waits, false, __ATOMIC_RELAXED);
-		if (ready > 0 && (p.revents & (POLLERR | POLLNVAL)))
-			return -EPIPE;
+		wait_for_room(sink, left);
 	}
+	return err;
 }
 
 /*
@@ -168,13 +193,11 @@ static int write_quietly(struct sink *sink, const char *bytes, size_t length)
 	int err;
 
 	guest_enter(&guest);
-	err = find_pipe(sink);
 	sigemptyset(&pipe_signal);
 	sigaddset(&pipe_signal, SIGPIPE);
 	sigpending(&pending);
 	was_pending = sigismember(&pending, SIGPIPE);
-	if (!err)
-		err = write_bytes(sink, bytes, length);
+	err = write_bytes(sink, bytes, length);
 	if (err == -EPIPE && !was_pending)
 		while (sigtimedwait(&pipe_signal, NULL, &no_wait) < 0 && errno == EINTR)
 			;

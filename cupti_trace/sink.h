@@ -14,9 +14,9 @@
  * says how many more there were.
  *
  * A program may close all descriptors, ours too, and open a file of its own under the number. So
- * before each write the descriptor is compared with the pipe, and the pipe is opened again if it is
- * another file; as long as that fails, batches are given up. (A thread that opens a file between
- * the two calls is not noticed.)
+ * before each write, also after waiting for room, the descriptor is compared with the pipe, and the
+ * pipe is opened again if it is another file; as long as that fails, batches are given up. (A
+ * thread that opens a file between the two calls is not noticed.)
  *
  * A child that was made without fork's handlers has a copy of all this, and writes nothing.
  *

@@ -34,6 +34,22 @@ host_with_losses()
 	expect_equal data mine "$(cat data)"
 }
 
+# Correlation's three numbers are all of the launches.
+expect_all_counted()
+{
+	local launches
+
+	launches=$(sed -n 's/^launches //p' stdout)
+	expect_equal launches "$launches" "$(sed -n 's/^Correlation: \([0-9]*\) matched, \([0-9]*\) unmatched, \([0-9]*\) dropped$/\1 \2 \3/p' stderr |
+		awk '{ print $1 + $2 + $3 }')"
+}
+
+@test "descriptors that the program closes again and again while it launches" {
+	host_with_losses closes_all 0
+	expect_all_counted
+	expect_no_line stderr 'without a goodbye'
+}
+
 @test "standard descriptors that the program replaces" {
 	host reopened 2100
 	expect_equal by_freopen one "$(cat by_freopen)"

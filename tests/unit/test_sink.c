@@ -570,6 +570,50 @@ static void threads_share_a_sink(void **state)
 	fifo_remove(&f);
 }
 
+/* A thread waits for room; meanwhile the program closes all descriptors, or has its own there. */
+static void close_while_it_waits(bool is_replaced)
+{
+	pthread_t threads[WRITERS];
+	struct stat st;
+	struct fifo f;
+	struct sink sink;
+	int theirs = memfd_create("theirs", MFD_CLOEXEC), fd;
+
+	fifo_make(&f, NULL, NULL);
+	assert_int_equal(sink_open(&sink, f.path, 5, INSTANCE), 0);
+	put_hello(&sink, 5, INSTANCE);
+	for (int i = 0; i < WRITERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, put_each, &sink), 0);
+	while (!sink_waits(&sink))
+		usleep(1000);
+	fd = sink.fd;
+	if (is_replaced)
+		assert_int_equal(dup2(theirs, fd), fd);
+	else
+		close(fd);
+	fifo_start_reader(&f);
+	for (int i = 0; i < WRITERS; i++)
+		pthread_join(threads[i], NULL);
+	sink_goodbye(&sink);
+	assert_false(sink_is_off(&sink));
+	sink_abandon(&sink);
+	fifo_end_reader(&f);
+	check_many(&f, 1);
+	assert_int_equal(fstat(theirs, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	if (is_replaced)
+		close(fd);
+	close(theirs);
+	fifo_remove(&f);
+}
+
+static void a_pipe_that_is_closed_while_it_is_full(void **state)
+{
+	(void)state;
+	close_while_it_waits(false);
+	close_while_it_waits(true);
+}
+
 static void an_abandoned_sink_writes_nothing(void **state)
 {
 	struct fifo f;
@@ -636,6 +680,7 @@ int main(void)
 		cmocka_unit_test(a_pipe_that_cannot_be_opened_now_is_later),
 		cmocka_unit_test(processes_never_mix_their_lines),
 		cmocka_unit_test(threads_share_a_sink),
+		cmocka_unit_test(a_pipe_that_is_closed_while_it_is_full),
 		cmocka_unit_test(an_abandoned_sink_writes_nothing),
 		cmocka_unit_test(a_child_writes_nothing),
 	};
