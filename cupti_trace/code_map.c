@@ -116,9 +116,10 @@ static int open_file(void)
 	return file.fd;
 }
 
+/* With the lock held. */
 static int read_lines(struct code_map *map, int fd)
 {
-	char buffer[LINE_SIZE];
+	static char buffer[LINE_SIZE]; /* not on the program's stacks, which may be small */
 	size_t used = 0;
 
 	for (;;) {

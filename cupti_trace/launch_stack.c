@@ -60,9 +60,20 @@ static _Atomic uint32_t generation READ_AT_LAUNCH = 1;
 static _Atomic uint32_t watched_checks READ_AT_LAUNCH;
 static _Atomic uint64_t watched_until_ns; /* at the latest */
 
+/* All of a thread's stack, as it was captured. */
+struct captured {
+	struct unwind_stack native;
+	uint64_t sps[UNWIND_MAX_FRAMES]; /* set where there are Python frames or ranges */
+	struct python_stack python;
+	struct nvtx_ranges ranges;
+	uint32_t handed_from; /* the id of the stack of the thread that waits for it; 0: none */
+};
+
 /* A thread's stacks of late, freed at its end. */
 struct thread_cache {
-	struct known_stack slots[THREAD_SLOTS];
+	_Alignas(64) struct known_stack slots[THREAD_SLOTS];
+	bool is_capturing; /* `captured` is in use, of which few pages ever are */
+	struct captured captured;
 };
 static __thread struct {
 	struct thread_cache *cache;
@@ -100,7 +111,8 @@ static __attribute__((noinline)) struct thread_cache *make_cache(void)
 		cache = aligned_alloc(64, sizeof(*cache));
 	if (!cache)
 		return NULL;
-	memset(cache, 0, sizeof(*cache));
+	memset(cache->slots, 0, sizeof(cache->slots));
+	cache->is_capturing = false;
 	if (pthread_setspecific(thread_end, cache) != 0) {
 		free(cache);
 		return NULL;
@@ -227,15 +239,6 @@ static const struct code_map_entry *find_code(struct sink *sink, uint64_t pc)
 	return entry;
 }
 
-/* All of a thread's stack, as it was captured. */
-struct captured {
-	struct unwind_stack native;
-	uint64_t sps[UNWIND_MAX_FRAMES]; /* set where there are Python frames or ranges */
-	struct python_stack python;
-	struct nvtx_ranges ranges;
-	uint32_t handed_from; /* the id of the stack of the thread that waits for it; 0: none */
-};
-
 /* ---- what is below the Python frames ---- */
 
 #define BASES_MAX 4096u /* of one generation; further stacks have none */
@@ -283,6 +286,12 @@ static const struct base *find_base(uint32_t stack)
 
 /* ---- sending ---- */
 
+/* Under the table's lock; not on the program's stacks, which may be small. */
+static struct {
+	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
+	struct python_merged origins[GPU_STACK_MAX_FRAMES];
+} sent;
+
 /* Returns the stack's base. */
 static uint32_t send_stack(struct sink *sink, uint32_t id, const char *function,
 			   const struct captured *stack)
@@ -291,8 +300,8 @@ static uint32_t send_stack(struct sink *sink, uint32_t id, const char *function,
 	const uint64_t *pcs = stack->native.pcs;
 	uint32_t first = 0, count = stack->native.count;
 	struct python_stack_natives natives = {.is_whole = stack->native.is_whole};
-	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
-	struct python_merged origins[GPU_STACK_MAX_FRAMES];
+	struct gpu_event_frame *frames = sent.frames;
+	struct python_merged *origins = sent.origins;
 	struct gpu_event event = {.type = GPU_EVENT_STACK};
 	bool is_cut, is_ordered;
 
@@ -423,43 +432,70 @@ static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, str
 	nvtx_read(&stack->native, stack->sps, &stack->python, &stack->ranges);
 }
 
+static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, struct sink *sink,
+						       const char *function, const void *frame,
+						       struct thread_cache *cache)
+{
+	uint64_t hash;
+	uint32_t id;
+
+	stack->ranges.count = 0;
+	if (nvtx_has_open()) {
+		capture_with_ranges(sink, stack);
+	} else {
+		/* once: another thread may find the interpreter now */
+		bool has_python = python_stack_is_there();
+
+		unwind_from(frame, &stack->native, has_python ? stack->sps : NULL);
+		stack->python.count = 0;
+		if (has_python)
+			python_stack_read(sink, &stack->python);
+	}
+	if (stack->native.count == 0)
+		return 0;
+	if (stack->python.count > 0 && !own.launcher && !own.worker && cache)
+		own.launcher = handover_launcher_new();
+	hash = hash_stack(function, stack);
+	if (!cache)
+		return find_id(sink, hash, function, stack);
+	if (!look_up(cache, hash, &id)) {
+		id = find_id(sink, hash, function, stack);
+		keep_id(cache, hash, id);
+	}
+	if (stack->native.words) {
+		hash = hash_words(stack->native.words, function, stack->handed_from);
+		keep_id(cache, python_stack_hash(hash, &stack->python), id);
+	}
+	return id;
+}
+
+/* A launch from the handler of a signal that came during another's capture, or without memory. */
+static __attribute__((noinline)) uint32_t capture_on_stack(struct sink *sink, const char *function,
+							   const void *frame,
+							   struct thread_cache *cache,
+							   uint32_t handed_from)
+{
+	struct captured stack; /* large: what counts is set */
+
+	stack.handed_from = handed_from;
+	return capture_into(&stack, sink, function, frame, cache);
+}
+
 static __attribute__((noinline)) uint32_t capture_by_walk(struct sink *sink, const char *function,
 							  const void *frame,
 							  struct thread_cache *cache,
 							  uint32_t handed_from)
 {
-	struct captured stack; /* large: what counts is set */
-	uint64_t hash;
 	uint32_t id;
 
-	stack.handed_from = handed_from;
-	stack.ranges.count = 0;
-	if (nvtx_has_open()) {
-		capture_with_ranges(sink, &stack);
-	} else {
-		/* once: another thread may find the interpreter now */
-		bool has_python = python_stack_is_there();
-
-		unwind_from(frame, &stack.native, has_python ? stack.sps : NULL);
-		stack.python.count = 0;
-		if (has_python)
-			python_stack_read(sink, &stack.python);
-	}
-	if (stack.native.count == 0)
-		return 0;
-	if (stack.python.count > 0 && !own.launcher && !own.worker && cache)
-		own.launcher = handover_launcher_new();
-	hash = hash_stack(function, &stack);
-	if (!cache)
-		return find_id(sink, hash, function, &stack);
-	if (!look_up(cache, hash, &id)) {
-		id = find_id(sink, hash, function, &stack);
-		keep_id(cache, hash, id);
-	}
-	if (stack.native.words) {
-		hash = hash_words(stack.native.words, function, handed_from);
-		keep_id(cache, python_stack_hash(hash, &stack.python), id);
-	}
+	if (!cache || cache->is_capturing)
+		return capture_on_stack(sink, function, frame, cache, handed_from);
+	cache->is_capturing = true;
+	atomic_signal_fence(memory_order_acq_rel);
+	cache->captured.handed_from = handed_from;
+	id = capture_into(&cache->captured, sink, function, frame, cache);
+	atomic_signal_fence(memory_order_acq_rel);
+	cache->is_capturing = false;
 	return id;
 }
 
@@ -479,8 +515,8 @@ static __attribute__((noinline)) uint64_t hash_python(struct sink *sink, uint64_
 static void send_waiter(struct sink *sink, uint32_t id, const struct handover_stack *stack)
 {
 	const struct base *base = find_base(stack->last_stack);
-	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
-	struct python_merged origins[GPU_STACK_MAX_FRAMES];
+	struct gpu_event_frame *frames = sent.frames;
+	struct python_merged *origins = sent.origins;
 	struct gpu_event event = {.type = GPU_EVENT_STACK};
 	const struct python_stack_natives none = {0};
 	uint32_t natives = base ? base->count : 0, count;

@@ -317,8 +317,10 @@ uint32_t nvtx_insert(struct sink *sink, const struct nvtx_ranges *ranges, uint32
 		     const struct python_merged *origins, struct gpu_event_frame *frames,
 		     uint32_t count, bool *is_cut)
 {
-	struct gpu_event_frame out[GPU_STACK_MAX_FRAMES + NVTX_DEPTH_MAX];
-	uint32_t positions[NVTX_DEPTH_MAX], position = count, n = 0, next = ranges->count;
+	/* not on the program's stacks, which may be small */
+	static struct gpu_event_frame out[GPU_STACK_MAX_FRAMES + NVTX_DEPTH_MAX];
+	static uint32_t positions[NVTX_DEPTH_MAX];
+	uint32_t position = count, n = 0, next = ranges->count;
 
 	for (uint32_t i = 0; i < ranges->count; i++) {
 		uint32_t native = ranges->open[i].native;

@@ -336,8 +336,9 @@ uint32_t python_stack_merge(struct sink *sink, const struct python_stack_natives
 			    struct python_merged *origins, uint32_t max, bool *is_cut,
 			    bool *is_ordered)
 {
-	struct python_merged merged[MERGED_MAX];
-	uint8_t kinds[UNWIND_MAX_FRAMES];
+	/* not on the program's stacks, which may be small */
+	static struct python_merged merged[MERGED_MAX];
+	static uint8_t kinds[UNWIND_MAX_FRAMES];
 	struct python_merge_input in = {.natives = kinds,
 					.sps = natives->sps,
 					.native_count = natives->count,

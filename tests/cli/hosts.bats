@@ -19,6 +19,11 @@ host_with_losses()
 	host short_threads 10000
 }
 
+@test "threads with small stacks, and threads that have used theirs up" {
+	host small_stacks 8440
+	host small_stacks 8440 -launch-stacks uprobe
+}
+
 @test "threads that launch while they end" {
 	host thread_ends 5800
 	host thread_ends 5800 -launch-stacks uprobe
