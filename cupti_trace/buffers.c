@@ -240,9 +240,8 @@ bool buffers_are_short(const struct buffers *buffers)
 
 bool buffers_wait(struct buffers *buffers, uint32_t ms, bool *returned)
 {
-	uint64_t until_ns = clock_now_ns() + ms * UINT64_C(1000000), returns, calls;
-	struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
-				 .tv_nsec = (long)(until_ns % 1000000000u)};
+	struct timespec until = clock_in_ms(ms);
+	uint64_t returns, calls;
 	bool has_room;
 	int err = 0;
 

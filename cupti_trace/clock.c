@@ -19,6 +19,14 @@ uint64_t clock_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+struct timespec clock_in_ms(uint32_t ms)
+{
+	uint64_t ns = clock_now_ns() + ms * UINT64_C(1000000);
+
+	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
+				 .tv_nsec = (long)(ns % 1000000000u)};
+}
+
 int clock_measure(const struct cupti_api *api, struct clock_point *point)
 {
 	bool found = false;

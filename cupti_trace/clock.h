@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 #include "cupti_trace/cupti_api.h"
 
 #define CLOCK_STEPS_MAX 4 /* remembered */
@@ -46,6 +47,9 @@ struct clock_map {
 
 /* Now, in CLOCK_MONOTONIC ns. */
 uint64_t clock_now_ns(void);
+
+/* Until when to wait, by CLOCK_MONOTONIC: the wall clock may be set meanwhile. */
+struct timespec clock_in_ms(uint32_t ms);
 
 /* 0, or -EIO when CUPTI's clock cannot be read. */
 int clock_measure(const struct cupti_api *api, struct clock_point *point);

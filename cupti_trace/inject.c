@@ -39,6 +39,7 @@
 #define CUPTI_REFUSAL_IS_SAFE 27 /* CUDA 12.9: can go without a buffer */
 #define CUPTI_DECOMPRESSES 26    /* CUDA 12.8: has CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS */
 #define TICK_MS 50               /* launches go out this often */
+#define END_PATIENCE_MS 2000     /* at exit, for what may sit inside CUPTI */
 #define TICKS_PER_FLUSH 5        /* activity records this often: 250 ms */
 
 int InitializeInjection(void);
@@ -388,18 +389,13 @@ static void turn_off(struct tracer *tracer)
 /* Sleeps one tick; true when it is time to end. */
 static bool wait_tick(struct tracer *tracer)
 {
-	struct timespec until;
+	struct timespec until = clock_in_ms(TICK_MS);
 	bool stop;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += TICK_MS * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
 	pthread_mutex_lock(&tracer->flusher_lock);
 	if (!tracer->flusher_stop)
-		pthread_cond_timedwait(&tracer->flusher_wake, &tracer->flusher_lock, &until);
+		pthread_cond_clockwait(&tracer->flusher_wake, &tracer->flusher_lock,
+				       CLOCK_MONOTONIC, &until);
 	stop = tracer->flusher_stop;
 	pthread_mutex_unlock(&tracer->flusher_lock);
 	return stop;
@@ -446,9 +442,24 @@ static void start_flusher(struct tracer *tracer)
 		pthread_setname_np(tracer->flusher, "profile-flush");
 }
 
+/*
+ * At exit, for what may sit inside CUPTI: waits by trying again and again, as ThreadSanitizer knows
+ * no function that waits for a lock or a thread by a clock that cannot be set.
+ */
+static uint64_t begin_patience(void)
+{
+	return clock_now_ns() + END_PATIENCE_MS * UINT64_C(1000000);
+}
+
+static bool is_patient(uint64_t until_ns)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+	return clock_now_ns() < until_ns;
+}
+
 static void stop_flusher(struct tracer *tracer)
 {
-	struct timespec deadline;
+	uint64_t patience;
 
 	if (!tracer->flusher_runs)
 		return;
@@ -457,9 +468,9 @@ static void stop_flusher(struct tracer *tracer)
 	pthread_cond_signal(&tracer->flusher_wake);
 	pthread_mutex_unlock(&tracer->flusher_lock);
 	/* it may sit inside CUPTI: exit must not hang on it */
-	clock_gettime(CLOCK_REALTIME, &deadline);
-	deadline.tv_sec += 2;
-	pthread_timedjoin_np(tracer->flusher, NULL, &deadline);
+	patience = begin_patience();
+	while (pthread_tryjoin_np(tracer->flusher, NULL) == EBUSY && is_patient(patience))
+		;
 	tracer->flusher_runs = false;
 }
 
@@ -481,13 +492,13 @@ static void tell_cost(struct tracer *tracer)
  */
 static void send_totals(struct tracer *tracer)
 {
-	struct timespec deadline;
+	uint64_t patience = begin_patience();
 	bool locked;
 
 	/* CUPTI's thread may still be at a buffer: exit must not hang on it */
-	clock_gettime(CLOCK_REALTIME, &deadline);
-	deadline.tv_sec += 2;
-	locked = pthread_mutex_timedlock(&tracer->record_lock, &deadline) == 0;
+	do
+		locked = pthread_mutex_trylock(&tracer->record_lock) == 0;
+	while (!locked && is_patient(patience));
 	if (locked)
 		activity_send_sums(&tracer->tally, &tracer->sink);
 	sink_goodbye(&tracer->sink);

@@ -96,6 +96,13 @@ expect_all_counted()
 	expect_no_line work ' tracing'
 }
 
+@test "a wall clock that another part of the program sees an hour ahead, or behind" {
+	profile_host "$hosts/shifted_clock" 3600
+	expect_launches 1000
+	profile_host "$hosts/shifted_clock" -3600
+	expect_launches 1000
+}
+
 @test "exit in a signal handler while the profiler reads nothing" {
 	host_with_losses exit_in_handler 7
 }
