@@ -233,6 +233,7 @@ static bool see(struct handover_worker *worker, uint32_t i)
 	const struct python_waiter waiter = {.self = atomic_load(&launcher->self),
 					     .thread = atomic_load(&launcher->thread),
 					     .tid = atomic_load(&launcher->tid)};
+	bool is_gone;
 	uint64_t cpu_ns;
 
 	if (!waiter.self || waiter.self == worker->self) {
@@ -244,9 +245,11 @@ static bool see(struct handover_worker *worker, uint32_t i)
 		return sight->waits;
 	if (worker->waiter == i)
 		worker->waiter = HANDOVER_CANDIDATES;
+	/* what a thread leaves in the interpreter that was cancelled says that it waits */
+	is_gone = waiter.tid && !cpu_ns;
 	*sight = (struct sight){.self = waiter.self,
 				.cpu_ns = cpu_ns,
-				.waits = read_waiter(worker, &waiter, cpu_ns)};
+				.waits = !is_gone && read_waiter(worker, &waiter, cpu_ns)};
 	worker->holds = sight->waits ? i : HANDOVER_CANDIDATES;
 	if (!sight->waits && !cpu_ns && atomic_load(&launcher->is_found))
 		free_launcher(launcher, waiter.self); /* it has ended, or will be found again */

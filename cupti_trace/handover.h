@@ -10,7 +10,9 @@
  * launched in the context that the worker launches in: a pass goes back over what its thread has
  * launched. Where several have, or one has launched nothing, the answer is unknown, and the
  * launch stands apart. A worker that waits itself, for a backward pass within its own, hands
- * nothing over: all of it is for the same thread in the end. Candidates are the Python threads that
+ * nothing over: all of it is for the same thread in the end. A thread that was cancelled does not
+ * wait, though its frames say so for good; before Python 3.11 one that has launched nothing still
+ * counts, as the kernel's id of it is not known. Candidates are the Python threads that
  * have launched something themselves, as nearly all that call backward have; while there are more
  * than HANDOVER_CANDIDATES, no answer is given. Others are looked for where no candidate waits,
  * else every 10 ms.

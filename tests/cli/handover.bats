@@ -117,6 +117,19 @@ handed_frames()
 	done
 }
 
+@test "a thread that waits is cancelled: what follows is for nobody" {
+	local python
+
+	for python in "${pythons[@]}"; do
+		# the kernel's id of a thread is in its Python state from then on
+		if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then continue; fi
+		trace "$python" gone
+		expect_line out.folded '\[handed to pt_autograd_0\];.*\]thread 1000$'
+		expect_line out.folded 'torch::autograd::Engine::thread_main;.*\]alone 2000$'
+		expect_no_line out.folded 'handed.*\]alone '
+	done
+}
+
 @test "callers in turn, threads that come and go, code at the same addresses: never the wrong one" {
 	local python case
 

@@ -178,16 +178,17 @@ int run_backward(const char *tasks, void (*function)(const char *name))
 {
 	std::istringstream words(tasks);
 	std::string word;
-	GraphTask graph;
+	auto *graph = new GraphTask; /* outlives this thread, should it be cancelled here */
 
-	graph.function = function;
+	graph->function = function;
 	while (words >> word) {
 		size_t at = word.find('@');
 
-		graph.left.emplace_back(word.substr(0, at),
-					std::stoi(word.substr(at + 1)) % DEVICES);
+		graph->left.emplace_back(word.substr(0, at),
+					 std::stoi(word.substr(at + 1)) % DEVICES);
 	}
-	if (!graph.left.empty())
-		Engine::execute(&graph);
+	if (!graph->left.empty())
+		Engine::execute(graph);
+	delete graph;
 	return 0;
 }

@@ -112,6 +112,21 @@ def case_devices_at_once():
         thread.join()
 
 
+def case_gone():
+    # the thread that waits is cancelled: what the worker does then is for nobody
+    def cancel():
+        ctypes.CDLL(None).pthread_cancel(ctypes.c_ulong(thread.ident))
+        while os.path.exists(f"/proc/self/task/{thread.native_id}"):
+            time.sleep(0.001)
+    is_over = threading.Event()
+    graph.functions["cancel"] = cancel
+    graph.functions["is_over"] = is_over.set
+    thread = threading.Thread(daemon=True, target=lambda: backward(
+        "k:thread@0 call:cancel@0 k:alone@0 k:alone@0 call:is_over@0"))
+    thread.start()
+    is_over.wait()
+
+
 def case_nvtx():
     nvtx = ctypes.CDLL("libnvToolsExt.so.1")
     nvtx.nvtxRangePushA(b"step")
