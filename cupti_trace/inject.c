@@ -534,18 +534,24 @@ void tracer_send_late(struct tracer *tracer)
 /*
  * The end of an orderly exit, for libraries that the program has loaded before this one: the last
  * moment to ask CUPTI for records, which is asked only if there may be some. Where the driver has
- * shut down by now it has refused the work before (seen with 580 on an H200).
+ * shut down by now it has refused the work before (seen with 580 on an H200). And the goodbye,
+ * where nobody has called the exit handler: in a namespace of the loader (dlmopen), which has a C
+ * library of its own.
  */
 __attribute__((destructor)) static void on_unload(void)
 {
 	struct tracer *tracer = &the_tracer;
 	struct guest guest;
 
-	if (!is_mine(tracer) || !atomic_exchange(&tracer->has_late_work, false))
+	if (!is_mine(tracer))
 		return;
 	guest_enter(&guest);
-	tracer_flush(tracer, true);
-	send_totals(tracer);
+	if (!atomic_exchange(&tracer->has_left, true)) {
+		say_goodbye(tracer);
+	} else if (atomic_exchange(&tracer->has_late_work, false)) {
+		tracer_flush(tracer, true);
+		send_totals(tracer);
+	}
 	guest_leave(&guest);
 }
 
@@ -556,6 +562,7 @@ static void on_exit_process(void)
 	if (!is_mine(&the_tracer))
 		return;
 	guest_enter(&guest);
+	atomic_store(&the_tracer.has_left, true);
 	say_goodbye(&the_tracer);
 	guest_leave(&guest);
 }

@@ -69,6 +69,7 @@ struct tracer {
 	_Atomic bool has_context, saw_device; /* a context was made, a device's record came */
 	_Atomic bool wants_devices;           /* and has not been asked for again */
 	_Atomic uint64_t void_launches;       /* not yet sent: callback_send_voids */
+	_Atomic bool has_left;                /* the exit handler was called */
 	_Atomic bool has_late_work;           /* logged after the goodbye */
 	_Atomic uint64_t code_generation;     /* dlpi_adds that the profiler knows */
 	pthread_t flusher;

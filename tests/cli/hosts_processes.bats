@@ -25,6 +25,13 @@ load hosts
 	expect stdout <<<'launches 1500'
 }
 
+@test "libcuda in several namespaces of the loader, each with a C library of its own" {
+	profile_host "$hosts/namespaces"
+	expect_launches 400
+	expect_line work '^  CUPTI.s own sums: 4 of 4 match'
+	expect_no_line stderr '^profile: '
+}
+
 @test "a program that names itself by writing over its arguments and environment" {
 	host titled 900
 }
