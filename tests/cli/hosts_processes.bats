@@ -10,6 +10,18 @@ load hosts
 	expect_no_line out.folded in_child
 }
 
+@test "handlers of fork that launch" {
+	profile_host "$hosts/fork_handlers"
+	expect_launches
+	expect_line out.folded '\[GPU_Kernel\]in_handler'
+}
+
+@test "a program that becomes another user while it launches" {
+	profile_host "$hosts/other_user"
+	expect_launches
+	expect_line stacks '^Stacks: 100\.0 % '
+}
+
 @test "vfork and posix_spawn: each child is a program of its own" {
 	profile_host "$hosts/vforked"
 	expect_launches

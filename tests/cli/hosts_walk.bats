@@ -139,3 +139,12 @@ late_work()
 	expect_equal 'ns' "$(weight_of out.folded)" $((100 * kernels))
 	if ! grep -q 'without a goodbye' stderr; then expect_line work "$all_sums_match"; fi
 }
+
+@test "stacks whose pages another thread brings" {
+	local status=0
+
+	"$hosts/paged" 1 || status=$?
+	if [ "$status" = 77 ]; then skip 'the kernel refuses userfaultfd'; fi
+	host paged 630
+	expect_line stacks '^Stacks: 100\.0 % '
+}
