@@ -351,6 +351,13 @@ static void send_device(const struct sending *s, const struct cupti_abi_device *
 		e->compute_instance = d->compute_instance_id;
 	}
 	memcpy(e->uuid, e->is_mig ? d->mig_uuid : d->uuid, sizeof(e->uuid));
+	e->limits = (struct gpu_limits){.multiprocessors = d->multiprocessors,
+					.warps = d->max_warps,
+					.blocks = d->max_blocks,
+					.registers = d->max_registers,
+					.shared_bytes = d->max_shared_memory,
+					.major = d->compute_capability_major,
+					.minor = d->compute_capability_minor};
 	sink_put(s->sink, &event);
 }
 

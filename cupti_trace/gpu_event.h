@@ -300,12 +300,20 @@ struct gpu_event_wait {
  */
 #define GPU_DEVICE_MAX_ID 256u
 #define GPU_UUID_BYTES 16
+
+/* What a multiprocessor of the device holds at once; all 0: not known. */
+struct gpu_limits {
+	uint32_t multiprocessors; /* of the device */
+	uint32_t warps, blocks, registers, shared_bytes;
+	uint32_t major, minor; /* compute capability */
+};
 struct gpu_event_device {
 	uint32_t id;     /* as operations have it; below GPU_DEVICE_MAX_ID */
 	uint32_t is_mig; /* 1: a MIG instance, of which the two ids hold */
 	uint32_t gpu_instance, compute_instance;
 	uint8_t uuid[GPU_UUID_BYTES]; /* of the GPU, or of the MIG instance; all 0: not known */
 	const char *name;
+	struct gpu_limits limits;
 };
 
 /*

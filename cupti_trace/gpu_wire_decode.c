@@ -430,6 +430,23 @@ static void get_uuid(struct reader *r, const char *key, uint8_t out[GPU_UUID_BYT
 		out[i] = (uint8_t)(hex_digit(r, text[2 * i]) << 4 | hex_digit(r, text[2 * i + 1]));
 }
 
+static void get_limits(struct reader *r, struct gpu_limits *l)
+{
+	uint64_t v[7];
+
+	get_array(r, "sm", v, 7, UINT32_MAX);
+	if (r->bad)
+		return;
+	*l = (struct gpu_limits){.multiprocessors = (uint32_t)v[0],
+				 .warps = (uint32_t)v[1],
+				 .blocks = (uint32_t)v[2],
+				 .registers = (uint32_t)v[3],
+				 .shared_bytes = (uint32_t)v[4],
+				 .major = (uint32_t)v[5],
+				 .minor = (uint32_t)v[6]};
+	r->bad = l->multiprocessors == 0;
+}
+
 static void get_device(struct reader *r, struct gpu_event_device *e)
 {
 	uint64_t mig[2] = {0};
@@ -443,6 +460,8 @@ static void get_device(struct reader *r, struct gpu_event_device *e)
 	e->compute_instance = (uint32_t)mig[1];
 	if (member(r, "u"))
 		get_uuid(r, "u", e->uuid);
+	if (member(r, "sm"))
+		get_limits(r, &e->limits);
 }
 
 static void get_context(struct reader *r, struct gpu_event_context *e)

@@ -361,6 +361,12 @@ static void put_device(struct line *l, const struct gpu_event_device *e)
 	put_string(l, "n", e->name, 600);
 	if (e->is_mig)
 		put_array(l, "mig", (uint64_t[]){e->gpu_instance, e->compute_instance}, 2);
+	if (e->limits.multiprocessors)
+		put_array(l, "sm",
+			  (uint64_t[]){e->limits.multiprocessors, e->limits.warps, e->limits.blocks,
+				       e->limits.registers, e->limits.shared_bytes, e->limits.major,
+				       e->limits.minor},
+			  7);
 	if (memcmp(e->uuid, none, sizeof(none)) == 0)
 		return;
 	put_key(l, "u");

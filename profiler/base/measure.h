@@ -23,7 +23,8 @@ struct measure {
 	bool waits;            /* time in calls that wait for the GPU, too */
 	/* what launch stacks may take of a thread's time, in thousandths of a percent; 0: all */
 	uint32_t max_overhead;
-	bool devices; /* their names, and which contexts are MPS clients */
+	bool launch_shapes; /* of kernels, as a table */
+	bool devices;       /* their names, and which contexts are MPS clients */
 };
 
 /* The time that a CPU sample stands for at this frequency; 0: there are none. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/compare.h"
+#include "profiler/report/figures_report.h"
 #include "profiler/report/gpu_table.h"
 #include "profiler/report/strict.h"
 #include "profiler/report/summary.h"
@@ -17,7 +18,8 @@
 
 unsigned int deliver_needs(const struct options *o)
 {
-	return outputs_need(o->outputs, o->output_count) | view_needs(&o->view);
+	return outputs_need(o->outputs, o->output_count) | view_needs(&o->view) |
+	       (o->measure.launch_shapes ? NEEDS_TIMELINE : 0);
 }
 
 unsigned int deliver_wants(const struct options *o)
@@ -296,6 +298,7 @@ static void report_top(struct log *log, const struct options *o, const struct re
 		top_report(&loud, result, TOP_FULL, top_width());
 	else if (isatty(STDERR_FILENO) && log->level >= LOG_NORMAL)
 		top_report(log, result, TOP_SHORT, top_width());
+	figures_report(o->report ? &loud : log, result, top_width());
 }
 
 /* --baseline. 0, or the status to exit with. */
@@ -317,7 +320,8 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	int status;
 
 	spare_begin(&d.run, result);
-	spare_begin(&d.shown, result);
+	d.run.result.totals.measure.launch_shapes |= o->measure.launch_shapes;
+	spare_begin(&d.shown, &d.run.result);
 	if (view_changes(&o->view)) {
 		view = new_view(log, o, outputs, &d, memory);
 		if (!view)

@@ -236,6 +236,12 @@ const struct option_entry option_table[] = {
 	 .is_of_run = true,
 	 .topic = TOPIC_WAITS,
 	 .text = "show time that threads wait for the GPU, and for what"},
+	{.id = OPT_LAUNCH_SHAPES,
+	 .name = "launch-shapes",
+	 .topic = TOPIC_GPU,
+	 .text = "how much of the GPU each kernel's launch can use",
+	 .more = "A table of grids, blocks, theoretical occupancy and waves, with what could be "
+		 "better and who launched it: on stderr, in .json and in .html."},
 	/* ---- stacks and names ---- */
 	{.id = OPT_NAMES,
 	 .name = "names",

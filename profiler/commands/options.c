@@ -392,6 +392,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return true;
 	case OPT_MAX_OVERHEAD:
 		return set_max_overhead(o, argument);
+	case OPT_LAUNCH_SHAPES:
+		o->measure.launch_shapes = true;
+		return true;
 	case OPT_WAITS:
 		o->measure.waits = true;
 		return true;

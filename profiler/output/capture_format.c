@@ -26,13 +26,24 @@ static const struct capture_column processes[] = {
 	COLUMN(capture_process, id), COLUMN(capture_process, pid), COLUMN(capture_process, name)};
 static const struct capture_column threads[] = {
 	COLUMN(capture_thread, process), COLUMN(capture_thread, tid), COLUMN(capture_thread, name)};
-static const struct capture_column devices[] = {
-	COLUMN(capture_device, process),      COLUMN(capture_device, id),
-	COLUMN(capture_device, is_used),      COLUMN(capture_device, is_described),
-	COLUMN(capture_device, is_mig),       COLUMN(capture_device, is_mps),
-	COLUMN(capture_device, gpu_instance), COLUMN(capture_device, compute_instance),
-	COLUMN(capture_device, name),         COLUMN(capture_device, uuid[0]),
-	COLUMN(capture_device, uuid[1])};
+static const struct capture_column devices[] = {COLUMN(capture_device, process),
+						COLUMN(capture_device, id),
+						COLUMN(capture_device, is_used),
+						COLUMN(capture_device, is_described),
+						COLUMN(capture_device, is_mig),
+						COLUMN(capture_device, is_mps),
+						COLUMN(capture_device, gpu_instance),
+						COLUMN(capture_device, compute_instance),
+						COLUMN(capture_device, name),
+						COLUMN(capture_device, uuid[0]),
+						COLUMN(capture_device, uuid[1]),
+						COLUMN(capture_device, limits.multiprocessors),
+						COLUMN(capture_device, limits.warps),
+						COLUMN(capture_device, limits.blocks),
+						COLUMN(capture_device, limits.registers),
+						COLUMN(capture_device, limits.shared_bytes),
+						COLUMN(capture_device, limits.major),
+						COLUMN(capture_device, limits.minor)};
 static const struct capture_column rows[] = {COLUMN(row, kind),  DELTA(row, stack),
 					     COLUMN(row, place), COLUMN(row, count),
 					     COLUMN(row, ns),    COLUMN(row, bytes)};
@@ -230,5 +241,6 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.processes.lost_threads),
 	NUMBER(totals.measure.unified_memory),
 	NUMBER(ledger.gpu.unwatched),
+	NUMBER(totals.measure.launch_shapes),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -68,6 +68,7 @@ struct capture_device {
 	uint32_t process, id, is_used, is_described, is_mig, is_mps, gpu_instance, compute_instance,
 		name;
 	uint64_t uuid[2]; /* in the machine's byte order */
+	struct gpu_limits limits;
 };
 
 /* ---- how structs become columns ---- */

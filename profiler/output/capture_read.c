@@ -218,7 +218,8 @@ static void add_device(struct profile_capture *c, const struct capture_device *d
 				.is_mig = d->is_mig,
 				.is_mps = d->is_mps,
 				.gpu_instance = d->gpu_instance,
-				.compute_instance = d->compute_instance};
+				.compute_instance = d->compute_instance,
+				.limits = d->limits};
 	const char *name = name_of(c, d->name);
 
 	snprintf(device.name, sizeof(device.name), "%s", name);

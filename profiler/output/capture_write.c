@@ -250,7 +250,8 @@ static void put_devices(struct writing *w)
 						.is_mps = d->is_mps,
 						.gpu_instance = d->gpu_instance,
 						.compute_instance = d->compute_instance,
-						.name = text_number(w, d->name)};
+						.name = text_number(w, d->name),
+						.limits = d->limits};
 
 		memcpy(device.uuid, d->uuid, sizeof(device.uuid));
 		put(w, CAPTURE_DEVICES, &device);

@@ -3,7 +3,7 @@
  * A page (html/) with the result as its data, which html/data.js reads. The data is numbers and
  * texts (deflated.h), in tables; a table is its number of rows and then one column after the other.
  *
- *	format      4
+ *	format      5
  *	texts       their lengths; then all of them
  *	            A text is a number in this table plus 1, 0 for none.
  *	facts       text (what), number
@@ -18,6 +18,8 @@
  *	devices     process, number, label, name
  *	places      process, thread, device, context, stream: plus 1, 0 for unknown
  *	rows        stack minus that of the row before, kind, place plus 1, count, ns, bytes
+ *	tables      their number; of each its key and title as texts, how many rows are left out,
+ *	            its columns (label, enum figure_kind), and its rows (texts, frames, numbers)
  *
  * Only stacks, frames and places of rows and of the timeline's records are there, equal ones once.
  * The timeline follows (html_timeline.h).
@@ -36,11 +38,12 @@
 #include "profiler/output/html_timeline.h"
 #include "profiler/output/named_stacks.h"
 #include "profiler/profile/digest.h"
+#include "profiler/profile/figures.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/intern.h"
 
-#define DATA_FORMAT 4
+#define DATA_FORMAT 5
 #define NONE UINT32_MAX
 
 /* The page up to its data, in .rodata by html_blob.S. */
@@ -85,6 +88,7 @@ struct page {
 	uint32_t place_count;
 	uint32_t *row_order; /* by stack */
 	struct html_timeline *timeline;
+	struct figures_list figures;
 };
 
 /* ---- texts ---- */
@@ -453,6 +457,48 @@ static void write_rows(const struct page *p, struct deflated *data)
 	COLUMN(data, count, rows[order[i]].bytes);
 }
 
+static uint64_t figure_number(struct page *p, enum figure_kind kind, union figure cell)
+{
+	if (figure_is_text(kind))
+		return add_text(p, cell.text);
+	return kind == FIGURE_FRAME ? number_of_frame(p, (uint32_t)cell.number) : cell.number;
+}
+
+/* Their texts and frames, ahead of writing. */
+static void add_figures(struct page *p)
+{
+	for (uint32_t t = 0; t < p->figures.count; t++) {
+		const struct figures *f = p->figures.tables[t];
+
+		add_text(p, f->key);
+		add_text(p, f->title);
+		for (uint32_t c = 0; c < f->column_count; c++) {
+			add_text(p, f->columns[c].label);
+			for (uint32_t i = 0; i < f->count; i++)
+				figure_number(p, f->columns[c].kind, figures_row(f, i)[c]);
+		}
+	}
+}
+
+static void write_figures(struct page *p, struct deflated *data)
+{
+	deflated_number(data, p->figures.count);
+	for (uint32_t t = 0; t < p->figures.count; t++) {
+		const struct figures *f = p->figures.tables[t];
+
+		deflated_number(data, add_text(p, f->key));
+		deflated_number(data, add_text(p, f->title));
+		deflated_number(data, f->left_out);
+		deflated_number(data, f->column_count);
+		COLUMN(data, f->column_count, add_text(p, f->columns[i].label));
+		COLUMN(data, f->column_count, f->columns[i].kind);
+		deflated_number(data, f->count);
+		for (uint32_t c = 0; c < f->column_count; c++)
+			COLUMN(data, f->count,
+			       figure_number(p, f->columns[c].kind, figures_row(f, i)[c]));
+	}
+}
+
 static int write_page(struct page *p, FILE *out, const uint32_t *labels)
 {
 	struct deflated *data;
@@ -469,6 +515,7 @@ static int write_page(struct page *p, FILE *out, const uint32_t *labels)
 	write_stacks(p, data);
 	write_places(p, data, labels);
 	write_rows(p, data);
+	write_figures(p, data);
 	err = deflated_finish(data);
 	if (!err)
 		err = html_timeline_write(p->timeline, p->stack_numbers, p->place_numbers, out);
@@ -522,6 +569,7 @@ static void release(struct page *p)
 	free(p->places);
 	free(p->row_order);
 	html_timeline_free(p->timeline);
+	figures_release(&p->figures);
 }
 
 /*
@@ -585,6 +633,10 @@ static int write_html(const struct result *result, const struct writer_options *
 
 	(void)options; /* in ns, whatever the unit */
 	*written = written_in_ns(result);
+	err = figures_of(result, &p.figures);
+	if (err)
+		goto out;
+	err = -ENOMEM;
 	if (!allocate(&p))
 		goto out;
 	add_facts(&p, written);
@@ -592,6 +644,8 @@ static int write_html(const struct result *result, const struct writer_options *
 	add_stacks(&p);
 	if (!p.failed)
 		add_sites(&p);
+	if (!p.failed)
+		add_figures(&p);
 	add_places(&p);
 	if (p.failed || !add_place_names(&p, &labels, &label_numbers) || !order_rows(&p) ||
 	    p.failed)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include "profiler/output/json.h"
 #include "profiler/profile/digest.h"
+#include "profiler/profile/figures.h"
 #include "profiler/profile/work_names.h"
 
 #define VERSION 1
@@ -150,11 +151,52 @@ static void put_run(struct json *j, const struct totals *t)
 	put_number(j, "pipe_bytes", t->ledger->cost.pipe_bytes);
 }
 
+static void put_figure(struct json *j, const struct result *r, const struct figure_column *column,
+		       union figure cell)
+{
+	if (column->kind == FIGURE_FRAME)
+		put_text(j, column->key, r->frames[cell.number].name);
+	else if (figure_is_text(column->kind))
+		put_text(j, column->key, cell.text);
+	else
+		put_number(j, column->key, cell.number);
+}
+
+/* The tables that were asked for: each a list of objects by its columns' keys. */
+static int put_figures(struct json *j, const struct result *r)
+{
+	struct figures_list list;
+	int err = figures_of(r, &list);
+
+	for (uint32_t t = 0; t < list.count; t++) {
+		const struct figures *f = list.tables[t];
+
+		begin_list(j, f->key);
+		for (uint32_t i = 0; i < f->count; i++) {
+			json_break_line(j);
+			json_open_object(j);
+			for (uint32_t c = 0; c < f->column_count; c++)
+				put_figure(j, r, &f->columns[c], figures_row(f, i)[c]);
+			json_close_object(j);
+		}
+		json_close_array(j);
+	}
+	for (uint32_t t = 0; t < list.count; t++) {
+		char key[64];
+
+		snprintf(key, sizeof(key), "%s_left_out", list.tables[t]->key);
+		put_number(j, key, list.tables[t]->left_out);
+	}
+	figures_release(&list);
+	return err;
+}
+
 static int write_summary(const struct result *result, const struct writer_options *options,
 			 FILE *out, struct written *written)
 {
 	struct digest *d = digest_new(result);
 	struct json j = json_begin(out);
+	int err;
 
 	(void)options;
 	*written = written_in_ns(result);
@@ -171,11 +213,12 @@ static int write_summary(const struct result *result, const struct writer_option
 	put_table(&j, "launch_sites", "operations", &d->sites);
 	put_table(&j, "functions", "samples", &d->functions);
 	put_table(&j, "waits", NULL, &d->waits);
+	err = put_figures(&j, result);
 	put_losses(&j, result->totals.ledger, result->unnamed.not_kept);
 	json_close_object(&j);
 	json_end(&j);
 	digest_free(d);
-	return ferror(out) ? -EIO : 0;
+	return err ? err : ferror(out) ? -EIO : 0;
 }
 
 const struct writer json_summary_writer = {.name = "json",

@@ -80,6 +80,7 @@ int devices_describe(struct devices *d, uint32_t process, const struct gpu_event
 	device->is_mig = event->is_mig != 0;
 	device->gpu_instance = event->gpu_instance;
 	device->compute_instance = event->compute_instance;
+	device->limits = event->limits;
 	memcpy(device->uuid, event->uuid, sizeof(device->uuid));
 	copy_name(device->name, sizeof(device->name), event->name);
 	return 0;

@@ -32,6 +32,7 @@ struct device {
 	uint32_t gpu_instance, compute_instance;
 	uint8_t uuid[GPU_UUID_BYTES]; /* all 0: unknown */
 	char name[DEVICE_NAME_BYTES];
+	struct gpu_limits limits;
 };
 
 /* Zero-initialised is empty. */

@@ -80,6 +80,25 @@ const PAGES = {
 			{stack: 5, kind: 1, place: 2, ns: 100, count: 10},
 			{stack: 6, kind: 1, place: 2, ns: 40, bytes: 4000},
 		],
+		figures: [
+			{
+				key: "launch_shapes",
+				title: "Launch shapes",
+				leftOut: 3,
+				columns: [
+					{label: "Calls", kind: 2},
+					{label: "Time", kind: 3},
+					{label: "Occupancy", kind: 5},
+					{label: "Waves", kind: 6},
+					{label: "Kernel", kind: 1},
+					{label: "Advice", kind: 7},
+				],
+				rows: [
+					[1, 100, 500, 1250, 4, "<img src=x onerror=alert(1)>"],
+					[2, 7, 1000, 10, 4, ""],
+				],
+			},
+		],
 	},
 	mine: {
 		facts: {"elapsed ns": 1000, "shown to ns": 1000},
@@ -529,6 +548,19 @@ test("every table; a row leads to its frame", async () => {
 		"60 ns",
 		"30.0 %",
 	]);
+	await click("Launch shapes");
+	assert.deepEqual((await texts(".table tbody td")).slice(0, 6), [
+		"gemm<float, 64>(float*)",
+		"1",
+		"100 ns",
+		"50.0 %",
+		"1.25",
+		"<img src=x onerror=alert(1)>",
+	]);
+	assert.match((await texts(".table")).join(), /3 more rows left out/);
+	await browser.open(address("empty", "#view=tables&table=launch_shapes"));
+	assert.match((await texts(".table")).join(), /No GPU kernels are in the profile/);
+	await browser.open(address("small", "#view=tables&table=functions"));
 	await browser.evaluate('document.querySelector("thead button").click()');
 	assert.equal(
 		await browser.evaluate('document.querySelector("th[aria-sort]").textContent'),

@@ -23,6 +23,7 @@ export function encodeProfile({
 	devices = [],
 	places = [],
 	rows = [],
+	figures = [],
 }) {
 	const texts = [],
 		numbers = new Map(),
@@ -101,9 +102,28 @@ export function encodeProfile({
 		r => r.bytes ?? 0,
 	);
 
+	// {key, title, leftOut, columns: [{label, kind}], rows of cells}
+	number(figures.length);
+	for (const figure of figures) {
+		number(text(figure.key));
+		number(text(figure.title));
+		number(figure.leftOut ?? 0);
+		table(
+			figure.columns,
+			c => text(c.label),
+			c => c.kind,
+		);
+		table(
+			figure.rows,
+			...figure.columns.map(
+				(c, i) => row => (typeof row[i] === "number" ? row[i] : text(row[i])),
+			),
+		);
+	}
+
 	const head = [];
 
-	encodeNumber(head, 4);
+	encodeNumber(head, 5);
 	encodeNumber(head, texts.length);
 	texts.forEach(value => encodeNumber(head, value.length));
 	chunks.push(Buffer.from(head), ...texts, Buffer.from(body));

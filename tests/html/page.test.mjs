@@ -768,6 +768,31 @@ test("draw: boxes cover the row, small ones are one", () => {
 	assert.equal(ancestor(graph, 2, 50), 0);
 });
 
+test("data: tables beside the profile", () => {
+	const figure = {
+		key: "launch_shapes",
+		title: "Launch shapes",
+		leftOut: 2,
+		columns: [
+			{label: "Kernel", kind: 1},
+			{label: "Advice", kind: 7},
+			{label: "Time", kind: 3},
+		],
+		rows: [
+			[1, "more blocks", 2 ** 53],
+			[0, "", 0],
+		],
+	};
+	const frames = [{name: "f"}, {name: "g"}];
+
+	assert.deepEqual(readProfile(encodeProfile({frames, figures: [figure, figure]})).figures, [
+		figure,
+		figure,
+	]);
+	figure.rows[0][0] = 2;
+	assert.throws(() => readProfile(encodeProfile({frames, figures: [figure]})), /no frame/);
+});
+
 test("draw: shades are stable and colours valid", () => {
 	assert.equal(shadeOf("f"), shadeOf("f"));
 	assert.equal(shiftColour("#102030", 1), "#ffffff");

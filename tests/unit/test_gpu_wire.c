@@ -152,6 +152,7 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->device.compute_instance, b->device.compute_instance);
 		assert_memory_equal(a->device.uuid, b->device.uuid, sizeof(a->device.uuid));
 		assert_same_string(a->device.name, b->device.name);
+		assert_memory_equal(&a->device.limits, &b->device.limits, sizeof(a->device.limits));
 		break;
 	case GPU_EVENT_CONTEXT:
 		assert_int_equal(a->context.id, b->context.id);
@@ -503,6 +504,9 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			.is_mig = prng_chance(p, 50),
 			.name = random_string(p, r->strings[0], sizeof(r->strings[0])),
 		};
+		if (prng_chance(p, 50))
+			e->device.limits = (struct gpu_limits){u32(p) | 1, u32(p), u32(p), u32(p),
+							       u32(p),     u32(p), u32(p)};
 		if (e->device.is_mig) {
 			e->device.gpu_instance = u32(p);
 			e->device.compute_instance = u32(p);
@@ -1101,6 +1105,10 @@ static void devices_are_checked(void **state)
 		"{\"t\":\"device\",\"n\":\"x\"}",
 		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"mig\":3}",
 		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"mig\":[3]}",
+		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"sm\":[1,2,3,4,5,6]}",
+		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"sm\":[0,2,3,4,5,6,7]}",
+		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"sm\":[1,2,3,4,5,6,4294967296]}",
+		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"sm\":[1,2,3,4,5,6,-7]}",
 		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"mig\":[3,4294967296]}",
 		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"u\":\"\"}",
 		"{\"t\":\"device\",\"i\":0,\"n\":\"x\",\"u\":\"00112233445566778899aabbccddee\"}",

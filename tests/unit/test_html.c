@@ -86,7 +86,7 @@ static struct page write_page(const struct made_result *m)
 	p.timeline_parts = 0;
 	while ((end = strstr(end + 1, TIMELINE)))
 		p.timeline_parts++;
-	assert_int_equal(unpack_number(&p.data), 4); /* the format */
+	assert_int_equal(unpack_number(&p.data), 5); /* the format */
 	read_texts(&p);
 	p.facts = read_table(&p, 2);
 	p.losses = read_table(&p, 2);
@@ -97,6 +97,7 @@ static struct page write_page(const struct made_result *m)
 	p.devices = read_table(&p, 4);
 	p.places = read_table(&p, 5);
 	p.rows = read_table(&p, 6);
+	assert_int_equal(unpack_number(&p.data), 0); /* tables beside the profile */
 	assert_int_equal(p.data.at, p.data.size);
 	return p;
 }

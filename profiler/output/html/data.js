@@ -7,7 +7,7 @@ export const ROW_CPU = 0,
 	ROW_CALL = 3,
 	ROW_KINDS = 4;
 export const UNKNOWN = -1;
-const FORMAT = 4;
+const FORMAT = 5;
 
 function decodeBase64(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -84,6 +84,40 @@ function readFacts(reader, texts) {
 	const values = reader.column(count, Float64Array);
 
 	return Array.from(names, (name, i) => [texts[name - 1], values[i]]);
+}
+
+// The order of enum figure_kind in profiler/profile/figures.h.
+export const FIGURE_TEXT = 0,
+	FIGURE_FRAME = 1,
+	FIGURE_COUNT = 2,
+	FIGURE_TIME = 3,
+	FIGURE_BYTES = 4,
+	FIGURE_SHARE = 5,
+	FIGURE_THOUSANDTHS = 6,
+	FIGURE_NOTE = 7;
+
+// Tables beside the profile: {key, title, leftOut, columns: [{label, kind}], rows}, each row a list
+// of its cells.
+function readFigures(reader, text, frameCount) {
+	return Array.from({length: reader.number()}, () => {
+		const key = text(reader.number()),
+			title = text(reader.number()),
+			leftOut = reader.number(),
+			count = reader.number();
+		const labels = Array.from(reader.column(count, Uint32Array), text),
+			kinds = reader.column(count, Uint8Array);
+		const rows = Array.from({length: reader.number()}, () => []);
+
+		for (const kind of kinds)
+			for (const row of rows) {
+				const number = reader.number();
+
+				if (kind === FIGURE_FRAME && number >= frameCount)
+					throw new Error("a table refers to no frame");
+				row.push([FIGURE_TEXT, FIGURE_NOTE].includes(kind) ? text(number) : number);
+			}
+		return {key, title, leftOut, columns: labels.map((label, i) => ({label, kind: kinds[i]})), rows};
+	});
 }
 
 // What frames are to users who look for their own code: the order of enum code_role in
@@ -232,11 +266,13 @@ export function readProfile(bytes) {
 			rows.place[i] >= places.count
 		)
 			throw new Error("a row refers to nothing");
+	const figures = readFigures(reader, text, frames.count);
+
 	if (!reader.isAtEnd()) throw new Error("the data goes on after its end");
 	for (const fact of ["version", "command", "shown"])
 		if (facts.has(fact)) facts.set(fact, text(facts.get(fact)));
 	addPackages(frames);
-	return {facts, losses, frames, stacks, processes, threads, devices, places, rows};
+	return {facts, losses, frames, stacks, processes, threads, devices, places, rows, figures};
 }
 
 export function unpackBytes(text) {

@@ -33,7 +33,16 @@ const CHOICES = {
 	inverted: ["", "1"],
 	bottom: ["", "1"],
 	my: ["", "1"],
-	table: ["kernels", "copies", "functions", "sites", "threads", "streams"],
+	table: [
+		"kernels",
+		"copies",
+		"functions",
+		"sites",
+		"threads",
+		"streams",
+		// where the run has them
+		"launch_shapes",
+	],
 };
 
 // "FROM..TO" as two numbers, the smaller first; null: it says nothing.

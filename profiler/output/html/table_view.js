@@ -11,6 +11,16 @@ import {
 	plural,
 } from "./format.js";
 import {KINDS} from "./kinds.js";
+import {
+	FIGURE_BYTES,
+	FIGURE_COUNT,
+	FIGURE_FRAME,
+	FIGURE_NOTE,
+	FIGURE_SHARE,
+	FIGURE_TEXT,
+	FIGURE_THOUSANDTHS,
+	FIGURE_TIME,
+} from "./data.js";
 import {placeOfFrame} from "./details.js";
 import {
 	tableFunctions,
@@ -59,6 +69,42 @@ const share = (of, key = "share", label = "Share") => ({
 	value: row => row[of],
 	of,
 });
+
+// How a cell of a table beside the profile is shown, by its kind.
+const FIGURES = {
+	[FIGURE_TEXT]: text => clip(text, CELL_LENGTH),
+	[FIGURE_NOTE]: text => clip(text, CELL_LENGTH),
+	[FIGURE_COUNT]: formatCount,
+	[FIGURE_TIME]: ns => (ns > 0 ? formatTime(ns) : "–"),
+	[FIGURE_BYTES]: bytes => (bytes > 0 ? formatBytes(bytes) : "–"),
+	[FIGURE_SHARE]: permille => `${(permille / 10).toFixed(1)} %`,
+	[FIGURE_THOUSANDTHS]: number => (number / 1000).toFixed(2),
+};
+
+// A table of the data as one of this view's. The frame that a row leads to comes first.
+function describeFigures(figure, name) {
+	const at = figure.columns.findIndex(column => column.kind === FIGURE_FRAME);
+	const columns = figure.columns.map(({label, kind}, i) => ({
+		key: String(i),
+		label,
+		isText: [FIGURE_TEXT, FIGURE_NOTE].includes(kind),
+		style: kind === FIGURE_NOTE ? "long" : "word",
+		value: row => row.cells[i],
+		show: row => FIGURES[kind](row.cells[i]),
+	}));
+
+	if (at >= 0) columns.unshift({...name(columns.splice(at, 1)[0].label), style: "wide"});
+	return {
+		label: figure.title,
+		columns,
+		rows: () =>
+			figure.rows.map(cells => (at >= 0 ? {frame: cells[at], cells} : {cells})),
+		searched: row => row.cells.join(" "),
+		leftOut: figure.leftOut,
+		sort: String(figure.columns.findIndex(({kind}) => [FIGURE_TIME, FIGURE_BYTES].includes(kind))),
+		none: `${figure.title}: none`,
+	};
+}
 
 export function makeTableView(app) {
 	const {frames} = app.profile;
@@ -194,6 +240,8 @@ export function makeTableView(app) {
 		},
 	};
 
+	for (const figure of app.profile.figures ?? []) TABLES[figure.key] = describeFigures(figure, name);
+
 	function matches(table, row) {
 		if (row.frame !== undefined) return !app.matches || app.matches[row.frame];
 		return !app.search || app.search.test(table.searched(row));
@@ -212,6 +260,7 @@ export function makeTableView(app) {
 	}
 
 	function select(table, row) {
+		if (!table.select && row.frame === undefined) return;
 		app.set(
 			table.select
 				? {...table.select(row), view: "flame", zoom: "", frame: ""}
@@ -228,7 +277,7 @@ export function makeTableView(app) {
 			swatch.style.backgroundColor = app.colour(kind);
 			return make(
 				"td",
-				{class: "text named"},
+				{class: `text named ${column.style ?? ""}`},
 				swatch,
 				make("button", {
 					type: "button",
@@ -247,7 +296,10 @@ export function makeTableView(app) {
 			bar.style.width = `calc((100% - 20px) * ${whole > 0 ? Math.min(row[column.of] / whole, 1) : 0})`;
 			return make("td", {class: "share"}, formatShare(row[column.of], whole), bar);
 		}
-		return make("td", {class: column.isText ? "text short" : null, text: column.show(row)});
+		return make("td", {
+			class: column.isText ? `text ${column.style ?? "short"}` : null,
+			text: column.show(row),
+		});
 	}
 
 	function makeHead(columns, sorted, isUp) {
@@ -286,7 +338,7 @@ export function makeTableView(app) {
 
 	function update() {
 		const {state} = app,
-			table = TABLES[state.table],
+			table = TABLES[state.table] ?? TABLES.kernels,
 			key = [app.filterKey, state.table, state.q, state.sort].join("|");
 		const all = table.rows(),
 			whole = table.whole
@@ -358,6 +410,13 @@ export function makeTableView(app) {
 								: `${table.none}, or the filter hides them.`,
 					}),
 		);
+		if (table.leftOut > 0)
+			area.append(
+				make("div", {
+					class: "more",
+					text: `${plural(table.leftOut, "more row")} left out of the report.`,
+				}),
+			);
 		if (rows.length > shown)
 			area.append(
 				make("div", {class: "more", text: `${plural(rows.length - shown, "more row")}.`}),

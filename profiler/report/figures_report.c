@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/report/figures_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "profiler/profile/figures.h"
+#include "profiler/report/quantity.h"
+#include "profiler/report/top.h"
+
+#define LINES 10
+#define TEXT_LEAST 24 /* columns for what is last */
+
+static const char *cell_text(char text[QUANTITY_BYTES], const struct result *r,
+			     const struct figure_column *column, union figure cell)
+{
+	const struct frame_info *frame;
+
+	switch (column->kind) {
+	case FIGURE_TEXT:
+	case FIGURE_NOTE:
+		return cell.text;
+	case FIGURE_FRAME:
+		frame = &r->frames[cell.number];
+		return frame->class == CLASS_PYTHON ? frame->name : frame->short_name;
+	case FIGURE_TIME:
+		return time_text(text, (double)cell.number);
+	case FIGURE_BYTES:
+		return bytes_text(text, cell.number);
+	case FIGURE_SHARE:
+		snprintf(text, QUANTITY_BYTES, "%.1f %%", (double)cell.number / 10);
+		return text;
+	case FIGURE_THOUSANDTHS:
+		snprintf(text, QUANTITY_BYTES, "%.2f", (double)cell.number / 1000);
+		return text;
+	case FIGURE_COUNT:
+		break;
+	}
+	snprintf(text, QUANTITY_BYTES, "%" PRIu64, cell.number);
+	return text;
+}
+
+/* One line of the table: `row` NULL for its head. */
+static void print_line(struct log *log, const struct result *r, const struct figures *f,
+		       const union figure *row, unsigned int width)
+{
+	char line[1024] = "", number[QUANTITY_BYTES];
+	unsigned int used = 0;
+
+	for (uint32_t i = 0; i < f->column_count; i++) {
+		const struct figure_column *c = &f->columns[i];
+		const char *text = row ? cell_text(number, r, c, row[i]) : c->label;
+
+		if (c->width == 0 || c->kind == FIGURE_NOTE)
+			continue;
+		if (c->width == UINT8_MAX) {
+			unsigned int left = width > used + TEXT_LEAST ? width - used : TEXT_LEAST;
+			int bytes = top_fitting(text, left);
+
+			log_line(log, "%s   %.*s%s", line, bytes, text,
+				 text[bytes] ? "\xe2\x80\xa6" : "");
+			return;
+		}
+		if (used + c->width + 2 < sizeof(line))
+			used += (unsigned int)snprintf(line + used, sizeof(line) - used, " %*.*s",
+						       c->width, c->width, text);
+	}
+	log_line(log, "%s", line);
+}
+
+static void print_notes(struct log *log, const struct figures *f, const union figure *row,
+			unsigned int width)
+{
+	for (uint32_t i = 0; i < f->column_count; i++) {
+		int bytes;
+
+		if (f->columns[i].kind != FIGURE_NOTE || !row[i].text[0])
+			continue;
+		bytes = top_fitting(row[i].text, 2 * width);
+		log_line(log, "             %s: %.*s%s", f->columns[i].label, bytes, row[i].text,
+			 row[i].text[bytes] ? "\xe2\x80\xa6" : "");
+	}
+}
+
+void figures_report(struct log *log, const struct result *result, unsigned int width)
+{
+	struct figures_list list;
+	int err = figures_of(result, &list);
+
+	for (uint32_t i = 0; i < list.count; i++) {
+		const struct figures *f = list.tables[i];
+		uint64_t more = f->left_out;
+
+		log_line(log, "%s:%s", f->title, f->count + more ? "" : " none");
+		if (f->count)
+			print_line(log, result, f, NULL, width);
+		for (uint32_t row = 0; row < f->count; row++) {
+			if (row >= LINES) {
+				more += f->count - row;
+				break;
+			}
+			print_line(log, result, f, figures_row(f, row), width);
+			print_notes(log, f, figures_row(f, row), width);
+		}
+		if (more)
+			log_line(log, "             (%" PRIu64 " more)", more);
+	}
+	if (err)
+		log_warn(log, "a table of the report could not be made: %s", strerror(-err));
+	figures_release(&list);
+}

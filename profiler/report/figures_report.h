@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tables beside the profile (figures.h) as text: ten rows each, with their notes below them.
+ */
+#ifndef PROFILER_REPORT_FIGURES_REPORT_H
+#define PROFILER_REPORT_FIGURES_REPORT_H
+
+#include "profiler/base/log.h"
+#include "profiler/profile/result.h"
+
+/* `width`: columns of the terminal; what is last in a row is cut to it. */
+void figures_report(struct log *log, const struct result *result, unsigned int width);
+
+#endif

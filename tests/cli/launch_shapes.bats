@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# --launch-shapes: how much of the GPU each launch can use, in the report, .json and .html.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	workload=$workloads/launch_shapes
+}
+
+# shape FIELD KERNEL: of the summary
+shape()
+{
+	python3 -c '
+import json, sys
+for shape in json.load(open("out.json"))["launch_shapes"]:
+    if sys.argv[2] in shape["kernel"]:
+        print(shape[sys.argv[1]])' "$1" "$2"
+}
+
+@test "grids, occupancy and waves, and what could be better where" {
+	needs_command python3
+	run_profile -gpu-only --launch-shapes -o out.json -o out.html "$workload" 10
+	expect_status 0
+	expect_line stderr '^Launch shapes:$'
+	expect_line stderr '^ +10 +10\.000 ms +25\.0 % +4x8 +16x16 +100\.0 % +0\.03 +tiny_kernel'
+	expect_line stderr 'Advice: 100 of 132 multiprocessors have no block: '
+	expect_line stderr 'Launched by: launch_tiny < main <'
+	expect_line stderr 'Advice: the last wave has 1 of 1056 blocks, so 50 % of the GPU idles: '
+	expect_line stderr 'Launched by: launch_tail < main <'
+	expect_line stderr "Advice: 31 of the 64 threads of a block's warps do nothing: "
+	expect_equal calls "$(shape calls tail)" 10
+	expect_equal blocks "$(shape blocks tiny)" 32
+	expect_equal threads "$(shape threads tiny)" $((32 * 256))
+	expect_equal waves "$(shape waves_thousandths tail)" 1001
+	expect_equal tail "$(shape blocks_in_last_wave tail)" 1
+	# two blocks with 101 KiB each
+	expect_equal resident "$(shape blocks_per_multiprocessor full)" 2
+	expect_equal limits "$(shape limited_by full)" 'shared memory'
+	expect_equal occupancy "$(shape occupancy_permille full)" 500
+	expect_equal waves "$(shape waves_thousandths full)" 1000
+	expect_equal advice "$(shape advice full)" ''
+	expect_equal device "$(shape device odd)" 'GPU 0'
+}
+
+@test "they are in a capture, and for a part of the run, but nowhere unless asked for" {
+	needs_command python3
+	run_profile -q -gpu-only -o out.profile -o out.json "$workload" 10
+	expect_status 0
+	expect_equal 'not asked for' "$(grep -c "\"launch_shapes\":" out.json)" 0
+	run_profile --from out.profile --report -o out.json
+	expect_no_line stderr 'Launch shapes'
+	run_profile --from out.profile --launch-shapes --kernel tail_kernel -o out.json
+	expect_status 0
+	expect_line stderr '^Launch shapes:$'
+	expect_equal calls "$(shape calls '')" 10
+	expect_equal waves "$(shape waves_thousandths tail)" 1001
+}
+
+@test "without a description of the device only the shapes are known" {
+	needs_command python3
+	FAKE_CUDA_DEVICE_RECORDS=refused run_profile -gpu-only --launch-shapes -o out.json "$workload" 1
+	expect_status 0
+	expect_equal occupancy "$(shape occupancy_permille full)" 0
+	expect_equal threads "$(shape threads full)" $((264 * 512))
+	expect_equal advice "$(shape advice tiny)" ''
+}
+
+@test "a run without kernels has none" {
+	run_profile -cpu-only --launch-shapes -o out.json true
+	expect_status 0
+	expect_line stderr '^Launch shapes: none$'
+	expect_equal 'none' "$(grep -c '"launch_shapes":\[\]' out.json)" 1
+}

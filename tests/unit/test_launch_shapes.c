@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Launch shapes from a timeline, in bounded memory, and the table of them. */
+#include "made_timeline.h"
+#define FIGURES_ROWS_MAX 4u
+#define LAUNCH_SHAPES_MAX 6u
+#include "profiler/profile/figures.c"
+#include "profiler/profile/launch_shapes.c"
+
+static void add_kernel(struct made_timeline *m, uint32_t stack, uint32_t place, uint32_t blocks,
+		       uint64_t ns)
+{
+	const struct timeline_shape shape = {
+		.grid = {blocks, 1, 1}, .block = {256, 1, 1}, .registers = 32};
+
+	made_record(m, (struct timeline_record){
+			       .kind = TIMELINE_GPU_OPERATION,
+			       .work = GPU_WORK_KERNEL,
+			       .start_ns = 1,
+			       .duration_ns = ns,
+			       .stack = stack,
+			       .place = place,
+			       .shape = blocks ? timeline_number_shape(m->timeline, &shape) : 0});
+}
+
+static uint32_t add_stack(struct made_timeline *m, const char *site)
+{
+	uint32_t stack = MADE_STACK(&m->made, "main", site, "cudaLaunchKernel"), kernel;
+
+	m->made.frames[m->made.stacks[stack].frame].class = CLASS_API;
+	kernel = made_push(&m->made, stack, "gemm");
+	m->made.frames[m->made.stacks[kernel].frame].class = CLASS_GPU_KERNEL;
+	return kernel;
+}
+
+static struct made_timeline made;
+
+static int begin(void **state)
+{
+	const struct gpu_event_device device = {
+		.id = 0, .name = "GPU", .limits = {132, 64, 32, 65536, 228u << 10, 9, 0}};
+
+	(void)state;
+	made_timeline_begin(&made);
+	assert_int_equal(devices_describe(&made.made.devices, 1, &device), 0);
+	made.made.result.totals.measure.launch_shapes = true;
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	made_timeline_end(&made);
+	return 0;
+}
+
+static void finish(void)
+{
+	assert_int_equal(timeline_finish(made.timeline), 0);
+	made.made.result.timeline = made.timeline;
+}
+
+static void sums_up_by_stack_shape_and_device(void **state)
+{
+	uint32_t forward = add_stack(&made, "forward"), backward = add_stack(&made, "backward");
+	uint32_t here = made_place(&made, 1, 12, 0, 7), there = made_place(&made, 1, 12, 1, 7);
+	struct launch_shapes *all;
+
+	(void)state;
+	add_kernel(&made, forward, here, 1056, 10);
+	add_kernel(&made, backward, here, 1056, 100);
+	add_kernel(&made, forward, here, 1056, 20);
+	add_kernel(&made, forward, here, 1, 7);
+	add_kernel(&made, forward, there, 1056, 5);
+	add_kernel(&made, forward, here, 0, 3); /* its shape is not known */
+	finish();
+	all = launch_shapes_new(&made.made.result);
+	assert_non_null(all);
+	assert_int_equal(all->whole_ns, 145);
+	assert_int_equal(all->rest_count, 1);
+	assert_int_equal(all->rest_ns, 3);
+	assert_int_equal(all->count, 3 + 1);
+	assert_int_equal(all->list[0].stack, backward);
+	assert_int_equal(all->list[0].ns, 100);
+	assert_int_equal(all->list[1].count, 2);
+	assert_int_equal(all->list[1].ns, 30);
+	assert_int_equal(all->list[1].occupancy.at_once, 1056);
+	assert_int_equal(all->list[2].ns, 7);
+	/* nothing is known of device 1 */
+	assert_int_equal(all->list[3].ns, 5);
+	assert_int_equal(all->list[3].occupancy.at_once, 0);
+	assert_int_equal(all->list[3].occupancy.threads, 1056 * 256);
+	launch_shapes_free(all);
+}
+
+static const union figure *cell(const struct figures *f, uint32_t row, const char *key)
+{
+	for (uint32_t i = 0; i < f->column_count; i++)
+		if (strcmp(f->columns[i].key, key) == 0)
+			return &figures_row(f, row)[i];
+	fail_msg("no column %s", key);
+	return NULL;
+}
+
+static void is_bounded_and_says_what_is_left_out(void **state)
+{
+	uint32_t stack = add_stack(&made, "forward"), here = made_place(&made, 1, 12, 0, 7);
+	struct figures_list list;
+	const struct figures *f;
+
+	(void)state;
+	for (uint32_t i = 1; i <= 9; i++)
+		add_kernel(&made, stack, here, i, 1000 - i);
+	finish();
+	assert_int_equal(figures_of(&made.made.result, &list), 0);
+	assert_int_equal(list.count, 1);
+	f = list.tables[0];
+	assert_int_equal(f->count, 4);
+	assert_int_equal(f->left_out, 2 + 3); /* two shapes, and three kernels of others */
+	assert_string_equal(cell(f, 1, "grid")->text, "2");
+	assert_string_equal(cell(f, 1, "launched_by")->text, "forward < main");
+	assert_int_equal(cell(f, 1, "occupancy_permille")->number, 1000);
+	assert_string_equal(cell(f, 1, "advice")->text,
+			    "130 of 132 multiprocessors have no block: launch more or smaller "
+			    "blocks");
+	figures_release(&list);
+}
+
+/* Any bytes, any length: a path ends with a whole character. */
+static void paths_are_cut_between_characters(void **state)
+{
+	char name[3001], text[64];
+
+	(void)state;
+	for (size_t i = 0; i + 3 < sizeof(name); i += 3)
+		memcpy(name + i, "\xe2\x82\xac", 4);
+	launch_path(&made.made.result, add_stack(&made, name), text, sizeof(text));
+	assert_int_equal(strlen(text), 63);
+	launch_path(&made.made.result, add_stack(&made, name), text, sizeof(text) - 1);
+	assert_int_equal(strlen(text), 60);
+	launch_path(&made.made.result, RESULT_ROOT, text, sizeof(text));
+	assert_string_equal(text, "");
+	finish();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(sums_up_by_stack_shape_and_device, begin, end),
+		cmocka_unit_test_setup_teardown(is_bounded_and_says_what_is_left_out, begin, end),
+		cmocka_unit_test_setup_teardown(paths_are_cut_between_characters, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
