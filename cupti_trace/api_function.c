@@ -133,6 +133,85 @@ static const struct sized *find_sized(const char *name)
 	return NULL;
 }
 
+/* More functions whose bytes are of interest: those above have them, too. */
+static const struct {
+	const char *name;
+	struct api_amount amount;
+} amounts[] = {
+	{"cuMemsetD16_v2", {16, 0, 2, 0}},
+	{"cuMemsetD16Async", {16, 0, 2, 0}},
+	{"cuMemsetD32_v2", {16, 0, 4, 0}},
+	{"cuMemsetD32Async", {16, 0, 4, 0}},
+	{"cuMemcpy", {16, 0, 1, 0}},
+	{"cuMemcpyAsync", {16, 0, 1, 0}},
+	{"cudaMemcpy2D", {32, 40, 1, 48}},
+	{"cudaMemcpy2DAsync", {32, 40, 1, 48}},
+	{"cudaMemset2D", {24, 32, 1, 0}},
+	{"cudaMemset2DAsync", {24, 32, 1, 0}},
+	{"cudaMemcpyToSymbol", {16, 0, 1, 32}},
+	{"cudaMemcpyToSymbolAsync", {16, 0, 1, 32}},
+	{"cudaMemcpyFromSymbol", {16, 0, 1, 32}},
+	{"cudaMemcpyFromSymbolAsync", {16, 0, 1, 32}},
+	{"cudaMalloc", {8, 0, 1, 0}},
+	{"cudaMallocHost", {8, 0, 1, 0}},
+	{"cudaHostAlloc", {8, 0, 1, 0}},
+	{"cudaHostRegister", {8, 0, 1, 0}},
+	{"cudaMallocManaged", {8, 0, 1, 0}},
+	{"cudaMallocAsync", {8, 0, 1, 0}},
+	{"cudaMallocFromPoolAsync", {8, 0, 1, 0}},
+	{"cudaMallocPitch", {16, 24, 1, 0}},
+	{"cudaMemPrefetchAsync", {8, 0, 1, 0}},
+	{"cuMemAlloc_v2", {8, 0, 1, 0}},
+	{"cuMemAllocPitch_v2", {16, 24, 1, 0}},
+	{"cuMemAllocManaged", {8, 0, 1, 0}},
+	{"cuMemAllocHost_v2", {8, 0, 1, 0}},
+	{"cuMemHostAlloc", {8, 0, 1, 0}},
+	{"cuMemHostRegister_v2", {8, 0, 1, 0}},
+	{"cuMemAllocAsync", {8, 0, 1, 0}},
+	{"cuMemAllocFromPoolAsync", {8, 0, 1, 0}},
+	{"cuMemCreate", {8, 0, 1, 0}},
+	{"cuMemMap", {8, 0, 1, 0}},
+	{"cuMemUnmap", {8, 0, 1, 0}},
+	{"cuMemAddressReserve", {8, 0, 1, 0}},
+	{"cuMemPrefetchAsync", {8, 0, 1, 0}},
+};
+
+struct api_amount api_function_amount(const char *name)
+{
+	size_t n = without_stream(name, without_version(name, strlen(name), VERSION_DIGITS));
+	const struct sized *s = find_sized(name);
+
+	for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++)
+		if (strlen(amounts[i].name) == n && memcmp(amounts[i].name, name, n) == 0)
+			return amounts[i].amount;
+	if (!s)
+		return (struct api_amount){.at = 0};
+	return (struct api_amount){.at = s->size_at, .unit = 1, .kind_at = s->kind_at};
+}
+
+uint64_t api_amount_bytes(const struct api_amount *amount, const void *params)
+{
+	uint64_t size, rows = 1, bytes;
+
+	if (!amount->at)
+		return 0;
+	memcpy(&size, (const uint8_t *)params + amount->at, sizeof(size));
+	if (amount->rows_at)
+		memcpy(&rows, (const uint8_t *)params + amount->rows_at, sizeof(rows));
+	if (__builtin_mul_overflow(size, rows, &bytes) ||
+	    __builtin_mul_overflow(bytes, amount->unit, &bytes))
+		return UINT64_MAX;
+	return bytes;
+}
+
+uint32_t api_amount_kind(const struct api_amount *amount, const void *params)
+{
+	uint32_t kind;
+
+	memcpy(&kind, (const uint8_t *)params + amount->kind_at, sizeof(kind));
+	return kind;
+}
+
 bool api_function_owes(uint8_t size_at, uint8_t kind_at, const void *params)
 {
 	const uint8_t *bytes = params;

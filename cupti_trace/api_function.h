@@ -53,6 +53,20 @@ void api_function_name(const char *name, char *out, size_t size);
 bool api_function_owes(uint8_t size_at, uint8_t kind_at, const void *params);
 
 /*
+ * How many bytes a call is about, where its parameters say so by themselves: copies, sets,
+ * allocations, prefetches. `at` 0: not known. In rectangles the number is multiplied by `rows_at`.
+ */
+struct api_amount {
+	uint8_t at, rows_at, unit; /* bytes of one element */
+	uint8_t kind_at;           /* the cudaMemcpyKind; 0: there is none */
+};
+struct api_amount api_function_amount(const char *name);
+
+/* Of a call with these parameters: bytes, saturated; and the kind, any number. */
+uint64_t api_amount_bytes(const struct api_amount *amount, const void *params);
+uint32_t api_amount_kind(const struct api_amount *amount, const void *params);
+
+/*
  * Whether a callback id of a domain is of a function newer than CUDA 13.0, the newest whose
  * functions were all looked at.
  */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "cupti_trace/api_function.h"
+#include "cupti_trace/call_stats.h"
 #include "cupti_trace/graph_bodies.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/launch_log.h"
@@ -691,6 +692,34 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 		tracer_send_late(tracer);
 }
 
+/* The same for a program whose calls are all counted (--api). */
+static void on_counted_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
+{
+	struct tracer *tracer = userdata;
+	const struct cupti_abi_callback_data *data = cbdata;
+	bool is_api = (domain == RT || domain == DRV) &&
+		      atomic_load_explicit(&tracer->phase, memory_order_relaxed) != TRACER_OFF;
+
+	if (is_api && data->callback_site != CUPTI_ABI_API_ENTER)
+		call_stats_exit(domain, cbid, data);
+	on_callback(userdata, domain, cbid, cbdata);
+	if (is_api && data->callback_site == CUPTI_ABI_API_ENTER)
+		call_stats_enter(domain, cbid, data);
+}
+
+/* All that have a name. */
+static void count_calls(struct tracer *tracer)
+{
+	for (uint32_t i = 2; i < 2 * CBIDS; i++) {
+		uint32_t cbid = i / 2, domain = i % 2 ? DRV : RT;
+		const char *name = NULL;
+
+		if (tracer->api.cuptiGetCallbackName(domain, cbid, &name) == CUPTI_ABI_SUCCESS &&
+		    name)
+			call_stats_add_function(domain, cbid, name);
+	}
+}
+
 static void enable_all(struct tracer *tracer, uint32_t enable)
 {
 	static const uint32_t resources[] = {
@@ -710,7 +739,7 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 	/* functions that a CUPTI does not know are refused one by one; nothing else depends on it
 	 */
 	for (uint32_t i = 0; i < 2 * CBIDS; i++)
-		if (function_of(i % 2 ? DRV : RT, i / 2)->is_followed)
+		if (tracer->counts_calls || function_of(i % 2 ? DRV : RT, i / 2)->is_followed)
 			api->cuptiEnableCallback(enable, subscriber, i % 2 ? DRV : RT, i / 2);
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
 		api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
@@ -722,12 +751,16 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 
 int callback_subscribe(struct tracer *tracer)
 {
-	int result = tracer->api.cuptiSubscribe(&tracer->subscriber, on_callback, tracer);
+	int result = tracer->api.cuptiSubscribe(
+		&tracer->subscriber, tracer->counts_calls ? on_counted_callback : on_callback,
+		tracer);
 
 	if (result != CUPTI_ABI_SUCCESS)
 		return result;
 	tracer->subscribed = true;
 	index_all_functions(tracer);
+	if (tracer->counts_calls)
+		count_calls(tracer);
 	enable_all(tracer, 1);
 	return CUPTI_ABI_SUCCESS;
 }

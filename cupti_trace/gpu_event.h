@@ -42,6 +42,7 @@ enum gpu_event_type {
 	GPU_EVENT_VOID,       /* launches that started nothing */
 	GPU_EVENT_LAUNCH_END, /* a launch function has returned */
 	GPU_EVENT_GRAPH,      /* what executes a graph */
+	GPU_EVENT_CALLS,      /* how often a function was called, and for how long */
 	GPU_EVENT_TYPES
 };
 
@@ -295,6 +296,69 @@ struct gpu_event_wait {
 };
 
 /*
+ * Durations of calls fall into buckets: each ns alone up to 15, then eight for each power of two;
+ * the last has all from 2^40 ns on.
+ */
+#define GPU_CALL_BUCKETS 305u
+
+static inline uint32_t gpu_call_bucket(uint64_t ns)
+{
+	uint32_t power;
+
+	if (ns < 16)
+		return (uint32_t)ns;
+	power = 63u - (uint32_t)__builtin_clzll(ns);
+	return power >= 40 ? GPU_CALL_BUCKETS - 1
+			   : 16 + (power - 4) * 8 + (uint32_t)(ns >> (power - 3) & 7);
+}
+
+/* The longest duration in a bucket. */
+static inline uint64_t gpu_call_bucket_longest(uint32_t bucket)
+{
+	uint32_t power = bucket < 16 ? 0 : (bucket - 16) / 8 + 4;
+
+	if (bucket < 16)
+		return bucket;
+	if (bucket >= GPU_CALL_BUCKETS - 1)
+		return UINT64_MAX;
+	return (UINT64_C(8) + (bucket - 16) % 8 + 1) * (UINT64_C(1) << (power - 3)) - 1;
+}
+
+struct gpu_call_bucket {
+	uint32_t bucket;
+	uint64_t count;
+};
+
+struct gpu_call_error {
+	uint32_t code; /* cudaError_t or CUresult */
+	uint64_t count;
+};
+#define GPU_CALL_OTHER_ERROR 0u /* codes beyond those that are counted apart */
+
+/*
+ * All calls of a function of one interface since the last such event, only sent when asked for
+ * (--api). Several lines of one function add up; of the shortest and longest, the extreme holds.
+ * Calls that did not return yet have no duration.
+ */
+#define GPU_CALL_NAME_BYTES 128
+#define GPU_CALL_LINE_BUCKETS 96u
+#define GPU_CALL_LINE_ERRORS 9u
+#define GPU_CALL_KINDS 6u
+struct gpu_event_calls {
+	const char *function;
+	uint32_t family; /* enum gpu_launch_family */
+	uint32_t kind;   /* of copies, cudaMemcpyKind plus 1; 0: it has none */
+	uint64_t calls, ns;
+	uint64_t bytes;             /* of those that succeeded, as their parameters say */
+	uint64_t nested, nested_ns; /* of all these, within a call of the runtime */
+	uint64_t shortest_ns,
+		longest_ns; /* since the start; without meaning if there is no bucket */
+	uint32_t error_count, bucket_count;
+	const struct gpu_call_error *errors;
+	const struct gpu_call_bucket *buckets;
+};
+
+/*
  * A device that the process has, as CUPTI describes it: may come after operations on it. A
  * later event of the same id replaces an earlier one.
  */
@@ -399,6 +463,7 @@ struct gpu_event {
 		struct gpu_event_void voids;
 		struct gpu_event_launch_end launch_end;
 		struct gpu_event_graph graph;
+		struct gpu_event_calls calls;
 	};
 };
 

@@ -31,6 +31,7 @@
 	"PROFILE_DEVICE_GRAPHS"              /* set: graphs that kernels launch, too */
 #define GPU_WIRE_GRAPHS_ENV "PROFILE_GRAPHS" /* set: a graph's launch as a whole, not its nodes */
 #define GPU_WIRE_WAITS_ENV "PROFILE_WAITS"   /* set: calls that wait for the GPU are sent */
+#define GPU_WIRE_CALLS_ENV "PROFILE_API"     /* set: sums of all calls are sent */
 #define GPU_WIRE_TIMELINE_ENV "PROFILE_TIMELINE" /* set: ends of launches are sent */
 #define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"         /* path of the named pipe */
 /* what launch stacks may take of a thread's time, in thousandths of a percent; not set: all */
@@ -61,7 +62,7 @@
 	{                                                                                    \
 		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k",   \
 			"drops", "notice", "bye", "m", "node", "sum", "nvtx", "w", "device", \
-			"context", "void", "ld", "graph"                                     \
+			"context", "void", "ld", "graph", "api"                              \
 	}
 
 /*

@@ -20,6 +20,8 @@
 struct gpu_wire_decoder {
 	cJSON *tree; /* the last line's, kept because events borrow its strings */
 	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES]; /* the last stack's */
+	struct gpu_call_error errors[GPU_CALL_LINE_ERRORS];  /* those of the last calls */
+	struct gpu_call_bucket buckets[GPU_CALL_LINE_BUCKETS];
 };
 
 struct gpu_wire_decoder *gpu_wire_decoder_new(void)
@@ -430,6 +432,61 @@ static void get_uuid(struct reader *r, const char *key, uint8_t out[GPU_UUID_BYT
 		out[i] = (uint8_t)(hex_digit(r, text[2 * i]) << 4 | hex_digit(r, text[2 * i + 1]));
 }
 
+/* How many pairs a list has that may be missing; the caller reads them with get_pair. */
+static uint32_t count_pairs(struct reader *r, const char *key, uint32_t most)
+{
+	const cJSON *list = member(r, key);
+	int numbers = cJSON_GetArraySize(list);
+
+	if (!list)
+		return 0;
+	if (!cJSON_IsArray(list) || numbers % 2 != 0 || numbers < 2 ||
+	    (uint32_t)numbers / 2 > most) {
+		r->bad = true;
+		return 0;
+	}
+	return (uint32_t)numbers / 2;
+}
+
+/* The next pair of a list. */
+static const cJSON *get_pair(struct reader *r, const cJSON *item, double max, uint32_t *a,
+			     uint64_t *b)
+{
+	*a = (uint32_t)number(r, item, 0, max);
+	*b = (uint64_t)number(r, item->next, 0, U64_LIMIT);
+	return item->next->next;
+}
+
+static void get_calls(struct reader *r, struct gpu_wire_decoder *decoder, struct gpu_event_calls *e)
+{
+	uint64_t c[7] = {0};
+	const cJSON *item;
+
+	e->function = get_string(r, "f");
+	e->family = get_u32(r, "family");
+	e->kind = get_u32_or_0(r, "kind");
+	get_array(r, "c", c, 7, U64_LIMIT);
+	e->calls = c[0];
+	e->ns = c[1];
+	e->bytes = c[2];
+	e->nested = c[3];
+	e->nested_ns = c[4];
+	e->shortest_ns = c[5];
+	e->longest_ns = c[6];
+	e->errors = decoder->errors;
+	e->buckets = decoder->buckets;
+	e->error_count = count_pairs(r, "e", GPU_CALL_LINE_ERRORS);
+	item = e->error_count ? member(r, "e")->child : NULL;
+	for (uint32_t i = 0; i < e->error_count; i++)
+		item = get_pair(r, item, UINT32_MAX, &decoder->errors[i].code,
+				&decoder->errors[i].count);
+	e->bucket_count = count_pairs(r, "h", GPU_CALL_LINE_BUCKETS);
+	item = e->bucket_count ? member(r, "h")->child : NULL;
+	for (uint32_t i = 0; i < e->bucket_count; i++)
+		item = get_pair(r, item, GPU_CALL_BUCKETS - 1, &decoder->buckets[i].bucket,
+				&decoder->buckets[i].count);
+}
+
 static void get_limits(struct reader *r, struct gpu_limits *l)
 {
 	uint64_t v[7];
@@ -543,6 +600,9 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 	case GPU_EVENT_DEVICE:
 		get_device(r, &e->device);
 		break;
+	case GPU_EVENT_CALLS:
+		get_calls(r, decoder, &e->calls);
+		break;
 	case GPU_EVENT_CONTEXT:
 		get_context(r, &e->context);
 		break;
@@ -603,6 +663,9 @@ static bool is_sane(const struct gpu_event *e)
 		return e->wait.duration_ns < GPU_EVENT_DURATION_LIMIT_NS;
 	case GPU_EVENT_LAUNCH_END:
 		return e->launch_end.duration_ns < GPU_EVENT_DURATION_LIMIT_NS;
+	case GPU_EVENT_CALLS:
+		return e->calls.family >= GPU_LAUNCH_RUNTIME &&
+		       e->calls.family <= GPU_LAUNCH_DRIVER && e->calls.kind < GPU_CALL_KINDS;
 	case GPU_EVENT_DEVICE:
 		return e->device.id < GPU_DEVICE_MAX_ID;
 	case GPU_EVENT_CONTEXT:

@@ -353,6 +353,39 @@ static void put_wait(struct line *l, const struct gpu_event_wait *e)
 		put_array(l, "v", (uint64_t[]){e->context_id, e->stream_id}, 2);
 }
 
+/* A list of pairs: [1,2,3,4] */
+static void put_pair(struct line *l, bool is_first, uint64_t a, uint64_t b)
+{
+	put_bytes(l, is_first ? "[" : ",", 1);
+	put_u64(l, a);
+	put_bytes(l, ",", 1);
+	put_u64(l, b);
+}
+
+static void put_calls(struct line *l, const struct gpu_event_calls *e)
+{
+	put_string(l, "f", e->function, GPU_CALL_NAME_BYTES);
+	put_uint(l, "family", e->family);
+	if (e->kind)
+		put_uint(l, "kind", e->kind);
+	put_array(l, "c",
+		  (uint64_t[]){e->calls, e->ns, e->bytes, e->nested, e->nested_ns, e->shortest_ns,
+			       e->longest_ns},
+		  7);
+	if (e->error_count) {
+		put_key(l, "e");
+		for (uint32_t i = 0; i < e->error_count; i++)
+			put_pair(l, i == 0, e->errors[i].code, e->errors[i].count);
+		put_bytes(l, "]", 1);
+	}
+	if (e->bucket_count) {
+		put_key(l, "h");
+		for (uint32_t i = 0; i < e->bucket_count; i++)
+			put_pair(l, i == 0, e->buckets[i].bucket, e->buckets[i].count);
+		put_bytes(l, "]", 1);
+	}
+}
+
 static void put_device(struct line *l, const struct gpu_event_device *e)
 {
 	static const uint8_t none[GPU_UUID_BYTES];
@@ -450,6 +483,9 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		break;
 	case GPU_EVENT_WAIT:
 		put_wait(l, &e->wait);
+		break;
+	case GPU_EVENT_CALLS:
+		put_calls(l, &e->calls);
 		break;
 	case GPU_EVENT_DEVICE:
 		put_device(l, &e->device);

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cupti_trace/activity.h"
+#include "cupti_trace/call_stats.h"
 #include "cupti_trace/callback.h"
 #include "cupti_trace/exit_guard.h"
 #include "cupti_trace/guest.h"
@@ -329,6 +330,7 @@ void tracer_flush(struct tracer *tracer, bool all)
 	count_dropped(tracer, NULL, 0); /* those after the last buffer */
 	launch_log_drain(&tracer->sink);
 	callback_send_voids(tracer);
+	call_stats_send(&tracer->sink);
 	sink_flush(&tracer->sink);
 }
 
@@ -516,6 +518,7 @@ static void say_goodbye(struct tracer *tracer)
 	atomic_store(&tracer->phase, TRACER_LEAVING);
 	launch_log_drain(&tracer->sink); /* of threads that launched meanwhile */
 	callback_send_voids(tracer);
+	call_stats_send(&tracer->sink);
 	send_totals(tracer);
 }
 
@@ -781,6 +784,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	tracer->describes_devices = getenv(GPU_WIRE_DEVICES_ENV) != NULL;
 	tracer->whole_graphs = getenv(GPU_WIRE_GRAPHS_ENV) != NULL;
 	tracer->device_graphs = getenv(GPU_WIRE_DEVICE_GRAPHS_ENV) != NULL;
+	tracer->counts_calls = getenv(GPU_WIRE_CALLS_ENV) != NULL;
 	tracer->follows_waits = getenv(GPU_WIRE_WAITS_ENV) != NULL;
 	tracer->times_launches = getenv(GPU_WIRE_TIMELINE_ENV) != NULL;
 	instance_describe(&instance);

@@ -63,6 +63,7 @@ struct tracer {
 	bool describes_devices; /* devices and contexts are sent */
 	bool whole_graphs;      /* a graph launch is one record, not one of each node */
 	bool device_graphs;     /* graphs that kernels launch are recorded, too */
+	bool counts_calls;      /* all calls are summed up: call_stats.h */
 	bool follows_waits;     /* calls that wait for the GPU are sent: wait_log.h */
 	_Atomic bool watches_uvm, reported_device_launch;
 	_Atomic bool has_conditionals;        /* the program has made conditional nodes */

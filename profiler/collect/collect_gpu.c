@@ -490,6 +490,24 @@ static void take_wait(struct collect *c, struct process *process, const struct g
 	attribution_add_wait(&c->attribution, process, stack, e);
 }
 
+static const char *keep_text(void *collect, const char *text)
+{
+	return collect_text(collect, text);
+}
+
+static void take_calls(struct collect *c, const struct gpu_event_calls *e)
+{
+	struct api_call *call;
+
+	if (!c->options.measure.api)
+		return;
+	call = api_calls_get(&c->ledger.api, e, &c->target_bytes, keep_text, c);
+	if (call)
+		api_call_add(call, e);
+	else
+		c->target_bytes.refused++;
+}
+
 static int take_gpu_event(struct collect *c, struct process *process, const struct gpu_event *event,
 			  const char *kernel)
 {
@@ -527,6 +545,9 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 		return devices_describe(&c->devices, process->id, &event->device);
 	case GPU_EVENT_CONTEXT:
 		return devices_note_context(&c->devices, process->id, &event->context);
+	case GPU_EVENT_CALLS:
+		take_calls(c, &event->calls);
+		return 0;
 	case GPU_EVENT_WAIT:
 		take_wait(c, process, &event->wait);
 		return 0;

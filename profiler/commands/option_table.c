@@ -242,6 +242,12 @@ const struct option_entry option_table[] = {
 	 .text = "how much of the GPU each kernel's launch can use",
 	 .more = "A table of grids, blocks, theoretical occupancy and waves, with what could be "
 		 "better and who launched it: on stderr, in .json and in .html."},
+	{.id = OPT_API,
+	 .name = "api",
+	 .is_of_run = true,
+	 .topic = TOPIC_WAITS,
+	 .text = "sums of all calls of CUDA's runtime and driver",
+	 .more = "Calls, errors, times and bytes by function: on stderr, in .json and in .html."},
 	/* ---- stacks and names ---- */
 	{.id = OPT_NAMES,
 	 .name = "names",

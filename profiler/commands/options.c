@@ -196,11 +196,11 @@ static bool check_inprocess(const struct options *o, bool is_wanted, const char 
 }
 
 /* CUPTI reports the calls, and what they wait for. */
-static bool check_waits(const struct options *o)
+static bool check_calls(const struct options *o)
 {
-	if (!o->measure.waits || o->measure.traces_gpu)
+	if ((!o->measure.waits && !o->measure.api) || o->measure.traces_gpu)
 		return true;
-	complain("--waits needs GPU time: not with -cpu-only");
+	complain("%s needs GPU time: not with -cpu-only", o->measure.waits ? "--waits" : "--api");
 	return false;
 }
 
@@ -392,6 +392,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return true;
 	case OPT_MAX_OVERHEAD:
 		return set_max_overhead(o, argument);
+	case OPT_API:
+		o->measure.api = true;
+		return true;
 	case OPT_LAUNCH_SHAPES:
 		o->measure.launch_shapes = true;
 		return true;
@@ -764,7 +767,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	choose_launch_stacks(options);
 	if (!check_inprocess(options, options->measure.nvtx, "--nvtx") ||
 	    !check_inprocess(options, options->measure.max_overhead > 0, "--max-overhead") ||
-	    !check_waits(options))
+	    !check_calls(options))
 		goto wrong;
 	options->command = argv + optind;
 	return OPTIONS_RUN;

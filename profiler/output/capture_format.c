@@ -66,13 +66,27 @@ static const struct capture_column records[] = {
 	DELTA(timeline_record, stack),        COLUMN(timeline_record, shape),
 	DELTA(timeline_record, correlation),  COLUMN(timeline_record, work)};
 
+static const struct capture_column api_calls[] = {
+	COLUMN(capture_api_call, name),        COLUMN(capture_api_call, family),
+	COLUMN(capture_api_call, kind),        COLUMN(capture_api_call, calls),
+	COLUMN(capture_api_call, ns),          COLUMN(capture_api_call, bytes),
+	COLUMN(capture_api_call, nested),      COLUMN(capture_api_call, nested_ns),
+	COLUMN(capture_api_call, shortest_ns), COLUMN(capture_api_call, longest_ns)};
+static const struct capture_column api_errors[] = {COLUMN(capture_api_error, call),
+						   COLUMN(capture_api_error, code),
+						   COLUMN(capture_api_error, count)};
+static const struct capture_column api_buckets[] = {COLUMN(capture_api_bucket, call),
+						    DELTA(capture_api_bucket, bucket),
+						    COLUMN(capture_api_bucket, count)};
+
 #define SMALL(type) _Static_assert(sizeof(struct type) <= CAPTURE_STRUCT_MAX, "fits into a block")
 SMALL(capture_device);
 SMALL(gpu_row);
 SMALL(timeline_record);
 
-#define TABLE(field, type, columns) \
-	[CAPTURE_##field - CAPTURE_FIRST_TABLE] = {columns, COUNT(columns), sizeof(struct type)}
+#define TABLE(field, type, columns)              \
+	[CAPTURE_##field - CAPTURE_FIRST_TABLE - \
+		(CAPTURE_##field > CAPTURE_END)] = {columns, COUNT(columns), sizeof(struct type)}
 
 const struct capture_table capture_tables[CAPTURE_TABLES] = {
 	TABLE(MODULES, capture_module, modules),
@@ -86,6 +100,9 @@ const struct capture_table capture_tables[CAPTURE_TABLES] = {
 	TABLE(GPU_ROWS, gpu_row, gpu_rows),
 	TABLE(SHAPES, timeline_shape, shapes),
 	TABLE(RECORDS, timeline_record, records),
+	TABLE(API_CALLS, capture_api_call, api_calls),
+	TABLE(API_ERRORS, capture_api_error, api_errors),
+	TABLE(API_BUCKETS, capture_api_bucket, api_buckets),
 };
 
 #define NUMBER(member)                                                \
@@ -242,5 +259,6 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(totals.measure.unified_memory),
 	NUMBER(ledger.gpu.unwatched),
 	NUMBER(totals.measure.launch_shapes),
+	NUMBER(totals.measure.api),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -33,17 +33,27 @@ enum capture_field {
 	CAPTURE_GPU_ROWS,
 	CAPTURE_SHAPES,
 	CAPTURE_RECORDS,
-	CAPTURE_END, /* the last field */
+	CAPTURE_END, /* always the last one in the file */
+	CAPTURE_API_CALLS,
+	CAPTURE_API_ERRORS,
+	CAPTURE_API_BUCKETS,
+	CAPTURE_FIELDS
 };
 #define CAPTURE_FIRST_TABLE CAPTURE_MODULES
-#define CAPTURE_TABLES (CAPTURE_END - CAPTURE_FIRST_TABLE)
+#define CAPTURE_TABLES (CAPTURE_FIELDS - CAPTURE_FIRST_TABLE - 1)
+
+/* The number of a table, without the end. */
+static inline uint32_t capture_table_number(enum capture_field field)
+{
+	return (uint32_t)field - CAPTURE_FIRST_TABLE - (field > CAPTURE_END);
+}
 
 enum capture_header_field { HEADER_FORMAT = 1, HEADER_VERSION, HEADER_PRODUCER };
 
 /* In a block: field N + 1 is the column of member N, as packed values. */
 enum { BLOCK_COUNT = 1, BLOCK_FIRST_COLUMN };
 
-/* In the end: the rows of each table, from field 1 on, by enum capture_field. */
+/* In the end: the rows of each table, from field 1 on, by their numbers. */
 
 /* ---- what tables hold, with numbers in place of pointers; texts from 1 on, 0: none ---- */
 
@@ -71,6 +81,22 @@ struct capture_device {
 	struct gpu_limits limits;
 };
 
+struct capture_api_call {
+	uint32_t name, family, kind;
+	uint64_t calls, ns, bytes, nested, nested_ns, shortest_ns, longest_ns;
+};
+
+/* Of a call, from 0 on. */
+struct capture_api_error {
+	uint32_t call, code;
+	uint64_t count;
+};
+
+struct capture_api_bucket {
+	uint32_t call, bucket;
+	uint64_t count;
+};
+
 /* ---- how structs become columns ---- */
 
 struct capture_column {
@@ -85,12 +111,12 @@ struct capture_table {
 	size_t size; /* of a struct */
 };
 
-/* By enum capture_field - CAPTURE_FIRST_TABLE. */
+/* By capture_table_number. */
 extern const struct capture_table capture_tables[CAPTURE_TABLES];
 
 static inline const struct capture_table *capture_table(enum capture_field field)
 {
-	return &capture_tables[field - CAPTURE_FIRST_TABLE];
+	return &capture_tables[capture_table_number(field)];
 }
 
 /* ---- numbers of a run: all of one struct, by their places in it ---- */

@@ -288,6 +288,67 @@ static void add_record(struct profile_capture *c, const struct timeline_record *
 		timeline_add(c->timeline, record); /* losses are counted, and shown */
 }
 
+/* The name is one of the capture's. */
+static const char *keep_name(void *context, const char *name)
+{
+	(void)context;
+	return name;
+}
+
+static void add_api_call(struct profile_capture *c, const struct capture_api_call *call)
+{
+	struct api_calls *calls = &c->numbers.ledger.api;
+	const struct gpu_event_calls event = {
+		.function = name_of(c, call->name), .family = call->family, .kind = call->kind};
+	uint32_t before = calls->count;
+	struct api_call *added;
+
+	if (call->family < GPU_LAUNCH_RUNTIME || call->family > GPU_LAUNCH_DRIVER ||
+	    call->kind >= GPU_CALL_KINDS || strlen(event.function) >= GPU_CALL_NAME_BYTES) {
+		fail(c, CAPTURE_DAMAGED);
+		return;
+	}
+	added = api_calls_get(calls, &event, &c->memory, keep_name, NULL);
+	if (!added || calls->count == before) {
+		fail(c, added ? CAPTURE_DAMAGED : CAPTURE_TOO_LARGE);
+		return;
+	}
+	added->calls = call->calls;
+	added->ns = call->ns;
+	added->bytes = call->bytes;
+	added->nested = call->nested;
+	added->nested_ns = call->nested_ns;
+	added->shortest_ns = call->shortest_ns;
+	added->longest_ns = call->longest_ns;
+}
+
+/* Adds to a call what `event` has; NULL: there is no such call. */
+static void add_to_call(struct profile_capture *c, uint32_t call, const struct gpu_event_calls *e)
+{
+	if (call >= c->numbers.ledger.api.count)
+		fail(c, CAPTURE_DAMAGED);
+	else
+		api_call_add(c->numbers.ledger.api.list[call], e);
+}
+
+static void add_api_error(struct profile_capture *c, const struct capture_api_error *error)
+{
+	const struct gpu_call_error one = {error->code, error->count};
+
+	add_to_call(c, error->call, &(struct gpu_event_calls){.error_count = 1, .errors = &one});
+}
+
+static void add_api_bucket(struct profile_capture *c, const struct capture_api_bucket *bucket)
+{
+	const struct gpu_call_bucket one = {bucket->bucket, bucket->count};
+
+	if (bucket->bucket >= GPU_CALL_BUCKETS)
+		fail(c, CAPTURE_DAMAGED);
+	else
+		add_to_call(c, bucket->call,
+			    &(struct gpu_event_calls){.bucket_count = 1, .buckets = &one});
+}
+
 static void add_struct(struct profile_capture *c, enum capture_field field, const void *item)
 {
 	switch (field) {
@@ -323,6 +384,15 @@ static void add_struct(struct profile_capture *c, enum capture_field field, cons
 		break;
 	case CAPTURE_RECORDS:
 		add_record(c, item);
+		break;
+	case CAPTURE_API_CALLS:
+		add_api_call(c, item);
+		break;
+	case CAPTURE_API_ERRORS:
+		add_api_error(c, item);
+		break;
+	case CAPTURE_API_BUCKETS:
+		add_api_bucket(c, item);
 		break;
 	default:
 		break;
@@ -377,7 +447,7 @@ static void read_block(struct profile_capture *c, enum capture_field name,
 	}
 	if (r.failed)
 		fail(c, CAPTURE_DAMAGED);
-	c->counts[name - CAPTURE_FIRST_TABLE] += count;
+	c->counts[capture_table_number(name)] += count;
 	for (uint32_t i = 0; i < count && !c->error; i++)
 		add_struct(c, name, structs + i * table->size);
 }
@@ -453,7 +523,7 @@ static void read_field(struct profile_capture *c, const struct protobuf_field *f
 		read_numbers(c, field);
 	else if (field->number == CAPTURE_END)
 		read_end(c, field);
-	else if (field->number < CAPTURE_END)
+	else if (field->number < CAPTURE_FIELDS)
 		read_block(c, (enum capture_field)field->number, field);
 	/* others are of a later version */
 }
@@ -646,6 +716,7 @@ void capture_free(struct profile_capture *c)
 	free(c->places.items);
 	free(c->rows.items);
 	free(c->gpu_rows.items);
+	api_calls_release(&c->numbers.ledger.api);
 	place_names_release(&c->place_names);
 	devices_release(&c->devices);
 	timeline_free(c->timeline);

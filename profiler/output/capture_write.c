@@ -144,7 +144,7 @@ static void put(struct writing *w, enum capture_field field, const void *item)
 		end_block(w);
 	w->table = field;
 	memcpy(w->block + w->count++ * size, item, size);
-	w->counts[field - CAPTURE_FIRST_TABLE]++;
+	w->counts[capture_table_number(field)]++;
 }
 
 static void put_all(struct writing *w, enum capture_field field, const void *items, uint64_t count)
@@ -258,6 +258,38 @@ static void put_devices(struct writing *w)
 	}
 }
 
+/* ---- calls ---- */
+
+static void put_calls(struct writing *w, const struct api_calls *calls)
+{
+	for (uint32_t i = 0; i < calls->count && !w->error; i++) {
+		const struct api_call *c = calls->list[i];
+		struct capture_api_call call = {.name = text_number(w, c->name),
+						.family = c->family,
+						.kind = c->kind,
+						.calls = c->calls,
+						.ns = c->ns,
+						.bytes = c->bytes,
+						.nested = c->nested,
+						.nested_ns = c->nested_ns,
+						.shortest_ns = c->shortest_ns,
+						.longest_ns = c->longest_ns};
+
+		put(w, CAPTURE_API_CALLS, &call);
+	}
+	for (uint32_t i = 0; i < calls->count; i++)
+		for (uint32_t e = 0; e < API_CALL_ERRORS && !w->error; e++)
+			if (calls->list[i]->errors[e].count)
+				put(w, CAPTURE_API_ERRORS,
+				    &(struct capture_api_error){i, calls->list[i]->errors[e].code,
+								calls->list[i]->errors[e].count});
+	for (uint32_t i = 0; i < calls->count; i++)
+		for (uint32_t b = 0; b < GPU_CALL_BUCKETS && !w->error; b++)
+			if (calls->list[i]->buckets[b])
+				put(w, CAPTURE_API_BUCKETS,
+				    &(struct capture_api_bucket){i, b, calls->list[i]->buckets[b]});
+}
+
 /* ---- the timeline ---- */
 
 static void put_timeline(struct writing *w)
@@ -354,6 +386,8 @@ static void put_capture(struct writing *w)
 	if (ledger)
 		put_all(w, CAPTURE_GPU_ROWS, ledger->gpu.rows, ledger->gpu.row_count);
 	put_timeline(w);
+	if (ledger)
+		put_calls(w, &ledger->api);
 	put_end(w);
 }
 

@@ -354,6 +354,7 @@ struct made_comparison {
 	struct stack_info *stacks;
 	struct row *rows;
 	struct change *changes, *own;
+	struct frame_info *calls[SIDES][COMPARISON_RUNS_MAX]; /* functions of --api */
 };
 
 static bool entry_equal(const void *records, uint32_t position, const void *key)
@@ -426,6 +427,54 @@ static void add_calls(struct made_comparison *made, const struct result *r,
 	if (stack != RESULT_ROOT)
 		add_to_table(made, COMPARED_CALLS, &r->frames[r->stacks[stack].frame], side, run,
 			     &amount);
+}
+
+/* The durations of a function's calls: those of a bucket are taken as equal. */
+static struct duration_spread spread_of(const struct api_call *call)
+{
+	struct duration_spread s = {.count = call->returned};
+
+	if (call->returned == 0)
+		return s;
+	s.mean = (double)call->ns / (double)call->returned;
+	for (uint32_t i = 0; i < GPU_CALL_BUCKETS; i++) {
+		double difference =
+			fmin((double)gpu_call_bucket_longest(i), (double)call->longest_ns) - s.mean;
+
+		s.squares += difference * difference * (double)call->buckets[i];
+	}
+	return s;
+}
+
+/*
+ * All calls that the program itself made, of a run that counted them: those that launch or wait are
+ * among them.
+ */
+static void add_all_calls(struct made_comparison *made, const struct result *r,
+			  enum comparison_side side, uint32_t run)
+{
+	const struct api_calls *calls = &r->totals.ledger->api;
+	struct frame_info *frames = calloc(calls->count + 1u, sizeof(*frames));
+
+	made->calls[side][run] = frames;
+	if (!frames)
+		made->maker.error = ENOMEM;
+	for (uint32_t i = 0; i < calls->count && !made->maker.error; i++) {
+		const struct api_call *call = calls->list[i];
+		struct duration_spread spread = spread_of(call);
+		uint64_t nested = call->nested < call->calls ? call->nested : call->calls;
+		uint64_t nested_ns = call->nested_ns < call->ns ? call->nested_ns : call->ns;
+		struct amount amount = {.count = call->calls - nested,
+					.value = (double)(call->ns - nested_ns)};
+
+		if (amount.count == 0)
+			continue;
+		amount.measured = duration_spread_variance(&spread, 1, amount.count, amount.value);
+		frames[i] = (struct frame_info){
+			.class = CLASS_API, .name = call->name, .short_name = call->name};
+		amounts_add(&made->maker, &made->maker.totals, TOTAL_API, side, run, &amount);
+		add_to_table(made, COMPARED_CALLS, &frames[i], side, run, &amount);
+	}
 }
 
 static int by_change(const void *a, const void *b, void *entries)
@@ -697,8 +746,11 @@ static void add_run(struct made_comparison *made, enum comparison_side side, uin
 		add_row(made, r, &spreads, row, side, run);
 		add_to_stack(made, numbers[row->stack], row, &amount, side, run, is_shown);
 	}
-	for (uint32_t i = 0; spreads.calls && i < r->stack_count && !m->error; i++)
-		add_calls(made, r, &spreads, i, side, run);
+	if (r->totals.measure.api && r->totals.ledger && !r->totals.shown)
+		add_all_calls(made, r, side, run);
+	else
+		for (uint32_t i = 0; spreads.calls && i < r->stack_count && !m->error; i++)
+			add_calls(made, r, &spreads, i, side, run);
 	result_window(r, &from, &to);
 	wall.value = (double)(to - from);
 	amounts_add(m, &m->totals, TOTAL_WALL, side, run, &wall);
@@ -868,6 +920,9 @@ void comparison_free(struct comparison *comparison)
 	}
 	allowance_return(made->maker.memory, made->maker.taken);
 	unnamed_files_release(&made->maker.unnamed);
+	for (int side = 0; side < SIDES; side++)
+		for (uint32_t i = 0; i < COMPARISON_RUNS_MAX; i++)
+			free(made->calls[side][i]);
 	free(made->names);
 	free(made->frames);
 	free(made->stacks);

@@ -53,7 +53,7 @@ enum comparison_tables {
 	COMPARED_SITES,
 	COMPARED_FUNCTIONS,
 	COMPARED_WAITS,
-	COMPARED_CALLS, /* CUDA calls that launch or wait, from timelines */
+	COMPARED_CALLS, /* CUDA calls: all with --api, else those that launch or wait */
 	COMPARISON_TABLES
 };
 
@@ -67,7 +67,7 @@ enum comparison_total {
 	TOTAL_GPU,
 	TOTAL_CPU,
 	TOTAL_WAITING, /* and timed calls */
-	TOTAL_API,     /* CUDA calls that launch or wait, from timelines */
+	TOTAL_API,     /* CUDA calls: as in COMPARED_CALLS */
 	TOTAL_WALL,    /* of the time that is shown */
 	COMPARISON_TOTALS
 };

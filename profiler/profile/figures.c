@@ -61,6 +61,7 @@ int figures_of(const struct result *result, struct figures_list *list)
 		struct figures *(*make)(const struct result *result);
 	} all[] = {
 		{m->launch_shapes, launch_shapes_figures},
+		{m->api, api_calls_figures},
 	};
 	int err = 0;
 

@@ -12,6 +12,7 @@ void ledger_release(struct ledger *ledger)
 {
 	free(ledger->gpu.rows);
 	hash_index_release(&ledger->gpu.row_index);
+	api_calls_release(&ledger->api);
 }
 
 /* Work with a duration and a launch, the only work that is matched. */

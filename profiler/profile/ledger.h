@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/work_tally.h"
+#include "profiler/profile/api_calls.h"
 #include "profiler/profile/timeline.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/unwind.h"
@@ -184,6 +185,7 @@ struct ledger {
 	struct ledger_cost cost;
 	struct ledger_spread spread;
 	struct ledger_total measured, reported; /* by operations and waits; by CUPTI's own sums */
+	struct api_calls api;                   /* empty: not asked for */
 	struct timeline_stats timeline;         /* all 0: no timeline, or an empty one */
 };
 

@@ -175,8 +175,9 @@ static void all_numbers_of_a_run_are_in_the_table(void **state)
 {
 	const size_t pointers = sizeof(struct ledger *) + 3 * sizeof(char *) /* totals */ +
 				sizeof(struct gpu_row *) + 3 * sizeof(uint32_t) +
-				sizeof(struct hash_index) + 2 * 81 /* ledger.pipe */ +
-				161 /* ledger.python */ + sizeof(char *) /* unnamed */;
+				sizeof(struct hash_index) + sizeof(struct api_calls) +
+				2 * 81 /* ledger.pipe */ + 161 /* ledger.python */ +
+				sizeof(char *) /* unnamed */;
 	size_t covered = 0, all = 0;
 	unsigned char *seen = calloc(1, sizeof(struct capture_numbers));
 
@@ -190,7 +191,7 @@ static void all_numbers_of_a_run_are_in_the_table(void **state)
 	free(seen);
 	all = sizeof(struct capture_numbers);
 	/* what is left are the compiler's gaps */
-	assert_int_equal(all - covered - pointers, 47);
+	assert_int_equal(all - covered - pointers, 46);
 }
 
 /* Numbers are where they were, whatever they are. */

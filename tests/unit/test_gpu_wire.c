@@ -145,6 +145,28 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->wait.context_id, b->wait.context_id);
 		assert_int_equal(a->wait.stream_id, b->wait.stream_id);
 		break;
+	case GPU_EVENT_CALLS:
+		assert_same_string(a->calls.function, b->calls.function);
+		assert_int_equal(a->calls.family, b->calls.family);
+		assert_int_equal(a->calls.kind, b->calls.kind);
+		assert_int_equal(a->calls.calls, b->calls.calls);
+		assert_int_equal(a->calls.ns, b->calls.ns);
+		assert_int_equal(a->calls.bytes, b->calls.bytes);
+		assert_int_equal(a->calls.nested, b->calls.nested);
+		assert_int_equal(a->calls.nested_ns, b->calls.nested_ns);
+		assert_int_equal(a->calls.shortest_ns, b->calls.shortest_ns);
+		assert_int_equal(a->calls.longest_ns, b->calls.longest_ns);
+		assert_int_equal(a->calls.error_count, b->calls.error_count);
+		for (uint32_t i = 0; i < a->calls.error_count; i++) {
+			assert_int_equal(a->calls.errors[i].code, b->calls.errors[i].code);
+			assert_int_equal(a->calls.errors[i].count, b->calls.errors[i].count);
+		}
+		assert_int_equal(a->calls.bucket_count, b->calls.bucket_count);
+		for (uint32_t i = 0; i < a->calls.bucket_count; i++) {
+			assert_int_equal(a->calls.buckets[i].bucket, b->calls.buckets[i].bucket);
+			assert_int_equal(a->calls.buckets[i].count, b->calls.buckets[i].count);
+		}
+		break;
 	case GPU_EVENT_DEVICE:
 		assert_int_equal(a->device.id, b->device.id);
 		assert_int_equal(a->device.is_mig, b->device.is_mig);
@@ -323,6 +345,8 @@ static void random_kernel(struct prng *p, struct gpu_event_kernel *e)
 struct random_event {
 	struct gpu_event event;
 	char strings[3][160];
+	struct gpu_call_error errors[GPU_CALL_LINE_ERRORS];
+	struct gpu_call_bucket buckets[GPU_CALL_LINE_BUCKETS];
 	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
 };
 
@@ -497,6 +521,28 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 		break;
 	case GPU_EVENT_LAUNCH_END:
 		e->launch_end = (struct gpu_event_launch_end){prng_bits(p, 61), u32(p), u32(p)};
+		break;
+	case GPU_EVENT_CALLS:
+		e->calls = (struct gpu_event_calls){
+			.function = random_string(p, r->strings[0], GPU_CALL_NAME_BYTES / 6),
+			.family = GPU_LAUNCH_RUNTIME + (uint32_t)prng_below(p, 2),
+			.kind = (uint32_t)prng_below(p, GPU_CALL_KINDS),
+			.calls = prng_bits(p, 53),
+			.ns = prng_bits(p, 53),
+			.bytes = prng_bits(p, 53),
+			.nested = prng_bits(p, 53),
+			.nested_ns = prng_bits(p, 53),
+			.shortest_ns = prng_bits(p, 53),
+			.longest_ns = prng_bits(p, 53),
+			.error_count = (uint32_t)prng_below(p, GPU_CALL_LINE_ERRORS + 1),
+			.bucket_count = (uint32_t)prng_below(p, GPU_CALL_LINE_BUCKETS + 1),
+			.errors = r->errors,
+			.buckets = r->buckets};
+		for (uint32_t i = 0; i < GPU_CALL_LINE_ERRORS; i++)
+			r->errors[i] = (struct gpu_call_error){u32(p), prng_bits(p, 53)};
+		for (uint32_t i = 0; i < GPU_CALL_LINE_BUCKETS; i++)
+			r->buckets[i] = (struct gpu_call_bucket){
+				(uint32_t)prng_below(p, GPU_CALL_BUCKETS), prng_bits(p, 53)};
 		break;
 	case GPU_EVENT_DEVICE:
 		e->device = (struct gpu_event_device){
@@ -1097,6 +1143,50 @@ static void the_longest_nvtx_name_fits_a_line(void **state)
 		-EBADMSG);
 }
 
+static void calls_are_checked(void **state)
+{
+#define CALLS(more) "{\"t\":\"api\",\"f\":\"f\",\"family\":1,\"c\":[1,2,3,4,5,6,7]" more "}"
+	static const char *const bad[] = {
+		"{\"t\":\"api\",\"f\":\"f\",\"c\":[1,2,3,4,5,6,7]}",
+		"{\"t\":\"api\",\"f\":\"f\",\"family\":3,\"c\":[1,2,3,4,5,6,7]}",
+		"{\"t\":\"api\",\"f\":\"f\",\"family\":1,\"c\":[1,2,3,4,5,6]}",
+		"{\"t\":\"api\",\"f\":\"f\",\"family\":1,\"c\":[1,2,3,4,5,6,-1]}",
+		CALLS(",\"kind\":6"),
+		CALLS(",\"e\":[]"),
+		CALLS(",\"e\":[1]"),
+		CALLS(",\"e\":[1,2,3]"),
+		CALLS(",\"e\":{\"a\":1,\"b\":2}"),
+		CALLS(",\"e\":[1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2,1,2]"),
+		CALLS(",\"h\":[305,1]"),
+		CALLS(",\"h\":[1,-1]"),
+		CALLS(",\"h\":[1.5,1]"),
+		CALLS(",\"h\":\"1\""),
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(decode_text(*state, bad[i]), -EBADMSG);
+	assert_int_equal(decode_text(*state, CALLS(",\"h\":[304,1],\"e\":[2,9]")), 0);
+	assert_int_equal(decode_text(*state, CALLS("")), 0);
+}
+
+/* Each duration is in one bucket, which is not longer than an eighth of it. */
+static void buckets_hold_all_durations(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < GPU_CALL_BUCKETS; i++) {
+		uint64_t longest = gpu_call_bucket_longest(i);
+
+		assert_int_equal(gpu_call_bucket(longest), i);
+		if (longest == UINT64_MAX)
+			break;
+		assert_int_equal(gpu_call_bucket(longest + 1), i + 1);
+		if (i > 16)
+			assert_true(longest - gpu_call_bucket_longest(i - 1) <= longest / 8);
+	}
+	assert_int_equal(gpu_call_bucket(UINT64_MAX), GPU_CALL_BUCKETS - 1);
+	assert_int_equal(gpu_call_bucket(0), 0);
+}
+
 static void devices_are_checked(void **state)
 {
 	static const char *const bad[] = {
@@ -1174,6 +1264,8 @@ int main(void)
 		TEST(the_longest_stack_fits_a_line),
 		TEST(the_longest_python_function_fits_a_line),
 		TEST(the_longest_nvtx_name_fits_a_line),
+		TEST(calls_are_checked),
+		TEST(buckets_hold_all_durations),
 		TEST(devices_are_checked),
 		TEST(damaged_lines_do_no_harm),
 	};

@@ -42,6 +42,7 @@ const CHOICES = {
 		"streams",
 		// where the run has them
 		"launch_shapes",
+		"api_calls",
 	],
 };
 
