@@ -50,6 +50,7 @@ struct sending {
 	bool verbose;
 	uint64_t began_ns, now_ns;
 	_Atomic bool *saw_device;
+	bool addresses;
 };
 
 /* Clocks differ by less than this, and nothing begins so soon after tracing did. */
@@ -231,7 +232,8 @@ static void send_memory(const struct sending *s, const struct cupti_abi_memory *
 					   .device_id = m->device_id,
 					   .context_id = m->context_id,
 					   .stream_id = m->stream_id,
-					   .destination_memory = m->memory_kind},
+					   .destination_memory = m->memory_kind,
+					   .address = s->addresses ? m->address : 0},
 		  m->timestamp, m->timestamp);
 }
 
@@ -418,17 +420,32 @@ static bool send_record(const struct sending *s, const struct cupti_abi_activity
 	}
 }
 
+static struct sending sending_to(const struct activity_output *output,
+				 const struct clock_map *clock)
+{
+	return (struct sending){.clock = clock,
+				.names = output->names,
+				.tally = output->tally,
+				.sink = output->sink,
+				.verbose = output->verbose,
+				.began_ns = output->began_ns,
+				.now_ns = output->now_ns,
+				.saw_device = output->saw_device,
+				.addresses = output->addresses};
+}
+
+void activity_send_memory(const struct activity_output *output, const struct clock_map *clock,
+			  const struct gpu_event_work *event, uint64_t timestamp)
+{
+	const struct sending sending = sending_to(output, clock);
+
+	send_work(&sending, event, timestamp, timestamp);
+}
+
 void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,
 			  uint8_t *buffer, size_t valid_size)
 {
-	const struct sending sending = {.clock = clock,
-					.names = output->names,
-					.tally = output->tally,
-					.sink = output->sink,
-					.verbose = output->verbose,
-					.began_ns = output->began_ns,
-					.now_ns = output->now_ns,
-					.saw_device = output->saw_device};
+	const struct sending sending = sending_to(output, clock);
 	struct cupti_abi_activity *record = NULL;
 	struct gpu_event_drops drops = {0};
 

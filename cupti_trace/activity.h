@@ -29,10 +29,15 @@ struct activity_output {
 	uint64_t began_ns;        /* when tracing began, CLOCK_MONOTONIC; 0: not known */
 	uint64_t now_ns;          /* the records were complete by then; 0: not known */
 	_Atomic bool *saw_device; /* set when a device's record was read; may be NULL */
+	bool addresses;           /* those of allocations are sent */
 };
 
 void activity_send_buffer(const struct activity_output *output, const struct clock_map *clock,
 			  uint8_t *buffer, size_t valid_size);
+
+/* The same for an allocation or release that is no record; `timestamp` is CUPTI's. */
+void activity_send_memory(const struct activity_output *output, const struct clock_map *clock,
+			  const struct gpu_event_work *event, uint64_t timestamp);
 
 /*
  * Sends the sums of all records since the last call, and sets them to 0; after an overflow, also a

@@ -10,6 +10,7 @@
 #include "cupti_trace/launch_stack.h"
 #include "cupti_trace/own_cost.h"
 #include "cupti_trace/stack_sampling.h"
+#include "cupti_trace/virtual_memory.h"
 #include "cupti_trace/wait_log.h"
 #include "symbolize/hash.h"
 
@@ -88,6 +89,8 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	f.is_unknown = known.meaning == API_NOTHING && !known.waits && known.is_enqueued &&
 		       api_function_is_new(domain, cbid);
 	f.meaning = f.is_unknown ? API_OTHER : (uint8_t)known.meaning;
+	if (tracer->follows_memory && domain == DRV && virtual_memory_has(name))
+		f.meaning = API_OTHER;
 	if (tracer->kernels_only && f.meaning == API_OTHER && !f.is_unknown)
 		f.meaning = API_NOTHING;
 	f.waits = known.waits && tracer->follows_waits;
@@ -654,6 +657,8 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 		watch_unified_memory(tracer);
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING:
+		if (tracer->follows_memory)
+			tracer_send_context_end(tracer, data->context);
 		tracer_flush(tracer, false);
 		break;
 	case CUPTI_ABI_RESOURCE_GRAPH_CREATED:
@@ -692,31 +697,41 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 		tracer_send_late(tracer);
 }
 
-/* The same for a program whose calls are all counted (--api). */
-static void on_counted_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
+/* The same for a program whose calls or memory are followed (--api, --alloc). */
+static void on_followed_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
 {
 	struct tracer *tracer = userdata;
 	const struct cupti_abi_callback_data *data = cbdata;
 	bool is_api = (domain == RT || domain == DRV) &&
 		      atomic_load_explicit(&tracer->phase, memory_order_relaxed) != TRACER_OFF;
+	bool is_entry = is_api && data->callback_site == CUPTI_ABI_API_ENTER;
+	bool is_exit = is_api && !is_entry;
 
-	if (is_api && data->callback_site != CUPTI_ABI_API_ENTER)
+	if (is_exit && tracer->counts_calls)
 		call_stats_exit(domain, cbid, data);
 	on_callback(userdata, domain, cbid, cbdata);
-	if (is_api && data->callback_site == CUPTI_ABI_API_ENTER)
+	if (is_entry && domain == DRV && tracer->follows_memory)
+		virtual_memory_enter(tracer, cbid, data);
+	if (is_exit && domain == DRV && tracer->follows_memory)
+		virtual_memory_exit(tracer, cbid, data);
+	if (is_entry && tracer->counts_calls)
 		call_stats_enter(domain, cbid, data);
 }
 
 /* All that have a name. */
-static void count_calls(struct tracer *tracer)
+static void follow_functions(struct tracer *tracer)
 {
 	for (uint32_t i = 2; i < 2 * CBIDS; i++) {
 		uint32_t cbid = i / 2, domain = i % 2 ? DRV : RT;
 		const char *name = NULL;
 
-		if (tracer->api.cuptiGetCallbackName(domain, cbid, &name) == CUPTI_ABI_SUCCESS &&
-		    name)
+		if (tracer->api.cuptiGetCallbackName(domain, cbid, &name) != CUPTI_ABI_SUCCESS ||
+		    !name)
+			continue;
+		if (tracer->counts_calls)
 			call_stats_add_function(domain, cbid, name);
+		if (domain == DRV)
+			virtual_memory_add_function(cbid, name);
 	}
 }
 
@@ -751,16 +766,16 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 
 int callback_subscribe(struct tracer *tracer)
 {
+	bool follows = tracer->counts_calls || tracer->follows_memory;
 	int result = tracer->api.cuptiSubscribe(
-		&tracer->subscriber, tracer->counts_calls ? on_counted_callback : on_callback,
-		tracer);
+		&tracer->subscriber, follows ? on_followed_callback : on_callback, tracer);
 
 	if (result != CUPTI_ABI_SUCCESS)
 		return result;
 	tracer->subscribed = true;
 	index_all_functions(tracer);
-	if (tracer->counts_calls)
-		count_calls(tracer);
+	if (follows)
+		follow_functions(tracer);
 	enable_all(tracer, 1);
 	return CUPTI_ABI_SUCCESS;
 }

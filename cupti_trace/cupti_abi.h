@@ -459,6 +459,7 @@ typedef void (*cupti_abi_buffer_completed)(void *context, uint32_t stream_id, ui
 	X(cuptiActivityEnableDeviceGraph, 0, (uint8_t enable))                                    \
 	X(cuptiGetGraphId, 0, (void *graph, uint32_t *id))                                        \
 	X(cuptiGetGraphExecId, 0, (void *exec, uint32_t *id))                                     \
+	X(cuptiGetContextId, 0, (void *context, uint32_t *id))                                    \
 	X(cuptiGetStreamIdEx, 0, (void *context, void *stream, uint8_t per_thread, uint32_t *id)) \
 	X(cuptiActivityConfigureUnifiedMemoryCounter, 0,                                          \
 	  (struct cupti_abi_uvm_config * config, uint32_t count))

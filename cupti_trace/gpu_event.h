@@ -245,7 +245,8 @@ struct gpu_event_work {
 	uint32_t graph_id;                          /* 0: not launched by a graph */
 	uint64_t graph_node_id;                     /* 0: not launched by a graph */
 	uint32_t source_memory, destination_memory; /* CUPTI's memory kinds; 0: not known */
-	uint32_t bad_time, outside;                 /* as in gpu_event_kernel */
+	uint64_t address; /* of an allocation or release, where asked for (--alloc); else 0 */
+	uint32_t bad_time, outside; /* as in gpu_event_kernel */
 };
 
 /*
@@ -389,11 +390,13 @@ struct gpu_event_void {
 	uint32_t correlation_id; /* of one that launches no kernel, or a graph; 0: see above */
 };
 
-/* A context; sent of those that run under MPS. */
+/* A context; sent of those that run under MPS, and of the end of each, where asked for (--alloc).
+ */
 struct gpu_event_context {
 	uint32_t id;
 	uint32_t device_id; /* below GPU_DEVICE_MAX_ID */
 	uint32_t is_mps;    /* the GPU is shared with other processes by the MPS server */
+	uint64_t end_ns;    /* when it began to be destroyed, with all its memory; 0: it has not */
 };
 
 /*

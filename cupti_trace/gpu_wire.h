@@ -32,6 +32,7 @@
 #define GPU_WIRE_GRAPHS_ENV "PROFILE_GRAPHS" /* set: a graph's launch as a whole, not its nodes */
 #define GPU_WIRE_WAITS_ENV "PROFILE_WAITS"   /* set: calls that wait for the GPU are sent */
 #define GPU_WIRE_CALLS_ENV "PROFILE_API"     /* set: sums of all calls are sent */
+#define GPU_WIRE_MEMORY_ENV "PROFILE_ALLOC"  /* set: allocations have addresses; see gpu_event.h */
 #define GPU_WIRE_TIMELINE_ENV "PROFILE_TIMELINE" /* set: ends of launches are sent */
 #define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"         /* path of the named pipe */
 /* what launch stacks may take of a thread's time, in thousandths of a percent; not set: all */

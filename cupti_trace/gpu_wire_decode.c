@@ -214,6 +214,8 @@ static void get_kernel(struct reader *r, struct gpu_event_kernel *e)
 	e->outside = get_u32_or_0(r, "out");
 }
 
+static uint64_t get_hex(struct reader *r, const char *key);
+
 static void get_work(struct reader *r, struct gpu_event_work *e)
 {
 	uint64_t memory[2] = {0};
@@ -228,6 +230,7 @@ static void get_work(struct reader *r, struct gpu_event_work *e)
 		get_array(r, "p", memory, 2, UINT32_MAX);
 	e->source_memory = (uint32_t)memory[0];
 	e->destination_memory = (uint32_t)memory[1];
+	e->address = member(r, "a") ? get_hex(r, "a") : 0;
 	get_graph(r, &e->graph_id, &e->graph_node_id);
 	e->bad_time = get_u32_or_0(r, "bad");
 	e->outside = get_u32_or_0(r, "out");
@@ -526,6 +529,7 @@ static void get_context(struct reader *r, struct gpu_event_context *e)
 	e->id = get_u32(r, "i");
 	e->device_id = get_u32(r, "d");
 	e->is_mps = get_u32_or_0(r, "mps");
+	e->end_ns = member(r, "end") ? get_hex(r, "end") : 0;
 }
 
 static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struct gpu_event *e)

@@ -281,6 +281,8 @@ static void put_work(struct line *l, const struct gpu_event_work *e)
 	put_uint(l, "b", e->bytes);
 	if (e->source_memory || e->destination_memory)
 		put_array(l, "p", (uint64_t[]){e->source_memory, e->destination_memory}, 2);
+	if (e->address)
+		put_hex(l, "a", e->address);
 	if (e->graph_id || e->graph_node_id)
 		put_array(l, "gr", (uint64_t[]){e->graph_id, e->graph_node_id}, 2);
 	if (e->bad_time)
@@ -415,6 +417,8 @@ static void put_context(struct line *l, const struct gpu_event_context *e)
 	put_uint(l, "d", e->device_id);
 	if (e->is_mps)
 		put_uint(l, "mps", e->is_mps);
+	if (e->end_ns)
+		put_hex(l, "end", e->end_ns);
 }
 
 static void put_fields(struct line *l, const struct gpu_event *e)

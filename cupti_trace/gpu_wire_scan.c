@@ -148,6 +148,26 @@ static bool scan_kernel(struct scan *s, struct gpu_event_kernel *e)
 	return !s->failed && s->at == s->end;
 }
 
+/* As put_hex writes it: 1 to 16 digits, without zeros ahead. */
+static uint64_t scan_hex(struct scan *s)
+{
+	const char *start = s->at;
+	uint64_t value = 0;
+
+	for (; s->at < s->end && s->at - start < 16; s->at++) {
+		char c = *s->at;
+
+		if (c >= '0' && c <= '9')
+			value = value << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			value = value << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			break;
+	}
+	s->failed |= s->at == start || *start == '0';
+	return value;
+}
+
 static bool scan_work(struct scan *s, struct gpu_event_work *e)
 {
 	EXPECT(s, "\"w\":");
@@ -161,6 +181,10 @@ static bool scan_work(struct scan *s, struct gpu_event_work *e)
 		EXPECT(s, ",");
 		e->destination_memory = scan_u32(s);
 		EXPECT(s, "]");
+	}
+	if (TRY(s, ",\"a\":\"")) {
+		e->address = scan_hex(s);
+		EXPECT(s, "\"");
 	}
 	scan_graph(s, &e->graph_id, &e->graph_node_id);
 	if (TRY(s, ",\"bad\":"))

@@ -301,9 +301,38 @@ static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 	activity_send_buffer(&(struct activity_output){&tracer->api, &tracer->names, &tracer->tally,
 						       &tracer->sink, tracer->verbose,
 						       tracer->began_ns, clock_now_ns(),
-						       &tracer->saw_device},
+						       &tracer->saw_device, tracer->follows_memory},
 			     &clock, buffer, valid_size);
 	pthread_mutex_unlock(&tracer->record_lock);
+}
+
+void tracer_send_memory(struct tracer *tracer, const struct gpu_event_work *event,
+			uint64_t timestamp)
+{
+	struct clock_map clock = copy_clock(tracer);
+
+	pthread_mutex_lock(&tracer->record_lock);
+	activity_send_memory(&(struct activity_output){.tally = &tracer->tally,
+						       .sink = &tracer->sink,
+						       .began_ns = tracer->began_ns,
+						       .now_ns = clock_now_ns()},
+			     &clock, event, timestamp);
+	pthread_mutex_unlock(&tracer->record_lock);
+}
+
+void tracer_send_context_end(struct tracer *tracer, void *context)
+{
+	struct clock_map clock = copy_clock(tracer);
+	struct gpu_event event = {.type = GPU_EVENT_CONTEXT};
+	uint64_t timestamp = 0;
+
+	/* by the clock of the records of its memory */
+	if (!tracer->api.cuptiGetContextId ||
+	    tracer->api.cuptiGetContextId(context, &event.context.id) != CUPTI_ABI_SUCCESS ||
+	    tracer->api.cuptiGetTimestamp(&timestamp) != CUPTI_ABI_SUCCESS)
+		return;
+	event.context.end_ns = clock_map_convert(&clock, timestamp, clock_now_ns());
+	sink_put(&tracer->sink, &event);
 }
 
 static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
@@ -785,6 +814,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	tracer->whole_graphs = getenv(GPU_WIRE_GRAPHS_ENV) != NULL;
 	tracer->device_graphs = getenv(GPU_WIRE_DEVICE_GRAPHS_ENV) != NULL;
 	tracer->counts_calls = getenv(GPU_WIRE_CALLS_ENV) != NULL;
+	tracer->follows_memory = getenv(GPU_WIRE_MEMORY_ENV) != NULL && !tracer->kernels_only;
 	tracer->follows_waits = getenv(GPU_WIRE_WAITS_ENV) != NULL;
 	tracer->times_launches = getenv(GPU_WIRE_TIMELINE_ENV) != NULL;
 	instance_describe(&instance);

@@ -64,6 +64,7 @@ struct tracer {
 	bool whole_graphs;      /* a graph launch is one record, not one of each node */
 	bool device_graphs;     /* graphs that kernels launch are recorded, too */
 	bool counts_calls;      /* all calls are summed up: call_stats.h */
+	bool follows_memory;    /* each piece of memory: virtual_memory.h */
 	bool follows_waits;     /* calls that wait for the GPU are sent: wait_log.h */
 	_Atomic bool watches_uvm, reported_device_launch;
 	_Atomic bool has_conditionals;        /* the program has made conditional nodes */
@@ -94,6 +95,13 @@ void tracer_ask(struct tracer *tracer, const struct gpu_event *event);
 
 /* How often code was mapped into this process so far. */
 uint64_t tracer_count_mapped(void);
+
+/* Sends an allocation or release that CUPTI has no record of, at a time of CUPTI's clock. */
+void tracer_send_memory(struct tracer *tracer, const struct gpu_event_work *event,
+			uint64_t timestamp);
+
+/* Sends that a context, by its handle, ends now. */
+void tracer_send_context_end(struct tracer *tracer, void *context);
 
 /* Sends what a hook has logged after the goodbye. */
 void tracer_send_late(struct tracer *tracer);

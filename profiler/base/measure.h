@@ -21,6 +21,7 @@ struct measure {
 	bool nvtx;             /* NVTX ranges as frames of launch stacks */
 	bool thread_origin;    /* threads below the stacks that created them */
 	bool api;              /* sums of all calls of CUDA */
+	bool memory;           /* each allocation, to its release */
 	bool waits;            /* time in calls that wait for the GPU, too */
 	/* what launch stacks may take of a thread's time, in thousandths of a percent; 0: all */
 	uint32_t max_overhead;

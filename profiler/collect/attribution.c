@@ -243,22 +243,28 @@ static void show_to_waits(struct attribution *a, const struct gpu_work_origin *o
 		a->parts.ledger->bounds.out_of_memory++;
 }
 
+static bool is_of_memory(const struct gpu_operation *o)
+{
+	return o->work == GPU_WORK_ALLOC || o->work == GPU_WORK_FREE;
+}
+
 /* Skips operations without usable times, which are counted elsewhere. */
 static void record_operation(struct attribution *a, const struct gpu_operation *o, uint32_t stack,
 			     uint32_t place)
 {
 	if (!a->parts.timeline || o->bad_time)
 		return;
-	timeline_add(a->parts.timeline, &(struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
-								  .start_ns = o->start_ns,
-								  .duration_ns = o->duration_ns,
-								  .bytes = o->bytes,
-								  .graph_node = o->graph_node,
-								  .place = place,
-								  .stack = stack,
-								  .shape = o->shape,
-								  .correlation = o->correlation_id,
-								  .work = o->work});
+	timeline_add(a->parts.timeline,
+		     &(struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
+					       .start_ns = o->start_ns,
+					       .duration_ns = o->duration_ns,
+					       .bytes = o->bytes,
+					       .graph_node = o->graph_node,
+					       .place = place,
+					       .stack = stack,
+					       .shape = is_of_memory(o) ? 0 : o->shape,
+					       .correlation = o->correlation_id,
+					       .work = o->work});
 }
 
 /* Kernels waited, on the track of a thread that is not known: no thread made them. */
@@ -311,6 +317,37 @@ static void share(struct attribution *a, const struct launch_origin *launch,
 				  o->bytes);
 }
 
+/* enum memory_kind of CUPTI's (CUpti_ActivityMemoryKind). */
+static uint32_t kind_of_memory(uint32_t memory)
+{
+	enum { MANAGED = 5, MANAGED_STATIC = 7 };
+
+	if (memory == MANAGED || memory == MANAGED_STATIC)
+		return MEMORY_MANAGED;
+	return gpu_memory_is_device(memory) ? MEMORY_OF_DEVICE : MEMORY_OF_HOST;
+}
+
+static void follow_memory(struct attribution *a, const struct gpu_operation *o, uint32_t stack)
+{
+	if (!o->address)
+		return;
+	if (o->bad_time)
+		a->parts.allocations->use.not_kept++;
+	else
+		allocations_add(a->parts.allocations,
+				&(struct allocation_event){.type = o->work == GPU_WORK_ALLOC
+									   ? ALLOCATION_MADE
+									   : ALLOCATION_FREE,
+							   .time_ns = o->start_ns,
+							   .address = o->address,
+							   .bytes = o->bytes,
+							   .process = o->process,
+							   .device = o->device,
+							   .context = o->context,
+							   .kind = kind_of_memory(o->shape),
+							   .stack = stack});
+}
+
 void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 		     const struct gpu_operation *o)
 {
@@ -319,6 +356,7 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 	struct gpu_work_origin origin;
 	struct place where = {{o->process, launch.tid, o->device, o->context, o->stream}};
 	bool is_instant = gpu_work_is_instant(o->work);
+	bool follows = a->parts.allocations && is_of_memory(o);
 	uint32_t stack, place;
 
 	count(a, launch.stack != LAUNCH_UNKNOWN, o);
@@ -326,14 +364,17 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 		add_stall(a, o);
 		return;
 	}
-	if (is_instant && !a->parts.timeline)
+	if (is_instant && !a->parts.timeline && !follows)
 		return; /* has no time */
 	memset(&origin, 0, sizeof(origin));
 	origin.launch = launch.stack;
 	origin.capture = capture_of(a, launched_ns, o);
 	origin.work = o->work;
-	origin.name = o->name;
+	if (o->work == GPU_WORK_KERNEL)
+		origin.name = o->name;
 	stack = compose_work(&a->compose, &origin);
+	if (follows)
+		follow_memory(a, o, stack);
 	place = places_add(a->parts.places, &where);
 	record_operation(a, o, stack, place);
 	if (is_instant)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/gpu_event.h"
+#include "profiler/collect/allocations.h"
 #include "profiler/collect/compose.h"
 #include "profiler/collect/graph_nodes.h"
 #include "profiler/collect/join.h"
@@ -38,9 +39,10 @@ struct attribution_parts {
 	struct profile *profile;
 	struct places *places;
 	struct ledger *ledger;
-	struct allowance *allowance; /* for sums by stream */
-	struct timeline *timeline;   /* NULL: not requested */
-	struct gpu_load *load;       /* likewise */
+	struct allowance *allowance;     /* for sums by stream */
+	struct timeline *timeline;       /* NULL: not requested */
+	struct gpu_load *load;           /* likewise */
+	struct allocations *allocations; /* likewise */
 };
 
 struct attribution {

@@ -20,6 +20,7 @@ static void limit_memory(struct collect *c)
 	profile_limit(c->profile, &c->memory);
 	c->places.memory = &c->memory;
 	c->place_names.memory = &c->memory;
+	c->allocations.memory = &c->memory;
 	join_limit(c->join, &c->passing);
 	attribution_limit(&c->attribution, &c->passing);
 	symbolizer_share_memory(c->symbolizer, &c->memory.used, COLLECT_MEMORY);
@@ -41,6 +42,7 @@ struct collect *collect_new(const struct collect_options *options)
 	c->passing = (struct allowance){.limit = COLLECT_MEMORY, .outer = &c->memory};
 	c->pid_namespace = pid_namespace_own();
 	c->open_launches.timeline = options->timeline;
+	allocations_init(&c->allocations);
 	c->handovers.output = keep_handed_sample;
 	c->handovers.context = c;
 	c->symbolizer = symbolizer_new();
@@ -62,12 +64,13 @@ struct collect *collect_new(const struct collect_options *options)
 					    .cut = &c->cut};
 	if (c->symbolizer && c->stacks && c->profile && c->join &&
 	    places_init(&c->places, options->place_mask) == 0 &&
-	    attribution_init(&c->attribution,
-			     &(struct attribution_parts){&c->processes, c->stacks, c->profile,
-							 &c->places, &c->ledger, &c->target_bytes,
-							 options->timeline,
-							 options->watches_load ? &c->load : NULL},
-			     options->measure.waits) == 0) {
+	    attribution_init(
+		    &c->attribution,
+		    &(struct attribution_parts){&c->processes, c->stacks, c->profile, &c->places,
+						&c->ledger, &c->target_bytes, options->timeline,
+						options->watches_load ? &c->load : NULL,
+						options->measure.memory ? &c->allocations : NULL},
+		    options->measure.waits) == 0) {
 		limit_memory(c);
 		if (options->measure.max_overhead)
 			attribution_limit_stacks(&c->attribution);
@@ -96,6 +99,7 @@ void collect_free(struct collect *c)
 	place_names_release(&c->place_names);
 	devices_release(&c->devices);
 	gpu_load_release(&c->load);
+	allocations_release(&c->allocations);
 	pythons_release(&c->pythons);
 	intern_release(&c->strings);
 	ledger_release(&c->ledger);
@@ -752,6 +756,9 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	while ((process = processes_take_any(&c->processes)))
 		settle(c, process);
 	discount_hidden(c);
+	allocations_finish(&c->allocations);
+	c->ledger.bounds.allocations = c->allocations.use.not_kept;
+	c->ledger.bounds.late_allocations = c->allocations.use.late;
 	finish_cpu_time(c);
 	c->ledger.bounds.stacks = stack_table_refused(c->stacks);
 	c->ledger.bounds.refused = c->target_bytes.refused;
@@ -770,5 +777,6 @@ struct collected collect_results(struct collect *c)
 				  .memory = &c->memory,
 				  .ledger = &c->ledger,
 				  .cut = &c->cut,
+				  .memory_use = &c->allocations.use,
 				  .load = c->options.watches_load ? &c->load : NULL};
 }

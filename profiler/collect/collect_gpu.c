@@ -427,6 +427,8 @@ static int take_work(struct collect *c, const struct process *process,
 		.graph_node = e->graph_node_id,
 		.bad_time = e->bad_time,
 		.staged = gpu_work_is_staged(e->work, e->source_memory, e->destination_memory),
+		.address = e->address,
+		.shape = e->address ? e->destination_memory : 0,
 		.outside = (uint8_t)e->outside};
 
 	watch_memory(c, process, e);
@@ -490,6 +492,18 @@ static void take_wait(struct collect *c, struct process *process, const struct g
 	attribution_add_wait(&c->attribution, process, stack, e);
 }
 
+/* What was allocated in it goes with it. */
+static void end_context(struct collect *c, const struct process *process,
+			const struct gpu_event_context *e)
+{
+	if (c->options.measure.memory && e->end_ns)
+		allocations_add(&c->allocations,
+				&(struct allocation_event){.type = ALLOCATION_CONTEXT_ENDS,
+							   .time_ns = e->end_ns,
+							   .process = process->id,
+							   .context = e->id});
+}
+
 static const char *keep_text(void *collect, const char *text)
 {
 	return collect_text(collect, text);
@@ -544,6 +558,9 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 	case GPU_EVENT_DEVICE:
 		return devices_describe(&c->devices, process->id, &event->device);
 	case GPU_EVENT_CONTEXT:
+		end_context(c, process, &event->context);
+		if (!event->context.is_mps)
+			return 0;
 		return devices_note_context(&c->devices, process->id, &event->context);
 	case GPU_EVENT_CALLS:
 		take_calls(c, &event->calls);

@@ -49,6 +49,7 @@ struct collect {
 	struct attribution attribution;
 	struct join *join;
 	struct gpu_load load; /* if watched */
+	struct allocations allocations;
 };
 
 /* Counts what did not fit into memory. */

@@ -42,14 +42,18 @@ struct gpu_operation {
 	uint32_t correlation_id;
 	uint32_t work; /* enum gpu_work */
 	uint64_t start_ns, duration_ns;
-	const char *name; /* interned by the caller */
+	union {
+		const char *name; /* of a kernel; interned by the caller */
+		uint64_t address; /* of an allocation or release; 0: not known */
+	};
 	uint64_t bytes;
 	uint32_t process, device, context, stream;
 	uint64_t graph_node; /* 0: not from a graph */
 	bool bad_time;
 	bool staged;     /* gpu_work_is_staged() */
 	uint8_t outside; /* enum gpu_outside */
-	uint32_t shape;  /* of a kernel, for the timeline; 0: none */
+	/* of a kernel, for the timeline; of memory CUPTI's kind of it; 0: none */
+	uint32_t shape;
 };
 
 /* Receives attributed operations, with the time of their launch; 0: no launch. */

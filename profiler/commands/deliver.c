@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "profiler/base/exit_status.h"
@@ -79,7 +80,7 @@ static double unit_ns(enum weight_unit unit, const struct totals *totals)
 }
 
 static void report_written(struct log *log, const struct options *o, uint32_t at,
-			   const struct totals *totals, const struct written *written)
+			   const struct result *result, const struct written *written)
 {
 	static const char *const words[] = UNIT_WORDS;
 	const struct output_choice *choice = &o->outputs[at];
@@ -88,21 +89,13 @@ static void report_written(struct log *log, const struct options *o, uint32_t at
 				    .item = choice->writer->item,
 				    .is_first = at == 0,
 				    .unit = choice->writer->has_units ? words[o->unit] : NULL,
+				    .weighs_bytes = result->weighs_bytes,
 				    .written = *written};
 
-	summary_report_written(log, &totals->measure, totals, &w);
+	summary_report_written(log, &result->totals.measure, &result->totals, &w);
 	if (choice->writer->keeps_all && slice_is_part(&o->view.slice))
 		log_line(log,
 			 "  it holds the whole run, not only the part that other outputs show");
-}
-
-/* What a format shows of the result; `view`: NULL if it is viewed as it is. */
-static const struct result *result_for(const struct writer *writer, const struct result *result,
-				       const struct view *view)
-{
-	if (!view || writer->keeps_all)
-		return result;
-	return writer->has_both_names ? view_result(view) : view_text_result(view);
 }
 
 /* ---- room for the outputs ---- */
@@ -141,11 +134,59 @@ static bool give_room(struct spare *s, struct timeline *timeline, int beside)
 	return true;
 }
 
+/* The run's stacks with what they allocated on devices in place of their times. */
+struct weighed {
+	struct place places[1]; /* nowhere: of which device is in the tables */
+	struct row *rows;
+};
+
+/* False: out of memory. The result keeps what is in `w`. */
+static bool weigh_memory(struct weighed *w, struct result *result, enum stack_weight weight)
+{
+	const struct memory_use *use = result->memory_use;
+	uint32_t count = use ? use->row_count : 0, kept = 0;
+
+	w->places[0] = place_unknown();
+	w->rows = calloc(count + 1u, sizeof(*w->rows));
+	if (!w->rows)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct memory_row *row = &use->rows[i];
+		uint64_t bytes = weight == WEIGHT_PEAK ? row->peak_bytes : row->left_bytes;
+		uint64_t pieces = weight == WEIGHT_PEAK ? row->at_peak : row->left;
+
+		if (bytes && use->totals[row->total].kind == MEMORY_OF_DEVICE)
+			w->rows[kept++] = (struct row){.kind = ROW_GPU,
+						       .stack = row->stack,
+						       .count = pieces,
+						       .ns = bytes,
+						       .bytes = bytes};
+	}
+	result->rows = w->rows;
+	result->row_count = kept;
+	result->places = w->places;
+	result->place_count = 1;
+	result->timeline = NULL;
+	result->weighs_bytes = true;
+	return true;
+}
+
 /* The run and, if the outputs show something else, their view: each with its timeline. */
 struct delivered {
 	struct spare run, shown; /* the latter's result is what the view was made of */
-	struct view *view;       /* NULL: the run is shown as it is */
+	struct view *view;       /* NULL: it is shown as it is */
+	struct weighed weighed;
 };
+
+/* What a format shows. */
+static const struct result *result_for(const struct writer *writer, const struct delivered *d)
+{
+	if (writer->keeps_all)
+		return &d->run.result;
+	if (!d->view)
+		return &d->shown.result;
+	return writer->has_both_names ? view_result(d->view) : view_text_result(d->view);
+}
 
 /* The timeline that only the view has; NULL: none. */
 static struct timeline *own_timeline(const struct delivered *d)
@@ -210,8 +251,7 @@ static int write_one(struct outputs *outputs, uint32_t at, struct delivered *d,
 	int err;
 
 	do {
-		err = outputs_write(outputs, at, result_for(writer, &d->run.result, d->view),
-				    options, written);
+		err = outputs_write(outputs, at, result_for(writer, d), options, written);
 	} while (output_lacks_room(err) &&
 		 make_room(d, writer->keeps_all, outputs_place(outputs, at)));
 	return err;
@@ -224,8 +264,10 @@ static int write_one(struct outputs *outputs, uint32_t at, struct delivered *d,
 static int write_all(struct log *log, const struct options *o, struct outputs *outputs,
 		     struct opener *opener, struct delivered *d)
 {
-	const struct writer_options options = {.unit_ns = unit_ns(o->unit, &d->run.result.totals),
-					       .root_at_bottom = o->root_at_bottom};
+	const struct writer_options options = {
+		.unit_ns =
+			d->shown.result.weighs_bytes ? 1 : unit_ns(o->unit, &d->run.result.totals),
+		.root_at_bottom = o->root_at_bottom};
 	struct written written[OUTPUTS_MAX];
 	int errors[OUTPUTS_MAX], status = 0;
 
@@ -238,9 +280,7 @@ static int write_all(struct log *log, const struct options *o, struct outputs *o
 		const struct writer *writer = o->outputs[i].writer;
 
 		if (!errors[i])
-			report_written(log, o, i,
-				       &result_for(writer, &d->run.result, d->view)->totals,
-				       &written[i]);
+			report_written(log, o, i, result_for(writer, d), &written[i]);
 		status = deliver_status(log, o->outputs[i].path, errors[i], status);
 	}
 	deliver_show(log, o, opener, errors);
@@ -322,10 +362,20 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	spare_begin(&d.run, result);
 	d.run.result.totals.measure.launch_shapes |= o->measure.launch_shapes;
 	spare_begin(&d.shown, &d.run.result);
+	if (o->weight != WEIGHT_TIME && !result->memory_use) {
+		log_error(log, "--weight: the run did not follow memory: --alloc");
+		return EXIT_PROFILER_FAILED;
+	}
+	if (o->weight != WEIGHT_TIME && !weigh_memory(&d.weighed, &d.shown.result, o->weight)) {
+		log_error(log, "out of memory");
+		return EXIT_PROFILER_FAILED;
+	}
 	if (view_changes(&o->view)) {
 		view = new_view(log, o, outputs, &d, memory);
-		if (!view)
+		if (!view) {
+			free(d.weighed.rows);
 			return EXIT_PROFILER_FAILED;
+		}
 		shown = view_result(view);
 		report_own_code(log, o, result, view);
 		if (o->view.trim_to.text && !view_has_root(view) && result->row_count > 0)
@@ -335,7 +385,7 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	gpu_table_report_devices(log, shown);
 	summary_report_unnamed(log, &shown->unnamed);
 	unnamed_code_report(log, result);
-	report_top(log, o, shown);
+	report_top(log, o, shown->weighs_bytes ? &d.run.result : shown);
 	status = write_all(log, o, outputs, opener, &d);
 	if (o->output_count > 0 && strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) == 0 &&
 	    isatty(STDERR_FILENO))
@@ -356,5 +406,6 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	if (!status)
 		status = compare_with_result(log, o, outputs, shown);
 	view_free(view);
+	free(d.weighed.rows);
 	return status;
 }

@@ -14,6 +14,7 @@ static const char *const formats[] = {"folded",   "svg",    "html", "pprof",   "
 				      "perfetto", "chrome", "json", "profile", NULL};
 static const char *const parts[] = {"process", "thread", "device", "context", "stream", NULL};
 static const char *const names[] = {"full", "short", NULL};
+static const char *const weights[] = {"time", "peak", "left", NULL};
 static const char *const sides[] = {"before", "after", NULL};
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 static const char *const topics[] = {"output",      "captures", "compare", "gpu",    "cpu",
@@ -242,6 +243,22 @@ const struct option_entry option_table[] = {
 	 .text = "how much of the GPU each kernel's launch can use",
 	 .more = "A table of grids, blocks, theoretical occupancy and waves, with what could be "
 		 "better and who launched it: on stderr, in .json and in .html."},
+	{.id = OPT_ALLOC,
+	 .name = "alloc",
+	 .is_of_run = true,
+	 .topic = TOPIC_GPU,
+	 .text = "follow memory: the peak, and what was never freed",
+	 .more = "By device and by the stacks that allocated it: on stderr, in .json and in .html; "
+		 "--weight draws it."},
+	{.id = OPT_WEIGHT,
+	 .name = "weight",
+	 .kind = ARGUMENT_WORD,
+	 .argument = "WHAT",
+	 .words = weights,
+	 .topic = TOPIC_GPU,
+	 .text = "draw stacks by time (default), or by bytes of --alloc",
+	 .more = "peak: what was allocated on devices when most was; left: what was never freed. "
+		 "Both imply --alloc."},
 	{.id = OPT_API,
 	 .name = "api",
 	 .is_of_run = true,

@@ -198,9 +198,54 @@ static bool check_inprocess(const struct options *o, bool is_wanted, const char 
 /* CUPTI reports the calls, and what they wait for. */
 static bool check_calls(const struct options *o)
 {
-	if ((!o->measure.waits && !o->measure.api) || o->measure.traces_gpu)
+	const char *option = o->measure.waits    ? "--waits"
+			     : o->measure.api    ? "--api"
+			     : o->measure.memory ? "--alloc"
+						 : NULL;
+
+	if (option && !o->measure.traces_gpu)
+		complain("%s needs GPU time: not with -cpu-only", option);
+	else if (o->measure.memory && o->measure.kernels_only)
+		complain("--alloc follows what --kernels-only leaves out");
+	else
 		return true;
-	complain("%s needs GPU time: not with -cpu-only", o->measure.waits ? "--waits" : "--api");
+	return false;
+}
+
+/* Bytes are drawn by those formats that have no times beside the stacks. */
+static bool check_weight(const struct options *o)
+{
+	if (o->weight == WEIGHT_TIME)
+		return true;
+	if (o->before.count) {
+		complain("--weight is not for comparisons");
+		return false;
+	}
+	if (o->view.slice.has_time) {
+		complain("--weight is of the whole run: not with --time");
+		return false;
+	}
+	for (uint32_t i = 0; i < o->output_count; i++)
+		if (!o->outputs[i].writer->weighs_bytes && !o->outputs[i].writer->keeps_all) {
+			complain("--weight is for folded stacks, .svg and speedscope, not for %s",
+				 o->outputs[i].path);
+			return false;
+		}
+	return true;
+}
+
+static bool set_weight(struct options *o, const char *text)
+{
+	static const char *const words[] = {"time", "peak", "left"};
+
+	for (int i = WEIGHT_TIME; i <= WEIGHT_LEFT; i++) {
+		if (strcmp(text, words[i]) == 0) {
+			o->weight = (enum stack_weight)i;
+			o->measure.memory |= i != WEIGHT_TIME;
+			return true;
+		}
+	}
+	complain("--weight is time, peak or left, not '%s'", text);
 	return false;
 }
 
@@ -392,6 +437,11 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return true;
 	case OPT_MAX_OVERHEAD:
 		return set_max_overhead(o, argument);
+	case OPT_ALLOC:
+		o->measure.memory = true;
+		return true;
+	case OPT_WEIGHT:
+		return set_weight(o, argument);
 	case OPT_API:
 		o->measure.api = true;
 		return true;
@@ -755,6 +805,8 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 			goto wrong;
 		return OPTIONS_DIFF;
 	}
+	if (!check_weight(options))
+		goto wrong;
 	if (options->from) {
 		if (!check_from(options, argv[optind], of_run))
 			goto wrong;

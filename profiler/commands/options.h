@@ -27,6 +27,9 @@ enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
 		"samples", "us", "ns" \
 	} /* by enum weight_unit */
 
+/* What stacks are drawn by. */
+enum stack_weight { WEIGHT_TIME, WEIGHT_PEAK, WEIGHT_LEFT };
+
 #define OPTIONS_MAX_CUDA_LIBS 16
 
 struct run_files {
@@ -49,6 +52,7 @@ struct options {
 	bool root_at_bottom;         /* --flame */
 	struct measure measure;      /* devices: run sets it */
 	enum weight_unit unit;
+	enum stack_weight weight;
 	enum launch_stacks launch_stacks;             /* never AUTO after options_parse */
 	const char *injection_lib;                    /* NULL: the embedded one */
 	const char *cuda_libs[OPTIONS_MAX_CUDA_LIBS]; /* further runtimes to probe */

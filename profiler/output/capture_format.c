@@ -79,6 +79,22 @@ static const struct capture_column api_buckets[] = {COLUMN(capture_api_bucket, c
 						    DELTA(capture_api_bucket, bucket),
 						    COLUMN(capture_api_bucket, count)};
 
+static const struct capture_column memory_totals[] = {
+	COLUMN(memory_total, process),     COLUMN(memory_total, device),
+	COLUMN(memory_total, kind),        COLUMN(memory_total, peak_bytes),
+	COLUMN(memory_total, peak_ns),     COLUMN(memory_total, left_bytes),
+	COLUMN(memory_total, left),        COLUMN(memory_total, allocated_bytes),
+	COLUMN(memory_total, allocations), COLUMN(memory_total, frees),
+	COLUMN(memory_total, ended),       COLUMN(memory_total, unknown)};
+static const struct capture_column memory_rows[] = {DELTA(memory_row, stack),
+						    COLUMN(memory_row, total),
+						    COLUMN(memory_row, peak_bytes),
+						    COLUMN(memory_row, at_peak),
+						    COLUMN(memory_row, left_bytes),
+						    COLUMN(memory_row, left),
+						    COLUMN(memory_row, allocated_bytes),
+						    COLUMN(memory_row, allocations)};
+
 #define SMALL(type) _Static_assert(sizeof(struct type) <= CAPTURE_STRUCT_MAX, "fits into a block")
 SMALL(capture_device);
 SMALL(gpu_row);
@@ -103,6 +119,8 @@ const struct capture_table capture_tables[CAPTURE_TABLES] = {
 	TABLE(API_CALLS, capture_api_call, api_calls),
 	TABLE(API_ERRORS, capture_api_error, api_errors),
 	TABLE(API_BUCKETS, capture_api_bucket, api_buckets),
+	TABLE(MEMORY_TOTALS, memory_total, memory_totals),
+	TABLE(MEMORY_ROWS, memory_row, memory_rows),
 };
 
 #define NUMBER(member)                                                \
@@ -260,5 +278,8 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.gpu.unwatched),
 	NUMBER(totals.measure.launch_shapes),
 	NUMBER(totals.measure.api),
+	NUMBER(totals.measure.memory),
+	NUMBER(ledger.bounds.allocations),
+	NUMBER(ledger.bounds.late_allocations),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

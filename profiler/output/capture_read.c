@@ -28,7 +28,9 @@ struct profile_capture {
 	uint32_t text_count, text_capacity;
 	struct capture_module *modules;
 	uint32_t module_count, module_capacity;
-	struct table frames, stacks, places, rows, gpu_rows;
+	struct table frames, stacks, places, rows, gpu_rows, memory_totals, memory_rows;
+	struct memory_use memory_use; /* of these two */
+	struct ledger_total memory_sum;
 	uint16_t *depths; /* by stack, less one */
 	uint32_t depth_capacity;
 	uint64_t row_depths; /* sum */
@@ -349,6 +351,35 @@ static void add_api_bucket(struct profile_capture *c, const struct capture_api_b
 			    &(struct gpu_event_calls){.bucket_count = 1, .buckets = &one});
 }
 
+static void add_memory_total(struct profile_capture *c, const struct memory_total *total)
+{
+	struct memory_total *added;
+
+	if (total->kind >= MEMORY_KINDS)
+		fail(c, CAPTURE_DAMAGED);
+	added = add(c, &c->memory_totals, sizeof(*total));
+	if (added)
+		*added = *total;
+}
+
+/* Sums of bytes are drawn like those of ns, and may not wrap either. */
+static void add_memory_row(struct profile_capture *c, const struct memory_row *row)
+{
+	struct memory_row *added;
+
+	if (row->stack >= c->stacks.count || row->total >= c->memory_totals.count ||
+	    !ledger_total_add(&c->memory_sum, row->allocations, row->left_bytes, row->peak_bytes)) {
+		fail(c, CAPTURE_DAMAGED);
+		return;
+	}
+	c->row_depths += c->depths[row->stack];
+	if (c->row_depths > DEPTHS_MAX)
+		fail(c, CAPTURE_TOO_LARGE);
+	added = add(c, &c->memory_rows, sizeof(*row));
+	if (added)
+		*added = *row;
+}
+
 static void add_struct(struct profile_capture *c, enum capture_field field, const void *item)
 {
 	switch (field) {
@@ -393,6 +424,12 @@ static void add_struct(struct profile_capture *c, enum capture_field field, cons
 		break;
 	case CAPTURE_API_BUCKETS:
 		add_api_bucket(c, item);
+		break;
+	case CAPTURE_MEMORY_TOTALS:
+		add_memory_total(c, item);
+		break;
+	case CAPTURE_MEMORY_ROWS:
+		add_memory_row(c, item);
 		break;
 	default:
 		break;
@@ -653,6 +690,14 @@ static void finish(struct profile_capture *c)
 	r->device_count = c->devices.count;
 	r->place_names = &c->place_names;
 	r->device_names = &c->devices;
+	if (r->totals.measure.memory) {
+		c->memory_use = (struct memory_use){.totals = c->memory_totals.items,
+						    .total_count = c->memory_totals.count,
+						    .rows = c->memory_rows.items,
+						    .row_count = c->memory_rows.count};
+		r->memory_use = &c->memory_use;
+		r->memory_result = r;
+	}
 	r->timeline = c->timeline;
 	r->record_stack_count = c->stacks.count;
 }
@@ -716,6 +761,8 @@ void capture_free(struct profile_capture *c)
 	free(c->places.items);
 	free(c->rows.items);
 	free(c->gpu_rows.items);
+	free(c->memory_totals.items);
+	free(c->memory_rows.items);
 	api_calls_release(&c->numbers.ledger.api);
 	place_names_release(&c->place_names);
 	devices_release(&c->devices);

@@ -388,6 +388,11 @@ static void put_capture(struct writing *w)
 	put_timeline(w);
 	if (ledger)
 		put_calls(w, &ledger->api);
+	if (r->memory_use) {
+		put_all(w, CAPTURE_MEMORY_TOTALS, r->memory_use->totals,
+			r->memory_use->total_count);
+		put_all(w, CAPTURE_MEMORY_ROWS, r->memory_use->rows, r->memory_use->row_count);
+	}
 	put_end(w);
 }
 

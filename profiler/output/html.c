@@ -218,6 +218,8 @@ static void add_losses(struct page *p)
 	add_loss(p, l->bounds.refused, "names, mappings or stacks beyond the limit, dropped");
 	add_loss(p, l->bounds.truncated, "stacks cut, they begin at [truncated]");
 	add_loss(p, l->python.unordered, "stacks with Python functions in an unknown place");
+	add_loss(p, l->bounds.allocations, "allocations or releases not followed");
+	add_loss(p, l->bounds.late_allocations, "allocations too late for exact peaks");
 	add_loss(p, l->bounds.out_of_memory, "events lost because memory was short");
 }
 

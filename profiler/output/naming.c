@@ -49,6 +49,7 @@ struct naming {
 	struct row *rows;
 	struct allowance memory; /* for what goes beyond the collected stacks, frames and rows */
 	bool failed;             /* out of memory */
+	struct memory_use memory_use;
 };
 
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES + 4)
@@ -454,6 +455,28 @@ static void name_rows(struct naming *n)
 	}
 }
 
+/* Memory by the stacks that allocated it; those without a name have the root. */
+static void name_memory(struct naming *n)
+{
+	const struct memory_use *use = n->in->memory_use;
+
+	n->memory_use.totals = calloc(use->total_count + 1u, sizeof(*use->totals));
+	n->memory_use.rows = calloc(use->row_count + 1u, sizeof(*use->rows));
+	if (!n->memory_use.totals || !n->memory_use.rows) {
+		n->failed = true;
+		return;
+	}
+	if (use->total_count)
+		memcpy(n->memory_use.totals, use->totals, use->total_count * sizeof(*use->totals));
+	n->memory_use.total_count = use->total_count;
+	for (uint32_t i = 0; i < use->row_count && !n->failed; i++) {
+		struct memory_row *row = &n->memory_use.rows[n->memory_use.row_count++];
+
+		*row = use->rows[i];
+		row->stack = name_launched(n, row->stack);
+	}
+}
+
 /* ---- all of it ---- */
 
 #define OF_SAMPLES (1u << TIMELINE_CPU_SAMPLE)
@@ -508,6 +531,8 @@ static void find_names(struct naming *n)
 	for (uint32_t i = 0; i < stack_count && seen && n->in->timeline; i++)
 		if (timeline_kinds_with_stack(n->in->timeline, i))
 			want_stack(n, seen, i);
+	for (uint32_t i = 0; n->in->memory_use && seen && i < n->in->memory_use->row_count; i++)
+		want_stack(n, seen, n->in->memory_use->rows[i].stack);
 	free(seen);
 	debuginfod_allow(n->options->debuginfod ? DEBUGINFOD_RUN_MS : 0);
 	symbolizer_name_wanted(n->in->symbolizer, n->options->inlines);
@@ -573,6 +598,8 @@ struct result *result_new(const struct collected *collected, const struct naming
 		find_names(n);
 	if (!n->failed)
 		name_rows(n);
+	if (!n->failed && n->in->memory_use)
+		name_memory(n);
 	name_records(n);
 	drop_memory_of_naming(n);
 	n->result.frames = n->frames;
@@ -597,6 +624,10 @@ struct result *result_new(const struct collected *collected, const struct naming
 	n->result.unnamed = count_unnamed(collected->symbolizer);
 	n->result.unnamed.not_kept = n->memory.refused;
 	n->result.totals = *totals;
+	if (collected->memory_use && totals->measure.memory) {
+		n->result.memory_use = &n->memory_use;
+		n->result.memory_result = &n->result;
+	}
 	if (!n->failed)
 		return &n->result;
 	result_free(&n->result);
@@ -610,6 +641,7 @@ void result_free(struct result *result)
 	if (!n)
 		return;
 	free(n->frames);
+	memory_use_release(&n->memory_use);
 	named_stacks_release(&n->stacks);
 	free(n->rows);
 	free(n->whole);

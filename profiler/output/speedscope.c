@@ -209,7 +209,7 @@ static uint64_t put_profile(struct walk *w, const char *name, uint32_t first, ui
 	json_key(&w->json, "name");
 	json_text(&w->json, name);
 	json_key(&w->json, "unit");
-	json_text(&w->json, "nanoseconds");
+	json_text(&w->json, w->result->weighs_bytes ? "bytes" : "nanoseconds");
 	json_key(&w->json, "startValue");
 	json_uint(&w->json, 0);
 	json_key(&w->json, "endValue");
@@ -341,6 +341,7 @@ static int write_speedscope(const struct result *result, const struct writer_opt
 
 const struct writer speedscope_writer = {.name = "speedscope",
 					 .suffix = ".speedscope.json",
+					 .weighs_bytes = true,
 					 .item = "stack",
 					 .needs = NEEDS_PLACES,
 					 .write = write_speedscope};

@@ -112,12 +112,29 @@ static const char *count_text(char text[TEXT_BYTES], uint64_t count)
 	return text;
 }
 
-/* A time; or a weight, where those of folded stacks are compared. */
+/* "12.3 MiB" */
+static const char *bytes_text(char text[TEXT_BYTES], double bytes)
+{
+	static const char *const units[] = {"TiB", "GiB", "MiB", "KiB"};
+
+	for (int i = 0; i < 4; i++) {
+		double size = (double)(UINT64_C(1) << (40 - 10 * i));
+
+		if (bytes >= size) {
+			snprintf(text, TEXT_BYTES, "%.2f %s", bytes / size, units[i]);
+			return text;
+		}
+	}
+	snprintf(text, TEXT_BYTES, "%.0f B", bytes);
+	return text;
+}
+
+/* A time; bytes; or a weight, where those of folded stacks are compared. */
 static const char *amount_text(const struct picture *p, char text[TEXT_BYTES], double ns)
 {
 	if (p->comparison && p->comparison->is_weights)
 		return count_text(text, (uint64_t)fmin(ns + 0.5, 1e19));
-	return time_text(text, ns);
+	return p->result->weighs_bytes ? bytes_text(text, ns) : time_text(text, ns);
 }
 
 static const char *share_text(char text[TEXT_BYTES], double part, double all)
@@ -207,6 +224,8 @@ static void write_title(const struct picture *p)
 		fprintf(p->out, "Empty: %s",
 			p->result->totals.shown ? "nothing of the run is left"
 						: "no time was recorded");
+	else if (p->result->weighs_bytes)
+		fprintf(p->out, "Memory by stack");
 	else
 		fprintf(p->out, "%s time by stack",
 			ns[ROW_GPU] <= 0   ? "CPU"
@@ -727,8 +746,8 @@ static int write_data(struct picture *p)
 
 	if (err)
 		return err;
-	fprintf(p->out, "<script type=\"application/json\" class=\"data\">{\"flame\":%s,\n",
-		p->is_flame ? "true" : "false");
+	fprintf(p->out, "<script type=\"application/json\" class=\"data\">{\"flame\":%s%s,\n",
+		p->is_flame ? "true" : "false", p->result->weighs_bytes ? ",\"bytes\":true" : "");
 	fprintf(p->out, "\"rowKinds\":[");
 	for (int kind = 0; kind < ROW_KINDS; kind++)
 		fprintf(p->out, "%s\"%s\"", kind ? "," : "", row_kind_labels[kind]);
@@ -849,5 +868,6 @@ out:
 const struct writer svg_writer = {.name = "svg",
 				  .suffix = ".svg",
 				  .has_both_names = true,
+				  .weighs_bytes = true,
 				  .item = "frame",
 				  .write = write_svg};

@@ -30,6 +30,7 @@ struct writer {
 	bool has_units;            /* it counts in options.unit_ns; otherwise in ns */
 	bool keeps_all;            /* it gets the result, however the user views it */
 	bool has_both_names;       /* it shows short names as well */
+	bool weighs_bytes;         /* it can show bytes in place of times (result.h) */
 	unsigned int needs;        /* enum writer_needs */
 	/* 0 or -errno; the caller also flushes `out` and checks its errors. */
 	int (*write)(const struct result *result, const struct writer_options *options, FILE *out,

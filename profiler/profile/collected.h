@@ -12,6 +12,7 @@
 #include "profiler/profile/devices.h"
 #include "profiler/profile/gpu_load.h"
 #include "profiler/profile/ledger.h"
+#include "profiler/profile/memory_use.h"
 #include "profiler/profile/place_names.h"
 #include "profiler/profile/places.h"
 #include "profiler/profile/profile.h"
@@ -30,7 +31,8 @@ struct collected {
 	struct allowance *memory;  /* what naming takes, it takes from here; NULL: no limit */
 	const struct ledger *ledger;
 	const struct cut_stacks *cut;
-	const struct gpu_load *load; /* NULL: not asked for */
+	const struct gpu_load *load;         /* NULL: not asked for */
+	const struct memory_use *memory_use; /* its stacks are those above */
 };
 
 #endif

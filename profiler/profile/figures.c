@@ -62,6 +62,8 @@ int figures_of(const struct result *result, struct figures_list *list)
 	} all[] = {
 		{m->launch_shapes, launch_shapes_figures},
 		{m->api, api_calls_figures},
+		{m->memory, memory_totals_figures},
+		{m->memory, memory_rows_figures},
 	};
 	int err = 0;
 

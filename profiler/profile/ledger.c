@@ -151,6 +151,8 @@ void ledger_visit_losses(const struct ledger *l, uint64_t not_kept, fact_visitor
 		{"stacks_not_kept", l->bounds.stacks + not_kept},
 		{"names_not_kept", l->bounds.refused},
 		{"events_out_of_memory", l->bounds.out_of_memory},
+		{"allocations_not_followed", l->bounds.allocations},
+		{"allocations_late", l->bounds.late_allocations},
 	};
 
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)

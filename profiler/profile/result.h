@@ -15,6 +15,7 @@
 #include "profiler/base/measure.h"
 #include "profiler/profile/devices.h"
 #include "profiler/profile/ledger.h"
+#include "profiler/profile/memory_use.h"
 #include "profiler/profile/place_names.h"
 #include "profiler/profile/places.h"
 #include "profiler/profile/profile.h"
@@ -111,9 +112,13 @@ struct result {
 	 * already */
 	const uint32_t *sample_stacks, *call_stacks;
 	uint32_t record_stack_count;
+	/* NULL: not asked for. Its rows' stacks are those of `memory_result`, of the whole run */
+	const struct memory_use *memory_use;
+	const struct result *memory_result;
 	struct unnamed unnamed;
 	struct totals totals;
-	bool is_my_code;                     /* a view with others' code folded (--my-code) */
+	bool weighs_bytes; /* the rows' ns are bytes (--weight): there are no times */
+	bool is_my_code;   /* a view with others' code folded (--my-code) */
 	uint64_t shown_from_ns, shown_to_ns; /* the time that is shown, if not all; else both 0 */
 };
 

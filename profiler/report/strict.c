@@ -57,6 +57,9 @@ static bool check(struct log *log, const struct ledger *l, uint64_t not_kept, bo
 	expect_none(&c, l->timeline.lost, "events missing from the timeline");
 	expect_none(&c, l->timeline.lost_shapes, "kernels in the timeline without grid and block");
 	expect_none(&c, l->bounds.out_of_memory, "events lost because memory was short");
+	expect_none(&c, l->bounds.allocations, "allocations or releases not followed");
+	expect_none(&c, l->bounds.late_allocations,
+		    "allocations or releases that came too late for exact peaks");
 	return c.has_passed;
 }
 

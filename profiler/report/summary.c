@@ -398,6 +398,15 @@ static void report_bounds(struct log *log, const struct ledger *l)
 	const struct ledger_bounds *b = &l->bounds;
 	uint64_t malformed = l->pipe.malformed, refused = l->pipe.refused;
 
+	if (b->allocations)
+		log_warn(log, "%" PRIu64 " allocation%s or release%s could not be followed",
+			 b->allocations, s(b->allocations), s(b->allocations));
+	if (b->late_allocations)
+		log_warn(log,
+			 "%" PRIu64 " allocation%s or release%s came too late to be counted in "
+			 "order: peaks of memory may be wrong",
+			 b->late_allocations, s(b->late_allocations), s(b->late_allocations));
+
 	if (b->out_of_memory)
 		log_warn(log, "out of memory: %" PRIu64 " event%s lost", b->out_of_memory,
 			 pick(b->out_of_memory, " was", "s were"));
@@ -588,6 +597,11 @@ void summary_report_written(struct log *log, const struct measure *measure,
 	if (w->written.total[ROW_CALL])
 		snprintf(calling, sizeof(calling), ", %s in CUDA calls",
 			 amount(text[1], w->written.total[ROW_CALL], w->unit, false));
+	if (w->weighs_bytes) {
+		log_line(log, "Wrote %" PRIu64 " %s%s (%s) to %s", w->written.items, w->item,
+			 s(w->written.items), bytes_text(text[0], total), w->file);
+		return;
+	}
 	if (total == 0 && (w->is_first || w->written.exact_ns > 0))
 		report_empty(log, measure, totals, w);
 	log_line(log, "Wrote %" PRIu64 " %s%s (%s: %s CPU, %s GPU%s%s) to %s", w->written.items,

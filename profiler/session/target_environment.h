@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include "profiler/base/measure.h"
 
-#define TARGET_ENVIRONMENT_MAX 18
+#define TARGET_ENVIRONMENT_MAX 24
 
 struct target_environment {
 	const char *variables[TARGET_ENVIRONMENT_MAX]; /* "NAME=value", NULL-terminated */

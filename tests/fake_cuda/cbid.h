@@ -124,6 +124,14 @@
 	X(cuLaunchCooperativeKernel_ptsz, 478) \
 	X(cuGraphLaunch, 514) \
 	X(cuGraphLaunch_ptsz, 515) \
+	X(cuMemAddressReserve, 547) \
+	X(cuMemAddressFree, 548) \
+	X(cuMemCreate, 549) \
+	X(cuMemRelease, 550) \
+	X(cuMemMap, 551) \
+	X(cuMemUnmap, 552) \
+	X(cuMemGetAllocationGranularity, 556) \
+	X(cuMemRetainAllocationHandle, 565) \
 	X(cuMemAllocAsync, 598) \
 	X(cuMemAllocAsync_ptsz, 599) \
 	X(cuMemFreeAsync, 600) \

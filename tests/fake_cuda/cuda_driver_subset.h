@@ -79,6 +79,29 @@ int cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **par
 int cuGraphLaunch(CUgraphExec exec, CUstream stream);
 int cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream);
 
+/* CUmemAllocationProp */
+enum { CU_MEM_ALLOCATION_TYPE_PINNED = 1, CU_MEM_LOCATION_TYPE_DEVICE = 1 };
+typedef struct CUmemAllocationProp_st {
+	int type, requestedHandleTypes;
+	struct {
+		int type, id;
+	} location;
+	void *win32HandleMetaData;
+	unsigned char allocFlags[8];
+} CUmemAllocationProp;
+
+int cuMemGetAllocationGranularity(size_t *size, const CUmemAllocationProp *prop, int option);
+int cuMemCreate(unsigned long long *handle, size_t size, const CUmemAllocationProp *prop,
+		unsigned long long flags);
+int cuMemRelease(unsigned long long handle);
+int cuMemRetainAllocationHandle(unsigned long long *handle, void *address);
+int cuMemAddressReserve(CUdeviceptr *address, size_t size, size_t alignment, CUdeviceptr wanted,
+			unsigned long long flags);
+int cuMemAddressFree(CUdeviceptr address, size_t size);
+int cuMemMap(CUdeviceptr address, size_t size, size_t offset, unsigned long long handle,
+	     unsigned long long flags);
+int cuMemUnmap(CUdeviceptr address, size_t size);
+
 int cuMemAlloc_v2(CUdeviceptr *address, size_t size);
 int cuMemFree_v2(CUdeviceptr address);
 int cuMemAllocHost_v2(void **memory, size_t size);

@@ -418,6 +418,18 @@ FAKE_CUDA_EXPORT int cuptiActivityEnableDeviceGraph(uint8_t enable)
 }
 #endif
 
+FAKE_CUDA_EXPORT int cuptiGetContextId(void *context, uint32_t *id)
+{
+	int err = cupti_attach();
+
+	if (err)
+		return err;
+	if (!context || !id)
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	*id = cupti.driver->context_id(context);
+	return CUPTI_ABI_SUCCESS;
+}
+
 FAKE_CUDA_EXPORT int cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thread,
 					uint32_t *id)
 {

@@ -363,6 +363,11 @@ static bool has_context(void)
 	return gpu_current() != NULL;
 }
 
+static uint32_t context_id(const struct fake_cuda_context *context)
+{
+	return gpu_place(context).context_id;
+}
+
 FAKE_CUDA_EXPORT const struct fake_cuda_driver *fake_cuda_get_driver(void)
 {
 	static struct fake_cuda_driver driver = {
@@ -386,6 +391,7 @@ FAKE_CUDA_EXPORT const struct fake_cuda_driver *fake_cuda_get_driver(void)
 		.stream_create = gpu_stream_create,
 		.stream_destroy = gpu_stream_destroy,
 		.stream_synchronize = gpu_stream_synchronize,
+		.context_id = context_id,
 		.stream_number = gpu_stream_number,
 		.stream_end = gpu_stream_end,
 		.module_load = module_load,

@@ -251,6 +251,7 @@ struct fake_cuda_driver {
 	/* The number of a context's stream; INVALID_HANDLE if it is another's. */
 	int (*stream_number)(struct fake_cuda_context *context, struct fake_cuda_stream *stream,
 			     uint32_t *number);
+	uint32_t (*context_id)(const struct fake_cuda_context *context);
 	/* When the work now on the stream ends, at least now. */
 	int (*stream_end)(struct fake_cuda_stream *stream, uint64_t *end);
 

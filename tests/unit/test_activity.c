@@ -125,7 +125,7 @@ static void send_records(struct bench *b, const void *records, size_t n, size_t 
 	record_size = size_of_one;
 	activity_send_buffer(&(struct activity_output){&b->api, &b->names, &b->tally, &b->sink,
 						       b->verbose, b->began_ns, b->now_ns,
-						       &b->saw_device},
+						       &b->saw_device, false},
 			     &b->clock, buffer, size);
 	free(buffer);
 	sink_flush(&b->sink);

@@ -52,7 +52,7 @@ static struct bench *new_bench(uint32_t mask, bool follows_waits)
 	assert_int_equal(attribution_init(&b->attribution,
 					  &(struct attribution_parts){
 						  &b->processes, b->stacks, b->profile, &b->places,
-						  &b->ledger, &b->allowance, NULL, NULL},
+						  &b->ledger, &b->allowance, NULL, NULL, NULL},
 					  follows_waits),
 			 0);
 	b->launch = push_call(b, "cudaLaunch");

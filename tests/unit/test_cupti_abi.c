@@ -516,6 +516,8 @@ OURS(cuptiGetGraphId, (void *, uint32_t *));
 THEIRS(cuptiGetGraphExecId, (CUgraphExec, uint32_t *));
 #endif
 OURS(cuptiGetGraphExecId, (void *, uint32_t *));
+THEIRS(cuptiGetContextId, (CUcontext, uint32_t *));
+OURS(cuptiGetContextId, (void *, uint32_t *));
 THEIRS(cuptiGetStreamIdEx, (CUcontext, CUstream, uint8_t, uint32_t *));
 OURS(cuptiGetStreamIdEx, (void *, void *, uint8_t, uint32_t *));
 THEIRS(cuptiActivityConfigureUnifiedMemoryCounter,

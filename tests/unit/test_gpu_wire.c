@@ -450,6 +450,7 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			.bytes = prng_bits(p, TIME_BITS),
 			.work = 1 + (uint32_t)prng_below(p, GPU_WORKS - 1),
 			.correlation_id = u32(p),
+			.address = prng_chance(p, 30) ? prng_bits(p, 64) : 0,
 			.device_id = u32(p),
 			.context_id = u32(p),
 			.stream_id = u32(p),
@@ -562,7 +563,8 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 		break;
 	case GPU_EVENT_CONTEXT:
 		e->context = (struct gpu_event_context){
-			u32(p), (uint32_t)prng_below(p, GPU_DEVICE_MAX_ID), u32(p)};
+			u32(p), (uint32_t)prng_below(p, GPU_DEVICE_MAX_ID), u32(p),
+			prng_chance(p, 50) ? prng_bits(p, 64) : 0};
 		break;
 	case GPU_EVENT_KERNEL:
 		random_kernel(p, &e->kernel);

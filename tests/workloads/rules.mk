@@ -11,7 +11,7 @@ WORKLOADS_DIR := $(BUILD)/tests/workloads
 WORKLOADS_CUDA := inference launches durations forks device_reset pyramid gpu_work graphs waits \
 	cupti_client exit_race deep_launches shares launch_shapes
 # not for a GPU: what conditions say is the stand-in's own
-WORKLOADS_FAKE := conditionals
+WORKLOADS_FAKE := conditionals memory_use
 WORKLOADS_STATIC := inference launches durations gpu_work graphs waits
 WORKLOADS_PLAIN := cpu_mix exits in_step jit_reuse many_threads rubbish driver_api newer_cuda decompress stuck_file \
 	stuck_memory

@@ -43,6 +43,8 @@ const CHOICES = {
 		// where the run has them
 		"launch_shapes",
 		"api_calls",
+		"memory",
+		"allocations",
 	],
 };
 

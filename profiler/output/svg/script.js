@@ -162,6 +162,12 @@ function classOf(box) {
 function timeText(ns) {
 	if (data.weights)
 		return countText(Math.round(ns));
+	if (data.bytes) {
+		for (const [unit, word] of [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB']])
+			if (ns >= unit)
+				return (ns / unit).toFixed(2) + ' ' + word;
+		return ns.toFixed(0) + ' B';
+	}
 	for (const [unit, word] of [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s']]) {
 		const amount = ns / unit;
 

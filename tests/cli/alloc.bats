@@ -1,0 +1,133 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# --alloc: memory at the peak and left, by stack; --weight: drawn.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	needs_command python3
+	workload=$workloads/memory_use
+}
+
+# The program's own count, on stdout, is what profile found, to the byte.
+expect_same_bytes()
+{
+	python3 - <<-'END'
+		import json
+		said, got = {}, {}
+		for line in open("stdout"):
+		    words = line.split()
+		    if words[0] == "peak":
+		        device = int(words[1]), int(words[3])
+		    elif words[0] == "pinned":
+		        pinned = int(words[2]), int(words[4])
+		    else:
+		        said[words[0]] = int(words[1]), int(words[2])
+		run = json.load(open("out.json"))
+		for row in run["allocations"]:
+		    if row["memory"].startswith("device"):
+		        function = row["allocated_by"].split(" < ")[0]
+		        peak, left = got.get(function, (0, 0))
+		        got[function] = peak + row["peak_bytes"], left + row["left_bytes"]
+		assert said == got and len(said) == 3, (said, got)
+		for row in run["memory"]:
+		    want = device if row["memory"].startswith("device") else pinned
+		    assert (row["peak_bytes"], row["left_bytes"]) == want, (row, want)
+		    assert row["unknown_frees"] == 0, row
+		    assert row["allocations"] - row["frees"] == row["left"], row
+		assert run["allocations_left_out"] == 0 == run["losses"]["allocations_late"]
+	END
+}
+
+@test "exact to the byte over random programs" {
+	for seed in 1 2 3 4 5; do
+		run_profile -gpu-only --alloc -o out.json "$workload" 1500 $seed
+		expect_status 0
+		expect_same_bytes
+	done
+	expect_line work "$all_sums_match"
+}
+
+@test "threads, and memory that is never freed" {
+	run_profile -gpu-only --alloc -o out.json "$workload" 400 7 8 left
+	expect_status 0
+	expect_same_bytes
+	expect_line stderr '^Memory:$'
+	expect_line stderr '^Allocations:$'
+	expect_line stderr 'Allocated by: allocate_virtual < run <'
+	grep -q '^peak [0-9]* left [1-9]' stdout
+}
+
+@test "what is drawn adds up to the bytes" {
+	run_profile -gpu-only --alloc -o out.profile "$workload" 1000 3 1 left
+	expect_status 0
+	mv stdout said
+	for weight in peak left; do
+		run_profile --from out.profile --weight $weight -o out.folded -o out.svg -o out.speedscope.json
+		expect_status 0
+		expect_equal $weight "$(weight_of out.folded)" "$(sed -n "s/^peak.*$weight \([0-9]*\).*/\1/p; s/^$weight \([0-9]*\) .*/\1/p" said | head -n 1)"
+		expect_line out.svg 'Memory by stack'
+		expect_line out.svg ' MiB'
+		expect_equal unit "$(grep -c '"unit":"nanoseconds"' out.speedscope.json)" 0
+	done
+	expect_line out.folded ';allocate_plain;cudaMalloc;\[GPU_Alloc\] [0-9]+$'
+	expect_line out.folded ';allocate_virtual;cuMemCreate;\[GPU_Alloc\] [0-9]+$'
+	# and with the options that view other outputs
+	run_profile --from out.profile --weight peak --trim-to allocate_plain --names short -o out.folded
+	expect_status 0
+	expect_line out.folded '^allocate_plain;cudaMalloc;\[GPU_Alloc\] [0-9]+$'
+}
+
+@test "a reset gives all memory of its context back" {
+	run_profile -gpu-only --alloc -o out.json "$workloads/device_reset"
+	expect_status 0
+	python3 - <<-'END'
+		import json
+		for row in json.load(open("out.json"))["memory"]:
+		    assert row["left_bytes"] == 0, row
+	END
+}
+
+@test "records that are lost are seen as memory that is left, or as frees of what is not known" {
+	FAKE_CUDA_DROP_EVERY=10 run_profile -gpu-only --alloc -o out.json "$workload" 1000 1
+	expect_status 0
+	expect_line stderr '[1-9][0-9]* dropped$'
+}
+
+@test "where it makes no sense it is refused" {
+	run_profile -cpu-only --alloc true
+	expect_status 125
+	expect_line stderr '^profile: --alloc needs GPU time: not with -cpu-only$'
+	run_profile -gpu-only --weight peak -o out.pb.gz true
+	expect_status 125
+	expect_line stderr '^profile: --weight is for folded stacks, .svg and speedscope, not for out.pb.gz$'
+	run_profile -gpu-only --alloc --weight sideways true
+	expect_status 125
+	run_profile -gpu-only --kernels-only --alloc true
+	expect_status 125
+	run_profile -q -gpu-only -o out.profile "$workloads/launches" 10
+	run_profile --from out.profile --weight peak -o out.svg
+	expect_status 125
+	expect_line stderr 'the run did not follow memory: --alloc$'
+}
+
+@test "nothing of it is sent unless asked for" {
+	run_profile -gpu-only --record raw "$workload" 200
+	expect_status 0
+	grep -q '"t":"m"' raw*
+	expect_equal addresses "$(cat raw* | grep '"t":"m"' | grep -c '"a":')" 0
+	expect_equal created "$(cat raw* | grep -c cuMemCreate)" 0
+	expect_no_line stderr '^Memory:$'
+}
+
+@test "all together, with a hundred threads" {
+	run_profile -gpu-only --alloc --api --launch-shapes --waits --report -o out.json -o out.html -o out.profile \
+		"$workload" 30 5 100
+	expect_status 0
+	expect_same_bytes
+	expect_line stderr '^CUDA calls:$'
+	expect_line stderr '^Launch shapes: none$'
+	expect_line work "$all_sums_match"
+}

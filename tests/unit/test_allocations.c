@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory at the peak and left, compared with a count that looks at everything after each event. */
+#include "unit.h"
+#define ALLOCATIONS_PENDING 4096u
+#include "profiler/collect/allocations.c"
+
+#define ADDRESSES 24u
+#define STACKS 5u
+#define SCOPES 4u /* two processes with two kinds each */
+#define EVENTS 600u
+
+/* What is allocated, by process and address. */
+static struct {
+	bool is_there;
+	uint64_t bytes;
+	uint32_t stack, scope, context;
+} live[2][ADDRESSES];
+
+static struct {
+	uint64_t peak, sum[STACKS], pieces[STACKS], unknown, left;
+} expected[SCOPES];
+
+static void look(uint32_t scope)
+{
+	uint64_t sum[STACKS] = {0}, pieces[STACKS] = {0}, all = 0;
+
+	for (uint32_t p = 0; p < 2; p++)
+		for (uint32_t i = 0; i < ADDRESSES; i++)
+			if (live[p][i].is_there && live[p][i].scope == scope) {
+				sum[live[p][i].stack] += live[p][i].bytes;
+				pieces[live[p][i].stack]++;
+				all += live[p][i].bytes;
+			}
+	expected[scope].left = all;
+	if (all <= expected[scope].peak)
+		return;
+	expected[scope].peak = all;
+	memcpy(expected[scope].sum, sum, sizeof(sum));
+	memcpy(expected[scope].pieces, pieces, sizeof(pieces));
+}
+
+static void expect(const struct allocation_event *e)
+{
+	uint32_t p = e->process, at = (uint32_t)e->address;
+
+	if (e->type == ALLOCATION_CONTEXT_ENDS) {
+		for (uint32_t i = 0; i < ADDRESSES; i++)
+			live[p][i].is_there &= live[p][i].context != e->context;
+	} else if (e->type == ALLOCATION_MADE) {
+		live[p][at].is_there = true;
+		live[p][at].bytes = e->bytes;
+		live[p][at].stack = e->stack;
+		live[p][at].scope = 2 * p + e->kind;
+		live[p][at].context = e->context;
+	} else {
+		expected[2 * p + e->kind].unknown += !live[p][at].is_there;
+		live[p][at].is_there = false;
+	}
+	for (uint32_t s = 0; s < SCOPES; s++)
+		look(s);
+}
+
+static struct allocation_event random_event(struct prng *p, uint64_t time_ns)
+{
+	struct allocation_event e = {.time_ns = time_ns,
+				     .address = prng_below(p, ADDRESSES),
+				     .bytes = prng_bits(p, 40),
+				     .process = (uint32_t)prng_below(p, 2),
+				     .context = (uint32_t)prng_below(p, 2),
+				     .kind = (uint32_t)prng_below(p, 2),
+				     .stack = (uint32_t)prng_below(p, STACKS)};
+
+	e.type = prng_chance(p, 3)    ? ALLOCATION_CONTEXT_ENDS
+		 : prng_chance(p, 55) ? ALLOCATION_MADE
+				      : ALLOCATION_FREE;
+	return e;
+}
+
+static void check(const struct allocations *a, uint64_t seed)
+{
+	uint64_t peak[SCOPES] = {0}, left[SCOPES] = {0};
+
+	for (uint32_t i = 0; i < a->use.total_count; i++) {
+		const struct memory_total *t = &a->use.totals[i];
+		uint32_t scope = 2 * t->process + t->kind;
+
+		if (t->peak_bytes != expected[scope].peak ||
+		    t->left_bytes != expected[scope].left || t->unknown != expected[scope].unknown)
+			fail_msg("seed %" PRIu64 ": scope %u", seed, scope);
+	}
+	for (uint32_t i = 0; i < a->use.row_count; i++) {
+		const struct memory_row *r = &a->use.rows[i];
+		const struct memory_total *t = &a->use.totals[r->total];
+		uint32_t scope = 2 * t->process + t->kind;
+
+		if (r->peak_bytes != expected[scope].sum[r->stack] ||
+		    r->at_peak != expected[scope].pieces[r->stack])
+			fail_msg("seed %" PRIu64 ": stack %u of scope %u", seed, r->stack, scope);
+		peak[scope] += r->peak_bytes;
+		left[scope] += r->left_bytes;
+	}
+	for (uint32_t s = 0; s < SCOPES; s++) {
+		assert_int_equal(peak[s], expected[s].peak);
+		assert_int_equal(left[s], expected[s].left);
+	}
+}
+
+/* However late events come, as long as all are kept. */
+static void peaks_are_exact_in_any_order(void **state)
+{
+	(void)state;
+	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 100); round++) {
+		struct prng p = prng_round(round);
+		struct allocation_event events[EVENTS];
+		struct allocations a;
+
+		memset(live, 0, sizeof(live));
+		memset(expected, 0, sizeof(expected));
+		allocations_init(&a);
+		for (uint32_t i = 0; i < EVENTS; i++) {
+			events[i] = random_event(&p, 10 * (i + 1));
+			expect(&events[i]);
+		}
+		for (uint32_t i = EVENTS; i-- > 1;) {
+			uint32_t other = (uint32_t)prng_below(&p, i + 1);
+			struct allocation_event e = events[i];
+
+			events[i] = events[other];
+			events[other] = e;
+		}
+		for (uint32_t i = 0; i < EVENTS; i++)
+			allocations_add(&a, &events[i]);
+		allocations_finish(&a);
+		assert_int_equal(a.use.late, 0);
+		assert_int_equal(a.use.not_kept, 0);
+		check(&a, p.seed);
+		allocations_release(&a);
+	}
+}
+
+/* More than are kept: the older half is taken, and what is older still is counted as late. */
+static void memory_is_bounded(void **state)
+{
+	struct allocation_event e = {.type = ALLOCATION_MADE, .bytes = 1};
+	struct allocations a;
+
+	(void)state;
+	allocations_init(&a);
+	for (uint32_t i = 0; i < 3 * ALLOCATIONS_PENDING; i++) {
+		e.time_ns = 1000 + i;
+		e.address = i;
+		allocations_add(&a, &e);
+	}
+	assert_true(a.pending_capacity <= 2 * ALLOCATIONS_PENDING);
+	e.time_ns = 5;
+	e.address = 1000000;
+	allocations_add(&a, &e);
+	allocations_finish(&a);
+	assert_int_equal(a.use.late, 1);
+	assert_int_equal(a.use.totals[0].peak_bytes, 3 * ALLOCATIONS_PENDING + 1);
+	allocations_release(&a);
+}
+
+static void what_has_no_room_is_counted(void **state)
+{
+	struct allowance little = {.limit = 2000};
+	struct allocation_event e = {.type = ALLOCATION_MADE, .bytes = 7};
+	struct allocations a;
+
+	(void)state;
+	allocations_init(&a);
+	a.memory = &little;
+	for (uint32_t i = 0; i < 1000; i++) {
+		e.time_ns = i;
+		e.address = i;
+		e.stack = i;
+		allocations_add(&a, &e);
+	}
+	allocations_finish(&a);
+	assert_true(a.use.not_kept > 0 && a.use.row_count > 0);
+	assert_int_equal(a.use.totals[0].allocations + a.use.not_kept, 1000);
+	assert_int_equal(a.use.totals[0].peak_bytes, 7 * a.use.totals[0].allocations);
+	allocations_release(&a);
+}
+
+/* A process can forge any number: those of another one are not touched. */
+static void addresses_are_of_processes(void **state)
+{
+	struct allocation_event e = {
+		.type = ALLOCATION_MADE, .time_ns = 1, .address = 9, .bytes = 5};
+	struct allocations a;
+
+	(void)state;
+	allocations_init(&a);
+	allocations_add(&a, &e);
+	e.process = 1;
+	e.type = ALLOCATION_FREE;
+	e.time_ns = 2;
+	allocations_add(&a, &e);
+	e.type = ALLOCATION_CONTEXT_ENDS;
+	allocations_add(&a, &e);
+	e.process = 0;
+	e.type = ALLOCATION_MADE; /* again: the first was given back */
+	e.time_ns = 3;
+	e.bytes = INT64_MAX;
+	allocations_add(&a, &e);
+	allocations_finish(&a);
+	assert_int_equal(a.use.totals[0].left_bytes, INT64_MAX);
+	assert_int_equal(a.use.totals[0].peak_bytes, INT64_MAX);
+	assert_int_equal(a.use.totals[0].frees, 1);
+	assert_int_equal(a.use.totals[1].unknown, 1);
+	allocations_release(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(peaks_are_exact_in_any_order),
+		cmocka_unit_test(memory_is_bounded),
+		cmocka_unit_test(what_has_no_room_is_counted),
+		cmocka_unit_test(addresses_are_of_processes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
