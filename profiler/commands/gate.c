@@ -16,7 +16,8 @@ bool gates_parse_limit(const char *text, struct gates *g)
 	static const struct {
 		const char *word;
 		double factor;
-	} units[] = {{"%", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	} units[] = {{"%", 1},   {"ns", 1},        {"us", 1e3},      {"ms", 1e6},
+		     {"s", 1e9}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
 	size_t digits = strspn(text, "0123456789."), length;
 	char number[32];
 	char *end;
@@ -35,6 +36,7 @@ bool gates_parse_limit(const char *text, struct gates *g)
 		if (strcmp(text + length, units[i].word) != 0)
 			continue;
 		g->is_percent = i == 0;
+		g->is_bytes = i > 4;
 		g->limit *= units[i].factor;
 		g->limit_text = text;
 		return g->limit <= LIMIT_MAX;
@@ -88,8 +90,8 @@ bool gates_parse(const char *text, struct gates *g, char error[GATE_ERROR_BYTES]
 		return true;
 	}
 	snprintf(error, GATE_ERROR_BYTES,
-		 "it is gpu, cpu, waiting, api, wall, kernel=REGEX, function=REGEX, site=REGEX or "
-		 "call=REGEX");
+		 "it is gpu, cpu, waiting, api, wall, peak, left, kernel=REGEX, function=REGEX, "
+		 "site=REGEX or call=REGEX");
 	return false;
 }
 
@@ -147,15 +149,16 @@ static void describe(const struct comparison *c, const struct change *change, ch
 	char before[CHANGES_TEXT_BYTES], after[CHANGES_TEXT_BYTES], percent[32] = "";
 
 	if (change_verdict(change) == CHANGED_NOT) {
-		snprintf(text, 160, "stayed at %s", changes_amount(before, c, change->before));
+		snprintf(text, 160, "stayed at %s",
+			 changes_amount(before, c, change, change->before));
 		return;
 	}
 	if (change->before > 0)
 		snprintf(percent, sizeof(percent), " by %.1f %%",
 			 fabs(change_difference(change)) / change->before * 100);
 	snprintf(text, 160, "%s%s (%s to %s)", change_difference(change) < 0 ? "fell" : "rose",
-		 percent, changes_amount(before, c, change->before),
-		 changes_amount(after, c, change->after));
+		 percent, changes_amount(before, c, change, change->before),
+		 changes_amount(after, c, change, change->after));
 }
 
 static void fail(struct log *log, const struct gates *g, const struct comparison *c,
@@ -164,12 +167,18 @@ static void fail(struct log *log, const struct gates *g, const struct comparison
 	char text[160], bound[CHANGES_TEXT_BYTES], message[512];
 
 	describe(c, change, text);
-	changes_amount(bound, c, change->bound);
+	changes_amount(bound, c, change, change->bound);
 	snprintf(message, sizeof(message), "%s %s, above %s; the noise is %s%s", name, text,
 		 g->limit_text, change->has_bound ? "up to " : "not known from one run",
 		 change->has_bound ? bound : "");
 	log_error(log, "%s", message);
 	annotate(message);
+}
+
+/* Otherwise 0 bytes say nothing. */
+static bool follow_memory(const struct comparison *c)
+{
+	return c->first[SIDE_BEFORE]->measure.memory && c->first[SIDE_AFTER]->measure.memory;
 }
 
 static int check(struct log *log, const struct gates *g, const struct gate *gate,
@@ -182,8 +191,14 @@ static int check(struct log *log, const struct gates *g, const struct gate *gate
 	if (gate->has_pattern)
 		found = comparison_matching(c, gate->table, &gate->pattern, &change);
 	name_of(gate, found, name);
-	if (change.before <= 0 && change.after <= 0) {
-		log_error(log, "--fail-on %s: there is no such time, before or after", gate->text);
+	if (change.is_bytes ? !follow_memory(c) : change.before <= 0 && change.after <= 0) {
+		log_error(log, "--fail-on %s: there is no such %s, before or after", gate->text,
+			  change.is_bytes ? "memory in all runs (--alloc)" : "time");
+		return EXIT_PROFILER_FAILED;
+	}
+	if (!g->is_percent && g->is_bytes != change.is_bytes) {
+		log_error(log, "--fail-on %s: --fail-above %s is no limit of %s", gate->text,
+			  g->limit_text, change.is_bytes ? "memory" : "time");
 		return EXIT_PROFILER_FAILED;
 	}
 	if (!is_above(g, &change)) {
@@ -194,7 +209,8 @@ static int check(struct log *log, const struct gates *g, const struct gate *gate
 	if (change.has_bound && !change.is_significant) {
 		describe(c, &change, text);
 		log_warn(log, "%s %s, above %s, but within the noise of %s: this does not fail",
-			 name, text, g->limit_text, changes_amount(bound, c, change.bound));
+			 name, text, g->limit_text,
+			 changes_amount(bound, c, &change, change.bound));
 		return 0;
 	}
 	fail(log, g, c, &change, name);

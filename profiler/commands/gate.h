@@ -29,13 +29,13 @@ struct gate {
 /* Zero-initialised has no limit. */
 struct gates {
 	const char *limit_text; /* "5%", "10ms"; borrowed; NULL: nothing fails */
-	bool is_percent;
-	double limit; /* in percent or ns */
+	bool is_percent, is_bytes;
+	double limit; /* in percent, ns or bytes */
 	struct gate list[GATES_MAX];
 	uint32_t count; /* 0: GPU time */
 };
 
-/* "5%", "0.5%", "10ms", in one of the units ns, us, ms, s. False: anything else. */
+/* "5%", "0.5%", "10ms", in one of the units ns, us, ms, s, KiB, MiB, GiB. False: anything else. */
 bool gates_parse_limit(const char *text, struct gates *gates);
 
 /* False: `error` says why. */

@@ -166,7 +166,8 @@ const struct option_entry option_table[] = {
 	 .argument = "WHAT",
 	 .topic = TOPIC_COMPARE,
 	 .text = "which time: gpu (default), cpu, kernel=REGEX, ...",
-	 .more = "gpu, cpu, waiting, api (CUDA calls), wall, kernel=REGEX, function=REGEX, "
+	 .more = "gpu, cpu, waiting, api (CUDA calls), wall, peak and left (memory, with --alloc), "
+		 "kernel=REGEX, function=REGEX, "
 		 "site=REGEX (launched by), call=REGEX. All that match count together. May be "
 		 "repeated: each is checked."},
 	/* ---- what to measure ---- */

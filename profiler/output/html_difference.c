@@ -39,15 +39,26 @@ struct page {
 	FILE *out;
 };
 
-/* "12.345 ms"; a weight as it is. */
-static void put_amount(const struct page *p, double amount, bool has_sign)
+/* "12.345 ms", "1.500 GiB"; a weight as it is. */
+static void put_amount(const struct page *p, const struct change *change, double amount,
+		       bool has_sign)
 {
+	static const struct {
+		double bytes;
+		const char *word;
+	} sizes[] = {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {0, "B"}};
 	static const struct {
 		double ns;
 		const char *word;
 	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
 	const char *sign = has_sign && amount >= 0 ? "+" : "";
 
+	for (size_t i = 0; change->is_bytes; i++)
+		if (fabs(amount) >= sizes[i].bytes) {
+			fprintf(p->out, "%s%.*f %s", sign, sizes[i].bytes > 0 ? 3 : 0,
+				amount / fmax(sizes[i].bytes, 1), sizes[i].word);
+			return;
+		}
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && !p->comparison->is_weights; i++)
 		if (fabs(amount) >= units[i].ns) {
 			fprintf(p->out, "%s%.3f %s", sign, amount / units[i].ns, units[i].word);
@@ -65,17 +76,17 @@ static void put_change(const struct page *p, const struct change *change)
 		verdict == CHANGED_TO_NEW       ? "more"
 		: verdict == CHANGED_TO_NOTHING ? "less"
 						: word);
-	put_amount(p, change->before, false);
+	put_amount(p, change, change->before, false);
 	fprintf(p->out, "<td>");
-	put_amount(p, change->after, false);
+	put_amount(p, change, change->after, false);
 	fprintf(p->out, "<td>");
-	put_amount(p, change_difference(change), true);
+	put_amount(p, change, change_difference(change), true);
 	fprintf(p->out, "<td>");
 	if (change->before > 0)
 		fprintf(p->out, "%+.1f %%", 100 * change_difference(change) / change->before);
 	fprintf(p->out, "<td>");
 	if (change->has_bound)
-		put_amount(p, change->bound, false);
+		put_amount(p, change, change->bound, false);
 	fprintf(p->out, "<td>%s<td>", word);
 }
 
@@ -99,7 +110,9 @@ static void put_totals(const struct page *p)
 							     [TOTAL_WAITING] =
 								     "waiting, and timed calls",
 							     [TOTAL_API] = "CUDA calls",
-							     [TOTAL_WALL] = "the run"};
+							     [TOTAL_WALL] = "the run",
+							     [TOTAL_PEAK] = "memory at the peak",
+							     [TOTAL_LEFT] = "memory never freed"};
 
 	open_table(p, "Totals", "of");
 	for (int i = 0; i < COMPARISON_TOTALS; i++) {

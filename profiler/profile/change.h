@@ -27,6 +27,7 @@ struct change {
 	uint64_t count[SIDES]; /* samples or operations of all runs together */
 	bool has_bound;        /* it is known; otherwise it is 0 */
 	bool is_significant;   /* the difference is beyond the bound */
+	bool is_bytes;         /* of memory; otherwise as above */
 };
 
 static inline double change_difference(const struct change *change)

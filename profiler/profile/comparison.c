@@ -25,8 +25,8 @@ const char *comparison_match_word(enum comparison_match match)
 
 const char *comparison_total_word(enum comparison_total total)
 {
-	static const char *const words[COMPARISON_TOTALS] = {"gpu", "cpu", "waiting", "api",
-							     "wall"};
+	static const char *const words[COMPARISON_TOTALS] = {"gpu",  "cpu",  "waiting", "api",
+							     "wall", "peak", "left"};
 
 	return words[total];
 }
@@ -722,6 +722,24 @@ static void add_stacks(struct made_comparison *made, const struct result *r, uin
 	}
 }
 
+/* Memory of devices, of the whole run; it is known exactly. */
+static void add_memory(struct maker *m, const struct memory_use *use, enum comparison_side side,
+		       uint32_t run)
+{
+	struct amount peak = {.count = 0}, left = {.count = 0};
+
+	for (uint32_t i = 0; use && i < use->total_count; i++) {
+		if (use->totals[i].kind != MEMORY_OF_DEVICE)
+			continue;
+		peak.value += (double)use->totals[i].peak_bytes;
+		left.value += (double)use->totals[i].left_bytes;
+		peak.count += use->totals[i].allocations;
+		left.count += use->totals[i].left;
+	}
+	amounts_add(m, &m->totals, TOTAL_PEAK, side, run, &peak);
+	amounts_add(m, &m->totals, TOTAL_LEFT, side, run, &left);
+}
+
 static void add_run(struct made_comparison *made, enum comparison_side side, uint32_t run,
 		    bool is_shown)
 {
@@ -754,6 +772,7 @@ static void add_run(struct made_comparison *made, enum comparison_side side, uin
 	result_window(r, &from, &to);
 	wall.value = (double)(to - from);
 	amounts_add(m, &m->totals, TOTAL_WALL, side, run, &wall);
+	add_memory(m, r->memory_use, side, run);
 	duration_spreads_release(&spreads);
 	free(numbers);
 }
@@ -829,6 +848,8 @@ static void make_totals(struct made_comparison *made)
 						       m->totals.sides + (size_t)i * SIDES);
 	/* one run does not show how much the next would differ */
 	made->comparison.totals[TOTAL_WALL].has_bound = m->run_count > SIDES;
+	made->comparison.totals[TOTAL_PEAK].is_bytes = true;
+	made->comparison.totals[TOTAL_LEFT].is_bytes = true;
 }
 
 static void compare_all(struct made_comparison *made, enum comparison_side shown)

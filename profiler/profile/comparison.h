@@ -69,6 +69,8 @@ enum comparison_total {
 	TOTAL_WAITING, /* and timed calls */
 	TOTAL_API,     /* CUDA calls: as in COMPARED_CALLS */
 	TOTAL_WALL,    /* of the time that is shown */
+	TOTAL_PEAK,    /* bytes allocated on devices at the peaks, with --alloc */
+	TOTAL_LEFT,    /* and never freed */
 	COMPARISON_TOTALS
 };
 

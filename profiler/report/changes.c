@@ -11,8 +11,11 @@
 #define COLUMNS_WIDTH 62 /* of what stands before the names */
 #define NOTE_BYTES 96
 
-const char *changes_amount(char text[CHANGES_TEXT_BYTES], const struct comparison *c, double amount)
+const char *changes_amount(char text[CHANGES_TEXT_BYTES], const struct comparison *c,
+			   const struct change *change, double amount)
 {
+	if (change->is_bytes)
+		return bytes_text(text, (uint64_t)amount);
 	if (!c->is_weights)
 		return time_text(text, amount);
 	snprintf(text, CHANGES_TEXT_BYTES, "%.0f", amount);
@@ -26,7 +29,9 @@ const char *changes_total_name(enum comparison_total total)
 							     [TOTAL_WAITING] =
 								     "waiting for the GPU",
 							     [TOTAL_API] = "time in CUDA calls",
-							     [TOTAL_WALL] = "time of the run"};
+							     [TOTAL_WALL] = "time of the run",
+							     [TOTAL_PEAK] = "memory at the peak",
+							     [TOTAL_LEFT] = "memory never freed"};
 
 	return names[total];
 }
@@ -39,14 +44,14 @@ static void print_change(struct log *log, const struct comparison *c, const stru
 	double difference = change_difference(change);
 	int bytes = top_fitting(name, width);
 
-	changes_amount(before, c, change->before);
-	changes_amount(after, c, change->after);
+	changes_amount(before, c, change, change->before);
+	changes_amount(after, c, change, change->after);
 	by[0] = difference < 0 ? '-' : '+';
-	changes_amount(by + 1, c, fabs(difference));
+	changes_amount(by + 1, c, change, fabs(difference));
 	if (change->before > 0 && fabs(difference) < 1000 * change->before)
 		snprintf(percent, sizeof(percent), "%+.1f %%", difference / change->before * 100);
 	if (change->has_bound)
-		changes_amount(bound, c, change->bound);
+		changes_amount(bound, c, change, change->bound);
 	log_line(log, "%10s %10s %11s %8s %10s  %-5s %.*s%s%s", before, after, by, percent, bound,
 		 word, bytes, name, name[bytes] ? "\xe2\x80\xa6" : "", note);
 }

@@ -14,10 +14,10 @@
 void changes_report(struct log *log, const struct comparison *comparison, uint32_t lines,
 		    unsigned int width);
 
-/* "12.500 ms", or a weight where those are compared. */
+/* An amount of a change: "12.500 ms", "1.5 GiB", or a weight where those are compared. */
 #define CHANGES_TEXT_BYTES 32
 const char *changes_amount(char text[CHANGES_TEXT_BYTES], const struct comparison *comparison,
-			   double amount);
+			   const struct change *change, double amount);
 
 /* "GPU time" */
 const char *changes_total_name(enum comparison_total total);

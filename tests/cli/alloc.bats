@@ -113,6 +113,33 @@ expect_same_bytes()
 	expect_line stderr 'the run did not follow memory: --alloc$'
 }
 
+@test "runs are compared, and memory that is not freed any more fails" {
+	run_profile -q -gpu-only --alloc -o before.profile "$workload" 500 3
+	run_profile -q -gpu-only --alloc -o after.profile "$workload" 500 3 1 left
+	expect_status 0
+	left=$(sed -n 's/^peak.* left //p' stdout)
+	run_profile --diff before.profile after.profile -o out.json -o out.html
+	expect_status 0
+	expect_line stderr '^ +0 B .* memory never freed$'
+	expect_equal left "$(python3 -c 'import json
+print(json.load(open("out.json"))["totals"]["left"]["after"])')" "$left"
+	expect_line out.html 'memory at the peak'
+	run_profile -q --from after.profile --baseline before.profile --fail-above 0% --fail-on left --fail-on peak
+	expect_status 123
+	expect_line stderr '^profile: memory never freed rose \(0 B to .*, above 0%'
+	run_profile -q --from after.profile --baseline before.profile --fail-above 100GiB --fail-on left
+	expect_status 0
+	run_profile --from before.profile --baseline before.profile --fail-above 0% --fail-on left
+	expect_status 0
+	expect_line stderr '^memory never freed stayed at 0 B: not above 0%$'
+	run_profile -q --from after.profile --baseline before.profile --fail-above 1ms --fail-on left
+	expect_status 125
+	run_profile -q -gpu-only -o without.profile "$workload" 100
+	run_profile -q --from after.profile --baseline without.profile --fail-above 1% --fail-on left
+	expect_status 125
+	expect_line stderr 'there is no such memory in all runs'
+}
+
 @test "nothing of it is sent unless asked for" {
 	run_profile -gpu-only --record raw "$workload" 200
 	expect_status 0
