@@ -36,9 +36,8 @@ void allocations_init(struct allocations *a)
 	a->free_piece = NONE;
 }
 
-void allocations_release(struct allocations *a)
+static void free_passing(struct allocations *a)
 {
-	memory_use_release(&a->use);
 	free(a->pending);
 	free(a->scopes);
 	free(a->users);
@@ -48,6 +47,17 @@ void allocations_release(struct allocations *a)
 	hash_index_release(&a->user_index);
 	hash_index_release(&a->piece_index);
 	hash_index_release(&a->owner_index);
+	a->pending = NULL;
+	a->scopes = NULL;
+	a->users = NULL;
+	a->pieces = NULL;
+	a->owners = NULL;
+}
+
+void allocations_release(struct allocations *a)
+{
+	memory_use_release(&a->use);
+	free_passing(a);
 	allocations_init(a);
 }
 
@@ -135,7 +145,7 @@ static uint32_t find_owner(struct allocations *a, const struct allocation_event 
 	if (at != HASH_INDEX_NONE)
 		return at;
 	if (!makes || a->owner_count == TABLE_MAX ||
-	    !allowance_take(a->memory, sizeof(*a->owners) + HASH_INDEX_ENTRY_BYTES) ||
+	    !allowance_take(a->passing, sizeof(*a->owners) + HASH_INDEX_ENTRY_BYTES) ||
 	    !array_make_room(&a->owners, a->owner_count, &a->owner_capacity, sizeof(*a->owners)) ||
 	    hash_index_add(&a->owner_index, hash, a->owner_count) != 0)
 		return NONE;
@@ -172,7 +182,7 @@ static uint32_t new_piece(struct allocations *a)
 		a->free_piece = a->pieces[at].next;
 		return at;
 	}
-	if (!allowance_extend(a->memory, a->piece_count, &a->piece_paid,
+	if (!allowance_extend(a->passing, a->piece_count, &a->piece_paid,
 			      sizeof(*a->pieces) + HASH_INDEX_ENTRY_BYTES) ||
 	    !array_make_room(&a->pieces, a->piece_count, &a->piece_capacity, sizeof(*a->pieces)))
 		return NONE;
@@ -325,7 +335,8 @@ static void take_pending(struct allocations *a, uint32_t count)
 			on_context_ends(a, e);
 	}
 	a->pending_count -= count;
-	memmove(a->pending, a->pending + count, a->pending_count * sizeof(*a->pending));
+	if (count && a->pending_count)
+		memmove(a->pending, a->pending + count, a->pending_count * sizeof(*a->pending));
 }
 
 static void sort_pending(struct allocations *a)
@@ -337,7 +348,7 @@ static void sort_pending(struct allocations *a)
 static bool has_room(struct allocations *a)
 {
 	return a->pending_count < ALLOCATIONS_PENDING &&
-	       allowance_extend(a->memory, a->pending_count, &a->pending_paid,
+	       allowance_extend(a->passing, a->pending_count, &a->pending_paid,
 				sizeof(*a->pending)) &&
 	       array_make_room(&a->pending, a->pending_count, &a->pending_capacity,
 			       sizeof(*a->pending));
@@ -371,4 +382,5 @@ void allocations_finish(struct allocations *a)
 		total->left_bytes += row->left_bytes;
 		total->left += row->left;
 	}
+	free_passing(a);
 }

@@ -41,7 +41,8 @@ struct allocation_event {
 
 struct allocations {
 	struct memory_use use;
-	struct allowance *memory; /* for all that is kept; borrowed; NULL: no limit */
+	/* for what is kept, and for what only events need; borrowed; NULL: no limit */
+	struct allowance *memory, *passing;
 	struct allocation_event *pending;
 	uint32_t pending_count, pending_capacity, pending_paid;
 	uint64_t number, taken_ns; /* all events up to this time have been taken */
@@ -60,7 +61,7 @@ void allocations_release(struct allocations *a);
 
 void allocations_add(struct allocations *a, const struct allocation_event *event);
 
-/* All events have come: `use` is complete. */
+/* All events have come: `use` is complete, and what only events need is freed. */
 void allocations_finish(struct allocations *a);
 
 #endif

@@ -25,6 +25,7 @@
  *     stacks (stack_table.h: 2 Mi)                                          52             104
  *     their frames                                                         256
  *     rows (profile.h: 512 Ki)                                             112              56
+ *     memory by stack (allocations.c: 1 Mi), calls by function (4096)   112, 2840
  *     places (places.h: 256 Ki), names of processes and threads          52, 48
  *     texts, ids, mappings, code objects and creations of threads from the
  *       target                                                                             128
@@ -35,6 +36,9 @@
  *     waits, and operations that they may be for (waits.h: 256 Ki)      40, 96              34
  *     kernels (256 Ki) that stalls (128 Ki; stalls.h) may be of         84, 64              29
  *     stacks to spread over, and what is parked (spread.h: 256 Ki)     104, 72              44
+ *     allocations and releases that wait for their order (allocations.h: 512 Ki)
+ *                                                                            64              32
+ *     memory that is allocated, with --alloc                                 56
  *     samples of threads that work for others (handovers.h: 256 threads)    24              13
  *     composed stacks (compose.c: 256 Ki), origins (attribution.h)       72, 44
  *     tables read from files, for call frames (symbolize/budget.h)                         256

@@ -61,9 +61,10 @@ static void print_line(struct log *log, const struct result *r, const struct fig
 				 text[bytes] ? "\xe2\x80\xa6" : "");
 			return;
 		}
-		if (used + c->width + 2 < sizeof(line))
-			used += (unsigned int)snprintf(line + used, sizeof(line) - used, " %*.*s",
-						       c->width, c->width, text);
+		/* a number that is too wide moves the rest of its line */
+		if (used + strlen(text) + c->width + 2 < sizeof(line))
+			used += (unsigned int)snprintf(line + used, sizeof(line) - used, " %*s",
+						       c->width, text);
 	}
 	log_line(log, "%s", line);
 }

@@ -24,11 +24,13 @@ setup()
 # attack ARGUMENTS...: profiles attack.py with them, within the time limit
 attack()
 {
-	as_tester python3 measure "$profile" -gpu-only --waits --strict --unit ns \
+	as_tester python3 measure "$profile" -gpu-only --waits --api --alloc --launch-shapes --strict --unit ns \
 		-o theirs/out.folded python3 attack.py "$@"
 	echo "used $(cat peak) MiB"
 	[ "$(cat peak)" -le "$most_memory" ]
 	expect_folded theirs/out.folded
+	# the report's own sign for a name that is cut
+	sed -i 's/\xe2\x80\xa6$//' stderr
 	if LC_ALL=C grep -n '[^[:print:][:space:]]' stderr theirs/out.folded; then false; fi
 }
 
@@ -64,6 +66,20 @@ expect_honest_work()
 		"$(weight_of theirs/out.folded '\[GPU_Kernel\]\[kernel name lost\]$')" 1000000
 	expect_line stderr '^Correlation: 400000 matched, 1 unmatched, 0 dropped$'
 	expect_line stderr '^profile: [0-9]+ names, mappings or stacks from the program exceeded the limit and were dropped$'
+}
+
+@test "memory that is allocated from many stacks, and never was" {
+	attack allocs
+	expect_honest_work
+	expect_line stderr '^Memory:$'
+	expect_line stderr '^ +\([0-9]+ more\)$'
+}
+
+@test "functions with long names, called more often than can be" {
+	attack calls
+	expect_honest_work
+	expect_line stderr '^CUDA calls:$'
+	expect_line stderr '^ +4611686018427387904 .*[?]<b>'
 }
 
 @test "counts of losses that add up to 0" {

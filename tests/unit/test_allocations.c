@@ -170,6 +170,7 @@ static void what_has_no_room_is_counted(void **state)
 	(void)state;
 	allocations_init(&a);
 	a.memory = &little;
+	a.passing = &little;
 	for (uint32_t i = 0; i < 1000; i++) {
 		e.time_ns = i;
 		e.address = i;

@@ -7,6 +7,8 @@ attack.py MODE [PID]: a target that has no GPU and lies to its profiler through 
   ids      names, code objects, ranges and stacks with the highest ids, sparse
   strings  a million different long strings
   memory   everything that the pipe can make a profiler keep, as much of it as can be sent
+  allocs   memory that is allocated from many stacks, again and again, and never was
+  calls    functions of CUDA with long names, called more often than can be
   drops    counts of losses that are 0 when they are added in 64 bits
   totals   times, bytes and sums that are small when they are added in 64 bits
   order    names and a notice with characters that change the order of a line on a terminal
@@ -135,6 +137,30 @@ def attack_memory(pipe):
     return 1, 1000000
 
 
+def attack_allocs(pipe):
+    pipe.kernel(1, 1000000)
+    for i in range(1, 600001):
+        if i % 4 == 1:
+            pipe.send('{"t":"stack","i":%d,"whole":1,"f":"cudaMalloc","a":"%x"}' % (i, i * 4096))
+            pipe.send('{"t":"l","s":%d,"h":%d,"c":%d,"f":1,"o":6,"k":%d}' % (i, i, i, i))
+        pipe.send('{"t":"m","w":20,"s":%d,"d":0,"c":%d,"v":[%d,%d,0],"b":%d,"p":[0,%d],"a":"%x"}'
+                  % (600001 - i, i, i % 300, i, i, i % 9, i))
+        pipe.send('{"t":"m","w":21,"s":%d,"d":0,"c":%d,"v":[0,%d,0],"b":%d,"p":[0,3],"a":"%x"}'
+                  % (i, i, i, 2**40, 2**64 - i))
+        if i % 100 == 0:
+            pipe.send('{"t":"context","i":%d,"d":0,"end":"%x"}' % (i // 100, 2**63 + i))
+    return 1200001, 1000000
+
+
+def attack_calls(pipe):
+    pipe.kernel(1, 1000000)
+    for i in range(20000):
+        pipe.send('{"t":"api","f":"%s","family":%d,"kind":%d,"c":[%d,%d,%d,%d,%d,9,3],"e":[%d,%d,0,%d],"h":[%d,%d,304,%d]}'
+                  % ("\\u202e<b>%d" % (i % 7000) + "x" * 1500 * (i % 2), 1 + i % 2, i % 6, 2**62, 2**62, 2**62, 2**62,
+                     2**62, i, 2**62, 2**62, i % 305, 2**62, 2**62))
+    return 1, 1000000
+
+
 def attack_drops(pipe):
     pipe.kernel(1, 1000000)
     for _ in range(4):
@@ -190,6 +216,7 @@ def main():
         return
     pipe = Pipe(int(sys.argv[2]) if mode == "pid" else os.getpid(), waits=mode != "pid")
     pipe.bye(*{"names": attack_names, "ids": attack_ids, "strings": attack_strings, "memory": attack_memory,
+               "allocs": attack_allocs, "calls": attack_calls,
                "drops": attack_drops, "totals": attack_totals, "order": attack_order,
                "pid": attack_pid}[mode](pipe))
 
