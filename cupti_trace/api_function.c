@@ -237,6 +237,7 @@ struct api_function api_function_of(const char *name)
 		return f;
 	length = base_length(name) - (size_t)(base - name);
 	f.meaning = meaning_of(name, base, length);
+	f.allocates = allocates(name, base);
 	if (f.meaning == API_OTHER && find_sized(name)) {
 		f.size_at = find_sized(name)->size_at;
 		f.kind_at = find_sized(name)->kind_at;

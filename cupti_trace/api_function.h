@@ -28,6 +28,7 @@ enum api_meaning {
 struct api_function {
 	enum api_meaning meaning;
 	bool waits;       /* for the GPU: may be one of those above, too */
+	bool allocates;   /* or frees */
 	bool is_stream;   /* waits for one stream, its first parameter */
 	bool runs_graph;  /* launches the executable graph that its first parameter is */
 	bool is_enqueued; /* by its name it gives work to a stream, whatever that is */

@@ -24,6 +24,7 @@
 struct function {
 	uint8_t meaning; /* enum api_meaning */
 	bool is_followed : 1, waits : 1, is_stream : 1, runs_graph : 1, resets_device : 1;
+	bool allocates : 1;                  /* and each allocation needs its stack */
 	uint8_t size_at, kind_at, kernel_at; /* as in struct api_function */
 	bool is_unknown;  /* only guessed to launch something; reported at its first call */
 	const char *name; /* of launches; of others it is in the callback's data */
@@ -93,6 +94,8 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 		f.meaning = API_OTHER;
 	if (tracer->kernels_only && f.meaning == API_OTHER && !f.is_unknown)
 		f.meaning = API_NOTHING;
+	f.allocates = tracer->follows_memory && f.meaning == API_OTHER &&
+		      (known.allocates || virtual_memory_has(name));
 	f.waits = known.waits && tracer->follows_waits;
 	f.is_stream = known.is_stream;
 	f.resets_device = domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset;
@@ -231,7 +234,10 @@ static uint64_t number_of(const struct launch *launch)
 	return hash_step(hash_seed.first, what, (uint64_t)(uintptr_t)launch->function);
 }
 
-/* What waits for the GPU is not in a hurry, and its wait needs the stack. */
+/*
+ * What waits for the GPU is not in a hurry, and its wait needs the stack; memory is followed by
+ * that of its allocation.
+ */
 static __attribute__((noinline)) uint32_t capture_limited(struct tracer *tracer,
 							  const struct launch *launch)
 {
@@ -239,7 +245,7 @@ static __attribute__((noinline)) uint32_t capture_limited(struct tracer *tracer,
 	bool is_timed = false;
 	uint64_t start;
 
-	if (!launch->called->waits)
+	if (!launch->called->waits && !launch->called->allocates)
 		stands_for = stack_sampling_choose(number_of(launch), &is_timed);
 	if (stands_for == 0)
 		return LAUNCH_LOG_SKIPPED;

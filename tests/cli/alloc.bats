@@ -80,6 +80,12 @@ expect_same_bytes()
 	expect_line out.folded '^allocate_plain;cudaMalloc;\[GPU_Alloc\] [0-9]+$'
 }
 
+@test "each allocation has its stack where those of launches are limited" {
+	run_profile -gpu-only --alloc --max-overhead 0.1 -o out.json "$workload" 5000 1
+	expect_status 0
+	expect_same_bytes
+}
+
 @test "a reset gives all memory of its context back" {
 	run_profile -gpu-only --alloc -o out.json "$workloads/device_reset"
 	expect_status 0
