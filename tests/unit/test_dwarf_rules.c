@@ -236,6 +236,13 @@ static void sections_outside_the_file(void **state)
 	make_library(FUNCTION(3, "f"), "");
 	break_section(offsetof(Elf64_Shdr, sh_offset), UINT64_MAX - 4);
 	assert_int_equal(load(NULL, &dwarf), -ENOEXEC);
+	/* also one that the library, which refuses those, does not know */
+	make_library(FUNCTION(3, "f"), "");
+	shell("objcopy --add-section .debug_other=library.S library.so");
+	assert_int_equal(load(NULL, &dwarf), 0);
+	dwarf_free(dwarf);
+	break_section(offsetof(Elf64_Shdr, sh_size), 1 << 20);
+	assert_int_equal(load(NULL, &dwarf), -ENOEXEC);
 }
 
 int main(void)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening what may be no regular file, and reading it. */
 #include "unit.h"
+#include <signal.h>
 #include <sys/inotify.h>
+#include <sys/wait.h>
 #include "symbolize/file_io.h"
 #include "tests/unit/own_folder.h"
 
@@ -73,6 +75,37 @@ static void others_are_not_even_opened(void **state)
 	close(watch);
 }
 
+/* Who has a lease on a file would be asked to give it up, and may take 45 s. */
+static void nobody_is_waited_for(void **state)
+{
+	int ready[2], fd;
+	char answer = 0;
+	struct stat st;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		signal(SIGIO, SIG_IGN);
+		fd = open(in_folder("regular"), O_RDWR | O_CLOEXEC);
+		answer = fcntl(fd, F_SETLEASE, F_WRLCK) == 0 ? 'y' : 'n';
+		if (write(ready[1], &answer, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &answer, 1), 1);
+	if (answer == 'y')
+		fd = open_regular(in_folder("regular"), SYMLINK_FOLLOW, &st);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ready[0]);
+	close(ready[1]);
+	if (answer != 'y')
+		SKIP("no leases on this file system");
+	assert_int_equal(fd, -EAGAIN);
+}
+
 static void files_that_may_not_be_read(void **state)
 {
 	struct stat st;
@@ -92,6 +125,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(regular_files_are_opened),
 		cmocka_unit_test(others_are_not_even_opened),
+		cmocka_unit_test(nobody_is_waited_for),
 		cmocka_unit_test(files_that_may_not_be_read),
 	};
 
