@@ -360,7 +360,7 @@ static void begin_launches(struct launches *l, struct naming_bench *b, const cha
 	assert_int_equal(attribution_init(&l->a,
 					  &(struct attribution_parts){
 						  &l->processes, b->stacks, b->profile, &b->places,
-						  &b->ledger, &l->allowance, NULL, NULL},
+						  &b->ledger, &l->allowance, NULL, NULL, NULL},
 					  false),
 			 0);
 }
