@@ -50,8 +50,12 @@ profiler_src := $(wildcard profiler/*/*.c) \
 	cupti_trace/work_tally.c
 
 symbolize_obj := $(symbolize_src:%.c=$(BUILD)/%.o)
-# callback first: what it looks up at each launch is then on one page with what at_launch.h is about
-inject_obj := $(patsubst %.c,$(BUILD)/pic/%.o,cupti_trace/callback.c $(filter-out cupti_trace/callback.c,$(inject_src)))
+# callback first: what it looks up at each launch is then on one page with what at_launch.h is about; last what launches
+# seldom need, so that it does not lie between what they do
+inject_first := cupti_trace/callback.c
+inject_last := $(addprefix cupti_trace/,call_probes.c call_params.c probes.c)
+inject_obj := $(patsubst %.c,$(BUILD)/pic/%.o,$(inject_first) \
+	$(filter-out $(inject_first) $(inject_last),$(inject_src)) $(inject_last))
 profiler_obj := $(profiler_src:%.c=$(BUILD)/%.o) $(BUILD)/profiler/session/payload_blob.o \
 	$(BUILD)/profiler/output/svg_blob.o $(BUILD)/profiler/output/html_blob.o
 
@@ -186,6 +190,8 @@ $(BUILD)/portable/profile: $(BUILD)/profiler/main.o $(BUILD)/libprofiler.a $(BUI
 bindir ?= $(prefix)/bin
 mandir ?= $(prefix)/share/man
 docdir ?= $(prefix)/share/doc/profile
+# profile looks for its library here, from its own folder: profiler/session/injection.h
+libdir ?= $(prefix)/lib/profile-injection
 bashdir ?= $(prefix)/share/bash-completion/completions
 zshdir ?= $(prefix)/share/zsh/site-functions
 fishdir ?= $(prefix)/share/fish/vendor_completions.d
@@ -198,9 +204,11 @@ $(COMPLETIONS): $(BUILD)/completion/%: $(PROFILE)
 
 DOCS := $(wildcard docs/*.md docs/*.svg)
 PICTURES := $(wildcard docs/pictures/*.svg)
+SCRIPTS := $(wildcard docs/probes/*.bt)
 
 install: $(PROFILE) $(COMPLETIONS)
 	$(Q)install -D -m 755 $(PROFILE) $(DESTDIR)$(bindir)/profile
+	$(Q)install -D -m 755 -t $(DESTDIR)$(libdir) build/libprofile_cupti.so
 	$(Q)install -D -m 644 docs/profile.1 $(DESTDIR)$(mandir)/man1/profile.1
 	$(Q)install -D -m 644 $(BUILD)/completion/bash $(DESTDIR)$(bashdir)/profile
 	$(Q)install -D -m 644 $(BUILD)/completion/zsh $(DESTDIR)$(zshdir)/_profile
@@ -208,13 +216,15 @@ install: $(PROFILE) $(COMPLETIONS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir) README.md CHANGELOG.md CONTRIBUTING.md LICENSE
 	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir)/docs $(DOCS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir)/docs/pictures $(PICTURES)
+	$(Q)install -D -m 644 -t $(DESTDIR)$(docdir)/docs/probes $(SCRIPTS)
 
 uninstall:
 	$(Q)rm -f $(DESTDIR)$(bindir)/profile $(DESTDIR)$(mandir)/man1/profile.1 \
 		$(DESTDIR)$(bashdir)/profile $(DESTDIR)$(zshdir)/_profile \
-		$(DESTDIR)$(fishdir)/profile.fish \
-		$(addprefix $(DESTDIR)$(docdir)/,README.md CHANGELOG.md CONTRIBUTING.md LICENSE $(DOCS) $(PICTURES))
-	$(Q)rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)/docs/pictures \
+		$(DESTDIR)$(fishdir)/profile.fish $(DESTDIR)$(libdir)/libprofile_cupti.so \
+		$(addprefix $(DESTDIR)$(docdir)/,README.md CHANGELOG.md CONTRIBUTING.md LICENSE $(DOCS) $(PICTURES) $(SCRIPTS))
+	$(Q)rmdir --ignore-fail-on-non-empty $(DESTDIR)$(libdir) $(DESTDIR)$(docdir)/docs/pictures \
+		$(DESTDIR)$(docdir)/docs/probes \
 		$(DESTDIR)$(docdir)/docs $(DESTDIR)$(docdir) 2>/dev/null || true
 
 # a Debian package: build/profile_VERSION_ARCHITECTURE.deb

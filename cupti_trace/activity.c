@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "cupti_trace/launch_log.h"
+#include "cupti_trace/probes.h"
 
 /* Bytes of a name in one event: even if each had to be escaped, the line stays within its limit. */
 #define NAME_PIECE 600
@@ -102,6 +103,59 @@ static void count(const struct sending *s, const struct work_key *key, uint64_t 
 	sum->bytes += bytes;
 }
 
+/* ---- probes ---- */
+
+#define SELDOM __attribute__((noinline, cold))
+
+/* 0 if the times are not known. */
+static uint64_t end_of(uint64_t start_ns, uint64_t duration_ns, bool bad_time)
+{
+	return bad_time ? 0 : start_ns + duration_ns;
+}
+
+static SELDOM void tell_kernel(const struct sending *s, const struct gpu_event_kernel *e)
+{
+	const char *name =
+		e->name_id == NAMES_OVERFLOW_ID ? NULL : names_text(s->names, e->name_id);
+
+	probe_fire_kernel_done((const uint64_t[]){e->correlation_id, probe_text(name), e->device_id,
+						  e->stream_id, e->bad_time ? 0 : e->start_ns,
+						  end_of(e->start_ns, e->duration_ns, e->bad_time)},
+			       NULL);
+}
+
+static const char *copy_name(uint32_t work)
+{
+	static const char *const names[] = {
+		[GPU_WORK_MEMCPY_HTOD] = "HtoD", [GPU_WORK_MEMCPY_DTOH] = "DtoH",
+		[GPU_WORK_MEMCPY_HTOA] = "HtoA", [GPU_WORK_MEMCPY_ATOH] = "AtoH",
+		[GPU_WORK_MEMCPY_ATOA] = "AtoA", [GPU_WORK_MEMCPY_ATOD] = "AtoD",
+		[GPU_WORK_MEMCPY_DTOA] = "DtoA", [GPU_WORK_MEMCPY_DTOD] = "DtoD",
+		[GPU_WORK_MEMCPY_HTOH] = "HtoH", [GPU_WORK_MEMCPY_PTOP] = "PtoP",
+	};
+
+	return work == GPU_WORK_MEMCPY_OTHER ? "other" : names[work];
+}
+
+static SELDOM void tell_work(const struct gpu_event_work *e)
+{
+	uint64_t start = e->bad_time ? 0 : e->start_ns;
+	uint64_t end = end_of(e->start_ns, e->duration_ns, e->bad_time);
+
+	if (e->work == GPU_WORK_MEMSET && probe_is_on(PROBE_memset_done))
+		probe_fire_memset_done((const uint64_t[]){e->correlation_id, e->bytes, e->device_id,
+							  e->stream_id, start, end},
+				       NULL);
+	else if (e->work >= GPU_WORK_MEMCPY_OTHER && e->work <= GPU_WORK_MEMCPY_PTOP &&
+		 probe_is_on(PROBE_memcpy_done))
+		probe_fire_memcpy_done((const uint64_t[]){e->correlation_id,
+							  probe_text(copy_name(e->work)), e->bytes,
+							  e->device_id, start, end},
+				       NULL);
+}
+
+/* ---- records ---- */
+
 static void send_kernel(const struct sending *s, const struct cupti_abi_kernel *k)
 {
 	struct gpu_event event = {.type = GPU_EVENT_KERNEL};
@@ -130,6 +184,8 @@ static void send_kernel(const struct sending *s, const struct cupti_abi_kernel *
 	e->registers = k->registers_per_thread;
 	e->graph_id = k->graph_id;
 	e->graph_node_id = k->graph_node_id;
+	if (probe_is_on(PROBE_kernel_done))
+		tell_kernel(s, e);
 	count(s,
 	      &(struct work_key){.device = k->device_id,
 				 .context = k->context_id,
@@ -155,6 +211,8 @@ static void send_work(const struct sending *s, const struct gpu_event_work *e, u
 		event.work.bytes = 0;
 	if (event.work.graph_node_id > INT64_MAX)
 		event.work.graph_node_id = 0;
+	if (probe_is_on(PROBE_memcpy_done) || probe_is_on(PROBE_memset_done))
+		tell_work(&event.work);
 	count(s,
 	      &(struct work_key){.device = e->device_id,
 				 .context = e->context_id,

@@ -41,6 +41,11 @@ void api_function_name(const char *name, char *out, size_t size)
 	out[n] = '\0';
 }
 
+size_t api_function_length(const char *name)
+{
+	return without_stream(name, without_version(name, strlen(name), VERSION_DIGITS));
+}
+
 /* Without all suffixes: these come in any order. */
 static size_t base_length(const char *name)
 {
@@ -125,7 +130,7 @@ static const struct sized {
 
 static const struct sized *find_sized(const char *name)
 {
-	size_t n = without_stream(name, without_version(name, strlen(name), VERSION_DIGITS));
+	size_t n = api_function_length(name);
 
 	for (size_t i = 0; i < sizeof(sized) / sizeof(sized[0]); i++)
 		if (strlen(sized[i].name) == n && memcmp(sized[i].name, name, n) == 0)

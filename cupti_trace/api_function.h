@@ -48,6 +48,12 @@ struct api_function api_function_of(const char *name);
 void api_function_name(const char *name, char *out, size_t size);
 
 /*
+ * The length of the name as programs write it, without what marks a default stream of each thread:
+ * functions that have it in common have the same parameters.
+ */
+size_t api_function_length(const char *name);
+
+/*
  * Whether a call with these parameters has a record unless it fails: it copies between host and
  * device or within devices, or sets, at least a byte. False: it may have none, or cannot be told.
  */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "cupti_trace/api_function.h"
+#include "cupti_trace/call_probes.h"
 #include "cupti_trace/call_stats.h"
 #include "cupti_trace/graph_bodies.h"
 #include "cupti_trace/guest.h"
@@ -38,13 +39,17 @@ static struct {
 	struct function list[FUNCTIONS];
 	uint32_t count;
 	char names[NAMES_ROOM]; /* of those that launch */
+	bool follows_all;       /* for --api */
 } functions;
 _Static_assert(2 * (FUNCTIONS - 1) <= UINT8_MAX, "numbers fit");
 
 /* What few launches need, kept apart from what each does. */
 #define SELDOM __attribute__((noinline, cold))
 
-/* What the calling thread does. One variable: its address is found once a callback. */
+/*
+ * What the calling thread does. One variable: its address is found once a callback. Aligned, and
+ * with it all that the library keeps of a thread: on five cache lines, wherever the loader puts it.
+ */
 static __thread struct own {
 	/* the API function that it is in, the outermost of those subscribed to */
 	const char *function; /* NULL: none */
@@ -57,7 +62,7 @@ static __thread struct own {
 	bool is_in_launch; /* it has not returned */
 	bool owes;         /* a record, but is no kernel */
 	bool made_node;
-} own;
+} own __attribute__((aligned(64)));
 
 /* Looked up once: the compiler would do it again at each use. */
 static inline struct own *find_own(void)
@@ -87,6 +92,8 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	struct function f;
 
 	memset(&f, 0, sizeof(f)); /* it is compared as bytes */
+	if (tracer->is_alone)
+		return f;
 	f.is_unknown = known.meaning == API_NOTHING && !known.waits && known.is_enqueued &&
 		       api_function_is_new(domain, cbid);
 	f.meaning = f.is_unknown ? API_OTHER : (uint8_t)known.meaning;
@@ -151,6 +158,7 @@ static void index_all_functions(const struct tracer *tracer)
 
 	memset(&functions, 0, sizeof(functions));
 	functions.count = 1;
+	functions.follows_all = tracer->counts_calls;
 	index_functions(tracer, true, &used);
 	index_functions(tracer, false, &used);
 }
@@ -688,18 +696,28 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 	guest_leave(&guest);
 }
 
+/* In any phase but TRACER_ON. False: that was all. */
+static SELDOM bool begin_in(int phase, uint32_t domain, uint32_t cbid, const void *cbdata,
+			    const void *frame)
+{
+	if (domain != CUPTI_ABI_DOMAIN_RESOURCE && (phase & TRACER_PROBES_CALLS))
+		call_probes_on_call(domain, cbid, cbdata, frame);
+	return phase != TRACER_OFF;
+}
+
 static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
 {
 	struct tracer *tracer = userdata;
 	int phase = atomic_load_explicit(&tracer->phase, memory_order_relaxed);
 
-	if (phase == TRACER_OFF)
+	if (__builtin_expect(phase != TRACER_ON, 0) &&
+	    !begin_in(phase, domain, cbid, cbdata, __builtin_frame_address(0)))
 		return;
 	if (domain == CUPTI_ABI_DOMAIN_RESOURCE)
 		on_resource(tracer, cbid, cbdata);
 	else
 		on_api(tracer, domain, cbid, cbdata, __builtin_frame_address(0));
-	if (phase == TRACER_LEAVING)
+	if ((phase & ~TRACER_PROBES_CALLS) == TRACER_LEAVING)
 		tracer_send_late(tracer);
 }
 
@@ -741,6 +759,18 @@ static void follow_functions(struct tracer *tracer)
 	}
 }
 
+/* Whether it is enabled where there is no profiler: names and records need it. */
+static bool is_needed_alone(uint32_t resource)
+{
+	return resource == CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING ||
+	       resource == CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING;
+}
+
+bool callback_follows(uint32_t domain, uint32_t cbid)
+{
+	return functions.follows_all || function_of(domain, cbid)->is_followed;
+}
+
 static void enable_all(struct tracer *tracer, uint32_t enable)
 {
 	static const uint32_t resources[] = {
@@ -760,12 +790,15 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 	/* functions that a CUPTI does not know are refused one by one; nothing else depends on it
 	 */
 	for (uint32_t i = 0; i < 2 * CBIDS; i++)
-		if (tracer->counts_calls || function_of(i % 2 ? DRV : RT, i / 2)->is_followed)
+		if (callback_follows(i % 2 ? DRV : RT, i / 2))
 			api->cuptiEnableCallback(enable, subscriber, i % 2 ? DRV : RT, i / 2);
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-		api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
-					 resources[i]);
-	for (size_t i = 0; follows_nodes(tracer) && i < sizeof(of_nodes) / sizeof(of_nodes[0]); i++)
+		if (!tracer->is_alone || is_needed_alone(resources[i]))
+			api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
+						 resources[i]);
+	if (tracer->is_alone || !follows_nodes(tracer))
+		return;
+	for (size_t i = 0; i < sizeof(of_nodes) / sizeof(of_nodes[0]); i++)
 		api->cuptiEnableCallback(enable, subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
 					 of_nodes[i]);
 }

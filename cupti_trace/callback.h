@@ -23,6 +23,9 @@ const char *callback_other_subscriber(struct tracer *tracer);
 /* Sends how many launches since the last time started nothing. */
 void callback_send_voids(struct tracer *tracer);
 
+/* Whether the library itself wants to hear of a function, whatever tracers want. */
+bool callback_follows(uint32_t domain, uint32_t cbid);
+
 /* Turns every callback off again. */
 void callback_unsubscribe(struct tracer *tracer);
 

@@ -7,6 +7,10 @@
  * before the first launch. Start: pipe, libcupti, subscription, hello, wait for the profiler's
  * probes, activity records, flusher thread. Every failure goes into the pipe, and leaves the
  * application as if the library were not there: nothing is printed, nothing exits or aborts.
+ *
+ * Where there is no pipe, the library was injected without a profiler, for tracers that attach to
+ * its probes (probes.h). Then a thread looks for them now and then, and CUPTI is used only as long
+ * as there are some.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cupti_trace/activity.h"
+#include "cupti_trace/call_probes.h"
 #include "cupti_trace/call_stats.h"
 #include "cupti_trace/callback.h"
 #include "cupti_trace/exit_guard.h"
@@ -31,6 +36,7 @@
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
 #include "cupti_trace/own_cost.h"
+#include "cupti_trace/probes.h"
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/stack_sampling.h"
 #include "cupti_trace/tracer.h"
@@ -42,6 +48,7 @@
 #define TICK_MS 50               /* launches go out this often */
 #define END_PATIENCE_MS 2000     /* at exit, for what may sit inside CUPTI */
 #define TICKS_PER_FLUSH 5        /* activity records this often: 250 ms */
+#define IDLE_TICK_MS 250         /* without a profiler, tracers are looked for this often */
 
 int InitializeInjection(void);
 
@@ -89,6 +96,10 @@ void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *form
 	va_start(args, format);
 	vsnprintf(detail, sizeof(detail), format, args);
 	va_end(args);
+	if (probe_is_on(PROBE_notice))
+		probe_fire_notice((const uint64_t[]){probe_text(detail)}, NULL);
+	if (tracer->is_alone)
+		return;
 	if (atomic_load(&tracer->has_said_hello))
 		send_notice(tracer, code, detail);
 	else
@@ -347,7 +358,8 @@ static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer,
 		send_buffer(tracer, buffer, valid_size);
 	buffers_put(&tracer->buffers, buffer);
 	count_dropped(tracer, context, stream);
-	if (valid_size > 0 && is_mine(tracer) && atomic_load(&tracer->phase) == TRACER_LEAVING)
+	if (valid_size > 0 && is_mine(tracer) &&
+	    (atomic_load(&tracer->phase) & ~TRACER_PROBES_CALLS) == TRACER_LEAVING)
 		send_totals(tracer);
 	guest_leave(&guest);
 }
@@ -410,6 +422,7 @@ static bool is_wanted(const struct tracer *tracer, uint32_t kind)
 static void turn_off(struct tracer *tracer)
 {
 	atomic_store(&tracer->phase, TRACER_OFF);
+	call_probes_enable(tracer, 0, callback_follows);
 	callback_unsubscribe(tracer);
 	for (size_t i = 0; i < ACTIVITIES; i++)
 		tracer->api.cuptiActivityDisable(activities[i]);
@@ -418,9 +431,9 @@ static void turn_off(struct tracer *tracer)
 }
 
 /* Sleeps one tick; true when it is time to end. */
-static bool wait_tick(struct tracer *tracer)
+static bool wait_tick(struct tracer *tracer, uint32_t ms)
 {
-	struct timespec until = clock_in_ms(TICK_MS);
+	struct timespec until = clock_in_ms(ms);
 	bool stop;
 
 	pthread_mutex_lock(&tracer->flusher_lock);
@@ -432,6 +445,17 @@ static bool wait_tick(struct tracer *tracer)
 	return stop;
 }
 
+/* Makes CUPTI's callbacks those that the probes with these bits need. */
+static void serve_calls(struct tracer *tracer, uint32_t on)
+{
+	call_probes_enable(tracer, on, callback_follows);
+	if (on & PROBES_OF_CALLS)
+		atomic_fetch_or(&tracer->phase, TRACER_PROBES_CALLS);
+	else
+		atomic_fetch_and(&tracer->phase, ~TRACER_PROBES_CALLS);
+	tracer->probes = on;
+}
+
 static void *flusher_main(void *arg)
 {
 	struct tracer *tracer = arg;
@@ -439,11 +463,13 @@ static void *flusher_main(void *arg)
 	struct guest guest;
 
 	guest_enter_briefly(&guest); /* all of this thread's time is measured here */
-	for (uint64_t tick = 1; !wait_tick(tracer); tick++) {
+	for (uint64_t tick = 1; !wait_tick(tracer, TICK_MS); tick++) {
 		if (sink_is_off(&tracer->sink)) {
 			turn_off(tracer);
 			break;
 		}
+		if (probes_on() != tracer->probes)
+			serve_calls(tracer, probes_on());
 		launch_stack_check_code(&tracer->sink);
 		stack_sampling_tick();
 		if (tick % TICKS_PER_FLUSH == 0) {
@@ -460,14 +486,14 @@ static void *flusher_main(void *arg)
 	return NULL;
 }
 
-static void start_flusher(struct tracer *tracer)
+static void start_flusher(struct tracer *tracer, void *(*run)(void *tracer))
 {
 	sigset_t all, old;
 
 	/* the application's signals are for its own threads */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	tracer->flusher_runs = pthread_create(&tracer->flusher, NULL, flusher_main, tracer) == 0;
+	tracer->flusher_runs = pthread_create(&tracer->flusher, NULL, run, tracer) == 0;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (tracer->flusher_runs)
 		pthread_setname_np(tracer->flusher, "profile-flush");
@@ -541,10 +567,13 @@ static void say_goodbye(struct tracer *tracer)
 {
 	stop_flusher(tracer);
 	tracer_flush(tracer, true);
+	if (tracer->is_alone)
+		return;
 	ask_for_devices(tracer, CUPTI_ABI_FLUSH_FORCED);
 	tell_cost(tracer);
 	/* later handlers, destructors and other threads may still use the GPU */
-	atomic_store(&tracer->phase, TRACER_LEAVING);
+	atomic_store(&tracer->phase,
+		     TRACER_LEAVING | (atomic_load(&tracer->phase) & TRACER_PROBES_CALLS));
 	launch_log_drain(&tracer->sink); /* of threads that launched meanwhile */
 	callback_send_voids(tracer);
 	call_stats_send(&tracer->sink);
@@ -619,13 +648,18 @@ enum { TOO_OLD = -1 };
 static int begin_cupti(void *context, struct cupti_api *api)
 {
 	struct tracer *tracer = context;
+	int result;
 
 	if (api->version < OLDEST_CUPTI)
 		return TOO_OLD;
 	tracer->clock = (struct clock_map){.steps = 0};
 	measure_clock(tracer);
-	buffers_init(&tracer->buffers, api->version >= CUPTI_REFUSAL_IS_SAFE);
-	return callback_subscribe(tracer);
+	/* without a profiler CUPTI is used again and again, and may still have buffers */
+	if (!tracer->has_begun)
+		buffers_init(&tracer->buffers, api->version >= CUPTI_REFUSAL_IS_SAFE);
+	result = callback_subscribe(tracer);
+	tracer->has_begun |= result == CUPTI_ABI_SUCCESS;
+	return result;
 }
 
 /* Another client is in the way whatever library is used. */
@@ -754,6 +788,115 @@ static bool start_activity(struct tracer *tracer)
 	return false;
 }
 
+/* ---- without a profiler ---- */
+
+/* The kinds of records that are read for probes, and for which. */
+static const struct {
+	uint32_t kind, probe;
+} probed_activities[] = {
+	{CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, PROBE_BIT(kernel_done)},
+	{CUPTI_ABI_ACTIVITY_KIND_MEMCPY, PROBE_BIT(memcpy_done)},
+	{CUPTI_ABI_ACTIVITY_KIND_MEMCPY2, PROBE_BIT(memcpy_done)},
+	{CUPTI_ABI_ACTIVITY_KIND_MEMSET, PROBE_BIT(memset_done)},
+};
+
+static void serve_work(struct tracer *tracer, uint32_t on)
+{
+	const struct cupti_api *api = &tracer->api;
+
+	for (size_t i = 0; i < sizeof(probed_activities) / sizeof(probed_activities[0]); i++) {
+		uint32_t kind = probed_activities[i].kind, probe = probed_activities[i].probe;
+		int result = CUPTI_ABI_SUCCESS;
+
+		if (!((on ^ tracer->probes) & probe))
+			continue;
+		if (on & probe)
+			result = api->cuptiActivityEnable(kind);
+		else
+			api->cuptiActivityDisable(kind);
+		if (result != CUPTI_ABI_SUCCESS)
+			tracer_notice(tracer, GPU_NOTICE_NOT_RECORDED, "%s: %d (%s)",
+				      describe_activity(kind), result,
+				      cupti_api_error(api, result));
+	}
+}
+
+/* False: CUPTI cannot be used; a notice says why. */
+static bool begin_alone(struct tracer *tracer)
+{
+	int result;
+
+	if (!set_up_cupti(tracer))
+		return false;
+	result = tracer->api.cuptiActivityRegisterCallbacks(on_buffer_requested,
+							    on_buffer_completed);
+	if (result != CUPTI_ABI_SUCCESS) {
+		tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "activity records: %d (%s)", result,
+			      cupti_api_error(&tracer->api, result));
+		callback_unsubscribe(tracer);
+		return false;
+	}
+	tracer->began_ns = clock_now_ns();
+	launch_stack_check_code(&tracer->sink);
+	atomic_store(&tracer->phase, TRACER_ALONE);
+	return true;
+}
+
+/* The set of probes that are on has changed. What fails is tried again when it changes again. */
+static void serve_alone(struct tracer *tracer, uint32_t on)
+{
+	bool uses_cupti = atomic_load(&tracer->phase) != TRACER_OFF;
+	bool wants_cupti = (on & (PROBES_OF_CALLS | PROBES_OF_WORK)) != 0;
+
+	if (wants_cupti && (uses_cupti || begin_alone(tracer))) {
+		serve_work(tracer, on);
+		serve_calls(tracer, on);
+	} else if (uses_cupti && !wants_cupti) {
+		/* another client of CUPTI may want it */
+		tracer_flush(tracer, true);
+		turn_off(tracer);
+	}
+	tracer->probes = on;
+}
+
+static void *watch_tracers(void *arg)
+{
+	struct tracer *tracer = arg;
+	uint32_t ms = IDLE_TICK_MS;
+	struct guest guest;
+
+	guest_enter_briefly(&guest);
+	for (uint64_t tick = 1; !wait_tick(tracer, ms); tick++) {
+		if (probes_on() != tracer->probes)
+			serve_alone(tracer, probes_on());
+		ms = IDLE_TICK_MS;
+		if (atomic_load(&tracer->phase) == TRACER_OFF)
+			continue;
+		ms = TICK_MS;
+		launch_stack_check_code(&tracer->sink);
+		if (tick % TICKS_PER_FLUSH == 0)
+			tracer_flush(tracer, false);
+	}
+	guest_leave(&guest);
+	return NULL;
+}
+
+/* For tracers: of those that are there already no call is missed. */
+static void start_alone(struct tracer *tracer)
+{
+	tracer->is_alone = true;
+	sink_open(&tracer->sink, "", (uint32_t)getpid(), 0); /* not at all */
+	if (launch_log_init() != 0)
+		return;
+	pthread_atfork(NULL, NULL, on_fork_child);
+	serve_alone(tracer, probes_on());
+	start_flusher(tracer, watch_tracers);
+	at_quick_exit(on_exit_process);
+	exit_guard_add(on_exit_process);
+}
+
+/* ---- with a profiler ---- */
+
 static void start(struct tracer *tracer, const struct instance *instance)
 {
 	bool ready;
@@ -768,7 +911,8 @@ static void start(struct tracer *tracer, const struct instance *instance)
 		sink_abandon(&tracer->sink);
 		return;
 	}
-	start_flusher(tracer);
+	serve_calls(tracer, probes_on());
+	start_flusher(tracer, flusher_main);
 	at_quick_exit(on_exit_process);
 	if (exit_guard_add(on_exit_process))
 		tracer_notice(tracer, GPU_NOTICE_OTHER,
@@ -793,11 +937,16 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	struct guest guest;
 	pid_t nobody = 0;
 
-	if (!pipe_path || strlen(pipe_path) >= sizeof(tracer->pipe_path))
+	if (pipe_path && strlen(pipe_path) >= sizeof(tracer->pipe_path))
 		return 1;
 	if (!atomic_compare_exchange_strong(&tracer->owner, &nobody, getpid()))
 		return 1;
 	guest_enter(&guest);
+	if (!pipe_path) {
+		start_alone(tracer);
+		guest_leave(&guest);
+		return 1;
+	}
 	memcpy(tracer->pipe_path, pipe_path, strlen(pipe_path) + 1);
 	tracer->captures_stacks = getenv(GPU_WIRE_STACKS_ENV) != NULL;
 	own_cost_init();

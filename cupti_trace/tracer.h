@@ -28,6 +28,9 @@ enum tracer_phase {
 	TRACER_OFF, /* hooks do nothing */
 	TRACER_ON,
 	TRACER_LEAVING, /* the goodbye was sent: what comes later is sent at once */
+	TRACER_ALONE,   /* there is no profiler; hooks fire probes */
+	/* with one of those above: calls fire probes */
+	TRACER_PROBES_CALLS = 4,
 };
 
 struct tracer {
@@ -38,6 +41,9 @@ struct tracer {
 	bool times_launches;  /* ends of launches are sent */
 	struct buffers buffers;
 
+	bool has_begun;  /* CUPTI has been used */
+	bool is_alone;   /* was started without a profiler, for tracers */
+	uint32_t probes; /* those that are served: probes.h */
 	bool verbose;
 	bool limits_stacks;  /* not each launch has a stack: stack_sampling.h */
 	_Atomic pid_t owner; /* the process this state belongs to; another after fork */

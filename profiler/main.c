@@ -4,6 +4,7 @@
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/compare.h"
 #include "profiler/commands/from.h"
+#include "profiler/commands/injection_path.h"
 #include "profiler/commands/run.h"
 
 /* Whoever reads our messages may leave before the outputs are written; and a file may be too large.
@@ -31,6 +32,9 @@ int main(int argc, char **argv)
 		break;
 	case OPTIONS_DIFF:
 		status = compare(&options, &inherited);
+		break;
+	case OPTIONS_INJECTION_PATH:
+		status = injection_path_print();
 		break;
 	case OPTIONS_DONE:
 		status = 0;

@@ -393,6 +393,12 @@ const struct option_entry option_table[] = {
 	 .topic = TOPIC_HELP,
 	 .text = "print the completion for bash, zsh or fish",
 	 .more = "`make install` and the package put it where shells look for it."},
+	{.id = OPT_PRINT_INJECTION_PATH,
+	 .name = "print-injection-path",
+	 .topic = TOPIC_GPU,
+	 .text = "print where the library with the USDT probes is",
+	 .more = "With CUDA_INJECTION64_PATH set to it, a program has the probes for bpftrace and "
+		 "other tracers without a profiler. docs/probes.md lists them."},
 	{.id = OPT_VERSION, .name = "version", .topic = TOPIC_HELP, .text = "print the version"},
 	{.id = 0},
 };

@@ -782,6 +782,8 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 				goto wrong;
 			return printed();
 		}
+		if (option == OPT_PRINT_INJECTION_PATH)
+			return OPTIONS_INJECTION_PATH;
 		if (option == OPT_VERSION) {
 			puts("profile " PROFILE_VERSION);
 			return printed();

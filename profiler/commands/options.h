@@ -73,9 +73,10 @@ struct options {
 
 /* What the caller does next. */
 enum options_result {
-	OPTIONS_RUN,   /* run the command */
-	OPTIONS_FROM,  /* read a capture */
-	OPTIONS_DIFF,  /* compare runs */
+	OPTIONS_RUN,  /* run the command */
+	OPTIONS_FROM, /* read a capture */
+	OPTIONS_DIFF, /* compare runs */
+	OPTIONS_INJECTION_PATH,
 	OPTIONS_DONE,  /* --help and the like, and it is written: exit 0 */
 	OPTIONS_WRONG, /* explained on stderr: exit 125; also if there were no arguments at all */
 };

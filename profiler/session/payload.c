@@ -28,6 +28,12 @@
 extern const unsigned char payload_blob[];
 extern const unsigned char payload_blob_end[];
 
+const unsigned char *payload_library(size_t *size)
+{
+	*size = (size_t)(payload_blob_end - payload_blob);
+	return payload_blob;
+}
+
 static int write_all(int fd, const unsigned char *data, size_t size)
 {
 	while (size > 0) {

@@ -15,6 +15,7 @@
 #ifndef PROFILER_SESSION_PAYLOAD_H
 #define PROFILER_SESSION_PAYLOAD_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include "symbolize/bounded_call.h"
 
@@ -30,6 +31,9 @@ struct payload {
 	char pipe_path[PAYLOAD_PATH_MAX + 32];
 	char tried[1024]; /* for the error message: places and why not */
 };
+
+/* The injection library, as this program carries it. */
+const unsigned char *payload_library(size_t *size);
 
 /* Nothing there yet: payload_remove is allowed from here on. */
 void payload_init(struct payload *payload);

@@ -40,6 +40,8 @@ check_bash_completion()
 	done
 	run_command dest/opt/p/bin/profile --version
 	expect_status 0
+	run_command dest/opt/p/bin/profile --print-injection-path
+	expect stdout <<<"$PWD/dest/opt/p/lib/profile-injection/libprofile_cupti.so"
 	check_bash_completion "$PWD/dest/opt/p/share"
 
 	# what belongs to others stays

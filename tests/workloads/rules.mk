@@ -30,7 +30,8 @@ WORKLOADS_NVCCFLAGS := -x cu -std=c++17 -O1 -g -arch=$(GPU_ARCH) \
 workloads: $(WORKLOADS_DIR)/no_frame_pointers
 workloads: $(addprefix $(WORKLOADS_DIR)/,$(WORKLOADS_CUDA) $(WORKLOADS_FAKE) $(WORKLOADS_PLAIN) \
 	$(WORKLOADS_STATIC:%=%_static))
-workloads: $(WORKLOADS_DIR)/nvtx_ranges $(WORKLOADS_DIR)/libautograd_engine.so
+workloads: $(WORKLOADS_DIR)/nvtx_ranges $(WORKLOADS_DIR)/libautograd_engine.so \
+	$(WORKLOADS_DIR)/libprobe_tracer.so
 workloads_gpu: $(WORKLOADS_CUDA:%=$(WORKLOADS_DIR)/%_gpu)
 
 $(WORKLOADS_DIR)/%.o: $(WORKLOADS_SRC)/%.c $(WORKLOADS_SRC)/rules.mk
@@ -67,6 +68,11 @@ $(WORKLOADS_DIR)/libautograd_engine.so: $(WORKLOADS_SRC)/autograd_engine.cpp \
 	$(call msg,CXX,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -fPIC -shared -o $@ $< -ldl
+
+$(WORKLOADS_DIR)/libprobe_tracer.so: $(WORKLOADS_SRC)/probe_tracer.c $(WORKLOADS_SRC)/rules.mk
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(WORKLOADS_CFLAGS) -fPIC -shared -o $@ $< -ldl
 
 $(WORKLOADS_DIR)/no_frame_pointers: $(WORKLOADS_SRC)/no_frame_pointers.cpp $(WORKLOADS_SRC)/burn.h \
 		$(WORKLOADS_SRC)/rules.mk

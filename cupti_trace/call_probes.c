@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+#include "cupti_trace/call_probes.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "cupti_trace/api_function.h"
+#include "cupti_trace/call_params.h"
+#include "cupti_trace/probes.h"
+#include "cupti_trace/unwind.h"
+
+#define CBIDS 1024
+#define DOMAINS 2
+
+/* Functions by callback id, of the driver and of the runtime. */
+struct probed {
+	const char *name; /* as programs write it; NULL: no such function */
+	struct call_layout layout;
+	bool is_kernel;  /* launches one, whose name CUPTI gives */
+	bool is_enabled; /* for a probe */
+};
+static struct probed functions[DOMAINS][CBIDS];
+static bool is_indexed;
+
+/* The outermost call that the thread is in. */
+static __thread struct {
+	bool is_open;
+	uint32_t domain, correlation_id;
+	uint64_t start_ns; /* where that is of interest */
+} own;
+
+static struct probed *function_of(uint32_t domain, uint32_t cbid)
+{
+	return &functions[domain == CUPTI_ABI_DOMAIN_DRIVER_API][cbid];
+}
+
+static const char *keep_name(const char *cupti_name)
+{
+	size_t size = strlen(cupti_name) + 1;
+	char *name = malloc(size);
+
+	if (name)
+		api_function_name(cupti_name, name, size);
+	return name;
+}
+
+/* Names live as long as the process: a thread may be at a probe at any time. */
+static void index_functions(const struct tracer *tracer)
+{
+	for (uint32_t i = 0; i < DOMAINS * CBIDS; i++) {
+		uint32_t domain =
+			i % DOMAINS ? CUPTI_ABI_DOMAIN_DRIVER_API : CUPTI_ABI_DOMAIN_RUNTIME_API;
+		struct probed *f = function_of(domain, i / DOMAINS);
+		const char *name = NULL;
+
+		if (tracer->api.cuptiGetCallbackName(domain, i / DOMAINS, &name) !=
+			    CUPTI_ABI_SUCCESS ||
+		    !name || strncmp(name, "cu", 2) != 0)
+			continue;
+		f->layout = call_layout_of(name);
+		f->is_kernel = api_function_of(name).meaning == API_KERNEL;
+		f->name = keep_name(name);
+	}
+	is_indexed = true;
+}
+
+static bool is_needed(const struct probed *f, uint32_t probes)
+{
+	static const uint32_t bits[] = {
+		[CALL_LAUNCH] = PROBE_BIT(launch), [CALL_COPY] = PROBE_BIT(memcpy),
+		[CALL_ALLOC] = PROBE_BIT(malloc),  [CALL_FREE] = PROBE_BIT(free),
+		[CALL_SYNC] = PROBE_BIT(sync),     [CALL_OTHER] = 0,
+	};
+
+	return f->name && (probes & (bits[f->layout.sort] | PROBE_BIT(api_error)));
+}
+
+void call_probes_enable(struct tracer *tracer, uint32_t probes,
+			bool (*is_followed)(uint32_t domain, uint32_t cbid))
+{
+	if (!is_indexed && (probes & PROBES_OF_CALLS))
+		index_functions(tracer);
+	for (uint32_t i = 0; i < DOMAINS * CBIDS; i++) {
+		uint32_t domain =
+			i % DOMAINS ? CUPTI_ABI_DOMAIN_DRIVER_API : CUPTI_ABI_DOMAIN_RUNTIME_API;
+		struct probed *f = function_of(domain, i / DOMAINS);
+		bool needed = is_needed(f, probes);
+
+		if (needed == f->is_enabled)
+			continue;
+		f->is_enabled = needed;
+		if (!is_followed(domain, i / DOMAINS))
+			tracer->api.cuptiEnableCallback(needed, tracer->subscriber, domain,
+							i / DOMAINS);
+	}
+}
+
+/* ---- the stack, as a chain of frame pointers ---- */
+
+/* What tracers follow; the kernel's limit on frames is lower by default. */
+#define CHAIN_MOST 254
+
+struct link {
+	uint64_t next, return_address;
+};
+
+struct chain {
+	struct unwind_stack stack;
+	struct link links[CHAIN_MOST];
+};
+
+/* The callers from the one of the callback on; NULL: not known. */
+static const void *make_chain(struct chain *chain, const void *frame)
+{
+	uint32_t count;
+
+	unwind_from(frame, &chain->stack, NULL);
+	count = chain->stack.count < CHAIN_MOST ? chain->stack.count : CHAIN_MOST;
+	for (uint32_t i = 0; i < count; i++)
+		chain->links[i] = (struct link){
+			.next = i + 1 < count ? (uint64_t)(uintptr_t)&chain->links[i + 1] : 0,
+			.return_address = chain->stack.pcs[i]};
+	return count ? chain->links : frame;
+}
+
+/* ---- firing ---- */
+
+/* A call at one of its ends. */
+struct moment {
+	const struct probed *called;
+	const struct cupti_abi_callback_data *data;
+	const void *frame;
+};
+
+static uint64_t id_of(const struct moment *at)
+{
+	return at->data->correlation_id;
+}
+
+static uint64_t name_of(const struct moment *at)
+{
+	return probe_text(at->called->name);
+}
+
+static void tell_launch(const struct moment *at)
+{
+	const char *kernel = at->called->is_kernel ? at->data->symbol_name : NULL;
+	struct call_launch launch;
+	struct chain chain;
+
+	call_params_launch(at->called->layout, at->data->function_params, &launch);
+	probe_fire_launch((const uint64_t[]){id_of(at), name_of(at), probe_text(kernel),
+					     probe_extent(launch.grid), probe_extent(launch.block),
+					     launch.stream},
+			  make_chain(&chain, at->frame));
+}
+
+static void tell_copy(const struct moment *at)
+{
+	struct chain chain;
+
+	probe_fire_memcpy((const uint64_t[]){id_of(at), name_of(at),
+					     call_params_copied(at->called->layout,
+								at->data->function_params)},
+			  make_chain(&chain, at->frame));
+}
+
+static void tell_allocation(const struct moment *at)
+{
+	struct call_memory memory;
+	struct chain chain;
+
+	call_params_memory(at->called->layout, at->data->function_params, &memory);
+	probe_fire_malloc((const uint64_t[]){id_of(at), name_of(at), memory.bytes, memory.address,
+					     memory.stream},
+			  make_chain(&chain, at->frame));
+}
+
+static void tell_release(const struct moment *at)
+{
+	struct call_memory memory;
+	struct chain chain;
+
+	call_params_memory(at->called->layout, at->data->function_params, &memory);
+	if (memory.address)
+		probe_fire_free(
+			(const uint64_t[]){id_of(at), name_of(at), memory.address, memory.stream},
+			make_chain(&chain, at->frame));
+}
+
+static void tell_sync(const struct moment *at)
+{
+	uint64_t now = clock_now_ns();
+	struct chain chain;
+
+	probe_fire_sync((const uint64_t[]){id_of(at), name_of(at), own.start_ns, now,
+					   call_params_awaited(at->called->layout,
+							       at->data->function_params)},
+			make_chain(&chain, at->frame));
+}
+
+static void tell_error(const struct moment *at, int result)
+{
+	struct chain chain;
+
+	probe_fire_api_error((const uint64_t[]){id_of(at), name_of(at), (uint64_t)result},
+			     make_chain(&chain, at->frame));
+}
+
+static void on_entry(const struct moment *at)
+{
+	switch ((enum call_sort)at->called->layout.sort) {
+	case CALL_LAUNCH:
+		if (probe_is_on(PROBE_launch))
+			tell_launch(at);
+		break;
+	case CALL_COPY:
+		if (probe_is_on(PROBE_memcpy))
+			tell_copy(at);
+		break;
+	case CALL_FREE:
+		/* before another thread may be given the same memory */
+		if (probe_is_on(PROBE_free))
+			tell_release(at);
+		break;
+	case CALL_SYNC:
+		own.start_ns = clock_now_ns();
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_exit_of(const struct moment *at)
+{
+	const int *returned = at->data->function_return_value;
+	int result = returned ? *returned : 0;
+
+	if (result != 0 && probe_is_on(PROBE_api_error))
+		tell_error(at, result);
+	if (at->called->layout.sort == CALL_ALLOC && result == 0 && probe_is_on(PROBE_malloc))
+		tell_allocation(at);
+	if (at->called->layout.sort == CALL_SYNC && own.start_ns && probe_is_on(PROBE_sync))
+		tell_sync(at);
+}
+
+void call_probes_on_call(uint32_t domain, uint32_t cbid, const struct cupti_abi_callback_data *data,
+			 const void *frame)
+{
+	const struct moment at = {cbid < CBIDS ? function_of(domain, cbid) : NULL, data, frame};
+
+	if (!at.called || !at.called->name)
+		return;
+	if (data->callback_site == CUPTI_ABI_API_ENTER) {
+		if (own.is_open && own.domain == CUPTI_ABI_DOMAIN_RUNTIME_API &&
+		    domain == CUPTI_ABI_DOMAIN_DRIVER_API &&
+		    own.correlation_id == data->correlation_id)
+			return;
+		own.is_open = true;
+		own.domain = domain;
+		own.correlation_id = data->correlation_id;
+		own.start_ns = 0;
+		on_entry(&at);
+	} else if (own.is_open && own.domain == domain &&
+		   own.correlation_id == data->correlation_id) {
+		own.is_open = false;
+		on_exit_of(&at);
+	}
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fires the probes of calls (probes.h): CUPTI's callbacks for functions that tracers want to hear
+ * of, whether the library follows them for the profiler or not.
+ *
+ * A call of the runtime makes calls of the driver with the same correlation id: the outermost one
+ * is told, once. Tracers that walk stacks by frame pointers get the callers as the library's own
+ * unwinder finds them, by call-frame information: NVIDIA's libraries and most programs are built
+ * without frame pointers. The frames of this library are left out.
+ */
+#ifndef CUPTI_TRACE_CALL_PROBES_H
+#define CUPTI_TRACE_CALL_PROBES_H
+
+#include "cupti_trace/tracer.h"
+
+/*
+ * Has CUPTI report what probes with these bits need, and no longer what others need, unless
+ * `is_followed` says that it is wanted anyway. One thread at a time, while subscribed.
+ */
+void call_probes_enable(struct tracer *tracer, uint32_t probes,
+			bool (*is_followed)(uint32_t domain, uint32_t cbid));
+
+/* A function of the runtime or driver is entered or left; `frame` is the callback's. Any thread. */
+void call_probes_on_call(uint32_t domain, uint32_t cbid, const struct cupti_abi_callback_data *data,
+			 const void *frame);
+
+#endif

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: MIT
+# The USDT probes of the injection library: by a tracer in the program (tests/workloads/probe_tracer.c),
+# and by bpftrace.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	library=$root/build/libprofile_cupti.so
+}
+
+# traced COMMAND...: with the library, a tracer and no profiler; what fires is in the file `fired`.
+traced()
+{
+	run_command env CUDA_INJECTION64_PATH="$library" PROBE_TRACER="$PWD/fired" \
+		LD_PRELOAD="$workloads/libprobe_tracer.so" FAKE_CUDA_STRICT=1 \
+		FAKE_CUDA_TOTALS="$PWD/totals" "$@"
+}
+
+# count PROBE [PATTERN]: how often it fired, with lines like that.
+count()
+{
+	grep -cE "^$1 .*${2-}" fired || true
+}
+
+@test "the file's notes: ten probes, with semaphores in its data" {
+	readelf -n "$library" | sed -n "/stapsdt/,\$p" >notes
+	sed -n 's/^ *Name: //p' notes | sort >names
+	expect names <<-END
+		api_error
+		free
+		kernel_done
+		launch
+		malloc
+		memcpy
+		memcpy_done
+		memset_done
+		notice
+		sync
+	END
+	expect_equal providers "$(sed -n 's/^ *Provider: //p' notes | sort -u)" cuda
+	expect_no_line notes 'Semaphore: 0x0*$'
+	expect_equal places "$(sed -n 's/.*Semaphore: //p' notes | sort -u | wc -l)" 10
+	# the kernel counts in the file's own pages
+	readelf -SW "$library" >sections
+	expect_line sections ' \.probes +PROGBITS .* WA '
+	# each is a no-op of five bytes
+	objdump -d "$library" >code
+	while read -r place; do
+		expect_line code "^ *$(printf '%x' "$place"):[[:space:]]+0f 1f 44 00 00 "
+	done < <(sed -n 's/.*Location: \(0x[0-9a-f]*\),.*/\1/p' notes)
+}
+
+@test "all work and all memory calls fire once, runtime and driver" {
+	traced "$workloads/gpu_work"
+	expect_status 0
+	expect_equal kernels "$(count kernel_done)" "$(awk '$2 == "kernel" { n += $4 } END { print n }' totals)"
+	expect_equal copies "$(count memcpy_done)" "$(awk '$2 == "memcpy" { n += $4 } END { print n }' totals)"
+	expect_equal bytes "$(awk '$1 == "memcpy_done" { n += $5 } END { print n }' fired)" \
+		"$(awk '$2 == "memcpy" { n += $6 } END { print n }' totals)"
+	expect_equal time "$(awk '$1 == "kernel_done" { n += $8 - $7 } END { print n }' fired)" \
+		"$(awk '$2 == "kernel" { n += $5 } END { print n }' totals)"
+	expect_equal sets "$(count memset_done)" "$(awk '$2 == "memset" { n += $4 } END { print n }' totals)"
+	expect_equal allocations "$(count malloc)" "$(awk '/memory alloc/ { print $4 }' totals)"
+	expect_equal allocated "$(awk '$1 == "malloc" { n += $5 } END { print n }' fired)" \
+		"$(awk '/memory alloc/ { print $6 }' totals)"
+	expect_equal releases "$(count free)" "$(awk '/memory free/ { print $4 }' totals)"
+	# what was allocated is what is released, in this order
+	awk '$1 == "malloc" { live[$6]++ } $1 == "free" && !live[$5]-- { bad = 1 } END { exit bad }' fired
+	# none by the driver's call inside
+	expect_equal launches "$(count launch)" 570
+	expect_equal 'of the driver' "$(count launch ' cuLaunchKernel ')" 160
+}
+
+@test "a launch says what and how: kernel, grid and block, by each way to launch" {
+	traced "$workloads/launches" 40 1 1 mixed
+	expect_status 0
+	one=281479271677953 # 1 + (1 << 32) + (1 << 48)
+	for call in cudaLaunchKernel cudaLaunchKernelExC cudaLaunchCooperativeKernel; do
+		expect_equal "$call" "$(count launch " $call _Z4tinyy $one $one [0-9]+\$")" 10
+	done
+	expect_equal graphs "$(count launch ' cudaGraphLaunch - 0 0 [0-9]+$')" 10
+	# each kernel has the id of its launch
+	expect_equal unmatched "$(awk '$1 == "launch" { launched[$3] = 1 }
+		$1 == "kernel_done" && !launched[$3] { n++ } END { print n + 0 }' <(sort -r fired))" 0
+}
+
+@test "errors fire with their code, once for runtime and driver" {
+	traced "$workloads/launches" 20 4 2 refused
+	expect_status 0
+	expect_equal errors "$(count api_error)" 20
+	expect_equal launches "$(count api_error ' cudaLaunchKernel 1$')" 20
+}
+
+@test "waits fire at their end, with the stream and the time" {
+	traced "$workloads/waits" 3
+	expect_status 0
+	expect_line fired '^sync [0-9]+ [0-9]+ cudaDeviceSynchronize [0-9]+ [0-9]+ 0$'
+	expect_line fired '^sync [0-9]+ [0-9]+ cudaStreamSynchronize [0-9]+ [0-9]+ [1-9][0-9]*$'
+	awk '$1 == "sync" && $6 < $5 { exit 1 }' fired
+}
+
+@test "stacks by frame pointers are whole in programs that have none" {
+	traced env PROBE_TRACER_STACKS=1 PROBE_TRACER_ONLY=launch "$workloads/deep_launches" 20
+	expect_status 0
+	expect_equal whole "$(count launch ' < .* __libc_start_main  \?$')" "$(count launch)"
+	[ "$(count launch)" -gt 0 ]
+}
+
+@test "one probe alone, and one that is attached while the program runs" {
+	PROBE_TRACER_ONLY=memset_done traced "$workloads/gpu_work"
+	expect_status 0
+	expect_equal sets "$(wc -l <fired)" "$(awk '$2 == "memset" { n += $4 } END { print n }' totals)"
+	rm fired
+	PROBE_TRACER_LATE=300 traced "$workloads/inference" 60
+	expect_status 0
+	[ "$(count launch)" -gt 0 ]
+	[ "$(count kernel_done)" -gt 0 ]
+	[ "$(count launch)" -lt "$(awk '$2 ~ /^[0-9]+$/ { n += $2 } END { print n }' totals)" ]
+}
+
+@test "without tracers the library leaves CUPTI to others" {
+	run_command env CUDA_INJECTION64_PATH="$library" "$workloads/cupti_client" before 20
+	expect_status 0
+	expect_line stdout '^subscribe 0 '
+	run_command env CUDA_INJECTION64_PATH="$library" "$workloads/launches" 200 4
+	expect_status 0
+	expect_empty stderr
+}
+
+@test "where CUPTI cannot be used, a notice says why, and the program runs" {
+	FAKE_CUDA_SUBSCRIBE_ERROR=999 traced "$workloads/launches" 20
+	expect_status 0
+	expect fired <<-END
+		notice <N> cuptiSubscribe: 999 (CUPTI_ERROR_UNKNOWN)
+	END
+}
+
+@test "children of fork, device resets" {
+	traced "$workloads/forks" 3
+	expect_status 0
+	expect_equal kernels "$(count kernel_done)" \
+		"$(awk '$2 == "kernel" { n += $4 } END { print n }' totals)"
+	rm fired totals
+	traced "$workloads/device_reset"
+	expect_status 0
+	expect_equal kernels "$(count kernel_done)" \
+		"$(awk '$2 == "kernel" { n += $4 } END { print n }' totals)"
+}
+
+@test "beside the profiler: both see all" {
+	run_profile -gpu-only --unit ns -o out.folded env PROBE_TRACER="$PWD/fired" \
+		LD_PRELOAD="$workloads/libprobe_tracer.so" FAKE_CUDA_TOTALS="$PWD/totals" \
+		"$workloads/gpu_work"
+	expect_status 0
+	kernels_of_totals totals >wanted
+	expect wanted <<<"$(awk '$1 == "kernel_done" { ns[$4] += $8 - $7 }
+		END { for (k in ns) printf "%s %.0f\n", k, ns[k] }' fired | sort)"
+	expect_equal time "$(weight_of out.folded)" \
+		"$(awk '$2 ~ /kernel|memcpy|memset/ { ns += $5 } END { print ns }' totals)"
+	expect_equal errors "$(count api_error)" 0
+}
+
+# start_bpftrace READY ARGUMENTS...: sets $pid; returns when it prints a line that begins with READY,
+# which scripts do at intervals once they are attached.
+start_bpftrace()
+{
+	bpftrace "${@:2}" >traced 2>&1 </dev/null 3>&- &
+	pid=$!
+	wait_until grep -q "^$1" traced
+}
+
+# script NAME [LINE]: that of docs/probes as script.bt, which says when it is ready, with a further line
+script()
+{
+	cat "$root/docs/probes/$1.bt" - >script.bt <<-END
+		interval:ms:100 { printf("ready\n"); }
+		${2-}
+	END
+}
+
+stop_bpftrace()
+{
+	kill -INT "$pid"
+	wait "$pid" || true
+	pid=
+}
+
+needs_bpftrace()
+{
+	needs_root
+	needs_command bpftrace
+}
+
+@test "bpftrace: launches per second by name" {
+	needs_bpftrace
+	start_bpftrace '[0-9][0-9]:' "$root/docs/probes/launches.bt" "$library"
+	run_command env CUDA_INJECTION64_PATH="$library" "$workloads/launches" 40 1 1 mixed
+	expect_status 0
+	stop_bpftrace
+	expect_equal kernels "$(awk '/_Z4tinyy/ { n += $NF } END { print n }' traced)" 30
+	expect_equal graphs "$(awk '/cudaGraphLaunch/ { n += $NF } END { print n }' traced)" 10
+}
+
+@test "bpftrace: durations of kernels and copies" {
+	needs_bpftrace
+	script kernel_durations
+	start_bpftrace ready script.bt "$library"
+	run_command env CUDA_INJECTION64_PATH="$library" FAKE_CUDA_TOTALS="$PWD/totals" "$workloads/gpu_work"
+	expect_status 0
+	stop_bpftrace
+	expect_line traced '^@kernel_us\[_Z11node_kernely\]'
+	expect_line traced '^\[1\] +10000 '
+	expect_line traced '^@copy_us\[HtoD\]'
+}
+
+@test "bpftrace: bytes allocated by the program's stack" {
+	needs_bpftrace
+	# the process is held at its first release, so that its names can be looked up
+	script allocations 'usdt:$1:cuda:free { printf("held\n"); signal("SIGSTOP"); }'
+	start_bpftrace ready --unsafe script.bt "$library"
+	CUDA_INJECTION64_PATH=$library "$workloads/gpu_work" 1 1 1 >stdout 2>stderr </dev/null 3>&- &
+	held=$!
+	wait_until grep -q '^held' traced
+	stop_bpftrace
+	kill -KILL "$held"
+	wait "$held" || true
+	expect_line traced '^    cudaMalloc\+'
+	expect_line traced '^    main\+'
+	expect_line traced '^    _start\+'
+	expect_line traced '^, gpu_work\]: [1-9][0-9]*$'
+}
+
+@test "bpftrace comes and goes while the program runs" {
+	needs_bpftrace
+	FAKE_CUDA_STRICT=1 CUDA_INJECTION64_PATH=$library "$workloads/inference" 100000 \
+		>stdout 2>stderr </dev/null 3>&- &
+	held=$!
+	wait_until is_traced "$held"
+	for round in 1 2; do
+		timeout "$patience" bpftrace -e "usdt:$library:cuda:kernel_done /pid == $held/ { @done = count(); exit(); }" \
+			>"traced$round" 2>&1 </dev/null 3>&-
+		expect_line "traced$round" '^@done: [1-9]'
+	done
+	kill -0 "$held"
+	kill -KILL "$held"
+	wait "$held" || true
+	expect_empty stderr
+}
+
+# ---- where the library is ----
+
+@test "--print-injection-path: a copy in the user's cache, made once, repaired" {
+	run_command env -u XDG_CACHE_HOME HOME="$PWD" "$profile" --print-injection-path
+	expect_status 0
+	expect_empty stderr
+	path=$(cat stdout)
+	expect_line stdout "^$PWD/\.cache/profile/libprofile_cupti-[0-9a-f]{16}\.so\$"
+	cmp "$path" "$library"
+	before=$(stat -c %i "$path")
+	run_command env XDG_CACHE_HOME="$PWD/.cache" HOME=/nowhere "$profile" --print-injection-path
+	expect_equal path "$(cat stdout)" "$path"
+	expect_equal inode "$(stat -c %i "$path")" "$before"
+	echo rubbish >"$path"
+	run_command env HOME="$PWD" XDG_CACHE_HOME= "$profile" --print-injection-path
+	expect_status 0
+	cmp "$path" "$library"
+	expect_equal files "$(find .cache -type f)" "${path#"$PWD"/}"
+}
+
+@test "--print-injection-path: the installed library, unless it is another version's" {
+	mkdir -p p/bin p/lib/profile-injection
+	cp "$profile" p/bin/
+	cp "$library" p/lib/profile-injection/
+	run_command p/bin/profile --print-injection-path
+	expect_status 0
+	expect stdout <<<"$PWD/p/lib/profile-injection/libprofile_cupti.so"
+	strip p/lib/profile-injection/libprofile_cupti.so # as packages do
+	run_command p/bin/profile --print-injection-path
+	expect stdout <<<"$PWD/p/lib/profile-injection/libprofile_cupti.so"
+	library=$PWD/p/lib/profile-injection/libprofile_cupti.so
+	traced "$workloads/launches" 20
+	expect_equal launches "$(count launch)" 20
+	printf x | dd of=p/lib/profile-injection/libprofile_cupti.so bs=1 seek=40000 conv=notrunc status=none
+	run_command env -u XDG_CACHE_HOME HOME="$PWD" p/bin/profile --print-injection-path
+	expect_status 0
+	expect_line stdout "^$PWD/\.cache/profile/"
+}
+
+@test "--print-injection-path: no folder" {
+	run_command env -u XDG_CACHE_HOME HOME= "$profile" --print-injection-path
+	expect_status 125
+	expect stderr <<<'profile: there is no folder for the library: HOME is not set'
+	run_command env -u XDG_CACHE_HOME HOME=/proc "$profile" --print-injection-path
+	expect_status 125
+	expect_line stderr '^profile: cannot make /proc/\.cache: '
+}
+
+@test "--print-injection-path under sudo: the user's cache, the user's file" {
+	needs_root
+	as_tester env HOME="$PWD/theirs" "$profile" --print-injection-path
+	expect_status 0
+	expect_equal owner "$(stat -c %u "$(cat stdout)")" 4242
+}
