@@ -5,6 +5,8 @@
 #include <string.h>
 #include "cupti_trace/api_function.h"
 #include "cupti_trace/call_params.h"
+#include "cupti_trace/guest.h"
+#include "cupti_trace/launch_log.h"
 #include "cupti_trace/probes.h"
 #include "cupti_trace/unwind.h"
 
@@ -22,11 +24,20 @@ static struct probed functions[DOMAINS][CBIDS];
 static bool is_indexed;
 
 /* The outermost call that the thread is in. */
-static __thread struct {
+static __thread struct own {
 	bool is_open;
 	uint32_t domain, correlation_id;
 	uint64_t start_ns; /* where that is of interest */
 } own;
+
+/* Looked up once: the compiler would do it again at each use. */
+static inline struct own *find_own(void)
+{
+	struct own *me = &own;
+
+	__asm__("" : "+r"(me));
+	return me;
+}
 
 static struct probed *function_of(uint32_t domain, uint32_t cbid)
 {
@@ -63,7 +74,7 @@ static void index_functions(const struct tracer *tracer)
 	is_indexed = true;
 }
 
-static bool is_needed(const struct probed *f, uint32_t probes)
+static bool is_needed(const struct tracer *tracer, const struct probed *f, uint32_t probes)
 {
 	static const uint32_t bits[] = {
 		[CALL_LAUNCH] = PROBE_BIT(launch), [CALL_COPY] = PROBE_BIT(memcpy),
@@ -71,19 +82,22 @@ static bool is_needed(const struct probed *f, uint32_t probes)
 		[CALL_SYNC] = PROBE_BIT(sync),     [CALL_OTHER] = 0,
 	};
 
-	return f->name && (probes & (bits[f->layout.sort] | PROBE_BIT(api_error)));
+	if (!f->name)
+		return false;
+	return (tracer->sends_errors && f->layout.sort != CALL_OTHER) ||
+	       (probes & (bits[f->layout.sort] | PROBE_BIT(api_error)));
 }
 
 void call_probes_enable(struct tracer *tracer, uint32_t probes,
 			bool (*is_followed)(uint32_t domain, uint32_t cbid))
 {
-	if (!is_indexed && (probes & PROBES_OF_CALLS))
+	if (!is_indexed && ((probes & PROBES_OF_CALLS) || tracer->sends_errors))
 		index_functions(tracer);
 	for (uint32_t i = 0; i < DOMAINS * CBIDS; i++) {
 		uint32_t domain =
 			i % DOMAINS ? CUPTI_ABI_DOMAIN_DRIVER_API : CUPTI_ABI_DOMAIN_RUNTIME_API;
 		struct probed *f = function_of(domain, i / DOMAINS);
-		bool needed = is_needed(f, probes);
+		bool needed = is_needed(tracer, f, probes);
 
 		if (needed == f->is_enabled)
 			continue;
@@ -129,6 +143,7 @@ struct moment {
 	const struct probed *called;
 	const struct cupti_abi_callback_data *data;
 	const void *frame;
+	struct own *own;
 };
 
 static uint64_t id_of(const struct moment *at)
@@ -192,7 +207,7 @@ static void tell_sync(const struct moment *at)
 	uint64_t now = clock_now_ns();
 	struct chain chain;
 
-	probe_fire_sync((const uint64_t[]){id_of(at), name_of(at), own.start_ns, now,
+	probe_fire_sync((const uint64_t[]){id_of(at), name_of(at), at->own->start_ns, now,
 					   call_params_awaited(at->called->layout,
 							       at->data->function_params)},
 			make_chain(&chain, at->frame));
@@ -204,6 +219,20 @@ static void tell_error(const struct moment *at, int result)
 
 	probe_fire_api_error((const uint64_t[]){id_of(at), name_of(at), (uint64_t)result},
 			     make_chain(&chain, at->frame));
+}
+
+static void send_error(struct tracer *tracer, const struct moment *at, int result)
+{
+	const struct gpu_event event = {.type = GPU_EVENT_ERROR,
+					.error = {.code = (uint32_t)result,
+						  .tid = launch_log_tid(),
+						  .correlation_id = at->data->correlation_id,
+						  .function = at->called->name}};
+	struct guest guest;
+
+	guest_enter(&guest);
+	sink_put(&tracer->sink, &event);
+	guest_leave(&guest);
 }
 
 static void on_entry(const struct moment *at)
@@ -223,46 +252,47 @@ static void on_entry(const struct moment *at)
 			tell_release(at);
 		break;
 	case CALL_SYNC:
-		own.start_ns = clock_now_ns();
+		at->own->start_ns = clock_now_ns();
 		break;
 	default:
 		break;
 	}
 }
 
-static void on_exit_of(const struct moment *at)
+static void on_exit_of(struct tracer *tracer, const struct moment *at)
 {
 	const int *returned = at->data->function_return_value;
 	int result = returned ? *returned : 0;
 
+	if (result != 0 && tracer->sends_errors && at->called->layout.sort != CALL_OTHER)
+		send_error(tracer, at, result);
 	if (result != 0 && probe_is_on(PROBE_api_error))
 		tell_error(at, result);
 	if (at->called->layout.sort == CALL_ALLOC && result == 0 && probe_is_on(PROBE_malloc))
 		tell_allocation(at);
-	if (at->called->layout.sort == CALL_SYNC && own.start_ns && probe_is_on(PROBE_sync))
+	if (at->called->layout.sort == CALL_SYNC && at->own->start_ns && probe_is_on(PROBE_sync))
 		tell_sync(at);
 }
 
-void call_probes_on_call(uint32_t domain, uint32_t cbid, const struct cupti_abi_callback_data *data,
-			 const void *frame)
+void call_probes_on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+			 const struct cupti_abi_callback_data *data, const void *frame)
 {
-	const struct moment at = {cbid < CBIDS ? function_of(domain, cbid) : NULL, data, frame};
+	const struct probed *called = cbid < CBIDS ? function_of(domain, cbid) : NULL;
+	struct own *me = find_own();
+	const struct moment at = {called, data, frame, me};
+	bool is_own = me->is_open && me->correlation_id == data->correlation_id;
 
-	if (!at.called || !at.called->name)
+	if (!called || !called->name)
 		return;
 	if (data->callback_site == CUPTI_ABI_API_ENTER) {
-		if (own.is_open && own.domain == CUPTI_ABI_DOMAIN_RUNTIME_API &&
-		    domain == CUPTI_ABI_DOMAIN_DRIVER_API &&
-		    own.correlation_id == data->correlation_id)
+		/* a part of that one */
+		if (is_own && me->domain == CUPTI_ABI_DOMAIN_RUNTIME_API &&
+		    domain == CUPTI_ABI_DOMAIN_DRIVER_API)
 			return;
-		own.is_open = true;
-		own.domain = domain;
-		own.correlation_id = data->correlation_id;
-		own.start_ns = 0;
+		*me = (struct own){true, domain, data->correlation_id, 0};
 		on_entry(&at);
-	} else if (own.is_open && own.domain == domain &&
-		   own.correlation_id == data->correlation_id) {
-		own.is_open = false;
-		on_exit_of(&at);
+	} else if (is_own && me->domain == domain) {
+		me->is_open = false;
+		on_exit_of(tracer, &at);
 	}
 }

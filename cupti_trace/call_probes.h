@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fires the probes of calls (probes.h): CUPTI's callbacks for functions that tracers want to hear
- * of, whether the library follows them for the profiler or not.
+ * of, whether the library follows them for the profiler or not. It also sends the profiler the
+ * errors of calls, if it asked for them.
  *
  * A call of the runtime makes calls of the driver with the same correlation id: the outermost one
  * is told, once. Tracers that walk stacks by frame pointers get the callers as the library's own
@@ -21,7 +22,7 @@ void call_probes_enable(struct tracer *tracer, uint32_t probes,
 			bool (*is_followed)(uint32_t domain, uint32_t cbid));
 
 /* A function of the runtime or driver is entered or left; `frame` is the callback's. Any thread. */
-void call_probes_on_call(uint32_t domain, uint32_t cbid, const struct cupti_abi_callback_data *data,
-			 const void *frame);
+void call_probes_on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+			 const struct cupti_abi_callback_data *data, const void *frame);
 
 #endif

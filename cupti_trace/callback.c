@@ -697,11 +697,11 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 }
 
 /* In any phase but TRACER_ON. False: that was all. */
-static SELDOM bool begin_in(int phase, uint32_t domain, uint32_t cbid, const void *cbdata,
-			    const void *frame)
+static SELDOM bool begin_in(struct tracer *tracer, int phase, uint32_t domain, uint32_t cbid,
+			    const void *cbdata, const void *frame)
 {
 	if (domain != CUPTI_ABI_DOMAIN_RESOURCE && (phase & TRACER_PROBES_CALLS))
-		call_probes_on_call(domain, cbid, cbdata, frame);
+		call_probes_on_call(tracer, domain, cbid, cbdata, frame);
 	return phase != TRACER_OFF;
 }
 
@@ -711,7 +711,7 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 	int phase = atomic_load_explicit(&tracer->phase, memory_order_relaxed);
 
 	if (__builtin_expect(phase != TRACER_ON, 0) &&
-	    !begin_in(phase, domain, cbid, cbdata, __builtin_frame_address(0)))
+	    !begin_in(tracer, phase, domain, cbid, cbdata, __builtin_frame_address(0)))
 		return;
 	if (domain == CUPTI_ABI_DOMAIN_RESOURCE)
 		on_resource(tracer, cbid, cbdata);

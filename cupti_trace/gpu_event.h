@@ -43,6 +43,7 @@ enum gpu_event_type {
 	GPU_EVENT_LAUNCH_END, /* a launch function has returned */
 	GPU_EVENT_GRAPH,      /* what executes a graph */
 	GPU_EVENT_CALLS,      /* how often a function was called, and for how long */
+	GPU_EVENT_ERROR,      /* a call of CUDA has failed */
 	GPU_EVENT_TYPES
 };
 
@@ -400,6 +401,17 @@ struct gpu_event_context {
 };
 
 /*
+ * A launch, copy, allocation, release or wait has returned an error; only sent on request
+ * (GPU_WIRE_ERRORS_ENV). Of a call of the runtime and those of the driver in it, the outermost.
+ */
+struct gpu_event_error {
+	uint32_t code; /* cudaError_t or CUresult, by the function; not 0 */
+	uint32_t tid;
+	uint32_t correlation_id;
+	const char *function;
+};
+
+/*
  * All counts are since the previous such event. What was never recorded is apart from what was
  * recorded but not sent: only the latter is in the goodbye's totals.
  */
@@ -467,6 +479,7 @@ struct gpu_event {
 		struct gpu_event_launch_end launch_end;
 		struct gpu_event_graph graph;
 		struct gpu_event_calls calls;
+		struct gpu_event_error error;
 	};
 };
 

@@ -33,6 +33,7 @@
 #define GPU_WIRE_WAITS_ENV "PROFILE_WAITS"   /* set: calls that wait for the GPU are sent */
 #define GPU_WIRE_CALLS_ENV "PROFILE_API"     /* set: sums of all calls are sent */
 #define GPU_WIRE_MEMORY_ENV "PROFILE_ALLOC"  /* set: allocations have addresses; see gpu_event.h */
+#define GPU_WIRE_ERRORS_ENV "PROFILE_ERRORS" /* set: failed calls are sent */
 #define GPU_WIRE_TIMELINE_ENV "PROFILE_TIMELINE" /* set: ends of launches are sent */
 #define GPU_WIRE_PIPE_ENV "PROFILE_PIPE"         /* path of the named pipe */
 /* what launch stacks may take of a thread's time, in thousandths of a percent; not set: all */
@@ -63,7 +64,7 @@
 	{                                                                                    \
 		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k",   \
 			"drops", "notice", "bye", "m", "node", "sum", "nvtx", "w", "device", \
-			"context", "void", "ld", "graph", "api"                              \
+			"context", "void", "ld", "graph", "api", "error"                     \
 	}
 
 /*

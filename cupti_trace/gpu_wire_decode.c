@@ -621,6 +621,12 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 	case GPU_EVENT_GRAPH:
 		get_graph_event(r, &e->graph);
 		break;
+	case GPU_EVENT_ERROR:
+		e->error.code = get_u32(r, "code");
+		e->error.tid = get_u32(r, "h");
+		e->error.correlation_id = get_u32(r, "c");
+		e->error.function = get_string(r, "f");
+		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:
 		r->bad = true;
@@ -663,6 +669,8 @@ static bool is_sane(const struct gpu_event *e)
 		return e->graph.number != 0 && !e->graph.holder != !e->graph.correlation_id;
 	case GPU_EVENT_SUM:
 		return e->sum.work < GPU_WORKS;
+	case GPU_EVENT_ERROR:
+		return e->error.code != 0;
 	case GPU_EVENT_WAIT:
 		return e->wait.duration_ns < GPU_EVENT_DURATION_LIMIT_NS;
 	case GPU_EVENT_LAUNCH_END:

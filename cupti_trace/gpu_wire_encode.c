@@ -509,6 +509,12 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 	case GPU_EVENT_GRAPH:
 		put_graph(l, &e->graph);
 		break;
+	case GPU_EVENT_ERROR:
+		put_uint(l, "code", e->error.code);
+		put_uint(l, "h", e->error.tid);
+		put_uint(l, "c", e->error.correlation_id);
+		put_string(l, "f", e->error.function, GPU_WIRE_LINE_MAX - 200);
+		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:
 		break;

@@ -449,7 +449,7 @@ static bool wait_tick(struct tracer *tracer, uint32_t ms)
 static void serve_calls(struct tracer *tracer, uint32_t on)
 {
 	call_probes_enable(tracer, on, callback_follows);
-	if (on & PROBES_OF_CALLS)
+	if ((on & PROBES_OF_CALLS) || tracer->sends_errors)
 		atomic_fetch_or(&tracer->phase, TRACER_PROBES_CALLS);
 	else
 		atomic_fetch_and(&tracer->phase, ~TRACER_PROBES_CALLS);
@@ -964,6 +964,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	tracer->device_graphs = getenv(GPU_WIRE_DEVICE_GRAPHS_ENV) != NULL;
 	tracer->counts_calls = getenv(GPU_WIRE_CALLS_ENV) != NULL;
 	tracer->follows_memory = getenv(GPU_WIRE_MEMORY_ENV) != NULL && !tracer->kernels_only;
+	tracer->sends_errors = getenv(GPU_WIRE_ERRORS_ENV) != NULL;
 	tracer->follows_waits = getenv(GPU_WIRE_WAITS_ENV) != NULL;
 	tracer->times_launches = getenv(GPU_WIRE_TIMELINE_ENV) != NULL;
 	instance_describe(&instance);

@@ -213,7 +213,7 @@ static bool is_definition(const char *line, size_t size)
 	static const char *const names[] = GPU_WIRE_TYPE_NAMES;
 	static const enum gpu_event_type others[] = {
 		GPU_EVENT_LAUNCH, GPU_EVENT_LAUNCH_END, GPU_EVENT_KERNEL, GPU_EVENT_WORK,
-		GPU_EVENT_WAIT,   GPU_EVENT_DROPS,      GPU_EVENT_VOID};
+		GPU_EVENT_WAIT,   GPU_EVENT_DROPS,      GPU_EVENT_VOID,   GPU_EVENT_ERROR};
 	static const char start[] = "{\"t\":\"", graph_launch[] = "\"c\":";
 	const char *end = line + size;
 

@@ -71,6 +71,7 @@ struct tracer {
 	bool device_graphs;     /* graphs that kernels launch are recorded, too */
 	bool counts_calls;      /* all calls are summed up: call_stats.h */
 	bool follows_memory;    /* each piece of memory: virtual_memory.h */
+	bool sends_errors;      /* calls that fail are sent */
 	bool follows_waits;     /* calls that wait for the GPU are sent: wait_log.h */
 	_Atomic bool watches_uvm, reported_device_launch;
 	_Atomic bool has_conditionals;        /* the program has made conditional nodes */

@@ -22,6 +22,7 @@ struct measure {
 	bool thread_origin;    /* threads below the stacks that created them */
 	bool api;              /* sums of all calls of CUDA */
 	bool memory;           /* each allocation, to its release */
+	bool errors;           /* calls of CUDA that fail */
 	bool waits;            /* time in calls that wait for the GPU, too */
 	/* what launch stacks may take of a thread's time, in thousandths of a percent; 0: all */
 	uint32_t max_overhead;

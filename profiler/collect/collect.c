@@ -63,7 +63,10 @@ struct collect *collect_new(const struct collect_options *options)
 					    .allowance = &c->target_bytes,
 					    .ledger = &c->ledger,
 					    .cut = &c->cut};
+	if (options->keeps_metrics)
+		c->metrics = metrics_new();
 	if (c->symbolizer && c->stacks && c->profile && c->join &&
+	    (c->metrics || !options->keeps_metrics) &&
 	    places_init(&c->places, options->place_mask) == 0 &&
 	    attribution_init(
 		    &c->attribution,
@@ -101,6 +104,7 @@ void collect_free(struct collect *c)
 	devices_release(&c->devices);
 	gpu_load_release(&c->load);
 	allocations_release(&c->allocations);
+	metrics_free(c->metrics);
 	pythons_release(&c->pythons);
 	intern_release(&c->strings);
 	ledger_release(&c->ledger);
@@ -779,5 +783,6 @@ struct collected collect_results(struct collect *c)
 				  .ledger = &c->ledger,
 				  .cut = &c->cut,
 				  .memory_use = &c->allocations.use,
-				  .load = c->options.watches_load ? &c->load : NULL};
+				  .load = c->options.watches_load ? &c->load : NULL,
+				  .metrics = c->metrics};
 }

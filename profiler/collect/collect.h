@@ -105,7 +105,8 @@ struct collect_options {
 	 * call; borrowed. Requires a full place_mask. NULL: none.
 	 */
 	struct timeline *timeline;
-	bool watches_load; /* for struct collected */
+	bool watches_load;  /* for struct collected */
+	bool keeps_metrics; /* likewise */
 };
 
 struct collect;

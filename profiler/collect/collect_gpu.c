@@ -104,6 +104,8 @@ struct process *collect_hello(struct collect *c, const struct gpu_event_hello *h
 	process->has_spoken = true;
 	process->tracers++;
 	process->is_traced = hello->wants_ack && !hello->is_off;
+	if (c->metrics)
+		metrics_process(c->metrics, process->id, process->pid, hello->executable);
 	collect_note_process(c, process);
 	return process;
 }
@@ -573,8 +575,31 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 	}
 }
 
+static void count_event(struct metrics *m, const struct process *process,
+			const struct gpu_event *event, const char *kernel)
+{
+	switch (event->type) {
+	case GPU_EVENT_LAUNCH:
+		metrics_launch(m, process->id);
+		break;
+	case GPU_EVENT_KERNEL:
+		metrics_kernel(m, process->id, &event->kernel, kernel);
+		break;
+	case GPU_EVENT_WORK:
+		metrics_work(m, process->id, &event->work);
+		break;
+	case GPU_EVENT_ERROR:
+		metrics_error(m, process->id, &event->error);
+		break;
+	default:
+		break;
+	}
+}
+
 void collect_gpu_event(struct collect *c, struct process *process, const struct gpu_event *event,
 		       const char *kernel)
 {
+	if (c->metrics)
+		count_event(c->metrics, process, event, kernel);
 	collect_note_error(c, take_gpu_event(c, process, event, kernel));
 }

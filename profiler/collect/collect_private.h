@@ -50,6 +50,7 @@ struct collect {
 	struct join *join;
 	struct gpu_load load; /* if watched */
 	struct allocations allocations;
+	struct metrics *metrics; /* NULL: not kept */
 };
 
 /* Counts what did not fit into memory. */

@@ -202,10 +202,8 @@ static bool has_memory(struct live *l)
 	return l->writer && l->picks;
 }
 
-void live_look(void *opaque, const struct session_view *view)
+void live_look(struct live *l, const struct session_view *view)
 {
-	struct live *l = opaque;
-
 	if (l->next_ns == 0) {
 		l->next_ns = view->start_ns + LIVE_PERIOD_NS;
 		l->last.time_ns = view->start_ns;

@@ -52,8 +52,8 @@ struct live {
 void live_start(struct live *live, const struct measure *measure, bool has_call_times,
 		const struct identity *identity, const char *command);
 
-/* In the worker: a round of the session's loop; as struct session_watcher's `look`. */
-void live_look(void *live, const struct session_view *view);
+/* In the worker: a round of the session's loop. */
+void live_look(struct live *live, const struct session_view *view);
 
 /* In the worker: the run is over. Waits until the terminal is as it was. May be called again. */
 void live_end(struct live *live);

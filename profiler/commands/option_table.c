@@ -78,6 +78,16 @@ const struct option_entry option_table[] = {
 		 "each GPU is, and what took most of the time so far. Where stderr is not a "
 		 "terminal, "
 		 "it prints one line per second. Also with -q."},
+	{.id = OPT_PROMETHEUS,
+	 .name = "prometheus",
+	 .kind = ARGUMENT_FILE,
+	 .argument = "FILE",
+	 .topic = TOPIC_OUTPUT,
+	 .is_of_run = true,
+	 .text = "also write metrics there, every five seconds",
+	 .more = "In Prometheus's text format, for node_exporter's textfile collector: kernels, "
+		 "copies, launches, errors by process, device and kernel, at most 200 kernels. "
+		 "docs/metrics.md lists them."},
 	/* ---- captures, and parts of a run ---- */
 	{.id = OPT_FROM,
 	 .name = "from",

@@ -195,6 +195,19 @@ static bool check_inprocess(const struct options *o, bool is_wanted, const char 
 	return false;
 }
 
+static bool check_prometheus(const struct options *o)
+{
+	if (!o->prometheus)
+		return true;
+	if (!o->measure.traces_gpu)
+		complain("--prometheus needs GPU time: not with -cpu-only");
+	else if (!o->prometheus[0] || strcmp(o->prometheus, "-") == 0)
+		complain("--prometheus needs a file");
+	else
+		return true;
+	return false;
+}
+
 /* CUPTI reports the calls, and what they wait for. */
 static bool check_calls(const struct options *o)
 {
@@ -474,6 +487,10 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return set_format(o, argument);
 	case OPT_REPORT:
 		o->report = true;
+		return true;
+	case OPT_PROMETHEUS:
+		o->prometheus = argument;
+		o->measure.errors = true;
 		return true;
 	case OPT_LIVE:
 		o->live = true;
@@ -821,7 +838,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	choose_launch_stacks(options);
 	if (!check_inprocess(options, options->measure.nvtx, "--nvtx") ||
 	    !check_inprocess(options, options->measure.max_overhead > 0, "--max-overhead") ||
-	    !check_calls(options))
+	    !check_calls(options) || !check_prometheus(options))
 		goto wrong;
 	options->command = argv + optind;
 	return OPTIONS_RUN;

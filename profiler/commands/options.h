@@ -62,10 +62,11 @@ struct options {
 	bool inlines; /* inlined functions as frames of their own */
 	bool debuginfod;
 	bool as_root;
-	bool live;   /* show what the command does while it runs */
-	bool open;   /* show the first report or picture in a browser */
-	bool report; /* print where most of the time went */
-	bool strict; /* fail if anything was lost or unmatched */
+	const char *prometheus; /* file for metrics; NULL: none */
+	bool live;              /* show what the command does while it runs */
+	bool open;              /* show the first report or picture in a browser */
+	bool report;            /* print where most of the time went */
+	bool strict;            /* fail if anything was lost or unmatched */
 	struct view_options view;
 	enum log_level level;
 	char **command; /* the target's argv, NULL-terminated; NULL with `from` or `diff` */

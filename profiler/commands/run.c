@@ -15,6 +15,7 @@
 #include "profiler/commands/compare.h"
 #include "profiler/commands/deliver.h"
 #include "profiler/commands/live.h"
+#include "profiler/commands/metrics_file.h"
 #include "profiler/commands/opener.h"
 #include "profiler/output/naming.h"
 #include "profiler/output/outputs.h"
@@ -31,9 +32,10 @@ struct run {
 	struct identity identity;
 	struct log log;
 	struct outputs outputs;
-	struct timeline *timeline; /* NULL: no output needs one */
-	struct live live;          /* with --live */
-	struct opener opener;      /* with --open */
+	struct timeline *timeline;   /* NULL: no output needs one */
+	struct live live;            /* with --live */
+	struct metrics_file metrics; /* with --prometheus */
+	struct opener opener;        /* with --open */
 };
 
 /* ---- options of each part ---- */
@@ -52,6 +54,8 @@ static struct session_options session_options(const struct options *o)
 		.cuda_lib_count = o->cuda_lib_count,
 		.record = o->record,
 		.place_mask = mask,
+		.watches_load = o->live,
+		.keeps_metrics = o->prometheus != NULL,
 	};
 }
 
@@ -96,9 +100,11 @@ static int finish(struct run *r, struct session *session, int status)
 	char *command = command_text(o->command), *folder = getcwd(NULL, 0);
 	struct timespec start;
 	struct result *result;
+	bool wrote_metrics;
 	int failed;
 
 	finish_timeline(r, collect_ledger(session_collect(session)));
+	wrote_metrics = metrics_file_end(&r->metrics, &collected);
 	if (r->identity.keeps_root)
 		log_line(&r->log, "The command ran as root: --as-root");
 	summary_report(&r->log, &o->measure, &totals);
@@ -123,6 +129,8 @@ static int finish(struct run *r, struct session *session, int status)
 	free(command);
 	free(folder);
 	report_cost(&r->log, &totals, &start);
+	if (!failed && !wrote_metrics)
+		failed = EXIT_PROFILER_FAILED;
 	return failed ? failed : status;
 }
 
@@ -165,6 +173,11 @@ static int run_as_user(struct run *r, struct session *session,
 	supervisor_report_user(supervisor);
 	if (!deliver_open(&r->log, r->options, &r->identity, &r->outputs))
 		return EXIT_PROFILER_FAILED;
+	if (r->options->prometheus &&
+	    !metrics_file_start(&r->metrics, &r->log, r->options->prometheus)) {
+		outputs_cancel(&r->outputs);
+		return EXIT_PROFILER_FAILED;
+	}
 	status = open_timeline(r)
 			 ? session_run(session, outputs_take_stdout(&r->outputs), &exit_status)
 			 : EXIT_PROFILER_FAILED;
@@ -175,6 +188,7 @@ static int run_as_user(struct run *r, struct session *session,
 		privilege_drop_all();
 		status = finish(r, session, exit_status);
 	}
+	metrics_file_end(&r->metrics, NULL);
 	outputs_cancel(&r->outputs);
 	return status;
 }
@@ -201,18 +215,28 @@ static int work(const struct supervisor_link *supervisor, void *context)
 	return status;
 }
 
+static void look(void *context, const struct session_view *view)
+{
+	struct run *r = context;
+
+	if (r->options->live)
+		live_look(&r->live, view);
+	metrics_file_look(&r->metrics, &view->collected, view->now_ns);
+}
+
 /* Starts whoever watches the run. NULL: no display, to be supervised. */
 static const struct supervisor_display *start_live(struct run *r)
 {
 	char *command;
 
+	if (r->options->live || r->options->prometheus)
+		r->session_options.watcher = (struct session_watcher){look, r};
 	if (!r->options->live)
 		return NULL;
 	command = command_text(r->options->command);
 	live_start(&r->live, &r->options->measure, deliver_needs(r->options) & NEEDS_TIMELINE,
 		   &r->identity, command);
 	free(command);
-	r->session_options.watcher = (struct session_watcher){live_look, &r->live};
 	return r->live.display.pid > 0 ? &r->live.display : NULL;
 }
 

@@ -13,6 +13,7 @@
 #include "profiler/profile/gpu_load.h"
 #include "profiler/profile/ledger.h"
 #include "profiler/profile/memory_use.h"
+#include "profiler/profile/metrics.h"
 #include "profiler/profile/place_names.h"
 #include "profiler/profile/places.h"
 #include "profiler/profile/profile.h"
@@ -33,6 +34,7 @@ struct collected {
 	const struct cut_stacks *cut;
 	const struct gpu_load *load;         /* NULL: not asked for */
 	const struct memory_use *memory_use; /* its stacks are those above */
+	const struct metrics *metrics;       /* NULL: not asked for */
 };
 
 #endif

@@ -109,6 +109,11 @@ void privilege_lock(void)
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
+int privilege_drop_thread(void)
+{
+	return geteuid() == 0 ? 0 : keep_capabilities(0);
+}
+
 int privilege_drop_all(void)
 {
 	if (geteuid() == 0)

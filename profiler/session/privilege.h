@@ -62,6 +62,9 @@ int privilege_become_user(const struct identity *identity);
 /* Whether the calling thread has CAP_SYS_ADMIN. */
 bool privilege_is_admin(void);
 
+/* Gives up the calling thread's capabilities alone: it is one that needs none. 0 or -errno. */
+int privilege_drop_thread(void);
+
 /* No program executed from now on gains privilege, and other processes may not look into ours. */
 void privilege_lock(void);
 

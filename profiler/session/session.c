@@ -171,7 +171,8 @@ static int open_collect(struct session *s)
 					  .place_mask = o->place_mask,
 					  .measure = o->measure,
 					  .timeline = o->timeline,
-					  .watches_load = o->watcher.look != NULL});
+					  .watches_load = o->watches_load,
+					  .keeps_metrics = o->keeps_metrics});
 	if (!s->collect) {
 		log_error(s->log, "out of memory");
 		return -ENOMEM;

@@ -39,3 +39,9 @@ costs_at_most()
 	expect_status 0
 	costs_at_most 530 34 32 9 4
 }
+
+@test "one launch with its stack, where failed calls are sent" {
+	run_command "$root/tests/bench/price" --prometheus metrics
+	expect_status 0
+	costs_at_most 1370 68 84 16 4
+}

@@ -196,6 +196,12 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->graph.correlation_id, b->graph.correlation_id);
 		assert_int_equal(a->graph.time_ns, b->graph.time_ns);
 		break;
+	case GPU_EVENT_ERROR:
+		assert_int_equal(a->error.code, b->error.code);
+		assert_int_equal(a->error.tid, b->error.tid);
+		assert_int_equal(a->error.correlation_id, b->error.correlation_id);
+		assert_string_equal(a->error.function, b->error.function);
+		break;
 	case GPU_EVENT_SUM: /* no padding */
 		assert_memory_equal(&a->sum, &b->sum, sizeof(a->sum));
 		break;
@@ -544,6 +550,11 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 		for (uint32_t i = 0; i < GPU_CALL_LINE_BUCKETS; i++)
 			r->buckets[i] = (struct gpu_call_bucket){
 				(uint32_t)prng_below(p, GPU_CALL_BUCKETS), prng_bits(p, 53)};
+		break;
+	case GPU_EVENT_ERROR:
+		e->error = (struct gpu_event_error){
+			u32(p) | 1, u32(p), u32(p),
+			random_string(p, r->strings[0], sizeof(r->strings[0]))};
 		break;
 	case GPU_EVENT_DEVICE:
 		e->device = (struct gpu_event_device){

@@ -12,11 +12,13 @@ attack.py MODE [PID]: a target that has no GPU and lies to its profiler through 
   drops    counts of losses that are 0 when they are added in 64 bits
   totals   times, bytes and sums that are small when they are added in 64 bits
   order    names and a notice with characters that change the order of a line on a terminal
+  labels   thousands of names with quotes, backslashes, newlines, other scripts, of a megabyte, equal at first
   pid      GPU work of process PID
   endless  starts a process that never stops writing, and ends; prints its pid
 
 Each but `pid` and `endless` sends 1,000,000 ns of honest work too.
 """
+import json
 import os
 import subprocess
 import sys
@@ -193,6 +195,25 @@ def attack_order(pipe):
     return 1, 1000000
 
 
+def attack_labels(pipe):
+    odd = ['a"b', "c\\", "d\ne", 'f{g="h"} 1', "\u2028i", "\u00e9" * 300, "#k", "", " ", "l=1,m", "[other]"]
+    for i, name in enumerate(odd, 1):
+        pipe.send('{"t":"name","i":%d,"n":%s}' % (i, json.dumps(name)))
+        pipe.kernel(i, 1000)
+    pipe.name(12, "x" * 1000000)  # refused
+    pipe.name(13, "x" * 9999)
+    pipe.name(14, "x" * 9998 + "y")
+    for i in 12, 13, 14, 99999:
+        pipe.kernel(i, 1000)
+    for i in range(15, 1000):
+        pipe.name(i, "kernel%d" % i)
+        pipe.kernel(i, 1000)
+    for i in range(3000):
+        pipe.send('{"t":"error","code":%d,"h":1,"c":1,"f":%s}' % (i % 7 + 1, json.dumps('cuda%d"\n' % i)))
+        pipe.send('{"t":"m","w":2,"s":%d,"d":0,"c":0,"v":[%d,%d,%d],"b":1}' % (time.monotonic_ns(), i, i, i))
+    return 1000, 1000000
+
+
 def attack_pid(pipe):
     pipe.name(1, "forged")
     pipe.kernel(1, 1000000)
@@ -217,6 +238,7 @@ def main():
     pipe = Pipe(int(sys.argv[2]) if mode == "pid" else os.getpid(), waits=mode != "pid")
     pipe.bye(*{"names": attack_names, "ids": attack_ids, "strings": attack_strings, "memory": attack_memory,
                "allocs": attack_allocs, "calls": attack_calls,
+               "labels": attack_labels,
                "drops": attack_drops, "totals": attack_totals, "order": attack_order,
                "pid": attack_pid}[mode](pipe))
 

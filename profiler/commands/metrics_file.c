@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/commands/metrics_file.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "profiler/output/output_file.h"
+#include "profiler/output/prometheus.h"
+#include "profiler/session/privilege.h"
+
+static int write_file(const char *path, const char *text, size_t size)
+{
+	struct output output;
+	FILE *stream;
+	int err = output_open(&output, path);
+
+	if (err)
+		return err;
+	stream = output_begin(&output);
+	if (!stream) {
+		err = -errno;
+		output_cancel(&output);
+		return err;
+	}
+	errno = 0;
+	if (fwrite(text, 1, size, stream) != size)
+		err = errno ? -errno : -EIO;
+	err = output_end(&output, stream, err);
+	output_cancel(&output);
+	return err;
+}
+
+static void *write_files(void *arg)
+{
+	struct metrics_file *f = arg;
+
+	privilege_drop_thread();
+	pthread_mutex_lock(&f->lock);
+	for (;;) {
+		char *text;
+		size_t size;
+		int err;
+
+		while (!f->text && !f->is_last)
+			pthread_cond_wait(&f->changed, &f->lock);
+		if (!f->text)
+			break;
+		text = f->text;
+		size = f->size;
+		f->text = NULL;
+		pthread_mutex_unlock(&f->lock);
+		err = write_file(f->path, text, size);
+		free(text);
+		pthread_mutex_lock(&f->lock);
+		f->error = err;
+		f->is_busy = false;
+		pthread_cond_broadcast(&f->changed);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return NULL;
+}
+
+bool metrics_file_start(struct metrics_file *f, struct log *log, const char *path)
+{
+	struct output output;
+	int err = output_open(&output, path);
+
+	if (err) {
+		log_error(log, "cannot write %s: %s; choose another file with --prometheus", path,
+			  strerror(-err));
+		return false;
+	}
+	output_cancel(&output);
+	*f = (struct metrics_file){.log = log, .path = path};
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_cond_init(&f->changed, NULL);
+	f->is_started = true;
+	return true;
+}
+
+/* Not before the command was forked: it would have copies of the locks that a thread may hold. */
+static int start_writer(struct metrics_file *f)
+{
+	sigset_t all, old;
+	int err;
+
+	if (f->has_writer)
+		return 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&f->writer, NULL, write_files, f);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	f->has_writer = err == 0;
+	return -err;
+}
+
+/* NULL: out of memory. */
+static char *make_text(const struct collected *collected, size_t *size)
+{
+	char *text = NULL;
+	FILE *stream = open_memstream(&text, size);
+
+	if (!stream)
+		return NULL;
+	prometheus_write(stream, collected->metrics, collected->ledger);
+	if (fclose(stream) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Hands it to the writer, which is not busy; with the lock. */
+static void hand_over(struct metrics_file *f, const struct collected *collected)
+{
+	f->error = start_writer(f);
+	if (f->error)
+		return;
+	f->text = make_text(collected, &f->size);
+	f->is_busy = f->text != NULL;
+	if (!f->text)
+		f->error = -ENOMEM;
+	pthread_cond_broadcast(&f->changed);
+}
+
+void metrics_file_look(struct metrics_file *f, const struct collected *collected, uint64_t now_ns)
+{
+	int err;
+
+	if (!f->is_started || now_ns < f->next_ns)
+		return;
+	pthread_mutex_lock(&f->lock);
+	err = f->error;
+	f->error = 0;
+	if (!f->is_busy) {
+		hand_over(f, collected);
+		f->next_ns = now_ns + METRICS_PERIOD_S * UINT64_C(1000000000);
+	}
+	pthread_mutex_unlock(&f->lock);
+	if (err && !f->has_reported) {
+		f->has_reported = true;
+		log_warn(f->log, "cannot write %s: %s; trying again every %u s", f->path,
+			 strerror(-err), METRICS_PERIOD_S);
+	}
+}
+
+/* With the lock. False: the writer is still busy. */
+static bool wait_for_writer(struct metrics_file *f, const struct timespec *deadline)
+{
+	while (f->is_busy)
+		if (pthread_cond_timedwait(&f->changed, &f->lock, deadline) == ETIMEDOUT)
+			return !f->is_busy;
+	return true;
+}
+
+bool metrics_file_end(struct metrics_file *f, const struct collected *collected)
+{
+	struct timespec deadline;
+	int err = -ETIMEDOUT;
+
+	if (!f->is_started)
+		return true;
+	f->is_started = false;
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += METRICS_PATIENCE_S;
+	pthread_mutex_lock(&f->lock);
+	if (wait_for_writer(f, &deadline)) {
+		f->error = 0;
+		if (collected)
+			hand_over(f, collected);
+		if (wait_for_writer(f, &deadline))
+			err = f->error;
+	}
+	f->is_last = true;
+	pthread_cond_broadcast(&f->changed);
+	pthread_mutex_unlock(&f->lock);
+	if (f->has_writer && err != -ETIMEDOUT)
+		pthread_join(f->writer, NULL);
+	else if (f->has_writer)
+		pthread_detach(f->writer);
+	if (!err)
+		return true;
+	log_error(f->log, "writing %s: %s", f->path, strerror(-err));
+	return false;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Metrics in Prometheus's text format, as node_exporter's textfile collector reads it: each metric
+ * with HELP and TYPE, all samples of a metric together, histograms with cumulative buckets, base
+ * units (seconds, bytes). docs/metrics.md lists them.
+ *
+ * Source: "Exposition formats", text format 0.0.4, prometheus.io.
+ */
+#ifndef PROFILER_OUTPUT_PROMETHEUS_H
+#define PROFILER_OUTPUT_PROMETHEUS_H
+
+#include <stdio.h>
+#include "profiler/profile/ledger.h"
+#include "profiler/profile/metrics.h"
+
+/* Errors show in the stream. */
+void prometheus_write(FILE *out, const struct metrics *metrics, const struct ledger *ledger);
+
+#endif
