@@ -252,7 +252,8 @@ $(cat)" 3>&-
 
 @test "other options go with it" {
 	on_terminal <<-'EOF'
-	t = with_keys('./until_seen %s 40' % inference, '-v -gpu-only')
+	# wide enough for the path of the checkout, which is in the message
+	t = with_keys('./until_seen %s 40' % inference, '-v -gpu-only', columns=4000)
 	t.wait(lambda: block_of(t))
 	seen()
 	assert t.finish() == 0
