@@ -4,10 +4,10 @@
  * of, whether the library follows them for the profiler or not. It also sends the profiler the
  * errors of calls, if it asked for them.
  *
- * A call of the runtime makes calls of the driver with the same correlation id: probes
- * fire for the outermost one alone. Tracers that walk stacks by frame pointers get the callers as
- * the library's own unwinder finds them, by call-frame information: NVIDIA's libraries and most
- * programs are built without frame pointers. The frames of this library are left out.
+ * A call of the runtime makes calls of the driver with the same correlation id: probes fire for the
+ * outermost one alone. Tracers that walk stacks by frame pointers get the callers as the library's
+ * own unwinder finds them, by call-frame information: NVIDIA's libraries and most programs are
+ * built without frame pointers. The frames of this library are left out.
  */
 #ifndef CUPTI_TRACE_CALL_PROBES_H
 #define CUPTI_TRACE_CALL_PROBES_H
