@@ -91,7 +91,7 @@ DESCRIPTORS := $(shell echo 'int i;' | $(CC) $(DESCRIPTORS) -c -x c - -o /dev/nu
 INJECT_CFLAGS = $(filter-out -fsanitize%,$(filter-out -fno-sanitize%,$(CFLAGS))) -fPIC \
 	-fvisibility=hidden -DPYTHON_FRAMES_MAX=256 $(DESCRIPTORS)
 # have no such storage, but numbers with a fraction
-$(BUILD)/pic/cupti_trace/clock.o $(BUILD)/pic/cupti_trace/stack_sampler.o: DESCRIPTORS :=
+$(addprefix $(BUILD)/pic/cupti_trace/,clock.o stack_sampler.o counter_output.o counted_times.o): DESCRIPTORS :=
 $(BUILD)/pic/%.o: %.c Makefile
 	$(call msg,CC,$< (pic))
 	$(Q)mkdir -p $(@D)
@@ -118,8 +118,8 @@ $(BUILD)/profiler/output/svg_blob.o: profiler/output/svg_blob.S $(wildcard profi
 
 # in this order; what a script imports comes before it
 page_scripts := $(addprefix profiler/output/html/,dom.js format.js data.js kinds.js names.js tree.js \
-	own_code.js callers.js tables.js state.js spans.js timeline.js slices.js busy.js draw.js details.js flame_view.js \
-	table_view.js timeline_view.js busy_view.js about_view.js main.js)
+	own_code.js callers.js tables.js source.js state.js spans.js timeline.js slices.js busy.js draw.js details.js flame_view.js \
+	table_view.js timeline_view.js busy_view.js source_view.js about_view.js main.js)
 page_parts := profiler/output/html/index.html profiler/output/html/style.css $(page_scripts)
 
 $(BUILD)/profiler/output/page.html: profiler/output/html/assemble $(page_parts) Makefile
@@ -178,6 +178,15 @@ format:
 
 # A folder that runs on any x86-64 Linux with glibc 2.34: libraries static, libcjson beside it.
 portable: $(BUILD)/portable/profile
+
+# programs of tests/gpu/counters, to be brought along
+.PHONY: counters_gpu
+counters_gpu: $(BUILD)/portable/counters $(BUILD)/portable/counters_probe
+$(BUILD)/portable/counters $(BUILD)/portable/counters_probe: $(BUILD)/portable/%: tests/gpu/%.cu
+	$(call msg,NVCC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NVCC) -std=c++17 -O2 -arch=$(GPU_ARCH) -o $@ $< $(if $(findstring probe,$@),-L$(CUDA_HOME)/lib64 \
+		-L$(CUDA_HOME)/lib -L$(CUDA_HOME)/extras/CUPTI/lib64 -lcupti -lcuda)
 $(BUILD)/portable/profile: $(BUILD)/profiler/main.o $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a
 	$(call msg,LINK,$@)
 	$(Q)mkdir -p $(@D)

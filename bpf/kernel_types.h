@@ -61,7 +61,13 @@ struct mm_struct {
 	struct uprobes_state uprobes_state;
 } BPF_CORE_TYPE;
 
+struct thread_info {
+	unsigned int status;
+} BPF_CORE_TYPE;
+
 struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
 	struct thread_struct thread;
 	struct sched_entity se;
 	struct mm_struct *mm;
@@ -69,6 +75,8 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	unsigned int flags;
+	unsigned long jobctl;
+	unsigned int in_iowait : 1;
 } BPF_CORE_TYPE;
 
 /* User-visible register layout of x86-64: kernel ABI, not relocated. */

@@ -67,7 +67,8 @@ static __always_inline __u32 copy_stack(void *to, const unsigned int limit, __u6
 
 struct taken {
 	struct python_sight sight;
-	__u64 above; /* the most bytes that the stack can have */
+	__u64 above;  /* the most bytes that the stack can have */
+	__u64 ran_ns; /* as in struct stack_snapshot */
 	__u32 flags;
 	__u16 kind, function;
 };
@@ -136,6 +137,7 @@ static __always_inline bool send_with_room(const struct taken *t, const struct p
 	describe(&s->event, t->sight.time_ns, t->sight.pid, t->sight.tid, t->kind, t->function,
 		 stack_at + bytes);
 	s->event.flags = t->flags;
+	s->ran_ns = t->ran_ns;
 	save_registers(s, regs);
 	s->kernel_at = kernel_at;
 	s->python_at = python ? python_at : 0;

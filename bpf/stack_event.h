@@ -4,8 +4,10 @@
  *
  * Every record begins with a struct stack_event with its `kind`:
  *
- *   CPU_SNAPSHOT, LAUNCH, CALL, THREAD
+ *   CPU_SNAPSHOT, LAUNCH, CALL, THREAD, OFF_CPU
  *                               a struct stack_snapshot and its parts
+ *   ON_CPU                      a struct stack_on_cpu
+ *   THREAD_TIMES                a struct stack_thread_times
  *   CALL_END, REFUSED, CPU_USED a struct stack_value
  *   PYTHON_CODE                 a struct stack_python_code, without its lines if not requested
  *
@@ -37,13 +39,17 @@ enum stack_event_kind {
 	 * that thread began to end.
 	 */
 	STACK_EVENT_CPU_USED = 8,
-	STACK_EVENT_THREAD = 9, /* a thread is created; `flags` is its id */
+	STACK_EVENT_THREAD = 9,        /* a thread is created; `flags` is its id */
+	STACK_EVENT_OFF_CPU = 10,      /* a thread leaves its CPU; its end follows as ON_CPU */
+	STACK_EVENT_ON_CPU = 11,       /* and is back */
+	STACK_EVENT_THREAD_TIMES = 12, /* a thread has ended, or executed a program (flagged):
+				  what has not been sent of its time until then */
 };
 
 /* flags */
 #define STACK_EVENT_TRUNCATED 1u /* in recordings only: the list of frames was cut */
 #define STACK_EVENT_NO_MEMORY 2u /* CPU_SNAPSHOT: an ending thread that has no memory any more */
-#define STACK_EVENT_EXEC 4u      /* CPU_USED: by the programs before this one */
+#define STACK_EVENT_EXEC 4u      /* CPU_USED, THREAD_TIMES: of the programs before this one */
 #define STACK_EVENT_OF_PERF 8u   /* CPU_SNAPSHOT: the copy of the stack is a perf event's */
 
 struct stack_event {
@@ -217,11 +223,86 @@ struct stack_python_code {
 
 struct stack_snapshot {
 	struct stack_event event;
+	__u64 ran_ns; /* CPU_SNAPSHOT: the time that it stands for; 0: a sampling period */
 	__u64 registers[STACK_SNAPSHOT_REGISTERS];
 	__u32 kernel_at; /* event.kernel_frames addresses (u64), innermost first */
 	__u32 python_at; /* a struct stack_python_chain; 0: none */
 	__u32 stack_at;
 	__u32 stack_bytes;
+};
+
+/* ---- time off the CPU (--wall) ---- */
+
+/*
+ * What a thread off the CPU waits for: the number of the system call that it is in, or one of the
+ * following.
+ */
+enum stack_off_cpu_kind {
+	STACK_OFF_CPU_CALLS = 1024, /* numbers of system calls are below */
+	STACK_OFF_CPU_RUNNABLE,     /* a CPU: it was preempted */
+	STACK_OFF_CPU_NEW,          /* likewise, since it was created */
+	STACK_OFF_CPU_DISK,         /* outside of a system call: a page from a disk */
+	STACK_OFF_CPU_PAGE_FAULT,   /* likewise: anything else */
+	STACK_OFF_CPU_STOPPED,      /* by a signal, a debugger or a freezer */
+	STACK_OFF_CPU_EXITING,      /* or is preempted when it has no stack any more */
+	STACK_OFF_CPU_OTHER_CALL,   /* a system call of the 32-bit ABI, or an unknown one */
+	STACK_OFF_CPU_MIXED,        /* several: there were more kinds than sums */
+};
+
+/*
+ * Each time that a thread is off the CPU is at a site: a hash of where the stack pointer and the pc
+ * are, which is nearly always one stack. Each has its stack taken, unless a thread comes to a site
+ * more often than every STACK_OFF_CPU_EVERY_NS: then a random part, about as many as that. (Not the
+ * first after that time: after a long one the same one may always come, in a program's cycle.) Each
+ * CPU takes one in STACK_OFF_CPU_PACE_NS. Either may be ahead by so many; first ones of a site by
+ * more. Times whose stack was not taken are summed by site.
+ */
+#define STACK_OFF_CPU_EVERY_NS 10000000u
+#define STACK_OFF_CPU_AHEAD 16u
+#define STACK_OFF_CPU_PACE_NS 1000000u
+#define STACK_OFF_CPU_PACE_AHEAD 2000u
+#define STACK_OFF_CPU_FIRST_AHEAD 10000u
+#define STACK_OFF_CPU_SUMS 8 /* of a thread; the last one may be STACK_OFF_CPU_MIXED */
+#define STACK_OFF_CPU_ANY_SITE 0u
+
+struct stack_off_cpu_sum {
+	__u32 kind;
+	__u32 site;
+	__u64 blocked_ns, runnable_ns; /* until it was woken, and from then until it ran */
+	__u64 due_ns;                  /* when its stacks so far would have been due */
+	__u32 interval;                /* of stacks, in times that have none, on average */
+	__u32 skipped;                 /* so many more have none */
+	__u32 is_used, unused;
+};
+
+/* Where a thread's time has gone, in ns, and where it is now. */
+struct stack_times {
+	__u32 pid, tid;
+	__u64 since_ns;    /* on or off the CPU, CLOCK_MONOTONIC */
+	__u64 woken_ns;    /* since then; 0: not yet */
+	__u64 ran_ns;      /* until since_ns */
+	__u64 sampled_ns;  /* of that, what samples stand for */
+	__u64 switches;    /* how often it has left the CPU */
+	__u64 in_calls_ns; /* off the CPU in timed calls, whose time has it */
+	__u32 kind, site;  /* off the CPU */
+	__u32 sum;         /* likewise: of the sums below */
+	__u8 is_off;
+	__u8 is_runnable; /* off the CPU, and not blocked */
+	__u8 has_stack, is_in_call;
+	__u32 call, unused; /* the last system call that it was blocked in */
+	struct stack_off_cpu_sum sums[STACK_OFF_CPU_SUMS];
+};
+
+struct stack_thread_times {
+	struct stack_event event;
+	struct stack_times times;
+};
+
+struct stack_on_cpu {
+	struct stack_event event;
+	__u64 left_ns; /* the time of its OFF_CPU */
+	__u64 blocked_ns, runnable_ns;
+	__u32 kind, site;
 };
 
 #ifndef __bpf__
@@ -261,6 +342,9 @@ struct stack_counters {
 	__u64 sample_ns;        /* what taking CPU samples, and stacks that create threads, took */
 	__u64 dropped_threads;  /* creations of threads, for lack of room */
 	__u64 probe_ns;         /* the same of one in STACK_PROBE_EVERY launches and calls */
+	__u64 lost_times;       /* threads whose STACK_EVENT_THREAD_TIMES had no room */
+	__u64 unfollowed_times; /* threads beyond the table's limit */
+	__u64 switch_ns;        /* what stacks of threads off the CPU took */
 };
 
 /* Chosen by chance; fewer are measured because each costs two readings of the clock. */

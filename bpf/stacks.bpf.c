@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: (MIT OR GPL-2.0)
 /*
  * Takes stacks of the threads of tracked processes: at ticks of sampling clocks; as they enter
- * functions of CUDA (launches, or, where CUPTI cannot be used, any calls, which are timed); and,
- * with --thread-origin, as they create threads.
+ * functions of CUDA (launches, or, where CUPTI cannot be used, any calls, which are timed);
+ * with --thread-origin, as they create threads; and, with --wall, as they leave the CPU.
  * Which processes are tracked is kept here, by following fork and exit from the first one on.
  * Everything goes to one ring buffer; losses for lack of room are counted.
  */
@@ -11,6 +11,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include "ring.bpf.h"
+#include "off_cpu.bpf.h"
 #include "python.bpf.h"
 #include "sampling_clock.h"
 #include "snapshot.bpf.h"
@@ -20,6 +21,19 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* Some processes' calls may come to be timed (`timed`). */
 const volatile unsigned int times_calls;
+
+/*
+ * What is recorded, set by the reader: CPU samples from the first time, launches from the second,
+ * both up to the third; 0: to the end.
+ */
+unsigned long samples_from_ns, launches_from_ns, recorded_to_ns;
+
+static __always_inline bool is_recorded(__u64 from_ns)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	return now >= from_ns && (!recorded_to_ns || now < recorded_to_ns);
+}
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -139,6 +153,8 @@ int enter_function(struct pt_regs *ctx)
 	taken.kind = is_launch ? STACK_EVENT_LAUNCH : STACK_EVENT_CALL;
 	if (!pid || is_in(&timed, pid) == is_launch || !is_in(&tracked, pid))
 		return 0;
+	if (is_launch && !is_recorded(launches_from_ns))
+		return 0;
 	begin_taking(&taken, task, ctx->sp);
 	state = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!state) {
@@ -235,10 +251,12 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct taken taken = {.kind = STACK_EVENT_CPU_SNAPSHOT};
 	__u32 pid = current_process(task);
+	struct stack_times *t = 0;
 	struct pt_regs regs;
+	__u64 ran_ns = 0;
 
 	taken.sight.pid = pid;
-	if (!pid || !is_in(&tracked, pid) || !is_due())
+	if (!pid || !is_in(&tracked, pid) || !is_recorded(samples_from_ns) || !is_due())
 		return 0;
 	/* the registers at the entry to the kernel, if the tick came inside it */
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
@@ -248,9 +266,102 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 		return 0;
 	}
 	begin_taking(&taken, task, regs.sp);
+	if (keeps_times)
+		t = times_of(task);
+	if (t) {
+		ran_ns = t->ran_ns + taken.sight.time_ns - t->since_ns;
+		taken.ran_ns = ran_ns - t->sampled_ns;
+	}
 	if (!send_snapshot(&taken, &regs, ctx, 1, STACK_SNAPSHOT_BYTES))
-		COUNT(dropped_samples);
+		COUNT(dropped_samples); /* with times, the next one stands for it */
+	else if (t)
+		t->sampled_ns = ran_ns;
 	__sync_fetch_and_add(&counters.sample_ns, bpf_ktime_get_ns() - taken.sight.time_ns);
+	return 0;
+}
+
+/* ---- time off the CPU (--wall) ---- */
+
+static __always_inline void leave_cpu(void *ctx, bool is_preempted, __u64 now_ns)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct stack_times *t = times_of(task);
+	struct place_regs regs;
+	__u32 state;
+
+	if (!t)
+		return;
+	t->ran_ns += now_ns - t->since_ns;
+	t->since_ns = now_ns;
+	t->switches++;
+	state = task->__state;
+	if (state & STATE_DEAD) {
+		end_times(task, t);
+		return;
+	}
+	if (bpf_probe_read_kernel(&regs, sizeof(regs),
+				  (void *)bpf_task_pt_regs(task) +
+					  __builtin_offsetof(struct pt_regs, orig_ax)))
+		__builtin_memset(&regs, 0, sizeof(regs));
+	t->woken_ns = 0;
+	t->is_off = 1;
+	t->has_stack = 0;
+	t->is_runnable = is_preempted || state == 0 || state == STATE_WAKING;
+	t->kind = kind_of(task, t, state, &regs);
+	t->site = site_of(t->kind, &regs);
+	t->is_in_call = is_in_call(task, t->pid, regs.sp);
+	if (t->is_in_call)
+		return;
+	t->sum = choose_sum(t, t->kind, t->site);
+	take_off_cpu(ctx, task, t);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool is_preempted, struct task_struct *from, struct task_struct *to)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct stack_times *t;
+
+	if (times_are_over)
+		return 0;
+	t = times_of(to);
+	if (t)
+		end_off_cpu(t, now_ns);
+	leave_cpu(ctx, is_preempted, now_ns);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *task)
+{
+	struct stack_times *t = times_of(task);
+
+	if (t && t->is_off && !t->woken_ns)
+		t->woken_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_new_times, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 from = process_of(parent), to = process_of(child);
+
+	if (from && to && is_in(&tracked, from) && !times_are_over)
+		follow_times(child, to, pid_in_profiler_ns(child), 1);
+	return 0;
+}
+
+/* The command itself begins here; of a process's threads, the one that goes on is its first. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec_times, struct task_struct *task)
+{
+	__u32 pid = process_of(task);
+	struct stack_times *t = times_of(task);
+
+	if (t && !times_are_over)
+		start_times_over(task, t, pid);
+	else if (!t && pid && is_in(&tracked, pid) && !times_are_over)
+		follow_times(task, pid, pid, 0);
 	return 0;
 }
 

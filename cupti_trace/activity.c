@@ -4,6 +4,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
+#include "cupti_trace/followed_memory.h"
+#include "cupti_trace/counted_times.h"
+#include "cupti_trace/counters.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/probes.h"
 
@@ -42,6 +45,16 @@ static void send_name(struct sink *sink, uint32_t id, const char *name)
 	} while (left);
 }
 
+uint32_t activity_name(struct names *names, struct sink *sink, const char *name)
+{
+	bool is_new;
+	uint32_t id = names_id(names, name, &is_new);
+
+	if (is_new)
+		send_name(sink, id, names_text(names, id));
+	return id;
+}
+
 /* How records are sent, and what is known of all of them. */
 struct sending {
 	const struct clock_map *clock;
@@ -51,7 +64,8 @@ struct sending {
 	bool verbose;
 	uint64_t began_ns, now_ns;
 	_Atomic bool *saw_device;
-	bool addresses;
+	bool addresses, reads_counters, skips_unended;
+	uint64_t recorded_from_ns;
 };
 
 /* Clocks differ by less than this, and nothing begins so soon after tracing did. */
@@ -146,8 +160,7 @@ static SELDOM void tell_work(const struct gpu_event_work *e)
 		probe_fire_memset_done((const uint64_t[]){e->correlation_id, e->bytes, e->device_id,
 							  e->stream_id, start, end},
 				       NULL);
-	else if (e->work >= GPU_WORK_MEMCPY_OTHER && e->work <= GPU_WORK_MEMCPY_PTOP &&
-		 probe_is_on(PROBE_memcpy_done))
+	else if (gpu_work_is_copy(e->work) && probe_is_on(PROBE_memcpy_done))
 		probe_fire_memcpy_done((const uint64_t[]){e->correlation_id,
 							  probe_text(copy_name(e->work)), e->bytes,
 							  e->device_id, start, end},
@@ -156,18 +169,107 @@ static SELDOM void tell_work(const struct gpu_event_work *e)
 
 /* ---- records ---- */
 
+/* Of what CUPTI did to run a kernel again: not the program's work. */
+static bool is_replay(const struct sending *s, uint32_t correlation_id, uint64_t graph_node_id,
+		      bool is_kernel)
+{
+	return s->reads_counters && graph_node_id == 0 &&
+	       counters_is_replay(correlation_id, is_kernel);
+}
+
+/*
+ * CUPTI hands over incomplete records when it is asked for all. A measured kernel's times come from
+ * elsewhere.
+ */
+static bool is_unended(const struct sending *s, uint64_t end)
+{
+	return end == 0 && s->skips_unended && !s->reads_counters;
+}
+
+/* Long before the part of the run that is recorded. */
+static bool is_early(const struct sending *s, uint32_t work, uint64_t start_ns,
+		     uint64_t duration_ns)
+{
+	const struct gpu_event_drops drops = {.early = 1, .early_ns = duration_ns};
+
+	if (start_ns + duration_ns >= s->recorded_from_ns)
+		return false;
+	if (gpu_work_is_memory_call(work) && s->addresses)
+		return false; /* memory is followed from the start */
+	if (!gpu_work_is_instant(work))
+		sink_count_drops(s->sink, &drops);
+	return true;
+}
+
+/* A kernel that is being measured: its times come when its launch call returns. */
+static struct {
+	bool is_held;
+	struct gpu_event event;
+} held;
+
+static void finish_kernel(const struct sending *s, const struct gpu_event *event)
+{
+	const struct gpu_event_kernel *e = &event->kernel;
+
+	if (probe_is_on(PROBE_kernel_done))
+		tell_kernel(s, e);
+	count(s,
+	      &(struct work_key){.device = e->device_id,
+				 .context = e->context_id,
+				 .stream = e->stream_id,
+				 .work = GPU_WORK_KERNEL},
+	      e->duration_ns, 0);
+	sink_put(s->sink, event);
+}
+
+/* Its times are those that were counted; false: they are yet to come. */
+static bool take_counted(struct gpu_event_kernel *e)
+{
+	enum counted_time time =
+		counted_times_find(e->correlation_id, &e->start_ns, &e->duration_ns);
+
+	e->bad_time = time != COUNTED_KNOWN;
+	return time != COUNTED_PENDING;
+}
+
+/* If there is one, and its times are known, or it is the last moment. */
+static SELDOM void send_held(const struct sending *s, bool is_last)
+{
+	if (!held.is_held || !(take_counted(&held.event.kernel) || is_last))
+		return;
+	held.is_held = false;
+	finish_kernel(s, &held.event);
+}
+
+/* A kernel without times. */
+static SELDOM void send_untimed(const struct sending *s, struct gpu_event *event)
+{
+	struct gpu_event_kernel *e = &event->kernel;
+
+	e->bad_time = 1;
+	if (!s->reads_counters || e->graph_node_id || take_counted(e)) {
+		finish_kernel(s, event);
+		return;
+	}
+	send_held(s, true); /* of a launch whose call has not returned, but there is another */
+	held.is_held = true;
+	held.event = *event;
+}
+
 static void send_kernel(const struct sending *s, const struct cupti_abi_kernel *k)
 {
 	struct gpu_event event = {.type = GPU_EVENT_KERNEL};
 	struct gpu_event_kernel *e = &event.kernel;
-	bool is_new;
+	bool is_timed;
 
-	e->name_id = names_id(s->names, k->name, &is_new);
-	if (is_new)
-		send_name(s->sink, e->name_id, names_text(s->names, e->name_id));
-	e->bad_time = !convert_times(s, k->start, k->end, &e->start_ns, &e->duration_ns);
-	send_launches(s, !e->bad_time, e->start_ns);
-	if (!e->bad_time)
+	if (is_replay(s, k->correlation_id, k->graph_node_id, true) || is_unended(s, k->end))
+		return;
+	is_timed = convert_times(s, k->start, k->end, &e->start_ns, &e->duration_ns);
+	if (is_timed && is_early(s, GPU_WORK_KERNEL, e->start_ns, e->duration_ns))
+		return;
+	e->name_id = activity_name(s->names, s->sink, k->name);
+	send_launches(s, is_timed, e->start_ns);
+	if (is_timed)
 		e->outside = outside(s, e->start_ns, e->duration_ns);
 	e->correlation_id = k->correlation_id;
 	e->device_id = k->device_id;
@@ -184,15 +286,10 @@ static void send_kernel(const struct sending *s, const struct cupti_abi_kernel *
 	e->registers = k->registers_per_thread;
 	e->graph_id = k->graph_id;
 	e->graph_node_id = k->graph_node_id;
-	if (probe_is_on(PROBE_kernel_done))
-		tell_kernel(s, e);
-	count(s,
-	      &(struct work_key){.device = k->device_id,
-				 .context = k->context_id,
-				 .stream = k->stream_id,
-				 .work = GPU_WORK_KERNEL},
-	      e->duration_ns, 0);
-	sink_put(s->sink, &event);
+	if (is_timed)
+		finish_kernel(s, &event);
+	else
+		send_untimed(s, &event);
 }
 
 /* Other work: `e` holds all but the times. */
@@ -202,6 +299,9 @@ static void send_work(const struct sending *s, const struct gpu_event_work *e, u
 	struct gpu_event event = {.type = GPU_EVENT_WORK, .work = *e};
 	bool timed = convert_times(s, start, end, &event.work.start_ns, &event.work.duration_ns);
 
+	if (is_unended(s, end) ||
+	    (timed && is_early(s, e->work, event.work.start_ns, event.work.duration_ns)))
+		return;
 	event.work.bad_time = !timed;
 	send_launches(s, timed, event.work.start_ns);
 	if (timed)
@@ -235,6 +335,8 @@ static void send_memcpy(const struct sending *s, const struct cupti_abi_memcpy *
 	_Static_assert(GPU_WORK_MEMCPY_PTOP - GPU_WORK_MEMCPY_HTOD ==
 			       CUPTI_ABI_MEMCPY_PTOP - CUPTI_ABI_MEMCPY_HTOD,
 		       "see work_of_copy");
+	if (is_replay(s, m->correlation_id, m->graph_node_id, false))
+		return;
 	send_work(s,
 		  &(struct gpu_event_work){.work = work_of_copy(m->copy_kind),
 					   .bytes = m->bytes,
@@ -266,6 +368,8 @@ static void send_memcpy_peer(const struct sending *s, const struct cupti_abi_mem
 
 static void send_memset(const struct sending *s, const struct cupti_abi_memset *m)
 {
+	if (is_replay(s, m->correlation_id, m->graph_node_id, false))
+		return;
 	send_work(s,
 		  &(struct gpu_event_work){.work = GPU_WORK_MEMSET,
 					   .bytes = m->bytes,
@@ -279,8 +383,37 @@ static void send_memset(const struct sending *s, const struct cupti_abi_memset *
 		  m->start, m->end);
 }
 
+static void send_pool_event(const struct sending *s, struct gpu_event_pool *e, uint64_t timestamp)
+{
+	uint64_t duration_ns;
+
+	if (!s->addresses || !e->address ||
+	    !convert_times(s, timestamp, timestamp, &e->time_ns, &duration_ns))
+		return;
+	if (e->held > INT64_MAX || e->used > INT64_MAX)
+		return; /* no such pool */
+	sink_put(s->sink, &(struct gpu_event){.type = GPU_EVENT_POOL, .pool = *e});
+}
+
+/* The pool that memory comes from, or goes back to. */
+static void send_pool_of(const struct sending *s, const struct cupti_abi_memory *m)
+{
+	if (m->pool_type == CUPTI_ABI_POOL_LOCAL)
+		send_pool_event(s,
+				&(struct gpu_event_pool){.address = m->pool_address,
+							 .held = m->pool_size,
+							 .used = m->pool_used,
+							 .keeps = m->pool_release_threshold,
+							 .device_id = m->device_id,
+							 .memory = m->memory_kind},
+				m->timestamp);
+}
+
 static void send_memory(const struct sending *s, const struct cupti_abi_memory *m)
 {
+	if (s->addresses && followed_memory_has(m->correlation_id))
+		return; /* it was sent when the call returned */
+	send_pool_of(s, m);
 	send_work(s,
 		  &(struct gpu_event_work){.work = m->operation == CUPTI_ABI_MEMORY_RELEASE
 							   ? GPU_WORK_FREE
@@ -293,6 +426,20 @@ static void send_memory(const struct sending *s, const struct cupti_abi_memory *
 					   .destination_memory = m->memory_kind,
 					   .address = s->addresses ? m->address : 0},
 		  m->timestamp, m->timestamp);
+}
+
+static void send_pool(const struct sending *s, const struct cupti_abi_memory_pool *p)
+{
+	bool is_gone = p->operation == CUPTI_ABI_POOL_DESTROYED;
+
+	if (p->type == CUPTI_ABI_POOL_LOCAL)
+		send_pool_event(s,
+				&(struct gpu_event_pool){.address = p->address,
+							 .held = is_gone ? 0 : p->size,
+							 .used = is_gone ? 0 : p->used,
+							 .keeps = p->release_threshold,
+							 .device_id = p->device_id},
+				p->timestamp);
 }
 
 static uint32_t work_of_uvm(uint32_t counter_kind)
@@ -455,6 +602,9 @@ static bool send_record(const struct sending *s, const struct cupti_abi_activity
 	case CUPTI_ABI_ACTIVITY_KIND_MEMORY2:
 		send_memory(s, r);
 		return true;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL:
+		send_pool(s, r);
+		return true;
 	case CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
 		send_uvm(s, r);
 		return true;
@@ -489,7 +639,10 @@ static struct sending sending_to(const struct activity_output *output,
 				.began_ns = output->began_ns,
 				.now_ns = output->now_ns,
 				.saw_device = output->saw_device,
-				.addresses = output->addresses};
+				.addresses = output->addresses,
+				.reads_counters = output->reads_counters,
+				.skips_unended = output->skips_unended,
+				.recorded_from_ns = output->recorded_from_ns};
 }
 
 void activity_send_memory(const struct activity_output *output, const struct clock_map *clock,
@@ -507,6 +660,7 @@ void activity_send_buffer(const struct activity_output *output, const struct clo
 	struct cupti_abi_activity *record = NULL;
 	struct gpu_event_drops drops = {0};
 
+	send_held(&sending, false);
 	while (output->api->cuptiActivityGetNextRecord(buffer, valid_size, &record) ==
 	       CUPTI_ABI_SUCCESS)
 		if (!send_record(&sending, record))
@@ -529,10 +683,14 @@ static void send_sum(struct sink *sink, const struct work_sum *sum)
 	sink_put(sink, &event);
 }
 
-void activity_send_sums(struct work_tally *tally, struct sink *sink)
+void activity_send_sums(const struct activity_output *output)
 {
+	const struct sending sending = sending_to(output, NULL);
+	struct work_tally *tally = output->tally;
+	struct sink *sink = output->sink;
 	struct work_sum rest = {.key = {WORK_TALLY_REST, WORK_TALLY_REST, WORK_TALLY_REST, 0}};
 
+	send_held(&sending, true);
 	for (uint32_t i = 0; i < tally->count; i++) {
 		struct work_sum *sum = &tally->sums[i];
 

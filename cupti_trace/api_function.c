@@ -183,7 +183,7 @@ static const struct {
 
 struct api_amount api_function_amount(const char *name)
 {
-	size_t n = without_stream(name, without_version(name, strlen(name), VERSION_DIGITS));
+	size_t n = api_function_length(name);
 	const struct sized *s = find_sized(name);
 
 	for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++)

@@ -60,8 +60,8 @@ size_t api_function_length(const char *name);
 bool api_function_owes(uint8_t size_at, uint8_t kind_at, const void *params);
 
 /*
- * How many bytes a call is about, where its parameters say so by themselves: copies, sets,
- * allocations, prefetches. `at` 0: not known. In rectangles the number is multiplied by `rows_at`.
+ * How many bytes a call copies, sets, allocates or prefetches, where its parameters alone say so.
+ * `at` 0: not known. In rectangles the number is multiplied by `rows_at`.
  */
 struct api_amount {
 	uint8_t at, rows_at, unit; /* bytes of one element */

@@ -5,8 +5,8 @@
  *
  * CUPTI hands a callback the parameters as a struct with a member for each, in order (the headers
  * generated_cuda_meta.h and generated_cuda_runtime_api_meta.h; tests/unit/test_call_params.c
- * compares with them where a toolkit is installed). Functions whose parameters are not known here
- * tell nothing: what they would say is 0.
+ * compares with them where a toolkit is installed). For functions whose parameters are not known
+ * here, all values are 0.
  *
  * No allocation, no locks. Parameters are read as the function itself does; what they point to is
  * read before the call only where the kernel says that there is memory.

@@ -10,6 +10,9 @@
 #include "cupti_trace/probes.h"
 #include "cupti_trace/unwind.h"
 
+/* What calls do for a probe or when they fail, kept apart from what each does. */
+#define SELDOM __attribute__((noinline, cold))
+
 #define CBIDS 1024
 #define DOMAINS 2
 
@@ -18,8 +21,10 @@ struct probed {
 	const char *name; /* as programs write it; NULL: no such function */
 	struct call_layout layout;
 	bool is_kernel;  /* launches one, whose name CUPTI gives */
-	bool is_enabled; /* for a probe */
+	bool is_enabled; /* for a probe or for errors */
+	bool is_probed;  /* for a probe of its sort; any thread reads it */
 };
+_Static_assert(sizeof(struct probed) == 16, "found by a shift, at each call");
 static struct probed functions[DOMAINS][CBIDS];
 static bool is_indexed;
 
@@ -74,7 +79,7 @@ static void index_functions(const struct tracer *tracer)
 	is_indexed = true;
 }
 
-static bool is_needed(const struct tracer *tracer, const struct probed *f, uint32_t probes)
+static bool is_probed(const struct probed *f, uint32_t probes)
 {
 	static const uint32_t bits[] = {
 		[CALL_LAUNCH] = PROBE_BIT(launch), [CALL_COPY] = PROBE_BIT(memcpy),
@@ -82,10 +87,15 @@ static bool is_needed(const struct tracer *tracer, const struct probed *f, uint3
 		[CALL_SYNC] = PROBE_BIT(sync),     [CALL_OTHER] = 0,
 	};
 
+	return f->name && (probes & bits[f->layout.sort]);
+}
+
+static bool is_needed(const struct tracer *tracer, const struct probed *f, uint32_t probes)
+{
 	if (!f->name)
 		return false;
-	return (tracer->sends_errors && f->layout.sort != CALL_OTHER) ||
-	       (probes & (bits[f->layout.sort] | PROBE_BIT(api_error)));
+	return (tracer->sends_errors && f->layout.sort != CALL_OTHER) || is_probed(f, probes) ||
+	       (probes & PROBE_BIT(api_error));
 }
 
 void call_probes_enable(struct tracer *tracer, uint32_t probes,
@@ -99,6 +109,7 @@ void call_probes_enable(struct tracer *tracer, uint32_t probes,
 		struct probed *f = function_of(domain, i / DOMAINS);
 		bool needed = is_needed(tracer, f, probes);
 
+		__atomic_store_n(&f->is_probed, is_probed(f, probes), __ATOMIC_RELAXED);
 		if (needed == f->is_enabled)
 			continue;
 		f->is_enabled = needed;
@@ -235,7 +246,7 @@ static void send_error(struct tracer *tracer, const struct moment *at, int resul
 	guest_leave(&guest);
 }
 
-static void on_entry(const struct moment *at)
+static SELDOM void on_entry(const struct moment *at)
 {
 	switch ((enum call_sort)at->called->layout.sort) {
 	case CALL_LAUNCH:
@@ -259,12 +270,19 @@ static void on_entry(const struct moment *at)
 	}
 }
 
-static void on_exit_of(struct tracer *tracer, const struct moment *at)
+static int result_of(const struct cupti_abi_callback_data *data)
 {
-	const int *returned = at->data->function_return_value;
-	int result = returned ? *returned : 0;
+	const int *returned = data->function_return_value;
 
-	if (result != 0 && tracer->sends_errors && at->called->layout.sort != CALL_OTHER)
+	return returned ? *returned : 0;
+}
+
+static SELDOM void on_exit_of(struct tracer *tracer, const struct moment *at)
+{
+	int result = result_of(at->data);
+
+	if (result != 0 && tracer->sends_errors && at->called->layout.sort != CALL_OTHER &&
+	    tracer_records_now(tracer))
 		send_error(tracer, at, result);
 	if (result != 0 && probe_is_on(PROBE_api_error))
 		tell_error(at, result);
@@ -278,21 +296,25 @@ void call_probes_on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 			 const struct cupti_abi_callback_data *data, const void *frame)
 {
 	const struct probed *called = cbid < CBIDS ? function_of(domain, cbid) : NULL;
-	struct own *me = find_own();
-	const struct moment at = {called, data, frame, me};
-	bool is_own = me->is_open && me->correlation_id == data->correlation_id;
+	struct own *me;
+	bool is_own, probed;
 
 	if (!called || !called->name)
 		return;
+	probed = __atomic_load_n(&called->is_probed, __ATOMIC_RELAXED);
+	me = find_own();
+	is_own = me->is_open && me->correlation_id == data->correlation_id;
 	if (data->callback_site == CUPTI_ABI_API_ENTER) {
 		/* a part of that one */
 		if (is_own && me->domain == CUPTI_ABI_DOMAIN_RUNTIME_API &&
 		    domain == CUPTI_ABI_DOMAIN_DRIVER_API)
 			return;
 		*me = (struct own){true, domain, data->correlation_id, 0};
-		on_entry(&at);
+		if (probed)
+			on_entry(&(struct moment){called, data, frame, me});
 	} else if (is_own && me->domain == domain) {
 		me->is_open = false;
-		on_exit_of(tracer, &at);
+		if (probed || result_of(data) != 0)
+			on_exit_of(tracer, &(struct moment){called, data, frame, me});
 	}
 }

@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "cupti_trace/api_function.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/launch_log.h"
+#include "cupti_trace/patience.h"
 
 #define SETS 8u /* of sums: a power of two */
 #define CBIDS 1024u
@@ -317,12 +317,9 @@ static void send_all(struct sink *sink)
 void call_stats_send(struct sink *sink)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	struct timespec deadline;
 
-	/* the flusher may wait for room in the pipe: exit must not hang on it */
-	clock_gettime(CLOCK_REALTIME, &deadline);
-	deadline.tv_sec += 2;
-	if (functions.count == 1 || pthread_mutex_timedlock(&lock, &deadline) != 0)
+	/* the flusher may wait for room in the pipe */
+	if (functions.count == 1 || !patience_lock(&lock))
 		return;
 	send_all(sink);
 	pthread_mutex_unlock(&lock);

@@ -8,8 +8,9 @@
  * (its thread was cancelled, longjmp) is counted as called only.
  *
  * Threads add to one of a few sets of sums, chosen by thread, without a lock: 3,000 threads need no
- * more memory than one, and nothing is to be done when one ends. Now and then, and at the end, what
- * was added since the last time is sent, a line for each function: nothing is sent for each call.
+ * more memory than one, and nothing has to be done when one ends. Now and then, and at the end,
+ * what was added since the last time is sent, a line for each function: nothing is sent for each
+ * call.
  */
 #ifndef CUPTI_TRACE_CALL_STATS_H
 #define CUPTI_TRACE_CALL_STATS_H

@@ -5,11 +5,15 @@
 #include "cupti_trace/api_function.h"
 #include "cupti_trace/call_probes.h"
 #include "cupti_trace/call_stats.h"
+#include "cupti_trace/followed_memory.h"
+#include "cupti_trace/counters.h"
 #include "cupti_trace/graph_bodies.h"
+#include "cupti_trace/graph_memory.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
 #include "cupti_trace/own_cost.h"
+#include "cupti_trace/pc_sampling.h"
 #include "cupti_trace/stack_sampling.h"
 #include "cupti_trace/virtual_memory.h"
 #include "cupti_trace/wait_log.h"
@@ -25,7 +29,9 @@
 struct function {
 	uint8_t meaning; /* enum api_meaning */
 	bool is_followed : 1, waits : 1, is_stream : 1, runs_graph : 1, resets_device : 1;
-	bool allocates : 1;                  /* and each allocation needs its stack */
+	bool is_plain : 1;  /* within another call it does nothing of its own */
+	bool allocates : 1; /* and each allocation needs its stack */
+	bool is_sync : 1;   /* waits for the GPU, and launches that it waits for are marked */
 	uint8_t size_at, kind_at, kernel_at; /* as in struct api_function */
 	bool is_unknown;  /* only guessed to launch something; reported at its first call */
 	const char *name; /* of launches; of others it is in the callback's data */
@@ -45,6 +51,8 @@ _Static_assert(2 * (FUNCTIONS - 1) <= UINT8_MAX, "numbers fit");
 
 /* What few launches need, kept apart from what each does. */
 #define SELDOM __attribute__((noinline, cold))
+/* What not all callbacks of a launch need: the others need not save registers for it. */
+#define NOT_ALWAYS __attribute__((noinline))
 
 /*
  * What the calling thread does. One variable: its address is found once a callback. Aligned, and
@@ -85,6 +93,12 @@ static const char *keep_name(const char *cupti_name, size_t *used)
 	return kept;
 }
 
+/* Memory that CUPTI may have no records of is followed by this function's calls. */
+static bool is_of_memory(uint32_t domain, const char *name)
+{
+	return (domain == DRV && virtual_memory_has(name)) || graph_memory_has(name);
+}
+
 static struct function describe(const struct tracer *tracer, uint32_t domain, uint32_t cbid,
 				const char *name)
 {
@@ -97,17 +111,18 @@ static struct function describe(const struct tracer *tracer, uint32_t domain, ui
 	f.is_unknown = known.meaning == API_NOTHING && !known.waits && known.is_enqueued &&
 		       api_function_is_new(domain, cbid);
 	f.meaning = f.is_unknown ? API_OTHER : (uint8_t)known.meaning;
-	if (tracer->follows_memory && domain == DRV && virtual_memory_has(name))
+	if (tracer->follows_memory && f.meaning == API_NOTHING && is_of_memory(domain, name))
 		f.meaning = API_OTHER;
 	if (tracer->kernels_only && f.meaning == API_OTHER && !f.is_unknown)
 		f.meaning = API_NOTHING;
-	f.allocates = tracer->follows_memory && f.meaning == API_OTHER &&
-		      (known.allocates || virtual_memory_has(name));
+	f.allocates = tracer->follows_memory && (known.allocates || is_of_memory(domain, name));
 	f.waits = known.waits && tracer->follows_waits;
+	f.is_sync = known.waits && !known.allocates && tracer->marks_waited;
 	f.is_stream = known.is_stream;
 	f.resets_device = domain == RT && cbid == CUPTI_ABI_RT_cudaDeviceReset;
-	f.is_followed = f.meaning != API_NOTHING || f.waits || f.resets_device;
+	f.is_followed = f.meaning != API_NOTHING || f.waits || f.is_sync || f.resets_device;
 	f.runs_graph = known.runs_graph;
+	f.is_plain = !f.waits && !f.runs_graph && !f.resets_device && !f.is_unknown;
 	f.size_at = known.size_at;
 	f.kind_at = known.kind_at;
 	f.kernel_at = known.kernel_at;
@@ -353,18 +368,19 @@ static SELDOM void send_void(struct tracer *tracer, uint32_t correlation_id)
  * if a stream is captured, where it makes a node of a graph instead. Every other launch must have a
  * record.
  */
-static void on_launched(struct tracer *tracer, struct own *me, uint32_t domain,
-			const struct cupti_abi_callback_data *data, uint64_t now_ns)
+static bool started_nothing(const struct own *me, const struct cupti_abi_callback_data *data)
 {
 	const int *result = data->function_return_value;
 
-	if (!me->is_in_launch || me->launch_domain != domain ||
-	    me->correlation_id != data->correlation_id)
-		return;
-	me->is_in_launch = false;
+	return me->made_node || (result && *result != 0);
+}
+
+static void on_launched(struct tracer *tracer, const struct own *me,
+			const struct cupti_abi_callback_data *data, uint64_t now_ns)
+{
 	if (tracer->times_launches)
 		launch_log_end(&tracer->sink, data->correlation_id, now_ns);
-	if (!me->made_node && (!result || *result == 0))
+	if (!started_nothing(me, data))
 		return;
 	if (me->is_kernel)
 		atomic_fetch_add(&tracer->void_launches, 1);
@@ -416,21 +432,35 @@ static SELDOM void on_wait_exit(struct tracer *tracer, uint32_t domain, uint32_t
 	wait_log_exit(tracer, &(struct wait_log_call){.domain = domain, .cbid = cbid});
 }
 
-static void on_exit_of(struct tracer *tracer, const struct function *f, uint32_t domain,
-		       uint32_t cbid, const struct cupti_abi_callback_data *data)
+/* What is left to do, but for most calls nothing is. */
+static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, const struct own *me,
+			      uint32_t domain, uint32_t cbid,
+			      const struct cupti_abi_callback_data *data, bool ends_launch)
 {
-	uint64_t now = tracer->times_launches ? clock_now_ns() : 0;
-	struct own *me = find_own();
+	uint64_t now = ends_launch && tracer->times_launches ? clock_now_ns() : 0;
 
 	if (f->waits)
 		on_wait_exit(tracer, domain, cbid);
 	if (f->meaning == API_NODE)
 		graph_bodies_call_ends();
-	if (f->meaning == API_KERNEL || f->meaning == API_GRAPH || f->size_at ||
-	    tracer->times_launches)
-		on_launched(tracer, me, domain, data, now);
+	if (ends_launch)
+		on_launched(tracer, me, data, now);
+}
+
+static inline void on_exit_of(struct tracer *tracer, const struct function *f, uint32_t domain,
+			      uint32_t cbid, const struct cupti_abi_callback_data *data)
+{
+	struct own *me = find_own();
+	bool ends_launch = me->is_in_launch && me->launch_domain == domain &&
+			   me->correlation_id == data->correlation_id;
+
+	if (ends_launch)
+		me->is_in_launch = false;
 	if (me->domain == domain && me->cbid == cbid)
 		me->function = NULL;
+	if (!f->is_plain || f->meaning == API_NODE ||
+	    (ends_launch && (tracer->times_launches || started_nothing(me, data))))
+		finish(tracer, f, me, domain, cbid, data, ends_launch);
 }
 
 /* Once for each function: it may launch what is not known to be launched. */
@@ -452,16 +482,23 @@ static SELDOM void on_wait_entry(struct tracer *tracer, const struct function *f
 	wait_log_enter(tracer, &call, stack);
 }
 
-static void on_entry(struct tracer *tracer, struct function *f, uint32_t domain, uint32_t cbid,
-		     const struct cupti_abi_callback_data *data, const void *frame)
+/* The thread waits for the kernel that it launched last, or for what came after it. */
+static SELDOM void on_waited(struct tracer *tracer, struct own *me)
+{
+	launch_log_waited(&tracer->sink, me->correlation_id);
+	me->is_kernel = false; /* once */
+}
+
+static NOT_ALWAYS void on_entry(struct tracer *tracer, struct function *f, uint32_t domain,
+				uint32_t cbid, const struct cupti_abi_callback_data *data,
+				const void *frame)
 {
 	struct own *me = find_own();
-	const char *function;
+	const char *function = name_of(f, data);
 	uint32_t stack = 0;
 
-	if (!f->waits && !f->runs_graph && !f->is_unknown && is_nested(me, domain, data))
-		return;
-	function = name_of(f, data);
+	if (f->is_sync && me->is_kernel)
+		on_waited(tracer, me);
 	if (f->is_unknown)
 		report_unknown(tracer, f, function);
 	if (!me->function && f->meaning != API_NOTHING) {
@@ -493,19 +530,17 @@ static void on_entry(struct tracer *tracer, struct function *f, uint32_t domain,
 			stack);
 }
 
-static SELDOM void on_reset(struct tracer *tracer, const struct cupti_abi_callback_data *data)
+static SELDOM void on_reset(struct tracer *tracer)
 {
 	struct guest guest;
 
-	if (data->callback_site != CUPTI_ABI_API_ENTER)
-		return;
 	guest_enter(&guest);
 	tracer_flush(tracer, false);
 	guest_leave(&guest);
 }
 
-static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
-		   const struct cupti_abi_callback_data *data, const void *frame)
+static inline void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+			  const struct cupti_abi_callback_data *data, const void *frame)
 {
 	struct function *f;
 
@@ -515,12 +550,40 @@ static void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 	__asm__("" : "+r"(f)); /* the compiler would reckon it again for each member */
 	if (!f->is_followed)
 		return;
-	if (f->resets_device)
-		on_reset(tracer, data);
-	else if (data->callback_site == CUPTI_ABI_API_ENTER)
-		on_entry(tracer, f, domain, cbid, data, frame);
-	else
+	if (data->callback_site != CUPTI_ABI_API_ENTER)
 		on_exit_of(tracer, f, domain, cbid, data);
+	else if (f->is_plain && domain == DRV && is_nested(find_own(), domain, data))
+		return;
+	else if (f->resets_device)
+		on_reset(tracer);
+	else
+		on_entry(tracer, f, domain, cbid, data, frame);
+}
+
+/*
+ * Outside of what is recorded: true if the call is followed all the same. Those that began before
+ * are ended, and with --alloc it is known who allocates. Of others only the function is noted, for
+ * it may make nodes of a graph.
+ */
+static SELDOM bool follows_idle(uint32_t domain, uint32_t cbid,
+				const struct cupti_abi_callback_data *data)
+{
+	struct own *me = find_own();
+	struct function *f;
+
+	if (cbid >= CBIDS)
+		return false;
+	f = function_of(domain, cbid);
+	if (!f->is_followed)
+		return false;
+	if (data->callback_site != CUPTI_ABI_API_ENTER || f->allocates)
+		return true;
+	if (!me->function && f->meaning != API_NOTHING) {
+		me->function = name_of(f, data);
+		me->domain = domain;
+		me->cbid = cbid;
+	}
+	return false;
 }
 
 /* ---- graphs ---- */
@@ -549,6 +612,9 @@ static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_
 	struct gpu_event event = {.type = GPU_EVENT_NODE};
 
 	own.made_node = true;
+	/* a call that is captured allocates nothing, whatever records there are of it */
+	if (own.is_in_launch && tracer->follows_memory)
+		followed_memory_note(own.correlation_id);
 	if (!follows_nodes(tracer) || !data ||
 	    tracer->api.cuptiGetGraphNodeId(data->node, &event.node.id) != 0)
 		return;
@@ -658,10 +724,14 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 	switch (cbid) {
 	case CUPTI_ABI_RESOURCE_MODULE_LOADED:
 		look_for_device_launches(tracer, data->descriptor);
+		if (tracer->stall_period)
+			pc_sampling_module_loaded(tracer, data->descriptor);
 		on_module_loaded(tracer);
 		break;
 	case CUPTI_ABI_RESOURCE_MODULE_UNLOAD_STARTING:
 		launch_stack_expect_unload();
+		if (tracer->stall_period)
+			pc_sampling_module_goes(tracer);
 		pthread_mutex_lock(&tracer->record_lock);
 		names_module_goes(&tracer->names);
 		pthread_mutex_unlock(&tracer->record_lock);
@@ -669,10 +739,20 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
 		atomic_store(&tracer->has_context, true);
 		watch_unified_memory(tracer);
+		if (tracer->follows_memory)
+			graph_memory_context_begins(tracer, data->context);
+		if (tracer->stall_period)
+			pc_sampling_context_created(tracer, data->context);
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_DESTROY_STARTING:
-		if (tracer->follows_memory)
+		if (tracer->follows_memory) {
 			tracer_send_context_end(tracer, data->context);
+			graph_memory_context_ends(data->context);
+		}
+		if (tracer->stall_period)
+			pc_sampling_context_ends(tracer, data->context);
+		if (tracer->reads_counters)
+			counters_context_goes(data->context);
 		tracer_flush(tracer, false);
 		break;
 	case CUPTI_ABI_RESOURCE_GRAPH_CREATED:
@@ -696,13 +776,28 @@ static SELDOM void on_resource(struct tracer *tracer, uint32_t cbid,
 	guest_leave(&guest);
 }
 
-/* In any phase but TRACER_ON. False: that was all. */
-static SELDOM bool begin_in(struct tracer *tracer, int phase, uint32_t domain, uint32_t cbid,
-			    const void *cbdata, const void *frame)
+static inline void on_call(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+			   const void *cbdata, const void *frame)
+{
+	if (domain == CUPTI_ABI_DOMAIN_RESOURCE)
+		on_resource(tracer, cbid, cbdata);
+	else
+		on_api(tracer, domain, cbid, cbdata, frame);
+}
+
+/* In any phase but TRACER_ON. */
+static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t domain, uint32_t cbid,
+				  const void *cbdata, const void *frame)
 {
 	if (domain != CUPTI_ABI_DOMAIN_RESOURCE && (phase & TRACER_PROBES_CALLS))
 		call_probes_on_call(tracer, domain, cbid, cbdata, frame);
-	return phase != TRACER_OFF;
+	if (phase == TRACER_OFF)
+		return;
+	if (!(phase & TRACER_IDLE) || domain == CUPTI_ABI_DOMAIN_RESOURCE ||
+	    follows_idle(domain, cbid, cbdata))
+		on_call(tracer, domain, cbid, cbdata, frame);
+	if ((phase & ~TRACER_FLAGS) == TRACER_LEAVING)
+		tracer_send_late(tracer);
 }
 
 static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
@@ -710,18 +805,31 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 	struct tracer *tracer = userdata;
 	int phase = atomic_load_explicit(&tracer->phase, memory_order_relaxed);
 
-	if (__builtin_expect(phase != TRACER_ON, 0) &&
-	    !begin_in(tracer, phase, domain, cbid, cbdata, __builtin_frame_address(0)))
-		return;
-	if (domain == CUPTI_ABI_DOMAIN_RESOURCE)
-		on_resource(tracer, cbid, cbdata);
+	if (__builtin_expect(phase == TRACER_ON, 1))
+		on_call(tracer, domain, cbid, cbdata, __builtin_frame_address(0));
 	else
-		on_api(tracer, domain, cbid, cbdata, __builtin_frame_address(0));
-	if ((phase & ~TRACER_PROBES_CALLS) == TRACER_LEAVING)
-		tracer_send_late(tracer);
+		on_call_in(tracer, phase, domain, cbid, cbdata, __builtin_frame_address(0));
+	__asm__ volatile(""); /* the frame stays until the stack was walked */
 }
 
-/* The same for a program whose calls or memory are followed (--api, --alloc). */
+static void follow_memory_entry(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+				const struct cupti_abi_callback_data *data)
+{
+	if (domain == DRV)
+		virtual_memory_enter(tracer, cbid, data);
+	graph_memory_enter(domain, cbid, data);
+}
+
+static void follow_memory_exit(struct tracer *tracer, uint32_t domain, uint32_t cbid,
+			       const struct cupti_abi_callback_data *data)
+{
+	if (domain == DRV)
+		virtual_memory_exit(tracer, cbid, data);
+	graph_memory_exit(tracer, domain, cbid, data);
+}
+
+/* The same for a program whose calls, memory or counters are followed (--api, --alloc, --metrics).
+ */
 static void on_followed_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *cbdata)
 {
 	struct tracer *tracer = userdata;
@@ -731,15 +839,23 @@ static void on_followed_callback(void *userdata, uint32_t domain, uint32_t cbid,
 	bool is_entry = is_api && data->callback_site == CUPTI_ABI_API_ENTER;
 	bool is_exit = is_api && !is_entry;
 
+	if (graph_memory_asks())
+		return; /* the library's own call */
+	if (is_exit && tracer->reads_counters)
+		counters_exit(tracer, domain, cbid, data);
 	if (is_exit && tracer->counts_calls)
 		call_stats_exit(domain, cbid, data);
 	on_callback(userdata, domain, cbid, cbdata);
-	if (is_entry && domain == DRV && tracer->follows_memory)
-		virtual_memory_enter(tracer, cbid, data);
-	if (is_exit && domain == DRV && tracer->follows_memory)
-		virtual_memory_exit(tracer, cbid, data);
-	if (is_entry && tracer->counts_calls)
+	if (is_entry && tracer->follows_memory)
+		follow_memory_entry(tracer, domain, cbid, data);
+	if (is_exit && tracer->follows_memory)
+		follow_memory_exit(tracer, domain, cbid, data);
+	if (!is_entry || !tracer_records_now(tracer))
+		return;
+	if (tracer->counts_calls)
 		call_stats_enter(domain, cbid, data);
+	if (tracer->reads_counters)
+		counters_enter(tracer, domain, cbid, data);
 }
 
 /* All that have a name. */
@@ -754,8 +870,11 @@ static void follow_functions(struct tracer *tracer)
 			continue;
 		if (tracer->counts_calls)
 			call_stats_add_function(domain, cbid, name);
+		if (tracer->reads_counters)
+			counters_add_function(domain, cbid, name);
 		if (domain == DRV)
 			virtual_memory_add_function(cbid, name);
+		graph_memory_add_function(domain, cbid, name);
 	}
 }
 
@@ -768,7 +887,8 @@ static bool is_needed_alone(uint32_t resource)
 
 bool callback_follows(uint32_t domain, uint32_t cbid)
 {
-	return functions.follows_all || function_of(domain, cbid)->is_followed;
+	return functions.follows_all || function_of(domain, cbid)->is_followed ||
+	       counters_follows(domain, cbid);
 }
 
 static void enable_all(struct tracer *tracer, uint32_t enable)
@@ -805,7 +925,7 @@ static void enable_all(struct tracer *tracer, uint32_t enable)
 
 int callback_subscribe(struct tracer *tracer)
 {
-	bool follows = tracer->counts_calls || tracer->follows_memory;
+	bool follows = tracer->counts_calls || tracer->follows_memory || tracer->reads_counters;
 	int result = tracer->api.cuptiSubscribe(
 		&tracer->subscriber, follows ? on_followed_callback : on_callback, tracer);
 

@@ -11,12 +11,29 @@
 #define STEP_SHARE 8         /* ... and one part of that many of the time that passed */
 #define SLACK_NS 1000000u    /* of times near a step */
 
-uint64_t clock_now_ns(void)
+static uint64_t read_clock(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	if (clock_gettime(clock, &t) != 0)
+		return 0;
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t clock_now_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_own_cpu_ns(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t clock_cpu_ns_of(uint32_t tid)
+{
+	/* include/linux/posix-timers.h: CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED */
+	return tid ? read_clock((clockid_t)(~tid << 3 | 6)) : 0;
 }
 
 struct timespec clock_in_ms(uint32_t ms)

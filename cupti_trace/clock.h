@@ -48,7 +48,13 @@ struct clock_map {
 /* Now, in CLOCK_MONOTONIC ns. */
 uint64_t clock_now_ns(void);
 
-/* Until when to wait, by CLOCK_MONOTONIC: the wall clock may be set meanwhile. */
+/* How long the calling thread has run, ns; 0: not known. */
+uint64_t clock_own_cpu_ns(void);
+
+/* The same of a thread of this process, by the kernel's id; 0 as well: it is gone, or tid is 0. */
+uint64_t clock_cpu_ns_of(uint32_t tid);
+
+/* So many ms from now, to wait until, by CLOCK_MONOTONIC: the wall clock may be set meanwhile. */
 struct timespec clock_in_ms(uint32_t ms);
 
 /* 0, or -EIO when CUPTI's clock cannot be read. */

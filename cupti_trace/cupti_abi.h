@@ -11,9 +11,9 @@
  * headers wherever those are installed, so a mistake here cannot survive a build with a toolkit.
  *
  * Source: CUPTI documentation and headers, cupti_activity.h, cupti_callbacks.h, cupti_result.h,
- * cupti_runtime_cbid.h (CUDA 11.8, 12.4 and 13.0). Layouts only ever grow at the
- * end between those releases; a field newer than CUPTI 11.8 says since which API version it exists
- * and must not be read below it.
+ * cupti_runtime_cbid.h, cupti_pcsampling.h (CUDA 11.8, 12.4 and 13.0). Layouts only ever grow at
+ * the end between those releases; a field newer than CUPTI 11.8 says since which API version it
+ * exists and must not be read below it.
  */
 #ifndef CUPTI_TRACE_CUPTI_ABI_H
 #define CUPTI_TRACE_CUPTI_ABI_H
@@ -26,11 +26,16 @@ enum {
 	CUPTI_ABI_SUCCESS = 0,
 	CUPTI_ABI_ERROR_INVALID_PARAMETER = 1,
 	CUPTI_ABI_ERROR_INVALID_DEVICE = 2,
+	CUPTI_ABI_ERROR_OUT_OF_MEMORY = 8,
 	CUPTI_ABI_ERROR_MAX_LIMIT_REACHED = 12,
+	CUPTI_ABI_ERROR_NOT_COMPATIBLE = 14,
 	CUPTI_ABI_ERROR_NOT_INITIALIZED = 15,
 	CUPTI_ABI_ERROR_INVALID_KIND = 21,
+	CUPTI_ABI_ERROR_NOT_SUPPORTED = 27,
+	CUPTI_ABI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED = 33,
 	CUPTI_ABI_ERROR_INSUFFICIENT_PRIVILEGES = 35,
 	CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED = 39,
+	CUPTI_ABI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES = 40,
 	CUPTI_ABI_ERROR_UNKNOWN = 999,
 };
 
@@ -46,6 +51,7 @@ enum {
 	CUPTI_ABI_ACTIVITY_KIND_MEMCPY2 = 22, /* between devices */
 	CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER = 25,
 	CUPTI_ABI_ACTIVITY_KIND_MEMORY2 = 49, /* allocation and release */
+	CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL = 50,
 	CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE = 51,
 	CUPTI_ABI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE = 53, /* with GRAPH_TRACE, if asked for */
 	CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS = 54,     /* since 12.8 */
@@ -251,6 +257,35 @@ struct cupti_abi_memory {
 	uint32_t device_id;
 	uint32_t context_id;
 	uint32_t stream_id;
+	const char *name;
+	uint32_t is_async, reserved0;
+	uint32_t pool_type, reserved1; /* CUPTI_ABI_POOL_LOCAL: those below are valid */
+	uint64_t pool_address;
+	uint64_t pool_release_threshold;
+	uint64_t pool_size; /* bytes that the pool holds */
+	uint64_t pool_used; /* of these, bytes that it has handed out */
+} __attribute__((packed, aligned(8)));
+
+/* CUpti_ActivityMemoryPoolType */
+enum { CUPTI_ABI_POOL_LOCAL = 1 };
+
+/* CUpti_ActivityMemoryPoolOperationType */
+enum { CUPTI_ABI_POOL_CREATED = 1, CUPTI_ABI_POOL_DESTROYED = 2, CUPTI_ABI_POOL_TRIMMED = 3 };
+
+/* CUpti_ActivityMemoryPool2 and later: an instant. */
+struct cupti_abi_memory_pool {
+	uint32_t kind;
+	uint32_t operation; /* CUPTI_ABI_POOL_* */
+	uint32_t type;      /* CUPTI_ABI_POOL_LOCAL, or another process's */
+	uint32_t correlation_id;
+	uint32_t process_id;
+	uint32_t device_id;
+	uint64_t min_bytes_to_keep;
+	uint64_t address;
+	uint64_t size;
+	uint64_t release_threshold;
+	uint64_t timestamp;
+	uint64_t used;
 } __attribute__((packed, aligned(8)));
 
 /*
@@ -411,6 +446,131 @@ struct cupti_abi_graph_data {
 /* CUgraphNodeType */
 enum { CUPTI_ABI_NODE_CONDITIONAL = 13 };
 
+/*
+ * PC sampling (cupti_pcsampling.h). Structures begin with the size that NVIDIA's macros compute: up
+ * to the end of the last member.
+ */
+#define CUPTI_ABI_SAMPLES_PCS 22u /* API version from which records are laid out so: CUDA 12.4 */
+#define CUPTI_ABI_SIZE_TO(type, last) \
+	(offsetof(struct type, last) + sizeof(((struct type *)0)->last))
+
+/* CUpti_PCSamplingCollectionMode */
+enum { CUPTI_ABI_PC_CONTINUOUS = 1, CUPTI_ABI_PC_KERNEL_SERIALIZED = 2 };
+
+/* CUpti_PCSamplingOutputDataFormat */
+enum { CUPTI_ABI_PC_PARSED = 1 };
+
+/* CUpti_PCSamplingConfigurationAttributeType */
+enum {
+	CUPTI_ABI_PC_ATTR_PERIOD = 1,          /* uint32_t: 2^n cycles, 5 to 31 */
+	CUPTI_ABI_PC_ATTR_STALL_REASONS = 2,   /* those to collect */
+	CUPTI_ABI_PC_ATTR_SCRATCH_BYTES = 3,   /* size_t: for records that were not fetched yet */
+	CUPTI_ABI_PC_ATTR_HARDWARE_BYTES = 4,  /* size_t: of the GPU's memory */
+	CUPTI_ABI_PC_ATTR_COLLECTION_MODE = 5, /* uint32_t */
+	CUPTI_ABI_PC_ATTR_OUTPUT_FORMAT = 7,   /* uint32_t */
+	CUPTI_ABI_PC_ATTR_SAMPLING_BUFFER = 8, /* struct cupti_abi_pc_data * */
+};
+
+/* CUpti_PCSamplingStallReason */
+struct cupti_abi_pc_stall {
+	uint32_t reason; /* index */
+	uint32_t samples;
+} __attribute__((packed, aligned(8)));
+
+/* CUpti_PCSamplingPCData */
+struct cupti_abi_pc_record {
+	size_t size;
+	uint64_t cubin_crc;
+	uint64_t pc_offset;
+	uint32_t function_index;
+	uint32_t pad;
+	char *function_name;
+	size_t stall_count;
+	struct cupti_abi_pc_stall *stalls; /* room for all reasons that are collected */
+	uint32_t correlation_id;           /* 0 in continuous mode */
+} __attribute__((packed, aligned(8)));
+
+/* CUpti_PCSamplingData */
+struct cupti_abi_pc_data {
+	size_t size;
+	size_t capacity; /* of `records` */
+	uint64_t total_samples;
+	uint64_t dropped_samples;
+	size_t count;
+	size_t remaining;
+	uint64_t range_id;
+	struct cupti_abi_pc_record *records;
+	uint64_t other_samples; /* of kernels that are not the program's */
+	uint8_t hardware_buffer_full;
+} __attribute__((packed, aligned(8)));
+
+/* CUpti_PCSamplingConfigurationInfo */
+struct cupti_abi_pc_attribute {
+	uint32_t type;
+	uint32_t status; /* CUptiResult */
+	union {
+		uint64_t data[3];
+		uint32_t number;
+		size_t bytes;
+		struct {
+			size_t count;
+			uint32_t *indexes;
+		} reasons;
+		void *buffer;
+	};
+};
+
+/* CUpti_PCSamplingConfigurationInfoParams */
+struct cupti_abi_pc_configuration {
+	size_t size;
+	void *reserved;
+	void *context;
+	size_t count;
+	struct cupti_abi_pc_attribute *attributes;
+};
+
+/* CUpti_PCSamplingEnableParams, CUpti_PCSamplingDisableParams */
+struct cupti_abi_pc_context {
+	size_t size;
+	void *reserved;
+	void *context;
+};
+
+/* CUpti_PCSamplingGetDataParams */
+struct cupti_abi_pc_fetch {
+	size_t size;
+	void *reserved;
+	void *context;
+	void *data; /* struct cupti_abi_pc_data * */
+};
+
+/* CUpti_PCSamplingGetNumStallReasonsParams */
+struct cupti_abi_pc_reason_count {
+	size_t size;
+	void *reserved;
+	void *context;
+	size_t *count;
+};
+
+/* CUpti_PCSamplingGetStallReasonsParams */
+#define CUPTI_ABI_PC_REASON_BYTES 128 /* CUPTI_STALL_REASON_STRING_SIZE */
+struct cupti_abi_pc_reasons {
+	size_t size;
+	void *reserved;
+	void *context;
+	size_t count;
+	uint32_t *indexes;
+	char **names; /* each of CUPTI_ABI_PC_REASON_BYTES */
+};
+
+/* CUpti_GetCubinCrcParams */
+struct cupti_abi_cubin_crc {
+	size_t size;
+	size_t cubin_size;
+	const void *cubin;
+	uint64_t crc;
+};
+
 typedef void *cupti_abi_subscriber;
 
 /* CUpti_SubscriberParams: what cuptiSubscribe_v2 takes, and returns of an earlier subscriber. */
@@ -460,8 +620,17 @@ typedef void (*cupti_abi_buffer_completed)(void *context, uint32_t stream_id, ui
 	X(cuptiGetGraphId, 0, (void *graph, uint32_t *id))                                        \
 	X(cuptiGetGraphExecId, 0, (void *exec, uint32_t *id))                                     \
 	X(cuptiGetContextId, 0, (void *context, uint32_t *id))                                    \
+	X(cuptiGetDeviceId, 0, (void *context, uint32_t *id))                                     \
 	X(cuptiGetStreamIdEx, 0, (void *context, void *stream, uint8_t per_thread, uint32_t *id)) \
 	X(cuptiActivityConfigureUnifiedMemoryCounter, 0,                                          \
-	  (struct cupti_abi_uvm_config * config, uint32_t count))
+	  (struct cupti_abi_uvm_config * config, uint32_t count))                                 \
+	X(cuptiPCSamplingEnable, 0, (struct cupti_abi_pc_context * params))                       \
+	X(cuptiPCSamplingDisable, 0, (struct cupti_abi_pc_context * params))                      \
+	X(cuptiPCSamplingSetConfigurationAttribute, 0,                                            \
+	  (struct cupti_abi_pc_configuration * params))                                           \
+	X(cuptiPCSamplingGetNumStallReasons, 0, (struct cupti_abi_pc_reason_count * params))      \
+	X(cuptiPCSamplingGetStallReasons, 0, (struct cupti_abi_pc_reasons * params))              \
+	X(cuptiPCSamplingGetData, 0, (struct cupti_abi_pc_fetch * params))                        \
+	X(cuptiGetCubinCrc, 0, (struct cupti_abi_cubin_crc * params))
 
 #endif

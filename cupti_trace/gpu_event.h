@@ -44,6 +44,14 @@ enum gpu_event_type {
 	GPU_EVENT_GRAPH,      /* what executes a graph */
 	GPU_EVENT_CALLS,      /* how often a function was called, and for how long */
 	GPU_EVENT_ERROR,      /* a call of CUDA has failed */
+	GPU_EVENT_POOL,       /* what a memory pool holds */
+	GPU_EVENT_CUBIN,      /* a piece of a file with device code, for its line table */
+	GPU_EVENT_STALL,      /* defines an id of a stall reason */
+	GPU_EVENT_PCS,        /* samples of where warps were in a kernel, and why */
+	GPU_EVENT_PC_TOTALS,  /* how many such samples there were */
+	GPU_EVENT_METRIC,     /* names a metric of hardware counters */
+	GPU_EVENT_COUNTERS,   /* hardware counters of one launch */
+	GPU_EVENT_UNMEASURED, /* launches whose counters were not read */
 	GPU_EVENT_TYPES
 };
 
@@ -182,6 +190,8 @@ enum gpu_launch_family {
 #define GPU_LAUNCH_IS_OTHER 2u /* copies, sets, allocates: does not launch a kernel */
 #define GPU_LAUNCH_OWES 4u     /* a copy or set of at least a byte: it has a record, if not void */
 #define GPU_LAUNCH_SKIPPED 8u  /* has no stack of its own: others of its kernel stand for it */
+/* a kernel's, where asked for: the thread waited for the GPU before it launched anything else */
+#define GPU_LAUNCH_WAITED 16u
 
 struct gpu_event_launch {
 	uint64_t time_ns; /* when the function was entered */
@@ -248,6 +258,19 @@ struct gpu_event_work {
 	uint32_t source_memory, destination_memory; /* CUPTI's memory kinds; 0: not known */
 	uint64_t address; /* of an allocation or release, where asked for (--alloc); else 0 */
 	uint32_t bad_time, outside; /* as in gpu_event_kernel */
+};
+
+/*
+ * A memory pool after a call that changed it (--alloc): the bytes that it holds, and of these those
+ * that it has handed out. Of a pool that is destroyed both are 0.
+ */
+struct gpu_event_pool {
+	uint64_t address; /* the pool's, until it is destroyed */
+	uint64_t time_ns;
+	uint64_t held, used;
+	uint64_t keeps; /* what it holds on to when the GPU is waited for; UINT64_MAX: all */
+	uint32_t device_id;
+	uint32_t memory; /* CUPTI's memory kind; 0: not known */
 };
 
 /*
@@ -391,8 +414,7 @@ struct gpu_event_void {
 	uint32_t correlation_id; /* of one that launches no kernel, or a graph; 0: see above */
 };
 
-/* A context; sent of those that run under MPS, and of the end of each, where asked for (--alloc).
- */
+/* A context; sent of those that run under MPS, and of each that ends, if asked for (--alloc). */
 struct gpu_event_context {
 	uint32_t id;
 	uint32_t device_id; /* below GPU_DEVICE_MAX_ID */
@@ -411,6 +433,94 @@ struct gpu_event_error {
 	const char *function;
 };
 
+/* A metric of hardware counters, which values refer to by their position; ids start at 0. */
+#define GPU_METRICS_MAX 64u
+struct gpu_event_metric {
+	uint32_t id;      /* below GPU_METRICS_MAX */
+	const char *name; /* "dram__bytes.sum" */
+	const char *unit; /* CUPTI's word for it: "byte", "percent"; "": none, or not known */
+};
+
+/*
+ * A launch is measured: once before it, so that whoever gets the record of the kernel knows that
+ * there will be values, and once after it.
+ */
+enum gpu_counters_state {
+	GPU_COUNTERS_BEGIN, /* it is about to be launched */
+	GPU_COUNTERS_READ,  /* here are the values */
+	GPU_COUNTERS_NONE,  /* there are none: it failed */
+	GPU_COUNTERS_STATES
+};
+struct gpu_event_counters {
+	uint32_t correlation_id; /* of the launch */
+	uint32_t state;          /* enum gpu_counters_state */
+	uint32_t count;       /* of values, by their metrics' ids; 0 but with GPU_COUNTERS_READ */
+	const double *values; /* not a number: this GPU has no such metric */
+};
+
+/* Why launches that may have been of interest have no counters. */
+enum gpu_unmeasured {
+	GPU_UNMEASURED_CAPTURED, /* a stream was captured into a graph meanwhile */
+	GPU_UNMEASURED_GRAPH,    /* it launched a graph, which is many kernels */
+	GPU_UNMEASURED_BUSY,     /* another thread was measuring, or launched in between */
+	GPU_UNMEASURED_PEERS,    /* the kernel waits for other GPUs */
+	GPU_UNMEASURED_FAILED,   /* CUPTI failed, or the launch did */
+	GPU_UNMEASURED_REPLAY,   /* not a launch: a record of a measured kernel's further runs */
+	GPU_UNMEASURED_REASONS
+};
+struct gpu_event_unmeasured {
+	uint64_t counts[GPU_UNMEASURED_REASONS]; /* since the previous such event */
+};
+
+/*
+ * A piece of a cubin, an ELF file with device code, of `size` bytes; only sent where PC samples are
+ * asked for (--stalls), of cubins that have a line table, and only the sections that it takes.
+ * All else is 0.
+ */
+#define GPU_CUBIN_PIECE 1900u
+#define GPU_CUBIN_MAX_BYTES (256u << 20)
+struct gpu_event_cubin {
+	uint64_t crc; /* CUPTI's, of the whole file */
+	uint32_t size;
+	uint32_t offset, count; /* of the piece, within the size */
+	const uint8_t *bytes;
+};
+
+/* A reason for which a warp issues no instruction, by ids from 1, as CUPTI writes it. */
+#define GPU_STALL_MAX_ID 256u
+struct gpu_event_stall {
+	uint32_t id;
+	const char *name;
+};
+
+struct gpu_pc_count {
+	uint32_t pc; /* offset in the function, bytes */
+	uint32_t stall;
+	uint64_t samples; /* not 0 */
+};
+
+/* Samples of a function since the previous such event about the same places. */
+#define GPU_PC_LINE_COUNTS 90u
+struct gpu_event_pcs {
+	uint32_t name_id; /* of the function, as of kernels */
+	uint64_t cubin_crc;
+	uint32_t correlation_id; /* of the launch; 0: not known */
+	uint32_t count;          /* not 0 */
+	const struct gpu_pc_count *counts;
+};
+
+/* All counts are of samples since the previous such event. */
+struct gpu_event_pc_totals {
+	uint32_t period;  /* a sample every 2^n cycles */
+	uint64_t taken;   /* with all below */
+	uint64_t dropped; /* by the hardware, which had no room */
+	uint64_t other;   /* of kernels that are not the program's */
+	uint64_t lost;    /* for lack of memory */
+	/* not of samples */
+	uint64_t overflows;       /* times that the buffer of the GPU was full */
+	uint64_t cubins_left_out; /* whose line tables are too large */
+};
+
 /*
  * All counts are since the previous such event. What was never recorded is apart from what was
  * recorded but not sent: only the latter is in the goodbye's totals.
@@ -422,6 +532,8 @@ struct gpu_event_drops {
 	uint64_t unsent_kernels; /* events in these: kernels and other work */
 	uint64_t unsent_launches;
 	uint64_t unknown; /* activity records of a kind nobody asked for */
+	/* no loss: operations that ended long before what is recorded, and their time (window.h) */
+	uint64_t early, early_ns;
 };
 
 enum gpu_notice {
@@ -435,6 +547,8 @@ enum gpu_notice {
 	GPU_NOTICE_NOT_RECORDED,     /* detail: a kind of GPU work, and CUPTI's error */
 	GPU_NOTICE_DEVICE_LAUNCH,    /* device code that launches kernels was loaded */
 	GPU_NOTICE_NEW_FUNCTION,     /* detail: a CUDA function that was called, and is not known */
+	GPU_NOTICE_NO_STALLS,        /* detail: CUPTI's error, and what it is about */
+	GPU_NOTICE_COUNTERS,         /* detail: why hardware counters are not read */
 	/* found out by the profiler itself */
 	GPU_NOTICE_NOT_INJECTED,  /* detail: the library that the driver loads instead, or "" */
 	GPU_NOTICE_OTHER_REFUSED, /* detail: the library that asked for CUPTI and was refused */
@@ -448,7 +562,7 @@ struct gpu_event_notice {
 
 struct gpu_event_goodbye {
 	uint64_t kernels;   /* kernel and other work events since the hello, sent or given up */
-	uint64_t kernel_ns; /* the sum of their durations, but of stalls */
+	uint64_t kernel_ns; /* the sum of their durations, without stalls */
 	uint64_t launches;  /* launch events, likewise */
 	uint64_t own_ns;    /* CPU time that the library took in the process; 0: not known */
 };
@@ -480,6 +594,14 @@ struct gpu_event {
 		struct gpu_event_graph graph;
 		struct gpu_event_calls calls;
 		struct gpu_event_error error;
+		struct gpu_event_pool pool;
+		struct gpu_event_cubin cubin;
+		struct gpu_event_stall stall;
+		struct gpu_event_pcs pcs;
+		struct gpu_event_pc_totals pc_totals;
+		struct gpu_event_metric metric;
+		struct gpu_event_counters counters;
+		struct gpu_event_unmeasured unmeasured;
 	};
 };
 

@@ -31,6 +31,7 @@
 	"PROFILE_DEVICE_GRAPHS"              /* set: graphs that kernels launch, too */
 #define GPU_WIRE_GRAPHS_ENV "PROFILE_GRAPHS" /* set: a graph's launch as a whole, not its nodes */
 #define GPU_WIRE_WAITS_ENV "PROFILE_WAITS"   /* set: calls that wait for the GPU are sent */
+#define GPU_WIRE_WAITED_ENV "PROFILE_WAITED" /* set: launches that are waited for are marked */
 #define GPU_WIRE_CALLS_ENV "PROFILE_API"     /* set: sums of all calls are sent */
 #define GPU_WIRE_MEMORY_ENV "PROFILE_ALLOC"  /* set: allocations have addresses; see gpu_event.h */
 #define GPU_WIRE_ERRORS_ENV "PROFILE_ERRORS" /* set: failed calls are sent */
@@ -41,6 +42,8 @@
 #define GPU_WIRE_VERBOSE_ENV "PROFILE_VERBOSE" /* set: send GPU_NOTICE_VERBOSE */
 #define GPU_WIRE_DEVICES_ENV "PROFILE_DEVICES" /* set: devices and contexts are described */
 #define GPU_WIRE_NVTX_ENV "PROFILE_NVTX"       /* set: NVTX ranges are frames of launch stacks */
+#define GPU_WIRE_STALLS_ENV "PROFILE_STALLS"   /* n: PC samples every 2^n cycles are sent */
+#define GPU_WIRE_EXACT_STALLS_ENV "PROFILE_STALLS_EXACT" /* with their launches */
 
 /* The FIFO beside the pipe into which the profiler writes one byte to answer `wants_ack`. */
 #define GPU_WIRE_ACK_PREFIX "ack."
@@ -64,8 +67,21 @@
 	{                                                                                    \
 		"", "batch", "hello", "maps", "name", "code", "pycode", "stack", "l", "k",   \
 			"drops", "notice", "bye", "m", "node", "sum", "nvtx", "w", "device", \
-			"context", "void", "ld", "graph", "api", "error"                     \
+			"context", "void", "ld", "graph", "api", "error", "pool", "cubin",   \
+			"stall", "pc", "pcs", "metric", "hc", "unmeasured"                   \
 	}
+
+/*
+ * "FROM TO", the part of the run that is recorded, in ns by CLOCK_MONOTONIC; 0: from the start, to
+ * the end.
+ */
+#define GPU_WIRE_WINDOW_ENV "PROFILE_WINDOW"
+
+/* The metrics to read, separated by commas; a pattern of kernels' names; launches of each kernel.
+ */
+#define GPU_WIRE_METRICS_ENV "PROFILE_METRICS"
+#define GPU_WIRE_METRICS_KERNELS_ENV "PROFILE_METRICS_KERNELS"
+#define GPU_WIRE_METRICS_LAUNCHES_ENV "PROFILE_METRICS_LAUNCHES"
 
 /*
  * Writes `event` as one line with its '\n' into buffer[0..size). Returns the length, or -ENOSPC if

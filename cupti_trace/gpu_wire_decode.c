@@ -22,6 +22,9 @@ struct gpu_wire_decoder {
 	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES]; /* the last stack's */
 	struct gpu_call_error errors[GPU_CALL_LINE_ERRORS];  /* those of the last calls */
 	struct gpu_call_bucket buckets[GPU_CALL_LINE_BUCKETS];
+	uint8_t piece[GPU_CUBIN_PIECE];              /* of the last cubin */
+	struct gpu_pc_count pcs[GPU_PC_LINE_COUNTS]; /* the last samples */
+	double values[GPU_METRICS_MAX];              /* the last counters' */
 };
 
 struct gpu_wire_decoder *gpu_wire_decoder_new(void)
@@ -532,6 +535,93 @@ static void get_context(struct reader *r, struct gpu_event_context *e)
 	e->end_ns = member(r, "end") ? get_hex(r, "end") : 0;
 }
 
+static void get_pool(struct reader *r, struct gpu_event_pool *e)
+{
+	e->address = get_hex(r, "a");
+	e->device_id = get_u32(r, "d");
+	e->memory = get_u32_or_0(r, "k");
+	e->time_ns = get_hex(r, "s");
+	e->held = get_hex(r, "held");
+	e->used = get_hex(r, "used");
+	e->keeps = get_hex(r, "keeps");
+}
+
+static void get_cubin(struct reader *r, struct gpu_wire_decoder *decoder, struct gpu_event_cubin *e)
+{
+	const char *text = get_string(r, "b");
+	size_t digits = strlen(text);
+
+	e->crc = get_hex(r, "i");
+	e->size = get_u32(r, "size");
+	e->offset = get_u32(r, "o");
+	if (digits == 0 || digits % 2 != 0 || digits > 2 * sizeof(decoder->piece)) {
+		r->bad = true;
+		return;
+	}
+	e->count = (uint32_t)digits / 2;
+	for (uint32_t i = 0; i < e->count; i++)
+		decoder->piece[i] =
+			(uint8_t)(hex_digit(r, text[2 * i]) << 4 | hex_digit(r, text[2 * i + 1]));
+	e->bytes = decoder->piece;
+}
+
+static void get_pcs(struct reader *r, struct gpu_wire_decoder *decoder, struct gpu_event_pcs *e)
+{
+	const cJSON *list = member(r, "s"), *item;
+	int numbers = cJSON_GetArraySize(list);
+
+	e->name_id = get_u32(r, "n");
+	e->cubin_crc = get_hex(r, "i");
+	e->correlation_id = get_u32_or_0(r, "c");
+	if (!cJSON_IsArray(list) || numbers % 3 != 0 || numbers < 3 ||
+	    numbers / 3 > (int)GPU_PC_LINE_COUNTS) {
+		r->bad = true;
+		return;
+	}
+	e->count = (uint32_t)numbers / 3;
+	e->counts = decoder->pcs;
+	item = list->child;
+	for (uint32_t i = 0; i < e->count; i++, item = item->next->next->next)
+		decoder->pcs[i] = (struct gpu_pc_count){
+			.pc = (uint32_t)number(r, item, 0, UINT32_MAX),
+			.stall = (uint32_t)number(r, item->next, 1, GPU_STALL_MAX_ID - 1),
+			.samples = (uint64_t)number(r, item->next->next, 1, U64_LIMIT)};
+}
+
+static void get_pc_totals(struct reader *r, struct gpu_event_pc_totals *e)
+{
+	e->period = get_u32(r, "period");
+	e->taken = get_u64(r, "taken");
+	e->dropped = get_u64(r, "dropped");
+	e->other = get_u64(r, "other");
+	e->lost = get_u64(r, "lost");
+	e->overflows = get_u64(r, "overflows");
+	e->cubins_left_out = get_u64(r, "cubins_left_out");
+}
+
+static void get_counters(struct reader *r, struct gpu_wire_decoder *decoder,
+			 struct gpu_event_counters *e)
+{
+	const char *text = member(r, "v") ? get_string(r, "v") : "";
+	size_t length = strlen(text);
+
+	e->correlation_id = get_u32(r, "c");
+	e->state = get_u32(r, "s");
+	if (length % 16 != 0 || length / 16 > GPU_METRICS_MAX) {
+		r->bad = true;
+		return;
+	}
+	e->count = (uint32_t)(length / 16);
+	e->values = decoder->values;
+	for (uint32_t i = 0; i < e->count; i++) {
+		uint64_t bits = 0;
+
+		for (int k = 0; k < 16; k++)
+			bits = bits << 4 | hex_digit(r, *text++);
+		memcpy(&decoder->values[i], &bits, sizeof(bits));
+	}
+}
+
 static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struct gpu_event *e)
 {
 	switch (e->type) {
@@ -575,6 +665,8 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 		e->drops.unsent_kernels = get_u64(r, "unsent_kernels");
 		e->drops.unsent_launches = get_u64(r, "unsent_launches");
 		e->drops.unknown = get_u64(r, "unknown");
+		e->drops.early = get_u64_or_0(r, "early");
+		e->drops.early_ns = get_u64_or_0(r, "early_ns");
 		break;
 	case GPU_EVENT_NOTICE:
 		e->notice.code = get_u32(r, "code");
@@ -626,6 +718,33 @@ static void get_fields(struct reader *r, struct gpu_wire_decoder *decoder, struc
 		e->error.tid = get_u32(r, "h");
 		e->error.correlation_id = get_u32(r, "c");
 		e->error.function = get_string(r, "f");
+		break;
+	case GPU_EVENT_POOL:
+		get_pool(r, &e->pool);
+		break;
+	case GPU_EVENT_CUBIN:
+		get_cubin(r, decoder, &e->cubin);
+		break;
+	case GPU_EVENT_STALL:
+		e->stall.id = get_u32(r, "i");
+		e->stall.name = get_string(r, "n");
+		break;
+	case GPU_EVENT_PCS:
+		get_pcs(r, decoder, &e->pcs);
+		break;
+	case GPU_EVENT_PC_TOTALS:
+		get_pc_totals(r, &e->pc_totals);
+		break;
+	case GPU_EVENT_METRIC:
+		e->metric.id = get_u32(r, "i");
+		e->metric.name = get_string(r, "n");
+		e->metric.unit = get_string(r, "u");
+		break;
+	case GPU_EVENT_COUNTERS:
+		get_counters(r, decoder, &e->counters);
+		break;
+	case GPU_EVENT_UNMEASURED:
+		get_array(r, "n", e->unmeasured.counts, GPU_UNMEASURED_REASONS, U64_LIMIT);
 		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:
@@ -682,6 +801,20 @@ static bool is_sane(const struct gpu_event *e)
 		return e->device.id < GPU_DEVICE_MAX_ID;
 	case GPU_EVENT_CONTEXT:
 		return e->context.device_id < GPU_DEVICE_MAX_ID;
+	case GPU_EVENT_POOL:
+		return e->pool.held <= INT64_MAX && e->pool.used <= INT64_MAX;
+	case GPU_EVENT_CUBIN:
+		return e->cubin.size <= GPU_CUBIN_MAX_BYTES && e->cubin.offset <= e->cubin.size &&
+		       e->cubin.count <= e->cubin.size - e->cubin.offset;
+	case GPU_EVENT_STALL:
+		return e->stall.id != 0 && e->stall.id < GPU_STALL_MAX_ID;
+	case GPU_EVENT_PC_TOTALS:
+		return e->pc_totals.period < 32;
+	case GPU_EVENT_METRIC:
+		return e->metric.id < GPU_METRICS_MAX && e->metric.name[0];
+	case GPU_EVENT_COUNTERS:
+		return e->counters.state < GPU_COUNTERS_STATES &&
+		       !e->counters.count == (e->counters.state != GPU_COUNTERS_READ);
 	default:
 		return true;
 	}

@@ -333,6 +333,10 @@ static void put_drops(struct line *l, const struct gpu_event_drops *e)
 	put_uint(l, "unsent_kernels", e->unsent_kernels);
 	put_uint(l, "unsent_launches", e->unsent_launches);
 	put_uint(l, "unknown", e->unknown);
+	if (!e->early)
+		return;
+	put_uint(l, "early", e->early);
+	put_uint(l, "early_ns", e->early_ns);
 }
 
 static void put_nvtx(struct line *l, const struct gpu_event_nvtx *e)
@@ -388,6 +392,25 @@ static void put_calls(struct line *l, const struct gpu_event_calls *e)
 	}
 }
 
+/* 16 hexadecimal digits for each value: its bits, so that it is exact. */
+static void put_counters(struct line *l, const struct gpu_event_counters *e)
+{
+	put_uint(l, "c", e->correlation_id);
+	put_uint(l, "s", e->state);
+	if (e->count == 0)
+		return;
+	put_key(l, "v");
+	put_bytes(l, "\"", 1);
+	for (uint32_t i = 0; i < e->count; i++) {
+		uint64_t bits;
+
+		memcpy(&bits, &e->values[i], sizeof(bits));
+		for (int shift = 60; shift >= 0; shift -= 4)
+			put_bytes(l, &hex[bits >> shift & 15], 1);
+	}
+	put_bytes(l, "\"", 1);
+}
+
 static void put_device(struct line *l, const struct gpu_event_device *e)
 {
 	static const uint8_t none[GPU_UUID_BYTES];
@@ -419,6 +442,59 @@ static void put_context(struct line *l, const struct gpu_event_context *e)
 		put_uint(l, "mps", e->is_mps);
 	if (e->end_ns)
 		put_hex(l, "end", e->end_ns);
+}
+
+static void put_pool(struct line *l, const struct gpu_event_pool *e)
+{
+	put_hex(l, "a", e->address);
+	put_uint(l, "d", e->device_id);
+	if (e->memory)
+		put_uint(l, "k", e->memory);
+	put_hex(l, "s", e->time_ns);
+	put_hex(l, "held", e->held);
+	put_hex(l, "used", e->used);
+	put_hex(l, "keeps", e->keeps);
+}
+
+static void put_cubin(struct line *l, const struct gpu_event_cubin *e)
+{
+	put_hex(l, "i", e->crc);
+	put_uint(l, "size", e->size);
+	put_uint(l, "o", e->offset);
+	put_key(l, "b");
+	put_bytes(l, "\"", 1);
+	for (uint32_t i = 0; i < e->count; i++)
+		put_bytes(l, (char[]){hex[e->bytes[i] >> 4], hex[e->bytes[i] & 15]}, 2);
+	put_bytes(l, "\"", 1);
+}
+
+static void put_pcs(struct line *l, const struct gpu_event_pcs *e)
+{
+	put_uint(l, "n", e->name_id);
+	put_hex(l, "i", e->cubin_crc);
+	if (e->correlation_id)
+		put_uint(l, "c", e->correlation_id);
+	put_key(l, "s");
+	for (uint32_t i = 0; i < e->count; i++) {
+		put_bytes(l, i ? "," : "[", 1);
+		put_u64(l, e->counts[i].pc);
+		put_bytes(l, ",", 1);
+		put_u64(l, e->counts[i].stall);
+		put_bytes(l, ",", 1);
+		put_u64(l, e->counts[i].samples);
+	}
+	put_bytes(l, "]", 1);
+}
+
+static void put_pc_totals(struct line *l, const struct gpu_event_pc_totals *e)
+{
+	put_uint(l, "period", e->period);
+	put_uint(l, "taken", e->taken);
+	put_uint(l, "dropped", e->dropped);
+	put_uint(l, "other", e->other);
+	put_uint(l, "lost", e->lost);
+	put_uint(l, "overflows", e->overflows);
+	put_uint(l, "cubins_left_out", e->cubins_left_out);
 }
 
 static void put_fields(struct line *l, const struct gpu_event *e)
@@ -514,6 +590,33 @@ static void put_fields(struct line *l, const struct gpu_event *e)
 		put_uint(l, "h", e->error.tid);
 		put_uint(l, "c", e->error.correlation_id);
 		put_string(l, "f", e->error.function, GPU_WIRE_LINE_MAX - 200);
+		break;
+	case GPU_EVENT_POOL:
+		put_pool(l, &e->pool);
+		break;
+	case GPU_EVENT_CUBIN:
+		put_cubin(l, &e->cubin);
+		break;
+	case GPU_EVENT_STALL:
+		put_uint(l, "i", e->stall.id);
+		put_string(l, "n", e->stall.name, 600);
+		break;
+	case GPU_EVENT_PCS:
+		put_pcs(l, &e->pcs);
+		break;
+	case GPU_EVENT_PC_TOTALS:
+		put_pc_totals(l, &e->pc_totals);
+		break;
+	case GPU_EVENT_METRIC:
+		put_uint(l, "i", e->metric.id);
+		put_string(l, "n", e->metric.name, 600);
+		put_string(l, "u", e->metric.unit, 100);
+		break;
+	case GPU_EVENT_COUNTERS:
+		put_counters(l, &e->counters);
+		break;
+	case GPU_EVENT_UNMEASURED:
+		put_array(l, "n", e->unmeasured.counts, GPU_UNMEASURED_REASONS);
 		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:

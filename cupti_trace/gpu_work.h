@@ -47,6 +47,16 @@ static inline int gpu_work_has_no_launch(unsigned int work)
 	       work == GPU_WORK_DEVICE_GRAPH;
 }
 
+static inline int gpu_work_is_copy(unsigned int work)
+{
+	return work >= GPU_WORK_MEMCPY_OTHER && work <= GPU_WORK_MEMCPY_PTOP;
+}
+
+static inline int gpu_work_is_memory_call(unsigned int work)
+{
+	return work == GPU_WORK_ALLOC || work == GPU_WORK_FREE;
+}
+
 /*
  * Kernels that go on, and have the time in their durations, stand still meanwhile: it is not GPU
  * time of its own.
@@ -88,7 +98,7 @@ static inline int gpu_work_is_staged(unsigned int work, unsigned int source_memo
 
 static inline int gpu_work_is_instant(unsigned int work)
 {
-	return work == GPU_WORK_UVM_CPU_FAULT || work == GPU_WORK_ALLOC || work == GPU_WORK_FREE;
+	return work == GPU_WORK_UVM_CPU_FAULT || gpu_work_is_memory_call(work);
 }
 
 #endif

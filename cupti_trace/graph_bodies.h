@@ -6,7 +6,7 @@
  *
  * What it relies on, as CUPTI 13.0 reports it on an H200:
  *
- *	A node's type is known when its creation starts, and 0 when it was created.
+ *	A node's type is known when its creation starts, and is 0 once it has been created.
  *	The graphs that are created in between, in the same thread, are its bodies; nodes of bodies
  *	are cloned in between, too. Not every node whose creation starts is reported as created.
  *	When a graph is instantiated, the nodes of bodies are moved into the executable graph: their

@@ -67,7 +67,7 @@ static bool is_file(int fd, const struct stat *file)
 
 /*
  * Closes a low number, unless another thread of the program has closed all descriptors just now and
- * opened a file of its own there.
+ * opened a file of its own there. If it does so between the two calls here, it loses that file.
  */
 static void close_low(int fd, const struct stat *file)
 {
@@ -137,7 +137,7 @@ int guest_open(const char *path, int flags)
 	struct stat root;
 
 	count = take_standard(placeholders, &root);
-	fd = open(path, flags | O_CLOEXEC);
+	fd = open(path, flags | O_CLOEXEC, 0666);
 	err = errno;
 	while (count > 0)
 		close_low(placeholders[--count], &root);

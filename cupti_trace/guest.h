@@ -31,7 +31,8 @@ void guest_enter_briefly(struct guest *guest);
 void guest_leave(const struct guest *guest);
 
 /*
- * Opens a file for the library, close-on-exec: a descriptor or -errno. It gets a high number: low
+ * Opens a file for the library, close-on-exec: a descriptor or -errno. It may be made (O_CREAT),
+ * with what the umask leaves of all rights to read and write. It gets a high number: low
  * ones are the program's. It never is, not even for a moment, one of the standard descriptors,
  * should the program have closed them: what another thread prints would get into the file.
  */

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include "cupti_trace/clock.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/python_waiters.h"
+#include "cupti_trace/stolen_time.h"
 #include "symbolize/hash.h"
 #include "symbolize/text.h"
 
@@ -43,12 +43,12 @@ struct handover_worker {
 	uint64_t list_ns, list_cost_ns; /* the last look at all threads, and what it took */
 	uint32_t fruitless;             /* such looks, one behind the other */
 	bool is_busy;                   /* against signals' handlers that launch */
+	bool trusts_clocks;             /* of other threads */
 	uint64_t context;               /* of the launch, as in launchers */
 	uint32_t waiter;                /* among the candidates; HANDOVER_CANDIDATES: none */
 	uint32_t stack;                 /* its id */
 	struct sight sights[HANDOVER_CANDIDATES];
-	/* of one look */
-	struct handover_stack read, again;
+	struct handover_stack stacks[2], *read, *again;
 	uint32_t holds;                          /* the candidate whose stack is in `read` */
 	struct python_pieces pieces, all_pieces; /* of the candidates; of all threads */
 };
@@ -112,7 +112,9 @@ struct handover_worker *handover_worker_new(void)
 	memcpy(worker->name, name, NAME_BYTES - 1);
 	worker->number = hash_bytes(name, strlen(name));
 	worker->self = (uint64_t)pthread_self();
-	worker->waiter = HANDOVER_CANDIDATES;
+	worker->waiter = worker->holds = HANDOVER_CANDIDATES;
+	worker->read = &worker->stacks[0];
+	worker->again = &worker->stacks[1];
 	if (take_place(worker->self))
 		return worker;
 	free(worker);
@@ -184,18 +186,6 @@ struct handover_launcher *handover_launcher_new(void)
 
 /* ---- looking ---- */
 
-/* How long a thread of this process has run; 0: not known, or it is gone. */
-static uint64_t cpu_clock(uint32_t tid)
-{
-	/* include/linux/posix-timers.h: CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED */
-	clockid_t clock = (clockid_t)(~tid << 3 | 6);
-	struct timespec t;
-
-	if (!tid || clock_gettime(clock, &t) != 0)
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static bool read_once(struct handover_worker *worker, const struct python_waiter *waiter,
 		      struct handover_stack *stack)
 {
@@ -213,15 +203,28 @@ static bool is_same(const struct handover_stack *a, const struct handover_stack 
 	       nvtx_hash(0, &a->ranges) == nvtx_hash(0, &b->ranges);
 }
 
-/* Whether it waits; then its stack has been read, as of one moment. */
-static bool read_waiter(struct handover_worker *worker, const struct python_waiter *waiter,
-			uint64_t cpu_ns)
+/* Whether candidate `i` waits; then its stack is in `read`, as of one moment. */
+static bool read_waiter(struct handover_worker *worker, uint32_t i,
+			const struct python_waiter *waiter, uint64_t cpu_ns)
 {
-	if (!read_once(worker, waiter, &worker->read))
+	struct handover_stack *first = worker->again;
+
+	if (!read_once(worker, waiter, first))
 		return false;
-	if (cpu_ns && cpu_clock(waiter->tid) == cpu_ns)
-		return true;
-	return read_once(worker, waiter, &worker->again) && is_same(&worker->read, &worker->again);
+	worker->again = worker->read;
+	worker->read = first;
+	worker->holds = HANDOVER_CANDIDATES;
+	if (!(worker->trusts_clocks && cpu_ns && clock_cpu_ns_of(waiter->tid) == cpu_ns) &&
+	    !(read_once(worker, waiter, worker->again) && is_same(first, worker->again)))
+		return false;
+	worker->holds = i;
+	return true;
+}
+
+/* Whether the candidate whose stack is in `read` waits as it did then. */
+static bool waits_still(struct handover_worker *worker, const struct python_waiter *waiter)
+{
+	return read_once(worker, waiter, worker->again) && is_same(worker->read, worker->again);
 }
 
 /* Whether candidate `i` waits; what is known of it is forgotten if it has run since the last look.
@@ -240,8 +243,10 @@ static bool see(struct handover_worker *worker, uint32_t i)
 		sight->self = 0;
 		return false;
 	}
-	cpu_ns = cpu_clock(waiter.tid);
-	if (cpu_ns && sight->self == waiter.self && sight->cpu_ns == cpu_ns)
+	cpu_ns = clock_cpu_ns_of(waiter.tid);
+	if (cpu_ns && sight->self == waiter.self && sight->cpu_ns == cpu_ns &&
+	    (worker->trusts_clocks ||
+	     (worker->waiter == i && worker->holds == i && waits_still(worker, &waiter))))
 		return sight->waits;
 	if (worker->waiter == i)
 		worker->waiter = HANDOVER_CANDIDATES;
@@ -249,8 +254,7 @@ static bool see(struct handover_worker *worker, uint32_t i)
 	is_gone = waiter.tid && !cpu_ns;
 	*sight = (struct sight){.self = waiter.self,
 				.cpu_ns = cpu_ns,
-				.waits = !is_gone && read_waiter(worker, &waiter, cpu_ns)};
-	worker->holds = sight->waits ? i : HANDOVER_CANDIDATES;
+				.waits = !is_gone && read_waiter(worker, i, &waiter, cpu_ns)};
 	if (!sight->waits && !cpu_ns && atomic_load(&launcher->is_found))
 		free_launcher(launcher, waiter.self); /* it has ended, or will be found again */
 	return sight->waits;
@@ -309,13 +313,14 @@ static uint32_t count_waiters(struct handover_worker *worker, uint32_t *which)
 static uint32_t count_all_waiters(struct handover_worker *worker, uint32_t *which)
 {
 	uint32_t count = count_waiters(worker, which);
-	uint64_t began = worker->last_ns;
+	uint64_t began;
 	uint64_t pause = worker->list_cost_ns * LIST_SHARE << worker->fruitless;
 
 	if (count == 1 && pause < LIST_EVERY_NS)
 		pause = LIST_EVERY_NS;
-	if (count > 1 || began - worker->list_ns < pause)
+	if (count > 1 || worker->last_ns - worker->list_ns < pause)
 		return count;
+	began = clock_own_cpu_ns();
 	if (list_others(worker))
 		count = count_waiters(worker, which);
 	if (count > 0)
@@ -323,7 +328,7 @@ static uint32_t count_all_waiters(struct handover_worker *worker, uint32_t *whic
 	else if (worker->fruitless < LIST_DOUBLE)
 		worker->fruitless++;
 	worker->list_ns = clock_now_ns();
-	worker->list_cost_ns = worker->list_ns - began;
+	worker->list_cost_ns = clock_own_cpu_ns() - began;
 	return count;
 }
 
@@ -332,7 +337,6 @@ static uint32_t look_again(struct handover_worker *worker, struct sink *sink, ha
 {
 	uint32_t which = 0;
 
-	worker->holds = HANDOVER_CANDIDATES;
 	if (atomic_load(&left_out) || count_all_waiters(worker, &which) != 1) {
 		worker->waiter = HANDOVER_CANDIDATES;
 		return 0;
@@ -344,9 +348,9 @@ static uint32_t look_again(struct handover_worker *worker, struct sink *sink, ha
 		if (!see(worker, which))
 			return 0;
 	}
-	worker->read.last_stack = atomic_load(&launchers[which].last_stack);
+	worker->read->last_stack = atomic_load(&launchers[which].last_stack);
 	worker->waiter = which;
-	return name(sink, &worker->read);
+	return name(sink, worker->read);
 }
 
 uint32_t handover_find(struct handover_worker *worker, uint32_t context, struct sink *sink,
@@ -365,6 +369,7 @@ uint32_t handover_find(struct handover_worker *worker, uint32_t context, struct 
 	worker->is_busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	saved_errno = errno;
+	worker->trusts_clocks = !stolen_time_seen(now);
 	worker->last_ns = now;
 	worker->context = handover_context(context);
 	worker->stack = look_again(worker, sink, name);

@@ -11,7 +11,7 @@
  * launched. Where several have, or one has launched nothing, the answer is unknown, and the
  * launch stands apart. A worker that waits itself, for a backward pass within its own, hands
  * nothing over: all of it is for the same thread in the end. A thread that was cancelled does not
- * wait, though its frames say so for good; before Python 3.11 one that has launched nothing still
+ * wait, though its frames go on saying so; before Python 3.11 one that has launched nothing still
  * counts, as the kernel's id of it is not known. Candidates are the Python threads that
  * have launched something themselves, as nearly all that call backward have; while there are more
  * than HANDOVER_CANDIDATES, no answer is given. Others are looked for where no candidate waits,
@@ -22,7 +22,8 @@
  * to run Python and to wake the worker. Otherwise CPU clocks are compared, one system call for each
  * candidate: a thread whose clock stands still has not run, so nothing of it has changed, neither
  * its frames nor its NVTX ranges. Only the stack of one that has run is read again, and counts if
- * the thread did not run meanwhile, or if a second reading gives the same.
+ * the thread did not run meanwhile, or if a second reading gives the same. Where clocks cannot be
+ * relied on (stolen_time.h), stacks are read again each time.
  *
  * The stack: the candidate's Python frames and open NVTX ranges, below what was below its Python
  * frames at its own last launch.
@@ -41,7 +42,7 @@
 #include "cupti_trace/sink.h"
 
 #define HANDOVER_CANDIDATES 16
-#define HANDOVER_STILL_NS 5000
+#define HANDOVER_STILL_NS 3000
 
 /* A Python thread that launches: a candidate. */
 struct handover_launcher {

@@ -30,23 +30,26 @@
 #include "cupti_trace/call_probes.h"
 #include "cupti_trace/call_stats.h"
 #include "cupti_trace/callback.h"
+#include "cupti_trace/counter_output.h"
+#include "cupti_trace/counters.h"
 #include "cupti_trace/exit_guard.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/instance.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/launch_stack.h"
 #include "cupti_trace/own_cost.h"
+#include "cupti_trace/patience.h"
+#include "cupti_trace/pc_sampling.h"
 #include "cupti_trace/probes.h"
 #include "cupti_trace/python_stack.h"
+#include "cupti_trace/record_kinds.h"
 #include "cupti_trace/stack_sampling.h"
 #include "cupti_trace/tracer.h"
 #include "symbolize/text.h"
 
 #define OLDEST_CUPTI 18          /* CUDA 11.8: the record layouts in cupti_abi.h */
 #define CUPTI_REFUSAL_IS_SAFE 27 /* CUDA 12.9: can go without a buffer */
-#define CUPTI_DECOMPRESSES 26    /* CUDA 12.8: has CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS */
 #define TICK_MS 50               /* launches go out this often */
-#define END_PATIENCE_MS 2000     /* at exit, for what may sit inside CUPTI */
 #define TICKS_PER_FLUSH 5        /* activity records this often: 250 ms */
 #define IDLE_TICK_MS 250         /* without a profiler, tracers are looked for this often */
 
@@ -98,8 +101,10 @@ void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *form
 	va_end(args);
 	if (probe_is_on(PROBE_notice))
 		probe_fire_notice((const uint64_t[]){probe_text(detail)}, NULL);
-	if (tracer->is_alone)
+	if (tracer->is_alone) {
+		counter_output_note(code == GPU_NOTICE_VERBOSE ? "note" : "error", detail);
 		return;
+	}
 	if (atomic_load(&tracer->has_said_hello))
 		send_notice(tracer, code, detail);
 	else
@@ -309,11 +314,13 @@ static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 		clock = copy_clock(tracer);
 	}
 	pthread_mutex_lock(&tracer->record_lock);
-	activity_send_buffer(&(struct activity_output){&tracer->api, &tracer->names, &tracer->tally,
-						       &tracer->sink, tracer->verbose,
-						       tracer->began_ns, clock_now_ns(),
-						       &tracer->saw_device, tracer->follows_memory},
-			     &clock, buffer, valid_size);
+	activity_send_buffer(
+		&(struct activity_output){
+			&tracer->api, &tracer->names, &tracer->tally, &tracer->sink,
+			tracer->verbose, tracer->began_ns, clock_now_ns(), &tracer->saw_device,
+			tracer->follows_memory, tracer->reads_counters,
+			atomic_load(&tracer->skips_unended), window_recorded_from(&tracer->window)},
+		&clock, buffer, valid_size);
 	pthread_mutex_unlock(&tracer->record_lock);
 }
 
@@ -359,7 +366,7 @@ static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer,
 	buffers_put(&tracer->buffers, buffer);
 	count_dropped(tracer, context, stream);
 	if (valid_size > 0 && is_mine(tracer) &&
-	    (atomic_load(&tracer->phase) & ~TRACER_PROBES_CALLS) == TRACER_LEAVING)
+	    (atomic_load(&tracer->phase) & ~TRACER_FLAGS) == TRACER_LEAVING)
 		send_totals(tracer);
 	guest_leave(&guest);
 }
@@ -372,6 +379,7 @@ void tracer_flush(struct tracer *tracer, bool all)
 	launch_log_drain(&tracer->sink);
 	callback_send_voids(tracer);
 	call_stats_send(&tracer->sink);
+	counters_send(&tracer->sink);
 	sink_flush(&tracer->sink);
 }
 
@@ -391,43 +399,15 @@ static void ask_for_devices(struct tracer *tracer, uint32_t flag)
 	tracer->api.cuptiActivityFlushAll(flag);
 }
 
-/* The kinds of records: the first is required, the others are used where this CUPTI has them. */
-static const uint32_t activities[] = {
-	CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ABI_ACTIVITY_KIND_MEMCPY,
-	CUPTI_ABI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ABI_ACTIVITY_KIND_MEMSET,
-	CUPTI_ABI_ACTIVITY_KIND_MEMORY2,           CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE,
-	CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS,    CUPTI_ABI_ACTIVITY_KIND_DEVICE,
-	CUPTI_ABI_ACTIVITY_KIND_CONTEXT,
-};
-#define ACTIVITIES (sizeof(activities) / sizeof(activities[0]))
-
-/* These only describe what other records are about. */
-static bool is_description(uint32_t kind)
-{
-	return kind == CUPTI_ABI_ACTIVITY_KIND_DEVICE || kind == CUPTI_ABI_ACTIVITY_KIND_CONTEXT;
-}
-
-static bool is_wanted(const struct tracer *tracer, uint32_t kind)
-{
-	if (is_description(kind))
-		return tracer->describes_devices;
-	if (kind == CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE)
-		return tracer->whole_graphs;
-	if (kind == CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS)
-		return !tracer->kernels_only && tracer->api.version >= CUPTI_DECOMPRESSES;
-	return !tracer->kernels_only || kind == CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-}
-
 /* The profiler is gone: turn off all that costs the application time. */
 static void turn_off(struct tracer *tracer)
 {
 	atomic_store(&tracer->phase, TRACER_OFF);
+	if (tracer->stall_period)
+		pc_sampling_end(tracer);
 	call_probes_enable(tracer, 0, callback_follows);
 	callback_unsubscribe(tracer);
-	for (size_t i = 0; i < ACTIVITIES; i++)
-		tracer->api.cuptiActivityDisable(activities[i]);
-	if (atomic_load(&tracer->watches_uvm))
-		tracer->api.cuptiActivityDisable(CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+	record_kinds_disable(tracer);
 }
 
 /* Sleeps one tick; true when it is time to end. */
@@ -456,6 +436,27 @@ static void serve_calls(struct tracer *tracer, uint32_t on)
 	tracer->probes = on;
 }
 
+/* ---- a part of the run ---- */
+
+static void send_rest(struct tracer *tracer);
+
+/* True: what began in the window has been sent, if it has ended, and nothing more will be. */
+static bool follow_window(struct tracer *tracer)
+{
+	uint64_t now = clock_now_ns();
+
+	if (!window_is_far(&tracer->window, now))
+		atomic_fetch_and(&tracer->phase, ~TRACER_IDLE);
+	if (!window_is_over(&tracer->window, now))
+		return false;
+	atomic_fetch_or(&tracer->phase, TRACER_IDLE);
+	if (now - tracer->window.to_ns < WINDOW_GRACE_NS)
+		return false;
+	send_rest(tracer);
+	turn_off(tracer);
+	return true;
+}
+
 static void *flusher_main(void *arg)
 {
 	struct tracer *tracer = arg;
@@ -468,10 +469,15 @@ static void *flusher_main(void *arg)
 			turn_off(tracer);
 			break;
 		}
+		if (window_is_part(&tracer->window) && follow_window(tracer))
+			break;
 		if (probes_on() != tracer->probes)
 			serve_calls(tracer, probes_on());
 		launch_stack_check_code(&tracer->sink);
 		stack_sampling_tick();
+		/* samples of each launch apart are many more */
+		if (tracer->stall_period && (tracer->exact_stalls || tick % TICKS_PER_FLUSH == 0))
+			pc_sampling_fetch(tracer);
 		if (tick % TICKS_PER_FLUSH == 0) {
 			tracer_flush(tracer, false);
 			ask_for_devices(tracer, 0);
@@ -499,35 +505,15 @@ static void start_flusher(struct tracer *tracer, void *(*run)(void *tracer))
 		pthread_setname_np(tracer->flusher, "profile-flush");
 }
 
-/*
- * At exit, for what may sit inside CUPTI: waits by trying again and again, as ThreadSanitizer knows
- * no function that waits for a lock or a thread by a clock that cannot be set.
- */
-static uint64_t begin_patience(void)
-{
-	return clock_now_ns() + END_PATIENCE_MS * UINT64_C(1000000);
-}
-
-static bool is_patient(uint64_t until_ns)
-{
-	nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-	return clock_now_ns() < until_ns;
-}
-
 static void stop_flusher(struct tracer *tracer)
 {
-	uint64_t patience;
-
 	if (!tracer->flusher_runs)
 		return;
 	pthread_mutex_lock(&tracer->flusher_lock);
 	tracer->flusher_stop = true;
 	pthread_cond_signal(&tracer->flusher_wake);
 	pthread_mutex_unlock(&tracer->flusher_lock);
-	/* it may sit inside CUPTI: exit must not hang on it */
-	patience = begin_patience();
-	while (pthread_tryjoin_np(tracer->flusher, NULL) == EBUSY && is_patient(patience))
-		;
+	patience_join(tracer->flusher); /* it may sit inside CUPTI */
 	tracer->flusher_runs = false;
 }
 
@@ -549,35 +535,50 @@ static void tell_cost(struct tracer *tracer)
  */
 static void send_totals(struct tracer *tracer)
 {
-	uint64_t patience = begin_patience();
-	bool locked;
+	/* CUPTI's thread may still be at a buffer */
+	bool locked = patience_lock(&tracer->record_lock);
 
-	/* CUPTI's thread may still be at a buffer: exit must not hang on it */
-	do
-		locked = pthread_mutex_trylock(&tracer->record_lock) == 0;
-	while (!locked && is_patient(patience));
 	if (locked)
-		activity_send_sums(&tracer->tally, &tracer->sink);
+		activity_send_sums(&(struct activity_output){
+			.names = &tracer->names, .tally = &tracer->tally, .sink = &tracer->sink});
 	sink_goodbye(&tracer->sink);
 	if (locked)
 		pthread_mutex_unlock(&tracer->record_lock);
 }
 
-static void say_goodbye(struct tracer *tracer)
+/* Everything that there is, and the goodbye. */
+static void send_rest(struct tracer *tracer)
 {
-	stop_flusher(tracer);
+	if (window_is_over(&tracer->window, clock_now_ns()))
+		atomic_store(&tracer->skips_unended, true);
+	if (tracer->stall_period)
+		pc_sampling_end(tracer);
 	tracer_flush(tracer, true);
-	if (tracer->is_alone)
-		return;
 	ask_for_devices(tracer, CUPTI_ABI_FLUSH_FORCED);
 	tell_cost(tracer);
 	/* later handlers, destructors and other threads may still use the GPU */
-	atomic_store(&tracer->phase,
-		     TRACER_LEAVING | (atomic_load(&tracer->phase) & TRACER_PROBES_CALLS));
+	atomic_store(&tracer->phase, TRACER_LEAVING | (atomic_load(&tracer->phase) & TRACER_FLAGS));
 	launch_log_drain(&tracer->sink); /* of threads that launched meanwhile */
 	callback_send_voids(tracer);
 	call_stats_send(&tracer->sink);
+	if (tracer->reads_counters)
+		counters_context_goes(NULL);
+	counters_send(&tracer->sink);
 	send_totals(tracer);
+}
+
+static void say_goodbye(struct tracer *tracer)
+{
+	stop_flusher(tracer);
+	if (!is_mine(tracer))
+		return; /* recording ended before the program did */
+	if (!tracer->is_alone) {
+		send_rest(tracer);
+		return;
+	}
+	if (tracer->reads_counters)
+		counters_write_rest();
+	tracer_flush(tracer, true);
 }
 
 void tracer_send_late(struct tracer *tracer)
@@ -692,134 +693,35 @@ static bool set_up_cupti(struct tracer *tracer)
 	return err == 0;
 }
 
-static const char *describe_activity(uint32_t kind)
-{
-	switch (kind) {
-	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY:
-		return "copies";
-	case CUPTI_ABI_ACTIVITY_KIND_MEMCPY2:
-		return "copies between GPUs";
-	case CUPTI_ABI_ACTIVITY_KIND_MEMSET:
-		return "memory sets";
-	case CUPTI_ABI_ACTIVITY_KIND_MEMORY2:
-		return "allocations";
-	case CUPTI_ABI_ACTIVITY_KIND_DEVICE:
-		return "CUPTI did not name the devices";
-	case CUPTI_ABI_ACTIVITY_KIND_CONTEXT:
-		return "CUPTI did not report which contexts use MPS";
-	case CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS:
-		return "CUPTI does not record decompression";
-	default:
-		return "graphs as a whole";
-	}
-}
-
-/* Of interest to few: descriptions, and engines that most GPUs do not have. */
-static bool is_missed(uint32_t kind)
-{
-	return !is_description(kind) && kind != CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS;
-}
-
-/* Has to be asked for before any kind is enabled; takes 16 MiB of each context's memory. */
-static void enable_device_graphs(struct tracer *tracer)
-{
-	const struct cupti_api *api = &tracer->api;
-	int result;
-
-	if (!tracer->device_graphs)
-		return;
-	if (!api->cuptiActivityEnableDeviceGraph) {
-		tracer_notice(tracer, GPU_NOTICE_NOT_RECORDED,
-			      "graphs that kernels launch: %s is older than CUDA 12.3", api->path);
-		return;
-	}
-	result = api->cuptiActivityEnableDeviceGraph(1);
-	if (result != CUPTI_ABI_SUCCESS)
-		tracer_notice(tracer, GPU_NOTICE_NOT_RECORDED,
-			      "graphs that kernels launch: %d (%s)", result,
-			      cupti_api_error(api, result));
-}
-
-static bool is_copy_or_set(uint32_t kind)
-{
-	return kind == CUPTI_ABI_ACTIVITY_KIND_MEMCPY || kind == CUPTI_ABI_ACTIVITY_KIND_MEMCPY2 ||
-	       kind == CUPTI_ABI_ACTIVITY_KIND_MEMSET;
-}
-
-static void enable_others(struct tracer *tracer)
-{
-	tracer->records_copies = !tracer->kernels_only;
-
-	for (size_t i = 1; i < ACTIVITIES; i++) {
-		int result = CUPTI_ABI_SUCCESS;
-
-		if (is_wanted(tracer, activities[i]))
-			result = tracer->api.cuptiActivityEnable(activities[i]);
-		if (activities[i] == CUPTI_ABI_ACTIVITY_KIND_DEVICE)
-			atomic_store(&tracer->wants_devices,
-				     tracer->describes_devices && result == CUPTI_ABI_SUCCESS);
-		if (result != CUPTI_ABI_SUCCESS && is_copy_or_set(activities[i]))
-			tracer->records_copies = false;
-		if (result != CUPTI_ABI_SUCCESS)
-			tracer_notice(tracer,
-				      is_missed(activities[i]) ? GPU_NOTICE_NOT_RECORDED
-							       : GPU_NOTICE_VERBOSE,
-				      "%s: %d (%s)", describe_activity(activities[i]), result,
-				      cupti_api_error(&tracer->api, result));
-	}
-}
-
 static bool start_activity(struct tracer *tracer)
 {
 	const struct cupti_api *api = &tracer->api;
 	int result = api->cuptiActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed);
 
 	tracer->began_ns = clock_now_ns();
-	enable_device_graphs(tracer);
 	if (result == CUPTI_ABI_SUCCESS)
-		result = api->cuptiActivityEnable(activities[0]);
-	if (result == CUPTI_ABI_SUCCESS) {
-		enable_others(tracer);
+		result = record_kinds_enable(tracer);
+	if (result == CUPTI_ABI_SUCCESS)
 		return true;
-	}
 	tracer_notice(tracer, GPU_NOTICE_CUPTI_ERROR, "starting kernel activity: %d (%s)", result,
 		      cupti_api_error(api, result));
 	callback_unsubscribe(tracer);
 	return false;
 }
 
-/* ---- without a profiler ---- */
-
-/* The kinds of records that are read for probes, and for which. */
-static const struct {
-	uint32_t kind, probe;
-} probed_activities[] = {
-	{CUPTI_ABI_ACTIVITY_KIND_CONCURRENT_KERNEL, PROBE_BIT(kernel_done)},
-	{CUPTI_ABI_ACTIVITY_KIND_MEMCPY, PROBE_BIT(memcpy_done)},
-	{CUPTI_ABI_ACTIVITY_KIND_MEMCPY2, PROBE_BIT(memcpy_done)},
-	{CUPTI_ABI_ACTIVITY_KIND_MEMSET, PROBE_BIT(memset_done)},
-};
-
-static void serve_work(struct tracer *tracer, uint32_t on)
+static void read_counters(struct tracer *tracer, const char *metrics, const char *kernels,
+			  const char *launches)
 {
-	const struct cupti_api *api = &tracer->api;
+	uint32_t limit = COUNTERS_LAUNCHES;
 
-	for (size_t i = 0; i < sizeof(probed_activities) / sizeof(probed_activities[0]); i++) {
-		uint32_t kind = probed_activities[i].kind, probe = probed_activities[i].probe;
-		int result = CUPTI_ABI_SUCCESS;
-
-		if (!((on ^ tracer->probes) & probe))
-			continue;
-		if (on & probe)
-			result = api->cuptiActivityEnable(kind);
-		else
-			api->cuptiActivityDisable(kind);
-		if (result != CUPTI_ABI_SUCCESS)
-			tracer_notice(tracer, GPU_NOTICE_NOT_RECORDED, "%s: %d (%s)",
-				      describe_activity(kind), result,
-				      cupti_api_error(api, result));
-	}
+	if (launches)
+		limit = (uint32_t)strtoul(launches, NULL, 10); /* 0: all */
+	tracer->reads_counters =
+		metrics &&
+		counters_init(tracer, &(struct counters_options){metrics, kernels, limit});
 }
+
+/* ---- without a profiler ---- */
 
 /* False: CUPTI cannot be used; a notice says why. */
 static bool begin_alone(struct tracer *tracer)
@@ -846,10 +748,10 @@ static bool begin_alone(struct tracer *tracer)
 static void serve_alone(struct tracer *tracer, uint32_t on)
 {
 	bool uses_cupti = atomic_load(&tracer->phase) != TRACER_OFF;
-	bool wants_cupti = (on & (PROBES_OF_CALLS | PROBES_OF_WORK)) != 0;
+	bool wants_cupti = tracer->reads_counters || (on & (PROBES_OF_CALLS | PROBES_OF_WORK)) != 0;
 
 	if (wants_cupti && (uses_cupti || begin_alone(tracer))) {
-		serve_work(tracer, on);
+		record_kinds_serve(tracer, on);
 		serve_calls(tracer, on);
 	} else if (uses_cupti && !wants_cupti) {
 		/* another client of CUPTI may want it */
@@ -881,10 +783,27 @@ static void *watch_tracers(void *arg)
 	return NULL;
 }
 
+/*
+ * Counters for a file, where the program's user asks for them. Not in programs that run with more
+ * privilege than their user has.
+ */
+static void start_counters_alone(struct tracer *tracer)
+{
+	const char *metrics = secure_getenv("INJECTION_METRICS");
+	const char *output = secure_getenv("INJECTION_OUTPUT");
+
+	if (!metrics || !output || !counter_output_open(output))
+		return;
+	tracer->verbose = secure_getenv("INJECTION_VERBOSE") != NULL;
+	read_counters(tracer, metrics, secure_getenv("INJECTION_METRICS_KERNELS"),
+		      secure_getenv("INJECTION_METRICS_LAUNCHES"));
+}
+
 /* For tracers: of those that are there already no call is missed. */
 static void start_alone(struct tracer *tracer)
 {
 	tracer->is_alone = true;
+	start_counters_alone(tracer);
 	sink_open(&tracer->sink, "", (uint32_t)getpid(), 0); /* not at all */
 	if (launch_log_init() != 0)
 		return;
@@ -913,6 +832,8 @@ static void start(struct tracer *tracer, const struct instance *instance)
 	}
 	serve_calls(tracer, probes_on());
 	start_flusher(tracer, flusher_main);
+	if (tracer->flusher_runs && window_is_far(&tracer->window, clock_now_ns()))
+		atomic_fetch_or(&tracer->phase, TRACER_IDLE); /* it ends that in time */
 	at_quick_exit(on_exit_process);
 	if (exit_guard_add(on_exit_process))
 		tracer_notice(tracer, GPU_NOTICE_OTHER,
@@ -926,6 +847,55 @@ static void limit_stacks(struct tracer *tracer, const char *limit)
 	tracer->limits_stacks = tracer->captures_stacks && value > 0 && value <= UINT32_MAX;
 	if (tracer->limits_stacks)
 		stack_sampling_init((uint32_t)value);
+}
+
+/* 0: none. */
+static uint32_t stall_period(const char *text)
+{
+	unsigned long n = text ? strtoul(text, NULL, 10) : 0;
+
+	return n >= PC_SAMPLING_PERIOD_MIN && n <= PC_SAMPLING_PERIOD_MAX ? (uint32_t)n : 0;
+}
+
+/* "FROM TO"; anything else is the whole run. */
+static struct window read_window(const char *text)
+{
+	struct window w = {0};
+	char *end;
+
+	if (!text)
+		return w;
+	w.from_ns = strtoull(text, &end, 10);
+	w.to_ns = *end == ' ' ? strtoull(end, &end, 10) : 0;
+	return *end ? (struct window){0} : w;
+}
+
+/* What the profiler asks for. */
+static void read_options(struct tracer *tracer)
+{
+	tracer->captures_stacks = getenv(GPU_WIRE_STACKS_ENV) != NULL;
+	python_stack_init(&(struct python_stack_options){
+		.lines = getenv(GPU_WIRE_PYTHON_LINES_ENV) != NULL,
+		.keeps_native = getenv(GPU_WIRE_NATIVE_PYTHON_ENV) != NULL});
+	tracer->verbose = getenv(GPU_WIRE_VERBOSE_ENV) != NULL;
+	limit_stacks(tracer, getenv(GPU_WIRE_OVERHEAD_ENV));
+	tracer->minds_stacks = tracer->verbose || tracer->limits_stacks;
+	tracer->kernels_only = getenv(GPU_WIRE_KERNELS_ONLY_ENV) != NULL;
+	tracer->unified_memory =
+		!tracer->kernels_only && getenv(GPU_WIRE_UNIFIED_MEMORY_ENV) != NULL;
+	tracer->describes_devices = getenv(GPU_WIRE_DEVICES_ENV) != NULL;
+	tracer->whole_graphs = getenv(GPU_WIRE_GRAPHS_ENV) != NULL;
+	tracer->device_graphs = getenv(GPU_WIRE_DEVICE_GRAPHS_ENV) != NULL;
+	tracer->counts_calls = getenv(GPU_WIRE_CALLS_ENV) != NULL;
+	tracer->follows_memory = getenv(GPU_WIRE_MEMORY_ENV) != NULL && !tracer->kernels_only;
+	tracer->sends_errors = getenv(GPU_WIRE_ERRORS_ENV) != NULL;
+	tracer->stall_period = stall_period(getenv(GPU_WIRE_STALLS_ENV));
+	tracer->exact_stalls = getenv(GPU_WIRE_EXACT_STALLS_ENV) != NULL;
+	tracer->follows_waits = getenv(GPU_WIRE_WAITS_ENV) != NULL;
+	tracer->marks_waited = getenv(GPU_WIRE_WAITED_ENV) != NULL;
+	tracer->times_launches = getenv(GPU_WIRE_TIMELINE_ENV) != NULL;
+	read_counters(tracer, getenv(GPU_WIRE_METRICS_ENV), getenv(GPU_WIRE_METRICS_KERNELS_ENV),
+		      getenv(GPU_WIRE_METRICS_LAUNCHES_ENV));
 }
 
 /* Called by the CUDA driver. Returns 1 as NVIDIA's samples do; the driver ignores failures. */
@@ -947,26 +917,14 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 		guest_leave(&guest);
 		return 1;
 	}
+	tracer->window = read_window(getenv(GPU_WIRE_WINDOW_ENV));
+	if (window_is_over(&tracer->window, clock_now_ns())) {
+		guest_leave(&guest);
+		return 1;
+	}
 	memcpy(tracer->pipe_path, pipe_path, strlen(pipe_path) + 1);
-	tracer->captures_stacks = getenv(GPU_WIRE_STACKS_ENV) != NULL;
 	own_cost_init();
-	python_stack_init(&(struct python_stack_options){
-		.lines = getenv(GPU_WIRE_PYTHON_LINES_ENV) != NULL,
-		.keeps_native = getenv(GPU_WIRE_NATIVE_PYTHON_ENV) != NULL});
-	tracer->verbose = getenv(GPU_WIRE_VERBOSE_ENV) != NULL;
-	limit_stacks(tracer, getenv(GPU_WIRE_OVERHEAD_ENV));
-	tracer->minds_stacks = tracer->verbose || tracer->limits_stacks;
-	tracer->kernels_only = getenv(GPU_WIRE_KERNELS_ONLY_ENV) != NULL;
-	tracer->unified_memory =
-		!tracer->kernels_only && getenv(GPU_WIRE_UNIFIED_MEMORY_ENV) != NULL;
-	tracer->describes_devices = getenv(GPU_WIRE_DEVICES_ENV) != NULL;
-	tracer->whole_graphs = getenv(GPU_WIRE_GRAPHS_ENV) != NULL;
-	tracer->device_graphs = getenv(GPU_WIRE_DEVICE_GRAPHS_ENV) != NULL;
-	tracer->counts_calls = getenv(GPU_WIRE_CALLS_ENV) != NULL;
-	tracer->follows_memory = getenv(GPU_WIRE_MEMORY_ENV) != NULL && !tracer->kernels_only;
-	tracer->sends_errors = getenv(GPU_WIRE_ERRORS_ENV) != NULL;
-	tracer->follows_waits = getenv(GPU_WIRE_WAITS_ENV) != NULL;
-	tracer->times_launches = getenv(GPU_WIRE_TIMELINE_ENV) != NULL;
+	read_options(tracer);
 	instance_describe(&instance);
 	if (launch_log_init() == 0 &&
 	    sink_open(&tracer->sink, pipe_path, (uint32_t)getpid(), instance.id) == 0) {

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "cupti_trace/clock.h"
 #include "cupti_trace/guest.h"
+#include "cupti_trace/ticks.h"
 
-/* Four to a cache line. Times are since boot, so 59 bits last 18 years. */
+/* Four to a cache line. */
 struct entry {
-	uint64_t ns : 59;    /* when the launch was entered; of an end, how long the launch took */
+	uint64_t time : 59;  /* when the launch was entered, in ticks; of an end, when, in ns */
 	uint64_t family : 2; /* enum gpu_launch_family, or one of those below */
 	uint64_t flags : 3;
 	uint32_t correlation_id;
@@ -19,7 +19,8 @@ struct entry {
 };
 _Static_assert(sizeof(struct entry) == 16, "four to a line");
 #define END_OF_LAUNCH 0
-#define WEIGHT 3 /* `stack_id`: how many launches the next one stands for */
+#define IS_WAITED 1 /* in place of flags: no end, but launch_log_waited */
+#define WEIGHT 3    /* `stack_id`: how many launches the next one stands for */
 _Static_assert((GPU_LAUNCH_IS_GRAPH | GPU_LAUNCH_IS_OTHER | GPU_LAUNCH_OWES) < 8, "three bits");
 
 struct ring {
@@ -30,6 +31,7 @@ struct ring {
 	_Atomic bool orphaned; /* the owner ended */
 	/* under drain_lock: the weight of the launch with this id; 0: of none */
 	uint32_t weighed_id, weight;
+	uint64_t last_ns; /* of the launch that was sent last */
 	/* changed by the owner, under drain_lock */
 	uint32_t capacity;     /* a power of two */
 	struct entry *entries; /* `first`, or allocated */
@@ -42,6 +44,7 @@ struct ring {
  */
 static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(struct ring *) rings;
+static struct ticks_line line;      /* under drain_lock */
 static _Atomic uint64_t drained_ns; /* the last drain of all rings that is over began then */
 static pthread_key_t thread_end;
 static __thread struct ring *own_ring;
@@ -68,6 +71,11 @@ static void orphan(void *ring)
 
 int launch_log_init(void)
 {
+	struct ticks_point now;
+
+	ticks_init();
+	now = ticks_read_point();
+	ticks_line_add(&line, &now);
 	return -pthread_key_create(&thread_end, orphan);
 }
 
@@ -108,11 +116,30 @@ static struct ring *another_ring(struct sink *sink)
 	return new_ring();
 }
 
-static void send_launch(struct sink *sink, struct ring *ring, const struct entry *entry)
+/* Whether what follows the entry says so: an end of the launch may come first. */
+static bool is_waited(const struct ring *ring, uint32_t at, uint32_t head)
 {
+	uint32_t id = ring->entries[at % ring->capacity].correlation_id;
+
+	for (uint32_t next = at + 1; next != head && next - at <= 2; next++) {
+		const struct entry *entry = &ring->entries[next % ring->capacity];
+
+		if (entry->family != END_OF_LAUNCH || entry->correlation_id != id)
+			return false;
+		if (entry->flags & IS_WAITED)
+			return true;
+	}
+	return false;
+}
+
+static void send_launch(struct sink *sink, struct ring *ring, const struct entry *entry,
+			bool is_waited_for)
+{
+	uint64_t ns = ticks_line_ns(&line, entry->time);
 	struct gpu_event event = {
 		.type = GPU_EVENT_LAUNCH,
-		.launch = {.time_ns = entry->ns,
+		/* two lines may differ by a few ns where they meet */
+		.launch = {.time_ns = ns > ring->last_ns ? ns : ring->last_ns,
 			   .tid = ring->tid,
 			   .correlation_id = entry->correlation_id,
 			   .family = entry->family,
@@ -120,6 +147,9 @@ static void send_launch(struct sink *sink, struct ring *ring, const struct entry
 			   .stack_id = entry->stack_id},
 	};
 
+	ring->last_ns = event.launch.time_ns;
+	if (is_waited_for)
+		event.launch.flags |= GPU_LAUNCH_WAITED;
 	if (entry->stack_id == LAUNCH_LOG_SKIPPED) {
 		event.launch.stack_id = 0;
 		event.launch.flags |= GPU_LAUNCH_SKIPPED;
@@ -136,16 +166,28 @@ static void note_weight(struct ring *ring, const struct entry *entry)
 	ring->weight = entry->stack_id;
 }
 
-static void send_end(struct sink *sink, uint32_t tid, const struct entry *entry)
+/* Of the launch that was sent last. */
+static void send_end(struct sink *sink, const struct ring *ring, const struct entry *entry)
 {
 	struct gpu_event event = {
 		.type = GPU_EVENT_LAUNCH_END,
-		.launch_end = {.duration_ns = entry->ns,
-			       .tid = tid,
+		.launch_end = {.duration_ns = entry->time > ring->last_ns
+						      ? entry->time - ring->last_ns
+						      : 0,
+			       .tid = ring->tid,
 			       .correlation_id = entry->correlation_id},
 	};
 
 	sink_put(sink, &event);
+}
+
+/* So that the line spans what is drained now. */
+static uint64_t extend_line(void)
+{
+	struct ticks_point now = ticks_read_point();
+
+	ticks_line_add(&line, &now);
+	return now.ns;
 }
 
 static void drain_ring(struct sink *sink, struct ring *ring)
@@ -156,12 +198,14 @@ static void drain_ring(struct sink *sink, struct ring *ring)
 	for (; tail != head; tail++) {
 		const struct entry *entry = &ring->entries[tail % ring->capacity];
 
-		if (entry->family == END_OF_LAUNCH)
-			send_end(sink, ring->tid, entry);
+		if (entry->family == END_OF_LAUNCH && !(entry->flags & IS_WAITED))
+			send_end(sink, ring, entry);
+		else if (entry->family == END_OF_LAUNCH)
+			continue; /* seen with the launch */
 		else if (entry->family == WEIGHT)
 			note_weight(ring, entry);
 		else
-			send_launch(sink, ring, entry);
+			send_launch(sink, ring, entry, is_waited(ring, tail, head));
 	}
 	atomic_store_explicit(&ring->tail, tail, memory_order_release);
 }
@@ -198,7 +242,7 @@ void launch_log_drain(struct sink *sink)
 	uint64_t now;
 
 	pthread_mutex_lock(&drain_lock);
-	now = clock_now_ns();
+	now = extend_line();
 	for (ring = atomic_load(&rings); ring; ring = next) {
 		bool orphaned = atomic_load(&ring->orphaned);
 
@@ -239,6 +283,7 @@ static void empty_ring(struct sink *sink, struct ring *ring)
 
 	guest_enter(&guest);
 	pthread_mutex_lock(&drain_lock);
+	extend_line();
 	drain_ring(sink, ring);
 	grow(ring);
 	pthread_mutex_unlock(&drain_lock);
@@ -291,7 +336,7 @@ void launch_log_weigh(struct sink *sink, uint32_t correlation_id, uint32_t stand
 
 void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
 {
-	uint64_t now = clock_now_ns(); /* before any waiting for room */
+	uint64_t now = ticks_now(); /* before any waiting for room */
 	struct ring *ring = own_ring;
 	struct entry *entry;
 
@@ -302,7 +347,7 @@ void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch)
 		return;
 	}
 	entry = claim_entry(sink, ring);
-	*entry = (struct entry){.ns = now,
+	*entry = (struct entry){.time = now,
 				.family = launch->family,
 				.flags = launch->flags,
 				.correlation_id = launch->correlation_id,
@@ -314,7 +359,6 @@ void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns)
 {
 	struct ring *ring = own_ring;
 	struct entry *entry;
-	uint64_t began_ns;
 	uint32_t head;
 
 	if (!ring)
@@ -324,8 +368,18 @@ void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns)
 	entry = &ring->entries[(head - 1) % ring->capacity];
 	if (entry->family == END_OF_LAUNCH || entry->correlation_id != correlation_id)
 		return;
-	began_ns = entry->ns;
 	entry = claim_entry(sink, ring);
-	*entry = (struct entry){.ns = end_ns - began_ns, .correlation_id = correlation_id};
+	*entry = (struct entry){.time = end_ns, .correlation_id = correlation_id};
+	publish_entry(ring);
+}
+
+void launch_log_waited(struct sink *sink, uint32_t correlation_id)
+{
+	struct ring *ring = own_ring;
+
+	if (!ring)
+		return;
+	*claim_entry(sink, ring) =
+		(struct entry){.flags = IS_WAITED, .correlation_id = correlation_id};
 	publish_entry(ring);
 }

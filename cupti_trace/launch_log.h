@@ -40,6 +40,12 @@ void launch_log_add(struct sink *sink, const struct gpu_event_launch *launch);
  */
 void launch_log_end(struct sink *sink, uint32_t correlation_id, uint64_t end_ns);
 
+/*
+ * Marks the calling thread's last logged launch, if it has this id: the thread waits for the GPU
+ * now (GPU_LAUNCH_WAITED). Without effect if the launch was sent meanwhile, which is seldom.
+ */
+void launch_log_waited(struct sink *sink, uint32_t correlation_id);
+
 /* The calling thread, as launches, waits and nodes of graphs name it. */
 uint32_t launch_log_tid(void);
 

@@ -2,7 +2,7 @@
 #include "cupti_trace/own_cost.h"
 
 #include <stdatomic.h>
-#include <time.h>
+#include "cupti_trace/clock.h"
 
 #define CALIBRATIONS 16
 
@@ -10,21 +10,12 @@ static _Atomic uint64_t total_ns;
 static uint64_t clock_ns;         /* what reading the clock takes */
 static __thread uint64_t slow_ns; /* of this thread, measured each time */
 
-static uint64_t read_clock(void)
-{
-	struct timespec t;
-
-	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) != 0)
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void own_cost_init(void)
 {
-	uint64_t last = read_clock(), least = UINT64_MAX;
+	uint64_t last = clock_own_cpu_ns(), least = UINT64_MAX;
 
 	for (int i = 0; i < CALIBRATIONS; i++) {
-		uint64_t now = read_clock();
+		uint64_t now = clock_own_cpu_ns();
 
 		least = now - last < least ? now - last : least;
 		last = now;
@@ -34,13 +25,13 @@ void own_cost_init(void)
 
 struct own_cost_mark own_cost_begin(void)
 {
-	return (struct own_cost_mark){.ns = read_clock(), .slow_ns = slow_ns};
+	return (struct own_cost_mark){.ns = clock_own_cpu_ns(), .slow_ns = slow_ns};
 }
 
 /* 0 as well if the clock has come to be forbidden. */
 static uint64_t since(const struct own_cost_mark *mark)
 {
-	uint64_t now = read_clock();
+	uint64_t now = clock_own_cpu_ns();
 
 	return now > mark->ns ? now - mark->ns : 0;
 }

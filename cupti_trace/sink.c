@@ -213,7 +213,8 @@ static bool is_definition(const char *line, size_t size)
 	static const char *const names[] = GPU_WIRE_TYPE_NAMES;
 	static const enum gpu_event_type others[] = {
 		GPU_EVENT_LAUNCH, GPU_EVENT_LAUNCH_END, GPU_EVENT_KERNEL, GPU_EVENT_WORK,
-		GPU_EVENT_WAIT,   GPU_EVENT_DROPS,      GPU_EVENT_VOID,   GPU_EVENT_ERROR};
+		GPU_EVENT_WAIT,   GPU_EVENT_DROPS,      GPU_EVENT_VOID,   GPU_EVENT_ERROR,
+		GPU_EVENT_POOL,   GPU_EVENT_COUNTERS};
 	static const char start[] = "{\"t\":\"", graph_launch[] = "\"c\":";
 	const char *end = line + size;
 
@@ -328,6 +329,8 @@ static void add_drops(struct gpu_event_drops *to, const struct gpu_event_drops *
 	to->unsent_kernels += drops->unsent_kernels;
 	to->unsent_launches += drops->unsent_launches;
 	to->unknown += drops->unknown;
+	to->early += drops->early;
+	to->early_ns += drops->early_ns;
 }
 
 static void give_up(struct sink *sink)

@@ -228,7 +228,7 @@ static double allowance_of(struct stack_sampler *s, double window_ns)
 }
 
 /* What share of the launches to come may have a stack. */
-static double reckon_share(const struct stack_sampler *s, double allowed)
+static double compute_share(const struct stack_sampler *s, double allowed)
 {
 	double needed;
 
@@ -252,7 +252,7 @@ void stack_sampler_end_window(struct stack_sampler *s, uint64_t now_ns)
 	s->launches = s->timed = 0;
 	s->timed_ns = 0;
 	s->longest = STACK_SAMPLER_LAUNCHES;
-	share = reckon_share(s, allowed);
+	share = compute_share(s, allowed);
 	if (share >= 1) {
 		if (s->interval > 1)
 			forget_kernels(s);

@@ -20,10 +20,11 @@
 #define KEY_PROBES 8
 #define TABLE_WORDS(size) ((GUESSES(size) + KEYS(size)) / 4)
 
+#define AT_ONCE 4u /* offsets in a word */
 struct layout {
 	uint64_t frame; /* 0: none. At place 0 there is none */
 	uint64_t key;   /* of frame, count and offsets */
-	uint32_t count; /* even: the last offset may be there twice */
+	uint32_t count; /* a multiple of AT_ONCE: the last offset may be there again */
 	uint32_t padding;
 	uint16_t offsets[];
 };
@@ -61,14 +62,18 @@ READS_ANY_STACK static uint64_t word_at(uint64_t frame, uint16_t offset)
 	return *(const stack_word *)(uintptr_t)(frame + offset * (uint64_t)STACK_WORDS_UNIT);
 }
 
+/* Two hashes side by side: each step waits for the one before. */
 READS_ANY_STACK static uint64_t hash_of(const struct layout *l)
 {
-	uint64_t frame = l->frame, hash = l->key;
+	uint64_t frame = l->frame, even = l->key, odd = ~even;
 	const uint16_t *at = l->offsets, *end = at + l->count;
 
-	for (; at < end; at += 2)
-		hash = hash_step(hash, word_at(frame, at[0]), word_at(frame, at[1]));
-	return hash ? hash : 1;
+	for (; at < end; at += AT_ONCE) {
+		even = hash_step(even, word_at(frame, at[0]), word_at(frame, at[1]));
+		odd = hash_step(odd, word_at(frame, at[2]), word_at(frame, at[3]));
+	}
+	even = hash_step(even, 0, odd);
+	return even ? even : 1;
 }
 
 static uint64_t note(uint64_t history, uint32_t place)
@@ -162,7 +167,7 @@ static uint16_t *key_slot(const struct stack_words *words, uint64_t key)
 static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key,
 			 const uint16_t *offsets, uint32_t count)
 {
-	uint32_t pairs = (count + 1) / 2, needed = HEAD_WORDS + (pairs + 1) / 2, place;
+	uint32_t taken = (count + AT_ONCE - 1) / AT_ONCE, needed = HEAD_WORDS + taken, place;
 	struct layout *l;
 
 	if (words->memory) {
@@ -177,10 +182,10 @@ static uint32_t place_of(struct stack_words *words, uint64_t frame, uint64_t key
 	place = words->used;
 	words->used += needed;
 	l = layout_at(words, place);
-	*l = (struct layout){.frame = frame, .key = key, .count = pairs * 2};
+	*l = (struct layout){.frame = frame, .key = key, .count = taken * AT_ONCE};
 	memcpy(l->offsets, offsets, count * sizeof(*offsets));
-	if (count % 2)
-		l->offsets[count] = offsets[count - 1];
+	for (uint32_t i = count; i < l->count; i++)
+		l->offsets[i] = offsets[count - 1];
 	*key_slot(words, key) = (uint16_t)place;
 	return place;
 }
@@ -191,9 +196,11 @@ uint64_t stack_words_learn(struct stack_words *words, uint64_t frame, const uint
 	uint64_t key = hash_step(hash_seed.first, frame, count), word;
 	uint32_t place;
 
-	for (uint32_t i = 0; i < count; i += 4) {
+	for (uint32_t i = 0; i < count; i += AT_ONCE) {
+		uint32_t left = count - i;
+
 		word = 0;
-		memcpy(&word, offsets + i, (count - i < 4 ? count - i : 4) * sizeof(*offsets));
+		memcpy(&word, offsets + i, (left < AT_ONCE ? left : AT_ONCE) * sizeof(*offsets));
 		key = hash_step(key, word, 0);
 	}
 	place = place_of(words, frame, key, offsets, count);

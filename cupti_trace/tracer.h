@@ -15,6 +15,7 @@
 #include "cupti_trace/cupti_api.h"
 #include "cupti_trace/names.h"
 #include "cupti_trace/sink.h"
+#include "cupti_trace/window.h"
 #include "cupti_trace/work_tally.h"
 
 /* Notices from before the hello, by the one thread that starts the library. */
@@ -31,6 +32,9 @@ enum tracer_phase {
 	TRACER_ALONE,   /* there is no profiler; hooks fire probes */
 	/* with one of those above: calls fire probes */
 	TRACER_PROBES_CALLS = 4,
+	/* with TRACER_ON or TRACER_LEAVING: outside of what is recorded; launches are not logged */
+	TRACER_IDLE = 8,
+	TRACER_FLAGS = TRACER_PROBES_CALLS | TRACER_IDLE,
 };
 
 struct tracer {
@@ -71,8 +75,12 @@ struct tracer {
 	bool device_graphs;     /* graphs that kernels launch are recorded, too */
 	bool counts_calls;      /* all calls are summed up: call_stats.h */
 	bool follows_memory;    /* each piece of memory: virtual_memory.h */
+	bool marks_waited;      /* launches after which their thread waits at once are marked */
 	bool sends_errors;      /* calls that fail are sent */
+	bool reads_counters;    /* of chosen launches: counters.h */
 	bool follows_waits;     /* calls that wait for the GPU are sent: wait_log.h */
+	uint32_t stall_period;  /* PC samples every 2^n cycles: pc_sampling.h; 0: none */
+	bool exact_stalls;      /* they say which launch they are of; kernels run one by one */
 	_Atomic bool watches_uvm, reported_device_launch;
 	_Atomic bool has_conditionals;        /* the program has made conditional nodes */
 	_Atomic bool has_context, saw_device; /* a context was made, a device's record came */
@@ -86,7 +94,15 @@ struct tracer {
 	pthread_mutex_t flusher_lock;
 	pthread_cond_t flusher_wake;
 	bool flusher_stop;
+	struct window window;       /* what is recorded */
+	_Atomic bool skips_unended; /* it is over: what has not ended will have no record */
 };
+
+/* Whether what begins now is in the part of the run that is recorded. */
+static inline bool tracer_records_now(const struct tracer *tracer)
+{
+	return !window_is_part(&tracer->window) || window_has(&tracer->window, clock_now_ns());
+}
 
 /* Sends the profiler a notice about this process. */
 void tracer_notice(struct tracer *tracer, enum gpu_notice code, const char *format, ...)

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cupti_trace/followed_memory.h"
 #include "cupti_trace/guest.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
@@ -11,12 +12,29 @@
 #define CBIDS 1024u
 #define NONE UINT32_MAX
 
-enum call { OTHER, CREATE, RELEASE, MAP, UNMAP, RETAIN };
-static const char *const names[] = {[CREATE] = "cuMemCreate",
-				    [RELEASE] = "cuMemRelease",
-				    [MAP] = "cuMemMap",
-				    [UNMAP] = "cuMemUnmap",
-				    [RETAIN] = "cuMemRetainAllocationHandle"};
+enum call {
+	OTHER,
+	CREATE,
+	RELEASE,
+	MAP,
+	UNMAP,
+	RETAIN,
+	/* take no memory, whatever records there are of them */
+	RESERVE,
+	FREE,
+	ACCESS,
+	IMPORT,
+	CALLS
+};
+static const char *const names[CALLS] = {[CREATE] = "cuMemCreate",
+					 [RELEASE] = "cuMemRelease",
+					 [MAP] = "cuMemMap",
+					 [UNMAP] = "cuMemUnmap",
+					 [RETAIN] = "cuMemRetainAllocationHandle",
+					 [RESERVE] = "cuMemAddressReserve",
+					 [FREE] = "cuMemAddressFree",
+					 [ACCESS] = "cuMemSetAccess",
+					 [IMPORT] = "cuMemImportFromShareableHandle"};
 static uint8_t calls[CBIDS]; /* enum call */
 
 /* Physical memory. */
@@ -43,7 +61,6 @@ static struct {
 	struct mapping *mappings;
 	uint32_t mapping_count, mapping_capacity, free_mapping;
 	struct hash_index by_address;
-	uint64_t last_id;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .free_piece = NONE, .free_mapping = NONE};
 
 /* What the thread's call is about, found when it was entered. */
@@ -57,7 +74,7 @@ static __thread struct {
 
 static enum call call_named(const char *name)
 {
-	for (enum call i = CREATE; i <= RETAIN; i++)
+	for (enum call i = CREATE; i < CALLS; i++)
 		if (strcmp(name, names[i]) == 0)
 			return i;
 	return OTHER;
@@ -238,7 +255,7 @@ static void on_created(struct tracer *tracer, const struct cupti_abi_callback_da
 	p = &all.pieces[at];
 	*p = (struct piece){.handle = *params->handle,
 			    .bytes = params->bytes,
-			    .id = ++all.last_id,
+			    .id = followed_memory_new_id(),
 			    .references = 1,
 			    .memory = MEMORY_PINNED};
 	if (params->properties->location_type == LOCATION_DEVICE) {
@@ -314,6 +331,7 @@ void virtual_memory_enter(struct tracer *tracer, uint32_t cbid,
 	if (call == OTHER || !params)
 		return;
 	guest_enter(&guest);
+	followed_memory_note(data->correlation_id);
 	own.is_open = true;
 	own.piece = own.mappings = NONE;
 	own.timestamp = 0;
@@ -360,7 +378,7 @@ void virtual_memory_exit(struct tracer *tracer, uint32_t cbid,
 		case RETAIN:
 			on_retained(data);
 			break;
-		case OTHER:
+		default:
 			break;
 		}
 	}

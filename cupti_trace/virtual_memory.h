@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Physical memory of the driver's virtual memory management (--alloc): cuMemCreate and what
- * follows. CUPTI has no records of it, so it is followed by calls, and sent like the records of
- * other memory.
+ * Physical memory of the driver's virtual memory management (--alloc): cuMemCreate, and the calls
+ * that map and release what it made. NVIDIA documents no records of it, so those calls are
+ * followed, and it is sent like the records of other memory; should CUPTI have records, they are
+ * left out (followed_memory.h).
  *
  * As in CUDA, memory is given back when its handle has been released as often as it was created or
  * retained, and no address is mapped to it any more. Reserving addresses takes no memory. What is

@@ -5,6 +5,7 @@
 #include "profiler/commands/compare.h"
 #include "profiler/commands/from.h"
 #include "profiler/commands/injection_path.h"
+#include "profiler/commands/list_metrics.h"
 #include "profiler/commands/run.h"
 
 /* Whoever reads our messages may leave before the outputs are written; and a file may be too large.
@@ -35,6 +36,9 @@ int main(int argc, char **argv)
 		break;
 	case OPTIONS_INJECTION_PATH:
 		status = injection_path_print();
+		break;
+	case OPTIONS_LIST_METRICS:
+		status = list_metrics(&options);
 		break;
 	case OPTIONS_DONE:
 		status = 0;

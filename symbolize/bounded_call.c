@@ -102,13 +102,12 @@ static void discard(struct bounded_job *job)
  * A thread inherits the capabilities of its creator and keeps them when the creator gives its own
  * up. Reading files as a plain user needs none.
  */
-static void drop_capabilities(void)
+bool bounded_drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
 
-	if (geteuid() != 0)
-		syscall(SYS_capset, &header, none);
+	return syscall(SYS_capset, &header, none) == 0;
 }
 
 static void *work(void *opaque)
@@ -116,7 +115,8 @@ static void *work(void *opaque)
 	struct worker *w = opaque;
 	struct bounded_job *job;
 
-	drop_capabilities();
+	if (geteuid() != 0)
+		bounded_drop_capabilities();
 	while ((job = wait_for_job(w))) {
 		job->run(job);
 		if (!return_job(w)) {

@@ -68,6 +68,12 @@ void bounded_caller_free(struct bounded_caller *c);
 int bounded_call(struct bounded_caller *c, struct bounded_job *job, unsigned int timeout_ms);
 
 /*
+ * For jobs that must not use root's power over others' files: the worker has no capabilities from
+ * then on. False: it still may.
+ */
+bool bounded_drop_capabilities(void);
+
+/*
  * Closes a descriptor of another user's file: close(2) can block like read(2), since FUSE waits for
  * its server there too. After one close has blocked, descriptors stay open: this process may hang
  * when it ends, but not before.

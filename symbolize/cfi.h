@@ -80,7 +80,7 @@ struct cfi_row {
 	int32_t cfa_offset;
 	uint16_t cfa_expression_size;
 	const uint8_t *cfa_expression;
-	/* what it took to compute, also in vain: bytes of programs, more for copies of the state */
+	/* of computing it, even if that failed: bytes of programs, more for copies of the state */
 	uint32_t cost;
 	struct cfi_rule rules[CFI_REGISTERS];
 };

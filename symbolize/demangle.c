@@ -41,6 +41,9 @@
 #define SILENT_TICKS 8
 #define LONGEST_DECODED 1000
 
+/* What nvcc calls the host function that launches a kernel: this, and the kernel's symbol. */
+#define DEVICE_STUB "__device_stub_"
+
 #ifndef sigev_notify_thread_id /* missing in glibc's headers until 2.38 */
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
@@ -410,16 +413,14 @@ static void cut_clone_notes(char *output)
 		*note = '\0';
 }
 
-static char *finish(char *stem, const char *shown, bool is_plt)
+/* The first `prefix` bytes of the stem, what else is shown, and what was cut off. Frees the stem.
+ */
+static char *finish(char *stem, size_t prefix, const char *shown, bool is_plt)
 {
-	size_t length = strlen(shown);
-	char *result = malloc(length + sizeof("@plt"));
+	char *result = NULL;
 
-	if (result) {
-		memcpy(result, shown, length + 1);
-		if (is_plt)
-			memcpy(result + length, "@plt", sizeof("@plt"));
-	}
+	if (asprintf(&result, "%.*s%s%s", (int)prefix, stem, shown, is_plt ? "@plt" : "") < 0)
+		result = NULL;
 	free(stem);
 	return result;
 }
@@ -428,6 +429,7 @@ char *demangle(struct demangler *d, const char *name, enum demangle_style style)
 {
 	struct job job = {.style = style};
 	char *stem, *result;
+	size_t prefix;
 	bool is_plt;
 
 	if (strlen(name) > DEMANGLE_MAX_INPUT)
@@ -435,10 +437,11 @@ char *demangle(struct demangler *d, const char *name, enum demangle_style style)
 	stem = stem_of(name, &is_plt);
 	if (!stem)
 		return NULL;
-	if (!starts_with(stem, "_Z") && !starts_with(stem, "_R"))
-		return finish(stem, stem, is_plt);
+	prefix = starts_with(stem, DEVICE_STUB) ? strlen(DEVICE_STUB) : 0;
+	job.mangled = stem + prefix;
+	if (!starts_with(job.mangled, "_Z") && !starts_with(job.mangled, "_R"))
+		return finish(stem, 0, stem, is_plt);
 
-	job.mangled = stem;
 	job.output = malloc(DEMANGLE_MAX_OUTPUT + 1);
 	if (!job.output) {
 		free(stem);
@@ -448,9 +451,9 @@ char *demangle(struct demangler *d, const char *name, enum demangle_style style)
 	if (job.done && job.length > 0) {
 		job.output[job.length] = '\0';
 		cut_clone_notes(job.output);
-		result = finish(stem, job.output, is_plt);
+		result = finish(stem, prefix, job.output, is_plt);
 	} else {
-		result = finish(stem, stem, is_plt);
+		result = finish(stem, 0, stem, is_plt);
 	}
 	free(job.output);
 	return result;

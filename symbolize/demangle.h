@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Demangles linker symbols (C++ Itanium ABI, Rust legacy and v0) with libiberty.
+ * Demangles linker symbols (C++ Itanium ABI, Rust legacy and v0) with libiberty, also those in the
+ * names of nvcc's host functions of kernels.
  *
  * Symbols come from untrusted files, so length, output and CPU time are limited (budget.h); beyond
  * a limit the name stays mangled. A timer of the thread's CPU time watches CPU time; its signal

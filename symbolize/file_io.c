@@ -53,6 +53,23 @@ int read_exactly(int fd, void *buffer, size_t size, uint64_t offset)
 	return 0;
 }
 
+int write_exactly(int fd, const void *data, size_t size)
+{
+	const char *at = data;
+
+	while (size > 0) {
+		ssize_t n = write(fd, at, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		at += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
 int read_to_end(int fd, size_t limit, char **buffer, size_t *size)
 {
 	size_t capacity = limit < FIRST_BUFFER ? limit : FIRST_BUFFER, used = 0;

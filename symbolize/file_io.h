@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens and reads regular files.
+ * Opens and reads regular files; writes all of something.
  *
  * A path from another process may by now name a FIFO, a device or a symbolic link. Only regular
  * files are opened: to open a FIFO lets its writer go on, and to open a device may start it. A
@@ -27,6 +27,9 @@ int open_regular(const char *path, enum symlink_rule rule, struct stat *st);
 
 /* Reads exactly `size` bytes at `offset`: 0, -EIO at the file's end, or -errno. */
 int read_exactly(int fd, void *buffer, size_t size, uint64_t offset);
+
+/* Writes exactly `size` bytes at the current position: 0 or -errno. */
+int write_exactly(int fd, const void *data, size_t size);
 
 /*
  * Reads from the current position to the end, but at most `limit` bytes, into a malloc'd buffer

@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include "symbolize/python_offsets.h"
 
-#ifndef PYTHON_FRAMES_MAX /* the injected library has fewer: its lists are on the program's stacks \
-			   */
+/* The injected library has fewer: its lists are on the program's stacks. */
+#ifndef PYTHON_FRAMES_MAX
 #define PYTHON_FRAMES_MAX 512
 #endif
 #define PYTHON_TEXT_MAX 512 /* bytes of a name, with the NUL; longer ones are cut */

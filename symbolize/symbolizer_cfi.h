@@ -12,8 +12,11 @@
 
 /*
  * The row at a code location (at the byte before, for a return address), or NULL if no table covers
- * it. Valid until the next call. Before, symbolizer_allow_rows says what rows may cost that are not
- * known yet (struct cfi_row); false: that is used up, and NULL means nothing.
+ * it. Valid until the next call.
+ *
+ * symbolizer_allow_rows comes first: it sets what the rows that are not known yet may cost together
+ * (struct cfi_row). When that is used up, symbolizer_has_rows returns false, and NULL means
+ * nothing.
  */
 void symbolizer_allow_rows(struct symbolizer *s, uint32_t most);
 bool symbolizer_has_rows(const struct symbolizer *s);

@@ -52,6 +52,23 @@ $(UNIT_DIR)/cupti_abi_%.compared: tests/unit/test_cupti_abi.c cupti_trace/cupti_
 		-DCUDA_INCLUDE='"build/cupti/$*/include"' $(CFLAGS) -fsyntax-only $<
 	$(Q)touch $@
 
+# device code with a line table, where there is nvcc: tests that need it are skipped elsewhere
+NVCC := $(wildcard $(CUDA_HOME)/bin/nvcc)
+CUBIN := $(if $(NVCC),$(BUILD)/tests/cubins/lines.cubin)
+$(BUILD)/tests/cubins/%.cubin: tests/cubins/%.cu tests/rules.mk
+	$(call msg,NVCC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NVCC) -O1 -lineinfo -arch=sm_90 -cubin -o $@ $<
+unit-build: $(CUBIN)
+cli run-tests: $(CUBIN)
+
+# NVIDIA's header of the host functions asks for C++, but only for a header that it does not use
+$(UNIT_DIR)/test_profiler_abi: $(UNIT_DIR)/no_cxx/string
+$(UNIT_DIR)/test_profiler_abi: CPPFLAGS += -isystem $(UNIT_DIR)/no_cxx
+$(UNIT_DIR)/no_cxx/string:
+	$(Q)mkdir -p $(@D)
+	$(Q)touch $@
+
 # the test looks up its own functions, like a loader
 $(UNIT_DIR)/test_python_loop: LDFLAGS += -rdynamic
 
@@ -73,6 +90,12 @@ $(SEEDS)/fuzz_elf_cfi/debug_frame: SEED_FLAGS := -g -fno-asynchronous-unwind-tab
 $(SEEDS)/%: tests/fuzz/seed.c tests/rules.mk
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -O2 -shared -fPIC -nostdlib -Wl,-z,noseparate-code,--build-id=none $(SEED_FLAGS) -o $@ $<
+ifneq ($(CUBIN),)
+fuzz-build: $(SEEDS)/fuzz_cubin/lines
+$(SEEDS)/fuzz_cubin/lines: $(CUBIN)
+	$(Q)mkdir -p $(@D)
+	$(Q)cp $< $@
+endif
 # and interpreters: with tables of offsets, with their own, and with nothing but these
 PYTHON_SEEDS := $(addprefix $(SEEDS)/fuzz_python_image/,3.12 3.14 section)
 fuzz-build: $(PYTHON_SEEDS)
@@ -83,26 +106,30 @@ $(PYTHON_SEEDS): tests/fuzz/seed_python.c tests/rules.mk
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -O2 -shared -fPIC -nostdlib -Wl,-z,noseparate-code,--build-id=none $(SEED_FLAGS) -o $@ $<
 
-FUZZED := $(symbolize_src) \
-	$(addprefix cupti_trace/gpu_wire_,decode.c encode.c scan.c) \
-	$(addprefix profiler/,collect/join.c collect/join_links.c base/queue.c)
-# the pipe, and the collecting side that it writes to
-$(FUZZ_DIR)/fuzz_gpu_pipe $(FUZZ_DIR)/fuzz_collect: profiler/sources/gpu_pipe.c \
-	$(wildcard profiler/base/*.c profiler/collect/*.c profiler/profile/*.c) \
-	cupti_trace/work_tally.c
-# results, and all that writes them
-$(FUZZ_DIR)/fuzz_capture $(FUZZ_DIR)/fuzz_folded: $(wildcard profiler/base/*.c profiler/output/*.c profiler/profile/*.c) \
-	cupti_trace/work_tally.c \
-	$(BUILD)/profiler/output/svg_blob.o $(BUILD)/profiler/output/html_blob.o
-$(FUZZ_DIR)/fuzz_options: $(wildcard profiler/base/*.c profiler/output/*.c profiler/profile/*.c) \
-	$(addprefix profiler/commands/,options.c option_table.c help.c completion.c gate.c) $(wildcard profiler/report/*.c) \
-	cupti_trace/work_tally.c \
-	$(BUILD)/profiler/output/svg_blob.o $(BUILD)/profiler/output/html_blob.o
-$(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZED) Makefile tests/rules.mk
+# What they call, built once with clang and its sanitizers: the readers of foreign files, the pipe and the collecting
+# side that it writes to, results and all that writes them, the command line. Only what a fuzzer refers to is linked in.
+FUZZED_SRC := $(symbolize_src) profiler/sources/gpu_pipe.c \
+	$(addprefix cupti_trace/,gpu_wire_decode.c gpu_wire_encode.c gpu_wire_scan.c work_tally.c cubin_lines.c) \
+	$(wildcard $(addprefix profiler/,base/*.c collect/*.c profile/*.c output/*.c report/*.c)) \
+	$(addprefix profiler/commands/,options.c option_table.c output_name.c help.c completion.c gate.c)
+FUZZED_OBJ := $(FUZZED_SRC:%.c=$(FUZZ_DIR)/of/%.o)
+FUZZ_FLAGS := -std=gnu11 -g -O1 -fno-sanitize-recover=all
+
+$(FUZZ_DIR)/of/%.o: %.c Makefile tests/rules.mk
+	$(call msg,FUZZED,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) $(CPPFLAGS) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
+
+$(FUZZ_DIR)/of/libfuzzed.a: $(FUZZED_OBJ)
+	$(call msg,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(FUZZ_DIR)/%: tests/fuzz/%.c $(FUZZ_DIR)/of/libfuzzed.a $(BUILD)/profiler/output/svg_blob.o \
+		$(BUILD)/profiler/output/html_blob.o Makefile tests/rules.mk
 	$(call msg,FUZZ,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 -g -O1 $(CPPFLAGS) -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all -o $@ $(filter %.c %.o,$^) -ldw -lelf -lz -liberty -llzma -lcjson -lm
+	$(Q)$(CLANG) $(FUZZ_FLAGS) $(CPPFLAGS) -fsanitize=fuzzer,address,undefined \
+		-o $@ $(filter %.c %.a %.o,$^) -ldw -lelf -lz -liberty -llzma -lcjson -lm
 
 # ---- faults that tests must notice: `make mutants ONLY=PATTERN` ----
 
@@ -121,6 +148,17 @@ test-gpu:
 
 bench-gpu:
 	$(Q)tests/gpu/run overhead
+
+# ---- made captures ----
+
+$(WORKLOADS_DIR)/rank_captures: tests/cli/rank_captures.c $(wildcard tests/unit/made_*.h) tests/unit/own_folder.h \
+		tests/unit/unit.h $(BUILD)/libprofiler.a $(BUILD)/libsymbolize.a Makefile tests/rules.mk
+	$(call msg,TEST,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libprofiler.a \
+		$(BUILD)/libsymbolize.a -lcmocka $(LIBS)
+
+workloads: $(WORKLOADS_DIR)/rank_captures
 
 # ---- in a browser ----
 

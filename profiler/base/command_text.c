@@ -50,3 +50,36 @@ char *command_text(char *const *words)
 	clean_text(text);
 	return text;
 }
+
+/* Reads one word, without its quotes, into `out`; returns what follows the word. */
+static const char *read_word(const char *text, char **out)
+{
+	bool is_quoted = false;
+
+	for (; *text && (is_quoted || *text != ' '); text++) {
+		if (*text == '\'') {
+			is_quoted = !is_quoted;
+			continue;
+		}
+		if (*text == '\\' && !is_quoted && text[1])
+			text++;
+		*(*out)++ = *text;
+	}
+	*(*out)++ = '\0';
+	return text;
+}
+
+char **command_words(const char *text)
+{
+	size_t length = strlen(text), count = 0, most = length / 2 + 2;
+	char **words = malloc(most * sizeof(*words) + length + 2), *out;
+
+	if (!words)
+		return NULL;
+	for (out = (char *)(words + most); *text; text += *text == ' ') {
+		words[count++] = out;
+		text = read_word(text, &out);
+	}
+	words[count] = NULL;
+	return words;
+}

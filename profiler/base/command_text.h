@@ -13,4 +13,10 @@
 /* The text of the NULL-terminated words, to be freed; NULL: out of memory. */
 char *command_text(char *const *words);
 
+/*
+ * The words of such a text, NULL-terminated, to be freed in one piece; of a text that was cut, the
+ * last one is cut too. NULL: out of memory.
+ */
+char **command_words(const char *text);
+
 #endif

@@ -20,14 +20,29 @@ struct measure {
 	bool native_python;    /* keep the interpreter's own frames */
 	bool nvtx;             /* NVTX ranges as frames of launch stacks */
 	bool thread_origin;    /* threads below the stacks that created them */
+	bool wall;             /* time off the CPU, too */
 	bool api;              /* sums of all calls of CUDA */
 	bool memory;           /* each allocation, to its release */
+	bool counters;         /* hardware counters of some launches */
 	bool errors;           /* calls of CUDA that fail */
 	bool waits;            /* time in calls that wait for the GPU, too */
 	/* what launch stacks may take of a thread's time, in thousandths of a percent; 0: all */
 	uint32_t max_overhead;
-	bool launch_shapes; /* of kernels, as a table */
-	bool devices;       /* their names, and which contexts are MPS clients */
+	uint32_t stall_period; /* PC samples of kernels every 2^n cycles; 0: none */
+	bool launch_shapes;    /* of kernels, as a table */
+	bool exact_stalls;     /* these by launch; kernels run one after the other */
+	bool devices;          /* their names, and which contexts are MPS clients */
+	uint64_t delay_ns;     /* what is recorded begins this long after the command */
+	uint64_t duration_ns;  /* and lasts this long; 0: to the command's end */
+};
+
+/* Which hardware counters are read, and of what. */
+#define COUNTER_REQUEST_METRICS_BYTES 3900
+#define COUNTER_REQUEST_KERNELS_BYTES 1000
+struct counter_request {
+	const char *metrics; /* names separated by commas */
+	const char *kernels; /* a pattern of mangled names; NULL: all */
+	uint32_t launches;   /* of each kernel; 0: all */
 };
 
 /* The time that a CPU sample stands for at this frequency; 0: there are none. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adding counts that come from the target: a sum that does not fit stays at UINT64_MAX instead of
- * wrapping, so that no claim makes a loss disappear.
+ * Sums and products of numbers that come from the target: what does not fit stays at the largest
+ * number, UINT64_MAX or DBL_MAX, instead of wrapping, so that no claim makes a loss disappear.
  */
 #ifndef PROFILER_BASE_SATURATE_H
 #define PROFILER_BASE_SATURATE_H
 
+#include <float.h>
+#include <math.h>
 #include <stdint.h>
 
 static inline uint64_t saturated_sum(uint64_t a, uint64_t b)
@@ -13,9 +15,28 @@ static inline uint64_t saturated_sum(uint64_t a, uint64_t b)
 	return a <= UINT64_MAX - b ? a + b : UINT64_MAX;
 }
 
+static inline uint64_t saturated_product(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+/* Of a grid or block. */
+static inline uint64_t saturated_volume(const uint32_t extent[3])
+{
+	return saturated_product((uint64_t)extent[0] * extent[1], extent[2]);
+}
+
 static inline void saturated_add(uint64_t *sum, uint64_t count)
 {
 	*sum = saturated_sum(*sum, count);
+}
+
+/* Of finite numbers: finite. */
+static inline double saturated_real(double a, double b)
+{
+	return fmax(-DBL_MAX, fmin(DBL_MAX, a + b));
 }
 
 #endif

@@ -6,7 +6,7 @@
 #include "symbolize/array.h"
 
 #define NONE UINT32_MAX
-#define TABLE_MAX (1u << 20) /* scopes and users */
+#define TABLE_MAX (1u << 20) /* scopes, users and pools */
 
 /* Beside a total. */
 struct scope {
@@ -17,6 +17,12 @@ struct scope {
 struct user {
 	uint64_t bytes, pieces;
 	uint64_t peak_number; /* of the peak that the row has */
+};
+
+/* Beside a pool. */
+struct holder {
+	uint64_t held, used, peak_number; /* likewise */
+	uint32_t total;                   /* NONE: it has never held any */
 };
 
 /* Memory that is allocated. */
@@ -41,15 +47,18 @@ static void free_passing(struct allocations *a)
 	free(a->pending);
 	free(a->scopes);
 	free(a->users);
+	free(a->holders);
 	free(a->pieces);
 	free(a->owners);
 	hash_index_release(&a->scope_index);
 	hash_index_release(&a->user_index);
 	hash_index_release(&a->piece_index);
 	hash_index_release(&a->owner_index);
+	hash_index_release(&a->pool_index);
 	a->pending = NULL;
 	a->scopes = NULL;
 	a->users = NULL;
+	a->holders = NULL;
 	a->pieces = NULL;
 	a->owners = NULL;
 }
@@ -62,6 +71,11 @@ void allocations_release(struct allocations *a)
 }
 
 /* ---- tables ---- */
+
+static uint32_t address_hash(uint32_t process, uint64_t address)
+{
+	return hash_four((uint32_t)(address >> 32), (uint32_t)address, process, 0);
+}
 
 static bool scope_equal(const void *records, uint32_t position, const void *key)
 {
@@ -153,12 +167,79 @@ static uint32_t find_owner(struct allocations *a, const struct allocation_event 
 	return a->owner_count++;
 }
 
-/* ---- pieces ---- */
+/* ---- pools ---- */
 
-static uint32_t piece_hash(uint32_t process, uint64_t address)
+static bool pool_equal(const void *records, uint32_t position, const void *key)
 {
-	return hash_four((uint32_t)(address >> 32), (uint32_t)address, process, 0);
+	const struct memory_pool *p = (const struct memory_pool *)records + position;
+	const struct allocation_event *e = key;
+
+	return p->address == e->address && p->process == e->process;
 }
+
+static uint32_t find_pool(struct allocations *a, const struct allocation_event *e)
+{
+	struct memory_use *use = &a->use;
+	uint32_t hash = address_hash(e->process, e->address);
+	uint32_t at = hash_index_find(&a->pool_index, hash, pool_equal, use->pools, e);
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	at = use->pool_count;
+	if (at == TABLE_MAX ||
+	    !allowance_take(a->memory,
+			    sizeof(*use->pools) + sizeof(*a->holders) + HASH_INDEX_ENTRY_BYTES) ||
+	    !array_make_room(&a->holders, at, &a->holder_capacity, sizeof(*a->holders)) ||
+	    !array_make_room(&use->pools, at, &use->pool_capacity, sizeof(*use->pools)) ||
+	    hash_index_add(&a->pool_index, hash, at) != 0)
+		return NONE;
+	a->holders[at] = (struct holder){.total = NONE};
+	use->pools[at] = (struct memory_pool){
+		.address = e->address, .process = e->process, .device = e->device, .kind = e->kind};
+	use->pool_count++;
+	return at;
+}
+
+/* Before a pool changes: as note_peak. */
+static void note_pool_peak(struct allocations *a, uint32_t at)
+{
+	struct holder *h = &a->holders[at];
+	uint64_t number = h->total != NONE ? a->scopes[h->total].peak_number : 0;
+
+	if (h->peak_number == number)
+		return;
+	h->peak_number = number;
+	a->use.pools[at].peak_held = h->held;
+	a->use.pools[at].peak_used = h->used;
+}
+
+static void on_pool(struct allocations *a, const struct allocation_event *e)
+{
+	uint32_t at = find_pool(a, e);
+	struct memory_pool *p;
+	struct holder *h;
+
+	if (at == NONE) {
+		a->use.not_kept++;
+		return;
+	}
+	p = &a->use.pools[at];
+	h = &a->holders[at];
+	if (h->total == NONE && e->bytes)
+		h->total = find_scope(a, e);
+	note_pool_peak(a, at);
+	h->held = e->bytes;
+	h->used = e->used;
+	p->keeps = e->keeps;
+	if (h->used > p->most_used)
+		p->most_used = h->used;
+	if (h->held <= p->most_held)
+		return;
+	p->most_held = h->held;
+	p->most_held_ns = e->time_ns;
+}
+
+/* ---- pieces ---- */
 
 static bool piece_equal(const void *records, uint32_t position, const void *key)
 {
@@ -170,7 +251,7 @@ static bool piece_equal(const void *records, uint32_t position, const void *key)
 
 static uint32_t find_piece(const struct allocations *a, const struct allocation_event *e)
 {
-	return hash_index_find(&a->piece_index, piece_hash(e->process, e->address), piece_equal,
+	return hash_index_find(&a->piece_index, address_hash(e->process, e->address), piece_equal,
 			       a->pieces, e);
 }
 
@@ -232,7 +313,7 @@ static void take_piece(struct allocations *a, uint32_t at)
 		a->owners[p->owner].first = p->next;
 	if (p->next != NONE)
 		a->pieces[p->next].before = p->before;
-	hash_index_remove(&a->piece_index, piece_hash(p->process, p->address), at);
+	hash_index_remove(&a->piece_index, address_hash(p->process, p->address), at);
 	p->next = a->free_piece;
 	a->free_piece = at;
 }
@@ -249,7 +330,7 @@ static void on_made(struct allocations *a, const struct allocation_event *e)
 	owner = row != NONE ? find_owner(a, e, true) : NONE;
 	at = owner != NONE ? new_piece(a) : NONE;
 	if (at != NONE &&
-	    hash_index_add(&a->piece_index, piece_hash(e->process, e->address), at) != 0) {
+	    hash_index_add(&a->piece_index, address_hash(e->process, e->address), at) != 0) {
 		a->pieces[at].next = a->free_piece;
 		a->free_piece = at;
 		at = NONE;
@@ -331,6 +412,8 @@ static void take_pending(struct allocations *a, uint32_t count)
 			on_made(a, e);
 		else if (e->type == ALLOCATION_FREE)
 			on_freed(a, e);
+		else if (e->type == ALLOCATION_POOL)
+			on_pool(a, e);
 		else
 			on_context_ends(a, e);
 	}
@@ -381,6 +464,11 @@ void allocations_finish(struct allocations *a)
 		row->left = a->users[i].pieces;
 		total->left_bytes += row->left_bytes;
 		total->left += row->left;
+	}
+	for (uint32_t i = 0; i < a->use.pool_count; i++) {
+		note_pool_peak(a, i);
+		a->use.pools[i].left_held = a->holders[i].held;
+		a->use.pools[i].left_used = a->holders[i].used;
 	}
 	free_passing(a);
 }

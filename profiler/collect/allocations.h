@@ -28,13 +28,15 @@
 
 enum allocation_event_type {
 	ALLOCATION_FREE, /* of two at one time, this comes first */
+	ALLOCATION_POOL, /* what a pool, at an address, holds and has handed out */
 	ALLOCATION_MADE,
 	ALLOCATION_CONTEXT_ENDS, /* and all that was allocated in it */
 };
 
 struct allocation_event {
 	uint64_t time_ns, address, bytes;
-	uint64_t number; /* set by allocations_add */
+	uint64_t used, keeps; /* of a pool */
+	uint64_t number;      /* set by allocations_add */
 	uint32_t type, process, device, context, kind;
 	uint32_t stack; /* of ALLOCATION_MADE */
 };
@@ -48,12 +50,13 @@ struct allocations {
 	uint64_t number, taken_ns; /* all events up to this time have been taken */
 	struct scope *scopes;      /* by total */
 	struct user *users;        /* by row */
-	uint32_t scope_capacity, user_capacity;
+	struct holder *holders;    /* by pool */
+	uint32_t scope_capacity, user_capacity, holder_capacity;
 	struct piece *pieces;
 	uint32_t piece_count, piece_capacity, free_piece, piece_paid;
 	struct owner *owners; /* contexts of processes */
 	uint32_t owner_count, owner_capacity;
-	struct hash_index scope_index, user_index, piece_index, owner_index;
+	struct hash_index scope_index, user_index, piece_index, owner_index, pool_index;
 };
 
 void allocations_init(struct allocations *a);

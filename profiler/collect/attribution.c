@@ -8,7 +8,7 @@
 #include "symbolize/array.h"
 
 struct launch_origin {
-	uint32_t stack, tid, stands_for;
+	uint32_t stack, tid, stands_for, is_waited;
 };
 
 /* A part of a wait, with the work that ran then, or NULL. */
@@ -91,16 +91,21 @@ void attribution_limit_stacks(struct attribution *a)
 	a->limits_stacks = true;
 }
 
+void attribution_note_waited(struct attribution *a)
+{
+	a->notes_waited = true;
+}
+
 /* Where not, a stack is all that there is to know of a launch. */
 static bool numbers_origins(const struct attribution *a)
 {
-	return a->limits_stacks || a->parts.places->mask & 1u << PLACE_THREAD;
+	return a->limits_stacks || a->notes_waited || a->parts.places->mask & 1u << PLACE_THREAD;
 }
 
 /* The id of an origin, a new one only below `max`; LAUNCH_UNKNOWN: no room. */
 static uint32_t number_origin(struct attribution *a, struct launch_origin key, uint32_t max)
 {
-	uint32_t hash = hash_four(key.stack, key.tid, key.stands_for, 0);
+	uint32_t hash = hash_four(key.stack, key.tid, key.stands_for, key.is_waited);
 	uint32_t at = hash_index_find(&a->origin_index, hash, origin_equal, a->origins, &key);
 
 	if (at != HASH_INDEX_NONE)
@@ -115,30 +120,31 @@ static uint32_t number_origin(struct attribution *a, struct launch_origin key, u
 }
 
 uint32_t attribution_origin_of_many(struct attribution *a, uint32_t stack, uint32_t tid,
-				    uint32_t stands_for)
+				    uint32_t stands_for, bool is_waited)
 {
 	uint32_t number;
 
 	if (!numbers_origins(a) || stack == LAUNCH_UNKNOWN)
 		return stack;
-	number = number_origin(a, (struct launch_origin){stack, tid, stands_for},
-			       ATTRIBUTION_ORIGINS_MAX);
+	number = number_origin(
+		a, (struct launch_origin){stack, tid, stands_for, is_waited && a->notes_waited},
+		ATTRIBUTION_ORIGINS_MAX);
 	/* bounded by the number of stacks */
 	if (number == LAUNCH_UNKNOWN)
-		number = number_origin(a, (struct launch_origin){stack, PLACE_UNKNOWN, 1},
+		number = number_origin(a, (struct launch_origin){stack, PLACE_UNKNOWN, 1, 0},
 				       LAUNCH_UNKNOWN);
 	return number == LAUNCH_UNKNOWN && stack == LAUNCH_SKIPPED ? stack : number;
 }
 
 uint32_t attribution_origin(struct attribution *a, uint32_t stack, uint32_t tid)
 {
-	return attribution_origin_of_many(a, stack, tid, 1);
+	return attribution_origin_of_many(a, stack, tid, 1, false);
 }
 
 static struct launch_origin origin_of(const struct attribution *a, uint32_t carried)
 {
 	if (!numbers_origins(a) || carried >= a->origin_count)
-		return (struct launch_origin){carried, PLACE_UNKNOWN, 1};
+		return (struct launch_origin){carried, PLACE_UNKNOWN, 1, 0};
 	return a->origins[carried];
 }
 
@@ -186,7 +192,8 @@ static struct process *process_of(const struct attribution *a, uint32_t id)
 	return processes_get(a->parts.processes, id);
 }
 
-static void count(struct attribution *a, bool is_matched, const struct gpu_operation *o)
+/* For the comparison with CUPTI's own sums, which are of all that was sent. */
+static void count_received(struct attribution *a, const struct gpu_operation *o)
 {
 	struct process *process = process_of(a, o->process);
 	const struct work_sum sum = {.key = {.device = o->device,
@@ -196,6 +203,13 @@ static void count(struct attribution *a, bool is_matched, const struct gpu_opera
 				     .count = 1,
 				     .ns = o->duration_ns,
 				     .bytes = o->bytes};
+
+	if (process)
+		process_count(process, &process->counted, a->parts.allowance, &sum);
+}
+
+static void count(struct attribution *a, bool is_matched, const struct gpu_operation *o)
+{
 	struct gpu_row row = {.device = o->device,
 			      .work = o->work,
 			      .count = 1,
@@ -216,8 +230,29 @@ static void count(struct attribution *a, bool is_matched, const struct gpu_opera
 		row.unmatched_ns = o->duration_ns;
 	}
 	ledger_add_work(a->parts.ledger, &row);
-	if (process)
-		process_count(process, &process->counted, a->parts.allowance, &sum);
+}
+
+/*
+ * Work without a launch that was launched before any was recorded; the library records those from
+ * WINDOW_LEAD_NS before the window on.
+ */
+static bool is_of_earlier(struct attribution *a, const struct gpu_operation *o)
+{
+	const struct process *process = process_of(a, o->process);
+
+	return a->window.from_ns && process && o->correlation_id &&
+	       (!process->first_launch || o->correlation_id < process->first_launch);
+}
+
+static void count_outside(struct attribution *a, const struct gpu_operation *o)
+{
+	struct ledger_outside *l = &a->parts.ledger->outside;
+	bool is_after = o->start_ns >= a->window.from_ns;
+
+	if (gpu_work_is_instant(o->work) || gpu_work_is_stall(o->work))
+		return;
+	*(is_after ? &l->after : &l->before) += 1;
+	*(is_after ? &l->after_ns : &l->before_ns) += o->duration_ns;
 }
 
 static void show_to_waits(struct attribution *a, const struct gpu_work_origin *origin,
@@ -243,28 +278,25 @@ static void show_to_waits(struct attribution *a, const struct gpu_work_origin *o
 		a->parts.ledger->bounds.out_of_memory++;
 }
 
-static bool is_of_memory(const struct gpu_operation *o)
-{
-	return o->work == GPU_WORK_ALLOC || o->work == GPU_WORK_FREE;
-}
-
 /* Skips operations without usable times, which are counted elsewhere. */
 static void record_operation(struct attribution *a, const struct gpu_operation *o, uint32_t stack,
-			     uint32_t place)
+			     uint32_t place, bool is_waited)
 {
 	if (!a->parts.timeline || o->bad_time)
 		return;
-	timeline_add(a->parts.timeline,
-		     &(struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
-					       .start_ns = o->start_ns,
-					       .duration_ns = o->duration_ns,
-					       .bytes = o->bytes,
-					       .graph_node = o->graph_node,
-					       .place = place,
-					       .stack = stack,
-					       .shape = is_of_memory(o) ? 0 : o->shape,
-					       .correlation = o->correlation_id,
-					       .work = o->work});
+	timeline_add(
+		a->parts.timeline,
+		&(struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
+					  .start_ns = o->start_ns,
+					  .duration_ns = o->duration_ns,
+					  .bytes = o->bytes,
+					  .graph_node = o->graph_node,
+					  .place = place,
+					  .stack = stack,
+					  .shape = gpu_work_is_memory_call(o->work) ? 0 : o->shape,
+					  .correlation = o->correlation_id,
+					  .work = o->work,
+					  .is_waited = is_waited && o->work == GPU_WORK_KERNEL});
 }
 
 /* Kernels waited, on the track of a thread that is not known: no thread made them. */
@@ -317,16 +349,6 @@ static void share(struct attribution *a, const struct launch_origin *launch,
 				  o->bytes);
 }
 
-/* enum memory_kind of CUPTI's (CUpti_ActivityMemoryKind). */
-static uint32_t kind_of_memory(uint32_t memory)
-{
-	enum { MANAGED = 5, MANAGED_STATIC = 7 };
-
-	if (memory == MANAGED || memory == MANAGED_STATIC)
-		return MEMORY_MANAGED;
-	return gpu_memory_is_device(memory) ? MEMORY_OF_DEVICE : MEMORY_OF_HOST;
-}
-
 static void follow_memory(struct attribution *a, const struct gpu_operation *o, uint32_t stack)
 {
 	if (!o->address)
@@ -344,8 +366,27 @@ static void follow_memory(struct attribution *a, const struct gpu_operation *o, 
 							   .process = o->process,
 							   .device = o->device,
 							   .context = o->context,
-							   .kind = kind_of_memory(o->shape),
+							   .kind = memory_kind_of(o->shape),
 							   .stack = stack});
+}
+
+/*
+ * Below their kernel, as its record will be, or was. A graph's kernels are elsewhere, each where it
+ * was captured: there are no rows of theirs there.
+ */
+static void place_samples(struct attribution *a, uint32_t launch, uint32_t number)
+{
+	struct gpu_work_origin origin;
+	uint32_t stack = STACK_EMPTY;
+
+	memset(&origin, 0, sizeof(origin));
+	origin.launch = launch;
+	origin.capture = CAPTURE_NONE;
+	origin.work = GPU_WORK_KERNEL;
+	origin.name = pc_samples_function(a->parts.pc_samples, number);
+	if (launch != LAUNCH_UNKNOWN)
+		stack = compose_work(&a->compose, &origin);
+	pc_samples_place(a->parts.pc_samples, number, stack);
 }
 
 void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
@@ -356,12 +397,30 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 	struct gpu_work_origin origin;
 	struct place where = {{o->process, launch.tid, o->device, o->context, o->stream}};
 	bool is_instant = gpu_work_is_instant(o->work);
-	bool follows = a->parts.allocations && is_of_memory(o);
+	bool follows = a->parts.allocations && gpu_work_is_memory_call(o->work);
+	bool is_inside = o->bad_time || window_has(&a->window, o->start_ns);
 	uint32_t stack, place;
 
-	count(a, launch.stack != LAUNCH_UNKNOWN, o);
+	if (o->work == JOIN_REMARK) {
+		place_samples(a, launch.stack, (uint32_t)o->remark);
+		return;
+	}
+	if (launch.stack == LAUNCH_UNKNOWN && is_of_earlier(a, o))
+		launch.stack = LAUNCH_EARLIER;
+	count_received(a, o);
+	if (is_inside && launch.stack == LAUNCH_EARLIER && !is_instant) {
+		a->parts.ledger->outside.earlier++;
+		a->parts.ledger->outside.earlier_ns += o->duration_ns;
+	}
+	if (is_inside)
+		count(a, launch.stack != LAUNCH_UNKNOWN, o);
+	else
+		count_outside(a, o);
+	if (!is_inside && !follows && !a->waits)
+		return;
 	if (gpu_work_is_stall(o->work)) {
-		add_stall(a, o);
+		if (is_inside)
+			add_stall(a, o);
 		return;
 	}
 	if (is_instant && !a->parts.timeline && !follows)
@@ -375,11 +434,18 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 	stack = compose_work(&a->compose, &origin);
 	if (follows)
 		follow_memory(a, o, stack);
+	if (!is_inside) {
+		if (!is_instant) /* what is waited for may have begun before */
+			show_to_waits(a, &origin, o);
+		return;
+	}
 	place = places_add(a->parts.places, &where);
-	record_operation(a, o, stack, place);
+	record_operation(a, o, stack, place, launch.is_waited);
 	if (is_instant)
 		return;
 	show_to_waits(a, &origin, o);
+	if (a->parts.measurements && o->work == GPU_WORK_KERNEL && o->graph_node == 0)
+		measurements_place(a->parts.measurements, o->process, o->correlation_id, stack);
 	if (a->parts.load && !o->bad_time)
 		gpu_load_run(a->parts.load, o->device, o->start_ns, o->duration_ns);
 	profile_add(a->parts.profile, ROW_GPU, stack, place, o->duration_ns, o->bytes);
@@ -419,7 +485,7 @@ void attribution_add_wait(struct attribution *a, const struct process *process, 
 				  .stream = e->stream_id,
 				  .stack = stack};
 
-	if (!a->waits)
+	if (!a->waits || !window_has(&a->window, e->start_ns))
 		return; /* not requested */
 	place.part[PLACE_PROCESS] = process->id;
 	place.part[PLACE_THREAD] = e->tid;

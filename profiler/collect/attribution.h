@@ -13,10 +13,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cupti_trace/gpu_event.h"
+#include "cupti_trace/window.h"
 #include "profiler/collect/allocations.h"
 #include "profiler/collect/compose.h"
 #include "profiler/collect/graph_nodes.h"
 #include "profiler/collect/join.h"
+#include "profiler/collect/measurements.h"
+#include "profiler/collect/pc_samples.h"
 #include "profiler/collect/processes.h"
 #include "profiler/collect/spread.h"
 #include "profiler/collect/stalls.h"
@@ -39,10 +42,12 @@ struct attribution_parts {
 	struct profile *profile;
 	struct places *places;
 	struct ledger *ledger;
-	struct allowance *allowance;     /* for sums by stream */
-	struct timeline *timeline;       /* NULL: not requested */
-	struct gpu_load *load;           /* likewise */
-	struct allocations *allocations; /* likewise */
+	struct allowance *allowance;       /* for sums by stream */
+	struct timeline *timeline;         /* NULL: not requested */
+	struct gpu_load *load;             /* likewise */
+	struct allocations *allocations;   /* likewise */
+	struct measurements *measurements; /* likewise */
+	struct pc_samples *pc_samples;     /* likewise: those that find their launches */
 };
 
 struct attribution {
@@ -56,7 +61,9 @@ struct attribution {
 	struct launch_origin *origins;
 	uint32_t origin_count, origin_capacity;
 	struct hash_index origin_index;
+	struct window window; /* what begins outside is only counted; empty: everything is inside */
 	bool limits_stacks;
+	bool notes_waited;
 	struct spread spread;
 	struct allowance *memory; /* NULL: no limit */
 };
@@ -79,15 +86,21 @@ void attribution_limit(struct attribution *a, struct allowance *memory);
  */
 void attribution_limit_stacks(struct attribution *a);
 
+/* To be called first if records of kernels are to say whether their thread waited for them. */
+void attribution_note_waited(struct attribution *a);
+
 /*
  * The id that the join carries for a launch from this stack (or LAUNCH_UNKNOWN) by this thread: the
  * stack, or the id of the pair if rows distinguish threads or stacks are limited. Beyond
  * ATTRIBUTION_ORIGINS_MAX pairs, launches lose their thread, and stand for themselves alone.
  */
 uint32_t attribution_origin(struct attribution *a, uint32_t stack, uint32_t tid);
-/* The same of a stack that stands for more launches than its own. */
+/*
+ * The same of a stack that stands for more launches than its own; and of a launch that its thread
+ * waited for (GPU_LAUNCH_WAITED), which counts where attribution_note_waited was called.
+ */
 uint32_t attribution_origin_of_many(struct attribution *a, uint32_t stack, uint32_t tid,
-				    uint32_t stands_for);
+				    uint32_t stands_for, bool is_waited);
 
 /* An operation that the join has decided; called through struct join_output. */
 void attribution_add(void *attribution, uint32_t origin, uint64_t launched_ns,

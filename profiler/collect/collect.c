@@ -44,6 +44,16 @@ struct collect *collect_new(const struct collect_options *options)
 	c->pid_namespace = pid_namespace_own();
 	c->open_launches.timeline = options->timeline;
 	allocations_init(&c->allocations);
+	c->pc_samples = (struct pc_samples){.memory = &c->passing,
+					    .ledger = &c->ledger.stalls,
+					    .keep = collect_keep_text,
+					    .context = c,
+					    .is_exact = options->measure.exact_stalls};
+	c->counters.memory = &c->memory;
+	c->measurements.counters = &c->counters;
+	c->measurements.ledger = &c->ledger.counters;
+	c->measurements.allowance = &c->target_bytes;
+	c->measurements.keeps_launches = options->timeline != NULL;
 	c->handovers.output = keep_handed_sample;
 	c->handovers.context = c;
 	c->symbolizer = symbolizer_new();
@@ -53,6 +63,7 @@ struct collect *collect_new(const struct collect_options *options)
 	c->stacks = stack_table_new();
 	c->origins.stacks = c->stacks;
 	c->origins.allowance = &c->target_bytes;
+	c->off_cpu.allowance = &c->target_bytes;
 	c->profile = profile_new();
 	to_attribution = (struct join_output){attribution_add, &c->attribution};
 	c->join = join_new(&to_attribution);
@@ -68,16 +79,20 @@ struct collect *collect_new(const struct collect_options *options)
 	if (c->symbolizer && c->stacks && c->profile && c->join &&
 	    (c->metrics || !options->keeps_metrics) &&
 	    places_init(&c->places, options->place_mask) == 0 &&
-	    attribution_init(
-		    &c->attribution,
-		    &(struct attribution_parts){&c->processes, c->stacks, c->profile, &c->places,
-						&c->ledger, &c->target_bytes, options->timeline,
-						options->watches_load ? &c->load : NULL,
-						options->measure.memory ? &c->allocations : NULL},
-		    options->measure.waits) == 0) {
+	    attribution_init(&c->attribution,
+			     &(struct attribution_parts){
+				     &c->processes, c->stacks, c->profile, &c->places, &c->ledger,
+				     &c->target_bytes, options->timeline,
+				     options->watches_load ? &c->load : NULL,
+				     options->measure.memory ? &c->allocations : NULL,
+				     options->measure.counters ? &c->measurements : NULL,
+				     options->measure.exact_stalls ? &c->pc_samples : NULL},
+			     options->measure.waits) == 0) {
 		limit_memory(c);
 		if (options->measure.max_overhead)
 			attribution_limit_stacks(&c->attribution);
+		if (options->measure.launch_shapes)
+			attribution_note_waited(&c->attribution);
 		return c;
 	}
 	collect_free(c);
@@ -99,11 +114,16 @@ void collect_free(struct collect *c)
 	open_launches_release(&c->open_launches);
 	handovers_release(&c->handovers);
 	thread_origins_release(&c->origins);
+	off_cpu_release(&c->off_cpu);
 	places_release(&c->places);
 	place_names_release(&c->place_names);
 	devices_release(&c->devices);
 	gpu_load_release(&c->load);
 	allocations_release(&c->allocations);
+	pc_samples_release(&c->pc_samples);
+	measurements_release(&c->measurements);
+	free(c->stall_places.list);
+	counters_release(&c->counters);
 	metrics_free(c->metrics);
 	pythons_release(&c->pythons);
 	intern_release(&c->strings);
@@ -111,6 +131,17 @@ void collect_free(struct collect *c)
 	cut_stacks_release(&c->cut);
 	free(c->found);
 	free(c);
+}
+
+void collect_set_window(struct collect *c, const struct window *window)
+{
+	c->window = *window;
+	c->attribution.window = *window;
+}
+
+const struct window *collect_window(const struct collect *c)
+{
+	return &c->window;
 }
 
 struct ledger *collect_ledger(struct collect *c)
@@ -131,6 +162,11 @@ struct bounded_caller *collect_calls(struct collect *c)
 void collect_note_error(struct collect *c, int err)
 {
 	c->ledger.bounds.out_of_memory += err == -ENOMEM;
+}
+
+const char *collect_keep_text(void *collect, const char *text)
+{
+	return collect_text(collect, text);
 }
 
 const char *collect_text(struct collect *c, const char *text)
@@ -172,9 +208,9 @@ void collect_note_process(struct collect *c, const struct process *process)
 		place_names_add_process(&c->place_names, &info);
 }
 
-/* `comm`: as in proc_names.h, of the thread `tid` of process `pid`. */
+/* `comm`, `earlier`: as in proc_names.h, of the thread `tid` of process `pid`. */
 static void name_thread(struct collect *c, const struct process *process, pid_t pid, uint32_t tid,
-			const char *comm)
+			const char *comm, const char *earlier)
 {
 	struct thread_info info = {.process = process->id, .tid = tid};
 	char text[256];
@@ -182,7 +218,7 @@ static void name_thread(struct collect *c, const struct process *process, pid_t 
 	if (!distinguishes(c, PLACE_THREAD) ||
 	    place_names_thread(&c->place_names, process->id, tid))
 		return;
-	proc_names_thread(pid, (pid_t)tid, comm, text, sizeof(text));
+	proc_names_thread(pid, (pid_t)tid, comm, earlier, text, sizeof(text));
 	info.name = collect_text(c, text);
 	if (info.name)
 		place_names_add_thread(&c->place_names, &info);
@@ -191,7 +227,7 @@ static void name_thread(struct collect *c, const struct process *process, pid_t 
 void collect_note_thread(struct collect *c, const struct process *process, uint32_t tid)
 {
 	collect_note_process(c, process);
-	name_thread(c, process, process->visible_pid, tid, NULL);
+	name_thread(c, process, process->visible_pid, tid, NULL, NULL);
 }
 
 uint32_t collect_place_of(struct collect *c, const struct process *process, uint32_t tid)
@@ -263,6 +299,10 @@ static void add_call_time(struct collect *c, const struct open_call *call, uint6
 {
 	uint64_t ns = end_ns > call->start_ns ? end_ns - call->start_ns : 0;
 
+	if (!window_has(&c->window, call->start_ns)) {
+		c->ledger.outside.calls += !call->taken_ns;
+		return;
+	}
 	c->ledger.calls.timed += !call->taken_ns; /* a call taken out before has been counted */
 	c->ledger.calls.timed_ns += ns;
 	profile_add(c->profile, ROW_CALL, call->stack, call->place, ns, 0);
@@ -346,13 +386,17 @@ static void look_for_python(struct collect *c, struct process *process,
 		c->found[c->found_count++] = found;
 }
 
-static void on_map(struct collect *c, struct process *process, const struct code_mapping *mapping)
+static void on_map(struct collect *c, struct process *process, const struct process_event *event)
 {
+	const struct code_mapping *mapping = &event->mapping;
 	const char *name = base_name(mapping->path);
 	int err;
 
-	process->has_driver |= starts_with(name, "libcuda.so");
-	process->has_injection |= c->library && strcmp(name, c->library) == 0;
+	/* when recording is over, the library says no hello any more */
+	if (!window_is_over(&c->window, event->time_ns)) {
+		process->has_driver |= starts_with(name, "libcuda.so");
+		process->has_injection |= c->library && strcmp(name, c->library) == 0;
+	}
 	err = symbolizer_map(c->symbolizer, process->space, mapping);
 	c->target_bytes.refused += err == -ENOSPC;
 	collect_note_error(c, err);
@@ -392,10 +436,10 @@ struct process *collect_process_event(struct collect *c, const struct process_ev
 	case PROCESS_EXEC:
 		return on_exec(c, process, event);
 	case PROCESS_COMM:
-		name_thread(c, process, process->pid, (uint32_t)event->tid, event->comm);
+		name_thread(c, process, process->pid, (uint32_t)event->tid, event->comm, NULL);
 		break;
 	case PROCESS_MAP:
-		on_map(c, process, &event->mapping);
+		on_map(c, process, event);
 		break;
 	case PROCESS_EXIT:
 		on_exit_thread(c, process, event);
@@ -420,10 +464,11 @@ static struct process *process_of(struct collect *c, const struct stack_event *e
 	return process && !process->is_ours ? process : NULL;
 }
 
-static void keep_sample(struct collect *c, uint64_t time_ns, uint32_t stack, uint32_t place)
+static void keep_sample(struct collect *c, uint64_t time_ns, uint64_t ran_ns, uint32_t stack,
+			uint32_t place)
 {
-	profile_add(c->profile, ROW_CPU, stack, place, c->options.sample_ns, 0);
-	record(c, TIMELINE_CPU_SAMPLE, time_ns, c->options.sample_ns, stack, place);
+	profile_add(c->profile, ROW_CPU, stack, place, ran_ns, 0);
+	record(c, TIMELINE_CPU_SAMPLE, time_ns, ran_ns, stack, place);
 }
 
 /* Gets the samples of threads that work for others. */
@@ -439,7 +484,7 @@ static void keep_handed_sample(void *collect, const struct handovers_sample *sam
 		c->ledger.cpu.handed++;
 		stack = stack_table_append(c->stacks, below, stack);
 	}
-	keep_sample(c, sample->time_ns, stack, sample->place);
+	keep_sample(c, sample->time_ns, sample->ran_ns, stack, sample->place);
 }
 
 /* A thread that works for others; its launches say for whom. */
@@ -451,21 +496,22 @@ static bool is_handed_to(const struct collect *c, const struct process *process,
 }
 
 static void add_sample(struct collect *c, struct process *process, const struct stack_event *event,
-		       uint32_t stack, bool is_whole)
+		       uint64_t ran_ns, uint32_t stack, bool is_whole)
 {
 	uint32_t place = collect_place_of(c, process, event->tid);
 
 	c->ledger.cpu.samples++;
 	c->ledger.cpu.whole += is_whole;
-	cpu_time_sampled(&c->cpu_time, process, c->options.sample_ns);
+	cpu_time_sampled(&c->cpu_time, process, ran_ns);
 	if (is_handed_to(c, process, event))
 		handovers_add(&c->handovers, &(struct handovers_sample){.time_ns = event->time_ns,
+									.ran_ns = ran_ns,
 									.process = process->id,
 									.tid = event->tid,
 									.stack = stack,
 									.place = place});
 	else
-		keep_sample(c, event->time_ns,
+		keep_sample(c, event->time_ns, ran_ns,
 			    thread_origins_below(&c->origins, process->id, event->tid, stack),
 			    place);
 }
@@ -492,13 +538,15 @@ bool collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot, 
 	uint32_t stack;
 	bool is_whole;
 
-	if (!process)
+	if (!process || (!api && !window_has(&c->window, event->time_ns)))
 		return false;
 	stack = stack_builder_snapshot(&c->builder, process, snapshot, api, &is_whole);
 	if (api)
 		add_launch_probe(c, process, event, stack, is_whole);
 	else
-		add_sample(c, process, event, stack, is_whole);
+		add_sample(c, process, event,
+			   snapshot->ran_ns ? snapshot->ran_ns : c->options.sample_ns, stack,
+			   is_whole);
 	return true;
 }
 
@@ -526,14 +574,15 @@ void collect_addresses(struct collect *c, const struct stack_event *event, const
 	bool is_whole = !(event->flags & STACK_EVENT_TRUNCATED);
 	uint32_t stack;
 
-	if (!process || event->kernel_frames > STACK_EVENT_MAX_FRAMES ||
+	if (!process || (!api && !window_has(&c->window, event->time_ns)) ||
+	    event->kernel_frames > STACK_EVENT_MAX_FRAMES ||
 	    event->user_frames > STACK_BUILDER_UNWOUND)
 		return;
 	stack = stack_builder_addresses(&c->builder, process, event, frames, api);
 	if (api)
 		add_launch_probe(c, process, event, stack, is_whole);
 	else
-		add_sample(c, process, event, stack, is_whole);
+		add_sample(c, process, event, c->options.sample_ns, stack, is_whole);
 }
 
 const struct unwind_frame *collect_last_frames(const struct collect *c, uint32_t *count,
@@ -577,14 +626,21 @@ void collect_waited_for(struct collect *c, uint64_t used_ns)
 	c->waited_ns = used_ns;
 }
 
+/* A mark below the name of a program, which may be NULL. */
+static uint32_t stack_of_program(struct collect *c, const char *name, const char *mark)
+{
+	uint32_t stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK,
+					       name ? name : MARK_NO_PROGRAM);
+
+	return stack_table_push_text(c->stacks, stack, FRAME_MARK, mark);
+}
+
 /* What no sample stands for, under its program's name. */
 static void add_rest(struct collect *c, const struct program_time *program)
 {
 	struct place place = place_unknown();
-	uint32_t stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK,
-					       program->name ? program->name : MARK_NO_PROGRAM);
+	uint32_t stack = stack_of_program(c, program->name, MARK_NOT_SAMPLED);
 
-	stack = stack_table_push_text(c->stacks, stack, FRAME_MARK, MARK_NOT_SAMPLED);
 	if (program->process)
 		place.part[PLACE_PROCESS] = program->process;
 	profile_add_several(c->profile, ROW_CPU, stack, places_add(&c->places, &place),
@@ -596,15 +652,163 @@ static void finish_cpu_time(struct collect *c)
 {
 	struct ledger_cpu *cpu = &c->ledger.cpu;
 
-	if (!c->options.measure.samples_cpu)
+	/* of a part of the run it is not known how much CPU time was used */
+	if (!c->options.measure.samples_cpu || window_is_part(&c->window))
 		return;
-	cpu->not_sampled_ns =
+	cpu->not_sampled_ns +=
 		cpu_time_finish(&c->cpu_time, c->waited_ns, cpu->in_calls * c->options.sample_ns,
 				c->options.sample_ns);
 	cpu->used_ns = c->cpu_time.charged_ns;
 	for (uint32_t i = 0; i < c->cpu_time.count; i++)
 		if (c->cpu_time.programs[i].rest_ns)
 			add_rest(c, &c->cpu_time.programs[i]);
+}
+
+/* ---- time off the CPU ---- */
+
+/* Adds time off the CPU below the stack that it was with. */
+static void add_off_cpu(struct collect *c, uint32_t stack, uint32_t place,
+			const struct off_cpu_times *times)
+{
+	char text[OFF_CPU_FRAME_BYTES];
+	const char *kept;
+
+	off_cpu_frame(times->kind, text);
+	kept = times->blocked_ns ? collect_text(c, text) : NULL;
+	if (times->blocked_ns)
+		profile_add(c->profile, ROW_WAIT,
+			    stack_table_push_text(c->stacks, stack, FRAME_MARK,
+						  kept ? kept : MARK_BLOCKED "other]"),
+			    place, times->blocked_ns, 0);
+	if (times->runnable_ns)
+		profile_add(c->profile, ROW_WAIT,
+			    stack_table_push_text(c->stacks, stack, FRAME_MARK, MARK_RUNNABLE),
+			    place, times->runnable_ns, 0);
+	saturated_add(&c->ledger.wall.off_ns[off_cpu_kind_of(times->kind)], times->blocked_ns);
+	saturated_add(&c->ledger.wall.off_ns[OFF_CPU_RUNNABLE], times->runnable_ns);
+}
+
+/* Threads that only wait may be gone when they are read of. */
+static void note_thread_of(struct collect *c, const struct process *process,
+			   const struct stack_event *event)
+{
+	collect_note_process(c, process);
+	name_thread(c, process, process->visible_pid, event->tid, NULL, event->comm);
+}
+
+void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot)
+{
+	const struct stack_event *event = &snapshot->event;
+	struct process *process = process_of(c, event);
+	uint32_t stack;
+	bool is_whole;
+
+	if (!process)
+		return;
+	stack = stack_builder_snapshot(&c->builder, process, snapshot, NULL, &is_whole);
+	stack = thread_origins_below(&c->origins, process->id, event->tid, stack);
+	note_thread_of(c, process, event);
+	c->ledger.wall.stacks++;
+	collect_note_error(c, off_cpu_leave(&c->off_cpu,
+					    (struct off_cpu_thread){process->id, event->tid},
+					    event->time_ns, stack));
+}
+
+/* A thread's time of one kind, and where it goes. */
+struct off_cpu_target {
+	struct collect *collect;
+	const struct process *process;
+	uint32_t place;
+};
+
+static void add_part(void *context, uint32_t stack, const struct off_cpu_times *part)
+{
+	const struct off_cpu_target *t = context;
+
+	add_off_cpu(t->collect, stack, t->place, part);
+}
+
+/* Time off the CPU whose stack was not taken. */
+static void spread_off_cpu(struct off_cpu_target *t, uint32_t tid, const struct off_cpu_times *sum)
+{
+	struct collect *c = t->collect;
+	uint64_t ns = saturated_sum(sum->blocked_ns, sum->runnable_ns);
+
+	if (ns == 0)
+		return;
+	if (off_cpu_spread(&c->off_cpu, (struct off_cpu_thread){t->process->id, tid}, sum, add_part,
+			   t)) {
+		saturated_add(&c->ledger.wall.spread_ns, ns);
+		return;
+	}
+	saturated_add(&c->ledger.wall.left_ns, ns);
+	add_off_cpu(c, stack_of_program(c, t->process->comm, MARK_NO_STACK), t->place, sum);
+}
+
+void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record)
+{
+	const struct stack_event *event = &record->event;
+	struct process *process = process_of(c, event);
+	struct off_cpu_times times = {record->kind, record->site, record->blocked_ns,
+				      record->runnable_ns};
+	struct off_cpu_target target = {.collect = c, .process = process};
+	uint32_t stack;
+
+	if (!process)
+		return;
+	target.place = collect_place_of(c, process, event->tid);
+	if (off_cpu_return(&c->off_cpu, (struct off_cpu_thread){process->id, event->tid},
+			   record->left_ns, &times, &stack))
+		add_off_cpu(c, stack, target.place, &times);
+	else
+		spread_off_cpu(&target, event->tid, &times);
+}
+
+/* What a thread ran since its last sample. */
+static void add_unsampled(struct collect *c, struct process *process, uint32_t place, uint64_t ns)
+{
+	if (ns == 0)
+		return;
+	profile_add(c->profile, ROW_CPU, stack_of_program(c, process->comm, MARK_NOT_SAMPLED),
+		    place, ns, 0);
+	cpu_time_sampled(&c->cpu_time, process, ns);
+	saturated_add(&c->ledger.cpu.not_sampled_ns, ns);
+}
+
+/* The process whose times these are: of its previous program, where it has begun a new one. */
+static struct process *process_of_times(struct collect *c, const struct stack_event *event)
+{
+	struct process *process = process_of(c, event), *previous;
+
+	if (!process || !(event->flags & STACK_EVENT_EXEC) || process->began_ns == 0)
+		return process;
+	previous = processes_find_at(&c->processes, process->pid, process->began_ns - 1);
+	return previous && !previous->is_ours ? previous : process;
+}
+
+void collect_thread_times(struct collect *c, const struct stack_thread_times *record)
+{
+	const struct stack_times *t = &record->times;
+	struct process *process = process_of_times(c, &record->event);
+	struct off_cpu_target target = {.collect = c, .process = process};
+	struct ledger_wall *wall = &c->ledger.wall;
+
+	if (!process)
+		return;
+	note_thread_of(c, process, &record->event);
+	target.place = collect_place_of(c, process, record->event.tid);
+	wall->threads += !(record->event.flags & STACK_EVENT_EXEC);
+	saturated_add(&wall->switches, t->switches);
+	saturated_add(&wall->ran_ns, t->ran_ns);
+	saturated_add(&wall->in_calls_ns, t->in_calls_ns);
+	if (t->ran_ns > t->sampled_ns)
+		add_unsampled(c, process, target.place, t->ran_ns - t->sampled_ns);
+	for (uint32_t i = 0; i < STACK_OFF_CPU_SUMS; i++)
+		spread_off_cpu(&target, record->event.tid,
+			       &(struct off_cpu_times){t->sums[i].kind, t->sums[i].site,
+						       t->sums[i].blocked_ns,
+						       t->sums[i].runnable_ns});
+	off_cpu_forget(&c->off_cpu, (struct off_cpu_thread){process->id, record->event.tid});
 }
 
 /* ---- timed calls ---- */
@@ -699,7 +903,9 @@ static void settle(struct collect *c, struct process *process)
 	open_launches_forget(&c->open_launches, process->id);
 	handovers_forget(&c->handovers, process->id);
 	thread_origins_forget(&c->origins, process->id);
+	off_cpu_forget_process(&c->off_cpu, process->id);
 	gpu_load_forget(&c->load, process->id);
+	measurements_forget(&c->measurements, process->id);
 	while (c->options.measure.devices && (sum = work_tally_next(&process->counted, &at)))
 		devices_use(&c->devices, process->id, sum->key.device);
 	count_untraced(c, process);
@@ -726,6 +932,7 @@ static void free_passing(struct collect *c)
 	join_free(c->join);
 	c->join = NULL;
 	attribution_release(&c->attribution);
+	pc_samples_release(&c->pc_samples);
 	allowance_return(&c->passing, c->passing.used);
 }
 
@@ -738,14 +945,20 @@ static uint64_t less(uint64_t count, uint64_t *known)
 }
 
 /* Launches without a record, apart from records that are known to be lost. */
-static void note_unanswered(struct collect *c)
+static void note_unanswered(struct collect *c, uint64_t now_ns)
 {
 	struct join_stats stats = join_stats(c->join);
-	uint64_t known = c->ledger.gpu.dropped;
+	uint64_t known = c->ledger.gpu.dropped, copies, graphs;
 
 	saturated_add(&known, c->ledger.gpu.missing);
-	c->ledger.launches.copies_unended = less(stats.copies_without_record, &known);
-	c->ledger.launches.graphs_unended = less(stats.graphs_without_record, &known);
+	copies = less(stats.copies_without_record, &known);
+	graphs = less(stats.graphs_without_record, &known);
+	if (window_is_over(&c->window, now_ns)) {
+		saturated_add(&c->ledger.outside.unended, saturated_sum(copies, graphs));
+		return;
+	}
+	c->ledger.launches.copies_unended = copies;
+	c->ledger.launches.graphs_unended = graphs;
 }
 
 void collect_finish(struct collect *c, uint64_t now_ns)
@@ -756,8 +969,9 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 		return;
 	end_calls(c, 0, now_ns);
 	join_finish(c->join);
-	note_unanswered(c);
+	note_unanswered(c, now_ns);
 	attribution_finish(&c->attribution);
+	pc_samples_split(&c->pc_samples, c->stacks, c->profile, &c->stall_places);
 	while ((process = processes_take_any(&c->processes)))
 		settle(c, process);
 	discount_hidden(c);
@@ -783,6 +997,8 @@ struct collected collect_results(struct collect *c)
 				  .ledger = &c->ledger,
 				  .cut = &c->cut,
 				  .memory_use = &c->allocations.use,
+				  .counters = &c->counters,
+				  .stall_places = &c->stall_places,
 				  .load = c->options.watches_load ? &c->load : NULL,
 				  .metrics = c->metrics};
 }

@@ -27,8 +27,8 @@
  *     rows (profile.h: 512 Ki)                                             112              56
  *     memory by stack (allocations.c: 1 Mi), calls by function (4096)   112, 2840
  *     places (places.h: 256 Ki), names of processes and threads          52, 48
- *     texts, ids, mappings, code objects and creations of threads from the
- *       target                                                                             128
+ *     texts, ids, mappings, code objects, creations and times of threads
+ *       from the target                                                                    128
  *   while events come in
  *     launches that may have operations (join.h: 5 million)                 64             305
  *     operations without a launch (join.h: 1 million)                      128             122
@@ -39,7 +39,7 @@
  *     allocations and releases that wait for their order (allocations.h: 512 Ki)
  *                                                                            64              32
  *     memory that is allocated, with --alloc                                 56
- *     samples of threads that work for others (handovers.h: 256 threads)    24              13
+ *     samples of threads that work for others (handovers.h: 256 threads)    32              17
  *     composed stacks (compose.c: 256 Ki), origins (attribution.h)       72, 44
  *     tables read from files, for call frames (symbolize/budget.h)                         256
  *     mappings of processes (maps.h)                                        32              64
@@ -75,6 +75,7 @@
 #include <stdint.h>
 #include "bpf/stack_event.h"
 #include "cupti_trace/gpu_event.h"
+#include "cupti_trace/window.h"
 #include "profiler/base/measure.h"
 #include "profiler/collect/process_event.h"
 #include "profiler/collect/processes.h"
@@ -114,6 +115,14 @@ struct collect;
 /* NULL: out of memory. */
 struct collect *collect_new(const struct collect_options *options);
 void collect_free(struct collect *c);
+
+/*
+ * The part of the run that is recorded, before the first event of it: what begins outside is
+ * counted, or not at all, and used only to understand what begins inside. An operation without
+ * usable times is inside.
+ */
+void collect_set_window(struct collect *c, const struct window *window);
+const struct window *collect_window(const struct collect *c);
 
 /* ---- processes ---- */
 
@@ -166,6 +175,14 @@ bool collect_snapshot(struct collect *c, const struct stack_snapshot *snapshot, 
 
 /* A thread is being created by the snapshot's (--thread-origin). */
 void collect_thread(struct collect *c, const struct stack_snapshot *snapshot);
+
+/*
+ * Where threads' time goes (--wall). A thread leaves the CPU, with its stack, is back, and has
+ * ended at the event's time, or the run has.
+ */
+void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot);
+void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record);
+void collect_thread_times(struct collect *c, const struct stack_thread_times *record);
 
 /*
  * Whether the event is of a thread whose creation is not known: with --thread-origin, stacks from
@@ -236,6 +253,13 @@ const char *collect_text(struct collect *c, const char *text);
 /* Counts bytes that a source keeps for the target. False: over the limit. */
 bool collect_keep_bytes(struct collect *c, size_t bytes);
 void collect_free_bytes(struct collect *c, size_t bytes);
+
+/*
+ * Whether the launch with this correlation id has come, where a part of the run is recorded: those
+ * outside may not be sent. Otherwise all are.
+ */
+bool collect_knows_launch(const struct collect *c, const struct process *process,
+			  uint32_t correlation_id);
 
 /* ---- time ---- */
 

@@ -247,7 +247,7 @@ static void begin_launch(struct collect *c, const struct process *process,
 					 .stack = stack == LAUNCH_UNKNOWN ? STACK_EMPTY : stack,
 					 .correlation = e->correlation_id};
 
-	if (!c->options.timeline)
+	if (!c->options.timeline || !window_has(&c->window, e->time_ns))
 		return;
 	if (stack == LAUNCH_SKIPPED)
 		launch.stack =
@@ -307,8 +307,10 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 	uint32_t stack;
 	int err;
 
+	if (!process->first_launch || e->correlation_id < process->first_launch)
+		process->first_launch = e->correlation_id;
 	collect_note_thread(c, process, e->tid);
-	c->ledger.launches.kernels += !is_other;
+	c->ledger.launches.kernels += !is_other && window_has(&c->window, e->time_ns);
 	stack = stack_of(c, process, e);
 	begin_launch(c, process, e, stack);
 	if (stack == LAUNCH_UNKNOWN && !is_other) {
@@ -318,13 +320,20 @@ static int take_launch(struct collect *c, struct process *process, const struct 
 				  is_graph);
 	} else {
 		uint32_t origin = attribution_origin_of_many(&c->attribution, stack, e->tid,
-							     e->stands_for ? e->stands_for : 1);
+							     e->stands_for ? e->stands_for : 1,
+							     e->flags & GPU_LAUNCH_WAITED);
 
 		err = join_launch_with_stack(c->join, process->id, e->time_ns, e->correlation_id,
 					     is_graph, origin);
 	}
 	note_debt(c, process, e);
 	return err;
+}
+
+bool collect_knows_launch(const struct collect *c, const struct process *process,
+			  uint32_t correlation_id)
+{
+	return !window_is_part(&c->window) || join_knows(c->join, process->id, correlation_id);
 }
 
 /* ---- operations, graphs, waits ---- */
@@ -407,7 +416,7 @@ static void watch_memory(struct collect *c, const struct process *process,
 	int64_t bytes = e->bytes > INT64_MAX ? INT64_MAX : (int64_t)e->bytes;
 
 	if (!c->options.watches_load || !gpu_memory_is_device(e->destination_memory) ||
-	    (e->work != GPU_WORK_ALLOC && e->work != GPU_WORK_FREE))
+	    !gpu_work_is_memory_call(e->work))
 		return;
 	gpu_load_allocate(&c->load, process->id, e->device_id,
 			  e->work == GPU_WORK_ALLOC ? bytes : -bytes);
@@ -494,6 +503,24 @@ static void take_wait(struct collect *c, struct process *process, const struct g
 	attribution_add_wait(&c->attribution, process, stack, e);
 }
 
+static void take_pool(struct collect *c, const struct process *process,
+		      const struct gpu_event_pool *e)
+{
+	/* most pools are of device memory, and a record that does not say is of one like that */
+	uint32_t kind = memory_kind_of(e->memory ? e->memory : GPU_MEMORY_DEVICE);
+
+	if (c->options.measure.memory)
+		allocations_add(&c->allocations, &(struct allocation_event){.type = ALLOCATION_POOL,
+									    .time_ns = e->time_ns,
+									    .address = e->address,
+									    .bytes = e->held,
+									    .used = e->used,
+									    .keeps = e->keeps,
+									    .process = process->id,
+									    .device = e->device_id,
+									    .kind = kind});
+}
+
 /* What was allocated in it goes with it. */
 static void end_context(struct collect *c, const struct process *process,
 			const struct gpu_event_context *e)
@@ -506,22 +533,90 @@ static void end_context(struct collect *c, const struct process *process,
 							   .context = e->id});
 }
 
-static const char *keep_text(void *collect, const char *text)
-{
-	return collect_text(collect, text);
-}
-
 static void take_calls(struct collect *c, const struct gpu_event_calls *e)
 {
 	struct api_call *call;
 
 	if (!c->options.measure.api)
 		return;
-	call = api_calls_get(&c->ledger.api, e, &c->target_bytes, keep_text, c);
+	call = api_calls_get(&c->ledger.api, e, &c->target_bytes, collect_keep_text, c);
 	if (call)
 		api_call_add(call, e);
 	else
 		c->target_bytes.refused++;
+}
+
+/* Samples that say which launch they are of wait until it is known. */
+static int take_pcs(struct collect *c, const struct process *process, const struct gpu_event_pcs *e,
+		    const char *kernel)
+{
+	struct pc_samples *s = &c->pc_samples;
+	uint32_t number = c->options.measure.exact_stalls && e->correlation_id
+				  ? pc_samples_hold(s, process->id, e, kernel)
+				  : PC_SAMPLES_NONE;
+
+	if (number == PC_SAMPLES_NONE)
+		return pc_samples_add(s, process->id, e, kernel);
+	return join_operation(c->join, process->id,
+			      &(struct gpu_operation){.correlation_id = e->correlation_id,
+						      .work = JOIN_REMARK,
+						      .remark = number,
+						      .process = process->id});
+}
+
+static int take_pc_samples(struct collect *c, const struct process *process,
+			   const struct gpu_event *event, const char *kernel)
+{
+	struct pc_samples *s = &c->pc_samples;
+
+	if (!c->options.measure.stall_period)
+		return 0;
+	switch (event->type) {
+	case GPU_EVENT_CUBIN:
+		return pc_samples_add_cubin(s, process->id, &event->cubin);
+	case GPU_EVENT_STALL:
+		return pc_samples_add_reason(s, process->id, &event->stall);
+	case GPU_EVENT_PCS:
+		return take_pcs(c, process, &event->pcs, kernel);
+	default:
+		pc_samples_add_totals(s, &event->pc_totals);
+		return 0;
+	}
+}
+
+/* ---- hardware counters ---- */
+
+static int take_metric(struct collect *c, const struct process *process,
+		       const struct gpu_event_metric *e)
+{
+	const char *name = collect_text(c, e->name), *unit = collect_text(c, e->unit);
+
+	if (!name || !unit)
+		return -ENOSPC;
+	return measurements_metric(&c->measurements, process->id, e->id, name, unit);
+}
+
+static void take_unmeasured(struct ledger_counters *l, const struct gpu_event_unmeasured *e)
+{
+	saturated_add(&l->captured, e->counts[GPU_UNMEASURED_CAPTURED]);
+	saturated_add(&l->graphs, e->counts[GPU_UNMEASURED_GRAPH]);
+	saturated_add(&l->busy, e->counts[GPU_UNMEASURED_BUSY]);
+	saturated_add(&l->peers, e->counts[GPU_UNMEASURED_PEERS]);
+	saturated_add(&l->failed, e->counts[GPU_UNMEASURED_FAILED]);
+	saturated_add(&l->replays, e->counts[GPU_UNMEASURED_REPLAY]);
+}
+
+static int take_counters_event(struct collect *c, const struct process *process,
+			       const struct gpu_event *event)
+{
+	if (!c->options.measure.counters)
+		return 0;
+	if (event->type == GPU_EVENT_METRIC)
+		return take_metric(c, process, &event->metric);
+	if (event->type == GPU_EVENT_COUNTERS)
+		return measurements_take(&c->measurements, process->id, &event->counters);
+	take_unmeasured(&c->ledger.counters, &event->unmeasured);
+	return 0;
 }
 
 static int take_gpu_event(struct collect *c, struct process *process, const struct gpu_event *event,
@@ -564,14 +659,41 @@ static int take_gpu_event(struct collect *c, struct process *process, const stru
 		if (!event->context.is_mps)
 			return 0;
 		return devices_note_context(&c->devices, process->id, &event->context);
+	case GPU_EVENT_POOL:
+		take_pool(c, process, &event->pool);
+		return 0;
 	case GPU_EVENT_CALLS:
 		take_calls(c, &event->calls);
 		return 0;
 	case GPU_EVENT_WAIT:
 		take_wait(c, process, &event->wait);
 		return 0;
+	case GPU_EVENT_CUBIN:
+	case GPU_EVENT_STALL:
+	case GPU_EVENT_PCS:
+	case GPU_EVENT_PC_TOTALS:
+		return take_pc_samples(c, process, event, kernel);
+	case GPU_EVENT_METRIC:
+	case GPU_EVENT_COUNTERS:
+	case GPU_EVENT_UNMEASURED:
+		return take_counters_event(c, process, event);
 	default:
 		return 0;
+	}
+}
+
+/* Whether it began in the part of the run that is recorded. */
+static bool is_inside(const struct collect *c, const struct gpu_event *event)
+{
+	switch (event->type) {
+	case GPU_EVENT_LAUNCH:
+		return window_has(&c->window, event->launch.time_ns);
+	case GPU_EVENT_KERNEL:
+		return event->kernel.bad_time || window_has(&c->window, event->kernel.start_ns);
+	case GPU_EVENT_WORK:
+		return event->work.bad_time || window_has(&c->window, event->work.start_ns);
+	default:
+		return true;
 	}
 }
 
@@ -599,7 +721,7 @@ static void count_event(struct metrics *m, const struct process *process,
 void collect_gpu_event(struct collect *c, struct process *process, const struct gpu_event *event,
 		       const char *kernel)
 {
-	if (c->metrics)
+	if (c->metrics && is_inside(c, event))
 		count_event(c->metrics, process, event, kernel);
 	collect_note_error(c, take_gpu_event(c, process, event, kernel));
 }

@@ -10,8 +10,11 @@
 #include "profiler/collect/collect.h"
 #include "profiler/collect/cpu_time.h"
 #include "profiler/collect/handovers.h"
+#include "profiler/collect/measurements.h"
+#include "profiler/collect/off_cpu.h"
 #include "profiler/collect/open_calls.h"
 #include "profiler/collect/open_launches.h"
+#include "profiler/collect/pc_samples.h"
 #include "profiler/collect/pid_namespace.h"
 #include "profiler/collect/pythons.h"
 #include "profiler/collect/stack_builder.h"
@@ -19,6 +22,7 @@
 
 struct collect {
 	struct collect_options options;
+	struct window window;
 	struct ledger ledger;
 	struct cut_stacks cut;
 	struct intern strings;
@@ -46,15 +50,23 @@ struct collect {
 	struct open_launches open_launches;
 	struct handovers handovers;
 	struct thread_origins origins;
+	struct off_cpu off_cpu;
 	struct attribution attribution;
 	struct join *join;
 	struct gpu_load load; /* if watched */
 	struct allocations allocations;
+	struct pc_samples pc_samples;
+	struct stall_places stall_places;
+	struct counter_table counters;
+	struct measurements measurements;
 	struct metrics *metrics; /* NULL: not kept */
 };
 
 /* Counts what did not fit into memory. */
 void collect_note_error(struct collect *c, int err);
+
+/* collect_text, for those who know no `struct collect`. */
+const char *collect_keep_text(void *collect, const char *text);
 
 /* ---- processes ---- */
 

@@ -98,6 +98,8 @@ static uint32_t append_launch(struct compose *c, uint32_t outer, const struct gp
 		outer = mark(c, outer, MARK_NO_LAUNCH);
 	else if (o->launch == LAUNCH_BY_KERNEL)
 		outer = mark(c, outer, MARK_KERNEL_LAUNCH);
+	else if (o->launch == LAUNCH_EARLIER)
+		outer = mark(c, outer, MARK_EARLIER);
 	else if (o->launch == LAUNCH_SKIPPED)
 		outer = mark(c, outer, MARK_SKIPPED);
 	else if (o->launch != LAUNCH_NONE_NEEDED)

@@ -22,7 +22,8 @@
 #define LAUNCH_UNKNOWN UINT32_MAX           /* launched by something unknown */
 #define LAUNCH_NONE_NEEDED (UINT32_MAX - 1) /* work that nothing launches: a root frame */
 #define LAUNCH_BY_KERNEL (UINT32_MAX - 2)   /* of a graph's node, by another on the GPU */
-#define LAUNCH_SKIPPED (UINT32_MAX - 3)     /* has no stack of its own: --max-overhead */
+#define LAUNCH_EARLIER (UINT32_MAX - 3)     /* before launches were recorded: --delay */
+#define LAUNCH_SKIPPED (UINT32_MAX - 4)     /* has no stack of its own: --max-overhead */
 
 /* In place of the stack that created a graph node. */
 #define CAPTURE_NONE UINT32_MAX         /* not from a graph */

@@ -27,7 +27,7 @@
 #define HANDOVERS_UNKNOWN UINT32_MAX /* whose work it is */
 
 struct handovers_sample {
-	uint64_t time_ns;
+	uint64_t time_ns, ran_ns; /* the latter is what it stands for */
 	uint32_t process, tid;
 	uint32_t stack, place;
 };

@@ -117,7 +117,9 @@ size_t join_memory(const struct join *c)
 static void attribute(struct join *c, uint32_t stack, uint64_t launched_ns,
 		      const struct gpu_operation *op)
 {
-	if (stack == STACK_NONE) {
+	if (op->work == JOIN_REMARK) {
+		;
+	} else if (stack == STACK_NONE) {
 		c->stats.unmatched++;
 		c->stats.unmatched_ns += op->duration_ns;
 	} else {
@@ -139,7 +141,7 @@ static void decide(struct join *c, struct link *link, uint32_t stack)
 
 	while (links_take_waiting(&c->links, link, &op)) {
 		attribute(c, stack, link->launched_ns, &op);
-		had_operations = true;
+		had_operations |= op.work != JOIN_REMARK;
 	}
 	link->stack = stack;
 	links_list(&c->links, link, had_operations ? begun(link) : LINK_IDLE);
@@ -562,13 +564,13 @@ int join_operation(struct join *c, uint32_t process, const struct gpu_operation 
 {
 	struct link *l;
 
-	c->stats.operations++;
+	c->stats.operations += operation->work != JOIN_REMARK;
 	if (c->links.waiting_count >= c->newest)
 		make_waiting_room(c);
 	l = links_find(&c->links, process, operation->correlation_id);
 	if (l && link_is_decided(l)) {
 		attribute(c, l->stack, l->launched_ns, operation);
-		if (l->state == LINK_IDLE)
+		if (l->state == LINK_IDLE && operation->work != JOIN_REMARK)
 			links_list(&c->links, l, begun(l));
 		return 0;
 	}

@@ -77,13 +77,14 @@ void proc_names_process(struct bounded_caller *calls, pid_t pid, const char *com
 	free(cmdline);
 }
 
-void proc_names_thread(pid_t pid, pid_t tid, const char *comm, char *out, size_t size)
+void proc_names_thread(pid_t pid, pid_t tid, const char *comm, const char *earlier, char *out,
+		       size_t size)
 {
 	char read[COMM_SIZE];
 
 	if (!comm) {
 		read_comm(pid, tid, read);
-		comm = read;
+		comm = read[0] || !earlier ? read : earlier;
 	}
 	put_name(comm, "thread", tid, out, size);
 }

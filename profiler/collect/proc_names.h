@@ -15,7 +15,11 @@
 void proc_names_process(struct bounded_caller *calls, pid_t pid, const char *comm, char *out,
 			size_t size);
 
-/* Likewise for a thread: "loader 4712", "[thread 4712]". */
-void proc_names_thread(pid_t pid, pid_t tid, const char *comm, char *out, size_t size);
+/*
+ * Likewise for a thread: "loader 4712", "[thread 4712]". `earlier`: a name that it has had, for
+ * when it is gone, or NULL.
+ */
+void proc_names_thread(pid_t pid, pid_t tid, const char *comm, const char *earlier, char *out,
+		       size_t size);
 
 #endif

@@ -42,6 +42,7 @@ struct process {
 	uint32_t python;           /* pythons.h's number of its interpreter; 0: none known */
 	bool has_code;             /* its executable was mapped: the first file that is */
 	struct target_stacks sent; /* the parts of stacks that it sent */
+	uint32_t first_launch;     /* the least correlation id that was sent; 0: none was */
 	bool has_spoken;           /* a program in it has said hello; further programs are kept
 				    * apart */
 	uint32_t tracers;          /* programs in it that write to the pipe: 1, or 0 */

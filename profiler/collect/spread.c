@@ -139,13 +139,6 @@ static struct spread_parked *get_parked(struct spread *s, const struct spread_ke
 	return &s->parked[s->parked_count++];
 }
 
-static uint64_t times(uint64_t a, uint64_t b)
-{
-	uint64_t product;
-
-	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
 /* ---- spreading ---- */
 
 static int compare(uint32_t a, uint32_t b)
@@ -377,7 +370,7 @@ static bool spread_one(struct spreading *w, const struct parts *parts,
 }
 
 /* Of a thread's samples [from, to): their squares become variances; see the header. */
-static void reckon_errors(struct spread *s, uint32_t from, uint32_t to)
+static void estimate_errors(struct spread *s, uint32_t from, uint32_t to)
 {
 	double all = 0, squares = 0;
 
@@ -415,7 +408,7 @@ static void spread_thread(struct spreading *w, uint32_t from, uint32_t to, const
 		parts = &w->own;
 		borrows = s->is_coarse;
 		if (!borrows)
-			reckon_errors(s, r->own, r->own_end);
+			estimate_errors(s, r->own, r->own_end);
 	} else {
 		if (!w->has_shared)
 			w->has_shared = collect_parts(&w->shared, s, r->from, r->to, false);
@@ -559,8 +552,8 @@ void spread_add_sample(struct spread *s, const struct spread_key *key, uint32_t 
 	if (!sample)
 		return;
 	add_work(&sample->own, &(struct spread_work){1, ns, bytes});
-	add_work(&sample->stands,
-		 &(struct spread_work){others, times(others, ns), times(others, bytes)});
+	add_work(&sample->stands, &(struct spread_work){others, saturated_product(others, ns),
+							saturated_product(others, bytes)});
 	sample->squares += (double)others * stands_for * (double)ns * (double)ns;
 }
 

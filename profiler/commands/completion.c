@@ -79,7 +79,18 @@ static void print_bash_of_files(FILE *out)
 		if (!e->is_of_files)
 			continue;
 		print_pattern(out, e);
-		fputs(") files=1 ;;\n		", out);
+		fputs(") files=1 ;;&\n		", out);
+	}
+}
+
+/* Options whose argument is in the same word, which is three words with "=". */
+static void print_bash_joined(FILE *out)
+{
+	for (const struct option_entry *e = option_table; e->id; e++) {
+		if (!option_is_joined(e))
+			continue;
+		print_pattern(out, e);
+		fputs(") [[ ${COMP_WORDS[i + 1]} == = ]] || continue ;;&\n		", out);
 	}
 }
 
@@ -141,6 +152,7 @@ static void print_bash(FILE *out)
 	      "		",
 	      out);
 	print_bash_of_files(out);
+	print_bash_joined(out);
 	for (const struct option_entry *e = option_table; e->id; e++) {
 		if (e->kind == ARGUMENT_NONE)
 			continue;
@@ -197,11 +209,12 @@ static void print_bash(FILE *out)
 static void print_zsh_spec(FILE *out, const struct option_entry *e, const char *dashes,
 			   const char *name, const char *behind)
 {
-	fprintf(out, "\t'*%s%s%s[", dashes, name, e->kind != ARGUMENT_NONE ? behind : "");
+	fprintf(out, "\t'*%s%s%s%s[", dashes, name, e->kind != ARGUMENT_NONE ? behind : "",
+		option_is_joined(e) ? "-" : "");
 	print_escaped(out, e->text, "[]:\\", "'\\''");
 	fputc(']', out);
 	if (e->kind != ARGUMENT_NONE)
-		fprintf(out, ":%s:", e->argument);
+		fprintf(out, "%s:%s:", option_is_joined(e) ? ":" : "", e->argument);
 	switch (e->kind) {
 	case ARGUMENT_FILE:
 		fputs("_files", out);
@@ -285,14 +298,15 @@ static void print_fish_option(FILE *out, const struct option_entry *e)
 	case ARGUMENT_NONE:
 		break;
 	case ARGUMENT_TEXT:
-		fputs(" -x", out);
+		fputs(option_is_joined(e) ? " -f" : " -x", out);
 		break;
 	case ARGUMENT_FILE:
 		fputs(" -r -F", out);
 		break;
 	case ARGUMENT_WORD:
 	case ARGUMENT_WORDS:
-		fputs(e->kind == ARGUMENT_WORD ? " -x -a '" : " -x -a '(__fish_append , ", out);
+		fputs(option_is_joined(e) ? " -f" : " -x", out);
+		fputs(e->kind == ARGUMENT_WORD ? " -a '" : " -a '(__fish_append , ", out);
 		print_list(out, e->words);
 		fputs(e->kind == ARGUMENT_WORD ? "'" : ")'", out);
 	}
@@ -332,7 +346,7 @@ static void print_fish(FILE *out)
 	      "			case",
 	      out);
 	for (const struct option_entry *e = option_table; e->id; e++) {
-		if (e->kind == ARGUMENT_NONE)
+		if (e->kind == ARGUMENT_NONE || option_is_joined(e))
 			continue;
 		if (has_letter(e))
 			fprintf(out, " -%c", e->id);

@@ -10,8 +10,11 @@
 #include <unistd.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/commands/compare.h"
+#include "profiler/commands/push.h"
+#include "profiler/output/spans.h"
 #include "profiler/report/figures_report.h"
 #include "profiler/report/gpu_table.h"
+#include "profiler/report/quantity.h"
 #include "profiler/report/strict.h"
 #include "profiler/report/summary.h"
 #include "profiler/report/top.h"
@@ -20,7 +23,7 @@
 unsigned int deliver_needs(const struct options *o)
 {
 	return outputs_need(o->outputs, o->output_count) | view_needs(&o->view) |
-	       (o->measure.launch_shapes ? NEEDS_TIMELINE : 0);
+	       (o->measure.launch_shapes || o->span_server ? NEEDS_TIMELINE : 0);
 }
 
 unsigned int deliver_wants(const struct options *o)
@@ -30,8 +33,12 @@ unsigned int deliver_wants(const struct options *o)
 
 uint32_t deliver_place_mask(const struct options *o)
 {
-	return deliver_wants(o) & (NEEDS_TIMELINE | NEEDS_PLACES) ? PLACES_ALL
-								  : view_place_mask(&o->view);
+	/* devices are known by their process */
+	uint32_t pushed = o->push_count ? 1u << PLACE_PROCESS | 1u << PLACE_DEVICE : 0;
+
+	return deliver_wants(o) & (NEEDS_TIMELINE | NEEDS_PLACES)
+		       ? PLACES_ALL
+		       : view_place_mask(&o->view) | pushed;
 }
 
 void deliver_folder(const struct outputs *outputs, char folder[DELIVER_FOLDER_BYTES])
@@ -51,8 +58,12 @@ bool deliver_open(struct log *log, const struct options *o, const struct identit
 	int err = outputs_open(outputs, o->outputs, o->output_count, &failed);
 	const char *path = err ? o->outputs[failed].path : NULL;
 
-	if (!err)
+	if (!err && push_check(log, o, identity))
 		return true;
+	if (!err) {
+		outputs_cancel(outputs);
+		return false;
+	}
 	if (err == -EBUSY)
 		log_error(log, "-o %s is given twice, or two -o name the same file", path);
 	else if (identity->other && (err == -EACCES || err == -EPERM))
@@ -89,7 +100,7 @@ static void report_written(struct log *log, const struct options *o, uint32_t at
 				    .item = choice->writer->item,
 				    .is_first = at == 0,
 				    .unit = choice->writer->has_units ? words[o->unit] : NULL,
-				    .weighs_bytes = result->weighs_bytes,
+				    .weight = result->weight,
 				    .written = *written};
 
 	summary_report_written(log, &result->totals.measure, &result->totals, &w);
@@ -134,49 +145,78 @@ static bool give_room(struct spare *s, struct timeline *timeline, int beside)
 	return true;
 }
 
-/* The run's stacks with what they allocated on devices in place of their times. */
-struct weighed {
-	struct place places[1]; /* nowhere: of which device is in the tables */
-	struct row *rows;
-};
-
-/* False: out of memory. The result keeps what is in `w`. */
-static bool weigh_memory(struct weighed *w, struct result *result, enum stack_weight weight)
-{
-	const struct memory_use *use = result->memory_use;
-	uint32_t count = use ? use->row_count : 0, kept = 0;
-
-	w->places[0] = place_unknown();
-	w->rows = calloc(count + 1u, sizeof(*w->rows));
-	if (!w->rows)
-		return false;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct memory_row *row = &use->rows[i];
-		uint64_t bytes = weight == WEIGHT_PEAK ? row->peak_bytes : row->left_bytes;
-		uint64_t pieces = weight == WEIGHT_PEAK ? row->at_peak : row->left;
-
-		if (bytes && use->totals[row->total].kind == MEMORY_OF_DEVICE)
-			w->rows[kept++] = (struct row){.kind = ROW_GPU,
-						       .stack = row->stack,
-						       .count = pieces,
-						       .ns = bytes,
-						       .bytes = bytes};
-	}
-	result->rows = w->rows;
-	result->row_count = kept;
-	result->places = w->places;
-	result->place_count = 1;
-	result->timeline = NULL;
-	result->weighs_bytes = true;
-	return true;
-}
-
 /* The run and, if the outputs show something else, their view: each with its timeline. */
 struct delivered {
 	struct spare run, shown; /* the latter's result is what the view was made of */
 	struct view *view;       /* NULL: it is shown as it is */
 	struct weighed weighed;
 };
+
+/*
+ * Whether a capture has the metric that it shall be drawn by. A run that comes to its end without
+ * has said why, and its other outputs are wanted all the same.
+ */
+static bool check_metric(struct log *log, const struct options *o, const struct result *result)
+{
+	char sums[COUNTERS_SUMS_BYTES];
+
+	if (!o->from_count)
+		return true;
+	if (!result->counters) {
+		log_error(log, "--weight %s: the run read no counters: --metrics",
+			  o->weight_metric);
+		return false;
+	}
+	if (counters_were_read(result->counters, o->weight_metric, sums) &&
+	    counters_is_additive(o->weight_metric))
+		return true;
+	log_error(log,
+		  "--weight %s: only metrics that the run read and that end in .sum can be drawn, "
+		  "for these add up over launches: %s",
+		  o->weight_metric, sums);
+	return false;
+}
+
+/* --weight. False after logging the reason. */
+static bool weigh(struct log *log, const struct options *o, struct delivered *d)
+{
+	struct result *result = &d->shown.result;
+	int err;
+
+	if (o->weight != WEIGHT_METRIC && !result->memory_use) {
+		log_error(log, "--weight: the run did not follow memory: --alloc");
+		return false;
+	}
+	if (o->weight == WEIGHT_METRIC && !check_metric(log, o, result))
+		return false;
+	err = o->weight == WEIGHT_METRIC ? weighed_by_metric(&d->weighed, result, o->weight_metric)
+					 : weighed_by_memory(&d->weighed, result, o->weight);
+	if (err == -EOVERFLOW)
+		log_error(log, "--weight %s: the values are too large: they add up to over 2^63",
+			  o->weight_metric);
+	else if (err)
+		log_error(log, "out of memory");
+	return !err;
+}
+
+/* What the values of a counter stand for, and what has none. */
+static void report_weight(struct log *log, const struct weighed *w)
+{
+	const struct weighed_launches *l = &w->launches;
+
+	log_line(log, "Weight: %s, %s (%.1f %%)", w->weight.title, w->weight.note,
+		 percent_of(l->read, l->weighed));
+	if (l->without)
+		log_line(log,
+			 "  not in it: %" PRIu64
+			 " launch%s of kernels that were not measured, %.1f "
+			 "%% of the GPU time",
+			 l->without, l->without == 1 ? "" : "es",
+			 percent_of(l->without_ns, l->gpu_ns));
+	if (l->other_ns)
+		log_line(log, "  not in it: copies and other work, %.1f %% of the GPU time",
+			 percent_of(l->other_ns, l->gpu_ns));
+}
 
 /* What a format shows. */
 static const struct result *result_for(const struct writer *writer, const struct delivered *d)
@@ -262,15 +302,18 @@ static int write_one(struct outputs *outputs, uint32_t at, struct delivered *d,
  * 0, or the status to exit with.
  */
 static int write_all(struct log *log, const struct options *o, struct outputs *outputs,
-		     struct opener *opener, struct delivered *d)
+		     struct opener *opener, const struct span_export *spans, struct delivered *d)
 {
+	char service[ENGINE_SERVICE_BYTES];
 	const struct writer_options options = {
-		.unit_ns =
-			d->shown.result.weighs_bytes ? 1 : unit_ns(o->unit, &d->run.result.totals),
-		.root_at_bottom = o->root_at_bottom};
+		.service = service,
+		.unit_ns = d->shown.result.weight ? 1 : unit_ns(o->unit, &d->run.result.totals),
+		.root_at_bottom = o->root_at_bottom,
+		.spans = &spans->otel.spans};
 	struct written written[OUTPUTS_MAX];
 	int errors[OUTPUTS_MAX], status = 0;
 
+	engine_service(&d->run.result, getenv("OTEL_SERVICE_NAME"), service);
 	for (unsigned int needs = 0; needs <= NEEDS_TIMELINE; needs += NEEDS_TIMELINE)
 		for (uint32_t i = 0; i < o->output_count; i++)
 			if ((o->outputs[i].writer->needs & NEEDS_TIMELINE) == needs)
@@ -352,32 +395,37 @@ static int compare_with_result(struct log *log, const struct options *o,
 }
 
 int deliver(struct log *log, const struct options *o, struct outputs *outputs,
-	    struct opener *opener, const struct result *result, struct allowance *memory)
+	    struct opener *opener, struct span_export *spans, const struct result *result,
+	    struct allowance *memory)
 {
-	struct delivered d = {.view = NULL};
+	struct delivered d = {.view = NULL, .weighed = {.rows = NULL}};
 	struct view *view = NULL;
 	const struct result *shown = &d.shown.result;
+	uint64_t lost_spans;
+	uint32_t not_pushed;
 	int status;
 
 	spare_begin(&d.run, result);
+	/* without the timeline of a capture that has them it would say that there are none */
+	d.run.result.totals.measure.launch_shapes &= result->timeline != NULL;
 	d.run.result.totals.measure.launch_shapes |= o->measure.launch_shapes;
 	spare_begin(&d.shown, &d.run.result);
-	if (o->weight != WEIGHT_TIME && !result->memory_use) {
-		log_error(log, "--weight: the run did not follow memory: --alloc");
-		return EXIT_PROFILER_FAILED;
-	}
-	if (o->weight != WEIGHT_TIME && !weigh_memory(&d.weighed, &d.shown.result, o->weight)) {
-		log_error(log, "out of memory");
+	if (o->weight != WEIGHT_TIME && !weigh(log, o, &d)) {
+		weighed_release(&d.weighed);
 		return EXIT_PROFILER_FAILED;
 	}
 	if (view_changes(&o->view)) {
 		view = new_view(log, o, outputs, &d, memory);
 		if (!view) {
-			free(d.weighed.rows);
+			weighed_release(&d.weighed);
 			return EXIT_PROFILER_FAILED;
 		}
 		shown = view_result(view);
 		report_own_code(log, o, result, view);
+		if (grouping_has_rank(&o->view.by) && result->rank_count == 0 &&
+		    !result->totals.job.is_known)
+			log_warn(log, "--by rank: none of %s was set, so there are no ranks",
+				 JOB_RANK_VARIABLES);
 		if (o->view.trim_to.text && !view_has_root(view) && result->row_count > 0)
 			log_warn(log, "--trim-to: no function in the profile matches '%s'",
 				 o->view.trim_to.text);
@@ -385,8 +433,17 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 	gpu_table_report_devices(log, shown);
 	summary_report_unnamed(log, &shown->unnamed);
 	unnamed_code_report(log, result);
-	report_top(log, o, shown->weighs_bytes ? &d.run.result : shown);
-	status = write_all(log, o, outputs, opener, &d);
+	if (o->weight == WEIGHT_METRIC)
+		report_weight(log, &d.weighed);
+	report_top(log, o, shown->weight ? &d.run.result : shown);
+	status = write_all(log, o, outputs, opener, spans, &d);
+	if (span_export_send(spans, log, result_for(&otlp_json_writer, &d), &lost_spans) != 0 &&
+	    !status)
+		status = EXIT_PROFILER_FAILED;
+	not_pushed = push_result(log, o, result_for(&pprof_writer, &d));
+	/* a command's status is its own, whatever an engine does */
+	if (not_pushed && o->from_count)
+		status = EXIT_PROFILER_FAILED;
 	if (o->output_count > 0 && strcmp(o->outputs[0].path, OPTIONS_DEFAULT_OUTPUT) == 0 &&
 	    isatty(STDERR_FILENO))
 		log_line(log,
@@ -401,11 +458,12 @@ int deliver(struct log *log, const struct options *o, struct outputs *outputs,
 		status = EXIT_PROFILER_FAILED;
 	}
 	if (!status && o->strict &&
-	    !strict_check(log, shown->totals.ledger, shown->unnamed.not_kept))
+	    !strict_check(log, shown->totals.ledger, shown->unnamed.not_kept, lost_spans,
+			  not_pushed))
 		status = EXIT_NOT_EXACT;
 	if (!status)
 		status = compare_with_result(log, o, outputs, shown);
 	view_free(view);
-	free(d.weighed.rows);
+	weighed_release(&d.weighed);
 	return status;
 }

@@ -10,6 +10,7 @@
 #include "profiler/base/allowance.h"
 #include "profiler/commands/opener.h"
 #include "profiler/commands/options.h"
+#include "profiler/commands/span_export.h"
 #include "profiler/output/outputs.h"
 #include "profiler/session/identity.h"
 
@@ -46,10 +47,11 @@ void deliver_show(struct log *log, const struct options *options, struct opener 
 
 /*
  * Prints what is left of the summary, and writes all outputs, even if one fails; with --open, one
- * is shown by the opener, which has been started. 0, or the status to exit with, after logging the
- * reason.
+ * is shown by the opener, which has been started. Then spans are sent. 0, or the status to exit
+ * with, after logging the reason.
  */
 int deliver(struct log *log, const struct options *options, struct outputs *outputs,
-	    struct opener *opener, const struct result *result, struct allowance *memory);
+	    struct opener *opener, struct span_export *spans, const struct result *result,
+	    struct allowance *memory);
 
 #endif

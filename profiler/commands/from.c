@@ -9,6 +9,8 @@
 #include "profiler/commands/deliver.h"
 #include "profiler/commands/input.h"
 #include "profiler/output/capture.h"
+#include "profiler/output/merge.h"
+#include "profiler/report/ranks_report.h"
 #include "profiler/report/summary.h"
 #include "profiler/session/identity.h"
 #include "profiler/session/privilege.h"
@@ -17,31 +19,28 @@ struct reading {
 	const struct options *options;
 	struct log log;
 	struct outputs outputs;
-	struct opener opener; /* with --open */
+	struct opener opener;     /* with --open */
+	struct span_export spans; /* with --otlp */
 	struct allowance memory;
 };
 
-static int write_outputs(struct reading *r, const struct profile_capture *capture)
+static int write_outputs(struct reading *r, const struct result *result)
 {
-	const struct result *result = capture_result(capture);
-
 	if (slice_is_part(&r->options->view.slice))
 		log_line(&r->log, "The whole run:");
 	summary_report(&r->log, &result->totals.measure, &result->totals);
-	return deliver(&r->log, r->options, &r->outputs, &r->opener, result, &r->memory);
+	ranks_report(&r->log, result);
+	return deliver(&r->log, r->options, &r->outputs, &r->opener, &r->spans, result, &r->memory);
 }
 
 /*
- * Where the timeline is kept while it is read; "": nowhere, for it is not needed. False after
- * logging that there is no place.
+ * Where the timeline is kept while it is read; "": nowhere. False after logging that there is no
+ * place, but one is needed.
  */
 static bool find_folder(struct reading *r, char folder[DELIVER_FOLDER_BYTES])
 {
 	struct timeline *tried;
 
-	folder[0] = '\0';
-	if (!(deliver_wants(r->options) & NEEDS_TIMELINE))
-		return true;
 	deliver_folder(&r->outputs, folder);
 	tried = timeline_new(folder, NULL);
 	timeline_free(tried);
@@ -49,47 +48,147 @@ static bool find_folder(struct reading *r, char folder[DELIVER_FOLDER_BYTES])
 		return true;
 	folder[0] = '\0';
 	if (!(deliver_needs(r->options) & NEEDS_TIMELINE))
-		return true; /* the report goes without */
+		return true; /* the report and tables go without */
 	log_error(&r->log, "cannot create a temporary file beside the output, or in /tmp: %s",
 		  strerror(errno));
 	return false;
 }
 
-static int read_capture(struct reading *r, FILE *in)
+static bool needs_timeline(const struct reading *r)
 {
-	const char *path = r->options->from;
-	char folder[DELIVER_FOLDER_BYTES];
-	enum capture_error error;
+	return deliver_wants(r->options) & NEEDS_TIMELINE;
+}
+
+/* NULL after logging the reason. */
+static struct profile_capture *read_capture(struct reading *r, const char *path, const char *folder)
+{
+	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
 	struct profile_capture *capture;
+	enum capture_error error;
+
+	if (!in) {
+		log_error(&r->log, "cannot read %s: %s%s", path, strerror(errno),
+			  r->options->from_count > 1 && errno == ENOENT
+				  ? "; --from takes captures and runs no command"
+				  : "");
+		return NULL;
+	}
+	/* of ranks, always: which one came last in collectives is in all outputs */
+	capture = capture_read(in, folder, needs_timeline(r) || r->options->from_count > 1,
+			       &r->memory, &error);
+	if (!capture)
+		input_explain(&r->log, path, error);
+	if (in != stdin)
+		fclose(in);
+	return capture;
+}
+
+static int write_one(struct reading *r, const char *folder)
+{
+	struct profile_capture *capture = read_capture(r, r->options->from[0], folder);
 	int status = EXIT_PROFILER_FAILED;
 
-	if (!find_folder(r, folder))
-		return status;
-	capture = capture_read(in, folder[0] ? folder : NULL, &r->memory, &error);
 	if (capture)
-		status = write_outputs(r, capture);
-	else
-		input_explain(&r->log, path, error);
+		status = write_outputs(r, capture_result(capture));
 	capture_free(capture);
+	return status;
+}
+
+/* ---- several ---- */
+
+static void explain_merge(struct reading *r, const struct merge *m, const char *path, uint32_t rank,
+			  enum merge_error error)
+{
+	switch (error) {
+	case MERGE_NO_RANK:
+		log_error(&r->log,
+			  "%s has no rank, so it cannot be merged with others: none of %s was set "
+			  "in its run",
+			  path, JOB_RANK_VARIABLES);
+		break;
+	case MERGE_SAME_RANK:
+		log_error(&r->log, "%s and %s are both of rank %u", merge_source_of(m, rank), path,
+			  rank);
+		break;
+	case MERGE_MERGED:
+		log_error(&r->log,
+			  "%s has several ranks already: merge the captures that it was made of",
+			  path);
+		break;
+	case MERGE_TOO_LARGE:
+		input_explain(&r->log, path, CAPTURE_TOO_LARGE);
+		break;
+	case MERGE_NO_MEMORY:
+		input_explain(&r->log, path, CAPTURE_NO_MEMORY);
+		break;
+	default:
+		input_explain(&r->log, path, CAPTURE_SYSTEM);
+	}
+}
+
+/* False after logging the reason. `*m`: NULL once the merge has failed; then it is only read. */
+static bool add_capture(struct reading *r, struct merge **m, const char *path, const char *folder)
+{
+	struct profile_capture *capture = read_capture(r, path, *m ? folder : NULL);
+	const struct result *run = capture ? capture_result(capture) : NULL;
+	enum merge_error error = run && *m ? merge_add(*m, run, path) : MERGE_OK;
+
+	if (error)
+		explain_merge(r, *m, path, run->totals.job.rank, error);
+	capture_free(capture);
+	if (error >= MERGE_TOO_LARGE) {
+		merge_free(*m);
+		*m = NULL;
+	}
+	return run && !error;
+}
+
+/* All are looked at, so that all that are wrong are named at once. */
+static int write_merged(struct reading *r, const char *beside)
+{
+	struct merge *m = merge_new(needs_timeline(r) ? beside : NULL, &r->memory);
+	const struct result *result = NULL;
+	int status = EXIT_PROFILER_FAILED;
+	uint32_t wrong = 0, other;
+
+	if (!m) {
+		log_error(&r->log, "preparing to merge: %s", strerror(errno));
+		return status;
+	}
+	if (!beside)
+		log_warn(&r->log, "no temporary file can be made beside the output or in /tmp, so "
+				  "nothing says which ranks wait for others in collectives");
+	for (uint32_t i = 0; i < r->options->from_count; i++)
+		wrong += !add_capture(r, &m, r->options->from[i], beside);
+	if (wrong)
+		log_error(&r->log, "%u of %u captures cannot be merged: nothing is written", wrong,
+			  r->options->from_count);
+	else if (!(result = merge_finish(m)))
+		input_explain(&r->log, "the job", CAPTURE_TOO_LARGE);
+	if (result && merge_has_other_measure(m, &other))
+		log_warn(&r->log,
+			 "rank %u was measured with other options than the first: sums of what "
+			 "only some ranks measured are not those of the job",
+			 other);
+	if (result)
+		status = write_outputs(r, result);
+	merge_free(m);
 	return status;
 }
 
 static int read_and_write(struct reading *r, const struct identity *identity)
 {
-	const char *path = r->options->from;
-	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+	char folder[DELIVER_FOLDER_BYTES];
 	int status = EXIT_PROFILER_FAILED;
 
-	if (!in) {
-		log_error(&r->log, "cannot read %s: %s", path, strerror(errno));
+	if (!deliver_open(&r->log, r->options, identity, &r->outputs))
 		return status;
-	}
-	if (deliver_open(&r->log, r->options, identity, &r->outputs)) {
-		status = read_capture(r, in);
-		outputs_cancel(&r->outputs);
-	}
-	if (in != stdin)
-		fclose(in);
+	if (span_export_open(&r->spans, &r->log, r->options, identity, NULL) &&
+	    find_folder(r, folder))
+		status = (r->options->from_count == 1 ? write_one
+						      : write_merged)(r, folder[0] ? folder : NULL);
+	span_export_close(&r->spans);
+	outputs_cancel(&r->outputs);
 	return status;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the outputs of a run that is over, from its capture: what `profile --from FILE` does.
+ * Writes the outputs of a run that is over, from its capture, or of a job, from the captures of its
+ * ranks: what `profile --from FILE...` does. Any capture that cannot be read or merged is an error,
+ * and nothing is written.
  */
 #ifndef PROFILER_COMMANDS_FROM_H
 #define PROFILER_COMMANDS_FROM_H

@@ -68,7 +68,8 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "A clock on each CPU takes the stack of the command's thread that runs there, "
 		 "and of all its descendants. Each sample is one period of that clock: 20 ms at "
 		 "50 Hz. No frame pointers are needed.",
-		 "Threads that sleep have no samples. Samples end with the command."},
+		 "Threads that sleep have no samples; --wall shows where, and what they wait for. "
+		 "Samples end with the command."},
 	[TOPIC_GRAPHS] =
 		{NULL, "CUDA graphs",
 		 "Work of a graph's node is under two stacks: where the graph was launched "
@@ -196,7 +197,11 @@ static void print_option(FILE *out, const struct option_entry *e)
 	if (e->id < OPT_GPU_ONLY && e->name)
 		n += fprintf(out, ", --%s", e->name);
 	if (e->argument)
-		n += fprintf(out, e->is_optional ? " [%s]" : " %s", e->argument);
+		n += fprintf(out,
+			     option_is_joined(e) ? "[=%s]"
+			     : e->is_optional    ? " [%s]"
+						 : " %s",
+			     e->argument);
 	if (n > TEXT_COLUMN - 2)
 		fprintf(out, "\n%*s", TEXT_COLUMN, "");
 	else

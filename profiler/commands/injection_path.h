@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --print-injection-path: prints where the injection library lies (session/injection.h), as the
- * user that sudo was called by, whose cache it may go into.
+ * --print-injection-path: prints where the injection library is (session/injection.h), as the user
+ * who called sudo, because it may be put into that user's cache.
  */
 #ifndef PROFILER_COMMANDS_INJECTION_PATH_H
 #define PROFILER_COMMANDS_INJECTION_PATH_H

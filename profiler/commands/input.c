@@ -86,7 +86,7 @@ static bool read_capture(struct log *log, struct input *in, FILE *file, const ch
 {
 	enum capture_error error;
 
-	in->capture = capture_read(file, folder, memory, &error);
+	in->capture = capture_read(file, folder, true, memory, &error);
 	if (in->capture)
 		in->result = capture_result(in->capture);
 	else

@@ -149,7 +149,8 @@ void metrics_file_look(struct metrics_file *f, const struct collected *collected
 static bool wait_for_writer(struct metrics_file *f, const struct timespec *deadline)
 {
 	while (f->is_busy)
-		if (pthread_cond_timedwait(&f->changed, &f->lock, deadline) == ETIMEDOUT)
+		if (pthread_cond_clockwait(&f->changed, &f->lock, CLOCK_MONOTONIC, deadline) ==
+		    ETIMEDOUT)
 			return !f->is_busy;
 	return true;
 }
@@ -162,7 +163,7 @@ bool metrics_file_end(struct metrics_file *f, const struct collected *collected)
 	if (!f->is_started)
 		return true;
 	f->is_started = false;
-	clock_gettime(CLOCK_REALTIME, &deadline);
+	clock_gettime(CLOCK_MONOTONIC, &deadline);
 	deadline.tv_sec += METRICS_PATIENCE_S;
 	pthread_mutex_lock(&f->lock);
 	if (wait_for_writer(f, &deadline)) {

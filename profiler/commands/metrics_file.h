@@ -4,9 +4,10 @@
  * the run goes on, and at its end.
  *
  * Whoever reads the file sees a whole one: it is replaced as other outputs are (output_file.h), by
- * the user that the command runs as. A thread writes it, since a disk may be slow and the command
- * waits while its events are not taken in. If it is still at the last one when the next is due,
- * that is left out. A file that cannot be written is reported once, and tried again.
+ * the user that the command runs as. A thread writes it, because a disk may be slow, and the
+ * command waits for a profiler that does not read its events. If the thread is still busy when the
+ * next file is due, that one is left out. A file that cannot be written is reported once, and tried
+ * again.
  */
 #ifndef PROFILER_COMMANDS_METRICS_FILE_H
 #define PROFILER_COMMANDS_METRICS_FILE_H

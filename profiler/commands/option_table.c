@@ -10,11 +10,14 @@
 static const char *const units[] = {"samples", "us", "ns", NULL};
 static const char *const launch_stacks[] = {"auto", "inprocess", "uprobe", NULL};
 static const char *const graphs[] = {"node", "graph", "device", NULL};
-static const char *const formats[] = {"folded",   "svg",    "html", "pprof",   "speedscope",
-				      "perfetto", "chrome", "json", "profile", NULL};
-static const char *const parts[] = {"process", "thread", "device", "context", "stream", NULL};
+static const char *const formats[] = {"folded",     "svg",           "html",     "pprof",
+				      "speedscope", "otlp-profiles", "perfetto", "chrome",
+				      "json",       "profile",       NULL};
+static const char *const parts[] = {"rank",    "process", "thread", "device",
+				    "context", "stream",  NULL};
 static const char *const names[] = {"full", "short", NULL};
 static const char *const weights[] = {"time", "peak", "left", NULL};
+static const char *const stalls[] = {"kernels", "exact", NULL};
 static const char *const sides[] = {"before", "after", NULL};
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 static const char *const topics[] = {"output",      "captures", "compare", "gpu",    "cpu",
@@ -29,7 +32,8 @@ const struct option_entry option_table[] = {
 	 .topic = TOPIC_OUTPUT,
 	 .text = "output file, - for stdout; may be repeated",
 	 .more = "The default is merged_trace.folded. The file is replaced when the new contents "
-		 "are complete, or not at all."},
+		 "are complete, or not at all. In its name %r stands for the rank in a job, %h for "
+		 "the host, %p for the pid of profile, %% for a percent sign."},
 	{.id = OPT_FORMAT,
 	 .name = "format",
 	 .kind = ARGUMENT_WORD,
@@ -52,7 +56,7 @@ const struct option_entry option_table[] = {
 	 .argument = "PARTS",
 	 .words = parts,
 	 .topic = TOPIC_OUTPUT,
-	 .text = "add root frames: process,thread,device,context,stream",
+	 .text = "root frames: rank,process,thread,device,context,stream",
 	 .more = "Any of them, in the order given, separated by commas."},
 	{.id = OPT_FLAME,
 	 .name = "flame",
@@ -88,15 +92,47 @@ const struct option_entry option_table[] = {
 	 .more = "In Prometheus's text format, for node_exporter's textfile collector: kernels, "
 		 "copies, launches, errors by process, device and kernel, at most 200 kernels. "
 		 "docs/metrics.md lists them."},
+	{.id = OPT_OTLP,
+	 .name = "otlp",
+	 .kind = ARGUMENT_FILE,
+	 .argument = "WHERE",
+	 .topic = TOPIC_OUTPUT,
+	 .text = "also write OpenTelemetry spans of calls and GPU work",
+	 .more = "To a file, as lines of OTLP JSON, or as protocol buffers if its name ends with "
+		 ".pb; to a collector, http://HOST:4318, when the run is over; or with env to "
+		 "the one in OTEL_EXPORTER_OTLP_ENDPOINT. In the trace that TRACEPARENT names, or "
+		 "in one of its own. May be repeated. docs/otlp.md describes the spans."},
+	{.id = OPT_OTLP_STACKS,
+	 .name = "otlp-stacks",
+	 .topic = TOPIC_OUTPUT,
+	 .text = "give the spans of calls their stacks, too"},
+	{.id = OPT_PUSH,
+	 .name = "push",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "URL",
+	 .topic = TOPIC_OUTPUT,
+	 .text = "push the profile to an engine that keeps profiles",
+	 .more = "Pyroscope: http://HOST:4040; Parca: parca+http://HOST:7070; OpenTelemetry: "
+		 "otlp+http://HOST:4318. Or https. May be repeated. docs/push.md has the details, "
+		 "and variables for the service's name and for credentials."},
+	{.id = OPT_PUSH_LABEL,
+	 .name = "push-label",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "K=V",
+	 .topic = TOPIC_OUTPUT,
+	 .text = "a label of the profile that is pushed; repeats"},
 	/* ---- captures, and parts of a run ---- */
 	{.id = OPT_FROM,
 	 .name = "from",
 	 .kind = ARGUMENT_FILE,
 	 .argument = "FILE",
 	 .topic = TOPIC_CAPTURES,
-	 .text = "read a capture (-o FILE.profile) and run no command",
-	 .more = "It holds the whole run, and makes every other output, here or on another "
-		 "machine. - is stdin. -gpu-only and -cpu-only choose a part."},
+	 .is_of_files = true,
+	 .text = "read captures (-o FILE.profile) and run no command",
+	 .more = "One holds a whole run, and makes every other output, here or on another "
+		 "machine. - is stdin. -gpu-only and -cpu-only choose a part. Several, as in "
+		 "--from cap.*.profile, are the ranks of a job, and are merged; --by rank keeps "
+		 "them apart."},
 	{.id = OPT_TIME,
 	 .name = "time",
 	 .kind = ARGUMENT_TEXT,
@@ -181,6 +217,23 @@ const struct option_entry option_table[] = {
 		 "site=REGEX (launched by), call=REGEX. All that match count together. May be "
 		 "repeated: each is checked."},
 	/* ---- what to measure ---- */
+	{.id = OPT_DELAY,
+	 .name = "delay",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "TIME",
+	 .is_of_run = true,
+	 .topic = TOPIC_CAPTURES,
+	 .text = "begin to record this long after the command's start",
+	 .more = "In seconds, or in ns, us, ms, s or m. What began before is left out."},
+	{.id = 'd',
+	 .name = "duration",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "TIME",
+	 .is_of_run = true,
+	 .topic = TOPIC_CAPTURES,
+	 .text = "record for this long, then write the result",
+	 .more = "The command goes on undisturbed, and profile ends with it, with its exit "
+		 "status. What began in this time is in the result as a whole."},
 	{.id = OPT_GPU_ONLY,
 	 .name = "gpu-only",
 	 .topic = TOPIC_GPU,
@@ -233,6 +286,12 @@ const struct option_entry option_table[] = {
 	 .topic = TOPIC_CPU,
 	 .text = "show threads below the stacks that created them",
 	 .more = "Needs root or the capabilities that CPU samples of the whole tree need."},
+	{.id = OPT_WALL,
+	 .name = "wall",
+	 .is_of_run = true,
+	 .topic = TOPIC_CPU,
+	 .text = "time off the CPU, too: blocked in what, or runnable",
+	 .more = "Each thread's time adds up to its life. Needs root, or CAP_BPF and CAP_PERFMON."},
 	{.id = OPT_GRAPH,
 	 .name = "graph",
 	 .kind = ARGUMENT_WORD,
@@ -261,15 +320,85 @@ const struct option_entry option_table[] = {
 	 .text = "follow memory: the peak, and what was never freed",
 	 .more = "By device and by the stacks that allocated it: on stderr, in .json and in .html; "
 		 "--weight draws it."},
+	{.id = OPT_METRICS,
+	 .name = "metrics",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "LIST",
+	 .is_of_run = true,
+	 .topic = TOPIC_GPU,
+	 .text = "hardware counters of some launches: default, or names",
+	 .more = "Names of metrics as CUPTI and Nsight Compute have them, separated by commas; "
+		 "\"default\" stands for throughput, occupancy, hit rates, DRAM bytes, tensor pipe "
+		 "and cycles. A kernel that is measured runs once for each pass of counters. A "
+		 "table on stderr, in .json and in .html."},
+	{.id = OPT_METRICS_KERNELS,
+	 .name = "metrics-kernels",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "REGEX",
+	 .is_of_run = true,
+	 .topic = TOPIC_GPU,
+	 .text = "of kernels whose mangled names match",
+	 .more = "An extended regular expression, which matches anywhere in the name; --raw-names "
+		 "shows mangled names."},
+	{.id = OPT_METRICS_LAUNCHES,
+	 .name = "metrics-launches",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "N",
+	 .is_of_run = true,
+	 .topic = TOPIC_GPU,
+	 .text = "how many launches of each kernel: 5, or all",
+	 .more = "The 1st, the 2nd, the 4th, the 8th and so on."},
+	{.id = OPT_LIST_METRICS,
+	 .name = "list-metrics",
+	 .kind = ARGUMENT_TEXT,
+	 .is_optional = true,
+	 .argument = "REGEX",
+	 .topic = TOPIC_GPU,
+	 .text = "print which metrics the GPU has, and run no command",
+	 .more = "Those whose name or description matches; with \"=\" before the pattern."},
+	{.id = OPT_CHIP,
+	 .name = "chip",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "NAME",
+	 .topic = TOPIC_GPU,
+	 .text = "those of another GPU for --list-metrics: GH100",
+	 .more = "Needs no GPU, only CUPTI."},
 	{.id = OPT_WEIGHT,
 	 .name = "weight",
 	 .kind = ARGUMENT_WORD,
 	 .argument = "WHAT",
 	 .words = weights,
 	 .topic = TOPIC_GPU,
-	 .text = "draw stacks by time (default), or by bytes of --alloc",
+	 .text = "draw stacks by time (default), bytes, or a counter",
 	 .more = "peak: what was allocated on devices when most was; left: what was never freed. "
-		 "Both imply --alloc."},
+		 "Both imply --alloc. Or the name of a metric that --metrics reads and that ends "
+		 "in "
+		 ".sum: each stack has the mean of its measured launches times all of them."},
+	{.id = OPT_STALLS,
+	 .name = "stalls",
+	 .kind = ARGUMENT_WORD,
+	 .is_optional = true,
+	 .argument = "OF",
+	 .words = stalls,
+	 .is_of_run = true,
+	 .topic = TOPIC_GPU,
+	 .text = "why kernels' warps stall, below each kernel, by line",
+	 .more = "Samples of the GPU's multiprocessors split each kernel's time by device "
+		 "function, "
+		 "source line (nvcc -lineinfo; Triton and numba have them) and reason. By "
+		 "default they are of kernels: all launches of a kernel show its mean. "
+		 "--stalls=exact: "
+		 "of launches, each with its own stalls; then kernels run one after the other, "
+		 "which "
+		 "can take some 40 times as long."},
+	{.id = OPT_STALL_PERIOD,
+	 .name = "stall-period",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "CYCLES",
+	 .is_of_run = true,
+	 .topic = TOPIC_GPU,
+	 .text = "a sample every so many cycles (default 16384)",
+	 .more = "A power of two from 32 to 2147483648. Implies --stalls."},
 	{.id = OPT_API,
 	 .name = "api",
 	 .is_of_run = true,

@@ -28,6 +28,7 @@ enum option_id {
 	OPT_PYTHON_LINES,
 	OPT_NATIVE_PYTHON,
 	OPT_THREAD_ORIGIN,
+	OPT_WALL,
 	OPT_KERNELS_ONLY,
 	OPT_UNIFIED_MEMORY,
 	OPT_GRAPH,
@@ -38,15 +39,27 @@ enum option_id {
 	OPT_LAUNCH_SHAPES,
 	OPT_API,
 	OPT_ALLOC,
+	OPT_METRICS,
+	OPT_METRICS_KERNELS,
+	OPT_METRICS_LAUNCHES,
+	OPT_LIST_METRICS,
+	OPT_CHIP,
 	OPT_WEIGHT,
+	OPT_STALLS,
+	OPT_STALL_PERIOD,
 	OPT_FORMAT,
 	OPT_REPORT,
 	OPT_LIVE,
 	OPT_PROMETHEUS,
+	OPT_OTLP,
+	OPT_OTLP_STACKS,
+	OPT_PUSH,
+	OPT_PUSH_LABEL,
 	OPT_FLAME,
 	OPT_OPEN,
 	OPT_FROM,
 	OPT_TIME,
+	OPT_DELAY,
 	OPT_PROCESS,
 	OPT_THREAD,
 	OPT_DEVICE,
@@ -110,6 +123,12 @@ struct option_entry {
 	const char *text;    /* for --help; NULL: an older name of the option before it */
 	const char *more;    /* further sentences, for the topic; NULL: none */
 };
+
+/* Whether the argument can only follow in the same word: "--stalls=exact". */
+static inline bool option_is_joined(const struct option_entry *entry)
+{
+	return entry->is_optional && entry->id >= OPT_GPU_ONLY;
+}
 
 /* The end has id 0. In the order in which help shows the options of a topic. */
 extern const struct option_entry option_table[];

@@ -3,13 +3,19 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "profiler/base/version.h"
 #include "profiler/commands/completion.h"
 #include "profiler/commands/help.h"
 #include "profiler/commands/option_table.h"
+#include "profiler/commands/otel_environment.h"
+#include "profiler/commands/output_name.h"
+#include "profiler/output/http_url.h"
+#include "profiler/output/spans.h"
 
 #define WORDS_BYTES 256
 
@@ -123,7 +129,7 @@ static bool set_by(struct options *o, const char *text)
 {
 	if (grouping_parse(text, &o->view.by))
 		return true;
-	complain("--by takes process, thread, device, context, stream, each at most once, "
+	complain("--by takes rank, process, thread, device, context, stream, each at most once, "
 		 "separated by commas, not '%s'",
 		 text);
 	return false;
@@ -140,6 +146,16 @@ static bool set_time(struct options *o, const char *text)
 	complain("--time takes a part of the run, in seconds or with a unit, like 1.5..2, "
 		 "500ms.. or ..10s, not '%s'",
 		 text);
+	return false;
+}
+
+static bool set_length(const char *option, const char *text, uint64_t *ns)
+{
+	if (slice_parse_duration(text, ns))
+		return true;
+	complain("%s takes a time above 0, in seconds or with a unit, like 2, 1.5 or 500ms, not "
+		 "'%s'",
+		 option, text);
 	return false;
 }
 
@@ -208,13 +224,27 @@ static bool check_prometheus(const struct options *o)
 	return false;
 }
 
+static bool has_spans(const struct options *o)
+{
+	return o->span_file_count > 0 || o->span_server;
+}
+
+static bool check_spans(const struct options *o)
+{
+	if (!has_spans(o) || o->measure.traces_gpu)
+		return true;
+	complain("--otlp needs GPU time: not with -cpu-only");
+	return false;
+}
+
 /* CUPTI reports the calls, and what they wait for. */
 static bool check_calls(const struct options *o)
 {
-	const char *option = o->measure.waits    ? "--waits"
-			     : o->measure.api    ? "--api"
-			     : o->measure.memory ? "--alloc"
-						 : NULL;
+	const char *option = o->measure.waits          ? "--waits"
+			     : o->measure.api          ? "--api"
+			     : o->measure.memory       ? "--alloc"
+			     : o->measure.stall_period ? "--stalls"
+						       : NULL;
 
 	if (option && !o->measure.traces_gpu)
 		complain("%s needs GPU time: not with -cpu-only", option);
@@ -225,26 +255,97 @@ static bool check_calls(const struct options *o)
 	return false;
 }
 
-/* Bytes are drawn by those formats that have no times beside the stacks. */
+static bool check_wall(const struct options *o)
+{
+	if (o->measure.wall && !o->measure.samples_cpu)
+		complain("--wall needs CPU samples: not with -gpu-only");
+	else if (o->measure.wall && (o->measure.delay_ns || o->measure.duration_ns))
+		complain("--wall accounts for the whole run: not with --delay or -d");
+	else if (o->measure.wall && o->measure.waits)
+		complain("--wall has the waits for the GPU already: not with --waits");
+	else
+		return true;
+	return false;
+}
+
+/* What a run will read; of a capture, deliver knows. */
+static bool check_weight_metric(const struct options *o)
+{
+	char sums[COUNTERS_SUMS_BYTES];
+
+	if (o->from_count || o->diff)
+		return true;
+	if (!o->measure.counters) {
+		complain("--weight %s is for counters that --metrics reads: add --metrics",
+			 o->weight_metric);
+		return false;
+	}
+	if (counters_are_asked(o->counters.metrics, o->weight_metric, sums) &&
+	    counters_is_additive(o->weight_metric))
+		return true;
+	complain("--weight %s: only metrics that --metrics reads and that end in .sum can be "
+		 "drawn, for these add up over launches: %s",
+		 o->weight_metric, sums);
+	return false;
+}
+
+/* Other weights are drawn by those formats that have no times beside the stacks. */
 static bool check_weight(const struct options *o)
 {
 	if (o->weight == WEIGHT_TIME)
 		return true;
+	if (o->weight == WEIGHT_METRIC && !check_weight_metric(o))
+		return false;
 	if (o->before.count) {
 		complain("--weight is not for comparisons");
+		return false;
+	}
+	if (has_spans(o)) {
+		complain("--weight is not for spans, which have times: not with --otlp");
 		return false;
 	}
 	if (o->view.slice.has_time) {
 		complain("--weight is of the whole run: not with --time");
 		return false;
 	}
+	if (o->push_count) {
+		complain("--weight is not for --push");
+		return false;
+	}
 	for (uint32_t i = 0; i < o->output_count; i++)
-		if (!o->outputs[i].writer->weighs_bytes && !o->outputs[i].writer->keeps_all) {
+		if (!o->outputs[i].writer->shows_weights && !o->outputs[i].writer->keeps_all) {
 			complain("--weight is for folded stacks, .svg and speedscope, not for %s",
 				 o->outputs[i].path);
 			return false;
 		}
 	return true;
+}
+
+static bool set_stalls(struct options *o, const char *text)
+{
+	if (text && strcmp(text, "kernels") != 0 && strcmp(text, "exact") != 0) {
+		complain("--stalls is kernels or exact, not '%s'", text);
+		return false;
+	}
+	o->measure.exact_stalls = text && strcmp(text, "exact") == 0;
+	if (!o->measure.stall_period)
+		o->measure.stall_period = OPTIONS_STALL_PERIOD;
+	return true;
+}
+
+static bool set_stall_period(struct options *o, const char *text)
+{
+	for (uint32_t n = OPTIONS_LEAST_STALL_PERIOD; n <= OPTIONS_MOST_STALL_PERIOD; n++) {
+		char cycles[16];
+
+		snprintf(cycles, sizeof(cycles), "%u", 1u << n);
+		if (strcmp(text, cycles) == 0) {
+			o->measure.stall_period = n;
+			return true;
+		}
+	}
+	complain("--stall-period is a power of two from 32 to 2147483648, not '%s'", text);
+	return false;
 }
 
 static bool set_weight(struct options *o, const char *text)
@@ -258,7 +359,12 @@ static bool set_weight(struct options *o, const char *text)
 			return true;
 		}
 	}
-	complain("--weight is time, peak or left, not '%s'", text);
+	if (strstr(text, "__")) {
+		o->weight = WEIGHT_METRIC;
+		o->weight_metric = text;
+		return true;
+	}
+	complain("--weight is time, peak, left or a metric that --metrics reads, not '%s'", text);
 	return false;
 }
 
@@ -279,6 +385,79 @@ static bool set_max_overhead(struct options *o, const char *text)
 	return false;
 }
 
+/* As the library in the program will read it. */
+static bool check_pattern(const char *option, const char *text)
+{
+	char error[128];
+	regex_t regex;
+	int result = regcomp(&regex, text, REG_EXTENDED | REG_NOSUB);
+
+	if (result == 0) {
+		regfree(&regex);
+		return true;
+	}
+	regerror(result, NULL, error, sizeof(error));
+	complain("%s '%s': %s", option, text, error);
+	return false;
+}
+
+static bool set_metrics(struct options *o, const char *list)
+{
+	size_t length = strlen(list), names = strspn(list, "abcdefghijklmnopqrstuvwxyz"
+							   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+							   "0123456789_.:,");
+
+	if (length == 0 || length != names || strspn(list, ",") == length ||
+	    length > COUNTER_REQUEST_METRICS_BYTES) {
+		complain("--metrics takes default and names of metrics, separated by commas, not "
+			 "'%s'; --list-metrics shows those there are",
+			 list);
+		return false;
+	}
+	o->counters.metrics = list;
+	o->measure.counters = true;
+	return true;
+}
+
+static bool set_metrics_kernels(struct options *o, const char *pattern)
+{
+	if (strlen(pattern) > COUNTER_REQUEST_KERNELS_BYTES) {
+		complain("--metrics-kernels: the pattern is too long");
+		return false;
+	}
+	o->counters.kernels = pattern;
+	return check_pattern("--metrics-kernels", pattern);
+}
+
+static bool set_metrics_launches(struct options *o, const char *text)
+{
+	o->counters.launches = 0;
+	if (strcmp(text, "all") == 0 || parse_u32(text, 1, UINT32_MAX, &o->counters.launches))
+		return true;
+	complain("--metrics-launches takes a number of launches from 1 on, or all, not '%s'", text);
+	return false;
+}
+
+/* Counters are read where CUPTI traces launches. */
+static bool check_metrics(const struct options *o)
+{
+	if (!o->measure.counters &&
+	    (o->counters.kernels || o->counters.launches != OPTIONS_METRICS_LAUNCHES)) {
+		complain("%s is for --metrics: which counters to read",
+			 o->counters.kernels ? "--metrics-kernels" : "--metrics-launches");
+		return false;
+	}
+	if (o->measure.counters && !o->measure.traces_gpu) {
+		complain("--metrics needs GPU time: not with -cpu-only");
+		return false;
+	}
+	if (o->chip) {
+		complain("--chip is for --list-metrics");
+		return false;
+	}
+	return true;
+}
+
 static bool add_cuda_lib(struct options *o, const char *path)
 {
 	if (o->cuda_lib_count == OPTIONS_MAX_CUDA_LIBS) {
@@ -289,9 +468,29 @@ static bool add_cuda_lib(struct options *o, const char *path)
 	return true;
 }
 
-static bool add_output(struct options *o, const char *path)
+/* The name of a file to be written; NULL after saying what is wrong with it. */
+static const char *name_of_output(struct options *o, int option, const char *pattern)
 {
-	if (path[0] == '\0') {
+	char error[OUTPUT_NAME_ERROR_BYTES], shown[OPTION_SHOWN_BYTES];
+	char *name;
+
+	if (!strchr(pattern, '%'))
+		return pattern;
+	name = o->name_count < OPTIONS_NAMES_MAX ? output_name(pattern, error) : NULL;
+	if (name)
+		o->names[o->name_count++] = name;
+	else if (o->name_count < OPTIONS_NAMES_MAX)
+		complain("%s: %s", option_shown(option_entry(option), shown), error);
+	else
+		complain("too many names with %%");
+	return name;
+}
+
+static bool add_output(struct options *o, const char *pattern)
+{
+	const char *path;
+
+	if (pattern[0] == '\0') {
 		complain("-o needs a file name, or - for stdout");
 		return false;
 	}
@@ -299,7 +498,66 @@ static bool add_output(struct options *o, const char *path)
 		complain("at most %d -o", OUTPUTS_MAX);
 		return false;
 	}
-	o->outputs[o->output_count++].path = path;
+	path = name_of_output(o, 'o', pattern);
+	if (path)
+		o->outputs[o->output_count++].path = path;
+	return path;
+}
+
+static bool add_spans(struct options *o, const char *path)
+{
+	if (path[0] == '\0') {
+		complain("--otlp needs a file, a URL or env");
+		return false;
+	}
+	if (strstr(path, "://") || strcmp(path, OTEL_FROM_ENVIRONMENT) == 0) {
+		struct http_url url;
+		const char *wrong = strcmp(path, OTEL_FROM_ENVIRONMENT) == 0
+					    ? NULL
+					    : http_url_parse(&url, path);
+
+		if (wrong)
+			complain("--otlp: the URL: %s", wrong);
+		else if (o->span_server)
+			complain("--otlp takes one URL; a collector can pass spans on");
+		else
+			o->span_server = path;
+		return o->span_server == path;
+	}
+	if (o->span_file_count == OUTPUTS_MAX) {
+		complain("at most %d --otlp", OUTPUTS_MAX);
+		return false;
+	}
+	path = name_of_output(o, OPT_OTLP, path);
+	if (path)
+		o->span_files[o->span_file_count++] = path;
+	return path;
+}
+
+static bool add_push(struct options *o, const char *url)
+{
+	if (o->push_count == OPTIONS_MAX_PUSHES) {
+		complain("at most %d --push", OPTIONS_MAX_PUSHES);
+		return false;
+	}
+	o->pushes[o->push_count++] = url;
+	return true;
+}
+
+static bool add_push_label(struct options *o, const char *text)
+{
+	const char *why;
+
+	if (o->push_label_count == ENGINE_LABELS_MAX) {
+		complain("at most %u --push-label", ENGINE_LABELS_MAX);
+		return false;
+	}
+	why = engine_parse_label(text, &o->push_labels[o->push_label_count]);
+	if (why) {
+		complain("--push-label '%s': %s", text, why);
+		return false;
+	}
+	o->push_label_count++;
 	return true;
 }
 
@@ -310,6 +568,20 @@ static bool set_format(struct options *o, const char *name)
 	if (number >= 0)
 		o->format = writer_with_name(name);
 	return number >= 0;
+}
+
+/* Of --from. */
+static bool add_capture(struct options *o, const char *path)
+{
+	const char **from = realloc(o->from, (o->from_count + 1u) * sizeof(*from));
+
+	if (!from) {
+		complain("out of memory");
+		return false;
+	}
+	o->from = from;
+	o->from[o->from_count++] = path;
+	return true;
 }
 
 static bool add_file(struct run_files *files, const char *path)
@@ -368,13 +640,34 @@ static bool check_formats(const struct options *o)
 	return true;
 }
 
-static void choose_formats(struct options *o)
+static bool ends_with(const char *text, const char *end)
 {
-	/* reading a capture for its report or a comparison alone writes no file */
-	if (o->output_count == 0 && !o->diff && !(o->from && (o->report || o->before.count > 0)))
+	size_t length = strlen(text), n = strlen(end);
+
+	return length >= n && strcasecmp(text + length - n, end) == 0;
+}
+
+/* False after saying that there are too many. */
+static bool choose_formats(struct options *o)
+{
+	bool is_for_less = o->from_count &&
+			   (o->report || o->before.count > 0 || has_spans(o) || o->push_count > 0);
+
+	/* reading a capture for its report, its spans, an engine or a comparison alone writes no
+	 * other file */
+	if (o->output_count == 0 && !o->diff && !is_for_less)
 		o->outputs[o->output_count++].path = OPTIONS_DEFAULT_OUTPUT;
 	for (uint32_t i = 0; i < o->output_count; i++)
 		o->outputs[i].writer = o->format ? o->format : writer_for_path(o->outputs[i].path);
+	if (o->output_count + o->span_file_count > OUTPUTS_MAX) {
+		complain("at most %d -o and --otlp together", OUTPUTS_MAX);
+		return false;
+	}
+	for (uint32_t i = 0; i < o->span_file_count; i++)
+		o->outputs[o->output_count++] = (struct output_choice){
+			o->span_files[i], ends_with(o->span_files[i], ".pb") ? &otlp_protobuf_writer
+									     : &otlp_json_writer};
+	return true;
 }
 
 static bool set_names(struct options *o, const char *text)
@@ -408,6 +701,12 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return add_output(o, argument);
 	case 'F':
 		return set_frequency(o, argument);
+	case 'd':
+		o->duration = argument;
+		return set_length("--duration", argument, &o->measure.duration_ns);
+	case OPT_DELAY:
+		o->delay = argument;
+		return set_length("--delay", argument, &o->measure.delay_ns);
 	case 'v':
 		o->level = LOG_VERBOSE;
 		return true;
@@ -445,6 +744,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_THREAD_ORIGIN:
 		o->measure.thread_origin = true;
 		return true;
+	case OPT_WALL:
+		o->measure.wall = true;
+		return true;
 	case OPT_NVTX:
 		o->measure.nvtx = true;
 		return true;
@@ -452,6 +754,22 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return set_max_overhead(o, argument);
 	case OPT_ALLOC:
 		o->measure.memory = true;
+		return true;
+	case OPT_STALLS:
+		return set_stalls(o, argument);
+	case OPT_STALL_PERIOD:
+		return set_stall_period(o, argument);
+	case OPT_METRICS:
+		return set_metrics(o, argument);
+	case OPT_METRICS_KERNELS:
+		return set_metrics_kernels(o, argument);
+	case OPT_METRICS_LAUNCHES:
+		return set_metrics_launches(o, argument);
+	case OPT_LIST_METRICS:
+		o->listed_metrics = argument ? argument : "";
+		return check_pattern("--list-metrics", o->listed_metrics);
+	case OPT_CHIP:
+		o->chip = argument;
 		return true;
 	case OPT_WEIGHT:
 		return set_weight(o, argument);
@@ -467,8 +785,7 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_LAUNCH_STACKS:
 		return set_launch_stacks(o, argument);
 	case OPT_RECORD:
-		o->record = argument;
-		return true;
+		return (o->record = name_of_output(o, option, argument));
 	case OPT_AS_ROOT:
 		o->as_root = true;
 		return true;
@@ -489,9 +806,18 @@ static bool set_option(struct options *o, int option, const char *argument)
 		o->report = true;
 		return true;
 	case OPT_PROMETHEUS:
-		o->prometheus = argument;
+		o->prometheus = name_of_output(o, option, argument);
 		o->measure.errors = true;
+		return o->prometheus;
+	case OPT_OTLP:
+		return add_spans(o, argument);
+	case OPT_OTLP_STACKS:
+		o->span_stacks = true;
 		return true;
+	case OPT_PUSH:
+		return add_push(o, argument);
+	case OPT_PUSH_LABEL:
+		return add_push_label(o, argument);
 	case OPT_LIVE:
 		o->live = true;
 		return true;
@@ -502,9 +828,7 @@ static bool set_option(struct options *o, int option, const char *argument)
 		o->open = true;
 		return true;
 	case OPT_FROM:
-		if (o->from)
-			complain("--from may be given once; --diff compares");
-		return !o->from && (o->from = argument);
+		return add_capture(o, argument);
 	case OPT_TIME:
 		return set_time(o, argument);
 	case OPT_PROCESS:
@@ -575,17 +899,13 @@ static void slice_kinds(struct options *o)
 }
 
 /* `of_run`: an option that only a run has; NULL: none. */
-static bool check_from(struct options *o, const char *command, const struct option_entry *of_run)
+static bool check_from(struct options *o, const struct option_entry *of_run)
 {
 	char shown[OPTION_SHOWN_BYTES];
 
 	if (of_run) {
 		complain("%s cannot be used with --from: it applies only to a run",
 			 option_shown(of_run, shown));
-		return false;
-	}
-	if (command) {
-		complain("--from reads a capture and runs no command: remove '%s'", command);
 		return false;
 	}
 	slice_kinds(o);
@@ -596,9 +916,13 @@ static bool check_diff(struct options *o, const struct option_entry *of_run, boo
 {
 	char shown[OPTION_SHOWN_BYTES];
 
-	if (of_run || o->from) {
+	if (of_run || o->from_count) {
 		complain("%s is for one run; --diff compares runs that are over",
 			 of_run ? option_shown(of_run, shown) : "--from");
+		return false;
+	}
+	if (o->push_count) {
+		complain("--push is for one run: not with --diff");
 		return false;
 	}
 	if (!has_border && o->before.count == 2) {
@@ -610,6 +934,10 @@ static bool check_diff(struct options *o, const struct option_entry *of_run, boo
 	}
 	if (o->before.count == 0 || o->after.count == 0) {
 		complain("--diff compares two files: BEFORE AFTER");
+		return false;
+	}
+	if (has_spans(o)) {
+		complain("--otlp is for one run; --diff compares runs that are over");
 		return false;
 	}
 	slice_kinds(o);
@@ -711,22 +1039,25 @@ static int next_option(int argc, char **argv)
 }
 
 /*
- * With --diff, files and options may come in any order, and "--" ends the files of one side. What
- * next_option returns, or OPERAND: a file is at optind.
+ * With --diff, and after --from, files and options may come in any order. With --diff "--" ends the
+ * files of one side, else the options. What next_option returns, or OPERAND: a file is at optind.
  */
 #define OPERAND 1
 static int next_word(const struct options *o, int argc, char **argv, bool *has_border)
 {
 	int option, before;
 
+	if (*has_border && !o->diff)
+		return optind < argc ? OPERAND : -1;
 	for (;;) {
 		before = optind;
 		option = next_option(argc, argv);
-		if (option != -1 || !o->diff)
+		if (option != -1 || (!o->diff && !o->from_count))
 			return option;
 		if (before > 0 && optind == before + 1 && !*has_border) {
 			*has_border = true; /* getopt has skipped "--" */
-			continue;
+			if (o->diff)
+				continue;
 		}
 		return optind < argc ? OPERAND : -1;
 	}
@@ -776,6 +1107,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	options->measure = (struct measure){
 		.samples_cpu = true, .traces_gpu = true, .frequency_hz = OPTIONS_DEFAULT_FREQUENCY};
 	options->widths = SIDE_AFTER;
+	options->counters.launches = OPTIONS_METRICS_LAUNCHES;
 	if (argc < 2) {
 		help_first_page(stderr);
 		return OPTIONS_WRONG;
@@ -783,6 +1115,11 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	optind = 0;                  /* start afresh: tests parse more than once */
 	argv[0] = (char *)"profile"; /* the prefix of getopt's messages, as of ours */
 	while ((option = next_word(options, argc, argv, &has_border)) != -1) {
+		if (option == OPERAND && !options->diff) {
+			if (!add_capture(options, argv[optind++]))
+				goto wrong;
+			continue;
+		}
 		if (option == OPERAND) {
 			if (!add_file(has_border ? &options->after : &options->before,
 				      argv[optind++]))
@@ -812,10 +1149,21 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		has_baseline |= option == OPT_BASELINE;
 		has_widths |= option == OPT_WIDTHS;
 	}
-	choose_formats(options);
-	if (!check_open(options))
+	if (options->listed_metrics)
+		return OPTIONS_LIST_METRICS;
+	if (options->push_label_count && !options->push_count) {
+		complain("--push-label is for --push");
 		goto wrong;
+	}
+	if (!choose_formats(options) || !check_open(options))
+		goto wrong;
+	if (options->span_stacks && !has_spans(options)) {
+		complain("--otlp-stacks is for spans: --otlp");
+		goto wrong;
+	}
 	if (!check_gates(options) || (has_widths && !check_widths(options)))
+		goto wrong;
+	if (!check_weight(options))
 		goto wrong;
 	if (options->diff) {
 		if (has_baseline)
@@ -824,10 +1172,10 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 			goto wrong;
 		return OPTIONS_DIFF;
 	}
-	if (!check_weight(options))
+	if (!check_metrics(options))
 		goto wrong;
-	if (options->from) {
-		if (!check_from(options, argv[optind], of_run))
+	if (options->from_count) {
+		if (!check_from(options, of_run))
 			goto wrong;
 		return OPTIONS_FROM;
 	}
@@ -838,7 +1186,8 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	choose_launch_stacks(options);
 	if (!check_inprocess(options, options->measure.nvtx, "--nvtx") ||
 	    !check_inprocess(options, options->measure.max_overhead > 0, "--max-overhead") ||
-	    !check_calls(options) || !check_prometheus(options))
+	    !check_calls(options) || !check_wall(options) || !check_prometheus(options) ||
+	    !check_spans(options))
 		goto wrong;
 	options->command = argv + optind;
 	return OPTIONS_RUN;
@@ -849,6 +1198,11 @@ wrong:
 
 void options_release(struct options *options)
 {
+	for (uint32_t i = 0; i < options->name_count; i++)
+		free(options->names[i]);
+	free(options->from);
+	options->name_count = options->from_count = 0;
+	options->from = NULL;
 	view_options_release(&options->view);
 	gates_release(&options->gates);
 }

@@ -10,14 +10,20 @@
 #include "profiler/base/log.h"
 #include "profiler/base/measure.h"
 #include "profiler/commands/gate.h"
+#include "profiler/output/engine.h"
 #include "profiler/output/outputs.h"
 #include "profiler/output/view.h"
+#include "profiler/output/weighed.h"
 
 #define OPTIONS_DEFAULT_OUTPUT "merged_trace.folded"
 #define OPTIONS_DEFAULT_FREQUENCY 50
 #define OPTIONS_MAX_FREQUENCY 10000
 #define OPTIONS_LEAST_OVERHEAD 100 /* thousandths of a percent */
 #define OPTIONS_MOST_OVERHEAD 100000
+/* PC samples are taken every 2^n cycles. */
+#define OPTIONS_STALL_PERIOD 14
+#define OPTIONS_LEAST_STALL_PERIOD 5
+#define OPTIONS_MOST_STALL_PERIOD 31
 
 /* How launch stacks are taken: see docs/profile.1. */
 enum launch_stacks { LAUNCH_STACKS_AUTO, LAUNCH_STACKS_INPROCESS, LAUNCH_STACKS_UPROBE };
@@ -27,57 +33,74 @@ enum weight_unit { UNIT_SAMPLES, UNIT_MICROSECONDS, UNIT_NANOSECONDS };
 		"samples", "us", "ns" \
 	} /* by enum weight_unit */
 
-/* What stacks are drawn by. */
-enum stack_weight { WEIGHT_TIME, WEIGHT_PEAK, WEIGHT_LEFT };
-
 #define OPTIONS_MAX_CUDA_LIBS 16
+#define OPTIONS_METRICS_LAUNCHES 5 /* --metrics-launches */
+#define OPTIONS_MAX_PUSHES 4
 
 struct run_files {
 	const char *paths[COMPARISON_RUNS_MAX];
 	uint32_t count;
 };
 
-/* Strings point into argv. */
+#define OPTIONS_NAMES_MAX (2 * OUTPUTS_MAX + 2)
+
+/* Strings point into argv, but for names of outputs that have a % in them. */
 struct options {
-	const char
-		*from; /* a capture to read instead of running a command, "-": stdin; NULL: none */
-	bool diff;     /* compare `before` with `after`, and run no command */
-	struct run_files before, after;            /* without `diff`, `before` has the baselines */
-	enum comparison_side widths;               /* of a picture of both */
-	struct gates gates;                        /* --fail-above */
-	struct output_choice outputs[OUTPUTS_MAX]; /* none with `diff`, or `from` for a report or
+	const char **from; /* captures to read instead of running a command, "-": stdin */
+	uint32_t from_count;
+	char *names[OPTIONS_NAMES_MAX]; /* of outputs, made of what has a % in it */
+	uint32_t name_count;
+	bool diff;                      /* compare `before` with `after`, and run no command */
+	struct run_files before, after; /* without `diff`, `before` has the baselines */
+	enum comparison_side widths;    /* of a picture of both */
+	struct gates gates;             /* --fail-above */
+	struct output_choice outputs[OUTPUTS_MAX]; /* none with `diff`, or captures for a report or
 						      comparison alone */
 	uint32_t output_count;
-	const struct writer *format; /* of all of them; NULL: by their extensions */
-	bool root_at_bottom;         /* --flame */
-	struct measure measure;      /* devices: run sets it */
+	const struct writer *format;     /* of all of them; NULL: by their extensions */
+	bool root_at_bottom;             /* --flame */
+	const char *delay, *duration;    /* as they were given; NULL: not */
+	struct measure measure;          /* devices: run sets it */
+	struct counter_request counters; /* --metrics */
 	enum weight_unit unit;
 	enum stack_weight weight;
+	const char *weight_metric;                    /* of WEIGHT_METRIC */
 	enum launch_stacks launch_stacks;             /* never AUTO after options_parse */
 	const char *injection_lib;                    /* NULL: the embedded one */
 	const char *cuda_libs[OPTIONS_MAX_CUDA_LIBS]; /* further runtimes to probe */
 	uint32_t cuda_lib_count;
 	const char *record; /* prefix of files to keep the raw input in; NULL: none */
 	bool raw_names;
-	bool inlines; /* inlined functions as frames of their own */
+	const char *listed_metrics; /* --list-metrics: a pattern, "": all */
+	const char *chip;           /* whose; NULL: this machine's GPU's */
+	bool inlines;               /* inlined functions as frames of their own */
 	bool debuginfod;
 	bool as_root;
-	const char *prometheus; /* file for metrics; NULL: none */
-	bool live;              /* show what the command does while it runs */
-	bool open;              /* show the first report or picture in a browser */
-	bool report;            /* print where most of the time went */
-	bool strict;            /* fail if anything was lost or unmatched */
+	const char *prometheus;              /* file for metrics; NULL: none */
+	const char *span_files[OUTPUTS_MAX]; /* --otlp; they are the last of `outputs`, too */
+	uint32_t span_file_count;
+	const char *span_server;                /* --otlp with a URL, or "env"; NULL: none */
+	bool span_stacks;                       /* --otlp-stacks */
+	const char *pushes[OPTIONS_MAX_PUSHES]; /* URLs to push the profile to */
+	uint32_t push_count;
+	struct engine_label push_labels[ENGINE_LABELS_MAX];
+	uint32_t push_label_count;
+	bool live;   /* show what the command does while it runs */
+	bool open;   /* show the first report or picture in a browser */
+	bool report; /* print where most of the time went */
+	bool strict; /* fail if anything was lost or unmatched */
 	struct view_options view;
 	enum log_level level;
-	char **command; /* the target's argv, NULL-terminated; NULL with `from` or `diff` */
+	char **command; /* the target's argv, NULL-terminated; NULL with captures or `diff` */
 };
 
 /* What the caller does next. */
 enum options_result {
 	OPTIONS_RUN,  /* run the command */
-	OPTIONS_FROM, /* read a capture */
+	OPTIONS_FROM, /* read captures */
 	OPTIONS_DIFF, /* compare runs */
 	OPTIONS_INJECTION_PATH,
+	OPTIONS_LIST_METRICS,
 	OPTIONS_DONE,  /* --help and the like, and it is written: exit 0 */
 	OPTIONS_WRONG, /* explained on stderr: exit 125; also if there were no arguments at all */
 };

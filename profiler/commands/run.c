@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "profiler/base/command_text.h"
 #include "profiler/base/exit_status.h"
+#include "profiler/base/host_name.h"
 #include "profiler/commands/compare.h"
 #include "profiler/commands/deliver.h"
 #include "profiler/commands/live.h"
@@ -36,6 +37,7 @@ struct run {
 	struct live live;            /* with --live */
 	struct metrics_file metrics; /* with --prometheus */
 	struct opener opener;        /* with --open */
+	struct span_export spans;    /* with --otlp */
 };
 
 /* ---- options of each part ---- */
@@ -49,6 +51,7 @@ static struct session_options session_options(const struct options *o)
 	return (struct session_options){
 		.command = o->command,
 		.measure = measure,
+		.counters = o->counters,
 		.injection_lib = o->injection_lib,
 		.cuda_libs = o->cuda_libs,
 		.cuda_lib_count = o->cuda_lib_count,
@@ -60,6 +63,20 @@ static struct session_options session_options(const struct options *o)
 }
 
 /* ---- after the run ---- */
+
+#define SHOWN_BYTES 80
+
+/* The options that left out a part of the run; NULL: none. */
+static const char *part_of_run(const struct options *o, char text[SHOWN_BYTES])
+{
+	const char *delay = o->delay, *duration = o->duration;
+
+	if (!delay && !duration)
+		return NULL;
+	snprintf(text, SHOWN_BYTES, "%s%.32s%s%s%.32s", delay ? "--delay " : "", delay ? delay : "",
+		 delay && duration ? " " : "", duration ? "-d " : "", duration ? duration : "");
+	return text;
+}
 
 /* The cost of the run; with -v, of its parts. */
 static void report_cost(struct log *log, const struct totals *totals, const struct timespec *start)
@@ -96,8 +113,10 @@ static int finish(struct run *r, struct session *session, int status)
 	struct naming_options naming = {
 		.raw_names = o->raw_names, .inlines = o->inlines, .debuginfod = o->debuginfod};
 	struct collected collected = collect_results(session_collect(session));
+	struct place_names place_names = *collected.place_names;
 	struct totals totals = session_totals(session);
-	char *command = command_text(o->command), *folder = getcwd(NULL, 0);
+	char *command = command_text(o->command), *folder = getcwd(NULL, 0), *host = host_name();
+	char part[SHOWN_BYTES];
 	struct timespec start;
 	struct result *result;
 	bool wrote_metrics;
@@ -115,6 +134,14 @@ static int finish(struct run *r, struct session *session, int status)
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	malloc_trim(0); /* what the run needed has been freed in small pieces, too */
 	totals.command = command;
+	totals.shown = part_of_run(o, part);
+	totals.exit_status = (uint32_t)status;
+	totals.host = host;
+	job_rank_find(&totals.job);
+	totals.boot = boot_id();
+	totals.wall_error_ns = wall_clock_error_ns();
+	place_names.job = totals.job;
+	collected.place_names = &place_names;
 	/* that of another root or a folder that was removed has no path */
 	totals.folder = folder && folder[0] == '/' ? folder : NULL;
 	result = result_new(&collected, &naming, &totals);
@@ -122,12 +149,14 @@ static int finish(struct run *r, struct session *session, int status)
 		log_error(&r->log, "out of memory");
 		free(command);
 		free(folder);
+		free(host);
 		return EXIT_PROFILER_FAILED;
 	}
-	failed = deliver(&r->log, o, &r->outputs, &r->opener, result, collected.memory);
+	failed = deliver(&r->log, o, &r->outputs, &r->opener, &r->spans, result, collected.memory);
 	result_free(result);
 	free(command);
 	free(folder);
+	free(host);
 	report_cost(&r->log, &totals, &start);
 	if (!failed && !wrote_metrics)
 		failed = EXIT_PROFILER_FAILED;
@@ -159,6 +188,20 @@ static bool open_timeline(struct run *r)
 	return false;
 }
 
+/* The time of -d is over, and its result is written; `status`: 0, or what writing failed with. */
+static int await_command(struct run *r, struct session *session,
+			 const struct supervisor_link *supervisor, int status)
+{
+	int command_status;
+
+	supervisor_report_written(supervisor);
+	log_line(&r->log, "The command goes on; profile ends when it does");
+	timeline_free(r->timeline);
+	r->timeline = NULL;
+	command_status = session_await(session);
+	return status ? status : command_status;
+}
+
 /* Becomes the user and does the rest; privilege.h has the whole table. */
 static int run_as_user(struct run *r, struct session *session,
 		       const struct supervisor_link *supervisor)
@@ -178,7 +221,8 @@ static int run_as_user(struct run *r, struct session *session,
 		outputs_cancel(&r->outputs);
 		return EXIT_PROFILER_FAILED;
 	}
-	status = open_timeline(r)
+	status = span_export_open(&r->spans, &r->log, r->options, &r->identity, supervisor) &&
+				 open_timeline(r)
 			 ? session_run(session, outputs_take_stdout(&r->outputs), &exit_status)
 			 : EXIT_PROFILER_FAILED;
 	if (r->options->live)
@@ -187,8 +231,11 @@ static int run_as_user(struct run *r, struct session *session,
 		supervisor_report_writing(supervisor);
 		privilege_drop_all();
 		status = finish(r, session, exit_status);
+		if (session_goes_on(session))
+			status = await_command(r, session, supervisor, status);
 	}
 	metrics_file_end(&r->metrics, NULL);
+	span_export_close(&r->spans);
 	outputs_cancel(&r->outputs);
 	return status;
 }

@@ -32,11 +32,12 @@ enum capture_error {
 };
 
 /*
- * Reads a capture. `folder`: where its timeline is kept (timeline.h); NULL: without it. Tables are
+ * Reads a capture. `folder`: where its timeline is kept (timeline.h); NULL: without it. Unless
+ * `needs_timeline`, it is kept only if the run asked for a table that is made of it. Tables are
  * taken from `memory`, which must outlive it. NULL: `error` says why.
  */
-struct profile_capture *capture_read(FILE *in, const char *folder, struct allowance *memory,
-				     enum capture_error *error);
+struct profile_capture *capture_read(FILE *in, const char *folder, bool needs_timeline,
+				     struct allowance *memory, enum capture_error *error);
 void capture_free(struct profile_capture *capture);
 
 const struct result *capture_result(const struct profile_capture *capture);

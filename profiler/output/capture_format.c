@@ -23,7 +23,16 @@ static const struct capture_column places[] = {COLUMN(place, part[0]), COLUMN(pl
 					       COLUMN(place, part[2]), COLUMN(place, part[3]),
 					       COLUMN(place, part[4])};
 static const struct capture_column processes[] = {
-	COLUMN(capture_process, id), COLUMN(capture_process, pid), COLUMN(capture_process, name)};
+	COLUMN(capture_process, id),   COLUMN(capture_process, pid),
+	COLUMN(capture_process, name), COLUMN(capture_process, has_rank),
+	COLUMN(capture_process, rank), COLUMN(capture_process, has_twin)};
+static const struct capture_column ranks[] = {
+	COLUMN(capture_rank, rank),          COLUMN(capture_rank, clock),
+	COLUMN(capture_rank, host),          COLUMN(capture_rank, start_ns),
+	COLUMN(capture_rank, elapsed_ns),    COLUMN(capture_rank, exit_status),
+	COLUMN(capture_rank, size),          COLUMN(capture_rank, has_wall_clock),
+	COLUMN(capture_rank, wall_error_ns), COLUMN(capture_rank, collectives),
+	COLUMN(capture_rank, came_last),     COLUMN(capture_rank, alone)};
 static const struct capture_column threads[] = {
 	COLUMN(capture_thread, process), COLUMN(capture_thread, tid), COLUMN(capture_thread, name)};
 static const struct capture_column devices[] = {COLUMN(capture_device, process),
@@ -64,7 +73,8 @@ static const struct capture_column records[] = {
 	COLUMN(timeline_record, duration_ns), COLUMN(timeline_record, bytes),
 	DELTA(timeline_record, graph_node),   COLUMN(timeline_record, place),
 	DELTA(timeline_record, stack),        COLUMN(timeline_record, shape),
-	DELTA(timeline_record, correlation),  COLUMN(timeline_record, work)};
+	DELTA(timeline_record, correlation),  COLUMN(timeline_record, work),
+	COLUMN(timeline_record, is_waited)};
 
 static const struct capture_column api_calls[] = {
 	COLUMN(capture_api_call, name),        COLUMN(capture_api_call, family),
@@ -95,10 +105,32 @@ static const struct capture_column memory_rows[] = {DELTA(memory_row, stack),
 						    COLUMN(memory_row, allocated_bytes),
 						    COLUMN(memory_row, allocations)};
 
+static const struct capture_column memory_pools[] = {
+	COLUMN(memory_pool, process),   COLUMN(memory_pool, device),
+	COLUMN(memory_pool, kind),      COLUMN(memory_pool, address),
+	COLUMN(memory_pool, most_held), COLUMN(memory_pool, most_held_ns),
+	COLUMN(memory_pool, most_used), COLUMN(memory_pool, peak_held),
+	COLUMN(memory_pool, peak_used), COLUMN(memory_pool, left_held),
+	COLUMN(memory_pool, left_used), COLUMN(memory_pool, keeps)};
+static const struct capture_column counter_metrics[] = {COLUMN(capture_counter_metric, name),
+							COLUMN(capture_counter_metric, unit)};
+static const struct capture_column counter_rows[] = {
+	DELTA(capture_counter_row, stack),  COLUMN(capture_counter_row, metric),
+	COLUMN(capture_counter_row, count), COLUMN(capture_counter_row, sum),
+	COLUMN(capture_counter_row, least), COLUMN(capture_counter_row, most)};
+static const struct capture_column counter_values[] = {
+	COLUMN(capture_counter_value, process), DELTA(capture_counter_value, correlation),
+	COLUMN(capture_counter_value, metric), COLUMN(capture_counter_value, value)};
+
+static const struct capture_column stall_places[] = {
+	COLUMN(capture_stall_place, kernel), COLUMN(capture_stall_place, reason),
+	COLUMN(capture_stall_place, offset), COLUMN(capture_stall_place, samples)};
+
 #define SMALL(type) _Static_assert(sizeof(struct type) <= CAPTURE_STRUCT_MAX, "fits into a block")
 SMALL(capture_device);
 SMALL(gpu_row);
 SMALL(timeline_record);
+SMALL(memory_pool);
 
 #define TABLE(field, type, columns)              \
 	[CAPTURE_##field - CAPTURE_FIRST_TABLE - \
@@ -121,6 +153,12 @@ const struct capture_table capture_tables[CAPTURE_TABLES] = {
 	TABLE(API_BUCKETS, capture_api_bucket, api_buckets),
 	TABLE(MEMORY_TOTALS, memory_total, memory_totals),
 	TABLE(MEMORY_ROWS, memory_row, memory_rows),
+	TABLE(MEMORY_POOLS, memory_pool, memory_pools),
+	TABLE(COUNTER_METRICS, capture_counter_metric, counter_metrics),
+	TABLE(COUNTER_ROWS, capture_counter_row, counter_rows),
+	TABLE(RANKS, capture_rank, ranks),
+	TABLE(COUNTER_VALUES, capture_counter_value, counter_values),
+	TABLE(STALL_PLACES, capture_stall_place, stall_places),
 };
 
 #define NUMBER(member)                                                \
@@ -281,5 +319,86 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(totals.measure.memory),
 	NUMBER(ledger.bounds.allocations),
 	NUMBER(ledger.bounds.late_allocations),
+	NUMBER(host),
+	NUMBER(totals.command_pid),
+	NUMBER(totals.exit_status),
+	NUMBER(totals.measure.stall_period),
+	NUMBER(ledger.stalls.period),
+	NUMBER(ledger.stalls.taken),
+	NUMBER(ledger.stalls.samples),
+	NUMBER(ledger.stalls.unmatched),
+	NUMBER(ledger.stalls.with_lines),
+	NUMBER(ledger.stalls.dropped),
+	NUMBER(ledger.stalls.other),
+	NUMBER(ledger.stalls.lost),
+	NUMBER(ledger.stalls.overflows),
+	NUMBER(ledger.stalls.cubins_left_out),
+	NUMBER(ledger.stalls.split_ns),
+	NUMBER(totals.measure.counters),
+	NUMBER(ledger.counters.measured),
+	NUMBER(ledger.counters.unplaced),
+	NUMBER(ledger.counters.captured),
+	NUMBER(ledger.counters.graphs),
+	NUMBER(ledger.counters.busy),
+	NUMBER(ledger.counters.peers),
+	NUMBER(ledger.counters.failed),
+	NUMBER(ledger.counters.replays),
+	NUMBER(counters_not_kept),
+	NUMBER(totals.job.is_known),
+	NUMBER(totals.job.rank),
+	NUMBER(totals.job.size),
+	NUMBER(totals.job.has_local),
+	NUMBER(totals.job.local),
+	NUMBER(totals.boot.part[0]),
+	NUMBER(totals.boot.part[1]),
+	NUMBER(totals.wall_error_ns),
+	NUMBER(ledger.counters.unlisted),
+	NUMBER(totals.measure.wall),
+	NUMBER(ledger.wall.threads),
+	NUMBER(ledger.wall.switches),
+	NUMBER(ledger.wall.stacks),
+	NUMBER(ledger.wall.ran_ns),
+	NUMBER(ledger.wall.spread_ns),
+	NUMBER(ledger.wall.left_ns),
+	NUMBER(ledger.wall.in_calls_ns),
+	NUMBER(ledger.wall.lost),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_OTHER]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_RUNNABLE]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_ACCEPT]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_CONNECT]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_DISK]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_EPOLL]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_EXIT]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_FILE]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_FUTEX]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_IOCTL]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_LOCK]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_MEMORY]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_PAGE_FAULT]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_POLL]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_READ]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_RECEIVE]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_SEND]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_SIGNAL]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_SLEEP]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_STOPPED]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_SYNC]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_URING]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_WAIT]),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_WRITE]),
+	NUMBER(totals.measure.exact_stalls),
+	NUMBER(ledger.stalls.unlocated),
+	NUMBER(ledger.stalls.placed),
+	NUMBER(ledger.stalls.mean_ns),
+	NUMBER(totals.measure.delay_ns),
+	NUMBER(totals.measure.duration_ns),
+	NUMBER(ledger.outside.before),
+	NUMBER(ledger.outside.before_ns),
+	NUMBER(ledger.outside.after),
+	NUMBER(ledger.outside.after_ns),
+	NUMBER(ledger.outside.earlier),
+	NUMBER(ledger.outside.earlier_ns),
+	NUMBER(ledger.outside.calls),
+	NUMBER(ledger.outside.unended),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -39,6 +39,12 @@ enum capture_field {
 	CAPTURE_API_BUCKETS,
 	CAPTURE_MEMORY_TOTALS,
 	CAPTURE_MEMORY_ROWS,
+	CAPTURE_MEMORY_POOLS,
+	CAPTURE_COUNTER_METRICS,
+	CAPTURE_COUNTER_ROWS,
+	CAPTURE_RANKS,
+	CAPTURE_COUNTER_VALUES,
+	CAPTURE_STALL_PLACES,
 	CAPTURE_FIELDS
 };
 #define CAPTURE_FIRST_TABLE CAPTURE_MODULES
@@ -69,7 +75,12 @@ struct capture_frame {
 };
 
 struct capture_process {
-	uint32_t id, pid, name;
+	uint32_t id, pid, name, has_rank, rank, has_twin; /* rank: 0 without one */
+};
+
+struct capture_rank {
+	uint32_t rank, clock, host, exit_status, size, has_wall_clock;
+	uint64_t start_ns, elapsed_ns, wall_error_ns, collectives, came_last, alone;
 };
 
 struct capture_thread {
@@ -97,6 +108,26 @@ struct capture_api_error {
 struct capture_api_bucket {
 	uint32_t call, bucket;
 	uint64_t count;
+};
+
+struct capture_counter_metric {
+	uint32_t name, unit;
+};
+
+/* Numbers with a fraction as the bits of a double (IEEE 754). */
+struct capture_counter_row {
+	uint32_t stack, metric;
+	uint64_t count, sum, least, most;
+};
+
+struct capture_counter_value {
+	uint32_t process, correlation, metric;
+	uint64_t value;
+};
+
+struct capture_stall_place {
+	uint32_t kernel, reason, offset;
+	uint64_t samples;
 };
 
 /* ---- how structs become columns ---- */
@@ -128,7 +159,8 @@ struct capture_numbers {
 	struct ledger ledger;
 	struct unnamed unnamed;
 	uint32_t command, shown, unreadable_path, first_malformed, first_refused, first_python,
-		folder; /* texts */
+		folder, host; /* texts */
+	uint64_t counters_not_kept;
 };
 
 struct capture_number {

@@ -2,6 +2,7 @@
 #include "profiler/output/capture.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/output/capture_format.h"
@@ -28,14 +29,19 @@ struct profile_capture {
 	uint32_t text_count, text_capacity;
 	struct capture_module *modules;
 	uint32_t module_count, module_capacity;
-	struct table frames, stacks, places, rows, gpu_rows, memory_totals, memory_rows;
+	struct table frames, stacks, places, rows, gpu_rows, memory_totals, memory_rows,
+		memory_pools, ranks;
 	struct memory_use memory_use; /* of these two */
+	struct counter_table counters;
+	struct table stall_places;
+	struct stall_places stall_list; /* of these */
 	struct ledger_total memory_sum;
 	uint16_t *depths; /* by stack, less one */
 	uint32_t depth_capacity;
 	uint64_t row_depths; /* sum */
 	struct place_names place_names;
 	struct devices devices;
+	const char *folder;        /* of the timeline; NULL: none is kept */
 	struct timeline *timeline; /* NULL: not wanted */
 	uint32_t shape_count;
 	uint64_t counts[CAPTURE_TABLES];
@@ -192,12 +198,44 @@ static void add_place(struct profile_capture *c, const struct place *place)
 
 static void add_process(struct profile_capture *c, const struct capture_process *p)
 {
-	struct process_info info = {.id = p->id, .pid = (pid_t)p->pid, .name = name_of(c, p->name)};
+	struct process_info info = {.id = p->id,
+				    .pid = (pid_t)p->pid,
+				    .name = name_of(c, p->name),
+				    .has_rank = p->has_rank,
+				    .rank = p->rank,
+				    .has_twin = p->has_twin};
 
 	if (place_names_process(&c->place_names, info.id) || info.pid < 0)
 		fail(c, CAPTURE_DAMAGED);
 	else
 		place_names_add_process(&c->place_names, &info);
+}
+
+static void add_rank(struct profile_capture *c, const struct capture_rank *r)
+{
+	const struct rank_info *last = c->ranks.items;
+	struct rank_info *added;
+
+	if (c->ranks.count)
+		last += c->ranks.count - 1;
+	if (r->rank > JOB_RANK_MAX || (c->ranks.count && last->rank >= r->rank)) {
+		fail(c, CAPTURE_DAMAGED);
+		return;
+	}
+	added = add(c, &c->ranks, sizeof(*added));
+	if (added)
+		*added = (struct rank_info){.rank = r->rank,
+					    .clock = r->clock,
+					    .host = text_of(c, r->host),
+					    .start_ns = r->start_ns,
+					    .elapsed_ns = r->elapsed_ns,
+					    .exit_status = r->exit_status,
+					    .size = r->size,
+					    .has_wall_clock = r->has_wall_clock,
+					    .wall_error_ns = r->wall_error_ns,
+					    .collectives = r->collectives,
+					    .came_last = r->came_last,
+					    .alone = r->alone};
 }
 
 static void add_thread(struct profile_capture *c, const struct capture_thread *t)
@@ -362,6 +400,17 @@ static void add_memory_total(struct profile_capture *c, const struct memory_tota
 		*added = *total;
 }
 
+static void add_memory_pool(struct profile_capture *c, const struct memory_pool *pool)
+{
+	struct memory_pool *added;
+
+	if (pool->kind >= MEMORY_KINDS)
+		fail(c, CAPTURE_DAMAGED);
+	added = add(c, &c->memory_pools, sizeof(*pool));
+	if (added)
+		*added = *pool;
+}
+
 /* Sums of bytes are drawn like those of ns, and may not wrap either. */
 static void add_memory_row(struct profile_capture *c, const struct memory_row *row)
 {
@@ -378,6 +427,79 @@ static void add_memory_row(struct profile_capture *c, const struct memory_row *r
 	added = add(c, &c->memory_rows, sizeof(*row));
 	if (added)
 		*added = *row;
+}
+
+static void add_counter_metric(struct profile_capture *c, const struct capture_counter_metric *m)
+{
+	uint32_t before = c->counters.metric_count;
+
+	counters_metric(&c->counters, name_of(c, m->name), name_of(c, m->unit));
+	if (c->counters.metric_count == before)
+		fail(c, CAPTURE_DAMAGED);
+}
+
+static double number_of(uint64_t bits)
+{
+	double number;
+
+	memcpy(&number, &bits, sizeof(number));
+	return number;
+}
+
+static void add_counter_row(struct profile_capture *c, const struct capture_counter_row *row)
+{
+	const struct counter_row r = {
+		row->stack,          row->metric,           row->count,
+		number_of(row->sum), number_of(row->least), number_of(row->most)};
+
+	if (row->stack >= c->stacks.count || row->metric >= c->counters.metric_count ||
+	    row->count == 0 || row->count > LEDGER_TOTAL_MAX || !isfinite(r.sum) ||
+	    !isfinite(r.least) || !isfinite(r.most)) {
+		fail(c, CAPTURE_DAMAGED);
+		return;
+	}
+	if (!take(c, sizeof(r)))
+		return;
+	if (array_make_room(&c->counters.rows, c->counters.row_count, &c->counters.row_capacity,
+			    sizeof(r)))
+		c->counters.rows[c->counters.row_count++] = r;
+	else
+		fail(c, CAPTURE_NO_MEMORY);
+}
+
+static void add_counter_value(struct profile_capture *c, const struct capture_counter_value *value)
+{
+	const struct counter_value v = {value->process, value->correlation, value->metric,
+					number_of(value->value)};
+
+	if (v.metric >= c->counters.metric_count || !isfinite(v.value))
+		fail(c, CAPTURE_DAMAGED);
+	else if (c->counters.value_count == COUNTERS_VALUES_MAX)
+		fail(c, CAPTURE_TOO_LARGE);
+	else if (c->timeline && take(c, sizeof(v))) {
+		if (counters_make_room(&c->counters, 1))
+			counters_add_value(&c->counters, &v);
+		else
+			fail(c, CAPTURE_NO_MEMORY);
+	}
+}
+
+static void add_stall_place(struct profile_capture *c, const struct capture_stall_place *place)
+{
+	struct stall_place *added;
+
+	if (place->samples == 0 || place->samples > LEDGER_TOTAL_MAX) {
+		fail(c, CAPTURE_DAMAGED);
+		return;
+	}
+	if (c->stall_places.count >= STALL_PLACES_MAX) {
+		fail(c, CAPTURE_TOO_LARGE);
+		return;
+	}
+	added = add(c, &c->stall_places, sizeof(*added));
+	if (added)
+		*added = (struct stall_place){name_of(c, place->kernel), name_of(c, place->reason),
+					      place->offset, place->samples};
 }
 
 static void add_struct(struct profile_capture *c, enum capture_field field, const void *item)
@@ -430,6 +552,24 @@ static void add_struct(struct profile_capture *c, enum capture_field field, cons
 		break;
 	case CAPTURE_MEMORY_ROWS:
 		add_memory_row(c, item);
+		break;
+	case CAPTURE_MEMORY_POOLS:
+		add_memory_pool(c, item);
+		break;
+	case CAPTURE_COUNTER_METRICS:
+		add_counter_metric(c, item);
+		break;
+	case CAPTURE_COUNTER_ROWS:
+		add_counter_row(c, item);
+		break;
+	case CAPTURE_COUNTER_VALUES:
+		add_counter_value(c, item);
+		break;
+	case CAPTURE_RANKS:
+		add_rank(c, item);
+		break;
+	case CAPTURE_STALL_PLACES:
+		add_stall_place(c, item);
 		break;
 	default:
 		break;
@@ -510,6 +650,16 @@ static void read_header(struct profile_capture *c, const struct protobuf_field *
 		fail(c, CAPTURE_VERSION_UNKNOWN);
 }
 
+/* Of what follows: records come after the numbers that say what was measured. */
+static void keep_timeline(struct profile_capture *c)
+{
+	if (!c->folder || c->timeline)
+		return;
+	c->timeline = timeline_new(c->folder, NULL);
+	if (!c->timeline)
+		fail(c, CAPTURE_SYSTEM);
+}
+
 static void read_numbers(struct profile_capture *c, const struct protobuf_field *numbers)
 {
 	struct protobuf_reader r = protobuf_inside(numbers);
@@ -530,6 +680,8 @@ static void read_numbers(struct profile_capture *c, const struct protobuf_field 
 	}
 	if (r.failed)
 		fail(c, CAPTURE_DAMAGED);
+	if (!c->error && c->numbers.totals.measure.launch_shapes)
+		keep_timeline(c);
 }
 
 static void read_end(struct profile_capture *c, const struct protobuf_field *end)
@@ -648,6 +800,7 @@ static void finish(struct profile_capture *c)
 	r->totals.command = text_of(c, n->command);
 	r->totals.shown = text_of(c, n->shown);
 	r->totals.folder = text_of(c, n->folder);
+	r->totals.host = text_of(c, n->host);
 	if (r->totals.folder && r->totals.folder[0] != '/')
 		fail(c, CAPTURE_DAMAGED);
 	r->totals.ledger = ledger;
@@ -688,15 +841,35 @@ static void finish(struct profile_capture *c)
 	r->thread_count = c->place_names.thread_count;
 	r->devices = c->devices.list;
 	r->device_count = c->devices.count;
+	r->ranks = c->ranks.items;
+	r->rank_count = c->ranks.count;
+	for (uint32_t i = 0; i < r->rank_count; i++)
+		if (r->ranks[i].clock >= r->rank_count)
+			fail(c, CAPTURE_DAMAGED);
+	if (!r->totals.job.is_known || r->totals.job.rank > JOB_RANK_MAX)
+		r->totals.job = (struct job_rank){.is_known = false};
+	c->place_names.job = r->totals.job;
 	r->place_names = &c->place_names;
 	r->device_names = &c->devices;
 	if (r->totals.measure.memory) {
 		c->memory_use = (struct memory_use){.totals = c->memory_totals.items,
 						    .total_count = c->memory_totals.count,
 						    .rows = c->memory_rows.items,
-						    .row_count = c->memory_rows.count};
+						    .row_count = c->memory_rows.count,
+						    .pools = c->memory_pools.items,
+						    .pool_count = c->memory_pools.count};
 		r->memory_use = &c->memory_use;
 		r->memory_result = r;
+	}
+	if (r->totals.measure.counters) {
+		c->counters.not_kept = n->counters_not_kept;
+		r->counters = &c->counters;
+		r->counters_result = r;
+	}
+	if (r->totals.measure.stall_period) {
+		c->stall_list.list = c->stall_places.items;
+		c->stall_list.count = c->stall_places.count;
+		r->stall_places = &c->stall_list;
 	}
 	r->timeline = c->timeline;
 	r->record_stack_count = c->stacks.count;
@@ -714,8 +887,8 @@ static void drop_memory_of_reading(struct profile_capture *c)
 	c->modules = NULL;
 }
 
-struct profile_capture *capture_read(FILE *in, const char *folder, struct allowance *memory,
-				     enum capture_error *error)
+struct profile_capture *capture_read(FILE *in, const char *folder, bool needs_timeline,
+				     struct allowance *memory, enum capture_error *error)
 {
 	struct profile_capture *c = calloc(1, sizeof(*c));
 
@@ -727,11 +900,9 @@ struct profile_capture *capture_read(FILE *in, const char *folder, struct allowa
 	c->gunzip = gunzip_new(in);
 	if (!c->gunzip)
 		fail(c, CAPTURE_NO_MEMORY);
-	if (!c->error && folder) {
-		c->timeline = timeline_new(folder, NULL);
-		if (!c->timeline)
-			fail(c, CAPTURE_SYSTEM);
-	}
+	c->folder = folder;
+	if (!c->error && needs_timeline)
+		keep_timeline(c);
 	if (!c->error)
 		add_stack(c, &(struct stack_info){UINT32_MAX, UINT32_MAX});
 	if (!c->error)
@@ -763,6 +934,10 @@ void capture_free(struct profile_capture *c)
 	free(c->gpu_rows.items);
 	free(c->memory_totals.items);
 	free(c->memory_rows.items);
+	free(c->memory_pools.items);
+	counters_release(&c->counters);
+	free(c->stall_places.items);
+	free(c->ranks.items);
 	api_calls_release(&c->numbers.ledger.api);
 	place_names_release(&c->place_names);
 	devices_release(&c->devices);

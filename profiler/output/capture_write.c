@@ -224,7 +224,12 @@ static void put_place_names(struct writing *w)
 
 	for (uint32_t i = 0; i < r->process_count && !w->error; i++) {
 		const struct process_info *p = &r->processes[i];
-		struct capture_process process = {p->id, (uint32_t)p->pid, text_number(w, p->name)};
+		struct capture_process process = {.id = p->id,
+						  .pid = (uint32_t)p->pid,
+						  .name = text_number(w, p->name),
+						  .has_rank = p->has_rank,
+						  .rank = p->rank,
+						  .has_twin = p->has_twin};
 
 		put(w, CAPTURE_PROCESSES, &process);
 	}
@@ -258,6 +263,29 @@ static void put_devices(struct writing *w)
 	}
 }
 
+static void put_ranks(struct writing *w)
+{
+	const struct result *r = w->result;
+
+	for (uint32_t i = 0; i < r->rank_count && !w->error; i++) {
+		const struct rank_info *k = &r->ranks[i];
+		struct capture_rank rank = {.rank = k->rank,
+					    .clock = k->clock,
+					    .host = text_number(w, k->host),
+					    .exit_status = k->exit_status,
+					    .size = k->size,
+					    .has_wall_clock = k->has_wall_clock,
+					    .start_ns = k->start_ns,
+					    .elapsed_ns = k->elapsed_ns,
+					    .wall_error_ns = k->wall_error_ns,
+					    .collectives = k->collectives,
+					    .came_last = k->came_last,
+					    .alone = k->alone};
+
+		put(w, CAPTURE_RANKS, &rank);
+	}
+}
+
 /* ---- calls ---- */
 
 static void put_calls(struct writing *w, const struct api_calls *calls)
@@ -288,6 +316,50 @@ static void put_calls(struct writing *w, const struct api_calls *calls)
 			if (calls->list[i]->buckets[b])
 				put(w, CAPTURE_API_BUCKETS,
 				    &(struct capture_api_bucket){i, b, calls->list[i]->buckets[b]});
+}
+
+/* ---- hardware counters ---- */
+
+static uint64_t bits_of(double number)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &number, sizeof(bits));
+	return bits;
+}
+
+static void put_counters(struct writing *w, const struct counter_table *counters)
+{
+	for (uint32_t i = 0; i < counters->metric_count && !w->error; i++) {
+		struct capture_counter_metric metric = {text_number(w, counters->metrics[i].name),
+							text_number(w, counters->metrics[i].unit)};
+
+		put(w, CAPTURE_COUNTER_METRICS, &metric);
+	}
+	for (uint32_t i = 0; i < counters->row_count && !w->error; i++) {
+		const struct counter_row *r = &counters->rows[i];
+
+		put(w, CAPTURE_COUNTER_ROWS,
+		    &(struct capture_counter_row){r->stack, r->metric, r->count, bits_of(r->sum),
+						  bits_of(r->least), bits_of(r->most)});
+	}
+	for (uint32_t i = 0; i < counters->value_count && !w->error; i++) {
+		const struct counter_value *v = &counters->values[i];
+
+		put(w, CAPTURE_COUNTER_VALUES,
+		    &(struct capture_counter_value){v->process, v->correlation, v->metric,
+						    bits_of(v->value)});
+	}
+}
+
+static void put_stall_place(struct writing *w, const struct stall_place *p)
+{
+	struct capture_stall_place place = {.kernel = text_number(w, p->kernel),
+					    .reason = text_number(w, p->reason),
+					    .offset = p->offset,
+					    .samples = p->samples};
+
+	put(w, CAPTURE_STALL_PLACES, &place);
 }
 
 /* ---- the timeline ---- */
@@ -337,6 +409,8 @@ static void put_numbers(struct writing *w)
 	numbers.command = text_number(w, r->totals.command);
 	numbers.shown = text_number(w, r->totals.shown);
 	numbers.folder = text_number(w, r->totals.folder);
+	numbers.host = text_number(w, r->totals.host);
+	numbers.counters_not_kept = r->counters ? r->counters->not_kept : 0;
 	numbers.unreadable_path = text_number(w, r->unnamed.unreadable_path);
 	if (r->totals.ledger) {
 		numbers.ledger = *r->totals.ledger;
@@ -382,6 +456,7 @@ static void put_capture(struct writing *w)
 	put_all(w, CAPTURE_PLACES, r->places, r->place_count);
 	put_place_names(w);
 	put_devices(w);
+	put_ranks(w);
 	put_all(w, CAPTURE_ROWS, r->rows, r->row_count);
 	if (ledger)
 		put_all(w, CAPTURE_GPU_ROWS, ledger->gpu.rows, ledger->gpu.row_count);
@@ -392,7 +467,12 @@ static void put_capture(struct writing *w)
 		put_all(w, CAPTURE_MEMORY_TOTALS, r->memory_use->totals,
 			r->memory_use->total_count);
 		put_all(w, CAPTURE_MEMORY_ROWS, r->memory_use->rows, r->memory_use->row_count);
+		put_all(w, CAPTURE_MEMORY_POOLS, r->memory_use->pools, r->memory_use->pool_count);
 	}
+	if (r->counters)
+		put_counters(w, r->counters);
+	for (uint32_t i = 0; r->stall_places && i < r->stall_places->count && !w->error; i++)
+		put_stall_place(w, &r->stall_places->list[i]);
 	put_end(w);
 }
 

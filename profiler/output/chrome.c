@@ -15,15 +15,15 @@
  */
 #include "profiler/output/writer.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/output/json.h"
+#include "profiler/output/trace_arguments.h"
 #include "profiler/output/trace_model.h"
+#include "profiler/profile/occupancy.h"
 #include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
-#include "symbolize/text.h"
 
 /* Numbers of processes and threads that Linux does not give: its own are below PID_MAX_LIMIT. */
 #define OWN_NUMBERS (UINT32_C(1) << 22)
@@ -37,6 +37,7 @@ struct members {
 struct chrome {
 	const struct result *result;
 	const struct trace_tracks *tracks;
+	struct trace_arguments *arguments;
 	struct json json;
 	uint64_t first_ns;
 	uint32_t *pids;          /* by number of a first track */
@@ -195,19 +196,13 @@ static void put_track(struct chrome *c, uint32_t number)
 	put_rank_of_track(c, is_process ? "process_sort_index" : "thread_sort_index", number);
 }
 
-/* "cuLaunchKernel", not "cudaLaunchKernel" */
-static bool is_of_driver(const char *name)
-{
-	return name && starts_with(name, "cu") && isupper((unsigned char)name[2]);
-}
-
 static const char *category_of(const struct timeline_record *record, const char *name)
 {
 	switch (record->kind) {
 	case TIMELINE_CPU_SAMPLE:
 		return "cpu_sample";
 	case TIMELINE_LAUNCH:
-		return is_of_driver(name) ? "cuda_driver" : "cuda_runtime";
+		return trace_is_of_driver(name) ? "cuda_driver" : "cuda_runtime";
 	case TIMELINE_WAIT:
 		return "cuda_wait";
 	case TIMELINE_CALL:
@@ -219,9 +214,7 @@ static const char *category_of(const struct timeline_record *record, const char 
 		return "kernel";
 	if (record->work == GPU_WORK_MEMSET)
 		return "gpu_memset";
-	return record->work >= GPU_WORK_MEMCPY_OTHER && record->work <= GPU_WORK_MEMCPY_PTOP
-		       ? "gpu_memcpy"
-		       : "gpu_other";
+	return gpu_work_is_copy(record->work) ? "gpu_memcpy" : "gpu_other";
 }
 
 static void put_dimensions(struct json *j, const uint32_t size[3])
@@ -242,6 +235,35 @@ static void put_shape(struct json *j, const struct timeline_shape *shape)
 	json_uint(j, shape->registers);
 	JSON_KEY(j, "shared memory");
 	json_uint(j, (uint64_t)shape->static_shared + shape->dynamic_shared);
+	if (shape->static_shared)
+		put_number(j, "static shared memory", shape->static_shared);
+	if (shape->dynamic_shared)
+		put_number(j, "dynamic shared memory", shape->dynamic_shared);
+}
+
+static void put_occupancy(struct json *j, const struct trace_operation *operation)
+{
+	char text[OCCUPANCY_LIMITS_BYTES];
+
+	JSON_KEY(j, "theoretical occupancy %");
+	json_real(j, operation->occupancy_percent);
+	JSON_KEY(j, "occupancy limited by");
+	json_text(j, occupancy_limits_text(operation->limits, text));
+	JSON_KEY(j, "waves per SM");
+	json_real(j, operation->waves);
+}
+
+static void put_values(struct chrome *c, const struct trace_operation *operation)
+{
+	const struct counter_table *counters = c->result->counters;
+	char name[TRACE_METRIC_BYTES];
+
+	for (uint32_t i = 0; i < operation->value_count; i++) {
+		const struct counter_value *value = &counters->values[operation->values[i]];
+
+		json_key(&c->json, trace_metric_name(&counters->metrics[value->metric], name));
+		json_real(&c->json, value->value);
+	}
 }
 
 static void put_part(struct json *j, const char *key, uint32_t part)
@@ -252,7 +274,7 @@ static void put_part(struct json *j, const char *key, uint32_t part)
 
 static void put_arguments(struct chrome *c, const struct timeline_record *record)
 {
-	const struct timeline_shape *shape = timeline_shape(c->result->timeline, record->shape);
+	struct trace_operation operation = trace_arguments_of(c->arguments, record);
 	const struct place *place = &c->result->places[record->place];
 	struct json *j = &c->json;
 
@@ -267,14 +289,21 @@ static void put_arguments(struct chrome *c, const struct timeline_record *record
 		JSON_KEY(j, "correlation");
 		json_uint(j, record->correlation);
 	}
-	if (shape)
-		put_shape(j, shape);
+	if (operation.shape)
+		put_shape(j, operation.shape);
+	if (operation.limits)
+		put_occupancy(j, &operation);
 	if (record->bytes)
 		put_number(j, "bytes", record->bytes);
+	if (operation.bytes_per_ns) {
+		JSON_KEY(j, "memory bandwidth (GB/s)");
+		json_real(j, operation.bytes_per_ns);
+	}
 	if (record->graph_node) {
 		put_number(j, "graph", record->graph_node >> 32);
 		put_number(j, "graph node", record->graph_node & UINT32_MAX);
 	}
+	put_values(c, &operation);
 	json_close_object(j);
 }
 
@@ -466,7 +495,8 @@ static int write_chrome(const struct result *result, const struct writer_options
 	c.pids = calloc(c.tracks->first_count + 1u, sizeof(*c.pids));
 	c.stacks = calloc(result->stack_count + 1u, 1);
 	c.launches = calloc(trace_model_sums(model).flows + 1, sizeof(*c.launches));
-	if (c.pids && c.stacks && c.launches) {
+	c.arguments = trace_arguments_new(result);
+	if (c.pids && c.stacks && c.launches && c.arguments) {
 		number_processes(&c);
 		err = put_document(&c, model);
 	}
@@ -476,6 +506,7 @@ static int write_chrome(const struct result *result, const struct writer_options
 	free(c.stacks);
 	free(c.launches);
 	free(c.members);
+	trace_arguments_free(c.arguments);
 	trace_model_free(model);
 	if (err)
 		return err;

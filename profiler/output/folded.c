@@ -164,5 +164,5 @@ const struct writer folded_writer = {.name = "folded",
 				     .suffix = ".folded",
 				     .item = "stack",
 				     .has_units = true,
-				     .weighs_bytes = true,
+				     .shows_weights = true,
 				     .write = write_folded};

@@ -7,6 +7,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/output/short_name.h"
 #include "profiler/profile/marks.h"
+#include "profiler/profile/ranks.h"
 #include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
@@ -71,13 +72,18 @@ static bool is_gpu_work(const char *name)
 
 static enum frame_class class_of(const char *name)
 {
+	uint32_t rank;
+
 	if (name[0] == '[') {
 		if (starts_with(name, work_frame(GPU_WORK_KERNEL)))
 			return CLASS_GPU_KERNEL;
 		if (is_gpu_work(name))
 			return CLASS_GPU_WORK;
-		if (strcmp(name, MARK_WAITING) == 0 || strcmp(name, MARK_WAITING_FOR_PAGES) == 0)
+		if (is_wait_mark(name) || ranks_is_wait(name, &rank))
 			return CLASS_WAIT;
+		if (starts_with(name, MARK_STALL) || strcmp(name, MARK_SELECTED) == 0 ||
+		    strcmp(name, MARK_OTHER_STALLS) == 0)
+			return CLASS_STALL;
 		if (place_name_file(name) > 0)
 			return CLASS_NATIVE;
 		return starts_with(name, MARK_CALL) ? CLASS_CALL : CLASS_MARK;
@@ -259,16 +265,21 @@ static bool add_line(struct folded_stacks *f)
 static enum row_kind kind_of(const struct folded_stacks *f, uint32_t stack)
 {
 	bool is_call = false;
+	uint32_t rank;
 	enum frame_class class = f->frames[f->stacks[stack].frame].class;
 
 	for (uint32_t at = stack; at != RESULT_ROOT; at = f->stacks[at].outer) {
-		if (f->frames[f->stacks[at].frame].class == CLASS_WAIT)
-			return ROW_WAIT;
-		is_call |= f->frames[f->stacks[at].frame].class == CLASS_CALL;
+		const struct frame_info *frame = &f->frames[f->stacks[at].frame];
+
+		if (frame->class == CLASS_WAIT)
+			return ranks_is_wait(frame->name, &rank) ? ROW_GPU : ROW_WAIT;
+		is_call |= frame->class == CLASS_CALL;
 	}
 	if (is_call)
 		return ROW_CALL;
-	return class == CLASS_GPU_KERNEL || class == CLASS_GPU_WORK ? ROW_GPU : ROW_CPU;
+	return class == CLASS_GPU_KERNEL || class == CLASS_GPU_WORK || class == CLASS_STALL
+		       ? ROW_GPU
+		       : ROW_CPU;
 }
 
 static bool make_rows(struct folded_stacks *f)

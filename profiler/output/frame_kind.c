@@ -72,6 +72,10 @@ enum frame_kind frame_kind_of(const struct frame_info *frame)
 		return KIND_GPU_KERNEL;
 	case CLASS_GPU_WORK:
 		return KIND_GPU_WORK;
+	case CLASS_GPU_CODE:
+		return KIND_GPU_CODE;
+	case CLASS_STALL:
+		return KIND_STALL;
 	case CLASS_WAIT:
 		return KIND_WAIT;
 	case CLASS_CALL:
@@ -96,7 +100,9 @@ static const struct {
 	[KIND_API] = {"api", "CUDA call"},
 	[KIND_GPU_KERNEL] = {"gpu", "GPU kernel"},
 	[KIND_GPU_WORK] = {"copy", "GPU copy or other work"},
-	[KIND_WAIT] = {"wait", "waiting for GPU"},
+	[KIND_GPU_CODE] = {"device", "device code"},
+	[KIND_STALL] = {"stall", "stall reason"},
+	[KIND_WAIT] = {"wait", "waiting"},
 	[KIND_CALL] = {"call", "CUDA call, wall time"},
 	[KIND_MARK] = {"mark", "note (cut or unknown stack)"},
 };

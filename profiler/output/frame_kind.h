@@ -20,6 +20,8 @@ enum frame_kind {
 	KIND_API, /* also code of libcudart and libcuda */
 	KIND_GPU_KERNEL,
 	KIND_GPU_WORK,
+	KIND_GPU_CODE, /* within a kernel */
+	KIND_STALL,
 	KIND_WAIT,
 	KIND_CALL,
 	KIND_MARK,

@@ -4,11 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const words[PLACE_PARTS] = {[PLACE_PROCESS] = "process",
-					       [PLACE_THREAD] = "thread",
-					       [PLACE_DEVICE] = "device",
-					       [PLACE_CONTEXT] = "context",
-					       [PLACE_STREAM] = "stream"};
+static const char *const words[GROUPING_PARTS] = {
+	[PLACE_PROCESS] = "process", [PLACE_THREAD] = "thread", [PLACE_DEVICE] = "device",
+	[PLACE_CONTEXT] = "context", [PLACE_STREAM] = "stream", [GROUPING_RANK] = "rank"};
 
 const char *grouping_word(enum place_part part)
 {
@@ -22,10 +20,10 @@ bool grouping_parse(const char *text, struct grouping *grouping)
 		size_t n = strcspn(text, ",");
 		uint8_t part = 0;
 
-		while (part < PLACE_PARTS &&
+		while (part < GROUPING_PARTS &&
 		       (strlen(words[part]) != n || memcmp(words[part], text, n) != 0))
 			part++;
-		if (part == PLACE_PARTS || memchr(grouping->parts, part, grouping->count))
+		if (part == GROUPING_PARTS || memchr(grouping->parts, part, grouping->count))
 			return false;
 		grouping->parts[grouping->count++] = part;
 		text += n;
@@ -35,26 +33,38 @@ bool grouping_parse(const char *text, struct grouping *grouping)
 	return grouping->count > 0;
 }
 
+bool grouping_has_rank(const struct grouping *grouping)
+{
+	return memchr(grouping->parts, GROUPING_RANK, grouping->count);
+}
+
 uint32_t grouping_mask(const struct grouping *grouping)
 {
 	uint32_t mask = 0;
 
 	for (uint8_t i = 0; i < grouping->count; i++)
 		mask |= 1u << grouping->parts[i];
-	/* threads and devices are known by their process */
-	if (mask & (1u << PLACE_THREAD | 1u << PLACE_DEVICE))
+	/* threads, devices and ranks are known by their process */
+	if (mask & (1u << PLACE_THREAD | 1u << PLACE_DEVICE | 1u << GROUPING_RANK))
 		mask |= 1u << PLACE_PROCESS;
-	return mask;
+	return mask & PLACES_ALL;
 }
 
 bool grouping_text(const struct place_names *names, const struct devices *devices,
 		   const struct place *place, enum place_part part, char text[GROUPING_TEXT_BYTES])
 {
-	uint32_t process = place->part[PLACE_PROCESS], value = place->part[part];
+	uint32_t process = place->part[PLACE_PROCESS], value;
 	const struct process_info *process_info;
 	const struct thread_info *thread;
 	char label[DEVICE_LABEL_BYTES];
 
+	if (part == GROUPING_RANK) {
+		bool has_rank = place_names_rank(names, process, &value);
+
+		snprintf(text, GROUPING_TEXT_BYTES, "[rank %u]", value);
+		return has_rank;
+	}
+	value = place->part[part];
 	if (value == PLACE_UNKNOWN)
 		return false;
 	switch (part) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames at the root of each stack that show where it ran: process, thread, device, context, stream
- * (--by), in the order that the user chose. Unknown parts of a place have no frame.
+ * Frames at the root of each stack that show where it ran: rank, process, thread, device, context,
+ * stream (--by), in the order that the user chose. Unknown parts of a place have no frame.
  */
 #ifndef PROFILER_OUTPUT_GROUPING_H
 #define PROFILER_OUTPUT_GROUPING_H
@@ -12,13 +12,20 @@
 #include "profiler/profile/place_names.h"
 #include "profiler/profile/places.h"
 
+/* Besides enum place_part: the rank of the place's process in a job. */
+#define GROUPING_RANK PLACE_PARTS
+#define GROUPING_PARTS (PLACE_PARTS + 1)
+
 struct grouping {
-	uint8_t parts[PLACE_PARTS]; /* enum place_part, from the root on */
-	uint8_t count;              /* 0: no such frames */
+	uint8_t parts[GROUPING_PARTS]; /* enum place_part or GROUPING_RANK, from the root on */
+	uint8_t count;                 /* 0: no such frames */
 };
 
-/* "process,thread,device,stream,context" in any order, each at most once. False: anything else. */
+/* "rank,process,thread,device,stream,context" in any order, each at most once. False: anything
+ * else. */
 bool grouping_parse(const char *text, struct grouping *grouping);
+
+bool grouping_has_rank(const struct grouping *grouping);
 
 /* The parts of places that it distinguishes: places.h's mask. */
 uint32_t grouping_mask(const struct grouping *grouping);

@@ -3,7 +3,7 @@
  * A page (html/) with the result as its data, which html/data.js reads. The data is numbers and
  * texts (deflated.h), in tables; a table is its number of rows and then one column after the other.
  *
- *	format      5
+ *	format      6
  *	texts       their lengths; then all of them
  *	            A text is a number in this table plus 1, 0 for none.
  *	facts       text (what), number
@@ -20,6 +20,9 @@
  *	rows        stack minus that of the row before, kind, place plus 1, count, ns, bytes
  *	tables      their number; of each its key and title as texts, how many rows are left out,
  *	            its columns (label, enum figure_kind), and its rows (texts, frames, numbers)
+ *	sources     file as in frames, state (source_text.h), whether it has changed, number of
+ *	            parts; then of all files the parts' first lines, then their numbers of lines;
+ *	            then of each file the size of its text and the text: its parts' lines
  *
  * Only stacks, frames and places of rows and of the timeline's records are there, equal ones once.
  * The timeline follows (html_timeline.h).
@@ -37,13 +40,14 @@
 #include "profiler/output/frame_kind.h"
 #include "profiler/output/html_timeline.h"
 #include "profiler/output/named_stacks.h"
+#include "profiler/output/source_text.h"
 #include "profiler/profile/digest.h"
 #include "profiler/profile/figures.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/intern.h"
 
-#define DATA_FORMAT 5
+#define DATA_FORMAT 6
 #define NONE UINT32_MAX
 
 /* The page up to its data, in .rodata by html_blob.S. */
@@ -89,6 +93,7 @@ struct page {
 	uint32_t *row_order; /* by stack */
 	struct html_timeline *timeline;
 	struct figures_list figures;
+	struct source_list sources;
 };
 
 /* ---- texts ---- */
@@ -459,10 +464,22 @@ static void write_rows(const struct page *p, struct deflated *data)
 	COLUMN(data, count, rows[order[i]].bytes);
 }
 
-static uint64_t figure_number(struct page *p, enum figure_kind kind, union figure cell)
+/* The page has numbers with a fraction as texts. */
+static uint64_t add_real(struct page *p, struct figures *f, double number)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%.12g", number);
+	return add_text(p, intern_string(&f->strings, text));
+}
+
+static uint64_t figure_number(struct page *p, struct figures *f, enum figure_kind kind,
+			      union figure cell)
 {
 	if (figure_is_text(kind))
 		return add_text(p, cell.text);
+	if (kind == FIGURE_NUMBER)
+		return add_real(p, f, cell.real);
 	return kind == FIGURE_FRAME ? number_of_frame(p, (uint32_t)cell.number) : cell.number;
 }
 
@@ -470,14 +487,14 @@ static uint64_t figure_number(struct page *p, enum figure_kind kind, union figur
 static void add_figures(struct page *p)
 {
 	for (uint32_t t = 0; t < p->figures.count; t++) {
-		const struct figures *f = p->figures.tables[t];
+		struct figures *f = p->figures.tables[t];
 
 		add_text(p, f->key);
 		add_text(p, f->title);
 		for (uint32_t c = 0; c < f->column_count; c++) {
 			add_text(p, f->columns[c].label);
 			for (uint32_t i = 0; i < f->count; i++)
-				figure_number(p, f->columns[c].kind, figures_row(f, i)[c]);
+				figure_number(p, f, f->columns[c].kind, figures_row(f, i)[c]);
 		}
 	}
 }
@@ -486,7 +503,7 @@ static void write_figures(struct page *p, struct deflated *data)
 {
 	deflated_number(data, p->figures.count);
 	for (uint32_t t = 0; t < p->figures.count; t++) {
-		const struct figures *f = p->figures.tables[t];
+		struct figures *f = p->figures.tables[t];
 
 		deflated_number(data, add_text(p, f->key));
 		deflated_number(data, add_text(p, f->title));
@@ -497,7 +514,40 @@ static void write_figures(struct page *p, struct deflated *data)
 		deflated_number(data, f->count);
 		for (uint32_t c = 0; c < f->column_count; c++)
 			COLUMN(data, f->count,
-			       figure_number(p, f->columns[c].kind, figures_row(f, i)[c]));
+			       figure_number(p, f, f->columns[c].kind, figures_row(f, i)[c]));
+	}
+}
+
+/* Their paths are those of frames, so texts already. */
+static void write_sources(struct page *p, struct deflated *data)
+{
+	const struct source_file *files = p->sources.files;
+	uint32_t count = p->sources.count;
+
+	deflated_number(data, count);
+	COLUMN(data, count, add_text(p, files[i].path));
+	COLUMN(data, count, files[i].state);
+	COLUMN(data, count, files[i].has_changed);
+	COLUMN(data, count, files[i].part_count);
+	for (uint32_t f = 0; f < count; f++)
+		COLUMN(data, files[f].part_count, files[f].parts[i].first);
+	for (uint32_t f = 0; f < count; f++)
+		COLUMN(data, files[f].part_count, files[f].parts[i].count);
+	for (uint32_t f = 0; f < count; f++) {
+		deflated_number(data, files[f].size);
+		if (files[f].size)
+			deflated_bytes(data, files[f].text, files[f].size);
+	}
+}
+
+static void count_sources(const struct page *p, struct written *written)
+{
+	for (uint32_t i = 0; i < p->sources.count; i++) {
+		const struct source_file *f = &p->sources.files[i];
+
+		written->source_files += f->part_count > 0;
+		for (uint32_t part = 0; part < f->part_count; part++)
+			written->source_lines += f->parts[part].count;
 	}
 }
 
@@ -518,6 +568,7 @@ static int write_page(struct page *p, FILE *out, const uint32_t *labels)
 	write_places(p, data, labels);
 	write_rows(p, data);
 	write_figures(p, data);
+	write_sources(p, data);
 	err = deflated_finish(data);
 	if (!err)
 		err = html_timeline_write(p->timeline, p->stack_numbers, p->place_numbers, out);
@@ -572,6 +623,7 @@ static void release(struct page *p)
 	free(p->row_order);
 	html_timeline_free(p->timeline);
 	figures_release(&p->figures);
+	source_text_release(&p->sources);
 }
 
 /*
@@ -636,6 +688,8 @@ static int write_html(const struct result *result, const struct writer_options *
 	(void)options; /* in ns, whatever the unit */
 	*written = written_in_ns(result);
 	err = figures_of(result, &p.figures);
+	if (!err)
+		err = source_text_read(result, &p.sources);
 	if (err)
 		goto out;
 	err = -ENOMEM;
@@ -653,6 +707,7 @@ static int write_html(const struct result *result, const struct writer_options *
 	    p.failed)
 		goto out;
 	written->items = p.stacks.count - 1;
+	count_sources(&p, written);
 	err = write_page(&p, out, label_numbers);
 out:
 	release(&p);

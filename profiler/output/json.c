@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/output/json.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "symbolize/text.h"
 
@@ -174,6 +177,31 @@ void json_uint(struct json *j, uint64_t value)
 
 	separate(j);
 	put_bytes(j, at, (size_t)(end - at));
+}
+
+void json_uint_text(struct json *j, uint64_t value)
+{
+	char text[22], *end = text + sizeof(text), *at;
+
+	end[-1] = '"';
+	at = put_digits(end - 1, value);
+	*--at = '"';
+	separate(j);
+	put_bytes(j, at, (size_t)(end - at));
+}
+
+void json_real(struct json *j, double value)
+{
+	char text[40] = "null";
+
+	/* as short as it can be */
+	for (int digits = 15; isfinite(value) && digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	separate(j);
+	put_bytes(j, text, strlen(text));
 }
 
 void json_thousandths(struct json *j, uint64_t thousandths)

@@ -59,7 +59,12 @@ void json_text(struct json *j, const char *text);
 
 void json_uint(struct json *j, uint64_t value);
 void json_int(struct json *j, int64_t value);
+/* As a string, for readers whose numbers have 53 bits. */
+void json_uint_text(struct json *j, uint64_t value);
 void json_bool(struct json *j, bool value);
+
+/* A finite number, exactly; null if it is not one. */
+void json_real(struct json *j, double value);
 
 /* A number given in thousandths, "12.3": exact, whatever its size. */
 void json_thousandths(struct json *j, uint64_t thousandths);

@@ -158,7 +158,10 @@ static void put_figure(struct json *j, const struct result *r, const struct figu
 		put_text(j, column->key, r->frames[cell.number].name);
 	else if (figure_is_text(column->kind))
 		put_text(j, column->key, cell.text);
-	else
+	else if (column->kind == FIGURE_NUMBER) {
+		json_key(j, column->key);
+		json_real(j, cell.real);
+	} else
 		put_number(j, column->key, cell.number);
 }
 

@@ -50,6 +50,8 @@ struct naming {
 	struct allowance memory; /* for what goes beyond the collected stacks, frames and rows */
 	bool failed;             /* out of memory */
 	struct memory_use memory_use;
+	struct counter_table counters;
+	struct stall_places stall_places;
 };
 
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES + 4)
@@ -127,6 +129,9 @@ static const char *shorten(struct naming *n, const struct frame_info *frame)
 	case CLASS_GPU_KERNEL:
 	case CLASS_CALL:
 		text = short_name(name, frame->class == CLASS_GPU_KERNEL);
+		break;
+	case CLASS_GPU_CODE:
+		text = frame->file ? NULL : short_name(name, true);
 		break;
 	case CLASS_PYTHON:
 		text = short_python(frame);
@@ -252,6 +257,25 @@ static const char *call_text(struct naming *n, struct code_ref code)
 	return keep(n, text, MARK_CALL);
 }
 
+static const char *device_function_text(struct naming *n, const char *mangled)
+{
+	if (n->options->raw_names)
+		return mangled;
+	return keep(n,
+		    demangle(symbolizer_demangler(n->in->symbolizer), mangled, DEMANGLE_SIGNATURE),
+		    mangled);
+}
+
+/* "softmax.cu:12" */
+static const char *line_text(struct naming *n, const struct frame *frame)
+{
+	char *text = NULL;
+
+	if (asprintf(&text, "%s:%u", shown_file(frame->file), frame->line) < 0)
+		return NULL;
+	return keep(n, text, frame->text);
+}
+
 static void name_text(struct naming *n, struct names *names, const struct frame *frame)
 {
 	struct frame_info info = {.name = frame->text};
@@ -280,11 +304,21 @@ static void name_text(struct naming *n, struct names *names, const struct frame 
 		info.class = CLASS_CALL;
 		info.name = call_text(n, frame->code);
 		break;
+	case FRAME_GPU_FUNCTION:
+		info.class = CLASS_GPU_CODE;
+		info.name = device_function_text(n, frame->text);
+		break;
+	case FRAME_GPU_LINE:
+		info.class = CLASS_GPU_CODE;
+		info.name = line_text(n, frame);
+		info.file = frame->file;
+		info.line = frame->line;
+		break;
+	case FRAME_STALL:
+		info.class = CLASS_STALL;
+		break;
 	default:
-		info.class = strcmp(frame->text, MARK_WAITING) == 0 ||
-					     strcmp(frame->text, MARK_WAITING_FOR_PAGES) == 0
-				     ? CLASS_WAIT
-				     : CLASS_MARK;
+		info.class = is_wait_mark(frame->text) ? CLASS_WAIT : CLASS_MARK;
 	}
 	add_name(n, names, &info);
 }
@@ -446,7 +480,7 @@ static void name_rows(struct naming *n)
 	for (uint32_t i = 0; i < count && !n->failed; i++) {
 		struct row *row = &n->rows[n->result.row_count];
 
-		if (rows[i].count == 0)
+		if (rows[i].count == 0 && rows[i].ns == 0)
 			continue;
 		*row = rows[i];
 		row->stack = rows[i].kind == ROW_CPU ? name_whole(n, rows[i].stack)
@@ -462,18 +496,63 @@ static void name_memory(struct naming *n)
 
 	n->memory_use.totals = calloc(use->total_count + 1u, sizeof(*use->totals));
 	n->memory_use.rows = calloc(use->row_count + 1u, sizeof(*use->rows));
-	if (!n->memory_use.totals || !n->memory_use.rows) {
+	n->memory_use.pools = calloc(use->pool_count + 1u, sizeof(*use->pools));
+	if (!n->memory_use.totals || !n->memory_use.rows || !n->memory_use.pools) {
 		n->failed = true;
 		return;
 	}
 	if (use->total_count)
 		memcpy(n->memory_use.totals, use->totals, use->total_count * sizeof(*use->totals));
 	n->memory_use.total_count = use->total_count;
+	if (use->pool_count)
+		memcpy(n->memory_use.pools, use->pools, use->pool_count * sizeof(*use->pools));
+	n->memory_use.pool_count = use->pool_count;
 	for (uint32_t i = 0; i < use->row_count && !n->failed; i++) {
 		struct memory_row *row = &n->memory_use.rows[n->memory_use.row_count++];
 
 		*row = use->rows[i];
 		row->stack = name_launched(n, row->stack);
+	}
+}
+
+static void name_counters(struct naming *n)
+{
+	const struct counter_table *in = n->in->counters;
+
+	memcpy(n->counters.metrics, in->metrics, sizeof(in->metrics));
+	n->counters.metric_count = in->metric_count;
+	n->counters.not_kept = in->not_kept;
+	n->counters.rows = calloc(in->row_count + 1u, sizeof(*in->rows));
+	if (!n->counters.rows) {
+		n->failed = true;
+		return;
+	}
+	for (uint32_t i = 0; i < in->row_count && !n->failed; i++) {
+		struct counter_row *row = &n->counters.rows[n->counters.row_count++];
+
+		*row = in->rows[i];
+		row->stack = name_launched(n, row->stack);
+	}
+	if (!counters_make_room(&n->counters, in->value_count))
+		n->failed = true;
+	for (uint32_t i = 0; i < in->value_count && !n->failed; i++)
+		counters_add_value(&n->counters, &in->values[i]);
+}
+
+static void name_stall_places(struct naming *n)
+{
+	const struct stall_places *in = n->in->stall_places;
+
+	n->stall_places.list = calloc(in->count + 1u, sizeof(*in->list));
+	n->failed |= !n->stall_places.list;
+	for (uint32_t i = 0; i < in->count && !n->failed; i++) {
+		struct stall_place *place = &n->stall_places.list[n->stall_places.count];
+		bool is_known = i > 0 && in->list[i].kernel == in->list[i - 1].kernel;
+
+		*place = in->list[i];
+		place->kernel = is_known ? place[-1].kernel : kernel_text(n, place->kernel);
+		n->failed |= !place->kernel;
+		n->stall_places.count++;
 	}
 }
 
@@ -600,6 +679,10 @@ struct result *result_new(const struct collected *collected, const struct naming
 		name_rows(n);
 	if (!n->failed && n->in->memory_use)
 		name_memory(n);
+	if (!n->failed && n->in->counters)
+		name_counters(n);
+	if (!n->failed && n->in->stall_places)
+		name_stall_places(n);
 	name_records(n);
 	drop_memory_of_naming(n);
 	n->result.frames = n->frames;
@@ -628,6 +711,12 @@ struct result *result_new(const struct collected *collected, const struct naming
 		n->result.memory_use = &n->memory_use;
 		n->result.memory_result = &n->result;
 	}
+	if (collected->counters && totals->measure.counters) {
+		n->result.counters = &n->counters;
+		n->result.counters_result = &n->result;
+	}
+	if (collected->stall_places && totals->measure.stall_period)
+		n->result.stall_places = &n->stall_places;
 	if (!n->failed)
 		return &n->result;
 	result_free(&n->result);
@@ -642,6 +731,8 @@ void result_free(struct result *result)
 		return;
 	free(n->frames);
 	memory_use_release(&n->memory_use);
+	counters_release(&n->counters);
+	free(n->stall_places.list);
 	named_stacks_release(&n->stacks);
 	free(n->rows);
 	free(n->whole);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
+#include "symbolize/file_io.h"
 
 #define STREAM_BYTES (1u << 20) /* large writes are far cheaper in page caches */
 
@@ -273,16 +274,9 @@ int output_open(struct output *output, const char *path)
 static ssize_t write_stream(void *opaque, const char *data, size_t size)
 {
 	struct output *output = opaque;
-	size_t written = 0;
 
-	while (written < size && !output->error) {
-		ssize_t n = write(output->fd, data + written, size - written);
-
-		if (n >= 0)
-			written += (size_t)n;
-		else if (errno != EINTR)
-			output->error = -errno;
-	}
+	if (!output->error)
+		output->error = write_exactly(output->fd, data, size);
 	return output->error ? 0 : (ssize_t)size;
 }
 

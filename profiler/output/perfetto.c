@@ -22,7 +22,9 @@
 #include <string.h>
 #include "profiler/output/frame_kind.h"
 #include "profiler/output/protobuf.h"
+#include "profiler/output/trace_arguments.h"
 #include "profiler/output/trace_model.h"
+#include "profiler/profile/occupancy.h"
 #include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
 
@@ -90,6 +92,7 @@ enum { TYPE_SLICE_BEGIN = 1, TYPE_SLICE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER 
 enum {
 	ANNOTATION_NAME_IID = 1,
 	ANNOTATION_UINT = 3,
+	ANNOTATION_DOUBLE = 5,
 	ANNOTATION_TEXT = 6,
 	ANNOTATION_NAME = 10,
 	ANNOTATION_TEXT_IID = 17,
@@ -113,7 +116,11 @@ enum annotation {
 	NOTE_DYNAMIC_SHARED,
 	NOTE_GRAPH,
 	NOTE_NODE,
-	NOTES
+	NOTE_OCCUPANCY,
+	NOTE_LIMITS,
+	NOTE_WAVES,
+	NOTE_BANDWIDTH,
+	NOTES /* those of metrics follow */
 };
 
 static const char *const notes[NOTES] = {
@@ -127,6 +134,10 @@ static const char *const notes[NOTES] = {
 	[NOTE_DYNAMIC_SHARED] = "dynamic shared memory",
 	[NOTE_GRAPH] = "graph",
 	[NOTE_NODE] = "graph node",
+	[NOTE_OCCUPANCY] = "theoretical occupancy %",
+	[NOTE_LIMITS] = "occupancy limited by",
+	[NOTE_WAVES] = "waves per SM",
+	[NOTE_BANDWIDTH] = "memory bandwidth (GB/s)",
 };
 
 /* What of something the file has already. */
@@ -135,6 +146,7 @@ enum { HAS_NAME = 1, HAS_FULL_NAME = 2, HAS_FRAME = 4 };
 struct perfetto {
 	const struct result *result;
 	const struct trace_tracks *tracks;
+	struct trace_arguments *arguments;
 	FILE *out;
 	struct protobuf p;
 	bool failed; /* out of memory */
@@ -142,7 +154,8 @@ struct perfetto {
 	uint8_t *frames; /* by frame: HAS_... */
 	uint8_t *stacks, *shapes;
 	uint32_t shape_count;
-	uint32_t *path; /* frames of a stack, the innermost first */
+	uint32_t limits; /* bits: by enum occupancy_limit */
+	uint32_t *path;  /* frames of a stack, the innermost first */
 	uint32_t path_capacity;
 
 	const char **modules; /* a mapping's iid is FRAME_CLASSES + 1 + its position */
@@ -236,10 +249,27 @@ static void intern_names(struct perfetto *f, uint32_t number)
 
 /* ---- shapes ---- */
 
-/* The texts of grids and blocks come behind those of frames. */
+/* The texts of what limits occupancy come behind those of frames, then those of grids and blocks.
+ */
+static uint64_t limits_iid(const struct perfetto *f, unsigned int limits)
+{
+	return f->result->frame_count + UINT64_C(1) + limits;
+}
+
 static uint64_t shape_iid(const struct perfetto *f, uint32_t shape)
 {
-	return f->result->frame_count + UINT64_C(2) * shape;
+	return limits_iid(f, OCCUPANCY_LIMITS_ALL) + UINT64_C(2) * shape;
+}
+
+static void intern_limits(struct perfetto *f, unsigned int limits)
+{
+	char text[OCCUPANCY_LIMITS_BYTES];
+
+	if (!limits || f->limits & 1u << limits)
+		return;
+	f->limits |= 1u << limits;
+	intern_text(f, INTERNED_ANNOTATION_TEXTS, limits_iid(f, limits),
+		    occupancy_limits_text(limits, text));
 }
 
 static void intern_dimensions(struct perfetto *f, uint64_t iid, const uint32_t size[3])
@@ -431,6 +461,16 @@ static const char *category_text(uint32_t category)
 	}
 }
 
+static void put_metrics(struct perfetto *f)
+{
+	const struct counter_table *counters = f->result->counters;
+	char name[TRACE_METRIC_BYTES];
+
+	for (uint32_t i = 0; counters && i < counters->metric_count; i++)
+		intern_text(f, INTERNED_ANNOTATION_NAMES, NOTES + i,
+			    trace_metric_name(&counters->metrics[i], name));
+}
+
 /* What all packets refer to. */
 static void put_defaults(struct perfetto *f)
 {
@@ -450,6 +490,7 @@ static void put_defaults(struct perfetto *f)
 		intern_text(f, INTERNED_CATEGORIES, i, category_text(i));
 	for (uint32_t i = NOTE_NAME; i < NOTES; i++)
 		intern_text(f, INTERNED_ANNOTATION_NAMES, i, notes[i]);
+	put_metrics(f);
 	end_interned(f);
 	end_packet(f);
 }
@@ -541,7 +582,7 @@ static void put_track(struct perfetto *f, uint32_t number)
 
 /* ---- events ---- */
 
-static void put_note(struct perfetto *f, enum annotation name, uint32_t field, uint64_t value)
+static void put_note(struct perfetto *f, uint32_t name, uint32_t field, uint64_t value)
 {
 	uint32_t place = protobuf_begin(&f->p, EVENT_ANNOTATION);
 
@@ -550,12 +591,19 @@ static void put_note(struct perfetto *f, enum annotation name, uint32_t field, u
 	protobuf_end(&f->p, place);
 }
 
-static void put_shape(struct perfetto *f, uint32_t number)
+static void put_real_note(struct perfetto *f, uint32_t name, double value)
 {
-	const struct timeline_shape *shape = timeline_shape(f->result->timeline, number);
+	uint32_t place = protobuf_begin(&f->p, EVENT_ANNOTATION);
+	uint64_t bits;
 
-	if (!shape)
-		return;
+	memcpy(&bits, &value, sizeof(bits));
+	protobuf_uint(&f->p, ANNOTATION_NAME_IID, name);
+	protobuf_fixed64(&f->p, ANNOTATION_DOUBLE, bits);
+	protobuf_end(&f->p, place);
+}
+
+static void put_shape(struct perfetto *f, uint32_t number, const struct timeline_shape *shape)
+{
 	put_note(f, NOTE_GRID, ANNOTATION_TEXT_IID, shape_iid(f, number));
 	put_note(f, NOTE_BLOCK, ANNOTATION_TEXT_IID, shape_iid(f, number) + 1);
 	put_note(f, NOTE_REGISTERS, ANNOTATION_UINT, shape->registers);
@@ -565,7 +613,25 @@ static void put_shape(struct perfetto *f, uint32_t number)
 		put_note(f, NOTE_DYNAMIC_SHARED, ANNOTATION_UINT, shape->dynamic_shared);
 }
 
-static void put_notes(struct perfetto *f, const struct trace_event *event)
+static void put_occupancy(struct perfetto *f, const struct trace_operation *operation)
+{
+	put_real_note(f, NOTE_OCCUPANCY, operation->occupancy_percent);
+	put_note(f, NOTE_LIMITS, ANNOTATION_TEXT_IID, limits_iid(f, operation->limits));
+	put_real_note(f, NOTE_WAVES, operation->waves);
+}
+
+static void put_values(struct perfetto *f, const struct trace_operation *operation)
+{
+	for (uint32_t i = 0; i < operation->value_count; i++) {
+		const struct counter_value *value =
+			&f->result->counters->values[operation->values[i]];
+
+		put_real_note(f, NOTES + value->metric, value->value);
+	}
+}
+
+static void put_notes(struct perfetto *f, const struct trace_event *event,
+		      const struct trace_operation *operation)
 {
 	const struct timeline_record *record = event->record;
 
@@ -575,13 +641,19 @@ static void put_notes(struct perfetto *f, const struct trace_event *event)
 			 f->result->stacks[event->stack].frame + UINT64_C(1));
 	if (record->bytes)
 		put_note(f, NOTE_BYTES, ANNOTATION_UINT, record->bytes);
-	put_shape(f, record->shape);
+	if (operation->bytes_per_ns)
+		put_real_note(f, NOTE_BANDWIDTH, operation->bytes_per_ns);
+	if (operation->shape)
+		put_shape(f, record->shape, operation->shape);
+	if (operation->limits)
+		put_occupancy(f, operation);
 	if (record->graph_node) {
 		put_note(f, NOTE_GRAPH, ANNOTATION_UINT, record->graph_node >> 32);
 		put_note(f, NOTE_NODE, ANNOTATION_UINT, record->graph_node & UINT32_MAX);
 	}
 	if (record->correlation)
 		put_note(f, NOTE_CORRELATION, ANNOTATION_UINT, record->correlation);
+	put_values(f, operation);
 }
 
 static uint32_t category_of(const struct timeline_record *record)
@@ -611,6 +683,7 @@ static uint32_t begin_event(struct perfetto *f, uint32_t type, uint32_t track)
 static void put_record(struct perfetto *f, const struct trace_event *event, uint32_t type)
 {
 	const struct frame_info *frame = trace_frame(f->result, event->stack);
+	struct trace_operation operation = trace_arguments_of(f->arguments, event->record);
 	bool is_sample = event->record->kind == TIMELINE_CPU_SAMPLE;
 	uint32_t place;
 
@@ -618,6 +691,7 @@ static void put_record(struct perfetto *f, const struct trace_event *event, uint
 		intern_names(f, f->result->stacks[event->stack].frame);
 	intern_stack(f, event->stack);
 	intern_shape(f, event->record->shape);
+	intern_limits(f, operation.limits);
 	end_interned(f);
 	place = begin_event(f, type, event->track);
 	if (!is_sample)
@@ -634,7 +708,7 @@ static void put_record(struct perfetto *f, const struct trace_event *event, uint
 				 event->first_flow + UINT64_C(0) + i);
 	if (event->stack != RESULT_ROOT)
 		protobuf_uint(&f->p, EVENT_CALLSTACK_IID, event->stack + UINT64_C(1));
-	put_notes(f, event);
+	put_notes(f, event, &operation);
 	protobuf_end(&f->p, place);
 }
 
@@ -732,7 +806,8 @@ static int put_trace(struct perfetto *f, struct trace_model *model)
 
 	f->frames = calloc(f->result->frame_count + 1u, 1);
 	f->stacks = calloc(f->result->stack_count + 1u, 1);
-	if (!f->frames || !f->stacks)
+	f->arguments = trace_arguments_new(f->result);
+	if (!f->frames || !f->stacks || !f->arguments)
 		return -ENOMEM;
 	put_clocks(f);
 	put_defaults(f);
@@ -761,6 +836,7 @@ static int write_perfetto(const struct result *result, const struct writer_optio
 	free(f.frames);
 	free(f.stacks);
 	free(f.shapes);
+	trace_arguments_free(f.arguments);
 	free(f.path);
 	free(f.modules);
 	hash_index_release(&f.module_index);

@@ -18,10 +18,10 @@
 #include <string.h>
 #include "profiler/output/grouping.h"
 #include "profiler/output/gzip.h"
+#include "profiler/output/module_table.h"
 #include "profiler/output/protobuf.h"
-#include "symbolize/array.h"
-#include "symbolize/intern.h"
-#include "symbolize/text.h"
+#include "profiler/output/text_table.h"
+#include "profiler/output/value_columns.h"
 
 enum {
 	PROFILE_SAMPLE_TYPE = 1,
@@ -53,86 +53,32 @@ enum { LINE_FUNCTION_ID = 1, LINE_LINE = 2 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILENAME = 4 };
 
 #define FLUSHED_BYTES (64u << 10)
-#define PAGE UINT64_C(4096)
-
-/* What a sample has values of: the time of each kind of row, and two more of GPU work. */
-enum { COLUMN_OPERATIONS = ROW_KINDS, COLUMN_BYTES, COLUMNS };
-
-static const struct {
-	const char *type, *unit;
-} columns[COLUMNS] = {[ROW_CPU] = {"cpu", "nanoseconds"},
-		      [ROW_GPU] = {"gpu", "nanoseconds"},
-		      [ROW_WAIT] = {"waiting", "nanoseconds"},
-		      [ROW_CALL] = {"cuda_calls", "nanoseconds"},
-		      [COLUMN_OPERATIONS] = {"operations", "count"},
-		      [COLUMN_BYTES] = {"copied", "bytes"}};
-
-struct mapping {
-	const char *module, *build_id; /* as in frames */
-	const char *path;              /* the same without control characters */
-	uint64_t last;                 /* offset seen in it */
-	uint64_t ns;                   /* of rows for which it is the program */
-	bool is_library;
-};
-
-#define NO_MAPPING UINT32_MAX
 
 struct pprof {
 	const struct result *result;
 	struct gzip *gzip;
 	struct protobuf fields; /* of the Profile, not yet compressed */
 	struct protobuf texts;  /* the same: of the string table */
-	bool failed;            /* out of memory */
 
-	const char **strings; /* by number */
-	uint32_t string_count, string_capacity;
-	struct hash_index string_index;
-	struct intern made; /* texts of places and paths */
+	struct text_table strings;
+	struct module_table mappings; /* a mapping's id is its module's number + 1 */
+	uint64_t *program_ns;         /* by module: the time of which it is the program */
+	bool has_few_labels;
 
-	uint32_t *mapping_of;     /* by frame: its mapping, or NO_MAPPING */
-	struct mapping *mappings; /* a mapping's id is its position + 1 */
-	uint32_t mapping_count, mapping_capacity;
-	struct hash_index mapping_index;
-
-	int columns[COLUMNS]; /* that there are; the last one is the default */
-	int column_count;
+	struct value_columns columns; /* the last one is the default: readers that know of no
+				       * default take it */
 };
 
 /* ---- texts ---- */
 
-static bool string_equal(const void *records, uint32_t position, const void *key)
-{
-	const char *const *strings = records;
-
-	return strcmp(strings[position], key) == 0;
-}
-
 /* The number of a text, which stays where it is until the end. */
 static uint32_t number_of(struct pprof *p, const char *text)
 {
-	uint32_t hash = hash_bytes(text, strlen(text));
-	uint32_t at = hash_index_find(&p->string_index, hash, string_equal, p->strings, text);
+	uint32_t known = p->strings.count, number = text_table_number(&p->strings, text);
 
-	if (at != HASH_INDEX_NONE)
-		return at;
-	if (!array_make_room(&p->strings, p->string_count, &p->string_capacity,
-			     sizeof(*p->strings)) ||
-	    hash_index_add(&p->string_index, hash, p->string_count) != 0) {
-		p->failed = true;
-		return 0;
-	}
-	protobuf_text(&p->texts, PROFILE_STRING_TABLE, text);
-	p->strings[p->string_count] = text;
-	return p->string_count++;
-}
-
-/* A text of which a copy is kept. */
-static const char *keep(struct pprof *p, const char *text)
-{
-	const char *kept = intern_string(&p->made, text);
-
-	p->failed |= !kept;
-	return kept ? kept : "";
+	if (p->strings.count > known)
+		protobuf_text(&p->texts, PROFILE_STRING_TABLE, text);
+	return number;
 }
 
 static void put_text(struct pprof *p, uint32_t field, const char *text)
@@ -153,63 +99,12 @@ static int flush(struct pprof *p, uint32_t beyond)
 		err = gzip_write(p->gzip, all[i]->bytes, all[i]->size);
 		protobuf_clear(all[i]);
 	}
-	if (p->failed || p->fields.failed || p->texts.failed)
+	if (p->strings.failed || p->fields.failed || p->texts.failed)
 		return -ENOMEM;
 	return err;
 }
 
 /* ---- files ---- */
-
-static bool mapping_equal(const void *records, uint32_t position, const void *key)
-{
-	return ((const struct mapping *)records)[position].module == key;
-}
-
-/* "libc.so.6", "libcuda.so" */
-static bool is_library(const char *path)
-{
-	for (const char *name = base_name(path); (name = strstr(name, ".so")); name++)
-		if (name[3] == '\0' || name[3] == '.')
-			return true;
-	return false;
-}
-
-/* The mapping of the frame's file. */
-static uint32_t find_mapping(struct pprof *p, const struct frame_info *frame)
-{
-	uint32_t hash, at;
-
-	if (!frame->module)
-		return NO_MAPPING;
-	hash = hash_number((uintptr_t)frame->module);
-	at = hash_index_find(&p->mapping_index, hash, mapping_equal, p->mappings, frame->module);
-	if (at != HASH_INDEX_NONE)
-		return at;
-	if (!array_make_room(&p->mappings, p->mapping_count, &p->mapping_capacity,
-			     sizeof(*p->mappings)) ||
-	    hash_index_add(&p->mapping_index, hash, p->mapping_count) != 0) {
-		p->failed = true;
-		return NO_MAPPING;
-	}
-	p->mappings[p->mapping_count] = (struct mapping){.module = frame->module,
-							 .build_id = frame->build_id,
-							 .path = keep(p, frame->module),
-							 .is_library = is_library(frame->module)};
-	return p->mapping_count++;
-}
-
-static void find_mappings(struct pprof *p)
-{
-	p->mapping_of = calloc(p->result->frame_count + 1u, sizeof(*p->mapping_of));
-	p->failed |= !p->mapping_of;
-	for (uint32_t i = 0; i < p->result->frame_count && !p->failed; i++) {
-		const struct frame_info *frame = &p->result->frames[i];
-		uint32_t at = p->mapping_of[i] = find_mapping(p, frame);
-
-		if (at != NO_MAPPING && p->mappings[at].last < frame->offset)
-			p->mappings[at].last = frame->offset;
-	}
-}
 
 /*
  * The first mapping is the program's: pprof shows its name above each report. Of several programs,
@@ -219,23 +114,22 @@ static uint32_t find_program(const struct pprof *p)
 {
 	uint32_t program = 0;
 
-	for (uint32_t i = 0; i < p->mapping_count; i++)
-		if (p->mappings[i].ns > p->mappings[program].ns)
+	for (uint32_t i = 0; i < p->mappings.count; i++)
+		if (p->program_ns[i] > p->program_ns[program])
 			program = i;
 	return program;
 }
 
 static int put_mapping(struct pprof *p, uint32_t number)
 {
-	const struct mapping *mapping = &p->mappings[number];
-	uint64_t limit = (mapping->last | (PAGE - 1)) + 1;
+	const struct module_entry *module = &p->mappings.modules[number];
 	uint32_t place = protobuf_begin(&p->fields, PROFILE_MAPPING);
 
 	protobuf_uint(&p->fields, MAPPING_ID, number + UINT64_C(1));
-	protobuf_uint(&p->fields, MAPPING_MEMORY_LIMIT, limit ? limit : UINT64_MAX);
-	put_text(p, MAPPING_FILENAME, mapping->path);
-	if (mapping->build_id)
-		put_text(p, MAPPING_BUILD_ID, mapping->build_id);
+	protobuf_uint(&p->fields, MAPPING_MEMORY_LIMIT, module_end(module));
+	put_text(p, MAPPING_FILENAME, text_table_keep(&p->strings, module->path));
+	if (module->build_id)
+		put_text(p, MAPPING_BUILD_ID, module->build_id);
 	/* otherwise pprof would look for names itself */
 	protobuf_uint(&p->fields, MAPPING_HAS_FUNCTIONS, true);
 	protobuf_end(&p->fields, place);
@@ -245,9 +139,9 @@ static int put_mapping(struct pprof *p, uint32_t number)
 static int put_mappings(struct pprof *p)
 {
 	uint32_t program = find_program(p);
-	int err = p->mapping_count ? put_mapping(p, program) : 0;
+	int err = p->mappings.count ? put_mapping(p, program) : 0;
 
-	for (uint32_t i = 0; i < p->mapping_count && !err; i++)
+	for (uint32_t i = 0; i < p->mappings.count && !err; i++)
 		if (i != program)
 			err = put_mapping(p, i);
 	return err;
@@ -259,8 +153,8 @@ static void put_type(struct pprof *p, uint32_t field, int column)
 {
 	uint32_t place = protobuf_begin(&p->fields, field);
 
-	put_text(p, VALUE_TYPE_TYPE, columns[column].type);
-	put_text(p, VALUE_TYPE_UNIT, columns[column].unit);
+	put_text(p, VALUE_TYPE_TYPE, value_column_type(column));
+	put_text(p, VALUE_TYPE_UNIT, value_column_unit(column));
 	protobuf_end(&p->fields, place);
 }
 
@@ -289,7 +183,7 @@ static void put_part(struct pprof *p, const char *key, const struct place *place
 	char text[GROUPING_TEXT_BYTES];
 
 	if (grouping_text(p->result->place_names, p->result->device_names, place, part, text))
-		put_text_label(p, key, keep(p, text));
+		put_text_label(p, key, text_table_keep(&p->strings, text));
 }
 
 static void put_number_of(struct pprof *p, const char *key, uint32_t number)
@@ -309,6 +203,10 @@ static void put_labels(struct pprof *p, const struct row *row)
 	if (process != PLACE_UNKNOWN)
 		info = place_names_process(p->result->place_names, process);
 	put_text_label(p, "kind", kinds[row->kind]);
+	if (p->has_few_labels) {
+		put_part(p, "device", place, PLACE_DEVICE);
+		return;
+	}
 	put_part(p, "process", place, PLACE_PROCESS);
 	if (info)
 		put_number_label(p, "pid", info->pid);
@@ -319,35 +217,23 @@ static void put_labels(struct pprof *p, const struct row *row)
 	put_number_of(p, "stream", place->part[PLACE_STREAM]);
 }
 
-static uint64_t value_of(const struct row *row, int column)
-{
-	switch (column) {
-	case COLUMN_OPERATIONS:
-		return row->kind == ROW_GPU ? row->count : 0;
-	case COLUMN_BYTES:
-		return row->bytes;
-	default:
-		return row->kind == (uint32_t)column ? row->ns : 0;
-	}
-}
-
 /* The innermost frame first. Notes which program's time the row is. */
 static void put_stack(struct pprof *p, const struct row *row)
 {
 	const struct stack_info *stacks = p->result->stacks;
 	uint32_t list = protobuf_begin(&p->fields, SAMPLE_LOCATION_ID);
-	struct mapping *program = NULL;
+	uint32_t program = NO_MODULE;
 
 	for (uint32_t at = row->stack; at != RESULT_ROOT; at = stacks[at].outer) {
-		uint32_t frame = stacks[at].frame, mapping = p->mapping_of[frame];
+		uint32_t frame = stacks[at].frame, mapping = p->mappings.of_frame[frame];
 
 		protobuf_packed(&p->fields, frame + UINT64_C(1));
-		if (mapping != NO_MAPPING && !p->mappings[mapping].is_library)
-			program = &p->mappings[mapping];
+		if (mapping != NO_MODULE && !p->mappings.modules[mapping].is_library)
+			program = mapping;
 	}
 	protobuf_end(&p->fields, list);
-	if (program)
-		program->ns += row->ns;
+	if (program != NO_MODULE)
+		p->program_ns[program] += row->ns;
 }
 
 static void put_sample(struct pprof *p, const struct row *row)
@@ -356,8 +242,8 @@ static void put_sample(struct pprof *p, const struct row *row)
 
 	put_stack(p, row);
 	list = protobuf_begin(&p->fields, SAMPLE_VALUE);
-	for (int i = 0; i < p->column_count; i++)
-		protobuf_packed(&p->fields, value_of(row, p->columns[i]));
+	for (int i = 0; i < p->columns.count; i++)
+		protobuf_packed(&p->fields, value_column_of(row, p->columns.list[i]));
 	protobuf_end(&p->fields, list);
 	put_labels(p, row);
 	protobuf_end(&p->fields, sample);
@@ -382,7 +268,7 @@ static void put_location(struct pprof *p, const struct frame_info *frame, uint32
 	uint32_t location = protobuf_begin(&p->fields, PROFILE_LOCATION), line;
 
 	protobuf_uint(&p->fields, LOCATION_ID, number);
-	if (mapping != NO_MAPPING) {
+	if (mapping != NO_MODULE) {
 		protobuf_uint(&p->fields, LOCATION_MAPPING_ID, mapping + UINT64_C(1));
 		protobuf_uint(&p->fields, LOCATION_ADDRESS, frame->offset);
 	}
@@ -404,8 +290,9 @@ static void put_function(struct pprof *p, const struct frame_info *frame, uint32
 	put_text(p, FUNCTION_NAME, name);
 	if (frame->file)
 		put_text(p, FUNCTION_FILENAME, frame->file);
-	else if (mapping != NO_MAPPING)
-		put_text(p, FUNCTION_FILENAME, p->mappings[mapping].path);
+	else if (mapping != NO_MODULE)
+		put_text(p, FUNCTION_FILENAME,
+			 text_table_keep(&p->strings, p->mappings.modules[mapping].path));
 	protobuf_end(&p->fields, function);
 }
 
@@ -416,8 +303,8 @@ static int put_frames(struct pprof *p)
 	for (uint32_t i = 0; i < p->result->frame_count && !err; i++) {
 		const struct frame_info *frame = &p->result->frames[i];
 
-		put_location(p, frame, i + 1, p->mapping_of[i]);
-		put_function(p, frame, i + 1, p->mapping_of[i]);
+		put_location(p, frame, i + 1, p->mappings.of_frame[i]);
+		put_function(p, frame, i + 1, p->mappings.of_frame[i]);
 		err = flush(p, FLUSHED_BYTES);
 	}
 	return err;
@@ -425,53 +312,38 @@ static int put_frames(struct pprof *p)
 
 /* ---- all of it ---- */
 
-/* The default comes last: readers that know of no default take the last one. */
-static void choose_columns(struct pprof *p)
-{
-	static const int order[] = {COLUMN_OPERATIONS, COLUMN_BYTES, ROW_CALL, ROW_WAIT};
-	bool has[COLUMNS] = {[COLUMN_OPERATIONS] = true, [COLUMN_BYTES] = true};
-	bool has_gpu_time = false;
-
-	for (uint32_t i = 0; i < p->result->row_count; i++) {
-		const struct row *row = &p->result->rows[i];
-
-		has[row->kind] = true;
-		has_gpu_time |= row->kind == ROW_GPU && row->ns > 0;
-	}
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-		if (has[order[i]])
-			p->columns[p->column_count++] = order[i];
-	p->columns[p->column_count++] = has_gpu_time ? ROW_CPU : ROW_GPU;
-	p->columns[p->column_count++] = has_gpu_time ? ROW_GPU : ROW_CPU;
-}
-
 static void put_head(struct pprof *p)
 {
 	const struct totals *totals = &p->result->totals;
 
 	number_of(p, ""); /* text 0 */
-	choose_columns(p);
-	for (int i = 0; i < p->column_count; i++)
-		put_type(p, PROFILE_SAMPLE_TYPE, p->columns[i]);
-	put_text(p, PROFILE_DEFAULT_SAMPLE_TYPE, columns[p->columns[p->column_count - 1]].type);
+	value_columns_choose(&p->columns, p->result);
+	for (int i = 0; i < p->columns.count; i++)
+		put_type(p, PROFILE_SAMPLE_TYPE, p->columns.list[i]);
+	put_text(p, PROFILE_DEFAULT_SAMPLE_TYPE,
+		 value_column_type(p->columns.list[p->columns.count - 1]));
 	put_type(p, PROFILE_PERIOD_TYPE, ROW_CPU);
 	protobuf_uint(&p->fields, PROFILE_PERIOD, totals->sample_ns);
 	if (totals->start_unix_ns)
 		protobuf_uint(&p->fields, PROFILE_TIME_NANOS, totals->start_unix_ns);
 	protobuf_uint(&p->fields, PROFILE_DURATION_NANOS, totals->elapsed_ns);
 	if (totals->command)
-		put_text(p, PROFILE_COMMENT, keep(p, totals->command));
+		put_text(p, PROFILE_COMMENT, text_table_keep(&p->strings, totals->command));
 	if (totals->shown)
-		put_text(p, PROFILE_COMMENT, keep(p, totals->shown));
+		put_text(p, PROFILE_COMMENT, text_table_keep(&p->strings, totals->shown));
 }
 
 static int write_all(struct pprof *p)
 {
-	int err;
+	int err = module_table_init(&p->mappings, p->result);
 
-	find_mappings(p);
+	if (err)
+		return err;
+	p->program_ns = calloc(p->mappings.count + 1u, sizeof(*p->program_ns));
+	if (!p->program_ns)
+		return -ENOMEM;
 	put_head(p);
-	err = p->failed ? -ENOMEM : put_samples(p);
+	err = put_samples(p);
 	if (!err)
 		err = put_frames(p);
 	if (!err)
@@ -485,10 +357,10 @@ static int write_all(struct pprof *p)
 static int write_pprof(const struct result *result, const struct writer_options *options, FILE *out,
 		       struct written *written)
 {
-	struct pprof p = {.result = result, .gzip = gzip_new(out)};
+	struct pprof p = {
+		.result = result, .gzip = gzip_new(out), .has_few_labels = options->has_few_labels};
 	int err = p.gzip ? 0 : -ENOMEM;
 
-	(void)options;
 	*written = written_in_ns(result);
 	written->items = result->row_count;
 	if (!err)
@@ -496,12 +368,9 @@ static int write_pprof(const struct result *result, const struct writer_options 
 	gzip_free(p.gzip);
 	protobuf_release(&p.fields);
 	protobuf_release(&p.texts);
-	free(p.strings);
-	hash_index_release(&p.string_index);
-	intern_release(&p.made);
-	free(p.mapping_of);
-	free(p.mappings);
-	hash_index_release(&p.mapping_index);
+	text_table_release(&p.strings);
+	module_table_release(&p.mappings);
+	free(p.program_ns);
 	return err;
 }
 

@@ -141,17 +141,13 @@ static void put_kernels(FILE *out, const struct metrics *m)
 
 /* ---- other work ---- */
 
-static bool is_copy(const struct metrics_work *w)
-{
-	return w->work >= GPU_WORK_MEMCPY_OTHER && w->work <= GPU_WORK_MEMCPY_PTOP;
-}
-
 /* The others' `bytes` count faults, or nothing. */
 static bool has_bytes(const struct metrics_work *w)
 {
-	return is_copy(w) || w->work == GPU_WORK_MEMSET || w->work == GPU_WORK_DECOMPRESS ||
+	return gpu_work_is_copy(w->work) || w->work == GPU_WORK_MEMSET ||
+	       w->work == GPU_WORK_DECOMPRESS ||
 	       (w->work >= GPU_WORK_UVM_HTOD && w->work <= GPU_WORK_UVM_DTOD) ||
-	       w->work == GPU_WORK_ALLOC || w->work == GPU_WORK_FREE;
+	       gpu_work_is_memory_call(w->work);
 }
 
 static struct labels labels_of_work(const struct metrics *m, const struct metrics_work *w)
@@ -189,7 +185,7 @@ static void put_works(FILE *out, const struct metrics *m)
 	for (uint32_t i = 0; i < m->work_count; i++) {
 		struct labels l = labels_of_work(m, &m->works[i]);
 
-		if (is_copy(&m->works[i]))
+		if (gpu_work_is_copy(m->works[i].work))
 			put_histogram(out, "copy_bytes", &l, &m->works[i].sizes, &metrics_sizes,
 				      false);
 	}

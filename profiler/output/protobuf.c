@@ -73,15 +73,26 @@ void protobuf_int(struct protobuf *p, uint32_t field, int64_t value)
 	protobuf_uint(p, field, (uint64_t)value); /* two's complement, ten bytes if negative */
 }
 
+/* The lowest byte first. */
+static void put_fixed(struct protobuf *p, uint64_t value, uint32_t size)
+{
+	unsigned char *at = reserve(p, size);
+
+	for (uint32_t i = 0; at && i < size; i++)
+		at[i] = (unsigned char)(value >> 8 * i);
+	p->size += at ? size : 0;
+}
+
+void protobuf_fixed32(struct protobuf *p, uint32_t field, uint32_t value)
+{
+	put_tag(p, field, WIRE_FIXED32);
+	put_fixed(p, value, sizeof(value));
+}
+
 void protobuf_fixed64(struct protobuf *p, uint32_t field, uint64_t value)
 {
-	unsigned char *at;
-
 	put_tag(p, field, WIRE_FIXED64);
-	at = reserve(p, sizeof(value));
-	for (size_t i = 0; at && i < sizeof(value); i++)
-		at[i] = (unsigned char)(value >> 8 * i);
-	p->size += at ? (uint32_t)sizeof(value) : 0;
+	put_fixed(p, value, sizeof(value));
 }
 
 void protobuf_text(struct protobuf *p, uint32_t field, const char *text)

@@ -41,7 +41,8 @@ void protobuf_uint(struct protobuf *p, uint32_t field, uint64_t value);
 /* Of type int32 or int64. */
 void protobuf_int(struct protobuf *p, uint32_t field, int64_t value);
 
-/* Of type fixed64. */
+/* Of type fixed32 and fixed64. */
+void protobuf_fixed32(struct protobuf *p, uint32_t field, uint32_t value);
 void protobuf_fixed64(struct protobuf *p, uint32_t field, uint64_t value);
 
 /* A string, which must be UTF-8: each byte of `text` that is not becomes '?'. */

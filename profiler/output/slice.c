@@ -62,6 +62,13 @@ bool slice_parse_time(const char *text, struct slice *slice)
 	       slice->from_ns < slice->to_ns;
 }
 
+#define LONGEST_NS (UINT64_C(365) * 24 * 3600 * 1000000000u)
+
+bool slice_parse_duration(const char *text, uint64_t *ns)
+{
+	return parse_moment(text, strlen(text), 0, ns) && *ns > 0 && *ns <= LONGEST_NS;
+}
+
 bool slice_parse_match(const char *text, bool may_be_number, struct slice_match *match,
 		       char error[SLICE_ERROR_BYTES])
 {

@@ -40,6 +40,11 @@ struct slice {
  */
 bool slice_parse_time(const char *text, struct slice *slice);
 
+/*
+ * A length of time above 0, like "2", "500ms" or "1.5m", at most a year. False: anything else.
+ */
+bool slice_parse_duration(const char *text, uint64_t *ns);
+
 /* False: not a pattern; `error` says why. */
 #define SLICE_ERROR_BYTES 128
 bool slice_parse_match(const char *text, bool may_be_number, struct slice_match *match,

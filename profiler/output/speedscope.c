@@ -196,6 +196,14 @@ static void put_weights(struct walk *w, uint32_t first, uint32_t end)
 	json_close_array(&w->json);
 }
 
+/* One of those that the format has. */
+static const char *unit_of(const struct result *r)
+{
+	if (!r->weight || strcmp(r->weight->unit, WEIGHT_NS) == 0)
+		return "nanoseconds";
+	return strcmp(r->weight->unit, WEIGHT_BYTES) == 0 ? "bytes" : "none";
+}
+
 static uint64_t put_profile(struct walk *w, const char *name, uint32_t first, uint32_t end)
 {
 	uint64_t total = 0, count;
@@ -209,7 +217,7 @@ static uint64_t put_profile(struct walk *w, const char *name, uint32_t first, ui
 	json_key(&w->json, "name");
 	json_text(&w->json, name);
 	json_key(&w->json, "unit");
-	json_text(&w->json, w->result->weighs_bytes ? "bytes" : "nanoseconds");
+	json_text(&w->json, unit_of(w->result));
 	json_key(&w->json, "startValue");
 	json_uint(&w->json, 0);
 	json_key(&w->json, "endValue");
@@ -227,7 +235,7 @@ static void name_track(const struct walk *w, const struct entry *entry, char *te
 {
 	static const char *const kinds[ROW_KINDS] = {[ROW_CPU] = "CPU",
 						     [ROW_GPU] = "GPU",
-						     [ROW_WAIT] = "Waiting for GPU",
+						     [ROW_WAIT] = "Waiting",
 						     [ROW_CALL] = "CUDA calls"};
 	struct place place;
 	size_t length = strlen(kinds[entry->track[0]]);
@@ -341,7 +349,7 @@ static int write_speedscope(const struct result *result, const struct writer_opt
 
 const struct writer speedscope_writer = {.name = "speedscope",
 					 .suffix = ".speedscope.json",
-					 .weighs_bytes = true,
+					 .shows_weights = true,
 					 .item = "stack",
 					 .needs = NEEDS_PLACES,
 					 .write = write_speedscope};

@@ -112,7 +112,7 @@ static const char *count_text(char text[TEXT_BYTES], uint64_t count)
 	return text;
 }
 
-/* "12.3 MiB" */
+/* "12.34 MiB" */
 static const char *bytes_text(char text[TEXT_BYTES], double bytes)
 {
 	static const char *const units[] = {"TiB", "GiB", "MiB", "KiB"};
@@ -129,12 +129,42 @@ static const char *bytes_text(char text[TEXT_BYTES], double bytes)
 	return text;
 }
 
-/* A time; bytes; or a weight, where those of folded stacks are compared. */
+/* "12.34 M sector" */
+static const char *units_text(char text[TEXT_BYTES], double amount, const char *unit)
+{
+	static const struct {
+		double size;
+		const char *prefix;
+	} prefixes[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+	const char *space = unit[0] ? " " : "";
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (amount >= prefixes[i].size) {
+			snprintf(text, TEXT_BYTES, "%.2f %s%s%s", amount / prefixes[i].size,
+				 prefixes[i].prefix, space, unit);
+			return text;
+		}
+	snprintf(text, TEXT_BYTES, "%.0f%s%s", amount, space, unit);
+	return text;
+}
+
+static bool is_time(const struct result *r)
+{
+	return !r->weight || strcmp(r->weight->unit, WEIGHT_NS) == 0;
+}
+
+/* A time; another weight; or a number, where folded stacks are compared. */
 static const char *amount_text(const struct picture *p, char text[TEXT_BYTES], double ns)
 {
+	const struct weight *weight = p->result->weight;
+
 	if (p->comparison && p->comparison->is_weights)
 		return count_text(text, (uint64_t)fmin(ns + 0.5, 1e19));
-	return p->result->weighs_bytes ? bytes_text(text, ns) : time_text(text, ns);
+	if (is_time(p->result))
+		return time_text(text, ns);
+	if (strcmp(weight->unit, WEIGHT_BYTES) == 0)
+		return bytes_text(text, ns);
+	return units_text(text, ns, weight->unit);
 }
 
 static const char *share_text(char text[TEXT_BYTES], double part, double all)
@@ -210,6 +240,7 @@ static void write_title(const struct picture *p)
 							: "";
 	char ran[TEXT_BYTES], frames[TEXT_BYTES];
 	const double *ns = p->boxes[0].all.ns;
+	const struct weight *weight = p->result->weight;
 
 	fprintf(p->out, "<title>");
 	markup_xml(p->out, command, NAME_CHARACTERS);
@@ -223,10 +254,12 @@ static void write_title(const struct picture *p)
 	else if (p->all_ns <= 0)
 		fprintf(p->out, "Empty: %s",
 			p->result->totals.shown ? "nothing of the run is left"
+			: weight                ? "nothing was measured"
 						: "no time was recorded");
-	else if (p->result->weighs_bytes)
-		fprintf(p->out, "Memory by stack");
-	else
+	else if (weight) {
+		markup_xml(p->out, weight->title, NAME_CHARACTERS);
+		fprintf(p->out, " by stack%s%s", weight->note[0] ? ", " : "", weight->note);
+	} else
 		fprintf(p->out, "%s time by stack",
 			ns[ROW_GPU] <= 0   ? "CPU"
 			: ns[ROW_CPU] <= 0 ? "GPU"
@@ -746,8 +779,10 @@ static int write_data(struct picture *p)
 
 	if (err)
 		return err;
-	fprintf(p->out, "<script type=\"application/json\" class=\"data\">{\"flame\":%s%s,\n",
-		p->is_flame ? "true" : "false", p->result->weighs_bytes ? ",\"bytes\":true" : "");
+	fprintf(p->out, "<script type=\"application/json\" class=\"data\">{\"flame\":%s,\n",
+		p->is_flame ? "true" : "false");
+	if (!is_time(p->result))
+		fprintf(p->out, "\"unit\":\"%s\",\n", p->result->weight->unit);
 	fprintf(p->out, "\"rowKinds\":[");
 	for (int kind = 0; kind < ROW_KINDS; kind++)
 		fprintf(p->out, "%s\"%s\"", kind ? "," : "", row_kind_labels[kind]);
@@ -868,6 +903,6 @@ out:
 const struct writer svg_writer = {.name = "svg",
 				  .suffix = ".svg",
 				  .has_both_names = true,
-				  .weighs_bytes = true,
+				  .shows_weights = true,
 				  .item = "frame",
 				  .write = write_svg};

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/output/trace_model.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/radix_sort.h"
 #include "symbolize/array.h"
+#include "symbolize/text.h"
 
 #define IS_LAUNCH (UINT32_C(1) << 31) /* beside a record's place in time */
 #define IS_LAST (UINT32_C(1) << 31)   /* of a launch's flows, beside the device */
@@ -711,12 +713,18 @@ void trace_model_facts(const struct trace_model *m, fact_visitor visit, void *co
 	visit(context, "timeline_records_lost", NULL, max(stats.lost, l->timeline.lost));
 	visit(context, "timeline_shapes_lost", NULL,
 	      max(stats.lost_shapes, l->timeline.lost_shapes));
+	visit(context, "timeline_counters_lost", NULL, l->counters.unlisted);
 	ledger_visit_losses(l, m->result->unnamed.not_kept, visit, context);
 }
 
 const struct frame_info *trace_frame(const struct result *result, uint32_t stack)
 {
 	return stack == RESULT_ROOT ? NULL : &result->frames[result->stacks[stack].frame];
+}
+
+bool trace_is_of_driver(const char *name)
+{
+	return name && starts_with(name, "cu") && isupper((unsigned char)name[2]);
 }
 
 const char *trace_kind_word(unsigned int kind)

@@ -91,6 +91,9 @@ void trace_model_facts(const struct trace_model *model, fact_visitor visit, void
 /* The frame that names a record: the innermost one of its stack; NULL: it has none. */
 const struct frame_info *trace_frame(const struct result *result, uint32_t stack);
 
+/* A call of the driver, "cuLaunchKernel", not "cudaLaunchKernel"; NULL: it is none. */
+bool trace_is_of_driver(const char *name);
+
 /* For records without one: "launch". */
 const char *trace_kind_word(unsigned int kind);
 

@@ -345,7 +345,7 @@ uint32_t trace_track_pid(const struct result *result, const struct trace_track *
 	const struct process_info *info =
 		process == PLACE_UNKNOWN ? NULL : place_names_process(result->place_names, process);
 
-	return info && info->pid > 0 ? (uint32_t)info->pid : 0;
+	return info && info->pid > 0 && !info->has_twin ? (uint32_t)info->pid : 0;
 }
 
 uint32_t trace_track_tid(const struct trace_track *track)

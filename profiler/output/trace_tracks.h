@@ -97,7 +97,7 @@ void trace_track_name(const struct result *result, const struct trace_track *tra
 void trace_track_whole_name(const struct result *result, const struct trace_track *track,
 			    char name[TRACE_NAME_BYTES]);
 
-/* The process's pid, and the thread's id: what can be one; 0: unknown. */
+/* The process's pid, and the thread's id: what can be one; 0: unknown, or a pid of several. */
 uint32_t trace_track_pid(const struct result *result, const struct trace_track *track);
 uint32_t trace_track_tid(const struct trace_track *track);
 

@@ -1,75 +1,23 @@
 // SPDX-License-Identifier: MIT
-#include "profiler/output/view.h"
+#include "profiler/output/view_private.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profiler/output/code_role.h"
-#include "profiler/output/named_stacks.h"
+#include "profiler/output/rank_waits.h"
 #include "profiler/output/writer.h"
 #include "profiler/profile/marks.h"
 #include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
 #include "symbolize/text.h"
 
-#define NONE UINT32_MAX
+#define NONE VIEW_NONE
 #define ENDS (UINT32_MAX - 1) /* of a stack to be mapped: that of a row or a record */
-_Static_assert(NONE == HASH_INDEX_NONE, "one value for none");
-
-/* What becomes of a frame. */
-struct change {
-	uint8_t role;     /* enum code_role */
-	bool is_root;     /* --trim-to matches it */
-	uint32_t package; /* the frame that it is folded to; NONE: it stays */
-};
-
-/* Where folding has got to in a stack: all are the view's. */
-struct progress {
-	uint32_t kept;     /* up to the last frame that stays */
-	uint32_t packages; /* and further, with the packages that follow */
-	uint32_t length;   /* how many */
-	uint32_t plumbing; /* the frame that follows if the stack ends here; NONE: none */
-	bool is_trimmed;
-};
-
-struct view {
-	struct result result, text_result; /* what the caller sees */
-	const struct result *base;
-	const struct view_options *options;
-	struct allowance memory;
-	struct intern strings;
-
-	struct frame_info *frames; /* the result's, then those of places */
-	uint32_t frame_count, frame_capacity;
-	struct hash_index text_index; /* those of places, by name */
-
-	struct named_stacks stacks;
-	uint32_t *mapped; /* by the result's stack: the view's; NONE: no row has it */
-	uint32_t *path;
-	uint32_t path_capacity;
-	struct change *changes;    /* by frame of the result */
-	struct progress *progress; /* by stack of the result; NULL: all frames stay */
-	struct frame_info *named;  /* frames with short names; NULL: as the others */
-	bool has_root;             /* a stack begins where --trim-to says */
-	bool has_own;
-
-	struct row *rows;
-	uint32_t row_count, row_capacity;
-	struct hash_index row_index;
-	struct timeline *timeline;             /* of a part */
-	uint32_t *sample_stacks, *call_stacks; /* of the records */
-	char *shown;                           /* options, each after a space */
-	bool *has_place;                       /* by place: it is in the slice */
-	bool *uses_place;                      /* by place: a row or a record has it */
-	struct process_info *processes;        /* those of these places */
-	struct thread_info *threads;
-	int error; /* the first -errno */
-};
-
+_Static_assert(NONE == UINT32_MAX, "what is not mapped is filled with ones");
 #define FRAME_BYTES (sizeof(struct frame_info) + HASH_INDEX_ENTRY_BYTES)
 
-static void fail(struct view *v, int err)
+void view_fail(struct view *v, int err)
 {
 	if (!v->error)
 		v->error = err;
@@ -93,7 +41,7 @@ static uint32_t add_text(struct view *v, enum frame_class class, const char *tex
 		return at;
 	if (!array_make_room(&v->frames, v->frame_count, &v->frame_capacity, sizeof(*v->frames)) ||
 	    hash_index_add(&v->text_index, hash, v->frame_count) != 0) {
-		fail(v, -ENOMEM);
+		view_fail(v, -ENOMEM);
 		return 0;
 	}
 	v->frames[v->frame_count] =
@@ -110,21 +58,20 @@ static uint32_t rest_of_stacks(struct view *v)
 		return v->stacks.rest;
 	text = intern_string(&v->strings, MARK_TOO_MANY_STACKS);
 	if (!text) {
-		fail(v, -ENOMEM);
+		view_fail(v, -ENOMEM);
 		return RESULT_ROOT;
 	}
 	return named_stacks_set_rest(&v->stacks, add_text(v, CLASS_MARK, text));
 }
 
-/* A stack with one more frame inside. */
-static uint32_t push(struct view *v, uint32_t outer, uint32_t frame)
+uint32_t view_push(struct view *v, uint32_t outer, uint32_t frame)
 {
 	uint32_t at;
 
 	if (!named_stacks_push(&v->stacks, outer, frame, &v->memory, &at))
 		at = rest_of_stacks(v);
 	if (v->stacks.failed)
-		fail(v, -ENOMEM);
+		view_fail(v, -ENOMEM);
 	return at;
 }
 
@@ -139,11 +86,20 @@ static uint32_t append(struct view *v, uint32_t outer, uint32_t stack)
 		if (array_make_room(&v->path, count, &v->path_capacity, sizeof(*v->path)))
 			v->path[count++] = v->stacks.list[stack].frame;
 		else
-			fail(v, -ENOMEM);
+			view_fail(v, -ENOMEM);
 	}
 	while (count-- > 0)
-		outer = push(v, outer, v->path[count]);
+		outer = view_push(v, outer, v->path[count]);
 	return outer;
+}
+
+uint32_t view_add_label(struct view *v, enum frame_class class, const char *label)
+{
+	const char *kept = intern_find(&v->strings, label);
+
+	if (!kept && allowance_take(&v->memory, FRAME_BYTES))
+		kept = allowance_intern(&v->memory, &v->strings, label);
+	return kept ? add_text(v, class, kept) : NONE;
 }
 
 /* The frames of a place. */
@@ -154,15 +110,13 @@ static uint32_t group_of(struct view *v, uint32_t place)
 	uint32_t at = RESULT_ROOT;
 
 	for (uint8_t i = 0; i < g->count; i++) {
-		const char *kept;
+		uint32_t frame;
 
 		if (!grouping_text(v->base->place_names, v->base->device_names,
 				   &v->base->places[place], (enum place_part)g->parts[i], text))
 			continue;
-		kept = intern_find(&v->strings, text);
-		if (!kept && allowance_take(&v->memory, FRAME_BYTES))
-			kept = allowance_intern(&v->memory, &v->strings, text);
-		at = kept ? push(v, at, add_text(v, CLASS_PLACE, kept)) : rest_of_stacks(v);
+		frame = view_add_label(v, CLASS_PLACE, text);
+		at = frame == NONE ? rest_of_stacks(v) : view_push(v, at, frame);
 	}
 	return at;
 }
@@ -191,136 +145,13 @@ static void want_record_stacks(struct view *v)
 	}
 }
 
-/* ---- folding and trimming ---- */
-
-static bool begins_stacks(const struct view *v, const struct frame_info *frame)
-{
-	switch (frame->class) {
-	case CLASS_NATIVE:
-	case CLASS_PYTHON:
-	case CLASS_JIT:
-	case CLASS_KERNEL_MODE:
-	case CLASS_API:
-	case CLASS_NVTX:
-		return v->options->trim_to.text &&
-		       regexec(&v->options->trim_to.pattern, frame->name, 0, NULL, 0) == 0;
-	default:
-		return false;
-	}
-}
-
-/* The frame of a package; NONE: there is no memory for it. */
-static uint32_t package_frame(struct view *v, const char *label)
-{
-	const char *kept = intern_find(&v->strings, label);
-
-	if (!kept && allowance_take(&v->memory, FRAME_BYTES))
-		kept = allowance_intern(&v->memory, &v->strings, label);
-	return kept ? add_text(v, CLASS_FOLDED, kept) : NONE;
-}
-
-static struct change change_of(struct view *v, const struct code_roles *roles,
-			       const struct frame_info *frame)
-{
-	struct change change = {ROLE_OWN, begins_stacks(v, frame), NONE};
-	char label[CODE_ROLE_LABEL_BYTES];
-
-	if (!roles)
-		return change;
-	change.role = (uint8_t)code_role_of(roles, frame, label);
-	if (change.role == ROLE_PACKAGE || change.role == ROLE_PLUMBING ||
-	    change.role == ROLE_CALLERS) {
-		change.package = package_frame(v, label);
-		if (change.package == NONE)
-			change.role = ROLE_KEPT;
-	}
-	return change;
-}
-
-static void choose_changes(struct view *v)
-{
-	const struct view_options *o = v->options;
-	struct code_roles *roles = NULL;
-
-	v->changes = malloc((v->base->frame_count + 1) * sizeof(*v->changes));
-	v->progress = malloc((v->base->stack_count + 1) * sizeof(*v->progress));
-	if (o->my_code)
-		roles = code_roles_new(o->my_paths, o->my_path_count, v->base->totals.folder);
-	if (!v->changes || !v->progress || (o->my_code && !roles))
-		fail(v, -ENOMEM);
-	for (uint32_t i = 0; i < v->base->frame_count && !v->error; i++)
-		v->changes[i] = change_of(v, roles, &v->base->frames[i]);
-	code_roles_free(roles);
-}
-
-/* The stack if it ends here. */
-static uint32_t ended(struct view *v, const struct progress *p)
-{
-	return p->plumbing == NONE ? p->packages : push(v, p->packages, p->plumbing);
-}
-
-/* One package further, or back to where there is its frame already. */
-static void fold_package(struct view *v, struct progress *p, uint32_t frame)
-{
-	uint32_t stack = p->packages, length = p->length;
-
-	p->plumbing = NONE;
-	for (; stack != p->kept && stack != RESULT_ROOT;
-	     stack = v->stacks.list[stack].outer, length--) {
-		if (v->stacks.list[stack].frame != frame)
-			continue;
-		p->packages = stack;
-		p->length = length;
-		return;
-	}
-	if (p->length < VIEW_RUN_MAX)
-		p->length++;
-	else if (p->packages != v->stacks.rest)
-		p->packages = v->stacks.list[p->packages].outer;
-	p->packages = push(v, p->packages, frame);
-}
-
-/* One frame further inwards. */
-static struct progress follow(struct view *v, struct progress p, uint32_t frame)
-{
-	const struct change *change = &v->changes[frame];
-	enum frame_class class = v->base->frames[frame].class;
-	enum code_role role = (enum code_role)change->role;
-
-	if (role == ROLE_CALLERS)
-		role = p.packages == p.kept ? ROLE_OWN : ROLE_PLUMBING;
-	if (change->is_root && !p.is_trimmed) {
-		p.kept = push(v, RESULT_ROOT, frame);
-		p.is_trimmed = true;
-		v->has_root = true;
-	} else if (role == ROLE_PACKAGE) {
-		fold_package(v, &p, change->package);
-		return p;
-	} else if (role == ROLE_PLUMBING) {
-		p.plumbing = change->package;
-		return p;
-	} else if (role == ROLE_OWN) {
-		p.kept = push(v, p.kept, frame);
-		v->has_own |= class == CLASS_NATIVE || class == CLASS_PYTHON;
-	} else if (role == ROLE_KERNEL_MODE) {
-		p.kept = push(v, ended(v, &p), frame);
-	} else {
-		p.kept = push(v, p.packages, frame);
-	}
-	p.packages = p.kept;
-	p.length = 0;
-	p.plumbing = NONE;
-	return p;
-}
-
 static uint32_t map_stack(struct view *v, uint32_t stack)
 {
 	const struct stack_info *s = &v->base->stacks[stack];
 
-	if (!v->progress)
-		return push(v, v->mapped[s->outer], s->frame);
-	v->progress[stack] = follow(v, v->progress[s->outer], s->frame);
-	return v->mapped[stack] == ENDS ? ended(v, &v->progress[stack]) : RESULT_ROOT;
+	if (v->progress)
+		return view_fold_stack(v, stack, v->mapped[stack] == ENDS);
+	return view_push(v, v->mapped[s->outer], s->frame);
 }
 
 /* Maps all stacks of rows and records, and those that they are in. */
@@ -335,8 +166,6 @@ static void map_stacks(struct view *v)
 		if (v->mapped[i] != NONE && v->mapped[r->stacks[i].outer] == NONE)
 			v->mapped[r->stacks[i].outer] = 0;
 	v->mapped[RESULT_ROOT] = RESULT_ROOT;
-	if (v->progress)
-		v->progress[RESULT_ROOT] = (struct progress){.plumbing = NONE};
 	for (uint32_t i = 1; i < r->stack_count && !v->error; i++)
 		if (v->mapped[i] != NONE)
 			v->mapped[i] = map_stack(v, i);
@@ -353,7 +182,7 @@ static void map_records(struct view *v)
 	v->sample_stacks = malloc((count + 1) * sizeof(*v->sample_stacks));
 	v->call_stacks = malloc((count + 1) * sizeof(*v->call_stacks));
 	if (!v->sample_stacks || !v->call_stacks) {
-		fail(v, -ENOMEM);
+		view_fail(v, -ENOMEM);
 		return;
 	}
 	for (uint32_t i = 0; i < count; i++) {
@@ -393,7 +222,7 @@ static void add_row(struct view *v, const struct row *row)
 		   hash_index_add(&v->row_index, hash, v->row_count) == 0) {
 		v->rows[v->row_count++] = *row;
 	} else {
-		fail(v, -ENOMEM);
+		view_fail(v, -ENOMEM);
 	}
 }
 
@@ -423,6 +252,7 @@ static bool is_within(const struct view *v, uint32_t kind, uint32_t stack, uint3
 	for (; kind == ROW_WAIT && stack != RESULT_ROOT; stack = r->stacks[stack].outer)
 		if (is_work(&r->frames[r->stacks[stack].frame]))
 			break; /* where it was launched comes further inside */
+	stack = result_work_stack(r, stack);
 	return (kind == ROW_GPU || kind == ROW_WAIT) && stack != RESULT_ROOT &&
 	       slice_has_work(s, &r->frames[r->stacks[stack].frame]);
 }
@@ -443,6 +273,12 @@ static const enum row_kind row_kinds[TIMELINE_KINDS] = {
 	[TIMELINE_CPU_SAMPLE] = ROW_CPU, [TIMELINE_GPU_OPERATION] = ROW_GPU,
 	[TIMELINE_WAIT] = ROW_WAIT,      [TIMELINE_CALL] = ROW_CALL,
 	[TIMELINE_LAUNCH] = ROW_GPU, /* no row, but like one */
+};
+
+/* Of an operation, from its start on; 0: none. */
+struct rank_wait {
+	uint64_t until_ns;
+	uint32_t rank;
 };
 
 /* A time since the command's start. */
@@ -483,13 +319,37 @@ static uint32_t waiting(struct view *v, uint32_t call)
 	if (call != RESULT_ROOT && v->frames[v->stacks.list[call].frame].class == CLASS_WAIT)
 		return call; /* for pages */
 	if (text)
-		return push(v, call, add_text(v, CLASS_WAIT, text));
-	fail(v, -ENOMEM);
+		return view_push(v, call, add_text(v, CLASS_WAIT, text));
+	view_fail(v, -ENOMEM);
 	return call;
 }
 
-/* Adds a record to the row that it is a part of. */
-static void add_record(struct view *v, const struct timeline_record *record, bool begins)
+/* The stack of a kernel's wait for a rank. */
+static uint32_t waiting_for_rank(struct view *v, uint32_t kernel, uint32_t rank)
+{
+	char text[sizeof(MARK_WAITING_FOR_RANK) + 16];
+	const char *kept;
+
+	snprintf(text, sizeof(text), MARK_WAITING_FOR_RANK "%u]", rank);
+	kept = intern_string(&v->strings, text);
+	if (kept)
+		return view_push(v, kernel, add_text(v, CLASS_WAIT, kept));
+	view_fail(v, -ENOMEM);
+	return kernel;
+}
+
+/* How much of the record is before `until_ns`. */
+static uint64_t part_before(const struct timeline_record *record, uint64_t until_ns)
+{
+	if (until_ns <= record->start_ns)
+		return 0;
+	return until_ns - record->start_ns < record->duration_ns ? until_ns - record->start_ns
+								 : record->duration_ns;
+}
+
+/* Adds a record to the row that it is a part of; until `wait.until_ns` it waits for a rank. */
+static void add_record(struct view *v, const struct timeline_record *record, bool begins,
+		       struct rank_wait wait)
 {
 	uint32_t stack = v->mapped[base_stack(v, record)];
 	struct row row = {.kind = row_kinds[record->kind],
@@ -497,30 +357,37 @@ static void add_record(struct view *v, const struct timeline_record *record, boo
 			  .count = begins,
 			  .ns = record->duration_ns,
 			  .bytes = begins ? record->bytes : 0};
+	struct row waited = {.kind = ROW_GPU, .place = record->place};
 
 	if (record->kind == TIMELINE_LAUNCH ||
 	    (record->kind == TIMELINE_GPU_OPERATION && gpu_work_is_instant(record->work)))
 		return; /* as in the rows of a whole run */
 	if (record->kind == TIMELINE_WAIT)
 		stack = waiting(v, stack);
+	waited.ns = part_before(record, wait.until_ns);
+	row.ns -= waited.ns;
 	row.stack = append(v, group_of(v, record->place), stack);
 	add_row(v, &row);
+	if (!waited.ns)
+		return;
+	waited.stack = append(v, group_of(v, record->place), waiting_for_rank(v, stack, wait.rank));
+	add_row(v, &waited);
 }
 
-static void view_record(struct view *v, struct timeline_record record)
+static void view_record(struct view *v, struct timeline_record record, struct rank_wait wait)
 {
 	const struct timeline_shape *shape;
 	bool begins;
 
 	if (record.place >= v->base->place_count) {
-		fail(v, -EIO);
+		view_fail(v, -EIO);
 		return;
 	}
 	if (!is_within(v, row_kinds[record.kind], base_stack(v, &record), record.place) ||
 	    !cut(v, &record, &begins))
 		return;
 	if (v->options->slice.has_time)
-		add_record(v, &record, begins);
+		add_record(v, &record, begins, wait);
 	v->uses_place[record.place] = true;
 	shape = timeline_shape(v->base->timeline, record.shape);
 	record.shape = shape ? timeline_number_shape(v->timeline, shape) : 0;
@@ -531,17 +398,28 @@ static void view_timeline(struct view *v, const char *folder)
 {
 	struct timeline_reader *reader = timeline_reader_new(v->base->timeline);
 	const struct timeline_record *record;
+	struct rank_waits *waits = NULL;
 	int err = 0;
 
 	v->timeline = timeline_new(folder, NULL);
 	if (!v->timeline)
-		fail(v, -errno);
+		view_fail(v, -errno);
+	if (!v->error && v->options->slice.has_time && v->base->rank_count &&
+	    !(waits = rank_waits_new(v->base, &v->memory)))
+		view_fail(v, -errno);
 	if (!reader)
-		fail(v, -ENOMEM);
-	while (!v->error && (err = timeline_reader_next(reader, &record)) > 0)
-		view_record(v, *record);
+		view_fail(v, -ENOMEM);
+	for (uint64_t i = 0; !v->error && (err = timeline_reader_next(reader, &record)) > 0; i++) {
+		struct rank_wait wait = {.until_ns = 0};
+		uint64_t ns = waits ? rank_waits_next(waits, i, &wait.rank) : 0;
+
+		if (ns)
+			wait.until_ns = record->start_ns + ns;
+		view_record(v, *record, wait);
+	}
+	rank_waits_free(waits);
 	if (err < 0)
-		fail(v, err);
+		view_fail(v, err);
 	timeline_reader_free(reader);
 	if (v->timeline)
 		timeline_finish(v->timeline);
@@ -593,7 +471,7 @@ static void drop_unused(struct view *v)
 	uint32_t count = 0;
 
 	if (!stacks || !frames) {
-		fail(v, -ENOMEM);
+		view_fail(v, -ENOMEM);
 		free(stacks);
 		free(frames);
 		return;
@@ -654,7 +532,7 @@ static void choose_processes(struct view *v)
 	v->processes = calloc(r->process_count + 1u, sizeof(*v->processes));
 	v->threads = calloc(r->thread_count + 1u, sizeof(*v->threads));
 	if (!keys || !v->processes || !v->threads) {
-		fail(v, -ENOMEM);
+		view_fail(v, -ENOMEM);
 		free(keys);
 		return;
 	}
@@ -695,7 +573,7 @@ static const char *text_name(struct view *v, const struct frame_info *frame)
 	if (starts_with(frame->short_name, prefix))
 		return frame->short_name;
 	if (asprintf(&text, "%s%s", prefix, frame->short_name) < 0) {
-		fail(v, -ENOMEM);
+		view_fail(v, -ENOMEM);
 		return frame->name;
 	}
 	kept = allowance_intern(&v->memory, &v->strings, text);
@@ -712,7 +590,7 @@ static void choose_names(struct view *v)
 		return;
 	v->named = malloc((v->frame_count + 1) * sizeof(*v->named));
 	if (!v->named)
-		fail(v, -ENOMEM);
+		view_fail(v, -ENOMEM);
 	for (uint32_t i = 0; i < v->frame_count && !v->error; i++) {
 		v->named[i] = v->frames[i];
 		v->named[i].name = text_name(v, &v->frames[i]);
@@ -757,6 +635,8 @@ static bool note_options(struct view *v)
 
 	if (!out)
 		return false;
+	if (v->base->totals.shown) /* the run left that out itself */
+		fprintf(out, " %s", v->base->totals.shown);
 	slice_print(&o->slice, out);
 	if (o->my_code)
 		fprintf(out, " --my-code");
@@ -811,15 +691,15 @@ static void build(struct view *v, const char *folder)
 	bool is_part = slice_is_part(&v->options->slice);
 
 	if (!allocate(v))
-		fail(v, -ENOMEM);
+		view_fail(v, -ENOMEM);
 	if (!v->error && changes_stacks(v->options))
-		choose_changes(v);
+		view_fold_begin(v);
 	if (!v->error)
 		map_stacks(v);
 	if (!v->error)
 		map_records(v);
 	if (!v->base->timeline && v->options->slice.has_time)
-		fail(v, -ENODATA);
+		view_fail(v, -ENODATA);
 	if (!v->error && is_part && v->base->timeline)
 		view_timeline(v, folder);
 	if (!v->error && !v->options->slice.has_time)

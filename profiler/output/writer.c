@@ -6,9 +6,17 @@
 #include <strings.h>
 
 /* ".speedscope.json" and ".trace.json" before ".json" */
-const struct writer *const writers[] = {
-	&folded_writer,   &svg_writer,    &html_writer,         &pprof_writer,   &speedscope_writer,
-	&perfetto_writer, &chrome_writer, &json_summary_writer, &capture_writer, NULL};
+const struct writer *const writers[] = {&folded_writer,
+					&svg_writer,
+					&html_writer,
+					&pprof_writer,
+					&speedscope_writer,
+					&otlp_profiles_writer,
+					&perfetto_writer,
+					&chrome_writer,
+					&json_summary_writer,
+					&capture_writer,
+					NULL};
 
 const struct writer *writer_with_name(const char *name)
 {

@@ -16,12 +16,16 @@ enum writer_needs {
 };
 
 struct comparison;
+struct span_options;
 struct writer_options {
 	double unit_ns;      /* the unit, in formats that count */
 	bool root_at_bottom; /* in pictures; otherwise at the top */
+	const char *service; /* whose profile it is, in formats that say it; NULL: unknown */
+	bool has_few_labels; /* in pprof: kind and device alone, which have few values */
 	/* the result is that of a comparison: folded stacks and pictures show the differences;
 	 * NULL: of one run */
 	const struct comparison *comparison;
+	const struct span_options *spans; /* spans.h; of formats that are spans */
 };
 
 struct writer {
@@ -30,7 +34,7 @@ struct writer {
 	bool has_units;            /* it counts in options.unit_ns; otherwise in ns */
 	bool keeps_all;            /* it gets the result, however the user views it */
 	bool has_both_names;       /* it shows short names as well */
-	bool weighs_bytes;         /* it can show bytes in place of times (result.h) */
+	bool shows_weights;        /* it can show others than times (result.h) */
 	unsigned int needs;        /* enum writer_needs */
 	/* 0 or -errno; the caller also flushes `out` and checks its errors. */
 	int (*write)(const struct result *result, const struct writer_options *options, FILE *out,
@@ -62,6 +66,9 @@ extern const struct writer svg_writer;
 
 /* The profile.proto of pprof, compressed: the input of `go tool pprof` and of many servers. */
 extern const struct writer pprof_writer;
+
+/* The profiles of OpenTelemetry: otlp_profiles.h. */
+extern const struct writer otlp_profiles_writer;
 
 /* The JSON of speedscope: all, then each thread and each stream of a device alone. */
 extern const struct writer speedscope_writer;

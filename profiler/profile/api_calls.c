@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/profile/api_calls.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,11 +194,13 @@ static void errors_text(const struct api_call *call, char *text, size_t size)
 	}
 }
 
-static void add_figure(struct figures *f, const struct api_call *call)
+static void add_figure(struct figures *f, const struct result *r, const void *record)
 {
+	const struct api_call *call = *(const struct api_call *const *)record;
 	char errors[1024], name[API_CALL_TEXT_BYTES];
 	union figure row[COLUMNS];
 
+	(void)r;
 	errors_text(call, errors, sizeof(errors));
 	row[CALLS].number = call->calls;
 	row[TIME].number = call->ns;
@@ -221,8 +222,8 @@ static void add_figure(struct figures *f, const struct api_call *call)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct api_call *x = *(const struct api_call *const *)a,
-			      *y = *(const struct api_call *const *)b;
+	const struct api_call *x = **(const struct api_call *const *const *)a,
+			      *y = **(const struct api_call *const *const *)b;
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
@@ -235,19 +236,7 @@ struct figures *api_calls_figures(const struct result *result)
 {
 	const struct api_calls *calls = &result->totals.ledger->api;
 	struct figures *f = figures_new("api_calls", "CUDA calls", columns, COLUMNS);
-	struct api_call **sorted = calloc(calls->count + 1u, sizeof(struct api_call *));
 
-	if (!f || !sorted) {
-		figures_free(f);
-		free(sorted);
-		errno = ENOMEM;
-		return NULL;
-	}
-	for (uint32_t i = 0; i < calls->count; i++)
-		sorted[i] = calls->list[i];
-	qsort(sorted, calls->count, sizeof(struct api_call *), by_time);
-	for (uint32_t i = 0; i < calls->count; i++)
-		add_figure(f, sorted[i]);
-	free(sorted);
-	return f;
+	return figures_fill(f, result, calls->list, calls->count, sizeof(*calls->list), by_time,
+			    add_figure);
 }

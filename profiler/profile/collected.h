@@ -8,6 +8,7 @@
 #define PROFILER_PROFILE_COLLECTED_H
 
 #include "profiler/base/allowance.h"
+#include "profiler/profile/counters.h"
 #include "profiler/profile/cut_stacks.h"
 #include "profiler/profile/devices.h"
 #include "profiler/profile/gpu_load.h"
@@ -32,9 +33,11 @@ struct collected {
 	struct allowance *memory;  /* what naming takes, it takes from here; NULL: no limit */
 	const struct ledger *ledger;
 	const struct cut_stacks *cut;
-	const struct gpu_load *load;         /* NULL: not asked for */
-	const struct memory_use *memory_use; /* its stacks are those above */
-	const struct metrics *metrics;       /* NULL: not asked for */
+	const struct gpu_load *load;          /* NULL: not asked for */
+	const struct memory_use *memory_use;  /* its stacks are those above */
+	const struct counter_table *counters; /* likewise */
+	const struct stall_places *stall_places;
+	const struct metrics *metrics; /* NULL: not asked for */
 };
 
 #endif

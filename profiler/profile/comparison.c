@@ -7,7 +7,6 @@
 #include <string.h>
 #include "profiler/profile/digest.h"
 #include "profiler/profile/duration_spread.h"
-#include "profiler/profile/kernel_family.h"
 #include "profiler/profile/unnamed_files.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
@@ -51,9 +50,7 @@ struct maker {
 	struct comparison *comparison;
 	const struct result *const *results[SIDES];
 	uint32_t run_count; /* of both sides */
-	struct kernel *kernels;
-	uint32_t kernel_count, kernel_capacity;
-	struct hash_index kernel_index;
+	struct kernel_matches kernels;
 	struct unnamed_files unnamed;
 	/* by stack, alone and then with all inside it; by enum comparison_total */
 	struct amounts stacks, totals;
@@ -172,143 +169,17 @@ static struct amount amount_of(const struct maker *m, const struct duration_spre
 	return amount;
 }
 
-/* ---- which kernels are the same ---- */
-
-struct kernel {
-	const struct frame_info *frame;
-	bool is_on[SIDES];
-	bool is_matched;
-	uint32_t group; /* the kernel whose name stands for it */
-	enum comparison_match matched_by;
-	uint32_t entry; /* in the table */
-};
-
-static bool kernel_equal(const void *records, uint32_t position, const void *key)
-{
-	return strcmp(((const struct kernel *)records)[position].frame->name, key) == 0;
-}
-
-static uint32_t find_kernel(const struct maker *m, const char *name)
-{
-	return hash_index_find(&m->kernel_index, hash_bytes(name, strlen(name)), kernel_equal,
-			       m->kernels, name);
-}
-
-static void note_kernel(struct maker *m, const struct frame_info *frame, enum comparison_side side)
-{
-	uint32_t at = find_kernel(m, frame->name);
-
-	if (at == HASH_INDEX_NONE) {
-		at = m->kernel_count;
-		if (!array_make_room(&m->kernels, at, &m->kernel_capacity, sizeof(*m->kernels)) ||
-		    hash_index_add(&m->kernel_index, hash_bytes(frame->name, strlen(frame->name)),
-				   at) != 0) {
-			m->error = ENOMEM;
-			return;
-		}
-		m->kernels[m->kernel_count++] = (struct kernel){.group = at};
-	}
-	m->kernels[at].frame = frame; /* the last one is of the side after, if it is there */
-	m->kernels[at].is_on[side] = true;
-}
-
-static void note_kernels(struct maker *m, enum comparison_side side)
-{
-	for (uint32_t i = 0; i < m->comparison->runs[side] && !m->error; i++) {
-		const struct result *r = m->results[side][i];
-
-		for (uint32_t j = 0; j < r->row_count && !m->error; j++) {
-			const struct row *row = &r->rows[j];
-			const struct frame_info *frame;
-
-			if (row->kind != ROW_GPU || row->stack == RESULT_ROOT)
-				continue;
-			frame = &r->frames[r->stacks[row->stack].frame];
-			if (frame->class == CLASS_GPU_KERNEL)
-				note_kernel(m, frame, side);
-		}
-	}
-}
-
-/* A kernel that only one side has, and its family. */
-struct single {
-	char *family;
-	uint32_t kernel;
-};
-
-static int by_family(const void *a, const void *b)
-{
-	const struct single *x = a, *y = b;
-	int order = strcmp(x->family, y->family);
-
-	return order ? order : x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
-}
-
-/* All of one family, if both sides have some. */
-static void match_family(struct maker *m, const struct single *singles, uint32_t count,
-			 enum comparison_match match)
-{
-	bool is_on[SIDES] = {false};
-	uint32_t group = singles[0].kernel;
-
-	for (uint32_t i = 0; i < count; i++) {
-		const struct kernel *k = &m->kernels[singles[i].kernel];
-
-		if (k->is_on[SIDE_AFTER] && !is_on[SIDE_AFTER])
-			group = singles[i].kernel;
-		is_on[SIDE_BEFORE] |= k->is_on[SIDE_BEFORE];
-		is_on[SIDE_AFTER] |= k->is_on[SIDE_AFTER];
-	}
-	if (!is_on[SIDE_BEFORE] || !is_on[SIDE_AFTER])
-		return;
-	for (uint32_t i = 0; i < count; i++) {
-		struct kernel *k = &m->kernels[singles[i].kernel];
-
-		k->is_matched = true;
-		k->group = group;
-		k->matched_by = match;
-	}
-}
-
-static void match_by(struct maker *m, enum kernel_family family, enum comparison_match match)
-{
-	struct single *singles = calloc(m->kernel_count + 1u, sizeof(*singles));
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; singles && i < m->kernel_count; i++) {
-		if (m->kernels[i].is_matched)
-			continue;
-		singles[count] = (struct single){
-			.family = kernel_family(m->kernels[i].frame->name, family), .kernel = i};
-		if (!singles[count].family)
-			m->error = ENOMEM;
-		else
-			count++;
-	}
-	if (!singles)
-		m->error = ENOMEM;
-	else
-		qsort(singles, count, sizeof(*singles), by_family);
-	for (uint32_t i = 0, next; i < count; i = next) {
-		for (next = i + 1;
-		     next < count && strcmp(singles[next].family, singles[i].family) == 0;)
-			next++;
-		match_family(m, &singles[i], next - i, match);
-	}
-	for (uint32_t i = 0; i < count; i++)
-		free(singles[i].family);
-	free(singles);
-}
+/* ---- names on both sides ---- */
 
 static void match_kernels(struct maker *m)
 {
-	note_kernels(m, SIDE_BEFORE);
-	note_kernels(m, SIDE_AFTER);
-	for (uint32_t i = 0; i < m->kernel_count; i++)
-		m->kernels[i].is_matched =
-			m->kernels[i].is_on[SIDE_BEFORE] && m->kernels[i].is_on[SIDE_AFTER];
-	match_by(m, FAMILY_TEMPLATE, MATCHED_BY_TEMPLATE);
-	match_by(m, FAMILY_NUMBERS, MATCHED_BY_NUMBERS);
+	for (int side = 0; side < SIDES; side++)
+		for (uint32_t i = 0; i < m->comparison->runs[side]; i++)
+			if (!kernel_matches_note(&m->kernels, m->results[side][i],
+						 (enum comparison_side)side))
+				m->error = ENOMEM;
+	if (!kernel_matches_finish(&m->kernels))
+		m->error = ENOMEM;
 }
 
 static void note_unnamed(struct maker *m)
@@ -327,11 +198,13 @@ static void note_unnamed(struct maker *m)
 /* The frame that stands for it on both sides. */
 static const struct frame_info *common_frame(const struct maker *m, const struct frame_info *frame)
 {
-	uint32_t at =
-		frame->class == CLASS_GPU_KERNEL ? find_kernel(m, frame->name) : HASH_INDEX_NONE;
+	const struct matched_kernel *kernels = m->kernels.list;
+	uint32_t at = frame->class == CLASS_GPU_KERNEL
+			      ? kernel_matches_find(&m->kernels, frame->name)
+			      : HASH_INDEX_NONE;
 
 	if (at != HASH_INDEX_NONE)
-		return m->kernels[m->kernels[at].group].frame;
+		return kernels[kernels[at].group].frame;
 	return unnamed_files_frame(&m->unnamed, frame);
 }
 
@@ -527,18 +400,20 @@ static void name_kernels(struct made_comparison *made)
 {
 	struct comparison_table *t = &made->comparison.tables[COMPARED_KERNELS];
 	struct maker *m = &made->maker;
+	uint32_t count = m->kernels.count;
+	uint32_t *entries = calloc(count + 1u, sizeof(*entries)); /* by the kernel that names it */
 
-	made->names = malloc((m->kernel_count + 1u) * sizeof(*made->names));
-	if (!made->names) {
+	made->comparison.names = made->names = malloc((count + 1u) * sizeof(*made->names));
+	if (!made->names || !entries) {
 		m->error = ENOMEM;
+		free(entries);
 		return;
 	}
-	made->comparison.names = made->names;
 	for (uint32_t i = 0; i < t->count; i++)
-		m->kernels[find_kernel(m, t->entries[i].frame->name)].entry = i;
-	for (uint32_t i = m->kernel_count; i-- > 0;) {
-		const struct kernel *k = &m->kernels[i];
-		struct comparison_entry *e = &t->entries[m->kernels[k->group].entry];
+		entries[kernel_matches_find(&m->kernels, t->entries[i].frame->name)] = i;
+	for (uint32_t i = count; i-- > 0;) {
+		const struct matched_kernel *k = &m->kernels.list[i];
+		struct comparison_entry *e = &t->entries[entries[k->group]];
 
 		made->names[i] = (struct comparison_name){.frame = k->frame, .next = e->names};
 		memcpy(made->names[i].is_on, k->is_on, sizeof(k->is_on));
@@ -547,6 +422,7 @@ static void name_kernels(struct made_comparison *made)
 		for (int side = 0; side < SIDES; side++)
 			e->variants[side] += k->is_on[side];
 	}
+	free(entries);
 }
 
 uint32_t comparison_matching(const struct comparison *comparison, enum comparison_tables table,
@@ -878,8 +754,7 @@ static void compare_all(struct made_comparison *made, enum comparison_side shown
 /* What only making it needs. */
 static void release_maker(struct maker *m)
 {
-	free(m->kernels);
-	hash_index_release(&m->kernel_index);
+	kernel_matches_release(&m->kernels);
 	hash_index_release(&m->frame_index);
 	hash_index_release(&m->stack_index);
 	amounts_release(&m->stacks);

@@ -7,7 +7,7 @@
  * Each difference has a bound: one within it is noise (change.h).
  *
  * Kernels are compared by their full names; those that only one side has, by what their variants
- * have in common (kernel_family.h), all of a family together. Functions without a name are compared
+ * have in common (kernel_match.h), all of a family together. Functions without a name are compared
  * one by one only in files that all runs have alike (unnamed_files.h).
  *
  * Weights of folded stacks have no unit. They are taken as counts of samples.
@@ -20,12 +20,10 @@
 #include <stdint.h>
 #include "profiler/base/allowance.h"
 #include "profiler/profile/change.h"
+#include "profiler/profile/kernel_match.h"
 #include "profiler/profile/result.h"
 
 #define COMPARISON_RUNS_MAX 32 /* a side */
-
-/* By which a frame or kernel is the same on both sides. */
-enum comparison_match { MATCHED_BY_NAME, MATCHED_BY_TEMPLATE, MATCHED_BY_NUMBERS, MATCHES };
 
 /* "name", "template", "numbers" */
 const char *comparison_match_word(enum comparison_match match);

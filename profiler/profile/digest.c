@@ -113,7 +113,7 @@ static const struct frame_info unknown = {
 void digest_frames(const struct result *r, const struct row *row,
 		   const struct frame_info *frames[DIGEST_TABLES])
 {
-	const struct frame_info *frame = frame_of(r, row->stack), *caller;
+	const struct frame_info *frame = frame_of(r, result_work_stack(r, row->stack)), *caller;
 
 	memset(frames, 0, DIGEST_TABLES * sizeof(frames[0]));
 	if (!frame)

@@ -5,19 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A part of the run (view.h) has parts of what lies across its ends. */
-static bool is_cut(const struct result *r, const struct timeline_record *record)
-{
-	return r->shown_to_ns && (record->start_ns == r->shown_from_ns ||
-				  record->start_ns + record->duration_ns == r->shown_to_ns);
-}
-
 static void spread_add(struct duration_spread *s, const struct result *r,
 		       const struct timeline_record *record)
 {
 	double value = (double)record->duration_ns, difference = value - s->mean;
 
-	if (is_cut(r, record))
+	if (result_record_is_cut(r, record))
 		s->cut += value * value;
 	s->count++;
 	s->mean += difference / (double)s->count;

@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profiler/profile/caching_allocator.h"
 #include "profiler/profile/launch_shapes.h"
+#include "profiler/profile/ranks.h"
+#include "profiler/profile/stall_shares.h"
 #include "symbolize/array.h"
 
 struct figures *figures_new(const char *key, const char *title, const struct figure_column *columns,
@@ -53,25 +56,56 @@ void figures_add(struct figures *f, const union figure *row)
 	f->count++;
 }
 
+struct figures *
+figures_fill(struct figures *figures, const struct result *result, const void *records,
+	     uint32_t count, size_t size, int (*compare)(const void *a, const void *b),
+	     void (*add)(struct figures *f, const struct result *r, const void *record))
+{
+	const void **sorted = figures ? calloc(count + (size_t)1, sizeof(const void *)) : NULL;
+
+	if (!sorted) {
+		figures_free(figures);
+		errno = ENOMEM;
+		return NULL;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		sorted[i] = (const char *)records + i * size;
+	qsort(sorted, count, sizeof(const void *), compare);
+	for (uint32_t i = 0; i < count; i++)
+		add(figures, result, sorted[i]);
+	free(sorted);
+	return figures;
+}
+
 int figures_of(const struct result *result, struct figures_list *list)
 {
 	const struct measure *m = &result->totals.measure;
 	const struct {
 		bool is_wanted;
 		struct figures *(*make)(const struct result *result);
+		bool is_rare; /* left out where it is empty */
 	} all[] = {
-		{m->launch_shapes, launch_shapes_figures},
-		{m->api, api_calls_figures},
-		{m->memory, memory_totals_figures},
-		{m->memory, memory_rows_figures},
+		{result->rank_count > 0, ranks_figures, false},
+		{result->rank_count > 0, ranks_collectives_figures, true},
+		{m->launch_shapes, launch_shapes_figures, false},
+		{m->api, api_calls_figures, false},
+		{m->memory, memory_totals_figures, false},
+		{m->memory, memory_rows_figures, false},
+		{m->memory, memory_pools_figures, true},
+		{m->memory, caching_allocators_figures, true},
+		{m->stall_period != 0, stall_shares_figures, false},
+		{m->counters, counters_figures, false},
 	};
 	int err = 0;
 
+	_Static_assert(sizeof(all) / sizeof(all[0]) <= FIGURES_MAX, "room for all");
 	list->count = 0;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct figures *f = all[i].is_wanted ? all[i].make(result) : NULL;
 
-		if (f)
+		if (f && all[i].is_rare && f->count == 0)
+			figures_free(f);
+		else if (f)
 			list->tables[list->count++] = f;
 		else if (all[i].is_wanted)
 			err = -errno;

@@ -28,17 +28,24 @@ enum figure_kind {
 	FIGURE_SHARE,       /* thousandths: "50.0 %" */
 	FIGURE_THOUSANDTHS, /* "1.25" */
 	FIGURE_NOTE,        /* a text; in the report on a line of its own, unless it is "" */
+	FIGURE_NUMBER,      /* `real`, any finite number */
 };
 
 struct figure_column {
 	const char *key;   /* in the summary */
 	const char *label; /* for people */
 	enum figure_kind kind;
-	uint8_t width; /* in the report; 0: it is not there. The last one and notes have any */
+	/*
+	 * In the report; 0: it is not there. The last one and notes have any. Rows that share a
+	 * text of FIGURE_ABOVE have it once, on a line above them
+	 */
+	uint8_t width;
 };
+#define FIGURE_ABOVE (UINT8_MAX - 1)
 
 union figure {
 	uint64_t number;
+	double real;
 	const char *text;
 };
 
@@ -49,6 +56,7 @@ struct figures {
 	union figure *cells; /* row after row */
 	uint32_t count, capacity;
 	uint64_t left_out; /* rows */
+	uint32_t lines;    /* of the report, at most; 0: as it thinks best */
 	struct intern strings;
 };
 
@@ -72,8 +80,18 @@ void figures_free(struct figures *f);
  */
 void figures_add(struct figures *f, const union figure *row);
 
+/*
+ * The table with a row of each of `count` records, which are `size` bytes each: `add` adds one, and
+ * `compare` has their order, by pointers to them as in qsort of an array of pointers. NULL with
+ * errno: then `figures`, which may be NULL, is freed.
+ */
+struct figures *
+figures_fill(struct figures *figures, const struct result *result, const void *records,
+	     uint32_t count, size_t size, int (*compare)(const void *a, const void *b),
+	     void (*add)(struct figures *f, const struct result *r, const void *record));
+
 /* Those that the run, or who views it, asked for (totals.measure). */
-#define FIGURES_MAX 8
+#define FIGURES_MAX 10
 struct figures_list {
 	struct figures *tables[FIGURES_MAX];
 	uint32_t count;

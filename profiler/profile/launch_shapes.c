@@ -2,12 +2,15 @@
 #include "profiler/profile/launch_shapes.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/profile/digest.h"
 #include "symbolize/array.h"
 #include "symbolize/text.h"
+
+#define LEAST_WAITED 10 /* launches: fewer are no pattern */
 
 struct building {
 	struct launch_shapes shapes;
@@ -66,6 +69,7 @@ static void add(struct building *b, const struct result *r, const struct timelin
 		return;
 	}
 	all->list[at].count++;
+	all->list[at].waited += record->is_waited;
 	all->list[at].ns += record->duration_ns;
 }
 
@@ -156,6 +160,7 @@ enum column {
 	OCCUPANCY,
 	LIMITS,
 	WAVES,
+	WAITED,
 	KERNEL,
 	ADVICE,
 	PATH,
@@ -168,6 +173,7 @@ enum column {
 	SHARED,
 	REGISTERS,
 	DEVICE,
+	WAITED_COUNT,
 	COLUMNS
 };
 
@@ -180,6 +186,7 @@ static const struct figure_column columns[COLUMNS] = {
 	[OCCUPANCY] = {"occupancy_permille", "Occupancy", FIGURE_SHARE, 9},
 	[LIMITS] = {"limited_by", "Limited by", FIGURE_TEXT, 0},
 	[WAVES] = {"waves_thousandths", "Waves", FIGURE_THOUSANDTHS, 9},
+	[WAITED] = {"waited_for_permille", "Waited for", FIGURE_SHARE, 10},
 	[KERNEL] = {"kernel", "Kernel", FIGURE_FRAME, UINT8_MAX},
 	[ADVICE] = {"advice", "Advice", FIGURE_NOTE, 0},
 	[PATH] = {"launched_by", "Launched by", FIGURE_NOTE, 0},
@@ -192,6 +199,7 @@ static const struct figure_column columns[COLUMNS] = {
 	[SHARED] = {"shared_bytes", "Shared memory per block", FIGURE_BYTES, 0},
 	[REGISTERS] = {"registers", "Registers per thread", FIGURE_COUNT, 0},
 	[DEVICE] = {"device", "Device", FIGURE_TEXT, 0},
+	[WAITED_COUNT] = {"waited_for", "Launches waited for", FIGURE_COUNT, 0},
 };
 
 static void dimensions_text(char text[40], const uint32_t v[3])
@@ -202,11 +210,31 @@ static void dimensions_text(char text[40], const uint32_t v[3])
 		used += snprintf(text + used, 40 - (size_t)used, "x%u", v[i]);
 }
 
+#define ADVICE_BYTES (OCCUPANCY_ADVICE_BYTES + 160)
+
+/* What launches and waits in turn leaves the GPU idle in between. */
+static const char *advice_of(const struct launch_shape *s, char text[ADVICE_BYTES])
+{
+	char occupancy[OCCUPANCY_ADVICE_BYTES];
+	const char *first = occupancy_advice(&s->occupancy, occupancy);
+
+	if (s->waited < LEAST_WAITED || 2 * s->waited < s->count)
+		snprintf(text, ADVICE_BYTES, "%s", first);
+	else
+		snprintf(
+			text, ADVICE_BYTES,
+			"%s%s%" PRIu64 " of %" PRIu64
+			" launches are waited for before the next one: the GPU is idle until then; "
+			"launch more before waiting",
+			first, first[0] ? "; " : "", s->waited, s->count);
+	return text;
+}
+
 static void add_figure(struct figures *f, const struct result *r, const struct launch_shapes *all,
 		       const struct launch_shape *s)
 {
 	const struct occupancy *o = &s->occupancy;
-	char grid[40], block[40], limits[OCCUPANCY_LIMITS_BYTES], advice[OCCUPANCY_ADVICE_BYTES];
+	char grid[40], block[40], limits[OCCUPANCY_LIMITS_BYTES], advice[ADVICE_BYTES];
 	char path[1024], device[DEVICE_LABEL_BYTES] = "";
 	union figure row[COLUMNS];
 
@@ -224,8 +252,9 @@ static void add_figure(struct figures *f, const struct result *r, const struct l
 	row[OCCUPANCY].number = (uint64_t)(1000 * occupancy_share(o) + 0.5);
 	row[LIMITS].text = occupancy_limits_text(o->limits, limits);
 	row[WAVES].number = (uint64_t)(1000 * occupancy_waves(o) + 0.5);
+	row[WAITED].number = s->count ? 1000 * s->waited / s->count : 0;
 	row[KERNEL].number = r->stacks[s->stack].frame;
-	row[ADVICE].text = occupancy_advice(o, advice);
+	row[ADVICE].text = advice_of(s, advice);
 	row[PATH].text = path;
 	row[BLOCKS].number = o->blocks;
 	row[THREADS].number = o->threads;
@@ -236,6 +265,7 @@ static void add_figure(struct figures *f, const struct result *r, const struct l
 	row[SHARED].number = (uint64_t)s->shape.static_shared + s->shape.dynamic_shared;
 	row[REGISTERS].number = s->shape.registers;
 	row[DEVICE].text = device;
+	row[WAITED_COUNT].number = s->waited;
 	figures_add(f, row);
 }
 

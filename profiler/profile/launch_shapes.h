@@ -22,6 +22,7 @@ struct launch_shape {
 	uint32_t number;             /* in the timeline */
 	const struct device *device; /* NULL: nothing is known of it */
 	uint64_t count, ns;
+	uint64_t waited; /* of the count: the thread waited for the GPU before its next launch */
 	struct timeline_shape shape;
 	struct occupancy occupancy;
 };

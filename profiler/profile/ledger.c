@@ -62,21 +62,12 @@ bool ledger_total_add(struct ledger_total *total, uint64_t count, uint64_t ns, u
 	return true;
 }
 
-void ledger_add_work(struct ledger *ledger, const struct gpu_row *work)
+bool ledger_add_row(struct ledger *ledger, const struct gpu_row *work)
 {
-	struct ledger_gpu *gpu = &ledger->gpu;
-	struct gpu_row *row = row_of(gpu, work->device, work->work);
+	struct gpu_row *row = row_of(&ledger->gpu, work->device, work->work);
 
-	gpu->bad_times += work->bad_times;
-	if (is_launched_span(work->work)) {
-		gpu->matched += work->count - work->unmatched;
-		gpu->unmatched += work->unmatched;
-		gpu->unmatched_ns += work->unmatched_ns;
-	}
-	if (!row) {
-		ledger->bounds.out_of_memory++;
-		return;
-	}
+	if (!row)
+		return false;
 	row->count += work->count;
 	row->ns += work->ns;
 	row->bytes += work->bytes;
@@ -88,6 +79,21 @@ void ledger_add_work(struct ledger *ledger, const struct gpu_row *work)
 	row->before_ns += work->before_ns;
 	row->after += work->after;
 	row->after_ns += work->after_ns;
+	return true;
+}
+
+void ledger_add_work(struct ledger *ledger, const struct gpu_row *work)
+{
+	struct ledger_gpu *gpu = &ledger->gpu;
+
+	gpu->bad_times += work->bad_times;
+	if (is_launched_span(work->work)) {
+		gpu->matched += work->count - work->unmatched;
+		gpu->unmatched += work->unmatched;
+		gpu->unmatched_ns += work->unmatched_ns;
+	}
+	if (!ledger_add_row(ledger, work))
+		ledger->bounds.out_of_memory++;
 }
 
 void ledger_settle(struct ledger *ledger, uint32_t pid, const struct work_tally *counted,
@@ -152,7 +158,13 @@ void ledger_visit_losses(const struct ledger *l, uint64_t not_kept, fact_visitor
 		{"names_not_kept", l->bounds.refused},
 		{"events_out_of_memory", l->bounds.out_of_memory},
 		{"allocations_not_followed", l->bounds.allocations},
+		{"stall_samples_dropped", l->stalls.dropped},
+		{"stall_samples_lost", l->stalls.lost},
+		{"stall_samples_unmatched", l->stalls.unmatched},
+		{"stall_buffer_overflows", l->stalls.overflows},
+		{"line_tables_left_out", l->stalls.cubins_left_out},
 		{"allocations_late", l->bounds.late_allocations},
+		{"thread_times_lost", l->wall.lost},
 	};
 
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)

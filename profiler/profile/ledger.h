@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include "cupti_trace/work_tally.h"
 #include "profiler/profile/api_calls.h"
+#include "profiler/profile/off_cpu_kinds.h"
 #include "profiler/profile/timeline.h"
 #include "symbolize/hash_index.h"
 #include "symbolize/unwind.h"
@@ -132,6 +133,59 @@ struct ledger_spread {
 	uint64_t error_ns;      /* the greatest standard error of a stack */
 };
 
+/* PC samples of kernels (--stalls): collect/pc_samples.h. */
+struct ledger_stalls {
+	uint32_t period;          /* one every 2^n cycles; 0: none came */
+	uint64_t taken;           /* with all that follow but `with_lines`, as CUPTI counts */
+	uint64_t samples;         /* of kernels in the profile */
+	uint64_t unmatched;       /* of functions that are no kernel in the profile */
+	uint64_t with_lines;      /* of both, with a source line */
+	uint64_t dropped;         /* by the hardware */
+	uint64_t other;           /* of kernels that are not the program's */
+	uint64_t lost;            /* for lack of room */
+	uint64_t overflows;       /* of the GPU's buffer; no count of samples */
+	uint64_t cubins_left_out; /* whose line tables could not be read, or are too large */
+	uint64_t split_ns;        /* kernel time that is split by samples */
+	uint64_t unlocated;       /* of `samples`, those whose instruction was not kept */
+	/* --stalls=exact */
+	uint64_t placed;  /* of `samples`, those whose launch is known */
+	uint64_t mean_ns; /* of `split_ns`, of launches without samples of their own */
+};
+
+/* Where the time of threads went (--wall): collect/off_cpu.h. */
+struct ledger_wall {
+	uint64_t threads, switches; /* how often they left a CPU */
+	uint64_t stacks;            /* of these, with a stack */
+	uint64_t ran_ns;            /* on a CPU, in the profile */
+	uint64_t off_ns[OFF_CPU_KINDS];
+	uint64_t spread_ns; /* of it, without a stack: over other stacks of the thread */
+	uint64_t left_ns;   /* of it, under "[stack not captured]" */
+	uint64_t
+		in_calls_ns; /* off a CPU within timed calls, which account for it: not in off_ns */
+	uint64_t lost;       /* threads without their time in the profile, or a part of it */
+};
+
+/* What was seen of the run outside of the part that is recorded (--delay, -d). */
+struct ledger_outside {
+	uint64_t before, before_ns; /* GPU operations with a duration that began before it */
+	uint64_t after, after_ns;   /* that began soon after it */
+	/* of those that began in it, launched too long before; not among the unmatched */
+	uint64_t earlier, earlier_ns;
+	uint64_t calls; /* timed calls that did not begin in it */
+	/* launches of kernels, copies and graphs that had not ended when recording did */
+	uint64_t unended;
+};
+
+/* Launches whose hardware counters were read, or not (--metrics). */
+struct ledger_counters {
+	uint64_t measured; /* and are in the tables */
+	uint64_t unplaced; /* read, but the kernel's record did not come */
+	/* as in enum gpu_unmeasured */
+	uint64_t captured, graphs, busy, peers, failed;
+	uint64_t replays;  /* records that were left out: of further runs of measured kernels */
+	uint64_t unlisted; /* of the measured: in sums alone, not in the timeline */
+};
+
 /*
  * Stacks whose Python frames are not known to be where they belong among the native ones; not
  * counted as whole. Of launches each distinct stack counts once.
@@ -186,6 +240,10 @@ struct ledger {
 	struct ledger_python python;
 	struct ledger_cost cost;
 	struct ledger_spread spread;
+	struct ledger_stalls stalls;
+	struct ledger_counters counters;
+	struct ledger_wall wall;
+	struct ledger_outside outside;
 	struct ledger_total measured, reported; /* by operations and waits; by CUPTI's own sums */
 	struct api_calls api;                   /* empty: not asked for */
 	struct timeline_stats timeline;         /* all 0: no timeline, or an empty one */
@@ -207,7 +265,10 @@ typedef void (*fact_visitor)(void *context, const char *name, const char *text, 
 void ledger_visit_losses(const struct ledger *ledger, uint64_t not_kept, fact_visitor visit,
 			 void *context);
 
-/* Adds work in the profile to the row of its device and kind. */
+/* Adds to the row of a device and kind alone; false: out of memory. */
+bool ledger_add_row(struct ledger *ledger, const struct gpu_row *work);
+
+/* Adds work in the profile to the row of its device and kind, and to the counts of all work. */
 void ledger_add_work(struct ledger *ledger, const struct gpu_row *work);
 
 /*

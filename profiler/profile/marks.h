@@ -6,21 +6,39 @@
 #ifndef PROFILER_PROFILE_MARKS_H
 #define PROFILER_PROFILE_MARKS_H
 
+#include <stdbool.h>
+#include <string.h>
+
 #define MARK_TRUNCATED "[truncated]" /* outermost: the stack is cut there */
 #define MARK_NO_STACK "[stack not captured]"
 #define MARK_NO_PROGRAM "[process]" /* whose name is not known */
 #define MARK_NOT_SAMPLED "[not sampled]"
 #define MARK_NO_LAUNCH "[launch not captured]"
 #define MARK_KERNEL_LAUNCH "[launched by a kernel]"
+#define MARK_EARLIER "[launched before recording]"
 #define MARK_SKIPPED "[stack not sampled]"
 #define MARK_CAPTURED "[graph node captured at]"
 #define MARK_CAPTURE_UNSEEN "[graph node, capture not seen]"
 #define MARK_WAITING "[waiting for GPU]"
 #define MARK_WAITING_FOR_PAGES "[waiting for pages]" /* of kernels */
+#define MARK_WAITING_FOR_RANK "[waiting for rank "   /* of kernels: the rank and "]" */
+#define MARK_BLOCKED "[blocked: "                    /* a thread off the CPU, by what, and "]" */
+#define MARK_RUNNABLE "[runnable]"                   /* a thread that waits for a CPU */
+#define MARK_STALL "[stall: "      /* of a kernel's warps, followed by the reason and "]" */
+#define MARK_SELECTED "[selected]" /* likewise: an instruction was issued */
+#define MARK_OTHER_STALLS "[other stalls]"
 #define MARK_LAUNCHED "launched at"
 #define MARK_CALL "[CUDA call, wall time]"       /* followed by the kernel's name, if known */
 #define MARK_HANDED_TO "[handed to %s]"          /* a thread that works for the one above */
 #define MARK_THREAD_STARTED "[started a thread]" /* what follows is that thread's stack */
 #define MARK_TOO_MANY_STACKS "[too many stacks]"
+
+/* Whether the frame says that a thread, or a kernel, waits. */
+static inline bool is_wait_mark(const char *text)
+{
+	return strcmp(text, MARK_WAITING) == 0 || strcmp(text, MARK_WAITING_FOR_PAGES) == 0 ||
+	       strcmp(text, MARK_RUNNABLE) == 0 ||
+	       strncmp(text, MARK_BLOCKED, sizeof(MARK_BLOCKED) - 1) == 0;
+}
 
 #endif

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/profile/memory_use.h"
 
-#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cupti_trace/gpu_work.h"
+#include "profiler/profile/caching_allocator.h"
 #include "profiler/profile/figures.h"
 #include "profiler/profile/launch_shapes.h"
+
+uint32_t memory_kind_of(uint32_t memory)
+{
+	if (gpu_memory_is_unified(memory))
+		return MEMORY_MANAGED;
+	return gpu_memory_is_device(memory) ? MEMORY_OF_DEVICE : MEMORY_OF_HOST;
+}
 
 const char *memory_kind_word(uint32_t kind)
 {
@@ -19,6 +28,7 @@ void memory_use_release(struct memory_use *use)
 {
 	free(use->totals);
 	free(use->rows);
+	free(use->pools);
 	memset(use, 0, sizeof(*use));
 }
 
@@ -61,9 +71,8 @@ static const char *process_name(const struct result *r, uint32_t process)
 	return info ? info->name : "";
 }
 
-/* "device, GPU 0, app 123" */
-static void place_text(const struct result *r, const struct memory_total *t, char *text,
-		       size_t size)
+const char *memory_place_text(const struct result *r, const struct memory_total *t,
+			      char text[MEMORY_PLACE_BYTES])
 {
 	const char *process = process_name(r, t->process);
 	char label[DEVICE_LABEL_BYTES];
@@ -72,8 +81,9 @@ static void place_text(const struct result *r, const struct memory_total *t, cha
 		devices_label(r->device_names, t->process, t->device, label);
 	else
 		snprintf(label, sizeof(label), "GPU %u", t->device);
-	snprintf(text, size, "%s, %s%s%s", memory_kind_word(t->kind), label, process[0] ? ", " : "",
-		 process);
+	snprintf(text, MEMORY_PLACE_BYTES, "%s, %s%s%s", memory_kind_word(t->kind), label,
+		 process[0] ? ", " : "", process);
+	return text;
 }
 
 static int by_peak(const void *a, const void *b)
@@ -88,13 +98,13 @@ static int by_peak(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void add_total(struct figures *f, const struct result *r, const struct memory_total *t)
+static void add_total(struct figures *f, const struct result *r, const void *record)
 {
+	const struct memory_total *t = record;
 	uint64_t start_ns = r->totals.start_ns;
 	union figure row[TOTAL_COLUMNS];
-	char where[256];
+	char where[MEMORY_PLACE_BYTES];
 
-	place_text(r, t, where, sizeof(where));
 	row[PEAK].number = t->peak_bytes;
 	row[PEAK_TIME].number = t->peak_ns > start_ns ? t->peak_ns - start_ns : 0;
 	row[LEFT].number = t->left_bytes;
@@ -103,7 +113,7 @@ static void add_total(struct figures *f, const struct result *r, const struct me
 	row[ALLOCATIONS].number = t->allocations;
 	row[FREES].number = t->frees;
 	row[UNKNOWN].number = t->unknown;
-	row[WHERE].text = where;
+	row[WHERE].text = memory_place_text(r, t, where);
 	row[ENDED].number = t->ended;
 	row[PID].text = process_name(r, t->process);
 	figures_add(f, row);
@@ -111,25 +121,11 @@ static void add_total(struct figures *f, const struct result *r, const struct me
 
 struct figures *memory_totals_figures(const struct result *result)
 {
-	const struct memory_use *use = result->memory_use;
 	struct figures *f = figures_new("memory", "Memory", total_columns, TOTAL_COLUMNS);
-	uint32_t count = use ? use->total_count : 0;
-	const struct memory_total **sorted =
-		calloc(count + 1u, sizeof(const struct memory_total *));
+	const struct memory_use *use = result->memory_use;
 
-	if (!f || !sorted) {
-		figures_free(f);
-		free(sorted);
-		errno = ENOMEM;
-		return NULL;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		sorted[i] = &use->totals[i];
-	qsort(sorted, count, sizeof(const struct memory_total *), by_peak);
-	for (uint32_t i = 0; i < count; i++)
-		add_total(f, result, sorted[i]);
-	free(sorted);
-	return f;
+	return figures_fill(f, result, use ? use->totals : NULL, use ? use->total_count : 0,
+			    sizeof(*use->totals), by_peak, add_total);
 }
 
 /* ---- by stack ---- */
@@ -144,6 +140,7 @@ enum row_column {
 	ROW_FUNCTION,
 	ROW_PATH,
 	ROW_WHERE,
+	ROW_ALLOCATOR,
 	ROW_COLUMNS
 };
 
@@ -157,6 +154,7 @@ static const struct figure_column row_columns[ROW_COLUMNS] = {
 	[ROW_FUNCTION] = {"memory", "Memory", FIGURE_TEXT, UINT8_MAX},
 	[ROW_PATH] = {"allocated_by", "Allocated by", FIGURE_NOTE, 0},
 	[ROW_WHERE] = {"process", "Process", FIGURE_TEXT, 0},
+	[ROW_ALLOCATOR] = {"allocator", "Held by", FIGURE_TEXT, 0},
 };
 
 static int by_use(const void *a, const void *b)
@@ -173,46 +171,111 @@ static int by_use(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void add_row(struct figures *f, const struct result *r, const struct memory_row *m)
+static void add_row(struct figures *f, const struct result *r, const void *record)
 {
+	const struct memory_row *m = record;
 	/* the stacks are those of the whole run's result */
 	const struct result *whole = r->memory_result ? r->memory_result : r;
 	const struct memory_total *t = &r->memory_use->totals[m->total];
-	char path[1024], where[256];
+	const struct caching_allocator *allocator = caching_allocator_of(whole, m->stack);
+	char path[1024], where[MEMORY_PLACE_BYTES];
 	union figure row[ROW_COLUMNS];
 
 	launch_path(whole, m->stack, path, sizeof(path));
-	place_text(r, t, where, sizeof(where));
 	row[ROW_PEAK].number = m->peak_bytes;
 	row[ROW_AT_PEAK].number = m->at_peak;
 	row[ROW_LEFT].number = m->left_bytes;
 	row[ROW_LEFT_PIECES].number = m->left;
 	row[ROW_ALLOCATED].number = m->allocated_bytes;
 	row[ROW_ALLOCATIONS].number = m->allocations;
-	row[ROW_FUNCTION].text = where;
+	row[ROW_FUNCTION].text = memory_place_text(r, t, where);
 	row[ROW_PATH].text = path;
 	row[ROW_WHERE].text = process_name(r, t->process);
+	row[ROW_ALLOCATOR].text = allocator ? allocator->name : "";
 	figures_add(f, row);
 }
 
 struct figures *memory_rows_figures(const struct result *result)
 {
-	const struct memory_use *use = result->memory_use;
 	struct figures *f = figures_new("allocations", "Allocations", row_columns, ROW_COLUMNS);
-	uint32_t count = use ? use->row_count : 0;
-	const struct memory_row **sorted = calloc(count + 1u, sizeof(const struct memory_row *));
+	const struct memory_use *use = result->memory_use;
 
-	if (!f || !sorted) {
-		figures_free(f);
-		free(sorted);
-		errno = ENOMEM;
-		return NULL;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		sorted[i] = &use->rows[i];
-	qsort(sorted, count, sizeof(const struct memory_row *), by_use);
-	for (uint32_t i = 0; i < count; i++)
-		add_row(f, result, sorted[i]);
-	free(sorted);
-	return f;
+	return figures_fill(f, result, use ? use->rows : NULL, use ? use->row_count : 0,
+			    sizeof(*use->rows), by_use, add_row);
+}
+
+/* ---- pools ---- */
+
+enum pool_column {
+	MOST_HELD,
+	MOST_USED,
+	PEAK_HELD,
+	PEAK_USED,
+	LEFT_HELD,
+	LEFT_USED,
+	POOL,
+	MOST_HELD_TIME,
+	KEEPS,
+	POOL_PROCESS,
+	POOL_COLUMNS
+};
+
+static const struct figure_column pool_columns[POOL_COLUMNS] = {
+	[MOST_HELD] = {"most_held_bytes", "Most held", FIGURE_BYTES, 11},
+	[MOST_USED] = {"most_used_bytes", "Most used", FIGURE_BYTES, 11},
+	[PEAK_HELD] = {"held_at_peak_bytes", "At the peak", FIGURE_BYTES, 11},
+	[PEAK_USED] = {"used_at_peak_bytes", "Used then", FIGURE_BYTES, 11},
+	[LEFT_HELD] = {"held_at_end_bytes", "At the end", FIGURE_BYTES, 11},
+	[LEFT_USED] = {"used_at_end_bytes", "Used then", FIGURE_BYTES, 11},
+	[POOL] = {"pool", "Pool", FIGURE_TEXT, UINT8_MAX},
+	[MOST_HELD_TIME] = {"most_held_at_ns", "Most held at", FIGURE_TIME, 0},
+	[KEEPS] = {"keeps", "Release threshold", FIGURE_TEXT, 0},
+	[POOL_PROCESS] = {"process", "Process", FIGURE_TEXT, 0},
+};
+
+static int by_held(const void *a, const void *b)
+{
+	const struct memory_pool *x = *(const struct memory_pool *const *)a,
+				 *y = *(const struct memory_pool *const *)b;
+
+	if (x->most_held != y->most_held)
+		return x->most_held < y->most_held ? 1 : -1;
+	return x < y ? -1 : x > y;
+}
+
+static void add_pool(struct figures *f, const struct result *r, const void *record)
+{
+	const struct memory_pool *p = record;
+	const struct memory_total place = {
+		.process = p->process, .device = p->device, .kind = p->kind};
+	uint64_t start_ns = r->totals.start_ns;
+	char where[MEMORY_PLACE_BYTES], name[MEMORY_PLACE_BYTES + 32], keeps[32];
+	union figure row[POOL_COLUMNS];
+
+	memory_place_text(r, &place, where);
+	snprintf(name, sizeof(name), "%s, 0x%" PRIx64, where, p->address);
+	if (p->keeps == UINT64_MAX)
+		snprintf(keeps, sizeof(keeps), "all");
+	else
+		snprintf(keeps, sizeof(keeps), "%" PRIu64 " bytes", p->keeps);
+	row[MOST_HELD].number = p->most_held;
+	row[MOST_USED].number = p->most_used;
+	row[PEAK_HELD].number = p->peak_held;
+	row[PEAK_USED].number = p->peak_used;
+	row[LEFT_HELD].number = p->left_held;
+	row[LEFT_USED].number = p->left_used;
+	row[POOL].text = name;
+	row[MOST_HELD_TIME].number = p->most_held_ns > start_ns ? p->most_held_ns - start_ns : 0;
+	row[KEEPS].text = keeps;
+	row[POOL_PROCESS].text = process_name(r, p->process);
+	figures_add(f, row);
+}
+
+struct figures *memory_pools_figures(const struct result *result)
+{
+	struct figures *f = figures_new("memory_pools", "Memory pools", pool_columns, POOL_COLUMNS);
+	const struct memory_use *use = result->memory_use;
+
+	return figures_fill(f, result, use ? use->pools : NULL, use ? use->pool_count : 0,
+			    sizeof(*use->pools), by_held, add_pool);
 }

@@ -19,6 +19,9 @@ enum memory_kind {
 	MEMORY_KINDS
 };
 
+/* Of CUPTI's memory kinds (CUpti_ActivityMemoryKind). */
+uint32_t memory_kind_of(uint32_t memory);
+
 /* "device", "managed", "pinned host" */
 const char *memory_kind_word(uint32_t kind);
 
@@ -38,11 +41,27 @@ struct memory_row {
 	uint64_t allocated_bytes, allocations;
 };
 
+/*
+ * A memory pool: what it holds, and what it has handed out of that, in the sizes that it uses. Both
+ * as of the last call that CUPTI recorded of it: what it gives back on its own, while a thread
+ * waits for the GPU, shows at the next one.
+ */
+struct memory_pool {
+	uint64_t address;
+	uint32_t process, device, kind;
+	uint32_t unused;
+	uint64_t most_held, most_held_ns, most_used; /* CLOCK_MONOTONIC; 0: never any */
+	uint64_t peak_held, peak_used;               /* at the peak of the total that it is of */
+	uint64_t left_held, left_used;
+	uint64_t keeps; /* what it holds on to when the GPU is waited for; UINT64_MAX: all */
+};
+
 /* Zero-initialised is empty. */
 struct memory_use {
 	struct memory_total *totals;
 	struct memory_row *rows;
-	uint32_t total_count, total_capacity, row_count, row_capacity;
+	struct memory_pool *pools;
+	uint32_t total_count, total_capacity, row_count, row_capacity, pool_count, pool_capacity;
 	/* while it is made; then in the ledger */
 	uint64_t not_kept; /* allocations and releases that are in neither */
 	uint64_t late;     /* that came too late to be in their order: peaks may be wrong */
@@ -50,9 +69,16 @@ struct memory_use {
 
 void memory_use_release(struct memory_use *use);
 
-/* As tables: by device, and by stack. NULL with errno. */
 struct result;
+
+/* "device, GPU 0, app 123": `text`. */
+#define MEMORY_PLACE_BYTES 256
+const char *memory_place_text(const struct result *result, const struct memory_total *total,
+			      char text[MEMORY_PLACE_BYTES]);
+
+/* As tables: by device, by stack, and pools. NULL with errno. */
 struct figures *memory_totals_figures(const struct result *result);
 struct figures *memory_rows_figures(const struct result *result);
+struct figures *memory_pools_figures(const struct result *result);
 
 #endif

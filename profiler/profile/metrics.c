@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/base/saturate.h"
+#include "profiler/base/stable_hash.h"
 #include "symbolize/text.h"
 
 #define LABELS_BYTES (1u << 20)
@@ -59,15 +60,6 @@ static void note(struct metrics_histogram *h, const struct metrics_bounds *bound
 
 /* ---- labels ---- */
 
-static uint64_t hash_text(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a: the same in each run */
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-	return hash;
-}
-
 /* Never NULL. */
 static const char *label_of(struct metrics *m, const char *text)
 {
@@ -78,7 +70,8 @@ static const char *label_of(struct metrics *m, const char *text)
 	if (strlen(text) > METRICS_LABEL_BYTES) {
 		while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
 			n--;
-		snprintf(cut, sizeof(cut), "%.*s...#%016" PRIx64, (int)n, text, hash_text(text));
+		snprintf(cut, sizeof(cut), "%.*s...#%016" PRIx64, (int)n, text,
+			 stable_hash(text, strlen(text)));
 		text = cut;
 	}
 	label = intern_string(&m->labels, text);
@@ -111,8 +104,7 @@ static uint32_t find_process(struct metrics *m, uint32_t id)
 
 void metrics_process(struct metrics *m, uint32_t id, pid_t pid, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = label_of(m, slash ? slash + 1 : path);
+	const char *name = label_of(m, base_name(path));
 	uint32_t at = 1;
 
 	if (m->id_count == METRICS_IDS)
@@ -201,21 +193,14 @@ void metrics_launch(struct metrics *m, uint32_t process)
 	m->processes[find_process(m, process)].launches++;
 }
 
-static uint64_t product(const uint32_t extent[3])
-{
-	uint64_t area = (uint64_t)extent[0] * extent[1], volume;
-
-	return __builtin_mul_overflow(area, (uint64_t)extent[2], &volume) ? UINT64_MAX : volume;
-}
-
 void metrics_kernel(struct metrics *m, uint32_t process, const struct gpu_event_kernel *kernel,
 		    const char *name)
 {
 	struct metrics_kernel *k =
 		find_kernel(m, find_process(m, process), kernel->device_id, name);
 
-	note(&k->blocks, &metrics_blocks, product(kernel->grid));
-	note(&k->threads, &metrics_threads, product(kernel->block));
+	note(&k->blocks, &metrics_blocks, saturated_volume(kernel->grid));
+	note(&k->threads, &metrics_threads, saturated_volume(kernel->block));
 	if (kernel->bad_time)
 		k->untimed++;
 	else

@@ -4,19 +4,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "profiler/base/saturate.h"
 
 #define WARP 32u
 #define REGISTERS_AT_ONCE 256u /* of a warp */
 #define FAR UINT64_C(0xffffffff)
-
-static uint64_t product(const uint32_t v[3])
-{
-	uint64_t n;
-
-	if (__builtin_mul_overflow((uint64_t)v[0] * v[1], v[2], &n))
-		return UINT64_MAX;
-	return n;
-}
 
 static uint64_t round_up(uint64_t n, uint64_t unit)
 {
@@ -61,12 +53,11 @@ static uint64_t least(const uint64_t *list, uint32_t count)
 
 struct occupancy occupancy_of(const struct gpu_limits *l, const struct timeline_shape *shape)
 {
-	struct occupancy o = {.blocks = product(shape->grid),
-			      .block_threads = product(shape->block)};
+	struct occupancy o = {.blocks = saturated_volume(shape->grid),
+			      .block_threads = saturated_volume(shape->block)};
 	uint64_t warps, allowed[4], resident;
 
-	if (__builtin_mul_overflow(o.blocks, o.block_threads, &o.threads))
-		o.threads = UINT64_MAX;
+	o.threads = saturated_product(o.blocks, o.block_threads);
 	/* no multiprocessor has more than 2048 threads, and hostile numbers are not to overflow */
 	if (!l->multiprocessors || !l->warps || l->warps > 1024 || o.block_threads == 0 ||
 	    o.block_threads > UINT64_C(1024) * WARP || shape->registers > 1024)

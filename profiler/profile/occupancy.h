@@ -2,8 +2,8 @@
 /*
  * How much of a GPU a kernel's launch can use, by its launch shape and what a multiprocessor holds:
  * NVIDIA's rules for allocating warps, registers and shared memory, as cuda_occupancy.h of the
- * toolkit has them for compute capability 5.0 to 12.x. What a launch record does not tell is not in
- * it: clusters, named barriers, and a share of L1 that leaves less shared memory.
+ * toolkit has them for compute capability 5.0 to 12.x. Not in it, because launch records
+ * do not have them: clusters, named barriers, and a share of L1 that leaves less shared memory.
  */
 #ifndef PROFILER_PROFILE_OCCUPANCY_H
 #define PROFILER_PROFILE_OCCUPANCY_H
@@ -19,6 +19,7 @@ enum occupancy_limit {
 	OCCUPANCY_BY_BLOCKS = 2,
 	OCCUPANCY_BY_REGISTERS = 4,
 	OCCUPANCY_BY_SHARED = 8,
+	OCCUPANCY_LIMITS_ALL = 15
 };
 
 struct occupancy {
@@ -46,7 +47,7 @@ static inline double occupancy_waves(const struct occupancy *o)
 	return o->at_once ? (double)o->blocks / (double)o->at_once : 0;
 }
 
-/* How many waves there are, and the blocks of the last one, if it is not full; else 0. */
+/* The blocks of the last wave, if it is not full; else 0. */
 static inline uint64_t occupancy_tail(const struct occupancy *o)
 {
 	return o->at_once ? o->blocks % o->at_once : 0;
@@ -57,8 +58,8 @@ static inline uint64_t occupancy_tail(const struct occupancy *o)
 const char *occupancy_limits_text(unsigned int limits, char text[OCCUPANCY_LIMITS_BYTES]);
 
 /*
- * What is to be gained by another launch shape, the most important first, as a sentence without its
- * end; "": nothing that the numbers tell.
+ * What another launch shape would gain, the most important thing alone, as a sentence without its
+ * full stop; "": nothing, by these numbers.
  */
 #define OCCUPANCY_ADVICE_BYTES 192
 const char *occupancy_advice(const struct occupancy *o, char text[OCCUPANCY_ADVICE_BYTES]);

@@ -26,6 +26,15 @@ const struct process_info *place_names_process(const struct place_names *n, uint
 	return at == HASH_INDEX_NONE ? NULL : &n->processes[at];
 }
 
+bool place_names_rank(const struct place_names *n, uint32_t process, uint32_t *rank)
+{
+	const struct process_info *info = place_names_process(n, process);
+	bool has_own = info && info->has_rank;
+
+	*rank = has_own ? info->rank : n->job.rank;
+	return has_own || n->job.is_known;
+}
+
 void place_names_add_process(struct place_names *n, const struct process_info *info)
 {
 	if (allowance_take(n->memory, PLACE_NAME_BYTES) &&

@@ -9,15 +9,20 @@
 #ifndef PROFILER_PROFILE_PLACE_NAMES_H
 #define PROFILER_PROFILE_PLACE_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include "profiler/base/allowance.h"
+#include "profiler/base/job_rank.h"
 #include "symbolize/hash_index.h"
 
 struct process_info {
 	uint32_t id; /* as in places */
 	pid_t pid;
 	const char *name;
+	bool has_rank;
+	uint32_t rank; /* of the run that it was part of */
+	bool has_twin; /* in merged runs: another machine or container has this pid, too */
 };
 
 struct thread_info {
@@ -35,11 +40,15 @@ struct place_names {
 	uint32_t thread_count, thread_capacity;
 	struct hash_index thread_index;
 	struct allowance *memory; /* borrowed; NULL: no limit */
+	struct job_rank job;      /* of processes that have no rank themselves */
 };
 
 #define PLACE_NAME_BYTES (16 + HASH_INDEX_ENTRY_BYTES) /* from the allowance */
 
 void place_names_release(struct place_names *names);
+
+/* False: it has none. */
+bool place_names_rank(const struct place_names *names, uint32_t process, uint32_t *rank);
 
 /* NULL: not noted. Valid until the next add. */
 const struct process_info *place_names_process(const struct place_names *names, uint32_t id);

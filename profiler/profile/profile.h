@@ -23,7 +23,8 @@
 enum row_kind {
 	ROW_CPU,  /* a thread computed: CPU samples, weighted by their period */
 	ROW_GPU,  /* a GPU worked: operations, weighted by their duration */
-	ROW_WAIT, /* a thread waited for the GPU: parts of calls, by operation (--waits) */
+	ROW_WAIT, /* a thread waited: in calls for the GPU, by operation (--waits), or off the CPU,
+		     for anything (--wall) */
 	ROW_CALL, /* a thread was in a CUDA call, in a process without GPU time */
 	ROW_KINDS
 };

@@ -12,13 +12,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "profiler/base/boot.h"
+#include "profiler/base/job_rank.h"
 #include "profiler/base/measure.h"
+#include "profiler/profile/counters.h"
 #include "profiler/profile/devices.h"
 #include "profiler/profile/ledger.h"
 #include "profiler/profile/memory_use.h"
 #include "profiler/profile/place_names.h"
 #include "profiler/profile/places.h"
 #include "profiler/profile/profile.h"
+#include "profiler/profile/ranks.h"
+#include "profiler/profile/stall_places.h"
 #include "profiler/profile/timeline.h"
 
 /* The kind of a frame. */
@@ -31,11 +36,14 @@ enum frame_class {
 	CLASS_NVTX,        /* an NVTX range of the program */
 	CLASS_GPU_KERNEL,
 	CLASS_GPU_WORK, /* copies, sets, migrations, whole graphs */
-	CLASS_WAIT,     /* "[waiting for GPU]", "[waiting for pages]" */
+	CLASS_WAIT,     /* "[waiting for GPU]", "[waiting for rank 3]", "[blocked: futex]" */
 	CLASS_CALL,     /* "[CUDA call, wall time]" */
 	CLASS_PLACE,    /* process, thread, device, context, stream (--by) */
 	CLASS_MARK,     /* describes the stack: "[truncated]", "launched at" */
 	CLASS_FOLDED,   /* of a view: functions of others, by package: "[torch]" (--my-code) */
+	CLASS_GPU_CODE, /* below a kernel: a device function in it, or a line of source (--stalls)
+			 */
+	CLASS_STALL,    /* below these: why its warps issued no instruction, "[selected]" */
 	FRAME_CLASSES
 };
 
@@ -54,6 +62,12 @@ struct frame_info {
 	uint64_t offset;        /* in that file */
 };
 
+/* The name for reports: short; but Python functions, many of which have the same name, in full. */
+static inline const char *frame_report_name(const struct frame_info *frame)
+{
+	return frame->class == CLASS_PYTHON ? frame->name : frame->short_name;
+}
+
 /* A tree: each stack is a frame inside another stack. */
 struct stack_info {
 	uint32_t outer; /* a smaller number, or RESULT_ROOT */
@@ -66,6 +80,9 @@ struct totals {
 	const char *command;       /* as a shell would read it, cut if it is long */
 	const char *folder;        /* the command's working directory, any bytes; NULL: unknown */
 	const char *shown;         /* the options that left something out (view.h); NULL: none */
+	const char *host;          /* the machine's name; NULL: unknown */
+	uint32_t command_pid;      /* 0: unknown, and so is the next */
+	uint32_t exit_status;      /* of the command, or 128 and the signal that ended it */
 	uint64_t start_ns;         /* the command's start, CLOCK_MONOTONIC */
 	uint64_t start_unix_ns;    /* the same moment, since 1970; 0: unknown */
 	uint64_t elapsed_ns;       /* from the command's start to the end of collecting */
@@ -75,6 +92,9 @@ struct totals {
 	uint64_t own_memory_bytes; /* peak */
 	uint64_t sample_ns;        /* weight of a CPU sample */
 	struct measure measure;    /* what the run measured */
+	struct job_rank job;       /* the rank that the run was of its job */
+	struct boot_id boot;       /* of the machine */
+	uint64_t wall_error_ns;    /* how far start_unix_ns may be off; 0: unknown */
 };
 
 /* What could not be named, or only in part (symbolize/budget.h). */
@@ -87,6 +107,15 @@ struct unnamed {
 	uint64_t not_asked;          /* debug files that servers were not asked for in time */
 	uint64_t not_kept;           /* stacks and names beyond the memory that there is */
 };
+
+/* What rows have in place of times (--weight). */
+struct weight {
+	const char *title; /* "Memory", "dram__bytes.sum" */
+	const char *note;  /* how it was determined: "estimated from 5 of 1000 launches"; or "" */
+	const char *unit; /* WEIGHT_BYTES, WEIGHT_NS, or another, of letters, digits and _; or "" */
+};
+#define WEIGHT_BYTES "byte"
+#define WEIGHT_NS "nanosecond"
 
 struct result {
 	const struct frame_info *frames;
@@ -115,10 +144,16 @@ struct result {
 	/* NULL: not asked for. Its rows' stacks are those of `memory_result`, of the whole run */
 	const struct memory_use *memory_use;
 	const struct result *memory_result;
+	/* NULL: not asked for. Its rows' stacks are those of `counters_result`, likewise */
+	const struct counter_table *counters;
+	const struct result *counters_result;
+	const struct stall_places *stall_places; /* of the whole run; NULL: not asked for */
 	struct unnamed unnamed;
 	struct totals totals;
-	bool weighs_bytes; /* the rows' ns are bytes (--weight): there are no times */
-	bool is_my_code;   /* a view with others' code folded (--my-code) */
+	const struct rank_info *ranks; /* by rank, of merged runs; else none */
+	uint32_t rank_count;
+	const struct weight *weight;         /* what the rows' ns are; NULL: times */
+	bool is_my_code;                     /* a view with others' code folded (--my-code) */
 	uint64_t shown_from_ns, shown_to_ns; /* the time that is shown, if not all; else both 0 */
 };
 
@@ -130,12 +165,37 @@ static inline void result_window(const struct result *result, uint64_t *from_ns,
 	*from_ns = t->start_ns;
 	*to_ns =
 		t->elapsed_ns < UINT64_MAX - t->start_ns ? t->start_ns + t->elapsed_ns : UINT64_MAX;
+	if (!result->rank_count && t->measure.delay_ns < *to_ns - *from_ns)
+		*from_ns += t->measure.delay_ns;
+	if (!result->rank_count && t->measure.duration_ns &&
+	    t->measure.duration_ns < *to_ns - *from_ns)
+		*to_ns = *from_ns + t->measure.duration_ns;
 	if (result->shown_from_ns > *from_ns)
 		*from_ns = result->shown_from_ns;
 	if (result->shown_to_ns && result->shown_to_ns < *to_ns)
 		*to_ns = result->shown_to_ns;
 	if (*to_ns < *from_ns)
 		*to_ns = *from_ns;
+}
+
+/*
+ * The stack without what is below a kernel, by --stalls or as its wait for another rank: that of
+ * the GPU work itself, which the row's time is of.
+ */
+static inline uint32_t result_work_stack(const struct result *result, uint32_t stack)
+{
+	uint32_t at = stack;
+	enum frame_class class;
+
+	if (stack == RESULT_ROOT)
+		return stack;
+	class = result->frames[result->stacks[stack].frame].class;
+	if (class != CLASS_STALL && class != CLASS_WAIT)
+		return stack;
+	while (at != RESULT_ROOT &&
+	       result->frames[result->stacks[at].frame].class != CLASS_GPU_KERNEL)
+		at = result->stacks[at].outer;
+	return at != RESULT_ROOT ? at : stack;
 }
 
 /*
@@ -152,6 +212,15 @@ static inline uint32_t result_record_stack(const struct result *result,
 	return stacks ? stacks[record->stack] : record->stack;
 }
 
+/* A part of the run (--time) has parts of what lies across its ends. */
+static inline bool result_record_is_cut(const struct result *result,
+					const struct timeline_record *record)
+{
+	return result->shown_to_ns &&
+	       (record->start_ns == result->shown_from_ns ||
+		record->start_ns + record->duration_ns == result->shown_to_ns);
+}
+
 /* What was written, for the summary. */
 struct written {
 	uint64_t items;            /* of the writer's `item` */
@@ -159,6 +228,8 @@ struct written {
 	double exact_ns;           /* the same before rounding, all kinds together */
 	uint64_t omitted;          /* items that are not written, for they round to 0 units */
 	double omitted_ns;         /* their time; `total` includes it */
+	uint64_t source_lines;     /* of the program's source, in `source_files` files */
+	uint64_t source_files;
 };
 
 /* Of a format without units: all rows, and no items yet. */

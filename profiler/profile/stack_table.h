@@ -31,14 +31,17 @@
 #define STACK_TABLE_FRAME_BYTES (24 + HASH_INDEX_ENTRY_BYTES + 200)
 
 enum frame_kind {
-	FRAME_CODE = 1,   /* `code`, an exact address */
-	FRAME_RETURN,     /* `code`, a return address */
-	FRAME_API,        /* `text`: the name of the CUDA function that was called */
-	FRAME_PYTHON,     /* `text`, `file`, `line`: a Python function */
-	FRAME_NVTX,       /* `text`: an NVTX range that was open */
-	FRAME_MARK,       /* `text`: describes the stack, "[truncated]" */
-	FRAME_GPU_KERNEL, /* `text`: a kernel's mangled name */
-	FRAME_GPU_WORK,   /* `text`: another kind of work, "[GPU_Memset]" */
+	FRAME_CODE = 1,     /* `code`, an exact address */
+	FRAME_RETURN,       /* `code`, a return address */
+	FRAME_API,          /* `text`: the name of the CUDA function that was called */
+	FRAME_PYTHON,       /* `text`, `file`, `line`: a Python function */
+	FRAME_NVTX,         /* `text`: an NVTX range that was open */
+	FRAME_MARK,         /* `text`: describes the stack, "[truncated]" */
+	FRAME_GPU_KERNEL,   /* `text`: a kernel's mangled name */
+	FRAME_GPU_WORK,     /* `text`: another kind of work, "[GPU_Memset]" */
+	FRAME_GPU_FUNCTION, /* `text`: the mangled name of a device function in a kernel */
+	FRAME_GPU_LINE,     /* `file`, `line`: where the source of a kernel is; `text` as `file` */
+	FRAME_STALL,        /* `text`: why warps of a kernel issued no instruction */
 	FRAME_CALL, /* a timed call; `code` is the host function of its kernel, if it has one */
 };
 
@@ -89,7 +92,7 @@ const struct frame *stack_table_frame(const struct stack_table *table, uint32_t 
 uint32_t stack_table_frame_number(const struct stack_table *table, uint32_t stack);
 uint32_t stack_table_outer(const struct stack_table *table, uint32_t stack);
 
-/* Whether a stack has more frames than `most`; takes as many steps. */
+/* Whether a stack has more frames than `most`; takes no more steps than that. */
 bool stack_table_is_deeper(const struct stack_table *table, uint32_t stack, uint32_t most);
 
 /* The number of stacks, of frames, and of stacks not kept. */

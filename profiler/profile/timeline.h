@@ -69,7 +69,8 @@ struct timeline_record {
 	uint32_t correlation; /* of a launch and the operations it started, within a process */
 	uint32_t work;        /* enum gpu_work, of an operation */
 	uint8_t kind;         /* enum timeline_kind */
-	uint8_t unused[3];
+	uint8_t is_waited;    /* 1: of a kernel that its launching thread waited for at once */
+	uint8_t unused[2];
 };
 _Static_assert(sizeof(struct timeline_record) == 56, "records have no gaps");
 

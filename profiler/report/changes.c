@@ -80,12 +80,6 @@ static const char *note_of(char note[NOTE_BYTES], const struct comparison_entry 
 	return note;
 }
 
-/* Python functions are often called alike: with their files. */
-static const char *name_of(const struct frame_info *frame)
-{
-	return frame->class == CLASS_PYTHON ? frame->name : frame->short_name;
-}
-
 static void print_rest(struct log *log, const struct comparison_table *t, uint32_t shown)
 {
 	uint32_t beyond = 0;
@@ -111,8 +105,8 @@ static void print_table(struct log *log, const struct comparison *c,
 		const struct comparison_entry *e = &t->entries[i];
 		char note[NOTE_BYTES];
 
-		print_change(log, c, &e->change, word_of(&e->change), name_of(e->frame), width,
-			     note_of(note, e));
+		print_change(log, c, &e->change, word_of(&e->change), frame_report_name(e->frame),
+			     width, note_of(note, e));
 	}
 	print_rest(log, t, shown);
 }

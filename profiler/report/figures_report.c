@@ -14,15 +14,12 @@
 static const char *cell_text(char text[QUANTITY_BYTES], const struct result *r,
 			     const struct figure_column *column, union figure cell)
 {
-	const struct frame_info *frame;
-
 	switch (column->kind) {
 	case FIGURE_TEXT:
 	case FIGURE_NOTE:
 		return cell.text;
 	case FIGURE_FRAME:
-		frame = &r->frames[cell.number];
-		return frame->class == CLASS_PYTHON ? frame->name : frame->short_name;
+		return frame_report_name(&r->frames[cell.number]);
 	case FIGURE_TIME:
 		return time_text(text, (double)cell.number);
 	case FIGURE_BYTES:
@@ -33,11 +30,37 @@ static const char *cell_text(char text[QUANTITY_BYTES], const struct result *r,
 	case FIGURE_THOUSANDTHS:
 		snprintf(text, QUANTITY_BYTES, "%.2f", (double)cell.number / 1000);
 		return text;
+	case FIGURE_NUMBER:
+		return number_text(text, cell.real);
 	case FIGURE_COUNT:
 		break;
 	}
 	snprintf(text, QUANTITY_BYTES, "%" PRIu64, cell.number);
 	return text;
+}
+
+/*
+ * What is last, in so many columns. The ends of texts tell them apart as much as their beginnings
+ * ("sm__warps_active.avg.pct_of_peak_sustained_active"), so they are cut in between; frames are cut
+ * at the end.
+ */
+static void print_last(struct log *log, const char *line, const char *text, unsigned int columns,
+		       bool is_text)
+{
+	unsigned int last = is_text ? columns / 3 : 0;
+	int bytes = top_fitting(text, columns);
+	const char *end = text + strlen(text);
+
+	if (!text[bytes]) {
+		log_line(log, "%s   %s", line, text);
+		return;
+	}
+	bytes = top_fitting(text, columns - last);
+	for (; last > 0; last--)
+		do
+			end--;
+		while (((unsigned char)*end & 0xc0) == 0x80);
+	log_line(log, "%s   %.*s\xe2\x80\xa6%s", line, bytes, text, end);
 }
 
 /* One line of the table: `row` NULL for its head. */
@@ -51,14 +74,12 @@ static void print_line(struct log *log, const struct result *r, const struct fig
 		const struct figure_column *c = &f->columns[i];
 		const char *text = row ? cell_text(number, r, c, row[i]) : c->label;
 
-		if (c->width == 0 || c->kind == FIGURE_NOTE)
+		if (c->width == 0 || c->width == FIGURE_ABOVE || c->kind == FIGURE_NOTE)
 			continue;
 		if (c->width == UINT8_MAX) {
 			unsigned int left = width > used + TEXT_LEAST ? width - used : TEXT_LEAST;
-			int bytes = top_fitting(text, left);
 
-			log_line(log, "%s   %.*s%s", line, bytes, text,
-				 text[bytes] ? "\xe2\x80\xa6" : "");
+			print_last(log, line, text, left, c->kind == FIGURE_TEXT);
 			return;
 		}
 		/* a number that is too wide moves the rest of its line */
@@ -67,6 +88,24 @@ static void print_line(struct log *log, const struct result *r, const struct fig
 						       c->width, text);
 	}
 	log_line(log, "%s", line);
+}
+
+/* What the row shares with the one before, if that is not printed yet. */
+static void print_above(struct log *log, const struct figures *f, uint32_t row, unsigned int width)
+{
+	const union figure *this = figures_row(f, row);
+	const union figure *last = row > 0 ? figures_row(f, row - 1) : NULL;
+
+	for (uint32_t i = 0; i < f->column_count; i++) {
+		int bytes;
+
+		if (f->columns[i].width != FIGURE_ABOVE ||
+		    (last && strcmp(last[i].text, this[i].text) == 0))
+			continue;
+		bytes = top_fitting(this[i].text, width);
+		log_line(log, "  %.*s%s", bytes, this[i].text,
+			 this[i].text[bytes] ? "\xe2\x80\xa6" : "");
+	}
 }
 
 static void print_notes(struct log *log, const struct figures *f, const union figure *row,
@@ -96,10 +135,11 @@ void figures_report(struct log *log, const struct result *result, unsigned int w
 		if (f->count)
 			print_line(log, result, f, NULL, width);
 		for (uint32_t row = 0; row < f->count; row++) {
-			if (row >= LINES) {
+			if (row >= (f->lines ? f->lines : LINES)) {
 				more += f->count - row;
 				break;
 			}
+			print_above(log, f, row, width);
 			print_line(log, result, f, figures_row(f, row), width);
 			print_notes(log, f, figures_row(f, row), width);
 		}

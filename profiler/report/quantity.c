@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "profiler/report/quantity.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *time_text(char text[QUANTITY_BYTES], double ns)
 {
@@ -29,5 +31,37 @@ const char *bytes_text(char text[QUANTITY_BYTES], uint64_t bytes)
 		unit++;
 	}
 	snprintf(text, QUANTITY_BYTES, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	return text;
+}
+
+const char *number_text(char text[QUANTITY_BYTES], double number)
+{
+	double size = fabs(number);
+
+	if (size >= 1e12 || (size < 0.01 && size > 0))
+		snprintf(text, QUANTITY_BYTES, "%.5g", number);
+	else
+		snprintf(text, QUANTITY_BYTES, "%.*f", size >= 1000 || size == floor(size) ? 0 : 2,
+			 number);
+	return text;
+}
+
+const char *weight_text(char text[QUANTITY_BYTES], const struct weight *weight, uint64_t amount)
+{
+	static const char *const prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+	const char *unit = weight->unit, *space = unit[0] ? " " : "";
+	double value = (double)amount;
+	int prefix = 0;
+
+	if (strcmp(unit, WEIGHT_NS) == 0)
+		return time_text(text, value);
+	if (strcmp(unit, WEIGHT_BYTES) == 0)
+		return bytes_text(text, amount);
+	while (value >= 1000 && prefix < 6) {
+		value /= 1000;
+		prefix++;
+	}
+	snprintf(text, QUANTITY_BYTES, prefix ? "%.2f %s%s%s" : "%.0f%s%s%s", value,
+		 prefixes[prefix], space, unit);
 	return text;
 }

@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Times and sizes for people: "1.234 ms", "12.3 GiB". */
+/* Times, sizes and numbers for people: "1.234 ms", "12.3 GiB", "42.50". */
 #ifndef PROFILER_REPORT_QUANTITY_H
 #define PROFILER_REPORT_QUANTITY_H
 
 #include <stdint.h>
+#include "profiler/profile/result.h"
 
 #define QUANTITY_BYTES 24
 
-/* Both return `text`. */
+/* Of nothing: 0. */
+static inline double percent_of(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* All return `text`. */
 const char *time_text(char text[QUANTITY_BYTES], double ns);
 const char *bytes_text(char text[QUANTITY_BYTES], uint64_t bytes);
+const char *number_text(char text[QUANTITY_BYTES], double number);
+/* "12.34 M sector" */
+const char *weight_text(char text[QUANTITY_BYTES], const struct weight *weight, uint64_t amount);
 
 #endif

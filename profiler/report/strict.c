@@ -14,7 +14,7 @@ static void expect_none(struct check *c, uint64_t count, const char *what)
 	if (count == 0)
 		return;
 	if (!c->is_report)
-		log_warn(c->log, "--strict: %s: %" PRIu64, what, count);
+		log_error(c->log, "--strict: %s: %" PRIu64, what, count);
 	else
 		log_line(c->log, "  %12" PRIu64 "   %s", count, what);
 	c->has_passed = false;
@@ -56,16 +56,25 @@ static bool check(struct log *log, const struct ledger *l, uint64_t not_kept, bo
 		    "names, mappings or stacks from the program past the limit");
 	expect_none(&c, l->timeline.lost, "events missing from the timeline");
 	expect_none(&c, l->timeline.lost_shapes, "kernels in the timeline without grid and block");
+	expect_none(&c, l->counters.unlisted, "kernels in the timeline without their counters");
 	expect_none(&c, l->bounds.out_of_memory, "events lost because memory was short");
 	expect_none(&c, l->bounds.allocations, "allocations or releases not followed");
 	expect_none(&c, l->bounds.late_allocations,
 		    "allocations or releases that came too late for exact peaks");
+	expect_none(&c, l->wall.lost, "threads whose times are not known");
+	expect_none(&c, l->stalls.dropped, "stall samples that the GPU dropped");
+	expect_none(&c, l->stalls.lost, "stall samples for which there was no room");
 	return c.has_passed;
 }
 
-bool strict_check(struct log *log, const struct ledger *ledger, uint64_t not_kept)
+bool strict_check(struct log *log, const struct ledger *ledger, uint64_t not_kept,
+		  uint64_t lost_spans, uint32_t not_pushed)
 {
-	return check(log, ledger, not_kept, false);
+	struct check c = {log, false, check(log, ledger, not_kept, false)};
+
+	expect_none(&c, lost_spans, "spans that did not arrive");
+	expect_none(&c, not_pushed, "engines that did not take the profile");
+	return c.has_passed;
 }
 
 void strict_report(struct log *log, const struct ledger *ledger, uint64_t not_kept)

@@ -9,9 +9,12 @@
 #include "profiler/base/log.h"
 #include "profiler/profile/ledger.h"
 
-/* Whether that holds; otherwise logs each reason. `not_kept`: stacks and names that naming left
- * out. */
-bool strict_check(struct log *log, const struct ledger *ledger, uint64_t not_kept);
+/*
+ * Whether that holds; otherwise logs each reason. `not_kept`: stacks and names that naming left
+ * out; `lost_spans`: those that a collector did not get; `not_pushed`: engines without the profile.
+ */
+bool strict_check(struct log *log, const struct ledger *ledger, uint64_t not_kept,
+		  uint64_t lost_spans, uint32_t not_pushed);
 
 /* The same as a table of the report. */
 void strict_report(struct log *log, const struct ledger *ledger, uint64_t not_kept);

@@ -26,15 +26,57 @@ static double ms(uint64_t ns)
 	return (double)ns / 1e6;
 }
 
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 /* Whether there is anything to report about the GPU. */
 static bool used_gpu(const struct ledger *l)
 {
 	return l->pipe.processes > 0 || l->calls.processes > 0;
+}
+
+/* Only a part of the run was recorded. */
+static bool is_part(const struct measure *m)
+{
+	return m->delay_ns || m->duration_ns;
+}
+
+/* Which part of the run, and what was seen of the rest. */
+static void report_part(struct log *log, const struct measure *m, const struct totals *t)
+{
+	const struct ledger_outside *l = &t->ledger->outside;
+	uint64_t left = t->elapsed_ns > m->delay_ns ? t->elapsed_ns - m->delay_ns : 0;
+	char from[QUANTITY_BYTES + 40] = "", length[QUANTITY_BYTES];
+
+	if (!is_part(m))
+		return;
+	if (left == 0) {
+		log_warn(log,
+			 "the command ended after %s, before --delay was over: nothing was "
+			 "recorded",
+			 time_text(length, (double)t->elapsed_ns));
+		return;
+	}
+	if (m->duration_ns && m->duration_ns < left)
+		left = m->duration_ns;
+	if (m->delay_ns)
+		snprintf(from, sizeof(from), ", from %s after the command's start",
+			 time_text(length, (double)m->delay_ns));
+	log_line(log, "Recorded: %s%s", time_text(length, (double)left), from);
+	if (l->before)
+		log_line(log, "  %" PRIu64 " GPU operation%s began before (%.3f ms): left out",
+			 l->before, s(l->before), ms(l->before_ns));
+	if (l->after)
+		log_line(log, "  %" PRIu64 " GPU operation%s began just after (%.3f ms): left out",
+			 l->after, s(l->after), ms(l->after_ns));
+	if (l->unended)
+		log_line(log,
+			 "  %" PRIu64
+			 " launch%s left out: %s work had not ended when recording did",
+			 l->unended, pick(l->unended, " is", "es are"),
+			 pick(l->unended, "its", "their"));
+	if (l->earlier)
+		log_line(log,
+			 "  %" PRIu64 " GPU operation%s launched more than 1 s before (%.3f ms): "
+			 "under [launched before recording]",
+			 l->earlier, pick(l->earlier, " was", "s were"), ms(l->earlier_ns));
 }
 
 static void report_samples(struct log *log, const struct measure *m, const struct ledger *l)
@@ -60,11 +102,16 @@ static void report_cpu(struct log *log, const struct measure *m, const struct to
 	double sampled = (double)saturated_sum(cpu->samples, cpu->in_calls) * (double)t->sample_ns;
 	double rest = (double)cpu->not_sampled_ns;
 
-	if (!m->samples_cpu || used <= 0 || (used < 100 * (double)t->sample_ns && rest <= 0))
+	if (m->wall) /* samples stand for what their threads ran */
+		sampled = used > rest ? used - rest : 0;
+
+	/* of a part of the run it is not known how much was used */
+	if (!m->samples_cpu || is_part(m) || used <= 0 ||
+	    (used < 100 * (double)t->sample_ns && rest <= 0))
 		return;
 	log_line(log, "CPU: %.3f s used, %.3f s sampled (%.0f %%)%s", used / 1e9, sampled / 1e9,
 		 100 * sampled / used, rest > 0 ? ", the rest is [not sampled]" : "");
-	if (rest > 0.05 * used)
+	if (rest > 0.05 * used && !m->wall) /* there each thread has a rest */
 		log_warn(log, "%.0f %% of the CPU time has no sample: %s", 100 * rest / used,
 			 2 * (double)cpu->dropped * (double)t->sample_ns > rest
 				 ? "samples were dropped, see below"
@@ -84,6 +131,60 @@ static void report_waits(struct log *log, const struct measure *m, const struct 
 			 "  only the last part of %" PRIu64 " of them is split by what ran: too "
 			 "much GPU work ran during too many waits at once",
 			 l->calls.cut_waits);
+}
+
+/* Where threads' time went: "futex 1.250 s" by kind, the longest first. */
+static void report_wall(struct log *log, const struct measure *m, const struct ledger *l)
+{
+	const struct ledger_wall *wall = &l->wall;
+	uint64_t left[OFF_CPU_KINDS], off_ns = 0;
+	size_t used = 0;
+	char text[400] = "", life[QUANTITY_BYTES], ran[QUANTITY_BYTES], off[QUANTITY_BYTES],
+	     runnable[QUANTITY_BYTES];
+
+	if (!m->wall)
+		return;
+	memcpy(left, wall->off_ns, sizeof(left));
+	left[OFF_CPU_RUNNABLE] = 0;
+	for (int i = 0; i < OFF_CPU_KINDS; i++)
+		saturated_add(&off_ns, left[i]);
+	for (int n = 0; n < OFF_CPU_KINDS; n++) {
+		int most = 0;
+
+		for (int i = 1; i < OFF_CPU_KINDS; i++)
+			if (left[i] > left[most])
+				most = i;
+		if (left[most] == 0)
+			break;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s",
+					 used ? ", " : " (", off_cpu_name((enum off_cpu_kind)most),
+					 time_text(life, (double)left[most]));
+		left[most] = 0;
+		if (used > sizeof(text) - 60)
+			break;
+	}
+	log_line(log, "Wall: %" PRIu64 " thread%s, %s: %s on a CPU, %s blocked%s%s, %s runnable",
+		 wall->threads, s(wall->threads),
+		 time_text(life, (double)wall->ran_ns + (double)off_ns +
+					 (double)wall->off_ns[OFF_CPU_RUNNABLE]),
+		 time_text(ran, (double)wall->ran_ns), time_text(off, (double)off_ns), text,
+		 text[0] ? ")" : "", time_text(runnable, (double)wall->off_ns[OFF_CPU_RUNNABLE]));
+	log_line(log,
+		 "  %" PRIu64 " switch%s, %" PRIu64
+		 " with a stack; %s of the others is spread over these",
+		 wall->switches, pick(wall->switches, "", "es"), wall->stacks,
+		 time_text(life, (double)wall->spread_ns));
+	if (wall->left_ns)
+		log_line(log, "  %s is under [stack not captured]",
+			 time_text(life, (double)wall->left_ns));
+	if (wall->in_calls_ns)
+		log_line(log, "  %s more is within timed calls, whose time has it",
+			 time_text(life, (double)wall->in_calls_ns));
+	if (wall->lost)
+		log_warn(log,
+			 "the times of %" PRIu64 " thread%s %s not known, or only in part: there "
+			 "were too many at once",
+			 wall->lost, s(wall->lost), pick(wall->lost, "is", "are"));
 }
 
 /* What threads did for others that wait for them. */
@@ -114,14 +215,14 @@ static void report_stacks(struct log *log, const struct ledger *l)
 
 	if (l->cpu.samples)
 		log_line(log, "Stacks: %.1f %% of CPU samples are whole",
-			 percent(l->cpu.whole, l->cpu.samples));
+			 percent_of(l->cpu.whole, l->cpu.samples));
 	if (l->launches.with_stack)
 		log_line(log, "Stacks: %.1f %% of launches are whole, taken in the process",
-			 percent(l->launches.whole, taken));
+			 percent_of(l->launches.whole, taken));
 	else if (l->launches.by_probe)
 		log_line(log,
 			 "Stacks: %.1f %% of launches are whole, taken by uprobes on %u function%s",
-			 percent(l->launches.whole, taken), l->launches.probed_functions,
+			 percent_of(l->launches.whole, taken), l->launches.probed_functions,
 			 s(l->launches.probed_functions));
 }
 
@@ -135,7 +236,7 @@ static void report_spread(struct log *log, const struct measure *m, const struct
 	if (!m->max_overhead || launches == 0)
 		return;
 	log_line(log, "Stacks: %.1f %% of %" PRIu64 " launches have one of their own%s",
-		 percent(taken, launches), launches,
+		 percent_of(taken, launches), launches,
 		 l->launches.skipped ? "" : ": --max-overhead left none out");
 	if (!l->launches.skipped)
 		return;
@@ -234,6 +335,81 @@ static void report_odd_launches(struct log *log, const struct ledger *l)
 			 l->gpu.unwatched, pick(l->gpu.unwatched, " is", "s are"));
 }
 
+/* Samples of launches, and what that costs. */
+static void report_exact_stalls(struct log *log, const struct ledger_stalls *stalls)
+{
+	uint64_t others = stalls->samples -
+			  (stalls->placed < stalls->samples ? stalls->placed : stalls->samples);
+
+	log_line(log,
+		 "  each launch site shows its own: kernels ran one after the other, which can "
+		 "take some 40 times as long");
+	if (others)
+		log_line(log,
+			 "  %" PRIu64 " sample%s (%.1f %%) %s of graphs' launches, or of none that "
+			 "is known",
+			 others, s(others), percent_of(others, stalls->samples),
+			 pick(others, "is", "are"));
+	if (stalls->mean_ns)
+		log_line(
+			log,
+			"  %.1f %% of the kernel time is of launches without samples of their own, "
+			"which show their kernel's mean",
+			percent_of(stalls->mean_ns, stalls->split_ns));
+}
+
+/* Samples of where kernels' warps were: how much they explain, and what is missing. */
+static void report_stalls(struct log *log, const struct measure *m, const struct ledger *l)
+{
+	const struct ledger_stalls *stalls = &l->stalls;
+
+	if (!m->stall_period || l->gpu.kernels == 0)
+		return;
+	log_line(log,
+		 "Stalls: %" PRIu64 " sample%s, one every %" PRIu64
+		 " cycles, split %.1f %% of the kernel time; %.1f %% have a source line",
+		 stalls->samples, s(stalls->samples), UINT64_C(1) << m->stall_period,
+		 percent_of(stalls->split_ns, l->gpu.kernel_ns),
+		 percent_of(stalls->with_lines, saturated_sum(stalls->samples, stalls->unmatched)));
+	if (stalls->samples && m->exact_stalls)
+		report_exact_stalls(log, stalls);
+	else if (stalls->samples)
+		log_line(log, "  they are of kernels, not of launches: each launch of a kernel "
+			      "shows the kernel's mean");
+	else if (!stalls->unmatched && !stalls->dropped && !stalls->overflows)
+		log_line(log,
+			 "  CUPTI gave none: kernels that run for less than a few periods have "
+			 "none, and at a very short --stall-period there may be none at all");
+	if (stalls->unmatched)
+		log_line(log,
+			 "  %" PRIu64 " more sample%s of functions that are no kernel in the "
+			 "profile",
+			 stalls->unmatched, pick(stalls->unmatched, " is", "s are"));
+	if (stalls->dropped)
+		log_line(log,
+			 "  the GPU dropped %" PRIu64 " sample%s (%.1f %%): a longer "
+			 "--stall-period makes fewer",
+			 stalls->dropped, s(stalls->dropped),
+			 percent_of(stalls->dropped, stalls->taken));
+	if (stalls->overflows)
+		log_line(log,
+			 "  the GPU's buffer of samples was full %" PRIu64
+			 " time%s: a longer --stall-period makes fewer",
+			 stalls->overflows, s(stalls->overflows));
+	if (stalls->lost)
+		log_line(log, "  %" PRIu64 " sample%s for lack of room", stalls->lost,
+			 pick(stalls->lost, " was lost", "s were lost"));
+	if (stalls->unlocated)
+		log_line(log, "  %" PRIu64 " sample%s no instruction: there was no room",
+			 stalls->unlocated, pick(stalls->unlocated, " has", "s have"));
+	if (stalls->cubins_left_out)
+		log_line(log,
+			 "  %" PRIu64 " line table%s of device code could not be read, or %s too "
+			 "large",
+			 stalls->cubins_left_out, s(stalls->cubins_left_out),
+			 pick(stalls->cubins_left_out, "is", "are"));
+}
+
 /* Processes that should have been traced, or may have: each with what to do. */
 static void report_untraced(struct log *log, const struct ledger_processes *p)
 {
@@ -259,7 +435,9 @@ static void report_no_gpu(struct log *log, const struct measure *m, const struct
 {
 	if (used_gpu(l) || l->processes.never_started || l->processes.untraced)
 		return;
-	if (!m->samples_cpu)
+	if (is_part(m)) /* it may have, before or after */
+		log_line(log, "No process used CUDA up to the end of what was recorded");
+	else if (!m->samples_cpu)
 		log_warn(log, "the command did not use CUDA: the profile is empty");
 	else
 		log_warn(log, "the command did not use CUDA: this profile has CPU time only");
@@ -306,6 +484,7 @@ static void report_gpu(struct log *log, const struct measure *m, const struct le
 		report_odd_launches(log, l);
 	}
 	report_waits(log, m, l);
+	report_stalls(log, m, l);
 	report_calls(log, l);
 	report_untraced(log, &l->processes);
 	report_no_gpu(log, m, l);
@@ -451,6 +630,36 @@ static void report_bounds(struct log *log, const struct ledger *l)
 			 l->python.first_file[0] ? ")" : "");
 }
 
+/* How many launches have counters, and why the others have none. */
+static void report_counters(struct log *log, const struct measure *m, const struct ledger *l)
+{
+	const struct ledger_counters *c = &l->counters;
+	const struct {
+		uint64_t count;
+		const char *what;
+	} reasons[] = {
+		{c->graphs, "launched graphs"},
+		{c->captured, "came while a stream was captured"},
+		{c->peers, "wait for other GPUs"},
+		{c->busy, "came while another thread's launch was measured"},
+		{c->failed, "could not be measured"},
+		{c->unplaced, "have counters, but no record"},
+		{c->unlisted, "have counters in sums alone, not in the timeline"},
+	};
+
+	if (!m->counters || l->pipe.processes == 0)
+		return;
+	log_line(log, "Counters: %" PRIu64 " of %" PRIu64 " launches were measured", c->measured,
+		 l->launches.kernels);
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (reasons[i].count)
+			log_line(log, "  %" PRIu64 " %s", reasons[i].count, reasons[i].what);
+	if (c->replays)
+		log_verbose(log,
+			    "%" PRIu64 " records of further runs of measured kernels were left out",
+			    c->replays);
+}
+
 static void report_timeline(struct log *log, const struct timeline_stats *t)
 {
 	const char *why = t->error == -E2BIG ? "there were too many" : strerror(-t->error);
@@ -468,12 +677,15 @@ void summary_report(struct log *log, const struct measure *measure, const struct
 {
 	const struct ledger *l = totals->ledger;
 
+	report_part(log, measure, totals);
 	report_samples(log, measure, l);
 	report_cpu(log, measure, totals);
+	report_wall(log, measure, l);
 	if (measure->traces_gpu)
 		report_gpu(log, measure, l);
 	report_stacks(log, l);
 	report_spread(log, measure, l);
+	report_counters(log, measure, l);
 	report_guessed(log, l);
 	report_handovers(log, l);
 	report_lost_on_the_way(log, totals);
@@ -591,15 +803,16 @@ void summary_report_written(struct log *log, const struct measure *measure,
 
 	for (int kind = 0; kind < ROW_KINDS; kind++)
 		total += w->written.total[kind];
-	if (measure->waits)
-		snprintf(waiting, sizeof(waiting), ", %s waiting",
-			 amount(text[0], w->written.total[ROW_WAIT], w->unit, false));
+	if (measure->waits || measure->wall)
+		snprintf(waiting, sizeof(waiting), ", %s %s",
+			 amount(text[0], w->written.total[ROW_WAIT], w->unit, false),
+			 measure->wall ? "off the CPU" : "waiting");
 	if (w->written.total[ROW_CALL])
 		snprintf(calling, sizeof(calling), ", %s in CUDA calls",
 			 amount(text[1], w->written.total[ROW_CALL], w->unit, false));
-	if (w->weighs_bytes) {
+	if (w->weight) {
 		log_line(log, "Wrote %" PRIu64 " %s%s (%s) to %s", w->written.items, w->item,
-			 s(w->written.items), bytes_text(text[0], total), w->file);
+			 s(w->written.items), weight_text(text[0], w->weight, total), w->file);
 		return;
 	}
 	if (total == 0 && (w->is_first || w->written.exact_ns > 0))
@@ -610,6 +823,10 @@ void summary_report_written(struct log *log, const struct measure *measure,
 		 amount(text[4], w->written.total[ROW_GPU], w->unit, false), waiting, calling,
 		 w->file);
 	report_omitted(log, w);
+	if (w->written.source_lines)
+		log_line(log, "  with %" PRIu64 " line%s of %" PRIu64 " source file%s",
+			 w->written.source_lines, s(w->written.source_lines),
+			 w->written.source_files, s(w->written.source_files));
 }
 
 /* ---- what it cost ---- */

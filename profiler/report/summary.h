@@ -25,10 +25,10 @@ void summary_report_unnamed(struct log *log, const struct unnamed *unnamed);
 /* What was written to a file. */
 struct summary_written {
 	const char *file;
-	const char *item;  /* "stack" */
-	bool is_first;     /* of several: why a profile is empty is said once */
-	const char *unit;  /* "samples", "us", "ns"; NULL: totals are in ns, and shown as times */
-	bool weighs_bytes; /* totals are bytes */
+	const char *item; /* "stack" */
+	bool is_first;    /* of several: why a profile is empty is said once */
+	const char *unit; /* "samples", "us", "ns"; NULL: totals are in ns, and shown as times */
+	const struct weight *weight; /* what totals are; NULL: times */
 	struct written written;
 };
 void summary_report_written(struct log *log, const struct measure *measure,

@@ -77,12 +77,6 @@ static void print_entry(struct log *log, const struct digest_table *t, enum colu
 		 share(e->ns, t->whole.ns), bytes, name, name[bytes] ? "\xe2\x80\xa6" : "");
 }
 
-/* Python functions are often called alike: with their files. */
-static const char *name_of(const struct frame_info *frame)
-{
-	return frame->class == CLASS_PYTHON ? frame->name : frame->short_name;
-}
-
 static void print_table(struct log *log, const struct digest_table *t, const char *title,
 			const char *note, enum columns columns, uint32_t lines, unsigned int width)
 {
@@ -96,7 +90,7 @@ static void print_table(struct log *log, const struct digest_table *t, const cha
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct digest_entry *e = &t->entries[i];
 
-		print_entry(log, t, columns, e, name_of(e->frame), width);
+		print_entry(log, t, columns, e, frame_report_name(e->frame), width);
 		rest.count -= e->count;
 		rest.ns -= e->ns;
 		rest.bytes -= e->bytes;
@@ -169,6 +163,12 @@ static void add_busy(struct line *line, const struct busy *busy, uint64_t whole_
 		add_text(line, ", %u more GPUs", busy->device_count - DEVICES);
 }
 
+/* The result is from before the command's end (-d): neither its time nor its CPU time is known. */
+static bool goes_on(const struct totals *t)
+{
+	return t->measure.duration_ns && t->command_cpu_ns == 0;
+}
+
 /* Of a part of the run, the CPU time is not known; shares are those of the time that is shown. */
 static void print_times(struct log *log, const struct result *r, const struct digest *d,
 			const struct busy *busy)
@@ -182,7 +182,8 @@ static void print_times(struct log *log, const struct result *r, const struct di
 	add_text(&line, "The run took %s", time_text(time, (double)t->elapsed_ns));
 	add_time(&line, "; CPU ", t->command_cpu_ns, t->elapsed_ns);
 	if (t->shown) {
-		log_line(log, "%s", line.text);
+		if (!goes_on(t))
+			log_line(log, "%s", line.text);
 		line.used = 0;
 		add_text(&line, "Shown with %.400s: %s", t->shown,
 			 time_text(time, (double)(to - from)));

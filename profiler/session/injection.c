@@ -12,7 +12,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "profiler/base/stable_hash.h"
 #include "profiler/session/payload.h"
+#include "symbolize/file_io.h"
 
 #define LIBRARY_NAME "libprofile_cupti"
 
@@ -81,18 +83,6 @@ static bool find_installed(char path[INJECTION_PATH_MAX])
 	return length > 0 && length < INJECTION_PATH_MAX && is_library(path);
 }
 
-/* FNV-1a: the same in each run. Only a name: contents are compared. */
-static uint64_t hash_of_library(void)
-{
-	size_t size;
-	const unsigned char *library = payload_library(&size);
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ library[i]) * 0x100000001b3u;
-	return hash;
-}
-
 static int make_folder(const char *path)
 {
 	return mkdir(path, 0755) == 0 || errno == EEXIST ? 0 : -errno;
@@ -103,6 +93,8 @@ static int name_copy(char path[INJECTION_PATH_MAX])
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	const char *below = "";
+	const unsigned char *library;
+	size_t size;
 	int err, n;
 
 	path[0] = '\0';
@@ -122,25 +114,20 @@ static int name_copy(char path[INJECTION_PATH_MAX])
 	err = make_folder(path);
 	if (err)
 		return err;
+	library = payload_library(&size); /* only a name: contents are compared */
 	snprintf(path + n, INJECTION_PATH_MAX - (size_t)n, "/" LIBRARY_NAME "-%016" PRIx64 ".so",
-		 hash_of_library());
+		 stable_hash(library, size));
 	return 0;
 }
 
 static int write_library(int fd)
 {
-	size_t size, done = 0;
+	size_t size;
 	const unsigned char *library = payload_library(&size);
+	int err = write_exactly(fd, library, size);
 
-	while (done < size) {
-		ssize_t n = write(fd, library + done, size - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		done += (size_t)n;
-	}
+	if (err)
+		return err;
 	/* a loader maps it, perhaps another user's */
 	return fchmod(fd, 0755) == 0 ? 0 : -errno;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the injection library lies for programs that are run without the profiler, with
+ * Where the injection library is, for programs that are run without the profiler, with
  * CUDA_INJECTION64_PATH, so that tracers can attach to its probes.
  *
  * That is where `make install` has put it, ../lib/profile-injection beside the folder of this

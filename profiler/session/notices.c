@@ -2,9 +2,18 @@
 #include "profiler/session/notices.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include "symbolize/hash.h"
 
 #define SHOWN_MAX 1000
+
+/* CUptiResult */
+enum {
+	CUPTI_NOT_COMPATIBLE = 14,
+	CUPTI_INSUFFICIENT_PRIVILEGES = 35,
+	CUPTI_VIRTUALIZED_INSUFFICIENT_PRIVILEGES = 40,
+};
 
 void notices_init(struct notices *n, struct log *log)
 {
@@ -73,6 +82,50 @@ static void add_new_function(struct notices *n, uint32_t pid, const char *name)
 		 pid, name);
 }
 
+/* "35 cuptiPCSamplingEnable: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" */
+static void add_no_stalls(const struct notices *n, uint32_t pid, const char *detail)
+{
+	unsigned long error = strtoul(detail, NULL, 10);
+	const char *what = detail + strcspn(detail, " ");
+
+	what += *what == ' ';
+	switch (error) {
+	case CUPTI_INSUFFICIENT_PRIVILEGES:
+	case CUPTI_VIRTUALIZED_INSUFFICIENT_PRIVILEGES:
+		log_warn(n->log,
+			 "process %u: no stalls: the driver reserves performance counters for "
+			 "administrators. One of them can allow them to all users, with the option "
+			 "NVreg_RestrictProfilingToAdminUsers=0 of the kernel module nvidia "
+			 "(%s)",
+			 pid, what);
+		break;
+	case CUPTI_NOT_COMPATIBLE:
+		log_warn(n->log,
+			 "process %u: no stalls: they need CUPTI of CUDA 12.4 or later (%s)", pid,
+			 what);
+		break;
+	default:
+		log_warn(n->log,
+			 "process %u: no stalls: this GPU or driver does not sample warps (%s)",
+			 pid, what);
+		break;
+	}
+}
+
+/* Each sentence once, and not too many: several metrics may be missing. */
+static void add_counters(struct notices *n, uint32_t pid, const char *detail)
+{
+	uint32_t hash = hash_bytes(detail, strlen(detail));
+
+	for (uint32_t i = 0; i < n->counters_count; i++)
+		if (n->counters[i] == hash)
+			return;
+	if (n->counters_count == NOTICES_COUNTERS_MAX)
+		return;
+	n->counters[n->counters_count++] = hash;
+	log_warn(n->log, "process %u: hardware counters: %s", pid, detail);
+}
+
 void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice *notice)
 {
 	uint32_t code = notice->code < GPU_NOTICES ? notice->code : GPU_NOTICE_OTHER;
@@ -85,6 +138,10 @@ void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice 
 	}
 	if (code == GPU_NOTICE_NEW_FUNCTION) {
 		add_new_function(n, pid, detail);
+		return;
+	}
+	if (code == GPU_NOTICE_COUNTERS) {
+		add_counters(n, pid, detail);
 		return;
 	}
 	if (n->seen[code]++ > 0)
@@ -133,6 +190,9 @@ void notices_add(struct notices *n, uint32_t pid, const struct gpu_event_notice 
 			"This profile is complete; the other one has GPU events only without "
 			"profile, or with -cpu-only",
 			pid, detail);
+		break;
+	case GPU_NOTICE_NO_STALLS:
+		add_no_stalls(n, pid, detail);
 		break;
 	case GPU_NOTICE_NO_PYTHON:
 		log_warn(n->log,

@@ -21,12 +21,15 @@ enum notices_fallback {
 };
 
 #define NOTICES_FUNCTIONS_MAX 16
+#define NOTICES_COUNTERS_MAX 8
 
 struct notices {
 	struct log *log;
 	uint32_t seen[GPU_NOTICES];                /* how often each kind came */
 	char functions[NOTICES_FUNCTIONS_MAX][64]; /* of GPU_NOTICE_NEW_FUNCTION, each once */
 	uint32_t function_count;
+	uint32_t counters[NOTICES_COUNTERS_MAX]; /* hashes of sentences of GPU_NOTICE_COUNTERS */
+	uint32_t counters_count;
 	enum notices_fallback fallback;
 };
 

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cupti_trace/gpu_wire.h"
+#include "symbolize/file_io.h"
 #include "symbolize/text.h"
 
 #define LIBRARY_NAME "libprofile_cupti.so"
@@ -32,21 +33,6 @@ const unsigned char *payload_library(size_t *size)
 {
 	*size = (size_t)(payload_blob_end - payload_blob);
 	return payload_blob;
-}
-
-static int write_all(int fd, const unsigned char *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
 }
 
 /* -EACCES where code cannot be mapped from (a noexec mount). */
@@ -72,7 +58,7 @@ static int write_library(int folder)
 
 	if (fd < 0)
 		return -errno;
-	err = write_all(fd, payload_blob, (size_t)(payload_blob_end - payload_blob));
+	err = write_exactly(fd, payload_blob, (size_t)(payload_blob_end - payload_blob));
 	close(fd);
 	return err ? err : check_executable(folder);
 }
@@ -239,6 +225,14 @@ void payload_close_writer(struct payload *payload)
 	payload->pipe_writer = -1;
 }
 
+void payload_close_pipe(struct payload *payload)
+{
+	payload_close_writer(payload);
+	if (payload->pipe >= 0)
+		close(payload->pipe);
+	payload->pipe = -1;
+}
+
 struct acknowledgement {
 	struct bounded_job job; /* its descriptor is the folder */
 	char name[64];
@@ -290,9 +284,7 @@ uint64_t payload_count_left(const struct payload *payload)
 
 void payload_remove(struct payload *payload)
 {
-	payload_close_writer(payload);
-	if (payload->pipe >= 0)
-		close(payload->pipe);
+	payload_close_pipe(payload);
 	if (payload->folder >= 0) {
 		remove_files(payload->folder);
 		close(payload->folder);

@@ -50,6 +50,9 @@ void payload_remove_stale(const struct payload *payload, struct bounded_caller *
 /* From now on the pipe reports end of file when the last traced process is gone. */
 void payload_close_writer(struct payload *payload);
 
+/* Who writes is told that nobody reads; the folder stays. */
+void payload_close_pipe(struct payload *payload);
+
 /*
  * Releases a process that waits for us. 0 or -errno; a process that no longer waits is no error. It
  * may have put anything in the place of its FIFO: that is opened through `calls`.

@@ -41,6 +41,7 @@
 #define LEFT_BEHIND_NS 50000000u
 #define LISTED_MAX 32
 #define COUNT_NS 250000000u
+#define GOODBYE_PATIENCE_NS 5000000000u /* for programs, when recording is over */
 
 /* What a descriptor watched by the session's epoll is. */
 enum { READY_SIGNAL, READY_TARGET, READY_PIPE, READY_KERNEL };
@@ -74,6 +75,7 @@ struct session {
 	int early_signal;        /* a signal that ends us before the target ran; 0: none */
 	uint64_t quick_until_ns; /* look often until then */
 	uint64_t start_ns, start_unix_ns, ended_ns;
+	struct window window;                          /* the part that is recorded */
 	uint64_t lost_samples, waiting, next_count_ns; /* for a watcher */
 	uint64_t clocks_read_ns;                       /* of processes */
 	uint64_t longest_round_ns;                     /* from one wait for events to the next */
@@ -142,8 +144,9 @@ int session_open(struct session *s)
 			.launches = m->probes_launches,
 			.calls = times_calls,
 			.threads = m->thread_origin,
+			.times = m->wall,
 			.python_lines = m->python_lines},
-		.needs_bpf = m->probes_launches || m->thread_origin,
+		.needs_bpf = m->probes_launches || m->thread_origin || m->wall,
 		.wants_bpf = m->samples_cpu || times_calls,
 	};
 
@@ -158,7 +161,7 @@ int session_open(struct session *s)
 	s->notices.fallback = geteuid() == 0 ? FALLBACK_NONE : FALLBACK_NEEDS_SUDO;
 	if (kernel_events_open(&options, &s->kernel, s->no_bpf, sizeof(s->no_bpf)) == 0)
 		return 0;
-	log_error(s->log, "%s", s->no_bpf);
+	log_error(s->log, "%s%s", m->wall ? "--wall: " : "", s->no_bpf);
 	return EXIT_PROFILER_FAILED;
 }
 
@@ -321,6 +324,7 @@ static int start_target(struct session *s, bool stdout_is_taken)
 						.library = library_of(s),
 						.pipe = s->payload.pipe_path,
 						.measure = measure,
+						.counters = o->counters,
 						.timeline = o->timeline != NULL,
 						.verbose = s->log->level == LOG_VERBOSE});
 		options.environment = environment.variables;
@@ -466,8 +470,31 @@ static uint64_t unix_ns(void)
 	return now.tv_sec < 0 ? 0 : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Of a part of the run; the library in the command learns it by the variable. */
+static void set_window(struct session *s, char variable[TARGET_VARIABLE_BYTES])
+{
+	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	const struct measure *m = &s->options->measure;
+
+	variable[0] = '\0';
+	if (m->delay_ns)
+		s->window.from_ns = s->start_ns + m->delay_ns;
+	if (m->duration_ns)
+		s->window.to_ns = s->start_ns + m->delay_ns + m->duration_ns;
+	if (!window_is_part(&s->window))
+		return;
+	collect_set_window(s->collect, &s->window);
+	if (bpf)
+		bpf_source_set_window(bpf, &s->window);
+	if (s->pipe)
+		snprintf(variable, TARGET_VARIABLE_BYTES,
+			 GPU_WIRE_WINDOW_ENV "=%" PRIu64 " %" PRIu64, s->window.from_ns,
+			 s->window.to_ns);
+}
+
 static int release_target(struct session *s)
 {
+	char variable[TARGET_VARIABLE_BYTES];
 	int err;
 
 	if (is_called_off(s))
@@ -476,7 +503,8 @@ static int release_target(struct session *s)
 	s->start_ns = monotonic_ns();
 	s->start_unix_ns = unix_ns();
 	s->quick_until_ns = s->start_ns + FIRST_QUICK_NS; /* then its exec will be known */
-	err = target_release(&s->target);
+	set_window(s, variable);
+	err = target_release(&s->target, variable);
 	return err ? exec_error_explain(s->log, s->options->command[0], -err) : 0;
 }
 
@@ -549,6 +577,15 @@ static void take_stack(struct session *s, const struct stack_event *event)
 		break;
 	case STACK_EVENT_THREAD:
 		collect_thread(s->collect, snapshot); /* not recorded */
+		break;
+	case STACK_EVENT_OFF_CPU:
+		collect_off_cpu(s->collect, snapshot); /* likewise, as the two below */
+		break;
+	case STACK_EVENT_ON_CPU:
+		collect_on_cpu(s->collect, (const struct stack_on_cpu *)event);
+		break;
+	case STACK_EVENT_THREAD_TIMES:
+		collect_thread_times(s->collect, (const struct stack_thread_times *)event);
 		break;
 	case STACK_EVENT_PYTHON_CODE:
 		collect_python_code(s->collect, (const struct stack_python_code *)event);
@@ -764,7 +801,8 @@ static bool is_done(struct session *s)
 		return false;
 	if (!s->pipe || s->stops_waiting)
 		return true;
-	payload_close_writer(&s->payload);
+	if (!gpu_pipe_has_running(s->pipe))
+		payload_close_writer(&s->payload);
 	if (s->pipe_ended)
 		return true;
 	if (s->has_said_waiting || monotonic_ns() - s->ended_ns < SAY_WAITING_NS)
@@ -801,6 +839,18 @@ static bool has_ended(struct session *s)
 		collect_cpu_used(s->collect, s->target.pid, s->ended_ns, s->target.used_ns, false);
 	collect_read_clocks(s->collect, s->ended_ns, true);
 	return true;
+}
+
+/* The time of -d is over, and programs have sent what was in it, or do not in time. */
+static bool has_recorded(struct session *s)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	if (!window_is_over(&s->window, now_ns))
+		return false;
+	kernel_events_stop_samples(s->kernel);
+	return !s->pipe || s->pipe_ended || s->stops_waiting ||
+	       now_ns - s->window.to_ns >= GOODBYE_PATIENCE_NS || !gpu_pipe_has_running(s->pipe);
 }
 
 /* What is not counted in each round. */
@@ -871,8 +921,7 @@ static void loop(struct session *s)
 			nanosleep(&pause, NULL);
 		}
 		let_watch(s);
-		if (ended)
-			is_over = is_done(s);
+		is_over = has_recorded(s) || (ended && is_done(s));
 	}
 }
 
@@ -906,11 +955,48 @@ static void take_counters(struct session *s)
 	counters = bpf_source_counters(bpf);
 	l->cpu.dropped = counters.dropped_samples;
 	saturated_add(&l->launches.dropped, counters.dropped_launches);
-	l->cost.kernel_ns = counters.sample_ns + STACK_PROBE_EVERY * counters.probe_ns;
+	l->wall.lost = counters.lost_times + counters.unfollowed_times;
+	l->cost.kernel_ns =
+		counters.sample_ns + counters.switch_ns + STACK_PROBE_EVERY * counters.probe_ns;
 	l->processes.not_followed = counters.untracked_processes;
 	l->processes.lost_threads = counters.dropped_threads;
-	if (counters.calls > l->calls.timed)
-		l->calls.lost = counters.calls - l->calls.timed;
+	if (counters.calls > l->calls.timed + l->outside.calls)
+		l->calls.lost = counters.calls - l->calls.timed - l->outside.calls;
+}
+
+/* The end, for a thread that goes on: what it is in now ends there, too. */
+static void end_times(struct session *s, const struct stack_times *times)
+{
+	struct stack_event head = {.time_ns = s->ended_ns, .pid = times->pid, .tid = times->tid};
+	struct stack_thread_times record = {.event = head, .times = *times};
+	uint64_t ns = s->ended_ns > times->since_ns ? s->ended_ns - times->since_ns : 0;
+	uint64_t woken_ns =
+		times->woken_ns > times->since_ns ? times->woken_ns - times->since_ns : ns;
+	struct stack_on_cpu back = {.event = head,
+				    .left_ns = times->since_ns,
+				    .kind = times->kind,
+				    .site = times->site};
+
+	back.blocked_ns = times->is_runnable ? 0 : woken_ns < ns ? woken_ns : ns;
+	back.runnable_ns = ns - back.blocked_ns;
+	if (!times->is_off)
+		record.times.ran_ns += ns;
+	else if (times->is_in_call)
+		record.times.in_calls_ns += ns;
+	else
+		collect_on_cpu(s->collect, &back);
+	collect_thread_times(s->collect, &record);
+}
+
+/* Threads that run on after the command. */
+static void take_times(struct session *s)
+{
+	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	uint64_t position = 0;
+	struct stack_times times;
+
+	while (s->options->measure.wall && bpf && bpf_source_next_times(bpf, &position, &times))
+		end_times(s, &times);
 }
 
 static uint64_t cpu_ns(const struct rusage *usage)
@@ -927,6 +1013,7 @@ static void collect_rest(struct session *s)
 	read_rest_of_pipe(s);
 	kernel_events_finish(s->kernel);
 	drain_kernel_events(s, false);
+	take_times(s);
 	if (bpf)
 		collect_ledger(s->collect)->cpu.in_calls =
 			bpf_source_counters(bpf).samples_in_calls;
@@ -934,6 +1021,19 @@ static void collect_rest(struct session *s)
 	collect_waited_for(s->collect, cpu_ns(&waited));
 	collect_finish(s->collect, monotonic_ns());
 	take_counters(s);
+}
+
+bool session_goes_on(const struct session *s)
+{
+	return !s->target.ended && !s->abandons_target;
+}
+
+/* Of a command that was abandoned: as if by Ctrl-C. */
+static int final_status(const struct session *s)
+{
+	if (s->target.ended)
+		return target_exit_status(&s->target);
+	return session_goes_on(s) ? 0 : EXIT_SIGNAL_BASE + SIGINT;
 }
 
 int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
@@ -949,19 +1049,37 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 		return EXIT_PROFILER_FAILED;
 	collect_rest(s);
 	s->ended_ns = monotonic_ns();
-	*exit_status = s->target.ended ? target_exit_status(&s->target) : EXIT_SIGNAL_BASE + SIGINT;
+	*exit_status = final_status(s);
 	status = recording_close(s->recording);
 	s->recording = NULL;
 	if (status)
 		log_warn(s->log, "the recording is incomplete: %s", strerror(-status));
 	setpriority(PRIO_PROCESS, 0, s->inherited->nice);
 	/* before names are looked up, which takes a moment: free what the run needed */
-	remove_payload(s);
+	if (s->target.ended)
+		remove_payload(s);
+	else
+		payload_close_pipe(
+			&s->payload); /* programs that start later look for the library */
 	kernel_events_close(s->kernel);
 	s->kernel = NULL;
 	gpu_pipe_free(s->pipe);
 	s->pipe = NULL;
 	return 0;
+}
+
+int session_await(struct session *s)
+{
+	collect_free(s->collect);
+	s->collect = NULL;
+	while (!target_poll(&s->target) && !s->abandons_target && !s->is_orphan) {
+		struct epoll_event ready;
+
+		if (epoll_wait(s->epoll, &ready, 1, TICK_MS * (s->target.end >= 0 ? 20 : 1)) > 0)
+			read_signals(s);
+	}
+	remove_payload(s);
+	return s->is_orphan ? EXIT_PROFILER_FAILED : final_status(s);
 }
 
 struct collect *session_collect(struct session *s)
@@ -985,6 +1103,7 @@ struct totals session_totals(const struct session *s)
 
 	getrusage(RUSAGE_CHILDREN, &children);
 	totals = (struct totals){.ledger = collect_ledger(s->collect),
+				 .command_pid = (uint32_t)s->target.pid,
 				 .start_ns = s->start_ns,
 				 .start_unix_ns = s->start_unix_ns,
 				 .elapsed_ns = s->ended_ns - s->start_ns,

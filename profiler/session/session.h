@@ -7,7 +7,8 @@
  * -> open the gate -> take in what the sources have until the target, and the traced processes it
  * left behind, are done -> decide what is pending.
  *
- * Whatever ends the target, what was collected until then is kept.
+ * Whatever ends the target, what was collected until then is kept. Where a part of the run is
+ * recorded (base/window.h), session_run returns at its end, and the target may go on.
  */
 #ifndef PROFILER_SESSION_SESSION_H
 #define PROFILER_SESSION_SESSION_H
@@ -44,6 +45,7 @@ struct session_watcher {
 struct session_options {
 	char **command; /* NULL-terminated */
 	struct measure measure;
+	struct counter_request counters;
 	const char *injection_lib;    /* NULL: the built-in one */
 	const char *const *cuda_libs; /* further runtimes to probe */
 	uint32_t cuda_lib_count;
@@ -74,6 +76,14 @@ int session_open(struct session *session);
  * supervisor's death.
  */
 int session_run(struct session *session, bool stdout_is_taken, int *exit_status);
+
+/*
+ * After session_run returned 0: whether the command goes on, for the time that was to be recorded
+ * is over (-d); then its exit status is not known. And waits for its end, passing signals on: the
+ * status to pass on. What was collected is gone then.
+ */
+bool session_goes_on(const struct session *session);
+int session_await(struct session *session);
 
 /* After session_run returned 0: what was collected, and how it went. */
 struct collect *session_collect(struct session *session);

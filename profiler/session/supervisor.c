@@ -24,6 +24,7 @@ enum report_kind {
 	REPORT_TARGET,
 	REPORT_ENDED,
 	REPORT_WRITING,
+	REPORT_WRITTEN,
 	REPORT_DONE
 };
 
@@ -129,6 +130,11 @@ void supervisor_report_writing(const struct supervisor_link *link)
 	report(link, REPORT_WRITING, 0, "");
 }
 
+void supervisor_report_written(const struct supervisor_link *link)
+{
+	report(link, REPORT_WRITTEN, 0, "");
+}
+
 /* ---- the supervisor's side ---- */
 
 /* Gives up privilege when the worker does. */
@@ -183,6 +189,10 @@ static void take_report(struct supervisor *s, const struct report *report)
 		break;
 	case REPORT_WRITING:
 		s->is_writing = true;
+		break;
+	case REPORT_WRITTEN:
+		s->is_writing = s->has_warned = false;
+		s->interrupts = 0;
 		break;
 	case REPORT_DONE:
 		s->is_done = true;

@@ -88,12 +88,14 @@ int supervisor_next_signal(const struct supervisor_link *link, struct supervisor
 /*
  * Reports: we are the user now; this is the private folder, to be removed if we cannot ("": it is
  * gone); this is the target, a child that has not been waited for; it has ended; names are looked
- * up and outputs are written from now on.
+ * up and outputs are written from now on; that is done, and what follows ends at a signal, which we
+ * take.
  */
 void supervisor_report_user(const struct supervisor_link *link);
 void supervisor_report_target(const struct supervisor_link *link, pid_t pid);
 void supervisor_report_folder(const struct supervisor_link *link, const char *path);
 void supervisor_report_ended(const struct supervisor_link *link);
 void supervisor_report_writing(const struct supervisor_link *link);
+void supervisor_report_written(const struct supervisor_link *link);
 
 #endif

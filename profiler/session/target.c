@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "profiler/base/exit_status.h"
 #include "profiler/session/privilege.h"
+#include "profiler/session/target_environment.h"
 
 /* What the child sends when it could not get as far as running the command. */
 struct start_error {
@@ -27,33 +28,40 @@ static void give_up(int report, int err)
 	_exit(EXIT_PROFILER_FAILED);
 }
 
+/* "NAME=value" */
+static void set_variable(const char *variable)
+{
+	const char *equals = strchr(variable, '=');
+	char *name = equals ? strndup(variable, (size_t)(equals - variable)) : NULL;
+
+	if (name)
+		setenv(name, equals + 1, 1);
+	free(name);
+}
+
 static void set_environment(const char *const *environment)
 {
-	for (; environment && *environment; environment++) {
-		const char *equals = strchr(*environment, '=');
-		char *name = strndup(*environment, (size_t)(equals - *environment));
-
-		if (name)
-			setenv(name, equals + 1, 1);
-		free(name);
-	}
+	for (; environment && *environment; environment++)
+		set_variable(*environment);
 }
 
 static void run_child(const struct target_options *options, int gate, int report)
 {
+	char variable[TARGET_VARIABLE_BYTES] = "";
 	ssize_t n;
-	char byte;
 
 	do
-		n = read(gate, &byte, 1);
+		n = read(gate, variable, sizeof(variable) - 1);
 	while (n < 0 && errno == EINTR);
-	if (n != 1)
+	if (n < 1)
 		_exit(EXIT_PROFILER_FAILED); /* the profiler died */
 
 	if (options->stdout_to_stderr) /* a stderr that closes at exec stands for none */
 		dup3(STDERR_FILENO, STDOUT_FILENO,
 		     fcntl(STDERR_FILENO, F_GETFD) & FD_CLOEXEC ? O_CLOEXEC : 0);
 	set_environment(options->environment);
+	set_variable(variable);
+	unsetenv(TARGET_ENVIRONMENT_SECRET);
 	privilege_drop_all();
 	inherited_restore(options->inherited);
 	execvp(options->command[0], options->command);
@@ -101,15 +109,16 @@ int target_start(struct target *target, const struct target_options *options)
 	return 0;
 }
 
-int target_release(struct target *target)
+int target_release(struct target *target, const char *variable)
 {
 	struct start_error error = {0};
+	size_t size = strlen(variable) + 1;
 	ssize_t n;
 
-	n = write(target->gate, "", 1);
+	n = size <= TARGET_VARIABLE_BYTES ? write(target->gate, variable, size) : -1;
 	close(target->gate);
 	target->gate = -1;
-	if (n != 1)
+	if (n < 0 || (size_t)n != size)
 		return -EPIPE;
 	do
 		n = read(target->exec_error, &error, sizeof(error));

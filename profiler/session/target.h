@@ -34,9 +34,13 @@ struct target {
 /* Starts the child and stops it at the gate. 0 or -errno. */
 int target_start(struct target *target, const struct target_options *options);
 
-/* Opens the gate and waits until the command runs. 0, or the -errno of exec: the child is gone
- * then. */
-int target_release(struct target *target);
+/*
+ * Opens the gate and waits until the command runs, with one more variable in its environment,
+ * "NAME=value" in TARGET_VARIABLE_BYTES, if it is not "". 0, or the -errno of exec: the child is
+ * gone then.
+ */
+#define TARGET_VARIABLE_BYTES 128
+int target_release(struct target *target, const char *variable);
 
 /* Notes whether it has ended, without waiting. Safe to call at any time. */
 bool target_poll(struct target *target);

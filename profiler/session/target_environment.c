@@ -5,6 +5,21 @@
 #include <stdio.h>
 #include "cupti_trace/gpu_wire.h"
 
+static uint32_t add_counters(struct target_environment *e, uint32_t n,
+			     const struct counter_request *c)
+{
+	snprintf(e->metrics, sizeof(e->metrics), GPU_WIRE_METRICS_ENV "=%s", c->metrics);
+	snprintf(e->launches, sizeof(e->launches), GPU_WIRE_METRICS_LAUNCHES_ENV "=%u",
+		 c->launches);
+	e->variables[n++] = e->metrics;
+	e->variables[n++] = e->launches;
+	if (!c->kernels)
+		return n;
+	snprintf(e->kernels, sizeof(e->kernels), GPU_WIRE_METRICS_KERNELS_ENV "=%s", c->kernels);
+	e->variables[n++] = e->kernels;
+	return n;
+}
+
 void target_environment_make(struct target_environment *e,
 			     const struct target_environment_options *o)
 {
@@ -23,26 +38,33 @@ void target_environment_make(struct target_environment *e,
 		{m->devices, GPU_WIRE_DEVICES_ENV "=1"},
 		{m->errors, GPU_WIRE_ERRORS_ENV "=1"},
 		{m->waits, GPU_WIRE_WAITS_ENV "=1"},
+		{m->launch_shapes, GPU_WIRE_WAITED_ENV "=1"},
 		{m->api, GPU_WIRE_CALLS_ENV "=1"},
 		{m->memory, GPU_WIRE_MEMORY_ENV "=1"},
 		{o->timeline, GPU_WIRE_TIMELINE_ENV "=1"},
+		{m->exact_stalls, GPU_WIRE_EXACT_STALLS_ENV "=1"},
 		{m->nvtx, GPU_WIRE_NVTX_ENV "=1"},
 		{o->verbose, GPU_WIRE_VERBOSE_ENV "=1"},
 	};
 	uint32_t n = 0;
 
-	_Static_assert(sizeof(switches) / sizeof(switches[0]) + 5 <= TARGET_ENVIRONMENT_MAX,
+	_Static_assert(sizeof(switches) / sizeof(switches[0]) + 9 <= TARGET_ENVIRONMENT_MAX,
 		       "room for all, and the end");
 	snprintf(e->library, sizeof(e->library), TARGET_ENVIRONMENT_CUDA "=%s", o->library);
 	snprintf(e->pipe, sizeof(e->pipe), GPU_WIRE_PIPE_ENV "=%s", o->pipe);
 	snprintf(e->nvtx, sizeof(e->nvtx), TARGET_ENVIRONMENT_NVTX "=%s", o->library);
 	snprintf(e->overhead, sizeof(e->overhead), GPU_WIRE_OVERHEAD_ENV "=%u", m->max_overhead);
+	snprintf(e->stalls, sizeof(e->stalls), GPU_WIRE_STALLS_ENV "=%u", m->stall_period);
 	e->variables[n++] = e->library;
 	e->variables[n++] = e->pipe;
 	if (m->nvtx)
 		e->variables[n++] = e->nvtx;
 	if (m->max_overhead)
 		e->variables[n++] = e->overhead;
+	if (m->stall_period)
+		e->variables[n++] = e->stalls;
+	if (m->counters)
+		n = add_counters(e, n, &o->counters);
 	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++)
 		if (switches[i].is_wanted)
 			e->variables[n++] = switches[i].variable;

@@ -10,18 +10,20 @@
 #include <stdbool.h>
 #include "profiler/base/measure.h"
 
-#define TARGET_ENVIRONMENT_MAX 24
+#define TARGET_ENVIRONMENT_MAX 32
 
 struct target_environment {
 	const char *variables[TARGET_ENVIRONMENT_MAX]; /* "NAME=value", NULL-terminated */
 	char library[PATH_MAX + 64], pipe[PATH_MAX + 64], nvtx[PATH_MAX + 64];
-	char overhead[64];
+	char overhead[64], stalls[32], launches[64];
+	char metrics[4096], kernels[1100]; /* as long as options_parse allows */
 };
 
 struct target_environment_options {
 	const char *library; /* the injection library's path */
 	const char *pipe;
 	struct measure measure;
+	struct counter_request counters; /* where measure.counters is set */
 	bool timeline, verbose;
 };
 
@@ -31,5 +33,8 @@ void target_environment_make(struct target_environment *environment,
 /* The variable by which NVTX finds its tool: there can be one, and the user may have chosen it. */
 #define TARGET_ENVIRONMENT_NVTX "NVTX_INJECTION64_PATH"
 #define TARGET_ENVIRONMENT_CUDA "CUDA_INJECTION64_PATH"
+
+/* The profiler's credentials (--push), which the command does not get. */
+#define TARGET_ENVIRONMENT_SECRET "PROFILE_PUSH_HEADERS"
 
 #endif

@@ -139,7 +139,7 @@ bool bpf_source_may_probe_returns(void)
 static void choose_map_flags(struct stacks *bpf)
 {
 	struct bpf_map *maps[] = {bpf->maps.tracked, bpf->maps.timed, bpf->maps.pythons,
-				  bpf->maps.ending};
+				  bpf->maps.ending, bpf->maps.times};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
 		if (kernel_release() < LINUX(6, 1))
@@ -160,6 +160,10 @@ static void choose_programs(const struct bpf_source *s, struct stacks *bpf)
 	}
 	bpf_program__set_autoload(bpf->progs.sample_cpu, o->sample_hz > 0);
 	bpf_program__set_autoload(bpf->progs.on_thread, o->threads);
+	bpf_program__set_autoload(bpf->progs.on_switch, o->times);
+	bpf_program__set_autoload(bpf->progs.on_wakeup, o->times);
+	bpf_program__set_autoload(bpf->progs.on_new_times, o->times);
+	bpf_program__set_autoload(bpf->progs.on_exec_times, o->times);
 }
 
 static uint32_t ring_bytes(const struct bpf_source *s)
@@ -196,6 +200,9 @@ static int load(struct bpf_source *s)
 	bpf->rodata->sample_ns = measure_sample_ns(s->options.sample_hz);
 	bpf->rodata->times_calls = s->options.calls;
 	bpf->rodata->sends_python_lines = s->options.python_lines;
+	bpf->rodata->keeps_times = s->options.times;
+	if (!s->options.times)
+		bpf_map__set_max_entries(bpf->maps.times, 1);
 	choose_map_flags(bpf);
 	choose_programs(s, bpf);
 	err = stacks__load(bpf);
@@ -221,6 +228,17 @@ static int load_for_kernel(struct bpf_source *s)
 	return load(s);
 }
 
+static int follow_times(struct bpf_source *s)
+{
+	struct bpf_program *programs[] = {s->bpf->progs.on_new_times, s->bpf->progs.on_exec_times,
+					  s->bpf->progs.on_wakeup, s->bpf->progs.on_switch};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]) && !err; i++)
+		err = keep_link(s, 0, bpf_program__attach(programs[i]));
+	return err;
+}
+
 static int follow_processes(struct bpf_source *s)
 {
 	struct bpf_program *programs[] = {s->bpf->progs.on_fork, s->bpf->progs.on_exec,
@@ -231,7 +249,7 @@ static int follow_processes(struct bpf_source *s)
 		err = keep_link(s, 0, bpf_program__attach(programs[i]));
 	if (!err && s->options.threads)
 		err = keep_link(s, 0, bpf_program__attach(s->bpf->progs.on_thread));
-	return err;
+	return !err && s->options.times ? follow_times(s) : err;
 }
 
 static int start_clock(struct bpf_source *s, int cpu, uint64_t tick_ns)
@@ -283,6 +301,13 @@ void bpf_source_vary_clocks(struct bpf_source *s, uint64_t now_ns)
 	s->bpf->bss->tick_ns = tick_ns + (uint64_t)((double)tick_ns * tick_ns / (2.0 * VARY_NS));
 	for (uint32_t i = 0; i < s->clock_count; i++)
 		ioctl(s->clocks[i], PERF_EVENT_IOC_PERIOD, &tick_ns);
+}
+
+void bpf_source_set_window(struct bpf_source *s, const struct window *window)
+{
+	s->bpf->bss->samples_from_ns = window->from_ns;
+	s->bpf->bss->launches_from_ns = window_recorded_from(window);
+	s->bpf->bss->recorded_to_ns = window->to_ns;
 }
 
 void bpf_source_stop_clocks(struct bpf_source *s)
@@ -397,6 +422,26 @@ int bpf_source_time_calls(struct bpf_source *s, pid_t pid, bool on)
 		return -EOPNOTSUPP;
 	return on ? put_in(s->bpf->maps.timed, pid, &yes, sizeof(yes))
 		  : take_from(s->bpf->maps.timed, pid);
+}
+
+void bpf_source_stop_times(struct bpf_source *s)
+{
+	s->bpf->bss->times_are_over = 1;
+}
+
+bool bpf_source_next_times(const struct bpf_source *s, uint64_t *position,
+			   struct stack_times *times)
+{
+	__u64 key = *position, next;
+
+	while (bpf_map__get_next_key(s->bpf->maps.times, key ? &key : NULL, &next, sizeof(next)) ==
+	       0) {
+		*position = key = next;
+		if (bpf_map__lookup_elem(s->bpf->maps.times, &key, sizeof(key), times,
+					 sizeof(*times), 0) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* ---- probes ---- */

@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "bpf/stack_event.h"
+#include "cupti_trace/window.h"
 
 struct bpf_source;
 
@@ -28,6 +29,7 @@ struct bpf_source_options {
 	bool launches;      /* PROBE_LAUNCH will be used */
 	bool calls;         /* PROBE_CALL and PROBE_SUBSCRIBE may be */
 	bool threads;       /* STACK_EVENT_THREAD: what creates threads */
+	bool times;         /* where threads' time goes: OFF_CPU, ON_CPU, THREAD_TIMES */
 	bool python_lines;  /* send code objects with their lines */
 	bool single_probes; /* one link per probe, as kernels before 6.10 require */
 };
@@ -52,8 +54,22 @@ void bpf_source_close(struct bpf_source *source);
  */
 void bpf_source_vary_clocks(struct bpf_source *source, uint64_t now_ns);
 
+/*
+ * Takes samples within this time alone, and launches that may have work in it; a tick or launch
+ * outside costs next to nothing.
+ */
+void bpf_source_set_window(struct bpf_source *source, const struct window *window);
+
 /* Stops sampling; samples already taken stay in the ring buffer. */
 void bpf_source_stop_clocks(struct bpf_source *source);
+
+/*
+ * Threads' times end here. Then: where the time of each thread that has not ended went so far, in
+ * no order; `*position` is 0 at first. False after the last.
+ */
+void bpf_source_stop_times(struct bpf_source *source);
+bool bpf_source_next_times(const struct bpf_source *source, uint64_t *position,
+			   struct stack_times *times);
 
 /* Follows `pid` and all its descendants from now on. 0 or -errno. */
 int bpf_source_track(struct bpf_source *source, pid_t pid);

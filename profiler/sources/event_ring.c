@@ -84,11 +84,16 @@ static bool is_valid(const struct stack_event *event, size_t size)
 	case STACK_EVENT_LAUNCH:
 	case STACK_EVENT_CALL:
 	case STACK_EVENT_THREAD:
+	case STACK_EVENT_OFF_CPU:
 		return is_valid_snapshot((const struct stack_snapshot *)event);
 	case STACK_EVENT_CALL_END:
 	case STACK_EVENT_REFUSED:
 	case STACK_EVENT_CPU_USED:
 		return size == sizeof(struct stack_value);
+	case STACK_EVENT_ON_CPU:
+		return size == sizeof(struct stack_on_cpu);
+	case STACK_EVENT_THREAD_TIMES:
+		return size == sizeof(struct stack_thread_times);
 	case STACK_EVENT_PYTHON_CODE:
 		return is_valid_code((const struct stack_python_code *)event);
 	default:

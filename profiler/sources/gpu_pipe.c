@@ -2,6 +2,7 @@
 #include "profiler/sources/gpu_pipe.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -227,12 +228,25 @@ static bool ended_in_the_middle(const struct tracee *t)
 	       (!t->has_left || saturated_sum(t->operations, t->unsent) > t->goodbye.kernels);
 }
 
+/* Before what is recorded: it had nothing to send. */
+static bool ended_before(const struct gpu_pipe *p, const struct tracee *t)
+{
+	uint64_t from_ns = collect_window(p->collect)->from_ns;
+	uint64_t ended_ns = t->process ? t->process->ended_ns : 0;
+
+	return from_ns && (ended_ns ? ended_ns : monotonic_ns()) < from_ns;
+}
+
 void gpu_pipe_close(struct gpu_pipe *p, struct tracee *t)
 {
 	count_missing(p, t);
 	saturated_add(&p->ledger->cost.program_ns, t->goodbye.own_ns);
-	p->ledger->launches.unended += without_record(t);
-	if (ended_in_the_middle(t)) {
+	/* when recording was over, the program did not wait for them */
+	if (t->has_left && window_is_over(collect_window(p->collect), t->left_ns))
+		p->ledger->outside.unended += without_record(t);
+	else if (!ended_before(p, t))
+		p->ledger->launches.unended += without_record(t);
+	if (ended_in_the_middle(t) && !ended_before(p, t)) {
 		p->ledger->pipe.without_goodbye++;
 		if (t->process)
 			t->process->lacks_sums = true;
@@ -267,6 +281,19 @@ uint32_t gpu_pipe_list(const struct gpu_pipe *p, pid_t *pids, uint32_t max)
 		count++;
 	}
 	return count;
+}
+
+bool gpu_pipe_has_running(const struct gpu_pipe *p)
+{
+	for (uint32_t i = 0; i < p->tracee_count; i++) {
+		const struct tracee *t = p->tracees[i];
+
+		/* the end of a process may be out of sight, too */
+		if (t->is_tracing && !t->has_left && t->process && !t->process->ended_ns &&
+		    (kill(t->process->pid, 0) == 0 || errno == EPERM))
+			return true;
+	}
+	return false;
 }
 
 /* ---- kernel names ---- */
@@ -394,6 +421,8 @@ static void take_drops(struct gpu_pipe *p, struct tracee *t, const struct gpu_ev
 	saturated_add(&p->ledger->gpu.dropped, kernels);
 	saturated_add(&p->ledger->launches.dropped, saturated_sum(e->launches, e->unsent_launches));
 	saturated_add(&p->ledger->gpu.unknown_kinds, e->unknown);
+	saturated_add(&p->ledger->outside.before, e->early);
+	saturated_add(&p->ledger->outside.before_ns, e->early_ns);
 	saturated_add(&t->unsent, e->unsent_kernels);
 	saturated_add(&t->lost, kernels);
 }
@@ -447,9 +476,15 @@ static void count_event(struct gpu_pipe *p, struct tracee *t, const struct gpu_e
 		saturated_add(&t->launched_kernels, event->voids.launches);
 		break;
 	case GPU_EVENT_KERNEL:
-		l->gpu.kernels++;
-		l->gpu.kernel_ns += event->kernel.duration_ns;
-		saturated_add(&t->launched_kernels, event->kernel.graph_node_id == 0);
+		if (event->kernel.bad_time ||
+		    window_has(collect_window(p->collect), event->kernel.start_ns)) {
+			l->gpu.kernels++;
+			l->gpu.kernel_ns += event->kernel.duration_ns;
+		}
+		saturated_add(&t->launched_kernels,
+			      event->kernel.graph_node_id == 0 &&
+				      collect_knows_launch(p->collect, t->process,
+							   event->kernel.correlation_id));
 		count_operation(t, event->kernel.duration_ns);
 		break;
 	case GPU_EVENT_WORK:
@@ -605,6 +640,19 @@ static void refuse_newcomer(struct gpu_pipe *p)
 	drop_tracee(p, p->newcomer);
 }
 
+/* The kernel, or other function on the GPU, that the event is about; NULL: about none. */
+static const char *kernel_of(const struct tracee *t, const struct gpu_event *event)
+{
+	switch (event->type) {
+	case GPU_EVENT_KERNEL:
+		return name_of(t, event->kernel.name_id);
+	case GPU_EVENT_PCS:
+		return name_of(t, event->pcs.name_id);
+	default:
+		return NULL;
+	}
+}
+
 const struct gpu_event *gpu_pipe_next(struct gpu_pipe *p, struct tracee **tracee,
 				      const char **kernel)
 {
@@ -616,9 +664,7 @@ const struct gpu_event *gpu_pipe_next(struct gpu_pipe *p, struct tracee **tracee
 		if (!take_line(p, line, length))
 			continue;
 		*tracee = p->current;
-		*kernel = p->event.type == GPU_EVENT_KERNEL
-				  ? name_of(p->current, p->event.kernel.name_id)
-				  : NULL;
+		*kernel = kernel_of(p->current, &p->event);
 		return &p->event;
 	}
 	return NULL;

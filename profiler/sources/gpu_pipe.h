@@ -92,6 +92,12 @@ void gpu_pipe_close(struct gpu_pipe *pipe, struct tracee *tracee);
 /* Lists the processes of all traced programs, up to `max`; returns their number. */
 uint32_t gpu_pipe_list(const struct gpu_pipe *pipe, pid_t *pids, uint32_t max);
 
+/*
+ * A traced program runs on, for what is known, and has not said goodbye. It may send more even if
+ * it has the pipe not open now: programs may close descriptors that they do not know.
+ */
+bool gpu_pipe_has_running(const struct gpu_pipe *pipe);
+
 /* How many launches of one kernel, of programs that run, have no record of their kernel yet. */
 uint64_t gpu_pipe_waiting(const struct gpu_pipe *pipe);
 

@@ -205,8 +205,10 @@ void kernel_events_stop_samples(struct kernel_events *k)
 	if (k->stopped_ns)
 		return;
 	k->stopped_ns = monotonic_ns();
-	if (k->bpf)
-		bpf_source_stop_clocks(k->bpf);
+	if (!k->bpf)
+		return;
+	bpf_source_stop_clocks(k->bpf);
+	bpf_source_stop_times(k->bpf);
 }
 
 uint64_t kernel_events_lost(const struct kernel_events *k)

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "profiler/output/spans.h"
 #include "profiler/output/writer.h"
 
 /* Eight GPUs with eight streams each; threads launch in turn, some 100 launches ahead. */
@@ -120,6 +121,8 @@ static void make_timeline(struct timeline *t, uint32_t operations)
 	made.result.place_count = made.places.count;
 }
 
+static struct span_options spans;
+
 static void write_one(const struct writer *writer, const char *folder)
 {
 	char *path = NULL;
@@ -134,7 +137,8 @@ static void write_one(const struct writer *writer, const char *folder)
 	out = fopen(path, "w");
 	if (!out)
 		fail(path, -errno);
-	err = writer->write(&made.result, &(struct writer_options){.unit_ns = 1}, out, &written);
+	err = writer->write(&made.result, &(struct writer_options){.unit_ns = 1, .spans = &spans},
+			    out, &written);
 	if (err)
 		fail(path, err);
 	getrusage(RUSAGE_SELF, &usage);
@@ -147,7 +151,8 @@ static void write_one(const struct writer *writer, const char *folder)
 
 int main(int argc, char **argv)
 {
-	static const struct writer *const formats[] = {&perfetto_writer, &chrome_writer};
+	static const struct writer *const formats[] = {&perfetto_writer, &chrome_writer,
+						       &otlp_protobuf_writer, &otlp_json_writer};
 	const char *folder = argc > 1 ? argv[1] : ".";
 	uint32_t operations = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 0) : 5000000;
 	struct timeline *t = timeline_new(folder, NULL);
@@ -156,6 +161,8 @@ int main(int argc, char **argv)
 		fail(folder, -errno);
 	make_result();
 	make_timeline(t, operations);
+	if (trace_context_begin(&spans.context) != 0)
+		fail("no random numbers", -EIO);
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		pid_t child = fork(); /* each with its own peak of memory */
 

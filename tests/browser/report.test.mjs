@@ -14,7 +14,9 @@ const page = readFileSync(process.env.REPORT_PAGE ?? "build/profiler/output/page
 const NATIVE = 0,
 	API = 4,
 	GPU_KERNEL = 6,
-	GPU_WORK = 7;
+	GPU_WORK = 7,
+	GPU_CODE = 13,
+	STALL = 14;
 let browser;
 
 const HOSTILE = [
@@ -129,6 +131,70 @@ const PAGES = {
 				{kind: 2, place: 1, start: 300, duration: 40, stack: 8},
 			],
 		},
+	},
+	source: {
+		frames: [
+			{name: "main"},
+			{class: GPU_KERNEL, name: "[GPU_Kernel]tiny", shortName: "tiny"},
+			{class: GPU_KERNEL, name: "[GPU_Kernel]huge", shortName: "huge"},
+			{class: GPU_CODE, name: "k.cu:300", file: "/src/k.cu", line: 300},
+			{class: GPU_CODE, name: "k.cu:12", file: "/src/k.cu", line: 12},
+			{class: GPU_CODE, name: "gone.cuh:7", file: HOSTILE[1], line: 7},
+			{class: STALL, name: "[selected]"},
+			{class: STALL, name: "[stall: long scoreboard]"},
+			{class: STALL, name: HOSTILE[0]},
+		],
+		stacks: [
+			{outer: 0, frame: 0},
+			{outer: 1, frame: 1}, // 2: tiny
+			{outer: 2, frame: 4},
+			{outer: 3, frame: 6}, // 4: line 12, selected
+			{outer: 1, frame: 2},
+			{outer: 5, frame: 3},
+			{outer: 6, frame: 7}, // 7: line 300, long scoreboard
+			{outer: 6, frame: 8}, // 8: line 300, and a reason that is none
+			{outer: 5, frame: 4},
+			{outer: 9, frame: 7}, // 10: line 12
+			{outer: 5, frame: 5},
+			{outer: 11, frame: 7}, // 12: of a file that is not there
+		],
+		rows: [
+			[4, 10],
+			[7, 500],
+			[8, 100],
+			[10, 150],
+			[12, 250],
+		].map(([stack, ns]) => ({stack, kind: 1, ns, count: 0})),
+		figures: [
+			{
+				key: "stalls",
+				title: "Stalls",
+				columns: [
+					{label: "Time", kind: 3},
+					{label: "Kernel", kind: 1},
+				],
+				rows: [
+					[500, 2],
+					[10, 1],
+				],
+			},
+		],
+		sources: [
+			{
+				file: "/src/k.cu",
+				hasChanged: true,
+				parts: [
+					{first: 1, lines: Array.from({length: 32}, (_, i) => `\tline ${i + 1}`)},
+					{
+						first: 280,
+						lines: Array.from({length: 41}, (_, i) => HOSTILE[i] ?? `x ${i}`).map(
+							line => String(line).slice(0, 2000),
+						),
+					},
+				],
+			},
+			{file: HOSTILE[1], state: 1},
+		],
 	},
 	folded: {
 		facts: {folded: 1},
@@ -571,6 +637,16 @@ test("every table; a row leads to its frame", async () => {
 	noProblems();
 });
 
+test("no table is out of the window", async () => {
+	await browser.show({width: 760, height: 600});
+	await browser.open(address("small", "#view=tables"));
+	const last = `Math.max(...[...document.querySelectorAll(".table-tabs button")]
+		.map(button => button.getBoundingClientRect().right))`;
+
+	assert.ok((await browser.evaluate(last)) <= 760);
+	noProblems();
+});
+
 test("about: the run and its losses", async () => {
 	await browser.open(address("small", "#view=about"));
 	const [text] = await texts(".about");
@@ -746,4 +822,71 @@ test("each control has a name", async () => {
 		);
 	}
 	noProblems();
+});
+
+test("source: a kernel's lines with their share and reasons, the hottest in sight", async () => {
+	await browser.open(address("source", "#view=source"));
+	assert.deepEqual(await texts(".source option"), [
+		"huge · 1.00 µs (99.0 %)",
+		"tiny · 10 ns (0.99 %)",
+	]);
+	assert.equal((await texts(".source .group button")).length, 2);
+	assert.deepEqual(await texts(".source .legend li"), [
+		"long scoreboard 90.0 %",
+		`${HOSTILE[0]} 10.0 %`,
+	]);
+	// line 300 has most time, and is where the eye is
+	assert.deepEqual(await texts(".source .hot .number"), ["12", "300"]);
+	assert.deepEqual(await texts(".source .hot .part"), ["15.0 %", "60.0 %"]);
+	assert.deepEqual(await texts(".source .gap"), ["⋯"]);
+	assert.ok(
+		await browser.evaluate(`(() => {
+		const area = document.querySelector(".source-text").getBoundingClientRect(),
+			row = [...document.querySelectorAll(".source .hot")].at(-1).getBoundingClientRect();
+		return row.top > area.top + 100 && row.bottom < area.bottom - 100; })()`),
+	);
+	assert.match((await texts(".about-file.warn")).join(), /has changed since/);
+	// whatever the text is, it is text
+	assert.ok((await texts(".source .code")).includes(HOSTILE[0]));
+	assert.equal(await browser.evaluate("window.hacked"), undefined);
+	// the pointer shows the reasons
+	const [x, y] = await browser.evaluate(`(() => { const r = [...document.querySelectorAll(".source .hot")]
+		.at(-1).getBoundingClientRect(); return [r.left + 300, r.top + 9]; })()`);
+
+	await browser.move(x, y);
+	assert.deepEqual(await texts(".source .tip div"), [
+		"long scoreboard 83.3 %",
+		`${HOSTILE[0]} 16.7 %`,
+	]);
+	// n goes to the next by time
+	await browser.key("n");
+	await browser.key("n");
+	assert.equal(
+		await browser.evaluate('document.activeElement.querySelector(".number").textContent'),
+		"12",
+	);
+	// a file that is not there has lines alone
+	await browser.evaluate('document.querySelectorAll(".source .group button")[1].click()');
+	assert.deepEqual(await texts(".source .number"), ["7"]);
+	assert.match((await texts(".about-file.warn")).join(), /was not found where/);
+	assert.deepEqual(browser.problems, []);
+});
+
+test("source: from the table of stalls, and from a box", async () => {
+	await browser.open(address("source", "#view=tables&table=stalls"));
+	await click("tiny");
+	assert.match(await hash(), /view=source&kernel=1&table=stalls$/);
+	assert.deepEqual(await texts(".source .hot .number"), ["12"]);
+	await browser.open(address("source"));
+	await browser.move(...(await pointAt("k.cu:300")));
+	assert.deepEqual(await texts(".details dt"), ["total", "own"]);
+	await browser.evaluate(
+		'[...document.querySelectorAll(".details button")].find(b => b.textContent === "Source").click()',
+	);
+	assert.match(await hash(), /view=source&kernel=2&file=\/src\/k.cu&line=300$/);
+	// a report without lines has no such view
+	await browser.open(address("small", "#view=source"));
+	assert.ok(!(await texts("nav button")).includes("Source"));
+	assert.deepEqual(await texts('nav button[aria-pressed="true"]'), ["Flame graph"]);
+	assert.deepEqual(browser.problems, []);
 });

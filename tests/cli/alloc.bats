@@ -23,6 +23,8 @@ expect_same_bytes()
 		        device = int(words[1]), int(words[3])
 		    elif words[0] == "pinned":
 		        pinned = int(words[2]), int(words[4])
+		    elif words[0] == "pool":
+		        pool = [int(word) for word in words[1:]]
 		    else:
 		        said[words[0]] = int(words[1]), int(words[2])
 		run = json.load(open("out.json"))
@@ -31,12 +33,15 @@ expect_same_bytes()
 		        function = row["allocated_by"].split(" < ")[0]
 		        peak, left = got.get(function, (0, 0))
 		        got[function] = peak + row["peak_bytes"], left + row["left_bytes"]
-		assert said == got and len(said) == 3, (said, got)
+		assert said == got and len(said) == 4, (said, got)
 		for row in run["memory"]:
 		    want = device if row["memory"].startswith("device") else pinned
 		    assert (row["peak_bytes"], row["left_bytes"]) == want, (row, want)
 		    assert row["unknown_frees"] == 0, row
 		    assert row["allocations"] - row["frees"] == row["left"], row
+		have = [[row[key + "_bytes"] for key in ("most_held", "most_used", "held_at_peak", "used_at_peak",
+		                                         "held_at_end", "used_at_end")] for row in run["memory_pools"]]
+		assert have == [pool] and pool[0], (have, pool)
 		assert run["allocations_left_out"] == 0 == run["losses"]["allocations_late"]
 	END
 }
@@ -50,12 +55,23 @@ expect_same_bytes()
 	expect_line work "$all_sums_match"
 }
 
+@test "counted once, whatever CUPTI records of physical memory and of graphs" {
+	for records in create map; do
+		FAKE_CUDA_MEMORY_RECORDS=$records run_profile -gpu-only --alloc -o out.json "$workload" 1500 6 2 left
+		expect_status 0
+		expect_same_bytes
+		expect_line work "$all_sums_match"
+	done
+}
+
 @test "threads, and memory that is never freed" {
 	run_profile -gpu-only --alloc -o out.json "$workload" 400 7 8 left
 	expect_status 0
 	expect_same_bytes
 	expect_line stderr '^Memory:$'
 	expect_line stderr '^Allocations:$'
+	expect_line stderr '^Memory pools:$'
+	expect_line stderr '^( +[0-9.]+ (MiB|KiB|B)){6}   device, GPU 0'
 	expect_line stderr 'Allocated by: allocate_virtual < run <'
 	grep -q '^peak [0-9]* left [1-9]' stdout
 }

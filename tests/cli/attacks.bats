@@ -30,7 +30,7 @@ attack()
 	[ "$(cat peak)" -le "$most_memory" ]
 	expect_folded theirs/out.folded
 	# the report's own sign for a name that is cut
-	sed -i 's/\xe2\x80\xa6$//' stderr
+	sed -i 's/\xe2\x80\xa6//g' stderr
 	if LC_ALL=C grep -n '[^[:print:][:space:]]' stderr theirs/out.folded; then false; fi
 }
 
@@ -80,6 +80,29 @@ expect_honest_work()
 	expect_honest_work
 	expect_line stderr '^CUDA calls:$'
 	expect_line stderr '^ +4611686018427387904 .*[?]<b>'
+}
+
+@test "line tables that expand to gigabytes, and counters that add up to no number" {
+	as_tester python3 measure "$profile" -gpu-only --stalls --metrics m --unit ns -o theirs/out.folded \
+		-o theirs/out.profile python3 attack.py cubins
+	[ "$(cat peak)" -le "$most_memory" ]
+	expect_equal 'ns of work' "$(weight_of theirs/out.folded ';\[GPU_Kernel\]f(;|$)')" 1000000
+	expect_line stderr '^  2 line tables of device code could not be read, or are too large$'
+	expect_line theirs/out.folded '\[GPU_Kernel\]f;f:1;\[stall: [?]\[31m<b> \] 33333[0-9]$'
+	cp theirs/out.folded first
+	as_tester "$profile" -q --from theirs/out.profile --unit ns -o theirs/out.folded
+	expect_status 0
+	cmp first theirs/out.folded
+}
+
+@test "samples of launches that never come" {
+	as_tester python3 measure "$profile" -gpu-only --stalls=exact --unit ns -o theirs/out.folded \
+		python3 attack.py samples
+	echo "used $(cat peak) MiB"
+	[ "$(cat peak)" -le "$most_memory" ]
+	expect_equal 'ns of work' "$(weight_of theirs/out.folded '\[GPU_Kernel\]f;\[stall: wait\]$')" 1000000
+	expect_line stderr '^Correlation: 0 matched, 1 unmatched, 0 dropped$'
+	expect_line stderr "^  [0-9]+ samples \\([0-9.]+ %\\) are of graphs' launches, or of none that is known\$"
 }
 
 @test "counts of losses that add up to 0" {

@@ -24,6 +24,14 @@ def text_of(quoted):
                   quoted[1:-1].encode()).decode()
 
 
+def number_of(text):
+    """An integer, or a number with a fraction."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
 def packets(path):
     """Each packet as a dict of lists."""
     stack = []
@@ -43,7 +51,7 @@ def packets(path):
                 name, value = line.split(": ", 1)
                 assert not name.isdigit(), f"a field that is not declared: {line}"
                 try:
-                    value = text_of(value) if value[0] == '"' else int(value)
+                    value = text_of(value) if value[0] == '"' else number_of(value)
                 except UnicodeDecodeError:
                     assert name == "str", line  # a build id
                 stack[-1][name].append(value)
@@ -54,7 +62,7 @@ class Perfetto:
         self.interned = defaultdict(dict)
         self.tracks = {}
         self.open = defaultdict(list)
-        self.slices = []    # (start, duration, name)
+        self.slices = []    # (start, duration, name, arguments)
         self.ns = Counter()  # by the name of a device
         self.samples, self.sample_times = Counter(), []
         self.flows, self.ended = {}, {}
@@ -120,17 +128,28 @@ class Perfetto:
         track = self.tracks[uuid]
         return self.tracks[track["parent_uuid"][0]]["name"][0] if track["parent_uuid"] else ""
 
+    def argument(self, note):
+        name = self.interned["debug_annotation_names"][note["name_iid"][0]]["name"][0]
+        texts = [self.interned["debug_annotation_string_values"][i]["str"][0]
+                 for i in note["string_value_iid"]]
+        value, = texts + note["uint_value"] + note["double_value"]
+        return name, value if texts else float(value)
+
     def event(self, time, event):
         uuid, = event["track_uuid"]
         track, kind = self.tracks[uuid], event["type"][0]
         self.move_to(time)
         assert all(i in self.interned["callstacks"] for i in event["callstack_iid"])
+        arguments = []
         for note in event["debug_annotations"]:
             assert all(i in self.interned["debug_annotation_names"] for i in note["name_iid"])
             assert all(i in self.interned["debug_annotation_string_values"]
                        for i in note["string_value_iid"])
             if note["name"]:
                 self.facts[note["name"][0]] = (note["string_value"] + note["uint_value"])[0]
+            elif kind != END:
+                arguments.append(self.argument(note))
+        arguments = tuple(sorted(a for a in arguments if a[0] != "name"))
         for ids, ends in ((event["flow_ids"], self.flows),
                           (event["terminating_flow_ids"], self.ended)):
             for flow in ids:
@@ -141,8 +160,11 @@ class Perfetto:
             self.counters[uuid], = event["counter_value"]
             assert self.counters[uuid] >= 0
         elif kind == END:
-            start, name, is_range = self.open[uuid].pop()
-            (self.ranges if is_range else self.slices).append((start, time - start, name))
+            start, name, is_range, arguments = self.open[uuid].pop()
+            if is_range:
+                self.ranges.append((start, time - start, name))
+            else:
+                self.slices.append((start, time - start, name, arguments))
             if self.device_of(uuid).startswith("GPU "):
                 self.ns[self.device_of(uuid)] += time - start
         else:
@@ -153,12 +175,16 @@ class Perfetto:
             is_range = categories == ["NVTX range"]
             if kind == BEGIN:
                 assert is_range or not self.open[uuid], "slices overlap"
-                self.open[uuid].append((time, name, is_range))
+                self.open[uuid].append((time, name, is_range, arguments))
             elif categories:
-                self.slices.append((time, 0, name))
+                self.slices.append((time, 0, name, arguments))
             elif name == "CPU sample":  # of a process or thread whose number is not known
                 self.samples[None] += 1
                 self.sample_times.append(time)
+
+
+class Number(str):
+    """A number of JSON, as it is written."""
 
 
 def ns_of(microseconds):
@@ -170,7 +196,7 @@ def ns_of(microseconds):
 class Chrome:
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
-            self.file = json.load(file, parse_float=ns_of, parse_int=str)
+            self.file = json.load(file, parse_float=Number, parse_int=Number)
         frames = self.file["stackFrames"]
         assert all(f.get("parent", i) in frames for i, f in frames.items())
         self.slices, self.samples, self.ranges, self.sample_times = [], Counter(), [], []
@@ -196,7 +222,7 @@ class Chrome:
                 assert time >= ends[track], "slices overlap"
                 if duration:
                     ends[track] = time + duration
-                self.slices.append((time, duration, event["name"]))
+                self.slices.append((time, duration, event["name"], self.arguments(event["args"])))
                 if "flow_out" in event:
                     assert event["bind_id"] not in sources
                     sources[event["bind_id"]] = time
@@ -223,7 +249,16 @@ class Chrome:
 
     @staticmethod
     def time(value):
-        return value if isinstance(value, int) else int(value) * 1000
+        return ns_of(value)
+
+    @staticmethod
+    def arguments(args):
+        """Those that the other format has, too: there, tracks say where something ran."""
+        alone = "device", "context", "stream", "shared memory"
+        return tuple(sorted(
+            (name, float(value) if isinstance(value, Number) else
+             ", ".join(value) if isinstance(value, list) else value)
+            for name, value in args.items() if name not in alone))
 
 
 def main():
@@ -233,7 +268,7 @@ def main():
     begin = int(chrome.file["baseTimeNanoseconds"]) - perfetto.clock[1] + perfetto.clock[3]
     for name in ("slices", "ranges"):
         left, right = sorted(getattr(perfetto, name)), sorted(getattr(chrome, name))
-        assert left == [(s + begin, d, n) for s, d, n in right], name
+        assert left == [(s + begin, *rest) for s, *rest in right], name
     assert perfetto.samples == chrome.samples
     assert perfetto.sample_times == [time + begin for time in chrome.sample_times]
     assert perfetto.ns == chrome.ns
@@ -244,6 +279,9 @@ def main():
         print(device, ns)
     print("slices", len(perfetto.slices))
     print("flows", len(perfetto.flows))
+    names = Counter(name for *_, arguments in perfetto.slices for name, _ in arguments)
+    for name, count in sorted(names.items()):
+        print("argument", name, count)
     for start, duration, name in sorted(perfetto.ranges, key=lambda r: (r[0], -r[1])):
         print("range", name)
     for name, value in perfetto.facts.items():

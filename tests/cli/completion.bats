@@ -47,8 +47,9 @@ ask_fish()
 		complete -C "$argv[1]"' "$1" | cut -f1 | sort -u
 }
 
-# zsh completes in its line editor only: one runs on a pseudo-terminal, where compadd tells what it gets
-ask_zsh()
+# zsh completes in its line editor only: one runs on a pseudo-terminal, where compadd tells what it gets. One for all
+# lines of a test: it takes them from the pipe `lines`, and answers each in the pipe `answers`.
+start_zsh()
 {
 	mkdir -p functions
 	cp script functions/_profile
@@ -78,17 +79,35 @@ ask_zsh()
 		zstyle ':completion:*' list-max 10000
 		LISTMAX=10000
 	END
-	rm -f offers offers.end
-	HOME=$PWD timeout 30 zsh -f -c '
+	mkfifo lines answers
+	HOME=$PWD timeout 500 zsh -f -c '
 		zmodload zsh/zpty
 		zpty shell zsh -f -i
 		zpty -w shell "source ./inner"
-		zpty -w shell "touch offers"
-		until [[ -e offers ]]; do sleep 0.05; done
-		zpty -n -w shell "$1"$'"'\\t\\x18'"'
-		until [[ -e offers.end ]]; do zpty -r -t shell ignored || sleep 0.05; done
-		zpty -d shell' zsh "$1" >/dev/null
-	grep . offers | sort -u
+		zpty -w shell "touch ready"
+		until [[ -e ready ]]; do sleep 0.05; done
+		while IFS= read -r line; do
+			rm -f offers.end
+			: >offers
+			zpty -n -w shell "$line"$'"'\t\x18'"'
+			until [[ -e offers.end ]]; do zpty -r -t shell ignored || sleep 0.01; done
+			cat offers
+			echo end of offers
+		done
+		zpty -d shell' zsh <lines >answers 2>/dev/null 3>&- &
+	exec {zsh_lines}>lines {zsh_answers}<answers
+}
+
+ask_zsh()
+{
+	local line
+
+	if [ -z "${zsh_lines-}" ]; then start_zsh; fi
+	echo "$1" >&"$zsh_lines"
+	while IFS= read -r line <&"$zsh_answers" && [ "$line" != 'end of offers' ]; do
+		echo "$line"
+	done >offered.raw
+	grep . offered.raw | sort -u
 }
 
 # offers SHELL LINE WORD...: these and no other
@@ -148,6 +167,7 @@ check_shell()
 	offers "$shell" 'profile --diff data.' data.one data.two
 	offers "$shell" 'profile --diff data.one data.t' data.two
 	offers "$shell" 'profile --diff data.one --widths b' before
+	offers "$shell" 'profile --from data.one data.t' data.two
 	offers "$shell" 'profile --baseline data.o' data.one
 	mapfile -t names < <("$profile" --help | grep -oE ' --[a-z-]+ ' | tr -d ' ' | sort -u)
 	test ${#names[@]} -gt 10
@@ -168,6 +188,8 @@ check_shell()
 	check_shell bash
 	offers bash 'profile --unit=' samples us ns
 	offers bash 'profile --unit=u' us
+	offers bash 'profile --stalls=e' exact
+	offers bash 'profile --stalls frui' fruitsalad
 	offers bash 'profile --by process,thr' process,thread
 	offers bash 'profile --by process,thread,device,s' process,thread,device,stream
 	offers bash 'profile --freq '
@@ -187,6 +209,8 @@ check_shell()
 	zsh -n script
 	check_shell zsh
 	offers zsh 'profile --unit=u' --unit=us
+	offers zsh 'profile --stalls=e' --stalls=exact
+	offers zsh 'profile --stalls frui' fruitsalad
 	offers zsh 'profile --by process,thr' process,thread
 }
 
@@ -195,6 +219,8 @@ check_shell()
 	fish -n script
 	check_shell fish
 	offers fish 'profile --unit=u' --unit=us
+	offers fish 'profile --stalls=e' --stalls=exact
+	offers fish 'profile --stalls frui' fruitsalad
 	includes fish 'profile --by process,th' process,thread
 }
 

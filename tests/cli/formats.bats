@@ -31,18 +31,6 @@ in_summary()
 	sed -n "s/^Wrote .* ns:.* \([0-9][0-9]*\) $1\b.*) to a.folded\$/\1/p" stderr
 }
 
-# Sum of one column of the samples that `pprof -raw` prints.
-raw_sum()
-{
-	awk -v type="$1/" '
-		/^Samples:/ { state = 1; next }
-		/^Locations/ { state = 0 }
-		state == 1 { for (i = 1; i <= NF; i++) if (index($i, type) == 1) column = i; state = 2; next }
-		state == 2 && /: / { split($0, halves, ":"); split(halves[1], values, " ")
-			sum += values[column] }
-		END { printf "%.0f\n", sum }' raw
-}
-
 # Reads NAME.perfetto-trace and NAME.trace.json by the rules of their formats, to the file `sums`.
 check_traces()
 {
@@ -96,7 +84,7 @@ needs_pprof()
 		for profile in file["profiles"]:
 		    kind = profile["name"].split(":")[0]
 		    kinds[kind] = kinds.get(kind, 0) + profile["endValue"]
-		print(*(kinds[kind] for kind in ("All", "CPU", "GPU", "Waiting for GPU")))
+		print(*(kinds[kind] for kind in ("All", "CPU", "GPU", "Waiting")))
 	END
 	expect_equal sums "$(cat sums)" \
 		"$(weight_of a.folded) $(in_summary CPU) $(in_summary GPU) $(in_summary waiting)"
@@ -105,15 +93,15 @@ needs_pprof()
 @test "each thread and stream has a profile in the JSON" {
 	expect_line a.speedscope.json '"name":"CPU: inference [0-9]+, inference [0-9]+"'
 	expect_line a.speedscope.json '"name":"GPU: inference [0-9]+, GPU 0, context 1, stream [0-9]+"'
-	expect_line a.speedscope.json '"name":"Waiting for GPU: inference [0-9]+, inference [0-9]+"'
+	expect_line a.speedscope.json '"name":"Waiting: inference [0-9]+, inference [0-9]+"'
 }
 
 @test "go tool pprof reads the same times" {
 	needs_pprof
-	expect_equal 'CPU ns' "$(raw_sum cpu)" "$(in_summary CPU)"
-	expect_equal 'GPU ns' "$(raw_sum gpu)" "$(in_summary GPU)"
-	expect_equal 'waiting ns' "$(raw_sum waiting)" "$(in_summary waiting)"
-	expect_equal operations "$(raw_sum operations)" 1480
+	expect_equal 'CPU ns' "$(pprof_sum cpu raw)" "$(in_summary CPU)"
+	expect_equal 'GPU ns' "$(pprof_sum gpu raw)" "$(in_summary GPU)"
+	expect_equal 'waiting ns' "$(pprof_sum waiting raw)" "$(in_summary waiting)"
+	expect_equal operations "$(pprof_sum operations raw)" 1480
 	expect_line raw 'gpu/nanoseconds\[dflt\]'
 	expect_line raw '^PeriodType: cpu nanoseconds$'
 }
@@ -156,6 +144,7 @@ needs_pprof()
 	expect_line sums "^GPU 0 $(in_summary GPU)\$"
 	expect_line sums '^slices 2980$'
 	expect_line sums '^flows 1480$'
+	expect_line sums '^argument theoretical occupancy % 1480$'
 	expect_line sums "^fact waiting_ns $(in_summary waiting)\$"
 	expect_line sums "^fact gpu_ns_of_the_run $(in_summary GPU)\$"
 	expect_line sums "^fact command $workloads/inference 20\$"
@@ -173,6 +162,7 @@ needs_pprof()
 
 @test "a timeline has all kinds of work, of all processes" {
 	trace_of "$workloads/gpu_work"
+	expect_line sums '^argument memory bandwidth \(GB/s\) [1-9][0-9]*$'
 	expect_equal 'GPU ns' "$(awk '/^GPU / { sum += $3 } END { printf "%.0f", sum }' sums)" \
 		"$(sed -n 's/^fact gpu_ns_of_the_run //p' sums)"
 	trace_of "$workloads/forks"

@@ -13,11 +13,11 @@ setup()
 	export AUTOGRAD_ENGINE=$workloads/libautograd_engine.so
 }
 
-# trace PYTHON CASE...; options of the profiler in $options.
+# trace PYTHON CASE...; options of the profiler in $options, a library for the program in $preload.
 trace()
 {
 	# shellcheck disable=SC2086
-	run_profile --unit ns ${options--gpu-only} -o out.folded "$1" "$script" "${@:2}"
+	run_profile --unit ns ${options--gpu-only} -o out.folded ${preload:+env LD_PRELOAD="$preload"} "$1" "$script" "${@:2}"
 	expect_status 0
 }
 
@@ -131,12 +131,13 @@ handed_frames()
 }
 
 @test "callers in turn, threads that come and go, code at the same addresses: never the wrong one" {
-	local python case
+	local python case still=$workloads/libstill_clocks.so
 
 	for python in "${pythons[@]}"; do
-		for case in turns short_threads reused; do
+		for case in turns short_threads reused "turns $still" "short_threads $still" "reused $still"; do
 			echo "$python $case"
-			COUNT=300 trace "$python" forward $case
+			read -r case preload <<<"$case"
+			COUNT=300 preload=$preload trace "$python" forward "$case"
 			expect_line out.folded '_engine_run_backward \([^;]*\);\[handed to pt_autograd_0\]'
 			expect_no_line out.folded 'from_left .*\]right |from_right .*\]left '
 			for i in 0 1 2 3; do

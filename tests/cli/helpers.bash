@@ -355,6 +355,18 @@ weight_of()
 		pattern == "" || stack ~ pattern { sum += $NF } END { printf "%.0f\n", sum }' "$1"
 }
 
+# pprof_sum TYPE FILE: of one column of what `pprof -raw` printed
+pprof_sum()
+{
+	awk -v type="$1/" '
+		/^Samples:/ { state = 1; next }
+		/^Locations/ { state = 0 }
+		state == 1 { for (i = 1; i <= NF; i++) if (index($i, type) == 1) column = i; state = 2; next }
+		state == 2 && /: / { split($0, halves, ":"); split(halves[1], values, " ")
+			sum += values[column] }
+		END { printf "%.0f\n", sum }' "$2"
+}
+
 # "KERNEL NS" lines of a profile in ns, sorted, summed over stacks.
 kernels_of()
 {

@@ -35,7 +35,7 @@ expect_told()
 
 @test "quick_exit: nothing is missing" {
 	leaves quick_exit 5
-	expect_line stderr '^Correlation: 1010 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr '^Correlation: 2000 matched, 0 unmatched, 0 dropped$'
 	expect_line work "$all_sums_match"
 	expect_no_line stderr '^profile: '
 }

@@ -37,6 +37,14 @@ load hosts
 	expect stdout <<<'launches 1500'
 }
 
+@test "a daemon that closes all descriptors, and works on when the command has ended" {
+	# shellcheck disable=SC2016
+	profile_host sh -c '"$1" "$PWD/done" $$; while [ ! -e done ]; do sleep 0.05; done; cat done' \
+		sh "$hosts/daemon"
+	expect_launches 2000
+	expect stdout <<<'launches 2000'
+}
+
 @test "libcuda in several namespaces of the loader, each with a C library of its own" {
 	profile_host "$hosts/namespaces"
 	expect_launches 400

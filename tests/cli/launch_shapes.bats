@@ -25,7 +25,7 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 	run_profile -gpu-only --launch-shapes -o out.json -o out.html "$workload" 10
 	expect_status 0
 	expect_line stderr '^Launch shapes:$'
-	expect_line stderr '^ +10 +10\.000 ms +25\.0 % +4x8 +16x16 +100\.0 % +0\.03 +tiny_kernel'
+	expect_line stderr '^ +10 +10\.000 ms +25\.0 % +4x8 +16x16 +100\.0 % +0\.03 +0\.0 % +tiny_kernel'
 	expect_line stderr 'Advice: 100 of 132 multiprocessors have no block: '
 	expect_line stderr 'Launched by: launch_tiny < main <'
 	expect_line stderr 'Advice: the last wave has 1 of 1056 blocks, so 50 % of the GPU idles: '
@@ -43,6 +43,36 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 	expect_equal waves "$(shape waves_thousandths full)" 1000
 	expect_equal advice "$(shape advice full)" ''
 	expect_equal device "$(shape device odd)" 'GPU 0'
+}
+
+@test "launches that are waited for before the next one" {
+	needs_command python3
+	run_profile -gpu-only --launch-shapes -o out.json -o out.profile "$workload" 40 wait
+	expect_status 0
+	# a mark that comes when its launch has been sent is lost: seldom
+	[ "$(shape waited_for tiny)" -gt 20 ]
+	[ "$(shape waited_for odd)" -gt 20 ]
+	expect_equal 'never alone' "$(shape waited_for tail)" 0
+	[ "$(shape waited_for full)" -le 1 ]
+	[[ "$(shape advice odd)" == *' of 40 launches are waited for before the next one: '* ]]
+	expect_line stderr 'of 40 launches are waited for before the next one: '
+	waited=$(shape waited_for tiny)
+	run_profile --from out.profile --launch-shapes -o out.json
+	expect_equal captured "$(shape waited_for tiny)" "$waited"
+	run_profile -gpu-only --launch-shapes -o out.json "$workload" 20
+	expect_equal 'not waited for' "$(shape waited_for odd)" 0
+	# nothing of it is sent unless asked for
+	run_profile -gpu-only --record raw "$workload" 20 wait
+	expect_equal marks "$(cat raw* | grep '"t":"l"' | grep -cE '"x":(1[6-9]|2[0-9]|3[01])')" 0
+}
+
+@test "a capture of a run with --launch-shapes has them without the option" {
+	needs_command python3
+	run_profile -gpu-only --launch-shapes -o out.profile -o run.json "$workload" 10
+	run_profile --from out.profile -o out.json
+	expect_status 0
+	expect_line stderr '^ +10 +10\.000 ms +25\.0 % +4x8 +16x16 +100\.0 % +0\.03 +0\.0 % +tiny_kernel'
+	cmp run.json out.json
 }
 
 @test "they are in a capture, and for a part of the run, but nowhere unless asked for" {

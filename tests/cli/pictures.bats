@@ -47,7 +47,7 @@ ns_of()
 	expect_line stderr '^Wrote [0-9]+ frames \([0-9.]+ s: [0-9.]+ s CPU, 0.133 s GPU, [0-9.]+ s waiting\) to out.svg$'
 	expect_line out.svg '/inference 5</text>'
 	expect_line out.svg '>GPU 132.7 ms  '
-	for label in start-up 'C, C\+\+, other native code' 'CUDA call' 'GPU kernel' 'waiting for GPU'; do
+	for label in start-up 'C, C\+\+, other native code' 'CUDA call' 'GPU kernel' waiting; do
 		expect_line out.svg ">$label</text></g>"
 	done
 }

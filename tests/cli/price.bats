@@ -32,17 +32,17 @@ costs_at_most()
 @test "one launch with its stack" {
 	run_command "$root/tests/bench/price"
 	expect_status 0
-	costs_at_most 990 56 80 13 4
+	costs_at_most 975 60 82 13 4
 }
 
 @test "one launch without its stack" {
 	run_command "$root/tests/bench/price" --no-stacks
 	expect_status 0
-	costs_at_most 530 34 32 9 4
+	costs_at_most 455 32 32 9 4
 }
 
 @test "one launch with its stack, where failed calls are sent" {
 	run_command "$root/tests/bench/price" --prometheus metrics
 	expect_status 0
-	costs_at_most 1370 68 88 16 4
+	costs_at_most 1325 68 86 15 4
 }

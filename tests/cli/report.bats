@@ -37,7 +37,7 @@ squeeze()
 	python3 - <<-'EOF'
 		import json
 		run = json.load(open("x.json"))
-		assert 0 < run["library_cpu_ns"] < run["command_cpu_ns"]
+		assert 0 < run["library_cpu_ns"] # one launch in 128 counts for all: one that was disturbed, too
 		assert 0 < run["kernel_cpu_ns"] < run["command_cpu_ns"]
 		assert run["profiler_cpu_ns"] > 0 and run["profiler_memory_bytes"] > 1 << 20
 		assert 20000 * 150 < run["pipe_bytes"] < 20000 * 250
@@ -114,7 +114,7 @@ squeeze()
 
 @test "the report of a capture knows when the GPU was busy, also of a part of it" {
 	needs_root
-	run_profile -q --waits -o x.profile "$workloads/inference" 10
+	run_profile -q -F 500 --waits -o x.profile "$workloads/inference" 10
 	expect_status 0
 	run_profile -q --report --from x.profile -o x.folded
 	expect_status 0

@@ -431,6 +431,8 @@ void cupti_activity(const struct fake_cuda_activity *a)
 {
 	uint32_t kind = wanted_kind(a);
 
+	if (a->type == FAKE_CUDA_KERNEL)
+		cupti_pc_sample(a);
 	if (!kind)
 		return;
 	pthread_mutex_lock(&activity.lock);

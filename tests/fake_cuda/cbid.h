@@ -136,6 +136,11 @@
 	X(cuMemAllocAsync_ptsz, 599) \
 	X(cuMemFreeAsync, 600) \
 	X(cuMemFreeAsync_ptsz, 601) \
+	X(cuMemPoolTrimTo, 602) \
+	X(cuMemPoolGetAttribute, 604) \
+	X(cuDeviceGetDefaultMemPool, 606) \
+	X(cuDeviceGraphMemTrim, 640) \
+	X(cuDeviceGetGraphMemAttribute, 641) \
 	X(cuLaunchKernelEx, 652) \
 	X(cuLaunchKernelEx_ptsz, 653) \
 	X(cuMemBatchDecompressAsync, 761) \

@@ -76,6 +76,12 @@ int cuLaunchCooperativeKernel(CUDA_LAUNCH_PARAMETERS);
 int cuLaunchCooperativeKernel_ptsz(CUDA_LAUNCH_PARAMETERS);
 int cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params, void **extra);
 int cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **params, void **extra);
+int cuDeviceGetGraphMemAttribute(CUdevice device, int attribute, void *value);
+int cuDeviceGraphMemTrim(CUdevice device);
+typedef struct CUmemPoolHandle_st *CUmemoryPool;
+int cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device);
+int cuMemPoolTrimTo(CUmemoryPool pool, size_t keep);
+int cuMemPoolGetAttribute(CUmemoryPool pool, int attribute, void *value);
 int cuGraphLaunch(CUgraphExec exec, CUstream stream);
 int cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream);
 

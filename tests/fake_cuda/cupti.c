@@ -2,6 +2,7 @@
 /* The fake libcupti: attaching to the driver, the single subscriber, and callbacks. */
 #define _GNU_SOURCE
 #include "cupti.h"
+#include "range_profiler.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -99,8 +100,18 @@ static void on_api(struct fake_cuda_call *call, uint32_t site)
 		.correlation_id = call->correlation_id,
 	};
 
+	range_profiler_call(call, site);
 	if (wanted(call->domain, call->cbid, &callback, &userdata))
 		callback(userdata, call->domain, call->cbid, &data);
+}
+
+static void on_activity(const struct fake_cuda_activity *activity)
+{
+	struct fake_cuda_activity seen = *activity;
+	unsigned long records = range_profiler_run(&seen);
+
+	for (unsigned long i = 0; i < records; i++)
+		cupti_activity(&seen);
 }
 
 static void on_resource(uint32_t cbid, const struct fake_cuda_resource *resource)
@@ -118,7 +129,7 @@ static int attach_locked(void)
 {
 	static const struct fake_cuda_hooks hooks = {
 		.api = on_api,
-		.activity = cupti_activity,
+		.activity = on_activity,
 		.resource = on_resource,
 	};
 	const struct fake_cuda_driver *(*get)(void) = NULL;
@@ -187,7 +198,11 @@ FAKE_CUDA_EXPORT int cuptiGetResultString(uint32_t result, const char **string)
 		{CUPTI_ABI_ERROR_MAX_LIMIT_REACHED, "CUPTI_ERROR_MAX_LIMIT_REACHED"},
 		{FAKE_CUPTI_ERROR_NOT_COMPATIBLE, "CUPTI_ERROR_NOT_COMPATIBLE"},
 		{CUPTI_ABI_ERROR_NOT_INITIALIZED, "CUPTI_ERROR_NOT_INITIALIZED"},
+		{PROFILER_ABI_ERROR_INVALID_METRIC_NAME, "CUPTI_ERROR_INVALID_METRIC_NAME"},
 		{CUPTI_ABI_ERROR_INVALID_KIND, "CUPTI_ERROR_INVALID_KIND"},
+		{CUPTI_ABI_ERROR_NOT_SUPPORTED, "CUPTI_ERROR_NOT_SUPPORTED"},
+		{PROFILER_ABI_ERROR_HARDWARE_BUSY, "CUPTI_ERROR_HARDWARE_BUSY"},
+		{PROFILER_ABI_ERROR_MIG, "CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED"},
 		{FAKE_CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED,
 		 "CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED"},
 		{CUPTI_ABI_ERROR_INSUFFICIENT_PRIVILEGES, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"},
@@ -427,6 +442,18 @@ FAKE_CUDA_EXPORT int cuptiGetContextId(void *context, uint32_t *id)
 	if (!context || !id)
 		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
 	*id = cupti.driver->context_id(context);
+	return CUPTI_ABI_SUCCESS;
+}
+
+FAKE_CUDA_EXPORT int cuptiGetDeviceId(void *context, uint32_t *id)
+{
+	int err = cupti_attach();
+
+	if (err)
+		return err;
+	if (!context || !id)
+		return CUPTI_ABI_ERROR_INVALID_PARAMETER;
+	*id = cupti.driver->device_id(context);
 	return CUPTI_ABI_SUCCESS;
 }
 

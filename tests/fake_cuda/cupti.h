@@ -34,6 +34,11 @@ void cupti_misuse(const char *what);
 /* activity.c: work was added to a stream's timeline, or an instant happened. */
 void cupti_activity(const struct fake_cuda_activity *activity);
 
+/* pc_sampling.c: a kernel was launched that may be sampled. */
+void cupti_pc_sample(const struct fake_cuda_activity *kernel);
+/* What cuptiGetCubinCrc says of this file. */
+uint64_t cupti_crc_of_file(const char *path);
+
 /* A number from the environment, 0 if it is unset. */
 unsigned long cupti_env(const char *name);
 /* Whether the variable has this value. */

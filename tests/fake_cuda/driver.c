@@ -154,6 +154,118 @@ FAKE_CUDA_EXPORT int cuDeviceGetCount(int *count)
 	DRIVER_CALL(cuDeviceGetCount, get_count(count));
 }
 
+/* CUgraphMem_attribute: used and reserved memory, each now and at most; all of it is used here. */
+static int graph_memory_attribute(CUdevice device, int attribute, void *value)
+{
+	uint64_t bytes;
+
+	if (device < 0 || device >= gpu_config()->devices)
+		return FAKE_CUDA_ERROR_INVALID_DEVICE;
+	if (attribute < 0 || attribute > 3 || !value)
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	bytes = graph_memory_held((uint32_t)device, attribute % 2);
+	memcpy(value, &bytes, sizeof(bytes));
+	return 0;
+}
+
+FAKE_CUDA_EXPORT int cuDeviceGetGraphMemAttribute(CUdevice device, int attribute, void *value)
+{
+	struct {
+		CUdevice device;
+		int attribute;
+		void *value;
+	} params = {device, attribute, value};
+	DRIVER_CALL(cuDeviceGetGraphMemAttribute, graph_memory_attribute(device, attribute, value));
+}
+
+static int trim(CUdevice device)
+{
+	if (device < 0 || device >= gpu_config()->devices)
+		return FAKE_CUDA_ERROR_INVALID_DEVICE;
+	graph_memory_trim((uint32_t)device);
+	return 0;
+}
+
+FAKE_CUDA_EXPORT int cuDeviceGraphMemTrim(CUdevice device)
+{
+	struct {
+		CUdevice device;
+	} params = {device};
+	DRIVER_CALL(cuDeviceGraphMemTrim, trim(device));
+}
+
+static int default_pool(CUmemoryPool *pool, CUdevice device)
+{
+	if (device < 0 || device >= gpu_config()->devices)
+		return FAKE_CUDA_ERROR_INVALID_DEVICE;
+	if (!pool)
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	*pool = (CUmemoryPool)(uintptr_t)memory_pool_address((uint32_t)device);
+	return 0;
+}
+
+FAKE_CUDA_EXPORT int cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device)
+{
+	struct {
+		CUmemoryPool *pool;
+		CUdevice device;
+	} params = {pool, device};
+	DRIVER_CALL(cuDeviceGetDefaultMemPool, default_pool(pool, device));
+}
+
+/* -1: there is no such pool. */
+static int device_of_pool(CUmemoryPool pool)
+{
+	int device = gpu_config()->devices - 1;
+
+	while (device >= 0 && memory_pool_address((uint32_t)device) != (uintptr_t)pool)
+		device--;
+	return device;
+}
+
+static int trim_pool(CUmemoryPool pool, size_t keep)
+{
+	int device = device_of_pool(pool);
+
+	if (device < 0)
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	memory_pool_trim((uint32_t)device, keep);
+	return 0;
+}
+
+FAKE_CUDA_EXPORT int cuMemPoolTrimTo(CUmemoryPool pool, size_t keep)
+{
+	struct {
+		CUmemoryPool pool;
+		size_t keep;
+	} params = {pool, keep};
+	DRIVER_CALL(cuMemPoolTrimTo, trim_pool(pool, keep));
+}
+
+/* CUmemPool_attribute: what is reserved now, and used now. */
+static int pool_attribute(CUmemoryPool pool, int attribute, void *value)
+{
+	enum { RESERVED_NOW = 5, USED_NOW = 7 };
+	int device = device_of_pool(pool);
+	uint64_t held, used;
+
+	if (device < 0 || !value || (attribute != RESERVED_NOW && attribute != USED_NOW))
+		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	memory_pool_state((uint32_t)device, &held, &used);
+	memcpy(value, attribute == RESERVED_NOW ? &held : &used, sizeof(held));
+	return 0;
+}
+
+FAKE_CUDA_EXPORT int cuMemPoolGetAttribute(CUmemoryPool pool, int attribute, void *value)
+{
+	struct {
+		CUmemoryPool pool;
+		int attribute;
+		void *value;
+	} params = {pool, attribute, value};
+	DRIVER_CALL(cuMemPoolGetAttribute, pool_attribute(pool, attribute, value));
+}
+
 static int get_device(CUdevice *device, int ordinal)
 {
 	if (!device)
@@ -368,6 +480,11 @@ static uint32_t context_id(const struct fake_cuda_context *context)
 	return gpu_place(context).context_id;
 }
 
+static uint32_t device_id(const struct fake_cuda_context *context)
+{
+	return gpu_place(context).device_id;
+}
+
 FAKE_CUDA_EXPORT const struct fake_cuda_driver *fake_cuda_get_driver(void)
 {
 	static struct fake_cuda_driver driver = {
@@ -392,7 +509,9 @@ FAKE_CUDA_EXPORT const struct fake_cuda_driver *fake_cuda_get_driver(void)
 		.stream_destroy = gpu_stream_destroy,
 		.stream_synchronize = gpu_stream_synchronize,
 		.context_id = context_id,
+		.device_id = device_id,
 		.stream_number = gpu_stream_number,
+		.serialize = gpu_serialize,
 		.stream_end = gpu_stream_end,
 		.module_load = module_load,
 		.module_unload = module_unload,

@@ -73,6 +73,7 @@ enum fake_cuda_activity_type {
 	FAKE_CUDA_SET,
 	FAKE_CUDA_TIMELINE_TYPES, /* those before it occupy a stream */
 	FAKE_CUDA_MEMORY = FAKE_CUDA_TIMELINE_TYPES,
+	FAKE_CUDA_POOL,
 	FAKE_CUDA_GRAPH, /* all work of one graph launch on the timeline */
 	/* not activities, but described by a record: no times, only device_id and context_id */
 	FAKE_CUDA_DEVICE,
@@ -109,6 +110,9 @@ struct fake_cuda_activity {
 	uint32_t value;                             /* of a set */
 	uint32_t operation;                         /* CUPTI_ABI_MEMORY_ALLOCATION, _RELEASE */
 	uint64_t address;
+	/* of what comes from a pool, and of pools: its address, bytes that it holds and has handed
+	 * out */
+	uint64_t pool, held, used;
 };
 
 /* Resource event: cbid and the three pointers of CUpti_ResourceData. */
@@ -252,6 +256,10 @@ struct fake_cuda_driver {
 	int (*stream_number)(struct fake_cuda_context *context, struct fake_cuda_stream *stream,
 			     uint32_t *number);
 	uint32_t (*context_id)(const struct fake_cuda_context *context);
+	uint32_t (*device_id)(const struct fake_cuda_context *context);
+	/* From now on a context's kernels run one after the other, or again as their streams say.
+	 */
+	void (*serialize)(struct fake_cuda_context *context, bool on);
 	/* When the work now on the stream ends, at least now. */
 	int (*stream_end)(struct fake_cuda_stream *stream, uint64_t *end);
 

@@ -59,6 +59,39 @@ static uint32_t next_graph_id = 1;
 static uint32_t *free_ids; /* with FAKE_CUDA_REUSE_NODE_IDS; the newest is used next */
 static size_t free_count, free_capacity;
 
+/* ---- memory ---- */
+
+#define GRAPH_PAGE (UINT64_C(2) << 20)
+static uint64_t held[GPU_MAX_DEVICES], most_held[GPU_MAX_DEVICES];
+
+/* As in CUDA, graphs share what is held for them, and it is held until it is trimmed. */
+static void hold(uint32_t device, uint64_t bytes)
+{
+	pthread_mutex_lock(&id_lock);
+	if (bytes > held[device])
+		held[device] = bytes;
+	if (held[device] > most_held[device])
+		most_held[device] = held[device];
+	pthread_mutex_unlock(&id_lock);
+}
+
+void graph_memory_trim(uint32_t device)
+{
+	pthread_mutex_lock(&id_lock);
+	held[device] = 0;
+	pthread_mutex_unlock(&id_lock);
+}
+
+uint64_t graph_memory_held(uint32_t device, bool most)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&id_lock);
+	bytes = most ? most_held[device] : held[device];
+	pthread_mutex_unlock(&id_lock);
+	return bytes;
+}
+
 /* ---- callbacks ---- */
 
 static void report(uint32_t cbid, struct fake_cuda_graph_data *data)
@@ -333,18 +366,32 @@ int graph_capture_work(struct fake_cuda_graph *graph, const struct gpu_work *wor
 	return capture(graph, type_of(work), work);
 }
 
+static int capture_memory(struct fake_cuda_graph *graph, enum node_type type, void *address,
+			  size_t size)
+{
+	const struct gpu_work work = {
+		.activity = {.bytes = size,
+			     .address = (uintptr_t)address,
+			     .operation = type == NODE_ALLOCATION ? CUPTI_ABI_MEMORY_ALLOCATION
+								  : CUPTI_ABI_MEMORY_RELEASE}};
+	int err = capture(graph, type, &work);
+
+	memory_record(work.activity.address, size, work.activity.operation);
+	return err;
+}
+
 int graph_capture_allocation(struct fake_cuda_graph *graph, void **address, size_t size)
 {
 	int err = memory_reserve(address, size, CUPTI_ABI_MEMORY_DEVICE);
 
-	return err ? err : capture(graph, NODE_ALLOCATION, NULL);
+	return err ? err : capture_memory(graph, NODE_ALLOCATION, *address, size);
 }
 
 int graph_capture_release(struct fake_cuda_graph *graph, void *address)
 {
 	if (!memory_known(address, CUPTI_ABI_MEMORY_DEVICE))
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
-	return capture(graph, NODE_RELEASE, NULL);
+	return capture_memory(graph, NODE_RELEASE, address, 0);
 }
 
 int graph_capture_end(struct fake_cuda_stream *stream, struct fake_cuda_graph **graph)
@@ -781,8 +828,36 @@ static void run_nodes(const struct fake_cuda_graph *g, struct fake_cuda_stream *
 			whole->graph_node_id = 0;
 			whole->in_body = false;
 			whole->correlation_id = driver_correlation_id();
+			gpu_follow(true);
 		}
 		whole->end = activity.end;
+	}
+}
+
+/* What its allocations take, in whole pages; one after the other may have the same. */
+static uint64_t memory_of(const struct fake_cuda_graph *g)
+{
+	uint64_t bytes = 0;
+
+	for (const struct fake_cuda_graph_node *n = g->first; n; n = n->next) {
+		if (n->type == NODE_ALLOCATION)
+			bytes +=
+				(n->work.activity.bytes + GRAPH_PAGE - 1) / GRAPH_PAGE * GRAPH_PAGE;
+		if (n->child)
+			bytes += memory_of(n->child);
+	}
+	return bytes;
+}
+
+/* Behind the work, which so never waits for the records: a graph's time is that of its work. */
+static void record_memory(const struct fake_cuda_graph *g)
+{
+	for (const struct fake_cuda_graph_node *n = g->first; n; n = n->next) {
+		if (n->type == NODE_ALLOCATION || n->type == NODE_RELEASE)
+			memory_record(n->work.activity.address, n->work.activity.bytes,
+				      n->work.activity.operation);
+		if (n->child)
+			record_memory(n->child);
 	}
 }
 
@@ -794,7 +869,10 @@ int graph_run(struct fake_cuda_graph_exec *exec, struct fake_cuda_stream *stream
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
 	if (*gpu_stream_capture(stream))
 		return FAKE_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	hold(gpu_place(gpu_stream_context(stream)).device_id, memory_of(exec->graph));
 	run_nodes(exec->graph, stream, exec->graph->id, false, &whole);
+	gpu_follow(false);
+	record_memory(exec->graph);
 	if (whole.end)
 		driver_notify_activity(&whole);
 	return 0;

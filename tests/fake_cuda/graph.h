@@ -38,6 +38,9 @@ int graph_instantiate(struct fake_cuda_graph_exec **exec, struct fake_cuda_graph
 /* `result`: cudaGraphExecUpdateResult; the call fails unless it is 0. */
 int graph_update(struct fake_cuda_graph_exec *exec, struct fake_cuda_graph *graph, int *result);
 int graph_exec_destroy(struct fake_cuda_graph_exec *exec);
+/* Memory that is held for graphs on a device, now or at most; and what no graph runs with. */
+uint64_t graph_memory_held(uint32_t device, bool most);
+void graph_memory_trim(uint32_t device);
 int graph_run(struct fake_cuda_graph_exec *exec, struct fake_cuda_stream *stream);
 
 #endif

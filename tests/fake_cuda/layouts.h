@@ -62,14 +62,21 @@ union memset_record { /* CUpti_ActivityMemset4 */
 
 struct memory_record { /* CUpti_ActivityMemory3, 4 */
 	struct cupti_abi_memory prefix;
-	const char *name;
-	uint32_t is_async, padding;
-	uint64_t pool[5];
 #if FAKE_CUPTI_VERSION >= 24
 	const char *source;
 #endif
 #if FAKE_CUPTI_FUTURE
 	uint64_t unknown[3];
+#endif
+};
+
+struct pool_record { /* CUpti_ActivityMemoryPool2, 3 */
+	struct cupti_abi_memory_pool prefix;
+#if FAKE_CUPTI_VERSION >= 130000
+	uint8_t is_managed, padding[7];
+#endif
+#if FAKE_CUPTI_FUTURE
+	uint64_t unknown[2];
 #endif
 };
 

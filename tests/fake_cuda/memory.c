@@ -12,12 +12,18 @@ struct allocation {
 	uintptr_t address;
 	size_t size;
 	uint8_t kind; /* CUPTI_ABI_MEMORY_DEVICE or _PINNED */
+	bool is_from_pool;
 	struct fake_cuda_context *context;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct allocation *allocations; /* by address */
 static size_t count, capacity;
+
+#define POOL_PAGE (UINT64_C(32) << 20)
+static struct {
+	uint64_t held, used;
+} pools[GPU_MAX_DEVICES];
 
 /* With the lock held: the index of the first allocation that begins after the address. */
 static size_t position(uintptr_t address)
@@ -109,6 +115,65 @@ void memory_forget(const struct fake_cuda_context *context)
 	pthread_mutex_unlock(&lock);
 }
 
+/* ---- pools: they hold whole pages, and hand out multiples of 512 bytes ---- */
+
+static uint64_t pages(uint64_t bytes)
+{
+	return (bytes + POOL_PAGE - 1) / POOL_PAGE * POOL_PAGE;
+}
+
+static void use_pool(struct fake_cuda_activity *activity, const struct allocation *a)
+{
+	uint32_t device = activity->device_id;
+	uint64_t bytes = (a->size + 511) / 512 * 512;
+
+	pthread_mutex_lock(&lock);
+	if (activity->operation == CUPTI_ABI_MEMORY_ALLOCATION)
+		pools[device].used += bytes;
+	else
+		pools[device].used -= bytes;
+	if (pools[device].held < pools[device].used)
+		pools[device].held = pages(pools[device].used);
+	activity->pool = memory_pool_address(device);
+	activity->held = pools[device].held;
+	activity->used = pools[device].used;
+	pthread_mutex_unlock(&lock);
+}
+
+uint64_t memory_pool_address(uint32_t device)
+{
+	return (uintptr_t)&pools[device];
+}
+
+void memory_pool_state(uint32_t device, uint64_t *held, uint64_t *used)
+{
+	pthread_mutex_lock(&lock);
+	*held = pools[device].held;
+	*used = pools[device].used;
+	pthread_mutex_unlock(&lock);
+}
+
+void memory_pool_trim(uint32_t device, uint64_t keep)
+{
+	struct fake_cuda_activity activity = {.type = FAKE_CUDA_POOL,
+					      .device_id = device,
+					      .stream_id = (uint32_t)FAKE_CUDA_NO_STREAM,
+					      .correlation_id = driver_correlation_id(),
+					      .start = gpu_now(),
+					      .operation = CUPTI_ABI_POOL_TRIMMED,
+					      .pool = memory_pool_address(device)};
+
+	pthread_mutex_lock(&lock);
+	keep = pages(keep > pools[device].used ? keep : pools[device].used);
+	if (pools[device].held > keep)
+		pools[device].held = keep;
+	activity.held = pools[device].held;
+	activity.used = pools[device].used;
+	pthread_mutex_unlock(&lock);
+	activity.end = activity.start;
+	driver_notify_activity(&activity);
+}
+
 /* Report and count an allocation or release. */
 static void announce(const struct allocation *a, uint32_t operation,
 		     struct fake_cuda_stream *stream)
@@ -128,12 +193,38 @@ static void announce(const struct allocation *a, uint32_t operation,
 		.address = a->address,
 	};
 
+	if (a->is_from_pool)
+		use_pool(&activity, a);
 	activity.end = activity.start;
 	gpu_count_memory(operation, a->size);
 	driver_notify_activity(&activity);
 }
 
-static int allocate(struct allocation *a, void **address, size_t size, uint8_t kind)
+void memory_record(uint64_t address, uint64_t size, uint32_t operation)
+{
+	struct fake_cuda_place place;
+	struct fake_cuda_activity activity = {
+		.type = FAKE_CUDA_MEMORY,
+		.stream_id = (uint32_t)FAKE_CUDA_NO_STREAM,
+		.correlation_id = driver_correlation_id(),
+		.start = gpu_now(),
+		.bytes = size,
+		.destination_kind = CUPTI_ABI_MEMORY_DEVICE,
+		.operation = operation,
+		.address = address,
+	};
+
+	if (!gpu_config()->memory_records || !gpu_current())
+		return;
+	place = gpu_place(gpu_current());
+	activity.device_id = place.device_id;
+	activity.context_id = place.context_id;
+	activity.end = activity.start;
+	driver_notify_activity(&activity);
+}
+
+static int allocate(struct allocation *a, void **address, size_t size, uint8_t kind,
+		    bool is_from_pool)
 {
 	void *memory;
 
@@ -144,7 +235,7 @@ static int allocate(struct allocation *a, void **address, size_t size, uint8_t k
 	memory = aligned_alloc(256, (size + 255) / 256 * 256); /* as guaranteed by cudaMalloc */
 	if (!memory)
 		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
-	*a = (struct allocation){(uintptr_t)memory, size, kind, gpu_current()};
+	*a = (struct allocation){(uintptr_t)memory, size, kind, is_from_pool, gpu_current()};
 	if (!add(a)) {
 		free(memory);
 		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
@@ -156,7 +247,7 @@ static int allocate(struct allocation *a, void **address, size_t size, uint8_t k
 int memory_allocate(void **address, size_t size, uint8_t kind, struct fake_cuda_stream *stream)
 {
 	struct allocation a;
-	int err = allocate(&a, address, size, kind);
+	int err = allocate(&a, address, size, kind, stream != NULL);
 
 	if (!err)
 		announce(&a, CUPTI_ABI_MEMORY_ALLOCATION, stream);
@@ -167,7 +258,7 @@ int memory_reserve(void **address, size_t size, uint8_t kind)
 {
 	struct allocation a;
 
-	return allocate(&a, address, size, kind);
+	return allocate(&a, address, size, kind, false);
 }
 
 bool memory_known(const void *address, uint8_t kind)

@@ -5,11 +5,13 @@
 #include "cbid.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MODULE_MAGIC 0x4d4f444cu
 #define FUNCTION_MAGIC 0x46554e43u
+#define CUBIN_MAX (1u << 22)
 #define TABLE_HEADER "FAKE_CUDA_MODULE\n"
 
 struct fake_cuda_module {
@@ -109,11 +111,28 @@ static int parse_ptx(struct fake_cuda_module *m, const char *text)
 	return m->count ? 0 : FAKE_CUDA_ERROR_INVALID_IMAGE;
 }
 
+/* The file that all modules are said to be compiled to; NULL: none. */
+static char *read_cubin(size_t *size)
+{
+	const char *path = getenv("FAKE_CUDA_CUBIN");
+	FILE *file = path ? fopen(path, "re") : NULL;
+	char *bytes = file ? malloc(CUBIN_MAX) : NULL;
+
+	*size = bytes ? fread(bytes, 1, CUBIN_MAX, file) : 0;
+	if (file)
+		fclose(file);
+	return bytes;
+}
+
 static void module_notify(uint32_t cbid, struct fake_cuda_module *m)
 {
-	struct fake_cuda_module_data data = {m->id, strlen(m->image), m->image};
+	size_t size;
+	char *cubin = read_cubin(&size);
+	struct fake_cuda_module_data data = {m->id, cubin ? size : strlen(m->image),
+					     cubin ? cubin : m->image};
 
 	driver_notify_resource(cbid, gpu_current(), NULL, &data);
+	free(cubin); /* valid during the callback */
 }
 
 int module_load(struct fake_cuda_module **module, const char *image)

@@ -20,6 +20,8 @@ size_t record_size(uint32_t kind)
 		return sizeof(union memset_record);
 	case CUPTI_ABI_ACTIVITY_KIND_MEMORY2:
 		return sizeof(struct memory_record);
+	case CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL:
+		return sizeof(struct pool_record);
 	case CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE:
 		return sizeof(struct graph_record);
 	case CUPTI_ABI_ACTIVITY_KIND_MEM_DECOMPRESS:
@@ -45,6 +47,8 @@ uint32_t record_kind(const struct fake_cuda_activity *a)
 				       : CUPTI_ABI_ACTIVITY_KIND_MEMSET;
 	case FAKE_CUDA_MEMORY:
 		return CUPTI_ABI_ACTIVITY_KIND_MEMORY2;
+	case FAKE_CUDA_POOL:
+		return CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL;
 	case FAKE_CUDA_GRAPH:
 		return CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE;
 	case FAKE_CUDA_DEVICE:
@@ -149,7 +153,25 @@ static void fill_memory(struct memory_record *r, const struct fake_cuda_activity
 	r->prefix.device_id = a->device_id;
 	r->prefix.context_id = a->context_id;
 	r->prefix.stream_id = a->stream_id;
-	r->is_async = a->async;
+	r->prefix.is_async = a->async;
+	if (!a->pool)
+		return;
+	r->prefix.pool_type = CUPTI_ABI_POOL_LOCAL;
+	r->prefix.pool_address = a->pool;
+	r->prefix.pool_size = a->held;
+	r->prefix.pool_used = a->used;
+}
+
+static void fill_pool(struct pool_record *r, const struct fake_cuda_activity *a)
+{
+	r->prefix.operation = a->operation;
+	r->prefix.type = CUPTI_ABI_POOL_LOCAL;
+	r->prefix.correlation_id = a->correlation_id;
+	r->prefix.process_id = (uint32_t)getpid();
+	r->prefix.device_id = a->device_id;
+	r->prefix.address = a->pool;
+	r->prefix.size = a->held;
+	r->prefix.used = a->used;
 }
 
 static void fill_graph(struct graph_record *r, const struct fake_cuda_activity *a)
@@ -259,6 +281,9 @@ void record_fill(void *record, uint32_t kind, const struct fake_cuda_activity *a
 	case FAKE_CUDA_MEMORY:
 		fill_memory(record, activity);
 		break;
+	case FAKE_CUDA_POOL:
+		fill_pool(record, activity);
+		break;
 	case FAKE_CUDA_GRAPH:
 		fill_graph(record, activity);
 		break;
@@ -278,6 +303,7 @@ void record_set_times(void *record, uint64_t start, uint64_t end)
 	union peer_record *peer = record;
 	union memset_record *set = record;
 	struct memory_record *memory = record;
+	struct pool_record *pool = record;
 	struct graph_record *graph = record;
 	struct decompress_record *decompress = record;
 
@@ -305,6 +331,9 @@ void record_set_times(void *record, uint64_t start, uint64_t end)
 		break;
 	case CUPTI_ABI_ACTIVITY_KIND_MEMORY2:
 		memory->prefix.timestamp = start;
+		break;
+	case CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL:
+		pool->prefix.timestamp = start;
 		break;
 	case CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE:
 		graph->prefix.start = start;

@@ -44,6 +44,8 @@ struct fake_cuda_context {
 	struct fake_cuda_stream *legacy, *internal;
 	struct fake_cuda_stream *streams; /* all, including the legacy one */
 	uint64_t blocking_tail;           /* latest end on any blocking stream */
+	uint64_t kernel_tail;             /* of the last kernel while they are serialized */
+	bool is_serialized;
 	struct fake_cuda_context *next;
 };
 
@@ -64,6 +66,7 @@ static struct {
 } clock_settings[CLOCK_SETTINGS];
 static uint32_t clock_set_count;
 
+static __thread bool follows;
 static __thread int current_device;
 static __thread struct fake_cuda_stream *thread_stream;
 
@@ -370,6 +373,13 @@ int gpu_stream_number(struct fake_cuda_context *context, struct fake_cuda_stream
 	return 0;
 }
 
+void gpu_serialize(struct fake_cuda_context *context, bool on)
+{
+	pthread_mutex_lock(&gpu_lock);
+	context->is_serialized = on;
+	pthread_mutex_unlock(&gpu_lock);
+}
+
 int gpu_stream_end(struct fake_cuda_stream *handle, uint64_t *end)
 {
 	struct fake_cuda_stream *s = gpu_stream(handle, false);
@@ -500,6 +510,11 @@ static uint64_t wait_for_room(struct fake_cuda_stream *stream)
 	}
 }
 
+void gpu_follow(bool on)
+{
+	follows = on;
+}
+
 void gpu_enqueue(struct fake_cuda_stream *stream, const struct gpu_work *work,
 		 struct fake_cuda_activity *activity)
 {
@@ -513,8 +528,13 @@ void gpu_enqueue(struct fake_cuda_stream *stream, const struct gpu_work *work,
 		after = c->blocking_tail;
 	else if (stream->blocking && c->legacy->tail > after)
 		after = c->legacy->tail;
-	if (after > start)
+	if (after > start || follows)
 		start = after;
+	if (c->is_serialized && work->activity.type == FAKE_CUDA_KERNEL) {
+		if (c->kernel_tail > start)
+			start = c->kernel_tail;
+		c->kernel_tail = start + work->duration;
+	}
 	stream->tail = start + work->duration;
 	if (stream->blocking && stream->tail > c->blocking_tail)
 		c->blocking_tail = stream->tail;

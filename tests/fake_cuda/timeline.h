@@ -79,7 +79,8 @@ struct gpu_config {
 	int devices;
 	bool internal_driver_calls;
 	bool reuse_node_ids;
-	uint32_t body_correlation; /* of records in bodies of conditional nodes */
+	uint32_t body_correlation;  /* of records in bodies of conditional nodes */
+	const char *memory_records; /* "create", "map" or NULL: see README.md */
 };
 
 const struct gpu_config *gpu_config(void);
@@ -113,6 +114,8 @@ int gpu_stream_destroy(struct fake_cuda_stream *stream);
 int gpu_stream_synchronize(struct fake_cuda_stream *handle);
 int gpu_stream_number(struct fake_cuda_context *context, struct fake_cuda_stream *stream,
 		      uint32_t *number);
+/* See struct fake_cuda_driver. */
+void gpu_serialize(struct fake_cuda_context *context, bool on);
 int gpu_stream_end(struct fake_cuda_stream *handle, uint64_t *end);
 /* Waits until the device is idle. */
 int gpu_device_idle(void);
@@ -128,6 +131,9 @@ struct fake_cuda_stream *gpu_internal_stream(int device);
 /* Future work on `stream` waits for the current work on `other`. */
 void gpu_stream_wait(struct fake_cuda_stream *stream, struct fake_cuda_stream *other);
 
+/* Whether work that this thread adds follows the stream's last without a gap: nodes of a graph do.
+ */
+void gpu_follow(bool on);
 /* Adds work to a stream; fills `activity` except for its correlation and graph ids. */
 void gpu_enqueue(struct fake_cuda_stream *stream, const struct gpu_work *work,
 		 struct fake_cuda_activity *activity);

@@ -31,6 +31,14 @@ static long long env_number(const char *name, long long otherwise)
 	return errno || *end ? otherwise : n;
 }
 
+/* A copy, or NULL: it is not set, or is empty. */
+static const char *env_text(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text && *text ? strdup(text) : NULL;
+}
+
 static void config_read(void)
 {
 	long long devices = env_number("FAKE_CUDA_DEVICES", 1);
@@ -50,14 +58,11 @@ static void config_read(void)
 	config.internal_driver_calls = env_number("FAKE_CUDA_INTERNAL_DRIVER_CALLS", 0) != 0;
 	config.body_correlation = (uint32_t)env_number("FAKE_CUDA_BODY_CORRELATION", 0);
 	config.reuse_node_ids = env_number("FAKE_CUDA_REUSE_NODE_IDS", 0) != 0;
+	config.memory_records = env_text("FAKE_CUDA_MEMORY_RECORDS");
 	config.devices = devices < 0                 ? 0
 			 : devices > GPU_MAX_DEVICES ? GPU_MAX_DEVICES
 						     : (int)devices;
-	config.totals = getenv("FAKE_CUDA_TOTALS");
-	if (config.totals && *config.totals)
-		config.totals = strdup(config.totals);
-	else
-		config.totals = NULL;
+	config.totals = env_text("FAKE_CUDA_TOTALS");
 }
 
 const struct gpu_config *gpu_config(void)

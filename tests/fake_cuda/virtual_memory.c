@@ -6,15 +6,18 @@
  * handle was released as often as it was created or retained and nothing maps it. A handle is the
  * address of its description, so those of memory that was given back come again.
  *
- * CUPTI has no records of it. Nothing is ever read or written there.
+ * CUPTI has no records of it, but with FAKE_CUDA_MEMORY_RECORDS: "create" has those of physical
+ * memory, by its handle, "map" those of mappings. Nothing is ever read or written there.
  */
 #define _GNU_SOURCE
 #include "driver.h"
 #include "cbid.h"
+#include "memory.h"
 #include "cuda_driver_subset.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define GRANULARITY (UINT64_C(2) << 20)
 #define FIRST_ADDRESS UINT64_C(0x7e0000000000)
@@ -37,6 +40,20 @@ static struct range reserved[RANGES], mapped[RANGES];
 static size_t reserved_count, mapped_count;
 
 /* ---- all with the lock held ---- */
+
+static struct note {
+	uint64_t address, size;
+	uint32_t operation; /* 0: none */
+} note;
+
+/* What a call did, to be recorded when it has succeeded; with the lock held. */
+static void note_record(const char *kind, uint64_t address, uint64_t size, uint32_t operation)
+{
+	const char *kinds = gpu_config()->memory_records;
+
+	if (kinds && strcmp(kinds, kind) == 0)
+		note = (struct note){address, size, operation};
+}
 
 static bool is_whole(uint64_t size)
 {
@@ -61,6 +78,7 @@ static void give_back(struct physical *memory)
 	while (*at != memory)
 		at = &(*at)->next;
 	*at = memory->next;
+	note_record("create", (uintptr_t)memory, memory->size, CUPTI_ABI_MEMORY_RELEASE);
 	free(memory);
 }
 
@@ -88,6 +106,7 @@ static int create(unsigned long long *handle, size_t size, const CUmemAllocation
 	made->next = all;
 	all = made;
 	*handle = (uintptr_t)made;
+	note_record("create", *handle, size, CUPTI_ABI_MEMORY_ALLOCATION);
 	return 0;
 }
 
@@ -155,6 +174,7 @@ static int map(CUdeviceptr address, size_t size, size_t offset, unsigned long lo
 		return FAKE_CUDA_ERROR_OUT_OF_MEMORY;
 	mapped[mapped_count++] = (struct range){address, size, memory};
 	memory->mappings++;
+	note_record("map", address, size, CUPTI_ABI_MEMORY_ALLOCATION);
 	return 0;
 }
 
@@ -173,6 +193,7 @@ static int unmap(CUdeviceptr address, size_t size)
 	}
 	if (!size || covered != size)
 		return FAKE_CUDA_ERROR_INVALID_VALUE;
+	note_record("map", address, size, CUPTI_ABI_MEMORY_RELEASE);
 	for (size_t i = 0; i < mapped_count;) {
 		struct physical *memory = mapped[i].memory;
 
@@ -201,14 +222,23 @@ static int retain(unsigned long long *handle, void *address)
 
 /* ---- entry points ---- */
 
+/* No callback runs with the lock held. */
+static int finish(int result)
+{
+	struct note made = note;
+
+	note.operation = 0;
+	pthread_mutex_unlock(&lock);
+	if (result == 0 && made.operation)
+		memory_record(made.address, made.size, made.operation);
+	return result;
+}
+
 #define UNPACK(...) __VA_ARGS__
-#define LOCKED(expression)                                                                     \
-	(pthread_mutex_lock(&lock), locked_result = (expression), pthread_mutex_unlock(&lock), \
-	 locked_result)
+#define LOCKED(expression) (pthread_mutex_lock(&lock), finish(expression))
 #define ENTRY(api, parameters, arguments, fields, expression) \
 	FAKE_CUDA_EXPORT int api parameters                   \
 	{                                                     \
-		int locked_result;                            \
 		struct {                                      \
 			fields                                \
 		} params = {UNPACK arguments};                \

@@ -167,7 +167,7 @@ static bool read_and_write(const uint8_t *data, size_t size)
 	gzip_free(gzip);
 	fclose(stream);
 	stream = fmemopen(packed, packed_size, "r");
-	capture = capture_read(stream, "/dev/shm", &memory, &error);
+	capture = capture_read(stream, "/dev/shm", true, &memory, &error);
 	if (!capture != (error != CAPTURE_OK))
 		abort();
 	if (capture) {

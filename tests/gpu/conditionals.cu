@@ -6,22 +6,12 @@
  *
  *	IF with two bodies, of which add_then's runs and add_else's does not; WHILE, three times
  *	add_step; SWITCH, of whose bodies add_case_1's runs; an IF of make_inner around add_inner in
- *a WHILE that runs twice; and an IF whose body is captured in capture_body.
+ *	a WHILE that runs twice; and an IF whose body is captured in capture_body.
  */
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
-
-#define NOINLINE __attribute__((noinline, noclone))
-#define CHECK(call)                                                        \
-	do {                                                               \
-		cudaError_t error_ = (call);                               \
-		if (error_ != cudaSuccess) {                               \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, \
-				cudaGetErrorString(error_));               \
-			exit(2);                                           \
-		}                                                          \
-	} while (0)
+#include "../workloads/gpu.h"
 
 #if CUDART_VERSION >= 13000
 #define ADD_NODE(node, graph, after, params) \
@@ -75,8 +65,8 @@ static cudaGraphNode_t add(cudaGraph_t graph, cudaGraphNode_t after, void *funct
 	params.func = function;
 	params.gridDim = params.blockDim = dim3(1);
 	params.kernelParams = args;
-	CHECK(cudaGraphAddKernelNode(&node, graph, after ? &after : nullptr, after ? 1 : 0,
-				     &params));
+	GPU_CHECK(cudaGraphAddKernelNode(&node, graph, after ? &after : nullptr, after ? 1 : 0,
+					 &params));
 	return node;
 }
 
@@ -128,7 +118,8 @@ static cudaGraphConditionalHandle new_handle(cudaGraph_t graph, unsigned int val
 {
 	cudaGraphConditionalHandle handle;
 
-	CHECK(cudaGraphConditionalHandleCreate(&handle, graph, value, cudaGraphCondAssignDefault));
+	GPU_CHECK(cudaGraphConditionalHandleCreate(&handle, graph, value,
+						   cudaGraphCondAssignDefault));
 	return handle;
 }
 
@@ -142,7 +133,7 @@ static cudaGraph_t *add_conditional(cudaGraph_t graph, cudaGraphNode_t *node, cu
 	params.conditional.handle = handle;
 	params.conditional.type = type;
 	params.conditional.size = size;
-	CHECK(ADD_NODE(node, graph, after ? &after : nullptr, &params));
+	GPU_CHECK(ADD_NODE(node, graph, after ? &after : nullptr, &params));
 	return params.conditional.phGraph_out;
 }
 
@@ -166,19 +157,19 @@ NOINLINE static void launch(cudaGraph_t graph)
 {
 	cudaGraphExec_t exec;
 
-	CHECK(cudaGraphInstantiate(&exec, graph, 0));
-	CHECK(cudaGraphDestroy(graph));
+	GPU_CHECK(cudaGraphInstantiate(&exec, graph, 0));
+	GPU_CHECK(cudaGraphDestroy(graph));
 	for (int i = 0; i < launches; i++)
-		CHECK(cudaGraphLaunch(exec, stream));
-	CHECK(cudaStreamSynchronize(stream));
-	CHECK(cudaGraphExecDestroy(exec));
+		GPU_CHECK(cudaGraphLaunch(exec, stream));
+	GPU_CHECK(cudaStreamSynchronize(stream));
+	GPU_CHECK(cudaGraphExecDestroy(exec));
 }
 
 static cudaGraph_t new_graph()
 {
 	cudaGraph_t graph;
 
-	CHECK(cudaGraphCreate(&graph, 0));
+	GPU_CHECK(cudaGraphCreate(&graph, 0));
 	return graph;
 }
 
@@ -274,20 +265,20 @@ static void run_captured()
 	cudaStream_t second;
 	size_t count;
 
-	CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
-	CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+	GPU_CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+	GPU_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
 	capture_around();
-	CHECK(CAPTURE_INFO(stream, &status, &graph, &before, &count));
+	GPU_CHECK(CAPTURE_INFO(stream, &status, &graph, &before, &count));
 	body = make_inner(graph, &node, before[0], new_handle(graph, 1));
-	CHECK(UPDATE_DEPENDENCIES(stream, &node, cudaStreamSetCaptureDependencies));
-	CHECK(cudaStreamBeginCaptureToGraph(second, body[0], nullptr, nullptr, 0,
-					    cudaStreamCaptureModeThreadLocal));
+	GPU_CHECK(UPDATE_DEPENDENCIES(stream, &node, cudaStreamSetCaptureDependencies));
+	GPU_CHECK(cudaStreamBeginCaptureToGraph(second, body[0], nullptr, nullptr, 0,
+						cudaStreamCaptureModeThreadLocal));
 	capture_body(second);
-	CHECK(cudaStreamEndCapture(second, &same));
+	GPU_CHECK(cudaStreamEndCapture(second, &same));
 	capture_around();
-	CHECK(cudaStreamEndCapture(stream, &graph));
+	GPU_CHECK(cudaStreamEndCapture(stream, &graph));
 	launch(graph);
-	CHECK(cudaStreamDestroy(second));
+	GPU_CHECK(cudaStreamDestroy(second));
 	made("capture_around", 2);
 	made("capture_body", 2);
 }
@@ -296,8 +287,8 @@ int main(int argc, char **argv)
 {
 	if (argc > 1)
 		launches = atoi(argv[1]);
-	CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-	CHECK(cudaMalloc(&counters, 2 * sizeof(*counters)));
+	GPU_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	GPU_CHECK(cudaMalloc(&counters, 2 * sizeof(*counters)));
 	run_if();
 	run_while();
 	run_switch();

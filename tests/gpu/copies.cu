@@ -7,15 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
-
-#define CHECK(call)                                                                     \
-	do {                                                                            \
-		cudaError_t error_ = (call);                                            \
-		if (error_ != cudaSuccess) {                                            \
-			fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error_)); \
-			exit(1);                                                        \
-		}                                                                       \
-	} while (0)
+#include "../workloads/gpu.h"
 
 /* a pair of events takes some us more than what is between them: less than 1 % of these */
 static const size_t bytes = size_t(256) << 20, largest = size_t(8) << 30;
@@ -30,11 +22,11 @@ template <typename Work> static void measure(const char *frame, Work work)
 	for (int i = 0; i < rounds; i++) {
 		float ms;
 
-		CHECK(cudaEventRecord(before, stream));
+		GPU_CHECK(cudaEventRecord(before, stream));
 		work();
-		CHECK(cudaEventRecord(after, stream));
-		CHECK(cudaStreamSynchronize(stream));
-		CHECK(cudaEventElapsedTime(&ms, before, after));
+		GPU_CHECK(cudaEventRecord(after, stream));
+		GPU_CHECK(cudaStreamSynchronize(stream));
+		GPU_CHECK(cudaEventElapsedTime(&ms, before, after));
 		ns += ms * 1e6;
 	}
 	printf("%s\t%d\t%.0f\n", frame, rounds, ns);
@@ -52,15 +44,15 @@ static void use_managed()
 	size_t n = size_t(4) << 20;
 	float *p, sum = 0;
 
-	CHECK(cudaMallocManaged(&p, n * sizeof(*p)));
+	GPU_CHECK(cudaMallocManaged(&p, n * sizeof(*p)));
 	for (size_t i = 0; i < n; i++)
 		p[i] = 1;
 	touch<<<64, 256, 0, stream>>>(p, n);
-	CHECK(cudaStreamSynchronize(stream));
+	GPU_CHECK(cudaStreamSynchronize(stream));
 	for (size_t i = 0; i < n; i += 1024)
 		sum += p[i];
 	printf("managed %zu sum %.0f\n", n * sizeof(*p), sum);
-	CHECK(cudaFree(p));
+	GPU_CHECK(cudaFree(p));
 }
 
 int main()
@@ -68,24 +60,24 @@ int main()
 	void *device, *other, *pinned;
 	size_t free_bytes, all_bytes, large;
 
-	CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
+	GPU_CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
 	large = free_bytes / 3 < largest ? free_bytes / 3 : largest;
-	CHECK(cudaStreamCreate(&stream));
-	CHECK(cudaEventCreate(&before));
-	CHECK(cudaEventCreate(&after));
-	CHECK(cudaMalloc(&device, large));
-	CHECK(cudaMalloc(&other, large));
-	CHECK(cudaMallocHost(&pinned, bytes));
+	GPU_CHECK(cudaStreamCreate(&stream));
+	GPU_CHECK(cudaEventCreate(&before));
+	GPU_CHECK(cudaEventCreate(&after));
+	GPU_CHECK(cudaMalloc(&device, large));
+	GPU_CHECK(cudaMalloc(&other, large));
+	GPU_CHECK(cudaMallocHost(&pinned, bytes));
 	measure("[GPU_Memcpy HtoD]", [&] {
-		CHECK(cudaMemcpyAsync(device, pinned, bytes, cudaMemcpyHostToDevice, stream));
+		GPU_CHECK(cudaMemcpyAsync(device, pinned, bytes, cudaMemcpyHostToDevice, stream));
 	});
 	measure("[GPU_Memcpy DtoH]", [&] {
-		CHECK(cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, stream));
+		GPU_CHECK(cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, stream));
 	});
 	measure("[GPU_Memcpy DtoD]", [&] {
-		CHECK(cudaMemcpyAsync(other, device, large, cudaMemcpyDeviceToDevice, stream));
+		GPU_CHECK(cudaMemcpyAsync(other, device, large, cudaMemcpyDeviceToDevice, stream));
 	});
-	measure("[GPU_Memset]", [&] { CHECK(cudaMemsetAsync(device, 1, large, stream)); });
+	measure("[GPU_Memset]", [&] { GPU_CHECK(cudaMemsetAsync(device, 1, large, stream)); });
 	use_managed();
 	return 0;
 }

@@ -10,15 +10,7 @@
 #include <ctime>
 #include <vector>
 #include <cuda_runtime.h>
-
-#define CHECK(call)                                                                     \
-	do {                                                                            \
-		cudaError_t error_ = (call);                                            \
-		if (error_ != cudaSuccess) {                                            \
-			fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error_)); \
-			exit(1);                                                        \
-		}                                                                       \
-	} while (0)
+#include "../workloads/gpu.h"
 
 __global__ static void add_one(int *p, size_t n)
 {
@@ -46,15 +38,15 @@ int main(int argc, char **argv)
 	if (mib < 1 || mib > 1024 || turns < 1)
 		return 2;
 	n = (size_t(mib) << 20) / sizeof(*p);
-	CHECK(cudaMallocManaged(&p, n * sizeof(*p)));
+	GPU_CHECK(cudaMallocManaged(&p, n * sizeof(*p)));
 	for (size_t i = 0; i < n; i++)
 		p[i] = 0;
 	for (long turn = 0; turn < turns; turn++) {
 		double start = now_ms(), middle;
 
 		add_one<<<256, 256>>>(p, n);
-		CHECK(cudaGetLastError());
-		CHECK(cudaDeviceSynchronize());
+		GPU_CHECK(cudaGetLastError());
+		GPU_CHECK(cudaDeviceSynchronize());
 		middle = now_ms();
 		for (size_t i = 0; i < n; i += 1024)
 			p[i] += 1;
@@ -63,7 +55,7 @@ int main(int argc, char **argv)
 	}
 	if (p[0] != 2 * turns || p[1] != turns)
 		return 1;
-	CHECK(cudaFree(p));
+	GPU_CHECK(cudaFree(p));
 	std::sort(all.begin(), all.end());
 	std::sort(cpu.begin(), cpu.end());
 	printf("turn %.2f cpu %.2f\n", all[all.size() / 2], cpu[cpu.size() / 2]);

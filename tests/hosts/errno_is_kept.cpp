@@ -12,17 +12,12 @@ enum { MARK = 4711 };
 
 static long launches;
 
-NOINLINE static void launch_at_depth(int depth)
+static void launch()
 {
-	if (depth > 0) {
-		launch_at_depth(depth - 1);
-	} else {
-		errno = MARK;
-		GPU_CHECK(GPU_LAUNCH(nullptr, 1000, tiny));
-		HOST_CHECK(errno == MARK);
-		launches++;
-	}
-	asm volatile("");
+	errno = MARK;
+	GPU_CHECK(GPU_LAUNCH(nullptr, 1000, tiny));
+	HOST_CHECK(errno == MARK);
+	launches++;
 }
 
 static void *let_go_on(void *profiler)
@@ -40,11 +35,11 @@ int main()
 	profiler.keep_alive();
 	GPU_CHECK(cudaDeviceSynchronize());
 	for (int i = 0; i < 200; i++)
-		launch_at_depth(i);
+		call_at_depth(i, launch);
 	profiler.stop();
 	HOST_CHECK(pthread_create(&thread, nullptr, let_go_on, &profiler) == 0);
 	for (int i = 0; i < 300000; i++)
-		launch_at_depth(0);
+		launch();
 	pthread_join(thread, nullptr);
 	GPU_CHECK(cudaDeviceSynchronize());
 	printf("launches %ld\n", launches);

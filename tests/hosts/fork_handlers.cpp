@@ -18,19 +18,15 @@ enum { DEPTH = 20, STATUS = 3 };
 static std::atomic<bool> ends;
 static std::atomic<long> launches;
 
-NOINLINE static void launch_at_depth(int depth)
+static void launch()
 {
-	if (depth > 0)
-		launch_at_depth(depth - 1);
-	else
-		GPU_CHECK(GPU_LAUNCH(nullptr, 1000, in_handler));
-	asm volatile("");
+	GPU_CHECK(GPU_LAUNCH(nullptr, 1000, in_handler));
 }
 
 static void launch_in_handler()
 {
 	for (int i = 0; i < DEPTH; i++, launches++)
-		launch_at_depth(i);
+		call_at_depth(i, launch);
 }
 
 static void *launch_on(void *)

@@ -8,10 +8,13 @@
 
 #include "../workloads/gpu.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <string>
 #include <unistd.h>
 
 /* Of the stacks that hosts make: NVIDIA's libraries need more than the stand-ins. */
@@ -31,6 +34,16 @@
 		}                                                                             \
 	} while (0)
 
+/* Calls a function from another stack for each depth. */
+[[maybe_unused]] NOINLINE static void call_at_depth(int depth, void (*function)())
+{
+	if (depth > 0)
+		call_at_depth(depth - 1, function);
+	else
+		function();
+	asm volatile("");
+}
+
 /* Of this process, in memory. */
 static inline long resident_kb()
 {
@@ -40,6 +53,59 @@ static inline long resident_kb()
 	HOST_CHECK(file && fscanf(file, "%*d %ld", &pages) == 1);
 	fclose(file);
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* From a line of a file of /proc, behind "NAME:"; empty: there is none. */
+static inline std::string read_field(const std::string &path, const char *name)
+{
+	FILE *file = fopen(path.c_str(), "r");
+	std::string value;
+	char line[256];
+
+	while (file && value.empty() && fgets(line, sizeof(line), file))
+		if (strncmp(line, name, strlen(name)) == 0)
+			value = line + strlen(name) + 2;
+	if (file)
+		fclose(file);
+	return value.substr(0, value.find('\n'));
+}
+
+/* The /proc file of the thread with this name; empty: there is none. */
+static inline std::string find_thread(const char *name)
+{
+	DIR *threads = opendir("/proc/self/task");
+	std::string found;
+
+	HOST_CHECK(threads);
+	while (struct dirent *entry = readdir(threads)) {
+		std::string path = std::string("/proc/self/task/") + entry->d_name + "/status";
+
+		if (isdigit(entry->d_name[0]) && read_field(path, "Name") == name)
+			found = path;
+	}
+	closedir(threads);
+	return found;
+}
+
+static inline long count_sleeps(const std::string &thread)
+{
+	return atol(read_field(thread, "voluntary_ctxt_switches").c_str());
+}
+
+/*
+ * Waits until the library's thread has slept so often that it has sent all there was in between.
+ * Without a profiler there is none.
+ */
+static inline void await_flush()
+{
+	enum { TIMES = 20, PATIENCE_MS = 60000 };
+	std::string thread = find_thread("profile-flush");
+	long before = thread.empty() ? 0 : count_sleeps(thread);
+
+	for (int waited_ms = 0; !thread.empty() && count_sleeps(thread) < before + TIMES;) {
+		HOST_CHECK(waited_ms++ < PATIENCE_MS);
+		usleep(1000);
+	}
 }
 
 /*

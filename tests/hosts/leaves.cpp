@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaves HOW: launches 1,000 times, waits for the work, prints so, launches 10 times more, and
- * leaves by _exit, quick_exit, abort; or by using up its stack: "overflow", or "caught" with a
- * handler on an alternate stack that leaves by _exit(5).
+ * leaves HOW: launches 1,000 times, waits for the work and until it is reported, prints so,
+ * launches 1,000 times more, and leaves by _exit, quick_exit, abort; or by using up its stack:
+ * "overflow", or "caught" with a handler on an alternate stack that leaves by _exit(5).
  */
 #include "host.h"
 
@@ -46,9 +46,10 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 1000; i++)
 		GPU_CHECK(GPU_LAUNCH(nullptr, 1000, first));
 	GPU_CHECK(cudaDeviceSynchronize());
+	await_flush();
 	puts("launches 1000");
 	fflush(stdout);
-	for (int i = 0; i < 10; i++)
+	for (int i = 0; i < 1000; i++)
 		GPU_CHECK(GPU_LAUNCH(nullptr, 1000, last));
 	GPU_CHECK(cudaDeviceSynchronize());
 	if (strcmp(how, "_exit") == 0)

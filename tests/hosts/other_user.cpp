@@ -17,19 +17,15 @@ enum { THREADS = 4, OTHER = 65534, DEPTH = 100 };
 static std::atomic<bool> ends;
 static std::atomic<long> launches;
 
-NOINLINE static void launch_at_depth(int depth)
+static void launch()
 {
-	if (depth > 0)
-		launch_at_depth(depth - 1);
-	else
-		GPU_CHECK(GPU_LAUNCH(nullptr, 1000, tiny));
-	asm volatile("");
+	GPU_CHECK(GPU_LAUNCH(nullptr, 1000, tiny));
 }
 
 static void *launch_on(void *)
 {
 	for (int i = 0; !ends; i++, launches++) {
-		launch_at_depth(i % DEPTH);
+		call_at_depth(i % DEPTH, launch);
 		usleep(10);
 	}
 	return nullptr;
@@ -64,7 +60,7 @@ int main(int argc, char **argv)
 		pthread_join(thread, nullptr);
 	/* from stacks that are new */
 	for (int i = 0; i < DEPTH; i++, launches++)
-		launch_at_depth(DEPTH + i);
+		call_at_depth(DEPTH + i, launch);
 	GPU_CHECK(cudaDeviceSynchronize());
 	printf("launches %ld\n", launches.load());
 	return 0;

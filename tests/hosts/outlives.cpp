@@ -14,13 +14,9 @@ enum { BYTES = 4096 };
 
 static int rounds;
 
-NOINLINE static void launch_at_depth(int depth)
+static void launch()
 {
-	if (depth > 0)
-		launch_at_depth(depth - 1);
-	else
-		GPU_CHECK(GPU_LAUNCH(nullptr, 1000, tiny));
-	asm volatile("");
+	GPU_CHECK(GPU_LAUNCH(nullptr, 1000, tiny));
 }
 
 static void *work(void *)
@@ -33,7 +29,7 @@ static void *work(void *)
 		memset(sent, i + 1, BYTES);
 		GPU_CHECK(cudaMemcpy(memory, sent, BYTES, cudaMemcpyHostToDevice));
 		for (int j = 0; j < 100; j++)
-			launch_at_depth(i + j % 2);
+			call_at_depth(i + j % 2, launch);
 		GPU_CHECK(cudaMemcpy(received, memory, BYTES, cudaMemcpyDeviceToHost));
 		HOST_CHECK(memcmp(sent, received, BYTES) == 0);
 		usleep(1000);

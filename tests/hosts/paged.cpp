@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paged [THREADS=20]: threads launch on stacks whose pages another thread of the program brings, as
- * they are touched (userfaultfd); it allocates as it does so. Ends with status 77 where the kernel
- * does not allow it.
+ * paged [THREADS=20]: threads launch on stacks whose pages another thread of the program supplies
+ * as they are touched (userfaultfd), for which it allocates memory. Ends with status 77 where the
+ * kernel does not allow it.
  */
 #include "host.h"
 

@@ -8,7 +8,7 @@ function encodeNumber(bytes, number) {
 }
 
 // The usual enum frame_kind of each enum frame_class.
-const KINDS_OF_CLASSES = [2, 3, 4, 5, 7, 6, 8, 9, 10, 11, 0, 12];
+const KINDS_OF_CLASSES = [2, 3, 4, 5, 7, 6, 8, 9, 12, 13, 0, 14, 2, 10, 11];
 
 // What profiler/output/html.c would write: data() of the page. Frames are {class, name, shortName,
 // file, module, line, role, folded}, stacks {outer, frame, site} from number 1 on, rows {stack, kind, place, count, ns,
@@ -24,6 +24,7 @@ export function encodeProfile({
 	places = [],
 	rows = [],
 	figures = [],
+	sources = [],
 }) {
 	const texts = [],
 		numbers = new Map(),
@@ -121,9 +122,28 @@ export function encodeProfile({
 		);
 	}
 
+	// {file, state, hasChanged, parts: [{first, lines}]}
+	table(
+		sources,
+		s => text(s.file),
+		s => s.state ?? 0,
+		s => (s.hasChanged ? 1 : 0),
+		s => (s.parts ?? []).length,
+	);
+	for (const column of [part => part.first, part => part.count ?? part.lines.length])
+		for (const {parts = []} of sources) for (const part of parts) number(column(part));
+	for (const {parts = []} of sources) {
+		const bytes = Buffer.from(
+			parts.flatMap(({lines}) => lines.map(line => `${line}\n`)).join(""),
+		);
+
+		number(bytes.length);
+		for (const byte of bytes) body.push(byte);
+	}
+
 	const head = [];
 
-	encodeNumber(head, 5);
+	encodeNumber(head, 6);
 	encodeNumber(head, texts.length);
 	texts.forEach(value => encodeNumber(head, value.length));
 	chunks.push(Buffer.from(head), ...texts, Buffer.from(body));

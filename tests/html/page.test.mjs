@@ -38,6 +38,7 @@ import {
 	tableStreams,
 	tableThreads,
 } from "../../profiler/output/html/tables.js";
+import {listLines, reasonText, sumLines, sumReasons} from "../../profiler/output/html/source.js";
 import {DEFAULTS, formatState, parseState} from "../../profiler/output/html/state.js";
 import {
 	ancestor,
@@ -592,6 +593,25 @@ test("tables: functions, kernels, launch sites", () => {
 	);
 });
 
+test("tables: a kernel whose time is split by stalls and waits for ranks is one", () => {
+	const WAIT = 8,
+		GPU_CODE = 13,
+		STALL = 14;
+	const kernel = ["main", [API, "cudaLaunchKernel"], [GPU_KERNEL, "[GPU_Kernel]k"]];
+	const profile = profileOf([
+		[kernel, 1, 5, {count: 4}],
+		[[...kernel, [GPU_CODE, "step"], [GPU_CODE, "k.cu:3"], [STALL, "[selected]"]], 1, 30, {count: 0}],
+		[[...kernel, [STALL, "[stall: wait]"]], 1, 45, {count: 0}],
+		[[...kernel, [WAIT, "[waiting for rank 3]"]], 1, 20, {count: 0}],
+		[["main", [STALL, "[stall: of nothing]"]], 1, 7, {count: 1}],
+	]);
+	const {tree, passes, kinds} = everything(profile);
+
+	assert.deepEqual(tableGpuWork(profile, tree, kinds, passes, "gpu"), [
+		{frame: frameOf(profile, "[GPU_Kernel]k"), operations: 4, ns: 100, bytes: 0, mean: 25},
+	]);
+});
+
 test("tables: a wait is no function's own time", () => {
 	const profile = profileOf([
 		[
@@ -661,8 +681,8 @@ test("tables: threads and streams", () => {
 
 test("kinds: those of the data", () => {
 	assert.deepEqual(
-		Array.from(kindsOfFrames({kind: Uint8Array.from([1, 2, 7, 12, 99])}), kind => KINDS[kind].word),
-		["start", "native", "api", "mark", "mark"],
+		Array.from(kindsOfFrames({kind: Uint8Array.from([1, 2, 7, 10, 11, 14, 99])}), kind => KINDS[kind].word),
+		["start", "native", "api", "device", "stall", "mark", "mark"],
 	);
 });
 
@@ -738,6 +758,143 @@ test("state: an address and back; nonsense becomes the default", () => {
 		...DEFAULTS,
 		q: "%zz",
 	});
+});
+
+// A tab that the address cannot name cannot be chosen.
+test("state: every table beside the profile can be chosen", () => {
+	const room = new URL("../../profiler/profile/", import.meta.url).pathname;
+	const keys = readdirSync(room)
+		.filter(name => name.endsWith(".c"))
+		.flatMap(name => [
+			...readFileSync(room + name, "utf8").matchAll(/figures_new\(\s*"(\w+)"/g),
+		])
+		.map(([, key]) => key);
+
+	assert.ok(keys.includes("stalls") && keys.length >= 9);
+	for (const table of keys) assert.equal(parseState(`#table=${table}`).table, table);
+});
+
+// ---- source ----
+
+const GPU_CODE = 13,
+	STALL = 14;
+
+// main > kernel > step > k.cu:12 and k.cuh:3 > reasons
+function profileWithSource(sources) {
+	const line = (file, number) => ({
+		class: GPU_CODE,
+		name: `${file}:${number}`,
+		file: `/src/${file}`,
+		line: number,
+	});
+	const frames = [
+		{class: NATIVE, name: "main"},
+		{class: GPU_KERNEL, name: "[GPU_Kernel]k"},
+		{class: GPU_CODE, name: "step"},
+		line("k.cu", 12),
+		line("k.cuh", 3),
+		{class: STALL, name: "[selected]"},
+		{class: STALL, name: "[stall: long scoreboard]"},
+		line("k.cu", 40),
+	];
+	const stacks = [
+		{outer: 0, frame: 0},
+		{outer: 1, frame: 1}, // 2: k
+		{outer: 2, frame: 3},
+		{outer: 3, frame: 5}, // 4: k; k.cu:12; selected
+		{outer: 2, frame: 2},
+		{outer: 5, frame: 4},
+		{outer: 6, frame: 6}, // 7: k; step; k.cuh:3; long scoreboard
+		{outer: 5, frame: 3},
+		{outer: 8, frame: 6}, // 9: k; step; k.cu:12; long scoreboard
+		{outer: 2, frame: 6}, // 10: k; long scoreboard
+		{outer: 5, frame: 6}, // 11: k; step; long scoreboard
+		{outer: 2, frame: 7},
+		{outer: 12, frame: 5}, // 13: k; k.cu:40; selected
+	];
+	const ns = new Map([[2, 5], [4, 10], [7, 20], [9, 40], [10, 80], [11, 160], [13, 320]]);
+	// what splits a kernel's time is no operation
+	const rows = [...ns].map(([stack, ns]) => ({stack, kind: 1, ns, count: stack === 2 ? 1 : 0}));
+
+	return readProfile(encodeProfile({frames, stacks, rows, sources}));
+}
+
+test("source: the time of a kernel by file, line and reason, each ns once", () => {
+	const profile = profileWithSource(),
+		passes = new Uint8Array(profile.rows.count).fill(1);
+	const kernels = sumLines(profile, profile.stacks, kindsOfFrames(profile.frames), passes);
+	const [kernel] = kernels.values(),
+		file = kernel.files.get("/src/k.cu");
+
+	assert.deepEqual([...kernels.keys()], [1]);
+	assert.equal(kernel.ns, 635);
+	assert.equal(kernel.stalls, 630);
+	assert.equal(kernel.unplaced.ns, 240);
+	assert.deepEqual([...kernel.files.keys()], ["/src/k.cu", "/src/k.cuh"]);
+	assert.equal(file.ns, 370);
+	assert.deepEqual([...file.lines.get(12).reasons], [[5, 10], [6, 40]]);
+	assert.equal(file.lines.get(40).ns, 320);
+	assert.deepEqual(sumReasons([kernel.unplaced, ...file.lines.values()]), [[5, 330], [6, 280]]);
+	// and all of it is in the sums of frames
+	const tree = makeTree(profile.stacks),
+		frames = sumFrames(tree, weigh(profile, tree, passes), profile.frames.count);
+
+	assert.deepEqual([...frames.total], [635, 635, 220, 50, 20, 330, 300, 320]);
+	// what a filter leaves out is in no sum
+	passes.fill(0, 0, 6);
+	const [rest] = sumLines(profile, profile.stacks, kindsOfFrames(profile.frames), passes).values();
+
+	assert.deepEqual([rest.ns, rest.stalls, rest.unplaced.ns, rest.files.size], [320, 320, 0, 1]);
+	assert.equal(reasonText("[stall: long scoreboard]"), "long scoreboard");
+	assert.equal(reasonText("[selected]"), "selected");
+	assert.equal(reasonText("[other stalls]"), "other stalls");
+});
+
+test("source: lines around those with samples, as far as they are known", () => {
+	const lines = (from, to) =>
+		Array.from({length: to - from + 1}, (_, i) => `</script>\u2028 ${from + i}`);
+	const profile = profileWithSource([
+		{
+			file: "/src/k.cu",
+			hasChanged: true,
+			parts: [
+				{first: 1, lines: lines(1, 18)},
+				{first: 38, lines: lines(38, 80)},
+			],
+		},
+		{file: "/src/k.cuh", state: 1},
+	]);
+	const [source, none] = profile.sources;
+	const [kernel] = sumLines(
+		profile,
+		profile.stacks,
+		kindsOfFrames(profile.frames),
+		new Uint8Array(profile.rows.count).fill(1),
+	).values();
+	const list = listLines(kernel.files.get("/src/k.cu"), source);
+
+	assert.ok(source.hasChanged && !none.hasChanged && none.state === 1 && none.lines.size === 0);
+	assert.deepEqual(
+		list.map(({line}) => line),
+		[...Array.from({length: 18}, (_, i) => i + 1), ...Array.from({length: 23}, (_, i) => i + 38)],
+	);
+	assert.deepEqual(
+		list.filter(({isGap}) => isGap).map(({line}) => line),
+		[38],
+	);
+	assert.deepEqual(
+		list.filter(({place}) => place).map(({line, place}) => [line, place.ns]),
+		[[12, 50], [40, 320]],
+	);
+	assert.equal(list[0].text, "</script>\u2028 1");
+	assert.deepEqual(listLines(kernel.files.get("/src/k.cuh"), none), [
+		{line: 3, text: null, place: kernel.files.get("/src/k.cuh").lines.get(3), isGap: false},
+	]);
+	for (const count of [1, 3])
+		assert.throws(
+			() => profileWithSource([{file: "x", parts: [{first: 1, count, lines: ["a", "b"]}]}]),
+			/other lines than it says/,
+		);
 });
 
 test("draw: boxes cover the row, small ones are one", () => {

@@ -52,7 +52,7 @@ static inline void made_record(struct made_timeline *m, struct timeline_record r
 }
 
 /* A process 1 of pid 4711 with a thread 12, whose launch starts a kernel of this name. */
-static inline void made_kernel(struct made_timeline *m, const char *name)
+static inline void made_kernel_of(struct made_timeline *m, const char *name, uint64_t graph_node)
 {
 	uint32_t call = MADE_STACK(&m->made, "main", "cudaLaunchKernel"), kernel;
 	const struct timeline_shape shape = {
@@ -75,8 +75,14 @@ static inline void made_kernel(struct made_timeline *m, const char *name)
 						.place = made_place(m, 1, 12, 0, 7),
 						.stack = kernel,
 						.shape = timeline_number_shape(m->timeline, &shape),
-						.graph_node = UINT64_C(3) << 32 | 4,
+						.graph_node = graph_node,
 						.correlation = 9});
+}
+
+/* The same, as node 4 of graph 3. */
+static inline void made_kernel(struct made_timeline *m, const char *name)
+{
+	made_kernel_of(m, name, UINT64_C(3) << 32 | 4);
 }
 
 static inline int made_write(struct made_timeline *m, const struct writer *writer, FILE *out,

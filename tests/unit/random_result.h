@@ -127,8 +127,9 @@ static inline void random_begin(struct prng *p, struct random_result *r)
 	r->timeline = timeline_new(folder, NULL);
 	assert_non_null(r->timeline);
 	for (uint32_t i = 0; i < RANDOM_PROCESSES; i++) {
-		place_names_add_process(&m->place_names,
-					&(struct process_info){i, (pid_t)(70 + i), "app"});
+		place_names_add_process(
+			&m->place_names,
+			&(struct process_info){.id = i, .pid = (pid_t)(70 + i), .name = "app"});
 		place_names_add_thread(&m->place_names, &(struct thread_info){i, i, "worker"});
 		assert_int_equal(
 			devices_add(&m->devices,

@@ -2,6 +2,7 @@
 /* Activity records of a stand-in for CUPTI, through a real pipe, as the profiler reads them. */
 #include "fifo.h"
 #include "cupti_trace/activity.h"
+#include "cupti_trace/counted_times.h"
 
 enum { HEARD_MAX = 40 };
 
@@ -12,6 +13,8 @@ struct heard {
 	uint32_t device_count, context_count, notices;
 	struct gpu_event_sum sums[HEARD_MAX];
 	uint32_t sum_count;
+	struct gpu_event_pool pools[HEARD_MAX];
+	uint32_t pool_count;
 	char device_names[HEARD_MAX][100];
 	struct gpu_event_kernel kernels[HEARD_MAX];
 	char *names[HEARD_MAX];
@@ -23,7 +26,10 @@ static void hear(void *context, const struct gpu_event *event, const char *kerne
 	struct heard *h = context;
 
 	assert_true(h->count < HEARD_MAX && h->device_count < HEARD_MAX &&
-		    h->context_count < HEARD_MAX && h->sum_count < HEARD_MAX);
+		    h->context_count < HEARD_MAX && h->sum_count < HEARD_MAX &&
+		    h->pool_count < HEARD_MAX);
+	if (event->type == GPU_EVENT_POOL)
+		h->pools[h->pool_count++] = event->pool;
 	if (event->type == GPU_EVENT_DEVICE) {
 		snprintf(h->device_names[h->device_count], sizeof(h->device_names[0]), "%s",
 			 event->device.name);
@@ -67,6 +73,8 @@ struct bench {
 	bool verbose;
 	uint64_t began_ns, now_ns;
 	_Atomic bool saw_device;
+	bool follows_memory, reads_counters, skips_unended;
+	uint64_t recorded_from_ns;
 };
 
 static int begin(void **state)
@@ -123,10 +131,11 @@ static void send_records(struct bench *b, const void *records, size_t n, size_t 
 	if (n)
 		memcpy(buffer, records, size);
 	record_size = size_of_one;
-	activity_send_buffer(&(struct activity_output){&b->api, &b->names, &b->tally, &b->sink,
-						       b->verbose, b->began_ns, b->now_ns,
-						       &b->saw_device, false},
-			     &b->clock, buffer, size);
+	activity_send_buffer(
+		&(struct activity_output){&b->api, &b->names, &b->tally, &b->sink, b->verbose,
+					  b->began_ns, b->now_ns, &b->saw_device, b->follows_memory,
+					  b->reads_counters, b->skips_unended, b->recorded_from_ns},
+		&b->clock, buffer, size);
 	free(buffer);
 	sink_flush(&b->sink);
 	fifo_drain(&b->fifo);
@@ -135,6 +144,54 @@ static void send_records(struct bench *b, const void *records, size_t n, size_t 
 static void send(struct bench *b, const struct cupti_abi_kernel *records, size_t n)
 {
 	send_records(b, records, n, sizeof(*records));
+}
+
+/* Of memory, and of pools that are trimmed or go; another process's pool says nothing. */
+static void pools_are_sent_where_memory_is_followed(void **state)
+{
+	struct bench *b = *state;
+	struct cupti_abi_memory m = {.kind = CUPTI_ABI_ACTIVITY_KIND_MEMORY2,
+				     .operation = CUPTI_ABI_MEMORY_ALLOCATION,
+				     .memory_kind = GPU_MEMORY_DEVICE,
+				     .device_id = 3,
+				     .timestamp = 1000000,
+				     .pool_type = CUPTI_ABI_POOL_LOCAL,
+				     .pool_address = 0x500,
+				     .pool_size = 4096,
+				     .pool_used = 512,
+				     .pool_release_threshold = UINT64_MAX};
+	struct cupti_abi_memory_pool p = {.kind = CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL,
+					  .operation = CUPTI_ABI_POOL_TRIMMED,
+					  .type = CUPTI_ABI_POOL_LOCAL,
+					  .device_id = 3,
+					  .timestamp = 1000100,
+					  .address = 0x500,
+					  .size = 1024,
+					  .used = 100};
+	const struct gpu_event_pool *e = b->heard.pools;
+
+	send_records(b, &m, 1, sizeof(m));
+	assert_int_equal(b->heard.pool_count, 0);
+	b->follows_memory = true;
+	send_records(b, &m, 1, sizeof(m));
+	send_records(b, &p, 1, sizeof(p));
+	p.operation = CUPTI_ABI_POOL_DESTROYED;
+	send_records(b, &p, 1, sizeof(p));
+	assert_int_equal(b->heard.pool_count, 3);
+	assert_true(e[0].address == 0x500 && e[0].held == 4096 && e[0].used == 512);
+	assert_true(e[0].device_id == 3 && e[0].memory == GPU_MEMORY_DEVICE);
+	assert_true(e[0].keeps == UINT64_MAX && e[0].time_ns == 600000);
+	assert_true(e[1].held == 1024 && e[1].used == 100 && e[1].time_ns == 600100);
+	assert_true(e[2].held == 0 && e[2].used == 0);
+	m.pool_type = p.type = 2; /* imported: the size is a process id */
+	send_records(b, &m, 1, sizeof(m));
+	send_records(b, &p, 1, sizeof(p));
+	m.pool_type = p.type = CUPTI_ABI_POOL_LOCAL;
+	m.pool_size = UINT64_MAX;
+	p.timestamp = 0;
+	send_records(b, &m, 1, sizeof(m));
+	send_records(b, &p, 1, sizeof(p));
+	assert_int_equal(b->heard.pool_count, 3);
 }
 
 static void every_field_arrives(void **state)
@@ -243,6 +300,60 @@ static void times_outside_are_marked(void **state)
 	for (uint32_t i = 9; i < 18; i++)
 		assert_int_equal(b->heard.kernels[i].outside, GPU_IN_TIME);
 	assert_int_equal(b->fifo.ledger->pipe.malformed, 0);
+}
+
+/* What ended before is counted, what is followed from the start is sent all the same. */
+static void work_before_the_recorded_is_counted(void **state)
+{
+	const uint64_t ms = 1000000, at = 100 * ms + 400000; /* 100 ms by our clock */
+	const struct cupti_abi_kernel r[] = {
+		record("early", 97 * ms, 98 * ms), record("early", at - 5 * ms, at - 1),
+		record("late", at - 5 * ms, at),   record("late", at + 1, at + 2),
+		record("untimed", 0, 0),
+	};
+	const struct cupti_abi_memset set = {
+		.kind = CUPTI_ABI_ACTIVITY_KIND_MEMSET, .start = 50 * ms, .end = 52 * ms};
+	const struct cupti_abi_memory memory = {.kind = CUPTI_ABI_ACTIVITY_KIND_MEMORY2,
+						.operation = CUPTI_ABI_MEMORY_RELEASE,
+						.address = 4096,
+						.bytes = 7,
+						.timestamp = ms};
+	struct bench *b = *state;
+
+	b->recorded_from_ns = 100 * ms;
+	send(b, r, 5);
+	assert_int_equal(b->heard.count, 3);
+	assert_string_equal(b->heard.names[0], "late");
+	assert_string_equal(b->heard.names[2], "untimed");
+	assert_int_equal(work_tally_next(&b->tally, &(uint32_t){0})->count, 3);
+	send_records(b, &set, 1, sizeof(set));
+	send_records(b, &memory, 1, sizeof(memory));
+	assert_int_equal(b->heard.work.bytes, 0);
+	b->follows_memory = true;
+	send_records(b, &memory, 1, sizeof(memory));
+	assert_int_equal(b->heard.work.bytes, 7);
+	assert_int_equal(b->fifo.ledger->outside.before, 3);
+	assert_int_equal(b->fifo.ledger->outside.before_ns, ms + 5 * ms - 1 + 2 * ms);
+	assert_int_equal(b->fifo.ledger->gpu.dropped, 0);
+}
+
+/* When recording is over, what CUPTI hands over may not have ended. */
+static void what_has_not_ended_can_be_left_out(void **state)
+{
+	const struct cupti_abi_kernel r[] = {record("k", 0, 0), record("k", 100, 0),
+					     record("k", 1000000, 2000000)};
+	struct bench *b = *state;
+
+	send(b, r, 3);
+	assert_int_equal(b->heard.count, 3);
+	b->skips_unended = true;
+	send(b, r, 3);
+	assert_int_equal(b->heard.count, 4);
+	assert_int_equal(b->heard.kernels[3].bad_time, 0);
+	/* the times of a kernel that is measured come from elsewhere */
+	b->reads_counters = true;
+	send(b, r, 3);
+	assert_int_equal(b->heard.count, 7);
 }
 
 /* The clock may be off, the duration never is. */
@@ -459,7 +570,8 @@ static void only_contexts_under_mps_are_reported(void **state)
 
 static void send_sums(struct bench *b)
 {
-	activity_send_sums(&b->tally, &b->sink);
+	activity_send_sums(&(struct activity_output){
+		.names = &b->names, .tally = &b->tally, .sink = &b->sink});
 	sink_flush(&b->sink);
 	fifo_drain(&b->fifo);
 }
@@ -551,6 +663,74 @@ static void graphs_that_kernels_launch_are_work(void **state)
 	assert_true(gpu_work_has_no_launch(w->work));
 }
 
+static struct cupti_abi_kernel untimed(uint32_t correlation_id)
+{
+	struct cupti_abi_kernel k = record("measured", 0, 0);
+
+	k.correlation_id = correlation_id;
+	return k;
+}
+
+static void expect_time(const struct bench *b, uint32_t i, uint32_t correlation_id,
+			uint64_t start_ns, uint64_t duration_ns)
+{
+	const struct gpu_event_kernel *k = &b->heard.kernels[i];
+
+	assert_true(i < b->heard.count);
+	assert_int_equal(k->correlation_id, correlation_id);
+	assert_int_equal(k->start_ns, start_ns);
+	assert_int_equal(k->duration_ns, duration_ns);
+	assert_int_equal(k->bad_time, duration_ns == 0);
+	assert_string_equal(b->heard.names[i], "measured");
+}
+
+static void a_measured_kernel_has_the_time_that_was_counted(void **state)
+{
+	const double ns = 500;
+	struct bench *b = *state;
+	struct cupti_abi_kernel records[] = {untimed(101), untimed(102), untimed(103)};
+
+	b->reads_counters = true;
+	/* its call has returned, or returns later; the third is not measured */
+	counted_times_begin(101);
+	counted_times_end(101, &ns, 1000, 9000);
+	counted_times_begin(102);
+	send(b, records, 3);
+	assert_int_equal(b->heard.count, 2);
+	expect_time(b, 0, 101, 8500, 500);
+	expect_time(b, 1, 103, 0, 0);
+	send(b, NULL, 0);
+	assert_int_equal(b->heard.count, 2);
+	counted_times_end(102, &ns, 1000, 10000);
+	send(b, NULL, 0);
+	assert_int_equal(b->heard.count, 3);
+	expect_time(b, 2, 102, 9500, 500);
+	send_sums(b);
+	assert_int_equal(b->heard.count, 3);
+	assert_int_equal(b->heard.sum_count, 1);
+	assert_int_equal(b->heard.sums[0].count, 3);
+	assert_int_equal(b->heard.sums[0].ns, 1000);
+}
+
+static void a_measured_kernel_is_sent_at_the_end_in_any_case(void **state)
+{
+	struct bench *b = *state;
+	struct cupti_abi_kernel records[] = {untimed(104), untimed(105)};
+
+	b->reads_counters = true;
+	counted_times_begin(104);
+	counted_times_begin(105);
+	send(b, records, 2);
+	assert_int_equal(b->heard.count, 1);
+	expect_time(b, 0, 104, 0, 0);
+	send_sums(b);
+	assert_int_equal(b->heard.count, 2);
+	expect_time(b, 1, 105, 0, 0);
+	assert_int_equal(b->heard.sums[0].count, 2);
+	send_sums(b);
+	assert_int_equal(b->heard.count, 2);
+}
+
 static void an_empty_buffer_sends_nothing(void **state)
 {
 	struct bench *b = *state;
@@ -565,9 +745,12 @@ static void an_empty_buffer_sends_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(pools_are_sent_where_memory_is_followed),
 		TEST(every_field_arrives),
 		TEST(senseless_times_are_marked),
 		TEST(times_outside_are_marked),
+		TEST(work_before_the_recorded_is_counted),
+		TEST(what_has_not_ended_can_be_left_out),
 		TEST(drift_does_not_bend_durations),
 		TEST(a_name_is_sent_once),
 		TEST(a_record_without_a_name_counts_too),
@@ -582,6 +765,8 @@ int main(void)
 		TEST(an_overflow_adds_a_remainder_of_each_kind),
 		TEST(decompression_is_work),
 		TEST(graphs_that_kernels_launch_are_work),
+		TEST(a_measured_kernel_has_the_time_that_was_counted),
+		TEST(a_measured_kernel_is_sent_at_the_end_in_any_case),
 		TEST(an_empty_buffer_sends_nothing),
 	};
 

@@ -213,6 +213,56 @@ static void addresses_are_of_processes(void **state)
 	allocations_release(&a);
 }
 
+static void add(struct allocations *a, uint32_t type, uint64_t time_ns, uint64_t address,
+		uint64_t bytes, uint64_t used)
+{
+	allocations_add(a, &(struct allocation_event){.type = type,
+						      .time_ns = time_ns,
+						      .address = address,
+						      .bytes = bytes,
+						      .used = used,
+						      .keeps = time_ns});
+}
+
+/* A pool's state at the moment of the peak is the one after the call that led to it. */
+static void pools_hold_more_than_is_used(void **state)
+{
+	const struct memory_pool *p;
+	struct allocations a;
+
+	(void)state;
+	allocations_init(&a);
+	add(&a, ALLOCATION_POOL, 1, 500, 0, 0); /* made */
+	add(&a, ALLOCATION_MADE, 2, 1, 100, 0);
+	add(&a, ALLOCATION_POOL, 2, 500, 256, 128);
+	add(&a, ALLOCATION_MADE, 3, 2, 200, 0); /* the peak */
+	add(&a, ALLOCATION_POOL, 3, 500, 512, 384);
+	add(&a, ALLOCATION_FREE, 4, 1, 100, 0);
+	add(&a, ALLOCATION_POOL, 4, 500, 600, 200);
+	add(&a, ALLOCATION_POOL, 5, 500, 550, 210); /* trimmed */
+	add(&a, ALLOCATION_POOL, 6, 700, 40, 10);
+	add(&a, ALLOCATION_POOL, 7, 700, 0, 0); /* destroyed */
+	allocations_finish(&a);
+	assert_int_equal(a.use.total_count, 1);
+	assert_int_equal(a.use.totals[0].peak_bytes, 300);
+	assert_int_equal(a.use.pool_count, 2);
+	p = &a.use.pools[0];
+	assert_int_equal(p->address, 500);
+	assert_int_equal(p->most_held, 600);
+	assert_int_equal(p->most_held_ns, 4);
+	assert_int_equal(p->most_used, 384);
+	assert_int_equal(p->peak_held, 512);
+	assert_int_equal(p->peak_used, 384);
+	assert_int_equal(p->left_held, 550);
+	assert_int_equal(p->left_used, 210);
+	assert_int_equal(p->keeps, 5);
+	p = &a.use.pools[1];
+	assert_int_equal(p->most_held, 40);
+	assert_int_equal(p->peak_held, 0);
+	assert_int_equal(p->left_held, 0);
+	allocations_release(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +270,7 @@ int main(void)
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(what_has_no_room_is_counted),
 		cmocka_unit_test(addresses_are_of_processes),
+		cmocka_unit_test(pools_hold_more_than_is_used),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

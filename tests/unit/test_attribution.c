@@ -28,6 +28,7 @@ struct bench {
 	struct places places;
 	struct ledger ledger;
 	struct allowance allowance;
+	struct pc_samples samples;
 	struct attribution attribution;
 	uint32_t launch, capture, waiter; /* stacks */
 };
@@ -37,24 +38,35 @@ static uint32_t push_call(struct bench *b, const char *function)
 	return stack_table_push_text(b->stacks, STACK_EMPTY, FRAME_API, function);
 }
 
+static const char *keep_text(void *context, const char *text)
+{
+	(void)context;
+	return strstr(text, "wait") ? "[stall: wait]" : "[stall: other]";
+}
+
 static struct bench *new_bench(uint32_t mask, bool follows_waits)
 {
 	struct bench *b = calloc(1, sizeof(*b));
 
 	assert_non_null(b);
 	b->allowance.limit = 1 << 20;
+	b->samples = (struct pc_samples){.memory = &b->allowance,
+					 .ledger = &b->ledger.stalls,
+					 .keep = keep_text,
+					 .is_exact = true};
 	b->process = processes_start(&b->processes, 70, 1, true);
 	b->stacks = stack_table_new();
 	b->profile = profile_new();
 	assert_true(b->process && b->stacks && b->profile);
 	b->process->sent.allowance = &b->allowance;
 	assert_int_equal(places_init(&b->places, mask), 0);
-	assert_int_equal(attribution_init(&b->attribution,
-					  &(struct attribution_parts){
-						  &b->processes, b->stacks, b->profile, &b->places,
-						  &b->ledger, &b->allowance, NULL, NULL, NULL},
-					  follows_waits),
-			 0);
+	assert_int_equal(
+		attribution_init(&b->attribution,
+				 &(struct attribution_parts){&b->processes, b->stacks, b->profile,
+							     &b->places, &b->ledger, &b->allowance,
+							     NULL, NULL, NULL, NULL, &b->samples},
+				 follows_waits),
+		0);
 	b->launch = push_call(b, "cudaLaunch");
 	b->capture = push_call(b, "cudaCapture");
 	b->waiter = push_call(b, "cudaWait");
@@ -117,7 +129,7 @@ static const struct row *row_of(const struct bench *b, enum row_kind kind, const
 	const struct row *rows = profile_rows(b->profile, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (!rows[i].count || rows[i].kind != kind ||
+		if ((!rows[i].count && !rows[i].ns) || rows[i].kind != kind ||
 		    strcmp(text_of(b->stacks, rows[i].stack), stack) != 0)
 			continue;
 		assert_null(found);
@@ -189,6 +201,67 @@ static void an_operation_has_its_row_and_its_sum(void **state)
 	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->bytes, 128);
 	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->unmatched, 1);
 	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->unmatched_ns, 3);
+	free_bench(b);
+}
+
+/* What begins in the window is in the profile as a whole; everything is in the process's books. */
+static void a_window_has_what_begins_in_it(void **state)
+{
+	static const struct {
+		uint64_t start, ns;
+	} work[] = {{99, 1000}, {100, 50}, {199, 1000}, {200, 7}, {1000, 9}};
+	struct bench *b = new_bench(0, false);
+	struct gpu_operation o;
+
+	(void)state;
+	b->attribution.window = (struct window){100, 200};
+	for (size_t i = 0; i < sizeof(work) / sizeof(work[0]); i++) {
+		o = kernel(b, work[i].start, work[i].ns);
+		attribution_add(&b->attribution, b->launch, 90, &o);
+	}
+	expect_row(b, ROW_GPU, "cudaLaunch;k", 2, 1050);
+	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->count, 2);
+	assert_int_equal(b->ledger.gpu.matched, 2);
+	assert_int_equal(sum_of(b, 7, GPU_WORK_KERNEL)->count, 5);
+	assert_int_equal(sum_of(b, 7, GPU_WORK_KERNEL)->ns, 2066);
+	assert_int_equal(b->ledger.outside.before, 1);
+	assert_int_equal(b->ledger.outside.before_ns, 1000);
+	assert_int_equal(b->ledger.outside.after, 2);
+	assert_int_equal(b->ledger.outside.after_ns, 16);
+	/* of which nothing is known: it may be of this time */
+	o = kernel(b, 0, 0);
+	o.bad_time = true;
+	attribution_add(&b->attribution, b->launch, 90, &o);
+	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->count, 3);
+	assert_int_equal(b->ledger.gpu.bad_times, 1);
+	free_bench(b);
+}
+
+/* Launches are recorded from shortly before the window on: earlier ones are not lost. */
+static void work_may_have_been_launched_before_recording(void **state)
+{
+	struct bench *b = new_bench(0, false);
+	struct gpu_operation o = kernel(b, 150, 10);
+
+	(void)state;
+	b->attribution.window = (struct window){100, 0};
+	o.correlation_id = 6;
+	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	b->process->first_launch = 7;
+	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	expect_row(b, ROW_GPU, "[launched before recording];k", 2, 20);
+	assert_int_equal(b->ledger.outside.earlier, 2);
+	assert_int_equal(b->ledger.outside.earlier_ns, 20);
+	assert_int_equal(b->ledger.gpu.unmatched, 0);
+	o.correlation_id = 7;
+	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	expect_row(b, ROW_GPU, "[launch not captured];k", 1, 10);
+	assert_int_equal(b->ledger.gpu.unmatched, 1);
+	/* from the start on all are recorded */
+	b->attribution.window = (struct window){0, 1000};
+	o.correlation_id = 6;
+	attribution_add(&b->attribution, LAUNCH_UNKNOWN, 0, &o);
+	assert_int_equal(b->ledger.gpu.unmatched, 2);
 	free_bench(b);
 }
 
@@ -579,6 +652,52 @@ struct totals_seen {
 	uint64_t own, own_ns; /* of the process that is there */
 };
 
+static void give_samples(struct bench *b, uint32_t launch, uint32_t reason, uint64_t samples)
+{
+	const struct gpu_pc_count count = {0, reason, samples};
+	const struct gpu_event_pcs pcs = {.correlation_id = 9, .count = 1, .counts = &count};
+	uint32_t number = pc_samples_hold(&b->samples, b->process->id, &pcs, "k");
+
+	assert_int_not_equal(number, PC_SAMPLES_NONE);
+	assert_string_equal(pc_samples_function(&b->samples, number), "k");
+	attribution_add(&b->attribution, launch, 0,
+			&(struct gpu_operation){
+				.work = JOIN_REMARK, .remark = number, .process = b->process->id});
+}
+
+/* Samples of a launch split its kernel's time; those of none, and of graphs, are the mean's. */
+static void samples_are_of_their_launch(void **state)
+{
+	struct bench *b = new_bench(ALL, false);
+	struct gpu_operation o = kernel(b, 100, 1000);
+	struct stall_places places = {.count = 0};
+	size_t used = b->allowance.used;
+
+	(void)state;
+	pc_samples_add_reason(&b->samples, b->process->id, &(struct gpu_event_stall){1, "wait"});
+	pc_samples_add_reason(&b->samples, b->process->id, &(struct gpu_event_stall){2, "else"});
+	attribution_add(&b->attribution, b->launch, 0, &o);
+	attribution_add(&b->attribution, b->capture, 0, &o);
+	attribution_add(&b->attribution, b->waiter, 0, &o);
+	give_samples(b, b->launch, 1, 3);
+	give_samples(b, b->capture, 2, 1);
+	give_samples(b, LAUNCH_UNKNOWN, 2, 4);
+	pc_samples_split(&b->samples, b->stacks, b->profile, &places);
+	free(places.list);
+	expect_row(b, ROW_GPU, "cudaLaunch;k;[stall: wait]", 0, 1000);
+	expect_row(b, ROW_GPU, "cudaCapture;k;[stall: other]", 0, 1000);
+	expect_row(b, ROW_GPU, "cudaWait;k;[stall: wait]", 0, 375);
+	expect_row(b, ROW_GPU, "cudaWait;k;[stall: other]", 0, 625);
+	assert_int_equal(b->ledger.stalls.samples, 8);
+	assert_int_equal(b->ledger.stalls.placed, 4);
+	assert_int_equal(b->ledger.stalls.split_ns, 3000);
+	assert_int_equal(b->ledger.stalls.mean_ns, 1000);
+	assert_int_equal(total_of(b, GPU_WORK_KERNEL)->count, 3);
+	pc_samples_release(&b->samples);
+	b->allowance.used = used;
+	free_bench(b);
+}
+
 static void random_operation(struct prng *r, struct bench *b, struct totals_seen *seen)
 {
 	struct gpu_operation o = {.work = (uint32_t)prng_below(r, GPU_WORKS),
@@ -707,6 +826,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_operation_has_its_row_and_its_sum),
+		cmocka_unit_test(a_window_has_what_begins_in_it),
+		cmocka_unit_test(work_may_have_been_launched_before_recording),
 		cmocka_unit_test(operation_flags_are_counted),
 		cmocka_unit_test(an_instant_has_no_row),
 		cmocka_unit_test(work_without_a_launch_is_at_the_root),
@@ -722,6 +843,7 @@ int main(void)
 		cmocka_unit_test(at_the_end_all_waits_are_decided),
 		cmocka_unit_test(page_faults_are_stalls_of_kernels),
 		cmocka_unit_test(waits_not_requested),
+		cmocka_unit_test(samples_are_of_their_launch),
 		cmocka_unit_test(nothing_is_lost_or_counted_twice),
 	};
 

@@ -208,27 +208,42 @@ static void a_place_is_not_stuck_where_a_call_was_busy(void **state)
 }
 
 /* A late job keeps its descriptor and its part of the budget. */
-static void late_jobs_keep_their_share(void **state)
+static bool late_job_keeps_its_share(unsigned int deadline_ms)
 {
 	struct bounded_caller *c = bounded_caller_new(BOUNDED_CALL_RUN_MS);
 	struct budget *budget = bounded_caller_budget(c);
 	struct work *work = make_work(0, true);
+	bool has_begun;
 	int ends[2];
 	char byte;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	work->takes = 1000;
 	work->job.fd = ends[1];
-	assert_int_equal(bounded_call(c, &work->job, SHORT_MS), -ETIMEDOUT);
-	assert_int_equal(budget->resident_left, BUDGET_RESIDENT_BYTES - 1000);
-	assert_int_equal(budget->run_left, BUDGET_RUN_BYTES - 1000);
+	assert_int_equal(bounded_call(c, &work->job, deadline_ms), -ETIMEDOUT);
+	has_begun = budget->resident_left != BUDGET_RESIDENT_BYTES;
+	if (has_begun) {
+		assert_int_equal(budget->resident_left, BUDGET_RESIDENT_BYTES - 1000);
+		assert_int_equal(budget->run_left, BUDGET_RUN_BYTES - 1000);
+	}
 	sem_post(&may_return);
 	assert_int_equal(read(ends[0], &byte, 1), 0); /* the other end is closed */
 	wait_for_discards(1);
 	bounded_close(c, ends[0]);
 	assert_int_equal(read(ends[0], &byte, 1), -1);
 	bounded_caller_free(c);
+	return has_begun;
+}
+
+/* On a busy machine the job may not have begun at its deadline. */
+static void late_jobs_keep_their_share(void **state)
+{
+	unsigned int deadline_ms = SHORT_MS;
+
+	(void)state;
+	while (!late_job_keeps_its_share(deadline_ms) && deadline_ms < LONG_MS)
+		deadline_ms *= 2;
+	assert_true(deadline_ms < LONG_MS);
 }
 
 /* Jobs that end just when the caller gives up: they are handed back or discarded, never both. */

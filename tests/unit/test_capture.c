@@ -28,7 +28,7 @@ static struct profile_capture *read_text(const char *text, size_t size, bool has
 	struct profile_capture *capture;
 
 	assert_non_null(in);
-	capture = capture_read(in, has_timeline ? folder : NULL, memory, error);
+	capture = capture_read(in, has_timeline ? folder : NULL, true, memory, error);
 	fclose(in);
 	assert_true(!capture == (*error != CAPTURE_OK));
 	return capture;
@@ -102,9 +102,43 @@ static void check_timelines(const struct random_result *r, const struct result *
 	}
 }
 
+/* Values of some of the launches, which the formats of timelines show. */
+static void add_values(struct prng *p, struct random_result *r, struct counter_table *counters)
+{
+	struct result *result = &r->made.result;
+
+	*counters = (struct counter_table){.metrics = {{"dram__bytes.sum", "byte"}, {"x", ""}},
+					   .metric_count = 2};
+	result->counters = counters;
+	result->counters_result = result;
+	result->totals.measure.counters = true;
+	for (uint32_t i = 0; i < r->record_count; i++) {
+		const struct timeline_record *record = &r->records[i];
+		struct counter_value value = {result->places[record->place].part[PLACE_PROCESS],
+					      record->correlation, (uint32_t)prng_below(p, 2),
+					      (double)prng_bits(p, 30) / 7};
+
+		if (prng_below(p, 4) || !counters_make_room(counters, 1))
+			continue;
+		counters_add_value(counters, &value);
+	}
+}
+
+static void check_values(const struct counter_table *a, const struct counter_table *b)
+{
+	assert_int_equal(a->value_count, b->value_count);
+	for (uint32_t i = 0; i < a->value_count; i++) {
+		assert_int_equal(a->values[i].process, b->values[i].process);
+		assert_int_equal(a->values[i].correlation, b->values[i].correlation);
+		assert_int_equal(a->values[i].metric, b->values[i].metric);
+		assert_true(a->values[i].value == b->values[i].value);
+	}
+}
+
 static void check_round(struct prng *p)
 {
 	struct random_result r;
+	struct counter_table counters;
 	struct profile_capture *capture;
 	enum capture_error error;
 	struct allowance memory = {.limit = SIZE_MAX};
@@ -112,9 +146,15 @@ static void check_round(struct prng *p)
 	char *text, *again;
 
 	random_begin(p, &r);
+	add_values(p, &r, &counters);
 	text = text_from(&capture_writer, &r.made.result, &size);
+	capture = read_text(text, size, false, &memory, &error);
+	EXPECT(p, capture); /* values are for the timeline alone */
+	assert_int_equal(capture_result(capture)->counters->value_count, 0);
+	capture_free(capture);
 	capture = read_text(text, size, true, &memory, &error);
 	EXPECT(p, capture);
+	check_values(&counters, capture_result(capture)->counters);
 	check_frames(&r.made.result, capture_result(capture));
 	check_places(&r.made.result, capture_result(capture));
 	check_timelines(&r, capture_result(capture));
@@ -133,6 +173,7 @@ static void check_round(struct prng *p)
 	capture_free(capture);
 	assert_int_equal(memory.used, 0);
 	free(text);
+	counters_release(&counters);
 	random_end(&r);
 }
 
@@ -173,7 +214,7 @@ static void paths_that_are_no_text_are_cleaned(void **state)
 /* Fails when a member is added to a struct but not to the capture. */
 static void all_numbers_of_a_run_are_in_the_table(void **state)
 {
-	const size_t pointers = sizeof(struct ledger *) + 3 * sizeof(char *) /* totals */ +
+	const size_t pointers = sizeof(struct ledger *) + 4 * sizeof(char *) /* totals */ +
 				sizeof(struct gpu_row *) + 3 * sizeof(uint32_t) +
 				sizeof(struct hash_index) + sizeof(struct api_calls) +
 				2 * 81 /* ledger.pipe */ + 161 /* ledger.python */ +
@@ -191,7 +232,7 @@ static void all_numbers_of_a_run_are_in_the_table(void **state)
 	free(seen);
 	all = sizeof(struct capture_numbers);
 	/* what is left are the compiler's gaps */
-	assert_int_equal(all - covered - pointers, 45);
+	assert_int_equal(all - covered - pointers, 56);
 }
 
 static const char *keep_name_as_it_is(void *context, const char *name)
@@ -250,8 +291,23 @@ static void numbers_are_read_again(void **state)
 	struct memory_total totals[] = {{1, 2, MEMORY_MANAGED, 3, 4, 5, 6, 7, 8, 9, 10, 11},
 					{.kind = MEMORY_OF_HOST, .peak_bytes = UINT64_C(1) << 50}};
 	struct memory_row rows[] = {{0, 1, 2, 3, 4, 5, 6, 7}, {.total = 1, .left_bytes = 70}};
-	struct memory_use memory = {
-		.totals = totals, .rows = rows, .total_count = 2, .row_count = 2};
+	struct memory_pool pools[] = {{.address = UINT64_MAX, .device = 7, .keeps = UINT64_MAX},
+				      {1, 2, 3, MEMORY_MANAGED, 0, 4, 5, 6, 7, 8, 9, 10, 11}};
+	struct memory_use memory = {.totals = totals,
+				    .rows = rows,
+				    .pools = pools,
+				    .total_count = 2,
+				    .row_count = 2,
+				    .pool_count = 2};
+	struct counter_row read[] = {{0, 1, 3, 1e300, -0.1, 5e-324}, {.metric = 0, .count = 1}};
+	struct counter_table counters = {.metrics = {{"dram__bytes.sum", "byte"}, {"x", ""}},
+					 .rows = read,
+					 .metric_count = 2,
+					 .row_count = 2,
+					 .not_kept = 70};
+	struct stall_place stalled[] = {{"k", "[stall: wait]", STALL_PLACE_ALL, 7},
+					{"k", "[stall: wait]", 0xa0, LEDGER_TOTAL_MAX}};
+	const struct stall_places stall_places = {.list = stalled, .count = 2};
 	size_t size;
 	char *text;
 
@@ -263,9 +319,12 @@ static void numbers_are_read_again(void **state)
 					  : capture_numbers[i].size == 4 ? prng_bits(&p, 32)
 									 : prng_bits(&p, 60)));
 	a.command = a.shown = a.unreadable_path = a.first_malformed = a.first_refused = 0;
-	a.first_python = a.folder = 0;
+	a.first_python = a.folder = a.host = 0;
+	a.counters_not_kept = 0; /* it is the table's */
 	a.totals.sample_ns = 1;
 	a.totals.start_ns = 2;
+	a.totals.job.is_known = true;
+	a.totals.job.rank = JOB_RANK_MAX;
 	ledger = a.ledger;
 	snprintf(ledger.pipe.first_malformed, sizeof(ledger.pipe.first_malformed), "{\"x");
 	snprintf(ledger.pipe.first_refused, sizeof(ledger.pipe.first_refused), "y");
@@ -277,10 +336,16 @@ static void numbers_are_read_again(void **state)
 	a.totals.measure.memory = true;
 	rows[1].stack = r.made.result.stack_count - 1;
 	r.made.result.memory_use = &memory;
+	a.totals.measure.counters = true;
+	read[1].stack = r.made.result.stack_count - 1;
+	r.made.result.counters = &counters;
+	a.totals.measure.stall_period = 14;
+	r.made.result.stall_places = &stall_places;
 	r.made.result.totals = a.totals;
 	r.made.result.totals.command = "x y";
 	r.made.result.totals.shown = "--time 1..";
 	r.made.result.totals.folder = "/home/x";
+	r.made.result.totals.host = "node7";
 	r.made.result.totals.ledger = &ledger;
 	r.made.result.unnamed = a.unnamed;
 	r.made.result.unnamed.unreadable_path = "/x";
@@ -295,7 +360,24 @@ static void numbers_are_read_again(void **state)
 	assert_memory_equal(got->memory_use->totals, totals, sizeof(totals));
 	assert_int_equal(got->memory_use->row_count, 2);
 	assert_memory_equal(got->memory_use->rows, rows, sizeof(rows));
+	assert_int_equal(got->memory_use->pool_count, 2);
+	assert_memory_equal(got->memory_use->pools, pools, sizeof(pools));
 	assert_same_calls(&got->totals.ledger->api, &ledger.api);
+	assert_int_equal(got->counters->metric_count, 2);
+	assert_string_equal(got->counters->metrics[0].name, "dram__bytes.sum");
+	assert_string_equal(got->counters->metrics[0].unit, "byte");
+	assert_int_equal(got->counters->row_count, 2);
+	assert_memory_equal(got->counters->rows, read, sizeof(read));
+	assert_int_equal(got->counters->not_kept, 70);
+	assert_int_equal(got->stall_places->count, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct stall_place *place = &got->stall_places->list[i];
+
+		assert_string_equal(place->kernel, "k");
+		assert_string_equal(place->reason, "[stall: wait]");
+		assert_int_equal(place->offset, stalled[i].offset);
+		assert_int_equal(place->samples, stalled[i].samples);
+	}
 	for (uint32_t i = 0; i < capture_number_count; i++) {
 		const struct capture_number *n = &capture_numbers[i];
 
@@ -307,6 +389,7 @@ static void numbers_are_read_again(void **state)
 	assert_string_equal(got->totals.command, "x y");
 	assert_string_equal(got->totals.shown, "--time 1..");
 	assert_string_equal(got->totals.folder, "/home/x");
+	assert_string_equal(got->totals.host, "node7");
 	assert_string_equal(got->unnamed.unreadable_path, "/x");
 	assert_string_equal(got->totals.ledger->pipe.first_malformed, "{\"x");
 	assert_string_equal(got->totals.ledger->pipe.first_refused, "y");
@@ -376,6 +459,25 @@ static void other_versions_are_named(void **state)
 	assert_refused(text, size, CAPTURE_VERSION_UNKNOWN);
 	free(text);
 	protobuf_release(&message);
+}
+
+/* As many as there are ranks at most: tables are made by them. */
+static void clocks_of_ranks_are_bounded(void **state)
+{
+	struct rank_info ranks[] = {{.rank = 1, .clock = 0}, {.rank = 5, .clock = 2}};
+	struct random_result r;
+	struct prng p = prng_round(10);
+	size_t size;
+	char *text;
+
+	(void)state;
+	random_begin(&p, &r);
+	r.made.result.ranks = ranks;
+	r.made.result.rank_count = 2;
+	text = text_from(&capture_writer, &r.made.result, &size);
+	assert_refused(text, size, CAPTURE_DAMAGED);
+	free(text);
+	random_end(&r);
 }
 
 static void a_part_of_a_capture_is_none(void **state)
@@ -502,6 +604,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_read_again),
 		cmocka_unit_test(other_files_are_no_captures),
 		cmocka_unit_test(other_versions_are_named),
+		cmocka_unit_test(clocks_of_ranks_are_bounded),
 		cmocka_unit_test(a_part_of_a_capture_is_none),
 		cmocka_unit_test(each_flipped_bit_is_noticed),
 		cmocka_unit_test(random_bytes_do_no_harm),

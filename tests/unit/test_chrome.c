@@ -110,6 +110,50 @@ static void a_launch_and_its_kernel(void **state)
 	made_timeline_end(&m);
 }
 
+static void a_kernel_says_what_its_launch_was(void **state)
+{
+	const struct gpu_event_device device = {
+		.id = 0, .name = "GPU", .limits = {132, 64, 32, 65536, 228u << 10, 9, 0}};
+	struct counter_value value = {1, 9, 0, -0.1};
+	struct counter_table counters = {.metrics = {{"a\"\xff", "b"}, {"x", ""}},
+					 .metric_count = 2,
+					 .values = &value,
+					 .value_count = 1};
+	struct made_timeline m;
+	struct written written;
+	const cJSON *args;
+	cJSON *tree;
+
+	(void)state;
+	made_timeline_begin(&m);
+	assert_int_equal(devices_describe(&m.made.devices, 1, &device), 0);
+	m.made.result.counters = &counters;
+	m.ledger.counters.unlisted = 6;
+	made_kernel_of(&m, "k", 0);
+	made_record(&m, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
+						 .work = GPU_WORK_MEMCPY_HTOD,
+						 .start_ns = 9000,
+						 .duration_ns = 10,
+						 .bytes = 125,
+						 .place = made_place(&m, 1, 12, 0, 7)});
+	tree = write_and_parse(&m, &written);
+	args = item(event(tree, "X", 1), "args");
+	assert_true(number_of(args, "theoretical occupancy %") == 100);
+	assert_true(number_of(args, "waves per SM") == 0.003788);
+	assert_string_equal(text_of(args, "occupancy limited by"), "warps, registers");
+	assert_true(number_of(args, "dynamic shared memory") == 8);
+	assert_null(item(args, "static shared memory"));
+	assert_true(number_of(args, "a\"? (b)") == -0.1);
+	assert_null(item(args, "x"));
+	assert_null(item(args, "memory bandwidth (GB/s)"));
+	args = item(event(tree, "X", 2), "args");
+	assert_true(number_of(args, "memory bandwidth (GB/s)") == 12.5);
+	assert_null(item(args, "waves per SM"));
+	assert_true(number_of(item(tree, "otherData"), "timeline_counters_lost") == 6);
+	cJSON_Delete(tree);
+	made_timeline_end(&m);
+}
+
 /* Two graphs of two kernels, which run in turns, and a kernel without a launch. */
 static void all_operations_of_a_launch_are_bound_to_it(void **state)
 {
@@ -277,6 +321,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_format_is_known_by_its_name),
 		cmocka_unit_test(a_launch_and_its_kernel),
+		cmocka_unit_test(a_kernel_says_what_its_launch_was),
 		cmocka_unit_test(all_operations_of_a_launch_are_bound_to_it),
 		cmocka_unit_test(odd_places_and_times),
 		cmocka_unit_test(losses_are_said),

@@ -10,6 +10,7 @@
 #include "heap.h"
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include "cupti_trace/gpu_wire.h"
 
 static size_t memory = 300u << 20, allowance = 128u << 20;
@@ -1246,6 +1247,70 @@ static void samples_weigh_their_period(void **state)
 	expect_profile(c, "[truncated];[unknown] 1000\n[unknown] 3000\n");
 }
 
+/* Samples weigh what their thread ran, and each kind of time off the CPU goes below its stack. */
+static void a_threads_times_add_up(void **state)
+{
+	static struct stack_snapshot stack = {.event = {.time_ns = 100, .pid = PID, .tid = PID},
+					      .registers[16] = 0x1010};
+	struct stack_on_cpu back = {.event = {.time_ns = 5100, .pid = PID, .tid = PID},
+				    .left_ns = 100,
+				    .blocked_ns = 4000,
+				    .runnable_ns = 1000,
+				    .kind = SYS_futex,
+				    .site = 7};
+	struct stack_thread_times end = {
+		.event = {.time_ns = 90000, .pid = PID, .tid = PID},
+		.times = {.ran_ns = 10000, .sampled_ns = 7000, .switches = 5, .in_calls_ns = 6}};
+	struct collect *c = new_tree();
+	const struct ledger_wall *wall = &collect_ledger(c)->wall;
+
+	(void)state;
+	stack.ran_ns = 7000;
+	assert_true(collect_snapshot(c, &stack, NULL));
+	collect_off_cpu(c, &stack);
+	collect_on_cpu(c, &back);
+	/* the same one again: the stack has been used */
+	back.blocked_ns = 2000;
+	back.runnable_ns = 0;
+	collect_on_cpu(c, &back);
+	end.times.sums[0] = (struct stack_off_cpu_sum){.kind = SYS_futex, .blocked_ns = 8000};
+	end.times.sums[1] = (struct stack_off_cpu_sum){.kind = SYS_read, .blocked_ns = 3000};
+	end.times.sums[2] =
+		(struct stack_off_cpu_sum){.kind = STACK_OFF_CPU_NEW, .runnable_ns = 1000};
+	collect_thread_times(c, &end);
+	assert_int_equal(wall->threads, 1);
+	assert_int_equal(wall->switches, 5);
+	assert_int_equal(wall->stacks, 1);
+	assert_int_equal(wall->ran_ns, 10000);
+	assert_int_equal(wall->in_calls_ns, 6);
+	assert_int_equal(wall->off_ns[OFF_CPU_FUTEX], 14000);
+	assert_int_equal(wall->off_ns[OFF_CPU_READ], 3000);
+	assert_int_equal(wall->off_ns[OFF_CPU_RUNNABLE], 2000);
+	assert_int_equal(wall->spread_ns, 10000);
+	assert_int_equal(wall->left_ns, 4000);
+	assert_int_equal(collect_ledger(c)->cpu.not_sampled_ns, 3000);
+	expect_profile(c, "[process];[not sampled] 3000\n"
+			  "[process];[stack not captured];[blocked: read] 3000\n"
+			  "[process];[stack not captured];[runnable] 1000\n"
+			  "[truncated];[unknown] 7000\n"
+			  "[truncated];[unknown];[blocked: futex] 14000\n"
+			  "[truncated];[unknown];[runnable] 1000\n");
+}
+
+/* Of our own code, before the command's, nothing counts; nor of other processes. */
+static void times_before_the_command_are_not_kept(void **state)
+{
+	struct stack_thread_times end = {.event = {.time_ns = 9, .pid = PID, .tid = PID},
+					 .times = {.ran_ns = 10000}};
+	struct collect *c = new_collect();
+
+	(void)state;
+	assert_non_null(collect_start_target(c, PID));
+	collect_thread_times(c, &end);
+	assert_int_equal(collect_ledger(c)->wall.threads, 0);
+	expect_profile(c, "");
+}
+
 /* The name of a thread that has samples, "-" without; checks that it has so many. */
 static const char *thread_name(const struct collected *in, uint32_t process, uint32_t tid,
 			       uint64_t samples)
@@ -1394,6 +1459,8 @@ int main(void)
 		TEST(calls_beyond_the_limit_are_unknown),
 		TEST(recorded_stacks_are_bounded),
 		TEST(samples_weigh_their_period),
+		TEST(a_threads_times_add_up),
+		TEST(times_before_the_command_are_not_kept),
 		TEST(samples_have_places_with_names),
 		TEST(launches_are_counted),
 		TEST(no_python_was_found),

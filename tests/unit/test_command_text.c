@@ -40,12 +40,64 @@ static void long_ones_are_cut(void **state)
 	free(text);
 }
 
+/* What was shown is taken apart again. */
+static void expect_words(const char *text, const char *const *expected)
+{
+	char **words = command_words(text);
+	size_t i;
+
+	for (i = 0; expected[i]; i++) {
+		assert_non_null(words[i]);
+		assert_string_equal(words[i], expected[i]);
+	}
+	assert_null(words[i]);
+	free(words);
+}
+
+#define EXPECT_WORDS(...)                                         \
+	do {                                                      \
+		const char *const given[] = {__VA_ARGS__, NULL};  \
+		char *shown = command_text((char *const *)given); \
+                                                                  \
+		expect_words(shown, given);                       \
+		free(shown);                                      \
+	} while (0)
+
+static void words_come_back(void **state)
+{
+	static char word[2 * COMMAND_TEXT_BYTES];
+	char *text, **words;
+
+	(void)state;
+	EXPECT_WORDS("./train.py", "--lr=1e-3");
+	EXPECT_WORDS("sh", "-c", "echo \"$HOME\"; ls -l", "it's", "''", "\\", "");
+	EXPECT_WORDS("");
+	expect_words("", (const char *const[]){NULL});
+	expect_words("a 'b c", (const char *const[]){"a", "b c", NULL});
+	expect_words("a b\\", (const char *const[]){"a", "b\\", NULL});
+	memset(word, ' ', sizeof(word) - 1);
+	text = command_text((char *const[]){word, NULL});
+	words = command_words(text);
+	assert_int_equal(strlen(words[0]), COMMAND_TEXT_BYTES - 1); /* without its quote */
+	assert_null(words[1]);
+	free(words);
+	memset(text, 'a', COMMAND_TEXT_BYTES);
+	for (size_t i = 1; i < COMMAND_TEXT_BYTES; i += 2)
+		text[i] = ' ';
+	words = command_words(text);
+	for (size_t i = 0; i < COMMAND_TEXT_BYTES / 2; i++)
+		assert_string_equal(words[i], "a");
+	free(words);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_are_quoted_where_a_shell_needs_it),
 		cmocka_unit_test(nothing_controls_a_terminal),
 		cmocka_unit_test(long_ones_are_cut),
+		cmocka_unit_test(words_come_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

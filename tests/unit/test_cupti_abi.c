@@ -20,6 +20,7 @@
 
 #if defined(__has_include) && __has_include(<cupti.h>) && __has_include(<cuda.h>)
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 #define HAVE_CUPTI 1
 /* the stand-ins' records of the same version */
 #define FAKE_CUPTI_VERSION CUPTI_API_VERSION
@@ -34,10 +35,17 @@
 SAME(CUPTI_ABI_SUCCESS, CUPTI_SUCCESS);
 SAME(CUPTI_ABI_ERROR_INVALID_PARAMETER, CUPTI_ERROR_INVALID_PARAMETER);
 SAME(CUPTI_ABI_ERROR_INVALID_DEVICE, CUPTI_ERROR_INVALID_DEVICE);
+SAME(CUPTI_ABI_ERROR_OUT_OF_MEMORY, CUPTI_ERROR_OUT_OF_MEMORY);
+SAME(CUPTI_ABI_ERROR_NOT_COMPATIBLE, CUPTI_ERROR_NOT_COMPATIBLE);
+SAME(CUPTI_ABI_ERROR_NOT_SUPPORTED, CUPTI_ERROR_NOT_SUPPORTED);
 SAME(CUPTI_ABI_ERROR_MAX_LIMIT_REACHED, CUPTI_ERROR_MAX_LIMIT_REACHED);
 SAME(CUPTI_ABI_ERROR_NOT_INITIALIZED, CUPTI_ERROR_NOT_INITIALIZED);
 SAME(CUPTI_ABI_ERROR_INVALID_KIND, CUPTI_ERROR_INVALID_KIND);
+SAME(CUPTI_ABI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED,
+     CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED);
 SAME(CUPTI_ABI_ERROR_INSUFFICIENT_PRIVILEGES, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
+SAME(CUPTI_ABI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES,
+     CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES);
 SAME(CUPTI_ABI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
      CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
 SAME(CUPTI_ABI_ERROR_UNKNOWN, CUPTI_ERROR_UNKNOWN);
@@ -55,6 +63,11 @@ SAME(CUPTI_ABI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
 SAME(CUPTI_ABI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMCPY2);
 SAME(CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
 SAME(CUPTI_ABI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY2);
+SAME(CUPTI_ABI_ACTIVITY_KIND_MEMORY_POOL, CUPTI_ACTIVITY_KIND_MEMORY_POOL);
+SAME(CUPTI_ABI_POOL_LOCAL, CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL);
+SAME(CUPTI_ABI_POOL_CREATED, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED);
+SAME(CUPTI_ABI_POOL_DESTROYED, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED);
+SAME(CUPTI_ABI_POOL_TRIMMED, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED);
 SAME(CUPTI_ABI_ACTIVITY_KIND_GRAPH_TRACE, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 #define COPY(name) SAME(CUPTI_ABI_MEMCPY_##name, CUPTI_ACTIVITY_MEMCPY_KIND_##name)
 COPY(HTOD);
@@ -239,18 +252,38 @@ WRITTEN(struct kernel_record, CUpti_ActivityKernel8);
 	FIELD(cupti_abi_memset, graph_node_id, record, graphNodeId);    \
 	FIELD(cupti_abi_memset, graph_id, record, graphId);             \
 	PREFIX(cupti_abi_memset, record)
-#define MEMORY_FIELDS(record)                                            \
-	FIELD(cupti_abi_memory, operation, record, memoryOperationType); \
-	FIELD(cupti_abi_memory, memory_kind, record, memoryKind);        \
-	FIELD(cupti_abi_memory, correlation_id, record, correlationId);  \
-	FIELD(cupti_abi_memory, address, record, address);               \
-	FIELD(cupti_abi_memory, bytes, record, bytes);                   \
-	FIELD(cupti_abi_memory, timestamp, record, timestamp);           \
-	FIELD(cupti_abi_memory, process_id, record, processId);          \
-	FIELD(cupti_abi_memory, device_id, record, deviceId);            \
-	FIELD(cupti_abi_memory, context_id, record, contextId);          \
-	FIELD(cupti_abi_memory, stream_id, record, streamId);            \
+#define MEMORY_FIELDS(record)                                                        \
+	FIELD(cupti_abi_memory, operation, record, memoryOperationType);             \
+	FIELD(cupti_abi_memory, memory_kind, record, memoryKind);                    \
+	FIELD(cupti_abi_memory, correlation_id, record, correlationId);              \
+	FIELD(cupti_abi_memory, address, record, address);                           \
+	FIELD(cupti_abi_memory, bytes, record, bytes);                               \
+	FIELD(cupti_abi_memory, timestamp, record, timestamp);                       \
+	FIELD(cupti_abi_memory, process_id, record, processId);                      \
+	FIELD(cupti_abi_memory, device_id, record, deviceId);                        \
+	FIELD(cupti_abi_memory, context_id, record, contextId);                      \
+	FIELD(cupti_abi_memory, stream_id, record, streamId);                        \
+	FIELD(cupti_abi_memory, is_async, record, isAsync);                          \
+	FIELD(cupti_abi_memory, pool_type, record, memoryPoolConfig.memoryPoolType); \
+	FIELD(cupti_abi_memory, pool_address, record, memoryPoolConfig.address);     \
+	FIELD(cupti_abi_memory, pool_release_threshold, record,                      \
+	      memoryPoolConfig.releaseThreshold);                                    \
+	FIELD(cupti_abi_memory, pool_size, record, memoryPoolConfig.pool.size);      \
+	FIELD(cupti_abi_memory, pool_used, record, memoryPoolConfig.utilizedSize);   \
 	PREFIX(cupti_abi_memory, record)
+#define POOL_FIELDS(record)                                                        \
+	FIELD(cupti_abi_memory_pool, operation, record, memoryPoolOperationType);  \
+	FIELD(cupti_abi_memory_pool, type, record, memoryPoolType);                \
+	FIELD(cupti_abi_memory_pool, correlation_id, record, correlationId);       \
+	FIELD(cupti_abi_memory_pool, process_id, record, processId);               \
+	FIELD(cupti_abi_memory_pool, device_id, record, deviceId);                 \
+	FIELD(cupti_abi_memory_pool, min_bytes_to_keep, record, minBytesToKeep);   \
+	FIELD(cupti_abi_memory_pool, address, record, address);                    \
+	FIELD(cupti_abi_memory_pool, size, record, size);                          \
+	FIELD(cupti_abi_memory_pool, release_threshold, record, releaseThreshold); \
+	FIELD(cupti_abi_memory_pool, timestamp, record, timestamp);                \
+	FIELD(cupti_abi_memory_pool, used, record, utilizedSize);                  \
+	PREFIX(cupti_abi_memory_pool, record)
 #define UVM_FIELDS(record)                                       \
 	FIELD(cupti_abi_uvm, counter_kind, record, counterKind); \
 	FIELD(cupti_abi_uvm, value, record, value);              \
@@ -317,6 +350,7 @@ WRITTEN(struct kernel_record, CUpti_ActivityKernel8);
 MEMCPY_FIELDS(CUpti_ActivityMemcpy5);
 PEER_FIELDS(CUpti_ActivityMemcpyPtoP4);
 MEMSET_FIELDS(CUpti_ActivityMemset4);
+POOL_FIELDS(CUpti_ActivityMemoryPool2);
 MEMORY_FIELDS(CUpti_ActivityMemory3);
 UVM_FIELDS(CUpti_ActivityUnifiedMemoryCounter2);
 GRAPH_FIELDS(CUpti_ActivityGraphTrace);
@@ -359,6 +393,12 @@ DECOMPRESS(start, start);
 DECOMPRESS(end, end);
 PREFIX(cupti_abi_decompress, CUpti_ActivityMemDecompress);
 WRITTEN(struct decompress_record, CUpti_ActivityMemDecompress);
+#endif
+#if CUPTI_API_VERSION >= 130000
+POOL_FIELDS(CUpti_ActivityMemoryPool3);
+WRITTEN(struct pool_record, CUpti_ActivityMemoryPool3);
+#else
+WRITTEN(struct pool_record, CUpti_ActivityMemoryPool2);
 #endif
 #if CUPTI_API_VERSION >= 24
 MEMORY_FIELDS(CUpti_ActivityMemory4);
@@ -439,6 +479,92 @@ RESOURCE(stream, resourceHandle.stream);
 RESOURCE(descriptor, resourceDescriptor);
 SAME(sizeof(struct cupti_abi_resource_data), sizeof(CUpti_ResourceData));
 
+/* PC sampling. */
+SAME(CUPTI_ABI_PC_CONTINUOUS, CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS);
+SAME(CUPTI_ABI_PC_KERNEL_SERIALIZED, CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED);
+SAME(CUPTI_ABI_PC_PARSED, CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED);
+#define PC_ATTR(ours, theirs) \
+	SAME(CUPTI_ABI_PC_ATTR_##ours, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_##theirs)
+PC_ATTR(PERIOD, SAMPLING_PERIOD);
+PC_ATTR(STALL_REASONS, STALL_REASON);
+PC_ATTR(SCRATCH_BYTES, SCRATCH_BUFFER_SIZE);
+PC_ATTR(HARDWARE_BYTES, HARDWARE_BUFFER_SIZE);
+PC_ATTR(COLLECTION_MODE, COLLECTION_MODE);
+PC_ATTR(OUTPUT_FORMAT, OUTPUT_DATA_FORMAT);
+PC_ATTR(SAMPLING_BUFFER, SAMPLING_DATA_BUFFER);
+#define PC_STALL(ours, theirs) FIELD(cupti_abi_pc_stall, ours, CUpti_PCSamplingStallReason, theirs)
+PC_STALL(reason, pcSamplingStallReasonIndex);
+PC_STALL(samples, samples);
+SAME(sizeof(struct cupti_abi_pc_stall), sizeof(CUpti_PCSamplingStallReason));
+#define PC_RECORD(ours, theirs) FIELD(cupti_abi_pc_record, ours, CUpti_PCSamplingPCData, theirs)
+PC_RECORD(size, size);
+PC_RECORD(cubin_crc, cubinCrc);
+PC_RECORD(pc_offset, pcOffset);
+PC_RECORD(function_index, functionIndex);
+PC_RECORD(pad, pad);
+PC_RECORD(function_name, functionName);
+PC_RECORD(stall_count, stallReasonCount);
+PC_RECORD(stalls, stallReason);
+#if CUPTI_API_VERSION >= CUPTI_ABI_SAMPLES_PCS
+PC_RECORD(correlation_id, correlationId);
+SAME(sizeof(struct cupti_abi_pc_record), sizeof(CUpti_PCSamplingPCData));
+#endif
+#define PC_DATA(ours, theirs) FIELD(cupti_abi_pc_data, ours, CUpti_PCSamplingData, theirs)
+PC_DATA(size, size);
+PC_DATA(capacity, collectNumPcs);
+PC_DATA(total_samples, totalSamples);
+PC_DATA(dropped_samples, droppedSamples);
+PC_DATA(count, totalNumPcs);
+PC_DATA(remaining, remainingNumPcs);
+PC_DATA(range_id, rangeId);
+PC_DATA(records, pPcData);
+PC_DATA(other_samples, nonUsrKernelsTotalSamples);
+#if CUPTI_API_VERSION >= CUPTI_ABI_SAMPLES_PCS
+PC_DATA(hardware_buffer_full, hardwareBufferFull);
+SAME(sizeof(struct cupti_abi_pc_data), sizeof(CUpti_PCSamplingData));
+#endif
+#define PC_INFO(ours, theirs) \
+	FIELD(cupti_abi_pc_attribute, ours, CUpti_PCSamplingConfigurationInfo, theirs)
+PC_INFO(type, attributeType);
+PC_INFO(status, attributeStatus);
+PC_INFO(data, attributeData.invalidData.data);
+PC_INFO(number, attributeData.samplingPeriodData.samplingPeriod);
+PC_INFO(number, attributeData.collectionModeData.collectionMode);
+PC_INFO(number, attributeData.outputDataFormatData.outputDataFormat);
+PC_INFO(bytes, attributeData.scratchBufferSizeData.scratchBufferSize);
+PC_INFO(bytes, attributeData.hardwareBufferSizeData.hardwareBufferSize);
+PC_INFO(reasons.count, attributeData.stallReasonData.stallReasonCount);
+PC_INFO(reasons.indexes, attributeData.stallReasonData.pStallReasonIndex);
+PC_INFO(buffer, attributeData.samplingDataBufferData.samplingDataBuffer);
+SAME(sizeof(struct cupti_abi_pc_attribute), sizeof(CUpti_PCSamplingConfigurationInfo));
+#define PC_SIZE(ours, last, theirs) SAME(CUPTI_ABI_SIZE_TO(ours, last), theirs)
+PC_SIZE(cupti_abi_pc_configuration, attributes, CUpti_PCSamplingConfigurationInfoParamsSize);
+PC_SIZE(cupti_abi_pc_context, context, CUpti_PCSamplingEnableParamsSize);
+PC_SIZE(cupti_abi_pc_context, context, CUpti_PCSamplingDisableParamsSize);
+PC_SIZE(cupti_abi_pc_fetch, data, CUpti_PCSamplingGetDataParamsSize);
+PC_SIZE(cupti_abi_pc_reason_count, count, CUpti_PCSamplingGetNumStallReasonsParamsSize);
+PC_SIZE(cupti_abi_pc_reasons, names, CUpti_PCSamplingGetStallReasonsParamsSize);
+PC_SIZE(cupti_abi_cubin_crc, crc, CUpti_GetCubinCrcParamsSize);
+SAME(CUPTI_ABI_PC_REASON_BYTES, CUPTI_STALL_REASON_STRING_SIZE);
+FIELD(cupti_abi_pc_configuration, context, CUpti_PCSamplingConfigurationInfoParams, ctx);
+FIELD(cupti_abi_pc_configuration, count, CUpti_PCSamplingConfigurationInfoParams, numAttributes);
+FIELD(cupti_abi_pc_configuration, attributes, CUpti_PCSamplingConfigurationInfoParams,
+      pPCSamplingConfigurationInfo);
+FIELD(cupti_abi_pc_context, reserved, CUpti_PCSamplingEnableParams, pPriv);
+FIELD(cupti_abi_pc_context, context, CUpti_PCSamplingEnableParams, ctx);
+FIELD(cupti_abi_pc_context, context, CUpti_PCSamplingDisableParams, ctx);
+FIELD(cupti_abi_pc_fetch, context, CUpti_PCSamplingGetDataParams, ctx);
+FIELD(cupti_abi_pc_fetch, data, CUpti_PCSamplingGetDataParams, pcSamplingData);
+FIELD(cupti_abi_pc_reason_count, context, CUpti_PCSamplingGetNumStallReasonsParams, ctx);
+FIELD(cupti_abi_pc_reason_count, count, CUpti_PCSamplingGetNumStallReasonsParams, numStallReasons);
+FIELD(cupti_abi_pc_reasons, context, CUpti_PCSamplingGetStallReasonsParams, ctx);
+FIELD(cupti_abi_pc_reasons, count, CUpti_PCSamplingGetStallReasonsParams, numStallReasons);
+FIELD(cupti_abi_pc_reasons, indexes, CUpti_PCSamplingGetStallReasonsParams, stallReasonIndex);
+FIELD(cupti_abi_pc_reasons, names, CUpti_PCSamplingGetStallReasonsParams, stallReasons);
+FIELD(cupti_abi_cubin_crc, cubin_size, CUpti_GetCubinCrcParams, cubinSize);
+FIELD(cupti_abi_cubin_crc, cubin, CUpti_GetCubinCrcParams, cubin);
+FIELD(cupti_abi_cubin_crc, crc, CUpti_GetCubinCrcParams, cubinCrc);
+
 /*
  * Signatures. Their enums are our uint32_t and their struct pointers our void pointers or
  * structures of another name, so types cannot be compared directly: the test checks the number of
@@ -518,11 +644,27 @@ THEIRS(cuptiGetGraphExecId, (CUgraphExec, uint32_t *));
 OURS(cuptiGetGraphExecId, (void *, uint32_t *));
 THEIRS(cuptiGetContextId, (CUcontext, uint32_t *));
 OURS(cuptiGetContextId, (void *, uint32_t *));
+THEIRS(cuptiGetDeviceId, (CUcontext, uint32_t *));
+OURS(cuptiGetDeviceId, (void *, uint32_t *));
 THEIRS(cuptiGetStreamIdEx, (CUcontext, CUstream, uint8_t, uint32_t *));
 OURS(cuptiGetStreamIdEx, (void *, void *, uint8_t, uint32_t *));
 THEIRS(cuptiActivityConfigureUnifiedMemoryCounter,
        (CUpti_ActivityUnifiedMemoryCounterConfig *, uint32_t));
 OURS(cuptiActivityConfigureUnifiedMemoryCounter, (struct cupti_abi_uvm_config *, uint32_t));
+THEIRS(cuptiPCSamplingEnable, (CUpti_PCSamplingEnableParams *));
+OURS(cuptiPCSamplingEnable, (struct cupti_abi_pc_context *));
+THEIRS(cuptiPCSamplingDisable, (CUpti_PCSamplingDisableParams *));
+OURS(cuptiPCSamplingDisable, (struct cupti_abi_pc_context *));
+THEIRS(cuptiPCSamplingSetConfigurationAttribute, (CUpti_PCSamplingConfigurationInfoParams *));
+OURS(cuptiPCSamplingSetConfigurationAttribute, (struct cupti_abi_pc_configuration *));
+THEIRS(cuptiPCSamplingGetNumStallReasons, (CUpti_PCSamplingGetNumStallReasonsParams *));
+OURS(cuptiPCSamplingGetNumStallReasons, (struct cupti_abi_pc_reason_count *));
+THEIRS(cuptiPCSamplingGetStallReasons, (CUpti_PCSamplingGetStallReasonsParams *));
+OURS(cuptiPCSamplingGetStallReasons, (struct cupti_abi_pc_reasons *));
+THEIRS(cuptiPCSamplingGetData, (CUpti_PCSamplingGetDataParams *));
+OURS(cuptiPCSamplingGetData, (struct cupti_abi_pc_fetch *));
+THEIRS(cuptiGetCubinCrc, (CUpti_GetCubinCrcParams *));
+OURS(cuptiGetCubinCrc, (struct cupti_abi_cubin_crc *));
 
 /* A function that is added to the list must be added here. */
 #define X(name, required, parameters) SAME(checked_##name, 0);

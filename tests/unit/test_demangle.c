@@ -64,6 +64,18 @@ static void test_cxx(void **state)
 	expect("_ZNK1AcvbEv", DEMANGLE_FUNCTION, "A::operator bool");
 }
 
+static void test_host_functions_of_kernels(void **state)
+{
+	(void)state;
+	expect("__device_stub__Z5chasePKjPji", DEMANGLE_FUNCTION, "__device_stub_chase");
+	expect("__device_stub__ZN5model6matmulIfEEvPT_", DEMANGLE_FUNCTION,
+	       "__device_stub_model::matmul<float>");
+	expect("__device_stub__Z5chasePKjPji.cold", DEMANGLE_FUNCTION, "__device_stub_chase");
+	expect("__device_stub_in_c", DEMANGLE_FUNCTION, "__device_stub_in_c");
+	expect("__device_stub__Z", DEMANGLE_FUNCTION, "__device_stub__Z");
+	expect("__device_stub_", DEMANGLE_FUNCTION, "__device_stub_");
+}
+
 static void test_rust(void **state)
 {
 	(void)state;
@@ -460,6 +472,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_plain_names_stay),
 		TEST(test_cxx),
+		TEST(test_host_functions_of_kernels),
 		TEST(test_rust),
 		TEST(test_clone_suffixes),
 		TEST(test_versions_and_stubs),

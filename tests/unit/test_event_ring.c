@@ -258,6 +258,8 @@ static void snapshots_have_their_parts_within(void **state)
 	assert_true(is_taken(m, &w, sizeof(w)));
 	w.snapshot.event.kind = STACK_EVENT_CALL;
 	assert_true(is_taken(m, &w, sizeof(w)));
+	w.snapshot.event.kind = STACK_EVENT_OFF_CPU;
+	assert_true(is_taken(m, &w, sizeof(w)));
 	w.snapshot.python_at = 0;
 	w.python.count = UINT32_MAX; /* no part of it */
 	assert_true(is_taken(m, &w, sizeof(w)));
@@ -284,6 +286,8 @@ static void other_kinds_have_their_size(void **state)
 {
 	struct made *m = *state;
 	struct stack_python_code *code = calloc(1, sizeof(*code));
+	struct stack_thread_times times = {.event = {.size = 0}};
+	struct stack_on_cpu back = {.event = {.size = 0}};
 	struct stack_value v = value_of(1);
 
 	assert_non_null(code);
@@ -292,6 +296,17 @@ static void other_kinds_have_their_size(void **state)
 	v.event.size = sizeof(v.event);
 	assert_false(is_taken(m, &v, sizeof(v.event)));
 	assert_false(is_taken(m, &v, 8));
+
+	back.event.kind = STACK_EVENT_ON_CPU;
+	back.event.size = sizeof(back);
+	assert_true(is_taken(m, &back, sizeof(back)));
+	back.event.kind = STACK_EVENT_THREAD_TIMES;
+	assert_false(is_taken(m, &back, sizeof(back)));
+	times.event.kind = STACK_EVENT_THREAD_TIMES;
+	times.event.size = sizeof(times);
+	assert_true(is_taken(m, &times, sizeof(times)));
+	times.event.kind = STACK_EVENT_ON_CPU;
+	assert_false(is_taken(m, &times, sizeof(times)));
 
 	code->event.kind = STACK_EVENT_PYTHON_CODE;
 	code->event.size = STACK_PYTHON_CODE_SIZE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening what may be no regular file, and reading it. */
+/* Opening what may be no regular file, and reading it; writing all of something. */
 #include "unit.h"
+#include <pthread.h>
 #include <signal.h>
 #include <sys/inotify.h>
 #include <sys/wait.h>
@@ -120,6 +121,42 @@ static void files_that_may_not_be_read(void **state)
 	assert_int_equal(seteuid(0), 0);
 }
 
+#define MUCH (1u << 20) /* more than a pipe holds */
+
+static void *read_all(void *fd)
+{
+	char *text = NULL;
+	size_t size = 0;
+
+	if (read_to_end(*(int *)fd, 2 * MUCH, &text, &size) != 0 || size != MUCH)
+		return NULL;
+	return text;
+}
+
+static void all_is_written(void **state)
+{
+	char *data = malloc(MUCH);
+	pthread_t reader;
+	void *got;
+	int ends[2];
+
+	(void)state;
+	assert_non_null(data);
+	for (size_t i = 0; i < MUCH; i++)
+		data[i] = (char)(i % 251);
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(pthread_create(&reader, NULL, read_all, &ends[0]), 0);
+	assert_int_equal(write_exactly(ends[1], data, MUCH), 0);
+	close(ends[1]);
+	assert_int_equal(pthread_join(reader, &got), 0);
+	assert_non_null(got);
+	assert_memory_equal(got, data, MUCH);
+	close(ends[0]);
+	assert_int_equal(write_exactly(-1, data, 1), -EBADF);
+	free(got);
+	free(data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +164,7 @@ int main(void)
 		cmocka_unit_test(others_are_not_even_opened),
 		cmocka_unit_test(nobody_is_waited_for),
 		cmocka_unit_test(files_that_may_not_be_read),
+		cmocka_unit_test(all_is_written),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, remove_folder);

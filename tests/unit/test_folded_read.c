@@ -123,7 +123,10 @@ static void frames_and_rows_have_kinds(void **state)
 {
 	static const char text[] = "main;f (model.py);cudaLaunchKernel;[GPU_Kernel]gemm<4> 5\n"
 				   "main;[GPU_Memcpy HtoD] 6\n"
+				   "main;[GPU_Kernel]nccl;[waiting for rank 12] 20\n"
 				   "main;[waiting for GPU];[GPU_Kernel]gemm<4> 7\n"
+				   "main;read;[blocked: read] 100\n"
+				   "main;f;[runnable] 200\n"
 				   "main;[CUDA call, wall time]k 8\n"
 				   "main;ns::f<int>(int) 9\n";
 	struct allowance memory = {.limit = 1 << 20};
@@ -138,8 +141,8 @@ static void frames_and_rows_have_kinds(void **state)
 	r = folded_result(folded);
 	for (uint32_t i = 0; i < r->row_count; i++)
 		sums[r->rows[i].kind] += r->rows[i].ns;
-	assert_int_equal(sums[ROW_GPU], 11);
-	assert_int_equal(sums[ROW_WAIT], 7);
+	assert_int_equal(sums[ROW_GPU], 31);
+	assert_int_equal(sums[ROW_WAIT], 307);
 	assert_int_equal(sums[ROW_CALL], 8);
 	assert_int_equal(sums[ROW_CPU], 9);
 	for (uint32_t i = 0; i < r->frame_count; i++) {

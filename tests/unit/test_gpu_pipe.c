@@ -951,6 +951,28 @@ static void lost_records_are_no_unended_launches(void **state)
 	assert_ledger(b, launches, unended, 2);
 }
 
+/* Of a part of the run: what had not ended is no loss, nor what lies outside. */
+static void unended_launches_of_a_part(void **state)
+{
+	struct pipe_bench *b = *state;
+
+	collect_set_window(b->collect, &(struct window){.to_ns = 1}); /* it is over */
+	begin_program(b, 7);
+	launches(b, 10, 0);
+	kernels(b, 3, 0);
+	feed(b, "{\"t\":\"drops\",\"kernels\":0,\"launches\":0,\"batches\":0,"
+		"\"unsent_kernels\":0,\"unsent_launches\":0,\"unknown\":0,\"early\":5,"
+		"\"early_ns\":70}\n");
+	bye(b, 3, 0);
+	close_all(b);
+	assert_ledger(b, launches, unended, 0);
+	assert_ledger(b, gpu, dropped, 0);
+	assert_int_equal(b->ledger->outside.before, 5);
+	assert_int_equal(b->ledger->outside.before_ns, 70);
+	/* the collector has seen no launches of these kernels */
+	assert_int_equal(b->ledger->outside.unended, 10);
+}
+
 #define HUGE_COUNT (UINT64_C(1) << 62) /* four of them would be 0 */
 
 static void counts_do_not_wrap(void **state)
@@ -1308,6 +1330,7 @@ int main(void)
 		TEST(a_launch_has_a_record),
 		TEST(launches_without_a_record_are_counted),
 		TEST(lost_records_are_no_unended_launches),
+		TEST(unended_launches_of_a_part),
 		TEST(counts_do_not_wrap),
 		TEST(time_beyond_the_total_is_malformed),
 		TEST(bytes_beyond_the_total_are_malformed),

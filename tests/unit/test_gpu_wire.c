@@ -196,14 +196,63 @@ static void assert_same_event(const struct gpu_event *a, const struct gpu_event 
 		assert_int_equal(a->graph.correlation_id, b->graph.correlation_id);
 		assert_int_equal(a->graph.time_ns, b->graph.time_ns);
 		break;
+	case GPU_EVENT_METRIC:
+		assert_int_equal(a->metric.id, b->metric.id);
+		assert_same_string(a->metric.name, b->metric.name);
+		assert_same_string(a->metric.unit, b->metric.unit);
+		break;
+	case GPU_EVENT_COUNTERS:
+		assert_int_equal(a->counters.correlation_id, b->counters.correlation_id);
+		assert_int_equal(a->counters.state, b->counters.state);
+		assert_int_equal(a->counters.count, b->counters.count);
+		assert_memory_equal(a->counters.values, b->counters.values,
+				    a->counters.count * sizeof(double));
+		break;
+	case GPU_EVENT_UNMEASURED:
+		assert_memory_equal(&a->unmeasured, &b->unmeasured, sizeof(a->unmeasured));
+		break;
 	case GPU_EVENT_ERROR:
 		assert_int_equal(a->error.code, b->error.code);
 		assert_int_equal(a->error.tid, b->error.tid);
 		assert_int_equal(a->error.correlation_id, b->error.correlation_id);
 		assert_string_equal(a->error.function, b->error.function);
 		break;
+	case GPU_EVENT_POOL: /* no padding */
+		assert_memory_equal(&a->pool, &b->pool, sizeof(a->pool));
+		break;
 	case GPU_EVENT_SUM: /* no padding */
 		assert_memory_equal(&a->sum, &b->sum, sizeof(a->sum));
+		break;
+	case GPU_EVENT_CUBIN:
+		assert_int_equal(a->cubin.crc, b->cubin.crc);
+		assert_int_equal(a->cubin.size, b->cubin.size);
+		assert_int_equal(a->cubin.offset, b->cubin.offset);
+		assert_int_equal(a->cubin.count, b->cubin.count);
+		assert_memory_equal(a->cubin.bytes, b->cubin.bytes, a->cubin.count);
+		break;
+	case GPU_EVENT_STALL:
+		assert_int_equal(a->stall.id, b->stall.id);
+		assert_same_string(a->stall.name, b->stall.name);
+		break;
+	case GPU_EVENT_PCS:
+		assert_int_equal(a->pcs.name_id, b->pcs.name_id);
+		assert_int_equal(a->pcs.cubin_crc, b->pcs.cubin_crc);
+		assert_int_equal(a->pcs.correlation_id, b->pcs.correlation_id);
+		assert_int_equal(a->pcs.count, b->pcs.count);
+		for (uint32_t i = 0; i < a->pcs.count; i++) {
+			assert_int_equal(a->pcs.counts[i].pc, b->pcs.counts[i].pc);
+			assert_int_equal(a->pcs.counts[i].stall, b->pcs.counts[i].stall);
+			assert_int_equal(a->pcs.counts[i].samples, b->pcs.counts[i].samples);
+		}
+		break;
+	case GPU_EVENT_PC_TOTALS:
+		assert_int_equal(a->pc_totals.period, b->pc_totals.period);
+		assert_int_equal(a->pc_totals.taken, b->pc_totals.taken);
+		assert_int_equal(a->pc_totals.dropped, b->pc_totals.dropped);
+		assert_int_equal(a->pc_totals.other, b->pc_totals.other);
+		assert_int_equal(a->pc_totals.lost, b->pc_totals.lost);
+		assert_int_equal(a->pc_totals.overflows, b->pc_totals.overflows);
+		assert_int_equal(a->pc_totals.cubins_left_out, b->pc_totals.cubins_left_out);
 		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:
@@ -352,9 +401,41 @@ struct random_event {
 	struct gpu_event event;
 	char strings[3][160];
 	struct gpu_call_error errors[GPU_CALL_LINE_ERRORS];
+	double values[GPU_METRICS_MAX];
 	struct gpu_call_bucket buckets[GPU_CALL_LINE_BUCKETS];
 	struct gpu_event_frame frames[GPU_STACK_MAX_FRAMES];
+	uint8_t piece[GPU_CUBIN_PIECE];
+	struct gpu_pc_count counts[GPU_PC_LINE_COUNTS];
 };
+
+static void random_cubin(struct prng *p, struct random_event *r)
+{
+	struct gpu_event_cubin *e = &r->event.cubin;
+
+	e->crc = prng_bits(p, 64);
+	e->count = 1 + (uint32_t)prng_below(p, GPU_CUBIN_PIECE);
+	e->size = e->count + (uint32_t)prng_below(p, GPU_CUBIN_MAX_BYTES - e->count + 1);
+	e->offset = (uint32_t)prng_below(p, e->size - e->count + 1);
+	e->bytes = r->piece;
+	for (uint32_t i = 0; i < e->count; i++)
+		r->piece[i] = (uint8_t)prng_bits(p, 8);
+}
+
+static void random_pcs(struct prng *p, struct random_event *r)
+{
+	struct gpu_event_pcs *e = &r->event.pcs;
+
+	e->name_id = (uint32_t)prng_bits(p, 32);
+	e->cubin_crc = prng_bits(p, 64);
+	e->correlation_id = prng_chance(p, 50) ? u32(p) : 0;
+	e->count = 1 + (uint32_t)prng_below(p, GPU_PC_LINE_COUNTS);
+	e->counts = r->counts;
+	for (uint32_t i = 0; i < e->count; i++)
+		r->counts[i] = (struct gpu_pc_count){
+			.pc = (uint32_t)prng_bits(p, 32),
+			.stall = 1 + (uint32_t)prng_below(p, GPU_STALL_MAX_ID - 1),
+			.samples = prng_bits(p, 53) | 1};
+}
 
 static struct gpu_event_frame random_frame(struct prng *p)
 {
@@ -556,6 +637,15 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			u32(p) | 1, u32(p), u32(p),
 			random_string(p, r->strings[0], sizeof(r->strings[0]))};
 		break;
+	case GPU_EVENT_POOL:
+		e->pool = (struct gpu_event_pool){prng_bits(p, 64),
+						  prng_bits(p, 64),
+						  prng_bits(p, 63),
+						  prng_bits(p, 63),
+						  prng_bits(p, 64),
+						  u32(p),
+						  u32(p)};
+		break;
 	case GPU_EVENT_DEVICE:
 		e->device = (struct gpu_event_device){
 			.id = (uint32_t)prng_below(p, GPU_DEVICE_MAX_ID),
@@ -588,6 +678,8 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 			.unsent_kernels = prng_bits(p, EXACT_BITS),
 			.unsent_launches = prng_bits(p, EXACT_BITS),
 			.unknown = prng_bits(p, EXACT_BITS),
+			.early = 1 + prng_bits(p, EXACT_BITS - 1),
+			.early_ns = prng_bits(p, EXACT_BITS),
 		};
 		break;
 	case GPU_EVENT_NOTICE:
@@ -598,6 +690,52 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 		e->goodbye = (struct gpu_event_goodbye){
 			prng_bits(p, TIME_BITS), prng_bits(p, TIME_BITS), prng_bits(p, TIME_BITS),
 			prng_bits(p, TIME_BITS)};
+		break;
+	case GPU_EVENT_CUBIN:
+		random_cubin(p, r);
+		break;
+	case GPU_EVENT_STALL:
+		e->stall = (struct gpu_event_stall){
+			1 + (uint32_t)prng_below(p, GPU_STALL_MAX_ID - 1),
+			random_string(p, r->strings[0], sizeof(r->strings[0]) / 6)};
+		break;
+	case GPU_EVENT_PCS:
+		random_pcs(p, r);
+		break;
+	case GPU_EVENT_PC_TOTALS:
+		e->pc_totals = (struct gpu_event_pc_totals){(uint32_t)prng_below(p, 32),
+							    prng_bits(p, 53),
+							    prng_bits(p, 53),
+							    prng_bits(p, 53),
+							    prng_bits(p, 53),
+							    prng_bits(p, 53),
+							    prng_bits(p, 53)};
+		break;
+	case GPU_EVENT_METRIC:
+		e->metric = (struct gpu_event_metric){
+			.id = (uint32_t)prng_below(p, GPU_METRICS_MAX),
+			.name = random_string(p, r->strings[0], 100),
+			.unit = random_string(p, r->strings[1], 16),
+		};
+		r->strings[0][0] = 'm'; /* there is a name */
+		r->strings[0][1] = '\0';
+		break;
+	case GPU_EVENT_COUNTERS:
+		e->counters = (struct gpu_event_counters){
+			.correlation_id = u32(p),
+			.state = (uint32_t)prng_below(p, GPU_COUNTERS_STATES),
+			.values = r->values};
+		if (e->counters.state == GPU_COUNTERS_READ)
+			e->counters.count = 1 + (uint32_t)prng_below(p, GPU_METRICS_MAX);
+		for (uint32_t i = 0; i < GPU_METRICS_MAX; i++) {
+			uint64_t bits = prng_bits(p, 64); /* also what is no number */
+
+			memcpy(&r->values[i], &bits, sizeof(bits));
+		}
+		break;
+	case GPU_EVENT_UNMEASURED:
+		for (uint32_t i = 0; i < GPU_UNMEASURED_REASONS; i++)
+			e->unmeasured.counts[i] = prng_bits(p, 53);
 		break;
 	case GPU_EVENT_NONE:
 	case GPU_EVENT_TYPES:
@@ -1182,6 +1320,80 @@ static void calls_are_checked(void **state)
 	assert_int_equal(decode_text(*state, CALLS("")), 0);
 }
 
+static void broken_samples_are_refused(void **state)
+{
+	static const char *const good[] = {
+		"{\"t\":\"cubin\",\"i\":\"ff\",\"size\":2,\"o\":1,\"b\":\"0a\"}",
+		"{\"t\":\"stall\",\"i\":255,\"n\":\"\"}",
+		"{\"t\":\"pc\",\"n\":0,\"i\":\"0\",\"s\":[0,1,1]}",
+		"{\"t\":\"pc\",\"n\":0,\"i\":\"0\",\"c\":4294967295,\"s\":[0,1,1]}",
+	};
+	static const char *const bad[] = {
+		"{\"t\":\"cubin\",\"i\":\"ff\",\"size\":2,\"o\":2,\"b\":\"0a\"}",
+		"{\"t\":\"cubin\",\"i\":\"ff\",\"size\":2,\"o\":3,\"b\":\"0a\"}",
+		"{\"t\":\"cubin\",\"i\":\"ff\",\"size\":2,\"o\":0,\"b\":\"\"}",
+		"{\"t\":\"cubin\",\"i\":\"ff\",\"size\":2,\"o\":0,\"b\":\"0\"}",
+		"{\"t\":\"cubin\",\"i\":\"ff\",\"size\":2,\"o\":0,\"b\":\"0g\"}",
+		"{\"t\":\"cubin\",\"i\":\"\",\"size\":2,\"o\":0,\"b\":\"00\"}",
+		"{\"t\":\"cubin\",\"i\":\"1\",\"size\":268435457,\"o\":0,\"b\":\"00\"}",
+		"{\"t\":\"stall\",\"i\":0,\"n\":\"\"}",
+		"{\"t\":\"stall\",\"i\":256,\"n\":\"\"}",
+		"{\"t\":\"pc\",\"n\":0,\"i\":\"0\",\"c\":4294967296,\"s\":[0,1,1]}",
+		"{\"t\":\"pc\",\"n\":0,\"i\":\"0\",\"s\":[]}",
+		"{\"t\":\"pc\",\"n\":0,\"i\":\"0\",\"s\":[0,1]}",
+		"{\"t\":\"pc\",\"n\":0,\"i\":\"0\",\"s\":[0,0,1]}",
+		"{\"t\":\"pc\",\"n\":0,\"i\":\"0\",\"s\":[0,256,1]}",
+		"{\"t\":\"pc\",\"n\":0,\"i\":\"0\",\"s\":[0,1,0]}",
+		"{\"t\":\"pc\",\"n\":0,\"i\":\"0\",\"s\":[4294967296,1,1]}",
+		"{\"t\":\"pc\",\"n\":0,\"i\":\"0\",\"s\":{\"a\":0,\"b\":1,\"c\":1}}",
+		"{\"t\":\"pc\",\"n\":0,\"i\":\"0\",\"s\":\"0,1,1\"}",
+		"{\"t\":\"pcs\",\"period\":32,\"taken\":0,\"dropped\":0,\"other\":0,\"lost\":0,"
+		"\"overflows\":0,\"cubins_left_out\":0}",
+		"{\"t\":\"pcs\",\"period\":14}",
+	};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(decode_text(*state, good[i]), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(decode_text(*state, bad[i]), -EBADMSG);
+}
+
+static void the_longest_samples_and_pieces_fit_a_line(void **state)
+{
+	static uint8_t piece[GPU_CUBIN_PIECE];
+	struct gpu_pc_count counts[GPU_PC_LINE_COUNTS + 1];
+	struct gpu_event back,
+		pcs = {.type = GPU_EVENT_PCS,
+		       .pcs = {UINT32_MAX, UINT64_MAX, UINT32_MAX, GPU_PC_LINE_COUNTS, counts}};
+	struct gpu_event cubin = {.type = GPU_EVENT_CUBIN,
+				  .cubin = {.crc = UINT64_MAX,
+					    .size = GPU_CUBIN_MAX_BYTES,
+					    .offset = GPU_CUBIN_MAX_BYTES - GPU_CUBIN_PIECE,
+					    .count = GPU_CUBIN_PIECE,
+					    .bytes = piece}};
+	char line[2 * GPU_WIRE_LINE_MAX];
+	int n;
+
+	for (uint32_t i = 0; i <= GPU_PC_LINE_COUNTS; i++)
+		counts[i] =
+			(struct gpu_pc_count){UINT32_MAX, GPU_STALL_MAX_ID - 1, UINT64_C(1) << 62};
+	n = gpu_wire_encode(&pcs, line, sizeof(line));
+	assert_in_range(n, 1, GPU_WIRE_LINE_MAX);
+	assert_int_equal(decode(*state, line, (size_t)n - 1, &back), 0);
+	assert_int_equal(back.pcs.count, GPU_PC_LINE_COUNTS);
+	n = gpu_wire_encode(&cubin, line, sizeof(line));
+	assert_in_range(n, 1, GPU_WIRE_LINE_MAX);
+	assert_int_equal(decode(*state, line, (size_t)n - 1, &back), 0);
+	assert_int_equal(back.cubin.count, GPU_CUBIN_PIECE);
+	/* one more is no line of ours, even if it is short */
+	for (uint32_t i = 0; i <= GPU_PC_LINE_COUNTS; i++)
+		counts[i] = (struct gpu_pc_count){1, 1, 1};
+	pcs.pcs.count = GPU_PC_LINE_COUNTS + 1;
+	n = gpu_wire_encode(&pcs, line, sizeof(line));
+	assert_in_range(n, 1, GPU_WIRE_LINE_MAX);
+	assert_int_equal(decode(*state, line, (size_t)n - 1, &back), -EBADMSG);
+}
+
 /* Each duration is in one bucket, which is not longer than an eighth of it. */
 static void buckets_hold_all_durations(void **state)
 {
@@ -1278,6 +1490,8 @@ int main(void)
 		TEST(the_longest_python_function_fits_a_line),
 		TEST(the_longest_nvtx_name_fits_a_line),
 		TEST(calls_are_checked),
+		TEST(broken_samples_are_refused),
+		TEST(the_longest_samples_and_pieces_fit_a_line),
 		TEST(buckets_hold_all_durations),
 		TEST(devices_are_checked),
 		TEST(damaged_lines_do_no_harm),

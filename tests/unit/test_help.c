@@ -41,6 +41,7 @@ static enum options_result parse(const char *first, const char *second)
 	capture_begin(&captured);
 	result = options_parse(4, argv, &options);
 	capture_end(&captured);
+	options_release(&options);
 	return result;
 }
 
@@ -75,6 +76,16 @@ static void older_names_follow_their_option(void **state)
 	assert_int_equal(older, 1);
 }
 
+static enum options_result parse_with(const struct option_entry *e, const char *word)
+{
+	char shown[OPTION_SHOWN_BYTES], joined[128];
+
+	if (!option_is_joined(e))
+		return parse(option_shown(e, shown), word);
+	snprintf(joined, sizeof(joined), "%s=%s", option_shown(e, shown), word);
+	return parse(joined, "--");
+}
+
 static void words_are_what_the_parser_accepts(void **state)
 {
 	char shown[OPTION_SHOWN_BYTES];
@@ -86,9 +97,9 @@ static void words_are_what_the_parser_accepts(void **state)
 		if (!e->words || e->topic == TOPIC_HELP || e->id == OPT_WIDTHS)
 			continue;
 		for (const char *const *word = e->words; *word; word++, tried++)
-			if (parse(option_shown(e, shown), *word) != OPTIONS_RUN)
-				fail_msg("%s %s is refused", shown, *word);
-		assert_int_equal(parse(shown, "nonsense"), OPTIONS_WRONG);
+			if (parse_with(e, *word) != OPTIONS_RUN)
+				fail_msg("%s %s is refused", option_shown(e, shown), *word);
+		assert_int_equal(parse_with(e, "nonsense"), OPTIONS_WRONG);
 	}
 	assert_true(tried > 10);
 }
@@ -122,6 +133,8 @@ static void the_overview_has_every_option(void **state)
 					 : "\n"; /* a long one has its text in the next line */
 		if (e->id < OPT_GPU_ONLY && e->name)
 			end = ", --";
+		if (option_is_joined(e))
+			end = "[=";
 		snprintf(line, sizeof(line), "\n  %s%s", shown, end);
 		if (!strstr(page, line) || !strstr(page, e->text))
 			fail_msg("--help lacks %s", shown);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The data in the page, read again as profiler/output/html.c describes it. */
 #include "made_result.h"
+#include "own_folder.h"
 #include "unpack.h"
 #include "profiler/output/code_role.h"
 #include "profiler/output/frame_kind.h"
+#include "profiler/output/source_text.h"
 #include "profiler/output/writer.h"
+#include "symbolize/text.h"
 
 #define BEGIN "<script type=\"application/octet-stream\" id=\"data\">"
 #define TIMELINE "class=\"timeline\">"
@@ -24,6 +27,8 @@ struct page {
 	char **texts;
 	uint64_t text_count;
 	struct table facts, losses, frames, stacks, processes, threads, devices, places, rows;
+	struct table sources, parts; /* parts: first line, number of lines */
+	char *source_text;           /* of all files */
 	struct written written;
 	int timeline_parts;
 };
@@ -65,6 +70,32 @@ static void read_texts(struct page *p)
 	free(lengths);
 }
 
+static void read_sources(struct page *p)
+{
+	FILE *out;
+	size_t size;
+
+	p->sources = read_table(p, 4);
+	for (uint64_t i = 0; i < p->sources.count; i++)
+		p->parts.count += p->sources.columns[3][i];
+	for (int column = 0; column < 2; column++) {
+		p->parts.columns[column] = calloc(p->parts.count + 1, sizeof(uint64_t));
+		assert_non_null(p->parts.columns[column]);
+		for (uint64_t i = 0; i < p->parts.count; i++)
+			p->parts.columns[column][i] = unpack_number(&p->data);
+	}
+	out = open_memstream(&p->source_text, &size);
+	assert_non_null(out);
+	for (uint64_t i = 0; i < p->sources.count; i++) {
+		uint64_t bytes = unpack_number(&p->data);
+
+		assert_true(bytes <= p->data.size - p->data.at);
+		fwrite(p->data.bytes + p->data.at, 1, bytes, out);
+		p->data.at += bytes;
+	}
+	fclose(out);
+}
+
 static struct page write_page(const struct made_result *m)
 {
 	const struct writer_options options = {.unit_ns = 1e6};
@@ -86,7 +117,7 @@ static struct page write_page(const struct made_result *m)
 	p.timeline_parts = 0;
 	while ((end = strstr(end + 1, TIMELINE)))
 		p.timeline_parts++;
-	assert_int_equal(unpack_number(&p.data), 5); /* the format */
+	assert_int_equal(unpack_number(&p.data), 6); /* the format */
 	read_texts(&p);
 	p.facts = read_table(&p, 2);
 	p.losses = read_table(&p, 2);
@@ -98,20 +129,23 @@ static struct page write_page(const struct made_result *m)
 	p.places = read_table(&p, 5);
 	p.rows = read_table(&p, 6);
 	assert_int_equal(unpack_number(&p.data), 0); /* tables beside the profile */
+	read_sources(&p);
 	assert_int_equal(p.data.at, p.data.size);
 	return p;
 }
 
 static void free_page(struct page *p)
 {
-	struct table *tables[] = {&p->facts,   &p->losses,  &p->frames, &p->stacks, &p->processes,
-				  &p->threads, &p->devices, &p->places, &p->rows};
+	struct table *tables[] = {&p->facts,     &p->losses,  &p->frames,  &p->stacks,
+				  &p->processes, &p->threads, &p->devices, &p->places,
+				  &p->rows,      &p->sources, &p->parts};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		free_table(tables[i]);
 	for (uint64_t i = 0; i < p->text_count; i++)
 		free(p->texts[i]);
 	free(p->texts);
+	free(p->source_text);
 	free(p->data.bytes);
 	free(p->text);
 }
@@ -455,6 +489,54 @@ static void losses_and_facts_are_there(void **state)
 	made_end(&m);
 }
 
+static uint32_t push(struct made_result *m, uint32_t outer, enum frame_class class,
+		     const char *name)
+{
+	uint32_t stack = made_push(m, outer, name);
+
+	m->frames[m->stacks[stack].frame].class = class;
+	return stack;
+}
+
+static void lines_with_stalls_have_their_source(void **state)
+{
+	char path[256];
+	struct made_result m;
+	struct frame_info *line;
+	uint32_t kernel, stack;
+	struct page p;
+
+	(void)state;
+	shell("seq -f '</script>%%g' 30 > k.cu");
+	snprintf(path, sizeof(path), "%s/k.cu", folder);
+	made_begin(&m);
+	kernel = push(&m, RESULT_ROOT, CLASS_GPU_KERNEL, "[GPU_Kernel]k");
+	for (int i = 0; i < 2; i++) {
+		stack = push(&m, kernel, CLASS_GPU_CODE, i ? "gone.cu:5" : "k.cu:2");
+		line = &m.frames[m.stacks[stack].frame];
+		line->file = i ? "/nowhere/gone.cu" : path;
+		line->line = i ? 5 : 2;
+		made_add(&m, push(&m, stack, CLASS_STALL, "[selected]"), ROW_GPU, 9 - (uint64_t)i);
+	}
+	p = write_page(&m);
+	assert_int_equal(p.sources.count, 2);
+	assert_string_equal(text_of(&p, p.sources.columns[0][0]), path);
+	assert_int_equal(p.sources.columns[1][0], SOURCE_READ);
+	assert_int_equal(p.sources.columns[2][0], 0);
+	assert_string_equal(text_of(&p, p.sources.columns[0][1]), "/nowhere/gone.cu");
+	assert_int_equal(p.sources.columns[1][1], SOURCE_NOT_FOUND);
+	assert_int_equal(p.parts.count, 1);
+	assert_int_equal(p.parts.columns[0][0], 1);
+	assert_int_equal(p.parts.columns[1][0], 22);
+	assert_true(starts_with(p.source_text, "</script>1\n</script>2\n"));
+	assert_null(strstr(p.source_text, "</script>23"));
+	assert_null(strstr(p.text, "</script>1"));
+	assert_int_equal(p.written.source_lines, 22);
+	assert_int_equal(p.written.source_files, 1);
+	free_page(&p);
+	made_end(&m);
+}
+
 /* No byte of a name is in the file as it is. */
 static void names_cannot_leave_the_data(void **state)
 {
@@ -539,10 +621,11 @@ int main(void)
 		cmocka_unit_test(one_label_is_one_device),
 		cmocka_unit_test(the_timeline_has_its_stacks),
 		cmocka_unit_test(losses_and_facts_are_there),
+		cmocka_unit_test(lines_with_stalls_have_their_source),
 		cmocka_unit_test(names_cannot_leave_the_data),
 		cmocka_unit_test(a_path_may_be_very_deep),
 		cmocka_unit_test(a_full_disk_is_an_error),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,24 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Generated code of real processes that have ended when names are looked up. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include <cmocka.h>
-
+#include "unit.h"
 #include "symbolize/jit_code.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/symbolizer_cfi.h"
@@ -62,7 +47,7 @@ static void start(struct program *p, uint32_t id, bool (*prepare)(void))
 	close(ready[1]);
 	if (answer != 'y') {
 		end(p);
-		skip();
+		SKIP("the child cannot be prepared here");
 	}
 	p->space = address_space_new(id, p->pid, true);
 	assert_non_null(p->space);
@@ -156,7 +141,7 @@ static void a_map_has_the_pid_inside_a_container(void **state)
 	if (p.pid < 0 || read(ready[0], &answer, 1) != 1) {
 		close(ready[0]);
 		symbolizer_free(s);
-		skip();
+		SKIP("no new process ID namespace here");
 	}
 	close(ready[0]);
 	p.space = address_space_new(3, p.pid, true);
@@ -257,7 +242,7 @@ static void only_the_users_own_files_are_read(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip();
+		SKIP("needs root");
 	dump_path(path, "jit-4712.dump");
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);

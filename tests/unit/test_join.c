@@ -749,6 +749,39 @@ static void sum_up(void *context, uint32_t stack, uint64_t launched, const struc
 }
 
 /* More launches than are remembered once finished (2^20): old ones are forgotten, new ones stay. */
+static void remark_on(struct bench *b, uint32_t id, uint32_t number)
+{
+	struct gpu_operation op = {
+		.correlation_id = id, .work = JOIN_REMARK, .name = &b->names[number]};
+
+	assert_int_equal(join_operation(b->c, PROCESS, &op), 0);
+}
+
+/* Before its launch, after it, and without one: but nothing counts it. */
+static void a_remark_finds_its_launch(void **state)
+{
+	struct bench *b = *state;
+	struct join_stats stats;
+
+	remark_on(b, 7, 0);
+	assert_pending(b, 0);
+	assert_int_equal(join_launch_with_stack(b->c, PROCESS, 5, 7, 1, 3), 0);
+	assert_stack(b, 0, 3);
+	assert_int_equal(b->launched_ns[0], 5);
+	join_owe(b->c, PROCESS, 7, JOIN_OWES_GRAPH);
+	remark_on(b, 7, 1);
+	assert_stack(b, 1, 3);
+	remark_on(b, 8, 2);
+	assert_pending(b, 2);
+	join_finish(b->c);
+	assert_stack(b, 2, STACK_NONE);
+	stats = join_stats(b->c);
+	assert_int_equal(stats.operations, 0);
+	assert_int_equal(stats.matched, 0);
+	assert_int_equal(stats.unmatched, 0);
+	assert_int_equal(stats.graphs_without_record, 1);
+}
+
 static void the_memory_of_finished_launches_is_bounded(void **state)
 {
 	const uint32_t n = (1u << 20) + 1000;
@@ -1311,6 +1344,7 @@ int main(void)
 		DIRECTED(patience_begins_when_an_operation_is_read),
 		DIRECTED(a_launch_after_the_operation_was_given_up_harms_nothing),
 		DIRECTED(finish_attributes_everything),
+		DIRECTED(a_remark_finds_its_launch),
 		DIRECTED(launches_without_their_record_are_counted),
 		DIRECTED(ended_processes_are_asked_before_they_are_forgotten),
 		cmocka_unit_test(the_memory_of_finished_launches_is_bounded),

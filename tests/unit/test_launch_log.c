@@ -10,7 +10,7 @@
 enum { THREADS = 8, LAUNCHES = 3 * LAUNCH_LOG_CAPACITY + 17 };
 
 struct heard {
-	uint32_t stands_for[16], skipped; /* by number, of thread 9 */
+	uint32_t stands_for[16], skipped, waited; /* by number, of thread 9 */
 	uint32_t launches;
 	uint32_t tid[64];
 	uint32_t next[64];
@@ -57,6 +57,7 @@ static void hear(void *context, const struct gpu_event *event, const char *kerne
 	h->flags |= e->flags << e->family;
 	if (thread == 9 && number < 16) {
 		h->stands_for[number] = e->stands_for;
+		h->waited |= (uint32_t)(e->flags == GPU_LAUNCH_WAITED) << number;
 		h->skipped += e->flags == GPU_LAUNCH_SKIPPED && e->stack_id == 0;
 	}
 }
@@ -376,6 +377,35 @@ static void weights_go_with_their_launch(void **state)
 	assert_int_equal(b->heard.wrong_ends, 0);
 }
 
+/* The mark goes with the launch that it is of, before or behind its end. */
+static void launches_that_are_waited_for_are_marked(void **state)
+{
+	struct bench *b = *state;
+
+	launch_log_waited(&b->sink, 9 << 16 | 0); /* the thread has launched nothing yet */
+	add_with_stack(b, 0, 3);
+	launch_log_waited(&b->sink, 9 << 16 | 0);
+	add_with_stack(b, 1, 3);
+	launch_log_end(&b->sink, 9 << 16 | 1, END_NS(1));
+	launch_log_waited(&b->sink, 9 << 16 | 1);
+	add_with_stack(b, 2, 3);
+	add_with_stack(b, 3, 3);
+	launch_log_waited(&b->sink, 9 << 16 | 2); /* is not the last any more */
+	add_with_stack(b, 4, 3);
+	launch_log_drain(&b->sink);
+	launch_log_waited(&b->sink, 9 << 16 | 4); /* it was sent already */
+	add_with_stack(b, 5, 3);
+	launch_log_end(&b->sink, 9 << 16 | 5, END_NS(5));
+	for (uint32_t i = 6; i < 3 * LAUNCH_LOG_CAPACITY; i++)
+		add_with_stack(b, i, 3);
+	launch_log_drain(&b->sink);
+	finish(b);
+	assert_int_equal(b->heard.next[9], 3 * LAUNCH_LOG_CAPACITY);
+	assert_int_equal(b->heard.waited, 1 << 0 | 1 << 1);
+	assert_int_equal(b->heard.ends[9], 2);
+	assert_int_equal(b->heard.wrong_ends, 0);
+}
+
 /* A lost reader must not stop the application. */
 static void without_a_reader_launches_go_nowhere(void **state)
 {
@@ -409,6 +439,7 @@ int main(void)
 		TEST(launches_at_a_thread_s_end_stay_in_order),
 		TEST(family_and_flags_are_passed_through),
 		TEST(weights_go_with_their_launch),
+		TEST(launches_that_are_waited_for_are_marked),
 		TEST(without_a_reader_launches_go_nowhere),
 	};
 

@@ -6,8 +6,8 @@
 #include "profiler/profile/figures.c"
 #include "profiler/profile/launch_shapes.c"
 
-static void add_kernel(struct made_timeline *m, uint32_t stack, uint32_t place, uint32_t blocks,
-		       uint64_t ns)
+static void add_waited(struct made_timeline *m, uint32_t stack, uint32_t place, uint32_t blocks,
+		       uint64_t ns, bool is_waited)
 {
 	const struct timeline_shape shape = {
 		.grid = {blocks, 1, 1}, .block = {256, 1, 1}, .registers = 32};
@@ -19,7 +19,14 @@ static void add_kernel(struct made_timeline *m, uint32_t stack, uint32_t place, 
 			       .duration_ns = ns,
 			       .stack = stack,
 			       .place = place,
-			       .shape = blocks ? timeline_number_shape(m->timeline, &shape) : 0});
+			       .shape = blocks ? timeline_number_shape(m->timeline, &shape) : 0,
+			       .is_waited = is_waited});
+}
+
+static void add_kernel(struct made_timeline *m, uint32_t stack, uint32_t place, uint32_t blocks,
+		       uint64_t ns)
+{
+	add_waited(m, stack, place, blocks, ns, false);
 }
 
 static uint32_t add_stack(struct made_timeline *m, const char *site)
@@ -125,6 +132,45 @@ static void is_bounded_and_says_what_is_left_out(void **state)
 	figures_release(&list);
 }
 
+/* A pattern is worth advice, a few are not; with what the shape itself calls for. */
+static void launches_that_are_waited_for_are_counted(void **state)
+{
+	static const struct {
+		uint32_t blocks, launches, waited, share;
+		const char *advice;
+	} sites[] = {
+		{132 * 8, 20, 20, 1000,
+		 "20 of 20 launches are waited for before the next one: the GPU is idle until "
+		 "then; "
+		 "launch more before waiting"},
+		{132 * 16, 30, 14, 466, ""},
+		{132 * 24, 9, 9, 1000, ""},
+		{1, 10, 10, 1000,
+		 "131 of 132 multiprocessors have no block: launch more or smaller blocks; "
+		 "10 of 10 launches are waited for before the next one: the GPU is idle until "
+		 "then; "
+		 "launch more before waiting"},
+	};
+	uint32_t stack = add_stack(&made, "forward"), here = made_place(&made, 1, 12, 0, 7);
+	struct figures *f;
+
+	(void)state;
+	for (uint32_t site = 0; site < 4; site++)
+		for (uint32_t i = 0; i < sites[site].launches; i++)
+			add_waited(&made, stack, here, sites[site].blocks, 10000 >> site,
+				   i < sites[site].waited);
+	finish();
+	f = launch_shapes_figures(&made.made.result);
+	assert_non_null(f);
+	for (uint32_t site = 0; site < 4; site++) {
+		assert_int_equal(cell(f, site, "calls")->number, sites[site].launches);
+		assert_int_equal(cell(f, site, "waited_for")->number, sites[site].waited);
+		assert_int_equal(cell(f, site, "waited_for_permille")->number, sites[site].share);
+		assert_string_equal(cell(f, site, "advice")->text, sites[site].advice);
+	}
+	figures_free(f);
+}
+
 /* Any bytes, any length: a path ends with a whole character. */
 static void paths_are_cut_between_characters(void **state)
 {
@@ -147,6 +193,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(sums_up_by_stack_shape_and_device, begin, end),
 		cmocka_unit_test_setup_teardown(is_bounded_and_says_what_is_left_out, begin, end),
+		cmocka_unit_test_setup_teardown(launches_that_are_waited_for_are_counted, begin,
+						end),
 		cmocka_unit_test_setup_teardown(paths_are_cut_between_characters, begin, end),
 	};
 

@@ -2,6 +2,7 @@
 /* The command line. stderr is captured, so that it does not clutter the test's output. */
 #include "unit.h"
 #include "profiler/commands/options.h"
+#include "profiler/output/spans.h"
 
 static struct options options;
 static struct capture captured;
@@ -25,6 +26,7 @@ static enum options_result parse_words(const char *const *words)
 		used += n;
 	}
 	argv[argc] = NULL;
+	options_release(&options);
 	capture_begin(&captured);
 	result = options_parse(argc, argv, &options);
 	capture_end(&captured);
@@ -164,6 +166,57 @@ static void outputs_have_the_format_of_their_ending(void **state)
 	assert_non_null(strstr(captured.text, "--format is one of folded"));
 	assert_wrong("-o", "", "app");
 	assert_non_null(strstr(captured.text, "-o needs a file name, or - for stdout"));
+}
+
+/* They come after the others, whose formats do not concern them. */
+static void spans_are_outputs(void **state)
+{
+	(void)state;
+	assert_run("--otlp", "a.jsonl", "--format", "svg", "--otlp=b.PB", "app");
+	assert_int_equal(options.output_count, 3);
+	assert_string_equal(options.outputs[0].path, "merged_trace.folded");
+	assert_ptr_equal(options.outputs[0].writer, &svg_writer);
+	assert_string_equal(options.outputs[1].path, "a.jsonl");
+	assert_ptr_equal(options.outputs[1].writer, &otlp_json_writer);
+	assert_string_equal(options.outputs[2].path, "b.PB");
+	assert_ptr_equal(options.outputs[2].writer, &otlp_protobuf_writer);
+	assert_null(options.span_server);
+	assert_false(options.span_stacks);
+	assert_run("--otlp", "-", "--otlp-stacks", "-o", "x", "app");
+	assert_string_equal(options.outputs[1].path, "-");
+	assert_true(options.span_stacks);
+	assert_int_equal(PARSE("--from", "x.profile", "--otlp", "a"), OPTIONS_FROM);
+	assert_int_equal(options.output_count, 1);
+	assert_ptr_equal(options.outputs[0].writer, &otlp_json_writer);
+	assert_wrong("--otlp", "", "app");
+	assert_wrong("--otlp", "a", "-cpu-only", "app");
+	assert_wrong("--otlp-stacks", "app");
+	assert_wrong("--otlp", "a", "--weight", "peak", "app");
+	assert_wrong("--otlp", "a", "--diff", "x", "y");
+}
+
+static void spans_for_a_collector(void **state)
+{
+	(void)state;
+	assert_run("--otlp", "http://localhost:4318", "app");
+	assert_int_equal(options.output_count, 1);
+	assert_string_equal(options.span_server, "http://localhost:4318");
+	assert_run("--otlp", "HTTPS://h/v1/traces", "--otlp", "file", "app");
+	assert_string_equal(options.span_server, "HTTPS://h/v1/traces");
+	assert_int_equal(options.output_count, 2);
+	assert_run("--otlp", "env", "app");
+	assert_string_equal(options.span_server, "env");
+	assert_run("--otlp", "./env", "app");
+	assert_null(options.span_server);
+	assert_int_equal(PARSE("--from", "x.profile", "--otlp", "env"), OPTIONS_FROM);
+	assert_int_equal(options.output_count, 0);
+	assert_wrong("--otlp", "grpc://h:4317", "app");
+	assert_wrong("--otlp", "http://", "app");
+	assert_wrong("--otlp", "http://h:x", "app");
+	assert_wrong("--otlp", "env", "--otlp", "http://h", "app");
+	assert_wrong("--otlp", "env", "-cpu-only", "app");
+	assert_wrong("--otlp", "env", "--diff", "x", "y");
+	assert_wrong("--otlp", "env", "--weight", "left", "app");
 }
 
 static void outputs_are_not_endless(void **state)
@@ -486,7 +539,8 @@ static void a_capture_replaces_the_command(void **state)
 {
 	(void)state;
 	assert_int_equal(PARSE("--from", "a.profile", "-o", "a.svg"), OPTIONS_FROM);
-	assert_string_equal(options.from, "a.profile");
+	assert_int_equal(options.from_count, 1);
+	assert_string_equal(options.from[0], "a.profile");
 	assert_null(options.command);
 	assert_false(view_changes(&options.view));
 	assert_int_equal(PARSE("--from", "a.profile", "-gpu-only", "--by", "stream"), OPTIONS_FROM);
@@ -494,8 +548,16 @@ static void a_capture_replaces_the_command(void **state)
 	assert_int_equal(options.view.slice.kinds & 1u << ROW_CPU, 0);
 	assert_int_equal(PARSE("--from", "a.profile", "-cpu-only"), OPTIONS_FROM);
 	assert_int_equal(options.view.slice.kinds, 1u << ROW_CPU);
-	assert_wrong("--from", "a.profile", "app");
-	assert_non_null(strstr(captured.text, "runs no command"));
+	assert_int_equal(PARSE("--from", "a.profile", "b", "-q", "c", "--from=d", "--", "-e"),
+			 OPTIONS_FROM);
+	assert_int_equal(options.from_count, 5);
+	assert_string_equal(options.from[1], "b");
+	assert_string_equal(options.from[2], "c");
+	assert_string_equal(options.from[3], "d");
+	assert_string_equal(options.from[4], "-e");
+	assert_null(options.command);
+	assert_int_equal(PARSE("app", "--from", "a.profile"), OPTIONS_RUN);
+	assert_int_equal(options.from_count, 0);
 	assert_wrong("--from", "a.profile", "-F", "99");
 	assert_non_null(
 		strstr(captured.text, "-F cannot be used with --from: it applies only to a run"));
@@ -516,6 +578,28 @@ static void parts_of_a_run(void **state)
 	options_release(&options);
 	assert_wrong("--stream", "1", "--stream", "2", "app");
 	options_release(&options);
+}
+
+static void when_to_record(void **state)
+{
+	static const char *const wrong[] = {"0",    "0s", "-1",  "",         "x",
+					    "1..2", "1h", "1e3", "99999999m"};
+
+	(void)state;
+	assert_run("app");
+	assert_int_equal(options.measure.delay_ns | options.measure.duration_ns, 0);
+	assert_run("--delay", "1.5", "-d", "250ms", "app");
+	assert_int_equal(options.measure.delay_ns, 1500000000);
+	assert_int_equal(options.measure.duration_ns, 250000000);
+	assert_run("--duration=1m", "app");
+	assert_int_equal(options.measure.duration_ns, 60000000000);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_wrong("-d", wrong[i], "app");
+		assert_wrong("--delay", wrong[i], "app");
+	}
+	assert_wrong("--from", "a.profile", "-d", "1");
+	assert_wrong("--wall", "--delay", "1", "app");
+	assert_wrong("--wall", "-d", "1", "app");
 }
 
 static void what_is_opened_is_a_file_for_browsers(void **state)
@@ -589,10 +673,13 @@ int main(void)
 		cmocka_unit_test(own_folders_are_not_endless),
 		cmocka_unit_test(a_capture_replaces_the_command),
 		cmocka_unit_test(parts_of_a_run),
+		cmocka_unit_test(when_to_record),
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(long_options_take_one_dash_or_two),
 		cmocka_unit_test(short_options),
 		cmocka_unit_test(outputs_have_the_format_of_their_ending),
+		cmocka_unit_test(spans_are_outputs),
+		cmocka_unit_test(spans_for_a_collector),
 		cmocka_unit_test(outputs_are_not_endless),
 		cmocka_unit_test(abbreviations_that_are_clear),
 		cmocka_unit_test(one_dash_takes_whole_names_only),

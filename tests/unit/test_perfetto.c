@@ -135,6 +135,66 @@ static void a_launch_and_its_kernel(void **state)
 	assert_true(find(kernel, 4, 2, &note));
 	assert_true(is_interned(&t, 29, number_in(note.bytes, 17), "128, 1, 1"));
 	assert_true(number_in(kernel, 11) != number_in(launch, 11));
+	for (int n = 0; find(kernel, 4, n, &note); n++) /* nothing is known of the device */
+		assert_false(
+			is_interned(&t, 3, number_in(note.bytes, 1), "theoretical occupancy %"));
+	free(t.bytes);
+	made_timeline_end(&m);
+}
+
+/* The annotation of an event with this name. */
+static struct pb note_of(const struct trace *t, struct pb event, const char *name)
+{
+	struct pb_field note;
+
+	for (int n = 0; find(event, 4, n, &note); n++)
+		if (is_interned(t, 3, number_in(note.bytes, 1), name))
+			return note.bytes;
+	fail_msg("no annotation '%s'", name);
+	return event;
+}
+
+static double real_in(struct pb message)
+{
+	struct pb_field field;
+	double value;
+
+	assert_true(find(message, 5, 0, &field));
+	memcpy(&value, &field.value, sizeof(value));
+	return value;
+}
+
+static void a_kernel_says_what_its_launch_was(void **state)
+{
+	const struct gpu_event_device device = {
+		.id = 0, .name = "GPU", .limits = {132, 64, 32, 65536, 228u << 10, 9, 0}};
+	struct counter_value value = {1, 9, 1, -0.1};
+	struct counter_table counters = {.metrics = {{"x", ""}, {"dram__bytes.sum", "byte"}},
+					 .metric_count = 2,
+					 .values = &value,
+					 .value_count = 1};
+	struct made_timeline m;
+	struct written written;
+	struct pb kernel, packet;
+	struct pb_field note;
+	struct trace t;
+
+	(void)state;
+	made_timeline_begin(&m);
+	assert_int_equal(devices_describe(&m.made.devices, 1, &device), 0);
+	m.made.result.counters = &counters;
+	made_kernel_of(&m, "k", 0);
+	t = write_trace(&m, &written);
+	kernel = event(&t, 4, &packet);
+	assert_int_equal(number_in(note_of(&t, kernel, "registers per thread"), 3), 32);
+	assert_int_equal(number_in(note_of(&t, kernel, "dynamic shared memory"), 3), 8);
+	assert_true(real_in(note_of(&t, kernel, "theoretical occupancy %")) == 100);
+	assert_true(real_in(note_of(&t, kernel, "waves per SM")) == 0.003788);
+	assert_true(is_interned(&t, 29, number_in(note_of(&t, kernel, "occupancy limited by"), 17),
+				"warps, registers"));
+	assert_true(real_in(note_of(&t, kernel, "dram__bytes.sum (byte)")) == -0.1);
+	for (int n = 0; find(kernel, 4, n, &note); n++)
+		assert_false(is_interned(&t, 3, number_in(note.bytes, 1), "x"));
 	free(t.bytes);
 	made_timeline_end(&m);
 }
@@ -269,6 +329,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_format_is_known_by_its_name),
 		cmocka_unit_test(a_launch_and_its_kernel),
+		cmocka_unit_test(a_kernel_says_what_its_launch_was),
 		cmocka_unit_test(samples_have_stacks_with_files),
 		cmocka_unit_test(hostile_names),
 		cmocka_unit_test(an_empty_run),

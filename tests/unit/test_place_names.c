@@ -43,8 +43,9 @@ static void many_are_kept_apart(void **state)
 		assert_null(place_names_thread(&names, process, tid));
 		place_names_add_thread(&names, &(struct thread_info){process, tid, text[i]});
 		if (tid == 0)
-			place_names_add_process(&names,
-						&(struct process_info){process, (pid_t)i, text[i]});
+			place_names_add_process(&names, &(struct process_info){.id = process,
+									       .pid = (pid_t)i,
+									       .name = text[i]});
 	}
 	assert_int_equal(names.thread_count, PROCESSES * THREADS);
 	assert_int_equal(names.process_count, PROCESSES);

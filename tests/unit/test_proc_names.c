@@ -33,12 +33,17 @@ static const char *process_name(pid_t pid, const char *comm)
 	return text;
 }
 
-static const char *thread_name(pid_t pid, pid_t tid, const char *comm)
+static const char *thread_name_or(pid_t pid, pid_t tid, const char *comm, const char *earlier)
 {
 	static char text[256];
 
-	proc_names_thread(pid, tid, comm, text, sizeof(text));
+	proc_names_thread(pid, tid, comm, earlier, text, sizeof(text));
 	return text;
+}
+
+static const char *thread_name(pid_t pid, pid_t tid, const char *comm)
+{
+	return thread_name_or(pid, tid, comm, NULL);
 }
 
 static void this_process_and_thread(void **state)
@@ -59,6 +64,16 @@ static void a_name_that_is_known_is_not_read(void **state)
 	assert_string_equal(thread_name(getpid(), own_tid(), "then"), with_id("then", own_tid()));
 	assert_string_equal(process_name(NOBODY, "then"), "then 4194305");
 	assert_string_equal(thread_name(NOBODY, NOBODY, "then"), "then 4194305");
+}
+
+static void a_thread_that_is_gone_has_an_earlier_name(void **state)
+{
+	(void)state;
+	assert_int_equal(prctl(PR_SET_NAME, "now"), 0);
+	assert_string_equal(thread_name_or(getpid(), own_tid(), NULL, "then"),
+			    with_id("now", own_tid()));
+	assert_string_equal(thread_name_or(NOBODY, NOBODY, NULL, "then"), "then 4194305");
+	assert_string_equal(thread_name_or(NOBODY, NOBODY, NULL, ""), "[thread 4194305]");
 }
 
 static void *thread_main(void *arg)
@@ -175,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(this_process_and_thread),
 		cmocka_unit_test(a_name_that_is_known_is_not_read),
+		cmocka_unit_test(a_thread_that_is_gone_has_an_earlier_name),
 		cmocka_unit_test(a_name_ends_with_its_line),
 		cmocka_unit_test(unknown_devices_have_their_number),
 		cmocka_unit_test(an_interpreter_is_its_script),

@@ -39,6 +39,8 @@ static void fields_have_their_bytes(void **state)
 	BYTES(&p, "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
 	protobuf_fixed64(&p, 47, UINT64_C(0x0123456789abcdef));
 	BYTES(&p, "\xf9\x02\xef\xcd\xab\x89\x67\x45\x23\x01");
+	protobuf_fixed32(&p, 16, 0x89abcdef);
+	BYTES(&p, "\x85\x01\xef\xcd\xab\x89");
 	protobuf_int(&p, 15, 0);
 	BYTES(&p, "\x78\x00");
 	protobuf_uint(&p, 16, 127);

@@ -120,7 +120,7 @@ static uint32_t count_parts(uint32_t others)
 	loop.parts[0].start = LOOP;
 	loop.parts[0].end = LOOP + LOOP_BYTES;
 	memset(code, 0x90, LOOP_BYTES);
-	/* the last byte is not looked at as an instruction's first, so the jump ends before it */
+	/* no instruction is looked for at the last byte, so the jump ends before it */
 	code[LOOP_BYTES - 6] = 0xe9;
 	distance++;
 	memcpy(code + LOOP_BYTES - 5, &distance, 4);

@@ -59,7 +59,9 @@ static void places_match_by_number_or_name(void **state)
 
 	(void)state;
 	made_begin(&m);
-	place_names_add_process(&m.place_names, &(struct process_info){1, 4711, "train.py 4711"});
+	place_names_add_process(
+		&m.place_names,
+		&(struct process_info){.id = 1, .pid = 4711, .name = "train.py 4711"});
 	place_names_add_thread(&m.place_names, &(struct thread_info){1, 4712, "loader 4712"});
 	{
 		const struct gpu_event_device h200 = {

@@ -162,7 +162,7 @@ static void stacks_are_a_tree_in_order(void **state)
 	assert_int_equal(profile_count(tree), 1 + ROW_KINDS);
 	assert_int_equal(total_of(tree, profile_named(tree, "CPU")), 14);
 	assert_int_equal(total_of(tree, profile_named(tree, "GPU")), 1);
-	assert_int_equal(total_of(tree, profile_named(tree, "Waiting for GPU")), 16);
+	assert_int_equal(total_of(tree, profile_named(tree, "Waiting")), 16);
 	assert_int_equal(total_of(tree, profile_named(tree, "CUDA calls")), 32);
 	assert_int_equal(written.total[ROW_CPU], 14);
 	assert_int_equal(written.total[ROW_GPU], 1);

@@ -2,7 +2,7 @@
 /*
  * Work without a stack of its own, spread over those of others: every operation, nanosecond and
  * byte is moved once, in the right proportions, whatever the samples claim and however little room
- * there is; and the error that is reckoned is the one that is made.
+ * there is; and the error that is estimated is the one that is made.
  */
 #include <math.h>
 #include "unit.h"
@@ -315,7 +315,7 @@ static void the_error_is_what_it_says(void **state)
 {
 	enum { RUNS = 400, LAUNCHES = 6000 };
 	static const uint64_t ns[] = {100, 400, 1000, 50};
-	double squares = 0, reckoned = 0, sum = 0;
+	double squares = 0, estimated = 0, sum = 0;
 
 	(void)state;
 	for (uint64_t run = 0; run < RUNS; run++) {
@@ -343,11 +343,11 @@ static void the_error_is_what_it_says(void **state)
 		error = (double)b->got[2].ns - truth[2];
 		sum += error;
 		squares += error * error;
-		reckoned += b->spread.stats.variance;
+		estimated += b->spread.stats.variance;
 		tear_down(&own);
 	}
 	/* the mean square of 400 is known within 7 %, at one sigma */
-	assert_true(squares > 0.7 * reckoned && squares < 1.4 * reckoned);
+	assert_true(squares > 0.7 * estimated && squares < 1.4 * estimated);
 	assert_true(fabs(sum) < 4 * sqrt(squares));
 }
 

@@ -67,6 +67,30 @@ static void each_word_counts(void **state)
 	assert_true(stack_words_guess(&words, frame_at(8)) == hash);
 }
 
+/* Neither two words exchanged nor the same change of two may cancel out. */
+static void each_place_counts(void **state)
+{
+	uint64_t hash = learn(8, 21, 5);
+
+	(void)state;
+	for (uint32_t i = 0; i < 21; i++) {
+		for (uint32_t k = 0; k < i; k++) {
+			uint64_t *a = &stack[8 + 1 + i * 5], *b = &stack[8 + 1 + k * 5];
+			uint64_t was_a = *a, was_b = *b;
+
+			*a = was_b;
+			*b = was_a;
+			assert_true(stack_words_guess(&words, frame_at(8)) != hash);
+			*a = was_a ^ 64;
+			*b = was_b ^ 64;
+			assert_true(stack_words_guess(&words, frame_at(8)) != hash);
+			*a = was_a;
+			*b = was_b;
+		}
+	}
+	assert_true(stack_words_guess(&words, frame_at(8)) == hash);
+}
+
 static void the_layout_counts(void **state)
 {
 	uint64_t a, b, c;
@@ -159,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_same_is_recognized, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(each_word_counts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(each_place_counts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_layout_counts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(another_frame_is_not_guessed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_order_is_learnt, set_up, tear_down),

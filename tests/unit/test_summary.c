@@ -99,6 +99,42 @@ static void check_counts(struct bench *b, const char *base, const struct count_c
 #define CHECK_COUNTS(b, base, cases) \
 	check_counts(b, base, cases, sizeof(cases) / sizeof((cases)[0]))
 
+/* ---- a part of the run ---- */
+
+static void a_part_of_the_run(void **state)
+{
+	static const struct count_case cases[] = {
+		{COUNT(outside.before), "  1 GPU operation began before (0.000 ms): left out\n",
+		 "  2 GPU operations began before (0.000 ms): left out\n"},
+		{COUNT(outside.after), "  1 GPU operation began just after (0.000 ms): left out\n",
+		 "  2 GPU operations began just after (0.000 ms): left out\n"},
+		{COUNT(outside.unended),
+		 "  1 launch is left out: its work had not ended when recording did\n",
+		 "  2 launches are left out: their work had not ended when recording did\n"},
+		{COUNT(outside.earlier),
+		 "  1 GPU operation was launched more than 1 s before (0.000 ms): under [launched "
+		 "before recording]\n",
+		 "  2 GPU operations were launched more than 1 s before (0.000 ms): under "
+		 "[launched before recording]\n"},
+	};
+	struct bench *b = *state;
+
+	b->totals.elapsed_ns = 3000000000;
+	b->measure.delay_ns = 1000000000;
+	b->measure.duration_ns = 500000000;
+	CHECK_COUNTS(b, "Recorded: 500.000 ms, from 1.000 s after the command's start\n" NOTHING,
+		     cases);
+	/* the command ended first */
+	b->totals.elapsed_ns = 1250000000;
+	assert_string_equal(report(b), "Recorded: 250.000 ms, from 1.000 s after the command's "
+				       "start\n" NOTHING);
+	b->totals.elapsed_ns = 999000000;
+	assert_string_equal(report(b), "profile: the command ended after 999.000 ms, before "
+				       "--delay was over: nothing was recorded\n" NOTHING);
+	b->measure.delay_ns = 0;
+	assert_string_equal(report(b), "Recorded: 500.000 ms\n" NOTHING);
+}
+
 /* ---- samples ---- */
 
 static void one_of_each(void **state)
@@ -416,6 +452,40 @@ static void waits(void **state)
 		    "Waits: 12 calls, 0.000 ms\n"
 		    "  only the last part of 2 of them is split by what ran: too much GPU work ran "
 		    "during too many waits at once\n");
+}
+
+static void times_off_the_cpu(void **state)
+{
+	struct bench *b = *state;
+	struct ledger_wall *wall = &b->ledger.wall;
+
+	wall->threads = 1;
+	wall->switches = 1;
+	wall->ran_ns = 1000000;
+	assert_string_equal(report(b), NOTHING); /* not requested */
+	b->measure.wall = true;
+	expect_line(b, NOTHING,
+		    "Wall: 1 thread, 1.000 ms: 1.000 ms on a CPU, 0 ns blocked, 0 ns runnable\n"
+		    "  1 switch, 0 with a stack; 0 ns of the others is spread over these\n");
+	wall->threads = 2;
+	wall->switches = 9;
+	wall->stacks = 8;
+	wall->off_ns[OFF_CPU_READ] = 2000000;
+	wall->off_ns[OFF_CPU_SLEEP] = 5000000;
+	wall->off_ns[OFF_CPU_OTHER] = 1000000;
+	wall->off_ns[OFF_CPU_RUNNABLE] = 4000000;
+	wall->spread_ns = 3000;
+	wall->left_ns = 2000;
+	wall->in_calls_ns = 6000;
+	wall->lost = 3;
+	expect_line(b, NOTHING,
+		    "Wall: 2 threads, 13.000 ms: 1.000 ms on a CPU, 8.000 ms blocked (sleep 5.000 "
+		    "ms, read 2.000 ms, other 1.000 ms), 4.000 ms runnable\n"
+		    "  9 switches, 8 with a stack; 3.000 us of the others is spread over these\n"
+		    "  2.000 us is under [stack not captured]\n"
+		    "  6.000 us more is within timed calls, whose time has it\n"
+		    "profile: the times of 3 threads are not known, or only in part: there were "
+		    "too many at once\n");
 }
 
 /* Where CUPTI cannot be used. */
@@ -941,6 +1011,7 @@ static void what_it_cost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_part_of_the_run),
 		TEST(one_of_each),
 		TEST(launches_without_a_stack_of_their_own),
 		TEST(a_program_without_a_gpu_has_no_lines_of_zeros),
@@ -955,6 +1026,7 @@ int main(void)
 		TEST(a_known_bug_of_cupti),
 		TEST(the_table_of_gpu_work),
 		TEST(waits),
+		TEST(times_off_the_cpu),
 		TEST(calls_that_were_timed),
 		TEST(losses_between_the_kernel_and_us),
 		TEST(losses_on_the_way),

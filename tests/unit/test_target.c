@@ -41,11 +41,24 @@ static int status_of_command(char **command)
 	int status;
 
 	assert_int_equal(start(&t, command, NULL), 0);
-	assert_int_equal(target_release(&t), 0);
+	assert_int_equal(target_release(&t, ""), 0);
 	wait_for_end(&t);
 	status = target_exit_status(&t);
 	target_release_resources(&t);
 	return status;
+}
+
+/* What is known only when the gate opens. */
+static void the_gate_gives_one_more_variable(void **state)
+{
+	struct target t;
+
+	(void)state;
+	assert_int_equal(start(&t, SHELL("test \"$LATE\" = 'a b=1'"), NULL), 0);
+	assert_int_equal(target_release(&t, "LATE=a b=1"), 0);
+	wait_for_end(&t);
+	assert_int_equal(target_exit_status(&t), 0);
+	target_release_resources(&t);
 }
 
 static int status_of(const char *script)
@@ -148,7 +161,7 @@ static void an_open_gate_lets_it_run_with_its_environment(void **state)
 	assert_int_equal(start(&t, SHELL(b->script), environment), 0);
 	assert_int_equal(access(b->mark, F_OK), -1);
 	assert_null(getenv("VALUE")); /* ours stays as it is */
-	assert_int_equal(target_release(&t), 0);
+	assert_int_equal(target_release(&t, ""), 0);
 	wait_for_end(&t);
 	assert_int_equal(target_exit_status(&t), 0);
 	f = fopen(b->mark, "r");
@@ -166,7 +179,7 @@ static int exec_error(const char *command)
 	int err;
 
 	assert_int_equal(start(&t, words, NULL), 0);
-	err = target_release(&t);
+	err = target_release(&t, "");
 	wait_for_end(&t);
 	target_release_resources(&t);
 	return err;
@@ -195,7 +208,7 @@ static void signals_reach_it(void **state)
 
 	(void)state;
 	assert_int_equal(start(&t, SHELL("kill -STOP $$; exec sleep 1000"), NULL), 0);
-	assert_int_equal(target_release(&t), 0);
+	assert_int_equal(target_release(&t, ""), 0);
 	target_signal(&t, SIGTERM);
 	target_signal(&t, SIGCONT);
 	wait_for_end(&t);
@@ -314,7 +327,7 @@ static void its_end_can_be_waited_for(void **state)
 		struct pollfd end = {.fd = t.end, .events = POLLIN};
 
 		assert_int_equal(poll(&end, 1, 0), 0);
-		assert_int_equal(target_release(&t), 0);
+		assert_int_equal(target_release(&t, ""), 0);
 		assert_int_equal(poll(&end, 1, -1), 1);
 		assert_true(target_poll(&t));
 		assert_int_equal(target_exit_status(&t), 4);
@@ -334,7 +347,7 @@ static void its_stdout_can_become_stderr(void **state)
 	(void)state;
 	capture_begin(&captured);
 	assert_int_equal(target_start(&t, &options), 0);
-	assert_int_equal(target_release(&t), 0);
+	assert_int_equal(target_release(&t, ""), 0);
 	wait_for_end(&t);
 	assert_string_equal(capture_end(&captured), "out\n");
 	target_release_resources(&t);
@@ -366,6 +379,7 @@ int main(void)
 		TEST(a_closed_gate_is_never_passed),
 		TEST(the_death_of_the_profiler_closes_the_gate),
 		TEST(an_open_gate_lets_it_run_with_its_environment),
+		TEST(the_gate_gives_one_more_variable),
 		TEST(commands_that_cannot_run),
 		cmocka_unit_test(signals_reach_it),
 		cmocka_unit_test(a_target_of_another_user_cannot_be_signalled),

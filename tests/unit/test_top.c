@@ -23,7 +23,7 @@ static const char *report_of_size(struct made_result *m, enum top_size size, uns
 
 	m->result.totals.ledger = &ledger;
 	m->result.totals.elapsed_ns = 4000000000;
-	m->result.totals.command_cpu_ns = 1000000000;
+	m->result.totals.command_cpu_ns = m->result.totals.measure.duration_ns ? 0 : 1000000000;
 	m->result.totals.own_cpu_ns = 40000000;
 	m->result.totals.own_memory_bytes = 30 << 20;
 	capture_begin(&captured);
@@ -54,6 +54,21 @@ static void an_empty_result_has_no_tables(void **state)
 	(void)state;
 	made_begin(&m);
 	assert_string_equal(report(&m, 80), "");
+}
+
+/* With -d the command may go on: its times are not known yet. */
+static void a_run_that_goes_on_has_taken_no_time(void **state)
+{
+	struct made_result m;
+	const char *text;
+
+	(void)state;
+	made_begin(&m);
+	m.result.totals.measure.duration_ns = 300000000;
+	m.result.totals.shown = "-d 0.3";
+	text = report_of_size(&m, TOP_FULL, 80);
+	assert_ptr_equal(text, strstr(text, "Shown with -d 0.3: 300.000 ms"));
+	assert_null(strstr(text, "The run took"));
 }
 
 static void each_question_has_a_table(void **state)
@@ -387,6 +402,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_result_has_no_tables),
+		cmocka_unit_test(a_run_that_goes_on_has_taken_no_time),
 		cmocka_unit_test(each_question_has_a_table),
 		cmocka_unit_test(a_graph_is_launched_by_its_launch),
 		cmocka_unit_test(folded_code_launches_for_its_caller),

@@ -64,7 +64,8 @@ static void groups_are_at_the_root(void **state)
 	app.part[PLACE_PROCESS] = 1;
 	gpu = app;
 	gpu.part[PLACE_DEVICE] = 0;
-	place_names_add_process(&m.place_names, &(struct process_info){1, 7, "app 7"});
+	place_names_add_process(&m.place_names,
+				&(struct process_info){.id = 1, .pid = 7, .name = "app 7"});
 	made_add_at(&m, &(struct row){.stack = MADE_STACK(&m, "main", "work"), .ns = 1000}, app);
 	made_add_at(&m,
 		    &(struct row){.kind = ROW_GPU, .stack = MADE_STACK(&m, "main", "k"), .ns = 3},
@@ -130,8 +131,12 @@ static void a_part_has_nothing_else(void **state)
 		theirs.part[PLACE_PROCESS] = 1;
 		ours.part[PLACE_PROCESS] = 2;
 		ours.part[PLACE_THREAD] = 3;
-		place_names_add_process(&m.place_names, &(struct process_info){1, 7, "secret 7"});
-		place_names_add_process(&m.place_names, &(struct process_info){2, 8, "ours 8"});
+		place_names_add_process(
+			&m.place_names,
+			&(struct process_info){.id = 1, .pid = 7, .name = "secret 7"});
+		place_names_add_process(
+			&m.place_names,
+			&(struct process_info){.id = 2, .pid = 8, .name = "ours 8"});
 		m.result.processes = m.place_names.processes;
 		m.result.process_count = m.place_names.process_count;
 		m.result.threads = (struct thread_info[]){{1, 3, "secret"}, {2, 3, "ours"}};

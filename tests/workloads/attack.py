@@ -11,6 +11,7 @@ attack.py MODE [PID]: a target that has no GPU and lies to its profiler through 
   calls    functions of CUDA with long names, called more often than can be
   drops    counts of losses that are 0 when they are added in 64 bits
   totals   times, bytes and sums that are small when they are added in 64 bits
+  cubins   device code whose line tables make gigabytes, or are compressed, and values that add up to no number
   order    names and a notice with characters that change the order of a line on a terminal
   labels   thousands of names with quotes, backslashes, newlines, other scripts, of a megabyte, equal at first
   pid      GPU work of process PID
@@ -20,9 +21,11 @@ Each but `pid` and `endless` sends 1,000,000 ns of honest work too.
 """
 import json
 import os
+import struct
 import subprocess
 import sys
 import time
+import zlib
 
 BATCH_MAX = 4096
 
@@ -188,6 +191,64 @@ def attack_totals(pipe):
     return 12, 1000000
 
 
+def made_cubin(*sections):
+    """Device code with these sections (name, content, flags) and a function named f."""
+    symbol = struct.pack("<IBBHQQ", 0, 0x12, 0, 1, 0, 0x1000)  # a global function
+    sections = ((".symtab", symbol, 0), (".strtab", b"f\0", 0)) + sections
+    names = "".join("\0" + name for name, _, _ in sections).encode() + b"\0.shstrtab\0"
+    image, headers = bytes(64), bytes(64)
+    for name, content, flags in sections + ((".shstrtab", names, 0),):
+        kind = 3 if name == ".shstrtab" else 1
+        headers += struct.pack("<IIQQQQIIQQ", names.index(name.encode() + b"\0"), kind, flags, 0, len(image),
+                               len(content), 0, 0, 1, 0)
+        image += content + bytes(-len(content) % 8)
+    return struct.pack("<4sBBB9xHHIQQQIHHHHHH", b"\x7fELF", 2, 1, 1, 2, 190, 1, 0, 0, len(image), 0, 64, 0, 0, 64,
+                       len(headers) // 64, len(headers) // 64 - 1) + image[64:] + headers
+
+
+def line_table(folder, files):
+    header = bytes([1, 1, 251, 14, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1]) + folder + b"\0\0" + b"f\0\1\0\0" * files + b"\0"
+    program = b"\0\x09\2" + bytes(8) + b"\1\2\x80\x20\0\1\1"  # a line from 0 to 0x1000
+    return struct.pack("<IHI", 6 + len(header) + len(program), 2, len(header)) + header + program
+
+
+def attack_cubins(pipe):
+    pipe.name(1, "f")
+    pipe.send('{"t":"stall","i":1,"n":"smsp__pcsamp_warps_issue_stalled_\\u001b[31m<b>;"}')
+    big = struct.pack("<IIQQ", 1, 0, 700 << 20, 1) + zlib.compress(bytes(700 << 20), 9)
+    for crc, image in enumerate((
+            made_cubin((".debug_line", line_table(b"d" * 200000, 20000), 0)),
+            made_cubin((".debug_line", line_table(b"d", 1), 0), (".debug_str", big, 0x800)),
+            made_cubin((".debug_line", line_table(b"d", 1), 0)))):
+        for at in range(0, len(image), 1900):
+            piece = image[at:at + 1900]
+            pipe.send('{"t":"cubin","i":"%x","size":%d,"o":%d,"b":"%s"}' % (crc, len(image), at, piece.hex()))
+        pipe.send('{"t":"pc","n":1,"i":"%x","s":[0,1,100]}' % crc)
+    pipe.send('{"t":"metric","i":0,"n":"m","u":""}')
+    for c in range(1, 4):
+        pipe.send('{"t":"hc","c":%d,"s":0}' % c)
+        pipe.send('{"t":"l","s":%d,"h":%d,"c":%d,"f":1}' % (time.monotonic_ns(), os.getpid(), c))
+        pipe.send('{"t":"hc","c":%d,"s":1,"v":"7fe1ccf385ebc8a0"}' % c)  # 1e308
+    for c in range(1, 4):
+        pipe.kernel(1, 300000 if c > 1 else 400000, c)
+    return 3, 1000000, 3
+
+
+def attack_samples(pipe):
+    """Samples of launches: of none, of later ones, of half a million places."""
+    pipe.name(1, "f")
+    pipe.name(2, "g")
+    pipe.send('{"t":"stall","i":1,"n":"smsp__pcsamp_warps_issue_stalled_wait"}')
+    for c in range(1, 200001):
+        counts = ",".join("%d,1,%d" % (c * 64 + i, 2**62) for i in range(8))
+        pipe.send('{"t":"pc","n":%d,"i":"0","c":%d,"s":[%s]}' % (1 + c % 2, c, counts))
+        if c % 4 == 0:
+            pipe.send('{"t":"stack","i":%d,"whole":1,"f":"cuLaunchKernel","a":"%x"}' % (c, c * 4096))
+            pipe.send('{"t":"l","s":%d,"h":%d,"c":%d,"f":1,"k":%d}' % (time.monotonic_ns(), c, c - 2, c))
+    pipe.kernel(1, 1000000)
+    return 1, 1000000
+
+
 def attack_order(pipe):
     pipe.name(1, "a\u202egnp.exe\u2066\u200f\u061c")
     pipe.kernel(1, 1000000)
@@ -238,7 +299,7 @@ def main():
     pipe = Pipe(int(sys.argv[2]) if mode == "pid" else os.getpid(), waits=mode != "pid")
     pipe.bye(*{"names": attack_names, "ids": attack_ids, "strings": attack_strings, "memory": attack_memory,
                "allocs": attack_allocs, "calls": attack_calls,
-               "labels": attack_labels,
+               "labels": attack_labels, "cubins": attack_cubins, "samples": attack_samples,
                "drops": attack_drops, "totals": attack_totals, "order": attack_order,
                "pid": attack_pid}[mode](pipe))
 

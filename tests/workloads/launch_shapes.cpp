@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * launch_shapes [LAUNCHES=10]: kernels in shapes whose use of a GPU of compute capability 9.0 with
- * 132 multiprocessors is known: too few blocks (tiny), one more than a wave (tail), blocks that are
- * no whole warps (odd), and whole waves (full). Each kernel takes 1 ms.
+ * launch_shapes [LAUNCHES=10] [wait]: kernels in shapes whose use of a GPU of compute
+ * capability 9.0 with 132 multiprocessors is known: too few blocks (tiny), one more than a wave
+ * (tail), blocks that are no whole warps (odd), and whole waves (full). Each kernel takes 1 ms.
+ * With `wait` the program waits for each tiny and each odd one.
  */
 #include "gpu.h"
 
@@ -49,8 +50,14 @@ int main(int argc, char **argv)
 
 	for (int i = 0; i < launches; i++) {
 		launch_tiny();
+		if (argc > 2)
+			GPU_CHECK(cudaStreamSynchronize(0));
 		launch_tail();
 		launch_odd();
+		if (argc > 2) {
+			GPU_CHECK(cudaDeviceSynchronize());
+			GPU_CHECK(cudaDeviceSynchronize());
+		}
 		launch_full();
 	}
 	GPU_CHECK(cudaDeviceSynchronize());

@@ -7,7 +7,8 @@
  * MODE: kernel | ex (cudaLaunchKernelExC) | cooperative | graph (N launches of a graph that holds
  * GRAPH_NODES kernels) | mixed (all in turn) | refused (kernel, and after each a launch that fails)
  * | cancelled (kernel; all threads but main are cancelled in their last launch, if it lets them)
- * | endless (kernels of an hour; says "ready" when they have long been launched).
+ * | endless (kernels of an hour; says "ready" when they have long been launched) | beside (kernel,
+ * when another thread has launched a kernel of an hour).
  */
 #include "gpu.h"
 
@@ -32,10 +33,11 @@ enum mode {
 	MODE_REFUSED,
 	MODE_CANCELLED,
 	MODE_ENDLESS,
+	MODE_BESIDE,
 	MODES
 };
-static const char *const mode_names[] = {"kernel", "ex",      "cooperative", "graph",
-					 "mixed",  "refused", "cancelled",   "endless"};
+static const char *const mode_names[] = {"kernel",  "ex",        "cooperative", "graph", "mixed",
+					 "refused", "cancelled", "endless",     "beside"};
 
 struct work {
 	pthread_t thread;
@@ -112,7 +114,7 @@ NOINLINE static void launch_all(struct work *w, const std::vector<cudaStream_t> 
 		cudaStream_t stream = streams[(size_t)i % streams.size()];
 		int mode = w->mode == MODE_MIXED ? (int)(i % MODE_MIXED) : w->mode;
 
-		if (mode == MODE_KERNEL || mode == MODE_CANCELLED)
+		if (mode == MODE_KERNEL || mode == MODE_CANCELLED || mode == MODE_BESIDE)
 			launch_kernel(stream);
 		else if (mode == MODE_EX)
 			launch_ex(stream);
@@ -168,6 +170,26 @@ static void *cancelled_main(void *arg)
 	return nullptr;
 }
 
+/* Its launch may not return. */
+static void *endless_main(void *arg)
+{
+	cudaStream_t stream;
+
+	(void)arg;
+	GPU_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	launch_endless(stream);
+	return nullptr;
+}
+
+static void launch_beside()
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, nullptr, endless_main, nullptr))
+		exit(2);
+	sleep(1);
+}
+
 /* Waits for the threads after the first; of those that were cancelled, for their kernels too. */
 static void join_all(std::vector<struct work> &work)
 {
@@ -218,6 +240,8 @@ int main(int argc, char **argv)
 				   mode == MODE_CANCELLED ? cancelled_main : thread_main,
 				   &work[(size_t)i]))
 			return 2;
+	if (mode == MODE_BESIDE)
+		launch_beside();
 	thread_main(&work[0]);
 	join_all(work);
 	for (const auto &w : work)

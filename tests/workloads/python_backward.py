@@ -52,6 +52,7 @@ def case_devices():
 def case_thread():
     def work():
         backward("k:thread@0")
+    time.sleep(0.05)  # threads that have launched nothing are looked for now and then
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()

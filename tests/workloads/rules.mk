@@ -9,11 +9,11 @@ WORKLOADS_SRC := tests/workloads
 WORKLOADS_DIR := $(BUILD)/tests/workloads
 
 WORKLOADS_CUDA := inference launches durations forks device_reset pyramid gpu_work graphs waits \
-	cupti_client exit_race deep_launches shares launch_shapes
+	cupti_client exit_race deep_launches shares launch_shapes steady
 # not for a GPU: what conditions say is the stand-in's own
 WORKLOADS_FAKE := conditionals memory_use
 WORKLOADS_STATIC := inference launches durations gpu_work graphs waits
-WORKLOADS_PLAIN := cpu_mix exits in_step jit_reuse many_threads rubbish driver_api newer_cuda decompress stuck_file \
+WORKLOADS_PLAIN := blocked cpu_mix exits in_step jit_reuse many_threads rubbish driver_api newer_cuda decompress stuck_file \
 	stuck_memory
 
 WORKLOADS_FLAGS := -O1 -g -pthread -fno-omit-frame-pointer -fno-optimize-sibling-calls \
@@ -31,7 +31,7 @@ workloads: $(WORKLOADS_DIR)/no_frame_pointers
 workloads: $(addprefix $(WORKLOADS_DIR)/,$(WORKLOADS_CUDA) $(WORKLOADS_FAKE) $(WORKLOADS_PLAIN) \
 	$(WORKLOADS_STATIC:%=%_static))
 workloads: $(WORKLOADS_DIR)/nvtx_ranges $(WORKLOADS_DIR)/libautograd_engine.so \
-	$(WORKLOADS_DIR)/libprobe_tracer.so
+	$(addprefix $(WORKLOADS_DIR)/lib,probe_tracer.so still_clocks.so)
 workloads_gpu: $(WORKLOADS_CUDA:%=$(WORKLOADS_DIR)/%_gpu)
 
 $(WORKLOADS_DIR)/%.o: $(WORKLOADS_SRC)/%.c $(WORKLOADS_SRC)/rules.mk
@@ -69,7 +69,8 @@ $(WORKLOADS_DIR)/libautograd_engine.so: $(WORKLOADS_SRC)/autograd_engine.cpp \
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -fPIC -shared -o $@ $< -ldl
 
-$(WORKLOADS_DIR)/libprobe_tracer.so: $(WORKLOADS_SRC)/probe_tracer.c $(WORKLOADS_SRC)/rules.mk
+$(addprefix $(WORKLOADS_DIR)/lib,probe_tracer.so still_clocks.so): $(WORKLOADS_DIR)/lib%.so: \
+		$(WORKLOADS_SRC)/%.c $(WORKLOADS_SRC)/rules.mk
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(WORKLOADS_CFLAGS) -fPIC -shared -o $@ $< -ldl

@@ -19,6 +19,13 @@ function table(rows, name) {
 	);
 }
 
+// Who hands the file on hands them on.
+function sayLines(sources) {
+	const lines = sources.reduce((sum, source) => sum + source.lines.size, 0);
+
+	return lines > 0 ? `, and ${plural(lines, "line")} of its source` : "";
+}
+
 export function makeAboutView(app) {
 	const {profile} = app,
 		{facts, losses} = profile;
@@ -132,8 +139,8 @@ export function makeAboutView(app) {
 			{},
 			make("p", {
 				text:
-					`Written by profile ${facts.get("version")}. This file contains the command, and names ` +
-					"and paths of its code.",
+					`Written by profile ${facts.get("version")}. This file contains the command, names and ` +
+					`paths of its code${sayLines(profile.sources)}.`,
 			}),
 		),
 	);

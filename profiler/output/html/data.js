@@ -7,7 +7,7 @@ export const ROW_CPU = 0,
 	ROW_CALL = 3,
 	ROW_KINDS = 4;
 export const UNKNOWN = -1;
-const FORMAT = 5;
+const FORMAT = 6;
 
 function decodeBase64(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -94,7 +94,8 @@ export const FIGURE_TEXT = 0,
 	FIGURE_BYTES = 4,
 	FIGURE_SHARE = 5,
 	FIGURE_THOUSANDTHS = 6,
-	FIGURE_NOTE = 7;
+	FIGURE_NOTE = 7,
+	FIGURE_NUMBER = 8;
 
 // Tables beside the profile: {key, title, leftOut, columns: [{label, kind}], rows}, each row a list
 // of its cells.
@@ -114,9 +115,37 @@ function readFigures(reader, text, frameCount) {
 
 				if (kind === FIGURE_FRAME && number >= frameCount)
 					throw new Error("a table refers to no frame");
-				row.push([FIGURE_TEXT, FIGURE_NOTE].includes(kind) ? text(number) : number);
+				if (kind === FIGURE_NUMBER) row.push(Number(text(number)));
+				else row.push([FIGURE_TEXT, FIGURE_NOTE].includes(kind) ? text(number) : number);
 			}
 		return {key, title, leftOut, columns: labels.map((label, i) => ({label, kind: kinds[i]})), rows};
+	});
+}
+
+// Source of device code: [{file, state, hasChanged, lines: a text by line number}], the file with most
+// time first.
+function readSources(reader, text) {
+	const count = reader.number();
+	const names = Array.from(reader.column(count, Uint32Array), text),
+		states = reader.column(count, Uint8Array),
+		changes = reader.column(count, Uint8Array),
+		partCounts = reader.column(count, Uint32Array);
+	const columns = () => Array.from(partCounts, parts => reader.column(parts, Uint32Array));
+	const firsts = columns(),
+		counts = columns();
+
+	return names.map((file, i) => {
+		const texts = reader.text().split("\n"),
+			lines = new Map();
+		let at = 0;
+
+		firsts[i].forEach((first, part) => {
+			for (let k = 0; k < counts[i][part] && at < texts.length; k++)
+				lines.set(first + k, texts[at++]);
+		});
+		// behind the last newline there is nothing
+		if (at !== texts.length - 1) throw new Error("a source has other lines than it says");
+		return {file, state: states[i], hasChanged: changes[i] !== 0, lines};
 	});
 }
 
@@ -267,12 +296,13 @@ export function readProfile(bytes) {
 		)
 			throw new Error("a row refers to nothing");
 	const figures = readFigures(reader, text, frames.count);
+	const sources = readSources(reader, text);
 
 	if (!reader.isAtEnd()) throw new Error("the data goes on after its end");
 	for (const fact of ["version", "command", "shown"])
 		if (facts.has(fact)) facts.set(fact, text(facts.get(fact)));
 	addPackages(frames);
-	return {facts, losses, frames, stacks, processes, threads, devices, places, rows, figures};
+	return {facts, losses, frames, stacks, processes, threads, devices, places, rows, figures, sources};
 }
 
 export function unpackBytes(text) {

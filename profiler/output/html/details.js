@@ -42,9 +42,10 @@ export function fillDetails(element, app, frame, sums, whole, occurrences, actio
 
 	if (present.length > 1)
 		facts.push(...present.map(([label, ns]) => fact(label, formatTime(ns))));
-	// of a mixture, a count and a mean say nothing; nor do those of a wait's parts
+	// of a mixture, a count and a mean say nothing; nor do those of a wait's parts, and
+	// a kernel's have none
 	const counted =
-		present.length === 1 ? COUNT_LABELS[KIND_LABELS.indexOf(present[0][0])] : "";
+		present.length === 1 && sums.operations > 0 ? COUNT_LABELS[KIND_LABELS.indexOf(present[0][0])] : "";
 
 	if (counted) facts.push(fact(counted, formatCount(sums.operations)));
 	if (counted && present[0][0] !== "CPU")

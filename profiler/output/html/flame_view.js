@@ -2,7 +2,7 @@
 // The flame graph: drawing, pointer and keys.
 import {make, makeChoice, refill} from "./dom.js";
 import {clip, formatShare, formatTime, plural} from "./format.js";
-import {KINDS} from "./kinds.js";
+import {KINDS, isKind} from "./kinds.js";
 import {cutName} from "./names.js";
 import {makeCallees, outermost, rankNames} from "./tree.js";
 import {makeCallers} from "./callers.js";
@@ -385,6 +385,7 @@ export function makeFlameView(app) {
 			actions = [];
 
 		if (node !== zoom) actions.push(["Zoom in", "Enter", () => zoomTo(node)]);
+		if (!app.state.inverted) addSource(actions, kernelPath(node));
 		if (node > 0) {
 			actions.push(["Callers", "All callers of this frame (c)", () => showCallers(frame)]);
 			actions.push([
@@ -401,6 +402,24 @@ export function makeFlameView(app) {
 		return actions;
 	}
 
+	// The frames up to the kernel that they are in, from the inside.
+	function kernelPath(node) {
+		const path = [];
+
+		for (let at = node; at > 0; at = graph.parent[at]) {
+			path.push(graph.frame[at]);
+			if (!isKind(app.kinds[graph.frame[at]], "stall", "device")) break;
+		}
+		return path;
+	}
+
+	function addSource(actions, path) {
+		const link = app.views.source?.linkFrom(path);
+
+		if (link)
+			actions.push(["Source", "Its lines, with the stalls of each", () => app.set(link)]);
+	}
+
 	function showDetails() {
 		const node = hover > 0 ? hover : cursor,
 			selected = app.state.frame !== "" && !app.state.inverted;
@@ -408,8 +427,12 @@ export function makeFlameView(app) {
 
 		if (selected && node === 0) {
 			const frame = app.frameOf(app.state.frame),
-				sums = app.sums();
+				sums = app.sums(),
+				actions = [
+					["Callers", "All callers of this frame (c)", () => showCallers(frame)],
+				];
 
+			addSource(actions, [frame]);
 			fillDetails(
 				details,
 				app,
@@ -423,7 +446,7 @@ export function makeFlameView(app) {
 				},
 				whole,
 				app.countBoxes(frame),
-				[["Callers", "All callers of this frame (c)", () => showCallers(frame)]],
+				actions,
 			);
 			return;
 		}

@@ -37,6 +37,12 @@ export function formatCount(count) {
 	return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+// Any number: whole ones and large ones without a fraction.
+export function formatNumber(number) {
+	if (Number.isInteger(number) || Math.abs(number) >= 1000) return formatCount(Math.round(number));
+	return Math.abs(number) >= 0.01 ? number.toFixed(2) : number.toPrecision(2);
+}
+
 export function formatShare(part, whole) {
 	if (!(whole > 0)) return "–";
 	const percent = (100 * part) / whole;

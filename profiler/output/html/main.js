@@ -14,7 +14,7 @@ import {
 	weigh,
 } from "./tree.js";
 import {placeNames, sumFrames} from "./tables.js";
-import {formatState, parseRange, parseState} from "./state.js";
+import {DEFAULTS, formatState, parseRange, parseState} from "./state.js";
 import {SPAN_SAMPLE, makeTimelineBuilder} from "./timeline.js";
 import {foldStacks, whyNotFolded} from "./own_code.js";
 import {clipIntervals, gapsBetween, makeMeasure, sliceRows} from "./slices.js";
@@ -23,6 +23,7 @@ import {makeFlameView} from "./flame_view.js";
 import {makeTableView} from "./table_view.js";
 import {makeTimelineView} from "./timeline_view.js";
 import {makeBusyView} from "./busy_view.js";
+import {makeSourceView} from "./source_view.js";
 import {makeAboutView} from "./about_view.js";
 
 const TIME_KINDS = [
@@ -330,7 +331,7 @@ function startApp(profile) {
 				`${plural(timeline.lost, "event is", "events are")} missing from the timeline.`,
 			);
 		byId("note").textContent = texts.join(" ");
-		byId("note").hidden = texts.length === 0 || !["flame", "tables"].includes(state.view);
+		byId("note").hidden = texts.length === 0 || !["flame", "tables", "source"].includes(state.view);
 	}
 
 	function fillFilters() {
@@ -409,6 +410,7 @@ function startApp(profile) {
 		const state = parseState(location.hash),
 			old = app.state;
 
+		if (!views[state.view]) state.view = DEFAULTS.view;
 		app.state = state;
 		const kinds = TIME_KINDS.filter(
 			([kind]) => state.kind === "all" || kind === state.kind,
@@ -495,6 +497,7 @@ function startApp(profile) {
 	views.tables = {label: "Tables", ...makeTableView(app)};
 	views.timeline = {label: "Timeline", ...makeTimelineView(app)};
 	views.busy = {label: "GPU busy", ...makeBusyView(app)};
+	if (profile.sources.length > 0) views.source = {label: "Source", ...makeSourceView(app)};
 	views.about = {label: "About", ...makeAboutView(app)};
 	const command = profile.facts.get("command");
 

@@ -4,7 +4,7 @@
 
 // Each with its default, which is left out of the address.
 export const DEFAULTS = {
-	view: "flame", // flame, tables, timeline, busy, about
+	view: "flame", // flame, tables, timeline, busy, source, about
 	kind: "all", // all, cpu, gpu, wait, call
 	order: "size", // size, name
 	inverted: "", // "1": callers inside callees
@@ -22,12 +22,15 @@ export const DEFAULTS = {
 	window: "", // "FROM..TO": what the timeline shows
 	span: "", // one of the timeline, selected
 	gpu: "", // the device whose idle times are listed
+	kernel: "", // a frame: whose source is shown
+	file: "", // of its source
+	line: "", // of the file, to be seen first
 	table: "kernels",
 	sort: "", // a column; "-" ahead: the smallest first
 };
 
 const CHOICES = {
-	view: ["flame", "tables", "timeline", "busy", "about"],
+	view: ["flame", "tables", "timeline", "busy", "source", "about"],
 	kind: ["all", "cpu", "gpu", "wait", "call"],
 	order: ["size", "name"],
 	inverted: ["", "1"],
@@ -41,10 +44,16 @@ const CHOICES = {
 		"threads",
 		"streams",
 		// where the run has them
+		"ranks",
 		"launch_shapes",
 		"api_calls",
 		"memory",
 		"allocations",
+		"memory_pools",
+		"caching_allocators",
+		"collectives",
+		"stalls",
+		"hardware_counters",
 	],
 };
 

@@ -5,6 +5,7 @@ import {
 	clip,
 	formatBytes,
 	formatCount,
+	formatNumber,
 	formatRate,
 	formatShare,
 	formatTime,
@@ -16,6 +17,7 @@ import {
 	FIGURE_COUNT,
 	FIGURE_FRAME,
 	FIGURE_NOTE,
+	FIGURE_NUMBER,
 	FIGURE_SHARE,
 	FIGURE_TEXT,
 	FIGURE_THOUSANDTHS,
@@ -79,6 +81,7 @@ const FIGURES = {
 	[FIGURE_BYTES]: bytes => (bytes > 0 ? formatBytes(bytes) : "–"),
 	[FIGURE_SHARE]: permille => `${(permille / 10).toFixed(1)} %`,
 	[FIGURE_THOUSANDTHS]: number => (number / 1000).toFixed(2),
+	[FIGURE_NUMBER]: formatNumber,
 };
 
 // A table of the data as one of this view's. The frame that a row leads to comes first.
@@ -261,6 +264,10 @@ export function makeTableView(app) {
 
 	function select(table, row) {
 		if (!table.select && row.frame === undefined) return;
+		if (app.state.table === "stalls" && app.views.source?.hasSource(row.frame)) {
+			app.set(app.views.source.linkFrom([row.frame]));
+			return;
+		}
 		app.set(
 			table.select
 				? {...table.select(row), view: "flame", zoom: "", frame: ""}
@@ -285,7 +292,10 @@ export function makeTableView(app) {
 						frames.name[row.frame].replace(/^\[GPU_Kernel\](?=.)/, ""),
 						CELL_LENGTH,
 					),
-					title: "Show in the flame graph",
+					title:
+						app.state.table === "stalls" && app.views.source?.hasSource(row.frame)
+							? "Show its source"
+							: "Show in the flame graph",
 				}),
 				place ? make("small", {text: clip(place, CELL_LENGTH)}) : null,
 			);

@@ -20,7 +20,9 @@ export function sumFrames(tree, weights, frameCount) {
 
 	const pushChildren = node => {
 		for (let c = tree.first[node]; c < tree.first[node + 1]; c++)
-			if (weights.operations[tree.list[c]] > 0) stack.push(tree.list[c]);
+			// parts of a kernel have time, and no operations
+			if (weights.operations[tree.list[c]] > 0 || weights.total[tree.list[c]] > 0)
+				stack.push(tree.list[c]);
 	};
 
 	pushChildren(0);
@@ -50,13 +52,22 @@ export function sumFrames(tree, weights, frameCount) {
 	return sums;
 }
 
+// Without what is below a kernel, whose time it is: by --stalls, or a wait for another rank.
+function workNode(tree, kinds, node) {
+	let at = node;
+
+	if (node <= 0 || !isKind(kinds[tree.frame[node]], "stall", "wait")) return node;
+	while (at > 0 && !isKind(kinds[tree.frame[at]], "gpu")) at = tree.parent[at];
+	return at > 0 ? at : node;
+}
+
 // GPU work that ends at a frame of this kind: kernels ("gpu") or the rest ("copy").
 export function tableGpuWork(profile, tree, kinds, passes, kind) {
 	const {rows} = profile,
 		sums = new Map();
 
 	for (let i = 0; i < rows.count; i++) {
-		const frame = tree.frame[rows.stack[i]];
+		const frame = tree.frame[workNode(tree, kinds, rows.stack[i])];
 
 		if (!passes[i] || rows.kind[i] !== ROW_GPU || frame < 0 || !isKind(kinds[frame], kind))
 			continue;

@@ -159,14 +159,24 @@ function classOf(box) {
 
 // ---- texts ----
 
-function timeText(ns) {
+const amountWord = data.unit === undefined ? 'time' : 'amount';
+
+function amountText(ns) {
 	if (data.weights)
 		return countText(Math.round(ns));
-	if (data.bytes) {
+	if (data.unit === 'byte') {
 		for (const [unit, word] of [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB']])
 			if (ns >= unit)
 				return (ns / unit).toFixed(2) + ' ' + word;
 		return ns.toFixed(0) + ' B';
+	}
+	if (data.unit !== undefined) {
+		const space = data.unit ? ' ' : '';
+
+		for (const [unit, word] of [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']])
+			if (ns >= unit)
+				return (ns / unit).toFixed(2) + ' ' + word + space + data.unit;
+		return ns.toFixed(0) + space + data.unit;
 	}
 	for (const [unit, word] of [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s']]) {
 		const amount = ns / unit;
@@ -548,7 +558,7 @@ function showResult() {
 		return;
 	}
 	const all = sumMatches(0), here = zoom ? sumMatches(zoom) : all;
-	let text = `${countText(all.frames, 'frame')} found: ${timeText(all.ns)}, ` +
+	let text = `${countText(all.frames, 'frame')} found: ${amountText(all.ns)}, ` +
 		`${shareText(all.ns, total[0])} of all`;
 
 	if (zoom)
@@ -589,11 +599,11 @@ function cutText(text, limit) {
 function describeChange(table, box) {
 	const {before, after, bound} = changeOf(box), by = after - before;
 
-	row(table, 'before', timeText(before));
-	row(table, 'after', timeText(after));
-	row(table, 'difference', (by < 0 ? '-' : '+') + timeText(Math.abs(by)),
+	row(table, 'before', amountText(before));
+	row(table, 'after', amountText(after));
+	row(table, 'difference', (by < 0 ? '-' : '+') + amountText(Math.abs(by)),
 		before > 0 ? (by < 0 ? '' : '+') + (by / before * 100).toFixed(1) + ' %' : '');
-	row(table, 'noise', 'up to ' + timeText(bound));
+	row(table, 'noise', 'up to ' + amountText(bound));
 }
 
 function describe(box) {
@@ -605,21 +615,21 @@ function describe(box) {
 	makeHtml(tip.body, 'b', {textContent: cutText(fullName(box), 700)});
 	if (kind)
 		makeHtml(tip.body, 'i', {textContent: place ? kind[1] + ' \u00b7 ' + place : kind[1]});
-	row(table, 'time', timeText(total[box]), shareText(total[box], total[0]) + ' of all',
+	row(table, amountWord, amountText(total[box]), shareText(total[box], total[0]) + ' of all',
 		outer > 0 ? shareText(total[box], total[outer]) + ' of its caller' : '');
 	if (own[box] > 0)
-		row(table, 'own time', timeText(own[box]), shareText(own[box], total[0]) + ' of all');
+		row(table, 'own ' + amountWord, amountText(own[box]), shareText(own[box], total[0]) + ' of all');
 	for (let k = 0; k < rowKinds; k++) {
 		if (countOf[k][box] === 0)
 			continue;
-		row(table, data.rowKinds[k], timeText(nsOf[k][box]),
+		row(table, data.rowKinds[k], amountText(nsOf[k][box]),
 			data.weights ? '' : countText(countOf[k][box], nouns[k]),
 			k === 1 && bytes[box] > 0 ? bytesText(bytes[box]) : '');
 	}
 	if (data.changes)
 		describeChange(table, box);
 	if (leftOut[box])
-		row(table, 'left out', timeText(rest[box]), countText(leftOut[box], 'frame') + ' inside');
+		row(table, 'left out', amountText(rest[box]), countText(leftOut[box], 'frame') + ' inside');
 	tip.body.appendChild(table);
 }
 
@@ -631,7 +641,7 @@ function describeFiller(filler) {
 	makeHtml(tip.body, 'i', {textContent: 'inside ' + cutText(shortName(filler.box), 300)});
 	const table = makeHtml(tip.body, 'table', {});
 
-	row(table, 'time', timeText(filler.to - filler.from),
+	row(table, amountWord, amountText(filler.to - filler.from),
 		shareText(filler.to - filler.from, total[0]) + ' of all');
 }
 

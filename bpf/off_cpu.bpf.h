@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0) */
+/*
+ * Where the time of followed threads goes (--wall): on a CPU, blocked, or waiting for a CPU, to the
+ * nanosecond, by the scheduler's switches. Who leaves a CPU has its stack taken there, as often as
+ * stack_event.h allows; the rest is summed. At a thread's end its sums are sent.
+ *
+ * Threads are known by the kernel's struct of them, so that those of others cost one look-up. Times
+ * of one thread are changed where it is switched, by one CPU at a time; only its waker writes
+ * `woken_ns`, which it does when the switch is over.
+ */
+#ifndef BPF_OFF_CPU_BPF_H
+#define BPF_OFF_CPU_BPF_H
+
+#include "snapshot.bpf.h"
+
+#define MAX_FOLLOWED 65536 /* threads */
+
+/* task->__state (include/linux/sched.h) */
+#define STATE_STOPPED 4u
+#define STATE_TRACED 8u
+#define STATE_DEAD 0x80u
+#define STATE_WAKING 0x200u
+#define STATE_FROZEN 0x8000u /* by a cgroup v1, since Linux 6.1 */
+#define FLAG_EXITING 4u      /* task->flags, PF_EXITING */
+
+#define JOB_FREEZE (1ul << 23) /* task->jobctl, JOBCTL_TRAP_FREEZE: a cgroup v2 freezes it */
+
+/* task->thread_info.status, TS_COMPAT: in a system call of the 32-bit ABI */
+#define STATUS_COMPAT 2u
+
+/* Goes on with a call (a sleep, a poll) that a stop has interrupted. */
+#define CALL_RESTART 219
+
+/* Set by the loader where times are wanted, and when the run is over. */
+const volatile unsigned int keeps_times;
+unsigned int times_are_over;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_FOLLOWED); /* the loader makes it 1 where no times are wanted */
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u64); /* the kernel's struct of the thread */
+	__type(value, struct stack_times);
+} times SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64); /* when the CPU's stacks so far would be due at the pace */
+} paces SEC(".maps");
+
+static __always_inline struct stack_times *times_of(struct task_struct *task)
+{
+	__u64 key = (__u64)task;
+
+	return bpf_map_lookup_elem(&times, &key);
+}
+
+/* Follows a thread: a new one, which waits for a CPU, or one that runs. */
+static __always_inline void follow_times(struct task_struct *task, __u32 pid, __u32 tid,
+					 bool is_new)
+{
+	/* too large for the stack */
+	static const struct stack_times none;
+	__u64 key = (__u64)task;
+	struct stack_times *t;
+
+	bpf_map_update_elem(&times, &key, &none, BPF_ANY);
+	t = bpf_map_lookup_elem(&times, &key);
+	if (!t) {
+		COUNT(unfollowed_times);
+		return;
+	}
+	t->pid = pid;
+	t->tid = tid;
+	t->since_ns = bpf_ktime_get_ns();
+	t->kind = t->sums[0].kind = STACK_OFF_CPU_NEW;
+	t->sums[0].is_used = 1;
+	t->is_off = t->is_runnable = is_new;
+}
+
+/* False: there were too many. */
+static __always_inline bool is_within(__u64 *due_ns, __u64 now_ns, const __u64 pace_ns,
+				      const __u64 ahead)
+{
+	if (*due_ns > now_ns + ahead * pace_ns)
+		return 0;
+	*due_ns = (*due_ns > now_ns ? *due_ns : now_ns) + pace_ns;
+	return 1;
+}
+
+static __always_inline bool is_within_pace(__u64 now_ns, __u32 ahead)
+{
+	__u32 zero = 0;
+	__u64 *due_ns = bpf_map_lookup_elem(&paces, &zero);
+
+	return due_ns && is_within(due_ns, now_ns, STACK_OFF_CPU_PACE_NS, ahead);
+}
+
+/* The number of the thread's sum for this kind and site. */
+static __always_inline __u32 choose_sum(struct stack_times *t, __u32 kind, __u32 site)
+{
+	const __u32 last = STACK_OFF_CPU_SUMS - 1;
+	__u32 same = last;
+
+	for (__u32 i = 0; i < STACK_OFF_CPU_SUMS; i++) {
+		struct stack_off_cpu_sum *s = &t->sums[i];
+
+		if (!s->is_used && i < last) {
+			s->is_used = 1;
+			s->kind = kind;
+			s->site = site;
+			return i;
+		}
+		if (s->is_used && s->kind == kind) {
+			if (s->site == site || s->site == STACK_OFF_CPU_ANY_SITE)
+				return i;
+			same = i;
+		}
+	}
+	/* no room: sites of a kind share a sum, or kinds do */
+	t->sums[same & last].is_used = 1;
+	t->sums[same & last].site = STACK_OFF_CPU_ANY_SITE;
+	if (same == last)
+		t->sums[last].kind = STACK_OFF_CPU_MIXED;
+	return same;
+}
+
+/* The end of struct pt_regs: all that is needed where no stack is taken. */
+struct place_regs {
+	__u64 orig_ax, ip, cs, flags, sp, ss;
+};
+
+static __always_inline __u32 kind_of(struct task_struct *task, struct stack_times *t, __u32 state,
+				     const struct place_regs *regs)
+{
+	__u64 number = regs->orig_ax;
+
+	if (BPF_CORE_READ(task, flags) & FLAG_EXITING)
+		return STACK_OFF_CPU_EXITING;
+	if (t->is_runnable)
+		return STACK_OFF_CPU_RUNNABLE;
+	if (state & (STATE_STOPPED | STATE_TRACED | STATE_FROZEN) ||
+	    BPF_CORE_READ(task, jobctl) & JOB_FREEZE)
+		return STACK_OFF_CPU_STOPPED;
+	if ((__s64)number < 0)
+		return BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? STACK_OFF_CPU_DISK
+								      : STACK_OFF_CPU_PAGE_FAULT;
+	if (number >= STACK_OFF_CPU_CALLS ||
+	    BPF_CORE_READ(task, thread_info.status) & STATUS_COMPAT)
+		return STACK_OFF_CPU_OTHER_CALL;
+	if (number == CALL_RESTART && t->call)
+		return t->call;
+	t->call = number;
+	return number;
+}
+
+static __always_inline __u32 site_of(__u32 kind, const struct place_regs *regs)
+{
+	__u64 site = (regs->sp ^ (regs->ip << 20)) * 0x9e3779b97f4a7c15ull >> 32;
+
+	return kind == STACK_OFF_CPU_RUNNABLE || site == 0 ? STACK_OFF_CPU_ANY_SITE : site;
+}
+
+/* Up to since_ns. */
+static __always_inline bool send_times(const struct stack_times *t, __u32 flags)
+{
+	struct stack_thread_times *record = bpf_ringbuf_reserve(&events, sizeof(*record), 0);
+
+	if (!record)
+		return 0;
+	describe(&record->event, t->since_ns, t->pid, t->tid, STACK_EVENT_THREAD_TIMES, 0,
+		 sizeof(*record));
+	record->event.flags = flags;
+	bpf_probe_read_kernel(&record->times, sizeof(record->times), t);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 1;
+}
+
+/* A thread has ended. */
+static __always_inline void end_times(struct task_struct *task, const struct stack_times *t)
+{
+	__u64 key = (__u64)task;
+
+	if (!send_times(t, 0))
+		COUNT(lost_times);
+	bpf_map_delete_elem(&times, &key);
+}
+
+/*
+ * The thread runs a new program, as its process's first: what it did in the old one belongs to
+ * that. Without room in the ring, the new one has it.
+ */
+static __always_inline void start_times_over(struct task_struct *task, struct stack_times *t,
+					     __u32 pid)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	t->ran_ns += now_ns - t->since_ns;
+	t->since_ns = now_ns;
+	if (send_times(t, STACK_EVENT_EXEC))
+		follow_times(task, pid, pid, 0);
+	else
+		t->tid = pid;
+}
+
+/*
+ * Whether to take a stack: doubles the interval of those that are taken, or refused by the pace,
+ * too often, else halves it.
+ */
+static __always_inline bool is_stack_due(struct stack_off_cpu_sum *sum, __u64 now_ns)
+{
+	bool takes, is_seldom;
+
+	if (sum->skipped > 0) {
+		sum->skipped--;
+		return 0;
+	}
+	takes = is_within_pace(now_ns,
+			       sum->due_ns ? STACK_OFF_CPU_PACE_AHEAD : STACK_OFF_CPU_FIRST_AHEAD);
+	is_seldom = takes &&
+		    is_within(&sum->due_ns, now_ns, STACK_OFF_CPU_EVERY_NS, STACK_OFF_CPU_AHEAD);
+	sum->interval = is_seldom ? sum->interval / 2 : 2 * sum->interval + 1;
+	sum->interval &= (1 << 20) - 1;
+	sum->skipped = bpf_get_prandom_u32() % (2 * sum->interval + 1);
+	return takes;
+}
+
+/* The current thread leaves the CPU: takes its stack, if it is time to. */
+static __always_inline void take_off_cpu(void *ctx, struct task_struct *task, struct stack_times *t)
+{
+	struct stack_off_cpu_sum *sum = &t->sums[t->sum & (STACK_OFF_CPU_SUMS - 1)];
+	struct taken taken = {.kind = STACK_EVENT_OFF_CPU};
+	struct pt_regs regs;
+
+	if (!task->mm || !is_stack_due(sum, t->since_ns))
+		return;
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
+		return;
+	taken.sight.pid = t->pid;
+	begin_taking(&taken, task, regs.sp);
+	taken.sight.time_ns = t->since_ns;
+	taken.sight.tid = t->tid;
+	t->has_stack = send_snapshot(&taken, &regs, ctx, 0, STACK_CALL_BYTES);
+	__sync_fetch_and_add(&counters.switch_ns, bpf_ktime_get_ns() - t->since_ns);
+}
+
+static __always_inline bool send_on_cpu(const struct stack_times *t, __u64 left_ns, __u64 now_ns,
+					__u64 blocked_ns)
+{
+	struct stack_on_cpu record = {.event = {.time_ns = now_ns,
+						.pid = t->pid,
+						.tid = t->tid,
+						.kind = STACK_EVENT_ON_CPU,
+						.size = sizeof(record)},
+				      .left_ns = left_ns,
+				      .blocked_ns = blocked_ns,
+				      .runnable_ns = now_ns - left_ns - blocked_ns,
+				      .kind = t->kind,
+				      .site = t->site};
+
+	return bpf_ringbuf_output(&events, &record, sizeof(record), BPF_RB_NO_WAKEUP) == 0;
+}
+
+/* The thread gets a CPU. */
+static __always_inline void end_off_cpu(struct stack_times *t, __u64 now_ns)
+{
+	struct stack_off_cpu_sum *sum = &t->sums[t->sum & (STACK_OFF_CPU_SUMS - 1)];
+	__u64 since = t->since_ns, woken = t->woken_ns, blocked;
+
+	t->since_ns = now_ns;
+	if (!t->is_off)
+		return;
+	t->is_off = 0;
+	if (woken < since || woken > now_ns)
+		woken = now_ns;
+	blocked = t->is_runnable ? 0 : woken - since;
+	if (t->is_in_call) {
+		t->in_calls_ns += now_ns - since;
+		return;
+	}
+	if (t->has_stack && send_on_cpu(t, since, now_ns, blocked))
+		return;
+	sum->blocked_ns += blocked;
+	sum->runnable_ns += now_ns - since - blocked;
+}
+
+#endif

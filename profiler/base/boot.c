@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/base/boot.h"
+
+#include <stdio.h>
+#include <sys/timex.h>
+
+#define BOOT_ID_PATH "/proc/sys/kernel/random/boot_id"
+
+static int digit_of(int c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+struct boot_id boot_id(void)
+{
+	struct boot_id id = {{0, 0}};
+	FILE *file = fopen(BOOT_ID_PATH, "re");
+	int digits = 0, c = EOF;
+
+	while (file && digits < BOOT_ID_DIGITS && (c = getc(file)) != EOF) {
+		int digit = digit_of(c);
+
+		if (digit >= 0) {
+			uint64_t *part = &id.part[digits++ / (BOOT_ID_DIGITS / 2)];
+
+			*part = *part << 4 | (uint64_t)digit;
+		}
+	}
+	if (file)
+		fclose(file);
+	return digits == BOOT_ID_DIGITS ? id : (struct boot_id){{0, 0}};
+}
+
+uint64_t wall_clock_error_ns(void)
+{
+	struct timex t = {.modes = 0};
+
+	if (adjtimex(&t) < 0 || t.status & STA_UNSYNC || t.maxerror <= 0)
+		return 0;
+	return (uint64_t)t.maxerror * 1000;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What tells whether CLOCK_MONOTONIC of two runs is one clock, and how well wall clocks agree.
+ */
+#ifndef PROFILER_BASE_BOOT_H
+#define PROFILER_BASE_BOOT_H
+
+#include <stdint.h>
+
+#define BOOT_ID_DIGITS 32
+
+/* Of a kernel since it was started, the same in all its containers; both 0: unknown. */
+struct boot_id {
+	uint64_t part[2];
+};
+
+struct boot_id boot_id(void);
+
+static inline int boot_is_known(const struct boot_id *id)
+{
+	return id->part[0] || id->part[1];
+}
+
+/*
+ * How far CLOCK_REALTIME may be off, as the kernel estimates from what a time daemon says
+ * (adjtimex(2), maxerror); 0: nobody synchronizes it.
+ */
+uint64_t wall_clock_error_ns(void);
+
+#endif

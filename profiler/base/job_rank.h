@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rank of a process in a parallel job, as its launcher says in the environment.
+ *
+ * The first of these variables that is set and not empty counts. torchrun's comes first, for it
+ * also runs within a job of Slurm, and Slurm's last, for it also starts the launchers of others:
+ *
+ *	RANK                    torchrun, and others that start PyTorch
+ *	OMPI_COMM_WORLD_RANK    Open MPI
+ *	PMI_RANK                MPICH, Intel MPI, srun --mpi=pmi2
+ *	PMIX_RANK               srun --mpi=pmix
+ *	SLURM_PROCID            srun
+ *
+ * The number of ranks and the rank within its machine are those of the same launcher. The
+ * environment is the user's, so it may hold anything: ranks are decimal digits and nothing else.
+ */
+#ifndef PROFILER_BASE_JOB_RANK_H
+#define PROFILER_BASE_JOB_RANK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define JOB_RANK_MAX 9999999u
+#define JOB_RANK_VARIABLES "RANK, OMPI_COMM_WORLD_RANK, PMI_RANK, PMIX_RANK, SLURM_PROCID"
+
+struct job_rank {
+	bool is_known;
+	uint32_t rank;
+	uint32_t size; /* ranks of the job; 0: unknown */
+	bool has_local;
+	uint32_t local; /* the rank among those of its machine */
+};
+
+/*
+ * NULL: found, or no rank is set. Otherwise the variable whose value is not a rank; then none is
+ * known.
+ */
+const char *job_rank_find(struct job_rank *rank);
+
+#endif

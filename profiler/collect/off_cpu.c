@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/collect/off_cpu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "bpf/stack_event.h"
+#include "symbolize/array.h"
+
+/* A stack of one kind and site, and what is known of it. */
+struct known_stack {
+	struct off_cpu_times times;
+	uint32_t stack;
+};
+
+struct off_cpu_entry {
+	struct off_cpu_thread thread;
+	uint64_t left_ns; /* 0: it is not off the CPU, or nothing is known of it */
+	uint32_t stack;
+	uint32_t count, capacity;
+	struct known_stack *known;
+};
+
+#define ANY_THREAD 0u /* what is known of a process; no thread has this id */
+#define THREAD_BYTES (sizeof(struct off_cpu_entry) + HASH_INDEX_ENTRY_BYTES)
+#define STACK_BYTES (2 * sizeof(struct known_stack)) /* arrays double */
+
+static uint32_t hash_thread(struct off_cpu_thread thread)
+{
+	return hash_pair(thread.process, thread.tid);
+}
+
+static bool is_thread(const void *records, uint32_t position, const void *key)
+{
+	const struct off_cpu_thread *a =
+		&((const struct off_cpu_entry *)records + position)->thread;
+	const struct off_cpu_thread *b = key;
+
+	return a->process == b->process && a->tid == b->tid;
+}
+
+static struct off_cpu_entry *find(const struct off_cpu *o, struct off_cpu_thread thread)
+{
+	uint32_t at =
+		hash_index_find(&o->index, hash_thread(thread), is_thread, o->threads, &thread);
+
+	return at == HASH_INDEX_NONE ? NULL : &o->threads[at];
+}
+
+static void release(const struct off_cpu *o, const struct off_cpu_entry *entry)
+{
+	allowance_return(o->allowance, THREAD_BYTES + entry->count * STACK_BYTES);
+	free(entry->known);
+}
+
+void off_cpu_release(struct off_cpu *o)
+{
+	for (uint32_t i = 0; i < o->count; i++)
+		release(o, &o->threads[i]);
+	free(o->threads);
+	hash_index_release(&o->index);
+	*o = (struct off_cpu){.allowance = o->allowance};
+}
+
+/* Finds or makes it. */
+static int get(struct off_cpu *o, struct off_cpu_thread thread, struct off_cpu_entry **entry)
+{
+	*entry = find(o, thread);
+	if (*entry)
+		return 0;
+	if (!allowance_take(o->allowance, THREAD_BYTES))
+		return -ENOSPC;
+	if (array_make_room(&o->threads, o->count, &o->capacity, sizeof(**entry)) &&
+	    hash_index_add(&o->index, hash_thread(thread), o->count) == 0) {
+		*entry = &o->threads[o->count++];
+		**entry = (struct off_cpu_entry){.thread = thread};
+		return 0;
+	}
+	allowance_return(o->allowance, THREAD_BYTES);
+	return -ENOMEM;
+}
+
+int off_cpu_leave(struct off_cpu *o, struct off_cpu_thread thread, uint64_t left_ns, uint32_t stack)
+{
+	struct off_cpu_entry *entry;
+	int err = get(o, thread, &entry);
+
+	if (err)
+		return err;
+	entry->left_ns = left_ns;
+	entry->stack = stack;
+	return 0;
+}
+
+static void know(const struct off_cpu *o, struct off_cpu_entry *entry, uint32_t stack,
+		 const struct off_cpu_times *times)
+{
+	for (uint32_t i = 0; i < entry->count; i++) {
+		struct known_stack *known = &entry->known[i];
+
+		if (known->stack == stack && known->times.kind == times->kind &&
+		    known->times.site == times->site) {
+			known->times.blocked_ns += times->blocked_ns;
+			known->times.runnable_ns += times->runnable_ns;
+			return;
+		}
+	}
+	if (entry->count == OFF_CPU_STACKS_MAX || !allowance_take(o->allowance, STACK_BYTES))
+		return;
+	if (array_make_room(&entry->known, entry->count, &entry->capacity, sizeof(*entry->known)))
+		entry->known[entry->count++] = (struct known_stack){*times, stack};
+	else
+		allowance_return(o->allowance, STACK_BYTES);
+}
+
+bool off_cpu_return(struct off_cpu *o, struct off_cpu_thread thread, uint64_t left_ns,
+		    const struct off_cpu_times *times, uint32_t *stack)
+{
+	const struct off_cpu_thread all = {thread.process, ANY_THREAD};
+	struct off_cpu_entry *entry = find(o, thread);
+	struct off_cpu_times of_all = *times;
+
+	if (!entry || left_ns == 0 || entry->left_ns != left_ns)
+		return false;
+	entry->left_ns = 0;
+	*stack = entry->stack;
+	know(o, entry, *stack, times);
+	of_all.site = 0; /* sites are a thread's */
+	if (get(o, all, &entry) == 0)
+		know(o, entry, *stack, &of_all);
+	return true;
+}
+
+static bool matches(const struct known_stack *known, const struct off_cpu_times *sum,
+		    bool of_any_site)
+{
+	return known->times.kind == sum->kind && (of_any_site || known->times.site == sum->site);
+}
+
+/* At least 1, so that what was off the CPU for no time counts, too. */
+static uint64_t share_of(const struct known_stack *known)
+{
+	return known->times.blocked_ns + known->times.runnable_ns + 1;
+}
+
+/* Spreads it over the stacks that match; false: there are none. */
+static bool spread(const struct off_cpu_entry *entry, bool of_any_site,
+		   const struct off_cpu_times *sum, off_cpu_output output, void *context)
+{
+	unsigned __int128 whole = 0, up_to = 0;
+	uint64_t blocked_ns = 0, runnable_ns = 0;
+
+	for (uint32_t i = 0; i < entry->count; i++)
+		if (matches(&entry->known[i], sum, of_any_site))
+			whole += share_of(&entry->known[i]);
+	for (uint32_t i = 0; whole > 0 && i < entry->count; i++) {
+		const struct known_stack *known = &entry->known[i];
+		struct off_cpu_times part = *sum;
+
+		if (!matches(known, sum, of_any_site))
+			continue;
+		up_to += share_of(known);
+		part.blocked_ns = (uint64_t)(up_to * sum->blocked_ns / whole) - blocked_ns;
+		part.runnable_ns = (uint64_t)(up_to * sum->runnable_ns / whole) - runnable_ns;
+		blocked_ns += part.blocked_ns;
+		runnable_ns += part.runnable_ns;
+		output(context, known->stack, &part);
+	}
+	return whole > 0;
+}
+
+bool off_cpu_spread(const struct off_cpu *o, struct off_cpu_thread thread,
+		    const struct off_cpu_times *sum, off_cpu_output output, void *context)
+{
+	const struct off_cpu_thread all = {thread.process, ANY_THREAD};
+	const struct off_cpu_entry *own = find(o, thread), *process = find(o, all);
+
+	if (own &&
+	    (spread(own, false, sum, output, context) || spread(own, true, sum, output, context)))
+		return true;
+	/* what threads of a pool block in is alike, but not where they are preempted */
+	return process && sum->kind != STACK_OFF_CPU_RUNNABLE &&
+	       spread(process, true, sum, output, context);
+}
+
+static void forget(struct off_cpu *o, uint32_t at)
+{
+	uint32_t last = --o->count;
+
+	release(o, &o->threads[at]);
+	hash_index_remove(&o->index, hash_thread(o->threads[at].thread), at);
+	if (at < last)
+		hash_index_move(&o->index, hash_thread(o->threads[last].thread), last, at);
+	o->threads[at] = o->threads[last];
+}
+
+void off_cpu_forget(struct off_cpu *o, struct off_cpu_thread thread)
+{
+	const struct off_cpu_entry *entry = find(o, thread);
+
+	if (entry)
+		forget(o, (uint32_t)(entry - o->threads));
+}
+
+void off_cpu_forget_process(struct off_cpu *o, uint32_t process)
+{
+	for (uint32_t i = o->count; i-- > 0;)
+		if (o->threads[i].thread.process == process)
+			forget(o, i);
+}

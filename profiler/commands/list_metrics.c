@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/commands/list_metrics.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/base/exit_status.h"
+#include "profiler/base/log.h"
+#include "profiler/session/identity.h"
+#include "profiler/session/metric_library.h"
+#include "profiler/session/target_environment.h"
+
+#define CHIP_BYTES 64
+
+/* What stands above metrics is printed when the first of them is. */
+struct listing {
+	regex_t pattern;
+	bool is_filtered, has_type[METRIC_TYPES];
+	char chip[CHIP_BYTES];
+	struct {
+		char *text;
+		size_t size;
+		FILE *stream; /* NULL: no room */
+	} rollups[METRIC_TYPES];
+	uint64_t shown;
+};
+
+static const char *const type_words[METRIC_TYPES] = {"counter", "ratio", "throughput"};
+
+static void keep_chip(void *context, const char *name)
+{
+	struct listing *l = context;
+
+	snprintf(l->chip, sizeof(l->chip), "%s", name);
+}
+
+static void keep_rollup(void *context, enum metric_type type, const char *suffix)
+{
+	struct listing *l = context;
+
+	if (!l->rollups[type].stream)
+		l->rollups[type].stream =
+			open_memstream(&l->rollups[type].text, &l->rollups[type].size);
+	if (l->rollups[type].stream)
+		fprintf(l->rollups[type].stream, "#     %s\n", suffix);
+}
+
+static void show_heads(struct listing *l, enum metric_type type)
+{
+	if (!l->shown)
+		printf("# metrics of %s: name, type, unit, description\n", l->chip);
+	if (l->has_type[type])
+		return;
+	l->has_type[type] = true;
+	if (!l->rollups[type].stream || fflush(l->rollups[type].stream) != 0)
+		return;
+	printf("# names of type %s are followed by one of:\n%s", type_words[type],
+	       l->rollups[type].text);
+}
+
+static void show_metric(void *context, enum metric_type type, const char *name, const char *unit,
+			const char *description)
+{
+	struct listing *l = context;
+
+	if (l->is_filtered && regexec(&l->pattern, name, 0, NULL, 0) != 0 &&
+	    regexec(&l->pattern, description, 0, NULL, 0) != 0)
+		return;
+	show_heads(l, type);
+	l->shown++;
+	printf("%-60s %-10s %-12s %s\n", name, type_words[type], unit[0] ? unit : "-", description);
+}
+
+static void release(struct listing *l)
+{
+	for (int type = 0; type < METRIC_TYPES; type++) {
+		if (l->rollups[type].stream)
+			fclose(l->rollups[type].stream);
+		free(l->rollups[type].text);
+	}
+	regfree(&l->pattern);
+}
+
+static int finish(struct log *log, const struct listing *l, const struct options *o)
+{
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		log_error(log, "writing to standard output: %s", strerror(errno));
+		return EXIT_PROFILER_FAILED;
+	}
+	if (l->shown)
+		return 0;
+	log_error(log, "no metric's name or description matches '%s'", o->listed_metrics);
+	return EXIT_PROFILER_FAILED;
+}
+
+int list_metrics(const struct options *o)
+{
+	struct log log = {.level = LOG_NORMAL};
+	char error[METRIC_LIST_ERROR_BYTES] = "";
+	struct listing l = {.is_filtered = o->listed_metrics[0] != '\0'};
+	const struct metric_visitor visitor = {&l, keep_chip, keep_rollup, show_metric};
+	metric_list_function *visit;
+	struct identity identity;
+	int err = identity_find(&identity, o->as_root);
+
+	if (!err)
+		err = identity_become(&identity);
+	if (err) {
+		log_error(&log, "cannot become the user who called sudo: %s", strerror(-err));
+		return EXIT_PROFILER_FAILED;
+	}
+	/* the driver would load the library that it names into this process */
+	unsetenv(TARGET_ENVIRONMENT_CUDA);
+	visit = metric_library_load(error);
+	if (!visit || regcomp(&l.pattern, o->listed_metrics, REG_EXTENDED | REG_NOSUB) != 0) {
+		log_error(&log, "--list-metrics: %s", error);
+		return EXIT_PROFILER_FAILED;
+	}
+	err = visit(o->chip, &visitor, error);
+	release(&l);
+	if (!err)
+		return finish(&log, &l, o);
+	log_error(&log, "--list-metrics: %s", error);
+	return EXIT_PROFILER_FAILED;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/commands/push.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "profiler/output/engine.h"
+#include "profiler/output/http_post.h"
+#include "profiler/output/http_url.h"
+#include "profiler/report/quantity.h"
+#include "profiler/session/target_environment.h"
+
+/* One --push, while the profile is sent. */
+struct push {
+	const struct engine *engine;
+	char *address, *query;
+	struct http_post *post; /* NULL: failed before */
+	bool is_sent;
+};
+
+/* False after logging the reason. */
+static bool open_push(struct push *p, struct log *log, const char *url,
+		      const struct engine_profile *profile)
+{
+	struct http_post_options options = {.target.headers = getenv(TARGET_ENVIRONMENT_SECRET)};
+	char why[HTTP_WHY_BYTES] = "";
+	const char *wrong;
+
+	p->engine = engine_find(url, &p->address, &wrong);
+	if (!p->engine) {
+		log_error(log, "--push takes the URL of an engine that keeps profiles: %s", wrong);
+		return false;
+	}
+	options.target.url = p->address;
+	options.target.content_type = p->engine->content_type;
+	options.target.request_ms = PUSH_PATIENCE_MS; /* of a large profile, too */
+	options.target.is_compressed = p->engine->is_compressed;
+	options.queue_bytes = SIZE_MAX;
+	options.accepts = p->engine->accepts;
+	if (profile && p->engine->query) {
+		p->query = p->engine->query(profile);
+		options.target.query = p->query;
+	}
+	p->post = http_post_new(&options, why);
+	if (!p->post)
+		log_error(log, "--push: %s", why);
+	return p->post != NULL;
+}
+
+static void release(struct push *p)
+{
+	free(p->address);
+	free(p->query);
+}
+
+/* ---- before the run ---- */
+
+bool push_check(struct log *log, const struct options *o, const struct identity *identity)
+{
+	bool is_good = true;
+
+	if (o->push_count && identity->keeps_root) {
+		log_error(log, "--push is not for root on behalf of another user: not with "
+			       "--as-root; write -o FILE.profile, and push it with --from");
+		return false;
+	}
+	for (uint32_t i = 0; i < o->push_count && is_good; i++) {
+		struct push p = {.engine = NULL};
+		struct http_post_stats stats;
+
+		is_good = open_push(&p, log, o->pushes[i], NULL);
+		http_post_finish(p.post, 0, &stats);
+		release(&p);
+	}
+	return is_good;
+}
+
+/* ---- after it ---- */
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* False after logging the reason. */
+static bool send(struct push *p, struct log *log, const struct engine_profile *profile)
+{
+	char *body = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&body, &size);
+	int err = out ? p->engine->write(profile, out) : -ENOMEM;
+
+	if (out && fclose(out) != 0 && !err)
+		err = -ENOMEM;
+	if (err) {
+		free(body);
+		log_error(log, "--push: %s", strerror(-err));
+		return false;
+	}
+	http_post_send(p->post, body, size, 1);
+	return true;
+}
+
+/* What became of it. */
+static bool end(struct push *p, struct log *log, int64_t patience_ms, const char *service)
+{
+	char server[HTTP_URL_BYTES] = "", size[QUANTITY_BYTES];
+	struct http_post_stats stats;
+
+	if (p->post)
+		snprintf(server, sizeof(server), "%s", http_post_shown(p->post));
+	http_post_finish(p->post, p->is_sent ? patience_ms : 0, &stats);
+	if (!p->is_sent)
+		return false; /* and why was logged */
+	if (!stats.sent.requests) {
+		log_error(log, "the profile was not pushed: %s", stats.why);
+		return false;
+	}
+	log_line(log, "Pushed the profile of %s to %s (%s)", service, server,
+		 bytes_text(size, stats.sent_bytes));
+	return true;
+}
+
+uint32_t push_result(struct log *log, const struct options *o, const struct result *result)
+{
+	char service[ENGINE_SERVICE_BYTES];
+	struct engine_profile profile = {.result = result,
+					 .service = service,
+					 .labels = o->push_labels,
+					 .label_count = o->push_label_count};
+	struct push pushes[OPTIONS_MAX_PUSHES] = {{.engine = NULL}};
+	uint32_t failed = 0;
+	int64_t deadline, left;
+
+	if (!o->push_count)
+		return 0;
+	if (result->row_count == 0) {
+		log_warn(log, "the profile is empty: nothing is pushed");
+		return 0;
+	}
+	engine_service(result, getenv("OTEL_SERVICE_NAME"), service);
+	for (uint32_t i = 0; i < o->push_count; i++)
+		pushes[i].is_sent = open_push(&pushes[i], log, o->pushes[i], &profile) &&
+				    send(&pushes[i], log, &profile);
+	deadline = now_ms() + PUSH_PATIENCE_MS;
+	for (uint32_t i = 0; i < o->push_count; i++) {
+		left = deadline - now_ms();
+		failed += !end(&pushes[i], log, left > 0 ? left : 0, service);
+		release(&pushes[i]);
+	}
+	return failed;
+}

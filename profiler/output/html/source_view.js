@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: MIT
+// Source of kernels, with the time and the stall reasons of each line beside it.
+import {make, makeChoice, refill} from "./dom.js";
+import {placeTip} from "./draw.js";
+import {clip, formatShare, formatTime} from "./format.js";
+import {isKind} from "./kinds.js";
+import {
+	SOURCE_STATES,
+	byTime,
+	listLines,
+	reasonText,
+	sumLines,
+	sumReasons,
+} from "./source.js";
+
+// In the light and in the dark: an instruction was issued; then reasons, the longest first; others.
+const SELECTED = ["#4c9a5f", "#5fae73"];
+const REASONS = [
+	["#d8562c", "#e0673d"],
+	["#2f7fb5", "#5aa3d8"],
+	["#e0a92e", "#e3b54c"],
+	["#8a5aa8", "#b083cf"],
+	["#2aa198", "#3fbab0"],
+	["#c2527f", "#d9739b"],
+];
+const OTHERS = ["#a5a19a", "#77736c"];
+const KERNEL_LENGTH = 90,
+	TIP_REASONS = 8;
+
+export function makeSourceView(app) {
+	const {profile} = app,
+		{frames} = profile;
+	const select = make("select", {
+		"aria-label": "Kernel",
+		on: {change: event => app.set({kernel: event.target.value, file: "", line: ""})},
+	});
+	const legend = make("ul", {class: "legend", "aria-label": "Stall reasons"});
+	const files = make("div", {class: "group", role: "group", "aria-label": "Files"});
+	const about = make("p", {class: "about-file"});
+	const note = make("p", {class: "about-file warn", hidden: true});
+	const area = make("div", {class: "source-text", tabindex: "0", role: "region", "aria-label": "Source"});
+	const tip = make("div", {class: "tip", hidden: true});
+	const element = make(
+		"section",
+		{class: "view source", "aria-label": "Source"},
+		make("div", {class: "flame-tools"}, select, legend),
+		make("div", {class: "table-tabs"}, files),
+		about,
+		note,
+		area,
+		tip,
+	);
+	const sources = new Map(profile.sources.map(source => [source.file, source]));
+	// of the whole run, so that colours stay with their reasons
+	const everything = sumLines(
+		profile,
+		profile.stacks,
+		app.kinds,
+		new Uint8Array(profile.rows.count).fill(1),
+	);
+	const ranked = sumReasons(
+		[...everything.values()].flatMap(kernel => [
+			kernel.unplaced,
+			...[...kernel.files.values()].flatMap(file => [...file.lines.values()]),
+		]),
+	)
+		.map(([frame]) => frame)
+		.filter(frame => !isSelected(frame));
+	let kernels = new Map(),
+		sumsKey = "",
+		shownKey = "",
+		hottest = []; // rows with samples, the longest time first
+
+	function isSelected(frame) {
+		return reasonText(frames.name[frame]) === "selected";
+	}
+
+	function isOther(frame) {
+		return !isSelected(frame) && ranked.indexOf(frame) >= REASONS.length;
+	}
+
+	function colourOf(frame) {
+		const pair = isSelected(frame) ? SELECTED : (REASONS[ranked.indexOf(frame)] ?? OTHERS);
+
+		return pair[app.isDark() ? 1 : 0];
+	}
+
+	// With what is frequent first, as in the legend; what has no colour of its own last.
+	function inOrder(reasons) {
+		const rank = frame => (isSelected(frame) ? -1 : ranked.indexOf(frame));
+
+		return [...reasons].sort(([a], [b]) => rank(a) - rank(b));
+	}
+
+	function swatch(colour) {
+		const element = make("i");
+
+		element.style.backgroundColor = colour;
+		return element;
+	}
+
+	function hasSource(frame) {
+		return (everything.get(frame)?.files.size ?? 0) > 0;
+	}
+
+	// ---- what is chosen ----
+
+	function chosen() {
+		const {state} = app;
+		const list = byTime([...kernels.values()].filter(({stalls}) => stalls > 0));
+		const wanted = /^\d+$/.test(state.kernel) ? Number(state.kernel) : -1;
+		const kernel = list.find(({frame}) => frame === wanted) ?? list[0] ?? null;
+		const fileList = kernel ? byTime(kernel.files.values()) : [];
+
+		return {
+			list,
+			kernel,
+			fileList,
+			file: fileList.find(({file}) => file === state.file) ?? fileList[0] ?? null,
+		};
+	}
+
+	const kernelName = frame =>
+		clip(frames.shortName[frame] || frames.name[frame], KERNEL_LENGTH);
+	const baseName = path => clip(path.slice(path.lastIndexOf("/") + 1) || path, KERNEL_LENGTH);
+
+	function fillTools({list, kernel, fileList, file}) {
+		const whole = list.reduce((sum, {ns}) => sum + ns, 0);
+
+		select.replaceChildren(
+			...list.map(({frame, ns}) =>
+				make("option", {
+					value: String(frame),
+					text: `${kernelName(frame)} · ${formatTime(ns)} (${formatShare(ns, whole)})`,
+				}),
+			),
+		);
+		select.hidden = list.length === 0;
+		if (kernel) select.value = String(kernel.frame);
+		refill(
+			files,
+			...makeChoice(
+				fileList.map(({file, ns}) => [
+					file,
+					`${baseName(file)} · ${formatShare(ns, kernel.ns)}`,
+					clip(file, 1000),
+				]),
+				file?.file,
+				file => app.set({file, line: ""}),
+			),
+		);
+		files.parentElement.hidden = fileList.length < 2;
+	}
+
+	function fillLegend(kernel) {
+		const reasons = kernel
+			? sumReasons([
+					kernel.unplaced,
+					...[...kernel.files.values()].flatMap(file => [...file.lines.values()]),
+				])
+			: [];
+		const entry = (colour, label, ns, title) =>
+			make(
+				"li",
+				{title: title ?? null},
+				swatch(colour),
+				`${label} ${formatShare(ns, kernel.ns)}`,
+			);
+		const others = reasons.filter(([frame]) => isOther(frame));
+
+		legend.replaceChildren(
+			...inOrder(reasons.filter(([frame]) => !isOther(frame))).map(([frame, ns]) =>
+				entry(colourOf(frame), reasonText(frames.name[frame]), ns),
+			),
+		);
+		if (others.length > 0)
+			legend.append(
+				entry(
+					OTHERS[app.isDark() ? 1 : 0],
+					others.length > 1 ? "others" : reasonText(frames.name[others[0][0]]),
+					others.reduce((sum, [, ns]) => sum + ns, 0),
+					others.map(([frame]) => reasonText(frames.name[frame])).join(", "),
+				),
+			);
+	}
+
+	function fillAbout({kernel, file}) {
+		const source = file && sources.get(file.file),
+			parts = [];
+
+		if (file)
+			parts.push(
+				`${clip(file.file, 1000)}: ${formatTime(file.ns)}, ${formatShare(file.ns, kernel.ns)} of the kernel’s time`,
+			);
+		if (kernel && kernel.unplaced.ns > 0)
+			parts.push(`${formatShare(kernel.unplaced.ns, kernel.ns)} has no line`);
+		about.textContent = parts.join(" · ");
+		about.hidden = parts.length === 0;
+		const text = !file
+			? ""
+			: !source || source.state !== 0
+				? `The source ${SOURCE_STATES[source?.state ?? 1] ?? SOURCE_STATES[1]}: these are lines alone.`
+				: source.hasChanged
+					? "The source has changed since the program was built or run: lines may be others than those measured."
+					: "";
+
+		note.textContent = text;
+		note.hidden = text === "";
+	}
+
+	// ---- the lines ----
+
+	function describe(place, kernel) {
+		const reasons = [...place.reasons].sort(([, a], [, b]) => b - a);
+
+		return {
+			head: `${formatTime(place.ns)} · ${formatShare(place.ns, kernel.ns)} of the kernel’s time`,
+			reasons: reasons.map(([frame, ns]) => [
+				frame,
+				`${reasonText(frames.name[frame])} ${formatShare(ns, place.ns)}`,
+			]),
+		};
+	}
+
+	function showTip(place, kernel, event) {
+		const {head, reasons} = describe(place, kernel);
+
+		tip.hidden = false;
+		tip.replaceChildren(
+			make("b", {text: `Line ${place.line}`}),
+			make("span", {text: head}),
+			...reasons
+				.slice(0, TIP_REASONS)
+				.map(([frame, text]) => make("div", {}, swatch(colourOf(frame)), text)),
+		);
+		if (reasons.length > TIP_REASONS)
+			tip.append(make("div", {text: `and ${reasons.length - TIP_REASONS} more`}));
+		placeTip(tip, event);
+	}
+
+	function makeBar(place, kernel, longest) {
+		const {head, reasons} = describe(place, kernel);
+		const bar = make("div", {
+			class: "reasons",
+			role: "img",
+			"aria-label": `${head}: ${reasons.map(([, text]) => text).join(", ")}`,
+		});
+
+		bar.style.width = `${(100 * place.ns) / longest}%`;
+		for (const [frame, ns] of inOrder(place.reasons)) {
+			const part = make("b");
+
+			part.style.flexGrow = String(ns / place.ns);
+			part.style.backgroundColor = colourOf(frame);
+			bar.append(part);
+		}
+		return bar;
+	}
+
+	function makeLine({line, text, place}, kernel, longest) {
+		const row = make(
+			"tr",
+			{class: place ? "hot" : null, tabindex: place ? "0" : null},
+			make("td", {class: "number", text: String(line)}),
+			make("td", {class: "part", text: place ? formatShare(place.ns, kernel.ns) : ""}),
+			make("td", {class: "split"}, place ? makeBar(place, kernel, longest) : null),
+			make("td", {class: "code", text: text ?? ""}),
+		);
+
+		if (!place) return row;
+		row.style.setProperty("--heat", `${Math.round((30 * place.ns) / longest)}%`);
+		row.addEventListener("pointermove", event => showTip(place, kernel, event));
+		row.addEventListener("pointerleave", hideTip);
+		row.addEventListener("focus", () => {
+			const box = row.getBoundingClientRect();
+
+			if (row.matches(":focus-visible"))
+				showTip(place, kernel, {clientX: box.left + 90, clientY: box.top});
+		});
+		row.addEventListener("blur", hideTip);
+		return row;
+	}
+
+	function hideTip() {
+		tip.hidden = true;
+	}
+
+	function fillLines({kernel, file}) {
+		const lines = file ? listLines(file, sources.get(file.file)) : [];
+		const longest = lines.reduce((most, {place}) => Math.max(most, place?.ns ?? 0), 0);
+		const rows = [],
+			measured = [];
+
+		for (const entry of lines) {
+			if (entry.isGap)
+				rows.push(make("tr", {class: "gap"}, make("td", {colspan: "4", text: "⋯"})));
+			rows.push(makeLine(entry, kernel, longest));
+			if (entry.place) measured.push({ns: entry.place.ns, line: entry.line, row: rows.at(-1)});
+		}
+		hottest = byTime(measured);
+		area.replaceChildren(
+			rows.length > 0
+				? make(
+						"table",
+						{},
+						make("caption", {hidden: true, text: "Source"}),
+						make("tbody", {}, ...rows),
+					)
+				: make("p", {class: "message", text: whyNothing(kernel)}),
+		);
+	}
+
+	function whyNothing(kernel) {
+		if (kernel) return "No lines of this kernel are known: nvcc -lineinfo writes them.";
+		return app.state.time + app.state.idle !== ""
+			? "A chosen time has kernels as a whole: samples do not say when they were."
+			: "No time of kernels with samples passes the filter.";
+	}
+
+	function scrollTo(row) {
+		area.scrollTop = Math.max(row.offsetTop - area.clientHeight / 2, 0);
+	}
+
+	// ---- as a view ----
+
+	function update() {
+		if (sumsKey !== app.filterKey) {
+			kernels = sumLines(app.shown, app.tree, app.kinds, app.passes);
+			sumsKey = app.filterKey;
+		}
+		const what = chosen(),
+			key = [what.kernel?.frame, what.file?.file, app.state.line].join("|");
+
+		hideTip();
+		fillTools(what);
+		fillLegend(what.kernel);
+		fillAbout(what);
+		fillLines(what);
+		if (key !== shownKey && hottest.length > 0)
+			scrollTo((hottest.find(({line}) => String(line) === app.state.line) ?? hottest[0]).row);
+		shownKey = key;
+	}
+
+	// To the line that is next by time.
+	function key(event) {
+		const step = {n: 1, N: -1}[event.key],
+			at = hottest.findIndex(({row}) => row === document.activeElement);
+
+		if (!step || hottest.length === 0) return false;
+		const next = at < 0 && step < 0 ? hottest.length - 1 : at + step;
+		const {row} = hottest[(next + hottest.length) % hottest.length];
+
+		scrollTo(row);
+		row.focus({preventScroll: true});
+		return true;
+	}
+
+	// What leads from a frame, with those around it, to its source; null: nothing does.
+	function linkFrom(path) {
+		const kernel = path.find(frame => isKind(app.kinds[frame], "gpu")),
+			place = path.find(
+				frame => isKind(app.kinds[frame], "device") && frames.line[frame] > 0,
+			);
+
+		if (kernel === undefined || !hasSource(kernel)) return null;
+		return {
+			view: "source",
+			kernel: String(kernel),
+			file: place === undefined ? "" : frames.file[place],
+			line: place === undefined ? "" : String(frames.line[place]),
+		};
+	}
+
+	return {element, update, key, recolour: update, hasSource, linkFrom};
+}

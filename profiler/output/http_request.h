@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One attempt to post a body over HTTP, by libcurl, and what became of it.
+ *
+ * Only http and https are spoken, no redirect is followed (a body that is meant for one server goes
+ * to no other), certificates are verified, and proxies are those of libcurl's environment variables
+ * (http_proxy, https_proxy, no_proxy). Of an answer at most HTTP_ANSWER_BYTES are kept and
+ * HTTP_ANSWER_LIMIT read. Texts for the user hold neither credentials nor the query of the URL, and
+ * no part of an answer that repeats what we sent for credentials.
+ *
+ * Used by one thread at a time; the connection is kept from one request to the next.
+ */
+#ifndef PROFILER_OUTPUT_HTTP_REQUEST_H
+#define PROFILER_OUTPUT_HTTP_REQUEST_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HTTP_ANSWER_BYTES 4096u
+#define HTTP_ANSWER_LIMIT (1u << 20)
+#define HTTP_REQUEST_MS 10000 /* one attempt, unless told otherwise or the deadline is earlier */
+#define HTTP_CONNECT_MS 5000
+#define HTTP_WHY_BYTES 512
+
+struct http_request;
+
+struct http_target {
+	const char *url;   /* http_url.h */
+	const char *query; /* added to the URL's own, without '?'; no secret; NULL: nothing */
+	const char *content_type;
+	const char *headers; /* further ones, http_headers.h; NULL: none */
+	const char *ca_file; /* certificates to trust; NULL: SSL_CERT_FILE, or the system's */
+	uint32_t request_ms; /* of one attempt; 0: HTTP_REQUEST_MS */
+	bool is_compressed;  /* bodies are sent in gzip's format, which the server must know */
+};
+
+/* NULL: it cannot be done, and `why` says why; the strings are copied. */
+struct http_request *http_request_new(const struct http_target *target, char why[HTTP_WHY_BYTES]);
+
+struct http_outcome {
+	long status;              /* of HTTP; 0: there was no answer */
+	bool is_accepted;         /* 2xx */
+	bool is_worth_a_retry;    /* the server was busy, or not reached */
+	uint32_t wait_s;          /* the server asks for so long a pause; 0: it does not say */
+	char why[HTTP_WHY_BYTES]; /* if it was not accepted: with the server's name */
+	/* the body; before it the fields of the header that begin with grpc-, as lines: gRPC-Web
+	 * may have them in either */
+	char answer[HTTP_ANSWER_BYTES + 1];
+	size_t answer_size;
+};
+
+/* Ends soon after `deadline_ms` (monotonic_ms) even if that is moved meanwhile. */
+void http_request_post(struct http_request *request, const void *body, size_t size,
+		       _Atomic int64_t *deadline_ms, struct http_outcome *outcome);
+
+/* The server and path without credentials and query. */
+const char *http_request_shown(const struct http_request *request);
+
+/* Whether a text from the server repeats any word that may be a credential: it is not for the
+ * user's eyes. */
+bool http_request_is_secret(const struct http_request *request, const char *text);
+
+void http_request_free(struct http_request *request);
+
+#endif

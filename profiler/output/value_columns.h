@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the samples of pprof and of OTLP's profiles have values of: the time of each kind of row,
+ * and operations and copied bytes of GPU work.
+ */
+#ifndef PROFILER_OUTPUT_VALUE_COLUMNS_H
+#define PROFILER_OUTPUT_VALUE_COLUMNS_H
+
+#include <stdint.h>
+#include "profiler/profile/result.h"
+
+/* Besides enum row_kind. */
+enum { COLUMN_OPERATIONS = ROW_KINDS, COLUMN_BYTES, COLUMNS };
+
+struct value_columns {
+	int list[COLUMNS]; /* those that a result has; the last one is what it is looked at for */
+	int count;
+};
+
+void value_columns_choose(struct value_columns *columns, const struct result *result);
+
+/* "gpu", "nanoseconds" */
+const char *value_column_type(int column);
+const char *value_column_unit(int column);
+
+uint64_t value_column_of(const struct row *row, int column);
+
+#endif

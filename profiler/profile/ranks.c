@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/profile/ranks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profiler/profile/collectives.h"
+#include "profiler/profile/figures.h"
+#include "profiler/profile/marks.h"
+#include "symbolize/text.h"
+
+static int compare(const void *key, const void *rank)
+{
+	uint32_t a = *(const uint32_t *)key, b = ((const struct rank_info *)rank)->rank;
+
+	return a < b ? -1 : a > b;
+}
+
+const struct rank_info *ranks_find(const struct rank_info *ranks, uint32_t count, uint32_t rank)
+{
+	return count ? bsearch(&rank, ranks, count, sizeof(*ranks), compare) : NULL;
+}
+
+bool ranks_is_wait(const char *name, uint32_t *rank)
+{
+	size_t prefix = strlen(MARK_WAITING_FOR_RANK), digits;
+
+	if (!starts_with(name, MARK_WAITING_FOR_RANK))
+		return false;
+	digits = strspn(name + prefix, "0123456789");
+	if (digits == 0 || digits > 9 || strcmp(name + prefix + digits, "]") != 0)
+		return false;
+	*rank = (uint32_t)strtoul(name + prefix, NULL, 10);
+	return true;
+}
+
+/* The rank that the frame says it waits for; NULL: none of the result's. */
+static const struct rank_info *waited_for(const struct result *r, const struct frame_info *frame)
+{
+	uint32_t rank;
+
+	if (frame->class != CLASS_WAIT || !ranks_is_wait(frame->name, &rank))
+		return NULL;
+	return ranks_find(r->ranks, r->rank_count, rank);
+}
+
+static void add_collective(struct rank_time *times, const struct result *r, const struct row *row,
+			   struct rank_time *own)
+{
+	const struct rank_info *last = waited_for(r, &r->frames[r->stacks[row->stack].frame]);
+
+	own->collective_ns += row->ns;
+	if (!last)
+		return;
+	own->waited_ns += row->ns;
+	times[last - r->ranks].kept_ns += row->ns;
+}
+
+static void add_row(struct rank_time *times, const struct result *r, const struct row *row)
+{
+	const struct rank_info *found = NULL;
+	struct rank_time *t;
+	uint32_t rank, stack = result_work_stack(r, row->stack);
+
+	if (row->place < r->place_count && r->place_names &&
+	    place_names_rank(r->place_names, r->places[row->place].part[PLACE_PROCESS], &rank))
+		found = ranks_find(r->ranks, r->rank_count, rank);
+	if (!found)
+		return;
+	t = &times[found - r->ranks];
+	if (row->kind == ROW_CPU)
+		t->cpu_ns += row->ns;
+	else if (row->kind == ROW_WAIT)
+		t->wait_ns += row->ns;
+	else if (row->kind == ROW_CALL)
+		t->call_ns += row->ns;
+	if (row->kind != ROW_GPU)
+		return;
+	t->gpu_ns += row->ns;
+	if (stack != RESULT_ROOT && collectives_is_nccl(&r->frames[r->stacks[stack].frame]))
+		add_collective(times, r, row, t);
+}
+
+struct rank_time *rank_times(const struct result *result)
+{
+	struct rank_time *times = calloc(result->rank_count + 1u, sizeof(*times));
+
+	for (uint32_t i = 0; times && i < result->row_count; i++)
+		add_row(times, result, &result->rows[i]);
+	return times;
+}
+
+/* ---- as a table ---- */
+
+enum column { RANK, TIME, CPU, GPU, COLLECTIVES, WAITS, CALLS, EXIT, HOST, START, COLUMNS };
+
+static const struct figure_column columns[COLUMNS] = {
+	[RANK] = {"rank", "Rank", FIGURE_COUNT, 7},
+	[TIME] = {"elapsed_ns", "Time", FIGURE_TIME, 11},
+	[CPU] = {"cpu_ns", "CPU", FIGURE_TIME, 11},
+	[GPU] = {"gpu_ns", "GPU", FIGURE_TIME, 11},
+	[COLLECTIVES] = {"collectives_ns", "Collectives", FIGURE_TIME, 11},
+	[WAITS] = {"waiting_ns", "Waiting", FIGURE_TIME, 11},
+	[CALLS] = {"timed_calls_ns", "Timed calls", FIGURE_TIME, 0},
+	[EXIT] = {"exit_status", "Exit", FIGURE_COUNT, 5},
+	[HOST] = {"host", "Host", FIGURE_TEXT, UINT8_MAX},
+	[START] = {"started_after_ns", "Started after", FIGURE_TIME, 0},
+};
+
+/* An empty table, and what it is filled from. NULL with errno. */
+static struct figures *begin_table(const struct result *result, const char *id, const char *title,
+				   const struct figure_column *its_columns, uint32_t count,
+				   struct rank_time **times)
+{
+	struct figures *f = figures_new(id, title, its_columns, count);
+
+	*times = rank_times(result);
+	if (f && *times)
+		return f;
+	figures_free(f);
+	free(*times);
+	errno = ENOMEM;
+	return NULL;
+}
+
+struct figures *ranks_figures(const struct result *result)
+{
+	struct rank_time *times;
+	struct figures *f = begin_table(result, "ranks", "Ranks", columns, COLUMNS, &times);
+
+	if (!f)
+		return NULL;
+	for (uint32_t i = 0; i < result->rank_count; i++) {
+		const struct rank_info *rank = &result->ranks[i];
+		union figure row[COLUMNS];
+
+		row[RANK].number = rank->rank;
+		row[TIME].number = rank->elapsed_ns;
+		row[CPU].number = times[i].cpu_ns;
+		row[GPU].number = times[i].gpu_ns;
+		row[COLLECTIVES].number = times[i].collective_ns;
+		row[WAITS].number = times[i].wait_ns;
+		row[CALLS].number = times[i].call_ns;
+		row[EXIT].number = rank->exit_status;
+		row[HOST].text = rank->host ? rank->host : "";
+		row[START].number = rank->start_ns > result->totals.start_ns
+					    ? rank->start_ns - result->totals.start_ns
+					    : 0;
+		figures_add(f, row);
+	}
+	free(times);
+	return f;
+}
+
+/* ---- who waited for whom ---- */
+
+enum late {
+	LATE_RANK,
+	LATE_TIME,
+	LATE_WAITED,
+	LATE_KEPT,
+	LATE_LAST,
+	LATE_COMPARED,
+	LATE_ALONE,
+	LATE
+};
+
+static const struct figure_column late_columns[LATE] = {
+	[LATE_RANK] = {"rank", "Rank", FIGURE_COUNT, 7},
+	[LATE_TIME] = {"ns", "Time", FIGURE_TIME, 11},
+	[LATE_WAITED] = {"waited_ns", "Waited", FIGURE_TIME, 11},
+	[LATE_KEPT] = {"others_waited_ns", "Others waited", FIGURE_TIME, 15},
+	[LATE_LAST] = {"came_last", "Came last", FIGURE_COUNT, 11},
+	[LATE_COMPARED] = {"compared", "Of", FIGURE_COUNT, 9},
+	[LATE_ALONE] = {"without_peers", "Without peers", FIGURE_COUNT, 15},
+};
+
+struct figures *ranks_collectives_figures(const struct result *result)
+{
+	struct rank_time *times;
+	struct figures *f =
+		begin_table(result, "collectives", "Collectives", late_columns, LATE, &times);
+
+	if (!f)
+		return NULL;
+	for (uint32_t i = 0; i < result->rank_count; i++) {
+		const struct rank_info *rank = &result->ranks[i];
+		union figure row[LATE] = {
+			[LATE_RANK].number = rank->rank,
+			[LATE_TIME].number = times[i].collective_ns,
+			[LATE_WAITED].number = times[i].waited_ns,
+			[LATE_KEPT].number = times[i].kept_ns,
+			[LATE_LAST].number = rank->came_last,
+			[LATE_COMPARED].number = rank->collectives,
+			[LATE_ALONE].number = rank->alone,
+		};
+
+		if (rank->collectives || rank->alone)
+			figures_add(f, row);
+	}
+	free(times);
+	return f;
+}

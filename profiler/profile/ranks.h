@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ranks of a parallel job whose captures were merged (output/merge.h): one run each. A result
+ * of one run has none.
+ */
+#ifndef PROFILER_PROFILE_RANKS_H
+#define PROFILER_PROFILE_RANKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rank_info {
+	uint32_t rank;
+	uint32_t
+		clock; /* ranks with the same number, below their count, have one CLOCK_MONOTONIC */
+	const char *host;       /* the machine's name; NULL: unknown */
+	uint64_t start_ns;      /* of its command, on the clock of the result */
+	uint64_t elapsed_ns;    /* as in struct totals */
+	uint32_t exit_status;   /* likewise */
+	uint32_t size;          /* of the job, as the rank's launcher said; 0: unknown */
+	bool has_wall_clock;    /* else its start is only assumed to be that of the first rank */
+	uint64_t wall_error_ns; /* of its machine's wall clock; 0: unknown */
+	/* operations of collectives.h: with peers, those that came last, and without peers */
+	uint64_t collectives, came_last, alone;
+};
+
+/* By their numbers; NULL: none. `ranks` are in their order. */
+const struct rank_info *ranks_find(const struct rank_info *ranks, uint32_t count, uint32_t rank);
+
+/* Whether a frame's name is MARK_WAITING_FOR_RANK, and which rank it is. */
+bool ranks_is_wait(const char *name, uint32_t *rank);
+
+/* What a rank's rows add up to, by their kinds. */
+struct rank_time {
+	uint64_t cpu_ns, gpu_ns, wait_ns, call_ns;
+	uint64_t collective_ns; /* of gpu_ns: kernels of NCCL */
+	uint64_t waited_ns;     /* of collective_ns: for ranks that came later */
+	uint64_t kept_ns;       /* that others waited for this one */
+};
+
+/* By the result's ranks, to be freed; NULL: out of memory. */
+struct result;
+struct rank_time *rank_times(const struct result *result);
+
+/* As a table, by rank. NULL with errno. */
+struct figures *ranks_figures(const struct result *result);
+
+/* Who waited for whom in collectives, of the ranks that had any. NULL with errno. */
+struct figures *ranks_collectives_figures(const struct result *result);
+
+#endif

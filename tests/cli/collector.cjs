@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+//
+// node collector.cjs FOLDER [ANSWER...]: a collector of spans on a port of its own, which it writes
+// into FOLDER/port. Each body goes into FOLDER/NNNN.jsonl or .pb, in order of arrival, if it was
+// accepted; a line for each request into FOLDER/log. The first requests get the answers that are
+// named, all others the last of them:
+//
+//   200          accepts, like no answer at all
+//   STATUS       refuses, with this status of HTTP; STATUS/SECONDS adds Retry-After
+//   refused/N    accepts, but for N spans
+//   close        ends the connection without an answer
+//   slow/MS      accepts, after so many milliseconds
+//   never        does not answer
+//   end          ends the connection and the collector
+
+'use strict';
+
+const fs = require('fs');
+const http = require('http');
+const path = require('path');
+const zlib = require('zlib');
+
+const [folder, ...answers] = process.argv.slice(2);
+let requests = 0;
+let accepted = 0;
+
+function keep(request, body) {
+	const json = request.headers['content-type'] === 'application/json';
+	const bytes = request.headers['content-encoding'] === 'gzip' ? zlib.gunzipSync(body) : body;
+	const name = `${String(++accepted).padStart(4, '0')}.${json ? 'jsonl' : 'pb'}`;
+
+	fs.writeFileSync(path.join(folder, name), bytes);
+}
+
+function accept(request, response, body, refused) {
+	const json = request.headers['content-type'] === 'application/json';
+	const message = json
+		? JSON.stringify(refused ? { partialSuccess: { rejectedSpans: String(refused), errorMessage: 'full' } } : {})
+		: Buffer.from(refused ? [10, 2, 8, refused] : []);
+
+	keep(request, body);
+	response.writeHead(200, { 'Content-Type': request.headers['content-type'] });
+	response.end(message);
+}
+
+function answer(request, response, body) {
+	const [what, argument] = (answers[Math.min(requests++, answers.length - 1)] ?? '200').split('/');
+	const line = [what, request.method, request.url, request.headers['content-type'],
+		request.headers['content-encoding'] ?? '-', request.headers['user-agent'],
+		request.headers['x-key'] ?? '-', body.length];
+
+	fs.appendFileSync(path.join(folder, 'log'), `${line.join(' ')}\n`);
+	switch (what) {
+	case '200':
+		return accept(request, response, body);
+	case 'refused':
+		return accept(request, response, body, Number(argument));
+	case 'slow':
+		return setTimeout(() => accept(request, response, body), Number(argument));
+	case 'never':
+		return undefined;
+	case 'end':
+		request.socket.destroy();
+		return process.exit(0);
+	case 'close':
+		return request.socket.destroy();
+	default:
+		response.writeHead(Number(what), argument ? { 'Retry-After': argument } : {});
+		return response.end(`status ${what}\n`);
+	}
+}
+
+const server = http.createServer((request, response) => {
+	const parts = [];
+
+	request.on('data', (part) => parts.push(part));
+	request.on('end', () => answer(request, response, Buffer.concat(parts)));
+});
+
+server.listen(0, '127.0.0.1', () => {
+	fs.writeFileSync(path.join(folder, 'port.new'), `${server.address().port}\n`);
+	fs.renameSync(path.join(folder, 'port.new'), path.join(folder, 'port'));
+});

@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: MIT
+# --otlp: every call and operation is a span, once, in files and at a collector; what is lost is
+# counted, and the run stays what it was.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	package=${OTLP_PACKAGE:-$(npm root -g 2>/dev/null || true)/@opentelemetry/otlp-transformer}
+	while read -r name; do unset "$name"; done < <(compgen -e | grep -E '^(OTEL_|TRACE)')
+	collector=
+}
+
+teardown()
+{
+	if [ -n "$collector" ]; then kill "$collector" 2>/dev/null || true; fi
+}
+
+needs_schema()
+{
+	needs_command node
+	if ! [ -e "$package/build/src/generated/root.js" ]; then
+		skip 'the npm package @opentelemetry/otlp-transformer@0.208.0 is not installed: see docs/testing.md'
+	fi
+}
+
+# read_spans FILE...: in the file `spans`, what they add up to, if they are as the schema says.
+read_spans()
+{
+	LD_LIBRARY_PATH='' node "$root/tests/cli/read_spans.cjs" "$package" "$@" >spans
+}
+
+# start_collector ANSWER...: sets $collector, its pid, and $url, and makes the folder `got`
+start_collector()
+{
+	needs_command node
+	mkdir got
+	LD_LIBRARY_PATH='' node "$root/tests/cli/collector.cjs" got "$@" 3>&- >collector.out 2>&1 &
+	collector=$!
+	for ((i = 0; i < 10 * patience; i++)); do
+		if [ -s got/port ]; then break; fi
+		sleep 0.1
+	done
+	url=http://127.0.0.1:$(cat got/port)
+}
+
+# The collector has got a request.
+has_got()
+{
+	[ -s got/log ]
+}
+
+# How many spans of OTLP JSON are in files.
+count_spans()
+{
+	cat "$@" 2>/dev/null | grep -o '"spanId"' | wc -l
+}
+
+# The sum of a column of the stand-ins' ground truth, for kinds of work.
+of_totals()
+{
+	awk -v kinds="$1" -v column="$2" '$2 ~ "^(" kinds ")$" { n += $column } END { printf "%d\n", n }' totals
+}
+
+# All that the stand-ins did is among the spans that were read, and has its launch.
+expect_all_work()
+{
+	expect_equal kernels "$(sed -n 's/^kernels //p' spans)" \
+		"$(of_totals kernel 4) $(of_totals kernel 5)"
+	expect_equal copies "$(awk '/^memcpy/ { n += $2; ns += $3 } END { print n, ns }' spans)" \
+		"$(of_totals memcpy 4) $(of_totals memcpy 5)"
+	expect_equal sets "$(sed -n 's/^memset //p' spans)" \
+		"$(of_totals memset 4) $(of_totals memset 5)"
+	expect_equal 'GPU time' "$(sed -n 's/^operations [0-9]* //p' spans)" \
+		"$(weight_of out.folded '\[GPU_[A-Z][^;]*$')"
+	expect_equal linked "$(sed -n 's/^linked //p' spans)" "$(sed -n 's/^operations \([0-9]*\) .*/\1/p' spans)"
+	expect_equal spans "$(sed -n 's/^spans //p' spans)" \
+		"$(awk '/^(launch|wait|call|operations) / { n += $2 } END { print n + 1 }' spans)"
+}
+
+@test "all calls and operations are spans, in JSON and in protocol buffers, and from a capture" {
+	needs_schema
+	FAKE_CUDA_TOTALS=$PWD/totals run_profile -gpu-only --waits --unit ns -o out.folded \
+		-o out.profile --otlp out.jsonl --otlp out.pb "$workloads/gpu_work"
+	expect_status 0
+	read_spans out.jsonl
+	expect_all_work
+	expect_equal waits "$(sed -n 's/^waited //p' spans)" \
+		"$(sed -n 's/^Wrote .* \([0-9]*\) waiting) to out.folded$/\1/p' stderr)"
+	expect_line stderr "^Wrote $(sed -n 's/^spans //p' spans) spans \(.*\) to out.jsonl\$"
+	expect_line spans '^processes 1$'
+	expect_line spans '^flags 259$'
+	expect_line spans '^exit 0$'
+	expect_line spans '^status $'
+	expect_line spans '^stacks 0$'
+	expect_line spans '^parent $'
+	expect_line spans "^host $(uname -n)\$"
+	expect_line spans '^service gpu_work$'
+	expect_line spans "^command \[\"$workloads/gpu_work\"\]\$"
+	grep -v '^requests ' spans >json
+	read_spans out.pb
+	grep -v '^requests ' spans >protobuf
+	diff json protobuf
+	# another trace of the same run
+	run_profile --from out.profile --otlp again.jsonl
+	expect_status 0
+	expect_no_file merged_trace.folded
+	read_spans again.jsonl
+	grep -v '^requests \|^trace ' spans >again
+	diff <(grep -v '^trace ' json) again
+	expect_no_line json "^$(grep '^trace ' spans)\$"
+}
+
+@test "calls have their stacks with --otlp-stacks, and parts of a run have their spans" {
+	needs_schema
+	run_profile -gpu-only -o out.profile --otlp-stacks --otlp out.jsonl "$workloads/launches" 100
+	expect_status 0
+	read_spans out.jsonl
+	expect_line spans '^spans 201$'
+	expect_line spans '^stacks 100$'
+	expect_line out.jsonl '"code.stacktrace","value":\{"stringValue":"cudaLaunchKernel\\u000a([^"]*\\u000a)?main'
+	run_profile --from out.profile --kernel nothing_is_called_so --otlp out.jsonl
+	expect_status 0
+	read_spans out.jsonl
+	expect_line spans '^operations 0 0$'
+}
+
+@test "the spans are part of the caller's trace" {
+	needs_schema
+	local trace=4bf92f3577b34da6a3ce929d0e0e4736 parent=00f067aa0ba902b7
+
+	TRACEPARENT=00-$trace-$parent-01 TRACESTATE=rojo=00f067,congo=t61 \
+		run_profile -gpu-only -o out.folded --otlp out.pb "$workloads/launches" 10
+	expect_status 0
+	read_spans out.pb
+	expect_line spans "^trace $trace\$"
+	expect_line spans "^parent $parent\$"
+	expect_line spans '^state rojo=00f067,congo=t61$'
+	expect_line spans '^flags 769$'
+	# a state is nothing without a parent
+	TRACEPARENT=00-${trace^^}-$parent-01 TRACESTATE=rojo=00f067 \
+		run_profile -gpu-only -o out.folded --otlp out.pb "$workloads/launches" 10
+	expect_status 0
+	expect_line stderr '^profile: TRACEPARENT is not a trace context of W3C, '
+	read_spans out.pb
+	expect_no_line spans "^trace $trace\$"
+	expect_line spans '^parent $'
+	expect_line spans '^state $'
+	# nobody records a trace that is not sampled
+	TRACEPARENT=00-$trace-$parent-00 \
+		run_profile -gpu-only --strict -o out.folded --otlp out.pb "$workloads/launches" 10
+	expect_status 0
+	expect_line stderr '^profile: the trace in TRACEPARENT is not sampled: there will be no spans'
+	expect_empty out.pb
+}
+
+@test "the environment names the service and describes the resource" {
+	needs_schema
+	OTEL_SERVICE_NAME=trainer OTEL_RESOURCE_ATTRIBUTES='service.name=x,host.name=n%2C7, team = a%20b,' \
+		run_profile -gpu-only -o out.folded --otlp out.jsonl "$workloads/launches" 10
+	expect_status 0
+	read_spans out.jsonl
+	expect_line spans '^service trainer$'
+	expect_line spans '^host n,7$'
+	expect_line spans '^resource .*,team,'
+	expect_line out.jsonl '"key":"team","value":\{"stringValue":"a b"\}'
+	OTEL_RESOURCE_ATTRIBUTES='service.name=x,nothing' \
+		run_profile -gpu-only -o out.folded --otlp out.jsonl "$workloads/launches" 10
+	expect_status 0
+	expect_line stderr '^profile: OTEL_RESOURCE_ATTRIBUTES is not a list of key=value'
+	read_spans out.jsonl
+	expect_line spans '^service launches$'
+}
+
+@test "each process is a resource, and the run has the command's exit status" {
+	needs_schema
+	run_profile -gpu-only -o out.folded --otlp out.pb "$workloads/forks"
+	expect_status 0
+	read_spans out.pb
+	expect_line spans '^processes 3$'
+	expect_line spans '^kernels 32 1600000$'
+	expect_line spans '^linked 32$'
+	run_profile -gpu-only -o out.folded -o out.profile --otlp out.pb sh -c 'echo $$ >pid; exit 3' sh "it's" ''
+	expect_status 3
+	read_spans out.pb
+	expect_line spans '^spans 1$'
+	expect_line spans '^exit 3$'
+	expect_line spans '^status 2 exit status 3$'
+	expect_line spans "^pid $(cat pid)\$"
+	expect_line spans '^command \["sh","-c","echo \$\$ >pid; exit 3","sh","it.s",""\]$'
+	grep -v '^trace ' spans >live
+	run_profile --from out.profile --otlp out.pb
+	expect_status 0
+	read_spans out.pb
+	diff live <(grep -v '^trace ' spans)
+	run_profile -gpu-only -o out.folded --otlp out.pb sh -c 'kill -SEGV $$'
+	expect_status 139
+	read_spans out.pb
+	expect_line spans '^exit 139$'
+}
+
+@test "hostile words and names become valid text" {
+	needs_schema
+	run_profile -gpu-only -o out.folded --otlp out.jsonl --otlp out.pb \
+		sh -c ': "$0" "$@"; exit 0' $'a\xff\x01\n"\\' "$(head -c 3000 /dev/zero | tr '\0' '\342')"
+	expect_status 0
+	read_spans out.jsonl
+	expect_line spans '^command \["sh",.*"a\?\?\?\\"'
+	read_spans out.pb
+}
+
+@test "a collector gets every span, once" {
+	needs_schema
+	start_collector 200
+	FAKE_CUDA_TOTALS=$PWD/totals run_profile -gpu-only --strict --unit ns -o out.folded \
+		--otlp out.jsonl --otlp "$url" "$workloads/gpu_work"
+	expect_status 0
+	read_spans out.jsonl
+	expect_all_work
+	grep -v '^requests ' spans >written
+	expect_equal 'bad requests' "$(grep -cv '^200 POST /v1/traces application/x-protobuf - profile/[0-9.]* - ' got/log || true)" 0
+	read_spans got/*.pb
+	diff written <(grep -v '^requests ' spans)
+	expect_line stderr "^Sent $(sed -n 's/^spans //p' spans) spans \(.* in $(grep -c . got/log) requests\) to $url/v1/traces\$"
+}
+
+@test "the environment says how a collector is reached" {
+	needs_schema
+	start_collector 200
+	OTEL_EXPORTER_OTLP_ENDPOINT=$url/base/ OTEL_EXPORTER_OTLP_PROTOCOL=http/json \
+		OTEL_EXPORTER_OTLP_COMPRESSION=gzip OTEL_EXPORTER_OTLP_HEADERS=X-Key=a%20secret \
+		run_profile -gpu-only -o out.profile --otlp env "$workloads/launches" 1000
+	expect_status 0
+	expect_equal 'bad requests' "$(grep -cv '^200 POST /base/v1/traces application/json gzip profile/[0-9.]* a secret ' got/log || true)" 0
+	expect_no_line stderr secret
+	read_spans got/*.jsonl
+	expect_line spans '^kernels 1000 '
+	expect_line spans '^linked 1000$'
+	rm got/*.jsonl got/log
+	# the variables of traces take precedence, and a URL on the command line over theirs
+	OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=$url/as/it/is OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 \
+		OTEL_EXPORTER_OTLP_PROTOCOL=http/json OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf \
+		run_profile --from out.profile --otlp env
+	expect_status 0
+	expect_line got/log '^200 POST /as/it/is application/x-protobuf - '
+	OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 run_profile --from out.profile --otlp "$url/mine"
+	expect_status 0
+	expect_line got/log '^200 POST /mine application/x-protobuf - '
+}
+
+@test "what cannot be sent to is said before the command runs" {
+	run_profile -gpu-only --otlp env touch ran
+	expect_status 125
+	expect stderr <<-'END'
+		profile: --otlp env: OTEL_EXPORTER_OTLP_ENDPOINT is not set
+	END
+	OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4318 run_profile -gpu-only --otlp env touch ran
+	expect_status 125
+	expect_line stderr '^profile: --otlp: the URL: it must begin with http:// or https://$'
+	OTEL_EXPORTER_OTLP_PROTOCOL=grpc run_profile -gpu-only --otlp http://127.0.0.1:1 touch ran
+	expect_status 125
+	expect_line stderr '^profile: OTEL_EXPORTER_OTLP_PROTOCOL: profile sends http/protobuf or http/json'
+	OTEL_EXPORTER_OTLP_HEADERS=nothing run_profile -gpu-only --otlp http://127.0.0.1:1 touch ran
+	expect_status 125
+	expect_line stderr '^profile: --otlp: the headers: '
+	run_profile -gpu-only --otlp nowhere/out.jsonl touch ran
+	expect_status 125
+	expect_line stderr '^profile: cannot write nowhere/out.jsonl: '
+	expect_no_file ran
+	expect_no_file merged_trace.folded
+}
+
+@test "a busy collector gets all of it later" {
+	needs_schema
+	start_collector 429/1 close 503 200 502 200
+	run_profile -gpu-only --strict -o out.folded --otlp "$url" "$workloads/launches" 400
+	expect_status 0
+	expect_line stderr '^Sent 801 spans \(.* in 3 requests\) to '
+	read_spans got/*.pb
+	expect_line spans '^spans 801$'
+	expect_equal requests "$(awk '{ printf "%s ", $1 }' got/log)" '429 close 503 200 502 200 200 '
+}
+
+@test "a slow collector gets all of it, and the command does not wait" {
+	needs_schema
+	start_collector slow/700
+	run_profile -gpu-only --strict -o out.folded --otlp "$url" \
+		sh -c '"$1" 2000; cp got/log at_end 2>/dev/null || : >at_end' sh "$workloads/launches"
+	expect_status 0
+	expect_empty at_end
+	read_spans got/*.pb
+	expect_line spans '^spans 4001$'
+}
+
+@test "spans that a collector refuses are counted, and the run is what it was" {
+	start_collector 200 400 refused/7 200
+	OTEL_EXPORTER_OTLP_PROTOCOL=http/json \
+		run_profile -gpu-only -o out.folded --otlp "$url" "$workloads/exits" 0
+	expect_status 0
+	expect_no_line stderr 'did not arrive'
+	OTEL_EXPORTER_OTLP_PROTOCOL=http/json \
+		run_profile -gpu-only -o out.folded --otlp "$url" sh -c '"$1" 400; exit 9' sh "$workloads/launches"
+	expect_status 9
+	# the first request was refused, and 7 of the second
+	expect_line stderr '^Sent 282 spans \(.* in 2 requests\) to '
+	expect_line stderr '^profile: 519 spans did not arrive: .*/v1/traces answered 400 \(status 400\)$'
+	expect_equal 'spans there' "$(count_spans got/0002.jsonl got/0003.jsonl)" 289
+}
+
+@test "--strict: what did not arrive is a loss" {
+	start_collector refused/1
+	run_profile -gpu-only --strict -o out.folded --otlp "$url" "$workloads/launches" 10
+	expect_status 124
+	expect_line stderr '^profile: 2 spans did not arrive: the collector refused them$'
+	expect_line stderr '^profile: --strict: spans that did not arrive: 2$'
+	rm -r got
+	kill "$collector"
+	start_collector 401
+	run_profile -gpu-only --strict -o out.folded --otlp "$url" "$workloads/launches" 10
+	expect_status 124
+	expect_line stderr '^profile: 21 spans did not arrive: .* answered 401: credentials are missing or wrong'
+}
+
+@test "a collector that goes away, or is not there, costs its spans and nothing else" {
+	start_collector 200 end
+	OTEL_EXPORTER_OTLP_PROTOCOL=http/json \
+		run_profile -gpu-only --unit ns -o out.folded --otlp "$url" "$workloads/launches" 300
+	expect_status 0
+	expect_line stdout '^launches 300 kernels 300 '
+	expect_equal 'GPU time' "$(weight_of out.folded)" 300000
+	expect_equal 'spans there' "$(count_spans got/0001.jsonl)" 512
+	expect_line stderr '^Sent 512 spans \(.* in 1 request\) to '
+	expect_line stderr "^profile: 89 spans did not arrive: $url/v1/traces: .*, 5 times\$"
+	run_profile -gpu-only -o out.folded --otlp "$url" "$workloads/launches" 10
+	expect_status 0
+	expect_line stderr '^Sent 0 spans \(0 B in 0 requests\) to '
+	expect_line stderr '^profile: 21 spans did not arrive: '
+}
+
+@test "Ctrl-C while a collector does not answer ends the sending; the outputs are there" {
+	start_collector never
+	start_profile -gpu-only --unit ns -o out.folded --otlp out.jsonl --otlp "$url" "$workloads/launches" 10
+	wait_until has_got
+	wait_until grep -q '^Waiting for ' stderr
+	kill -INT "$pid"
+	finish_profile
+	expect_status 0
+	expect_line stderr "^Waiting for $url/v1/traces to take the spans; Ctrl-C ends that\$"
+	expect_line stderr '^profile: 21 spans did not arrive: interrupted$'
+	expect_equal 'GPU time' "$(weight_of out.folded)" 10000
+	expect_equal 'spans there' "$(count_spans out.jsonl)" 21
+}
+
+@test "under sudo the user sends the spans, and root never does for another user" {
+	needs_root
+	needs_schema
+	start_collector 200
+	as_tester "$profile" -gpu-only -o theirs/out.folded --otlp "$url" "$workloads/launches" 10
+	expect_status 0
+	read_spans got/*.pb
+	expect_line spans '^linked 10$'
+	as_tester "$profile" --as-root -gpu-only -o theirs/out.folded --otlp "$url" touch theirs/ran
+	expect_status 125
+	expect_line stderr '^profile: --otlp: spans are not sent by root on behalf of another user: '
+	expect_no_file theirs/ran
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rank_captures FOLDER RANKS KERNEL: writes the captures of a made job (tests/unit/made_ranks.h),
+ * cap.0.profile and so on, whose collectives are kernels of this name.
+ */
+#include "tests/unit/made_ranks.h"
+
+int main(int argc, char **argv)
+{
+	static char name[256], path[4096];
+	uint32_t ranks = argc == 4 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
+
+	if (ranks == 0) {
+		fprintf(stderr, "usage: rank_captures FOLDER RANKS KERNEL\n");
+		return 2;
+	}
+	make_folder(NULL);
+	snprintf(name, sizeof(name), "[GPU_Kernel]%s", argv[3]);
+	for (uint32_t i = 0; i < ranks; i++) {
+		struct made_timeline m;
+		struct written written;
+		FILE *out;
+
+		made_rank(&m, i, ranks, "[GPU_Kernel]gemm", name);
+		snprintf(path, sizeof(path), "%s/cap.%u.profile", argv[1], i);
+		out = fopen(path, "w");
+		if (!out ||
+		    capture_writer.write(&m.made.result, &(struct writer_options){.unit_ns = 1},
+					 out, &written) != 0 ||
+		    fclose(out) != 0) {
+			perror(path);
+			return 1;
+		}
+		made_timeline_end(&m);
+	}
+	remove_folder(NULL);
+	return 0;
+}

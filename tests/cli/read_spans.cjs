@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+//
+// node read_spans.cjs PACKAGE FILE...: reads spans with the schema that OpenTelemetry publishes, in
+// its npm package otlp-transformer, and prints what they add up to, as "name value" lines. FILE holds
+// lines of JSON, or with the extension .pb one message of protocol buffers. Whatever is not as the
+// schema and the specification say is an error.
+
+'use strict';
+
+const assert = require('assert');
+const fs = require('fs');
+const path = require('path');
+
+const SPAN_KIND_INTERNAL = 1;
+
+// In the encoding of JSON, ids are hexadecimal, unlike in the mapping of protocol buffers.
+function withBytes(value, key) {
+	if (key === 'traceId' || key === 'spanId' || key === 'parentSpanId')
+		return Buffer.from(value, 'hex');
+	if (Array.isArray(value)) return value.map((v) => withBytes(v));
+	if (value === null || typeof value !== 'object') return value;
+	return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, withBytes(v, k)]));
+}
+
+function withHex(value) {
+	if (Buffer.isBuffer(value)) return value.toString('hex');
+	if (Array.isArray(value)) return value.map(withHex);
+	if (value === null || typeof value !== 'object') return value;
+	return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, withHex(v)]));
+}
+
+function schema(folder) {
+	const root = require(path.join(folder, 'build/src/generated/root.js'));
+
+	return root.opentelemetry.proto.collector.trace.v1;
+}
+
+const asJson = { longs: String, bytes: Buffer, defaults: false };
+
+function fromJson(Request, text) {
+	const value = JSON.parse(text);
+	const given = withBytes(value);
+
+	const message = Request.fromObject(given);
+	// A field that the schema does not know would be missing now.
+	assert.deepStrictEqual(withHex(Request.toObject(message, asJson)), value);
+	return value;
+}
+
+function fromProtobuf(Request, bytes) {
+	const message = Request.decode(bytes);
+
+	assert.strictEqual(Request.verify(message), null);
+	assert.ok(Buffer.from(Request.encode(message).finish()).equals(bytes), 'unknown fields');
+	return withHex(Request.toObject(message, asJson));
+}
+
+function readFile(Request, file) {
+	const bytes = fs.readFileSync(file);
+
+	if (file.endsWith('.pb')) return [fromProtobuf(Request, bytes)];
+	const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+	assert.ok(text === '' || text.endsWith('\n'));
+	return text.split('\n').slice(0, -1).map((line) => fromJson(Request, line));
+}
+
+function valueOf(any) {
+	const [kind, value] = Object.entries(any)[0];
+
+	assert.strictEqual(Object.keys(any).length, 1);
+	if (kind === 'arrayValue') return value.values.map(valueOf);
+	return kind === 'intValue' ? BigInt(value) : value;
+}
+
+function attributesOf(object) {
+	const attributes = {};
+
+	for (const { key, value } of object.attributes ?? []) {
+		assert.ok(key !== '' && !(key in attributes), `attribute ${key}`);
+		attributes[key] = valueOf(value);
+	}
+	return attributes;
+}
+
+function collect(requests) {
+	const spans = [];
+
+	for (const request of requests)
+		for (const { resource, scopeSpans, schemaUrl } of request.resourceSpans) {
+			const process = attributesOf(resource);
+
+			assert.match(schemaUrl, /^https:\/\/opentelemetry\.io\/schemas\/[0-9.]+$/);
+			assert.ok(process['service.name'] && process['telemetry.sdk.name']);
+			for (const { scope, spans: list } of scopeSpans) {
+				assert.strictEqual(scope.name, 'profile');
+				for (const span of list)
+					spans.push({ ...span, process, attributes: attributesOf(span) });
+			}
+		}
+	return spans;
+}
+
+function check(spans) {
+	const byId = new Map(spans.map((span) => [span.spanId, span]));
+
+	assert.strictEqual(byId.size, spans.length, 'ids are unique');
+	for (const span of spans) {
+		assert.match(span.traceId, /^[0-9a-f]{32}$/);
+		assert.match(span.spanId, /^[0-9a-f]{16}$/);
+		assert.strictEqual(span.traceId, spans[0].traceId);
+		assert.strictEqual(span.kind, SPAN_KIND_INTERNAL);
+		assert.ok(span.name !== '' && Buffer.byteLength(span.name) <= 256);
+		assert.ok(BigInt(span.startTimeUnixNano) <= BigInt(span.endTimeUnixNano));
+	}
+	return byId;
+}
+
+// Which span of the run each is below, and whether its times are the run's.
+function checkTree(spans, byId) {
+	const runs = spans.filter((span) => !byId.has(span.parentSpanId));
+
+	assert.strictEqual(runs.length, 1, 'one span of the run');
+	for (const span of spans) {
+		let above = span;
+
+		for (let depth = 0; above !== runs[0]; depth++) {
+			above = byId.get(above.parentSpanId);
+			assert.ok(depth < 8, 'the run is above all');
+		}
+		assert.ok(BigInt(span.startTimeUnixNano) >= BigInt(above.startTimeUnixNano));
+		assert.ok(BigInt(span.endTimeUnixNano) <= BigInt(above.endTimeUnixNano));
+	}
+	return runs[0];
+}
+
+function sum(spans) {
+	return spans.reduce(
+		(ns, span) => ns + BigInt(span.endTimeUnixNano) - BigInt(span.startTimeUnixNano), 0n);
+}
+
+function print(name, value) {
+	console.log(`${name} ${value}`);
+}
+
+function main(folder, files) {
+	const Request = schema(folder).ExportTraceServiceRequest;
+	const requests = files.flatMap((file) => readFile(Request, file));
+	const spans = collect(requests);
+
+	print('requests', requests.length);
+	print('spans', spans.length);
+	if (spans.length === 0) return;
+	const byId = check(spans);
+	const run = checkTree(spans, byId);
+	const operations = spans.filter((span) => 'cuda.operation' in span.attributes);
+	const linked = operations.filter((span) => {
+		const call = byId.get(span.parentSpanId);
+
+		if (call === run) return false;
+		assert.strictEqual(call.attributes['cuda.call'], 'launch');
+		assert.strictEqual(call.attributes['cuda.correlation_id'], span.attributes['cuda.correlation_id']);
+		assert.strictEqual(call.process['process.pid'], span.process['process.pid']);
+		assert.ok(BigInt(call.startTimeUnixNano) <= BigInt(span.startTimeUnixNano));
+		return true;
+	});
+
+	for (const kind of ['launch', 'wait', 'call'])
+		print(kind, spans.filter((span) => span.attributes['cuda.call'] === kind).length);
+	for (const word of new Set(operations.map((span) => span.attributes['cuda.operation']))) {
+		const list = operations.filter((span) => span.attributes['cuda.operation'] === word);
+
+		print(word.replace(/ /g, '_'), `${list.length} ${sum(list)}`);
+	}
+	print('operations', `${operations.length} ${sum(operations)}`);
+	print('linked', linked.length);
+	print('waited', sum(spans.filter((span) => span.attributes['cuda.call'] === 'wait')));
+	print('stacks', spans.filter((span) => 'code.stacktrace' in span.attributes).length);
+	print('processes', new Set(spans.map((span) => span.process['process.pid'])).size);
+	print('service', run.process['service.name']);
+	print('trace', run.traceId);
+	print('parent', run.parentSpanId ?? '');
+	print('flags', run.flags);
+	print('state', run.traceState ?? '');
+	print('exit', run.attributes['process.exit.code'] ?? '');
+	print('status', run.status ? `${run.status.code} ${run.status.message}` : '');
+	print('pid', run.process['process.pid'] ?? '');
+	print('host', run.process['host.name'] ?? '');
+	print('command', JSON.stringify(run.process['process.command_args']));
+	print('resource', Object.keys(run.process).sort().join(','));
+}
+
+main(process.argv[2], process.argv.slice(3));

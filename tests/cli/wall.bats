@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+# --wall: time that threads are off the CPU, by what they wait for.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	needs_root
+}
+
+# expect_waits FILE PROGRAM_OUTPUT: what the program has measured itself (blocked.c says how). Each
+# function has its share of its thread's time within 3 points, all kinds together, and at most that
+# much blocked; each thread exists as long as it said within 1 %. A thread that others keep off the
+# CPU has longer waits by its own clock, too. Where a hypervisor takes the CPU away, a thread that
+# runs has no samples; and one that has left its last function may take any time to end.
+expect_waits()
+{
+	awk '
+		NR == FNR {
+			kind[$1] = $2; own[$1] = $3; tid[$1] = $4; least[$4] = $5; most[$4] = $6
+			next
+		}
+		{
+			t = $0; sub(/;.*/, "", t); sub(/.* /, "", t)
+			ns[t] += $NF
+			if (index($0, ";wait_often;")) inside[t] += $NF
+			if (index($0, ";[not sampled]")) unsampled[t] += $NF
+			for (f in own)
+				if (tid[f] == t && index($0, ";" f ";")) {
+					with[f] += $NF
+					if (index($0, ";[blocked: " kind[f] "]")) blocked[f] += $NF
+					else if (index($0, ";[blocked: ") && f != "in_stop") bad = bad f " is blocked in: " $0 "\n"
+				}
+		}
+		END {
+			for (f in own) {
+				whole = most[tid[f]]
+				functions++
+				if (with[f] + unsampled[tid[f]] < own[f] - 0.03 * whole ||
+				    with[f] > own[f] + 0.03 * whole)
+					bad = bad f ": " with[f] " of " own[f] "\n"
+				if (blocked[f] <= 0 || blocked[f] > with[f])
+					bad = bad f " is blocked for " blocked[f] "\n"
+			}
+			for (t in least)
+				if (ns[t] < 0.99 * least[t] || inside[t] > 1.01 * most[t])
+					bad = bad "thread " t ": " ns[t] ", " inside[t] ", not " least[t] " to " most[t] "\n"
+			printf "%s", bad
+			exit bad != "" || functions == 0
+		}' "$2" "$1"
+}
+
+@test "sleepers, readers, those that poll or wait for a lock: as long as they say themselves" {
+	run_profile -cpu-only -F 997 --wall --by thread --unit ns -o out.folded "$workloads/blocked"
+	expect_status 0
+	expect_equal 'functions' "$(wc -l <stdout)" 7
+	expect_waits out.folded stdout
+	expect_line stderr '^Wall: 9 threads, [0-9.]* s: .* on a CPU, .* blocked \(.*sleep [0-9.]* s.*\), .* runnable$'
+	expect_line stderr '^  [0-9]* switches, [0-9]* with a stack; .* of the others is spread over these$'
+	expect_line stderr '^Wrote .* CPU, 0 GPU, [0-9]* off the CPU\) to out.folded$'
+}
+
+@test "a process that is stopped, and one that waits for it" {
+	run_profile -cpu-only -F 997 --wall --by thread --unit ns -o out.folded "$workloads/blocked" stop
+	expect_status 0
+	expect_waits out.folded stdout
+	expect_line out.folded ';in_stop;.*;\[blocked: wait\] [0-9]*$'
+	# its child has a name, too, though it has ended
+	expect_no_line out.folded '^\[thread'
+}
+
+# The kernel goes on with the sleep in another system call.
+@test "a sleep that is stopped is a sleep before and after" {
+	run_profile -cpu-only --wall --unit ns -o out.folded sh -c '
+		sleep 3600 &
+		until grep -q "^230 " /proc/$!/syscall; do :; done
+		kill -STOP $!
+		until grep -q "^State:.T" /proc/$!/status; do :; done
+		kill -CONT $!
+		until grep -q "^219 " /proc/$!/syscall; do :; done
+		kill $!'
+	expect_status 0
+	expect_line out.folded 'clock_nanosleep;\[blocked: stopped\] [0-9]*$'
+	expect_line out.folded 'clock_nanosleep;\[blocked: sleep\] [0-9]*$'
+	expect_no_line out.folded 'system call 219'
+}
+
+@test "a thread that is frozen" {
+	needs_mount_namespace
+	mkdir groups
+	run_command unshare -m mount -t cgroup2 none groups
+	if [ "$status" != 0 ]; then skip 'cgroups cannot be mounted here'; fi
+	# shellcheck disable=SC2016
+	run_command unshare -m sh -ec 'mount -t cgroup2 none groups; exec "$@"' sh \
+		"$profile" -cpu-only --wall --unit ns -o out.folded sh -c '
+			group=groups/profile-test-$$
+			mkdir $group || exit 1
+			while :; do :; done &
+			echo $! >$group/cgroup.procs
+			echo 1 >$group/cgroup.freeze
+			until grep -q "frozen 1" $group/cgroup.events; do :; done
+			echo 0 >$group/cgroup.freeze
+			until grep -q "frozen 0" $group/cgroup.events; do :; done
+			kill -KILL $!
+			wait
+			rmdir $group'
+	expect_status 0
+	expect_line out.folded ';\[blocked: stopped\] [0-9]*$'
+}
+
+@test "a system call of the 32-bit ABI is not taken for another" {
+	run_profile -cpu-only --wall --unit ns -o out.folded "$workloads/blocked" compat
+	if [ "$status" = 139 ]; then skip 'the kernel has no 32-bit ABI'; fi
+	expect_status 0
+	expect_line out.folded ';in_compat;\[blocked: other\] [0-9]*$'
+}
+
+@test "a program that executes another: each has its own waits" {
+	run_profile -cpu-only -F 997 --wall --by thread --unit ns -o out.folded "$workloads/blocked" exec
+	expect_status 0
+	expect_equal 'functions' "$(wc -l <stdout)" 2
+	expect_waits out.folded stdout
+	expect_line stderr '^Wall: 1 thread, '
+}
+
+@test "all time is in the picture once, also in other formats and in a capture" {
+	run_profile -cpu-only --wall --unit ns -o a.folded -o a.svg -o a.json -o a.pb.gz -o a.html \
+		-o a.speedscope.json -o a.profile "$workloads/blocked"
+	expect_status 0
+	total=$(weight_of a.folded)
+	grep -q "^Wrote .*($total ns: " stderr
+	run_profile --from a.profile --unit ns -o b.folded
+	expect_status 0
+	diff a.folded b.folded
+	python3 - "$total" <<-'END'
+		import json, sys
+		t = json.load(open("a.json"))["totals"]
+		assert t["cpu_ns"] + t["waiting_ns"] == int(sys.argv[1]), t
+		s = json.load(open("a.speedscope.json"))
+		assert sum(s["profiles"][0]["weights"]) == int(sys.argv[1])
+	END
+}
+
+@test "processes that run on: their waits up to the end of the command" {
+	run_profile -cpu-only --wall --unit ns -o out.folded sh -c 'sleep 30 >/dev/null 2>&1 & sleep 0.3; echo $!'
+	expect_status 0
+	kill "$(cat stdout)"
+	expect_line out.folded '^.*sleep.*;\[blocked: sleep\] [0-9]*$'
+	# two of them, and neither for 30 s
+	awk '/\[blocked: sleep\]/ { ns += $NF } END { exit !(ns > 500000000 && ns < 25000000000) }' out.folded
+}
+
+@test "3,000 threads at once" {
+	run_profile -cpu-only --wall --unit ns -o out.folded "$workloads/many_threads" 3000 300
+	expect_status 0
+	expect_line stderr '^Wall: 3001 threads, '
+	expect_no_line stderr 'not known, or only in part'
+}
+
+@test "with GPU work: its time is as without" {
+	run_profile --wall --unit ns -o out.folded "$workloads/launches" 100 4
+	expect_status 0
+	expect_equal 'GPU ns' "$(grep GPU_Kernel out.folded | awk '{ ns += $NF } END { print ns }')" 100000
+	expect_line out.folded ';\[blocked: '
+}
+
+@test "without it, nothing is off the CPU" {
+	run_profile -cpu-only --unit ns -o out.folded "$workloads/blocked"
+	expect_status 0
+	expect_no_line out.folded '\[(blocked: .*|runnable)\]'
+	expect_no_line stderr '^Wall: '
+}
+
+@test "what it cannot be used with, and the privilege that it needs" {
+	run_profile --wall -gpu-only -o out.folded true
+	expect_status 125
+	expect_line stderr '^profile: --wall needs CPU samples: not with -gpu-only$'
+	run_profile --wall --waits -o out.folded true
+	expect_status 125
+	expect_line stderr '^profile: --wall has the waits for the GPU already: not with --waits$'
+	needs_command setpriv
+	chmod 777 .
+	run_command setpriv --reuid=65534 --regid=65534 --clear-groups "$profile" --wall \
+		-cpu-only -o out.folded touch ran
+	expect_status 125
+	expect_line stderr '^profile: --wall: .*run with sudo, or give the binary CAP_BPF and CAP_PERFMON$'
+	expect_no_file ran
+}

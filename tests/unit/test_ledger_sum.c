@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Each count of a run is in the sum once. */
+#include "unit.h"
+#include "profiler/output/capture_format.h"
+#include "profiler/profile/ledger_sum.h"
+
+#define AT(member) offsetof(struct capture_numbers, ledger.member)
+
+/* What is no count: it is that of the first, or the greatest. */
+static bool is_no_count(uint32_t offset)
+{
+	static const size_t single[] = {AT(spread.error_ns), AT(stalls.period),
+					AT(launches.probed_functions)};
+
+	for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++)
+		if (offset == single[i])
+			return true;
+	return (offset >= AT(gpu.difference) &&
+		offset < AT(gpu.difference) + 2 * sizeof(struct work_sum)) ||
+	       offset == AT(gpu.difference_pid);
+}
+
+/* That of the timeline both are in. */
+static bool is_of_timeline(uint32_t offset)
+{
+	return offset >= AT(timeline) && offset < AT(timeline) + sizeof(struct timeline_stats);
+}
+
+static const char *keep(void *context, const char *name)
+{
+	(void)context;
+	return name;
+}
+
+/* Fails when a count is added to the ledger, and so to captures, but not here. */
+static void every_count_is_added(void **state)
+{
+	static struct capture_numbers sum, one, two;
+	uint32_t counts = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < capture_number_count; i++) {
+		const struct capture_number *n = &capture_numbers[i];
+
+		capture_store(&one, n->offset, n->size, n->size == 1 ? 1 : 3 + i);
+		capture_store(&two, n->offset, n->size, n->size == 1 ? 1 : 1000 + 7 * i);
+	}
+	assert_true(ledger_sum_add(&sum.ledger, &one.ledger, NULL, keep, NULL));
+	assert_true(ledger_sum_add(&sum.ledger, &two.ledger, NULL, keep, NULL));
+	for (uint32_t i = 0; i < capture_number_count; i++) {
+		const struct capture_number *n = &capture_numbers[i];
+		uint64_t want = capture_load(&one, n->offset, n->size) +
+				capture_load(&two, n->offset, n->size);
+
+		if (n->offset < AT(cpu) || n->offset >= AT(cpu) + sizeof(struct ledger) ||
+		    is_of_timeline(n->offset) || is_no_count(n->offset))
+			continue;
+		if (capture_load(&sum, n->offset, n->size) != want)
+			fail_msg("number %u at %u is not the sum", i + 1, n->offset);
+		counts++;
+	}
+	assert_in_range(counts, 80, capture_number_count);
+	assert_int_equal(sum.ledger.timeline.records, 0);
+	assert_int_equal(sum.ledger.spread.error_ns, two.ledger.spread.error_ns);
+	assert_int_equal(sum.ledger.stalls.period, one.ledger.stalls.period);
+	assert_int_equal(sum.ledger.gpu.difference_pid, one.ledger.gpu.difference_pid);
+}
+
+static void rows_of_devices_and_calls_are_added(void **state)
+{
+	static struct gpu_row first[] = {{.device = 0, .work = 1, .count = 2, .ns = 30},
+					 {.device = 1, .work = 1, .ns = 5}},
+			      second[] = {{.device = 1, .work = 1, .ns = 6, .after_ns = 1},
+					  {.device = 2, .work = 3, .bytes = 9}};
+	const struct gpu_call_error errors[] = {{600, 4}, {GPU_CALL_OTHER_ERROR, 2}};
+	const struct gpu_call_bucket buckets[] = {{3, 1}, {GPU_CALL_BUCKETS - 1, 8}};
+	const struct gpu_event_calls query = {.function = "cudaEventQuery",
+					      .family = GPU_LAUNCH_RUNTIME,
+					      .calls = 9,
+					      .ns = 70,
+					      .shortest_ns = 3,
+					      .longest_ns = 50,
+					      .error_count = 2,
+					      .errors = errors,
+					      .bucket_count = 2,
+					      .buckets = buckets};
+	struct ledger sum = {.cpu.samples = 0};
+	struct ledger one = {.gpu.rows = first, .gpu.row_count = 2};
+	struct ledger two = {.gpu.rows = second, .gpu.row_count = 2};
+	const struct api_call *call;
+
+	(void)state;
+	api_call_add(api_calls_get(&one.api, &query, NULL, keep, NULL), &query);
+	assert_true(ledger_sum_add(&sum, &one, NULL, keep, NULL));
+	assert_true(ledger_sum_add(&sum, &two, NULL, keep, NULL));
+	assert_true(ledger_sum_add(&sum, &one, NULL, keep, NULL));
+	assert_int_equal(sum.gpu.row_count, 3);
+	assert_int_equal(sum.gpu.rows[0].ns, 60);
+	assert_int_equal(sum.gpu.rows[0].count, 4);
+	assert_int_equal(sum.gpu.rows[1].ns, 16);
+	assert_int_equal(sum.gpu.rows[1].after_ns, 1);
+	assert_int_equal(sum.gpu.rows[2].bytes, 9);
+	assert_int_equal(sum.gpu.matched, 0); /* the ledgers' own counts, not those of the rows */
+	assert_int_equal(sum.api.count, 1);
+	call = sum.api.list[0];
+	assert_int_equal(call->calls, 18);
+	assert_int_equal(call->ns, 140);
+	assert_int_equal(call->returned, 18);
+	assert_int_equal(call->failed, 12);
+	assert_int_equal(call->errors[0].count, 8);
+	assert_int_equal(call->errors[API_CALL_ERRORS - 1].count, 4);
+	assert_int_equal(call->shortest_ns, 3);
+	assert_int_equal(call->longest_ns, 50);
+	api_calls_release(&one.api);
+	ledger_release(&sum);
+}
+
+/* Captures may claim anything. */
+static void sums_do_not_wrap(void **state)
+{
+	struct ledger sum = {.cpu.samples = UINT64_MAX - 1, .pipe.processes = UINT32_MAX};
+	struct ledger more = {.cpu.samples = 7, .pipe.processes = 2};
+
+	(void)state;
+	assert_true(ledger_sum_add(&sum, &more, NULL, keep, NULL));
+	assert_int_equal(sum.cpu.samples, UINT64_MAX);
+	assert_int_equal(sum.pipe.processes, UINT32_MAX);
+	sum.measured.ns = LEDGER_TOTAL_MAX;
+	more.measured.ns = 1;
+	assert_false(ledger_sum_add(&sum, &more, NULL, keep, NULL));
+	ledger_release(&sum);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_count_is_added),
+		cmocka_unit_test(rows_of_devices_and_calls_are_added),
+		cmocka_unit_test(sums_do_not_wrap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters and stacks of kernels find each other, whichever comes first, in bounded memory. */
+#include "unit.h"
+#include <math.h>
+#include "profiler/collect/measurements.h"
+
+struct bench {
+	struct counter_table counters;
+	struct ledger_counters ledger;
+	struct allowance allowance;
+	struct measurements m;
+};
+
+static void begin(struct bench *b)
+{
+	memset(b, 0, sizeof(*b));
+	b->allowance.limit = 1 << 20;
+	b->m = (struct measurements){
+		.counters = &b->counters, .ledger = &b->ledger, .allowance = &b->allowance};
+}
+
+static void end(struct bench *b)
+{
+	measurements_release(&b->m);
+	counters_release(&b->counters);
+}
+
+static int take(struct bench *b, uint32_t process, uint32_t correlation, uint32_t state,
+		const double *values, uint32_t count)
+{
+	return measurements_take(&b->m, process,
+				 &(struct gpu_event_counters){correlation, state, count, values});
+}
+
+static const struct counter_row *row(const struct bench *b, uint32_t stack, const char *metric)
+{
+	for (uint32_t i = 0; i < b->counters.row_count; i++)
+		if (b->counters.rows[i].stack == stack &&
+		    strcmp(b->counters.metrics[b->counters.rows[i].metric].name, metric) == 0)
+			return &b->counters.rows[i];
+	return NULL;
+}
+
+/* Two processes number the same metrics, and their launches, differently. */
+static void either_may_come_first(void **state)
+{
+	const double one[] = {3, 10}, two[] = {20, 5, NAN};
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	assert_int_equal(measurements_metric(&b.m, 1, 0, "bytes", "byte"), 0);
+	assert_int_equal(measurements_metric(&b.m, 1, 1, "cycles", "cycle"), 0);
+	assert_int_equal(measurements_metric(&b.m, 2, 0, "cycles", "cycle"), 0);
+	assert_int_equal(measurements_metric(&b.m, 2, 1, "bytes", "byte"), 0);
+	assert_int_equal(measurements_metric(&b.m, 2, 2, "rate", ""), 0);
+	assert_int_equal(take(&b, 1, 7, GPU_COUNTERS_BEGIN, NULL, 0), 0);
+	assert_int_equal(take(&b, 2, 7, GPU_COUNTERS_BEGIN, NULL, 0), 0);
+	assert_int_equal(take(&b, 1, 7, GPU_COUNTERS_READ, one, 2), 0);
+	measurements_place(&b.m, 2, 7, 50);
+	measurements_place(&b.m, 2, 8, 51); /* was not measured */
+	measurements_place(&b.m, 1, 7, 50);
+	measurements_place(&b.m, 1, 7, 52); /* once is enough */
+	assert_int_equal(take(&b, 2, 7, GPU_COUNTERS_READ, two, 3), 0);
+	assert_int_equal(b.ledger.measured, 2);
+	assert_int_equal(b.m.count, 0);
+	assert_int_equal(b.counters.row_count, 2); /* what is no number has none */
+	assert_int_equal(row(&b, 50, "bytes")->count, 2);
+	assert_true(row(&b, 50, "bytes")->sum == 8 && row(&b, 50, "bytes")->least == 3 &&
+		    row(&b, 50, "bytes")->most == 5);
+	assert_true(row(&b, 50, "cycles")->sum == 30);
+	assert_true(b.counters.value_count == 0 && b.ledger.unlisted == 0); /* nobody wants them */
+	end(&b);
+}
+
+static void what_has_no_other_half_is_counted(void **state)
+{
+	const double value = 1;
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	measurements_metric(&b.m, 1, 0, "bytes", "byte");
+	take(&b, 1, 1, GPU_COUNTERS_BEGIN, NULL, 0); /* never launched, or lost */
+	take(&b, 1, 2, GPU_COUNTERS_BEGIN, NULL, 0);
+	take(&b, 1, 2, GPU_COUNTERS_READ, &value, 1); /* no record */
+	take(&b, 1, 3, GPU_COUNTERS_READ, &value, 1); /* its announcement was lost */
+	take(&b, 1, 4, GPU_COUNTERS_BEGIN, NULL, 0);
+	measurements_place(&b.m, 1, 4, 9);
+	take(&b, 1, 4, GPU_COUNTERS_NONE, NULL, 0);
+	measurements_forget(&b.m, 1);
+	measurements_forget(&b.m, 2);
+	assert_int_equal(b.m.count, 0);
+	assert_int_equal(b.ledger.unplaced, 2);
+	assert_int_equal(b.ledger.measured, 0);
+	assert_int_equal(b.counters.row_count, 0);
+	end(&b);
+}
+
+/* All of a launch's, or none. */
+static void values_of_launches_are_kept_for_a_timeline(void **state)
+{
+	const double values[] = {3, NAN, 10};
+	struct allowance memory = {.limit = SIZE_MAX};
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	b.m.keeps_launches = true;
+	b.counters.memory = &memory;
+	measurements_metric(&b.m, 1, 0, "bytes", "byte");
+	measurements_metric(&b.m, 1, 2, "cycles", "cycle");
+	for (uint32_t id = 7; id <= 9; id++) {
+		take(&b, 1, id, GPU_COUNTERS_BEGIN, NULL, 0);
+		take(&b, 1, id, GPU_COUNTERS_READ, values, 3);
+		measurements_place(&b.m, 1, id, 50);
+		if (id == 8) /* none for one more */
+			memory.limit = memory.used + 3 * sizeof(struct counter_value);
+	}
+	assert_int_equal(b.counters.value_count, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct counter_value *v = &b.counters.values[i];
+
+		assert_int_equal(v->process, 1);
+		assert_int_equal(v->correlation, i < 2 ? 7 : 8);
+		assert_int_equal(v->metric, i % 2);
+		assert_true(v->value == (i % 2 ? 10 : 3));
+	}
+	assert_int_equal(b.ledger.measured, 3);
+	assert_int_equal(b.ledger.unlisted, 1);
+	assert_int_equal(row(&b, 50, "cycles")->count, 3);
+	end(&b);
+}
+
+/* Its library sends names again, but each under one number. */
+static void a_launch_has_one_value_of_a_metric(void **state)
+{
+	const double values[] = {3, 4, 5};
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	measurements_metric(&b.m, 1, 0, "bytes", "byte");
+	measurements_metric(&b.m, 1, 1, "bytes", "byte");
+	measurements_metric(&b.m, 1, 0, "bytes", "byte");
+	measurements_metric(&b.m, 1, 2, "cycles", "cycle");
+	take(&b, 1, 7, GPU_COUNTERS_BEGIN, NULL, 0);
+	take(&b, 1, 7, GPU_COUNTERS_READ, values, 3);
+	measurements_place(&b.m, 1, 7, 50);
+	assert_int_equal(b.counters.row_count, 2);
+	assert_int_equal(row(&b, 50, "bytes")->count, 1);
+	assert_true(row(&b, 50, "bytes")->sum == 3 && row(&b, 50, "cycles")->sum == 5);
+	end(&b);
+}
+
+static void what_is_no_number_takes_no_memory(void **state)
+{
+	const double values[] = {NAN, 3, INFINITY}; /* nobody named the second metric */
+	struct allowance memory = {.limit = SIZE_MAX};
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	b.m.keeps_launches = true;
+	b.counters.memory = &memory;
+	measurements_metric(&b.m, 1, 0, "bytes", "byte");
+	measurements_metric(&b.m, 1, 2, "cycles", "cycle");
+	for (uint32_t id = 1; id <= 100; id++) {
+		take(&b, 1, id, GPU_COUNTERS_BEGIN, NULL, 0);
+		take(&b, 1, id, GPU_COUNTERS_READ, values, 3);
+		measurements_place(&b.m, 1, id, 50);
+	}
+	assert_int_equal(b.ledger.measured, 100);
+	assert_int_equal(b.ledger.unlisted, 0);
+	assert_int_equal(memory.used, 0);
+	end(&b);
+}
+
+/* A process that announces without end takes no more than the allowance, and gives it back. */
+static void memory_is_bounded(void **state)
+{
+	static char names[2 * COUNTERS_METRICS_MAX][16]; /* they are borrowed */
+	struct bench b;
+	uint32_t refused = 0;
+	size_t before;
+
+	(void)state;
+	begin(&b);
+	measurements_metric(&b.m, 1, 0, "bytes", "byte");
+	before = b.allowance.used;
+	for (uint32_t i = 1; i < 100000; i++)
+		refused += take(&b, 1, i, GPU_COUNTERS_BEGIN, NULL, 0) == -ENOSPC;
+	assert_true(refused > 0 && b.allowance.used <= b.allowance.limit);
+	measurements_forget(&b.m, 1);
+	assert_int_equal(b.allowance.used, before);
+	for (uint32_t i = 0; i < 2 * COUNTERS_METRICS_MAX; i++) {
+		snprintf(names[i], sizeof(names[i]), "metric%u", i);
+		measurements_metric(&b.m, 1, i % GPU_METRICS_MAX, names[i], "");
+	}
+	assert_int_equal(b.counters.metric_count, COUNTERS_METRICS_MAX);
+	end(&b);
+}
+
+/* The same as by a list that is looked through. */
+static void random_orders_lose_nothing(void **state)
+{
+	(void)state;
+	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 200); round++) {
+		struct prng p = prng_round(round);
+		uint32_t done = 0, complete = 0;
+		uint8_t halves[64] = {0};
+		struct bench b;
+
+		begin(&b);
+		measurements_metric(&b.m, 1, 0, "bytes", "byte");
+		for (uint32_t i = 0; i < 64; i++)
+			take(&b, 1, i + 1, GPU_COUNTERS_BEGIN, NULL, 0);
+		while (done < 100) {
+			uint32_t at = (uint32_t)prng_below(&p, 64);
+			uint8_t half = (uint8_t)(1 + prng_below(&p, 2));
+			const double value = at;
+
+			if (halves[at] & half)
+				continue;
+			halves[at] |= half;
+			done++;
+			complete += halves[at] == 3;
+			if (half == 1)
+				take(&b, 1, at + 1, GPU_COUNTERS_READ, &value, 1);
+			else
+				measurements_place(&b.m, 1, at + 1, at);
+		}
+		assert_int_equal(b.ledger.measured, complete);
+		assert_int_equal(b.counters.row_count, complete);
+		for (uint32_t i = 0; i < b.counters.row_count; i++)
+			assert_true(b.counters.rows[i].sum == b.counters.rows[i].stack);
+		assert_int_equal(b.m.count, 64 - complete);
+		measurements_forget(&b.m, 1);
+		assert_int_equal(b.m.count, 0);
+		end(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(either_may_come_first),
+		cmocka_unit_test(what_has_no_other_half_is_counted),
+		cmocka_unit_test(values_of_launches_are_kept_for_a_timeline),
+		cmocka_unit_test(a_launch_has_one_value_of_a_metric),
+		cmocka_unit_test(what_is_no_number_takes_no_memory),
+		cmocka_unit_test(memory_is_bounded),
+		cmocka_unit_test(random_orders_lose_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Time off the CPU: which stack it is with, how sums without one are spread, limits; the names of
+ * what threads wait for.
+ */
+#define OFF_CPU_STACKS_MAX 5u
+#include "unit.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include "bpf/stack_event.h"
+#include "profiler/profile/marks.h"
+#include "profiler/profile/off_cpu_kinds.h"
+#include "profiler/collect/off_cpu.c"
+
+#define STACKS 16
+
+struct bench {
+	struct allowance allowance;
+	struct off_cpu off_cpu;
+	uint64_t blocked_ns[STACKS], runnable_ns[STACKS]; /* what was put out */
+};
+
+static const struct off_cpu_thread one = {1, 10}, two = {1, 11}, other = {2, 10};
+
+static int setup(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	b->allowance.limit = 1 << 20;
+	b->off_cpu.allowance = &b->allowance;
+	*state = b;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct bench *b = *state;
+
+	off_cpu_release(&b->off_cpu);
+	assert_int_equal(b->allowance.used, 0);
+	free(b);
+	return 0;
+}
+
+/* A thread was off the CPU with a stack. */
+static void add(struct bench *b, struct off_cpu_thread thread, uint32_t stack, uint32_t kind,
+		uint32_t site, uint64_t blocked_ns)
+{
+	const struct off_cpu_times times = {kind, site, blocked_ns, 0};
+	uint32_t found = 0;
+
+	assert_int_equal(off_cpu_leave(&b->off_cpu, thread, 5, stack), 0);
+	assert_true(off_cpu_return(&b->off_cpu, thread, 5, &times, &found));
+	assert_int_equal(found, stack);
+}
+
+static void put(void *context, uint32_t stack, const struct off_cpu_times *part)
+{
+	struct bench *b = context;
+
+	b->blocked_ns[stack] += part->blocked_ns;
+	b->runnable_ns[stack] += part->runnable_ns;
+}
+
+static bool put_out(struct bench *b, struct off_cpu_thread thread, struct off_cpu_times sum)
+{
+	memset(b->blocked_ns, 0, sizeof(b->blocked_ns));
+	memset(b->runnable_ns, 0, sizeof(b->runnable_ns));
+	return off_cpu_spread(&b->off_cpu, thread, &sum, put, b);
+}
+
+static void a_return_belongs_to_its_leaving(void **state)
+{
+	struct bench *b = *state;
+	const struct off_cpu_times times = {SYS_futex, 1, 100, 0};
+	uint32_t stack = 0;
+
+	assert_false(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3), 0);
+	/* the end of 5 was lost */
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 9, 4), 0);
+	assert_false(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
+	assert_false(off_cpu_return(&b->off_cpu, other, 9, &times, &stack));
+	assert_true(off_cpu_return(&b->off_cpu, one, 9, &times, &stack));
+	assert_int_equal(stack, 4);
+	assert_false(off_cpu_return(&b->off_cpu, one, 9, &times, &stack));
+	assert_false(off_cpu_return(&b->off_cpu, one, 0, &times, &stack));
+}
+
+static void a_sum_is_shared_by_what_is_known(void **state)
+{
+	struct bench *b = *state;
+
+	add(b, one, 1, SYS_futex, 7, 100 - 1);
+	add(b, one, 2, SYS_futex, 7, 300 - 1);
+	add(b, one, 3, SYS_futex, 8, 1000);
+	add(b, one, 4, SYS_read, 7, 1000);
+	/* its site */
+	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, 4000, 8}));
+	assert_int_equal(b->blocked_ns[1], 1000);
+	assert_int_equal(b->blocked_ns[2], 3000);
+	assert_int_equal(b->runnable_ns[1], 2);
+	assert_int_equal(b->runnable_ns[2], 6);
+	assert_int_equal(b->blocked_ns[3] + b->blocked_ns[4], 0);
+	/* its kind, for its site is not known */
+	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 9, 1401, 0}));
+	assert_int_equal(b->blocked_ns[1], 100);
+	assert_int_equal(b->blocked_ns[2], 300);
+	assert_int_equal(b->blocked_ns[3], 1001);
+	/* of another thread of the process */
+	assert_true(put_out(b, two, (struct off_cpu_times){SYS_read, 7, 50, 60}));
+	assert_int_equal(b->blocked_ns[4], 50);
+	assert_int_equal(b->runnable_ns[4], 60);
+	/* not where that was preempted */
+	add(b, one, 5, STACK_OFF_CPU_RUNNABLE, 0, 1000);
+	assert_true(put_out(b, one, (struct off_cpu_times){STACK_OFF_CPU_RUNNABLE, 0, 0, 9}));
+	assert_int_equal(b->runnable_ns[5], 9);
+	assert_false(put_out(b, two, (struct off_cpu_times){STACK_OFF_CPU_RUNNABLE, 0, 0, 9}));
+	/* nobody's */
+	assert_false(put_out(b, one, (struct off_cpu_times){SYS_poll, 7, 50, 0}));
+	assert_false(put_out(b, other, (struct off_cpu_times){SYS_futex, 7, 50, 0}));
+}
+
+/* The process's are at no site, and a thread's own come first. */
+static void a_thread_is_not_given_what_others_did_where_it_has_its_own(void **state)
+{
+	struct bench *b = *state;
+
+	add(b, one, 1, SYS_futex, 0, 100);
+	add(b, two, 2, SYS_futex, 7, 1000000);
+	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, 4000, 0}));
+	assert_int_equal(b->blocked_ns[1], 4000);
+	off_cpu_forget(&b->off_cpu, one);
+	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, 4000, 0}));
+	assert_true(b->blocked_ns[1] < 2 && b->blocked_ns[1] + b->blocked_ns[2] == 4000);
+	off_cpu_forget_process(&b->off_cpu, 1);
+	assert_int_equal(b->allowance.used, 0);
+	assert_false(put_out(b, two, (struct off_cpu_times){SYS_futex, 7, 4000, 0}));
+}
+
+static void no_more_stacks_than_the_limit_and_sums_hold(void **state)
+{
+	struct bench *b = *state;
+	uint64_t all = 0;
+
+	for (uint32_t i = 1; i < 10; i++)
+		add(b, one, i, SYS_futex, 7, i);
+	assert_int_equal(find(&b->off_cpu, one)->count, OFF_CPU_STACKS_MAX);
+	assert_true(put_out(b, one, (struct off_cpu_times){SYS_futex, 7, UINT64_MAX, 1}));
+	for (int i = 0; i < STACKS; i++)
+		all += b->blocked_ns[i];
+	assert_true(all == UINT64_MAX);
+	assert_int_equal(b->blocked_ns[OFF_CPU_STACKS_MAX + 1], 0);
+}
+
+static void without_room_nothing_is_kept(void **state)
+{
+	struct bench *b = *state;
+	const struct off_cpu_times times = {SYS_futex, 1, 100, 0};
+	uint32_t stack = 0;
+
+	b->allowance.limit = 0;
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3), -ENOSPC);
+	b->allowance.limit = THREAD_BYTES;
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3), 0);
+	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
+	assert_int_equal(stack, 3);
+	assert_false(put_out(b, one, times));
+}
+
+/* Parts of random sums add up to them, and go to stacks of the kind. */
+static void random_sums(void **state)
+{
+	struct bench *b = *state;
+	struct prng p = prng_round(1);
+
+	for (int round = 0; round < 2000; round++) {
+		struct off_cpu_thread thread = {1 + (uint32_t)prng_below(&p, 2),
+						1 + (uint32_t)prng_below(&p, 4)};
+		uint32_t kind = (uint32_t)prng_below(&p, 3), site = (uint32_t)prng_below(&p, 3);
+		struct off_cpu_times sum = {kind, site, prng_bits(&p, 40), prng_bits(&p, 40)};
+		uint64_t blocked_ns = 0, runnable_ns = 0;
+
+		if (prng_chance(&p, 50)) /* stacks of a kind differ from those of others */
+			add(b, thread, kind * 5 + (uint32_t)prng_below(&p, 5), kind, site,
+			    prng_bits(&p, 40));
+		if (prng_chance(&p, 5))
+			off_cpu_forget(&b->off_cpu, thread);
+		if (prng_chance(&p, 2))
+			off_cpu_forget_process(&b->off_cpu, thread.process);
+		if (!put_out(b, thread, sum))
+			continue;
+		for (uint32_t i = 0; i < STACKS; i++) {
+			assert_true(i / 5 == kind || b->blocked_ns[i] + b->runnable_ns[i] == 0);
+			blocked_ns += b->blocked_ns[i];
+			runnable_ns += b->runnable_ns[i];
+		}
+		assert_true(blocked_ns == sum.blocked_ns && runnable_ns == sum.runnable_ns);
+	}
+}
+
+static void names(void **state)
+{
+	static const struct {
+		uint32_t number;
+		const char *text;
+	} cases[] = {{SYS_futex, "[blocked: futex]"},
+		     {SYS_read, "[blocked: read]"},
+		     {SYS_pselect6, "[blocked: poll]"},
+		     {SYS_clock_nanosleep, "[blocked: sleep]"},
+		     {435, "[blocked: wait]"}, /* clone3 */
+		     {SYS_sched_setaffinity, "[blocked: system call 203]"},
+		     {1023, "[blocked: system call 1023]"},
+		     {STACK_OFF_CPU_RUNNABLE, "[runnable]"},
+		     {STACK_OFF_CPU_NEW, "[runnable]"},
+		     {STACK_OFF_CPU_DISK, "[blocked: disk]"},
+		     {STACK_OFF_CPU_PAGE_FAULT, "[blocked: page fault]"},
+		     {STACK_OFF_CPU_STOPPED, "[blocked: stopped]"},
+		     {STACK_OFF_CPU_EXITING, "[blocked: exit]"},
+		     {STACK_OFF_CPU_MIXED, "[blocked: other]"},
+		     {UINT32_MAX, "[blocked: other]"}};
+	char text[OFF_CPU_FRAME_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		off_cpu_frame(cases[i].number, text);
+		assert_string_equal(text, cases[i].text);
+		assert_true(is_wait_mark(text));
+	}
+	assert_false(is_wait_mark("[blocked]"));
+	for (int kind = 0; kind < OFF_CPU_KINDS; kind++)
+		assert_non_null(off_cpu_name((enum off_cpu_kind)kind));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_return_belongs_to_its_leaving),
+		TEST(a_sum_is_shared_by_what_is_known),
+		TEST(a_thread_is_not_given_what_others_did_where_it_has_its_own),
+		TEST(no_more_stacks_than_the_limit_and_sums_hold),
+		TEST(without_room_nothing_is_kept),
+		TEST(random_sums),
+		TEST(names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

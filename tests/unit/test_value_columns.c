@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "made_result.h"
+#include "profiler/output/value_columns.h"
+
+static void expect_columns(struct made_result *m, const int *expected, int count)
+{
+	struct value_columns c;
+
+	value_columns_choose(&c, &m->result);
+	assert_int_equal(c.count, count);
+	assert_memory_equal(c.list, expected, (size_t)count * sizeof(*expected));
+}
+
+static void a_result_has_the_columns_of_its_rows(void **state)
+{
+	struct made_result m;
+	uint32_t stack;
+
+	(void)state;
+	made_begin(&m);
+	stack = made_push(&m, RESULT_ROOT, "main");
+	expect_columns(&m, (int[]){COLUMN_OPERATIONS, COLUMN_BYTES, ROW_GPU, ROW_CPU}, 4);
+	made_add(&m, stack, ROW_CPU, 1);
+	expect_columns(&m, (int[]){COLUMN_OPERATIONS, COLUMN_BYTES, ROW_GPU, ROW_CPU}, 4);
+	made_add(&m, stack, ROW_WAIT, 1);
+	made_add(&m, stack, ROW_GPU, 1);
+	expect_columns(&m, (int[]){COLUMN_OPERATIONS, COLUMN_BYTES, ROW_WAIT, ROW_CPU, ROW_GPU}, 5);
+	made_end(&m);
+}
+
+static void values_are_those_of_the_kind(void **state)
+{
+	const struct row gpu = {.kind = ROW_GPU, .count = 3, .ns = 50, .bytes = 7};
+	const struct row cpu = {.kind = ROW_CPU, .count = 3, .ns = 50};
+
+	(void)state;
+	assert_int_equal(value_column_of(&gpu, ROW_GPU), 50);
+	assert_int_equal(value_column_of(&gpu, ROW_CPU), 0);
+	assert_int_equal(value_column_of(&gpu, COLUMN_OPERATIONS), 3);
+	assert_int_equal(value_column_of(&gpu, COLUMN_BYTES), 7);
+	assert_int_equal(value_column_of(&cpu, ROW_CPU), 50);
+	assert_int_equal(value_column_of(&cpu, COLUMN_OPERATIONS), 0);
+	for (int i = 0; i < COLUMNS; i++) {
+		assert_true(*value_column_type(i));
+		assert_string_equal(value_column_unit(i), i == COLUMN_OPERATIONS ? "count"
+							  : i == COLUMN_BYTES    ? "bytes"
+										 : "nanoseconds");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_result_has_the_columns_of_its_rows),
+		cmocka_unit_test(values_are_those_of_the_kind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

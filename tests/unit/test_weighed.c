@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks by what was read of some of their launches. */
+#include "unit.h"
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include "made_result.h"
+#include "profiler/output/weighed.h"
+
+struct made_run {
+	struct made_result m;
+	struct counter_table counters;
+	struct weighed weighed;
+	struct result result; /* with the weight */
+};
+
+static void begin(struct made_run *r)
+{
+	memset(r, 0, sizeof(*r));
+	made_begin(&r->m);
+	r->m.result.counters = &r->counters;
+	assert_int_equal(counters_metric(&r->counters, "x__share.pct", "percent"), 0);
+	assert_int_equal(counters_metric(&r->counters, "x__bytes.sum", "byte"), 1);
+}
+
+static void end(struct made_run *r)
+{
+	weighed_release(&r->weighed);
+	counters_release(&r->counters);
+	made_end(&r->m);
+}
+
+/* main;CALLER;KERNEL, launched so many times, 10 ns each; `same` is a stack of the same kernel. */
+static uint32_t launches(struct made_run *r, const char *caller, const char *kernel, uint32_t same,
+			 uint64_t count)
+{
+	uint32_t stack = MADE_STACK(&r->m, "main", caller, kernel);
+	uint32_t frame = r->m.stacks[same ? same : stack].frame;
+
+	r->m.stacks[stack].frame = frame;
+	r->m.frames[frame].class = CLASS_GPU_KERNEL;
+	made_add(&r->m, stack, ROW_GPU, 10 * count);
+	r->m.rows[r->m.result.row_count - 1].count = count;
+	return stack;
+}
+
+static int weigh(struct made_run *r)
+{
+	r->result = r->m.result;
+	return weighed_by_metric(&r->weighed, &r->result, "x__bytes.sum");
+}
+
+/* The weight of a stack; 0: none. */
+static uint64_t weight_of_stack(const struct made_run *r, uint32_t stack)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < r->result.row_count; i++)
+		if (r->result.rows[i].stack == stack)
+			sum += r->result.rows[i].ns;
+	return sum;
+}
+
+static void launches_have_the_mean_of_their_stack_or_kernel(void **state)
+{
+	struct made_run r;
+	uint32_t here, there, elsewhere;
+
+	(void)state;
+	begin(&r);
+	here = launches(&r, "here", "kernel", 0, 100);
+	there = launches(&r, "there", "kernel", here, 10);
+	elsewhere = launches(&r, "elsewhere", "kernel", here, 3);
+	counters_add(&r.counters, here, 1, 4);
+	counters_add(&r.counters, here, 1, 8);
+	counters_add(&r.counters, there, 1, 30);
+	counters_add(&r.counters, there, 0, 99); /* another metric */
+	assert_int_equal(weigh(&r), 0);
+	assert_int_equal(weight_of_stack(&r, here), 600);
+	assert_int_equal(weight_of_stack(&r, there), 300);
+	assert_int_equal(weight_of_stack(&r, elsewhere), 42);
+	assert_int_equal(r.weighed.launches.read, 3);
+	assert_int_equal(r.weighed.launches.weighed, 113);
+	assert_int_equal(r.weighed.launches.without, 0);
+	assert_string_equal(r.result.weight->title, "x__bytes.sum");
+	assert_string_equal(r.result.weight->unit, WEIGHT_BYTES);
+	assert_string_equal(r.result.weight->note, "estimated from 3 of 113 launches");
+	end(&r);
+}
+
+/* Those of captures, up to 2^63 each. */
+static void counts_do_not_wrap(void **state)
+{
+	struct made_run r;
+	uint32_t here, there;
+
+	(void)state;
+	begin(&r);
+	here = launches(&r, "here", "kernel", 0, 4);
+	there = launches(&r, "there", "kernel", here, 4);
+	counters_add_row(&r.counters,
+			 &(struct counter_row){here, 1, UINT64_C(1) << 63, 0x1p63, 1, 1});
+	counters_add_row(&r.counters,
+			 &(struct counter_row){there, 1, UINT64_C(1) << 63, 0x1p63, 1, 1});
+	assert_int_equal(weigh(&r), 0);
+	assert_int_equal(weight_of_stack(&r, here), 4);
+	assert_int_equal(weight_of_stack(&r, there), 4);
+	assert_string_equal(r.result.weight->note, "measured at all 8 launches");
+	end(&r);
+}
+
+static void what_has_no_value_is_told(void **state)
+{
+	struct made_run r;
+	uint32_t read, negative, copy;
+
+	(void)state;
+	begin(&r);
+	read = launches(&r, "a", "read", 0, 2);
+	launches(&r, "b", "never", 0, 7);
+	negative = launches(&r, "c", "negative", 0, 5);
+	copy = MADE_STACK(&r.m, "main", "copy");
+	r.m.frames[r.m.stacks[copy].frame].class = CLASS_GPU_WORK;
+	made_add(&r.m, copy, ROW_GPU, 1000);
+	made_add(&r.m, copy, ROW_CPU, 5000);
+	made_add(&r.m, RESULT_ROOT, ROW_GPU, 1);
+	counters_add(&r.counters, read, 1, 1);
+	counters_add(&r.counters, read, 1, 2);
+	counters_add(&r.counters, negative, 1, -1);
+	counters_add(&r.counters, copy, 1, 1);
+	assert_int_equal(weigh(&r), 0);
+	assert_int_equal(r.result.row_count, 1);
+	assert_int_equal(weight_of_stack(&r, read), 3);
+	assert_int_equal(r.weighed.launches.weighed, 2);
+	assert_int_equal(r.weighed.launches.without, 12);
+	assert_int_equal(r.weighed.launches.without_ns, 120);
+	assert_int_equal(r.weighed.launches.other_ns, 1001);
+	assert_int_equal(r.weighed.launches.gpu_ns, 1141);
+	assert_int_equal(r.weighed.launches.read, 2);
+	assert_string_equal(r.result.weight->note, "measured at all 2 launches");
+	end(&r);
+}
+
+static void nothing_was_read(void **state)
+{
+	struct made_run r;
+
+	(void)state;
+	begin(&r);
+	launches(&r, "a", "kernel", 0, 2);
+	assert_int_equal(weigh(&r), 0);
+	assert_int_equal(r.result.row_count, 0);
+	assert_int_equal(r.weighed.launches.without, 2);
+	assert_string_equal(r.result.weight->note, "of which no launch was measured");
+	weighed_release(&r.weighed);
+	r.m.result.counters = NULL;
+	assert_int_equal(weigh(&r), 0);
+	assert_int_equal(r.result.row_count, 0);
+	end(&r);
+}
+
+/* Three rows of a third each: rounding keeps the sum. */
+static void rounding_keeps_the_sum(void **state)
+{
+	struct made_run r;
+	uint32_t a, stacks[3];
+
+	(void)state;
+	begin(&r);
+	a = launches(&r, "a", "kernel", 0, 1);
+	for (int i = 0; i < 3; i++)
+		stacks[i] = launches(&r, "b", "kernel", a, 1);
+	for (int i = 0; i < 3; i++)
+		counters_add(&r.counters, a, 1, i == 0); /* a third on average */
+	assert_int_equal(weigh(&r), 0);
+	assert_int_equal(weight_of_stack(&r, a) + weight_of_stack(&r, stacks[0]) +
+				 weight_of_stack(&r, stacks[1]) + weight_of_stack(&r, stacks[2]),
+			 1);
+	end(&r);
+}
+
+static void values_that_are_too_large_are_refused(void **state)
+{
+	const double values[] = {0x1p62, 0x1.8p62, DBL_MAX};
+	const int errors[] = {0, -EOVERFLOW, -EOVERFLOW};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct made_run r;
+		uint32_t stack;
+
+		begin(&r);
+		stack = launches(&r, "a", "kernel", 0, i ? 2 : 1);
+		counters_add(&r.counters, stack, 1, values[i]);
+		assert_int_equal(weigh(&r), errors[i]);
+		if (!i)
+			assert_int_equal(weight_of_stack(&r, stack), UINT64_C(1) << 62);
+		end(&r);
+	}
+}
+
+/* --stalls splits a kernel's time by what lies below it; the launches are the kernel's. */
+static void stalls_are_of_their_kernel(void **state)
+{
+	struct made_run r;
+	uint32_t kernel, stall;
+
+	(void)state;
+	begin(&r);
+	kernel = launches(&r, "a", "kernel", 0, 4);
+	stall = made_push(&r.m, kernel, "[selected]");
+	r.m.frames[r.m.stacks[stall].frame].class = CLASS_STALL;
+	made_add(&r.m, stall, ROW_GPU, 60);
+	r.m.rows[r.m.result.row_count - 1].count = 0;
+	counters_add(&r.counters, kernel, 1, 5);
+	assert_int_equal(weigh(&r), 0);
+	assert_int_equal(weight_of_stack(&r, kernel), 20);
+	assert_int_equal(r.result.row_count, 1);
+	assert_int_equal(r.weighed.launches.other_ns, 0);
+	assert_int_equal(r.weighed.launches.gpu_ns, 100);
+	end(&r);
+}
+
+/* They come from the program, and go into pictures. */
+static void odd_units_are_left_out(void **state)
+{
+	const char *const units[] = {"nanosecond", "</script>", "sector of all sorts", "gpc_cycle"};
+	const char *const want[] = {"nanosecond", "", "", "gpc_cycle"};
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct made_run r;
+		uint32_t stack;
+
+		begin(&r);
+		r.counters.metrics[1].unit = units[i];
+		stack = launches(&r, "a", "kernel", 0, 1);
+		counters_add(&r.counters, stack, 1, 5);
+		assert_int_equal(weigh(&r), 0);
+		assert_string_equal(r.result.weight->unit, want[i]);
+		end(&r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(launches_have_the_mean_of_their_stack_or_kernel),
+		cmocka_unit_test(counts_do_not_wrap),
+		cmocka_unit_test(what_has_no_value_is_told),
+		cmocka_unit_test(nothing_was_read),
+		cmocka_unit_test(rounding_keeps_the_sum),
+		cmocka_unit_test(values_that_are_too_large_are_refused),
+		cmocka_unit_test(stalls_are_of_their_kernel),
+		cmocka_unit_test(odd_units_are_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
