@@ -382,8 +382,9 @@ greenlet_of()
 		PYTHONPATH=$folder run_profile -cpu-only -F 500 -o out.folded "$python" \
 			"$workloads/../../../tests/workloads/python_greenlets.py" 0.5
 		expect_status 0
-		# in the moment of a switch stack and functions are not the same greenlet's
-		chain_lines python_greenlets.py | grep -v 'g_switchstack' >chains
+		# in the moment of a switch, in functions of greenlet that may have no name, the stack's memory is not
+		# yet that of the greenlet whose functions Python has
+		chain_lines python_greenlets.py | grep -vE 'g_switchstack|;\[_greenlet[^;]*\](;[^;]*)?$' >chains
 		expect_line chains 'greenlet::UserGreenlet::inner_bootstrap;([^;]*;)?run_first;burn_first;spin(;|$)'
 		expect_line chains \
 			'greenlet::UserGreenlet::inner_bootstrap;([^;]*;)?run_second;burn_second;(.*;)?(burn_second.<locals>.)?<lambda>;spin(;|$)'
