@@ -10,6 +10,7 @@
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/python_waiters.h"
 #include "cupti_trace/stolen_time.h"
+#include "cupti_trace/thread_runs.h"
 #include "symbolize/hash.h"
 #include "symbolize/text.h"
 
@@ -33,6 +34,7 @@ struct sight {
 	uint64_t self;
 	uint64_t cpu_ns; /* its CPU clock then; 0: not known */
 	bool waits;
+	struct thread_runs runs; /* where clocks cannot be relied on */
 };
 
 struct handover_worker {
@@ -77,6 +79,8 @@ void handover_worker_free(struct handover_worker *worker)
 	for (uint32_t i = 0; i < WORKERS_MAX; i++)
 		if (atomic_load(&workers[i]) == worker->self)
 			atomic_store(&workers[i], 0);
+	for (uint32_t i = 0; i < HANDOVER_CANDIDATES; i++)
+		thread_runs_close(&worker->sights[i].runs);
 	free(worker);
 }
 
@@ -115,6 +119,8 @@ struct handover_worker *handover_worker_new(void)
 	worker->waiter = worker->holds = HANDOVER_CANDIDATES;
 	worker->read = &worker->stacks[0];
 	worker->again = &worker->stacks[1];
+	for (uint32_t i = 0; i < HANDOVER_CANDIDATES; i++)
+		worker->sights[i].runs = (struct thread_runs)THREAD_RUNS_NONE;
 	if (take_place(worker->self))
 		return worker;
 	free(worker);
@@ -203,6 +209,14 @@ static bool is_same(const struct handover_stack *a, const struct handover_stack 
 	       nvtx_hash(0, &a->ranges) == nvtx_hash(0, &b->ranges);
 }
 
+/* Whether a thread has not run since its CPU clock was `cpu_ns`, and its runs were noted. */
+static bool has_not_run(const struct handover_worker *worker, const struct sight *sight,
+			const struct python_waiter *waiter, uint64_t cpu_ns)
+{
+	return worker->trusts_clocks ? cpu_ns && clock_cpu_ns_of(waiter->tid) == cpu_ns
+				     : thread_runs_sleeps(&sight->runs);
+}
+
 /* Whether candidate `i` waits; then its stack is in `read`, as of one moment. */
 static bool read_waiter(struct handover_worker *worker, uint32_t i,
 			const struct python_waiter *waiter, uint64_t cpu_ns)
@@ -214,17 +228,11 @@ static bool read_waiter(struct handover_worker *worker, uint32_t i,
 	worker->again = worker->read;
 	worker->read = first;
 	worker->holds = HANDOVER_CANDIDATES;
-	if (!(worker->trusts_clocks && cpu_ns && clock_cpu_ns_of(waiter->tid) == cpu_ns) &&
+	if (!has_not_run(worker, &worker->sights[i], waiter, cpu_ns) &&
 	    !(read_once(worker, waiter, worker->again) && is_same(first, worker->again)))
 		return false;
 	worker->holds = i;
 	return true;
-}
-
-/* Whether the candidate whose stack is in `read` waits as it did then. */
-static bool waits_still(struct handover_worker *worker, const struct python_waiter *waiter)
-{
-	return read_once(worker, waiter, worker->again) && is_same(worker->read, worker->again);
 }
 
 /* Whether candidate `i` waits; what is known of it is forgotten if it has run since the last look.
@@ -236,25 +244,28 @@ static bool see(struct handover_worker *worker, uint32_t i)
 	const struct python_waiter waiter = {.self = atomic_load(&launcher->self),
 					     .thread = atomic_load(&launcher->thread),
 					     .tid = atomic_load(&launcher->tid)};
-	bool is_gone;
+	bool is_known, is_gone;
 	uint64_t cpu_ns;
 
 	if (!waiter.self || waiter.self == worker->self) {
 		sight->self = 0;
 		return false;
 	}
+	is_known = sight->self == waiter.self;
+	if (!worker->trusts_clocks && is_known && thread_runs_sleeps(&sight->runs))
+		return sight->waits;
 	cpu_ns = clock_cpu_ns_of(waiter.tid);
-	if (cpu_ns && sight->self == waiter.self && sight->cpu_ns == cpu_ns &&
-	    (worker->trusts_clocks ||
-	     (worker->waiter == i && worker->holds == i && waits_still(worker, &waiter))))
+	if (worker->trusts_clocks && is_known && cpu_ns && sight->cpu_ns == cpu_ns)
 		return sight->waits;
 	if (worker->waiter == i)
 		worker->waiter = HANDOVER_CANDIDATES;
 	/* what a thread leaves in the interpreter that was cancelled says that it waits */
 	is_gone = waiter.tid && !cpu_ns;
-	*sight = (struct sight){.self = waiter.self,
-				.cpu_ns = cpu_ns,
-				.waits = !is_gone && read_waiter(worker, i, &waiter, cpu_ns)};
+	sight->self = waiter.self;
+	sight->cpu_ns = cpu_ns;
+	if (!worker->trusts_clocks)
+		thread_runs_note(&sight->runs, waiter.tid);
+	sight->waits = !is_gone && read_waiter(worker, i, &waiter, cpu_ns);
 	if (!sight->waits && !cpu_ns && atomic_load(&launcher->is_found))
 		free_launcher(launcher, waiter.self); /* it has ended, or will be found again */
 	return sight->waits;

@@ -23,7 +23,7 @@
  * candidate: a thread whose clock stands still has not run, so nothing of it has changed, neither
  * its frames nor its NVTX ranges. Only the stack of one that has run is read again, and counts if
  * the thread did not run meanwhile, or if a second reading gives the same. Where clocks cannot be
- * relied on (stolen_time.h), stacks are read again each time.
+ * relied on (stolen_time.h), what counts is how often a thread has run (thread_runs.h).
  *
  * The stack: the candidate's Python frames and open NVTX ranges, below what was below its Python
  * frames at its own last launch.

@@ -224,7 +224,7 @@ FUNCTION launch_graphs(number bytes)
 	CHECK(cudaFreeAsync(p, stream));
 	CHECK(cudaStreamEndCapture(stream, &graph));
 	launch_and_destroy(graph);
-	add(__func__, "device", held_for_graphs() - before);
+	add("launch_and_destroy", "device", held_for_graphs() - before);
 }
 
 static void trim_graphs()

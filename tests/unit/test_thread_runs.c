@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether other threads have run: real ones, and what a program may do to the file. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "unit.h"
+#include "cupti_trace/thread_runs.h"
+
+/* A thread that answers each byte with one, and spins while it should. */
+struct other {
+	pthread_t thread;
+	int ask[2], answer[2];
+	_Atomic uint32_t tid;
+	_Atomic bool spins;
+};
+
+static void *serve(void *context)
+{
+	struct other *other = context;
+	char byte;
+
+	atomic_store(&other->tid, (uint32_t)syscall(SYS_gettid));
+	while (read(other->ask[0], &byte, 1) == 1) {
+		while (atomic_load(&other->spins))
+			;
+		if (write(other->answer[1], &byte, 1) != 1)
+			break;
+	}
+	return NULL;
+}
+
+static void start(struct other *other)
+{
+	assert_int_equal(pipe(other->ask), 0);
+	assert_int_equal(pipe(other->answer), 0);
+	atomic_store(&other->tid, 0);
+	atomic_store(&other->spins, false);
+	assert_int_equal(pthread_create(&other->thread, NULL, serve, other), 0);
+	while (!atomic_load(&other->tid))
+		sched_yield();
+}
+
+static void stop(struct other *other)
+{
+	close(other->ask[1]);
+	pthread_join(other->thread, NULL);
+	close(other->ask[0]);
+	close(other->answer[0]);
+	close(other->answer[1]);
+}
+
+static void ask(const struct other *other)
+{
+	assert_int_equal(write(other->ask[1], "", 1), 1);
+}
+
+static void await_answer(const struct other *other)
+{
+	char byte;
+
+	assert_int_equal(read(other->answer[0], &byte, 1), 1);
+}
+
+/* It sleeps sooner or later. */
+static void note(struct thread_runs *runs, const struct other *other)
+{
+	while (!thread_runs_note(runs, atomic_load(&other->tid)))
+		sched_yield();
+}
+
+static void sleeps_until_it_runs(void **state)
+{
+	struct thread_runs runs = THREAD_RUNS_NONE;
+	struct other other;
+
+	(void)state;
+	assert_false(thread_runs_sleeps(&runs));
+	start(&other);
+	for (int i = 0; i < 1000; i++) {
+		note(&runs, &other);
+		assert_true(thread_runs_sleeps(&runs));
+		assert_true(thread_runs_sleeps(&runs));
+		ask(&other);
+		await_answer(&other);
+		assert_false(thread_runs_sleeps(&runs));
+	}
+	thread_runs_close(&runs);
+	assert_int_equal(runs.fd, -1);
+	stop(&other);
+}
+
+static void one_that_runs_is_not_noted(void **state)
+{
+	struct thread_runs runs = THREAD_RUNS_NONE;
+	struct other other;
+
+	(void)state;
+	start(&other);
+	note(&runs, &other);
+	atomic_store(&other.spins, true);
+	ask(&other);
+	/* it is given a CPU at some time, and is not asleep from then on */
+	while (thread_runs_sleeps(&runs))
+		sched_yield();
+	assert_false(thread_runs_note(&runs, atomic_load(&other.tid)));
+	assert_false(thread_runs_sleeps(&runs));
+	atomic_store(&other.spins, false);
+	await_answer(&other);
+	thread_runs_close(&runs);
+	stop(&other);
+}
+
+static void ended_threads_and_none(void **state)
+{
+	struct thread_runs runs = THREAD_RUNS_NONE;
+	struct other other;
+
+	(void)state;
+	assert_false(thread_runs_note(&runs, 0));
+	assert_false(thread_runs_note(&runs, UINT32_MAX));
+	start(&other);
+	note(&runs, &other);
+	stop(&other);
+	assert_false(thread_runs_sleeps(&runs));
+	assert_false(thread_runs_note(&runs, atomic_load(&other.tid)));
+	thread_runs_close(&runs);
+}
+
+static void files_of_the_program(void **state)
+{
+	struct thread_runs runs = THREAD_RUNS_NONE;
+	struct other other;
+	int mine, fd;
+
+	(void)state;
+	start(&other);
+	note(&runs, &other);
+	fd = runs.fd;
+	close(fd);
+	assert_false(thread_runs_sleeps(&runs));
+	note(&runs, &other);
+	assert_true(thread_runs_sleeps(&runs));
+
+	/* it puts one in its place, which stays open */
+	mine = open("/proc/self/exe", O_RDONLY);
+	assert_true(mine >= 0);
+	fd = runs.fd;
+	assert_int_equal(dup2(mine, fd), fd);
+	assert_false(thread_runs_sleeps(&runs));
+	thread_runs_close(&runs);
+	assert_true(fcntl(fd, F_GETFD) >= 0);
+	close(fd);
+	close(mine);
+	stop(&other);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sleeps_until_it_runs),
+		cmocka_unit_test(one_that_runs_is_not_noted),
+		cmocka_unit_test(ended_threads_and_none),
+		cmocka_unit_test(files_of_the_program),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
