@@ -3,11 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "cupti_trace/guest.h"
+
+#define PAGE 4096u
 
 static int open_of(uint32_t tid, const char *name)
 {
@@ -37,6 +44,62 @@ static bool is_asleep(uint32_t tid)
 	return end && (strncmp(end, ") S", 3) == 0 || strncmp(end, ") D", 3) == 0);
 }
 
+/* ---- events ---- */
+
+/*
+ * A word that is 0 in children made by fork, which do not get the events' pages; NULL: there is
+ * none, and no event is used.
+ */
+static const volatile uint32_t *alive(void)
+{
+	static _Atomic(uint32_t *) word;
+	uint32_t *known = atomic_load_explicit(&word, memory_order_acquire), *made;
+
+	if (known)
+		return known;
+	made = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (made == MAP_FAILED)
+		return NULL;
+	*made = 1;
+	if (madvise(made, PAGE, MADV_WIPEONFORK) == 0 &&
+	    atomic_compare_exchange_strong(&word, &known, made))
+		return made;
+	munmap(made, PAGE);
+	return known;
+}
+
+static bool is_child(void)
+{
+	const volatile uint32_t *word = alive();
+
+	return !word || !*word;
+}
+
+static bool open_event(struct thread_runs *runs, uint32_t tid)
+{
+	struct perf_event_attr attr = {.size = PERF_ATTR_SIZE_VER0,
+				       .type = PERF_TYPE_SOFTWARE,
+				       .config = PERF_COUNT_SW_DUMMY,
+				       .exclude_kernel = 1,
+				       .exclude_hv = 1};
+	void *page;
+	int fd;
+
+	if (is_child() || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0)
+		return false;
+	fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return false;
+	page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd); /* the page keeps the event */
+	if (page == MAP_FAILED)
+		return false;
+	runs->page = page;
+	return true;
+}
+
+/* ---- files ---- */
+
 static bool is_own(const struct thread_runs *runs)
 {
 	struct stat st;
@@ -45,62 +108,98 @@ static bool is_own(const struct thread_runs *runs)
 	       st.st_ino == runs->inode;
 }
 
+static bool open_file(struct thread_runs *runs, uint32_t tid)
+{
+	struct stat st;
+
+	runs->fd = open_of(tid, "schedstat");
+	if (runs->fd < 0 || fstat(runs->fd, &st) != 0) {
+		runs->fd = -1;
+		return false;
+	}
+	runs->device = st.st_dev;
+	runs->inode = st.st_ino;
+	return true;
+}
+
+static bool read_file(const struct thread_runs *runs, char *text, uint32_t *length)
+{
+	ssize_t size = pread(runs->fd, text, sizeof(runs->text) - 1, 0);
+
+	*length = size > 0 ? (uint32_t)size : 0;
+	text[*length] = '\0';
+	return size > 0;
+}
+
+/* ---- both ---- */
+
 void thread_runs_close(struct thread_runs *runs)
 {
 	int saved_errno = errno;
 
+	if (runs->page && !is_child())
+		munmap((void *)(uintptr_t)runs->page, PAGE);
 	if (is_own(runs))
 		close(runs->fd);
 	*runs = (struct thread_runs)THREAD_RUNS_NONE;
 	errno = saved_errno;
 }
 
-static bool open_file(struct thread_runs *runs, uint32_t tid)
+static bool is_open(const struct thread_runs *runs, uint32_t tid)
 {
-	struct stat st;
+	return runs->tid == tid && (runs->page ? !is_child() : is_own(runs));
+}
 
-	thread_runs_close(runs);
-	runs->fd = open_of(tid, "schedstat");
-	if (runs->fd < 0 || fstat(runs->fd, &st) != 0) {
-		runs->fd = -1;
-		return false;
+static bool note(struct thread_runs *runs, uint32_t tid)
+{
+	unsigned long long count = 0;
+
+	if (!is_open(runs, tid)) {
+		thread_runs_close(runs);
+		if (!open_event(runs, tid) && !open_file(runs, tid))
+			return false;
+		runs->tid = tid;
 	}
-	runs->tid = tid;
-	runs->device = st.st_dev;
-	runs->inode = st.st_ino;
-	return true;
+	if (runs->page) {
+		runs->lock = runs->page->lock;
+		runs->length = 1;
+	} else if (!read_file(runs, runs->text, &runs->length) ||
+		   sscanf(runs->text, "%*u %*u %llu", &count) != 1 || count == 0) {
+		return false; /* 0: the kernel does not count */
+	}
+	/* asleep now, and not given a CPU between these two */
+	return is_asleep(tid) && thread_runs_sleeps(runs);
 }
 
 bool thread_runs_note(struct thread_runs *runs, uint32_t tid)
 {
-	unsigned long long count = 0;
-	ssize_t size;
+	struct guest guest;
+	bool is_noted;
 
 	runs->length = 0;
-	if (!tid || ((runs->tid != tid || !is_own(runs)) && !open_file(runs, tid)))
+	if (!tid)
 		return false;
-	size = pread(runs->fd, runs->text, sizeof(runs->text) - 1, 0);
-	if (size <= 0)
-		return false;
-	runs->text[size] = '\0';
-	/* 0: the kernel does not count */
-	if (sscanf(runs->text, "%*u %*u %llu", &count) != 1 || count == 0)
-		return false;
-	runs->length = (uint32_t)size;
-	/* asleep now, and not given a CPU between these two */
-	if (is_asleep(tid) && thread_runs_sleeps(runs))
-		return true;
-	runs->length = 0;
-	return false;
+	guest_enter(&guest);
+	is_noted = note(runs, tid);
+	guest_leave(&guest);
+	if (!is_noted)
+		runs->length = 0;
+	return is_noted;
 }
 
 bool thread_runs_sleeps(const struct thread_runs *runs)
 {
-	int saved_errno = errno;
 	char text[sizeof(runs->text)];
-	bool sleeps = runs->length && pread(runs->fd, text, sizeof(text), 0) == runs->length &&
-		      memcmp(text, runs->text, runs->length) == 0;
+	int saved_errno = errno;
+	uint32_t length;
+	bool sleeps;
 
+	if (!runs->length)
+		return false;
+	if (runs->page)
+		return !is_child() && runs->page->lock == runs->lock;
+	sleeps = read_file(runs, text, &length) && length == runs->length &&
+		 memcmp(text, runs->text, length) == 0;
 	errno = saved_errno;
 	return sleeps;
 }

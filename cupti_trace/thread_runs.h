@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether another thread of the process has run since: by how often it has been given a CPU, which
- * the kernel counts where it also adds up waiting times (the third number of
- * /proc/PID/task/TID/schedstat, Documentation/scheduler/sched-stats.rst). Unlike a CPU clock it
- * does not depend on what a host takes away from a virtual machine (stolen_time.h).
+ * Whether another thread of the process has run since. Unlike a CPU clock this does not depend on
+ * what a host takes away from a virtual machine (stolen_time.h).
  *
- * The file stays open, so that a look is one system call. Should the program close it, or put a
- * file of its own in its place, the thread counts as one that has run. Not thread-safe.
+ * Where the program may have perf events: by an event of that thread that counts nothing. The
+ * kernel changes the event's page whenever it gives the thread a CPU (perf_event_open(2),
+ * perf_event_mmap_page.lock), so a look is a load. The thread's switches take 1 to 2 us longer.
+ *
+ * Elsewhere, and under a seccomp filter, which may end the program for a system call: by how often
+ * it has been given a CPU, which the kernel counts where it also adds up waiting times (the third
+ * number of /proc/PID/task/TID/schedstat, Documentation/scheduler/sched-stats.rst). The file stays
+ * open, so that a look is one system call. Should the program close it, or put a file of its own in
+ * its place, the thread counts as one that has run.
+ *
+ * Not thread-safe. In a child made by fork all threads count as having run.
  */
 #ifndef CUPTI_TRACE_THREAD_RUNS_H
 #define CUPTI_TRACE_THREAD_RUNS_H
@@ -15,15 +22,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct perf_event_mmap_page;
+
 struct thread_runs {
-	int fd; /* -1: none */
 	uint32_t tid;
-	dev_t device; /* of the file */
+	/* of the event; NULL: there is none */
+	const volatile struct perf_event_mmap_page *page;
+	uint32_t lock; /* its lock, as noted */
+	int fd;        /* of the file; -1: none */
+	dev_t device;
 	ino_t inode;
-	uint32_t length; /* 0: nothing is noted */
 	char text[80];
+	uint32_t length; /* of it; with an event 1. 0: nothing is noted */
 };
 
+/* To begin with; all bits 0 but `fd`. */
 #define THREAD_RUNS_NONE \
 	{                \
 		.fd = -1 \

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether other threads have run: real ones, and what a program may do to the file. */
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "unit.h"
 #include "cupti_trace/thread_runs.h"
@@ -89,6 +93,7 @@ static void sleeps_until_it_runs(void **state)
 	}
 	thread_runs_close(&runs);
 	assert_int_equal(runs.fd, -1);
+	assert_null((const void *)(uintptr_t)runs.page);
 	stop(&other);
 }
 
@@ -129,6 +134,55 @@ static void ended_threads_and_none(void **state)
 	thread_runs_close(&runs);
 }
 
+/* In a process that was forked there is no other thread, and no page of an event. */
+static void children_by_fork(void **state)
+{
+	struct thread_runs runs = THREAD_RUNS_NONE;
+	struct other other;
+	int status;
+	pid_t child;
+
+	(void)state;
+	start(&other);
+	note(&runs, &other);
+	child = (pid_t)syscall(SYS_fork); /* without fork's handlers */
+	if (child == 0) {
+		if (runs.page && thread_runs_sleeps(&runs))
+			_exit(1);
+		thread_runs_close(&runs);
+		_exit(thread_runs_note(&runs, atomic_load(&other.tid)) ? 2 : 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_true(thread_runs_sleeps(&runs));
+	thread_runs_close(&runs);
+	stop(&other);
+}
+
+/* A seccomp filter that allows everything: there are no events below it. */
+static void below_a_filter(void **state)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = {.len = 1, .filter = &allow};
+	struct thread_runs runs = THREAD_RUNS_NONE;
+	struct other other;
+	bool had_event;
+
+	(void)state;
+	start(&other);
+	note(&runs, &other);
+	had_event = runs.page != NULL;
+	print_message("events: %s\n", had_event ? "yes" : "no");
+	thread_runs_close(&runs);
+	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+	note(&runs, &other);
+	assert_null((const void *)(uintptr_t)runs.page);
+	assert_true(runs.fd >= 0);
+	thread_runs_close(&runs);
+	stop(&other);
+}
+
 static void files_of_the_program(void **state)
 {
 	struct thread_runs runs = THREAD_RUNS_NONE;
@@ -160,6 +214,11 @@ static void files_of_the_program(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sleeps_until_it_runs),
+		cmocka_unit_test(one_that_runs_is_not_noted),
+		cmocka_unit_test(ended_threads_and_none),
+		cmocka_unit_test(children_by_fork),
+		cmocka_unit_test(below_a_filter), /* from here on by files */
 		cmocka_unit_test(sleeps_until_it_runs),
 		cmocka_unit_test(one_that_runs_is_not_noted),
 		cmocka_unit_test(ended_threads_and_none),
