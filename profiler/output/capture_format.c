@@ -32,7 +32,11 @@ static const struct capture_column ranks[] = {
 	COLUMN(capture_rank, elapsed_ns),    COLUMN(capture_rank, exit_status),
 	COLUMN(capture_rank, size),          COLUMN(capture_rank, has_wall_clock),
 	COLUMN(capture_rank, wall_error_ns), COLUMN(capture_rank, collectives),
-	COLUMN(capture_rank, came_last),     COLUMN(capture_rank, alone)};
+	COLUMN(capture_rank, came_last),     COLUMN(capture_rank, alone),
+	COLUMN(capture_rank, undecided),     COLUMN(capture_rank, reference),
+	COLUMN(capture_rank, aligned_by),    COLUMN(capture_rank, error_ns),
+	COLUMN(capture_rank, bound_ns),      COLUMN(capture_rank, moved_ns),
+	COLUMN(capture_rank, drift)};
 static const struct capture_column threads[] = {
 	COLUMN(capture_thread, process), COLUMN(capture_thread, tid), COLUMN(capture_thread, name)};
 static const struct capture_column devices[] = {COLUMN(capture_device, process),

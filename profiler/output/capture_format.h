@@ -79,8 +79,9 @@ struct capture_process {
 };
 
 struct capture_rank {
-	uint32_t rank, clock, host, exit_status, size, has_wall_clock;
-	uint64_t start_ns, elapsed_ns, wall_error_ns, collectives, came_last, alone;
+	uint32_t rank, clock, host, exit_status, size, has_wall_clock, reference, aligned_by;
+	uint64_t start_ns, elapsed_ns, wall_error_ns, collectives, came_last, alone, undecided;
+	uint64_t error_ns, bound_ns, moved_ns, drift; /* of the clock, the last two signed */
 };
 
 struct capture_thread {

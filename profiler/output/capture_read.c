@@ -8,6 +8,7 @@
 #include "profiler/output/capture_format.h"
 #include "profiler/output/gzip.h"
 #include "profiler/output/protobuf.h"
+#include "profiler/profile/clock_fit.h"
 #include "profiler/profile/work_names.h"
 #include "symbolize/array.h"
 #include "symbolize/text.h"
@@ -224,18 +225,26 @@ static void add_rank(struct profile_capture *c, const struct capture_rank *r)
 	}
 	added = add(c, &c->ranks, sizeof(*added));
 	if (added)
-		*added = (struct rank_info){.rank = r->rank,
-					    .clock = r->clock,
-					    .host = text_of(c, r->host),
-					    .start_ns = r->start_ns,
-					    .elapsed_ns = r->elapsed_ns,
-					    .exit_status = r->exit_status,
-					    .size = r->size,
-					    .has_wall_clock = r->has_wall_clock,
-					    .wall_error_ns = r->wall_error_ns,
-					    .collectives = r->collectives,
-					    .came_last = r->came_last,
-					    .alone = r->alone};
+		*added = (struct rank_info){
+			.rank = r->rank,
+			.clock = r->clock,
+			.host = text_of(c, r->host),
+			.start_ns = r->start_ns,
+			.elapsed_ns = r->elapsed_ns,
+			.exit_status = r->exit_status,
+			.size = r->size,
+			.has_wall_clock = r->has_wall_clock,
+			.wall_error_ns = r->wall_error_ns,
+			.collectives = r->collectives,
+			.came_last = r->came_last,
+			.alone = r->alone,
+			.undecided = r->undecided,
+			.alignment = {.reference = r->aligned_by ? r->reference : r->clock,
+				      .collectives = r->aligned_by,
+				      .error_ns = r->error_ns,
+				      .bound_ns = r->bound_ns,
+				      .moved_ns = (int64_t)r->moved_ns,
+				      .drift = (int64_t)r->drift}};
 }
 
 static void add_thread(struct profile_capture *c, const struct capture_thread *t)
@@ -844,7 +853,9 @@ static void finish(struct profile_capture *c)
 	r->ranks = c->ranks.items;
 	r->rank_count = c->ranks.count;
 	for (uint32_t i = 0; i < r->rank_count; i++)
-		if (r->ranks[i].clock >= r->rank_count)
+		if (r->ranks[i].clock >= r->rank_count ||
+		    r->ranks[i].alignment.reference >= r->rank_count ||
+		    r->ranks[i].alignment.error_ns > CLOCK_FIT_TIME_MAX)
 			fail(c, CAPTURE_DAMAGED);
 	if (!r->totals.job.is_known || r->totals.job.rank > JOB_RANK_MAX)
 		r->totals.job = (struct job_rank){.is_known = false};

@@ -280,7 +280,14 @@ static void put_ranks(struct writing *w)
 					    .wall_error_ns = k->wall_error_ns,
 					    .collectives = k->collectives,
 					    .came_last = k->came_last,
-					    .alone = k->alone};
+					    .alone = k->alone,
+					    .undecided = k->undecided,
+					    .reference = k->alignment.reference,
+					    .aligned_by = k->alignment.collectives,
+					    .error_ns = k->alignment.error_ns,
+					    .bound_ns = k->alignment.bound_ns,
+					    .moved_ns = (uint64_t)k->alignment.moved_ns,
+					    .drift = (uint64_t)k->alignment.drift};
 
 		put(w, CAPTURE_RANKS, &rank);
 	}

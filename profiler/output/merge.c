@@ -30,6 +30,7 @@ struct clock {
 	struct boot_id boot;
 	int64_t offset; /* to the result's */
 	bool has_wall_clock;
+	uint64_t wall_error_ns;
 };
 
 struct rank {
@@ -66,7 +67,8 @@ struct merge {
 	struct timeline *timeline;
 	struct clock *clocks;
 	uint32_t clock_count, clock_capacity;
-	struct rank *ranks; /* as added */
+	struct collective_clock *aligned; /* by collectives, once all are added; by clock */
+	struct rank *ranks;               /* as added */
 	uint32_t rank_count, rank_capacity;
 	struct rank_info *sorted;
 	struct ledger_total sum, memory_sum;
@@ -568,7 +570,7 @@ static void find_clock(struct adding *a)
 	has_wall_clock &= m->has_wall_clock;
 	if (!has_wall_clock)
 		start_ns = m->rank_count ? m->ranks[0].info.start_ns : t->start_ns;
-	if (!take(m, sizeof(*m->clocks)))
+	if (!take(m, sizeof(*m->clocks) + sizeof(*m->aligned)))
 		return;
 	if (!array_make_room(&m->clocks, m->clock_count, &m->clock_capacity, sizeof(*m->clocks))) {
 		fail(m, MERGE_NO_MEMORY);
@@ -576,7 +578,8 @@ static void find_clock(struct adding *a)
 	}
 	m->clocks[m->clock_count++] = (struct clock){.boot = t->boot,
 						     .offset = (int64_t)(start_ns - t->start_ns),
-						     .has_wall_clock = has_wall_clock};
+						     .has_wall_clock = has_wall_clock,
+						     .wall_error_ns = t->wall_error_ns};
 }
 
 static void add_rank(struct adding *a, const char *source)
@@ -786,6 +789,97 @@ static void mark_twins(struct merge *m)
 	}
 }
 
+/* ---- clocks that are aligned by collectives ---- */
+
+static void align_clocks(struct merge *m)
+{
+	m->aligned = calloc(m->clock_count + 1u, sizeof(*m->aligned));
+	if (!m->aligned) {
+		fail(m, MERGE_NO_MEMORY);
+		return;
+	}
+	for (uint32_t i = 0; i < m->clock_count; i++)
+		if (m->clocks[i].has_wall_clock)
+			m->aligned[i].wall_error_ns = m->clocks[i].wall_error_ns;
+	collectives_align(m->collectives, m->aligned, m->clock_count);
+}
+
+/* By place. To be freed; NULL: no memory. */
+static uint32_t *clocks_of_places(struct merge *m)
+{
+	uint32_t *clocks = calloc(m->places.count + 1u, sizeof(*clocks));
+	const struct place *places = m->places.items;
+
+	for (uint32_t i = 0; clocks && i < m->places.count; i++) {
+		const struct rank_info *info = NULL;
+		uint32_t rank;
+
+		if (place_names_rank(&m->names, places[i].part[PLACE_PROCESS], &rank))
+			info = ranks_find(m->sorted, m->rank_count, rank);
+		if (info)
+			clocks[i] = info->clock;
+	}
+	return clocks;
+}
+
+struct moving {
+	const struct collective_clock *aligned;
+	const uint32_t *clocks;
+	uint32_t count;
+};
+
+static uint64_t move_record(void *context, const struct timeline_record *record)
+{
+	const struct moving *m = context;
+
+	if (record->place >= m->count)
+		return record->start_ns;
+	return collectives_aligned_time(&m->aligned[m->clocks[record->place]], record->start_ns);
+}
+
+static uint64_t moved_in(struct merge *m, uint32_t process, uint64_t ns)
+{
+	const struct rank_info *info = NULL;
+	uint32_t rank;
+
+	if (ns && place_names_rank(&m->names, process, &rank))
+		info = ranks_find(m->sorted, m->rank_count, rank);
+	return info ? collectives_aligned_time(&m->aligned[info->clock], ns) : ns;
+}
+
+/* What has times, other than ranks and collectives. */
+static void move_times(struct merge *m)
+{
+	struct memory_total *totals = m->memory_totals.items;
+	struct memory_pool *pools = m->memory_pools.items;
+	uint32_t *clocks = clocks_of_places(m);
+	struct moving moving = {m->aligned, clocks, m->places.count};
+	int err;
+
+	if (!clocks) {
+		fail(m, MERGE_NO_MEMORY);
+		return;
+	}
+	for (uint32_t i = 0; i < m->memory_totals.count; i++)
+		totals[i].peak_ns = moved_in(m, totals[i].process, totals[i].peak_ns);
+	for (uint32_t i = 0; i < m->memory_pools.count; i++)
+		pools[i].most_held_ns = moved_in(m, pools[i].process, pools[i].most_held_ns);
+	err = m->timeline ? timeline_move(m->timeline, move_record, &moving) : 0;
+	free(clocks);
+	if (err) {
+		errno = -err;
+		fail(m, MERGE_SYSTEM);
+	}
+}
+
+static bool has_moved(const struct merge *m)
+{
+	for (uint32_t i = 0; i < m->clock_count; i++)
+		if (m->aligned[i].alignment.collectives)
+			return true;
+	return false;
+}
+
 static int by_rank(const void *a, const void *b)
 {
 	const struct rank_info *x = a, *y = b;
@@ -805,8 +899,10 @@ static void finish_ranks(struct merge *m)
 	}
 	t->start_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < m->rank_count; i++) {
-		const struct rank_info *rank = &m->ranks[i].info;
+		struct rank_info *rank = &m->ranks[i].info;
 
+		rank->start_ns = collectives_aligned_time(&m->aligned[rank->clock], rank->start_ns);
+		rank->alignment = m->aligned[rank->clock].alignment;
 		m->sorted[i] = *rank;
 		if (rank->start_ns < t->start_ns)
 			t->start_ns = rank->start_ns;
@@ -930,7 +1026,7 @@ static void split_collectives(struct merge *m)
 	const struct collective_operation *list;
 	uint32_t count;
 
-	collectives_find(m->collectives);
+	collectives_find(m->collectives, m->aligned, m->clock_count);
 	list = collectives_list(m->collectives, &count);
 	if (count)
 		index_rows(m, &w);
@@ -942,7 +1038,8 @@ static void split_collectives(struct merge *m)
 			continue;
 		rank->alone--;
 		rank->collectives++;
-		rank->came_last += list[i].last == list[i].rank;
+		rank->came_last += list[i].verdict == COLLECTIVE_LAST;
+		rank->undecided += list[i].verdict == COLLECTIVE_UNDECIDED;
 		if (list[i].wait_ns)
 			add_wait(m, &w, &list[i]);
 	}
@@ -1026,13 +1123,18 @@ static void drop_memory_of_adding(struct merge *m)
 const struct result *merge_finish(struct merge *m)
 {
 	mark_twins(m);
-	finish_ranks(m);
+	align_clocks(m);
+	if (!m->error)
+		finish_ranks(m);
 	if (!m->error)
 		split_collectives(m);
 	finish_timeline(m);
+	if (!m->error && has_moved(m))
+		move_times(m);
 	finish_tables(m);
 	drop_memory_of_adding(m);
-	errno = m->error ? ENOMEM : 0;
+	if (m->error != MERGE_SYSTEM)
+		errno = m->error ? ENOMEM : 0;
 	return m->error ? NULL : &m->result;
 }
 
@@ -1085,6 +1187,7 @@ void merge_free(struct merge *m)
 	devices_release(&m->devices);
 	timeline_free(m->timeline);
 	free(m->clocks);
+	free(m->aligned);
 	free(m->ranks);
 	free(m->sorted);
 	ledger_release(&m->ledger);

@@ -9,9 +9,10 @@
  * train.py 4711": processes of two machines or containers are never one, whatever their pids.
  *
  * The times of the result are those of the wall clock, since 1970. Captures of one machine (boot.h)
- * are placed by its CLOCK_MONOTONIC, so their times compare exactly. Between machines the error is
- * that of their wall clocks, which struct rank_info has. A capture without a wall clock is assumed
- * to start when the first one does, unless another one is of the same machine.
+ * are placed by its CLOCK_MONOTONIC, so their times compare exactly. Machines are placed by their
+ * wall clocks, and then aligned by the collectives that they took part in together (clock_fit.h),
+ * if there are enough; struct rank_info has the error of both. A capture without a wall clock is
+ * assumed to start when the first one does, unless another one is of the same machine.
  *
  * Of the kernels of collectives, the time for which a rank waited for the last one to come
  * (collectives.h) is below them, in rows of their own: `[waiting for rank 3]`, without operations.

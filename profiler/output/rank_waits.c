@@ -53,6 +53,22 @@ static int read_records(struct rank_waits *w, const struct result *r)
 	return more;
 }
 
+/* Their times are aligned already. */
+static bool find(struct rank_waits *w, const struct result *r)
+{
+	struct collective_clock *clocks = calloc(r->rank_count + 1u, sizeof(*clocks));
+
+	if (!clocks)
+		return false;
+	for (uint32_t i = 0; i < r->rank_count; i++)
+		clocks[i].alignment.reference = i;
+	for (uint32_t i = 0; i < r->rank_count; i++)
+		clocks[r->ranks[i].clock].alignment = r->ranks[i].alignment;
+	collectives_find(w->collectives, clocks, r->rank_count);
+	free(clocks);
+	return true;
+}
+
 struct rank_waits *rank_waits_new(const struct result *result, struct allowance *memory)
 {
 	struct rank_waits *w = calloc(1, sizeof(*w));
@@ -77,7 +93,11 @@ struct rank_waits *rank_waits_new(const struct result *result, struct allowance 
 		errno = -err;
 		return NULL;
 	}
-	collectives_find(w->collectives);
+	if (!find(w, result)) {
+		rank_waits_free(w);
+		errno = ENOMEM;
+		return NULL;
+	}
 	w->list = collectives_list(w->collectives, &w->count);
 	return w;
 }

@@ -52,8 +52,8 @@ static bool take_steps(struct fitting *f, uint64_t steps)
 /* ---- following the sequences ---- */
 
 /*
- * From a pair on, `step` 1 or -1, up to `most` further pairs; how many were found, which go to
- * `pairs`, if there is one. A visit is paired once at most.
+ * From a pair on, `step` 1 or -1, up to `most` further pairs, in so many tries; how many were
+ * found, which go to `pairs`, if there is one. A visit is paired once at most.
  */
 static uint32_t follow(struct fitting *f, struct pairing at, int step, uint32_t most,
 		       struct pairing *pairs)
@@ -61,9 +61,11 @@ static uint32_t follow(struct fitting *f, struct pairing at, int step, uint32_t 
 	const struct clock_visit *a = f->p->fixed, *b = f->p->moved;
 	int64_t i = (int64_t)at.fixed + step, k = (int64_t)at.moved + step;
 	int64_t offset = a[at.fixed].left_ns - b[at.moved].left_ns, last = b[at.moved].left_ns;
+	uint64_t tries = most < UINT32_MAX ? UINT64_C(4) * most : UINT64_MAX;
 	uint32_t count = 0;
 
-	while (count < most && i >= 0 && i < f->p->fixed_count && k >= 0 && k < f->p->moved_count) {
+	while (count < most && tries-- > 0 && i >= 0 && i < f->p->fixed_count && k >= 0 &&
+	       k < f->p->moved_count) {
 		int64_t ahead = (a[i].left_ns - (b[k].left_ns + offset)) * step;
 		int64_t gap = (b[k].left_ns - last) * step;
 		int64_t allowed = SAME_NS + (int64_t)(DRIFT_ALLOWED * (double)gap);

@@ -87,6 +87,7 @@ int figures_of(const struct result *result, struct figures_list *list)
 	} all[] = {
 		{result->rank_count > 0, ranks_figures, false},
 		{result->rank_count > 0, ranks_collectives_figures, true},
+		{result->rank_count > 0, ranks_clocks_figures, true},
 		{m->launch_shapes, launch_shapes_figures, false},
 		{m->api, api_calls_figures, false},
 		{m->memory, memory_totals_figures, false},

@@ -9,6 +9,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * Of a machine's clock. Those with one reference compare, as far as the sum of their errors allows;
+ * others agree as their wall clocks do.
+ */
+struct clock_alignment {
+	uint32_t reference; /* the number of a clock: its own, unless it is aligned with another */
+	uint32_t collectives; /* it was aligned by; 0: it was not */
+	uint64_t error_ns;    /* how far it may be off (clock_fit.h) */
+	uint64_t bound_ns;    /* this far at most, as no collective contradicts */
+	int64_t moved_ns;     /* what was added to its wall clock, in the middle of the run */
+	int64_t drift;        /* and to this for each second since then, in ns */
+};
+
 struct rank_info {
 	uint32_t rank;
 	uint32_t
@@ -20,8 +33,10 @@ struct rank_info {
 	uint32_t size;          /* of the job, as the rank's launcher said; 0: unknown */
 	bool has_wall_clock;    /* else its start is only assumed to be that of the first rank */
 	uint64_t wall_error_ns; /* of its machine's wall clock; 0: unknown */
+	struct clock_alignment alignment;
 	/* operations of collectives.h: with peers, those that came last, and without peers */
 	uint64_t collectives, came_last, alone;
+	uint64_t undecided; /* with peers: it seems to have come last, but clocks are too inexact */
 };
 
 /* By their numbers; NULL: none. `ranks` are in their order. */
@@ -47,5 +62,11 @@ struct figures *ranks_figures(const struct result *result);
 
 /* Who waited for whom in collectives, of the ranks that had any. NULL with errno. */
 struct figures *ranks_collectives_figures(const struct result *result);
+
+/* The clocks that are aligned with another machine's, by collectives. NULL with errno. */
+struct figures *ranks_clocks_figures(const struct result *result);
+
+/* The first rank of each clock, by its number, to be freed; NULL: none. NULL: out of memory. */
+const struct rank_info **ranks_of_clocks(const struct result *result);
 
 #endif

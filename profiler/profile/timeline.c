@@ -323,6 +323,43 @@ int timeline_read(const struct timeline *t, uint64_t first, uint32_t count,
 	return read_records(t, first, count, records);
 }
 
+static int rewrite(struct timeline *t, uint64_t first, uint32_t count,
+		   const struct timeline_record *records)
+{
+	size_t size = count * sizeof(*records), done = 0;
+
+	while (done < size) {
+		ssize_t n = pwrite(t->fd, (const char *)records + done, size - done,
+				   (off_t)(first * sizeof(*records) + done));
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+int timeline_move(struct timeline *t,
+		  uint64_t (*move)(void *context, const struct timeline_record *record),
+		  void *context)
+{
+	struct timeline_record *records = malloc(CHUNK_RECORDS * sizeof(*records));
+	int err = records ? 0 : -ENOMEM;
+
+	for (uint64_t first = 0; !err && first < t->written; first += CHUNK_RECORDS) {
+		uint64_t rest = t->written - first;
+		uint32_t count = rest < CHUNK_RECORDS ? (uint32_t)rest : CHUNK_RECORDS;
+
+		err = read_records(t, first, count, records);
+		for (uint32_t i = 0; !err && i < count; i++)
+			records[i].start_ns = move(context, &records[i]);
+		if (!err)
+			err = rewrite(t, first, count, records);
+	}
+	free(records);
+	return err;
+}
+
 struct timeline_reader *timeline_reader_new(const struct timeline *t)
 {
 	struct timeline_reader *r = malloc(sizeof(*r));

@@ -29,7 +29,7 @@
  * shape.
  *
  * Not thread-safe while records are added. Afterwards a timeline changes by timeline_give_room
- * alone, so several readers may read it at once, each in one thread.
+ * and timeline_move alone, so several readers may read it at once, each in one thread.
  */
 #ifndef PROFILER_PROFILE_TIMELINE_H
 #define PROFILER_PROFILE_TIMELINE_H
@@ -107,6 +107,14 @@ int timeline_add(struct timeline *t, const struct timeline_record *record);
  * by this. What is kept can be read in any case.
  */
 int timeline_finish(struct timeline *t);
+
+/*
+ * After timeline_finish, while nobody reads: changes the start of each record to what `move` says.
+ * 0 or -errno: then some are changed.
+ */
+int timeline_move(struct timeline *t,
+		  uint64_t (*move)(void *context, const struct timeline_record *record),
+		  void *context);
 
 /* Before timeline_finish, `records` may still decrease. */
 struct timeline_stats timeline_stats(const struct timeline *t);

@@ -32,24 +32,72 @@ static bool missing_text(const struct result *r, char *text, size_t size)
 	return gaps > 0;
 }
 
-/*
- * How many clocks there are, 0 without memory; `error_ns`: how far two of them may be apart, 0:
- * unknown.
- */
-static uint32_t count_clocks(const struct result *r, uint64_t *error_ns)
+/* "rank 3 (node1)"; on one machine "rank 3". */
+#define RANK_BYTES 96
+static const char *rank_text(char text[RANK_BYTES], const struct result *r,
+			     const struct rank_info *rank)
 {
-	bool *is_seen = calloc(r->rank_count, sizeof(*is_seen));
+	if (r->totals.host || !rank->host)
+		snprintf(text, RANK_BYTES, "rank %u", rank->rank);
+	else
+		snprintf(text, RANK_BYTES, "rank %u (%s)", rank->rank, rank->host);
+	return text;
+}
+
+/* "node1"; without a name "the machine of rank 3". */
+static const char *machine_text(char text[RANK_BYTES], const struct rank_info *rank)
+{
+	if (rank->host)
+		snprintf(text, RANK_BYTES, "%s", rank->host);
+	else
+		snprintf(text, RANK_BYTES, "the machine of rank %u", rank->rank);
+	return text;
+}
+
+/* ---- clocks ---- */
+
+struct clocks {
+	const struct rank_info **list; /* the first rank of each */
+	uint32_t count;
+	uint32_t aligned, fewest;      /* clocks; collectives that one was aligned by */
+	const struct rank_info *worst; /* of these; NULL: none */
+	const struct rank_info *apart; /* the first whose wall clock is used beside another one */
+	uint32_t references;
+	uint64_t error_ns; /* of the wall clocks that are used, two of them; 0: unknown */
+};
+
+static void add_clock(struct clocks *c, const struct rank_info *clock)
+{
+	const struct clock_alignment *a = &clock->alignment;
+
+	c->count++;
+	if (!a->collectives) {
+		if (c->references++ == 1)
+			c->apart = clock;
+		return;
+	}
+	if (!c->aligned++ || a->collectives < c->fewest)
+		c->fewest = a->collectives;
+	if (!c->worst || a->error_ns > c->worst->alignment.error_ns)
+		c->worst = clock;
+}
+
+/* False: no memory. */
+static bool find_clocks(const struct result *r, struct clocks *c)
+{
 	uint64_t most = 0, second = 0;
-	uint32_t clocks = 0;
 	bool is_known = true;
 
-	for (uint32_t i = 0; is_seen && i < r->rank_count; i++) {
-		uint64_t error = r->ranks[i].wall_error_ns;
+	*c = (struct clocks){.list = ranks_of_clocks(r)};
+	for (uint32_t i = 0; c->list && i < r->rank_count; i++) {
+		const struct rank_info *clock = c->list[i];
+		uint64_t error = clock ? clock->wall_error_ns : 0;
 
-		if (is_seen[r->ranks[i].clock])
+		if (!clock)
 			continue;
-		is_seen[r->ranks[i].clock] = true;
-		clocks++;
+		add_clock(c, clock);
+		if (clock->alignment.collectives)
+			continue;
 		is_known &= error > 0 && error < UINT64_MAX / 2;
 		if (error > most) {
 			second = most;
@@ -58,116 +106,234 @@ static uint32_t count_clocks(const struct result *r, uint64_t *error_ns)
 			second = error;
 		}
 	}
-	free(is_seen);
-	*error_ns = is_known ? most + second : 0;
-	return clocks;
+	c->error_ns = is_known ? most + second : 0;
+	return c->list != NULL;
 }
 
-/* How many there are. */
-static uint32_t report_clocks(struct log *log, const struct result *r)
+static void report_aligned(struct log *log, const struct clocks *c)
 {
-	char time[QUANTITY_BYTES];
-	uint64_t error_ns;
-	uint32_t clocks = count_clocks(r, &error_ns);
+	char machine[RANK_BYTES], reference[RANK_BYTES], error[QUANTITY_BYTES],
+		most[QUANTITY_BYTES];
+	const struct clock_alignment *a = &c->worst->alignment;
+	const struct rank_info *with = c->list[a->reference];
 
-	if (clocks == 1)
-		log_line(log, "  one machine, one clock: times of all ranks compare exactly");
-	else if (clocks && error_ns)
+	time_text(error, (double)a->error_ns);
+	machine_text(machine, c->worst);
+	if (c->aligned == 1)
+		log_line(log, "  clock of %s aligned with that of %s by %u collectives, within %s",
+			 machine, machine_text(reference, with ? with : c->worst), a->collectives,
+			 error);
+	else
+		log_line(log,
+			 "  clocks of %u of %u machines aligned by %u collectives or more, within "
+			 "%s (%s the least exact)",
+			 c->aligned, c->count, c->fewest, error, machine);
+	if (a->bound_ns > a->error_ns)
+		log_line(log,
+			 "  this assumes that machines leave collectives together; certain is: "
+			 "within "
+			 "%s",
+			 time_text(most, (double)a->bound_ns));
+}
+
+static void report_unaligned(struct log *log, const struct clocks *c, bool has_collectives)
+{
+	char time[QUANTITY_BYTES], machine[RANK_BYTES];
+	uint32_t count = c->references;
+
+	if (count > 1 && c->error_ns)
 		log_line(
 			log,
 			"  %u machines, by their wall clocks: these are at most %s apart, as their "
 			"kernels estimate",
-			clocks, time_text(time, (double)error_ns));
-	else if (clocks)
+			count, time_text(time, (double)c->error_ns));
+	else if (count > 1)
 		log_line(log,
 			 "  %u machines, by their wall clocks: how far these are apart is not "
 			 "known, for not all were synchronized",
-			 clocks);
+			 count);
+	if (count > 1 && has_collectives)
+		log_line(log,
+			 "  clock of %s%s not aligned by collectives: too few in common, or they "
+			 "contradict each other",
+			 machine_text(machine, c->apart), count > 2 ? " and others" : "");
+}
+
+static void report_clocks(struct log *log, const struct result *r, const struct clocks *c)
+{
+	bool has_collectives = false;
+
 	for (uint32_t i = 0; i < r->rank_count; i++)
-		if (!r->ranks[i].has_wall_clock) {
+		has_collectives |= r->ranks[i].collectives || r->ranks[i].alone;
+	if (c->count == 1)
+		log_line(log, "  one machine, one clock: times of all ranks compare exactly");
+	if (c->aligned)
+		report_aligned(log, c);
+	report_unaligned(log, c, has_collectives);
+	for (uint32_t i = 0; i < r->rank_count; i++)
+		if (!r->ranks[i].has_wall_clock && !r->ranks[i].alignment.collectives) {
 			log_warn(log,
 				 "the wall clock is not known of rank %u, or of the first one: "
 				 "they are shown as if they had started together",
 				 r->ranks[i].rank);
 			break;
 		}
-	return clocks;
 }
 
+/* ---- ranks ---- */
+
 /* In a job with collectives a slow rank is the one that computes while the others wait in them. */
-static void report_slowest(struct log *log, const struct result *r)
+static void report_slowest(struct log *log, const struct result *r, const struct rank_time *times)
 {
-	struct rank_time *times = rank_times(r);
 	char most_text[QUANTITY_BYTES], least_text[QUANTITY_BYTES];
+	char most_rank[RANK_BYTES], least_rank[RANK_BYTES];
 	uint64_t most_ns = 0, least_ns = UINT64_MAX;
 	uint32_t most = 0, least = 0;
 
-	for (uint32_t i = 0; times && i < r->rank_count; i++) {
+	for (uint32_t i = 0; i < r->rank_count; i++) {
 		uint64_t ns = times[i].gpu_ns - times[i].collective_ns;
 
 		if (ns > most_ns) {
 			most_ns = ns;
-			most = r->ranks[i].rank;
+			most = i;
 		}
 		if (ns < least_ns) {
 			least_ns = ns;
-			least = r->ranks[i].rank;
+			least = i;
 		}
 	}
-	free(times);
 	if (r->rank_count > 1 && most_ns > 0)
-		log_line(
-			log,
-			"  GPU time outside collectives: most in rank %u, %s; least in rank %u, %s",
-			most, time_text(most_text, (double)most_ns), least,
-			time_text(least_text, (double)least_ns));
+		log_line(log, "  GPU time outside collectives: most in %s, %s; least in %s, %s",
+			 rank_text(most_rank, r, &r->ranks[most]),
+			 time_text(most_text, (double)most_ns),
+			 rank_text(least_rank, r, &r->ranks[least]),
+			 time_text(least_text, (double)least_ns));
+}
+
+/* The machine whose ranks others waited for longest, if these are several of several machines. */
+static void report_late_machine(struct log *log, const struct result *r,
+				const struct rank_time *times, const struct clocks *c)
+{
+	struct {
+		uint64_t kept_ns, last;
+		uint32_t ranks;
+	} *sums = calloc(r->rank_count, sizeof(*sums)), *most = sums;
+	char machine[RANK_BYTES], time[QUANTITY_BYTES];
+
+	for (uint32_t i = 0; sums && i < r->rank_count; i++) {
+		uint32_t clock = r->ranks[i].clock;
+
+		saturated_add(&sums[clock].kept_ns, times[i].kept_ns);
+		saturated_add(&sums[clock].last, r->ranks[i].came_last);
+		sums[clock].ranks += times[i].kept_ns > 0;
+	}
+	for (uint32_t i = 1; sums && i < r->rank_count; i++)
+		if (sums[i].kept_ns > most->kept_ns)
+			most = &sums[i];
+	if (sums && c->count > 1 && most->ranks > 1)
+		log_line(log,
+			 "  %u ranks of %s came last in %" PRIu64
+			 " collectives; ranks waited %s for them in all",
+			 most->ranks, machine_text(machine, c->list[most - sums]), most->last,
+			 time_text(time, (double)most->kept_ns));
+	free(sums);
+}
+
+static bool is_later(const struct result *r, const struct rank_time *times, uint32_t a, uint32_t b)
+{
+	if (times[a].kept_ns != times[b].kept_ns)
+		return times[a].kept_ns > times[b].kept_ns;
+	return r->ranks[a].came_last > r->ranks[b].came_last;
 }
 
 /* The rank that others waited for longest in collectives. */
-static void report_late(struct log *log, const struct result *r, uint32_t clocks)
+static void report_late(struct log *log, const struct result *r, const struct rank_time *times,
+			const struct clocks *c)
 {
-	struct rank_time *times = rank_times(r);
-	uint64_t collectives = 0, alone = 0;
-	char time[QUANTITY_BYTES];
+	uint64_t collectives = 0, alone = 0, undecided = 0, compared = 0, waited_ns = 0, gpu_ns = 0;
+	char time[QUANTITY_BYTES], rank[RANK_BYTES];
 	uint32_t late = 0;
 
-	for (uint32_t i = 0; times && i < r->rank_count; i++) {
+	for (uint32_t i = 0; i < r->rank_count; i++) {
 		saturated_add(&collectives, r->ranks[i].came_last);
+		saturated_add(&undecided, r->ranks[i].undecided);
 		saturated_add(&alone, r->ranks[i].alone);
-		if (times[i].kept_ns > times[late].kept_ns)
+		saturated_add(&compared, r->ranks[i].collectives);
+		saturated_add(&waited_ns, times[i].waited_ns);
+		saturated_add(&gpu_ns, times[i].gpu_ns);
+		if (is_later(r, times, i, late))
 			late = i;
 	}
-	if (times && collectives)
+	saturated_add(&collectives, undecided);
+	if (collectives && (times[late].kept_ns || r->ranks[late].came_last))
 		log_line(log,
-			 "  rank %u came last in %" PRIu64 " of %" PRIu64
+			 "  %s came last in %" PRIu64 " of %" PRIu64
 			 " collectives; others waited %s for it in all",
-			 r->ranks[late].rank, r->ranks[late].came_last, collectives,
+			 rank_text(rank, r, &r->ranks[late]), r->ranks[late].came_last, collectives,
 			 time_text(time, (double)times[late].kept_ns));
-	if (times && alone)
+	report_late_machine(log, r, times, c);
+	if (compared && waited_ns)
+		log_line(log,
+			 "  waiting for whoever comes last: %s for each rank and collective, "
+			 "%.1f %% of GPU time",
+			 time_text(time, (double)waited_ns / (double)compared),
+			 gpu_ns ? 100.0 * (double)waited_ns / (double)gpu_ns : 0.0);
+	if (undecided)
+		log_line(log,
+			 "  in %" PRIu64 " of these collectives several ranks came last, as far as "
+			 "the clocks of their machines tell",
+			 undecided);
+	if (alone)
 		log_line(log,
 			 "  %" PRIu64
 			 " kernels of collectives without peers: what they waited is not known",
 			 alone);
-	if (times && clocks > 1 && (collectives || alone))
+	if (c->references > 1 && (collectives || alone))
 		log_line(log,
-			 "  ranks of different machines are not compared in collectives: their "
-			 "clocks differ");
-	free(times);
+			 "  ranks of machines whose clocks are not aligned are not compared in "
+			 "collectives");
+}
+
+/* What made a job end is mostly the rank that ended first. */
+static void report_failed(struct log *log, const struct result *r)
+{
+	const struct rank_info *first = NULL;
+	char rank[RANK_BYTES];
+	uint32_t failed = 0;
+
+	for (uint32_t i = 0; i < r->rank_count; i++) {
+		const struct rank_info *k = &r->ranks[i];
+
+		if (!k->exit_status)
+			continue;
+		failed++;
+		if (!first || k->start_ns + k->elapsed_ns < first->start_ns + first->elapsed_ns)
+			first = k;
+	}
+	if (failed)
+		log_line(log, "  %u of %u ranks failed, %s first, with status %u", failed,
+			 r->rank_count, rank_text(rank, r, first), first->exit_status);
 }
 
 void ranks_report(struct log *log, const struct result *r)
 {
+	struct rank_time *times = r->rank_count ? rank_times(r) : NULL;
 	char missing[128], size[32] = "";
-	uint32_t clocks;
+	struct clocks clocks;
 
 	if (r->rank_count == 0)
 		return;
 	if (r->totals.job.size)
 		snprintf(size, sizeof(size), " of %u", r->totals.job.size);
 	log_line(log, "Ranks: %u%s", r->rank_count, size);
-	clocks = report_clocks(log, r);
-	report_slowest(log, r);
-	report_late(log, r, clocks);
+	if (find_clocks(r, &clocks) && times) {
+		report_clocks(log, r, &clocks);
+		report_slowest(log, r, times);
+		report_late(log, r, times, &clocks);
+	}
+	report_failed(log, r);
+	free(clocks.list);
+	free(times);
 	if (missing_text(r, missing, sizeof(missing)))
 		log_warn(log, "no capture of rank %s", missing);
 }

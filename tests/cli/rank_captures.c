@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rank_captures FOLDER RANKS KERNEL: writes the captures of a made job (tests/unit/made_ranks.h),
- * cap.0.profile and so on, whose collectives are kernels of this name.
+ * rank_captures FOLDER RANKS KERNEL [MACHINES AHEAD_US DRIFT_PPM [exact]]: writes the captures of a
+ * made job (tests/unit/made_ranks.h), cap.0.profile and so on, whose collectives are kernels of
+ * this name. Of several machines, each has a wall clock that is so much ahead of the one before,
+ * and a CLOCK_MONOTONIC that is so much faster.
  */
 #include "tests/unit/made_ranks.h"
 
 int main(int argc, char **argv)
 {
 	static char name[256], path[4096];
-	uint32_t ranks = argc == 4 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
+	uint32_t ranks = argc >= 4 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
+	uint32_t machines = argc >= 7 ? (uint32_t)strtoul(argv[4], NULL, 10) : 1;
 
-	if (ranks == 0) {
-		fprintf(stderr, "usage: rank_captures FOLDER RANKS KERNEL\n");
+	if (ranks == 0 || machines == 0) {
+		fprintf(stderr, "usage: rank_captures FOLDER RANKS KERNEL "
+				"[MACHINES AHEAD_US DRIFT_PPM [exact]]\n");
 		return 2;
 	}
 	make_folder(NULL);
@@ -21,6 +25,16 @@ int main(int argc, char **argv)
 		struct written written;
 		FILE *out;
 
+		if (machines > 1) {
+			uint32_t machine = i / ((ranks + machines - 1) / machines);
+
+			made_clock = (struct made_clock){
+				.machine = machine,
+				.ahead_ns = (int64_t)machine * strtol(argv[5], NULL, 10) * 1000,
+				.drift = machine * strtod(argv[6], NULL) * 1e-6,
+				.is_exact = argc >= 8,
+				.jitter_ns = 900000};
+		}
 		made_rank(&m, i, ranks, "[GPU_Kernel]gemm", name);
 		snprintf(path, sizeof(path), "%s/cap.%u.profile", argv[1], i);
 		out = fopen(path, "w");

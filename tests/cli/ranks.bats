@@ -169,11 +169,11 @@ sum_of()
 
 all_reduce='ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)'
 
-# make_captures KERNEL
+# make_captures KERNEL [MACHINES AHEAD_US DRIFT_PPM [exact]]
 make_captures()
 {
 	rm cap.*
-	"$workloads/rank_captures" . 4 "$1"
+	"$workloads/rank_captures" . 4 "$@"
 }
 
 @test "a rank that comes late to collectives is named, and what others waited for it" {
@@ -189,10 +189,11 @@ make_captures()
 	expect_line job.folded '^\[rank 1\];.*AllReduce.*>) 200000000$'
 	expect_equal lines "$(grep -c 'waiting for' job.folded)" 3
 	expect_equal 'the sum' "$(sum_of job.folded)" 6800000000
-	expect_equal others "$(jq -c '[.collectives[].others_waited_ns]' job.json)" '[0,1500000000,0,0]'
+	expect_equal ranks "$(jq -c '[.collectives[].rank]' job.json)" '[1,0,2,3]'
+	expect_equal others "$(jq -c '[.collectives[].others_waited_ns]' job.json)" '[1500000000,0,0,0]'
 	expect_equal own "$(jq -c '[.collectives[].waited_ns]' job.json)" \
-		'[500000000,0,500000000,500000000]'
-	expect_equal 'came last' "$(jq -c '[.collectives[].came_last]' job.json)" '[0,100,0,0]'
+		'[0,500000000,500000000,500000000]'
+	expect_equal 'came last' "$(jq -c '[.collectives[].came_last]' job.json)" '[100,0,0,0]'
 	expect_equal kernels "$(jq -c '[.kernels[]|[.calls,.ns]]' job.json)" \
 		'[[400,4500000000],[400,2300000000]]'
 	# a job that was kept says the same, and so do stacks that are read
@@ -227,4 +228,77 @@ make_captures()
 	expect_equal lines "$(grep -c 'Collectives:\|came last' stderr)" 0
 	expect_equal waits "$(grep -c 'waiting for' job.folded)" 0
 	expect_equal table "$(jq 'has("collectives")' job.json)" false
+}
+
+# ---- several machines, each with clocks of its own ----
+
+@test "clocks of machines are aligned by collectives, and waits go across them" {
+	make_captures "$all_reduce" 2 3000 20
+	run_profile --from cap.*.profile --report --by rank --unit ns -o job.folded -o job.json \
+		-o job.html -o job.profile
+	expect_status 0
+	expect_line stderr '^  clock of node1 aligned with that of node0 by 100 collectives, within [0-9.]* us$'
+	expect_line stderr '^  this assumes .* together; certain is: within [0-9.]* ms$'
+	expect_line stderr '^  rank 1 [(]node0[)] came last in 100 of 100 collectives'
+	expect_line job.folded '^\[rank 0\];.*;\[waiting for rank 1\] 500000000$'
+	for rank in 2 3; do
+		expect_line job.folded "^\[rank $rank\];.*;\[waiting for rank 1\] 49[0-9]*$"
+	done
+	expect_equal 'the sum' "$(sum_of job.folded)" 6800000000
+	expect_equal clock "$(jq -c '.clocks[]|[.rank,.with_rank,.host,.collectives]' job.json)" \
+		'[2,0,"node1",100]'
+	# the wall clocks were 3 ms apart, and drift by 20 us in the second to the middle
+	jq -e '.clocks[0]|.moved_us + 3020|fabs < 5' job.json
+	jq -e '.clocks[0]|.error_ns >= 50000 and .error_ns < 100000 and .bound_ns > .error_ns' job.json
+	# a job that was kept says the same, and so does a part of it
+	run_profile --from job.profile --by rank --unit ns -o again.folded -o again.json
+	expect_line stderr '^  clock of node1 aligned with that of node0 by 100 collectives, within'
+	cmp job.folded again.folded
+	cmp job.json again.json
+	run_profile -q --from job.profile --by rank --time 1012ms..1032ms --unit ns -o part.folded
+	expect_line part.folded '^\[rank 3\];.*;\[waiting for rank 1\] [1-9][0-9]*$'
+}
+
+@test "captures in any order, and without some ranks, align the same" {
+	make_captures "$all_reduce" 2 -70000 -5
+	run_profile --from cap.3.profile cap.1.profile cap.0.profile cap.2.profile --by rank \
+		--unit ns -o job.folded
+	expect_status 0
+	expect_line stderr '^  clock of node0 aligned with that of node1 by 100 collectives, within'
+	expect_line job.folded '^\[rank 0\];.*;\[waiting for rank 1\] 500000000$'
+	expect_line job.folded '^\[rank 3\];.*;\[waiting for rank 1\] 49[0-9]*$'
+	# one rank of each machine
+	run_profile --from cap.1.profile cap.2.profile --by rank --unit ns -o job.folded
+	expect_line stderr '^  clock of node1 aligned with that of node0 by 100 collectives, within'
+	expect_line job.folded '^\[rank 2\];.*;\[waiting for rank 1\] 49[0-9]*$'
+	# without the late one nobody is known to be last
+	run_profile --from cap.0.profile cap.2.profile --by rank --unit ns -o job.folded
+	expect_line stderr '^  in 100 of these collectives several ranks came last'
+	expect_equal waits "$(grep -c 'waiting for' job.folded)" 0
+}
+
+@test "clocks that collectives do not align are the wall clocks, which is said" {
+	# other collectives, as the wall clocks are said to be exact
+	make_captures "$all_reduce" 2 3000 0 exact
+	run_profile --from cap.*.profile --by rank --unit ns -o job.folded -o job.json
+	expect_status 0
+	expect_line stderr '^  2 machines, by their wall clocks: these are at most 2[.]000 us apart'
+	expect_line stderr '^  clock of node1 not aligned by collectives: too few in common, or'
+	expect_line stderr '^  ranks of machines whose clocks are not aligned are not compared'
+	expect_equal table "$(jq 'has("clocks")' job.json)" false
+	expect_equal waits "$(grep -c '^\[rank [23]\].*waiting for rank 1' job.folded)" 0
+}
+
+@test "512 ranks of 64 machines: one line names the rank, and the table begins with it" {
+	rm cap.*
+	"$workloads/rank_captures" . 512 "$all_reduce" 64 300 1
+	rm cap.20[0-6].profile
+	run_profile --from cap.*.profile --report -o job.json
+	expect_status 0
+	expect_line stderr '^Ranks: 505 of 512$'
+	expect_line stderr '^  clocks of 63 of 64 machines aligned by 100 collectives or more, within'
+	expect_line stderr '^  rank 1 [(]node0[)] came last in 100 of 100 collectives'
+	expect_line stderr '^profile: no capture of rank 200 to 206$'
+	expect_equal first "$(jq '.collectives[0].rank' job.json)" 1
+	expect_equal clocks "$(jq '.clocks|length' job.json)" 63
 }

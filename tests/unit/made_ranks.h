@@ -14,17 +14,42 @@
 #define RANKS_LATE_NS UINT64_C(5000000)
 #define RANKS_REDUCE_NS UINT64_C(2000000) /* from the last start on */
 
+/* The clock of the rank's machine, for what is made next. */
+static struct made_clock {
+	uint32_t machine;
+	int64_t ahead_ns;   /* of the wall clock */
+	double drift;       /* of CLOCK_MONOTONIC, ns per ns */
+	bool is_exact;      /* the kernel says so, truly or not */
+	uint32_t jitter_ns; /* of steps */
+} made_clock;
+
+static inline uint64_t made_step_ns(uint32_t step)
+{
+	uint64_t jitter_ns =
+		made_clock.jitter_ns ? step * UINT64_C(7919000) % made_clock.jitter_ns : 0;
+
+	return step * RANKS_STEP_NS + jitter_ns;
+}
+
+static inline uint64_t made_clock_ns(uint64_t since_ns)
+{
+	return since_ns + (uint64_t)(int64_t)(made_clock.drift * (double)since_ns);
+}
+
 static inline void made_rank_begin(struct made_timeline *m, uint32_t rank, uint32_t size)
 {
 	struct totals *t = &m->made.result.totals;
+	static char made_host[16];
 
 	made_timeline_begin(m);
 	t->command = "python3 train.py";
-	t->start_ns = UINT64_C(1000000000);
-	t->start_unix_ns = UINT64_C(1700000000000000000);
+	t->start_ns = UINT64_C(1000000000) * (1 + made_clock.machine);
+	t->start_unix_ns = UINT64_C(1700000000000000000) + (uint64_t)made_clock.ahead_ns;
+	t->wall_error_ns = made_clock.is_exact ? 1000 : 0;
 	t->elapsed_ns = RANKS_STEPS * RANKS_STEP_NS;
-	t->host = "node0";
-	t->boot = (struct boot_id){{7, 8}};
+	snprintf(made_host, sizeof(made_host), "node%u", made_clock.machine);
+	t->host = made_host;
+	t->boot = (struct boot_id){{7, 8 + made_clock.machine}};
 	t->job = (struct job_rank){.is_known = true, .rank = rank, .size = size};
 	t->measure.traces_gpu = true;
 	m->ledger.pipe.processes = 1;
@@ -45,12 +70,13 @@ static inline uint32_t made_steps(struct made_timeline *m, uint32_t outer, const
 	m->made.frames[m->made.stacks[stack].frame].class = CLASS_GPU_KERNEL;
 	m->made.frames[m->made.stacks[stack].frame].short_name += strlen("[GPU_Kernel]");
 	for (uint32_t i = 0; i < RANKS_STEPS; i++)
-		made_record(m, (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
-							.start_ns = m->made.result.totals.start_ns +
-								    i * RANKS_STEP_NS + start_ns,
-							.duration_ns = ns,
-							.place = made_place(m, 1, 12, 0, 7),
-							.stack = stack});
+		made_record(m, (struct timeline_record){
+				       .kind = TIMELINE_GPU_OPERATION,
+				       .start_ns = m->made.result.totals.start_ns +
+						   made_clock_ns(made_step_ns(i) + start_ns),
+				       .duration_ns = ns,
+				       .place = made_place(m, 1, 12, 0, 7),
+				       .stack = stack});
 	made_add_at(&m->made, &row, place);
 	return stack;
 }

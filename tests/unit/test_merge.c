@@ -4,6 +4,7 @@
 #include "random_result.h"
 #include "profiler/output/merge.h"
 #include "profiler/output/view.h"
+#include "profiler/profile/clock_fit.h"
 
 #define RUNS 3u
 
@@ -560,14 +561,75 @@ static void a_row_is_split_no_further_than_it_goes(void **state)
 	made_job_end(&j);
 }
 
+/* A machine with a wall clock of its own, 3 ms ahead of the others'. */
+#define AHEAD_NS UINT64_C(3000000)
+static void move_rank_1(struct made_job *j, uint64_t wall_error_ns)
+{
+	for (uint32_t i = 0; i < RUNS; i++)
+		j->runs[i].made.result.totals.wall_error_ns = wall_error_ns;
+	j->runs[1].made.result.totals.boot.part[0]++;
+	j->runs[1].made.result.totals.start_unix_ns += AHEAD_NS;
+	j->runs[1].made.result.totals.host = "node1";
+}
+
+static void clocks_of_machines_are_aligned_by_collectives(void **state)
+{
+	static struct made_job j;
+	const struct clock_alignment *a;
+	uint64_t wait_ns = RANKS_LATE_NS - CLOCK_FIT_SKEW_NS;
+	struct view_options options = {.names = VIEW_NAMES_DEFAULT};
+	struct timeline_record first, moved;
+	struct view *view;
+
+	(void)state;
+	for (uint32_t has_timeline = 0; has_timeline < 2; has_timeline++) {
+		made_job_begin(&j, ALL_REDUCE);
+		move_rank_1(&j, 0);
+		made_job_merge(&j, has_timeline);
+		a = &j.result->ranks[1].alignment;
+		assert_int_equal(a->reference, j.result->ranks[0].clock);
+		assert_int_equal(a->collectives, RANKS_STEPS);
+		assert_int_equal(a->moved_ns, -(int64_t)AHEAD_NS);
+		assert_int_equal(a->error_ns, CLOCK_FIT_SKEW_NS);
+		assert_true(a->bound_ns > RANKS_REDUCE_NS);
+		assert_int_equal(j.result->ranks[1].start_ns, j.result->ranks[0].start_ns);
+		assert_int_equal(j.result->ranks[0].alignment.collectives, 0);
+		for (uint32_t i = 0; i < RUNS; i++) {
+			assert_int_equal(j.result->ranks[i].collectives, RANKS_STEPS);
+			assert_int_equal(j.result->ranks[i].came_last, i == 1 ? RANKS_STEPS : 0);
+			assert_int_equal(j.result->ranks[i].alone, 0);
+			assert_int_equal(sum_of(j.result, i, "[waiting for rank 1]").ns,
+					 i == 1 ? 0 : RANKS_STEPS * wait_ns);
+		}
+		if (has_timeline) {
+			uint64_t at = timeline_stats(j.result->timeline).records / RUNS;
+
+			assert_int_equal(timeline_read(j.result->timeline, 0, 1, &first), 0);
+			assert_int_equal(timeline_read(j.result->timeline, at, 1, &moved), 0);
+			assert_int_equal(first.start_ns, moved.start_ns);
+			/* a part of it, too, whose waits are found again */
+			options.slice.has_time = true;
+			options.slice.to_ns = 10 * RANKS_STEP_NS;
+			view = view_new(j.result, &options, folder, NULL);
+			assert_non_null(view);
+			assert_int_equal(sum_of(view_result(view), 2, "[waiting for rank 1]").ns,
+					 10 * wait_ns);
+			view_free(view);
+		}
+		made_job_end(&j);
+	}
+}
+
 static void other_machines_and_kernels_are_not_compared(void **state)
 {
 	static struct made_job j;
 
 	(void)state;
 	made_job_begin(&j, ALL_REDUCE);
-	j.runs[1].made.result.totals.boot.part[0]++;
+	move_rank_1(&j, 1000); /* wall clocks are exact, so those collectives are others */
 	made_job_merge(&j, true);
+	assert_int_equal(j.result->ranks[1].alignment.collectives, 0);
+	assert_int_equal(j.result->ranks[1].start_ns, j.result->ranks[0].start_ns + AHEAD_NS);
 	for (uint32_t i = 0; i < RUNS; i++) {
 		/* rank 0 and 2 come together */
 		assert_int_equal(j.result->ranks[i].collectives, i == 1 ? 0 : RANKS_STEPS);
@@ -694,6 +756,7 @@ int main(void)
 		cmocka_unit_test(waits_for_a_late_rank_are_below_the_kernel),
 		cmocka_unit_test(collectives_keep_all_time),
 		cmocka_unit_test(a_row_is_split_no_further_than_it_goes),
+		cmocka_unit_test(clocks_of_machines_are_aligned_by_collectives),
 		cmocka_unit_test(other_machines_and_kernels_are_not_compared),
 		cmocka_unit_test(slices_have_the_waits_in_them),
 	};

@@ -52,6 +52,7 @@ const CHOICES = {
 		"memory_pools",
 		"caching_allocators",
 		"collectives",
+		"clocks",
 		"stalls",
 		"hardware_counters",
 	],
