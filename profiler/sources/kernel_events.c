@@ -36,11 +36,15 @@ static int open_bpf(struct kernel_events *k, const struct kernel_events_options 
 	if (k->processes)
 		return 0;
 	err = -errno;
-	snprintf(
-		error, error_size,
-		"cannot follow what processes map: perf_event_open: %s; run with sudo, or give the "
-		"binary CAP_PERFMON",
-		strerror(-err));
+	if (err == -ENOBUFS)
+		snprintf(error, error_size,
+			 "cannot follow what processes map: the limit of locked memory is too low; "
+			 "raise it (ulimit -l), run with sudo, or give the binary CAP_IPC_LOCK");
+	else
+		snprintf(error, error_size,
+			 "cannot follow what processes map: perf_event_open: %s; run with sudo, or "
+			 "give the binary CAP_PERFMON",
+			 strerror(-err));
 	bpf_source_close(k->bpf);
 	k->bpf = NULL;
 	/* without samples, BPF would only have timed calls */

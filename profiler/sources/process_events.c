@@ -24,7 +24,8 @@
 #define RING_BYTES (1u << 20)
 #define SAMPLES_RING_BYTES (4u << 20)
 #define RING_BYTES_MIN (256u << 10)
-#define ALL_RINGS_BYTES (24u << 20) /* unless there are more than 96 CPUs */
+#define RING_BYTES_LOCKED_MIN (32u << 10) /* where the user may not lock more */
+#define ALL_RINGS_BYTES (24u << 20)       /* unless there are more than 96 CPUs */
 #define ALL_SAMPLES_RINGS_BYTES (48u << 20)
 
 #define TICKS_HZ 500           /* at least */
@@ -75,7 +76,7 @@ static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, struct c
 		return -errno;
 	map = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED) {
-		int err = -errno;
+		int err = errno == EPERM ? -ENOBUFS : -errno;
 
 		close(fd);
 		return err;
@@ -195,12 +196,14 @@ static struct process_events *open_all(pid_t pid, uint32_t sample_hz)
 		e->sample_ns = measure_sample_ns(sample_hz);
 		e->tick_ns = measure_sample_ns(sample_hz > TICKS_HZ ? sample_hz : TICKS_HZ);
 	}
-	/* users may lock only so much memory */
-	while (e->rings && (err = open_rings(e, pid, cpus)) == -EPERM &&
-	       e->ring_bytes > RING_BYTES) {
+	/* users may lock only so much memory, all their profilers on the machine together */
+	while (e->rings && (err = open_rings(e, pid, cpus)) == -ENOBUFS &&
+	       e->ring_bytes > (sample_hz ? RING_BYTES : RING_BYTES_LOCKED_MIN)) {
 		close_rings(e);
 		e->ring_bytes /= 2;
 	}
+	if (err == -ENOBUFS && sample_hz)
+		err = -EPERM;
 	if (!err)
 		return e;
 	process_events_close(e);

@@ -19,8 +19,9 @@ struct process_events;
 
 /*
  * All processes of the machine (needs CAP_PERFMON); a ring has 1 MiB, with more than 24 CPUs
- * less: 24 MiB in all, or 256 KiB a CPU.
- * NULL with errno set on failure.
+ * less: 24 MiB in all, or 256 KiB a CPU. Without CAP_IPC_LOCK it is what the user may lock, see
+ * below, but at least 32 KiB: all profilers of the user on this machine share it. NULL with errno
+ * set on failure; ENOBUFS: the user may not lock so much.
  */
 struct process_events *process_events_open(void);
 
