@@ -9,7 +9,7 @@
 #define ANCHOR_CANDIDATES 64u /* of each, the nearest to the guess */
 #define STARTS 16u            /* that may be missing at the begin of one sequence */
 #define CANDIDATES_MAX (ANCHORS * ANCHOR_CANDIDATES + 2 * STARTS)
-#define LOOK 512u           /* pairs by which candidates are first compared */
+#define LOOK 128u           /* pairs by which candidates are first compared */
 #define FINALISTS 8u        /* candidates that are followed to both ends */
 #define SAME_NS 100000      /* leaving differs no more than this */
 #define DRIFT_ALLOWED 5e-4  /* of the time since the last pair: NTP slews so much */

@@ -48,7 +48,7 @@
 #define COLLECTIVES_LINES_MAX 1024u
 #define COLLECTIVES_BYTES_MAX ((size_t)512 << 20)
 #define COLLECTIVES_ALONE UINT32_MAX
-#define COLLECTIVES_STEPS_MAX (UINT64_C(1) << 30) /* of aligning: some seconds */
+#define COLLECTIVES_STEPS_MAX (UINT64_C(1) << 29) /* of aligning: some seconds */
 
 /* Where operations of one kernel run one after the other: a stream of a rank. */
 struct collective_line {
