@@ -12,8 +12,8 @@
 #define WORDS (COLLECTIVES_LINES_MAX / 64)
 #define BEFORE_MAX 64u /* operations that ended just before one, which are compared with it */
 #define BEFORE_BETWEEN_MAX 512u             /* the same of several machines */
-#define COMPARISONS_MAX (UINT64_C(1) << 28) /* of these, by which peers are found */
-#define OPEN_MAX 64u                        /* collectives to which operations may still be added */
+#define COMPARISONS_MAX (UINT64_C(1) << 27) /* of these, by which peers are found */
+#define OPEN_MAX 32u                        /* collectives to which operations may still be added */
 #define NO_EVENT UINT32_MAX
 #define PAIR_STEPS_MAX (UINT64_C(1) << 26) /* for the clocks of two machines */
 #define GOOD_ERROR_NS 100000u              /* of a fit: no better one is looked for */
