@@ -35,6 +35,9 @@
 const volatile unsigned int keeps_times;
 unsigned int times_are_over;
 
+/* Set by the loader where the moments of times off the CPU are wanted, too, stacks or not. */
+const volatile unsigned int keeps_moments;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_FOLLOWED); /* the loader makes it 1 where no times are wanted */
@@ -280,7 +283,8 @@ static __always_inline void end_off_cpu(struct stack_times *t, __u64 now_ns)
 		t->in_calls_ns += now_ns - since;
 		return;
 	}
-	if (t->has_stack && send_on_cpu(t, since, now_ns, blocked))
+	if ((t->has_stack || (keeps_moments && now_ns - since >= STACK_OFF_CPU_MOMENT_NS)) &&
+	    send_on_cpu(t, since, now_ns, blocked))
 		return;
 	sum->blocked_ns += blocked;
 	sum->runnable_ns += now_ns - since - blocked;

@@ -262,6 +262,8 @@ enum stack_off_cpu_kind {
 #define STACK_OFF_CPU_PACE_NS 1000000u
 #define STACK_OFF_CPU_PACE_AHEAD 2000u
 #define STACK_OFF_CPU_FIRST_AHEAD 10000u
+/* Where moments are wanted, those of times of at least this are sent, too, without a stack. */
+#define STACK_OFF_CPU_MOMENT_NS 50000u
 #define STACK_OFF_CPU_SUMS 8 /* of a thread; the last one may be STACK_OFF_CPU_MIXED */
 #define STACK_OFF_CPU_ANY_SITE 0u
 

@@ -17,6 +17,7 @@
 #include "profiler/collect/allocations.h"
 #include "profiler/collect/compose.h"
 #include "profiler/collect/graph_nodes.h"
+#include "profiler/collect/idle.h"
 #include "profiler/collect/join.h"
 #include "profiler/collect/measurements.h"
 #include "profiler/collect/pc_samples.h"
@@ -47,6 +48,7 @@ struct attribution_parts {
 	struct gpu_load *load;             /* likewise */
 	struct allocations *allocations;   /* likewise */
 	struct measurements *measurements; /* likewise */
+	struct idle *idle;                 /* likewise */
 	struct pc_samples *pc_samples;     /* likewise: those that find their launches */
 };
 

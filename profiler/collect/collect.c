@@ -76,6 +76,12 @@ struct collect *collect_new(const struct collect_options *options)
 					    .cut = &c->cut};
 	if (options->keeps_metrics)
 		c->metrics = metrics_new();
+	if (options->idle_store &&
+	    idle_init(&c->idle,
+		      &(struct idle_parts){options->idle_store, c->stacks, c->profile, &c->places,
+					   &c->devices, &c->ledger.idle, collect_keep_text, c},
+		      &c->target_bytes) != 0)
+		goto failed;
 	if (c->symbolizer && c->stacks && c->profile && c->join &&
 	    (c->metrics || !options->keeps_metrics) &&
 	    places_init(&c->places, options->place_mask) == 0 &&
@@ -86,6 +92,7 @@ struct collect *collect_new(const struct collect_options *options)
 				     options->watches_load ? &c->load : NULL,
 				     options->measure.memory ? &c->allocations : NULL,
 				     options->measure.counters ? &c->measurements : NULL,
+				     options->idle_store ? &c->idle : NULL,
 				     options->measure.exact_stalls ? &c->pc_samples : NULL},
 			     options->measure.waits) == 0) {
 		limit_memory(c);
@@ -95,6 +102,7 @@ struct collect *collect_new(const struct collect_options *options)
 			attribution_note_waited(&c->attribution);
 		return c;
 	}
+failed:
 	collect_free(c);
 	return NULL;
 }
@@ -115,6 +123,7 @@ void collect_free(struct collect *c)
 	handovers_release(&c->handovers);
 	thread_origins_release(&c->origins);
 	off_cpu_release(&c->off_cpu);
+	idle_release(&c->idle);
 	places_release(&c->places);
 	place_names_release(&c->place_names);
 	devices_release(&c->devices);
@@ -137,6 +146,11 @@ void collect_set_window(struct collect *c, const struct window *window)
 {
 	c->window = *window;
 	c->attribution.window = *window;
+}
+
+void collect_begin(struct collect *c, uint64_t now_ns)
+{
+	c->began_ns = now_ns;
 }
 
 const struct window *collect_window(const struct collect *c)
@@ -327,13 +341,22 @@ void collect_end_process(struct collect *c, struct process *process, uint64_t ti
 	processes_end(&c->processes, process, time_ns);
 }
 
+static void note_thread_begins(struct collect *c, const struct process *process, pid_t tid,
+			       uint64_t time_ns)
+{
+	if (c->options.idle_store && process)
+		idle_begin_thread(&c->idle, (struct idle_where){process->id, (uint32_t)tid},
+				  time_ns);
+}
+
 static struct process *on_fork(struct collect *c, const struct process_event *event)
 {
 	struct process *parent = processes_find(&c->processes, event->parent);
-	struct process *old;
+	struct process *child, *old;
 
 	if (parent && event->pid == event->parent) {
 		parent->threads++;
+		note_thread_begins(c, parent, event->tid, event->time_ns);
 		return parent;
 	}
 	/* a previous process may have had the pid, and its exit may have been lost */
@@ -342,8 +365,10 @@ static struct process *on_fork(struct collect *c, const struct process_event *ev
 		collect_end_process(c, old, event->time_ns);
 	if (!parent)
 		return NULL;
-	return collect_begin_process(
+	child = collect_begin_process(
 		c, processes_fork(&c->processes, parent, event->pid, event->time_ns));
+	note_thread_begins(c, child, event->pid, event->time_ns);
+	return child;
 }
 
 static struct process *on_exec(struct collect *c, struct process *old,
@@ -359,6 +384,7 @@ static struct process *on_exec(struct collect *c, struct process *old,
 	if (event->comm[0])
 		process->comm = collect_text(c, event->comm);
 	cpu_time_exec(&c->cpu_time, old, process);
+	note_thread_begins(c, process, event->pid, event->time_ns);
 	return process;
 }
 
@@ -464,9 +490,11 @@ static struct process *process_of(struct collect *c, const struct stack_event *e
 	return process && !process->is_ours ? process : NULL;
 }
 
-static void keep_sample(struct collect *c, uint64_t time_ns, uint64_t ran_ns, uint32_t stack,
-			uint32_t place)
+static void keep_sample(struct collect *c, struct idle_where where, uint64_t time_ns,
+			uint64_t ran_ns, uint32_t stack, uint32_t place)
 {
+	if (c->options.idle_store)
+		idle_add_sample(&c->idle, where, time_ns, stack);
 	profile_add(c->profile, ROW_CPU, stack, place, ran_ns, 0);
 	record(c, TIMELINE_CPU_SAMPLE, time_ns, ran_ns, stack, place);
 }
@@ -484,7 +512,8 @@ static void keep_handed_sample(void *collect, const struct handovers_sample *sam
 		c->ledger.cpu.handed++;
 		stack = stack_table_append(c->stacks, below, stack);
 	}
-	keep_sample(c, sample->time_ns, sample->ran_ns, stack, sample->place);
+	keep_sample(c, (struct idle_where){sample->process, sample->tid}, sample->time_ns,
+		    sample->ran_ns, stack, sample->place);
 }
 
 /* A thread that works for others; its launches say for whom. */
@@ -511,7 +540,7 @@ static void add_sample(struct collect *c, struct process *process, const struct 
 									.stack = stack,
 									.place = place});
 	else
-		keep_sample(c, event->time_ns, ran_ns,
+		keep_sample(c, (struct idle_where){process->id, event->tid}, event->time_ns, ran_ns,
 			    thread_origins_below(&c->origins, process->id, event->tid, stack),
 			    place);
 }
@@ -666,24 +695,35 @@ static void finish_cpu_time(struct collect *c)
 
 /* ---- time off the CPU ---- */
 
-/* Adds time off the CPU below the stack that it was with. */
-static void add_off_cpu(struct collect *c, uint32_t stack, uint32_t place,
-			const struct off_cpu_times *times)
+/* The stack of a thread that is blocked, or runnable, below the one that it left the CPU with. */
+static uint32_t stack_blocked(struct collect *c, uint32_t stack, uint32_t kind)
 {
 	char text[OFF_CPU_FRAME_BYTES];
 	const char *kept;
 
-	off_cpu_frame(times->kind, text);
-	kept = times->blocked_ns ? collect_text(c, text) : NULL;
-	if (times->blocked_ns)
-		profile_add(c->profile, ROW_WAIT,
-			    stack_table_push_text(c->stacks, stack, FRAME_MARK,
-						  kept ? kept : MARK_BLOCKED "other]"),
-			    place, times->blocked_ns, 0);
-	if (times->runnable_ns)
-		profile_add(c->profile, ROW_WAIT,
-			    stack_table_push_text(c->stacks, stack, FRAME_MARK, MARK_RUNNABLE),
-			    place, times->runnable_ns, 0);
+	off_cpu_frame(kind, text);
+	kept = collect_text(c, text);
+	return stack_table_push_text(c->stacks, stack, FRAME_MARK,
+				     kept ? kept : MARK_BLOCKED "other]");
+}
+
+static uint32_t stack_runnable(struct collect *c, uint32_t stack)
+{
+	return stack_table_push_text(c->stacks, stack, FRAME_MARK, MARK_RUNNABLE);
+}
+
+/* Adds time off the CPU below the stack that it was with. */
+static void add_off_cpu(struct collect *c, uint32_t stack, uint32_t place,
+			const struct off_cpu_times *times)
+{
+	bool has_rows = c->options.measure.wall;
+
+	if (times->blocked_ns && has_rows)
+		profile_add(c->profile, ROW_WAIT, stack_blocked(c, stack, times->kind), place,
+			    times->blocked_ns, 0);
+	if (times->runnable_ns && has_rows)
+		profile_add(c->profile, ROW_WAIT, stack_runnable(c, stack), place,
+			    times->runnable_ns, 0);
 	saturated_add(&c->ledger.wall.off_ns[off_cpu_kind_of(times->kind)], times->blocked_ns);
 	saturated_add(&c->ledger.wall.off_ns[OFF_CPU_RUNNABLE], times->runnable_ns);
 }
@@ -719,13 +759,20 @@ struct off_cpu_target {
 	struct collect *collect;
 	const struct process *process;
 	uint32_t place;
+	uint32_t most; /* which stack had the most of what was spread: STACK_EMPTY: none */
+	uint64_t most_ns;
 };
 
 static void add_part(void *context, uint32_t stack, const struct off_cpu_times *part)
 {
-	const struct off_cpu_target *t = context;
+	struct off_cpu_target *t = context;
+	uint64_t ns = saturated_sum(part->blocked_ns, part->runnable_ns);
 
 	add_off_cpu(t->collect, stack, t->place, part);
+	if (ns >= t->most_ns) {
+		t->most_ns = ns;
+		t->most = stack;
+	}
 }
 
 /* Time off the CPU whose stack was not taken. */
@@ -745,6 +792,22 @@ static void spread_off_cpu(struct off_cpu_target *t, uint32_t tid, const struct 
 	add_off_cpu(c, stack_of_program(c, t->process->comm, MARK_NO_STACK), t->place, sum);
 }
 
+/* A whole time off the CPU, whose moment is known. */
+static void add_interval(struct collect *c, const struct off_cpu_target *target, uint32_t stack,
+			 const struct stack_on_cpu *record)
+{
+	struct idle_where where = {target->process->id, record->event.tid};
+
+	if (!c->options.idle_store)
+		return;
+	if (stack == STACK_EMPTY)
+		stack = stack_of_program(c, target->process->comm, MARK_NO_STACK);
+	idle_add_off_cpu(&c->idle, where, record->left_ns, record->blocked_ns,
+			 stack_blocked(c, stack, record->kind));
+	idle_add_off_cpu(&c->idle, where, saturated_sum(record->left_ns, record->blocked_ns),
+			 record->runnable_ns, stack_runnable(c, stack));
+}
+
 void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record)
 {
 	const struct stack_event *event = &record->event;
@@ -758,10 +821,13 @@ void collect_on_cpu(struct collect *c, const struct stack_on_cpu *record)
 		return;
 	target.place = collect_place_of(c, process, event->tid);
 	if (off_cpu_return(&c->off_cpu, (struct off_cpu_thread){process->id, event->tid},
-			   record->left_ns, &times, &stack))
+			   record->left_ns, &times, &stack)) {
 		add_off_cpu(c, stack, target.place, &times);
-	else
+	} else {
 		spread_off_cpu(&target, event->tid, &times);
+		stack = target.most;
+	}
+	add_interval(c, &target, stack, record);
 }
 
 /* What a thread ran since its last sample. */
@@ -809,6 +875,9 @@ void collect_thread_times(struct collect *c, const struct stack_thread_times *re
 						       t->sums[i].blocked_ns,
 						       t->sums[i].runnable_ns});
 	off_cpu_forget(&c->off_cpu, (struct off_cpu_thread){process->id, record->event.tid});
+	if (c->options.idle_store)
+		idle_end_thread(&c->idle, (struct idle_where){process->id, record->event.tid},
+				record->event.time_ns);
 }
 
 /* ---- timed calls ---- */
@@ -979,6 +1048,8 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	c->ledger.bounds.allocations = c->allocations.use.not_kept;
 	c->ledger.bounds.late_allocations = c->allocations.use.late;
 	finish_cpu_time(c);
+	if (c->options.idle_store)
+		idle_finish(&c->idle, c->began_ns, now_ns, c->options.sample_ns);
 	c->ledger.bounds.stacks = stack_table_refused(c->stacks);
 	c->ledger.bounds.refused = c->target_bytes.refused;
 	free_passing(c);

@@ -106,6 +106,7 @@ struct collect_options {
 	 * call; borrowed. Requires a full place_mask. NULL: none.
 	 */
 	struct timeline *timeline;
+	struct timeline *idle_store; /* for idle.h; borrowed. NULL: not asked for */
 	bool watches_load;  /* for struct collected */
 	bool keeps_metrics; /* likewise */
 };
@@ -123,6 +124,9 @@ void collect_free(struct collect *c);
  */
 void collect_set_window(struct collect *c, const struct window *window);
 const struct window *collect_window(const struct collect *c);
+
+/* The command begins: before this and after the end of the input, no device is idle (--idle). */
+void collect_begin(struct collect *c, uint64_t now_ns);
 
 /* ---- processes ---- */
 

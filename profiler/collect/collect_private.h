@@ -51,6 +51,8 @@ struct collect {
 	struct handovers handovers;
 	struct thread_origins origins;
 	struct off_cpu off_cpu;
+	struct idle idle; /* with options.idle_store */
+	uint64_t began_ns;
 	struct attribution attribution;
 	struct join *join;
 	struct gpu_load load; /* if watched */

@@ -168,6 +168,13 @@ uint32_t compose_stall(struct compose *c, const struct gpu_work_origin *origin)
 	return mark(c, origin ? compose_work(c, origin) : STACK_EMPTY, MARK_WAITING_FOR_PAGES);
 }
 
+uint32_t compose_launch(struct compose *c, uint32_t launch)
+{
+	return append_launch(
+		c, STACK_EMPTY,
+		&(struct gpu_work_origin){.launch = launch, .capture = CAPTURE_NONE});
+}
+
 uint32_t compose_call(struct compose *c, uint32_t call, const struct code_ref *kernel)
 {
 	struct frame frame;

@@ -63,6 +63,9 @@ uint32_t compose_wait(struct compose *compose, uint32_t waiter,
 /* The stack of a kernel's wait for pages; `origin` is NULL if the kernel is not known. */
 uint32_t compose_stall(struct compose *compose, const struct gpu_work_origin *origin);
 
+/* The stack of a launch, or a mark in its place: LAUNCH_UNKNOWN and the like. */
+uint32_t compose_launch(struct compose *compose, uint32_t launch);
+
 /* The stack of a timed call; `kernel`: the address of its kernel's host function, or NULL. */
 uint32_t compose_call(struct compose *compose, uint32_t call, const struct code_ref *kernel);
 

@@ -112,7 +112,7 @@ static void warn_of_measures(struct log *log, const struct result *before,
 	if (a->samples_cpu != b->samples_cpu || a->traces_gpu != b->traces_gpu ||
 	    a->kernels_only != b->kernels_only || a->unified_memory != b->unified_memory ||
 	    a->whole_graphs != b->whole_graphs || a->device_graphs != b->device_graphs ||
-	    a->waits != b->waits || a->wall != b->wall || a->api != b->api ||
+	    a->waits != b->waits || a->wall != b->wall || a->idle != b->idle || a->api != b->api ||
 	    a->memory != b->memory || a->max_overhead != b->max_overhead)
 		log_warn(log, "%s was measured with other options: differences may be theirs",
 			 path);

@@ -212,7 +212,7 @@ const struct option_entry option_table[] = {
 	 .argument = "WHAT",
 	 .topic = TOPIC_COMPARE,
 	 .text = "which time: gpu (default), cpu, kernel=REGEX, ...",
-	 .more = "gpu, cpu, waiting, api (CUDA calls), wall, peak and left (memory, with --alloc), "
+	 .more = "gpu, cpu, waiting, idle (GPUs, with --idle), api (CUDA calls), wall, peak and left (memory, with --alloc), "
 		 "kernel=REGEX, function=REGEX, "
 		 "site=REGEX (launched by), call=REGEX. All that match count together. May be "
 		 "repeated: each is checked."},
@@ -292,6 +292,12 @@ const struct option_entry option_table[] = {
 	 .topic = TOPIC_CPU,
 	 .text = "time off the CPU, too: blocked in what, or runnable",
 	 .more = "Each thread's time adds up to its life. Needs root, or CAP_BPF and CAP_PERFMON."},
+	{.id = OPT_IDLE,
+	 .name = "idle",
+	 .is_of_run = true,
+	 .topic = TOPIC_WAITS,
+	 .text = "why GPUs are idle: what the launching threads did then",
+	 .more = "Each GPU's idle time adds up. Needs root, or CAP_BPF and CAP_PERFMON."},
 	{.id = OPT_GRAPH,
 	 .name = "graph",
 	 .kind = ARGUMENT_WORD,

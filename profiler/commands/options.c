@@ -255,6 +255,21 @@ static bool check_calls(const struct options *o)
 	return false;
 }
 
+static bool check_idle(const struct options *o)
+{
+	if (o->measure.idle && !o->measure.samples_cpu)
+		complain("--idle needs CPU samples: not with -gpu-only");
+	else if (o->measure.idle && !o->measure.traces_gpu)
+		complain("--idle needs GPU time: not with -cpu-only");
+	else if (o->measure.idle && (o->measure.delay_ns || o->measure.duration_ns))
+		complain("--idle accounts for the whole run: not with --delay or -d");
+	else if (o->measure.idle && o->measure.kernels_only)
+		complain("--idle counts what --kernels-only leaves out");
+	else
+		return true;
+	return false;
+}
+
 static bool check_wall(const struct options *o)
 {
 	if (o->measure.wall && !o->measure.samples_cpu)
@@ -747,6 +762,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case OPT_WALL:
 		o->measure.wall = true;
 		return true;
+	case OPT_IDLE:
+		o->measure.idle = true;
+		return true;
 	case OPT_NVTX:
 		o->measure.nvtx = true;
 		return true;
@@ -1186,7 +1204,8 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	choose_launch_stacks(options);
 	if (!check_inprocess(options, options->measure.nvtx, "--nvtx") ||
 	    !check_inprocess(options, options->measure.max_overhead > 0, "--max-overhead") ||
-	    !check_calls(options) || !check_wall(options) || !check_prometheus(options) ||
+	    !check_calls(options) || !check_wall(options) ||
+	    !check_idle(options) || !check_prometheus(options) ||
 	    !check_spans(options))
 		goto wrong;
 	options->command = argv + optind;

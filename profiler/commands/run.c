@@ -34,6 +34,7 @@ struct run {
 	struct log log;
 	struct outputs outputs;
 	struct timeline *timeline;   /* NULL: no output needs one */
+	struct timeline *idle_store; /* with --idle */
 	struct live live;            /* with --live */
 	struct metrics_file metrics; /* with --prometheus */
 	struct opener opener;        /* with --open */
@@ -47,7 +48,8 @@ static struct session_options session_options(const struct options *o)
 	uint32_t mask = deliver_place_mask(o);
 	struct measure measure = o->measure;
 
-	measure.devices = (mask & 1u << PLACE_DEVICE) || o->level == LOG_VERBOSE;
+	measure.devices =
+		(mask & 1u << PLACE_DEVICE) || o->level == LOG_VERBOSE || measure.idle;
 	return (struct session_options){
 		.command = o->command,
 		.measure = measure,
@@ -165,7 +167,27 @@ static int finish(struct run *r, struct session *session, int status)
 
 /* ---- the run ---- */
 
-/* False after logging the reason. */
+static bool cannot_create_in(struct run *r, const char *folder)
+{
+	log_error(&r->log, "cannot create a temporary file in %s: %s; choose another file with -o",
+		  folder[0] != '/' ? "the current folder" : "the folder of the output, or /tmp",
+		  strerror(errno));
+	return false;
+}
+
+/* These two: false after logging the reason. */
+static bool open_idle_store(struct run *r)
+{
+	char folder[DELIVER_FOLDER_BYTES];
+
+	if (!r->options->measure.idle)
+		return true;
+	deliver_folder(&r->outputs, folder);
+	r->idle_store = timeline_new(folder, NULL);
+	r->session_options.idle_store = r->idle_store;
+	return r->idle_store || cannot_create_in(r, folder);
+}
+
 static bool open_timeline(struct run *r)
 {
 	char folder[DELIVER_FOLDER_BYTES];
@@ -182,10 +204,7 @@ static bool open_timeline(struct run *r)
 			    strerror(errno));
 		return true;
 	}
-	log_error(&r->log, "cannot create a temporary file in %s: %s; choose another file with -o",
-		  folder[0] != '/' ? "the current folder" : "the folder of the output, or /tmp",
-		  strerror(errno));
-	return false;
+	return cannot_create_in(r, folder);
 }
 
 /* The time of -d is over, and its result is written; `status`: 0, or what writing failed with. */
@@ -222,7 +241,7 @@ static int run_as_user(struct run *r, struct session *session,
 		return EXIT_PROFILER_FAILED;
 	}
 	status = span_export_open(&r->spans, &r->log, r->options, &r->identity, supervisor) &&
-				 open_timeline(r)
+				 open_timeline(r) && open_idle_store(r)
 			 ? session_run(session, outputs_take_stdout(&r->outputs), &exit_status)
 			 : EXIT_PROFILER_FAILED;
 	if (r->options->live)
@@ -259,6 +278,7 @@ static int work(const struct supervisor_link *supervisor, void *context)
 		live_end(&r->live);
 	session_free(session);
 	timeline_free(r->timeline);
+	timeline_free(r->idle_store);
 	return status;
 }
 

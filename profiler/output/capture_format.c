@@ -404,5 +404,15 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.outside.earlier_ns),
 	NUMBER(ledger.outside.calls),
 	NUMBER(ledger.outside.unended),
+	NUMBER(totals.measure.idle),
+	NUMBER(ledger.idle.devices),
+	NUMBER(ledger.idle.whole_ns),
+	NUMBER(ledger.idle.off_cpu_ns),
+	NUMBER(ledger.idle.computing_ns),
+	NUMBER(ledger.idle.launched_ns),
+	NUMBER(ledger.idle.unknown_ns),
+	NUMBER(ledger.idle.before_ns),
+	NUMBER(ledger.idle.after_ns),
+	NUMBER(ledger.idle.lost),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -81,6 +81,8 @@ static enum frame_class class_of(const char *name)
 			return CLASS_GPU_WORK;
 		if (is_wait_mark(name) || ranks_is_wait(name, &rank))
 			return CLASS_WAIT;
+		if (is_idle_mark(name))
+			return CLASS_IDLE;
 		if (starts_with(name, MARK_STALL) || strcmp(name, MARK_SELECTED) == 0 ||
 		    strcmp(name, MARK_OTHER_STALLS) == 0)
 			return CLASS_STALL;

@@ -80,6 +80,8 @@ enum frame_kind frame_kind_of(const struct frame_info *frame)
 		return KIND_WAIT;
 	case CLASS_CALL:
 		return KIND_CALL;
+	case CLASS_IDLE:
+		return KIND_IDLE;
 	case CLASS_PLACE:
 		return KIND_PLACE;
 	default:
@@ -104,6 +106,7 @@ static const struct {
 	[KIND_STALL] = {"stall", "stall reason"},
 	[KIND_WAIT] = {"wait", "waiting"},
 	[KIND_CALL] = {"call", "CUDA call, wall time"},
+	[KIND_IDLE] = {"idle", "idle GPU"},
 	[KIND_MARK] = {"mark", "note (cut or unknown stack)"},
 };
 

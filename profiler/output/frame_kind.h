@@ -24,6 +24,7 @@ enum frame_kind {
 	KIND_STALL,
 	KIND_WAIT,
 	KIND_CALL,
+	KIND_IDLE,
 	KIND_MARK,
 	FRAME_KINDS
 };

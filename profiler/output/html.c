@@ -150,7 +150,8 @@ static void add_facts(struct page *p, const struct written *written)
 	static const char *const kinds[ROW_KINDS] = {[ROW_CPU] = "cpu ns",
 						     [ROW_GPU] = "gpu ns",
 						     [ROW_WAIT] = "wait ns",
-						     [ROW_CALL] = "call ns"};
+						     [ROW_CALL] = "call ns",
+						     [ROW_IDLE] = "idle ns"};
 	const struct totals *t = &p->result->totals;
 	const struct ledger *l = t->ledger;
 	uint64_t from_ns, to_ns;

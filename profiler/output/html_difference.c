@@ -109,6 +109,7 @@ static void put_totals(const struct page *p)
 							     [TOTAL_CPU] = "CPU time",
 							     [TOTAL_WAITING] =
 								     "waiting, and timed calls",
+							     [TOTAL_IDLE] = "idle GPUs",
 							     [TOTAL_API] = "CUDA calls",
 							     [TOTAL_WALL] = "the run",
 							     [TOTAL_PEAK] = "memory at the peak",

@@ -113,6 +113,7 @@ static void put_totals(struct json *j, const uint64_t totals[ROW_KINDS], const s
 	put_number(j, "gpu_other_operations", d->copies.whole.count);
 	put_number(j, "waiting_ns", totals[ROW_WAIT]);
 	put_number(j, "timed_calls_ns", totals[ROW_CALL]);
+	put_number(j, "gpu_idle_ns", totals[ROW_IDLE]);
 	json_close_object(j);
 }
 

@@ -318,7 +318,9 @@ static void name_text(struct naming *n, struct names *names, const struct frame 
 		info.class = CLASS_STALL;
 		break;
 	default:
-		info.class = is_wait_mark(frame->text) ? CLASS_WAIT : CLASS_MARK;
+		info.class = is_wait_mark(frame->text)   ? CLASS_WAIT
+			     : is_idle_mark(frame->text) ? CLASS_IDLE
+							 : CLASS_MARK;
 	}
 	add_name(n, names, &info);
 }

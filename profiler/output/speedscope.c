@@ -236,7 +236,8 @@ static void name_track(const struct walk *w, const struct entry *entry, char *te
 	static const char *const kinds[ROW_KINDS] = {[ROW_CPU] = "CPU",
 						     [ROW_GPU] = "GPU",
 						     [ROW_WAIT] = "Waiting",
-						     [ROW_CALL] = "CUDA calls"};
+						     [ROW_CALL] = "CUDA calls",
+						     [ROW_IDLE] = "Idle"};
 	struct place place;
 	size_t length = strlen(kinds[entry->track[0]]);
 	bool is_first = true;

@@ -41,11 +41,13 @@ static const struct flame_limits limits = {
 extern const char svg_style[], svg_style_end[], svg_script[], svg_script_end[];
 
 static const char *const row_kind_labels[] = {
-	[ROW_CPU] = "CPU", [ROW_GPU] = "GPU", [ROW_WAIT] = "waiting", [ROW_CALL] = "CUDA calls"};
+	[ROW_CPU] = "CPU", [ROW_GPU] = "GPU", [ROW_WAIT] = "waiting", [ROW_CALL] = "CUDA calls",
+	[ROW_IDLE] = "GPU idle"};
 static const enum frame_kind row_kind_colours[] = {[ROW_CPU] = KIND_NATIVE,
 						   [ROW_GPU] = KIND_GPU_KERNEL,
 						   [ROW_WAIT] = KIND_WAIT,
-						   [ROW_CALL] = KIND_CALL};
+						   [ROW_CALL] = KIND_CALL,
+						   [ROW_IDLE] = KIND_IDLE};
 
 _Static_assert(sizeof(row_kind_labels) / sizeof(row_kind_labels[0]) == ROW_KINDS, "one a kind");
 _Static_assert(sizeof(row_kind_colours) / sizeof(row_kind_colours[0]) == ROW_KINDS, "one a kind");

@@ -10,6 +10,7 @@ static const struct {
 		      [ROW_GPU] = {"gpu", "nanoseconds"},
 		      [ROW_WAIT] = {"waiting", "nanoseconds"},
 		      [ROW_CALL] = {"cuda_calls", "nanoseconds"},
+		      [ROW_IDLE] = {"gpu_idle", "nanoseconds"},
 		      [COLUMN_OPERATIONS] = {"operations", "count"},
 		      [COLUMN_BYTES] = {"copied", "bytes"}};
 
@@ -37,7 +38,8 @@ uint64_t value_column_of(const struct row *row, int column)
 
 void value_columns_choose(struct value_columns *c, const struct result *result)
 {
-	static const int order[] = {COLUMN_OPERATIONS, COLUMN_BYTES, ROW_CALL, ROW_WAIT};
+	static const int order[] = {COLUMN_OPERATIONS, COLUMN_BYTES, ROW_CALL, ROW_WAIT,
+				    ROW_IDLE};
 	bool has[COLUMNS] = {[COLUMN_OPERATIONS] = true, [COLUMN_BYTES] = true};
 	bool has_gpu_time = false;
 

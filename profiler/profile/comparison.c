@@ -24,8 +24,8 @@ const char *comparison_match_word(enum comparison_match match)
 
 const char *comparison_total_word(enum comparison_total total)
 {
-	static const char *const words[COMPARISON_TOTALS] = {"gpu",  "cpu",  "waiting", "api",
-							     "wall", "peak", "left"};
+	static const char *const words[COMPARISON_TOTALS] = {
+		"gpu", "cpu", "waiting", "idle", "api", "wall", "peak", "left"};
 
 	return words[total];
 }
@@ -273,7 +273,8 @@ static void add_row(struct made_comparison *made, const struct result *r,
 	static const enum comparison_total totals[ROW_KINDS] = {[ROW_CPU] = TOTAL_CPU,
 								[ROW_GPU] = TOTAL_GPU,
 								[ROW_WAIT] = TOTAL_WAITING,
-								[ROW_CALL] = TOTAL_WAITING};
+								[ROW_CALL] = TOTAL_WAITING,
+								[ROW_IDLE] = TOTAL_IDLE};
 	struct amount amount = amount_of(&made->maker, spreads, row);
 	const struct frame_info *frames[DIGEST_TABLES];
 

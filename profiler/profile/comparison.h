@@ -65,6 +65,7 @@ enum comparison_total {
 	TOTAL_GPU,
 	TOTAL_CPU,
 	TOTAL_WAITING, /* and timed calls */
+	TOTAL_IDLE,    /* of GPUs, with --idle */
 	TOTAL_API,     /* CUDA calls: as in COMPARED_CALLS */
 	TOTAL_WALL,    /* of the time that is shown */
 	TOTAL_PEAK,    /* bytes allocated on devices at the peaks, with --alloc */

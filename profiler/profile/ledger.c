@@ -165,6 +165,7 @@ void ledger_visit_losses(const struct ledger *l, uint64_t not_kept, fact_visitor
 		{"line_tables_left_out", l->stalls.cubins_left_out},
 		{"allocations_late", l->bounds.late_allocations},
 		{"thread_times_lost", l->wall.lost},
+		{"idle_records_lost", l->idle.lost},
 	};
 
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)

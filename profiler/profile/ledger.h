@@ -165,6 +165,24 @@ struct ledger_wall {
 	uint64_t lost;       /* threads without their time in the profile, or a part of it */
 };
 
+/* When devices were idle (--idle), between their operations unless it says otherwise. */
+struct ledger_idle {
+	uint64_t devices;
+	uint64_t whole_ns;              /* the run, once for each of them */
+	uint64_t off_cpu_ns;            /* the launching thread was off the CPU */
+	uint64_t computing_ns;          /* it computed, by its samples */
+	uint64_t launched_ns;           /* the operation was launched, and had not begun */
+	uint64_t unknown_ns;            /* what the thread did is not known */
+	uint64_t before_ns, after_ns;   /* before their first operation, after their last one */
+	uint64_t lost;                  /* records of this that were not kept */
+};
+
+static inline uint64_t ledger_idle_ns(const struct ledger_idle *l)
+{
+	return l->off_cpu_ns + l->computing_ns + l->launched_ns + l->unknown_ns + l->before_ns +
+	       l->after_ns;
+}
+
 /* What was seen of the run outside of the part that is recorded (--delay, -d). */
 struct ledger_outside {
 	uint64_t before, before_ns; /* GPU operations with a duration that began before it */
@@ -243,6 +261,7 @@ struct ledger {
 	struct ledger_stalls stalls;
 	struct ledger_counters counters;
 	struct ledger_wall wall;
+	struct ledger_idle idle;
 	struct ledger_outside outside;
 	struct ledger_total measured, reported; /* by operations and waits; by CUPTI's own sums */
 	struct api_calls api;                   /* empty: not asked for */

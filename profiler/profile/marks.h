@@ -24,6 +24,13 @@
 #define MARK_WAITING_FOR_RANK "[waiting for rank "   /* of kernels: the rank and "]" */
 #define MARK_BLOCKED "[blocked: "                    /* a thread off the CPU, by what, and "]" */
 #define MARK_RUNNABLE "[runnable]"                   /* a thread that waits for a CPU */
+#define MARK_IDLE_START "["                          /* a device that is idle: its label, */
+#define MARK_IDLE_END " idle]"                       /* and this */
+#define MARK_BEFORE_FIRST "[before the first operation]"
+#define MARK_AFTER_LAST "[after the last operation]"
+#define MARK_NOT_BEGUN "[launched, not begun]"
+#define MARK_NO_THREAD "[before the thread existed]"
+#define MARK_THREAD_ENDED "[thread has ended]"
 #define MARK_STALL "[stall: "      /* of a kernel's warps, followed by the reason and "]" */
 #define MARK_SELECTED "[selected]" /* likewise: an instruction was issued */
 #define MARK_OTHER_STALLS "[other stalls]"
@@ -39,6 +46,16 @@ static inline bool is_wait_mark(const char *text)
 	return strcmp(text, MARK_WAITING) == 0 || strcmp(text, MARK_WAITING_FOR_PAGES) == 0 ||
 	       strcmp(text, MARK_RUNNABLE) == 0 ||
 	       strncmp(text, MARK_BLOCKED, sizeof(MARK_BLOCKED) - 1) == 0;
+}
+
+/* Whether the frame says that a device is idle: the outermost one of such stacks. */
+static inline bool is_idle_mark(const char *text)
+{
+	size_t length = strlen(text);
+
+	return length >= sizeof(MARK_IDLE_END) &&
+	       strncmp(text, MARK_IDLE_START "GPU", sizeof(MARK_IDLE_START "GPU") - 1) == 0 &&
+	       strcmp(text + length - (sizeof(MARK_IDLE_END) - 1), MARK_IDLE_END) == 0;
 }
 
 #endif

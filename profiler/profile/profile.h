@@ -26,6 +26,7 @@ enum row_kind {
 	ROW_WAIT, /* a thread waited: in calls for the GPU, by operation (--waits), or off the CPU,
 		     for anything (--wall) */
 	ROW_CALL, /* a thread was in a CUDA call, in a process without GPU time */
+	ROW_IDLE, /* a GPU was idle, by what its launching thread did (--idle) */
 	ROW_KINDS
 };
 

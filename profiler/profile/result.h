@@ -44,6 +44,7 @@ enum frame_class {
 	CLASS_GPU_CODE, /* below a kernel: a device function in it, or a line of source (--stalls)
 			 */
 	CLASS_STALL,    /* below these: why its warps issued no instruction, "[selected]" */
+	CLASS_IDLE,     /* a device that is idle, "[GPU 0 idle]" */
 	FRAME_CLASSES
 };
 

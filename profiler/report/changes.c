@@ -28,6 +28,7 @@ const char *changes_total_name(enum comparison_total total)
 							     [TOTAL_CPU] = "CPU time",
 							     [TOTAL_WAITING] =
 								     "waiting for the GPU",
+							     [TOTAL_IDLE] = "time of idle GPUs",
 							     [TOTAL_API] = "time in CUDA calls",
 							     [TOTAL_WALL] = "time of the run",
 							     [TOTAL_PEAK] = "memory at the peak",

@@ -62,6 +62,7 @@ static bool check(struct log *log, const struct ledger *l, uint64_t not_kept, bo
 	expect_none(&c, l->bounds.late_allocations,
 		    "allocations or releases that came too late for exact peaks");
 	expect_none(&c, l->wall.lost, "threads whose times are not known");
+	expect_none(&c, l->idle.lost, "records missing from idle times");
 	expect_none(&c, l->stalls.dropped, "stall samples that the GPU dropped");
 	expect_none(&c, l->stalls.lost, "stall samples for which there was no room");
 	return c.has_passed;

@@ -102,7 +102,7 @@ static void report_cpu(struct log *log, const struct measure *m, const struct to
 	double sampled = (double)saturated_sum(cpu->samples, cpu->in_calls) * (double)t->sample_ns;
 	double rest = (double)cpu->not_sampled_ns;
 
-	if (m->wall) /* samples stand for what their threads ran */
+	if (m->wall || m->idle) /* samples stand for what their threads ran */
 		sampled = used > rest ? used - rest : 0;
 
 	/* of a part of the run it is not known how much was used */
@@ -111,7 +111,7 @@ static void report_cpu(struct log *log, const struct measure *m, const struct to
 		return;
 	log_line(log, "CPU: %.3f s used, %.3f s sampled (%.0f %%)%s", used / 1e9, sampled / 1e9,
 		 100 * sampled / used, rest > 0 ? ", the rest is [not sampled]" : "");
-	if (rest > 0.05 * used && !m->wall) /* there each thread has a rest */
+	if (rest > 0.05 * used && !m->wall && !m->idle) /* there each thread has a rest */
 		log_warn(log, "%.0f %% of the CPU time has no sample: %s", 100 * rest / used,
 			 2 * (double)cpu->dropped * (double)t->sample_ns > rest
 				 ? "samples were dropped, see below"
@@ -131,6 +131,38 @@ static void report_waits(struct log *log, const struct measure *m, const struct 
 			 "  only the last part of %" PRIu64 " of them is split by what ran: too "
 			 "much GPU work ran during too many waits at once",
 			 l->calls.cut_waits);
+}
+
+/* Why devices were idle. */
+static void report_idle(struct log *log, const struct measure *m, const struct ledger *l)
+{
+	const struct ledger_idle *idle = &l->idle;
+	const struct {
+		uint64_t ns;
+		const char *what;
+	} parts[] = {{idle->off_cpu_ns, "the launching thread was off the CPU"},
+		     {idle->computing_ns, "it computed"},
+		     {idle->unknown_ns, "it was between two samples"},
+		     {idle->launched_ns, "the work was launched and had not begun"},
+		     {idle->before_ns, "before the first operation"},
+		     {idle->after_ns, "after the last one"}};
+	uint64_t ns = ledger_idle_ns(idle);
+	char text[QUANTITY_BYTES], whole[QUANTITY_BYTES];
+
+	if (!m->idle)
+		return;
+	if (idle->devices == 0) {
+		log_line(log, "GPU idle: nothing ran on a GPU");
+		return;
+	}
+	log_line(log, "GPU idle: %" PRIu64 " GPU%s, %s of %s (%.1f %%)", idle->devices,
+		 s(idle->devices), time_text(text, (double)ns),
+		 time_text(whole, (double)idle->whole_ns),
+		 idle->whole_ns ? 100 * (double)ns / (double)idle->whole_ns : 0);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i].ns)
+			log_line(log, "%12s  %s", time_text(text, (double)parts[i].ns),
+				 parts[i].what);
 }
 
 /* Where threads' time went: "futex 1.250 s" by kind, the longest first. */
@@ -681,6 +713,7 @@ void summary_report(struct log *log, const struct measure *measure, const struct
 	report_samples(log, measure, l);
 	report_cpu(log, measure, totals);
 	report_wall(log, measure, l);
+	report_idle(log, measure, l);
 	if (measure->traces_gpu)
 		report_gpu(log, measure, l);
 	report_stacks(log, l);
@@ -799,7 +832,7 @@ void summary_report_written(struct log *log, const struct measure *measure,
 			    const struct totals *totals, const struct summary_written *w)
 {
 	uint64_t total = 0;
-	char text[5][48], waiting[64] = "", calling[64] = "";
+	char text[6][48], waiting[64] = "", calling[64] = "", idle[64] = "";
 
 	for (int kind = 0; kind < ROW_KINDS; kind++)
 		total += w->written.total[kind];
@@ -807,6 +840,9 @@ void summary_report_written(struct log *log, const struct measure *measure,
 		snprintf(waiting, sizeof(waiting), ", %s %s",
 			 amount(text[0], w->written.total[ROW_WAIT], w->unit, false),
 			 measure->wall ? "off the CPU" : "waiting");
+	if (w->written.total[ROW_IDLE])
+		snprintf(idle, sizeof(idle), ", %s of idle GPUs",
+			 amount(text[5], w->written.total[ROW_IDLE], w->unit, false));
 	if (w->written.total[ROW_CALL])
 		snprintf(calling, sizeof(calling), ", %s in CUDA calls",
 			 amount(text[1], w->written.total[ROW_CALL], w->unit, false));
@@ -817,10 +853,10 @@ void summary_report_written(struct log *log, const struct measure *measure,
 	}
 	if (total == 0 && (w->is_first || w->written.exact_ns > 0))
 		report_empty(log, measure, totals, w);
-	log_line(log, "Wrote %" PRIu64 " %s%s (%s: %s CPU, %s GPU%s%s) to %s", w->written.items,
+	log_line(log, "Wrote %" PRIu64 " %s%s (%s: %s CPU, %s GPU%s%s%s) to %s", w->written.items,
 		 w->item, s(w->written.items), amount(text[2], total, w->unit, true),
 		 amount(text[3], w->written.total[ROW_CPU], w->unit, false),
-		 amount(text[4], w->written.total[ROW_GPU], w->unit, false), waiting, calling,
+		 amount(text[4], w->written.total[ROW_GPU], w->unit, false), waiting, calling, idle,
 		 w->file);
 	report_omitted(log, w);
 	if (w->written.source_lines)

@@ -144,9 +144,10 @@ int session_open(struct session *s)
 			.launches = m->probes_launches,
 			.calls = times_calls,
 			.threads = m->thread_origin,
-			.times = m->wall,
+			.times = m->wall || m->idle,
+			.moments = m->idle,
 			.python_lines = m->python_lines},
-		.needs_bpf = m->probes_launches || m->thread_origin || m->wall,
+		.needs_bpf = m->probes_launches || m->thread_origin || m->wall || m->idle,
 		.wants_bpf = m->samples_cpu || times_calls,
 	};
 
@@ -161,7 +162,7 @@ int session_open(struct session *s)
 	s->notices.fallback = geteuid() == 0 ? FALLBACK_NONE : FALLBACK_NEEDS_SUDO;
 	if (kernel_events_open(&options, &s->kernel, s->no_bpf, sizeof(s->no_bpf)) == 0)
 		return 0;
-	log_error(s->log, "%s%s", m->wall ? "--wall: " : "", s->no_bpf);
+	log_error(s->log, "%s%s", m->wall ? "--wall: " : m->idle ? "--idle: " : "", s->no_bpf);
 	return EXIT_PROFILER_FAILED;
 }
 
@@ -173,6 +174,7 @@ static int open_collect(struct session *s)
 		&(struct collect_options){.sample_ns = measure_sample_ns(o->measure.frequency_hz),
 					  .place_mask = o->place_mask,
 					  .measure = o->measure,
+					  .idle_store = o->idle_store,
 					  .timeline = o->timeline,
 					  .watches_load = o->watches_load,
 					  .keeps_metrics = o->keeps_metrics});
@@ -502,6 +504,7 @@ static int release_target(struct session *s)
 	s->is_running = true;
 	s->start_ns = monotonic_ns();
 	s->start_unix_ns = unix_ns();
+	collect_begin(s->collect, s->start_ns);
 	s->quick_until_ns = s->start_ns + FIRST_QUICK_NS; /* then its exec will be known */
 	set_window(s, variable);
 	err = target_release(&s->target, variable);
@@ -995,7 +998,7 @@ static void take_times(struct session *s)
 	uint64_t position = 0;
 	struct stack_times times;
 
-	while (s->options->measure.wall && bpf && bpf_source_next_times(bpf, &position, &times))
+	while (bpf && bpf_source_next_times(bpf, &position, &times))
 		end_times(s, &times);
 }
 
@@ -1019,7 +1022,8 @@ static void collect_rest(struct session *s)
 			bpf_source_counters(bpf).samples_in_calls;
 	getrusage(RUSAGE_CHILDREN, &waited);
 	collect_waited_for(s->collect, cpu_ns(&waited));
-	collect_finish(s->collect, monotonic_ns());
+	s->ended_ns = monotonic_ns();
+	collect_finish(s->collect, s->ended_ns);
 	take_counters(s);
 }
 
@@ -1048,7 +1052,6 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 	if (s->is_orphan)
 		return EXIT_PROFILER_FAILED;
 	collect_rest(s);
-	s->ended_ns = monotonic_ns();
 	*exit_status = final_status(s);
 	status = recording_close(s->recording);
 	s->recording = NULL;

@@ -54,6 +54,7 @@ struct session_options {
 	/* collect.h; may be set up to session_run. NULL: launches are sent without their durations
 	 */
 	struct timeline *timeline;
+	struct timeline *idle_store; /* collect.h; likewise */
 	struct session_watcher watcher;
 	bool watches_load, keeps_metrics; /* collect.h */
 };

@@ -201,6 +201,7 @@ static int load(struct bpf_source *s)
 	bpf->rodata->times_calls = s->options.calls;
 	bpf->rodata->sends_python_lines = s->options.python_lines;
 	bpf->rodata->keeps_times = s->options.times;
+	bpf->rodata->keeps_moments = s->options.moments;
 	if (!s->options.times)
 		bpf_map__set_max_entries(bpf->maps.times, 1);
 	choose_map_flags(bpf);

@@ -5,7 +5,8 @@ export const ROW_CPU = 0,
 	ROW_GPU = 1,
 	ROW_WAIT = 2,
 	ROW_CALL = 3,
-	ROW_KINDS = 4;
+	ROW_IDLE = 4,
+	ROW_KINDS = 5;
 export const UNKNOWN = -1;
 const FORMAT = 6;
 

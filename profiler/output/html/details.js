@@ -18,8 +18,8 @@ export function fact(label, value) {
 	return make("div", {}, make("dt", {text: label}), make("dd", {text: value}));
 }
 
-const KIND_LABELS = ["CPU", "GPU", "waiting", "in CUDA calls"];
-const COUNT_LABELS = ["samples", "operations", "", "calls"]; // a wait is split by what ran
+const KIND_LABELS = ["CPU", "GPU", "waiting", "in CUDA calls", "GPU idle"];
+const COUNT_LABELS = ["samples", "operations", "", "calls", ""]; // a wait is split by what ran
 
 function sayWhole({state, isPart}) {
 	const isFiltered =

@@ -18,6 +18,7 @@ const FRAME_KINDS = [
 	"stall",
 	"wait",
 	"call",
+	"idle",
 	"mark",
 ];
 
@@ -36,6 +37,7 @@ export const KINDS = [
 	["stall", "stall reason", "#fcd3bf", "#7a3a24"],
 	["wait", "waiting", "#bcc2c9", "#535c66"],
 	["call", "CUDA call, wall time", "#8fbbe4", "#345f87"],
+	["idle", "idle GPU", "#d4c7e8", "#54456e"],
 	["place", "process, thread, device", "#aaa48c", "#6e6a58"],
 	["mark", "note (cut or unknown stack)", "#f3f4f6", "#1d2228"],
 ].map(([word, label, light, dark]) => ({word, label, light, dark}));

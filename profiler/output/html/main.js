@@ -2,7 +2,7 @@
 // The page: what all views share, and the address that says what is shown.
 import {make, makeChoice, refill} from "./dom.js";
 import {clip, formatShare, formatTime, plural} from "./format.js";
-import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_WAIT, unpackBytes, unpackProfile} from "./data.js";
+import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, unpackBytes, unpackProfile} from "./data.js";
 import {kindsOfFrames} from "./kinds.js";
 import {
 	compileSearch,
@@ -31,6 +31,7 @@ const TIME_KINDS = [
 	["gpu", "GPU", ROW_GPU],
 	["wait", "Waiting", ROW_WAIT],
 	["call", "CUDA calls", ROW_CALL],
+	["idle", "GPU idle", ROW_IDLE],
 ];
 const FILTERS = ["process", "thread", "device", "stream"];
 const TYPING_MS = 120; // a search begins when typing pauses

@@ -5,7 +5,7 @@
 // Each with its default, which is left out of the address.
 export const DEFAULTS = {
 	view: "flame", // flame, tables, timeline, busy, source, about
-	kind: "all", // all, cpu, gpu, wait, call
+	kind: "all", // all, cpu, gpu, wait, call, idle
 	order: "size", // size, name
 	inverted: "", // "1": callers inside callees
 	bottom: "", // "1": the root at the bottom
@@ -31,7 +31,7 @@ export const DEFAULTS = {
 
 const CHOICES = {
 	view: ["flame", "tables", "timeline", "busy", "source", "about"],
-	kind: ["all", "cpu", "gpu", "wait", "call"],
+	kind: ["all", "cpu", "gpu", "wait", "call", "idle"],
 	order: ["size", "name"],
 	inverted: ["", "1"],
 	bottom: ["", "1"],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Sums by frame and by place, for tables.
-import {ROW_CPU, ROW_GPU, ROW_WAIT, ROW_CALL} from "./data.js";
+import {ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, ROW_CALL} from "./data.js";
 import {isKind} from "./kinds.js";
 import {deviceLabels} from "./tree.js";
 
@@ -37,7 +37,8 @@ export function sumFrames(tree, weights, frameCount) {
 		const frame = tree.frame[top];
 
 		sums.own[frame] += weights.own[top];
-		sums.ownWait[frame] += weights.ownByKind[ROW_WAIT][top];
+		sums.ownWait[frame] +=
+			weights.ownByKind[ROW_WAIT][top] + weights.ownByKind[ROW_IDLE][top];
 		if (open[frame]++ === 0) {
 			sums.total[frame] += weights.total[top];
 			sums.operations[frame] += weights.operations[top];
@@ -137,6 +138,8 @@ function addRow(sums, key, make, rows, i) {
 			sum.gpu += rows.ns[i];
 			sum.operations += rows.operations[i];
 			sum.bytes += rows.bytes[i];
+			break;
+		case ROW_IDLE: // of a device, not of a thread
 			break;
 		default:
 			sum.wait += rows.ns[i];
