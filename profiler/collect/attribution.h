@@ -48,8 +48,8 @@ struct attribution_parts {
 	struct gpu_load *load;             /* likewise */
 	struct allocations *allocations;   /* likewise */
 	struct measurements *measurements; /* likewise */
-	struct idle *idle;                 /* likewise */
 	struct pc_samples *pc_samples;     /* likewise: those that find their launches */
+	struct idle *idle;                 /* likewise */
 };
 
 struct attribution {

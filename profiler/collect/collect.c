@@ -92,8 +92,8 @@ struct collect *collect_new(const struct collect_options *options)
 				     options->watches_load ? &c->load : NULL,
 				     options->measure.memory ? &c->allocations : NULL,
 				     options->measure.counters ? &c->measurements : NULL,
-				     options->idle_store ? &c->idle : NULL,
-				     options->measure.exact_stalls ? &c->pc_samples : NULL},
+				     options->measure.exact_stalls ? &c->pc_samples : NULL,
+				     options->idle_store ? &c->idle : NULL},
 			     options->measure.waits) == 0) {
 		limit_memory(c);
 		if (options->measure.max_overhead)
@@ -716,7 +716,8 @@ static uint32_t stack_runnable(struct collect *c, uint32_t stack)
 static void add_off_cpu(struct collect *c, uint32_t stack, uint32_t place,
 			const struct off_cpu_times *times)
 {
-	bool has_rows = c->options.measure.wall;
+	/* else they are for idle times alone */
+	bool has_rows = c->options.measure.wall || !c->options.idle_store;
 
 	if (times->blocked_ns && has_rows)
 		profile_add(c->profile, ROW_WAIT, stack_blocked(c, stack, times->kind), place,

@@ -315,6 +315,16 @@ static uint64_t *sum_of(struct ledger_idle *ledger, enum idle_part part, enum id
 	}
 }
 
+/* Nothing is launched after the last operation; before there was a thread, nothing led to one. */
+static bool has_stack(const struct idle_charge *charge, const char *mark)
+{
+	if (charge->stack == STACK_EMPTY || charge->reason == IDLE_NO_LAUNCH)
+		return false;
+	if (charge->part == IDLE_AFTER)
+		return !mark;
+	return charge->part != IDLE_BEFORE || charge->reason != IDLE_NO_THREAD;
+}
+
 static void add_row(void *context, const struct idle_charge *charge)
 {
 	struct finishing *f = context;
@@ -336,9 +346,7 @@ static void add_row(void *context, const struct idle_charge *charge)
 	if (charge->part != IDLE_BETWEEN)
 		stack = push(f, stack, charge->part == IDLE_BEFORE ? MARK_BEFORE_FIRST
 								   : MARK_AFTER_LAST);
-	/* nothing is launched after the last operation */
-	if ((charge->part != IDLE_AFTER || !mark) && charge->stack != STACK_EMPTY &&
-	    charge->reason != IDLE_NO_LAUNCH)
+	if (has_stack(charge, mark))
 		stack = stack_table_append(parts->stacks, stack, charge->stack);
 	if (mark)
 		stack = push(f, stack, mark);

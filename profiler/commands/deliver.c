@@ -23,7 +23,7 @@
 unsigned int deliver_needs(const struct options *o)
 {
 	return outputs_need(o->outputs, o->output_count) | view_needs(&o->view) |
-	       (o->measure.launch_shapes || o->span_server ? NEEDS_TIMELINE : 0);
+	       (o->measure.launch_shapes || o->measure.idle || o->span_server ? NEEDS_TIMELINE : 0);
 }
 
 unsigned int deliver_wants(const struct options *o)

@@ -266,17 +266,22 @@ static bool add_line(struct folded_stacks *f)
 
 static enum row_kind kind_of(const struct folded_stacks *f, uint32_t stack)
 {
-	bool is_call = false;
+	bool is_call = false, is_wait = false;
 	uint32_t rank;
 	enum frame_class class = f->frames[f->stacks[stack].frame].class;
 
 	for (uint32_t at = stack; at != RESULT_ROOT; at = f->stacks[at].outer) {
 		const struct frame_info *frame = &f->frames[f->stacks[at].frame];
 
-		if (frame->class == CLASS_WAIT)
-			return ranks_is_wait(frame->name, &rank) ? ROW_GPU : ROW_WAIT;
+		if (frame->class == CLASS_IDLE)
+			return ROW_IDLE;
+		if (frame->class == CLASS_WAIT && ranks_is_wait(frame->name, &rank))
+			return ROW_GPU;
+		is_wait |= frame->class == CLASS_WAIT;
 		is_call |= frame->class == CLASS_CALL;
 	}
+	if (is_wait)
+		return ROW_WAIT;
 	if (is_call)
 		return ROW_CALL;
 	return class == CLASS_GPU_KERNEL || class == CLASS_GPU_WORK || class == CLASS_STALL

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_DEVICE UINT32_MAX
-
 /* All spans while they are gathered. */
 struct gathering {
 	const struct result *result;
 	uint64_t from, to;   /* what counts */
 	uint32_t *device_of; /* by number of a place: the first device that is the same */
+	busy_key key;
+	const void *context;
 	struct busy_span *spans;
 	uint64_t count, capacity;
 };
@@ -25,7 +25,7 @@ static uint32_t find_device(const struct result *r, const struct place *place)
 					r->devices[at].id != place->part[PLACE_DEVICE]))
 		at++;
 	if (at == r->device_count)
-		return NO_DEVICE;
+		return BUSY_NO_DEVICE;
 	while (!device_is_same(&r->devices[first], &r->devices[at]))
 		first++;
 	return first;
@@ -105,7 +105,7 @@ static bool make_room(struct gathering *g)
 static bool add_operation(struct gathering *g, const struct timeline_record *record)
 {
 	struct busy_span span = {record->start_ns, record->start_ns + record->duration_ns,
-				 NO_DEVICE};
+				 BUSY_NO_DEVICE};
 
 	if (span.end < span.start)
 		span.end = UINT64_MAX;
@@ -117,6 +117,8 @@ static bool add_operation(struct gathering *g, const struct timeline_record *rec
 		return true;
 	if (record->place < g->result->place_count)
 		span.device = g->device_of[record->place];
+	if (g->key && !g->key(g->context, record, &span.device))
+		return true;
 	if (!make_room(g))
 		return false;
 	g->spans[g->count++] = span;
@@ -160,7 +162,7 @@ static bool sum_devices(struct busy *b, const struct gathering *g)
 	for (uint64_t i = 0; i < g->count; i++) {
 		const struct busy_span *span = &g->spans[i];
 
-		if (span->device == NO_DEVICE)
+		if (span->device == BUSY_NO_DEVICE)
 			break; /* the last ones */
 		if (i == 0 || g->spans[i - 1].device != span->device)
 			b->devices[b->device_count++].device = &g->result->devices[span->device];
@@ -168,6 +170,25 @@ static bool sum_devices(struct busy *b, const struct gathering *g)
 	}
 	if (b->device_count > 1)
 		qsort(b->devices, b->device_count, sizeof(*b->devices), by_label);
+	return true;
+}
+
+bool busy_gather(const struct result *result, busy_key key, const void *context,
+		 struct busy_span **spans, uint64_t *count)
+{
+	struct gathering g = {.result = result, .key = key, .context = context};
+	bool has_gathered;
+
+	result_window(result, &g.from, &g.to);
+	has_gathered = find_devices(&g) && gather(&g);
+	free(g.device_of);
+	if (!has_gathered) {
+		free(g.spans);
+		return false;
+	}
+	unite(g.spans, &g.count);
+	*spans = g.spans;
+	*count = g.count;
 	return true;
 }
 
@@ -186,7 +207,7 @@ struct busy *busy_new(const struct result *result)
 		goto failed;
 	if (g.count && g.spans[0].device != g.spans[g.count - 1].device) {
 		for (uint64_t i = 0; i < g.count; i++)
-			g.spans[i].device = NO_DEVICE;
+			g.spans[i].device = BUSY_NO_DEVICE;
 		unite(g.spans, &g.count);
 	}
 	b->spans = g.spans;
@@ -243,7 +264,7 @@ uint32_t busy_gaps(const struct busy *busy, const struct result *result, struct 
 			if (at < max)
 				gaps[at] = gaps[at - 1];
 		if (at < max)
-			gaps[at] = (struct busy_span){from, to, NO_DEVICE};
+			gaps[at] = (struct busy_span){from, to, BUSY_NO_DEVICE};
 		if (!is_end)
 			from = busy->spans[i].end;
 	}

@@ -44,6 +44,18 @@ struct busy {
 struct busy *busy_new(const struct result *result);
 void busy_free(struct busy *busy);
 
+/*
+ * The same spans of some operations: united and in order, by `device`, which is at first the number
+ * of the first of the result's devices that is the same, or BUSY_NO_DEVICE, and then what `key`
+ * makes of it. `key` returns false for operations that do not count. False: as NULL above. The
+ * caller frees the spans.
+ */
+#define BUSY_NO_DEVICE UINT32_MAX
+typedef bool (*busy_key)(const void *context, const struct timeline_record *record,
+			 uint32_t *device);
+bool busy_gather(const struct result *result, busy_key key, const void *context,
+		 struct busy_span **spans, uint64_t *count);
+
 /* Whether some GPU worked at that moment. */
 bool busy_at(const struct busy *busy, uint64_t ns);
 

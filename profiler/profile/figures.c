@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/profile/caching_allocator.h"
+#include "profiler/profile/exposed.h"
 #include "profiler/profile/launch_shapes.h"
 #include "profiler/profile/ranks.h"
 #include "profiler/profile/stall_shares.h"
@@ -96,6 +97,7 @@ int figures_of(const struct result *result, struct figures_list *list)
 		{m->memory, caching_allocators_figures, true},
 		{m->stall_period != 0, stall_shares_figures, false},
 		{m->counters, counters_figures, false},
+		{m->idle && result->timeline, exposed_figures, true},
 	};
 	int err = 0;
 

@@ -64,7 +64,8 @@ static struct bench *new_bench(uint32_t mask, bool follows_waits)
 		attribution_init(&b->attribution,
 				 &(struct attribution_parts){&b->processes, b->stacks, b->profile,
 							     &b->places, &b->ledger, &b->allowance,
-							     NULL, NULL, NULL, NULL, &b->samples},
+							     NULL, NULL, NULL, NULL, &b->samples,
+							     NULL},
 				 follows_waits),
 		0);
 	b->launch = push_call(b, "cudaLaunch");

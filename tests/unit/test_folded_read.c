@@ -127,6 +127,8 @@ static void frames_and_rows_have_kinds(void **state)
 				   "main;[waiting for GPU];[GPU_Kernel]gemm<4> 7\n"
 				   "main;read;[blocked: read] 100\n"
 				   "main;f;[runnable] 200\n"
+				   "[GPU 0 idle];main;read;[blocked: read] 1000\n"
+				   "app 7;[GPU 1 MPS idle];main;cudaLaunchKernel 2000\n"
 				   "main;[CUDA call, wall time]k 8\n"
 				   "main;ns::f<int>(int) 9\n";
 	struct allowance memory = {.limit = 1 << 20};
@@ -143,6 +145,7 @@ static void frames_and_rows_have_kinds(void **state)
 		sums[r->rows[i].kind] += r->rows[i].ns;
 	assert_int_equal(sums[ROW_GPU], 31);
 	assert_int_equal(sums[ROW_WAIT], 307);
+	assert_int_equal(sums[ROW_IDLE], 3000);
 	assert_int_equal(sums[ROW_CALL], 8);
 	assert_int_equal(sums[ROW_CPU], 9);
 	for (uint32_t i = 0; i < r->frame_count; i++) {

@@ -361,7 +361,7 @@ static void begin_launches(struct launches *l, struct naming_bench *b, const cha
 		attribution_init(&l->a,
 				 &(struct attribution_parts){&l->processes, b->stacks, b->profile,
 							     &b->places, &b->ledger, &l->allowance,
-							     NULL, NULL, NULL, NULL, NULL},
+							     NULL, NULL, NULL, NULL, NULL, NULL},
 				 false),
 		0);
 }

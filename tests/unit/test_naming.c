@@ -261,7 +261,7 @@ static void other_work_has_its_own_frames(void **state)
 		attribution_init(&a,
 				 &(struct attribution_parts){&processes, b->stacks, b->profile,
 							     &b->places, &b->ledger, &allowance,
-							     NULL, NULL, NULL, NULL, NULL},
+							     NULL, NULL, NULL, NULL, NULL, NULL},
 				 false),
 		0);
 	attribution_add(&a, launch, 0, &alloc);

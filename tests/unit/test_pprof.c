@@ -10,7 +10,7 @@ static const struct writer_options no_options = {.unit_ns = 20e6};
 
 /* ---- a reader ---- */
 
-enum { TYPES = 6, LABELS = 10, KEY_BYTES = 16 };
+enum { TYPES = 7, LABELS = 10, KEY_BYTES = 16 };
 
 struct read_label {
 	char key[KEY_BYTES];

@@ -145,11 +145,12 @@ static void stacks_are_a_tree_in_order(void **state)
 	made_add(&m, inner, ROW_WAIT, 16);
 	made_add(&m, made_push(&m, outer, "nothing"), ROW_GPU, 0);
 	made_add(&m, made_push(&m, outer, "last"), ROW_CALL, 32);
+	made_add(&m, again, ROW_IDLE, 64);
 	tree = write_and_parse(&m, &written);
 	assert_string_equal(text_of(tree, "name"), "./app \"x\"");
 	all = profile(tree, 0);
 	assert_string_equal(text_of(all, "name"), "All");
-	assert_int_equal(total_of(tree, all), 63);
+	assert_int_equal(total_of(tree, all), 127);
 	assert_int_equal(written.items, 5);
 	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(all, "samples")), 5);
 	assert_string_equal(path_of(tree, all, 0), "main");
@@ -164,9 +165,10 @@ static void stacks_are_a_tree_in_order(void **state)
 	assert_int_equal(total_of(tree, profile_named(tree, "GPU")), 1);
 	assert_int_equal(total_of(tree, profile_named(tree, "Waiting")), 16);
 	assert_int_equal(total_of(tree, profile_named(tree, "CUDA calls")), 32);
+	assert_int_equal(total_of(tree, profile_named(tree, "Idle")), 64);
 	assert_int_equal(written.total[ROW_CPU], 14);
 	assert_int_equal(written.total[ROW_GPU], 1);
-	assert_true(written.exact_ns == 63);
+	assert_true(written.exact_ns == 127);
 	cJSON_Delete(tree);
 	made_end(&m);
 }

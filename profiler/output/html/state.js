@@ -55,6 +55,7 @@ const CHOICES = {
 		"clocks",
 		"stalls",
 		"hardware_counters",
+		"exposed",
 	],
 };
 
