@@ -20,10 +20,15 @@
 #define KIND_BEGIN TIMELINE_LAUNCH
 #define KIND_END TIMELINE_CALL
 
-/* The frames that rows of a device begin with. */
+/* The frame that rows of a device begin with, and whose number of it is in that. */
 struct root {
 	uint32_t process, id;
 	uint32_t stack; /* "[GPU 0 idle]" */
+};
+
+/* A device as the process of a launching thread knows it: the last one looked for. */
+struct known_device {
+	uint32_t number, process, id;
 };
 
 struct finishing {
@@ -33,6 +38,7 @@ struct finishing {
 	struct idle_thread *threads;
 	struct idle_device *devices;
 	struct root *roots;
+	struct known_device known;
 	uint32_t *device_of; /* by number in records: the first that is the same */
 	uint32_t slots[SLOTS];
 	uint64_t from_ns, to_ns;
@@ -136,6 +142,20 @@ static bool is_same_device(const struct idle *idle, const struct place *a, const
 		      : !x && !y && a->part[PLACE_DEVICE] == b->part[PLACE_DEVICE];
 }
 
+/* As busy.h labels it: as the first process knows it that told of it. */
+static struct root root_of(const struct idle *idle, const struct place *place)
+{
+	const struct devices *devices = idle->parts.devices;
+	const struct device *own =
+		devices_find(devices, place->part[PLACE_PROCESS], place->part[PLACE_DEVICE]);
+
+	for (uint32_t i = 0; own && i < devices->count; i++)
+		if (device_is_same(&devices->list[i], own))
+			return (struct root){devices->list[i].process, devices->list[i].id,
+					     STACK_EMPTY};
+	return (struct root){place->part[PLACE_PROCESS], place->part[PLACE_DEVICE], STACK_EMPTY};
+}
+
 static void find_devices(struct finishing *f)
 {
 	const struct places *devices = &f->idle->devices;
@@ -148,10 +168,11 @@ static void find_devices(struct finishing *f)
 				     !is_same_device(f->idle, &devices->list[first], place)))
 			first++;
 		f->device_of[i] = first;
-		f->roots[i] = (struct root){place->part[PLACE_PROCESS], place->part[PLACE_DEVICE],
-					    STACK_EMPTY};
+		if (first == i)
+			f->roots[i] = root_of(f->idle, place);
 		f->devices[i].first_ns = UINT64_MAX;
 	}
+	f->known.number = UINT32_MAX;
 	for (uint32_t i = 0; i < f->idle->threads.count; i++)
 		f->threads[i] = (struct idle_thread){0, IDLE_NEVER};
 }
@@ -315,6 +336,32 @@ static uint64_t *sum_of(struct ledger_idle *ledger, enum idle_part part, enum id
 	}
 }
 
+/* The launching thread, and the device as its process numbers it. */
+static struct place place_of(struct finishing *f, const struct idle_charge *charge)
+{
+	const struct places *devices = &f->idle->devices;
+	const struct root *root = &f->roots[charge->device];
+	struct known_device *known = &f->known;
+	struct place place = place_unknown();
+
+	if (charge->thread < f->idle->threads.count)
+		place = f->idle->threads.list[charge->thread];
+	if (known->number != charge->device || known->process != place.part[PLACE_PROCESS]) {
+		*known = (struct known_device){charge->device, place.part[PLACE_PROCESS],
+					       PLACE_UNKNOWN};
+		for (uint32_t i = 0; i < devices->count && known->id == PLACE_UNKNOWN; i++)
+			if (f->device_of[i] == charge->device &&
+			    devices->list[i].part[PLACE_PROCESS] == known->process)
+				known->id = devices->list[i].part[PLACE_DEVICE];
+	}
+	place.part[PLACE_DEVICE] = known->id;
+	if (known->id == PLACE_UNKNOWN) {
+		place.part[PLACE_PROCESS] = root->process;
+		place.part[PLACE_DEVICE] = root->id;
+	}
+	return place;
+}
+
 /* Nothing is launched after the last operation; before there was a thread, nothing led to one. */
 static bool has_stack(const struct idle_charge *charge, const char *mark)
 {
@@ -331,18 +378,9 @@ static void add_row(void *context, const struct idle_charge *charge)
 	const struct idle_parts *parts = &f->idle->parts;
 	const struct root *root = &f->roots[charge->device];
 	const char *mark = mark_of(charge->part, charge->reason);
-	struct place place = place_unknown();
+	struct place place = place_of(f, charge);
 	uint32_t stack = root->stack;
 
-	place.part[PLACE_PROCESS] = root->process;
-	place.part[PLACE_DEVICE] = root->id;
-	if (charge->thread < f->idle->threads.count && charge->thread != PLACE_NOWHERE) {
-		const struct place *thread = &f->idle->threads.list[charge->thread];
-
-		/* devices are known by their process */
-		if (thread->part[PLACE_PROCESS] == root->process)
-			place.part[PLACE_THREAD] = thread->part[PLACE_THREAD];
-	}
 	if (charge->part != IDLE_BETWEEN)
 		stack = push(f, stack, charge->part == IDLE_BEFORE ? MARK_BEFORE_FIRST
 								   : MARK_AFTER_LAST);
