@@ -99,7 +99,8 @@ void attribution_note_waited(struct attribution *a)
 /* Where not, a stack is all that there is to know of a launch. */
 static bool numbers_origins(const struct attribution *a)
 {
-	return a->limits_stacks || a->notes_waited || a->parts.idle || a->parts.places->mask & 1u << PLACE_THREAD;
+	return a->limits_stacks || a->notes_waited || a->parts.idle ||
+	       a->parts.places->mask & 1u << PLACE_THREAD;
 }
 
 /* The id of an origin, a new one only below `max`; LAUNCH_UNKNOWN: no room. */
@@ -447,13 +448,13 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 	if (a->parts.measurements && o->work == GPU_WORK_KERNEL && o->graph_node == 0)
 		measurements_place(a->parts.measurements, o->process, o->correlation_id, stack);
 	if (a->parts.idle && !o->bad_time)
-		idle_add_operation(a->parts.idle, (struct idle_where){o->process, launch.tid},
-				   &(struct idle_work){.start_ns = o->start_ns,
-						       .duration_ns = o->duration_ns,
-						       .launched_ns = launched_ns,
-						       .device = o->device,
-						       .launch = compose_launch(&a->compose,
-										launch.stack)});
+		idle_add_operation(
+			a->parts.idle, (struct idle_where){o->process, launch.tid},
+			&(struct idle_work){.start_ns = o->start_ns,
+					    .duration_ns = o->duration_ns,
+					    .launched_ns = launched_ns,
+					    .device = o->device,
+					    .launch = compose_launch(&a->compose, launch.stack)});
 	if (a->parts.load && !o->bad_time)
 		gpu_load_run(a->parts.load, o->device, o->start_ns, o->duration_ns);
 	profile_add(a->parts.profile, ROW_GPU, stack, place, o->duration_ns, o->bytes);

@@ -107,8 +107,8 @@ struct collect_options {
 	 */
 	struct timeline *timeline;
 	struct timeline *idle_store; /* for idle.h; borrowed. NULL: not asked for */
-	bool watches_load;  /* for struct collected */
-	bool keeps_metrics; /* likewise */
+	bool watches_load;           /* for struct collected */
+	bool keeps_metrics;          /* likewise */
 };
 
 struct collect;

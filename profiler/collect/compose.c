@@ -170,9 +170,8 @@ uint32_t compose_stall(struct compose *c, const struct gpu_work_origin *origin)
 
 uint32_t compose_launch(struct compose *c, uint32_t launch)
 {
-	return append_launch(
-		c, STACK_EMPTY,
-		&(struct gpu_work_origin){.launch = launch, .capture = CAPTURE_NONE});
+	return append_launch(c, STACK_EMPTY,
+			     &(struct gpu_work_origin){.launch = launch, .capture = CAPTURE_NONE});
 }
 
 uint32_t compose_call(struct compose *c, uint32_t call, const struct code_ref *kernel)

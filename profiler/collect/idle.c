@@ -99,8 +99,7 @@ void idle_add_operation(struct idle *idle, struct idle_where launcher, const str
 void idle_add_sample(struct idle *idle, struct idle_where where, uint64_t time_ns, uint32_t stack)
 {
 	add(idle, where,
-	    &(struct timeline_record){
-		    .kind = KIND_SAMPLE, .start_ns = time_ns, .stack = stack});
+	    &(struct timeline_record){.kind = KIND_SAMPLE, .start_ns = time_ns, .stack = stack});
 }
 
 void idle_add_off_cpu(struct idle *idle, struct idle_where where, uint64_t start_ns, uint64_t ns,
@@ -133,10 +132,10 @@ static uint64_t end_of(const struct timeline_record *record)
 
 static bool is_same_device(const struct idle *idle, const struct place *a, const struct place *b)
 {
-	const struct device *x = devices_find(idle->parts.devices, a->part[PLACE_PROCESS],
-					      a->part[PLACE_DEVICE]);
-	const struct device *y = devices_find(idle->parts.devices, b->part[PLACE_PROCESS],
-					      b->part[PLACE_DEVICE]);
+	const struct device *x =
+		devices_find(idle->parts.devices, a->part[PLACE_PROCESS], a->part[PLACE_DEVICE]);
+	const struct device *y =
+		devices_find(idle->parts.devices, b->part[PLACE_PROCESS], b->part[PLACE_DEVICE]);
 
 	return x && y ? device_is_same(x, y)
 		      : !x && !y && a->part[PLACE_DEVICE] == b->part[PLACE_DEVICE];
@@ -382,8 +381,8 @@ static void add_row(void *context, const struct idle_charge *charge)
 	uint32_t stack = root->stack;
 
 	if (charge->part != IDLE_BETWEEN)
-		stack = push(f, stack, charge->part == IDLE_BEFORE ? MARK_BEFORE_FIRST
-								   : MARK_AFTER_LAST);
+		stack = push(f, stack,
+			     charge->part == IDLE_BEFORE ? MARK_BEFORE_FIRST : MARK_AFTER_LAST);
 	if (has_stack(charge, mark))
 		stack = stack_table_append(parts->stacks, stack, charge->stack);
 	if (mark)
@@ -401,8 +400,8 @@ static void take_activity(struct finishing *f, struct idle_activity **list, uint
 	if (*count >= IDLE_SEGMENT_MAX || !array_make_room(list, *count, capacity, sizeof(**list)))
 		f->idle->parts.ledger->lost++;
 	else
-		(*list)[(*count)++] = (struct idle_activity){
-			record->start_ns, end_of(record), record->place, record->stack};
+		(*list)[(*count)++] = (struct idle_activity){record->start_ns, end_of(record),
+							     record->place, record->stack};
 }
 
 static void take_operation(struct finishing *f, const struct timeline_record *record)

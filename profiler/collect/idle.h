@@ -5,7 +5,8 @@
  * end, segment by segment (idle_gaps.h).
  *
  * A device counts from the beginning of the run to its end if something ran on it. One device is
- * one UUID, whatever processes call it, as in busy.h, so that idle and busy times add up to the run.
+ * one UUID, whatever processes call it, as in busy.h, so that idle and busy times add up to the
+ * run.
  *
  * Below the device's frame, "[GPU 0 idle]", each stack is the launching thread's; where there is
  * none, that of the launch which ended the gap, with a mark (marks.h).
@@ -25,7 +26,7 @@
 #include "profiler/profile/stack_table.h"
 #include "profiler/profile/timeline.h"
 
-#ifndef IDLE_SEGMENT_RECORDS /* tests use a smaller one */
+#ifndef IDLE_SEGMENT_RECORDS            /* tests use a smaller one */
 #define IDLE_SEGMENT_RECORDS (1u << 20) /* about so many are in memory at once, 100 MiB */
 #endif
 #ifndef IDLE_SEGMENT_MAX
@@ -67,9 +68,11 @@ struct idle_work {
 	uint64_t start_ns, duration_ns, launched_ns;
 	uint32_t device, launch;
 };
-void idle_add_operation(struct idle *idle, struct idle_where launcher, const struct idle_work *work);
+void idle_add_operation(struct idle *idle, struct idle_where launcher,
+			const struct idle_work *work);
 
-/* What a thread does: a sample; a time off the CPU; and when it began and ended, if that is known. */
+/* What a thread does: a sample; a time off the CPU; and when it began and ended, if that is known.
+ */
 void idle_add_sample(struct idle *idle, struct idle_where where, uint64_t time_ns, uint32_t stack);
 void idle_add_off_cpu(struct idle *idle, struct idle_where where, uint64_t start_ns, uint64_t ns,
 		      uint32_t stack);

@@ -297,7 +297,7 @@ static void charge_gap(struct walk *w, uint32_t number, uint64_t from_ns, uint64
 	const struct idle_device *device = &w->segment->devices[number];
 	struct stretch s = {.from_ns = from_ns,
 			    .to_ns = to_ns,
-			    .charge = {.part = to_ns <= device->first_ns   ? IDLE_BEFORE
+			    .charge = {.part = to_ns <= device->first_ns    ? IDLE_BEFORE
 					       : from_ns >= device->last_ns ? IDLE_AFTER
 									    : IDLE_BETWEEN,
 				       .device = number,

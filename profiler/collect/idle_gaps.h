@@ -4,12 +4,12 @@
  *
  * A device is idle when none of its operations runs. Each gap between them, [a, b), is ended by the
  * operation that begins at b. Its launch, at l, divides the gap:
- *  - [a, l): the thread that launched it had not yet: what it did is why the device waited. Where it
- *    was off the CPU for an interval that is known, that is charged to its stack. The rest is shared
- *    by the stacks of its CPU samples, as below.
- *  - [l, b): it was launched and had not begun. All of the gap, where the launch came before it: the
- *    device had work, but waited for another stream, an event, or its own latency.
- * After the last operation of a device it is the thread of that one.
+ *  - [a, l): the thread that launched it had not yet: what it did is why the device waited. Where
+ * it was off the CPU for an interval that is known, that is charged to its stack. The rest is
+ * shared by the stacks of its CPU samples, as below.
+ *  - [l, b): it was launched and had not begun. All of the gap, where the launch came before it:
+ * the device had work, but waited for another stream, an event, or its own latency. After the last
+ * operation of a device it is the thread of that one.
  *
  * Most gaps are shorter than the time between two samples. So the rests of similar gaps are shared
  * together: those of one device that the same launch of a thread ended and whose rests are of the
@@ -34,7 +34,7 @@
 /* Threads and devices are numbered from 0. */
 struct idle_operation {
 	uint64_t start_ns, end_ns;
-	uint64_t launched_ns; /* 0: unknown */
+	uint64_t launched_ns;            /* 0: unknown */
 	uint32_t device, thread, launch; /* `launch`: a stack, passed through */
 };
 
@@ -59,12 +59,12 @@ struct idle_device {
 enum idle_part { IDLE_BEFORE, IDLE_BETWEEN, IDLE_AFTER };
 
 enum idle_reason {
-	IDLE_OFF_CPU,    /* `stack`: of the thread off the CPU */
-	IDLE_COMPUTING,  /* `stack`: of its CPU samples */
-	IDLE_UNSAMPLED,  /* `stack`: of the launch that the time led to */
-	IDLE_LAUNCHED,   /* likewise: it was launched, and had not begun */
-	IDLE_NO_LAUNCH,  /* likewise: it is not known when */
-	IDLE_NO_THREAD,  /* likewise: its thread did not exist */
+	IDLE_OFF_CPU,   /* `stack`: of the thread off the CPU */
+	IDLE_COMPUTING, /* `stack`: of its CPU samples */
+	IDLE_UNSAMPLED, /* `stack`: of the launch that the time led to */
+	IDLE_LAUNCHED,  /* likewise: it was launched, and had not begun */
+	IDLE_NO_LAUNCH, /* likewise: it is not known when */
+	IDLE_NO_THREAD, /* likewise: its thread did not exist */
 	IDLE_REASONS
 };
 

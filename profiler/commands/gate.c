@@ -90,7 +90,8 @@ bool gates_parse(const char *text, struct gates *g, char error[GATE_ERROR_BYTES]
 		return true;
 	}
 	snprintf(error, GATE_ERROR_BYTES,
-		 "it is gpu, cpu, waiting, idle, api, wall, peak, left, kernel=REGEX, function=REGEX, "
+		 "it is gpu, cpu, waiting, idle, api, wall, peak, left, kernel=REGEX, "
+		 "function=REGEX, "
 		 "site=REGEX or call=REGEX");
 	return false;
 }

@@ -212,7 +212,8 @@ const struct option_entry option_table[] = {
 	 .argument = "WHAT",
 	 .topic = TOPIC_COMPARE,
 	 .text = "which time: gpu (default), cpu, kernel=REGEX, ...",
-	 .more = "gpu, cpu, waiting, idle (GPUs, with --idle), api (CUDA calls), wall, peak and left (memory, with --alloc), "
+	 .more = "gpu, cpu, waiting, idle (GPUs, with --idle), api (CUDA calls), wall, peak and "
+		 "left (memory, with --alloc), "
 		 "kernel=REGEX, function=REGEX, "
 		 "site=REGEX (launched by), call=REGEX. All that match count together. May be "
 		 "repeated: each is checked."},

@@ -1204,9 +1204,8 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	choose_launch_stacks(options);
 	if (!check_inprocess(options, options->measure.nvtx, "--nvtx") ||
 	    !check_inprocess(options, options->measure.max_overhead > 0, "--max-overhead") ||
-	    !check_calls(options) || !check_wall(options) ||
-	    !check_idle(options) || !check_prometheus(options) ||
-	    !check_spans(options))
+	    !check_calls(options) || !check_wall(options) || !check_idle(options) ||
+	    !check_prometheus(options) || !check_spans(options))
 		goto wrong;
 	options->command = argv + optind;
 	return OPTIONS_RUN;

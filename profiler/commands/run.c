@@ -48,8 +48,7 @@ static struct session_options session_options(const struct options *o)
 	uint32_t mask = deliver_place_mask(o);
 	struct measure measure = o->measure;
 
-	measure.devices =
-		(mask & 1u << PLACE_DEVICE) || o->level == LOG_VERBOSE || measure.idle;
+	measure.devices = (mask & 1u << PLACE_DEVICE) || o->level == LOG_VERBOSE || measure.idle;
 	return (struct session_options){
 		.command = o->command,
 		.measure = measure,

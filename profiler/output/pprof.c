@@ -194,9 +194,11 @@ static void put_number_of(struct pprof *p, const char *key, uint32_t number)
 
 static void put_labels(struct pprof *p, const struct row *row)
 {
-	static const char *const kinds[ROW_KINDS] = {
-		[ROW_CPU] = "cpu", [ROW_GPU] = "gpu", [ROW_WAIT] = "waiting", [ROW_CALL] = "call",
-		[ROW_IDLE] = "idle"};
+	static const char *const kinds[ROW_KINDS] = {[ROW_CPU] = "cpu",
+						     [ROW_GPU] = "gpu",
+						     [ROW_WAIT] = "waiting",
+						     [ROW_CALL] = "call",
+						     [ROW_IDLE] = "idle"};
 	const struct place *place = &p->result->places[row->place];
 	uint32_t process = place->part[PLACE_PROCESS];
 	const struct process_info *info = NULL;

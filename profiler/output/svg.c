@@ -40,9 +40,11 @@ static const struct flame_limits limits = {
 
 extern const char svg_style[], svg_style_end[], svg_script[], svg_script_end[];
 
-static const char *const row_kind_labels[] = {
-	[ROW_CPU] = "CPU", [ROW_GPU] = "GPU", [ROW_WAIT] = "waiting", [ROW_CALL] = "CUDA calls",
-	[ROW_IDLE] = "GPU idle"};
+static const char *const row_kind_labels[] = {[ROW_CPU] = "CPU",
+					      [ROW_GPU] = "GPU",
+					      [ROW_WAIT] = "waiting",
+					      [ROW_CALL] = "CUDA calls",
+					      [ROW_IDLE] = "GPU idle"};
 static const enum frame_kind row_kind_colours[] = {[ROW_CPU] = KIND_NATIVE,
 						   [ROW_GPU] = KIND_GPU_KERNEL,
 						   [ROW_WAIT] = KIND_WAIT,

@@ -6,13 +6,11 @@
 
 static const struct {
 	const char *type, *unit;
-} columns[COLUMNS] = {[ROW_CPU] = {"cpu", "nanoseconds"},
-		      [ROW_GPU] = {"gpu", "nanoseconds"},
-		      [ROW_WAIT] = {"waiting", "nanoseconds"},
-		      [ROW_CALL] = {"cuda_calls", "nanoseconds"},
-		      [ROW_IDLE] = {"gpu_idle", "nanoseconds"},
-		      [COLUMN_OPERATIONS] = {"operations", "count"},
-		      [COLUMN_BYTES] = {"copied", "bytes"}};
+} columns[COLUMNS] = {
+	[ROW_CPU] = {"cpu", "nanoseconds"},       [ROW_GPU] = {"gpu", "nanoseconds"},
+	[ROW_WAIT] = {"waiting", "nanoseconds"},  [ROW_CALL] = {"cuda_calls", "nanoseconds"},
+	[ROW_IDLE] = {"gpu_idle", "nanoseconds"}, [COLUMN_OPERATIONS] = {"operations", "count"},
+	[COLUMN_BYTES] = {"copied", "bytes"}};
 
 const char *value_column_type(int column)
 {
@@ -38,8 +36,7 @@ uint64_t value_column_of(const struct row *row, int column)
 
 void value_columns_choose(struct value_columns *c, const struct result *result)
 {
-	static const int order[] = {COLUMN_OPERATIONS, COLUMN_BYTES, ROW_CALL, ROW_WAIT,
-				    ROW_IDLE};
+	static const int order[] = {COLUMN_OPERATIONS, COLUMN_BYTES, ROW_CALL, ROW_WAIT, ROW_IDLE};
 	bool has[COLUMNS] = {[COLUMN_OPERATIONS] = true, [COLUMN_BYTES] = true};
 	bool has_gpu_time = false;
 

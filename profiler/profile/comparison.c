@@ -24,8 +24,8 @@ const char *comparison_match_word(enum comparison_match match)
 
 const char *comparison_total_word(enum comparison_total total)
 {
-	static const char *const words[COMPARISON_TOTALS] = {
-		"gpu", "cpu", "waiting", "idle", "api", "wall", "peak", "left"};
+	static const char *const words[COMPARISON_TOTALS] = {"gpu", "cpu",  "waiting", "idle",
+							     "api", "wall", "peak",    "left"};
 
 	return words[total];
 }

@@ -53,7 +53,7 @@ static bool class_of(const void *context, const struct timeline_record *record, 
 	} else if (record->work == GPU_WORK_KERNEL) {
 		stack = result_work_stack(r, result_record_stack(r, record));
 		class = stack != RESULT_ROOT && c->is_nccl[r->stacks[stack].frame] ? COMMUNICATES
-										  : COMPUTES;
+										   : COMPUTES;
 	} else if (record->work == GPU_WORK_GRAPH || record->work == GPU_WORK_DEVICE_GRAPH) {
 		class = COMPUTES; /* what is in it is not known */
 	} else {
@@ -99,23 +99,23 @@ static uint64_t permille(uint64_t part, uint64_t whole)
 static void add(struct figures *f, const struct result *r, uint32_t device,
 		const struct run_of_spans runs[WORK_CLASSES])
 {
-	static const char *const names[WORK_CLASSES] = {[COPIES] = "copies",
-							[COMMUNICATES] = "collectives"};
+	static const char *const names[WORK_CLASSES] = {
+		[COPIES] = "copies", [COMMUNICATES] = "collectives"};
 	char label[DEVICE_LABEL_BYTES];
 	uint64_t from_ns, to_ns;
 
 	result_window(r, &from_ns, &to_ns);
 	device_label(&r->devices[device], label);
-	for (int class = COPIES; class < WORK_CLASSES; class++) {
+	for (int class = COPIES; class < WORK_CLASSES; class ++) {
 		uint64_t ns = length_of(&runs[class]);
 		uint64_t exposed = ns - length_of_both(&runs[class], &runs[COMPUTES]);
-		union figure row[COLUMNS] = {[COLUMN_DEVICE] = {.text = label},
-					     [COLUMN_WORK] = {.text = names[class]},
-					     [COLUMN_NS] = {.number = ns},
-					     [COLUMN_EXPOSED] = {.number = exposed},
-					     [COLUMN_SHARE] = {.number = permille(exposed, ns)},
-					     [COLUMN_OF_RUN] = {.number = permille(
-									exposed, to_ns - from_ns)}};
+		union figure row[COLUMNS] = {
+			[COLUMN_DEVICE] = {.text = label},
+			[COLUMN_WORK] = {.text = names[class]},
+			[COLUMN_NS] = {.number = ns},
+			[COLUMN_EXPOSED] = {.number = exposed},
+			[COLUMN_SHARE] = {.number = permille(exposed, ns)},
+			[COLUMN_OF_RUN] = {.number = permille(exposed, to_ns - from_ns)}};
 
 		if (ns > 0)
 			figures_add(f, row);

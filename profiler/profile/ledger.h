@@ -168,13 +168,13 @@ struct ledger_wall {
 /* When devices were idle (--idle), between their operations unless it says otherwise. */
 struct ledger_idle {
 	uint64_t devices;
-	uint64_t whole_ns;              /* the run, once for each of them */
-	uint64_t off_cpu_ns;            /* the launching thread was off the CPU */
-	uint64_t computing_ns;          /* it computed, by its samples */
-	uint64_t launched_ns;           /* the operation was launched, and had not begun */
-	uint64_t unknown_ns;            /* what the thread did is not known */
-	uint64_t before_ns, after_ns;   /* before their first operation, after their last one */
-	uint64_t lost;                  /* records of this that were not kept */
+	uint64_t whole_ns;            /* the run, once for each of them */
+	uint64_t off_cpu_ns;          /* the launching thread was off the CPU */
+	uint64_t computing_ns;        /* it computed, by its samples */
+	uint64_t launched_ns;         /* the operation was launched, and had not begun */
+	uint64_t unknown_ns;          /* what the thread did is not known */
+	uint64_t before_ns, after_ns; /* before their first operation, after their last one */
+	uint64_t lost;                /* records of this that were not kept */
 };
 
 static inline uint64_t ledger_idle_ns(const struct ledger_idle *l)

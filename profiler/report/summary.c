@@ -151,6 +151,11 @@ static void report_idle(struct log *log, const struct measure *m, const struct l
 
 	if (!m->idle)
 		return;
+	if (idle->lost)
+		log_warn(log,
+			 "%" PRIu64 " record%s missing from idle times: no room beside the output, "
+			 "or in memory",
+			 idle->lost, pick(idle->lost, " is", "s are"));
 	if (idle->devices == 0) {
 		log_line(log, "GPU idle: nothing ran on a GPU");
 		return;

@@ -43,7 +43,7 @@ static struct bench *begin(void)
 	b->profile = profile_new();
 	assert_true(b->store && b->stacks && b->profile);
 	assert_int_equal(places_init(&b->places, PLACES_ALL), 0);
-	parts = (struct idle_parts){b->store,   b->stacks,  b->profile, &b->places,
+	parts = (struct idle_parts){b->store,    b->stacks,  b->profile, &b->places,
 				    &b->devices, &b->ledger, keep,       b};
 	assert_int_equal(idle_init(&b->idle, &parts, &b->memory), 0);
 	return b;
@@ -70,11 +70,11 @@ static uint32_t push_text(struct bench *b, uint32_t outer, const char *text)
 static void ran(struct bench *b, uint32_t process, uint32_t tid, uint32_t device, uint64_t launched,
 		uint64_t from, uint64_t to)
 {
-	made_record(&b->made,
-		    (struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
-					     .start_ns = from,
-					     .duration_ns = to - from,
-					     .place = made_place(&b->made, process, tid, device, 7)});
+	made_record(&b->made, (struct timeline_record){
+				      .kind = TIMELINE_GPU_OPERATION,
+				      .start_ns = from,
+				      .duration_ns = to - from,
+				      .place = made_place(&b->made, process, tid, device, 7)});
 	idle_add_operation(&b->idle, (struct idle_where){process, tid},
 			   &(struct idle_work){.start_ns = from,
 					       .duration_ns = to - from,
@@ -143,11 +143,12 @@ static void rows_of_each_part(void **state)
 	idle_end_thread(&b->idle, where, START + 600);
 	idle_finish(&b->idle, START, START + 1000, 1000);
 	assert_int_equal(sum_below(b, "[GPU 0 idle];"), 1000 - 180);
-	assert_int_equal(sum_below(b, "[GPU 0 idle];[before the first operation];[before the thread"),
-			 10);
-	assert_int_equal(sum_below(b, "[GPU 0 idle];[before the first operation];work;[blocked"), 30);
-	assert_int_equal(sum_below(b, "[GPU 0 idle];[before the first operation];launch;[not sampled]"),
-			 60);
+	assert_int_equal(
+		sum_below(b, "[GPU 0 idle];[before the first operation];[before the thread"), 10);
+	assert_int_equal(sum_below(b, "[GPU 0 idle];[before the first operation];work;[blocked"),
+			 30);
+	assert_int_equal(
+		sum_below(b, "[GPU 0 idle];[before the first operation];launch;[not sampled]"), 60);
 	assert_int_equal(sum_below(b, "[GPU 0 idle];[before the first operation];launch;[launched"),
 			 20);
 	assert_int_equal(sum_below(b, "[GPU 0 idle];work;[blocked: read]"), 40);
@@ -155,7 +156,8 @@ static void rows_of_each_part(void **state)
 	assert_int_equal(sum_below(b, "[GPU 0 idle];launch;[launched, not begun]"), 10);
 	assert_int_equal(sum_below(b, "[GPU 0 idle];[after the last operation];[thread has ended]"),
 			 400);
-	assert_int_equal(sum_below(b, "[GPU 0 idle];[after the last operation];[not sampled]"), 200);
+	assert_int_equal(sum_below(b, "[GPU 0 idle];[after the last operation];[not sampled]"),
+			 200);
 	assert_int_equal(ledger_idle_ns(&b->ledger), 820);
 	assert_int_equal(b->ledger.off_cpu_ns, 40);
 	assert_int_equal(b->ledger.computing_ns, 50);

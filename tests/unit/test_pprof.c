@@ -665,7 +665,7 @@ static void random_rows_are_all_there(void **state)
 {
 	static const char *const names[] = {"a", "b", "c", "longer name", "x;y", "[k]", "d"};
 	static const char *const types[ROW_KINDS] = {"cpu", "gpu", "waiting", "cuda_calls",
-							 "gpu_idle"};
+						     "gpu_idle"};
 
 	(void)state;
 	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 100); round++) {
