@@ -91,7 +91,7 @@ figures_fill(struct figures *figures, const struct result *result, const void *r
 	     void (*add)(struct figures *f, const struct result *r, const void *record));
 
 /* Those that the run, or who views it, asked for (totals.measure). */
-#define FIGURES_MAX 11
+#define FIGURES_MAX 12
 struct figures_list {
 	struct figures *tables[FIGURES_MAX];
 	uint32_t count;
