@@ -40,8 +40,24 @@ struct signal_struct {
 	unsigned long long sum_sched_runtime;
 } BPF_CORE_TYPE;
 
+/* Of one CPU: what it is to run. */
+struct rq {
+	__u64 clock; /* as of its last change, such as a switch */
+} BPF_CORE_TYPE;
+
+struct cfs_rq {
+	struct rq *rq;
+} BPF_CORE_TYPE;
+
 struct sched_entity {
 	unsigned long long sum_exec_runtime;
+	struct cfs_rq *cfs_rq; /* of its CPU, whatever the thread's policy */
+} BPF_CORE_TYPE;
+
+/* By the clocks of the CPUs that the thread waited for. */
+struct sched_info {
+	unsigned long long run_delay;   /* how long it waited, until last_queued */
+	unsigned long long last_queued; /* since when it waits; 0: it does not */
 } BPF_CORE_TYPE;
 
 struct thread_struct {
@@ -65,17 +81,33 @@ struct thread_info {
 	unsigned int status;
 } BPF_CORE_TYPE;
 
+struct seq_file;
+
+/* What programs at the list of all threads get. */
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} BPF_CORE_TYPE;
+
+struct task_struct;
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+} BPF_CORE_TYPE;
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	struct thread_struct thread;
 	struct sched_entity se;
+	struct sched_info sched_info;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	unsigned int flags;
 	unsigned long jobctl;
+	void *bpf_storage;
 	unsigned int in_iowait : 1;
 } BPF_CORE_TYPE;
 

@@ -2,10 +2,18 @@
 /*
  * Where the time of followed threads goes (--wall): on a CPU, blocked, or waiting for a CPU, to the
  * nanosecond, by the scheduler's switches. Who leaves a CPU has its stack taken there, as often as
- * stack_event.h allows; the rest is summed. At a thread's end its sums are sent.
+ * stack_event.h allows; the rest is summed. At a thread's end its sums are sent, or when all is
+ * over.
  *
- * Threads are known by the kernel's struct of them, so that those of others cost one look-up. Times
- * of one thread are changed where it is switched, by one CPU at a time; only its waker writes
+ * This runs at each switch of the machine. A thread's times are in the kernel's storage for
+ * threads, which those that are not followed do not have: they cost one comparison. What is read of
+ * the thread itself is loaded directly, for a helper that reads costs as much as a look-up.
+ *
+ * How long a thread waited for a CPU is taken from the scheduler's own account, so that nothing
+ * runs where threads are woken. Kernels without one (CONFIG_SCHED_INFO, CONFIG_FAIR_GROUP_SCHED)
+ * have a program there.
+ *
+ * Times of one thread are changed where it is switched, by one CPU at a time; only its waker writes
  * `woken_ns`, which it does when the switch is over.
  */
 #ifndef BPF_OFF_CPU_BPF_H
@@ -38,11 +46,16 @@ unsigned int times_are_over;
 /* Set by the loader where the moments of times off the CPU are wanted, too, stacks or not. */
 const volatile unsigned int keeps_moments;
 
+/* Found out at the start: the program where threads are woken is needed. */
+unsigned int needs_wakeups;
+
+/* Threads whose times have not been sent. */
+int followed_threads;
+
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_FOLLOWED); /* the loader makes it 1 where no times are wanted */
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u64); /* the kernel's struct of the thread */
+	__type(key, int);
 	__type(value, struct stack_times);
 } times SEC(".maps");
 
@@ -53,34 +66,82 @@ struct {
 	__type(value, __u64); /* when the CPU's stacks so far would be due at the pace */
 } paces SEC(".maps");
 
-static __always_inline struct stack_times *times_of(struct task_struct *task)
+static __always_inline bool has_delays(void)
 {
-	__u64 key = (__u64)task;
+	struct task_struct *task = 0;
+	struct cfs_rq *queue = 0;
 
-	return bpf_map_lookup_elem(&times, &key);
+	return bpf_core_field_exists(task->sched_info) && bpf_core_field_exists(task->se.cfs_rq) &&
+	       bpf_core_field_exists(queue->rq);
 }
 
-/* Follows a thread: a new one, which waits for a CPU, or one that runs. */
-static __always_inline void follow_times(struct task_struct *task, __u32 pid, __u32 tid,
-					 bool is_new)
-{
-	/* too large for the stack */
-	static const struct stack_times none;
-	__u64 key = (__u64)task;
-	struct stack_times *t;
+/* The clock that the CPU's scheduler has read for the switch, which takes no time to read again. */
+struct switch_clock {
+	__u64 read_ns;  /* its time when CLOCK_MONOTONIC was read, too */
+	__u64 ahead_ns; /* so far CLOCK_MONOTONIC was ahead of it */
+};
 
-	bpf_map_update_elem(&times, &key, &none, BPF_ANY);
-	t = bpf_map_lookup_elem(&times, &key);
-	if (!t) {
-		COUNT(unfollowed_times);
-		return;
-	}
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct switch_clock);
+} switch_clocks SEC(".maps");
+
+/* How far apart the two clocks drift in this time is less than what a switch takes. */
+#define CLOCKS_AGREE_NS 4000000u
+
+/* When `from` leaves the CPU, by CLOCK_MONOTONIC. */
+static __always_inline __u64 time_of_switch(const struct task_struct *from)
+{
+	__u32 zero = 0;
+	struct switch_clock *c = bpf_map_lookup_elem(&switch_clocks, &zero);
+	__u64 clock, now_ns;
+
+	if (!has_delays() || !c)
+		return bpf_ktime_get_ns();
+	clock = from->se.cfs_rq->rq->clock;
+	if (clock - c->read_ns < CLOCKS_AGREE_NS)
+		return clock + c->ahead_ns;
+	now_ns = bpf_ktime_get_ns();
+	c->read_ns = clock;
+	c->ahead_ns = now_ns - clock;
+	return now_ns;
+}
+
+static __always_inline struct stack_times *times_of(struct task_struct *task)
+{
+	struct stack_times *t = bpf_task_storage_get(&times, task, 0, 0);
+
+	return t && t->pid ? t : 0;
+}
+
+/* What is there may be of an earlier program. */
+static __always_inline void begin_times(struct stack_times *t, __u32 pid, __u32 tid, bool is_new)
+{
+	__builtin_memset(t, 0, sizeof(*t));
 	t->pid = pid;
 	t->tid = tid;
 	t->since_ns = bpf_ktime_get_ns();
 	t->kind = t->sums[0].kind = STACK_OFF_CPU_NEW;
 	t->sums[0].is_used = 1;
 	t->is_off = t->is_runnable = is_new;
+}
+
+/* Follows a thread: a new one, which waits for a CPU, or one that runs. */
+static __always_inline void follow_times(struct task_struct *task, __u32 pid, __u32 tid,
+					 bool is_new)
+{
+	struct stack_times *t = 0;
+
+	if (followed_threads < MAX_FOLLOWED)
+		t = bpf_task_storage_get(&times, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t) {
+		COUNT(unfollowed_times);
+		return;
+	}
+	__sync_fetch_and_add(&followed_threads, 1);
+	begin_times(t, pid, tid, is_new);
 }
 
 /* False: there were too many. */
@@ -101,11 +162,15 @@ static __always_inline bool is_within_pace(__u64 now_ns, __u32 ahead)
 	return due_ns && is_within(due_ns, now_ns, STACK_OFF_CPU_PACE_NS, ahead);
 }
 
-/* The number of the thread's sum for this kind and site. */
+/* The number of the thread's sum for this kind and site; most often the one before. */
 static __always_inline __u32 choose_sum(struct stack_times *t, __u32 kind, __u32 site)
 {
 	const __u32 last = STACK_OFF_CPU_SUMS - 1;
+	const struct stack_off_cpu_sum *before = &t->sums[t->sum & last];
 	__u32 same = last;
+
+	if (before->kind == kind && before->site == site && before->is_used)
+		return t->sum;
 
 	for (__u32 i = 0; i < STACK_OFF_CPU_SUMS; i++) {
 		struct stack_off_cpu_sum *s = &t->sums[i];
@@ -130,28 +195,21 @@ static __always_inline __u32 choose_sum(struct stack_times *t, __u32 kind, __u32
 	return same;
 }
 
-/* The end of struct pt_regs: all that is needed where no stack is taken. */
-struct place_regs {
-	__u64 orig_ax, ip, cs, flags, sp, ss;
-};
-
 static __always_inline __u32 kind_of(struct task_struct *task, struct stack_times *t, __u32 state,
-				     const struct place_regs *regs)
+				     const struct pt_regs *regs)
 {
 	__u64 number = regs->orig_ax;
 
-	if (BPF_CORE_READ(task, flags) & FLAG_EXITING)
+	if (task->flags & FLAG_EXITING)
 		return STACK_OFF_CPU_EXITING;
 	if (t->is_runnable)
 		return STACK_OFF_CPU_RUNNABLE;
-	if (state & (STATE_STOPPED | STATE_TRACED | STATE_FROZEN) ||
-	    BPF_CORE_READ(task, jobctl) & JOB_FREEZE)
+	if (state & (STATE_STOPPED | STATE_TRACED | STATE_FROZEN) || task->jobctl & JOB_FREEZE)
 		return STACK_OFF_CPU_STOPPED;
 	if ((__s64)number < 0)
 		return BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? STACK_OFF_CPU_DISK
 								      : STACK_OFF_CPU_PAGE_FAULT;
-	if (number >= STACK_OFF_CPU_CALLS ||
-	    BPF_CORE_READ(task, thread_info.status) & STATUS_COMPAT)
+	if (number >= STACK_OFF_CPU_CALLS || task->thread_info.status & STATUS_COMPAT)
 		return STACK_OFF_CPU_OTHER_CALL;
 	if (number == CALL_RESTART && t->call)
 		return t->call;
@@ -159,7 +217,7 @@ static __always_inline __u32 kind_of(struct task_struct *task, struct stack_time
 	return number;
 }
 
-static __always_inline __u32 site_of(__u32 kind, const struct place_regs *regs)
+static __always_inline __u32 site_of(__u32 kind, const struct pt_regs *regs)
 {
 	__u64 site = (regs->sp ^ (regs->ip << 20)) * 0x9e3779b97f4a7c15ull >> 32;
 
@@ -181,29 +239,27 @@ static __always_inline bool send_times(const struct stack_times *t, __u32 flags)
 	return 1;
 }
 
-/* A thread has ended. */
-static __always_inline void end_times(struct task_struct *task, const struct stack_times *t)
+/* A thread has ended; the kernel frees its storage with it. */
+static __always_inline void end_times(struct stack_times *t, __u32 flags)
 {
-	__u64 key = (__u64)task;
-
-	if (!send_times(t, 0))
+	if (!send_times(t, flags))
 		COUNT(lost_times);
-	bpf_map_delete_elem(&times, &key);
+	__sync_fetch_and_add(&followed_threads, -1);
+	t->pid = 0;
 }
 
 /*
  * The thread runs a new program, as its process's first: what it did in the old one belongs to
  * that. Without room in the ring, the new one has it.
  */
-static __always_inline void start_times_over(struct task_struct *task, struct stack_times *t,
-					     __u32 pid)
+static __always_inline void start_times_over(struct stack_times *t, __u32 pid)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 
 	t->ran_ns += now_ns - t->since_ns;
 	t->since_ns = now_ns;
 	if (send_times(t, STACK_EVENT_EXEC))
-		follow_times(task, pid, pid, 0);
+		begin_times(t, pid, pid, 0);
 	else
 		t->tid = pid;
 }
@@ -266,19 +322,38 @@ static __always_inline bool send_on_cpu(const struct stack_times *t, __u64 left_
 	return bpf_ringbuf_output(&events, &record, sizeof(record), BPF_RB_NO_WAKEUP) == 0;
 }
 
+/* How much of its time off the CPU a thread has waited for one. */
+static __always_inline __u64 delay_of(const struct task_struct *task, const struct stack_times *t,
+				      __u64 now_ns)
+{
+	__u64 delay = 0, queued, clock;
+
+	if (!has_delays())
+		return t->woken_ns ? now_ns - t->woken_ns : 0;
+	queued = task->sched_info.last_queued;
+	clock = task->se.cfs_rq->rq->clock;
+	if (queued && clock > queued)
+		delay = clock - queued;
+	return delay + task->sched_info.run_delay - t->delay_ns;
+}
+
 /* The thread gets a CPU. */
-static __always_inline void end_off_cpu(struct stack_times *t, __u64 now_ns)
+static __always_inline void end_off_cpu(struct task_struct *task, struct stack_times *t,
+					__u64 now_ns)
 {
 	struct stack_off_cpu_sum *sum = &t->sums[t->sum & (STACK_OFF_CPU_SUMS - 1)];
-	__u64 since = t->since_ns, woken = t->woken_ns, blocked;
+	__u64 since = t->since_ns, blocked = 0, delay;
 
+	if (now_ns < since) /* the clocks of two CPUs */
+		now_ns = since;
 	t->since_ns = now_ns;
 	if (!t->is_off)
 		return;
 	t->is_off = 0;
-	if (woken < since || woken > now_ns)
-		woken = now_ns;
-	blocked = t->is_runnable ? 0 : woken - since;
+	if (!t->is_runnable) {
+		delay = delay_of(task, t, now_ns);
+		blocked = delay < now_ns - since ? now_ns - since - delay : 0;
+	}
 	if (t->is_in_call) {
 		t->in_calls_ns += now_ns - since;
 		return;

@@ -50,6 +50,7 @@ enum stack_event_kind {
 #define STACK_EVENT_TRUNCATED 1u /* in recordings only: the list of frames was cut */
 #define STACK_EVENT_NO_MEMORY 2u /* CPU_SNAPSHOT: an ending thread that has no memory any more */
 #define STACK_EVENT_EXEC 4u      /* CPU_USED, THREAD_TIMES: of the programs before this one */
+#define STACK_EVENT_OVER 16u     /* THREAD_TIMES: when all was over, which is up to since_ns */
 #define STACK_EVENT_OF_PERF 8u   /* CPU_SNAPSHOT: the copy of the stack is a perf event's */
 
 struct stack_event {
@@ -281,7 +282,8 @@ struct stack_off_cpu_sum {
 struct stack_times {
 	__u32 pid, tid;
 	__u64 since_ns;    /* on or off the CPU, CLOCK_MONOTONIC */
-	__u64 woken_ns;    /* since then; 0: not yet */
+	__u64 woken_ns;    /* since then; 0: not yet, or only the kernel knows */
+	__u64 delay_ns;    /* the kernel's sum of its waits for a CPU, before this one */
 	__u64 ran_ns;      /* until since_ns */
 	__u64 sampled_ns;  /* of that, what samples stand for */
 	__u64 switches;    /* how often it has left the CPU */

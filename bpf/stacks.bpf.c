@@ -270,6 +270,9 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 		t = times_of(task);
 	if (t) {
 		ran_ns = t->ran_ns + taken.sight.time_ns - t->since_ns;
+		/* switches are by another clock, which may be ahead */
+		if ((__s64)(ran_ns - t->sampled_ns) <= 0)
+			ran_ns = t->sampled_ns + 1;
 		taken.ran_ns = ran_ns - t->sampled_ns;
 	}
 	if (!send_snapshot(&taken, &regs, ctx, 1, STACK_SNAPSHOT_BYTES))
@@ -282,34 +285,29 @@ int sample_cpu(struct bpf_perf_event_data *ctx)
 
 /* ---- time off the CPU (--wall) ---- */
 
-static __always_inline void leave_cpu(void *ctx, bool is_preempted, __u64 now_ns)
+static __always_inline void leave_cpu(void *ctx, struct task_struct *task, struct stack_times *t,
+				      bool is_preempted, __u64 now_ns)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct stack_times *t = times_of(task);
-	struct place_regs regs;
-	__u32 state;
+	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 state = task->__state;
 
-	if (!t)
-		return;
-	t->ran_ns += now_ns - t->since_ns;
-	t->since_ns = now_ns;
+	if (now_ns > t->since_ns) {
+		t->ran_ns += now_ns - t->since_ns;
+		t->since_ns = now_ns;
+	}
 	t->switches++;
-	state = task->__state;
 	if (state & STATE_DEAD) {
-		end_times(task, t);
+		end_times(t, 0);
 		return;
 	}
-	if (bpf_probe_read_kernel(&regs, sizeof(regs),
-				  (void *)bpf_task_pt_regs(task) +
-					  __builtin_offsetof(struct pt_regs, orig_ax)))
-		__builtin_memset(&regs, 0, sizeof(regs));
 	t->woken_ns = 0;
+	t->delay_ns = has_delays() ? task->sched_info.run_delay : 0;
 	t->is_off = 1;
 	t->has_stack = 0;
 	t->is_runnable = is_preempted || state == 0 || state == STATE_WAKING;
-	t->kind = kind_of(task, t, state, &regs);
-	t->site = site_of(t->kind, &regs);
-	t->is_in_call = is_in_call(task, t->pid, regs.sp);
+	t->kind = kind_of(task, t, state, regs);
+	t->site = site_of(t->kind, regs);
+	t->is_in_call = is_in_call(task, t->pid, regs->sp);
 	if (t->is_in_call)
 		return;
 	t->sum = choose_sum(t, t->kind, t->site);
@@ -319,23 +317,36 @@ static __always_inline void leave_cpu(void *ctx, bool is_preempted, __u64 now_ns
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool is_preempted, struct task_struct *from, struct task_struct *to)
 {
-	__u64 now_ns = bpf_ktime_get_ns();
-	struct stack_times *t;
+	struct stack_times *left = 0, *back = 0;
+	__u64 now_ns;
 
-	if (times_are_over)
+	if (from->bpf_storage)
+		left = times_of(from);
+	if (to->bpf_storage)
+		back = times_of(to);
+	if (!left && !back)
 		return 0;
-	t = times_of(to);
-	if (t)
-		end_off_cpu(t, now_ns);
-	leave_cpu(ctx, is_preempted, now_ns);
+	if (times_are_over) {
+		if (left && from->__state & STATE_DEAD)
+			end_times(left, STACK_EVENT_OVER);
+		return 0;
+	}
+	now_ns = time_of_switch(from);
+	if (back)
+		end_off_cpu(to, back, now_ns);
+	if (left)
+		leave_cpu(ctx, from, left, is_preempted, now_ns);
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
-	struct stack_times *t = times_of(task);
+	struct stack_times *t;
 
+	if (!task->bpf_storage)
+		return 0;
+	t = times_of(task);
 	if (t && t->is_off && !t->woken_ns)
 		t->woken_ns = bpf_ktime_get_ns();
 	return 0;
@@ -359,9 +370,28 @@ int BPF_PROG(on_exec_times, struct task_struct *task)
 	struct stack_times *t = times_of(task);
 
 	if (t && !times_are_over)
-		start_times_over(task, t, pid);
+		start_times_over(t, pid);
 	else if (!t && pid && is_in(&tracked, pid) && !times_are_over)
 		follow_times(task, pid, pid, 0);
+	return 0;
+}
+
+/* When all is over: the times of each thread that goes on. */
+SEC("iter/task")
+int list_times(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct stack_times *t = task ? times_of(task) : 0;
+	__u64 now_ns = bpf_ktime_get_ns(), delay;
+
+	if (t && t->is_off && !t->woken_ns) {
+		delay = delay_of(task, t, now_ns);
+		t->woken_ns = delay ? now_ns - delay : 0;
+	}
+	if (!t || bpf_seq_write(ctx->meta->seq, t, sizeof(*t)))
+		return 0;
+	__sync_fetch_and_add(&followed_threads, -1);
+	t->pid = 0;
 	return 0;
 }
 
@@ -490,10 +520,11 @@ int BPF_PROG(on_free, struct task_struct *task)
 	return 0;
 }
 
-/* Run once by the loader, in its own process: finds the level of its pid namespace. */
+/* Run once by the loader, in its own process: finds the level of its pid namespace, and more. */
 SEC("raw_tp")
 int find_pidns_level(void *ctx)
 {
 	pidns_level = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid, level);
+	needs_wakeups = !has_delays();
 	return 0;
 }

@@ -569,6 +569,30 @@ static void take_process_event(struct session *s, const struct process_event *ev
 	pass_on_pythons(s);
 }
 
+/* The end, for a thread that goes on: what it is in now ends there, too. */
+static void end_times(struct session *s, const struct stack_times *times)
+{
+	struct stack_event head = {.time_ns = s->ended_ns, .pid = times->pid, .tid = times->tid};
+	struct stack_thread_times record = {.event = head, .times = *times};
+	uint64_t ns = s->ended_ns > times->since_ns ? s->ended_ns - times->since_ns : 0;
+	uint64_t woken_ns =
+		times->woken_ns > times->since_ns ? times->woken_ns - times->since_ns : ns;
+	struct stack_on_cpu back = {.event = head,
+				    .left_ns = times->since_ns,
+				    .kind = times->kind,
+				    .site = times->site};
+
+	back.blocked_ns = times->is_runnable ? 0 : woken_ns < ns ? woken_ns : ns;
+	back.runnable_ns = ns - back.blocked_ns;
+	if (!times->is_off)
+		record.times.ran_ns += ns;
+	else if (times->is_in_call)
+		record.times.in_calls_ns += ns;
+	else
+		collect_on_cpu(s->collect, &back);
+	collect_thread_times(s->collect, &record);
+}
+
 static void take_stack(struct session *s, const struct stack_event *event)
 {
 	const struct stack_snapshot *snapshot = (const struct stack_snapshot *)event;
@@ -588,7 +612,10 @@ static void take_stack(struct session *s, const struct stack_event *event)
 		collect_on_cpu(s->collect, (const struct stack_on_cpu *)event);
 		break;
 	case STACK_EVENT_THREAD_TIMES:
-		collect_thread_times(s->collect, (const struct stack_thread_times *)event);
+		if (event->flags & STACK_EVENT_OVER)
+			end_times(s, &((const struct stack_thread_times *)event)->times);
+		else
+			collect_thread_times(s->collect, (const struct stack_thread_times *)event);
 		break;
 	case STACK_EVENT_PYTHON_CODE:
 		collect_python_code(s->collect, (const struct stack_python_code *)event);
@@ -967,38 +994,13 @@ static void take_counters(struct session *s)
 		l->calls.lost = counters.calls - l->calls.timed - l->outside.calls;
 }
 
-/* The end, for a thread that goes on: what it is in now ends there, too. */
-static void end_times(struct session *s, const struct stack_times *times)
-{
-	struct stack_event head = {.time_ns = s->ended_ns, .pid = times->pid, .tid = times->tid};
-	struct stack_thread_times record = {.event = head, .times = *times};
-	uint64_t ns = s->ended_ns > times->since_ns ? s->ended_ns - times->since_ns : 0;
-	uint64_t woken_ns =
-		times->woken_ns > times->since_ns ? times->woken_ns - times->since_ns : ns;
-	struct stack_on_cpu back = {.event = head,
-				    .left_ns = times->since_ns,
-				    .kind = times->kind,
-				    .site = times->site};
-
-	back.blocked_ns = times->is_runnable ? 0 : woken_ns < ns ? woken_ns : ns;
-	back.runnable_ns = ns - back.blocked_ns;
-	if (!times->is_off)
-		record.times.ran_ns += ns;
-	else if (times->is_in_call)
-		record.times.in_calls_ns += ns;
-	else
-		collect_on_cpu(s->collect, &back);
-	collect_thread_times(s->collect, &record);
-}
-
 /* Threads that run on after the command. */
 static void take_times(struct session *s)
 {
 	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
-	uint64_t position = 0;
 	struct stack_times times;
 
-	while (bpf && bpf_source_next_times(bpf, &position, &times))
+	while (bpf && bpf_source_next_times(bpf, &times))
 		end_times(s, &times);
 }
 
@@ -1017,6 +1019,7 @@ static void collect_rest(struct session *s)
 	kernel_events_finish(s->kernel);
 	drain_kernel_events(s, false);
 	take_times(s);
+	drain_kernel_events(s, false); /* those that were just about to end */
 	if (bpf)
 		collect_ledger(s->collect)->cpu.in_calls =
 			bpf_source_counters(bpf).samples_in_calls;

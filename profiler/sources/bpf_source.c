@@ -57,8 +57,10 @@ struct bpf_source {
 	uint32_t link_count, link_capacity;
 	int *clocks;
 	uint32_t clock_count, clock_capacity;
-	uint64_t varied_ns; /* when the clocks got another period last */
-	bool has_multi;     /* supports multi-probe links */
+	uint64_t varied_ns;         /* when the clocks got another period last */
+	struct bpf_link *all_times; /* lists the times of threads that have not ended */
+	int times_fd;               /* the list; -1: not opened */
+	bool has_multi;             /* supports multi-probe links */
 	bool has_probes;
 };
 
@@ -139,7 +141,7 @@ bool bpf_source_may_probe_returns(void)
 static void choose_map_flags(struct stacks *bpf)
 {
 	struct bpf_map *maps[] = {bpf->maps.tracked, bpf->maps.timed, bpf->maps.pythons,
-				  bpf->maps.ending, bpf->maps.times};
+				  bpf->maps.ending};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
 		if (kernel_release() < LINUX(6, 1))
@@ -164,6 +166,7 @@ static void choose_programs(const struct bpf_source *s, struct stacks *bpf)
 	bpf_program__set_autoload(bpf->progs.on_wakeup, o->times);
 	bpf_program__set_autoload(bpf->progs.on_new_times, o->times);
 	bpf_program__set_autoload(bpf->progs.on_exec_times, o->times);
+	bpf_program__set_autoload(bpf->progs.list_times, o->times);
 }
 
 static uint32_t ring_bytes(const struct bpf_source *s)
@@ -202,8 +205,6 @@ static int load(struct bpf_source *s)
 	bpf->rodata->sends_python_lines = s->options.python_lines;
 	bpf->rodata->keeps_times = s->options.times;
 	bpf->rodata->keeps_moments = s->options.moments;
-	if (!s->options.times)
-		bpf_map__set_max_entries(bpf->maps.times, 1);
 	choose_map_flags(bpf);
 	choose_programs(s, bpf);
 	err = stacks__load(bpf);
@@ -231,11 +232,16 @@ static int load_for_kernel(struct bpf_source *s)
 
 static int follow_times(struct bpf_source *s)
 {
-	struct bpf_program *programs[] = {s->bpf->progs.on_new_times, s->bpf->progs.on_exec_times,
-					  s->bpf->progs.on_wakeup, s->bpf->progs.on_switch};
+	struct bpf_program *programs[] = {
+		s->bpf->progs.on_new_times, s->bpf->progs.on_exec_times, s->bpf->progs.on_switch,
+		s->bpf->bss->needs_wakeups ? s->bpf->progs.on_wakeup : NULL};
 	int err = 0;
 
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]) && !err; i++)
+	s->all_times = bpf_program__attach_iter(s->bpf->progs.list_times, NULL);
+	if (!s->all_times)
+		return -errno;
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]) && programs[i] && !err; i++)
 		err = keep_link(s, 0, bpf_program__attach(programs[i]));
 	return err;
 }
@@ -330,6 +336,7 @@ struct bpf_source *bpf_source_open(const struct bpf_source_options *options, cha
 	if (!s)
 		goto out;
 	s->options = *options;
+	s->times_fd = -1;
 	libbpf_set_print(stay_quiet);
 	err = load_for_kernel(s);
 	if (!err)
@@ -362,6 +369,9 @@ void bpf_source_close(struct bpf_source *s)
 	for (uint32_t i = 0; i < s->link_count; i++)
 		remove_link(&s->links[i]);
 	free(s->links);
+	if (s->times_fd >= 0)
+		close(s->times_fd);
+	bpf_link__destroy(s->all_times);
 	event_ring_unmap(&s->ring);
 	stacks__destroy(s->bpf);
 	free(s);
@@ -430,19 +440,27 @@ void bpf_source_stop_times(struct bpf_source *s)
 	s->bpf->bss->times_are_over = 1;
 }
 
-bool bpf_source_next_times(const struct bpf_source *s, uint64_t *position,
-			   struct stack_times *times)
+/* Whether the whole of it could be read; the kernel gives as much at once as it has room for. */
+static bool read_whole(int fd, void *to, size_t size)
 {
-	__u64 key = *position, next;
+	size_t done = 0;
 
-	while (bpf_map__get_next_key(s->bpf->maps.times, key ? &key : NULL, &next, sizeof(next)) ==
-	       0) {
-		*position = key = next;
-		if (bpf_map__lookup_elem(s->bpf->maps.times, &key, sizeof(key), times,
-					 sizeof(*times), 0) == 0)
-			return true;
+	while (done < size) {
+		ssize_t n = read(fd, (char *)to + done, size - done);
+
+		if (n > 0)
+			done += (size_t)n;
+		else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+			return false;
 	}
-	return false;
+	return true;
+}
+
+bool bpf_source_next_times(struct bpf_source *s, struct stack_times *times)
+{
+	if (s->times_fd < 0 && s->all_times)
+		s->times_fd = bpf_iter_create(bpf_link__fd(s->all_times));
+	return s->times_fd >= 0 && read_whole(s->times_fd, times, sizeof(*times));
 }
 
 /* ---- probes ---- */
@@ -582,5 +600,9 @@ bool bpf_source_has_more(const struct bpf_source *s)
 
 struct stack_counters bpf_source_counters(const struct bpf_source *s)
 {
-	return s->bpf->bss->counters;
+	struct stack_counters counters = s->bpf->bss->counters;
+
+	if (s->bpf->bss->times_are_over && s->bpf->bss->followed_threads > 0)
+		counters.lost_times += (__u64)s->bpf->bss->followed_threads;
+	return counters;
 }

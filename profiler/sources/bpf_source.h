@@ -65,12 +65,12 @@ void bpf_source_set_window(struct bpf_source *source, const struct window *windo
 void bpf_source_stop_clocks(struct bpf_source *source);
 
 /*
- * Threads' times end here. Then: where the time of each thread that has not ended went so far, in
- * no order; `*position` is 0 at first. False after the last.
+ * Threads' times end here; of those that end afterwards, THREAD_TIMES is flagged. Then: where the
+ * time of each other thread went so far, each once, in no order. False after the last. The counters
+ * count threads as lost until their times have been taken either way.
  */
 void bpf_source_stop_times(struct bpf_source *source);
-bool bpf_source_next_times(const struct bpf_source *source, uint64_t *position,
-			   struct stack_times *times);
+bool bpf_source_next_times(struct bpf_source *source, struct stack_times *times);
 
 /* Follows `pid` and all its descendants from now on. 0 or -errno. */
 int bpf_source_track(struct bpf_source *source, pid_t pid);
