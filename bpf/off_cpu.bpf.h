@@ -36,6 +36,7 @@
 /* task->thread_info.status, TS_COMPAT: in a system call of the 32-bit ABI */
 #define STATUS_COMPAT 2u
 
+#define CALL_FUTEX 202
 /* Goes on with a call (a sleep, a poll) that a stop has interrupted. */
 #define CALL_RESTART 219
 
@@ -116,6 +117,16 @@ static __always_inline struct stack_times *times_of(struct task_struct *task)
 	return t && t->pid ? t : 0;
 }
 
+/* Remembered, for a look-up at each futex would cost too much. */
+static __always_inline void note_python(struct stack_times *t)
+{
+	__u32 pid = t->pid;
+	const struct stack_python *python = bpf_map_lookup_elem(&pythons, &pid);
+
+	t->python_runtime = python ? python->runtime : 0;
+	t->python_bytes = python ? python->runtime_bytes : 0;
+}
+
 /* What is there may be of an earlier program. */
 static __always_inline void begin_times(struct stack_times *t, __u32 pid, __u32 tid, bool is_new)
 {
@@ -126,6 +137,8 @@ static __always_inline void begin_times(struct stack_times *t, __u32 pid, __u32 
 	t->kind = t->sums[0].kind = STACK_OFF_CPU_NEW;
 	t->sums[0].is_used = 1;
 	t->is_off = t->is_runnable = is_new;
+	if (is_new)
+		note_python(t);
 }
 
 /* Follows a thread: a new one, which waits for a CPU, or one that runs. */
@@ -212,8 +225,10 @@ static __always_inline __u32 kind_of(struct task_struct *task, struct stack_time
 	if (number >= STACK_OFF_CPU_CALLS || task->thread_info.status & STATUS_COMPAT)
 		return STACK_OFF_CPU_OTHER_CALL;
 	if (number == CALL_RESTART && t->call)
-		return t->call;
+		number = t->call;
 	t->call = number;
+	if (number == CALL_FUTEX && regs->di - t->python_runtime < t->python_bytes)
+		return STACK_OFF_CPU_GIL;
 	return number;
 }
 
@@ -302,6 +317,7 @@ static __always_inline void take_off_cpu(void *ctx, struct task_struct *task, st
 	taken.sight.time_ns = t->since_ns;
 	taken.sight.tid = t->tid;
 	t->has_stack = send_snapshot(&taken, &regs, ctx, 0, STACK_CALL_BYTES);
+	note_python(t);
 	__sync_fetch_and_add(&counters.switch_ns, bpf_ktime_get_ns() - t->since_ns);
 }
 

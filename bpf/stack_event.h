@@ -97,6 +97,8 @@ struct stack_value {
 struct stack_python {
 	__u64 interpreters; /* address of the pointer to the first interpreter's state */
 	__u64 program;      /* code objects are sent once per program; a fork shares its parent's */
+	__u64 runtime;      /* _PyRuntime; the lock of the first interpreter is in it */
+	__u32 runtime_bytes;
 	__u32 interpreter_next;
 	__u32 interpreter_threads;
 	__u16 thread_next;
@@ -138,7 +140,7 @@ struct stack_python {
 	__u16 frame_copy;
 	__u16 code_copies;
 	__u16 code_instructions;
-	__u16 padding[1];
+	__u16 padding[3];
 };
 
 /* One link of the chain of frames. */
@@ -248,6 +250,7 @@ enum stack_off_cpu_kind {
 	STACK_OFF_CPU_EXITING,      /* or is preempted when it has no stack any more */
 	STACK_OFF_CPU_OTHER_CALL,   /* a system call of the 32-bit ABI, or an unknown one */
 	STACK_OFF_CPU_MIXED,        /* several: there were more kinds than sums */
+	STACK_OFF_CPU_GIL,          /* a futex within _PyRuntime: Python's global lock */
 };
 
 /*
@@ -265,7 +268,7 @@ enum stack_off_cpu_kind {
 #define STACK_OFF_CPU_FIRST_AHEAD 10000u
 /* Where moments are wanted, those of times of at least this are sent, too, without a stack. */
 #define STACK_OFF_CPU_MOMENT_NS 50000u
-#define STACK_OFF_CPU_SUMS 8 /* of a thread; the last one may be STACK_OFF_CPU_MIXED */
+#define STACK_OFF_CPU_SUMS 16 /* of a thread; the last one may be STACK_OFF_CPU_MIXED */
 #define STACK_OFF_CPU_ANY_SITE 0u
 
 struct stack_off_cpu_sum {
@@ -293,7 +296,9 @@ struct stack_times {
 	__u8 is_off;
 	__u8 is_runnable; /* off the CPU, and not blocked */
 	__u8 has_stack, is_in_call;
-	__u32 call, unused; /* the last system call that it was blocked in */
+	__u32 call;           /* the last system call that it was blocked in */
+	__u32 python_bytes;   /* of _PyRuntime; 0: not known to run Python */
+	__u64 python_runtime; /* its address */
 	struct stack_off_cpu_sum sums[STACK_OFF_CPU_SUMS];
 };
 
@@ -329,7 +334,7 @@ static inline const void *stack_snapshot_stack(const struct stack_snapshot *s)
 #endif
 
 _Static_assert(sizeof(struct stack_event) == 48, "both sides must agree on the layout");
-_Static_assert(sizeof(struct stack_python) == 96, "both sides must agree on the layout");
+_Static_assert(sizeof(struct stack_python) == 112, "both sides must agree on the layout");
 _Static_assert(sizeof(struct stack_python_link) == 40, "both sides must agree on the layout");
 _Static_assert(sizeof(struct stack_python_code) % 8 == 0 && STACK_PYTHON_CODE_SIZE % 8 == 0 &&
 		       sizeof(struct stack_python_chain) % 8 == 0 &&

@@ -77,7 +77,8 @@ static int find_symbols(struct reader *r, const char *path)
 	/* from 3.13 on _PyRuntime has a section of its own, for readers like us */
 	if (!r->symbols[SYMBOL_RUNTIME].st_value &&
 	    elf_file_find_section(&r->elf, SHT_PROGBITS, ".PyRuntime", &header))
-		r->symbols[SYMBOL_RUNTIME].st_value = header.sh_addr;
+		r->symbols[SYMBOL_RUNTIME] =
+			(GElf_Sym){.st_value = header.sh_addr, .st_size = header.sh_size};
 	if (r->symbols[SYMBOL_RUNTIME].st_value ? !r->symbols[SYMBOL_LOOP].st_value
 						: python_image_is_candidate(path))
 		read_symbols(r, SHT_SYMTAB);
@@ -216,6 +217,7 @@ int python_image_read(int fd, const char *path, struct budget_share *share,
 	err = find_symbols(&r, path);
 	if (!err) {
 		image->runtime = r.symbols[SYMBOL_RUNTIME].st_value;
+		image->runtime_bytes = r.symbols[SYMBOL_RUNTIME].st_size;
 		image->code_type = r.symbols[SYMBOL_CODE].st_value;
 		image->text_type = r.symbols[SYMBOL_TEXT].st_value;
 		err = read_version(&r, path, image);

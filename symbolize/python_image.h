@@ -18,9 +18,10 @@ struct python_image {
 	uint32_t hex; /* PY_VERSION_HEX; before 3.11, without the micro version */
 	struct python_offsets offsets;
 	/* the file's own addresses: add the load address */
-	uint64_t runtime;   /* _PyRuntime */
-	uint64_t code_type; /* PyCode_Type; 0: unknown */
-	uint64_t text_type; /* PyUnicode_Type; 0: unknown */
+	uint64_t runtime;       /* _PyRuntime */
+	uint64_t runtime_bytes; /* 0: unknown */
+	uint64_t code_type;     /* PyCode_Type; 0: unknown */
+	uint64_t text_type;     /* PyUnicode_Type; 0: unknown */
 	/* the segments of code, in the order of the file's headers */
 	uint32_t segment_count;
 	struct python_segment {

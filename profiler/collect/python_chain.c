@@ -77,6 +77,7 @@ void python_chain_lay_out(const struct python_offsets *o, uint64_t runtime, uint
 {
 	_Static_assert(STACK_PYTHON_NO_OFFSET == PYTHON_NO_OFFSET, "one value for none");
 	memset(out, 0, sizeof(*out));
+	out->runtime = runtime;
 	out->interpreters = runtime + o->runtime_interpreters;
 	out->program = program;
 	out->interpreter_next = o->interpreter_next;

@@ -13,7 +13,8 @@
 #define PROGRAMS_MAX (1u << 20)
 #define CODES_MAX (1u << 20)
 #define LINES_MAX (1u << 20)
-#define KEPT_BYTES_MAX (64u << 20) /* of code objects, for their lines */
+#define RUNTIME_BYTES_MAX (16u << 20) /* of _PyRuntime; files may say anything */
+#define KEPT_BYTES_MAX (64u << 20)    /* of code objects, for their lines */
 #define NATIVES_MAX 512
 #define MERGED_MAX (NATIVES_MAX + PYTHON_FRAMES_MAX)
 
@@ -206,6 +207,9 @@ bool pythons_map(struct pythons *p, pid_t pid, uint32_t *program,
 	*program = p->program_count;
 	python_chain_lay_out(&file->image.offsets, file->image.runtime + mapping->start - address,
 			     *program, layout);
+	layout->runtime_bytes = file->image.runtime_bytes < RUNTIME_BYTES_MAX
+					? (uint32_t)file->image.runtime_bytes
+					: 0;
 	return true;
 }
 

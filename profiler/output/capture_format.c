@@ -414,5 +414,6 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.idle.before_ns),
 	NUMBER(ledger.idle.after_ns),
 	NUMBER(ledger.idle.lost),
+	NUMBER(ledger.wall.off_ns[OFF_CPU_GIL]),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

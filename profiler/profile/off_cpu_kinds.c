@@ -92,29 +92,18 @@ static const uint8_t calls[STACK_OFF_CPU_CALLS] = {
 };
 
 static const char *const names[OFF_CPU_KINDS] = {
-	[OFF_CPU_OTHER] = "other",
-	[OFF_CPU_RUNNABLE] = "runnable",
-	[OFF_CPU_ACCEPT] = "accept",
-	[OFF_CPU_CONNECT] = "connect",
-	[OFF_CPU_DISK] = "disk",
-	[OFF_CPU_EPOLL] = "epoll",
-	[OFF_CPU_EXIT] = "exit",
-	[OFF_CPU_FILE] = "file",
-	[OFF_CPU_FUTEX] = "futex",
-	[OFF_CPU_IOCTL] = "ioctl",
-	[OFF_CPU_LOCK] = "lock",
-	[OFF_CPU_MEMORY] = "memory",
-	[OFF_CPU_PAGE_FAULT] = "page fault",
-	[OFF_CPU_POLL] = "poll",
-	[OFF_CPU_READ] = "read",
-	[OFF_CPU_RECEIVE] = "receive",
-	[OFF_CPU_SEND] = "send",
-	[OFF_CPU_SIGNAL] = "signal",
-	[OFF_CPU_SLEEP] = "sleep",
-	[OFF_CPU_STOPPED] = "stopped",
-	[OFF_CPU_SYNC] = "sync",
-	[OFF_CPU_URING] = "io_uring",
-	[OFF_CPU_WAIT] = "wait",
+	[OFF_CPU_OTHER] = "other",     [OFF_CPU_RUNNABLE] = "runnable",
+	[OFF_CPU_ACCEPT] = "accept",   [OFF_CPU_CONNECT] = "connect",
+	[OFF_CPU_DISK] = "disk",       [OFF_CPU_EPOLL] = "epoll",
+	[OFF_CPU_EXIT] = "exit",       [OFF_CPU_FILE] = "file",
+	[OFF_CPU_FUTEX] = "futex",     [OFF_CPU_GIL] = "GIL",
+	[OFF_CPU_IOCTL] = "ioctl",     [OFF_CPU_LOCK] = "lock",
+	[OFF_CPU_MEMORY] = "memory",   [OFF_CPU_PAGE_FAULT] = "page fault",
+	[OFF_CPU_POLL] = "poll",       [OFF_CPU_READ] = "read",
+	[OFF_CPU_RECEIVE] = "receive", [OFF_CPU_SEND] = "send",
+	[OFF_CPU_SIGNAL] = "signal",   [OFF_CPU_SLEEP] = "sleep",
+	[OFF_CPU_STOPPED] = "stopped", [OFF_CPU_SYNC] = "sync",
+	[OFF_CPU_URING] = "io_uring",  [OFF_CPU_WAIT] = "wait",
 	[OFF_CPU_WRITE] = "write",
 };
 
@@ -130,6 +119,8 @@ enum off_cpu_kind off_cpu_kind_of(uint32_t number)
 		return OFF_CPU_PAGE_FAULT;
 	case STACK_OFF_CPU_STOPPED:
 		return OFF_CPU_STOPPED;
+	case STACK_OFF_CPU_GIL:
+		return OFF_CPU_GIL;
 	case STACK_OFF_CPU_EXITING:
 		return OFF_CPU_EXIT;
 	default:

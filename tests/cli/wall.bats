@@ -142,6 +142,36 @@ expect_waits()
 	END
 }
 
+@test "Python threads that wait for the global lock, and for a lock of their own" {
+	needs_command python3
+	cat >gil.py <<-'END'
+		import threading
+		ready = threading.Lock()
+		ready.acquire()
+		def compute(n):
+		    total = 0
+		    for i in range(n):
+		        total += i
+		    return total
+		def wait_for_lock():
+		    ready.acquire()
+		waiter = threading.Thread(target=wait_for_lock)
+		waiter.start()
+		workers = [threading.Thread(target=compute, args=(8000000,)) for _ in range(2)]
+		for w in workers: w.start()
+		for w in workers: w.join()
+		ready.release()
+		waiter.join()
+	END
+	run_profile -cpu-only --wall --unit ns -o out.folded python3 gil.py
+	expect_status 0
+	expect_line out.folded ';[^;]*compute[^;]*;.*\[blocked: GIL\] [0-9]*$'
+	expect_line out.folded ';[^;]*wait_for_lock[^;]*;.*\[blocked: futex\] [0-9]*$'
+	expect_line stderr '^Wall: .*GIL [0-9.]* '
+	# a thread that computes waits for nothing else
+	expect_no_line out.folded ';[^;]*compute[^;]*;.*\[blocked: futex\]'
+}
+
 @test "processes that run on: their waits up to the end of the command" {
 	run_profile -cpu-only --wall --unit ns -o out.folded sh -c 'sleep 30 >/dev/null 2>&1 & sleep 0.3; echo $!'
 	expect_status 0
