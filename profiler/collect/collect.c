@@ -695,6 +695,32 @@ static void finish_cpu_time(struct collect *c)
 
 /* ---- time off the CPU ---- */
 
+/* The one frame for threads that the program has not started; NULL: it has. */
+static const char *find_mark_apart(const struct collect *c)
+{
+	static const char *const drivers[] = {"libcuda.so", "libcupti.so", "libnvidia-",
+					      "libnvperf_"};
+	const char *path = stack_builder_start_module(&c->builder);
+	const char *name = path ? base_name(path) : "";
+
+	if (c->library && strcmp(name, c->library) == 0)
+		return MARK_THREADS_OF_PROFILE;
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
+		if (starts_with(name, drivers[i]))
+			return MARK_THREADS_OF_DRIVER;
+	return NULL;
+}
+
+static void count_apart(struct collect *c, uint32_t stack, uint64_t ns)
+{
+	if (stack == STACK_EMPTY)
+		return;
+	if (stack == c->stack_of_profile)
+		saturated_add(&c->ledger.wall.of_profile_ns, ns);
+	else if (stack == c->stack_of_driver)
+		saturated_add(&c->ledger.wall.of_driver_ns, ns);
+}
+
 /* The stack of a thread that is blocked, or runnable, below the one that it left the CPU with. */
 static uint32_t stack_blocked(struct collect *c, uint32_t stack, uint32_t kind)
 {
@@ -727,6 +753,7 @@ static void add_off_cpu(struct collect *c, uint32_t stack, uint32_t place,
 			    times->runnable_ns, 0);
 	saturated_add(&c->ledger.wall.off_ns[off_cpu_kind_of(times->kind)], times->blocked_ns);
 	saturated_add(&c->ledger.wall.off_ns[OFF_CPU_RUNNABLE], times->runnable_ns);
+	count_apart(c, stack, saturated_sum(times->blocked_ns, times->runnable_ns));
 }
 
 /* Threads that only wait may be gone when they are read of. */
@@ -737,22 +764,38 @@ static void note_thread_of(struct collect *c, const struct process *process,
 	name_thread(c, process, process->visible_pid, event->tid, NULL, event->comm);
 }
 
+static uint32_t keep_apart(struct collect *c, const char *mark)
+{
+	uint32_t stack = stack_table_push_text(c->stacks, STACK_EMPTY, FRAME_MARK, mark);
+
+	if (strcmp(mark, MARK_THREADS_OF_PROFILE) == 0)
+		c->stack_of_profile = stack;
+	else
+		c->stack_of_driver = stack;
+	return stack;
+}
+
 void collect_off_cpu(struct collect *c, const struct stack_snapshot *snapshot)
 {
 	const struct stack_event *event = &snapshot->event;
 	struct process *process = process_of(c, event);
+	const char *apart;
 	uint32_t stack;
 	bool is_whole;
 
 	if (!process)
 		return;
 	stack = stack_builder_snapshot(&c->builder, process, snapshot, NULL, &is_whole);
-	stack = thread_origins_below(&c->origins, process->id, event->tid, stack);
+	apart = find_mark_apart(c);
+	if (apart)
+		stack = keep_apart(c, apart);
+	else
+		stack = thread_origins_below(&c->origins, process->id, event->tid, stack);
 	note_thread_of(c, process, event);
 	c->ledger.wall.stacks++;
 	collect_note_error(c, off_cpu_leave(&c->off_cpu,
 					    (struct off_cpu_thread){process->id, event->tid},
-					    event->time_ns, stack));
+					    event->time_ns, stack, apart != NULL));
 }
 
 /* A thread's time of one kind, and where it goes. */

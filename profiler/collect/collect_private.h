@@ -53,6 +53,7 @@ struct collect {
 	struct off_cpu off_cpu;
 	struct idle idle; /* with options.idle_store */
 	uint64_t began_ns;
+	uint32_t stack_of_profile, stack_of_driver; /* of threads apart; STACK_EMPTY: none yet */
 	struct attribution attribution;
 	struct join *join;
 	struct gpu_load load; /* if watched */

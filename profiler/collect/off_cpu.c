@@ -16,6 +16,7 @@ struct off_cpu_entry {
 	struct off_cpu_thread thread;
 	uint64_t left_ns; /* 0: it is not off the CPU, or nothing is known of it */
 	uint32_t stack;
+	bool is_apart;
 	uint32_t count, capacity;
 	struct known_stack *known;
 };
@@ -79,7 +80,8 @@ static int get(struct off_cpu *o, struct off_cpu_thread thread, struct off_cpu_e
 	return -ENOMEM;
 }
 
-int off_cpu_leave(struct off_cpu *o, struct off_cpu_thread thread, uint64_t left_ns, uint32_t stack)
+int off_cpu_leave(struct off_cpu *o, struct off_cpu_thread thread, uint64_t left_ns, uint32_t stack,
+		  bool is_apart)
 {
 	struct off_cpu_entry *entry;
 	int err = get(o, thread, &entry);
@@ -88,6 +90,7 @@ int off_cpu_leave(struct off_cpu *o, struct off_cpu_thread thread, uint64_t left
 		return err;
 	entry->left_ns = left_ns;
 	entry->stack = stack;
+	entry->is_apart = is_apart;
 	return 0;
 }
 
@@ -125,7 +128,7 @@ bool off_cpu_return(struct off_cpu *o, struct off_cpu_thread thread, uint64_t le
 	*stack = entry->stack;
 	know(o, entry, *stack, times);
 	of_all.site = 0; /* sites are a thread's */
-	if (get(o, all, &entry) == 0)
+	if (!entry->is_apart && get(o, all, &entry) == 0)
 		know(o, entry, *stack, &of_all);
 	return true;
 }

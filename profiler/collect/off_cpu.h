@@ -44,9 +44,12 @@ struct off_cpu {
 /* Zero-initialise, then set the allowance. */
 void off_cpu_release(struct off_cpu *off_cpu);
 
-/* The thread left the CPU then, with this stack. */
+/*
+ * The thread left the CPU then, with this stack. `is_apart`: it is not one of the program's own,
+ * and times of other threads are not spread over its stacks.
+ */
 int off_cpu_leave(struct off_cpu *off_cpu, struct off_cpu_thread thread, uint64_t left_ns,
-		  uint32_t stack);
+		  uint32_t stack, bool is_apart);
 
 /*
  * The thread that left the CPU then is back: its stack, which is known from now on. False: its

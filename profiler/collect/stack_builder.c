@@ -227,6 +227,27 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 	return finish(b, &f, reaches_start(b) && python.is_whole);
 }
 
+static bool is_c_library(const char *path)
+{
+	const char *name = base_name(path);
+
+	return starts_with(name, "libc.") || starts_with(name, "libc-") ||
+	       starts_with(name, "libpthread") || starts_with(name, "ld-");
+}
+
+const char *stack_builder_start_module(const struct stack_builder *b)
+{
+	if (b->unwound_end != UNWIND_WHOLE)
+		return NULL;
+	for (uint32_t i = b->unwound_count; i-- > 0;) {
+		const char *path = symbolizer_module_path(b->symbolizer, b->unwound[i].code.module);
+
+		if (!path || !is_c_library(path))
+			return path;
+	}
+	return NULL;
+}
+
 uint32_t stack_builder_creator(struct stack_builder *b, struct process *process,
 			       const struct stack_snapshot *snapshot)
 {

@@ -51,6 +51,12 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 				const struct stack_snapshot *snapshot, const char *api,
 				bool *is_whole);
 
+/*
+ * The file of the function that the thread of the last snapshot was started with: of the outermost
+ * frame outside of the C library. NULL: unknown, or its stack is not whole.
+ */
+const char *stack_builder_start_module(const struct stack_builder *b);
+
 /* The stack of a snapshot that was taken where a thread is created. */
 uint32_t stack_builder_creator(struct stack_builder *b, struct process *process,
 			       const struct stack_snapshot *snapshot);

@@ -415,5 +415,7 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.idle.after_ns),
 	NUMBER(ledger.idle.lost),
 	NUMBER(ledger.wall.off_ns[OFF_CPU_GIL]),
+	NUMBER(ledger.wall.of_profile_ns),
+	NUMBER(ledger.wall.of_driver_ns),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

@@ -158,6 +158,7 @@ struct ledger_wall {
 	uint64_t stacks;            /* of these, with a stack */
 	uint64_t ran_ns;            /* on a CPU, in the profile */
 	uint64_t off_ns[OFF_CPU_KINDS];
+	uint64_t of_profile_ns, of_driver_ns; /* of that: threads that are not the program's */
 	uint64_t spread_ns; /* of it, without a stack: over other stacks of the thread */
 	uint64_t left_ns;   /* of it, under "[stack not captured]" */
 	uint64_t

@@ -119,6 +119,8 @@ static const uint16_t counts[] = {
 	AT(idle.before_ns),
 	AT(idle.after_ns),
 	AT(idle.lost),
+	AT(wall.of_profile_ns),
+	AT(wall.of_driver_ns),
 	AT(bounds.stacks),
 	AT(bounds.refused),
 	AT(bounds.out_of_memory),

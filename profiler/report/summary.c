@@ -211,6 +211,13 @@ static void report_wall(struct log *log, const struct measure *m, const struct l
 		 " with a stack; %s of the others is spread over these",
 		 wall->switches, pick(wall->switches, "", "es"), wall->stacks,
 		 time_text(life, (double)wall->spread_ns));
+	if (wall->of_profile_ns || wall->of_driver_ns)
+		log_line(log,
+			 "  in it are %s of profile's own thread, and %s of threads of CUPTI and "
+			 "the "
+			 "driver, each in one frame",
+			 time_text(life, (double)wall->of_profile_ns),
+			 time_text(ran, (double)wall->of_driver_ns));
 	if (wall->left_ns)
 		log_line(log, "  %s is under [stack not captured]",
 			 time_text(life, (double)wall->left_ns));

@@ -195,6 +195,15 @@ expect_waits()
 	expect_line out.folded ';\[blocked: '
 }
 
+@test "threads that the program has not started are in a frame each" {
+	run_profile --wall --unit ns -o out.folded "$workloads/launches" 30000 4
+	expect_status 0
+	expect_line out.folded '^\[threads of profile\];\[blocked: [a-z]*\] [0-9]*$'
+	expect_line out.folded '^\[threads of CUPTI and the driver\];\[blocked: [a-z]*\] [0-9]*$'
+	expect_no_line out.folded ';\[threads of '
+	expect_line stderr '^  in it are [0-9.]* m*s of profile.s own thread, and [0-9.]* m*s of threads of CUPTI and the'
+}
+
 @test "without it, nothing is off the CPU" {
 	run_profile -cpu-only --unit ns -o out.folded "$workloads/blocked"
 	expect_status 0

@@ -51,7 +51,7 @@ static void add(struct bench *b, struct off_cpu_thread thread, uint32_t stack, u
 	const struct off_cpu_times times = {kind, site, blocked_ns, 0};
 	uint32_t found = 0;
 
-	assert_int_equal(off_cpu_leave(&b->off_cpu, thread, 5, stack), 0);
+	assert_int_equal(off_cpu_leave(&b->off_cpu, thread, 5, stack, false), 0);
 	assert_true(off_cpu_return(&b->off_cpu, thread, 5, &times, &found));
 	assert_int_equal(found, stack);
 }
@@ -71,6 +71,20 @@ static bool put_out(struct bench *b, struct off_cpu_thread thread, struct off_cp
 	return off_cpu_spread(&b->off_cpu, thread, &sum, put, b);
 }
 
+static void threads_apart_have_no_times_of_others(void **state)
+{
+	struct bench *b = *state;
+	const struct off_cpu_times times = {SYS_poll, 7, 100, 0};
+	uint32_t stack = 0;
+
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, true), 0);
+	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
+	assert_false(put_out(b, two, (struct off_cpu_times){SYS_poll, 7, 50, 0}));
+	/* but their own */
+	assert_true(put_out(b, one, (struct off_cpu_times){SYS_poll, 7, 50, 0}));
+	assert_int_equal(b->blocked_ns[3], 50);
+}
+
 static void a_return_belongs_to_its_leaving(void **state)
 {
 	struct bench *b = *state;
@@ -78,9 +92,9 @@ static void a_return_belongs_to_its_leaving(void **state)
 	uint32_t stack = 0;
 
 	assert_false(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
-	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3), 0);
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, false), 0);
 	/* the end of 5 was lost */
-	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 9, 4), 0);
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 9, 4, false), 0);
 	assert_false(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
 	assert_false(off_cpu_return(&b->off_cpu, other, 9, &times, &stack));
 	assert_true(off_cpu_return(&b->off_cpu, one, 9, &times, &stack));
@@ -162,9 +176,9 @@ static void without_room_nothing_is_kept(void **state)
 	uint32_t stack = 0;
 
 	b->allowance.limit = 0;
-	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3), -ENOSPC);
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, false), -ENOSPC);
 	b->allowance.limit = THREAD_BYTES;
-	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3), 0);
+	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, false), 0);
 	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
 	assert_int_equal(stack, 3);
 	assert_false(put_out(b, one, times));
@@ -238,6 +252,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(threads_apart_have_no_times_of_others),
 		TEST(a_return_belongs_to_its_leaving),
 		TEST(a_sum_is_shared_by_what_is_known),
 		TEST(a_thread_is_not_given_what_others_did_where_it_has_its_own),
