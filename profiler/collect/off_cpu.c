@@ -12,8 +12,10 @@ struct known_stack {
 	uint32_t stack;
 };
 
+/* Those of a process are a ring. Positions, for entries move. */
 struct off_cpu_entry {
 	struct off_cpu_thread thread;
+	uint32_t next, previous;
 	uint64_t left_ns; /* 0: it is not off the CPU, or nothing is known of it */
 	uint32_t stack;
 	bool is_apart;
@@ -62,22 +64,50 @@ void off_cpu_release(struct off_cpu *o)
 	*o = (struct off_cpu){.allowance = o->allowance};
 }
 
-/* Finds or makes it. */
-static int get(struct off_cpu *o, struct off_cpu_thread thread, struct off_cpu_entry **entry)
+/* One more, alone in its ring. */
+static int make(struct off_cpu *o, struct off_cpu_thread thread)
 {
-	*entry = find(o, thread);
-	if (*entry)
-		return 0;
 	if (!allowance_take(o->allowance, THREAD_BYTES))
 		return -ENOSPC;
-	if (array_make_room(&o->threads, o->count, &o->capacity, sizeof(**entry)) &&
+	if (array_make_room(&o->threads, o->count, &o->capacity, sizeof(*o->threads)) &&
 	    hash_index_add(&o->index, hash_thread(thread), o->count) == 0) {
-		*entry = &o->threads[o->count++];
-		**entry = (struct off_cpu_entry){.thread = thread};
+		o->threads[o->count] = (struct off_cpu_entry){
+			.thread = thread, .next = o->count, .previous = o->count};
+		o->count++;
 		return 0;
 	}
 	allowance_return(o->allowance, THREAD_BYTES);
 	return -ENOMEM;
+}
+
+static void join_ring(struct off_cpu *o, uint32_t at, uint32_t after)
+{
+	uint32_t next = o->threads[after].next;
+
+	o->threads[at].previous = after;
+	o->threads[at].next = next;
+	o->threads[after].next = at;
+	o->threads[next].previous = at;
+}
+
+/* Finds or makes it, and its process's. */
+static int get(struct off_cpu *o, struct off_cpu_thread thread, struct off_cpu_entry **entry)
+{
+	const struct off_cpu_thread all = {thread.process, ANY_THREAD};
+	int err = 0;
+
+	*entry = find(o, thread);
+	if (*entry)
+		return 0;
+	if (!find(o, all))
+		err = make(o, all);
+	if (!err)
+		err = make(o, thread);
+	if (err)
+		return err;
+	join_ring(o, o->count - 1, (uint32_t)(find(o, all) - o->threads));
+	*entry = &o->threads[o->count - 1];
+	return 0;
 }
 
 int off_cpu_leave(struct off_cpu *o, struct off_cpu_thread thread, uint64_t left_ns, uint32_t stack,
@@ -128,8 +158,8 @@ bool off_cpu_return(struct off_cpu *o, struct off_cpu_thread thread, uint64_t le
 	*stack = entry->stack;
 	know(o, entry, *stack, times);
 	of_all.site = 0; /* sites are a thread's */
-	if (!entry->is_apart && get(o, all, &entry) == 0)
-		know(o, entry, *stack, &of_all);
+	if (!entry->is_apart)
+		know(o, find(o, all), *stack, &of_all);
 	return true;
 }
 
@@ -190,10 +220,19 @@ static void forget(struct off_cpu *o, uint32_t at)
 	uint32_t last = --o->count;
 
 	release(o, &o->threads[at]);
+	o->threads[o->threads[at].next].previous = o->threads[at].previous;
+	o->threads[o->threads[at].previous].next = o->threads[at].next;
 	hash_index_remove(&o->index, hash_thread(o->threads[at].thread), at);
-	if (at < last)
-		hash_index_move(&o->index, hash_thread(o->threads[last].thread), last, at);
+	if (at == last)
+		return;
+	hash_index_move(&o->index, hash_thread(o->threads[last].thread), last, at);
 	o->threads[at] = o->threads[last];
+	if (o->threads[at].next == last) { /* alone */
+		o->threads[at].next = o->threads[at].previous = at;
+		return;
+	}
+	o->threads[o->threads[at].next].previous = at;
+	o->threads[o->threads[at].previous].next = at;
 }
 
 void off_cpu_forget(struct off_cpu *o, struct off_cpu_thread thread)
@@ -206,7 +245,13 @@ void off_cpu_forget(struct off_cpu *o, struct off_cpu_thread thread)
 
 void off_cpu_forget_process(struct off_cpu *o, uint32_t process)
 {
-	for (uint32_t i = o->count; i-- > 0;)
-		if (o->threads[i].thread.process == process)
-			forget(o, i);
+	const struct off_cpu_thread all = {process, ANY_THREAD};
+	const struct off_cpu_entry *entry = find(o, all);
+
+	while (entry && &o->threads[entry->next] != entry) {
+		forget(o, entry->next);
+		entry = find(o, all);
+	}
+	if (entry)
+		forget(o, (uint32_t)(entry - o->threads));
 }

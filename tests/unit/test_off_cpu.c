@@ -177,11 +177,31 @@ static void without_room_nothing_is_kept(void **state)
 
 	b->allowance.limit = 0;
 	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, false), -ENOSPC);
-	b->allowance.limit = THREAD_BYTES;
+	b->allowance.limit = 2 * THREAD_BYTES; /* the process's */
 	assert_int_equal(off_cpu_leave(&b->off_cpu, one, 5, 3, false), 0);
 	assert_true(off_cpu_return(&b->off_cpu, one, 5, &times, &stack));
 	assert_int_equal(stack, 3);
 	assert_false(put_out(b, one, times));
+}
+
+/* Each process's entries are in its ring, and no others. */
+static void check_rings(const struct off_cpu *o)
+{
+	for (uint32_t process = 1; process <= 2; process++) {
+		const struct off_cpu_entry *all =
+			find(o, (struct off_cpu_thread){process, ANY_THREAD});
+		uint32_t own = 0, linked = all != NULL;
+
+		for (uint32_t i = 0; i < o->count; i++)
+			own += o->threads[i].thread.process == process;
+		for (uint32_t at = all ? all->next : 0; all && &o->threads[at] != all;
+		     at = o->threads[at].next) {
+			assert_true(o->threads[o->threads[at].next].previous == at);
+			assert_int_equal(o->threads[at].thread.process, process);
+			assert_true(++linked <= own);
+		}
+		assert_int_equal(linked, own);
+	}
 }
 
 /* Parts of random sums add up to them, and go to stacks of the kind. */
@@ -204,6 +224,7 @@ static void random_sums(void **state)
 			off_cpu_forget(&b->off_cpu, thread);
 		if (prng_chance(&p, 2))
 			off_cpu_forget_process(&b->off_cpu, thread.process);
+		check_rings(&b->off_cpu);
 		if (!put_out(b, thread, sum))
 			continue;
 		for (uint32_t i = 0; i < STACKS; i++) {
@@ -233,6 +254,7 @@ static void names(void **state)
 		     {STACK_OFF_CPU_PAGE_FAULT, "[blocked: page fault]"},
 		     {STACK_OFF_CPU_STOPPED, "[blocked: stopped]"},
 		     {STACK_OFF_CPU_EXITING, "[blocked: exit]"},
+		     {STACK_OFF_CPU_GIL, "[blocked: GIL]"},
 		     {STACK_OFF_CPU_MIXED, "[blocked: other]"},
 		     {UINT32_MAX, "[blocked: other]"}};
 	char text[OFF_CPU_FRAME_BYTES];
