@@ -42,6 +42,7 @@
 
 /* Set by the loader where times are wanted, and when the run is over. */
 const volatile unsigned int keeps_times;
+const volatile unsigned int takes_kernel_waits; /* stacks with the kernel's frames */
 unsigned int times_are_over;
 
 /* Set by the loader where the moments of times off the CPU are wanted, too, stacks or not. */
@@ -91,13 +92,15 @@ struct {
 
 /* How far apart the two clocks drift in this time is less than what a switch takes. */
 #define CLOCKS_AGREE_NS 4000000u
+#define CLOCKS_DRIFT 2000u /* at most one part in so many: what the kernel adjusts a clock by */
+#define CLOCK_JUMP_NS 1000000000u
 
 /* When `from` leaves the CPU, by CLOCK_MONOTONIC. */
 static __always_inline __u64 time_of_switch(const struct task_struct *from)
 {
 	__u32 zero = 0;
 	struct switch_clock *c = bpf_map_lookup_elem(&switch_clocks, &zero);
-	__u64 clock, now_ns;
+	__u64 clock, now_ns, ahead_ns, most_ns;
 
 	if (!has_delays() || !c)
 		return bpf_ktime_get_ns();
@@ -105,9 +108,14 @@ static __always_inline __u64 time_of_switch(const struct task_struct *from)
 	if (clock - c->read_ns < CLOCKS_AGREE_NS)
 		return clock + c->ahead_ns;
 	now_ns = bpf_ktime_get_ns();
+	ahead_ns = now_ns - clock;
+	most_ns = c->ahead_ns + (clock - c->read_ns) / CLOCKS_DRIFT;
+	/* more is time since the scheduler's reading: a hypervisor may have taken the CPU */
+	if (c->read_ns && ahead_ns > most_ns && ahead_ns - most_ns < CLOCK_JUMP_NS)
+		ahead_ns = most_ns;
 	c->read_ns = clock;
-	c->ahead_ns = now_ns - clock;
-	return now_ns;
+	c->ahead_ns = ahead_ns;
+	return clock + ahead_ns;
 }
 
 static __always_inline struct stack_times *times_of(struct task_struct *task)
@@ -307,6 +315,7 @@ static __always_inline void take_off_cpu(void *ctx, struct task_struct *task, st
 	struct stack_off_cpu_sum *sum = &t->sums[t->sum & (STACK_OFF_CPU_SUMS - 1)];
 	struct taken taken = {.kind = STACK_EVENT_OFF_CPU};
 	struct pt_regs regs;
+	__u64 began_ns;
 
 	if (!task->mm || !is_stack_due(sum, t->since_ns))
 		return;
@@ -314,11 +323,15 @@ static __always_inline void take_off_cpu(void *ctx, struct task_struct *task, st
 		return;
 	taken.sight.pid = t->pid;
 	begin_taking(&taken, task, regs.sp);
+	began_ns = taken.sight.time_ns;
 	taken.sight.time_ns = t->since_ns;
 	taken.sight.tid = t->tid;
-	t->has_stack = send_snapshot(&taken, &regs, ctx, 0, STACK_CALL_BYTES);
+	if (takes_kernel_waits)
+		t->has_stack = send_snapshot(&taken, &regs, ctx, 1, STACK_CALL_BYTES);
+	else
+		t->has_stack = send_snapshot(&taken, &regs, ctx, 0, STACK_CALL_BYTES);
 	note_python(t);
-	__sync_fetch_and_add(&counters.switch_ns, bpf_ktime_get_ns() - t->since_ns);
+	__sync_fetch_and_add(&counters.switch_ns, bpf_ktime_get_ns() - began_ns);
 }
 
 static __always_inline bool send_on_cpu(const struct stack_times *t, __u64 left_ns, __u64 now_ns,

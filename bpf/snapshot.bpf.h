@@ -117,14 +117,14 @@ static __always_inline void *reserve_with_python(const struct taken *t,
 	return behind;
 }
 
-/* `is_sample`: of the CPU, with kernel frames of `ctx`. Sizes and conditions are constant. */
+/* `has_kernel`: with the kernel's frames, of `ctx`. Sizes and conditions are constant. */
 static __always_inline bool send_with_room(const struct taken *t, const struct pt_regs *regs,
-					   void *ctx, const bool is_sample,
+					   void *ctx, const bool has_kernel,
 					   const struct stack_python *python, const __u32 bytes)
 {
 	const __u32 kernel_at = sizeof(struct stack_snapshot);
 	const __u32 python_at =
-		kernel_at + (is_sample ? STACK_EVENT_MAX_FRAMES * sizeof(__u64) : 0);
+		kernel_at + (has_kernel ? STACK_EVENT_MAX_FRAMES * sizeof(__u64) : 0);
 	const __u32 stack_at = python_at + (python ? sizeof(struct stack_python_chain) : 0);
 	struct stack_snapshot *s;
 
@@ -142,7 +142,7 @@ static __always_inline bool send_with_room(const struct taken *t, const struct p
 	s->kernel_at = kernel_at;
 	s->python_at = python ? python_at : 0;
 	s->stack_at = stack_at;
-	if (is_sample) {
+	if (has_kernel) {
 		long kernel = bpf_get_stack(ctx, (void *)s + kernel_at,
 					    STACK_EVENT_MAX_FRAMES * sizeof(__u64), 0);
 
@@ -155,27 +155,27 @@ static __always_inline bool send_with_room(const struct taken *t, const struct p
 
 /* In a record with enough room for the stack, or in the largest. */
 static __always_inline bool send_fitting(const struct taken *t, const struct pt_regs *regs,
-					 void *ctx, const bool is_sample,
+					 void *ctx, const bool has_kernel,
 					 const struct stack_python *python, const __u32 limit)
 {
 	if (t->above <= STACK_TINY_BYTES)
-		return send_with_room(t, regs, ctx, is_sample, python, STACK_TINY_BYTES);
+		return send_with_room(t, regs, ctx, has_kernel, python, STACK_TINY_BYTES);
 	if (t->above <= STACK_SMALL_BYTES)
-		return send_with_room(t, regs, ctx, is_sample, python, STACK_SMALL_BYTES);
+		return send_with_room(t, regs, ctx, has_kernel, python, STACK_SMALL_BYTES);
 	if (limit > STACK_CALL_BYTES && t->above <= STACK_CALL_BYTES)
-		return send_with_room(t, regs, ctx, is_sample, python, STACK_CALL_BYTES);
-	return send_with_room(t, regs, ctx, is_sample, python, limit);
+		return send_with_room(t, regs, ctx, has_kernel, python, STACK_CALL_BYTES);
+	return send_with_room(t, regs, ctx, has_kernel, python, limit);
 }
 
 /* False: the ring has no room. */
 static __always_inline bool send_snapshot(const struct taken *t, const struct pt_regs *regs,
-					  void *ctx, const bool is_sample, const __u32 limit)
+					  void *ctx, const bool has_kernel, const __u32 limit)
 {
 	const struct stack_python *python = bpf_map_lookup_elem(&pythons, &t->sight.pid);
 
 	if (python)
-		return send_fitting(t, regs, ctx, is_sample, python, limit);
-	return send_fitting(t, regs, ctx, is_sample, 0, limit);
+		return send_fitting(t, regs, ctx, has_kernel, python, limit);
+	return send_fitting(t, regs, ctx, has_kernel, 0, limit);
 }
 
 #endif

@@ -60,7 +60,7 @@ struct stack_event {
 	__u16 kind;            /* enum stack_event_kind */
 	__u16 launch_function; /* LAUNCH, CALL, CALL_END: its number (cuda_functions.h) */
 	__u16 user_frames;     /* 0, except in recordings */
-	__u16 kernel_frames;   /* CPU_SNAPSHOT */
+	__u16 kernel_frames;   /* CPU_SNAPSHOT, OFF_CPU */
 	__u32 flags;
 	__u32 size;    /* of the whole record, in bytes; a multiple of 8 */
 	char comm[16]; /* the thread's name, ends with a 0 */
@@ -211,9 +211,10 @@ struct stack_python_code {
 
 /*
  * A thread's stack, to be unwound by the reader: the user registers, then, each at its offset in
- * the record, the kernel's frames (of CPU samples), the chain of Python frames (of processes that
- * run Python), and a copy of the user stack from its stack pointer up. A record has room for as
- * much stack as is in use, or less if that is more than the last of the sizes below.
+ * the record, the kernel's frames (of CPU samples, and of waits, if wanted), the chain of Python
+ * frames (of processes that run Python), and a copy of the user stack from its stack pointer up. A
+ * record has room for as much stack as is in use, or less if that is more than the last of the
+ * sizes below.
  *
  * Registers are in DWARF's order (System V ABI AMD64, figure 3.36), the pc last.
  */

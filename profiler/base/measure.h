@@ -21,6 +21,7 @@ struct measure {
 	bool nvtx;             /* NVTX ranges as frames of launch stacks */
 	bool thread_origin;    /* threads below the stacks that created them */
 	bool wall;             /* time off the CPU, too */
+	bool kernel_waits;     /* that, with the kernel's functions */
 	bool idle;             /* what launching threads did while GPUs were idle, too */
 	bool api;              /* sums of all calls of CUDA */
 	bool memory;           /* each allocation, to its release */

@@ -7,6 +7,7 @@
 #include "symbolize/text.h"
 
 #define UNKNOWN_RANGE "nvtx:[unknown]"
+#define TRACING_MAX 16u /* frames */
 #define MERGED_MAX (STACK_BUILDER_UNWOUND + STACK_PYTHON_MAX_LINKS)
 
 /* A stack being built, innermost frame first. */
@@ -82,6 +83,23 @@ static void add_kernel(struct stack_builder *b, struct frames *f, const __u64 *a
 {
 	for (uint32_t i = 0; i < count; i++)
 		add_code(f, symbolizer_locate_kernel(b->symbolizer, addresses[i]), i > 0);
+}
+
+/* The frames that take the stack, at a switch: before the scheduler's own. */
+static uint32_t count_tracing(struct stack_builder *b, const struct stack_snapshot *snapshot)
+{
+	const __u64 *kernel = stack_snapshot_kernel(snapshot);
+	uint32_t count = snapshot->event.kernel_frames;
+
+	if (snapshot->event.kind != STACK_EVENT_OFF_CPU)
+		return 0;
+	for (uint32_t i = 0; i < count && i < TRACING_MAX; i++) {
+		struct code_ref code = symbolizer_locate_kernel(b->symbolizer, kernel[i]);
+
+		if (strcmp(symbolizer_name(b->symbolizer, code, i > 0), "__schedule") == 0)
+			return i;
+	}
+	return 0;
 }
 
 /*
@@ -202,11 +220,13 @@ uint32_t stack_builder_snapshot(struct stack_builder *b, struct process *process
 				bool *is_whole)
 {
 	bool is_gone = (snapshot->event.flags & STACK_EVENT_NO_MEMORY) != 0;
+	uint32_t tracing = count_tracing(b, snapshot);
 	struct python_merge_result python;
 	struct frames f;
 
 	f.count = 0;
-	add_kernel(b, &f, stack_snapshot_kernel(snapshot), snapshot->event.kernel_frames);
+	add_kernel(b, &f, stack_snapshot_kernel(snapshot) + tracing,
+		   snapshot->event.kernel_frames - tracing);
 	symbolizer_set_time(b->symbolizer, snapshot->event.time_ns);
 	if (!is_gone)
 		unwind(b, process, snapshot);

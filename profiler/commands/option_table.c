@@ -17,6 +17,7 @@ static const char *const parts[] = {"rank",    "process", "thread", "device",
 				    "context", "stream",  NULL};
 static const char *const names[] = {"full", "short", NULL};
 static const char *const weights[] = {"time", "peak", "left", NULL};
+static const char *const walls[] = {"user", "kernel", NULL};
 static const char *const stalls[] = {"kernels", "exact", NULL};
 static const char *const sides[] = {"before", "after", NULL};
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
@@ -289,10 +290,15 @@ const struct option_entry option_table[] = {
 	 .more = "Needs root or the capabilities that CPU samples of the whole tree need."},
 	{.id = OPT_WALL,
 	 .name = "wall",
+	 .kind = ARGUMENT_WORD,
+	 .is_optional = true,
+	 .argument = "STACKS",
+	 .words = walls,
 	 .is_of_run = true,
 	 .topic = TOPIC_CPU,
 	 .text = "time off the CPU, too: blocked in what, or runnable",
-	 .more = "Each thread's time adds up to its life. Needs root, or CAP_BPF and CAP_PERFMON."},
+	 .more = "Each thread's time adds up to its life. --wall=kernel: with the kernel's "
+		 "functions that it waits in. Needs root, or CAP_BPF and CAP_PERFMON."},
 	{.id = OPT_IDLE,
 	 .name = "idle",
 	 .is_of_run = true,

@@ -336,6 +336,17 @@ static bool check_weight(const struct options *o)
 	return true;
 }
 
+static bool set_wall(struct options *o, const char *text)
+{
+	if (text && strcmp(text, "user") != 0 && strcmp(text, "kernel") != 0) {
+		complain("--wall is user or kernel, not '%s'", text);
+		return false;
+	}
+	o->measure.wall = true;
+	o->measure.kernel_waits = text && strcmp(text, "kernel") == 0;
+	return true;
+}
+
 static bool set_stalls(struct options *o, const char *text)
 {
 	if (text && strcmp(text, "kernels") != 0 && strcmp(text, "exact") != 0) {
@@ -760,8 +771,7 @@ static bool set_option(struct options *o, int option, const char *argument)
 		o->measure.thread_origin = true;
 		return true;
 	case OPT_WALL:
-		o->measure.wall = true;
-		return true;
+		return set_wall(o, argument);
 	case OPT_IDLE:
 		o->measure.idle = true;
 		return true;

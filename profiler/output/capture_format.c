@@ -417,5 +417,6 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.wall.off_ns[OFF_CPU_GIL]),
 	NUMBER(ledger.wall.of_profile_ns),
 	NUMBER(ledger.wall.of_driver_ns),
+	NUMBER(totals.measure.kernel_waits),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);

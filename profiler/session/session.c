@@ -146,6 +146,7 @@ int session_open(struct session *s)
 			.threads = m->thread_origin,
 			.times = m->wall || m->idle,
 			.moments = m->idle,
+			.kernel_waits = m->kernel_waits,
 			.python_lines = m->python_lines},
 		.needs_bpf = m->probes_launches || m->thread_origin || m->wall || m->idle,
 		.wants_bpf = m->samples_cpu || times_calls,

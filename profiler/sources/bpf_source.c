@@ -205,6 +205,7 @@ static int load(struct bpf_source *s)
 	bpf->rodata->sends_python_lines = s->options.python_lines;
 	bpf->rodata->keeps_times = s->options.times;
 	bpf->rodata->keeps_moments = s->options.moments;
+	bpf->rodata->takes_kernel_waits = s->options.kernel_waits;
 	choose_map_flags(bpf);
 	choose_programs(s, bpf);
 	err = stacks__load(bpf);

@@ -31,6 +31,7 @@ struct bpf_source_options {
 	bool threads;       /* STACK_EVENT_THREAD: what creates threads */
 	bool times;         /* where threads' time goes: OFF_CPU, ON_CPU, THREAD_TIMES */
 	bool moments;       /* with times: an ON_CPU for each that is not short, stack or not */
+	bool kernel_waits;  /* OFF_CPU with the kernel's frames */
 	bool python_lines;  /* send code objects with their lines */
 	bool single_probes; /* one link per probe, as kernels before 6.10 require */
 };

@@ -172,6 +172,19 @@ expect_waits()
 	expect_no_line out.folded ';[^;]*compute[^;]*;.*\[blocked: futex\]'
 }
 
+@test "with the functions of the kernel that threads wait in" {
+	run_profile -cpu-only --wall=kernel --unit ns -o out.folded sleep 0.2
+	expect_status 0
+	expect_line out.folded ';do_syscall_64;.*nanosleep.*;schedule;__schedule;\[blocked: sleep\] [0-9]*$'
+	expect_no_line out.folded '\(bpf\|__traceiter\).*\[blocked: '
+	run_profile -cpu-only --wall=user --unit ns -o out.folded sleep 0.2
+	expect_status 0
+	expect_no_line out.folded '__schedule;\[blocked: '
+	run_profile -cpu-only --wall=all -o out.folded true
+	expect_status 125
+	expect_line stderr "--wall is user or kernel, not 'all'"
+}
+
 @test "processes that run on: their waits up to the end of the command" {
 	run_profile -cpu-only --wall --unit ns -o out.folded sh -c 'sleep 30 >/dev/null 2>&1 & sleep 0.3; echo $!'
 	expect_status 0

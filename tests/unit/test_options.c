@@ -600,6 +600,7 @@ static void when_to_record(void **state)
 	assert_wrong("--from", "a.profile", "-d", "1");
 	assert_wrong("--wall", "--delay", "1", "app");
 	assert_wrong("--wall", "-d", "1", "app");
+	assert_wrong("--wall=all", "app");
 }
 
 static void what_is_opened_is_a_file_for_browsers(void **state)
