@@ -305,8 +305,35 @@ struct process *collect_find_process(struct collect *c, pid_t pid)
 {
 	struct process *process = processes_find(&c->processes, pid);
 
-	return process ? process
-		       : collect_begin_process(c, processes_start(&c->processes, pid, 0, false));
+	if (process)
+		return process;
+	process = collect_begin_process(c, processes_start(&c->processes, pid, 0, false));
+	if (process)
+		process->is_guessed = true;
+	return process;
+}
+
+struct process *collect_attach(struct collect *c, pid_t pid, const char *comm, uint32_t threads,
+			       uint64_t time_ns, uint64_t used_ns)
+{
+	struct process *process = collect_find_process(c, pid);
+
+	if (!process)
+		return NULL;
+	process->is_guessed = false;
+	process->is_attached = true;
+	process->began_ns = process->read_ns = time_ns;
+	process->threads = threads ? threads : 1;
+	process->charged_ns = used_ns;
+	process->comm = collect_text(c, comm);
+	return process;
+}
+
+bool collect_knows_process(const struct collect *c, pid_t pid)
+{
+	const struct process *process = processes_find(&c->processes, pid);
+
+	return process && !process->is_guessed;
 }
 
 static void add_call_time(struct collect *c, const struct open_call *call, uint64_t end_ns)
@@ -349,18 +376,28 @@ static void note_thread_begins(struct collect *c, const struct process *process,
 				  time_ns);
 }
 
+/* What a process did before we attached to it is known from /proc by then. */
+static bool is_of_before(const struct process *process, const struct process_event *event)
+{
+	return process->is_attached && event->time_ns < process->began_ns;
+}
+
 static struct process *on_fork(struct collect *c, const struct process_event *event)
 {
 	struct process *parent = processes_find(&c->processes, event->parent);
 	struct process *child, *old;
 
 	if (parent && event->pid == event->parent) {
+		if (is_of_before(parent, event))
+			return parent;
 		parent->threads++;
 		note_thread_begins(c, parent, event->tid, event->time_ns);
 		return parent;
 	}
 	/* a previous process may have had the pid, and its exit may have been lost */
 	old = processes_find(&c->processes, event->pid);
+	if (old && is_of_before(old, event))
+		return NULL;
 	if (old)
 		collect_end_process(c, old, event->time_ns);
 	if (!parent)
@@ -456,7 +493,7 @@ struct process *collect_process_event(struct collect *c, const struct process_ev
 	if (event->type == PROCESS_FORK)
 		return on_fork(c, event);
 	process = processes_find(&c->processes, event->pid);
-	if (!process)
+	if (!process || (is_of_before(process, event) && event->type != PROCESS_MAP))
 		return NULL;
 	switch (event->type) {
 	case PROCESS_EXEC:
@@ -632,6 +669,9 @@ void collect_cpu_used(struct collect *c, pid_t pid, uint64_t time_ns, uint64_t t
 	if (process && (is_before || !process->is_ours))
 		cpu_time_charge(&c->cpu_time, process, is_before ? time_ns : CPU_TIME_END, total_ns,
 				is_before);
+	/* its threads that ended as we counted them may have been counted */
+	if (process && process->is_attached && !is_before)
+		collect_end_process(c, process, time_ns);
 }
 
 void collect_read_clocks(struct collect *c, uint64_t now_ns, bool is_last)

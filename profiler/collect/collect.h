@@ -155,6 +155,17 @@ struct process *collect_process_event(struct collect *c, const struct process_ev
 /* Finds or creates a process that the kernel reports as part of the tree; NULL: out of memory. */
 struct process *collect_find_process(struct collect *c, pid_t pid);
 
+/*
+ * A process that ran before us: what it did until `time_ns`, and the `used_ns` of CPU time that the
+ * kernel has charged to it so far, do not count. It has so many threads; its mappings follow as
+ * events. NULL: out of memory.
+ */
+struct process *collect_attach(struct collect *c, pid_t pid, const char *comm, uint32_t threads,
+			       uint64_t time_ns, uint64_t used_ns);
+
+/* Whether a process runs under this pid that is known by more than a stack. */
+bool collect_knows_process(const struct collect *c, pid_t pid);
+
 /* The number of processes of the tree that are running. */
 uint32_t collect_count_running(const struct collect *c);
 

@@ -34,6 +34,8 @@ struct process {
 	uint64_t ended_ns; /* 0: running */
 	uint32_t threads;  /* running ones, by the kernel's records */
 	bool is_ours;      /* the target before its exec: our own code */
+	bool is_guessed;   /* known only by a stack */
+	bool is_attached;  /* it ran before us: `threads` may be too many */
 	bool is_apart;     /* known only from the pipe; the kernel's records belong to another */
 	struct pid_namespace pid_namespace; /* read when needed; id 0: not yet */
 	const char *comm;                   /* the kernel's name of it, interned; NULL: unknown */
@@ -55,6 +57,7 @@ struct process {
 	bool lacks_sums;    /* it ended before it had reported them all */
 	size_t tally_bytes; /* taken from the allowance of `sent` */
 
+	bool has_begun_cuda; /* of those that ran before us: see session.c */
 	bool lacks_gpu_time; /* it made CUDA calls, or was to be traced */
 
 	/* cpu_time.h's numbers of what it runs, and of what ran under its pid before; 0: none */

@@ -55,6 +55,16 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "  profile --from new.profile --baseline main.profile --fail-above 5%",
 		 "Red is slower, blue is faster, grey is the same or noise. Kernels are matched by "
 		 "name, then without template arguments, then without numbers."},
+	[TOPIC_ATTACH] =
+		{NULL, "Processes that already run",
+		 "With -p, --name or --cgroup in place of a command, processes that run already are "
+		 "profiled, without restarting them, and all that they start:\n"
+		 "  sudo profile -p 1234 -d 30 -o out.html\n"
+		 "  sudo profile --name 'python3?' -o out.html     until Ctrl-C\n"
+		 "They go on undisturbed, and profile exits with 0.",
+		 "--delay waits before it looks at them, -d says for how long. Under sudo these are "
+		 "processes of the invoking user; with --as-root, all. What measures GPU time is "
+		 "refused."},
 	[TOPIC_GPU] =
 		{"What to measure", "GPU time",
 		 "The time of kernels, copies, sets and migrations of unified memory, as CUPTI "

@@ -21,9 +21,9 @@ static const char *const walls[] = {"user", "kernel", NULL};
 static const char *const stalls[] = {"kernels", "exact", NULL};
 static const char *const sides[] = {"before", "after", NULL};
 static const char *const shells[] = {"bash", "zsh", "fish", NULL};
-static const char *const topics[] = {"output",      "captures", "compare", "gpu",    "cpu",
-				     "graphs",      "waits",    "names",   "python", "privilege",
-				     "diagnostics", "exit",     "help",    "all",    NULL};
+static const char *const topics[] = {
+	"output", "captures", "compare",   "attach",      "gpu",  "cpu",  "graphs", "waits",
+	"names",  "python",   "privilege", "diagnostics", "exit", "help", "all",    NULL};
 
 const struct option_entry option_table[] = {
 	/* ---- output ---- */
@@ -219,6 +219,34 @@ const struct option_entry option_table[] = {
 		 "site=REGEX (launched by), call=REGEX. All that match count together. May be "
 		 "repeated: each is checked."},
 	/* ---- what to measure ---- */
+	{.id = 'p',
+	 .name = "pid",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "PIDS",
+	 .is_of_run = true,
+	 .topic = TOPIC_ATTACH,
+	 .text = "profile these running processes, not a command",
+	 .more = "And their descendants, until they have ended, Ctrl-C, or for the time of -d. "
+		 "Numbers separated by commas; may be repeated. They go on as before, and nothing "
+		 "is loaded into them: calls of CUDA are timed, and GPU time is not measured. "
+		 "Needs root, or CAP_BPF and CAP_PERFMON. docs/attach.md has the details."},
+	{.id = OPT_NAME,
+	 .name = "name",
+	 .kind = ARGUMENT_TEXT,
+	 .argument = "REGEX",
+	 .is_of_run = true,
+	 .topic = TOPIC_ATTACH,
+	 .text = "all running processes with such a name",
+	 .more = "An extended regular expression, which matches anywhere in the kernel's name of "
+		 "the process, as for pgrep, or in the base name of what it was started as."},
+	{.id = OPT_CGROUP,
+	 .name = "cgroup",
+	 .kind = ARGUMENT_FILE,
+	 .argument = "PATH",
+	 .is_of_run = true,
+	 .topic = TOPIC_ATTACH,
+	 .text = "all running processes of a cgroup, and of those in it",
+	 .more = "A folder below /sys/fs/cgroup, or a path as in /proc/PID/cgroup."},
 	{.id = OPT_DELAY,
 	 .name = "delay",
 	 .kind = ARGUMENT_TEXT,

@@ -270,6 +270,58 @@ static bool check_idle(const struct options *o)
 	return false;
 }
 
+/* What only the library in a command measures, or records from its start; NULL: nothing. */
+static const char *needs_command(const struct options *o)
+{
+	const struct measure *m = &o->measure;
+
+	return m->nvtx                                  ? "--nvtx"
+	       : m->max_overhead                        ? "--max-overhead"
+	       : m->memory                              ? "--alloc"
+	       : m->waits                               ? "--waits"
+	       : m->idle                                ? "--idle"
+	       : m->api                                 ? "--api"
+	       : m->stall_period                        ? "--stalls"
+	       : m->counters                            ? "--metrics"
+	       : m->unified_memory                      ? "--unified-memory"
+	       : m->kernels_only                        ? "--kernels-only"
+	       : m->whole_graphs || m->device_graphs    ? "--graph"
+	       : m->launch_shapes                       ? "--launch-shapes"
+	       : o->prometheus                          ? "--prometheus"
+	       : o->injection_lib                       ? "-injection-lib"
+	       : o->cuda_lib_count                      ? "-cuda-lib"
+	       : o->launch_stacks != LAUNCH_STACKS_AUTO ? "-launch-stacks"
+							: NULL;
+}
+
+/* Processes that run already, in place of a command. */
+static bool check_attach(struct options *o, bool has_command)
+{
+	const char *option = needs_command(o);
+	const char *how = o->attach.pid_count ? "-p" : o->attach.name ? "--name" : "--cgroup";
+
+	if (has_command)
+		complain("%s profiles processes that already run: no command with it", how);
+	else if (option)
+		complain("%s needs GPU time, which is not measured in processes that already run: "
+			 "not with %s",
+			 option, how);
+	else if (o->record)
+		complain("--record keeps a run from its command's start: not with %s", how);
+	else
+		return true;
+	return false;
+}
+
+/* There the time that is recorded is all that is looked at. */
+static void set_attached(struct options *o)
+{
+	o->measure.attached = true;
+	o->attach.delay_ns = o->measure.delay_ns;
+	o->attach.duration_ns = o->measure.duration_ns;
+	o->measure.delay_ns = o->measure.duration_ns = 0;
+}
+
 static bool check_wall(const struct options *o)
 {
 	if (o->measure.wall && !o->measure.samples_cpu)
@@ -705,6 +757,41 @@ static bool set_names(struct options *o, const char *text)
 	return number >= 0;
 }
 
+/* "12,34", added to those there are. */
+static bool add_pids(struct options *o, const char *list)
+{
+	size_t length;
+
+	for (const char *at = list;; at += length + 1) {
+		char word[16];
+		uint32_t pid = 0;
+
+		length = strcspn(at, ",");
+		snprintf(word, sizeof(word), "%.*s", (int)(length < 15 ? length : 15), at);
+		if (!parse_u32(word, 1, INT32_MAX, &pid)) {
+			complain("-p takes numbers of processes, separated by commas, not '%s'",
+				 list);
+			return false;
+		}
+		if (o->attach.pid_count == ATTACH_PIDS_MAX) {
+			complain("-p takes at most %d processes", ATTACH_PIDS_MAX);
+			return false;
+		}
+		o->attach.pids[o->attach.pid_count++] = pid;
+		if (!at[length])
+			return true;
+	}
+}
+
+static bool set_once(const char *option, const char *text, const char **value)
+{
+	if (*value || !text[0])
+		complain(*value ? "%s may be given once" : "%s needs an argument", option);
+	else
+		*value = text;
+	return *value == text;
+}
+
 static bool add_my_path(struct options *o, const char *path)
 {
 	if (path[0] == '\0') {
@@ -730,6 +817,13 @@ static bool set_option(struct options *o, int option, const char *argument)
 	case 'd':
 		o->duration = argument;
 		return set_length("--duration", argument, &o->measure.duration_ns);
+	case 'p':
+		return add_pids(o, argument);
+	case OPT_NAME:
+		return check_pattern("--name", argument) &&
+		       set_once("--name", argument, &o->attach.name);
+	case OPT_CGROUP:
+		return set_once("--cgroup", argument, &o->attach.cgroup);
 	case OPT_DELAY:
 		o->delay = argument;
 		return set_length("--delay", argument, &o->measure.delay_ns);
@@ -1207,7 +1301,11 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 			goto wrong;
 		return OPTIONS_FROM;
 	}
-	if (optind >= argc) {
+	if (attach_is_wanted(&options->attach)) {
+		if (!check_attach(options, optind < argc))
+			goto wrong;
+		set_attached(options);
+	} else if (optind >= argc) {
 		complain("no command to run");
 		goto wrong;
 	}
@@ -1217,7 +1315,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	    !check_calls(options) || !check_wall(options) || !check_idle(options) ||
 	    !check_prometheus(options) || !check_spans(options))
 		goto wrong;
-	options->command = argv + optind;
+	options->command = options->measure.attached ? NULL : argv + optind;
 	return OPTIONS_RUN;
 wrong:
 	fprintf(stderr, "Try 'profile --help'.\n");

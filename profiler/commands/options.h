@@ -14,6 +14,7 @@
 #include "profiler/output/outputs.h"
 #include "profiler/output/view.h"
 #include "profiler/output/weighed.h"
+#include "profiler/session/attach.h"
 
 #define OPTIONS_DEFAULT_OUTPUT "merged_trace.folded"
 #define OPTIONS_DEFAULT_FREQUENCY 50
@@ -59,6 +60,7 @@ struct options {
 	uint32_t output_count;
 	const struct writer *format;     /* of all of them; NULL: by their extensions */
 	bool root_at_bottom;             /* --flame */
+	struct attach_request attach;    /* -p, --name, --cgroup; it has the delay and duration */
 	const char *delay, *duration;    /* as they were given; NULL: not */
 	struct measure measure;          /* devices: run sets it */
 	struct counter_request counters; /* --metrics */
@@ -91,12 +93,13 @@ struct options {
 	bool strict; /* fail if anything was lost or unmatched */
 	struct view_options view;
 	enum log_level level;
-	char **command; /* the target's argv, NULL-terminated; NULL with captures or `diff` */
+	char **command; /* the target's argv, NULL-terminated; NULL with captures, `diff`, `attach`
+			 */
 };
 
 /* What the caller does next. */
 enum options_result {
-	OPTIONS_RUN,  /* run the command */
+	OPTIONS_RUN,  /* run the command, or attach to processes */
 	OPTIONS_FROM, /* read captures */
 	OPTIONS_DIFF, /* compare runs */
 	OPTIONS_INJECTION_PATH,

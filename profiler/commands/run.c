@@ -51,6 +51,7 @@ static struct session_options session_options(const struct options *o)
 	measure.devices = (mask & 1u << PLACE_DEVICE) || o->level == LOG_VERBOSE || measure.idle;
 	return (struct session_options){
 		.command = o->command,
+		.attach = measure.attached ? &o->attach : NULL,
 		.measure = measure,
 		.counters = o->counters,
 		.injection_lib = o->injection_lib,
@@ -63,6 +64,12 @@ static struct session_options session_options(const struct options *o)
 	};
 }
 
+/* What is profiled, for people; NULL: out of memory. */
+static char *shown_command(const struct options *o)
+{
+	return o->measure.attached ? attach_text(&o->attach) : command_text(o->command);
+}
+
 /* ---- after the run ---- */
 
 #define SHOWN_BYTES 80
@@ -72,7 +79,8 @@ static const char *part_of_run(const struct options *o, char text[SHOWN_BYTES])
 {
 	const char *delay = o->delay, *duration = o->duration;
 
-	if (!delay && !duration)
+	/* nothing is left out of what is looked at */
+	if ((!delay && !duration) || o->measure.attached)
 		return NULL;
 	snprintf(text, SHOWN_BYTES, "%s%.32s%s%s%.32s", delay ? "--delay " : "", delay ? delay : "",
 		 delay && duration ? " " : "", duration ? "-d " : "", duration ? duration : "");
@@ -88,7 +96,8 @@ static void report_cost(struct log *log, const struct totals *totals, const stru
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	session_note_cost(&now);
 	summary_report_cost(log, &now);
-	log_verbose(log, "the command used %.3f s of CPU in %.3f s; profile used %.3f s meanwhile",
+	log_verbose(log, "%s used %.3f s of CPU in %.3f s; profile used %.3f s meanwhile",
+		    totals->measure.attached ? "the processes" : "the command",
 		    (double)totals->command_cpu_ns / 1e9, (double)totals->elapsed_ns / 1e9,
 		    (double)totals->own_cpu_ns / 1e9);
 	log_verbose(log,
@@ -116,7 +125,7 @@ static int finish(struct run *r, struct session *session, int status)
 	struct collected collected = collect_results(session_collect(session));
 	struct place_names place_names = *collected.place_names;
 	struct totals totals = session_totals(session);
-	char *command = command_text(o->command), *folder = getcwd(NULL, 0), *host = host_name();
+	char *command = shown_command(o), *folder = getcwd(NULL, 0), *host = host_name();
 	char part[SHOWN_BYTES];
 	struct timespec start;
 	struct result *result;
@@ -125,7 +134,7 @@ static int finish(struct run *r, struct session *session, int status)
 
 	finish_timeline(r, collect_ledger(session_collect(session)));
 	wrote_metrics = metrics_file_end(&r->metrics, &collected);
-	if (r->identity.keeps_root)
+	if (r->identity.keeps_root && !o->measure.attached)
 		log_line(&r->log, "The command ran as root: --as-root");
 	summary_report(&r->log, &o->measure, &totals);
 	summary_report_cut(&r->log, collected.cut, collected.symbolizer);
@@ -299,7 +308,7 @@ static const struct supervisor_display *start_live(struct run *r)
 		r->session_options.watcher = (struct session_watcher){look, r};
 	if (!r->options->live)
 		return NULL;
-	command = command_text(r->options->command);
+	command = shown_command(r->options);
 	live_start(&r->live, &r->options->measure, deliver_needs(r->options) & NEEDS_TIMELINE,
 		   &r->identity, command);
 	free(command);

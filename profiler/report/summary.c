@@ -479,6 +479,11 @@ static void report_no_gpu(struct log *log, const struct measure *m, const struct
 {
 	if (used_gpu(l) || l->processes.never_started || l->processes.untraced)
 		return;
+	if (m->attached) {
+		if (!m->samples_cpu)
+			log_warn(log, "no process has loaded CUDA's driver: the profile is empty");
+		return;
+	}
 	if (is_part(m)) /* it may have, before or after */
 		log_line(log, "No process used CUDA up to the end of what was recorded");
 	else if (!m->samples_cpu)
@@ -488,12 +493,15 @@ static void report_no_gpu(struct log *log, const struct measure *m, const struct
 }
 
 /* What is shown where CUPTI could not be used; a message has already given the reason. */
-static void report_calls(struct log *log, const struct ledger *l)
+static void report_calls(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	const struct ledger_calls *c = &l->calls;
 
 	if (c->processes == 0)
 		return;
+	if (m->attached)
+		log_line(log, "GPU time is not measured in processes that already ran; the wall "
+			      "time of their CUDA calls is shown instead");
 	log_line(log,
 		 "CUDA calls: %" PRIu64 " in %u process%s without GPU time, %.3f ms of wall time",
 		 c->timed, c->processes, pick(c->processes, "", "es"), ms(c->timed_ns));
@@ -529,7 +537,7 @@ static void report_gpu(struct log *log, const struct measure *m, const struct le
 	}
 	report_waits(log, m, l);
 	report_stalls(log, m, l);
-	report_calls(log, l);
+	report_calls(log, m, l);
 	report_untraced(log, &l->processes);
 	report_no_gpu(log, m, l);
 }
@@ -802,8 +810,9 @@ static void report_empty(struct log *log, const struct measure *m, const struct 
 			 strcmp(w->unit, "samples") == 0 ? "sample" : "unit");
 	else if (m->samples_cpu)
 		log_warn(log,
-			 "the profile is empty: the command used %.3f s of CPU in %.3f s, and no "
+			 "the profile is empty: %s used %.3f s of CPU in %.3f s, and no "
 			 "sample fell into it (raise -F)",
+			 m->attached ? "the processes" : "the command",
 			 (double)t->command_cpu_ns / 1e9, (double)t->elapsed_ns / 1e9);
 	else if (used_gpu(t->ledger))
 		log_warn(log, "the profile is empty: no GPU time was recorded");

@@ -211,7 +211,7 @@ void call_timing_watch(struct call_timing *t, const struct process_event *event,
 		end_timing(t, pid, event->time_ns);
 	if (event->type != PROCESS_MAP)
 		return;
-	if (maps_library(event, "libcuda.so") && !is_timed(t, pid))
+	if (t->library && maps_library(event, "libcuda.so") && !is_timed(t, pid))
 		judge_injection(t, process);
 	if (is_timed(t, pid) || maps_library(event, "libcupti.so"))
 		mark_changed(t, pid);

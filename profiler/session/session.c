@@ -16,6 +16,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/exit_status.h"
 #include "profiler/base/saturate.h"
+#include "profiler/session/attach.h"
 #include "profiler/session/call_timing.h"
 #include "profiler/session/exec_error.h"
 #include "profiler/session/notices.h"
@@ -27,7 +28,9 @@
 #include "profiler/sources/kernel_events.h"
 #include "profiler/sources/probes.h"
 #include "profiler/sources/recording.h"
+#include "symbolize/maps.h"
 #include "symbolize/monotonic.h"
+#include "symbolize/proc_file.h"
 
 #define TICK_MS 50
 #define QUICK_TICK_MS 5 /* while a program starts: to learn soon what it runs */
@@ -41,6 +44,7 @@
 #define LEFT_BEHIND_NS 50000000u
 #define LISTED_MAX 32
 #define COUNT_NS 250000000u
+#define AUXV_BYTES 65536
 #define GOODBYE_PATIENCE_NS 5000000000u /* for programs, when recording is over */
 
 /* What a descriptor watched by the session's epoll is. */
@@ -59,6 +63,7 @@ struct session {
 	struct gpu_pipe *pipe;
 	struct payload payload;
 	struct target target;
+	struct attachment *attachment;   /* in place of a target; NULL: there is one */
 	struct probes *probes;           /* of launches; NULL: not asked for */
 	struct call_timing *call_timing; /* NULL: it cannot be */
 	struct recording *recording;     /* NULL: not asked for */
@@ -69,12 +74,13 @@ struct session {
 	bool is_orphan;       /* the supervisor was killed: end, quietly */
 	bool abandons_target; /* it cannot be killed: it is another user's by now */
 	bool command_ended;   /* and that has been handled */
-	bool stops_waiting;   /* for processes that outlive the target */
+	bool stops_waiting;   /* for processes that outlive the target, or that we attached to */
 	bool pipe_ended, has_counted_left, has_said_waiting;
 	uint32_t interrupts;     /* SIGINTs so far */
 	int early_signal;        /* a signal that ends us before the target ran; 0: none */
 	uint64_t quick_until_ns; /* look often until then */
 	uint64_t start_ns, start_unix_ns, ended_ns;
+	uint64_t attached_to_ns;                       /* 0: until something else ends it */
 	struct window window;                          /* the part that is recorded */
 	uint64_t lost_samples, waiting, next_count_ns; /* for a watcher */
 	uint64_t clocks_read_ns;                       /* of processes */
@@ -114,6 +120,7 @@ void session_free(struct session *s)
 	target_release_resources(&s->target);
 	recording_close(s->recording);
 	remove_payload(s);
+	attachment_free(s->attachment);
 	probes_free(s->probes);
 	call_timing_free(s->call_timing);
 	kernel_events_close(s->kernel);
@@ -148,7 +155,8 @@ int session_open(struct session *s)
 			.moments = m->idle,
 			.kernel_waits = m->kernel_waits,
 			.python_lines = m->python_lines},
-		.needs_bpf = m->probes_launches || m->thread_origin || m->wall || m->idle,
+		.needs_bpf = m->probes_launches || m->thread_origin || m->wall || m->idle ||
+			     m->attached,
 		.wants_bpf = m->samples_cpu || times_calls,
 	};
 
@@ -163,7 +171,12 @@ int session_open(struct session *s)
 	s->notices.fallback = geteuid() == 0 ? FALLBACK_NONE : FALLBACK_NEEDS_SUDO;
 	if (kernel_events_open(&options, &s->kernel, s->no_bpf, sizeof(s->no_bpf)) == 0)
 		return 0;
-	log_error(s->log, "%s%s", m->wall ? "--wall: " : m->idle ? "--idle: " : "", s->no_bpf);
+	log_error(s->log, "%s%s",
+		  m->attached ? "processes that already run: "
+		  : m->wall   ? "--wall: "
+		  : m->idle   ? "--idle: "
+			      : "",
+		  s->no_bpf);
 	return EXIT_PROFILER_FAILED;
 }
 
@@ -224,7 +237,8 @@ static int open_probes(struct session *s)
 		s->notices.fallback = FALLBACK_NEEDS_ROOT;
 		return 0;
 	}
-	s->call_timing = call_timing_new(bpf, s->collect, &s->notices, s->log, library_of(s));
+	s->call_timing = call_timing_new(bpf, s->collect, &s->notices, s->log,
+					 s->options->attach ? NULL : library_of(s));
 	if (!s->call_timing)
 		return -ENOMEM;
 	s->notices.fallback = FALLBACK_TIMES_CALLS;
@@ -430,7 +444,7 @@ static void on_signal(struct session *s, const struct supervisor_signal *signal)
 	if (!s->is_running) {
 		if (asks_to_end(signal->number))
 			s->early_signal = signal->number;
-	} else if (s->target.ended) {
+	} else if (s->target.ended || s->attachment) {
 		s->stops_waiting |= asks_to_end(signal->number);
 	} else if (signal->number == SIGINT && ++s->interrupts >= 2) {
 		kill_target(s);
@@ -462,6 +476,11 @@ static bool is_called_off(struct session *s)
 			if (sigismember(&pending, ends[i]))
 				s->early_signal = ends[i];
 	return s->is_orphan || s->early_signal;
+}
+
+static int called_off_status(const struct session *s)
+{
+	return s->is_orphan ? EXIT_PROFILER_FAILED : EXIT_SIGNAL_BASE + s->early_signal;
 }
 
 /* 0 if the clock stands before 1970. */
@@ -501,7 +520,7 @@ static int release_target(struct session *s)
 	int err;
 
 	if (is_called_off(s))
-		return s->is_orphan ? EXIT_PROFILER_FAILED : EXIT_SIGNAL_BASE + s->early_signal;
+		return called_off_status(s);
 	s->is_running = true;
 	s->start_ns = monotonic_ns();
 	s->start_unix_ns = unix_ns();
@@ -549,6 +568,18 @@ static void take_snapshot(struct session *s, const struct stack_snapshot *snapsh
 		recording_stack(s->recording, s->collect, event, is_launch);
 }
 
+/*
+ * Of processes that we attached to, and their descendants: one that has mapped CUDA's driver. Its
+ * calls are timed by probes, and nothing of ours is in it. Called once for each program.
+ */
+static void begin_cuda(struct session *s, struct process *process)
+{
+	if (!process->has_driver || process->has_begun_cuda || process->ended_ns)
+		return;
+	process->has_begun_cuda = true;
+	call_timing_begin(s->call_timing, process);
+}
+
 static void take_process_event(struct session *s, const struct process_event *event)
 {
 	struct process *process;
@@ -567,6 +598,8 @@ static void take_process_event(struct session *s, const struct process_event *ev
 			bpf_source_set_python(kernel_events_bpf(s->kernel), event->pid, NULL);
 	}
 	call_timing_watch(s->call_timing, event, process);
+	if (s->attachment)
+		begin_cuda(s, process);
 	pass_on_pythons(s);
 }
 
@@ -659,6 +692,166 @@ static void drain_kernel_events(struct session *s, bool catches_up)
 		apply_kernel_events(s);
 	}
 	call_timing_scan(s->call_timing);
+}
+
+/* ---- processes that already run ---- */
+
+/* The kernel answers for the user whom we have become: as when they debug it, but only to read. */
+static int may_attach(void *session, pid_t pid)
+{
+	struct session *s = session;
+	char *text = NULL;
+	size_t size;
+	int err = proc_file_read(collect_calls(s->collect), pid, "auxv", AUXV_BYTES, &text, &size);
+
+	free(err ? NULL : text);
+	return err == -ENOENT ? -ESRCH : err;
+}
+
+static int follow_attached(void *session, pid_t pid)
+{
+	struct session *s = session;
+
+	return bpf_source_track(kernel_events_bpf(s->kernel), pid);
+}
+
+static void forget_attached(void *session, pid_t pid)
+{
+	struct session *s = session;
+
+	bpf_source_untrack(kernel_events_bpf(s->kernel), pid);
+}
+
+static void catch_up(void *session)
+{
+	drain_kernel_events(session, true);
+}
+
+static bool knows_attached(void *session, pid_t pid)
+{
+	const struct session *s = session;
+
+	return collect_knows_process(s->collect, pid);
+}
+
+/* As if it mapped now all that it has mapped. Without them they are read when one is needed. */
+static void take_mappings(struct session *s, pid_t pid)
+{
+	struct process_event event = {
+		.type = PROCESS_MAP, .pid = pid, .tid = pid, .time_ns = monotonic_ns()};
+	char *text, *rest;
+	size_t size;
+
+	if (proc_file_read(collect_calls(s->collect), pid, "maps", PROC_FILE_MAX_MAPS, &text,
+			   &size) != 0)
+		return;
+	rest = text;
+	while (maps_next(&rest, &event.mapping))
+		collect_process_event(s->collect, &event);
+	free(text);
+}
+
+static int add_attached(void *session, const struct scanned_process *scanned)
+{
+	struct session *s = session;
+	struct scanned_process now;
+	struct process *process;
+	uint64_t used_ns = target_used_ns(scanned->pid), time_ns = monotonic_ns();
+
+	if (scanned_process_read(scanned->pid, &now) != 0 || now.has_ended)
+		return -ESRCH;
+	process = collect_attach(s->collect, now.pid, now.comm, now.threads, time_ns, used_ns);
+	if (!process)
+		return -ENOMEM;
+	take_mappings(s, now.pid);
+	begin_cuda(s, process);
+	pass_on_pythons(s);
+	log_verbose(s->log, "attached to process %d (%s), which has %u thread%s", (int)now.pid,
+		    now.comm, now.threads, now.threads == 1 ? "" : "s");
+	return 0;
+}
+
+/* False: a signal has come. */
+static bool await_delay(struct session *s)
+{
+	uint64_t now_ns = monotonic_ns(), until_ns = now_ns + s->options->attach->delay_ns;
+	struct epoll_event ready;
+
+	for (; now_ns < until_ns; now_ns = monotonic_ns()) {
+		uint64_t left_ms = (until_ns - now_ns + 999999) / 1000000;
+
+		if (is_called_off(s))
+			return false;
+		epoll_wait(s->epoll, &ready, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX);
+	}
+	return !is_called_off(s);
+}
+
+static int follow_all(struct session *s)
+{
+	int err;
+
+	s->is_running = true;
+	s->start_ns = monotonic_ns();
+	s->start_unix_ns = unix_ns();
+	err = attachment_follow(s->attachment);
+	if (err) {
+		log_error(s->log, "cannot follow %s: %s",
+			  attachment_count(s->attachment) ? "all of the processes"
+							  : "the processes",
+			  err == -ESRCH ? "they have ended" : strerror(-err));
+		return err;
+	}
+	if (s->options->attach->duration_ns)
+		s->attached_to_ns = monotonic_ns() + s->options->attach->duration_ns;
+	log_verbose(s->log, "attached to %u process%s", attachment_count(s->attachment),
+		    attachment_count(s->attachment) == 1 ? "" : "es");
+	return kernel_events_watch(s->kernel, s->epoll, READY_KERNEL);
+}
+
+/* In place of setting up and releasing a target. */
+static int attach(struct session *s)
+{
+	const struct attach_steps steps = {.context = s,
+					   .may_follow = may_attach,
+					   .follow = follow_attached,
+					   .forget = forget_attached,
+					   .catch_up = catch_up,
+					   .knows = knows_attached,
+					   .add = add_attached};
+
+	if (open_collect(s) != 0 || (s->options->measure.traces_gpu && open_probes(s) != 0))
+		return EXIT_PROFILER_FAILED;
+	collect_know_tree(s->collect);
+	privilege_lock();
+	s->attachment =
+		attachment_new(s->options->attach, &steps, collect_calls(s->collect), s->log);
+	if (!s->attachment)
+		return EXIT_PROFILER_FAILED;
+	if (!await_delay(s))
+		return called_off_status(s);
+	return follow_all(s) == 0 ? 0 : EXIT_PROFILER_FAILED;
+}
+
+/*
+ * The time is over, a signal has come, or none of the processes is left. The kernel keeps those
+ * whose parents do not wait for them.
+ */
+static bool attached_have_ended(struct session *s)
+{
+	if (s->command_ended)
+		return true;
+	if (!s->stops_waiting && !(s->attached_to_ns && monotonic_ns() >= s->attached_to_ns) &&
+	    collect_count_running(s->collect) > 0 &&
+	    bpf_source_follows_any(kernel_events_bpf(s->kernel)))
+		return false;
+	s->command_ended = true;
+	s->ended_ns = monotonic_ns();
+	supervisor_report_ended(s->supervisor);
+	kernel_events_stop_samples(s->kernel);
+	drain_kernel_events(s, false);
+	collect_read_clocks(s->collect, s->ended_ns, true);
+	return true;
 }
 
 /* ---- what the target sends ---- */
@@ -828,6 +1021,8 @@ static bool is_done(struct session *s)
 	uint32_t count;
 	size_t used = 0;
 
+	if (s->attachment)
+		return true;
 	if (!has_counted_left(s))
 		return false;
 	if (!s->pipe || s->stops_waiting)
@@ -853,6 +1048,8 @@ static bool is_done(struct session *s)
 /* The target has ended, or nobody waits for it any more. */
 static bool has_ended(struct session *s)
 {
+	if (s->attachment)
+		return attached_have_ended(s);
 	if (!target_poll(&s->target) && !s->abandons_target)
 		return false;
 	if (s->command_ended)
@@ -910,15 +1107,16 @@ static void let_watch(struct session *s)
 		return;
 	now_ns = monotonic_ns();
 	count_for_watcher(s, now_ns);
-	watcher->look(watcher->context,
-		      &(struct session_view){
-			      .collected = collect_results(s->collect),
-			      .start_ns = s->start_ns,
-			      .now_ns = now_ns,
-			      .sample_ns = measure_sample_ns(s->options->measure.frequency_hz),
-			      .lost_samples = s->lost_samples,
-			      .waiting = s->waiting,
-			      .pid = s->target.pid});
+	watcher->look(
+		watcher->context,
+		&(struct session_view){
+			.collected = collect_results(s->collect),
+			.start_ns = s->start_ns,
+			.now_ns = now_ns,
+			.sample_ns = measure_sample_ns(s->options->measure.frequency_hz),
+			.lost_samples = s->lost_samples,
+			.waiting = s->waiting,
+			.pid = s->attachment ? attachment_first(s->attachment) : s->target.pid});
 }
 
 static void loop(struct session *s)
@@ -1024,7 +1222,8 @@ static void collect_rest(struct session *s)
 	if (bpf)
 		collect_ledger(s->collect)->cpu.in_calls =
 			bpf_source_counters(bpf).samples_in_calls;
-	getrusage(RUSAGE_CHILDREN, &waited);
+	if (!s->attachment)
+		getrusage(RUSAGE_CHILDREN, &waited);
 	collect_waited_for(s->collect, cpu_ns(&waited));
 	s->ended_ns = monotonic_ns();
 	collect_finish(s->collect, s->ended_ns);
@@ -1033,12 +1232,14 @@ static void collect_rest(struct session *s)
 
 bool session_goes_on(const struct session *s)
 {
-	return !s->target.ended && !s->abandons_target;
+	return !s->attachment && !s->target.ended && !s->abandons_target;
 }
 
 /* Of a command that was abandoned: as if by Ctrl-C. */
 static int final_status(const struct session *s)
 {
+	if (s->attachment)
+		return 0;
 	if (s->target.ended)
 		return target_exit_status(&s->target);
 	return session_goes_on(s) ? 0 : EXIT_SIGNAL_BASE + SIGINT;
@@ -1046,9 +1247,9 @@ static int final_status(const struct session *s)
 
 int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 {
-	int status = set_up(s, stdout_is_taken);
+	int status = s->options->attach ? attach(s) : set_up(s, stdout_is_taken);
 
-	if (!status)
+	if (!status && !s->attachment)
 		status = release_target(s);
 	if (status)
 		return status;
@@ -1063,7 +1264,7 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 		log_warn(s->log, "the recording is incomplete: %s", strerror(-status));
 	setpriority(PRIO_PROCESS, 0, s->inherited->nice);
 	/* before names are looked up, which takes a moment: free what the run needed */
-	if (s->target.ended)
+	if (s->target.ended || s->attachment)
 		remove_payload(s);
 	else
 		payload_close_pipe(
@@ -1109,15 +1310,18 @@ struct totals session_totals(const struct session *s)
 	struct totals totals;
 
 	getrusage(RUSAGE_CHILDREN, &children);
-	totals = (struct totals){.ledger = collect_ledger(s->collect),
-				 .command_pid = (uint32_t)s->target.pid,
-				 .start_ns = s->start_ns,
-				 .start_unix_ns = s->start_unix_ns,
-				 .elapsed_ns = s->ended_ns - s->start_ns,
-				 .longest_round_ns = s->longest_round_ns,
-				 .command_cpu_ns = cpu_ns(&children),
-				 .measure = s->options->measure,
-				 .sample_ns = measure_sample_ns(s->options->measure.frequency_hz)};
+	totals = (struct totals){
+		.ledger = collect_ledger(s->collect),
+		.command_pid =
+			(uint32_t)(s->attachment ? attachment_first(s->attachment) : s->target.pid),
+		.start_ns = s->start_ns,
+		.start_unix_ns = s->start_unix_ns,
+		.elapsed_ns = s->ended_ns - s->start_ns,
+		.longest_round_ns = s->longest_round_ns,
+		.command_cpu_ns =
+			s->attachment ? collect_ledger(s->collect)->cpu.used_ns : cpu_ns(&children),
+		.measure = s->options->measure,
+		.sample_ns = measure_sample_ns(s->options->measure.frequency_hz)};
 	session_note_cost(&totals);
 	return totals;
 }

@@ -7,6 +7,9 @@
  * -> open the gate -> take in what the sources have until the target, and the traced processes it
  * left behind, are done -> decide what is pending.
  *
+ * Or, in place of a command, processes that run already (attach.h) are followed, with nothing of
+ * ours in them, until a time is over, a signal ends it, or they have all ended.
+ *
  * Whatever ends the target, what was collected until then is kept. Where a part of the run is
  * recorded (base/window.h), session_run returns at its end, and the target may go on.
  */
@@ -19,6 +22,7 @@
 #include "profiler/base/measure.h"
 #include "profiler/collect/collect.h"
 #include "profiler/profile/result.h"
+#include "profiler/session/attach.h"
 #include "profiler/session/inherited.h"
 #include "profiler/session/supervisor.h"
 
@@ -43,7 +47,8 @@ struct session_watcher {
 
 /* What to run, and what to look at. Strings and lists outlive the session. */
 struct session_options {
-	char **command; /* NULL-terminated */
+	char **command;                      /* NULL-terminated; NULL with `attach` */
+	const struct attach_request *attach; /* processes that run already; NULL: a command */
 	struct measure measure;
 	struct counter_request counters;
 	const char *injection_lib;    /* NULL: the built-in one */

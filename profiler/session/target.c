@@ -129,7 +129,7 @@ int target_release(struct target *target, const char *variable)
 }
 
 /* A process that has ended keeps its clock until it is waited for. */
-static uint64_t used_ns(pid_t pid)
+uint64_t target_used_ns(pid_t pid)
 {
 	struct timespec used;
 	clockid_t clock;
@@ -147,7 +147,7 @@ bool target_poll(struct target *target)
 	    waitid(P_PID, (id_t)target->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
 	    info.si_pid != target->pid)
 		return target->ended;
-	target->used_ns = used_ns(target->pid);
+	target->used_ns = target_used_ns(target->pid);
 	target->ended = waitpid(target->pid, &target->wait_status, WNOHANG) == target->pid;
 	return target->ended;
 }

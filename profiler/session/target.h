@@ -45,6 +45,9 @@ int target_release(struct target *target, const char *variable);
 /* Notes whether it has ended, without waiting. Safe to call at any time. */
 bool target_poll(struct target *target);
 
+/* The CPU time that the kernel has charged to a process, which may have ended; 0: unknown. */
+uint64_t target_used_ns(pid_t pid);
+
 /* Nothing is there yet: target_release_resources is allowed from here on. */
 void target_init(struct target *target);
 

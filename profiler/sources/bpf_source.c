@@ -402,6 +402,18 @@ int bpf_source_track(struct bpf_source *s, pid_t pid)
 	return put_in(s->bpf->maps.tracked, pid, &unknown, sizeof(unknown));
 }
 
+void bpf_source_untrack(struct bpf_source *s, pid_t pid)
+{
+	take_from(s->bpf->maps.tracked, pid);
+}
+
+bool bpf_source_follows_any(const struct bpf_source *s)
+{
+	__u32 first;
+
+	return bpf_map__get_next_key(s->bpf->maps.tracked, NULL, &first, sizeof(first)) == 0;
+}
+
 bool bpf_source_follows(const struct bpf_source *s, pid_t pid)
 {
 	__u32 key = (__u32)pid;

@@ -76,6 +76,12 @@ bool bpf_source_next_times(struct bpf_source *source, struct stack_times *times)
 /* Follows `pid` and all its descendants from now on. 0 or -errno. */
 int bpf_source_track(struct bpf_source *source, pid_t pid);
 
+/* No longer follows `pid` itself: another process had it. */
+void bpf_source_untrack(struct bpf_source *source, pid_t pid);
+
+/* Whether any process is followed. */
+bool bpf_source_follows_any(const struct bpf_source *source);
+
 /* Whether `pid` is followed. */
 bool bpf_source_follows(const struct bpf_source *source, pid_t pid);
 
