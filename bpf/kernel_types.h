@@ -109,7 +109,15 @@ struct task_struct {
 	unsigned long jobctl;
 	void *bpf_storage;
 	unsigned int in_iowait : 1;
+	int on_cpu;
+	char comm[16];
 } BPF_CORE_TYPE;
+
+/* What an iterator over threads gets, which is ABI; `task` is 0 at the end. */
+struct bpf_iter__task {
+	void *meta;
+	struct task_struct *task;
+};
 
 /* User-visible register layout of x86-64: kernel ABI, not relocated. */
 struct pt_regs {

@@ -334,6 +334,93 @@ static __always_inline void take_off_cpu(void *ctx, struct task_struct *task, st
 	__sync_fetch_and_add(&counters.switch_ns, bpf_ktime_get_ns() - began_ns);
 }
 
+/*
+ * Page by page, as copy_stack (snapshot.bpf.h), of another thread, which may be swapped in for
+ * this.
+ */
+static __always_inline __u32 copy_stack_of(struct task_struct *task, void *to, __u64 sp,
+					   __u64 above)
+{
+	const unsigned int page = STACK_SNAPSHOT_PAGE;
+	__u32 first = page - (sp & (page - 1)), copied = 0;
+
+	if (first > above)
+		first = above;
+	first &= 2 * page - 1; /* for the verifier: it is one page at most */
+	if (first > page || bpf_copy_from_user_task(to, first, (void *)sp, task, 0))
+		return 0;
+	copied = first;
+	for (unsigned int i = 0; i + 1 < STACK_CALL_BYTES / page; i++) {
+		__u64 at = first + i * page;
+
+		__asm__ volatile("" : "+r"(at));
+		if (at >= above || at > STACK_CALL_BYTES - page)
+			break;
+		if (bpf_copy_from_user_task(to + at, page, (void *)(sp + at), task, 0))
+			break;
+		copied = at + page;
+	}
+	return copied > above ? above : copied;
+}
+
+/* The stack of a thread that is off the CPU since before it was followed. */
+static __always_inline bool send_stack_of(struct task_struct *task, const struct stack_times *t,
+					  const struct pt_regs *regs)
+{
+	const __u32 at = sizeof(struct stack_snapshot), size = at + STACK_CALL_BYTES;
+	__u64 since_ns = t->since_ns;
+	struct stack_snapshot *s;
+	struct taken taken = {0};
+
+	if (!task->mm)
+		return 0;
+	begin_taking(&taken, task, regs->sp);
+	s = bpf_ringbuf_reserve(&events, size, 0);
+	if (!s)
+		return 0;
+	describe(&s->event, since_ns, t->pid, t->tid, STACK_EVENT_OFF_CPU, 0, size);
+	bpf_probe_read_kernel(s->event.comm, sizeof(s->event.comm), task->comm);
+	s->event.comm[sizeof(s->event.comm) - 1] = 0;
+	s->ran_ns = 0;
+	save_registers(s, regs);
+	s->kernel_at = s->stack_at = at;
+	s->python_at = 0;
+	s->stack_bytes = copy_stack_of(task, (void *)s + at, regs->sp, taken.above);
+	if (t->since_ns != since_ns || !t->is_off) { /* it has gone on */
+		bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
+		return 0;
+	}
+	bpf_ringbuf_submit(s, wakeup_flags(size));
+	return 1;
+}
+
+/*
+ * Follows a thread that already runs, or is off the CPU. Should it be switched meanwhile, the
+ * switch has the last word: `is_off` does not matter where it begins to run or to wait.
+ */
+static __always_inline void follow_running(struct task_struct *task, __u32 pid)
+{
+	struct place_regs place;
+	struct stack_times *t;
+	struct pt_regs regs;
+	__u32 state;
+
+	follow_times(task, pid, pid_in_profiler_ns(task), 0);
+	t = times_of(task);
+	if (!t || BPF_CORE_READ(task, on_cpu))
+		return;
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
+		__builtin_memset(&regs, 0, sizeof(regs));
+	place = (struct place_regs){regs.orig_ax, regs.ip, regs.cs, regs.flags, regs.sp, regs.ss};
+	state = task->__state;
+	t->is_runnable = state == 0 || state == STATE_WAKING;
+	t->kind = kind_of(task, t, state, &place);
+	t->site = site_of(t->kind, &place);
+	t->sum = choose_sum(t, t->kind, t->site);
+	t->is_off = 1;
+	t->has_stack = send_stack_of(task, t, &regs);
+}
+
 static __always_inline bool send_on_cpu(const struct stack_times *t, __u64 left_ns, __u64 now_ns,
 					__u64 blocked_ns)
 {

@@ -362,6 +362,21 @@ int BPF_PROG(on_new_times, struct task_struct *parent, struct task_struct *child
 	return 0;
 }
 
+/* Run over all threads by the reader, when it has begun to follow processes that already run. */
+SEC("iter.s/task")
+int follow_threads(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	__u32 pid;
+
+	if (!task)
+		return 0;
+	pid = process_of(task);
+	if (pid && is_in(&tracked, pid) && !times_of(task))
+		follow_running(task, pid);
+	return 0;
+}
+
 /* The command itself begins here; of a process's threads, the one that goes on is its first. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec_times, struct task_struct *task)

@@ -154,6 +154,7 @@ int session_open(struct session *s)
 			.times = m->wall || m->idle,
 			.moments = m->idle,
 			.kernel_waits = m->kernel_waits,
+			.running = m->attached,
 			.python_lines = m->python_lines},
 		.needs_bpf = m->probes_launches || m->thread_origin || m->wall || m->idle ||
 			     m->attached,
@@ -800,6 +801,13 @@ static int follow_all(struct session *s)
 			  attachment_count(s->attachment) ? "all of the processes"
 							  : "the processes",
 			  err == -ESRCH ? "they have ended" : strerror(-err));
+		return err;
+	}
+	err = s->options->measure.wall ? bpf_source_follow_threads(kernel_events_bpf(s->kernel))
+				       : 0;
+	if (err) {
+		log_error(s->log, "--wall of processes that already run: %s",
+			  err == -EOPNOTSUPP ? "Linux 6.1 or later is needed" : strerror(-err));
 		return err;
 	}
 	if (s->options->attach->duration_ns)

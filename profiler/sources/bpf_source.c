@@ -148,6 +148,12 @@ static void choose_map_flags(struct stacks *bpf)
 			bpf_map__set_map_flags(maps[i], 0);
 }
 
+/* Before 6.1, programs that may wait, which this one does for memory, may not use our maps. */
+static bool follows_threads(const struct bpf_source_options *o)
+{
+	return o->times && o->running && kernel_release() >= LINUX(6, 1);
+}
+
 /* Programs that are not needed are not loaded: loading takes time. */
 static void choose_programs(const struct bpf_source *s, struct stacks *bpf)
 {
@@ -164,6 +170,7 @@ static void choose_programs(const struct bpf_source *s, struct stacks *bpf)
 	bpf_program__set_autoload(bpf->progs.on_thread, o->threads);
 	bpf_program__set_autoload(bpf->progs.on_switch, o->times);
 	bpf_program__set_autoload(bpf->progs.on_wakeup, o->times);
+	bpf_program__set_autoload(bpf->progs.follow_threads, follows_threads(o));
 	bpf_program__set_autoload(bpf->progs.on_new_times, o->times);
 	bpf_program__set_autoload(bpf->progs.on_exec_times, o->times);
 	bpf_program__set_autoload(bpf->progs.list_times, o->times);
@@ -400,6 +407,32 @@ int bpf_source_track(struct bpf_source *s, pid_t pid)
 	__u64 unknown = 0;
 
 	return put_in(s->bpf->maps.tracked, pid, &unknown, sizeof(unknown));
+}
+
+int bpf_source_follow_threads(struct bpf_source *s)
+{
+	struct bpf_link *link;
+	char unused[64];
+	int fd, err = 0;
+	ssize_t n = 0;
+
+	if (!follows_threads(&s->options))
+		return -EOPNOTSUPP;
+	link = bpf_program__attach_iter(s->bpf->progs.follow_threads, NULL);
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0)
+		err = fd;
+	/* reading runs it; it writes nothing, and rests after a million threads */
+	while (fd >= 0 && ((n = read(fd, unused, sizeof(unused))) > 0 || (n < 0 && errno == EAGAIN)))
+		;
+	if (n < 0)
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return err;
 }
 
 void bpf_source_untrack(struct bpf_source *s, pid_t pid)

@@ -32,6 +32,7 @@ struct bpf_source_options {
 	bool times;         /* where threads' time goes: OFF_CPU, ON_CPU, THREAD_TIMES */
 	bool moments;       /* with times: an ON_CPU for each that is not short, stack or not */
 	bool kernel_waits;  /* OFF_CPU with the kernel's frames */
+	bool running;       /* processes that already run will be followed */
 	bool python_lines;  /* send code objects with their lines */
 	bool single_probes; /* one link per probe, as kernels before 6.10 require */
 };
@@ -75,6 +76,12 @@ bool bpf_source_next_times(struct bpf_source *source, struct stack_times *times)
 
 /* Follows `pid` and all its descendants from now on. 0 or -errno. */
 int bpf_source_track(struct bpf_source *source, pid_t pid);
+
+/*
+ * With `times` and `running`: the times of all threads of followed processes begin now. 0 or
+ * -errno; -EOPNOTSUPP before Linux 6.1.
+ */
+int bpf_source_follow_threads(struct bpf_source *source);
 
 /* No longer follows `pid` itself: another process had it. */
 void bpf_source_untrack(struct bpf_source *source, pid_t pid);
