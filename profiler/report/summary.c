@@ -85,7 +85,7 @@ static void report_samples(struct log *log, const struct measure *m, const struc
 
 	if (m->samples_cpu)
 		snprintf(cpu, sizeof(cpu), "%" PRIu64 " CPU", l->cpu.samples);
-	if (m->traces_gpu && used_gpu(l))
+	if (m->traces_gpu && used_gpu(l) && !m->attached)
 		snprintf(gpu, sizeof(gpu),
 			 "%" PRIu64 " launch%s, %" PRIu64 " GPU kernel%s (%.3f ms)",
 			 l->launches.kernels, pick(l->launches.kernels, "", "es"), l->gpu.kernels,

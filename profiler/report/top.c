@@ -180,7 +180,8 @@ static void print_times(struct log *log, const struct result *r, const struct di
 
 	result_window(r, &from, &to);
 	add_text(&line, "The run took %s", time_text(time, (double)t->elapsed_ns));
-	add_time(&line, "; CPU ", t->command_cpu_ns, t->elapsed_ns);
+	if (t->measure.samples_cpu || !t->measure.attached) /* it is not known then */
+		add_time(&line, "; CPU ", t->command_cpu_ns, t->elapsed_ns);
 	if (t->shown) {
 		if (!goes_on(t))
 			log_line(log, "%s", line.text);

@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: MIT
+# -p, --name, --cgroup: processes that already run. They are not to notice.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	needs_root
+	cp "$workloads/attached" "atd$$" # a name of our own, for --name
+	workload=$PWD/atd$$
+	targets=()
+}
+
+teardown()
+{
+	for target in "${targets[@]}"; do kill -KILL "$target" 2>/dev/null || true; done
+	if [ -n "${group-}" ]; then rmdir "$group/inner" "$group" || true; fi
+	if [ -n "${pid-}" ]; then
+		# shellcheck disable=SC2046
+		kill -KILL $(worker_of "$pid") "$pid" 2>/dev/null || true
+	fi
+}
+
+
+# start_target [ARGUMENTS...]: of the workload; sets $target when it runs, and $printed.
+start_target()
+{
+	printed=out.${#targets[@]}
+	"$workload" "$@" >"$printed" 2>&1 </dev/null 3>&- &
+	target=$!
+	targets+=("$target")
+	wait_until grep -qx ready "$printed"
+}
+
+# The target ends as if nobody had looked at it.
+expect_unharmed()
+{
+	local status=0
+
+	kill -TERM "$target"
+	wait "$target" || status=$?
+	if [ "$status" != 7 ] || [ "$(tail -n 1 "$printed")" != ended ]; then
+		echo "the target's status is $status"
+		cat "$printed"
+		return 1
+	fi
+}
+
+# The profiler $pid has attached to $1 processes.
+has_attached()
+{
+	grep -qE "^profile: attached to $1 process(es)?\$" stderr
+}
+
+# start_attached COUNT ARGUMENTS...: profile, in the background, until it has attached to so many.
+start_attached()
+{
+	local count=$1
+
+	shift
+	start_profile -v -F 997 --unit ns -o out.folded "$@"
+	wait_until has_attached "$count"
+}
+
+# expect_samples FUNCTION: there are some.
+expect_samples()
+{
+	expect_line out.folded ";main;(.*;)?$1( |;)|;start_thread;run_thread;$1( |;)"
+}
+
+# Waits until process $1 has used 300 ms more of CPU time.
+burn_some()
+{
+	local before
+
+	before=$(cpu_ms "$1")
+	wait_until burnt "$1" $((before + 300))
+}
+
+cpu_ms()
+{
+	awk '{ sub(/^.*\) /, ""); print ($12 + $13) * 10 }' "/proc/$1/stat"
+}
+
+burnt()
+{
+	[ "$(cpu_ms "$1")" -ge "$2" ]
+}
+
+@test "one process, for the time of -d: it goes on, and profile ends with 0" {
+	start_target
+	run_profile -F 997 --unit ns -p "$target" -d 500ms -o out.folded -o out.html -o out.profile
+	expect_status 0
+	expect_no_line stderr '^profile: '
+	expect_samples burn_main
+	expect_folded out.folded
+	expect_no_line out.folded burn_next
+	expect_unharmed
+	run_profile --from out.profile --unit ns -o again.folded
+	expect_status 0
+	cmp out.folded again.folded
+}
+
+@test "descendants: those there are, and those that start meanwhile" {
+	start_target 3
+	start_attached 4 -p "$target" --by process
+	kill -USR1 "$target"
+	wait_until seen_children 4
+	for child in $(children_of "$target"); do burn_some "$child"; done
+	kill -INT "$pid"
+	finish_profile
+	expect_status 0
+	expect_samples burn_main
+	expect_equal 'children before' \
+		"$(sed -n 's/^\([^;]*\);.*;burn_before .*/\1/p' out.folded | sort -u | wc -l)" 3
+	expect_equal 'children during' \
+		"$(sed -n 's/^\([^;]*\);.*;burn_during .*/\1/p' out.folded | sort -u | wc -l)" 1
+	expect_unharmed
+}
+
+children_of()
+{
+	cat "/proc/$1/task/$1/children"
+}
+
+seen_children()
+{
+	[ "$(children_of "$target" | wc -w)" = "$1" ]
+}
+
+@test "two processes, with a comma and with two options; a third is not looked at" {
+	start_target
+	first=$target
+	start_target
+	other=$target
+	start_target 0 1
+	for pids in "-p $first,$other" "-p $first -p $other"; do
+		# shellcheck disable=SC2086
+		run_profile -F 997 --unit ns --by process $pids -d 500ms -o out.folded
+		expect_status 0
+		expect_line out.folded "^atd$$ $first;"
+		expect_line out.folded "^atd$$ $other;"
+		expect_no_line out.folded "^atd$$ $target;|burn_thread"
+	done
+}
+
+@test "a process that executes another program" {
+	start_target
+	start_attached 1 -p "$target"
+	burn_some "$target"
+	kill -USR2 "$target"
+	wait_until grep -qz next "/proc/$target/cmdline"
+	burn_some "$target"
+	kill -TERM "$pid"
+	finish_profile
+	expect_status 0
+	expect_samples burn_main
+	expect_samples burn_next
+	expect_unharmed
+}
+
+@test "when all of them have ended, the result is written" {
+	start_target 2
+	start_attached 3 -p "$target"
+	burn_some "$target"
+	expect_unharmed
+	finish_profile
+	expect_status 0
+	expect_samples burn_main
+	expect_samples burn_before
+}
+
+@test "CPU time counts from then on, and adds up" {
+	start_target 0 2
+	burn_some "$target"
+	run_profile -F 997 --unit ns -p "$target" -d 1 -o out.folded
+	expect_status 0
+	# what was used before is as much again: it would lack samples
+	used=$(sed -n 's/^CPU: \([0-9.]*\) s used, .*/\1/p' used)
+	awk -v used="$used" -v shown="$(weight_of out.folded)" \
+		'BEGIN { exit !(used > 0 && shown > 0.9 * used * 1e9 && shown < 1.1 * used * 1e9) }'
+}
+
+@test "--wall: threads that sleep since before, too" {
+	start_target
+	sleep 600 </dev/null >/dev/null 2>&1 3>&- &
+	sleeper=$!
+	targets+=("$sleeper")
+	run_profile --wall --unit ns --by process -p "$target,$sleeper" -d 1 -o out.folded
+	expect_status 0
+	expect_line out.folded "^sleep $sleeper;.*;\[blocked: sleep\] [0-9]{9,}$"
+	expect_line out.folded "^atd$$ $target;.*;burn_main[ ;]"
+	expect_line stderr '^Wall: 2 threads, '
+	expect_unharmed
+}
+
+@test "50 threads" {
+	start_target 0 50
+	run_profile -F 997 --unit ns --by thread -p "$target" -d 3 -o out.folded
+	expect_status 0
+	expect_samples burn_thread
+	threads=$(grep burn_thread out.folded | sed 's/;.*//' | sort -u | wc -l)
+	[ "$threads" -ge 25 ] || { echo "only $threads threads were seen"; return 1; }
+	expect_unharmed
+}
+
+@test "ten times in a row" {
+	start_target 2 2
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		run_profile -q -F 997 -p "$target" -d 200ms -o "out.folded"
+		expect_status 0
+		expect_samples 'burn_(main|before|thread)'
+	done
+	expect_unharmed
+}
+
+@test "short processes that start and end at any moment" {
+	cat >starts <<-'END'
+		while :; do
+			for i in 1 2 3 4; do (: | true) & done
+			wait
+		done
+	END
+	sh starts </dev/null >/dev/null 2>&1 3>&- &
+	target=$!
+	targets+=("$target")
+	for i in 1 2 3 4 5 6 7 8; do
+		run_profile -F 997 --unit ns -p "$target" -d 100ms -o out.folded
+		expect_status 0
+		expect_folded out.folded
+	done
+	# and some that are gone when we look
+	for i in 1 2 3 4 5 6 7 8; do
+		sh -c ':' 3>&- &
+		run_profile -q -p $! -d 100ms -o out.folded
+		[ "$status" = 0 ] || [ "$status" = 125 ] || expect_status 0
+		if [ "$status" = 125 ]; then expect_line stderr '^profile: .*(no process|ended)'; fi
+	done
+}
+
+@test "calls of CUDA are timed in a process that runs already" {
+	"$workloads/steady" 120000 >steady.out 2>&1 </dev/null 3>&- &
+	target=$!
+	targets+=("$target")
+	wait_until grep -q work steady.out
+	run_profile --unit ns -p "$target" -d 1 -o out.folded
+	expect_status 0
+	expect_no_line stderr '^profile: '
+	expect_line stderr '^GPU time is not measured in processes that already ran; the wall time of their CUDA calls is shown instead$'
+	expect_line stderr '^CUDA calls: [1-9][0-9]* in 1 process without GPU time, '
+	expect_line out.folded ';main;launch_work;cudaLaunchKernel;\[CUDA call, wall time\]steady_work [0-9]+$'
+	expect_line out.folded ';main;cudaStreamSynchronize;\[CUDA call, wall time\] [0-9]+$'
+	kill -0 "$target"
+	run_profile --unit ns -gpu-only -p "$target" -d 1 -o out.folded
+	expect_status 0
+	expect_no_line out.folded 'clock_nanosleep'
+	expect_line out.folded ';cudaLaunchKernel;\[CUDA call, wall time\]'
+}
+
+@test "Python functions of a process that runs already" {
+	needs_python
+	cat >busy.py <<-'END'
+		def inner():
+		    return sum(i * i for i in range(1000))
+		def busy():
+		    while True:
+		        inner()
+		print("ready", flush=True)
+		busy()
+	END
+	"$python" busy.py >out.python </dev/null 3>&- &
+	target=$!
+	targets+=("$target")
+	wait_until grep -q ready out.python
+	run_profile -F 997 --unit ns -p "$target" -d 1 -o out.folded
+	expect_status 0
+	expect_line out.folded ';busy \(busy\.py\);inner \(busy\.py\)'
+}
+
+@test "--name: as pgrep finds them, and never profile itself" {
+	start_target
+	first=$target
+	start_target
+	run_profile -F 997 --unit ns --by process --name "^atd$$\$" -d 500ms -o out.folded
+	expect_status 0
+	expect_line out.folded "^atd$$ $first;"
+	expect_line out.folded "^atd$$ $target;"
+	run_profile --name 'no such process here' -d 1 -o none.folded
+	expect_status 125
+	expect_line stderr "^profile: no process is named like 'no such process here'$"
+	expect_no_file none.folded
+	run_profile --name '(' -o none.folded
+	expect_status 125
+	cp "$profile" "prof$$"
+	run_command "./prof$$" --name "prof$$" -d 1 -o none.folded
+	expect_status 125
+	expect_line stderr '^profile: no process is named like '
+}
+
+@test "--cgroup: its processes, and those of groups in it" {
+	local mount
+
+	mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	[ -n "$mount" ] || skip 'there is no cgroup2 here'
+	group=$mount/profile$$
+	mkdir "$group" "$group/inner" 2>/dev/null || skip 'cgroups cannot be made here'
+	start_target
+	first=$target
+	start_target 0 1
+	other=$target
+	start_target
+	echo "$first" >"$group/cgroup.procs"
+	echo "$other" >"$group/inner/cgroup.procs"
+	for path in "$group" "/profile$$"; do
+		run_profile -F 997 --unit ns --by process --cgroup "$path" -d 500ms -o out.folded
+		expect_status 0
+		expect_line out.folded "^atd$$ $first;"
+		expect_line out.folded "^atd$$ $other;"
+		expect_no_line out.folded "^atd$$ $target;"
+	done
+	kill -KILL "$first" "$other"
+	wait "$first" "$other" || true
+	run_profile --cgroup "$group" -o none.folded
+	expect_status 125
+	expect_line stderr '^profile: --cgroup .*: there is no process in it$'
+	run_profile --cgroup /no/such/group -o none.folded
+	expect_status 125
+	expect_line stderr '^profile: --cgroup /no/such/group: there is no such cgroup; '
+}
+
+@test "processes that cannot be profiled: one line, and status 125" {
+	start_target 0 1
+	thread=$(ls "/proc/$target/task" | tail -n 1)
+	sh -c 'exit 0' 3>&- &
+	gone=$!
+	wait "$gone"
+	cat >cases <<-END
+		-p $gone|there is no process $gone
+		-p 2|process 2 (kthreadd) is a thread of the kernel
+		-p $thread|$thread is a thread of process $target: use -p $target
+		-p 1,x|-p takes numbers of processes, separated by commas, not '1,x'
+		-p 0|-p takes numbers of processes, separated by commas, not '0'
+		-p $target -- true|-p profiles processes that already run: no command with it
+		-p $target --nvtx|--nvtx needs GPU time, which is not measured in processes that already run: not with -p
+		--name atd --alloc|--alloc needs GPU time, which is not measured in processes that already run: not with --name
+		-p $target --record x|--record keeps a run from its command's start: not with -p
+	END
+	while IFS='|' read -r arguments message; do
+		# shellcheck disable=SC2086
+		run_profile -o none.folded $arguments
+		expect_status 125
+		expect_equal message "$(head -n 1 stderr)" "profile: $message"
+		expect_no_file none.folded
+	done <cases
+	expect_unharmed
+}
+
+@test "under sudo: another user's process only with --as-root" {
+	start_target
+	as_tester "$profile" -p "$target" -d 200ms -o theirs/out.folded
+	expect_status 125
+	expect_line stderr "^profile: process $target belongs to root, or has more rights than the user: profile may not look into it; under sudo, --as-root may$"
+	as_tester "$profile" -F 997 --as-root -p "$target" -d 500ms -o theirs/out.folded
+	expect_status 0
+	cp theirs/out.folded .
+	expect_samples burn_main
+	expect_unharmed
+	setpriv --reuid 4242 --regid 4242 --clear-groups "$workload" >theirs.out </dev/null 3>&- &
+	target=$!
+	targets+=("$target")
+	wait_until grep -q ready theirs.out
+	as_tester "$profile" -F 997 -p "$target" -d 500ms -o theirs/own.folded
+	expect_status 0
+	cp theirs/own.folded out.folded
+	expect_samples burn_main
+}
+
+@test "a user without privilege is told what it needs" {
+	start_target
+	needs_command setpriv
+	run_command setpriv --reuid=65534 --regid=65534 --clear-groups "$profile" -p "$target" -o /dev/null
+	expect_status 125
+	expect_line stderr '^profile: processes that already run: loading eBPF programs is not permitted; run with sudo, or give the binary CAP_BPF and CAP_PERFMON$'
+	expect_unharmed
+}
+
+@test "--delay: what it did until then is not looked at" {
+	start_target
+	start_profile -v --unit ns -F 997 --delay 600 -p "$target" -o none.folded
+	wait_until [ -e /proc/$pid ]
+	kill -INT "$pid"
+	finish_profile
+	expect_status 130
+	expect_no_file none.folded
+	run_profile --unit ns -F 997 --delay 300ms -d 300ms -p "$target" -o out.folded
+	expect_status 0
+	expect_samples burn_main
+	expect_unharmed
+}
+
+@test "the profiler is killed: nothing of it stays" {
+	"$workloads/steady" 120000 >steady.out 2>&1 </dev/null 3>&- &
+	target=$!
+	targets+=("$target")
+	wait_until grep -q work steady.out
+	start_attached 1 -p "$target"
+	worker=$(worker_of "$pid")
+	kill -KILL "$worker"
+	finish_profile
+	expect_status 125
+	expect_line stderr '^profile: the profiler was killed by signal 9'
+	lines=$(wc -l <steady.out)
+	wait_until more_lines "$lines"
+	expect_no_file out.folded
+}
+
+more_lines()
+{
+	[ "$(wc -l <steady.out)" -gt "$1" ]
+}
