@@ -57,12 +57,14 @@ static const struct topic topics[HELP_TOPICS] = {
 		 "name, then without template arguments, then without numbers."},
 	[TOPIC_ATTACH] =
 		{NULL, "Processes that already run",
-		 "With -p, --name or --cgroup in place of a command, processes that run already are "
+		 "With -p, --name or --cgroup in place of a command, processes that run already "
+		 "are "
 		 "profiled, without restarting them, and all that they start:\n"
 		 "  sudo profile -p 1234 -d 30 -o out.html\n"
 		 "  sudo profile --name 'python3?' -o out.html     until Ctrl-C\n"
 		 "They go on undisturbed, and profile exits with 0.",
-		 "--delay waits before it looks at them, -d says for how long. Under sudo these are "
+		 "--delay waits before it looks at them, -d says for how long. Under sudo these "
+		 "are "
 		 "processes of the invoking user; with --as-root, all. What measures GPU time is "
 		 "refused."},
 	[TOPIC_GPU] =

@@ -214,10 +214,9 @@ static void explain_refusal(const struct attachment *a, pid_t pid, int err)
 	}
 }
 
-/* Profile's own: what the supervisor, our parent, has started. */
-static bool is_own(pid_t pid)
+static bool is_own(const struct attachment *a, pid_t pid)
 {
-	return pid == getpid() || pid == getppid();
+	return pid == a->steps.own[0] || pid == a->steps.own[1];
 }
 
 /* A process that was named by its pid. False after saying why it cannot be profiled. */
@@ -227,7 +226,7 @@ static bool check_pid(struct attachment *a, pid_t pid)
 	pid_t process;
 	int err;
 
-	if (is_own(pid)) {
+	if (is_own(a, pid)) {
 		log_error(a->log, "process %d is profile itself", (int)pid);
 	} else if (scanned_process_read(pid, &p) != 0) {
 		log_error(a->log, "there is no process %d", (int)pid);
@@ -266,7 +265,7 @@ static bool is_same(const uint64_t *start_ticks, const struct scanned_process *p
 static enum choice judge(const struct attachment *a, const struct scanned_process *p)
 {
 	/* what we have started is ours, whatever else it is */
-	if (is_own(p->pid) || is_own(p->parent) || p->is_kernel)
+	if (is_own(a, p->pid) || is_own(a, p->parent) || p->is_kernel)
 		return CHOICE_OUT;
 	if (is_same(id_map_find(&a->roots, (uint32_t)p->pid), p) ||
 	    is_same(id_map_find(&a->added, (uint32_t)p->pid), p) || has_name(a, p))

@@ -46,6 +46,7 @@ char *attach_text(const struct attach_request *request);
 /* What is done with a process; the first argument is `context`. */
 struct attach_steps {
 	void *context;
+	pid_t own[2]; /* profile's own: these, and what they have started, are left out */
 	/* whether the user may look into it: 0, -EACCES or -EPERM, -ESRCH */
 	int (*may_follow)(void *context, pid_t pid);
 	/* from now on its children are followed, too. 0 or -errno */

@@ -821,6 +821,7 @@ static int follow_all(struct session *s)
 static int attach(struct session *s)
 {
 	const struct attach_steps steps = {.context = s,
+					   .own = {getppid(), getpid()}, /* the supervisor, us */
 					   .may_follow = may_attach,
 					   .follow = follow_attached,
 					   .forget = forget_attached,

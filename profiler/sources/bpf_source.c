@@ -425,7 +425,8 @@ int bpf_source_follow_threads(struct bpf_source *s)
 	if (fd < 0)
 		err = fd;
 	/* reading runs it; it writes nothing, and rests after a million threads */
-	while (fd >= 0 && ((n = read(fd, unused, sizeof(unused))) > 0 || (n < 0 && errno == EAGAIN)))
+	while (fd >= 0 &&
+	       ((n = read(fd, unused, sizeof(unused))) > 0 || (n < 0 && errno == EAGAIN)))
 		;
 	if (n < 0)
 		err = -errno;

@@ -271,7 +271,7 @@ static void words_do_not_control_the_terminal(void **state)
 static void one_dash_takes_whole_names_only(void **state)
 {
 	static const char *const slips[] = {
-		"-a",  "-as", "-as-roo", "-p", "-gpu", "-r",         "-raw", "-w",
+		"-a",  "-as", "-as-roo", "-P", "-gpu", "-r",         "-raw", "-w",
 		"-cu", "-n",  "-x",      "-:", "-+",   "-gpu-onlyy", "-s",   "-u"};
 
 	(void)state;
