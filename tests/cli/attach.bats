@@ -23,14 +23,28 @@ teardown()
 }
 
 
+# start OUTPUT COMMAND...: in the background; sets $target.
+start()
+{
+	printed=$1
+	shift
+	"$@" >"$printed" 2>&1 </dev/null 3>&- &
+	target=$!
+	targets+=("$target")
+}
+
 # start_target [ARGUMENTS...]: of the workload; sets $target when it runs, and $printed.
 start_target()
 {
-	printed=out.${#targets[@]}
-	"$workload" "$@" >"$printed" 2>&1 </dev/null 3>&- &
-	target=$!
-	targets+=("$target")
+	start "out.${#targets[@]}" "$workload" "$@"
 	wait_until grep -qx ready "$printed"
+}
+
+# One that launches kernels.
+start_launches()
+{
+	start out.steady "$workloads/steady" 120000
+	wait_until grep -q work out.steady
 }
 
 # The target ends as if nobody had looked at it.
@@ -184,15 +198,14 @@ seen_children()
 
 @test "--wall: threads that sleep since before, too" {
 	start_target
-	sleep 600 </dev/null >/dev/null 2>&1 3>&- &
-	sleeper=$!
-	targets+=("$sleeper")
-	run_profile --wall --unit ns --by process -p "$target,$sleeper" -d 1 -o out.folded
+	first=$target
+	start out.sleep sleep 600
+	wait_until grep -qx sleep "/proc/$target/comm"
+	run_profile --wall --unit ns --by process -p "$first,$target" -d 1 -o out.folded
 	expect_status 0
-	expect_line out.folded "^sleep $sleeper;.*;\[blocked: sleep\] [0-9]{9,}$"
-	expect_line out.folded "^atd$$ $target;.*;burn_main[ ;]"
+	expect_line out.folded "^sleep $target;.*;\[blocked: sleep\] [0-9]{9,}$"
+	expect_line out.folded "^atd$$ $first;.*;burn_main[ ;]"
 	expect_line stderr '^Wall: 2 threads, '
-	expect_unharmed
 }
 
 @test "50 threads" {
@@ -207,7 +220,7 @@ seen_children()
 
 @test "ten times in a row" {
 	start_target 2 2
-	for i in 1 2 3 4 5 6 7 8 9 10; do
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		run_profile -q -F 997 -p "$target" -d 200ms -o "out.folded"
 		expect_status 0
 		expect_samples 'burn_(main|before|thread)'
@@ -222,16 +235,14 @@ seen_children()
 			wait
 		done
 	END
-	sh starts </dev/null >/dev/null 2>&1 3>&- &
-	target=$!
-	targets+=("$target")
-	for i in 1 2 3 4 5 6 7 8; do
+	start out.starts sh starts
+	for _ in 1 2 3 4 5 6 7 8; do
 		run_profile -F 997 --unit ns -p "$target" -d 100ms -o out.folded
 		expect_status 0
 		expect_folded out.folded
 	done
 	# and some that are gone when we look
-	for i in 1 2 3 4 5 6 7 8; do
+	for _ in 1 2 3 4 5 6 7 8; do
 		sh -c ':' 3>&- &
 		run_profile -q -p $! -d 100ms -o out.folded
 		[ "$status" = 0 ] || [ "$status" = 125 ] || expect_status 0
@@ -240,10 +251,7 @@ seen_children()
 }
 
 @test "calls of CUDA are timed in a process that runs already" {
-	"$workloads/steady" 120000 >steady.out 2>&1 </dev/null 3>&- &
-	target=$!
-	targets+=("$target")
-	wait_until grep -q work steady.out
+	start_launches
 	run_profile --unit ns -p "$target" -d 1 -o out.folded
 	expect_status 0
 	expect_no_line stderr '^profile: '
@@ -269,9 +277,7 @@ seen_children()
 		print("ready", flush=True)
 		busy()
 	END
-	"$python" busy.py >out.python </dev/null 3>&- &
-	target=$!
-	targets+=("$target")
+	start out.python "$python" busy.py
 	wait_until grep -q ready out.python
 	run_profile -F 997 --unit ns -p "$target" -d 1 -o out.folded
 	expect_status 0
@@ -331,7 +337,7 @@ seen_children()
 
 @test "processes that cannot be profiled: one line, and status 125" {
 	start_target 0 1
-	thread=$(ls "/proc/$target/task" | tail -n 1)
+	thread=$(cd "/proc/$target/task" && printf '%s\n' * | tail -n 1)
 	sh -c 'exit 0' 3>&- &
 	gone=$!
 	wait "$gone"
@@ -366,10 +372,8 @@ seen_children()
 	cp theirs/out.folded .
 	expect_samples burn_main
 	expect_unharmed
-	setpriv --reuid 4242 --regid 4242 --clear-groups "$workload" >theirs.out </dev/null 3>&- &
-	target=$!
-	targets+=("$target")
-	wait_until grep -q ready theirs.out
+	start out.theirs setpriv --reuid 4242 --regid 4242 --clear-groups "$workload"
+	wait_until grep -q ready out.theirs
 	as_tester "$profile" -F 997 -p "$target" -d 500ms -o theirs/own.folded
 	expect_status 0
 	cp theirs/own.folded out.folded
@@ -388,7 +392,7 @@ seen_children()
 @test "--delay: what it did until then is not looked at" {
 	start_target
 	start_profile -v --unit ns -F 997 --delay 600 -p "$target" -o none.folded
-	wait_until [ -e /proc/$pid ]
+	wait_until has_worker
 	kill -INT "$pid"
 	finish_profile
 	expect_status 130
@@ -400,22 +404,23 @@ seen_children()
 }
 
 @test "the profiler is killed: nothing of it stays" {
-	"$workloads/steady" 120000 >steady.out 2>&1 </dev/null 3>&- &
-	target=$!
-	targets+=("$target")
-	wait_until grep -q work steady.out
+	start_launches
 	start_attached 1 -p "$target"
 	worker=$(worker_of "$pid")
 	kill -KILL "$worker"
 	finish_profile
 	expect_status 125
 	expect_line stderr '^profile: the profiler was killed by signal 9'
-	lines=$(wc -l <steady.out)
-	wait_until more_lines "$lines"
+	wait_until more_lines "$(wc -l <out.steady)"
 	expect_no_file out.folded
+}
+
+has_worker()
+{
+	[ -n "$(worker_of "$pid")" ]
 }
 
 more_lines()
 {
-	[ "$(wc -l <steady.out)" -gt "$1" ]
+	[ "$(wc -l <out.steady)" -gt "$1" ]
 }
