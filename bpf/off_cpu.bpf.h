@@ -335,26 +335,30 @@ static __always_inline void take_off_cpu(void *ctx, struct task_struct *task, st
 }
 
 /*
- * Page by page, as copy_stack (snapshot.bpf.h), of another thread, which may be swapped in for
+ * What fits, else page by page, as copy_stack (snapshot.bpf.h), of another thread, which may be swapped in for
  * this.
  */
-static __always_inline __u32 copy_stack_of(struct task_struct *task, void *to, __u64 sp,
-					   __u64 above)
+static __always_inline __u32 copy_stack_of(struct task_struct *task, void *to,
+					   const unsigned int limit, __u64 sp, __u64 above)
 {
 	const unsigned int page = STACK_SNAPSHOT_PAGE;
 	__u32 first = page - (sp & (page - 1)), copied = 0;
 
+	if (above > limit)
+		above = limit;
+	if (!bpf_copy_from_user_task(to, above, (void *)sp, task, 0))
+		return above;
 	if (first > above)
 		first = above;
 	first &= 2 * page - 1; /* for the verifier: it is one page at most */
-	if (first > page || bpf_copy_from_user_task(to, first, (void *)sp, task, 0))
+	if (first > page || first > limit || bpf_copy_from_user_task(to, first, (void *)sp, task, 0))
 		return 0;
 	copied = first;
-	for (unsigned int i = 0; i + 1 < STACK_CALL_BYTES / page; i++) {
+	for (unsigned int i = 0; i + 1 < limit / page; i++) {
 		__u64 at = first + i * page;
 
 		__asm__ volatile("" : "+r"(at));
-		if (at >= above || at > STACK_CALL_BYTES - page)
+		if (at >= above || at > limit - page)
 			break;
 		if (bpf_copy_from_user_task(to + at, page, (void *)(sp + at), task, 0))
 			break;
@@ -363,19 +367,16 @@ static __always_inline __u32 copy_stack_of(struct task_struct *task, void *to, _
 	return copied > above ? above : copied;
 }
 
-/* The stack of a thread that is off the CPU since before it was followed. */
-static __always_inline bool send_stack_of(struct task_struct *task, const struct stack_times *t,
-					  const struct pt_regs *regs)
+/* In a record of this size, which is constant. */
+static __always_inline bool send_stack_with_room(struct task_struct *task,
+						 const struct stack_times *t,
+						 const struct pt_regs *regs, __u64 above,
+						 const __u32 bytes)
 {
-	const __u32 at = sizeof(struct stack_snapshot), size = at + STACK_CALL_BYTES;
+	const __u32 at = sizeof(struct stack_snapshot), size = at + bytes;
+	struct stack_snapshot *s = bpf_ringbuf_reserve(&events, size, 0);
 	__u64 since_ns = t->since_ns;
-	struct stack_snapshot *s;
-	struct taken taken = {0};
 
-	if (!task->mm)
-		return 0;
-	begin_taking(&taken, task, regs->sp);
-	s = bpf_ringbuf_reserve(&events, size, 0);
 	if (!s)
 		return 0;
 	describe(&s->event, since_ns, t->pid, t->tid, STACK_EVENT_OFF_CPU, 0, size);
@@ -385,13 +386,29 @@ static __always_inline bool send_stack_of(struct task_struct *task, const struct
 	save_registers(s, regs);
 	s->kernel_at = s->stack_at = at;
 	s->python_at = 0;
-	s->stack_bytes = copy_stack_of(task, (void *)s + at, regs->sp, taken.above);
+	s->stack_bytes = copy_stack_of(task, (void *)s + at, bytes, regs->sp, above);
 	if (t->since_ns != since_ns || !t->is_off) { /* it has gone on */
 		bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
 		return 0;
 	}
 	bpf_ringbuf_submit(s, wakeup_flags(size));
 	return 1;
+}
+
+/* The stack of a thread that is off the CPU since before it was followed. */
+static __always_inline bool send_stack_of(struct task_struct *task, const struct stack_times *t,
+					  const struct pt_regs *regs)
+{
+	struct taken taken = {0};
+
+	if (!task->mm)
+		return 0;
+	begin_taking(&taken, task, regs->sp);
+	if (taken.above <= STACK_TINY_BYTES)
+		return send_stack_with_room(task, t, regs, taken.above, STACK_TINY_BYTES);
+	if (taken.above <= STACK_SMALL_BYTES)
+		return send_stack_with_room(task, t, regs, taken.above, STACK_SMALL_BYTES);
+	return send_stack_with_room(task, t, regs, taken.above, STACK_CALL_BYTES);
 }
 
 /*
