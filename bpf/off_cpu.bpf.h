@@ -335,8 +335,8 @@ static __always_inline void take_off_cpu(void *ctx, struct task_struct *task, st
 }
 
 /*
- * What fits, else page by page, as copy_stack (snapshot.bpf.h), of another thread, which may be swapped in for
- * this.
+ * What fits, else page by page, as copy_stack (snapshot.bpf.h), of another thread, which may be
+ * swapped in for this.
  */
 static __always_inline __u32 copy_stack_of(struct task_struct *task, void *to,
 					   const unsigned int limit, __u64 sp, __u64 above)
@@ -351,7 +351,8 @@ static __always_inline __u32 copy_stack_of(struct task_struct *task, void *to,
 	if (first > above)
 		first = above;
 	first &= 2 * page - 1; /* for the verifier: it is one page at most */
-	if (first > page || first > limit || bpf_copy_from_user_task(to, first, (void *)sp, task, 0))
+	if (first > page || first > limit ||
+	    bpf_copy_from_user_task(to, first, (void *)sp, task, 0))
 		return 0;
 	copied = first;
 	for (unsigned int i = 0; i + 1 < limit / page; i++) {
