@@ -113,12 +113,6 @@ struct task_struct {
 	char comm[16];
 } BPF_CORE_TYPE;
 
-/* What an iterator over threads gets, which is ABI; `task` is 0 at the end. */
-struct bpf_iter__task {
-	void *meta;
-	struct task_struct *task;
-};
-
 /* User-visible register layout of x86-64: kernel ABI, not relocated. */
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax;

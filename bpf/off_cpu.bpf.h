@@ -418,7 +418,6 @@ static __always_inline bool send_stack_of(struct task_struct *task, const struct
  */
 static __always_inline void follow_running(struct task_struct *task, __u32 pid)
 {
-	struct place_regs place;
 	struct stack_times *t;
 	struct pt_regs regs;
 	__u32 state;
@@ -429,11 +428,12 @@ static __always_inline void follow_running(struct task_struct *task, __u32 pid)
 		return;
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
 		__builtin_memset(&regs, 0, sizeof(regs));
-	place = (struct place_regs){regs.orig_ax, regs.ip, regs.cs, regs.flags, regs.sp, regs.ss};
+	note_python(t);
 	state = task->__state;
 	t->is_runnable = state == 0 || state == STATE_WAKING;
-	t->kind = kind_of(task, t, state, &place);
-	t->site = site_of(t->kind, &place);
+	t->delay_ns = has_delays() ? task->sched_info.run_delay : 0;
+	t->kind = kind_of(task, t, state, &regs);
+	t->site = site_of(t->kind, &regs);
 	t->sum = choose_sum(t, t->kind, t->site);
 	t->is_off = 1;
 	t->has_stack = send_stack_of(task, t, &regs);
