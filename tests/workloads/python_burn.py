@@ -69,8 +69,8 @@ def burn_child():
 
 
 def repeat(function, seconds):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
         function()
 
 

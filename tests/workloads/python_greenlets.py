@@ -52,8 +52,8 @@ def run_second():
 
 def descend(depth, seconds):
     """Greenlets are started, and switched to, at other depths of the same stack."""
-    end = time.monotonic() + seconds / 3
-    while time.monotonic() < end:
+    end = time.thread_time() + seconds / 3
+    while time.thread_time() < end:
         burn_main()
         sorted([depth], key=lambda value: first.switch())
     if depth:
