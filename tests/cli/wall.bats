@@ -186,7 +186,11 @@ expect_waits()
 }
 
 @test "processes that run on: their waits up to the end of the command" {
-	run_profile -cpu-only --wall --unit ns -o out.folded sh -c 'sleep 30 >/dev/null 2>&1 & sleep 0.3; echo $!'
+	run_profile -cpu-only --wall --unit ns -o out.folded sh -c '
+		sleep 30 >/dev/null 2>&1 &
+		until grep -q "^230 " /proc/$!/syscall; do :; done
+		sleep 0.3
+		echo $!'
 	expect_status 0
 	kill "$(cat stdout)"
 	expect_line out.folded '^.*sleep.*;\[blocked: sleep\] [0-9]*$'

@@ -44,21 +44,24 @@ expect_work()
 	expect_line stderr "[ ,]$((ns / 1000000)) GPU kernels? \($((ns / 1000000)).000 ms\)$"
 }
 
-# expect_left_out before|"just after": work that surely began then is counted. A busy machine may have run the program
-# so late that there was none; records are read up to half a second after the end, and work is looked for in its half.
+# expect_left_out before|"just after": some work was.
 expect_left_out()
 {
-	local sure
+	expect_line stderr "^  [1-9][0-9]* GPU operations? began $1 \([1-9][0-9]*\.000 ms\): left out$"
+}
 
-	sure=$(awk -v when="$1" '
+# The same of work that the program saw begin then: a busy machine may have run it so late that there was none. Records
+# are read for half a second after the end; work is looked for in half of that.
+expect_seen_left_out()
+{
+	local seen
+
+	seen=$(awk -v when="$1" '
 		$1 == "window" && !n { from = $2; to = $3 }
 		$1 == "work" { n++ }
-		$1 == "work" && (when == "before" ? $3 < from : $2 >= to && $3 < to + 250000000) { sure++ }
-		END { print sure + 0 }' stdout)
-	echo "surely began $1: $sure"
-	if [ "$sure" != 0 ]; then
-		expect_line stderr "^  [1-9][0-9]* GPU operations? began $1 \([1-9][0-9]*\.000 ms\): left out$"
-	fi
+		$1 == "work" && (when == "before" ? $3 < from : $2 >= to && $3 < to + 250000000) { seen++ }
+		END { print seen + 0 }' stdout)
+	if [ "$seen" != 0 ]; then expect_left_out "$1"; fi
 }
 
 @test "a part in the middle of a run" {
@@ -67,8 +70,8 @@ expect_left_out()
 	expect_work
 	expect_line work "$all_sums_match"
 	expect_line stderr '^Recorded: 300.000 ms, from 400.000 ms after the command.s start$'
-	expect_left_out before
-	expect_left_out 'just after'
+	expect_seen_left_out before
+	expect_seen_left_out 'just after'
 	expect_line stderr '^The command goes on; profile ends when it does$'
 	expect_no_line out.folded 'not captured|before recording'
 }
@@ -96,8 +99,14 @@ expect_left_out()
 @test "work that was launched long before, in a queue" {
 	record -gpu-only --delay 2.5s -d 200ms -- 3500 20 ahead
 	expect_status 0
-	# the GPU had no pause
-	expect_equal work "$(weight_of out.folded)" 200000000
+	# the GPU had no pause; one may begin at an edge, which is known within the error of clocks
+	case $(weight_of out.folded) in
+	199000000 | 200000000 | 201000000) ;;
+	*)
+		show
+		return 1
+		;;
+	esac
 	expect_line out.folded '^\[launched before recording\];\[GPU_Kernel\]steady_work'
 	expect_line stderr 'launched more than 1 s before \([0-9]+\.000 ms\): under \[launched before recording\]$'
 	expect_line stderr '^  [0-9]+ launches are left out: their work had not ended when recording did$'
@@ -160,26 +169,26 @@ expect_left_out()
 }
 
 @test "captures, reports and metrics have the part" {
-	record -gpu-only --delay 400ms -d 300ms --report -o out.profile --prometheus out.prom -- 1000
+	record -gpu-only --delay 400ms -d 1s --report -o out.profile --prometheus out.prom -- 2000
 	expect_status 0
 	expect_work
-	expect_line stderr '^Shown with --delay 400ms -d 300ms: 300.000 ms, GPU busy [0-9.]+ ms'
+	expect_line stderr '^Shown with --delay 400ms -d 1s: 1.000 s, GPU busy [0-9.]+ ms'
 	expect_equal metrics "$(awk '/^profile_kernel_duration_seconds_count/ { n += $NF } END { print n }' out.prom)" \
 		$(($(weight_of out.folded) / 1000000))
 	run_profile --unit ns --from out.profile --time 0.. -o again.folded -o again.json
 	expect_status 0
 	cmp out.folded again.folded
-	expect_line again.json '"shown":"--delay 400ms -d 300ms --time 0..",'
+	expect_line again.json '"shown":"--delay 400ms -d 1s --time 0..",'
 }
 
 @test "CPU samples of the part alone" {
 	needs_root
-	run_profile -cpu-only -F 200 --delay 500ms -d 500ms -o out.profile "$workloads/cpu_mix" 4000
+	run_profile -cpu-only -F 200 --delay 500ms -d 1s -o out.profile "$workloads/cpu_mix" 4000
 	expect_status 0
-	expect_line stderr '^Recorded: 500.000 ms, from 500.000 ms after'
+	expect_line stderr '^Recorded: 1.000 s, from 500.000 ms after'
 	run_profile --from out.profile --unit ns -o all.folded
 	run_profile --from out.profile --time ..0.5 --unit ns -o before.folded
-	run_profile --from out.profile --time 1.01.. --unit ns -o after.folded
+	run_profile --from out.profile --time 1.51.. --unit ns -o after.folded
 	expect_equal before "$(weight_of before.folded)" 0
 	expect_equal after "$(weight_of after.folded)" 0
 	[ "$(weight_of all.folded)" -gt 0 ]
