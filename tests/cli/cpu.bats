@@ -144,15 +144,16 @@ as_nobody()
 	in_step_with as_nobody -cpu-only -o open/out.folded
 }
 
-# Each starts clocks of its own. What they lack in samples is time in exec and exit.
+# Each starts clocks of its own. What they lack in samples is time in exec and exit, more where caches are cold. One
+# process in four has a sample: 150 in all, give or take 11 by chance.
 @test "without root: processes of five milliseconds, and 200 threads" {
 	cp "$workloads/in_step" "$workloads/many_threads" .
 	as_nobody -cpu-only -o open/out.folded sh -c 'i=0
-		while [ $i -lt 300 ]; do ./in_step 500 500 5 >/dev/null; i=$((i + 1)); done'
+		while [ $i -lt 600 ]; do ./in_step 500 500 5 >/dev/null; i=$((i + 1)); done'
 	expect_status 0
 	cat used
 	awk -v seen="$(weight_of open/out.folded work_)" -v all="$(weight_of open/out.folded)" \
-		'BEGIN { print seen " of " all; exit all < 75 || seen < all / 2 }'
+		'BEGIN { print seen " of " all; exit all < 145 || seen < all / 3 || seen > 250 }'
 	as_nobody -cpu-only -o open/out.folded ./many_threads 200 4000
 	expect_status 0
 	cat used

@@ -132,10 +132,10 @@ $(cat)" 3>&-
 
 @test "a second Ctrl-C kills a command that ignores the first" {
 	on_terminal <<-'EOF'
-	t = with_keys("sh -c 'trap \"\" INT; while :; do sleep 0.1; done'")
-	t.wait(lambda: block_of(t))
+	t = with_keys("sh -c 'trap \": >taken\" INT; : >ready; while :; do sleep 0.1; done'")
+	t.wait(lambda: block_of(t) and os.path.exists('ready'))
 	t.type('\x03')
-	time.sleep(0.3)
+	t.wait(lambda: os.path.exists('taken') and signals_taken(t.pid))
 	t.type('\x03')
 	assert t.finish() == 137, t.status
 	assert 'interrupted again: killing the command' in t.all_text()

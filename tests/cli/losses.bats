@@ -231,11 +231,11 @@ never_started()
 @test "a process whose memory never arrives: reported, and the rest is profiled" {
 	needs_root
 	mount_stuck_file read
-	# few samples: its name must not be read before it is stuck
+	# few samples: its name must not be read before it is stuck; and three seconds of CPU time, for some
 	run_profile -cpu-only -F 2 --by process -o out.folded sh -c '
 		"$workloads/stuck_memory" mount/file 60000 >ready & echo $! >pid
 		while ! [ -s ready ]; do sleep 0.1; done
-		sleep 4'
+		until [ "$(cut -d " " -f 14 "/proc/$!/stat")" -ge $((3 * $(getconf CLK_TCK))) ]; do sleep 0.1; done'
 	kill -KILL "$(cat pid)"
 	expect_status 0
 	expect_line stderr '^profile: 1 file or process could not be read in time \(a network or user file system[?]\): some names are missing$'

@@ -249,3 +249,9 @@ def descendants(pid):
 
 def descendant_called(pid, name):
     return [p for p in processes_called(name) if p in descendants(pid)][0]
+
+
+def signals_taken(pid):
+    """Whether the process has begun to handle all signals that were sent to it."""
+    with open("/proc/%d/status" % pid) as status:
+        return "\nShdPnd:\t0000000000000000\n" in status.read()
