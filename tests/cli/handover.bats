@@ -165,7 +165,7 @@ handed_frames()
 
 	needs_root
 	for python in "${pythons[@]}"; do
-		options='' trace "$python" forward burn
+		options='-F 997' trace "$python" forward burn
 		# a second in all; a few samples behind the last launch cannot be told
 		awk '/case_burn .*;\[handed to pt_autograd_0\];.*evaluate_function/ && !/GPU_Kernel/ { ns += $NF }
 			/^[^;]*;start_thread;.*evaluate_function/ { apart += $NF }

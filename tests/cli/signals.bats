@@ -16,6 +16,15 @@ start_ready()
 	wait_until grep -qs ready stdout
 }
 
+# used_cpu_seconds PID N: the process has used so much CPU time; no word of its name has a space.
+used_cpu_seconds()
+{
+	local ticks
+
+	ticks=$(awk '{ print $14 + $15 }' "/proc/$1/stat")
+	[ "$ticks" -ge $(($2 * $(getconf CLK_TCK))) ]
+}
+
 # state_is PID LETTER: as /proc has it; T is stopped.
 state_is()
 {
@@ -206,13 +215,13 @@ finish_job()
 }
 
 @test "Ctrl-Z stops the profiler and the command, fg continues them" {
-	start_job -gpu-only -o out.folded "$workloads/inference" 30
+	start_job -gpu-only -o out.folded "$workloads/inference" 150
 	wait_until command_is_traced
 	kill -TSTP -- "-$pid"
 	for id in "$pid" "$(worker_of "$pid")" "$child"; do wait_until state_is "$id" T; done
 	kill -CONT -- "-$pid"
 	finish_job
-	expect_line stderr '^Correlation: 2220 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr '^Correlation: 11100 matched, 0 unmatched, 0 dropped$'
 	expect_status 0
 }
 
@@ -282,7 +291,9 @@ finish_job()
 @test "kill -9 of the command: a profile up to then" {
 	start_profile -o out.folded "$workloads/inference" 100000
 	wait_until command_is_traced
-	sleep 3
+	# of CPU time: samples, and work whose records have arrived
+	wait_until used_cpu_seconds "$child" 2
+	sleep 2
 	kill -KILL "$child"
 	finish_profile
 	expect_status $((128 + 9))
@@ -297,13 +308,13 @@ finish_job()
 @test "kill -9 of the profiler: the command continues undisturbed" {
 	mkdir private
 	export TMPDIR=$PWD/private
-	start_profile -o out.folded "$workloads/inference" 60
+	start_profile -o out.folded "$workloads/inference" 150
 	wait_until command_is_traced
 	kill -KILL "$pid"
 	finish_profile
 	expect_status $((128 + 9))
 	wait_until grep -qs requests stdout
-	expect stdout <<<'requests 60 kernels 4440 gpu_ns 1592400000 cpu_ns 720000000'
+	expect stdout <<<'requests 150 kernels 11100 gpu_ns 3981000000 cpu_ns 1800000000'
 	expect_empty stderr
 	wait_until no_process_with "TMPDIR=$TMPDIR"
 	expect_equal 'left in TMPDIR' "$(ls -A private)" ''
@@ -323,27 +334,28 @@ finish_job()
 }
 
 @test "a stopped and continued command is profiled to its end" {
-	start_profile -gpu-only -o out.folded "$workloads/inference" 20
+	start_profile -gpu-only -o out.folded "$workloads/inference" 150
 	wait_until command_is_traced
 	kill -STOP "$child"
+	wait_until state_is "$child" T
 	sleep 0.2
 	kill -CONT "$child"
 	finish_profile
 	expect_status 0
-	expect_line stderr '^Correlation: 1480 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr '^Correlation: 11100 matched, 0 unmatched, 0 dropped$'
 }
 
 # ---- processes that outlive the command ----
 
 @test "a child that outlives the command and uses the GPU is waited for" {
 	cat >work <<-'END'
-		"$1" 60 &
+		"$1" 150 &
 		until grep -qs libprofile_cupti /proc/$!/maps; do sleep 0.01; done
 		exit 3
 	END
 	run_profile -gpu-only -o out.folded bash work "$workloads/inference"
 	expect_status 3
-	expect_line stderr '^Correlation: 4440 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr '^Correlation: 11100 matched, 0 unmatched, 0 dropped$'
 }
 
 @test "Ctrl-C stops waiting for it" {

@@ -122,7 +122,11 @@ expect_each_way()
 @test "threads that never return from waiting" {
 	# the last kernel is waited for when the process ends
 	waits -gpu-only --kernels-only "$workload" 1 1
-	run_profile -gpu-only --unit ns --waits -o out.folded sh -c '"$0" 500 1 & sleep 1; kill -KILL $!' "$workload"
+	run_profile -gpu-only --unit ns --waits -o out.folded sh -c '
+		"$0" 500 1 &
+		until grep -qs libprofile_cupti /proc/$!/maps; do sleep 0.01; done
+		sleep 1
+		kill -KILL $!' "$workload"
 	expect_line stderr '^Waits: [0-9]+ calls'
 	expect_folded out.folded
 }
