@@ -97,7 +97,7 @@ others_with_our_folder()
 
 @test "the kernel and the next run clean up after a killed run" {
 	for kind in prog link map; do bpf_ids $kind >before.$kind || skip 'no bpftool that works'; done
-	start_profile -o out.folded "$workloads/inference" 30
+	start_profile -o out.folded "$workloads/inference" 150
 	wait_until command_is_traced
 	kill -KILL "$pid"
 	finish_profile

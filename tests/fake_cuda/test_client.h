@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RECORD_SIZE = 216, MAX_RECORDS = 10000, MAX_CALLS = 100, LONG_NS = 30000000 };
+enum { RECORD_SIZE = 216, MAX_RECORDS = 10000, MAX_CALLS = 100, LONG_NS = 2000000000 };
 enum { MAX_WORK = 1000, WORK_SIZE = 184, MAX_NODES = 200 };
 
 #define RUNTIME(X)                    \

@@ -385,7 +385,7 @@ static void streams_run_beside_each_other_and_waits_are_real(void)
 	assert_int_equal(rt.cudaDeviceSynchronize(), 0);
 	took = now_ns() - start;
 	assert_true(took >= LONG_NS);
-	assert_true(took < 2 * LONG_NS);
+	assert_true(took < UINT64_C(2) * LONG_NS);
 
 	/* 1024 kernels wait on a stream at most: the next launch blocks until one has ended. */
 	start = now_ns();
@@ -586,7 +586,7 @@ static void only_some_copies_wait(void)
 	cudaStream_t stream;
 	uint64_t start;
 
-	setenv("FAKE_CUDA_COPY_NS", "30000000", 1); /* LONG_NS */
+	setenv("FAKE_CUDA_COPY_NS", "2000000000", 1); /* LONG_NS */
 	device = device_memory(16);
 	assert_int_equal(rt.cudaMallocHost((void **)&pinned, 8), 0);
 	stream = new_stream();
@@ -598,7 +598,7 @@ static void only_some_copies_wait(void)
 	assert_true(now_ns() - start < LONG_NS);
 	/* Behind the two on the stream. */
 	assert_int_equal(rt.cudaMemcpyAsync(host, device, 8, cudaMemcpyDeviceToHost, stream), 0);
-	assert_true(now_ns() - start >= 3 * LONG_NS);
+	assert_true(now_ns() - start >= UINT64_C(3) * LONG_NS);
 	start = now_ns();
 	assert_int_equal(rt.cudaMemcpy(device, pinned, 8, cudaMemcpyHostToDevice), 0);
 	assert_true(now_ns() - start >= LONG_NS);

@@ -198,17 +198,26 @@ static void test_load(void **state)
 
 	/* Somebody else's file, while the process lives. */
 	if (geteuid() == 0) {
-		pid_t child = fork();
+		int changed[2]; /* closed by the child when it is another user */
+		pid_t child;
+		char end;
 
+		assert_int_equal(pipe(changed), 0);
+		child = fork();
 		if (child == 0) {
-			if (setuid(12345) == 0)
+			if (setuid(12345) == 0) {
+				close(changed[0]);
+				close(changed[1]);
 				pause();
+			}
 			_exit(1);
 		}
+		close(changed[1]);
+		assert_int_equal(read(changed[0], &end, 1), 0);
+		close(changed[0]);
 		snprintf(other, sizeof(other), "/tmp/perf-%d.map", (int)child);
 		write_file(other, "1000 10 his\n");
 		assert_int_equal(chown(other, 54321, 54321), 0);
-		usleep(50000);
 		assert_int_equal(load(child, &map), -EPERM);
 		assert_int_equal(chown(other, 12345, 12345), 0);
 		assert_int_equal(load(child, &map), 0);
