@@ -9,8 +9,8 @@ workloads=$root/build/tests/workloads
 fake_cuda=$root/build/tests/fake_cuda
 export root profile workloads fake_cuda
 
-# A generous limit for short operations on a busy machine. Nothing is timed against it.
-readonly patience=120
+# Against hangs alone: on a busy machine what takes 30 seconds elsewhere may take minutes. Nothing is timed against it.
+readonly patience=600
 
 needs_root()
 {
@@ -231,6 +231,15 @@ command_is_traced()
 {
 	child=$(child_of "$pid")
 	[ -n "$child" ] && is_traced "$child"
+}
+
+# used_cpu_seconds PID N: the process has used so much CPU time, or has ended. Its name has no space.
+used_cpu_seconds()
+{
+	local ticks
+
+	ticks=$(awk '{ print $14 + $15; exit $3 == "Z" }' "/proc/$1/stat" 2>/dev/null) || return 0
+	[ "$ticks" -ge $(($2 * $(getconf CLK_TCK))) ]
 }
 
 # no_process_with VARIABLE=VALUE: no process has it in its environment.

@@ -61,20 +61,29 @@ ends_early()
 	ends_early $((128 + 11))
 }
 
-# stop_profiler SECONDS LAUNCHES: stops the profiler for this long while the command launches.
+# stop_profiler LAUNCHES COMMAND...: stops the profiler, while the command launches, until COMMAND has run.
 stop_profiler()
 {
-	start_profile --strict -gpu-only --unit ns -o out.folded "$workloads/launches" "$2"
-	sleep 1
+	start_profile --strict -gpu-only --unit ns -o out.folded "$workloads/launches" "$1"
+	wait_until command_is_traced
+	# it has had its answer: only launches take so long
+	wait_until used_cpu_seconds "$child" 1
 	worker=$(worker_of "$pid")
 	kill -STOP "$worker"
-	sleep "$1"
+	"${@:2}"
 	kill -CONT "$worker"
 	finish_profile
 }
 
+# It could not launch that much if it waited, nor if it kept everything.
+launches_on()
+{
+	sleep 6
+	wait_until used_cpu_seconds "$child" 3
+}
+
 @test "a stopped profiler: records that the command drops are counted exactly" {
-	stop_profiler 7 10000000
+	stop_profiler 10000000 launches_on
 	expect_status 124
 	expect_line stderr '^profile: profile itself read nothing for [0-9.]+ s \(stopped, or no free CPU\): '
 	expect_line stderr '^profile: [0-9]+ writes of traced processes were lost$'
@@ -84,9 +93,9 @@ stop_profiler()
 }
 
 @test "a briefly stopped profiler: the command waits, nothing is lost" {
-	stop_profiler 2 3000000
+	stop_profiler 5000000 sleep 2
 	expect_status 0
-	expect_line stderr '^Correlation: 3000000 matched, 0 unmatched, 0 dropped$'
+	expect_line stderr '^Correlation: 5000000 matched, 0 unmatched, 0 dropped$'
 	expect_no_line stderr 'read nothing'
 }
 

@@ -16,15 +16,6 @@ start_ready()
 	wait_until grep -qs ready stdout
 }
 
-# used_cpu_seconds PID N: the process has used so much CPU time; no word of its name has a space.
-used_cpu_seconds()
-{
-	local ticks
-
-	ticks=$(awk '{ print $14 + $15 }' "/proc/$1/stat")
-	[ "$ticks" -ge $(($2 * $(getconf CLK_TCK))) ]
-}
-
 # state_is PID LETTER: as /proc has it; T is stopped.
 state_is()
 {

@@ -20,7 +20,7 @@ import sys
 import termios
 import time
 
-PATIENCE_S = 60
+PATIENCE_S = 300
 SEQUENCE = re.compile(r"\x1b(?:([78D])|\[(\??[0-9;]*)([A-Za-z]))")
 
 
