@@ -221,8 +221,10 @@ never_started()
 
 @test "a command that puts other files into the private folder" {
 	echo precious >precious
+	needs_command python3
 	run_profile -o out.folded sh -c 'folder=${PROFILE_PIPE%/*}
-		for i in $(seq 1 3000); do ln -s "$0" "$folder/ack.$i"; done
+		python3 -c "import os, sys
+for i in range(3000): os.symlink(sys.argv[1], \"%s/ack.%d\" % (sys.argv[2], i))" "$0" "$folder"
 		ln -s "$0" "$folder/link"; mkdir "$folder/deep"; ln -s "$0" "$folder/deep/link"
 		echo "$folder" >where; exec "$1" 10' "$PWD/precious" "$workloads/launches"
 	expect_status 0

@@ -98,7 +98,7 @@ static void *leave(void *arg)
 
 static void play(const struct scene *s)
 {
-	alarm(20);
+	alarm(300);
 	twist = s->twist;
 	atexit(earlier);
 	atexit(join_or_lock);
