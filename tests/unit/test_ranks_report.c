@@ -7,10 +7,12 @@
 static uint64_t error_of(struct rank_info *ranks, uint32_t count, uint32_t clocks)
 {
 	const struct result result = {.ranks = ranks, .rank_count = count};
-	uint64_t error_ns;
+	struct clocks found;
 
-	assert_int_equal(count_clocks(&result, &error_ns), clocks);
-	return error_ns;
+	assert_true(find_clocks(&result, &found));
+	assert_int_equal(found.count, clocks);
+	free(found.list);
+	return found.error_ns;
 }
 
 static void two_clocks_are_as_far_apart_as_both_errors(void **state)
@@ -25,6 +27,9 @@ static void two_clocks_are_as_far_apart_as_both_errors(void **state)
 	assert_int_equal(error_of(ranks, 3, 2), 40);
 	ranks[1].wall_error_ns = 0;
 	assert_int_equal(error_of(ranks, 4, 3), 0);
+	/* one that is aligned by collectives is not known by its wall clock */
+	ranks[1].alignment.collectives = 5;
+	assert_int_equal(error_of(ranks, 4, 3), 30);
 }
 
 /* Comparing each with each would take minutes. */
