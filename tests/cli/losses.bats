@@ -277,7 +277,7 @@ on_small_disk()
 }
 
 @test "the timeline of a report leaves room for an output that needs none" {
-	"$profile" -q -o all.profile "$workloads/launches" 20000
+	"$profile" -q -gpu-only -o all.profile "$workloads/launches" 20000
 	# half of the disk has room for all launches or all kernels, whichever come first, not for both
 	on_small_disk 3m "$profile" --from all.profile --report -o small/x.json
 	expect_status 0
@@ -286,7 +286,7 @@ on_small_disk()
 }
 
 @test "a timeline makes room for the output that is beside it" {
-	"$profile" -q -o all.profile "$workloads/launches" 20000
+	"$profile" -q -gpu-only -o all.profile "$workloads/launches" 20000
 	on_small_disk 600k "$profile" --from all.profile -o small/x.trace.json -o small/x.folded
 	expect_status 0
 	expect_line stderr '^profile: [0-9]+ events were left out of the timeline to make room for the outputs$'
@@ -295,7 +295,7 @@ on_small_disk()
 }
 
 @test "timelines that were compared make room for the difference" {
-	"$profile" -q -o a.profile "$workloads/launches" 20000
+	"$profile" -q -gpu-only -o a.profile "$workloads/launches" 20000
 	on_small_disk 100k "$profile" --diff a.profile a.profile -o small/d.html -o small/d.svg
 	expect_status 0
 	[ -s kept/d.html ]

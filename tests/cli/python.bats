@@ -229,7 +229,7 @@ chains_of()
 }
 
 @test "CPU samples show the Python functions, in order" {
-	local python samples wrong names expected
+	local python samples unknown wrong names expected
 
 	needs_root
 	for python in "${pythons[@]}"; do
@@ -237,7 +237,14 @@ chains_of()
 		run_profile -cpu-only -F 500 -o out.folded "$python" \
 			"$workloads/../../../tests/workloads/python_burn.py" 0.4
 		expect_status 0
-		expect_no_line stderr 'runs Python|is not known'
+		expect_no_line stderr 'runs Python'
+		# but for a moment in which a function has begun and is not yet known, by chance
+		samples=$(sed -n 's/^Samples: \([0-9]*\) CPU.*/\1/p' stderr)
+		unknown=$(sed -n 's/^profile: \([0-9]*\) stacks\? ha.* place among the native ones is not known .*/\1/p' stderr)
+		if [ $((${unknown:-0} * 100)) -gt "$samples" ]; then
+			echo "the place of Python functions is not known in $unknown of $samples stacks"
+			return 1
+		fi
 		names=''
 		if [ "$(minor_of "$python")" -ge 11 ]; then names='Nested\.'; fi
 		expected="<module> > main > repeat( > burn_hash|( > burn_generator( > produce)?"
