@@ -156,8 +156,8 @@ int session_open(struct session *s)
 			.kernel_waits = m->kernel_waits,
 			.running = m->attached,
 			.python_lines = m->python_lines},
-		.needs_bpf = m->probes_launches || m->thread_origin || m->wall || m->idle ||
-			     m->attached,
+		.needs_bpf =
+			m->probes_launches || m->thread_origin || m->wall || m->idle || m->attached,
 		.wants_bpf = m->samples_cpu || times_calls,
 	};
 
