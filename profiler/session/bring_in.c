@@ -1,0 +1,692 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/session/bring_in.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "profiler/session/borrowed_thread.h"
+#include "profiler/session/remote_memory.h"
+#include "symbolize/bounded_call.h"
+#include "symbolize/monotonic.h"
+#include "symbolize/proc_file.h"
+#include "symbolize/symbolizer.h"
+#include "symbolize/text.h"
+#include "symbolize/unwind.h"
+
+#define MEMORY_NAME "profile-library"
+#define STACK_MAX (256u << 10)
+#define FRAMES_MAX 256u
+#define ROUND_NS 20000000 /* between two looks at all threads */
+#define LOADS 4u          /* attempts, of threads that turn out to have no room */
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10u
+#endif
+
+struct bringing {
+	const struct bring_in_request *request;
+	enum bring_in_result result;
+	char *message;
+	size_t message_size;
+
+	uint64_t loader_call, system_call; /* dlopen or its elder, and syscall(2), in the process */
+	bool is_elder;
+	uint64_t restorer;
+	struct symbolizer *symbolizer;
+	struct address_space *space;
+	struct borrowed_thread thread;
+	uint8_t stack[STACK_MAX];
+	struct unwind_frame frames[FRAMES_MAX];
+};
+
+static bool fail(struct bringing *b, enum bring_in_result result, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static bool fail(struct bringing *b, enum bring_in_result result, const char *format, ...)
+{
+	char text[400];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	b->result = result;
+	snprintf(b->message, b->message_size, "process %d %s", b->request->pid, text);
+	return false;
+}
+
+/* ---- whether the process is one into which a library can be brought ---- */
+
+static long status_number(const char *status, const char *name)
+{
+	const char *line = strstr(status, name);
+
+	return line ? strtol(line + strlen(name), NULL, 10) : 0;
+}
+
+static char status_state(const char *status)
+{
+	const char *line = strstr(status, "\nState:\t");
+
+	return line ? line[8] : '?';
+}
+
+static bool has_shadow_stack(const char *status)
+{
+	const char *line = strstr(status, "\nx86_Thread_features:");
+	const char *end = line ? strchr(line + 1, '\n') : NULL,
+		   *at = line ? strstr(line, "shstk") : NULL;
+
+	return at && (!end || at < end);
+}
+
+static bool judge_status(struct bringing *b, const char *status)
+{
+	pid_t pid = b->request->pid;
+	char state = status_state(status);
+
+	if (state == 'Z' || state == 'X')
+		return fail(b, BRING_IN_GONE, "has ended");
+	if (status_number(status, "\nTgid:") != pid)
+		return fail(b, BRING_IN_GONE, "is a thread of process %ld",
+			    status_number(status, "\nTgid:"));
+	if (status_number(status, "\nTracerPid:") != 0)
+		return fail(b, BRING_IN_DENIED, "is traced by another program (pid %ld)",
+			    status_number(status, "\nTracerPid:"));
+	if (state == 'T' || state == 't')
+		return fail(b, BRING_IN_UNSUITED, "is stopped");
+	if (status_number(status, "\nSeccomp:") != 0)
+		return fail(b, BRING_IN_UNSUITED,
+			    "limits its system calls (seccomp); loading a library might end it");
+	if (has_shadow_stack(status))
+		return fail(b, BRING_IN_UNSUITED, "has shadow stacks; no call can be made in it");
+	return true;
+}
+
+static bool judge_program(struct bringing *b)
+{
+	uint8_t header[20] = {0};
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", b->request->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 && errno == ENOENT)
+		return fail(b, BRING_IN_UNSUITED,
+			    "has no program: it has ended, or is the kernel's");
+	if (fd < 0)
+		return fail(b, BRING_IN_DENIED, "may not be looked into: %s", strerror(errno));
+	if (pread(fd, header, sizeof(header), 0) != sizeof(header))
+		header[EI_CLASS] = 0;
+	close(fd);
+	if (header[EI_CLASS] != ELFCLASS64 || header[18] != EM_X86_64)
+		return fail(b, BRING_IN_UNSUITED, "is not a 64-bit x86 program");
+	return true;
+}
+
+/* A thread that shares its memory is another process: as a child of vfork does until it executes.
+ */
+static bool judge_sharing(struct bringing *b, const char *status)
+{
+	const int same_memory = 1; /* KCMP_VM */
+	pid_t parent = (pid_t)status_number(status, "\nPPid:");
+
+	if (parent > 0 && syscall(SYS_kcmp, parent, b->request->pid, same_memory, 0, 0) == 0)
+		return fail(b, BRING_IN_UNSUITED, "shares the memory of process %d", parent);
+	return true;
+}
+
+static bool each_thread(struct bringing *b, bool (*visit)(struct bringing *b, pid_t tid))
+{
+	char path[64];
+	struct dirent *entry;
+	bool found = false;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", b->request->pid);
+	folder = opendir(path);
+	while (folder && !found && (entry = readdir(folder))) {
+		long tid = strtol(entry->d_name, NULL, 10);
+
+		found = tid > 0 && visit(b, (pid_t)tid);
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+static bool is_at_work(struct bringing *b, pid_t tid)
+{
+	char name[64], *text = NULL;
+	size_t size = 0;
+	bool is;
+
+	snprintf(name, sizeof(name), "task/%d/comm", tid);
+	if (proc_file_read(NULL, b->request->pid, name, 63, &text, &size) != 0)
+		return false;
+	text[strcspn(text, "\n")] = '\0';
+	is = strcmp(text, b->request->thread_name) == 0;
+	free(text);
+	return is;
+}
+
+static bool judge(struct bringing *b)
+{
+	char *status = NULL;
+	size_t size;
+	bool fits;
+
+	if (b->request->pid == getpid())
+		return fail(b, BRING_IN_UNSUITED, "is profile itself");
+	if (proc_file_read(NULL, b->request->pid, "status", 16384, &status, &size) != 0)
+		return fail(b, BRING_IN_GONE, "does not exist");
+	fits = judge_status(b, status) && judge_program(b) && judge_sharing(b, status);
+	free(status);
+	if (fits && b->request->thread_name && each_thread(b, is_at_work))
+		return fail(b, BRING_IN_ALREADY, "is being profiled already");
+	return fits;
+}
+
+/* ---- its loader and its C library ---- */
+
+static bool is_libc(const char *path)
+{
+	const char *name = base_name(path);
+
+	return strcmp(name, "libc.so.6") == 0 || starts_with(name, "libc-2.");
+}
+
+static bool is_musl(const char *path)
+{
+	return starts_with(base_name(path), "ld-musl") || starts_with(base_name(path), "libc.musl");
+}
+
+static void find_elder(struct bringing *b, uint64_t libc)
+{
+	b->loader_call = remote_function(b->request->pid, libc, "__libc_dlopen_mode");
+	b->is_elder = b->loader_call != 0;
+}
+
+static void look_at_mapping(struct bringing *b, const struct remote_mapping *m, uint64_t *libc)
+{
+	const char *name = base_name(m->path);
+	pid_t pid = b->request->pid;
+
+	if (is_libc(m->path)) {
+		if (m->offset == 0 && !*libc) {
+			*libc = m->start;
+			b->system_call = remote_function(pid, m->start, "syscall");
+			if (!b->loader_call)
+				b->loader_call = remote_function(pid, m->start, "dlopen");
+		}
+		if (m->is_executable && *libc && !b->restorer)
+			b->restorer = borrowed_thread_find_restorer(pid, m->start, m->end);
+	} else if (!b->loader_call && m->offset == 0 &&
+		   (starts_with(name, "libdl.so") || starts_with(name, "libdl-2."))) {
+		b->loader_call = remote_function(pid, m->start, "dlopen");
+	}
+}
+
+static bool read_maps(struct bringing *b, char **text)
+{
+	size_t size;
+	int err = proc_file_read(symbolizer_calls(b->symbolizer), b->request->pid, "maps",
+				 PROC_FILE_MAX_MAPS, text, &size);
+
+	if (err == -EACCES || err == -EPERM)
+		return fail(b, BRING_IN_DENIED, "may not be looked into: %s", strerror(-err));
+	if (err)
+		return fail(b, BRING_IN_GONE, "has mappings that cannot be read: %s",
+			    strerror(-err));
+	return true;
+}
+
+static bool find_functions(struct bringing *b)
+{
+	char *text = NULL, *rest;
+	struct remote_mapping m;
+	uint64_t libc = 0;
+	bool has_musl = false;
+
+	if (!read_maps(b, &text))
+		return false;
+	rest = text;
+	while (remote_mapping_next(&rest, &m)) {
+		has_musl |= is_musl(m.path);
+		look_at_mapping(b, &m, &libc);
+	}
+	free(text);
+	if (!libc)
+		return fail(b, BRING_IN_UNSUITED,
+			    has_musl ? "has another C library than glibc (musl)"
+				     : "has no C library that could load others (it is static)");
+	if (!b->loader_call)
+		find_elder(b, libc);
+	if (!b->loader_call || !b->system_call || !b->restorer)
+		return fail(b, BRING_IN_UNSUITED, "has a C library without a dlopen to be found");
+	return true;
+}
+
+/* ---- a thread that can be borrowed ---- */
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_delicate_library(const char *name)
+{
+	static const char *const starts[] = {"ld-linux",    "ld-2.",      "libcuda.so",
+					     "libcupti",    "libnvidia",  "libjemalloc",
+					     "libtcmalloc", "libmimalloc"};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (starts_with(name, starts[i]))
+			return true;
+	return false;
+}
+
+static bool is_delicate_function(const char *name)
+{
+	static const char *const names[] = {"malloc",
+					    "calloc",
+					    "realloc",
+					    "free",
+					    "memalign",
+					    "valloc",
+					    "pvalloc",
+					    "aligned_alloc",
+					    "posix_memalign",
+					    "mallopt",
+					    "malloc_trim",
+					    "reallocarray",
+					    "malloc_info",
+					    "cfree",
+					    "dlopen",
+					    "dlclose",
+					    "dl_iterate_phdr",
+					    "dlsym",
+					    "dlmopen",
+					    "exit",
+					    "fork",
+					    "_Fork",
+					    "vfork",
+					    "quick_exit",
+					    "__cxa_finalize",
+					    "pthread_create"};
+
+	return is_one_of(name, names, sizeof(names) / sizeof(names[0])) ||
+	       starts_with(name, "operator new") || starts_with(name, "operator delete") ||
+	       starts_with(name, "__libc_fork") || starts_with(name, "pthread_create");
+}
+
+/* A lock of the C library or a mutex waits so; condition variables and most others do not. */
+static bool waits_for_lock(const struct user_regs_struct *r, const char *module, const char *name)
+{
+	return r->orig_rax == SYS_futex && (r->rsi & 0x7f) == 0 /* FUTEX_WAIT */ &&
+	       (is_libc(module) || starts_with(base_name(module), "libpthread")) &&
+	       strcmp(name, "syscall") != 0;
+}
+
+static bool is_delicate(struct bringing *b, size_t i)
+{
+	const struct unwind_frame *f = &b->frames[i];
+	const char *module = symbolizer_module_path(b->symbolizer, f->code.module);
+	const char *name;
+
+	if (i > 0 && !f->is_return_address)
+		return true; /* a signal interrupted it */
+	if (is_delicate_library(base_name(module)))
+		return true;
+	name = symbolizer_name(b->symbolizer, f->code, f->is_return_address);
+	return is_delicate_function(name) ||
+	       (i == 0 && waits_for_lock(&b->thread.registers, module, name));
+}
+
+static struct cfi_registers unwind_registers(const struct user_regs_struct *r)
+{
+	return (struct cfi_registers){.value = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
+						r->rbp, r->rsp, r->r8, r->r9, r->r10, r->r11,
+						r->r12, r->r13, r->r14, r->r15, r->rip},
+				      .known = (1u << CFI_REGISTERS) - 1};
+}
+
+static bool stack_is_harmless(struct bringing *b)
+{
+	const struct user_regs_struct *r = &b->thread.registers;
+	struct unwind_input input = {.registers = unwind_registers(r), .stack = b->stack};
+	enum unwind_end end;
+	size_t count;
+
+	input.stack_size = remote_read_some(b->request->pid, r->rsp, b->stack, sizeof(b->stack));
+	count = symbolizer_unwind(b->symbolizer, b->space, &input, b->frames, FRAMES_MAX, &end);
+	if (end != UNWIND_WHOLE && end != UNWIND_GUESSED)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (is_delicate(b, i))
+			return false;
+	return true;
+}
+
+/*
+ * The stack is looked at twice: tables that it takes are read while the thread runs on, then it is
+ * stopped for the time of a walk alone.
+ */
+static bool borrow(struct bringing *b, pid_t tid)
+{
+	for (int look = 0; look < 2; look++) {
+		struct user_regs_struct *r = &b->thread.registers;
+		int err;
+
+		if (!borrowed_thread_is_fit(b->request->pid, tid))
+			return false;
+		err = borrowed_thread_take(&b->thread, b->request->pid, tid);
+		if (err == -EPERM || err == -EACCES)
+			b->result = BRING_IN_DENIED;
+		if (err)
+			return false;
+		if (look == 0) {
+			struct user_regs_struct copy = *r;
+			size_t n = remote_read_some(b->request->pid, r->rsp, b->stack,
+						    sizeof(b->stack));
+			struct unwind_input input = {.registers = unwind_registers(&copy),
+						     .stack = b->stack,
+						     .stack_size = n};
+			enum unwind_end end;
+			size_t count;
+
+			borrowed_thread_release(&b->thread);
+			count = symbolizer_unwind(b->symbolizer, b->space, &input, b->frames,
+						  FRAMES_MAX, &end);
+			for (size_t i = 0; i < count; i++)
+				if (is_delicate(b, i))
+					return false;
+		} else if (stack_is_harmless(b)) {
+			b->thread.restorer = b->restorer;
+			return true;
+		} else {
+			borrowed_thread_release(&b->thread);
+		}
+	}
+	return false;
+}
+
+static bool visit_thread(struct bringing *b, pid_t tid)
+{
+	return borrow(b, tid) || b->result == BRING_IN_DENIED;
+}
+
+static bool find_thread(struct bringing *b)
+{
+	uint64_t deadline = monotonic_ns() + BRING_IN_PATIENCE_NS;
+
+	do {
+		if (kill(b->request->pid, 0) != 0 && errno == ESRCH)
+			return fail(b, BRING_IN_GONE, "has ended");
+		if (each_thread(b, visit_thread)) {
+			if (b->result != BRING_IN_DENIED)
+				return true;
+			return fail(b, BRING_IN_DENIED, "may not be traced by this user");
+		}
+		nanosleep(&(struct timespec){.tv_nsec = ROUND_NS}, NULL);
+	} while (monotonic_ns() < deadline);
+	return fail(b, BRING_IN_NO_THREAD,
+		    "has no thread that sleeps where the library could be loaded");
+}
+
+/* ---- loading ---- */
+
+static bool call(struct bringing *b, const struct borrowed_call *what, const char *step)
+{
+	struct borrowed_call bounded = *what;
+	int err;
+
+	bounded.patience_ns = BRING_IN_PATIENCE_NS;
+	err = borrowed_thread_call(&b->thread, &bounded);
+	if (!err)
+		return true;
+	if (err == -ESRCH)
+		return fail(b, BRING_IN_GONE, "has ended meanwhile");
+	if (err == -ETIMEDOUT)
+		return fail(b, BRING_IN_LATE, "was busy at %s for more than %d s", step,
+			    (int)(BRING_IN_PATIENCE_NS / 1000000000u));
+	borrowed_thread_release(&b->thread);
+	if (err == -ENOBUFS)
+		return fail(b, BRING_IN_NO_THREAD, "has too little stack in its sleeping thread");
+	return fail(b, BRING_IN_FAILED, "failed at %s: %s", step, strerror(-err));
+}
+
+/* A descriptor of the process's, or -errno. INT64_MIN: the thread is no longer borrowed. */
+static int64_t make_memory(struct bringing *b, uint32_t flags)
+{
+	static const char name[] = MEMORY_NAME;
+	struct borrowed_call make = {.function = b->system_call,
+				     .data = name,
+				     .data_size = sizeof(name),
+				     .arguments = {SYS_memfd_create, BORROWED_DATA, flags}};
+
+	if (!call(b, &make, "memfd_create"))
+		return INT64_MIN;
+	return b->thread.system_call == SYS_memfd_create ? b->thread.system_result : -ENOSYS;
+}
+
+/*
+ * Its own descriptor, not another one of the same file: what it may not write, we do not write
+ * for it.
+ */
+static int borrow_descriptor(pid_t pid, int theirs)
+{
+	int process = (int)syscall(SYS_pidfd_open, pid, 0), fd;
+
+	if (process < 0)
+		return -errno;
+	fd = (int)syscall(SYS_pidfd_getfd, process, theirs, 0);
+	if (fd < 0)
+		fd = -errno;
+	close(process);
+	return fd;
+}
+
+static bool write_all(int fd, const uint8_t *bytes, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = write(fd, bytes + done, size - done);
+
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
+/* Fills it. 0, with its inode; or -errno. */
+static int fill_memory(struct bringing *b, int theirs, uint64_t *inode)
+{
+	int fd = borrow_descriptor(b->request->pid, theirs);
+	struct stat st;
+	int err = 0;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink != 0 || st.st_size != 0)
+		err = -EBADF; /* the program has put another file there */
+	else if (!write_all(fd, b->request->library, b->request->library_size))
+		err = -EIO;
+	*inode = st.st_ino;
+	close(fd);
+	return err;
+}
+
+/* The library's entry point; 0: it was not loaded. */
+static uint64_t find_entry(struct bringing *b, uint64_t inode)
+{
+	struct remote_mapping m;
+	uint64_t entry = 0;
+	char *text = NULL, *rest;
+
+	if (!read_maps(b, &text))
+		return 0;
+	rest = text;
+	while (!entry && remote_mapping_next(&rest, &m))
+		if (m.inode == inode && m.offset == 0 && starts_with(m.path, "/memfd:" MEMORY_NAME))
+			entry = remote_function(b->request->pid, m.start, b->request->entry);
+	free(text);
+	return entry;
+}
+
+/*
+ * The loader knows libraries by how they were called, and descriptors have few numbers: each copy
+ * has a spelling of its own.
+ */
+static void name_memory(char *path, size_t size, int theirs)
+{
+	uint64_t spelling = monotonic_ns();
+	size_t used = (size_t)snprintf(path, size, "/proc/self/fd/");
+
+	for (uint32_t i = 0; i < 40; i++)
+		used += (size_t)snprintf(path + used, size - used, "%s",
+					 spelling >> i & 1 ? ".//" : "./");
+	snprintf(path + used, size - used, "%d", theirs);
+}
+
+static bool open_library(struct bringing *b, int theirs)
+{
+	const uint64_t elder = 0x80000000u; /* __RTLD_DLOPEN */
+	struct borrowed_call load = {.function = b->loader_call};
+	char path[160];
+
+	name_memory(path, sizeof(path), theirs);
+	load.data = path;
+	load.data_size = strlen(path) + 1;
+	load.arguments[0] = BORROWED_DATA;
+	load.arguments[1] = RTLD_NOW | RTLD_LOCAL | (b->is_elder ? elder : 0);
+	return call(b, &load, "dlopen");
+}
+
+static bool close_memory(struct bringing *b, int theirs)
+{
+	struct borrowed_call shut = {.function = b->system_call,
+				     .arguments = {SYS_close, (uint64_t)theirs}};
+
+	return call(b, &shut, "close");
+}
+
+static bool begin(struct bringing *b, uint64_t entry)
+{
+	struct borrowed_call start = {.function = entry,
+				      .data = b->request->text,
+				      .data_size = strlen(b->request->text) + 1,
+				      .arguments = {BORROWED_DATA}};
+
+	return call(b, &start, "its start");
+}
+
+/* With a borrowed thread, which is given back in any case. */
+static bool load(struct bringing *b)
+{
+	int64_t theirs = make_memory(b, MFD_CLOEXEC | MFD_EXEC);
+	uint64_t inode = 0, entry;
+	int err;
+
+	if (theirs == -EINVAL)
+		theirs = make_memory(b, MFD_CLOEXEC);
+	if (theirs == INT64_MIN)
+		return false;
+	err = theirs < 0 ? (int)theirs : fill_memory(b, (int)theirs, &inode);
+	if (err) {
+		if (theirs >= 0 && !close_memory(b, (int)theirs))
+			return false;
+		borrowed_thread_release(&b->thread);
+		return fail(b, BRING_IN_FAILED, "takes no library: %s", strerror(-err));
+	}
+	if (!open_library(b, (int)theirs) || !close_memory(b, (int)theirs))
+		return false;
+	entry = find_entry(b, inode);
+	if (!entry) {
+		borrowed_thread_release(&b->thread);
+		return fail(b, BRING_IN_FAILED,
+			    "did not load the library (is /proc mounted there?)");
+	}
+	if (!begin(b, entry))
+		return false;
+	borrowed_thread_release(&b->thread);
+	b->result = BRING_IN_DONE;
+	return true;
+}
+
+/* ---- all of it ---- */
+
+static void *work(void *argument)
+{
+	struct bringing *b = argument;
+
+	if (!judge(b))
+		return NULL;
+	b->symbolizer = symbolizer_new();
+	b->space = b->symbolizer ? address_space_new(1, b->request->pid, false) : NULL;
+	if (!b->space) {
+		fail(b, BRING_IN_FAILED, "cannot be looked into: out of memory");
+		return NULL;
+	}
+	b->result = BRING_IN_DONE;
+	if (!find_functions(b))
+		return NULL;
+	for (uint32_t i = 0; i < LOADS; i++) {
+		if (!find_thread(b) || load(b) || b->result != BRING_IN_NO_THREAD)
+			return NULL;
+		b->result = BRING_IN_DONE;
+	}
+	b->result = BRING_IN_NO_THREAD;
+	return NULL;
+}
+
+enum bring_in_result bring_in(const struct bring_in_request *request, char *message, size_t size)
+{
+	struct bringing *b = calloc(1, sizeof(*b));
+	enum bring_in_result result = BRING_IN_FAILED;
+	sigset_t all, old;
+	pthread_t thread;
+	int err = b ? 0 : ENOMEM;
+
+	message[0] = '\0';
+	if (b && strlen(request->text) >= BRING_IN_TEXT_MAX)
+		err = E2BIG;
+	if (!err) {
+		b->request = request;
+		b->message = message;
+		b->message_size = size;
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &old);
+		err = pthread_create(&thread, NULL, work, b);
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+	}
+	if (err) {
+		snprintf(message, size, "process %d: %s", request->pid, strerror(err));
+	} else {
+		pthread_join(thread, NULL);
+		result = b->result;
+	}
+	if (b) {
+		address_space_free(b->space);
+		symbolizer_free(b->symbolizer);
+	}
+	free(b);
+	return result;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Brings a library into a process that already runs, and calls its entry point with a text.
+ *
+ * The library is written into unnamed memory of the process (memfd_create(2)), so it needs no path
+ * that both see, and leaves none. The process loads it by its own dlopen, in one of its threads
+ * (borrowed_thread.h): one that sleeps in a system call which can be resumed, whose stack is known
+ * to its beginning, and where nothing is under way that dlopen could meet: no loader, no
+ * allocation, no fork or exit, no lock of the C library, no CUDA driver, no signal handler. Other
+ * threads are looked at for a fraction of a millisecond, and go on undisturbed.
+ *
+ * The entry point gets the text, whose memory is gone when it returns, and should return at once.
+ * What is loaded stays loaded: each time brings a copy of its own.
+ *
+ * A profiler that is killed meanwhile leaves no thread stopped, and none with wrong registers. A
+ * library may then be loaded that nobody has started.
+ */
+#ifndef PROFILER_SESSION_BRING_IN_H
+#define PROFILER_SESSION_BRING_IN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum bring_in_result {
+	BRING_IN_DONE,
+	BRING_IN_GONE,      /* the process has ended */
+	BRING_IN_DENIED,    /* the user may not trace it, or somebody else does */
+	BRING_IN_UNSUITED,  /* it cannot load libraries, or must not be made to */
+	BRING_IN_ALREADY,   /* a copy of the library is at work in it */
+	BRING_IN_NO_THREAD, /* none was where it could be borrowed, for BRING_IN_PATIENCE_NS */
+	BRING_IN_FAILED,    /* it does not take the library */
+	BRING_IN_LATE,      /* its loader is busy; the library may come later */
+};
+
+#define BRING_IN_PATIENCE_NS 2000000000u /* to find a thread; for each step then */
+#define BRING_IN_TEXT_MAX 12288u         /* bytes of settings, with their end */
+
+struct bring_in_request {
+	pid_t pid;
+	const void *library; /* its file's bytes */
+	size_t library_size;
+	const char *entry; /* name of an exported function: void entry(const char *text) */
+	const char *text;
+	/* a copy is at work in a process as long as it has a thread of this name; NULL: unknown */
+	const char *thread_name;
+};
+
+/*
+ * `message` says in one line why it was not done, and names the process. Blocks for a few
+ * milliseconds, usually; in a thread of its own, so that the caller's children are left alone.
+ */
+enum bring_in_result bring_in(const struct bring_in_request *request, char *message, size_t size);
+
+#endif
