@@ -19,6 +19,7 @@ struct buffer {
 	uint64_t number; /* of the request; 0: not in use */
 	uint32_t size_index;
 	bool is_filled;
+	const struct buffers *owner;
 };
 
 /* What this thread requested last. */
@@ -136,6 +137,7 @@ static struct buffer *make(struct buffers *buffers, uint32_t index)
 	if (!b)
 		return NULL;
 	b->size_index = index;
+	b->owner = buffers;
 	b->memory = aligned_alloc(HEAD, HEAD + size_of(index));
 	if (!b->memory) {
 		add(&buffers->bare, b);
@@ -208,6 +210,8 @@ void buffers_put(struct buffers *buffers, uint8_t *buffer)
 	if (!buffer)
 		return;
 	memcpy(&b, buffer - HEAD, sizeof(b));
+	if (b->owner != buffers)
+		return;
 	size = size_of(b->size_index);
 	pthread_mutex_lock(&buffers->lock);
 	b->number = 0;

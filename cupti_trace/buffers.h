@@ -67,6 +67,8 @@ void buffers_init(struct buffers *buffers, bool may_refuse);
  */
 uint8_t *buffers_get(struct buffers *buffers, uint64_t now_ns, size_t *size);
 
+/* CUPTI may still have buffers of an earlier copy of the library, whose pool is not ours: no
+ * effect. */
 void buffers_put(struct buffers *buffers, uint8_t *buffer);
 
 /* More than BUFFERS_HIGH are filled, and waiting may help. Cheap, exact enough. */

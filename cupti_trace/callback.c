@@ -681,6 +681,12 @@ static void watch_unified_memory(struct tracer *tracer)
 		api->cuptiActivityEnable(CUPTI_ABI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
 }
 
+void callback_expect_contexts(struct tracer *tracer)
+{
+	watch_unified_memory(tracer);
+	atomic_store(&tracer->has_context, true);
+}
+
 /*
  * New device code was loaded, perhaps by a library that brought its own copy of the runtime: where
  * probes take the stacks, its launch functions get some before it is called.

@@ -49,6 +49,15 @@
 #define GPU_WIRE_ACK_PREFIX "ack."
 #define GPU_WIRE_ACK_FORMAT GPU_WIRE_ACK_PREFIX "%016" PRIx64 /* the instance */
 
+/*
+ * In a process that already ran: the name by which a copy is known to be at work (at_work.h), and
+ * the file beside the pipe that asks it to leave. The settings above are lines of a text for
+ * GPU_WIRE_BEGIN (inject.c).
+ */
+#define GPU_WIRE_AT_WORK "profile-at-work"
+#define GPU_WIRE_LEAVE "leave"
+#define GPU_WIRE_BEGIN "profile_begin"
+
 /* A program waits so long in a row for room in the pipe, then goes on and drops. */
 #define GPU_WIRE_PATIENCE_MS 5000
 

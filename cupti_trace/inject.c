@@ -8,6 +8,13 @@
  * probes, activity records, flusher thread. Every failure goes into the pipe, and leaves the
  * application as if the library were not there: nothing is printed, nothing exits or aborts.
  *
+ * In a process that already runs the profiler brings the library in and calls profile_begin with
+ * what would be in the environment (profiler/session/bring_in.h). Then all of this is done by
+ * threads of ours: contexts, modules and graphs are there already. Such a copy of the library can
+ * leave before the process ends: when a file of the name GPU_WIRE_LEAVE lies beside the pipe, its
+ * window ends, and when nobody reads the pipe any more, it leaves at once. It stays mapped and does
+ * nothing; the next profiler brings a copy of its own.
+ *
  * Where there is no pipe, the library was injected without a profiler, for tracers that attach to
  * its probes (probes.h). Then a thread looks for them now and then, and CUPTI is used only as long
  * as there are some.
@@ -27,6 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cupti_trace/activity.h"
+#include "cupti_trace/at_work.h"
 #include "cupti_trace/call_probes.h"
 #include "cupti_trace/call_stats.h"
 #include "cupti_trace/callback.h"
@@ -43,6 +51,7 @@
 #include "cupti_trace/probes.h"
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/record_kinds.h"
+#include "cupti_trace/settings.h"
 #include "cupti_trace/stack_sampling.h"
 #include "cupti_trace/tracer.h"
 #include "symbolize/text.h"
@@ -54,6 +63,7 @@
 #define IDLE_TICK_MS 250         /* without a profiler, tracers are looked for this often */
 
 int InitializeInjection(void);
+void profile_begin(const char *text);
 
 /* CUPTI's buffer hooks and atexit carry no context: the one global state of this library. */
 static struct tracer the_tracer = {
@@ -304,6 +314,17 @@ static void measure_clock(struct tracer *tracer)
 	pthread_mutex_unlock(&tracer->clock_lock);
 }
 
+/*
+ * What ended before has no place in the profile. CUPTI may hand over records that it made for an
+ * earlier copy of the library.
+ */
+static uint64_t recorded_from(const struct tracer *tracer)
+{
+	uint64_t from = window_recorded_from(&tracer->window);
+
+	return tracer->is_late && from < tracer->began_ns ? tracer->began_ns : from;
+}
+
 /* Sends all launches logged so far, then the records of a buffer CUPTI has filled. */
 static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_size)
 {
@@ -319,7 +340,7 @@ static void send_buffer(struct tracer *tracer, uint8_t *buffer, size_t valid_siz
 			&tracer->api, &tracer->names, &tracer->tally, &tracer->sink,
 			tracer->verbose, tracer->began_ns, clock_now_ns(), &tracer->saw_device,
 			tracer->follows_memory, tracer->reads_counters,
-			atomic_load(&tracer->skips_unended), window_recorded_from(&tracer->window)},
+			atomic_load(&tracer->skips_unended), recorded_from(tracer)},
 		&clock, buffer, valid_size);
 	pthread_mutex_unlock(&tracer->record_lock);
 }
@@ -457,6 +478,36 @@ static bool follow_window(struct tracer *tracer)
 	return true;
 }
 
+/* ---- a copy that was brought in ---- */
+
+/* "leave" beside the pipe. */
+static bool is_asked_to_leave(const struct tracer *tracer)
+{
+	const char *slash = strrchr(tracer->pipe_path, '/');
+	char path[CUPTI_API_PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%.*s/" GPU_WIRE_LEAVE,
+		 slash ? (int)(slash - tracer->pipe_path) : 1, slash ? tracer->pipe_path : ".");
+	return access(path, F_OK) == 0;
+}
+
+/* Ends the window when it is time. */
+static void heed_profiler(struct tracer *tracer)
+{
+	uint64_t now = clock_now_ns();
+
+	sink_look_for_reader(&tracer->sink);
+	if (!window_is_over(&tracer->window, now) && is_asked_to_leave(tracer))
+		__atomic_store_n(&tracer->window.to_ns, now, __ATOMIC_RELAXED);
+}
+
+/* All is off: CUPTI gives back what memory it still has, and the pipe is closed. */
+static void leave(struct tracer *tracer)
+{
+	tracer->api.cuptiActivityFlushAll(CUPTI_ABI_FLUSH_FORCED);
+	sink_close(&tracer->sink);
+}
+
 static void *flusher_main(void *arg)
 {
 	struct tracer *tracer = arg;
@@ -465,6 +516,8 @@ static void *flusher_main(void *arg)
 
 	guest_enter_briefly(&guest); /* all of this thread's time is measured here */
 	for (uint64_t tick = 1; !wait_tick(tracer, TICK_MS); tick++) {
+		if (tracer->is_late)
+			heed_profiler(tracer);
 		if (sink_is_off(&tracer->sink)) {
 			turn_off(tracer);
 			break;
@@ -487,6 +540,11 @@ static void *flusher_main(void *arg)
 		}
 		own_cost_end(&mark);
 		mark = own_cost_begin();
+	}
+	if (atomic_load(&tracer->phase) == TRACER_OFF) {
+		if (tracer->is_late)
+			leave(tracer);
+		at_work_end();
 	}
 	guest_leave(&guest);
 	return NULL;
@@ -822,12 +880,20 @@ static void start(struct tracer *tracer, const struct instance *instance)
 
 	atomic_store(&tracer->has_said_hello, false); /* true after a fork */
 	ready = set_up_cupti(tracer) && start_activity(tracer);
+	if (ready && tracer->is_late)
+		callback_expect_contexts(tracer);
 	launch_stack_check_code(&tracer->sink);
+	/* a program that runs already would send before the hello */
+	if (tracer->is_late)
+		say_hello(tracer, instance, ready);
+	tracer->began_ns = tracer->is_late ? clock_now_ns() : tracer->began_ns;
 	atomic_store(&tracer->phase, ready ? TRACER_ON : TRACER_OFF);
-	say_hello(tracer, instance, ready);
+	if (!tracer->is_late)
+		say_hello(tracer, instance, ready);
 	if (!ready) {
 		sink_flush(&tracer->sink);
 		sink_abandon(&tracer->sink);
+		at_work_end();
 		return;
 	}
 	serve_calls(tracer, probes_on());
@@ -873,55 +939,43 @@ static struct window read_window(const char *text)
 /* What the profiler asks for. */
 static void read_options(struct tracer *tracer)
 {
-	tracer->captures_stacks = getenv(GPU_WIRE_STACKS_ENV) != NULL;
+	tracer->captures_stacks = setting(GPU_WIRE_STACKS_ENV) != NULL;
 	python_stack_init(&(struct python_stack_options){
-		.lines = getenv(GPU_WIRE_PYTHON_LINES_ENV) != NULL,
-		.keeps_native = getenv(GPU_WIRE_NATIVE_PYTHON_ENV) != NULL});
-	tracer->verbose = getenv(GPU_WIRE_VERBOSE_ENV) != NULL;
-	limit_stacks(tracer, getenv(GPU_WIRE_OVERHEAD_ENV));
+		.lines = setting(GPU_WIRE_PYTHON_LINES_ENV) != NULL,
+		.keeps_native = setting(GPU_WIRE_NATIVE_PYTHON_ENV) != NULL});
+	tracer->verbose = setting(GPU_WIRE_VERBOSE_ENV) != NULL;
+	limit_stacks(tracer, setting(GPU_WIRE_OVERHEAD_ENV));
 	tracer->minds_stacks = tracer->verbose || tracer->limits_stacks;
-	tracer->kernels_only = getenv(GPU_WIRE_KERNELS_ONLY_ENV) != NULL;
+	tracer->kernels_only = setting(GPU_WIRE_KERNELS_ONLY_ENV) != NULL;
 	tracer->unified_memory =
-		!tracer->kernels_only && getenv(GPU_WIRE_UNIFIED_MEMORY_ENV) != NULL;
-	tracer->describes_devices = getenv(GPU_WIRE_DEVICES_ENV) != NULL;
-	tracer->whole_graphs = getenv(GPU_WIRE_GRAPHS_ENV) != NULL;
-	tracer->device_graphs = getenv(GPU_WIRE_DEVICE_GRAPHS_ENV) != NULL;
-	tracer->counts_calls = getenv(GPU_WIRE_CALLS_ENV) != NULL;
-	tracer->follows_memory = getenv(GPU_WIRE_MEMORY_ENV) != NULL && !tracer->kernels_only;
-	tracer->sends_errors = getenv(GPU_WIRE_ERRORS_ENV) != NULL;
-	tracer->stall_period = stall_period(getenv(GPU_WIRE_STALLS_ENV));
-	tracer->exact_stalls = getenv(GPU_WIRE_EXACT_STALLS_ENV) != NULL;
-	tracer->follows_waits = getenv(GPU_WIRE_WAITS_ENV) != NULL;
-	tracer->marks_waited = getenv(GPU_WIRE_WAITED_ENV) != NULL;
-	tracer->times_launches = getenv(GPU_WIRE_TIMELINE_ENV) != NULL;
-	read_counters(tracer, getenv(GPU_WIRE_METRICS_ENV), getenv(GPU_WIRE_METRICS_KERNELS_ENV),
-		      getenv(GPU_WIRE_METRICS_LAUNCHES_ENV));
+		!tracer->kernels_only && setting(GPU_WIRE_UNIFIED_MEMORY_ENV) != NULL;
+	tracer->describes_devices = setting(GPU_WIRE_DEVICES_ENV) != NULL;
+	tracer->whole_graphs = setting(GPU_WIRE_GRAPHS_ENV) != NULL;
+	tracer->device_graphs = setting(GPU_WIRE_DEVICE_GRAPHS_ENV) != NULL;
+	tracer->counts_calls = setting(GPU_WIRE_CALLS_ENV) != NULL;
+	tracer->follows_memory = setting(GPU_WIRE_MEMORY_ENV) != NULL && !tracer->kernels_only;
+	tracer->sends_errors = setting(GPU_WIRE_ERRORS_ENV) != NULL;
+	tracer->stall_period = stall_period(setting(GPU_WIRE_STALLS_ENV));
+	tracer->exact_stalls = setting(GPU_WIRE_EXACT_STALLS_ENV) != NULL;
+	tracer->follows_waits = setting(GPU_WIRE_WAITS_ENV) != NULL;
+	tracer->marks_waited = setting(GPU_WIRE_WAITED_ENV) != NULL;
+	tracer->times_launches = setting(GPU_WIRE_TIMELINE_ENV) != NULL;
+	read_counters(tracer, setting(GPU_WIRE_METRICS_ENV), setting(GPU_WIRE_METRICS_KERNELS_ENV),
+		      setting(GPU_WIRE_METRICS_LAUNCHES_ENV));
 }
 
-/* Called by the CUDA driver. Returns 1 as NVIDIA's samples do; the driver ignores failures. */
-__attribute__((visibility("default"))) int InitializeInjection(void)
+/* With a pipe. */
+static void begin(struct tracer *tracer, const char *pipe_path)
 {
-	struct tracer *tracer = &the_tracer;
-	const char *pipe_path = getenv(GPU_WIRE_PIPE_ENV);
 	struct instance instance;
-	struct guest guest;
-	pid_t nobody = 0;
 
-	if (pipe_path && strlen(pipe_path) >= sizeof(tracer->pipe_path))
-		return 1;
-	if (!atomic_compare_exchange_strong(&tracer->owner, &nobody, getpid()))
-		return 1;
-	guest_enter(&guest);
-	if (!pipe_path) {
-		start_alone(tracer);
-		guest_leave(&guest);
-		return 1;
-	}
-	tracer->window = read_window(getenv(GPU_WIRE_WINDOW_ENV));
+	tracer->window = read_window(setting(GPU_WIRE_WINDOW_ENV));
 	if (window_is_over(&tracer->window, clock_now_ns())) {
-		guest_leave(&guest);
-		return 1;
+		at_work_end();
+		return;
 	}
+	if (!tracer->is_late)
+		at_work_begin();
 	memcpy(tracer->pipe_path, pipe_path, strlen(pipe_path) + 1);
 	own_cost_init();
 	read_options(tracer);
@@ -930,7 +984,74 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	    sink_open(&tracer->sink, pipe_path, (uint32_t)getpid(), instance.id) == 0) {
 		pthread_atfork(NULL, NULL, on_fork_child);
 		start(tracer, &instance);
+	} else {
+		at_work_end();
 	}
+}
+
+static bool is_too_long(const char *pipe_path)
+{
+	return pipe_path && strlen(pipe_path) >= sizeof(the_tracer.pipe_path);
+}
+
+/* Called by the CUDA driver. Returns 1 as NVIDIA's samples do; the driver ignores failures. */
+__attribute__((visibility("default"))) int InitializeInjection(void)
+{
+	struct tracer *tracer = &the_tracer;
+	const char *pipe_path = setting(GPU_WIRE_PIPE_ENV);
+	struct guest guest;
+	pid_t nobody = 0;
+
+	if (is_too_long(pipe_path))
+		return 1;
+	if (!atomic_compare_exchange_strong(&tracer->owner, &nobody, getpid()))
+		return 1;
+	guest_enter(&guest);
+	if (pipe_path)
+		begin(tracer, pipe_path);
+	else
+		start_alone(tracer);
 	guest_leave(&guest);
 	return 1;
+}
+
+static void *begin_late(void *arg)
+{
+	struct tracer *tracer = arg;
+	const char *pipe_path = setting(GPU_WIRE_PIPE_ENV);
+	struct guest guest;
+
+	guest_enter(&guest);
+	begin(tracer, pipe_path);
+	guest_leave(&guest);
+	return NULL;
+}
+
+/*
+ * In a thread that sleeps elsewhere and does not know: nothing here waits. Locks of its program may
+ * be held by others that wait for it, so CUPTI is called by a thread of ours.
+ */
+__attribute__((visibility("default"))) void profile_begin(const char *text)
+{
+	struct tracer *tracer = &the_tracer;
+	const char *pipe_path;
+	pid_t nobody = 0;
+	pthread_t thread;
+
+	if (!atomic_compare_exchange_strong(&tracer->owner, &nobody, getpid()))
+		return;
+	tracer->is_late = true;
+	if (settings_use(text) != 0)
+		return;
+	pipe_path = setting(GPU_WIRE_PIPE_ENV);
+	/* the caller has blocked all signals, which the thread inherits */
+	if (!pipe_path || is_too_long(pipe_path))
+		return;
+	at_work_begin();
+	if (pthread_create(&thread, NULL, begin_late, tracer) != 0) {
+		at_work_end();
+		return;
+	}
+	pthread_setname_np(thread, "profile-begin");
+	pthread_detach(thread);
 }

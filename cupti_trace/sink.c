@@ -482,6 +482,31 @@ bool sink_waits(const struct sink *sink)
 	return __atomic_load_n(&sink->waits, __ATOMIC_RELAXED);
 }
 
+void sink_look_for_reader(struct sink *sink)
+{
+	int err;
+
+	pthread_mutex_lock(&sink->lock);
+	err = sink->fd >= 0 ? find_pipe(sink) : 0;
+	if (!err && sink->fd >= 0) {
+		struct pollfd p = {.fd = sink->fd};
+
+		err = poll(&p, 1, 0) > 0 && (p.revents & POLLERR) ? -EPIPE : 0;
+	}
+	if (err == -EPIPE) {
+		close_pipe(sink);
+		sink->broken = true;
+	}
+	pthread_mutex_unlock(&sink->lock);
+}
+
+void sink_close(struct sink *sink)
+{
+	pthread_mutex_lock(&sink->lock);
+	close_pipe(sink);
+	pthread_mutex_unlock(&sink->lock);
+}
+
 void sink_abandon(struct sink *sink)
 {
 	/* no lock: the thread that held it may not exist in this process */

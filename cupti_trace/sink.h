@@ -94,6 +94,12 @@ bool sink_is_stalled(const struct sink *sink);
 /* A thread waits for room in the pipe. Lock-free, may be a moment old. */
 bool sink_waits(const struct sink *sink);
 
+/* Turns the sink off if nobody reads the pipe any more, which a write would notice. */
+void sink_look_for_reader(struct sink *sink);
+
+/* Closes the pipe, for good. */
+void sink_close(struct sink *sink);
+
 /* Closes silently: in a child after fork, which shares the pipe but is not traced. */
 void sink_abandon(struct sink *sink);
 

@@ -31,6 +31,7 @@
 #define STACK_MAX (256u << 10)
 #define FRAMES_MAX 256u
 #define ROUND_NS 20000000 /* between two looks at all threads */
+#define COPIES_MAX 64u    /* each takes some of the process's keys for thread-specific data */
 #define LOADS 4u          /* attempts, of threads that turn out to have no room */
 
 #ifndef MFD_EXEC
@@ -169,21 +170,6 @@ static bool each_thread(struct bringing *b, bool (*visit)(struct bringing *b, pi
 	return found;
 }
 
-static bool is_at_work(struct bringing *b, pid_t tid)
-{
-	char name[64], *text = NULL;
-	size_t size = 0;
-	bool is;
-
-	snprintf(name, sizeof(name), "task/%d/comm", tid);
-	if (proc_file_read(NULL, b->request->pid, name, 63, &text, &size) != 0)
-		return false;
-	text[strcspn(text, "\n")] = '\0';
-	is = strcmp(text, b->request->thread_name) == 0;
-	free(text);
-	return is;
-}
-
 static bool judge(struct bringing *b)
 {
 	char *status = NULL;
@@ -196,8 +182,6 @@ static bool judge(struct bringing *b)
 		return fail(b, BRING_IN_GONE, "does not exist");
 	fits = judge_status(b, status) && judge_program(b) && judge_sharing(b, status);
 	free(status);
-	if (fits && b->request->thread_name && each_thread(b, is_at_work))
-		return fail(b, BRING_IN_ALREADY, "is being profiled already");
 	return fits;
 }
 
@@ -255,21 +239,45 @@ static bool read_maps(struct bringing *b, char **text)
 	return true;
 }
 
+static bool is_ours(const struct remote_mapping *m)
+{
+	return m->offset == 0 && starts_with(m->path, "/memfd:" MEMORY_NAME);
+}
+
+static bool is_mark(const struct bringing *b, const struct remote_mapping *m)
+{
+	static const char start[] = "/memfd:";
+	size_t length = strlen(b->request->mark);
+
+	return starts_with(m->path, start) &&
+	       strncmp(m->path + strlen(start), b->request->mark, length) == 0 &&
+	       strcmp(m->path + strlen(start) + length, " (deleted)") == 0;
+}
+
 static bool find_functions(struct bringing *b)
 {
 	char *text = NULL, *rest;
 	struct remote_mapping m;
+	uint32_t copies = 0;
 	uint64_t libc = 0;
-	bool has_musl = false;
+	bool has_musl = false, is_at_work = false;
 
 	if (!read_maps(b, &text))
 		return false;
 	rest = text;
 	while (remote_mapping_next(&rest, &m)) {
 		has_musl |= is_musl(m.path);
+		copies += is_ours(&m);
+		is_at_work |= is_mark(b, &m);
 		look_at_mapping(b, &m, &libc);
 	}
 	free(text);
+	if (is_at_work)
+		return fail(b, BRING_IN_ALREADY, "is being profiled already");
+	if (copies >= COPIES_MAX)
+		return fail(b, BRING_IN_UNSUITED,
+			    "has been profiled %u times: it takes no more copies of the library",
+			    copies);
 	if (!libc)
 		return fail(b, BRING_IN_UNSUITED,
 			    has_musl ? "has another C library than glibc (musl)"
@@ -545,7 +553,7 @@ static uint64_t find_entry(struct bringing *b, uint64_t inode)
 		return 0;
 	rest = text;
 	while (!entry && remote_mapping_next(&rest, &m))
-		if (m.inode == inode && m.offset == 0 && starts_with(m.path, "/memfd:" MEMORY_NAME))
+		if (m.inode == inode && is_ours(&m))
 			entry = remote_function(b->request->pid, m.start, b->request->entry);
 	free(text);
 	return entry;

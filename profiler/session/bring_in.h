@@ -10,7 +10,7 @@
  * threads are looked at for a fraction of a millisecond, and go on undisturbed.
  *
  * The entry point gets the text, whose memory is gone when it returns, and should return at once.
- * What is loaded stays loaded: each time brings a copy of its own.
+ * What is loaded stays loaded: each time brings a copy of its own, 64 times at most.
  *
  * A profiler that is killed meanwhile leaves no thread stopped, and none with wrong registers. A
  * library may then be loaded that nobody has started.
@@ -42,8 +42,7 @@ struct bring_in_request {
 	size_t library_size;
 	const char *entry; /* name of an exported function: void entry(const char *text) */
 	const char *text;
-	/* a copy is at work in a process as long as it has a thread of this name; NULL: unknown */
-	const char *thread_name;
+	const char *mark; /* of unnamed memory that a process maps as long as a copy is at work */
 };
 
 /*

@@ -70,3 +70,17 @@ void target_environment_make(struct target_environment *e,
 			e->variables[n++] = switches[i].variable;
 	e->variables[n] = NULL;
 }
+
+bool target_environment_text(const struct target_environment *e, char *text, size_t size)
+{
+	size_t used = 0;
+
+	for (const char *const *v = e->variables; *v; v++) {
+		int n = snprintf(text + used, size - used, "%s\n", *v);
+
+		if (n < 0 || (size_t)n >= size - used)
+			return false;
+		used += (size_t)n;
+	}
+	return true;
+}

@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include "profiler/base/measure.h"
 
 #define TARGET_ENVIRONMENT_MAX 32
@@ -29,6 +30,12 @@ struct target_environment_options {
 
 void target_environment_make(struct target_environment *environment,
 			     const struct target_environment_options *options);
+
+/*
+ * The same as lines of a text, for a library that is brought into a process (bring_in.h). False: it
+ * does not fit.
+ */
+bool target_environment_text(const struct target_environment *environment, char *text, size_t size);
 
 /* The variable by which NVTX finds its tool: there can be one, and the user may have chosen it. */
 #define TARGET_ENVIRONMENT_NVTX "NVTX_INJECTION64_PATH"

@@ -147,7 +147,7 @@ static enum bring_in_result bring(const struct target *t, const char *entry, cha
 					   .library_size = library_size,
 					   .entry = entry,
 					   .text = text,
-					   .thread_name = "bring-test"};
+					   .mark = "bring-test"};
 
 	snprintf(text, sizeof(text), "%d", strcmp(entry, "stay") == 0 ? t->go[0] : t->begun[1]);
 	return bring_in(&request, message, 400);
@@ -578,15 +578,18 @@ static void test_refusals(void **state)
 	assert_int_equal(end(&t), 0);
 }
 
-static void named_thread(struct target *t)
+static void map_mark(struct target *t)
 {
-	prctl(PR_SET_NAME, "bring-test");
-	read_pipe(t);
+	int fd = memfd_create("bring-test", 0);
+
+	if (ftruncate(fd, 4096) == 0 &&
+	    mmap(NULL, 4096, PROT_NONE, MAP_SHARED, fd, 0) != MAP_FAILED)
+		read_pipe(t);
 }
 
 static void test_at_work(void **state)
 {
-	struct target t = start(named_thread);
+	struct target t = start(map_mark);
 	char message[400];
 
 	(void)state;

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The injection library, brought into programs that already use CUDA: what it records from then on,
+ * and how it leaves, again and again.
+ */
+#include "unit.h"
+#include <signal.h>
+#include "cupti_trace/gpu_wire.h"
+#include "profiler/session/bring_in.h"
+#include "profiler/session/payload.h"
+#include "tests/unit/fifo.h"
+
+#define KERNELS 40u /* heard before the library is asked to leave */
+
+struct program {
+	pid_t pid;
+	int input, output;
+};
+
+static struct program start(const char *threads)
+{
+	struct program p;
+	const char *fake = getenv("FAKE_CUDA_DIR");
+	int input[2], output[2];
+	char ready[16] = "", path[512];
+
+	assert_non_null(fake);
+	snprintf(path, sizeof(path), "%s/../workloads/restless", fake);
+	assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(output, O_CLOEXEC), 0);
+	fflush(NULL);
+	p.pid = fork();
+	if (p.pid == 0) {
+		dup2(input[0], STDIN_FILENO);
+		dup2(output[1], STDOUT_FILENO);
+		setenv("LD_LIBRARY_PATH", fake, 1);
+		setenv("FAKE_CUDA_STRICT", "1", 1);
+		execl(path, "restless", threads, (char *)NULL);
+		_exit(127);
+	}
+	close(input[0]);
+	close(output[1]);
+	p.input = input[1];
+	p.output = output[0];
+	assert_true(read(p.output, ready, sizeof(ready) - 1) > 0);
+	assert_string_equal(ready, "ready\n");
+	return p;
+}
+
+/* Its own report: no system call failed, nothing crashed. */
+static void end(struct program *p)
+{
+	int status;
+
+	close(p->input);
+	assert_int_equal(waitpid(p->pid, &status, 0), p->pid);
+	close(p->output);
+	assert_int_equal(status, 0);
+}
+
+/* ---- what the library sends ---- */
+
+struct heard {
+	struct fifo fifo;
+	_Atomic uint32_t hellos, kernels;
+	uint32_t goodbyes, notices, launches, named;
+	bool is_off;
+	struct gpu_event_goodbye goodbye;
+	uint64_t from_ns, early; /* kernels that began before the library came */
+};
+
+static void answer(const struct heard *h, uint64_t instance)
+{
+	char path[160];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" GPU_WIRE_ACK_FORMAT, h->fifo.folder, instance);
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || write(fd, "a", 1) != 1)
+		h = NULL; /* it waits for a while then */
+	if (fd >= 0)
+		close(fd);
+}
+
+static void on_event(void *context, const struct gpu_event *event, const char *kernel)
+{
+	struct heard *h = context;
+
+	switch (event->type) {
+	case GPU_EVENT_HELLO:
+		answer(h, event->hello.instance);
+		h->is_off = event->hello.is_off;
+		h->hellos++;
+		break;
+	case GPU_EVENT_LAUNCH:
+		h->launches++;
+		break;
+	case GPU_EVENT_KERNEL:
+		h->kernels++;
+		h->named += kernel && strstr(kernel, "restless_work");
+		h->early += event->kernel.start_ns < h->from_ns;
+		break;
+	case GPU_EVENT_GOODBYE:
+		h->goodbyes++;
+		h->goodbye = event->goodbye;
+		break;
+	case GPU_EVENT_NOTICE:
+		h->notices++;
+		break;
+	default:
+		break;
+	}
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static struct heard *listen_to(const struct program *p)
+{
+	struct heard *h = calloc(1, sizeof(*h));
+	char text[256], message[400];
+	struct bring_in_request request = {
+		.pid = p->pid, .entry = GPU_WIRE_BEGIN, .text = text, .mark = GPU_WIRE_AT_WORK};
+
+	assert_non_null(h);
+	request.library = payload_library(&request.library_size);
+	fifo_make(&h->fifo, on_event, h);
+	snprintf(text, sizeof(text), "%s=%s\n%s=1\n%s=1\n", GPU_WIRE_PIPE_ENV, h->fifo.path,
+		 GPU_WIRE_STACKS_ENV, GPU_WIRE_DEVICES_ENV);
+	fifo_start_reader(&h->fifo);
+	h->from_ns = now_ns();
+	if (bring_in(&request, message, sizeof(message)) != BRING_IN_DONE)
+		fail_msg("%s", message);
+	/* while it is at work no other one comes */
+	if (bring_in(&request, message, sizeof(message)) != BRING_IN_ALREADY)
+		fail_msg("twice: %s", message);
+	return h;
+}
+
+static void wait_kernels(const struct heard *h)
+{
+	while (h->kernels < KERNELS)
+		usleep(1000);
+}
+
+static bool is_at_work(const struct program *p)
+{
+	char command[200];
+
+	snprintf(command, sizeof(command), "grep -q 'memfd:%s' /proc/%d/maps", GPU_WIRE_AT_WORK,
+		 p->pid);
+	return system(command) == 0;
+}
+
+static void wait_gone(const struct program *p)
+{
+	while (is_at_work(p))
+		usleep(5000);
+}
+
+static void make_leave(const struct heard *h, char *path, size_t size)
+{
+	int fd;
+
+	snprintf(path, size, "%s/" GPU_WIRE_LEAVE, h->fifo.folder);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static void forget(struct heard *h)
+{
+	fifo_remove(&h->fifo);
+	free(h);
+}
+
+static void listen_and_leave(const struct program *p)
+{
+	struct heard *h = listen_to(p);
+	char leave[160];
+
+	wait_kernels(h);
+	make_leave(h, leave, sizeof(leave));
+	fifo_end_reader(&h->fifo); /* the library closes the pipe */
+	assert_int_equal(unlink(leave), 0);
+	assert_int_equal(h->hellos, 1);
+	assert_false(h->is_off);
+	assert_int_equal(h->goodbyes, 1);
+	assert_int_equal(h->early, 0);
+	assert_int_equal(h->named, h->kernels);
+	assert_int_equal(h->goodbye.kernels, h->kernels);
+	assert_int_equal(h->goodbye.launches, h->launches);
+	if (h->fifo.ledger->pipe.malformed)
+		fail_msg("not an event: %s", h->fifo.ledger->pipe.first_malformed);
+	assert_int_equal(h->fifo.ledger->pipe.lost_batches, 0);
+	assert_int_equal(h->fifo.ledger->pipe.wrong_totals, 0);
+	wait_gone(p);
+	forget(h);
+}
+
+static void test_again_and_again(void **state)
+{
+	struct program p = start("32");
+	uint64_t rounds = unit_number("UNIT_ROUNDS", 20);
+
+	(void)state;
+	for (uint64_t i = 0; i < rounds; i++)
+		listen_and_leave(&p);
+	end(&p);
+}
+
+/* The profiler dies: the pipe has no reader any more, and the folder goes. */
+static void test_lost_profiler(void **state)
+{
+	struct program p = start("4");
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct heard *h = listen_to(&p);
+		void *result;
+
+		wait_kernels(h);
+		pthread_cancel(h->fifo.thread);
+		pthread_join(h->fifo.thread, &result);
+		close(h->fifo.reader);
+		h->fifo.reader = -1;
+		wait_gone(&p);
+		forget(h);
+	}
+	listen_and_leave(&p);
+	end(&p);
+}
+
+/* The program ends as usual while the library is at work. */
+static void test_program_ends(void **state)
+{
+	struct program p = start("8");
+	struct heard *h = listen_to(&p);
+
+	(void)state;
+	wait_kernels(h);
+	end(&p);
+	fifo_end_reader(&h->fifo);
+	assert_int_equal(h->goodbyes, 1);
+	assert_int_equal(h->goodbye.kernels, h->kernels);
+	forget(h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_again_and_again),
+		cmocka_unit_test(test_lost_profiler),
+		cmocka_unit_test(test_program_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
