@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shows other profilers that a copy of the library is at work in this process: by a mapping of the
- * name GPU_WIRE_AT_WORK in /proc/PID/maps, which children do not inherit. (Not by a thread's name,
- * which CUPTI's threads inherit, nor by a descriptor, which programs close.)
+ * Shows other profilers that a copy of the library that was brought in is at work in this process:
+ * by a mapping of the name GPU_WIRE_AT_WORK in /proc/PID/maps, which children do not inherit. (Not
+ * by a thread's name, which CUPTI's threads inherit, nor by a descriptor, which programs close.)
  */
 #ifndef CUPTI_TRACE_AT_WORK_H
 #define CUPTI_TRACE_AT_WORK_H

@@ -974,8 +974,6 @@ static void begin(struct tracer *tracer, const char *pipe_path)
 		at_work_end();
 		return;
 	}
-	if (!tracer->is_late)
-		at_work_begin();
 	memcpy(tracer->pipe_path, pipe_path, strlen(pipe_path) + 1);
 	own_cost_init();
 	read_options(tracer);

@@ -254,6 +254,15 @@ static bool is_mark(const struct bringing *b, const struct remote_mapping *m)
 	       strcmp(m->path + strlen(start) + length, " (deleted)") == 0;
 }
 
+static bool is_file(const struct bringing *b, const struct remote_mapping *m)
+{
+	const char *slash = strrchr(m->path, '/');
+	size_t length = strlen(b->request->file_name);
+
+	return slash && strncmp(slash + 1, b->request->file_name, length) == 0 &&
+	       (slash[1 + length] == '\0' || strcmp(slash + 1 + length, " (deleted)") == 0);
+}
+
 static bool find_functions(struct bringing *b)
 {
 	char *text = NULL, *rest;
@@ -268,7 +277,7 @@ static bool find_functions(struct bringing *b)
 	while (remote_mapping_next(&rest, &m)) {
 		has_musl |= is_musl(m.path);
 		copies += is_ours(&m);
-		is_at_work |= is_mark(b, &m);
+		is_at_work |= is_mark(b, &m) || is_file(b, &m);
 		look_at_mapping(b, &m, &libc);
 	}
 	free(text);

@@ -43,6 +43,9 @@ struct bring_in_request {
 	const char *entry; /* name of an exported function: void entry(const char *text) */
 	const char *text;
 	const char *mark; /* of unnamed memory that a process maps as long as a copy is at work */
+	/* of the library's file in programs that were started with it, which have it at work for
+	 * good */
+	const char *file_name;
 };
 
 /*

@@ -147,7 +147,8 @@ static enum bring_in_result bring(const struct target *t, const char *entry, cha
 					   .library_size = library_size,
 					   .entry = entry,
 					   .text = text,
-					   .mark = "bring-test"};
+					   .mark = "bring-test",
+					   .file_name = "libbring_test.so"};
 
 	snprintf(text, sizeof(text), "%d", strcmp(entry, "stay") == 0 ? t->go[0] : t->begun[1]);
 	return bring_in(&request, message, 400);
@@ -587,16 +588,33 @@ static void map_mark(struct target *t)
 		read_pipe(t);
 }
 
+/* As programs have it that were started with the library: its file is gone by then. */
+static void map_file(struct target *t)
+{
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/libbring_test.so", folder);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (ftruncate(fd, 4096) == 0 &&
+	    mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED && unlink(path) == 0)
+		read_pipe(t);
+}
+
 static void test_at_work(void **state)
 {
-	struct target t = start(map_mark);
+	void (*const starts[])(struct target *) = {map_mark, map_file};
 	char message[400];
 
 	(void)state;
-	wait_sleep(t.pid, SYS_read);
-	assert_int_equal(bring(&t, "begin", message), BRING_IN_ALREADY);
-	finish(&t, BY_BYTE);
-	assert_int_equal(end(&t), 0);
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		struct target t = start(starts[i]);
+
+		wait_sleep(t.pid, SYS_read);
+		assert_int_equal(bring(&t, "begin", message), BRING_IN_ALREADY);
+		finish(&t, BY_BYTE);
+		assert_int_equal(end(&t), 0);
+	}
 }
 
 /* In a mount namespace of its own, from which the profiler's files cannot be seen. */

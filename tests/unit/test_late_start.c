@@ -124,8 +124,11 @@ static struct heard *listen_to(const struct program *p)
 {
 	struct heard *h = calloc(1, sizeof(*h));
 	char text[256], message[400];
-	struct bring_in_request request = {
-		.pid = p->pid, .entry = GPU_WIRE_BEGIN, .text = text, .mark = GPU_WIRE_AT_WORK};
+	struct bring_in_request request = {.pid = p->pid,
+					   .entry = GPU_WIRE_BEGIN,
+					   .text = text,
+					   .mark = GPU_WIRE_AT_WORK,
+					   .file_name = "libprofile_cupti.so"};
 
 	assert_non_null(h);
 	request.library = payload_library(&request.library_size);
