@@ -438,10 +438,13 @@ static bool is_new(const struct attachment *a, uint32_t position)
 	       !(ticks && *ticks == p->start_ticks) && !id_map_find(&a->refused, (uint32_t)p->pid);
 }
 
-/* One reading of what there is. The number of those that are new, or -errno. */
+/*
+ * One reading of what there is. The number of those that are new and that the kernel has not told
+ * of, or -errno: a process that it has told of is followed with all that it starts.
+ */
 static int follow_new(struct attachment *a)
 {
-	int err = read_all(a), followed, count = 0;
+	int err = read_all(a), followed, count = 0, untold = 0;
 
 	for (uint32_t i = 0; i < a->scan.count && !err; i++)
 		choose(a, i);
@@ -461,10 +464,13 @@ static int follow_new(struct attachment *a)
 	if (err || count == 0)
 		return err;
 	a->steps.catch_up(a->steps.context);
-	for (uint32_t i = 0; i < a->scan.count && !err; i++)
-		if (a->choices[i] == CHOICE_IN)
-			err = add(a, &a->scan.list[i]);
-	return err ? err : count;
+	for (uint32_t i = 0; i < a->scan.count && !err; i++) {
+		if (a->choices[i] != CHOICE_IN)
+			continue;
+		untold += !a->steps.knows(a->steps.context, a->scan.list[i].pid);
+		err = add(a, &a->scan.list[i]);
+	}
+	return err ? err : untold;
 }
 
 int attachment_follow(struct attachment *a)
