@@ -152,7 +152,7 @@ static void check_space(struct prng *p, const struct model *m)
 static void random_lives_match_a_model(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 60); round++) {
+	for (uint64_t round = 0; round < unit_rounds(60); round++) {
 		struct prng p = prng_round(round);
 		struct model models[SPACES];
 

@@ -109,7 +109,7 @@ static void check(const struct allocations *a, uint64_t seed)
 static void peaks_are_exact_in_any_order(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 100); round++) {
+	for (uint64_t round = 0; round < unit_rounds(100); round++) {
 		struct prng p = prng_round(round);
 		struct allocation_event events[EVENTS];
 		struct allocations a;

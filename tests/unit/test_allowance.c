@@ -143,7 +143,7 @@ enum { THINGS = 50 };
 static void random_things(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 200); round++) {
+	for (uint64_t round = 0; round < unit_rounds(200); round++) {
 		struct prng p = prng_round(round);
 		struct allowance a = {.limit = prng_bits(&p, 12)};
 		size_t kept[THINGS] = {0}, sum = 0;

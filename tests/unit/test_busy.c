@@ -153,7 +153,7 @@ static void a_random_timeline(uint64_t round)
 static void random_timelines(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 200); round++)
+	for (uint64_t round = 0; round < unit_rounds(200); round++)
 		a_random_timeline(round);
 }
 

@@ -125,7 +125,7 @@ static void random_trees_hold_all_rows(void **state)
 	static const char *const names[] = {"a", "b", "c", "d"};
 
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 200); round++) {
+	for (uint64_t round = 0; round < unit_rounds(200); round++) {
 		struct prng p = prng_round(round);
 		double whole[ROW_KINDS] = {0}, by_path[5][5][5];
 		const struct call_node *nodes;

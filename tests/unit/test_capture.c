@@ -180,7 +180,7 @@ static void check_round(struct prng *p)
 static void random_results_are_read_again(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 30); round++) {
+	for (uint64_t round = 0; round < unit_rounds(30); round++) {
 		struct prng p = prng_round(round);
 
 		check_round(&p);
@@ -554,7 +554,7 @@ static void random_bytes_do_no_harm(void **state)
 	text = text_from(&capture_writer, &r.made.result, &size);
 	plain = gunzip(text, size, &plain_size);
 	free(text);
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 500); round++) {
+	for (uint64_t round = 0; round < unit_rounds(500); round++) {
 		struct protobuf message = {plain, (uint32_t)plain_size, 0, false};
 		size_t at = prng_below(&p, plain_size);
 		unsigned char old = plain[at];

@@ -222,7 +222,7 @@ static void damaged_tables_are_errors_or_harmless(void **state)
 	uint8_t frames[512], index[128];
 
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 20000); round++) {
+	for (uint64_t round = 0; round < unit_rounds(20000); round++) {
 		struct prng p = prng_round(round);
 		struct cfi_table t = {.frames = frames,
 				      .frames_size = prng_below(&p, sizeof(frames) + 1),

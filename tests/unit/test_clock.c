@@ -113,7 +113,7 @@ static void poor_points_are_taken_where_all_are_poor(void **state)
  */
 static void drift_is_followed(void **state)
 {
-	uint64_t rounds = unit_number("UNIT_ROUNDS", 3000);
+	uint64_t rounds = unit_rounds(3000);
 
 	(void)state;
 	for (uint64_t round = 0; round < rounds; round++) {

@@ -87,7 +87,7 @@ static void check(struct prng *p, const struct job *j, const struct clock_fit *f
 static void an_offset_is_found_within_its_error(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 100); round++) {
+	for (uint64_t round = 0; round < unit_rounds(100); round++) {
 		struct prng p = prng_round(round);
 		static struct job j;
 		struct clock_fit found;
@@ -106,7 +106,7 @@ static void an_offset_is_found_within_its_error(void **state)
 static void drift_is_found(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 30); round++) {
+	for (uint64_t round = 0; round < unit_rounds(30); round++) {
 		struct prng p = prng_round(round);
 		static struct job j;
 		struct clock_fit found;
@@ -123,7 +123,7 @@ static void drift_is_found(void **state)
 static void lost_ones_are_skipped(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 30); round++) {
+	for (uint64_t round = 0; round < unit_rounds(30); round++) {
 		struct prng p = prng_round(round);
 		static struct job j;
 		struct clock_fit found;
@@ -223,7 +223,7 @@ static void what_does_not_match_is_no_fit(void **state)
 static void nonsense_is_harmless_and_bounded(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 100); round++) {
+	for (uint64_t round = 0; round < unit_rounds(100); round++) {
 		struct prng p = prng_round(round);
 		static struct job j;
 		struct clock_fit found;

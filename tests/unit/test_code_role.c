@@ -231,7 +231,7 @@ static void random_paths(void **state)
 	};
 
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 20000); round++) {
+	for (uint64_t round = 0; round < unit_rounds(20000); round++) {
 		struct prng p = prng_round(round);
 		char path[1000] = "", label[CODE_ROLE_LABEL_BYTES];
 		struct frame_info frame = {.class = prng_chance(&p, 50) ? CLASS_PYTHON

@@ -192,7 +192,7 @@ static void check_model(struct prng *p)
 static void the_model_agrees(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 100); round++) {
+	for (uint64_t round = 0; round < unit_rounds(100); round++) {
 		struct prng p = prng_round(round);
 
 		check_model(&p);
@@ -252,7 +252,7 @@ static void add_collective(struct prng *p, struct cluster *x, uint64_t now, uint
 static void clocks_of_machines_are_aligned(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 20); round++) {
+	for (uint64_t round = 0; round < unit_rounds(20); round++) {
 		struct prng p = prng_round(round);
 		static struct cluster x;
 		uint32_t hosts = 2 + (uint32_t)prng_below(&p, 3), count,
@@ -428,7 +428,7 @@ static void few_collectives_align_nothing(void **state)
 static void nonsense_of_machines_is_harmless(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 60); round++) {
+	for (uint64_t round = 0; round < unit_rounds(60); round++) {
 		struct prng p = prng_round(round);
 		struct collectives *c = begin();
 		struct collective_clock clocks[8] = {{0}};
@@ -471,7 +471,7 @@ static void nonsense_of_machines_is_harmless(void **state)
 static void nonsense_is_harmless(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 100); round++) {
+	for (uint64_t round = 0; round < unit_rounds(100); round++) {
 		struct prng p = prng_round(round);
 		struct collectives *c = begin();
 		uint32_t bits = (uint32_t)prng_below(&p, 65), count;

@@ -478,7 +478,7 @@ static void check_sums(struct prng *p, const struct comparison *c, double before
 static void random_results_add_up(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 500); round++) {
+	for (uint64_t round = 0; round < unit_rounds(500); round++) {
 		struct prng p = prng_round(round);
 		uint32_t count[SIDES] = {1 + (uint32_t)prng_below(&p, RUNS),
 					 1 + (uint32_t)prng_below(&p, RUNS)};

@@ -442,7 +442,7 @@ static void mutate(const char *flags, uint64_t first_round, uint64_t rounds)
 
 static void broken_dwarf_costs_names_only(void **state)
 {
-	uint64_t rounds = unit_number("UNIT_ROUNDS", 2000);
+	uint64_t rounds = unit_rounds(2000);
 
 	(void)state;
 	mutate("-g -gdwarf-5", 0, rounds / 5);

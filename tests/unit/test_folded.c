@@ -211,7 +211,7 @@ static void random_trees_add_up(void **state)
 	static const char *const names[] = {"a", "b", "c", "longer name", "x;y", "[k]", "d"};
 
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 300); round++) {
+	for (uint64_t round = 0; round < unit_rounds(300); round++) {
 		struct prng p = prng_round(round);
 		const struct writer_options options = {.unit_ns =
 							       (double)(1 + prng_below(&p, 100))};

@@ -175,7 +175,7 @@ static void what_is_written_can_be_read(void **state)
 					    "f 12", "g (x.py:3)", "x y 1 2"};
 
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 300); round++) {
+	for (uint64_t round = 0; round < unit_rounds(300); round++) {
 		struct prng p = prng_round(round);
 		const struct writer_options ones = {.unit_ns = 1};
 		struct allowance memory = {.limit = 1 << 24};

@@ -109,7 +109,7 @@ static void random_names_fit(void **state)
 					     "}"};
 
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 3000); round++) {
+	for (uint64_t round = 0; round < unit_rounds(3000); round++) {
 		struct prng p = prng_round(round);
 		uint32_t columns = (uint32_t)prng_below(&p, 40), used = 0;
 		char name[600] = "";

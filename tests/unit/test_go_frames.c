@@ -191,7 +191,7 @@ static void long_deltas_are_malformed(void **state)
 static void damaged_tables_are_errors_or_harmless(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 20000); round++) {
+	for (uint64_t round = 0; round < unit_rounds(20000); round++) {
 		struct prng p = prng_round(round);
 		struct cfi_row row;
 		struct made m;

@@ -745,7 +745,7 @@ static void random_event(struct prng *p, enum gpu_event_type type, struct random
 
 static void every_event_survives_the_wire(void **state)
 {
-	uint64_t rounds = unit_number("UNIT_ROUNDS", 3000);
+	uint64_t rounds = unit_rounds(3000);
 
 	for (uint64_t round = 0; round < rounds; round++) {
 		struct prng p = prng_round(round);
@@ -832,7 +832,7 @@ static void other_forms_of_hot_lines_read_the_same(void **state)
 	static const enum gpu_event_type hot[] = {GPU_EVENT_BATCH, GPU_EVENT_LAUNCH,
 						  GPU_EVENT_KERNEL, GPU_EVENT_GOODBYE,
 						  GPU_EVENT_LAUNCH_END};
-	uint64_t rounds = unit_number("UNIT_ROUNDS", 3000);
+	uint64_t rounds = unit_rounds(3000);
 
 	for (uint64_t round = 0; round < rounds; round++) {
 		struct prng p = prng_round(round);
@@ -1446,7 +1446,7 @@ static void devices_are_checked(void **state)
 /* Each byte of good lines replaced by each other: taken or refused, but never a crash. */
 static void damaged_lines_do_no_harm(void **state)
 {
-	uint64_t rounds = unit_number("UNIT_ROUNDS", 3000);
+	uint64_t rounds = unit_rounds(3000);
 
 	for (uint64_t round = 0; round < rounds; round++) {
 		struct prng p = prng_round(round);

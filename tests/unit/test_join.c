@@ -1205,7 +1205,7 @@ static void play_rounds(uint64_t first, uint64_t rounds, bool with_drops, bool s
 
 static uint64_t rounds(void)
 {
-	return unit_number("UNIT_ROUNDS", 1500);
+	return unit_rounds(1500);
 }
 
 static void every_operation_gets_its_true_stack(void **state)

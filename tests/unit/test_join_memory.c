@@ -181,7 +181,7 @@ static void play_streams(uint32_t probed_percent)
 	struct join_output output = {record, s};
 
 	assert_non_null(s);
-	for (uint64_t i = 0; i < unit_number("UNIT_ROUNDS", 300); i++) {
+	for (uint64_t i = 0; i < unit_rounds(300); i++) {
 		memset(s, 0, sizeof(*s));
 		s->random = prng_round(i);
 		s->newest = 1 + (uint32_t)prng_bits(&s->random, 8);

@@ -127,7 +127,7 @@ static void random_texts_are_parsed_again(void **state)
 					     "\xf0\x9f\x98\x80"};
 
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 2000); round++) {
+	for (uint64_t round = 0; round < unit_rounds(2000); round++) {
 		struct prng p = prng_round(round);
 		char value[256] = "";
 		struct json j = begin();

@@ -55,7 +55,7 @@ static void any_text_has_a_family(void **state)
 	static const char alphabet[] = "<>()<>() :a_0123\xc3\xa4operator<";
 
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 5000); round++) {
+	for (uint64_t round = 0; round < unit_rounds(5000); round++) {
 		struct prng p = prng_round(round);
 		char name[40];
 		size_t length = prng_below(&p, sizeof(name));

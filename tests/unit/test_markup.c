@@ -96,7 +96,7 @@ static void columns_are_guessed(void **state)
 static void random_bytes_are_safe(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 2000); round++) {
+	for (uint64_t round = 0; round < unit_rounds(2000); round++) {
 		struct prng p = prng_round(round);
 		char text[64], *got = NULL;
 		size_t length = prng_below(&p, sizeof(text)), size = 0;

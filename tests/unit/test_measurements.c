@@ -205,7 +205,7 @@ static void memory_is_bounded(void **state)
 static void random_orders_lose_nothing(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 200); round++) {
+	for (uint64_t round = 0; round < unit_rounds(200); round++) {
 		struct prng p = prng_round(round);
 		uint32_t done = 0, complete = 0;
 		uint8_t halves[64] = {0};

@@ -166,7 +166,7 @@ static void check_frames(const struct result *r)
 static void everything_is_there_once(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 20); round++) {
+	for (uint64_t round = 0; round < unit_rounds(20); round++) {
 		struct prng p = prng_round(round);
 		static struct job j;
 
@@ -711,7 +711,7 @@ static void collectives_keep_all_time(void **state)
 	uint64_t waited_ns = 0;
 
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 20); round++) {
+	for (uint64_t round = 0; round < unit_rounds(20); round++) {
 		struct prng p = prng_round(round);
 		struct row before[RUNS] = {{.count = 0}}, after[RUNS] = {{.count = 0}};
 		static struct job j;

@@ -939,7 +939,7 @@ static void check_round(struct prng *p, struct naming_bench *b)
 static void random_rows_match_a_model(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 100); round++) {
+	for (uint64_t round = 0; round < unit_rounds(100); round++) {
 		struct prng p = prng_round(round);
 		void *bench = NULL;
 

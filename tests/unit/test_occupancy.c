@@ -108,7 +108,7 @@ static void agrees_with_nvidias_header(void **state)
 	uint64_t fitting = 0;
 
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 20000); round++) {
+	for (uint64_t round = 0; round < unit_rounds(20000); round++) {
 		struct prng p = prng_round(round);
 		const size_t at = prng_below(&p, sizeof(devices) / sizeof(devices[0]));
 		const size_t most =

@@ -138,7 +138,7 @@ static void check_round(struct prng *p, const struct result *result)
 static void random_rows_are_all_there(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 100); round++) {
+	for (uint64_t round = 0; round < unit_rounds(100); round++) {
 		struct prng p = prng_round(round);
 		struct random_result r;
 

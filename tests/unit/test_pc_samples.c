@@ -215,7 +215,7 @@ static void processes_number_reasons_themselves(void **state)
 static void no_time_is_added_or_lost(void **state)
 {
 	static const char *const launches[] = {"a", "b", "c", "d"};
-	uint64_t rounds = unit_number("UNIT_ROUNDS", 200);
+	uint64_t rounds = unit_rounds(200);
 
 	(void)state;
 	for (uint64_t round = 0; round < rounds; round++) {

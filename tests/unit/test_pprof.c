@@ -668,7 +668,7 @@ static void random_rows_are_all_there(void **state)
 						     "gpu_idle"};
 
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 100); round++) {
+	for (uint64_t round = 0; round < unit_rounds(100); round++) {
 		struct prng p = prng_round(round);
 		uint64_t ns[ROW_KINDS] = {0}, bytes = 0, operations = 0;
 		struct written written;

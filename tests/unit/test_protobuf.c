@@ -310,7 +310,7 @@ static void random_messages_are_read_again(void **state)
 	struct protobuf out = {0};
 
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 1000); round++) {
+	for (uint64_t round = 0; round < unit_rounds(1000); round++) {
 		struct prng p = prng_round(round), again = p, third = p;
 
 		protobuf_clear(&out);

@@ -441,7 +441,7 @@ static void too_deep_is_cut(void **state)
 /* Any bytes anywhere: it ends, and reads nothing but through the callback. */
 static void torn_memory_does_no_harm(void **state)
 {
-	uint64_t rounds = unit_number("UNIT_ROUNDS", 3000);
+	uint64_t rounds = unit_rounds(3000);
 
 	(void)state;
 	for (uint64_t round = 0; round < rounds; round++) {

@@ -146,7 +146,7 @@ static void interpreters_without_symbols_are_read(void **state)
 /* Reads a copy of an interpreter that was spoilt in one way after the other. */
 static void damaged_files_do_no_harm(void **state)
 {
-	uint64_t rounds = unit_number("UNIT_ROUNDS", 3000) / 60;
+	uint64_t rounds = unit_rounds(3000) / 60;
 	glob_t found = installed();
 	struct stat st;
 	char *bytes;

@@ -229,7 +229,7 @@ static void nothing_beyond_the_room(void **state)
 
 static void nothing_is_lost_or_doubled(void **state)
 {
-	uint64_t rounds = unit_number("UNIT_ROUNDS", 3000);
+	uint64_t rounds = unit_rounds(3000);
 
 	(void)state;
 	for (uint64_t round = 0; round < rounds; round++) {
@@ -442,7 +442,7 @@ static bool model_is_replaced(const struct model *m, const struct seen *s,
 static void order_is_right_or_said_to_be_unknown(void **state)
 {
 	static struct python_merged out[2 * MODEL_MOST];
-	uint64_t rounds = unit_number("UNIT_ROUNDS", 3000), ordered = 0, unordered = 0;
+	uint64_t rounds = unit_rounds(3000), ordered = 0, unordered = 0;
 	static struct seen seen;
 	static struct model m;
 

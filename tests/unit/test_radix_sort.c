@@ -50,7 +50,7 @@ static void nothing_to_sort(void **state)
 static void random_keys(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 100); round++) {
+	for (uint64_t round = 0; round < unit_rounds(100); round++) {
 		struct prng p = prng_round(round);
 
 		check(&p, (uint32_t)prng_below(&p, 3000), (uint32_t)prng_below(&p, 65));

@@ -34,7 +34,7 @@ static void rounding_conserves_the_total(void **state)
 	static double weights[2000];
 
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 500); round++) {
+	for (uint64_t round = 0; round < unit_rounds(500); round++) {
 		struct prng p = prng_round(round);
 		uint32_t n = (uint32_t)prng_below(&p, round % 20 ? 60 : 2000);
 		uint32_t bits = 1 + (uint32_t)prng_below(&p, 40);

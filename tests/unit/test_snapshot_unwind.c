@@ -746,7 +746,7 @@ static void any_stack_has_an_end(void **state)
 {
 	struct thread *t = *state;
 
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 3000); round++) {
+	for (uint64_t round = 0; round < unit_rounds(3000); round++) {
 		struct prng p = prng_round(round);
 
 		t->used = 0;

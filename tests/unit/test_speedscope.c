@@ -349,7 +349,7 @@ static void random_rows_are_all_there(void **state)
 	static char names[1000][8]; /* each frame has its own: a path is one stack */
 
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 50); round++) {
+	for (uint64_t round = 0; round < unit_rounds(50); round++) {
 		struct prng p = prng_round(round);
 		struct made_result m;
 

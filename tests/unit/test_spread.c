@@ -268,7 +268,7 @@ static void expect_exact(const struct bench *b, const struct prng *p, const stru
 static void sums_are_exact(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 600); round++) {
+	for (uint64_t round = 0; round < unit_rounds(600); round++) {
 		struct prng p = prng_round(round);
 		struct truth truth = {0};
 		struct bench *b;

@@ -462,7 +462,7 @@ static void the_names_have_a_bound(void **state)
 static void random_trees_add_up(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 100); round++) {
+	for (uint64_t round = 0; round < unit_rounds(100); round++) {
 		struct prng p = prng_round(round);
 		const struct writer_options o = {.unit_ns = 1,
 						 .root_at_bottom = prng_chance(&p, 50)};

@@ -587,7 +587,7 @@ static void check_counters(struct prng *p, const struct random_run *r)
 static void random_records(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 100); round++) {
+	for (uint64_t round = 0; round < unit_rounds(100); round++) {
 		struct prng p = prng_round(round);
 		struct random_run r;
 

@@ -387,7 +387,7 @@ static void check_records(struct prng *p, const struct random_result *r)
 static void random_results_match_a_model(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 25); round++) {
+	for (uint64_t round = 0; round < unit_rounds(25); round++) {
 		struct prng p = prng_round(round);
 		struct random_result r;
 
@@ -800,7 +800,7 @@ static void check_folded_records(struct prng *p, const struct random_result *r)
 static void random_stacks_fold_as_a_model(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 25); round++) {
+	for (uint64_t round = 0; round < unit_rounds(25); round++) {
 		struct prng p = prng_round(round);
 		struct random_result r;
 		struct made_result m;
@@ -822,7 +822,7 @@ static void random_stacks_fold_as_a_model(void **state)
 static void folding_without_memory_keeps_the_time(void **state)
 {
 	(void)state;
-	for (uint64_t round = 0; round < unit_number("UNIT_ROUNDS", 25); round++) {
+	for (uint64_t round = 0; round < unit_rounds(25); round++) {
 		struct prng p = prng_round(round);
 		struct view_options options = {.my_code = true, .names = VIEW_NAMES_SHORT};
 		struct allowance memory = {.limit = prng_below(&p, 10000)};

@@ -329,7 +329,7 @@ static uint32_t counts_at(const struct model_operation *o, uint32_t count, uint6
 
 static void same_as_a_model(void **state)
 {
-	uint64_t rounds = unit_number("UNIT_ROUNDS", 300);
+	uint64_t rounds = unit_rounds(300);
 
 	(void)state;
 	for (uint64_t round = 0; round < rounds; round++) {

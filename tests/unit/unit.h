@@ -39,6 +39,12 @@ static inline uint64_t unit_number(const char *variable, uint64_t otherwise)
 	return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
+/* Of a random test: under valgrind a tenth, for it takes ten to thirty times as long. */
+static inline uint64_t unit_rounds(uint64_t rounds)
+{
+	return unit_number("UNIT_ROUNDS", getenv("UNDER_VALGRIND") ? (rounds + 9) / 10 : rounds);
+}
+
 static inline struct prng prng_round(uint64_t round)
 {
 	uint64_t seed = unit_number("UNIT_SEED", 0x5eed) + round;
