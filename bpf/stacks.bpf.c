@@ -369,7 +369,7 @@ int follow_threads(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	__u32 pid;
 
-	if (!task)
+	if (!task || task->flags & FLAG_EXITING)
 		return 0;
 	pid = process_of(task);
 	if (pid && is_in(&tracked, pid) && !times_of(task))

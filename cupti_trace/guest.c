@@ -107,7 +107,7 @@ static int move_up(int fd)
 	return high;
 }
 
-static bool has_standard(void)
+bool guest_has_standard(void)
 {
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
@@ -120,7 +120,7 @@ static int take_standard(int placeholders[STDERR_FILENO + 1], struct stat *root)
 {
 	int count = 0, fd;
 
-	if (has_standard())
+	if (guest_has_standard())
 		return 0;
 	while ((fd = open("/", O_PATH | O_CLOEXEC)) >= 0 && fd <= STDERR_FILENO) {
 		fstat(fd, root);

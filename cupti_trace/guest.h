@@ -38,4 +38,7 @@ void guest_leave(const struct guest *guest);
  */
 int guest_open(const char *path, int flags);
 
+/* Whether none of the standard descriptors is closed: what opens a descriptor gets another one. */
+bool guest_has_standard(void);
+
 #endif

@@ -24,24 +24,22 @@ static int open_of(uint32_t tid, const char *name)
 	return guest_open(path, O_RDONLY | O_NONBLOCK);
 }
 
-/* The state is behind the name, which is in parentheses and may have some in it (proc_pid_stat(5)).
+/*
+ * Whether it is off the CPU, in a system call or a page fault: the kernel looks until it is, or
+ * says that it runs (proc_pid_syscall(5)). A state of S would not do: it is set before the thread
+ * leaves the CPU, which it may then not do.
  */
 static bool is_asleep(uint32_t tid)
 {
-	int fd = open_of(tid, "stat");
+	int fd = open_of(tid, "syscall");
 	char text[128];
-	const char *end;
 	ssize_t size;
 
 	if (fd < 0)
 		return false;
-	size = read(fd, text, sizeof(text) - 1);
+	size = read(fd, text, sizeof(text));
 	close(fd);
-	if (size <= 0)
-		return false;
-	text[size] = '\0';
-	end = strrchr(text, ')');
-	return end && (strncmp(end, ") S", 3) == 0 || strncmp(end, ") D", 3) == 0);
+	return size > 0 && text[0] != 'r';
 }
 
 /* ---- events ---- */
@@ -77,6 +75,7 @@ static bool is_child(void)
 
 static bool open_event(struct thread_runs *runs, uint32_t tid)
 {
+	struct stat st;
 	struct perf_event_attr attr = {.size = PERF_ATTR_SIZE_VER0,
 				       .type = PERF_TYPE_SOFTWARE,
 				       .config = PERF_COUNT_SW_DUMMY,
@@ -85,10 +84,13 @@ static bool open_event(struct thread_runs *runs, uint32_t tid)
 	void *page;
 	int fd;
 
-	if (is_child() || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0)
+	if (is_child() || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0 || !guest_has_standard())
 		return false;
 	fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
+		return false;
+	/* another thread may have closed it, and opened a file: an event's has no type */
+	if (fstat(fd, &st) != 0 || st.st_mode & S_IFMT)
 		return false;
 	page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
 	close(fd); /* the page keeps the event */

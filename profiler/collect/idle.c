@@ -10,6 +10,7 @@
 #include "profiler/profile/marks.h"
 #include "symbolize/array.h"
 
+#define IDLE_DEVICES_MAX 1024u /* of all processes */
 #define SLOTS 4096u /* of the run, whose records are counted to choose segments */
 #define ROOT_BYTES (DEVICE_LABEL_BYTES + DEVICE_UUID_BYTES + 16)
 
@@ -79,21 +80,33 @@ static void add(struct idle *idle, struct idle_where where, const struct timelin
 	timeline_add(idle->parts.store, &kept);
 }
 
+/* Those that are accounted for: a program may claim any number. */
+static uint32_t device_count(const struct idle *idle)
+{
+	return idle->devices.count < IDLE_DEVICES_MAX ? idle->devices.count : DEVICES_MAX;
+}
+
 void idle_add_operation(struct idle *idle, struct idle_where launcher, const struct idle_work *work)
 {
 	struct place place = place_unknown();
+	uint32_t device;
 
 	if (work->duration_ns == 0)
 		return;
 	place.part[PLACE_PROCESS] = launcher.process;
 	place.part[PLACE_DEVICE] = work->device;
+	device = places_add(&idle->devices, &place);
+	if (device >= IDLE_DEVICES_MAX) {
+		idle->parts.ledger->lost++;
+		return;
+	}
 	add(idle, launcher,
 	    &(struct timeline_record){.kind = KIND_OPERATION,
 				      .start_ns = work->start_ns,
 				      .duration_ns = work->duration_ns,
 				      .bytes = work->launched_ns,
 				      .stack = work->launch,
-				      .work = places_add(&idle->devices, &place)});
+				      .work = device});
 }
 
 void idle_add_sample(struct idle *idle, struct idle_where where, uint64_t time_ns, uint32_t stack)
@@ -159,7 +172,7 @@ static void find_devices(struct finishing *f)
 {
 	const struct places *devices = &f->idle->devices;
 
-	for (uint32_t i = 0; i < devices->count; i++) {
+	for (uint32_t i = 0; i < device_count(f->idle); i++) {
 		const struct place *place = &devices->list[i];
 		uint32_t first = 0;
 
@@ -190,7 +203,7 @@ static void know_device(struct finishing *f, const struct timeline_record *recor
 	struct idle_device *device;
 	uint64_t start_ns, end_ns;
 
-	if (record->work >= f->idle->devices.count || !is_in_run(f, record, &start_ns, &end_ns))
+	if (record->work >= device_count(f->idle) || !is_in_run(f, record, &start_ns, &end_ns))
 		return;
 	device = &f->devices[f->device_of[record->work]];
 	device->is_used = true;
@@ -272,7 +285,7 @@ static void name_root(const struct finishing *f, uint32_t number, char text[ROOT
 	bool is_alone = true;
 
 	devices_label(devices, root->process, root->id, label);
-	for (uint32_t i = 0; i < f->idle->devices.count; i++) {
+	for (uint32_t i = 0; i < device_count(f->idle); i++) {
 		if (i == number || !f->devices[i].is_used)
 			continue;
 		devices_label(devices, f->roots[i].process, f->roots[i].id, other);
@@ -290,7 +303,7 @@ static void make_roots(struct finishing *f)
 	char text[ROOT_BYTES];
 	const char *kept;
 
-	for (uint32_t i = 0; i < f->idle->devices.count; i++) {
+	for (uint32_t i = 0; i < device_count(f->idle); i++) {
 		if (!f->devices[i].is_used)
 			continue;
 		parts->ledger->devices++;
@@ -408,7 +421,7 @@ static void take_operation(struct finishing *f, const struct timeline_record *re
 {
 	struct idle_segment *s = &f->segment;
 
-	if (record->work >= f->idle->devices.count)
+	if (record->work >= device_count(f->idle))
 		return;
 	if (s->operation_count >= IDLE_SEGMENT_MAX ||
 	    !array_make_room(&s->operations, s->operation_count, &f->operation_capacity,
@@ -491,9 +504,9 @@ void idle_finish(struct idle *idle, uint64_t from_ns, uint64_t to_ns, uint64_t s
 	f->from_ns = from_ns;
 	f->to_ns = to_ns;
 	f->threads = calloc(idle->threads.count + (size_t)1, sizeof(*f->threads));
-	f->devices = calloc(idle->devices.count + (size_t)1, sizeof(*f->devices));
-	f->roots = calloc(idle->devices.count + (size_t)1, sizeof(*f->roots));
-	f->device_of = calloc(idle->devices.count + (size_t)1, sizeof(*f->device_of));
+	f->devices = calloc(device_count(idle) + (size_t)1, sizeof(*f->devices));
+	f->roots = calloc(device_count(idle) + (size_t)1, sizeof(*f->roots));
+	f->device_of = calloc(device_count(idle) + (size_t)1, sizeof(*f->device_of));
 	if (!f->threads || !f->devices || !f->roots || !f->device_of)
 		goto out;
 	find_devices(f);
@@ -504,7 +517,7 @@ void idle_finish(struct idle *idle, uint64_t from_ns, uint64_t to_ns, uint64_t s
 	f->segment.threads = f->threads;
 	f->segment.thread_count = idle->threads.count;
 	f->segment.devices = f->devices;
-	f->segment.device_count = idle->devices.count;
+	f->segment.device_count = device_count(idle);
 	has_read = charge_segments(f);
 out:
 	ledger->lost += !has_read && to_ns > from_ns;

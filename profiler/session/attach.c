@@ -35,7 +35,8 @@ struct attachment {
 	char cgroup[CGROUP_PATH_BYTES]; /* its folder */
 	struct process_scan scan;
 	unsigned char *choices; /* by position in the scan */
-	struct id_map roots;    /* pid, asked for or in the cgroup -> start_ticks, 0: any */
+	struct id_map roots;    /* pid, asked for -> start_ticks, 0: any */
+	bool knows_roots;       /* by names and groups: from the first reading on */
 	struct id_map refused;  /* others' */
 	struct id_map added;    /* pid -> start_ticks */
 	pid_t first;
@@ -102,7 +103,8 @@ static int add_root(struct attachment *a, uint32_t pid, uint64_t start_ticks)
 
 	if (!root)
 		return -ENOMEM;
-	*root = start_ticks;
+	if (!*root)
+		*root = start_ticks;
 	return 0;
 }
 
@@ -268,7 +270,8 @@ static enum choice judge(const struct attachment *a, const struct scanned_proces
 	if (is_own(a, p->pid) || is_own(a, p->parent) || p->is_kernel)
 		return CHOICE_OUT;
 	if (is_same(id_map_find(&a->roots, (uint32_t)p->pid), p) ||
-	    is_same(id_map_find(&a->added, (uint32_t)p->pid), p) || has_name(a, p))
+	    is_same(id_map_find(&a->added, (uint32_t)p->pid), p) ||
+	    (!a->knows_roots && has_name(a, p)))
 		return CHOICE_IN;
 	return CHOICE_OPEN;
 }
@@ -307,16 +310,27 @@ static int read_all(struct attachment *a)
 	a->choices = calloc(a->scan.count + 1u, 1);
 	if (!a->choices)
 		return -ENOMEM;
-	return a->cgroup[0] ? read_cgroup(a, a->cgroup, 0) : 0;
+	return a->cgroup[0] && !a->knows_roots ? read_cgroup(a, a->cgroup, 0) : 0;
 }
 
-/* Of the scan, those that were asked for themselves. */
-static bool matches_any(struct attachment *a)
+/*
+ * Keeps which processes were asked for, and those that descend from them, for all readings: others
+ * that get such a name or into the group later do not count. The number of them, or -errno.
+ */
+static int keep_roots(struct attachment *a)
 {
-	for (uint32_t i = 0; i < a->scan.count; i++)
-		if (choose(a, i) == CHOICE_IN && !a->scan.list[i].has_ended)
-			return true;
-	return false;
+	int err = 0, count = 0;
+
+	for (uint32_t i = 0; i < a->scan.count && !err; i++) {
+		const struct scanned_process *p = &a->scan.list[i];
+
+		if (choose(a, i) != CHOICE_IN || p->has_ended)
+			continue;
+		err = add_root(a, (uint32_t)p->pid, p->start_ticks);
+		count++;
+	}
+	a->knows_roots = true;
+	return err ? err : count;
 }
 
 static bool check_request(struct attachment *a)
@@ -330,11 +344,13 @@ static bool check_request(struct attachment *a)
 	if (!find_cgroup(a))
 		return false;
 	err = read_all(a);
-	if (err) {
+	if (!err)
+		err = keep_roots(a);
+	if (err < 0) {
 		log_error(a->log, "cannot read what processes there are: %s", strerror(-err));
 		return false;
 	}
-	if (matches_any(a))
+	if (err > 0)
 		return true;
 	if (r->pid_count)
 		log_error(a->log, "process %u has ended", r->pids[0]);
@@ -393,8 +409,8 @@ static int follow(struct attachment *a, const struct scanned_process *p)
 	struct scanned_process now;
 	int err = steps->may_follow(steps->context, p->pid);
 
-	if (err == -ENOMEM)
-		return err;
+	if (err == -ENOMEM || err == -ESRCH)
+		return err == -ESRCH ? 0 : err;
 	if (err) {
 		log_verbose(a->log, "process %d (%s) is left out: %s", (int)p->pid, p->comm,
 			    strerror(-err));

@@ -380,6 +380,35 @@ seen_children()
 	expect_samples burn_main
 }
 
+@test "under sudo: another user's process whose first thread has ended, only with --as-root" {
+	cat >headless.c <<-'END'
+		#include <pthread.h>
+		static void *burn_main(void *unused)
+		{
+			for (volatile long i = 0;; i++)
+				;
+			return unused;
+		}
+		int main(void)
+		{
+			pthread_t thread;
+
+			pthread_create(&thread, 0, burn_main, 0);
+			pthread_exit(0);
+		}
+	END
+	gcc -O1 -fno-omit-frame-pointer -pthread -o headless headless.c
+	start out.headless ./headless
+	# the first thread has ended, and has no memory that the kernel could ask about
+	wait_until grep -q '^State:.*Z' "/proc/$target/status"
+	as_tester "$profile" -p "$target" -d 200ms -o theirs/out.folded
+	expect_status 125
+	expect_line stderr "^profile: process $target belongs to root, or has more rights than the user"
+	as_tester "$profile" -F 997 --as-root -p "$target" -d 2s -o theirs/out.folded
+	expect_status 0
+	expect_line stderr '^Samples: [1-9][0-9]* CPU'
+}
+
 @test "a user without privilege is told what it needs" {
 	start_target
 	needs_command setpriv
