@@ -11,7 +11,7 @@
 #include "symbolize/array.h"
 
 #define IDLE_DEVICES_MAX 1024u /* of all processes */
-#define SLOTS 4096u /* of the run, whose records are counted to choose segments */
+#define SLOTS 4096u            /* of the run, whose records are counted to choose segments */
 #define ROOT_BYTES (DEVICE_LABEL_BYTES + DEVICE_UUID_BYTES + 16)
 
 /* How records of the store mean what they have: `place` is a thread's number. */

@@ -275,7 +275,8 @@ static bool choose(struct fitting *f)
 	make_candidates(f);
 	for (uint32_t i = 0; i < FINALISTS && f->candidate_count; i++) {
 		struct candidate c = take_best(f);
-		uint32_t count = find_pairs(f, &c, f->tried);
+		uint32_t count = find_pairs(f, &c, f->tried), before = f->count;
+		bool is_same;
 
 		if (*f->steps == 0)
 			return false;
@@ -285,18 +286,19 @@ static bool choose(struct fitting *f)
 			return count >= CLOCK_FIT_PAIRS_MIN;
 		}
 		remove_candidates(f, f->tried, count);
-		if (count_common(f->pairs, f->count, f->tried, count) > count / 2 &&
-		    count <= f->count)
-			continue;
+		/* no rival, but what the best has become with more, or fewer, pairs */
+		is_same = count_common(f->pairs, f->count, f->tried, count) > count / 2;
 		if (count > f->count) {
 			struct pairing *other = f->pairs;
 
-			rival = f->count;
 			f->pairs = f->tried;
 			f->count = count;
 			f->tried = other;
-		} else if (count > rival) {
-			rival = count;
+		}
+		if (!is_same) {
+			uint32_t less = count < before ? count : before;
+
+			rival = less > rival ? less : rival;
 		}
 	}
 	return f->count >= CLOCK_FIT_PAIRS_MIN && f->count >= fewer / 4 * 3 &&
