@@ -94,9 +94,9 @@ wrong_usage()
 	wrong_usage "<*>profile: unrecognized option '--bogus'" --bogus touch has_run
 	wrong_usage "<*>profile: unrecognized option '-bogus'" -bogus touch has_run
 	wrong_usage "<*>profile: unrecognized option '-x'" -x touch has_run
-	# not --as-root, nor --python-lines with a command called 1234
+	# not --as-root, nor a part of a longer name
 	wrong_usage "profile: unrecognized option '-a'" -a touch has_run
-	wrong_usage "profile: unrecognized option '-p'" -p 1234
+	wrong_usage "profile: unrecognized option '-P'" -P 1234
 }
 
 @test "options without their value" {
