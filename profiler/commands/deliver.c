@@ -191,10 +191,7 @@ static bool weigh(struct log *log, const struct options *o, struct delivered *d)
 		return false;
 	err = o->weight == WEIGHT_METRIC ? weighed_by_metric(&d->weighed, result, o->weight_metric)
 					 : weighed_by_memory(&d->weighed, result, o->weight);
-	if (err == -EOVERFLOW)
-		log_error(log, "--weight %s: the values are too large: they add up to over 2^63",
-			  o->weight_metric);
-	else if (err)
+	if (err)
 		log_error(log, "out of memory");
 	return !err;
 }
@@ -213,6 +210,11 @@ static void report_weight(struct log *log, const struct weighed *w)
 			 "%% of the GPU time",
 			 l->without, l->without == 1 ? "" : "es",
 			 percent_of(l->without_ns, l->gpu_ns));
+	if (l->cut)
+		log_warn(log,
+			 "%s: the values of %" PRIu64
+			 " stack%s are larger than a GPU counts, and were cut",
+			 w->weight.title, l->cut, l->cut == 1 ? "" : "s");
 	if (l->other_ns)
 		log_line(log, "  not in it: copies and other work, %.1f %% of the GPU time",
 			 percent_of(l->other_ns, l->gpu_ns));

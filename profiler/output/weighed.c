@@ -10,6 +10,7 @@
 #include "profiler/output/rounding.h"
 
 #define MOST 0x1p63
+#define CUTS_MAX 64
 
 void weighed_release(struct weighed *w)
 {
@@ -161,17 +162,60 @@ static uint32_t weigh_rows(struct weighed *w, const struct metric_readings *m,
 	return kept;
 }
 
-/* 0, -ENOMEM or -EOVERFLOW. */
-static int round_values(struct row *rows, const double *values, uint32_t count)
+/*
+ * The largest value that lets all of them add up to 2^62 if those above it are cut: what the small
+ * ones leave over, shared among the large ones. Fewer are large each time.
+ */
+static double most_of(const double *values, uint32_t count)
 {
-	uint64_t *whole = calloc(count + 1u, sizeof(*whole)), total;
-	double sum = 0;
-	int err = -ENOMEM;
+	double most = MOST / 2 / count;
+
+	for (int i = 0; i < CUTS_MAX; i++) {
+		double rest = MOST / 2;
+		uint32_t large = 0;
+
+		for (uint32_t k = 0; k < count; k++) {
+			if (values[k] > most)
+				large++;
+			else
+				rest -= values[k];
+		}
+		if (large == 0 || rest / large <= most)
+			break;
+		most = rest / large;
+	}
+	return most;
+}
+
+/*
+ * A program may claim any value. If they add up to 2^63 or more, the largest ones are cut, and the
+ * others stay what they are. How many were cut.
+ */
+static uint64_t cut_values(double *values, uint32_t count)
+{
+	double sum = 0, most;
+	uint64_t cut = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		sum += values[i];
-	if (whole)
-		err = sum < MOST ? round_to_units(values, count, 1, whole, &total) : -EOVERFLOW;
+	if (sum < MOST)
+		return 0;
+	most = most_of(values, count);
+	for (uint32_t i = 0; i < count; i++) {
+		if (values[i] <= most)
+			continue;
+		values[i] = most;
+		cut++;
+	}
+	return cut;
+}
+
+/* 0 or -ENOMEM. */
+static int round_values(struct row *rows, const double *values, uint32_t count)
+{
+	uint64_t *whole = calloc(count + 1u, sizeof(*whole)), total;
+	int err = whole ? round_to_units(values, count, 1, whole, &total) : -ENOMEM;
+
 	for (uint32_t i = 0; !err && i < count; i++)
 		rows[i].ns = whole[i];
 	free(whole);
@@ -205,6 +249,7 @@ int weighed_by_metric(struct weighed *w, struct result *result, const char *metr
 		err = -ENOMEM;
 	if (!err) {
 		kept = weigh_rows(w, &m, result, values);
+		w->launches.cut = cut_values(values, kept);
 		err = round_values(w->rows, values, kept);
 	}
 	if (!err) {

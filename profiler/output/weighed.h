@@ -21,6 +21,7 @@ struct weighed_launches {
 	uint64_t read, weighed; /* launches with a value of their own, and with any */
 	uint64_t without;       /* of kernels of which none was read */
 	uint64_t without_ns, other_ns, gpu_ns; /* theirs; of work that is no kernel; of all work */
+	uint64_t cut; /* stacks whose value is shown smaller, because no program counts so much */
 };
 
 #define WEIGHED_NOTE_BYTES 96
@@ -44,7 +45,10 @@ void weighed_release(struct weighed *weighed);
  */
 int weighed_by_memory(struct weighed *weighed, struct result *result, enum stack_weight weight);
 
-/* Borrows the name. -EOVERFLOW: the values add up to more than 2^63. */
+/*
+ * Borrows the name. Values that add up to 2^63 or more, as a program may claim, are cut: 0 or
+ * -ENOMEM.
+ */
 int weighed_by_metric(struct weighed *weighed, struct result *result, const char *metric);
 
 #endif

@@ -83,7 +83,7 @@ expect_honest_work()
 }
 
 @test "line tables that expand to gigabytes, and counters that add up to no number" {
-	as_tester python3 measure "$profile" -gpu-only --stalls --metrics m --unit ns -o theirs/out.folded \
+	as_tester python3 measure "$profile" -gpu-only --stalls --metrics m__claims.sum --unit ns -o theirs/out.folded \
 		-o theirs/out.profile python3 attack.py cubins
 	[ "$(cat peak)" -le "$most_memory" ]
 	expect_equal 'ns of work' "$(weight_of theirs/out.folded ';\[GPU_Kernel\]f(;|$)')" 1000000
@@ -93,6 +93,10 @@ expect_honest_work()
 	as_tester "$profile" -q --from theirs/out.profile --unit ns -o theirs/out.folded
 	expect_status 0
 	cmp first theirs/out.folded
+	as_tester "$profile" --from theirs/out.profile --weight m__claims.sum -o theirs/out.folded -o theirs/out.svg
+	expect_status 0
+	expect_line stderr '^profile: m__claims\.sum: the values of 1 stack are larger than a GPU counts, and were cut$'
+	expect_equal cut "$(weight_of theirs/out.folded)" 4611686018427387904
 }
 
 @test "samples of launches that never come" {

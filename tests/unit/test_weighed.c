@@ -179,22 +179,28 @@ static void rounding_keeps_the_sum(void **state)
 	end(&r);
 }
 
-static void values_that_are_too_large_are_refused(void **state)
+/* What a program claims: the others' values stay as they are. */
+static void values_that_are_too_large_are_cut(void **state)
 {
-	const double values[] = {0x1p62, 0x1.8p62, DBL_MAX};
-	const int errors[] = {0, -EOVERFLOW, -EOVERFLOW};
+	const double values[] = {0x1p61, 0x1p63, 1e308, DBL_MAX};
 
 	(void)state;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		struct made_run r;
-		uint32_t stack;
+		uint32_t large, larger, small;
 
 		begin(&r);
-		stack = launches(&r, "a", "kernel", 0, i ? 2 : 1);
-		counters_add(&r.counters, stack, 1, values[i]);
-		assert_int_equal(weigh(&r), errors[i]);
-		if (!i)
-			assert_int_equal(weight_of_stack(&r, stack), UINT64_C(1) << 62);
+		large = launches(&r, "a", "kernel", 0, 2);
+		larger = launches(&r, "b", "another", 0, 2);
+		small = launches(&r, "c", "small", 0, 3);
+		counters_add(&r.counters, large, 1, values[i]);
+		counters_add(&r.counters, larger, 1, i ? values[i] : 5);
+		counters_add(&r.counters, small, 1, 7);
+		assert_int_equal(weigh(&r), 0);
+		assert_int_equal(r.weighed.launches.cut, i ? 2 : 0);
+		assert_int_equal(weight_of_stack(&r, small), 21);
+		assert_int_equal(weight_of_stack(&r, larger), i ? weight_of_stack(&r, large) : 10);
+		assert_in_range(weight_of_stack(&r, large), UINT64_C(1) << 60, UINT64_C(1) << 62);
 		end(&r);
 	}
 }
@@ -250,7 +256,7 @@ int main(void)
 		cmocka_unit_test(what_has_no_value_is_told),
 		cmocka_unit_test(nothing_was_read),
 		cmocka_unit_test(rounding_keeps_the_sum),
-		cmocka_unit_test(values_that_are_too_large_are_refused),
+		cmocka_unit_test(values_that_are_too_large_are_cut),
 		cmocka_unit_test(stalls_are_of_their_kernel),
 		cmocka_unit_test(odd_units_are_left_out),
 	};

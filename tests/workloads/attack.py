@@ -224,7 +224,7 @@ def attack_cubins(pipe):
             piece = image[at:at + 1900]
             pipe.send('{"t":"cubin","i":"%x","size":%d,"o":%d,"b":"%s"}' % (crc, len(image), at, piece.hex()))
         pipe.send('{"t":"pc","n":1,"i":"%x","s":[0,1,100]}' % crc)
-    pipe.send('{"t":"metric","i":0,"n":"m","u":""}')
+    pipe.send('{"t":"metric","i":0,"n":"m__claims.sum","u":""}')
     for c in range(1, 4):
         pipe.send('{"t":"hc","c":%d,"s":0}' % c)
         pipe.send('{"t":"l","s":%d,"h":%d,"c":%d,"f":1}' % (time.monotonic_ns(), os.getpid(), c))
