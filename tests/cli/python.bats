@@ -276,6 +276,22 @@ chain_lines()
 	sed -E "s/ \\($1\\)//g; s/ [0-9]+\$//" out.folded
 }
 
+# expect_none_but_unknown FILE PATTERN: no stack matches, but for those that profile says it cannot put in
+# order, taken in the moment of a call: one sample in a hundred at most.
+expect_none_but_unknown()
+{
+	local matches unknown samples
+
+	matches=$(grep -cE -- "$2" "$1") || true
+	unknown=$(sed -n 's/^profile: \([0-9]*\) stacks\? ha.* place among the native ones is not known .*/\1/p' stderr)
+	samples=$(awk '{ sum += $NF } END { print sum }' out.folded)
+	if [ "$matches" -gt "${unknown:-0}" ] || [ $((${unknown:-0} * 100)) -gt "$samples" ]; then
+		echo "$matches stacks match $2; of ${unknown:-0} of $samples the order is not known"
+		show
+		return 1
+	fi
+}
+
 @test "CPU samples: native functions are below the Python functions that call them" {
 	local python
 
@@ -287,14 +303,14 @@ chain_lines()
 		expect_status 0
 		chain_lines python_native.py | grep -v '^\[truncated\]' >chains
 		# the interpreter's start, the program's functions, and what they call
-		expect_no_line <(grep -E '(^|;)<module>(;|$)' chains | \
+		expect_none_but_unknown <(grep -E '(^|;)<module>(;|$)' chains | \
 			grep -vE '^_start;.*;Py_RunMain;.*;<module>(;|$)') .
 		expect_line chains ';<module>;repeat;use_crc;(.*;)?(crc32[^;]*|\[(libz|zlib|python)[^;]*)$'
-		expect_no_line chains '(crc32|libz|zlib\.)[^;]*;(.*;)?(<module>|repeat|use_crc)(;|$)'
+		expect_none_but_unknown chains '(crc32|libz|zlib\.)[^;]*;(.*;)?(<module>|repeat|use_crc)(;|$)'
 		expect_line chains ';<module>;repeat;use_qsort;(.*;)?qsort[^;]*;(.*;)?compare;spin(;|$)'
-		expect_no_line chains '(qsort|ffi)[^;]*;(.*;)?(<module>|repeat)(;|$)'
-		expect_no_line chains '(compare|spin);(.*;)?(_start|qsort|qsort_r|ffi_[^;]*|use_qsort)(;|$)'
-		expect_no_line chains 'use_qsort;(_PyEval_EvalFrameDefault;)*compare'
+		expect_none_but_unknown chains '(qsort|ffi)[^;]*;(.*;)?(<module>|repeat)(;|$)'
+		expect_none_but_unknown chains '(compare|spin);(.*;)?(_start|qsort|qsort_r|ffi_[^;]*|use_qsort)(;|$)'
+		expect_none_but_unknown chains 'use_qsort;(_PyEval_EvalFrameDefault;)*compare'
 	done
 }
 
