@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "cupti_trace/api_function.h"
 #include "cupti_trace/counted_times.h"
 #include "cupti_trace/counter_choice.h"
@@ -20,6 +21,7 @@
 #define FAILURES 3u      /* of a context, in a row: then it has no counters */
 #define MEASURED 8192u   /* launches that are remembered: a power of two */
 #define TOLD_LAUNCHES 20 /* that are described with -v */
+#define LOOK_NS 20000    /* between two looks whether launches have returned */
 
 enum role { ROLE_NONE, ROLE_LAUNCH, ROLE_GRAPH, ROLE_BEGIN_CAPTURE, ROLE_END_CAPTURE };
 
@@ -53,6 +55,8 @@ static struct {
 	pthread_cond_t closed;
 	_Atomic bool is_open;
 	_Atomic int captures; /* of streams, under way */
+	_Atomic int inside;   /* launches of kernels and graphs that have not returned */
+	int stuck;            /* of them, those that nobody waits for; with the range lock */
 	/* a correlation id and whether its kernel's record has come, by the id's last bits */
 	_Atomic uint64_t measured[MEASURED];
 	_Atomic uint64_t lost[GPU_UNMEASURED_REASONS]; /* not sent yet */
@@ -65,7 +69,7 @@ static struct {
 
 /* The launch that the calling thread measures. */
 static __thread struct {
-	bool is_open;
+	bool is_open, is_inside;
 	uint32_t correlation_id, kernel;
 	struct context *context;
 	int cancel_state;
@@ -401,6 +405,54 @@ static void wait_until_closed(void)
 	guest_leave(&guest);
 }
 
+static void leave_launch(void)
+{
+	if (mine.is_inside)
+		atomic_fetch_sub(&counters.inside, 1);
+	mine.is_inside = false;
+}
+
+/* Whoever opens a range sees this launch, or this launch sees that it is open. */
+static void enter_launch(void)
+{
+	leave_launch(); /* of a launch whose return nobody reported */
+	for (;;) {
+		mine.is_inside = true;
+		atomic_fetch_add(&counters.inside, 1);
+		if (!atomic_load(&counters.is_open) || mine.is_open)
+			return;
+		leave_launch();
+		wait_until_closed();
+	}
+}
+
+/*
+ * With the range lock, and the range about to be opened: other threads' launches that have begun
+ * return, and no stream is captured. False: they do not. A launch that is cancelled, or waits for
+ * something else, is not waited for again.
+ */
+static bool others_return(void)
+{
+	uint64_t until = clock_now_ns() + COUNTERS_RETURN_MS * UINT64_C(1000000);
+	const struct timespec pause = {.tv_nsec = LOOK_NS};
+	int inside;
+
+	for (;;) {
+		inside = atomic_load(&counters.inside);
+		if (inside < counters.stuck)
+			counters.stuck = inside;
+		if (atomic_load(&counters.captures) > 0)
+			return false;
+		if (inside <= counters.stuck)
+			return true;
+		if (clock_now_ns() >= until)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	counters.stuck = inside;
+	return false;
+}
+
 static void set_open(bool is_open)
 {
 	pthread_mutex_lock(&counters.wait_lock);
@@ -425,7 +477,7 @@ static void note_failure(struct tracer *tracer, struct context *c, int result)
 	count_lost(GPU_UNMEASURED_FAILED);
 }
 
-/* With the range lock, which it keeps if it returns true. */
+/* With the range lock, which it keeps if it returns true; and is_open. */
 static bool open_range(struct tracer *tracer, const struct cupti_abi_callback_data *data,
 		       uint32_t kernel)
 {
@@ -442,16 +494,27 @@ static bool open_range(struct tracer *tracer, const struct cupti_abi_callback_da
 	mine.opened_ns = clock_now_ns();
 	remember(data->correlation_id);
 	send_state(tracer, data->correlation_id, GPU_COUNTERS_BEGIN, NULL);
-	set_open(true);
 	result = counter_ranges_start(&c->ranges);
 	mine.launched_ns = clock_now_ns();
 	if (result == CUPTI_ABI_SUCCESS) {
 		counted_times_begin(mine.correlation_id);
 		return true;
 	}
-	set_open(false);
 	send_state(tracer, data->correlation_id, GPU_COUNTERS_NONE, NULL);
 	note_failure(tracer, c, result);
+	return false;
+}
+
+/* With the range lock: nothing else is launched until set_open(false), if it returns true. */
+static bool keep_others_out(void)
+{
+	leave_launch(); /* our own is not waited for */
+	set_open(true);
+	if (others_return())
+		return true;
+	set_open(false);
+	count_lost(atomic_load(&counters.captures) > 0 ? GPU_UNMEASURED_CAPTURED
+						       : GPU_UNMEASURED_BUSY);
 	return false;
 }
 
@@ -466,16 +529,21 @@ static void begin(struct tracer *tracer, const struct cupti_abi_callback_data *d
 	guest_enter(&guest);
 	if (pthread_mutex_trylock(&counters.range_lock) != 0) {
 		count_lost(GPU_UNMEASURED_BUSY);
+	} else if (!keep_others_out()) {
+		pthread_mutex_unlock(&counters.range_lock);
 	} else if (open_range(tracer, data, kernel)) {
 		mine.is_open = true;
 		mine.cancel_state = cancel_state;
 	} else {
+		set_open(false);
 		pthread_mutex_unlock(&counters.range_lock);
 		note_done(kernel, false);
 	}
 	guest_leave(&guest);
-	if (!mine.is_open)
+	if (!mine.is_open) {
+		enter_launch();
 		pthread_setcancelstate(cancel_state, NULL);
+	}
 }
 
 static void on_launch(struct tracer *tracer, const struct cupti_abi_callback_data *data)
@@ -483,9 +551,9 @@ static void on_launch(struct tracer *tracer, const struct cupti_abi_callback_dat
 	enum counter_verdict verdict;
 	uint32_t kernel = 0;
 
-	wait_until_closed();
 	if (mine.is_open) /* never: launches are not nested */
 		return;
+	enter_launch();
 	if (atomic_load(&counters.captures) > 0) {
 		count_lost(GPU_UNMEASURED_CAPTURED);
 		return;
@@ -508,7 +576,7 @@ void counters_enter(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 		on_launch(tracer, data);
 		break;
 	case ROLE_GRAPH:
-		wait_until_closed();
+		enter_launch();
 		count_lost(GPU_UNMEASURED_GRAPH);
 		break;
 	case ROLE_BEGIN_CAPTURE:
@@ -619,6 +687,10 @@ void counters_exit(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 	case ROLE_LAUNCH:
 		if (mine.is_open && mine.correlation_id == data->correlation_id)
 			end(tracer, data);
+		leave_launch();
+		break;
+	case ROLE_GRAPH:
+		leave_launch();
 		break;
 	case ROLE_BEGIN_CAPTURE:
 		if (result && *result != 0)

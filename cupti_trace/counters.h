@@ -7,8 +7,10 @@
  * its exit. In between CUPTI runs the kernel once for each pass and waits for it, so the call lasts
  * long; the values are computed then and there. Meanwhile no other thread launches a kernel or a
  * graph: it waits at its own call, COUNTERS_PATIENCE_MS at most, and then nobody waits any more:
- * the kernel that is measured may itself wait for others. Whatever was launched all the same makes
- * itself known by a second range; then there are no values.
+ * the kernel that is measured may itself wait for others. Launches that other threads have begun
+ * return first; those that do not within COUNTERS_RETURN_MS are not waited for again, and this
+ * launch is not measured. Whatever was launched all the same makes itself known by a second range;
+ * then there are no values, and CUPTI gives no times of it.
  *
  * Nothing is measured while a stream is captured anywhere in the process, since CUPTI waits for the
  * context then, which would break the capture; graphs are not measured, for one call launches many
@@ -28,6 +30,7 @@
 #include "cupti_trace/tracer.h"
 
 #define COUNTERS_PATIENCE_MS 10000
+#define COUNTERS_RETURN_MS 1000
 #define COUNTERS_LAUNCHES 5 /* of each kernel, if nobody says otherwise */
 
 struct counters_options {

@@ -129,6 +129,15 @@ assert json.load(open("first.json"))["hardware_counters"] == json.load(open("out
 	[ "$(value measured sm__ctas_launched.sum)" -gt 0 ]
 }
 
+@test "what other threads launch meanwhile keeps its times" {
+	# kernels and graphs of five threads; each launch that can be measured is
+	run_profile -gpu-only --strict --metrics dram__bytes.sum --metrics-launches all -o out.json "$workloads/gpu_work" 4 2 5
+	expect_status 0
+	expect_no_line stderr 'no usable timestamps'
+	expect_line stderr '^  50 launched graphs$'
+	[ "$(value measured dram__bytes.sum work_kernel)" -gt 0 ]
+}
+
 @test "threads do not wait again and again for a measured kernel that does not end" {
 	# each launch would wait 10 s
 	run_profile -gpu-only --metrics sm__ctas_launched.sum --metrics-launches 1 -o out.json "$workloads/launches" 20 1 1 beside
