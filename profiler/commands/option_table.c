@@ -414,7 +414,8 @@ const struct option_entry option_table[] = {
 	 .more = "peak: what was allocated on devices when most was; left: what was never freed. "
 		 "Both imply --alloc. Or the name of a metric that --metrics reads and that ends "
 		 "in "
-		 ".sum: each stack has the mean of its measured launches times all of them."},
+		 ".sum: each stack has the mean of its measured launches times all of them. "
+		 "Reports of whole runs offer all of these without it."},
 	{.id = OPT_STALLS,
 	 .name = "stalls",
 	 .kind = ARGUMENT_WORD,

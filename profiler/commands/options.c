@@ -381,7 +381,8 @@ static bool check_weight(const struct options *o)
 	}
 	for (uint32_t i = 0; i < o->output_count; i++)
 		if (!o->outputs[i].writer->shows_weights && !o->outputs[i].writer->keeps_all) {
-			complain("--weight is for folded stacks, .svg and speedscope, not for %s",
+			complain("--weight is for formats of stacks (folded, .svg, .html, pprof, "
+				 "speedscope, OTLP), not for %s",
 				 o->outputs[i].path);
 			return false;
 		}

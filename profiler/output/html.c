@@ -3,7 +3,7 @@
  * A page (html/) with the result as its data, which html/data.js reads. The data is numbers and
  * texts (deflated.h), in tables; a table is its number of rows and then one column after the other.
  *
- *	format      6
+ *	format      7
  *	texts       their lengths; then all of them
  *	            A text is a number in this table plus 1, 0 for none.
  *	facts       text (what), number
@@ -18,13 +18,16 @@
  *	devices     process, number, label, name
  *	places      process, thread, device, context, stream: plus 1, 0 for unknown
  *	rows        stack minus that of the row before, kind, place plus 1, count, ns, bytes
- *	tables      their number; of each its key and title as texts, how many rows are left out,
- *	            its columns (label, enum figure_kind), and its rows (texts, frames, numbers)
- *	sources     file as in frames, state (source_text.h), whether it has changed, number of
- *	            parts; then of all files the parts' first lines, then their numbers of lines;
- *	            then of each file the size of its text and the text: its parts' lines
+ *	weights     their number (page_weights.h); of each its title, unit and note as texts, and
+ *its rows: stack minus that of the row before, place plus 1, count, value tables      their number;
+ *of each its key and title as texts, how many rows are left out, its columns (label, enum
+ *figure_kind), and its rows (texts, frames, numbers) sources     file as in frames, state
+ *(source_text.h), whether it has changed, number of parts; then of all files the parts' first
+ *lines, then their numbers of lines; then of each file the size of its text and the text: its
+ *parts' lines
  *
  * Only stacks, frames and places of rows and of the timeline's records are there, equal ones once.
+ * With --weight, the rows' ns are values of the weight that the facts name.
  * The timeline follows (html_timeline.h).
  */
 #include "profiler/output/writer.h"
@@ -40,6 +43,7 @@
 #include "profiler/output/frame_kind.h"
 #include "profiler/output/html_timeline.h"
 #include "profiler/output/named_stacks.h"
+#include "profiler/output/page_weights.h"
 #include "profiler/output/source_text.h"
 #include "profiler/profile/digest.h"
 #include "profiler/profile/figures.h"
@@ -47,7 +51,7 @@
 #include "symbolize/hash_index.h"
 #include "symbolize/intern.h"
 
-#define DATA_FORMAT 6
+#define DATA_FORMAT 7
 #define NONE UINT32_MAX
 
 /* The page up to its data, in .rodata by html_blob.S. */
@@ -91,6 +95,7 @@ struct page {
 	uint32_t *places; /* the page's, as the result's numbers */
 	uint32_t place_count;
 	uint32_t *row_order; /* by stack */
+	struct page_weights weights;
 	struct html_timeline *timeline;
 	struct figures_list figures;
 	struct source_list sources;
@@ -163,6 +168,11 @@ static void add_facts(struct page *p, const struct written *written)
 		add_fact(p, "shown", add_text(p, t->shown));
 	if (!p->roles)
 		add_fact(p, "folded", 1);
+	if (p->result->weight) {
+		add_fact(p, "weight", add_text(p, p->result->weight->title));
+		add_fact(p, "weight unit", add_text(p, p->result->weight->unit));
+		add_fact(p, "weight note", add_text(p, p->result->weight->note));
+	}
 	add_fact(p, "elapsed ns", t->elapsed_ns);
 	result_window(p->result, &from_ns, &to_ns);
 	add_fact(p, "shown from ns", from_ns - t->start_ns);
@@ -171,7 +181,7 @@ static void add_facts(struct page *p, const struct written *written)
 	add_fact(p, "own cpu ns", t->own_cpu_ns);
 	add_fact(p, "own memory bytes", t->own_memory_bytes);
 	add_fact(p, "sample ns", t->sample_ns);
-	for (int kind = 0; kind < ROW_KINDS; kind++)
+	for (int kind = 0; kind < ROW_KINDS && !p->result->weight; kind++)
 		add_fact(p, kinds[kind], written->total[kind]);
 	if (!l)
 		return;
@@ -294,14 +304,21 @@ static uint32_t number_of_frame(struct page *p, uint32_t frame)
 	return p->frame_numbers[frame];
 }
 
+static void mark_stacks(struct page *p, const struct result *r)
+{
+	for (uint32_t i = 0; i < r->row_count; i++)
+		p->stack_numbers[r->rows[i].stack] = 0;
+}
+
 /* Those of rows and records, and what is around them. */
 static void add_stacks(struct page *p)
 {
 	const struct result *r = p->result;
 	uint32_t *numbers = p->stack_numbers;
 
-	for (uint32_t i = 0; i < r->row_count; i++)
-		numbers[r->rows[i].stack] = 0;
+	mark_stacks(p, r);
+	for (uint32_t i = 0; i < p->weights.count; i++)
+		mark_stacks(p, &p->weights.list[i].result);
 	for (uint32_t i = r->stack_count; i-- > RESULT_ROOT + 1;)
 		if (numbers[i] != NONE)
 			numbers[r->stacks[i].outer] = 0;
@@ -317,13 +334,8 @@ static void add_stacks(struct page *p)
 	p->failed |= p->stacks.failed;
 }
 
-/* Where the stacks of GPU work were launched. */
-static void add_sites(struct page *p)
+static void add_sites_of(struct page *p, const struct result *r)
 {
-	const struct result *r = p->result;
-
-	p->sites = calloc(p->stacks.count + 1, sizeof(*p->sites));
-	p->failed |= !p->sites;
 	for (uint32_t i = 0; i < r->row_count && !p->failed; i++) {
 		uint32_t stack = r->rows[i].stack, *site = &p->sites[p->stack_numbers[stack]];
 		const struct frame_info *frame;
@@ -336,6 +348,16 @@ static void add_sites(struct page *p)
 		*site = 1 + number_of_frame(p, frame ? (uint32_t)(frame - r->frames)
 						     : r->stacks[stack].frame);
 	}
+}
+
+/* Where the stacks of GPU work were launched. */
+static void add_sites(struct page *p)
+{
+	p->sites = calloc(p->stacks.count + 1, sizeof(*p->sites));
+	p->failed |= !p->sites;
+	add_sites_of(p, p->result);
+	for (uint32_t i = 0; i < p->weights.count; i++)
+		add_sites_of(p, &p->weights.list[i].result);
 }
 
 static void add_places(struct page *p)
@@ -354,9 +376,8 @@ static void add_places(struct page *p)
 }
 
 /* Rows in order of the page's stacks: their numbers are then close to each other. */
-static bool order_rows(struct page *p)
+static bool order_rows(const struct page *p, const struct result *r, uint32_t *order)
 {
-	const struct result *r = p->result;
 	uint32_t *next = calloc(p->stacks.count + 1, sizeof(*next));
 
 	if (!next)
@@ -366,7 +387,7 @@ static bool order_rows(struct page *p)
 	for (uint32_t i = 0; i < p->stacks.count; i++)
 		next[i + 1] += next[i];
 	for (uint32_t i = 0; i < r->row_count; i++)
-		p->row_order[next[p->stack_numbers[r->rows[i].stack]]++] = i;
+		order[next[p->stack_numbers[r->rows[i].stack]]++] = i;
 	free(next);
 	return true;
 }
@@ -445,11 +466,11 @@ static uint32_t place_number(const struct page *p, const struct row *row)
 	return row->place < p->result->place_count ? p->place_numbers[row->place] + 1 : 0;
 }
 
-static void write_rows(const struct page *p, struct deflated *data)
+/* How many rows there are, and their stacks. */
+static void write_row_stacks(const struct page *p, struct deflated *data, const struct row *rows,
+			     uint32_t count, const uint32_t *order)
 {
-	const struct row *rows = p->result->rows;
-	const uint32_t *order = p->row_order;
-	uint32_t count = p->result->row_count, last = 0;
+	uint32_t last = 0;
 
 	deflated_number(data, count);
 	for (uint32_t i = 0; i < count; i++) {
@@ -458,11 +479,64 @@ static void write_rows(const struct page *p, struct deflated *data)
 		deflated_number(data, stack - last);
 		last = stack;
 	}
+}
+
+static void write_rows(const struct page *p, struct deflated *data)
+{
+	const struct row *rows = p->result->rows;
+	const uint32_t *order = p->row_order;
+	uint32_t count = p->result->row_count;
+
+	write_row_stacks(p, data, rows, count, order);
 	COLUMN(data, count, rows[order[i]].kind);
 	COLUMN(data, count, place_number(p, &rows[order[i]]));
 	COLUMN(data, count, rows[order[i]].count);
 	COLUMN(data, count, rows[order[i]].ns);
 	COLUMN(data, count, rows[order[i]].bytes);
+}
+
+/* Memory is at no place of the run's. False: out of memory. */
+static bool write_weight(struct page *p, struct deflated *data, const struct page_weight *weight)
+{
+	const struct result *r = &weight->result;
+	const struct row *rows = r->rows;
+	bool has_places = r->places == p->result->places;
+	uint32_t *order = malloc((r->row_count + 1) * sizeof(*order));
+	bool is_done = order && order_rows(p, r, order);
+
+	if (is_done) {
+		deflated_number(data, add_text(p, weight->title));
+		deflated_number(data, add_text(p, r->weight->unit));
+		deflated_number(data, add_text(p, r->weight->note));
+		write_row_stacks(p, data, rows, r->row_count, order);
+		COLUMN(data, r->row_count, has_places ? place_number(p, &rows[order[i]]) : 0);
+		COLUMN(data, r->row_count, rows[order[i]].count);
+		COLUMN(data, r->row_count, rows[order[i]].ns);
+	}
+	free(order);
+	return is_done;
+}
+
+static bool write_weights(struct page *p, struct deflated *data)
+{
+	bool is_done = true;
+
+	deflated_number(data, p->weights.count);
+	for (uint32_t i = 0; i < p->weights.count && is_done; i++)
+		is_done = write_weight(p, data, &p->weights.list[i]);
+	return is_done;
+}
+
+/* Their texts, ahead of writing. */
+static void add_weight_texts(struct page *p)
+{
+	for (uint32_t i = 0; i < p->weights.count; i++) {
+		const struct page_weight *weight = &p->weights.list[i];
+
+		add_text(p, weight->title);
+		add_text(p, weight->result.weight->unit);
+		add_text(p, weight->result.weight->note);
+	}
 }
 
 /* The page has numbers with a fraction as texts. */
@@ -555,6 +629,7 @@ static void count_sources(const struct page *p, struct written *written)
 static int write_page(struct page *p, FILE *out, const uint32_t *labels)
 {
 	struct deflated *data;
+	bool has_weights;
 	int err;
 
 	fwrite(html_page, 1, (size_t)(html_page_end - html_page), out);
@@ -568,9 +643,12 @@ static int write_page(struct page *p, FILE *out, const uint32_t *labels)
 	write_stacks(p, data);
 	write_places(p, data, labels);
 	write_rows(p, data);
+	has_weights = write_weights(p, data);
 	write_figures(p, data);
 	write_sources(p, data);
 	err = deflated_finish(data);
+	if (!has_weights)
+		err = -ENOMEM;
 	if (!err)
 		err = html_timeline_write(p->timeline, p->stack_numbers, p->place_numbers, out);
 	fputs(page_end, out);
@@ -622,6 +700,7 @@ static void release(struct page *p)
 	free(p->place_numbers);
 	free(p->places);
 	free(p->row_order);
+	page_weights_release(&p->weights);
 	html_timeline_free(p->timeline);
 	figures_release(&p->figures);
 	source_text_release(&p->sources);
@@ -691,6 +770,8 @@ static int write_html(const struct result *result, const struct writer_options *
 	err = figures_of(result, &p.figures);
 	if (!err)
 		err = source_text_read(result, &p.sources);
+	if (!err)
+		err = page_weights_make(&p.weights, result);
 	if (err)
 		goto out;
 	err = -ENOMEM;
@@ -703,9 +784,10 @@ static int write_html(const struct result *result, const struct writer_options *
 		add_sites(&p);
 	if (!p.failed)
 		add_figures(&p);
+	add_weight_texts(&p);
 	add_places(&p);
-	if (p.failed || !add_place_names(&p, &labels, &label_numbers) || !order_rows(&p) ||
-	    p.failed)
+	if (p.failed || !add_place_names(&p, &labels, &label_numbers) ||
+	    !order_rows(&p, result, p.row_order) || p.failed)
 		goto out;
 	written->items = p.stacks.count - 1;
 	count_sources(&p, written);
@@ -721,5 +803,6 @@ const struct writer html_writer = {.name = "html",
 				   .suffix = ".html",
 				   .has_both_names = true,
 				   .item = "frame",
+				   .shows_weights = true,
 				   .needs = NEEDS_TIMELINE,
 				   .write = write_html};

@@ -267,8 +267,8 @@ static void put_type(struct writing *w, uint32_t field, int column)
 {
 	uint32_t type = protobuf_begin(&w->data, field);
 
-	put_string(w, &w->data, VALUE_TYPE_TYPE, value_column_type(column));
-	put_string(w, &w->data, VALUE_TYPE_UNIT, value_column_unit(column));
+	put_string(w, &w->data, VALUE_TYPE_TYPE, value_column_type(&w->columns, column));
+	put_string(w, &w->data, VALUE_TYPE_UNIT, value_column_unit(&w->columns, column));
 	protobuf_end(&w->data, type);
 }
 
@@ -413,5 +413,6 @@ static int write_file(const struct result *result, const struct writer_options *
 const struct writer otlp_profiles_writer = {.name = "otlp-profiles",
 					    .suffix = ".profiles.pb",
 					    .item = "sample",
+					    .shows_weights = true,
 					    .needs = NEEDS_PLACES,
 					    .write = write_file};

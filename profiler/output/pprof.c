@@ -153,8 +153,8 @@ static void put_type(struct pprof *p, uint32_t field, int column)
 {
 	uint32_t place = protobuf_begin(&p->fields, field);
 
-	put_text(p, VALUE_TYPE_TYPE, value_column_type(column));
-	put_text(p, VALUE_TYPE_UNIT, value_column_unit(column));
+	put_text(p, VALUE_TYPE_TYPE, value_column_type(&p->columns, column));
+	put_text(p, VALUE_TYPE_UNIT, value_column_unit(&p->columns, column));
 	protobuf_end(&p->fields, place);
 }
 
@@ -324,7 +324,7 @@ static void put_head(struct pprof *p)
 	for (int i = 0; i < p->columns.count; i++)
 		put_type(p, PROFILE_SAMPLE_TYPE, p->columns.list[i]);
 	put_text(p, PROFILE_DEFAULT_SAMPLE_TYPE,
-		 value_column_type(p->columns.list[p->columns.count - 1]));
+		 value_column_type(&p->columns, p->columns.list[p->columns.count - 1]));
 	put_type(p, PROFILE_PERIOD_TYPE, ROW_CPU);
 	protobuf_uint(&p->fields, PROFILE_PERIOD, totals->sample_ns);
 	if (totals->start_unix_ns)
@@ -380,5 +380,6 @@ static int write_pprof(const struct result *result, const struct writer_options 
 const struct writer pprof_writer = {.name = "pprof",
 				    .suffix = ".pb.gz",
 				    .item = "sample",
+				    .shows_weights = true,
 				    .needs = NEEDS_PLACES,
 				    .write = write_pprof};

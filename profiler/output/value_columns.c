@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 static const struct {
 	const char *type, *unit;
@@ -12,14 +13,23 @@ static const struct {
 	[ROW_IDLE] = {"gpu_idle", "nanoseconds"}, [COLUMN_OPERATIONS] = {"operations", "count"},
 	[COLUMN_BYTES] = {"copied", "bytes"}};
 
-const char *value_column_type(int column)
+const char *value_column_type(const struct value_columns *c, int column)
 {
-	return columns[column].type;
+	return column == COLUMN_WEIGHT ? c->weight->title : columns[column].type;
 }
 
-const char *value_column_unit(int column)
+const char *value_column_unit(const struct value_columns *c, int column)
 {
-	return columns[column].unit;
+	const char *unit;
+
+	if (column != COLUMN_WEIGHT)
+		return columns[column].unit;
+	unit = c->weight->unit;
+	if (strcmp(unit, WEIGHT_BYTES) == 0)
+		return "bytes";
+	if (strcmp(unit, WEIGHT_NS) == 0)
+		return "nanoseconds";
+	return unit[0] ? unit : "count";
 }
 
 uint64_t value_column_of(const struct row *row, int column)
@@ -29,6 +39,8 @@ uint64_t value_column_of(const struct row *row, int column)
 		return row->kind == ROW_GPU ? row->count : 0;
 	case COLUMN_BYTES:
 		return row->bytes;
+	case COLUMN_WEIGHT:
+		return row->ns;
 	default:
 		return row->kind == (uint32_t)column ? row->ns : 0;
 	}
@@ -41,6 +53,12 @@ void value_columns_choose(struct value_columns *c, const struct result *result)
 	bool has_gpu_time = false;
 
 	c->count = 0;
+	c->weight = result->weight;
+	if (c->weight) {
+		c->list[c->count++] = COLUMN_OPERATIONS;
+		c->list[c->count++] = COLUMN_WEIGHT;
+		return;
+	}
 	for (uint32_t i = 0; i < result->row_count; i++) {
 		const struct row *row = &result->rows[i];
 

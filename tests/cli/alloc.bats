@@ -122,9 +122,9 @@ expect_same_bytes()
 	run_profile -cpu-only --alloc true
 	expect_status 125
 	expect_line stderr '^profile: --alloc needs GPU time: not with -cpu-only$'
-	run_profile -gpu-only --weight peak -o out.pb.gz true
+	run_profile -gpu-only --weight peak -o out.json true
 	expect_status 125
-	expect_line stderr '^profile: --weight is for folded stacks, .svg and speedscope, not for out.pb.gz$'
+	expect_line stderr '^profile: --weight is for formats of stacks .*, not for out\.json$'
 	run_profile -gpu-only --alloc --weight sideways true
 	expect_status 125
 	run_profile -gpu-only --kernels-only --alloc true

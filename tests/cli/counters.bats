@@ -269,6 +269,29 @@ caller_weight()
 	expect_status 125
 }
 
+# pprof_weights FILE: its types of values, and the sums of the last of them
+pprof_weights()
+{
+	go tool pprof -raw "$1" 2>errors >raw
+	sed -n '/^Samples:/{n;p}' raw
+	awk '/^Samples:/ { on = 1; getline; next } /^Locations/ { on = 0 }
+		on && /^ +[0-9]+ +[0-9]+:/ { sub(/:.*/, ""); sum += $NF } END { print sum }' raw
+}
+
+@test "--weight: pprof has it in place of times" {
+	needs_command go
+	run_profile -q -gpu-only --alloc --metrics dram__bytes.sum,sm__warps_launched.sum --metrics-launches all \
+		--weight dram__bytes.sum -o out.pb.gz -o out.folded -o out.profile -o out.profiles.pb \
+		"$workloads/shares" 100
+	expect_status 0
+	expect_equal pprof "$(pprof_weights out.pb.gz | tr '\n' ' ')" \
+		"operations/count dram__bytes.sum/bytes[dflt] $(weight_of out.folded) "
+	run_profile -q --from out.profile --weight sm__warps_launched.sum -o out.pb.gz
+	expect_equal unit "$(pprof_weights out.pb.gz | tr '\n' ' ')" \
+		'operations/count sm__warps_launched.sum/warp[dflt] 402 '
+	grep -q 'dram__bytes\.sum' out.profiles.pb
+}
+
 @test "--weight: what cannot be drawn is refused" {
 	local sums='only metrics that --metrics reads and that end in \.sum can be drawn, for these add up over launches:'
 
@@ -282,8 +305,11 @@ caller_weight()
 	expect_line stderr "^profile: --weight dram__bytes\.sum\.per_second: $sums none$"
 	run_profile --metrics default,sm__warps_launched.sum --weight sm__ctas_launched.sum touch ran
 	expect_line stderr "^profile: --weight sm__ctas_launched\.sum: $sums dram__bytes\.sum, sm__warps_launched\.sum$"
-	run_profile --metrics default --weight dram__bytes.sum -o out.html touch ran
-	expect_line stderr '^profile: --weight is for folded stacks, .svg and speedscope, not for out.html$'
+	for file in out.json out.perfetto-trace out.trace.json; do
+		run_profile --metrics default --weight dram__bytes.sum -o $file touch ran
+		expect_status 125
+		expect_line stderr "^profile: --weight is for formats of stacks .*, not for $file\$"
+	done
 	run_profile --diff --weight dram__bytes.sum a b
 	expect_status 125
 	expect_line stderr '^profile: --weight is not for comparisons$'

@@ -129,6 +129,43 @@ fold_report()
 		$2"
 }
 
+@test "stacks can be drawn by memory and by counters, in the page or by --weight" {
+	local weight
+
+	needs_command node
+	run_profile -q -gpu-only --alloc -o out.html -o out.profile "$workloads/memory_use" 300 3 1 left
+	expect_status 0
+	expect_equal weights "$(read_report out.html 'profile.weights.map(weight => weight.title).join()')" \
+		'memory at the peak,memory never freed'
+	run_profile -q -gpu-only --metrics dram__bytes.sum,sm__warps_launched.sum,lts__t_sector_hit_rate.pct \
+		--metrics-launches all -o all.html -o all.profile "$workloads/shares" 100
+	expect_equal weights "$(read_report all.html 'profile.weights.map(weight => weight.title).join()')" \
+		'dram__bytes.sum,sm__warps_launched.sum'
+	expect_equal note "$(read_report all.html 'profile.weights[0].note')" 'measured at all 402 launches'
+	for weight in peak:out:0 left:out:1 dram__bytes.sum:all:0 sm__warps_launched.sum:all:1; do
+		IFS=: read -r weight file number <<<"$weight"
+		run_profile -q --from "$file.profile" --weight "$weight" -o "$weight.folded" -o "$weight.html"
+		expect_status 0
+		expect_equal "$weight in the page" \
+			"$(read_report "$file.html" "profile.weights[$number].rows.ns.reduce((sum, value) => sum + value, 0)")" \
+			"$(weight_of "$weight.folded")"
+		expect_equal "$weight alone" "$(read_report "$weight.html" 'sum(1)')" "$(weight_of "$weight.folded")"
+	done
+	expect_equal name "$(read_report dram__bytes.sum.html 'profile.facts.get("weight")')" dram__bytes.sum
+	# times are what they are
+	expect_equal 'GPU ns' "$(read_report all.html 'sum(1)')" "$(of_capture_ns)"
+	# a view has other stacks: --weight is for that
+	run_profile -q --from all.profile --trim-to seldom --weight dram__bytes.sum -o out.html -o out.folded
+	expect_equal 'a view' "$(read_report out.html 'sum(1)')" "$(weight_of out.folded)"
+}
+
+# The GPU time of all.profile
+of_capture_ns()
+{
+	run_profile -q --from all.profile --unit ns -o times.folded
+	weight_of times.folded
+}
+
 @test "the page folds others' code to the same stacks, sums and launch sites as --my-code" {
 	needs_command node
 	for name in torch_eager torch_compile torch_loader; do

@@ -23,6 +23,7 @@ export function encodeProfile({
 	devices = [],
 	places = [],
 	rows = [],
+	weights = [],
 	figures = [],
 	sources = [],
 }) {
@@ -103,6 +104,19 @@ export function encodeProfile({
 		r => r.bytes ?? 0,
 	);
 
+	// {title, unit, note, rows of {stack, place, count, value}}
+	number(weights.length);
+	for (const weight of weights) {
+		for (const key of ["title", "unit", "note"]) number(text(weight[key]));
+		table(
+			weight.rows,
+			(r, i) => r.stack - (i > 0 ? weight.rows[i - 1].stack : 0),
+			r => (r.place ?? -1) + 1,
+			r => r.count ?? 1,
+			r => r.value,
+		);
+	}
+
 	// {key, title, leftOut, columns: [{label, kind}], rows of cells}
 	number(figures.length);
 	for (const figure of figures) {
@@ -143,7 +157,7 @@ export function encodeProfile({
 
 	const head = [];
 
-	encodeNumber(head, 6);
+	encodeNumber(head, 7);
 	encodeNumber(head, texts.length);
 	texts.forEach(value => encodeNumber(head, value.length));
 	chunks.push(Buffer.from(head), ...texts, Buffer.from(body));

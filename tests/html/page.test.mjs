@@ -10,6 +10,7 @@ import {encodeProfile, makeBigProfile, makeRandom} from "./made_page.mjs";
 import {readProfile, unpackProfile} from "../../profiler/output/html/data.js";
 import {
 	clip,
+	formatAmount,
 	formatBytes,
 	formatCount,
 	formatRate,
@@ -749,6 +750,20 @@ test("format: digits that matter, with units", () => {
 	assert.equal(clip("abcdef", 3), "abc… (6 characters)");
 });
 
+test("format: amounts in their unit", () => {
+	assert.equal(formatAmount(1500, "nanosecond"), "1.50 µs");
+	assert.equal(formatAmount(2047.6, "byte"), "2.00 KiB");
+	assert.equal(formatAmount(0.5, "byte"), "1 B");
+	assert.equal(formatAmount(1234567, "warp"), "1,234,567 warp");
+	assert.equal(formatAmount(12.345, ""), "12.35");
+});
+
+test("state: a weight is of the whole run and of all kinds", () => {
+	assert.equal(parseState("#weight=dram__bytes.sum&view=tables").weight, "dram__bytes.sum");
+	for (const other of ["time=1..2", "idle=GPU%200", "kind=gpu"])
+		assert.equal(parseState(`#weight=dram__bytes.sum&${other}`).weight, "");
+});
+
 test("state: an address and back; nonsense becomes the default", () => {
 	const state = {...DEFAULTS, view: "tables", q: "a&b=c#d %", zoom: "12.5", process: "3"};
 
@@ -948,6 +963,31 @@ test("data: tables beside the profile", () => {
 	]);
 	figure.rows[0][0] = 2;
 	assert.throws(() => readProfile(encodeProfile({frames, figures: [figure]})), /no frame/);
+});
+
+test("data: stacks have other weights", () => {
+	const frames = [{class: NATIVE, name: "main"}, {class: GPU_KERNEL, name: "kernel"}, {class: API, name: "cudaMalloc"}],
+		stacks = [{outer: 0, frame: 0}, {outer: 1, frame: 1}, {outer: 1, frame: 2}],
+		places = [[1, 2, 0, 1, 7]],
+		rows = [{stack: 2, kind: 1, ns: 5, count: 10, place: 0}];
+	const weight = {title: "x__bytes.sum", unit: "byte", note: "estimated", rows: [{stack: 2, place: 0, count: 10, value: 70}]},
+		memory = {title: "memory", unit: "byte", note: "", rows: [{stack: 1, value: 1}, {stack: 3, count: 2, value: 4096}]};
+	const profile = readProfile(encodeProfile({frames, stacks, places, rows, weights: [weight, memory]}));
+	const sums = profile.weights.map(({rows}) => everything({...profile, rows}).weights);
+
+	assert.deepEqual(profile.weights.map(({title, unit, note}) => [title, unit, note]), [
+		["x__bytes.sum", "byte", "estimated"],
+		["memory", "byte", ""],
+	]);
+	assert.deepEqual(Array.from(sums[0].total), [70, 70, 70, 0]);
+	assert.deepEqual(Array.from(sums[1].total), [4097, 4097, 0, 4096]);
+	assert.deepEqual(Array.from(sums[1].operations), [3, 3, 0, 2]);
+	assert.deepEqual(Array.from(everything(profile).weights.total), [5, 5, 5, 0]);
+	for (const wrong of [{stack: 4}, {stack: 1, place: 1}])
+		assert.throws(
+			() => readProfile(encodeProfile({frames, stacks, places, rows, weights: [{...memory, rows: [{value: 1, ...wrong}]}]})),
+			/refers to nothing/,
+		);
 });
 
 test("draw: shades are stable and colours valid", () => {

@@ -14,7 +14,7 @@
 #define END "</script>\n</body>\n</html>\n"
 
 /* Columns, in the order of html.c. */
-enum { COLUMNS_MAX = 9 };
+enum { COLUMNS_MAX = 9, WEIGHTS = 3 };
 
 struct table {
 	uint64_t count, *columns[COLUMNS_MAX];
@@ -27,6 +27,8 @@ struct page {
 	char **texts;
 	uint64_t text_count;
 	struct table facts, losses, frames, stacks, processes, threads, devices, places, rows;
+	uint64_t weight_count, weight_texts[WEIGHTS][3]; /* title, unit, note */
+	struct table weights[WEIGHTS];
 	struct table sources, parts; /* parts: first line, number of lines */
 	char *source_text;           /* of all files */
 	struct written written;
@@ -117,7 +119,7 @@ static struct page write_page(const struct made_result *m)
 	p.timeline_parts = 0;
 	while ((end = strstr(end + 1, TIMELINE)))
 		p.timeline_parts++;
-	assert_int_equal(unpack_number(&p.data), 6); /* the format */
+	assert_int_equal(unpack_number(&p.data), 7); /* the format */
 	read_texts(&p);
 	p.facts = read_table(&p, 2);
 	p.losses = read_table(&p, 2);
@@ -128,6 +130,12 @@ static struct page write_page(const struct made_result *m)
 	p.devices = read_table(&p, 4);
 	p.places = read_table(&p, 5);
 	p.rows = read_table(&p, 6);
+	p.weight_count = unpack_number(&p.data);
+	for (uint64_t i = 0; i < p.weight_count && i < WEIGHTS; i++) {
+		for (int text = 0; text < 3; text++)
+			p.weight_texts[i][text] = unpack_number(&p.data);
+		p.weights[i] = read_table(&p, 4);
+	}
 	assert_int_equal(unpack_number(&p.data), 0); /* tables beside the profile */
 	read_sources(&p);
 	assert_int_equal(p.data.at, p.data.size);
@@ -142,6 +150,8 @@ static void free_page(struct page *p)
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		free_table(tables[i]);
+	for (int i = 0; i < WEIGHTS; i++)
+		free_table(&p->weights[i]);
 	for (uint64_t i = 0; i < p->text_count; i++)
 		free(p->texts[i]);
 	free(p->texts);
@@ -592,6 +602,79 @@ static void a_path_may_be_very_deep(void **state)
 	made_end(&m);
 }
 
+/* Rows are "path count value place", each on a line. */
+static void expect_weight(const struct page *p, int weight, const char *title, const char *unit,
+			  const char *note, const char *expected)
+{
+	const struct table *rows = &p->weights[weight];
+	const uint64_t *texts = p->weight_texts[weight];
+	char text[1024] = "", path[256];
+	uint64_t stack = 0;
+
+	assert_string_equal(text_of(p, texts[0]), title);
+	assert_string_equal(text_of(p, texts[1]), unit);
+	if (note)
+		assert_string_equal(text_of(p, texts[2]), note);
+	for (uint64_t i = 0; i < rows->count; i++) {
+		size_t n = strlen(text);
+
+		stack += rows->columns[0][i];
+		path_of(p, stack, path, sizeof(path));
+		snprintf(text + n, sizeof(text) - n, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+			 path, rows->columns[2][i], rows->columns[3][i], rows->columns[1][i]);
+	}
+	assert_string_equal(text, expected);
+}
+
+/* Metrics that add up, and memory: of those stacks, too, that have no time. */
+static void stacks_have_other_weights(void **state)
+{
+	struct memory_total total = {.kind = MEMORY_OF_DEVICE};
+	struct memory_row row = {.total = 0, .peak_bytes = 4096, .at_peak = 2};
+	struct memory_use memory = {
+		.totals = &total, .rows = &row, .total_count = 1, .row_count = 1};
+	struct counter_table counters = {.row_count = 0};
+	const struct weight weight = {"x__bytes.sum", "of all", WEIGHT_BYTES};
+	struct made_result m;
+	uint32_t kernel;
+	struct page p;
+
+	(void)state;
+	made_begin(&m);
+	kernel = MADE_STACK(&m, "main", "kernel");
+	row.stack = MADE_STACK(&m, "main", "allocate");
+	m.frames[m.stacks[kernel].frame].class = CLASS_GPU_KERNEL;
+	made_add(&m, kernel, ROW_GPU, 5);
+	m.rows[0].count = 10;
+	assert_int_equal(counters_metric(&counters, "x__share.pct", "percent"), 0);
+	assert_int_equal(counters_metric(&counters, "x__bytes.sum", "byte"), 1);
+	assert_int_equal(counters_metric(&counters, "x__never.sum", "byte"), 2);
+	counters_add(&counters, kernel, 0, 50);
+	counters_add(&counters, kernel, 1, 7);
+	m.result.counters = &counters;
+	m.result.memory_use = &memory;
+	p = write_page(&m);
+	expect_rows(&p, "main;kernel 1 10 5 0 1\n");
+	assert_int_equal(p.weight_count, 2);
+	expect_weight(&p, 0, "memory at the peak", "byte", NULL, "main;allocate 2 4096 0\n");
+	expect_weight(&p, 1, "x__bytes.sum", "byte", "estimated from 1 of 10 launches",
+		      "main;kernel 10 70 1\n");
+	free_page(&p);
+
+	/* --weight: that alone, and no sums of times that are none */
+	m.result.weight = &weight;
+	p = write_page(&m);
+	assert_int_equal(p.weight_count, 0);
+	assert_string_equal(text_of(&p, number_of(&p, &p.facts, "weight")), "x__bytes.sum");
+	assert_string_equal(text_of(&p, number_of(&p, &p.facts, "weight unit")), "byte");
+	assert_string_equal(text_of(&p, number_of(&p, &p.facts, "weight note")), "of all");
+	for (uint64_t i = 0; i < p.facts.count; i++)
+		assert_string_not_equal(text_of(&p, p.facts.columns[0][i]), "gpu ns");
+	free_page(&p);
+	counters_release(&counters);
+	made_end(&m);
+}
+
 static void a_full_disk_is_an_error(void **state)
 {
 	const struct writer_options options = {.unit_ns = 1};
@@ -624,6 +707,7 @@ int main(void)
 		cmocka_unit_test(lines_with_stalls_have_their_source),
 		cmocka_unit_test(names_cannot_leave_the_data),
 		cmocka_unit_test(a_path_may_be_very_deep),
+		cmocka_unit_test(stacks_have_other_weights),
 		cmocka_unit_test(a_full_disk_is_an_error),
 	};
 

@@ -40,12 +40,38 @@ static void values_are_those_of_the_kind(void **state)
 	assert_int_equal(value_column_of(&gpu, COLUMN_BYTES), 7);
 	assert_int_equal(value_column_of(&cpu, ROW_CPU), 50);
 	assert_int_equal(value_column_of(&cpu, COLUMN_OPERATIONS), 0);
-	for (int i = 0; i < COLUMNS; i++) {
-		assert_true(*value_column_type(i));
-		assert_string_equal(value_column_unit(i), i == COLUMN_OPERATIONS ? "count"
-							  : i == COLUMN_BYTES    ? "bytes"
-										 : "nanoseconds");
+	for (int i = 0; i < COLUMN_WEIGHT; i++) {
+		assert_true(*value_column_type(NULL, i));
+		assert_string_equal(value_column_unit(NULL, i), i == COLUMN_OPERATIONS ? "count"
+								: i == COLUMN_BYTES
+									? "bytes"
+									: "nanoseconds");
 	}
+}
+
+static void another_weight_takes_the_place_of_times(void **state)
+{
+	const char *const units[][2] = {{WEIGHT_BYTES, "bytes"},
+					{WEIGHT_NS, "nanoseconds"},
+					{"warp", "warp"},
+					{"", "count"}};
+	const struct row row = {.kind = ROW_GPU, .count = 3, .ns = 50};
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		const struct weight weight = {"x__events.sum", "", units[i][0]};
+		struct value_columns c;
+		struct made_result m;
+
+		made_begin(&m);
+		m.result.weight = &weight;
+		expect_columns(&m, (int[]){COLUMN_OPERATIONS, COLUMN_WEIGHT}, 2);
+		value_columns_choose(&c, &m.result);
+		assert_string_equal(value_column_type(&c, COLUMN_WEIGHT), "x__events.sum");
+		assert_string_equal(value_column_unit(&c, COLUMN_WEIGHT), units[i][1]);
+		made_end(&m);
+	}
+	assert_int_equal(value_column_of(&row, COLUMN_WEIGHT), 50);
 }
 
 int main(void)
@@ -53,6 +79,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_result_has_the_columns_of_its_rows),
 		cmocka_unit_test(values_are_those_of_the_kind),
+		cmocka_unit_test(another_weight_takes_the_place_of_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,8 +91,11 @@ export function makeAboutView(app) {
 			"section",
 			{},
 			make("h2", {text: "Time in the profile"}),
-			table(times.length > 0 ? times : [["All", "none"]]),
+			facts.has("weight")
+				? make("p", {text: `Stacks are drawn by ${facts.get("weight")}, not by time.`})
+				: table(times.length > 0 ? times : [["All", "none"]]),
 			make("p", {
+				hidden: facts.has("weight"),
 				text:
 					"CPU, GPU and waiting time can overlap, so their sum is not wall time.",
 			}),

@@ -8,7 +8,7 @@ export const ROW_CPU = 0,
 	ROW_IDLE = 4,
 	ROW_KINDS = 5;
 export const UNKNOWN = -1;
-const FORMAT = 6;
+const FORMAT = 7;
 
 function decodeBase64(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -120,6 +120,32 @@ function readFigures(reader, text, frameCount) {
 				else row.push([FIGURE_TEXT, FIGURE_NOTE].includes(kind) ? text(number) : number);
 			}
 		return {key, title, leftOut, columns: labels.map((label, i) => ({label, kind: kinds[i]})), rows};
+	});
+}
+
+// What stacks can be drawn by in place of time: [{title, unit, note, rows}], the rows like those of
+// GPU work with the values in place of ns.
+function readWeights(reader, text, stackCount, placeCount) {
+	return Array.from({length: reader.number()}, () => {
+		const title = text(reader.number()),
+			unit = text(reader.number()),
+			note = text(reader.number()),
+			count = reader.number();
+		const rows = {
+			count,
+			stack: reader.column(count, Uint32Array),
+			kind: new Uint8Array(count).fill(ROW_GPU),
+			place: plusUnknown(reader.column(count, Float64Array)),
+			operations: reader.column(count, Float64Array),
+			ns: reader.column(count, Float64Array),
+			bytes: new Float64Array(count),
+		};
+
+		for (let i = 1; i < count; i++) rows.stack[i] += rows.stack[i - 1];
+		for (let i = 0; i < count; i++)
+			if (rows.stack[i] >= stackCount || rows.place[i] >= placeCount)
+				throw new Error("a weight refers to nothing");
+		return {title, unit, note, rows};
 	});
 }
 
@@ -296,14 +322,15 @@ export function readProfile(bytes) {
 			rows.place[i] >= places.count
 		)
 			throw new Error("a row refers to nothing");
+	const weights = readWeights(reader, text, stacks.count, places.count);
 	const figures = readFigures(reader, text, frames.count);
 	const sources = readSources(reader, text);
 
 	if (!reader.isAtEnd()) throw new Error("the data goes on after its end");
-	for (const fact of ["version", "command", "shown"])
+	for (const fact of ["version", "command", "shown", "weight", "weight unit", "weight note"])
 		if (facts.has(fact)) facts.set(fact, text(facts.get(fact)));
 	addPackages(frames);
-	return {facts, losses, frames, stacks, processes, threads, devices, places, rows, figures, sources};
+	return {facts, losses, frames, stacks, processes, threads, devices, places, rows, weights, figures, sources};
 }
 
 export function unpackBytes(text) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is known of a box or a frame, below the picture.
 import {make, refill} from "./dom.js";
-import {clip, formatBytes, formatCount, formatShare, formatTime} from "./format.js";
+import {clip, formatBytes, formatCount, formatShare} from "./format.js";
 import {KINDS} from "./kinds.js";
 
 const NAME_LENGTH = 2000;
@@ -36,12 +36,12 @@ export function fillDetails(element, app, frame, sums, whole, occurrences, actio
 		kind = frame < 0 ? null : KINDS[app.kinds[frame]];
 	const present = sums.byKind.map((ns, i) => [KIND_LABELS[i], ns]).filter(([, ns]) => ns > 0);
 	const facts = [
-		fact("total", `${formatTime(sums.total)} (${formatShare(sums.total, whole)})`),
-		fact("own", `${formatTime(sums.own)} (${formatShare(sums.own, whole)})`),
+		fact("total", `${app.amount(sums.total)} (${formatShare(sums.total, whole)})`),
+		fact("own", `${app.amount(sums.own)} (${formatShare(sums.own, whole)})`),
 	];
 
 	if (present.length > 1)
-		facts.push(...present.map(([label, ns]) => fact(label, formatTime(ns))));
+		facts.push(...present.map(([label, ns]) => fact(label, app.amount(ns))));
 	// of a mixture, a count and a mean say nothing; nor do those of a wait's parts, and
 	// a kernel's have none
 	const counted =
@@ -49,7 +49,7 @@ export function fillDetails(element, app, frame, sums, whole, occurrences, actio
 
 	if (counted) facts.push(fact(counted, formatCount(sums.operations)));
 	if (counted && present[0][0] !== "CPU")
-		facts.push(fact("mean", formatTime(sums.total / sums.operations)));
+		facts.push(fact("mean", app.amount(sums.total / sums.operations)));
 	if (sums.bytes > 0) facts.push(fact("bytes", formatBytes(sums.bytes)));
 	if (occurrences > 1) facts.push(fact("boxes", formatCount(occurrences)));
 	const swatch = kind && make("i", {title: kind.label});

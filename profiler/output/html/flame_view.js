@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The flame graph: drawing, pointer and keys.
 import {make, makeChoice, refill} from "./dom.js";
-import {clip, formatShare, formatTime, plural} from "./format.js";
+import {clip, formatShare, plural} from "./format.js";
 import {KINDS, isKind} from "./kinds.js";
 import {cutName} from "./names.js";
 import {makeCallees, outermost, rankNames} from "./tree.js";
@@ -286,7 +286,7 @@ export function makeFlameView(app) {
 
 	function nameOf(node) {
 		if (node > 0) return frames.shortName[graph.frame[node]] || frames.name[graph.frame[node]];
-		return `all: ${formatTime(graph.total[0])}`;
+		return `all: ${app.amount(graph.total[0])}`;
 	}
 
 	function drawBox(box, y, style) {
@@ -475,7 +475,7 @@ export function makeFlameView(app) {
 		tip.replaceChildren(
 			make("b", {text: clip(frames.shortName[graph.frame[node]], 200)}),
 			make("span", {
-				text: `${formatTime(graph.total[node])} · ${formatShare(graph.total[node], graph.total[0])}`,
+				text: `${app.amount(graph.total[node])} · ${formatShare(graph.total[node], graph.total[0])}`,
 			}),
 		);
 		placeTip(tip, event);

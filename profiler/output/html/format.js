@@ -32,6 +32,13 @@ export function formatBytes(bytes) {
 	return `${bytes} B`;
 }
 
+// An amount in a unit as CUPTI calls it: "byte", "nanosecond", "warp", or "" for none.
+export function formatAmount(amount, unit) {
+	if (unit === "nanosecond") return formatTime(amount);
+	if (unit === "byte") return formatBytes(Math.round(amount));
+	return unit === "" ? formatNumber(amount) : `${formatNumber(amount)} ${unit}`;
+}
+
 // Groups of three digits: 1,234,567.
 export function formatCount(count) {
 	return String(count).replace(/\B(?=(\d{3})+$)/g, ",");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The page: what all views share, and the address that says what is shown.
 import {make, makeChoice, refill} from "./dom.js";
-import {clip, formatShare, formatTime, plural} from "./format.js";
+import {clip, formatAmount, formatShare, formatTime, plural} from "./format.js";
 import {ROW_CALL, ROW_CPU, ROW_GPU, ROW_IDLE, ROW_WAIT, unpackBytes, unpackProfile} from "./data.js";
 import {kindsOfFrames} from "./kinds.js";
 import {
@@ -76,6 +76,14 @@ const NO_ROWS = {count: 0, stack: [], kind: [], place: [], operations: [], ns: [
 function startApp(profile) {
 	const views = {},
 		element = byId("content");
+	// --weight: all rows have that in place of time
+	const fixedWeight = profile.facts.has("weight")
+		? {
+				title: profile.facts.get("weight"),
+				unit: profile.facts.get("weight unit"),
+				note: profile.facts.get("weight note"),
+			}
+		: null;
 	const kindsPresent = TIME_KINDS.filter(([, , row]) => profile.rows.kind.includes(row));
 	const works = worksOfFrames(profile.frames),
 		busyOf = new Map(); // by device, of the whole run
@@ -107,6 +115,9 @@ function startApp(profile) {
 		weights: null,
 		search: null,
 		matches: null,
+		weight: null, // what stacks are drawn by: {title, unit, note}; null: time
+		// A time, or an amount of that.
+		amount: number => (app.weight ? formatAmount(number, app.weight.unit) : formatTime(number)),
 		views,
 		// Of a slice of the run (slice_print); of a part of its time.
 		isPart: /^-([cg]pu-only|-(time|process|thread|device|stream|kernel) )/.test(shownWith),
@@ -155,7 +166,9 @@ function startApp(profile) {
 		whyNothing: () =>
 			!app.timeline && app.state.time + app.state.idle !== ""
 				? app.timelineStatus
-				: "No time passes the filter.",
+				: app.weight
+					? "Nothing that was measured passes the filter."
+					: "No time passes the filter.",
 		// What a device did in the whole run, by its label.
 		busyOf(device) {
 			const {timeline} = app;
@@ -202,8 +215,30 @@ function startApp(profile) {
 			...kindsPresent.map(([kind, label]) => [kind, label, `${label} time alone`]),
 		];
 
-		byId("kinds").hidden = choices.length < 3;
+		byId("kinds").hidden = choices.length < 3 || app.weight !== null;
 		refill(byId("kinds"), ...makeChoice(choices, app.state.kind, kind => app.set({kind})));
+	}
+
+	const weightSelect = make(
+		"select",
+		{
+			id: "weight",
+			"aria-label": "Draw stacks by",
+			hidden: profile.weights.length === 0,
+			on: {
+				change: event =>
+					app.set({weight: event.target.value, kind: "all", time: "", idle: "", zoom: ""}),
+			},
+		},
+		make("option", {value: "", text: "By time"}),
+		...profile.weights.map(({title}) =>
+			make("option", {value: title, text: `By ${clip(title, 80)}`}),
+		),
+	);
+
+	function fillWeights() {
+		weightSelect.value = app.weight && !fixedWeight ? app.weight.title : "";
+		weightSelect.classList.toggle("set", weightSelect.value !== "");
 	}
 
 	// By filter: values and their labels.
@@ -259,6 +294,7 @@ function startApp(profile) {
 	const timeChips = make("span", {class: "chips"});
 
 	byId("places").append(
+		weightSelect,
 		...selects,
 		timeChips,
 		make("button", {
@@ -315,9 +351,13 @@ function startApp(profile) {
 
 	// The profile of a part of the time is not quite the profile.
 	function sayWhatIsLeftOut() {
-		const {state, timeline} = app,
+		const {state, timeline, weight} = app,
 			texts = [];
 
+		if (weight)
+			texts.push(
+				`${weight.title}${weight.note ? `, ${weight.note}` : ""}. What has no value is not drawn.`,
+			);
 		if (state.idle !== "")
 			texts.push(
 				"CPU samples of the time in which the GPU was idle, each with the part in it.",
@@ -364,7 +404,7 @@ function startApp(profile) {
 		const {nodes, total} = outermost(app.tree, app.weights, app.matches);
 
 		byId("matched").textContent =
-			nodes.length === 0 ? "no match" : `${formatShare(total, whole)} · ${formatTime(total)}`;
+			nodes.length === 0 ? "no match" : `${formatShare(total, whole)} · ${app.amount(total)}`;
 	}
 
 	function fillViews() {
@@ -387,6 +427,7 @@ function startApp(profile) {
 		const {timeline} = app;
 		let intervals = null;
 
+		if (app.weight && !fixedWeight) return app.weight.rows;
 		if (state.time === "" && state.idle === "") return profile.rows;
 		if (!timeline) return NO_ROWS;
 		const [from, to] = parseRange(state.time) ?? [timeline.from, timeline.to];
@@ -413,6 +454,8 @@ function startApp(profile) {
 
 		if (!views[state.view]) state.view = DEFAULTS.view;
 		app.state = state;
+		app.weight =
+			fixedWeight ?? profile.weights.find(({title}) => title === state.weight) ?? null;
 		const kinds = TIME_KINDS.filter(
 			([kind]) => state.kind === "all" || kind === state.kind,
 		).map(([, , row]) => row);
@@ -421,12 +464,17 @@ function startApp(profile) {
 			state.my,
 			state.time,
 			state.idle,
+			app.weight?.title,
 			app.timeline !== null,
 			...FILTERS.map(filter => state[filter]),
 		]);
 
 		if (filterKey !== app.filterKey) {
-			if (!old || !app.filterKey || old.time !== state.time || old.idle !== state.idle)
+			if (
+				!old ||
+				!app.filterKey ||
+				["time", "idle", "weight"].some(key => old[key] !== state[key])
+			)
 				chosen = chooseRows(state);
 			app.shown = app.profileOf(chosen);
 			app.tree = shownTree().tree;
@@ -442,6 +490,7 @@ function startApp(profile) {
 		}
 		fillViews();
 		fillKinds();
+		fillWeights();
 		fillFilters();
 		fillMatched();
 		if (!old || old.view !== state.view) element.replaceChildren(views[state.view].element);

@@ -311,6 +311,7 @@ export function makeSourceView(app) {
 	}
 
 	function whyNothing(kernel) {
+		if (app.weight) return "Lines have time alone: choose “By time”.";
 		if (kernel) return "No lines of this kernel are known: nvcc -lineinfo writes them.";
 		return app.state.time + app.state.idle !== ""
 			? "A chosen time has kernels as a whole: samples do not say when they were."
@@ -325,7 +326,9 @@ export function makeSourceView(app) {
 
 	function update() {
 		if (sumsKey !== app.filterKey) {
-			kernels = sumLines(app.shown, app.tree, app.kinds, app.passes);
+			kernels = app.weight
+				? new Map()
+				: sumLines(app.shown, app.tree, app.kinds, app.passes);
 			sumsKey = app.filterKey;
 		}
 		const what = chosen(),

@@ -6,6 +6,7 @@
 export const DEFAULTS = {
 	view: "flame", // flame, tables, timeline, busy, source, about
 	kind: "all", // all, cpu, gpu, wait, call, idle
+	weight: "", // what stacks are drawn by; time
 	order: "size", // size, name
 	inverted: "", // "1": callers inside callees
 	bottom: "", // "1": the root at the bottom
@@ -92,6 +93,8 @@ export function parseState(fragment) {
 		if (["time", "window"].includes(key) && !parseRange(value)) continue;
 		state[key] = value;
 	}
+	// what is no time has none to be chosen from, nor kinds
+	if (state.time + state.idle !== "" || state.kind !== "all") state.weight = "";
 	return state;
 }
 

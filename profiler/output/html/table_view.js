@@ -37,13 +37,14 @@ const ROWS_AT_ONCE = 200,
 
 const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
 
-// A column: key, label, value of a row for sorting, and how it is shown.
+// A column: key, label, value of a row for sorting, and how it is shown. A time is an amount where
+// stacks have another weight; what says whose time it is has that weight's name then.
 const time = (key, label, hint) => ({
 	key,
 	label,
 	hint,
+	isAmount: true,
 	value: row => row[key],
-	show: row => (row[key] > 0 ? formatTime(row[key]) : "–"),
 });
 const count = (key, label) => ({
 	key,
@@ -275,6 +276,12 @@ export function makeTableView(app) {
 		);
 	}
 
+	const showAmount = amount => (amount > 0 ? app.amount(amount) : "–");
+	const labelOf = column =>
+		app.weight && column.isAmount && column.label.startsWith("GPU")
+			? clip(app.weight.title, 80)
+			: column.label;
+
 	function makeCell(table, column, row, whole) {
 		if (column.isName) {
 			const place = placeOfFrame(frames, row.frame),
@@ -308,7 +315,7 @@ export function makeTableView(app) {
 		}
 		return make("td", {
 			class: column.isText ? `text ${column.style ?? "short"}` : null,
-			text: column.show(row),
+			text: column.isAmount ? showAmount(row[column.key]) : column.show(row),
 		});
 	}
 
@@ -330,8 +337,8 @@ export function makeTableView(app) {
 						},
 						make("button", {
 							type: "button",
-							text: column.label,
-							title: column.hint ?? null,
+							text: labelOf(column),
+							title: (!app.weight && column.hint) || null,
 							on: {
 								click: () => {
 									const down = column === sorted ? isUp : !column.isText;
