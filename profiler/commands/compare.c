@@ -113,7 +113,8 @@ static void warn_of_measures(struct log *log, const struct result *before,
 	    a->kernels_only != b->kernels_only || a->unified_memory != b->unified_memory ||
 	    a->whole_graphs != b->whole_graphs || a->device_graphs != b->device_graphs ||
 	    a->waits != b->waits || a->wall != b->wall || a->idle != b->idle || a->api != b->api ||
-	    a->memory != b->memory || a->max_overhead != b->max_overhead)
+	    a->memory != b->memory || a->launch_shapes != b->launch_shapes ||
+	    a->max_overhead != b->max_overhead)
 		log_warn(log, "%s was measured with other options: differences may be theirs",
 			 path);
 }

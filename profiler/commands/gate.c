@@ -59,10 +59,10 @@ bool gates_parse(const char *text, struct gates *g, char error[GATE_ERROR_BYTES]
 	static const struct {
 		const char *word;
 		enum comparison_tables table;
-	} tables[] = {{"kernel=", COMPARED_KERNELS},
-		      {"function=", COMPARED_FUNCTIONS},
-		      {"site=", COMPARED_SITES},
-		      {"call=", COMPARED_CALLS}};
+	} tables[] = {{"kernel=", COMPARED_KERNELS}, {"function=", COMPARED_FUNCTIONS},
+		      {"site=", COMPARED_SITES},     {"call=", COMPARED_CALLS},
+		      {"shape=", COMPARED_SHAPES},   {"peak=", COMPARED_PEAK},
+		      {"left=", COMPARED_LEFT}};
 	struct gate *gate = &g->list[g->count];
 
 	if (g->count == GATES_MAX) {
@@ -91,8 +91,7 @@ bool gates_parse(const char *text, struct gates *g, char error[GATE_ERROR_BYTES]
 	}
 	snprintf(error, GATE_ERROR_BYTES,
 		 "it is gpu, cpu, waiting, idle, api, wall, peak, left, kernel=REGEX, "
-		 "function=REGEX, "
-		 "site=REGEX or call=REGEX");
+		 "function=REGEX, site=REGEX, call=REGEX, shape=REGEX, peak=REGEX or left=REGEX");
 	return false;
 }
 
@@ -132,7 +131,9 @@ static void annotate(const char *message)
 static void name_of(const struct gate *gate, uint32_t found, char name[NAME_BYTES])
 {
 	if (gate->has_pattern)
-		snprintf(name, NAME_BYTES, "time of %.80s (%u matching)", gate->text, found);
+		snprintf(name, NAME_BYTES, "%s of %.80s (%u matching)",
+			 comparison_table_is_bytes(gate->table) ? "memory" : "time", gate->text,
+			 found);
 	else
 		snprintf(name, NAME_BYTES, "%s", changes_total_name(gate->total));
 }

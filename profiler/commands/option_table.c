@@ -216,7 +216,9 @@ const struct option_entry option_table[] = {
 	 .more = "gpu, cpu, waiting, idle (GPUs, with --idle), api (CUDA calls), wall, peak and "
 		 "left (memory, with --alloc), "
 		 "kernel=REGEX, function=REGEX, "
-		 "site=REGEX (launched by), call=REGEX. All that match count together. May be "
+		 "site=REGEX (launched by), call=REGEX, shape=REGEX (kernels with grid and block, "
+		 "with --launch-shapes), peak=REGEX and left=REGEX (memory, by who allocated it). "
+		 "All that match count together. May be "
 		 "repeated: each is checked."},
 	/* ---- what to measure ---- */
 	{.id = 'p',

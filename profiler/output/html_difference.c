@@ -149,7 +149,10 @@ static void put_table(const struct page *p, enum comparison_tables number)
 		[COMPARED_SITES] = "Launched by",
 		[COMPARED_FUNCTIONS] = "Functions, on the CPU",
 		[COMPARED_WAITS] = "Waits, and timed calls",
-		[COMPARED_CALLS] = "CUDA calls"};
+		[COMPARED_CALLS] = "CUDA calls",
+		[COMPARED_SHAPES] = "Launch shapes",
+		[COMPARED_PEAK] = "Memory at the peak, allocated by",
+		[COMPARED_LEFT] = "Memory never freed, allocated by"};
 	const struct comparison_table *table = &p->comparison->tables[number];
 
 	if (table->count == 0)

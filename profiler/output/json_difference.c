@@ -115,9 +115,15 @@ static int write_difference(const struct result *result, const struct writer_opt
 			    FILE *out, struct written *written)
 {
 	static const char *const tables[COMPARISON_TABLES] = {
-		[COMPARED_KERNELS] = "kernels",    [COMPARED_COPIES] = "other_gpu_work",
-		[COMPARED_SITES] = "launch_sites", [COMPARED_FUNCTIONS] = "functions",
-		[COMPARED_WAITS] = "waits",        [COMPARED_CALLS] = "cuda_calls"};
+		[COMPARED_KERNELS] = "kernels",
+		[COMPARED_COPIES] = "other_gpu_work",
+		[COMPARED_SITES] = "launch_sites",
+		[COMPARED_FUNCTIONS] = "functions",
+		[COMPARED_WAITS] = "waits",
+		[COMPARED_CALLS] = "cuda_calls",
+		[COMPARED_SHAPES] = "launch_shapes",
+		[COMPARED_PEAK] = "memory_at_the_peak",
+		[COMPARED_LEFT] = "memory_never_freed"};
 	const struct comparison *c = options->comparison;
 	struct json j = json_begin(out);
 

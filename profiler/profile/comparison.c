@@ -3,13 +3,16 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profiler/profile/digest.h"
 #include "profiler/profile/duration_spread.h"
+#include "profiler/profile/launch_shapes.h"
 #include "profiler/profile/unnamed_files.h"
 #include "symbolize/array.h"
 #include "symbolize/hash_index.h"
+#include "symbolize/intern.h"
 
 _Static_assert((int)COMPARED_WAITS == (int)DIGEST_WAITS &&
 		       (int)COMPARED_KERNELS == (int)DIGEST_KERNELS,
@@ -28,6 +31,11 @@ const char *comparison_total_word(enum comparison_total total)
 							     "api", "wall", "peak",    "left"};
 
 	return words[total];
+}
+
+bool comparison_table_is_bytes(enum comparison_tables table)
+{
+	return table == COMPARED_PEAK || table == COMPARED_LEFT;
 }
 
 /* ---- amounts by run ---- */
@@ -227,7 +235,10 @@ struct made_comparison {
 	struct stack_info *stacks;
 	struct row *rows;
 	struct change *changes, *own;
-	struct frame_info *calls[SIDES][COMPARISON_RUNS_MAX]; /* functions of --api */
+	struct frame_info *calls[SIDES][COMPARISON_RUNS_MAX];  /* functions of --api */
+	struct frame_info *shapes[SIDES][COMPARISON_RUNS_MAX]; /* kernels with their shapes */
+	struct intern shape_names;
+	bool has_shapes; /* all runs */
 };
 
 static bool entry_equal(const void *records, uint32_t position, const void *key)
@@ -351,6 +362,75 @@ static void add_all_calls(struct made_comparison *made, const struct result *r,
 	}
 }
 
+/* "gemm(float*), grid 4x8, block 256". NULL: out of memory. */
+static const char *shape_name(struct made_comparison *made, const char *kernel,
+			      const struct launch_shape *shape)
+{
+	char grid[LAUNCH_DIMENSIONS_BYTES], block[LAUNCH_DIMENSIONS_BYTES];
+	const char *kept = NULL;
+	char *name = NULL;
+
+	launch_dimensions_text(grid, shape->shape.grid);
+	launch_dimensions_text(block, shape->shape.block);
+	if (asprintf(&name, "%s, grid %s, block %s", kernel, grid, block) < 0)
+		return NULL;
+	if (take(&made->maker, strlen(name) + 1))
+		kept = intern_string(&made->shape_names, name);
+	free(name);
+	return kept;
+}
+
+/* Kernels are those that both sides have in common, so that one of another name is found again. */
+static void add_shape(struct made_comparison *made, const struct result *r,
+		      const struct launch_shape *shape, const struct duration_spreads *spreads,
+		      struct frame_info *frame, enum comparison_side side, uint32_t run)
+{
+	const struct frame_info *kernel =
+		common_frame(&made->maker, &r->frames[r->stacks[shape->stack].frame]);
+	struct amount amount = {.value = (double)shape->ns, .count = shape->count};
+
+	*frame = (struct frame_info){.class = CLASS_GPU_KERNEL,
+				     .name = shape_name(made, kernel->name, shape),
+				     .short_name = shape_name(made, kernel->short_name, shape)};
+	if (!frame->name || !frame->short_name) {
+		if (!made->maker.error)
+			made->maker.error = ENOMEM;
+		return;
+	}
+	amount.measured = duration_spread_variance(
+		spreads->operations ? &spreads->operations[shape->stack] : NULL, spreads->relative,
+		shape->count, amount.value);
+	add_to_table(made, COMPARED_SHAPES, frame, side, run, &amount);
+}
+
+static void add_shapes(struct made_comparison *made, const struct result *r,
+		       const struct duration_spreads *spreads, enum comparison_side side,
+		       uint32_t run)
+{
+	struct launch_shapes *all = launch_shapes_new(r);
+	struct frame_info *frames = all ? calloc(all->count + 1u, sizeof(*frames)) : NULL;
+
+	made->shapes[side][run] = frames;
+	if (!frames)
+		made->maker.error = errno ? errno : ENOMEM;
+	else
+		take(&made->maker, all->count * sizeof(*frames));
+	for (uint32_t i = 0; frames && i < all->count && !made->maker.error; i++)
+		add_shape(made, r, &all->list[i], spreads, &frames[i], side, run);
+	launch_shapes_free(all);
+}
+
+/* Otherwise a shape would be new or gone only because a run did not ask. */
+static bool all_have_shapes(const struct maker *m)
+{
+	for (int side = 0; side < SIDES; side++)
+		for (uint32_t i = 0; i < m->comparison->runs[side]; i++)
+			if (!m->results[side][i]->totals.measure.launch_shapes ||
+			    !m->results[side][i]->timeline)
+				return false;
+	return true;
+}
+
 static int by_change(const void *a, const void *b, void *entries)
 {
 	const struct comparison_entry *x =
@@ -385,6 +465,8 @@ static void finish_table(struct made_comparison *made, int number)
 		t->entries[i].change = change_of(made->comparison.runs,
 						 making->amounts.values + (size_t)i * m->run_count,
 						 making->amounts.sides + (size_t)i * SIDES);
+		t->entries[i].change.is_bytes =
+			comparison_table_is_bytes((enum comparison_tables)number);
 	}
 	if (t->count > 0)
 		qsort_r(order, t->count, sizeof(*order), by_change, t->entries);
@@ -451,6 +533,7 @@ uint32_t comparison_matching(const struct comparison *comparison, enum compariso
 		found++;
 	}
 	*change = found ? change_of(comparison->runs, values, sides) : (struct change){0};
+	change->is_bytes = comparison_table_is_bytes(table);
 	return found;
 }
 
@@ -599,6 +682,40 @@ static void add_stacks(struct made_comparison *made, const struct result *r, uin
 	}
 }
 
+static void add_allocations(struct made_comparison *made, enum comparison_tables table,
+			    const struct frame_info *function, uint64_t bytes, uint64_t pieces,
+			    enum comparison_side side, uint32_t run)
+{
+	const struct amount amount = {.value = (double)bytes, .count = pieces};
+
+	if (bytes)
+		add_to_table(made, table, function, side, run, &amount);
+}
+
+/* By the functions that allocated. */
+static void add_memory_rows(struct made_comparison *made, const struct result *r,
+			    enum comparison_side side, uint32_t run)
+{
+	static const struct frame_info unknown = {
+		.class = CLASS_MARK, .name = "[unknown]", .short_name = "[unknown]"};
+	const struct result *whole = r->memory_result ? r->memory_result : r;
+	const struct memory_use *use = r->memory_use;
+
+	for (uint32_t i = 0; use && i < use->row_count && !made->maker.error; i++) {
+		const struct memory_row *row = &use->rows[i];
+		const struct frame_info *function = digest_site(whole, row->stack);
+
+		if (use->totals[row->total].kind != MEMORY_OF_DEVICE)
+			continue;
+		if (!function)
+			function = &unknown;
+		add_allocations(made, COMPARED_PEAK, function, row->peak_bytes, row->at_peak, side,
+				run);
+		add_allocations(made, COMPARED_LEFT, function, row->left_bytes, row->left, side,
+				run);
+	}
+}
+
 /* Memory of devices, of the whole run; it is known exactly. */
 static void add_memory(struct maker *m, const struct memory_use *use, enum comparison_side side,
 		       uint32_t run)
@@ -650,6 +767,9 @@ static void add_run(struct made_comparison *made, enum comparison_side side, uin
 	wall.value = (double)(to - from);
 	amounts_add(m, &m->totals, TOTAL_WALL, side, run, &wall);
 	add_memory(m, r->memory_use, side, run);
+	add_memory_rows(made, r, side, run);
+	if (made->has_shapes && !m->error)
+		add_shapes(made, r, &spreads, side, run);
 	duration_spreads_release(&spreads);
 	free(numbers);
 }
@@ -737,6 +857,7 @@ static void compare_all(struct made_comparison *made, enum comparison_side shown
 		return;
 	match_kernels(m);
 	note_unnamed(m);
+	made->has_shapes = all_have_shapes(m);
 	for (int side = 0; side < SIDES; side++)
 		for (uint32_t i = 0; i < made->comparison.runs[side] && !m->error; i++)
 			add_run(made, (enum comparison_side)side, i, (int)shown == side);
@@ -818,8 +939,11 @@ void comparison_free(struct comparison *comparison)
 	allowance_return(made->maker.memory, made->maker.taken);
 	unnamed_files_release(&made->maker.unnamed);
 	for (int side = 0; side < SIDES; side++)
-		for (uint32_t i = 0; i < COMPARISON_RUNS_MAX; i++)
+		for (uint32_t i = 0; i < COMPARISON_RUNS_MAX; i++) {
 			free(made->calls[side][i]);
+			free(made->shapes[side][i]);
+		}
+	intern_release(&made->shape_names);
 	free(made->names);
 	free(made->frames);
 	free(made->stacks);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The results of two programs, or of one before and after a change, compared: totals, kernels,
- * launch sites, functions, CUDA calls, and every stack. Each side is one run or several; amounts
- * are means of a side's runs.
+ * launch sites, functions, CUDA calls, launch shapes, allocations, and every stack. Each side is
+ * one run or several; amounts are means of a side's runs.
  *
  * Each difference has a bound: one within it is noise (change.h).
  *
@@ -51,7 +51,10 @@ enum comparison_tables {
 	COMPARED_SITES,
 	COMPARED_FUNCTIONS,
 	COMPARED_WAITS,
-	COMPARED_CALLS, /* CUDA calls: all with --api, else those that launch or wait */
+	COMPARED_CALLS,  /* CUDA calls: all with --api, else those that launch or wait */
+	COMPARED_SHAPES, /* kernels by their grids and blocks, if all runs have --launch-shapes */
+	COMPARED_PEAK,   /* bytes at the peaks of devices by who allocated them, with --alloc */
+	COMPARED_LEFT,   /* and those never freed */
 	COMPARISON_TABLES
 };
 
@@ -72,6 +75,9 @@ enum comparison_total {
 	TOTAL_LEFT,    /* and never freed */
 	COMPARISON_TOTALS
 };
+
+/* Whether a table is of bytes, not of times. */
+bool comparison_table_is_bytes(enum comparison_tables table);
 
 /* "gpu": what options and data call it. */
 const char *comparison_total_word(enum comparison_total total);

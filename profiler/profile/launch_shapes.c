@@ -202,12 +202,12 @@ static const struct figure_column columns[COLUMNS] = {
 	[WAITED_COUNT] = {"waited_for", "Launches waited for", FIGURE_COUNT, 0},
 };
 
-static void dimensions_text(char text[40], const uint32_t v[3])
+void launch_dimensions_text(char text[LAUNCH_DIMENSIONS_BYTES], const uint32_t v[3])
 {
-	int used = snprintf(text, 40, "%u", v[0]);
+	int used = snprintf(text, LAUNCH_DIMENSIONS_BYTES, "%u", v[0]);
 
 	for (int i = 1; i < 3 && (v[1] != 1 || v[2] != 1) && (i == 1 || v[2] != 1); i++)
-		used += snprintf(text + used, 40 - (size_t)used, "x%u", v[i]);
+		used += snprintf(text + used, LAUNCH_DIMENSIONS_BYTES - (size_t)used, "x%u", v[i]);
 }
 
 #define ADVICE_BYTES (OCCUPANCY_ADVICE_BYTES + 160)
@@ -234,12 +234,13 @@ static void add_figure(struct figures *f, const struct result *r, const struct l
 		       const struct launch_shape *s)
 {
 	const struct occupancy *o = &s->occupancy;
-	char grid[40], block[40], limits[OCCUPANCY_LIMITS_BYTES], advice[ADVICE_BYTES];
+	char grid[LAUNCH_DIMENSIONS_BYTES], block[LAUNCH_DIMENSIONS_BYTES],
+		limits[OCCUPANCY_LIMITS_BYTES], advice[ADVICE_BYTES];
 	char path[1024], device[DEVICE_LABEL_BYTES] = "";
 	union figure row[COLUMNS];
 
-	dimensions_text(grid, s->shape.grid);
-	dimensions_text(block, s->shape.block);
+	launch_dimensions_text(grid, s->shape.grid);
+	launch_dimensions_text(block, s->shape.block);
 	launch_path(r, s->stack, path, sizeof(path));
 	if (s->device)
 		device_label(s->device, device);

@@ -41,6 +41,10 @@ void launch_shapes_free(struct launch_shapes *shapes);
 /* The same as a table, with what could be better. NULL with errno, likewise. */
 struct figures *launch_shapes_figures(const struct result *result);
 
+/* "4x8", of a grid or a block; without what is 1 at the end. */
+#define LAUNCH_DIMENSIONS_BYTES 40
+void launch_dimensions_text(char text[LAUNCH_DIMENSIONS_BYTES], const uint32_t v[3]);
+
 /*
  * The functions that led to a launch, the innermost first, as far as there is room: "step <
  * train.py:main < ...". Without those of CUDA.

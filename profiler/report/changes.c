@@ -120,7 +120,10 @@ void changes_report(struct log *log, const struct comparison *c, uint32_t lines,
 		[COMPARED_SITES] = "launched by",
 		[COMPARED_FUNCTIONS] = "function, on the CPU",
 		[COMPARED_WAITS] = "waiting, or timed calls, in",
-		[COMPARED_CALLS] = "CUDA call"};
+		[COMPARED_CALLS] = "CUDA call",
+		[COMPARED_SHAPES] = "launch shape",
+		[COMPARED_PEAK] = "memory at the peak, allocated by",
+		[COMPARED_LEFT] = "memory never freed, allocated by"};
 
 	width = width > COLUMNS_WIDTH + NAME_WIDTH_MIN ? width - COLUMNS_WIDTH : NAME_WIDTH_MIN;
 	if (c->is_weights)

@@ -140,12 +140,40 @@ expect_same_bytes()
 	run_profile -q -gpu-only --alloc -o after.profile "$workload" 500 3 1 left
 	expect_status 0
 	left=$(sed -n 's/^peak.* left //p' stdout)
+	cp stdout said
 	run_profile --diff before.profile after.profile -o out.json -o out.html
 	expect_status 0
 	expect_line stderr '^ +0 B .* memory never freed$'
 	expect_equal left "$(python3 -c 'import json
 print(json.load(open("out.json"))["totals"]["left"]["after"])')" "$left"
 	expect_line out.html 'memory at the peak'
+	# by who allocated it: what the program counted for each of its functions
+	python3 - <<-'END'
+		import json
+		said = {}
+		for line in open("said"):
+		    words = line.split()
+		    if words[0] not in ("peak", "pinned", "pool"):
+		        said[words[0]] = int(words[1]), int(words[2])
+		run = json.load(open("out.json"))
+		for place, key in enumerate(("memory_at_the_peak", "memory_never_freed")):
+		    rows = {row["name"].split("(")[0]: row["after"] for row in run[key]}
+		    assert rows == {name: bytes[place] for name, bytes in said.items() if bytes[place]}, (rows, said)
+		    assert sum(row["after"] for row in run[key]) == run["totals"]["left" if place else "peak"]["after"]
+		assert all(row["before"] == 0 and row["matched_by"] == "new" for row in run["memory_never_freed"])
+	END
+	expect_line out.html 'Memory never freed, allocated by'
+	expect_line stderr ' memory never freed, allocated by$'
+	run_profile -q --from after.profile --baseline before.profile --fail-above 0% --fail-on left=allocate_plain
+	expect_status 123
+	expect_line stderr '^profile: memory of left=allocate_plain \(1 matching\) rose \(0 B to .*, above 0%'
+	run_profile -q --from after.profile --baseline before.profile --fail-above 1KiB --fail-on left=no_such_function \
+		--fail-on 'peak=.'
+	expect_status 0
+	run_profile -q --from before.profile --baseline before.profile --fail-above 0% --fail-on left=. --fail-on peak=.
+	expect_status 0
+	run_profile -q --from after.profile --baseline before.profile --fail-above 1ms --fail-on left=.
+	expect_status 125
 	run_profile -q --from after.profile --baseline before.profile --fail-above 0% --fail-on left --fail-on peak
 	expect_status 123
 	expect_line stderr '^profile: memory never freed rose \(0 B to .*, above 0%'

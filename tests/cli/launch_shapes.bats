@@ -104,3 +104,41 @@ for shape in json.load(open("out.json"))["launch_shapes"]:
 	expect_line stderr '^Launch shapes: none$'
 	expect_equal 'none' "$(grep -c '"launch_shapes":\[\]' out.json)" 1
 }
+
+@test "runs are compared by launch shape, and the gate takes one" {
+	needs_command python3
+	for launches in 10 20; do
+		run_profile -q -gpu-only --launch-shapes -o $launches.profile "$workloads/launch_shapes" $launches
+		expect_status 0
+	done
+	run_profile --diff 10.profile 20.profile -o out.json -o out.html
+	expect_status 0
+	python3 - <<-'END'
+		import json
+		rows = json.load(open("out.json"))["launch_shapes"]
+		shapes = {row["name"].split("]", 1)[-1].split("(")[0] + row["name"][row["name"].index(", grid"):]: row
+		          for row in rows}
+		assert set(shapes) == {"tiny_kernel, grid 4x8, block 16x16", "tail_kernel, grid 1057, block 256",
+		                       "odd_kernel, grid 1320, block 33", "full_kernel, grid 264, block 512"}, set(shapes)
+		for row in rows:
+		    assert (row["before"], row["after"]) == (10000000, 20000000), row
+		    assert (row["count_before"], row["count_after"]) == (10, 20), row
+	END
+	expect_line stderr ' launch shape$'
+	expect_line stderr ' tail_kernel, grid 1057, block 256$'
+	expect_line out.html '<h2>Launch shapes</h2>'
+	run_profile -q --from 20.profile --baseline 10.profile --fail-above 50% --fail-on 'shape=tiny.*grid 4x8'
+	expect_status 123
+	expect_line stderr '^profile: time of shape=tiny.*\(1 matching\) rose by 100\.0 %'
+	run_profile -q --from 20.profile --baseline 10.profile --fail-above 150% --fail-on 'shape=grid'
+	expect_status 0
+	# another shape of the same kernel is not it
+	run_profile -q --from 20.profile --baseline 10.profile --fail-above 50% --fail-on 'shape=tiny.*grid 8x4'
+	expect_status 125
+	expect_line stderr 'there is no such time, before or after$'
+	# not where a run did not ask
+	run_profile -q -gpu-only -o without.profile "$workloads/launch_shapes" 10
+	run_profile --diff without.profile 20.profile -o out.json
+	expect_line stderr 'was measured with other options'
+	expect_equal shapes "$(python3 -c 'import json; print(json.load(open("out.json"))["launch_shapes"])')" '[]'
+}
