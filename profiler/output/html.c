@@ -19,12 +19,12 @@
  *	places      process, thread, device, context, stream: plus 1, 0 for unknown
  *	rows        stack minus that of the row before, kind, place plus 1, count, ns, bytes
  *	weights     their number (page_weights.h); of each its title, unit and note as texts, and
- *its rows: stack minus that of the row before, place plus 1, count, value tables      their number;
- *of each its key and title as texts, how many rows are left out, its columns (label, enum
- *figure_kind), and its rows (texts, frames, numbers) sources     file as in frames, state
- *(source_text.h), whether it has changed, number of parts; then of all files the parts' first
- *lines, then their numbers of lines; then of each file the size of its text and the text: its
- *parts' lines
+ *	            its rows: stack minus that of the row before, place plus 1, count, value
+ *	tables      their number; of each its key and title as texts, how many rows are left out,
+ *	            its columns (label, enum figure_kind), and its rows (texts, frames, numbers)
+ *	sources     file as in frames, state (source_text.h), whether it has changed, number of
+ *	            parts; then of all files the parts' first lines, then their numbers of lines;
+ *	            then of each file the size of its text and the text: its parts' lines
  *
  * Only stacks, frames and places of rows and of the timeline's records are there, equal ones once.
  * With --weight, the rows' ns are values of the weight that the facts name.
