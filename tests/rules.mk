@@ -33,6 +33,8 @@ cli: all fake_cuda workloads
 
 # the page of html reports, in headless Chromium
 
+# a sanitized build took most of its time to optimize the tests; the plain one has warned of them
+$(UNIT_DIR)/%: private CFLAGS += $(if $(SANITIZE),-O0 -w)
 $(UNIT_DIR)/%: tests/unit/%.c $(BUILD)/libinject.a $(BUILD)/libprofiler.a \
 		$(BUILD)/libsymbolize.a $(BUILD)/bpf/stacks.skel.h Makefile tests/rules.mk
 	$(call msg,TEST,$<)

@@ -131,10 +131,13 @@ handed_frames()
 }
 
 @test "callers in turn, threads that come and go, code at the same addresses: never the wrong one" {
-	local python case still=$workloads/libstill_clocks.so
+	local python case cases still=$workloads/libstill_clocks.so
 
 	for python in "${pythons[@]}"; do
-		for case in turns short_threads reused "turns $still" "short_threads $still" "reused $still"; do
+		cases=(turns short_threads reused)
+		# clocks that stand still are the same in all versions
+		if [ "$python" = "${pythons[0]}" ]; then cases+=("${cases[@]/%/ $still}"); fi
+		for case in "${cases[@]}"; do
 			echo "$python $case"
 			read -r case preload <<<"$case"
 			COUNT=300 preload=$preload trace "$python" forward "$case"

@@ -164,7 +164,7 @@ static void standard_descriptors_are_never_ours(void **state)
 	for (int fd = 0; fd < 3; fd++)
 		close(fd);
 	if (pthread_create(&thread, NULL, look_at_standard, NULL) == 0) {
-		for (int i = 0; i < 2000; i++)
+		for (uint64_t i = 0; i < unit_rounds(2000); i++)
 			close(guest_open("/dev/null", O_RDWR));
 		stop_looking = true;
 		pthread_join(thread, NULL);
