@@ -75,7 +75,8 @@ struct taken {
 
 /*
  * The process's first stack ends where its arguments begin, a thread's at the C library's
- * data of the thread. A stack anywhere else does not reach across either.
+ * data of the thread. A stack anywhere else does not reach across either. At a process's first
+ * instruction there is none: the number of arguments stands for it.
  */
 static __always_inline void begin_taking(struct taken *t, struct task_struct *task, __u64 sp)
 {
@@ -86,6 +87,8 @@ static __always_inline void begin_taking(struct taken *t, struct task_struct *ta
 	t->sight.self = self;
 	t->sight.tid = current_tid(task);
 	t->above = first > sp ? first - sp : ~0ull;
+	if (first == sp)
+		t->above = sizeof(first); /* no instruction of it has run; nothing called it */
 	if (self > sp && self - sp < t->above)
 		t->above = self - sp;
 	if (!task->mm) {
