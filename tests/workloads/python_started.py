@@ -53,6 +53,7 @@ def by_executor():
         list(executor.map(work, range(2)))
 
 
+time.sleep(0.5)  # on a busy machine it takes a moment until the interpreter is known to be one
 plainly()
 deeply()
 by_executor()
