@@ -356,7 +356,7 @@ function startApp(profile) {
 
 		if (weight)
 			texts.push(
-				`${weight.title}${weight.note ? `, ${weight.note}` : ""}. What has no value is not drawn.`,
+				`Weight: ${weight.title}${weight.note ? `, ${weight.note}` : ""}. What has no value is left out.`,
 			);
 		if (state.idle !== "")
 			texts.push(
