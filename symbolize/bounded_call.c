@@ -29,6 +29,7 @@ struct worker {
 
 struct bounded_caller {
 	struct worker *worker; /* NULL: none has been started */
+	pid_t pid;             /* in which it was started: a child of fork has no threads of it */
 	uint64_t left_ns;      /* remaining time to wait for calls */
 	uint64_t abandoned, refused;
 	uint64_t stuck_places[BOUNDED_CALL_MAX_ABANDONED]; /* of abandoned calls */
@@ -178,7 +179,7 @@ static void end_worker(struct worker *w)
 
 void bounded_caller_free(struct bounded_caller *c)
 {
-	if (c && c->worker)
+	if (c && c->worker && c->pid == getpid())
 		end_worker(c->worker);
 	free(c);
 }
@@ -241,8 +242,12 @@ static int prepare(struct bounded_caller *c, const struct bounded_job *job)
 {
 	if (bounded_is_stuck(c, job->place))
 		return -EBUSY;
-	if (!c->worker && c->abandoned < BOUNDED_CALL_MAX_ABANDONED && c->left_ns > 0)
+	if (c->worker && c->pid != getpid())
+		c->worker = NULL;
+	if (!c->worker && c->abandoned < BOUNDED_CALL_MAX_ABANDONED && c->left_ns > 0) {
+		c->pid = getpid();
 		c->worker = start_worker();
+	}
 	if (c->worker && c->left_ns > 0)
 		return 0;
 	c->refused++;

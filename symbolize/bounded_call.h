@@ -55,7 +55,8 @@ struct bounded_caller;
 struct bounded_caller *bounded_caller_new(unsigned int run_ms);
 
 /*
- * Ends the worker. Abandoned calls remain until they return or the process ends. NULL is allowed.
+ * Ends the worker. In a child of fork(2) a caller goes on with a worker of the child's own.
+ * Abandoned calls remain until they return or the process ends. NULL is allowed.
  */
 void bounded_caller_free(struct bounded_caller *c);
 

@@ -50,6 +50,7 @@
 
 struct demangler {
 	bool has_clock;
+	pid_t pid;        /* in which the clock was made: a child of fork has no timer */
 	bool was_blocked; /* the signal, in the thread that owns the clock */
 	timer_t clock;
 	uint32_t ticks; /* used by all names */
@@ -160,7 +161,7 @@ static int start_own_clock(struct demangler *d)
 	sigset_t now;
 	int err;
 
-	if (d->has_clock)
+	if (d->has_clock && d->pid == getpid())
 		return 0;
 	err = hold_disposition();
 	if (err)
@@ -173,6 +174,7 @@ static int start_own_clock(struct demangler *d)
 	pthread_sigmask(SIG_SETMASK, NULL, &now);
 	d->was_blocked = sigismember(&now, DEMANGLE_SIGNAL);
 	d->has_clock = true;
+	d->pid = getpid();
 	return 0;
 }
 

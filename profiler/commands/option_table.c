@@ -266,6 +266,17 @@ const struct option_entry option_table[] = {
 	 .text = "record for this long, then write the result",
 	 .more = "The command goes on undisturbed, and profile ends with it, with its exit "
 		 "status. What began in this time is in the result as a whole."},
+	{.id = OPT_CONTROL,
+	 .name = "control",
+	 .kind = ARGUMENT_FILE,
+	 .argument = "FIFO",
+	 .is_of_run = true,
+	 .topic = TOPIC_CAPTURES,
+	 .text = "read commands from a FIFO while it runs: snapshot, stop",
+	 .more = "A line each. snapshot writes the result so far to all files of -o, with a number "
+		 "before the extension: out.1.html. stop ends the recording as -d does. The FIFO "
+		 "is "
+		 "made if it is not there."},
 	{.id = OPT_GPU_ONLY,
 	 .name = "gpu-only",
 	 .topic = TOPIC_GPU,

@@ -825,6 +825,8 @@ static bool set_option(struct options *o, int option, const char *argument)
 		       set_once("--name", argument, &o->attach.name);
 	case OPT_CGROUP:
 		return set_once("--cgroup", argument, &o->attach.cgroup);
+	case OPT_CONTROL:
+		return set_once("--control", argument, &o->control);
 	case OPT_DELAY:
 		o->delay = argument;
 		return set_length("--delay", argument, &o->measure.delay_ns);

@@ -78,6 +78,7 @@ struct options {
 	bool inlines;               /* inlined functions as frames of their own */
 	bool debuginfod;
 	bool as_root;
+	const char *control;                 /* FIFO to read commands from; NULL: none */
 	const char *prometheus;              /* file for metrics; NULL: none */
 	const char *span_files[OUTPUTS_MAX]; /* --otlp; they are the last of `outputs`, too */
 	uint32_t span_file_count;

@@ -14,10 +14,12 @@
 #include "profiler/base/exit_status.h"
 #include "profiler/base/host_name.h"
 #include "profiler/commands/compare.h"
+#include "profiler/commands/control.h"
 #include "profiler/commands/deliver.h"
 #include "profiler/commands/live.h"
 #include "profiler/commands/metrics_file.h"
 #include "profiler/commands/opener.h"
+#include "profiler/commands/snapshot.h"
 #include "profiler/output/naming.h"
 #include "profiler/output/outputs.h"
 #include "profiler/report/summary.h"
@@ -39,6 +41,9 @@ struct run {
 	struct metrics_file metrics; /* with --prometheus */
 	struct opener opener;        /* with --open */
 	struct span_export spans;    /* with --otlp */
+	struct control control;      /* with --control */
+	struct snapshots snapshots;
+	struct session *session; /* as long as it is watched */
 };
 
 /* ---- options of each part ---- */
@@ -215,6 +220,80 @@ static bool open_timeline(struct run *r)
 	return cannot_create_in(r, folder);
 }
 
+/* ---- while it goes on ---- */
+
+/* In a child: all memory is its own, but files and the terminal are the run's. */
+static int write_snapshot(struct run *r)
+{
+	char folder[DELIVER_FOLDER_BYTES];
+	struct options options;
+	int status = EXIT_PROFILER_FAILED;
+
+	if (!snapshot_options(&options, r->options, r->snapshots.count))
+		return status;
+	privilege_drop_all();
+	r->options = &options;
+	r->log.level = LOG_ERRORS;
+	r->metrics.is_started = false; /* its thread is the parent's */
+	r->spans.post = NULL;
+	r->outputs = (struct outputs){0};
+	if (!deliver_open(&r->log, &options, &r->identity, &r->outputs))
+		return status;
+	deliver_folder(&r->outputs, folder);
+	if ((!r->timeline || timeline_part(r->timeline, folder) == 0) &&
+	    (!r->idle_store || timeline_part(r->idle_store, folder) == 0)) {
+		session_complete_copy(r->session);
+		status = finish(r, r->session, 0);
+	} else {
+		cannot_create_in(r, folder);
+	}
+	outputs_cancel(&r->outputs);
+	return status;
+}
+
+static void take_snapshot(struct run *r)
+{
+	int result;
+
+	if (!snapshot_is_possible(r->options)) {
+		log_warn(&r->log, "no snapshot: there is no output but standard output; name files "
+				  "with -o");
+		return;
+	}
+	result = snapshot_start(&r->snapshots);
+	if (result == 0)
+		_exit(write_snapshot(r));
+	if (result == -EBUSY)
+		log_warn(&r->log, "no snapshot: number %u is still being written",
+			 r->snapshots.count);
+	else if (result < 0)
+		log_warn(&r->log, "no snapshot: cannot start a process: %s", strerror(-result));
+}
+
+static void stop(struct run *r)
+{
+	if (r->options->measure.wall || r->options->measure.idle)
+		log_warn(&r->log, "stop: not with --wall or --idle; take a snapshot, or end the "
+				  "command");
+	else
+		session_stop(r->session);
+}
+
+static void obey(struct run *r)
+{
+	session_discount_child(r->session, snapshot_end(&r->snapshots, &r->log, false));
+	switch (control_next(&r->control, &r->log)) {
+	case CONTROL_SNAPSHOT:
+		take_snapshot(r);
+		break;
+	case CONTROL_STOP:
+		stop(r);
+		break;
+	case CONTROL_NONE:
+		break;
+	}
+}
+
 /* The time of -d is over, and its result is written; `status`: 0, or what writing failed with. */
 static int await_command(struct run *r, struct session *session,
 			 const struct supervisor_link *supervisor, int status)
@@ -248,10 +327,15 @@ static int run_as_user(struct run *r, struct session *session,
 		outputs_cancel(&r->outputs);
 		return EXIT_PROFILER_FAILED;
 	}
+	r->session = session;
 	status = span_export_open(&r->spans, &r->log, r->options, &r->identity, supervisor) &&
-				 open_timeline(r) && open_idle_store(r)
+				 open_timeline(r) && open_idle_store(r) &&
+				 (!r->options->control ||
+				  control_open(&r->control, &r->log, r->options->control))
 			 ? session_run(session, outputs_take_stdout(&r->outputs), &exit_status)
 			 : EXIT_PROFILER_FAILED;
+	control_close(&r->control);
+	session_discount_child(session, snapshot_end(&r->snapshots, &r->log, true));
 	if (r->options->live)
 		live_end(&r->live);
 	if (!status) {
@@ -296,6 +380,8 @@ static void look(void *context, const struct session_view *view)
 
 	if (r->options->live)
 		live_look(&r->live, view);
+	if (r->options->control)
+		obey(r);
 	metrics_file_look(&r->metrics, &view->collected, view->now_ns);
 }
 
@@ -304,7 +390,7 @@ static const struct supervisor_display *start_live(struct run *r)
 {
 	char *command;
 
-	if (r->options->live || r->options->prometheus)
+	if (r->options->live || r->options->prometheus || r->options->control)
 		r->session_options.watcher = (struct session_watcher){look, r};
 	if (!r->options->live)
 		return NULL;
@@ -352,6 +438,7 @@ int run(const struct options *options, const struct inherited *inherited)
 			.inherited = inherited,
 			.session_options = session_options(options),
 			.log.level = options->level,
+			.control.fd = -1,
 			.opener = {-1}};
 
 	switch (identity_find(&r.identity, options->as_root)) {

@@ -145,6 +145,45 @@ static size_t allowed(const struct timeline *t, size_t size)
 	return room < size ? (size_t)room : size;
 }
 
+/* Appends what the file that `from` is has, as far as there is room. */
+static void copy_file(struct timeline *t, int from, uint64_t records)
+{
+	while (t->written < records && !t->stopped) {
+		uint64_t left = records - t->written, at = t->written * sizeof(*t->buffer);
+		size_t part = left < BUFFER_RECORDS ? (size_t)left : BUFFER_RECORDS, done = 0;
+		size_t size = part * sizeof(*t->buffer);
+
+		if (allowed(t, size) < size)
+			t->stopped = -ENOSPC;
+		while (done < size && !t->stopped) {
+			off_t begin = (off_t)(at + done);
+			ssize_t n = copy_file_range(from, &begin, t->fd, NULL, size - done, 0);
+
+			if (n > 0)
+				done += (size_t)n;
+			else if (n == 0 || errno != EINTR)
+				t->stopped = n < 0 ? -errno : -EIO;
+		}
+		t->written += done / sizeof(*t->buffer);
+	}
+	if (t->written < records)
+		count_loss(t, &t->stats.lost, records - t->written, t->stopped);
+}
+
+int timeline_part(struct timeline *t, const char *folder)
+{
+	int from = t->fd, fd = open_unnamed(folder);
+	uint64_t records = t->written;
+
+	if (fd < 0)
+		return fd;
+	t->fd = fd;
+	t->written = 0;
+	copy_file(t, from, records);
+	close(from);
+	return 0;
+}
+
 /* 0, or -errno: adding has stopped. */
 static int write_buffer(struct timeline *t)
 {

@@ -96,6 +96,12 @@ struct timeline;
 struct timeline *timeline_new(const char *folder, const struct timeline_limits *limits);
 void timeline_free(struct timeline *t);
 
+/*
+ * In a child of fork(2), which shares the file with its parent: goes on with a copy of it. What
+ * there is no room for is lost, and counted. 0 or -errno; then nothing has changed.
+ */
+int timeline_part(struct timeline *timeline, const char *folder);
+
 /* The number of a shape, for the record added next; 0: not kept, or all 0. */
 uint32_t timeline_number_shape(struct timeline *t, const struct timeline_shape *shape);
 

@@ -77,6 +77,7 @@ struct session {
 	bool command_ended;   /* and that has been handled */
 	bool stops_waiting;   /* for processes that outlive the target, or that we attached to */
 	bool pipe_ended, has_counted_left, has_said_waiting;
+	bool is_copy;            /* in a child of ours: session_complete_copy */
 	uint32_t interrupts;     /* SIGINTs so far */
 	int early_signal;        /* a signal that ends us before the target ran; 0: none */
 	uint64_t quick_until_ns; /* look often until then */
@@ -86,6 +87,7 @@ struct session {
 	uint64_t lost_samples, waiting, next_count_ns; /* for a watcher */
 	uint64_t clocks_read_ns;                       /* of processes */
 	uint64_t longest_round_ns;                     /* from one wait for events to the next */
+	uint64_t other_children_ns;                    /* CPU time; session_discount_child */
 };
 
 struct session *session_new(const struct session_options *options,
@@ -1262,10 +1264,20 @@ static uint64_t cpu_ns(const struct rusage *usage)
 	       ((uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec) * 1000u;
 }
 
+/* CPU time of the command, and of what it has waited for. */
+static uint64_t waited_cpu_ns(const struct session *s)
+{
+	struct rusage children = {0};
+	uint64_t ns;
+
+	getrusage(RUSAGE_CHILDREN, &children);
+	ns = cpu_ns(&children);
+	return ns > s->other_children_ns ? ns - s->other_children_ns : 0;
+}
+
 static void collect_rest(struct session *s)
 {
 	const struct bpf_source *bpf = kernel_events_bpf(s->kernel);
-	struct rusage waited = {0};
 
 	read_rest_of_pipe(s);
 	kernel_events_finish(s->kernel);
@@ -1275,12 +1287,38 @@ static void collect_rest(struct session *s)
 	if (bpf)
 		collect_ledger(s->collect)->cpu.in_calls =
 			bpf_source_counters(bpf).samples_in_calls;
-	if (!s->attachment)
-		getrusage(RUSAGE_CHILDREN, &waited);
-	collect_waited_for(s->collect, cpu_ns(&waited));
+	collect_waited_for(s->collect, s->attachment ? 0 : waited_cpu_ns(s));
 	s->ended_ns = monotonic_ns();
 	collect_finish(s->collect, s->ended_ns);
 	take_counters(s);
+}
+
+void session_complete_copy(struct session *s)
+{
+	s->is_copy = true;
+	s->ended_ns = monotonic_ns();
+	collect_read_clocks(s->collect, s->ended_ns, true);
+	collect_finish(s->collect, s->ended_ns);
+	take_counters(s);
+}
+
+void session_stop(struct session *s)
+{
+	struct bpf_source *bpf = kernel_events_bpf(s->kernel);
+	uint64_t now_ns = monotonic_ns();
+
+	s->stops_waiting |= s->attachment != NULL;
+	if (s->attachment || window_is_over(&s->window, now_ns))
+		return;
+	s->window.to_ns = now_ns;
+	collect_set_window(s->collect, &s->window);
+	if (bpf)
+		bpf_source_set_window(bpf, &s->window);
+}
+
+void session_discount_child(struct session *s, uint64_t ns)
+{
+	s->other_children_ns += ns;
 }
 
 bool session_goes_on(const struct session *s)
@@ -1359,10 +1397,9 @@ void session_note_cost(struct totals *totals)
 
 struct totals session_totals(const struct session *s)
 {
-	struct rusage children = {0};
+	bool has_waited = !s->attachment && !s->is_copy;
 	struct totals totals;
 
-	getrusage(RUSAGE_CHILDREN, &children);
 	totals = (struct totals){
 		.ledger = collect_ledger(s->collect),
 		.command_pid =
@@ -1372,7 +1409,7 @@ struct totals session_totals(const struct session *s)
 		.elapsed_ns = s->ended_ns - s->start_ns,
 		.longest_round_ns = s->longest_round_ns,
 		.command_cpu_ns =
-			s->attachment ? collect_ledger(s->collect)->cpu.used_ns : cpu_ns(&children),
+			has_waited ? waited_cpu_ns(s) : collect_ledger(s->collect)->cpu.used_ns,
 		.measure = s->options->measure,
 		.sample_ns = measure_sample_ns(s->options->measure.frequency_hz)};
 	session_note_cost(&totals);

@@ -92,6 +92,22 @@ bool session_goes_on(const struct session *session);
 int session_await(struct session *session);
 
 /* After session_run returned 0: what was collected, and how it went. */
+/*
+ * From a watcher, in a child of fork(2): completes the child's copy of what was collected, as if
+ * the run ended now. The run itself goes on in the parent. What is on its way then is not in the
+ * copy.
+ */
+void session_complete_copy(struct session *session);
+
+/*
+ * From a watcher: what begins later is not recorded. session_run returns when what began before is
+ * complete, after five seconds at the latest, and the command goes on.
+ */
+void session_stop(struct session *session);
+
+/* CPU time of children that were waited for and are not the command's. */
+void session_discount_child(struct session *session, uint64_t cpu_ns);
+
 struct collect *session_collect(struct session *session);
 struct totals session_totals(const struct session *session);
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/commands/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BYTES_AT_ONCE 65536u
+#define COMPLAINTS_MAX 16u
+
+bool control_open(struct control *c, struct log *log, const char *path)
+{
+	struct stat st;
+
+	*c = (struct control){.path = path, .fd = -1};
+	c->is_ours = mkfifo(path, 0600) == 0;
+	if (!c->is_ours && errno != EEXIST) {
+		log_error(log, "--control: cannot make the FIFO %s: %s", path, strerror(errno));
+		return false;
+	}
+	/* for writing, too: so it stays open when a writer closes it */
+	c->fd = open(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (c->fd < 0) {
+		log_error(log, "--control: cannot open %s: %s", path, strerror(errno));
+		return false;
+	}
+	if (fstat(c->fd, &st) == 0 && S_ISFIFO(st.st_mode))
+		return true;
+	log_error(log, "--control: %s is not a FIFO; name one, or a file that is not there", path);
+	return false;
+}
+
+void control_close(struct control *c)
+{
+	struct stat ours, there;
+
+	if (c->fd < 0)
+		return;
+	if (c->is_ours && fstat(c->fd, &ours) == 0 && lstat(c->path, &there) == 0 &&
+	    ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
+		unlink(c->path);
+	close(c->fd);
+	c->fd = -1;
+}
+
+/* Bytes of a terminal's control are not shown. */
+static void complain(struct control *c, struct log *log)
+{
+	for (char *at = c->line; *at; at++)
+		if (*at < ' ' || *at > '~')
+			*at = '?';
+	if (c->complaints++ < COMPLAINTS_MAX)
+		log_warn(log, "--control: unknown command '%s': snapshot or stop", c->line);
+}
+
+static enum control_command command_of(struct control *c, struct log *log)
+{
+	c->line[c->used] = '\0';
+	c->used = 0;
+	if (strcmp(c->line, "snapshot") == 0)
+		return CONTROL_SNAPSHOT;
+	if (strcmp(c->line, "stop") == 0)
+		return CONTROL_STOP;
+	if (c->line[0])
+		complain(c, log);
+	return CONTROL_NONE;
+}
+
+/* False: there is none now. */
+static bool next_byte(struct control *c, char *byte)
+{
+	if (c->next == c->count) {
+		ssize_t n = read(c->fd, c->bytes, sizeof(c->bytes));
+
+		c->next = 0;
+		c->count = n > 0 ? (size_t)n : 0;
+	}
+	if (c->next == c->count)
+		return false;
+	*byte = c->bytes[c->next++];
+	return true;
+}
+
+static void skip_line(struct control *c, struct log *log)
+{
+	if (!c->is_skipped && c->complaints++ < COMPLAINTS_MAX)
+		log_warn(log, "--control: a line is too long");
+	c->is_skipped = true;
+	c->used = 0;
+}
+
+enum control_command control_next(struct control *c, struct log *log)
+{
+	enum control_command command = CONTROL_NONE;
+	char byte;
+
+	if (c->fd < 0)
+		return CONTROL_NONE;
+	/* somebody may go on writing */
+	for (uint32_t i = 0; i < BYTES_AT_ONCE && command == CONTROL_NONE; i++) {
+		if (!next_byte(c, &byte))
+			break;
+		if (byte != '\n' && (c->is_skipped || c->used + 1 == sizeof(c->line)))
+			skip_line(c, log);
+		else if (byte != '\n')
+			c->line[c->used++] = byte;
+		else if (c->is_skipped)
+			c->is_skipped = false;
+		else
+			command = command_of(c, log);
+	}
+	return command;
+}

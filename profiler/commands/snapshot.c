@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/commands/snapshot.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool is_file(const struct options *o, uint32_t at)
+{
+	return strcmp(o->outputs[at].path, "-") != 0;
+}
+
+bool snapshot_is_possible(const struct options *o)
+{
+	for (uint32_t i = 0; i < o->output_count; i++)
+		if (is_file(o, i))
+			return true;
+	return false;
+}
+
+/* Where the extension begins: that of the format, or else the last one. */
+static size_t stem_length(const struct output_choice *choice)
+{
+	const char *path = choice->path, *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path, *dot;
+	size_t length = strlen(name), suffix = strlen(choice->writer->suffix);
+
+	if (length > suffix && strcasecmp(name + length - suffix, choice->writer->suffix) == 0)
+		return strlen(path) - suffix;
+	dot = strrchr(name, '.');
+	return dot && dot > name ? (size_t)(dot - path) : strlen(path);
+}
+
+static char *numbered(const struct output_choice *choice, uint32_t number)
+{
+	size_t stem = stem_length(choice);
+	char *name;
+
+	if (asprintf(&name, "%.*s.%u%s", (int)stem, choice->path, number, choice->path + stem) < 0)
+		return NULL;
+	return name;
+}
+
+bool snapshot_options(struct options *copy, const struct options *o, uint32_t number)
+{
+	*copy = *o;
+	copy->output_count = 0;
+	for (uint32_t i = 0; i < o->output_count; i++) {
+		struct output_choice *choice = &copy->outputs[copy->output_count];
+
+		if (!is_file(o, i))
+			continue;
+		*choice = o->outputs[i];
+		choice->path = numbered(&o->outputs[i], number);
+		if (!choice->path)
+			return false;
+		copy->output_count++;
+	}
+	/* these are for the end */
+	copy->before.count = copy->push_count = 0;
+	copy->gates = (struct gates){0};
+	copy->open = copy->report = copy->strict = copy->live = false;
+	copy->span_server = copy->prometheus = NULL;
+	return copy->output_count > 0;
+}
+
+int snapshot_start(struct snapshots *s)
+{
+	pid_t child;
+
+	if (s->child)
+		return -EBUSY;
+	child = fork();
+	if (child < 0)
+		return -errno;
+	s->count++;
+	s->child = child;
+	return child != 0;
+}
+
+uint64_t snapshot_end(struct snapshots *s, struct log *log, bool waits)
+{
+	struct rusage usage = {0};
+	pid_t ended;
+	int status;
+
+	if (!s->child)
+		return 0;
+	do
+		ended = wait4(s->child, &status, waits ? 0 : WNOHANG, &usage);
+	while (ended < 0 && errno == EINTR);
+	if (ended == 0)
+		return 0;
+	s->child = 0;
+	if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		log_line(log, "Snapshot %u is written", s->count);
+	else
+		log_warn(log, "snapshot %u could not be written", s->count);
+	return ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000u +
+	       ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000u;
+}
