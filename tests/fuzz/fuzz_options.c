@@ -89,7 +89,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	result = options_parse(count, parsed, &options);
 	if (dup2(outside, STDERR_FILENO) < 0)
 		abort();
-	if (result == OPTIONS_RUN && (!options.command || !options.command[0]))
+	/* a command, or processes that run already */
+	if (result == OPTIONS_RUN &&
+	    (options.command && options.command[0]) == options.measure.attached)
 		abort();
 	if (result == OPTIONS_RUN && options.output_count == 0)
 		abort();
