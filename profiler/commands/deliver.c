@@ -379,9 +379,11 @@ static void report_top(struct log *log, const struct options *o, const struct re
 {
 	struct log loud = {.level = LOG_NORMAL};
 
-	if (o->report)
+	if (o->report) {
 		top_report(&loud, result, TOP_FULL, top_width());
-	else if (isatty(STDERR_FILENO) && log->level >= LOG_NORMAL)
+		if (o->from_count || log->level < LOG_NORMAL) /* else the summary ends with it */
+			top_report_cost(&loud, &result->totals);
+	} else if (isatty(STDERR_FILENO) && log->level >= LOG_NORMAL)
 		top_report(log, result, TOP_SHORT, top_width());
 	figures_report(o->report ? &loud : log, result, top_width());
 }

@@ -225,7 +225,7 @@ static void print_gaps(struct log *log, const struct result *r, const struct bus
 	log_line(log, "%s", line.text);
 }
 
-static void print_cost(struct log *log, const struct totals *t)
+void top_report_cost(struct log *log, const struct totals *t)
 {
 	struct line line = {.used = 0};
 
@@ -305,10 +305,8 @@ void top_report(struct log *log, const struct result *result, enum top_size size
 					    : "",
 				    tables[i].columns, tables[i].lines[size], width);
 	}
-	if (size == TOP_FULL) {
+	if (size == TOP_FULL)
 		strict_report(log, result->totals.ledger, result->unnamed.not_kept);
-		print_cost(log, &result->totals);
-	}
 	busy_free(busy);
 	digest_free(d);
 }

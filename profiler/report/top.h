@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The report of a run: its times, then where most of them went, a table for each question that
- * digest.h answers, what was lost, and what profiling cost.
+ * digest.h answers, and what was lost.
  *
  * A table ends with a line for all that it leaves out, so that it adds up to the run's total.
  *
@@ -23,6 +23,12 @@ enum top_size {
 /* `width`: columns of the terminal; names are cut to it. */
 void top_report(struct log *log, const struct result *result, enum top_size size,
 		unsigned int width);
+
+/*
+ * What profiling cost, in one line: after a full report that no summary follows, which would end
+ * with the same (summary_report_cost).
+ */
+void top_report_cost(struct log *log, const struct totals *totals);
 
 /* How many bytes of a name fit into so many columns, with room for an ellipsis if not all do. */
 int top_fitting(const char *name, unsigned int width);

@@ -50,7 +50,7 @@ void payload_remove_stale(const struct payload *payload, struct bounded_caller *
 /* From now on the pipe reports end of file when the last traced process is gone. */
 void payload_close_writer(struct payload *payload);
 
-/* Who writes is told that nobody reads; the folder stays. */
+/* Writers get EPIPE from now on; the folder stays. */
 void payload_close_pipe(struct payload *payload);
 
 /*

@@ -66,7 +66,7 @@ struct supervisor_display {
 #define SUPERVISOR_SUSPENDS 's'
 #define SUPERVISOR_CONTINUES 'c'
 
-/* Waits until the display, which has been told to end, has left the terminal; not forever. */
+/* Waits until the display, which was asked to end, has left the terminal; not forever. */
 void supervisor_await_display(const struct supervisor_display *display, int64_t patience_ms);
 
 /* What the worker does; returns the exit status to pass on. */

@@ -270,7 +270,7 @@ chains_of()
 	done
 }
 
-# chain_lines: the stacks without the name of the workload's file, one a line.
+# chain_lines: the stacks without the name of the workload's file, one on each line.
 chain_lines()
 {
 	sed -E "s/ \\($1\\)//g; s/ [0-9]+\$//" out.folded

@@ -32,16 +32,14 @@ static const char *report_of_size(struct made_result *m, enum top_size size, uns
 	return capture_end(&captured);
 }
 
-/* Its tables alone: the report without the line before them and the two after them. */
+/* Its tables alone: the report without the line before them and the one after them. */
 static const char *report(struct made_result *m, unsigned int width)
 {
 	char *text = (char *)report_of_size(m, TOP_FULL, width), *end;
 
 	assert_memory_equal(text, "The run took 4.000 s; CPU 1.000 s (25.0 %)", 42);
 	text = strchr(text, '\n') + 1;
-	end = strstr(text, "Nothing was lost, and everything was matched.\n"
-			   "profile itself used 40.000 ms (1.0 %) of CPU and 30 MiB of "
-			   "memory\n");
+	end = strstr(text, "Nothing was lost, and everything was matched.\n");
 	assert_non_null(end);
 	*end = '\0';
 	return text;
@@ -317,6 +315,19 @@ static void the_short_form_has_few_lines(void **state)
 	assert_non_null(strstr(text, "(36 more)\n"));
 }
 
+static void the_cost_is_a_line(void **state)
+{
+	struct log log = {.level = LOG_NORMAL};
+	struct totals totals = {
+		.elapsed_ns = 4000000000, .own_cpu_ns = 40000000, .own_memory_bytes = 30 << 20};
+
+	(void)state;
+	capture_begin(&captured);
+	top_report_cost(&log, &totals);
+	assert_string_equal(capture_end(&captured),
+			    "profile itself used 40.000 ms (1.0 %) of CPU and 30 MiB of memory\n");
+}
+
 static void losses_are_named(void **state)
 {
 	struct made_result m;
@@ -328,8 +339,7 @@ static void losses_are_named(void **state)
 	text = report_of_size(&m, TOP_FULL, 80);
 	memset(&ledger, 0, sizeof(ledger));
 	assert_non_null(strstr(text, "        lost   or not matched\n"
-				     "             7   GPU operations dropped\n"
-				     "profile itself used"));
+				     "             7   GPU operations dropped\n"));
 	assert_null(strstr(text, "Nothing was lost"));
 }
 
@@ -411,6 +421,7 @@ int main(void)
 		cmocka_unit_test(names_are_cut_to_the_width),
 		cmocka_unit_test(a_timeline_tells_more),
 		cmocka_unit_test(the_short_form_has_few_lines),
+		cmocka_unit_test(the_cost_is_a_line),
 		cmocka_unit_test(losses_are_named),
 		cmocka_unit_test(a_timeline_that_lacks_events),
 		cmocka_unit_test(quiet_prints_nothing),
