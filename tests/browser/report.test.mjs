@@ -565,7 +565,7 @@ test("filters: kinds of time, processes, devices", async () => {
 	await click("CPU");
 	assert.equal((await boxes())[0].total, 60);
 	await browser.evaluate(
-		'(() => { const s = document.querySelector("select"); s.value = "1"; s.dispatchEvent(new Event("change")); })()',
+		`(() => { const s = document.querySelector('select[aria-label="Filter by process"]'); s.value = "1"; s.dispatchEvent(new Event("change")); })()`,
 	);
 	assert.equal(await hash(), "#kind=cpu&process=1");
 	assert.equal((await boxes())[0].total, 20);
