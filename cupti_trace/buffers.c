@@ -7,19 +7,17 @@
 #include <time.h>
 #include "cupti_trace/clock.h"
 
-/* Before each buffer's memory: keeps it aligned. */
-#define HEAD 64
+#define ALIGNMENT 64
 
 #define ROOM_PARTS 16 /* no buffer takes more of what is free than one of that many parts */
 
 /* Never freed, so that a thread may look at its last one at any time. */
 struct buffer {
 	struct buffer *next;
-	uint8_t *memory; /* HEAD bytes that begin with a pointer to this, then the buffer */
+	uint8_t *memory;
 	uint64_t number; /* of the request; 0: not in use */
 	uint32_t size_index;
 	bool is_filled;
-	const struct buffers *owner;
 };
 
 /* What this thread requested last. */
@@ -110,6 +108,17 @@ static void add(struct buffer **list, struct buffer *b)
 	*list = b;
 }
 
+/* The place of the pointer to the buffer with this memory, or of the list's end. */
+static struct buffer **find_given(struct buffers *buffers, const uint8_t *memory)
+{
+	uint64_t hash = (uintptr_t)memory / ALIGNMENT * UINT64_C(0x9e3779b97f4a7c15);
+	struct buffer **place = &buffers->given[(hash >> 32) % BUFFERS_BUCKETS];
+
+	while (*place && (*place)->memory != memory)
+		place = &(*place)->next;
+	return place;
+}
+
 static void strip(struct buffers *buffers, struct buffer *b)
 {
 	free(b->memory);
@@ -137,13 +146,11 @@ static struct buffer *make(struct buffers *buffers, uint32_t index)
 	if (!b)
 		return NULL;
 	b->size_index = index;
-	b->owner = buffers;
-	b->memory = aligned_alloc(HEAD, HEAD + size_of(index));
+	b->memory = aligned_alloc(ALIGNMENT, size_of(index));
 	if (!b->memory) {
 		add(&buffers->bare, b);
 		return NULL;
 	}
-	memcpy(b->memory, &b, sizeof(b));
 	return b;
 }
 
@@ -193,13 +200,24 @@ uint8_t *buffers_get(struct buffers *buffers, uint64_t now_ns, size_t *size)
 		if (buffers->being_filled > buffers->most_being_filled)
 			buffers->most_being_filled = buffers->being_filled;
 		buffers->held += *size;
+		add(find_given(buffers, b->memory), b);
 		own.buffer = b;
 		own.number = b->number;
 	}
 	pthread_mutex_unlock(&buffers->lock);
 	if (b && has_key)
 		pthread_setspecific(thread_end, b);
-	return b ? b->memory + HEAD : NULL;
+	return b ? b->memory : NULL;
+}
+
+bool buffers_have(struct buffers *buffers, const uint8_t *buffer)
+{
+	bool is_given;
+
+	pthread_mutex_lock(&buffers->lock);
+	is_given = *find_given(buffers, buffer) != NULL;
+	pthread_mutex_unlock(&buffers->lock);
+	return is_given;
 }
 
 void buffers_put(struct buffers *buffers, uint8_t *buffer)
@@ -207,13 +225,13 @@ void buffers_put(struct buffers *buffers, uint8_t *buffer)
 	struct buffer *b;
 	size_t size;
 
-	if (!buffer)
-		return;
-	memcpy(&b, buffer - HEAD, sizeof(b));
-	if (b->owner != buffers)
-		return;
-	size = size_of(b->size_index);
 	pthread_mutex_lock(&buffers->lock);
+	b = take(find_given(buffers, buffer));
+	if (!b) {
+		pthread_mutex_unlock(&buffers->lock);
+		return;
+	}
+	size = size_of(b->size_index);
 	b->number = 0;
 	buffers->in_use--;
 	buffers->held -= size;

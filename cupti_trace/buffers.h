@@ -40,6 +40,8 @@
 #define BUFFERS_LOW (8u << 20)         /* and go on */
 #define BUFFERS_PERIOD_NS 100000000u
 
+#define BUFFERS_BUCKETS 1024u
+
 struct buffer;
 
 struct buffers {
@@ -48,6 +50,7 @@ struct buffers {
 	uint64_t calls;                     /* how often */
 	struct buffer *free[BUFFERS_SIZES]; /* with their memory */
 	struct buffer *bare;                /* without */
+	struct buffer *given[BUFFERS_BUCKETS]; /* with CUPTI or being sent, by address */
 	uint32_t in_use, being_filled;      /* buffers */
 	uint32_t most_being_filled;         /* so far */
 	size_t held, kept;                  /* bytes with CUPTI or being sent; free */
@@ -67,8 +70,13 @@ void buffers_init(struct buffers *buffers, bool may_refuse);
  */
 uint8_t *buffers_get(struct buffers *buffers, uint64_t now_ns, size_t *size);
 
-/* CUPTI may still have buffers of an earlier copy of the library, whose pool is not ours: no
- * effect. */
+/*
+ * CUPTI may still have buffers of an earlier copy of the library, whose pool is not ours: whether
+ * this one is. Nothing of it is read: it may be freed memory.
+ */
+bool buffers_have(struct buffers *buffers, const uint8_t *buffer);
+
+/* Of a buffer that is not ours: no effect. */
 void buffers_put(struct buffers *buffers, uint8_t *buffer);
 
 /* More than BUFFERS_HIGH are filled, and waiting may help. Cheap, exact enough. */

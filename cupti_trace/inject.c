@@ -382,6 +382,8 @@ static void on_buffer_completed(void *context, uint32_t stream, uint8_t *buffer,
 
 	(void)size;
 	guest_enter(&guest);
+	if (!buffers_have(&tracer->buffers, buffer))
+		valid_size = 0; /* an earlier copy's, with what that recorded */
 	if (valid_size > 0 && is_mine(tracer))
 		send_buffer(tracer, buffer, valid_size);
 	buffers_put(&tracer->buffers, buffer);

@@ -34,7 +34,8 @@ struct measure {
 	bool launch_shapes;    /* of kernels, as a table */
 	bool exact_stalls;     /* these by launch; kernels run one after the other */
 	bool devices;          /* their names, and which contexts are MPS clients */
-	bool attached;         /* processes that ran before; their calls of CUDA are timed */
+	bool attached;         /* processes that ran before */
+	bool injects;          /* the library is brought into these; else their calls are timed */
 	uint64_t delay_ns;     /* what is recorded begins this long after the command */
 	uint64_t duration_ns;  /* and lasts this long; 0: to the command's end */
 };

@@ -721,8 +721,9 @@ static void finish_cpu_time(struct collect *c)
 {
 	struct ledger_cpu *cpu = &c->ledger.cpu;
 
-	/* of a part of the run it is not known how much CPU time was used */
-	if (!c->options.measure.samples_cpu || window_is_part(&c->window))
+	/* of a part of a command's run it is not known how much CPU time was used */
+	if (!c->options.measure.samples_cpu ||
+	    (window_is_part(&c->window) && !c->options.measure.attached))
 		return;
 	cpu->not_sampled_ns +=
 		cpu_time_finish(&c->cpu_time, c->waited_ns, cpu->in_calls * c->options.sample_ns,

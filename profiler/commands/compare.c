@@ -255,7 +255,7 @@ static int become_user(struct comparing *c, struct identity *identity,
 	if (!err && c->options->open)
 		err = opener_start(&c->opener, identity, inherited);
 	if (!err)
-		err = privilege_become_user(identity);
+		err = privilege_become_user(identity, false);
 	if (!err)
 		err = privilege_drop_all();
 	return err;
@@ -328,7 +328,7 @@ bool compare_check_baselines(struct log *log, const struct options *o,
 
 		whole.view = (struct view_options){.by = {.count = 0}};
 		c = new_comparing(log, &whole);
-		_exit(c && privilege_become_user(identity) == 0 && privilege_drop_all() == 0 &&
+		_exit(c && privilege_become_user(identity, false) == 0 && privilege_drop_all() == 0 &&
 				      read_baselines(c, NULL)
 			      ? 0
 			      : EXIT_PROFILER_FAILED);

@@ -207,7 +207,7 @@ int from(const struct options *options, const struct inherited *inherited)
 		err = opener_start(&r.opener, &identity, inherited);
 	/* under sudo the files are the user's */
 	if (!err)
-		err = privilege_become_user(&identity);
+		err = privilege_become_user(&identity, false);
 	if (!err)
 		err = privilege_drop_all();
 	if (!err) {

@@ -37,7 +37,7 @@ static void detach(const struct identity *identity)
 		dup2(nothing, fd);
 	prctl(PR_SET_NAME, "profile-display", 0, 0, 0);
 	setpriority(PRIO_PROCESS, 0, NICE);
-	if (privilege_become_user(identity) != 0)
+	if (privilege_become_user(identity, false) != 0)
 		_exit(1); /* the supervisor notices */
 	privilege_lock();
 	privilege_drop_all();

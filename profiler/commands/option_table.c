@@ -229,8 +229,8 @@ const struct option_entry option_table[] = {
 	 .topic = TOPIC_ATTACH,
 	 .text = "profile these running processes, not a command",
 	 .more = "And their descendants, until they have ended, Ctrl-C, or for the time of -d. "
-		 "Numbers separated by commas; may be repeated. They go on as before, and nothing "
-		 "is loaded into them: calls of CUDA are timed, and GPU time is not measured. "
+		 "Numbers separated by commas; may be repeated. They go on as before. A "
+		 "library is loaded into those that use CUDA, and is off again at the end. "
 		 "Needs root, or CAP_BPF and CAP_PERFMON. docs/attach.md has the details."},
 	{.id = OPT_NAME,
 	 .name = "name",
@@ -249,6 +249,12 @@ const struct option_entry option_table[] = {
 	 .topic = TOPIC_ATTACH,
 	 .text = "all running processes of a cgroup, and of those in it",
 	 .more = "A folder below /sys/fs/cgroup, or a path as in /proc/PID/cgroup."},
+	{.id = OPT_NO_INJECT,
+	 .name = "no-inject",
+	 .is_of_run = true,
+	 .topic = TOPIC_ATTACH,
+	 .text = "load nothing into running processes: no GPU time",
+	 .more = "With -p, --name or --cgroup. Calls of CUDA are timed instead, by probes."},
 	{.id = OPT_DELAY,
 	 .name = "delay",
 	 .kind = ARGUMENT_TEXT,

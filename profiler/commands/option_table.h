@@ -61,6 +61,7 @@ enum option_id {
 	OPT_FROM,
 	OPT_NAME,
 	OPT_CGROUP,
+	OPT_NO_INJECT,
 	OPT_TIME,
 	OPT_CONTROL,
 	OPT_DELAY,

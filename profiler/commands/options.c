@@ -270,24 +270,32 @@ static bool check_idle(const struct options *o)
 	return false;
 }
 
-/* What only the library in a command measures, or records from its start; NULL: nothing. */
+/* What needs GPU time; NULL: nothing. */
+static const char *needs_gpu_time(const struct options *o)
+{
+	const struct measure *m = &o->measure;
+
+	return m->max_overhead                       ? "--max-overhead"
+	       : m->memory                           ? "--alloc"
+	       : m->waits                            ? "--waits"
+	       : m->api                              ? "--api"
+	       : m->unified_memory                   ? "--unified-memory"
+	       : m->kernels_only                     ? "--kernels-only"
+	       : m->whole_graphs || m->device_graphs ? "--graph"
+	       : m->launch_shapes                    ? "--launch-shapes"
+	       : o->prometheus                       ? "--prometheus"
+						     : NULL;
+}
+
+/* What the library measures only where it is from a command's start; NULL: nothing. */
 static const char *needs_command(const struct options *o)
 {
 	const struct measure *m = &o->measure;
 
 	return m->nvtx                                  ? "--nvtx"
-	       : m->max_overhead                        ? "--max-overhead"
-	       : m->memory                              ? "--alloc"
-	       : m->waits                               ? "--waits"
 	       : m->idle                                ? "--idle"
-	       : m->api                                 ? "--api"
 	       : m->stall_period                        ? "--stalls"
 	       : m->counters                            ? "--metrics"
-	       : m->unified_memory                      ? "--unified-memory"
-	       : m->kernels_only                        ? "--kernels-only"
-	       : m->whole_graphs || m->device_graphs    ? "--graph"
-	       : m->launch_shapes                       ? "--launch-shapes"
-	       : o->prometheus                          ? "--prometheus"
 	       : o->injection_lib                       ? "-injection-lib"
 	       : o->cuda_lib_count                      ? "-cuda-lib"
 	       : o->launch_stacks != LAUNCH_STACKS_AUTO ? "-launch-stacks"
@@ -303,9 +311,9 @@ static bool check_attach(struct options *o, bool has_command)
 	if (has_command)
 		complain("%s profiles processes that already run: no command with it", how);
 	else if (option)
-		complain("%s needs GPU time, which is not measured in processes that already run: "
-			 "not with %s",
-			 option, how);
+		complain("%s needs the start of a command: not with %s", option, how);
+	else if (o->no_inject && needs_gpu_time(o))
+		complain("%s needs GPU time: not with --no-inject", needs_gpu_time(o));
 	else if (o->record)
 		complain("--record keeps a run from its command's start: not with %s", how);
 	else
@@ -317,6 +325,7 @@ static bool check_attach(struct options *o, bool has_command)
 static void set_attached(struct options *o)
 {
 	o->measure.attached = true;
+	o->measure.injects = o->measure.traces_gpu && !o->no_inject;
 	o->attach.delay_ns = o->measure.delay_ns;
 	o->attach.duration_ns = o->measure.duration_ns;
 	o->measure.delay_ns = o->measure.duration_ns = 0;
@@ -827,6 +836,9 @@ static bool set_option(struct options *o, int option, const char *argument)
 		return set_once("--cgroup", argument, &o->attach.cgroup);
 	case OPT_CONTROL:
 		return set_once("--control", argument, &o->control);
+	case OPT_NO_INJECT:
+		o->no_inject = true;
+		return true;
 	case OPT_DELAY:
 		o->delay = argument;
 		return set_length("--delay", argument, &o->measure.delay_ns);
@@ -1308,6 +1320,9 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 		if (!check_attach(options, optind < argc))
 			goto wrong;
 		set_attached(options);
+	} else if (options->no_inject) {
+		complain("--no-inject is for processes that already run: -p, --name or --cgroup");
+		goto wrong;
 	} else if (optind >= argc) {
 		complain("no command to run");
 		goto wrong;

@@ -60,6 +60,7 @@ struct options {
 	uint32_t output_count;
 	const struct writer *format;     /* of all of them; NULL: by their extensions */
 	bool root_at_bottom;             /* --flame */
+	bool no_inject;                  /* nothing is brought into these */
 	struct attach_request attach;    /* -p, --name, --cgroup; it has the delay and duration */
 	const char *delay, *duration;    /* as they were given; NULL: not */
 	struct measure measure;          /* devices: run sets it */

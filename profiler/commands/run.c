@@ -312,7 +312,8 @@ static int await_command(struct run *r, struct session *session,
 static int run_as_user(struct run *r, struct session *session,
 		       const struct supervisor_link *supervisor)
 {
-	int status, exit_status = 0, err = privilege_become_user(&r->identity);
+	int status, exit_status = 0,
+		    err = privilege_become_user(&r->identity, r->options->measure.injects);
 
 	if (err) {
 		log_error(&r->log, "cannot become %s: %s; use --as-root", r->identity.shown,

@@ -38,28 +38,9 @@ static bool is_part(const struct measure *m)
 	return m->delay_ns || m->duration_ns;
 }
 
-/* Which part of the run, and what was seen of the rest. */
-static void report_part(struct log *log, const struct measure *m, const struct totals *t)
+/* What was recorded and is left out, or has no launch. */
+static void report_outside(struct log *log, const struct ledger_outside *l)
 {
-	const struct ledger_outside *l = &t->ledger->outside;
-	uint64_t left = t->elapsed_ns > m->delay_ns ? t->elapsed_ns - m->delay_ns : 0;
-	char from[QUANTITY_BYTES + 40] = "", length[QUANTITY_BYTES];
-
-	if (!is_part(m))
-		return;
-	if (left == 0) {
-		log_warn(log,
-			 "the command ended after %s, before --delay was over: nothing was "
-			 "recorded",
-			 time_text(length, (double)t->elapsed_ns));
-		return;
-	}
-	if (m->duration_ns && m->duration_ns < left)
-		left = m->duration_ns;
-	if (m->delay_ns)
-		snprintf(from, sizeof(from), ", from %s after the command's start",
-			 time_text(length, (double)m->delay_ns));
-	log_line(log, "Recorded: %s%s", time_text(length, (double)left), from);
 	if (l->before)
 		log_line(log, "  %" PRIu64 " GPU operation%s began before (%.3f ms): left out",
 			 l->before, s(l->before), ms(l->before_ns));
@@ -79,13 +60,40 @@ static void report_part(struct log *log, const struct measure *m, const struct t
 			 l->earlier, pick(l->earlier, " was", "s were"), ms(l->earlier_ns));
 }
 
+/* Which part of the run, and what was seen of the rest. */
+static void report_part(struct log *log, const struct measure *m, const struct totals *t)
+{
+	const struct ledger_outside *l = &t->ledger->outside;
+	uint64_t left = t->elapsed_ns > m->delay_ns ? t->elapsed_ns - m->delay_ns : 0;
+	char from[QUANTITY_BYTES + 40] = "", length[QUANTITY_BYTES];
+
+	if (!is_part(m)) {
+		report_outside(log, l); /* nothing, but for processes that already ran */
+		return;
+	}
+	if (left == 0) {
+		log_warn(log,
+			 "the command ended after %s, before --delay was over: nothing was "
+			 "recorded",
+			 time_text(length, (double)t->elapsed_ns));
+		return;
+	}
+	if (m->duration_ns && m->duration_ns < left)
+		left = m->duration_ns;
+	if (m->delay_ns)
+		snprintf(from, sizeof(from), ", from %s after the command's start",
+			 time_text(length, (double)m->delay_ns));
+	log_line(log, "Recorded: %s%s", time_text(length, (double)left), from);
+	report_outside(log, l);
+}
+
 static void report_samples(struct log *log, const struct measure *m, const struct ledger *l)
 {
 	char cpu[40] = "", gpu[120] = "";
 
 	if (m->samples_cpu)
 		snprintf(cpu, sizeof(cpu), "%" PRIu64 " CPU", l->cpu.samples);
-	if (m->traces_gpu && used_gpu(l) && !m->attached)
+	if (m->traces_gpu && used_gpu(l) && (!m->attached || m->injects))
 		snprintf(gpu, sizeof(gpu),
 			 "%" PRIu64 " launch%s, %" PRIu64 " GPU kernel%s (%.3f ms)",
 			 l->launches.kernels, pick(l->launches.kernels, "", "es"), l->gpu.kernels,
@@ -499,9 +507,9 @@ static void report_calls(struct log *log, const struct measure *m, const struct 
 
 	if (c->processes == 0)
 		return;
-	if (m->attached)
-		log_line(log, "GPU time is not measured in processes that already ran; the wall "
-			      "time of their CUDA calls is shown instead");
+	if (m->attached && !m->injects)
+		log_line(log, "GPU time is not measured with --no-inject; the wall time of CUDA "
+			      "calls is shown instead");
 	log_line(log,
 		 "CUDA calls: %" PRIu64 " in %u process%s without GPU time, %.3f ms of wall time",
 		 c->timed, c->processes, pick(c->processes, "", "es"), ms(c->timed_ns));

@@ -615,13 +615,37 @@ static bool begin(struct bringing *b, uint64_t entry)
 	return call(b, &start, "its start");
 }
 
+/*
+ * We may trace more than the user may: the kernel is asked once more, for the user. As long as we
+ * hold one of its threads, the process can become no program with more rights.
+ */
+static bool is_still_users(struct bringing *b)
+{
+	char *text = NULL;
+	bool has_any;
+
+	if (!read_maps(b, &text)) {
+		borrowed_thread_release(&b->thread);
+		return false;
+	}
+	has_any = text[0];
+	free(text);
+	if (has_any)
+		return true;
+	borrowed_thread_release(&b->thread);
+	return fail(b, BRING_IN_DENIED, "may not be looked into: its first thread has ended");
+}
+
 /* With a borrowed thread, which is given back in any case. */
 static bool load(struct bringing *b)
 {
-	int64_t theirs = make_memory(b, MFD_CLOEXEC | MFD_EXEC);
 	uint64_t inode = 0, entry;
+	int64_t theirs;
 	int err;
 
+	if (!is_still_users(b))
+		return false;
+	theirs = make_memory(b, MFD_CLOEXEC | MFD_EXEC);
 	if (theirs == -EINVAL)
 		theirs = make_memory(b, MFD_CLOEXEC);
 	if (theirs == INT64_MIN)

@@ -17,7 +17,7 @@
 #include "symbolize/file_io.h"
 #include "symbolize/text.h"
 
-#define LIBRARY_NAME "libprofile_cupti.so"
+#define LIBRARY_NAME PAYLOAD_LIBRARY_NAME
 #define PIPE_NAME "gpu.pipe"
 #define LOCK_NAME "lock"
 #define FOLDER_PREFIX "profile-"
@@ -93,7 +93,8 @@ static int take_lock(struct payload *payload)
 static bool is_our_file(const char *name)
 {
 	return strcmp(name, LIBRARY_NAME) == 0 || strcmp(name, PIPE_NAME) == 0 ||
-	       strcmp(name, LOCK_NAME) == 0 || starts_with(name, GPU_WIRE_ACK_PREFIX);
+	       strcmp(name, LOCK_NAME) == 0 || strcmp(name, GPU_WIRE_LEAVE) == 0 ||
+	       starts_with(name, GPU_WIRE_ACK_PREFIX);
 }
 
 /* Removes the files we made, or that our library makes; nothing else, and through no link. */
@@ -231,6 +232,17 @@ void payload_close_pipe(struct payload *payload)
 	if (payload->pipe >= 0)
 		close(payload->pipe);
 	payload->pipe = -1;
+}
+
+int payload_ask_to_leave(const struct payload *payload)
+{
+	int fd = openat(payload->folder, GPU_WIRE_LEAVE,
+			O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return errno == EEXIST ? 0 : -errno;
+	close(fd);
+	return 0;
 }
 
 struct acknowledgement {

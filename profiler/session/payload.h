@@ -20,6 +20,7 @@
 #include "symbolize/bounded_call.h"
 
 #define PAYLOAD_PATH_MAX 512
+#define PAYLOAD_LIBRARY_NAME "libprofile_cupti.so"
 
 struct payload {
 	int folder;      /* descriptor; -1: none */
@@ -59,6 +60,9 @@ void payload_close_pipe(struct payload *payload);
  */
 int payload_acknowledge(const struct payload *payload, struct bounded_caller *calls,
 			uint64_t instance);
+
+/* Libraries that were brought into processes send what they have and leave them. 0 or -errno. */
+int payload_ask_to_leave(const struct payload *payload);
 
 /* Bytes that are in the pipe and have not been read. */
 uint64_t payload_count_left(const struct payload *payload);

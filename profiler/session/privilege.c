@@ -66,8 +66,10 @@ static bool stays_root(const struct identity *identity)
 	return !identity->other && geteuid() == 0;
 }
 
-int privilege_become_user(const struct identity *identity)
+int privilege_become_user(const struct identity *identity, bool traces)
 {
+	uint64_t kept = CAPABILITY(CAP_BPF) | CAPABILITY(CAP_PERFMON) |
+			(traces ? CAPABILITY(CAP_SYS_PTRACE) : 0);
 	int err;
 
 	if (stays_root(identity))
@@ -77,7 +79,7 @@ int privilege_become_user(const struct identity *identity)
 		return -errno;
 	err = identity_become(identity);
 	if (!err)
-		err = keep_capabilities(CAPABILITY(CAP_BPF) | CAPABILITY(CAP_PERFMON));
+		err = keep_capabilities(kept);
 	prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
 	/*
 	 * The kernel has closed us to other processes of the user, and the target, forked next,

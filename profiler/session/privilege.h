@@ -21,6 +21,8 @@
  *   ids, groups and capabilities changed  CAP_SETUID, CAP_SETGID         privilege_become_user
  *   private folder, pipe, output,         nothing: the user's files      2. as the user
  *   recording; the target forked
+ *   with -p, --name, --cgroup: a library  CAP_SYS_PTRACE, where Yama     2. as the user
+ *   brought into processes                restricts ptrace(2)
  *   BPF maps changed, uprobes attached    CAP_BPF, CAP_PERFMON (before   2. as the user
  *                                         Linux 6.10 CAP_SYS_ADMIN)
  *   privileges of programs that we        no_new_privs would take them   privilege_lock, after
@@ -55,9 +57,11 @@ int privilege_open_kallsyms(void);
 
 /*
  * Becomes the user that identity_find found, with CAP_BPF and CAP_PERFMON, if there, permitted and
- * effective, and no other capability in any set but the bounding set. 0 or -errno.
+ * effective, and no other capability in any set but the bounding set. With `traces` also
+ * CAP_SYS_PTRACE, for the library that is brought into processes that already run (bring_in.h):
+ * Yama lets nobody else trace what is not a child. 0 or -errno.
  */
-int privilege_become_user(const struct identity *identity);
+int privilege_become_user(const struct identity *identity, bool traces);
 
 /* Whether the calling thread has CAP_SYS_ADMIN. */
 bool privilege_is_admin(void);
@@ -69,7 +73,7 @@ int privilege_drop_thread(void);
 void privilege_lock(void);
 
 /*
- * Gives up the last two capabilities. Other processes may not look into ours before that if there
+ * Gives up the last capabilities. Other processes may not look into ours before that if there
  * were any: what they paid for, open descriptors above all, is still here. 0 or -errno.
  */
 int privilege_drop_all(void);

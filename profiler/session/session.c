@@ -17,6 +17,7 @@
 #include "profiler/base/cuda_functions.h"
 #include "profiler/base/exit_status.h"
 #include "profiler/base/saturate.h"
+#include "profiler/session/arrivals.h"
 #include "profiler/session/attach.h"
 #include "profiler/session/call_timing.h"
 #include "profiler/session/exec_error.h"
@@ -65,6 +66,7 @@ struct session {
 	struct payload payload;
 	struct target target;
 	struct attachment *attachment;   /* in place of a target; NULL: there is one */
+	struct arrivals *arrivals;       /* of the library in its processes; NULL: in none */
 	struct probes *probes;           /* of launches; NULL: not asked for */
 	struct call_timing *call_timing; /* NULL: it cannot be */
 	struct recording *recording;     /* NULL: not asked for */
@@ -76,6 +78,7 @@ struct session {
 	bool abandons_target; /* it cannot be killed: it is another user's by now */
 	bool command_ended;   /* and that has been handled */
 	bool stops_waiting;   /* for processes that outlive the target, or that we attached to */
+	bool stops_leaving;   /* likewise for libraries that were asked to leave */
 	bool pipe_ended, has_counted_left, has_said_waiting;
 	bool is_copy;            /* in a child of ours: session_complete_copy */
 	uint32_t interrupts;     /* SIGINTs so far */
@@ -121,6 +124,7 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	target_release_resources(&s->target);
+	arrivals_free(s->arrivals);
 	recording_close(s->recording);
 	remove_payload(s);
 	attachment_free(s->attachment);
@@ -266,6 +270,26 @@ static int probe_libraries(struct session *s)
 	return 0;
 }
 
+static int open_pipe(struct session *s)
+{
+	int err = payload_create(&s->payload);
+
+	if (err) {
+		log_error(s->log,
+			  "no folder for the injection library: tried %s; set TMPDIR to one "
+			  "on a file system mounted without noexec",
+			  s->payload.tried);
+		return err;
+	}
+	supervisor_report_folder(s->supervisor, s->payload.path);
+	s->pipe = gpu_pipe_new(s->collect);
+	if (!s->pipe) {
+		log_error(s->log, "out of memory");
+		return -ENOMEM;
+	}
+	return watch(s, s->payload.pipe, READY_PIPE);
+}
+
 static int open_gpu_side(struct session *s)
 {
 	const char *library = s->options->injection_lib;
@@ -278,21 +302,14 @@ static int open_gpu_side(struct session *s)
 		log_error(s->log, "-injection-lib %s: %s", library, strerror(errno));
 		return -ENOENT;
 	}
-	err = payload_create(&s->payload);
-	if (err) {
-		log_error(s->log,
-			  "no folder for the injection library: tried %s; set TMPDIR to one "
-			  "on a file system mounted without noexec",
-			  s->payload.tried);
+	err = open_pipe(s);
+	if (err)
 		return err;
-	}
-	supervisor_report_folder(s->supervisor, s->payload.path);
 	collect_expect_hellos(s->collect, library_of(s), s->options->measure.nvtx);
-	s->pipe = gpu_pipe_new(s->collect);
-	err = s->pipe ? open_probes(s) : -ENOMEM;
+	err = open_probes(s);
 	if (err == -ENOMEM)
 		log_error(s->log, "out of memory");
-	return err ? err : watch(s, s->payload.pipe, READY_PIPE);
+	return err;
 }
 
 static int open_recording(struct session *s)
@@ -320,6 +337,21 @@ static bool takes_nvtx(const struct session *s)
 	return s->options->measure.nvtx && !chosen;
 }
 
+/* What the library is asked for. */
+static void make_environment(struct session *s, const struct measure *measure,
+			     struct target_environment *environment)
+{
+	const struct session_options *o = s->options;
+
+	target_environment_make(environment, &(struct target_environment_options){
+						     .library = library_of(s),
+						     .pipe = s->payload.pipe_path,
+						     .measure = *measure,
+						     .counters = o->counters,
+						     .timeline = o->timeline != NULL,
+						     .verbose = s->log->level == LOG_VERBOSE});
+}
+
 static int start_target(struct session *s, bool stdout_is_taken)
 {
 	const struct session_options *o = s->options;
@@ -340,14 +372,7 @@ static int start_target(struct session *s, bool stdout_is_taken)
 				 " is set to %s; it is replaced for this run",
 				 injected);
 		measure.nvtx = takes_nvtx(s);
-		target_environment_make(&environment,
-					&(struct target_environment_options){
-						.library = library_of(s),
-						.pipe = s->payload.pipe_path,
-						.measure = measure,
-						.counters = o->counters,
-						.timeline = o->timeline != NULL,
-						.verbose = s->log->level == LOG_VERBOSE});
+		make_environment(s, &measure, &environment);
 		options.environment = environment.variables;
 	}
 	return target_start(&s->target, &options);
@@ -449,6 +474,7 @@ static void on_signal(struct session *s, const struct supervisor_signal *signal)
 		if (asks_to_end(signal->number))
 			s->early_signal = signal->number;
 	} else if (s->target.ended || s->attachment) {
+		s->stops_leaving |= s->command_ended && asks_to_end(signal->number);
 		s->stops_waiting |= asks_to_end(signal->number);
 	} else if (signal->number == SIGINT && ++s->interrupts >= 2) {
 		kill_target(s);
@@ -573,15 +599,44 @@ static void take_snapshot(struct session *s, const struct stack_snapshot *snapsh
 }
 
 /*
- * Of processes that we attached to, and their descendants: one that has mapped CUDA's driver. Its
- * calls are timed by probes, and nothing of ours is in it. Called once for each program.
+ * Of processes that we attached to, and their descendants: one that has mapped CUDA's driver. The
+ * library is brought into it, or its calls are timed by probes. Called once for each program. (What
+ * a child of fork has inherited it has not mapped: CUDA does not work there.)
  */
 static void begin_cuda(struct session *s, struct process *process)
 {
 	if (!process->has_driver || process->has_begun_cuda || process->ended_ns)
 		return;
 	process->has_begun_cuda = true;
-	call_timing_begin(s->call_timing, process);
+	if (!s->arrivals || arrivals_add(s->arrivals, process->id, process->pid) != 0)
+		call_timing_begin(s->call_timing, process);
+}
+
+/* Where the library could not be brought in, calls are timed. Elsewhere its hello comes. */
+static void take_arrivals(struct session *s)
+{
+	struct arrival arrival;
+
+	while (arrivals_next(s->arrivals, &arrival)) {
+		struct process *process = collect_knows_process(s->collect, arrival.pid)
+						  ? collect_find_process(s->collect, arrival.pid)
+						  : NULL;
+
+		if (arrival.result == BRING_IN_DONE) {
+			log_verbose(s->log, "process %d: the library was brought in",
+				    (int)arrival.pid);
+			continue;
+		}
+		/* it has ended, or runs another program by now */
+		if (!process || process->id != arrival.id || arrival.result == BRING_IN_GONE) {
+			log_verbose(s->log, "%s", arrival.message);
+			continue;
+		}
+		log_warn(s->log, "no GPU time: %s%s", arrival.message,
+			 s->call_timing ? "; its CUDA calls are timed instead" : "");
+		if (!process->is_traced)
+			call_timing_begin(s->call_timing, process);
+	}
 }
 
 static void take_process_event(struct session *s, const struct process_event *event)
@@ -863,6 +918,27 @@ static int follow_all(struct session *s)
 	return kernel_events_watch(s->kernel, s->epoll, READY_KERNEL);
 }
 
+/* The pipe, and what brings the library in. */
+static int open_arrivals(struct session *s)
+{
+	struct target_environment environment;
+	char text[BRING_IN_TEXT_MAX];
+	int err;
+
+	if (!s->options->measure.injects)
+		return 0;
+	err = open_pipe(s);
+	if (err)
+		return err;
+	make_environment(s, &s->options->measure, &environment);
+	if (target_environment_text(&environment, text, sizeof(text)))
+		s->arrivals = arrivals_new(&s->payload, text);
+	if (s->arrivals)
+		return 0;
+	log_error(s->log, "out of memory");
+	return -ENOMEM;
+}
+
 /* In place of setting up and releasing a target. */
 static int attach(struct session *s)
 {
@@ -875,10 +951,13 @@ static int attach(struct session *s)
 					   .knows = knows_attached,
 					   .add = add_attached};
 
-	if (open_collect(s) != 0 || (s->options->measure.traces_gpu && open_probes(s) != 0))
+	if (open_collect(s) != 0 || (s->options->measure.traces_gpu && open_probes(s) != 0) ||
+	    open_arrivals(s) != 0)
 		return EXIT_PROFILER_FAILED;
 	collect_know_tree(s->collect);
 	privilege_lock();
+	if (s->payload.path[0])
+		payload_remove_stale(&s->payload, collect_calls(s->collect));
 	s->attachment =
 		attachment_new(s->options->attach, &steps, collect_calls(s->collect), s->log);
 	if (!s->attachment)
@@ -886,6 +965,24 @@ static int attach(struct session *s)
 	if (!await_delay(s))
 		return called_off_status(s);
 	return follow_all(s) == 0 ? 0 : EXIT_PROFILER_FAILED;
+}
+
+/*
+ * What began up to now is in the profile as a whole: libraries send it, and leave. One that is just
+ * coming finds this out at once.
+ */
+static void ask_to_leave(struct session *s)
+{
+	int err;
+
+	if (!s->arrivals)
+		return;
+	arrivals_stop(s->arrivals);
+	s->window.to_ns = s->ended_ns;
+	collect_set_window(s->collect, &s->window);
+	err = payload_ask_to_leave(&s->payload);
+	if (err) /* they notice that nobody reads */
+		log_verbose(s->log, "cannot ask libraries to leave: %s", strerror(-err));
 }
 
 /*
@@ -906,7 +1003,18 @@ static bool attached_have_ended(struct session *s)
 	kernel_events_stop_samples(s->kernel);
 	drain_kernel_events(s, false);
 	collect_read_clocks(s->collect, s->ended_ns, true);
+	ask_to_leave(s);
 	return true;
+}
+
+/* Whether no library is at work in the processes any more, or is waited for no longer. */
+static bool attached_have_left(struct session *s)
+{
+	if (!s->arrivals || s->pipe_ended || s->stops_leaving)
+		return true;
+	if (monotonic_ns() - s->ended_ns >= GOODBYE_PATIENCE_NS)
+		return true;
+	return !arrivals_are_busy(s->arrivals) && !gpu_pipe_has_running(s->pipe);
 }
 
 /* ---- what the target sends ---- */
@@ -1049,6 +1157,7 @@ static void collect_round(struct session *s)
 	drain_kernel_events(s, begun_ns < s->quick_until_ns);
 	if (read_pipe(s, PIPE_CHUNK))
 		close_ended(s, begun_ns);
+	take_arrivals(s);
 	collect_advance(s->collect, kernel_events_until(s->kernel));
 }
 
@@ -1077,7 +1186,7 @@ static bool is_done(struct session *s)
 	size_t used = 0;
 
 	if (s->attachment)
-		return true;
+		return attached_have_left(s);
 	if (!has_counted_left(s))
 		return false;
 	if (!s->pipe || s->stops_waiting)
@@ -1129,7 +1238,7 @@ static bool has_recorded(struct session *s)
 {
 	uint64_t now_ns = monotonic_ns();
 
-	if (!window_is_over(&s->window, now_ns))
+	if (s->attachment || !window_is_over(&s->window, now_ns))
 		return false;
 	kernel_events_stop_samples(s->kernel);
 	return !s->pipe || s->pipe_ended || s->stops_waiting ||
@@ -1288,7 +1397,10 @@ static void collect_rest(struct session *s)
 		collect_ledger(s->collect)->cpu.in_calls =
 			bpf_source_counters(bpf).samples_in_calls;
 	collect_waited_for(s->collect, s->attachment ? 0 : waited_cpu_ns(s));
-	s->ended_ns = monotonic_ns();
+	/* libraries in processes that ran before may have taken their time to leave; a copy has not
+	 * ended */
+	if (!s->attachment || s->is_copy)
+		s->ended_ns = monotonic_ns();
 	collect_finish(s->collect, s->ended_ns);
 	take_counters(s);
 }
@@ -1354,6 +1466,8 @@ int session_run(struct session *s, bool stdout_is_taken, int *exit_status)
 	if (status)
 		log_warn(s->log, "the recording is incomplete: %s", strerror(-status));
 	setpriority(PRIO_PROCESS, 0, s->inherited->nice);
+	arrivals_free(s->arrivals); /* its thread has capabilities */
+	s->arrivals = NULL;
 	/* before names are looked up, which takes a moment: free what the run needed */
 	if (s->target.ended || s->attachment)
 		remove_payload(s);

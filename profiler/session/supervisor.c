@@ -140,7 +140,7 @@ void supervisor_report_written(const struct supervisor_link *link)
 /* Gives up privilege when the worker does. */
 static void become_user(struct supervisor *s)
 {
-	int err = privilege_become_user(s->identity);
+	int err = privilege_become_user(s->identity, false);
 
 	privilege_lock();
 	if (!err)

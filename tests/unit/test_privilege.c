@@ -71,7 +71,7 @@ static void need_capabilities(const char *kept)
 
 static void be_the_user(void)
 {
-	NEED(privilege_become_user(&user) == 0);
+	NEED(privilege_become_user(&user, false) == 0);
 	NEED_STATUS("Uid", "12345 12345 12345 12345");
 	NEED_STATUS("Gid", "23456 23456 23456 23456");
 	NEED_STATUS("Groups", "23456 ");
@@ -85,14 +85,14 @@ static void be_the_user(void)
 	need_capabilities(TWO_CAPABILITIES);
 	NEED(privilege_drop_all() == 0);
 	need_capabilities(NO_CAPABILITIES);
-	NEED(privilege_become_user(&user) != 0); /* there is no way back */
+	NEED(privilege_become_user(&user, false) != 0); /* there is no way back */
 	need_capabilities(NO_CAPABILITIES);
 }
 
 /* As the target before its exec: open descriptors are not for the user's other processes. */
 static void be_the_target(void)
 {
-	NEED(privilege_become_user(&user) == 0);
+	NEED(privilege_become_user(&user, false) == 0);
 	NEED(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1);
 	NEED(privilege_drop_all() == 0);
 	NEED(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0);
@@ -125,7 +125,7 @@ static void read_our_own_proc(void)
 	int file = memfd_create("x", MFD_CLOEXEC), again;
 	char path[64];
 
-	NEED(privilege_become_user(&user) == 0);
+	NEED(privilege_become_user(&user, false) == 0);
 	privilege_lock();
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		again = open(files[i], O_RDONLY);
@@ -159,7 +159,7 @@ static void read_kallsyms_later(void)
 	NEED(lseek(early, 0, SEEK_SET) == 0);
 	if (strspn(first[0], "0") == 16)
 		_exit(77);
-	NEED(privilege_become_user(&user) == 0);
+	NEED(privilege_become_user(&user, false) == 0);
 	NEED(privilege_drop_all() == 0);
 	NEED(read(early, first[1], 16) == 16);
 	NEED(strcmp(first[0], first[1]) == 0);
@@ -190,7 +190,7 @@ static void have_file_capabilities(void)
 	NEED(setresgid(GROUP, GROUP, GROUP) == 0 && setresuid(USER, USER, USER) == 0);
 	NEED(strlen(status_line("CapPrm")) == 16 &&
 	     strcmp(status_line("CapPrm"), TWO_CAPABILITIES) > 0);
-	NEED(privilege_become_user(&ourselves) == 0);
+	NEED(privilege_become_user(&ourselves, false) == 0);
 	NEED_STATUS("Uid", "12345 12345 12345 12345");
 	need_capabilities(TWO_CAPABILITIES);
 	NEED(privilege_drop_all() == 0);
@@ -209,13 +209,13 @@ static void have_no_privilege(void)
 {
 	if (geteuid() == 0)
 		NEED(setresgid(GROUP, GROUP, GROUP) == 0 && setresuid(USER, USER, USER) == 0);
-	NEED(privilege_become_user(&ourselves) == 0);
+	NEED(privilege_become_user(&ourselves, false) == 0);
 	need_capabilities(NO_CAPABILITIES);
 	NEED(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1); /* perf events of our child need it */
 	privilege_lock();
 	NEED(privilege_drop_all() == 0);
 	need_capabilities(NO_CAPABILITIES);
-	NEED(privilege_become_user(&user) == -EPERM);
+	NEED(privilege_become_user(&user, false) == -EPERM);
 }
 
 static void without_privileges_the_path_is_the_same(void **state)
@@ -229,7 +229,7 @@ static void be_root(void)
 	char before[32];
 
 	snprintf(before, sizeof(before), "%s", status_line("CapEff"));
-	NEED(privilege_become_user(&ourselves) == 0);
+	NEED(privilege_become_user(&ourselves, false) == 0);
 	NEED(privilege_drop_all() == 0);
 	NEED_STATUS("Uid", "0 0 0 0");
 	NEED_STATUS("CapEff", before);

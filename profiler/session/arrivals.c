@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+#include "profiler/session/arrivals.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cupti_trace/gpu_wire.h"
+#include "profiler/base/queue.h"
+
+#define ATTEMPTS 3u /* where no thread can be borrowed; each takes BRING_IN_PATIENCE_NS */
+
+struct waiting {
+	uint32_t id;
+	pid_t pid;
+	uint32_t attempts;
+};
+
+struct arrivals {
+	const struct payload *payload;
+	char *text;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t thread;
+	bool has_thread, stops, ends, is_busy;
+	struct queue waiting, done;
+};
+
+static bool refuse(struct arrival *arrival, const char *why)
+{
+	arrival->result = BRING_IN_DENIED;
+	snprintf(arrival->message, sizeof(arrival->message), "process %d %s", (int)arrival->pid,
+		 why);
+	return false;
+}
+
+/* Whether the process can open the pipe by the path that its library is given. */
+static bool reaches_pipe(const struct arrivals *a, struct arrival *arrival)
+{
+	char path[PAYLOAD_PATH_MAX + 96];
+	struct stat ours, theirs, process;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)arrival->pid);
+	if (stat(path, &process) != 0) {
+		refuse(arrival, "has ended");
+		arrival->result = BRING_IN_GONE;
+		return false;
+	}
+	/* root opens any */
+	if (process.st_uid != geteuid() && process.st_uid != 0)
+		return refuse(arrival, "runs as another user, who cannot open profile's pipe");
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)arrival->pid, a->payload->pipe_path);
+	if (fstat(a->payload->pipe, &ours) != 0 || stat(path, &theirs) != 0 ||
+	    ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
+		return refuse(arrival, "sees other files (a container?), and not profile's pipe");
+	return true;
+}
+
+static void bring(const struct arrivals *a, struct arrival *arrival)
+{
+	struct bring_in_request request = {.pid = arrival->pid,
+					   .entry = GPU_WIRE_BEGIN,
+					   .text = a->text,
+					   .mark = GPU_WIRE_AT_WORK,
+					   .file_name = PAYLOAD_LIBRARY_NAME};
+
+	if (!reaches_pipe(a, arrival))
+		return;
+	request.library = payload_library(&request.library_size);
+	arrival->result = bring_in(&request, arrival->message, sizeof(arrival->message));
+}
+
+/* With the lock, which is given up meanwhile. */
+static void serve(struct arrivals *a, struct waiting w)
+{
+	struct arrival arrival = {.id = w.id, .pid = w.pid};
+	int err;
+
+	a->is_busy = true;
+	pthread_mutex_unlock(&a->lock);
+	bring(a, &arrival);
+	pthread_mutex_lock(&a->lock);
+	w.attempts++;
+	if (arrival.result == BRING_IN_NO_THREAD && w.attempts < ATTEMPTS && !a->stops)
+		err = queue_push(&a->waiting, &w);
+	else
+		err = queue_push(&a->done, &arrival);
+	(void)err; /* out of memory: as if it had ended */
+	a->is_busy = false;
+}
+
+static void *work(void *argument)
+{
+	struct arrivals *a = argument;
+
+	pthread_mutex_lock(&a->lock);
+	while (!a->ends) {
+		const struct waiting *next = a->stops ? NULL : queue_front(&a->waiting);
+
+		if (next) {
+			struct waiting w = *next;
+
+			queue_pop(&a->waiting);
+			serve(a, w);
+		} else {
+			pthread_cond_wait(&a->wake, &a->lock);
+		}
+	}
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+struct arrivals *arrivals_new(const struct payload *payload, const char *text)
+{
+	struct arrivals *a = calloc(1, sizeof(*a));
+	sigset_t all, old;
+
+	if (!a)
+		return NULL;
+	a->payload = payload;
+	a->text = strdup(text);
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->wake, NULL);
+	queue_init(&a->waiting, sizeof(struct waiting));
+	queue_init(&a->done, sizeof(struct arrival));
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	a->has_thread = a->text && pthread_create(&a->thread, NULL, work, a) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (a->has_thread)
+		return a;
+	arrivals_free(a);
+	return NULL;
+}
+
+void arrivals_free(struct arrivals *a)
+{
+	if (!a)
+		return;
+	if (a->has_thread) {
+		pthread_mutex_lock(&a->lock);
+		a->stops = a->ends = true;
+		pthread_cond_signal(&a->wake);
+		pthread_mutex_unlock(&a->lock);
+		pthread_join(a->thread, NULL);
+	}
+	queue_release(&a->waiting);
+	queue_release(&a->done);
+	pthread_cond_destroy(&a->wake);
+	pthread_mutex_destroy(&a->lock);
+	free(a->text);
+	free(a);
+}
+
+int arrivals_add(struct arrivals *a, uint32_t id, pid_t pid)
+{
+	const struct waiting w = {.id = id, .pid = pid};
+	int err;
+
+	pthread_mutex_lock(&a->lock);
+	err = queue_push(&a->waiting, &w);
+	pthread_cond_signal(&a->wake);
+	pthread_mutex_unlock(&a->lock);
+	return err;
+}
+
+bool arrivals_next(struct arrivals *a, struct arrival *arrival)
+{
+	const struct arrival *next;
+
+	if (!a)
+		return false;
+	pthread_mutex_lock(&a->lock);
+	next = queue_front(&a->done);
+	if (next) {
+		*arrival = *next;
+		queue_pop(&a->done);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return next != NULL;
+}
+
+void arrivals_stop(struct arrivals *a)
+{
+	if (!a)
+		return;
+	pthread_mutex_lock(&a->lock);
+	a->stops = true;
+	pthread_mutex_unlock(&a->lock);
+}
+
+bool arrivals_are_busy(struct arrivals *a)
+{
+	bool is_busy;
+
+	if (!a)
+		return false;
+	pthread_mutex_lock(&a->lock);
+	is_busy = a->is_busy || (!a->stops && queue_length(&a->waiting) > 0);
+	pthread_mutex_unlock(&a->lock);
+	return is_busy;
+}

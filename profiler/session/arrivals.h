@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Brings the injection library into processes that already run, one after the other, on a thread of
+ * its own: bring_in blocks for seconds where a process is busy.
+ *
+ * A process whose threads are all busy is tried again after the others, a few times. The pipe must
+ * be reachable from the process by the path that it is given: one that sees other files, or runs as
+ * another user, is refused.
+ */
+#ifndef PROFILER_SESSION_ARRIVALS_H
+#define PROFILER_SESSION_ARRIVALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "profiler/session/bring_in.h"
+#include "profiler/session/payload.h"
+
+#define ARRIVALS_MESSAGE_MAX 400
+
+struct arrival {
+	uint32_t id; /* of struct process: tells programs in one process apart */
+	pid_t pid;
+	enum bring_in_result result;
+	char message[ARRIVALS_MESSAGE_MAX]; /* why it is not there; names the process */
+};
+
+struct arrivals;
+
+/*
+ * `text`, the library's settings, is copied; `payload` is borrowed. The thread has the capabilities
+ * of the caller. NULL: out of memory.
+ */
+struct arrivals *arrivals_new(const struct payload *payload, const char *text);
+
+/* Waits for the process that is under way, for some seconds at most. NULL is allowed. */
+void arrivals_free(struct arrivals *a);
+
+/* Puts a process at the end of the queue. 0 or -errno. */
+int arrivals_add(struct arrivals *a, uint32_t id, pid_t pid);
+
+/* The next process that was dealt with. False: none by now. NULL is allowed. */
+bool arrivals_next(struct arrivals *a, struct arrival *arrival);
+
+/* Those that still wait are left alone. The one under way is dealt with. NULL is allowed. */
+void arrivals_stop(struct arrivals *a);
+
+/* Whether a process waits, or is under way. NULL is allowed. */
+bool arrivals_are_busy(struct arrivals *a);
+
+#endif
