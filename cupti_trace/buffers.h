@@ -46,20 +46,20 @@ struct buffer;
 
 struct buffers {
 	pthread_mutex_t lock;
-	pthread_cond_t room;                /* fallen to BUFFERS_LOW */
-	uint64_t calls;                     /* how often */
-	struct buffer *free[BUFFERS_SIZES]; /* with their memory */
-	struct buffer *bare;                /* without */
+	pthread_cond_t room;                   /* fallen to BUFFERS_LOW */
+	uint64_t calls;                        /* how often */
+	struct buffer *free[BUFFERS_SIZES];    /* with their memory */
+	struct buffer *bare;                   /* without */
 	struct buffer *given[BUFFERS_BUCKETS]; /* with CUPTI or being sent, by address */
-	uint32_t in_use, being_filled;      /* buffers */
-	uint32_t most_being_filled;         /* so far */
-	size_t held, kept;                  /* bytes with CUPTI or being sent; free */
-	size_t filled;                      /* of those held */
-	uint64_t requests, returns;         /* so far */
-	uint64_t hopeless;                  /* `returns` when waiting was of no use, and 1 */
-	bool may_refuse;                    /* this CUPTI can go without a buffer */
-	size_t size;                        /* of the last buffer, but for its share */
-	uint64_t time_ns;                   /* when */
+	uint32_t in_use, being_filled;         /* buffers */
+	uint32_t most_being_filled;            /* so far */
+	size_t held, kept;                     /* bytes with CUPTI or being sent; free */
+	size_t filled;                         /* of those held */
+	uint64_t requests, returns;            /* so far */
+	uint64_t hopeless;                     /* `returns` when waiting was of no use, and 1 */
+	bool may_refuse;                       /* this CUPTI can go without a buffer */
+	size_t size;                           /* of the last buffer, but for its share */
+	uint64_t time_ns;                      /* when */
 };
 
 void buffers_init(struct buffers *buffers, bool may_refuse);

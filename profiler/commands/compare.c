@@ -328,8 +328,8 @@ bool compare_check_baselines(struct log *log, const struct options *o,
 
 		whole.view = (struct view_options){.by = {.count = 0}};
 		c = new_comparing(log, &whole);
-		_exit(c && privilege_become_user(identity, false) == 0 && privilege_drop_all() == 0 &&
-				      read_baselines(c, NULL)
+		_exit(c && privilege_become_user(identity, false) == 0 &&
+				      privilege_drop_all() == 0 && read_baselines(c, NULL)
 			      ? 0
 			      : EXIT_PROFILER_FAILED);
 	}

@@ -31,8 +31,10 @@
 #define STACK_MAX (256u << 10)
 #define FRAMES_MAX 256u
 #define ROUND_NS 20000000 /* between two looks at all threads */
-#define COPIES_MAX 64u    /* each takes some of the process's keys for thread-specific data */
-#define LOADS 4u          /* attempts, of threads that turn out to have no room */
+#define RESUME_NS 200000
+#define RESUME_LOOKS 25u
+#define COPIES_MAX 64u /* each takes some of the process's keys for thread-specific data */
+#define LOADS 4u       /* attempts, of threads that turn out to have no room */
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10u
@@ -402,6 +404,17 @@ static bool stack_is_harmless(struct bringing *b)
 	return true;
 }
 
+/* A thread that was just released sleeps again when it has had a CPU. */
+static bool becomes_fit(pid_t pid, pid_t tid, uint32_t looks)
+{
+	while (!borrowed_thread_is_fit(pid, tid)) {
+		if (--looks == 0)
+			return false;
+		nanosleep(&(struct timespec){.tv_nsec = RESUME_NS}, NULL);
+	}
+	return true;
+}
+
 /*
  * The stack is looked at twice: tables that it takes are read while the thread runs on, then it is
  * stopped for the time of a walk alone.
@@ -412,7 +425,7 @@ static bool borrow(struct bringing *b, pid_t tid)
 		struct user_regs_struct *r = &b->thread.registers;
 		int err;
 
-		if (!borrowed_thread_is_fit(b->request->pid, tid))
+		if (!becomes_fit(b->request->pid, tid, look == 0 ? 1 : RESUME_LOOKS))
 			return false;
 		err = borrowed_thread_take(&b->thread, b->request->pid, tid);
 		if (err == -EPERM || err == -EACCES)

@@ -67,6 +67,7 @@ struct session {
 	struct target target;
 	struct attachment *attachment;   /* in place of a target; NULL: there is one */
 	struct arrivals *arrivals;       /* of the library in its processes; NULL: in none */
+	struct id_map awaited;           /* pids where it has arrived and not said hello */
 	struct probes *probes;           /* of launches; NULL: not asked for */
 	struct call_timing *call_timing; /* NULL: it cannot be */
 	struct recording *recording;     /* NULL: not asked for */
@@ -125,6 +126,7 @@ void session_free(struct session *s)
 		return;
 	target_release_resources(&s->target);
 	arrivals_free(s->arrivals);
+	id_map_release(&s->awaited);
 	recording_close(s->recording);
 	remove_payload(s);
 	attachment_free(s->attachment);
@@ -625,6 +627,8 @@ static void take_arrivals(struct session *s)
 		if (arrival.result == BRING_IN_DONE) {
 			log_verbose(s->log, "process %d: the library was brought in",
 				    (int)arrival.pid);
+			if (process && process->id == arrival.id && !process->has_spoken)
+				id_map_get(&s->awaited, (uint32_t)arrival.pid);
 			continue;
 		}
 		/* it has ended, or runs another program by now */
@@ -1007,14 +1011,26 @@ static bool attached_have_ended(struct session *s)
 	return true;
 }
 
+/* Whether the library has arrived in a process that runs, and has not said hello. */
+static bool awaits_hello(const struct session *s)
+{
+	uint32_t position = 0, pid;
+	uint64_t value;
+
+	while (id_map_next(&s->awaited, &position, &pid, &value))
+		if (collect_knows_process(s->collect, (pid_t)pid))
+			return true;
+	return false;
+}
+
 /* Whether no library is at work in the processes any more, or is waited for no longer. */
 static bool attached_have_left(struct session *s)
 {
-	if (!s->arrivals || s->pipe_ended || s->stops_leaving)
+	if (!s->arrivals || s->pipe_ended || s->stops_leaving ||
+	    monotonic_ns() - s->ended_ns >= GOODBYE_PATIENCE_NS)
 		return true;
-	if (monotonic_ns() - s->ended_ns >= GOODBYE_PATIENCE_NS)
-		return true;
-	return !arrivals_are_busy(s->arrivals) && !gpu_pipe_has_running(s->pipe);
+	return !arrivals_are_busy(s->arrivals) && !awaits_hello(s) &&
+	       !gpu_pipe_has_running(s->pipe);
 }
 
 /* ---- what the target sends ---- */
@@ -1049,6 +1065,7 @@ static void take_hello(struct session *s, struct tracee *tracee,
 		return;
 	}
 	gpu_pipe_accept(s->pipe, tracee, process);
+	id_map_remove(&s->awaited, (uint32_t)process->pid);
 	log_verbose(s->log, "process %d (%s) uses CUDA; CUPTI %u: %s; clock within %" PRIu64 " ns",
 		    (int)process->pid, hello->executable, hello->cupti_version, hello->cupti_path,
 		    hello->clock_error_ns);
@@ -1397,9 +1414,7 @@ static void collect_rest(struct session *s)
 		collect_ledger(s->collect)->cpu.in_calls =
 			bpf_source_counters(bpf).samples_in_calls;
 	collect_waited_for(s->collect, s->attachment ? 0 : waited_cpu_ns(s));
-	/* libraries in processes that ran before may have taken their time to leave; a copy has not
-	 * ended */
-	if (!s->attachment || s->is_copy)
+	if (!s->attachment) /* there libraries may have taken their time to leave */
 		s->ended_ns = monotonic_ns();
 	collect_finish(s->collect, s->ended_ns);
 	take_counters(s);

@@ -7,8 +7,9 @@
  * -> open the gate -> take in what the sources have until the target, and the traced processes it
  * left behind, are done -> decide what is pending.
  *
- * Or, in place of a command, processes that run already (attach.h) are followed, with nothing of
- * ours in them, until a time is over, a signal ends it, or they have all ended.
+ * Or, in place of a command, processes that run already (attach.h) are followed, and the library is
+ * brought into those that use CUDA (arrivals.h), until a time is over, a signal ends it, or they
+ * have all ended.
  *
  * Whatever ends the target, what was collected until then is kept. Where a part of the run is
  * recorded (base/window.h), session_run returns at its end, and the target may go on.

@@ -250,17 +250,18 @@ seen_children()
 	done
 }
 
-@test "calls of CUDA are timed in a process that runs already" {
+@test "--no-inject: calls of CUDA are timed in a process that runs already" {
 	start_launches
-	run_profile --unit ns -p "$target" -d 1 -o out.folded
+	run_profile --unit ns --no-inject -p "$target" -d 1 -o out.folded
 	expect_status 0
 	expect_no_line stderr '^profile: '
-	expect_line stderr '^GPU time is not measured in processes that already ran; the wall time of their CUDA calls is shown instead$'
+	expect_line stderr '^GPU time is not measured with --no-inject; the wall time of CUDA calls is shown instead$'
 	expect_line stderr '^CUDA calls: [1-9][0-9]* in 1 process without GPU time, '
 	expect_line out.folded ';main;launch_work;cudaLaunchKernel;\[CUDA call, wall time\]steady_work [0-9]+$'
 	expect_line out.folded ';main;cudaStreamSynchronize;\[CUDA call, wall time\] [0-9]+$'
 	kill -0 "$target"
-	run_profile --unit ns -gpu-only -p "$target" -d 1 -o out.folded
+	expect_no_line "/proc/$target/maps" profile
+	run_profile --unit ns -gpu-only --no-inject -p "$target" -d 1 -o out.folded
 	expect_status 0
 	expect_no_line out.folded 'clock_nanosleep'
 	expect_line out.folded ';cudaLaunchKernel;\[CUDA call, wall time\]'
@@ -348,8 +349,10 @@ seen_children()
 		-p 1,x|-p takes numbers of processes, separated by commas, not '1,x'
 		-p 0|-p takes numbers of processes, separated by commas, not '0'
 		-p $target -- true|-p profiles processes that already run: no command with it
-		-p $target --nvtx|--nvtx needs GPU time, which is not measured in processes that already run: not with -p
-		--name atd --alloc|--alloc needs GPU time, which is not measured in processes that already run: not with --name
+		-p $target --nvtx|--nvtx needs the start of a command: not with -p
+		--name atd --stalls|--stalls needs the start of a command: not with --name
+		-p $target --alloc --no-inject|--alloc needs GPU time: not with --no-inject
+		--no-inject -- true|--no-inject is for processes that already run: -p, --name or --cgroup
 		-p $target --record x|--record keeps a run from its command's start: not with -p
 	END
 	while IFS='|' read -r arguments message; do

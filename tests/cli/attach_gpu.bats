@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+# GPU time of processes that already run: the library is brought in, and leaves. ROUNDS says how often.
+
+load helpers
+
+setup()
+{
+	enter_test_folder
+	needs_root
+	export FAKE_CUDA_STRICT=1
+	targets=()
+}
+
+teardown()
+{
+	for target in "${targets[@]}"; do kill -KILL "$target" 2>/dev/null || true; done
+	if [ -n "${pid-}" ]; then
+		# shellcheck disable=SC2046
+		kill -KILL $(worker_of "$pid") "$pid" 2>/dev/null || true
+	fi
+}
+
+# start OUTPUT COMMAND...: in the background; sets $target.
+start()
+{
+	local printed=$1
+
+	shift
+	"$@" >"$printed" 2>&1 </dev/null 3>&- &
+	target=$!
+	targets+=("$target")
+}
+
+start_steady()
+{
+	start out.steady "$workloads/steady" 600000 "$@"
+	wait_until grep -q work out.steady
+}
+
+# Threads that allocate, load libraries, take signals, fork and launch, until the pipe `end` is closed.
+start_restless()
+{
+	mkfifo end
+	"$workloads/restless" 32 <end >out.restless 2>&1 3>&- &
+	target=$!
+	targets+=("$target")
+	exec 8>end
+	wait_until grep -q ready out.restless
+}
+
+# It reports faults of its own: system calls that failed.
+expect_undisturbed()
+{
+	local status=0
+
+	exec 8>&-
+	wait "$target" || status=$?
+	if [ "$status" != 0 ]; then
+		cat out.restless
+		return 1
+	fi
+}
+
+first_number()
+{
+	sed -nE "s/$1/\\1/p" stderr | head -n 1
+}
+
+# Each operation that CUPTI reported is in the profile, or came after. All have their launches, but for those that were
+# launched when the library had not begun.
+expect_whole()
+{
+	local all recorded after unmatched
+
+	expect_status 0
+	expect_line work "$all_sums_match"
+	all=$(first_number '.*CUPTI reported ([0-9]+) operations.*')
+	recorded=$(first_number '^Samples: .* ([0-9]+) GPU kernels? .*')
+	after=$(first_number '^  ([0-9]+) GPU operations? began just after .*')
+	unmatched=$(first_number '^Correlation: [0-9]+ matched, ([0-9]+) unmatched, 0 dropped')
+	[ "$recorded" -gt 0 ]
+	[ "$unmatched" -le 64 ]
+	expect_equal operations "$all" "$((recorded + ${after:-0}))"
+}
+
+more_lines()
+{
+	[ "$(wc -l <out.steady)" -gt "$1" ]
+}
+
+# look ARGUMENTS...: profile, from its library's hello for some work.
+look()
+{
+	start_profile -v --unit ns -p "$target" -o out.folded "$@"
+	wait_until grep -q 'uses CUDA' stderr
+	sleep 0.5
+	if [ -e out.steady ]; then wait_until more_lines "$(wc -l <out.steady)"; fi
+	kill -INT "$pid"
+	finish_profile
+}
+
+is_left()
+{
+	! grep -q profile-at-work "/proc/$1/maps"
+}
+
+@test "attached again and again: each time all of the GPU work in the window" {
+	start_restless
+	for ((i = 0; i < ${ROUNDS:-10}; i++)); do
+		look
+		expect_whole
+		expect_line out.folded 'restless_work'
+		is_left "$target"
+		# copies stay mapped: their number is bounded
+		if ((i % 60 == 59)); then
+			expect_undisturbed
+			rm end
+			start_restless
+		fi
+	done
+	expect_undisturbed
+}
+
+@test "as long as it is told" {
+	start_steady
+	run_profile -v --unit ns -gpu-only -p "$target" -d 4 -o out.folded
+	expect_whole
+	expect_line out.folded ';main;launch_work;.*steady_work'
+	kill -0 "$target"
+	is_left "$target"
+}
+
+@test "the profiler is killed, and the next one attaches" {
+	start_restless
+	for ((i = 0; i < 2; i++)); do
+		start_profile -v -p "$target" -o none.folded
+		wait_until grep -q 'was brought in' stderr
+		kill -KILL "$(worker_of "$pid")"
+		finish_profile
+		expect_status 125
+		wait_until is_left "$target"
+	done
+	look
+	expect_whole
+	expect_undisturbed
+}
+
+@test "at any moment of a program's start and end" {
+	for ((i = 0; i < ${ROUNDS:-8}; i++)); do
+		start "out.$i" "$workloads/steady" $((50 + RANDOM % 300)) 1
+		sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
+		run_profile -v --unit ns -p "$target" -d 200ms -o out.folded
+		# it may have ended before
+		[ "$status" = 0 ] || [ "$status" = 125 ] || expect_status 0
+		target_status=0
+		wait "$target" || target_status=$?
+		expect_equal "its status" "$target_status" 0
+	done
+}
+
+@test "what needs GPU time" {
+	start_steady 20 memory
+	look --waits --api --alloc --launch-shapes --prometheus out.prom --max-overhead 50
+	expect_status 0
+	expect_line stderr '^Waits: [1-9]'
+	expect_line stderr ' cudaLaunchKernel$'
+	expect_line stderr ' device, GPU 0'
+	expect_line stderr '^ +[1-9][0-9]* .* steady_work$'
+	expect_line out.prom '^profile_.*steady_work'
+	look --graph graph --unified-memory --kernels-only
+	expect_status 0
+	expect_line out.folded 'steady_work'
+}
+
+@test "a graph that was made before" {
+	start_steady 20 graph
+	look
+	expect_whole
+	expect_line stderr '^  [1-9][0-9]* operations? (is|are) of graph nodes that were made before tracing or out of sight$'
+	expect_line out.folded ';\[graph node, capture not seen\]'
+}
+
+@test "a program that is executed by one that runs already" {
+	start out.later sh -c "sleep 1; '$workloads/steady' 600000 & wait"
+	look
+	expect_status 0
+	expect_line out.folded 'steady_work'
+	pkill -KILL -P "$target"
+}
+
+@test "where it cannot be brought in, calls are timed" {
+	needs_command setpriv
+	start out.theirs setpriv --reuid 4242 --regid 4242 --clear-groups "$workloads/steady" 600000
+	wait_until grep -q work out.theirs
+	run_profile --unit ns -p "$target" -d 1 -o out.folded
+	expect_status 0
+	expect_line stderr "^profile: no GPU time: process $target runs as another user, .*; its CUDA calls are timed instead$"
+	expect_line out.folded 'cudaLaunchKernel;\[CUDA call, wall time\]steady_work [0-9]+$'
+}
+
+@test "one profiler at a time: the other one times calls" {
+	start_steady
+	start_profile -v --unit ns -p "$target" -o first.folded
+	wait_until grep -q 'uses CUDA' stderr
+	run_command "$profile" --unit ns -p "$target" -d 4 -o out.folded
+	expect_status 0
+	expect_line stderr "^profile: no GPU time: process $target is being profiled already; its CUDA calls are timed instead$"
+	kill -INT "$pid"
+	wait "$pid"
+	pid=
+	expect_line first.folded ';launch_work;.*steady_work'
+}
+
+@test "under sudo: the user's own processes" {
+	needs_command setpriv
+	start out.theirs setpriv --reuid 4242 --regid 4242 --clear-groups "$workloads/steady" 600000
+	wait_until grep -q work out.theirs
+	as_tester "$profile" -v --unit ns -p "$target" -d 4 -o theirs/out.folded
+	expect_whole
+	expect_line theirs/out.folded ';launch_work;.*steady_work'
+}
+
+@test "a process that sees other files: calls are timed" {
+	needs_mount_namespace
+	start out.apart unshare -m sh -c "mount -t tmpfs none /tmp; exec '$workloads/steady' 600000"
+	wait_until grep -q work out.apart
+	TMPDIR=/tmp run_profile --unit ns -p "$target" -d 1 -o out.folded
+	expect_status 0
+	expect_line stderr "^profile: no GPU time: process $target sees other files .*; its CUDA calls are timed instead$"
+	kill -0 "$target"
+}
