@@ -222,9 +222,10 @@ is_left()
 
 @test "a process that sees other files: calls are timed" {
 	needs_mount_namespace
-	start out.apart unshare -m sh -c "mount -t tmpfs none /tmp; exec '$workloads/steady' 600000"
+	mkdir apart
+	start out.apart unshare -m sh -c "mount -t tmpfs none apart; exec '$workloads/steady' 600000"
 	wait_until grep -q work out.apart
-	TMPDIR=/tmp run_profile --unit ns -p "$target" -d 1 -o out.folded
+	TMPDIR=$PWD/apart run_profile --unit ns -p "$target" -d 1 -o out.folded
 	expect_status 0
 	expect_line stderr "^profile: no GPU time: process $target sees other files .*; its CUDA calls are timed instead$"
 	kill -0 "$target"
