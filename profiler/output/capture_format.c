@@ -419,5 +419,6 @@ const struct capture_number capture_numbers[] = {
 	NUMBER(ledger.wall.of_driver_ns),
 	NUMBER(totals.measure.kernel_waits),
 	NUMBER(totals.measure.attached),
+	NUMBER(totals.measure.injects),
 };
 const uint32_t capture_number_count = COUNT(capture_numbers);
