@@ -28,6 +28,11 @@ gpu_ns()
 	weight_of "$1" '\[GPU_Kernel\]'
 }
 
+has_printed_after()
+{
+	awk -v time="$1" '$1 == "work" && $2 > time { found = 1 } END { exit !found }' stdout
+}
+
 @test "a snapshot has what was until then, and the result has all" {
 	local file
 
@@ -85,6 +90,7 @@ gpu_ns()
 	wait_until grep -q '^The command goes on' stderr
 	after=$(python3 -c 'import time; print(time.monotonic_ns())')
 	expect_folded out.folded
+	wait_until has_printed_after "$after" # in blocks
 	read -r least most < <(awk -v before="$before" -v after="$after" '
 		$1 == "work" && $3 < before { least++ }
 		$1 == "work" && $2 < after { most++ }
