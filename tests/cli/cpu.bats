@@ -72,10 +72,13 @@ within_points()
 # three ticks, a third or half too much. By chance alone a share of 200 samples is off by 3.5 points,
 # and, where the CPU is shared with others, their number by 5 %: five times that is allowed.
 # in_step_with COMMAND...: runs in_step below it with various cycles, and looks at the shares.
+# in_step_with COMMAND...: for each of ${cycles[@]}
 in_step_with()
 {
+	local cycle
+
 	cp "$workloads/in_step" .
-	for cycle in '10000 10000' '5000 5000' '500 500' '20000 20000' '3000 7000' '1459 1459'; do
+	for cycle in "${cycles[@]}"; do
 		# words are arguments
 		# shellcheck disable=SC2086
 		"$@" ./in_step $cycle 4000
@@ -95,6 +98,8 @@ in_step_with()
 }
 
 @test "programs whose cycle is that of the clock, or a fraction or multiple of it" {
+	local cycles=('10000 10000' '5000 5000' '500 500' '20000 20000' '3000 7000' '1459 1459')
+
 	mkdir open
 	in_step_with run_profile -cpu-only -o open/out.folded
 }
@@ -141,6 +146,8 @@ as_nobody()
 }
 
 @test "without root: programs in step with the clock" {
+	local cycles=('10000 10000' '3000 7000' '1459 1459')
+
 	in_step_with as_nobody -cpu-only -o open/out.folded
 }
 

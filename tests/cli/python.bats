@@ -235,7 +235,7 @@ chains_of()
 	for python in "${pythons[@]}"; do
 		echo "$python"
 		run_profile -cpu-only -F 500 -o out.folded "$python" \
-			"$workloads/../../../tests/workloads/python_burn.py" 0.4
+			"$workloads/../../../tests/workloads/python_burn.py" 0.25
 		expect_status 0
 		expect_no_line stderr 'runs Python'
 		# but for a moment in which a function has begun and is not yet known, by chance

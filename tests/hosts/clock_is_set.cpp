@@ -31,7 +31,7 @@ int main()
 		if (set_clock)
 			set_clock(step * (int64_t)1000000000);
 		launch_some();
-		usleep(step == 1200 ? 0 : 300000); /* with and without the flush in between */
+		usleep(step == 1200 ? 0 : 1500000); /* with and without a flush in between */
 		launch_some();
 	}
 	printf("launches %ld\n", launches);
