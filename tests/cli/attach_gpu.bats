@@ -121,9 +121,9 @@ is_left()
 	expect_undisturbed
 }
 
-@test "as long as it is told" {
+@test "until the time of -d is over" {
 	start_steady
-	run_profile -v --unit ns -gpu-only -p "$target" -d 4 -o out.folded
+	run_profile -v --unit ns -gpu-only -p "$target" -d 10 -o out.folded
 	expect_whole
 	expect_line out.folded ';main;launch_work;.*steady_work'
 	kill -0 "$target"
