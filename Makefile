@@ -29,7 +29,7 @@ msg = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
 WARNINGS := -Wall -Wextra -Wshadow -Wformat=2 -Wundef $(if $(DEVELOPER),-Werror)
 WARNINGS_C := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes -Wvla
-OPTIMIZE ?= -O2
+OPTIMIZE ?= $(if $(SANITIZE),-O1,-O2)
 CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -include scripts/banned.h
 CFLAGS += -std=gnu11 -g $(OPTIMIZE) -fno-omit-frame-pointer $(WARNINGS_C) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)

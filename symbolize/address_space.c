@@ -33,6 +33,11 @@ struct address_space *address_space_fork(const struct address_space *parent, uin
 	return make(id, pid, parent->is_complete, map_table_share(parent->maps));
 }
 
+pid_t address_space_pid(const struct address_space *space)
+{
+	return space->pid;
+}
+
 void address_space_free(struct address_space *space)
 {
 	if (!space)

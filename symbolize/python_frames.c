@@ -65,6 +65,12 @@ static inline __attribute__((always_inline)) bool load_mark(const struct python_
 	return true;
 }
 
+bool python_mark_read(const struct python_memory *memory, const struct python_offsets *o,
+		      uint64_t code, uint64_t *mark)
+{
+	return load_mark(memory, false, o, code, mark);
+}
+
 /* The frame in `f` is the first of an evaluation; the anchor given first is that evaluation's. */
 static void note_entry(struct python_frame *f, uint64_t anchor)
 {

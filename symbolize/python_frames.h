@@ -84,6 +84,10 @@ static inline uint16_t python_mark_text(const struct python_offsets *offsets)
 							  : offsets->code_name;
 }
 
+/* The mark of the code object at `code`. False: it is not readable. */
+bool python_mark_read(const struct python_memory *memory, const struct python_offsets *offsets,
+		      uint64_t code, uint64_t *mark);
+
 /* Types of the interpreter, for checking objects; 0: unknown, not checked. */
 struct python_types {
 	uint64_t code; /* &PyCode_Type */

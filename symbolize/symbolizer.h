@@ -74,6 +74,9 @@ struct address_space *address_space_fork(const struct address_space *parent, uin
 					 pid_t pid);
 void address_space_free(struct address_space *space);
 
+/* The process, as /proc numbers it; 0: unknown. */
+pid_t address_space_pid(const struct address_space *space);
+
 /*
  * The process mapped code; the new mapping replaces what it overlaps. 0; -ENOSPC: a limit is
  * reached (maps.h, modules.h), so that the code has no name; -EINVAL, -ENOMEM.

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include "profiler/collect/python_chain.h"
 #include "symbolize/array.h"
 #include "symbolize/mapped_file.h"
@@ -15,6 +16,7 @@
 #define LINES_MAX (1u << 20)
 #define RUNTIME_BYTES_MAX (16u << 20) /* of _PyRuntime; files may say anything */
 #define KEPT_BYTES_MAX (64u << 20)    /* of code objects, for their lines */
+#define ASKED_MAX 4096                /* code objects read from processes */
 #define NATIVES_MAX 512
 #define MERGED_MAX (NATIVES_MAX + PYTHON_FRAMES_MAX)
 
@@ -38,7 +40,7 @@ struct code_key {
 
 struct python_known_code {
 	struct code_key key;
-	const char *name, *file;       /* interned */
+	const char *name, *file;       /* interned; NULL: asked for in vain */
 	struct stack_python_code *own; /* the parts needed for lines; or NULL */
 };
 
@@ -286,34 +288,134 @@ static int add_code(struct pythons *p, const struct python_known_code *code)
 	return 0;
 }
 
+static void name_code(struct pythons *p, struct python_known_code *known,
+		      const struct python_code *code)
+{
+	const char *name = code->qualname[0] ? code->qualname : code->name;
+
+	known->name = allowance_intern(p->allowance, p->strings, name);
+	known->file = allowance_intern(p->allowance, p->strings, code->path);
+	if (!known->name || !known->file) /* out of memory, or counted */
+		known->name = known->file = NULL;
+}
+
+static struct python_types types_of(const struct python_image *image,
+				    const struct python_program *program)
+{
+	return (struct python_types){
+		.code = image->code_type ? image->code_type + program->bias : 0,
+		.text = image->text_type ? image->text_type + program->bias : 0};
+}
+
 int pythons_learn(struct pythons *p, const struct stack_python_code *r)
 {
 	const struct python_program *program = find_program(p, r->program);
 	struct python_memory memory = {.read = read_pieces, .context = (void *)(uintptr_t)r};
 	struct python_known_code known = {
 		.key = {.program = r->program, .code = r->link.code, .mark = r->link.mark}};
+	struct python_known_code *before;
 	const struct python_image *image;
 	struct python_types types;
 	struct python_code code;
 	int err;
 
-	if (!program || p->code_count == CODES_MAX || find_code(p, &known.key))
+	if (!program || p->code_count == CODES_MAX)
+		return 0;
+	before = find_code(p, &known.key);
+	if (before && (before->own || (before->name && !p->lines)))
 		return 0;
 	image = image_of(p, program);
-	types.code = image->code_type ? image->code_type + program->bias : 0;
-	types.text = image->text_type ? image->text_type + program->bias : 0;
+	types = types_of(image, program);
 	if (python_code_read(&memory, &image->offsets, &types, r->link.code, &code) != 0)
 		return 0; /* its frames show PYTHON_UNKNOWN_FRAME */
-	known.name = allowance_intern(p->allowance, p->strings,
-				      code.qualname[0] ? code.qualname : code.name);
-	known.file = allowance_intern(p->allowance, p->strings, code.path);
-	if (!known.name || !known.file)
-		return 0; /* out of memory, or counted */
+	name_code(p, &known, &code);
+	if (!known.name)
+		return 0;
 	known.own = p->lines ? keep_for_lines(p, r) : NULL;
+	if (before) {
+		*before = known;
+		return 0;
+	}
 	err = add_code(p, &known);
 	if (err)
 		free(known.own);
 	return err == -ENOSPC ? 0 : err;
+}
+
+/* ---- names that were not sent ---- */
+
+struct code_job {
+	struct bounded_job job;
+	pid_t pid;
+	struct code_key key;
+	struct python_offsets offsets;
+	struct python_types types;
+	/* results */
+	bool is_there;
+	struct python_code code;
+};
+
+static bool read_process(void *context, uint64_t address, void *buffer, size_t size)
+{
+	struct iovec ours = {buffer, size}, theirs = {(void *)(uintptr_t)address, size};
+
+	return process_vm_readv(*(const pid_t *)context, &ours, 1, &theirs, 1, 0) == (ssize_t)size;
+}
+
+static void run_code(struct bounded_job *opaque)
+{
+	struct code_job *job = (struct code_job *)opaque;
+	struct python_memory memory = {.read = read_process, .context = &job->pid};
+	uint64_t mark;
+
+	job->is_there = python_mark_read(&memory, &job->offsets, job->key.code, &mark) &&
+			mark == job->key.mark &&
+			python_code_read(&memory, &job->offsets, &job->types, job->key.code,
+					 &job->code) == 0;
+}
+
+/*
+ * The BPF side reads only memory that is there at that moment. A page that is being moved is not,
+ * and a function may be seen that once only. So the process is asked, if it has the same code
+ * still.
+ */
+static void ask_process(struct pythons *p, pid_t pid, struct python_known_code *known)
+{
+	const struct python_program *program = find_program(p, known->key.program);
+	const struct python_image *image = image_of(p, program);
+	struct bounded_caller *calls = symbolizer_calls(p->symbolizer);
+	struct code_job *job;
+
+	if (pid == 0 || p->asked_count == ASKED_MAX)
+		return;
+	p->asked_count++;
+	job = bounded_job_new(sizeof(*job), run_code, NULL);
+	if (!job)
+		return;
+	job->job.place = BOUNDED_PLACE_PROCESS | (uint32_t)pid;
+	job->pid = pid;
+	job->key = known->key;
+	job->offsets = image->offsets;
+	job->types = types_of(image, program);
+	if (bounded_call(calls, &job->job, BOUNDED_CALL_OPEN_MS) != 0)
+		return;
+	if (job->is_there)
+		name_code(p, known, &job->code);
+	free(job);
+}
+
+/* The code object's record, with a name if one is known; NULL: no memory for it. */
+static const struct python_known_code *get_code(struct pythons *p, pid_t pid,
+						const struct code_key *key)
+{
+	struct python_known_code known = {.key = *key}, *before = find_code(p, key);
+
+	if (before)
+		return before;
+	if (p->code_count == CODES_MAX)
+		return NULL;
+	ask_process(p, pid, &known);
+	return add_code(p, &known) == 0 ? &p->codes[p->code_count - 1] : NULL;
 }
 
 static bool line_equal(const void *records, uint32_t position, const void *key)
@@ -344,14 +446,14 @@ static uint32_t line_of(struct pythons *p, const struct python_offsets *offsets,
 	return line;
 }
 
-static struct python_title title_of(struct pythons *p, uint32_t program,
+static struct python_title title_of(struct pythons *p, pid_t pid, uint32_t program,
 				    const struct python_frame *frame)
 {
 	struct code_key key = {.program = program, .code = frame->code, .mark = frame->mark};
-	const struct python_known_code *code = find_code(p, &key);
+	const struct python_known_code *code = get_code(p, pid, &key);
 	struct python_title title = {.name = PYTHON_UNKNOWN_FRAME};
 
-	if (!code)
+	if (!code || !code->name)
 		return title;
 	title.name = code->name;
 	title.file = code->file;
@@ -415,7 +517,8 @@ uint32_t pythons_merge(struct pythons *p, struct address_space *space, uint32_t 
 	for (uint32_t i = 0; i < n; i++) {
 		out[i] = (struct python_sample_frame){.index = merged[i].index};
 		if (merged[i].is_python)
-			out[i].title = title_of(p, number, &stack.frames[merged[i].index]);
+			out[i].title = title_of(p, address_space_pid(space), number,
+						&stack.frames[merged[i].index]);
 	}
 	return n;
 }

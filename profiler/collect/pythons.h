@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CPython processes, as far as stacks from the kernel need them: where their frames are (for the
- * BPF side, which reads the chain), and the names of their code objects (which the BPF side sends
- * before the first stack that contains them). Reads nothing from a process.
+ * BPF side, which reads the chain), and the names of their code objects. The BPF side sends a name
+ * before the first stack that contains it; one that it could not read is read from the process,
+ * with a deadline (bounded_call.h), once.
  *
  * Bounded; beyond the bounds Python frames, names or lines are missing. Texts are interned in the
  * caller's table.
@@ -34,6 +35,7 @@ struct pythons {
 	struct hash_index code_index;
 	struct python_known_line *lines_known;
 	uint32_t line_count, line_capacity;
+	uint32_t asked_count; /* code objects that were read from processes */
 	struct hash_index line_index;
 	size_t kept_bytes;             /* of code objects, for lines */
 	struct symbolizer *symbolizer; /* borrowed */

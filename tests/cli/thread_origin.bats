@@ -17,7 +17,7 @@ frames_of()
 		frames = ""
 		for (i = 1; i <= NF; i++) {
 			if ($i ~ /^<module> \(/) frames = ""
-			else if ($i ~ / \([^()]*\)$|^\[started a thread\]/) {
+			else if ($i ~ / \([^()]*\)$|^\[(started a thread|Python)\]/) {
 				sub(/ \([^()]*\)$/, "", $i)
 				sub(/.*\./, "", $i)
 				if ($i !~ /^_/) frames = frames (frames == "" ? "" : " > ") $i

@@ -210,7 +210,7 @@ static void make_crowded(const char *file, uint32_t count)
 	EXPECT(symbols && names);
 	for (uint32_t i = 1; i < count; i++) {
 		symbols[i] = made_function(i * 8, i % MADE_TEXT_SIZE, 1 + i % 100);
-		snprintf(names + (size_t)i * 8, 8, "f%06x", i);
+		snprintf(names + (size_t)i * 8, 8, "f%06x", i & 0xffffff);
 	}
 	{
 		const struct made_section sections[] = {

@@ -225,7 +225,8 @@ static void test_deep_nesting_does_not_overflow(void **state)
 					    "DTcl",  "TTTT",   "NvNvNvNv", "FDpDp",      "U4abcdI",
 					    "A_",    "M1A",    "il",       "XLZ3fooIvE", "XLZ3foov",
 					    "cvPcv", "clcl",   "S_",       "I"};
-	size_t longest = getenv("UNDER_VALGRIND") ? DEMANGLE_MAX_INPUT / 8 : DEMANGLE_MAX_INPUT;
+	const bool is_slow = getenv("UNDER_VALGRIND") != NULL;
+	size_t longest = is_slow ? DEMANGLE_MAX_INPUT / 8 : DEMANGLE_MAX_INPUT;
 	char *name = malloc(DEMANGLE_MAX_INPUT + 2);
 
 	(void)state;
@@ -236,6 +237,8 @@ static void test_deep_nesting_does_not_overflow(void **state)
 		for (size_t j = 0; j < sizeof(starts) / sizeof(*starts); j++) {
 			char *result, *end = stpcpy(name, starts[j]);
 
+			if (is_slow && (i + j) % 6 > 0) /* one start for each part */
+				continue;
 			repeat(end, parts[i], longest - strlen(starts[j]));
 			result = demangle(demangler, name, DEMANGLE_SIGNATURE);
 			assert_non_null(result);
