@@ -235,7 +235,7 @@ chains_of()
 	for python in "${pythons[@]}"; do
 		echo "$python"
 		run_profile -cpu-only -F 500 -o out.folded "$python" \
-			"$workloads/../../../tests/workloads/python_burn.py" 0.25
+			"$workloads/../../../tests/workloads/python_burn.py" 0.15
 		expect_status 0
 		expect_no_line stderr 'runs Python'
 		# but for a moment in which a function has begun and is not yet known, by chance
@@ -529,7 +529,7 @@ greenlet_of()
 		run_profile -cpu-only -F 5000 -o out.folded "$python" -c "
 import os, time
 def count():
-    while time.process_time() < 1: pass
+    while time.process_time() < 0.4: pass
 count()
 os._exit(0)"
 		expect_line out.folded ';<module> \(<string>\);count \(<string>\)'
