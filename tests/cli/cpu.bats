@@ -203,7 +203,11 @@ as_nobody()
 
 # Since Linux 6.16 a process is reported as ended before it gives back its memory.
 @test "a process is sampled until it has given back its memory" {
-	run_profile -cpu-only -F 997 -o out.folded python3 -c '
+	local python
+
+	# python3 in PATH may be a script, whose short processes may end before they have a whole stack
+	python=$(python3 -c 'import sys; print(sys.executable)')
+	run_profile -cpu-only -F 997 -o out.folded "$python" -c '
 import mmap, os
 memory = mmap.mmap(-1, 500 << 20)
 memory.write(b"x" * (500 << 20))
