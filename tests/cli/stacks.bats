@@ -212,7 +212,7 @@ the_same_by_uprobe()
 		expect_status 0
 		expect_line out.folded 'main\.\(\*counter\)\.spin '
 		# below it there may be the assembler by which C starts threads of Go
-		expect_no_line out.folded '\[program\].*main\.|main\..*\[program\]'
+		expect_no_line out.folded '\[program\].*;main\.|(^|;)main\..*\[program\]'
 	done
 }
 
