@@ -16,8 +16,16 @@ bool gates_parse_limit(const char *text, struct gates *g)
 	static const struct {
 		const char *word;
 		double factor;
-	} units[] = {{"%", 1},   {"ns", 1},        {"us", 1e3},      {"ms", 1e6},
-		     {"s", 1e9}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
+		enum change_unit unit;
+	} units[] = {{"%", 1, CHANGE_UNITS},
+		     {"ns", 1, CHANGE_OF_TIME},
+		     {"us", 1e3, CHANGE_OF_TIME},
+		     {"ms", 1e6, CHANGE_OF_TIME},
+		     {"s", 1e9, CHANGE_OF_TIME},
+		     {"KiB", 1 << 10, CHANGE_OF_BYTES},
+		     {"MiB", 1 << 20, CHANGE_OF_BYTES},
+		     {"GiB", 1 << 30, CHANGE_OF_BYTES},
+		     {"errors", 1, CHANGE_OF_ERRORS}};
 	size_t digits = strspn(text, "0123456789."), length;
 	char number[32];
 	char *end;
@@ -35,8 +43,8 @@ bool gates_parse_limit(const char *text, struct gates *g)
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (strcmp(text + length, units[i].word) != 0)
 			continue;
-		g->is_percent = i == 0;
-		g->is_bytes = i > 4;
+		g->is_percent = units[i].unit == CHANGE_UNITS;
+		g->unit = units[i].unit;
 		g->limit *= units[i].factor;
 		g->limit_text = text;
 		return g->limit <= LIMIT_MAX;
@@ -62,7 +70,7 @@ bool gates_parse(const char *text, struct gates *g, char error[GATE_ERROR_BYTES]
 	} tables[] = {{"kernel=", COMPARED_KERNELS}, {"function=", COMPARED_FUNCTIONS},
 		      {"site=", COMPARED_SITES},     {"call=", COMPARED_CALLS},
 		      {"shape=", COMPARED_SHAPES},   {"peak=", COMPARED_PEAK},
-		      {"left=", COMPARED_LEFT}};
+		      {"left=", COMPARED_LEFT},      {"errors=", COMPARED_ERRORS}};
 	struct gate *gate = &g->list[g->count];
 
 	if (g->count == GATES_MAX) {
@@ -90,8 +98,42 @@ bool gates_parse(const char *text, struct gates *g, char error[GATE_ERROR_BYTES]
 		return true;
 	}
 	snprintf(error, GATE_ERROR_BYTES,
-		 "it is gpu, cpu, waiting, idle, api, wall, peak, left, kernel=REGEX, "
-		 "function=REGEX, site=REGEX, call=REGEX, shape=REGEX, peak=REGEX or left=REGEX");
+		 "it is gpu, cpu, waiting, idle, api, wall, peak, left, errors, or with =REGEX "
+		 "kernel, function, site, call, shape, peak, left or errors");
+	return false;
+}
+
+static enum change_unit unit_of(const struct gate *gate)
+{
+	return gate->has_pattern ? comparison_table_unit(gate->table)
+				 : comparison_total_unit(gate->total);
+}
+
+/* "time": what is compared, for messages. */
+static const char *unit_word(enum change_unit unit)
+{
+	static const char *const words[CHANGE_UNITS] = {"time", "memory", "errors"};
+
+	return words[unit];
+}
+
+bool gates_fit(const struct gates *g, char error[GATE_ERROR_BYTES])
+{
+	for (uint32_t i = 0; !g->is_percent && i < g->count; i++) {
+		enum change_unit unit = unit_of(&g->list[i]);
+
+		if (g->unit == unit)
+			continue;
+		snprintf(error, GATE_ERROR_BYTES,
+			 "--fail-on %.60s: --fail-above %.30s is no limit of %s", g->list[i].text,
+			 g->limit_text, unit_word(unit));
+		return false;
+	}
+	if (!g->limit_text || g->is_percent || g->count > 0 || g->unit == CHANGE_OF_TIME)
+		return true;
+	snprintf(error, GATE_ERROR_BYTES,
+		 "--fail-above %.30s is no limit of GPU time: --fail-on says what to compare",
+		 g->limit_text);
 	return false;
 }
 
@@ -131,9 +173,8 @@ static void annotate(const char *message)
 static void name_of(const struct gate *gate, uint32_t found, char name[NAME_BYTES])
 {
 	if (gate->has_pattern)
-		snprintf(name, NAME_BYTES, "%s of %.80s (%u matching)",
-			 comparison_table_is_bytes(gate->table) ? "memory" : "time", gate->text,
-			 found);
+		snprintf(name, NAME_BYTES, "%s of %.80s (%u matching)", unit_word(unit_of(gate)),
+			 gate->text, found);
 	else
 		snprintf(name, NAME_BYTES, "%s", changes_total_name(gate->total));
 }
@@ -167,20 +208,33 @@ static void fail(struct log *log, const struct gates *g, const struct comparison
 		 const struct change *change, const char *name)
 {
 	char text[160], bound[CHANGES_TEXT_BYTES], message[512];
+	bool is_exact = change->unit != CHANGE_OF_TIME && change->has_bound && change->bound <= 0;
 
 	describe(c, change, text);
 	changes_amount(bound, c, change, change->bound);
-	snprintf(message, sizeof(message), "%s %s, above %s; the noise is %s%s", name, text,
-		 g->limit_text, change->has_bound ? "up to " : "not known from one run",
-		 change->has_bound ? bound : "");
+	if (!change->has_bound)
+		snprintf(bound, sizeof(bound), "not known from one run");
+	snprintf(message, sizeof(message), "%s %s, above %s%s%s%s", name, text, g->limit_text,
+		 is_exact ? "" : "; the noise is ", change->has_bound && !is_exact ? "up to " : "",
+		 is_exact ? "" : bound);
 	log_error(log, "%s", message);
 	annotate(message);
 }
 
-/* Otherwise 0 bytes say nothing. */
-static bool follow_memory(const struct comparison *c)
+/* What is missing, so that a change of 0 says nothing; NULL: nothing. */
+static const char *missing(const struct comparison *c, const struct change *change)
 {
-	return c->first[SIDE_BEFORE]->measure.memory && c->first[SIDE_AFTER]->measure.memory;
+	const struct measure *before = &c->first[SIDE_BEFORE]->measure;
+	const struct measure *after = &c->first[SIDE_AFTER]->measure;
+
+	switch (change->unit) {
+	case CHANGE_OF_BYTES:
+		return before->memory && after->memory ? NULL : "memory in all runs (--alloc)";
+	case CHANGE_OF_ERRORS:
+		return c->has_errors ? NULL : "count of errors in all runs (--api)";
+	default:
+		return change->before > 0 || change->after > 0 ? NULL : "time";
+	}
 }
 
 static int check(struct log *log, const struct gates *g, const struct gate *gate,
@@ -188,19 +242,16 @@ static int check(struct log *log, const struct gates *g, const struct gate *gate
 {
 	struct change change = gate->has_pattern ? (struct change){0} : c->totals[gate->total];
 	uint32_t found = 0;
+	const char *lacks;
 	char name[NAME_BYTES], text[160], bound[CHANGES_TEXT_BYTES];
 
 	if (gate->has_pattern)
 		found = comparison_matching(c, gate->table, &gate->pattern, &change);
 	name_of(gate, found, name);
-	if (change.is_bytes ? !follow_memory(c) : change.before <= 0 && change.after <= 0) {
+	lacks = missing(c, &change);
+	if (lacks) {
 		log_error(log, "--fail-on %s: there is no such %s, before or after", gate->text,
-			  change.is_bytes ? "memory in all runs (--alloc)" : "time");
-		return EXIT_PROFILER_FAILED;
-	}
-	if (!g->is_percent && g->is_bytes != change.is_bytes) {
-		log_error(log, "--fail-on %s: --fail-above %s is no limit of %s", gate->text,
-			  g->limit_text, change.is_bytes ? "memory" : "time");
+			  lacks);
 		return EXIT_PROFILER_FAILED;
 	}
 	if (!is_above(g, &change)) {

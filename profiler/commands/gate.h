@@ -29,18 +29,25 @@ struct gate {
 /* Zero-initialised has no limit. */
 struct gates {
 	const char *limit_text; /* "5%", "10ms"; borrowed; NULL: nothing fails */
-	bool is_percent, is_bytes;
-	double limit; /* in percent, ns or bytes */
+	bool is_percent;
+	enum change_unit unit; /* unless it is a percentage */
+	double limit;          /* in percent, ns, bytes or errors */
 	struct gate list[GATES_MAX];
 	uint32_t count; /* 0: GPU time */
 };
 
-/* "5%", "0.5%", "10ms", in one of the units ns, us, ms, s, KiB, MiB, GiB. False: anything else. */
+/*
+ * "5%", "0.5%", "10ms", in one of the units ns, us, ms, s, KiB, MiB, GiB; "3 errors". False:
+ * anything else.
+ */
 bool gates_parse_limit(const char *text, struct gates *gates);
 
 /* False: `error` says why. */
 #define GATE_ERROR_BYTES 160
 bool gates_parse(const char *text, struct gates *gates, char error[GATE_ERROR_BYTES]);
+
+/* False: the limit is none of what one of them compares, and `error` says so. */
+bool gates_fit(const struct gates *gates, char error[GATE_ERROR_BYTES]);
 
 void gates_release(struct gates *gates);
 

@@ -214,10 +214,11 @@ const struct option_entry option_table[] = {
 	 .topic = TOPIC_COMPARE,
 	 .text = "which time: gpu (default), cpu, kernel=REGEX, ...",
 	 .more = "gpu, cpu, waiting, idle (GPUs, with --idle), api (CUDA calls), wall, peak and "
-		 "left (memory, with --alloc), "
+		 "left (memory, with --alloc), errors (failed calls, with --api), "
 		 "kernel=REGEX, function=REGEX, "
 		 "site=REGEX (launched by), call=REGEX, shape=REGEX (kernels with grid and block, "
-		 "with --launch-shapes), peak=REGEX and left=REGEX (memory, by who allocated it). "
+		 "with --launch-shapes), peak=REGEX and left=REGEX (memory, by who allocated it), "
+		 "errors=REGEX (by call and error). "
 		 "All that match count together. May be "
 		 "repeated: each is checked."},
 	/* ---- what to measure ---- */

@@ -695,9 +695,8 @@ static bool set_limit(struct options *o, const char *text)
 {
 	if (gates_parse_limit(text, &o->gates))
 		return true;
-	complain("--fail-above takes a percentage or a time in ns, us, ms or s, like 5%% "
-		 "or "
-		 "10ms, not '%s'",
+	complain("--fail-above takes a percentage, a time in ns, us, ms or s, memory in KiB, MiB "
+		 "or GiB, or a number of errors, like 5%%, 10ms, 1MiB or 0errors, not '%s'",
 		 text);
 	return false;
 }
@@ -1095,12 +1094,18 @@ static bool check_widths(const struct options *o)
 /* --fail-above needs something to compare with, and --fail-on a limit. */
 static bool check_gates(const struct options *o)
 {
+	char error[GATE_ERROR_BYTES];
+
 	if (o->gates.limit_text && !o->diff && o->before.count == 0) {
 		complain("--fail-above needs a --baseline to compare with");
 		return false;
 	}
 	if (o->gates.count > 0 && !o->gates.limit_text) {
 		complain("--fail-on needs --fail-above: by how much it may rise");
+		return false;
+	}
+	if (!gates_fit(&o->gates, error)) {
+		complain("%s", error);
 		return false;
 	}
 	return true;

@@ -53,18 +53,20 @@ static void put_amount(const struct page *p, const struct change *change, double
 	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
 	const char *sign = has_sign && amount >= 0 ? "+" : "";
 
-	for (size_t i = 0; change->is_bytes; i++)
+	bool is_time = change->unit == CHANGE_OF_TIME && !p->comparison->is_weights;
+
+	for (size_t i = 0; change->unit == CHANGE_OF_BYTES; i++)
 		if (fabs(amount) >= sizes[i].bytes) {
 			fprintf(p->out, "%s%.*f %s", sign, sizes[i].bytes > 0 ? 3 : 0,
 				amount / fmax(sizes[i].bytes, 1), sizes[i].word);
 			return;
 		}
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && !p->comparison->is_weights; i++)
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && is_time; i++)
 		if (fabs(amount) >= units[i].ns) {
 			fprintf(p->out, "%s%.3f %s", sign, amount / units[i].ns, units[i].word);
 			return;
 		}
-	fprintf(p->out, "%s%.0f%s", sign, amount, p->comparison->is_weights ? "" : " ns");
+	fprintf(p->out, "%s%.0f%s", sign, amount, is_time ? " ns" : "");
 }
 
 static void put_change(const struct page *p, const struct change *change)
@@ -105,15 +107,16 @@ static void close_table(const struct page *p)
 
 static void put_totals(const struct page *p)
 {
-	static const char *const names[COMPARISON_TOTALS] = {[TOTAL_GPU] = "GPU time",
-							     [TOTAL_CPU] = "CPU time",
-							     [TOTAL_WAITING] =
-								     "waiting, and timed calls",
-							     [TOTAL_IDLE] = "idle GPUs",
-							     [TOTAL_API] = "CUDA calls",
-							     [TOTAL_WALL] = "the run",
-							     [TOTAL_PEAK] = "memory at the peak",
-							     [TOTAL_LEFT] = "memory never freed"};
+	static const char *const names[COMPARISON_TOTALS] = {
+		[TOTAL_GPU] = "GPU time",
+		[TOTAL_CPU] = "CPU time",
+		[TOTAL_WAITING] = "waiting, and timed calls",
+		[TOTAL_IDLE] = "idle GPUs",
+		[TOTAL_API] = "CUDA calls",
+		[TOTAL_WALL] = "the run",
+		[TOTAL_PEAK] = "memory at the peak",
+		[TOTAL_LEFT] = "memory never freed",
+		[TOTAL_ERRORS] = "CUDA calls that failed"};
 
 	open_table(p, "Totals", "of");
 	for (int i = 0; i < COMPARISON_TOTALS; i++) {
@@ -152,7 +155,8 @@ static void put_table(const struct page *p, enum comparison_tables number)
 		[COMPARED_CALLS] = "CUDA calls",
 		[COMPARED_SHAPES] = "Launch shapes",
 		[COMPARED_PEAK] = "Memory at the peak, allocated by",
-		[COMPARED_LEFT] = "Memory never freed, allocated by"};
+		[COMPARED_LEFT] = "Memory never freed, allocated by",
+		[COMPARED_ERRORS] = "CUDA calls that failed"};
 	const struct comparison_table *table = &p->comparison->tables[number];
 
 	if (table->count == 0)

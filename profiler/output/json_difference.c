@@ -123,7 +123,8 @@ static int write_difference(const struct result *result, const struct writer_opt
 		[COMPARED_CALLS] = "cuda_calls",
 		[COMPARED_SHAPES] = "launch_shapes",
 		[COMPARED_PEAK] = "memory_at_the_peak",
-		[COMPARED_LEFT] = "memory_never_freed"};
+		[COMPARED_LEFT] = "memory_never_freed",
+		[COMPARED_ERRORS] = "cuda_errors"};
 	const struct comparison *c = options->comparison;
 	struct json j = json_begin(out);
 

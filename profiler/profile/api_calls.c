@@ -168,6 +168,21 @@ static const struct figure_column columns[COLUMNS] = {
 	[INTERFACE] = {"interface", "Interface", FIGURE_TEXT, 0},
 };
 
+const char *api_call_error_text(const struct api_call *call, uint32_t number,
+				char text[API_CALL_ERROR_BYTES])
+{
+	uint32_t code = call->errors[number].code;
+	const char *name = cuda_error_name(code, call->family == GPU_LAUNCH_DRIVER);
+
+	if (number == API_CALL_ERRORS - 1)
+		snprintf(text, API_CALL_ERROR_BYTES, "others");
+	else if (name)
+		snprintf(text, API_CALL_ERROR_BYTES, "%s", name);
+	else
+		snprintf(text, API_CALL_ERROR_BYTES, "error %" PRIu32, code);
+	return text;
+}
+
 /* "3 cudaErrorNotReady, 1 error 1234" */
 static void errors_text(const struct api_call *call, char *text, size_t size)
 {
@@ -176,21 +191,13 @@ static void errors_text(const struct api_call *call, char *text, size_t size)
 	text[0] = '\0';
 	for (uint32_t i = 0; i < API_CALL_ERRORS && used < size; i++) {
 		const struct gpu_call_error *error = &call->errors[i];
-		const char *name = cuda_error_name(error->code, call->family == GPU_LAUNCH_DRIVER);
+		char name[API_CALL_ERROR_BYTES];
 
 		if (error->count == 0)
 			continue;
-		used += (size_t)snprintf(text + used, size - used, "%s%" PRIu64 " ",
-					 used ? ", " : "", error->count);
-		if (used >= size)
-			break;
-		if (i == API_CALL_ERRORS - 1)
-			used += (size_t)snprintf(text + used, size - used, "others");
-		else if (name)
-			used += (size_t)snprintf(text + used, size - used, "%s", name);
-		else
-			used += (size_t)snprintf(text + used, size - used, "error %" PRIu32,
-						 error->code);
+		used += (size_t)snprintf(text + used, size - used, "%s%" PRIu64 " %s",
+					 used ? ", " : "", error->count,
+					 api_call_error_text(call, i, name));
 	}
 }
 

@@ -62,6 +62,11 @@ uint64_t api_call_quantile(const struct api_call *call, uint32_t thousandths);
 #define API_CALL_TEXT_BYTES (GPU_CALL_NAME_BYTES + 32)
 const char *api_call_text(const struct api_call *call, char text[API_CALL_TEXT_BYTES]);
 
+/* "cudaErrorInvalidValue", "error 1234", "others": of entry `number` of its errors. */
+#define API_CALL_ERROR_BYTES 64
+const char *api_call_error_text(const struct api_call *call, uint32_t number,
+				char text[API_CALL_ERROR_BYTES]);
+
 /* As a table, the longest time first. NULL with errno. */
 struct result;
 struct figures *api_calls_figures(const struct result *result);

@@ -21,13 +21,21 @@
 
 enum comparison_side { SIDE_BEFORE, SIDE_AFTER, SIDES };
 
+/* What the amounts of a change are. */
+enum change_unit {
+	CHANGE_OF_TIME, /* ns; or the weights of folded stacks */
+	CHANGE_OF_BYTES,
+	CHANGE_OF_ERRORS, /* calls that failed */
+	CHANGE_UNITS
+};
+
 struct change {
-	double before, after; /* means, in ns or as weights */
+	double before, after; /* means */
 	double bound;
 	uint64_t count[SIDES]; /* samples or operations of all runs together */
 	bool has_bound;        /* it is known; otherwise it is 0 */
 	bool is_significant;   /* the difference is beyond the bound */
-	bool is_bytes;         /* of memory; otherwise as above */
+	enum change_unit unit;
 };
 
 static inline double change_difference(const struct change *change)

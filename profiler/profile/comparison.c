@@ -27,15 +27,30 @@ const char *comparison_match_word(enum comparison_match match)
 
 const char *comparison_total_word(enum comparison_total total)
 {
-	static const char *const words[COMPARISON_TOTALS] = {"gpu", "cpu",  "waiting", "idle",
-							     "api", "wall", "peak",    "left"};
+	static const char *const words[COMPARISON_TOTALS] = {
+		"gpu", "cpu", "waiting", "idle", "api", "wall", "peak", "left", "errors"};
 
 	return words[total];
 }
 
-bool comparison_table_is_bytes(enum comparison_tables table)
+enum change_unit comparison_table_unit(enum comparison_tables table)
 {
-	return table == COMPARED_PEAK || table == COMPARED_LEFT;
+	static const enum change_unit units[COMPARISON_TABLES] = {[COMPARED_PEAK] = CHANGE_OF_BYTES,
+								  [COMPARED_LEFT] = CHANGE_OF_BYTES,
+								  [COMPARED_ERRORS] =
+									  CHANGE_OF_ERRORS};
+
+	return units[table];
+}
+
+enum change_unit comparison_total_unit(enum comparison_total total)
+{
+	static const enum change_unit units[COMPARISON_TOTALS] = {[TOTAL_PEAK] = CHANGE_OF_BYTES,
+								  [TOTAL_LEFT] = CHANGE_OF_BYTES,
+								  [TOTAL_ERRORS] =
+									  CHANGE_OF_ERRORS};
+
+	return units[total];
 }
 
 /* ---- amounts by run ---- */
@@ -236,9 +251,10 @@ struct made_comparison {
 	struct row *rows;
 	struct change *changes, *own;
 	struct frame_info *calls[SIDES][COMPARISON_RUNS_MAX];  /* functions of --api */
+	struct frame_info *errors[SIDES][COMPARISON_RUNS_MAX]; /* calls with their errors */
 	struct frame_info *shapes[SIDES][COMPARISON_RUNS_MAX]; /* kernels with their shapes */
-	struct intern shape_names;
-	bool has_shapes; /* all runs */
+	struct intern made_names;                              /* of errors and shapes */
+	bool has_shapes;                                       /* all runs */
 };
 
 static bool entry_equal(const void *records, uint32_t position, const void *key)
@@ -362,6 +378,73 @@ static void add_all_calls(struct made_comparison *made, const struct result *r,
 	}
 }
 
+/* "cudaMalloc: cudaErrorMemoryAllocation". NULL: out of memory. */
+static const char *error_name(struct made_comparison *made, const struct api_call *call,
+			      uint32_t number)
+{
+	char error[API_CALL_ERROR_BYTES];
+	const char *kept = NULL;
+	char *name = NULL;
+
+	if (asprintf(&name, "%s: %s", call->name, api_call_error_text(call, number, error)) < 0)
+		return NULL;
+	if (take(&made->maker, strlen(name) + 1 + sizeof(struct frame_info)))
+		kept = intern_string(&made->made_names, name);
+	free(name);
+	return kept;
+}
+
+/* Each is known: there is no noise in their number. */
+static void add_errors(struct made_comparison *made, const struct result *r,
+		       enum comparison_side side, uint32_t run)
+{
+	const struct api_calls *calls = &r->totals.ledger->api;
+	struct frame_info *frame =
+		calloc((size_t)calls->count * API_CALL_ERRORS + 1, sizeof(*frame));
+
+	made->errors[side][run] = frame;
+	if (!frame)
+		made->maker.error = ENOMEM;
+	for (uint32_t i = 0; frame && i < calls->count; i++) {
+		const struct api_call *call = calls->list[i];
+
+		/* a call of the runtime fails where the driver's call inside it fails */
+		for (uint32_t n = 0; call->nested < call->calls && n < API_CALL_ERRORS; n++) {
+			const struct amount amount = {.value = (double)call->errors[n].count,
+						      .count = call->errors[n].count};
+
+			if (amount.count == 0)
+				continue;
+			frame->class = CLASS_API;
+			frame->name = frame->short_name = error_name(made, call, n);
+			if (!frame->name) {
+				if (!made->maker.error)
+					made->maker.error = ENOMEM;
+				return;
+			}
+			amounts_add(&made->maker, &made->maker.totals, TOTAL_ERRORS, side, run,
+				    &amount);
+			add_to_table(made, COMPARED_ERRORS, frame++, side, run, &amount);
+		}
+	}
+}
+
+/* Of a whole run. */
+static bool counts_calls(const struct result *r)
+{
+	return r->totals.measure.api && r->totals.ledger && !r->totals.shown;
+}
+
+/* Otherwise an error would be new or gone only because a run did not ask. */
+static bool all_count_calls(const struct maker *m)
+{
+	for (int side = 0; side < SIDES; side++)
+		for (uint32_t i = 0; i < m->comparison->runs[side]; i++)
+			if (!counts_calls(m->results[side][i]))
+				return false;
+	return true;
+}
+
 /* "gemm(float*), grid 4x8, block 256". NULL: out of memory. */
 static const char *shape_name(struct made_comparison *made, const char *kernel,
 			      const struct launch_shape *shape)
@@ -375,7 +458,7 @@ static const char *shape_name(struct made_comparison *made, const char *kernel,
 	if (asprintf(&name, "%s, grid %s, block %s", kernel, grid, block) < 0)
 		return NULL;
 	if (take(&made->maker, strlen(name) + 1))
-		kept = intern_string(&made->shape_names, name);
+		kept = intern_string(&made->made_names, name);
 	free(name);
 	return kept;
 }
@@ -465,8 +548,7 @@ static void finish_table(struct made_comparison *made, int number)
 		t->entries[i].change = change_of(made->comparison.runs,
 						 making->amounts.values + (size_t)i * m->run_count,
 						 making->amounts.sides + (size_t)i * SIDES);
-		t->entries[i].change.is_bytes =
-			comparison_table_is_bytes((enum comparison_tables)number);
+		t->entries[i].change.unit = comparison_table_unit((enum comparison_tables)number);
 	}
 	if (t->count > 0)
 		qsort_r(order, t->count, sizeof(*order), by_change, t->entries);
@@ -533,7 +615,7 @@ uint32_t comparison_matching(const struct comparison *comparison, enum compariso
 		found++;
 	}
 	*change = found ? change_of(comparison->runs, values, sides) : (struct change){0};
-	change->is_bytes = comparison_table_is_bytes(table);
+	change->unit = comparison_table_unit(table);
 	return found;
 }
 
@@ -758,7 +840,7 @@ static void add_run(struct made_comparison *made, enum comparison_side side, uin
 		add_row(made, r, &spreads, row, side, run);
 		add_to_stack(made, numbers[row->stack], row, &amount, side, run, is_shown);
 	}
-	if (r->totals.measure.api && r->totals.ledger && !r->totals.shown)
+	if (counts_calls(r))
 		add_all_calls(made, r, side, run);
 	else
 		for (uint32_t i = 0; spreads.calls && i < r->stack_count && !m->error; i++)
@@ -768,6 +850,8 @@ static void add_run(struct made_comparison *made, enum comparison_side side, uin
 	amounts_add(m, &m->totals, TOTAL_WALL, side, run, &wall);
 	add_memory(m, r->memory_use, side, run);
 	add_memory_rows(made, r, side, run);
+	if (made->comparison.has_errors && !m->error)
+		add_errors(made, r, side, run);
 	if (made->has_shapes && !m->error)
 		add_shapes(made, r, &spreads, side, run);
 	duration_spreads_release(&spreads);
@@ -839,14 +923,16 @@ static void make_totals(struct made_comparison *made)
 
 	if (!amounts_reach(m, &m->totals, COMPARISON_TOTALS - 1))
 		return;
-	for (int i = 0; i < COMPARISON_TOTALS; i++)
-		made->comparison.totals[i] = change_of(made->comparison.runs,
-						       m->totals.values + (size_t)i * m->run_count,
-						       m->totals.sides + (size_t)i * SIDES);
+	for (int i = 0; i < COMPARISON_TOTALS; i++) {
+		struct change *total = &made->comparison.totals[i];
+
+		*total = change_of(made->comparison.runs,
+				   m->totals.values + (size_t)i * m->run_count,
+				   m->totals.sides + (size_t)i * SIDES);
+		total->unit = comparison_total_unit((enum comparison_total)i);
+	}
 	/* one run does not show how much the next would differ */
 	made->comparison.totals[TOTAL_WALL].has_bound = m->run_count > SIDES;
-	made->comparison.totals[TOTAL_PEAK].is_bytes = true;
-	made->comparison.totals[TOTAL_LEFT].is_bytes = true;
 }
 
 static void compare_all(struct made_comparison *made, enum comparison_side shown)
@@ -857,6 +943,7 @@ static void compare_all(struct made_comparison *made, enum comparison_side shown
 		return;
 	match_kernels(m);
 	note_unnamed(m);
+	made->comparison.has_errors = all_count_calls(m);
 	made->has_shapes = all_have_shapes(m);
 	for (int side = 0; side < SIDES; side++)
 		for (uint32_t i = 0; i < made->comparison.runs[side] && !m->error; i++)
@@ -941,9 +1028,10 @@ void comparison_free(struct comparison *comparison)
 	for (int side = 0; side < SIDES; side++)
 		for (uint32_t i = 0; i < COMPARISON_RUNS_MAX; i++) {
 			free(made->calls[side][i]);
+			free(made->errors[side][i]);
 			free(made->shapes[side][i]);
 		}
-	intern_release(&made->shape_names);
+	intern_release(&made->made_names);
 	free(made->names);
 	free(made->frames);
 	free(made->stacks);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The results of two programs, or of one before and after a change, compared: totals, kernels,
- * launch sites, functions, CUDA calls, launch shapes, allocations, and every stack. Each side is
- * one run or several; amounts are means of a side's runs.
+ * launch sites, functions, CUDA calls and their errors, launch shapes, allocations, and every
+ * stack. Each side is one run or several; amounts are means of a side's runs.
  *
  * Each difference has a bound: one within it is noise (change.h).
  *
@@ -55,6 +55,7 @@ enum comparison_tables {
 	COMPARED_SHAPES, /* kernels by their grids and blocks, if all runs have --launch-shapes */
 	COMPARED_PEAK,   /* bytes at the peaks of devices by who allocated them, with --alloc */
 	COMPARED_LEFT,   /* and those never freed */
+	COMPARED_ERRORS, /* calls that failed, by name and error, if all runs have --api */
 	COMPARISON_TABLES
 };
 
@@ -73,16 +74,18 @@ enum comparison_total {
 	TOTAL_WALL,    /* of the time that is shown */
 	TOTAL_PEAK,    /* bytes allocated on devices at the peaks, with --alloc */
 	TOTAL_LEFT,    /* and never freed */
+	TOTAL_ERRORS,  /* of CUDA calls, if all runs have --api */
 	COMPARISON_TOTALS
 };
 
-/* Whether a table is of bytes, not of times. */
-bool comparison_table_is_bytes(enum comparison_tables table);
+enum change_unit comparison_table_unit(enum comparison_tables table);
+enum change_unit comparison_total_unit(enum comparison_total total);
 
 /* "gpu": what options and data call it. */
 const char *comparison_total_word(enum comparison_total total);
 
 struct comparison {
+	bool has_errors;            /* of calls: all runs counted them, over their whole time */
 	bool is_weights;            /* of folded stacks; there is no time */
 	enum comparison_side shown; /* whose times `result` has */
 	uint32_t runs[SIDES];

@@ -14,9 +14,9 @@
 const char *changes_amount(char text[CHANGES_TEXT_BYTES], const struct comparison *c,
 			   const struct change *change, double amount)
 {
-	if (change->is_bytes)
+	if (change->unit == CHANGE_OF_BYTES)
 		return bytes_text(text, (uint64_t)amount);
-	if (!c->is_weights)
+	if (change->unit == CHANGE_OF_TIME && !c->is_weights)
 		return time_text(text, amount);
 	snprintf(text, CHANGES_TEXT_BYTES, "%.0f", amount);
 	return text;
@@ -24,15 +24,16 @@ const char *changes_amount(char text[CHANGES_TEXT_BYTES], const struct compariso
 
 const char *changes_total_name(enum comparison_total total)
 {
-	static const char *const names[COMPARISON_TOTALS] = {[TOTAL_GPU] = "GPU time",
-							     [TOTAL_CPU] = "CPU time",
-							     [TOTAL_WAITING] =
-								     "waiting for the GPU",
-							     [TOTAL_IDLE] = "time of idle GPUs",
-							     [TOTAL_API] = "time in CUDA calls",
-							     [TOTAL_WALL] = "time of the run",
-							     [TOTAL_PEAK] = "memory at the peak",
-							     [TOTAL_LEFT] = "memory never freed"};
+	static const char *const names[COMPARISON_TOTALS] = {
+		[TOTAL_GPU] = "GPU time",
+		[TOTAL_CPU] = "CPU time",
+		[TOTAL_WAITING] = "waiting for the GPU",
+		[TOTAL_IDLE] = "time of idle GPUs",
+		[TOTAL_API] = "time in CUDA calls",
+		[TOTAL_WALL] = "time of the run",
+		[TOTAL_PEAK] = "memory at the peak",
+		[TOTAL_LEFT] = "memory never freed",
+		[TOTAL_ERRORS] = "CUDA calls that failed"};
 
 	return names[total];
 }
@@ -123,7 +124,8 @@ void changes_report(struct log *log, const struct comparison *c, uint32_t lines,
 		[COMPARED_CALLS] = "CUDA call",
 		[COMPARED_SHAPES] = "launch shape",
 		[COMPARED_PEAK] = "memory at the peak, allocated by",
-		[COMPARED_LEFT] = "memory never freed, allocated by"};
+		[COMPARED_LEFT] = "memory never freed, allocated by",
+		[COMPARED_ERRORS] = "CUDA call that failed"};
 
 	width = width > COLUMNS_WIDTH + NAME_WIDTH_MIN ? width - COLUMNS_WIDTH : NAME_WIDTH_MIN;
 	if (c->is_weights)

@@ -97,3 +97,63 @@ assert json.load(open("first.json"))["api_calls"] == json.load(open("out.json"))
 	expect_status 0
 	[ "$(call calls cudaLaunchKernel)" -gt 0 ]
 }
+
+@test "errors are compared by call and error, and the gate counts them" {
+	local program limit
+
+	cat >failing.py <<-'END'
+		import ctypes, sys
+		cuda = ctypes.CDLL("libcuda.so.1")
+		device, context, memory = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_uint64()
+		assert cuda.cuInit(0) == 0
+		assert cuda.cuDeviceGet(ctypes.byref(device), 0) == 0
+		assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device) == 0
+		assert cuda.cuCtxSetCurrent(context) == 0
+		assert cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(100)) == 0
+		for _ in range(int(sys.argv[1])):
+		    assert cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(0)) == 1
+		for _ in range(int(sys.argv[2])):
+		    assert cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1 << 60)) == 2
+		    assert cuda.cuMemFree_v2(ctypes.c_uint64(12345)) == 1
+	END
+	program=$(python3 -c 'import sys; print(sys.executable)')
+	run_profile -q -gpu-only --api -o before.profile "$program" failing.py 1 0
+	expect_status 0
+	run_profile -q -gpu-only --api -o after.profile "$program" failing.py 3 2
+	expect_status 0
+	run_profile --diff before.profile after.profile -o out.json -o out.html
+	expect_status 0
+	expect_line stderr '^ +1 +7 +\+6 .* CUDA calls that failed$'
+	expect_line stderr '^ +0 +2 +\+2 +0  new +cuMemAlloc_v2: CUDA_ERROR_OUT_OF'
+	expect_line out.html 'cuMemFree_v2: CUDA_ERROR_INVALID_VALUE'
+	python3 - <<-'END'
+		import json
+		run = json.load(open("out.json"))
+		assert {e["name"]: (e["before"], e["after"], e["significant"]) for e in run["cuda_errors"]} == {
+		    "cuMemAlloc_v2: CUDA_ERROR_INVALID_VALUE": (1, 3, True),
+		    "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY": (0, 2, True),
+		    "cuMemFree_v2: CUDA_ERROR_INVALID_VALUE": (0, 2, True)}
+		assert (run["totals"]["errors"]["before"], run["totals"]["errors"]["after"]) == (1, 7)
+	END
+	for limit in '0% errors 123' '5errors errors 123' '6errors errors 0' '1errors errors=OUT_OF_MEMORY 123' \
+		'2errors errors=OUT_OF_MEMORY 0' '0% errors=cuLaunch 0' '1ms errors 125' '1KiB errors=. 125' \
+		'1errors gpu 125'; do
+		# shellcheck disable=SC2086
+		set -- $limit
+		echo "$limit"
+		run_profile -q --from after.profile --baseline before.profile --fail-above "$1" --fail-on "$2"
+		expect_status "$3"
+	done
+	expect_line stderr '^profile: --fail-on gpu: --fail-above 1errors is no limit of time$'
+	# before the command runs
+	run_profile -q --baseline before.profile --fail-above 1ms --fail-on errors touch ran
+	expect_status 125
+	[ ! -e ran ]
+	# a run that did not count them has none that are gone
+	run_profile -q -gpu-only -o without.profile "$program" failing.py 1 0
+	run_profile --diff after.profile without.profile -o out.json
+	python3 -c 'import json; assert json.load(open("out.json"))["cuda_errors"] == []'
+	run_profile -q --from after.profile --baseline without.profile --fail-above 0% --fail-on errors
+	expect_status 125
+	expect_line stderr 'there is no such count of errors in all runs \(--api\)'
+}
