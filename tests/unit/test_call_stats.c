@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums of calls: by function and kind, over threads, errors, nesting, and only what is new sent. */
-#include "fifo.h"
+#include "fifo_sink.h"
 #include <pthread.h>
 #include "cupti_trace/call_stats.h"
 #include "profiler/profile/api_calls.h"
@@ -43,18 +43,12 @@ static void hear(void *context, const struct gpu_event *event, const char *kerne
 
 static int begin(void **state)
 {
-	struct gpu_event hello = {
-		.type = GPU_EVENT_HELLO,
-		.hello = {.version = GPU_WIRE_VERSION, .instance = 1, .wants_ack = 1}};
 	struct bench *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return -1;
 	*state = b;
-	fifo_make(&b->fifo, hear, b);
-	fifo_start_reader(&b->fifo);
-	assert_int_equal(sink_open(&b->sink, b->fifo.path, 1, 1), 0);
-	sink_put(&b->sink, &hello);
+	fifo_open_sink(&b->fifo, &b->sink, hear, b);
 	call_stats_add_function(RT, MEMCPY, "cudaMemcpy_v3020");
 	call_stats_add_function(RT, MALLOC, "cudaMalloc_v3020");
 	call_stats_add_function(RT, QUERY, "cudaStreamQuery_ptsz_v7000");
@@ -78,9 +72,7 @@ static int end(void **state)
 static void finish(struct bench *b)
 {
 	call_stats_send(&b->sink);
-	sink_goodbye(&b->sink);
-	sink_abandon(&b->sink);
-	fifo_end_reader(&b->fifo);
+	fifo_close_sink(&b->fifo, &b->sink);
 }
 
 static const struct api_call *find(const struct bench *b, const char *name, uint32_t kind)

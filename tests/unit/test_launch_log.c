@@ -4,7 +4,7 @@
  * correlation id of a launch carries the number of its thread (upper half) and of the launch (lower
  * half).
  */
-#include "fifo.h"
+#include "fifo_sink.h"
 #include "cupti_trace/launch_log.h"
 
 enum { THREADS = 8, LAUNCHES = 3 * LAUNCH_LOG_CAPACITY + 17 };
@@ -107,15 +107,6 @@ static void join(struct worker *w)
 	assert_null(wrong);
 }
 
-static void put_hello(struct sink *sink)
-{
-	struct gpu_event e = {
-		.type = GPU_EVENT_HELLO,
-		.hello = {.version = GPU_WIRE_VERSION, .instance = 1, .wants_ack = 1}};
-
-	sink_put(sink, &e);
-}
-
 struct bench {
 	struct fifo fifo;
 	struct sink sink;
@@ -129,10 +120,7 @@ static int begin(void **state)
 	if (!b)
 		return -1;
 	*state = b;
-	fifo_make(&b->fifo, hear, &b->heard);
-	fifo_start_reader(&b->fifo);
-	assert_int_equal(sink_open(&b->sink, b->fifo.path, 1, 1), 0);
-	put_hello(&b->sink);
+	fifo_open_sink(&b->fifo, &b->sink, hear, &b->heard);
 	return 0;
 }
 
@@ -140,9 +128,7 @@ static int begin(void **state)
 static void finish(struct bench *b)
 {
 	launch_log_drain(&b->sink);
-	sink_goodbye(&b->sink);
-	sink_abandon(&b->sink);
-	fifo_end_reader(&b->fifo);
+	fifo_close_sink(&b->fifo, &b->sink);
 }
 
 static int end(void **state)

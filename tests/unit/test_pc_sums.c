@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums of PC samples, and what is sent of cubins: through a pipe, as the profiler reads them. */
-#include "fifo.h"
+#include "fifo_sink.h"
 #include <elf.h>
 #define PC_SUMS_MAX 64u
 #include "cupti_trace/cubin_lines.h"
@@ -40,18 +40,12 @@ static void hear(void *context, const struct gpu_event *event, const char *kerne
 
 static int begin(void **state)
 {
-	struct gpu_event hello = {
-		.type = GPU_EVENT_HELLO,
-		.hello = {.version = GPU_WIRE_VERSION, .instance = 1, .wants_ack = 1}};
 	struct bench *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return -1;
 	*state = b;
-	fifo_make(&b->fifo, hear, b);
-	fifo_start_reader(&b->fifo);
-	assert_int_equal(sink_open(&b->sink, b->fifo.path, 1, 1), 0);
-	sink_put(&b->sink, &hello);
+	fifo_open_sink(&b->fifo, &b->sink, hear, b);
 	return 0;
 }
 
@@ -66,9 +60,7 @@ static int end(void **state)
 
 static void finish(struct bench *b)
 {
-	sink_goodbye(&b->sink);
-	sink_abandon(&b->sink);
-	fifo_end_reader(&b->fifo);
+	fifo_close_sink(&b->fifo, &b->sink);
 }
 
 /* Samples of one launch are not with those of another, though their place is the same. */

@@ -2,7 +2,7 @@
 /*
  * Calls that wait, as CUPTI reports them: the outermost counts, and unfinished ones are not sent.
  */
-#include "fifo.h"
+#include "fifo_sink.h"
 #include "cupti_trace/launch_log.h"
 #include "cupti_trace/wait_log.h"
 
@@ -34,18 +34,12 @@ static void hear(void *context, const struct gpu_event *event, const char *kerne
 
 static int begin(void **state)
 {
-	struct gpu_event hello = {
-		.type = GPU_EVENT_HELLO,
-		.hello = {.version = GPU_WIRE_VERSION, .instance = 1, .wants_ack = 1}};
 	struct bench *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return -1;
 	*state = b;
-	fifo_make(&b->fifo, hear, b);
-	fifo_start_reader(&b->fifo);
-	assert_int_equal(sink_open(&b->tracer.sink, b->fifo.path, 1, 1), 0);
-	sink_put(&b->tracer.sink, &hello);
+	fifo_open_sink(&b->fifo, &b->tracer.sink, hear, b);
 	return 0;
 }
 
@@ -60,9 +54,7 @@ static int end(void **state)
 
 static void finish(struct bench *b)
 {
-	sink_goodbye(&b->tracer.sink);
-	sink_abandon(&b->tracer.sink);
-	fifo_end_reader(&b->fifo);
+	fifo_close_sink(&b->fifo, &b->tracer.sink);
 }
 
 static struct wait_log_call call_of(uint32_t domain, uint32_t cbid)
