@@ -231,7 +231,7 @@ static const char *missing(const struct comparison *c, const struct change *chan
 	case CHANGE_OF_BYTES:
 		return before->memory && after->memory ? NULL : "memory in all runs (--alloc)";
 	case CHANGE_OF_ERRORS:
-		return c->has_errors ? NULL : "count of errors in all runs (--api)";
+		return c->has_errors ? NULL : "count of errors of whole runs (--api)";
 	default:
 		return change->before > 0 || change->after > 0 ? NULL : "time";
 	}
