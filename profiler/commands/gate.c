@@ -279,7 +279,7 @@ int gates_check(struct log *log, const struct gates *g, const struct comparison 
 		return 0;
 	if (c->is_weights && !g->is_percent) {
 		log_error(log,
-			  "--fail-above %s is a time, and folded stacks have none: give a "
+			  "--fail-above %s has a unit, and folded stacks have none: give a "
 			  "percentage",
 			  g->limit_text);
 		return EXIT_PROFILER_FAILED;
