@@ -6,7 +6,11 @@
  * the GPU lies outside the clock. Prints one line: median and 90th percentile of a burst's mean,
  * ns. With "graph" it is a graph of GRAPH_NODES empty kernels that is launched and waited for, and
  * what is timed is both, ns a node: records of nodes cost the GPU's time, not the CPU's.
- * usage: launch_cost [stack depth = 20] [bursts = 400] [graph]
+ *
+ * With "toggled", CUPTI's callbacks are off, on for the runtime, for the driver, or for both, in
+ * turn by burst (toggled_cupti.c); a line each, with how much longer than with none a burst of the
+ * same turn took: median, and a quarter of them below and above.
+ * usage: launch_cost [stack depth = 20] [bursts = 400] [graph | toggled]
  */
 #include <algorithm>
 #include <cstdio>
@@ -15,6 +19,7 @@
 #include <ctime>
 #include <vector>
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 
 __global__ void nothing()
 {
@@ -53,6 +58,47 @@ static void time_launches(long depth, long bursts, std::vector<double> &cost)
 	}
 }
 
+/* Which comes first changes from turn to turn. */
+static int time_toggled(long depth, long bursts)
+{
+	static const char *const names[] = {"none", "runtime", "driver", "both"};
+	auto toggle = (unsigned int (*)(unsigned int))dlsym(RTLD_DEFAULT, "cupti_toggle");
+	std::vector<double> cost[4], more[4];
+
+	cudaFree(nullptr); /* whoever subscribes does so at the start of CUDA */
+	if (!toggle || toggle(0) == 0) {
+		fprintf(stderr, "launch_cost: toggled_cupti.c is not here, or nobody subscribed\n");
+		return 1;
+	}
+	for (long i = 0; i < bursts; i++) {
+		double turn[4];
+
+		for (long j = 0; j < 4; j++) {
+			long mode = (i + j * (i / 4 % 2 ? 1 : 3)) % 4;
+			double start;
+
+			toggle((unsigned int)mode);
+			launch_at_depth(depth); /* what turning it on or off has made cold */
+			cudaDeviceSynchronize();
+			start = now_ns();
+			launch_at_depth(depth);
+			turn[mode] = (now_ns() - start) / BURST;
+			cudaDeviceSynchronize();
+		}
+		for (int mode = 0; mode < 4; mode++) {
+			cost[mode].push_back(turn[mode]);
+			more[mode].push_back(turn[mode] - turn[0]);
+		}
+	}
+	for (int mode = 0; mode < 4; mode++) {
+		std::sort(cost[mode].begin(), cost[mode].end());
+		std::sort(more[mode].begin(), more[mode].end());
+		printf("%s %.0f more %.0f (%.0f to %.0f)\n", names[mode], cost[mode][bursts / 2],
+		       more[mode][bursts / 2], more[mode][bursts / 4], more[mode][bursts * 3 / 4]);
+	}
+	return cudaGetLastError() != cudaSuccess;
+}
+
 static void replay(cudaGraphExec_t exec, cudaStream_t stream)
 {
 	for (int i = 0; i < GRAPH_LAUNCHES; i++)
@@ -87,6 +133,8 @@ int main(int argc, char **argv)
 	long bursts = argc > 2 ? strtol(argv[2], nullptr, 10) : 400;
 	std::vector<double> cost;
 
+	if (argc > 3 && strcmp(argv[3], "toggled") == 0)
+		return time_toggled(depth, bursts);
 	if (argc > 3 && strcmp(argv[3], "graph") == 0)
 		time_graph(bursts, cost);
 	else
