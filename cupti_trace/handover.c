@@ -252,7 +252,7 @@ static bool see(struct handover_worker *worker, uint32_t i)
 		return false;
 	}
 	is_known = sight->self == waiter.self;
-	if (!worker->trusts_clocks && is_known && thread_runs_sleeps(&sight->runs))
+	if (is_known && thread_runs_sleeps(&sight->runs))
 		return sight->waits;
 	cpu_ns = clock_cpu_ns_of(waiter.tid);
 	if (worker->trusts_clocks && is_known && cpu_ns && sight->cpu_ns == cpu_ns)
@@ -263,8 +263,7 @@ static bool see(struct handover_worker *worker, uint32_t i)
 	is_gone = waiter.tid && !cpu_ns;
 	sight->self = waiter.self;
 	sight->cpu_ns = cpu_ns;
-	if (!worker->trusts_clocks)
-		thread_runs_note(&sight->runs, waiter.tid);
+	thread_runs_note(&sight->runs, waiter.tid, !worker->trusts_clocks);
 	sight->waits = !is_gone && read_waiter(worker, i, &waiter, cpu_ns);
 	if (!sight->waits && !cpu_ns && atomic_load(&launcher->is_found))
 		free_launcher(launcher, waiter.self); /* it has ended, or will be found again */
@@ -364,6 +363,18 @@ static uint32_t look_again(struct handover_worker *worker, struct sink *sink, ha
 	return name(sink, worker->read);
 }
 
+/* The only candidate has slept since it was seen to wait, which a look at its event says. */
+static bool still_waits(const struct handover_worker *worker, uint64_t now_ns)
+{
+	const struct sight *sight;
+
+	if (worker->waiter == HANDOVER_CANDIDATES || now_ns - worker->list_ns >= LIST_EVERY_NS)
+		return false;
+	sight = &worker->sights[worker->waiter];
+	return sight->waits && sight->self == atomic_load(&launchers[worker->waiter].self) &&
+	       sight->runs.page && thread_runs_sleeps(&sight->runs);
+}
+
 uint32_t handover_find(struct handover_worker *worker, uint32_t context, struct sink *sink,
 		       handover_name name)
 {
@@ -372,10 +383,16 @@ uint32_t handover_find(struct handover_worker *worker, uint32_t context, struct 
 
 	if (worker->is_busy)
 		return 0;
-	if (now - worker->last_ns < HANDOVER_STILL_NS && atomic_load(&in_use) <= 1) {
-		if (worker->stack) /* else since the last look */
+	if (atomic_load(&in_use) <= 1 && !atomic_load(&left_out)) {
+		if (still_waits(worker, now)) {
 			worker->last_ns = now;
-		return worker->stack;
+			return worker->stack;
+		}
+		if (now - worker->last_ns < HANDOVER_STILL_NS) {
+			if (worker->stack) /* else since the last look */
+				worker->last_ns = now;
+			return worker->stack;
+		}
 	}
 	worker->is_busy = true;
 	atomic_signal_fence(memory_order_seq_cst);

@@ -17,13 +17,14 @@
  * than HANDOVER_CANDIDATES, no answer is given. Others are looked for where no candidate waits,
  * else every 10 ms.
  *
- * When it is looked at. Where there is one candidate, not within HANDOVER_STILL_NS of the worker's
- * last launch: for it to wait elsewhere, the worker has to run out of work, the thread to wake up,
- * to run Python and to wake the worker. Otherwise CPU clocks are compared, one system call for each
- * candidate: a thread whose clock stands still has not run, so nothing of it has changed, neither
- * its frames nor its NVTX ranges. Only the stack of one that has run is read again, and counts if
- * the thread did not run meanwhile, or if a second reading gives the same. Where clocks cannot be
- * relied on (stolen_time.h), what counts is how often a thread has run (thread_runs.h).
+ * When it is looked at. A thread that has not run since is as it was: its frames and its NVTX
+ * ranges. Whether it has run, an event of it says (thread_runs.h), which is a load. Where there are
+ * no events, CPU clocks are compared, one system call for each candidate; where clocks cannot be
+ * relied on (stolen_time.h), how often it has run is read. Without an event a sole candidate is not
+ * looked at within HANDOVER_STILL_NS of the worker's last launch: for it to wait elsewhere, the
+ * worker has to run out of work, the thread to wake up, to run Python and to wake the worker. Only
+ * the stack of one that has run is read again, and counts if the thread did not run meanwhile, or
+ * if a second reading gives the same.
  *
  * The stack: the candidate's Python frames and open NVTX ranges, below what was below its Python
  * frames at its own last launch.

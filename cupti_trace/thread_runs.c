@@ -152,13 +152,13 @@ static bool is_open(const struct thread_runs *runs, uint32_t tid)
 	return runs->tid == tid && (runs->page ? !is_child() : is_own(runs));
 }
 
-static bool note(struct thread_runs *runs, uint32_t tid)
+static bool note(struct thread_runs *runs, uint32_t tid, bool may_read_file)
 {
 	unsigned long long count = 0;
 
-	if (!is_open(runs, tid)) {
+	if (!is_open(runs, tid) || !(runs->page || may_read_file)) {
 		thread_runs_close(runs);
-		if (!open_event(runs, tid) && !open_file(runs, tid))
+		if (!open_event(runs, tid) && !(may_read_file && open_file(runs, tid)))
 			return false;
 		runs->tid = tid;
 	}
@@ -173,7 +173,7 @@ static bool note(struct thread_runs *runs, uint32_t tid)
 	return is_asleep(tid) && thread_runs_sleeps(runs);
 }
 
-bool thread_runs_note(struct thread_runs *runs, uint32_t tid)
+bool thread_runs_note(struct thread_runs *runs, uint32_t tid, bool may_read_file)
 {
 	struct guest guest;
 	bool is_noted;
@@ -182,7 +182,7 @@ bool thread_runs_note(struct thread_runs *runs, uint32_t tid)
 	if (!tid)
 		return false;
 	guest_enter(&guest);
-	is_noted = note(runs, tid);
+	is_noted = note(runs, tid, may_read_file);
 	guest_leave(&guest);
 	if (!is_noted)
 		runs->length = 0;

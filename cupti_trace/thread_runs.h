@@ -44,9 +44,9 @@ struct thread_runs {
 
 /*
  * Notes how often the thread has run, if it sleeps. False: it does not, or that cannot be found
- * out; then thread_runs_sleeps is false.
+ * out; then thread_runs_sleeps is false. Without may_read_file only by an event.
  */
-bool thread_runs_note(struct thread_runs *runs, uint32_t tid);
+bool thread_runs_note(struct thread_runs *runs, uint32_t tid, bool may_read_file);
 
 /* Whether it has slept ever since it was noted. */
 bool thread_runs_sleeps(const struct thread_runs *runs);

@@ -2,8 +2,8 @@
 /*
  * What being called at launches costs, measured within one process: rounds of two processes differ
  * by more than what a callback takes. To be built as a file "libcupti.so", linked with the real
- * libcupti, and preloaded: then it is the libcupti that profile finds (cupti_trace/cupti_api.h), and
- * what it does not define comes from the real one.
+ * libcupti, and preloaded: then it is the libcupti that profile finds (cupti_trace/cupti_api.h),
+ * and what it does not define comes from the real one.
  *
  * It remembers for which functions of the runtime and the driver the subscriber wants to be called.
  * The program, which calls cupti_toggle through dlsym, has these calls on or off while the records
@@ -34,9 +34,9 @@ static void *real(const char *name)
 
 static unsigned int bit_of(CUpti_CallbackDomain domain)
 {
-	return domain == CUPTI_CB_DOMAIN_RUNTIME_API ? RUNTIME :
-	       domain == CUPTI_CB_DOMAIN_DRIVER_API  ? DRIVER :
-						       0;
+	return domain == CUPTI_CB_DOMAIN_RUNTIME_API  ? RUNTIME
+	       : domain == CUPTI_CB_DOMAIN_DRIVER_API ? DRIVER
+						      : 0;
 }
 
 static CUptiResult enable(uint32_t want, CUpti_CallbackDomain domain, CUpti_CallbackId id)

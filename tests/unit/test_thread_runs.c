@@ -71,7 +71,7 @@ static void await_answer(const struct other *other)
 /* It sleeps sooner or later. */
 static void note(struct thread_runs *runs, const struct other *other)
 {
-	while (!thread_runs_note(runs, atomic_load(&other->tid)))
+	while (!thread_runs_note(runs, atomic_load(&other->tid), true))
 		sched_yield();
 }
 
@@ -110,7 +110,7 @@ static void one_that_runs_is_not_noted(void **state)
 	/* it is given a CPU at some time, and is not asleep from then on */
 	while (thread_runs_sleeps(&runs))
 		sched_yield();
-	assert_false(thread_runs_note(&runs, atomic_load(&other.tid)));
+	assert_false(thread_runs_note(&runs, atomic_load(&other.tid), true));
 	assert_false(thread_runs_sleeps(&runs));
 	atomic_store(&other.spins, false);
 	await_answer(&other);
@@ -124,13 +124,13 @@ static void ended_threads_and_none(void **state)
 	struct other other;
 
 	(void)state;
-	assert_false(thread_runs_note(&runs, 0));
-	assert_false(thread_runs_note(&runs, UINT32_MAX));
+	assert_false(thread_runs_note(&runs, 0, true));
+	assert_false(thread_runs_note(&runs, UINT32_MAX, true));
 	start(&other);
 	note(&runs, &other);
 	stop(&other);
 	assert_false(thread_runs_sleeps(&runs));
-	assert_false(thread_runs_note(&runs, atomic_load(&other.tid)));
+	assert_false(thread_runs_note(&runs, atomic_load(&other.tid), true));
 	thread_runs_close(&runs);
 }
 
@@ -150,7 +150,7 @@ static void children_by_fork(void **state)
 		if (runs.page && thread_runs_sleeps(&runs))
 			_exit(1);
 		thread_runs_close(&runs);
-		_exit(thread_runs_note(&runs, atomic_load(&other.tid)) ? 2 : 0);
+		_exit(thread_runs_note(&runs, atomic_load(&other.tid), true) ? 2 : 0);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
@@ -179,6 +179,12 @@ static void below_a_filter(void **state)
 	note(&runs, &other);
 	assert_null((const void *)(uintptr_t)runs.page);
 	assert_true(runs.fd >= 0);
+	/* whoever wants none is not given what a file says */
+	assert_true(thread_runs_sleeps(&runs));
+	for (int i = 0; i < 100; i++)
+		assert_false(thread_runs_note(&runs, atomic_load(&other.tid), false));
+	assert_false(thread_runs_sleeps(&runs));
+	assert_int_equal(runs.fd, -1);
 	thread_runs_close(&runs);
 	stop(&other);
 }
