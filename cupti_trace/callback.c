@@ -11,6 +11,7 @@
 #include "cupti_trace/graph_memory.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/launch_log.h"
+#include "cupti_trace/launch_path.h"
 #include "cupti_trace/launch_stack.h"
 #include "cupti_trace/own_cost.h"
 #include "cupti_trace/pc_sampling.h"
@@ -63,13 +64,16 @@ static __thread struct own {
 	const char *function; /* NULL: none */
 	uint32_t domain, cbid;
 	/* the launch that was logged last */
-	uint32_t launch_domain, correlation_id;
+	uint32_t launch_domain, correlation_id, stack;
+	uint32_t newest_stack;   /* of all that its launches had */
 	uint32_t until_measured; /* launches, to the next one */
 	bool has_launched;
 	bool is_kernel;
 	bool is_in_launch; /* it has not returned */
 	bool owes;         /* a record, but is no kernel */
 	bool made_node;
+	bool learns_path; /* the launch goes through the runtime, and nothing of the driver was seen
+			   */
 } own __attribute__((aligned(64)));
 
 /* Looked up once: the compiler would do it again at each use. */
@@ -229,7 +233,8 @@ struct launch {
 static inline uint32_t take(struct tracer *tracer, const struct launch *launch)
 {
 	return launch_stack_capture(&tracer->sink, launch->function, launch->frame,
-				    launch->data->context_uid);
+				    launch->data->context_uid,
+				    launch->domain == DRV && launch->called->meaning == API_KERNEL);
 }
 
 /* The stack's id, and how long taking it took. */
@@ -290,8 +295,116 @@ static inline uint32_t capture(struct tracer *tracer, const struct launch *launc
 				     : capture_timed(tracer, launch);
 }
 
+/* ---- launches of the runtime, seen in the driver (launch_path.h) ---- */
+
+/* Whether CUPTI calls for launches of the runtime. */
+static struct {
+	pthread_mutex_t lock;
+	bool may_be_off; /* nothing needs more of them than their stacks and names */
+	bool is_off;
+	uint32_t times_off;
+} of_runtime = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool can_do_without_runtime(const struct tracer *tracer)
+{
+	return tracer->captures_stacks && !tracer->is_alone && !tracer->times_launches &&
+	       !tracer->counts_calls && !tracer->follows_memory && !tracer->reads_counters &&
+	       !tracer->sends_errors && !tracer->marks_waited && !window_is_part(&tracer->window);
+}
+
+/* Under the lock. */
+static void set_runtime(struct tracer *tracer, bool on)
+{
+	for (uint32_t cbid = 1; tracer->subscribed && cbid < CBIDS; cbid++)
+		if (function_of(RT, cbid)->meaning == API_KERNEL)
+			tracer->api.cuptiEnableCallback(on, tracer->subscriber, RT, cbid);
+	of_runtime.is_off = !on;
+	if (on) {
+		atomic_fetch_and(&tracer->phase, ~TRACER_IN_DRIVER);
+	} else {
+		atomic_fetch_or(&tracer->phase, TRACER_IN_DRIVER);
+		of_runtime.times_off++;
+	}
+	launch_path_runtime_is(on, clock_now_ns());
+}
+
+void callback_choose_domains(struct tracer *tracer)
+{
+	int phase = atomic_load(&tracer->phase);
+	bool on;
+
+	/* once it ends, what is on stays on */
+	if (!of_runtime.may_be_off || (phase & ~TRACER_FLAGS) != TRACER_ON)
+		return;
+	pthread_mutex_lock(&of_runtime.lock);
+	on = (phase & TRACER_PROBES_CALLS) || launch_path_wants_runtime(clock_now_ns());
+	if (on == of_runtime.is_off)
+		set_runtime(tracer, on);
+	pthread_mutex_unlock(&of_runtime.lock);
+}
+
+void callback_tell_domains(struct tracer *tracer)
+{
+	uint32_t times = of_runtime.times_off;
+
+	if (times > 0)
+		tracer_notice(tracer, GPU_NOTICE_VERBOSE,
+			      "CUPTI's callbacks of the runtime's launches were turned off %u "
+			      "time%s; ways through libcudart: %u",
+			      times, times == 1 ? "" : "s", launch_path_count());
+}
+
+/* The thread launches with a stack that is new to it. */
+static SELDOM void on_new_stack(struct tracer *tracer, struct own *me, const struct launch *launch,
+				uint32_t stack)
+{
+	struct guest guest;
+
+	me->newest_stack = stack;
+	if (launch->called->meaning != API_KERNEL || !of_runtime.may_be_off)
+		return;
+	me->learns_path = launch->domain == RT;
+	if (launch->domain == RT || !(atomic_load(&tracer->phase) & TRACER_IN_DRIVER))
+		return;
+	guest_enter(&guest);
+	callback_choose_domains(tracer);
+	guest_leave(&guest);
+}
+
+static SELDOM void learn_path(struct own *me, const void *frame)
+{
+	me->learns_path = false;
+	launch_stack_learn_path(me->stack, me->function ? me->function : "", frame);
+}
+
+/* A launch of the runtime returns, and perhaps called nothing of the driver. */
+static SELDOM void end_learning(struct own *me, const struct cupti_abi_callback_data *data)
+{
+	const int *result = data->function_return_value;
+
+	me->learns_path = false;
+	if (result && *result == 0)
+		launch_path_is_missing();
+}
+
+/*
+ * Only the driver's functions are followed. The thread may still be in one of the runtime's whose
+ * entry was seen, but whose return will not be: the driver's within it takes its place.
+ */
+static inline void leave_runtime(uint32_t domain, const struct cupti_abi_callback_data *data)
+{
+	struct own *me = find_own();
+
+	if (domain != DRV || !me->is_in_launch || me->launch_domain != RT ||
+	    me->correlation_id != data->correlation_id)
+		return;
+	me->launch_domain = DRV;
+	me->function = NULL;
+}
+
 /* Returns the id of the launch's stack, 0 if it was not taken. */
-static inline uint32_t on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
+static inline __attribute__((always_inline)) uint32_t
+on_launch(struct tracer *tracer, struct own *me, const struct launch *launch)
 {
 	uint32_t stack = 0, flags = 0;
 
@@ -321,6 +434,10 @@ static inline uint32_t on_launch(struct tracer *tracer, struct own *me, const st
 	me->made_node = false;
 	me->launch_domain = launch->domain;
 	me->correlation_id = launch->data->correlation_id;
+	me->stack = stack;
+	/* LAUNCH_LOG_SKIPPED is no stack */
+	if ((int32_t)stack > (int32_t)me->newest_stack)
+		on_new_stack(tracer, me, launch, stack);
 	return stack;
 }
 
@@ -433,12 +550,14 @@ static SELDOM void on_wait_exit(struct tracer *tracer, uint32_t domain, uint32_t
 }
 
 /* What is left to do, but for most calls nothing is. */
-static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, const struct own *me,
+static NOT_ALWAYS void finish(struct tracer *tracer, const struct function *f, struct own *me,
 			      uint32_t domain, uint32_t cbid,
 			      const struct cupti_abi_callback_data *data, bool ends_launch)
 {
 	uint64_t now = ends_launch && tracer->times_launches ? clock_now_ns() : 0;
 
+	if (ends_launch && me->learns_path)
+		end_learning(me, data);
 	if (f->waits)
 		on_wait_exit(tracer, domain, cbid);
 	if (f->meaning == API_NODE)
@@ -459,7 +578,8 @@ static inline void on_exit_of(struct tracer *tracer, const struct function *f, u
 	if (me->domain == domain && me->cbid == cbid)
 		me->function = NULL;
 	if (!f->is_plain || f->meaning == API_NODE ||
-	    (ends_launch && (tracer->times_launches || started_nothing(me, data))))
+	    (ends_launch &&
+	     (tracer->times_launches || me->learns_path || started_nothing(me, data))))
 		finish(tracer, f, me, domain, cbid, data, ends_launch);
 }
 
@@ -543,6 +663,7 @@ static inline void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 			  const struct cupti_abi_callback_data *data, const void *frame)
 {
 	struct function *f;
+	struct own *me;
 
 	if (cbid >= CBIDS)
 		return;
@@ -550,14 +671,16 @@ static inline void on_api(struct tracer *tracer, uint32_t domain, uint32_t cbid,
 	__asm__("" : "+r"(f)); /* the compiler would reckon it again for each member */
 	if (!f->is_followed)
 		return;
-	if (data->callback_site != CUPTI_ABI_API_ENTER)
+	if (data->callback_site != CUPTI_ABI_API_ENTER) {
 		on_exit_of(tracer, f, domain, cbid, data);
-	else if (f->is_plain && domain == DRV && is_nested(find_own(), domain, data))
-		return;
-	else if (f->resets_device)
+	} else if (f->is_plain && domain == DRV && is_nested(me = find_own(), domain, data)) {
+		if (me->learns_path)
+			learn_path(me, frame);
+	} else if (f->resets_device) {
 		on_reset(tracer);
-	else
+	} else {
 		on_entry(tracer, f, domain, cbid, data, frame);
+	}
 }
 
 /*
@@ -606,6 +729,18 @@ static void on_node_starts(struct tracer *tracer, const struct cupti_abi_graph_d
 		tracer->api.version, tracer->api.path);
 }
 
+/* The function that makes a node: that of the program's call, seen in the driver or not. */
+static const char *node_maker(void)
+{
+	const char *function = NULL;
+
+	if (own.is_in_launch && own.domain == DRV && own.launch_domain == DRV)
+		function = launch_stack_function(own.stack);
+	if (!function)
+		function = own.function;
+	return function ? function : "";
+}
+
 /* The node's work is attributed to the stack that makes the node. */
 static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_data *data)
 {
@@ -620,8 +755,8 @@ static void on_node_created(struct tracer *tracer, const struct cupti_abi_graph_
 		return;
 	event.node.time_ns = clock_now_ns();
 	event.node.tid = launch_log_tid();
-	event.node.stack_id = launch_stack_capture(&tracer->sink, own.function ? own.function : "",
-						   __builtin_frame_address(0), 0);
+	event.node.stack_id = launch_stack_capture(&tracer->sink, node_maker(),
+						   __builtin_frame_address(0), 0, false);
 	sink_put(&tracer->sink, &event);
 	graph_bodies_node_created(tracer, data, event.node.id);
 }
@@ -799,6 +934,8 @@ static NOT_ALWAYS void on_call_in(struct tracer *tracer, int phase, uint32_t dom
 		call_probes_on_call(tracer, domain, cbid, cbdata, frame);
 	if (phase == TRACER_OFF)
 		return;
+	if ((phase & TRACER_IN_DRIVER) && domain != CUPTI_ABI_DOMAIN_RESOURCE)
+		leave_runtime(domain, cbdata);
 	if (!(phase & TRACER_IDLE) || domain == CUPTI_ABI_DOMAIN_RESOURCE ||
 	    follows_idle(domain, cbid, cbdata))
 		on_call(tracer, domain, cbid, cbdata, frame);
@@ -938,6 +1075,7 @@ int callback_subscribe(struct tracer *tracer)
 	if (result != CUPTI_ABI_SUCCESS)
 		return result;
 	tracer->subscribed = true;
+	of_runtime.may_be_off = can_do_without_runtime(tracer);
 	index_all_functions(tracer);
 	if (follows)
 		follow_functions(tracer);
@@ -968,7 +1106,9 @@ void callback_unsubscribe(struct tracer *tracer)
 {
 	if (!tracer->subscribed)
 		return;
+	pthread_mutex_lock(&of_runtime.lock);
 	enable_all(tracer, 0);
 	tracer->api.cuptiUnsubscribe(tracer->subscriber);
 	tracer->subscribed = false;
+	pthread_mutex_unlock(&of_runtime.lock);
 }

@@ -528,6 +528,7 @@ static void *flusher_main(void *arg)
 			break;
 		if (probes_on() != tracer->probes)
 			serve_calls(tracer, probes_on());
+		callback_choose_domains(tracer);
 		launch_stack_check_code(&tracer->sink);
 		stack_sampling_tick();
 		/* samples of each launch apart are many more */
@@ -587,6 +588,7 @@ static void tell_cost(struct tracer *tracer)
 		tracer_notice(tracer, GPU_NOTICE_VERBOSE,
 			      "%" PRIu64 " launch stacks took %" PRIu64 " ns each", count,
 			      atomic_load(&tracer->capture_ns) / count);
+	callback_tell_domains(tracer);
 }
 
 /*

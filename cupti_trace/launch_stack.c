@@ -13,6 +13,7 @@
 #include "cupti_trace/code_ranges.h"
 #include "cupti_trace/guest.h"
 #include "cupti_trace/handover.h"
+#include "cupti_trace/launch_path.h"
 #include "cupti_trace/nvtx.h"
 #include "cupti_trace/python_stack.h"
 #include "cupti_trace/unwind.h"
@@ -43,7 +44,8 @@ struct base {
 static struct {
 	pthread_mutex_t lock;
 	struct known_stack *list; /* of this generation */
-	uint32_t count, capacity;
+	const char **functions;   /* of each; NULL: of none */
+	uint32_t count, capacity, function_capacity;
 	struct hash_index index;
 	uint32_t next_id;
 	struct base *bases;
@@ -73,6 +75,7 @@ struct captured {
 struct thread_cache {
 	_Alignas(64) struct known_stack slots[THREAD_SLOTS];
 	bool is_capturing; /* `captured` is in use, of which few pages ever are */
+	uint32_t captured_id;
 	struct captured captured;
 };
 static __thread struct {
@@ -113,6 +116,7 @@ static __attribute__((noinline)) struct thread_cache *make_cache(void)
 		return NULL;
 	memset(cache->slots, 0, sizeof(cache->slots));
 	cache->is_capturing = false;
+	cache->captured_id = 0;
 	if (pthread_setspecific(thread_end, cache) != 0) {
 		free(cache);
 		return NULL;
@@ -139,6 +143,7 @@ static void note_counts(const uint64_t counts[2])
 		if (counts[1] != table.subs) {
 			/* rows and stacks may now mean other code */
 			unwind_forget();
+			launch_path_forget();
 			hash_index_release(&table.index);
 			table.count = table.base_count = table.base_pc_count = 0;
 			atomic_fetch_add(&generation, 1);
@@ -210,8 +215,11 @@ static uint32_t add_stack(uint64_t hash)
 {
 	if (table.count >= LAUNCH_STACKS_MAX ||
 	    !array_make_room(&table.list, table.count, &table.capacity, sizeof(*table.list)) ||
+	    !array_make_room(&table.functions, table.count, &table.function_capacity,
+			     sizeof(*table.functions)) ||
 	    hash_index_add(&table.index, hash_number(hash), table.count) != 0)
 		return 0;
+	table.functions[table.count] = NULL;
 	table.list[table.count++] = (struct known_stack){.hash = hash, .id = table.next_id};
 	return table.next_id++;
 }
@@ -274,14 +282,22 @@ static uint32_t add_base(const struct gpu_event_frame *frames, uint32_t count, b
 	return table.base_count;
 }
 
-/* That of a stack of this generation; NULL: it has none. */
-static const struct base *find_base(uint32_t stack)
+/* Where a stack of this generation is; `count`: it is of another one. */
+static uint32_t place_of(uint32_t stack)
 {
 	uint32_t at = table.count ? stack - table.list[0].id : 0;
 
-	if (at >= table.count || table.list[at].id != stack || table.list[at].base == 0)
-		return NULL;
-	return &table.bases[table.list[at].base - 1];
+	return at < table.count && table.list[at].id == stack ? at : table.count;
+}
+
+/* That of a stack of this generation; NULL: it has none. */
+static const struct base *find_base(uint32_t stack)
+{
+	uint32_t at = place_of(stack);
+
+	return at == table.count || table.list[at].base == 0
+		       ? NULL
+		       : &table.bases[table.list[at].base - 1];
 }
 
 /* ---- sending ---- */
@@ -347,8 +363,10 @@ static uint32_t find_id(struct sink *sink, uint64_t hash, const char *function,
 	guest_enter(&guest);
 	pthread_mutex_lock(&table.lock);
 	id = get_id(hash, &is_new);
-	if (is_new && id)
+	if (is_new && id) {
+		table.functions[table.count - 1] = function;
 		table.list[table.count - 1].base = send_stack(sink, id, function, stack);
+	}
 	pthread_mutex_unlock(&table.lock);
 	guest_leave(&guest);
 	return id;
@@ -419,34 +437,82 @@ static void keep_id(struct thread_cache *cache, uint64_t hash, uint32_t id)
 
 /* ---- capturing ---- */
 
+/* The innermost return address outside of CUDA's libraries; 0: there is none. */
+static uint64_t find_call_site(const struct unwind_stack *native)
+{
+	uint64_t site = 0;
+	struct guest guest;
+
+	guest_enter(&guest);
+	pthread_mutex_lock(&table.lock);
+	for (uint32_t i = 0; !site && i < native->count; i++) {
+		const struct code_map_entry *entry = code_map_look(&table.map, native->pcs[i] - 1);
+
+		if (!entry || !entry->is_cuda)
+			site = native->pcs[i];
+	}
+	pthread_mutex_unlock(&table.lock);
+	guest_leave(&guest);
+	return site;
+}
+
+/*
+ * A stack that was taken in the driver: makes it the runtime's if the launch came through that.
+ * False: it may have, but is not known to.
+ */
+static __attribute__((noinline)) bool settle_path(struct unwind_stack *native, uint64_t *sps,
+						  const char **function)
+{
+	return launch_path_replace(native->pcs, sps, &native->count, UNWIND_MAX_FRAMES, function) ||
+	       launch_path_is_direct(find_call_site(native), clock_now_ns());
+}
+
+/* The launch whose stack is captured. */
+struct site {
+	const char *function;
+	const void *frame;
+	uint32_t handed_from;
+	bool of_driver; /* see launch_stack_capture */
+	bool is_known;  /* of_driver: by which way it came */
+};
+
 /*
  * Takes the stack with the NVTX ranges that are open, which are placed by stack pointers. A
  * function of its own, so that other launches do not pay for its stack.
  */
-static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, struct captured *stack)
+static __attribute__((noinline)) void capture_with_ranges(struct sink *sink, struct captured *stack,
+							  struct site *site)
 {
 	unwind_own_stack(&stack->native, stack->sps, UNWIND_MAX_FRAMES);
 	if (stack->native.count == 0)
 		return;
+	if (site->of_driver)
+		site->is_known = settle_path(&stack->native, stack->sps, &site->function);
 	python_stack_read(sink, &stack->python);
 	nvtx_read(&stack->native, stack->sps, &stack->python, &stack->ranges);
 }
 
 static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, struct sink *sink,
-						       const char *function, const void *frame,
+						       const struct site *of,
 						       struct thread_cache *cache)
 {
+	struct site site = *of; /* its function may become another */
 	uint64_t hash;
 	uint32_t id;
 
+	site.is_known = true;
+	stack->handed_from = site.handed_from;
 	stack->ranges.count = 0;
 	if (nvtx_has_open()) {
-		capture_with_ranges(sink, stack);
+		capture_with_ranges(sink, stack, &site);
 	} else {
 		/* once: another thread may find the interpreter now */
 		bool has_python = python_stack_is_there();
+		uint64_t *sps = has_python ? stack->sps : NULL;
 
-		unwind_from(frame, &stack->native, has_python ? stack->sps : NULL);
+		unwind_from(site.frame, &stack->native, sps);
+		if (site.of_driver && stack->native.count > 0)
+			site.is_known = settle_path(&stack->native, sps, &site.function);
 		stack->python.count = 0;
 		if (has_python)
 			python_stack_read(sink, &stack->python);
@@ -455,45 +521,40 @@ static __attribute__((noinline)) uint32_t capture_into(struct captured *stack, s
 		return 0;
 	if (stack->python.count > 0 && !own.launcher && !own.worker && cache)
 		own.launcher = handover_launcher_new();
-	hash = hash_stack(function, stack);
-	if (!cache)
-		return find_id(sink, hash, function, stack);
+	hash = hash_stack(site.function, stack);
+	if (!cache || !site.is_known)
+		return find_id(sink, hash, site.function, stack);
 	if (!look_up(cache, hash, &id)) {
-		id = find_id(sink, hash, function, stack);
+		id = find_id(sink, hash, site.function, stack);
 		keep_id(cache, hash, id);
 	}
 	if (stack->native.words) {
-		hash = hash_words(stack->native.words, function, stack->handed_from);
+		hash = hash_words(stack->native.words, of->function, stack->handed_from);
 		keep_id(cache, python_stack_hash(hash, &stack->python), id);
 	}
 	return id;
 }
 
 /* A launch from the handler of a signal that came during another's capture, or without memory. */
-static __attribute__((noinline)) uint32_t capture_on_stack(struct sink *sink, const char *function,
-							   const void *frame,
-							   struct thread_cache *cache,
-							   uint32_t handed_from)
+static __attribute__((noinline)) uint32_t
+capture_on_stack(struct sink *sink, const struct site *site, struct thread_cache *cache)
 {
 	struct captured stack; /* large: what counts is set */
 
-	stack.handed_from = handed_from;
-	return capture_into(&stack, sink, function, frame, cache);
+	return capture_into(&stack, sink, site, cache);
 }
 
-static __attribute__((noinline)) uint32_t capture_by_walk(struct sink *sink, const char *function,
-							  const void *frame,
-							  struct thread_cache *cache,
-							  uint32_t handed_from)
+static __attribute__((noinline)) uint32_t
+capture_by_walk(struct sink *sink, const struct site *site, struct thread_cache *cache)
 {
 	uint32_t id;
 
 	if (!cache || cache->is_capturing)
-		return capture_on_stack(sink, function, frame, cache, handed_from);
+		return capture_on_stack(sink, site, cache);
 	cache->is_capturing = true;
 	atomic_signal_fence(memory_order_acq_rel);
-	cache->captured.handed_from = handed_from;
-	id = capture_into(&cache->captured, sink, function, frame, cache);
+	id = capture_into(&cache->captured, sink, site, cache);
+	cache->captured_id = id;
 	atomic_signal_fence(memory_order_acq_rel);
 	cache->is_capturing = false;
 	return id;
@@ -567,7 +628,7 @@ static uint32_t name_waiter(struct sink *sink, const struct handover_stack *stac
 
 /* The id of the calling thread's stack; of a worker's, whose work it is comes first. */
 static inline uint32_t find_stack(struct sink *sink, const char *function, const void *frame,
-				  uint32_t context)
+				  uint32_t context, bool of_driver)
 {
 	struct thread_cache *cache = own.cache ? own.cache : make_cache();
 	uint32_t now, handed_from = 0;
@@ -577,7 +638,8 @@ static inline uint32_t find_stack(struct sink *sink, const char *function, const
 	if (atomic_load_explicit(&watched_checks, memory_order_relaxed))
 		look_for_unload();
 	if (!cache)
-		return capture_by_walk(sink, function, frame, NULL, 0);
+		return capture_by_walk(sink, &(struct site){function, frame, 0, of_driver, true},
+				       NULL);
 	now = atomic_load_explicit(&generation, memory_order_relaxed);
 	if (own.generation != now) {
 		memset(cache, 0, sizeof(*cache));
@@ -593,15 +655,55 @@ static inline uint32_t find_stack(struct sink *sink, const char *function, const
 		if (look_up(cache, hash, &id))
 			return id;
 	}
-	return capture_by_walk(sink, function, frame, cache, handed_from);
+	return capture_by_walk(sink, &(struct site){function, frame, handed_from, of_driver, true},
+			       cache);
 }
 
 uint32_t launch_stack_capture(struct sink *sink, const char *function, const void *frame,
-			      uint32_t context)
+			      uint32_t context, bool of_driver)
 {
-	uint32_t id = find_stack(sink, function, frame, context);
+	uint32_t id = find_stack(sink, function, frame, context, of_driver);
 
 	if (own.launcher)
 		handover_launcher_note(own.launcher, context, id);
 	return id;
+}
+
+void launch_stack_learn_path(uint32_t stack, const char *function, const void *frame)
+{
+	static struct unwind_stack driver; /* under the lock; the program's stacks may be small */
+	struct thread_cache *cache = own.cache;
+	const struct unwind_stack *runtime;
+	struct guest guest;
+
+	/* the last stack of this thread may be of a launch in a signal's handler */
+	if (!cache || cache->is_capturing || cache->captured_id != stack)
+		return;
+	runtime = &cache->captured.native;
+	if (cache->captured.ranges.count > 0 || !runtime->is_whole)
+		return;
+	guest_enter(&guest);
+	pthread_mutex_lock(&table.lock);
+	unwind_from(frame, &driver, NULL);
+	if (driver.is_whole)
+		launch_path_learn(function, runtime->pcs, runtime->count, driver.pcs, driver.count,
+				  clock_now_ns());
+	pthread_mutex_unlock(&table.lock);
+	guest_leave(&guest);
+}
+
+const char *launch_stack_function(uint32_t stack)
+{
+	const char *function = NULL;
+	struct guest guest;
+	uint32_t at;
+
+	guest_enter(&guest);
+	pthread_mutex_lock(&table.lock);
+	at = place_of(stack);
+	if (at < table.count)
+		function = table.functions[at];
+	pthread_mutex_unlock(&table.lock);
+	guest_leave(&guest);
+	return function;
 }

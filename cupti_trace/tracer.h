@@ -34,7 +34,9 @@ enum tracer_phase {
 	TRACER_PROBES_CALLS = 4,
 	/* with TRACER_ON or TRACER_LEAVING: outside of what is recorded; launches are not logged */
 	TRACER_IDLE = 8,
-	TRACER_FLAGS = TRACER_PROBES_CALLS | TRACER_IDLE,
+	/* with TRACER_ON or TRACER_LEAVING: launches of the runtime are followed in the driver */
+	TRACER_IN_DRIVER = 16,
+	TRACER_FLAGS = TRACER_PROBES_CALLS | TRACER_IDLE | TRACER_IN_DRIVER,
 };
 
 struct tracer {

@@ -148,3 +148,29 @@ late_work()
 	host paged 630
 	expect_line stacks '^Stacks: 100\.0 % '
 }
+
+# A timeline needs each call's times, so the runtime's callbacks stay on.
+@test "launches through the runtime, followed in the driver alone: the same stacks" {
+	profile_host -v "$hosts/many_ways" "$hosts/many_ways_plugin.so"
+	expect_launches_of_ways
+	expect_line stderr 'callbacks of the runtime.s launches were turned off [12] times?; ways through libcudart: 2$'
+	sort out.folded >driver.stacks
+	profile_host -v -o out.trace.json "$hosts/many_ways" "$hosts/many_ways_plugin.so"
+	expect_launches_of_ways
+	expect_no_line stderr 'turned off'
+	sort out.folded >runtime.stacks
+	diff runtime.stacks driver.stacks
+}
+
+# It says how many it launched. Besides there are 40 that make nodes, two graphs of 20, and two launches
+# that the runtime refuses, which the driver does not see.
+expect_launches_of_ways()
+{
+	local launched
+
+	launched=$(sed -n 's/^launches //p' stdout)
+	expect_status 0
+	[ "$launched" -gt 0 ]
+	expect_line stderr "^Samples: ($((launched + 42))|$((launched + 44))) launches, $((launched + 40)) GPU kernels "
+	expect_line stderr "^Correlation: $((launched + 40)) matched, 0 unmatched, 0 dropped$"
+}

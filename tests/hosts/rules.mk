@@ -29,6 +29,14 @@ $(HOSTS_DIR)/%_plugin.so: $(HOSTS_SRC)/%_plugin.cpp $(HOSTS_HEADERS) $(FAKE_CUDA
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -fPIC -fno-gnu-unique -shared -o $@ $< -L$(FAKE_CUDA_DIR) -lcudart
 
+# with a copy of libcudart in it, whose symbols are its own
+$(HOSTS_DIR)/many_ways_plugin.so: $(HOSTS_SRC)/many_ways_plugin.cpp $(HOSTS_HEADERS) \
+		$(FAKE_CUDA_DIR)/libcudart_static.a $(HOSTS_SRC)/rules.mk
+	$(call msg,CXX,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(WORKLOADS_CXXFLAGS) -fPIC -fno-gnu-unique -shared -o $@ $< $(FAKE_CUDA_DIR)/libcudart_static.a \
+		-Wl,--exclude-libs,ALL -ldl
+
 $(HOSTS_DIR)/%: $(HOSTS_SRC)/%.cpp $(HOSTS_HEADERS) $(FAKE_CUDA_DIR)/libcudart.so \
 		$(HOSTS_SRC)/rules.mk
 	$(call msg,CXX,$@)
@@ -48,6 +56,7 @@ $(HOSTS_DIR)/cgo: $(HOSTS_SRC)/cgo.go $(HOSTS_DIR)/cgo_plugin.so
 		CGO_LDFLAGS="-L$(abspath $(HOSTS_DIR)) -L$(abspath $(FAKE_CUDA_DIR))" \
 		go build -o $@ $< 2>$@.log || printf '  %-8s %s\n' SKIP '$@: see $@.log'
 
+$(HOSTS_GPU_DIR)/many_ways_plugin.so: HOSTS_NVCCFLAGS := $(subst -cudart shared,-cudart static,$(HOSTS_NVCCFLAGS))
 $(HOSTS_GPU_DIR)/%_plugin.so: $(HOSTS_SRC)/%_plugin.cpp $(HOSTS_HEADERS) $(HOSTS_SRC)/rules.mk
 	$(call msg,NVCC,$@)
 	$(Q)mkdir -p $(@D)

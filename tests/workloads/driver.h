@@ -9,7 +9,11 @@
 #ifndef TESTS_WORKLOADS_DRIVER_H
 #define TESTS_WORKLOADS_DRIVER_H
 
+#ifdef __CUDACC__
+#include <cuda.h>
+#else
 #include "../fake_cuda/cuda_driver_subset.h"
+#endif
 
 #include <dlfcn.h>
 #include <stdio.h>
