@@ -456,6 +456,19 @@ static uint64_t find_call_site(const struct unwind_stack *native)
 	return site;
 }
 
+/* How many frames a stack begins with in this library. */
+static uint32_t count_own_frames(const struct unwind_stack *native)
+{
+	extern const char own_start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+	extern const char own_end[] __asm__("_etext") __attribute__((visibility("hidden")));
+	uint32_t count = 0;
+
+	while (count < native->count && native->pcs[count] >= (uint64_t)(uintptr_t)own_start &&
+	       native->pcs[count] < (uint64_t)(uintptr_t)own_end)
+		count++;
+	return count;
+}
+
 /*
  * A stack that was taken in the driver: makes it the runtime's if the launch came through that.
  * False: it may have, but is not known to.
@@ -463,7 +476,8 @@ static uint64_t find_call_site(const struct unwind_stack *native)
 static __attribute__((noinline)) bool settle_path(struct unwind_stack *native, uint64_t *sps,
 						  const char **function)
 {
-	return launch_path_replace(native->pcs, sps, &native->count, UNWIND_MAX_FRAMES, function) ||
+	return launch_path_replace(native->pcs, sps, &native->count, UNWIND_MAX_FRAMES,
+				   count_own_frames(native), function) ||
 	       launch_path_is_direct(find_call_site(native), clock_now_ns());
 }
 

@@ -151,11 +151,11 @@ late_work()
 
 # A timeline needs each call's times, so the runtime's callbacks stay on.
 @test "launches through the runtime, followed in the driver alone: the same stacks" {
-	profile_host -v "$hosts/many_ways" "$hosts/many_ways_plugin.so"
+	profile_host -v "$hosts/many_ways" "$hosts/many_ways_plugin.so" graphs
 	expect_launches_of_ways
-	expect_line stderr 'callbacks of the runtime.s launches were turned off [12] times?; ways through libcudart: 2$'
+	expect_line stderr 'callbacks of the runtime.s launches were turned off [0-9]+ times?; ways through libcudart: 2$'
 	sort out.folded >driver.stacks
-	profile_host -v -o out.trace.json "$hosts/many_ways" "$hosts/many_ways_plugin.so"
+	profile_host -v -o out.trace.json "$hosts/many_ways" "$hosts/many_ways_plugin.so" graphs
 	expect_launches_of_ways
 	expect_no_line stderr 'turned off'
 	sort out.folded >runtime.stacks

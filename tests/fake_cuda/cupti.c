@@ -101,8 +101,10 @@ static void on_api(struct fake_cuda_call *call, uint32_t site)
 	};
 
 	range_profiler_call(call, site);
-	if (wanted(call->domain, call->cbid, &callback, &userdata))
+	if (wanted(call->domain, call->cbid, &callback, &userdata)) {
+		call->is_called_for = true;
 		callback(userdata, call->domain, call->cbid, &data);
+	}
 }
 
 static void on_activity(const struct fake_cuda_activity *activity)

@@ -62,6 +62,7 @@ struct fake_cuda_call {
 
 	uint32_t correlation_id;   /* the outermost call's, shared by all nested calls */
 	uint64_t correlation_data; /* scratch for CUPTI's client */
+	bool is_called_for;        /* the client's callback was called at its entry */
 	struct fake_cuda_context *context;
 	uint32_t context_id;
 	struct fake_cuda_call *outer;
