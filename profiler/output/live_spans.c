@@ -9,11 +9,19 @@
 #include "profiler/output/naming.h"
 #include "symbolize/array.h"
 
-#define TAKEN_MAX 4096u /* before they are handed over */
+#define CHUNK_RECORDS 4096u
+#define CHUNK_BYTES(count) (sizeof(struct chunk) + (count) * sizeof(struct taken))
 
 struct taken {
 	struct timeline_record record; /* its stack: a frame's number, from 1 on; 0: none */
 	uint64_t launched_ns;
+};
+
+/* Handed over as a whole, when it has CHUNK_RECORDS or a tick has passed. */
+struct chunk {
+	struct chunk *next;
+	uint32_t count;
+	struct taken list[];
 };
 
 /* The innermost frame of a record's stack. */
@@ -30,7 +38,7 @@ struct new_frame {
 
 /* What is handed over: records, and what has been added to tables since. */
 struct news {
-	LIST(struct taken) records;
+	struct chunk *first, **last;
 	LIST(struct place) places;
 	LIST(struct process_info) processes;
 	LIST(struct thread_info) threads;
@@ -73,7 +81,7 @@ struct live_spans {
 	struct live_spans_options options;
 
 	/* the session's thread */
-	LIST(struct taken) taken;
+	struct chunk *taken; /* NULL: none yet */
 	struct handed handed;
 	struct trace_sums sums; /* of all that was taken */
 	uint64_t ticks;
@@ -81,7 +89,9 @@ struct live_spans {
 	/* of both */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct news news; /* under the lock */
+	/* under the lock */
+	struct news news;
+	uint32_t waiting; /* records that are not worked on, here or in `work` */
 	bool has_news;
 	atomic_bool is_stopping;
 
@@ -90,7 +100,7 @@ struct live_spans {
 	struct mirror mirror;
 	struct result *result;
 	struct news work;
-	uint32_t done; /* of its records */
+	uint32_t done; /* of its first chunk */
 	uint64_t worked_ticks;
 	struct span_maker *maker;
 	struct held *held;
@@ -138,18 +148,33 @@ static void close_mirror(struct mirror *m)
 	free(m->stacks.list);
 }
 
+static void drop_chunk(struct news *n)
+{
+	struct chunk *chunk = n->first;
+
+	n->first = chunk->next;
+	free(chunk);
+}
+
+static void begin_news(struct news *n, uint64_t ticks)
+{
+	*n = (struct news){.ticks = ticks};
+	n->last = &n->first;
+}
+
 static void release_news(struct news *n)
 {
+	while (n->first)
+		drop_chunk(n);
 	for (uint32_t i = 0; i < n->frames.count; i++)
 		free((char *)n->frames.list[i].file.path);
-	free(n->records.list);
 	free(n->places.list);
 	free(n->processes.list);
 	free(n->threads.list);
 	free(n->shapes.list);
 	free(n->frames.list);
 	free(n->devices.list);
-	*n = (struct news){.ticks = n->ticks};
+	begin_news(n, n->ticks);
 }
 
 struct live_spans *live_spans_new(const struct live_spans_options *options)
@@ -166,8 +191,9 @@ struct live_spans *live_spans_new(const struct live_spans_options *options)
 	l->maker =
 		span_maker_new(options->spans, options->encoding, options->put, options->context);
 	l->held = malloc(LIVE_SPANS_HELD * sizeof(*l->held));
-	if (open_mirror(&l->mirror) && l->maker && l->held &&
-	    array_reserve(&l->taken.list, 0, TAKEN_MAX, &l->taken.capacity, sizeof(*l->taken.list)))
+	begin_news(&l->news, 0);
+	begin_news(&l->work, 0);
+	if (open_mirror(&l->mirror) && l->maker && l->held)
 		return l;
 	live_spans_free(l);
 	return NULL;
@@ -183,7 +209,7 @@ void live_spans_free(struct live_spans *l)
 	release_news(&l->news);
 	release_news(&l->work);
 	free(l->held);
-	free(l->taken.list);
+	free(l->taken);
 	free(l->handed.frame_numbers);
 	free(l->handed.devices.list);
 	pthread_cond_destroy(&l->changed);
@@ -215,11 +241,14 @@ bool live_spans_take(struct live_spans *l, const struct timeline_record *record,
 		return false;
 	if (record->kind == TIMELINE_GPU_OPERATION && record->correlation && !launched_ns)
 		sums->without_launch++;
-	if (l->taken.count == TAKEN_MAX)
-		add_lost(l, 1); /* nobody has handed them over */
-	else
-		l->taken.list[l->taken.count++] = (struct taken){*record, launched_ns};
-	return l->taken.count == TAKEN_MAX;
+	if (!l->taken)
+		l->taken = calloc(1, CHUNK_BYTES(CHUNK_RECORDS));
+	if (!l->taken || l->taken->count == CHUNK_RECORDS) {
+		add_lost(l, 1); /* no memory, or nobody has handed them over */
+		return false;
+	}
+	l->taken->list[l->taken->count++] = (struct taken){*record, launched_ns};
+	return l->taken->count == CHUNK_RECORDS;
 }
 
 /* Appends to a list what a table has more than `*handed`. False: out of memory. */
@@ -346,42 +375,48 @@ static bool add_tables(struct live_spans *l, const struct collected *in,
 	       add_shapes(l, shapes) && add_devices(l, in->devices);
 }
 
-/* With the lock. */
-static void add_records(struct live_spans *l, const struct collected *in)
+/* With the lock. What cannot be numbered has no place any more, and is lost. */
+static void number_frames(struct live_spans *l, const struct collected *in, struct chunk *chunk)
 {
-	struct news *n = &l->news;
-	uint32_t room = LIVE_SPANS_WAITING - n->records.count;
-	uint32_t count = l->taken.count < room ? l->taken.count : room;
+	for (uint32_t i = 0; i < chunk->count; i++) {
+		struct timeline_record *record = &chunk->list[i].record;
 
-	if (!array_reserve(&n->records.list, n->records.count, count, &n->records.capacity,
-			   sizeof(*n->records.list)))
-		count = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		struct taken *taken = &n->records.list[n->records.count];
-
-		*taken = l->taken.list[i];
-		if (number_frame(l, in, taken->record.stack, &taken->record.stack))
-			n->records.count++;
-		else
-			add_lost(l, 1);
+		if (!number_frame(l, in, record->stack, &record->stack))
+			record->place = UINT32_MAX;
 	}
-	add_lost(l, l->taken.count - count);
+}
+
+/* With the lock. */
+static void add_chunk(struct live_spans *l, const struct collected *in,
+		      const struct timeline *shapes)
+{
+	struct chunk *chunk = l->taken, *fitting;
+
+	/* the tables first: what is new in them has to arrive in any case */
+	if (!add_tables(l, in, shapes) || chunk->count > LIVE_SPANS_WAITING - l->waiting) {
+		add_lost(l, chunk->count);
+		chunk->count = 0;
+		return;
+	}
+	number_frames(l, in, chunk);
+	fitting = realloc(chunk, CHUNK_BYTES(chunk->count));
+	if (fitting)
+		chunk = fitting;
+	*l->news.last = chunk;
+	l->news.last = &chunk->next;
+	l->waiting += chunk->count;
+	l->taken = NULL;
 }
 
 bool live_spans_hand_over(struct live_spans *l, const struct collected *in,
 			  const struct timeline *shapes, bool is_tick)
 {
-	bool has_news;
+	bool has_news, has_taken = l->taken && l->taken->count;
 
 	pthread_mutex_lock(&l->lock);
-	if (l->taken.count == 0)
-		; /* and what is new in the tables may wait */
-	else if (add_tables(l, in, shapes))
-		add_records(l, in);
-	else
-		add_lost(l, l->taken.count);
-	l->has_news |= l->taken.count != 0 || is_tick;
-	l->taken.count = 0;
+	if (has_taken)
+		add_chunk(l, in, shapes);
+	l->has_news |= has_taken || is_tick;
 	l->ticks += is_tick;
 	l->news.ticks = l->ticks;
 	has_news = l->has_news;
@@ -573,11 +608,24 @@ static void end_tick(struct live_spans *l)
 	l->is_cancelled |= span_maker_flush(l->maker, l->result) == -ECANCELED;
 }
 
+static void end_chunk(struct live_spans *l)
+{
+	drop_chunk(&l->work);
+	pthread_mutex_lock(&l->lock);
+	l->waiting -= l->done;
+	pthread_mutex_unlock(&l->lock);
+	l->done = 0;
+}
+
 /* As far as it comes before it is stopped. */
 static void work(struct live_spans *l)
 {
-	while (l->done < l->work.records.count && goes_on(l))
-		make_span(l, &l->work.records.list[l->done++]);
+	while (l->work.first && goes_on(l)) {
+		if (l->done < l->work.first->count)
+			make_span(l, &l->work.first->list[l->done++]);
+		else
+			end_chunk(l);
+	}
 	if (l->work.ticks != l->worked_ticks && goes_on(l))
 		end_tick(l);
 }
@@ -587,8 +635,8 @@ static void fetch(struct live_spans *l)
 {
 	release_news(&l->work);
 	pthread_mutex_lock(&l->lock);
-	l->work = l->news;
-	l->news = (struct news){.ticks = l->work.ticks};
+	l->work = l->news; /* of its chunks only the first is needed */
+	begin_news(&l->news, l->work.ticks);
 	l->has_news = false;
 	pthread_mutex_unlock(&l->lock);
 	l->done = 0;

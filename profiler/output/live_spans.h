@@ -20,10 +20,10 @@
  * and so arrives, after it. Of a call that arrives later still, the calls within it are children of
  * the run.
  *
- * Memory, for any input: LIVE_SPANS_WAITING records that are not worked on yet, twice
- * (64 bytes each; more are lost and counted), LIVE_SPANS_HELD calls (96 bytes each; then the older
- * half does not wait any longer), one request, copies of the tables above without their texts, and
- * LIVE_SPANS_NAMES bytes of names. Beyond the latter, kernels have no name.
+ * Memory, for any input: LIVE_SPANS_WAITING records that wait to be worked on, 64 bytes each (more
+ * are lost, and counted); LIVE_SPANS_HELD calls, 96 bytes each (then the older half does not wait
+ * any longer); one request; copies of the tables above without their texts; and LIVE_SPANS_NAMES
+ * bytes of names. Beyond the latter, kernels have no name.
  */
 #ifndef PROFILER_OUTPUT_LIVE_SPANS_H
 #define PROFILER_OUTPUT_LIVE_SPANS_H
@@ -35,7 +35,7 @@
 #include "profiler/profile/collected.h"
 
 #ifndef LIVE_SPANS_WAITING /* tests use fewer */
-#define LIVE_SPANS_WAITING (1u << 17)
+#define LIVE_SPANS_WAITING (1u << 19)
 #endif
 #ifndef LIVE_SPANS_HELD
 #define LIVE_SPANS_HELD (1u << 16)
@@ -104,7 +104,8 @@ void live_spans_work(struct live_spans *l);
 
 /*
  * After the last hand-over and live_spans_stop: makes the spans of the rest, and the run's own. If
- * there was no other thread, the session's calls it. 0; -ECANCELED; or -ENOMEM: the run has no span.
+ * there was no other thread, the session's calls it. 0; -ECANCELED; or -ENOMEM: the run has no
+ * span.
  */
 int live_spans_end(struct live_spans *l, const struct result *run);
 

@@ -38,7 +38,7 @@ struct session_view {
 };
 
 /*
- * Watches the run (--live, --prometheus): called in each round of the loop, at least every 50 ms.
+ * Watches the run (--live, --prometheus, --otlp): called in each round of the loop, at least every 50 ms.
  * Input waits meanwhile, so it should take a few milliseconds at most.
  */
 struct session_watcher {
