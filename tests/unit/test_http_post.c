@@ -3,6 +3,7 @@
 #include "unpack.h"
 #include "profiler/output/curl_api.h"
 #include "profiler/output/http_post.h"
+#include "symbolize/monotonic.h"
 
 #define LONG_MS 60000 /* more than any test takes */
 #define ANSWER(status) "HTTP/1.1 " status "\r\nContent-Length: 0\r\n\r\n"
@@ -347,20 +348,46 @@ static void waiting_for_room(void **state)
 	int asked = 0;
 
 	(void)state;
-	assert_true(http_post_wait(f->post, 0, 0, NULL, NULL));
+	assert_true(http_post_wait(f->post, 0, 0, 0, NULL, NULL));
 	assert_true(send_text(f, "one", 1));
 	assert_true(send_text(f, "two", 1));
-	assert_true(http_post_wait(f->post, 0, LONG_MS, NULL, NULL));
+	assert_true(http_post_wait(f->post, 0, monotonic_ms(), LONG_MS, NULL, NULL));
 	assert_int_equal(http_post_queued(f->post), 0);
 	assert_true(send_text(f, "three", 1));
 	assert_true(send_text(f, "four", 1));
-	assert_true(http_post_wait(f->post, 9, LONG_MS, NULL, NULL));
-	assert_false(http_post_wait(f->post, 5, 100, NULL, NULL));
-	assert_false(http_post_wait(f->post, 5, LONG_MS, ends_when_asked_twice, &asked));
+	assert_true(http_post_wait(f->post, 9, monotonic_ms(), LONG_MS, NULL, NULL));
+	assert_false(http_post_wait(f->post, 5, monotonic_ms(), 100, NULL, NULL));
+	/* there is room, but no progress any more */
+	assert_false(http_post_wait(f->post, 9, 0, 0, NULL, NULL));
+	assert_false(
+		http_post_wait(f->post, 5, monotonic_ms(), LONG_MS, ends_when_asked_twice, &asked));
 	assert_int_equal(asked, 2);
 	finish(f, 0);
 	check_count(&f->stats.sent, 2, 2, 6);
 	assert_int_equal(f->stats.failed.requests + f->stats.dropped.requests, 2);
+	free(f);
+}
+
+/* What was accepted gives more time, and why others were not is known at once. */
+static void progress_and_failures(void **state)
+{
+	static const char *const answers[] = {SERVER_OK, ANSWER("400 Bad Request"), NULL};
+	struct fixture *f = start(answers);
+	char why[HTTP_WHY_BYTES];
+
+	(void)state;
+	assert_int_equal(http_post_failed(f->post, why), 0);
+	assert_string_equal(why, "");
+	assert_true(send_text(f, "one", 1));
+	assert_true(http_post_wait(f->post, 0, monotonic_ms(), LONG_MS, NULL, NULL));
+	/* long after a moment, but not after what was accepted then */
+	assert_true(send_text(f, "two", 1));
+	assert_true(http_post_wait(f->post, 0, 0, LONG_MS, NULL, NULL));
+	assert_int_equal(http_post_failed(f->post, why), 1);
+	assert_non_null(strstr(why, "answered 400"));
+	finish(f, LONG_MS);
+	check_count(&f->stats.sent, 1, 1, 3);
+	check_count(&f->stats.failed, 1, 1, 3);
 	free(f);
 }
 
@@ -458,6 +485,7 @@ int main(void)
 		cmocka_unit_test(refusals_of_a_protocol_are_heard),
 		cmocka_unit_test(a_silent_server_holds_nobody),
 		cmocka_unit_test(waiting_for_room),
+		cmocka_unit_test(progress_and_failures),
 		cmocka_unit_test(a_full_queue_drops),
 		cmocka_unit_test(a_closed_port_is_said),
 		cmocka_unit_test(what_cannot_be_sent_to_is_refused_at_once),
