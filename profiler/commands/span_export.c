@@ -11,9 +11,11 @@
 #include "profiler/session/privilege.h"
 #include "symbolize/monotonic.h"
 
+/* Of both threads: the program does not wait for them, nor do they take its CPUs. */
 static void begin_thread(void)
 {
 	privilege_drop_thread();
+	privilege_lower_priority();
 }
 
 static bool open_post(struct span_export *e, struct log *log, const char *where)
@@ -146,7 +148,7 @@ static void *make_spans(void *arg)
 {
 	struct span_export *e = arg;
 
-	privilege_drop_thread();
+	begin_thread();
 	while (live_spans_wait(e->live))
 		live_spans_work(e->live);
 	if (e->run)
