@@ -9,7 +9,6 @@
 #include "profiler/output/otlp_answer.h"
 #include "profiler/report/quantity.h"
 #include "profiler/session/privilege.h"
-#include "symbolize/monotonic.h"
 
 /* Of both threads: the program does not wait for them, nor do they take its CPUs. */
 static void begin_thread(void)
@@ -66,8 +65,7 @@ static bool ends(void *context)
 
 static bool wait_for(struct span_export *e, size_t queued)
 {
-	return !e->is_interrupted &&
-	       http_post_wait(e->post, queued, e->ending_ms, e->patience_ms, ends, e);
+	return !e->is_interrupted && http_post_wait(e->post, queued, e->patience_ms, ends, e);
 }
 
 static bool is_stopping(void *context)
@@ -80,8 +78,8 @@ static bool is_stopping(void *context)
 /* In the thread that makes requests: what comes meanwhile waits, or is lost. */
 static void await_room(struct span_export *e)
 {
-	while (!http_post_wait(e->post, SPAN_EXPORT_QUEUE_BYTES, monotonic_ms(),
-			       SPAN_EXPORT_PATIENCE_MS, is_stopping, e) &&
+	while (!http_post_wait(e->post, SPAN_EXPORT_QUEUE_BYTES, SPAN_EXPORT_PATIENCE_MS,
+			       is_stopping, e) &&
 	       !live_spans_is_stopping(e->live))
 		;
 }
@@ -134,7 +132,7 @@ static bool open_live(struct span_export *e, struct log *log, const struct optio
 static void begin_ending(struct span_export *e)
 {
 	e->is_ending = true;
-	e->ending_ms = monotonic_ms();
+	http_post_count_patience(e->post);
 }
 
 /* What is left, and the run's span. */

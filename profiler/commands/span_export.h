@@ -51,7 +51,6 @@ struct span_export {
 	/* at the end: set before the maker is stopped, and by it */
 	const struct result *run; /* whose span is to be sent; NULL: nothing is, any more */
 	bool is_ending;
-	int64_t ending_ms; /* since when */
 	int error;
 };
 

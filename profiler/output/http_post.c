@@ -40,6 +40,7 @@ struct http_post {
 	size_t queued_bytes;
 	bool is_closing, has_ended;
 	int64_t accepted_ms; /* when a body was accepted last; 0: never */
+	int64_t since_ms;    /* since when patience counts; 0: since it is asked for */
 	struct http_post_stats stats;
 };
 
@@ -347,13 +348,21 @@ static int64_t end_of_patience(const struct http_post *p, int64_t since_ms, int6
 	return (p->accepted_ms > since_ms ? p->accepted_ms : since_ms) + patience_ms;
 }
 
-bool http_post_wait(struct http_post *p, size_t bytes, int64_t since_ms, int64_t patience_ms,
+void http_post_count_patience(struct http_post *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->since_ms = monotonic_ms();
+	pthread_mutex_unlock(&p->lock);
+}
+
+bool http_post_wait(struct http_post *p, size_t bytes, int64_t patience_ms,
 		    bool (*ends)(void *context), void *context)
 {
 	bool is_good, has_ended = false;
-	int64_t end;
+	int64_t since_ms, end;
 
 	pthread_mutex_lock(&p->lock);
+	since_ms = p->since_ms ? p->since_ms : monotonic_ms();
 	end = end_of_patience(p, since_ms, patience_ms);
 	while (p->queued_bytes > bytes && !has_ended && monotonic_ms() < end) {
 		int64_t next_ms = monotonic_ms() + ASKING_MS;

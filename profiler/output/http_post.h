@@ -70,11 +70,12 @@ size_t http_post_queued(struct http_post *post);
 
 /*
  * Waits until no more than so many bytes are queued, as long as the server accepts bodies. False:
- * it has accepted none for `patience_ms`, nor since so long after `since_ms` (monotonic_ms),
- * whether bodies fail or wait; or `ends` has returned true, which is asked several times a second
- * (NULL: nobody is).
+ * it has accepted none for `patience_ms`, whether bodies fail or wait; or `ends` has returned true,
+ * which is asked several times a second (NULL: nobody is). Patience counts from each call on, or
+ * over all calls, from http_post_count_patience on, and again from each body that is accepted.
  */
-bool http_post_wait(struct http_post *post, size_t bytes, int64_t since_ms, int64_t patience_ms,
+void http_post_count_patience(struct http_post *post);
+bool http_post_wait(struct http_post *post, size_t bytes, int64_t patience_ms,
 		    bool (*ends)(void *context), void *context);
 
 /* How many bodies were not accepted so far, and why the last of them was not. */

@@ -351,6 +351,9 @@ expect_all_work()
 	OTEL_EXPORTER_OTLP_PROTOCOL=http/json start_profile -gpu-only -o out.folded --otlp "$url" \
 		"$workloads/steady" 1000000000
 	wait_until has_spans 40
+	# which make and send requests
+	expect_equal 'threads that give way' "$(sed 's/.*) //' "/proc/$(worker_of "$pid")"/task/*/stat |
+		awk '$17 == 10' | grep -c .)" 2
 	kill -INT "$pid"
 	finish_profile
 	expect_status 130
