@@ -18,9 +18,9 @@
 #define NOT_STARTED 127
 #define KILL_MS 200 /* wait after killing */
 
-static int64_t left_ms;
-static bool ran_out;
-static uint64_t not_asked;
+static __thread int64_t left_ms;
+static __thread bool ran_out;
+static __thread uint64_t not_asked;
 
 void debuginfod_allow(unsigned int milliseconds)
 {

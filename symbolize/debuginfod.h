@@ -10,7 +10,7 @@
  *
  * All queries together have one budget of time. When it is used up the client is killed with its
  * process group, and not started again, nor if it cannot be started. The client itself remembers
- * what servers do not have. Blocks. Not thread-safe. Prints nothing.
+ * what servers do not have. Blocks. Each thread has a budget of its own. Prints nothing.
  */
 #ifndef SYMBOLIZE_DEBUGINFOD_H
 #define SYMBOLIZE_DEBUGINFOD_H
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From here on servers are asked, for so long in all; at the start of the process: 0. */
+/* From here on this thread asks servers, for so long in all; before the first call: 0. */
 void debuginfod_allow(unsigned int milliseconds);
 
 /* How many files were not asked for because time was up. */

@@ -279,13 +279,18 @@ static void show_to_waits(struct attribution *a, const struct gpu_work_origin *o
 		a->parts.ledger->bounds.out_of_memory++;
 }
 
-/* Skips operations without usable times, which are counted elsewhere. */
-static void record_operation(struct attribution *a, const struct gpu_operation *o, uint32_t stack,
-			     uint32_t place, bool is_waited)
+/*
+ * Skips operations without usable times, which are counted elsewhere. A launch before the window
+ * has no record, and one that began after the operation is another.
+ */
+static void record_operation(struct attribution *a, const struct gpu_operation *o,
+			     uint64_t launched_ns, uint32_t stack, uint32_t place, bool is_waited)
 {
 	if (!a->parts.timeline || o->bad_time)
 		return;
-	timeline_add(
+	if (launched_ns > o->start_ns || !window_has(&a->window, launched_ns))
+		launched_ns = 0;
+	timeline_add_launched(
 		a->parts.timeline,
 		&(struct timeline_record){.kind = TIMELINE_GPU_OPERATION,
 					  .start_ns = o->start_ns,
@@ -297,7 +302,8 @@ static void record_operation(struct attribution *a, const struct gpu_operation *
 					  .shape = gpu_work_is_memory_call(o->work) ? 0 : o->shape,
 					  .correlation = o->correlation_id,
 					  .work = o->work,
-					  .is_waited = is_waited && o->work == GPU_WORK_KERNEL});
+					  .is_waited = is_waited && o->work == GPU_WORK_KERNEL},
+		launched_ns);
 }
 
 /* Kernels waited, on the track of a thread that is not known: no thread made them. */
@@ -441,7 +447,7 @@ void attribution_add(void *attribution, uint32_t carried, uint64_t launched_ns,
 		return;
 	}
 	place = places_add(a->parts.places, &where);
-	record_operation(a, o, stack, place, launch.is_waited);
+	record_operation(a, o, launched_ns, stack, place, launch.is_waited);
 	if (is_instant)
 		return;
 	show_to_waits(a, &origin, o);

@@ -53,7 +53,7 @@ struct collect *collect_new(const struct collect_options *options)
 	c->measurements.counters = &c->counters;
 	c->measurements.ledger = &c->ledger.counters;
 	c->measurements.allowance = &c->target_bytes;
-	c->measurements.keeps_launches = options->timeline != NULL;
+	c->measurements.keeps_launches = options->timeline && timeline_keeps(options->timeline);
 	c->handovers.output = keep_handed_sample;
 	c->handovers.context = c;
 	c->symbolizer = symbolizer_new();
@@ -1140,6 +1140,11 @@ void collect_finish(struct collect *c, uint64_t now_ns)
 	free_passing(c);
 }
 
+static bool keeps_records(const struct collect *c)
+{
+	return c->options.timeline && timeline_keeps(c->options.timeline);
+}
+
 struct collected collect_results(struct collect *c)
 {
 	return (struct collected){.stacks = c->stacks,
@@ -1148,7 +1153,7 @@ struct collected collect_results(struct collect *c)
 				  .place_names = &c->place_names,
 				  .devices = &c->devices,
 				  .symbolizer = c->symbolizer,
-				  .timeline = c->options.timeline,
+				  .timeline = keeps_records(c) ? c->options.timeline : NULL,
 				  .memory = &c->memory,
 				  .ledger = &c->ledger,
 				  .cut = &c->cut,

@@ -23,7 +23,10 @@
 unsigned int deliver_needs(const struct options *o)
 {
 	return outputs_need(o->outputs, o->output_count) | view_needs(&o->view) |
-	       (o->measure.launch_shapes || o->measure.idle || o->span_server ? NEEDS_TIMELINE : 0);
+	       (o->measure.launch_shapes || o->measure.idle ||
+				(o->span_server && !span_export_is_live(o))
+			? NEEDS_TIMELINE
+			: 0);
 }
 
 unsigned int deliver_wants(const struct options *o)
@@ -36,7 +39,7 @@ uint32_t deliver_place_mask(const struct options *o)
 	/* devices are known by their process */
 	uint32_t pushed = o->push_count ? 1u << PLACE_PROCESS | 1u << PLACE_DEVICE : 0;
 
-	return deliver_wants(o) & (NEEDS_TIMELINE | NEEDS_PLACES)
+	return deliver_wants(o) & (NEEDS_TIMELINE | NEEDS_PLACES) || o->span_server
 		       ? PLACES_ALL
 		       : view_place_mask(&o->view) | pushed;
 }

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "profiler/output/live_names.h"
@@ -15,7 +14,6 @@
 #include "profiler/session/supervisor.h"
 
 #define TICK_MS 100 /* between looks at the terminal's size */
-#define NICE 10     /* the command's own work goes first */
 
 struct display {
 	struct terminal *terminal;
@@ -36,7 +34,7 @@ static void detach(const struct identity *identity)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && nothing >= 0; fd++)
 		dup2(nothing, fd);
 	prctl(PR_SET_NAME, "profile-display", 0, 0, 0);
-	setpriority(PRIO_PROCESS, 0, NICE);
+	privilege_lower_priority();
 	if (privilege_become_user(identity, false) != 0)
 		_exit(1); /* the supervisor notices */
 	privilege_lock();

@@ -35,7 +35,7 @@ struct run {
 	struct identity identity;
 	struct log log;
 	struct outputs outputs;
-	struct timeline *timeline;   /* NULL: no output needs one */
+	struct timeline *timeline;   /* NULL: nobody needs records */
 	struct timeline *idle_store; /* with --idle */
 	struct live live;            /* with --live */
 	struct metrics_file metrics; /* with --prometheus */
@@ -43,7 +43,8 @@ struct run {
 	struct span_export spans;    /* with --otlp */
 	struct control control;      /* with --control */
 	struct snapshots snapshots;
-	struct session *session; /* as long as it is watched */
+	struct session *session;       /* as long as it is watched */
+	char *command, *folder, *host; /* of the totals; NULL: not described yet, or unknown */
 };
 
 /* ---- options of each part ---- */
@@ -73,6 +74,45 @@ static struct session_options session_options(const struct options *o)
 static char *shown_command(const struct options *o)
 {
 	return o->measure.attached ? attach_text(&o->attach) : command_text(o->command);
+}
+
+/* What is known of the run from its start on. */
+static struct totals describe(struct run *r)
+{
+	struct totals totals = session_totals(r->session);
+
+	if (!r->command)
+		r->command = shown_command(r->options);
+	if (!r->folder)
+		r->folder = getcwd(NULL, 0);
+	if (!r->host)
+		r->host = host_name();
+	totals.command = r->command;
+	totals.host = r->host;
+	/* that of another root or a folder that was removed has no path */
+	totals.folder = r->folder && r->folder[0] == '/' ? r->folder : NULL;
+	return totals;
+}
+
+/* ---- spans, while the run goes on ---- */
+
+static void hand_over_spans(struct run *r, const struct collected *collected, uint64_t now_ns)
+{
+	const struct totals totals = describe(r);
+
+	span_export_hand_over(&r->spans, collected, r->timeline, &totals, now_ns);
+}
+
+/* The timeline's listener. */
+static void take_record(void *context, const struct timeline_record *record, uint64_t launched_ns)
+{
+	struct run *r = context;
+	struct collected collected;
+
+	if (!span_export_take(&r->spans, record, launched_ns))
+		return;
+	collected = collect_results(session_collect(r->session));
+	hand_over_spans(r, &collected, 0);
 }
 
 /* ---- after the run ---- */
@@ -129,8 +169,7 @@ static int finish(struct run *r, struct session *session, int status)
 		.raw_names = o->raw_names, .inlines = o->inlines, .debuginfod = o->debuginfod};
 	struct collected collected = collect_results(session_collect(session));
 	struct place_names place_names = *collected.place_names;
-	struct totals totals = session_totals(session);
-	char *command = shown_command(o), *folder = getcwd(NULL, 0), *host = host_name();
+	struct totals totals = describe(r);
 	char part[SHOWN_BYTES];
 	struct timespec start;
 	struct result *result;
@@ -138,6 +177,8 @@ static int finish(struct run *r, struct session *session, int status)
 	int failed;
 
 	finish_timeline(r, collect_ledger(session_collect(session)));
+	if (r->spans.live)
+		hand_over_spans(r, &collected, 0);
 	wrote_metrics = metrics_file_end(&r->metrics, &collected);
 	if (r->identity.keeps_root && !o->measure.attached)
 		log_line(&r->log, "The command ran as root: --as-root");
@@ -148,30 +189,20 @@ static int finish(struct run *r, struct session *session, int status)
 				  "at most");
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	malloc_trim(0); /* what the run needed has been freed in small pieces, too */
-	totals.command = command;
 	totals.shown = part_of_run(o, part);
 	totals.exit_status = (uint32_t)status;
-	totals.host = host;
 	job_rank_find(&totals.job);
 	totals.boot = boot_id();
 	totals.wall_error_ns = wall_clock_error_ns();
 	place_names.job = totals.job;
 	collected.place_names = &place_names;
-	/* that of another root or a folder that was removed has no path */
-	totals.folder = folder && folder[0] == '/' ? folder : NULL;
 	result = result_new(&collected, &naming, &totals);
 	if (!result) {
 		log_error(&r->log, "out of memory");
-		free(command);
-		free(folder);
-		free(host);
 		return EXIT_PROFILER_FAILED;
 	}
 	failed = deliver(&r->log, o, &r->outputs, &r->opener, &r->spans, result, collected.memory);
 	result_free(result);
-	free(command);
-	free(folder);
-	free(host);
 	report_cost(&r->log, &totals, &start);
 	if (!failed && !wrote_metrics)
 		failed = EXIT_PROFILER_FAILED;
@@ -201,23 +232,36 @@ static bool open_idle_store(struct run *r)
 	return r->idle_store || cannot_create_in(r, folder);
 }
 
-static bool open_timeline(struct run *r)
+/* False: there is none. */
+static bool open_kept_timeline(struct run *r)
 {
 	char folder[DELIVER_FOLDER_BYTES];
 
-	if (!(deliver_wants(r->options) & NEEDS_TIMELINE))
-		return true;
 	deliver_folder(&r->outputs, folder);
 	r->timeline = timeline_new(folder, NULL);
-	r->session_options.timeline = r->timeline;
 	if (r->timeline)
 		return true;
-	if (!(deliver_needs(r->options) & NEEDS_TIMELINE)) {
-		log_verbose(&r->log, "the report has no times of single operations: %s",
-			    strerror(errno));
-		return true;
+	if (deliver_needs(r->options) & NEEDS_TIMELINE)
+		return cannot_create_in(r, folder);
+	log_verbose(&r->log, "the report has no times of single operations: %s", strerror(errno));
+	return true;
+}
+
+/* It keeps records for outputs, passes them on to be sent as spans, or both. */
+static bool open_timeline(struct run *r)
+{
+	if (deliver_wants(r->options) & NEEDS_TIMELINE && !open_kept_timeline(r))
+		return false;
+	if (r->spans.live && !r->timeline)
+		r->timeline = timeline_new(NULL, NULL);
+	if (r->spans.live && !r->timeline) {
+		log_error(&r->log, "out of memory");
+		return false;
 	}
-	return cannot_create_in(r, folder);
+	if (r->spans.live)
+		timeline_listen(r->timeline, take_record, r);
+	r->session_options.timeline = r->timeline;
+	return true;
 }
 
 /* ---- while it goes on ---- */
@@ -235,7 +279,10 @@ static int write_snapshot(struct run *r)
 	r->options = &options;
 	r->log.level = LOG_ERRORS;
 	r->metrics.is_started = false; /* its thread is the parent's */
-	r->spans.post = NULL;
+	r->spans.post = NULL;          /* as are theirs */
+	r->spans.live = NULL;
+	if (r->timeline)
+		timeline_listen(r->timeline, NULL, NULL);
 	r->outputs = (struct outputs){0};
 	if (!deliver_open(&r->log, &options, &r->identity, &r->outputs))
 		return status;
@@ -372,6 +419,9 @@ static int work(const struct supervisor_link *supervisor, void *context)
 	session_free(session);
 	timeline_free(r->timeline);
 	timeline_free(r->idle_store);
+	free(r->command);
+	free(r->folder);
+	free(r->host);
 	return status;
 }
 
@@ -381,6 +431,8 @@ static void look(void *context, const struct session_view *view)
 
 	if (r->options->live)
 		live_look(&r->live, view);
+	if (span_export_is_due(&r->spans, view->now_ns))
+		hand_over_spans(r, &view->collected, view->now_ns);
 	if (r->options->control)
 		obey(r);
 	metrics_file_look(&r->metrics, &view->collected, view->now_ns);
@@ -391,12 +443,14 @@ static const struct supervisor_display *start_live(struct run *r)
 {
 	char *command;
 
-	if (r->options->live || r->options->prometheus || r->options->control)
+	if (r->options->live || r->options->prometheus || r->options->control ||
+	    span_export_is_live(r->options))
 		r->session_options.watcher = (struct session_watcher){look, r};
 	if (!r->options->live)
 		return NULL;
 	command = shown_command(r->options);
-	live_start(&r->live, &r->options->measure, deliver_needs(r->options) & NEEDS_TIMELINE,
+	live_start(&r->live, &r->options->measure,
+		   deliver_needs(r->options) & NEEDS_TIMELINE || r->options->span_server,
 		   &r->identity, command);
 	free(command);
 	return r->live.display.pid > 0 ? &r->live.display : NULL;

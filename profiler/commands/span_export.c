@@ -10,11 +10,11 @@
 #include "profiler/report/quantity.h"
 #include "profiler/session/privilege.h"
 
-#define QUEUE_BYTES ((size_t)4 << 20)
-
+/* Of both threads: the program does not wait for them, nor do they take its CPUs. */
 static void begin_thread(void)
 {
 	privilege_drop_thread();
+	privilege_lower_priority();
 }
 
 static bool open_post(struct span_export *e, struct log *log, const char *where)
@@ -34,7 +34,7 @@ static bool open_post(struct span_export *e, struct log *log, const char *where)
 				   .ca_file = collector.ca_file,
 				   .request_ms = collector.request_ms,
 				   .is_compressed = collector.is_compressed},
-			.queue_bytes = 2 * QUEUE_BYTES,
+			.queue_bytes = 2 * SPAN_EXPORT_QUEUE_BYTES,
 			.count_refused = otlp_answer_refused,
 			.begin_thread = begin_thread},
 		why);
@@ -42,39 +42,6 @@ static bool open_post(struct span_export *e, struct log *log, const char *where)
 	if (!e->post)
 		log_error(log, "--otlp: %s", why);
 	return e->post != NULL;
-}
-
-bool span_export_open(struct span_export *e, struct log *log, const struct options *options,
-		      const struct identity *identity, const struct supervisor_link *supervisor)
-{
-	if (options->span_file_count == 0 && !options->span_server)
-		return true;
-	if (!otel_environment_read(&e->otel, log))
-		return false;
-	e->otel.spans.has_stacks = options->span_stacks;
-	if (!(e->otel.spans.context.flags & TRACE_SAMPLED))
-		log_warn(log, "the trace in TRACEPARENT is not sampled: there will be no spans; "
-			      "unset it for a trace of their own");
-	if (!options->span_server)
-		return true;
-	if (identity->keeps_root) {
-		log_error(log, "--otlp: spans are not sent by root on behalf of another user: not "
-			       "with --as-root; write --otlp FILE, or -o FILE.profile, and send "
-			       "that with --from");
-		return false;
-	}
-	e->log = log;
-	e->supervisor = supervisor;
-	return open_post(e, log, options->span_server);
-}
-
-void span_export_close(struct span_export *e)
-{
-	struct http_post_stats stats;
-
-	http_post_finish(e->post, 0, &stats);
-	e->post = NULL;
-	otel_environment_release(&e->otel);
 }
 
 /* ---- sending ---- */
@@ -101,19 +68,196 @@ static bool wait_for(struct span_export *e, size_t queued)
 	return !e->is_interrupted && http_post_wait(e->post, queued, e->patience_ms, ends, e);
 }
 
+static bool is_stopping(void *context)
+{
+	const struct span_export *e = context;
+
+	return live_spans_is_stopping(e->live);
+}
+
+/* In the thread that makes requests: what comes meanwhile waits, or is lost. */
+static void await_room(struct span_export *e)
+{
+	while (!http_post_wait(e->post, SPAN_EXPORT_QUEUE_BYTES, SPAN_EXPORT_PATIENCE_MS,
+			       is_stopping, e) &&
+	       !live_spans_is_stopping(e->live))
+		;
+}
+
 static int put(void *context, const void *request, size_t size, uint32_t spans)
 {
 	struct span_export *e = context;
 	void *body;
 
-	if (!wait_for(e, QUEUE_BYTES))
-		return -ETIMEDOUT;
+	if (!e->is_ending)
+		await_room(e);
+	else if (!wait_for(e, SPAN_EXPORT_QUEUE_BYTES))
+		return -ECANCELED;
 	body = malloc(size);
 	if (body)
 		memcpy(body, request, size);
 	http_post_send(e->post, body, size, spans);
 	return 0;
 }
+
+/* ---- while the run goes on ---- */
+
+bool span_export_is_live(const struct options *o)
+{
+	return o->span_server && !o->from_count && !o->span_stacks &&
+	       !slice_is_part(&o->view.slice);
+}
+
+/* True: also if all is sent at the end. */
+static bool open_live(struct span_export *e, struct log *log, const struct options *o)
+{
+	if (o->from_count)
+		return true;
+	if (!span_export_is_live(o)) {
+		log_line(log, "With %s, spans are sent when the run is over",
+			 o->span_stacks ? "--otlp-stacks" : "a part of the run");
+		return true;
+	}
+	e->live = live_spans_new(&(struct live_spans_options){.spans = &e->otel.spans,
+							      .encoding = e->otel.encoding,
+							      .raw_names = o->raw_names,
+							      .put = put,
+							      .context = e});
+	if (!e->live)
+		log_error(log, "out of memory");
+	return e->live != NULL;
+}
+
+/* From here on a collector that accepts nothing gets no more. */
+static void begin_ending(struct span_export *e)
+{
+	e->is_ending = true;
+	http_post_count_patience(e->post);
+}
+
+/* What is left, and the run's span. */
+static void end_live(struct span_export *e)
+{
+	begin_ending(e);
+	e->error = live_spans_end(e->live, e->run);
+}
+
+static void *make_spans(void *arg)
+{
+	struct span_export *e = arg;
+
+	begin_thread();
+	while (live_spans_wait(e->live))
+		live_spans_work(e->live);
+	if (e->run)
+		end_live(e);
+	return NULL;
+}
+
+/* Not before the command was forked. If there is none, the end makes as many as are kept. */
+static void start_maker(struct span_export *e)
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	e->has_maker = true;
+	if (pthread_create(&e->maker, NULL, make_spans, e) != 0)
+		e->has_maker = false;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static void stop_maker(struct span_export *e)
+{
+	if (!e->has_maker)
+		return;
+	live_spans_stop(e->live);
+	pthread_join(e->maker, NULL);
+	e->has_maker = false;
+}
+
+bool span_export_take(struct span_export *e, const struct timeline_record *record,
+		      uint64_t launched_ns)
+{
+	return live_spans_take(e->live, record, launched_ns);
+}
+
+bool span_export_is_due(const struct span_export *e, uint64_t now_ns)
+{
+	return e->live && now_ns >= e->next_ns;
+}
+
+/* Once: nobody shall have to wait for the end to learn of it. */
+static void report_failure(struct span_export *e)
+{
+	char why[HTTP_WHY_BYTES];
+
+	if (e->has_reported || !http_post_failed(e->post, why))
+		return;
+	e->has_reported = true;
+	log_warn(e->log, "spans do not arrive: %s; others are still sent", why);
+}
+
+void span_export_hand_over(struct span_export *e, const struct collected *collected,
+			   const struct timeline *shapes, const struct totals *totals,
+			   uint64_t now_ns)
+{
+	bool is_due = span_export_is_due(e, now_ns), is_tick = is_due && e->next_ns;
+
+	if (!e->has_begun)
+		live_spans_begin(e->live, totals);
+	e->has_begun = true;
+	if (is_due)
+		e->next_ns = now_ns + SPAN_EXPORT_PERIOD_NS;
+	live_spans_hand_over(e->live, collected, shapes, is_tick);
+	if (!e->has_maker && live_spans_count(e->live).all > 1)
+		start_maker(e);
+	report_failure(e);
+}
+
+/* ---- start and end ---- */
+
+bool span_export_open(struct span_export *e, struct log *log, const struct options *options,
+		      const struct identity *identity, const struct supervisor_link *supervisor)
+{
+	bool is_sampled;
+
+	if (options->span_file_count == 0 && !options->span_server)
+		return true;
+	if (!otel_environment_read(&e->otel, log))
+		return false;
+	e->otel.spans.has_stacks = options->span_stacks;
+	is_sampled = e->otel.spans.context.flags & TRACE_SAMPLED;
+	if (!is_sampled)
+		log_warn(log, "the trace in TRACEPARENT is not sampled: there will be no spans; "
+			      "unset it for a trace of their own");
+	if (!options->span_server)
+		return true;
+	if (identity->keeps_root) {
+		log_error(log, "--otlp: spans are not sent by root on behalf of another user: not "
+			       "with --as-root; write --otlp FILE, or -o FILE.profile, and send "
+			       "that with --from");
+		return false;
+	}
+	e->log = log;
+	e->supervisor = supervisor;
+	return open_post(e, log, options->span_server) &&
+	       (!is_sampled || open_live(e, log, options));
+}
+
+void span_export_close(struct span_export *e)
+{
+	struct http_post_stats stats;
+
+	stop_maker(e);
+	http_post_finish(e->post, 0, &stats);
+	e->post = NULL;
+	live_spans_free(e->live);
+	e->live = NULL;
+	otel_environment_release(&e->otel);
+}
+
+/* ---- what became of them ---- */
 
 static void report(const struct span_export *e, const char *shown, uint64_t lost,
 		   const struct http_post_stats *stats)
@@ -130,7 +274,7 @@ static void report(const struct span_export *e, const char *shown, uint64_t lost
 			 e->is_interrupted      ? ": interrupted"
 			 : stats->why[0]        ? ": "
 			 : stats->refused_items ? ": the collector refused them"
-						: "",
+						: ": they came faster than they could be sent",
 			 e->is_interrupted ? "" : stats->why);
 }
 
@@ -149,12 +293,24 @@ int span_export_send(struct span_export *e, struct log *log, const struct result
 	if (e->supervisor)
 		supervisor_report_written(e->supervisor);
 	snprintf(shown, sizeof(shown), "%s", http_post_shown(e->post));
-	err = spans_write(result, &e->otel.spans, e->otel.encoding, put, e, &written, &total);
-	if (err != -ETIMEDOUT)
+	if (e->live) {
+		e->run = result;
+		if (e->has_maker)
+			stop_maker(e);
+		else
+			end_live(e);
+		err = e->error;
+		total = live_spans_count(e->live).all;
+	} else {
+		begin_ending(e);
+		err = spans_write(result, &e->otel.spans, e->otel.encoding, put, e, &written,
+				  &total);
+	}
+	if (err != -ECANCELED)
 		wait_for(e, 0);
 	http_post_finish(e->post, 0, &stats);
 	e->post = NULL;
-	if (err && err != -ETIMEDOUT) {
+	if (err && err != -ECANCELED) {
 		log_error(log, "making the spans: %s", strerror(-err));
 		return err;
 	}

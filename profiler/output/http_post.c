@@ -39,6 +39,8 @@ struct http_post {
 	struct body *first, **last; /* the first one may be on its way */
 	size_t queued_bytes;
 	bool is_closing, has_ended;
+	int64_t accepted_ms; /* when a body was accepted last; 0: never */
+	int64_t since_ms;    /* since when patience counts; 0: since it is asked for */
 	struct http_post_stats stats;
 };
 
@@ -161,6 +163,7 @@ static void count_outcome(struct http_post *p, const struct body *body, size_t s
 		memcpy(stats->why, p->outcome.why, sizeof(stats->why));
 		return;
 	}
+	p->accepted_ms = monotonic_ms();
 	count(&stats->sent, body);
 	stats->sent_bytes += sent_bytes;
 	if (refused > body->items)
@@ -339,15 +342,28 @@ size_t http_post_queued(struct http_post *p)
 	return bytes;
 }
 
+/* With the lock. */
+static int64_t end_of_patience(const struct http_post *p, int64_t since_ms, int64_t patience_ms)
+{
+	return (p->accepted_ms > since_ms ? p->accepted_ms : since_ms) + patience_ms;
+}
+
+void http_post_count_patience(struct http_post *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->since_ms = monotonic_ms();
+	pthread_mutex_unlock(&p->lock);
+}
+
 bool http_post_wait(struct http_post *p, size_t bytes, int64_t patience_ms,
 		    bool (*ends)(void *context), void *context)
 {
-	int64_t end = monotonic_ms() + patience_ms;
-	uint64_t accepted;
 	bool is_good, has_ended = false;
+	int64_t since_ms, end;
 
 	pthread_mutex_lock(&p->lock);
-	accepted = p->stats.sent.requests;
+	since_ms = p->since_ms ? p->since_ms : monotonic_ms();
+	end = end_of_patience(p, since_ms, patience_ms);
 	while (p->queued_bytes > bytes && !has_ended && monotonic_ms() < end) {
 		int64_t next_ms = monotonic_ms() + ASKING_MS;
 		struct timespec until = at_ms(next_ms < end ? next_ms : end);
@@ -357,13 +373,22 @@ bool http_post_wait(struct http_post *p, size_t bytes, int64_t patience_ms,
 			has_ended = ends(context);
 			pthread_mutex_lock(&p->lock);
 		}
-		if (p->stats.sent.requests != accepted)
-			end = monotonic_ms() + patience_ms;
-		accepted = p->stats.sent.requests;
+		end = end_of_patience(p, since_ms, patience_ms);
 	}
-	is_good = p->queued_bytes <= bytes;
+	is_good = p->queued_bytes <= bytes && (p->queued_bytes == 0 || monotonic_ms() < end);
 	pthread_mutex_unlock(&p->lock);
 	return is_good;
+}
+
+uint64_t http_post_failed(struct http_post *p, char why[HTTP_WHY_BYTES])
+{
+	uint64_t failed;
+
+	pthread_mutex_lock(&p->lock);
+	failed = p->stats.failed.requests;
+	memcpy(why, p->stats.why, HTTP_WHY_BYTES);
+	pthread_mutex_unlock(&p->lock);
+	return failed;
 }
 
 const char *http_post_shown(const struct http_post *p)

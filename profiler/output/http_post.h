@@ -11,7 +11,8 @@
  * counted.
  *
  * No thread is started before the first body, so that none exists when the command is forked.
- * Everything else is for one thread, that of the session. http_request.h says what is sent, and
+ * Several threads may call http_post_send and http_post_wait; all else is for one, that of the
+ * session. http_request.h says what is sent, and
  * what is not.
  */
 #ifndef PROFILER_OUTPUT_HTTP_POST_H
@@ -69,11 +70,16 @@ size_t http_post_queued(struct http_post *post);
 
 /*
  * Waits until no more than so many bytes are queued, as long as the server accepts bodies. False:
- * for `patience_ms` it accepted none, or `ends` has returned true, which is asked several times a
- * second (NULL: nobody is).
+ * it has accepted none for `patience_ms`, whether bodies fail or wait; or `ends` has returned true,
+ * which is asked several times a second (NULL: nobody is). Patience counts from each call on, or
+ * over all calls, from http_post_count_patience on, and again from each body that is accepted.
  */
+void http_post_count_patience(struct http_post *post);
 bool http_post_wait(struct http_post *post, size_t bytes, int64_t patience_ms,
 		    bool (*ends)(void *context), void *context);
+
+/* How many bodies were not accepted so far, and why the last of them was not. */
+uint64_t http_post_failed(struct http_post *post, char why[HTTP_WHY_BYTES]);
 
 /* The server and path without credentials and query, until http_post_finish. */
 const char *http_post_shown(const struct http_post *post);

@@ -17,6 +17,7 @@
 #include "symbolize/text.h"
 
 #define NONE UINT32_MAX
+#define NONE_BYTE 0xff /* four of them are NONE */
 _Static_assert(NONE == HASH_INDEX_NONE, "one value for none");
 
 /* The named frames that a collected frame stands for, outermost first: several if it has inlined
@@ -42,6 +43,7 @@ struct naming {
 	struct named_stacks stacks;
 	/* by collected stack: the named one, as a CPU sample's, and as a launch's; NONE: not yet */
 	uint32_t *whole, *launched;
+	uint32_t named_stacks, named_frames; /* for how many of those collected there is room */
 
 	uint32_t *path; /* the stack under way, from its innermost frame on */
 	uint32_t path_capacity;
@@ -631,20 +633,61 @@ static struct unnamed count_unnamed(const struct symbolizer *symbolizer)
 				.not_asked = debuginfod_not_asked()};
 }
 
+/* `table`: the address of a pointer to `count` elements. False: out of memory. */
+static bool grow(void *table, uint32_t count, uint32_t room, size_t size, int fill)
+{
+	char *old, *grown;
+
+	memcpy(&old, table, sizeof(old));
+	grown = realloc(old, room * size);
+	if (!grown)
+		return false;
+	memset(grown + count * size, fill, (room - count) * size);
+	memcpy(table, &grown, sizeof(grown));
+	return true;
+}
+
+/* Just what is needed at first, as at the end of a run; then some more. */
+static uint32_t room_for(uint32_t count, uint32_t before)
+{
+	return before ? count + count / 2 : count;
+}
+
+/* Room for the names of all that is collected so far. False: out of memory. */
+static bool make_room_for_names(struct naming *n)
+{
+	uint32_t frames = stack_table_frame_count(n->in->stacks) + 1;
+	uint32_t stacks = stack_table_count(n->in->stacks) + 1;
+
+	if (frames > n->named_frames) {
+		frames = room_for(frames, n->named_frames);
+		if (!grow(&n->names, n->named_frames, frames, sizeof(*n->names), 0))
+			return false;
+		n->named_frames = frames;
+	}
+	if (stacks > n->named_stacks) {
+		stacks = room_for(stacks, n->named_stacks);
+		if (!grow(&n->whole, n->named_stacks, stacks, sizeof(*n->whole), NONE_BYTE) ||
+		    !grow(&n->launched, n->named_stacks, stacks, sizeof(*n->launched), NONE_BYTE))
+			return false;
+		n->named_stacks = stacks;
+	}
+	return true;
+}
+
+static bool allocate_names(struct naming *n)
+{
+	return make_room_for_names(n) && named_stacks_add(&n->stacks, NONE, NONE) == RESULT_ROOT &&
+	       !n->stacks.failed;
+}
+
 static bool allocate(struct naming *n)
 {
-	uint32_t stacks = stack_table_count(n->in->stacks), rows;
+	uint32_t rows;
 
 	profile_rows(n->in->profile, &rows);
-	n->names = calloc(stack_table_frame_count(n->in->stacks) + 1, sizeof(*n->names));
-	n->whole = malloc((stacks + 1) * sizeof(*n->whole));
-	n->launched = malloc((stacks + 1) * sizeof(*n->launched));
 	n->rows = calloc(rows + 1, sizeof(*n->rows));
-	if (!n->names || !n->whole || !n->launched || !n->rows)
-		return false;
-	for (uint32_t i = 0; i < stacks; i++)
-		n->whole[i] = n->launched[i] = NONE;
-	return named_stacks_add(&n->stacks, NONE, NONE) == RESULT_ROOT && !n->stacks.failed;
+	return n->rows && allocate_names(n);
 }
 
 /* Frees what is not needed once everything has a name; a timeline's records need stacks' names. */
@@ -664,8 +707,30 @@ static void drop_memory_of_naming(struct naming *n)
 	n->list = n->path = NULL;
 }
 
-struct result *result_new(const struct collected *collected, const struct naming_options *options,
-			  const struct totals *totals)
+/* What the result refers to, which may have moved since. */
+static void refer(struct naming *n)
+{
+	const struct collected *in = n->in;
+
+	n->result.frames = n->frames;
+	n->result.frame_count = n->frame_count;
+	n->result.stacks = n->stacks.list;
+	n->result.stack_count = n->stacks.count;
+	n->result.places = in->places->list;
+	n->result.place_count = in->places->count;
+	n->result.processes = in->place_names->processes;
+	n->result.process_count = in->place_names->process_count;
+	n->result.threads = in->place_names->threads;
+	n->result.thread_count = in->place_names->thread_count;
+	n->result.devices = in->devices->list;
+	n->result.device_count = in->devices->count;
+	n->result.place_names = in->place_names;
+	n->result.device_names = in->devices;
+	n->result.timeline = in->timeline;
+}
+
+static struct naming *new_naming(const struct collected *collected,
+				 const struct naming_options *options)
 {
 	struct naming *n = calloc(1, sizeof(*n));
 
@@ -674,6 +739,16 @@ struct result *result_new(const struct collected *collected, const struct naming
 	n->in = collected;
 	n->options = options;
 	n->memory = (struct allowance){.limit = SIZE_MAX, .outer = collected->memory};
+	return n;
+}
+
+struct result *result_new(const struct collected *collected, const struct naming_options *options,
+			  const struct totals *totals)
+{
+	struct naming *n = new_naming(collected, options);
+
+	if (!n)
+		return NULL;
 	n->failed = !allocate(n);
 	if (!n->failed)
 		find_names(n);
@@ -687,22 +762,8 @@ struct result *result_new(const struct collected *collected, const struct naming
 		name_stall_places(n);
 	name_records(n);
 	drop_memory_of_naming(n);
-	n->result.frames = n->frames;
-	n->result.frame_count = n->frame_count;
-	n->result.stacks = n->stacks.list;
-	n->result.stack_count = n->stacks.count;
+	refer(n);
 	n->result.rows = n->rows;
-	n->result.places = collected->places->list;
-	n->result.place_count = collected->places->count;
-	n->result.processes = collected->place_names->processes;
-	n->result.process_count = collected->place_names->process_count;
-	n->result.threads = collected->place_names->threads;
-	n->result.thread_count = collected->place_names->thread_count;
-	n->result.devices = collected->devices->list;
-	n->result.device_count = collected->devices->count;
-	n->result.place_names = collected->place_names;
-	n->result.device_names = collected->devices;
-	n->result.timeline = collected->timeline;
 	n->result.sample_stacks = n->whole;
 	n->result.call_stacks = n->launched;
 	n->result.record_stack_count = stack_table_count(collected->stacks);
@@ -725,12 +786,50 @@ struct result *result_new(const struct collected *collected, const struct naming
 	return NULL;
 }
 
+struct result *result_begin(const struct collected *collected, const struct naming_options *options,
+			    const struct totals *totals)
+{
+	struct naming *n = new_naming(collected, options);
+
+	if (!n)
+		return NULL;
+	if (!allocate_names(n)) {
+		result_free(&n->result);
+		return NULL;
+	}
+	n->result.totals = *totals;
+	refer(n);
+	return &n->result;
+}
+
+bool result_name(struct result *result, uint32_t collected_stack, uint32_t *stack)
+{
+	struct naming *n = (struct naming *)result;
+
+	n->failed = !make_room_for_names(n);
+	if (n->failed)
+		return false;
+	*stack = name_launched(n, collected_stack);
+	n->failed |= n->stacks.failed;
+	refer(n);
+	return !n->failed;
+}
+
+void result_refresh(struct result *result)
+{
+	refer((struct naming *)result);
+}
+
 void result_free(struct result *result)
 {
 	struct naming *n = (struct naming *)result;
 
 	if (!n)
 		return;
+	free(n->names);
+	free(n->list);
+	free(n->path);
+	hash_index_release(&n->frame_index);
 	free(n->frames);
 	memory_use_release(&n->memory_use);
 	counters_release(&n->counters);

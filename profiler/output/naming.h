@@ -27,4 +27,17 @@ struct result *result_new(const struct collected *collected, const struct naming
 			  const struct totals *totals);
 void result_free(struct result *result);
 
+/*
+ * A result of a run that goes on: without rows, and with the stacks alone that are asked for. Freed
+ * like the other. NULL: out of memory.
+ *
+ * result_name: the named stack of something that was launched, waited for or timed. What is
+ * collected may have grown since, in all its tables. False: out of memory; the next stack may be
+ * tried. result_refresh: the tables of places, processes, threads and devices have grown or moved.
+ */
+struct result *result_begin(const struct collected *collected, const struct naming_options *options,
+			    const struct totals *totals);
+bool result_name(struct result *result, uint32_t collected_stack, uint32_t *stack);
+void result_refresh(struct result *result);
+
 #endif

@@ -681,9 +681,15 @@ static uint64_t max(uint64_t a, uint64_t b)
 
 void trace_model_facts(const struct trace_model *m, fact_visitor visit, void *context)
 {
-	const struct totals *t = &m->result->totals;
+	trace_facts(m->result, &m->sums, visit, context);
+}
+
+void trace_facts(const struct result *result, const struct trace_sums *sums, fact_visitor visit,
+		 void *context)
+{
+	const struct totals *t = &result->totals;
 	const struct ledger *l = t->ledger;
-	struct written rows = written_in_ns(m->result);
+	struct written rows = written_in_ns(result);
 	struct timeline_stats stats = {.lost = 0};
 	uint64_t without_times = 0;
 
@@ -694,13 +700,13 @@ void trace_model_facts(const struct trace_model *m, fact_visitor visit, void *co
 	visit(context, "started_unix_ns", NULL, t->start_unix_ns);
 	visit(context, "elapsed_ns", NULL, t->elapsed_ns);
 	visit(context, "sample_ns", NULL, t->sample_ns);
-	visit(context, "cpu_ns", NULL, m->sums.ns[TIMELINE_CPU_SAMPLE]);
-	visit(context, "gpu_ns", NULL, m->sums.ns[TIMELINE_GPU_OPERATION]);
+	visit(context, "cpu_ns", NULL, sums->ns[TIMELINE_CPU_SAMPLE]);
+	visit(context, "gpu_ns", NULL, sums->ns[TIMELINE_GPU_OPERATION]);
 	visit(context, "gpu_ns_of_the_run", NULL, rows.total[ROW_GPU]);
-	visit(context, "gpu_operations", NULL, m->sums.count[TIMELINE_GPU_OPERATION]);
-	visit(context, "gpu_operations_without_known_launch", NULL, m->sums.without_launch);
-	visit(context, "waiting_ns", NULL, m->sums.ns[TIMELINE_WAIT]);
-	visit(context, "timed_calls_ns", NULL, m->sums.ns[TIMELINE_CALL]);
+	visit(context, "gpu_operations", NULL, sums->count[TIMELINE_GPU_OPERATION]);
+	visit(context, "gpu_operations_without_known_launch", NULL, sums->without_launch);
+	visit(context, "waiting_ns", NULL, sums->ns[TIMELINE_WAIT]);
+	visit(context, "timed_calls_ns", NULL, sums->ns[TIMELINE_CALL]);
 	visit(context, "nvtx_ranges", "from the stacks of launches: docs/timelines.md", 0);
 	if (!l)
 		return;
@@ -708,13 +714,13 @@ void trace_model_facts(const struct trace_model *m, fact_visitor visit, void *co
 		without_times += l->gpu.rows[i].bad_times;
 	visit(context, "gpu_operations_without_times", NULL, without_times);
 	/* that of a part of the run is a timeline of its own */
-	if (m->result->timeline)
-		stats = timeline_stats(m->result->timeline);
+	if (result->timeline)
+		stats = timeline_stats(result->timeline);
 	visit(context, "timeline_records_lost", NULL, max(stats.lost, l->timeline.lost));
 	visit(context, "timeline_shapes_lost", NULL,
 	      max(stats.lost_shapes, l->timeline.lost_shapes));
 	visit(context, "timeline_counters_lost", NULL, l->counters.unlisted);
-	ledger_visit_losses(l, m->result->unnamed.not_kept, visit, context);
+	ledger_visit_losses(l, result->unnamed.not_kept, visit, context);
 }
 
 const struct frame_info *trace_frame(const struct result *result, uint32_t stack)

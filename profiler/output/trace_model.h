@@ -88,6 +88,10 @@ int trace_model_run(struct trace_model *model,
  */
 void trace_model_facts(const struct trace_model *model, fact_visitor visit, void *context);
 
+/* The same of a run whose records were not kept: what they add up to. */
+void trace_facts(const struct result *result, const struct trace_sums *sums, fact_visitor visit,
+		 void *context);
+
 /* The frame that names a record: the innermost one of its stack; NULL: it has none. */
 const struct frame_info *trace_frame(const struct result *result, uint32_t stack);
 

@@ -21,7 +21,9 @@ _Static_assert(sizeof(struct timeline_shape) == 9 * sizeof(uint32_t), "no gaps")
 _Static_assert(TIMELINE_KINDS <= 8, "a bit each");
 
 struct timeline {
-	int fd;
+	int fd; /* -1: records are not kept */
+	timeline_listener listener;
+	void *listener_context;
 	dev_t folder_device;
 	int stopped; /* 0, or -errno: why adding has stopped */
 	struct timeline_record *buffer;
@@ -82,6 +84,8 @@ struct timeline *timeline_new(const char *folder, const struct timeline_limits *
 		return NULL;
 	t->fd = -1;
 	t->limits = limits ? *limits : usual;
+	if (!folder)
+		return t;
 	t->buffer = malloc(BUFFER_RECORDS * sizeof(*t->buffer));
 	if (!t->buffer)
 		goto fail;
@@ -108,6 +112,17 @@ void timeline_free(struct timeline *t)
 	free(t->stacks);
 	hash_index_release(&t->shape_index);
 	free(t);
+}
+
+bool timeline_keeps(const struct timeline *t)
+{
+	return t->fd >= 0;
+}
+
+void timeline_listen(struct timeline *t, timeline_listener listener, void *context)
+{
+	t->listener = listener;
+	t->listener_context = context;
 }
 
 struct timeline_stats timeline_stats(const struct timeline *t)
@@ -172,10 +187,10 @@ static void copy_file(struct timeline *t, int from, uint64_t records)
 
 int timeline_part(struct timeline *t, const char *folder)
 {
-	int from = t->fd, fd = open_unnamed(folder);
+	int from = t->fd, fd = from < 0 ? 0 : open_unnamed(folder);
 	uint64_t records = t->written;
 
-	if (fd < 0)
+	if (from < 0 || fd < 0)
 		return fd;
 	t->fd = fd;
 	t->written = 0;
@@ -230,8 +245,18 @@ static int note_stack(struct timeline *t, const struct timeline_record *record)
 
 int timeline_add(struct timeline *t, const struct timeline_record *record)
 {
+	return timeline_add_launched(t, record, 0);
+}
+
+int timeline_add_launched(struct timeline *t, const struct timeline_record *record,
+			  uint64_t launched_ns)
+{
 	int err = t->stopped;
 
+	if (t->listener)
+		t->listener(t->listener_context, record, launched_ns);
+	if (t->fd < 0)
+		return 0;
 	if (!err && t->written + t->buffered >= t->limits.records)
 		err = -E2BIG;
 	if (!err)

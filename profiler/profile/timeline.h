@@ -12,6 +12,9 @@
  * the run's stacks as collected (stack_table.h); outputs find the named stack with
  * result_record_stack (result.h). The distinct launch shapes of kernels are kept here, in memory.
  *
+ * A listener gets records at once, whether they are kept or not: what needs no file of them
+ * (timeline_listen).
+ *
  * First all records are added, then they are read, in the order in which they were added. This is
  * not the order of time: readers sort.
  *
@@ -90,11 +93,24 @@ struct timeline_stats {
 struct timeline;
 
 /*
+ * `folder`: NULL: records are not kept, and none counts as lost; the listener alone gets them.
  * `limits`: NULL for those above. NULL with errno if no file can be created in the folder, or out
  * of memory.
  */
 struct timeline *timeline_new(const char *folder, const struct timeline_limits *limits);
 void timeline_free(struct timeline *t);
+
+/* Whether it keeps records. */
+bool timeline_keeps(const struct timeline *t);
+
+/*
+ * Gets each record when it is added, whether there is room to keep it or not, with the start of the
+ * launch that an operation is known to be of (0: none is known). It must not add any. NULL: nobody
+ * does.
+ */
+typedef void (*timeline_listener)(void *context, const struct timeline_record *record,
+				  uint64_t launched_ns);
+void timeline_listen(struct timeline *t, timeline_listener listener, void *context);
 
 /*
  * In a child of fork(2), which shares the file with its parent: goes on with a copy of it. What
@@ -107,6 +123,10 @@ uint32_t timeline_number_shape(struct timeline *t, const struct timeline_shape *
 
 /* 0, or -errno: the record is lost and counted. */
 int timeline_add(struct timeline *t, const struct timeline_record *record);
+
+/* The same of an operation whose launch is known, and when it began; 0: it is not. */
+int timeline_add_launched(struct timeline *t, const struct timeline_record *record,
+			  uint64_t launched_ns);
 
 /*
  * Ends adding: writes the rest, and frees what only adding needs. 0, or -errno if records were lost

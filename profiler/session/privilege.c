@@ -40,6 +40,11 @@ void privilege_raise_priority(void)
 		;
 }
 
+void privilege_lower_priority(void)
+{
+	setpriority(PRIO_PROCESS, 0, PRIVILEGE_LOW_NICE);
+}
+
 int privilege_open_kallsyms(void)
 {
 	return open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);

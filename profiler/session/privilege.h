@@ -66,6 +66,13 @@ int privilege_become_user(const struct identity *identity, bool traces);
 /* Whether the calling thread has CAP_SYS_ADMIN. */
 bool privilege_is_admin(void);
 
+/*
+ * The calling thread, or a process of one, gives way to the program and to whoever reads its
+ * events: it would inherit the priority that those have.
+ */
+#define PRIVILEGE_LOW_NICE 10
+void privilege_lower_priority(void);
+
 /* Gives up the calling thread's capabilities alone: it is one that needs none. 0 or -errno. */
 int privilege_drop_thread(void);
 

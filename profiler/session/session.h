@@ -38,8 +38,8 @@ struct session_view {
 };
 
 /*
- * Watches the run (--live, --prometheus): called in each round of the loop, at least every 50 ms.
- * Input waits meanwhile, so it should take a few milliseconds at most.
+ * Watches the run (--live, --prometheus, --otlp): called in each round of the loop, at least every
+ * 50 ms. Input waits meanwhile, so it should take a few milliseconds at most.
  */
 struct session_watcher {
 	void (*look)(void *context, const struct session_view *view); /* NULL: nobody does */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# --otlp: every call and operation is a span, once, in files and at a collector; what is lost is
-# counted, and the run stays what it was.
+# --otlp: every call and operation is a span, once, in files and at a collector, which gets them while
+# the run goes on; what is lost is counted, and the run stays what it was.
 
 load helpers
 
@@ -15,6 +15,10 @@ setup()
 teardown()
 {
 	if [ -n "$collector" ]; then kill "$collector" 2>/dev/null || true; fi
+	if [ -n "${pid-}" ]; then
+		# shellcheck disable=SC2046
+		kill -KILL $(child_of "$pid") $(worker_of "$pid") "$pid" 2>/dev/null || true
+	fi
 }
 
 needs_schema()
@@ -55,6 +59,29 @@ has_got()
 count_spans()
 {
 	cat "$@" 2>/dev/null | grep -o '"spanId"' | wc -l
+}
+
+# The collector has so many spans of OTLP JSON, or more.
+has_spans()
+{
+	[ "$(count_spans got/*.jsonl)" -ge "$1" ]
+}
+
+# 100 launches and, when the file `go` is there, 50 more, in a process of their own each time.
+two_parts()
+{
+	printf '%s 100\ntouch first\nuntil [ -e go ]; do sleep 0.05; done\n%s 50\nexit 7\n' \
+		"$workloads/launches" "$workloads/launches" >two_parts
+	echo 'sh two_parts'
+}
+
+# The collector has got what is in out.jsonl, which was written at the end: the same spans, once.
+expect_the_same_as_in_the_file()
+{
+	read_spans out.jsonl
+	grep -v '^requests ' spans >written
+	read_spans got/*.pb
+	diff written <(grep -v '^requests ' spans)
 }
 
 # The sum of a column of the stand-ins' ground truth, for kinds of work.
@@ -107,8 +134,8 @@ expect_all_work()
 	expect_status 0
 	expect_no_file merged_trace.folded
 	read_spans again.jsonl
-	grep -v '^requests \|^trace ' spans >again
-	diff <(grep -v '^trace ' json) again
+	grep -v '^requests \|^trace \|^tree ' spans >again
+	diff <(grep -v '^trace \|^tree ' json) again
 	expect_no_line json "^$(grep '^trace ' spans)\$"
 }
 
@@ -189,11 +216,11 @@ expect_all_work()
 	expect_line spans '^status 2 exit status 3$'
 	expect_line spans "^pid $(cat pid)\$"
 	expect_line spans '^command \["sh","-c","echo \$\$ >pid; exit 3","sh","it.s",""\]$'
-	grep -v '^trace ' spans >live
+	grep -v '^trace \|^tree ' spans >live
 	run_profile --from out.profile --otlp out.pb
 	expect_status 0
 	read_spans out.pb
-	diff live <(grep -v '^trace ' spans)
+	diff live <(grep -v '^trace \|^tree ' spans)
 	run_profile -gpu-only -o out.folded --otlp out.pb sh -c 'kill -SEGV $$'
 	expect_status 139
 	read_spans out.pb
@@ -218,10 +245,8 @@ expect_all_work()
 	expect_status 0
 	read_spans out.jsonl
 	expect_all_work
-	grep -v '^requests ' spans >written
 	expect_equal 'bad requests' "$(grep -cv '^200 POST /v1/traces application/x-protobuf - profile/[0-9.]* - ' got/log || true)" 0
-	read_spans got/*.pb
-	diff written <(grep -v '^requests ' spans)
+	expect_the_same_as_in_the_file
 	expect_line stderr "^Sent $(sed -n 's/^spans //p' spans) spans \(.* in $(grep -c . got/log) requests\) to $url/v1/traces\$"
 }
 
@@ -271,49 +296,180 @@ expect_all_work()
 	expect_no_file merged_trace.folded
 }
 
+@test "a collector gets what it would at the end, whatever the program does" {
+	local work
+
+	needs_schema
+	start_collector 200
+	for work in 'waits 2' 'graphs' 'conditionals' 'forks' 'driver_api' 'durations' 'memory_use' \
+		'launches 30 3 2 mixed' 'launches 30 3 2 refused' 'launches 20 4 1 cancelled' 'device_reset'; do
+		rm -f got/*.pb got/log
+		# words
+		# shellcheck disable=SC2086
+		run_profile -gpu-only --waits --alloc --unit ns -o out.folded --otlp out.jsonl --otlp "$url" \
+			"$workloads/"$work
+		echo "$work"
+		expect_the_same_as_in_the_file
+		expect_no_line stderr 'did not arrive'
+	done
+	# a part of the run: those launched before it are not known
+	rm -f got/*.pb got/log
+	run_profile -gpu-only --unit ns --delay 200ms -d 400ms -o out.folded --otlp out.jsonl --otlp "$url" \
+		"$workloads/steady" 1000
+	expect_the_same_as_in_the_file
+	expect_equal 'GPU time' "$(sed -n 's/^operations [0-9]* //p' spans)" "$(weight_of out.folded)"
+}
+
+@test "spans arrive while the program runs, each once, and the run's at its end" {
+	needs_schema
+	start_collector 200
+	# words
+	# shellcheck disable=SC2046
+	OTEL_EXPORTER_OTLP_PROTOCOL=http/json start_profile -gpu-only --strict --unit ns -o out.folded \
+		--otlp out.jsonl --otlp "$url" $(two_parts)
+	wait_until has_spans 200
+	[ -e first ]
+	[ ! -e out.jsonl ]
+	expect_equal 'spans of the run' "$(cat got/*.jsonl | grep -c 'process.exit.code' || true)" 0
+	touch go
+	finish_profile
+	expect_status 7
+	expect_equal 'GPU time' "$(weight_of out.folded)" 150000
+	read_spans out.jsonl
+	grep -v '^requests ' spans >written
+	expect_line written '^spans 301$'
+	expect_line written '^linked 150$'
+	expect_line written '^exit 7$'
+	read_spans got/*.jsonl
+	diff written <(grep -v '^requests ' spans)
+	expect_line stderr "^Sent 301 spans \(.* in $(grep -c . got/log) requests\) to "
+}
+
+@test "a process is followed while it launches, and when we attach to it" {
+	needs_command node
+	start_collector 200
+	OTEL_EXPORTER_OTLP_PROTOCOL=http/json start_profile -gpu-only -o out.folded --otlp "$url" \
+		"$workloads/steady" 1000000000
+	wait_until has_spans 40
+	# which make and send requests
+	expect_equal 'threads that give way' "$(sed 's/.*) //' "/proc/$(worker_of "$pid")"/task/*/stat |
+		awk '$17 == 10' | grep -c .)" 2
+	kill -INT "$pid"
+	finish_profile
+	expect_status 130
+	expect_equal unknown "$(cat got/*.jsonl | grep -c launch_unknown || true)" 0
+	expect_no_line stderr 'did not arrive'
+	if [ "$(id -u)" != 0 ]; then return; fi
+	rm -f got/*.jsonl got/log
+	"$workloads/steady" 1000000000 >steady.out 2>&1 3>&- &
+	local target=$!
+	wait_until grep -q work steady.out
+	OTEL_EXPORTER_OTLP_PROTOCOL=http/json start_profile -gpu-only -o out.folded --otlp "$url" -p "$target"
+	wait_until has_spans 40
+	kill -INT "$pid"
+	finish_profile
+	kill "$target"
+	expect_status 0
+	expect_line stderr "^Sent $(count_spans got/*.jsonl) spans "
+}
+
+@test "what is sent at the end alone: stacks of calls, and parts of a run" {
+	needs_schema
+	start_collector 200
+	run_profile -gpu-only --otlp-stacks -o out.folded --otlp "$url" "$workloads/launches" 100
+	expect_status 0
+	expect_line stderr '^With --otlp-stacks, spans are sent when the run is over$'
+	read_spans got/*.pb
+	expect_line spans '^spans 201$'
+	expect_line spans '^stacks 100$'
+	rm got/*.pb
+	run_profile -gpu-only --kernel nothing_is_called_so -o out.folded --otlp "$url" "$workloads/launches" 100
+	expect_status 0
+	expect_line stderr '^With a part of the run, spans are sent when the run is over$'
+	read_spans got/*.pb
+	expect_line spans '^operations 0 0$'
+}
+
+@test "a snapshot sends nothing" {
+	needs_schema
+	start_collector 200
+	# words
+	# shellcheck disable=SC2046
+	start_profile -gpu-only --unit ns --control control -o out.folded --otlp "$url" $(two_parts)
+	wait_until test -e first
+	timeout 60 sh -c 'echo snapshot >control'
+	wait_until grep -qx 'Snapshot 1 is written' stderr
+	touch go
+	finish_profile
+	expect_status 7
+	expect_equal 'GPU time then' "$(weight_of out.1.folded)" 100000
+	read_spans got/*.pb
+	expect_line spans '^spans 301$'
+	expect_line stderr '^Sent 301 spans '
+}
+
 @test "a busy collector gets all of it later" {
 	needs_schema
 	start_collector 429/1 close 503 200 502 200
-	run_profile -gpu-only --strict -o out.folded --otlp "$url" "$workloads/launches" 400
+	run_profile -gpu-only --strict -o out.folded --otlp "$url" "$workloads/launches" 800
 	expect_status 0
-	expect_line stderr '^Sent 801 spans \(.* in 3 requests\) to '
+	expect_line stderr "^Sent 1601 spans \(.* in $(grep -c '^200' got/log) requests\) to "
 	read_spans got/*.pb
-	expect_line spans '^spans 801$'
-	expect_equal requests "$(awk '{ printf "%s ", $1 }' got/log)" '429 close 503 200 502 200 200 '
+	expect_line spans '^spans 1601$'
+	expect_equal requests "$(awk '{ printf "%s ", $1 }' got/log | cut -c 1-33)" '429 close 503 200 502 200 200 200'
 }
 
-@test "a slow collector gets all of it, and the command does not wait" {
+@test "a slow collector gets all of it" {
 	needs_schema
 	start_collector slow/700
-	run_profile -gpu-only --strict -o out.folded --otlp "$url" \
-		sh -c '"$1" 2000; cp got/log at_end 2>/dev/null || : >at_end' sh "$workloads/launches"
+	run_profile -gpu-only --strict -o out.folded --otlp "$url" "$workloads/launches" 2000
 	expect_status 0
-	expect_empty at_end
 	read_spans got/*.pb
 	expect_line spans '^spans 4001$'
 }
 
 @test "spans that a collector refuses are counted, and the run is what it was" {
-	start_collector 200 400 refused/7 200
+	local there
+
+	start_collector 200 400 refused/1 200
 	OTEL_EXPORTER_OTLP_PROTOCOL=http/json \
-		run_profile -gpu-only -o out.folded --otlp "$url" "$workloads/exits" 0
+		run_profile -gpu-only -o out.folded --otlp "$url" true
 	expect_status 0
 	expect_no_line stderr 'did not arrive'
+	expect_equal requests "$(grep -c . got/log)" 1
+	rm got/0001.jsonl
 	OTEL_EXPORTER_OTLP_PROTOCOL=http/json \
-		run_profile -gpu-only -o out.folded --otlp "$url" sh -c '"$1" 400; exit 9' sh "$workloads/launches"
+		run_profile -gpu-only -o out.folded --otlp "$url" sh -c '"$1" 600; exit 9' sh "$workloads/launches"
 	expect_status 9
-	# the first request was refused, and 7 of the second
-	expect_line stderr '^Sent 282 spans \(.* in 2 requests\) to '
-	expect_line stderr '^profile: 519 spans did not arrive: .*/v1/traces answered 400 \(status 400\)$'
-	expect_equal 'spans there' "$(count_spans got/0002.jsonl got/0003.jsonl)" 289
+	# the first request was refused, and one span of the second
+	there=$(count_spans got/*.jsonl)
+	[ "$there" -lt 1201 ]
+	expect_line stderr "^Sent $((there - 1)) spans \(.* in $(grep -c '^refused\|^200' <(tail -n +2 got/log)) requests\) to "
+	expect_line stderr "^profile: $((1201 - there + 1)) spans did not arrive: .*/v1/traces answered 400 \(status 400\)\$"
+}
+
+@test "a collector that refuses all is reported while the program runs" {
+	start_collector 400
+	# words
+	# shellcheck disable=SC2046
+	start_profile -gpu-only -o out.folded --otlp "$url" $(two_parts)
+	wait_until grep -q '^profile: spans do not arrive: ' stderr
+	touch go
+	finish_profile
+	expect_status 7
+	expect_equal reports "$(grep -c '^profile: spans do not arrive: .* answered 400 (status 400); others are still sent$' stderr)" 1
+	expect_line stderr '^profile: 301 spans did not arrive: .* answered 400 '
 }
 
 @test "--strict: what did not arrive is a loss" {
+	local requests
+
 	start_collector refused/1
 	run_profile -gpu-only --strict -o out.folded --otlp "$url" "$workloads/launches" 10
 	expect_status 124
-	expect_line stderr '^profile: 2 spans did not arrive: the collector refused them$'
-	expect_line stderr '^profile: --strict: spans that did not arrive: 2$'
+	requests=$(grep -c . got/log)
+	expect_line stderr "^profile: $requests spans did not arrive: the collector refused them\$"
+	expect_line stderr "^profile: --strict: spans that did not arrive: $requests\$"
 	rm -r got
 	kill "$collector"
 	start_collector 401
@@ -323,19 +479,37 @@ expect_all_work()
 }
 
 @test "a collector that goes away, or is not there, costs its spans and nothing else" {
+	local there
+
 	start_collector 200 end
 	OTEL_EXPORTER_OTLP_PROTOCOL=http/json \
-		run_profile -gpu-only --unit ns -o out.folded --otlp "$url" "$workloads/launches" 300
+		run_profile -gpu-only --unit ns -o out.folded --otlp "$url" "$workloads/launches" 600
 	expect_status 0
-	expect_line stdout '^launches 300 kernels 300 '
-	expect_equal 'GPU time' "$(weight_of out.folded)" 300000
-	expect_equal 'spans there' "$(count_spans got/0001.jsonl)" 512
-	expect_line stderr '^Sent 512 spans \(.* in 1 request\) to '
-	expect_line stderr "^profile: 89 spans did not arrive: $url/v1/traces: .*, 5 times\$"
+	expect_line stdout '^launches 600 kernels 600 '
+	expect_equal 'GPU time' "$(weight_of out.folded)" 600000
+	there=$(count_spans got/0001.jsonl)
+	[ "$there" -ge 1 ]
+	expect_line stderr "^Sent $there spans? \(.* in 1 request\) to "
+	expect_line stderr "^profile: $((1201 - there)) spans did not arrive: $url/v1/traces: .*, 5 times\$"
 	run_profile -gpu-only -o out.folded --otlp "$url" "$workloads/launches" 10
 	expect_status 0
 	expect_line stderr '^Sent 0 spans \(0 B in 0 requests\) to '
 	expect_line stderr '^profile: 21 spans did not arrive: '
+}
+
+@test "a collector that never answers neither stops the program nor fills the memory" {
+	start_collector never
+	FAKE_CUDA_TOTALS=$PWD/totals OTEL_EXPORTER_OTLP_TIMEOUT=600000 start_profile -gpu-only --unit ns \
+		-o out.folded --otlp "$url" sh -c '"$1" 300000; touch ended' sh "$workloads/launches"
+	wait_until test -e ended
+	wait_until grep -q '^Wrote .* to out.folded$' stderr
+	expect_line stdout '^launches 300000 kernels 300000 '
+	expect_equal 'GPU time' "$(weight_of out.folded)" 300000000
+	wait_until grep -q '^Waiting for ' stderr
+	kill -INT "$pid"
+	finish_profile
+	expect_status 0
+	expect_line stderr '^profile: 600001 spans did not arrive: interrupted$'
 }
 
 @test "Ctrl-C while a collector does not answer ends the sending; the outputs are there" {

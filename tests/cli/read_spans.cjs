@@ -8,6 +8,7 @@
 'use strict';
 
 const assert = require('assert');
+const crypto = require('crypto');
 const fs = require('fs');
 const path = require('path');
 
@@ -138,6 +139,16 @@ function sum(spans) {
 		(ns, span) => ns + BigInt(span.endTimeUnixNano) - BigInt(span.startTimeUnixNano), 0n);
 }
 
+// All spans of calls with their ids, and all others without theirs, as one number.
+function treeOf(spans, run) {
+	const lines = spans.filter((span) => span !== run).map((span) => JSON.stringify({
+		...span,
+		spanId: 'cuda.call' in span.attributes ? span.spanId : '',
+	}, (key, value) => (typeof value === 'bigint' ? String(value) : value)));
+
+	return crypto.createHash('sha256').update(lines.sort().join('\n')).digest('hex');
+}
+
 function print(name, value) {
 	console.log(`${name} ${value}`);
 }
@@ -178,6 +189,7 @@ function main(folder, files) {
 	print('processes', new Set(spans.map((span) => span.process['process.pid'])).size);
 	print('service', run.process['service.name']);
 	print('trace', run.traceId);
+	print('tree', treeOf(spans, run));
 	print('parent', run.parentSpanId ?? '');
 	print('flags', run.flags);
 	print('state', run.traceState ?? '');

@@ -1410,6 +1410,101 @@ static void launches_are_counted(void **state)
 			  "whole;[GPU_Kernel]k 1\n");
 }
 
+/* ---- records as they come ---- */
+
+struct heard {
+	struct timeline_record records[16];
+	uint64_t launched_ns[16];
+	uint32_t count;
+};
+
+static void hear(void *context, const struct timeline_record *record, uint64_t launched_ns)
+{
+	struct heard *heard = context;
+
+	assert_true(heard->count < 16);
+	heard->records[heard->count] = *record;
+	heard->launched_ns[heard->count++] = launched_ns;
+}
+
+static void launch_at(struct collect *c, struct process *p, uint64_t time_ns, uint32_t correlation)
+{
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_LAUNCH,
+				       .launch = {.time_ns = time_ns,
+						  .tid = 1,
+						  .correlation_id = correlation,
+						  .family = GPU_LAUNCH_RUNTIME,
+						  .stack_id = 1}});
+	send_event(
+		c, p,
+		&(struct gpu_event){
+			.type = GPU_EVENT_LAUNCH_END,
+			.launch_end = {.duration_ns = 5, .tid = 1, .correlation_id = correlation}});
+}
+
+static void run_at(struct collect *c, struct process *p, uint64_t time_ns, uint32_t correlation)
+{
+	send_event(c, p,
+		   &(struct gpu_event){.type = GPU_EVENT_KERNEL,
+				       .kernel = {.start_ns = time_ns,
+						  .duration_ns = 10,
+						  .correlation_id = correlation}});
+}
+
+/* When each kernel was launched; 0: it is not known. Nothing is kept of the run. */
+static void records_pass_with_their_launches(void **state)
+{
+	static const struct {
+		uint64_t start_ns, launched_ns;
+	} kernels[] = {{1100, 1000}, {1210, 1200}, {1310, 0}, {1390, 0}, {1500, 0}, {9000, 0}};
+	struct heard heard = {.count = 0};
+	struct timeline *timeline = timeline_new(NULL, NULL);
+	struct collect *c = collect_new(&(struct collect_options){
+		.sample_ns = SAMPLE_NS, .place_mask = PLACES_ALL, .timeline = timeline});
+	uint32_t launches = 0, at = 0;
+	struct process *p;
+
+	(void)state;
+	assert_true(c && timeline);
+	timeline_listen(timeline, hear, &heard);
+	collect_set_window(c, &(struct window){.from_ns = 950});
+	p = say_hello(c, PID);
+	send_stack(c, p, 1, "cudaLaunchKernel");
+	launch_at(c, p, 1000, 1);
+	run_at(c, p, 1100, 1);
+	run_at(c, p, 1210, 2); /* before its launch has come */
+	launch_at(c, p, 1200, 2);
+	launch_at(c, p, 900, 3); /* before the window: it has no record */
+	run_at(c, p, 1310, 3);
+	launch_at(c, p, 1400, 4); /* after its kernel: another one's */
+	run_at(c, p, 1390, 4);
+	run_at(c, p, 1500, 5);
+	collect_advance(c, 1);
+	collect_advance(c, 1 + JOIN_PATIENCE_NS); /* given up */
+	launch_at(c, p, 1490, 5);
+	run_at(c, p, 9000, 6);
+	assert_null(collect_results(c).timeline);
+	collect_finish(c, 10000);
+	for (uint32_t i = 0; i < heard.count; i++) {
+		if (heard.records[i].kind == TIMELINE_LAUNCH) {
+			assert_int_equal(heard.records[i].duration_ns, 5);
+			launches++;
+			continue;
+		}
+		assert_int_equal(heard.records[i].kind, TIMELINE_GPU_OPERATION);
+		assert_int_equal(heard.records[i].start_ns, kernels[at].start_ns);
+		assert_int_equal(heard.launched_ns[i], kernels[at].launched_ns);
+		at++;
+	}
+	assert_int_equal(at, 6);
+	assert_int_equal(launches, 4);
+	assert_int_equal(timeline_stats(timeline).records, 0);
+	assert_int_equal(collect_ledger(c)->gpu.unmatched, 2);
+	collect_free(c);
+	timeline_free(timeline);
+}
+
 static void no_python_was_found(void **state)
 {
 	struct python_found found;
@@ -1463,6 +1558,7 @@ int main(void)
 		TEST(times_before_the_command_are_not_kept),
 		TEST(samples_have_places_with_names),
 		TEST(launches_are_counted),
+		TEST(records_pass_with_their_launches),
 		TEST(no_python_was_found),
 	};
 

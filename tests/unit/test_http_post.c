@@ -356,11 +356,37 @@ static void waiting_for_room(void **state)
 	assert_true(send_text(f, "four", 1));
 	assert_true(http_post_wait(f->post, 9, LONG_MS, NULL, NULL));
 	assert_false(http_post_wait(f->post, 5, 100, NULL, NULL));
+	/* there is room, but no progress any more */
+	http_post_count_patience(f->post);
+	assert_false(http_post_wait(f->post, 9, 0, NULL, NULL));
 	assert_false(http_post_wait(f->post, 5, LONG_MS, ends_when_asked_twice, &asked));
 	assert_int_equal(asked, 2);
 	finish(f, 0);
 	check_count(&f->stats.sent, 2, 2, 6);
 	assert_int_equal(f->stats.failed.requests + f->stats.dropped.requests, 2);
+	free(f);
+}
+
+/* What was accepted gives more time, and why others were not is known at once. */
+static void progress_and_failures(void **state)
+{
+	static const char *const answers[] = {SERVER_OK, ANSWER("400 Bad Request"), NULL};
+	struct fixture *f = start(answers);
+	char why[HTTP_WHY_BYTES];
+
+	(void)state;
+	assert_int_equal(http_post_failed(f->post, why), 0);
+	assert_string_equal(why, "");
+	assert_true(send_text(f, "one", 1));
+	assert_true(http_post_wait(f->post, 0, LONG_MS, NULL, NULL));
+	http_post_count_patience(f->post);
+	assert_true(send_text(f, "two", 1));
+	assert_true(http_post_wait(f->post, 0, LONG_MS, NULL, NULL));
+	assert_int_equal(http_post_failed(f->post, why), 1);
+	assert_non_null(strstr(why, "answered 400"));
+	finish(f, LONG_MS);
+	check_count(&f->stats.sent, 1, 1, 3);
+	check_count(&f->stats.failed, 1, 1, 3);
 	free(f);
 }
 
@@ -458,6 +484,7 @@ int main(void)
 		cmocka_unit_test(refusals_of_a_protocol_are_heard),
 		cmocka_unit_test(a_silent_server_holds_nobody),
 		cmocka_unit_test(waiting_for_room),
+		cmocka_unit_test(progress_and_failures),
 		cmocka_unit_test(a_full_queue_drops),
 		cmocka_unit_test(a_closed_port_is_said),
 		cmocka_unit_test(what_cannot_be_sent_to_is_refused_at_once),

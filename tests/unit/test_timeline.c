@@ -643,6 +643,60 @@ static void a_file_that_others_changed(void **state)
 	assert_int_equal(timeline_read(b->timeline, 9, 1, &bad), -EIO);
 }
 
+/* ---- a listener ---- */
+
+struct heard {
+	struct timeline_record records[20];
+	uint64_t launched_ns[20];
+	uint32_t count;
+};
+
+static void hear(void *context, const struct timeline_record *record, uint64_t launched_ns)
+{
+	struct heard *heard = context;
+
+	assert_true(heard->count < 20);
+	heard->records[heard->count] = *record;
+	heard->launched_ns[heard->count++] = launched_ns;
+}
+
+static void a_listener_hears_all_records(void **state)
+{
+	const struct timeline_limits few = {.records = 4, .shapes = 1};
+	const struct timeline_shape shape = {.registers = 7};
+	struct bench *b = *state;
+
+	for (int keeps = 0; keeps < 2; keeps++) {
+		struct timeline *t = timeline_new(keeps ? b->folder : NULL, keeps ? &few : NULL);
+		struct heard heard = {.count = 0};
+		struct timeline_stats stats;
+
+		assert_non_null(t);
+		assert_int_equal(timeline_keeps(t), keeps);
+		timeline_listen(t, hear, &heard);
+		for (uint64_t i = 0; i < 9; i++) {
+			const struct timeline_record record = event_of(i).record;
+			int err = timeline_add_launched(t, &record, i);
+
+			assert_int_equal(err, keeps && i >= 4 ? -E2BIG : 0);
+			assert_memory_equal(&heard.records[i], &record, sizeof(record));
+			assert_int_equal(heard.launched_ns[i], i);
+		}
+		timeline_listen(t, NULL, NULL);
+		timeline_add(t, &heard.records[0]);
+		assert_int_equal(heard.count, 9);
+		assert_int_equal(timeline_number_shape(t, &shape), 1);
+		assert_int_equal(timeline_part(t, b->folder), 0);
+		assert_int_equal(timeline_finish(t), 0);
+		stats = timeline_stats(t);
+		assert_int_equal(stats.records, keeps ? 4 : 0);
+		assert_int_equal(stats.lost, keeps ? 6 : 0);
+		assert_int_equal(stats.error, keeps ? -E2BIG : 0);
+		assert_int_equal(timeline_shape(t, 1)->registers, 7);
+		timeline_free(t);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -664,6 +718,7 @@ int main(void)
 		TEST(the_largest_file_that_may_be),
 		TEST(no_room_for_the_last_ones),
 		TEST(a_file_that_others_changed),
+		TEST(a_listener_hears_all_records),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
